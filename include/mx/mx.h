@@ -1,0 +1,337 @@
+/* The public C API of libmx: devices, modules, memory, launches, streams, errors. Text becomes module bytes in
+ * mx/asm.h, which knows nothing of devices; mx/text.h joins the two. No type of a compiler, of the instruction table
+ * or of the container appears here.
+ *
+ * Conventions
+ * - Every call that can fail returns an mx_status. The full text of a device's last failure is
+ *   mx_last_error_text(device); mx_status_text() is the short text of a code. Nothing is kept outside of devices.
+ * - Devices share nothing: several threads may use several devices at once. Calls on one device are serialised where
+ *   they must be; one device may be used from several threads.
+ * - Structs that a caller fills begin with struct_size = sizeof the struct (the macros *_INIT do that), so that a
+ *   program keeps working with a later library of the same major version. Fields left 0 mean the default.
+ * - Calls without a stream are synchronous and in the order of the guides' default stream: they begin when everything
+ *   that was put into the device's blocking streams before them has ended.
+ * - A kernel that traps leaves its record with the device (mx_device_trap); from then on every launch, copy and
+ *   synchronisation answers MX_TRAPPED with the same text, until mx_device_reset. Other devices go on. */
+#ifndef MX_MX_H
+#define MX_MX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MX_API __attribute__((visibility("default")))
+#else
+#define MX_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Same major number: programs keep compiling and running. Minor: something was added. Patch: neither. */
+#define MX_VERSION_MAJOR 0
+#define MX_VERSION_MINOR 1
+#define MX_VERSION_PATCH 0
+#define MX_VERSION_HEX (MX_VERSION_MAJOR << 16 | MX_VERSION_MINOR << 8 | MX_VERSION_PATCH)
+MX_API unsigned mx_version(void);            /* MX_VERSION_HEX of the library that runs */
+MX_API const char *mx_version_string(void);  /* "0.1.0" */
+
+/* ---- status ---------------------------------------------------------------------------------------------
+ * X(name, number, text). Numbers never change their meaning. */
+#define MX_STATUS_LIST(X)                                                                              \
+  X(OK, 0, "success")                                                                                  \
+  X(INVALID_VALUE, 1, "an argument is not valid")                                                      \
+  X(OUT_OF_MEMORY, 2, "the host is out of memory")                                                     \
+  X(OUT_OF_DEVICE_MEMORY, 3, "the device is out of memory")                                            \
+  X(INVALID_ADDRESS, 4, "the address range is not inside one live allocation of the device")           \
+  X(INVALID_MODULE, 5, "the module is damaged, was made for another version, or was refused by the verifier") \
+  X(NOT_FOUND, 6, "no such name")                                                                      \
+  X(FILE_ERROR, 7, "a file could not be read")                                                         \
+  X(INVALID_LAUNCH, 8, "the launch configuration is not possible for this kernel")                     \
+  X(TOO_LARGE, 9, "a cooperative launch has more blocks than can be resident at once")                 \
+  X(TRAPPED, 10, "a kernel trapped; the device refuses work until it is reset")                        \
+  X(STEP_LIMIT, 11, "the launch was stopped at its step limit")                                        \
+  X(TIME_LIMIT, 12, "the launch was stopped at its time limit")                                        \
+  X(INTERRUPTED, 13, "the launch was interrupted")                                                     \
+  X(NOT_READY, 14, "not finished yet")                                                                 \
+  X(UNSUPPORTED, 15, "this is not supported")                                                          \
+  X(HOST_FAILURE, 16, "the operating system refused something that the machine needs")                 \
+  X(JIT_FAILURE, 17, "compiled code was demanded and could not be had")                                \
+  X(BUSY, 18, "still in use")
+
+typedef enum mx_status {
+#define X(name_, number_, text_) MX_##name_ = number_,
+  MX_STATUS_LIST(X)
+#undef X
+} mx_status;
+
+MX_API const char *mx_status_name(mx_status s); /* "MX_INVALID_VALUE" */
+MX_API const char *mx_status_text(mx_status s); /* the list's text */
+
+/* ---- handles --------------------------------------------------------------------------------------------*/
+typedef struct mx_device mx_device;
+typedef struct mx_module mx_module;
+typedef struct mx_kernel mx_kernel; /* belongs to its module */
+typedef struct mx_stream mx_stream;
+typedef struct mx_event mx_event;
+typedef uint64_t mx_addr;           /* a generic device address; never a host pointer */
+
+/* ---- devices --------------------------------------------------------------------------------------------*/
+typedef enum mx_jit_mode { MX_JIT_AUTO, MX_JIT_ON, MX_JIT_OFF } mx_jit_mode;
+
+typedef struct mx_device_options {
+  size_t struct_size;
+  uint64_t memory_bytes;    /* address range reserved for global memory; 0: 64 GiB. Only touched pages cost memory */
+  uint32_t threads;         /* worker threads of a launch that does not say; 0: one for each CPU that may be used */
+  mx_jit_mode jit;          /* for launches that say MX_JIT_AUTO */
+  const char *jit_compiler; /* path of mx-jitc; NULL: looked for beside the library and in PATH */
+  const char *cache_dir;    /* NULL: $XDG_CACHE_HOME/mx; "": no cache */
+} mx_device_options;
+#define MX_DEVICE_OPTIONS_INIT {sizeof(mx_device_options), 0, 0, MX_JIT_AUTO, NULL, NULL}
+
+MX_API mx_status mx_device_create(const mx_device_options *options, mx_device **device); /* options may be NULL */
+MX_API void mx_device_destroy(mx_device *device); /* waits for its streams; its handles of all kinds end with it */
+/* Ends all modules, allocations, streams' queued work and the trap; as new, save for limits and the output callback.
+ * Stream and event handles stay usable, module and kernel handles do not. */
+MX_API mx_status mx_device_reset(mx_device *device);
+MX_API mx_status mx_device_synchronize(mx_device *device); /* until all streams are empty */
+/* Stops the running launch, if any, as soon as its workers look (MX_INTERRUPTED). The only call that a signal handler
+ * may make. */
+MX_API void mx_device_interrupt(mx_device *device);
+
+typedef struct mx_device_properties {
+  size_t struct_size;
+  const char *name, *cpu_level;    /* "mx", "x86-64-v4" */
+  uint32_t threads;
+  uint32_t max_threads_per_block;  /* 1024 */
+  uint32_t max_block[3], max_grid[3];
+  uint32_t max_shared_bytes;       /* of a block, static and dynamic: 232448 */
+  uint32_t max_param_bytes;        /* of a kernel: 32764 */
+  uint32_t max_resident_blocks;    /* also the largest cooperative grid */
+  uint32_t multiprocessors;        /* 1 */
+  uint64_t memory_bytes;
+} mx_device_properties;
+MX_API mx_status mx_device_get_properties(mx_device *device, mx_device_properties *out); /* set struct_size first */
+
+typedef enum mx_limit {
+  MX_LIMIT_STACK,           /* bytes of local memory for each lane; default 16384 in frames beyond the kernel's own */
+  MX_LIMIT_PRINTF_FIFO,     /* bytes of the buffer of device printf; default 1 MiB */
+  MX_LIMIT_HEAP,            /* bytes of the heap of device malloc; default 8 MiB; not while the heap is in use */
+  MX_LIMIT_RESIDENT_BLOCKS, /* most blocks of one launch that are resident at once; default 1024, at most 65536 */
+  MX_LIMIT_CALL_DEPTH,      /* most nested calls of a lane; default 4096 */
+  MX_LIMIT_COUNT
+} mx_limit;
+MX_API mx_status mx_limit_get(mx_device *device, mx_limit limit, uint64_t *value);
+MX_API mx_status mx_limit_set(mx_device *device, mx_limit limit, uint64_t value);
+
+/* Full text of the device's last failure: several lines are possible, no newline at the end. malloc'ed: the caller
+ * frees it. NULL: nothing failed yet, or out of memory. device NULL: NULL. */
+MX_API char *mx_last_error_text(mx_device *device);
+
+/* ---- memory ---------------------------------------------------------------------------------------------
+ * The n-th allocation of a program has the same device address in every run. Addresses are multiples of 256, and
+ * allocations never touch: one past the end of one is not the start of the next. New memory is zero. */
+MX_API mx_status mx_alloc(mx_device *device, uint64_t bytes, mx_addr *address);
+MX_API mx_status mx_free(mx_device *device, mx_addr address); /* 0: nothing */
+MX_API mx_status mx_copy_to_device(mx_device *device, mx_addr to, const void *from, uint64_t bytes);
+MX_API mx_status mx_copy_from_device(mx_device *device, void *to, mx_addr from, uint64_t bytes);
+MX_API mx_status mx_copy_on_device(mx_device *device, mx_addr to, mx_addr from, uint64_t bytes); /* may overlap */
+/* Copies between two devices, which may be the same one. */
+MX_API mx_status mx_copy_between_devices(mx_device *to_device, mx_addr to, mx_device *from_device, mx_addr from,
+                                         uint64_t bytes);
+MX_API mx_status mx_memset8(mx_device *device, mx_addr to, uint8_t value, uint64_t count);
+MX_API mx_status mx_memset16(mx_device *device, mx_addr to, uint16_t value, uint64_t count);
+MX_API mx_status mx_memset32(mx_device *device, mx_addr to, uint32_t value, uint64_t count);
+MX_API mx_status mx_memory_info(mx_device *device, uint64_t *free_bytes, uint64_t *total_bytes);
+/* The allocation (or module variable) around an address. */
+MX_API mx_status mx_allocation_range(mx_device *device, mx_addr address, mx_addr *base, uint64_t *bytes);
+/* Traps speak of the allocation by this name; NULL takes it away. */
+MX_API mx_status mx_allocation_set_name(mx_device *device, mx_addr address, const char *name);
+
+/* Managed memory: one piece of memory with a device address and a host pointer. The host may use the pointer while no
+ * launch that touches it runs. Freed by mx_free. */
+MX_API mx_status mx_alloc_managed(mx_device *device, uint64_t bytes, mx_addr *address, void **host);
+/* The host pointer of an address inside managed memory or a .managed variable. */
+MX_API mx_status mx_managed_pointer(mx_device *device, mx_addr address, void **host);
+
+/* ---- modules and kernels --------------------------------------------------------------------------------*/
+/* Bytes of an .mxb container. They are checked completely and copied. Refused: mx_last_error_text says why. */
+MX_API mx_status mx_module_load_data(mx_device *device, const void *bytes, size_t size, mx_module **module);
+MX_API mx_status mx_module_load_file(mx_device *device, const char *path, mx_module **module);
+MX_API mx_status mx_module_unload(mx_module *module); /* frees its variables; MX_BUSY while queued launches use it */
+
+/* A .global, .const or .managed variable of the module: its generic address and size. */
+MX_API mx_status mx_module_symbol(mx_module *module, const char *name, mx_addr *address, uint64_t *bytes);
+MX_API mx_status mx_module_kernel(mx_module *module, const char *name, mx_kernel **kernel);
+MX_API size_t mx_module_kernel_count(const mx_module *module);
+MX_API mx_kernel *mx_module_kernel_at(mx_module *module, size_t number); /* in the order of the text; NULL beyond */
+
+typedef struct mx_kernel_info {
+  size_t struct_size;
+  const char *name;
+  uint32_t lanes;                       /* of a warp: 32 or 64 */
+  uint32_t params, param_bytes;
+  uint32_t static_shared_bytes;
+  uint32_t local_bytes;                 /* of the kernel's own frame, a lane */
+  uint32_t slots32, slots64, predicates, spills;
+  uint32_t code_words;
+  uint32_t reqntid[3], maxntid[3];      /* 0: not given */
+  uint32_t max_threads_per_block;
+  bool cooperative;                     /* its text asks for cooperative launches */
+} mx_kernel_info;
+MX_API mx_status mx_kernel_get_info(const mx_kernel *kernel, mx_kernel_info *out); /* set struct_size first */
+
+typedef struct mx_param_info {
+  size_t struct_size;
+  const char *name, *type;              /* type as in the text, without the dot: "u64", "f32"; arrays: of an element */
+  uint32_t offset, size, align;         /* in the parameter buffer, bytes; an array's size is that of all elements */
+  bool is_pointer;                      /* declared .ptr */
+} mx_param_info;
+MX_API mx_status mx_kernel_get_param(const mx_kernel *kernel, size_t number, mx_param_info *out);
+
+/* ---- launches -------------------------------------------------------------------------------------------*/
+typedef struct mx_launch_config {
+  size_t struct_size;
+  uint32_t grid[3], block[3];
+  uint32_t shared_bytes;      /* dynamic shared memory */
+  bool cooperative;           /* all blocks resident at once; grid barriers work */
+  mx_jit_mode jit;
+  uint32_t threads;           /* workers; 0: the device's */
+  uint32_t resident_blocks;   /* 0: chosen; more is more blocks that may wait for one another */
+  uint64_t steps;             /* stop after about so many warp instructions, all warps together; 0: never */
+  double timeout;             /* seconds; 0: never */
+  uint64_t jit_stress;        /* not 0: change engines at random safepoints of this seed (for tests) */
+} mx_launch_config;
+#define MX_LAUNCH_CONFIG_INIT {sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0}
+
+/* Parameters travel as one buffer, laid out as mx_kernel_get_param says; bytes must be the kernel's param_bytes (0 and
+ * NULL for none). Returns when the grid has ended. */
+MX_API mx_status mx_launch(mx_kernel *kernel, const mx_launch_config *config, const void *params, size_t bytes);
+/* The same; args[i] points at the value of parameter i, of its size. */
+MX_API mx_status mx_launch_args(mx_kernel *kernel, const mx_launch_config *config, const void *const *args,
+                                size_t count);
+/* Checks everything that mx_launch checks before it runs anything. */
+MX_API mx_status mx_launch_check(mx_kernel *kernel, const mx_launch_config *config, size_t param_bytes);
+
+/* How many blocks of this shape the device keeps resident: the largest grid of a cooperative launch. */
+MX_API mx_status mx_occupancy(mx_kernel *kernel, uint32_t threads_per_block, uint32_t shared_bytes, uint32_t *blocks);
+/* A good block size for kernels that leave it open, and the grid that fills the device with such blocks. */
+MX_API mx_status mx_occupancy_block_size(mx_kernel *kernel, uint32_t shared_bytes, uint32_t *grid, uint32_t *block);
+
+/* What the last launch that ended on the device did. */
+typedef struct mx_launch_stats {
+  size_t struct_size;
+  uint64_t blocks, warps;
+  uint64_t steps;                /* warp instructions of the interpreter; compiled code counts the same instructions */
+  uint64_t steps_compiled;       /* of these, by compiled code */
+  uint64_t warps_interpreted;    /* warps that never entered compiled code */
+  uint64_t warps_compiled;       /* warps that did */
+  uint64_t splits, rejoins;      /* divergent branches taken, lanes meeting again */
+  uint64_t parks;                /* blocks set aside because all their warps waited */
+  uint64_t enters;               /* into compiled code */
+  uint64_t exits[8];             /* out of compiled code: enum mx_exit_reason */
+  uint64_t pmevents[16];
+  uint64_t printf_lost;          /* bytes overwritten in the FIFO */
+  double seconds;                /* wall time of the launch */
+  double compile_ms;             /* of compiles that ended in this launch */
+  uint64_t cache_hits, cache_misses;
+  uint32_t threads, resident_blocks, peak_resident_blocks;
+} mx_launch_stats;
+enum mx_exit_reason {
+  MX_EXIT_DONE, MX_EXIT_POLL, MX_EXIT_TRAP, MX_EXIT_CALL, MX_EXIT_BLOCK, MX_EXIT_OPCODE, MX_EXIT_DIVERGE, MX_EXIT_STRESS
+};
+MX_API mx_status mx_device_stats(mx_device *device, mx_launch_stats *out); /* set struct_size first */
+
+/* Where the text of device printf goes (whole records, in the FIFO's order, when a launch ends or is stopped, and at
+ * synchronisation). NULL: it is dropped. Called by the thread that waits for the launch, or the stream's. */
+typedef void (*mx_output_fn)(void *user, const char *text, size_t size);
+MX_API mx_status mx_device_set_output(mx_device *device, mx_output_fn fn, void *user);
+
+/* ---- traps ----------------------------------------------------------------------------------------------
+ * X(name, number, text). */
+#define MX_TRAP_LIST(X)                                                                                \
+  X(NONE, 0, "no trap")                                                                                \
+  X(OUT_OF_BOUNDS, 1, "access outside of every allocation")                                            \
+  X(MISALIGNED, 2, "misaligned access")                                                                \
+  X(READ_ONLY, 3, "write to read-only memory")                                                         \
+  X(WRONG_SPACE, 4, "the instruction cannot access this address space")                                \
+  X(TRAP, 5, "trap instruction")                                                                       \
+  X(ASSERT, 6, "assertion failed")                                                                     \
+  X(BREAKPOINT, 7, "breakpoint instruction without a debugger")                                        \
+  X(SYNC, 8, "lanes disagree about a warp operation")                                                  \
+  X(BARRIER, 9, "barrier used wrongly")                                                                \
+  X(DEADLOCK, 10, "deadlock: nobody can go on")                                                        \
+  X(STACK_OVERFLOW, 11, "the lane's stack is full")                                                    \
+  X(BAD_CALL, 12, "indirect call to something that is not a function of that signature")               \
+  X(BAD_BRANCH, 13, "branch table index out of range")                                                 \
+  X(BAD_FREE, 14, "free of something that malloc did not return")                                      \
+  X(UNSUPPORTED, 15, "the operation is not supported")                                                 \
+  X(HOST_MEMORY, 16, "the host is out of memory")                                                      \
+  X(INTERNAL, 17, "internal error")
+
+typedef enum mx_trap_kind {
+#define X(name_, number_, text_) MX_TRAP_##name_ = number_,
+  MX_TRAP_LIST(X)
+#undef X
+} mx_trap_kind;
+
+MX_API const char *mx_trap_kind_name(mx_trap_kind kind); /* "OUT_OF_BOUNDS" */
+MX_API const char *mx_trap_kind_text(mx_trap_kind kind);
+
+typedef struct mx_trap_info {
+  size_t struct_size;
+  mx_trap_kind kind;
+  const char *kernel, *function; /* the function may be a callee of the kernel */
+  const char *file;              /* source line, if the module has a line table: else NULL and 0 */
+  uint32_t line;
+  uint32_t pc;                   /* word number in the function */
+  const char *instruction;       /* spelling of the opcode there, or NULL */
+  uint32_t block[3];
+  uint32_t warp;                 /* in its block */
+  uint64_t lanes;                /* the lanes that trapped; for a deadlock, those that wait */
+  bool has_address;              /* address, access_bytes and is_write mean something */
+  bool is_write;
+  mx_addr address;               /* of the lowest trapping lane; generic */
+  uint32_t access_bytes;
+  const char *nearest;           /* "64 bytes past the end of buffer #3 (4096 bytes at 0x100002000)", or NULL */
+  const char *detail;            /* more about it, several lines possible, or NULL */
+  const char *text;              /* all of it, for people */
+} mx_trap_info;
+/* The sticky trap of the device. kind MX_TRAP_NONE: there is none. Strings live until reset or destroy. */
+MX_API mx_status mx_device_trap(mx_device *device, mx_trap_info *out); /* set struct_size first */
+
+/* ---- streams and events ---------------------------------------------------------------------------------
+ * Work in one stream runs in order. One launch runs at a time on a device; it uses all workers. A NULL stream means the
+ * device's default stream: the call is then synchronous. Failures of asynchronous work are reported by the next
+ * synchronisation with the stream, event or device. */
+enum { MX_STREAM_NON_BLOCKING = 1 }; /* synchronous calls do not wait for this stream */
+MX_API mx_status mx_stream_create(mx_device *device, unsigned flags, mx_stream **stream);
+MX_API mx_status mx_stream_destroy(mx_stream *stream); /* waits until it is empty */
+MX_API mx_status mx_stream_synchronize(mx_stream *stream);
+MX_API mx_status mx_stream_query(mx_stream *stream); /* MX_OK: empty; MX_NOT_READY */
+MX_API mx_status mx_stream_wait_event(mx_stream *stream, mx_event *event);
+/* The stream calls fn when it gets there; fn must not call mx functions of that device. */
+MX_API mx_status mx_stream_call(mx_stream *stream, void (*fn)(void *user), void *user);
+
+/* Configuration and parameters are copied; host memory of asynchronous copies must stay valid until they are done. */
+MX_API mx_status mx_launch_async(mx_kernel *kernel, const mx_launch_config *config, const void *params, size_t bytes,
+                                 mx_stream *stream);
+MX_API mx_status mx_copy_to_device_async(mx_device *device, mx_addr to, const void *from, uint64_t bytes,
+                                         mx_stream *stream);
+MX_API mx_status mx_copy_from_device_async(mx_device *device, void *to, mx_addr from, uint64_t bytes, mx_stream *stream);
+MX_API mx_status mx_copy_on_device_async(mx_device *device, mx_addr to, mx_addr from, uint64_t bytes, mx_stream *stream);
+MX_API mx_status mx_memset8_async(mx_device *device, mx_addr to, uint8_t value, uint64_t count, mx_stream *stream);
+
+MX_API mx_status mx_event_create(mx_device *device, mx_event **event);
+MX_API mx_status mx_event_destroy(mx_event *event);
+MX_API mx_status mx_event_record(mx_event *event, mx_stream *stream);
+MX_API mx_status mx_event_synchronize(mx_event *event);
+MX_API mx_status mx_event_query(mx_event *event); /* MX_OK: reached, or never recorded; MX_NOT_READY */
+MX_API mx_status mx_event_elapsed_ms(mx_event *from, mx_event *to, double *ms);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
