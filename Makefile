@@ -1,0 +1,220 @@
+# mx: build, test, install. Quiet by default; V=1 shows the commands.
+#
+#   make                 everything            make SAN=1          address and undefined-behaviour sanitizers
+#   make check           build and test        make check SAN=1    all tests under the sanitizers
+#   make demo            the examples          make fuzz           libFuzzer programs (clang)
+#   make install         PREFIX, DESTDIR       make clean
+#
+# Sources are found by wildcard: a new file in a room needs no edit here.
+#   asm/ vm/ jit/ include/mx/    -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
+#   vm/lanes/                    -> libmx, once per CPU level
+#   tools/common/ tools/NAME/    -> NAME                    tests/unit/X.c  -> tests/unit/X (cmocka)
+#   tests/oracle/ tests/litmus/ and any tests/ROOM/ with a main.c -> tests/ROOM (one program a room)
+#   tests/fuzz/X.c               -> tests/fuzz/X (with tests/fuzz/driver/), and by `make fuzz` fuzz/X
+
+MAKEFLAGS += -j$(or $(JOBS),2) --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+
+VERSION := 0.1.0
+SOVERSION := 0
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC := gcc
+AR := ar
+SAN ?=
+V ?=
+
+BUILD := build$(if $(SAN),/san)
+OBJ := $(BUILD)/obj
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$(2))')
+
+ARCH := $(shell uname -m)
+GCC_LIB := $(dir $(shell $(CC) -print-libgcc-file-name))
+# libgccjit belongs to gcc 12; its header and library lie in that compiler's own folder
+JIT_DIR := $(firstword $(wildcard /usr/lib/gcc/$(ARCH)-linux-gnu/12) $(GCC_LIB))
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+OPT := -O2
+ifneq ($(SAN),)
+OPT := -O1
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+CPPFLAGS := -Iinclude -I. -D_GNU_SOURCE -DMX_VERSION='"$(VERSION)"' $(EXTRA_CPPFLAGS)
+CFLAGS := -std=gnu17 $(OPT) -g -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) $(SANFLAGS) $(EXTRA_CFLAGS)
+LDFLAGS := -pthread $(SANFLAGS) $(EXTRA_LDFLAGS)
+LIBS := -lsleef -lxxhash -ldl -lm
+
+# ---- what is there -----------------------------------------------------------------------------------
+LIB_SRC := $(wildcard include/mx/*.c asm/*.c vm/*.c jit/*.c)
+LANE_SRC := $(wildcard vm/lanes/*.c)
+JITC_SRC := $(wildcard jit/compiler/*.c)
+TOOLS := $(patsubst tools/%/main.c,%,$(wildcard tools/*/main.c))
+COMMON_SRC := $(wildcard tools/common/*.c)
+UNIT_SRC := $(wildcard tests/unit/*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/*.c)
+ROOMS := $(patsubst tests/%/main.c,%,$(wildcard tests/*/main.c))
+
+ifeq ($(ARCH),x86_64)
+LEVELS := v2 v3 v4
+else
+LEVELS := plain
+endif
+LANE_OPT := $(if $(SAN),-O1,-O3)
+LEVEL_v2 := -march=x86-64-v2
+LEVEL_v3 := -march=x86-64-v3
+LEVEL_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+LEVEL_plain :=
+
+objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
+LIB_OBJ := $(call objs,$(LIB_SRC)) $(foreach l,$(LEVELS),$(patsubst %.c,$(OBJ)/%.$(l).o,$(LANE_SRC)))
+COMMON_OBJ := $(call objs,$(COMMON_SRC))
+
+TOOL_BIN := $(TOOLS:%=$(BUILD)/%)
+JITC_BIN := $(if $(JITC_SRC),$(BUILD)/mx-jitc)
+UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
+FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
+ROOM_BIN := $(ROOMS:%=$(BUILD)/tests/%)
+LIBSO := $(BUILD)/libmx.so
+
+.PHONY: all tests check check-quick demo install uninstall clean fuzz deps-build deps-test objects
+all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md)
+tests: all $(UNIT_BIN) $(FUZZ_BIN) $(ROOM_BIN)
+objects: $(LIB_OBJ) $(COMMON_OBJ)
+
+# ---- dependencies: checked once, installed where that is possible -----------------------------------------
+DEPS := build/.deps-build
+build/.deps-%: tools/deps.sh
+	$(Q)mkdir -p build && tools/deps.sh $* && touch $@
+
+# ---- compiling -----------------------------------------------------------------------------------------
+$(OBJ)/%.o: %.c | $(DEPS)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(firstword $(subst /, ,$*))) -MMD -MP -c $< -o $@
+
+define level_rule
+$(OBJ)/vm/lanes/%.$(1).o: vm/lanes/%.c | $(DEPS)
+	$$(call say,CC,$$< ($(1)))
+	$(Q)mkdir -p $$(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(LANE_OPT) -fno-math-errno -fno-trapping-math $(LEVEL_$(1)) -DMX_LEVEL=$(1) -MMD -MP -c $$< -o $$@
+endef
+$(foreach l,$(LEVELS),$(eval $(call level_rule,$(l))))
+
+$(OBJ)/jit/compiler/%.o: jit/compiler/%.c | $(DEPS)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -I$(JIT_DIR)/include -MMD -MP -c $< -o $@
+
+# ---- linking -------------------------------------------------------------------------------------------
+$(BUILD)/libmx.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
+
+# exports are the names mx_…; mx__… are shared between files only
+$(BUILD)/libmx.map: Makefile
+	$(Q)mkdir -p $(@D) && echo 'MX_$(SOVERSION) { global: mx_[a-zA-Z0-9]*; local: *; };' > $@
+
+$(LIBSO): $(LIB_OBJ) $(BUILD)/libmx.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libmx.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmx.map -Wl,-Bsymbolic -Wl,-z,defs \
+	  $(LDFLAGS) $(LIB_OBJ) $(LIBS) -o $@
+	$(Q)ln -sf libmx.so $@.$(SOVERSION)
+
+$(BUILD)/mx-jitc: $(call objs,$(JITC_SRC)) $(BUILD)/libmx.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(BUILD)/libmx.a -L$(JIT_DIR) -lgccjit $(LIBS) -o $@
+
+define tool_rule
+$(BUILD)/$(1): $(call objs,$(wildcard tools/$(1)/*.c)) $(COMMON_OBJ) $(BUILD)/libmx.a
+	$$(call say,LD,$$@)
+	$(Q)$(CC) $(LDFLAGS) $$(filter %.o,$$^) $(BUILD)/libmx.a $(LIBS) $(LIBS_$(1)) -o $$@
+endef
+LIBS_mxrun := -lpng -ledit
+$(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
+
+$(BUILD)/docs/isa.md: $(BUILD)/mxasm
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && $(BUILD)/mxasm --reference > $@
+
+# ---- test programs -----------------------------------------------------------------------------------
+TEST_LIBS := -lcmocka -lmpfr -lgmp
+$(call objs,$(UNIT_SRC)): DEPS := build/.deps-build build/.deps-test
+$(call objs,$(UNIT_SRC)) $(call objs,$(foreach r,$(ROOMS),$(wildcard tests/$(r)/*.c))): | build/.deps-test
+
+$(UNIT_BIN): $(BUILD)/tests/unit/%: $(OBJ)/tests/unit/%.o $(BUILD)/libmx.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $< $(BUILD)/libmx.a $(TEST_LIBS) $(LIBS) -o $@
+
+$(FUZZ_BIN): $(BUILD)/tests/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objs,$(wildcard tests/fuzz/driver/*.c)) $(BUILD)/libmx.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(filter %.o,$^) $(BUILD)/libmx.a $(LIBS) -o $@
+
+define room_rule
+$(BUILD)/tests/$(1): $(call objs,$(wildcard tests/$(1)/*.c)) $(BUILD)/libmx.a
+	$$(call say,LD,$$@)
+	$(Q)mkdir -p $$(@D) && $(CC) $(LDFLAGS) $$(filter %.o,$$^) $(BUILD)/libmx.a $(TEST_LIBS) $(LIBS) -o $$@
+endef
+$(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
+
+# ---- checking ----------------------------------------------------------------------------------------
+# The whole under the plain build, then the unit tests, fuzz programs and golden files once more under the sanitizers.
+check: tests $(if $(SAN),,san-tests)
+	$(Q)tests/run $(if $(V),-v) $(if $(SAN),--full $(BUILD),--full $(BUILD) --quick build/san)
+
+.PHONY: san-tests
+ifeq ($(SAN),)
+san-tests: | build/.deps-build build/.deps-test
+	$(Q)+$(MAKE) --no-print-directory SAN=1 tests
+endif
+
+demo: all
+	$(Q)examples/demo.sh $(BUILD)
+
+# ---- libFuzzer -----------------------------------------------------------------------------------------
+FZ := build/fuzz
+FZ_FLAGS := -std=gnu17 -O1 -g -pthread -ffp-contract=off -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+  -fprofile-instr-generate -fcoverage-mapping
+fz_objs = $(patsubst %.c,$(FZ)/obj/%.o,$(1))
+FZ_LIB := $(call fz_objs,$(LIB_SRC)) $(foreach l,$(LEVELS),$(patsubst %.c,$(FZ)/obj/%.$(l).o,$(LANE_SRC)))
+fuzz: $(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC))
+$(FZ)/obj/%.o: %.c | build/.deps-fuzz
+	$(call say,CLANG,$<)
+	$(Q)mkdir -p $(@D) && clang $(CPPFLAGS) $(FZ_FLAGS) -MMD -MP -c $< -o $@
+define fz_level_rule
+$(FZ)/obj/vm/lanes/%.$(1).o: vm/lanes/%.c | build/.deps-fuzz
+	$$(call say,CLANG,$$< ($(1)))
+	$(Q)mkdir -p $$(@D) && clang $(CPPFLAGS) $(FZ_FLAGS) $(LEVEL_$(1)) -DMX_LEVEL=$(1) -MMD -MP -c $$< -o $$@
+endef
+$(foreach l,$(LEVELS),$(eval $(call fz_level_rule,$(l))))
+$(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC)): $(FZ)/%: $(FZ)/obj/tests/fuzz/%.o $(FZ_LIB)
+	$(call say,LD,$@)
+	$(Q)clang $(FZ_FLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
+
+# ---- installing ----------------------------------------------------------------------------------------
+BINDIR := $(DESTDIR)$(PREFIX)/bin
+LIBDIR := $(DESTDIR)$(PREFIX)/lib
+INCDIR := $(DESTDIR)$(PREFIX)/include/mx
+DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/mx
+HEADERS := $(filter include/mx/mx.h include/mx/asm.h include/mx/debug.h,$(wildcard include/mx/*.h))
+install: all
+	$(call say,INST,$(DESTDIR)$(PREFIX))
+	$(Q)install -d $(BINDIR) $(LIBDIR)/mx $(LIBDIR)/pkgconfig $(INCDIR) $(DOCDIR)/examples
+	$(Q)install -m 755 $(TOOL_BIN) $(BINDIR)
+	$(Q)$(if $(JITC_BIN),install -m 755 $(JITC_BIN) $(LIBDIR)/mx)
+	$(Q)install -m 644 $(BUILD)/libmx.a $(LIBDIR)
+	$(Q)install -m 755 $(LIBSO) $(LIBDIR)/libmx.so.$(VERSION)
+	$(Q)ln -sf libmx.so.$(VERSION) $(LIBDIR)/libmx.so.$(SOVERSION) && ln -sf libmx.so.$(SOVERSION) $(LIBDIR)/libmx.so
+	$(Q)install -m 644 $(HEADERS) $(INCDIR)
+	$(Q)install -m 644 README.md LICENSE $(wildcard docs/*.md) $(BUILD)/docs/isa.md $(DOCDIR)
+	$(Q)install -m 644 $(wildcard examples/*.mxs) $(DOCDIR)/examples
+	$(Q)printf 'prefix=%s\nName: mx\nDescription: GPU kernels on the CPU\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lmx\nLibs.private: %s -pthread\n' \
+	  '$(PREFIX)' '$(VERSION)' '$(LIBS)' > $(LIBDIR)/pkgconfig/mx.pc
+uninstall:
+	$(call say,RM,$(DESTDIR)$(PREFIX))
+	$(Q)rm -f $(TOOLS:%=$(BINDIR)/%) $(LIBDIR)/libmx.a $(LIBDIR)/libmx.so* $(LIBDIR)/pkgconfig/mx.pc
+	$(Q)rm -rf $(LIBDIR)/mx $(INCDIR) $(DOCDIR)
+
+clean:
+	$(Q)rm -rf build
+
+-include $(shell find build -name '*.d' 2>/dev/null)
