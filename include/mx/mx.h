@@ -259,7 +259,6 @@ MX_API mx_status mx_device_set_output(mx_device *device, mx_output_fn fn, void *
   X(WRONG_SPACE, 4, "the instruction cannot access this address space")                                \
   X(TRAP, 5, "trap instruction")                                                                       \
   X(ASSERT, 6, "assertion failed")                                                                     \
-  X(BREAKPOINT, 7, "breakpoint instruction without a debugger")                                        \
   X(SYNC, 8, "lanes disagree about a warp operation")                                                  \
   X(BARRIER, 9, "barrier used wrongly")                                                                \
   X(DEADLOCK, 10, "deadlock: nobody can go on")                                                        \

@@ -1,0 +1,39 @@
+/* Traps: the record that an engine writes, and the text that people read. One trap ends a launch: the first to be
+ * raised wins, which with one worker is always the same one. */
+#ifndef MX_VM_TRAP_H
+#define MX_VM_TRAP_H
+
+#include "mx/mx.h"
+
+struct mx_launch;
+struct mx_image;
+struct mx_device;
+
+/* What an engine knows. */
+struct mx_trap {
+  mx_trap_kind kind;
+  uint32_t func, pc;          /* number of the function in the image; word in it */
+  uint32_t block[3], warp;
+  uint64_t lanes;
+  bool has_address, is_write;
+  uint64_t address;           /* generic, of the lowest trapping lane */
+  uint32_t bytes;
+  char *detail;               /* malloc'ed or NULL; may have several lines */
+};
+
+/* Gives the launch its trap, if it has none yet, and tells all workers to stop. Takes t->detail over in any case. */
+void mx__trap_raise(struct mx_launch *l, const struct mx_trap *t);
+
+/* The device's sticky record, with strings of its own (the module may be unloaded before it is read). */
+struct mx_trap_record {
+  mx_trap_info info; /* kind NONE: empty */
+  char *strings[7];  /* kernel, function, file, instruction, nearest, detail, text */
+};
+/* Builds the record out of what the launch raised. MX_OUT_OF_MEMORY: the record has the kind and a fixed text only. */
+mx_status mx__trap_record_make(struct mx_trap_record *r, const struct mx_launch *l);
+void mx__trap_record_clear(struct mx_trap_record *r);
+
+/* Source line of a pc: file NULL and line 0 where the module has none. */
+void mx__line_of(const struct mx_image *image, uint32_t func, uint32_t pc, const char **file, uint32_t *line);
+
+#endif
