@@ -1,0 +1,256 @@
+/* Command lines, files and text of the tools. Apart from main programs so that all tools behave alike. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+_Noreturn void cli_usage(const char *tool, const char *fmt, ...) {
+  fflush(stdout);
+  fprintf(stderr, "%s: ", tool);
+  va_list ap;
+  va_start(ap, fmt);
+  vfprintf(stderr, fmt, ap);
+  va_end(ap);
+  fprintf(stderr, "\nTry '%s --help'\n", tool);
+  exit(CLI_USAGE);
+}
+
+static const struct cli_option *find_long(const struct cli *c, const char *name, size_t n) {
+  for (const struct cli_option *o = c->options; o->id; o++)
+    if (o->name && strlen(o->name) == n && !memcmp(o->name, name, n)) return o;
+  return NULL;
+}
+
+/* The option whose name is nearest, for the message; NULL: none is near. */
+static const char *nearest(const struct cli *c, const char *name, size_t n) {
+  const char *best = NULL;
+  size_t best_common = 2;
+  for (const struct cli_option *o = c->options; o->id; o++) {
+    if (!o->name) continue;
+    size_t common = 0;
+    while (common < n && o->name[common] == name[common]) common++;
+    if (common > best_common) best_common = common, best = o->name;
+  }
+  return best;
+}
+
+int cli_next(struct cli *c, const char **value) {
+  *value = NULL;
+  if (c->cluster && *c->cluster) {
+    char letter = *c->cluster++;
+    const struct cli_option *o = c->options;
+    while (o->id && o->letter != letter) o++;
+    if (!o->id) cli_usage(c->tool, "unknown option '-%c'", letter);
+    if (o->arg != CLI_REQUIRED) return o->id;
+    if (*c->cluster) *value = c->cluster;
+    else if (c->next < c->argc) *value = c->argv[c->next++];
+    else cli_usage(c->tool, "option '-%c' needs a value", letter);
+    c->cluster = NULL;
+    return o->id;
+  }
+  if (c->next >= c->argc) return CLI_END;
+  const char *word = c->argv[c->next++];
+  if (c->ended || word[0] != '-' || !word[1]) return *value = word, CLI_WORD;
+  if (!strcmp(word, "--")) return c->ended = true, cli_next(c, value);
+  if (word[1] != '-') {
+    bool number = (word[1] >= '0' && word[1] <= '9') || word[1] == '.' || !strcmp(word + 1, "inf") || !strcmp(word + 1, "nan");
+    if (c->numbers_are_words && number) return *value = word, CLI_WORD;
+    c->cluster = word + 1;
+    return cli_next(c, value);
+  }
+  const char *name = word + 2, *eq = strchr(name, '=');
+  size_t n = eq ? (size_t)(eq - name) : strlen(name);
+  const struct cli_option *o = find_long(c, name, n);
+  if (!o) {
+    const char *near = nearest(c, name, n);
+    if (near) cli_usage(c->tool, "unknown option '--%.*s'; did you mean '--%s'?", (int)n, name, near);
+    cli_usage(c->tool, "unknown option '--%.*s'", (int)n, name);
+  }
+  if (eq) {
+    if (o->arg == CLI_NONE) cli_usage(c->tool, "option '--%s' takes no value", o->name);
+    *value = eq + 1;
+  } else if (o->arg == CLI_REQUIRED) {
+    if (c->next >= c->argc) cli_usage(c->tool, "option '--%s' needs a value", o->name);
+    *value = c->argv[c->next++];
+  }
+  return o->id;
+}
+
+bool cli_number(const char *text, uint64_t max, uint64_t *value) {
+  bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  const char *s = hex ? text + 2 : text;
+  if (!*s) return false;
+  uint64_t v = 0, base = hex ? 16 : 10;
+  for (; *s; s++) {
+    unsigned d = *s >= '0' && *s <= '9'          ? (unsigned)(*s - '0')
+                 : hex && *s >= 'a' && *s <= 'f' ? (unsigned)(*s - 'a') + 10
+                 : hex && *s >= 'A' && *s <= 'F' ? (unsigned)(*s - 'A') + 10
+                                                 : 99;
+    if (d > 15 || v > (max - d) / base || d > max) return false;
+    v = v * base + d;
+  }
+  return *value = v, true;
+}
+
+bool cli_real(const char *text, double *value) {
+  char *end;
+  if (!*text || strchr(" \t\n\v\f\r", *text)) return false;
+  errno = 0;
+  *value = strtod(text, &end);
+  return !*end;
+}
+
+static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color_mode;
+
+bool cli_color_mode(const char *when) {
+  if (!strcmp(when, "auto")) color_mode = COLOR_AUTO;
+  else if (!strcmp(when, "always")) color_mode = COLOR_ALWAYS;
+  else if (!strcmp(when, "never")) color_mode = COLOR_NEVER;
+  else return false;
+  return true;
+}
+
+bool cli_color(FILE *stream) {
+  if (color_mode != COLOR_AUTO) return color_mode == COLOR_ALWAYS;
+  const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+  if ((no && *no) || (term && !strcmp(term, "dumb"))) return false;
+  return isatty(fileno(stream));
+}
+
+int cli_finish(const char *tool, int status) {
+  if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE) {
+    fprintf(stderr, "%s: cannot write the output: %s\n", tool, strerror(errno));
+    if (status == CLI_DONE) status = CLI_HOST;
+  } else if (ferror(stdout) && status == CLI_DONE) {
+    status = CLI_HOST;
+  }
+  return status;
+}
+
+const char *cli_file_name(const char *path) { return strcmp(path, "-") ? path : "<stdin>"; }
+
+char *cli_read_file(const char *path, size_t limit, size_t *size, const char **why) {
+  bool standard = !strcmp(path, "-");
+  int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return *why = strerror(errno), NULL;
+  struct stat st;
+  size_t capacity = 1 << 16, n = 0;
+  char *bytes = NULL;
+  *why = NULL;
+  if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) *why = "it is a folder";
+  else if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > limit) *why = "it is too large";
+  else if (S_ISREG(st.st_mode) && (size_t)st.st_size + 1 > capacity) capacity = (size_t)st.st_size + 1;
+  if (!*why) bytes = cli_realloc(NULL, capacity + 1);
+  while (!*why) {
+    ssize_t got = read(fd, bytes + n, capacity - n);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) *why = strerror(errno);
+    if (got <= 0) break;
+    n += (size_t)got;
+    if (n > limit) *why = "it is too large";
+    if (n == capacity) bytes = cli_realloc(bytes, (capacity *= 2) + 1);
+  }
+  if (!standard) close(fd);
+  if (*why) return free(bytes), NULL;
+  bytes[n] = 0;
+  *size = n;
+  return bytes;
+}
+
+bool cli_write_file(const char *path, const void *bytes, size_t size, const char **why) {
+  bool standard = !strcmp(path, "-");
+  if (standard) {
+    fwrite(bytes, 1, size, stdout);
+    return true; /* cli_finish reports a failure */
+  }
+  FILE *f = fopen(path, "wbe");
+  if (!f) return *why = strerror(errno), false;
+  bool good = fwrite(bytes, 1, size, f) == size;
+  int saved = errno;
+  if (fclose(f)) good ? (void)(saved = errno) : (void)0, good = false;
+  if (!good) *why = strerror(saved);
+  return good;
+}
+
+void text_add(struct text *t, const char *s, size_t n) {
+  if (t->n + n + 1 > t->capacity) {
+    t->capacity = (t->n + n + 1) * 2;
+    t->s = cli_realloc(t->s, t->capacity);
+  }
+  memcpy(t->s + t->n, s, n);
+  t->s[t->n += n] = 0;
+}
+
+void text_printf(struct text *t, const char *fmt, ...) {
+  va_list ap, again;
+  va_start(ap, fmt);
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  va_end(ap);
+  if (n > 0) {
+    if (t->n + (size_t)n + 1 > t->capacity) {
+      t->capacity = (t->n + (size_t)n + 1) * 2;
+      t->s = cli_realloc(t->s, t->capacity);
+    }
+    vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
+    t->n += (size_t)n;
+  }
+  va_end(again);
+}
+
+/* Bytes of the UTF-8 character at s; 0: it is not one. */
+static size_t utf8_length(const unsigned char *s) {
+  if (s[0] < 0x80) return 1;
+  size_t n = s[0] >= 0xC2 && s[0] <= 0xDF ? 2 : s[0] >= 0xE0 && s[0] <= 0xEF ? 3 : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4 : 0;
+  for (size_t k = 1; k < n; k++)
+    if ((s[k] & 0xC0) != 0x80) return 0;
+  if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F)) return 0;
+  return n;
+}
+
+void text_json(struct text *t, const char *s) {
+  text_add(t, "\"", 1);
+  while (*s) {
+    unsigned char ch = (unsigned char)*s;
+    size_t n = utf8_length((const unsigned char *)s);
+    if (ch == '"' || ch == '\\') text_printf(t, "\\%c", ch);
+    else if (ch == '\n') text_add(t, "\\n", 2);
+    else if (ch == '\t') text_add(t, "\\t", 2);
+    else if (ch < 32 || ch == 127) text_printf(t, "\\u%04x", ch);
+    else if (n) text_add(t, s, n);
+    else text_add(t, "\\ufffd", 6);
+    s += n ? n : 1;
+  }
+  text_add(t, "\"", 1);
+}
+
+void text_free(struct text *t) {
+  free(t->s);
+  *t = (struct text){0};
+}
+
+void *cli_realloc(void *old, size_t size) {
+  void *p = realloc(old, size ? size : 1);
+  if (!p) {
+    fputs("out of memory\n", stderr);
+    exit(CLI_HOST);
+  }
+  return p;
+}
+
+void *cli_alloc(size_t size) {
+  void *p = cli_realloc(NULL, size);
+  memset(p, 0, size);
+  return p;
+}
+
+char *cli_strdup(const char *s) {
+  size_t n = strlen(s) + 1;
+  return memcpy(cli_realloc(NULL, n), s, n);
+}
