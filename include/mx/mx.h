@@ -75,7 +75,7 @@ typedef struct mx_device mx_device;
 typedef struct mx_module mx_module;
 typedef struct mx_kernel mx_kernel; /* belongs to its module */
 typedef struct mx_stream mx_stream;
-typedef struct mx_event mx_event;
+typedef struct mx_event_object mx_event; /* not struct mx_event: a plain tag of the machine itself */
 typedef uint64_t mx_addr;           /* a generic device address; never a host pointer */
 
 /* ---- devices --------------------------------------------------------------------------------------------*/
