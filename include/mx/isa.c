@@ -18,6 +18,7 @@
 #define ISA_RR2(d_, q_, a_, b_) 4, {O(d_), O(q_), I(a_), I(b_)}
 #define ISA_RR3(d_, q_, a_, b_, c_) 5, {O(d_), O(q_), I(a_), I(b_), I(c_)}
 #define ISA_RR4(d_, q_, a_, b_, c_, e_) 6, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_)}
+#define ISA_RR5(d_, q_, a_, b_, c_, e_, g_) 7, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_), I(g_)}
 #define ISA_LD1(d_, p_) 3, {O(d_), I(p_), I(off)}
 #define ISA_LD2(d_, p_) 4, {O(d_), O(d_), I(p_), I(off)}
 #define ISA_LD4(d_, p_) 6, {O(d_), O(d_), O(d_), O(d_), I(p_), I(off)}
