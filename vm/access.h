@@ -1,0 +1,17 @@
+/* Memory accesses that the cached bounds of their instruction do not cover: found among all allocations, or trapped.
+ * The fast path stands in vm/lanes/memory.c and in compiled code. */
+#ifndef MX_VM_ACCESS_H
+#define MX_VM_ACCESS_H
+
+#include "vm/exec.h"
+
+/* Finds where the lanes m of instruction i may access `bytes` at addr[] (in `space`; see struct mx_bounds) and leaves
+ * host pointers in host[]; every lane is checked before the first effect. The instruction's bounds cache learns
+ * the first lane's allocation. False: trapped, x->event is set. */
+bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
+                     unsigned space, bool write, unsigned char **host);
+
+/* Bounds of what lies around one address; false: nothing does. Not for local memory of other lanes than `lane`. */
+bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct mx_bounds *b);
+
+#endif

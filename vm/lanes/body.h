@@ -1,0 +1,168 @@
+/* How a row of the table becomes a body of the interpreter. Each file of this folder includes this and then the family of
+ * rows that it makes bodies for; it is compiled once for each CPU level (MX_LEVEL), and bodies.c gathers the results.
+ *
+ * A body computes all lanes, also those that are not active: meanings are pure and total. With all lanes active results
+ * go straight to the slot; otherwise to x->tmp, from where the active lanes are blended in. */
+#ifndef MX_LANES_BODY_H
+#define MX_LANES_BODY_H
+
+#include "vm/exec.h"
+#include "vm/lanes/masks.h"
+#include "vm/lanes/vocab.h"
+
+#define MX__CAT2(a_, b_) a_##_##b_
+#define MX__CAT(a_, b_) MX__CAT2(a_, b_)
+#define MX_LV(name_) MX__CAT(name_, MX_LEVEL) /* a name of this CPU level's own */
+#define MX_BODY(id_) MX_LV(mx__body_##id_)
+
+/* ---- one lane of a slot, by type ---------------------------------------------------------------------*/
+typedef int mx_none;
+#define ACCESS(t_, slot_) \
+  MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const slot_ *)p)[l]; } \
+  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((slot_ *)p)[l] = (slot_)v; }
+#define ACCESS_NARROW(t_, zero_extended_) \
+  MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const uint32_t *)p)[l]; } \
+  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = (zero_extended_)v; }
+ACCESS(pred, uint8_t)
+ACCESS_NARROW(u8, uint8_t) ACCESS_NARROW(s8, uint8_t) ACCESS_NARROW(b8, uint8_t)
+ACCESS_NARROW(u16, uint16_t) ACCESS_NARROW(s16, uint16_t) ACCESS_NARROW(b16, uint16_t)
+ACCESS_NARROW(f16, uint16_t) ACCESS_NARROW(bf16, uint16_t)
+ACCESS(u32, uint32_t) ACCESS(s32, int32_t) ACCESS(b32, uint32_t) ACCESS(f32, float)
+ACCESS(f16x2, uint32_t) ACCESS(bf16x2, uint32_t)
+ACCESS(u64, uint64_t) ACCESS(s64, int64_t) ACCESS(b64, uint64_t) ACCESS(f64, double)
+#undef ACCESS
+#undef ACCESS_NARROW
+MX__INL mx_b128 mx__get_b128(const void *p, size_t l, unsigned n) {
+  return (mx_b128){((const uint64_t *)p)[l], ((const uint64_t *)p)[n + l]};
+}
+MX__INL void mx__put_b128(void *p, size_t l, unsigned n, mx_b128 v) {
+  ((uint64_t *)p)[l] = v.lo;
+  ((uint64_t *)p)[n + l] = v.hi;
+}
+MX__INL int mx__get_none(const void *p, size_t l, unsigned n) { (void)p, (void)l, (void)n; return 0; }
+MX__INL void mx__put_none(void *p, size_t l, unsigned n, int v) { (void)p, (void)l, (void)n, (void)v; }
+MX__INL int mx__canon_none(int v) { return v; }
+
+/* ---- operands of a body --------------------------------------------------------------------------------*/
+MX__INL void *mx__ref(const struct mx_exec *x, mx_ref r) { return x->base[r & 1] + (r & ~1); }
+
+MX__INL uint64_t mx__active(const struct mx_exec *x, const struct mx_insn *i) {
+  if (i->guard == MX_GUARD_NONE) return x->mask;
+  uint64_t p = ((const uint64_t *)x->base[0])[i->guard];
+  return x->mask & (i->guard_neg ? ~p : p);
+}
+/* Loops over lanes end at 32 or at 64. */
+MX__INL unsigned mx__lanes(const struct mx_exec *x) {
+  if (x->lanes != 32 && x->lanes != 64) __builtin_unreachable();
+  return x->lanes;
+}
+/* Predicates become bytes 0 or 1 inside a body. */
+MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type, uint8_t *bytes) {
+  if (type == MX_T_none) return NULL;
+  if (type != MX_T_pred) return mx__ref(x, r);
+  mx__expand01(*(const uint64_t *)mx__ref(x, r), bytes);
+  return bytes;
+}
+MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, uint8_t *bytes, void *tmp, bool whole) {
+  if (type == MX_T_none) return NULL;
+  if (type == MX_T_pred) return bytes;
+  return whole ? mx__ref(x, r) : tmp;
+}
+MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const uint8_t *bytes, const void *tmp, uint64_t m) {
+  if (type == MX_T_none) return;
+  if (type == MX_T_pred) {
+    uint64_t *d = mx__ref(x, r);
+    *d = (*d & ~m) | (mx__pack01(bytes, x->lanes) & m);
+  } else if (m != x->full) {
+    unsigned bits = type == MX_T_b128 ? 128 : type >= MX_T_u64 ? 64 : 32;
+    if (bits == 32) mx__blend32(mx__ref(x, r), tmp, m, x->lanes);
+    else mx__blend64(mx__ref(x, r), tmp, m, x->lanes);
+    if (bits == 128) mx__blend64((uint64_t *)mx__ref(x, r) + x->lanes, (const uint64_t *)tmp + x->lanes, m, x->lanes);
+  }
+}
+
+/* ---- shapes of lane rows: number of results, then types of D, Q, A, B, C, E ------------------------------*/
+#define SH_R0(d_) 1, d_, none, none, none, none, none
+#define SH_R1(d_, a_) 1, d_, none, a_, none, none, none
+#define SH_R2(d_, a_, b_) 1, d_, none, a_, b_, none, none
+#define SH_R3(d_, a_, b_, c_) 1, d_, none, a_, b_, c_, none
+#define SH_R4(d_, a_, b_, c_, e_) 1, d_, none, a_, b_, c_, e_
+#define SH_RR1(d_, q_, a_) 2, d_, q_, a_, none, none, none
+#define SH_RR2(d_, q_, a_, b_) 2, d_, q_, a_, b_, none, none
+#define SH_RR3(d_, q_, a_, b_, c_) 2, d_, q_, a_, b_, c_, none
+#define SH_RR4(d_, q_, a_, b_, c_, e_) 2, d_, q_, a_, b_, c_, e_
+
+#define F(x_) MX_F_##x_
+
+#define RESULT_1(flags_, td_, tq_, ...) \
+  const mx_##td_ result__ = (mx_##td_)(__VA_ARGS__); \
+  D = (flags_) & MX_F_CANON ? CANON(td_, result__) : result__;
+#define RESULT_2(flags_, td_, tq_, ...) \
+  (__VA_ARGS__); \
+  if ((flags_) & MX_F_CANON) D = CANON(td_, D), Q = CANON(tq_, Q);
+
+#define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, ...) \
+  MX__INL void lanes_##id_(unsigned n, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
+                           const unsigned M) { \
+    (void)M; \
+    for (size_t half__ = 0; half__ < n; half__ += 32) \
+      _Pragma("GCC ivdep") for (size_t step__ = 0; step__ < 32; step__++) { \
+        const size_t lane__ = half__ + step__; \
+        const mx_##ta_ A = mx__get_##ta_(a, lane__, n); \
+        const mx_##tb_ B = mx__get_##tb_(b, lane__, n); \
+        const mx_##tc_ C = mx__get_##tc_(c, lane__, n); \
+        const mx_##te_ E = mx__get_##te_(e, lane__, n); \
+        mx_##td_ D; \
+        mx_##tq_ Q = {0}; \
+        (void)A, (void)B, (void)C, (void)E; \
+        RESULT_##no_(flags_, td_, tq_, __VA_ARGS__) \
+        mx__put_##td_(d, lane__, n, D); \
+        mx__put_##tq_(q, lane__, n, Q); \
+      } \
+  }
+
+#define CASE(k_, mods_, id_) \
+  case k_: if (k_ < (mods_)) lanes_##id_(n_, d, q, a, b, c, e, k_); break;
+#define CASES(mods_, id_) \
+  CASE(0, mods_, id_) CASE(1, mods_, id_) CASE(2, mods_, id_) CASE(3, mods_, id_) CASE(4, mods_, id_) CASE(5, mods_, id_) \
+  CASE(6, mods_, id_) CASE(7, mods_, id_) CASE(8, mods_, id_) CASE(9, mods_, id_) CASE(10, mods_, id_) CASE(11, mods_, id_) \
+  CASE(12, mods_, id_) CASE(13, mods_, id_) CASE(14, mods_, id_) CASE(15, mods_, id_)
+
+#define LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, ...) \
+  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
+    const uint64_t m_ = mx__active(x, i); \
+    if (!m_) return i + 1; \
+    const bool whole_ = m_ == x->full; \
+    const unsigned n_ = mx__lanes(x); \
+    uint8_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES], ba_[MX_MAX_LANES], bb_[MX_MAX_LANES], bc_[MX_MAX_LANES], be_[MX_MAX_LANES]; \
+    void *d = mx__out(x, i->o[0], MX_T_##td_, bd_, x->tmp, whole_); \
+    void *q = mx__out(x, i->o[1], MX_T_##tq_, bq_, x->tmp + sizeof x->tmp / 2, whole_); \
+    const void *a = mx__in(x, i->o[no_], MX_T_##ta_, ba_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_, bb_); \
+    const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_, bc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_, be_); \
+    __VA_ARGS__ \
+    mx__done(x, i->o[0], MX_T_##td_, bd_, d, m_); \
+    mx__done(x, i->o[1], MX_T_##tq_, bq_, q, m_); \
+    return i + 1; \
+  }
+
+#define OP_(id_, mods_, flags_, ...) OP__(id_, mods_, flags_, __VA_ARGS__)
+#define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, ...) \
+  _Static_assert((mods_) <= 16, #id_ ": more modifier values than a lane body has cases"); \
+  LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, __VA_ARGS__) \
+  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, switch ((mods_) > 1 ? i->mod : 0) { CASES(mods_, id_) })
+/* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */
+#define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
+
+/* Lane functions: fn_*.c of this folder, this level's. */
+#define MX_FN(name_) MX_LV(mx__fn_##name_)
+#define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
+#define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_) \
+  void MX_FN(fn_)(void *, void *, const void *, const void *, const void *, const void *, unsigned, unsigned); \
+  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, MX_FN(fn_)(d, q, a, b, c, e, n_, i->mod);)
+#define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
+
+/* Other files' business. */
+#define OPM(...)
+#define OPX(...)
+
+#endif

@@ -1,0 +1,27 @@
+/* Lane functions: meanings too big for an expression. Both engines call them, by the names that the OPF rows give; the
+ * files fn_*.c are compiled once per CPU level, MX_LEVEL being the suffix of that level's names. */
+#ifndef MX_LANES_FN_H
+#define MX_LANES_FN_H
+
+#include "mx/isa.h"
+
+#ifndef MX_LEVEL
+#define MX_LEVEL
+#endif
+#define MX_FN__2(name_, level_) mx__fn_##name_##level_
+#define MX_FN__1(name_, level_) MX_FN__2(name_, level_)
+#define MX_FN(name_) MX_FN__1(name_, MX_LEVEL)
+
+/* d, q: results; a, b, c, e: inputs in the row's order, raw operands left out; absent ones are NULL. Each points to
+ * `lanes` slots: uint32_t for types of up to 32 bits (8- and 16-bit values zero-extended), uint64_t for 64 bits, two such
+ * arrays one after the other for b128, uint8_t 0 or 1 for predicates. mod: the word's modifier. A result may share its
+ * slots with an input. Every lane is computed, whatever its input; there are no other effects. */
+#define MX_FN_ARGS \
+  void *d, void *q, const void *a, const void *b, const void *c, const void *e, unsigned lanes, unsigned mod
+typedef void mx__fn(MX_FN_ARGS);
+
+#define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...)
+#define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, name_) void MX_FN(name_)(MX_FN_ARGS);
+#include "mx/opcodes.def"
+
+#endif
