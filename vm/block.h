@@ -1,0 +1,46 @@
+/* A block of threads: its warps, barriers and shared memory; an object that can be parked and taken up again by
+ * any worker. */
+#ifndef MX_VM_BLOCK_H
+#define MX_VM_BLOCK_H
+
+#include "vm/exec.h"
+
+enum mx_block_status {
+  MX_BLOCK_DONE,    /* all threads have ended */
+  MX_BLOCK_PARKED,  /* everyone left spins or waits; worth another turn after others ran */
+  MX_BLOCK_STOPPED, /* trap raised, or x->stop seen */
+};
+
+/* A block object for blocks of this launch's shape; NULL: out of memory. Its memory is reused by every block it runs. */
+struct mx_block *mx__block_new(struct mx_launch *l);
+/* Makes it block number `index` (x fastest), before its first instruction. False: out of memory. */
+bool mx__block_start(struct mx_block *b, uint64_t index);
+/* Runs until it ends, parks or is stopped. */
+enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b);
+void mx__block_free(struct mx_block *b);
+
+/* A worker's context for a launch; `stress` seeds its random switching of engines. False: out of memory. */
+bool mx__exec_init(struct mx_exec *x, struct mx_launch *l);
+/* Adds its statistics to the launch's, frees what it owns. */
+void mx__exec_done(struct mx_exec *x);
+
+/* ---- between block.c, warp.c and barrier.c ---------------------------------------------------------------*/
+#define MX_BARRIERS 16
+struct mx_barrier {
+  bool used;
+  uint32_t want;        /* threads to wait for; 0: all that live */
+  uint64_t *arrived;    /* lanes of each warp that have arrived */
+  uint32_t hold, all;   /* red: how many predicates held; arrivals that took part in a reduction */
+};
+struct mx_block {
+  struct mx_launch *launch;
+  uint64_t index;
+  uint32_t ctaid[3];
+  uint32_t nwarps, next_warp;
+  struct mx_warp *warps;
+  unsigned char *shared;
+  struct mx_barrier barriers[MX_BARRIERS];
+  void *memory;
+};
+
+#endif
