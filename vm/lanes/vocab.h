@@ -11,6 +11,11 @@
 
 #include "mx/isa.h"
 
+/* Meanings mix signs by design, the word's type argument says which is meant; nested LETs may reuse a name. */
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wshadow"
+
 #define MX__INL static inline __attribute__((always_inline))
 
 /* Carriers: arithmetic wraps in these, never in a signed type. */

@@ -1,0 +1,132 @@
+/* The table as functions of one lane: every meaning expanded with the C vocabulary, selected by opcode number. Separate
+ * from the conformance test so that oracles and generators can use it too. Knows no machine. */
+#include "tests/vectors/eval.h"
+
+#include "mx/isa.h"
+#include "vm/lanes/fn.h"
+#include "vm/lanes/vocab.h"
+
+/* Predicates and halves travel in the same 64-bit cells. */
+typedef uint8_t mx__bits_pred;
+static inline mx_pred mx__raw_pred(mx_pred x) { return x; }
+static inline mx_pred mx__of_pred(uint8_t x) { return x; }
+#define LDV(t_, k_) mx__of_##t_((mx__bits_##t_)in[k_])
+#define STV(t_, x_) ((uint64_t)(mx__bits_##t_)mx__raw_##t_(x_))
+
+#define IN_R1(d_, a_) mx_##d_ D; const mx_##a_ A = LDV(a_, 0); (void)A;
+#define IN_R2(d_, a_, b_) IN_R1(d_, a_) const mx_##b_ B = LDV(b_, 1); (void)B;
+#define IN_R3(d_, a_, b_, c_) IN_R2(d_, a_, b_) const mx_##c_ C = LDV(c_, 2); (void)C;
+#define IN_R4(d_, a_, b_, c_, e_) IN_R3(d_, a_, b_, c_) const mx_##e_ E = LDV(e_, 3); (void)E;
+#define IN_RR1(d_, q_, a_) mx_##q_ Q; IN_R1(d_, a_)
+#define IN_RR2(d_, q_, a_, b_) mx_##q_ Q; IN_R2(d_, a_, b_)
+#define IN_RR3(d_, q_, a_, b_, c_) mx_##q_ Q; IN_R3(d_, a_, b_, c_)
+#define IN_RR4(d_, q_, a_, b_, c_, e_) mx_##q_ Q; IN_R4(d_, a_, b_, c_, e_)
+#define IN_RR5(d_, q_, a_, b_, c_, e_, g_) mx_##q_ Q; IN_R4(d_, a_, b_, c_, e_) const mx_##g_ G = LDV(g_, 4); (void)G;
+#define SET_R1(...) D =
+#define SET_R2(...) D =
+#define SET_R3(...) D =
+#define SET_R4(...) D =
+#define SET_RR1(...)
+#define SET_RR2(...)
+#define SET_RR3(...)
+#define SET_RR4(...)
+#define SET_RR5(...)
+#define OUT_R(d_) if (canon) D = CANON(d_, D); out[0] = STV(d_, D);
+#define OUT_RR(d_, q_) OUT_R(d_) if (canon) Q = CANON(q_, Q); out[1] = STV(q_, Q);
+#define OUT_R1(d_, ...) OUT_R(d_)
+#define OUT_R2(d_, ...) OUT_R(d_)
+#define OUT_R3(d_, ...) OUT_R(d_)
+#define OUT_R4(d_, ...) OUT_R(d_)
+#define OUT_RR1(d_, q_, ...) OUT_RR(d_, q_)
+#define OUT_RR2(d_, q_, ...) OUT_RR(d_, q_)
+#define OUT_RR3(d_, q_, ...) OUT_RR(d_, q_)
+#define OUT_RR4(d_, q_, ...) OUT_RR(d_, q_)
+#define OUT_RR5(d_, q_, ...) OUT_RR(d_, q_)
+
+#define F(x_) MX_F_##x_
+#define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) \
+  static void ev_##id_(unsigned M, const uint64_t *in, uint64_t *out) { \
+    const bool canon = (flags_) & MX_F_CANON; \
+    (void)M; \
+    IN_##shape_ SET_##shape_ __VA_ARGS__; \
+    OUT_##shape_ \
+  }
+#define OPF(...)
+#define OPX(...)
+/* Atomics: the cell is OLD, the operands B and C; loads and stores have nothing to say here. */
+#define AT_AT1(t_, p_) const mx_##t_ OLD = LDV(t_, 0), B = LDV(t_, 1); (void)B;
+#define AT_AT2(t_, p_) AT_AT1(t_, p_) const mx_##t_ C = LDV(t_, 2); (void)C;
+#define AT_RE1(t_, p_) AT_AT1(t_, p_)
+#define AT_LD1(...)
+#define AT_LD2(...)
+#define AT_LD4(...)
+#define AT_ST1(...)
+#define AT_ST2(...)
+#define AT_ST4(...)
+#define ATOM(t_, new_) out[0] = STV(t_, OLD); out[1] = STV(t_, (mx_##t_)(new_));
+#define LOAD(...)
+#define STORE(...)
+#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) \
+  static void ev_##id_(unsigned M, const uint64_t *in, uint64_t *out) { \
+    (void)M, (void)in, (void)out; \
+    AT_##shape_ __VA_ARGS__ \
+  }
+#include "mx/opcodes.def"
+
+typedef void eval_fn(unsigned M, const uint64_t *in, uint64_t *out);
+static eval_fn *const by_expression[MX_OP_COUNT] = {
+#define OP(id_, ...) [MX_##id_] = ev_##id_,
+#define OPF(...)
+#define OPX(...)
+#include "mx/opcodes.def"
+};
+static mx__fn *const by_function[MX_OP_COUNT] = {
+#define OP(...)
+#define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, name_) [MX_##id_] = MX_FN(name_),
+#include "mx/opcodes.def"
+};
+
+/* A lane function sees whole slots; unused lanes hold other bits, so that reading across lanes shows. */
+enum { LANES = 5, LANE = 3 };
+static void put(uint64_t *slots, unsigned type, uint64_t v) {
+  memset(slots, 0xA5, 8 * LANES);
+  switch (mx__types[type].slot_class) {
+    case MX_PRED: for (int l = 0; l < LANES; l++) ((uint8_t *)slots)[l] = 0; ((uint8_t *)slots)[LANE] = (uint8_t)v; break;
+    case MX_R64: slots[LANE] = v; break;
+    default: ((uint32_t *)slots)[LANE] = (uint32_t)v; break;
+  }
+}
+static uint64_t get(const uint64_t *slots, unsigned type) {
+  switch (mx__types[type].slot_class) {
+    case MX_PRED: return ((const uint8_t *)slots)[LANE];
+    case MX_R64: return slots[LANE];
+    default: return ((const uint32_t *)slots)[LANE];
+  }
+}
+
+bool mx__eval(unsigned op, unsigned mod, const uint64_t *in, uint64_t *out) {
+  if (by_expression[op]) {
+    by_expression[op](mod, in, out);
+    return true;
+  }
+  if (!by_function[op]) return false;
+  const struct mx_op_info *o = &mx__ops[op];
+  uint64_t slots[6][LANES], *d[2] = {0}, *a[4] = {0};
+  unsigned nout = 0, nin = 0, type[2] = {0};
+  for (unsigned k = 0; k < o->nopnds; k++) {
+    if (o->opnd[k].type == MX_T_raw) continue;
+    if (o->opnd[k].role == MX_OUT) {
+      type[nout] = o->opnd[k].type;
+      d[nout] = slots[k];
+      put(slots[k], o->opnd[k].type, 0xEE);
+      nout++;
+    } else {
+      a[nin] = slots[k];
+      put(slots[k], o->opnd[k].type, in[nin]);
+      nin++;
+    }
+  }
+  by_function[op](d[0], d[1], a[0], a[1], a[2], a[3], LANES, mod);
+  for (unsigned k = 0; k < nout; k++) out[k] = get(d[k], type[k]);
+  return true;
+}
