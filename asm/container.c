@@ -1,0 +1,538 @@
+/* Writes a module image as a container (.mxb). Separate from the encoder because it knows only the image: whatever
+ * made it may be written. It must not know the reader; both follow docs/container.md.
+ *
+ * Compactness is the point of most of this: an instruction takes four or five bytes instead of eight, a register's
+ * name mostly one or two, a line number mostly none. */
+#include "container.h"
+
+#include "mx/container.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* ---- bytes -------------------------------------------------------------------------------------------*/
+struct bytes { uint8_t *at; size_t size, capacity; bool oom; };
+
+static void put_bytes(struct bytes *b, const void *p, size_t n) {
+  if (b->oom || !n) return;
+  if (n > b->capacity - b->size) {
+    size_t capacity = b->capacity ? b->capacity : 256;
+    while (capacity - b->size < n) {
+      if (capacity > SIZE_MAX / 2) { b->oom = true; return; }
+      capacity *= 2;
+    }
+    uint8_t *at = realloc(b->at, capacity);
+    if (!at) { b->oom = true; return; }
+    b->at = at;
+    b->capacity = capacity;
+  }
+  memcpy(b->at + b->size, p, n);
+  b->size += n;
+}
+
+static void put_byte(struct bytes *b, unsigned v) {
+  uint8_t c = (uint8_t)v;
+  put_bytes(b, &c, 1);
+}
+
+static void put_varint(struct bytes *b, uint64_t v) {
+  uint8_t c[10];
+  size_t n = 0;
+  for (; v >= 128; v >>= 7) c[n++] = (uint8_t)(v | 128);
+  c[n++] = (uint8_t)v;
+  put_bytes(b, c, n);
+}
+
+static void put_signed(struct bytes *b, int64_t v) { put_varint(b, mx__zigzag(v)); }
+
+static void put_le(struct bytes *b, uint64_t v, unsigned n) {
+  for (unsigned k = 0; k < n; k++) put_byte(b, (unsigned)(v >> (8 * k) & 255));
+}
+
+static unsigned varint_size(uint64_t v) {
+  unsigned n = 1;
+  while (v >>= 7) n++;
+  return n;
+}
+
+/* ---- strings -----------------------------------------------------------------------------------------
+ * A string is a text of section 'S', or one followed by a decimal number: %r12 is text "%r" and number 12. */
+struct text { const char *at; size_t size; };
+struct strings {
+  struct text *list;
+  uint32_t count, capacity;
+  uint32_t *hash; /* number + 1, or 0 */
+  uint32_t hash_size;
+  bool oom;
+};
+
+static size_t string_hash(const char *s, size_t n) {
+  uint64_t h = XXH3_64bits(s, n);
+  return (size_t)(h ^ h >> 32);
+}
+
+static void strings_grow(struct strings *t) {
+  uint32_t size = t->hash_size ? t->hash_size * 2 : 64;
+  uint32_t *hash = calloc(size, sizeof *hash);
+  struct text *list = realloc(t->list, size / 2 * sizeof *list);
+  if (list) t->list = list;
+  if (!hash || !list) { free(hash); t->oom = true; return; }
+  for (uint32_t k = 0; k < t->count; k++) {
+    size_t at = string_hash(list[k].at, list[k].size) & (size - 1);
+    while (hash[at]) at = (at + 1) & (size - 1);
+    hash[at] = k + 1;
+  }
+  free(t->hash);
+  t->hash = hash;
+  t->hash_size = size;
+  t->capacity = size / 2;
+}
+
+static uint32_t string_number(struct strings *t, const char *s, size_t n) {
+  if (t->oom) return 0;
+  if (t->count == t->capacity) strings_grow(t);
+  if (t->oom) return 0;
+  size_t at = string_hash(s, n) & (t->hash_size - 1);
+  for (; t->hash[at]; at = (at + 1) & (t->hash_size - 1)) {
+    struct text *have = &t->list[t->hash[at] - 1];
+    if (have->size == n && !memcmp(have->at, s, n)) return t->hash[at] - 1;
+  }
+  t->list[t->count] = (struct text){s, n};
+  t->hash[at] = ++t->count;
+  return t->count - 1;
+}
+
+/* Length of the text before the number at the end of s; *number is -1 if there is none. */
+static size_t split_number(const char *s, int64_t *number) {
+  size_t n = strlen(s), at = n;
+  while (at && n - at < 9 && s[at - 1] >= '0' && s[at - 1] <= '9') at--;
+  while (at < n && s[at] == '0' && at + 1 < n) at++; /* 007 is "00" and 7 */
+  *number = -1;
+  if (at == n || at > MX__STR_SHARED) return n;
+  *number = 0;
+  for (size_t k = at; k < n; k++) *number = *number * 10 + (s[k] - '0');
+  return at;
+}
+
+static void put_string(struct bytes *b, struct strings *t, const char *s) {
+  int64_t number;
+  size_t n = split_number(s ? s : "", &number);
+  put_varint(b, (uint64_t)string_number(t, s ? s : "", n) << 1 | (number >= 0));
+  if (number >= 0) put_varint(b, (uint64_t)number);
+}
+
+static void put_strings(struct bytes *b, struct strings *t) {
+  put_varint(b, t->count);
+  struct text last = {"", 0};
+  for (uint32_t k = 0; k < t->count; k++) {
+    struct text s = t->list[k];
+    size_t shared = 0;
+    while (shared < s.size && shared < last.size && shared < MX__STR_SHARED && s.at[shared] == last.at[shared]) shared++;
+    put_varint(b, shared);
+    put_varint(b, s.size - shared);
+    put_bytes(b, s.at + shared, s.size - shared);
+    last = s;
+  }
+}
+
+/* ---- the writer --------------------------------------------------------------------------------------*/
+struct palette { uint32_t count; uint16_t number; bool used; };
+#define PALETTE_KEYS (2048u * 128u)
+
+struct writer {
+  const struct mx_image *image;
+  struct strings strings;
+  struct bytes section[MX__SECTIONS];
+  struct palette *palette;  /* by opcode and modifier */
+  uint32_t nkeys;
+  uint32_t *file_number;    /* new number + 1 of each file, or 0 */
+  uint32_t nfiles;
+  bool oom;
+};
+
+static void put_literal(struct bytes *b, const struct mx_lit *l) {
+  unsigned form = MX__LIT_PLAIN;
+  uint64_t v = l->value, payload = v;
+  if (l->kind == MX_LIT_VALUE) {
+    const uint64_t forms[MX__LIT_FORMS] = {
+        v, ~v, v <= UINT32_MAX ? ~v & UINT32_MAX : UINT64_MAX,
+        v <= UINT32_MAX ? __builtin_bswap32((uint32_t)v) : UINT64_MAX, __builtin_bswap64(v)};
+    for (unsigned k = 1; k < MX__LIT_FORMS; k++) {
+      if (varint_size(forms[k]) < varint_size(payload)) form = k, payload = forms[k];
+    }
+  }
+  bool small = l->kind == MX_LIT_VALUE && payload < 7;
+  put_byte(b, (l->kind & 3u) | form << 2 | (small ? (unsigned)payload : 7u) << 5);
+  if (l->kind != MX_LIT_VALUE) {
+    put_varint(b, l->index);
+    put_signed(b, (int64_t)v);
+  } else if (!small) {
+    put_varint(b, payload);
+  }
+}
+
+static void write_vars(struct writer *w) {
+  struct bytes *b = &w->section[MX__SEC_VARS];
+  put_varint(b, w->image->nvars);
+  for (uint32_t k = 0; k < w->image->nvars; k++) {
+    const struct mx_var *v = &w->image->vars[k];
+    put_string(b, &w->strings, v->name);
+    put_byte(b, v->space);
+    put_byte(b, v->flags);
+    put_varint(b, v->align);
+    put_varint(b, v->size);
+    uint64_t ninit = v->init ? v->ninit : 0;
+    while (ninit && !v->init[ninit - 1]) ninit--; /* the rest is zero anyway */
+    put_varint(b, ninit);
+    put_bytes(b, v->init, ninit);
+    put_varint(b, v->nrelocs);
+    uint64_t at = 0;
+    for (uint32_t r = 0; r < v->nrelocs; r++) {
+      const struct mx_reloc *x = &v->relocs[r];
+      put_varint(b, x->offset - at);
+      put_byte(b, x->size);
+      put_byte(b, x->kind);
+      put_varint(b, x->index);
+      put_signed(b, (int64_t)x->addend);
+      at = x->offset;
+    }
+  }
+}
+
+static void write_func(struct writer *w, const struct mx_func *f) {
+  struct bytes *b = &w->section[MX__SEC_FUNCS];
+  put_string(b, &w->strings, f->name);
+  /* Most of these are 0 in most functions: a mask says which are there. */
+  const uint32_t field[] = {f->nspill32, f->nspill64, f->nspillpred, f->local_bytes, f->arg_bytes, f->param_bytes,
+                            f->maxntid[0], f->maxntid[1], f->maxntid[2], f->reqntid[0], f->reqntid[1], f->reqntid[2],
+                            f->minnctapersm, f->nparams, f->nargs, f->nresults, f->ntables, f->nprotos, f->nshared};
+  uint32_t mask = 0;
+  for (unsigned k = 0; k < sizeof field / sizeof *field; k++) mask |= (uint32_t)(field[k] != 0) << k;
+  put_varint(b, f->flags);
+  put_varint(b, mask);
+  put_varint(b, f->n32);
+  put_varint(b, f->n64);
+  put_varint(b, f->npred);
+  put_varint(b, f->ncode);
+  for (unsigned k = 0; k < sizeof field / sizeof *field; k++) {
+    if (field[k]) put_varint(b, field[k]);
+  }
+  put_varint(b, f->nlits);
+  for (uint32_t k = 0; k < f->nlits; k++) put_literal(b, &f->lits[k]);
+  uint64_t end = 0;
+  for (uint32_t k = 0; k < f->nparams; k++) {
+    const struct mx_param *p = &f->params[k];
+    put_string(b, &w->strings, p->name);
+    put_byte(b, p->type | (p->is_pointer ? 128u : 0));
+    put_signed(b, (int64_t)p->offset - (int64_t)end);
+    put_varint(b, p->size);
+    put_varint(b, p->align);
+    end = (uint64_t)p->offset + p->size;
+  }
+  for (uint32_t k = 0; k < f->nargs; k++) put_varint(b, (uint64_t)f->args[k].slot << 3 | (f->args[k].cls & 7));
+  for (uint32_t k = 0; k < f->nresults; k++) {
+    put_varint(b, (uint64_t)f->results[k].slot << 3 | (f->results[k].cls & 7));
+  }
+  for (uint32_t k = 0; k < f->ntables; k++) {
+    put_varint(b, f->tables[k].ntargets);
+    int64_t last = 0;
+    for (uint32_t t = 0; t < f->tables[k].ntargets; t++) {
+      put_signed(b, (int64_t)f->tables[k].targets[t] - last);
+      last = f->tables[k].targets[t];
+    }
+  }
+  for (uint32_t k = 0; k < f->nprotos; k++) {
+    const struct mx_proto *p = &f->protos[k];
+    put_varint(b, p->nres);
+    put_bytes(b, p->res, p->nres);
+    put_varint(b, p->narg);
+    put_bytes(b, p->arg, p->narg);
+  }
+  for (uint32_t k = 0; k < f->nshared; k++) put_varint(b, f->shared[k]);
+}
+
+/* ---- code --------------------------------------------------------------------------------------------*/
+/* Whether the words from w on are an instruction that packing can give back exactly: nothing in fields that its row
+ * does not use. Others travel as raw words. */
+static bool is_plain(const mx_word *w, uint32_t left) {
+  unsigned op = mx_w_op(*w);
+  if (op >= MX_OP_COUNT) return false;
+  const struct mx_op_info *o = &mx__ops[op];
+  unsigned length = mx_w_length(*w), n = o->flags & MX_F_CALL ? 4 + mx_w_nres(*w) + mx_w_narg(*w) : o->nopnds;
+  if (length > left) return false;
+  if (o->flags & MX_F_BRANCH) return true;
+  if (o->flags & MX_F_MOVI) return mx_w_mod(*w) < 4;
+  for (unsigned k = n; k < 4; k++) {
+    if (mx_w_field(*w, k)) return false;
+  }
+  for (unsigned k = 1; k < length; k++) {
+    for (unsigned x = 0; x < MX_EXT_FIELDS; x++) {
+      if (4 + (k - 1) * MX_EXT_FIELDS + x >= n && mx_w_ext_field(w[k], x)) return false;
+    }
+    if (w[k] >> 60) return false;
+  }
+  return true;
+}
+
+static uint32_t palette_key(const mx_word *w, uint32_t left) {
+  if (!is_plain(w, left)) return MX__PALETTE_RAW;
+  return mx_w_op(*w) | (mx__ops[mx_w_op(*w)].flags & MX_F_MOVI ? 0 : mx_w_mod(*w)) << 11;
+}
+
+static uint32_t instruction_length(const mx_word *w, uint32_t left) { return is_plain(w, left) ? mx_w_length(*w) : 1; }
+
+struct key_count { uint32_t key, count; };
+static int by_count(const void *a, const void *b) {
+  const struct key_count *x = a, *y = b;
+  if (x->count != y->count) return x->count < y->count ? 1 : -1;
+  return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void make_palette(struct writer *w) {
+  w->palette = calloc(PALETTE_KEYS, sizeof *w->palette);
+  if (!w->palette) { w->oom = true; return; }
+  for (uint32_t f = 0; f < w->image->nfuncs; f++) {
+    const struct mx_func *x = &w->image->funcs[f];
+    for (uint32_t pc = 0; pc < x->ncode; pc += instruction_length(&x->code[pc], x->ncode - pc)) {
+      struct palette *p = &w->palette[palette_key(&x->code[pc], x->ncode - pc)];
+      if (!p->count++) w->nkeys++;
+    }
+  }
+  struct key_count *list = malloc((w->nkeys + 1) * sizeof *list);
+  if (!list) { w->oom = true; return; }
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < PALETTE_KEYS && n < w->nkeys; k++) {
+    if (w->palette[k].count) list[n++] = (struct key_count){k, w->palette[k].count};
+  }
+  qsort(list, n, sizeof *list, by_count);
+  struct bytes *b = &w->section[MX__SEC_CODE];
+  put_varint(b, n);
+  for (uint32_t k = 0; k < n; k++) {
+    w->palette[list[k].key].number = (uint16_t)k;
+    put_varint(b, list[k].key & 2047);
+    put_byte(b, list[k].key >> 11);
+  }
+  free(list);
+}
+
+static void put_operand(struct bytes *b, unsigned field) {
+  put_varint(b, field >= MX_LIT ? (field - MX_LIT) << 1 | 1 : field << 1);
+}
+
+static void put_instruction(struct writer *w, const mx_word *at, uint32_t pc, uint32_t left) {
+  struct bytes *b = &w->section[MX__SEC_CODE];
+  uint32_t key = palette_key(at, left);
+  unsigned guard = mx_w_guard(*at) | (unsigned)mx_w_guard_neg(*at) << 5;
+  bool guarded = key != MX__PALETTE_RAW && guard != MX_GUARD_NONE;
+  put_varint(b, (uint64_t)w->palette[key].number << 1 | guarded);
+  if (key == MX__PALETTE_RAW) { put_le(b, *at, 8); return; }
+  if (guarded) put_byte(b, guard);
+  const struct mx_op_info *o = &mx__ops[mx_w_op(*at)];
+  if (o->flags & MX_F_BRANCH) {
+    put_signed(b, (int64_t)mx_w_target(*at) - pc);
+    uint32_t reconv = mx_w_reconv(*at);
+    if (reconv == MX_PC_RET) put_varint(b, 0);
+    else put_varint(b, 1 + mx__zigzag((int64_t)reconv - mx_w_target(*at)));
+  } else if (o->flags & MX_F_MOVI) {
+    put_operand(b, mx_w_field(*at, 0));
+    put_signed(b, (int32_t)mx_w_movi(*at));
+  } else if (o->flags & MX_F_CALL) {
+    unsigned n = mx_w_nres(*at) + mx_w_narg(*at);
+    put_varint(b, mx_w_callee(*at));
+    put_varint(b, mx_w_nres(*at));
+    put_varint(b, mx_w_narg(*at));
+    for (unsigned k = 0; k < n; k++) put_operand(b, mx_w_operand(at, 4 + k));
+  } else {
+    for (unsigned k = 0; k < o->nopnds; k++) {
+      if (o->opnd[k].type == MX_T_raw) put_varint(b, mx_w_operand(at, k));
+      else put_operand(b, mx_w_operand(at, k));
+    }
+  }
+}
+
+static void write_code(struct writer *w) {
+  make_palette(w);
+  if (w->oom) return;
+  for (uint32_t f = 0; f < w->image->nfuncs; f++) {
+    const struct mx_func *x = &w->image->funcs[f];
+    for (uint32_t pc = 0; pc < x->ncode; pc += instruction_length(&x->code[pc], x->ncode - pc)) {
+      put_instruction(w, &x->code[pc], pc, x->ncode - pc);
+    }
+  }
+}
+
+/* ---- lines -------------------------------------------------------------------------------------------
+ * Entries as differences to the one before; a difference that repeats is counted. Line 0 is "none", of no file. */
+struct line_walk { uint32_t next; bool begun; struct mx_line last; };
+
+static bool next_line(struct writer *w, const struct mx_func *f, struct line_walk *walk) {
+  while (walk->next < f->nlines) {
+    struct mx_line l = f->lines[walk->next++];
+    if (walk->next < f->nlines && f->lines[walk->next].pc <= l.pc) continue; /* the last of one pc counts */
+    if (walk->begun && l.pc <= walk->last.pc) continue;
+    bool none = !l.line || l.file >= w->image->nfiles;
+    if (none) {
+      l.file = l.line = 0;
+    } else {
+      if (!w->file_number[l.file]) w->file_number[l.file] = ++w->nfiles;
+      l.file = w->file_number[l.file] - 1;
+    }
+    if (l.line == walk->last.line && l.file == walk->last.file) continue;
+    walk->last = l;
+    walk->begun = true;
+    return true;
+  }
+  return false;
+}
+
+static void write_lines(struct writer *w) {
+  struct bytes *b = &w->section[MX__SEC_LINES];
+  w->file_number = calloc(w->image->nfiles + 1u, sizeof *w->file_number);
+  if (!w->file_number) { w->oom = true; return; }
+  for (uint32_t k = 0; k < w->image->nfuncs; k++) {
+    const struct mx_func *f = &w->image->funcs[k];
+    struct line_walk count = {0}, walk = {0};
+    uint32_t n = 0;
+    while (next_line(w, f, &count)) n++;
+    put_varint(b, n);
+    struct mx_line last = {0};
+    int64_t pc = -1, line = 0, run = 0;
+    while (next_line(w, f, &walk)) {
+      struct mx_line l = walk.last;
+      if (l.file == last.file && l.pc - last.pc == pc && (int64_t)l.line - last.line == line) {
+        run++;
+      } else {
+        if (run) put_varint(b, (uint64_t)run << 1 | 1);
+        run = 0;
+        pc = l.pc - last.pc;
+        line = (int64_t)l.line - last.line;
+        put_varint(b, (uint64_t)pc << 2 | (uint64_t)(l.file != last.file) << 1);
+        put_signed(b, line);
+        if (l.file != last.file) put_varint(b, l.file);
+      }
+      last = l;
+    }
+    if (run) put_varint(b, (uint64_t)run << 1 | 1);
+  }
+  uint32_t *by_number = calloc(w->nfiles + 1u, sizeof *by_number);
+  if (!by_number) { w->oom = true; return; }
+  for (uint32_t k = 0; k < w->image->nfiles; k++) {
+    if (w->file_number[k]) by_number[w->file_number[k] - 1] = k;
+  }
+  put_varint(b, w->nfiles);
+  for (uint32_t k = 0; k < w->nfiles; k++) put_string(b, &w->strings, w->image->files[by_number[k]]);
+  free(by_number);
+}
+
+/* ---- names -------------------------------------------------------------------------------------------*/
+static int by_place(const void *a, const void *b) {
+  const struct mx_name *x = a, *y = b;
+  if (x->lo != y->lo) return x->lo < y->lo ? -1 : 1;
+  if (x->hi != y->hi) return x->hi < y->hi ? -1 : 1;
+  if (x->spilled != y->spilled) return x->spilled ? 1 : -1;
+  if (x->cls != y->cls) return x->cls < y->cls ? -1 : 1;
+  if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
+  if (x->type != y->type) return x->type < y->type ? -1 : 1;
+  return strcmp(x->name, y->name);
+}
+
+static int by_pc(const void *a, const void *b) {
+  const struct mx_label *x = a, *y = b;
+  if (x->pc != y->pc) return x->pc < y->pc ? -1 : 1;
+  return strcmp(x->name, y->name);
+}
+
+static void *sorted(struct writer *w, const void *list, uint32_t n, size_t size, int (*order)(const void *, const void *)) {
+  void *copy = malloc((n + 1u) * size);
+  if (!copy) { w->oom = true; return NULL; }
+  if (n) memcpy(copy, list, n * size);
+  qsort(copy, n, size, order);
+  return copy;
+}
+
+static void write_func_names(struct writer *w, const struct mx_func *f) {
+  struct bytes *b = &w->section[MX__SEC_NAMES];
+  struct mx_name *names = sorted(w, f->names, f->nnames, sizeof *names, by_place);
+  if (!names) return;
+  put_varint(b, f->nnames);
+  uint32_t at = 0;
+  for (uint32_t k = 0; k < f->nnames; k++) {
+    const struct mx_name *n = &names[k];
+    put_string(b, &w->strings, n->name);
+    put_byte(b, n->cls | (unsigned)n->spilled << 3);
+    put_byte(b, n->type);
+    put_varint(b, n->slot);
+    put_varint(b, n->lo - at);
+    put_varint(b, n->hi - n->lo);
+    at = n->lo;
+  }
+  free(names);
+  struct mx_label *labels = sorted(w, f->labels, f->nlabels, sizeof *labels, by_pc);
+  if (!labels) return;
+  put_varint(b, f->nlabels);
+  at = 0;
+  for (uint32_t k = 0; k < f->nlabels; k++) {
+    put_string(b, &w->strings, labels[k].name);
+    put_varint(b, labels[k].pc - at);
+    at = labels[k].pc;
+  }
+  free(labels);
+}
+
+/* ---- the file ----------------------------------------------------------------------------------------*/
+static uint8_t *finish(struct writer *w, size_t *size) {
+  static const char tags[MX__SECTIONS + 1] = {
+#define X(id_, tag_, name_) tag_,
+      MX_SECTIONS(X)
+#undef X
+  };
+  struct bytes out = {0};
+  static const uint8_t zero[MX_CONTAINER_HEADER];
+  put_bytes(&out, zero, sizeof zero);
+  bool oom = w->oom || w->strings.oom;
+  for (unsigned k = 0; k < MX__SECTIONS; k++) {
+    put_byte(&out, (unsigned)tags[k]);
+    put_varint(&out, w->section[k].size);
+    put_bytes(&out, w->section[k].at, w->section[k].size);
+    oom |= w->section[k].oom;
+  }
+  if (oom || out.oom) { free(out.at); return NULL; }
+  const uint8_t *body = out.at + MX_CONTAINER_HEADER;
+  size_t nbody = out.size - MX_CONTAINER_HEADER;
+  XXH128_canonical_t digest;
+  XXH128_canonicalFromHash(&digest, XXH3_128bits(body, nbody));
+  struct bytes head = {.at = out.at, .capacity = MX_CONTAINER_HEADER};
+  put_bytes(&head, MX_CONTAINER_MAGIC, 4);
+  put_le(&head, MX_CONTAINER_VERSION, 2);
+  put_le(&head, MX_CONTAINER_HEADER, 2);
+  put_le(&head, mx__table_digest(), 8);
+  put_le(&head, nbody, 8);
+  put_le(&head, 0, 8);
+  put_bytes(&head, digest.digest, sizeof digest.digest);
+  *size = out.size;
+  return out.at;
+}
+
+uint8_t *mx__image_write(const struct mx_image *image, size_t *size) {
+  struct writer w = {.image = image};
+  struct bytes *target = &w.section[MX__SEC_TARGET];
+  put_varint(target, image->lanes);
+  put_varint(target, image->sm);
+  put_varint(target, image->ptx_version);
+  put_varint(target, image->address_size);
+  write_vars(&w);
+  put_varint(&w.section[MX__SEC_FUNCS], image->nfuncs);
+  for (uint32_t k = 0; k < image->nfuncs; k++) write_func(&w, &image->funcs[k]);
+  write_code(&w);
+  if (!w.oom) write_lines(&w);
+  for (uint32_t k = 0; k < image->nfuncs && !w.oom; k++) write_func_names(&w, &image->funcs[k]);
+  put_strings(&w.section[MX__SEC_STRINGS], &w.strings);
+  uint8_t *out = finish(&w, size);
+  for (unsigned k = 0; k < MX__SECTIONS; k++) free(w.section[k].at);
+  free(w.strings.list);
+  free(w.strings.hash);
+  free(w.palette);
+  free(w.file_number);
+  return out;
+}
