@@ -17,7 +17,7 @@ MAKEFLAGS += -j$(or $(JOBS),2) --no-builtin-rules
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^#define MX_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' include/mx/mx.h | paste -sd.)
 SOVERSION := 0
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -42,7 +42,7 @@ ifneq ($(SAN),)
 OPT := -O1
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
-CPPFLAGS := -Iinclude -I. -D_GNU_SOURCE -DMX_VERSION='"$(VERSION)"' $(EXTRA_CPPFLAGS)
+CPPFLAGS := -Iinclude -I. -D_GNU_SOURCE $(EXTRA_CPPFLAGS)
 CFLAGS := -std=gnu17 $(OPT) -g -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) $(SANFLAGS) $(EXTRA_CFLAGS)
 LDFLAGS := -pthread $(SANFLAGS) $(EXTRA_LDFLAGS)
 LIBS := -lsleef -lxxhash -ldl -lm
@@ -63,6 +63,7 @@ else
 LEVELS := plain
 endif
 LANE_OPT := $(if $(SAN),-O1,-O3)
+LANE_FLAGS := -fno-math-errno -fno-trapping-math -Wno-missing-prototypes -Wno-maybe-uninitialized
 LEVEL_v2 := -march=x86-64-v2
 LEVEL_v3 := -march=x86-64-v3
 LEVEL_v4 := -march=x86-64-v4 -mprefer-vector-width=512
@@ -97,7 +98,7 @@ $(OBJ)/%.o: %.c | $(DEPS)
 define level_rule
 $(OBJ)/vm/lanes/%.$(1).o: vm/lanes/%.c | $(DEPS)
 	$$(call say,CC,$$< ($(1)))
-	$(Q)mkdir -p $$(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(LANE_OPT) -fno-math-errno -fno-trapping-math $(LEVEL_$(1)) -DMX_LEVEL=$(1) -MMD -MP -c $$< -o $$@
+	$(Q)mkdir -p $$(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(LANE_OPT) $(LANE_FLAGS) $(LEVEL_$(1)) -DMX_LEVEL=$(1) -MMD -MP -c $$< -o $$@
 endef
 $(foreach l,$(LEVELS),$(eval $(call level_rule,$(l))))
 

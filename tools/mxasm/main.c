@@ -151,10 +151,12 @@ int main(int argc, char **argv) {
   struct text t = {0};
   if (status == CLI_DONE && (view || verbose || binary)) {
     char *error = NULL;
-    struct mx_image *m = mx__image_read(bytes, nbytes, &error);
-    if (!m) {
-      status = refuse(file, error ? error : "out of memory", error ? CLI_REFUSED : CLI_HOST);
+    struct mx__image *image = NULL;
+    enum mx__load loaded = mx__image_read(bytes, nbytes, &image, &error);
+    if (loaded != MX__LOAD_OK) {
+      status = loaded == MX__LOAD_OOM ? refuse(file, "out of memory", CLI_HOST) : refuse(file, error ? error : "refused", CLI_REFUSED);
     } else {
+      const struct mx_image *m = &image->image;
       if (verbose) {
         struct text v = {0};
         print_resources(&v, m, json);
@@ -169,7 +171,7 @@ int main(int argc, char **argv) {
       }
       if (listing) print_listing(&t, m, binary ? NULL : text, size, opt.file_name);
       if (cfg) print_cfg(&t, m);
-      mx__image_free(m);
+      mx__image_free(image);
     }
     free(error);
   }

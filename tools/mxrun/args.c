@@ -1,0 +1,135 @@
+/* The command line's ARGs as a kernel's parameters. */
+#include "mxrun.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *spoken(const struct arg *a, size_t number, char *buffer, size_t n) {
+  if (a->name && *a->name) snprintf(buffer, n, "'%s' (.%s)", a->name, a->param.type);
+  else snprintf(buffer, n, "number %zu (.%s)", number, a->param.type);
+  return buffer;
+}
+
+struct arg *find_arg(struct args *a, const char *s, size_t n) {
+  for (size_t k = 0; k < a->n; k++)
+    if (a->arg[k].name && strlen(a->arg[k].name) == n && !memcmp(a->arg[k].name, s, n)) return &a->arg[k];
+  char number[24];
+  uint64_t v;
+  if (n >= sizeof number) return NULL;
+  memcpy(number, s, n);
+  number[n] = 0;
+  return cli_number(number, UINT32_MAX, &v) && v < a->n ? &a->arg[v] : NULL;
+}
+
+/* "NAME=rest": the parameter, with *s moved behind the '='. A value may hold '=' itself, as in a file's name. */
+static struct arg *named(struct args *a, const char **s) {
+  size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%.");
+  if (!n || (*s)[n] != '=') return NULL;
+  struct arg *found = find_arg(a, *s, n);
+  if (!found) {
+    struct text t = {0};
+    for (size_t k = 0; k < a->n; k++) text_printf(&t, "%s%s", k ? ", " : "", a->arg[k].name ? a->arg[k].name : "?");
+    cli_usage("mxrun", "the kernel has no parameter '%.*s'; it has: %s", (int)n, *s, t.n ? t.s : "none");
+  }
+  *s += n + 1;
+  return found;
+}
+
+static const char *hex_bytes(struct data *d, const char *s) {
+  size_t n = strlen(s);
+  if (n % 2) return "an odd number of hexadecimal digits";
+  d->size = n / 2;
+  d->bytes = cli_alloc(d->size + 1);
+  for (size_t k = 0; k < n; k += 2) {
+    uint64_t v;
+    if (!cli_number((char[]){'0', 'x', s[k], s[k + 1], 0}, 255, &v)) return "not hexadecimal digits";
+    d->bytes[k / 2] = (unsigned char)v;
+  }
+  return NULL;
+}
+
+static void set(struct args *a, struct arg *g, const char *s, mx_device *d) {
+  char who[256], *why = NULL;
+  const char *reason = NULL;
+  size_t number = (size_t)(g - a->arg);
+  unsigned char *slot = a->params + g->param.offset;
+  spoken(g, number, who, sizeof who);
+  if (!strncmp(s, "bytes:", 6)) {
+    struct data raw = {0};
+    if ((reason = hex_bytes(&raw, s + 6))) cli_usage("mxrun", "argument %s: %s", who, reason);
+    if (raw.size != g->param.size) cli_usage("mxrun", "argument %s: %llu bytes given, the parameter has %u", who, (unsigned long long)raw.size, g->param.size);
+    memcpy(slot, raw.bytes, raw.size);
+    data_free(&raw);
+    return;
+  }
+  enum data_result made = DATA_OTHER;
+  if (*s == '@') made = data_read(&g->data, s + 1, &why) ? DATA_MADE : DATA_BAD;
+  else made = data_generate(&g->data, s, &why);
+  if (made == DATA_BAD && *s == '@') {
+    fprintf(stderr, "mxrun: argument %s: %s\n", who, why);
+    exit(CLI_REFUSED);
+  }
+  if (made == DATA_BAD) cli_usage("mxrun", "argument %s: %s", who, why);
+  if (made == DATA_OTHER) {
+    const struct elem *e = elem_find(g->param.type, strlen(g->param.type));
+    if (!e || e->size != g->param.size) cli_usage("mxrun", "argument %s: an array parameter of %u bytes is written bytes:HEX", who, g->param.size);
+    if (!elem_parse(e, slot, s, &reason)) cli_usage("mxrun", "argument %s: '%s': %s", who, s, reason);
+    return;
+  }
+  if (g->param.size != 8 && g->param.size != 4) cli_usage("mxrun", "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
+  g->buffer = true;
+  mx_status st = mx_alloc(d, g->data.size ? g->data.size : 1, &g->address);
+  if (st == MX_OK) st = mx_copy_to_device(d, g->address, g->data.bytes, g->data.size);
+  if (st == MX_OK && g->name) st = mx_allocation_set_name(d, g->address, g->name);
+  if (st != MX_OK) {
+    why = failure_text(d, st);
+    fprintf(stderr, "mxrun: argument %s: %s\n", who, why);
+    exit(st == MX_OUT_OF_DEVICE_MEMORY ? CLI_REFUSED : CLI_HOST);
+  }
+  if (g->param.size == 4 && g->address > UINT32_MAX) cli_usage("mxrun", "argument %s: a buffer's address does not fit into 4 bytes", who);
+  memcpy(slot, &g->address, g->param.size);
+}
+
+void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {
+  mx_kernel_info info = {.struct_size = sizeof info};
+  mx_kernel_get_info(k, &info);
+  *a = (struct args){.arg = cli_alloc((info.params + 1) * sizeof *a->arg), .n = info.params,
+    .params = cli_alloc(info.param_bytes + 8), .bytes = info.param_bytes};
+  bool *given = cli_alloc(a->n + 1);
+  for (size_t i = 0; i < a->n; i++) {
+    a->arg[i].param.struct_size = sizeof a->arg[i].param;
+    mx_kernel_get_param(k, i, &a->arg[i].param);
+    a->arg[i].name = a->arg[i].param.name;
+  }
+  size_t next = 0;
+  for (size_t i = 0; i < n; i++) {
+    const char *s = words[i];
+    struct arg *g = named(a, &s);
+    if (!g) {
+      while (next < a->n && given[next]) next++;
+      if (next == a->n) cli_usage("mxrun", "too many arguments: the kernel '%s' takes %zu", info.name, a->n);
+      g = &a->arg[next];
+    }
+    if (given[g - a->arg]) cli_usage("mxrun", "argument '%s' is given twice", g->name);
+    given[g - a->arg] = true;
+    set(a, g, s, d);
+  }
+  for (size_t i = 0; i < a->n; i++) {
+    char who[256];
+    if (!given[i]) cli_usage("mxrun", "argument %s is missing: the kernel '%s' takes %zu", spoken(&a->arg[i], i, who, sizeof who), info.name, a->n);
+  }
+  free(given);
+}
+
+bool fetch_args(struct args *a, mx_device *d) {
+  bool good = true;
+  for (size_t k = 0; k < a->n; k++)
+    if (a->arg[k].buffer && a->arg[k].data.size) good &= mx_copy_from_device(d, a->arg[k].data.bytes, a->arg[k].address, a->arg[k].data.size) == MX_OK;
+  return good;
+}
+
+void free_args(struct args *a) {
+  for (size_t k = 0; k < a->n; k++) data_free(&a->arg[k].data);
+  free(a->arg);
+  free(a->params);
+}

@@ -1,0 +1,321 @@
+/* Typed arrays: elements, generators, files, comparison. */
+#include "data.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct elem elems[] = {
+  {"u8", 1, ELEM_UNSIGNED, 0}, {"b8", 1, ELEM_UNSIGNED, 0}, {"s8", 1, ELEM_SIGNED, 0},
+  {"u16", 2, ELEM_UNSIGNED, 0}, {"b16", 2, ELEM_UNSIGNED, 0}, {"s16", 2, ELEM_SIGNED, 0},
+  {"f16", 2, ELEM_FLOAT, 0}, {"bf16", 2, ELEM_FLOAT, 1},
+  {"u32", 4, ELEM_UNSIGNED, 0}, {"b32", 4, ELEM_UNSIGNED, 0}, {"s32", 4, ELEM_SIGNED, 0}, {"f32", 4, ELEM_FLOAT, 0},
+  {"u64", 8, ELEM_UNSIGNED, 0}, {"b64", 8, ELEM_UNSIGNED, 0}, {"s64", 8, ELEM_SIGNED, 0}, {"f64", 8, ELEM_FLOAT, 0},
+};
+
+const struct elem *elem_find(const char *name, size_t n) {
+  for (size_t k = 0; k < sizeof elems / sizeof *elems; k++)
+    if (strlen(elems[k].name) == n && !memcmp(elems[k].name, name, n)) return &elems[k];
+  return NULL;
+}
+
+char *format(const char *fmt, ...) {
+  char *s;
+  va_list ap;
+  va_start(ap, fmt);
+  int n = vasprintf(&s, fmt, ap);
+  va_end(ap);
+  return n < 0 ? cli_strdup("out of memory") : s;
+}
+
+void data_free(struct data *d) {
+  free(d->bytes);
+  *d = (struct data){0};
+}
+
+uint64_t data_count(const struct data *d) { return d->size / (d->type ? d->type->size : 1); }
+
+/* ---- elements -------------------------------------------------------------------------------------------*/
+/* f16 has 5 exponent and 10 fraction bits, bf16 8 and 7; both are read through the same steps. */
+static double small_float(unsigned bits, int fraction, int exponent) {
+  int bias = (1 << (exponent - 1)) - 1, top = (1 << exponent) - 1;
+  int e = (int)(bits >> fraction) & top;
+  double f = bits & ((1u << fraction) - 1), v;
+  if (e == top) v = f != 0 ? NAN : INFINITY;
+  else v = ldexp(e ? f + (1 << fraction) : f, (e ? e : 1) - bias - fraction);
+  return bits >> 15 & 1 ? -v : v;
+}
+
+static unsigned to_small_float(double v, int fraction, int exponent) {
+  int bias = (1 << (exponent - 1)) - 1;
+  unsigned sign = signbit(v) ? 0x8000u : 0, infinite = ((1u << exponent) - 1) << fraction;
+  if (isnan(v)) return sign | infinite | 1u << (fraction - 1);
+  v = fabs(v);
+  if (v == 0) return sign;
+  int e;
+  frexp(v, &e);
+  e = e - 1 < 1 - bias ? 1 - bias : e - 1;
+  double n = nearbyint(ldexp(v, fraction - e)); /* even on ties: the default rounding mode */
+  if (n >= ldexp(2, fraction)) n /= 2, e++;
+  if (e > bias) return sign | infinite;
+  return sign | ((unsigned)n + (n >= ldexp(1, fraction) ? (unsigned)(e + bias - 1) << fraction : 0));
+}
+
+static uint64_t elem_bits(const struct elem *e, const void *p) {
+  uint64_t v = 0;
+  memcpy(&v, p, e->size);
+  return v;
+}
+
+static int64_t elem_signed(const struct elem *e, const void *p) {
+  unsigned shift = 64 - 8u * e->size;
+  return (int64_t)(elem_bits(e, p) << shift) >> shift;
+}
+
+double elem_real(const struct elem *e, const void *p) {
+  uint64_t bits = elem_bits(e, p);
+  if (e->kind == ELEM_SIGNED) return (double)elem_signed(e, p);
+  if (e->kind == ELEM_UNSIGNED) return (double)bits;
+  if (e->size == 2) return e->brain ? small_float((unsigned)bits, 7, 8) : small_float((unsigned)bits, 10, 5);
+  float f;
+  double d;
+  memcpy(&f, p, sizeof f);
+  if (e->size == 4) return f;
+  memcpy(&d, p, sizeof d);
+  return d;
+}
+
+void elem_set_real(const struct elem *e, void *p, double v) {
+  if (e->kind == ELEM_FLOAT) {
+    uint16_t h = (uint16_t)(e->brain ? to_small_float(v, 7, 8) : to_small_float(v, 10, 5));
+    float f = (float)v;
+    memcpy(p, e->size == 2 ? (void *)&h : e->size == 4 ? (void *)&f : (void *)&v, e->size);
+  } else {
+    uint64_t u = v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v;
+    memcpy(p, &u, e->size);
+  }
+}
+
+bool elem_parse(const struct elem *e, void *p, const char *s, const char **why) {
+  unsigned bits = 8u * e->size;
+  uint64_t max = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, v;
+  bool negative = *s == '-';
+  const char *digits = s + (negative || *s == '+');
+  if (!negative && *digits == '0' && (digits[1] == 'f' || digits[1] == 'd') && digits[2]) { /* bits of a float */
+    size_t want = digits[1] == 'f' ? 8 : 16;
+    char hex[20] = "0x";
+    if (e->size != want / 2) return *why = "the bits are of another width", false;
+    if (strlen(digits + 2) != want) return *why = want == 8 ? "0f is followed by 8 digits" : "0d is followed by 16 digits", false;
+    memcpy(hex + 2, digits + 2, want + 1);
+    if (!cli_number(hex, UINT64_MAX, &v)) return *why = "not hexadecimal digits", false;
+    return memcpy(p, &v, e->size), true;
+  }
+  if (e->kind == ELEM_FLOAT) {
+    double d;
+    if (!cli_real(s, &d)) return *why = "not a number", false;
+    return elem_set_real(e, p, d), true;
+  }
+  if (!strcmp(s, "true") || !strcmp(s, "false")) return v = s[0] == 't', memcpy(p, &v, e->size), true;
+  if (!cli_number(digits, UINT64_MAX, &v)) {
+    double d;
+    return *why = cli_real(s, &d) ? "not an integer, or too large" : "not a number", false;
+  }
+  /* -1 and 0xFFFFFFFF are both good for 32 bits: what counts is that the bits fit */
+  if (negative ? v > max / 2 + 1 : v > max) return *why = "it does not fit the type", false;
+  if (negative) v = 0 - v;
+  return memcpy(p, &v, e->size), true;
+}
+
+void elem_print(struct text *t, const struct elem *e, const void *p) {
+  if (e->kind == ELEM_UNSIGNED) return text_printf(t, "%llu", (unsigned long long)elem_bits(e, p));
+  if (e->kind == ELEM_SIGNED) return text_printf(t, "%lld", (long long)elem_signed(e, p));
+  double v = elem_real(e, p);
+  if (isnan(v)) return text_printf(t, "nan");
+  char s[64];
+  for (int digits = e->size == 2 ? 3 : e->size == 4 ? 6 : 15;; digits++) {
+    snprintf(s, sizeof s, "%.*g", digits, v);
+    unsigned char again[8] = {0};
+    double back = strtod(s, NULL);
+    elem_set_real(e, again, e->size == 4 ? (double)strtof(s, NULL) : back);
+    if (!memcmp(again, p, e->size) || digits >= 17) break;
+  }
+  text_printf(t, "%s", s);
+}
+
+/* ---- generators -------------------------------------------------------------------------------------------*/
+static uint64_t mix(uint64_t *state) { /* splitmix64: small, and the same everywhere */
+  uint64_t z = *state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
+
+/* "f32[1024]", "u8[16,16,3]" up to the end of the text */
+static const char *parse_shape(struct data *d, const char *s) {
+  size_t n = strcspn(s, "[");
+  d->type = elem_find(s, n);
+  if (!d->type) return "unknown element type";
+  if (s[n] != '[') return "expected [count] after the type";
+  uint64_t count = 1;
+  for (s += n + 1;; s++) {
+    char number[24];
+    n = strcspn(s, ",]");
+    if (n >= sizeof number || !s[n]) return "expected a count and ']'";
+    memcpy(number, s, n);
+    number[n] = 0;
+    uint64_t v;
+    if (!cli_number(number, DATA_LIMIT, &v)) return "the count is not a number, or too large";
+    if (d->ndims == DATA_DIMS) return "too many dimensions";
+    d->dims[d->ndims++] = v;
+    if (v && count > DATA_LIMIT / 8 / v) return "it is too large";
+    count *= v;
+    s += n;
+    if (*s == ']') break;
+  }
+  if (s[1]) return "something follows the ']'";
+  d->size = count * d->type->size;
+  return NULL;
+}
+
+enum data_result data_generate(struct data *d, const char *s, char **why) {
+  static const char *const names[] = {"zeros", "iota", "fill", "random", "values"};
+  enum { ZEROS, IOTA, FILL, RANDOM, VALUES, OTHER } kind = ZEROS;
+  *d = (struct data){0};
+  size_t n = strcspn(s, ":("), inner = 0;
+  while (kind < OTHER && (strlen(names[kind]) != n || memcmp(names[kind], s, n))) kind++;
+  if (kind == OTHER || !s[n]) return DATA_OTHER;
+  const char *at = s + n, *paren = NULL, *bad = NULL;
+  if (*at == '(') {
+    paren = at + 1;
+    inner = strcspn(paren, ")");
+    if (!paren[inner]) return *why = format("'%s': no ')'", s), DATA_BAD;
+    at = paren + inner + 1;
+  }
+  if (*at != ':') return *why = format("'%s': expected ':' and a type, as in %s:f32[1024]", s, names[kind]), DATA_BAD;
+  if ((kind == FILL || kind == VALUES) && !paren) return *why = format("'%s': expected %s(VALUE)", s, names[kind]), DATA_BAD;
+  if ((kind == ZEROS || kind == IOTA) && paren) return *why = format("'%s': %s takes no value", s, names[kind]), DATA_BAD;
+  if ((bad = parse_shape(d, at + 1))) return *why = format("'%s': %s", s, bad), DATA_BAD;
+  d->bytes = calloc(d->size ? d->size : 1, 1);
+  if (!d->bytes) return *why = format("'%s': not enough memory", s), DATA_BAD;
+  const struct elem *e = d->type;
+  uint64_t count = data_count(d), state = 0;
+  unsigned char value[8] = {0};
+  char *list = paren ? cli_strdup(paren) : NULL;
+  if (list) list[inner] = 0;
+  if (kind == FILL && !elem_parse(e, value, list, &bad)) *why = format("'%s': %s", list, bad);
+  if (kind == RANDOM && list && *list && !cli_number(list, UINT64_MAX, &state)) *why = format("'%s': %s", list, bad = "the seed is not a number");
+  char *next = list;
+  for (uint64_t k = 0; !bad && k < count && kind != ZEROS; k++) {
+    void *p = d->bytes + k * e->size;
+    if (kind == IOTA) {
+      if (e->kind == ELEM_FLOAT) elem_set_real(e, p, (double)k);
+      else memcpy(p, &k, e->size);
+    } else if (kind == FILL) {
+      memcpy(p, value, e->size);
+    } else if (kind == RANDOM) {
+      uint64_t r = mix(&state);
+      if (e->kind == ELEM_FLOAT) elem_set_real(e, p, e->size == 8 ? (double)(r >> 11) * 0x1p-53 : e->size == 4 ? (double)(r >> 40) * 0x1p-24 : (double)(r >> 57) * 0x1p-7);
+      else memcpy(p, &r, e->size);
+    } else {
+      char *item = strsep(&next, ",");
+      if (item) item += strspn(item, " ");
+      if (item && !elem_parse(e, value, item, &bad)) *why = format("'%s': %s", item, bad);
+      memcpy(p, value, e->size);
+    }
+  }
+  if (!bad && kind == VALUES && next) *why = format("'%s': %s", s, bad = "more values than elements");
+  free(list);
+  if (bad) return data_free(d), DATA_BAD;
+  return DATA_MADE;
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------*/
+static bool has_suffix(const char *path, const char *suffix) {
+  size_t n = strlen(path), m = strlen(suffix);
+  return n > m && !strcmp(path + n - m, suffix);
+}
+
+bool data_read(struct data *d, const char *path, char **why) {
+  const char *reason = NULL;
+  size_t size;
+  *d = (struct data){0};
+  unsigned char *bytes = (unsigned char *)cli_read_file(path, DATA_LIMIT, &size, &reason);
+  if (bytes && has_suffix(path, ".npy")) {
+    if (!npy_read(d, bytes, size, &reason)) data_free(d);
+    free(bytes);
+  } else if (bytes) {
+    *d = (struct data){.bytes = bytes, .size = size};
+  }
+  if (reason) *why = format("%s: %s", cli_file_name(path), reason);
+  return !reason;
+}
+
+bool data_save(const struct data *d, const char *path, char **why) {
+  const char *reason = NULL;
+  bool good;
+  if (has_suffix(path, ".png") || has_suffix(path, ".pgm")) {
+    good = image_save(d, path, has_suffix(path, ".png"), &reason);
+  } else if (has_suffix(path, ".npy")) {
+    struct text t = {0};
+    npy_write(&t, d);
+    good = cli_write_file(path, t.s, t.n, &reason);
+    text_free(&t);
+  } else {
+    good = cli_write_file(path, d->bytes, d->size, &reason);
+  }
+  if (!good) *why = format("%s: %s", path, reason);
+  return good;
+}
+
+/* ---- comparison -------------------------------------------------------------------------------------------*/
+/* Floats as integers in the order of their values; -0 and +0 are neighbours of no distance. */
+static int64_t ordered(const struct elem *e, const void *p) {
+  int64_t v = elem_signed(e, p), low = INT64_MIN >> (64 - 8 * e->size);
+  return v < 0 ? low - v : v;
+}
+
+static bool close_enough(const struct elem *e, const void *a, const void *b, int64_t ulp) {
+  if (!memcmp(a, b, e->size)) return true;
+  if (ulp < 0 || e->kind != ELEM_FLOAT) return false;
+  double x = elem_real(e, a), y = elem_real(e, b);
+  if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
+  int64_t m = ordered(e, a), n = ordered(e, b);
+  uint64_t distance = m > n ? (uint64_t)m - (uint64_t)n : (uint64_t)n - (uint64_t)m;
+  return distance <= (uint64_t)ulp;
+}
+
+bool data_equal(const struct data *got, const struct data *expected, int64_t ulp, char **difference) {
+  if (got->size != expected->size)
+    return *difference = format("%llu bytes, expected %llu", (unsigned long long)got->size, (unsigned long long)expected->size), false;
+  const struct elem *e = expected->type ? expected->type : got->type ? got->type : elem_find("u8", 2);
+  uint64_t count = got->size / e->size, bad = 0, first = 0;
+  if (!memcmp(got->bytes, expected->bytes, got->size)) return true;
+  for (uint64_t k = 0; k < count; k++)
+    if (!close_enough(e, got->bytes + k * e->size, expected->bytes + k * e->size, ulp) && !bad++) first = k;
+  uint64_t rest = got->size % e->size;
+  if (!bad && rest && memcmp(got->bytes + count * e->size, expected->bytes + count * e->size, rest)) bad = 1, first = count;
+  if (!bad) return true;
+  struct text t = {0};
+  text_printf(&t, "element %llu", (unsigned long long)first);
+  if (got->ndims > 1 || expected->ndims > 1) {
+    const struct data *s = expected->ndims > 1 ? expected : got;
+    uint64_t at = first;
+    uint64_t index[DATA_DIMS] = {0};
+    for (unsigned k = s->ndims; k-- > 0; at /= s->dims[k] ? s->dims[k] : 1) index[k] = s->dims[k] ? at % s->dims[k] : 0;
+    for (unsigned k = 0; k < s->ndims; k++) text_printf(&t, "%s%llu", k ? "," : " [", (unsigned long long)index[k]);
+    text_printf(&t, "]");
+  }
+  if (first < count) {
+    const unsigned char *p = got->bytes + first * e->size, *q = expected->bytes + first * e->size;
+    text_printf(&t, " is ");
+    elem_print(&t, e, p);
+    text_printf(&t, " (0x%0*llx), expected ", 2 * e->size, (unsigned long long)elem_bits(e, p));
+    elem_print(&t, e, q);
+    text_printf(&t, " (0x%0*llx)", 2 * e->size, (unsigned long long)elem_bits(e, q));
+  }
+  text_printf(&t, "; %llu of %llu differ", (unsigned long long)bad, (unsigned long long)count);
+  *difference = t.s;
+  return false;
+}

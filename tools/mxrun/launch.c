@@ -1,0 +1,54 @@
+/* A launch under watch: Ctrl-C stops it cleanly, and on a terminal one that takes longer than a second says so. */
+#include "mxrun.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+static mx_device *_Atomic running; /* what Ctrl-C interrupts */
+
+static void on_interrupt(int sig) {
+  (void)sig;
+  mx_device *d = running;
+  if (d) mx_device_interrupt(d);
+}
+
+struct watch { pthread_mutex_t lock; pthread_cond_t done; bool over; const char *what; };
+
+static void *show_progress(void *user) {
+  struct watch *w = user;
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  bool shown = false;
+  pthread_mutex_lock(&w->lock);
+  for (unsigned seconds = 1; !w->over; seconds++) {
+    at.tv_sec++;
+    while (!w->over && !pthread_cond_timedwait(&w->done, &w->lock, &at)) {}
+    if (!w->over) shown = true, fprintf(stderr, "\r%s: %u s\033[K", w->what, seconds);
+  }
+  if (shown) fputs("\r\033[K", stderr);
+  pthread_mutex_unlock(&w->lock);
+  return NULL;
+}
+
+mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *what) {
+  /* After the first Ctrl-C the signal has its usual meaning again, so that a second one ends the program. */
+  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old;
+  struct watch w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, what};
+  pthread_t thread;
+  bool progress = isatty(STDERR_FILENO) && !pthread_create(&thread, NULL, show_progress, &w);
+  running = d;
+  sigaction(SIGINT, &action, &old);
+  mx_status s = mx_launch(k, config, params, bytes);
+  sigaction(SIGINT, &old, NULL);
+  running = NULL;
+  if (progress) {
+    pthread_mutex_lock(&w.lock);
+    w.over = true;
+    pthread_cond_signal(&w.done);
+    pthread_mutex_unlock(&w.lock);
+    pthread_join(thread, NULL);
+  }
+  return s;
+}

@@ -1,0 +1,66 @@
+/* Devices and modules for the commands: text is assembled in memory, bytes are loaded as they are. */
+#include "mxrun.h"
+
+#include "mx/asm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *failure_text(mx_device *d, mx_status s) {
+  char *text = d ? mx_last_error_text(d) : NULL;
+  return text ? text : cli_strdup(mx_status_text(s));
+}
+
+mx_device *open_device(const struct machine *m) {
+  mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+  o.threads = m->threads;
+  o.jit = m->jit;
+  o.jit_compiler = getenv("MX_JITC");
+  mx_device *d = NULL;
+  mx_status s = mx_device_create(&o, &d);
+  if (s == MX_OK) return d;
+  fprintf(stderr, "mxrun: no device: %s\n", mx_status_text(s));
+  return NULL;
+}
+
+/* Nothing but bytes of text that assemble: a module's own magic decides, not the file's suffix. */
+static bool is_container(const char *bytes, size_t size) { return size >= 4 && !memcmp(bytes, "MXB\n", 4); }
+
+bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module, char **text) {
+  struct text t = {0};
+  mx_asm_result *r = NULL;
+  const void *container = bytes;
+  size_t ncontainer = size;
+  *module = NULL;
+  if (!is_container(bytes, size)) {
+    mx_asm_options o = {.file_name = name, .allow_include = true};
+    r = mx_assemble(bytes, size, &o);
+    if (!r) return *text = cli_strdup("out of memory"), false;
+    const mx_asm_diagnostic *list;
+    size_t n = mx_asm_diagnostics(r, &list), errors = 0;
+    for (size_t k = 0; k < n; k++) {
+      char *s = mx_asm_format(&list[k], color);
+      errors += list[k].level == MX_ASM_ERROR;
+      if (!s || errors > 20) {
+        free(s);
+        continue;
+      }
+      text_add(&t, s, strlen(s));
+      if (t.n && t.s[t.n - 1] != '\n') text_add(&t, "\n", 1);
+      free(s);
+    }
+    if (errors > 1) text_printf(&t, "%zu errors\n", errors);
+    container = mx_asm_bytes(r, &ncontainer);
+  }
+  if (container) {
+    mx_status s = mx_module_load_data(d, container, ncontainer, module);
+    if (s != MX_OK) {
+      char *why = failure_text(d, s);
+      text_printf(&t, "%s: %s\n", name, why);
+      free(why);
+    }
+  }
+  if (r) mx_asm_free(r);
+  *text = t.s;
+  return *module != NULL;
+}

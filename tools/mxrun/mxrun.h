@@ -1,0 +1,60 @@
+/* The parts of mxrun, for each other. */
+#ifndef MX_TOOLS_MXRUN_H
+#define MX_TOOLS_MXRUN_H
+#include "data.h"
+
+#include "mx/mx.h"
+
+/* ---- what a launch needs, from options or from a manifest ------------------------------------------------*/
+struct shape { uint32_t grid[3], block[3]; bool block_given; };
+struct machine { /* options that both `mxrun FILE` and `mxrun test` take */
+  uint32_t threads, resident;
+  mx_jit_mode jit;
+  uint64_t jit_stress, steps;
+  double timeout;
+};
+
+/* ---- load.c: devices and modules -----------------------------------------------------------------------*/
+/* A device with the machine's options; failure is reported and answers NULL. */
+mx_device *open_device(const struct machine *m);
+/* Loads .mxs, .ptx or .mxb bytes. On failure *text (malloc'ed) holds everything there is to say. Warnings go there, too. */
+bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module, char **text);
+/* The device's last error, or the status's text; malloc'ed. */
+char *failure_text(mx_device *d, mx_status s);
+
+/* ---- launch.c: a launch that can be interrupted and shows that it lives ----------------------------------*/
+mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *what);
+
+/* ---- args.c ----------------------------------------------------------------------------------------------*/
+struct arg {
+  const char *name;        /* the parameter's */
+  mx_param_info param;
+  bool buffer;
+  struct data data;        /* a buffer's bytes before the launch and, after fetch_args, behind it */
+  mx_addr address;
+};
+struct args { struct arg *arg; size_t n; unsigned char *params; size_t bytes; };
+/* Binds the command line's ARGs to the kernel's parameters and puts buffers on the device; wrong usage ends the program. */
+void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n);
+bool fetch_args(struct args *a, mx_device *d);
+void free_args(struct args *a);
+/* "name" or "3"; NULL: no such argument */
+struct arg *find_arg(struct args *a, const char *s, size_t n);
+
+/* ---- run.c, test.c, info.c: the commands; each answers an exit status -------------------------------------*/
+int command_run(int argc, char **argv, int next);
+int command_test(int argc, char **argv, int next);
+int command_info(int argc, char **argv, int next);
+extern const char *const run_help, *const test_help, *const info_help;
+
+/* Options that several commands share. True: it was one of them. */
+enum { O_HELP = 1, O_VERSION, O_COLOR, O_THREADS, O_STEPS, O_TIMEOUT, O_JIT, O_STRESS, O_RESIDENT, O_COMMON };
+#define COMMON_OPTIONS \
+  {"help", 'h', CLI_NONE, O_HELP}, {"version", 0, CLI_NONE, O_VERSION}, {"color", 0, CLI_REQUIRED, O_COLOR}, \
+  {"colour", 0, CLI_REQUIRED, O_COLOR}, {"threads", 0, CLI_REQUIRED, O_THREADS}, {"steps", 0, CLI_REQUIRED, O_STEPS}, \
+  {"timeout", 0, CLI_REQUIRED, O_TIMEOUT}, {"jit", 0, CLI_REQUIRED, O_JIT}, {"jit-stress", 0, CLI_REQUIRED, O_STRESS}, \
+  {"resident", 0, CLI_REQUIRED, O_RESIDENT}
+bool common_option(int id, const char *value, struct machine *m);
+void machine_config(mx_launch_config *c, const struct machine *m);
+
+#endif
