@@ -69,7 +69,7 @@ typedef uint64_t mx__bits_u64, mx__bits_s64, mx__bits_b64, mx__bits_f64;
 #define EQ(t_, x_, y_) ((mx_##t_)(x_) == (mx_##t_)(y_))
 #define NE(t_, x_, y_) ((mx_##t_)(x_) != (mx_##t_)(y_))
 #define SEL(t_, c_, x_, y_) ((c_) ? (mx_##t_)(x_) : (mx_##t_)(y_))
-#define LET(t_, name_, value_, body_) (__extension__({ const mx_##t_ name_ = (value_); body_; }))
+#define LET(t_, name_, value_, body_) (__extension__({ const mx_##t_ name_ = (mx_##t_)(value_); body_; }))
 #define FMA(t_, x_, y_, z_) mx__fma_##t_((x_), (y_), (z_))
 #define SQRT(t_, x_) mx__sqrt_##t_(x_)
 #define RINT(t_, x_) mx__rint_##t_(x_)

@@ -33,4 +33,33 @@
 #define SAT01(t_, on_, x_) \
   ((on_) ? LET(t_, sa_, x_, SEL(t_, GT(t_, sa_, K(t_, 0)), SEL(t_, LT(t_, sa_, K(t_, 1)), sa_, K(t_, 1)), K(t_, 0))) : (x_))
 
+/* 16-bit floats, carried as bits. H2F B2F: to f32, exact. F2H F2B: from f32, nearest-even, NaN canonical. */
+#define H2F(x_) \
+  LET(u32, hb_, CVT(u32, u16, x_), LET(u32, he_, SHL(u32, AND(u32, hb_, K(u32, 0x7FFF)), K(u32, 13)), \
+  BITS(f32, u32, OR(u32, SHL(u32, AND(u32, hb_, K(u32, 0x8000)), K(u32, 16)), \
+    SEL(u32, GE(u32, he_, K(u32, 0x0F800000)), OR(u32, he_, K(u32, 0x7F800000)), BITS(u32, f32, MUL(f32, BITS(f32, u32, he_), K(f32, 0x1p112f))))))))
+#define F2H(x_) \
+  LET(u32, fb_, BITS(u32, f32, x_), LET(u32, fa_, AND(u32, fb_, K(u32, 0x7FFFFFFF)), LET(u32, fs_, AND(u32, SHR(u32, fb_, K(u32, 16)), K(u32, 0x8000)), \
+  CVT(u16, u32, SEL(u32, GT(u32, fa_, K(u32, 0x7F800000)), K(u32, 0x7FFF), OR(u32, fs_, \
+    SEL(u32, GE(u32, fa_, K(u32, 0x47800000)), K(u32, 0x7C00), \
+    SEL(u32, LT(u32, fa_, K(u32, 0x38800000)), SUB(u32, BITS(u32, f32, ADD(f32, BITS(f32, u32, fa_), K(f32, 0.5f))), K(u32, 0x3F000000)), \
+      SHR(u32, ADD(u32, ADD(u32, fa_, K(u32, 0xC8000FFF)), AND(u32, SHR(u32, fa_, K(u32, 13)), K(u32, 1))), K(u32, 13))))))))))
+#define B2F(x_) BITS(f32, u32, SHL(u32, CVT(u32, u16, x_), K(u32, 16)))
+#define F2B(x_) \
+  LET(u32, fb_, BITS(u32, f32, x_), CVT(u16, u32, SEL(u32, GT(u32, AND(u32, fb_, K(u32, 0x7FFFFFFF)), K(u32, 0x7F800000)), K(u32, 0x7FFF), \
+    SHR(u32, ADD(u32, ADD(u32, fb_, K(u32, 0x7FFF)), AND(u32, SHR(u32, fb_, K(u32, 16)), K(u32, 1))), K(u32, 16)))))
+/* f64 to f32 by rounding to odd, so that a later rounding to fewer bits is as if it had been the only one. */
+#define D2ODD(x_) \
+  LET(f64, dx_, x_, LET(f32, df_, CVT(f32, f64, dx_), LET(f64, db_, CVT(f64, f32, df_), LET(u32, du_, BITS(u32, f32, df_), \
+  BITS(f32, u32, SEL(u32, EQ(f64, db_, dx_), du_, OR(u32, K(u32, 1), \
+    SUB(u32, du_, CVT(u32, pred, GT(u64, AND(u64, BITS(u64, f64, db_), K(u64, 0x7FFFFFFFFFFFFFFF)), AND(u64, BITS(u64, f64, dx_), K(u64, 0x7FFFFFFFFFFFFFFF))))))))))))
+/* f64 sum rounded to odd: the exact sum's neighbour with an odd last bit, unless exact. */
+#define ADDODD(x_, y_) \
+  LET(f64, ox_, x_, LET(f64, oy_, y_, LET(f64, os_, ADD(f64, ox_, oy_), LET(f64, ot_, SUB(f64, os_, ox_), \
+  LET(f64, oe_, ADD(f64, SUB(f64, ox_, SUB(f64, os_, ot_)), SUB(f64, oy_, ot_)), LET(u64, ob_, BITS(u64, f64, os_), \
+  BITS(f64, u64, SEL(u64, OR(pred, LT(f64, oe_, K(f64, 0)), GT(f64, oe_, K(f64, 0))), \
+    OR(u64, K(u64, 1), SUB(u64, ob_, CVT(u64, pred, XOR(pred, LT(f64, oe_, K(f64, 0)), LT(f64, os_, K(f64, 0)))))), ob_))))))))
+/* a 16-bit subnormal becomes a zero of its sign */
+#define FLUSH16(on_, x_) ((on_) ? LET(u16, fh_, x_, SEL(u16, EQ(u16, AND(u16, fh_, K(u16, 0x7C00)), K(u16, 0)), AND(u16, fh_, K(u16, 0x8000)), fh_)) : (x_))
+
 #endif
