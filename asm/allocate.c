@@ -6,6 +6,10 @@
 #include "back.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Each round moves registers out of the way, most often all that must go in the first one. */
+#define MAX_ROUNDS 32
 
 struct slots { uint64_t **busy; uint32_t *end; uint32_t count, limit, capacity; };
 struct allocator {
@@ -124,15 +128,190 @@ static bool keep_physical(struct back_body *b) {
   return true;
 }
 
+/* ---- when slots run out ----------------------------------------------------------------------------------*/
+
+/* Slots kept free for the temporaries that the registers chosen to move will need. */
+static const uint32_t reserves[] = {[BACK_PRED] = 4, [BACK_R32] = 16, [BACK_R64] = 32};
+
+struct event { uint32_t at; bool begins; uint32_t reg; };
+static int compare_events(const void *x, const void *y) {
+  const struct event *a = x, *b = y;
+  if (a->at != b->at) return a->at < b->at ? -1 : 1;
+  if (a->begins != b->begins) return a->begins ? 1 : -1;
+  return a->reg < b->reg ? -1 : a->reg > b->reg;
+}
+
+/* How much it would cost to move a register, for each point that would be freed. */
+struct score { float score; uint32_t reg; };
+static int compare_scores(const void *x, const void *y) {
+  const struct score *a = x, *b = y;
+  if (a->score < b->score || a->score > b->score) return a->score < b->score ? -1 : 1;
+  return a->reg < b->reg ? -1 : a->reg > b->reg;
+}
+
+/* The lowest n scores come first. */
+static void bring_forward(struct score *list, uint32_t count, uint32_t n) {
+  for (uint32_t i = 0; i < n && i < count; i++) {
+    uint32_t best = i;
+    for (uint32_t k = i + 1; k < count; k++)
+      if (compare_scores(&list[k], &list[best]) < 0) best = k;
+    struct score t = list[i];
+    list[i] = list[best], list[best] = t;
+  }
+}
+
+static struct score score_of(const struct allocator *a, uint32_t reg) {
+  uint32_t n, length = 0;
+  const struct back_range *r = ranges_of(a, reg, &n);
+  for (uint32_t i = 0; i < n; i++) length += r[i].hi - r[i].lo;
+  return (struct score){a->live->weight[reg] / (float)(length ? length : 1), reg};
+}
+
+static bool may_move(const struct back_reg *g) { return !g->temporary && g->fixed < 0 && g->file < BACK_CELLS; }
+
+/* Goes through the function and, wherever more registers are alive than there is room for, picks the cheapest. */
+static uint32_t relieve(const struct allocator *a, uint8_t file, uint32_t room, bool *moves) {
+  struct back_body *b = a->b;
+  uint32_t nevents = 0, picked = 0, pressure = 0, nalive = 0;
+  for (uint32_t r = 0; r < b->nregs; r++)
+    if (b->regs[r].file == file) nevents += 2 * (a->live->at[r + 1] - a->live->at[r]);
+  struct event *events = mx__arena_alloc(b->arena, ((size_t)nevents + 1) * sizeof *events);
+  nevents = 0;
+  for (uint32_t r = 0; r < b->nregs; r++) {
+    if (b->regs[r].file != file) continue;
+    for (uint32_t i = a->live->at[r]; i < a->live->at[r + 1]; i++) {
+      events[nevents++] = (struct event){a->live->ranges[i].lo, true, r};
+      events[nevents++] = (struct event){a->live->ranges[i].hi, false, r};
+    }
+  }
+  qsort(events, nevents, sizeof *events, compare_events);
+  struct score *alive = mx__arena_alloc(b->arena, ((size_t)b->nregs + 1) * sizeof *alive); /* those that may move */
+  for (uint32_t i = 0; i < nevents; i++) {
+    const struct event *e = &events[i];
+    const struct back_reg *g = &b->regs[e->reg];
+    if (moves[e->reg]) continue;
+    if (e->begins) {
+      pressure += g->width;
+      if (may_move(g)) alive[nalive++] = score_of(a, e->reg);
+    } else {
+      pressure -= g->width;
+      for (uint32_t k = 0; k < nalive; k++)
+        if (alive[k].reg == e->reg) alive[k] = alive[--nalive];
+    }
+    if (pressure <= room || (i + 1 < nevents && events[i + 1].at == e->at)) continue;
+    /* Most often one register is too many: then its turn comes without sorting all of them. */
+    if (pressure - room > 8) qsort(alive, nalive, sizeof *alive, compare_scores);
+    else bring_forward(alive, nalive, pressure - room);
+    uint32_t k = 0;
+    while (k < nalive && pressure > room) {
+      pressure -= b->regs[alive[k].reg].width;
+      moves[alive[k++].reg] = true;
+      picked++;
+    }
+    nalive -= k;
+    memmove(alive, alive + k, nalive * sizeof *alive);
+  }
+  return picked;
+}
+
+static bool overlap(const struct allocator *a, uint32_t x, uint32_t y) {
+  uint32_t nx, ny;
+  const struct back_range *rx = ranges_of(a, x, &nx), *ry = ranges_of(a, y, &ny);
+  for (uint32_t i = 0, k = 0; i < nx && k < ny;) {
+    if (rx[i].hi <= ry[k].lo) i++;
+    else if (ry[k].hi <= rx[i].lo) k++;
+    else return true;
+  }
+  return false;
+}
+
+/* There is room, but in pieces: the homeless ones move themselves, or, for a temporary, its cheapest neighbour does. */
+static uint32_t make_way(const struct allocator *a, const bool *homeless, bool *moves) {
+  struct back_body *b = a->b;
+  uint32_t picked = 0;
+  for (uint32_t r = 0; r < b->nregs; r++) {
+    if (!homeless[r]) continue;
+    if (may_move(&b->regs[r])) {
+      picked += !moves[r], moves[r] = true;
+      continue;
+    }
+    struct score best = {0, IR_NONE};
+    for (uint32_t x = 0; x < b->nregs; x++) {
+      if (b->regs[x].file != b->regs[r].file || !may_move(&b->regs[x]) || !overlap(a, r, x)) continue;
+      struct score s = score_of(a, x);
+      if (best.reg == IR_NONE || compare_scores(&s, &best) < 0) best = s;
+    }
+    if (best.reg != IR_NONE) picked += !moves[best.reg], moves[best.reg] = true;
+  }
+  return picked;
+}
+
+/* Chooses registers to move so that the homeless find room next time. 0: nothing left that could move. */
+static uint32_t choose_moves(const struct allocator *a, const bool *homeless, uint32_t round, bool *moves) {
+  bool full[BACK_FILES] = {false};
+  uint32_t picked = 0;
+  for (uint32_t r = 0; r < a->b->nregs; r++)
+    if (homeless[r]) full[a->b->regs[r].file] = true;
+  for (uint8_t f = 0; f < BACK_CELLS; f++) {
+    if (!full[f]) continue;
+    uint32_t reserve = reserves[f] << (round / 4), limit = a->file[f].limit;
+    picked += relieve(a, f, reserve < limit ? limit - reserve : 0, moves);
+  }
+  return picked ? picked : make_way(a, homeless, moves);
+}
+
+/* For debuggers: a named register is alive everywhere, so that it shares its slot with nobody. */
+static const struct back_live *name_by_name(const struct back_body *b, const struct back_live *live, const bool *apart) {
+  struct back_live *all = mx__arena_alloc(b->arena, sizeof *all);
+  all->at = mx__arena_alloc(b->arena, ((size_t)b->nregs + 1) * sizeof *all->at);
+  all->ranges = mx__arena_alloc(b->arena, ((size_t)live->at[b->nregs] + 1) * sizeof *all->ranges);
+  all->weight = live->weight;
+  uint32_t n = 0;
+  for (uint32_t r = 0; r < b->nregs; r++) {
+    all->at[r] = n;
+    if (live->at[r] == live->at[r + 1]) continue;
+    if (b->regs[r].name && apart[b->regs[r].file]) {
+      all->ranges[n++] = (struct back_range){0, b->ninsns};
+      continue;
+    }
+    for (uint32_t i = live->at[r]; i < live->at[r + 1]; i++) all->ranges[n++] = live->ranges[i];
+  }
+  all->at[b->nregs] = n;
+  return all;
+}
+
+static void refuse(const struct back_body *b, const bool *homeless) {
+  uint32_t reg = 0;
+  while (reg + 1 < b->nregs && !homeless[reg]) reg++;
+  mx__diag(b->diags, MX_DIAG_ERROR, "too-many-values", b->func->loc, "pass fewer values at once, or pass them in memory",
+           "%s has an instruction, an argument list or a result list that needs more .%s values at once than there are slots",
+           b->func->name, mx__types[b->regs[reg].type].name);
+}
+
 bool mx__allocate(struct back_body *b) {
   if (b->func->physical) return keep_physical(b);
-  struct cfg *g = mx__cfg_build(b->arena, b);
-  struct allocator a = {.b = b, .live = mx__liveness(b, g), .words = ((size_t)b->ninsns + 1) / 64 + 1};
-  for (int f = 0; f < BACK_FILES; f++) a.file[f].limit = limits[f];
-  bool *homeless = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
-  bool all = place_all(&a, homeless);
-  b->live = mx__liveness(b, g);
-  for (int f = 0; f < BACK_FILES; f++) b->slots[f] = a.file[f].count;
-  if (!all) mx__diag(b->diags, MX_DIAG_ERROR, "too-many-slots", b->func->loc, NULL, "%s: too many live values", b->func->name);
-  return all;
+  bool apart[BACK_FILES]; /* no sharing between names in this file of slots, as long as they fit */
+  for (int f = 0; f < BACK_FILES; f++) apart[f] = b->module->one_slot_per_name && f < BACK_CELLS;
+  for (uint32_t round = 0;;) {
+    struct cfg *g = mx__cfg_build(b->arena, b);
+    struct allocator a = {.b = b, .words = ((size_t)b->ninsns + 1) / 64 + 1};
+    a.live = name_by_name(b, mx__liveness(b, g), apart);
+    for (int f = 0; f < BACK_FILES; f++) a.file[f].limit = limits[f];
+    bool *homeless = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
+    if (place_all(&a, homeless)) {
+      b->live = a.live;
+      for (int f = 0; f < BACK_FILES; f++) b->slots[f] = a.file[f].count;
+      return true;
+    }
+    bool shares_more = false;
+    for (uint32_t r = 0; r < b->nregs; r++)
+      if (homeless[r] && apart[b->regs[r].file]) apart[b->regs[r].file] = false, shares_more = true;
+    if (shares_more) continue;
+    bool *moves = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
+    if (round++ == MAX_ROUNDS || !choose_moves(&a, homeless, round - 1, moves)) {
+      refuse(b, homeless);
+      return false;
+    }
+    mx__spill(b, moves);
+  }
 }

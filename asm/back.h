@@ -36,7 +36,7 @@ struct back_body {
   uint32_t *labels; uint32_t nlabels;   /* instruction that follows each */
   uint32_t *args, *results;             /* func->nargs, func->nresults registers */
   uint32_t slots[BACK_FILES];           /* the answer of allocation: how many of each file */
-  struct back_live *live;               /* of the final instructions */
+  const struct back_live *live;         /* of the final instructions */
 };
 
 bool mx__insn_ends(const struct ir_insn *in);      /* control never reaches the next instruction */

@@ -202,8 +202,17 @@ static void encode_labels(struct encoder *e) {
 
 static uint8_t class_of(const struct back_reg *r) { return mx__types[r->type].slot_class; }
 
-/* One entry for each register where its slot is its own from first to last; holes between its ranges are covered as long
- * as nobody else lives there, since the slot still holds what the register last was. */
+/* A range of a register in one of its slots. */
+struct stay { uint32_t file, slot, lo, reg, range; };
+static int compare_stays(const void *x, const void *y) {
+  const struct stay *a = x, *b = y;
+  if (a->file != b->file) return a->file < b->file ? -1 : 1;
+  if (a->slot != b->slot) return a->slot < b->slot ? -1 : 1;
+  return a->lo < b->lo ? -1 : a->lo > b->lo;
+}
+
+/* One entry for each register, as a rule: the holes between its ranges are covered as long as nobody else lives in its
+ * slot there, since the slot then still holds what the register last was. */
 static void encode_names(struct encoder *e) {
   const struct back_body *b = e->b;
   if (b->func->physical) {
@@ -211,14 +220,31 @@ static void encode_names(struct encoder *e) {
     return;
   }
   const struct back_live *live = b->live;
-  struct mx_name *names = mx__arena_alloc(e->arena, ((size_t)live->at[b->nregs] + 1) * sizeof *names);
-  uint32_t n = 0;
+  uint32_t nranges = live->at[b->nregs], nstays = 0, n = 0;
+  struct stay *stays = mx__arena_alloc(b->arena, (2 * (size_t)nranges + 1) * sizeof *stays);
+  for (uint32_t r = 0; r < b->nregs; r++)
+    for (uint32_t i = live->at[r]; i < live->at[r + 1]; i++)
+      for (uint32_t k = 0; k < b->regs[r].width; k++)
+        stays[nstays++] = (struct stay){b->regs[r].file, b->regs[r].slot + k, live->ranges[i].lo, r, i};
+  qsort(stays, nstays, sizeof *stays, compare_stays);
+  uint8_t *alone = mx__arena_alloc(b->arena, (size_t)nranges + 1); /* slots with nobody else since the range before */
+  for (uint32_t i = 1; i < nstays; i++)
+    if (stays[i].file == stays[i - 1].file && stays[i].slot == stays[i - 1].slot && stays[i].reg == stays[i - 1].reg)
+      alone[stays[i].range]++;
+
+  struct mx_name *names = mx__arena_alloc(e->arena, ((size_t)nranges + 1) * sizeof *names);
   for (uint32_t r = 0; r < b->nregs; r++) {
     const struct back_reg *g = &b->regs[r];
     if (!g->name) continue;
-    for (uint32_t i = live->at[r]; i < live->at[r + 1]; i++)
+    for (uint32_t i = live->at[r]; i < live->at[r + 1]; i++) {
+      uint32_t lo = e->pc[live->ranges[i].lo], hi = e->pc[live->ranges[i].hi];
+      if (i > live->at[r] && alone[i] == g->width) {
+        names[n - 1].hi = hi;
+        continue;
+      }
       names[n++] = (struct mx_name){.name = g->name, .cls = class_of(g), .type = g->type, .spilled = g->file >= BACK_CELLS,
-                                    .slot = (uint16_t)g->slot, .lo = e->pc[live->ranges[i].lo], .hi = e->pc[live->ranges[i].hi]};
+                                    .slot = (uint16_t)g->slot, .lo = lo, .hi = hi};
+    }
   }
   e->out->names = names, e->out->nnames = n;
 }
