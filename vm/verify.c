@@ -86,13 +86,14 @@ static void problem(struct checker *c, const char *fmt, ...) {
 }
 
 /* ---- names -------------------------------------------------------------------------------------------*/
+/* An identifier of the language, so that every image can be written as text. */
 static bool is_name(const char *s) {
   if (!s || !*s || (*s >= '0' && *s <= '9')) return false;
-  for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
-    bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9');
-    if (!letter && *p != '_' && *p != '$' && *p != '%' && *p != '.') return false;
+  for (size_t k = 0; s[k]; k++) {
+    bool letter = (s[k] >= 'a' && s[k] <= 'z') || (s[k] >= 'A' && s[k] <= 'Z') || (s[k] >= '0' && s[k] <= '9');
+    if (!letter && s[k] != '_' && s[k] != '$' && (k || s[k] != '%')) return false;
   }
-  return s[0] != '%' || s[1] != '.'; /* reserved for slots and such in disassemblies */
+  return true;
 }
 
 static bool is_power_of_two(uint64_t v) { return v && !(v & (v - 1)); }
@@ -462,7 +463,7 @@ static void check_debug(struct checker *c) {
   const struct mx_func *f = c->f;
   for (uint32_t k = 0; k < f->nnames; k++) {
     const struct mx_name *n = &f->names[k];
-    bool ok = is_name(n->name) && n->type < MX_T_raw && mx__types[n->type].slot_class == n->cls;
+    bool ok = n->name && *n->name && n->type < MX_T_raw && mx__types[n->type].slot_class == n->cls;
     ok = ok && n->lo <= n->hi && n->hi <= f->ncode;
     if (ok && n->spilled) ok = n->slot < spill_cells_of(f, n->cls);
     else if (ok) ok = is_slot(f, n->cls, n->slot);
