@@ -9,7 +9,7 @@
 #   asm/ vm/ jit/ include/mx/    -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
 #   vm/lanes/                    -> libmx, once per CPU level
 #   tools/common/ tools/NAME/    -> NAME                    tests/unit/X.c  -> tests/unit/X (cmocka)
-#   tests/oracle/ tests/litmus/ and any tests/ROOM/ with a main.c -> tests/ROOM (one program a room)
+#   tests/ROOM/*.c otherwise     -> tests/ROOM (one program a room)
 #   tests/fuzz/X.c               -> tests/fuzz/X (with tests/fuzz/driver/), and by `make fuzz` fuzz/X
 
 MAKEFLAGS += -j$(or $(JOBS),2) --no-builtin-rules
@@ -55,7 +55,7 @@ TOOLS := $(patsubst tools/%/main.c,%,$(wildcard tools/*/main.c))
 COMMON_SRC := $(wildcard tools/common/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*.c)
-ROOMS := $(patsubst tests/%/main.c,%,$(wildcard tests/*/main.c))
+ROOMS := $(sort $(filter-out unit fuzz,$(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 
 ifeq ($(ARCH),x86_64)
 LEVELS := v2 v3 v4

@@ -1,0 +1,95 @@
+/* mxrun info: what runs here, and within which limits. */
+#include "mxrun.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const info_help =
+  "Options of info:\n"
+  "  --json\n"
+  "\n";
+
+enum { I_JSON = O_COMMON };
+static const struct cli_option options[] = {COMMON_OPTIONS, {"json", 0, CLI_NONE, I_JSON}, {0}};
+
+static void line(struct text *t, bool json, const char *key, const char *fmt, const char *value, uint64_t number) {
+  if (json) {
+    text_printf(t, "%s\"%s\": ", t->n > 1 ? ", " : "", key);
+    if (value) text_json(t, value);
+    else text_printf(t, "%llu", (unsigned long long)number);
+  } else {
+    text_printf(t, "%-22s ", key);
+    if (value) text_printf(t, "%s\n", value);
+    else text_printf(t, fmt, (unsigned long long)number), text_printf(t, "\n");
+  }
+}
+
+/* The same places as the library looks at, for people; what a launch really used is in --stats. */
+static char *compiler_path(void) {
+  const char *given = getenv("MX_JITC");
+  if (given) return cli_strdup(given);
+  char self[4096];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (n > 0) {
+    self[n] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = 0;
+    char *path = format("%s/mx-jitc", self);
+    if (!access(path, X_OK)) return path;
+    free(path);
+    path = format("%s/../lib/mx/mx-jitc", self);
+    if (!access(path, X_OK)) return path;
+    free(path);
+  }
+  return cli_strdup("not found beside mxrun; PATH is searched");
+}
+
+static char *cache_path(void) {
+  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  if (xdg && *xdg == '/') return format("%s/mx", xdg);
+  if (home && *home) return format("%s/.cache/mx", home);
+  return cli_strdup("none: neither XDG_CACHE_HOME nor HOME is set");
+}
+
+int command_info(int argc, char **argv, int next) {
+  struct machine m = {0};
+  bool json = false;
+  const char *value;
+  struct cli c = {.tool = "mxrun", .options = options, .argc = argc, .argv = argv, .next = next};
+  for (int id; (id = cli_next(&c, &value)) != CLI_END;) {
+    if (id == CLI_WORD) cli_usage("mxrun", "info takes no argument: '%s'", value);
+    if (!common_option(id, value, &m)) json = true;
+  }
+  mx_device *d = open_device(&m);
+  if (!d) return CLI_HOST;
+  mx_device_properties p = {.struct_size = sizeof p};
+  mx_device_get_properties(d, &p);
+  struct text t = {0};
+  char *compiler = compiler_path(), *cache = cache_path();
+  if (json) text_printf(&t, "{");
+  line(&t, json, "version", "", mx_version_string(), 0);
+  line(&t, json, "cpu_level", "", p.cpu_level ? p.cpu_level : "?", 0);
+  line(&t, json, "threads", "%llu", NULL, p.threads);
+  line(&t, json, "compiler", "", compiler, 0);
+  line(&t, json, "cache", "", cache, 0);
+  line(&t, json, "memory_bytes", "%llu (address range; only touched pages cost memory)", NULL, p.memory_bytes);
+  line(&t, json, "max_threads_per_block", "%llu", NULL, p.max_threads_per_block);
+  line(&t, json, "max_shared_bytes", "%llu", NULL, p.max_shared_bytes);
+  line(&t, json, "max_param_bytes", "%llu", NULL, p.max_param_bytes);
+  line(&t, json, "max_resident_blocks", "%llu", NULL, p.max_resident_blocks);
+  static const struct { mx_limit limit; const char *name; } limits[] = {
+    {MX_LIMIT_STACK, "stack_bytes"}, {MX_LIMIT_PRINTF_FIFO, "printf_fifo_bytes"}, {MX_LIMIT_HEAP, "heap_bytes"},
+    {MX_LIMIT_RESIDENT_BLOCKS, "resident_blocks"}, {MX_LIMIT_CALL_DEPTH, "call_depth"}};
+  for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+    uint64_t v = 0;
+    if (mx_limit_get(d, limits[k].limit, &v) == MX_OK) line(&t, json, limits[k].name, "%llu", NULL, v);
+  }
+  if (json) text_printf(&t, "}\n");
+  fwrite(t.s, 1, t.n, stdout);
+  text_free(&t);
+  free(compiler);
+  free(cache);
+  mx_device_destroy(d);
+  return CLI_DONE;
+}

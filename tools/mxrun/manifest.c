@@ -1,0 +1,241 @@
+/* The parser of launch manifests: the only one, described in docs/manifest.md. Hostile text gives a message. */
+#include "manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reader { struct manifest *m; char *at; unsigned line; uint64_t seen; const char *error; char *text; };
+
+/* The next word of the line, NUL-terminated, or NULL. */
+static char *word(struct reader *r) {
+  r->at += strspn(r->at, " \t");
+  if (!*r->at || *r->at == '#') return NULL;
+  char *s = r->at;
+  r->at += strcspn(r->at, " \t");
+  if (*r->at) *r->at++ = 0;
+  return s;
+}
+/* All that is left of the line, without blanks at its ends; NULL: nothing. */
+static char *rest(struct reader *r) {
+  r->at += strspn(r->at, " \t");
+  char *s = r->at, *end = s + strlen(s);
+  while (end > s && (end[-1] == ' ' || end[-1] == '\t')) *--end = 0;
+  r->at = end;
+  return *s ? s : NULL;
+}
+static bool bad(struct reader *r, const char *error) {
+  if (!r->error) r->error = error;
+  return false;
+}
+static bool number(struct reader *r, uint64_t max, uint64_t *v) {
+  char *s = word(r);
+  return s && cli_number(s, max, v) ? true : bad(r, "expected a number");
+}
+static bool three(struct reader *r, uint32_t *v) {
+  for (int k = 0; k < 3; k++) {
+    uint64_t x;
+    char *s = word(r);
+    if (!s && k) v[k] = 1;
+    else if (!s || !cli_number(s, UINT32_MAX, &x)) return bad(r, "expected X Y Z");
+    else v[k] = (uint32_t)x;
+  }
+  return true;
+}
+static bool one_word(struct reader *r, const char **s) {
+  *s = word(r);
+  return *s ? true : bad(r, "expected a name");
+}
+
+static bool hex_bits(struct marg *a, const char *s) {
+  char digits[24];
+  bool prefixed = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
+  int n = snprintf(digits, sizeof digits, "0x%s", prefixed ? s + 2 : s);
+  uint64_t max = a->type->size == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * a->type->size) - 1;
+  return n > 2 && n < (int)sizeof digits && cli_number(digits, max, &a->bytes);
+}
+
+static bool argument(struct reader *r) {
+  struct manifest *m = r->m;
+  if (m->nargs == MANIFEST_ARGS) return bad(r, "too many arguments");
+  struct marg *a = &m->args[m->nargs++];
+  *a = (struct marg){.line = r->line};
+  char *kind = word(r);
+  if (!kind) return bad(r, "expected in, inout, out, scratch, bytes or a type");
+  if (!strcmp(kind, "in") || !strcmp(kind, "inout")) {
+    a->kind = kind[2] ? MARG_INOUT : MARG_IN;
+    a->text = word(r);
+    return a->text ? true : bad(r, "expected a file, or an array such as iota:u32[64]");
+  }
+  if (!strcmp(kind, "out") || !strcmp(kind, "scratch")) {
+    a->kind = kind[0] == 'o' ? MARG_OUT : MARG_SCRATCH;
+    return number(r, DATA_LIMIT, &a->bytes);
+  }
+  if (!strcmp(kind, "bytes")) {
+    char *s = word(r);
+    size_t n = s ? strlen(s) : 0;
+    if (n % 2) return bad(r, "an odd number of hexadecimal digits");
+    a->kind = MARG_BYTES;
+    a->bytes = n / 2;
+    a->raw = cli_alloc(n / 2 + 1);
+    for (size_t k = 0; k < n; k += 2) {
+      uint64_t v;
+      if (!cli_number((char[]){'0', 'x', s[k], s[k + 1], 0}, 255, &v)) return bad(r, "expected hexadecimal digits");
+      a->raw[k / 2] = (unsigned char)v;
+    }
+    return true;
+  }
+  a->kind = MARG_SCALAR;
+  a->type = elem_find(kind, strlen(kind));
+  if (!a->type) return bad(r, "expected in, inout, out, scratch, bytes or a type");
+  char *s = word(r);
+  const char *why = NULL;
+  if (!s) return bad(r, "expected a value");
+  if (a->type->kind == ELEM_FLOAT) return hex_bits(a, s) ? true : bad(r, "expected the float's bits in hexadecimal");
+  unsigned char bits[8] = {0};
+  if (!elem_parse(a->type, bits, s, &why)) return bad(r, why);
+  memcpy(&a->bytes, bits, sizeof bits);
+  return true;
+}
+
+static bool expectation(struct reader *r) {
+  struct manifest *m = r->m;
+  if (m->nexpects == MANIFEST_ARGS) return bad(r, "too many expectations");
+  struct mexpect *e = &m->expects[m->nexpects++];
+  *e = (struct mexpect){.ulp = -1, .line = r->line};
+  e->text = word(r);
+  if (!e->text) return bad(r, "expected a file, or an array such as iota:u32[64]");
+  char *how = word(r);
+  if (!how || !strcmp(how, "exact")) return true;
+  if (strcmp(how, "approx")) return bad(r, "expected exact or approx");
+  char *type = word(r), *ulp = word(r);
+  uint64_t v;
+  e->type = type ? elem_find(type, strlen(type)) : NULL;
+  if (!e->type || e->type->kind != ELEM_FLOAT) return bad(r, "expected f16, bf16, f32 or f64");
+  if (!ulp || strncmp(ulp, "ULP=", 4) || !cli_number(ulp + 4, INT64_MAX, &v)) return bad(r, "expected ULP=N");
+  e->ulp = (int64_t)v;
+  return true;
+}
+
+static bool diagnostic(struct reader *r) {
+  struct manifest *m = r->m;
+  if (m->ndiags == sizeof m->diags / sizeof *m->diags) return bad(r, "too many diagnostics");
+  struct mdiag *d = &m->diags[m->ndiags++];
+  *d = (struct mdiag){.line = r->line};
+  if (!one_word(r, &d->id)) return false;
+  char *at = word(r), *col = at ? strchr(at, ':') : NULL;
+  uint64_t v = 0;
+  if (col) *col++ = 0;
+  if (at && !cli_number(at, UINT32_MAX, &v)) return bad(r, "expected LINE or LINE:COL");
+  d->at_line = (uint32_t)v;
+  if (col && !cli_number(col, UINT32_MAX, &v)) return bad(r, "expected LINE:COL");
+  d->at_col = col ? (uint32_t)v : 0;
+  return true;
+}
+
+/* Items that may stand once have a bit in `seen`. */
+static bool item(struct reader *r, const char *key) {
+  static const char *const keys[] = {"name", "ptx", "kernel", "grid", "block", "shared", "poison", "stack", "cooperative", "stdout",
+    "threads", "steps", "timeout", "trap", "refused", "needs", "arg", "expect", "diagnostic"};
+  enum { NAME, PTX, KERNEL, GRID, BLOCK, SHARED, POISON, STACK, COOPERATIVE, STDOUT, THREADS, STEPS, TIMEOUT, TRAP, REFUSED, NEEDS, ARG, EXPECT, DIAGNOSTIC, NONE };
+  struct manifest *m = r->m;
+  unsigned k = NAME;
+  uint64_t v = 0;
+  while (k < NONE && strcmp(keys[k], key)) k++;
+  if (k == NONE && !strcmp(key, "program")) k = PTX;
+  if (k == NONE) return bad(r, "unknown item");
+  if (k < NEEDS && r->seen >> k & 1) return bad(r, "this item is there twice");
+  r->seen |= (uint64_t)1 << k;
+  switch (k) {
+  case NAME: return one_word(r, &m->name);
+  case PTX: return one_word(r, &m->file);
+  case KERNEL: return one_word(r, &m->kernel);
+  case GRID: return three(r, m->grid);
+  case BLOCK: return three(r, m->block);
+  case SHARED: return number(r, UINT32_MAX, &v) ? m->shared = (uint32_t)v, true : false;
+  case POISON: return number(r, 255, &v) ? m->poison = (uint8_t)v, true : false;
+  case STACK: return number(r, (uint64_t)1 << 32, &m->stack);
+  case COOPERATIVE: return m->cooperative = true;
+  case STDOUT: return one_word(r, &m->stdout_file);
+  case THREADS: return number(r, 1024, &v) ? m->threads = (uint32_t)v, true : false;
+  case STEPS: return number(r, UINT64_MAX, &m->steps);
+  case TIMEOUT: {
+    char *s = word(r);
+    return s && cli_real(s, &m->timeout) && m->timeout > 0 ? true : bad(r, "expected seconds");
+  }
+  case TRAP:
+    if (!one_word(r, &m->trap)) return false;
+    m->trap_text = rest(r);
+    return true;
+  case REFUSED: m->refused = rest(r); return m->refused ? true : bad(r, "expected words of the refusal");
+  case NEEDS:
+    for (char *s; (s = word(r));) {
+      if (m->nneeds == sizeof m->needs / sizeof *m->needs) return bad(r, "too many groups");
+      m->needs[m->nneeds++] = s;
+    }
+    return true;
+  case ARG: return argument(r);
+  case EXPECT: return expectation(r);
+  default: return diagnostic(r);
+  }
+}
+
+bool manifest_parse(struct manifest *m, char **text, char *end, unsigned *line, char **why) {
+  *m = (struct manifest){.grid = {1, 1, 1}, .block = {1, 1, 1}};
+  struct reader r = {.m = m};
+  while (*text < end && !r.error) {
+    char *s = *text, *nl = memchr(s, '\n', (size_t)(end - s));
+    *text = nl ? nl + 1 : end;
+    if (nl) *nl = 0; /* the last line of all ends with the NUL behind the file */
+    r.line = ++*line;
+    size_t n = strlen(s);
+    if (s + n < (nl ? nl : end)) {
+      bad(&r, "a NUL byte");
+      break;
+    }
+    if (n && s[n - 1] == '\r') s[--n] = 0;
+    if (!strcmp(s, "---")) break;
+    r.at = s;
+    char *key = word(&r);
+    if (!key) continue;
+    if (!strcmp(key, "text")) { /* the program itself, up to a line `end` */
+      if (m->inline_text) bad(&r, "this item is there twice");
+      m->inline_text = *text;
+      m->inline_line = *line + 1;
+      for (;;) {
+        char *from = *text;
+        if (from >= end) {
+          bad(&r, "no line 'end' behind it");
+          break;
+        }
+        nl = memchr(from, '\n', (size_t)(end - from));
+        *text = nl ? nl + 1 : end;
+        ++*line;
+        n = (size_t)((nl ? nl : end) - from);
+        if (n && from[n - 1] == '\r') n--;
+        if (n == 3 && !memcmp(from, "end", 3)) {
+          m->inline_size = (size_t)(from - m->inline_text);
+          break;
+        }
+      }
+      continue;
+    }
+    if (item(&r, key)) {
+      char *more = word(&r);
+      if (more) bad(&r, "something follows that does not belong there");
+    }
+    if (r.error) r.text = key;
+  }
+  if (!r.error) {
+    bool wrong = m->ndiags || m->refused;
+    if (!m->file && !m->inline_text) r.error = "no program: expected 'ptx FILE', or 'text' and the program";
+    else if (m->file && m->inline_text) r.error = "both a file and a text";
+    else if (m->nexpects && (m->trap || wrong)) r.error = "expectations of memory beside a trap or a refusal";
+  }
+  if (!r.error) return true;
+  *why = r.text ? format("line %u: %s: %s", r.line, r.text, r.error) : format("line %u: %s", r.line, r.error);
+  return false;
+}
+
+void manifest_free(struct manifest *m) {
+  for (unsigned k = 0; k < m->nargs; k++) free(m->args[k].raw);
+}

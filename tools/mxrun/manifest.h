@@ -1,0 +1,43 @@
+/* Launch manifests: what docs/manifest.md describes, as a structure. Knows neither devices nor kernels. */
+#ifndef MX_TOOLS_MANIFEST_H
+#define MX_TOOLS_MANIFEST_H
+#include "data.h"
+
+enum marg_kind { MARG_IN, MARG_INOUT, MARG_OUT, MARG_SCRATCH, MARG_SCALAR, MARG_BYTES };
+struct marg {
+  uint8_t kind;
+  const struct elem *type;     /* scalars */
+  const char *text;            /* file or generator; as written */
+  uint64_t bytes;              /* OUT, SCRATCH: size; SCALAR: its bits; BYTES: how many */
+  unsigned char *raw;          /* BYTES */
+  unsigned line;
+};
+struct mexpect { const char *text; int64_t ulp; const struct elem *type; unsigned line; };
+struct mdiag { const char *id; uint32_t at_line, at_col; bool found; unsigned line; };
+
+#define MANIFEST_ARGS 256
+struct manifest {
+  const char *name, *file, *kernel; /* file: program beside the manifest; NULL: inline */
+  const char *inline_text;          /* the program between `text` and `end` */
+  size_t inline_size;
+  unsigned inline_line;             /* manifest line of its first line */
+  uint32_t grid[3], block[3], shared;
+  uint8_t poison;
+  uint64_t stack, steps;
+  double timeout;
+  bool cooperative;
+  uint32_t threads;                 /* 0: not given */
+  const char *stdout_file;
+  const char *needs[16]; unsigned nneeds;
+  struct marg args[MANIFEST_ARGS]; unsigned nargs;
+  struct mexpect expects[MANIFEST_ARGS]; unsigned nexpects;
+  const char *trap, *trap_text;     /* a trap, or a status of the launch, that must come; words that its text must hold */
+  struct mdiag diags[64]; unsigned ndiags; /* diagnostics that the program must get; then nothing is launched */
+  const char *refused;              /* words that the refusal to load or launch must hold */
+};
+
+/* Reads the manifest that begins at *text, up to `---` or the end, and moves *text and *line behind it. The text is
+ * changed; strings point into it. False: *why, malloc'ed, with the line. */
+bool manifest_parse(struct manifest *m, char **text, char *end, unsigned *line, char **why);
+void manifest_free(struct manifest *m);
+#endif

@@ -1,0 +1,344 @@
+/* mxrun FILE: one launch, its arguments, and what is shown and kept of it. */
+#include "mxrun.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const run_help =
+  "Options of a run, before or behind FILE; -- ends them:\n"
+  "  -k, --kernel NAME       which kernel; not needed where there is one\n"
+  "  --grid X[,Y[,Z]]  --block X[,Y[,Z]]  --shared BYTES  --cooperative\n"
+  "  --print ARG[LO:HI]      elements of a buffer after the launch; ARG is a name or a number from 0; ARG:TYPE reads another type\n"
+  "  --save ARG=FILE         .npy, .png, .pgm, and bytes for all other suffixes\n"
+  "  --expect ARG=FILE       compare with .npy or bytes, or with a made array; --ulp N allows floats that distance\n"
+  "  --stats                 what the launch did, on stderr    --json   everything as one object on stdout\n"
+  "  --threads N  --resident N   workers; blocks that may be resident at once\n"
+  "  --steps N  --timeout SECONDS   stop after so many warp instructions, or so long\n"
+  "  --jit=auto|on|off  --jit-stress SEED   compiled code; switching engines at random, for tests\n"
+  "  --color=auto|always|never  -h, --help  --version\n"
+  "\n"
+  "ARG, in the order of the parameters or as NAME=ARG:\n"
+  "  5 | 0x10 | -1.5 | 0f3F800000          read as the parameter's type     bytes:HEX    a structure\n"
+  "  zeros:f32[1024] | iota:u32[1024] | fill(1.5):f32[64,64] | random(SEED):f32[1024] | values(1,2,3):u32[3]\n"
+  "  @file.npy | @file.bin                 buffers: the kernel gets the address\n"
+  "\n";
+
+enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON };
+static const struct cli_option options[] = {
+  COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, {"block", 0, CLI_REQUIRED, R_BLOCK},
+  {"shared", 0, CLI_REQUIRED, R_SHARED}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, {"print", 0, CLI_REQUIRED, R_PRINT},
+  {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, {"ulp", 0, CLI_REQUIRED, R_ULP},
+  {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON}, {0}};
+
+struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or --expect, in the order given */
+
+static void parse_shape(const char *option, const char *s, uint32_t *v) {
+  v[0] = v[1] = v[2] = 1;
+  for (unsigned k = 0;; k++) {
+    char number[16];
+    size_t n = strcspn(s, ",x");
+    uint64_t x;
+    if (n >= sizeof number || k == 3) cli_usage("mxrun", "%s: expected X[,Y[,Z]]", option);
+    memcpy(number, s, n);
+    number[n] = 0;
+    if (!cli_number(number, UINT32_MAX, &x)) cli_usage("mxrun", "%s: '%s' is not a number", option, number);
+    v[k] = (uint32_t)x;
+    if (!s[n]) return;
+    s += n + 1;
+  }
+}
+
+/* ---- output -----------------------------------------------------------------------------------------------*/
+struct output { FILE *to; struct text printed; bool json; };
+static void on_output(void *user, const char *text, size_t size) {
+  struct output *o = user;
+  if (o->json) text_add(&o->printed, text, size);
+  else fwrite(text, 1, size, o->to);
+}
+
+/* "ARG[LO:HI]", "ARG:TYPE[LO:HI]", "ARG": the buffer, its element type and range */
+static struct arg *parse_print(struct args *a, const char *s, const struct elem **e, uint64_t *lo, uint64_t *hi) {
+  size_t n = strcspn(s, "[:");
+  struct arg *g = find_arg(a, s, n);
+  if (!g) cli_usage("mxrun", "--print %s: the kernel has no parameter '%.*s'", s, (int)n, s);
+  if (!g->buffer) cli_usage("mxrun", "--print %s: that argument is not a buffer", s);
+  *e = g->data.type ? g->data.type : elem_find("u8", 2);
+  const char *p = s + n;
+  if (*p == ':') {
+    size_t m = strcspn(p + 1, "[");
+    *e = elem_find(p + 1, m);
+    if (!*e) cli_usage("mxrun", "--print %s: unknown element type '%.*s'", s, (int)m, p + 1);
+    p += m + 1;
+  }
+  uint64_t count = g->data.size / (*e)->size;
+  *lo = 0, *hi = count;
+  if (!*p) return g;
+  char range[64];
+  size_t m = strlen(p);
+  if (m >= sizeof range || p[m - 1] != ']') cli_usage("mxrun", "--print %s: expected [LO:HI]", s);
+  memcpy(range, p + 1, m - 2);
+  range[m - 2] = 0;
+  char *colon = strchr(range, ':');
+  if (colon) *colon++ = 0;
+  if ((*range || !colon) && !cli_number(range, UINT64_MAX - 1, lo)) cli_usage("mxrun", "--print %s: '%s' is not a number", s, range);
+  if (!colon) *hi = *lo + 1;
+  else if (*colon && !cli_number(colon, UINT64_MAX, hi)) cli_usage("mxrun", "--print %s: '%s' is not a number", s, colon);
+  if (*lo > *hi || *hi > count) cli_usage("mxrun", "--print %s: the buffer has %" PRIu64 " elements", s, count);
+  return g;
+}
+
+static void print_elements(struct text *t, struct args *a, const char *s, bool json) {
+  const struct elem *e;
+  uint64_t lo, hi;
+  struct arg *g = parse_print(a, s, &e, &lo, &hi);
+  char who[24];
+  snprintf(who, sizeof who, "%zu", (size_t)(g - a->arg));
+  const char *name = g->name ? g->name : who;
+  if (json) {
+    text_printf(t, "{\"arg\": ");
+    text_json(t, name);
+    text_printf(t, ", \"type\": \"%s\", \"first\": %" PRIu64 ", \"values\": [", e->name, lo);
+  }
+  for (uint64_t k = lo; k < hi; k++) {
+    const unsigned char *p = g->data.bytes + k * e->size;
+    if (!json && (k - lo) % 8 == 0) {
+      uint64_t last = k + 8 < hi ? k + 8 : hi;
+      text_printf(t, "%s%s[%" PRIu64 ":%" PRIu64 "]", k > lo ? "\n" : "", name, k, last);
+    }
+    if (!json) text_add(t, " ", 1), elem_print(t, e, p);
+    else {
+      if (k > lo) text_add(t, ", ", 2);
+      double v = e->kind == ELEM_FLOAT ? elem_real(e, p) : 0;
+      bool word = v != v || v - v != 0; /* JSON has no NaN and no infinity */
+      text_printf(t, word ? "\"" : "");
+      elem_print(t, e, p);
+      text_printf(t, word ? "\"" : "");
+    }
+  }
+  text_printf(t, json ? "]}" : "\n");
+}
+
+static void stats_text(struct text *t, mx_device *d, bool json) {
+  mx_launch_stats s = {.struct_size = sizeof s};
+  if (mx_device_stats(d, &s) != MX_OK) return text_printf(t, json ? "null" : "");
+  static const char *const reasons[] = {"done", "poll", "trap", "call", "block", "opcode", "diverge", "stress"};
+  double compiled = s.steps ? 100.0 * (double)s.steps_compiled / (double)s.steps : 0;
+  if (json) {
+    text_printf(t, "{\"seconds\": %.9g, \"threads\": %u, \"blocks\": %" PRIu64 ", \"warps\": %" PRIu64 ", \"steps\": %" PRIu64
+      ", \"steps_compiled\": %" PRIu64 ", \"warps_interpreted\": %" PRIu64 ", \"warps_compiled\": %" PRIu64 ", \"splits\": %" PRIu64
+      ", \"rejoins\": %" PRIu64 ", \"parks\": %" PRIu64 ", \"enters\": %" PRIu64 ", \"exits\": {", s.seconds, s.threads, s.blocks, s.warps,
+      s.steps, s.steps_compiled, s.warps_interpreted, s.warps_compiled, s.splits, s.rejoins, s.parks, s.enters);
+    for (size_t k = 0; k < 8; k++) text_printf(t, "%s\"%s\": %" PRIu64, k ? ", " : "", reasons[k], s.exits[k]);
+    text_printf(t, "}, \"compile_ms\": %.6g, \"cache_hits\": %" PRIu64 ", \"cache_misses\": %" PRIu64 ", \"resident_blocks\": %u, "
+      "\"peak_resident_blocks\": %u, \"printf_lost\": %" PRIu64 ", \"pmevents\": [", s.compile_ms, s.cache_hits, s.cache_misses,
+      s.resident_blocks, s.peak_resident_blocks, s.printf_lost);
+    for (size_t k = 0; k < 16; k++) text_printf(t, "%s%" PRIu64, k ? ", " : "", s.pmevents[k]);
+    text_printf(t, "]}");
+    return;
+  }
+  text_printf(t, "time      %.3f ms on %u thread%s, %" PRIu64 " blocks, %" PRIu64 " warps\n", s.seconds * 1e3, s.threads, s.threads == 1 ? "" : "s", s.blocks, s.warps);
+  text_printf(t, "steps     %" PRIu64 " warp instructions", s.steps);
+  if (s.seconds > 0) text_printf(t, ", %.1f million a second", (double)s.steps / s.seconds * 1e-6);
+  text_printf(t, "; %.1f %% in compiled code\n", compiled);
+  text_printf(t, "warps     %" PRIu64 " ran compiled code, %" PRIu64 " never did\n", s.warps_compiled, s.warps_interpreted);
+  text_printf(t, "control   %" PRIu64 " splits, %" PRIu64 " rejoins, %" PRIu64 " parked blocks, at most %u resident\n", s.splits, s.rejoins, s.parks, s.peak_resident_blocks);
+  if (s.enters) {
+    text_printf(t, "compiled  %" PRIu64 " entries; exits:", s.enters);
+    for (size_t k = 0; k < 8; k++)
+      if (s.exits[k]) text_printf(t, " %s %" PRIu64, reasons[k], s.exits[k]);
+    text_printf(t, "\n");
+  }
+  if (s.cache_hits + s.cache_misses || s.compile_ms > 0)
+    text_printf(t, "compiler  %.1f ms, %" PRIu64 " cache hits, %" PRIu64 " misses\n", s.compile_ms, s.cache_hits, s.cache_misses);
+  for (size_t k = 0; k < 16; k++)
+    if (s.pmevents[k]) text_printf(t, "pmevent   %zu: %" PRIu64 "\n", k, s.pmevents[k]);
+  if (s.printf_lost) text_printf(t, "printf    %" PRIu64 " bytes were overwritten before they could be read\n", s.printf_lost);
+}
+
+/* ---- --save and --expect --------------------------------------------------------------------------------*/
+static struct arg *parse_assignment(struct args *a, const char *option, const char *s, const char **rest) {
+  const char *eq = strchr(s, '=');
+  if (!eq || eq == s || !eq[1]) cli_usage("mxrun", "%s %s: expected ARG=FILE", option, s);
+  struct arg *g = find_arg(a, s, (size_t)(eq - s));
+  if (!g) cli_usage("mxrun", "%s %s: the kernel has no parameter '%.*s'", option, s, (int)(eq - s), s);
+  if (!g->buffer) cli_usage("mxrun", "%s %s: that argument is not a buffer", option, s);
+  *rest = eq + 1;
+  return g;
+}
+
+static mx_kernel *pick_kernel(mx_module *module, const char *name, const char *file, int *status) {
+  mx_kernel *k = NULL;
+  size_t n = mx_module_kernel_count(module);
+  *status = CLI_REFUSED;
+  if (name && mx_module_kernel(module, name, &k) == MX_OK) return k;
+  if (!name && n == 1) return mx_module_kernel_at(module, 0);
+  fprintf(stderr, "mxrun: %s: ", file);
+  if (!n) {
+    fprintf(stderr, "there is no kernel in it\n");
+    return NULL;
+  }
+  if (name) fprintf(stderr, "no kernel '%s'; there %s", name, n == 1 ? "is" : "are");
+  else fprintf(stderr, "say which kernel with -k; there are"), *status = CLI_USAGE;
+  for (size_t i = 0; i < n && i < 40; i++) {
+    mx_kernel_info info = {.struct_size = sizeof info};
+    mx_kernel_get_info(mx_module_kernel_at(module, i), &info);
+    fprintf(stderr, "%s %s", i ? "," : "", info.name);
+  }
+  fprintf(stderr, "%s\n", n > 40 ? ", ..." : "");
+  return NULL;
+}
+
+static int status_of(mx_status s) {
+  switch (s) {
+  case MX_OK: return CLI_DONE;
+  case MX_TRAPPED: case MX_STEP_LIMIT: case MX_TIME_LIMIT: case MX_INTERRUPTED: return CLI_TRAPPED;
+  case MX_OUT_OF_MEMORY: case MX_HOST_FAILURE: case MX_JIT_FAILURE: return CLI_HOST;
+  default: return CLI_REFUSED;
+  }
+}
+
+int command_run(int argc, char **argv, int next) {
+  struct machine m = {0};
+  mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
+  const char *file = NULL, *kernel_name = NULL, *value;
+  bool block_given = false, stats = false, json = false;
+  char **words = cli_alloc(((size_t)argc + 1) * sizeof *words);
+  struct wish *wish = cli_alloc(((size_t)argc + 1) * sizeof *wish);
+  size_t nwords = 0, nwishes = 0;
+  int64_t ulp = -1;
+  uint64_t v;
+  struct cli c = {.tool = "mxrun", .options = options, .argc = argc, .argv = argv, .next = next};
+  for (int id; (id = cli_next(&c, &value)) != CLI_END;) switch (id) {
+    case CLI_WORD:
+      if (!file) file = value, c.numbers_are_words = true;
+      else words[nwords++] = (char *)value;
+      break;
+    case R_KERNEL: kernel_name = value; break;
+    case R_GRID: parse_shape("--grid", value, config.grid); break;
+    case R_BLOCK: parse_shape("--block", value, config.block), block_given = true; break;
+    case R_SHARED:
+      if (!cli_number(value, UINT32_MAX, &v)) cli_usage("mxrun", "--shared: '%s' is not a number of bytes", value);
+      config.shared_bytes = (uint32_t)v;
+      break;
+    case R_COOPERATIVE: config.cooperative = true; break;
+    case R_PRINT: case R_SAVE: case R_EXPECT: wish[nwishes++] = (struct wish){id, value, 0}; break;
+    case R_ULP:
+      if (!cli_number(value, INT64_MAX, &v)) cli_usage("mxrun", "--ulp: '%s' is not a number", value);
+      ulp = (int64_t)v;
+      break;
+    case R_STATS: stats = true; break;
+    case R_JSON: json = true; break;
+    default: common_option(id, value, &m);
+  }
+  if (!file) cli_usage("mxrun", "no file given");
+  machine_config(&config, &m);
+
+  const char *why, *name = cli_file_name(file);
+  size_t size;
+  char *bytes = cli_read_file(file, (size_t)1 << 30, &size, &why), *text = NULL;
+  if (!bytes) {
+    fprintf(stderr, "mxrun: %s: %s\n", name, why);
+    return CLI_REFUSED;
+  }
+  mx_device *d = open_device(&m);
+  if (!d) return CLI_HOST;
+  int status = CLI_REFUSED;
+  mx_module *module;
+  struct output out = {.to = stdout, .json = json};
+  struct args a = {0};
+  bool loaded = load_module(d, name, bytes, size, cli_color(stderr), &module, &text);
+  if (text) fputs(text, stderr);
+  free(text);
+  free(bytes);
+  mx_kernel *kernel = loaded ? pick_kernel(module, kernel_name, name, &status) : NULL;
+  if (!kernel) goto end;
+
+  mx_kernel_info info = {.struct_size = sizeof info};
+  mx_kernel_get_info(kernel, &info);
+  if (!block_given && info.reqntid[0])
+    for (int k = 0; k < 3; k++) config.block[k] = info.reqntid[k] ? info.reqntid[k] : 1;
+  if (info.cooperative) config.cooperative = true;
+  bind_args(&a, d, kernel, words, nwords);
+  for (size_t k = 0; k < nwishes; k++) { /* wrong wishes are refused before anything runs */
+    const struct elem *e;
+    uint64_t lo, hi;
+    if (wish[k].id == R_PRINT) parse_print(&a, wish[k].text, &e, &lo, &hi);
+    else parse_assignment(&a, wish[k].id == R_SAVE ? "--save" : "--expect", wish[k].text, &value);
+  }
+  mx_device_set_output(d, on_output, &out);
+  mx_status s = launch_watched(d, kernel, &config, a.params, a.bytes, info.name);
+  status = status_of(s);
+
+  struct text j = {0};
+  if (json) text_printf(&j, "{\"kernel\": "), text_json(&j, info.name), text_printf(&j, ", \"status\": \"%s\"", mx_status_name(s));
+  if (s != MX_OK) {
+    text = failure_text(d, s);
+    if (json) text_printf(&j, ", \"error\": "), text_json(&j, text);
+    fflush(stdout);
+    fprintf(stderr, "mxrun: %s\n", text);
+    free(text);
+  }
+  if (stats || json) {
+    struct text t = {0};
+    if (json) text_printf(&j, ", \"stats\": ");
+    stats_text(json ? &j : &t, d, json);
+    fflush(stdout);
+    if (stats && t.s) fputs(t.s, stderr);
+    text_free(&t);
+  }
+  if (json && out.printed.s) text_printf(&j, ", \"output\": "), text_json(&j, out.printed.s);
+  if (s == MX_OK) {
+    const char *comma = "";
+    if (!fetch_args(&a, d)) fprintf(stderr, "mxrun: the buffers could not be copied back\n"), status = CLI_HOST;
+    if (json) text_printf(&j, ", \"prints\": [");
+    for (size_t k = 0; k < nwishes; k++) {
+      if (wish[k].id != R_PRINT) continue;
+      struct text t = {0};
+      print_elements(json ? &j : &t, &a, wish[k].text, json);
+      if (!json) fwrite(t.s, 1, t.n, stdout);
+      text_free(&t);
+      if (json) text_printf(&j, "%s", comma = ", ");
+    }
+    if (json && *comma) j.n -= 2, j.s[j.n] = 0;
+    if (json) text_printf(&j, "], \"failures\": [");
+    comma = "";
+    for (size_t k = 0; k < nwishes; k++) {
+      char *reason = NULL;
+      if (wish[k].id == R_SAVE) {
+        struct arg *g = parse_assignment(&a, "--save", wish[k].text, &value);
+        if (!data_save(&g->data, value, &reason)) status = CLI_HOST;
+      } else if (wish[k].id == R_EXPECT) {
+        struct arg *g = parse_assignment(&a, "--expect", wish[k].text, &value);
+        struct data expected;
+        enum data_result made = data_generate(&expected, value, &reason);
+        if (made == DATA_OTHER) made = data_read(&expected, value, &reason) ? DATA_MADE : DATA_BAD;
+        if (made == DATA_MADE) {
+          char *difference = NULL;
+          if (!data_equal(&g->data, &expected, ulp, &difference)) reason = format("%s: %s", wish[k].text, difference);
+          free(difference);
+          data_free(&expected);
+        }
+        if (reason && status == CLI_DONE) status = CLI_REFUSED;
+      }
+      if (!reason) continue;
+      fflush(stdout);
+      fprintf(stderr, "mxrun: %s\n", reason);
+      if (json) text_printf(&j, "%s", comma), text_json(&j, reason), comma = ", ";
+      free(reason);
+    }
+    if (json) text_printf(&j, "]");
+  }
+  if (json) {
+    text_printf(&j, "}\n");
+    fwrite(j.s, 1, j.n, stdout);
+  }
+  text_free(&j);
+end:
+  text_free(&out.printed);
+  free_args(&a);
+  mx_device_destroy(d);
+  free(words);
+  free(wish);
+  return status;
+}
