@@ -36,10 +36,12 @@ struct mx_block {
   struct mx_launch *launch;
   uint64_t index;
   uint32_t ctaid[3];
-  uint32_t nwarps, next_warp;
+  uint32_t nwarps;
+  bool started;         /* its warps stand at the first instruction, or beyond */
   struct mx_warp *warps;
   unsigned char *shared;
   struct mx_barrier barriers[MX_BARRIERS];
+  unsigned char *local; /* of all its lanes */
   void *memory;
 };
 

@@ -114,8 +114,6 @@ struct mx_warp {
   struct mx_join joins[MX_MAX_JOINS];
   struct mx_join *free_joins;
   uint64_t clock;               /* %clock64: moves by MX_CLOCK_STEP at each read, and by nanosleep */
-  unsigned char *stack; size_t stack_size, stack_used; /* frames */
-  struct mx_frame *free_frames;
   unsigned char *local;         /* local memory, lane after lane, stride launch->local_bytes */
   const uint32_t *tid[3];       /* arrays of lanes */
   bool ran_jit;
@@ -142,7 +140,7 @@ struct mx_exec {
   uint64_t mask;                /* active lanes of the current split */
   uint64_t full;                /* all lanes of a warp: 32 or 64 ones */
   uint32_t lanes;
-  int32_t slice;
+  int32_t slice, reserve;       /* slice + reserve: what is left of MX_SLICE */
   struct mx_split *split;       /* the current one, in warp->splits */
   struct mx_frame *frame;
   const struct mx_pfunc *fn;
@@ -162,8 +160,14 @@ struct mx_exec {
   uint64_t sreg[MX_SR_COUNT];
   const uint32_t *sreg_lanes32[MX_SR_COUNT];
   const uint64_t *sreg_lanes64[MX_SR_COUNT];
-  uint64_t rng;                 /* stress mode: which safepoints switch engines */
-  uint64_t stat_jit_entries, stat_jit_exits, stat_warps, stat_warps_jit;
+  struct mx_frame *free_frames; /* linked by parent */
+  void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
+  bool stress;                  /* --jit-stress: engines change at random safepoints */
+  uint64_t rng;
+  struct mx_exec_stats {
+    uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
+  } stats;
+  uint64_t steps_told;          /* of steps, already added to the launch's */
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };
 
@@ -185,6 +189,13 @@ const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m);
 void mx__select(struct mx_exec *x, struct mx_split *s);
 /* Saves the current split at pc and gives up control with `event`. Always NULL. */
 const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_event event);
+
+static inline uint64_t mx__random(struct mx_exec *x) { /* splitmix64 */
+  uint64_t z = x->rng += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
 
 /* Lane numbers for callers that loop over set bits. */
 #define MX_FOR_LANES(l_, m_) \

@@ -13,6 +13,8 @@
 struct mx_prepared;
 
 #define MX_MAX_BLOCK_THREADS 1024u
+#define MX_MAX_GRID_X 0x7FFFFFFFu
+#define MX_MAX_GRID_YZ 65535u
 #define MX_MAX_SHARED 232448u /* 227 KiB */
 #define MX_MAX_PARAM_BYTES 32764u
 
@@ -42,6 +44,7 @@ struct mx_launch {
   uint32_t workers, resident;
 
   uint64_t steps_limit;           /* 0: none */
+  _Atomic uint64_t frame_bytes;   /* memory of frames, all workers */
   _Atomic uint64_t steps;         /* of all workers, brought up to date when a block gives up its worker */
   atomic_int *stop;               /* enum mx_stop; the device's, so that a signal handler can reach it */
 

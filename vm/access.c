@@ -1,0 +1,73 @@
+/* Memory accesses off the fast path: which allocation an address belongs to, and traps. See access.h. */
+#include "vm/access.h"
+
+#include "vm/block.h"
+#include "vm/device.h"
+#include "vm/interp.h"
+
+#include <string.h>
+
+/* Windows that belong to the block or the warp: their bounds hold everywhere in a launch. */
+static void window_bounds(const struct mx_exec *x, unsigned kind, uint64_t base, struct mx_bounds *b) {
+  const struct mx_launch *l = x->launch;
+  uint64_t span = kind == MX_SHARED ? l->shared_bytes : kind == MX_LOCAL ? l->local_bytes : l->param_bytes;
+  *b = (struct mx_bounds){.lo = base, .span = span, .off = 0, .kind = kind, .writable = kind != MX_PARAM};
+}
+
+bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct mx_bounds *b) {
+  uint64_t base = 0;
+  if (space == MX_GENERIC || space == MX_GLOBAL) {
+    unsigned window = (unsigned)(addr >> MX_WINDOW_SHIFT);
+    if (space == MX_GENERIC && (window == MX_WINDOW_SHARED || window == MX_WINDOW_LOCAL || window == MX_WINDOW_PARAM)) {
+      base = MX_WINDOW(window);
+      space = window == MX_WINDOW_SHARED ? MX_SHARED : window == MX_WINDOW_LOCAL ? MX_LOCAL : MX_PARAM;
+    } else if (window == MX_WINDOW_CONST ? space == MX_GLOBAL : window != MX_WINDOW_GLOBAL)
+      return false;
+  }
+  if (space == MX_SHARED || space == MX_LOCAL || space == MX_PARAM) {
+    window_bounds(x, space, base, b);
+    return addr - base < b->span;
+  }
+  /* offsets in the constant window become generic addresses for the lookup, and back */
+  uint64_t shift = space == MX_CONST ? MX_WINDOW(MX_WINDOW_CONST) : 0;
+  struct mx__bounds found;
+  if (!mx__memory_find(&x->launch->device->memory, addr + shift, &found)) return false;
+  *b = (struct mx_bounds){.lo = found.lo - shift, .span = found.size, .off = found.lo + found.delta,
+                          .kind = shift || !found.writable ? MX_CONST : MX_GLOBAL, .writable = found.writable};
+  return true;
+}
+
+static bool inside(const struct mx_bounds *b, uint64_t addr, unsigned bytes) {
+  return b->span >= bytes && addr - b->lo <= b->span - bytes;
+}
+
+bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
+                     unsigned space, bool write, unsigned char **host) {
+  struct mx_bounds *cache = &x->bounds[i->aux], b = *cache, first = {0};
+  uint64_t missing = 0, odd = 0, locked = 0;
+  bool have = false;
+  MX_FOR_LANES(l, m) {
+    uint64_t a = addr[l];
+    if (a & (bytes - 1)) odd |= 1ull << l;
+    if (!inside(&b, a, bytes) && (!mx__access_bounds(x, space, a, &b) || !inside(&b, a, bytes))) {
+      missing |= 1ull << l;
+      continue;
+    }
+    if (write && !b.writable) locked |= 1ull << l;
+    host[l] = x->window[b.kind] + b.off + (a - b.lo) + (b.kind == MX_LOCAL ? l * x->local_stride : 0);
+    if (!have) first = b, have = true;
+  }
+  uint64_t wrong = missing ? missing : odd ? odd : locked;
+  if (!wrong) {
+    *cache = first;
+    return true;
+  }
+  struct mx_trap t = {.kind = missing ? MX_TRAP_OUT_OF_BOUNDS : odd ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY,
+                      .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = wrong, .has_address = true,
+                      .is_write = write, .bytes = bytes};
+  t.address = addr[__builtin_ctzll(wrong)] + mx_space_window(space);
+  memcpy(t.block, x->block->ctaid, sizeof t.block);
+  mx__trap_raise(x->launch, &t);
+  mx__leave(x, i->pc, MX_EV_TRAP);
+  return false;
+}

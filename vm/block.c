@@ -1,0 +1,198 @@
+/* A block: its memory, its life, and the order in which its warps run: round robin from warp 0, each until it has used
+ * its slice, waits, or ends. */
+#include "vm/block.h"
+
+#include "vm/device.h"
+#include "vm/launch.h"
+#include "vm/warp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t align_up(size_t n, size_t a) { return (n + a - 1) / a * a; }
+
+/* ---- memory -----------------------------------------------------------------------------------------------*/
+/* One piece: warps, thread numbers, barrier counts, shared memory, local memory. */
+struct mx_block *mx__block_new(struct mx_launch *l) {
+  struct mx_block *b = calloc(1, sizeof *b);
+  if (!b) return NULL;
+  b->launch = l;
+  b->nwarps = l->warps;
+  size_t warps = align_up(sizeof(struct mx_warp) * b->nwarps, 64), tids = (size_t)b->nwarps * l->lanes * 4;
+  size_t arrived = align_up(MX_BARRIERS * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 64u, 64);
+  size_t local = (size_t)l->local_bytes * l->lanes * b->nwarps;
+  b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
+  b->local = local ? aligned_alloc(64, align_up(local, 64)) : NULL;
+  if (!b->memory || (local && !b->local)) return mx__block_free(b), NULL;
+  unsigned char *at = b->memory;
+  memset(at, 0, warps);
+  b->warps = (struct mx_warp *)at, at += warps;
+  uint32_t *tid[3];
+  for (unsigned d = 0; d < 3; d++) tid[d] = (uint32_t *)at, at += tids;
+  for (uint32_t n = 0; n < MX_BARRIERS; n++) b->barriers[n].arrived = (uint64_t *)(at + n * sizeof(uint64_t) * b->nwarps);
+  at += arrived;
+  b->shared = at;
+  for (uint32_t t = 0; t < b->nwarps * l->lanes; t++) {
+    tid[0][t] = t % l->block[0];
+    tid[1][t] = t / l->block[0] % l->block[1];
+    tid[2][t] = t / l->block[0] / l->block[1];
+  }
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    b->warps[w].number = w;
+    b->warps[w].local = b->local + (size_t)w * l->lanes * l->local_bytes;
+    for (unsigned d = 0; d < 3; d++) b->warps[w].tid[d] = tid[d] + (size_t)w * l->lanes;
+  }
+  return b;
+}
+
+void mx__block_free(struct mx_block *b) {
+  if (!b) return;
+  free(b->memory);
+  free(b->local);
+  free(b);
+}
+
+/* ---- the context of a worker ------------------------------------------------------------------------------*/
+/* Lane masks of %lanemask_*, the same for every warp. */
+struct lane_tables { uint32_t laneid[MX_MAX_LANES], m32[5][MX_MAX_LANES]; uint64_t m64[5][MX_MAX_LANES]; };
+
+static void set_uniform_registers(struct mx_exec *x) {
+  const struct mx_launch *l = x->launch;
+  for (unsigned d = 0; d < 3; d++) {
+    x->sreg[MX_SR_NTID_X + d] = l->block[d];
+    x->sreg[MX_SR_NCTAID_X + d] = x->sreg[MX_SR_NCLUSTERID_X + d] = l->grid[d];
+    x->sreg[MX_SR_CLUSTER_NCTAID_X + d] = 1;
+  }
+  x->sreg[MX_SR_CLUSTER_NCTARANK] = 1;
+  x->sreg[MX_SR_NWARPID] = (MX_MAX_BLOCK_THREADS + l->lanes - 1) / l->lanes;
+  x->sreg[MX_SR_NSMID] = 1;
+  x->sreg[MX_SR_GRIDID] = l->grid_id;
+  x->sreg[MX_SR_DYNAMIC_SMEM_SIZE] = l->shared_dynamic;
+  x->sreg[MX_SR_TOTAL_SMEM_SIZE] = x->sreg[MX_SR_AGGR_SMEM_SIZE] = l->shared_bytes;
+  x->sreg[MX_SR_ENVREG1] = l->workspace >> 32;
+  x->sreg[MX_SR_ENVREG2] = (uint32_t)l->workspace;
+}
+
+bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
+  memset(x, 0, sizeof *x);
+  x->launch = l;
+  x->prep = l->prep;
+  x->lanes = l->lanes;
+  x->full = l->lanes == 64 ? UINT64_MAX : UINT32_MAX;
+  x->bounds = calloc(l->prep->nbounds ? l->prep->nbounds : 1, sizeof *x->bounds);
+  struct lane_tables *t = x->lane_tables = malloc(sizeof *t);
+  if (!x->bounds || !t) return mx__exec_done(x), false;
+  x->local_stride = l->local_bytes;
+  x->stop = l->stop;
+  x->window[MX_PARAM] = (unsigned char *)l->params;
+  x->stress = l->jit_stress != 0;
+  x->rng = l->jit_stress;
+  for (unsigned n = 0; n < MX_MAX_LANES; n++) {
+    uint64_t eq = 1ull << n, lt = eq - 1, m[5] = {eq, lt | eq, lt, ~lt, ~(lt | eq)}; /* eq le lt ge gt, as in sregs.def */
+    t->laneid[n] = n;
+    for (unsigned k = 0; k < 5; k++) t->m32[k][n] = (uint32_t)m[k], t->m64[k][n] = m[k];
+  }
+  x->sreg_lanes32[MX_SR_LANEID] = t->laneid;
+  for (unsigned k = 0; k < 5; k++) {
+    x->sreg_lanes32[MX_SR_LANEMASK_EQ + k] = t->m32[k];
+    x->sreg_lanes64[MX_SR_LANEMASK_EQ_64 + k] = t->m64[k];
+  }
+  set_uniform_registers(x);
+  return true;
+}
+
+void mx__exec_done(struct mx_exec *x) {
+  struct mx_launch *l = x->launch;
+  pthread_mutex_lock(&l->lock);
+  l->stats.steps += x->steps;
+  l->stats.steps_compiled += x->stats.steps_compiled;
+  l->stats.warps += x->stats.warps;
+  l->stats.warps_compiled += x->stats.warps_compiled;
+  l->stats.warps_interpreted += x->stats.warps - x->stats.warps_compiled;
+  l->stats.splits += x->stats.splits;
+  l->stats.rejoins += x->stats.rejoins;
+  l->stats.enters += x->stats.enters;
+  for (unsigned k = 0; k < 8; k++) l->stats.exits[k] += x->stats.exits[k];
+  for (unsigned k = 0; k < 16; k++) l->stats.pmevents[k] += x->stats.pmevents[k];
+  pthread_mutex_unlock(&l->lock);
+  for (struct mx_frame *f = x->free_frames, *next; f; f = next) {
+    next = f->parent;
+    free(f);
+  }
+  free(x->bounds);
+  free(x->lane_tables);
+}
+
+/* ---- a block's life -----------------------------------------------------------------------------------------*/
+bool mx__block_start(struct mx_block *b, uint64_t index) {
+  const struct mx_launch *l = b->launch;
+  b->index = index;
+  b->ctaid[0] = (uint32_t)(index % l->grid[0]);
+  b->ctaid[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
+  b->ctaid[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
+  b->started = false;
+  for (uint32_t n = 0; n < MX_BARRIERS; n++) {
+    struct mx_barrier *bar = &b->barriers[n];
+    bar->used = false;
+    bar->want = bar->hold = bar->all = 0;
+    memset(bar->arrived, 0, sizeof *bar->arrived * b->nwarps);
+  }
+  memset(b->shared, 0, l->shared_bytes);
+  return true;
+}
+
+static void enter(struct mx_exec *x, struct mx_block *b) {
+  x->block = b;
+  x->window[MX_SHARED] = b->shared;
+  for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
+}
+
+static bool start_warps(struct mx_exec *x, struct mx_block *b) {
+  uint32_t left = b->launch->threads;
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    uint32_t n = left < x->lanes ? left : x->lanes;
+    left -= n;
+    if (!mx__warp_start(x, &b->warps[w], n == 64 ? UINT64_MAX : (1ull << n) - 1)) return false;
+  }
+  b->started = true;
+  return true;
+}
+
+static void end_warps(struct mx_exec *x, struct mx_block *b) {
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    if (b->warps[w].live) mx__warp_end(x, &b->warps[w]);
+}
+
+enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
+  enter(x, b);
+  if (!b->started && !start_warps(x, b)) {
+    mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
+    return MX_BLOCK_STOPPED;
+  }
+  for (;;) {
+    bool alive = false, went_on = false, spun = false;
+    for (uint32_t w = 0; w < b->nwarps; w++) {
+      struct mx_warp *warp = &b->warps[w];
+      if (!warp->live) continue;
+      uint64_t before = x->steps;
+      enum mx_turn turn = mx__warp_run(x, warp);
+      if (turn == MX_TURN_STOPPED) {
+        end_warps(x, b);
+        return MX_BLOCK_STOPPED;
+      }
+      alive |= turn != MX_TURN_DONE;
+      spun |= turn == MX_TURN_SPUN;
+      went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && x->steps != before);
+    }
+    if (!alive) return MX_BLOCK_DONE;
+    if (went_on) continue;
+    bool released = false;
+    for (uint32_t w = 0; w < b->nwarps; w++)
+      if (b->warps[w].live) released |= mx__warp_release(x, &b->warps[w], true);
+    if (released) continue;
+    if (spun) return MX_BLOCK_PARKED;
+    mx__report_stuck(x, b);
+    end_warps(x, b);
+    return MX_BLOCK_STOPPED;
+  }
+}

@@ -1,0 +1,30 @@
+/* The interpreter's own bodies: those of OPX rows, and the pseudo-instruction at reconvergence points. */
+#ifndef MX_VM_INTERP_H
+#define MX_VM_INTERP_H
+
+#include "vm/exec.h"
+#include "vm/memory.h" /* mx__format */
+#include "vm/trap.h"
+
+const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i);
+
+/* Lanes that execute i now: the split's, less those whose guard fails. */
+static inline uint64_t mx__lanes_of(const struct mx_exec *x, const struct mx_insn *i) {
+  if (i->guard == MX_GUARD_NONE) return x->mask;
+  uint64_t p = ((const uint64_t *)x->base[0])[i->guard];
+  return x->mask & (i->guard_neg ? ~p : p);
+}
+static inline void *mx__operand(const struct mx_exec *x, mx_ref r) { return x->base[r & 1] + (r & ~1); }
+/* The pc behind i. */
+static inline uint32_t mx__next_pc(const struct mx_exec *x, const struct mx_insn *i) {
+  return i->pc + mx_w_length(x->fn->func->code[i->pc]);
+}
+
+/* Raises a trap at i for `lanes`; detail is malloc'ed or NULL and is taken over. Always NULL, x->event is set. */
+const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes, char *detail);
+
+/* Runs splits of the warp until none can go on in this turn. */
+enum mx_turn { MX_TURN_DONE, MX_TURN_BLOCKED, MX_TURN_SPUN, MX_TURN_STOPPED };
+enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w);
+
+#endif

@@ -1,0 +1,36 @@
+/* Splits, joins and frames of a warp: what happens to them when lanes diverge, meet, call, return, wait and end. The
+ * order in which splits run is fixed here; see the head of exec.h and docs/architecture.md. */
+#ifndef MX_VM_WARP_H
+#define MX_VM_WARP_H
+
+#include "vm/block.h"
+#include "vm/interp.h"
+
+/* Begins a warp at the kernel's entry with the lanes of `live`. False: out of memory. */
+bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live);
+/* Gives its frames back. */
+void mx__warp_end(struct mx_exec *x, struct mx_warp *w);
+
+/* Picks the split that runs next in the current warp; NULL: none can, x->event is RESCHED. */
+const struct mx_insn *mx__next(struct mx_exec *x);
+/* Inserts a split in the current warp, above position `at` (at == nsplits: on top). */
+struct mx_split *mx__split_insert(struct mx_exec *x, uint32_t at, const struct mx_split *s);
+void mx__split_remove(struct mx_exec *x, uint32_t at);
+static inline uint32_t mx__split_index(const struct mx_exec *x) { return (uint32_t)(x->split - x->warp->splits); }
+
+/* Takes `lanes` out of the current split: they become a split of their own, at `pc` in `state`, below it. */
+struct mx_split *mx__split_off(struct mx_exec *x, uint64_t lanes, uint32_t pc, enum mx_split_state state);
+
+/* When nobody in the warp can go on: lets the lanes go that wait at the innermost join of those that spin or wait for
+ * lanes (any_wait: also of those that wait for barriers). False: there is no such join. */
+bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait);
+
+/* sync.c: lanes have ended; waiting splits whose masks are complete now go on. */
+void mx__sync_recheck(struct mx_exec *x, struct mx_warp *w);
+/* barrier.c: the same for barriers of the block. */
+void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b);
+
+/* report.c: who waits where, for what: a SYNC or DEADLOCK trap. */
+void mx__report_stuck(struct mx_exec *x, struct mx_block *b);
+
+#endif
