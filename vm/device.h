@@ -36,8 +36,15 @@ struct mx_device {
   struct mx_trap_record trap;
 
   mx_module *modules;           /* list */
+
+  pthread_mutex_t queues;       /* streams and events, all of them; lock may be taken under it */
+  pthread_cond_t queues_moved;
   mx_stream *streams;           /* list */
   mx_event *events;             /* list */
+  uint64_t blocking_pending;    /* operations in blocking streams that have not ended */
+  mx_status async_failure;      /* of asynchronous work, not yet reported; its text; its stream */
+  char *async_text;
+  mx_stream *async_stream;
 
   atomic_int stop;              /* enum mx_stop, of the running launch */
   uint64_t launches;            /* grid ids */
@@ -61,7 +68,7 @@ struct mx_kernel {
 struct mx_module {
   mx_device *device;
   mx_module *next;
-  struct mx_image *image;
+  struct mx__image *image;
   uint64_t *var_address;               /* by variable number: in its own space; 0 for shared ones */
   mx_kernel *kernels;
   size_t nkernels;
@@ -78,18 +85,25 @@ mx_status mx__device_usable(struct mx_device *d);
 /* Copies the part of a struct that the caller knows (struct_size) and sets its struct_size to that. */
 mx_status mx__struct_out(void *out, const void *from, size_t size);
 
+/* buffers.c: what the calls of these names do, without their order: for streams */
+mx_status mx__copy_in(mx_device *d, mx_addr to, const void *from, uint64_t bytes);
+mx_status mx__copy_out(mx_device *d, void *to, mx_addr from, uint64_t bytes);
+mx_status mx__copy_within(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes);
+mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count);
+
 /* load.c */
 void mx__module_free(mx_module *m); /* not its memory on the device */
 mx_status mx__kernel_prepare(mx_kernel *k); /* sets k->prep */
+uint32_t mx__kernel_max_threads(const struct mx_func *f); /* from its launch bounds */
 
 /* launch.c: runs it here and now; the caller holds no lock. params are copied. */
 mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes);
-void mx__pool_free(struct mx_pool *p);
 uint32_t mx__cpu_count(void);
 
 /* stream.c */
-mx_status mx__streams_drain(struct mx_device *d); /* waits for all blocking streams; their first failure */
-void mx__streams_drop(struct mx_device *d);       /* throws queued work away and waits for what runs */
-void mx__streams_free(struct mx_device *d);       /* ends streams and events */
+void mx__streams_wait(struct mx_device *d);       /* for all blocking streams; failures stay for the next drain */
+mx_status mx__streams_drain(struct mx_device *d); /* the same, and the first failure, once */
+void mx__streams_drop(struct mx_device *d);       /* throws queued work away and stops what runs */
+void mx__streams_free(struct mx_device *d);       /* waits for all; ends streams and events */
 
 #endif

@@ -116,6 +116,20 @@ void mx__memory_done(struct mx_memory *m) {
   region_done(&m->heap);
 }
 
+mx_status mx__memory_heap_range(struct mx_memory *m, uint64_t bytes) {
+  struct mx_region *r = &m->heap;
+  bytes = round_up(bytes, page_size());
+  mx_status s = MX_OK;
+  if (r->map && r->capacity >= bytes) {
+    s = region_reset(r);
+  } else {
+    region_done(r);
+    r->committed = r->capacity = 0;
+    if (bytes) s = region_reserve(r, MX_HEAP_START, bytes, bytes);
+  }
+  return s == MX_OK && bytes ? region_commit(r, bytes) : s;
+}
+
 mx_status mx__memory_reset(struct mx_memory *m) {
   mx_status a = region_reset(&m->global), b = region_reset(&m->constant), c = region_reset(&m->heap);
   m->next_number = 1;

@@ -57,7 +57,7 @@ struct mx_region {
 };
 
 struct mx_memory {
-  struct mx_region global, constant, heap;
+  struct mx_region global, constant, heap; /* heap: no records; see heap.h */
   uint64_t next_number;
 };
 
@@ -73,6 +73,9 @@ mx_status mx__memory_alloc(struct mx_memory *m, struct mx_region *r, uint64_t by
                            const char *name, bool exclusive, uint64_t *address);
 /* Frees the allocation that begins at `address`; exclusive. */
 mx_status mx__memory_free(struct mx_memory *m, uint64_t address);
+
+/* Makes `bytes` from MX_HEAP_START accessible and zero, for heap.c, which knows what is allocated there; exclusive. */
+mx_status mx__memory_heap_range(struct mx_memory *m, uint64_t bytes);
 
 /* The live record around a generic address, or NULL. */
 const struct mx_alloc *mx__memory_record(struct mx_memory *m, uint64_t address, struct mx_region **region);

@@ -1,0 +1,81 @@
+/* The ring of printed records; see fifo.h. A record is its length (4 bytes) and its text, and may wrap around. */
+#include "fifo.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mx_fifo {
+  pthread_mutex_t lock;
+  size_t size, first, used; /* bytes */
+  uint64_t lost;
+  char bytes[];
+};
+
+struct mx_fifo *mx__fifo_new(size_t bytes) {
+  struct mx_fifo *f = malloc(sizeof *f + bytes);
+  if (!f) return NULL;
+  *f = (struct mx_fifo){.size = bytes};
+  pthread_mutex_init(&f->lock, NULL);
+  return f;
+}
+
+void mx__fifo_free(struct mx_fifo *f) {
+  if (!f) return;
+  pthread_mutex_destroy(&f->lock);
+  free(f);
+}
+
+size_t mx__fifo_size(const struct mx_fifo *f) { return f->size; }
+
+static void put(struct mx_fifo *f, const void *from, size_t n) {
+  size_t at = (f->first + f->used) % f->size, part = f->size - at < n ? f->size - at : n;
+  memcpy(f->bytes + at, from, part);
+  memcpy(f->bytes, (const char *)from + part, n - part);
+  f->used += n;
+}
+
+static void take(struct mx_fifo *f, void *to, size_t n) {
+  size_t part = f->size - f->first < n ? f->size - f->first : n;
+  if (to) {
+    memcpy(to, f->bytes + f->first, part);
+    memcpy((char *)to + part, f->bytes, n - part);
+  }
+  f->first = (f->first + n) % f->size;
+  f->used -= n;
+}
+
+bool mx__fifo_put(struct mx_fifo *f, const char *text, size_t size) {
+  uint32_t length = (uint32_t)size;
+  pthread_mutex_lock(&f->lock);
+  bool fits = size < UINT32_MAX && size + sizeof length <= f->size;
+  if (!fits) {
+    f->lost += size;
+  } else {
+    while (f->size - f->used < size + sizeof length) {
+      uint32_t oldest;
+      take(f, &oldest, sizeof oldest);
+      take(f, NULL, oldest);
+      f->lost += oldest;
+    }
+    put(f, &length, sizeof length);
+    put(f, text, size);
+  }
+  pthread_mutex_unlock(&f->lock);
+  return fits;
+}
+
+uint64_t mx__fifo_drain(struct mx_fifo *f, mx_output_fn fn, void *user) {
+  while (f->used) {
+    uint32_t length;
+    take(f, &length, sizeof length);
+    /* in one piece where it lies in one piece, else in two: the callback gets text, not records */
+    size_t part = f->size - f->first < length ? f->size - f->first : length;
+    if (fn && part) fn(user, f->bytes + f->first, part);
+    if (fn && part < length) fn(user, f->bytes, length - part);
+    take(f, NULL, length);
+  }
+  uint64_t lost = f->lost;
+  f->lost = 0;
+  return lost;
+}

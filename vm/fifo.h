@@ -1,0 +1,19 @@
+/* What kernels printed and nobody has read yet: whole records in a ring of limited size; the oldest make room for new
+ * ones and are counted. Knows no formats (printf.c does) and no device. */
+#ifndef MX_VM_FIFO_H
+#define MX_VM_FIFO_H
+
+#include "mx/mx.h"
+
+struct mx_fifo;
+
+struct mx_fifo *mx__fifo_new(size_t bytes); /* NULL: out of memory */
+void mx__fifo_free(struct mx_fifo *f);      /* NULL: nothing */
+size_t mx__fifo_size(const struct mx_fifo *f);
+/* Adds a record. False: it is larger than the ring, and lost. Any thread. */
+bool mx__fifo_put(struct mx_fifo *f, const char *text, size_t size);
+/* Hands all records to fn, oldest first, and empties the ring. fn NULL: only empties it. Returns the bytes that were
+ * overwritten since the last call. No launch is running. */
+uint64_t mx__fifo_drain(struct mx_fifo *f, mx_output_fn fn, void *user);
+
+#endif

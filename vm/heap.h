@@ -1,0 +1,22 @@
+/* The heap of device malloc: pieces of one range of global memory. What it knows about them lies in host memory, where
+ * no kernel can write. Kernels allocate and free while others look up, so everything is under one lock; with one worker
+ * the same calls give the same addresses. */
+#ifndef MX_VM_HEAP_H
+#define MX_VM_HEAP_H
+
+#include "memory.h"
+
+struct mx_heap;
+
+/* Puts a heap of `bytes` into m's heap region. */
+mx_status mx__heap_new(struct mx_memory *m, uint64_t bytes, struct mx_heap **heap);
+void mx__heap_free(struct mx_heap *h); /* NULL: nothing. Needs mx__memory_reset or a new heap after it */
+bool mx__heap_in_use(struct mx_heap *h);
+/* 16-byte aligned address, or 0: no room. bytes 0: 0. */
+uint64_t mx__heap_alloc(struct mx_heap *h, uint64_t bytes);
+/* False: not the start of a live piece. 0 is fine. */
+bool mx__heap_release(struct mx_heap *h, uint64_t address);
+/* The live piece around an address. */
+bool mx__heap_find(struct mx_heap *h, uint64_t address, uint64_t *lo, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,133 @@
+/* Worker threads; see pool.h. Thread k serves the k-th place of a job; a job of n places wakes all and those beyond n
+ * sleep on. */
+#include "pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct place {
+  struct mx_pool *pool;
+  uint32_t number; /* of the thread, from 0 */
+  pthread_t thread;
+  struct place *next;
+};
+
+struct mx_pool {
+  pthread_mutex_t lock;
+  pthread_cond_t work, done;
+  struct place *threads;
+  uint32_t nthreads;
+  uint64_t job;               /* counts jobs: a thread serves each once */
+  uint32_t first, n, running; /* thread t runs call first + t while that is below n */
+  void (*fn)(void *, uint32_t);
+  void *arg;
+  bool quit;
+};
+
+static void *serve(void *p) {
+  struct place *me = p;
+  struct mx_pool *pool = me->pool;
+  uint64_t seen = 0;
+  pthread_mutex_lock(&pool->lock);
+  for (;;) {
+    while (!pool->quit && (pool->job == seen || !pool->running)) pthread_cond_wait(&pool->work, &pool->lock);
+    if (pool->quit) break;
+    seen = pool->job;
+    uint32_t k = pool->first + me->number;
+    if (k >= pool->n) continue;
+    pthread_mutex_unlock(&pool->lock);
+    pool->fn(pool->arg, k);
+    pthread_mutex_lock(&pool->lock);
+    if (!--pool->running) pthread_cond_signal(&pool->done);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return NULL;
+}
+
+static struct mx_pool *pool_new(void) {
+  struct mx_pool *p = calloc(1, sizeof *p);
+  if (!p) return NULL;
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_mutex_init(&p->lock, NULL);
+  pthread_cond_init(&p->work, NULL);
+  pthread_cond_init(&p->done, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  return p;
+}
+
+/* Workers take no signals: those belong to the program's own threads. */
+static bool add_thread(struct mx_pool *p) {
+  struct place *t = calloc(1, sizeof *t);
+  if (!t) return false;
+  t->pool = p;
+  t->number = p->nthreads;
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  int failed = pthread_create(&t->thread, NULL, serve, t);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  if (failed) {
+    free(t);
+    return false;
+  }
+  t->next = p->threads;
+  p->threads = t;
+  p->nthreads++;
+  return true;
+}
+
+uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint32_t), void *arg,
+                      const struct timespec *deadline, void (*late)(void *)) {
+  uint32_t first = deadline ? 0 : 1;
+  if (n > first && !*pool) *pool = pool_new();
+  struct mx_pool *p = *pool;
+  while (p && p->nthreads < n - first && add_thread(p)) {}
+  uint32_t helpers = p ? (p->nthreads < n - first ? p->nthreads : n - first) : 0;
+  if (helpers) {
+    pthread_mutex_lock(&p->lock);
+    p->first = first;
+    p->n = first + helpers;
+    p->running = helpers;
+    p->fn = fn;
+    p->arg = arg;
+    p->job++;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+  }
+  if (first) fn(arg, 0);
+  if (helpers) {
+    pthread_mutex_lock(&p->lock);
+    while (p->running) {
+      if (deadline && pthread_cond_timedwait(&p->done, &p->lock, deadline) && p->running) {
+        late(arg);
+        deadline = NULL;
+      } else if (!deadline) {
+        pthread_cond_wait(&p->done, &p->lock);
+      }
+    }
+    pthread_mutex_unlock(&p->lock);
+  }
+  return first + helpers;
+}
+
+void mx__pool_free(struct mx_pool *p) {
+  if (!p) return;
+  pthread_mutex_lock(&p->lock);
+  p->quit = true;
+  pthread_cond_broadcast(&p->work);
+  pthread_mutex_unlock(&p->lock);
+  while (p->threads) {
+    struct place *t = p->threads;
+    p->threads = t->next;
+    pthread_join(t->thread, NULL);
+    free(t);
+  }
+  pthread_mutex_destroy(&p->lock);
+  pthread_cond_destroy(&p->work);
+  pthread_cond_destroy(&p->done);
+  free(p);
+}

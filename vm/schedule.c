@@ -1,0 +1,184 @@
+/* Blocks onto workers; see schedule.h. Which threads there are is pool.c's, what a block does block.c's.
+ *
+ * At first only a few blocks for each worker are resident: they stay in the caches. When the resident ones have taken
+ * many turns and none has ended, they may be waiting for a block that has not started, so twice as many are let in, up
+ * to l->resident. The rule counts turns, never time, so one worker always makes the same schedule. */
+#include "schedule.h"
+
+#include "block.h"
+#include "device.h"
+#include "pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_RESIDENT 4u /* blocks a worker */
+#define PATIENCE 16u      /* turns a resident block without one ending, before more are let in */
+
+struct schedule {
+  struct mx_launch *l;
+  pthread_mutex_t lock;
+  pthread_cond_t wake;
+  uint64_t next;        /* block to start */
+  uint32_t resident, allowed, peak;
+  uint64_t turns;       /* that ended parked, since a block ended or more were let in */
+  uint64_t parks;
+  uint32_t waiting;     /* workers asleep */
+  struct mx_block **parked; /* ring of l->resident */
+  uint32_t first_parked, nparked;
+  struct mx_block **idle; /* block objects without a block; stack of l->resident */
+  uint32_t nidle;
+};
+
+static bool stopped(const struct schedule *s) { return atomic_load_explicit(s->l->stop, memory_order_relaxed); }
+
+static void push_parked(struct schedule *s, struct mx_block *b) {
+  s->parked[(s->first_parked + s->nparked++) % s->l->resident] = b;
+}
+
+static struct mx_block *pop_parked(struct schedule *s) {
+  struct mx_block *b = s->parked[s->first_parked];
+  s->first_parked = (s->first_parked + 1) % s->l->resident;
+  s->nparked--;
+  return b;
+}
+
+/* A block to run, or NULL when there is nothing left to do here. s->lock is held. */
+static struct mx_block *take(struct schedule *s, bool *start, uint64_t *index) {
+  for (;;) {
+    if (stopped(s)) return NULL;
+    *start = s->next < s->l->nblocks && s->resident < s->allowed;
+    if (*start) {
+      *index = s->next++;
+      if (++s->resident > s->peak) s->peak = s->resident;
+      if (s->nidle) return s->idle[--s->nidle];
+      /* the object is made without the lock: it is large */
+      pthread_mutex_unlock(&s->lock);
+      struct mx_block *b = mx__block_new(s->l);
+      pthread_mutex_lock(&s->lock);
+      if (!b) mx__launch_stop(s->l, MX_STOP_HOST_MEMORY);
+      return b;
+    }
+    if (s->nparked) return pop_parked(s);
+    if (!s->resident && s->next >= s->l->nblocks) return NULL;
+    s->waiting++;
+    pthread_cond_wait(&s->wake, &s->lock);
+    s->waiting--;
+  }
+}
+
+static void parked(struct schedule *s, struct mx_block *b) {
+  push_parked(s, b);
+  s->parks++;
+  if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->next >= s->l->nblocks) return;
+  s->allowed = s->allowed > s->l->resident / 2 ? s->l->resident : s->allowed * 2;
+  s->turns = 0;
+}
+
+/* Brings the launch's step count up to date; true: its limit is reached. */
+static bool count_steps(struct mx_launch *l, struct mx_exec *x, uint64_t *counted) {
+  uint64_t more = x->steps - *counted, all = atomic_fetch_add(&l->steps, more) + more;
+  *counted = x->steps;
+  if (!l->steps_limit) return false;
+  x->steps_limit = x->steps + (all < l->steps_limit ? l->steps_limit - all : 0);
+  return all >= l->steps_limit;
+}
+
+static void work(void *arg, uint32_t k) {
+  (void)k;
+  struct schedule *s = arg;
+  struct mx_launch *l = s->l;
+  struct mx_exec *x = aligned_alloc(64, (sizeof *x + 63) & ~(size_t)63);
+  if (!x || !mx__exec_init(x, l)) {
+    free(x);
+    mx__launch_stop(l, MX_STOP_HOST_MEMORY);
+    pthread_mutex_lock(&s->lock);
+    pthread_cond_broadcast(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    return;
+  }
+  x->steps_limit = l->steps_limit ? l->steps_limit : UINT64_MAX;
+  uint64_t counted = x->steps;
+  bool start;
+  uint64_t index;
+  pthread_mutex_lock(&s->lock);
+  for (struct mx_block *b; (b = take(s, &start, &index));) {
+    if (s->waiting && (s->nparked || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
+    enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
+    if (count_steps(l, x, &counted) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
+    pthread_mutex_lock(&s->lock);
+    if (status == MX_BLOCK_DONE) {
+      s->idle[s->nidle++] = b;
+      s->resident--;
+      s->turns = 0;
+      if (s->waiting && !s->resident && s->next >= l->nblocks) pthread_cond_broadcast(&s->wake);
+    } else {
+      parked(s, b);
+    }
+  }
+  if (s->waiting) pthread_cond_broadcast(&s->wake);
+  pthread_mutex_unlock(&s->lock);
+  mx__exec_done(x);
+  free(x);
+}
+
+static void too_late(void *arg) {
+  struct schedule *s = arg;
+  mx__launch_stop(s->l, MX_STOP_TIME);
+  pthread_mutex_lock(&s->lock);
+  pthread_cond_broadcast(&s->wake);
+  pthread_mutex_unlock(&s->lock);
+}
+
+/* "block (3,0,0), warp 1: kernel.mxs:12 in 'saxpy'" of the lowest block that has not ended. */
+static char *where_text(const struct schedule *s) {
+  const struct mx_block *b = NULL;
+  for (uint32_t i = 0; i < s->nparked; i++) {
+    const struct mx_block *p = s->parked[(s->first_parked + i) % s->l->resident];
+    if (!b || p->index < b->index) b = p;
+  }
+  for (uint32_t w = 0; b && w < b->nwarps; w++) {
+    const struct mx_warp *warp = &b->warps[w];
+    if (!warp->nsplits) continue;
+    const struct mx_split *split = &warp->splits[warp->nsplits - 1];
+    if (!split->frame || !split->frame->fn) continue;
+    const struct mx_pfunc *fn = split->frame->fn;
+    const char *file;
+    uint32_t line;
+    mx__line_of(s->l->image, fn->number, split->pc, &file, &line);
+    return file ? mx__format("block (%u,%u,%u), warp %u: %s:%u in '%s'", b->ctaid[0], b->ctaid[1], b->ctaid[2],
+                             warp->number, file, line, fn->func->name)
+                : mx__format("block (%u,%u,%u), warp %u: pc %u of '%s'", b->ctaid[0], b->ctaid[1], b->ctaid[2],
+                             warp->number, split->pc, fn->func->name);
+  }
+  return NULL;
+}
+
+void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct timespec *deadline, char **where) {
+  struct schedule s = {.l = l};
+  *where = NULL;
+  s.parked = calloc(l->resident, sizeof(struct mx_block *));
+  s.idle = calloc(l->resident, sizeof(struct mx_block *));
+  if (!s.parked || !s.idle) {
+    mx__launch_stop(l, MX_STOP_HOST_MEMORY);
+  } else {
+    pthread_mutex_init(&s.lock, NULL);
+    pthread_cond_init(&s.wake, NULL);
+    uint64_t few = (uint64_t)l->workers * FIRST_RESIDENT;
+    s.allowed = l->cooperative || few > l->resident ? l->resident : (uint32_t)few;
+    if (!mx__pool_run(pool, l->workers, work, &s, deadline, too_late)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
+    int why = atomic_load(l->stop);
+    if (why == MX_STOP_STEPS || why == MX_STOP_TIME || why == MX_STOP_INTERRUPT) *where = where_text(&s);
+    l->stats.blocks = s.next - s.resident;
+    l->stats.parks = s.parks;
+    l->stats.peak_resident_blocks = s.peak;
+    for (uint32_t i = 0; i < s.nidle; i++) mx__block_free(s.idle[i]);
+    while (s.nparked) mx__block_free(pop_parked(&s));
+    pthread_mutex_destroy(&s.lock);
+    pthread_cond_destroy(&s.wake);
+  }
+  free(s.parked);
+  free(s.idle);
+}
