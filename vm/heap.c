@@ -41,8 +41,9 @@ static void unlink_free(struct mx_heap *h, uint32_t g) {
   if (h->next[g] != NONE) h->prev[h->next[g]] = h->prev[g];
 }
 
-mx_status mx__heap_new(struct mx_memory *m, uint64_t bytes, struct mx_heap **heap) {
-  *heap = NULL;
+mx_status mx__heap_make(struct mx_memory *m, uint64_t bytes) {
+  mx__heap_free(m->pieces);
+  m->pieces = NULL;
   mx_status s = mx__memory_heap_range(m, bytes);
   if (s != MX_OK) return s;
   struct mx_heap *h = calloc(1, sizeof *h);
@@ -65,7 +66,7 @@ mx_status mx__heap_new(struct mx_memory *m, uint64_t bytes, struct mx_heap **hea
   h->prev = h->next + n;
   for (unsigned c = 0; c < CLASSES; c++) h->classes[c] = NONE;
   if (n) link_free(h, 0, n);
-  *heap = h;
+  m->pieces = h;
   return MX_OK;
 }
 
@@ -75,6 +76,8 @@ void mx__heap_free(struct mx_heap *h) {
   pthread_mutex_destroy(&h->lock);
   free(h);
 }
+
+uint64_t mx__heap_size(const struct mx_heap *h) { return (uint64_t)h->granules * GRANULE; }
 
 bool mx__heap_in_use(struct mx_heap *h) {
   pthread_mutex_lock(&h->lock);

@@ -8,9 +8,10 @@
 
 struct mx_heap;
 
-/* Puts a heap of `bytes` into m's heap region. */
-mx_status mx__heap_new(struct mx_memory *m, uint64_t bytes, struct mx_heap **heap);
-void mx__heap_free(struct mx_heap *h); /* NULL: nothing. Needs mx__memory_reset or a new heap after it */
+/* Gives m a heap of `bytes` in place of the one it has; exclusive (memory.h). */
+mx_status mx__heap_make(struct mx_memory *m, uint64_t bytes);
+void mx__heap_free(struct mx_heap *h); /* NULL: nothing */
+uint64_t mx__heap_size(const struct mx_heap *h);
 bool mx__heap_in_use(struct mx_heap *h);
 /* 16-byte aligned address, or 0: no room. bytes 0: 0. */
 uint64_t mx__heap_alloc(struct mx_heap *h, uint64_t bytes);

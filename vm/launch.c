@@ -127,9 +127,10 @@ static mx_status make_services(struct mx_device *d) {
     d->fifo = NULL;
   }
   if (!d->fifo && !(d->fifo = mx__fifo_new(ring))) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
-  if (d->heap) return MX_OK;
+  uint64_t heap = atomic_load(&d->limits[MX_LIMIT_HEAP]) & ~15ull;
+  if (d->memory.pieces && mx__heap_size(d->memory.pieces) == heap) return MX_OK;
   pthread_rwlock_wrlock(&d->mem);
-  mx_status s = mx__heap_new(&d->memory, atomic_load(&d->limits[MX_LIMIT_HEAP]), &d->heap);
+  mx_status s = mx__heap_make(&d->memory, heap);
   pthread_rwlock_unlock(&d->mem);
   return mx__fail_plain(d, s);
 }

@@ -1,6 +1,8 @@
 /* Reserving, allocating, freeing and finding device memory; see memory.h. */
 #include "memory.h"
 
+#include "heap.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +113,8 @@ mx_status mx__memory_init(struct mx_memory *m, uint64_t memory_bytes) {
 }
 
 void mx__memory_done(struct mx_memory *m) {
+  mx__heap_free(m->pieces);
+  m->pieces = NULL;
   region_done(&m->global);
   region_done(&m->constant);
   region_done(&m->heap);
@@ -131,6 +135,8 @@ mx_status mx__memory_heap_range(struct mx_memory *m, uint64_t bytes) {
 }
 
 mx_status mx__memory_reset(struct mx_memory *m) {
+  mx__heap_free(m->pieces);
+  m->pieces = NULL;
   mx_status a = region_reset(&m->global), b = region_reset(&m->constant), c = region_reset(&m->heap);
   m->next_number = 1;
   return a != MX_OK ? a : b != MX_OK ? b : c;
@@ -185,6 +191,22 @@ const struct mx_alloc *mx__memory_record(struct mx_memory *m, uint64_t address, 
   if (a->flags & MX_ALLOC_FREED || address - a->lo >= a->size) return NULL;
   if (region) *region = r;
   return a;
+}
+
+bool mx__memory_find(struct mx_memory *m, uint64_t address, struct mx__bounds *out) {
+  struct mx_region *r = region_of(m, address);
+  const struct mx_alloc *a;
+  if (r == &m->heap) {
+    if (!m->pieces || !mx__heap_find(m->pieces, address, &out->lo, &out->size)) return false;
+  } else if ((a = mx__memory_record(m, address, NULL))) {
+    out->lo = a->lo;
+    out->size = a->size;
+  } else {
+    return false;
+  }
+  out->delta = (uint64_t)(uintptr_t)r->map - r->start;
+  out->writable = r->device_writable;
+  return true;
 }
 
 void *mx__memory_host(struct mx_memory *m, uint64_t address, uint64_t bytes) {
@@ -354,6 +376,7 @@ char *mx__memory_nearest(struct mx_memory *m, uint64_t address, uint64_t bytes, 
                                         : mx__format("null pointer");
   struct mx_region *r = region_of(m, address);
   if (!r) return mx__format("no such address");
+  if (r == &m->heap) return mx__format("not in a live piece of the kernels' heap");
   const struct mx_alloc *at;
   size_t n = records_upto(r, address, &at), count = atomic_load(&r->count);
   const struct mx_alloc *below = n ? &at[n - 1] : NULL, *above = n < count ? &at[n] : NULL;
