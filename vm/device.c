@@ -123,6 +123,7 @@ void mx_device_destroy(mx_device *d) {
   mx__pool_free(d->pool);
   free_modules(d);
   mx__fifo_free(d->fifo);
+  mx__heap_free(d->heap);
   mx__memory_done(&d->memory);
   mx__trap_record_clear(&d->trap);
   pthread_mutex_destroy(&d->run);
@@ -148,6 +149,8 @@ mx_status mx_device_reset(mx_device *d) {
   free_modules(d);
   mx__fifo_free(d->fifo);
   d->fifo = NULL;
+  mx__heap_free(d->heap);
+  d->heap = NULL;
   mx_status s = mx__memory_reset(&d->memory);
   d->workspace = 0;
   pthread_mutex_lock(&d->lock);
@@ -216,7 +219,7 @@ mx_status mx_limit_set(mx_device *d, mx_limit limit, uint64_t value) {
                     (unsigned long long)limit_range[limit].hi);
   mx_status s = MX_OK;
   pthread_mutex_lock(&d->run);
-  if (limit == MX_LIMIT_HEAP && d->memory.pieces && mx__heap_in_use(d->memory.pieces)) s = MX_BUSY;
+  if (limit == MX_LIMIT_HEAP && d->heap && mx__heap_in_use(d->heap)) s = MX_BUSY;
   else atomic_store(&d->limits[limit], value);
   pthread_mutex_unlock(&d->run);
   if (s == MX_BUSY) return mx__fail(d, s, "the heap's size cannot change while kernels' allocations are in it");

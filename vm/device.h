@@ -16,6 +16,7 @@
 
 struct mx_pool;      /* launch.c: worker threads */
 struct mx_jit;       /* jit/: what a device keeps for compiled code */
+struct mx_heap;      /* heap.c: device malloc */
 struct mx_fifo;      /* printf.c: what kernels printed */
 
 struct mx_device {
@@ -54,6 +55,7 @@ struct mx_device {
   mx_output_fn output;
   void *output_user;
   struct mx_fifo *fifo;
+  struct mx_heap *heap;
   struct mx_jit *jit;
 };
 

@@ -41,9 +41,8 @@ static void unlink_free(struct mx_heap *h, uint32_t g) {
   if (h->next[g] != NONE) h->prev[h->next[g]] = h->prev[g];
 }
 
-mx_status mx__heap_make(struct mx_memory *m, uint64_t bytes) {
-  mx__heap_free(m->pieces);
-  m->pieces = NULL;
+mx_status mx__heap_new(struct mx_memory *m, uint64_t bytes, struct mx_heap **heap) {
+  *heap = NULL;
   mx_status s = mx__memory_heap_range(m, bytes);
   if (s != MX_OK) return s;
   struct mx_heap *h = calloc(1, sizeof *h);
@@ -66,7 +65,7 @@ mx_status mx__heap_make(struct mx_memory *m, uint64_t bytes) {
   h->prev = h->next + n;
   for (unsigned c = 0; c < CLASSES; c++) h->classes[c] = NONE;
   if (n) link_free(h, 0, n);
-  m->pieces = h;
+  *heap = h;
   return MX_OK;
 }
 

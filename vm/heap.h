@@ -8,8 +8,8 @@
 
 struct mx_heap;
 
-/* Gives m a heap of `bytes` in place of the one it has; exclusive (memory.h). */
-mx_status mx__heap_make(struct mx_memory *m, uint64_t bytes);
+/* Puts a heap of `bytes` into m's heap region, where none is now; exclusive (memory.h). */
+mx_status mx__heap_new(struct mx_memory *m, uint64_t bytes, struct mx_heap **heap);
 void mx__heap_free(struct mx_heap *h); /* NULL: nothing */
 uint64_t mx__heap_size(const struct mx_heap *h);
 bool mx__heap_in_use(struct mx_heap *h);

@@ -128,9 +128,10 @@ static mx_status make_services(struct mx_device *d) {
   }
   if (!d->fifo && !(d->fifo = mx__fifo_new(ring))) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   uint64_t heap = atomic_load(&d->limits[MX_LIMIT_HEAP]) & ~15ull;
-  if (d->memory.pieces && mx__heap_size(d->memory.pieces) == heap) return MX_OK;
+  if (d->heap && mx__heap_size(d->heap) == heap) return MX_OK;
   pthread_rwlock_wrlock(&d->mem);
-  mx_status s = mx__heap_make(&d->memory, heap);
+  mx__heap_free(d->heap);
+  mx_status s = mx__heap_new(&d->memory, heap, &d->heap);
   pthread_rwlock_unlock(&d->mem);
   return mx__fail_plain(d, s);
 }

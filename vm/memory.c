@@ -1,8 +1,6 @@
 /* Reserving, allocating, freeing and finding device memory; see memory.h. */
 #include "memory.h"
 
-#include "heap.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,8 +111,6 @@ mx_status mx__memory_init(struct mx_memory *m, uint64_t memory_bytes) {
 }
 
 void mx__memory_done(struct mx_memory *m) {
-  mx__heap_free(m->pieces);
-  m->pieces = NULL;
   region_done(&m->global);
   region_done(&m->constant);
   region_done(&m->heap);
@@ -135,8 +131,6 @@ mx_status mx__memory_heap_range(struct mx_memory *m, uint64_t bytes) {
 }
 
 mx_status mx__memory_reset(struct mx_memory *m) {
-  mx__heap_free(m->pieces);
-  m->pieces = NULL;
   mx_status a = region_reset(&m->global), b = region_reset(&m->constant), c = region_reset(&m->heap);
   m->next_number = 1;
   return a != MX_OK ? a : b != MX_OK ? b : c;
@@ -191,22 +185,6 @@ const struct mx_alloc *mx__memory_record(struct mx_memory *m, uint64_t address, 
   if (a->flags & MX_ALLOC_FREED || address - a->lo >= a->size) return NULL;
   if (region) *region = r;
   return a;
-}
-
-bool mx__memory_find(struct mx_memory *m, uint64_t address, struct mx__bounds *out) {
-  struct mx_region *r = region_of(m, address);
-  const struct mx_alloc *a;
-  if (r == &m->heap) {
-    if (!m->pieces || !mx__heap_find(m->pieces, address, &out->lo, &out->size)) return false;
-  } else if ((a = mx__memory_record(m, address, NULL))) {
-    out->lo = a->lo;
-    out->size = a->size;
-  } else {
-    return false;
-  }
-  out->delta = (uint64_t)(uintptr_t)r->map - r->start;
-  out->writable = r->device_writable;
-  return true;
 }
 
 void *mx__memory_host(struct mx_memory *m, uint64_t address, uint64_t bytes) {

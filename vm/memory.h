@@ -24,13 +24,6 @@
 #define MX_ALLOC_ALIGN 256u
 #define MX_ALLOC_GUARD 256u                  /* at least so many bytes between allocations */
 
-/* How far accesses around an address may reach. Host address: address + delta. */
-struct mx__bounds {
-  uint64_t lo, size;
-  uint64_t delta;
-  bool writable;
-};
-
 enum mx_alloc_flag {
   MX_ALLOC_FREED = 1,
   MX_ALLOC_MANAGED = 2,   /* the host holds a pointer */
@@ -45,8 +38,6 @@ struct mx_alloc {
   uint32_t flags;
   char *name;       /* owned; may be NULL */
 };
-
-struct mx_heap;
 
 struct mx_alloc_table {
   struct mx_alloc_table *older; /* smaller ones that a lookup may still be reading */
@@ -66,15 +57,14 @@ struct mx_region {
 };
 
 struct mx_memory {
-  struct mx_region global, constant, heap; /* heap: no records, but pieces */
-  struct mx_heap *pieces;                  /* heap.h; NULL: no heap yet */
+  struct mx_region global, constant, heap; /* heap: no records; see heap.h */
   uint64_t next_number;
 };
 
 /* memory_bytes 0: 64 GiB or the machine's memory, whichever is less. */
 mx_status mx__memory_init(struct mx_memory *m, uint64_t memory_bytes);
 void mx__memory_done(struct mx_memory *m);
-/* As after init, without a heap; exclusive. */
+/* As after init; the heap is gone: mx__heap_free first; exclusive. */
 mx_status mx__memory_reset(struct mx_memory *m);
 
 /* Zeroed memory. *address is generic. NOT exclusive: fails with MX_BUSY when only a freed range would do; exclusive:
@@ -89,8 +79,6 @@ mx_status mx__memory_heap_range(struct mx_memory *m, uint64_t bytes);
 
 /* The live record around a generic address, or NULL. */
 const struct mx_alloc *mx__memory_record(struct mx_memory *m, uint64_t address, struct mx_region **region);
-/* Bounds for accesses to the generic `address`; false: nothing lives there. */
-bool mx__memory_find(struct mx_memory *m, uint64_t address, struct mx__bounds *out);
 /* Host pointer for the host's own access to [address, address + bytes): inside one live allocation, or NULL. */
 void *mx__memory_host(struct mx_memory *m, uint64_t address, uint64_t bytes);
 /* Gives the record a name (copied) or takes it away; exclusive. */

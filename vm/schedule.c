@@ -75,13 +75,11 @@ static void parked(struct schedule *s, struct mx_block *b) {
   s->turns = 0;
 }
 
-/* Brings the launch's step count up to date; true: its limit is reached. */
-static bool count_steps(struct mx_launch *l, struct mx_exec *x, uint64_t *counted) {
-  uint64_t more = x->steps - *counted, all = atomic_fetch_add(&l->steps, more) + more;
-  *counted = x->steps;
-  if (!l->steps_limit) return false;
-  x->steps_limit = x->steps + (all < l->steps_limit ? l->steps_limit - all : 0);
-  return all >= l->steps_limit;
+/* Brings the launch's step count up to date, as the engines do now and then; true: its limit is reached. */
+static bool count_steps(struct mx_launch *l, struct mx_exec *x) {
+  uint64_t more = x->steps - x->steps_told, all = atomic_fetch_add(&l->steps, more) + more;
+  x->steps_told = x->steps;
+  return l->steps_limit && all >= l->steps_limit;
 }
 
 static void work(void *arg, uint32_t k) {
@@ -97,8 +95,6 @@ static void work(void *arg, uint32_t k) {
     pthread_mutex_unlock(&s->lock);
     return;
   }
-  x->steps_limit = l->steps_limit ? l->steps_limit : UINT64_MAX;
-  uint64_t counted = x->steps;
   bool start;
   uint64_t index;
   pthread_mutex_lock(&s->lock);
@@ -107,7 +103,7 @@ static void work(void *arg, uint32_t k) {
     pthread_mutex_unlock(&s->lock);
     if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
-    if (count_steps(l, x, &counted) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
+    if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);
     if (status == MX_BLOCK_DONE) {
       s->idle[s->nidle++] = b;
