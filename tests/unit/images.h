@@ -53,7 +53,7 @@ static struct maker maker_begin(struct made *m, struct mx_func *f, const char *n
   struct maker k = {.m = m, .f = f};
   k.code = made_take(m, MAKER_CODE * sizeof *k.code);
   k.starts = made_take(m, MAKER_CODE * sizeof *k.starts);
-  k.lits = made_take(m, MX_MAX_LITS * sizeof *k.lits);
+  k.lits = made_take(m, 2 * MX_MAX_LITS * sizeof *k.lits);
   f->name = name;
   f->n32 = MAKER_N32;
   f->n64 = MAKER_N64;
@@ -265,8 +265,11 @@ static struct made made_image(uint64_t seed, uint32_t lanes, unsigned tries) {
   p[1] = (struct mx_param){"n", 8, 4, 4, MX_T_s32, false};
   p[2] = (struct mx_param){"box", 16, 20, 16, MX_T_b8, false};
   p[3] = (struct mx_param){"scale", 40, 8, 8, MX_T_f64, false};
-  static const uint32_t shared[] = {3, 2, 4};
-  static const struct mx_proto protos[] = {{res, arg, 2, 8}, {res, arg, 0, 1}};
+  uint32_t *shared = made_take(&m, 3 * sizeof *shared);
+  shared[0] = 3, shared[1] = 2, shared[2] = 4;
+  struct mx_proto *protos = made_take(&m, 2 * sizeof *protos);
+  protos[0] = (struct mx_proto){res, arg, 2, 8};
+  protos[1] = (struct mx_proto){res, arg, 0, 1};
   f[1].flags = MX_FUNC_KERNEL | MX_FUNC_VISIBLE | MX_FUNC_COOPERATIVE;
   f[1].params = p;
   f[1].nparams = 4;
