@@ -4,9 +4,10 @@
 #include <string.h>
 
 /* Shapes as operand lists. A shape used in opcodes.def stands here and, for lane rows, in the engines' expansions. */
-#define O(t_) {MX_OUT, MX_T_##t_}
-#define I(t_) {MX_IN, MX_T_##t_}
-#define ISA_S0() 0, {{0, 0}}
+#define O(t_) {MX_OUT, MX_T_##t_, MX_EXPLICIT}
+#define I(t_) {MX_IN, MX_T_##t_, MX_EXPLICIT}
+#define IMPLICIT(role_, t_, how_) {MX_##role_, MX_T_##t_, MX_##how_}
+#define ISA_S0() 0, {{0, 0, 0}}
 #define ISA_S1(a_) 1, {I(a_)}
 #define ISA_S2(a_, b_) 2, {I(a_), I(b_)}
 #define ISA_R0(d_) 1, {O(d_)}
@@ -18,7 +19,15 @@
 #define ISA_RR2(d_, q_, a_, b_) 4, {O(d_), O(q_), I(a_), I(b_)}
 #define ISA_RR3(d_, q_, a_, b_, c_) 5, {O(d_), O(q_), I(a_), I(b_), I(c_)}
 #define ISA_RR4(d_, q_, a_, b_, c_, e_) 6, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_)}
-#define ISA_RR5(d_, q_, a_, b_, c_, e_, g_) 7, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_), I(g_)}
+/* carries: C before the digit writes one, after it reads one */
+#define ISA_RC2(d_, a_, b_) 4, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_)}
+#define ISA_R2C(d_, a_, b_) 4, {O(d_), I(a_), I(b_), IMPLICIT(IN, pred, CARRY)}
+#define ISA_RC2C(d_, a_, b_) 5, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_), IMPLICIT(IN, pred, CARRY)}
+#define ISA_RC3(d_, a_, b_, c_) 5, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_), I(c_)}
+#define ISA_R3C(d_, a_, b_, c_) 5, {O(d_), I(a_), I(b_), I(c_), IMPLICIT(IN, pred, CARRY)}
+#define ISA_RC3C(d_, a_, b_, c_) 6, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_), I(c_), IMPLICIT(IN, pred, CARRY)}
+#define ISA_VID(d_, a_, b_, c_) 5, {O(d_), I(a_), I(b_), IMPLICIT(IN, c_, ZERO), IMPLICIT(IN, u32, SELECTORS)}
+#define ISA_VEC(d_, a_, b_, c_) 5, {O(d_), I(a_), I(b_), I(c_), IMPLICIT(IN, u32, SELECTORS)}
 #define ISA_LD1(d_, p_) 3, {O(d_), I(p_), I(off)}
 #define ISA_LD2(d_, p_) 4, {O(d_), O(d_), I(p_), I(off)}
 #define ISA_LD4(d_, p_) 6, {O(d_), O(d_), O(d_), O(d_), I(p_), I(off)}

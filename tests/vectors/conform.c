@@ -79,7 +79,7 @@ static int find(const char *name, const struct signature *s, unsigned *mod) {
 /* ---- one function of a file ----------------------------------------------------------------------------------------*/
 
 /* How a recorded function maps to instructions: a single row, or one of the compositions that FORMAT.txt names. */
-enum kind { MISSING, ROW, ATOMIC, SEQ4, CARRY_PAIR, CARRY_MAD, CARRY_CHAIN };
+enum kind { MISSING, ROW, LOP3_BOOL, ATOMIC, SEQ4, CARRY_PAIR, CARRY_MAD, CARRY_CHAIN };
 struct function {
   char name[128];
   struct signature sig;
@@ -116,9 +116,10 @@ static uint64_t selectors(const char *args, bool simd, unsigned lanes) {
   uint64_t packed = 0;
   const char *p = args;
   unsigned pos = 0;
-  if (simd) packed = (uint64_t)((1u << lanes) - 1) | (lanes == 4 ? 0x3210u << 4 | 0x7654u << 16 : 0x10u << 4 | 0x32u << 16);
+  if (simd) packed = (uint64_t)(lanes == 4 ? 0xF | 03210u << 4 | 07654u << 16 : 0x3 | 010u << 4 | 032u << 16);
   for (; *p && *p != ')' && pos < 3; pos++) {
     size_t n = strcspn(p, ",)");
+    if (*p == '-') packed |= 1ull << (8 + pos);
     const char *dot = memchr(p, '.', n);
     if (dot) {
       const char *q = dot + 2;
@@ -129,9 +130,9 @@ static uint64_t selectors(const char *args, bool simd, unsigned lanes) {
         packed &= ~15ull;
         for (size_t i = 0; i < len; i++) packed |= 1ull << (q[i] - '0');
       } else {
-        packed &= ~(0xFFFFull << (pos == 1 ? 4 : 16) & (pos == 1 ? 0xFFF0ull : 0xFFFF0000ull));
-        for (size_t i = 0; i < len; i++)
-          packed |= (uint64_t)(q[len - 1 - i] - '0') << ((pos == 1 ? 4 : 16) + (lanes == 4 ? 3 : 4) * i);
+        unsigned base = pos == 1 ? 4 : 16;
+        packed &= ~(0xFFFull << base);
+        for (size_t i = 0; i < len; i++) packed |= (uint64_t)(q[len - 1 - i] - '0') << (base + 3 * i);
       }
     }
     p += n;
@@ -173,7 +174,9 @@ static void resolve(struct function *f, const char *in, const char *out) {
     bool simd = name[strcspn(name, "24.")] != '.';
     f->extra[0] = selectors(paren + 1, simd, strchr(name, '4') && name[strcspn(name, "24.")] == '4' ? 4 : 2);
     f->nextra = 1, f->extra_at = f->sig.nin;
-    snprintf(wide, sizeof wide, "%s,u32", in);
+    bool merge = f->sig.nin == 3;
+    snprintf(wide, sizeof wide, "%s%s,u32", in, merge ? "" : ",u32");
+    if (!merge) f->extra[1] = f->extra[0], f->extra[0] = 0, f->nextra = 2;
     f->kind = resolve1(f, 0, name, wide, out) ? ROW : MISSING;
     return;
   }
@@ -181,7 +184,13 @@ static void resolve(struct function *f, const char *in, const char *out) {
     char *lut = strrchr(name, '.');
     f->extra[0] = strtoull(lut + 1, NULL, 16), f->nextra = 1, f->extra_at = 3;
     *lut = 0;
-    f->kind = resolve1(f, 0, name, f->sig.nin == 4 ? "u32,u32,u32,u32,pred" : "u32,u32,u32,u32", out) ? ROW : MISSING;
+    if (f->sig.nin == 3) {
+      f->kind = resolve1(f, 0, name, "u32,u32,u32,u32", out) ? ROW : MISSING;
+    } else { /* with a predicate: the assembler's two instructions */
+      bool both = resolve1(f, 0, "lop3.b32", "u32,u32,u32,u32", "u32") &&
+                  resolve1(f, 1, !strncmp(name, "lop3.or", 7) ? "setp.ne.or.u32" : "setp.ne.and.u32", "u32,u32,pred", "pred");
+      f->kind = both ? LOP3_BOOL : MISSING;
+    }
     return;
   }
   if (strstr(name, "cc_")) {
@@ -214,8 +223,13 @@ static void run(const struct function *f, const uint64_t *v, uint64_t *r) {
   uint64_t in[MAX_VALUES + 1], t[2];
   switch (f->kind) {
     case ROW:
-      for (unsigned i = 0, k = 0; k < f->sig.nin + f->nextra; k++) in[k] = f->nextra && k == f->extra_at ? f->extra[0] : v[i++];
+      for (unsigned i = 0, x = 0, k = 0; k < f->sig.nin + f->nextra; k++)
+        in[k] = x < f->nextra && k >= f->extra_at ? f->extra[x++] : v[i++];
       mx__eval((unsigned)f->op[0], f->mod[0], in, r);
+      break;
+    case LOP3_BOOL:
+      mx__eval((unsigned)f->op[0], f->mod[0], (uint64_t[]){v[0], v[1], v[2], f->extra[0]}, r);
+      mx__eval((unsigned)f->op[1], f->mod[1], (uint64_t[]){r[0], 0, v[3]}, r + 1);
       break;
     case ATOMIC:
       memcpy(in, v, sizeof in[0] * f->sig.nin);

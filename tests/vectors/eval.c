@@ -21,7 +21,19 @@ static inline mx_pred mx__of_pred(uint8_t x) { return x; }
 #define IN_RR2(d_, q_, a_, b_) mx_##q_ Q; IN_R2(d_, a_, b_)
 #define IN_RR3(d_, q_, a_, b_, c_) mx_##q_ Q; IN_R3(d_, a_, b_, c_)
 #define IN_RR4(d_, q_, a_, b_, c_, e_) mx_##q_ Q; IN_R4(d_, a_, b_, c_, e_)
-#define IN_RR5(d_, q_, a_, b_, c_, e_, g_) mx_##q_ Q; IN_R4(d_, a_, b_, c_, e_) const mx_##g_ G = LDV(g_, 4); (void)G;
+/* shapes with implicit operands are these */
+#define IN_RC2(d_, a_, b_) IN_RR2(d_, pred, a_, b_)
+#define IN_R2C(d_, a_, b_) IN_R3(d_, a_, b_, pred)
+#define IN_RC2C(d_, a_, b_) IN_RR3(d_, pred, a_, b_, pred)
+#define IN_RC3(d_, a_, b_, c_) IN_RR3(d_, pred, a_, b_, c_)
+#define IN_R3C(d_, a_, b_, c_) IN_R4(d_, a_, b_, c_, pred)
+#define IN_RC3C(d_, a_, b_, c_) IN_RR4(d_, pred, a_, b_, c_, pred)
+#define SET_RC2(...)
+#define SET_R2C(...) D =
+#define SET_RC2C(...)
+#define SET_RC3(...)
+#define SET_R3C(...) D =
+#define SET_RC3C(...)
 #define SET_R1(...) D =
 #define SET_R2(...) D =
 #define SET_R3(...) D =
@@ -30,9 +42,14 @@ static inline mx_pred mx__of_pred(uint8_t x) { return x; }
 #define SET_RR2(...)
 #define SET_RR3(...)
 #define SET_RR4(...)
-#define SET_RR5(...)
 #define OUT_R(d_) if (canon) D = CANON(d_, D); out[0] = STV(d_, D);
 #define OUT_RR(d_, q_) OUT_R(d_) if (canon) Q = CANON(q_, Q); out[1] = STV(q_, Q);
+#define OUT_RC2(d_, ...) OUT_RR(d_, pred)
+#define OUT_R2C(d_, ...) OUT_R(d_)
+#define OUT_RC2C(d_, ...) OUT_RR(d_, pred)
+#define OUT_RC3(d_, ...) OUT_RR(d_, pred)
+#define OUT_R3C(d_, ...) OUT_R(d_)
+#define OUT_RC3C(d_, ...) OUT_RR(d_, pred)
 #define OUT_R1(d_, ...) OUT_R(d_)
 #define OUT_R2(d_, ...) OUT_R(d_)
 #define OUT_R3(d_, ...) OUT_R(d_)
@@ -41,7 +58,6 @@ static inline mx_pred mx__of_pred(uint8_t x) { return x; }
 #define OUT_RR2(d_, q_, ...) OUT_RR(d_, q_)
 #define OUT_RR3(d_, q_, ...) OUT_RR(d_, q_)
 #define OUT_RR4(d_, q_, ...) OUT_RR(d_, q_)
-#define OUT_RR5(d_, q_, ...) OUT_RR(d_, q_)
 
 #define F(x_) MX_F_##x_
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) \

@@ -7,6 +7,7 @@
 #define MX_LANES_BODY_H
 
 #include "vm/exec.h"
+#include "vm/lanes/fn.h"
 #include "vm/lanes/masks.h"
 #include "vm/lanes/vocab.h"
 
@@ -81,16 +82,25 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
   }
 }
 
-/* ---- shapes of lane rows: number of results, then types of D, Q, A, B, C, E ------------------------------*/
-#define SH_R0(d_) 1, d_, none, none, none, none, none
-#define SH_R1(d_, a_) 1, d_, none, a_, none, none, none
-#define SH_R2(d_, a_, b_) 1, d_, none, a_, b_, none, none
-#define SH_R3(d_, a_, b_, c_) 1, d_, none, a_, b_, c_, none
-#define SH_R4(d_, a_, b_, c_, e_) 1, d_, none, a_, b_, c_, e_
-#define SH_RR1(d_, q_, a_) 2, d_, q_, a_, none, none, none
-#define SH_RR2(d_, q_, a_, b_) 2, d_, q_, a_, b_, none, none
-#define SH_RR3(d_, q_, a_, b_, c_) 2, d_, q_, a_, b_, c_, none
-#define SH_RR4(d_, q_, a_, b_, c_, e_) 2, d_, q_, a_, b_, c_, e_
+/* ---- shapes of lane rows: number of results, then types of D, Q, A, B, C, E, G ----------------------------*/
+#define SH_R0(d_) 1, d_, none, none, none, none, none, none
+#define SH_R1(d_, a_) 1, d_, none, a_, none, none, none, none
+#define SH_R2(d_, a_, b_) 1, d_, none, a_, b_, none, none, none
+#define SH_R3(d_, a_, b_, c_) 1, d_, none, a_, b_, c_, none, none
+#define SH_R4(d_, a_, b_, c_, e_) 1, d_, none, a_, b_, c_, e_, none
+#define SH_RR1(d_, q_, a_) 2, d_, q_, a_, none, none, none, none
+#define SH_RR2(d_, q_, a_, b_) 2, d_, q_, a_, b_, none, none, none
+#define SH_RR3(d_, q_, a_, b_, c_) 2, d_, q_, a_, b_, c_, none, none
+#define SH_RR4(d_, q_, a_, b_, c_, e_) 2, d_, q_, a_, b_, c_, e_, none
+#define SH_RR5(d_, q_, a_, b_, c_, e_, g_) 2, d_, q_, a_, b_, c_, e_, g_
+#define SH_RC2(d_, a_, b_) SH_RR2(d_, pred, a_, b_)
+#define SH_R2C(d_, a_, b_) SH_R3(d_, a_, b_, pred)
+#define SH_RC2C(d_, a_, b_) SH_RR3(d_, pred, a_, b_, pred)
+#define SH_RC3(d_, a_, b_, c_) SH_RR3(d_, pred, a_, b_, c_)
+#define SH_R3C(d_, a_, b_, c_) SH_R4(d_, a_, b_, c_, pred)
+#define SH_RC3C(d_, a_, b_, c_) SH_RR4(d_, pred, a_, b_, c_, pred)
+#define SH_VID(d_, a_, b_, c_) SH_R4(d_, a_, b_, c_, u32)
+#define SH_VEC(d_, a_, b_, c_) SH_R4(d_, a_, b_, c_, u32)
 
 #define F(x_) MX_F_##x_
 
@@ -101,9 +111,9 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
   (__VA_ARGS__); \
   if ((flags_) & MX_F_CANON) D = CANON(td_, D), Q = CANON(tq_, Q);
 
-#define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, ...) \
+#define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   MX__INL void lanes_##id_(unsigned n, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
-                           const unsigned M) { \
+                           const void *g, const unsigned M) { \
     (void)M; \
     for (size_t half__ = 0; half__ < n; half__ += 32) \
       _Pragma("GCC ivdep") for (size_t step__ = 0; step__ < 32; step__++) { \
@@ -112,9 +122,10 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
         const mx_##tb_ B = mx__get_##tb_(b, lane__, n); \
         const mx_##tc_ C = mx__get_##tc_(c, lane__, n); \
         const mx_##te_ E = mx__get_##te_(e, lane__, n); \
+        const mx_##tg_ G = mx__get_##tg_(g, lane__, n); \
         mx_##td_ D; \
         mx_##tq_ Q = {0}; \
-        (void)A, (void)B, (void)C, (void)E; \
+        (void)A, (void)B, (void)C, (void)E, (void)G; \
         RESULT_##no_(flags_, td_, tq_, __VA_ARGS__) \
         mx__put_##td_(d, lane__, n, D); \
         mx__put_##tq_(q, lane__, n, Q); \
@@ -122,23 +133,27 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
   }
 
 #define CASE(k_, mods_, id_) \
-  case k_: if (k_ < (mods_)) lanes_##id_(n_, d, q, a, b, c, e, k_); break;
+  case k_: if (k_ < (mods_)) lanes_##id_(n_, d, q, a, b, c, e, g, k_); break;
 #define CASES(mods_, id_) \
   CASE(0, mods_, id_) CASE(1, mods_, id_) CASE(2, mods_, id_) CASE(3, mods_, id_) CASE(4, mods_, id_) CASE(5, mods_, id_) \
   CASE(6, mods_, id_) CASE(7, mods_, id_) CASE(8, mods_, id_) CASE(9, mods_, id_) CASE(10, mods_, id_) CASE(11, mods_, id_) \
-  CASE(12, mods_, id_) CASE(13, mods_, id_) CASE(14, mods_, id_) CASE(15, mods_, id_)
+  CASE(12, mods_, id_) CASE(13, mods_, id_) CASE(14, mods_, id_) CASE(15, mods_, id_) CASE(16, mods_, id_) CASE(17, mods_, id_) \
+  CASE(18, mods_, id_) CASE(19, mods_, id_) CASE(20, mods_, id_) CASE(21, mods_, id_) CASE(22, mods_, id_) CASE(23, mods_, id_) \
+  CASE(24, mods_, id_) CASE(25, mods_, id_) CASE(26, mods_, id_) CASE(27, mods_, id_)
 
-#define LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, ...) \
+#define LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
     const uint64_t m_ = mx__active(x, i); \
     if (!m_) return i + 1; \
     const bool whole_ = m_ == x->full; \
     const unsigned n_ = mx__lanes(x); \
-    uint8_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES], ba_[MX_MAX_LANES], bb_[MX_MAX_LANES], bc_[MX_MAX_LANES], be_[MX_MAX_LANES]; \
+    uint8_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES], ba_[MX_MAX_LANES], bb_[MX_MAX_LANES], bc_[MX_MAX_LANES], be_[MX_MAX_LANES], bg_[MX_MAX_LANES]; \
     void *d = mx__out(x, i->o[0], MX_T_##td_, bd_, x->tmp, whole_); \
     void *q = mx__out(x, i->o[1], MX_T_##tq_, bq_, x->tmp + sizeof x->tmp / 2, whole_); \
     const void *a = mx__in(x, i->o[no_], MX_T_##ta_, ba_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_, bb_); \
     const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_, bc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_, be_); \
+    const void *g = mx__in(x, i->o[no_ + 4], MX_T_##tg_, bg_); \
+    (void)g; \
     __VA_ARGS__ \
     mx__done(x, i->o[0], MX_T_##td_, bd_, d, m_); \
     mx__done(x, i->o[1], MX_T_##tq_, bq_, q, m_); \
@@ -146,19 +161,17 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
   }
 
 #define OP_(id_, mods_, flags_, ...) OP__(id_, mods_, flags_, __VA_ARGS__)
-#define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, ...) \
-  _Static_assert((mods_) <= 16, #id_ ": more modifier values than a lane body has cases"); \
-  LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, __VA_ARGS__) \
-  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, switch ((mods_) > 1 ? i->mod : 0) { CASES(mods_, id_) })
+#define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
+  _Static_assert((mods_) <= 28, #id_ ": more modifier values than a lane body has cases"); \
+  LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
+  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch ((mods_) > 1 ? i->mod : 0) { CASES(mods_, id_) })
 /* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
 
-/* Lane functions: fn_*.c of this folder, this level's. */
-#define MX_FN(name_) MX_LV(mx__fn_##name_)
+/* Lane functions: fn_*.c of this folder. */
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
-#define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_) \
-  void MX_FN(fn_)(void *, void *, const void *, const void *, const void *, const void *, unsigned, unsigned); \
-  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, MX_FN(fn_)(d, q, a, b, c, e, n_, i->mod);)
+#define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
+  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, e, n_, i->mod);)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 
 /* Other files' business. */

@@ -5,12 +5,13 @@
 
 #include "mx/isa.h"
 
-#ifndef MX_LEVEL
-#define MX_LEVEL
-#endif
-#define MX_FN__2(name_, level_) mx__fn_##name_##level_
+#ifdef MX_LEVEL
+#define MX_FN__2(name_, level_) mx__fn_##name_##_##level_
 #define MX_FN__1(name_, level_) MX_FN__2(name_, level_)
 #define MX_FN(name_) MX_FN__1(name_, MX_LEVEL)
+#else /* a test's own build */
+#define MX_FN(name_) mx__fn_##name_
+#endif
 
 /* d, q: results; a, b, c, e: inputs in the row's order, raw operands left out; absent ones are NULL. Each points to
  * `lanes` slots: uint32_t for types of up to 32 bits (8- and 16-bit values zero-extended), uint64_t for 64 bits, two such

@@ -79,7 +79,7 @@ typedef uint64_t mx__bits_u64, mx__bits_s64, mx__bits_b64, mx__bits_f64;
 #define POPC(t_, x_) mx__popc_##t_(x_)
 #define CLZ(t_, x_) mx__clz_##t_(x_)
 /* Both results of an RR shape: a body declares the lvalues D and Q and evaluates the meaning for its effect. */
-#define TWO(x_, y_) ((void)(D = (x_)), (void)(Q = (y_)))
+#define TWO(x_, y_) ((void)(D = (__typeof__(D))(x_)), (void)(Q = (__typeof__(Q))(y_)))
 
 /* A NaN result of a row flagged CANON; other types pass unchanged. */
 #define CANON(t_, x_) mx__canon_##t_(x_)
