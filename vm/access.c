@@ -3,6 +3,7 @@
 
 #include "vm/block.h"
 #include "vm/device.h"
+#include "vm/heap.h"
 #include "vm/interp.h"
 
 #include <string.h>
@@ -14,8 +15,9 @@ static void window_bounds(const struct mx_exec *x, unsigned kind, uint64_t base,
   *b = (struct mx_bounds){.lo = base, .span = span, .off = 0, .kind = kind, .writable = kind != MX_PARAM};
 }
 
-bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct mx_bounds *b) {
+bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct mx_bounds *b, bool *keep) {
   uint64_t base = 0;
+  *keep = true;
   if (space == MX_GENERIC || space == MX_GLOBAL) {
     unsigned window = (unsigned)(addr >> MX_WINDOW_SHIFT);
     if (space == MX_GENERIC && (window == MX_WINDOW_SHARED || window == MX_WINDOW_LOCAL || window == MX_WINDOW_PARAM)) {
@@ -30,10 +32,15 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   }
   /* offsets in the constant window become generic addresses for the lookup, and back */
   uint64_t shift = space == MX_CONST ? MX_WINDOW(MX_WINDOW_CONST) : 0;
-  struct mx__bounds found;
-  if (!mx__memory_find(&x->launch->device->memory, addr + shift, &found)) return false;
-  *b = (struct mx_bounds){.lo = found.lo - shift, .span = found.size, .off = found.lo + found.delta,
-                          .kind = shift || !found.writable ? MX_CONST : MX_GLOBAL, .writable = found.writable};
+  struct mx_device *d = x->launch->device;
+  struct mx_region *region;
+  const struct mx_alloc *a = mx__memory_record(&d->memory, addr + shift, &region);
+  uint64_t lo, size;
+  if (a) lo = a->lo, size = a->size;
+  else if (d->heap && mx__heap_find(d->heap, addr, &lo, &size)) region = &d->memory.heap, *keep = false;
+  else return false;
+  *b = (struct mx_bounds){.lo = lo - shift, .span = size, .off = (uint64_t)(uintptr_t)(region->map + (lo - region->start)),
+                          .kind = region->device_writable ? MX_GLOBAL : MX_CONST, .writable = region->device_writable};
   return true;
 }
 
@@ -45,21 +52,21 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
                      unsigned space, bool write, unsigned char **host) {
   struct mx_bounds *cache = &x->bounds[i->aux], b = *cache, first = {0};
   uint64_t missing = 0, odd = 0, locked = 0;
-  bool have = false;
+  bool have = false, keep = true;
   MX_FOR_LANES(l, m) {
     uint64_t a = addr[l];
     if (a & (bytes - 1)) odd |= 1ull << l;
-    if (!inside(&b, a, bytes) && (!mx__access_bounds(x, space, a, &b) || !inside(&b, a, bytes))) {
+    if (!inside(&b, a, bytes) && (!mx__access_bounds(x, space, a, &b, &keep) || !inside(&b, a, bytes))) {
       missing |= 1ull << l;
       continue;
     }
     if (write && !b.writable) locked |= 1ull << l;
     host[l] = x->window[b.kind] + b.off + (a - b.lo) + (b.kind == MX_LOCAL ? l * x->local_stride : 0);
-    if (!have) first = b, have = true;
+    if (!have && keep) first = b, have = true;
   }
   uint64_t wrong = missing ? missing : odd ? odd : locked;
   if (!wrong) {
-    *cache = first;
+    if (have) *cache = first;
     return true;
   }
   struct mx_trap t = {.kind = missing ? MX_TRAP_OUT_OF_BOUNDS : odd ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY,

@@ -39,9 +39,9 @@ struct mx_insn {
   uint32_t pc;          /* word number in the function */
   uint32_t aux;         /* memory: number of its bounds cache; branch: index of the target instruction; call: callee */
   uint32_t reconv;      /* branch: reconvergence pc */
-  mx_ref o[6];
+  mx_ref o[7];
   int64_t off;          /* memory: offset; MOVI: the value */
-  const mx_ref *more;   /* all operands, where there are more than six; calls: results, then arguments */
+  const mx_ref *more;   /* all operands, where there are more than seven; calls: results, then arguments */
 };
 enum mx_insn_kind { MX_INSN_OP, MX_INSN_JOIN /* before the instruction at a reconvergence point */ };
 

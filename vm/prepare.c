@@ -124,7 +124,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
     if (mx_w_op(w) == MX_BRX) reconv = mx_w_operand(&f->code[pc], 2) | mx_w_operand(&f->code[pc], 3) << 10;
     if (reconv != MX_PC_RET) join[reconv] = true;
     if (mx_w_op(w) == MX_CALLI && pc + mx_w_length(w) < f->ncode) join[pc + mx_w_length(w)] = true;
-    nmore += o->flags & MX_F_CALL ? mx_w_nres(w) + mx_w_narg(w) : o->nopnds > 6 ? o->nopnds : 0;
+    nmore += o->flags & MX_F_CALL ? mx_w_nres(w) + mx_w_narg(w) : o->nopnds > 7 ? o->nopnds : 0;
     n++;
   }
   for (uint32_t pc = 0; pc < f->ncode; pc++) n += join[pc];
@@ -165,8 +165,8 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
         *more++ = ref_of(p, fn, mx_w_ext_field(w[1 + k / MX_EXT_FIELDS], k % MX_EXT_FIELDS), cls);
       }
     } else {
-      mx_ref *refs = o->nopnds > 6 ? more : i->o;
-      if (o->nopnds > 6) i->more = more, more += o->nopnds;
+      mx_ref *refs = o->nopnds > 7 ? more : i->o;
+      if (o->nopnds > 7) i->more = more, more += o->nopnds;
       for (unsigned k = 0; k < o->nopnds; k++) {
         unsigned field = mx_w_operand(w, k), type = o->opnd[k].type;
         if (type == MX_T_raw) refs[k] = (mx_ref)field;

@@ -17,13 +17,6 @@ static const mx_body bodies[MX_OP_COUNT] = {
 #include "mx/opcodes.def"
 };
 
-#define OP(...)
-#define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) \
-  void MX_FN(fn_)(void *, void *, const void *, const void *, const void *, const void *, unsigned, unsigned);
-#define OPM(...)
-#define OPX(...)
-#include "mx/opcodes.def"
-
 static const mx_fn fns[MX_OP_COUNT] = {
 #define OP(...)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) [MX_##id_] = MX_FN(fn_),
