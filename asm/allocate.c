@@ -81,9 +81,7 @@ static bool place(struct allocator *a, uint32_t reg) {
   const struct slots *f = &a->file[g->file];
   uint32_t n;
   const struct back_range *r = ranges_of(a, reg, &n);
-  /* Only in slots is a pair even; the cells of one are just neighbours. */
-  uint32_t step = g->file == BACK_R64 ? g->width : 1;
-  for (uint32_t slot = 0; slot + g->width <= f->limit; slot += step) {
+  for (uint32_t slot = 0; slot + g->width <= f->limit; slot += g->width) { /* pairs are even */
     if (is_free(f, slot, r, n) && (g->width == 1 || is_free(f, slot + 1, r, n))) {
       take(a, reg, slot);
       return true;
@@ -98,6 +96,45 @@ static int compare_order(const void *x, const void *y) {
   if (a->wide != b->wide) return a->wide ? -1 : 1; /* pairs first, while slots are not in pieces */
   if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
   return a->reg < b->reg ? -1 : a->reg > b->reg;
+}
+
+/* Cells are plenty, and there may be tens of thousands of registers in them: no bits, just a heap of the cells in use by
+ * the point where each falls free. Pairs come first and have cells of their own. */
+struct cells { struct { uint32_t free_at, cell; } *heap; uint32_t n, capacity; uint8_t width; };
+
+static void sift_down(struct cells *c, uint32_t i) {
+  for (uint32_t k = 2 * i + 1; k < c->n; i = k, k = 2 * i + 1) {
+    if (k + 1 < c->n && c->heap[k + 1].free_at < c->heap[k].free_at) k++;
+    if (c->heap[i].free_at <= c->heap[k].free_at) return;
+    __typeof__(*c->heap) t = c->heap[i];
+    c->heap[i] = c->heap[k], c->heap[k] = t;
+  }
+}
+
+static bool place_cell(struct allocator *a, struct cells *c, uint32_t reg) {
+  struct back_reg *g = &a->b->regs[reg];
+  struct slots *f = &a->file[g->file];
+  uint32_t n;
+  const struct back_range *r = ranges_of(a, reg, &n);
+  if (c->width != g->width) c->n = 0, c->width = g->width;
+  if (c->n && c->heap[0].free_at <= r[0].lo) {
+    g->slot = c->heap[0].cell;
+    c->heap[0].free_at = r[n - 1].hi;
+    sift_down(c, 0);
+    return true;
+  }
+  if (f->count + g->width > f->limit) return false;
+  g->slot = f->count;
+  f->count += g->width;
+  if (c->n == c->capacity) {
+    uint32_t capacity = c->capacity ? c->capacity * 2 : 64;
+    c->heap = mx__arena_grow(a->b->arena, c->heap, c->n * sizeof *c->heap, capacity * sizeof *c->heap);
+    c->capacity = capacity;
+  }
+  uint32_t i = c->n++;
+  for (; i && c->heap[(i - 1) / 2].free_at > r[n - 1].hi; i = (i - 1) / 2) c->heap[i] = c->heap[(i - 1) / 2];
+  c->heap[i].free_at = r[n - 1].hi, c->heap[i].cell = g->slot;
+  return true;
 }
 
 /* One round with these live ranges. Registers for which there was no slot are marked. */
@@ -115,8 +152,12 @@ static bool place_all(struct allocator *a, bool *homeless) {
   }
   qsort(order, count, sizeof *order, compare_order);
   bool all = true;
-  for (uint32_t i = 0; i < count; i++)
-    if (!place(a, order[i].reg)) homeless[order[i].reg] = true, all = false;
+  struct cells cells[BACK_FILES] = {{0}};
+  for (uint32_t i = 0; i < count; i++) {
+    uint8_t file = b->regs[order[i].reg].file;
+    if (file < BACK_CELLS ? place(a, order[i].reg) : place_cell(a, &cells[file], order[i].reg)) continue;
+    homeless[order[i].reg] = true, all = false;
+  }
   return all;
 }
 

@@ -89,8 +89,7 @@ struct cfg *mx__cfg_build(struct mx_arena *arena, const struct back_body *b) {
   return g;
 }
 
-/* Depth-first order over successors from every block; the first to finish come first. */
-static uint32_t *postorder(struct mx_arena *arena, const struct cfg *g) {
+uint32_t *mx__cfg_postorder(struct mx_arena *arena, const struct cfg *g) {
   uint32_t n = g->nblocks, count = 0;
   uint32_t *order = mx__arena_alloc(arena, (n + 1) * sizeof *order);
   uint32_t *next = mx__arena_alloc(arena, (n + 1) * sizeof *next), *stack = mx__arena_alloc(arena, (n + 1) * sizeof *stack);
@@ -178,7 +177,7 @@ uint32_t *mx__cfg_postdominators(struct mx_arena *arena, const struct cfg *g) {
    * forward search has only edges back to blocks above it: it closes a loop, so the virtual edge that it gets leaves the
    * branches inside that loop their natural meeting points. */
   if (s.count <= n) {
-    uint32_t *order = postorder(arena, g);
+    uint32_t *order = mx__cfg_postorder(arena, g);
     for (uint32_t i = 0; i < n; i++) {
       uint32_t b = order[i];
       if (s.number[b] != UNREACHED) continue;

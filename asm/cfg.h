@@ -23,6 +23,8 @@ struct cfg {
 struct cfg *mx__cfg_build(struct mx_arena *arena, const struct back_body *b);
 /* A graph of nblocks blocks from edges in any order; `first` and `block_of` stay NULL. */
 struct cfg *mx__cfg_link(struct mx_arena *arena, uint32_t nblocks, const struct cfg_edge *edges, uint32_t nedges);
+/* Depth-first order over successors from every block, the entry first; those that finish first come first. */
+uint32_t *mx__cfg_postorder(struct mx_arena *arena, const struct cfg *g);
 /* Immediate post-dominator of every block; nblocks: only the end of the function. */
 uint32_t *mx__cfg_postdominators(struct mx_arena *arena, const struct cfg *g);
 /* Loop depth of every block by text order: how many backward edges span it. */

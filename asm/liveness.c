@@ -13,19 +13,25 @@
  *  - A called function has a frame of its own, so a call reads its arguments, writes its results, and nothing else. */
 #include "back.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 enum { READS = 1, WRITES = 2, KILLS = 4 };
 struct occurrence { uint32_t insn; uint32_t flags; };
 
+/* Registers that are alive across blocks are followed GROUP at a time, one bit each: so memory stays in proportion to the
+ * blocks, and a register that lives through thousands of them costs next to nothing. */
+enum { GROUP = 64 };
 struct finder {
   const struct back_body *b;
   const struct cfg *g;
   uint32_t *occ_at, *nocc;         /* of each register, in the order of the text */
   struct occurrence *occ;
-  /* Per block, for the register at hand (its number + 1). */
-  uint32_t *live_in, *live_out, *kills, *seen;
-  uint32_t *work, *touched; uint32_t nwork, ntouched;
+  uint32_t *postorder;
+  uint64_t *in, *out, *kills;      /* by block, for the group at hand */
+  bool *queued; uint32_t *queue;
+  /* Where bit k of `in` changes from block to block: changes[change_at[k]] .. changes[change_at[k + 1]]. */
+  struct change { uint32_t block, bit; } *raw_changes; uint32_t nchanges, changes_capacity;
+  uint32_t *changes, changes_sorted_capacity, change_at[GROUP + 1];
   struct back_range *ranges; uint32_t nranges, capacity;
 };
 
@@ -80,16 +86,86 @@ static void add_range(struct finder *f, uint32_t lo, uint32_t hi) {
   f->ranges[f->nranges++] = (struct back_range){lo, hi};
 }
 
-static void touch(struct finder *f, uint32_t block, uint32_t mark) {
-  if (f->seen[block] != mark) f->touched[f->ntouched++] = block;
-  f->seen[block] = mark;
+/* Whether some block reads the register before writing it. */
+static bool crosses_blocks(const struct finder *f, uint32_t reg) {
+  const struct occurrence *occ = f->occ + f->occ_at[reg];
+  uint32_t end = 0; /* of the block in which the register has been killed already */
+  for (uint32_t i = 0; i < f->nocc[reg]; i++) {
+    bool killed = occ[i].insn < end;
+    if (!killed && occ[i].flags & READS) return true;
+    if (occ[i].flags & KILLS) end = f->g->first[f->g->block_of[occ[i].insn] + 1];
+  }
+  return false;
 }
 
-static void enter_block(struct finder *f, uint32_t block, uint32_t mark) {
-  if (f->live_in[block] == mark) return;
-  f->live_in[block] = mark;
-  touch(f, block, mark);
-  f->work[f->nwork++] = block;
+static void add_change(struct finder *f, uint32_t block, uint32_t bit) {
+  if (f->nchanges == f->changes_capacity) {
+    uint32_t capacity = f->changes_capacity ? f->changes_capacity * 2 : 256;
+    f->raw_changes = mx__arena_grow(f->b->arena, f->raw_changes, f->nchanges * sizeof *f->raw_changes,
+                                    capacity * sizeof *f->raw_changes);
+    f->changes_capacity = capacity;
+  }
+  f->raw_changes[f->nchanges++] = (struct change){block, bit};
+}
+
+static void find_changes(struct finder *f) {
+  uint64_t before = 0;
+  f->nchanges = 0;
+  memset(f->change_at, 0, sizeof f->change_at);
+  for (uint32_t block = 0; block <= f->g->nblocks; block++) {
+    uint64_t now = block < f->g->nblocks ? f->in[block] : 0;
+    for (uint64_t d = now ^ before; d; d &= d - 1) {
+      uint32_t bit = (uint32_t)__builtin_ctzll(d);
+      add_change(f, block, bit);
+      f->change_at[bit + 1]++;
+    }
+    before = now;
+  }
+  if (f->nchanges > f->changes_sorted_capacity) {
+    f->changes = mx__arena_alloc(f->b->arena, f->changes_capacity * sizeof *f->changes);
+    f->changes_sorted_capacity = f->changes_capacity;
+  }
+  for (uint32_t k = 0; k < GROUP; k++) f->change_at[k + 1] += f->change_at[k];
+  uint32_t fill[GROUP];
+  memcpy(fill, f->change_at, sizeof fill);
+  for (uint32_t i = 0; i < f->nchanges; i++) f->changes[fill[f->raw_changes[i].bit]++] = f->raw_changes[i].block;
+}
+
+/* Solves the data flow of n registers. */
+static void flow(struct finder *f, const uint32_t *regs, uint32_t n) {
+  const struct cfg *g = f->g;
+  size_t bytes = g->nblocks * sizeof(uint64_t);
+  memset(f->in, 0, bytes), memset(f->out, 0, bytes), memset(f->kills, 0, bytes);
+  for (uint32_t k = 0; k < n; k++) {
+    const struct occurrence *occ = f->occ + f->occ_at[regs[k]];
+    for (uint32_t i = 0; i < f->nocc[regs[k]]; i++) {
+      uint32_t block = g->block_of[occ[i].insn];
+      uint64_t bit = UINT64_C(1) << k;
+      if (occ[i].flags & READS && !(f->kills[block] & bit)) f->in[block] |= bit;
+      if (occ[i].flags & KILLS) f->kills[block] |= bit;
+    }
+  }
+  uint32_t head = 0, count = 0;
+  for (uint32_t i = 0; i < g->nblocks; i++) {
+    uint32_t block = f->postorder[i];
+    if (f->in[block]) f->queue[count++] = block, f->queued[block] = true;
+  }
+  while (count) {
+    uint32_t block = f->queue[head];
+    head = head + 1 == g->nblocks ? 0 : head + 1, count--;
+    f->queued[block] = false;
+    for (uint32_t i = g->pred_at[block]; i < g->pred_at[block + 1]; i++) {
+      uint32_t p = g->pred[i];
+      uint64_t in = f->in[p] | (f->in[block] & ~f->kills[p]);
+      f->out[p] |= f->in[block];
+      if (in == f->in[p]) continue;
+      f->in[p] = in;
+      if (f->queued[p]) continue;
+      f->queue[head + count < g->nblocks ? head + count : head + count - g->nblocks] = p;
+      count++, f->queued[p] = true;
+    }
+  }
+  find_changes(f);
 }
 
 /* Ranges of one register inside one block, last first. Its occurrences there are o[0] .. o[n]. */
@@ -107,50 +183,36 @@ static void ranges_of_block(struct finder *f, uint32_t block, bool alive, const 
   if (alive) add_range(f, f->g->first[block], end);
 }
 
-static int descending(const void *x, const void *y) {
-  uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-  return a > b ? -1 : a < b;
-}
-
-static void ranges_of_register(struct finder *f, uint32_t reg, bool is_argument) {
+/* Ranges of a register; bit: its number in the group, or GROUP if it stays inside blocks. */
+static void ranges_of_register(struct finder *f, uint32_t reg, uint32_t bit, bool is_argument) {
   const struct cfg *g = f->g;
   const struct occurrence *occ = f->occ + f->occ_at[reg];
-  uint32_t n = f->nocc[reg], mark = reg + 1;
-  f->nwork = f->ntouched = 0;
-  for (uint32_t i = 0; i < n;) {
-    uint32_t block = g->block_of[occ[i].insn], last = g->first[block + 1];
-    touch(f, block, mark);
-    bool open = true; /* not yet killed in this block */
-    for (; i < n && occ[i].insn < last; i++) {
-      if (open && occ[i].flags & READS) enter_block(f, block, mark);
-      if (occ[i].flags & KILLS) open = false, f->kills[block] = mark;
-    }
-  }
-  while (f->nwork) {
-    uint32_t block = f->work[--f->nwork];
-    for (uint32_t i = g->pred_at[block]; i < g->pred_at[block + 1]; i++) {
-      uint32_t p = g->pred[i];
-      if (f->live_out[p] == mark) continue;
-      f->live_out[p] = mark;
-      if (f->kills[p] != mark) enter_block(f, p, mark);
-    }
-  }
-  qsort(f->touched, f->ntouched, sizeof *f->touched, descending);
-  uint32_t base = f->nranges;
-  for (uint32_t t = 0, end = n; t < f->ntouched; t++) {
-    uint32_t block = f->touched[t], begin = end;
-    while (begin && occ[begin - 1].insn >= g->first[block]) begin--;
-    ranges_of_block(f, block, f->live_out[block] == mark, occ + begin, end - begin);
-    end = begin;
-  }
+  uint32_t n = f->nocc[reg], base = f->nranges;
+  const uint32_t *change = NULL, *last = NULL; /* in pairs: alive at the begin of blocks from one to before the other */
+  if (bit < GROUP) change = f->changes + f->change_at[bit], last = f->changes + f->change_at[bit + 1];
+  uint32_t begin = 0; /* blocks before it are done */
   if (is_argument) add_range(f, 0, 1);
-  /* Turn them round, and join those that touch. */
+  for (uint32_t i = 0;; ) {
+    uint32_t block = i < n ? g->block_of[occ[i].insn] : g->nblocks;
+    /* Blocks in between have no occurrence: alive at their begin is alive throughout. */
+    for (; change < last && change[0] < block; change += 2) {
+      uint32_t lo = change[0] > begin ? change[0] : begin, hi = change[1] < block ? change[1] : block;
+      if (lo < hi) add_range(f, g->first[lo], g->first[hi]);
+      if (change[1] > block) break;
+    }
+    if (i == n) break;
+    uint32_t end = i, from = f->nranges;
+    while (end < n && occ[end].insn < g->first[block + 1]) end++;
+    ranges_of_block(f, block, bit < GROUP && f->out[block] >> bit & 1, occ + i, end - i);
+    for (uint32_t x = from, y = f->nranges; x + 1 < y; x++, y--) {
+      struct back_range t = f->ranges[x];
+      f->ranges[x] = f->ranges[y - 1], f->ranges[y - 1] = t;
+    }
+    i = end, begin = block + 1;
+  }
+  /* Join those that touch. */
   struct back_range *r = f->ranges + base;
   uint32_t m = f->nranges - base, kept = 0;
-  for (uint32_t i = 0; i < m / 2; i++) {
-    struct back_range t = r[i];
-    r[i] = r[m - 1 - i], r[m - 1 - i] = t;
-  }
   for (uint32_t i = 0; i < m; i++) {
     if (kept && r[i].lo <= r[kept - 1].hi) {
       if (r[i].hi > r[kept - 1].hi) r[kept - 1].hi = r[i].hi;
@@ -163,22 +225,32 @@ static void ranges_of_register(struct finder *f, uint32_t reg, bool is_argument)
 
 struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
   struct mx_arena *arena = b->arena;
-  struct finder f = {.b = b, .g = g};
+  struct finder f = {.b = b, .g = g, .postorder = mx__cfg_postorder(arena, g)};
   collect(&f);
-  size_t bytes = ((size_t)g->nblocks + 1) * sizeof(uint32_t);
-  f.live_in = mx__arena_alloc(arena, bytes), f.live_out = mx__arena_alloc(arena, bytes);
-  f.kills = mx__arena_alloc(arena, bytes), f.work = mx__arena_alloc(arena, bytes);
-  f.touched = mx__arena_alloc(arena, bytes), f.seen = mx__arena_alloc(arena, bytes);
-  bool *is_argument = mx__arena_alloc(arena, (size_t)b->nregs + 1);
+  size_t nblocks = (size_t)g->nblocks + 1, nregs = (size_t)b->nregs + 1;
+  f.in = mx__arena_alloc(arena, nblocks * sizeof *f.in), f.out = mx__arena_alloc(arena, nblocks * sizeof *f.out);
+  f.kills = mx__arena_alloc(arena, nblocks * sizeof *f.kills);
+  f.queue = mx__arena_alloc(arena, nblocks * sizeof *f.queue), f.queued = mx__arena_alloc(arena, nblocks);
+  bool *is_argument = mx__arena_alloc(arena, nregs), *crosses = mx__arena_alloc(arena, nregs);
   for (uint32_t i = 0; i < b->func->nargs; i++) is_argument[b->args[i]] = true;
+  for (uint32_t r = 0; r < b->nregs; r++) crosses[r] = crosses_blocks(&f, r);
   uint32_t *depths = mx__cfg_depths(arena, g);
 
   struct back_live *live = mx__arena_alloc(arena, sizeof *live);
-  live->at = mx__arena_alloc(arena, ((size_t)b->nregs + 1) * sizeof *live->at);
-  live->weight = mx__arena_alloc(arena, ((size_t)b->nregs + 1) * sizeof *live->weight);
-  for (uint32_t r = 0; r < b->nregs; r++) {
+  live->at = mx__arena_alloc(arena, nregs * sizeof *live->at);
+  live->weight = mx__arena_alloc(arena, nregs * sizeof *live->weight);
+  uint32_t group[GROUP], followed = 0; /* registers below `followed` had their turn in a group */
+  for (uint32_t r = 0, bit = 0; r < b->nregs; r++) {
+    if (crosses[r] && r >= followed) {
+      uint32_t n = 0;
+      for (; followed < b->nregs && n < GROUP; followed++)
+        if (crosses[followed]) group[n++] = followed;
+      flow(&f, group, n);
+      bit = 0;
+    }
     live->at[r] = f.nranges;
-    ranges_of_register(&f, r, is_argument[r]);
+    ranges_of_register(&f, r, crosses[r] ? bit : GROUP, is_argument[r]);
+    bit += crosses[r];
     for (uint32_t i = 0; i < f.nocc[r]; i++) {
       static const float times[] = {1, 10, 100, 1000, 10000};
       uint32_t depth = depths[g->block_of[f.occ[f.occ_at[r] + i].insn]];
