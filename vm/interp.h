@@ -6,6 +6,12 @@
 #include "vm/memory.h" /* mx__format */
 #include "vm/trap.h"
 
+/* One function for each name that OPX rows give. */
+#define OP(...)
+#define OPF(...)
+#define OPM(...)
+#define OPX(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) const struct mx_insn *mx__op_##fn_(struct mx_exec *x, const struct mx_insn *i);
+#include "mx/opcodes.def"
 const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i);
 
 /* Lanes that execute i now: the split's, less those whose guard fails. */

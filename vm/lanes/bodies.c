@@ -1,5 +1,4 @@
 /* All bodies of this CPU level in one table, by opcode. */
-#include "vm/interp.h"
 #include "vm/lanes/body.h"
 
 #undef OP
@@ -7,8 +6,10 @@
 #undef OPM
 #undef OPX
 
+#include "vm/interp.h"
+
 #define OP(id_, ...) const struct mx_insn *MX_BODY(ROW_##id_)(struct mx_exec *, const struct mx_insn *);
-#define OPX(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) const struct mx_insn *mx__op_##fn_(struct mx_exec *, const struct mx_insn *);
+#define OPX(...)
 #include "mx/opcodes.def"
 
 static const mx_body bodies[MX_OP_COUNT] = {
