@@ -121,7 +121,7 @@ static void encode_insn(struct encoder *e, uint32_t i, mx_word *w) {
   const struct ir_insn *in = &e->b->insns[i];
   const struct mx_op_info *o = &mx__ops[in->op];
   unsigned guard = in->guard == IR_NONE ? MX_GUARD_NONE : e->b->regs[in->guard].slot;
-  w[0] = mx_w_make(in->op, guard, in->guard_neg, in->mod);
+  w[0] = mx_w_make(in->op, guard, in->guard != IR_NONE && in->guard_neg, in->mod);
   if (o->flags & MX_F_MOVI) {
     w[0] |= mx_w_put_movi(field_of(e, &in->opnds[0]), (uint32_t)in->opnds[1].lit.value);
   } else if (o->flags & MX_F_BRANCH) {
@@ -144,6 +144,30 @@ static void encode_insn(struct encoder *e, uint32_t i, mx_word *w) {
       }
     }
   }
+}
+
+/* Numbers that have to fit the fields of a word. */
+static bool fits_fields(const struct back_body *b) {
+  enum { FIELD = 0x3FF };
+  if (b->func->nargs > FIELD || b->func->nresults > FIELD) {
+    mx__diag(b->diags, MX_DIAG_ERROR, "too-many-arguments", b->func->loc, "pass them in memory",
+             "%s has more than %d arguments or results", b->func->name, FIELD);
+    return false;
+  }
+  for (uint32_t i = 0; i < b->ninsns; i++) {
+    const struct ir_insn *in = &b->insns[i];
+    if (mx__ops[in->op].flags & MX_F_CALL && (in->nres > FIELD || in->nopnds - in->nres > FIELD)) {
+      mx__diag(b->diags, MX_DIAG_ERROR, "too-many-arguments", in->loc, "pass them in memory",
+               "a call has more than %d arguments or results", FIELD);
+      return false;
+    }
+    if (in->op == MX_BRX && in->table > FIELD) {
+      mx__diag(b->diags, MX_DIAG_ERROR, "too-many-tables", in->loc, "split the function",
+               "%s has more than %d tables of branch targets", b->func->name, FIELD + 1);
+      return false;
+    }
+  }
+  return true;
 }
 
 static bool encode_code(struct encoder *e) {
@@ -182,12 +206,19 @@ static void encode_lines(struct encoder *e) {
   e->out->lines = lines, e->out->nlines = n;
 }
 
+static int compare_labels(const void *x, const void *y) {
+  const struct mx_label *a = x, *b = y;
+  if (a->pc != b->pc) return a->pc < b->pc ? -1 : 1;
+  return strcmp(a->name, b->name);
+}
+
 static void encode_labels(struct encoder *e) {
   const struct ir_func *f = e->b->func;
   struct mx_label *labels = mx__arena_alloc(e->arena, ((size_t)f->nlabels + 1) * sizeof *labels);
   uint32_t n = 0;
   for (uint32_t i = 0; i < f->nlabels; i++)
     if (f->labels[i].name) labels[n++] = (struct mx_label){f->labels[i].name, e->pc[e->b->labels[i]]};
+  qsort(labels, n, sizeof *labels, compare_labels);
   e->out->labels = labels, e->out->nlabels = n;
 
   struct mx_table *tables = mx__arena_alloc(e->arena, ((size_t)f->ntables + 1) * sizeof *tables);
@@ -262,7 +293,7 @@ static bool encode_function(struct mx_arena *scratch, struct mx_arena *arena, st
                             const struct ir_module *m, const uint32_t *number, const struct ir_func *f, struct mx_func *out) {
   struct back_body b = {.arena = scratch, .diags = diags, .module = m, .func = f};
   copy_function(&b);
-  if (!mx__literals(&b) || !mx__allocate(&b)) return false;
+  if (!fits_fields(&b) || !mx__literals(&b) || !mx__allocate(&b)) return false;
   struct encoder *e = mx__arena_alloc(scratch, sizeof *e);
   e->b = &b, e->arena = arena, e->out = out, e->number = number;
   *out = (struct mx_func){

@@ -465,7 +465,7 @@ static void check_debug(struct checker *c) {
     const struct mx_name *n = &f->names[k];
     bool ok = n->name && *n->name && n->type < MX_T_raw && mx__types[n->type].slot_class == n->cls;
     ok = ok && n->lo <= n->hi && n->hi <= f->ncode;
-    if (ok && n->spilled) ok = n->slot < spill_cells_of(f, n->cls);
+    if (ok && n->spilled) ok = n->cls == MX_R128 ? n->slot + 1 < f->nspill64 : n->slot < spill_cells_of(f, n->cls);
     else if (ok) ok = is_slot(f, n->cls, n->slot);
     if (!ok) problem(c, "entry %u of the name map (%.60s) is impossible", k, n->name ? n->name : "");
   }

@@ -45,7 +45,8 @@ struct mx_param { const char *name; uint32_t offset, size; uint16_t align; uint8
  * %local_base + offset; code does this explicitly, so that nothing here speaks of it but `arg_bytes`. */
 struct mx_slot_ref { uint8_t cls; uint16_t slot; };
 
-/* A name of the author's: register `name` lives in `slot` of class `cls` for lo <= pc < hi. A name may have several entries. */
+/* A name of the author's: register `name` lives in `slot` of class `cls` for lo <= pc < hi. A name may have several entries.
+ * spilled: `slot` is a spill cell; a .b128 then lies in two neighbouring 64-bit cells, low half first. */
 struct mx_name { const char *name; uint8_t cls, type; bool spilled; uint16_t slot; uint32_t lo, hi; };
 struct mx_label { const char *name; uint32_t pc; };
 struct mx_line { uint32_t pc; uint32_t file, line; }; /* from pc on; ascending */

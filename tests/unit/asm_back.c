@@ -1,14 +1,17 @@
 /* The assembler's back: meeting points of hand-made graphs against a definition, allocation against an independent
  * liveness, and random programs run twice, on virtual registers and from the words. */
+#include "failing.h"
+
+#include "asm/arena.c"
+#undef malloc
+#undef calloc
+#undef realloc
+
 #include "asm/back.h"
-#include "asm/cfg.h"
+#include "vm/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -137,7 +140,8 @@ struct build {
 
 static void begin(struct build *b) {
   memset(b, 0, sizeof *b);
-  b->m = (struct ir_module){.lanes = 64, .address_size = 64, .funcs = b->f, .nfuncs = 2};
+  static const char *files[] = {"test.mxs"};
+  b->m = (struct ir_module){.lanes = 64, .address_size = 64, .funcs = b->f, .nfuncs = 2, .files = files, .nfiles = 1};
   b->f[0].name = "under_test", b->f[1].name = "callee";
   b->f[0].loc.line = b->f[1].loc.line = 1;
   b->f[0].regs = calloc(4096, sizeof(struct ir_reg));
@@ -200,6 +204,9 @@ static bool assemble(struct build *b) {
   memset(&image, 0, sizeof image);
   bool ok = mx__asm_back(&arena, &diags, &b->m, &image);
   assert_true(ok == (diags.errors == 0));
+  char *why = NULL;
+  if (ok && mx__verify(&image, &why) != MX__LOAD_OK) fail_msg("%s", why);
+  free(why);
   return ok;
 }
 
@@ -421,8 +428,14 @@ static uint32_t pick(struct stock *s) {
 static bool usable(uint16_t op) {
   const struct mx_op_info *o = &mx__ops[op];
   if (o->cls == MX_CTRL || o->flags & (MX_F_BRANCH | MX_F_CALL | MX_F_MOVI | MX_F_END)) return false;
-  if (mx__insn_is_spill(op) || mx__insn_is_fill(op)) return false;
+  if (o->flags & MX_F_W32 || mx__insn_is_spill(op) || mx__insn_is_fill(op)) return false;
   return true;
+}
+
+static bool is_sreg(uint16_t op) { return op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64; }
+static uint32_t sreg_like(uint32_t r, const struct ir_func *f) {
+  uint8_t class = mx__types[f->regs[r].type].slot_class;
+  return class == MX_PRED ? MX_SR_IS_EXPLICIT_CLUSTER : class == MX_R32 ? MX_SR_TID_X : MX_SR_CLOCK64;
 }
 
 static void random_function(struct build *b, const uint32_t counts[4], uint32_t window, uint32_t nblocks, uint32_t block_length) {
@@ -466,6 +479,7 @@ static void random_function(struct build *b, const uint32_t counts[4], uint32_t 
       for (uint32_t n = 0; n < info->nopnds; n++) {
         uint8_t type = info->opnd[n].type, class = mx__types[type].slot_class;
         if (type == MX_T_off) o[n] = value((uint64_t)random_below(100) - 50);
+        else if (is_sreg(op) && n) o[n] = (struct ir_opnd){.kind = IR_RAW, .raw = sreg_like(o[0].reg, f)};
         else if (class == MX_NOCLASS) o[n] = (struct ir_opnd){.kind = IR_RAW, .raw = random_below(16)};
         else if (info->opnd[n].role == MX_OUT || class == MX_R128 || chance(85)) o[n] = reg(pick(&stock[class]));
         else o[n] = value(chance(50) ? random_below(100) : chance(50) ? ~(uint64_t)random_below(100) : mix(1, random_below(40)));
@@ -523,6 +537,250 @@ static void test_random_programs_that_spill(void **state) {
   random_programs(6, 7, (uint32_t[]){80, 900, 700, 150}, 30, 60, 60, true);
 }
 
+/* ---- allocation against liveness computed another way ---------------------------------------------------- */
+
+/* Bit sets over registers, one for each instruction, iterated until nothing changes. */
+static bool *alive_before(const struct ir_func *f) {
+  uint32_t n = f->ninsns, nregs = f->nregs;
+  bool *alive = calloc((size_t)(n + 1) * nregs + 1, 1);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = n; i-- > 0;) {
+      const struct ir_insn *in = &f->insns[i];
+      bool *now = calloc(nregs + 1, 1);
+      bool guarded = in->guard != IR_NONE;
+      if (guarded || (in->op != MX_BRA && in->op != MX_BRX && in->op != MX_RET && in->op != MX_EXIT))
+        for (uint32_t r = 0; r < nregs; r++) now[r] |= alive[(size_t)(i + 1) * nregs + r];
+      if (in->op == MX_BRA)
+        for (uint32_t r = 0; r < nregs; r++) now[r] |= alive[(size_t)f->labels[in->target].insn * nregs + r];
+      if (in->op == MX_BRX)
+        for (uint32_t k = 0; k < f->tables[in->table].nlabels; k++)
+          for (uint32_t r = 0; r < nregs; r++)
+            now[r] |= alive[(size_t)f->labels[f->tables[in->table].labels[k]].insn * nregs + r];
+      if (in->op == MX_RET)
+        for (uint32_t k = 0; k < f->nresults; k++) now[f->results[k]] = true;
+      for (uint32_t k = 0; k < in->nopnds && !guarded; k++)
+        if (in->opnds[k].kind == IR_REG && mx__insn_writes(in, k)) now[in->opnds[k].reg] = false;
+      for (uint32_t k = 0; k < in->nopnds; k++)
+        if (in->opnds[k].kind == IR_REG && !mx__insn_writes(in, k)) now[in->opnds[k].reg] = true;
+      if (guarded) now[in->guard] = true;
+      if (memcmp(now, alive + (size_t)i * nregs, nregs)) memcpy(alive + (size_t)i * nregs, now, nregs), changed = true;
+      free(now);
+    }
+  }
+  return alive;
+}
+
+/* The slot of each register, read from the words; the code must be the instructions one by one. */
+static uint32_t *slots_from_words(const struct ir_func *f, const struct mx_func *out) {
+  uint32_t *slot = malloc((f->nregs + 1) * sizeof *slot), pc = 0;
+  memset(slot, 0xFF, (f->nregs + 1) * sizeof *slot);
+  for (uint32_t i = 0; i < f->ninsns; i++) {
+    const struct ir_insn *in = &f->insns[i];
+    const mx_word *w = &out->code[pc];
+    for (uint32_t k = 0; k < in->nopnds; k++) {
+      if (in->opnds[k].kind != IR_REG) continue;
+      uint32_t at = mx_w_operand(w, k + (in->op == MX_CALL ? 4 : 0)), r = in->opnds[k].reg;
+      assert_true(slot[r] == UINT32_MAX || slot[r] == at);
+      slot[r] = at;
+    }
+    if (in->guard != IR_NONE) slot[in->guard] = mx_w_guard(*w);
+    pc += mx_w_length(*w);
+  }
+  for (uint32_t i = 0; i < f->nargs; i++) slot[f->args[i]] = out->args[i].slot;
+  for (uint32_t i = 0; i < f->nresults; i++) slot[f->results[i]] = out->results[i].slot;
+  return slot;
+}
+
+static bool share(const struct ir_func *f, const uint32_t *slot, uint32_t x, uint32_t y) {
+  if (slot[x] == UINT32_MAX || slot[y] == UINT32_MAX || mx__type_file(f->regs[x].type) != mx__type_file(f->regs[y].type)) return false;
+  return slot[x] < slot[y] + mx__type_width(f->regs[y].type) && slot[y] < slot[x] + mx__type_width(f->regs[x].type);
+}
+
+static void check_sharing(const struct ir_func *f, const struct mx_func *out) {
+  bool *alive = alive_before(f);
+  uint32_t *slot = slots_from_words(f, out);
+  for (uint32_t x = 0; x < f->nregs; x++)
+    for (uint32_t y = 0; y < x; y++) {
+      if (!share(f, slot, x, y)) continue;
+      for (uint32_t i = 0; i < f->ninsns; i++) assert_false(alive[(size_t)i * f->nregs + x] && alive[(size_t)i * f->nregs + y]);
+    }
+  /* A write must not hurt a value alive after it, even if nobody reads what is written. */
+  for (uint32_t i = 0; i + 1 < f->ninsns; i++)
+    for (uint32_t k = 0; k < f->insns[i].nopnds; k++) {
+      if (f->insns[i].opnds[k].kind != IR_REG || !mx__insn_writes(&f->insns[i], k)) continue;
+      uint32_t x = f->insns[i].opnds[k].reg;
+      for (uint32_t y = 0; y < f->nregs; y++)
+        if (y != x && share(f, slot, x, y)) assert_false(alive[(size_t)(i + 1) * f->nregs + y]);
+    }
+  free(alive), free(slot);
+}
+
+static void test_sharing(void **state) {
+  (void)state;
+  random_state = 11;
+  for (int t = 0; t < 150; t++) {
+    struct build b;
+    open_arena();
+    random_function(&b, (uint32_t[]){10, 30, 20, 6}, 5, 8, 10);
+    add_insn(&b, MX_RET, 0, NULL);
+    assert_true(assemble(&b));
+    assert_int_equal(image.funcs[0].nspill32 + image.funcs[0].nspill64 + image.funcs[0].nspillpred, 0);
+    check_sharing(&b.f[0], &image.funcs[0]);
+    end(&b);
+    mx__arena_free(&arena);
+  }
+}
+
+/* Reconvergence points in words, by definition, on the graph of single instructions. */
+static void test_reconvergence(void **state) {
+  (void)state;
+  random_state = 12;
+  for (int t = 0; t < 200; t++) {
+    struct build b;
+    open_arena();
+    random_function(&b, (uint32_t[]){4, 8, 4, 2}, 4, 6, 4);
+    add_insn(&b, MX_RET, 0, NULL);
+    assert_true(assemble(&b));
+    const struct ir_func *f = &b.f[0];
+    const struct mx_func *out = &image.funcs[0];
+    uint32_t n = f->ninsns, m = 0, *pc = calloc(n + 1, sizeof *pc);
+    struct cfg_edge *edges = calloc((size_t)n * 10, sizeof *edges);
+    for (uint32_t i = 0; i < n; i++) {
+      const struct ir_insn *in = &f->insns[i];
+      pc[i + 1] = pc[i] + mx_w_length(out->code[pc[i]]);
+      if (in->op == MX_BRA) edges[m++] = (struct cfg_edge){i, f->labels[in->target].insn};
+      if (in->op == MX_BRX)
+        for (uint32_t k = 0; k < f->tables[in->table].nlabels; k++)
+          edges[m++] = (struct cfg_edge){i, f->labels[f->tables[in->table].labels[k]].insn};
+      if (mx__ops[in->op].flags & MX_F_END && in->op != MX_BRX) edges[m++] = (struct cfg_edge){i, n};
+      if (!mx__insn_ends(in)) edges[m++] = (struct cfg_edge){i, i + 1};
+    }
+    struct cfg *g = mx__cfg_link(&arena, n, edges, m);
+    bool endless = false;
+    for (uint32_t i = 0; i < n; i++) endless |= !reaches_exit_without(g, i, IR_NONE);
+    for (uint32_t i = 0; i < n && !endless; i++) {
+      const struct ir_insn *in = &f->insns[i];
+      mx_word w = out->code[pc[i]];
+      uint32_t want = ipdom_by_definition(g, i);
+      want = want == n ? MX_PC_RET : pc[want];
+      if (in->op == MX_BRA) assert_int_equal(mx_w_reconv(w), in->guard == IR_NONE ? MX_PC_RET : want);
+      if (in->op == MX_BRX) assert_int_equal(mx_w_field(w, 2) | mx_w_field(w, 3) << 10, want);
+    }
+    free(pc), free(edges);
+    end(&b);
+    mx__arena_free(&arena);
+  }
+}
+
+/* ---- pressure and limits ------------------------------------------------------------------------------- */
+
+/* `count` values of a type made first and used afterwards, under guards too. */
+static void many_values(struct build *b, uint8_t type, uint32_t count) {
+  begin(b);
+  uint32_t first = b->f[0].nregs;
+  for (uint32_t i = 0; i < count; i++) new_reg(&b->f[0], type);
+  uint32_t d = new_reg(&b->f[0], MX_T_b32), p = new_reg(&b->f[0], MX_T_pred), x = new_reg(&b->f[0], MX_T_b64);
+  ADD(b, MX_MOV_64, reg(x), value(5));
+  uint16_t load = type == MX_T_b32 ? MX_LD_B32 : type == MX_T_b64 ? MX_LD_B64 : MX_LD_B128;
+  for (uint32_t i = 0; i < count; i++) {
+    if (type == MX_T_pred) ADD(b, MX_VOTE_ACTIVE, reg(first + i), reg(i ? first + i - 1 : p));
+    else ADD(b, load, reg(first + i), reg(x), value(i));
+  }
+  uint32_t top = add_label(b);
+  for (uint32_t i = 0; i < count; i++) {
+    uint16_t store = type == MX_T_b32 ? MX_ST_B32 : type == MX_T_b64 ? MX_ST_B64 : MX_ST_B128;
+    if (type == MX_T_pred) ADD(b, MX_MOV_32, reg(d), value(i))->guard = first + i;
+    else ADD(b, store, reg(x), value(0), reg(first + i));
+    ADD(b, MX_ST_B32, reg(x), value(4), reg(d));
+  }
+  ADD(b, MX_VOTE_ACTIVE, reg(p), reg(p));
+  add_bra(b, p, top);
+}
+
+static void test_pressure(void **state) {
+  (void)state;
+  static const struct { uint8_t type; uint32_t count; } cases[] = {
+    {MX_T_pred, 31}, {MX_T_pred, 60}, {MX_T_b32, 1000}, {MX_T_b64, 511}, {MX_T_b64, 1000}, {MX_T_b128, 400}, {MX_T_b32, 3000},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct build b;
+    open_arena();
+    many_values(&b, cases[i].type, cases[i].count);
+    assert_true(assemble(&b));
+    const struct mx_func *f = &image.funcs[0];
+    assert_true(f->npred <= MX_MAX_PREDS && f->n32 <= MX_MAX_SLOTS && f->n64 <= MX_MAX_SLOTS);
+    uint32_t cells = (uint32_t)f->nspillpred + f->nspill32 + f->nspill64;
+    uint32_t need = cases[i].count * mx__type_width(cases[i].type), room = cases[i].type == MX_T_pred ? 31 : 512;
+    if (need + 1 > room) assert_in_range(cells, need - room, need - room + 64);
+    else assert_int_equal(cells, 0);
+    compare_runs(&b);
+    end(&b);
+    mx__arena_free(&arena);
+  }
+}
+
+static void expect_refusal(struct build *b, const char *id) {
+  assert_false(assemble(b));
+  assert_string_equal(diags.list[0].id, id);
+  end(b);
+  mx__arena_free(&arena);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  struct build b;
+  open_arena(), begin(&b); /* more arguments than slots */
+  b.f[0].args = calloc(600, sizeof *b.f[0].args);
+  for (uint32_t i = 0; i < 600; i++) b.f[0].args[b.f[0].nargs++] = new_reg(&b.f[0], MX_T_b32);
+  expect_refusal(&b, "too-many-values");
+
+  open_arena(), begin(&b); /* a call with more predicates than there are */
+  struct ir_opnd o[40];
+  b.f[1].args = calloc(40, sizeof *b.f[1].args);
+  for (uint32_t i = 0; i < 40; i++) {
+    o[i] = reg(new_reg(&b.f[0], MX_T_pred));
+    b.f[1].args[b.f[1].nargs++] = new_reg(&b.f[1], MX_T_pred);
+  }
+  add_insn(&b, MX_CALL, 40, o)->callee = 1;
+  expect_refusal(&b, "too-many-values");
+
+  open_arena(), begin(&b); /* addresses that cannot be made by instructions */
+  struct mx_var vars[600] = {{0}};
+  b.m.vars = vars, b.m.nvars = 600;
+  uint32_t d = new_reg(&b.f[0], MX_T_b64);
+  for (uint32_t i = 0; i < 600; i++)
+    ADD(&b, MX_MOV_64, reg(d), (struct ir_opnd){.kind = IR_LIT, .lit = {.kind = MX_LIT_VAR, .index = i}});
+  expect_refusal(&b, "too-many-literals");
+
+  open_arena(), begin(&b);
+  b.f[1].declared_only = true;
+  add_insn(&b, MX_CALL, 0, NULL)->callee = 1;
+  expect_refusal(&b, "undefined-function");
+}
+
+static void test_many_literals(void **state) {
+  (void)state;
+  struct build b;
+  open_arena(), begin(&b);
+  struct mx_var vars[100];
+  for (int i = 0; i < 100; i++) vars[i] = (struct mx_var){.name = "v", .space = MX_GLOBAL, .align = 4, .size = 4};
+  b.m.vars = vars, b.m.nvars = 0;
+  uint32_t d = new_reg(&b.f[0], MX_T_b64), e = new_reg(&b.f[0], MX_T_b32), p = new_reg(&b.f[0], MX_T_pred);
+  for (uint32_t i = 0; i < 800; i++) {
+    ADD(&b, MX_MOV_64, reg(d), value(mix(3, i)));
+    ADD(&b, MX_ADD_U64, reg(d), reg(d), value(mix(4, i)))->guard = p;
+    ADD(&b, MX_ST_B32, reg(d), value(i * 4), value(i + 1000));
+    ADD(&b, MX_LD_B32, reg(e), value(i), value(~(uint64_t)i));
+    ADD(&b, MX_ST_B32_A32, reg(e), value(i * 8 + 1), reg(e));
+    ADD(&b, MX_VOTE_ACTIVE, reg(p), value(i & 1));
+  }
+  assert_true(assemble(&b));
+  assert_int_equal(image.funcs[0].nlits, MX_MAX_LITS);
+  compare_runs(&b);
+  end(&b);
+  mx__arena_free(&arena);
+}
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_graphs),
@@ -530,6 +788,11 @@ int main(void) {
     cmocka_unit_test(test_long_graph),
     cmocka_unit_test(test_random_programs),
     cmocka_unit_test(test_random_programs_that_spill),
+    cmocka_unit_test(test_sharing),
+    cmocka_unit_test(test_reconvergence),
+    cmocka_unit_test(test_pressure),
+    cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_many_literals),
   };
   return cmocka_run_group_tests_name("asm_back", tests, NULL, NULL);
 }
