@@ -1,0 +1,465 @@
+#include "analyse.h"
+
+#include "meaning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory rows -----------------------------------------------------------------------------------------*/
+const struct ja_access ja_access[MX_OP_COUNT] = {
+#define LOAD(mt_, dt_, n_) {JA_LOAD, MX_T_##mt_, n_}
+#define STORE(mt_, n_) {JA_STORE, MX_T_##mt_, n_}
+#define ATOM(t_, ...) {JA_ATOM, MX_T_##t_, 1}
+#define OP(...)
+#define OPF(...)
+#define OPX(...)
+#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) [MX_##id_] = __VA_ARGS__,
+#include "mx/opcodes.def"
+#undef LOAD
+#undef STORE
+#undef ATOM
+};
+
+/* ---- memory: freed whole --------------------------------------------------------------------------------*/
+struct chunk { struct chunk *next; };
+static void *get(struct ja *a, size_t n) {
+  struct chunk *c = calloc(1, sizeof *c + 8 + n);
+  if (!c) abort(); /* a process of its own: its caller goes on without compiled code */
+  c->next = a->memory;
+  a->memory = c;
+  return (char *)(c + 1) + 8;
+}
+static uint64_t *set_new(struct ja *a, uint32_t words) { return get(a, 8 * (size_t)(words ? words : 1)); }
+void ja_free(struct ja *a) {
+  if (!a) return;
+  for (struct chunk *c = a->memory, *n; c; c = n) n = c->next, free(c);
+  free(a);
+}
+
+/* ---- what instructions touch ----------------------------------------------------------------------------*/
+static uint32_t add_field(const struct ja *a, unsigned field, unsigned cls, uint32_t *slots, uint32_t n) {
+  if (field >= MX_LIT || cls == MX_NOCLASS || n + 2 > JA_MAX_TOUCH) return n;
+  slots[n++] = ja_slot(a, cls == MX_R128 ? MX_R64 : cls, field);
+  if (cls == MX_R128) slots[n++] = ja_slot(a, MX_R64, field + 1);
+  return n;
+}
+static uint32_t touch(const struct ja *a, const struct ja_ins *i, bool out, uint32_t *slots) {
+  uint32_t n = 0;
+  const mx_word w = *i->w;
+  if (!out && mx_w_guard(w) != MX_GUARD_NONE) slots[n++] = ja_slot(a, MX_PRED, mx_w_guard(w));
+  if (i->o->flags & MX_F_BRANCH) return n;
+  if (i->o->flags & MX_F_MOVI) return out ? add_field(a, mx_w_field(w, 0), mx__types[i->o->opnd[0].type].slot_class, slots, n) : n;
+  if (i->o->flags & MX_F_CALL) {
+    const struct mx_func *callee = i->op == MX_CALL ? &a->image->funcs[mx_w_callee(w)] : NULL;
+    const struct mx_proto *proto = callee ? NULL : &a->f->protos[mx_w_callee(w)];
+    for (unsigned k = 0; k < mx_w_nres(w) + mx_w_narg(w); k++) {
+      const bool result = k < mx_w_nres(w);
+      const unsigned j = result ? k : k - mx_w_nres(w);
+      if (result != out) continue;
+      const unsigned cls = callee ? (result ? callee->results[j].cls : callee->args[j].cls) : (result ? proto->res[j] : proto->arg[j]);
+      n = add_field(a, mx_w_ext_field(i->w[1 + k / MX_EXT_FIELDS], k % MX_EXT_FIELDS), cls, slots, n);
+    }
+    return n;
+  }
+  for (unsigned k = 0; k < i->o->nopnds; k++)
+    if ((i->o->opnd[k].role == MX_OUT) == out && i->o->opnd[k].type < MX_T_raw)
+      n = add_field(a, mx_w_operand(i->w, k), mx__types[i->o->opnd[k].type].slot_class, slots, n);
+  return n;
+}
+uint32_t ja_uses(const struct ja *a, const struct ja_ins *i, uint32_t *slots) { return touch(a, i, false, slots); }
+uint32_t ja_defs(const struct ja *a, const struct ja_ins *i, uint32_t *slots) { return touch(a, i, true, slots); }
+
+void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *live) {
+  uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
+  if (mx_w_guard(*i->w) == MX_GUARD_NONE)
+    for (uint32_t k = 0; k < n; k++)
+      if (!kept || !ja_has(kept, s[k])) ja_del(live, s[k]);
+  n = ja_uses(a, i, s);
+  for (uint32_t k = 0; k < n; k++) ja_add(live, s[k]);
+}
+
+bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni) {
+  uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, i, s);
+  for (uint32_t k = 0; k < n; k++)
+    if (!ja_has(uni, s[k])) return false;
+  return true;
+}
+/* Whether the results are the same in all lanes if the inputs are. */
+static bool keeps_uniform(const struct ja_ins *i) {
+  if (i->o->flags & MX_F_MOVI) return true;
+  if (i->op == MX_SREG_32 || i->op == MX_SREG_64 || i->op == MX_SREG_PRED) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
+  if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
+  /* one address, one value; local memory differs from lane to lane */
+  if (i->o->cls == MX_MEM && ja_access[i->op].kind == JA_LOAD) {
+    const unsigned space = mx_w_mod(*i->w) >> 2;
+    return space != MX_GENERIC && space != MX_LOCAL;
+  }
+  return false;
+}
+void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *uni) {
+  uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
+  const bool same = keeps_uniform(i) && ja_uniform_inputs(a, i, uni), guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
+  for (uint32_t k = 0; k < n; k++) {
+    const bool blend = kept && ja_has(kept, s[k]);
+    if (same && !blend && (!guarded || ja_has(uni, s[k]))) ja_add(uni, s[k]);
+    else ja_del(uni, s[k]);
+  }
+}
+
+/* ---- blocks -----------------------------------------------------------------------------------------------*/
+static void find_blocks(struct ja *a) {
+  const struct mx_func *f = a->f;
+  bool *lead = get(a, f->ncode + 1), *back = get(a, f->ncode + 1), *reconv = get(a, f->ncode + 1);
+  a->ins = get(a, sizeof *a->ins * (f->ncode + 1));
+  lead[0] = true;
+  uint32_t memory = 0;
+  for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
+    const mx_word w = f->code[pc];
+    struct ja_ins *i = &a->ins[a->nins++];
+    *i = (struct ja_ins){.pc = pc, .op = (uint16_t)mx_w_op(w), .w = &f->code[pc], .o = &mx__ops[mx_w_op(w)]};
+    if (i->o->cls == MX_MEM) i->memory = memory++;
+    const uint32_t next = pc + mx_w_length(w);
+    uint32_t rc = MX_PC_RET;
+    if (i->o->flags & MX_F_BRANCH) {
+      lead[mx_w_target(w)] = lead[next] = true;
+      if (mx_w_target(w) <= pc) back[mx_w_target(w)] = true;
+      rc = mx_w_reconv(w);
+    }
+    if (i->op == MX_BRX) {
+      const struct mx_table *t = &f->tables[mx_w_operand(i->w, 1)];
+      for (uint32_t k = 0; k < t->ntargets; k++) {
+        lead[t->targets[k]] = true;
+        if (t->targets[k] <= pc) back[t->targets[k]] = true;
+      }
+      rc = mx_w_operand(i->w, 2) | mx_w_operand(i->w, 3) << 10;
+    }
+    if (i->op == MX_CALLI) rc = next;
+    if (rc != MX_PC_RET && rc < f->ncode) lead[rc] = reconv[rc] = true;
+    if (ja_always_leaves(i)) lead[next] = true;
+  }
+  for (uint32_t pc = 0; pc < f->ncode; pc++) a->nblocks += lead[pc];
+  a->bwords = (a->nblocks + 63) / 64;
+  a->blocks = get(a, sizeof *a->blocks * (a->nblocks + 1));
+  a->block_of_pc = get(a, sizeof *a->block_of_pc * (f->ncode + 1));
+  memset(a->block_of_pc, 0xFF, sizeof *a->block_of_pc * (f->ncode + 1));
+  uint32_t b = 0;
+  for (uint32_t k = 0; k < a->nins; k++) {
+    struct ja_ins *i = &a->ins[k];
+    if (lead[i->pc]) {
+      if (b) a->blocks[b - 1].end = k;
+      a->block_of_pc[i->pc] = b;
+      a->blocks[b++] = (struct ja_block){.pc = i->pc, .first = k, .back_target = back[i->pc], .reconv = reconv[i->pc], .hide = JA_NONE, .loop_exit = JA_NONE};
+    }
+    i->block = b - 1;
+  }
+  if (b) a->blocks[b - 1].end = a->nins;
+  for (uint32_t k = 0; k < a->nblocks; k++) {
+    struct ja_block *bl = &a->blocks[k];
+    const struct ja_ins *last = &a->ins[bl->end - 1];
+    bl->leaves = ja_always_leaves(last);
+    const bool guarded = mx_w_guard(*last->w) != MX_GUARD_NONE;
+    if (last->op == MX_BRA) {
+      if (guarded && k + 1 < a->nblocks) bl->succ[bl->nsucc++] = k + 1;
+      bl->succ[bl->nsucc++] = a->block_of_pc[mx_w_target(*last->w)];
+    } else if (last->op == MX_BRX || ((last->o->flags & MX_F_END) && !guarded)) {
+    } else if (k + 1 < a->nblocks)
+      bl->succ[bl->nsucc++] = k + 1;
+  }
+}
+/* Calls f for every block that control may reach from b, tables included. */
+#define FOR_SUCC(a_, b_, s_, body_) \
+  do { \
+    const struct ja_block *bl__ = &(a_)->blocks[b_]; \
+    for (uint32_t k__ = 0; k__ < bl__->nsucc; k__++) { const uint32_t s_ = bl__->succ[k__]; body_; } \
+    const struct ja_ins *l__ = &(a_)->ins[bl__->end - 1]; \
+    if (l__->op == MX_BRX) { \
+      const struct mx_table *t__ = &(a_)->f->tables[mx_w_operand(l__->w, 1)]; \
+      for (uint32_t k__ = 0; k__ < t__->ntargets; k__++) { const uint32_t s_ = (a_)->block_of_pc[t__->targets[k__]]; body_; } \
+    } \
+  } while (0)
+
+/* ---- liveness ---------------------------------------------------------------------------------------------*/
+/* Whether leaving block b for block s ends the not-taken side of region g, whose taken side then begins. */
+static bool turns(uint32_t b, uint32_t s, const struct ja_region *g) {
+  return g->kind == JA_IF && g->target != g->reconv && g->next != g->reconv && s == g->reconv && ja_has(g->side[0], b);
+}
+static void liveness(struct ja *a, bool built) {
+  uint64_t *live = set_new(a, a->words);
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t b = a->nblocks; b--;) {
+      struct ja_block *bl = &a->blocks[b];
+      memset(live, 0, 8 * a->words);
+#define INTO(s_) for (uint32_t w = 0; w < a->words; w++) live[w] |= (built ? a->blocks[s_].live_in : a->blocks[s_].flow_in)[w]
+      FOR_SUCC(a, b, s, {
+        INTO(s);
+        if (built)
+          for (uint32_t g = 0; g < bl->nstack; g++)
+            if (turns(b, s, &a->regions[bl->stack[g]])) INTO(a->regions[bl->stack[g]].target);
+      });
+      for (uint32_t k = bl->end; k-- > bl->first;) ja_live_step(a, &a->ins[k], built ? bl->kept : NULL, live);
+      uint64_t *in = built ? bl->live_in : bl->flow_in;
+      for (uint32_t w = 0; w < a->words; w++) {
+        if (live[w] & ~in[w]) again = true;
+        in[w] |= live[w];
+      }
+    }
+  }
+}
+
+/* ---- uniform slots -------------------------------------------------------------------------------------------*/
+/* Blocks that control may reach from `from` before `stop`. */
+static void reach(const struct ja *a, uint32_t from, uint32_t stop, uint64_t *set) {
+  if (from == stop || ja_has(set, from)) return;
+  uint32_t *work = malloc(sizeof *work * (a->nblocks + 1)), n = 0;
+  if (!work) abort();
+  ja_add(set, from);
+  work[n++] = from;
+  while (n) {
+    const uint32_t b = work[--n];
+    FOR_SUCC(a, b, s, { if (s != stop && !ja_has(set, s)) { ja_add(set, s); work[n++] = s; } });
+  }
+  free(work);
+}
+static const struct ja_ins *branch_of(const struct ja *a, uint32_t b) {
+  const struct ja_ins *i = &a->ins[a->blocks[b].end - 1];
+  return i->op == MX_BRA && mx_w_guard(*i->w) != MX_GUARD_NONE ? i : NULL;
+}
+/* Slots written between a divergent branch and the point where its lanes meet differ there. */
+static void spoil(struct ja *a, uint32_t b, uint64_t *at_reconv) {
+  const struct ja_ins *i = branch_of(a, b);
+  const uint32_t rc = mx_w_reconv(*i->w) == MX_PC_RET ? JA_NONE : a->block_of_pc[mx_w_reconv(*i->w)];
+  if (rc == JA_NONE) return;
+  uint64_t *set = set_new(a, a->bwords);
+  for (uint32_t k = 0; k < a->blocks[b].nsucc; k++) reach(a, a->blocks[b].succ[k], rc, set);
+  uint32_t s[JA_MAX_TOUCH];
+  for (uint32_t q = 0; q < a->nblocks; q++)
+    if (ja_has(set, q))
+      for (uint32_t k = a->blocks[q].first; k < a->blocks[q].end; k++) {
+        const uint32_t n = ja_defs(a, &a->ins[k], s);
+        for (uint32_t m = 0; m < n; m++) ja_add(&at_reconv[(size_t)rc * a->words], s[m]);
+      }
+}
+static void uniformity(struct ja *a) {
+  uint64_t *uni = set_new(a, a->words), *spoilt = set_new(a, a->words * a->nblocks);
+  bool *known = get(a, a->nblocks + 1);
+  for (uint32_t b = 0; b < a->nblocks; b++) memset(a->blocks[b].uni_in, b ? 0xFF : 0, 8 * a->words);
+  for (uint32_t b = 0; b < a->nblocks; b++) { /* what tables lead to, and what follows calls, comes from the machine */
+    const struct ja_ins *last = &a->ins[a->blocks[b].end - 1];
+    if (last->op == MX_BRX) FOR_SUCC(a, b, s, memset(a->blocks[s].uni_in, 0, 8 * a->words));
+  }
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t b = 0; b < a->nblocks; b++) {
+      struct ja_block *bl = &a->blocks[b];
+      memcpy(uni, bl->uni_in, 8 * a->words);
+      for (uint32_t k = bl->first; k < bl->end; k++) ja_uniform_step(a, &a->ins[k], bl->kept, uni);
+#define MEET(s_) \
+  for (uint32_t w = 0; w < a->words; w++) { \
+    const uint64_t was = a->blocks[s_].uni_in[w], now = was & uni[w] & ~spoilt[(size_t)(s_) * a->words + w]; \
+    if (now != was) a->blocks[s_].uni_in[w] = now, again = true; \
+  }
+      FOR_SUCC(a, b, s, {
+        MEET(s);
+        for (uint32_t g = 0; g < bl->nstack; g++)
+          if (turns(b, s, &a->regions[bl->stack[g]])) MEET(a->regions[bl->stack[g]].target);
+      });
+      const struct ja_ins *br = branch_of(a, b);
+      if (br && !known[b] && !ja_has(uni, ja_slot(a, MX_PRED, mx_w_guard(*br->w)))) {
+        known[b] = bl->divergent = true;
+        spoil(a, b, spoilt);
+        again = true;
+      }
+    }
+  }
+}
+
+/* ---- regions -------------------------------------------------------------------------------------------------*/
+static bool ends_inside(const struct ja *a, const uint64_t *set, uint32_t reconv) {
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (ja_has(set, b)) {
+      const struct ja_block *bl = &a->blocks[b];
+      if (!bl->nsucc || a->ins[bl->end - 1].op == MX_BRX) return true;
+      FOR_SUCC(a, b, s, if (s != reconv && !ja_has(set, s)) return true);
+    }
+  return false;
+}
+/* Whether every way into `set` from outside leads from block `from` to block `head`. */
+static bool one_entry(const struct ja *a, const uint64_t *set, uint32_t from, uint32_t head) {
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (!ja_has(set, b)) FOR_SUCC(a, b, s, if (ja_has(set, s) && (b != from || s != head)) return false);
+  return true;
+}
+static uint32_t count(const struct ja *a, const uint64_t *set) {
+  uint32_t n = 0;
+  for (uint32_t w = 0; w < a->bwords; w++) n += (uint32_t)__builtin_popcountll(set[w]);
+  return n;
+}
+static bool try_if(struct ja *a, uint32_t b, struct ja_region *g) {
+  const struct ja_ins *i = branch_of(a, b);
+  const uint32_t rc = mx_w_reconv(*i->w);
+  if (rc == MX_PC_RET || b + 1 >= a->nblocks) return false;
+  *g = (struct ja_region){.kind = JA_IF, .block = b, .next = b + 1, .target = a->block_of_pc[mx_w_target(*i->w)], .reconv = a->block_of_pc[rc]};
+  if (g->next == g->target || mx_w_target(*i->w) <= i->pc) return false;
+  for (int k = 0; k < 2; k++) {
+    const uint32_t head = k ? g->target : g->next;
+    g->side[k] = set_new(a, a->bwords);
+    reach(a, head, g->reconv, g->side[k]);
+    if (ja_has(g->side[k], b) || ends_inside(a, g->side[k], g->reconv) || !one_entry(a, g->side[k], b, head)) return false;
+    if (ja_has(g->side[k], 0)) return false;
+  }
+  for (uint32_t w = 0; w < a->bwords; w++)
+    if (g->side[0][w] & g->side[1][w]) return false;
+  g->size = count(a, g->side[0]) + count(a, g->side[1]);
+  return true;
+}
+/* The natural loop of the back edges into h, if lanes may leave it apart and all leave for one place. */
+static bool try_loop(struct ja *a, uint32_t h, struct ja_region *g) {
+  *g = (struct ja_region){.kind = JA_LOOP, .block = h, .next = h, .target = h, .reconv = JA_NONE};
+  uint64_t *body = g->side[0] = set_new(a, a->bwords), *all = set_new(a, a->bwords);
+  g->side[1] = set_new(a, a->bwords);
+  reach(a, h, JA_NONE, all);
+  ja_add(body, h);
+  bool any = false;
+  for (bool again = true; again;) { /* blocks from which h is reached again, found against the edges */
+    again = false;
+    for (uint32_t b = 0; b < a->nblocks; b++) {
+      if (!ja_has(all, b)) continue;
+      bool in = false;
+      FOR_SUCC(a, b, s, {
+        if (s == h && b >= h) any = in = true;
+        else if (ja_has(body, s) && s != h) in = true;
+      });
+      if (in && !ja_has(body, b)) ja_add(body, b), again = true;
+    }
+  }
+  if (!any || h == 0) return false;
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    if (!ja_has(body, b)) {
+      FOR_SUCC(a, b, s, if (ja_has(body, s) && s != h) return false);
+      continue;
+    }
+    if (a->ins[a->blocks[b].end - 1].op == MX_BRX) return false;
+    if (!a->blocks[b].nsucc) return false;
+  }
+  bool apart = false;
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (ja_has(body, b)) {
+      bool leaves = false;
+      FOR_SUCC(a, b, s, if (!ja_has(body, s)) {
+        leaves = true;
+        if (g->reconv != JA_NONE && g->reconv != s) return false;
+        g->reconv = s;
+      });
+      if (leaves && a->blocks[b].divergent) {
+        const struct ja_ins *i = branch_of(a, b);
+        if (!i || mx_w_reconv(*i->w) == MX_PC_RET || a->block_of_pc[mx_w_reconv(*i->w)] != g->reconv) return false;
+        apart = true;
+      }
+    }
+  g->size = count(a, body);
+  return apart;
+}
+static bool inside(const struct ja_region *g, uint32_t b) { return ja_has(g->side[0], b) || ja_has(g->side[1], b); }
+static bool crosses(const struct ja *a, const struct ja_region *g, const struct ja_region *h) {
+  bool common = false, only_g = false, only_h = false;
+  for (uint32_t w = 0; w < a->bwords; w++) {
+    const uint64_t x = g->side[0][w] | g->side[1][w], y = h->side[0][w] | h->side[1][w];
+    common |= (x & y) != 0, only_g |= (x & ~y) != 0, only_h |= (y & ~x) != 0;
+  }
+  return common && only_g && only_h;
+}
+#define MAX_DEPTH 24u
+static void find_regions(struct ja *a) {
+  a->nregions = 0;
+  for (uint32_t b = 0; b < a->nblocks; b++) a->blocks[b].hide = a->blocks[b].loop_exit = JA_NONE, a->blocks[b].nstack = 0;
+  struct ja_region g;
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    for (int kind = 0; kind < 2; kind++) {
+      if (kind == 0 ? !a->blocks[b].back_target || !try_loop(a, b, &g) : !a->blocks[b].divergent || !try_if(a, b, &g)) continue;
+      bool good = true;
+      for (uint32_t k = 0; k < a->nregions; k++) good &= !crosses(a, &g, &a->regions[k]);
+      if (good) a->regions[a->nregions++] = g;
+    }
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    struct ja_block *bl = &a->blocks[b];
+    bl->stack = get(a, 4 * (size_t)(a->nregions + 1));
+    for (uint32_t k = 0; k < a->nregions; k++)
+      if (inside(&a->regions[k], b)) bl->stack[bl->nstack++] = k;
+    for (uint32_t x = 1; x < bl->nstack; x++) /* outermost first; of equal ones the branch is outside the loop that it guards */
+      for (uint32_t y = x; y; y--) {
+        const struct ja_region *p = &a->regions[bl->stack[y - 1]], *q = &a->regions[bl->stack[y]];
+        if (p->size > q->size || (p->size == q->size && !(p->kind == JA_LOOP && q->kind == JA_IF))) break;
+        const uint32_t t = bl->stack[y];
+        bl->stack[y] = bl->stack[y - 1];
+        bl->stack[y - 1] = t;
+      }
+  }
+  for (uint32_t k = 0; k < a->nregions; k++) {
+    const struct ja_region *r = &a->regions[k];
+    if (r->kind == JA_IF) a->blocks[r->block].hide = k;
+  }
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    struct ja_block *bl = &a->blocks[b];
+    if (!bl->nstack || bl->hide != JA_NONE) continue;
+    const struct ja_region *r = &a->regions[bl->stack[bl->nstack - 1]];
+    if (r->kind != JA_LOOP || !branch_of(a, b)) continue;
+    for (uint32_t k = 0; k < bl->nsucc; k++)
+      if (bl->succ[k] == r->reconv) bl->loop_exit = bl->stack[bl->nstack - 1];
+  }
+}
+/* Slots that lanes waiting elsewhere will read: results of masked code must not overwrite theirs. */
+static void find_kept(struct ja *a) {
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    struct ja_block *bl = &a->blocks[b];
+    memset(bl->kept, 0, 8 * a->words);
+    for (uint32_t k = 0; k < bl->nstack; k++) {
+      const struct ja_region *g = &a->regions[bl->stack[k]];
+      const bool first = g->kind == JA_IF && ja_has(g->side[0], b) && g->target != g->reconv;
+      const uint32_t need = first ? g->target : g->reconv;
+      for (uint32_t w = 0; w < a->words; w++) bl->kept[w] |= a->blocks[need].flow_in[w];
+    }
+  }
+}
+static void find_entries(struct ja *a) {
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    struct ja_block *bl = &a->blocks[b];
+    bl->entry |= b == 0 || bl->back_target;
+    bool in_loop = false;
+    for (uint32_t k = 0; k < bl->nstack; k++) in_loop |= a->regions[bl->stack[k]].kind == JA_LOOP;
+    if (bl->reconv && !bl->nstack) bl->entry = true;
+    if (bl->leaves) FOR_SUCC(a, b, s, a->blocks[s].entry = true);
+    if (bl->divergent && bl->hide == JA_NONE && bl->loop_exit == JA_NONE) FOR_SUCC(a, b, s, a->blocks[s].entry = true);
+    if (a->ins[bl->end - 1].op == MX_BRX && b + 1 < a->nblocks && a->blocks[b + 1].reconv) a->blocks[b + 1].entry = true;
+  }
+}
+
+struct ja *ja_analyse(const struct mx_image *image, uint32_t func) {
+  struct ja *a = calloc(1, sizeof *a);
+  if (!a) return NULL;
+  a->image = image;
+  a->f = &image->funcs[func];
+  a->nslots = a->f->npred + a->f->n32 + a->f->n64;
+  a->words = a->nslots / 64 + 1;
+  find_blocks(a);
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    struct ja_block *bl = &a->blocks[b];
+    bl->live_in = set_new(a, a->words), bl->flow_in = set_new(a, a->words);
+    bl->uni_in = set_new(a, a->words), bl->kept = set_new(a, a->words);
+  }
+  a->regions = get(a, sizeof *a->regions * (2 * a->nblocks + 1));
+  liveness(a, false);
+  /* What regions hide makes slots differ, which makes more branches divergent: until nothing changes. */
+  for (uint32_t before = JA_NONE, now = 0; before != now;) {
+    before = now;
+    uniformity(a);
+    find_regions(a);
+    find_kept(a);
+    now = 1;
+    for (uint32_t b = 0; b < a->nblocks; b++) now += a->blocks[b].divergent;
+  }
+  uniformity(a);
+  liveness(a, true);
+  find_entries(a);
+  return a;
+}

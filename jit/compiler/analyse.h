@@ -1,0 +1,85 @@
+/* What the compiler finds out about one function before it builds anything: instructions and blocks, which slots live
+ * where, which hold one value for all lanes, and which divergent branches can stay inside compiled code.
+ *
+ * A divergence is hidden in a *region*: the two sides of a branch up to its reconvergence point, or a loop whose lanes
+ * leave at different iterations. Sides run one after the other under masks, the one not taken first, as the
+ * interpreter runs them; a region has one entry, ends only at its reconvergence point, and regions nest. All other
+ * divergent branches go through the machine. Knows nothing of gccjit. */
+#ifndef MX_JITC_ANALYSE_H
+#define MX_JITC_ANALYSE_H
+
+#include "mx/module.h"
+
+#define JA_NONE UINT32_MAX
+
+struct ja_ins {
+  uint32_t pc, block, memory; /* memory: number among the function's memory instructions */
+  uint16_t op;
+  const mx_word *w;
+  const struct mx_op_info *o;
+};
+
+/* What a memory row does: elements of a type, as it lies in memory. */
+enum ja_access_kind { JA_OTHER, JA_LOAD, JA_STORE, JA_ATOM };
+struct ja_access { uint8_t kind, type, n; };
+extern const struct ja_access ja_access[MX_OP_COUNT];
+
+enum ja_kind { JA_IF, JA_LOOP };
+struct ja_region {
+  enum ja_kind kind;
+  uint32_t block;             /* of the branch, or the loop's header */
+  uint32_t next, target, reconv; /* blocks; JA_IF: where the sides begin (reconv: that side is empty) */
+  uint64_t *side[2];          /* blocks: not taken, taken; loop: side[0] its body */
+  uint32_t size;
+};
+
+struct ja_block {
+  uint32_t pc, first, end;    /* instructions [first, end) */
+  uint32_t succ[2], nsucc;    /* where control goes inside this function; tables of brx have no edges here, see leaves */
+  bool leaves;                /* its last instruction is always left to the machine */
+  bool back_target, reconv, entry, divergent; /* divergent: ends in a guarded branch whose guard may differ between lanes */
+  uint32_t hide;              /* the JA_IF region that its branch begins, or JA_NONE */
+  uint32_t loop_exit;         /* the JA_LOOP region that its branch leaves, or JA_NONE */
+  uint32_t nstack, *stack;    /* regions around it, outermost first */
+  uint64_t *live_in;          /* slots that some lane may still read: of the graph that is built, pending lanes included */
+  uint64_t *flow_in;          /* the same for lanes that are here */
+  uint64_t *uni_in;           /* slots that hold one value */
+  uint64_t *kept;             /* slots that others lanes' futures need while this block runs under a mask */
+};
+
+struct ja {
+  const struct mx_image *image;
+  const struct mx_func *f;
+  uint32_t nslots, words;     /* slots: predicates, then 32-bit ones, then 64-bit ones; words of a set of them */
+  struct ja_ins *ins; uint32_t nins;
+  struct ja_block *blocks; uint32_t nblocks, bwords;
+  uint32_t *block_of_pc;      /* JA_NONE where no block begins */
+  struct ja_region *regions; uint32_t nregions;
+  void *memory;               /* chunks, freed whole */
+};
+
+struct ja *ja_analyse(const struct mx_image *image, uint32_t func); /* NULL: out of memory */
+void ja_free(struct ja *a);
+
+static inline bool ja_has(const uint64_t *set, uint32_t k) { return set[k / 64] >> (k % 64) & 1; }
+static inline void ja_add(uint64_t *set, uint32_t k) { set[k / 64] |= 1ull << (k % 64); }
+static inline void ja_del(uint64_t *set, uint32_t k) { set[k / 64] &= ~(1ull << (k % 64)); }
+static inline uint32_t ja_slot(const struct ja *a, unsigned cls, unsigned number) {
+  return cls == MX_PRED ? number : cls == MX_R32 ? a->f->npred + number : a->f->npred + a->f->n32 + number;
+}
+
+/* Slots read and written by an instruction; returns their number. At most JA_MAX_TOUCH. */
+#define JA_MAX_TOUCH 600
+uint32_t ja_uses(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
+uint32_t ja_defs(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
+/* Takes one instruction backwards through a live set. */
+void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *live);
+/* Takes one instruction forwards through a set of uniform slots. */
+void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *uni);
+/* Whether all operands that it reads hold one value. */
+bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
+static inline bool ja_always_leaves(const struct ja_ins *i) {
+  return (i->o->cls == MX_CTRL && i->op != MX_BRA) || i->o->flags & MX_F_SYNC || i->o->flags & MX_F_CALL;
+}
+
+#endif

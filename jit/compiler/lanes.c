@@ -1,0 +1,469 @@
+#include "lanes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void jx_init(struct jx *j, gcc_jit_context *c) {
+  memset(j, 0, sizeof *j);
+  j->c = c;
+  j->t_void = gcc_jit_context_get_type(c, GCC_JIT_TYPE_VOID);
+  j->t_bool = gcc_jit_context_get_type(c, GCC_JIT_TYPE_BOOL);
+  j->t_int = gcc_jit_context_get_type(c, GCC_JIT_TYPE_INT);
+  j->t_u8 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_CHAR);
+  j->t_u16 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_SHORT);
+  j->t_u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT);
+  j->t_u64 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_LONG);
+  j->t_ptr = gcc_jit_context_get_type(c, GCC_JIT_TYPE_VOID_PTR);
+  j->t_pu8 = gcc_jit_type_get_pointer(j->t_u8);
+  gcc_jit_type *s32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_INT), *s64 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_LONG);
+  j->vu32 = gcc_jit_type_get_vector(j->t_u32, 16);
+  j->vs32 = gcc_jit_type_get_vector(s32, 16);
+  j->vf32 = gcc_jit_type_get_vector(gcc_jit_context_get_type(c, GCC_JIT_TYPE_FLOAT), 16);
+  j->vu64 = gcc_jit_type_get_vector(j->t_u64, 8);
+  j->vs64 = gcc_jit_type_get_vector(s64, 8);
+  j->vf64 = gcc_jit_type_get_vector(gcc_jit_context_get_type(c, GCC_JIT_TYPE_DOUBLE), 8);
+  j->pv32 = gcc_jit_type_get_pointer(j->vu32);
+  j->pv64 = gcc_jit_type_get_pointer(j->vu64);
+}
+
+/* ---- statements -----------------------------------------------------------------------------------------*/
+gcc_jit_lvalue *jx_local(struct jx *j, gcc_jit_type *t) {
+  char name[16];
+  snprintf(name, sizeof name, "t%u", j->serial++);
+  return gcc_jit_function_new_local(j->fn, NULL, t, name);
+}
+void jx_set(struct jx *j, gcc_jit_lvalue *l, gcc_jit_rvalue *r) { gcc_jit_block_add_assignment(j->b, NULL, l, r); }
+gcc_jit_rvalue *jx_keep(struct jx *j, gcc_jit_rvalue *r) {
+  gcc_jit_lvalue *l = jx_local(j, gcc_jit_rvalue_get_type(r));
+  jx_set(j, l, r);
+  return jx_rv(l);
+}
+gcc_jit_rvalue *jx_op(struct jx *j, enum gcc_jit_binary_op op, gcc_jit_type *t, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return gcc_jit_context_new_binary_op(j->c, NULL, op, t, x, y);
+}
+gcc_jit_rvalue *jx_int(struct jx *j, gcc_jit_type *t, uint64_t v) { return gcc_jit_context_new_rvalue_from_long(j->c, t, (long)v); }
+gcc_jit_rvalue *jx_bits(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *r) {
+  return gcc_jit_rvalue_get_type(r) == t ? r : gcc_jit_context_new_bitcast(j->c, NULL, r, t);
+}
+static gcc_jit_extended_asm *asm_of(struct jx *j, const char *text, const char *oc, gcc_jit_lvalue *out, int n, va_list ap) {
+  gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, text);
+  if (out) gcc_jit_extended_asm_add_output_operand(a, NULL, oc, out);
+  for (int k = 0; k < n; k++) {
+    const char *ic = va_arg(ap, const char *);
+    gcc_jit_extended_asm_add_input_operand(a, NULL, ic, va_arg(ap, gcc_jit_rvalue *));
+  }
+  return a;
+}
+gcc_jit_extended_asm *jx_asm(struct jx *j, const char *text, const char *oc, gcc_jit_lvalue *out, int n, ...) {
+  va_list ap;
+  va_start(ap, n);
+  gcc_jit_extended_asm *a = asm_of(j, text, oc, out, n, ap);
+  va_end(ap);
+  return a;
+}
+gcc_jit_rvalue *jx_ask(struct jx *j, const char *text, const char *oc, gcc_jit_type *t, int n, ...) {
+  gcc_jit_lvalue *out = jx_local(j, t);
+  va_list ap;
+  va_start(ap, n);
+  asm_of(j, text, oc, out, n, ap);
+  va_end(ap);
+  return jx_rv(out);
+}
+
+gcc_jit_type *jx_type(struct jx *j, unsigned t) {
+  if (t == MX_T_pred) return j->t_u16;
+  if (t == MX_T_f32) return j->vf32;
+  if (t == MX_T_f64) return j->vf64;
+  return jx_wide(t) ? j->vu64 : j->vu32;
+}
+static jv fresh(unsigned t, bool u) { return (jv){.t = (uint8_t)t, .u = u}; }
+static jv refuse(struct jx *j, unsigned t) {
+  j->bad = true;
+  jv v = jv_k(j, t == MX_T_b128 ? MX_T_b64 : t, 0);
+  return v;
+}
+
+/* ---- constants ------------------------------------------------------------------------------------------*/
+static gcc_jit_rvalue *const_vector(struct jx *j, bool wide, uint64_t bits) {
+  for (unsigned k = 0; k < j->nconsts; k++)
+    if (j->consts[k].wide == wide && j->consts[k].bits == bits) return j->consts[k].r;
+  gcc_jit_rvalue *e = jx_int(j, wide ? j->t_u64 : j->t_u32, bits), *all[16];
+  for (unsigned k = 0; k < 16; k++) all[k] = e;
+  gcc_jit_rvalue *r = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, wide ? j->vu64 : j->vu32, wide ? 8 : 16, all);
+  if (j->nconsts < JX_CONSTS) {
+    j->consts[j->nconsts].wide = wide;
+    j->consts[j->nconsts].bits = bits;
+    j->consts[j->nconsts++].r = r;
+  }
+  return r;
+}
+static uint64_t cut(unsigned t, uint64_t v) {
+  unsigned n = jx_bitsof(t);
+  return n >= 64 ? v : v & ((1ull << n) - 1);
+}
+jv jv_k(struct jx *j, unsigned t, uint64_t bits) {
+  jv v = fresh(t, true);
+  v.k = true;
+  v.kv = cut(t, bits);
+  if (t == MX_T_pred) v.r[0] = v.r[1] = jx_int(j, j->t_u16, v.kv ? 0xFFFF : 0);
+  else v.r[0] = v.r[1] = jx_bits(j, jx_type(j, t), const_vector(j, jx_wide(t), v.kv));
+  return v;
+}
+jv jv_kf(struct jx *j, unsigned t, double d) {
+  if (t == MX_T_f64) {
+    uint64_t b;
+    memcpy(&b, &d, sizeof b);
+    return jv_k(j, t, b);
+  }
+  if (t == MX_T_f32) {
+    float f = (float)d;
+    uint32_t b;
+    memcpy(&b, &f, sizeof b);
+    return jv_k(j, t, b);
+  }
+  return jv_k(j, t, jx_signed(t) || d < 0 ? (uint64_t)(int64_t)d : (uint64_t)d);
+}
+static uint64_t sext(unsigned t, uint64_t v) {
+  unsigned n = jx_bitsof(t);
+  return jx_signed(t) && n < 64 ? (uint64_t)((int64_t)(v << (64 - n)) >> (64 - n)) : v;
+}
+
+/* ---- helpers over halves --------------------------------------------------------------------------------*/
+jv jv_as(struct jx *j, unsigned t, jv x) {
+  if (x.t == t) return x;
+  if (t == MX_T_pred || x.t == MX_T_pred || jx_wide(t) != jx_wide(x.t)) return jv_cvt(j, t, x.t, x);
+  if (x.k) return jv_k(j, t, x.kv);
+  jv v = fresh(t, x.u);
+  for (unsigned h = 0; h < 2; h++) v.r[h] = x.r[h] ? jx_bits(j, jx_type(j, t), x.r[h]) : NULL;
+  return v;
+}
+/* an operand of type t from whatever a meaning passes */
+static jv want(struct jx *j, unsigned t, jv x) {
+  if (x.t == t) return x;
+  if (jx_float(t) != jx_float(x.t)) return jv_cvt(j, t, x.t, x);
+  if (jx_bitsof(t) != jx_bitsof(x.t)) return jv_cvt(j, t, x.t, x);
+  return jv_as(j, t, x);
+}
+static jv each(struct jx *j, unsigned t, jv x, jv y, enum gcc_jit_binary_op op, gcc_jit_type *vt) {
+  jv v = fresh(t, x.u && y.u);
+  unsigned n = jx_wide(t) && !v.u ? 2 : 1;
+  for (unsigned h = 0; h < n; h++)
+    v.r[h] = jx_keep(j, jx_bits(j, jx_type(j, t), jx_op(j, op, vt, jx_bits(j, vt, x.r[h]), jx_bits(j, vt, y.r[h]))));
+  if (v.u) v.r[1] = v.r[0];
+  return v;
+}
+static jv trim(struct jx *j, jv v) { /* narrow results back to their zero-extended form */
+  unsigned n = jx_bitsof(v.t);
+  if (n >= 32) return v;
+  return each(j, v.t, v, jv_k(j, MX_T_u32, (1u << n) - 1), GCC_JIT_BINARY_OP_BITWISE_AND, j->vu32);
+}
+/* narrow signed values as full 32-bit ones */
+static jv spread(struct jx *j, jv x) {
+  unsigned n = jx_bitsof(x.t);
+  if (n >= 32 || x.t == MX_T_pred) return x;
+  jv v = x;
+  v.k = false;
+  v.t = jx_signed(x.t) ? MX_T_s32 : MX_T_u32;
+  if (x.k) return jv_k(j, v.t, sext(x.t, x.kv));
+  if (jx_signed(x.t)) {
+    v = each(j, MX_T_s32, v, jv_k(j, MX_T_u32, 32 - n), GCC_JIT_BINARY_OP_LSHIFT, j->vu32);
+    v = each(j, MX_T_s32, v, jv_k(j, MX_T_u32, 32 - n), GCC_JIT_BINARY_OP_RSHIFT, j->vs32);
+  }
+  return v;
+}
+/* one asm of one input, over the halves */
+static jv asm1(struct jx *j, unsigned t, const char *text, jv x) {
+  jv v = fresh(t, x.u);
+  unsigned n = jx_wide(t) && !v.u ? 2 : 1;
+  for (unsigned h = 0; h < n; h++) v.r[h] = jx_ask(j, text, "=v", jx_type(j, t), 1, "vm", x.r[h]);
+  if (v.u) v.r[1] = v.r[0];
+  return v;
+}
+
+/* ---- masks ------------------------------------------------------------------------------------------------*/
+gcc_jit_rvalue *jx_mask_hi(struct jx *j, gcc_jit_rvalue *k) { return jx_ask(j, "kshiftrw $8, %1, %0", "=Yk", j->t_u16, 1, "Yk", k); }
+gcc_jit_rvalue *jx_mask_join(struct jx *j, gcc_jit_rvalue *lo, gcc_jit_rvalue *hi) {
+  return jx_ask(j, "kunpckbw %1, %2, %0", "=Yk", j->t_u16, 2, "Yk", lo, "Yk", hi);
+}
+
+/* ---- conversion ---------------------------------------------------------------------------------------------*/
+gcc_jit_rvalue *jx_upper_ymm(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) {
+  return jx_ask(j, "vextracti64x4 $1, %1, %t0", "=v", t, 1, "v", v);
+}
+gcc_jit_rvalue *jx_join_ymm(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *lo, gcc_jit_rvalue *hi) {
+  return jx_ask(j, "vinserti64x4 $1, %t2, %1, %0", "=v", t, 2, "v", lo, "v", hi);
+}
+/* 32-bit lanes to 64-bit ones by an instruction that takes a ymm */
+static jv widen(struct jx *j, unsigned to, const char *text, jv x) {
+  jv v = fresh(to, x.u);
+  v.r[0] = jx_ask(j, text, "=v", jx_type(j, to), 1, "v", x.r[0]);
+  v.r[1] = x.u ? v.r[0] : jx_ask(j, text, "=v", jx_type(j, to), 1, "v", jx_upper_ymm(j, jx_type(j, x.t), x.r[0]));
+  return v;
+}
+/* 64-bit lanes to 32-bit ones by an instruction that gives a ymm */
+static jv narrow(struct jx *j, unsigned to, const char *text, jv x) {
+  jv v = fresh(to, x.u);
+  gcc_jit_type *t = jx_type(j, to);
+  gcc_jit_rvalue *lo = jx_ask(j, text, "=v", t, 1, "v", x.r[0]);
+  gcc_jit_rvalue *hi = x.u ? lo : jx_ask(j, text, "=v", t, 1, "v", x.r[1]);
+  v.r[0] = v.r[1] = jx_join_ymm(j, t, lo, hi);
+  return v;
+}
+static jv cvt_int(struct jx *j, unsigned to, jv x) {
+  if (x.k) return jv_k(j, to, sext(x.t, x.kv));
+  if (jx_wide(to) && jx_wide(x.t)) return jv_as(j, to, x);
+  if (jx_wide(to)) {
+    x = spread(j, x);
+    return widen(j, to, jx_signed(x.t) ? "vpmovsxdq %t1, %0" : "vpmovzxdq %t1, %0", x);
+  }
+  if (jx_wide(x.t)) x = narrow(j, MX_T_u32, "vpmovqd %1, %t0", x);
+  else if (jx_bitsof(to) > jx_bitsof(x.t)) x = spread(j, x);
+  x.t = (uint8_t)to;
+  x.k = false;
+  return jx_bitsof(to) < 32 ? trim(j, x) : x;
+}
+static bool is_int(unsigned t) { return t >= MX_T_u8 && t <= MX_T_b64 && !jx_float(t) && t != MX_T_f16 && t != MX_T_bf16; }
+static jv cvt_float(struct jx *j, unsigned to, unsigned from, jv x) {
+  const bool s = jx_signed(from) || jx_bitsof(from) < 32;
+  if (to == MX_T_f32) {
+    if (from == MX_T_f64) return narrow(j, to, "vcvtpd2ps %1, %t0", x);
+    if (from == MX_T_f16) {
+      jv h = fresh(to, x.u);
+      h.r[0] = h.r[1] = jx_ask(j, "vcvtph2ps %t1, %0", "=v", j->vf32, 1, "v", jx_ask(j, "vpmovdw %1, %t0", "=v", j->vu32, 1, "v", x.r[0]));
+      return h;
+    }
+    if (jx_wide(from)) return narrow(j, to, s ? "vcvtqq2ps %1, %t0" : "vcvtuqq2ps %1, %t0", x);
+    return asm1(j, to, s ? "vcvtdq2ps %1, %0" : "vcvtudq2ps %1, %0", spread(j, x));
+  }
+  if (to == MX_T_f64) {
+    if (from == MX_T_f32) return widen(j, to, "vcvtps2pd %t1, %0", x);
+    if (jx_wide(from)) return asm1(j, to, s ? "vcvtqq2pd %1, %0" : "vcvtuqq2pd %1, %0", x);
+    return widen(j, to, s ? "vcvtdq2pd %t1, %0" : "vcvtudq2pd %t1, %0", spread(j, x));
+  }
+  const bool ts = jx_signed(to) || jx_bitsof(to) < 32;
+  if (from == MX_T_f32) {
+    if (jx_wide(to)) return widen(j, to, ts ? "vcvttps2qq %t1, %0" : "vcvttps2uqq %t1, %0", x);
+    jv v = asm1(j, MX_T_u32, ts ? "vcvttps2dq %1, %0" : "vcvttps2udq %1, %0", x);
+    v.t = (uint8_t)to;
+    return trim(j, v);
+  }
+  if (jx_wide(to)) return asm1(j, to, ts ? "vcvttpd2qq %1, %0" : "vcvttpd2uqq %1, %0", x);
+  jv v = narrow(j, MX_T_u32, ts ? "vcvttpd2dq %1, %t0" : "vcvttpd2udq %1, %t0", x);
+  v.t = (uint8_t)to;
+  return trim(j, v);
+}
+jv jv_cvt(struct jx *j, unsigned to, unsigned from, jv x) {
+  if (x.t != from && x.t != MX_T_pred) x = want(j, from, x);
+  if (to == x.t) return x;
+  if (x.t == MX_T_pred)
+    return jx_float(to) ? jv_sel(j, to, x, jv_kf(j, to, 1), jv_kf(j, to, 0)) : jv_sel(j, to, x, jv_k(j, to, 1), jv_k(j, to, 0));
+  if (to == MX_T_pred) return jv_cmp(j, JX_NE, x.t, x, jv_k(j, x.t, 0));
+  if (is_int(to) && is_int(x.t)) return cvt_int(j, to, x);
+  if ((jx_float(to) || is_int(to)) && (jx_float(from) || is_int(from) || (from == MX_T_f16 && to == MX_T_f32)))
+    return cvt_float(j, to, from, x);
+  return refuse(j, to);
+}
+
+/* ---- arithmetic ---------------------------------------------------------------------------------------------*/
+static jv shift(struct jx *j, bool left, unsigned t, jv x, jv n) {
+  if (x.k && n.k && n.kv < 64) {
+    if (left) return jv_k(j, t, x.kv << n.kv);
+    return jv_k(j, t, jx_signed(t) ? (uint64_t)((int64_t)sext(t, x.kv) >> n.kv) : x.kv >> n.kv);
+  }
+  if (jx_wide(t)) n = jv_cvt(j, MX_T_u64, jx_wide(n.t) ? n.t : MX_T_u32, n);
+  jv v = left ? x : spread(j, x);
+  const bool s = !left && jx_signed(t);
+  gcc_jit_type *vt = jx_wide(t) ? s ? j->vs64 : j->vu64 : s ? j->vs32 : j->vu32;
+  v = each(j, t, v, n, left ? GCC_JIT_BINARY_OP_LSHIFT : GCC_JIT_BINARY_OP_RSHIFT, vt);
+  return trim(j, v);
+}
+/* Quotients of up to 32 bits by way of double, which holds them exactly. */
+static jv divide(struct jx *j, bool rem, unsigned t, jv x, jv y) {
+  if (jx_wide(t)) {
+    gcc_jit_type *vt = jx_signed(t) ? j->vs64 : j->vu64;
+    return each(j, t, x, y, rem ? GCC_JIT_BINARY_OP_MODULO : GCC_JIT_BINARY_OP_DIVIDE, vt);
+  }
+  x = spread(j, x), y = spread(j, y);
+  jv q = jv_bin(j, JX_DIV, MX_T_f64, jv_cvt(j, MX_T_f64, x.t, x), jv_cvt(j, MX_T_f64, y.t, y));
+  q = jv_cvt(j, x.t, MX_T_f64, q);
+  if (rem) {
+    q = each(j, x.t, q, y, GCC_JIT_BINARY_OP_MULT, j->vu32);
+    q = each(j, x.t, x, q, GCC_JIT_BINARY_OP_MINUS, j->vu32);
+  }
+  q.t = (uint8_t)t;
+  return trim(j, q);
+}
+static jv mulhi(struct jx *j, unsigned t, jv x, jv y) {
+  if (!jx_wide(t)) {
+    const unsigned w = jx_signed(t) ? MX_T_s64 : MX_T_u64, n = jx_bitsof(t);
+    if (n < 32) {
+      jv p = each(j, jx_signed(t) ? MX_T_s32 : MX_T_u32, spread(j, x), spread(j, y), GCC_JIT_BINARY_OP_MULT, j->vu32);
+      p = shift(j, false, p.t, p, jv_k(j, MX_T_u32, n));
+      p.t = (uint8_t)t;
+      return trim(j, p);
+    }
+    jv p = each(j, w, jv_cvt(j, w, t, x), jv_cvt(j, w, t, y), GCC_JIT_BINARY_OP_MULT, j->vu64);
+    p = shift(j, false, MX_T_u64, jv_as(j, MX_T_u64, p), jv_k(j, MX_T_u32, 32));
+    return jv_cvt(j, t, MX_T_u64, p);
+  }
+  const unsigned u = MX_T_u64;
+  jv s32 = jv_k(j, MX_T_u32, 32), lo = jv_k(j, u, 0xFFFFFFFF), a = jv_as(j, u, x), b = jv_as(j, u, y);
+  jv al = jv_bin(j, JX_AND, u, a, lo), ah = shift(j, false, u, a, s32), bl = jv_bin(j, JX_AND, u, b, lo), bh = shift(j, false, u, b, s32);
+  jv p0 = jv_bin(j, JX_MUL, u, al, bl), p1 = jv_bin(j, JX_MUL, u, al, bh), p2 = jv_bin(j, JX_MUL, u, ah, bl), p3 = jv_bin(j, JX_MUL, u, ah, bh);
+  jv mid = jv_bin(j, JX_ADD, u, shift(j, false, u, p0, s32), jv_bin(j, JX_ADD, u, jv_bin(j, JX_AND, u, p1, lo), jv_bin(j, JX_AND, u, p2, lo)));
+  jv hi = jv_bin(j, JX_ADD, u, jv_bin(j, JX_ADD, u, p3, shift(j, false, u, p1, s32)), jv_bin(j, JX_ADD, u, shift(j, false, u, p2, s32), shift(j, false, u, mid, s32)));
+  if (jx_signed(t)) {
+    jv n63 = jv_k(j, MX_T_u32, 63);
+    jv sa = jv_as(j, u, shift(j, false, MX_T_s64, jv_as(j, MX_T_s64, x), n63)), sb = jv_as(j, u, shift(j, false, MX_T_s64, jv_as(j, MX_T_s64, y), n63));
+    hi = jv_bin(j, JX_SUB, u, jv_bin(j, JX_SUB, u, hi, jv_bin(j, JX_AND, u, sa, b)), jv_bin(j, JX_AND, u, sb, a));
+  }
+  return jv_as(j, t, hi);
+}
+jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y) {
+  static const enum gcc_jit_binary_op ops[] = {
+      [JX_ADD] = GCC_JIT_BINARY_OP_PLUS, [JX_SUB] = GCC_JIT_BINARY_OP_MINUS, [JX_MUL] = GCC_JIT_BINARY_OP_MULT, [JX_DIV] = GCC_JIT_BINARY_OP_DIVIDE,
+      [JX_AND] = GCC_JIT_BINARY_OP_BITWISE_AND, [JX_OR] = GCC_JIT_BINARY_OP_BITWISE_OR, [JX_XOR] = GCC_JIT_BINARY_OP_BITWISE_XOR};
+  x = want(j, t, x);
+  if (op == JX_SHL || op == JX_SHR) return shift(j, op == JX_SHL, t, x, y);
+  y = want(j, t, y);
+  if (!jx_float(t) && !is_int(t) && t != MX_T_pred && (op < JX_AND || op > JX_XOR)) return refuse(j, t);
+  if (jx_float(t)) {
+    if (op > JX_DIV) return refuse(j, t);
+    return each(j, t, x, y, ops[op], jx_type(j, t));
+  }
+  if (x.k && y.k) {
+    uint64_t a = x.kv, b = y.kv;
+    switch (op) {
+    case JX_ADD: return jv_k(j, t, a + b);
+    case JX_SUB: return jv_k(j, t, a - b);
+    case JX_MUL: return jv_k(j, t, a * b);
+    case JX_AND: return jv_k(j, t, a & b);
+    case JX_OR: return jv_k(j, t, a | b);
+    case JX_XOR: return jv_k(j, t, a ^ b);
+    default: break;
+    }
+  }
+  if (op == JX_DIV || op == JX_REM) return t == MX_T_pred ? refuse(j, t) : divide(j, op == JX_REM, t, x, y);
+  if (op == JX_MULHI) return t == MX_T_pred ? refuse(j, t) : mulhi(j, t, x, y);
+  if (t == MX_T_pred && op < JX_AND) return refuse(j, t);
+  return trim(j, each(j, t, x, y, ops[op], jx_type(j, t)));
+}
+
+jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
+  static const uint8_t fl[] = {[JX_EQ] = 0, [JX_NE] = 4, [JX_LT] = 17, [JX_LE] = 18, [JX_GT] = 30, [JX_GE] = 29};
+  static const uint8_t in[] = {[JX_EQ] = 0, [JX_NE] = 4, [JX_LT] = 1, [JX_LE] = 2, [JX_GT] = 6, [JX_GE] = 5};
+  x = want(j, t, x), y = want(j, t, y);
+  if (t == MX_T_pred) {
+    if (op != JX_EQ && op != JX_NE) return refuse(j, t);
+    jv d = jv_bin(j, JX_XOR, t, x, y);
+    return op == JX_NE ? d : jv_bin(j, JX_XOR, t, d, jv_k(j, t, 1));
+  }
+  if (!jx_float(t) && !is_int(t) && t != MX_T_f16 && t != MX_T_bf16) return refuse(j, MX_T_pred);
+  if (!jx_float(t) && x.k && y.k) {
+    const uint64_t a = sext(t, x.kv), b = sext(t, y.kv);
+    const bool lt = jx_signed(t) ? (int64_t)a < (int64_t)b : a < b;
+    const bool r = op == JX_EQ ? a == b : op == JX_NE ? a != b : op == JX_LT ? lt : op == JX_GE ? !lt : op == JX_LE ? lt || a == b : !(lt || a == b);
+    return jv_k(j, MX_T_pred, r);
+  }
+  if ((t == MX_T_f16 || t == MX_T_bf16)) return refuse(j, MX_T_pred);
+  char text[64];
+  if (jx_float(t)) snprintf(text, sizeof text, "vcmpp%c $%d, %%2, %%1, %%0", t == MX_T_f32 ? 's' : 'd', fl[op]);
+  else snprintf(text, sizeof text, "vpcmp%s%c $%d, %%2, %%1, %%0", jx_signed(t) ? "" : "u", jx_wide(t) ? 'q' : 'd', in[op]);
+  x = spread(j, x), y = spread(j, y);
+  jv v = fresh(MX_T_pred, x.u && y.u);
+  gcc_jit_rvalue *k[2];
+  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) k[h] = jx_ask(j, text, "=Yk", j->t_u16, 2, "v", x.r[h], "vm", y.r[h]);
+  v.r[0] = v.r[1] = jx_wide(t) ? jx_mask_join(j, k[0], v.u ? k[0] : k[1]) : k[0];
+  return v;
+}
+
+static jv popc(struct jx *j, jv x) {
+  const unsigned t = jx_wide(x.t) ? MX_T_u64 : MX_T_u32;
+  const bool w = jx_wide(t);
+#define C(v_) jv_k(j, t, w ? (v_) * 0x0101010101010101ull : (v_) * 0x01010101ull)
+#define R(v_, n_) shift(j, false, t, v_, jv_k(j, MX_T_u32, n_))
+  jv a = jv_as(j, t, x);
+  a = jv_bin(j, JX_SUB, t, a, jv_bin(j, JX_AND, t, R(a, 1), C(0x55)));
+  a = jv_bin(j, JX_ADD, t, jv_bin(j, JX_AND, t, a, C(0x33)), jv_bin(j, JX_AND, t, R(a, 2), C(0x33)));
+  a = jv_bin(j, JX_AND, t, jv_bin(j, JX_ADD, t, a, R(a, 4)), C(0x0F));
+  a = R(jv_bin(j, JX_MUL, t, a, C(1)), w ? 56 : 24);
+#undef C
+#undef R
+  return jv_cvt(j, MX_T_u32, t, a);
+}
+jv jv_un(struct jx *j, enum jx_un op, unsigned t, jv x) {
+  x = want(j, t, x);
+  switch (op) {
+  case JX_NEG:
+    if (jx_float(t)) return jv_as(j, t, jv_bin(j, JX_XOR, t == MX_T_f32 ? MX_T_u32 : MX_T_u64, jv_as(j, t == MX_T_f32 ? MX_T_u32 : MX_T_u64, x),
+                                             jv_k(j, t == MX_T_f32 ? MX_T_u32 : MX_T_u64, t == MX_T_f32 ? 0x80000000u : 1ull << 63)));
+    return jv_bin(j, JX_SUB, t, jv_k(j, t, 0), x);
+  case JX_NOT: return t == MX_T_pred ? jv_bin(j, JX_XOR, t, x, jv_k(j, t, 1)) : jv_bin(j, JX_XOR, t, x, jv_k(j, t, ~0ull));
+  case JX_POPC: return popc(j, x);
+  case JX_CLZ: {
+    jv v = asm1(j, jx_wide(t) ? MX_T_u64 : MX_T_u32, jx_wide(t) ? "vplzcntq %1, %0" : "vplzcntd %1, %0", x);
+    return jv_cvt(j, MX_T_u32, v.t, v);
+  }
+  default: break;
+  }
+  if (!jx_float(t)) return refuse(j, t);
+  const bool f = t == MX_T_f32;
+  switch (op) {
+  case JX_SQRT: return asm1(j, t, f ? "vsqrtps %1, %0" : "vsqrtpd %1, %0", x);
+  case JX_RINT: return asm1(j, t, f ? "vrndscaleps $8, %1, %0" : "vrndscalepd $8, %1, %0", x);
+  case JX_FLOOR: return asm1(j, t, f ? "vrndscaleps $9, %1, %0" : "vrndscalepd $9, %1, %0", x);
+  case JX_CEIL: return asm1(j, t, f ? "vrndscaleps $10, %1, %0" : "vrndscalepd $10, %1, %0", x);
+  case JX_TRUNC: return asm1(j, t, f ? "vrndscaleps $11, %1, %0" : "vrndscalepd $11, %1, %0", x);
+  default: return refuse(j, t);
+  }
+}
+
+jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y) {
+  c = want(j, MX_T_pred, c), x = want(j, t, x), y = want(j, t, y);
+  if (c.k) return c.kv ? x : y;
+  if (t == MX_T_pred) return jv_bin(j, JX_XOR, t, y, jv_bin(j, JX_AND, t, c, jv_bin(j, JX_XOR, t, x, y)));
+  jv v = fresh(t, c.u && x.u && y.u);
+  if (jx_wide(t) && !v.u) {
+    gcc_jit_rvalue *hi = jx_mask_hi(j, c.r[0]);
+    for (unsigned h = 0; h < 2; h++)
+      v.r[h] = jx_ask(j, "vpblendmq %3, %2, %0%{%1%}", "=v", jx_type(j, t), 3, "Yk", h ? hi : c.r[0], "v", y.r[h], "vm", x.r[h]);
+  } else
+    v.r[0] = v.r[1] = jx_ask(j, jx_wide(t) ? "vpblendmq %3, %2, %0%{%1%}" : "vpblendmd %3, %2, %0%{%1%}", "=v", jx_type(j, t), 3,
+                             "Yk", c.r[0], "v", y.r[0], "vm", x.r[0]);
+  return v;
+}
+
+jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z) {
+  if (!jx_float(t)) return refuse(j, t);
+  x = want(j, t, x), y = want(j, t, y), z = want(j, t, z);
+  jv v = fresh(t, x.u && y.u && z.u);
+  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) {
+    gcc_jit_lvalue *d = jx_local(j, jx_type(j, t));
+    jx_set(j, d, z.r[h]);
+    jx_asm(j, t == MX_T_f32 ? "vfmadd231ps %2, %1, %0" : "vfmadd231pd %2, %1, %0", "+v", d, 2, "v", x.r[h], "vm", y.r[h]);
+    v.r[h] = jx_rv(d);
+  }
+  if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
+  return v;
+}
+
+jv jv_canon(struct jx *j, unsigned t, jv x) {
+  if (t != MX_T_f32) return x;
+  jv nan = jv_cmp(j, JX_NE, t, x, x);
+  return jv_sel(j, t, nan, jv_as(j, t, jv_k(j, MX_T_u32, 0x7FFFFFFF)), x);
+}
+
+/* ---- scalars ----------------------------------------------------------------------------------------------------*/
+gcc_jit_rvalue *jv_scalar(struct jx *j, jv x) {
+  if (x.t == MX_T_pred) return x.r[0];
+  if (x.k) return jx_int(j, jx_wide(x.t) ? j->t_u64 : j->t_u32, x.kv);
+  if (jx_wide(x.t)) return jx_ask(j, "vmovq %x1, %0", "=r", j->t_u64, 1, "v", x.r[0]);
+  return jx_ask(j, "vmovd %x1, %0", "=r", j->t_u32, 1, "v", x.r[0]);
+}
+jv jv_broadcast(struct jx *j, unsigned t, gcc_jit_rvalue *s) {
+  jv v = fresh(t, true);
+  gcc_jit_type *vt = jx_wide(t) ? j->vu64 : j->vu32;
+  v.r[0] = v.r[1] = jx_bits(j, jx_type(j, t), jx_ask(j, jx_wide(t) ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0", "=v", vt, 1, "r", s));
+  return v;
+}
