@@ -59,6 +59,60 @@ static void eval_shfl(const struct mx_insn *i, unsigned lanes, uint64_t group, c
   }
 }
 
+static uint64_t value_at(const void *p, bool wide, unsigned l) {
+  return wide ? ((const uint64_t *)p)[l] : ((const uint32_t *)p)[l];
+}
+static void set_at(void *p, bool wide, unsigned l, uint64_t v) {
+  if (wide) ((uint64_t *)p)[l] = v;
+  else ((uint32_t *)p)[l] = (uint32_t)v;
+}
+
+static void eval_match_any(const struct mx_insn *i, unsigned lanes, uint64_t group, const struct operands *o) {
+  const struct mx_op_info *info = &mx__ops[i->op];
+  bool wide = mx__types[info->opnd[1].type].bits == 64, wide_mask = mx__types[info->opnd[0].type].bits == 64;
+  (void)lanes;
+  for (uint64_t left = group; left;) {
+    uint64_t v = value_at(o->in[0], wide, (unsigned)__builtin_ctzll(left)), same = 0;
+    MX_FOR_LANES(l, left) same |= (uint64_t)(value_at(o->in[0], wide, (unsigned)l) == v) << l;
+    MX_FOR_LANES(l, same) set_at(o->out[0], wide_mask, (unsigned)l, same);
+    left &= ~same;
+  }
+}
+
+static void eval_match_all(const struct mx_insn *i, unsigned lanes, uint64_t group, const struct operands *o) {
+  const struct mx_op_info *info = &mx__ops[i->op];
+  unsigned nres = o->out[1] ? 2 : 1;
+  bool wide = mx__types[info->opnd[nres].type].bits == 64, wide_mask = mx__types[info->opnd[0].type].bits == 64, all = true;
+  (void)lanes;
+  uint64_t v = value_at(o->in[0], wide, (unsigned)__builtin_ctzll(group));
+  MX_FOR_LANES(l, group) all &= value_at(o->in[0], wide, (unsigned)l) == v;
+  MX_FOR_LANES(l, group) set_at(o->out[0], wide_mask, (unsigned)l, all ? group : 0);
+  if (o->out[1]) *(uint64_t *)o->out[1] = all ? group : 0;
+}
+
+static void eval_redux(const struct mx_insn *i, unsigned lanes, uint64_t group, const struct operands *o) {
+  const uint32_t *a = o->in[0];
+  unsigned type = mx__ops[i->op].opnd[0].type;
+  uint32_t r = a[__builtin_ctzll(group)];
+  (void)lanes;
+  MX_FOR_LANES(l, group & (group - 1)) {
+    uint32_t v = a[l];
+    if (type == MX_T_b32) r = i->mod == 0 ? r & v : i->mod == 1 ? r | v : r ^ v;
+    else if (i->mod == 0) r += v;
+    else {
+      bool less = type == MX_T_s32 ? (int32_t)v < (int32_t)r : v < r;
+      r = less == (i->mod == 1) ? v : r;
+    }
+  }
+  MX_FOR_LANES(l, group) ((uint32_t *)o->out[0])[l] = r;
+}
+
+static void eval_elect(const struct mx_insn *i, unsigned lanes, uint64_t group, const struct operands *o) {
+  (void)i, (void)lanes;
+  MX_FOR_LANES(l, group) ((uint32_t *)o->out[0])[l] = (uint32_t)__builtin_ctzll(group);
+  *(uint64_t *)o->out[1] = group & -group;
+}
+
 static void eval_active(const struct mx_insn *i, unsigned lanes, uint64_t group, const struct operands *o) {
   bool wide = mx__types[mx__ops[i->op].opnd[0].type].bits == 64;
   for (unsigned l = 0; l < lanes; l++)
@@ -197,6 +251,10 @@ SYNC_BODY(bar_warp, eval_nothing)
 SYNC_BODY(vote, eval_vote)
 SYNC_BODY(ballot, eval_ballot)
 SYNC_BODY(shfl, eval_shfl)
+SYNC_BODY(match_any, eval_match_any)
+SYNC_BODY(match_all, eval_match_all)
+SYNC_BODY(redux, eval_redux)
+SYNC_BODY(elect, eval_elect)
 
 /* Among the lanes that are there. */
 #define ACTIVE_BODY(name_, nin_, eval_) \
@@ -212,7 +270,8 @@ ACTIVE_BODY(shfl_active, 3, eval_shfl)
 
 static mx_eval eval_of(unsigned op) {
   static const struct { const char *name; mx_eval eval; } by_name[] = {
-    {"bar_warp", eval_nothing}, {"vote", eval_vote}, {"ballot", eval_ballot}, {"shfl", eval_shfl}};
+    {"bar_warp", eval_nothing}, {"vote", eval_vote}, {"ballot", eval_ballot}, {"shfl", eval_shfl},
+    {"match_any", eval_match_any}, {"match_all", eval_match_all}, {"redux", eval_redux}, {"elect", eval_elect}};
   for (size_t k = 0; k < sizeof by_name / sizeof by_name[0]; k++)
     if (!strcmp(mx__ops[op].meaning, by_name[k].name)) return by_name[k].eval;
   return eval_nothing;

@@ -130,7 +130,7 @@ enum mx_role { MX_IN, MX_OUT };
  *                 vadd2, vadd4 ...: bits 0 to 3 the mask on d (all of its elements if none is written); from bit 4 and
  *                 from bit 16 the source of each element of a and of b, 3 bits each, lowest element first (the last digit
  *                 of .h10, .b3210); if none is written, elements 0, 1, ... for a and the following ones for b
- *   MX_ZERO       literal 0 (the third source of scalar video instructions) */
+ *   MX_ZERO       literal 0 (the third source of scalar video instructions, the count of barriers) */
 enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_ZERO };
 struct mx_opnd { uint8_t role, type, implicit; };
 #define MX_MAX_OPNDS 16
