@@ -429,10 +429,10 @@ static void write_lines(struct writer *w) {
 static int by_place(const void *a, const void *b) {
   const struct mx_name *x = a, *y = b;
   if (x->lo != y->lo) return x->lo < y->lo ? -1 : 1;
-  if (x->hi != y->hi) return x->hi < y->hi ? -1 : 1;
   if (x->spilled != y->spilled) return x->spilled ? 1 : -1;
   if (x->cls != y->cls) return x->cls < y->cls ? -1 : 1;
   if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
+  if (x->hi != y->hi) return x->hi < y->hi ? -1 : 1;
   if (x->type != y->type) return x->type < y->type ? -1 : 1;
   return strcmp(x->name, y->name);
 }
@@ -451,33 +451,140 @@ static void *sorted(struct writer *w, const void *list, uint32_t n, size_t size,
   return copy;
 }
 
-static void write_func_names(struct writer *w, const struct mx_func *f) {
+/* Kinds of names: text before the number, class, type. Few in a module, so that a name is mostly kind and number. */
+struct kind { uint64_t key; uint32_t count, number; const struct mx_func *func; int64_t last; /* number of the last one in func */ };
+struct kinds { struct kind *list; uint32_t count, capacity; uint32_t *hash; uint32_t hash_size; bool oom; };
+
+static uint64_t kind_key(struct writer *w, const struct mx_name *n, int64_t *number) {
+  size_t size = split_number(n->name, number);
+  uint64_t text = (uint64_t)string_number(&w->strings, n->name, size) << 1 | (*number >= 0);
+  return text << 12 | (uint64_t)(n->type & 255u) << 4 | (n->spilled ? 8u : 0) | (n->cls & 7u);
+}
+
+static void kinds_grow(struct kinds *t) {
+  uint32_t size = t->hash_size ? t->hash_size * 2 : 64;
+  uint32_t *hash = calloc(size, sizeof *hash);
+  struct kind *list = realloc(t->list, size / 2 * sizeof *list);
+  if (list) t->list = list;
+  if (!hash || !list) { free(hash); t->oom = true; return; }
+  for (uint32_t k = 0; k < t->count; k++) {
+    size_t at = string_hash((const char *)&list[k].key, sizeof list[k].key) & (size - 1);
+    while (hash[at]) at = (at + 1) & (size - 1);
+    hash[at] = k + 1;
+  }
+  free(t->hash);
+  t->hash = hash;
+  t->hash_size = size;
+  t->capacity = size / 2;
+}
+
+/* NULL: out of memory, which cannot be where the kind is known already. */
+static struct kind *find_kind(struct kinds *t, uint64_t key) {
+  if (!t->oom && t->count == t->capacity) kinds_grow(t);
+  if (t->oom) return NULL;
+  size_t at = string_hash((const char *)&key, sizeof key) & (t->hash_size - 1);
+  for (; t->hash[at]; at = (at + 1) & (t->hash_size - 1)) {
+    if (t->list[t->hash[at] - 1].key == key) return &t->list[t->hash[at] - 1];
+  }
+  t->list[t->count] = (struct kind){.key = key};
+  t->hash[at] = ++t->count;
+  return &t->list[t->count - 1];
+}
+
+static int by_kind_count(const void *a, const void *b) {
+  const struct kind *x = *(struct kind *const *)a, *y = *(struct kind *const *)b;
+  if (x->count != y->count) return x->count < y->count ? 1 : -1;
+  return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void put_kinds(struct writer *w, struct kinds *t) {
+  struct bytes *b = &w->section[MX__SEC_NAMES];
+  for (uint32_t f = 0; f < w->image->nfuncs; f++) {
+    for (uint32_t k = 0; k < w->image->funcs[f].nnames; k++) {
+      int64_t number;
+      struct kind *kind = find_kind(t, kind_key(w, &w->image->funcs[f].names[k], &number));
+      if (kind) kind->count++;
+    }
+  }
+  struct kind **order = t->oom || w->strings.oom ? NULL : malloc((t->count + 1u) * sizeof *order);
+  if (!order) { w->oom = true; return; }
+  for (uint32_t k = 0; k < t->count; k++) order[k] = &t->list[k];
+  qsort(order, t->count, sizeof *order, by_kind_count);
+  put_varint(b, t->count);
+  for (uint32_t k = 0; k < t->count; k++) {
+    order[k]->number = k;
+    put_varint(b, order[k]->key >> 12);
+    put_byte(b, order[k]->key & 15);
+    put_byte(b, order[k]->key >> 4 & 255);
+  }
+  free(order);
+}
+
+struct name_walk { struct mx__result *results; size_t nresults, at; struct mx__covered covered; uint32_t lo; };
+
+/* The place of a name: which result begins it, or class and slot and pc. */
+static void put_place(struct writer *w, struct name_walk *walk, const struct mx_name *n, uint64_t kind, bool numbered, int64_t step) {
+  struct bytes *b = &w->section[MX__SEC_NAMES];
+  size_t at = mx__next_result(&walk->covered, walk->results, walk->nresults, walk->at), skipped = 0;
+  while (!n->spilled && at < walk->nresults && walk->results[at].lo <= n->lo) {
+    const struct mx__result *r = &walk->results[at];
+    if (r->lo == n->lo && r->cls == n->cls && r->slot == n->slot) break;
+    at = mx__next_result(&walk->covered, walk->results, walk->nresults, at + 1);
+    skipped++;
+  }
+  bool found = !n->spilled && at < walk->nresults && walk->results[at].lo == n->lo;
+  bool here = found && !skipped, ends = found && walk->results[at].hi == n->hi;
+  put_varint(b, kind << 2 | (uint64_t)here << 1 | ends);
+  if (numbered) put_signed(b, step);
+  if (!here) put_varint(b, found ? skipped : 0);
+  if (!found) put_varint(b, n->slot), put_varint(b, n->lo - walk->lo);
+  if (!ends) put_signed(b, (int64_t)n->hi - (found ? walk->results[at].hi : n->lo));
+  walk->at = found ? at + 1 : mx__pass_results(walk->results, walk->nresults, walk->at, n->lo);
+  if (!n->spilled) *mx__covered_at(&walk->covered, n->cls, n->slot) = n->hi;
+  walk->lo = n->lo;
+}
+
+static void write_func_names(struct writer *w, struct kinds *kinds, const struct mx_func *f) {
   struct bytes *b = &w->section[MX__SEC_NAMES];
   struct mx_name *names = sorted(w, f->names, f->nnames, sizeof *names, by_place);
-  if (!names) return;
+  struct name_walk walk = {.nresults = mx__results(f, NULL)};
+  walk.results = malloc((walk.nresults + 1) * sizeof *walk.results);
+  if (!names || !walk.results) {
+    free(names);
+    free(walk.results);
+    w->oom = true;
+    return;
+  }
+  mx__results(f, walk.results);
   put_varint(b, f->nnames);
-  uint32_t at = 0;
-  for (uint32_t k = 0; k < f->nnames; k++) {
-    const struct mx_name *n = &names[k];
-    put_string(b, &w->strings, n->name);
-    put_byte(b, n->cls | (unsigned)n->spilled << 3);
-    put_byte(b, n->type);
-    put_varint(b, n->slot);
-    put_varint(b, n->lo - at);
-    put_varint(b, n->hi - n->lo);
-    at = n->lo;
+  for (uint32_t k = 0; k < f->nnames && !w->strings.oom; k++) {
+    int64_t number;
+    struct kind *kind = find_kind(kinds, kind_key(w, &names[k], &number));
+    int64_t last = kind->func == f ? kind->last : 0;
+    put_place(w, &walk, &names[k], kind->number, number >= 0, number - last);
+    kind->func = f;
+    kind->last = number;
   }
   free(names);
+  free(walk.results);
   struct mx_label *labels = sorted(w, f->labels, f->nlabels, sizeof *labels, by_pc);
   if (!labels) return;
   put_varint(b, f->nlabels);
-  at = 0;
+  uint32_t at = 0;
   for (uint32_t k = 0; k < f->nlabels; k++) {
     put_string(b, &w->strings, labels[k].name);
     put_varint(b, labels[k].pc - at);
     at = labels[k].pc;
   }
   free(labels);
+}
+
+static void write_names(struct writer *w) {
+  struct kinds kinds = {0};
+  put_kinds(w, &kinds);
+  for (uint32_t k = 0; k < w->image->nfuncs && !w->oom; k++) write_func_names(w, &kinds, &w->image->funcs[k]);
+  free(kinds.list);
+  free(kinds.hash);
 }
 
 /* ---- the file ----------------------------------------------------------------------------------------*/
@@ -526,7 +633,7 @@ uint8_t *mx__image_write(const struct mx_image *image, size_t *size) {
   for (uint32_t k = 0; k < image->nfuncs; k++) write_func(&w, &image->funcs[k]);
   write_code(&w);
   if (!w.oom) write_lines(&w);
-  for (uint32_t k = 0; k < image->nfuncs && !w.oom; k++) write_func_names(&w, &image->funcs[k]);
+  if (!w.oom) write_names(&w);
   put_strings(&w.section[MX__SEC_STRINGS], &w.strings);
   uint8_t *out = finish(&w, size);
   for (unsigned k = 0; k < MX__SECTIONS; k++) free(w.section[k].at);

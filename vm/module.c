@@ -180,6 +180,17 @@ static void read_strings(struct reader *r) {
   close_section(r);
 }
 
+static const char *numbered(struct reader *r, struct text s, uint32_t number) {
+  if (s.size > MX__STR_SHARED) fail(r, "a number follows %zu characters of a name", s.size);
+  char digits[16];
+  size_t n = (size_t)snprintf(digits, sizeof digits, "%u", number);
+  char *full = take(r, s.size + n + 1, 1);
+  if (!full) return "";
+  memcpy(full, s.at, s.size);
+  memcpy(full + s.size, digits, n);
+  return full;
+}
+
 static const char *get_string(struct reader *r, const char *what) {
   uint64_t v = get_varint(r);
   if (!good(r)) return "";
@@ -189,15 +200,7 @@ static const char *get_string(struct reader *r, const char *what) {
   }
   struct text s = r->strings[v >> 1];
   if (!(v & 1)) return s.at;
-  uint32_t number = get_number(r, MX__STR_NUMBER_MAX - 1, "the number in a name");
-  if (s.size > MX__STR_SHARED) fail(r, "%s has a number after %zu characters", what, s.size);
-  char digits[16];
-  size_t n = (size_t)snprintf(digits, sizeof digits, "%u", number);
-  char *full = take(r, s.size + n + 1, 1);
-  if (!full) return "";
-  memcpy(full, s.at, s.size);
-  memcpy(full + s.size, digits, n);
-  return full;
+  return numbered(r, s, get_number(r, MX__STR_NUMBER_MAX - 1, "the number in a name"));
 }
 
 /* ---- target and variables ----------------------------------------------------------------------------*/
@@ -528,25 +531,89 @@ static void read_lines(struct reader *r, struct mx_func *funcs) {
   close_section(r);
 }
 
-static void read_func_names(struct reader *r, struct mx_func *f) {
-  uint32_t n = get_count(r, "names"), at = 0;
-  struct mx_name *names = take(r, n, sizeof *names);
-  for (uint32_t k = 0; k < n && good(r); k++) {
-    names[k].name = get_string(r, "a name");
-    unsigned cls = get_byte(r);
-    names[k].cls = (uint8_t)(cls & 7);
-    names[k].spilled = cls >> 3 & 1;
-    names[k].type = (uint8_t)get_byte(r);
-    names[k].slot = (uint16_t)get_number(r, UINT16_MAX, "a slot");
-    at += get_number(r, UINT32_MAX - at, "a pc");
-    names[k].lo = at;
-    names[k].hi = at + get_number(r, UINT32_MAX - at, "a pc");
+struct kind { uint32_t text; uint8_t cls, type, numbered; uint32_t func; int64_t last; };
+struct name_walk {
+  struct kind *kinds;
+  uint32_t nkinds, func; /* func: number + 1 of the function at hand */
+  struct mx__result *results;
+  size_t nresults, at;
+  struct mx__covered covered;
+  uint32_t lo;
+};
+
+static void read_kinds(struct reader *r, struct name_walk *w) {
+  w->nkinds = get_count(r, "kinds of names");
+  w->kinds = take(r, w->nkinds, sizeof *w->kinds);
+  for (uint32_t k = 0; k < w->nkinds && good(r); k++) {
+    uint64_t text = get_varint(r);
+    if (text >> 1 >= r->nstrings) fail(r, "a name is string %llu of %u", (unsigned long long)(text >> 1), r->nstrings);
+    w->kinds[k] = (struct kind){.text = (uint32_t)(text >> 1), .numbered = text & 1};
+    w->kinds[k].cls = (uint8_t)get_byte(r);
+    w->kinds[k].type = (uint8_t)get_byte(r);
   }
+}
+
+/* The result at which a name begins, or nresults if the file gives its place otherwise. */
+static size_t get_result(struct reader *r, struct name_walk *w, bool here) {
+  uint64_t skip = here ? 0 : get_varint(r);
+  if (!here && !skip) return w->nresults;
+  size_t at = mx__next_result(&w->covered, w->results, w->nresults, w->at);
+  for (; skip && at < w->nresults; skip--) at = mx__next_result(&w->covered, w->results, w->nresults, at + 1);
+  if (at == w->nresults) fail(r, "a name begins at a result that does not exist");
+  return at;
+}
+
+static void read_name(struct reader *r, struct name_walk *w, struct mx_name *n) {
+  uint64_t head = get_varint(r);
+  if (head >> 2 >= w->nkinds) { fail(r, "a name of kind %llu of %u", (unsigned long long)(head >> 2), w->nkinds); return; }
+  struct kind *kind = &w->kinds[head >> 2];
+  if (kind->func != w->func) kind->func = w->func, kind->last = 0;
+  struct text text = r->strings[kind->text];
+  n->name = text.at;
+  if (kind->numbered) {
+    kind->last = get_near(r, (uint64_t)kind->last, MX__STR_NUMBER_MAX - 1, "the number in a name");
+    n->name = numbered(r, text, (uint32_t)kind->last);
+  }
+  n->cls = kind->cls & 7;
+  n->spilled = kind->cls >> 3 & 1;
+  n->type = kind->type;
+  size_t at = get_result(r, w, head >> 1 & 1);
+  if (!good(r)) return;
+  uint32_t guess;
+  if (at < w->nresults) {
+    n->slot = w->results[at].slot;
+    n->lo = w->results[at].lo;
+    guess = w->results[at].hi;
+    if (w->results[at].cls != n->cls || n->lo < w->lo) fail(r, "a name begins at a result of another class");
+    w->at = at + 1;
+  } else {
+    n->slot = (uint16_t)get_number(r, UINT16_MAX, "a slot");
+    guess = n->lo = w->lo + get_number(r, UINT32_MAX - w->lo, "a pc");
+    if (head & 1) fail(r, "a name without a place");
+    w->at = mx__pass_results(w->results, w->nresults, w->at, n->lo);
+  }
+  n->hi = head & 1 ? guess : get_near(r, guess, UINT32_MAX, "a pc");
+  if (!n->spilled) *mx__covered_at(&w->covered, n->cls, n->slot) = n->hi;
+  w->lo = n->lo;
+}
+
+static void read_func_names(struct reader *r, struct name_walk *w, struct mx_func *f) {
+  w->nresults = mx__results(f, NULL);
+  w->results = malloc((w->nresults + 1) * sizeof *w->results);
+  if (!w->results) { r->status = MX__LOAD_OOM; return; }
+  mx__results(f, w->results);
+  w->at = 0;
+  w->lo = 0;
+  memset(&w->covered, 0, sizeof w->covered);
+  uint32_t n = get_count(r, "names");
+  struct mx_name *names = take(r, n, sizeof *names);
+  for (uint32_t k = 0; k < n && good(r); k++) read_name(r, w, &names[k]);
+  free(w->results);
   f->names = names;
   f->nnames = n;
   n = get_count(r, "labels");
   struct mx_label *labels = take(r, n, sizeof *labels);
-  at = 0;
+  uint32_t at = 0;
   for (uint32_t k = 0; k < n && good(r); k++) {
     labels[k].name = get_string(r, "a label");
     labels[k].pc = at += get_number(r, UINT32_MAX - at, "a pc");
@@ -556,8 +623,13 @@ static void read_func_names(struct reader *r, struct mx_func *f) {
 }
 
 static void read_names(struct reader *r, struct mx_func *funcs) {
+  struct name_walk w = {0};
   open_section(r, MX__SEC_NAMES);
-  for (uint32_t f = 0; f < r->box->image.nfuncs && good(r); f++) read_func_names(r, &funcs[f]);
+  read_kinds(r, &w);
+  for (uint32_t f = 0; f < r->box->image.nfuncs && good(r); f++) {
+    w.func = f + 1;
+    read_func_names(r, &w, &funcs[f]);
+  }
   close_section(r);
 }
 

@@ -1,9 +1,9 @@
-/* Small facts that writer (asm/container.c) and reader (vm/module.c) of the container share: section tags, literal
- * forms, limits, zigzag. Separate because neither floor includes the other. docs/container.md explains the fields. */
+/* What writer (asm/container.c) and reader (vm/module.c) of the container share: section tags, literal forms, limits,
+ * zigzag, and how the places of names are guessed. Separate because neither floor includes the other. docs/container.md explains the fields. */
 #ifndef MX_CONTAINER_H
 #define MX_CONTAINER_H
 
-#include <stdint.h>
+#include "mx/module.h"
 
 /* In the order of the file. X(id, tag, name for messages) */
 #define MX_SECTIONS(X) \
@@ -33,6 +33,30 @@ enum mx__lit_form {
 
 /* Where the palette of the code section names no opcode: one raw word of eight bytes follows. */
 #define MX__PALETTE_RAW 2047u
+
+/* What the code itself tells about the name map: result operands of general instructions, in the order of the code
+ * (those of one instruction by class and slot). A name usually begins where an instruction has written its slot, lo,
+ * and ends after the last reader, of which hi is a guess. A name that begins at one of these places is stored as its
+ * distance from the one before, counting only those where no name lives in the slot already. */
+struct mx__result { uint32_t lo, hi; uint8_t cls; uint16_t slot; };
+/* Number of results; into `out` unless it is NULL. Any words will do, also unverified ones. */
+size_t mx__results(const struct mx_func *f, struct mx__result *out);
+
+/* Until where a slot has a name, while names are written or read in ascending order. */
+struct mx__covered { uint32_t until[3][MX_MAX_SLOTS]; };
+static inline uint32_t *mx__covered_at(struct mx__covered *c, unsigned cls, unsigned slot) {
+  return &c->until[cls == MX_R128 ? MX_R64 : cls % 3][slot % MX_MAX_SLOTS];
+}
+/* Results before pc lo, which no further name can begin at, are passed over. */
+static inline size_t mx__pass_results(const struct mx__result *list, size_t n, size_t at, uint32_t lo) {
+  while (at < n && list[at].lo < lo) at++;
+  return at;
+}
+/* The first result from `at` on whose slot has no name there; n if there is none. */
+static inline size_t mx__next_result(struct mx__covered *c, const struct mx__result *list, size_t n, size_t at) {
+  while (at < n && *mx__covered_at(c, list[at].cls, list[at].slot) > list[at].lo) at++;
+  return at;
+}
 
 static inline uint64_t mx__zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(v >> 63); }
 static inline int64_t mx__unzigzag(uint64_t v) { return (int64_t)(v >> 1 ^ (0 - (v & 1))); }

@@ -79,8 +79,8 @@ static void headers(void **state) {
 
 /* Files of one section with given content; the others are empty or as small as they may be. */
 static uint8_t *file_with(char tag, const char *content, size_t n, size_t *out) {
-  static const char *const usual[] = {"F\1\0", "L\1\0", "M\4\40\0\0\100", "N\0", "S\1\0", "V\1\0", "X\1\0"};
-  static const size_t length[] = {3, 3, 6, 2, 3, 3, 3};
+  static const char *const usual[] = {"F\1\0", "L\1\0", "M\4\40\0\0\100", "N\1\0", "S\1\0", "V\1\0", "X\1\0"};
+  static const size_t length[] = {3, 3, 6, 3, 3, 3, 3};
   uint8_t *file = calloc(1, MX_CONTAINER_HEADER + 64 + n);
   memcpy(file, bytes, MX_CONTAINER_HEADER);
   size_t at = MX_CONTAINER_HEADER;
@@ -123,8 +123,8 @@ static void sections(void **state) {
   seal(file, n);
   refuses(file, n, "no section 'X' here, or it is longer than the file");
   free(file);
-  REFUSES('V', "\0\0", "section 'variables', byte 68: 1 bytes too many");
-  REFUSES('V', "", "section 'variables', byte 67: the section ends too early");
+  REFUSES('V', "\0\0", "section 'variables', byte 69: 1 bytes too many");
+  REFUSES('V', "", "section 'variables', byte 68: the section ends too early");
   REFUSES('V', "\200\0", "a number that is longer than needed");
   REFUSES('V', "\377\377\377\377\377\377\377\377\377\2", "a number of more than 64 bits");
   REFUSES('V', "\377\377\377\377\377\377\377\377\377\1", "18446744073709551615 variables do not fit into the 0 bytes that are left");
