@@ -47,6 +47,8 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
 
 void mx__block_free(struct mx_block *b) {
   if (!b) return;
+  for (uint32_t w = 0; b->warps && w < b->nwarps; w++)
+    if (b->warps[w].live) mx__warp_end(&b->warps[w]);
   free(b->memory);
   free(b->local);
   free(b);
@@ -158,11 +160,6 @@ static bool start_warps(struct mx_exec *x, struct mx_block *b) {
   return true;
 }
 
-static void end_warps(struct mx_exec *x, struct mx_block *b) {
-  for (uint32_t w = 0; w < b->nwarps; w++)
-    if (b->warps[w].live) mx__warp_end(x, &b->warps[w]);
-}
-
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
   enter(x, b);
   if (!b->started && !start_warps(x, b)) {
@@ -176,10 +173,7 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
       if (!warp->live) continue;
       uint64_t before = x->steps;
       enum mx_turn turn = mx__warp_run(x, warp);
-      if (turn == MX_TURN_STOPPED) {
-        end_warps(x, b);
-        return MX_BLOCK_STOPPED;
-      }
+      if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
       alive |= turn != MX_TURN_DONE;
       spun |= turn == MX_TURN_SPUN;
       went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && x->steps != before);
@@ -192,7 +186,6 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
     if (released) continue;
     if (spun) return MX_BLOCK_PARKED;
     mx__report_stuck(x, b);
-    end_warps(x, b);
     return MX_BLOCK_STOPPED;
   }
 }

@@ -34,17 +34,17 @@ static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn) 
   return f;
 }
 
-static void frame_free(struct mx_exec *x, struct mx_frame *f) {
-  f->parent = x->free_frames;
-  x->free_frames = f;
+static void frame_free(struct mx_frame **list, struct mx_frame *f) {
+  f->parent = *list;
+  *list = f;
 }
 
 /* Takes lanes out of a frame and its callers up to, not including, `until`; frames left empty are given back. */
-static void frames_drop(struct mx_exec *x, struct mx_frame *f, const struct mx_frame *until, uint64_t lanes) {
+static void frames_drop(struct mx_frame **list, struct mx_frame *f, const struct mx_frame *until, uint64_t lanes) {
   while (f != until) {
     struct mx_frame *parent = f->parent;
     f->lanes &= ~lanes;
-    if (!f->lanes) frame_free(x, f);
+    if (!f->lanes) frame_free(list, f);
     f = parent;
   }
 }
@@ -151,7 +151,7 @@ static void return_to_caller(struct mx_exec *x, uint32_t at) {
   }
   s->pc = call->pc + mx_w_length(caller->fn->func->code[call->pc]);
   s->frame = caller;
-  frames_drop(x, callee, caller, s->mask);
+  frames_drop(&x->free_frames, callee, caller, s->mask);
 }
 
 /* Lanes `mask` that waited at j go on behind it, on position `at`. */
@@ -245,7 +245,7 @@ const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {
   w->live &= ~m;
   s->mask &= ~m;
   x->mask = s->mask;
-  frames_drop(x, s->frame, NULL, m);
+  frames_drop(&x->free_frames, s->frame, NULL, m);
   bool all = !s->mask;
   if (all) mx__split_remove(x, at);
   for (struct mx_join *j = join, *up; j; j = up) {
@@ -372,10 +372,15 @@ bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live) {
   return true;
 }
 
-void mx__warp_end(struct mx_exec *x, struct mx_warp *w) {
-  for (uint32_t k = 0; k < w->nsplits; k++) frames_drop(x, w->splits[k].frame, NULL, w->splits[k].mask);
+void mx__warp_end(struct mx_warp *w) {
+  struct mx_frame *list = NULL;
+  for (uint32_t k = 0; k < w->nsplits; k++) frames_drop(&list, w->splits[k].frame, NULL, w->splits[k].mask);
   for (int k = 0; k < MX_MAX_JOINS; k++)
-    if (w->joins[k].frame && w->joins[k].arrived) frames_drop(x, w->joins[k].frame, NULL, w->joins[k].arrived);
+    if (w->joins[k].frame && w->joins[k].arrived) frames_drop(&list, w->joins[k].frame, NULL, w->joins[k].arrived);
+  for (struct mx_frame *next; list; list = next) {
+    next = list->parent;
+    free(list);
+  }
   w->nsplits = 0;
   w->live = 0;
 }

@@ -8,8 +8,8 @@
 
 /* Begins a warp at the kernel's entry with the lanes of `live`. False: out of memory. */
 bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live);
-/* Gives its frames back. */
-void mx__warp_end(struct mx_exec *x, struct mx_warp *w);
+/* Ends a warp that was stopped: frees its frames. */
+void mx__warp_end(struct mx_warp *w);
 
 /* Picks the split that runs next in the current warp; NULL: none can, x->event is RESCHED. */
 const struct mx_insn *mx__next(struct mx_exec *x);
