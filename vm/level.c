@@ -1,16 +1,16 @@
-/* Which CPU level's bodies run here. */
+/* Which CPU level's bodies run here. MX_PLAIN_ONLY: a build with the plain C bodies alone, as on other machines. */
 #include "vm/exec.h"
 
 #include <string.h>
 
-#ifdef __x86_64__
+#if defined __x86_64__ && !defined MX_PLAIN_ONLY
 extern const struct mx_level mx__level_v2, mx__level_v3, mx__level_v4;
 #else
 extern const struct mx_level mx__level_plain;
 #endif
 
 const struct mx_level *mx__level(const char *name) {
-#ifdef __x86_64__
+#if defined __x86_64__ && !defined MX_PLAIN_ONLY
   static const struct mx_level *const levels[] = {&mx__level_v4, &mx__level_v3, &mx__level_v2};
   const bool have[] = {__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
