@@ -90,9 +90,9 @@ struct mx_image {
  *  16 u64 bytes of the body   24 u64 reserved, 0   32 16 bytes XXH3-128 (canonical form) of the body
  *  48 body: sections {u8 tag, varint length, bytes}, each tag once, in ascending order:
  *     'S' strings   'M' target   'V' variables   'F' functions   'X' code   'L' lines and files   'N' names and labels
- * Numbers are LEB128 varints, signed ones zigzag; strings are varint numbers into 'S'. Code words are 8 bytes,
- * little-endian, function after function in 'X'. Reader: vm/module.c; writer: asm/container.c; the field-by-field
- * description stands in docs/container.md. */
+ * Tags ascend: F L M N S V X. Numbers are LEB128 varints, signed ones zigzag; strings are varint numbers into 'S'; code is
+ * packed, about five bytes an instruction. Reader: vm/module.c; writer: asm/container.c; the field-by-field description
+ * stands in docs/container.md. */
 #define MX_CONTAINER_MAGIC "MXB\n"
 #define MX_CONTAINER_VERSION 1
 #define MX_CONTAINER_HEADER 48
