@@ -368,7 +368,7 @@ static void emit_block(struct emitter *e, const struct stmt *s, bool aligned) {
     emit_shared_at(e, "sh", "%th");
     out(e, "st.shared.b32 [%%t0], %%v%u;", s->a);
     emit_barrier(e, number, aligned);
-    emit_turned(e, s->k);
+    emit_turned(e, s->k % e->p->threads);
     emit_shared_at(e, "sh", "%t1");
     out(e, "ld.shared.b32 %%v%u, [%%t0];", s->d);
     emit_barrier(e, number, aligned);
@@ -384,7 +384,7 @@ static void emit_block(struct emitter *e, const struct stmt *s, bool aligned) {
     l1 = ++e->labels, l2 = ++e->labels;
     out(e, "and.b32 %%t1, %%wp, 1;");
     out(e, "setp.eq.u32 %%c0, %%t1, %u;", s->form & 1);
-    emit_turned(e, s->k);
+    emit_turned(e, s->k % e->p->threads);
     out(e, "@!%%c0 bra L%u;", l1);
     emit_shared_at(e, "sh", "%th");
     out(e, "st.shared.b32 [%%t0], %%v%u;", s->a);

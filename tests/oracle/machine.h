@@ -8,6 +8,7 @@ struct machine_options {
   bool jit;
   uint64_t stress;      /* not 0: seed of engine changes */
   unsigned threads;
+  const char *jit_compiler; /* path of mx-jitc; NULL: where the library looks */
 };
 struct machine *machine_open(const struct machine_options *o);
 void machine_close(struct machine *m);

@@ -32,6 +32,7 @@ static const char help[] =
   "  --jit=on|off     engine (off)\n"
   "  --jit-stress=S   change engines at random safepoints; S is mixed with each program's seed\n"
   "  --threads N      worker threads (1)\n"
+  "  --jitc PATH      the compiler process (where the library looks)\n"
   "  --no-shrink      report failing programs as they are\n"
   "  --tracked-masks  record tracked masks in place of activemask (for hardware that promises no reconvergence)\n"
   "  --emit DIR       write instead of running\n"
@@ -42,18 +43,6 @@ static char *text_of(const struct program *p, const struct result *r, const stru
   return program_text(p, &r->at, &e, size);
 }
 
-/* A seed names one program: the first of its variants that the reference accepts. */
-static struct program *program_of(uint64_t seed, unsigned lanes, struct result *r) {
-  for (uint64_t variant = 0;; variant++) {
-    struct program *p = program_generate(seed + (variant << 40), lanes);
-    p->seed = seed;
-    if (reference_run(p, r)) return p;
-    result_free(r);
-    program_free(p);
-  }
-}
-
-/* ---- shrinking: drop statements, then blocks and warps, while it still fails ------------------------------*/
 struct walk { struct stmt **list; unsigned n, capacity; };
 static void collect(struct walk *w, struct list *l) {
   for (struct stmt *s = l->first; s; s = s->next) {
@@ -68,6 +57,26 @@ static void collect(struct walk *w, struct list *l) {
   }
 }
 
+static void drop_order(struct program *p) {
+  struct walk w = {0};
+  for (unsigned f = 0; f < p->nfuncs; f++) collect(&w, &p->funcs[f].body);
+  for (unsigned i = 0; i < w.n; i++) w.list[i]->dropped |= w.list[i]->kind == S_ORDER;
+  free(w.list);
+}
+
+/* A seed names one program: the first of its variants that the reference accepts. */
+static struct program *program_of(uint64_t seed, unsigned lanes, const struct options *o, struct result *r) {
+  for (uint64_t variant = 0;; variant++) {
+    struct program *p = program_generate(seed + (variant << 40), lanes);
+    p->seed = seed;
+    if (o->tracked_masks) drop_order(p); /* such hardware promises no order of the sides either */
+    if (reference_run(p, r)) return p;
+    result_free(r);
+    program_free(p);
+  }
+}
+
+/* ---- shrinking: drop statements, then blocks and warps, while it still fails ------------------------------*/
 static bool still_fails(struct machine *m, struct program *p, const struct options *o, char **why) {
   struct result r = {0};
   bool fails = false;
@@ -157,7 +166,7 @@ static int run(const struct options *o) {
   for (uint64_t i = 0; i < o->count && ok; i++) {
     uint64_t seed = o->seed + i;
     struct result r = {0};
-    struct program *p = program_of(seed, o->lanes ? o->lanes : seed & 1 ? 32 : 64, &r);
+    struct program *p = program_of(seed, o->lanes ? o->lanes : seed & 1 ? 32 : 64, o, &r);
     size_t size;
     char *why = NULL;
     if (o->emit) {
@@ -213,6 +222,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(a, "--jit=off")) o.machine.jit = false;
     else if (!strncmp(a, "--jit-stress=", 13) && number(a + 13, &n)) o.machine.stress = n, o.machine.jit = true;
     else if (!strcmp(a, "--emit") && *value) o.emit = value, i++;
+    else if (!strcmp(a, "--jitc") && *value) o.machine.jit_compiler = value, i++;
     else if (!strcmp(a, "--seed") && number(value, &n)) o.seed = n, i++;
     else if (!strcmp(a, "--count") && number(value, &n)) o.count = n, i++;
     else if (!strcmp(a, "--threads") && number(value, &n)) o.machine.threads = (unsigned)n, i++;
