@@ -29,15 +29,15 @@ static inline mx_pred mx__of_pred(uint8_t x) { return x; }
 #define IN_R3C(d_, a_, b_, c_) IN_R4(d_, a_, b_, c_, pred)
 #define IN_RC3C(d_, a_, b_, c_) IN_RR4(d_, pred, a_, b_, c_, pred)
 #define SET_RC2(...)
-#define SET_R2C(...) D =
+#define SET_R2C(...) D = (__typeof__(D))
 #define SET_RC2C(...)
 #define SET_RC3(...)
-#define SET_R3C(...) D =
+#define SET_R3C(...) D = (__typeof__(D))
 #define SET_RC3C(...)
-#define SET_R1(...) D =
-#define SET_R2(...) D =
-#define SET_R3(...) D =
-#define SET_R4(...) D =
+#define SET_R1(...) D = (__typeof__(D))
+#define SET_R2(...) D = (__typeof__(D))
+#define SET_R3(...) D = (__typeof__(D))
+#define SET_R4(...) D = (__typeof__(D))
 #define SET_RR1(...)
 #define SET_RR2(...)
 #define SET_RR3(...)
@@ -64,7 +64,7 @@ static inline mx_pred mx__of_pred(uint8_t x) { return x; }
   static void ev_##id_(unsigned M, const uint64_t *in, uint64_t *out) { \
     const bool canon = (flags_) & MX_F_CANON; \
     (void)M; \
-    IN_##shape_ SET_##shape_ __VA_ARGS__; \
+    IN_##shape_ SET_##shape_ (__VA_ARGS__); \
     OUT_##shape_ \
   }
 #define OPF(...)
