@@ -87,7 +87,8 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
   x->local_stride = l->local_bytes;
   x->stop = l->stop;
   x->window[MX_PARAM] = (unsigned char *)l->params;
-  x->stress = l->jit_stress != 0;
+  x->jit_off = l->jit == MX_JIT_OFF;
+  x->stress = l->jit_stress != 0 && !x->jit_off;
   x->rng = l->jit_stress;
   for (unsigned n = 0; n < MX_MAX_LANES; n++) {
     uint64_t eq = 1ull << n, lt = eq - 1, m[5] = {eq, lt | eq, lt, ~lt, ~(lt | eq)}; /* eq le lt ge gt, as in sregs.def */

@@ -60,6 +60,7 @@ struct mx_pfunc {
   /* Where a kernel's compiled code hangs. body_of[] keeps the bodies that entry points replaced. */
   struct mx_jit_code *_Atomic jit;
   mx_body *body_of;
+  uint32_t *entry_of;           /* entry number by instruction, where one is; NULL before code is attached */
 };
 
 struct mx_prepared {            /* a kernel with all that it can reach; shared, read-only but for jit */
@@ -162,6 +163,7 @@ struct mx_exec {
   const uint64_t *sreg_lanes64[MX_SR_COUNT];
   struct mx_frame *free_frames; /* linked by parent */
   void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
+  bool jit_off;                 /* this launch is interpreted, whatever is attached */
   bool stress;                  /* --jit-stress: engines change at random safepoints */
   uint64_t rng;
   struct mx_exec_stats {

@@ -17,6 +17,7 @@ void mx__prepared_free(struct mx_prepared *p) {
     free(fn->pool);
     free(fn->more);
     free(fn->body_of);
+    free(fn->entry_of);
   }
   free(p->funcs);
   free(p->shared_offset);

@@ -1,0 +1,31 @@
+/* The body that stands at the entries of compiled code; see attach.h. */
+#include "vm/attach.h"
+
+#include <stdlib.h>
+
+static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_pfunc *fn = x->fn;
+  size_t index = (size_t)(i - fn->insns);
+  /* In stress mode every other time the interpreter goes on; a launch without the JIT may share code with one that has it. */
+  if (x->jit_off || (x->stress && mx__random(x) & 1)) return fn->body_of[index](x, i);
+  if (!x->warp->ran_jit) {
+    x->warp->ran_jit = true;
+    x->stats.warps_compiled++;
+  }
+  x->stats.enters++;
+  return mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[index], i);
+}
+
+bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code) {
+  uint32_t *entry_of = malloc(sizeof *entry_of * fn->ninsns);
+  if (!entry_of) return false;
+  fn->entry_of = entry_of;
+  atomic_store_explicit(&fn->jit, code, memory_order_release);
+  for (uint32_t e = 0; e < code->nentries; e++) {
+    uint32_t k = fn->index_of_pc[code->pcs[e]];
+    if (fn->insns[k].kind == MX_INSN_JOIN) k++; /* arriving comes first */
+    entry_of[k] = e;
+    __atomic_store_n(&fn->insns[k].fn, go_over, __ATOMIC_RELEASE);
+  }
+  return true;
+}

@@ -1,0 +1,11 @@
+/* Joins compiled code to prepared code: instructions at its entries get a body that goes over to it. */
+#ifndef MX_VM_ATTACH_H
+#define MX_VM_ATTACH_H
+
+#include "vm/jitabi.h"
+
+/* May be called while workers run fn: they go over when they next come to an entry. Once for a function. The code must
+ * stay loaded as long as the prepared kernel lives. False: out of memory, nothing changed. */
+bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code);
+
+#endif
