@@ -13,6 +13,7 @@ static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i)
     x->stats.warps_compiled++;
   }
   x->stats.enters++;
+  x->steps--; /* compiled code counts for itself */
   return mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[index], i);
 }
 
