@@ -1,0 +1,74 @@
+/* Shared by the two files that turn a parsed function into IR: operands (operand.c) and statements (lower.c). */
+#ifndef MX_ASM_LOWER_H
+#define MX_ASM_LOWER_H
+#include "parser.h"
+#include "select.h"
+
+enum val_kind {
+  V_BAD,
+  V_REG,    /* reg; type MX_T_none: implicit and not yet written, sym */
+  V_CONST,  /* expr: an integer or float literal */
+  V_LIT,    /* lit: an address known when the kernel is prepared */
+  V_LOCAL,  /* %local_base + offset */
+  V_SREG,   /* sreg */
+  V_SINK,   /* _ */
+  V_OFF,    /* offset: what is added to the address before it */
+  V_RAW,    /* offset: a raw field */
+};
+
+/* One operand as the table counts them: a group is taken apart, an address is two. */
+struct val {
+  uint8_t kind, type;
+  bool is_address, minus, generic;
+  uint16_t number;           /* in the text, from 1 */
+  uint32_t reg, sreg;
+  struct sym *sym;
+  const char *selector;      /* ".b0" of video instructions */
+  struct mx_lit lit;
+  uint64_t offset;
+  const struct expr *expr;
+  struct ir_loc loc;
+};
+struct vals { struct val *v; uint32_t n, cap; };
+
+struct code { struct ir_insn *v; uint32_t n, cap; };
+
+struct lower {
+  struct front *f;
+  struct select *select;
+  struct func *fn;
+  struct ir_func *out;
+  uint32_t cap_regs, cap_labels, cap_tables, cap_protos, cap_shared;
+  struct code prologue, body, *to;
+  uint32_t local_base, local_top, carry;  /* registers + 1 */
+  uint64_t locals_at, frame;   /* where local variables begin; bytes of the frame so far */
+  bool has_alloca;
+  uint32_t *stamps;            /* per variable: number of the last function that named it, + 1 */
+  struct ir_loc loc;           /* of the statement, for what is made for it */
+  struct scope *scope;
+};
+
+/* operand.c */
+uint32_t mx__new_reg(struct lower *l, const char *name, int type, struct ir_loc loc);
+uint32_t mx__reg_of(struct lower *l, struct sym *y);
+struct ir_insn *mx__emit(struct lower *l, unsigned op, unsigned mod, uint32_t nopnds);
+void mx__push_reg(struct lower *l, struct vals *vs, uint32_t reg);
+void mx__push_const(struct lower *l, struct vals *vs, uint64_t v);
+struct val *mx__push(struct lower *l, struct vals *vs);
+bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs, bool generic); /* adds values; false: reported */
+bool mx__value_reg(struct lower *l, struct val *v, int type); /* makes it a register of this type, if it is none */
+bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row, struct vals *vs, uint32_t guard, bool guard_neg, struct ir_loc loc);
+bool mx__guard_of(struct lower *l, const struct stmt *s, uint32_t *reg);
+uint32_t mx__local_base(struct lower *l);
+uint32_t mx__read_sreg(struct lower *l, unsigned sreg);
+void mx__use_shared(struct lower *l, uint32_t var);
+int mx__last_type(const char *mnemonic, unsigned *count); /* last type suffix; MX_T_none */
+uint32_t mx__new_label(struct lower *l, const char *name, struct ir_loc loc);
+void mx__bind_label(struct lower *l, uint32_t label);
+void mx__branch(struct lower *l, uint32_t label, uint32_t guard, bool neg);
+bool mx__find_sreg(const char *name, uint32_t lanes, int bits, uint32_t *number);
+
+/* lower.c */
+void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, struct func *fn, struct ir_func *out);
+bool mx__physical(const char *text, uint8_t *type, uint32_t *slot); /* parser.c: %.r5 */
+#endif

@@ -1,0 +1,227 @@
+/* Spelling patterns of the table matched against mnemonics. Separate because it is all the assembler knows about the
+ * table's pattern language (struct mx_op_info); knows no operand. */
+#include "select.h"
+#include "symbols.h"
+
+#include <string.h>
+
+enum { BUCKETS = 1024, EXPECTED = 40 };
+
+struct base { const char *text; uint32_t len; uint16_t *rows; uint32_t nrows, cap; bool visible; struct base *chain; };
+struct cached { const char *mnemonic; bool hidden; struct row_match *rows; uint32_t nrows, other_lanes; struct cached *chain; };
+struct select { struct mx_arena *arena; uint32_t lanes; struct base *bases[BUCKETS]; struct cached *cache[BUCKETS]; };
+
+static uint32_t hash(const char *s, size_t n) {
+  uint32_t h = 2166136261u;
+  while (n--) h = (h ^ (unsigned char)*s++) * 16777619u;
+  return (h ^ h >> 13) % BUCKETS;
+}
+
+static void add_base(struct select *s, const char *text, size_t len, uint16_t op) {
+  struct base *b = s->bases[hash(text, len)];
+  while (b && (b->len != len || memcmp(b->text, text, len))) b = b->chain;
+  if (!b) {
+    b = mx__arena_alloc(s->arena, sizeof *b);
+    b->text = mx__arena_strndup(s->arena, text, len);
+    b->len = (uint32_t)len;
+    b->chain = s->bases[hash(text, len)];
+    s->bases[hash(text, len)] = b;
+  }
+  if (b->nrows && b->rows[b->nrows - 1] == op) return;
+  if (b->nrows == b->cap) {
+    uint32_t cap = b->cap ? b->cap * 2 : 8;
+    b->rows = mx__arena_grow(s->arena, b->rows, b->nrows * sizeof *b->rows, cap * sizeof *b->rows);
+    b->cap = cap;
+  }
+  b->rows[b->nrows++] = op;
+  if (!(mx__ops[op].flags & MX_F_HIDDEN)) b->visible = true;
+}
+
+/* A spelling begins with literal text or with one group whose alternatives do. */
+struct select *mx__select_new(struct mx_arena *arena, uint32_t lanes) {
+  struct select *s = mx__arena_alloc(arena, sizeof *s);
+  s->arena = arena;
+  s->lanes = lanes;
+  for (uint16_t op = 0; op < MX_OP_COUNT; op++) {
+    const char *p = mx__ops[op].spelling;
+    if (*p == '<' || *p == '{') {
+      while (*p != '>' && *p != '}') {
+        p++;
+        add_base(s, p, strcspn(p, ".|=>}"), op);
+        p += strcspn(p, "|=>}");
+      }
+    } else {
+      add_base(s, p, strcspn(p, ".{<["), op);
+    }
+  }
+  return s;
+}
+
+static struct base *find_base(struct select *s, const char *mnemonic) {
+  size_t len = strcspn(mnemonic, ".");
+  struct base *b = s->bases[hash(mnemonic, len)];
+  while (b && (b->len != len || memcmp(b->text, mnemonic, len))) b = b->chain;
+  return b;
+}
+
+/* ---- one pattern against one mnemonic ------------------------------------------------------------------*/
+struct matcher {
+  unsigned mod;
+  /* how far any row came, and what it expected there: for messages; NULL when nobody asks */
+  const char *furthest;
+  struct { const char *text; size_t len; } expected[EXPECTED];
+  unsigned nexpected;
+  bool tracing;
+};
+
+static void expected_here(struct matcher *m, const char *at, const char *text, size_t len) {
+  if (!m->tracing || at < m->furthest || (*at && *at != '.')) return;
+  if (at > m->furthest) m->nexpected = 0;
+  m->furthest = at;
+  for (unsigned k = 0; k < m->nexpected; k++)
+    if (m->expected[k].len == len && !memcmp(m->expected[k].text, text, len)) return;
+  if (m->nexpected < EXPECTED) {
+    m->expected[m->nexpected].text = text;
+    m->expected[m->nexpected++].len = len;
+  }
+}
+
+/* Characters of the mnemonic that this literal text takes; -1: it does not stand there. */
+static long take(struct matcher *m, const char *t, const char *lit, size_t len) {
+  size_t k = 0, dot = 0;
+  for (; k < len && t[k] == lit[k]; k++)
+    if (lit[k] == '.') dot = k;
+  if (k == len) return (long)len;
+  if (m->tracing) {
+    if (k < len && lit[k] == '.') dot = k;
+    size_t n = 1;
+    while (dot + n < len && lit[dot + n] != '.') n++;
+    expected_here(m, t + dot, lit + dot, n);
+  }
+  return -1;
+}
+
+static bool match(struct matcher *m, const char *p, const char *t, unsigned mod, unsigned unit) {
+  while (*p && *p != '{' && *p != '<' && *p != '[') {
+    size_t n = strcspn(p, "{<[");
+    long k = take(m, t, p, n);
+    if (k < 0) return false;
+    p += n;
+    t += k;
+  }
+  if (!*p) {
+    if (*t) expected_here(m, t, "", 0);
+    else m->mod = mod;
+    return !*t;
+  }
+  char open = *p++;
+  const char *end = strchr(p, open == '{' ? '}' : open == '<' ? '>' : ']');
+  if (!end) return false;
+  unsigned count = 1, digit = 0;
+  for (const char *q = p; q < end; q++) count += *q == '|';
+  if (open == '[' && match(m, end + 1, t, mod, unit)) return true;
+  for (const char *q = p;; q++) {
+    size_t n = 0;
+    while (q + n < end && q[n] != '|' && q[n] != '=') n++;
+    long k = take(m, t, q, n);
+    if (k >= 0 && (open != '[' || n) && match(m, end + 1, t + k, open == '{' ? mod + digit * unit : mod, open == '{' ? unit * count : unit)) return true;
+    q += n;
+    if (q >= end) return false;
+    if (*q == '|') digit++;
+  }
+}
+
+static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden) {
+  uint32_t h = hash(mnemonic, strlen(mnemonic));
+  for (struct cached *c = s->cache[h]; c; c = c->chain)
+    if (c->hidden == hidden && !strcmp(c->mnemonic, mnemonic)) return c;
+  struct cached *c = mx__arena_alloc(s->arena, sizeof *c);
+  c->mnemonic = mx__arena_strndup(s->arena, mnemonic, strlen(mnemonic));
+  c->hidden = hidden;
+  c->chain = s->cache[h];
+  s->cache[h] = c;
+  struct base *b = find_base(s, mnemonic);
+  uint32_t cap = 0;
+  for (uint32_t k = 0; b && k < b->nrows; k++) {
+    const struct mx_op_info *row = &mx__ops[b->rows[k]];
+    struct matcher m = {0};
+    if ((row->flags & MX_F_HIDDEN && !hidden) || !match(&m, row->spelling, mnemonic, 0, 1)) continue;
+    if (row->flags & (s->lanes == 32 ? MX_F_W64 : MX_F_W32)) {
+      c->other_lanes++;
+      continue;
+    }
+    if (c->nrows == cap) {
+      uint32_t more = cap ? cap * 2 : 4;
+      c->rows = mx__arena_grow(s->arena, c->rows, c->nrows * sizeof *c->rows, more * sizeof *c->rows);
+      cap = more;
+    }
+    c->rows[c->nrows++] = (struct row_match){row, b->rows[k], (uint8_t)m.mod};
+  }
+  return c;
+}
+
+uint32_t mx__select_rows(struct select *s, const char *mnemonic, bool hidden, const struct row_match **rows) {
+  struct cached *c = lookup(s, mnemonic, hidden);
+  *rows = c->rows;
+  return c->nrows;
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------*/
+static const char *join_expected(struct select *s, const struct matcher *m) {
+  const char *text = "";
+  unsigned shown = 0;
+  for (unsigned k = 0; k < m->nexpected; k++) {
+    if (!m->expected[k].len) continue;
+    text = mx__arena_printf(s->arena, "%s%s%.*s", text, shown++ ? ", " : "", (int)m->expected[k].len, m->expected[k].text);
+  }
+  return text;
+}
+
+void mx__select_report(struct select *s, struct mx_diags *diags, const char *mnemonic, struct ir_loc loc) {
+  struct base *b = find_base(s, mnemonic);
+  struct cached *c = lookup(s, mnemonic, false);
+  if (c->other_lanes) {
+    mx__diag(diags, MX_DIAG_ERROR, "wrong-lanes", loc, s->lanes == 32 ? "without .target, or with .target mx64, warps have 64 lanes" : ".target sm_90 makes warps of 32 lanes",
+             "%s is for warps of %d lanes", mnemonic, s->lanes == 32 ? 64 : 32);
+    return;
+  }
+  size_t len = strcspn(mnemonic, ".");
+  if (!b || !b->visible) {
+    char *word = mx__arena_strndup(s->arena, mnemonic, len);
+    struct nearest n = {word, NULL, 0};
+    for (int k = 0; k < BUCKETS; k++)
+      for (struct base *o = s->bases[k]; o; o = o->chain)
+        if (o->visible) mx__nearest(&n, o->text);
+    mx__diag(diags, MX_DIAG_ERROR, "unknown-mnemonic", loc, n.best ? mx__arena_printf(s->arena, "did you mean '%s'?", n.best) : NULL,
+             "unknown instruction '%s'", word);
+    return;
+  }
+  struct matcher m = {.tracing = true, .furthest = mnemonic};
+  for (uint32_t k = 0; k < b->nrows; k++)
+    if (!(mx__ops[b->rows[k]].flags & MX_F_HIDDEN)) match(&m, mx__ops[b->rows[k]].spelling, mnemonic, 0, 1);
+  int before = (int)(m.furthest - mnemonic), found = (int)(*m.furthest ? 1 + strcspn(m.furthest + 1, ".") : 0);
+  const char *list = join_expected(s, &m), *hint = NULL;
+  if (*list) hint = mx__arena_printf(s->arena, "after %.*s can stand: %s", before, mnemonic, list);
+  if (found)
+    mx__diag(diags, MX_DIAG_ERROR, "bad-suffix", loc, hint, "%s: '%.*s' does not combine with '%.*s'", mnemonic, found, m.furthest, before, mnemonic);
+  else
+    mx__diag(diags, MX_DIAG_ERROR, "missing-suffix", loc, hint, "%s: a suffix is missing", mnemonic);
+}
+
+const char *mx__refused_group(const char *mnemonic) {
+  static const struct { const char *prefix, *group; } refused[] = {
+    {"tex", "textures are"}, {"tld4", "textures are"}, {"txq", "textures are"}, {"istypep", "textures are"},
+    {"suld", "surfaces are"}, {"sust", "surfaces are"}, {"sured", "surfaces are"}, {"suq", "surfaces are"},
+    {"cp.async", "asynchronous copies are"}, {"cp.reduce", "asynchronous copies are"}, {"st.async", "asynchronous stores are"},
+    {"st.bulk", "asynchronous stores are"}, {"red.async", "asynchronous reductions are"}, {"mbarrier", "mbarriers are"},
+    {"wmma", "matrix instructions are"}, {"mma", "matrix instructions are"}, {"wgmma", "matrix instructions are"},
+    {"ldmatrix", "matrix instructions are"}, {"stmatrix", "matrix instructions are"}, {"movmatrix", "matrix instructions are"},
+    {"tcgen05", "matrix instructions are"}, {"tensormap", "tensor maps are"}, {"multimem", "multicast addresses are"},
+    {"griddepcontrol", "dependent launches are"}, {"setmaxnreg", "register reallocation is"}, {"clusterlaunchcontrol", "cluster launch control is"},
+  };
+  for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+    size_t n = strlen(refused[k].prefix);
+    if (!strncmp(mnemonic, refused[k].prefix, n) && (mnemonic[n] == '.' || !mnemonic[n])) return refused[k].group;
+  }
+  return NULL;
+}
