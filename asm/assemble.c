@@ -111,15 +111,7 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
   }
 }
 
-mx_asm_result *mx_assemble(const char *text, size_t size, const mx_asm_options *options) {
-  mx_asm_result *r = calloc(1, sizeof *r);
-  if (!r) return NULL;
-  r->arena.oom = &r->oom;
-  r->arena.limit = ARENA_LIMIT_MIN + (size > ((size_t)1 << 36) ? (size_t)1 << 36 : size) * ARENA_PER_BYTE;
-  if (setjmp(r->oom)) {
-    mx_asm_free(r);
-    return NULL;
-  }
+static void run(mx_asm_result *r, const char *text, size_t size, const mx_asm_options *options) {
   struct front *f = mx__arena_alloc(&r->arena, sizeof *f);
   f->arena = f->diags.arena = f->names.arena = &r->arena;
   f->allow_include = options && options->allow_include;
@@ -134,11 +126,26 @@ mx_asm_result *mx_assemble(const char *text, size_t size, const mx_asm_options *
   bool fine = !f->diags.errors && mx__asm_back(&r->arena, &f->diags, &m, image) && !f->diags.errors;
   bool strict = options && options->warnings_are_errors;
   publish(f, r, strict);
-  if (fine && !(strict && f->diags.count)) {
-    r->bytes = mx__image_write(image, &r->size);
-    if (!r->bytes) longjmp(r->oom, 1);
-  }
-  return r;
+  if (!fine || (strict && f->diags.count)) return;
+  r->bytes = mx__image_write(image, &r->size);
+  if (!r->bytes) longjmp(r->oom, 1);
+}
+
+/* A frame of its own for the jump: no variable of a caller can be lost. False: out of memory. */
+static bool attempt(mx_asm_result *r, const char *text, size_t size, const mx_asm_options *options) {
+  if (setjmp(r->oom)) return false;
+  run(r, text, size, options);
+  return true;
+}
+
+mx_asm_result *mx_assemble(const char *text, size_t size, const mx_asm_options *options) {
+  mx_asm_result *r = calloc(1, sizeof *r);
+  if (!r) return NULL;
+  r->arena.oom = &r->oom;
+  r->arena.limit = ARENA_LIMIT_MIN + (size > ((size_t)1 << 36) ? (size_t)1 << 36 : size) * ARENA_PER_BYTE;
+  if (attempt(r, text, size, options)) return r;
+  mx_asm_free(r);
+  return NULL;
 }
 
 const uint8_t *mx_asm_bytes(const mx_asm_result *r, size_t *size) {

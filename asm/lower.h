@@ -70,5 +70,4 @@ bool mx__find_sreg(const char *name, uint32_t lanes, int bits, uint32_t *number)
 
 /* lower.c */
 void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, struct func *fn, struct ir_func *out);
-bool mx__physical(const char *text, uint8_t *type, uint32_t *slot); /* parser.c: %.r5 */
 #endif

@@ -149,6 +149,7 @@ bool mx__expect(struct front *f, int punct, const char *after);
 void mx__resync(struct front *f);        /* behind the next `;`, or before a brace that closes the scope */
 const char *mx__tok_text(struct front *f, const struct token *t); /* for messages: quoted, short */
 void mx__parse_module(struct front *f);
+bool mx__physical(const char *text, uint8_t *type, uint32_t *slot); /* a slot by number, %.r5: type by its width */
 
 /* decl.c: variables, registers, functions' heads */
 enum { LINK_VISIBLE = 1, LINK_EXTERN = 2, LINK_WEAK = 4, LINK_COMMON = 8 };
