@@ -232,8 +232,17 @@ static void made_vars(struct made *m) {
   m->image.nvars = 8;
 }
 
-/* Every row that fits the lanes with `tries` modifiers each, shuffled between branches and calls. */
-static struct made made_image(uint64_t seed, uint32_t lanes, unsigned tries) {
+/* One row, now and then followed by a branch or a call. */
+static void maker_some(struct maker *k, unsigned op, unsigned mod, const uint8_t *res, const uint8_t *arg) {
+  maker_row(k, op, mod);
+  if (!made_below(k->m, 30)) maker_branch(k);
+  if (!made_below(k->m, 60)) maker_call(k, MX_CALL, 0, res, 2, arg, 8);
+  if (!made_below(k->m, 90)) maker_call(k, MX_CALLI, 0, res, 2, arg, 8);
+  if (!made_below(k->m, 90)) maker_call(k, MX_CALLI, 1, NULL, 0, arg, 1);
+}
+
+/* Every row that fits the lanes with `tries` modifiers each, and `more` rows at random, between branches and calls. */
+static struct made made_image_of(uint64_t seed, uint32_t lanes, unsigned tries, unsigned more) {
   struct made m = {.state = seed};
   m.image = (struct mx_image){.lanes = lanes, .sm = lanes == 32 ? 90 : 0, .ptx_version = lanes == 32 ? 90 : 0, .address_size = 64};
   const char **files = made_take(&m, 2 * sizeof *files);
@@ -284,12 +293,12 @@ static struct made made_image(uint64_t seed, uint32_t lanes, unsigned tries) {
   f[1].minnctapersm = 3;
   for (unsigned op = 0; op < MX_OP_COUNT; op++) {
     for (unsigned t = 0; maker_may(&m, op) && t < tries; t++) {
-      maker_row(&k, op, t == 0 ? 0 : t == 1 ? mx__ops[op].mods - 1u : made_below(&m, mx__ops[op].mods));
-      if (!made_below(&m, 30)) maker_branch(&k);
-      if (!made_below(&m, 60)) maker_call(&k, MX_CALL, 0, res, 2, arg, 8);
-      if (!made_below(&m, 90)) maker_call(&k, MX_CALLI, 0, res, 2, arg, 8);
-      if (!made_below(&m, 90)) maker_call(&k, MX_CALLI, 1, NULL, 0, arg, 1);
+      maker_some(&k, op, t == 0 ? 0 : t == 1 ? mx__ops[op].mods - 1u : made_below(&m, mx__ops[op].mods), res, arg);
     }
+  }
+  for (; more; more--) {
+    unsigned op = made_below(&m, MX_OP_COUNT);
+    if (maker_may(&m, op)) maker_some(&k, op, made_below(&m, mx__ops[op].mods), res, arg);
   }
   maker_end(&k);
 
@@ -298,4 +307,6 @@ static struct made made_image(uint64_t seed, uint32_t lanes, unsigned tries) {
   maker_end(&k);
   return m;
 }
+
+static inline struct made made_image(uint64_t seed, uint32_t lanes, unsigned tries) { return made_image_of(seed, lanes, tries, 0); }
 #endif

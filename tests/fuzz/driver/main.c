@@ -1,0 +1,124 @@
+/* Runs a fuzz target without libFuzzer: replays files, and a deterministic number of mutations of the seeds, the same in
+ * every run. Separate so that the same targets serve `make check` with any compiler and coverage-guided fuzzing.
+ *
+ *   TARGET [--runs N] [--seed S] [--write-seeds DIR] [FILE | DIR]... */
+#include "../fuzz.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state = 1;
+static uint64_t next_random(void) { /* splitmix64 */
+  uint64_t z = state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
+static size_t below(size_t n) { return (size_t)(next_random() % n); }
+
+static unsigned runs_done;
+
+static void run(const uint8_t *data, size_t size) {
+  LLVMFuzzerTestOneInput(data, size);
+  runs_done++;
+}
+
+static bool replay_file(const char *path) {
+  FILE *f = fopen(path, "rb");
+  if (!f) return perror(path), false;
+  uint8_t *data = malloc(1 << 20);
+  size_t size = data ? fread(data, 1, 1 << 20, f) : 0;
+  fclose(f);
+  if (data) run(data, size);
+  free(data);
+  return data != NULL;
+}
+
+static bool replay(const char *path) {
+  DIR *d = opendir(path);
+  if (!d) return replay_file(path);
+  bool ok = true;
+  for (struct dirent *e; (e = readdir(d));) {
+    char name[4096];
+    if (e->d_name[0] == '.') continue;
+    snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+    ok &= replay_file(name);
+  }
+  closedir(d);
+  return ok;
+}
+
+static bool write_seeds(const char *dir) {
+  size_t size;
+  uint8_t *seed;
+  for (unsigned n = 0; (seed = fuzz_seed(n, &size)); n++) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s/seed-%u", dir, n);
+    FILE *f = fopen(name, "wb");
+    bool ok = f && fwrite(seed, 1, size, f) == size;
+    if (f) ok &= !fclose(f);
+    free(seed);
+    if (!ok) return perror(name), false;
+  }
+  return true;
+}
+
+/* A few of: another byte, another bit, a piece moved, repeated, left out, or taken from another seed. */
+static size_t mutate(uint8_t *data, size_t size, size_t room, const uint8_t *other, size_t nother) {
+  for (size_t k = 1 + below(4); k && size; k--) {
+    size_t at = below(size), n = 1 + below(size - at < 40 ? size - at : 40), to = below(size);
+    switch (below(7)) {
+    case 0: data[at] = (uint8_t)next_random(); break;
+    case 1: data[at] ^= (uint8_t)(1u << below(8)); break;
+    case 2: data[at] = (uint8_t)(data[at] + (below(2) ? 1 : -1)); break;
+    case 3: memmove(&data[at], &data[at + n], size - at - n), size -= n; break;
+    case 4:
+      if (size + n > room) break;
+      memmove(&data[at + n], &data[at], size - at);
+      size += n;
+      break;
+    case 5: memmove(&data[to], &data[at], n < size - to ? n : size - to); break;
+    default:
+      if (!nother) break;
+      to = below(nother);
+      if (n > nother - to) n = nother - to;
+      memcpy(&data[at], &other[to], n < size - at ? n : size - at);
+    }
+  }
+  return size;
+}
+
+static void run_mutations(unsigned runs) {
+  uint8_t *seeds[1024];
+  size_t sizes[1024];
+  unsigned n = 0;
+  while (n < 1024 && (seeds[n] = fuzz_seed(n, &sizes[n]))) run(seeds[n], sizes[n]), n++;
+  for (unsigned k = 0; n && k < runs; k++) {
+    unsigned a = (unsigned)below(n), b = (unsigned)below(n);
+    size_t room = sizes[a] + 256;
+    uint8_t *data = malloc(room);
+    if (!data) break;
+    memcpy(data, seeds[a], sizes[a]);
+    run(data, mutate(data, sizes[a], room, seeds[b], sizes[b]));
+    free(data);
+  }
+  while (n) free(seeds[--n]);
+}
+
+int main(int argc, char **argv) {
+  unsigned runs = 0;
+  bool ok = true;
+  for (int k = 1; k < argc && ok; k++) {
+    bool more = k + 1 < argc;
+    if (!strcmp(argv[k], "--runs") && more) runs = (unsigned)strtoul(argv[++k], NULL, 0);
+    else if (!strcmp(argv[k], "--seed") && more) state = strtoull(argv[++k], NULL, 0);
+    else if (!strcmp(argv[k], "--write-seeds") && more) ok = write_seeds(argv[++k]);
+    else ok = replay(argv[k]);
+  }
+  if (runs) run_mutations(runs);
+  printf("%u inputs\n", runs_done);
+  return ok ? 0 : 1;
+}
