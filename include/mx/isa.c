@@ -10,6 +10,7 @@
 #define ISA_S0() 0, {{0, 0, 0}}
 #define ISA_S1(a_) 1, {I(a_)}
 #define ISA_S2(a_, b_) 2, {I(a_), I(b_)}
+#define ISA_S5(a_, b_, c_, e_, g_) 5, {I(a_), I(b_), I(c_), I(e_), I(g_)}
 #define ISA_R0(d_) 1, {O(d_)}
 #define ISA_R1(d_, a_) 2, {O(d_), I(a_)}
 #define ISA_R2(d_, a_, b_) 3, {O(d_), I(a_), I(b_)}
