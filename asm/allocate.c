@@ -269,13 +269,14 @@ static bool overlap(const struct allocator *a, uint32_t x, uint32_t y) {
 /* There is room, but in pieces: the homeless ones move themselves, or, for a temporary, its cheapest neighbour does. */
 static uint32_t make_way(const struct allocator *a, const bool *homeless, bool *moves) {
   struct back_body *b = a->b;
-  uint32_t picked = 0;
+  uint32_t picked = 0, looks = 0;
   for (uint32_t r = 0; r < b->nregs; r++) {
     if (!homeless[r]) continue;
     if (may_move(&b->regs[r])) {
       picked += !moves[r], moves[r] = true;
       continue;
     }
+    if (looks++ == 64) break; /* each is a look at all registers; the others may have room next time */
     struct score best = {0, IR_NONE};
     for (uint32_t x = 0; x < b->nregs; x++) {
       if (b->regs[x].file != b->regs[r].file || !may_move(&b->regs[x]) || !overlap(a, r, x)) continue;
@@ -291,8 +292,10 @@ static uint32_t make_way(const struct allocator *a, const bool *homeless, bool *
 static uint32_t choose_moves(const struct allocator *a, const bool *homeless, uint32_t round, bool *moves) {
   bool full[BACK_FILES] = {false};
   uint32_t picked = 0;
-  for (uint32_t r = 0; r < a->b->nregs; r++)
+  for (uint32_t r = 0; r < a->b->nregs; r++) {
     if (homeless[r]) full[a->b->regs[r].file] = true;
+    if (homeless[r] && a->b->regs[r].file >= BACK_CELLS) return 0;
+  }
   for (uint8_t f = 0; f < BACK_CELLS; f++) {
     if (!full[f]) continue;
     uint32_t reserve = reserves[f] << (round / 4), limit = a->file[f].limit;
@@ -323,7 +326,13 @@ static const struct back_live *name_by_name(const struct back_body *b, const str
 
 static void refuse(const struct back_body *b, const bool *homeless) {
   uint32_t reg = 0;
-  while (reg + 1 < b->nregs && !homeless[reg]) reg++;
+  for (uint32_t r = 0; r < b->nregs; r++)
+    if (homeless[r] && (!homeless[reg] || b->regs[r].file >= BACK_CELLS)) reg = r;
+  if (b->regs[reg].file >= BACK_CELLS) {
+    mx__diag(b->diags, MX_DIAG_ERROR, "too-many-values", b->func->loc, "split the function",
+             "%s keeps more than %u values at once", b->func->name, BACK_MAX_CELLS);
+    return;
+  }
   mx__diag(b->diags, MX_DIAG_ERROR, "too-many-values", b->func->loc, "pass fewer values at once, or pass them in memory",
            "%s has an instruction, an argument list or a result list that needs more .%s values at once than there are slots",
            b->func->name, mx__types[b->regs[reg].type].name);

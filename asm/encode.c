@@ -146,9 +146,18 @@ static void encode_insn(struct encoder *e, uint32_t i, mx_word *w) {
   }
 }
 
+static void refuse_length(const struct back_body *b, struct ir_loc loc) {
+  mx__diag(b->diags, MX_DIAG_ERROR, "function-too-long", loc, "split the function", "%s takes more than %u words of code",
+           b->func->name, MX_MAX_CODE);
+}
+
 /* Numbers that have to fit the fields of a word. */
 static bool fits_fields(const struct back_body *b) {
   enum { FIELD = 0x3FF };
+  if (b->ninsns > MX_MAX_CODE) { /* said before any work is done on it */
+    refuse_length(b, b->func->loc);
+    return false;
+  }
   if (b->func->nargs > FIELD || b->func->nresults > FIELD) {
     mx__diag(b->diags, MX_DIAG_ERROR, "too-many-arguments", b->func->loc, "pass them in memory",
              "%s has more than %d arguments or results", b->func->name, FIELD);
@@ -176,8 +185,7 @@ static bool encode_code(struct encoder *e) {
   for (uint32_t i = 0; i < b->ninsns; i++) {
     e->pc[i + 1] = e->pc[i] + length_of(&b->insns[i]);
     if (e->pc[i + 1] > MX_MAX_CODE) {
-      mx__diag(b->diags, MX_DIAG_ERROR, "function-too-long", b->insns[i].loc, "split the function",
-               "%s takes more than %u words of code", b->func->name, MX_MAX_CODE);
+      refuse_length(b, b->insns[i].loc);
       return false;
     }
   }

@@ -21,6 +21,10 @@ struct occurrence { uint32_t insn; uint32_t flags; };
 /* Registers that are alive across blocks are followed GROUP at a time, one bit each: so memory stays in proportion to the
  * blocks, and a register that lives through thousands of them costs next to nothing. */
 enum { GROUP = 64 };
+/* Steps of this, one for a group in a block, take about a second. Where text is made to need more, its registers count as
+ * alive everywhere: right as well, only wasteful. */
+#define MAX_WORK (UINT64_C(1) << 25)
+
 struct finder {
   const struct back_body *b;
   const struct cfg *g;
@@ -232,8 +236,10 @@ struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
   f.kills = mx__arena_alloc(arena, nblocks * sizeof *f.kills);
   f.queue = mx__arena_alloc(arena, nblocks * sizeof *f.queue), f.queued = mx__arena_alloc(arena, nblocks);
   bool *is_argument = mx__arena_alloc(arena, nregs), *crosses = mx__arena_alloc(arena, nregs);
+  uint64_t ncrossing = 0;
   for (uint32_t i = 0; i < b->func->nargs; i++) is_argument[b->args[i]] = true;
-  for (uint32_t r = 0; r < b->nregs; r++) crosses[r] = crosses_blocks(&f, r);
+  for (uint32_t r = 0; r < b->nregs; r++) ncrossing += crosses[r] = crosses_blocks(&f, r);
+  bool precise = ncrossing / GROUP * g->nblocks <= MAX_WORK;
   uint32_t *depths = mx__cfg_depths(arena, g);
 
   struct back_live *live = mx__arena_alloc(arena, sizeof *live);
@@ -241,7 +247,7 @@ struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
   live->weight = mx__arena_alloc(arena, nregs * sizeof *live->weight);
   uint32_t group[GROUP], followed = 0; /* registers below `followed` had their turn in a group */
   for (uint32_t r = 0, bit = 0; r < b->nregs; r++) {
-    if (crosses[r] && r >= followed) {
+    if (crosses[r] && precise && r >= followed) {
       uint32_t n = 0;
       for (; followed < b->nregs && n < GROUP; followed++)
         if (crosses[followed]) group[n++] = followed;
@@ -249,7 +255,8 @@ struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
       bit = 0;
     }
     live->at[r] = f.nranges;
-    ranges_of_register(&f, r, crosses[r] ? bit : GROUP, is_argument[r]);
+    if (crosses[r] && !precise) add_range(&f, 0, b->ninsns);
+    else ranges_of_register(&f, r, crosses[r] ? bit : GROUP, is_argument[r]);
     bit += crosses[r];
     for (uint32_t i = 0; i < f.nocc[r]; i++) {
       static const float times[] = {1, 10, 100, 1000, 10000};
