@@ -139,7 +139,7 @@ $(BUILD)/docs/isa.md: $(BUILD)/mxasm
 	$(Q)mkdir -p $(@D) && $(BUILD)/mxasm --reference > $@
 
 # ---- test programs -----------------------------------------------------------------------------------
-TEST_LIBS := -lcmocka -lmpfr -lgmp
+TEST_LIBS := -lcmocka -lmpfr -lgmp -lpng
 $(call objs,$(UNIT_SRC)): DEPS := build/.deps-build build/.deps-test
 $(call objs,$(UNIT_SRC)) $(call objs,$(foreach r,$(ROOMS),$(wildcard tests/$(r)/*.c))): | build/.deps-test
 

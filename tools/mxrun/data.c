@@ -134,7 +134,7 @@ void elem_print(struct text *t, const struct elem *e, const void *p) {
   double v = elem_real(e, p);
   if (isnan(v)) return text_printf(t, "nan");
   char s[64];
-  for (int digits = e->size == 2 ? 3 : e->size == 4 ? 6 : 15;; digits++) {
+  for (int digits = e->size == 2 ? 5 : e->size == 4 ? 6 : 15;; digits++) {
     snprintf(s, sizeof s, "%.*g", digits, v);
     unsigned char again[8] = {0};
     double back = strtod(s, NULL);
