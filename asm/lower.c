@@ -586,7 +586,6 @@ static void lower_physical_call(struct lower *l, const struct stmt *s) {
   struct ir_insn *i = mx__emit(l, fn ? MX_CALL : MX_CALLI, 0, s->nres + s->nargs + (fn ? 0 : 1));
   i->callee = number;
   i->nres = s->nres;
-  i->loc = s->line;
   uint32_t at = 0;
   for (uint32_t k = 0; k < s->nres + 1 + s->nargs; k++) {
     if (k == s->nres && fn) continue;
@@ -603,6 +602,24 @@ static void lower_physical_call(struct lower *l, const struct stmt *s) {
   }
 }
 
+/* movi.b32 %.r1, -5; its value stands in the word, not in an operand field. */
+static bool lower_movi(struct lower *l, const struct stmt *s, const struct vals *vs, uint32_t guard) {
+  const struct row_match *rows;
+  if (!mx__select_rows(l->select, s->mnemonic->text, true, &rows) || !(rows[0].row->flags & MX_F_MOVI)) return false;
+  if (vs->n != 2 || vs->v[0].kind != V_REG || vs->v[1].kind != V_CONST || vs->v[1].expr->kind != EX_INT ||
+      mx__types[vs->v[0].type].bits != mx__types[rows[0].row->opnd[0].type].bits) {
+    ERR(l->f, "operand-type", s->loc, NULL, "%s: expected a slot and a number", s->mnemonic->text);
+    return true;
+  }
+  uint64_t v = vs->v[1].expr->value;
+  struct ir_insn *i = mx__emit(l, rows[0].op, 0, 2);
+  i->opnds[0] = (struct ir_opnd){.kind = IR_REG, .reg = vs->v[0].reg};
+  i->opnds[1] = (struct ir_opnd){.kind = IR_LIT, .lit = {.kind = MX_LIT_VALUE, .value = mx__types[vs->v[0].type].bits == 32 ? v & UINT32_MAX : v}};
+  i->guard = guard;
+  i->guard_neg = guard != IR_NONE && s->guard_neg;
+  return true;
+}
+
 /* ---- statements -------------------------------------------------------------------------------------------------------*/
 static bool has_space(const char *m) {
   return strstr(m, ".global") || strstr(m, ".shared") || strstr(m, ".local") || strstr(m, ".const") || strstr(m, ".param");
@@ -611,7 +628,7 @@ static bool has_space(const char *m) {
 static void lower_insn(struct lower *l, const struct stmt *s) {
   const char *m = s->mnemonic->text;
   uint32_t guard;
-  l->loc = l->fn->physical ? s->line : s->loc;
+  l->loc = s->loc;
   l->scope = s->scope;
   if (!mx__guard_of(l, s, &guard)) return;
   if (base_is(m, "call")) {
@@ -666,13 +683,8 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
       return;
     }
   }
-  if (l->fn->physical) {
-    /* lines come from .loc, messages from the text */
-    uint32_t before = l->to->n;
-    if (mx__select_emit(l, m, s->row ? s->row->text : NULL, &vs, guard, s->guard_neg, s->loc) && l->to->n > before) l->to->v[l->to->n - 1].loc = s->line;
-    return;
-  }
-  mx__select_emit(l, m, NULL, &vs, guard, s->guard_neg, s->loc);
+  if (l->fn->physical && lower_movi(l, s, &vs, guard)) return;
+  mx__select_emit(l, m, s->row ? s->row->text : NULL, &vs, guard, s->guard_neg, s->loc);
 }
 
 /* Signatures of all calls, to place arrays before anything is written to them. */
@@ -766,7 +778,10 @@ static void lower_statement(struct lower *l, const struct stmt *s) {
   } else if (base_is(s->mnemonic->text, "call") && s->nres >= s->nopnds) {
     return; /* reported by the parser */
   } else {
+    uint32_t before = l->body.n;
     lower_insn(l, s);
+    /* lines of disassembly come from .loc; its messages speak of the text */
+    if (l->fn->physical && l->body.n > before) l->body.v[l->body.n - 1].loc = s->line;
   }
 }
 

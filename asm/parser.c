@@ -178,9 +178,11 @@ static bool parse_call(struct front *f, struct stmt *s) {
   if (!parse_operand(f, &l, 2, 4)) return false;
   if (mx__accept(f, ',')) {
     uint32_t before = l.n;
-    if (!parse_call_list(f, &l, 3)) return false;
+    t = mx__peek(f, 0);
+    bool list = !(t->kind == TOK_WORD && before == s->nres + 1); /* `call f, prototype`: no arguments */
+    if (list && !parse_call_list(f, &l, 3)) return false;
     s->nargs = l.n - before;
-    if (mx__accept(f, ',') && !parse_operand(f, &l, 4, 4)) return false;
+    if ((!list || mx__accept(f, ',')) && !parse_operand(f, &l, 4, 4)) return false;
   }
   s->opnds = l.v;
   s->nopnds = l.n;
