@@ -77,3 +77,26 @@ ROW(cos_approx, sine(x, 1))
 ROW(ex2_approx, exp2_(x))
 ROW(lg2_approx, log2_(x))
 ROW(tanh_approx, tanh_(x))
+
+/* 16-bit floats: the same functions, then one more rounding. bf16's ex2 flushes subnormals. */
+#define ROW16(name_, type_, widen_, value_, narrow_) \
+  static inline uint32_t name_##_##type_(uint32_t v) { \
+    const float x = widen_((uint16_t)v), y = value_; \
+    return narrow_(y); \
+  } \
+  void MX_FN(name_##_##type_)(MX_FN_ARGS) { \
+    (void)q, (void)b, (void)c, (void)e, (void)mod; \
+    uint32_t *r = d; \
+    const uint32_t *in = a; \
+    for (unsigned l = 0; l < lanes; l++) r[l] = name_##_##type_(in[l]); \
+  } \
+  void MX_FN(name_##_##type_##x2)(MX_FN_ARGS) { \
+    (void)q, (void)b, (void)c, (void)e, (void)mod; \
+    uint32_t *r = d; \
+    const uint32_t *in = a; \
+    for (unsigned l = 0; l < lanes; l++) r[l] = name_##_##type_(in[l]) | name_##_##type_(in[l] >> 16) << 16; \
+  }
+ROW16(ex2, f16, H2F, exp2_(x), F2H)
+ROW16(ex2, bf16, B2F, FLUSH(1, exp2_(FLUSH(1, x))), F2B)
+ROW16(tanh, f16, H2F, tanh_(x), F2H)
+ROW16(tanh, bf16, B2F, tanh_(x), F2B)

@@ -4,11 +4,12 @@
 #include "vm/lanes/rounding.h"
 #include "vm/lanes/vocab.h"
 
-/* mod: mode, ftz, sat */
-static void finish_f32(float *d, unsigned lanes, bool ftz, bool sat) {
-  if (ftz) for (unsigned l = 0; l < lanes; l++) d[l] = FLUSH(1, d[l]);
-  if (sat) for (unsigned l = 0; l < lanes; l++) d[l] = SAT01(f32, 1, d[l]);
-  for (unsigned l = 0; l < lanes; l++) d[l] = CANON(f32, d[l]);
+/* mod: mode, ftz, sat. With ftz, operands are flushed first, and a result is a zero where `scaled`, the result for operands
+ * scaled by 2^24, says that rounding with any exponent would have left it below the least normal number. */
+static void finish_f32(float *r, const float *scaled, unsigned lanes, bool ftz, bool sat) {
+  if (ftz) for (unsigned l = 0; l < lanes; l++) r[l] = __builtin_fabsf(scaled[l]) < 0x1p-102f ? __builtin_copysignf(0, r[l]) : r[l];
+  if (sat) for (unsigned l = 0; l < lanes; l++) r[l] = SAT01(f32, 1, r[l]);
+  for (unsigned l = 0; l < lanes; l++) r[l] = CANON(f32, r[l]);
 }
 static const float *flushed(float *to, const float *x, unsigned lanes, bool ftz) {
   if (!ftz) return x;
@@ -16,27 +17,29 @@ static const float *flushed(float *to, const float *x, unsigned lanes, bool ftz)
   return to;
 }
 
-#define F32_ROW(name_, nin_, expression_) \
+#define UP(x_) ((x_) * 0x1p24f)
+#define F32_ROW(name_, nin_, expression_, scaled_) \
   void MX_FN(name_##_dir_f32)(MX_FN_ARGS) { \
     (void)q, (void)b, (void)c, (void)e; \
-    float r[MX_MAX_LANES], fa[MX_MAX_LANES], fb[MX_MAX_LANES], fc[MX_MAX_LANES]; \
+    float r[MX_MAX_LANES], s[MX_MAX_LANES], fa[MX_MAX_LANES], fb[MX_MAX_LANES], fc[MX_MAX_LANES]; \
     bool ftz = mod / 3 & 1; \
     const float *x = flushed(fa, a, lanes, ftz), *y = nin_ > 1 ? flushed(fb, b, lanes, ftz) : x; \
     const float *z = nin_ > 2 ? flushed(fc, c, lanes, ftz) : x; \
     (void)y, (void)z; \
     unsigned old = mx__set_rounding(mod % 3); \
     for (unsigned l = 0; l < lanes; l++) r[l] = expression_; \
+    if (ftz) for (unsigned l = 0; l < lanes; l++) s[l] = scaled_; \
     mx__restore_rounding(old); \
-    finish_f32(r, lanes, ftz, mod / 6); \
+    finish_f32(r, s, lanes, ftz, mod / 6); \
     memcpy(d, r, lanes * sizeof r[0]); \
   }
-F32_ROW(add, 2, x[l] + y[l])
-F32_ROW(sub, 2, x[l] - y[l])
-F32_ROW(mul, 2, x[l] * y[l])
-F32_ROW(div, 2, x[l] / y[l])
-F32_ROW(rcp, 1, 1 / x[l])
-F32_ROW(sqrt, 1, __builtin_sqrtf(x[l]))
-F32_ROW(fma, 3, __builtin_fmaf(x[l], y[l], z[l]))
+F32_ROW(add, 2, x[l] + y[l], UP(x[l]) + UP(y[l]))
+F32_ROW(sub, 2, x[l] - y[l], UP(x[l]) - UP(y[l]))
+F32_ROW(mul, 2, x[l] * y[l], UP(x[l]) * y[l])
+F32_ROW(div, 2, x[l] / y[l], UP(x[l]) / y[l])
+F32_ROW(rcp, 1, 1 / x[l], 0x1p24f / x[l])
+F32_ROW(sqrt, 1, __builtin_sqrtf(x[l]), 0x1p24f * x[l])
+F32_ROW(fma, 3, __builtin_fmaf(x[l], y[l], z[l]), __builtin_fmaf(UP(x[l]), y[l], UP(z[l])))
 
 #define F64_ROW(name_, nin_, expression_) \
   void MX_FN(name_##_dir_f64)(MX_FN_ARGS) { \
