@@ -117,7 +117,7 @@ static uint64_t selectors(const char *args, bool simd, unsigned lanes) {
   const char *p = args;
   unsigned pos = 0;
   if (simd) packed = (uint64_t)(lanes == 4 ? 0xF | 03210u << 4 | 07654u << 16 : 0x3 | 010u << 4 | 032u << 16);
-  for (; *p && *p != ')' && pos < 3; pos++) {
+  for (; *p && *p != ')' && pos < 4; pos++) {
     size_t n = strcspn(p, ",)");
     if (*p == '-') packed |= 1ull << (8 + pos);
     const char *dot = memchr(p, '.', n);

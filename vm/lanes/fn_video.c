@@ -1,0 +1,163 @@
+/* Lane functions of the video rows. Rare in today's code, so they are plain: one lane at a time, in 64 bits, which hold
+ * every intermediate of PTX's definitions. */
+#include "vm/lanes/fn.h"
+
+enum op { ADD_, SUB_, ABSDIFF, MIN_, MAX_, AVRG };
+
+static int64_t apply(enum op op, int64_t x, int64_t y) {
+  switch (op) {
+    case ADD_: return x + y;
+    case SUB_: return x - y;
+    case ABSDIFF: return x < y ? y - x : x - y;
+    case MIN_: return x < y ? x : y;
+    case MAX_: return x > y ? x : y;
+    default: return (x + y + (x + y >= 0)) >> 1;
+  }
+}
+
+static bool compare(unsigned cmp, int64_t x, int64_t y) {
+  switch (cmp) {
+    case 0: return x == y;
+    case 1: return x != y;
+    case 2: return x < y;
+    case 3: return x <= y;
+    case 4: return x > y;
+    default: return x >= y;
+  }
+}
+
+/* `bits` bits of x from `at`, extended by sign. */
+static int64_t part(uint64_t x, unsigned at, unsigned bits, bool is_signed) {
+  uint64_t v = x >> at << (64 - bits);
+  return is_signed ? (int64_t)v >> (64 - bits) : (int64_t)(v >> (64 - bits));
+}
+static int64_t clamp(int64_t x, unsigned bits, bool is_signed) {
+  int64_t max = ((int64_t)1 << (is_signed ? bits - 1 : bits)) - 1, min = is_signed ? -max - 1 : 0;
+  return x < min ? min : x > max ? max : x;
+}
+
+/* ---- scalar: a selector is 0 for the whole, 1 to 4 a byte, 5 and 6 a half ---------------------------------------*/
+
+static unsigned at(unsigned sel) { return sel == 0 ? 0 : sel < 5 ? 8 * (sel - 1) : 16 * ((sel - 5) & 1); }
+static unsigned size(unsigned sel) { return sel == 0 ? 32 : sel < 5 ? 8 : 16; }
+static int64_t selected(uint32_t x, unsigned sel, bool is_signed) { return part(x, at(sel), size(sel), is_signed); }
+
+/* The end of every scalar instruction but vmad: saturate, then merge into c or combine with it. */
+static uint32_t finish(int64_t x, uint32_t c, unsigned dsel, bool is_signed, bool sat, unsigned op2) {
+  if (sat) x = clamp(x, size(dsel), is_signed);
+  uint32_t v = (uint32_t)x;
+  if (op2) {
+    int64_t p = part(v, 0, 32, is_signed), r = part(c, 0, 32, is_signed);
+    return (uint32_t)(op2 == 1 ? p + r : op2 == 2 ? (p < r ? p : r) : (p > r ? p : r));
+  }
+  if (!dsel) return v;
+  uint32_t mask = (size(dsel) == 8 ? 0xFFu : 0xFFFFu) << at(dsel);
+  return (v << at(dsel) & mask) | (c & ~mask);
+}
+
+#define SCALAR(name_, ...) \
+  void MX_FN(name_)(MX_FN_ARGS) { \
+    (void)q; \
+    uint32_t *r = d; \
+    const uint32_t *va = a, *vb = b, *vc = c, *vs = e; \
+    for (unsigned l = 0; l < lanes; l++) { \
+      const uint32_t s = vs[l], z = vc[l]; \
+      const unsigned ds = s & 7, as = s >> 3 & 7, bs = s >> 6 & 7; \
+      __VA_ARGS__ \
+    } \
+  }
+/* mod: types of d, a, b; sat; second operation */
+#define ARITHMETIC(name_, op_) \
+  SCALAR(name_, { \
+    int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, mod >> 2 & 1); \
+    r[l] = finish(apply(op_, x, y), z, ds, mod & 1, mod >> 3 & 1, mod >> 4); \
+  })
+ARITHMETIC(vadd, ADD_)
+ARITHMETIC(vsub, SUB_)
+ARITHMETIC(vabsdiff, ABSDIFF)
+ARITHMETIC(vmin, MIN_)
+ARITHMETIC(vmax, MAX_)
+/* mod: types of d, a; sat; clamp or wrap; second operation */
+#define COUNT ((mod >> 3 & 1) ? y & 31 : y > 32 ? 32 : y)
+SCALAR(vshl, {
+  int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, false);
+  r[l] = finish((int64_t)((uint64_t)x << COUNT), z, ds, mod & 1, mod >> 2 & 1, mod >> 4);
+})
+SCALAR(vshr, {
+  int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, false);
+  r[l] = finish(x >> COUNT, z, ds, mod & 1, mod >> 2 & 1, mod >> 4);
+})
+/* mod: types of a, b; comparison; second operation */
+SCALAR(vset, {
+  int64_t x = selected(va[l], as, mod & 1), y = selected(vb[l], bs, mod >> 1 & 1);
+  r[l] = finish(compare(mod / 4 % 6, x, y), z, ds, mod & 1, false, mod / 24);
+})
+/* mod: types of d, a, b; po; sat; shift. The product of two 32-bit values and what is added to it fit 128 bits only. */
+SCALAR(vmad, {
+  (void)ds;
+  bool sa = mod >> 1 & 1;
+  bool sb = mod >> 2 & 1;
+  bool negate = (s >> 9 ^ s >> 10) & 1;
+  bool negate_c = s >> 11 & 1;
+  bool is_signed = sa || sb || negate || negate_c;
+  unsigned shift = (unsigned[]){0, 7, 15}[mod / 32 % 3];
+  __int128 t = (__int128)selected(va[l], as, sa) * selected(vb[l], bs, sb);
+  __int128 w = is_signed || (mod & 1) ? (__int128)(int32_t)z : (__int128)z;
+  if (mod >> 3 & 1) t += 1;
+  else if (negate) t = -t;
+  else if (negate_c) w = -w;
+  t = (t + w) >> shift;
+  if (mod >> 4 & 1) {
+    __int128 max = is_signed ? 0x7FFFFFFF : 0xFFFFFFFF;
+    __int128 min = is_signed ? -(__int128)0x80000000 : 0;
+    t = t < min ? min : t > max ? max : t;
+  }
+  r[l] = (uint32_t)t;
+})
+
+/* ---- two halves or four bytes ---------------------------------------------------------------------------------------*/
+
+/* Selectors: mask from bit 0, sources of a's and b's elements from bits 4 and 16; sources count through a, then b. */
+#define VECTOR(name_, n_, each_, signed_, sat_, add_) \
+  void MX_FN(name_)(MX_FN_ARGS) { \
+    (void)q; \
+    uint32_t *r = d; \
+    const uint32_t *va = a, *vb = b, *vc = c, *vs = e; \
+    for (unsigned l = 0; l < lanes; l++) { \
+      const uint64_t both = (uint64_t)vb[l] << 32 | va[l]; \
+      const uint32_t s = vs[l]; \
+      const unsigned bits = 32 / n_; \
+      uint32_t merged = vc[l]; \
+      int64_t sum = signed_ ? (int64_t)(int32_t)vc[l] : (int64_t)vc[l]; \
+      for (unsigned k = 0; k < n_; k++) { \
+        if (!(s >> k & 1)) continue; \
+        unsigned from = s >> (4 + 3 * k) & (2 * n_ - 1), with = s >> (16 + 3 * k) & (2 * n_ - 1); \
+        int64_t x = part(both, bits * from, bits, A_SIGNED), y = part(both, bits * with, bits, B_SIGNED); \
+        int64_t v = each_; \
+        if (sat_) v = clamp(v, bits, signed_); \
+        sum += v; \
+        uint32_t mask = (uint32_t)((1ull << bits) - 1) << (bits * k); \
+        merged = (merged & ~mask) | ((uint32_t)v << (bits * k) & mask); \
+      } \
+      r[l] = add_ ? (uint32_t)sum : merged; \
+    } \
+  }
+/* mod: types of d, a, b; nothing, sat or add */
+#define A_SIGNED (mod >> 1 & 1)
+#define B_SIGNED (mod >> 2 & 1)
+#define ROW(name_, op_) \
+  VECTOR(name_##2, 2, apply(op_, x, y), (mod & 1), mod >> 3 == 1, mod >> 3 == 2) \
+  VECTOR(name_##4, 4, apply(op_, x, y), (mod & 1), mod >> 3 == 1, mod >> 3 == 2)
+ROW(vadd, ADD_)
+ROW(vsub, SUB_)
+ROW(vabsdiff, ABSDIFF)
+ROW(vmin, MIN_)
+ROW(vmax, MAX_)
+ROW(vavrg, AVRG)
+#undef A_SIGNED
+#undef B_SIGNED
+/* mod: types of a, b; comparison; add */
+#define A_SIGNED (mod & 1)
+#define B_SIGNED (mod >> 1 & 1)
+VECTOR(vset2, 2, compare(mod / 4 % 6, x, y), false, false, mod / 24)
+VECTOR(vset4, 4, compare(mod / 4 % 6, x, y), false, false, mod / 24)
