@@ -250,7 +250,15 @@ static int compare_stays(const void *x, const void *y) {
   return a->lo < b->lo ? -1 : a->lo > b->lo;
 }
 
-/* One entry for each register, as a rule: the holes between its ranges are covered as long as nobody else lives in its
+static int compare_names(const void *x, const void *y) {
+  const struct mx_name *a = x, *b = y;
+  if (a->lo != b->lo) return a->lo < b->lo ? -1 : 1;
+  if (a->spilled != b->spilled) return a->spilled ? 1 : -1;
+  if (a->cls != b->cls) return a->cls < b->cls ? -1 : 1;
+  return a->slot < b->slot ? -1 : a->slot > b->slot;
+}
+
+/* In the order in which they begin. One entry for each register, as a rule: the holes between its ranges are covered as long as nobody else lives in its
  * slot there, since the slot then still holds what the register last was. */
 static void encode_names(struct encoder *e) {
   const struct back_body *b = e->b;
@@ -285,6 +293,7 @@ static void encode_names(struct encoder *e) {
                                     .slot = (uint16_t)g->slot, .lo = lo, .hi = hi};
     }
   }
+  qsort(names, n, sizeof *names, compare_names);
   e->out->names = names, e->out->nnames = n;
 }
 
