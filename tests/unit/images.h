@@ -211,7 +211,7 @@ static bool maker_may(const struct made *m, unsigned op) {
   return !(mx__ops[op].flags & (m->image.lanes == 32 ? MX_F_W64 : MX_F_W32));
 }
 
-static void made_vars(struct made *m) {
+static void made_vars(struct made *m, bool loadable) {
   struct mx_var *v = made_take(m, 8 * sizeof *v);
   uint8_t *init = made_take(m, 64);
   for (int k = 0; k < 40; k++) init[k] = (uint8_t)made_random(m);
@@ -226,7 +226,7 @@ static void made_vars(struct made *m) {
   v[3] = (struct mx_var){"buffer", MX_SHARED, 0, 4, 100, NULL, 0, NULL, 0}; /* of another scope, but of the same name */
   v[4] = (struct mx_var){"dynamic", MX_SHARED, MX_VAR_EXTERN_SHARED, 16, 0, NULL, 0, NULL, 0};
   v[5] = (struct mx_var){"counter", MX_GLOBAL, MX_VAR_MANAGED, 4, 4, NULL, 0, NULL, 0};
-  v[6] = (struct mx_var){"main", MX_GLOBAL, MX_VAR_EXTERN, 1, 9, NULL, 0, NULL, 0}; /* a function's name */
+  v[6] = (struct mx_var){"main", MX_GLOBAL, loadable ? 0 : MX_VAR_EXTERN, 1, 9, NULL, 0, NULL, 0}; /* a function's name */
   v[7] = (struct mx_var){"n", MX_GLOBAL, 0, 1, 3, NULL, 0, NULL, 0}; /* a parameter's name */
   m->image.vars = v;
   m->image.nvars = 8;
@@ -241,16 +241,17 @@ static void maker_some(struct maker *k, unsigned op, unsigned mod, const uint8_t
   if (!made_below(k->m, 90)) maker_call(k, MX_CALLI, 1, NULL, 0, arg, 1);
 }
 
-/* Every row that fits the lanes with `tries` modifiers each, and `more` rows at random, between branches and calls. */
+/* Every row that fits the lanes with `tries` modifiers each, and `more` rows at random (then the module can be loaded), between branches and calls. */
 static struct made made_image_of(uint64_t seed, uint32_t lanes, unsigned tries, unsigned more) {
   struct made m = {.state = seed};
   m.image = (struct mx_image){.lanes = lanes, .sm = lanes == 32 ? 90 : 0, .ptx_version = lanes == 32 ? 90 : 0, .address_size = 64};
+  bool loadable = more; /* a device refuses variables without definition */
   const char **files = made_take(&m, 2 * sizeof *files);
   files[0] = "kernels/first.mxs";
   files[1] = "odd \"name\"\n\x80.mxs";
   m.image.files = files;
   m.image.nfiles = 2;
-  made_vars(&m);
+  made_vars(&m, loadable);
   struct mx_func *f = made_take(&m, 3 * sizeof *f);
   m.image.funcs = f;
   m.image.nfuncs = 3;
