@@ -418,7 +418,7 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
     guard = IR_NONE;
   }
   struct ir_insn *i = mx__emit(l, best->op, best->mod, row->nopnds);
-  memcpy(i->opnds, opnds, row->nopnds * sizeof *opnds);
+  if (row->nopnds) memcpy(i->opnds, opnds, row->nopnds * sizeof *opnds);
   i->guard = guard;
   i->guard_neg = guard != IR_NONE && guard_neg;
   i->loc = loc;

@@ -84,9 +84,8 @@ void mx__parse_reg(struct front *f) {
     if (!y) continue;
     y->type = (uint8_t)type;
     y->vec = (uint8_t)vec;
-    static const char *const parts[2][4] = {{".x", ".y", ".z", ".w"}, {".r", ".g", ".b", ".a"}};
-    for (unsigned k = 0; k < vec; k++) { /* elements are registers of their own; .r .g .b .a are looked up as .x .. */
-      char *text = mx__arena_printf(f->arena, "%s%s", n->text, parts[0][k]);
+    for (unsigned k = 0; k < vec; k++) { /* elements are registers of their own */
+      char *text = mx__arena_printf(f->arena, "%s.%c", n->text, "xyzw"[k]);
       struct sym *e = mx__scope_add(&f->names, s, NAME(f, text), SYM_REG, t.loc);
       e->type = (uint8_t)type;
     }

@@ -602,6 +602,35 @@ static void lower_physical_call(struct lower *l, const struct stmt *s) {
   }
 }
 
+/* mov.v4.u32 {a, b, c, d}, {e, f, g, h}: all sources are read before anything is written. */
+static bool lower_vector_mov(struct lower *l, const struct stmt *s, const struct vals *vs, uint32_t guard) {
+  const char *m = s->mnemonic->text;
+  unsigned n = !strncmp(m, "mov.v2.", 7) ? 2 : !strncmp(m, "mov.v4.", 7) ? 4 : 0;
+  if (!n || vs->n != 2 * n) return false;
+  const char *mov = mx__arena_printf(l->f->arena, "mov.%s", m + 7);
+  unsigned count;
+  int type = mx__last_type(m, &count);
+  if (type == MX_T_none) return false;
+  for (unsigned k = 0; k < n; k++)
+    if (vs->v[n + k].kind == V_CONST || vs->v[n + k].kind == V_REG) {
+      struct vals copy = {0};
+      mx__push_reg(l, &copy, mx__new_reg(l, NULL, type, s->loc));
+      *mx__push(l, &copy) = vs->v[n + k];
+      if (!mx__select_emit(l, mov, NULL, &copy, IR_NONE, false, s->loc)) return true;
+      vs->v[n + k].kind = V_REG;
+      vs->v[n + k].reg = copy.v[0].reg;
+      vs->v[n + k].type = (uint8_t)type;
+      vs->v[n + k].sym = NULL;
+    }
+  for (unsigned k = 0; k < n; k++) {
+    struct vals pair = {0};
+    *mx__push(l, &pair) = vs->v[k];
+    *mx__push(l, &pair) = vs->v[n + k];
+    if (!mx__select_emit(l, mov, NULL, &pair, guard, s->guard_neg, s->loc)) return true;
+  }
+  return true;
+}
+
 /* movi.b32 %.r1, -5; its value stands in the word, not in an operand field. */
 static bool lower_movi(struct lower *l, const struct stmt *s, const struct vals *vs, uint32_t guard) {
   const struct row_match *rows;
@@ -684,6 +713,7 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
     }
   }
   if (l->fn->physical && lower_movi(l, s, &vs, guard)) return;
+  if (!l->fn->physical && lower_vector_mov(l, s, &vs, guard)) return;
   mx__select_emit(l, m, s->row ? s->row->text : NULL, &vs, guard, s->guard_neg, s->loc);
 }
 

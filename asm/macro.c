@@ -224,6 +224,7 @@ void mx__parse_macro(struct front *f, struct ir_loc loc) {
 struct buffer { char *bytes; size_t n, cap; };
 
 static void put(struct front *f, struct buffer *b, const char *s, size_t n) {
+  if (!n) return;
   if (b->n + n > b->cap) {
     size_t cap = b->cap ? b->cap * 2 : 256;
     if (cap < b->n + n) cap = b->n + n;

@@ -317,6 +317,20 @@ static bool name_value(struct lower *l, const struct expr *e, struct val *v, str
   if (y) return symbol_value(l, y, e, v, vs);
   if (n->text[0] == '%') {
     uint32_t number;
+    if (!e->suffix && !v->is_address && mx__find_sreg(mx__arena_printf(f->arena, "%s.x", n->text + 1), f->lanes, 0, &number)) {
+      /* %tid as a whole: x, y, z and 0 */
+      struct val shape = *v;
+      vs->n--;
+      for (unsigned k = 0; k < 3; k++) {
+        struct val *part = mx__push(l, vs);
+        *part = shape;
+        part->kind = V_SREG;
+        part->sreg = number + k;
+        part->type = mx__sregs[number].type;
+      }
+      mx__push_const(l, vs, 0);
+      return true;
+    }
     if (mx__find_sreg(n->text + 1, f->lanes, 0, &number)) {
       v->kind = V_SREG;
       v->sreg = number;
