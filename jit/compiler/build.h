@@ -1,0 +1,71 @@
+/* What lower.c (control flow, exits) and the files that build instructions share: the function being built. */
+#ifndef MX_JITC_BUILD_H
+#define MX_JITC_BUILD_H
+
+#include "analyse.h"
+#include "lanes.h"
+
+#define LW_CHUNKS 4
+/* Exits of one block in which the same slots are uniform share one tail. */
+struct lw_exit {
+  struct lw_exit *next;
+  gcc_jit_block *block;
+  uint64_t *uni, *live;
+};
+
+struct lw {
+  struct jx j;
+  const struct ja *a;
+  unsigned nc;                        /* chunks of a warp */
+  gcc_jit_rvalue *x, *state;          /* parameters, as byte pointers */
+  gcc_jit_lvalue *base[3], *fn, *bounds; /* bytes of predicates, 32-bit and 64-bit slots; x->fn; the function's bounds */
+  gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */
+  gcc_jit_lvalue *join_pc, *steps, *out_pc, *out_kind;
+  gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
+  gcc_jit_lvalue **u;                 /* by slot: its one value */
+  gcc_jit_block **head, **entry;      /* by block */
+  struct lw_region { gcc_jit_lvalue *saved[LW_CHUNKS], *pending[LW_CHUNKS]; gcc_jit_block *close[2]; bool closed[2]; } *regions;
+  uint64_t *written;                  /* slots that compiled code may change */
+  /* where we are */
+  uint32_t block;
+  const struct ja_ins *ins;
+  uint64_t *uni, *uni_after, *live, *live_end; /* uniform before and after the instruction; live before it, and behind the block */
+  struct lw_exit *exits;
+  struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
+  gcc_jit_block *prologue;
+  gcc_jit_type *t_step;
+};
+
+/* ---- memory --------------------------------------------------------------------------------------------------*/
+/* pointer + offset, as a byte pointer; and what lies there */
+gcc_jit_rvalue *lw_at(struct lw *l, gcc_jit_rvalue *p, uint64_t off);
+gcc_jit_lvalue *lw_field(struct lw *l, gcc_jit_rvalue *p, uint64_t off, gcc_jit_type *t);
+gcc_jit_rvalue *lw_add(struct lw *l, gcc_jit_rvalue *p, gcc_jit_rvalue *off);
+/* A vector's place in memory, for "m" operands. */
+gcc_jit_lvalue *lw_vector(struct lw *l, gcc_jit_rvalue *p, uint64_t off, bool wide);
+
+/* ---- operands and slots ----------------------------------------------------------------------------------------*/
+jv lw_operand(struct lw *l, unsigned k, unsigned chunk);      /* operand k of the current instruction */
+bool lw_operand_uniform(struct lw *l, unsigned k);
+uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an off operand: a constant, or a variable */
+gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
+gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
+jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk);
+/* The guard's mask for a chunk, NULL without one. */
+gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk);
+/* Lanes that the instruction acts on: running, guard holds. */
+gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
+/* Result operand k gets a chunk of a value; uniform results once. */
+void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val);
+bool lw_result_uniform(struct lw *l, unsigned k);
+
+/* ---- control ----------------------------------------------------------------------------------------------------*/
+gcc_jit_block *lw_new_block(struct lw *l, const char *what);
+gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks); /* whether one of the chunks' masks is not 0 */
+gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* chunks' masks as one u64 */
+/* The interpreter's body executes the current instruction; on failure the function is left. */
+void lw_step(struct lw *l);
+/* memory.c: a load or store; false: has no native form here, nothing was built. */
+bool lw_memory(struct lw *l);
+
+#endif

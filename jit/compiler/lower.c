@@ -1,0 +1,735 @@
+/* The function's frame of code: entries, blocks, branches, hidden divergence, exits. What single instructions do stands
+ * in slots.c, memory.c and meaning.c.
+ *
+ * 1. cm[] are the lanes that run, em[] those of the whole split. Outside of regions they are equal.
+ * 2. At any point a slot is either uniform (one vector) or has a vector for each chunk, as the analysis says; edges
+ *    convert. Slots that are not live hold anything.
+ * 3. An exit stores every live slot for all lanes of em[], tells hidden divergences outermost first, and returns. The
+ *    instruction at its pc has not been executed. */
+#include "lower.h"
+
+#include "build.h"
+#include "meaning.h"
+
+#include "vm/jitabi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define X_FIELD(m_) offsetof(struct mx_exec, m_)
+
+static void *need(size_t n) {
+  void *p = calloc(1, n ? n : 1);
+  if (!p) abort(); /* a process of its own */
+  return p;
+}
+
+/* ---- statements of control ------------------------------------------------------------------------------*/
+gcc_jit_block *lw_new_block(struct lw *l, const char *what) {
+  char name[48];
+  snprintf(name, sizeof name, "%s_%u", what, l->j.serial++);
+  return gcc_jit_function_new_block(l->j.fn, name);
+}
+static void jump(struct lw *l, gcc_jit_block *to) { gcc_jit_block_end_with_jump(l->j.b, NULL, to); }
+static void split_on(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no) {
+  gcc_jit_block_end_with_conditional(l->j.b, NULL, cond, yes, no);
+}
+static gcc_jit_rvalue *compare(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return gcc_jit_context_new_comparison(l->j.c, NULL, op, x, y);
+}
+gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *m) {
+  gcc_jit_rvalue *any = m[0];
+  for (unsigned c = 1; c < l->nc; c++) any = jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_OR, l->j.t_u16, any, m[c]);
+  return compare(l, GCC_JIT_COMPARISON_NE, any, jx_int(&l->j, l->j.t_u16, 0));
+}
+gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *m) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *all = NULL;
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *w = gcc_jit_context_new_cast(j->c, NULL, m[c], j->t_u64);
+    if (c) w = jx_op(j, GCC_JIT_BINARY_OP_LSHIFT, j->t_u64, w, jx_int(j, j->t_u64, 16 * c));
+    all = all ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, all, w) : w;
+  }
+  return jx_keep(j, all);
+}
+static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) {
+  struct jx *j = &l->j;
+  return gcc_jit_context_new_cast(j->c, NULL, c ? jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, m, jx_int(j, j->t_u64, 16 * c)) : m, j->t_u16);
+}
+static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {
+  for (unsigned c = 0; c < l->nc; c++) to[c] = jx_rv(from[c]);
+}
+static void set_masks(struct lw *l, gcc_jit_lvalue *const *to, gcc_jit_rvalue *const *m) {
+  for (unsigned c = 0; c < l->nc; c++) jx_set(&l->j, to[c], m[c]);
+}
+static void copy_masks(struct lw *l, gcc_jit_lvalue *const *to, gcc_jit_lvalue *const *from) {
+  for (unsigned c = 0; c < l->nc; c++) jx_set(&l->j, to[c], jx_rv(from[c]));
+}
+static void add_steps(struct lw *l, uint32_t n) {
+  struct jx *j = &l->j;
+  if (n) jx_set(j, l->steps, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->steps), jx_int(j, j->t_u64, n)));
+}
+
+/* ---- the frame ------------------------------------------------------------------------------------------*/
+static unsigned class_of(const struct ja *a, uint32_t s) { return s < a->f->npred ? MX_PRED : s < a->f->npred + a->f->n32 ? MX_R32 : MX_R64; }
+static gcc_jit_rvalue *slot_place(struct lw *l, uint32_t s) {
+  const unsigned cls = class_of(l->a, s);
+  const uint32_t n = cls == MX_PRED ? s : cls == MX_R32 ? s - l->a->f->npred : s - l->a->f->npred - l->a->f->n32;
+  return lw_at(l, jx_rv(l->base[cls]), (uint64_t)n * (cls == MX_PRED ? 8u : l->a->image->lanes * (cls == MX_R32 ? 4u : 8u)));
+}
+/* The slot in the frame gets its value, in the lanes of the split. */
+static void store_slot(struct lw *l, uint32_t s, bool uniform) {
+  struct jx *j = &l->j;
+  const unsigned cls = class_of(l->a, s);
+  gcc_jit_rvalue *p = jx_keep(j, slot_place(l, s));
+  if (cls == MX_PRED) {
+    gcc_jit_rvalue *m[LW_CHUNKS];
+    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(uniform ? lw_one(l, s) : lw_var(l, s, c));
+    gcc_jit_rvalue *old = jx_rv(lw_field(l, p, 0, j->t_u64)), *new = lw_pack(l, m);
+    gcc_jit_rvalue *d = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, old, new), jx_rv(l->emask));
+    jx_set(j, lw_field(l, p, 0, j->t_u64), jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, old, d));
+    return;
+  }
+  for (unsigned c = 0; c < l->nc; c++)
+    for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++) {
+      gcc_jit_rvalue *k = jx_rv(l->em[c]), *v = jx_rv(uniform ? lw_one(l, s) : lw_var(l, s, cls == MX_R64 ? 2 * c + h : c));
+      if (h) k = jx_mask_hi(j, k);
+      jx_asm(j, cls == MX_R64 ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m",
+             lw_vector(l, p, 64u * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64), 2, "v", v, "Yk", k);
+    }
+}
+static jv load_chunk(struct lw *l, gcc_jit_rvalue *p, unsigned cls, unsigned c) {
+  struct jx *j = &l->j;
+  if (cls == MX_PRED) {
+    gcc_jit_rvalue *m = unpack(l, jx_rv(lw_field(l, p, 0, j->t_u64)), c);
+    return (jv){.t = MX_T_pred, .r = {m, m}};
+  }
+  jv v = {.t = cls == MX_R32 ? MX_T_u32 : MX_T_u64};
+  for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++)
+    v.r[h] = jx_keep(j, jx_rv(lw_vector(l, p, 64u * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64)));
+  if (cls == MX_R32) v.r[1] = v.r[0];
+  return v;
+}
+/* The value that the lowest lane of `mask` has in the frame. */
+static jv load_one(struct lw *l, gcc_jit_rvalue *p, unsigned cls, gcc_jit_rvalue *lane) {
+  struct jx *j = &l->j;
+  if (cls == MX_PRED) {
+    gcc_jit_rvalue *b = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, jx_rv(lw_field(l, p, 0, j->t_u64)), lane);
+    b = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, b, jx_int(j, j->t_u64, 1));
+    b = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, b, jx_int(j, j->t_u64, 0xFFFF));
+    b = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, b, j->t_u16));
+    return (jv){.t = MX_T_pred, .u = true, .r = {b, b}};
+  }
+  const bool wide = cls == MX_R64;
+  gcc_jit_rvalue *q = lw_add(l, p, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, jx_int(j, j->t_u64, wide ? 8 : 4)));
+  return jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32)));
+}
+static gcc_jit_rvalue *lowest(struct lw *l, gcc_jit_rvalue *mask) {
+  struct jx *j = &l->j;
+  return jx_ask(j, "tzcntq %1, %0", "=r", j->t_u64, 1, "rm", mask);
+}
+
+/* ---- exits ----------------------------------------------------------------------------------------------*/
+static bool same_where(const struct ja *a, const uint64_t *x, const uint64_t *y, const uint64_t *where) {
+  for (uint32_t w = 0; w < a->words; w++)
+    if ((x[w] ^ y[w]) & where[w]) return false;
+  return true;
+}
+/* The tail for leaving the current block when `live` is live and `uni` uniform. */
+static gcc_jit_block *exit_for(struct lw *l, const uint64_t *live, const uint64_t *uni) {
+  const struct ja *a = l->a;
+  for (struct lw_exit *e = l->exits; e; e = e->next)
+    if (same_where(a, e->uni, uni, l->written)) {
+      for (uint32_t w = 0; w < a->words; w++) e->live[w] |= live[w];
+      return e->block;
+    }
+  struct lw_exit *e = need(sizeof *e);
+  e->uni = need(8 * a->words), e->live = need(8 * a->words);
+  memcpy(e->uni, uni, 8 * a->words);
+  memcpy(e->live, live, 8 * a->words);
+  e->block = lw_new_block(l, "exit");
+  e->next = l->exits;
+  l->exits = e;
+  return e->block;
+}
+/* Leaves from j->b; `done` instructions of the block have been executed. */
+static void leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live, const uint64_t *uni) {
+  struct jx *j = &l->j;
+  add_steps(l, done);
+  jx_set(j, l->out_pc, jx_int(j, j->t_u32, pc));
+  jx_set(j, l->out_kind, jx_int(j, j->t_u32, kind));
+  jump(l, exit_for(l, live, uni));
+}
+/* Lanes in saved but not in rest: 0 or all ones, to mask a record with. */
+static gcc_jit_rvalue *if_others(struct lw *l, gcc_jit_rvalue *saved, gcc_jit_rvalue *rest) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *differ = gcc_jit_context_new_cast(j->c, NULL, compare(l, GCC_JIT_COMPARISON_NE, saved, rest), j->t_u64);
+  return jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, rest, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, 0), differ));
+}
+static void tell_regions(struct lw *l) {
+  const struct ja *a = l->a;
+  const struct ja_block *b = &a->blocks[l->block];
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < b->nstack; k++, n++) {
+    const struct ja_region *g = &a->regions[b->stack[k]];
+    struct lw_region *r = &l->regions[b->stack[k]];
+    const uint64_t at = offsetof(struct mx_jit_state, rec) + n * sizeof(struct mx_jit_rec);
+    gcc_jit_rvalue *taken, *target, *next;
+    if (g->kind == JA_IF && ja_has(g->side[0], l->block) && g->target != g->reconv) {
+      values(l, r->pending, m);
+      taken = lw_pack(l, m);
+      target = jx_int(j, j->t_u32, a->blocks[g->target].pc);
+      next = jx_int(j, j->t_u32, a->blocks[g->next].pc);
+    } else {
+      values(l, k + 1 < b->nstack ? l->regions[b->stack[k + 1]].saved : l->cm, m);
+      gcc_jit_rvalue *rest = lw_pack(l, m);
+      values(l, r->saved, m);
+      taken = if_others(l, lw_pack(l, m), rest);
+      target = jx_rv(l->out_pc);
+      next = jx_int(j, j->t_u32, a->blocks[g->reconv].pc);
+    }
+    jx_set(j, lw_field(l, l->state, at + offsetof(struct mx_jit_rec, taken), j->t_u64), taken);
+    jx_set(j, lw_field(l, l->state, at + offsetof(struct mx_jit_rec, target), j->t_u32), target);
+    jx_set(j, lw_field(l, l->state, at + offsetof(struct mx_jit_rec, next), j->t_u32), next);
+    jx_set(j, lw_field(l, l->state, at + offsetof(struct mx_jit_rec, reconv), j->t_u32), jx_int(j, j->t_u32, a->blocks[g->reconv].pc));
+  }
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, nrec), j->t_u32), jx_int(j, j->t_u32, n));
+}
+static void build_exits(struct lw *l) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  for (struct lw_exit *e = l->exits, *next; e; e = next) {
+    next = e->next;
+    j->b = e->block;
+    for (uint32_t s = 0; s < a->nslots; s++)
+      if (ja_has(e->live, s) && ja_has(l->written, s)) store_slot(l, s, ja_has(e->uni, s));
+    tell_regions(l);
+    values(l, l->cm, m);
+    jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, mask), j->t_u64), lw_pack(l, m));
+    jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
+    jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_rv(l->out_pc));
+    gcc_jit_block_end_with_return(j->b, NULL, jx_rv(l->out_kind));
+    free(e->uni), free(e->live), free(e);
+  }
+  l->exits = NULL;
+}
+
+/* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
+void lw_step(struct lw *l) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, l->ins, s);
+  for (uint32_t k = 0; k < n; k++) store_slot(l, s[k], ja_has(l->uni, s[k]));
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  values(l, l->cm, m);
+  gcc_jit_rvalue *mask = lw_pack(l, m);
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, l->ins->pc), mask};
+  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, step), l->t_step)), 3, args));
+  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
+  split_on(l, compare(l, GCC_JIT_COMPARISON_NE, done, jx_int(j, j->t_u32, 0)), on, gone);
+  j->b = gone;
+  const struct ja_block *b = &a->blocks[l->block];
+  leave(l, MX_JIT_EVENT, l->ins->pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, l->live, l->uni);
+  j->b = on;
+  for (unsigned k = 0; k < l->ins->o->nopnds; k++) {
+    if (l->ins->o->opnd[k].role != MX_OUT || l->ins->o->opnd[k].type >= MX_T_raw) continue;
+    const unsigned type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
+    const unsigned slot = mx_w_operand(l->ins->w, k);
+    if (cls == MX_R128) {
+      for (unsigned h = 0; h < 2; h++) {
+        const uint32_t at = ja_slot(a, MX_R64, slot + h);
+        gcc_jit_rvalue *p = jx_keep(j, slot_place(l, at));
+        for (unsigned c = 0; c < l->nc; c++) {
+          jv v = load_chunk(l, p, MX_R64, c);
+          gcc_jit_rvalue *g = ja_has(b->kept, at) || mx_w_guard(*l->ins->w) != MX_GUARD_NONE ? lw_lanes(l, c) : NULL;
+          if (g) v = jv_sel(j, MX_T_u64, (jv){.t = MX_T_pred, .r = {g, g}}, v, lw_get(l, at, MX_T_u64, c));
+          jx_set(j, lw_var(l, at, 2 * c), v.r[0]);
+          jx_set(j, lw_var(l, at, 2 * c + 1), v.r[1]);
+        }
+      }
+      continue;
+    }
+    gcc_jit_rvalue *p = jx_keep(j, slot_place(l, ja_slot(a, cls, slot)));
+    if (lw_result_uniform(l, k)) lw_put(l, k, 0, load_one(l, p, cls, lowest(l, mask)));
+    else for (unsigned c = 0; c < l->nc; c++) lw_put(l, k, c, load_chunk(l, p, cls, c));
+  }
+}
+
+/* ---- instructions --------------------------------------------------------------------------------------*/
+static bool by_meaning(struct lw *l) {
+  const struct mx_op_info *o = l->ins->o;
+  jx_meaning *mean = jx_meanings[l->ins->op];
+  if (!mean) return false;
+  unsigned nout = 0;
+  while (nout < o->nopnds && o->opnd[nout].role == MX_OUT) nout++;
+  bool uniform = true;
+  for (unsigned k = nout; k < o->nopnds; k++)
+    if (o->opnd[k].type < MX_T_raw) uniform &= lw_operand_uniform(l, k);
+  jv d[LW_CHUNKS], q[LW_CHUNKS];
+  const unsigned n = uniform ? 1 : l->nc;
+  for (unsigned c = 0; c < n; c++) {
+    jv in[8] = {{0}};
+    for (unsigned k = nout; k < o->nopnds && k - nout < 8; k++)
+      in[k - nout] = o->opnd[k].type < MX_T_raw ? lw_operand(l, k, c) : jv_k(&l->j, MX_T_u32, mx_w_operand(l->ins->w, k));
+    l->j.bad = false;
+    q[c] = (jv){0};
+    d[c] = mean(&l->j, mx_w_mod(*l->ins->w), in, &q[c]);
+    d[c] = jv_cvt(&l->j, o->opnd[0].type, d[c].t, d[c]);
+    if (nout > 1) {
+      q[c] = jv_cvt(&l->j, o->opnd[1].type, q[c].t, q[c]);
+      for (unsigned h = 0; h < 2; h++) /* the first result's slot may be where this one is read from */
+        if (q[c].r[h]) q[c].r[h] = jx_keep(&l->j, q[c].r[h]);
+    }
+    if (o->flags & MX_F_CANON) {
+      d[c] = jv_canon(&l->j, o->opnd[0].type, d[c]);
+      if (nout > 1) q[c] = jv_canon(&l->j, o->opnd[1].type, q[c]);
+    }
+    if (l->j.bad) {
+      l->j.bad = false;
+      return false;
+    }
+  }
+  for (unsigned c = 0; c < l->nc; c++) {
+    if (c >= n) d[c] = d[0], q[c] = q[0];
+    lw_put(l, 0, c, d[c]);
+  }
+  for (unsigned c = 0; nout > 1 && c < l->nc; c++) lw_put(l, 1, c, q[c]);
+  return true;
+}
+
+static bool special(struct lw *l) {
+  struct jx *j = &l->j;
+  const mx_word w = *l->ins->w;
+  if (l->ins->o->flags & MX_F_MOVI) {
+    const uint64_t v = (uint64_t)(int64_t)(int32_t)mx_w_movi(w);
+    for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, jv_k(j, l->ins->o->opnd[0].type, v));
+    return true;
+  }
+  if (l->ins->op != MX_SREG_32 && l->ins->op != MX_SREG_64) return false;
+  const unsigned number = mx_w_operand(l->ins->w, 1);
+  const struct mx_sreg_info *r = &mx__sregs[number];
+  if (r->varies == MX_PER_WARP) return false; /* reading them moves the warp's clock */
+  const bool wide = l->ins->op == MX_SREG_64;
+  if (r->varies != MX_PER_LANE) {
+    jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, l->x, X_FIELD(sreg) + 8 * number, wide ? j->t_u64 : j->t_u32)));
+    for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, v);
+    return true;
+  }
+  if (jx_wide(r->type) != wide) return false;
+  gcc_jit_rvalue *p = jx_keep(j, jx_rv(lw_field(l, l->x, (wide ? X_FIELD(sreg_lanes64) : X_FIELD(sreg_lanes32)) + 8 * number, j->t_pu8)));
+  for (unsigned c = 0; c < l->nc; c++) {
+    jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
+    for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
+      v.r[h] = jx_ask(j, "vmovdqu32 %1, %0", "=v", wide ? j->vu64 : j->vu32, 1, "m", jx_rv(lw_vector(l, p, 64 * (wide ? 2 * c + h : c), wide)));
+    if (!wide) v.r[1] = v.r[0];
+    lw_put(l, 0, c, v);
+  }
+  return true;
+}
+
+/* ---- edges ----------------------------------------------------------------------------------------------*/
+static bool in_region(const struct ja_region *g, uint32_t b) { return ja_has(g->side[0], b) || ja_has(g->side[1], b); }
+static uint32_t depth_of(const struct ja *a, uint32_t b, uint32_t region) {
+  uint32_t k = 0;
+  while (k < a->blocks[b].nstack && a->blocks[b].stack[k] != region) k++;
+  return k;
+}
+/* From within the regions stack[0..depth) to block `to`: out of those that it does not lie in, into loops that begin
+ * there. `from` tells the side. */
+static void go_to(struct lw *l, const uint32_t *stack, uint32_t depth, uint32_t from, uint32_t to) {
+  const struct ja *a = l->a;
+  if (depth && !in_region(&a->regions[stack[depth - 1]], to)) {
+    const uint32_t g = stack[depth - 1];
+    const int side = a->regions[g].kind == JA_IF && ja_has(a->regions[g].side[1], from);
+    struct lw_region *r = &l->regions[g];
+    if (!r->close[side]) r->close[side] = lw_new_block(l, "close");
+    jump(l, r->close[side]);
+    return;
+  }
+  for (uint32_t k = depth; k < a->blocks[to].nstack; k++) {
+    const uint32_t g = a->blocks[to].stack[k];
+    if (a->regions[g].kind == JA_LOOP) copy_masks(l, l->regions[g].saved, l->cm);
+  }
+  jump(l, l->head[to]);
+}
+static void build_close(struct lw *l, uint32_t number, int side) {
+  const struct ja *a = l->a;
+  const struct ja_region *g = &a->regions[number];
+  struct lw_region *r = &l->regions[number];
+  struct jx *j = &l->j;
+  j->b = r->close[side];
+  if (g->kind == JA_IF && side == 0 && g->target != g->reconv) {
+    gcc_jit_rvalue *m[LW_CHUNKS];
+    gcc_jit_block *turn = lw_new_block(l, "turn"), *end = lw_new_block(l, "end");
+    values(l, r->pending, m);
+    split_on(l, lw_any(l, m), turn, end);
+    j->b = turn;
+    copy_masks(l, l->cm, r->pending);
+    go_to(l, a->blocks[g->target].stack, depth_of(a, g->target, number) + 1, g->target, g->target);
+    j->b = end;
+  }
+  copy_masks(l, l->cm, r->saved);
+  const struct ja_block *outer = &a->blocks[g->block]; /* of a loop, its header, which lies in the loop too */
+  go_to(l, outer->stack, g->kind == JA_IF ? outer->nstack : depth_of(a, g->block, number), g->block, g->reconv);
+}
+/* Slots that are uniform here and not there get their chunks. */
+static void convert(struct lw *l, uint64_t *done, const uint64_t *uni_there, const uint64_t *live_there) {
+  const struct ja *a = l->a;
+  for (uint32_t s = 0; s < a->nslots; s++)
+    if (ja_has(l->uni, s) && !ja_has(uni_there, s) && ja_has(live_there, s) && !ja_has(done, s)) {
+      const bool wide = class_of(a, s) == MX_R64;
+      for (unsigned c = 0; c < (wide ? 2 * l->nc : l->nc); c++) jx_set(&l->j, lw_var(l, s, c), jx_rv(lw_one(l, s)));
+      ja_add(done, s);
+    }
+}
+static void edge(struct lw *l, uint32_t to, bool backward) {
+  const struct ja *a = l->a;
+  const struct ja_block *b = &a->blocks[l->block], *t = &a->blocks[to];
+  struct jx *j = &l->j;
+  uint64_t *done = need(8 * a->words);
+  convert(l, done, t->uni_in, t->live_in);
+  for (uint32_t k = 0; k < b->nstack; k++) {
+    const struct ja_region *g = &a->regions[b->stack[k]];
+    if (g->kind == JA_IF && to == g->reconv && g->target != g->reconv && ja_has(g->side[0], l->block))
+      convert(l, done, a->blocks[g->target].uni_in, a->blocks[g->target].live_in);
+  }
+  free(done);
+  if (backward) {
+    gcc_jit_lvalue *slice = lw_field(l, l->x, X_FIELD(slice), j->t_int);
+    gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), jx_int(j, j->t_int, 1)));
+    jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), left);
+    gcc_jit_block *over = lw_new_block(l, "over"), *on = lw_new_block(l, "again");
+    split_on(l, compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0)), over, on);
+    j->b = over;
+    leave(l, MX_JIT_SLICE, t->pc, 0, l->live_end, l->uni);
+    j->b = on;
+  }
+  go_to(l, b->stack, b->nstack, l->block, to);
+}
+
+/* ---- branches -------------------------------------------------------------------------------------------*/
+/* Into a side of the region that the current block's branch begins, with the lanes m; what is uniform here may have to
+ * be chunks there, and at `later` too. */
+static void side(struct lw *l, gcc_jit_rvalue *const *m, uint32_t to, uint32_t later) {
+  const struct ja *a = l->a;
+  uint64_t *done = need(8 * a->words);
+  set_masks(l, l->cm, m);
+  convert(l, done, a->blocks[to].uni_in, a->blocks[to].live_in);
+  convert(l, done, a->blocks[later].uni_in, a->blocks[later].live_in);
+  free(done);
+  go_to(l, a->blocks[to].stack, depth_of(a, to, a->blocks[l->block].hide) + 1, to, to);
+}
+static void branch(struct lw *l) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const struct ja_block *b = &a->blocks[l->block];
+  const mx_word w = *l->ins->w;
+  const uint32_t target = a->block_of_pc[mx_w_target(w)], next = l->block + 1, here = (uint32_t)(l->ins - &a->ins[b->first]);
+  const bool back = mx_w_target(w) <= l->ins->pc;
+  if (mx_w_guard(w) == MX_GUARD_NONE) {
+    add_steps(l, here + 1);
+    edge(l, target, back);
+    return;
+  }
+  const struct ja_region *g = b->hide == JA_NONE ? NULL : &a->regions[b->hide];
+  gcc_jit_block *taken = g && g->target == g->reconv ? NULL : lw_new_block(l, "taken");
+  gcc_jit_block *not = g && g->next == g->reconv ? NULL : lw_new_block(l, "next");
+  if (!b->divergent) {
+    add_steps(l, here + 1);
+    split_on(l, compare(l, GCC_JIT_COMPARISON_NE, lw_guard(l, 0), jx_int(j, j->t_u16, 0)), taken, not);
+    j->b = taken;
+    edge(l, target, back);
+    j->b = not;
+    edge(l, next, false);
+    return;
+  }
+  gcc_jit_rvalue *t[LW_CHUNKS], *n[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) {
+    t[c] = lw_lanes(l, c);
+    n[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u16, t[c], jx_rv(l->cm[c])));
+  }
+  if (g) {
+    struct lw_region *r = &l->regions[b->hide];
+    add_steps(l, here + 1);
+    copy_masks(l, r->saved, l->cm);
+    set_masks(l, r->pending, t);
+    /* the first side that has lanes; the other follows where this one closes */
+    const bool first = g->next != g->reconv, second = g->target != g->reconv;
+    gcc_jit_block *none = first && second ? NULL : lw_new_block(l, "skip");
+    split_on(l, lw_any(l, first ? n : t), first ? not : taken, none ? none : taken);
+    if (first) {
+      j->b = not;
+      side(l, n, next, second ? target : next);
+    }
+    if (second) {
+      j->b = taken;
+      side(l, t, target, target);
+    }
+    if (none) {
+      j->b = none;
+      edge(l, g->reconv, false);
+    }
+    return;
+  }
+  if (b->loop_exit != JA_NONE) {
+    const bool leaves = target == a->regions[b->loop_exit].reconv;
+    gcc_jit_block *stay = leaves ? not : taken, *all = leaves ? taken : not;
+    add_steps(l, here + 1);
+    split_on(l, lw_any(l, leaves ? n : t), stay, all);
+    j->b = all;
+    edge(l, leaves ? target : next, leaves && back);
+    j->b = stay;
+    set_masks(l, l->cm, leaves ? n : t);
+    edge(l, leaves ? next : target, !leaves && back);
+    return;
+  }
+  gcc_jit_block *some = lw_new_block(l, "some"), *apart = lw_new_block(l, "apart");
+  split_on(l, lw_any(l, t), some, not);
+  j->b = some;
+  split_on(l, lw_any(l, n), apart, taken);
+  j->b = apart;
+  leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
+  j->b = taken;
+  add_steps(l, here + 1);
+  edge(l, target, back);
+  j->b = not;
+  add_steps(l, here + 1);
+  edge(l, next, false);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------*/
+static void build_block(struct lw *l, uint32_t number) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const struct ja_block *b = &a->blocks[number];
+  l->block = number;
+  j->b = l->head[number];
+  const uint32_t n = b->end - b->first;
+  uint64_t *live = need(8 * (size_t)a->words * (n + 1)), *at = live + (size_t)n * a->words;
+  for (uint32_t k = 0; k < b->nsucc; k++)
+    for (uint32_t w = 0; w < a->words; w++) at[w] |= a->blocks[b->succ[k]].live_in[w];
+  for (uint32_t g = 0; g < b->nstack; g++) { /* lanes that wait for the other side */
+    const struct ja_region *r = &a->regions[b->stack[g]];
+    if (r->kind == JA_IF && ja_has(r->side[0], number) && r->target != r->reconv)
+      for (uint32_t w = 0; w < a->words; w++) at[w] |= a->blocks[r->target].live_in[w];
+    for (uint32_t w = 0; w < a->words; w++) at[w] |= a->blocks[r->reconv].live_in[w];
+  }
+  for (uint32_t k = n; k--;) {
+    memcpy(live + (size_t)k * a->words, live + (size_t)(k + 1) * a->words, 8 * a->words);
+    ja_live_step(a, &a->ins[b->first + k], b->kept, live + (size_t)k * a->words);
+  }
+  l->live_end = at;
+  memcpy(l->uni, b->uni_in, 8 * a->words);
+  if (b->reconv) {
+    gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
+    split_on(l, compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, b->pc)), meet, on);
+    j->b = meet;
+    leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
+    j->b = on;
+  }
+  bool ended = false;
+  for (uint32_t k = 0; k < n; k++) {
+    l->ins = &a->ins[b->first + k];
+    l->live = live + (size_t)k * a->words;
+    if (ja_always_leaves(l->ins)) {
+      leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
+      ended = true;
+      break;
+    }
+    if (l->ins->op == MX_BRA) {
+      branch(l);
+      ended = true;
+      break;
+    }
+    memcpy(l->uni_after, l->uni, 8 * a->words);
+    ja_uniform_step(a, l->ins, b->kept, l->uni_after);
+    gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
+    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) : special(l) || by_meaning(l))) lw_step(l);
+    memcpy(l->uni, l->uni_after, 8 * a->words);
+  }
+  if (!ended) {
+    add_steps(l, n);
+    l->ins = &a->ins[b->end - 1];
+    edge(l, number + 1, false);
+  }
+  build_exits(l);
+  free(live);
+}
+
+/* Live slots come from the frame; those that code takes for uniform are compared, and one that differs refuses. */
+static void build_entry(struct lw *l, uint32_t number, gcc_jit_block *refuse) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const struct ja_block *b = &a->blocks[number];
+  j->b = l->entry[number];
+  gcc_jit_rvalue *lane = NULL, *differ = NULL;
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    if (!ja_has(b->live_in, s)) continue;
+    const unsigned cls = class_of(a, s);
+    gcc_jit_rvalue *p = jx_keep(j, slot_place(l, s));
+    const bool uniform = ja_has(b->uni_in, s);
+    jv one = {0};
+    if (uniform) {
+      if (!lane) lane = lowest(l, jx_rv(l->emask));
+      one = load_one(l, p, cls, lane);
+      jx_set(j, lw_one(l, s), one.r[0]);
+    }
+    for (unsigned c = 0; c < l->nc; c++) {
+      jv v = load_chunk(l, p, cls, c);
+      if (uniform) {
+        jv ne = jv_cmp(j, JX_NE, one.t, v, one);
+        gcc_jit_rvalue *d = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u16, ne.r[0], jx_rv(l->em[c]));
+        differ = jx_keep(j, differ ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, differ, d) : d);
+      } else if (cls == MX_R64) {
+        jx_set(j, lw_var(l, s, 2 * c), v.r[0]);
+        jx_set(j, lw_var(l, s, 2 * c + 1), v.r[1]);
+      } else
+        jx_set(j, lw_var(l, s, c), v.r[0]);
+    }
+  }
+  if (differ) {
+    gcc_jit_block *good = lw_new_block(l, "enter");
+    split_on(l, compare(l, GCC_JIT_COMPARISON_NE, differ, jx_int(j, j->t_u16, 0)), refuse, good);
+    j->b = good;
+  }
+  for (uint32_t k = 0; k < b->nstack; k++) {
+    struct lw_region *r = &l->regions[b->stack[k]];
+    copy_masks(l, r->saved, l->em);
+    for (unsigned c = 0; c < l->nc; c++) jx_set(j, r->pending[c], jx_int(j, j->t_u16, 0));
+  }
+  jump(l, l->head[number]);
+}
+
+static gcc_jit_lvalue *named(struct lw *l, gcc_jit_type *t, const char *name) { return gcc_jit_function_new_local(l->j.fn, NULL, t, name); }
+
+static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  j->b = l->prologue;
+  jx_set(j, l->fn, jx_rv(lw_field(l, l->x, X_FIELD(fn), j->t_pu8)));
+  gcc_jit_rvalue *frame = jx_rv(lw_field(l, l->x, X_FIELD(base), j->t_pu8));
+#define OFFSET(m_) gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, jx_rv(l->fn), offsetof(struct mx_pfunc, m_), j->t_u32)), j->t_u64)
+  jx_set(j, l->base[MX_PRED], frame);
+  jx_set(j, l->base[MX_R32], lw_add(l, jx_rv(l->base[MX_PRED]), OFFSET(off_r32)));
+  jx_set(j, l->base[MX_R64], lw_add(l, jx_rv(l->base[MX_PRED]), OFFSET(off_r64)));
+  gcc_jit_rvalue *first = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, OFFSET(first_bounds), jx_int(j, j->t_u64, sizeof(struct mx_bounds)));
+#undef OFFSET
+  jx_set(j, l->bounds, lw_add(l, jx_rv(lw_field(l, l->x, X_FIELD(bounds), j->t_pu8)), first));
+  jx_set(j, l->emask, jx_rv(lw_field(l, l->x, X_FIELD(mask), j->t_u64)));
+  for (unsigned c = 0; c < l->nc; c++) {
+    jx_set(j, l->em[c], unpack(l, jx_rv(l->emask), c));
+    jx_set(j, l->cm[c], jx_rv(l->em[c]));
+  }
+  jx_set(j, l->join_pc, jx_rv(lw_field(l, l->x, X_FIELD(join_pc), j->t_u32)));
+  jx_set(j, l->steps, jx_int(j, j->t_u64, 0));
+  gcc_jit_block *end = j->b;
+  uint32_t n = 0;
+  gcc_jit_case **cases = need(sizeof *cases * (a->nblocks + 1));
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (l->entry[b]) {
+      gcc_jit_rvalue *k = jx_int(j, j->t_u32, n);
+      cases[n++] = gcc_jit_context_new_case(j->c, k, k, l->entry[b]);
+    }
+  gcc_jit_rvalue *which = gcc_jit_param_as_rvalue(gcc_jit_function_get_param(j->fn, 1));
+  gcc_jit_block_end_with_switch(end, NULL, which, refuse, (int)n, cases);
+  free(cases);
+}
+
+/* The pcs of the entries, as data that the loader reads. */
+static void export_entries(struct lw *l, uint32_t number) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  uint32_t *pcs = need(4 * (size_t)(a->nblocks + 1));
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (l->entry[b]) pcs[++pcs[0]] = a->blocks[b].pc;
+  char name[48];
+  snprintf(name, sizeof name, "mx_jit_entries_F%u", number);
+  gcc_jit_type *t = gcc_jit_context_new_array_type(j->c, NULL, j->t_u32, (int)pcs[0] + 1);
+  gcc_jit_lvalue *g = gcc_jit_context_new_global(j->c, NULL, GCC_JIT_GLOBAL_EXPORTED, t, name);
+  gcc_jit_global_set_initializer(g, pcs, 4 * (size_t)(pcs[0] + 1));
+  free(pcs);
+}
+
+bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number) {
+  struct lw *l = need(sizeof *l);
+  struct jx *j = &l->j;
+  jx_init(j, c);
+  l->a = a;
+  l->nc = a->image->lanes / JX_W;
+  char name[48];
+  gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"), gcc_jit_context_new_param(c, NULL, j->t_u32, "entry"),
+                              gcc_jit_context_new_param(c, NULL, j->t_pu8, "state")};
+  snprintf(name, sizeof name, "mx_jit_F%u", number);
+  j->fn = gcc_jit_context_new_function(c, NULL, GCC_JIT_FUNCTION_EXPORTED, j->t_u32, name, 3, params, 0);
+  gcc_jit_type *step[3] = {j->t_ptr, j->t_u32, j->t_u64};
+  l->t_step = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, step, 0);
+  l->x = gcc_jit_param_as_rvalue(params[0]);
+  l->state = gcc_jit_param_as_rvalue(params[2]);
+  l->base[MX_PRED] = named(l, j->t_pu8, "preds");
+  l->base[MX_R32] = named(l, j->t_pu8, "slots32");
+  l->base[MX_R64] = named(l, j->t_pu8, "slots64");
+  l->fn = named(l, j->t_pu8, "pfunc");
+  l->bounds = named(l, j->t_pu8, "bounds");
+  l->emask = named(l, j->t_u64, "emask");
+  for (unsigned k = 0; k < l->nc; k++) l->em[k] = jx_local(j, j->t_u16), l->cm[k] = jx_local(j, j->t_u16);
+  l->join_pc = named(l, j->t_u32, "join_pc");
+  l->steps = named(l, j->t_u64, "steps");
+  l->out_pc = named(l, j->t_u32, "out_pc");
+  l->out_kind = named(l, j->t_u32, "out_kind");
+  l->v = need(sizeof *l->v * (a->nslots + 1));
+  l->u = need(sizeof *l->u * (a->nslots + 1));
+  l->head = need(sizeof *l->head * (a->nblocks + 1));
+  l->entry = need(sizeof *l->entry * (a->nblocks + 1));
+  l->regions = need(sizeof *l->regions * (a->nregions + 1));
+  l->uni = need(8 * a->words);
+  l->uni_after = need(8 * a->words);
+  l->written = need(8 * a->words);
+  l->lits = need(sizeof *l->lits * (a->nins * 6 + 1));
+  uint32_t s[JA_MAX_TOUCH];
+  for (uint32_t k = 0; k < a->nins; k++) {
+    const uint32_t n = ja_defs(a, &a->ins[k], s);
+    for (uint32_t m = 0; m < n; m++) ja_add(l->written, s[m]);
+  }
+  l->prologue = gcc_jit_function_new_block(j->fn, "prologue"); /* the first block is where the function begins */
+  bool *reached = need(a->nblocks + 1); /* gccjit refuses blocks that nothing leads to */
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t b = 0; b < a->nblocks; b++) {
+      if (!reached[b] && a->blocks[b].entry) reached[b] = again = true;
+      for (uint32_t k = 0; reached[b] && !a->blocks[b].leaves && k < a->blocks[b].nsucc; k++)
+        if (!reached[a->blocks[b].succ[k]]) reached[a->blocks[b].succ[k]] = again = true;
+    }
+  }
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    if (!reached[b]) continue;
+    snprintf(name, sizeof name, "pc%u", a->blocks[b].pc);
+    l->head[b] = gcc_jit_function_new_block(j->fn, name);
+    snprintf(name, sizeof name, "entry%u", a->blocks[b].pc);
+    if (a->blocks[b].entry) l->entry[b] = gcc_jit_function_new_block(j->fn, name);
+  }
+  for (uint32_t k = 0; k < a->nregions; k++)
+    for (unsigned m = 0; m < l->nc; m++) l->regions[k].saved[m] = jx_local(j, j->t_u16), l->regions[k].pending[m] = jx_local(j, j->t_u16);
+  gcc_jit_block *refuse = gcc_jit_function_new_block(j->fn, "refuse");
+  gcc_jit_block_end_with_return(refuse, NULL, jx_int(j, j->t_u32, MX_JIT_REFUSED));
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (reached[b]) build_block(l, b);
+  for (bool again = true; again;) { /* closing one region may close the next */
+    again = false;
+    for (uint32_t k = 0; k < a->nregions; k++)
+      for (int side = 0; side < 2; side++)
+        if (l->regions[k].close[side] && !l->regions[k].closed[side]) {
+          build_close(l, k, side);
+          l->regions[k].closed[side] = again = true;
+        }
+  }
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (l->entry[b]) build_entry(l, b, refuse);
+  build_prologue(l, refuse);
+  export_entries(l, number);
+  return gcc_jit_context_get_first_error(c) == NULL;
+}

@@ -1,0 +1,144 @@
+/* mx-jitc: compiles a kernel of a module and all that it can reach into a shared object.
+ *
+ * A process of its own, started by libmx (jit/spawn.c) or by hand: the compiler's limits, failures and licence stay in here.
+ * It trusts nobody with its time: processor time and memory are limited. */
+#include "lower.h"
+
+#include "vm/jitabi.h"
+#include "vm/verify.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static void limit(int what, rlim_t most) {
+  struct rlimit r;
+  if (getrlimit(what, &r)) return;
+  if (r.rlim_max != RLIM_INFINITY && r.rlim_max < most) most = r.rlim_max;
+  r.rlim_cur = most;
+  setrlimit(what, &r);
+}
+
+static uint8_t *read_file(const char *path, size_t *size) {
+  FILE *f = fopen(path, "rb");
+  if (!f) return NULL;
+  size_t n = 0, room = 1 << 16;
+  uint8_t *p = malloc(room);
+  for (size_t got; p && (got = fread(p + n, 1, room - n, f)) > 0;) {
+    n += got;
+    if (n == room) {
+      uint8_t *bigger = realloc(p, room *= 2);
+      if (!bigger) free(p);
+      p = bigger;
+    }
+  }
+  fclose(f);
+  *size = n;
+  return p;
+}
+
+/* Functions that code of the kernel may come to: called by name, or with their address taken somewhere. */
+static void reachable(const struct mx_image *image, uint32_t kernel, bool *seen) {
+  uint32_t *work = malloc(sizeof *work * (image->nfuncs + 1u)), n = 0;
+  if (!work) abort();
+#define VISIT(f_) do { const uint32_t f__ = (f_); if (f__ < image->nfuncs && !seen[f__]) seen[f__] = true, work[n++] = f__; } while (0)
+  VISIT(kernel);
+  while (n) {
+    const struct mx_func *f = &image->funcs[work[--n]];
+    for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc]))
+      if (mx_w_op(f->code[pc]) == MX_CALL) VISIT(mx_w_callee(f->code[pc]));
+    for (uint32_t k = 0; k < f->nlits; k++)
+      if (f->lits[k].kind == MX_LIT_FUNC) VISIT(f->lits[k].index);
+  }
+#undef VISIT
+  free(work);
+}
+
+static int usage(FILE *to, int status) {
+  fputs("mx-jitc -o kernel.so module.mxb KERNEL\n"
+        "Compiles kernel KERNEL (a name or a function number) of a module for libmx, which runs this by itself.\n"
+        "  -o FILE        the shared object to write\n"
+        "  --key FILE     bytes that it is to carry, to be known again\n"
+        "  -O N           optimisation level, 0 to 3 (default 2)\n"
+        "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
+        "  --asm          write assembly instead\n"
+        "  --dump         show what gccjit is told, on standard error\n"
+        "  --time         show where the time went\n"
+        "  --cpu SECONDS, --memory MIB   limits (default 60, 4096)\n", to);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  enum { KEY = 256, ASM, DUMP, TIME, CPU, MEMORY };
+  static const struct option longs[] = {{"key", required_argument, 0, KEY}, {"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP},
+                                        {"time", no_argument, 0, TIME}, {"cpu", required_argument, 0, CPU},
+                                        {"memory", required_argument, 0, MEMORY}, {"help", no_argument, 0, 'h'}, {0}};
+  const char *out = NULL, *key = NULL;
+  int level = 2;
+  bool as_asm = false, dump = false, times = false;
+  unsigned long cpu = 60, memory = 4096;
+  gcc_jit_context *c = gcc_jit_context_acquire();
+  if (!c) return 4;
+  for (int o; (o = getopt_long(argc, argv, "ho:O:f:", longs, NULL)) != -1;) switch (o) {
+    case 'h': return usage(stdout, 0);
+    case 'o': out = optarg; break;
+    case 'O': level = atoi(optarg); break;
+    case 'f': gcc_jit_context_add_command_line_option(c, optarg); break;
+    case KEY: key = optarg; break;
+    case ASM: as_asm = true; break;
+    case DUMP: dump = true; break;
+    case TIME: times = true; break;
+    case CPU: cpu = strtoul(optarg, NULL, 10); break;
+    case MEMORY: memory = strtoul(optarg, NULL, 10); break;
+    default: return usage(stderr, 2);
+  }
+  if (!out || argc - optind != 2) return usage(stderr, 2);
+  limit(RLIMIT_CPU, cpu);
+  limit(RLIMIT_AS, (rlim_t)memory << 20);
+  limit(RLIMIT_CORE, 0);
+
+  size_t size, key_size = 0;
+  uint8_t *bytes = read_file(argv[optind], &size), *key_bytes = key ? read_file(key, &key_size) : NULL;
+  if (!bytes || (key && !key_bytes)) return fprintf(stderr, "mx-jitc: cannot read %s\n", bytes ? key : argv[optind]), 1;
+  struct mx__image *image;
+  char *why = NULL;
+  if (mx__image_read(bytes, size, &image, &why) != MX__LOAD_OK || mx__verify(&image->image, &why) != MX__LOAD_OK)
+    return fprintf(stderr, "mx-jitc: %s: %s\n", argv[optind], why ? why : "refused"), 1;
+  const struct mx_image *im = &image->image;
+  char *end;
+  uint32_t kernel = (uint32_t)strtoul(argv[optind + 1], &end, 10);
+  if (*end || end == argv[optind + 1])
+    for (kernel = 0; kernel < im->nfuncs && strcmp(im->funcs[kernel].name, argv[optind + 1]); kernel++) {}
+  if (kernel >= im->nfuncs) return fprintf(stderr, "mx-jitc: no kernel '%s'\n", argv[optind + 1]), 1;
+
+  static const char *const options[] = {"-march=x86-64-v4", "-mprefer-vector-width=512", "-mtune=icelake-server", "-ffp-contract=off",
+                                        "-fno-strict-aliasing", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-math-errno",
+                                        "-fno-trapping-math", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-g0"};
+  for (size_t k = 0; k < sizeof options / sizeof *options; k++) gcc_jit_context_add_command_line_option(c, options[k]);
+  gcc_jit_context_add_driver_option(c, "-nostdlib");
+  gcc_jit_context_set_int_option(c, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, level);
+  gcc_jit_context_set_bool_option(c, GCC_JIT_BOOL_OPTION_DUMP_INITIAL_GIMPLE, dump);
+  gcc_jit_timer *timer = times ? gcc_jit_timer_new() : NULL;
+  if (timer) gcc_jit_context_set_timer(c, timer);
+
+  bool *seen = calloc(im->nfuncs, sizeof *seen);
+  if (!seen) return 4;
+  reachable(im, kernel, seen);
+  bool good = true;
+  for (uint32_t f = 0; good && f < im->nfuncs; f++) {
+    if (!seen[f]) continue;
+    struct ja *a = ja_analyse(im, f);
+    good = a && lw_function(c, a, f);
+  }
+  if (good && key) {
+    gcc_jit_type *t = gcc_jit_context_new_array_type(c, NULL, gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_CHAR), (int)key_size);
+    gcc_jit_global_set_initializer(gcc_jit_context_new_global(c, NULL, GCC_JIT_GLOBAL_EXPORTED, t, "mx_jit_key"), key_bytes, key_size);
+  }
+  if (good) gcc_jit_context_compile_to_file(c, as_asm ? GCC_JIT_OUTPUT_KIND_ASSEMBLER : GCC_JIT_OUTPUT_KIND_DYNAMIC_LIBRARY, out);
+  if (timer) gcc_jit_timer_print(timer, stderr);
+  const char *error = gcc_jit_context_get_first_error(c);
+  if (error || !good) return fprintf(stderr, "mx-jitc: %s\n", error ? error : "failed"), 1;
+  return 0; /* the process ends here: nothing is given back one by one */
+}

@@ -1,0 +1,139 @@
+/* Operands and slots: where values come from and go to, in locals, in the frame, in the literal pool. */
+#include "build.h"
+
+#include "vm/exec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- memory ---------------------------------------------------------------------------------------------------*/
+gcc_jit_rvalue *lw_add(struct lw *l, gcc_jit_rvalue *p, gcc_jit_rvalue *off) {
+  return gcc_jit_lvalue_get_address(gcc_jit_context_new_array_access(l->j.c, NULL, p, off), NULL);
+}
+gcc_jit_rvalue *lw_at(struct lw *l, gcc_jit_rvalue *p, uint64_t off) {
+  return off ? lw_add(l, p, jx_int(&l->j, l->j.t_u64, off)) : p;
+}
+gcc_jit_lvalue *lw_field(struct lw *l, gcc_jit_rvalue *p, uint64_t off, gcc_jit_type *t) {
+  gcc_jit_rvalue *q = gcc_jit_context_new_cast(l->j.c, NULL, lw_at(l, p, off), gcc_jit_type_get_pointer(t));
+  return gcc_jit_rvalue_dereference(q, NULL);
+}
+gcc_jit_lvalue *lw_vector(struct lw *l, gcc_jit_rvalue *p, uint64_t off, bool wide) {
+  return lw_field(l, p, off, wide ? l->j.vu64 : l->j.vu32);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------------------------*/
+static unsigned class_of(const struct ja *a, uint32_t slot) {
+  return slot < a->f->npred ? MX_PRED : slot < a->f->npred + a->f->n32 ? MX_R32 : MX_R64;
+}
+static gcc_jit_lvalue *var(struct lw *l, gcc_jit_lvalue **at, uint32_t slot, const char *what, unsigned n) {
+  if (*at) return *at;
+  const unsigned cls = class_of(l->a, slot);
+  char name[32];
+  snprintf(name, sizeof name, "%s%u_%u", what, slot, n);
+  return *at = gcc_jit_function_new_local(l->j.fn, NULL, cls == MX_PRED ? l->j.t_u16 : cls == MX_R32 ? l->j.vu32 : l->j.vu64, name);
+}
+gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) { return var(l, &l->v[slot][k], slot, "v", k); }
+gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) { return var(l, &l->u[slot], slot, "u", 0); }
+
+jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
+  const unsigned cls = class_of(l->a, slot);
+  jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
+  if (v.u) v.r[0] = v.r[1] = jx_rv(lw_one(l, slot));
+  else if (cls == MX_R64) v.r[0] = jx_rv(lw_var(l, slot, 2 * chunk)), v.r[1] = jx_rv(lw_var(l, slot, 2 * chunk + 1));
+  else v.r[0] = v.r[1] = jx_rv(lw_var(l, slot, chunk));
+  if (type == v.t) return v;
+  if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* zero-extended already */
+    v.t = (uint8_t)type;
+    return v;
+  }
+  return jv_as(&l->j, type, v);
+}
+
+static unsigned field_of(struct lw *l, unsigned k) { return mx_w_operand(l->ins->w, k); }
+
+/* A literal whose value only the prepared kernel knows: read in the prologue from where the interpreter has it. */
+static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
+  for (uint32_t n = 0; n < l->nlits; n++)
+    if (l->lits[n].ins == l->ins && l->lits[n].k == k) return l->lits[n].value;
+  struct jx *j = &l->j;
+  gcc_jit_block *here = j->b;
+  j->b = l->prologue;
+  const bool behind_join = l->a->blocks[l->ins->block].reconv && l->a->ins[l->a->blocks[l->ins->block].first].pc == l->ins->pc;
+  gcc_jit_rvalue *index = jx_rv(lw_field(l, jx_rv(lw_field(l, jx_rv(l->fn), offsetof(struct mx_pfunc, index_of_pc), j->t_pu8)), 4ull * l->ins->pc, j->t_u32));
+  gcc_jit_rvalue *at = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, gcc_jit_context_new_cast(j->c, NULL, index, j->t_u64), jx_int(j, j->t_u64, sizeof(struct mx_insn)));
+  gcc_jit_rvalue *insn = lw_at(l, lw_add(l, jx_rv(lw_field(l, jx_rv(l->fn), offsetof(struct mx_pfunc, insns), j->t_pu8)), at), behind_join ? sizeof(struct mx_insn) : 0);
+  gcc_jit_lvalue *value = jx_local(j, j->t_u64);
+  if (offset) jx_set(j, value, jx_rv(lw_field(l, insn, offsetof(struct mx_insn, off), j->t_u64)));
+  else {
+    gcc_jit_rvalue *ref = jx_rv(lw_field(l, insn, offsetof(struct mx_insn, o) + sizeof(mx_ref) * k, j->t_u32));
+    ref = gcc_jit_context_new_cast(j->c, NULL, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, ref, jx_int(j, j->t_u32, 0xFFFFFFFE)), j->t_u64);
+    gcc_jit_rvalue *pool = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, base) + 8, j->t_pu8));
+    const bool wide = jx_wide(l->ins->o->opnd[k].type);
+    gcc_jit_rvalue *read = jx_rv(lw_field(l, lw_add(l, pool, ref), 0, wide ? j->t_u64 : j->t_u32));
+    jx_set(j, value, gcc_jit_context_new_cast(j->c, NULL, read, j->t_u64));
+  }
+  j->b = here;
+  l->lits[l->nlits].ins = l->ins;
+  l->lits[l->nlits].k = k;
+  l->lits[l->nlits++].value = value;
+  return value;
+}
+
+jv lw_operand(struct lw *l, unsigned k, unsigned chunk) {
+  const unsigned type = l->ins->o->opnd[k].type, field = field_of(l, k);
+  if (field < MX_LIT) return lw_get(l, ja_slot(l->a, mx__types[type].slot_class, field), type, chunk);
+  const struct mx_lit *lit = &l->a->f->lits[field - MX_LIT];
+  if (lit->kind == MX_LIT_VALUE) return jv_k(&l->j, type, type == MX_T_pred ? lit->value & 1 : lit->value);
+  if (k >= 6 || type == MX_T_pred) {
+    l->j.bad = true;
+    return jv_k(&l->j, type, 0);
+  }
+  gcc_jit_rvalue *s = jx_rv(late_literal(l, k, false));
+  if (!jx_wide(type)) s = gcc_jit_context_new_cast(l->j.c, NULL, s, l->j.t_u32);
+  return jv_as(&l->j, type, jv_broadcast(&l->j, jx_wide(type) ? MX_T_u64 : MX_T_u32, s));
+}
+bool lw_operand_uniform(struct lw *l, unsigned k) {
+  const unsigned field = field_of(l, k);
+  return field >= MX_LIT || ja_has(l->uni, ja_slot(l->a, mx__types[l->ins->o->opnd[k].type].slot_class, field));
+}
+uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable) {
+  const struct mx_lit *lit = &l->a->f->lits[field_of(l, k) - MX_LIT];
+  *variable = NULL;
+  if (lit->kind == MX_LIT_VALUE) return lit->value;
+  *variable = jx_rv(late_literal(l, k, true));
+  return 0;
+}
+
+gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk) {
+  const mx_word w = *l->ins->w;
+  if (mx_w_guard(w) == MX_GUARD_NONE) return NULL;
+  jv p = lw_get(l, ja_slot(l->a, MX_PRED, mx_w_guard(w)), MX_T_pred, chunk);
+  return mx_w_guard_neg(w) ? jx_keep(&l->j, jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_XOR, l->j.t_u16, p.r[0], jx_int(&l->j, l->j.t_u16, 0xFFFF))) : p.r[0];
+}
+gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk) {
+  gcc_jit_rvalue *g = lw_guard(l, chunk), *c = jx_rv(l->cm[chunk]);
+  return g ? jx_keep(&l->j, jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_AND, l->j.t_u16, g, c)) : c;
+}
+
+bool lw_result_uniform(struct lw *l, unsigned k) {
+  return ja_has(l->uni_after, ja_slot(l->a, mx__types[l->ins->o->opnd[k].type].slot_class, field_of(l, k)));
+}
+void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
+  struct jx *j = &l->j;
+  const unsigned type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
+  const uint32_t slot = ja_slot(l->a, cls, field_of(l, k));
+  const unsigned raw = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64;
+  if (jx_bitsof(val.t) < 32 && cls == MX_R32) val.t = MX_T_u32; /* narrow values are zero-extended */
+  val = jv_as(j, raw, val);
+  const bool kept = ja_has(l->a->blocks[l->block].kept, slot), uniform = ja_has(l->uni_after, slot);
+  gcc_jit_rvalue *g = lw_guard(l, chunk);
+  gcc_jit_rvalue *m = kept ? g ? lw_lanes(l, chunk) : jx_rv(l->cm[chunk]) : g;
+  if (m) val = jv_sel(j, raw, (jv){.t = MX_T_pred, .u = uniform, .r = {m, m}}, val, lw_get(l, slot, raw, chunk));
+  if (uniform) {
+    if (!chunk) jx_set(j, lw_one(l, slot), val.r[0]);
+  } else if (cls == MX_R64) {
+    jx_set(j, lw_var(l, slot, 2 * chunk), val.r[0]);
+    jx_set(j, lw_var(l, slot, 2 * chunk + 1), val.r[1] ? val.r[1] : val.r[0]);
+  } else
+    jx_set(j, lw_var(l, slot, chunk), val.r[0]);
+}

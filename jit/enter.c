@@ -1,0 +1,39 @@
+/* Going over to compiled code and coming back: the one place where a body of the interpreter meets it. */
+#include "vm/interp.h"
+#include "vm/jitabi.h"
+
+static uint32_t step(struct mx_exec *x, uint32_t pc, uint64_t mask) {
+  const struct mx_pfunc *fn = x->fn;
+  uint32_t k = fn->index_of_pc[pc];
+  if (fn->insns[k].kind == MX_INSN_JOIN) k++;
+  const uint64_t all = x->mask;
+  x->mask = mask;
+  const struct mx_insn *next = fn->body_of[k](x, &fn->insns[k]);
+  x->mask = all;
+  return next != NULL;
+}
+static const struct mx_jit_help help = {step};
+
+const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i) {
+  struct mx_jit_state s;
+  s.help = &help;
+  s.steps = 0;
+  s.nrec = 0;
+  s.pc = i->pc;
+  const uint32_t kind = code->run(x, entry, &s);
+  if (kind == MX_JIT_REFUSED || (kind == MX_JIT_GO && s.pc == i->pc && !s.steps)) {
+    x->steps++;
+    return x->fn->body_of[i - x->fn->insns](x, i);
+  }
+  x->steps += s.steps;
+  const uint32_t event = x->event;
+  for (uint32_t k = 0; k < s.nrec; k++)
+    if (s.rec[k].taken) mx__diverge(x, s.rec[k].taken, s.rec[k].target, s.rec[k].next, s.rec[k].reconv);
+  if (x->mask != s.mask) return mx__trap_at(x, i, MX_TRAP_INTERNAL, s.mask, NULL);
+  x->split->pc = s.pc;
+  switch (kind) {
+    case MX_JIT_GO: return mx__at(x->fn, s.pc);
+    case MX_JIT_SLICE: return mx__leave(x, s.pc, MX_EV_SLICE);
+    default: x->event = event; return NULL;
+  }
+}
