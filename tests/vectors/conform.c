@@ -79,7 +79,7 @@ static int find(const char *name, const struct signature *s, unsigned *mod) {
 /* ---- one function of a file ----------------------------------------------------------------------------------------*/
 
 /* How a recorded function maps to instructions: a single row, or one of the compositions that FORMAT.txt names. */
-enum kind { MISSING, ROW, LOP3_BOOL, ATOMIC, SEQ4, CARRY_PAIR, CARRY_MAD, CARRY_CHAIN };
+enum kind { MISSING, ROW, ATOMIC, SEQ4, CARRY_PAIR, CARRY_MAD, CARRY_CHAIN };
 struct function {
   char name[128];
   struct signature sig;
@@ -184,13 +184,7 @@ static void resolve(struct function *f, const char *in, const char *out) {
     char *lut = strrchr(name, '.');
     f->extra[0] = strtoull(lut + 1, NULL, 16), f->nextra = 1, f->extra_at = 3;
     *lut = 0;
-    if (f->sig.nin == 3) {
-      f->kind = resolve1(f, 0, name, "u32,u32,u32,u32", out) ? ROW : MISSING;
-    } else { /* with a predicate: the assembler's two instructions */
-      bool both = resolve1(f, 0, "lop3.b32", "u32,u32,u32,u32", "u32") &&
-                  resolve1(f, 1, !strncmp(name, "lop3.or", 7) ? "setp.ne.or.u32" : "setp.ne.and.u32", "u32,u32,pred", "pred");
-      f->kind = both ? LOP3_BOOL : MISSING;
-    }
+    f->kind = resolve1(f, 0, name, f->sig.nin == 4 ? "u32,u32,u32,u32,pred" : "u32,u32,u32,u32", out) ? ROW : MISSING;
     return;
   }
   if (strstr(name, "cc_")) {
@@ -226,10 +220,6 @@ static void run(const struct function *f, const uint64_t *v, uint64_t *r) {
       for (unsigned i = 0, x = 0, k = 0; k < f->sig.nin + f->nextra; k++)
         in[k] = x < f->nextra && k >= f->extra_at ? f->extra[x++] : v[i++];
       mx__eval((unsigned)f->op[0], f->mod[0], in, r);
-      break;
-    case LOP3_BOOL:
-      mx__eval((unsigned)f->op[0], f->mod[0], (uint64_t[]){v[0], v[1], v[2], f->extra[0]}, r);
-      mx__eval((unsigned)f->op[1], f->mod[1], (uint64_t[]){r[0], 0, v[3]}, r + 1);
       break;
     case ATOMIC:
       memcpy(in, v, sizeof in[0] * f->sig.nin);

@@ -10,6 +10,10 @@
 typedef uint8_t mx__bits_pred;
 static inline mx_pred mx__raw_pred(mx_pred x) { return x; }
 static inline mx_pred mx__of_pred(uint8_t x) { return x; }
+/* 128-bit rows are only compiled: no vector has such values, and a cell holds half of one. */
+typedef uint64_t mx__bits_b128;
+static inline uint64_t mx__raw_b128(mx_b128 x) { return x.lo; }
+static inline mx_b128 mx__of_b128(uint64_t x) { return (mx_b128){x, 0}; }
 #define LDV(t_, k_) mx__of_##t_((mx__bits_##t_)in[k_])
 #define STV(t_, x_) ((uint64_t)(mx__bits_##t_)mx__raw_##t_(x_))
 
@@ -21,6 +25,9 @@ static inline mx_pred mx__of_pred(uint8_t x) { return x; }
 #define IN_RR2(d_, q_, a_, b_) mx_##q_ Q; IN_R2(d_, a_, b_)
 #define IN_RR3(d_, q_, a_, b_, c_) mx_##q_ Q; IN_R3(d_, a_, b_, c_)
 #define IN_RR4(d_, q_, a_, b_, c_, e_) mx_##q_ Q; IN_R4(d_, a_, b_, c_, e_)
+#define IN_RR5(d_, q_, a_, b_, c_, e_, g_) mx_##q_ Q; IN_R4(d_, a_, b_, c_, e_) const mx_##g_ G = LDV(g_, 4); (void)G;
+#define SET_RR5(...)
+#define OUT_RR5(d_, q_, ...) OUT_RR(d_, q_)
 /* shapes with implicit operands are these */
 #define IN_RC2(d_, a_, b_) IN_RR2(d_, pred, a_, b_)
 #define IN_R2C(d_, a_, b_) IN_R3(d_, a_, b_, pred)
@@ -79,7 +86,8 @@ static inline mx_pred mx__of_pred(uint8_t x) { return x; }
 #define AT_ST1(...)
 #define AT_ST2(...)
 #define AT_ST4(...)
-#define ATOM(t_, new_) out[0] = STV(t_, OLD); out[1] = STV(t_, (mx_##t_)(new_));
+#define ATOM(t_, new_) out[0] = STV(t_, OLD); { const mx_##t_ after = (new_); out[1] = STV(t_, after); }
+#define SHARED (M == 2)
 #define LOAD(...)
 #define STORE(...)
 #define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) \

@@ -81,6 +81,10 @@ typedef uint64_t mx__bits_u64, mx__bits_s64, mx__bits_b64, mx__bits_f64;
 /* Both results of an RR shape: a body declares the lvalues D and Q and evaluates the meaning for its effect. */
 #define TWO(x_, y_) ((void)(D = (__typeof__(D))(x_)), (void)(Q = (__typeof__(Q))(y_)))
 
+/* Atomics of 128 bits. */
+#define CAS128(old_, b_, c_) mx__cas128((old_), (b_), (c_))
+MX__INL mx_b128 mx__cas128(mx_b128 old, mx_b128 b, mx_b128 c) { return old.lo == b.lo && old.hi == b.hi ? c : old; }
+
 /* A NaN result of a row flagged CANON; other types pass unchanged. */
 #define CANON(t_, x_) mx__canon_##t_(x_)
 
