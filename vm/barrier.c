@@ -102,7 +102,7 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
   x->split->pc = i->pc;
   x->split->state = MX_WAIT_BAR;
   x->split->barrier = n;
-  return mx__next(x);
+  return mx__next_split(x);
 }
 
 const struct mx_insn *mx__op_bar_sync(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, true); }

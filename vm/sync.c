@@ -241,7 +241,7 @@ static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn 
     uint64_t here = waiting(x->warp, i, groups[k].mask);
     if ((groups[k].mask & x->warp->live) == here) run_together(x, x->warp, i, groups[k].mask, here);
   }
-  return mx__next(x);
+  return mx__next_split(x);
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------------------*/

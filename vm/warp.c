@@ -101,7 +101,7 @@ void mx__select(struct mx_exec *x, struct mx_split *s) {
   x->join_pc = s->join && s->join->frame == s->frame ? s->join->pc : UINT32_MAX;
 }
 
-const struct mx_insn *mx__next(struct mx_exec *x) {
+const struct mx_insn *mx__next_split(struct mx_exec *x) {
   struct mx_warp *w = x->warp;
   for (uint32_t k = w->nsplits; k--;)
     if (w->splits[k].state == MX_RUNNABLE && !w->splits[k].spun) {
@@ -194,7 +194,7 @@ const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t ta
   if (next_pc == reconv) j->arrived |= side.mask;
   else mx__split_insert(x, at, &side);
   join_check(x, j, at);
-  return mx__next(x);
+  return mx__next_split(x);
 }
 
 const struct mx_insn *mx__arrive(struct mx_exec *x) {
@@ -203,7 +203,7 @@ const struct mx_insn *mx__arrive(struct mx_exec *x) {
   j->arrived |= x->mask;
   mx__split_remove(x, at);
   join_check(x, j, at);
-  return mx__next(x);
+  return mx__next_split(x);
 }
 
 bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait) {
@@ -255,7 +255,7 @@ const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {
   }
   mx__sync_recheck(x, w);
   mx__barrier_recheck(x, x->block);
-  if (all) return mx__next(x);
+  if (all) return mx__next_split(x);
   for (uint32_t k = 0; k < w->nsplits; k++) /* the array may have moved */
     if (w->splits[k].state == MX_RUNNABLE && w->splits[k].mask == x->mask) {
       mx__select(x, &w->splits[k]);
@@ -340,7 +340,7 @@ const struct mx_insn *mx__op_ret(struct mx_exec *x, const struct mx_insn *i) {
   x->split->join = j;
   return_to_caller(x, at);
   for (uint32_t k = 0; k < nstale; k++) join_check(x, stale[k], at);
-  return mx__next(x);
+  return mx__next_split(x);
 }
 
 const struct mx_insn *mx__op_exit(struct mx_exec *x, const struct mx_insn *i) {
@@ -411,7 +411,7 @@ enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w) {
   for (uint32_t k = 0; k < w->nsplits; k++) w->splits[k].spun = false;
   merge_equal(x);
   for (;;) {
-    const struct mx_insn *i = mx__next(x);
+    const struct mx_insn *i = mx__next_split(x);
     if (!i) {
       if (!w->nsplits) return told_to_stop(x) ? MX_TURN_STOPPED : MX_TURN_DONE;
       if (mx__warp_release(x, w, false)) continue;

@@ -12,7 +12,7 @@ bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live);
 void mx__warp_end(struct mx_warp *w);
 
 /* Picks the split that runs next in the current warp; NULL: none can, x->event is RESCHED. */
-const struct mx_insn *mx__next(struct mx_exec *x);
+const struct mx_insn *mx__next_split(struct mx_exec *x);
 /* Inserts a split in the current warp, above position `at` (at == nsplits: on top). */
 struct mx_split *mx__split_insert(struct mx_exec *x, uint32_t at, const struct mx_split *s);
 void mx__split_remove(struct mx_exec *x, uint32_t at);
