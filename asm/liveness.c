@@ -235,9 +235,11 @@ struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
   f.in = mx__arena_alloc(arena, nblocks * sizeof *f.in), f.out = mx__arena_alloc(arena, nblocks * sizeof *f.out);
   f.kills = mx__arena_alloc(arena, nblocks * sizeof *f.kills);
   f.queue = mx__arena_alloc(arena, nblocks * sizeof *f.queue), f.queued = mx__arena_alloc(arena, nblocks);
-  bool *is_argument = mx__arena_alloc(arena, nregs), *crosses = mx__arena_alloc(arena, nregs);
+  bool *is_argument = mx__arena_alloc(arena, nregs), *is_result = mx__arena_alloc(arena, nregs);
+  bool *crosses = mx__arena_alloc(arena, nregs);
   uint64_t ncrossing = 0;
   for (uint32_t i = 0; i < b->func->nargs; i++) is_argument[b->args[i]] = true;
+  for (uint32_t i = 0; i < b->func->nresults; i++) is_result[b->results[i]] = true;
   for (uint32_t r = 0; r < b->nregs; r++) ncrossing += crosses[r] = crosses_blocks(&f, r);
   bool precise = ncrossing / GROUP * g->nblocks <= MAX_WORK;
   uint32_t *depths = mx__cfg_depths(arena, g);
@@ -258,6 +260,8 @@ struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
     if (crosses[r] && !precise) add_range(&f, 0, b->ninsns);
     else ranges_of_register(&f, r, crosses[r] ? bit : GROUP, is_argument[r]);
     bit += crosses[r];
+    /* Where a function never returns, its results still need names for the places in which they would. */
+    if (is_result[r] && live->at[r] == f.nranges) add_range(&f, 0, 1);
     for (uint32_t i = 0; i < f.nocc[r]; i++) {
       static const float times[] = {1, 10, 100, 1000, 10000};
       uint32_t depth = depths[g->block_of[f.occ[f.occ_at[r] + i].insn]];

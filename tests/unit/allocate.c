@@ -442,6 +442,23 @@ static void test_single_writes(void **state) {
   mx__arena_free(&arena);
 }
 
+/* Results have slots also where no ret is reached, spilled or not. */
+static void test_never_returns(void **state) {
+  (void)state;
+  for (uint32_t count = 10; count <= 200; count += 190) {
+    struct build b;
+    open_arena();
+    many_values(&b, MX_T_pred, count);
+    b.f[0].results = calloc(3, sizeof *b.f[0].results);
+    for (uint32_t i = 0; i < 3; i++) b.f[0].results[b.f[0].nresults++] = i < 2 ? i : new_reg(&b.f[0], MX_T_b128);
+    add_bra(&b, IR_NONE, 0);
+    assert_true(assemble(&b));
+    compare_runs(&b);
+    end(&b);
+    mx__arena_free(&arena);
+  }
+}
+
 /* Literals beyond the pool are made by instructions, with the same values. */
 static void test_many_literals(void **state) {
   (void)state;
@@ -471,6 +488,7 @@ int main(void) {
     cmocka_unit_test(test_random_programs_that_spill),
     cmocka_unit_test(test_sharing),
     cmocka_unit_test(test_pressure),
+    cmocka_unit_test(test_never_returns),
     cmocka_unit_test(test_pins),
     cmocka_unit_test(test_one_slot_per_name),
     cmocka_unit_test(test_single_writes),
