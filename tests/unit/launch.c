@@ -218,7 +218,7 @@ static void a_trap_stays_until_reset(void **state) {
   assert_int_equal(mx_allocation_set_name(d, p, "out"), MX_OK);
   mx_launch_config c = config(3, 32, 1);
   assert_int_equal(mx_launch(kernel("number"), &c, &p, 8), MX_TRAPPED);
-  expect_text("right past the end of buffer #1 'out' (256 bytes at 0x100000000), argument 1 'p'");
+  expect_text("right past the end of buffer #1 'out' (256 bytes at 0x100000200), argument 1 'p'");
   mx_trap_info t = {.struct_size = sizeof t};
   assert_int_equal(mx_device_trap(d, &t), MX_OK);
   assert_int_equal(t.kind, MX_TRAP_OUT_OF_BOUNDS);
