@@ -77,42 +77,42 @@ ARITHMETIC(vsub, SUB_)
 ARITHMETIC(vabsdiff, ABSDIFF)
 ARITHMETIC(vmin, MIN_)
 ARITHMETIC(vmax, MAX_)
-/* mod: types of d, a; sat; clamp or wrap; second operation */
+/* mod: types of d, a; sat; clamp or wrap; second operation. As on the hardware: a saturating left shift keeps two bits
+ * above the word, as its sign, and clamps to 32 bits whatever part of d it goes to; a right shift's second operation
+ * sees all 64 bits, and .h1 of d gets its upper half. */
 #define COUNT ((mod >> 3 & 1) ? y & 31 : y > 32 ? 32 : y)
 SCALAR(vshl, {
   int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, false);
-  r[l] = finish((int64_t)((uint64_t)x << COUNT), z, ds, mod & 1, mod >> 2 & 1, mod >> 4);
+  int64_t t = (int64_t)((uint64_t)x << COUNT << 30) >> 30;
+  if (mod >> 2 & 1) t = clamp(t, 32, mod & 1);
+  r[l] = finish(t, z, ds, mod & 1, false, mod >> 4);
 })
 SCALAR(vshr, {
   int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, false);
-  r[l] = finish(x >> COUNT, z, ds, mod & 1, mod >> 2 & 1, mod >> 4);
+  int64_t t = x >> COUNT, w = part(z, 0, 32, mod & 1);
+  if (mod >> 2 & 1) t = clamp(t, size(ds), mod & 1);
+  bool below = mod & 1 ? t < w : (uint64_t)t < (uint64_t)w;
+  if (mod >> 5) r[l] = (uint32_t)(below == (mod >> 4 == 2) ? t : w);
+  else r[l] = finish(ds == 6 ? t >> 16 : t, z, ds, mod & 1, false, mod >> 4);
 })
 /* mod: types of a, b; comparison; second operation */
 SCALAR(vset, {
   int64_t x = selected(va[l], as, mod & 1), y = selected(vb[l], bs, mod >> 1 & 1);
   r[l] = finish(compare(mod / 4 % 6, x, y), z, ds, mod & 1, false, mod / 24);
 })
-/* mod: types of d, a, b; po; sat; shift. The product of two 32-bit values and what is added to it fit 128 bits only. */
+/* mod: types of d, a, b; po; sat; shift. As on the hardware: whole operands are multiplied as signed ones, c is extended by
+ * its sign, all in 64 bits; only the shift and the clamp know whether the result is a signed one. */
 SCALAR(vmad, {
   (void)ds;
-  bool sa = mod >> 1 & 1;
-  bool sb = mod >> 2 & 1;
   bool negate = (s >> 9 ^ s >> 10) & 1;
   bool negate_c = s >> 11 & 1;
-  bool is_signed = sa || sb || negate || negate_c;
+  bool is_signed = (mod >> 1 & 1) || (mod >> 2 & 1) || negate || negate_c;
+  int64_t product = (int64_t)(int32_t)selected(va[l], as, mod >> 1 & 1) * (int32_t)selected(vb[l], bs, mod >> 2 & 1);
+  uint64_t t = negate ? 0 - (uint64_t)product : (uint64_t)product;
+  t += (uint64_t)(int64_t)(int32_t)(negate_c ? ~z : z) + ((mod >> 3 & 1) || negate_c);
   unsigned shift = (unsigned[]){0, 7, 15}[mod / 32 % 3];
-  __int128 t = (__int128)selected(va[l], as, sa) * selected(vb[l], bs, sb);
-  __int128 w = is_signed || (mod & 1) ? (__int128)(int32_t)z : (__int128)z;
-  if (mod >> 3 & 1) t += 1;
-  else if (negate) t = -t;
-  else if (negate_c) w = -w;
-  t = (t + w) >> shift;
-  if (mod >> 4 & 1) {
-    __int128 max = is_signed ? 0x7FFFFFFF : 0xFFFFFFFF;
-    __int128 min = is_signed ? -(__int128)0x80000000 : 0;
-    t = t < min ? min : t > max ? max : t;
-  }
-  r[l] = (uint32_t)t;
+  t = is_signed ? (uint64_t)((int64_t)t >> shift) : t >> shift;
+  r[l] = (uint32_t)(mod >> 4 & 1 ? clamp((int64_t)t, 32, is_signed) : (int64_t)t);
 })
 
 /* ---- two halves or four bytes ---------------------------------------------------------------------------------------*/
