@@ -23,7 +23,9 @@ struct occurrence { uint32_t insn; uint32_t flags; };
 enum { GROUP = 64 };
 /* Steps of this, one for a group in a block, take about a second. Where text is made to need more, its registers count as
  * alive everywhere: right as well, only wasteful. */
+#ifndef MAX_WORK
 #define MAX_WORK (UINT64_C(1) << 25)
+#endif
 
 struct finder {
   const struct back_body *b;
@@ -241,7 +243,7 @@ struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
   for (uint32_t i = 0; i < b->func->nargs; i++) is_argument[b->args[i]] = true;
   for (uint32_t i = 0; i < b->func->nresults; i++) is_result[b->results[i]] = true;
   for (uint32_t r = 0; r < b->nregs; r++) ncrossing += crosses[r] = crosses_blocks(&f, r);
-  bool precise = ncrossing / GROUP * g->nblocks <= MAX_WORK;
+  bool precise = (ncrossing + GROUP - 1) / GROUP * g->nblocks <= MAX_WORK;
   uint32_t *depths = mx__cfg_depths(arena, g);
 
   struct back_live *live = mx__arena_alloc(arena, sizeof *live);
