@@ -122,18 +122,25 @@ static void put_string(struct bytes *b, struct strings *t, const char *s) {
   if (number >= 0) put_varint(b, (uint64_t)number);
 }
 
+/* A text after another: what they share at their beginnings is not repeated. */
+static void put_text(struct bytes *b, struct text s, struct text last) {
+  size_t shared = 0;
+  while (shared < s.size && shared < last.size && shared < MX__STR_SHARED && s.at[shared] == last.at[shared]) shared++;
+  size_t own = s.size - shared;
+  put_byte(b, (unsigned)((shared < 15 ? shared : 15) | (own < 15 ? own : 15) << 4));
+  if (shared >= 15) put_varint(b, shared);
+  if (own >= 15) put_varint(b, own);
+  put_bytes(b, s.at + shared, own);
+}
+
 static void put_strings(struct bytes *b, struct strings *t) {
   put_varint(b, t->count);
-  struct text last = {"", 0};
-  for (uint32_t k = 0; k < t->count; k++) {
-    struct text s = t->list[k];
-    size_t shared = 0;
-    while (shared < s.size && shared < last.size && shared < MX__STR_SHARED && s.at[shared] == last.at[shared]) shared++;
-    put_varint(b, shared);
-    put_varint(b, s.size - shared);
-    put_bytes(b, s.at + shared, s.size - shared);
-    last = s;
-  }
+  for (uint32_t k = 0; k < t->count; k++) put_text(b, t->list[k], k ? t->list[k - 1] : (struct text){"", 0});
+}
+
+static void free_strings(struct strings *t) {
+  free(t->list);
+  free(t->hash);
 }
 
 /* ---- the writer --------------------------------------------------------------------------------------*/
@@ -204,9 +211,9 @@ static void write_func(struct writer *w, const struct mx_func *f) {
   struct bytes *b = &w->section[MX__SEC_FUNCS];
   put_string(b, &w->strings, f->name);
   /* Most of these are 0 in most functions: a mask says which are there. */
-  const uint32_t field[] = {f->nspill32, f->nspill64, f->nspillpred, f->local_bytes, f->arg_bytes, f->param_bytes,
-                            f->maxntid[0], f->maxntid[1], f->maxntid[2], f->reqntid[0], f->reqntid[1], f->reqntid[2],
-                            f->minnctapersm, f->nparams, f->nargs, f->nresults, f->ntables, f->nprotos, f->nshared};
+  const uint32_t field[] = {f->param_bytes, f->nparams, f->nshared, f->local_bytes, f->nargs, f->nresults, f->arg_bytes,
+                            f->maxntid[0], f->maxntid[1], f->maxntid[2], f->minnctapersm, f->ntables, f->nprotos,
+                            f->reqntid[0], f->reqntid[1], f->reqntid[2], f->nspill32, f->nspill64, f->nspillpred};
   uint32_t mask = 0;
   for (unsigned k = 0; k < sizeof field / sizeof *field; k++) mask |= (uint32_t)(field[k] != 0) << k;
   put_varint(b, f->flags);
@@ -224,10 +231,14 @@ static void write_func(struct writer *w, const struct mx_func *f) {
   for (uint32_t k = 0; k < f->nparams; k++) {
     const struct mx_param *p = &f->params[k];
     put_string(b, &w->strings, p->name);
-    put_byte(b, p->type | (p->is_pointer ? 128u : 0));
-    put_signed(b, (int64_t)p->offset - (int64_t)end);
-    put_varint(b, p->size);
-    put_varint(b, p->align);
+    uint32_t bytes = p->type < MX_T_raw ? mx__types[p->type].bits / 8u : 0;
+    bool natural = bytes && p->size == bytes && p->align == bytes && p->offset == (end + bytes - 1) / bytes * bytes;
+    put_byte(b, (p->type & 63u) | (natural ? 64u : 0) | (p->is_pointer ? 128u : 0));
+    if (!natural) {
+      put_signed(b, (int64_t)p->offset - (int64_t)end);
+      put_varint(b, p->size);
+      put_varint(b, p->align);
+    }
     end = (uint64_t)p->offset + p->size;
   }
   for (uint32_t k = 0; k < f->nargs; k++) put_varint(b, (uint64_t)f->args[k].slot << 3 | (f->args[k].cls & 7));
@@ -261,8 +272,9 @@ static bool is_plain(const mx_word *w, uint32_t left) {
   const struct mx_op_info *o = &mx__ops[op];
   unsigned length = mx_w_length(*w), n = o->flags & MX_F_CALL ? 4 + mx_w_nres(*w) + mx_w_narg(*w) : o->nopnds;
   if (length > left) return false;
-  if (o->flags & MX_F_BRANCH) return true;
   if (o->flags & MX_F_MOVI) return mx_w_mod(*w) < 4;
+  if (mx_w_mod(*w) >= o->mods) return false;
+  if (o->flags & MX_F_BRANCH) return true;
   for (unsigned k = n; k < 4; k++) {
     if (mx_w_field(*w, k)) return false;
   }
@@ -276,17 +288,20 @@ static bool is_plain(const mx_word *w, uint32_t left) {
 }
 
 static uint32_t palette_key(const mx_word *w, uint32_t left) {
-  if (!is_plain(w, left)) return MX__PALETTE_RAW;
-  return mx_w_op(*w) | (mx__ops[mx_w_op(*w)].flags & MX_F_MOVI ? 0 : mx_w_mod(*w)) << 11;
+  if (!is_plain(w, left)) return MX__PALETTE_RAW << 7;
+  return mx_w_op(*w) << 7 | (mx__ops[mx_w_op(*w)].flags & MX_F_MOVI ? 0 : mx_w_mod(*w));
 }
 
 static uint32_t instruction_length(const mx_word *w, uint32_t left) { return is_plain(w, left) ? mx_w_length(*w) : 1; }
 
 struct key_count { uint32_t key, count; };
+static int by_key(const void *a, const void *b) {
+  const struct key_count *x = a, *y = b;
+  return x->key < y->key ? -1 : x->key > y->key;
+}
 static int by_count(const void *a, const void *b) {
   const struct key_count *x = a, *y = b;
-  if (x->count != y->count) return x->count < y->count ? 1 : -1;
-  return x->key < y->key ? -1 : x->key > y->key;
+  return x->count != y->count ? (x->count < y->count ? 1 : -1) : by_key(a, b);
 }
 
 static void make_palette(struct writer *w) {
@@ -305,13 +320,19 @@ static void make_palette(struct writer *w) {
   for (uint32_t k = 0; k < PALETTE_KEYS && n < w->nkeys; k++) {
     if (w->palette[k].count) list[n++] = (struct key_count){k, w->palette[k].count};
   }
+  /* The frequent ones first, so that their numbers take one byte; then by opcode, so that differences take one. */
   qsort(list, n, sizeof *list, by_count);
+  uint32_t frequent = n < MX__PALETTE_SHORT ? n : MX__PALETTE_SHORT;
+  qsort(list, frequent, sizeof *list, by_key);
+  qsort(list + frequent, n - frequent, sizeof *list, by_key);
   struct bytes *b = &w->section[MX__SEC_CODE];
   put_varint(b, n);
-  for (uint32_t k = 0; k < n; k++) {
+  for (uint32_t k = 0, last = 0; k < n; k++) {
+    uint32_t op = list[k].key >> 7;
     w->palette[list[k].key].number = (uint16_t)k;
-    put_varint(b, list[k].key & 2047);
-    put_byte(b, list[k].key >> 11);
+    put_varint(b, (op - last) & 2047);
+    if (op < MX_OP_COUNT && mx__ops[op].mods > 1) put_byte(b, list[k].key & 127);
+    last = op;
   }
   free(list);
 }
@@ -324,9 +345,9 @@ static void put_instruction(struct writer *w, const mx_word *at, uint32_t pc, ui
   struct bytes *b = &w->section[MX__SEC_CODE];
   uint32_t key = palette_key(at, left);
   unsigned guard = mx_w_guard(*at) | (unsigned)mx_w_guard_neg(*at) << 5;
-  bool guarded = key != MX__PALETTE_RAW && guard != MX_GUARD_NONE;
+  bool raw = key == MX__PALETTE_RAW << 7, guarded = !raw && guard != MX_GUARD_NONE;
   put_varint(b, (uint64_t)w->palette[key].number << 1 | guarded);
-  if (key == MX__PALETTE_RAW) { put_le(b, *at, 8); return; }
+  if (raw) { put_le(b, *at, 8); return; }
   if (guarded) put_byte(b, guard);
   const struct mx_op_info *o = &mx__ops[mx_w_op(*at)];
   if (o->flags & MX_F_BRANCH) {
@@ -426,11 +447,14 @@ static void write_lines(struct writer *w) {
 }
 
 /* ---- names -------------------------------------------------------------------------------------------*/
+/* The class of a name's slot follows from its type. */
+static unsigned class_of(const struct mx_name *n) { return n->type < MX_T_COUNT ? mx__types[n->type].slot_class : MX_NOCLASS; }
+
 static int by_place(const void *a, const void *b) {
   const struct mx_name *x = a, *y = b;
   if (x->lo != y->lo) return x->lo < y->lo ? -1 : 1;
   if (x->spilled != y->spilled) return x->spilled ? 1 : -1;
-  if (x->cls != y->cls) return x->cls < y->cls ? -1 : 1;
+  if (class_of(x) != class_of(y)) return class_of(x) < class_of(y) ? -1 : 1;
   if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
   if (x->hi != y->hi) return x->hi < y->hi ? -1 : 1;
   if (x->type != y->type) return x->type < y->type ? -1 : 1;
@@ -451,14 +475,14 @@ static void *sorted(struct writer *w, const void *list, uint32_t n, size_t size,
   return copy;
 }
 
-/* Kinds of names: text before the number, class, type. Few in a module, so that a name is mostly kind and number. */
+/* Kinds of names: text before the number, and type. Few in a module, so that a name is mostly kind and number. */
+_Static_assert(MX_T_COUNT <= 32, "a kind keeps its type in five bits");
 struct kind { uint64_t key; uint32_t count, number; const struct mx_func *func; int64_t last; /* number of the last one in func */ };
-struct kinds { struct kind *list; uint32_t count, capacity; uint32_t *hash; uint32_t hash_size; bool oom; };
+struct kinds { struct strings texts; struct kind *list; uint32_t count, capacity; uint32_t *hash; uint32_t hash_size; bool oom; };
 
-static uint64_t kind_key(struct writer *w, const struct mx_name *n, int64_t *number) {
+static uint64_t kind_key(struct kinds *t, const struct mx_name *n, int64_t *number) {
   size_t size = split_number(n->name, number);
-  uint64_t text = (uint64_t)string_number(&w->strings, n->name, size) << 1 | (*number >= 0);
-  return text << 12 | (uint64_t)(n->type & 255u) << 4 | (n->spilled ? 8u : 0) | (n->cls & 7u);
+  return (uint64_t)string_number(&t->texts, n->name, size) << 7 | (*number >= 0 ? 64u : 0) | (n->spilled ? 32u : 0) | (n->type & 31u);
 }
 
 static void kinds_grow(struct kinds *t) {
@@ -491,10 +515,18 @@ static struct kind *find_kind(struct kinds *t, uint64_t key) {
   return &t->list[t->count - 1];
 }
 
+struct kind_order { struct kind *kind; struct text text; };
+static int by_text(const void *a, const void *b) {
+  const struct kind_order *x = a, *y = b;
+  size_t n = x->text.size < y->text.size ? x->text.size : y->text.size;
+  int c = n ? memcmp(x->text.at, y->text.at, n) : 0;
+  if (c) return c;
+  if (x->text.size != y->text.size) return x->text.size < y->text.size ? -1 : 1;
+  return x->kind->key < y->kind->key ? -1 : x->kind->key > y->kind->key;
+}
 static int by_kind_count(const void *a, const void *b) {
-  const struct kind *x = *(struct kind *const *)a, *y = *(struct kind *const *)b;
-  if (x->count != y->count) return x->count < y->count ? 1 : -1;
-  return x->key < y->key ? -1 : x->key > y->key;
+  const struct kind *x = ((const struct kind_order *)a)->kind, *y = ((const struct kind_order *)b)->kind;
+  return x->count != y->count ? (x->count < y->count ? 1 : -1) : by_text(a, b);
 }
 
 static void put_kinds(struct writer *w, struct kinds *t) {
@@ -502,20 +534,22 @@ static void put_kinds(struct writer *w, struct kinds *t) {
   for (uint32_t f = 0; f < w->image->nfuncs; f++) {
     for (uint32_t k = 0; k < w->image->funcs[f].nnames; k++) {
       int64_t number;
-      struct kind *kind = find_kind(t, kind_key(w, &w->image->funcs[f].names[k], &number));
+      struct kind *kind = find_kind(t, kind_key(t, &w->image->funcs[f].names[k], &number));
       if (kind) kind->count++;
     }
   }
-  struct kind **order = t->oom || w->strings.oom ? NULL : malloc((t->count + 1u) * sizeof *order);
+  struct kind_order *order = t->oom || t->texts.oom ? NULL : malloc((t->count + 1u) * sizeof *order);
   if (!order) { w->oom = true; return; }
-  for (uint32_t k = 0; k < t->count; k++) order[k] = &t->list[k];
+  for (uint32_t k = 0; k < t->count; k++) order[k] = (struct kind_order){&t->list[k], t->texts.list[t->list[k].key >> 7]};
   qsort(order, t->count, sizeof *order, by_kind_count);
+  uint32_t frequent = t->count < MX__KINDS_SHORT ? t->count : MX__KINDS_SHORT;
+  qsort(order, frequent, sizeof *order, by_text);
+  qsort(order + frequent, t->count - frequent, sizeof *order, by_text);
   put_varint(b, t->count);
   for (uint32_t k = 0; k < t->count; k++) {
-    order[k]->number = k;
-    put_varint(b, order[k]->key >> 12);
-    put_byte(b, order[k]->key & 15);
-    put_byte(b, order[k]->key >> 4 & 255);
+    order[k].kind->number = k;
+    put_text(b, order[k].text, k ? order[k - 1].text : (struct text){"", 0});
+    put_byte(b, order[k].kind->key & 127);
   }
   free(order);
 }
@@ -528,7 +562,7 @@ static void put_place(struct writer *w, struct name_walk *walk, const struct mx_
   size_t at = mx__next_result(&walk->covered, walk->results, walk->nresults, walk->at), skipped = 0;
   while (!n->spilled && at < walk->nresults && walk->results[at].lo <= n->lo) {
     const struct mx__result *r = &walk->results[at];
-    if (r->lo == n->lo && r->cls == n->cls && r->slot == n->slot) break;
+    if (r->lo == n->lo && r->cls == class_of(n) && r->slot == n->slot) break;
     at = mx__next_result(&walk->covered, walk->results, walk->nresults, at + 1);
     skipped++;
   }
@@ -540,7 +574,7 @@ static void put_place(struct writer *w, struct name_walk *walk, const struct mx_
   if (!found) put_varint(b, n->slot), put_varint(b, n->lo - walk->lo);
   if (!ends) put_signed(b, (int64_t)n->hi - (found ? walk->results[at].hi : n->lo));
   walk->at = found ? at + 1 : mx__pass_results(walk->results, walk->nresults, walk->at, n->lo);
-  if (!n->spilled) *mx__covered_at(&walk->covered, n->cls, n->slot) = n->hi;
+  if (!n->spilled) *mx__covered_at(&walk->covered, class_of(n), n->slot) = n->hi;
   walk->lo = n->lo;
 }
 
@@ -557,9 +591,9 @@ static void write_func_names(struct writer *w, struct kinds *kinds, const struct
   }
   mx__results(f, walk.results);
   put_varint(b, f->nnames);
-  for (uint32_t k = 0; k < f->nnames && !w->strings.oom; k++) {
+  for (uint32_t k = 0; k < f->nnames; k++) {
     int64_t number;
-    struct kind *kind = find_kind(kinds, kind_key(w, &names[k], &number));
+    struct kind *kind = find_kind(kinds, kind_key(kinds, &names[k], &number));
     int64_t last = kind->func == f ? kind->last : 0;
     put_place(w, &walk, &names[k], kind->number, number >= 0, number - last);
     kind->func = f;
@@ -583,6 +617,7 @@ static void write_names(struct writer *w) {
   struct kinds kinds = {0};
   put_kinds(w, &kinds);
   for (uint32_t k = 0; k < w->image->nfuncs && !w->oom; k++) write_func_names(w, &kinds, &w->image->funcs[k]);
+  free_strings(&kinds.texts);
   free(kinds.list);
   free(kinds.hash);
 }
@@ -637,8 +672,7 @@ uint8_t *mx__image_write(const struct mx_image *image, size_t *size) {
   put_strings(&w.section[MX__SEC_STRINGS], &w.strings);
   uint8_t *out = finish(&w, size);
   for (unsigned k = 0; k < MX__SECTIONS; k++) free(w.section[k].at);
-  free(w.strings.list);
-  free(w.strings.hash);
+  free_strings(&w.strings);
   free(w.palette);
   free(w.file_number);
   return out;

@@ -159,22 +159,28 @@ static void close_section(struct reader *r) {
 }
 
 /* ---- strings -----------------------------------------------------------------------------------------*/
+static struct text get_text(struct reader *r, struct text last) {
+  unsigned lengths = get_byte(r), most = last.size < MX__STR_SHARED ? (unsigned)last.size : MX__STR_SHARED;
+  uint32_t shared = lengths & 15, own = lengths >> 4;
+  if (shared == 15) shared = get_number(r, most, "the length shared with the text before");
+  if (own == 15) own = get_count(r, "characters");
+  if (shared > most) fail(r, "the length shared with the text before is %u, the most is %u", shared, most);
+  if (own > left(r)) fail(r, "%u characters do not fit into the %zu bytes that are left", own, left(r));
+  char *s = take(r, (uint64_t)shared + own + 1, 1);
+  if (!s) return (struct text){"", 0};
+  memcpy(s, last.at, shared);
+  if (own) memcpy(s + shared, r->file + r->at, own);
+  if (own && memchr(s + shared, 0, own)) fail(r, "a text holds a zero byte");
+  r->at += own;
+  return (struct text){s, (size_t)shared + own};
+}
+
 static void read_strings(struct reader *r) {
   open_section(r, MX__SEC_STRINGS);
   uint32_t n = get_count(r, "strings");
   r->strings = take(r, n, sizeof *r->strings);
-  if (!r->strings) return;
-  struct text last = {"", 0};
   for (uint32_t k = 0; k < n && good(r); k++) {
-    uint32_t shared = get_number(r, last.size < MX__STR_SHARED ? last.size : MX__STR_SHARED, "the length shared with the string before");
-    uint32_t own = get_count(r, "characters");
-    char *s = take(r, (uint64_t)shared + own + 1, 1);
-    if (!s) return;
-    memcpy(s, last.at, shared);
-    if (own) memcpy(s + shared, r->file + r->at, own);
-    if (own && memchr(s + shared, 0, own)) { fail(r, "string %u holds a zero byte", k); return; }
-    r->at += own;
-    last = r->strings[k] = (struct text){s, (size_t)shared + own};
+    r->strings[k] = get_text(r, k ? r->strings[k - 1] : (struct text){"", 0});
     r->nstrings = k + 1;
   }
   close_section(r);
@@ -289,11 +295,20 @@ static void read_params(struct reader *r, struct mx_func *f) {
     struct mx_param *p = &list[k];
     p->name = get_string(r, "a parameter's name");
     unsigned type = get_byte(r);
-    p->type = (uint8_t)(type & 127);
+    p->type = (uint8_t)(type & 63);
     p->is_pointer = type >> 7;
-    p->offset = get_near(r, end, UINT32_MAX, "a parameter's offset");
-    p->size = get_number(r, UINT32_MAX, "a parameter's size");
-    p->align = (uint16_t)get_number(r, UINT16_MAX, "a parameter's alignment");
+    if (type & 64) { /* size, alignment and place as the type suggests */
+      unsigned bytes = p->type < MX_T_raw ? mx__types[p->type].bits / 8u : 0;
+      uint64_t offset = bytes ? (end + bytes - 1) / bytes * bytes : UINT64_MAX;
+      if (offset > UINT32_MAX) fail(r, "a parameter of type %u has no natural place", p->type);
+      p->offset = (uint32_t)offset;
+      p->size = bytes;
+      p->align = (uint16_t)bytes;
+    } else {
+      p->offset = get_near(r, end, UINT32_MAX, "a parameter's offset");
+      p->size = get_number(r, UINT32_MAX, "a parameter's size");
+      p->align = (uint16_t)get_number(r, UINT16_MAX, "a parameter's alignment");
+    }
     end = (uint64_t)p->offset + p->size;
   }
   f->params = list;
@@ -350,25 +365,26 @@ static void read_func(struct reader *r, struct mx_func *f) {
   if (mask >> (sizeof field / sizeof *field)) fail(r, "the mask of fields is %#x", mask);
   for (unsigned k = 0; k < sizeof field / sizeof *field; k++) {
     if (!(mask >> k & 1)) continue;
-    if (k < 3) field[k] = get_number(r, UINT16_MAX, "the number of spill cells");
-    else field[k] = k < 13 ? get_number(r, UINT32_MAX, "a field") : get_count(r, "elements");
+    bool counts = k == 1 || k == 2 || k == 4 || k == 5 || k == 11 || k == 12;
+    if (counts) field[k] = get_count(r, "elements");
+    else field[k] = get_number(r, k < 16 ? UINT32_MAX : UINT16_MAX, "a field");
     if (!field[k]) fail(r, "a field that the mask announces is 0");
   }
-  f->nspill32 = (uint16_t)field[0];
-  f->nspill64 = (uint16_t)field[1];
-  f->nspillpred = (uint16_t)field[2];
+  f->param_bytes = field[0];
+  f->nparams = field[1];
+  f->nshared = field[2];
   f->local_bytes = field[3];
-  f->arg_bytes = field[4];
-  f->param_bytes = field[5];
-  memcpy(f->maxntid, &field[6], sizeof f->maxntid);
-  memcpy(f->reqntid, &field[9], sizeof f->reqntid);
-  f->minnctapersm = field[12];
-  f->nparams = field[13];
-  f->nargs = field[14];
-  f->nresults = field[15];
-  f->ntables = field[16];
-  f->nprotos = field[17];
-  f->nshared = field[18];
+  f->nargs = field[4];
+  f->nresults = field[5];
+  f->arg_bytes = field[6];
+  memcpy(f->maxntid, &field[7], sizeof f->maxntid);
+  f->minnctapersm = field[10];
+  f->ntables = field[11];
+  f->nprotos = field[12];
+  memcpy(f->reqntid, &field[13], sizeof f->reqntid);
+  f->nspill32 = (uint16_t)field[16];
+  f->nspill64 = (uint16_t)field[17];
+  f->nspillpred = (uint16_t)field[18];
   f->nlits = get_count(r, "literals");
   struct mx_lit *lits = take(r, f->nlits, sizeof *lits);
   for (uint32_t k = 0; k < f->nlits && good(r); k++) read_literal(r, &lits[k]);
@@ -470,11 +486,12 @@ static void read_instruction(struct reader *r, struct sink *s, const uint32_t *p
 
 static void read_code(struct reader *r, struct mx_func *funcs) {
   open_section(r, MX__SEC_CODE);
-  uint32_t n = get_count(r, "palette entries");
+  uint32_t n = get_count(r, "palette entries"), op = 0;
   uint32_t *palette = take(r, n, sizeof *palette);
   for (uint32_t k = 0; k < n && good(r); k++) {
-    uint32_t op = get_number(r, 2047, "an opcode"), mod = get_byte(r);
+    op = (op + get_number(r, 2047, "an opcode's distance")) & 2047;
     if (op >= MX_OP_COUNT && op != MX__PALETTE_RAW) fail(r, "palette entry %u names opcode %u of %u", k, op, MX_OP_COUNT);
+    uint32_t mod = op < MX_OP_COUNT && mx__ops[op].mods > 1 ? get_byte(r) : 0;
     if (mod > 127) fail(r, "palette entry %u has modifier %u", k, mod);
     palette[k] = op | mod << 11;
   }
@@ -531,7 +548,7 @@ static void read_lines(struct reader *r, struct mx_func *funcs) {
   close_section(r);
 }
 
-struct kind { uint32_t text; uint8_t cls, type, numbered; uint32_t func; int64_t last; };
+struct kind { struct text text; uint8_t type; bool spilled, numbered; uint32_t func; int64_t last; };
 struct name_walk {
   struct kind *kinds;
   uint32_t nkinds, func; /* func: number + 1 of the function at hand */
@@ -545,11 +562,12 @@ static void read_kinds(struct reader *r, struct name_walk *w) {
   w->nkinds = get_count(r, "kinds of names");
   w->kinds = take(r, w->nkinds, sizeof *w->kinds);
   for (uint32_t k = 0; k < w->nkinds && good(r); k++) {
-    uint64_t text = get_varint(r);
-    if (text >> 1 >= r->nstrings) fail(r, "a name is string %llu of %u", (unsigned long long)(text >> 1), r->nstrings);
-    w->kinds[k] = (struct kind){.text = (uint32_t)(text >> 1), .numbered = text & 1};
-    w->kinds[k].cls = (uint8_t)get_byte(r);
-    w->kinds[k].type = (uint8_t)get_byte(r);
+    w->kinds[k].text = get_text(r, k ? w->kinds[k - 1].text : (struct text){"", 0});
+    unsigned bits = get_byte(r);
+    if (bits > 127) fail(r, "kind %u has bits %#x", k, bits);
+    w->kinds[k].type = bits & 31;
+    w->kinds[k].spilled = bits >> 5 & 1;
+    w->kinds[k].numbered = bits >> 6 & 1;
   }
 }
 
@@ -568,15 +586,14 @@ static void read_name(struct reader *r, struct name_walk *w, struct mx_name *n) 
   if (head >> 2 >= w->nkinds) { fail(r, "a name of kind %llu of %u", (unsigned long long)(head >> 2), w->nkinds); return; }
   struct kind *kind = &w->kinds[head >> 2];
   if (kind->func != w->func) kind->func = w->func, kind->last = 0;
-  struct text text = r->strings[kind->text];
-  n->name = text.at;
+  n->name = kind->text.at;
   if (kind->numbered) {
     kind->last = get_near(r, (uint64_t)kind->last, MX__STR_NUMBER_MAX - 1, "the number in a name");
-    n->name = numbered(r, text, (uint32_t)kind->last);
+    n->name = numbered(r, kind->text, (uint32_t)kind->last);
   }
-  n->cls = kind->cls & 7;
-  n->spilled = kind->cls >> 3 & 1;
   n->type = kind->type;
+  n->cls = n->type < MX_T_COUNT ? mx__types[n->type].slot_class : MX_NOCLASS;
+  n->spilled = kind->spilled;
   size_t at = get_result(r, w, head >> 1 & 1);
   if (!good(r)) return;
   uint32_t guess;

@@ -31,6 +31,10 @@ enum mx__lit_form {
 #define MX__STR_SHARED 127u
 #define MX__STR_NUMBER_MAX 1000000000u
 
+/* How many entries of the palette, and kinds of names, have numbers that take one byte. */
+#define MX__PALETTE_SHORT 64u
+#define MX__KINDS_SHORT 32u
+
 /* Where the palette of the code section names no opcode: one raw word of eight bytes follows. */
 #define MX__PALETTE_RAW 2047u
 

@@ -129,12 +129,18 @@ static void sections(void **state) {
   REFUSES('V', "\377\377\377\377\377\377\377\377\377\2", "a number of more than 64 bits");
   REFUSES('V', "\377\377\377\377\377\377\377\377\377\1", "18446744073709551615 variables do not fit into the 0 bytes that are left");
   REFUSES('V', "\1\2", "a variable's name is string 1 of 0");
-  REFUSES('S', "\1\1\0", "the length shared with the string before is 1, the most is 0");
-  REFUSES('S', "\1\0\2a", "2 characters do not fit into the 1 bytes");
-  REFUSES('S', "\1\0\1\0", "string 0 holds a zero byte");
+  REFUSES('S', "\1\1", "the length shared with the text before is 1, the most is 0");
+  REFUSES('S', "\1\40a", "2 characters do not fit into the 1 bytes");
+  REFUSES('S', "\1\360\2a", "2 characters do not fit into the 1 bytes");
+  REFUSES('S', "\1\20\0", "a text holds a zero byte");
   REFUSES('M', "\101\0\0\0", "the number of lanes is 65, the most is 64");
   REFUSES('X', "\1\300\17\0", "palette entry 0 names opcode 1984 of");
-  REFUSES('X', "\1\0\200", "palette entry 0 has modifier 128");
+  unsigned op = 0;
+  while (mx__ops[op].mods == 1) op++;
+  assert_true(op < 128);
+  uint8_t *palette = file_with('X', (const char[]){1, (char)op, (char)128}, 3, &n);
+  refuses(palette, n, "palette entry 0 has modifier 128");
+  free(palette);
   REFUSES('L', "\377\1", "255 files do not fit");
 }
 
@@ -162,16 +168,16 @@ static void code(void **state) {
   (void)state;
   assert_true(MX_BRA == 0 && MX_BRX == 1 && MX_CALL == 2); /* as used below */
   REFUSES_CODE(5, "\0\0", "5 code words do not fit into the 1 bytes");
-  REFUSES_CODE(1, "\1\0\0\2", "word 0 is entry 1 of a palette of 1");
-  REFUSES_CODE(1, "\1\377\17\0\1\1\2\3\4\5\6\7\10", "a raw word under a guard");
-  REFUSES_CODE(1, "\1\377\17\0\0\1\2", "the section ends too early");
-  REFUSES_CODE(1, "\1\0\0\1\100\0\0", "a guard of 64");
-  REFUSES_CODE(1, "\1\0\0\0\1\0", "a branch's target is out of range");
-  REFUSES_CODE(1, "\1\0\0\0\0\2", "a reconvergence point is out of range");
-  REFUSES_CODE(1, "\1\1\0\0\377\377\3\0\0\0", "an operand is 65535, the most is 1023");
-  REFUSES_CODE(1, "\1\1\0\0\0\377\377\3\0\0", "a raw field is 65535");
-  REFUSES_CODE(1, "\1\2\0\0\0\1\0\0", "the instruction at word 0 goes beyond its function's 1 words");
-  REFUSES_CODE(1, "\1\2\0\0\0\377\177\0\0", "the number of results is 16383");
+  REFUSES_CODE(1, "\1\0\2", "word 0 is entry 1 of a palette of 1");
+  REFUSES_CODE(1, "\1\377\17\1\1\2\3\4\5\6\7\10", "a raw word under a guard");
+  REFUSES_CODE(1, "\1\377\17\0\1\2", "the section ends too early");
+  REFUSES_CODE(1, "\1\0\1\100\0\0", "a guard of 64");
+  REFUSES_CODE(1, "\1\0\0\1\0", "a branch's target is out of range");
+  REFUSES_CODE(1, "\1\0\0\0\2", "a reconvergence point is out of range");
+  REFUSES_CODE(1, "\1\1\0\377\377\3\0\0\0", "an operand is 65535, the most is 1023");
+  REFUSES_CODE(1, "\1\1\0\0\377\377\3\0\0", "a raw field is 65535");
+  REFUSES_CODE(1, "\1\2\0\0\1\0\0", "the instruction at word 0 goes beyond its function's 1 words");
+  REFUSES_CODE(1, "\1\2\0\0\377\177\0\0", "the number of results is 16383");
 }
 
 /* Every byte of a file in turn takes other values, every length is tried: no crash, no leak, nothing unbounded. */
