@@ -333,8 +333,9 @@ static void refuse(const struct back_body *b, const bool *homeless) {
              "%s keeps more than %u values at once", b->func->name, BACK_MAX_CELLS);
     return;
   }
-  mx__diag(b->diags, MX_DIAG_ERROR, "too-many-values", b->func->loc, "pass fewer values at once, or pass them in memory",
-           "%s has an instruction, an argument list or a result list that needs more .%s values at once than there are slots",
+  mx__diag(b->diags, MX_DIAG_ERROR, "too-many-values", b->func->loc,
+           "pass fewer values at once, or pass them in memory",
+           "%s has a call, an argument list or a result list of more .%s values than there are slots",
            b->func->name, mx__types[b->regs[reg].type].name);
 }
 

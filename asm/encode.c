@@ -53,7 +53,8 @@ static void copy_function(struct back_body *b) {
   b->results = copy(b->arena, f->results, f->nresults, sizeof *f->results);
   if (!f->physical && falls_off(b)) {
     struct ir_loc loc = b->ninsns ? b->insns[b->ninsns - 1].loc : f->loc;
-    b->insns[b->ninsns++] = (struct ir_insn){.op = MX_RET, .guard = IR_NONE, .target = IR_NONE, .reconv = IR_NONE, .loc = loc};
+    b->insns[b->ninsns++] =
+      (struct ir_insn){.op = MX_RET, .guard = IR_NONE, .target = IR_NONE, .reconv = IR_NONE, .loc = loc};
   }
   copy_registers(b);
 }
@@ -127,7 +128,8 @@ static void encode_insn(struct encoder *e, uint32_t i, mx_word *w) {
   } else if (o->flags & MX_F_BRANCH) {
     w[0] |= mx_w_put_branch(e->pc[e->b->labels[in->target]], reconvergence(e, i));
   } else if (o->flags & MX_F_CALL) {
-    w[0] |= mx_w_put_branch(in->op == MX_CALL ? e->number[in->callee] : in->callee, 0) | mx_w_put(2, in->nres) | mx_w_put(3, in->nopnds - in->nres);
+    uint32_t callee = in->op == MX_CALL ? e->number[in->callee] : in->callee;
+    w[0] |= mx_w_put_branch(callee, 0) | mx_w_put(2, in->nres) | mx_w_put(3, in->nopnds - in->nres);
     for (uint32_t k = 0; k < in->nopnds; k++) put_field(w, k + 4, field_of(e, &in->opnds[k]));
   } else if (in->op == MX_BRX) {
     uint32_t reconv = reconvergence(e, i);
@@ -258,8 +260,8 @@ static int compare_names(const void *x, const void *y) {
   return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-/* In the order in which they begin. One entry for each register, as a rule: the holes between its ranges are covered as long as nobody else lives in its
- * slot there, since the slot then still holds what the register last was. */
+/* In the order in which they begin. One entry for each register, as a rule: the holes between its ranges are covered as
+ * long as nobody else lives in its slot there, since the slot then still holds what the register last was. */
 static void encode_names(struct encoder *e) {
   const struct back_body *b = e->b;
   if (b->func->physical) {
@@ -289,8 +291,8 @@ static void encode_names(struct encoder *e) {
         names[n - 1].hi = hi;
         continue;
       }
-      names[n++] = (struct mx_name){.name = g->name, .cls = class_of(g), .type = g->type, .spilled = g->file >= BACK_CELLS,
-                                    .slot = (uint16_t)g->slot, .lo = lo, .hi = hi};
+      names[n++] = (struct mx_name){.name = g->name, .cls = class_of(g), .type = g->type,
+                                    .spilled = g->file >= BACK_CELLS, .slot = (uint16_t)g->slot, .lo = lo, .hi = hi};
     }
   }
   qsort(names, n, sizeof *names, compare_names);
@@ -359,7 +361,8 @@ static void find_calls(struct mx_arena *arena, const struct ir_module *m, struct
           n++;
         }
         for (uint32_t k = 0; k < in->nopnds; k++)
-          if (in->opnds[k].kind == IR_LIT && in->opnds[k].lit.kind == MX_LIT_FUNC) c->taken[in->opnds[k].lit.index] = true;
+          if (in->opnds[k].kind == IR_LIT && in->opnds[k].lit.kind == MX_LIT_FUNC)
+            c->taken[in->opnds[k].lit.index] = true;
       }
     }
     c->at[m->nfuncs] = n;
@@ -397,7 +400,8 @@ static void close_shared(struct mx_arena *arena, const struct calls *c, uint32_t
 }
 
 /* A name that is only declared has no number in the image; whoever uses it is told. */
-static bool check_used(struct mx_diags *diags, const struct ir_module *m, const uint32_t *number, uint32_t f, struct ir_loc loc) {
+static bool check_used(struct mx_diags *diags, const struct ir_module *m, const uint32_t *number, uint32_t f,
+                       struct ir_loc loc) {
   if (number[f] != IR_NONE) return true;
   mx__diag(diags, MX_DIAG_ERROR, "undefined-function", loc, "define it in this module",
            "function %s is declared, but not defined", m->funcs[f].name);
@@ -462,7 +466,8 @@ bool mx__asm_back(struct mx_arena *arena, struct mx_diags *diags, const struct i
   struct mx_func *funcs = mx__arena_alloc(arena, ((size_t)n + 1) * sizeof *funcs);
   *out = (struct mx_image){
     .lanes = m->lanes, .sm = m->sm, .ptx_version = m->ptx_version, .address_size = m->address_size,
-    .funcs = funcs, .nfuncs = n, .vars = number_vars(arena, m, number), .nvars = m->nvars, .files = m->files, .nfiles = m->nfiles,
+    .funcs = funcs, .nfuncs = n, .vars = number_vars(arena, m, number), .nvars = m->nvars,
+    .files = m->files, .nfiles = m->nfiles,
   };
   struct calls calls = {0};
   find_calls(arena, m, &calls);

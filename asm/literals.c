@@ -39,7 +39,8 @@ static struct entry *intern(struct mx_arena *arena, struct table *t, struct mx_l
 
 /* The type as which operand k is read. */
 static uint8_t operand_type(const struct back_body *b, const struct ir_insn *in, uint32_t k) {
-  if (!(mx__ops[in->op].flags & MX_F_CALL)) return k < mx__ops[in->op].nopnds ? mx__ops[in->op].opnd[k].type : MX_T_none;
+  const struct mx_op_info *o = &mx__ops[in->op];
+  if (!(o->flags & MX_F_CALL)) return k < o->nopnds ? o->opnd[k].type : MX_T_none;
   uint32_t arg = k - in->nres;
   if (in->op == MX_CALL) {
     const struct ir_func *callee = &b->module->funcs[in->callee];
@@ -92,7 +93,8 @@ static bool choose(struct back_body *b, struct table *t) {
   for (uint32_t i = 0; i < t->n; i++) order[i] = &t->list[i], needed += t->list[i].keep_first;
   if (needed > MX_MAX_LITS) {
     mx__diag(b->diags, MX_DIAG_ERROR, "too-many-literals", b->func->loc, "keep some addresses in registers or in memory",
-             "%s uses %u different addresses of variables and functions, at most %u fit", b->func->name, needed, MX_MAX_LITS);
+             "%s uses %u different addresses of variables and functions, at most %u fit", b->func->name, needed,
+             MX_MAX_LITS);
     return false;
   }
   qsort(order, t->n, sizeof *order, by_need);
@@ -101,7 +103,8 @@ static bool choose(struct back_body *b, struct table *t) {
 }
 
 static uint32_t temporary(struct back_body *b, uint8_t type) {
-  return mx__body_add_reg(b, (struct back_reg){.type = type, .width = 1, .file = mx__type_file(type), .one_write = true, .fixed = -1});
+  return mx__body_add_reg(b, (struct back_reg){.type = type, .width = 1, .file = mx__type_file(type),
+                                               .one_write = true, .fixed = -1});
 }
 
 /* A register that holds the value, made just here. */

@@ -22,7 +22,8 @@ static uint32_t temporary_like(struct back_body *b, uint32_t reg) {
 
 /* Fills or spills: a pair goes half by half, the low one first. */
 static void transfer(struct spiller *s, struct ir_loc loc, uint32_t temp, uint32_t cell, bool fill) {
-  static const uint16_t fills[] = {MX_FILL_PRED, MX_FILL_32, MX_FILL_64}, spills[] = {MX_SPILL_PRED, MX_SPILL_32, MX_SPILL_64};
+  static const uint16_t fills[] = {MX_FILL_PRED, MX_FILL_32, MX_FILL_64};
+  static const uint16_t spills[] = {MX_SPILL_PRED, MX_SPILL_32, MX_SPILL_64};
   const struct back_reg *t = &s->b->regs[temp];
   for (uint32_t half = 0; half < t->width; half++) {
     struct ir_opnd v = mx__opnd_reg(temp), c = mx__opnd_reg(cell), high = {.kind = IR_RAW};
@@ -49,7 +50,8 @@ static void rewrite_insn(struct spiller *s, uint32_t i) {
   }
   /* A second look at each, in the same order: filled once, replaced everywhere. */
   uint32_t nfilled = 0, nspilled = 0, guard = in.guard;
-  uint32_t *list = mx__arena_alloc(s->b->arena, 2 * ((size_t)in.nopnds + 1) * sizeof *list), *back = list + in.nopnds + 1;
+  uint32_t *list = mx__arena_alloc(s->b->arena, 2 * ((size_t)in.nopnds + 1) * sizeof *list);
+  uint32_t *back = list + in.nopnds + 1;
   if (guard != IR_NONE && moves(s, guard)) {
     list[nfilled++] = guard, s->access[guard] &= (uint8_t)~READ, in.guard = s->temp[guard];
   }
