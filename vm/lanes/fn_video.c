@@ -42,18 +42,30 @@ static unsigned at(unsigned sel) { return sel == 0 ? 0 : sel < 5 ? 8 * (sel - 1)
 static unsigned size(unsigned sel) { return sel == 0 ? 32 : sel < 5 ? 8 : 16; }
 static int64_t selected(uint32_t x, unsigned sel, bool is_signed) { return part(x, at(sel), size(sel), is_signed); }
 
-/* The end of every scalar instruction but vmad: saturate, then merge into c or combine with it. */
-static uint32_t finish(int64_t x, uint32_t c, unsigned dsel, bool is_signed, bool sat, unsigned op2) {
-  if (sat) x = clamp(x, size(dsel), is_signed);
-  uint32_t v = (uint32_t)x;
+/* The end of every scalar instruction but vmad: x, already saturated, goes into a part of c or is combined with it. As on
+ * the hardware, .h1 of d gets the upper half of x, and minimum and maximum compare all 64 bits of x with c. */
+static uint32_t finish(int64_t x, uint32_t c, unsigned dsel, bool is_signed, unsigned op2) {
+  if (op2 == 1) return (uint32_t)x + c;
   if (op2) {
-    int64_t p = part(v, 0, 32, is_signed), r = part(c, 0, 32, is_signed);
-    return (uint32_t)(op2 == 1 ? p + r : op2 == 2 ? (p < r ? p : r) : (p > r ? p : r));
+    int64_t w = part(c, 0, 32, is_signed);
+    bool below = is_signed ? x < w : (uint64_t)x < (uint64_t)w;
+    return (uint32_t)(below == (op2 == 2) ? x : w);
   }
-  if (!dsel) return v;
-  uint32_t mask = (size(dsel) == 8 ? 0xFFu : 0xFFFFu) << at(dsel);
+  if (!dsel) return (uint32_t)x;
+  uint32_t v = (uint32_t)(dsel == 6 ? x >> 16 : x), mask = (size(dsel) == 8 ? 0xFFu : 0xFFFFu) << at(dsel);
   return (v << at(dsel) & mask) | (c & ~mask);
 }
+
+/* Saturation as the hardware does it: to a whole unsigned word only negatives change (to 0); to a part, what does not fit
+ * 32 unsigned bits, negatives among them, counts as too large. */
+static int64_t saturated(int64_t x, unsigned dsel, bool is_signed) {
+  if (dsel) {
+    uint64_t max = (1ull << (size(dsel) - is_signed)) - 1;
+    return (int64_t)((uint64_t)x > max ? max : (uint64_t)x);
+  }
+  return is_signed ? clamp(x, 32, true) : x < 0 ? 0 : x;
+}
+static int64_t word(int64_t x) { return (int32_t)(uint32_t)x; }
 
 #define SCALAR(name_, ...) \
   void MX_FN(name_)(MX_FN_ARGS) { \
@@ -66,39 +78,34 @@ static uint32_t finish(int64_t x, uint32_t c, unsigned dsel, bool is_signed, boo
       __VA_ARGS__ \
     } \
   }
-/* mod: types of d, a, b; sat; second operation */
+/* mod: types of d, a, b; sat; second operation, which sees sums and differences as signed words */
 #define ARITHMETIC(name_, op_) \
   SCALAR(name_, { \
-    int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, mod >> 2 & 1); \
-    r[l] = finish(apply(op_, x, y), z, ds, mod & 1, mod >> 3 & 1, mod >> 4); \
+    int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, mod >> 2 & 1), t = apply(op_, x, y); \
+    if (mod >> 3 & 1) t = saturated(t, ds, mod & 1); \
+    if (op_ == ADD_ || op_ == SUB_) t = word(t); \
+    r[l] = finish(t, z, ds, mod & 1, mod >> 4); \
   })
 ARITHMETIC(vadd, ADD_)
 ARITHMETIC(vsub, SUB_)
 ARITHMETIC(vabsdiff, ABSDIFF)
 ARITHMETIC(vmin, MIN_)
 ARITHMETIC(vmax, MAX_)
-/* mod: types of d, a; sat; clamp or wrap; second operation. As on the hardware: a saturating left shift keeps two bits
- * above the word, as its sign, and clamps to 32 bits whatever part of d it goes to; a right shift's second operation
- * sees all 64 bits, and .h1 of d gets its upper half. */
+/* mod: types of d, a; sat; clamp or wrap; second operation. As on the hardware, saturation keeps two bits above the word,
+ * as its sign, and clamps to 32 bits whatever part of d the result goes to. */
 #define COUNT ((mod >> 3 & 1) ? y & 31 : y > 32 ? 32 : y)
-SCALAR(vshl, {
-  int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, false);
-  int64_t t = (int64_t)((uint64_t)x << COUNT << 30) >> 30;
-  if (mod >> 2 & 1) t = clamp(t, 32, mod & 1);
-  r[l] = finish(t, z, ds, mod & 1, false, mod >> 4);
-})
-SCALAR(vshr, {
-  int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, false);
-  int64_t t = x >> COUNT, w = part(z, 0, 32, mod & 1);
-  if (mod >> 2 & 1) t = clamp(t, size(ds), mod & 1);
-  bool below = mod & 1 ? t < w : (uint64_t)t < (uint64_t)w;
-  if (mod >> 5) r[l] = (uint32_t)(below == (mod >> 4 == 2) ? t : w);
-  else r[l] = finish(ds == 6 ? t >> 16 : t, z, ds, mod & 1, false, mod >> 4);
-})
+#define SHIFT(name_, shifted_) \
+  SCALAR(name_, { \
+    int64_t x = selected(va[l], as, mod >> 1 & 1), y = selected(vb[l], bs, false), t = shifted_; \
+    if (mod >> 2 & 1) t = word(clamp((int64_t)((uint64_t)t << 30) >> 30, 32, mod & 1)); \
+    r[l] = finish(t, z, ds, mod & 1, mod >> 4); \
+  })
+SHIFT(vshl, (int64_t)((uint64_t)x << COUNT))
+SHIFT(vshr, x >> COUNT)
 /* mod: types of a, b; comparison; second operation */
 SCALAR(vset, {
   int64_t x = selected(va[l], as, mod & 1), y = selected(vb[l], bs, mod >> 1 & 1);
-  r[l] = finish(compare(mod / 4 % 6, x, y), z, ds, mod & 1, false, mod / 24);
+  r[l] = finish(compare(mod / 4 % 6, x, y), z, ds, mod & 1, mod / 24);
 })
 /* mod: types of d, a, b; po; sat; shift. As on the hardware: whole operands are multiplied as signed ones, c is extended by
  * its sign, all in 64 bits; only the shift and the clamp know whether the result is a signed one. */
