@@ -15,6 +15,7 @@ struct emitter {
   int func;
   bool tracked;        /* %m<level> holds the mask of those who are here */
   const char *leave, *again; /* labels of the loop around */
+  bool func_exits[MAX_FUNCS]; /* lanes may end in it */
   const char *mt;      /* "b32" or "b64": type of masks */
 };
 
@@ -52,7 +53,9 @@ static bool q_needs_mask(const struct emitter *e, const struct stmt *s) {
   default: return false;
   }
 }
-static bool q_exits(const struct emitter *e, const struct stmt *s) { (void)e; return s->kind == S_EXIT; }
+static bool q_exits(const struct emitter *e, const struct stmt *s) {
+  return s->kind == S_EXIT || (s->kind == S_CALL && e->func_exits[s->func]);
+}
 static bool q_shared(const struct emitter *e, const struct stmt *s) {
   (void)e;
   return s->kind == S_SHACC || s->kind == S_SHREAD || s->kind == S_BLOCKX || s->kind == S_HANDOVER || (s->kind == S_MEET && s->op == MEET_BAR);
@@ -484,7 +487,7 @@ static void emit_meet(struct emitter *e, const struct stmt *s) {
   snprintf(next, sizeof next, "%%m%u", e->level + 1);
   bool inner = false, exits = false;
   for (unsigned i = 0; i < 4; i++) inner |= needs_mask(e, &s->sub[i]);
-  for (unsigned i = 0; i < 2; i++) exits |= any(e, &s->sub[i], true, q_exits);
+  for (unsigned i = 0; i < 2; i++) exits |= any(e, &s->sub[i], false, q_exits);
   if (inner) emit_ballot(e, next, "%c0", e->level);
   for (unsigned side = 0; side < 2; side++) {
     if (side == 0) out(e, "@!%%c0 bra L%u;", other); else label(e, other);
@@ -704,7 +707,7 @@ static void emit_list(struct emitter *e, const struct list *l) {
       struct stmt alone = *s;
       alone.next = NULL;
       one.first = one.last = &alone;
-      if (any(e, &one, true, q_exits)) emit_refresh(e);
+      if (any(e, &one, false, q_exits)) emit_refresh(e);
     }
   }
 }
@@ -842,6 +845,7 @@ char *program_text(const struct program *p, const struct layout *at, const struc
   fprintf(e.o, p->lanes == 64 ? ".version 9.0\n.target mx64\n.address_size 64\n\n" : ".version 9.0\n.target sm_90\n.address_size 64\n\n");
   fprintf(e.o, ".shared .align 16 .b8 sh[%u];\n.shared .align 16 .b8 sh2[%u];\n.shared .align 16 .b8 shacc[%d];\n\n", p->threads * 4,
           p->threads * 4, NSHACC * 4);
+  for (unsigned f = p->nfuncs; f-- > 1;) e.func_exits[f] = any(&e, &p->funcs[f].body, false, q_exits);
   for (unsigned f = p->nfuncs; f-- > 1;) emit_function(&e, f);
   emit_kernel(&e);
   fclose(e.o);

@@ -11,6 +11,7 @@ struct gen {
   struct program *p;
   uint64_t rng;
   int budget;      /* statements still to spend */
+  bool apart;      /* of the list that is being filled */
   unsigned next_barrier;
 };
 
@@ -52,6 +53,7 @@ static struct stmt *add(struct gen *g, struct list *l, enum stmt_kind kind) {
   s->b = (uint8_t)below(g, NV);
   s->c = (uint8_t)below(g, NV);
   s->form = (uint8_t)below(g, 4);
+  s->apart = g->apart;
   return s;
 }
 
@@ -238,7 +240,7 @@ static void gen_switch(struct gen *g, struct list *l, const struct ctx *x) {
 static void gen_call(struct gen *g, struct list *l, const struct ctx *x) {
   unsigned fit[MAX_FUNCS], n = 0;
   for (unsigned f = (unsigned)x->func + 1; f < g->p->nfuncs; f++)
-    if (g->p->funcs[f].cls == F_PLAIN || (g->p->funcs[f].cls == F_MASKED && x->masks)
+    if (g->p->funcs[f].cls == F_PLAIN || (g->p->funcs[f].cls == F_MASKED && x->masks && x->order == g->p->order)
         || (g->p->funcs[f].cls == F_UNIFORM && x->uniform)) fit[n++] = f;
   if (!n) { straight(g, l, x); return; }
   struct stmt *s = add(g, l, S_CALL);
@@ -299,6 +301,7 @@ static void gen_graph(struct gen *g, struct list *l, const struct ctx *x) {
 
 static void list_fill(struct gen *g, struct list *l, struct ctx x, unsigned want) {
   for (unsigned i = 0; i < want && g->budget > 0; i++) {
+    g->apart = !x.masks;
     unsigned dice = below(g, 100);
     bool deep = x.straight || x.depth >= 4 || g->budget < 6;
     /* An exit below a branch may move that branch's meeting point to the end of the kernel; then masks are open. */

@@ -9,7 +9,8 @@
  * Whole-program rules that make every recorded value predictable:
  *  - a value leaves a thread only by memory that no other thread touches in that phase, by commutative atomics, by
  *    barriers between phases, or by warp operations with a membermask that the program tracks itself with ballots;
- *  - `activemask` is recorded only where all branches around it are structured (program->together);
+ *  - `activemask` is recorded only where all branches around it are structured (program->together), and only in programs
+ *    too short for a warp to use up a slice, after which lanes that wait at a meeting point may be sent on;
  *  - the order of two sides of a branch shows only in per-warp order cells (program->order). */
 #ifndef MX_TESTS_ORACLE_H
 #define MX_TESTS_ORACLE_H
@@ -63,6 +64,7 @@ struct stmt {
   uint8_t guard;        /* 0 none, 1 + q: @q, 1 + NQ + q: @!q */
   uint8_t form;         /* layout or spelling, without influence on results except S_IF (which side is taken) */
   bool imm, flag, dropped;
+  bool apart;           /* lanes of a warp may come here one after another */
   uint32_t id, k;
   uint64_t wide;
   struct cond cond;
@@ -96,6 +98,7 @@ struct result {
   struct layout at;
   uint8_t *mem_in, *mem, *trace;        /* mem_in: before the launch; trace starts as bytes 0xA5 */
   uint64_t steps;
+  uint32_t edges;                       /* at most so many backward branches and calls in one warp */
 };
 
 struct program *program_generate(uint64_t seed, unsigned lanes);
@@ -104,6 +107,7 @@ void program_free(struct program *p);
 /* False: the program runs too long or records too much for its size; such a seed is skipped by trying the next variant. */
 bool reference_run(const struct program *p, struct result *r);
 void result_free(struct result *r);
+enum { SLICE = 1000 }; /* more edges than this may part lanes that wait: a little below what the machine takes */
 
 struct emit_options { bool observe_masks; /* off: record tracked masks instead of activemask (real 32-lane hardware) */ };
 char *program_text(const struct program *p, const struct layout *at, const struct emit_options *o, size_t *size);

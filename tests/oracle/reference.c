@@ -22,6 +22,7 @@ struct ref {
   uint32_t cursor[MAX_THREADS];
   uint32_t *sh, *sh2, *shacc; /* sh, sh2 by thread; shacc by block */
   uint64_t steps;
+  uint32_t edges[MAX_THREADS]; /* by warp */
   unsigned depth;
   bool failed;
 };
@@ -354,6 +355,16 @@ static void block_op(struct ref *r, const struct stmt *s, struct frame *f, const
   }
 }
 
+/* Each warp of `here` takes a backward branch or a call: once, or, where its lanes may be apart, once for each. */
+static void count_edges(struct ref *r, const struct stmt *s, const struct set *here) {
+  unsigned before = UINT32_MAX;
+  for (unsigned i = 0; i < here->n; i++) {
+    unsigned w = warp_of(r, here->t[i]);
+    if (s->apart || w != before) r->edges[w]++;
+    before = w;
+  }
+}
+
 /* ---- control ---------------------------------------------------------------------------------------------*/
 static void leave(struct ref *r, const struct stmt *s, struct frame *f, const struct set *here, enum status how) {
   for (unsigned i = 0; i < here->n; i++) {
@@ -378,6 +389,7 @@ static void run_loop(struct ref *r, const struct stmt *s, struct frame *f, const
     for (unsigned i = 0; i < here.n; i++)
       if ((s->form == 1 && round == 0) || round < trips[here.t[i]]) next.t[next.n++] = here.t[i];
     for (unsigned i = 0; i < next.n; i++) f[next.t[i]].v[s->d] = round;
+    count_edges(r, s, &next);
     run_list(r, &s->sub[0], f, &next);
     come_back(r, &next, CONTINUED);
     still_here(r, &next, &here);
@@ -414,6 +426,7 @@ static void run_call(struct ref *r, const struct stmt *s, struct frame *f, const
     struct frame *ft = &f[here->t[i]];
     enter(&n[here->t[i]], ft->v[s->a], ft->w[s->b % NW], s->flag ? ft->depth - 1 : ft->v[s->c] & s->k);
   }
+  count_edges(r, s, here);
   r->depth++;
   run_list(r, &r->p->funcs[s->func].body, n, here);
   r->depth--;
@@ -442,6 +455,7 @@ static void run_graph(struct ref *r, const struct stmt *s, struct frame *f, cons
       while (at >= 0 && r->status[t] == RUN && !r->failed) {
         const struct gblock *b = &g->blocks[st->first + (unsigned)at];
         r->steps++;
+        r->edges[warp_of(r, t)] += 2;
         run_list(r, &b->body, f, &one);
         if (fuel[t] <= 1) { fuel[t] = 1; break; }
         fuel[t]--;
@@ -465,6 +479,7 @@ static void run_stmt(struct ref *r, const struct stmt *s, struct frame *f, const
   case S_BLOCKX: case S_BARRED: case S_SHREAD: case S_HANDOVER: block_op(r, s, f, here); break;
   case S_IF: /* the side that falls through goes first; form 0: that is the then side */
     part(r, here, &s->cond, f, &yes, &no);
+    if (s->form == 2) count_edges(r, s, &yes);
     if (s->form == 0) run_list(r, &s->sub[0], f, &yes);
     run_list(r, &s->sub[1], f, &no);
     if (s->form != 0) run_list(r, &s->sub[0], f, &yes);
@@ -563,6 +578,8 @@ bool reference_run(const struct program *p, struct result *out) {
   out->mem = r->mem;
   out->mem_in = mem_in;
   out->steps = r->steps;
+  out->edges = 0;
+  for (unsigned w = 0; w < r->nwarps; w++) if (r->edges[w] > out->edges) out->edges = r->edges[w];
   bool ok = !r->failed;
   free(r->trace), free(f), free(r->sh), free(r->sh2), free(r->shacc), free(r);
   return ok;
