@@ -3,7 +3,7 @@
 #include "tests/vectors/eval.h"
 
 #include "mx/isa.h"
-#include "vm/lanes/fn.h"
+#include "vm/exec.h"
 #include "vm/lanes/vocab.h"
 
 /* Predicates and halves travel in the same 64-bit cells. */
@@ -104,11 +104,11 @@ static eval_fn *const by_expression[MX_OP_COUNT] = {
 #define OPX(...)
 #include "mx/opcodes.def"
 };
-static mx__fn *const by_function[MX_OP_COUNT] = {
-#define OP(...)
-#define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, name_) [MX_##id_] = MX_FN(name_),
-#include "mx/opcodes.def"
-};
+static const struct mx_level *level;
+bool mx__eval_level(const char *name) {
+  level = mx__level(name);
+  return level;
+}
 
 /* A lane function sees whole slots; unused lanes hold other bits, so that reading across lanes shows. */
 enum { LANES = 5, LANE = 3 };
@@ -133,7 +133,8 @@ bool mx__eval(unsigned op, unsigned mod, const uint64_t *in, uint64_t *out) {
     by_expression[op](mod, in, out);
     return true;
   }
-  if (!by_function[op]) return false;
+  if (!level && !mx__eval_level(NULL)) return false;
+  if (!level->fns[op]) return false;
   const struct mx_op_info *o = &mx__ops[op];
   uint64_t slots[6][LANES], *d[2] = {0}, *a[4] = {0};
   unsigned nout = 0, nin = 0, type[2] = {0};
@@ -150,7 +151,7 @@ bool mx__eval(unsigned op, unsigned mod, const uint64_t *in, uint64_t *out) {
       nin++;
     }
   }
-  by_function[op](d[0], d[1], a[0], a[1], a[2], a[3], LANES, mod);
+  level->fns[op](d[0], d[1], a[0], a[1], a[2], a[3], LANES, mod);
   for (unsigned k = 0; k < nout; k++) out[k] = get(d[k], type[k]);
   return true;
 }

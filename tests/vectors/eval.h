@@ -10,4 +10,7 @@
  * per-lane meaning (control, loads, ...). */
 bool mx__eval(unsigned op, unsigned mod, const uint64_t *in, uint64_t *out);
 
+/* Uses the lane functions of this CPU level from now on; without a call, the best that the CPU has. False: it has no such. */
+bool mx__eval_level(const char *name);
+
 #endif
