@@ -65,8 +65,12 @@ static void publish(struct front *f, struct mx_asm_result *r, bool warnings_are_
     const struct mx_diag *x = order[k];
     mx_asm_level level = x->level == MX_DIAG_ERROR ? MX_ASM_ERROR : x->level == MX_DIAG_WARNING ? MX_ASM_WARNING : MX_ASM_NOTE;
     if (level == MX_ASM_WARNING && warnings_are_errors) level = MX_ASM_ERROR;
-    list[n++] = (mx_asm_diagnostic){.level = level, .id = x->id, .file = x->loc.file < f->ntexts ? f->texts[x->loc.file].name : f->texts[0].name,
-                                    .line = x->loc.line, .col = x->loc.col, .width = x->loc.width, .text = x->text, .hint = x->hint, .source_line = source_line(f, &x->loc)};
+    const char *what, *hint = x->hint;
+    struct ir_loc loc = x->loc;
+    loc.file = mx__real_file(f, loc.file, &what);
+    if (what) hint = hint ? mx__arena_printf(f->arena, "%s; %s", hint, what) : what;
+    list[n++] = (mx_asm_diagnostic){.level = level, .id = x->id, .file = f->texts[loc.file < f->ntexts ? loc.file : 0].name,
+                                    .line = loc.line, .col = loc.col, .width = loc.width, .text = x->text, .hint = hint, .source_line = source_line(f, &loc)};
   }
   r->list = list;
   r->count = n;
@@ -103,8 +107,15 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
   for (uint32_t k = 0; k < extra; k++) m->files[f->ntexts + k] = f->files[k]->text;
   for (uint32_t k = 0; k < m->nfuncs; k++) {
     struct ir_func *o = &m->funcs[k];
-    for (uint32_t i = 0; o->physical && i < o->ninsns; i++) {
+    for (uint32_t i = 0; i < o->nregs && f->nexpanded_from; i++) o->regs[i].loc.file = mx__real_file(f, o->regs[i].loc.file, NULL);
+    for (uint32_t i = 0; i < o->nlabels && f->nexpanded_from; i++) o->labels[i].loc.file = mx__real_file(f, o->labels[i].loc.file, NULL);
+    o->loc.file = mx__real_file(f, o->loc.file, NULL);
+    for (uint32_t i = 0; i < o->ninsns; i++) {
       struct ir_loc *loc = &o->insns[i].loc;
+      if (!o->physical) {
+        loc->file = mx__real_file(f, loc->file, NULL);
+        continue;
+      }
       if (loc->line && loc->file && loc->file <= extra) loc->file += f->ntexts - 1;
       else *loc = (struct ir_loc){0};
     }

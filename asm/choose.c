@@ -148,6 +148,25 @@ static void first_write_note(struct lower *l, const struct val *v) {
     mx__diag(&l->f->diags, MX_DIAG_NOTE, "implicit-conflict", v->sym->loc, NULL, "'%s' became .%s by its first write, here", v->sym->name->text, mx__types[v->type].name);
 }
 
+/* As many operands as a row has in the text, but brackets are missing or should not be there. */
+static bool bracket_mismatch(struct lower *l, const char *mnemonic, const struct row_match *rows, uint32_t nrows, const struct vals *vs, unsigned found) {
+  for (uint32_t r = 0; r < nrows; r++) {
+    const struct mx_op_info *row = rows[r].row;
+    unsigned n = 0;
+    for (unsigned k = 0; k < row->nopnds; k++) n += row->opnd[k].type != MX_T_off;
+    if (n != found) continue;
+    for (unsigned k = 0, v = 0; k < row->nopnds; k++, v++) {
+      bool address = k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off;
+      if (vs->v[v].is_address != address) {
+        ERR(l->f, "operand-type", vs->v[v].loc, NULL, "%s: operand %u is %s, expected %s", mnemonic, vs->v[v].number, describe(l, &vs->v[v]), address ? "an address in brackets" : "no address");
+        return true;
+      }
+      if (address) k++, v++;
+    }
+  }
+  return false;
+}
+
 static void report(struct lower *l, const char *mnemonic, const struct row_match *rows, uint32_t nrows, const struct vals *vs, struct ir_loc loc) {
   struct front *f = l->f;
   unsigned best = 0;
@@ -164,6 +183,7 @@ static void report(struct lower *l, const char *mnemonic, const struct row_match
   for (uint32_t k = 0; k < vs->n; k++) found += vs->v[k].kind != V_OFF;
   if (!any) {
     const char *list = "";
+    if (bracket_mismatch(l, mnemonic, rows, nrows, vs, found)) return;
     for (uint32_t r = 0; r < nrows; r++) {
       unsigned n = 0;
       for (unsigned k = 0; k < rows[r].row->nopnds; k++) n += rows[r].row->opnd[k].type != MX_T_off && !rows[r].row->opnd[k].implicit;

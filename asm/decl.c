@@ -270,11 +270,22 @@ static const char *module_name(struct front *f, struct name *n) {
   }
 }
 
-static void parse_one_variable(struct front *f, unsigned linkage, unsigned flags, int space, int type, unsigned vec, uint32_t align) {
+/* After an error: behind the `;`, over the braces of initial values, but not into the next declaration. */
+static void skip_variable(struct front *f) {
+  while (mx__peek(f, 0)->kind != TOK_END) {
+    if (mx__accept(f, ';')) return;
+    if (mx__peek(f, 0)->first_on_line && mx__peek(f, 0)->kind == TOK_DOT) return;
+    mx__next(f);
+  }
+}
+
+/* False: reported, and skipped to the statement's end. */
+static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags, int space, int type, unsigned vec, uint32_t align) {
   struct token t = mx__next(f);
   if (t.kind != TOK_WORD) {
     if (t.kind != TOK_BAD) ERR(f, "syntax", t.loc, NULL, "expected a variable's name, found %s", mx__tok_text(f, &t));
-    return;
+    skip_variable(f);
+    return false;
   }
   struct name *n = mx__name(&f->names, t.text, t.len);
   const char *shown = NULL; /* disassembly: %.v3 "name" */
@@ -288,29 +299,33 @@ static void parse_one_variable(struct front *f, unsigned linkage, unsigned flags
   while (mx__accept(f, '[')) {
     if (ndims == MAX_DIMS) {
       ERR(f, "bad-size", t.loc, NULL, "%s: more than %d dimensions", n->text, MAX_DIMS);
-      mx__resync(f);
-      return;
+      skip_variable(f);
+      return false;
     }
     if (mx__accept(f, ']')) {
-      if (ndims) ERR(f, "bad-size", t.loc, NULL, "%s: only the first dimension may be left out", n->text), fine = false;
+      if (ndims) {
+        ERR(f, "bad-size", t.loc, NULL, "%s: only the first dimension may be left out", n->text);
+        skip_variable(f);
+        return false;
+      }
       open = true;
       ndims++;
       continue;
     }
     bool u;
     if (!mx__parse_const(f, &dims[ndims], &u) || !mx__expect(f, ']', "the number of elements")) {
-      mx__resync(f);
-      return;
+      skip_variable(f);
+      return false;
     }
     if (!dims[ndims] && ndims == 0) open = true; /* [0] is how old compilers write [] */
-    else if (dims[ndims] > (uint64_t)1 << 40 || (count *= dims[ndims]) > (uint64_t)1 << 40) fine = false;
+    else if (__builtin_mul_overflow(count, dims[ndims], &count) || count > (uint64_t)1 << 40) fine = false;
     ndims++;
   }
   uint32_t elem = type_bytes(type) * (vec ? vec : 1);
   uint64_t size = open && ndims == 1 ? 0 : count * elem;
   if (!fine || size > (uint64_t)1 << 40) {
     ERR(f, "bad-size", t.loc, NULL, "%s: too many elements", n->text);
-    return;
+    return true;
   }
   if (!align) align = elem ? elem : 1;
   bool has_init = mx__accept(f, '=');
@@ -320,16 +335,16 @@ static void parse_one_variable(struct front *f, unsigned linkage, unsigned flags
     in.var = f->nvars;
     if (space == MX_SHARED || space == MX_LOCAL || space == MX_PARAM) {
       ERR(f, "no-initialiser", t.loc, NULL, "%s: only .global and .const variables have initial values", n->text);
-      mx__resync(f);
-      return;
+      skip_variable(f);
+      return false;
     }
     uint64_t stride[MAX_DIMS + 2] = {0}, taken, bytes = elem;
     for (unsigned k = ndims; k-- > 0; bytes *= dims[k] ? dims[k] : 1) stride[k + 1] = bytes;
     stride[0] = size;
     /* stride[d]: bytes of one element at nesting depth d */
     if (!parse_init(&in, 0, stride, ndims, 0, &taken)) {
-      mx__resync(f);
-      return;
+      skip_variable(f);
+      return false;
     }
     if (open) size = in.n % (count * elem) ? in.n + count * elem - in.n % (count * elem) : in.n;
     if (open && taken > size) size = taken;
@@ -338,14 +353,14 @@ static void parse_one_variable(struct front *f, unsigned linkage, unsigned flags
   if (space == MX_LOCAL || space == MX_PARAM) {
     if (!f->func || !f->here) {
       ERR(f, "bad-space", t.loc, NULL, "%s: a %s variable belongs into a function", n->text, space == MX_LOCAL ? ".local" : ".param");
-      return;
+      return true;
     }
     if (open || size > 1 << 24) {
       ERR(f, "bad-size", t.loc, NULL, "%s: expected a size up to 16 MiB", n->text);
-      return;
+      return true;
     }
     struct sym *y = declare(f, s, n, space == MX_LOCAL ? SYM_LOCAL : SYM_CALLVAR, t.loc);
-    if (!y) return;
+    if (!y) return true;
     y->elem = elem;
     y->type = (uint8_t)type;
     y->is_array = ndims || vec;
@@ -362,23 +377,23 @@ static void parse_one_variable(struct front *f, unsigned linkage, unsigned flags
       *c = (struct callvar){.type = (uint8_t)type, .is_array = ndims || vec, .align = align, .size = size};
       y->detail = c;
     }
-    return;
+    return true;
   }
   if (open && !(linkage & LINK_EXTERN)) {
     ERR(f, "bad-size", t.loc, NULL, "%s: expected a size", n->text);
-    return;
+    return true;
   }
   struct sym *old = mx__scope_find_here(&f->names, s, n);
   uint32_t index = f->nvars;
   if (old && old->kind == SYM_VAR && f->vars[old->index].space == space && ((f->vars[old->index].flags & MX_VAR_EXTERN) || (linkage & LINK_EXTERN))) {
     /* declared before, defined now, or the other way round */
     index = old->index;
-    if (linkage & LINK_EXTERN) return;
+    if (linkage & LINK_EXTERN) return true;
     for (uint32_t k = 0; k < f->nfixups; k++)
       if (f->fixups[k].var == f->nvars) f->fixups[k].var = index;
   } else {
     struct sym *y = declare(f, s, n, SYM_VAR, t.loc);
-    if (!y) return;
+    if (!y) return true;
     y->index = index;
     y->elem = elem;
     y->type = (uint8_t)type;
@@ -398,6 +413,7 @@ static void parse_one_variable(struct front *f, unsigned linkage, unsigned flags
   if (linkage & (LINK_VISIBLE | LINK_WEAK | LINK_COMMON)) v->flags |= MX_VAR_VISIBLE;
   if ((linkage & LINK_EXTERN) && space == MX_SHARED) v->flags |= MX_VAR_EXTERN_SHARED, v->size = 0;
   else if (linkage & LINK_EXTERN) v->flags |= MX_VAR_EXTERN;
+  return true;
 }
 
 void mx__parse_variable(struct front *f, unsigned linkage) {
@@ -430,10 +446,10 @@ void mx__parse_variable(struct front *f, unsigned linkage) {
     mx__resync(f);
     return;
   }
-  do parse_one_variable(f, linkage, flags, space, type, vec, align);
+  do
+    if (!parse_one_variable(f, linkage, flags, space, type, vec, align)) return;
   while (mx__accept(f, ','));
-  if (mx__peek(f, 0)->first_on_line && mx__peek(f, 0)->kind != TOK_PUNCT && f->diags.errors) return; /* resynchronised */
-  mx__expect(f, ';', "the variable");
+  if (!mx__expect(f, ';', "the variable")) skip_variable(f);
 }
 
 void mx__resolve_fixups(struct front *f) {
@@ -551,6 +567,7 @@ static bool parse_param(struct front *f, struct param *p, bool entry, bool proto
 /* ( param, ... ): the opening parenthesis is next. Names go into `scope`, if there is one. */
 void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n, struct scope *scope, bool entry) {
   uint32_t cap = 0;
+  bool full = false;
   if (!mx__expect(f, '(', "the function") || mx__accept(f, ')')) return;
   do {
     struct param p;
@@ -566,7 +583,8 @@ void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n,
       break;
     }
     if (*n == MAX_FUNC_PARAMS && !entry) {
-      ERR(f, "too-many", p.loc, NULL, "more than %d parameters", MAX_FUNC_PARAMS);
+      if (!full) ERR(f, "too-many", p.loc, NULL, "more than %d parameters", MAX_FUNC_PARAMS);
+      full = true;
       continue;
     }
     GROW(f->arena, *list, *n, cap);

@@ -42,11 +42,10 @@ static struct expr parse_word(struct front *f) {
   if (p->kind == TOK_PUNCT && p->punct == '(' && mx__tok_is(&t, "generic")) {
     mx__next(f);
     struct expr e = parse_ternary(f);
-    if (!mx__expect(f, ')', "generic(")) return bad(t.loc);
+    if (e.kind == EX_BAD || !mx__expect(f, ')', "generic(")) return bad(t.loc);
     e.generic = true;
     e.loc.width = e.loc.col + e.loc.width - t.loc.col;
     e.loc.col = t.loc.col;
-    if (e.kind == EX_BAD) return e;
     if (e.kind != EX_INT || !e.base || e.index) {
       ERR(f, "not-constant", t.loc, NULL, "generic(...): expected a variable's name");
       return bad(t.loc);
@@ -106,7 +105,7 @@ static struct expr parse_primary(struct front *f) {
       return e;
     }
     struct expr e = parse_ternary(f);
-    if (!mx__expect(f, ')', "the expression")) return bad(loc);
+    if (e.kind == EX_BAD || !mx__expect(f, ')', "the expression")) return bad(loc);
     return e;
   }
   if (t->kind != TOK_BAD) ERR(f, "syntax", t->loc, NULL, "expected an operand, found %s", mx__tok_text(f, t));
@@ -231,7 +230,7 @@ static struct expr operation(struct front *f, int op, struct expr a, struct expr
   }
   if (op == '*' && pure(&a) && b.kind == EX_INT && b.base && !b.index && !b.value && !b.generic && !b.negated && !b.minus && !b.suffix) return operation(f, op, b, a, loc);
   a = need_integer(f, a);
-  b = need_integer(f, b);
+  if (a.kind != EX_BAD) b = need_integer(f, b);
   if (a.kind == EX_BAD || b.kind == EX_BAD) return bad(a.loc);
   uint64_t x = a.value, y = b.value;
   int64_t sx = (int64_t)x, sy = (int64_t)y;

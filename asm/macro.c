@@ -10,6 +10,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* The file of a place; *what says in which expansion it stands, NULL: in none. */
+uint32_t mx__real_file(const struct front *f, uint32_t file, const char **what) {
+  const char *first = NULL;
+  while (file & IN_MACRO) {
+    const struct expansion *x = &f->expanded_from[file & ~IN_MACRO];
+    if (!first) first = x->what;
+    file = x->file;
+  }
+  if (what) *what = first;
+  return file;
+}
+
 uint32_t mx__add_text(struct front *f, const char *name, const char *bytes, size_t size) {
   GROW(f->arena, f->texts, f->ntexts, f->cap_texts);
   f->texts[f->ntexts] = (struct text){bytes, size, name};
@@ -31,9 +43,7 @@ void mx__push_file(struct front *f, uint32_t file) {
 
 static struct token lex(struct front *f) {
   for (;;) {
-    size_t before = f->diags.count;
     struct token t = mx__lex(&f->source->lx, &f->diags);
-    for (size_t k = before; k < f->diags.count && f->source->kind == SOURCE_MACRO; k++) f->diags.list[k].hint = f->source->what;
     if (t.kind != TOK_END || !f->source->outer) return t;
     if (f->source->kind == SOURCE_MACRO) f->macro_depth--;
     else f->includes--;
@@ -76,6 +86,7 @@ void mx__parse_include(struct front *f, struct ir_loc loc) {
   struct token t = mx__next(f);
   if (t.kind != TOK_STRING) {
     ERR(f, "syntax", t.loc, NULL, ".include: expected a file name in quotes, found %s", mx__tok_text(f, &t));
+    mx__skip_line(f);
     return;
   }
   /* No token may be read ahead before the file's own. */
@@ -90,7 +101,7 @@ void mx__parse_include(struct front *f, struct ir_loc loc) {
     ERR(f, "include-depth", loc, NULL, ".include: more than %d files deep", MAX_INCLUDES);
     return;
   }
-  const char *from = f->texts[f->source->lx.file].name, *slash = strrchr(from, '/');
+  const char *from = f->texts[mx__real_file(f, f->source->lx.file, NULL)].name, *slash = strrchr(from, '/');
   char *path;
   if (t.nbytes && t.bytes[0] == '/') path = mx__arena_strndup(f->arena, t.bytes, t.nbytes);
   else path = mx__arena_printf(f->arena, "%.*s%.*s", slash ? (int)(slash + 1 - from) : 0, from, (int)t.nbytes, t.bytes);
@@ -331,9 +342,10 @@ bool mx__expand_macro(struct front *f) {
   f->expanded += b.n + 16;
   f->expansions++;
   f->macro_depth++;
-  struct source *s = push(f, b.bytes ? b.bytes : "", b.n, m->file, m->line);
+  const char *what = mx__arena_printf(f->arena, "in macro %s, expanded at %s:%u", n->text, f->texts[mx__real_file(f, loc.file, NULL)].name, loc.line);
+  GROW(f->arena, f->expanded_from, f->nexpanded_from, f->cap_expanded_from);
+  f->expanded_from[f->nexpanded_from] = (struct expansion){m->file, what};
+  struct source *s = push(f, b.bytes ? b.bytes : "", b.n, IN_MACRO | f->nexpanded_from++, m->line);
   s->kind = SOURCE_MACRO;
-  s->from = loc;
-  s->what = mx__arena_printf(f->arena, "in macro %s, expanded at %s:%u", n->text, f->texts[loc.file].name, loc.line);
   return true;
 }

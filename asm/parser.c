@@ -26,16 +26,18 @@ bool mx__expect(struct front *f, int punct, const char *after) {
 }
 
 void mx__resync(struct front *f) {
-  for (int depth = 0;;) {
+  bool first = true;
+  for (int depth = 0;; first = false) {
     struct token *t = mx__peek(f, 0);
     if (t->kind == TOK_END) return;
+    if (!f->func && !first && t->kind == TOK_DOT && t->first_on_line) return; /* the next declaration */
     if (t->kind == TOK_PUNCT) {
       if (t->punct == ';') {
         mx__next(f);
         return;
       }
       if (t->punct == '{') depth++;
-      if (t->punct == '}' && depth-- <= 0) return;
+      if (t->punct == '}' && depth-- <= 0 && f->func) return;
     }
     mx__next(f);
   }
@@ -282,7 +284,10 @@ static void parse_instruction(struct front *f) {
   if (!mx__accept(f, ';')) {
     ERR(f, "syntax", end->loc, NULL, "%s: expected ';' after the operands, found %s", s.mnemonic->text, mx__tok_text(f, end));
     /* a forgotten ; at the end of a line loses no further statement */
-    if (!end->first_on_line) mx__resync(f);
+    if (!end->first_on_line) {
+      mx__resync(f);
+      return;
+    }
   }
   if (is_call) f->here->ncalls++;
   *new_stmt(f, ST_INSN, s.loc) = s;
@@ -609,6 +614,16 @@ static bool same_list(const struct param *a, const struct param *b, uint32_t n) 
   return true;
 }
 
+/* After an error in a function's head: behind its `;` or its body. */
+static void skip_function(struct front *f) {
+  for (int depth = 0; mx__peek(f, 0)->kind != TOK_END;) {
+    struct token t = mx__next(f);
+    int c = t.kind == TOK_PUNCT ? t.punct : 0;
+    if (c == '{') depth++;
+    if ((c == '}' && --depth <= 0) || (c == ';' && !depth)) return;
+  }
+}
+
 static void parse_function(struct front *f, bool entry, unsigned linkage) {
   struct signature sig = {0};
   struct token *t = mx__peek(f, 0);
@@ -621,7 +636,7 @@ static void parse_function(struct front *f, bool entry, unsigned linkage) {
   struct token name = mx__next(f);
   if (name.kind != TOK_WORD || name.text[0] == '%') {
     if (name.kind != TOK_BAD) ERR(f, "syntax", name.loc, NULL, "expected the function's name, found %s", mx__tok_text(f, &name));
-    mx__resync(f);
+    skip_function(f);
     return;
   }
   struct name *n = mx__name(&f->names, name.text, name.len);
@@ -645,7 +660,7 @@ static void parse_function(struct front *f, bool entry, unsigned linkage) {
     if (linkage & LINK_EXTERN) fn->is_extern = true;
     if (t->kind != TOK_PUNCT || (t->punct != '{' && t->punct != ';')) {
       if (t->kind != TOK_BAD) ERR(f, "syntax", t->loc, NULL, "%s: expected '{' or ';', found %s", n->text, mx__tok_text(f, t));
-      mx__resync(f);
+      skip_function(f);
     }
     return;
   }

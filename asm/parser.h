@@ -88,11 +88,16 @@ struct func {
 /* An address in an initialiser, looked up at the end of the text. */
 struct fixup { uint32_t var; uint64_t offset; uint8_t size; bool generic; struct name *name; uint64_t addend; struct ir_loc loc; };
 
-struct source { struct lexer lx; uint8_t kind; struct ir_loc from; const char *what; struct source *outer; };
+struct source { struct lexer lx; uint8_t kind; struct source *outer; };
 enum { SOURCE_FILE, SOURCE_MACRO };
 struct text { const char *bytes; size_t size; const char *name; };
 struct macro { struct name *name; struct name **params; const char **defaults; uint32_t nparams; const char *body; size_t size;
                uint32_t file, line; struct ir_loc loc; struct macro *next; };
+
+/* Places inside an expansion have file numbers of their own while the text is assembled: IN_MACRO | index. `file`: where
+ * the macro's body stands, `what`: for messages. */
+#define IN_MACRO 0x80000000u
+struct expansion { uint32_t file; const char *what; };
 
 /* One assembly. */
 struct front {
@@ -106,6 +111,7 @@ struct front {
   struct source *source; uint32_t includes, macro_depth, expansions; size_t expanded;
   struct token ahead[3]; uint32_t nahead;
   struct macro *macros; uint32_t unique;
+  struct expansion *expanded_from; uint32_t nexpanded_from, cap_expanded_from;
   /* module */
   uint32_t lanes, sm, ptx_version, address_size;
   bool has_target, has_address_size;
@@ -132,6 +138,7 @@ struct front {
 struct token *mx__peek(struct front *f, uint32_t k);
 struct token mx__next(struct front *f);
 uint32_t mx__add_text(struct front *f, const char *name, const char *bytes, size_t size); /* number of the file */
+uint32_t mx__real_file(const struct front *f, uint32_t file, const char **what);
 void mx__push_file(struct front *f, uint32_t file);
 void mx__parse_include(struct front *f, struct ir_loc loc);
 void mx__parse_macro(struct front *f, struct ir_loc loc);
