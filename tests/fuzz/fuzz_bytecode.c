@@ -46,7 +46,8 @@ static void check_writer(const struct mx_image *image) {
   uint8_t *bytes = mx__image_write(image, &size);
   struct mx__image *back = NULL;
   char *why = NULL;
-  require(mx__image_read(bytes, size, &back, &why) == MX__LOAD_OK, why ? why : "what was written cannot be read");
+  enum mx__load loaded = mx__image_read(bytes, size, &back, &why);
+  require(loaded == MX__LOAD_OK, why ? why : "what was written cannot be read");
   uint8_t *again = mx__image_write(&back->image, &again_size);
   require(size == again_size && !memcmp(bytes, again, size), "the second writing differs");
   free(bytes);

@@ -184,10 +184,43 @@ static void out_of_memory(void **state) {
   made_free(&m);
 }
 
+/* Text of an image assembles to the image's own bytes, for every row of the table. */
+static void round_trip(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    struct made m = made_image(seed, seed & 1 ? 32 : 64, seed < 7 ? 1 : 3);
+    size_t size, again;
+    uint8_t *bytes = mx__image_write(&m.image, &size);
+    struct mx__image *image;
+    assert_int_equal(mx__image_read(bytes, size, &image, NULL), MX__LOAD_OK);
+    char *text = text_of(&image->image);
+    mx_asm_options options = {.file_name = "text"};
+    mx_asm_result *r = mx_assemble(text, strlen(text), &options);
+    const mx_asm_diagnostic *d;
+    if (mx_asm_diagnostics(r, &d)) fail_msg("%s:%u: %s\n%s", d->file, d->line, d->text, d->source_line);
+    const uint8_t *b = mx_asm_bytes(r, &again);
+    if (again != size || memcmp(b, bytes, size)) {
+      struct mx__image *other;
+      assert_int_equal(mx__image_read(b, again, &other, NULL), MX__LOAD_OK);
+      char *second = text_of(&other->image);
+      size_t at = 0;
+      while (text[at] && text[at] == second[at]) at++;
+      while (at && text[at - 1] != '\n') at--;
+      fail_msg("seed %llu: bytes differ; first line that does: %.200s\nand: %.200s", (unsigned long long)seed, text + at, second + at);
+    }
+    mx_asm_free(r);
+    free(text);
+    free(bytes);
+    mx__image_free(image);
+    made_free(&m);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(spellings),     cmocka_unit_test(patterns),      cmocka_unit_test(declarations),
       cmocka_unit_test(instructions),  cmocka_unit_test(broken_images), cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(round_trip),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Runs a fuzz target without libFuzzer: replays files, and a deterministic number of mutations of the seeds, the same in
- * every run. Separate so that the same targets serve `make check` with any compiler and coverage-guided fuzzing.
+/* Runs a fuzz target without libFuzzer: replays files, and a deterministic number of mutations of them and of the seeds,
+ * the same in every run. Separate so that the same targets serve `make check` with any compiler and coverage-guided fuzzing.
  *
  *   TARGET [--runs N] [--seed S] [--write-seeds DIR] [FILE | DIR]... */
 #include "../fuzz.h"
@@ -26,28 +26,51 @@ static void run(const uint8_t *data, size_t size) {
   runs_done++;
 }
 
+/* What mutations start from: the target's seeds and the files replayed. */
+enum { MAX_STARTS = 4096, MAX_FILE = 1 << 16 };
+static struct start { uint8_t *data; size_t size; } starts[MAX_STARTS];
+static unsigned nstarts;
+
+static void add_start(uint8_t *data, size_t size) {
+  if (nstarts < MAX_STARTS && size) starts[nstarts++] = (struct start){data, size};
+  else free(data);
+}
+
 static bool replay_file(const char *path) {
   FILE *f = fopen(path, "rb");
   if (!f) return perror(path), false;
-  uint8_t *data = malloc(1 << 20);
-  size_t size = data ? fread(data, 1, 1 << 20, f) : 0;
+  uint8_t *data = malloc(MAX_FILE);
+  size_t size = data ? fread(data, 1, MAX_FILE, f) : 0;
   fclose(f);
-  if (data) run(data, size);
-  free(data);
-  return data != NULL;
+  if (!data) return false;
+  run(data, size);
+  add_start(data, size);
+  return true;
 }
 
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* Files of a folder in the order of their names, which is the same everywhere. */
 static bool replay(const char *path) {
   DIR *d = opendir(path);
   if (!d) return replay_file(path);
+  char **names = NULL;
+  size_t n = 0;
   bool ok = true;
   for (struct dirent *e; (e = readdir(d));) {
-    char name[4096];
     if (e->d_name[0] == '.') continue;
-    snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-    ok &= replay_file(name);
+    char **more = realloc(names, (n + 1) * sizeof *names);
+    if (more) names = more, names[n++] = strdup(e->d_name);
   }
   closedir(d);
+  if (n) qsort(names, n, sizeof *names, compare_names);
+  for (size_t k = 0; k < n; k++) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s/%s", path, names[k]);
+    ok &= replay_file(name);
+    free(names[k]);
+  }
+  free(names);
   return ok;
 }
 
@@ -92,20 +115,21 @@ static size_t mutate(uint8_t *data, size_t size, size_t room, const uint8_t *oth
 }
 
 static void run_mutations(unsigned runs) {
-  uint8_t *seeds[1024];
-  size_t sizes[1024];
+  size_t size;
   unsigned n = 0;
-  while (n < 1024 && (seeds[n] = fuzz_seed(n, &sizes[n]))) run(seeds[n], sizes[n]), n++;
-  for (unsigned k = 0; n && k < runs; k++) {
-    unsigned a = (unsigned)below(n), b = (unsigned)below(n);
-    size_t room = sizes[a] + 256;
+  for (uint8_t *seed; nstarts < MAX_STARTS && (seed = fuzz_seed(n++, &size));) {
+    run(seed, size);
+    add_start(seed, size);
+  }
+  for (unsigned k = 0; nstarts && k < runs; k++) {
+    const struct start *a = &starts[below(nstarts)], *b = &starts[below(nstarts)];
+    size_t room = a->size + 256;
     uint8_t *data = malloc(room);
     if (!data) break;
-    memcpy(data, seeds[a], sizes[a]);
-    run(data, mutate(data, sizes[a], room, seeds[b], sizes[b]));
+    memcpy(data, a->data, a->size);
+    run(data, mutate(data, a->size, room, b->data, b->size));
     free(data);
   }
-  while (n) free(seeds[--n]);
 }
 
 int main(int argc, char **argv) {
@@ -119,6 +143,7 @@ int main(int argc, char **argv) {
     else ok = replay(argv[k]);
   }
   if (runs) run_mutations(runs);
+  while (nstarts) free(starts[--nstarts].data);
   printf("%u inputs\n", runs_done);
   return ok ? 0 : 1;
 }
