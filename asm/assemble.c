@@ -81,12 +81,13 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
   /* Strings become variables while functions are lowered: stamps must have room for them. */
   m->funcs = mx__arena_alloc(f->arena, (f->nfuncs + 1) * sizeof *m->funcs);
   bool physical = false;
+  uint64_t strings = 0;
+  for (uint32_t k = 0; k < f->nfuncs; k++)
+    for (uint32_t s = 0; s < f->funcs[k]->nstmts; s++)
+      for (uint32_t o = 0; o < f->funcs[k]->stmts[s].nopnds; o++) strings += f->funcs[k]->stmts[s].opnds[o].e.kind == EX_STRING;
+  uint32_t *stamps = mx__arena_alloc(f->arena, (f->nvars + strings + 1) * sizeof *stamps);
   for (uint32_t k = 0; k < f->nfuncs; k++) {
     struct func *fn = f->funcs[k];
-    uint64_t strings = 0;
-    for (uint32_t s = 0; s < fn->nstmts; s++)
-      for (uint32_t o = 0; o < fn->stmts[s].nopnds; o++) strings += fn->stmts[s].opnds[o].e.kind == EX_STRING;
-    uint32_t *stamps = mx__arena_alloc(f->arena, (f->nvars + strings + 1) * sizeof *stamps);
     if (!fn->alias) mx__lower_func(f, select, stamps, fn, &m->funcs[fn->index]);
     physical |= fn->physical;
   }
@@ -129,6 +130,8 @@ static void run(mx_asm_result *r, const char *text, size_t size, const mx_asm_op
   f->lanes = 64;
   f->address_size = 64;
   f->scope = mx__scope_new(&f->names, NULL);
+  f->var_names = mx__scope_new(&f->names, NULL);
+  f->strings = mx__scope_new(&f->names, NULL);
   mx__push_file(f, mx__add_text(f, options && options->file_name ? options->file_name : "<text>", text, size));
   mx__parse_module(f);
   struct ir_module m = {0};

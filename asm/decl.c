@@ -76,7 +76,7 @@ void mx__parse_reg(struct front *f) {
         return;
       }
       mx__expect(f, '>', "the number of registers");
-      if (s->nranges >= 4096) ERR(f, "bad-range", t.loc, NULL, "more than 4096 register ranges in one scope");
+      if (s->nranges >= 256) ERR(f, "bad-range", t.loc, NULL, "more than 256 register ranges in one scope");
       else mx__scope_add_range(&f->names, s, (struct range){n, (uint32_t)count, (uint8_t)type, t.loc});
       continue;
     }
@@ -162,7 +162,7 @@ bool mx__literal_bits(struct front *f, const struct expr *e, int type, uint64_t 
   if (bits < 64) {
     int64_t s = (int64_t)v;
     int64_t lowest = -((int64_t)1 << (bits - 1)), highest = ((int64_t)1 << bits) - 1;
-    if ((e->is_unsigned && v > (uint64_t)highest) || (!e->is_unsigned && (s < lowest || s > highest)))
+    if (s < lowest || s > highest) /* 0xFFFFFFFFFFFFFFFF is -1 */
       WARN_(f, "literal-truncated", e->loc, NULL, "%lld does not fit in .%s; its low %u bits are used", (long long)s, mx__types[type].name, bits);
     v &= ((uint64_t)1 << bits) - 1;
   }
@@ -261,13 +261,17 @@ static const char *module_name(struct front *f, struct name *n) {
   const char *text = n->text;
   for (unsigned k = 0;; k++) {
     struct name *candidate = NAME(f, text);
-    if (!mx__scope_find_here(&f->names, f->scope, candidate)) {
-      bool taken = false;
-      for (uint32_t v = 0; v < f->nvars && !taken; v++) taken = !strcmp(f->vars[v].name, text);
-      if (!taken) return text;
-    }
-    text = k ? mx__arena_printf(f->arena, "%s$%s$%u", f->func->name->text, n->text, k) : mx__arena_printf(f->arena, "%s$%s", f->func->name->text, n->text);
+    if (!mx__scope_find_here(&f->names, f->scope, candidate) && !mx__scope_find_here(&f->names, f->var_names, candidate)) return text;
+    text = k ? mx__arena_printf(f->arena, "%s$%s$%u", f->func->name->text, n->text, f->nvars + k) : mx__arena_printf(f->arena, "%s$%s", f->func->name->text, n->text);
   }
+}
+
+struct mx_var *mx__new_var(struct front *f, const char *name) {
+  GROW(f->arena, f->vars, f->nvars, f->cap_vars);
+  f->vars[f->nvars] = (struct mx_var){.name = name};
+  struct name *n = NAME(f, name);
+  if (!mx__scope_find_here(&f->names, f->var_names, n)) mx__scope_add(&f->names, f->var_names, n, SYM_VAR, (struct ir_loc){0});
+  return &f->vars[f->nvars++];
 }
 
 /* After an error: behind the `;`, over the braces of initial values, but not into the next declaration. */
@@ -398,9 +402,7 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
     y->elem = elem;
     y->type = (uint8_t)type;
     y->is_array = ndims || vec;
-    const char *name = shown ? shown : module_name(f, n);
-    GROW(f->arena, f->vars, f->nvars, f->cap_vars);
-    f->vars[f->nvars++] = (struct mx_var){.name = name};
+    mx__new_var(f, shown ? shown : module_name(f, n));
     if (f->nvars > 1 << 20) ERR(f, "bad-size", t.loc, NULL, "more than %d variables", 1 << 20);
   }
   struct mx_var *v = &f->vars[index];
@@ -484,8 +486,8 @@ void mx__resolve_fixups(struct front *f) {
         continue;
       }
     } else {
-      const char *near = mx__scope_nearest(f->scope, x->name->text, SYM_VAR);
-      ERR(f, "unknown-name", x->loc, near ? mx__arena_printf(f->arena, "did you mean '%s'?", near) : NULL,
+      const char *near = mx__near(f, f->scope, x->name->text, SYM_VAR);
+      ERR(f, "unknown-name", x->loc, near,
           "'%s' is not a variable or function of the module", x->name->text);
       continue;
     }

@@ -4,6 +4,7 @@
 #include "ir.h"
 #include "arena.h"
 
+enum { MX_DIAG_HINTS = 50 }; /* errors that are worth the search for a nearest name */
 enum mx_diag_level { MX_DIAG_ERROR, MX_DIAG_WARNING, MX_DIAG_NOTE };
 struct mx_diag { uint8_t level; const char *id, *text, *hint; struct ir_loc loc; };
 struct mx_diags { struct mx_arena *arena; struct mx_diag *list; size_t count, capacity, errors; };

@@ -410,8 +410,8 @@ static void lower_call(struct lower *l, const struct stmt *s, uint32_t guard) {
     const struct expr *e = &s->opnds[s->nres].e;
     struct sym *y = e->base && e->base->text[0] != '%' ? mx__scope_find(&f->names, s->scope, e->base) : NULL;
     if (e->base && e->base->text[0] != '%' && !y) {
-      const char *near = mx__scope_nearest(f->scope, e->base->text, SYM_FUNC);
-      ERR(f, "undefined-function", e->loc, near ? mx__arena_printf(f->arena, "did you mean '%s'?", near) : NULL, "function '%s' is not declared", e->base->text);
+      const char *near = mx__near(l->f, f->scope, e->base->text, SYM_FUNC);
+      ERR(f, "undefined-function", e->loc, near, "function '%s' is not declared", e->base->text);
       return;
     }
     if (!mx__operand(l, &s->opnds[s->nres], &vs, false)) return;
@@ -477,8 +477,8 @@ static bool find_label(struct lower *l, struct name *n, struct ir_loc loc, struc
     *out = label_index(l, y);
     return true;
   }
-  const char *near = mx__scope_nearest(scope, n->text, SYM_LABEL);
-  ERR(l->f, "unknown-label", loc, near ? mx__arena_printf(l->f->arena, "did you mean '%s'?", near) : NULL, y ? "'%s' is not a label" : "label '%s' is not defined", n->text);
+  const char *near = mx__near(l->f, scope, n->text, SYM_LABEL);
+  ERR(l->f, "unknown-label", loc, near, y ? "'%s' is not a label" : "label '%s' is not defined", n->text);
   return false;
 }
 

@@ -119,13 +119,13 @@ static bool unknown_name(struct lower *l, const struct name *n, struct ir_loc lo
   const char *near = NULL;
   if (n->text[0] == '%') {
     struct nearest s = {n->text + 1, NULL, 0};
-    near = mx__scope_nearest(l->scope, n->text, SYM_REG);
-    for (uint32_t k = 0; k < MX_SR_COUNT && !near; k++) mx__nearest(&s, mx__sregs[k].name);
-    if (!near && s.best) near = mx__arena_printf(f->arena, "%%%s", s.best);
+    near = mx__near(l->f, l->scope, n->text, SYM_REG);
+    for (uint32_t k = 0; k < MX_SR_COUNT && !near && f->diags.errors < MX_DIAG_HINTS; k++) mx__nearest(&s, mx__sregs[k].name);
+    if (s.best) near = mx__arena_printf(f->arena, "did you mean '%%%s'?", s.best);
   } else {
-    near = mx__scope_nearest(l->scope, n->text, -1);
+    near = mx__near(l->f, l->scope, n->text, -1);
   }
-  ERR(f, n->text[0] == '%' ? "unknown-register" : "unknown-name", loc, near ? mx__arena_printf(f->arena, "did you mean '%s'?", near) : NULL,
+  ERR(f, n->text[0] == '%' ? "unknown-register" : "unknown-name", loc, near,
       n->text[0] == '%' ? "register '%s' is not declared" : "'%s' is not declared", n->text);
   return false;
 }
@@ -137,16 +137,17 @@ static struct mx_lit var_lit(struct lower *l, uint32_t var, bool generic, uint64
 
 static uint32_t string_var(struct lower *l, const struct expr *e) {
   struct front *f = l->f;
-  for (uint32_t k = 0; k < f->nvars; k++) {
-    const struct mx_var *v = &f->vars[k];
-    if (!strncmp(v->name, "$text", 5) && v->ninit == (uint64_t)e->nbytes + 1 && !memcmp(v->init, e->bytes, e->nbytes)) return k;
-  }
-  char *bytes = mx__arena_alloc(f->arena, (size_t)e->nbytes + 1);
-  memcpy(bytes, e->bytes, e->nbytes);
-  GROW(f->arena, f->vars, f->nvars, f->cap_vars);
-  f->vars[f->nvars] = (struct mx_var){.name = mx__arena_printf(f->arena, "$text%u", f->nvars), .space = MX_GLOBAL, .align = 1,
-                                      .size = (uint64_t)e->nbytes + 1, .init = (uint8_t *)bytes, .ninit = (uint64_t)e->nbytes + 1};
-  return f->nvars++;
+  struct name *text = mx__name(&f->names, e->bytes, e->nbytes);
+  struct sym *y = mx__scope_find_here(&f->names, f->strings, text);
+  if (y) return y->index;
+  y = mx__scope_add(&f->names, f->strings, text, SYM_VAR, e->loc);
+  y->index = f->nvars;
+  struct mx_var *v = mx__new_var(f, mx__arena_printf(f->arena, "$text%u", f->nvars));
+  v->space = MX_GLOBAL;
+  v->align = 1;
+  v->size = v->ninit = (uint64_t)e->nbytes + 1;
+  v->init = (const uint8_t *)text->text;
+  return y->index;
 }
 
 /* The value of parameter x, for `%x`: loaded once, at the function's start. */

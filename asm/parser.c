@@ -18,6 +18,12 @@ const char *mx__tok_text(struct front *f, const struct token *t) {
   return mx__arena_printf(f->arena, "'%.*s'%s", (int)(t->len > 40 ? 40 : t->len), t->text, t->len > 40 ? "..." : "");
 }
 
+/* Hostile text has errors without end; hints are for the first ones. */
+const char *mx__near(struct front *f, struct scope *s, const char *want, int kind) {
+  const char *near = f->diags.errors < MX_DIAG_HINTS ? mx__scope_nearest(s, want, kind) : NULL;
+  return near ? mx__arena_printf(f->arena, "did you mean '%s'?", near) : NULL;
+}
+
 bool mx__expect(struct front *f, int punct, const char *after) {
   struct token *t = mx__peek(f, 0);
   if (mx__accept(f, punct)) return true;

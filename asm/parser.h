@@ -117,6 +117,7 @@ struct front {
   bool has_target, has_address_size;
   struct scope *scope;             /* of the module */
   struct mx_var *vars; uint32_t nvars, cap_vars;
+  struct scope *var_names, *strings; /* names of vars; string literals that became variables, by their text */
   struct func **funcs; uint32_t nfuncs, cap_funcs;   /* in order of first mention */
   struct fixup *fixups; uint32_t nfixups, cap_fixups;
   struct name **files; uint32_t nfiles;              /* .file N "name" of disassembly, from 1 */
@@ -151,6 +152,7 @@ struct expr mx__parse_expr(struct front *f);
 bool mx__parse_const(struct front *f, uint64_t *value, bool *is_unsigned); /* reports what is no integer constant */
 
 /* parser.c */
+const char *mx__near(struct front *f, struct scope *s, const char *want, int kind); /* a hint, or NULL */
 bool mx__accept(struct front *f, int punct);
 bool mx__expect(struct front *f, int punct, const char *after);
 void mx__resync(struct front *f);        /* behind the next `;`, or before a brace that closes the scope */
@@ -166,6 +168,7 @@ void mx__parse_variable(struct front *f, unsigned linkage);
 void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n, struct scope *scope, bool entry);
 void mx__layout_signature(struct signature *s);
 bool mx__literal_bits(struct front *f, const struct expr *e, int type, uint64_t *out); /* of a constant, as a value of type */
+struct mx_var *mx__new_var(struct front *f, const char *name);
 void mx__resolve_fixups(struct front *f);
 struct func *mx__declare_func(struct front *f, struct name *n, struct ir_loc loc);
 #define ERR(f_, id_, loc_, hint_, ...) mx__diag(&(f_)->diags, MX_DIAG_ERROR, (id_), (loc_), (hint_), __VA_ARGS__)

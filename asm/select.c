@@ -189,7 +189,7 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
   if (!b || !b->visible) {
     char *word = mx__arena_strndup(s->arena, mnemonic, len);
     struct nearest n = {word, NULL, 0};
-    for (int k = 0; k < BUCKETS; k++)
+    for (int k = 0; k < BUCKETS && diags->errors < MX_DIAG_HINTS; k++)
       for (struct base *o = s->bases[k]; o; o = o->chain)
         if (o->visible) mx__nearest(&n, o->text);
     mx__diag(diags, MX_DIAG_ERROR, "unknown-mnemonic", loc, n.best ? mx__arena_printf(s->arena, "did you mean '%s'?", n.best) : NULL,
@@ -197,7 +197,7 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
     return;
   }
   struct matcher m = {.tracing = true, .furthest = mnemonic};
-  for (uint32_t k = 0; k < b->nrows; k++)
+  for (uint32_t k = 0; k < b->nrows && diags->errors < 10 * MX_DIAG_HINTS; k++)
     if (!(mx__ops[b->rows[k]].flags & MX_F_HIDDEN)) match(&m, mx__ops[b->rows[k]].spelling, mnemonic, 0, 1);
   int before = (int)(m.furthest - mnemonic), found = (int)(*m.furthest ? 1 + strcspn(m.furthest + 1, ".") : 0);
   const char *list = join_expected(s, &m), *hint = NULL;
