@@ -131,6 +131,35 @@ static bool match(struct matcher *m, const char *p, const char *t, unsigned mod,
   }
 }
 
+/* Atomics are written in two orders, `atom.add.release.gpu.u32` and `atom.release.gpu.add.u32`, `red.global.v2.f32.add`
+ * and `red.global.add.v2.f32`: the table's is order, scope, space, operation, the rest, vector, type. NULL: none of them,
+ * or in that order already. */
+static const char *usual_order(struct select *s, const char *mnemonic) {
+  static const char *const groups[][12] = {
+    {".relaxed", ".acquire", ".release", ".acq_rel"}, {".cta", ".cluster", ".gpu", ".sys"},
+    {".global", ".shared", ".shared::cta", ".shared::cluster"},
+    {".add", ".min", ".max", ".and", ".or", ".xor", ".inc", ".dec", ".exch", ".cas"}, {NULL},
+    {".v2", ".v4", ".v8"}, {".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".f16x2", ".bf16x2", ".f16", ".bf16"}};
+  enum { GROUPS = sizeof groups / sizeof *groups, REST = 4 };
+  if (strncmp(mnemonic, "atom.", 5) && strncmp(mnemonic, "red.", 4)) return NULL;
+  size_t base = strcspn(mnemonic, ".");
+  const char *out = mx__arena_strndup(s->arena, mnemonic, base);
+  for (unsigned g = 0; g < GROUPS; g++) {
+    for (const char *p = mnemonic + base; *p;) {
+      size_t n = 1 + strcspn(p + 1, ".");
+      unsigned in = REST;
+      for (unsigned k = 0; k < GROUPS; k++)
+        for (unsigned x = 0; x < 12 && groups[k][x]; x++)
+          if (strlen(groups[k][x]) == n && !memcmp(groups[k][x], p, n)) in = k;
+      if (in == g) out = mx__arena_printf(s->arena, "%s%.*s", out, (int)n, p);
+      p += n;
+    }
+  }
+  return strcmp(out, mnemonic) ? out : NULL;
+}
+
+static void find_rows(struct select *s, struct cached *c, const char *mnemonic);
+
 static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden) {
   uint32_t h = hash(mnemonic, strlen(mnemonic));
   for (struct cached *c = s->cache[h]; c; c = c->chain)
@@ -140,12 +169,19 @@ static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden
   c->hidden = hidden;
   c->chain = s->cache[h];
   s->cache[h] = c;
+  find_rows(s, c, mnemonic);
+  const char *usual = c->nrows || c->other_lanes ? NULL : usual_order(s, mnemonic);
+  if (usual) find_rows(s, c, usual);
+  return c;
+}
+
+static void find_rows(struct select *s, struct cached *c, const char *mnemonic) {
   struct base *b = find_base(s, mnemonic);
   uint32_t cap = 0;
   for (uint32_t k = 0; b && k < b->nrows; k++) {
     const struct mx_op_info *row = &mx__ops[b->rows[k]];
     struct matcher m = {0};
-    if ((row->flags & MX_F_HIDDEN && !hidden) || !match(&m, row->spelling, mnemonic, 0, 1)) continue;
+    if ((row->flags & MX_F_HIDDEN && !c->hidden) || !match(&m, row->spelling, mnemonic, 0, 1)) continue;
     if (row->flags & (s->lanes == 32 ? MX_F_W64 : MX_F_W32)) {
       c->other_lanes++;
       continue;
@@ -157,7 +193,6 @@ static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden
     }
     c->rows[c->nrows++] = (struct row_match){row, b->rows[k], (uint8_t)m.mod};
   }
-  return c;
 }
 
 uint32_t mx__select_rows(struct select *s, const char *mnemonic, bool hidden, const struct row_match **rows) {
