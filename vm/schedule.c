@@ -2,7 +2,10 @@
  *
  * At first only a few blocks for each worker are resident: they stay in the caches. When the resident ones have taken
  * many turns and none has ended, they may be waiting for a block that has not started, so twice as many are let in, up
- * to l->resident. The rule counts turns, never time, so one worker always makes the same schedule. */
+ * to l->resident. The rule counts turns, never time, so one worker always makes the same schedule.
+ *
+ * Parked blocks take turns in sweeps, up and down in turn: chains of blocks that wait for their neighbours, in either
+ * direction, then come undone in one sweep instead of one link a sweep. */
 #include "schedule.h"
 
 #include "block.h"
@@ -13,7 +16,7 @@
 #include <string.h>
 
 #define FIRST_RESIDENT 4u /* blocks a worker */
-#define PATIENCE 16u      /* turns a resident block without one ending, before more are let in */
+#define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
 
 struct schedule {
   struct mx_launch *l;
@@ -24,23 +27,24 @@ struct schedule {
   uint64_t turns;       /* that ended parked, since a block ended or more were let in */
   uint64_t parks;
   uint32_t waiting;     /* workers asleep */
-  struct mx_block **parked; /* ring of l->resident */
-  uint32_t first_parked, nparked;
+  struct mx_block **parked[2]; /* stacks of l->resident: those whose turn is still to come in this sweep, the others */
+  uint32_t nparked[2];
   struct mx_block **idle; /* block objects without a block; stack of l->resident */
   uint32_t nidle;
 };
 
 static bool stopped(const struct schedule *s) { return atomic_load_explicit(s->l->stop, memory_order_relaxed); }
 
-static void push_parked(struct schedule *s, struct mx_block *b) {
-  s->parked[(s->first_parked + s->nparked++) % s->l->resident] = b;
-}
-
+/* The next parked block, or NULL. */
 static struct mx_block *pop_parked(struct schedule *s) {
-  struct mx_block *b = s->parked[s->first_parked];
-  s->first_parked = (s->first_parked + 1) % s->l->resident;
-  s->nparked--;
-  return b;
+  if (!s->nparked[0]) {
+    struct mx_block **empty = s->parked[0];
+    s->parked[0] = s->parked[1];
+    s->nparked[0] = s->nparked[1];
+    s->parked[1] = empty;
+    s->nparked[1] = 0;
+  }
+  return s->nparked[0] ? s->parked[0][--s->nparked[0]] : NULL;
 }
 
 /* A block to run, or NULL when there is nothing left to do here. s->lock is held. */
@@ -50,6 +54,7 @@ static struct mx_block *take(struct schedule *s, bool *start, uint64_t *index) {
     *start = s->next < s->l->nblocks && s->resident < s->allowed;
     if (*start) {
       *index = s->next++;
+      atomic_store_explicit(&s->l->started, s->next, memory_order_relaxed);
       if (++s->resident > s->peak) s->peak = s->resident;
       if (s->nidle) return s->idle[--s->nidle];
       /* the object is made without the lock: it is large */
@@ -59,7 +64,8 @@ static struct mx_block *take(struct schedule *s, bool *start, uint64_t *index) {
       if (!b) mx__launch_stop(s->l, MX_STOP_HOST_MEMORY);
       return b;
     }
-    if (s->nparked) return pop_parked(s);
+    struct mx_block *parked = pop_parked(s);
+    if (parked) return parked;
     if (!s->resident && s->next >= s->l->nblocks) return NULL;
     s->waiting++;
     pthread_cond_wait(&s->wake, &s->lock);
@@ -67,8 +73,8 @@ static struct mx_block *take(struct schedule *s, bool *start, uint64_t *index) {
   }
 }
 
-static void parked(struct schedule *s, struct mx_block *b) {
-  push_parked(s, b);
+static void park(struct schedule *s, struct mx_block *b) {
+  s->parked[1][s->nparked[1]++] = b;
   s->parks++;
   if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->next >= s->l->nblocks) return;
   s->allowed = s->allowed > s->l->resident / 2 ? s->l->resident : s->allowed * 2;
@@ -99,7 +105,7 @@ static void work(void *arg, uint32_t k) {
   uint64_t index;
   pthread_mutex_lock(&s->lock);
   for (struct mx_block *b; (b = take(s, &start, &index));) {
-    if (s->waiting && (s->nparked || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
+    if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
@@ -111,7 +117,7 @@ static void work(void *arg, uint32_t k) {
       s->turns = 0;
       if (s->waiting && !s->resident && s->next >= l->nblocks) pthread_cond_broadcast(&s->wake);
     } else {
-      parked(s, b);
+      park(s, b);
     }
   }
   if (s->waiting) pthread_cond_broadcast(&s->wake);
@@ -131,10 +137,9 @@ static void too_late(void *arg) {
 /* "block (3,0,0), warp 1: kernel.mxs:12 in 'saxpy'" of the lowest block that has not ended. */
 static char *where_text(const struct schedule *s) {
   const struct mx_block *b = NULL;
-  for (uint32_t i = 0; i < s->nparked; i++) {
-    const struct mx_block *p = s->parked[(s->first_parked + i) % s->l->resident];
-    if (!b || p->index < b->index) b = p;
-  }
+  for (int k = 0; k < 2; k++)
+    for (uint32_t i = 0; i < s->nparked[k]; i++)
+      if (!b || s->parked[k][i]->index < b->index) b = s->parked[k][i];
   for (uint32_t w = 0; b && w < b->nwarps; w++) {
     const struct mx_warp *warp = &b->warps[w];
     if (!warp->nsplits) continue;
@@ -155,9 +160,9 @@ static char *where_text(const struct schedule *s) {
 void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct timespec *deadline, char **where) {
   struct schedule s = {.l = l};
   *where = NULL;
-  s.parked = calloc(l->resident, sizeof(struct mx_block *));
+  for (int k = 0; k < 2; k++) s.parked[k] = calloc(l->resident, sizeof(struct mx_block *));
   s.idle = calloc(l->resident, sizeof(struct mx_block *));
-  if (!s.parked || !s.idle) {
+  if (!s.parked[0] || !s.parked[1] || !s.idle) {
     mx__launch_stop(l, MX_STOP_HOST_MEMORY);
   } else {
     pthread_mutex_init(&s.lock, NULL);
@@ -171,10 +176,11 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     l->stats.parks = s.parks;
     l->stats.peak_resident_blocks = s.peak;
     for (uint32_t i = 0; i < s.nidle; i++) mx__block_free(s.idle[i]);
-    while (s.nparked) mx__block_free(pop_parked(&s));
+    for (struct mx_block *b; (b = pop_parked(&s));) mx__block_free(b);
     pthread_mutex_destroy(&s.lock);
     pthread_cond_destroy(&s.wake);
   }
-  free(s.parked);
+  free(s.parked[0]);
+  free(s.parked[1]);
   free(s.idle);
 }
