@@ -686,7 +686,12 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
   if (!l->fn->physical && is_param_access(m) && lower_param_access(l, s, guard)) return;
   struct vals vs = {0};
   bool generic = !has_space(m), fine = true;
-  for (uint32_t k = 0; k < s->nopnds; k++) fine &= mx__operand(l, &s->opnds[k], &vs, generic);
+  bool memory = base_is(m, "ld") || base_is(m, "st") || base_is(m, "atom") || base_is(m, "red") || base_is(m, "ldu");
+  for (uint32_t k = 0; k < s->nopnds; k++) {
+    struct opnd *o = &s->opnds[k];
+    o->is_address |= memory && o->e.has_element; /* ld.global.u32 %r, table[3] */
+    fine &= mx__operand(l, o, &vs, generic);
+  }
   if (!fine) return;
   /* mov of what is computed: no temporary in between */
   if (base_is(m, "mov") && vs.n == 2 && !l->fn->physical && vs.v[0].kind == V_REG && vs.v[0].type != MX_T_none && !(vs.v[0].sym && vs.v[0].sym->kind == SYM_PARAM)) {
