@@ -57,11 +57,17 @@ struct select *mx__select_new(struct mx_arena *arena, uint32_t lanes) {
   return s;
 }
 
+/* Names of intrinsics go on behind '_': __vimax_s32 begins like vimax.s32. */
 static struct base *find_base(struct select *s, const char *mnemonic) {
   size_t len = strcspn(mnemonic, ".");
-  struct base *b = s->bases[hash(mnemonic, len)];
-  while (b && (b->len != len || memcmp(b->text, mnemonic, len))) b = b->chain;
-  return b;
+  for (;;) {
+    struct base *b = s->bases[hash(mnemonic, len)];
+    while (b && (b->len != len || memcmp(b->text, mnemonic, len))) b = b->chain;
+    if (b || strncmp(mnemonic, "__", 2)) return b;
+    do len--;
+    while (len > 2 && mnemonic[len] != '_');
+    if (len <= 2) return NULL;
+  }
 }
 
 /* ---- one pattern against one mnemonic ------------------------------------------------------------------*/
