@@ -22,8 +22,10 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   size_t arrived = align_up(MX_BARRIERS * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 64u, 64);
   size_t local = (size_t)l->local_bytes * l->lanes * b->nwarps;
   b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
-  b->local = local ? aligned_alloc(64, align_up(local, 64)) : NULL;
-  if (!b->memory || (local && !b->local)) return mx__block_free(b), NULL;
+  /* zero pages from the system: what a lane does not write costs nothing, and it never sees the host's leftovers */
+  b->local_memory = calloc(1, local + 64);
+  if (!b->memory || !b->local_memory) return mx__block_free(b), NULL;
+  b->local = (unsigned char *)align_up((uintptr_t)b->local_memory, 64);
   unsigned char *at = b->memory;
   memset(at, 0, warps);
   b->warps = (struct mx_warp *)at, at += warps;
@@ -50,7 +52,7 @@ void mx__block_free(struct mx_block *b) {
   for (uint32_t w = 0; b->warps && w < b->nwarps; w++)
     if (b->warps[w].live) mx__warp_end(&b->warps[w]);
   free(b->memory);
-  free(b->local);
+  free(b->local_memory);
   free(b);
 }
 

@@ -41,7 +41,8 @@ struct mx_block {
   struct mx_warp *warps;
   unsigned char *shared;
   struct mx_barrier barriers[MX_BARRIERS];
-  unsigned char *local; /* of all its lanes */
+  unsigned char *local; /* of all its lanes; zero at first */
+  void *local_memory;   /* what holds it */
   void *memory;
 };
 
