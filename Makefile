@@ -197,7 +197,7 @@ BINDIR := $(DESTDIR)$(PREFIX)/bin
 LIBDIR := $(DESTDIR)$(PREFIX)/lib
 INCDIR := $(DESTDIR)$(PREFIX)/include/mx
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/mx
-HEADERS := $(filter include/mx/mx.h include/mx/asm.h include/mx/debug.h,$(wildcard include/mx/*.h))
+HEADERS := $(filter include/mx/mx.h include/mx/asm.h include/mx/text.h include/mx/debug.h,$(wildcard include/mx/*.h))
 install: all
 	$(call say,INST,$(DESTDIR)$(PREFIX))
 	$(Q)install -d $(BINDIR) $(LIBDIR)/mx $(LIBDIR)/pkgconfig $(INCDIR) $(DOCDIR)/examples
