@@ -419,6 +419,8 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
       const struct mx_opnd *o = &row->opnd[k];
       if ((o->role == MX_IN) == (pass == 1)) continue;
       const struct val *v = best_lu.v[k];
+      if (v && v->kind == V_SREG && o->type == MX_T_raw) /* of two registers of one name, the one of the result's width */
+        mx__find_sreg(mx__sregs[v->sreg].name, f->lanes, mx__types[row->opnd[0].type].bits, &((struct val *)v)->sreg);
       if (v) {
         fine &= fill(l, mnemonic, (struct val *)v, o, k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off, &opnds[k]);
       } else if (o->implicit == MX_CARRY) {

@@ -694,9 +694,15 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
   }
   if (!fine) return;
   /* mov of what is computed: no temporary in between */
-  if (base_is(m, "mov") && vs.n == 2 && !l->fn->physical && vs.v[0].kind == V_REG && vs.v[0].type != MX_T_none && !(vs.v[0].sym && vs.v[0].sym->kind == SYM_PARAM)) {
-    unsigned count, bits = mx__types[vs.v[0].type].bits;
+  if (base_is(m, "mov") && vs.n == 2 && !l->fn->physical && vs.v[0].kind == V_REG && !(vs.v[0].sym && vs.v[0].sym->kind == SYM_PARAM)) {
+    unsigned count;
     int said = mx__last_type(m, &count);
+    if (vs.v[0].type == MX_T_none && said != MX_T_none && (vs.v[1].kind == V_SREG || vs.v[1].kind == V_LOCAL)) {
+      struct sym *y = vs.v[0].sym; /* implicit: this is its first write */
+      l->out->regs[vs.v[0].reg].type = y->type = vs.v[0].type = (uint8_t)said;
+      l->out->regs[vs.v[0].reg].loc = y->loc = vs.v[0].loc;
+    }
+    unsigned bits = vs.v[0].type == MX_T_none ? 0 : mx__types[vs.v[0].type].bits;
     bool plain = said != MX_T_none && mx__types[said].bits == bits && count == 1 && vs.v[0].type != MX_T_f32 && vs.v[0].type != MX_T_f64;
     uint32_t number = vs.v[1].sreg;
     if (plain && vs.v[1].kind == V_SREG && mx__find_sreg(mx__sregs[number].name, l->f->lanes, (int)bits, &number) && mx__types[mx__sregs[number].type].bits == bits) {
