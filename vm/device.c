@@ -6,6 +6,7 @@
 #include "fifo.h"
 #include "heap.h"
 #include "pool.h"
+#include "tier.h"
 
 #include <sched.h>
 #include <stdarg.h>
@@ -122,6 +123,7 @@ void mx_device_destroy(mx_device *d) {
   mx__streams_free(d);
   mx__pool_free(d->pool);
   free_modules(d);
+  mx__tier_done(d);
   mx__fifo_free(d->fifo);
   mx__heap_free(d->heap);
   mx__memory_done(&d->memory);

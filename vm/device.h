@@ -63,12 +63,14 @@ struct mx_kernel {
   mx_module *module;
   uint32_t func;                       /* in the image */
   struct mx_prepared *prep;            /* made when first needed; device lock */
+  struct mx_jit_kernel *jit;           /* jit/tier.c: its compiled code and what is known about it */
 };
 
 struct mx_module {
   mx_device *device;
   mx_module *next;
   struct mx__image *image;
+  uint8_t *bytes; size_t size;         /* as loaded: what compilers read */
   uint64_t *var_address;               /* by variable number: in its own space; 0 for shared ones */
   mx_kernel *kernels;
   size_t nkernels;

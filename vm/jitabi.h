@@ -4,7 +4,7 @@
  * A shared object exports, for every compiled function number N of the module,
  *   mx_jit_F<N>        mx_jit_fn
  *   mx_jit_entries_F<N>  uint32_t[]: number of entries, then their pcs, ascending
- * and mx_jit_key, the bytes that it was compiled for. */
+ * and mx_jit_layout, uint64_t: mx__jit_layout() of whoever compiled it. */
 #ifndef MX_VM_JITABI_H
 #define MX_VM_JITABI_H
 
@@ -47,6 +47,26 @@ struct mx_jit_code {
   uint32_t nentries;
   const uint32_t *pcs; /* by entry number, ascending */
 };
+
+/* What compiled code assumes of these structures, as one number: code made under another one is not used. */
+static inline uint64_t mx__jit_layout(void) {
+#define X_(m_) offsetof(struct mx_exec, m_)
+#define P_(m_) offsetof(struct mx_pfunc, m_)
+#define I_(m_) offsetof(struct mx_insn, m_)
+#define S_(m_) offsetof(struct mx_jit_state, m_)
+  const size_t all[] = {2, X_(base), X_(mask), X_(slice), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
+                        X_(sreg_lanes64), X_(frame), X_(warp), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
+                        P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
+                        offsetof(struct mx_bounds, span), offsetof(struct mx_bounds, off), offsetof(struct mx_bounds, kind),
+                        offsetof(struct mx_bounds, writable), sizeof(struct mx_jit_rec), S_(help), S_(mask), S_(steps), S_(pc), S_(nrec), S_(rec)};
+#undef X_
+#undef P_
+#undef I_
+#undef S_
+  uint64_t h = 14695981039346656037u;
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) h = (h ^ all[k]) * 1099511628211u;
+  return h;
+}
 
 /* Enters compiled code of x->fn at the entry for instruction i's pc (i is an entry) and does what followed from it: as
  * a body, the next instruction or NULL. Where nothing was executed, runs i's own body. */

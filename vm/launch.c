@@ -9,6 +9,7 @@
 #include "module.h"
 #include "prepare.h"
 #include "schedule.h"
+#include "tier.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -235,12 +236,19 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   atomic_store(&d->stop, MX_STOP_NOT);
 
   struct timespec begin, end, deadline;
-  char *where;
+  char *where = NULL;
+  s = mx__tier_begin(k, &l);
+  if (s != MX_OK) {
+    pthread_mutex_destroy(&l.lock);
+    free(copy);
+    return s;
+  }
   clock_gettime(CLOCK_MONOTONIC, &begin);
   deadline = after(begin, c->timeout);
   pthread_rwlock_rdlock(&d->mem);
   mx__schedule(&l, &d->pool, c->timeout > 0 ? &deadline : NULL, &where);
   clock_gettime(CLOCK_MONOTONIC, &end);
+  mx__tier_end(k, &l);
   s = outcome(&l, c->timeout, where);
   pthread_rwlock_unlock(&d->mem);
 

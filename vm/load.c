@@ -4,6 +4,7 @@
 #include "exec.h"
 #include "module.h"
 #include "prepare.h"
+#include "tier.h"
 #include "verify.h"
 
 #include <errno.h>
@@ -15,10 +16,12 @@
 
 void mx__module_free(mx_module *m) {
   if (!m) return;
+  mx__tier_forget(m);
   for (size_t i = 0; i < m->nkernels; i++) mx__prepared_free(m->kernels[i].prep);
   free(m->kernels);
   free(m->var_address);
   mx__image_free(m->image);
+  free(m->bytes);
   free(m);
 }
 
@@ -136,7 +139,10 @@ mx_status mx_module_load_data(mx_device *d, const void *bytes, size_t size, mx_m
     mx__module_free(m);
     return refused(d, l, why);
   }
-  s = list_kernels(m);
+  m->bytes = malloc(size ? size : 1);
+  m->size = size;
+  if (m->bytes) memcpy(m->bytes, bytes, size);
+  s = m->bytes ? list_kernels(m) : mx__fail_plain(d, MX_OUT_OF_MEMORY);
   if (s == MX_OK) {
     pthread_rwlock_wrlock(&d->mem);
     s = place_variables(m);

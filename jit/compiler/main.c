@@ -1,6 +1,6 @@
 /* mx-jitc: compiles a kernel of a module and all that it can reach into a shared object.
  *
- * A process of its own, started by libmx (jit/spawn.c) or by hand: the compiler's limits, failures and licence stay in here.
+ * A process of its own, started by libmx (jit/build.c) or by hand: the compiler's limits, failures and licence stay in here.
  * It trusts nobody with its time: processor time and memory are limited. */
 #include "lower.h"
 
@@ -60,7 +60,6 @@ static int usage(FILE *to, int status) {
   fputs("mx-jitc -o kernel.so module.mxb KERNEL\n"
         "Compiles kernel KERNEL (a name or a function number) of a module for libmx, which runs this by itself.\n"
         "  -o FILE        the shared object to write\n"
-        "  --key FILE     bytes that it is to carry, to be known again\n"
         "  -O N           optimisation level, 0 to 3 (default 2)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
         "  --asm          write assembly instead\n"
@@ -71,11 +70,11 @@ static int usage(FILE *to, int status) {
 }
 
 int main(int argc, char **argv) {
-  enum { KEY = 256, ASM, DUMP, TIME, CPU, MEMORY };
-  static const struct option longs[] = {{"key", required_argument, 0, KEY}, {"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP},
+  enum { ASM = 256, DUMP, TIME, CPU, MEMORY };
+  static const struct option longs[] = {{"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP},
                                         {"time", no_argument, 0, TIME}, {"cpu", required_argument, 0, CPU},
                                         {"memory", required_argument, 0, MEMORY}, {"help", no_argument, 0, 'h'}, {0}};
-  const char *out = NULL, *key = NULL;
+  const char *out = NULL;
   int level = 2;
   bool as_asm = false, dump = false, times = false;
   unsigned long cpu = 60, memory = 4096;
@@ -86,7 +85,6 @@ int main(int argc, char **argv) {
     case 'o': out = optarg; break;
     case 'O': level = atoi(optarg); break;
     case 'f': gcc_jit_context_add_command_line_option(c, optarg); break;
-    case KEY: key = optarg; break;
     case ASM: as_asm = true; break;
     case DUMP: dump = true; break;
     case TIME: times = true; break;
@@ -99,9 +97,9 @@ int main(int argc, char **argv) {
   limit(RLIMIT_AS, (rlim_t)memory << 20);
   limit(RLIMIT_CORE, 0);
 
-  size_t size, key_size = 0;
-  uint8_t *bytes = read_file(argv[optind], &size), *key_bytes = key ? read_file(key, &key_size) : NULL;
-  if (!bytes || (key && !key_bytes)) return fprintf(stderr, "mx-jitc: cannot read %s\n", bytes ? key : argv[optind]), 1;
+  size_t size;
+  uint8_t *bytes = read_file(argv[optind], &size);
+  if (!bytes) return fprintf(stderr, "mx-jitc: cannot read %s\n", argv[optind]), 1;
   struct mx__image *image;
   char *why = NULL;
   if (mx__image_read(bytes, size, &image, &why) != MX__LOAD_OK || mx__verify(&image->image, &why) != MX__LOAD_OK)
@@ -132,10 +130,10 @@ int main(int argc, char **argv) {
     struct ja *a = ja_analyse(im, f);
     good = a && lw_function(c, a, f);
   }
-  if (good && key) {
-    gcc_jit_type *t = gcc_jit_context_new_array_type(c, NULL, gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_CHAR), (int)key_size);
-    gcc_jit_global_set_initializer(gcc_jit_context_new_global(c, NULL, GCC_JIT_GLOBAL_EXPORTED, t, "mx_jit_key"), key_bytes, key_size);
-  }
+  const uint64_t layout = mx__jit_layout();
+  gcc_jit_type *u64 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_LONG);
+  gcc_jit_lvalue *exported = gcc_jit_context_new_global(c, NULL, GCC_JIT_GLOBAL_EXPORTED, gcc_jit_context_new_array_type(c, NULL, u64, 1), "mx_jit_layout");
+  gcc_jit_global_set_initializer(exported, &layout, sizeof layout);
   if (good) gcc_jit_context_compile_to_file(c, as_asm ? GCC_JIT_OUTPUT_KIND_ASSEMBLER : GCC_JIT_OUTPUT_KIND_DYNAMIC_LIBRARY, out);
   if (timer) gcc_jit_timer_print(timer, stderr);
   const char *error = gcc_jit_context_get_first_error(c);

@@ -1,0 +1,38 @@
+/* Taking in a shared object that the compiler made and the cache checked. */
+#include "jit.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct mx_jit_object { void *handle; uint32_t nfuncs; struct mx_jit_code *code; };
+
+struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
+  struct mx_jit_object *o = calloc(1, sizeof *o);
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  if (o) o->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  close(fd);
+  if (!o || !o->handle || !(o->code = calloc(nfuncs ? nfuncs : 1, sizeof *o->code))) return mx__jit_unload(o), NULL;
+  o->nfuncs = nfuncs;
+  const uint64_t *layout = dlsym(o->handle, "mx_jit_layout");
+  if (!layout || *layout != mx__jit_layout()) return mx__jit_unload(o), NULL;
+  for (uint32_t f = 0; f < nfuncs; f++) {
+    char name[48];
+    snprintf(name, sizeof name, "mx_jit_F%u", f);
+    void *run = dlsym(o->handle, name);
+    snprintf(name, sizeof name, "mx_jit_entries_F%u", f);
+    const uint32_t *pcs = dlsym(o->handle, name);
+    if (!run || !pcs) continue;
+    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .nentries = pcs[0], .pcs = pcs + 1};
+  }
+  return o;
+}
+struct mx_jit_code *mx__jit_code(struct mx_jit_object *o, uint32_t f) { return f < o->nfuncs && o->code[f].run ? &o->code[f] : NULL; }
+void mx__jit_unload(struct mx_jit_object *o) {
+  if (!o) return;
+  if (o->handle) dlclose(o->handle);
+  free(o->code);
+  free(o);
+}
