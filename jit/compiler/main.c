@@ -131,8 +131,8 @@ int main(int argc, char **argv) {
     good = a && lw_function(c, a, f);
   }
   const uint64_t layout = mx__jit_layout();
-  gcc_jit_type *u64 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_LONG);
-  gcc_jit_lvalue *exported = gcc_jit_context_new_global(c, NULL, GCC_JIT_GLOBAL_EXPORTED, gcc_jit_context_new_array_type(c, NULL, u64, 1), "mx_jit_layout");
+  gcc_jit_type *u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */
+  gcc_jit_lvalue *exported = gcc_jit_context_new_global(c, NULL, GCC_JIT_GLOBAL_EXPORTED, gcc_jit_context_new_array_type(c, NULL, u32, 2), "mx_jit_layout");
   gcc_jit_global_set_initializer(exported, &layout, sizeof layout);
   if (good) gcc_jit_context_compile_to_file(c, as_asm ? GCC_JIT_OUTPUT_KIND_ASSEMBLER : GCC_JIT_OUTPUT_KIND_DYNAMIC_LIBRARY, out);
   if (timer) gcc_jit_timer_print(timer, stderr);
