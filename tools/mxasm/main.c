@@ -6,6 +6,7 @@
 #include "mx/mx.h"
 #include "tools/common/cli.h"
 #include "vm/module.h"
+#include "vm/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,8 @@ int main(int argc, char **argv) {
     char *error = NULL;
     struct mx__image *image = NULL;
     enum mx__load loaded = mx__image_read(bytes, nbytes, &image, &error);
+    /* The views trust code that is verified, and nobody should get a module's text that no machine would run. */
+    if (loaded == MX__LOAD_OK && (loaded = mx__verify(&image->image, &error)) != MX__LOAD_OK) mx__image_free(image);
     if (loaded != MX__LOAD_OK) {
       status = loaded == MX__LOAD_OOM ? refuse(file, "out of memory", CLI_HOST) : refuse(file, error ? error : "refused", CLI_REFUSED);
     } else {

@@ -252,11 +252,12 @@ bool data_read(struct data *d, const char *path, char **why) {
   return !reason;
 }
 
-bool data_save(const struct data *d, const char *path, char **why) {
+bool data_save(const struct data *d, const char *path, char **why, bool *host) {
   const char *reason = NULL;
+  *host = true;
   bool good;
   if (has_suffix(path, ".png") || has_suffix(path, ".pgm")) {
-    good = image_save(d, path, has_suffix(path, ".png"), &reason);
+    good = image_save(d, path, has_suffix(path, ".png"), &reason, host);
   } else if (has_suffix(path, ".npy")) {
     struct text t = {0};
     npy_write(&t, d);

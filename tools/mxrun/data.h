@@ -32,8 +32,8 @@ enum data_result { DATA_MADE, DATA_OTHER, DATA_BAD };
 enum data_result data_generate(struct data *d, const char *s, char **why);
 /* .npy by suffix, all else bytes; - is stdin. False: *why, malloc'ed. */
 bool data_read(struct data *d, const char *path, char **why);
-/* .npy .png .pgm by suffix, all else bytes. False: *why, malloc'ed. */
-bool data_save(const struct data *d, const char *path, char **why);
+/* .npy .png .pgm by suffix, all else bytes. False: *why, malloc'ed; *host: the file system's fault, not the array's. */
+bool data_save(const struct data *d, const char *path, char **why, bool *host);
 
 /* Equal bytes (ulp < 0), or floats within ulp units in the last place, NaN equal to NaN. False: *difference, malloc'ed,
  * speaks of the first differing element. */
@@ -42,7 +42,7 @@ bool data_equal(const struct data *got, const struct data *expected, int64_t ulp
 /* npy.c, image.c */
 bool npy_read(struct data *d, const unsigned char *file, size_t size, const char **why);
 void npy_write(struct text *t, const struct data *d);
-bool image_save(const struct data *d, const char *path, bool png, const char **why);
+bool image_save(const struct data *d, const char *path, bool png, const char **why, bool *host);
 
 /* printf into malloc'ed memory */
 char *format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool image_save(const struct data *d, const char *path, bool png, const char **why) {
+bool image_save(const struct data *d, const char *path, bool png, const char **why, bool *host) {
+  *host = false;
   const struct elem *e = d->type ? d->type : elem_find("u8", 2);
   uint64_t count = data_count(d), h = 0, w = 0, channels = 1;
   if (d->ndims == 2) h = d->dims[0], w = d->dims[1];
@@ -21,6 +22,7 @@ bool image_save(const struct data *d, const char *path, bool png, const char **w
   }
   if (!h || !w || h * w * channels != count) return *why = "not the shape of a picture: give the array one, as in u8[height,width]", false;
   if (h > 65535 || w > 65535) return *why = "the picture is too large", false;
+  *host = true;
   unsigned char *pixels = cli_realloc(NULL, count);
   if (e->size == 1 && e->kind == ELEM_UNSIGNED) {
     memcpy(pixels, d->bytes, count);

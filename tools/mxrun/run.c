@@ -34,15 +34,16 @@ static const struct cli_option options[] = {
 struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or --expect, in the order given */
 
 static void parse_shape(const char *option, const char *s, uint32_t *v) {
+  const char *whole = s;
   v[0] = v[1] = v[2] = 1;
   for (unsigned k = 0;; k++) {
     char number[16];
-    size_t n = strcspn(s, ",x");
+    size_t n = strcspn(s, ",");
     uint64_t x;
-    if (n >= sizeof number || k == 3) cli_usage("mxrun", "%s: expected X[,Y[,Z]]", option);
+    if (n >= sizeof number || k == 3) cli_usage("mxrun", "%s: '%s' is not X[,Y[,Z]]", option, whole);
     memcpy(number, s, n);
     number[n] = 0;
-    if (!cli_number(number, UINT32_MAX, &x)) cli_usage("mxrun", "%s: '%s' is not a number", option, number);
+    if (!cli_number(number, UINT32_MAX, &x)) cli_usage("mxrun", "%s: '%s' is not X[,Y[,Z]]", option, whole);
     v[k] = (uint32_t)x;
     if (!s[n]) return;
     s += n + 1;
@@ -238,6 +239,7 @@ int command_run(int argc, char **argv, int next) {
   size_t size;
   char *bytes = cli_read_file(file, (size_t)1 << 30, &size, &why), *text = NULL;
   if (!bytes) {
+    if (!strcmp(file, "test") || !strcmp(file, "info")) cli_usage("mxrun", "options of '%s' stand behind it", file);
     fprintf(stderr, "mxrun: %s: %s\n", name, why);
     return CLI_REFUSED;
   }
@@ -307,7 +309,8 @@ int command_run(int argc, char **argv, int next) {
       char *reason = NULL;
       if (wish[k].id == R_SAVE) {
         struct arg *g = parse_assignment(&a, "--save", wish[k].text, &value);
-        if (!data_save(&g->data, value, &reason)) status = CLI_HOST;
+        bool host;
+        if (!data_save(&g->data, value, &reason, &host)) status = host ? CLI_HOST : CLI_REFUSED;
       } else if (wish[k].id == R_EXPECT) {
         struct arg *g = parse_assignment(&a, "--expect", wish[k].text, &value);
         struct data expected;

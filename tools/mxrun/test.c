@@ -406,7 +406,10 @@ static void report(const struct suite *s, const struct test *t) {
   static const char *const words[] = {"ok", "FAILED", "refused"}, *const colors[] = {"\033[32m", "\033[31m", "\033[33m"};
   printf("%s%s%s %s", color ? colors[t->result] : "", words[t->result], color ? "\033[0m" : "", t->name);
   if (t->result == FAILED) printf(" (%s)", t->path);
-  if (t->reason) printf(": %s", t->reason);
+  if (t->reason) { /* the first line says most; a program with many errors would hide the other tests */
+    size_t n = s->verbose ? strlen(t->reason) : strcspn(t->reason, "\n");
+    printf(": %.*s%s", (int)n, t->reason, t->reason[n] ? " ..." : "");
+  }
   printf("\n");
 }
 
