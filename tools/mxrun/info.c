@@ -1,9 +1,9 @@
 /* mxrun info: what runs here, and within which limits. */
 #include "mxrun.h"
 
+#include "jit/jit.h"
+
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 const char *const info_help =
   "Options of info:\n"
@@ -25,33 +25,6 @@ static void line(struct text *t, bool json, const char *key, const char *fmt, co
   }
 }
 
-/* The same places as the library looks at, for people; what a launch really used is in --stats. */
-static char *compiler_path(void) {
-  const char *given = getenv("MX_JITC");
-  if (given) return cli_strdup(given);
-  char self[4096];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (n > 0) {
-    self[n] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = 0;
-    char *path = format("%s/mx-jitc", self);
-    if (!access(path, X_OK)) return path;
-    free(path);
-    path = format("%s/../lib/mx/mx-jitc", self);
-    if (!access(path, X_OK)) return path;
-    free(path);
-  }
-  return cli_strdup("not found beside mxrun; PATH is searched");
-}
-
-static char *cache_path(void) {
-  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  if (xdg && *xdg == '/') return format("%s/mx", xdg);
-  if (home && *home) return format("%s/.cache/mx", home);
-  return cli_strdup("none: neither XDG_CACHE_HOME nor HOME is set");
-}
-
 int command_info(int argc, char **argv, int next) {
   struct machine m = {0};
   bool json = false;
@@ -66,13 +39,13 @@ int command_info(int argc, char **argv, int next) {
   mx_device_properties p = {.struct_size = sizeof p};
   mx_device_get_properties(d, &p);
   struct text t = {0};
-  char *compiler = compiler_path(), *cache = cache_path();
+  char *compiler = mx__jit_find_compiler(NULL), *cache = mx__jit_cache_dir(NULL);
   if (json) text_printf(&t, "{");
   line(&t, json, "version", "", mx_version_string(), 0);
   line(&t, json, "cpu_level", "", p.cpu_level ? p.cpu_level : "?", 0);
   line(&t, json, "threads", "%llu", NULL, p.threads);
-  line(&t, json, "compiler", "", compiler, 0);
-  line(&t, json, "cache", "", cache, 0);
+  line(&t, json, "compiler", "", compiler ? compiler : "not found: kernels are interpreted", 0);
+  line(&t, json, "cache", "", cache ? cache : "none", 0);
   line(&t, json, "memory_bytes", "%llu (address range; only touched pages cost memory)", NULL, p.memory_bytes);
   line(&t, json, "max_threads_per_block", "%llu", NULL, p.max_threads_per_block);
   line(&t, json, "max_shared_bytes", "%llu", NULL, p.max_shared_bytes);

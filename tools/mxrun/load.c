@@ -15,7 +15,6 @@ mx_device *open_device(const struct machine *m) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
   o.threads = m->threads;
   o.jit = m->jit;
-  o.jit_compiler = getenv("MX_JITC");
   mx_device *d = NULL;
   mx_status s = mx_device_create(&o, &d);
   if (s == MX_OK) return d;

@@ -25,6 +25,10 @@ char *failure_text(mx_device *d, mx_status s);
 /* ---- launch.c: a launch that can be interrupted and shows that it lives ----------------------------------*/
 mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *what);
 
+/* trace.c: the same, interpreted by one thread, with a line for every warp instruction; path "-": stderr. *why: NULL or
+ * malloc'ed, the failure in full. */
+mx_status launch_traced(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *path, char **why);
+
 /* ---- args.c ----------------------------------------------------------------------------------------------*/
 struct arg {
   const char *name;        /* the parameter's */

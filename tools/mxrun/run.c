@@ -13,6 +13,7 @@ const char *const run_help =
   "  --save ARG=FILE         .npy, .png, .pgm, and bytes for all other suffixes\n"
   "  --expect ARG=FILE       compare with .npy or bytes, or with a made array; --ulp N allows floats that distance\n"
   "  --stats                 what the launch did, on stderr    --json   everything as one object on stdout\n"
+  "  --trace[=FILE]          a line for every warp instruction, on stderr or into FILE; one thread, interpreted\n"
   "  --threads N  --resident N   workers; blocks that may be resident at once\n"
   "  --steps N  --timeout SECONDS   stop after so many warp instructions, or so long\n"
   "  --jit=auto|on|off  --jit-stress SEED   compiled code; switching engines at random, for tests\n"
@@ -24,12 +25,13 @@ const char *const run_help =
   "  @file.npy | @file.bin                 buffers: the kernel gets the address\n"
   "\n";
 
-enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON };
+enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE };
 static const struct cli_option options[] = {
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, {"block", 0, CLI_REQUIRED, R_BLOCK},
   {"shared", 0, CLI_REQUIRED, R_SHARED}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, {"print", 0, CLI_REQUIRED, R_PRINT},
   {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, {"ulp", 0, CLI_REQUIRED, R_ULP},
-  {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON}, {0}};
+  {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON},
+  {"trace", 0, CLI_OPTIONAL, R_TRACE}, {0}};
 
 struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or --expect, in the order given */
 
@@ -202,7 +204,7 @@ static int status_of(mx_status s) {
 int command_run(int argc, char **argv, int next) {
   struct machine m = {0};
   mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
-  const char *file = NULL, *kernel_name = NULL, *value;
+  const char *file = NULL, *kernel_name = NULL, *trace = NULL, *value;
   bool block_given = false, stats = false, json = false;
   char **words = cli_alloc(((size_t)argc + 1) * sizeof *words);
   struct wish *wish = cli_alloc(((size_t)argc + 1) * sizeof *wish);
@@ -230,6 +232,7 @@ int command_run(int argc, char **argv, int next) {
       break;
     case R_STATS: stats = true; break;
     case R_JSON: json = true; break;
+    case R_TRACE: trace = value ? value : "-"; break;
     default: common_option(id, value, &m);
   }
   if (!file) cli_usage("mxrun", "no file given");
@@ -269,13 +272,15 @@ int command_run(int argc, char **argv, int next) {
     else parse_assignment(&a, wish[k].id == R_SAVE ? "--save" : "--expect", wish[k].text, &value);
   }
   mx_device_set_output(d, on_output, &out);
-  mx_status s = launch_watched(d, kernel, &config, a.params, a.bytes, info.name);
+  char *failure = NULL;
+  mx_status s = trace ? launch_traced(d, kernel, &config, a.params, a.bytes, trace, &failure)
+                      : launch_watched(d, kernel, &config, a.params, a.bytes, info.name);
   status = status_of(s);
 
   struct text j = {0};
   if (json) text_printf(&j, "{\"kernel\": "), text_json(&j, info.name), text_printf(&j, ", \"status\": \"%s\"", mx_status_name(s));
   if (s != MX_OK) {
-    text = failure_text(d, s);
+    text = failure ? failure : failure_text(d, s);
     if (json) text_printf(&j, ", \"error\": "), text_json(&j, text);
     fflush(stdout);
     fprintf(stderr, "mxrun: %s\n", text);
