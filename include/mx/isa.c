@@ -21,6 +21,7 @@
 #define ISA_RR3(d_, q_, a_, b_, c_) 5, {O(d_), O(q_), I(a_), I(b_), I(c_)}
 #define ISA_RR4(d_, q_, a_, b_, c_, e_) 6, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_)}
 #define ISA_RR5(d_, q_, a_, b_, c_, e_, g_) 7, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_), I(g_)}
+#define ISA_RRR2(d_, q_, p_, a_, b_) 5, {O(d_), O(q_), O(p_), I(a_), I(b_)}
 /* carries: C before the digit writes one, after it reads one */
 #define ISA_RC2(d_, a_, b_) 4, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_)}
 #define ISA_R2C(d_, a_, b_) 4, {O(d_), I(a_), I(b_), IMPLICIT(IN, pred, CARRY)}
@@ -39,6 +40,14 @@
 #define ISA_AT1(t_, p_) 4, {O(t_), I(p_), I(off), I(t_)}
 #define ISA_AT2(t_, p_) 5, {O(t_), I(p_), I(off), I(t_), I(t_)}
 #define ISA_RE1(t_, p_) 3, {I(p_), I(off), I(t_)}
+#define ISA_RV2(t_, p_) 4, {I(p_), I(off), I(t_), I(t_)}
+#define ISA_RV4(t_, p_) 6, {I(p_), I(off), I(t_), I(t_), I(t_), I(t_)}
+#define ISA_RV8(t_, p_) 10, {I(p_), I(off), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_)}
+#define ISA_AV2(t_, p_) 6, {O(t_), O(t_), I(p_), I(off), I(t_), I(t_)}
+#define ISA_AV4(t_, p_) 10, {O(t_), O(t_), O(t_), O(t_), I(p_), I(off), I(t_), I(t_), I(t_), I(t_)}
+#define ISA_AV8(t_, p_) 18, {O(t_), O(t_), O(t_), O(t_), O(t_), O(t_), O(t_), O(t_), I(p_), I(off), \
+                             I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_)}
+#define ISA_PF(p_) 2, {I(p_), I(off)}
 #define ISA_BRX() 4, {I(u32), I(raw), I(raw), I(raw)}
 #define ISA_BAR() 2, {I(u32), IMPLICIT(IN, u32, ZERO)}
 #define ISA_BARRED(d_) 4, {O(d_), I(u32), IMPLICIT(IN, u32, ZERO), I(pred)}

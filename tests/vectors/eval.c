@@ -136,8 +136,8 @@ bool mx__eval(unsigned op, unsigned mod, const uint64_t *in, uint64_t *out) {
   if (!level && !mx__eval_level(NULL)) return false;
   if (!level->fns[op]) return false;
   const struct mx_op_info *o = &mx__ops[op];
-  uint64_t slots[6][LANES], *d[2] = {0}, *a[4] = {0};
-  unsigned nout = 0, nin = 0, type[2] = {0};
+  uint64_t slots[8][LANES], *d[3] = {0}, *a[5] = {0};
+  unsigned nout = 0, nin = 0, type[3] = {0};
   for (unsigned k = 0; k < o->nopnds; k++) {
     if (o->opnd[k].type == MX_T_raw) continue;
     if (o->opnd[k].role == MX_OUT) {
@@ -151,7 +151,7 @@ bool mx__eval(unsigned op, unsigned mod, const uint64_t *in, uint64_t *out) {
       nin++;
     }
   }
-  level->fns[op](d[0], d[1], a[0], a[1], a[2], a[3], LANES, mod);
+  level->fns[op](d[0], d[1], a[0], a[1], a[2], d[2] ? d[2] : a[3], LANES, mod);
   for (unsigned k = 0; k < nout; k++) out[k] = get(d[k], type[k]);
   return true;
 }

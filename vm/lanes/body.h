@@ -93,6 +93,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
 #define SH_RR3(d_, q_, a_, b_, c_) 2, d_, q_, a_, b_, c_, none, none
 #define SH_RR4(d_, q_, a_, b_, c_, e_) 2, d_, q_, a_, b_, c_, e_, none
 #define SH_RR5(d_, q_, a_, b_, c_, e_, g_) 2, d_, q_, a_, b_, c_, e_, g_
+#define SH_RRR2(d_, q_, p_, a_, b_) 3, d_, q_, a_, b_, none, none, none /* lane functions only; p_ is a predicate */
 #define SH_RC2(d_, a_, b_) SH_RR2(d_, pred, a_, b_)
 #define SH_R2C(d_, a_, b_) SH_R3(d_, a_, b_, pred)
 #define SH_RC2C(d_, a_, b_) SH_RR3(d_, pred, a_, b_, pred)
@@ -150,13 +151,15 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
     uint8_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES], ba_[MX_MAX_LANES], bb_[MX_MAX_LANES], bc_[MX_MAX_LANES], be_[MX_MAX_LANES], bg_[MX_MAX_LANES]; \
     void *d = mx__out(x, i->o[0], MX_T_##td_, bd_, x->tmp, whole_); \
     void *q = mx__out(x, i->o[1], MX_T_##tq_, bq_, x->tmp + sizeof x->tmp / 2, whole_); \
+    uint8_t bp_[no_ > 2 ? MX_MAX_LANES : 1]; \
     const void *a = mx__in(x, i->o[no_], MX_T_##ta_, ba_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_, bb_); \
     const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_, bc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_, be_); \
     const void *g = mx__in(x, i->o[no_ + 4], MX_T_##tg_, bg_); \
-    (void)g; \
+    (void)g, (void)bp_; \
     __VA_ARGS__ \
     mx__done(x, i->o[0], MX_T_##td_, bd_, d, m_); \
     mx__done(x, i->o[1], MX_T_##tq_, bq_, q, m_); \
+    if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, bp_, NULL, m_); \
     return i + 1; \
   }
 
@@ -171,7 +174,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
 /* Lane functions: fn_*.c of this folder. */
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
-  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, e, n_, i->mod);)
+  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? bp_ : e, n_, i->mod);)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 
 /* Other files' business. */
