@@ -23,7 +23,7 @@
  *     .slots n32, n64, npred, nspill32, nspill64, nspillpred;
  *     .frame local_bytes, arg_bytes;     if either is not 0
  *     .uses VAR, ...;                    the kernel's shared variables, in order
- *     %.TN: .branchtargets L, ...;       table N       %.PN: .callprototype (.CLASS _, ...) _ (.CLASS _, ...);
+ *     %.TN: .branchtargets L, ...;       table N       %.PN: .callprototype (.reg .CLASS _, ...) _ (.reg .CLASS _, ...);
  *     code
  *     .name .TYPE "NAME", SLOT, LO, HI;  name map; SLOT a slot or, for a spill cell, %.sN; pcs in words
  *   }
@@ -409,7 +409,7 @@ static void mark_places(struct printer *p) {
 
 static void put_type_list(struct printer *p, const uint8_t *cls, uint32_t n) {
   put(p, "(");
-  for (uint32_t k = 0; k < n; k++) put(p, "%s.%s _", k ? ", " : "", mx__types[class_type(cls[k])].name);
+  for (uint32_t k = 0; k < n; k++) put(p, "%s.reg .%s _", k ? ", " : "", mx__types[class_type(cls[k])].name);
   put(p, ")");
 }
 

@@ -63,7 +63,7 @@ static void has(const char *text, const char *piece) {
 
 static void declarations(void **state) {
   (void)state;
-  struct made m = made_image(1, 32, 0);
+  struct made m = made_image_of(1, 32, 0, 0);
   char *t = text_of(&m.image);
   has(t, ".version 9.0\n.target sm_90\n.address_size 64\n");
   has(t, ".file 2 \"odd \\\"name\\\"\\n\\x80.mxs\"\n");
@@ -75,8 +75,8 @@ static void declarations(void **state) {
   has(t, ".func (.reg .b32 %.r3, .reg .pred %.p0) helper(.reg .b64 %.d2, .reg .b32 %.r0, .reg .b128 %.q4, ");
   has(t, ".visible .entry main(\n\t.param .u64 .ptr main_param_0 @0,\n\t.param .s32 n @8,\n\t.param .align 16 .b8 box[20] @16,\n\t.param .f64 scale @40)\n");
   has(t, ".maxntid 256, 1, 1\n.reqntid 8, 4, 2\n.minnctapersm 3\n.cooperative\n.paramsize 48\n{\n");
-  has(t, "\t.slots 40, 20, 9, 5, 3, 2;\n\t.frame 64, 0;\n\t.uses %.v3, %.v2, dynamic;\n%.T0:\t.branchtargets ");
-  has(t, "%.P0:\t.callprototype (.b32 _, .pred _) _ (.b32 _, .b128 _, .pred _, .b64 _, .b32 _, .b32 _, .b32 _);\n%.P1:\t.callprototype _ ();\n");
+  has(t, "\t.slots 40, 20, 9, 5, 3, 2;\n\t.frame 64, 0;\n\t.uses %.v3, %.v2, dynamic;\n");
+  has(t, "%.P0:\t.callprototype (.reg .b32 _, .reg .pred _) _ (.reg .b32 _, .reg .b128 _, .reg .pred _, .reg .b64 _, .reg .b32 _, .reg .b32 _, .reg .b32 _);\n%.P1:\t.callprototype _ ();\n");
   has(t, "\tcall last;\n");
   free(t);
   m.image.sm = m.image.ptx_version = 0;

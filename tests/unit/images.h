@@ -93,12 +93,17 @@ static unsigned maker_value(struct maker *k, unsigned bits) {
   return maker_lit(k, MX_LIT_VALUE, 0, v);
 }
 
-static unsigned maker_in(struct maker *k, unsigned cls, unsigned bits) {
+/* A slot, or a literal as texts may have it: no address is a float, nothing lies at a function's, and where an access
+ * is generic, so is its variable's address (no row has a generic space with a modifier of 4 and more). */
+enum maker_use { MAKER_VALUE, MAKER_GENERIC, MAKER_BASE };
+static unsigned maker_in(struct maker *k, unsigned type, enum maker_use use) {
+  unsigned cls = mx__types[type].slot_class, bits = mx__types[type].bits;
   uint32_t dice = made_below(k->m, 16);
   if (cls != MX_R128 && dice < 4) return maker_value(k, bits);
-  if (cls == MX_R64 && dice == 4) return maker_lit(k, MX_LIT_VAR, made_below(k->m, k->m->image.nvars), made_below(k->m, 3) * 8);
-  if (cls == MX_R64 && dice == 5) return maker_lit(k, MX_LIT_GENERIC, made_below(k->m, k->m->image.nvars), 0 - (uint64_t)made_below(k->m, 2) * 4);
-  if (cls == MX_R64 && dice == 6) return maker_lit(k, MX_LIT_FUNC, 0, 0);
+  if (cls != MX_R64 || type == MX_T_f64) return maker_slot(k, cls);
+  if (dice == 4 && use != MAKER_GENERIC) return maker_lit(k, MX_LIT_VAR, made_below(k->m, k->m->image.nvars), made_below(k->m, 3) * 8);
+  if (dice == 5) return maker_lit(k, MX_LIT_GENERIC, made_below(k->m, k->m->image.nvars), 0 - (uint64_t)made_below(k->m, 2) * 4);
+  if (dice == 6 && use == MAKER_VALUE) return maker_lit(k, MX_LIT_FUNC, 0, 0);
   return maker_slot(k, cls);
 }
 
@@ -127,10 +132,11 @@ static void maker_branch(struct maker *k) {
 }
 
 static void maker_call(struct maker *k, unsigned op, uint32_t callee, const uint8_t *res, unsigned nres, const uint8_t *arg, unsigned narg) {
-  static const unsigned bits[] = {1, 32, 64, 128};
+  static const uint8_t types[] = {MX_T_pred, MX_T_b32, MX_T_b64, MX_T_b128};
   unsigned field[64] = {0};
   for (unsigned x = 0; x < nres; x++) field[4 + x] = maker_slot(k, res[x]);
-  for (unsigned x = 0; x < narg; x++) field[4 + nres + x] = maker_in(k, arg[x], bits[arg[x]]);
+  for (unsigned x = op == MX_CALLI; x < narg; x++) field[4 + nres + x] = maker_in(k, types[arg[x]], MAKER_VALUE);
+  if (op == MX_CALLI) field[4 + nres] = maker_slot(k, MX_R64); /* through a register: else the text says a direct call */
   field[0] = callee & 1023;
   field[1] = callee >> 10;
   field[2] = nres;
@@ -160,7 +166,9 @@ static void maker_row(struct maker *k, unsigned op, unsigned mod) {
     const struct mx_type_info *t = &mx__types[o->opnd[x].type];
     if (o->opnd[x].type == MX_T_raw) field[x] = op == MX_PMEVENT ? made_below(k->m, 16) : 0;
     else if (o->opnd[x].type == MX_T_off) field[x] = maker_lit(k, MX_LIT_VALUE, 0, (uint64_t)made_below(k->m, 5) * 4 - 8);
-    else field[x] = o->opnd[x].role == MX_OUT ? maker_slot(k, t->slot_class) : maker_in(k, t->slot_class, t->bits);
+    else if (o->opnd[x].role == MX_OUT || op == MX_BRX) field[x] = maker_slot(k, t->slot_class);
+    else if (x + 1 == o->nopnds || o->opnd[x + 1].type != MX_T_off) field[x] = maker_in(k, o->opnd[x].type, MAKER_VALUE);
+    else field[x] = maker_in(k, o->opnd[x].type, mod < 4 ? MAKER_GENERIC : MAKER_BASE);
   }
   if (op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64) field[1] = maker_sreg(k, mx__types[o->opnd[0].type].slot_class);
   if (op == MX_SPILL_PRED || op == MX_SPILL_32 || op == MX_SPILL_64) field[0] = made_below(k->m, 2);
@@ -172,20 +180,18 @@ static void maker_end(struct maker *k) {
   struct mx_func *f = k->f;
   struct made *m = k->m;
   maker_fields(k, mx_w_make(MX_RET, MX_GUARD_NONE, false, 0), NULL, 0);
-  struct mx_table *tables = made_take(m, 2 * sizeof *tables);
-  for (uint32_t t = 0; t < 2; t++) {
-    uint32_t *targets = made_take(m, 5 * sizeof *targets);
-    for (uint32_t x = 0; x < 5; x++) targets[x] = k->starts[made_below(m, k->nstarts)];
-    tables[t] = (struct mx_table){targets, 5};
-  }
+  struct mx_table *tables = made_take(m, k->nstarts * sizeof *tables);
   f->tables = tables;
-  f->ntables = 2;
   for (uint32_t s = 0; s < k->nstarts; s++) {
     mx_word *w = &k->code[k->starts[s]];
     uint32_t target = k->starts[made_below(m, k->nstarts)];
     uint32_t reconv = made_below(m, 3) ? k->starts[made_below(m, k->nstarts)] : MX_PC_RET;
     if (mx__ops[mx_w_op(*w)].flags & MX_F_BRANCH) *w |= mx_w_put_branch(target, reconv);
-    if (mx_w_op(*w) == MX_BRX) *w |= mx_w_put(1, made_below(m, 2)) | mx_w_put(2, reconv & 1023) | mx_w_put(3, reconv >> 10);
+    if (mx_w_op(*w) != MX_BRX) continue;
+    *w |= mx_w_put(1, f->ntables) | mx_w_put(2, reconv & 1023) | mx_w_put(3, reconv >> 10);
+    uint32_t *targets = made_take(m, 5 * sizeof *targets);
+    for (uint32_t x = 0; x < 5; x++) targets[x] = k->starts[made_below(m, k->nstarts)];
+    tables[f->ntables++] = (struct mx_table){targets, 5};
   }
   struct mx_line *lines = made_take(m, k->nstarts * sizeof *lines);
   struct mx_name *names = made_take(m, k->nstarts * sizeof *names);
@@ -292,6 +298,8 @@ static struct made made_image_of(uint64_t seed, uint32_t lanes, unsigned tries, 
   f[1].maxntid[0] = 256, f[1].maxntid[1] = f[1].maxntid[2] = 1;
   f[1].reqntid[0] = 8, f[1].reqntid[1] = 4, f[1].reqntid[2] = 2;
   f[1].minnctapersm = 3;
+  maker_call(&k, MX_CALLI, 0, res, 2, arg, 8); /* prototypes are numbered as they are first used */
+  maker_call(&k, MX_CALLI, 1, NULL, 0, arg, 1);
   for (unsigned op = 0; op < MX_OP_COUNT; op++) {
     for (unsigned t = 0; maker_may(&m, op) && t < tries; t++) {
       maker_some(&k, op, t == 0 ? 0 : t == 1 ? mx__ops[op].mods - 1u : made_below(&m, mx__ops[op].mods), res, arg);

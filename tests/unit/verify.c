@@ -153,9 +153,9 @@ static void control(void **state) {
   WORD(MX_BRA, (w & 0xFFFFFF) | mx_w_put_branch(ncode, 0), "is not the start of an instruction");
   WORD(MX_BRA, (w & 0xFFFFFF) | mx_w_put_branch(MX_PC_RET, 0), "is not the start of an instruction");
   WORD(MX_BRA, (w & 0xFFFFFF) | mx_w_put_branch(0, inside), "the reconvergence point");
-  WORD(MX_BRX, with_field(w, 1, 2), "jump table 2, the function has 2");
+  WORD(MX_BRX, with_field(w, 1, 1), "jump table 1, the function has 1");
   WORD(MX_BRX, with_field(with_field(w, 2, inside & 1023), 3, inside >> 10), "the reconvergence point");
-  WITH(((uint32_t *)func(MAIN)->tables[1].targets)[2], inside, "jump table 1: target 2");
+  WITH(((uint32_t *)func(MAIN)->tables[0].targets)[2], inside, "jump table 0: target 2");
   WITH(*word(ncode - 1), MX_BRKPT | MX_GUARD_NONE << 11, "control runs past the last instruction");
   WITH(*word(ncode - 1), MX_EXIT | 2 << 11, "control runs past the last instruction");
   WITH(func(LAST)->ncode, 0, "0 code words");
