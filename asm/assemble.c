@@ -42,7 +42,9 @@ static const char *source_line(struct front *f, const struct ir_loc *loc) {
 
 /* Notes stay behind the error that they explain. */
 static void sort_diags(struct mx_diags *d, struct mx_arena *a, const struct mx_diag **order) {
-  struct group { const struct mx_diag *head; } *heads = mx__arena_alloc(a, (d->count + 1) * sizeof *heads);
+  struct group {
+    const struct mx_diag *head;
+  } *heads = mx__arena_alloc(a, (d->count + 1) * sizeof *heads);
   size_t n = 0;
   for (size_t k = 0; k < d->count; k++)
     if (d->list[k].level != MX_DIAG_NOTE) heads[n++].head = &d->list[k];
@@ -63,14 +65,23 @@ static void publish(struct front *f, struct mx_asm_result *r, bool warnings_are_
   sort_diags(d, f->arena, order);
   for (size_t k = 0; k < d->count && order[k]; k++) {
     const struct mx_diag *x = order[k];
-    mx_asm_level level = x->level == MX_DIAG_ERROR ? MX_ASM_ERROR : x->level == MX_DIAG_WARNING ? MX_ASM_WARNING : MX_ASM_NOTE;
+    mx_asm_level level = x->level == MX_DIAG_ERROR     ? MX_ASM_ERROR
+                         : x->level == MX_DIAG_WARNING ? MX_ASM_WARNING
+                                                       : MX_ASM_NOTE;
     if (level == MX_ASM_WARNING && warnings_are_errors) level = MX_ASM_ERROR;
     const char *what, *hint = x->hint;
     struct ir_loc loc = x->loc;
     loc.file = mx__real_file(f, loc.file, &what);
     if (what) hint = hint ? mx__arena_printf(f->arena, "%s; %s", hint, what) : what;
-    list[n++] = (mx_asm_diagnostic){.level = level, .id = x->id, .file = f->texts[loc.file < f->ntexts ? loc.file : 0].name,
-                                    .line = loc.line, .col = loc.col, .width = loc.width, .text = x->text, .hint = hint, .source_line = source_line(f, &loc)};
+    list[n++] = (mx_asm_diagnostic){.level = level,
+                                    .id = x->id,
+                                    .file = f->texts[loc.file < f->ntexts ? loc.file : 0].name,
+                                    .line = loc.line,
+                                    .col = loc.col,
+                                    .width = loc.width,
+                                    .text = x->text,
+                                    .hint = hint,
+                                    .source_line = source_line(f, &loc)};
   }
   r->list = list;
   r->count = n;
@@ -84,7 +95,8 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
   uint64_t strings = 0;
   for (uint32_t k = 0; k < f->nfuncs; k++)
     for (uint32_t s = 0; s < f->funcs[k]->nstmts; s++)
-      for (uint32_t o = 0; o < f->funcs[k]->stmts[s].nopnds; o++) strings += f->funcs[k]->stmts[s].opnds[o].e.kind == EX_STRING;
+      for (uint32_t o = 0; o < f->funcs[k]->stmts[s].nopnds; o++)
+        strings += f->funcs[k]->stmts[s].opnds[o].e.kind == EX_STRING;
   uint32_t *stamps = mx__arena_alloc(f->arena, (f->nvars + strings + 1) * sizeof *stamps);
   for (uint32_t k = 0; k < f->nfuncs; k++) {
     struct func *fn = f->funcs[k];
@@ -108,8 +120,10 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
   for (uint32_t k = 0; k < extra; k++) m->files[f->ntexts + k] = f->files[k]->text;
   for (uint32_t k = 0; k < m->nfuncs; k++) {
     struct ir_func *o = &m->funcs[k];
-    for (uint32_t i = 0; i < o->nregs && f->nexpanded_from; i++) o->regs[i].loc.file = mx__real_file(f, o->regs[i].loc.file, NULL);
-    for (uint32_t i = 0; i < o->nlabels && f->nexpanded_from; i++) o->labels[i].loc.file = mx__real_file(f, o->labels[i].loc.file, NULL);
+    for (uint32_t i = 0; i < o->nregs && f->nexpanded_from; i++)
+      o->regs[i].loc.file = mx__real_file(f, o->regs[i].loc.file, NULL);
+    for (uint32_t i = 0; i < o->nlabels && f->nexpanded_from; i++)
+      o->labels[i].loc.file = mx__real_file(f, o->labels[i].loc.file, NULL);
     o->loc.file = mx__real_file(f, o->loc.file, NULL);
     for (uint32_t i = 0; i < o->ninsns; i++) {
       struct ir_loc *loc = &o->insns[i].loc;
@@ -117,8 +131,10 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
         loc->file = mx__real_file(f, loc->file, NULL);
         continue;
       }
-      if (loc->line && loc->file && loc->file <= extra) loc->file += f->ntexts - 1;
-      else *loc = (struct ir_loc){0};
+      if (loc->line && loc->file && loc->file <= extra)
+        loc->file += f->ntexts - 1;
+      else
+        *loc = (struct ir_loc){0};
     }
   }
 }
@@ -180,7 +196,11 @@ void mx_asm_free(mx_asm_result *r) {
 }
 
 /* ---- printing -------------------------------------------------------------------------------------------*/
-struct out { char *p; size_t n, cap; bool failed; };
+struct out {
+  char *p;
+  size_t n, cap;
+  bool failed;
+};
 
 static void put(struct out *o, const char *s, size_t n) {
   if (o->n + n + 1 > o->cap) {
@@ -200,7 +220,9 @@ static void put(struct out *o, const char *s, size_t n) {
 static void puts_to(struct out *o, const char *s) { put(o, s, strlen(s)); }
 
 char *mx_asm_format(const mx_asm_diagnostic *d, bool colour) {
-  static const char *const levels[] = {"error", "warning", "note"}, *const colours[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m"};
+  static const char *const levels[] = {"error", "warning", "note"}, *const colours[] = {"\033[1;31m",
+                                                                                        "\033[1;35m",
+                                                                                        "\033[1;36m"};
   struct out o = {0};
   char place[64];
   puts_to(&o, colour ? "\033[1m" : "");

@@ -8,11 +8,13 @@
 #include <string.h>
 
 /* Operands lined up with a row's; NULL: one that the text left out. */
-struct lineup { const struct val *v[MX_MAX_OPNDS]; };
+struct lineup {
+  const struct val *v[MX_MAX_OPNDS];
+};
 
 static bool is_barrier_count(const struct mx_op_info *row, unsigned k) {
-  return k > 0 && row->opnd[k].role == MX_IN && row->opnd[k].type == MX_T_u32 && row->opnd[k - 1].role == MX_IN &&
-         row->opnd[k - 1].type == MX_T_u32 && row->cls == MX_CTRL;
+  return k > 0 && row->opnd[k].role == MX_IN && row->opnd[k].type == MX_T_u32 &&
+         row->opnd[k - 1].role == MX_IN && row->opnd[k - 1].type == MX_T_u32 && row->cls == MX_CTRL;
 }
 
 /* The text may leave out implicit operands: carries first, then selectors, then zeros; and a barrier's thread count. */
@@ -24,7 +26,7 @@ static bool line_up(const struct mx_op_info *row, const struct vals *vs, struct 
     for (unsigned k = 0; k < row->nopnds && missing; k++)
       if (row->opnd[k].implicit == how) out[k] = true, missing--;
   for (unsigned k = 1; k < row->nopnds && missing; k++)
-    if (is_barrier_count(row, k)) out[k] = true, missing--;
+    if (!out[k] && is_barrier_count(row, k)) out[k] = true, missing--;
   if (missing) return false;
   for (unsigned k = 0, n = 0; k < row->nopnds; k++) lu->v[k] = out[k] ? NULL : &vs->v[n++];
   return true;
@@ -82,12 +84,20 @@ enum family { FAM_PRED, FAM_BITS, FAM_INT, FAM_FLOAT, FAM_F16, FAM_BF16, FAM_F16
 static enum family family(int type) {
   switch (type) {
   case MX_T_pred: return FAM_PRED;
-  case MX_T_f32: case MX_T_f64: return FAM_FLOAT;
+  case MX_T_f32:
+  case MX_T_f64: return FAM_FLOAT;
   case MX_T_f16: return FAM_F16;
   case MX_T_bf16: return FAM_BF16;
   case MX_T_f16x2: return FAM_F16X2;
   case MX_T_bf16x2: return FAM_BF16X2;
-  case MX_T_u8: case MX_T_s8: case MX_T_u16: case MX_T_s16: case MX_T_u32: case MX_T_s32: case MX_T_u64: case MX_T_s64: return FAM_INT;
+  case MX_T_u8:
+  case MX_T_s8:
+  case MX_T_u16:
+  case MX_T_s16:
+  case MX_T_u32:
+  case MX_T_s32:
+  case MX_T_u64:
+  case MX_T_s64: return FAM_INT;
   default: return FAM_BITS;
   }
 }
@@ -96,7 +106,8 @@ static enum family family(int type) {
 static int refined(const struct lower *l, const char *mnemonic, int type) {
   unsigned count;
   int said = mx__last_type(mnemonic, &count);
-  if (l->fn->physical || said == MX_T_none || !has_value(type) || mx__types[said].bits != mx__types[type].bits) return type;
+  if (l->fn->physical || said == MX_T_none || !has_value(type) || mx__types[said].bits != mx__types[type].bits)
+    return type;
   if (family(type) == FAM_BITS && count == 1) return said;
   if (family(type) == FAM_INT && family(said) == FAM_INT && count == 1) return said;
   return type;
@@ -106,9 +117,16 @@ static int refined(const struct lower *l, const char *mnemonic, int type) {
 static const char *describe(struct lower *l, const struct val *v) {
   struct mx_arena *a = l->f->arena;
   switch (v->kind) {
-  case V_REG: return v->type == MX_T_none ? "not yet written" : mx__arena_printf(a, "%s.%s", v->is_address ? "an address in ." : "", mx__types[v->type].name);
-  case V_CONST: return v->is_address ? "an address" : v->expr->kind == EX_FLOAT ? "a floating-point number" : "an immediate";
-  case V_SREG: return mx__arena_printf(a, "%%%s, which is .%s", mx__sregs[v->sreg].name, mx__types[v->type].name);
+  case V_REG:
+    return v->type == MX_T_none
+               ? "not yet written"
+               : mx__arena_printf(a, "%s.%s", v->is_address ? "an address in ." : "", mx__types[v->type].name);
+  case V_CONST:
+    return v->is_address               ? "an address"
+           : v->expr->kind == EX_FLOAT ? "a floating-point number"
+                                       : "an immediate";
+  case V_SREG:
+    return mx__arena_printf(a, "%%%s, which is .%s", mx__sregs[v->sreg].name, mx__types[v->type].name);
   case V_SINK: return "'_'";
   case V_OFF: return "an address";
   case V_RAW: return "a selector";
@@ -135,21 +153,26 @@ static const char *speak(struct lower *l, const char *list) {
   return text;
 }
 
-static const char *expectation(struct lower *l, const char *mnemonic, const struct mx_op_info *row, unsigned k, const char *list) {
-  if (k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off) return add_alternative(l, list, "an address in brackets");
+static const char *expectation(struct lower *l, const char *mnemonic, const struct mx_op_info *row, unsigned k,
+                               const char *list) {
+  if (k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off)
+    return add_alternative(l, list, "an address in brackets");
   if (row->opnd[k].type == MX_T_raw) return add_alternative(l, list, "an immediate");
   int type = refined(l, mnemonic, row->opnd[k].type);
-  list = add_alternative(l, list, mx__arena_printf(l->f->arena, ".%s", type < MX_T_raw ? mx__types[type].name : "none"));
+  list = add_alternative(l, list,
+                         mx__arena_printf(l->f->arena, ".%s", type < MX_T_raw ? mx__types[type].name : "none"));
   return list;
 }
 
 static void first_write_note(struct lower *l, const struct val *v) {
   if (v->sym && v->sym->implicit && v->type != MX_T_none)
-    mx__diag(&l->f->diags, MX_DIAG_NOTE, "implicit-conflict", v->sym->loc, NULL, "'%s' became .%s by its first write, here", v->sym->name->text, mx__types[v->type].name);
+    mx__diag(&l->f->diags, MX_DIAG_NOTE, "implicit-conflict", v->sym->loc, NULL,
+             "'%s' became .%s by its first write, here", v->sym->name->text, mx__types[v->type].name);
 }
 
 /* As many operands as a row has in the text, but brackets are missing or should not be there. */
-static bool bracket_mismatch(struct lower *l, const char *mnemonic, const struct row_match *rows, uint32_t nrows, const struct vals *vs, unsigned found) {
+static bool bracket_mismatch(struct lower *l, const char *mnemonic, const struct row_match *rows,
+                             uint32_t nrows, const struct vals *vs, unsigned found) {
   for (uint32_t r = 0; r < nrows; r++) {
     const struct mx_op_info *row = rows[r].row;
     unsigned n = 0;
@@ -158,7 +181,8 @@ static bool bracket_mismatch(struct lower *l, const char *mnemonic, const struct
     for (unsigned k = 0, v = 0; k < row->nopnds; k++, v++) {
       bool address = k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off;
       if (vs->v[v].is_address != address) {
-        ERR(l->f, "operand-type", vs->v[v].loc, NULL, "%s: operand %u is %s, expected %s", mnemonic, vs->v[v].number, describe(l, &vs->v[v]), address ? "an address in brackets" : "no address");
+        ERR(l->f, "operand-type", vs->v[v].loc, NULL, "%s: operand %u is %s, expected %s", mnemonic,
+            vs->v[v].number, describe(l, &vs->v[v]), address ? "an address in brackets" : "no address");
         return true;
       }
       if (address) k++, v++;
@@ -167,7 +191,8 @@ static bool bracket_mismatch(struct lower *l, const char *mnemonic, const struct
   return false;
 }
 
-static void report(struct lower *l, const char *mnemonic, const struct row_match *rows, uint32_t nrows, const struct vals *vs, struct ir_loc loc) {
+static void report(struct lower *l, const char *mnemonic, const struct row_match *rows, uint32_t nrows,
+                   const struct vals *vs, struct ir_loc loc) {
   struct front *f = l->f;
   unsigned best = 0;
   bool any = false;
@@ -186,7 +211,8 @@ static void report(struct lower *l, const char *mnemonic, const struct row_match
     if (bracket_mismatch(l, mnemonic, rows, nrows, vs, found)) return;
     for (uint32_t r = 0; r < nrows; r++) {
       unsigned n = 0;
-      for (unsigned k = 0; k < rows[r].row->nopnds; k++) n += rows[r].row->opnd[k].type != MX_T_off && !rows[r].row->opnd[k].implicit;
+      for (unsigned k = 0; k < rows[r].row->nopnds; k++)
+        n += rows[r].row->opnd[k].type != MX_T_off && !rows[r].row->opnd[k].implicit;
       list = add_alternative(l, list, mx__arena_printf(f->arena, "%u", n));
     }
     ERR(f, "operand-count", loc, NULL, "%s: takes %s operands, found %u", mnemonic, speak(l, list), found);
@@ -203,7 +229,8 @@ static void report(struct lower *l, const char *mnemonic, const struct row_match
     if (k != best || !lu.v[k]) continue;
     list = expectation(l, mnemonic, rows[r].row, k, list);
     wrong = lu.v[k];
-    input |= rows[r].row->opnd[k].role == MX_IN && has_value(rows[r].row->opnd[k].type) && !(k + 1 < rows[r].row->nopnds && rows[r].row->opnd[k + 1].type == MX_T_off);
+    input |= rows[r].row->opnd[k].role == MX_IN && has_value(rows[r].row->opnd[k].type) &&
+             !(k + 1 < rows[r].row->nopnds && rows[r].row->opnd[k + 1].type == MX_T_off);
   }
   if (!wrong) {
     ERR(f, "operand-type", loc, NULL, "%s: no form takes these operands", mnemonic);
@@ -211,7 +238,8 @@ static void report(struct lower *l, const char *mnemonic, const struct row_match
   }
   if (input) list = add_alternative(l, list, "an immediate");
   bool conflict = wrong->sym && wrong->sym->implicit && wrong->type != MX_T_none;
-  ERR(f, conflict ? "implicit-conflict" : "operand-type", wrong->loc, NULL, "%s: operand %u is %s, expected %s", mnemonic, wrong->number, describe(l, wrong), speak(l, list));
+  ERR(f, conflict ? "implicit-conflict" : "operand-type", wrong->loc, NULL, "%s: operand %u is %s, expected %s",
+      mnemonic, wrong->number, describe(l, wrong), speak(l, list));
   first_write_note(l, wrong);
 }
 
@@ -224,26 +252,36 @@ static uint32_t carry_reg(struct lower *l) {
 /* What the text wrote on operands of video instructions, packed as isa.h says. */
 static bool selectors(struct lower *l, const char *mnemonic, const struct lineup *lu, uint64_t *out) {
   size_t base = strcspn(mnemonic, ".");
-  unsigned elements = base && (mnemonic[base - 1] == '2' || mnemonic[base - 1] == '4') ? (unsigned)(mnemonic[base - 1] - '0') : 1;
+  unsigned elements = base && (mnemonic[base - 1] == '2' || mnemonic[base - 1] == '4')
+                          ? (unsigned)(mnemonic[base - 1] - '0')
+                          : 1;
   uint64_t w = 0;
   if (elements > 1) w = (1u << elements) - 1;
   for (unsigned k = 0; k < 3; k++) {
     const char *s = lu->v[k] ? lu->v[k]->selector : NULL;
     unsigned at = k == 1 ? 4 : 16;
-    for (unsigned e = 0; elements > 1 && k > 0 && !s && e < elements; e++) w |= (uint64_t)(e + (k == 2 ? elements : 0)) << (at + 3 * e);
+    for (unsigned e = 0; elements > 1 && k > 0 && !s && e < elements; e++)
+      w |= (uint64_t)(e + (k == 2 ? elements : 0)) << (at + 3 * e);
     if (!s) continue;
     size_t n = strlen(s) - 2;
-    bool fine = s[1] == (elements == 2 ? 'h' : elements == 4 ? 'b' : s[1]) && (elements > 1 ? k == 0 ? n <= elements : n == elements : n == 1);
+    bool fine = s[1] == (elements == 2   ? 'h'
+                         : elements == 4 ? 'b'
+                                         : s[1]) &&
+                (elements > 1 ? k == 0 ? n <= elements : n == elements : n == 1);
     uint64_t mask = 0;
     for (size_t d = 0; d < n && fine; d++) {
       unsigned digit = (unsigned)(s[2 + d] - '0');
       fine = digit < (elements == 1 ? (s[1] == 'b' ? 4u : 2u) : k ? 2 * elements : elements);
-      if (elements == 1) w |= (uint64_t)(digit + (s[1] == 'b' ? 1 : 5)) << (3 * k);
-      else if (k) w |= (uint64_t)digit << (at + 3 * (n - 1 - d));
-      else mask |= 1u << digit;
+      if (elements == 1)
+        w |= (uint64_t)(digit + (s[1] == 'b' ? 1 : 5)) << (3 * k);
+      else if (k)
+        w |= (uint64_t)digit << (at + 3 * (n - 1 - d));
+      else
+        mask |= 1u << digit;
     }
     if (!fine) {
-      ERR(l->f, "bad-selector", lu->v[k]->loc, NULL, "%s: '%s' is not a selector for operand %u", mnemonic, s, k + 1);
+      ERR(l->f, "bad-selector", lu->v[k]->loc, NULL, "%s: '%s' is not a selector for operand %u", mnemonic, s,
+          k + 1);
       return false;
     }
     if (elements > 1 && k == 0) w = (w & ~(uint64_t)15) | mask;
@@ -260,10 +298,14 @@ static int preference(const struct lineup *lu, const struct mx_op_info *row, int
   int score = 0;
   for (unsigned k = 0; k < row->nopnds; k++) {
     const struct val *v = lu->v[k];
-    if (!v || row->opnd[k].role != MX_OUT || !(v->kind == V_SINK || (v->kind == V_REG && v->type == MX_T_none)) || !has_value(row->opnd[k].type)) continue;
+    if (!v || row->opnd[k].role != MX_OUT ||
+        !(v->kind == V_SINK || (v->kind == V_REG && v->type == MX_T_none)) || !has_value(row->opnd[k].type))
+      continue;
     unsigned bits = mx__types[row->opnd[k].type].bits, want = said < MX_T_raw ? mx__types[said].bits : 32;
-    if (bits == want) score += 2;
-    else if (want < 32 && bits == 32) score += 1;
+    if (bits == want)
+      score += 2;
+    else if (want < 32 && bits == 32)
+      score += 1;
   }
   return score;
 }
@@ -273,13 +315,16 @@ static bool types_agree(struct lower *l, const char *mnemonic, const struct val 
   enum family a = family(v->type), b = family(type);
   if (a == b || a == FAM_BITS || b == FAM_BITS) return true;
   bool conflict = v->sym && v->sym->implicit;
-  ERR(l->f, conflict ? "implicit-conflict" : "operand-type", v->loc, NULL, "%s: operand %u is .%s, expected .%s", mnemonic, v->number, mx__types[v->type].name, mx__types[refined(l, mnemonic, type)].name);
+  ERR(l->f, conflict ? "implicit-conflict" : "operand-type", v->loc, NULL,
+      "%s: operand %u is .%s, expected .%s", mnemonic, v->number, mx__types[v->type].name,
+      mx__types[refined(l, mnemonic, type)].name);
   first_write_note(l, v);
   return false;
 }
 
 /* One operand of the chosen row. */
-static bool fill(struct lower *l, const char *mnemonic, struct val *v, const struct mx_opnd *o, bool address, struct ir_opnd *out) {
+static bool fill(struct lower *l, const char *mnemonic, struct val *v, const struct mx_opnd *o, bool address,
+                 struct ir_opnd *out) {
   struct front *f = l->f;
   int type = refined(l, mnemonic, o->type);
   if (o->type == MX_T_raw) {
@@ -297,14 +342,17 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
   }
   if (v->kind == V_CONST) {
     uint64_t bits;
-    if (address) bits = mx__types[o->type].bits == 32 ? v->expr->value & UINT32_MAX : v->expr->value;
-    else if (!mx__literal_bits(f, v->expr, type, &bits)) return false;
+    if (address)
+      bits = mx__types[o->type].bits == 32 ? v->expr->value & UINT32_MAX : v->expr->value;
+    else if (!mx__literal_bits(f, v->expr, type, &bits))
+      return false;
     *out = (struct ir_opnd){.kind = IR_LIT, .lit = {.kind = MX_LIT_VALUE, .value = bits}};
     return true;
   }
   if (v->kind == V_LIT) {
     if (family(type) != FAM_BITS && family(type) != FAM_INT) {
-      ERR(f, "operand-type", v->loc, NULL, "%s: operand %u is an address, expected .%s", mnemonic, v->number, mx__types[type].name);
+      ERR(f, "operand-type", v->loc, NULL, "%s: operand %u is an address, expected .%s", mnemonic, v->number,
+          mx__types[type].name);
       return false;
     }
     *out = (struct ir_opnd){.kind = IR_LIT, .lit = v->lit};
@@ -317,7 +365,8 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
   if (v->kind == V_SREG || v->kind == V_LOCAL) {
     if (!mx__value_reg(l, v, o->type)) return false;
   }
-  if (v->kind == V_REG && v->type == MX_T_none) { /* implicit, written for the first time (reads were refused) */
+  if (v->kind == V_REG &&
+      v->type == MX_T_none) { /* implicit, written for the first time (reads were refused) */
     struct sym *y = v->sym;
     if (y->type == MX_T_none) {
       y->type = (uint8_t)type;
@@ -337,8 +386,8 @@ static bool refuse_reads(struct lower *l, const struct lineup *lu, const struct 
     const struct val *v = lu->v[k];
     if (!v || v->kind != V_REG || v->type != MX_T_none || row->opnd[k].role != MX_IN) continue;
     const char *near = mx__near(l->f, l->scope, v->sym->name->text, SYM_REG);
-    ERR(l->f, "read-before-write", v->loc, near,
-        "'%s' is read before anything was written to it", v->sym->name->text);
+    ERR(l->f, "read-before-write", v->loc, near, "'%s' is read before anything was written to it",
+        v->sym->name->text);
     return true;
   }
   return false;
@@ -350,30 +399,36 @@ static bool refuse_writes(struct lower *l, const struct lineup *lu, const struct
     const struct val *v = lu->v[k];
     if (!v || row->opnd[k].role != MX_OUT) continue;
     if (v->kind == V_REG && v->sym && v->sym->kind == SYM_PARAM) {
-      ERR(l->f, "read-only", v->loc, "name the register differently", "'%%%s' is the value of parameter '%s' and cannot be written", v->sym->name->text, v->sym->name->text);
+      ERR(l->f, "read-only", v->loc, "name the register differently",
+          "'%%%s' is the value of parameter '%s' and cannot be written", v->sym->name->text,
+          v->sym->name->text);
       return true;
     }
     if (v->kind == V_SREG && row->opnd[k].type != MX_T_raw) {
-      ERR(l->f, "read-only", v->loc, NULL, "special register '%%%s' cannot be written", mx__sregs[v->sreg].name);
+      ERR(l->f, "read-only", v->loc, NULL, "special register '%%%s' cannot be written",
+          mx__sregs[v->sreg].name);
       return true;
     }
   }
   return false;
 }
 
-static bool refuse_minus(struct lower *l, const char *mnemonic, const struct lineup *lu, const struct mx_op_info *row) {
+static bool refuse_minus(struct lower *l, const char *mnemonic, const struct lineup *lu,
+                         const struct mx_op_info *row) {
   bool takes = false;
   for (unsigned k = 0; k < row->nopnds; k++) takes |= row->opnd[k].implicit == MX_SELECTORS;
   for (unsigned k = 0; k < row->nopnds && !takes; k++) {
     const struct val *v = lu->v[k];
     if (!v || (!v->minus && !v->selector)) continue;
-    ERR(l->f, "bad-operand", v->loc, NULL, "%s: operand %u takes no %s", mnemonic, v->number, v->minus ? "minus sign" : "selector");
+    ERR(l->f, "bad-operand", v->loc, NULL, "%s: operand %u takes no %s", mnemonic, v->number,
+        v->minus ? "minus sign" : "selector");
     return true;
   }
   return false;
 }
 
-bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, struct vals *vs, uint32_t guard, bool guard_neg, struct ir_loc loc) {
+bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, struct vals *vs, uint32_t guard,
+                     bool guard_neg, struct ir_loc loc) {
   struct front *f = l->f;
   const struct row_match *rows;
   uint32_t nrows = mx__select_rows(l->select, mnemonic, l->fn->physical, &rows);
@@ -409,7 +464,9 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
     return false;
   }
   const struct mx_op_info *row = best->row;
-  if (refuse_reads(l, &best_lu, row) || refuse_writes(l, &best_lu, row) || refuse_minus(l, mnemonic, &best_lu, row)) return false;
+  if (refuse_reads(l, &best_lu, row) || refuse_writes(l, &best_lu, row) ||
+      refuse_minus(l, mnemonic, &best_lu, row))
+    return false;
   /* Filling may emit helpers before the instruction, so that its operands are made first. Inputs come before
    * outputs: add %x, %x, 1 with an unwritten %x reads first. */
   struct ir_opnd opnds[MX_MAX_OPNDS];
@@ -419,10 +476,13 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
       const struct mx_opnd *o = &row->opnd[k];
       if ((o->role == MX_IN) == (pass == 1)) continue;
       const struct val *v = best_lu.v[k];
-      if (v && v->kind == V_SREG && o->type == MX_T_raw) /* of two registers of one name, the one of the result's width */
-        mx__find_sreg(mx__sregs[v->sreg].name, f->lanes, mx__types[row->opnd[0].type].bits, &((struct val *)v)->sreg);
+      if (v && v->kind == V_SREG &&
+          o->type == MX_T_raw) /* of two registers of one name, the one of the result's width */
+        mx__find_sreg(mx__sregs[v->sreg].name, f->lanes, mx__types[row->opnd[0].type].bits,
+                      &((struct val *)v)->sreg);
       if (v) {
-        fine &= fill(l, mnemonic, (struct val *)v, o, k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off, &opnds[k]);
+        fine &= fill(l, mnemonic, (struct val *)v, o, k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off,
+                     &opnds[k]);
       } else if (o->implicit == MX_CARRY) {
         opnds[k] = (struct ir_opnd){.kind = IR_REG, .reg = carry_reg(l)};
       } else {

@@ -7,13 +7,15 @@
 int mx__type_of(const struct token *t) {
   if (t->kind != TOK_DOT) return -1;
   for (int k = 0; k < MX_T_raw; k++)
-    if (t->len == 1 + strlen(mx__types[k].name) && !memcmp(t->text + 1, mx__types[k].name, t->len - 1)) return k;
+    if (t->len == 1 + strlen(mx__types[k].name) && !memcmp(t->text + 1, mx__types[k].name, t->len - 1))
+      return k;
   return -1;
 }
 
 static uint32_t type_bytes(int type) { return type == MX_T_pred ? 1 : mx__types[type].bits / 8u; }
 
-static struct sym *declare(struct front *f, struct scope *s, struct name *n, enum sym_kind kind, struct ir_loc loc) {
+static struct sym *declare(struct front *f, struct scope *s, struct name *n, enum sym_kind kind,
+                           struct ir_loc loc) {
   struct sym *old = mx__scope_find_here(&f->names, s, n);
   if (old) {
     ERR(f, "redefined", loc, NULL, "'%s' is defined already", n->text);
@@ -30,7 +32,8 @@ static uint32_t parse_align(struct front *f) {
   struct ir_loc loc = mx__peek(f, 0)->loc;
   if (!mx__parse_const(f, &v, &u)) return 0;
   if (v && v <= 65536 && !(v & (v - 1))) return (uint32_t)v;
-  ERR(f, "bad-align", loc, NULL, ".align: expected a power of two up to 65536, found %llu", (unsigned long long)v);
+  ERR(f, "bad-align", loc, NULL, ".align: expected a power of two up to 65536, found %llu",
+      (unsigned long long)v);
   return 0;
 }
 
@@ -41,9 +44,12 @@ void mx__parse_reg(struct front *f) {
   struct token t = *mx__peek(f, 0);
   for (; t.kind == TOK_DOT; t = *mx__peek(f, 0)) {
     mx__next(f);
-    if (mx__tok_is(&t, ".v2")) vec = 2;
-    else if (mx__tok_is(&t, ".v4")) vec = 4;
-    else if (mx__tok_is(&t, ".align")) parse_align(f);
+    if (mx__tok_is(&t, ".v2"))
+      vec = 2;
+    else if (mx__tok_is(&t, ".v4"))
+      vec = 4;
+    else if (mx__tok_is(&t, ".align"))
+      parse_align(f);
     else if ((type = mx__type_of(&t)) < 0) {
       ERR(f, "unknown-type", t.loc, NULL, ".reg: %s is not a type", mx__tok_text(f, &t));
       mx__resync(f);
@@ -60,7 +66,8 @@ void mx__parse_reg(struct front *f) {
   do {
     t = mx__next(f);
     if (t.kind != TOK_WORD) {
-      if (t.kind != TOK_BAD) ERR(f, "syntax", t.loc, NULL, ".reg: expected a register's name, found %s", mx__tok_text(f, &t));
+      if (t.kind != TOK_BAD)
+        ERR(f, "syntax", t.loc, NULL, ".reg: expected a register's name, found %s", mx__tok_text(f, &t));
       mx__resync(f);
       return;
     }
@@ -68,16 +75,22 @@ void mx__parse_reg(struct front *f) {
     if (mx__accept(f, '<')) {
       /* a constant alone: an expression would take the > */
       struct token c = mx__next(f);
-      struct sym *y = c.kind == TOK_WORD ? mx__scope_find(&f->names, s, mx__name(&f->names, c.text, c.len)) : NULL;
-      uint64_t count = c.kind == TOK_INT ? c.value : y && y->kind == SYM_CONST && !y->is_float ? y->value : UINT64_MAX;
+      struct sym *y =
+          c.kind == TOK_WORD ? mx__scope_find(&f->names, s, mx__name(&f->names, c.text, c.len)) : NULL;
+      uint64_t count = c.kind == TOK_INT                           ? c.value
+                       : y && y->kind == SYM_CONST && !y->is_float ? y->value
+                                                                   : UINT64_MAX;
       if (count > 1 << 24) {
-        ERR(f, "bad-range", c.loc, NULL, ".reg %s<...>: expected a number up to 16777216, found %s", n->text, mx__tok_text(f, &c));
+        ERR(f, "bad-range", c.loc, NULL, ".reg %s<...>: expected a number up to 16777216, found %s", n->text,
+            mx__tok_text(f, &c));
         mx__resync(f);
         return;
       }
       mx__expect(f, '>', "the number of registers");
-      if (s->nranges >= 256) ERR(f, "bad-range", t.loc, NULL, "more than 256 register ranges in one scope");
-      else mx__scope_add_range(&f->names, s, (struct range){n, (uint32_t)count, (uint8_t)type, t.loc});
+      if (s->nranges >= 256)
+        ERR(f, "bad-range", t.loc, NULL, "more than 256 register ranges in one scope");
+      else
+        mx__scope_add_range(&f->names, s, (struct range){n, (uint32_t)count, (uint8_t)type, t.loc});
       continue;
     }
     struct sym *y = declare(f, s, n, SYM_REG, t.loc);
@@ -94,7 +107,15 @@ void mx__parse_reg(struct front *f) {
 }
 
 /* ---- initialisers --------------------------------------------------------------------------------------*/
-struct init { struct front *f; uint32_t var; int type; uint32_t elem; uint8_t *bytes; uint64_t n, cap, size; bool sized; };
+struct init {
+  struct front *f;
+  uint32_t var;
+  int type;
+  uint32_t elem;
+  uint8_t *bytes;
+  uint64_t n, cap, size;
+  bool sized;
+};
 
 static void put_bytes(struct init *in, uint64_t at, const void *p, uint32_t n) {
   if (at + n > in->cap) {
@@ -143,7 +164,8 @@ bool mx__literal_bits(struct front *f, const struct expr *e, int type, uint64_t 
     } else if (type == MX_T_f16 || type == MX_T_bf16) {
       *out = half_of(e->real, type == MX_T_bf16);
     } else {
-      ERR(f, "literal-type", e->loc, NULL, "a floating-point number where .%s is expected", mx__types[type].name);
+      ERR(f, "literal-type", e->loc, NULL, "a floating-point number where .%s is expected",
+          mx__types[type].name);
       return false;
     }
     return true;
@@ -163,7 +185,8 @@ bool mx__literal_bits(struct front *f, const struct expr *e, int type, uint64_t 
     int64_t s = (int64_t)v;
     int64_t lowest = -((int64_t)1 << (bits - 1)), highest = ((int64_t)1 << bits) - 1;
     if (s < lowest || s > highest) /* 0xFFFFFFFFFFFFFFFF is -1 */
-      WARN_(f, "literal-truncated", e->loc, NULL, "%lld does not fit in .%s; its low %u bits are used", (long long)s, mx__types[type].name, bits);
+      WARN_(f, "literal-truncated", e->loc, NULL, "%lld does not fit in .%s; its low %u bits are used",
+            (long long)s, mx__types[type].name, bits);
     v &= ((uint64_t)1 << bits) - 1;
   }
   *out = v;
@@ -178,7 +201,8 @@ static bool room(struct init *in, uint64_t at, uint64_t n, struct ir_loc loc) {
 }
 
 /* One element, or {elements} of dims[0]; `stride[d]` bytes lie between elements of dimension d. Gives the bytes taken. */
-static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, unsigned ndims, unsigned depth, uint64_t *taken) {
+static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, unsigned ndims, unsigned depth,
+                       uint64_t *taken) {
   struct front *f = in->f;
   *taken = in->elem;
   if (mx__accept(f, '{')) {
@@ -191,7 +215,8 @@ static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, uns
       do {
         uint64_t n;
         if (mx__peek(f, 0)->kind == TOK_PUNCT && mx__peek(f, 0)->punct == '}') break; /* a comma too many */
-        if (!parse_init(in, at + pos, ndims ? stride + 1 : stride, ndims ? ndims - 1 : 0, depth + 1, &n)) return false;
+        if (!parse_init(in, at + pos, ndims ? stride + 1 : stride, ndims ? ndims - 1 : 0, depth + 1, &n))
+          return false;
         /* an inner list fills a whole inner array */
         pos += ndims > 1 && n != in->elem ? stride[1] : n;
       } while (mx__accept(f, ','));
@@ -216,7 +241,9 @@ static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, uns
   if (!room(in, at, in->elem, e.loc)) return false;
   if (e.base) {
     if (e.index || e.negated || e.minus || e.suffix || (in->elem != 4 && in->elem != 8)) {
-      ERR(f, "not-constant", e.loc, NULL, in->elem != 4 && in->elem != 8 ? "an address needs a .u32, .b32, .u64 or .b64 element" : "expected a constant or an address");
+      ERR(f, "not-constant", e.loc, NULL,
+          in->elem != 4 && in->elem != 8 ? "an address needs a .u32, .b32, .u64 or .b64 element"
+                                         : "expected a constant or an address");
       return false;
     }
     GROW(f->arena, f->fixups, f->nfixups, f->cap_fixups);
@@ -234,8 +261,14 @@ static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, uns
 
 /* ---- variables -----------------------------------------------------------------------------------------*/
 static int space_of(const struct token *t) {
-  static const struct { const char *text; int space; } spaces[] = {
-    {".global", MX_GLOBAL}, {".shared", MX_SHARED}, {".const", MX_CONST}, {".local", MX_LOCAL}, {".param", MX_PARAM}};
+  static const struct {
+    const char *text;
+    int space;
+  } spaces[] = {{".global", MX_GLOBAL},
+                {".shared", MX_SHARED},
+                {".const", MX_CONST},
+                {".local", MX_LOCAL},
+                {".param", MX_PARAM}};
   for (size_t k = 0; k < sizeof spaces / sizeof *spaces; k++)
     if (mx__tok_is(t, spaces[k].text)) return spaces[k].space;
   return -1;
@@ -245,7 +278,8 @@ static void parse_attribute(struct front *f, unsigned *flags) {
   if (!mx__expect(f, '(', ".attribute")) return;
   do {
     struct token t = mx__next(f);
-    if (mx__tok_is(&t, ".managed")) *flags |= MX_VAR_MANAGED;
+    if (mx__tok_is(&t, ".managed"))
+      *flags |= MX_VAR_MANAGED;
     else if (mx__tok_is(&t, ".unified") && mx__accept(f, '(')) {
       while (!mx__accept(f, ')') && mx__peek(f, 0)->kind != TOK_END) mx__next(f);
     } else if (!mx__tok_is(&t, ".unified")) {
@@ -261,8 +295,11 @@ static const char *module_name(struct front *f, struct name *n) {
   const char *text = n->text;
   for (unsigned k = 0;; k++) {
     struct name *candidate = NAME(f, text);
-    if (!mx__scope_find_here(&f->names, f->scope, candidate) && !mx__scope_find_here(&f->names, f->var_names, candidate)) return text;
-    text = k ? mx__arena_printf(f->arena, "%s$%s$%u", f->func->name->text, n->text, f->nvars + k) : mx__arena_printf(f->arena, "%s$%s", f->func->name->text, n->text);
+    if (!mx__scope_find_here(&f->names, f->scope, candidate) &&
+        !mx__scope_find_here(&f->names, f->var_names, candidate))
+      return text;
+    text = k ? mx__arena_printf(f->arena, "%s$%s$%u", f->func->name->text, n->text, f->nvars + k)
+             : mx__arena_printf(f->arena, "%s$%s", f->func->name->text, n->text);
   }
 }
 
@@ -270,7 +307,8 @@ struct mx_var *mx__new_var(struct front *f, const char *name) {
   GROW(f->arena, f->vars, f->nvars, f->cap_vars);
   f->vars[f->nvars] = (struct mx_var){.name = name};
   struct name *n = NAME(f, name);
-  if (!mx__scope_find_here(&f->names, f->var_names, n)) mx__scope_add(&f->names, f->var_names, n, SYM_VAR, (struct ir_loc){0});
+  if (!mx__scope_find_here(&f->names, f->var_names, n))
+    mx__scope_add(&f->names, f->var_names, n, SYM_VAR, (struct ir_loc){0});
   return &f->vars[f->nvars++];
 }
 
@@ -284,10 +322,12 @@ static void skip_variable(struct front *f) {
 }
 
 /* False: reported, and skipped to the statement's end. */
-static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags, int space, int type, unsigned vec, uint32_t align) {
+static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags, int space, int type,
+                               unsigned vec, uint32_t align) {
   struct token t = mx__next(f);
   if (t.kind != TOK_WORD) {
-    if (t.kind != TOK_BAD) ERR(f, "syntax", t.loc, NULL, "expected a variable's name, found %s", mx__tok_text(f, &t));
+    if (t.kind != TOK_BAD)
+      ERR(f, "syntax", t.loc, NULL, "expected a variable's name, found %s", mx__tok_text(f, &t));
     skip_variable(f);
     return false;
   }
@@ -321,8 +361,10 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
       skip_variable(f);
       return false;
     }
-    if (!dims[ndims] && ndims == 0) open = true; /* [0] is how old compilers write [] */
-    else if (__builtin_mul_overflow(count, dims[ndims], &count) || count > (uint64_t)1 << 40) fine = false;
+    if (!dims[ndims] && ndims == 0)
+      open = true; /* [0] is how old compilers write [] */
+    else if (__builtin_mul_overflow(count, dims[ndims], &count) || count > (uint64_t)1 << 40)
+      fine = false;
     ndims++;
   }
   uint32_t elem = type_bytes(type) * (vec ? vec : 1);
@@ -338,7 +380,8 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
   if (has_init) {
     in.var = f->nvars;
     if (space == MX_SHARED || space == MX_LOCAL || space == MX_PARAM) {
-      ERR(f, "no-initialiser", t.loc, NULL, "%s: only .global and .const variables have initial values", n->text);
+      ERR(f, "no-initialiser", t.loc, NULL, "%s: only .global and .const variables have initial values",
+          n->text);
       skip_variable(f);
       return false;
     }
@@ -356,7 +399,8 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
   }
   if (space == MX_LOCAL || space == MX_PARAM) {
     if (!f->func || !f->here) {
-      ERR(f, "bad-space", t.loc, NULL, "%s: a %s variable belongs into a function", n->text, space == MX_LOCAL ? ".local" : ".param");
+      ERR(f, "bad-space", t.loc, NULL, "%s: a %s variable belongs into a function", n->text,
+          space == MX_LOCAL ? ".local" : ".param");
       return true;
     }
     if (open || size > 1 << 24) {
@@ -389,7 +433,8 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
   }
   struct sym *old = mx__scope_find_here(&f->names, s, n);
   uint32_t index = f->nvars;
-  if (old && old->kind == SYM_VAR && f->vars[old->index].space == space && ((f->vars[old->index].flags & MX_VAR_EXTERN) || (linkage & LINK_EXTERN))) {
+  if (old && old->kind == SYM_VAR && f->vars[old->index].space == space &&
+      ((f->vars[old->index].flags & MX_VAR_EXTERN) || (linkage & LINK_EXTERN))) {
     /* declared before, defined now, or the other way round */
     index = old->index;
     if (linkage & LINK_EXTERN) return true;
@@ -413,8 +458,10 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
   v->ninit = in.n;
   v->flags = (uint8_t)flags;
   if (linkage & (LINK_VISIBLE | LINK_WEAK | LINK_COMMON)) v->flags |= MX_VAR_VISIBLE;
-  if ((linkage & LINK_EXTERN) && space == MX_SHARED) v->flags |= MX_VAR_EXTERN_SHARED, v->size = 0;
-  else if (linkage & LINK_EXTERN) v->flags |= MX_VAR_EXTERN;
+  if ((linkage & LINK_EXTERN) && space == MX_SHARED)
+    v->flags |= MX_VAR_EXTERN_SHARED, v->size = 0;
+  else if (linkage & LINK_EXTERN)
+    v->flags |= MX_VAR_EXTERN;
   return true;
 }
 
@@ -426,25 +473,36 @@ void mx__parse_variable(struct front *f, unsigned linkage) {
   for (; t.kind == TOK_DOT; t = *mx__peek(f, 0)) {
     mx__next(f);
     int s = space_of(&t), ty = mx__type_of(&t);
-    if (s >= 0) space = s;
-    else if (ty >= 0) type = ty;
-    else if (mx__tok_is(&t, ".align")) align = parse_align(f);
-    else if (mx__tok_is(&t, ".v2")) vec = 2;
-    else if (mx__tok_is(&t, ".v4")) vec = 4;
-    else if (mx__tok_is(&t, ".v3")) vec = 3;
-    else if (mx__tok_is(&t, ".attribute")) parse_attribute(f, &flags);
+    if (s >= 0)
+      space = s;
+    else if (ty >= 0)
+      type = ty;
+    else if (mx__tok_is(&t, ".align"))
+      align = parse_align(f);
+    else if (mx__tok_is(&t, ".v2"))
+      vec = 2;
+    else if (mx__tok_is(&t, ".v4"))
+      vec = 4;
+    else if (mx__tok_is(&t, ".v3"))
+      vec = 3;
+    else if (mx__tok_is(&t, ".attribute"))
+      parse_attribute(f, &flags);
     else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".samplerref") || mx__tok_is(&t, ".surfref")) {
       ERR(f, "unsupported", t.loc, NULL, "textures and surfaces are not supported");
       mx__resync(f);
       return;
     } else {
-      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a variable", mx__tok_text(f, &t));
+      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a variable",
+          mx__tok_text(f, &t));
       mx__resync(f);
       return;
     }
   }
   if (type < 0 || type == MX_T_pred) {
-    if (t.kind != TOK_BAD) ERR(f, "unknown-type", t.loc, NULL, type < 0 ? "expected the variable's type, found %s" : "a variable cannot be .pred: %s", mx__tok_text(f, &t));
+    if (t.kind != TOK_BAD)
+      ERR(f, "unknown-type", t.loc, NULL,
+          type < 0 ? "expected the variable's type, found %s" : "a variable cannot be .pred: %s",
+          mx__tok_text(f, &t));
     mx__resync(f);
     return;
   }
@@ -467,7 +525,8 @@ void mx__resolve_fixups(struct front *f) {
     uint32_t number;
     if (!y && x->name->len > 3 && !memcmp(x->name->text, "%.v", 3)) {
       number = 0;
-      for (uint32_t c = 3; c < x->name->len && number < 1 << 24; c++) number = number * 10 + (uint32_t)(x->name->text[c] - '0');
+      for (uint32_t c = 3; c < x->name->len && number < 1 << 24; c++)
+        number = number * 10 + (uint32_t)(x->name->text[c] - '0');
       r.kind = x->generic ? MX_LIT_GENERIC : MX_LIT_VAR;
       r.index = number;
       if (number >= f->nvars) {
@@ -487,8 +546,7 @@ void mx__resolve_fixups(struct front *f) {
       }
     } else {
       const char *near = mx__near(f, f->scope, x->name->text, SYM_VAR);
-      ERR(f, "unknown-name", x->loc, near,
-          "'%s' is not a variable or function of the module", x->name->text);
+      ERR(f, "unknown-name", x->loc, near, "'%s' is not a variable or function of the module", x->name->text);
       continue;
     }
     if (!lists[x->var]) lists[x->var] = mx__arena_alloc(f->arena, per_var[x->var] * sizeof **lists);
@@ -508,21 +566,29 @@ static bool parse_param(struct front *f, struct param *p, bool entry, bool proto
   for (; t.kind == TOK_DOT; t = *mx__peek(f, 0)) {
     mx__next(f);
     int type = mx__type_of(&t);
-    if (mx__tok_is(&t, ".param")) any = true;
-    else if (mx__tok_is(&t, ".reg")) p->is_reg = any = true;
+    if (mx__tok_is(&t, ".param"))
+      any = true;
+    else if (mx__tok_is(&t, ".reg"))
+      p->is_reg = any = true;
     else if (mx__tok_is(&t, ".align")) {
       uint32_t a = parse_align(f);
       if (!p->is_pointer) p->align = a; /* behind .ptr it speaks of what is pointed at */
-    } else if (mx__tok_is(&t, ".ptr")) p->is_pointer = true;
-    else if (p->is_pointer && (space_of(&t) >= 0)) continue;
-    else if (mx__tok_is(&t, ".v2")) vec = 2;
-    else if (mx__tok_is(&t, ".v4")) vec = 4;
-    else if (type >= 0) p->type = (uint8_t)type;
+    } else if (mx__tok_is(&t, ".ptr"))
+      p->is_pointer = true;
+    else if (p->is_pointer && (space_of(&t) >= 0))
+      continue;
+    else if (mx__tok_is(&t, ".v2"))
+      vec = 2;
+    else if (mx__tok_is(&t, ".v4"))
+      vec = 4;
+    else if (type >= 0)
+      p->type = (uint8_t)type;
     else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".samplerref") || mx__tok_is(&t, ".surfref")) {
       ERR(f, "unsupported", t.loc, NULL, "textures and surfaces are not supported");
       return false;
     } else {
-      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a parameter", mx__tok_text(f, &t));
+      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a parameter",
+          mx__tok_text(f, &t));
       return false;
     }
   }
@@ -534,7 +600,8 @@ static bool parse_param(struct front *f, struct param *p, bool entry, bool proto
   uint64_t count = 1;
   p->loc = t.loc;
   if (t.kind != TOK_WORD) {
-    if (!prototype && t.kind != TOK_BAD) ERR(f, "syntax", t.loc, NULL, "expected the parameter's name, found %s", mx__tok_text(f, &t));
+    if (!prototype && t.kind != TOK_BAD)
+      ERR(f, "syntax", t.loc, NULL, "expected the parameter's name, found %s", mx__tok_text(f, &t));
     if (!prototype) return false;
   } else {
     mx__next(f);
@@ -567,7 +634,8 @@ static bool parse_param(struct front *f, struct param *p, bool entry, bool proto
 }
 
 /* ( param, ... ): the opening parenthesis is next. Names go into `scope`, if there is one. */
-void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n, struct scope *scope, bool entry) {
+void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n, struct scope *scope,
+                              bool entry) {
   uint32_t cap = 0;
   bool full = false;
   if (!mx__expect(f, '(', "the function") || mx__accept(f, ')')) return;

@@ -62,7 +62,8 @@ static struct expr parse_word(struct front *f) {
   } else if (p->kind == TOK_PUNCT && p->punct == '[' && !p->spaced && t.text[0] != '%') {
     mx__next(f);
     bool is_unsigned;
-    if (!mx__parse_const(f, &e.element, &is_unsigned) || !mx__expect(f, ']', "the element's number")) return bad(t.loc);
+    if (!mx__parse_const(f, &e.element, &is_unsigned) || !mx__expect(f, ']', "the element's number"))
+      return bad(t.loc);
     e.has_element = true;
   }
   return e;
@@ -98,8 +99,10 @@ static struct expr parse_primary(struct front *f) {
       bool to_unsigned = mx__next(f).text[1] == 'u';
       if (!mx__expect(f, ')', "the cast")) return bad(loc);
       struct expr e = bad(loc);
-      if (f->expr_depth++ >= MAX_EXPR_DEPTH) ERR(f, "expression-depth", loc, NULL, "expression nested more than %d deep", MAX_EXPR_DEPTH);
-      else e = parse_unary(f);
+      if (f->expr_depth++ >= MAX_EXPR_DEPTH)
+        ERR(f, "expression-depth", loc, NULL, "expression nested more than %d deep", MAX_EXPR_DEPTH);
+      else
+        e = parse_unary(f);
       f->expr_depth--;
       e.is_unsigned = to_unsigned;
       return e;
@@ -120,7 +123,8 @@ static struct expr need_integer(struct front *f, struct expr e) {
 
 static struct expr parse_unary(struct front *f) {
   struct token *t = mx__peek(f, 0);
-  if (t->kind != TOK_PUNCT || !(t->punct == '-' || t->punct == '+' || t->punct == '!' || t->punct == '~')) return parse_primary(f);
+  if (t->kind != TOK_PUNCT || !(t->punct == '-' || t->punct == '+' || t->punct == '!' || t->punct == '~'))
+    return parse_primary(f);
   int op = t->punct;
   struct ir_loc loc = t->loc;
   if (f->expr_depth >= MAX_EXPR_DEPTH) {
@@ -142,8 +146,10 @@ static struct expr parse_unary(struct front *f) {
     return e;
   }
   if (e.base && !e.index && !e.value && !e.negated && !e.minus && (op == '!' || op == '-')) {
-    if (op == '!') e.negated = true;
-    else e.minus = true;
+    if (op == '!')
+      e.negated = true;
+    else
+      e.minus = true;
     return e;
   }
   e = need_integer(f, e);
@@ -153,10 +159,13 @@ static struct expr parse_unary(struct front *f) {
   return e;
 }
 
-struct binary { int punct; int level; };
+struct binary {
+  int punct;
+  int level;
+};
 static const struct binary binaries[] = {
-  {P_OROR, 1}, {P_ANDAND, 2}, {'|', 3}, {'^', 4}, {'&', 5}, {P_EQ, 6}, {P_NE, 6}, {'<', 7}, {'>', 7}, {P_LE, 7}, {P_GE, 7},
-  {P_SHL, 8}, {P_SHR, 8}, {'+', 9}, {'-', 9}, {'*', 10}, {'/', 10}, {'%', 10},
+    {P_OROR, 1}, {P_ANDAND, 2}, {'|', 3},   {'^', 4},   {'&', 5}, {P_EQ, 6}, {P_NE, 6}, {'<', 7},  {'>', 7},
+    {P_LE, 7},   {P_GE, 7},     {P_SHL, 8}, {P_SHR, 8}, {'+', 9}, {'-', 9},  {'*', 10}, {'/', 10}, {'%', 10},
 };
 
 static int level_of(const struct token *t) {
@@ -186,7 +195,8 @@ static struct expr add(struct front *f, struct expr a, struct expr b, struct ir_
     fine = false;
   }
   if (!fine) {
-    ERR(f, "not-constant", loc, NULL, "these cannot be added: an address has one base, one scaled index and a constant");
+    ERR(f, "not-constant", loc, NULL,
+        "these cannot be added: an address has one base, one scaled index and a constant");
     return bad(loc);
   }
   a.value += b.value;
@@ -216,19 +226,23 @@ static struct expr real_operation(struct front *f, int op, struct expr a, struct
 
 static struct expr operation(struct front *f, int op, struct expr a, struct expr b, struct ir_loc loc) {
   if (a.kind == EX_BAD || b.kind == EX_BAD) return bad(a.loc);
-  if ((a.kind == EX_FLOAT && (b.kind == EX_FLOAT || pure(&b))) || (b.kind == EX_FLOAT && pure(&a))) return real_operation(f, op, a, b);
+  if ((a.kind == EX_FLOAT && (b.kind == EX_FLOAT || pure(&b))) || (b.kind == EX_FLOAT && pure(&a)))
+    return real_operation(f, op, a, b);
   if (op == '+') return add(f, a, b, loc);
   if (op == '-' && a.kind == EX_INT && pure(&b)) {
     a.value -= b.value;
     a.is_unsigned |= b.is_unsigned;
     return a;
   }
-  if (op == '*' && pure(&b) && a.kind == EX_INT && a.base && !a.index && !a.value && !a.generic && !a.negated && !a.minus && !a.suffix) {
+  if (op == '*' && pure(&b) && a.kind == EX_INT && a.base && !a.index && !a.value && !a.generic && !a.negated &&
+      !a.minus && !a.suffix) {
     a.index = a.base, a.index_loc = a.loc, a.scale = (int64_t)b.value;
     a.base = NULL;
     return a;
   }
-  if (op == '*' && pure(&a) && b.kind == EX_INT && b.base && !b.index && !b.value && !b.generic && !b.negated && !b.minus && !b.suffix) return operation(f, op, b, a, loc);
+  if (op == '*' && pure(&a) && b.kind == EX_INT && b.base && !b.index && !b.value && !b.generic && !b.negated &&
+      !b.minus && !b.suffix)
+    return operation(f, op, b, a, loc);
   a = need_integer(f, a);
   if (a.kind != EX_BAD) b = need_integer(f, b);
   if (a.kind == EX_BAD || b.kind == EX_BAD) return bad(a.loc);
@@ -243,27 +257,59 @@ static struct expr operation(struct front *f, int op, struct expr a, struct expr
       ERR(f, "division-by-zero", loc, NULL, "division by zero in a constant");
       return bad(loc);
     }
-    if (!u && sy == -1) x = op == '/' ? 0 - x : 0;
-    else if (u) x = op == '/' ? x / y : x % y;
-    else x = (uint64_t)(op == '/' ? sx / sy : sx % sy);
+    if (!u && sy == -1)
+      x = op == '/' ? 0 - x : 0;
+    else if (u)
+      x = op == '/' ? x / y : x % y;
+    else
+      x = (uint64_t)(op == '/' ? sx / sy : sx % sy);
     break;
-  case P_SHL: x = y > 63 ? 0 : x << y; u = a.is_unsigned; break;
+  case P_SHL:
+    x = y > 63 ? 0 : x << y;
+    u = a.is_unsigned;
+    break;
   case P_SHR:
     u = a.is_unsigned;
-    if (u) x = y > 63 ? 0 : x >> y;
-    else x = (uint64_t)(sx >> (y > 63 ? 63 : y));
+    if (u)
+      x = y > 63 ? 0 : x >> y;
+    else
+      x = (uint64_t)(sx >> (y > 63 ? 63 : y));
     break;
   case '&': x &= y; break;
   case '^': x ^= y; break;
   case '|': x |= y; break;
-  case P_EQ: x = x == y; u = false; break;
-  case P_NE: x = x != y; u = false; break;
-  case '<': x = u ? x < y : sx < sy; u = false; break;
-  case '>': x = u ? x > y : sx > sy; u = false; break;
-  case P_LE: x = u ? x <= y : sx <= sy; u = false; break;
-  case P_GE: x = u ? x >= y : sx >= sy; u = false; break;
-  case P_ANDAND: x = x && y; u = false; break;
-  case P_OROR: x = x || y; u = false; break;
+  case P_EQ:
+    x = x == y;
+    u = false;
+    break;
+  case P_NE:
+    x = x != y;
+    u = false;
+    break;
+  case '<':
+    x = u ? x < y : sx < sy;
+    u = false;
+    break;
+  case '>':
+    x = u ? x > y : sx > sy;
+    u = false;
+    break;
+  case P_LE:
+    x = u ? x <= y : sx <= sy;
+    u = false;
+    break;
+  case P_GE:
+    x = u ? x >= y : sx >= sy;
+    u = false;
+    break;
+  case P_ANDAND:
+    x = x && y;
+    u = false;
+    break;
+  case P_OROR:
+    x = x || y;
+    u = false;
+    break;
   }
   return integer(x, u, a.loc);
 }
@@ -278,7 +324,9 @@ static struct expr parse_binary(struct front *f, int lowest) {
     if (t->punct == '|' && (has_name(&a) || a.kind != EX_INT)) return a;
     struct token op = mx__next(f);
     struct expr b = parse_binary(f, level + 1);
-    uint32_t width = b.loc.line == a.loc.line && b.loc.col + b.loc.width > a.loc.col ? b.loc.col + b.loc.width - a.loc.col : a.loc.width;
+    uint32_t width = b.loc.line == a.loc.line && b.loc.col + b.loc.width > a.loc.col
+                         ? b.loc.col + b.loc.width - a.loc.col
+                         : a.loc.width;
     struct ir_loc loc = a.loc;
     a = operation(f, op.punct, a, b, op.loc);
     a.loc = loc;
@@ -288,7 +336,8 @@ static struct expr parse_binary(struct front *f, int lowest) {
 
 static struct expr parse_ternary(struct front *f) {
   if (f->expr_depth >= MAX_EXPR_DEPTH) {
-    ERR(f, "expression-depth", mx__peek(f, 0)->loc, NULL, "expression nested more than %d deep", MAX_EXPR_DEPTH);
+    ERR(f, "expression-depth", mx__peek(f, 0)->loc, NULL, "expression nested more than %d deep",
+        MAX_EXPR_DEPTH);
     return bad(mx__peek(f, 0)->loc);
   }
   f->expr_depth++;
@@ -311,7 +360,9 @@ static struct expr parse_ternary(struct front *f) {
   return c;
 }
 
-struct expr mx__parse_expr(struct front *f) { return parse_ternary(f); }
+struct expr mx__parse_expr(struct front *f) {
+  return parse_ternary(f);
+}
 
 bool mx__parse_const(struct front *f, uint64_t *value, bool *is_unsigned) {
   struct expr e = parse_ternary(f);

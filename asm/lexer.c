@@ -8,11 +8,13 @@
 enum { LONGEST_WORD = 4096, LONGEST_NUMBER = 256 };
 
 void mx__lex_init(struct lexer *lx, const char *text, size_t size, uint32_t file, uint32_t line) {
-  *lx = (struct lexer){.pos = text, .end = text + size, .line_start = text, .file = file, .line = line, .at_line_start = true};
+  *lx = (struct lexer){
+      .pos = text, .end = text + size, .line_start = text, .file = file, .line = line, .at_line_start = true};
 }
 
 bool mx__tok_is(const struct token *t, const char *text) {
-  return t->len == strlen(text) && !memcmp(t->text, text, t->len) && t->kind != TOK_STRING && t->kind != TOK_END;
+  return t->len == strlen(text) && !memcmp(t->text, text, t->len) && t->kind != TOK_STRING &&
+         t->kind != TOK_END;
 }
 
 static bool letter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$'; }
@@ -27,7 +29,9 @@ static int at(const struct lexer *lx, size_t k) {
 }
 
 static struct ir_loc place(const struct lexer *lx, const char *p, size_t width) {
-  return (struct ir_loc){.file = lx->file, .line = lx->line, .col = (uint32_t)(p - lx->line_start) + 1,
+  return (struct ir_loc){.file = lx->file,
+                         .line = lx->line,
+                         .col = (uint32_t)(p - lx->line_start) + 1,
                          .width = width > 200 ? 200 : (uint32_t)width};
 }
 
@@ -55,8 +59,10 @@ static bool skip_blanks(struct lexer *lx, struct mx_diags *diags) {
       while (lx->pos < lx->end && !(at(lx, 0) == '*' && at(lx, 1) == '/')) {
         if (*lx->pos++ == '\n') new_line(lx);
       }
-      if (lx->pos == lx->end) mx__diag(diags, MX_DIAG_ERROR, "open-comment", loc, NULL, "this comment does not end");
-      else lx->pos += 2;
+      if (lx->pos == lx->end)
+        mx__diag(diags, MX_DIAG_ERROR, "open-comment", loc, NULL, "this comment does not end");
+      else
+        lx->pos += 2;
     } else {
       return any;
     }
@@ -108,7 +114,9 @@ static void lex_number(struct lexer *lx, struct mx_diags *diags, struct token *t
   /* A decimal float has a point between digits or an exponent. */
   size_t k = 0;
   while (digit(at(lx, k))) k++;
-  bool exponent = (at(lx, k) | 0x20) == 'e' && (digit(at(lx, k + 1)) || ((at(lx, k + 1) == '+' || at(lx, k + 1) == '-') && digit(at(lx, k + 2))));
+  bool exponent =
+      (at(lx, k) | 0x20) == 'e' &&
+      (digit(at(lx, k + 1)) || ((at(lx, k + 1) == '+' || at(lx, k + 1) == '-') && digit(at(lx, k + 2))));
   if (at(lx, k) == '.' || exponent) {
     if (at(lx, k) == '.') k++;
     while (digit(at(lx, k))) k++;
@@ -136,9 +144,12 @@ static void lex_number(struct lexer *lx, struct mx_diags *diags, struct token *t
   size_t start = 0;
   if (at(lx, 0) == '0') {
     int c = at(lx, 1);
-    if (c == 'x' || c == 'X') base = 16, start = 2;
-    else if (c == 'b' || c == 'B') base = 2, start = 2;
-    else if (digit(c)) base = 8, start = 1;
+    if (c == 'x' || c == 'X')
+      base = 16, start = 2;
+    else if (c == 'b' || c == 'B')
+      base = 2, start = 2;
+    else if (digit(c))
+      base = 8, start = 1;
   }
   uint64_t v = 0;
   bool over = false;
@@ -174,7 +185,8 @@ static void lex_string(struct lexer *lx, struct mx_diags *diags, struct token *t
   const char *p = ++lx->pos;
   while (p < lx->end && *p != '"' && *p != '\n') p += *p == '\\' && p + 1 < lx->end && p[1] != '\n' ? 2 : 1;
   if (p >= lx->end || *p != '"') {
-    mx__diag(diags, MX_DIAG_ERROR, "open-string", place(lx, t->text, 1), NULL, "this string does not end on its line");
+    mx__diag(diags, MX_DIAG_ERROR, "open-string", place(lx, t->text, 1), NULL,
+             "this string does not end on its line");
     mx__lex_skip_line(lx);
     t->kind = TOK_BAD;
     return;
@@ -185,21 +197,26 @@ static void lex_string(struct lexer *lx, struct mx_diags *diags, struct token *t
     char c = *q;
     if (c == '\\') {
       c = *++q;
-      if (c == 'n') c = '\n';
-      else if (c == 't') c = '\t';
-      else if (c == 'r') c = '\r';
-      else if (c == 'a') c = '\a';
+      if (c == 'n')
+        c = '\n';
+      else if (c == 't')
+        c = '\t';
+      else if (c == 'r')
+        c = '\r';
+      else if (c == 'a')
+        c = '\a';
       else if (c == 'x' && q + 1 < p && hex_value((unsigned char)q[1]) >= 0) {
         int v = 0;
-        for (int k = 0; k < 2 && q + 1 < p && hex_value((unsigned char)q[1]) >= 0; k++) v = v * 16 + hex_value((unsigned char)*++q);
+        for (int k = 0; k < 2 && q + 1 < p && hex_value((unsigned char)q[1]) >= 0; k++)
+          v = v * 16 + hex_value((unsigned char)*++q);
         c = (char)v;
       } else if (c >= '0' && c <= '7') {
         int v = c - '0';
         for (int k = 0; k < 2 && q + 1 < p && q[1] >= '0' && q[1] <= '7'; k++) v = v * 8 + (*++q - '0');
         c = (char)v;
       } else if (c != '\\' && c != '"' && c != '\'' && c != '?') {
-        mx__diag(diags, MX_DIAG_ERROR, "bad-escape", place(lx, q - 1, 2), "escapes are \\n \\t \\r \\a \\\\ \\\" \\xHH and octal",
-                 "unknown escape in a string");
+        mx__diag(diags, MX_DIAG_ERROR, "bad-escape", place(lx, q - 1, 2),
+                 "escapes are \\n \\t \\r \\a \\\\ \\\" \\xHH and octal", "unknown escape in a string");
       }
     }
     out[n++] = c;
@@ -226,20 +243,20 @@ struct token mx__lex(struct lexer *lx, struct mx_diags *diags) {
   lx->at_line_start = false;
   t.text = lx->pos;
   int c = at(lx, 0);
-  const char *line_start = lx->line_start;
-  (void)line_start;
   if (c < 0) {
     t.loc = place(lx, lx->pos, 1);
     t.first_on_line = true;
     return t;
   }
-  if (letter(c) || (c == '%' && (letter(at(lx, 1)) || digit(at(lx, 1)))) || (c == '%' && at(lx, 1) == '.' && letter(at(lx, 2)))) {
+  if (letter(c) || (c == '%' && (letter(at(lx, 1)) || digit(at(lx, 1)))) ||
+      (c == '%' && at(lx, 1) == '.' && letter(at(lx, 2)))) {
     lx->pos += c == '%' && at(lx, 1) == '.' ? 2 : 1;
     while (word_char(at(lx, 0))) lx->pos++;
     t.kind = TOK_WORD;
   } else if (c == '.' && word_char(at(lx, 1))) {
     lx->pos++;
-    while (word_char(at(lx, 0)) || (at(lx, 0) == ':' && at(lx, 1) == ':' && word_char(at(lx, 2)))) lx->pos += at(lx, 0) == ':' ? 2 : 1;
+    while (word_char(at(lx, 0)) || (at(lx, 0) == ':' && at(lx, 1) == ':' && word_char(at(lx, 2))))
+      lx->pos += at(lx, 0) == ':' ? 2 : 1;
     t.kind = TOK_DOT;
   } else if (digit(c)) {
     lex_number(lx, diags, &t);
@@ -259,7 +276,8 @@ struct token mx__lex(struct lexer *lx, struct mx_diags *diags) {
   }
   t.len = (uint32_t)(lx->pos - t.text);
   if (t.kind != TOK_BAD && (t.kind == TOK_WORD || t.kind == TOK_DOT) && t.len > LONGEST_WORD) {
-    mx__diag(diags, MX_DIAG_ERROR, "long-name", place(lx, t.text, t.len), NULL, "a name of %u characters; %d are allowed", t.len, LONGEST_WORD);
+    mx__diag(diags, MX_DIAG_ERROR, "long-name", place(lx, t.text, t.len), NULL,
+             "a name of %u characters; %d are allowed", t.len, LONGEST_WORD);
     t.len = LONGEST_WORD;
   }
   t.loc = place(lx, t.text, t.len);

@@ -29,7 +29,6 @@ struct token {
 struct lexer {
   const char *pos, *end, *line_start;
   uint32_t file, line;
-  int32_t column_shift;
   bool at_line_start;
 };
 

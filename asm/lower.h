@@ -68,6 +68,19 @@ void mx__bind_label(struct lower *l, uint32_t label);
 void mx__branch(struct lower *l, uint32_t label, uint32_t guard, bool neg);
 bool mx__find_sreg(const char *name, uint32_t lanes, int bits, uint32_t *number);
 
+/* call.c */
+bool mx__base_is(const char *mnemonic, const char *base);     /* its first word */
+bool mx__is_param_access(const char *mnemonic);               /* ld.param, st.param */
+void mx__kernel_params(struct lower *l);                      /* lays them out */
+void mx__declare_slots(struct lower *l);                      /* arguments and results of a .func */
+void mx__scan_params(struct lower *l);                        /* which of them need a home in memory */
+void mx__home_arguments(struct lower *l);                     /* gives it to them */
+void mx__place_call_vars(struct lower *l);                    /* arrays that may lie where the callee looks for them */
+void mx__load_results(struct lower *l);                       /* from their homes to their slots */
+bool mx__lower_param_access(struct lower *l, const struct stmt *s, uint32_t guard); /* false: as any other instruction */
+void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard);
+void mx__lower_physical_call(struct lower *l, const struct stmt *s);
+
 /* lower.c */
 void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, struct func *fn, struct ir_func *out);
 #endif

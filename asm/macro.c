@@ -45,8 +45,10 @@ static struct token lex(struct front *f) {
   for (;;) {
     struct token t = mx__lex(&f->source->lx, &f->diags);
     if (t.kind != TOK_END || !f->source->outer) return t;
-    if (f->source->kind == SOURCE_MACRO) f->macro_depth--;
-    else f->includes--;
+    if (f->source->kind == SOURCE_MACRO)
+      f->macro_depth--;
+    else
+      f->includes--;
     f->source = f->source->outer;
   }
 }
@@ -103,8 +105,11 @@ void mx__parse_include(struct front *f, struct ir_loc loc) {
   }
   const char *from = f->texts[mx__real_file(f, f->source->lx.file, NULL)].name, *slash = strrchr(from, '/');
   char *path;
-  if (t.nbytes && t.bytes[0] == '/') path = mx__arena_strndup(f->arena, t.bytes, t.nbytes);
-  else path = mx__arena_printf(f->arena, "%.*s%.*s", slash ? (int)(slash + 1 - from) : 0, from, (int)t.nbytes, t.bytes);
+  if (t.nbytes && t.bytes[0] == '/')
+    path = mx__arena_strndup(f->arena, t.bytes, t.nbytes);
+  else
+    path = mx__arena_printf(f->arena, "%.*s%.*s", slash ? (int)(slash + 1 - from) : 0, from, (int)t.nbytes,
+                            t.bytes);
   size_t size = 0;
   char *bytes = strlen(path) < t.nbytes ? NULL : read_file(f, path, &size);
   if (!bytes) {
@@ -206,7 +211,8 @@ void mx__parse_macro(struct front *f, struct ir_loc loc) {
   while (t.kind != TOK_END && !(t.kind == TOK_PUNCT && t.punct == ';')) {
     if (t.kind == TOK_PUNCT && t.punct == ',') t = mx__lex(&line, &f->diags);
     if (t.kind != TOK_WORD) {
-      ERR(f, "syntax", t.loc, NULL, ".macro %s: expected a parameter's name, found %s", m->name->text, mx__tok_text(f, &t));
+      ERR(f, "syntax", t.loc, NULL, ".macro %s: expected a parameter's name, found %s", m->name->text,
+          mx__tok_text(f, &t));
       return;
     }
     uint32_t cap2 = cap;
@@ -232,7 +238,10 @@ void mx__parse_macro(struct front *f, struct ir_loc loc) {
   f->macros = m;
 }
 
-struct buffer { char *bytes; size_t n, cap; };
+struct buffer {
+  char *bytes;
+  size_t n, cap;
+};
 
 static void put(struct front *f, struct buffer *b, const char *s, size_t n) {
   if (!n) return;
@@ -332,9 +341,13 @@ bool mx__expand_macro(struct front *f) {
       const char *q = p;
       while (q < end && word_char(*q)) q++;
       uint32_t k = 0;
-      while (k < m->nparams && !(m->params[k]->len == (size_t)(q - p) && !memcmp(m->params[k]->text, p, (size_t)(q - p)))) k++;
-      if (k < m->nparams) put(f, &b, args[k], strlen(args[k]));
-      else put(f, &b, slash, (size_t)(q - slash) ? (size_t)(q - slash) : 1); /* of an inner macro, or an escape */
+      while (k < m->nparams &&
+             !(m->params[k]->len == (size_t)(q - p) && !memcmp(m->params[k]->text, p, (size_t)(q - p))))
+        k++;
+      if (k < m->nparams)
+        put(f, &b, args[k], strlen(args[k]));
+      else
+        put(f, &b, slash, (size_t)(q - slash) ? (size_t)(q - slash) : 1); /* of an inner macro, or an escape */
       p = q;
     }
     if (b.n > MAX_EXPANSION) break;
@@ -342,7 +355,8 @@ bool mx__expand_macro(struct front *f) {
   f->expanded += b.n + 16;
   f->expansions++;
   f->macro_depth++;
-  const char *what = mx__arena_printf(f->arena, "in macro %s, expanded at %s:%u", n->text, f->texts[mx__real_file(f, loc.file, NULL)].name, loc.line);
+  const char *what = mx__arena_printf(f->arena, "in macro %s, expanded at %s:%u", n->text,
+                                      f->texts[mx__real_file(f, loc.file, NULL)].name, loc.line);
   GROW(f->arena, f->expanded_from, f->nexpanded_from, f->cap_expanded_from);
   f->expanded_from[f->nexpanded_from] = (struct expansion){m->file, what};
   struct source *s = push(f, b.bytes ? b.bytes : "", b.n, IN_MACRO | f->nexpanded_from++, m->line);

@@ -23,7 +23,13 @@ struct ir_insn *mx__emit(struct lower *l, unsigned op, unsigned mod, uint32_t no
   struct code *c = l->to;
   GROW(l->f->arena, c->v, c->n, c->cap);
   struct ir_insn *i = &c->v[c->n++];
-  *i = (struct ir_insn){.op = (uint16_t)op, .mod = (uint8_t)mod, .guard = IR_NONE, .target = IR_NONE, .reconv = IR_NONE, .nopnds = nopnds, .loc = l->loc};
+  *i = (struct ir_insn){.op = (uint16_t)op,
+                        .mod = (uint8_t)mod,
+                        .guard = IR_NONE,
+                        .target = IR_NONE,
+                        .reconv = IR_NONE,
+                        .nopnds = nopnds,
+                        .loc = l->loc};
   i->opnds = nopnds ? mx__arena_alloc(l->f->arena, nopnds * sizeof *i->opnds) : NULL;
   return i;
 }
@@ -120,7 +126,8 @@ static bool unknown_name(struct lower *l, const struct name *n, struct ir_loc lo
   if (n->text[0] == '%') {
     struct nearest s = {n->text + 1, NULL, 0};
     near = mx__near(l->f, l->scope, n->text, SYM_REG);
-    for (uint32_t k = 0; k < MX_SR_COUNT && !near && f->diags.errors < MX_DIAG_HINTS; k++) mx__nearest(&s, mx__sregs[k].name);
+    for (uint32_t k = 0; k < MX_SR_COUNT && !near && f->diags.errors < MX_DIAG_HINTS; k++)
+      mx__nearest(&s, mx__sregs[k].name);
     if (s.best) near = mx__arena_printf(f->arena, "did you mean '%%%s'?", s.best);
   } else {
     near = mx__near(l->f, l->scope, n->text, -1);
@@ -155,7 +162,9 @@ static bool param_value(struct lower *l, struct sym *y, struct val *v) {
   struct param *p = y->detail;
   struct front *f = l->f;
   if (p->is_array || p->type == MX_T_b128 || mx__types[p->type].bits < 16) {
-    ERR(f, "bad-operand", v->loc, NULL, "parameter '%s' is not one value of 16, 32 or 64 bits; load it from [%s]", y->name->text, y->name->text);
+    ERR(f, "bad-operand", v->loc, NULL,
+        "parameter '%s' is not one value of 16, 32 or 64 bits; load it from [%s]", y->name->text,
+        y->name->text);
     return false;
   }
   if (!p->reg) {
@@ -168,7 +177,8 @@ static bool param_value(struct lower *l, struct sym *y, struct val *v) {
     mx__push_const(l, &vs, p->offset);
     vs.v[1].is_address = true;
     mx__push(l, &vs)->kind = V_OFF;
-    bool fine = mx__select_emit(l, mx__arena_printf(f->arena, "ld.param.%s", mx__types[p->type].name), NULL, &vs, IR_NONE, false, v->loc);
+    bool fine = mx__select_emit(l, mx__arena_printf(f->arena, "ld.param.%s", mx__types[p->type].name), NULL,
+                                &vs, IR_NONE, false, v->loc);
     l->to = to;
     if (!fine) return false;
   }
@@ -185,7 +195,8 @@ static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, s
   switch (y->kind) {
   case SYM_REG: {
     if (offset && !v->is_address) {
-      ERR(f, "bad-operand", e->loc, NULL, "sums of registers stand in addresses only: [base + index*scale + constant]");
+      ERR(f, "bad-operand", e->loc, NULL,
+          "sums of registers stand in addresses only: [base + index*scale + constant]");
       return false;
     }
     struct param *p = y->detail; /* .reg parameter */
@@ -198,7 +209,8 @@ static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, s
       vs->n--;
       static const char *const parts[] = {".x", ".y", ".z", ".w"};
       for (unsigned k = 0; k < y->vec; k++) {
-        struct sym *part = mx__scope_find(&f->names, l->scope, NAME(f, mx__arena_printf(f->arena, "%s%s", y->name->text, parts[k])));
+        struct sym *part = mx__scope_find(&f->names, l->scope,
+                                          NAME(f, mx__arena_printf(f->arena, "%s%s", y->name->text, parts[k])));
         struct val *x = mx__push(l, vs);
         *x = shape;
         x->kind = V_REG;
@@ -241,9 +253,13 @@ static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, s
   }
   default: break;
   }
-  static const char *const what[] = {[SYM_CALLVAR] = "a .param variable of a call", [SYM_LABEL] = "a label", [SYM_TABLE] = "a list of targets",
-                                     [SYM_PROTO] = "a call prototype", [SYM_FUNC] = "a function"};
-  ERR(f, "bad-operand", e->loc, NULL, "'%s' is %s, which cannot stand here", y->name->text, y->kind <= SYM_FUNC && what[y->kind] ? what[y->kind] : "not a value");
+  static const char *const what[] = {[SYM_CALLVAR] = "a .param variable of a call",
+                                     [SYM_LABEL] = "a label",
+                                     [SYM_TABLE] = "a list of targets",
+                                     [SYM_PROTO] = "a call prototype",
+                                     [SYM_FUNC] = "a function"};
+  ERR(f, "bad-operand", e->loc, NULL, "'%s' is %s, which cannot stand here", y->name->text,
+      y->kind <= SYM_FUNC && what[y->kind] ? what[y->kind] : "not a value");
   return false;
 }
 
@@ -252,9 +268,12 @@ static bool physical_value(struct lower *l, const struct name *n, struct ir_loc 
   uint8_t type;
   uint32_t slot;
   if (!mx__physical(n->text, &type, &slot)) return unknown_name(l, n, loc);
-  static const uint16_t most[] = {[MX_PRED] = MX_MAX_PREDS, [MX_R32] = MX_MAX_SLOTS, [MX_R64] = MX_MAX_SLOTS, [MX_R128] = MX_MAX_SLOTS};
+  static const uint16_t most[] = {
+      [MX_PRED] = MX_MAX_PREDS, [MX_R32] = MX_MAX_SLOTS, [MX_R64] = MX_MAX_SLOTS, [MX_R128] = MX_MAX_SLOTS};
   if (slot >= most[mx__types[type].slot_class] || !l->fn->physical) {
-    ERR(l->f, "unknown-register", loc, NULL, l->fn->physical ? "there is no slot '%s'" : "'%s': slots by number belong into functions with .slots", n->text);
+    ERR(l->f, "unknown-register", loc, NULL,
+        l->fn->physical ? "there is no slot '%s'" : "'%s': slots by number belong into functions with .slots",
+        n->text);
     return false;
   }
   struct sym *y = mx__scope_find_here(&l->f->names, l->fn->scope, (struct name *)n);
@@ -292,7 +311,8 @@ static bool name_value(struct lower *l, const struct expr *e, struct val *v, str
   if (e->suffix) {
     char *text = mx__arena_printf(f->arena, "%s%s", n->text, e->suffix->text);
     size_t last = strlen(text) - 1;
-    if (e->suffix->len == 2 && strchr("rgba", text[last])) text[last] = "xyzw"[strchr("rgba", text[last]) - "rgba"];
+    if (e->suffix->len == 2 && strchr("rgba", text[last]))
+      text[last] = "xyzw"[strchr("rgba", text[last]) - "rgba"];
     struct name *whole = NAME(f, text);
     struct sym *y = mx__scope_find(&f->names, l->scope, whole);
     uint32_t number;
@@ -310,7 +330,8 @@ static bool name_value(struct lower *l, const struct expr *e, struct val *v, str
     }
     v->selector = e->suffix->text;
     if (!strchr("bh", e->suffix->text[1]) || e->suffix->text[2] < '0' || e->suffix->text[2] > '9') {
-      ERR(f, "unknown-register", e->loc, NULL, "'%s%s' is neither a special register nor a part of a register", n->text, e->suffix->text);
+      ERR(f, "unknown-register", e->loc, NULL, "'%s%s' is neither a special register nor a part of a register",
+          n->text, e->suffix->text);
       return false;
     }
   }
@@ -318,7 +339,8 @@ static bool name_value(struct lower *l, const struct expr *e, struct val *v, str
   if (y) return symbol_value(l, y, e, v, vs);
   if (n->text[0] == '%') {
     uint32_t number;
-    if (!e->suffix && !v->is_address && mx__find_sreg(mx__arena_printf(f->arena, "%s.x", n->text + 1), f->lanes, 0, &number)) {
+    if (!e->suffix && !v->is_address &&
+        mx__find_sreg(mx__arena_printf(f->arena, "%s.x", n->text + 1), f->lanes, 0, &number)) {
       /* %tid as a whole: x, y, z and 0 */
       struct val shape = *v;
       vs->n--;
@@ -427,11 +449,13 @@ static bool scaled_address(struct lower *l, const struct expr *e, struct val *ba
   if (!mx__value_reg(l, x, MX_T_u32)) return false;
   bool wide = mx__types[x->type].bits == 64, is_signed = x->type == MX_T_s32;
   if (x->type == MX_T_none) {
-    ERR(f, "read-before-write", e->index_loc, NULL, "'%s' is read before anything was written to it", e->index->text);
+    ERR(f, "read-before-write", e->index_loc, NULL, "'%s' is read before anything was written to it",
+        e->index->text);
     return false;
   }
   if (!wide && x->type != MX_T_s32 && x->type != MX_T_u32) {
-    ERR(f, "index-type", e->index_loc, "declare it .u32 or .s32, or extend it with cvt", "index '%s' is .%s: whether it is signed must be known", e->index->text, mx__types[x->type].name);
+    ERR(f, "index-type", e->index_loc, "declare it .u32 or .s32, or extend it with cvt",
+        "index '%s' is .%s: whether it is signed must be known", e->index->text, mx__types[x->type].name);
     return false;
   }
   if (e->scale > INT32_MAX || e->scale < INT32_MIN) {
@@ -482,9 +506,11 @@ static bool address_operand(struct lower *l, const struct opnd *o, struct vals *
       return false;
     }
     v->sym = v->sym && v->sym->kind == SYM_REG ? v->sym : NULL;
-    if (v->kind == V_LIT && v->lit.kind == MX_LIT_VALUE) offset = 0; /* a parameter: its place holds it already */
+    if (v->kind == V_LIT && v->lit.kind == MX_LIT_VALUE)
+      offset = 0; /* a parameter: its place holds it already */
     if (v->kind == V_LIT && e->has_inner) v->lit.value = e->inner;
-    if (v->kind == V_LIT && e->has_element) offset += e->element * mx__scope_find(&l->f->names, l->scope, e->base)->elem;
+    if (v->kind == V_LIT && e->has_element)
+      offset += e->element * mx__scope_find(&l->f->names, l->scope, e->base)->elem;
     if (v->kind == V_LOCAL) {
       /* the offset stays in the instruction; in generic accesses the window of local memory is added */
       offset = v->offset;
@@ -505,7 +531,12 @@ static bool address_operand(struct lower *l, const struct opnd *o, struct vals *
   } else {
     v->kind = V_CONST;
     struct expr *c = mx__arena_alloc(l->f->arena, sizeof *c);
-    *c = (struct expr){.kind = EX_INT, .value = e->has_inner ? e->inner : e->index ? 0 : e->value, .is_unsigned = true, .loc = e->loc};
+    *c = (struct expr){.kind = EX_INT,
+                       .value = e->has_inner ? e->inner
+                                : e->index   ? 0
+                                             : e->value,
+                       .is_unsigned = true,
+                       .loc = e->loc};
     v->expr = c;
     if (!e->has_inner && !e->index) offset = 0;
   }
@@ -545,7 +576,9 @@ bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs, bool ge
   v = &vs->v[at];
   if (v->kind == V_SREG && !mx__value_reg(l, v, MX_T_pred)) return false;
   if (v->kind != V_REG || v->type != MX_T_pred) {
-    ERR(l->f, "operand-type", e->loc, NULL, "! takes a predicate, '%s' is %s%s", e->base->text, v->kind == V_REG && v->type != MX_T_none ? "." : "", v->kind == V_REG && v->type != MX_T_none ? mx__types[v->type].name : "none");
+    ERR(l->f, "operand-type", e->loc, NULL, "! takes a predicate, '%s' is %s%s", e->base->text,
+        v->kind == V_REG && v->type != MX_T_none ? "." : "",
+        v->kind == V_REG && v->type != MX_T_none ? mx__types[v->type].name : "none");
     return false;
   }
   uint32_t r = mx__new_reg(l, NULL, MX_T_pred, e->loc);
@@ -566,11 +599,13 @@ bool mx__guard_of(struct lower *l, const struct stmt *s, uint32_t *reg) {
   struct val *v = &vs.v[0];
   if (v->kind == V_SREG && v->type == MX_T_pred && !mx__value_reg(l, v, MX_T_pred)) return false;
   if (v->kind == V_REG && v->type == MX_T_none) {
-    ERR(l->f, "read-before-write", s->guard_loc, NULL, "'%s' is read before anything was written to it", s->guard->text);
+    ERR(l->f, "read-before-write", s->guard_loc, NULL, "'%s' is read before anything was written to it",
+        s->guard->text);
     return false;
   }
   if (v->kind != V_REG || v->type != MX_T_pred) {
-    ERR(l->f, "guard-type", s->guard_loc, NULL, "a guard is a .pred register; '%s' is %s%s", s->guard->text, v->kind == V_REG ? "." : "none", v->kind == V_REG ? mx__types[v->type].name : "");
+    ERR(l->f, "guard-type", s->guard_loc, NULL, "a guard is a .pred register; '%s' is %s%s", s->guard->text,
+        v->kind == V_REG ? "." : "none", v->kind == V_REG ? mx__types[v->type].name : "");
     return false;
   }
   *reg = v->reg;

@@ -15,7 +15,8 @@ bool mx__accept(struct front *f, int punct) {
 
 const char *mx__tok_text(struct front *f, const struct token *t) {
   if (t->kind == TOK_END) return "the end of the text";
-  return mx__arena_printf(f->arena, "'%.*s'%s", (int)(t->len > 40 ? 40 : t->len), t->text, t->len > 40 ? "..." : "");
+  return mx__arena_printf(f->arena, "'%.*s'%s", (int)(t->len > 40 ? 40 : t->len), t->text,
+                          t->len > 40 ? "..." : "");
 }
 
 /* Hostile text has errors without end; hints are for the first ones. */
@@ -27,7 +28,8 @@ const char *mx__near(struct front *f, struct scope *s, const char *want, int kin
 bool mx__expect(struct front *f, int punct, const char *after) {
   struct token *t = mx__peek(f, 0);
   if (mx__accept(f, punct)) return true;
-  if (t->kind != TOK_BAD) ERR(f, "syntax", t->loc, NULL, "expected '%c' after %s, found %s", punct, after, mx__tok_text(f, t));
+  if (t->kind != TOK_BAD)
+    ERR(f, "syntax", t->loc, NULL, "expected '%c' after %s, found %s", punct, after, mx__tok_text(f, t));
   return false;
 }
 
@@ -65,7 +67,8 @@ static void parse_file_directive(struct front *f) {
     mx__next(f);
     struct token s = *mx__peek(f, 0);
     if (s.kind == TOK_STRING && n.value == f->nfiles + 1 && f->nfiles < 1 << 16) {
-      f->files = mx__arena_grow(f->arena, f->files, f->nfiles * sizeof *f->files, (f->nfiles + 1) * sizeof *f->files);
+      f->files =
+          mx__arena_grow(f->arena, f->files, f->nfiles * sizeof *f->files, (f->nfiles + 1) * sizeof *f->files);
       f->files[f->nfiles++] = mx__name(&f->names, s.bytes, s.nbytes);
     }
   }
@@ -85,20 +88,32 @@ static void parse_loc_directive(struct front *f) {
 }
 
 static bool parse_common_directive(struct front *f, const struct token *t) {
-  if (mx__tok_is(t, ".loc")) parse_loc_directive(f);
-  else if (mx__tok_is(t, ".file")) parse_file_directive(f);
-  else if (mx__tok_is(t, ".section")) skip_section(f);
-  else if (mx__tok_is(t, ".pragma")) mx__resync(f);
-  else if (mx__tok_is(t, ".include")) mx__parse_include(f, t->loc);
-  else if (mx__tok_is(t, ".macro")) mx__parse_macro(f, t->loc);
-  else if (mx__tok_is(t, ".equ")) mx__parse_equ(f);
-  else if (mx__tok_is(t, ".endm")) ERR(f, "syntax", t->loc, NULL, ".endm without .macro");
-  else return false;
+  if (mx__tok_is(t, ".loc"))
+    parse_loc_directive(f);
+  else if (mx__tok_is(t, ".file"))
+    parse_file_directive(f);
+  else if (mx__tok_is(t, ".section"))
+    skip_section(f);
+  else if (mx__tok_is(t, ".pragma"))
+    mx__resync(f);
+  else if (mx__tok_is(t, ".include"))
+    mx__parse_include(f, t->loc);
+  else if (mx__tok_is(t, ".macro"))
+    mx__parse_macro(f, t->loc);
+  else if (mx__tok_is(t, ".equ"))
+    mx__parse_equ(f);
+  else if (mx__tok_is(t, ".endm"))
+    ERR(f, "syntax", t->loc, NULL, ".endm without .macro");
+  else
+    return false;
   return true;
 }
 
 /* ---- operands -------------------------------------------------------------------------------------------*/
-struct list { struct opnd *v; uint32_t n, cap; };
+struct list {
+  struct opnd *v;
+  uint32_t n, cap;
+};
 
 static bool add_operand(struct front *f, struct list *l, struct opnd o) {
   if (l->n == MAX_OPERANDS) {
@@ -157,7 +172,8 @@ static bool parse_operand(struct front *f, struct list *l, unsigned number, unsi
     o.e = mx__parse_expr(f);
     if (o.e.kind == EX_BAD || !add_operand(f, l, o)) return false;
     if (o.e.index) {
-      ERR(f, "bad-operand", o.e.loc, NULL, "sums of registers stand in addresses only: [base + index*scale + constant]");
+      ERR(f, "bad-operand", o.e.loc, NULL,
+          "sums of registers stand in addresses only: [base + index*scale + constant]");
       return false;
     }
   }
@@ -239,7 +255,8 @@ static void parse_instruction(struct front *f) {
     s.guard_neg = mx__accept(f, '!');
     struct token g = mx__next(f);
     if (g.kind != TOK_WORD) {
-      if (g.kind != TOK_BAD) ERR(f, "syntax", g.loc, NULL, "expected a predicate register after @, found %s", mx__tok_text(f, &g));
+      if (g.kind != TOK_BAD)
+        ERR(f, "syntax", g.loc, NULL, "expected a predicate register after @, found %s", mx__tok_text(f, &g));
       mx__resync(f);
       return;
     }
@@ -248,7 +265,8 @@ static void parse_instruction(struct front *f) {
   }
   struct token t = mx__next(f);
   if (t.kind != TOK_WORD) {
-    if (t.kind != TOK_BAD) ERR(f, "syntax", t.loc, NULL, "expected an instruction, found %s", mx__tok_text(f, &t));
+    if (t.kind != TOK_BAD)
+      ERR(f, "syntax", t.loc, NULL, "expected an instruction, found %s", mx__tok_text(f, &t));
     if (!(t.kind == TOK_PUNCT && t.punct == ';')) mx__resync(f);
     return;
   }
@@ -260,8 +278,10 @@ static void parse_instruction(struct front *f) {
   bool fits = n == t.len;
   while (mx__peek(f, 0)->kind == TOK_DOT && !mx__peek(f, 0)->first_on_line) {
     struct token d = mx__next(f);
-    if (d.len < sizeof buffer - n) memcpy(buffer + n, d.text, d.len), n += d.len;
-    else fits = false;
+    if (d.len < sizeof buffer - n)
+      memcpy(buffer + n, d.text, d.len), n += d.len;
+    else
+      fits = false;
     if (d.loc.line == s.loc.line && d.loc.col > s.loc.col) s.loc.width = d.loc.col + d.loc.width - s.loc.col;
   }
   s.mnemonic = mx__name(&f->names, buffer, n);
@@ -270,7 +290,8 @@ static void parse_instruction(struct front *f) {
     mx__resync(f);
     return;
   }
-  if (f->func->physical && mx__peek(f, 0)->kind == TOK_PUNCT && mx__peek(f, 0)->punct == '!' && mx__peek(f, 1)->kind == TOK_WORD && !mx__peek(f, 1)->spaced && !mx__tok_is(mx__peek(f, 1), "reconv")) {
+  if (f->func->physical && mx__peek(f, 0)->kind == TOK_PUNCT && mx__peek(f, 0)->punct == '!' &&
+      mx__peek(f, 1)->kind == TOK_WORD && !mx__peek(f, 1)->spaced && !mx__tok_is(mx__peek(f, 1), "reconv")) {
     mx__next(f);
     struct token row = mx__next(f);
     s.row = mx__name(&f->names, row.text, row.len);
@@ -288,7 +309,8 @@ static void parse_instruction(struct front *f) {
   }
   struct token *end = mx__peek(f, 0);
   if (!mx__accept(f, ';')) {
-    ERR(f, "syntax", end->loc, NULL, "%s: expected ';' after the operands, found %s", s.mnemonic->text, mx__tok_text(f, end));
+    ERR(f, "syntax", end->loc, NULL, "%s: expected ';' after the operands, found %s", s.mnemonic->text,
+        mx__tok_text(f, end));
     /* a forgotten ; at the end of a line loses no further statement */
     if (!end->first_on_line) {
       mx__resync(f);
@@ -331,11 +353,14 @@ static void parse_words(struct front *f, struct table *tb) {
 
 static void parse_callprototype(struct front *f, struct proto *p) {
   struct token *t = mx__peek(f, 0);
-  if (t->kind == TOK_PUNCT && t->punct == '(') mx__parse_signature_list(f, &p->sig.res, &p->sig.nres, NULL, false);
+  if (t->kind == TOK_PUNCT && t->punct == '(')
+    mx__parse_signature_list(f, &p->sig.res, &p->sig.nres, NULL, false);
   struct token name = mx__next(f);
-  if (name.kind != TOK_WORD) ERR(f, "syntax", name.loc, NULL, ".callprototype: expected '_', found %s", mx__tok_text(f, &name));
+  if (name.kind != TOK_WORD)
+    ERR(f, "syntax", name.loc, NULL, ".callprototype: expected '_', found %s", mx__tok_text(f, &name));
   t = mx__peek(f, 0);
-  if (t->kind == TOK_PUNCT && t->punct == '(') mx__parse_signature_list(f, &p->sig.arg, &p->sig.narg, NULL, false);
+  if (t->kind == TOK_PUNCT && t->punct == '(')
+    mx__parse_signature_list(f, &p->sig.arg, &p->sig.narg, NULL, false);
   mx__layout_signature(&p->sig);
   mx__resync(f); /* .noreturn and the like */
 }
@@ -398,7 +423,11 @@ static void parse_slots(struct front *f) {
 
 /* %.r5 and kin: class and number */
 bool mx__physical(const char *text, uint8_t *type, uint32_t *slot) {
-  static const struct { char letter; uint8_t type; } letters[] = {{'r', MX_T_b32}, {'h', MX_T_b16}, {'b', MX_T_b8}, {'d', MX_T_b64}, {'q', MX_T_b128}, {'p', MX_T_pred}};
+  static const struct {
+    char letter;
+    uint8_t type;
+  } letters[] = {{'r', MX_T_b32}, {'h', MX_T_b16},  {'b', MX_T_b8},
+                 {'d', MX_T_b64}, {'q', MX_T_b128}, {'p', MX_T_pred}};
   if (text[0] != '%' || text[1] != '.' || !text[2] || !text[3]) return false;
   uint64_t n = 0;
   for (const char *p = text + 3; *p; p++) {
@@ -419,14 +448,17 @@ static void parse_name_entry(struct front *f) {
   struct token type = mx__next(f), name = mx__next(f);
   int ty = mx__type_of(&type);
   if (ty < 0 || name.kind != TOK_STRING || !mx__expect(f, ',', "the name")) {
-    if (ty < 0 || name.kind != TOK_STRING) ERR(f, "syntax", type.loc, NULL, ".name: expected .TYPE \"NAME\", SLOT, LO, HI");
+    if (ty < 0 || name.kind != TOK_STRING)
+      ERR(f, "syntax", type.loc, NULL, ".name: expected .TYPE \"NAME\", SLOT, LO, HI");
     mx__resync(f);
     return;
   }
   struct token slot = mx__next(f);
   char text[32];
   snprintf(text, sizeof text, "%.*s", (int)(slot.len < 31 ? slot.len : 31), slot.text);
-  struct mx_name e = {.name = mx__arena_strndup(f->arena, name.bytes, name.nbytes), .type = (uint8_t)ty, .cls = mx__types[ty].slot_class};
+  struct mx_name e = {.name = mx__arena_strndup(f->arena, name.bytes, name.nbytes),
+                      .type = (uint8_t)ty,
+                      .cls = mx__types[ty].slot_class};
   uint8_t st = 0;
   uint32_t number = 0;
   uint64_t v[2];
@@ -459,32 +491,40 @@ static void parse_uses(struct front *f) {
   for (uint32_t k = 0; k < tb.n; k++) {
     struct sym *y = mx__scope_find(&f->names, f->scope, tb.labels[k]);
     unsigned number;
-    if (y && y->kind == SYM_VAR) fn->uses[fn->nuses++] = y->index;
-    else if (sscanf(tb.labels[k]->text, "%%.v%u", &number) == 1 && number < f->nvars) fn->uses[fn->nuses++] = number;
-    else ERR(f, "unknown-name", tb.locs[k], NULL, ".uses: '%s' is not a variable", tb.labels[k]->text);
+    if (y && y->kind == SYM_VAR)
+      fn->uses[fn->nuses++] = y->index;
+    else if (sscanf(tb.labels[k]->text, "%%.v%u", &number) == 1 && number < f->nvars)
+      fn->uses[fn->nuses++] = number;
+    else
+      ERR(f, "unknown-name", tb.locs[k], NULL, ".uses: '%s' is not a variable", tb.labels[k]->text);
   }
 }
 
 static bool parse_physical_directive(struct front *f, const struct token *t) {
   struct func *fn = f->func;
-  if (mx__tok_is(t, ".slots")) parse_slots(f);
+  if (mx__tok_is(t, ".slots"))
+    parse_slots(f);
   else if (mx__tok_is(t, ".frame")) {
     uint64_t v[2];
     if (parse_numbers(f, v, 2, 1 << 27)) fn->frame[0] = (uint32_t)v[0], fn->frame[1] = (uint32_t)v[1];
     mx__expect(f, ';', ".frame");
-  } else if (mx__tok_is(t, ".uses")) parse_uses(f);
-  else if (mx__tok_is(t, ".name")) parse_name_entry(f);
+  } else if (mx__tok_is(t, ".uses"))
+    parse_uses(f);
+  else if (mx__tok_is(t, ".name"))
+    parse_name_entry(f);
   else if (mx__tok_is(t, ".label")) {
     struct token s = mx__next(f);
     if (s.kind == TOK_STRING) {
       struct sym *y = mx__arena_alloc(f->arena, sizeof *y);
-      *y = (struct sym){.kind = SYM_LABEL, .index = UINT32_MAX, .name = mx__name(&f->names, s.bytes, s.nbytes), .loc = s.loc};
+      *y = (struct sym){
+          .kind = SYM_LABEL, .index = UINT32_MAX, .name = mx__name(&f->names, s.bytes, s.nbytes), .loc = s.loc};
       new_stmt(f, ST_LABEL, s.loc)->label = y;
     } else {
       ERR(f, "syntax", s.loc, NULL, ".label: expected a name in quotes");
     }
     mx__expect(f, ';', ".label");
-  } else return false;
+  } else
+    return false;
   return true;
 }
 
@@ -493,9 +533,12 @@ static void parse_statement(struct front *f) {
   struct token *t = mx__peek(f, 0);
   if (t->kind == TOK_DOT) {
     struct token d = mx__next(f);
-    if (mx__tok_is(&d, ".reg")) mx__parse_reg(f);
-    else if (mx__tok_is(&d, ".extern") || mx__tok_is(&d, ".visible") || mx__tok_is(&d, ".weak")) mx__parse_variable(f, mx__tok_is(&d, ".extern") ? LINK_EXTERN : 0);
-    else if (mx__tok_is(&d, ".global") || mx__tok_is(&d, ".shared") || mx__tok_is(&d, ".const") || mx__tok_is(&d, ".local") || mx__tok_is(&d, ".param")) {
+    if (mx__tok_is(&d, ".reg"))
+      mx__parse_reg(f);
+    else if (mx__tok_is(&d, ".extern") || mx__tok_is(&d, ".visible") || mx__tok_is(&d, ".weak"))
+      mx__parse_variable(f, mx__tok_is(&d, ".extern") ? LINK_EXTERN : 0);
+    else if (mx__tok_is(&d, ".global") || mx__tok_is(&d, ".shared") || mx__tok_is(&d, ".const") ||
+             mx__tok_is(&d, ".local") || mx__tok_is(&d, ".param")) {
       /* the space is read again by the variable's own loop */
       if (f->nahead < 3) {
         memmove(f->ahead + 1, f->ahead, f->nahead * sizeof d);
@@ -504,7 +547,8 @@ static void parse_statement(struct front *f) {
       }
       mx__parse_variable(f, 0);
     } else if (!parse_common_directive(f, &d) && !parse_physical_directive(f, &d)) {
-      ERR(f, "unknown-directive", d.loc, NULL, "%s is not a directive that may stand in a function", mx__tok_text(f, &d));
+      ERR(f, "unknown-directive", d.loc, NULL, "%s is not a directive that may stand in a function",
+          mx__tok_text(f, &d));
       mx__resync(f);
     }
     return;
@@ -537,8 +581,10 @@ static void parse_body(struct front *f, struct func *fn, struct ir_loc open) {
     }
     if (mx__accept(f, ';')) continue;
     if (mx__accept(f, '{')) {
-      if (depth++ < MAX_SCOPES) f->here = mx__scope_new(&f->names, f->here);
-      else if (!skipped++) ERR(f, "scope-depth", t->loc, NULL, "scopes nested more than %d deep", MAX_SCOPES);
+      if (depth++ < MAX_SCOPES)
+        f->here = mx__scope_new(&f->names, f->here);
+      else if (!skipped++)
+        ERR(f, "scope-depth", t->loc, NULL, "scopes nested more than %d deep", MAX_SCOPES);
       continue;
     }
     if (mx__accept(f, '}')) {
@@ -560,7 +606,9 @@ static void declare_formals(struct front *f, struct func *fn) {
     if (!p->name || mx__scope_find_here(&f->names, fn->scope, p->name)) {
       /* disassembly: a slot may be argument and result at once */
       if (p->name && p->name->len > 2 && p->name->text[1] == '.') continue;
-      ERR(f, p->name ? "redefined" : "syntax", p->loc, NULL, p->name ? "there are two parameters '%s'" : "the parameter has no name%s", p->name ? p->name->text : "");
+      ERR(f, p->name ? "redefined" : "syntax", p->loc, NULL,
+          p->name ? "there are two parameters '%s'" : "the parameter has no name%s",
+          p->name ? p->name->text : "");
       continue;
     }
     struct sym *y = mx__scope_add(&f->names, fn->scope, p->name, p->is_reg ? SYM_REG : SYM_PARAM, p->loc);
@@ -578,18 +626,26 @@ static void parse_tuning(struct front *f, struct func *fn) {
     struct token *t = mx__peek(f, 0);
     if (t->kind != TOK_DOT) return;
     struct token d = mx__next(f);
-    if (mx__tok_is(&d, ".noreturn") || mx__tok_is(&d, ".explicitcluster") || mx__tok_is(&d, ".blocksareclusters")) continue;
+    if (mx__tok_is(&d, ".noreturn") || mx__tok_is(&d, ".explicitcluster") ||
+        mx__tok_is(&d, ".blocksareclusters"))
+      continue;
     if (mx__tok_is(&d, ".cooperative")) {
       fn->flags |= MX_FUNC_COOPERATIVE;
     } else if (mx__tok_is(&d, ".pragma")) {
       mx__resync(f);
-    } else if (mx__tok_is(&d, ".attribute") || mx__tok_is(&d, ".abi_preserve") || mx__tok_is(&d, ".abi_preserve_control")) {
-      if (mx__accept(f, '(')) while (!mx__accept(f, ')') && mx__peek(f, 0)->kind != TOK_END) mx__next(f);
-      else mx__next(f);
+    } else if (mx__tok_is(&d, ".attribute") || mx__tok_is(&d, ".abi_preserve") ||
+               mx__tok_is(&d, ".abi_preserve_control")) {
+      if (mx__accept(f, '('))
+        while (!mx__accept(f, ')') && mx__peek(f, 0)->kind != TOK_END) mx__next(f);
+      else
+        mx__next(f);
     } else {
-      bool max = mx__tok_is(&d, ".maxntid"), req = mx__tok_is(&d, ".reqntid"), cluster = mx__tok_is(&d, ".reqnctapercluster");
-      bool minn = mx__tok_is(&d, ".minnctapersm") || mx__tok_is(&d, ".maxnctapersm"), psize = mx__tok_is(&d, ".paramsize");
-      if (!max && !req && !cluster && !minn && !psize && !mx__tok_is(&d, ".maxnreg") && !mx__tok_is(&d, ".maxclusterrank")) {
+      bool max = mx__tok_is(&d, ".maxntid"), req = mx__tok_is(&d, ".reqntid"),
+           cluster = mx__tok_is(&d, ".reqnctapercluster");
+      bool minn = mx__tok_is(&d, ".minnctapersm") || mx__tok_is(&d, ".maxnctapersm"),
+           psize = mx__tok_is(&d, ".paramsize");
+      if (!max && !req && !cluster && !minn && !psize && !mx__tok_is(&d, ".maxnreg") &&
+          !mx__tok_is(&d, ".maxclusterrank")) {
         ERR(f, "unknown-directive", d.loc, NULL, "%s is not a directive of a function", mx__tok_text(f, &d));
         return;
       }
@@ -609,14 +665,17 @@ static void parse_tuning(struct front *f, struct func *fn) {
       }
       if (minn) fn->minnctapersm = (uint32_t)v[0];
       if (psize) fn->paramsize = (uint32_t)v[0];
-      if (cluster && (v[0] != 1 || v[1] != 1 || v[2] != 1)) ERR(f, "unsupported", d.loc, NULL, "clusters of more than one block are not supported");
+      if (cluster && (v[0] != 1 || v[1] != 1 || v[2] != 1))
+        ERR(f, "unsupported", d.loc, NULL, "clusters of more than one block are not supported");
     }
   }
 }
 
 static bool same_list(const struct param *a, const struct param *b, uint32_t n) {
   for (uint32_t k = 0; k < n; k++)
-    if (a[k].size != b[k].size || a[k].is_array != b[k].is_array || mx__types[a[k].type].slot_class != mx__types[b[k].type].slot_class) return false;
+    if (a[k].size != b[k].size || a[k].is_array != b[k].is_array ||
+        mx__types[a[k].type].slot_class != mx__types[b[k].type].slot_class)
+      return false;
   return true;
 }
 
@@ -635,24 +694,29 @@ static void parse_function(struct front *f, bool entry, unsigned linkage) {
   struct token *t = mx__peek(f, 0);
   while (t->kind == TOK_DOT) { /* .attribute(...) */
     mx__next(f);
-    if (mx__accept(f, '(')) while (!mx__accept(f, ')') && mx__peek(f, 0)->kind != TOK_END) mx__next(f);
+    if (mx__accept(f, '('))
+      while (!mx__accept(f, ')') && mx__peek(f, 0)->kind != TOK_END) mx__next(f);
     t = mx__peek(f, 0);
   }
-  if (t->kind == TOK_PUNCT && t->punct == '(' && !entry) mx__parse_signature_list(f, &sig.res, &sig.nres, f->scope, false);
+  if (t->kind == TOK_PUNCT && t->punct == '(' && !entry)
+    mx__parse_signature_list(f, &sig.res, &sig.nres, f->scope, false);
   struct token name = mx__next(f);
   if (name.kind != TOK_WORD || name.text[0] == '%') {
-    if (name.kind != TOK_BAD) ERR(f, "syntax", name.loc, NULL, "expected the function's name, found %s", mx__tok_text(f, &name));
+    if (name.kind != TOK_BAD)
+      ERR(f, "syntax", name.loc, NULL, "expected the function's name, found %s", mx__tok_text(f, &name));
     skip_function(f);
     return;
   }
   struct name *n = mx__name(&f->names, name.text, name.len);
   t = mx__peek(f, 0);
-  if (t->kind == TOK_PUNCT && t->punct == '(') mx__parse_signature_list(f, &sig.arg, &sig.narg, f->scope, entry);
+  if (t->kind == TOK_PUNCT && t->punct == '(')
+    mx__parse_signature_list(f, &sig.arg, &sig.narg, f->scope, entry);
   if (!entry) mx__layout_signature(&sig);
   struct func scratch = {.name = n}, *fn = mx__declare_func(f, n, name.loc);
   if (!fn) fn = &scratch;
   bool known = fn->is_entry || fn->defined || fn->is_extern || fn->sig.narg || fn->sig.nres;
-  if (known && (fn->is_entry != entry || fn->sig.narg != sig.narg || fn->sig.nres != sig.nres || !same_list(fn->sig.arg, sig.arg, sig.narg) || !same_list(fn->sig.res, sig.res, sig.nres))) {
+  if (known && (fn->is_entry != entry || fn->sig.narg != sig.narg || fn->sig.nres != sig.nres ||
+                !same_list(fn->sig.arg, sig.arg, sig.narg) || !same_list(fn->sig.res, sig.res, sig.nres))) {
     ERR(f, "signature-mismatch", name.loc, NULL, "%s: declared before with other parameters", n->text);
     mx__diag(&f->diags, MX_DIAG_NOTE, "signature-mismatch", fn->loc, NULL, "first here");
   }
@@ -665,7 +729,8 @@ static void parse_function(struct front *f, bool entry, unsigned linkage) {
     if (!known) fn->sig = sig;
     if (linkage & LINK_EXTERN) fn->is_extern = true;
     if (t->kind != TOK_PUNCT || (t->punct != '{' && t->punct != ';')) {
-      if (t->kind != TOK_BAD) ERR(f, "syntax", t->loc, NULL, "%s: expected '{' or ';', found %s", n->text, mx__tok_text(f, t));
+      if (t->kind != TOK_BAD)
+        ERR(f, "syntax", t->loc, NULL, "%s: expected '{' or ';', found %s", n->text, mx__tok_text(f, t));
       skip_function(f);
     }
     return;
@@ -700,8 +765,10 @@ static void parse_target(struct front *f, struct ir_loc loc) {
     } else if (t.kind == TOK_WORD && sscanf(copy, "sm_%3u", &sm) == 1) {
       f->sm = sm;
       f->lanes = 32;
-    } else if (!mx__tok_is(&t, "debug") && strncmp(copy, "texmode_", 8) && !mx__tok_is(&t, "map_f64_to_f32") && t.kind != TOK_BAD) {
-      ERR(f, "unknown-target", t.loc, "targets are mx64 (64 lanes) and sm_NN (32 lanes)", "%s is not a target", mx__tok_text(f, &t));
+    } else if (!mx__tok_is(&t, "debug") && strncmp(copy, "texmode_", 8) && !mx__tok_is(&t, "map_f64_to_f32") &&
+               t.kind != TOK_BAD) {
+      ERR(f, "unknown-target", t.loc, "targets are mx64 (64 lanes) and sm_NN (32 lanes)", "%s is not a target",
+          mx__tok_text(f, &t));
     }
   } while (mx__accept(f, ','));
   mx__accept(f, ';');
@@ -709,14 +776,18 @@ static void parse_target(struct front *f, struct ir_loc loc) {
 
 static void parse_reloc(struct front *f) {
   struct token t = mx__next(f);
-  struct sym *y = t.kind == TOK_WORD ? mx__scope_find_here(&f->names, f->scope, mx__name(&f->names, t.text, t.len)) : NULL;
+  struct sym *y =
+      t.kind == TOK_WORD ? mx__scope_find_here(&f->names, f->scope, mx__name(&f->names, t.text, t.len)) : NULL;
   char copy[32];
   unsigned number;
   snprintf(copy, sizeof copy, "%.*s", (int)(t.len < 31 ? t.len : 31), t.text);
-  uint32_t var = y && y->kind == SYM_VAR ? y->index : sscanf(copy, "%%.v%u", &number) == 1 ? number : UINT32_MAX;
+  uint32_t var = y && y->kind == SYM_VAR                ? y->index
+                 : sscanf(copy, "%%.v%u", &number) == 1 ? number
+                                                        : UINT32_MAX;
   uint64_t v[2];
   if (var >= f->nvars) ERR(f, "unknown-name", t.loc, NULL, ".reloc: %s is not a variable", mx__tok_text(f, &t));
-  if (var < f->nvars && mx__expect(f, ',', "the variable") && parse_numbers(f, v, 2, UINT32_MAX) && mx__expect(f, ',', "the size")) {
+  if (var < f->nvars && mx__expect(f, ',', "the variable") && parse_numbers(f, v, 2, UINT32_MAX) &&
+      mx__expect(f, ',', "the size")) {
     struct expr e = mx__parse_expr(f);
     if (e.kind == EX_INT && e.base && (v[1] == 4 || v[1] == 8) && v[0] + v[1] <= f->vars[var].size) {
       GROW(f->arena, f->fixups, f->nfixups, f->cap_fixups);
@@ -751,8 +822,11 @@ static void parse_version(struct front *f) {
   unsigned major = 0, minor = 0;
   char copy[32];
   snprintf(copy, sizeof copy, "%.*s", (int)(t.len < 31 ? t.len : 31), t.text);
-  if (t.kind != TOK_FLOAT || sscanf(copy, "%3u.%3u", &major, &minor) != 2) ERR(f, "bad-version", t.loc, NULL, ".version: expected a number such as 9.0, found %s", mx__tok_text(f, &t));
-  else if (major > 9 || minor > 9) ERR(f, "bad-version", t.loc, NULL, ".version %s: versions up to 9 are known", copy);
+  if (t.kind != TOK_FLOAT || sscanf(copy, "%3u.%3u", &major, &minor) != 2)
+    ERR(f, "bad-version", t.loc, NULL, ".version: expected a number such as 9.0, found %s",
+        mx__tok_text(f, &t));
+  else if (major > 9 || minor > 9)
+    ERR(f, "bad-version", t.loc, NULL, ".version %s: versions up to 9 are known", copy);
   f->ptx_version = major * 10 + minor;
   mx__accept(f, ';');
 }
@@ -762,8 +836,10 @@ static void parse_address_size(struct front *f) {
   bool u;
   struct ir_loc loc = mx__peek(f, 0)->loc;
   if (!mx__parse_const(f, &v, &u)) return;
-  if (v != 32 && v != 64) ERR(f, "bad-size", loc, NULL, ".address_size: expected 32 or 64");
-  else f->address_size = (uint32_t)v;
+  if (v != 32 && v != 64)
+    ERR(f, "bad-size", loc, NULL, ".address_size: expected 32 or 64");
+  else
+    f->address_size = (uint32_t)v;
   mx__accept(f, ';');
 }
 
@@ -778,36 +854,52 @@ static void parse_top(struct front *f) {
   mx__next(f);
   if (t.kind == TOK_BAD || (t.kind == TOK_PUNCT && t.punct == ';')) return;
   if (t.kind != TOK_DOT) {
-    ERR(f, "syntax", t.loc, t.kind == TOK_WORD ? "instructions stand in a function: .entry NAME (parameters) { ... }" : NULL,
+    ERR(f, "syntax", t.loc,
+        t.kind == TOK_WORD ? "instructions stand in a function: .entry NAME (parameters) { ... }" : NULL,
         "expected a directive, found %s", mx__tok_text(f, &t));
     if (!(t.kind == TOK_PUNCT && t.punct == '}')) mx__resync(f);
     return;
   }
   unsigned linkage = 0;
   for (;; t = mx__next(f)) {
-    if (mx__tok_is(&t, ".visible")) linkage |= LINK_VISIBLE;
-    else if (mx__tok_is(&t, ".extern")) linkage |= LINK_EXTERN;
-    else if (mx__tok_is(&t, ".weak")) linkage |= LINK_WEAK;
-    else if (mx__tok_is(&t, ".common")) linkage |= LINK_COMMON;
-    else break;
+    if (mx__tok_is(&t, ".visible"))
+      linkage |= LINK_VISIBLE;
+    else if (mx__tok_is(&t, ".extern"))
+      linkage |= LINK_EXTERN;
+    else if (mx__tok_is(&t, ".weak"))
+      linkage |= LINK_WEAK;
+    else if (mx__tok_is(&t, ".common"))
+      linkage |= LINK_COMMON;
+    else
+      break;
   }
-  if (mx__tok_is(&t, ".entry")) parse_function(f, true, linkage);
-  else if (mx__tok_is(&t, ".func")) parse_function(f, false, linkage);
-  else if (mx__tok_is(&t, ".global") || mx__tok_is(&t, ".shared") || mx__tok_is(&t, ".const") || mx__tok_is(&t, ".local") || mx__tok_is(&t, ".param") || mx__tok_is(&t, ".attribute") || mx__tok_is(&t, ".align")) {
+  if (mx__tok_is(&t, ".entry"))
+    parse_function(f, true, linkage);
+  else if (mx__tok_is(&t, ".func"))
+    parse_function(f, false, linkage);
+  else if (mx__tok_is(&t, ".global") || mx__tok_is(&t, ".shared") || mx__tok_is(&t, ".const") ||
+           mx__tok_is(&t, ".local") || mx__tok_is(&t, ".param") || mx__tok_is(&t, ".attribute") ||
+           mx__tok_is(&t, ".align")) {
     memmove(f->ahead + 1, f->ahead, f->nahead * sizeof t);
     f->ahead[0] = t;
     f->nahead++;
     mx__parse_variable(f, linkage);
-  } else if (mx__tok_is(&t, ".version")) parse_version(f);
-  else if (mx__tok_is(&t, ".target")) parse_target(f, t.loc);
-  else if (mx__tok_is(&t, ".address_size")) parse_address_size(f);
-  else if (mx__tok_is(&t, ".alias")) parse_alias(f);
-  else if (mx__tok_is(&t, ".reloc")) parse_reloc(f);
+  } else if (mx__tok_is(&t, ".version"))
+    parse_version(f);
+  else if (mx__tok_is(&t, ".target"))
+    parse_target(f, t.loc);
+  else if (mx__tok_is(&t, ".address_size"))
+    parse_address_size(f);
+  else if (mx__tok_is(&t, ".alias"))
+    parse_alias(f);
+  else if (mx__tok_is(&t, ".reloc"))
+    parse_reloc(f);
   else if (mx__tok_is(&t, ".tex")) {
     ERR(f, "unsupported", t.loc, NULL, "textures and surfaces are not supported");
     mx__resync(f);
   } else if (!parse_common_directive(f, &t)) {
-    if (t.kind != TOK_BAD) ERR(f, "unknown-directive", t.loc, NULL, "%s is not a directive of a module", mx__tok_text(f, &t));
+    if (t.kind != TOK_BAD)
+      ERR(f, "unknown-directive", t.loc, NULL, "%s is not a directive of a module", mx__tok_text(f, &t));
     mx__resync(f);
   }
 }
@@ -819,7 +911,10 @@ void mx__parse_module(struct front *f) {
     if (!fn->alias_of) continue;
     struct sym *y = mx__scope_find_here(&f->names, f->scope, fn->alias_of);
     struct func *to = y && y->kind == SYM_FUNC ? y->detail : NULL;
-    if (!to || to->alias_of || !to->defined || fn->defined) ERR(f, "unknown-name", fn->loc, NULL, ".alias: '%s' is not a function defined in this module", fn->alias_of->text);
-    else fn->alias = to;
+    if (!to || to->alias_of || !to->defined || fn->defined)
+      ERR(f, "unknown-name", fn->loc, NULL, ".alias: '%s' is not a function defined in this module",
+          fn->alias_of->text);
+    else
+      fn->alias = to;
   }
 }

@@ -7,9 +7,27 @@
 
 enum { BUCKETS = 1024, EXPECTED = 40 };
 
-struct base { const char *text; uint32_t len; uint16_t *rows; uint32_t nrows, cap; bool visible; struct base *chain; };
-struct cached { const char *mnemonic; bool hidden; struct row_match *rows; uint32_t nrows, other_lanes; struct cached *chain; };
-struct select { struct mx_arena *arena; uint32_t lanes; struct base *bases[BUCKETS]; struct cached *cache[BUCKETS]; };
+struct base {
+  const char *text;
+  uint32_t len;
+  uint16_t *rows;
+  uint32_t nrows, cap;
+  bool visible;
+  struct base *chain;
+};
+struct cached {
+  const char *mnemonic;
+  bool hidden;
+  struct row_match *rows;
+  uint32_t nrows, other_lanes;
+  struct cached *chain;
+};
+struct select {
+  struct mx_arena *arena;
+  uint32_t lanes;
+  struct base *bases[BUCKETS];
+  struct cached *cache[BUCKETS];
+};
 
 static uint32_t hash(const char *s, size_t n) {
   uint32_t h = 2166136261u;
@@ -75,7 +93,10 @@ struct matcher {
   unsigned mod;
   /* how far any row came, and what it expected there: for messages; NULL when nobody asks */
   const char *furthest;
-  struct { const char *text; size_t len; } expected[EXPECTED];
+  struct {
+    const char *text;
+    size_t len;
+  } expected[EXPECTED];
   unsigned nexpected;
   bool tracing;
 };
@@ -116,8 +137,10 @@ static bool match(struct matcher *m, const char *p, const char *t, unsigned mod,
     t += k;
   }
   if (!*p) {
-    if (*t) expected_here(m, t, "", 0);
-    else m->mod = mod;
+    if (*t)
+      expected_here(m, t, "", 0);
+    else
+      m->mod = mod;
     return !*t;
   }
   char open = *p++;
@@ -130,7 +153,9 @@ static bool match(struct matcher *m, const char *p, const char *t, unsigned mod,
     size_t n = 0;
     while (q + n < end && q[n] != '|' && q[n] != '=') n++;
     long k = take(m, t, q, n);
-    if (k >= 0 && (open != '[' || n) && match(m, end + 1, t + k, open == '{' ? mod + digit * unit : mod, open == '{' ? unit * count : unit)) return true;
+    if (k >= 0 && (open != '[' || n) &&
+        match(m, end + 1, t + k, open == '{' ? mod + digit * unit : mod, open == '{' ? unit * count : unit))
+      return true;
     q += n;
     if (q >= end) return false;
     if (*q == '|') digit++;
@@ -142,10 +167,13 @@ static bool match(struct matcher *m, const char *p, const char *t, unsigned mod,
  * or in that order already. */
 static const char *usual_order(struct select *s, const char *mnemonic) {
   static const char *const groups[][12] = {
-    {".relaxed", ".acquire", ".release", ".acq_rel"}, {".cta", ".cluster", ".gpu", ".sys"},
-    {".global", ".shared", ".shared::cta", ".shared::cluster"},
-    {".add", ".min", ".max", ".and", ".or", ".xor", ".inc", ".dec", ".exch", ".cas"}, {NULL},
-    {".v2", ".v4", ".v8"}, {".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".f16x2", ".bf16x2", ".f16", ".bf16"}};
+      {".relaxed", ".acquire", ".release", ".acq_rel"},
+      {".cta", ".cluster", ".gpu", ".sys"},
+      {".global", ".shared", ".shared::cta", ".shared::cluster"},
+      {".add", ".min", ".max", ".and", ".or", ".xor", ".inc", ".dec", ".exch", ".cas"},
+      {NULL},
+      {".v2", ".v4", ".v8"},
+      {".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".f16x2", ".bf16x2", ".f16", ".bf16"}};
   enum { GROUPS = sizeof groups / sizeof *groups, REST = 4 };
   if (strncmp(mnemonic, "atom.", 5) && strncmp(mnemonic, "red.", 4)) return NULL;
   size_t base = strcspn(mnemonic, ".");
@@ -213,7 +241,8 @@ static const char *join_expected(struct select *s, const struct matcher *m) {
   unsigned shown = 0;
   for (unsigned k = 0; k < m->nexpected; k++) {
     if (!m->expected[k].len) continue;
-    text = mx__arena_printf(s->arena, "%s%s%.*s", text, shown++ ? ", " : "", (int)m->expected[k].len, m->expected[k].text);
+    text = mx__arena_printf(s->arena, "%s%s%.*s", text, shown++ ? ", " : "", (int)m->expected[k].len,
+                            m->expected[k].text);
   }
   return text;
 }
@@ -222,7 +251,9 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
   struct base *b = find_base(s, mnemonic);
   struct cached *c = lookup(s, mnemonic, false);
   if (c->other_lanes) {
-    mx__diag(diags, MX_DIAG_ERROR, "wrong-lanes", loc, s->lanes == 32 ? "without .target, or with .target mx64, warps have 64 lanes" : ".target sm_90 makes warps of 32 lanes",
+    mx__diag(diags, MX_DIAG_ERROR, "wrong-lanes", loc,
+             s->lanes == 32 ? "without .target, or with .target mx64, warps have 64 lanes"
+                            : ".target sm_90 makes warps of 32 lanes",
              "%s is for warps of %d lanes", mnemonic, s->lanes == 32 ? 64 : 32);
     return;
   }
@@ -233,7 +264,8 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
     for (int k = 0; k < BUCKETS && diags->errors < MX_DIAG_HINTS; k++)
       for (struct base *o = s->bases[k]; o; o = o->chain)
         if (o->visible) mx__nearest(&n, o->text);
-    mx__diag(diags, MX_DIAG_ERROR, "unknown-mnemonic", loc, n.best ? mx__arena_printf(s->arena, "did you mean '%s'?", n.best) : NULL,
+    mx__diag(diags, MX_DIAG_ERROR, "unknown-mnemonic", loc,
+             n.best ? mx__arena_printf(s->arena, "did you mean '%s'?", n.best) : NULL,
              "unknown instruction '%s'", word);
     return;
   }
@@ -244,25 +276,47 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
   const char *list = join_expected(s, &m), *hint = NULL;
   if (*list) hint = mx__arena_printf(s->arena, "after %.*s can stand: %s", before, mnemonic, list);
   if (found)
-    mx__diag(diags, MX_DIAG_ERROR, "bad-suffix", loc, hint, "%s: '%.*s' does not combine with '%.*s'", mnemonic, found, m.furthest, before, mnemonic);
+    mx__diag(diags, MX_DIAG_ERROR, "bad-suffix", loc, hint, "%s: '%.*s' does not combine with '%.*s'", mnemonic,
+             found, m.furthest, before, mnemonic);
   else
     mx__diag(diags, MX_DIAG_ERROR, "missing-suffix", loc, hint, "%s: a suffix is missing", mnemonic);
 }
 
 const char *mx__refused_group(const char *mnemonic) {
-  static const struct { const char *prefix, *group; } refused[] = {
-    {"tex", "textures are"}, {"tld4", "textures are"}, {"txq", "textures are"}, {"istypep", "textures are"},
-    {"suld", "surfaces are"}, {"sust", "surfaces are"}, {"sured", "surfaces are"}, {"suq", "surfaces are"},
-    {"cp.async", "asynchronous copies are"}, {"cp.reduce", "asynchronous copies are"}, {"st.async", "asynchronous stores are"},
-    {"st.bulk", "asynchronous stores are"}, {"red.async", "asynchronous reductions are"}, {"mbarrier", "mbarriers are"},
-    {"wmma", "matrix instructions are"}, {"mma", "matrix instructions are"}, {"wgmma", "matrix instructions are"},
-    {"ldmatrix", "matrix instructions are"}, {"stmatrix", "matrix instructions are"}, {"movmatrix", "matrix instructions are"},
-    {"tcgen05", "matrix instructions are"}, {"tensormap", "tensor maps are"}, {"multimem", "multicast addresses are"},
-    {"griddepcontrol", "dependent launches are"}, {"setmaxnreg", "register reallocation is"}, {"clusterlaunchcontrol", "cluster launch control is"},
+  static const struct {
+    const char *prefix, *group;
+  } refused[] = {
+      {"tex", "textures are"},
+      {"tld4", "textures are"},
+      {"txq", "textures are"},
+      {"istypep", "textures are"},
+      {"suld", "surfaces are"},
+      {"sust", "surfaces are"},
+      {"sured", "surfaces are"},
+      {"suq", "surfaces are"},
+      {"cp.async", "asynchronous copies are"},
+      {"cp.reduce", "asynchronous copies are"},
+      {"st.async", "asynchronous stores are"},
+      {"st.bulk", "asynchronous stores are"},
+      {"red.async", "asynchronous reductions are"},
+      {"mbarrier", "mbarriers are"},
+      {"wmma", "matrix instructions are"},
+      {"mma", "matrix instructions are"},
+      {"wgmma", "matrix instructions are"},
+      {"ldmatrix", "matrix instructions are"},
+      {"stmatrix", "matrix instructions are"},
+      {"movmatrix", "matrix instructions are"},
+      {"tcgen05", "matrix instructions are"},
+      {"tensormap", "tensor maps are"},
+      {"multimem", "multicast addresses are"},
+      {"griddepcontrol", "dependent launches are"},
+      {"setmaxnreg", "register reallocation is"},
+      {"clusterlaunchcontrol", "cluster launch control is"},
   };
   for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
     size_t n = strlen(refused[k].prefix);
-    if (!strncmp(mnemonic, refused[k].prefix, n) && (mnemonic[n] == '.' || !mnemonic[n])) return refused[k].group;
+    if (!strncmp(mnemonic, refused[k].prefix, n) && (mnemonic[n] == '.' || !mnemonic[n]))
+      return refused[k].group;
   }
   return NULL;
 }

@@ -30,7 +30,8 @@ struct name *mx__name(struct names *ns, const char *text, size_t len) {
     ns->nbuckets = nb;
   }
   struct name *n = mx__arena_alloc(ns->arena, sizeof *n);
-  *n = (struct name){mx__arena_strndup(ns->arena, text, len), (uint32_t)len, h, ns->buckets[h & (ns->nbuckets - 1)]};
+  *n = (struct name){mx__arena_strndup(ns->arena, text, len), (uint32_t)len, h,
+                     ns->buckets[h & (ns->nbuckets - 1)]};
   ns->buckets[h & (ns->nbuckets - 1)] = n;
   ns->count++;
   return n;
@@ -50,7 +51,8 @@ static struct sym *find_exact(struct scope *s, struct name *n) {
   return y;
 }
 
-struct sym *mx__scope_add(struct names *ns, struct scope *s, struct name *n, enum sym_kind kind, struct ir_loc loc) {
+struct sym *mx__scope_add(struct names *ns, struct scope *s, struct name *n, enum sym_kind kind,
+                          struct ir_loc loc) {
   if (s->count >= s->nbuckets) {
     uint32_t nb = s->nbuckets ? s->nbuckets * 4 : 8;
     struct sym **b = mx__arena_alloc(ns->arena, nb * sizeof *b);
@@ -88,7 +90,8 @@ void mx__scope_add_range(struct names *ns, struct scope *s, struct range r) {
 static const struct range *find_range(const struct scope *s, const struct name *n) {
   if (!s->nranges || !n->len || n->text[n->len - 1] < '0' || n->text[n->len - 1] > '9') return NULL;
   uint64_t number = 0, unit = 1;
-  for (uint32_t cut = n->len - 1; cut > 0 && n->text[cut] >= '0' && n->text[cut] <= '9' && unit <= 1000000000; cut--, unit *= 10) {
+  for (uint32_t cut = n->len - 1; cut > 0 && n->text[cut] >= '0' && n->text[cut] <= '9' && unit <= 1000000000;
+       cut--, unit *= 10) {
     number += (uint64_t)(n->text[cut] - '0') * unit;
     if (n->text[cut] == '0' && cut + 1 < n->len) continue; /* a leading zero so far */
     for (uint32_t k = 0; k < s->nranges; k++) {

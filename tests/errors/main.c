@@ -21,17 +21,28 @@
 #define FOLDER "tests/golden/errors"
 enum { MOST = 64 };
 
-static const struct { const char *id, *text; } documented[] = {
+static const struct {
+  const char *id, *text;
+} documented[] = {
 #define DIAG(id_, text_) {id_, text_},
 #include "asm/diagnostics.def"
 };
 enum { DOCUMENTED = sizeof documented / sizeof *documented };
 static bool covered[DOCUMENTED];
 /* Limits of code and slots take programs of megabytes: the back's unit tests show them. */
-static const char *const elsewhere[] = {"function-too-long", "too-many-arguments", "too-many-literals", "too-many-tables", "too-many-values"};
+static const char *const elsewhere[] = {"function-too-long", "too-many-arguments", "too-many-literals",
+                                        "too-many-tables", "too-many-values"};
 
-struct expectation { mx_asm_level level; unsigned line; char id[40], text[160]; bool met; };
-struct buffer { char *p; size_t n, cap; };
+struct expectation {
+  mx_asm_level level;
+  unsigned line;
+  char id[40], text[160];
+  bool met;
+};
+struct buffer {
+  char *p;
+  size_t n, cap;
+};
 
 static unsigned passed, failed;
 
@@ -62,7 +73,8 @@ static void fail(const char *where, const char *what, const char *detail) {
   printf("not ok %s: %s%s%s\n", where, what, detail ? ": " : "", detail ? detail : "");
 }
 
-static unsigned read_expectations(const char *line, size_t len, unsigned number, struct expectation *x, unsigned n) {
+static unsigned read_expectations(const char *line, size_t len, unsigned number, struct expectation *x,
+                                  unsigned n) {
   static const char *const levels[] = {"error: ", "warning: ", "note: "};
   char copy[600];
   snprintf(copy, sizeof copy, "%.*s", (int)(len < sizeof copy - 1 ? len : sizeof copy - 1), line);
@@ -72,7 +84,8 @@ static unsigned read_expectations(const char *line, size_t len, unsigned number,
     for (unsigned k = 0; k < 3; k++) {
       if (strncmp(p + 3 + anywhere, levels[k], strlen(levels[k])) || n == MOST) continue;
       x[n] = (struct expectation){.level = (mx_asm_level)k, .line = anywhere ? 0 : number};
-      const char *id = p + 3 + anywhere + strlen(levels[k]), *end = id + strspn(id, "abcdefghijklmnopqrstuvwxyz-0123456789");
+      const char *id = p + 3 + anywhere + strlen(levels[k]),
+                 *end = id + strspn(id, "abcdefghijklmnopqrstuvwxyz-0123456789");
       snprintf(x[n].id, sizeof x[n].id, "%.*s", (int)(end - id), id);
       if (end[0] == ' ' && end[1] == '"') {
         const char *close = strstr(end + 2, "\" // ");
@@ -85,7 +98,8 @@ static unsigned read_expectations(const char *line, size_t len, unsigned number,
   return n;
 }
 
-static void check_program(const char *where, const char *file, const char *options, const char *text, size_t size) {
+static void check_program(const char *where, const char *file, const char *options, const char *text,
+                          size_t size) {
   static struct expectation x[MOST];
   struct buffer program = {0};
   unsigned n = 0, line = 1;
@@ -97,7 +111,8 @@ static void check_program(const char *where, const char *file, const char *optio
     int skip = 0;
     if ((sscanf(p, "//+ %u %n", &count, &skip) == 1 || sscanf(p, "//= %u %n", &count, &skip) == 1) && skip) {
       /* the copies stand on one line, so that lines stay */
-      for (unsigned k = 0; k < count; k++) put(&program, p + skip, len - (size_t)skip), put(&program, " ", p[2] == '+');
+      for (unsigned k = 0; k < count; k++)
+        put(&program, p + skip, len - (size_t)skip), put(&program, " ", p[2] == '+');
     } else {
       put(&program, p, len);
       n = read_expectations(p, len, line, x, n);
@@ -106,7 +121,9 @@ static void check_program(const char *where, const char *file, const char *optio
     line++;
     p += len + (nl != NULL);
   }
-  mx_asm_options o = {.file_name = file, .allow_include = strstr(options, "include") != NULL, .warnings_are_errors = strstr(options, "strict") != NULL};
+  mx_asm_options o = {.file_name = file,
+                      .allow_include = strstr(options, "include") != NULL,
+                      .warnings_are_errors = strstr(options, "strict") != NULL};
   mx_asm_result *r = mx_assemble(program.p, program.n, &o);
   bool good = r != NULL, errors = false;
   if (!r) fail(where, "out of memory", NULL);
@@ -118,16 +135,20 @@ static void check_program(const char *where, const char *file, const char *optio
     bool expected = false;
     errors |= d->level == MX_ASM_ERROR;
     for (unsigned e = 0; e < n && !expected; e++) {
-      if (x[e].met || x[e].level != d->level || (x[e].line && x[e].line != d->line) || strcmp(x[e].id, d->id)) continue;
+      if (x[e].met || x[e].level != d->level || (x[e].line && x[e].line != d->line) || strcmp(x[e].id, d->id))
+        continue;
       if (x[e].text[0] && !strstr(d->text, x[e].text) && !(d->hint && strstr(d->hint, x[e].text))) continue;
       x[e].met = expected = true;
     }
     unsigned row = 0;
     while (row < DOCUMENTED && strcmp(documented[row].id, d->id)) row++;
-    if (row == DOCUMENTED) fail(where, "no row in diagnostics.def", d->id), good = false;
-    else covered[row] = true;
+    if (row == DOCUMENTED)
+      fail(where, "no row in diagnostics.def", d->id), good = false;
+    else
+      covered[row] = true;
     if (!expected) fail(where, "unexpected", shown), good = false;
-    if (!shown || !coloured || (d->line && (!d->col || !d->width || !d->source_line))) fail(where, "has no place", shown), good = false;
+    if (!shown || !coloured || (d->line && (!d->col || !d->width || !d->source_line)))
+      fail(where, "has no place", shown), good = false;
     free(shown);
     free(coloured);
   }
@@ -139,11 +160,14 @@ static void check_program(const char *where, const char *file, const char *optio
     good = false;
   }
   size_t bytes;
-  if (r && (mx_asm_bytes(r, &bytes) != NULL) == errors) fail(where, errors ? "bytes in spite of errors" : "no bytes", NULL), good = false;
+  if (r && (mx_asm_bytes(r, &bytes) != NULL) == errors)
+    fail(where, errors ? "bytes in spite of errors" : "no bytes", NULL), good = false;
   mx_asm_free(r);
   free(program.p);
-  if (good) passed++;
-  else failed++;
+  if (good)
+    passed++;
+  else
+    failed++;
 }
 
 static void check_file(const char *name) {
@@ -172,7 +196,8 @@ static void check_file(const char *name) {
 
 static char *documentation(void) {
   struct buffer b = {0};
-  static const char head[] = "# Diagnostics of the assembler\n\nEvery message ends with its id in brackets. This page is made from `asm/diagnostics.def`.\n\n| id | what it means |\n| --- | --- |\n";
+  static const char head[] =
+      "# Diagnostics of the assembler\n\nEvery message ends with its id in brackets. This page is made from `asm/diagnostics.def`.\n\n| id | what it means |\n| --- | --- |\n";
   put(&b, head, strlen(head));
   for (unsigned k = 0; k < DOCUMENTED; k++) {
     put(&b, "| `", 3);
@@ -195,7 +220,8 @@ int main(int argc, char **argv) {
   }
   char *kept = read_file("docs/diagnostics.md"), *names[200];
   bool same = kept && !strcmp(kept, docs);
-  if (!same) fail("docs/diagnostics.md", "differs from asm/diagnostics.def: build/tests/errors --docs makes it", NULL);
+  if (!same)
+    fail("docs/diagnostics.md", "differs from asm/diagnostics.def: build/tests/errors --docs makes it", NULL);
   passed += same;
   failed += !same;
   free(kept);
@@ -213,7 +239,8 @@ int main(int argc, char **argv) {
     free(names[k]);
   }
   for (unsigned k = 0; k < DOCUMENTED; k++) {
-    for (size_t e = 0; e < sizeof elsewhere / sizeof *elsewhere; e++) covered[k] |= !strcmp(elsewhere[e], documented[k].id);
+    for (size_t e = 0; e < sizeof elsewhere / sizeof *elsewhere; e++)
+      covered[k] |= !strcmp(elsewhere[e], documented[k].id);
     if (covered[k]) continue;
     fail(documented[k].id, "no program shows it", NULL);
     failed++;
