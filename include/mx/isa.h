@@ -133,7 +133,7 @@ enum mx_role { MX_IN, MX_OUT };
  *   MX_ZERO       literal 0 (the third source of scalar video instructions, the count of barriers) */
 enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_ZERO };
 struct mx_opnd { uint8_t role, type, implicit; };
-#define MX_MAX_OPNDS 16
+#define MX_MAX_OPNDS 18
 
 /* One row of the table. `spelling` is a pattern:
  *   {a|b=c|}  one of these (b and c are the same one, b is printed), its number is a digit of the modifier (first brace group least significant)

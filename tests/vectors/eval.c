@@ -80,6 +80,13 @@ static inline mx_b128 mx__of_b128(uint64_t x) { return (mx_b128){x, 0}; }
 #define AT_AT1(t_, p_) const mx_##t_ OLD = LDV(t_, 0), B = LDV(t_, 1); (void)B;
 #define AT_AT2(t_, p_) AT_AT1(t_, p_) const mx_##t_ C = LDV(t_, 2); (void)C;
 #define AT_RE1(t_, p_) AT_AT1(t_, p_)
+#define AT_AV2(t_, p_) AT_AT1(t_, p_)
+#define AT_AV4(t_, p_) AT_AT1(t_, p_)
+#define AT_AV8(t_, p_) AT_AT1(t_, p_)
+#define AT_RV2(t_, p_) AT_AT1(t_, p_)
+#define AT_RV4(t_, p_) AT_AT1(t_, p_)
+#define AT_RV8(t_, p_) AT_AT1(t_, p_)
+#define AT_PF(...)
 #define AT_LD1(...)
 #define AT_LD2(...)
 #define AT_LD4(...)
@@ -87,6 +94,8 @@ static inline mx_b128 mx__of_b128(uint64_t x) { return (mx_b128){x, 0}; }
 #define AT_ST2(...)
 #define AT_ST4(...)
 #define ATOM(t_, new_) out[0] = STV(t_, OLD); { const mx_##t_ after = (new_); out[1] = STV(t_, after); }
+#define ATOMV(t_, n_, new_) ATOM(t_, new_)
+#define PREFETCH()
 #define SHARED (M == 2)
 #define LOAD(...)
 #define STORE(...)

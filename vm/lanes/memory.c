@@ -90,6 +90,13 @@ CELL(u64, uint64_t) CELL(s64, int64_t) CELL(b64, uint64_t) CELL(f64, double) CEL
 #define SH_AT1(t_, p_) 1, 1, t_, NARROW_##p_ /* results, operands */
 #define SH_AT2(t_, p_) 1, 2, t_, NARROW_##p_
 #define SH_RE1(t_, p_) 0, 1, t_, NARROW_##p_
+#define SH_AV2(t_, p_) 1
+#define SH_AV4(t_, p_) 1
+#define SH_AV8(t_, p_) 1
+#define SH_RV2(t_, p_) 0
+#define SH_RV4(t_, p_) 0
+#define SH_RV8(t_, p_) 0
+#define SH_PF(p_) 0
 
 #define REF(i_, k_) ((k_) < 7 ? (i_)->o[(k_) < 7 ? (k_) : 0] : (i_)->more[k_])
 
@@ -165,37 +172,69 @@ CELL(u64, uint64_t) CELL(s64, int64_t) CELL(b64, uint64_t) CELL(f64, double) CEL
         old = *(cell_##t_ *)r.host[l]; \
         *(cell_##t_ *)r.host[l] = step_##id_(old, B, C, true); \
       } else { \
-        SWAP_LOOP(id_, t_) \
+        SWAP_LOOP(id_, t_, r.host[l]) \
       } \
       if (res_) mx__put_##t_(d, l, n, old); \
     } \
     return i + 1; \
   }
-#define SWAP_LOOP(id_, t_) \
+#define SWAP_LOOP(id_, t_, at_) \
   union { mx_##t_ v; unsigned __int128 w16; uint64_t w8; uint32_t w4; uint16_t w2; } was, now; \
   if (sizeof(cell_##t_) == 16) { \
-    unsigned __int128 seen = *(volatile uint64_t *)r.host[l]; /* a guess; the exchange tells */ \
+    unsigned __int128 seen = *(volatile uint64_t *)(at_); /* a guess; the exchange tells */ \
     do was.w16 = seen, now.v = step_##id_(was.v, B, C, false); \
-    while ((seen = __sync_val_compare_and_swap((unsigned __int128 *)r.host[l], was.w16, now.w16)) != was.w16); \
+    while ((seen = __sync_val_compare_and_swap((unsigned __int128 *)(at_), was.w16, now.w16)) != was.w16); \
   } else if (sizeof(cell_##t_) == 8) { \
-    was.w8 = __atomic_load_n((uint64_t *)r.host[l], __ATOMIC_SEQ_CST); \
+    was.w8 = __atomic_load_n((uint64_t *)(at_), __ATOMIC_SEQ_CST); \
     do now.v = step_##id_(was.v, B, C, false); \
-    while (!__atomic_compare_exchange_n((uint64_t *)r.host[l], &was.w8, now.w8, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+    while (!__atomic_compare_exchange_n((uint64_t *)(at_), &was.w8, now.w8, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
   } else if (sizeof(cell_##t_) == 4) { \
-    was.w4 = __atomic_load_n((uint32_t *)r.host[l], __ATOMIC_SEQ_CST); \
+    was.w4 = __atomic_load_n((uint32_t *)(at_), __ATOMIC_SEQ_CST); \
     do now.v = step_##id_(was.v, B, C, false); \
-    while (!__atomic_compare_exchange_n((uint32_t *)r.host[l], &was.w4, now.w4, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+    while (!__atomic_compare_exchange_n((uint32_t *)(at_), &was.w4, now.w4, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
   } else { \
-    was.w2 = __atomic_load_n((uint16_t *)r.host[l], __ATOMIC_SEQ_CST); \
+    was.w2 = __atomic_load_n((uint16_t *)(at_), __ATOMIC_SEQ_CST); \
     do now.v = step_##id_(was.v, B, C, false); \
-    while (!__atomic_compare_exchange_n((uint16_t *)r.host[l], &was.w2, now.w2, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+    while (!__atomic_compare_exchange_n((uint16_t *)(at_), &was.w2, now.w2, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
   } \
   old = was.v;
+
+/* A vector: its elements one after the other. */
+#define DO_ATOMV(id_, res_, t_, el_, ...) \
+  MX__INL mx_##t_ step_##id_(const mx_##t_ OLD, const mx_##t_ B, const mx_##t_ C, const bool SHARED) { \
+    (void)OLD, (void)B, (void)C, (void)SHARED; \
+    return (__VA_ARGS__); \
+  } \
+  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
+    const uint64_t m = mx__active(x, i); \
+    if (!m) return i + 1; \
+    const unsigned n = mx__lanes(x), first = (res_) * (el_); \
+    struct reach r; \
+    if (!reach(x, i, m, REF(i, first), false, sizeof(cell_##t_) * (el_), i->mod, true, &r)) return NULL; \
+    if (r.uniform || r.contiguous) \
+      for (size_t l = 1; l < n; l++) r.host[l] = r.host[0] + (r.contiguous ? l * sizeof(cell_##t_) * (el_) : 0); \
+    MX_FOR_LANES(l, m) \
+      for (unsigned k = 0; k < (el_); k++) { \
+        const mx_##t_ B = mx__get_##t_(mx__ref(x, REF(i, first + 2 + k)), l, n), C = B; \
+        unsigned char *at = r.host[l] + k * sizeof(cell_##t_); \
+        mx_##t_ old; \
+        SWAP_LOOP(id_, t_, at) \
+        if (res_) mx__put_##t_(mx__ref(x, REF(i, k)), l, n, old); \
+      } \
+    return i + 1; \
+  }
+#define DO_PREFETCH(id_, ...) \
+  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
+    (void)x; \
+    return i + 1; \
+  }
 
 /* OPM's last argument says what the access is: unpack it. */
 #define LOAD(mt_, dt_, n_) DO_LOAD, (mt_)
 #define STORE(mt_, n_) DO_STORE, (mt_)
 #define ATOM(t_, ...) DO_ATOM, (__VA_ARGS__)
+#define ATOMV(t_, n_, ...) DO_ATOMV, (t_, n_, __VA_ARGS__)
+#define PREFETCH() DO_PREFETCH, ()
 #define BARE(...) __VA_ARGS__
 #define OPM_(id_, shape_, do_, args_) OPM__(do_, id_, shape_, BARE args_)
 #define OPM__(do_, id_, ...) do_(id_, __VA_ARGS__)
