@@ -1,5 +1,5 @@
 /* Text through the assembler: whatever it accepts must verify, and its disassembly must assemble to the same bytes;
- * whatever it refuses must come with an error. */
+ * whatever it refuses must come with an error. Functions with .slots are taken as written: the verifier judges them. */
 #include "fuzz.h"
 
 #include "../unit/images.h"
@@ -35,9 +35,15 @@ static void check_module(const uint8_t *bytes, size_t size, const char *source) 
   enum mx__load loaded = mx__image_read(bytes, size, &image, &why);
   require(loaded == MX__LOAD_OK, "what was assembled cannot be read", why);
   loaded = mx__verify(&image->image, &why);
-  require(loaded == MX__LOAD_OK, "what was assembled is refused by the verifier", why);
   char *text = mx__disassemble(&image->image);
   require(text != NULL, "no disassembly", NULL);
+  if (loaded == MX__LOAD_REFUSED && strstr(source, ".slots")) {
+    free(why);
+    free(text);
+    mx__image_free(image);
+    return;
+  }
+  require(loaded == MX__LOAD_OK, "what was assembled is refused by the verifier", why);
   mx_asm_result *r = mx_assemble(text, strlen(text), NULL);
   const mx_asm_diagnostic *d;
   size_t again;
