@@ -142,6 +142,36 @@ static bool lower_vector_mov(struct lower *l, const struct stmt *s, const struct
   return true;
 }
 
+/* cvt takes registers wider than its types: a 64-bit source gives its low half, a 64-bit result is the 32-bit one,
+ * extended by its type. Gives the type by which the result is extended, or MX_T_none. */
+static int narrow_cvt(struct lower *l, const char *m, struct vals *vs, struct val *wide) {
+  int types[2] = {MX_T_none, MX_T_none};
+  for (const char *p = strchr(m, '.'); p; p = strchr(p + 1, '.')) {
+    struct token t = {.kind = TOK_DOT, .text = p, .len = 1 + (uint32_t)strcspn(p + 1, ".")};
+    int type = mx__type_of(&t);
+    if (type >= 0) types[0] = types[1], types[1] = type;
+  }
+  if (vs->n != 2 || types[0] == MX_T_none) return MX_T_none;
+  struct val *d = &vs->v[0], *a = &vs->v[1];
+  if (a->kind == V_REG && a->type != MX_T_none && mx__types[a->type].bits == 64 && mx__types[types[1]].bits < 32) {
+    struct vals low = {0};
+    mx__push_reg(l, &low, mx__new_reg(l, NULL, MX_T_u32, a->loc));
+    *mx__push(l, &low) = *a;
+    if (!mx__select_emit(l, "cvt.u32.u64", NULL, &low, IR_NONE, false, a->loc)) return MX_T_none;
+    a->reg = low.v[0].reg;
+    a->type = MX_T_u32;
+  }
+  bool is_signed = types[0] == MX_T_s8 || types[0] == MX_T_s16;
+  bool is_unsigned = types[0] == MX_T_u8 || types[0] == MX_T_u16;
+  if (d->kind != V_REG || d->type == MX_T_none || mx__types[d->type].bits != 64 || (!is_signed && !is_unsigned))
+    return MX_T_none;
+  *wide = *d;
+  d->type = is_signed ? MX_T_s32 : MX_T_u32;
+  d->reg = mx__new_reg(l, NULL, d->type, d->loc);
+  d->sym = NULL;
+  return d->type;
+}
+
 /* movi.b32 %.r1, -5; its value stands in the word, not in an operand field. */
 static bool lower_movi(struct lower *l, const struct stmt *s, const struct vals *vs, uint32_t guard) {
   const struct row_match *rows;
@@ -248,6 +278,16 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
   }
   if (l->fn->physical && lower_movi(l, s, &vs, guard)) return;
   if (!l->fn->physical && lower_vector_mov(l, s, &vs, guard)) return;
+  struct val wide;
+  int extended = mx__base_is(m, "cvt") && !l->fn->physical ? narrow_cvt(l, m, &vs, &wide) : MX_T_none;
+  if (extended != MX_T_none) {
+    struct vals pair = {0};
+    *mx__push(l, &pair) = wide;
+    mx__push_reg(l, &pair, vs.v[0].reg);
+    if (mx__select_emit(l, m, NULL, &vs, IR_NONE, false, s->loc))
+      mx__select_emit(l, extended == MX_T_s32 ? "cvt.s64.s32" : "cvt.u64.u32", NULL, &pair, guard, s->guard_neg, s->loc);
+    return;
+  }
   mx__select_emit(l, m, s->row ? s->row->text : NULL, &vs, guard, s->guard_neg, s->loc);
 }
 
