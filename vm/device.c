@@ -2,6 +2,7 @@
  * stream.c's, modules load.c's. */
 #include "device.h"
 
+#include "debug.h"
 #include "exec.h"
 #include "fifo.h"
 #include "heap.h"
@@ -120,6 +121,7 @@ static void free_modules(struct mx_device *d) {
 
 void mx_device_destroy(mx_device *d) {
   if (!d) return;
+  mx__debug_close(d);
   mx__streams_free(d);
   mx__pool_free(d->pool);
   free_modules(d);
@@ -142,6 +144,10 @@ void mx_device_destroy(mx_device *d) {
 
 mx_status mx_device_reset(mx_device *d) {
   if (!d) return MX_INVALID_VALUE;
+  pthread_mutex_lock(&d->lock);
+  bool debugged = d->debug != NULL;
+  pthread_mutex_unlock(&d->lock);
+  if (debugged) return mx__fail(d, MX_BUSY, "mx_device_reset: the device has a debugging session");
   mx__streams_drop(d);
   while (pthread_mutex_trylock(&d->run)) { /* another thread's launch: it is to end, too */
     mx_device_interrupt(d);
@@ -219,8 +225,8 @@ mx_status mx_limit_set(mx_device *d, mx_limit limit, uint64_t value) {
     return mx__fail(d, MX_INVALID_VALUE, "limit '%s' is %llu, expected %llu to %llu", limit_range[limit].name,
                     (unsigned long long)value, (unsigned long long)limit_range[limit].lo,
                     (unsigned long long)limit_range[limit].hi);
-  mx_status s = MX_OK;
-  pthread_mutex_lock(&d->run);
+  mx_status s = mx__device_take(d, "mx_limit_set");
+  if (s != MX_OK) return s;
   if (limit == MX_LIMIT_HEAP && d->heap && mx__heap_in_use(d->heap)) s = MX_BUSY;
   else atomic_store(&d->limits[limit], value);
   pthread_mutex_unlock(&d->run);
@@ -246,7 +252,8 @@ mx_status mx_device_trap(mx_device *d, mx_trap_info *out) {
 
 mx_status mx_device_set_output(mx_device *d, mx_output_fn fn, void *user) {
   if (!d) return MX_INVALID_VALUE;
-  pthread_mutex_lock(&d->run);
+  mx_status s = mx__device_take(d, "mx_device_set_output");
+  if (s != MX_OK) return s;
   d->output = fn;
   d->output_user = user;
   pthread_mutex_unlock(&d->run);

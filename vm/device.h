@@ -16,6 +16,7 @@
 
 struct mx_pool;      /* launch.c: worker threads */
 struct mx_jit;       /* jit/: what a device keeps for compiled code */
+struct mx_debug;     /* debug.h: a debugging session */
 struct mx_heap;      /* heap.c: device malloc */
 struct mx_fifo;      /* printf.c: what kernels printed */
 
@@ -57,6 +58,7 @@ struct mx_device {
   struct mx_fifo *fifo;
   struct mx_heap *heap;
   struct mx_jit *jit;
+  struct mx_debug *debug;       /* the open session, or NULL */
 };
 
 struct mx_kernel {
@@ -100,6 +102,11 @@ uint32_t mx__kernel_max_threads(const struct mx_func *f); /* from its launch bou
 
 /* launch.c: runs it here and now; the caller holds no lock. params are copied. */
 mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes);
+/* The same for a debugging session, on its code. */
+mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                           struct mx_debug *session);
+/* Takes d->run; MX_BUSY, told as `what`, while a debugging session is open. */
+mx_status mx__device_take(struct mx_device *d, const char *what);
 uint32_t mx__cpu_count(void);
 
 /* stream.c */

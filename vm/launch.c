@@ -2,6 +2,7 @@
  * it. Running its blocks is schedule.c's. */
 #include "launch.h"
 
+#include "debug.h"
 #include "device.h"
 #include "exec.h"
 #include "fifo.h"
@@ -204,6 +205,7 @@ static mx_status outcome(struct mx_launch *l, double timeout, const char *where)
   unsigned long long done = l->stats.blocks, all = l->nblocks;
   const char *sep = where ? "\n  " : "", *place = where ? where : "";
   if (l->trapped) return keep_trap(l);
+  if (done == all) return MX_OK; /* asked to stop too late */
   switch (atomic_load(&d->stop)) {
     case MX_STOP_STEPS:
       return mx__fail(d, MX_STEP_LIMIT, "kernel '%s' was stopped at its limit of %llu steps; %llu of %llu blocks had ended%s%s",
@@ -220,7 +222,7 @@ static mx_status outcome(struct mx_launch *l, double timeout, const char *where)
 }
 
 /* d->run is held. */
-static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes) {
+static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes, struct mx_debug *session) {
   struct mx_device *d = k->module->device;
   mx_status s = make_services(d);
   if (s == MX_OK && c->cooperative) s = make_workspace(d);
@@ -233,6 +235,10 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   l.params = copy;
   pthread_mutex_init(&l.lock, NULL);
   shape(&l, k, c);
+  if (session) {
+    l.debug = session;
+    l.prep = session->prep;
+  }
   atomic_store(&d->stop, MX_STOP_NOT);
 
   struct timespec begin, end, deadline;
@@ -257,7 +263,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   l.stats.seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
   l.stats.threads = l.workers;
   l.stats.resident_blocks = l.resident;
-  l.stats.printf_lost = mx__fifo_drain(d->fifo, d->output, d->output_user);
+  l.stats.printf_lost += mx__fifo_drain(d->fifo, d->output, d->output_user);
   pthread_mutex_lock(&d->lock);
   d->stats = l.stats;
   pthread_mutex_unlock(&d->lock);
@@ -268,7 +274,17 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   return s;
 }
 
-mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes) {
+mx_status mx__device_take(struct mx_device *d, const char *what) {
+  pthread_mutex_lock(&d->lock);
+  bool debugged = d->debug != NULL;
+  pthread_mutex_unlock(&d->lock);
+  if (debugged) return mx__fail(d, MX_BUSY, "%s: the device has a debugging session", what);
+  pthread_mutex_lock(&d->run);
+  return MX_OK;
+}
+
+static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                        struct mx_debug *session) {
   struct mx_device *d = k->module->device;
   mx_launch_config c;
   mx_status s = mx__device_usable(d);
@@ -276,11 +292,22 @@ mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const voi
   if (s == MX_OK) s = check(k, &c, bytes);
   if (s == MX_OK && bytes && !params) s = mx__fail(d, MX_INVALID_VALUE, "launch: no parameters");
   if (s != MX_OK) return s;
-  pthread_mutex_lock(&d->run);
+  if (session) pthread_mutex_lock(&d->run);
+  else s = mx__device_take(d, "launch");
+  if (s != MX_OK) return s;
   s = mx__device_usable(d); /* another thread's launch may have trapped meanwhile */
-  if (s == MX_OK) s = run(k, &c, params, bytes);
+  if (s == MX_OK) s = run(k, &c, params, bytes, session);
   pthread_mutex_unlock(&d->run);
   return s;
+}
+
+mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes) {
+  return launch(k, config, params, bytes, NULL);
+}
+
+mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                           struct mx_debug *session) {
+  return launch(k, config, params, bytes, session);
 }
 
 static void use(mx_kernel *k, int by) {

@@ -26,6 +26,8 @@ struct mx_launch {
   const struct mx_image *image;
   uint32_t func;                  /* the kernel, in the image */
   struct mx_prepared *prep;
+  struct mx_debug *debug;         /* NULL: nobody looks */
+  struct schedule *schedule;      /* while it runs: schedule.c */
 
   uint32_t grid[3], block[3];
   uint64_t nblocks;

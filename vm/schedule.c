@@ -9,6 +9,7 @@
 #include "schedule.h"
 
 #include "block.h"
+#include "debug.h"
 #include "device.h"
 #include "pool.h"
 
@@ -109,6 +110,7 @@ static void work(void *arg, uint32_t k) {
     pthread_mutex_unlock(&s->lock);
     if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
+    if (status == MX_BLOCK_STOPPED && l->debug) mx__debug_stopped(l->debug, x, b);
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);
     if (status == MX_BLOCK_DONE) {
@@ -157,9 +159,18 @@ static char *where_text(const struct schedule *s) {
   return NULL;
 }
 
+uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list) {
+  struct schedule *s = l->schedule;
+  uint32_t n = 0;
+  for (int k = 0; k < 2; k++)
+    for (uint32_t i = 0; i < s->nparked[k]; i++) list[n++] = s->parked[k][i];
+  return n;
+}
+
 void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct timespec *deadline, char **where) {
   struct schedule s = {.l = l};
   *where = NULL;
+  l->schedule = &s;
   for (int k = 0; k < 2; k++) s.parked[k] = calloc(l->resident, sizeof(struct mx_block *));
   s.idle = calloc(l->resident, sizeof(struct mx_block *));
   if (!s.parked[0] || !s.parked[1] || !s.idle) {

@@ -174,8 +174,8 @@ MX_API mx_status mx_debug_symbol(mx_debug *session, const char *name, mx_addr *a
 
 /* ---- incremental assembly -------------------------------------------------------------------------------
  * Puts the module's kernel of the same name in place of the one that runs, while all its lanes stand in the kernel itself.
- * The new code must begin with the words before the lowest pc at which a lane stands, and its registers must have the
- * places they had (mx_asm_options.one_slot_per_name does that when text is added at the end). Lanes go on at the pcs at
+ * The new code must begin with the words before the highest pc at which a lane stands or is awaited, and its registers must
+ * have the places they had (mx_asm_options.one_slot_per_name does that when text is added at the end). Lanes go on at the pcs at
  * which they stand, now in the new code. */
 MX_API mx_status mx_debug_replace(mx_debug *session, const void *bytes, size_t size);
 
