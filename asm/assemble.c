@@ -17,7 +17,7 @@ struct mx_asm_result {
   size_t size;
 };
 
-enum { ARENA_LIMIT_MIN = 256 << 20, ARENA_PER_BYTE = 256 }; /* what text of a size may claim */
+enum { ARENA_LIMIT_MIN = 256 << 20 }; /* what any text may claim */
 
 static int by_place(const void *a, const void *b) {
   const struct mx_diag *x = *(const struct mx_diag *const *)a, *y = *(const struct mx_diag *const *)b;
@@ -27,17 +27,23 @@ static int by_place(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-static const char *source_line(struct front *f, const struct ir_loc *loc) {
+/* The line that was asked for last: messages come sorted, and many may speak of one long line. */
+struct reader { uint32_t file, line; const char *at, *text; };
+
+static const char *source_line(struct front *f, struct reader *r, const struct ir_loc *loc) {
   if (!loc->line || loc->file >= f->ntexts) return NULL;
-  const char *p = f->texts[loc->file].bytes, *end = p + f->texts[loc->file].size;
-  for (uint32_t n = 1; n < loc->line; n++) {
-    p = memchr(p, '\n', (size_t)(end - p));
-    if (!p++) return NULL;
+  const char *begin = f->texts[loc->file].bytes, *end = begin + f->texts[loc->file].size;
+  if (r->at && r->file == loc->file && r->line == loc->line) return r->text;
+  if (!r->at || r->file != loc->file || r->line > loc->line) *r = (struct reader){loc->file, 1, begin, NULL};
+  for (; r->line < loc->line; r->line++) {
+    const char *nl = memchr(r->at, '\n', (size_t)(end - r->at));
+    if (!nl) return r->at = NULL;
+    r->at = nl + 1;
   }
-  const char *nl = memchr(p, '\n', (size_t)(end - p));
-  size_t len = (size_t)((nl ? nl : end) - p);
-  if (len && p[len - 1] == '\r') len--;
-  return mx__arena_strndup(f->arena, p, len);
+  const char *nl = memchr(r->at, '\n', (size_t)(end - r->at));
+  size_t len = (size_t)((nl ? nl : end) - r->at);
+  if (len && r->at[len - 1] == '\r') len--;
+  return r->text = mx__arena_strndup(f->arena, r->at, len);
 }
 
 /* Notes stay behind the error that they explain. */
@@ -62,6 +68,7 @@ static void publish(struct front *f, struct mx_asm_result *r, bool warnings_are_
   const struct mx_diag **order = mx__arena_alloc(f->arena, (d->count + 1) * sizeof *order);
   mx_asm_diagnostic *list = mx__arena_alloc(f->arena, (d->count + 1) * sizeof *list);
   size_t n = 0;
+  struct reader reader = {0};
   sort_diags(d, f->arena, order);
   for (size_t k = 0; k < d->count && order[k]; k++) {
     const struct mx_diag *x = order[k];
@@ -81,7 +88,7 @@ static void publish(struct front *f, struct mx_asm_result *r, bool warnings_are_
                                     .width = loc.width,
                                     .text = x->text,
                                     .hint = hint,
-                                    .source_line = source_line(f, &loc)};
+                                    .source_line = source_line(f, &reader, &loc)};
   }
   r->list = list;
   r->count = n;

@@ -245,13 +245,18 @@ static struct stmt *new_stmt(struct front *f, enum stmt_kind kind, struct ir_loc
   return s;
 }
 
+/* @@DWARF lines of old compilers, behind the first @. */
+static bool skip_dwarf(struct front *f) {
+  if (mx__peek(f, 0)->kind != TOK_PUNCT || mx__peek(f, 0)->punct != '@' || !mx__tok_is(mx__peek(f, 1), "DWARF")) return false;
+  mx__next(f);
+  mx__skip_line(f);
+  return true;
+}
+
 static void parse_instruction(struct front *f) {
   struct stmt s = {.kind = ST_INSN, .scope = f->here, .line = f->line};
   if (mx__accept(f, '@')) {
-    if (mx__peek(f, 0)->kind == TOK_PUNCT && mx__peek(f, 0)->punct == '@') { /* @@DWARF of old compilers */
-      mx__skip_line(f);
-      return;
-    }
+    if (skip_dwarf(f)) return;
     s.guard_neg = mx__accept(f, '!');
     struct token g = mx__next(f);
     if (g.kind != TOK_WORD) {
@@ -846,13 +851,8 @@ static void parse_address_size(struct front *f) {
 static void parse_top(struct front *f) {
   struct token t = *mx__peek(f, 0);
   if (t.kind == TOK_WORD && mx__expand_macro(f)) return;
-  if (t.kind == TOK_PUNCT && t.punct == '@') { /* @@DWARF of old compilers */
-    mx__skip_line(f);
-    if (mx__peek(f, 0)->text == t.text) mx__next(f), mx__skip_line(f);
-    return;
-  }
   mx__next(f);
-  if (t.kind == TOK_BAD || (t.kind == TOK_PUNCT && t.punct == ';')) return;
+  if (t.kind == TOK_BAD || (t.kind == TOK_PUNCT && (t.punct == ';' || (t.punct == '@' && skip_dwarf(f))))) return;
   if (t.kind != TOK_DOT) {
     ERR(f, "syntax", t.loc,
         t.kind == TOK_WORD ? "instructions stand in a function: .entry NAME (parameters) { ... }" : NULL,
