@@ -60,7 +60,6 @@ ROOMS := $(sort $(filter-out unit fuzz,$(patsubst tests/%/,%,$(dir $(wildcard te
 ifeq ($(ARCH)$(SAN),x86_64)
 LEVELS := v2 v3 v4
 else # sanitizers see the plain bodies: the path that other machines take
-CPPFLAGS += -DMX_PLAIN_ONLY
 LEVELS := plain
 endif
 LANE_OPT := $(if $(SAN),-O1,-O3)
