@@ -1,7 +1,8 @@
 /* Compares the table with recordings of a real GPU, function by function, bit for bit.
- *   conform [-v] [-level NAME] [-kernels off|on] [-only TEXT] FILE...     vector files (README.md), - for stdin
+ *   conform [-v] [-level NAME] [-kernels off|on] [-only TEXT] [-every N] FILE...     vector files (README.md), - for stdin
  * Without -kernels the rows' meanings are evaluated directly, with the lane functions of a CPU level. With it, each
- * function becomes a kernel: assembled, launched, and run by the interpreter (off) or compiled (on).
+ * function becomes a kernel: assembled, launched, and run by the interpreter (off) or compiled (on). -every: only every
+ * N-th function of a file.
  * Approximate functions are held to PTX's bounds. Prints functions without a row, functions that differ (with their
  * first difference) and 'N passed, N failed'. */
 #include <stdio.h>
@@ -51,6 +52,7 @@ static void compare(struct function *f, const uint64_t *in, const uint64_t *reco
 static unsigned passed, failed;
 static bool verbose;
 static const char *only;
+static unsigned every = 1;
 static enum { DIRECT, INTERPRETED, COMPILED } engine;
 
 static void report(const char *file, const struct function *f) {
@@ -89,6 +91,7 @@ static bool read_file(FILE *in, struct function **functions, size_t *n) {
   char line[1024];
   bool right = true;
   struct function *f = NULL;
+  unsigned number = 0;
   while (fgets(line, sizeof line, in)) {
     line[strcspn(line, "\n")] = 0;
     if (line[0] == '#') {
@@ -97,7 +100,8 @@ static bool read_file(FILE *in, struct function **functions, size_t *n) {
       if (!more) return false;
       *functions = more;
       f = memset(*functions + *n, 0, sizeof *f);
-      if (sscanf(line, "# %127[^: ]: %255s -> %127s", f->name, types, out) != 3 || (only && !strstr(f->name, only))) {
+      if (sscanf(line, "# %127[^: ]: %255s -> %127s", f->name, types, out) != 3 ||
+          (only && !strstr(f->name, only)) || number++ % every) {
         f = NULL;
         continue;
       }
@@ -154,6 +158,9 @@ int main(int argc, char **argv) {
       engine = !strcmp(argv[++i], "on") ? COMPILED : INTERPRETED;
     } else if (!strcmp(argv[i], "-only") && i + 1 < argc) {
       only = argv[++i];
+    } else if (!strcmp(argv[i], "-every") && i + 1 < argc) {
+      every = (unsigned)strtoul(argv[++i], NULL, 10);
+      every += !every;
     } else {
       right &= run_file(argv[i]);
     }

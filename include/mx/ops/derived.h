@@ -70,4 +70,48 @@
 /* a 16-bit subnormal becomes a zero of its sign */
 #define FLUSH16(on_, x_) ((on_) ? LET(u16, fh_, x_, SEL(u16, EQ(u16, AND(u16, fh_, K(u16, 0x7C00)), K(u16, 0)), AND(u16, fh_, K(u16, 0x8000)), fh_)) : (x_))
 
+/* Approximate functions of an f32. Plain steps (never a fused one), so every engine and CPU gives the same bits; minimax
+ * polynomials of errors below 2^-27. POLYn: coefficients from the constant up. */
+#define KF(v_) K(f32, v_)
+#define HORNER(x_, c_, rest_) ADD(f32, KF(c_), MUL(f32, x_, rest_))
+#define POLY3(x_, a_, b_, c_) HORNER(x_, a_, HORNER(x_, b_, KF(c_)))
+#define POLY4(x_, a_, b_, c_, d_) HORNER(x_, a_, POLY3(x_, b_, c_, d_))
+#define POLY6(x_, a_, b_, c_, d_, e_, f_) HORNER(x_, a_, HORNER(x_, b_, POLY4(x_, c_, d_, e_, f_)))
+#define POLY10(x_, a_, b_, c_, d_, e_, f_, g_, h_, i_, j_) HORNER(x_, a_, HORNER(x_, b_, HORNER(x_, c_, HORNER(x_, d_, POLY6(x_, e_, f_, g_, h_, i_, j_)))))
+#define WITHIN(lo_, hi_, x_) LET(f32, wi_, x_, SEL(f32, LT(f32, wi_, KF(lo_)), KF(lo_), SEL(f32, GT(f32, wi_, KF(hi_)), KF(hi_), wi_)))
+#define POW2(n_) BITS(f32, u32, SHL(u32, ADD(u32, n_, K(u32, 127)), K(u32, 23)))
+/* the integral part goes into the exponent in two steps, so that subnormal results round once */
+#define EXP2(x_) \
+  LET(f32, et_, WITHIN(-160, 130, x_), LET(f32, ek_, RINT(f32, et_), LET(f32, ef_, SUB(f32, et_, ek_), \
+  LET(s32, en_, CVT(s32, f32, SEL(f32, EQ(f32, ek_, ek_), ek_, KF(0))), LET(s32, eh_, SHR(s32, en_, K(u32, 1)), \
+  MUL(f32, MUL(f32, HORNER(ef_, 1, POLY6(ef_, 0x1.62e430p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee8p-5f, 0x1.3b2d4cp-7f, 0x1.5f3e52p-10f, 0x1.41fbbcp-13f)), \
+    POW2(eh_)), POW2(SUB(s32, en_, eh_))))))))
+/* exponent, and a polynomial of m - 1 for m from sqrt(1/2) to sqrt(2) */
+#define LOG2(x_) \
+  LET(f32, lx_, x_, LET(pred, ls_, LT(f32, lx_, KF(0x1p-126f)), LET(u32, lb_, BITS(u32, f32, SEL(f32, ls_, MUL(f32, lx_, KF(0x1p24f)), lx_)), \
+  LET(s32, le_, SHR(s32, SUB(u32, lb_, K(u32, 0x3F3504F3)), K(u32, 23)), LET(f32, lr_, SUB(f32, BITS(f32, u32, SUB(u32, lb_, SHL(u32, le_, K(u32, 23)))), KF(1)), \
+  LET(f32, lp_, MUL(f32, lr_, POLY10(lr_, 0x1.715476p+0f, -0x1.715470p-1f, 0x1.ec7096p-2f, -0x1.715a76p-2f, 0x1.277e36p-2f, -0x1.eabc88p-3f, \
+    0x1.a305a6p-3f, -0x1.874be8p-3f, 0x1.7d494ap-3f, -0x1.c25a72p-4f)), \
+  SEL(f32, AND(pred, GT(f32, lx_, KF(0)), LT(f32, lx_, BITS(f32, u32, K(u32, 0x7F800000)))), \
+    ADD(f32, CVT(f32, s32, SUB(s32, le_, SEL(s32, ls_, K(s32, 24), K(s32, 0)))), lp_), \
+    SEL(f32, EQ(f32, lx_, KF(0)), BITS(f32, u32, K(u32, 0xFF800000)), SEL(f32, GT(f32, lx_, KF(0)), lx_, BITS(f32, u32, K(u32, 0x7FFFFFFF)))))))))))
+/* x less quarter turns, in f64; odd quadrants take the other series */
+#define TURNED(quadrant_, x_) \
+  LET(f64, sx_, CVT(f64, f32, x_), LET(f64, sk_, RINT(f64, MUL(f64, sx_, K(f64, 0x1.45f306dc9c883p-1))), \
+  LET(f32, sr_, WITHIN(-0.79f, 0.79f, CVT(f32, f64, SUB(f64, SUB(f64, sx_, MUL(f64, sk_, K(f64, 0x1.921fb54442d18p+0))), MUL(f64, sk_, K(f64, 0x1.1a62633145c07p-54))))), \
+  LET(f64, sq_, ADD(f64, sk_, K(f64, quadrant_)), LET(f32, sn_, CVT(f32, f64, SUB(f64, sq_, MUL(f64, K(f64, 4), FLOOR(f64, MUL(f64, sq_, K(f64, 0.25)))))), \
+  LET(f32, ss_, MUL(f32, sr_, sr_), \
+  LET(f32, sv_, SEL(f32, OR(pred, EQ(f32, sn_, KF(1)), EQ(f32, sn_, KF(3))), \
+    HORNER(ss_, 1, POLY4(ss_, -0x1.ffffffp-2f, 0x1.55553ep-5f, -0x1.6c086cp-10f, 0x1.992fbap-16f)), \
+    ADD(f32, sr_, MUL(f32, MUL(f32, sr_, ss_), POLY3(ss_, -0x1.555546p-3f, 0x1.11072ep-7f, -0x1.993f6ep-13f)))), \
+  SEL(f32, GE(f32, sn_, KF(2)), NEG(f32, sv_), sv_))))))))
+#define SINE(x_) TURNED(0, x_)
+#define COSINE(x_) TURNED(1, x_)
+/* 1 - 2 / (2^(2x/ln2) + 1); near zero the odd series, which keeps the relative error */
+#define TANH(x_) \
+  LET(u32, hx_, BITS(u32, f32, x_), LET(f32, ha_, BITS(f32, u32, AND(u32, hx_, K(u32, 0x7FFFFFFF))), LET(f32, hs_, MUL(f32, ha_, ha_), \
+  LET(f32, hb_, SUB(f32, KF(1), DIV(f32, KF(2), ADD(f32, EXP2(MUL(f32, SEL(f32, GT(f32, ha_, KF(10)), KF(10), ha_), KF(0x1.715476p+1f))), KF(1)))), \
+  LET(f32, hv_, SEL(f32, LT(f32, ha_, KF(0.25f)), MUL(f32, ha_, HORNER(hs_, 1, POLY3(hs_, -0x1.555556p-2f, 0x1.111112p-3f, -0x1.ba1ba2p-5f))), hb_), \
+  BITS(f32, u32, OR(u32, BITS(u32, f32, hv_), AND(u32, hx_, K(u32, 0x80000000)))))))))
+
 #endif
