@@ -95,6 +95,8 @@ $(OBJ)/%.o: %.c | $(DEPS)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(firstword $(subst /, ,$*))) -MMD -MP -c $< -o $@
 
+$(OBJ)/vm/level.o build/fuzz/obj/vm/level.o: CPPFLAGS += $(LEVELS:%=-DMX_HAVE_%)
+
 define level_rule
 $(OBJ)/vm/lanes/%.$(1).o: vm/lanes/%.c | $(DEPS)
 	$$(call say,CC,$$< ($(1)))
