@@ -540,6 +540,10 @@ void mx__resolve_fixups(struct front *f) {
       struct func *fn = y->detail;
       r.kind = MX_LIT_FUNC;
       r.index = fn->alias ? fn->alias->index : fn->index;
+      if (!fn->defined && !fn->alias) {
+        ERR(f, "undefined-function", x->loc, NULL, "function '%s' is declared but not defined: it has no address", x->name->text);
+        continue;
+      }
       if (x->size != 8 || x->addend) {
         ERR(f, "not-constant", x->loc, NULL, "a function's address takes a 64-bit element and no offset");
         continue;

@@ -247,6 +247,10 @@ static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, s
   case SYM_FUNC: {
     struct func *fn = y->detail;
     if (offset) break;
+    if (!fn->defined && !fn->alias) {
+      ERR(f, "undefined-function", e->loc, NULL, "function '%s' is declared but not defined: it has no address", y->name->text);
+      return false;
+    }
     v->kind = V_LIT;
     v->lit = (struct mx_lit){.kind = MX_LIT_FUNC, .index = fn->alias ? fn->alias->index : fn->index};
     return true;
