@@ -83,6 +83,7 @@ mx_status mx_device_create(const mx_device_options *options, mx_device **device)
     memcpy(&o, options, options->struct_size);
   }
   if (o.jit > MX_JIT_OFF || o.threads > 4096) return MX_INVALID_VALUE;
+  if (!mx__level(NULL)) return MX_UNSUPPORTED; /* a build for other CPUs only */
   struct mx_device *d = calloc(1, sizeof *d);
   if (!d) return MX_OUT_OF_MEMORY;
   d->threads = o.threads ? o.threads : mx__cpu_count();
