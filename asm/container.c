@@ -1,8 +1,8 @@
 /* Writes a module image as a container (.mxb). Separate from the encoder because it knows only the image: whatever
  * made it may be written. It must not know the reader; both follow docs/container.md.
  *
- * Compactness is the point of most of this: an instruction takes four or five bytes instead of eight, a register's
- * name mostly one or two, a line number mostly none. */
+ * Compactness is the point of most of this: an instruction takes two or three bytes instead of eight, a register's
+ * name mostly two, a line number mostly none. */
 #include "container.h"
 
 #include "mx/container.h"
@@ -144,7 +144,7 @@ static void free_strings(struct strings *t) {
 }
 
 /* ---- the writer --------------------------------------------------------------------------------------*/
-struct palette { uint32_t count; uint16_t number; bool used; };
+struct palette { uint32_t number; bool used; };
 #define PALETTE_KEYS (2048u * 128u)
 
 struct writer {
@@ -152,7 +152,7 @@ struct writer {
   struct strings strings;
   struct bytes section[MX__SECTIONS];
   struct palette *palette;  /* by opcode and modifier */
-  uint32_t nkeys;
+  uint32_t npalette;
   uint32_t *file_number;    /* new number + 1 of each file, or 0 */
   uint32_t nfiles;
   bool oom;
@@ -263,16 +263,44 @@ static void write_func(struct writer *w, const struct mx_func *f) {
   for (uint32_t k = 0; k < f->nshared; k++) put_varint(b, f->shared[k]);
 }
 
-/* ---- code --------------------------------------------------------------------------------------------*/
-/* Whether the words from w on are an instruction that packing can give back exactly: nothing in fields that its row
- * does not use. Others travel as raw words. */
-static bool is_plain(const mx_word *w, uint32_t left) {
+/* ---- code --------------------------------------------------------------------------------------------
+ * A stream of bits, lowest first: the code of all functions. Every field has as many bits as the number of things that
+ * it can name in its function. */
+struct bits { struct bytes *to; uint64_t hold; unsigned n; };
+
+static void put_bits(struct bits *b, uint64_t v, unsigned n) { /* n <= 32 */
+  b->hold |= v << b->n;
+  for (b->n += n; b->n >= 8; b->n -= 8, b->hold >>= 8) put_byte(b->to, b->hold & 255);
+}
+
+static void flush_bits(struct bits *b) {
+  if (b->n) put_bits(b, 0, 8 - b->n);
+}
+
+/* Four bits at a time, each followed by whether more follow. */
+static void put_long(struct bits *b, uint64_t v) {
+  for (; v >> 4; v >>= 4) put_bits(b, (v & 15) | 16, 5);
+  put_bits(b, v, 5);
+}
+
+static bool is_operand(const struct mx_func *f, struct mx_opnd o, unsigned field) {
+  if (o.type == MX_T_raw) return true;
+  if (field >= MX_LIT) return o.role == MX_IN && field - MX_LIT < mx__lits_of(f);
+  return o.type != MX_T_off && field < mx__slots_of(f, mx__types[o.type].slot_class);
+}
+
+/* Whether the words from pc on are an instruction that these fields can give back exactly. Others, which no verifier
+ * would pass, travel as raw words. */
+static bool is_plain(const struct mx_func *f, uint32_t pc) {
+  const mx_word *w = &f->code[pc];
   unsigned op = mx_w_op(*w);
   if (op >= MX_OP_COUNT) return false;
   const struct mx_op_info *o = &mx__ops[op];
   unsigned length = mx_w_length(*w), n = o->flags & MX_F_CALL ? 4 + mx_w_nres(*w) + mx_w_narg(*w) : o->nopnds;
-  if (length > left) return false;
-  if (o->flags & MX_F_MOVI) return mx_w_mod(*w) < 4;
+  if (length > f->ncode - pc) return false;
+  unsigned guard = mx_w_guard(*w);
+  if (guard == MX_GUARD_NONE ? mx_w_guard_neg(*w) : guard >= mx__guards_of(f) || o->flags & MX_F_NOGUARD) return false;
+  if (o->flags & MX_F_MOVI) return mx_w_mod(*w) < 4 && is_operand(f, o->opnd[0], mx_w_field(*w, 0));
   if (mx_w_mod(*w) >= o->mods) return false;
   if (o->flags & MX_F_BRANCH) return true;
   for (unsigned k = n; k < 4; k++) {
@@ -284,103 +312,100 @@ static bool is_plain(const mx_word *w, uint32_t left) {
     }
     if (w[k] >> 60) return false;
   }
+  for (unsigned k = 0; k < n && !(o->flags & MX_F_CALL); k++) {
+    if (!is_operand(f, o->opnd[k], mx_w_operand(w, k))) return false;
+  }
   return true;
 }
 
-static uint32_t palette_key(const mx_word *w, uint32_t left) {
-  if (!is_plain(w, left)) return MX__PALETTE_RAW << 7;
-  return mx_w_op(*w) << 7 | (mx__ops[mx_w_op(*w)].flags & MX_F_MOVI ? 0 : mx_w_mod(*w));
+static uint32_t palette_key(const struct mx_func *f, uint32_t pc) {
+  if (!is_plain(f, pc)) return MX__PALETTE_RAW << 7;
+  mx_word w = f->code[pc];
+  return mx_w_op(w) << 7 | (mx__ops[mx_w_op(w)].flags & MX_F_MOVI ? 0 : mx_w_mod(w));
 }
 
-static uint32_t instruction_length(const mx_word *w, uint32_t left) { return is_plain(w, left) ? mx_w_length(*w) : 1; }
+static uint32_t next_pc(const struct mx_func *f, uint32_t pc) { return pc + (is_plain(f, pc) ? mx_w_length(f->code[pc]) : 1); }
 
-struct key_count { uint32_t key, count; };
-static int by_key(const void *a, const void *b) {
-  const struct key_count *x = a, *y = b;
-  return x->key < y->key ? -1 : x->key > y->key;
-}
-static int by_count(const void *a, const void *b) {
-  const struct key_count *x = a, *y = b;
-  return x->count != y->count ? (x->count < y->count ? 1 : -1) : by_key(a, b);
-}
-
-static void make_palette(struct writer *w) {
+static void put_palette(struct writer *w) {
   w->palette = calloc(PALETTE_KEYS, sizeof *w->palette);
   if (!w->palette) { w->oom = true; return; }
-  for (uint32_t f = 0; f < w->image->nfuncs; f++) {
-    const struct mx_func *x = &w->image->funcs[f];
-    for (uint32_t pc = 0; pc < x->ncode; pc += instruction_length(&x->code[pc], x->ncode - pc)) {
-      struct palette *p = &w->palette[palette_key(&x->code[pc], x->ncode - pc)];
-      if (!p->count++) w->nkeys++;
+  for (uint32_t k = 0; k < w->image->nfuncs; k++) {
+    const struct mx_func *f = &w->image->funcs[k];
+    for (uint32_t pc = 0; pc < f->ncode; pc = next_pc(f, pc)) {
+      struct palette *p = &w->palette[palette_key(f, pc)];
+      if (!p->used) w->npalette++;
+      p->used = true;
     }
   }
-  struct key_count *list = malloc((w->nkeys + 1) * sizeof *list);
-  if (!list) { w->oom = true; return; }
-  uint32_t n = 0;
-  for (uint32_t k = 0; k < PALETTE_KEYS && n < w->nkeys; k++) {
-    if (w->palette[k].count) list[n++] = (struct key_count){k, w->palette[k].count};
-  }
-  /* The frequent ones first, so that their numbers take one byte; then by opcode, so that differences take one. */
-  qsort(list, n, sizeof *list, by_count);
-  uint32_t frequent = n < MX__PALETTE_SHORT ? n : MX__PALETTE_SHORT;
-  qsort(list, frequent, sizeof *list, by_key);
-  qsort(list + frequent, n - frequent, sizeof *list, by_key);
   struct bytes *b = &w->section[MX__SEC_CODE];
-  put_varint(b, n);
-  for (uint32_t k = 0, last = 0; k < n; k++) {
-    uint32_t op = list[k].key >> 7;
-    w->palette[list[k].key].number = (uint16_t)k;
-    put_varint(b, (op - last) & 2047);
-    if (op < MX_OP_COUNT && mx__ops[op].mods > 1) put_byte(b, list[k].key & 127);
+  put_varint(b, w->npalette);
+  for (uint32_t key = 0, n = 0, last = 0; n < w->npalette; key++) {
+    if (!w->palette[key].used) continue;
+    uint32_t op = key >> 7;
+    w->palette[key].number = n++;
+    put_varint(b, op - last);
+    if (op < MX_OP_COUNT && mx__ops[op].mods > 1) put_byte(b, key & 127);
     last = op;
   }
-  free(list);
 }
 
-static void put_operand(struct bytes *b, unsigned field) {
-  put_varint(b, field >= MX_LIT ? (field - MX_LIT) << 1 | 1 : field << 1);
+static void put_operand(struct bits *b, const struct mx_func *f, struct mx_opnd o, unsigned field) {
+  if (o.type == MX_T_raw) {
+    put_long(b, field);
+    return;
+  }
+  bool literal = field >= MX_LIT;
+  if (o.role == MX_IN && o.type != MX_T_off) put_bits(b, literal, 1);
+  if (literal) put_bits(b, field - MX_LIT, mx__bits_of(mx__lits_of(f)));
+  else put_bits(b, field, mx__bits_of(mx__slots_of(f, mx__types[o.type].slot_class)));
 }
 
-static void put_instruction(struct writer *w, const mx_word *at, uint32_t pc, uint32_t left) {
-  struct bytes *b = &w->section[MX__SEC_CODE];
-  uint32_t key = palette_key(at, left);
-  unsigned guard = mx_w_guard(*at) | (unsigned)mx_w_guard_neg(*at) << 5;
-  bool raw = key == MX__PALETTE_RAW << 7, guarded = !raw && guard != MX_GUARD_NONE;
-  put_varint(b, (uint64_t)w->palette[key].number << 1 | guarded);
-  if (raw) { put_le(b, *at, 8); return; }
-  if (guarded) put_byte(b, guard);
+static void put_call(struct bits *b, const mx_word *w) {
+  unsigned n = mx_w_nres(*w) + mx_w_narg(*w);
+  put_long(b, mx_w_callee(*w));
+  put_long(b, mx_w_nres(*w));
+  put_long(b, mx_w_narg(*w));
+  for (unsigned k = 0; k < n; k++) put_bits(b, mx_w_operand(w, 4 + k), 10);
+}
+
+static void put_instruction(struct writer *w, struct bits *b, const struct mx_func *f, uint32_t pc) {
+  const mx_word *at = &f->code[pc];
+  uint32_t key = palette_key(f, pc);
+  put_bits(b, w->palette[key].number, mx__palette_bits(w->npalette));
+  if (key == MX__PALETTE_RAW << 7) {
+    put_bits(b, *at & UINT32_MAX, 32);
+    put_bits(b, *at >> 32, 32);
+    return;
+  }
   const struct mx_op_info *o = &mx__ops[mx_w_op(*at)];
+  if (!(o->flags & MX_F_NOGUARD)) {
+    bool guarded = mx_w_guard(*at) != MX_GUARD_NONE;
+    put_bits(b, guarded, 1);
+    if (guarded) put_bits(b, mx_w_guard_neg(*at), 1), put_bits(b, mx_w_guard(*at), mx__bits_of(mx__guards_of(f)));
+  }
   if (o->flags & MX_F_BRANCH) {
-    put_signed(b, (int64_t)mx_w_target(*at) - pc);
-    uint32_t reconv = mx_w_reconv(*at);
-    if (reconv == MX_PC_RET) put_varint(b, 0);
-    else put_varint(b, 1 + mx__zigzag((int64_t)reconv - mx_w_target(*at)));
+    uint32_t target = mx_w_target(*at), reconv = mx_w_reconv(*at);
+    put_long(b, mx__zigzag((int64_t)target - pc));
+    put_long(b, reconv == MX_PC_RET ? 0 : 1 + mx__zigzag((int64_t)reconv - target));
   } else if (o->flags & MX_F_MOVI) {
-    put_operand(b, mx_w_field(*at, 0));
-    put_signed(b, (int32_t)mx_w_movi(*at));
+    put_operand(b, f, o->opnd[0], mx_w_field(*at, 0));
+    put_long(b, mx__zigzag((int32_t)mx_w_movi(*at)));
   } else if (o->flags & MX_F_CALL) {
-    unsigned n = mx_w_nres(*at) + mx_w_narg(*at);
-    put_varint(b, mx_w_callee(*at));
-    put_varint(b, mx_w_nres(*at));
-    put_varint(b, mx_w_narg(*at));
-    for (unsigned k = 0; k < n; k++) put_operand(b, mx_w_operand(at, 4 + k));
+    put_call(b, at);
   } else {
-    for (unsigned k = 0; k < o->nopnds; k++) {
-      if (o->opnd[k].type == MX_T_raw) put_varint(b, mx_w_operand(at, k));
-      else put_operand(b, mx_w_operand(at, k));
-    }
+    for (unsigned k = 0; k < o->nopnds; k++) put_operand(b, f, o->opnd[k], mx_w_operand(at, k));
   }
 }
 
 static void write_code(struct writer *w) {
-  make_palette(w);
+  put_palette(w);
   if (w->oom) return;
-  for (uint32_t f = 0; f < w->image->nfuncs; f++) {
-    const struct mx_func *x = &w->image->funcs[f];
-    for (uint32_t pc = 0; pc < x->ncode; pc += instruction_length(&x->code[pc], x->ncode - pc)) {
-      put_instruction(w, &x->code[pc], pc, x->ncode - pc);
-    }
+  struct bits bits = {.to = &w->section[MX__SEC_CODE]};
+  for (uint32_t k = 0; k < w->image->nfuncs; k++) {
+    const struct mx_func *f = &w->image->funcs[k];
+    for (uint32_t pc = 0; pc < f->ncode; pc = next_pc(f, pc)) put_instruction(w, &bits, f, pc);
   }
+  flush_bits(&bits);
 }
 
 /* ---- lines -------------------------------------------------------------------------------------------
@@ -624,17 +649,11 @@ static void write_names(struct writer *w) {
 
 /* ---- the file ----------------------------------------------------------------------------------------*/
 static uint8_t *finish(struct writer *w, size_t *size) {
-  static const char tags[MX__SECTIONS + 1] = {
-#define X(id_, tag_, name_) tag_,
-      MX_SECTIONS(X)
-#undef X
-  };
   struct bytes out = {0};
   static const uint8_t zero[MX_CONTAINER_HEADER];
   put_bytes(&out, zero, sizeof zero);
   bool oom = w->oom || w->strings.oom;
   for (unsigned k = 0; k < MX__SECTIONS; k++) {
-    put_byte(&out, (unsigned)tags[k]);
     put_varint(&out, w->section[k].size);
     put_bytes(&out, w->section[k].at, w->section[k].size);
     oom |= w->section[k].oom;
@@ -649,8 +668,6 @@ static uint8_t *finish(struct writer *w, size_t *size) {
   put_le(&head, MX_CONTAINER_VERSION, 2);
   put_le(&head, MX_CONTAINER_HEADER, 2);
   put_le(&head, mx__table_digest(), 8);
-  put_le(&head, nbody, 8);
-  put_le(&head, 0, 8);
   put_bytes(&head, digest.digest, sizeof digest.digest);
   *size = out.size;
   return out.at;

@@ -141,14 +141,15 @@ static uint64_t get_le(struct reader *r, unsigned n) {
   return v;
 }
 
-static void open_section(struct reader *r, enum mx__section s) {
-  static const char *const names[] = {
-#define X(id_, tag_, name_) name_,
-      MX_SECTIONS(X)
+static const char *const section_names[] = {
+#define X(id_, name_) name_,
+    MX_SECTIONS(X)
 #undef X
-  };
+};
+
+static void open_section(struct reader *r, enum mx__section s) {
   if (!good(r)) return;
-  r->section = names[s];
+  r->section = section_names[s];
   r->at = r->place[s].at;
   r->end = r->place[s].end;
 }
@@ -412,73 +413,113 @@ static struct mx_func *read_funcs(struct reader *r) {
 }
 
 /* ---- code --------------------------------------------------------------------------------------------*/
-static unsigned get_operand(struct reader *r) {
-  uint32_t v = get_number(r, 2 * MX_LIT - 1, "an operand");
-  return v & 1 ? MX_LIT + (v >> 1) : v >> 1;
+struct bits { struct reader *r; uint64_t hold; unsigned n; };
+
+static uint32_t get_bits(struct bits *b, unsigned n) { /* n <= 32 */
+  for (; b->n < n && good(b->r); b->n += 8) b->hold |= (uint64_t)get_byte(b->r) << b->n;
+  uint32_t v = (uint32_t)(b->hold & (((uint64_t)1 << n) - 1));
+  b->hold >>= n;
+  b->n -= n < b->n ? n : b->n;
+  return good(b->r) ? v : 0;
 }
 
-struct sink { mx_word *code; uint32_t pc, ncode; };
+/* One of n things. */
+static uint32_t get_choice(struct bits *b, uint32_t n, const char *what) {
+  uint32_t v = get_bits(b, mx__bits_of(n));
+  if (v < n || !good(b->r)) return v;
+  fail(b->r, "%s %u of %u", what, v, n);
+  return 0;
+}
 
-/* Operand fields k = 0 .. n-1 into the words at s->pc, which have room for them. */
+static uint64_t get_long(struct bits *b) {
+  uint64_t v = 0;
+  for (unsigned shift = 0; shift < 64; shift += 4) {
+    uint32_t c = get_bits(b, 5);
+    v |= (uint64_t)(c & 15) << shift;
+    if (c < 16) return v;
+  }
+  fail(b->r, "a number of more than 64 bits");
+  return 0;
+}
+
+static uint32_t get_long_below(struct bits *b, uint32_t n, const char *what) {
+  uint64_t v = get_long(b);
+  if (v < n) return (uint32_t)v;
+  fail(b->r, "%s is %llu, the most is %u", what, (unsigned long long)v, n - 1);
+  return 0;
+}
+
+struct sink { struct bits bits; const struct mx_func *f; mx_word *code; uint32_t pc; };
+
+/* Operand field k of the instruction at s->pc, whose words are there. */
 static void place_operand(struct sink *s, unsigned k, unsigned field) {
   mx_word *w = &s->code[s->pc];
   if (k < 4) w[0] |= mx_w_put(k, field);
   else w[1 + (k - 4) / MX_EXT_FIELDS] |= mx_w_put_ext((k - 4) % MX_EXT_FIELDS, field);
 }
 
-static void read_instruction(struct reader *r, struct sink *s, const uint32_t *palette, uint32_t npalette) {
-  uint64_t head = get_varint(r);
+static unsigned get_operand(struct sink *s, struct mx_opnd o) {
+  struct bits *b = &s->bits;
+  if (o.type == MX_T_raw) return get_long_below(b, 1024, "a raw field");
+  bool literal = o.type == MX_T_off || (o.role == MX_IN && get_bits(b, 1));
+  if (literal) return MX_LIT + get_choice(b, mx__lits_of(s->f), "literal");
+  return get_choice(b, mx__slots_of(s->f, mx__types[o.type].slot_class), "slot");
+}
+
+static mx_word get_branch(struct sink *s) {
+  uint64_t target = s->pc + (uint64_t)mx__unzigzag(get_long(&s->bits)), code = get_long(&s->bits);
+  uint64_t reconv = code ? target + (uint64_t)mx__unzigzag(code - 1) : MX_PC_RET;
+  if (target > 0xFFFFF || reconv > 0xFFFFF) fail(s->bits.r, "a branch's target is out of range");
+  return good(s->bits.r) ? mx_w_put_branch((uint32_t)target, (uint32_t)reconv) : 0;
+}
+
+static void read_instruction(struct sink *s, const uint32_t *palette, uint32_t npalette) {
+  struct bits *b = &s->bits;
+  struct reader *r = b->r;
+  uint32_t entry = get_bits(b, mx__palette_bits(npalette));
+  if (good(r) && entry >= npalette) fail(r, "word %u is entry %u of a palette of %u", s->pc, entry, npalette);
   if (!good(r)) return;
-  if (head >> 1 >= npalette) {
-    fail(r, "word %u is entry %llu of a palette of %u", s->pc, (unsigned long long)(head >> 1), npalette);
-    return;
-  }
-  unsigned op = palette[head >> 1] & 2047, mod = palette[head >> 1] >> 11, guard = MX_GUARD_NONE;
+  unsigned op = palette[entry] & 2047, guard = MX_GUARD_NONE, neg = 0;
   mx_word *w = &s->code[s->pc];
   if (op == MX__PALETTE_RAW) {
-    if (head & 1) fail(r, "a raw word under a guard");
-    *w = get_le(r, 8);
+    *w = get_bits(b, 32);
+    *w |= (mx_word)get_bits(b, 32) << 32;
     s->pc++;
     return;
   }
-  if (head & 1) guard = get_byte(r);
-  if (guard > 63) fail(r, "a guard of %u", guard);
-  *w = mx_w_make(op, guard & 31, guard >> 5 & 1, mod);
   const struct mx_op_info *o = &mx__ops[op];
-  unsigned n = o->nopnds;
+  if (!(o->flags & MX_F_NOGUARD) && get_bits(b, 1)) {
+    neg = get_bits(b, 1);
+    guard = get_choice(b, mx__guards_of(s->f), "guard predicate");
+  }
+  *w = mx_w_make(op, guard, neg, palette[entry] >> 11);
   if (o->flags & MX_F_BRANCH) {
-    uint32_t target = get_near(r, s->pc, 0xFFFFF, "a branch's target"), reconv = MX_PC_RET;
-    uint64_t code = get_varint(r);
-    if (code) {
-      uint64_t pc = target + (uint64_t)mx__unzigzag(code - 1);
-      if (pc > 0xFFFFF) fail(r, "a reconvergence point is out of range");
-      reconv = (uint32_t)(pc & 0xFFFFF);
-    }
-    *w |= mx_w_put_branch(target, reconv);
+    *w |= get_branch(s);
     s->pc++;
     return;
   }
   if (o->flags & MX_F_MOVI) {
-    unsigned d = get_operand(r);
-    int64_t v = get_signed(r);
-    if (v != (int32_t)v) fail(r, "a constant of more than 32 bits");
-    *w |= mx_w_put_movi(d, (uint32_t)v);
+    unsigned d = get_operand(s, o->opnd[0]);
+    uint64_t v = get_long(b);
+    if (v > UINT32_MAX) fail(r, "a constant of more than 32 bits");
+    *w |= mx_w_put_movi(d, (uint32_t)mx__unzigzag(v));
     s->pc++;
     return;
   }
-  unsigned first = 0;
+  unsigned first = 0, n = o->nopnds;
   if (o->flags & MX_F_CALL) {
-    uint32_t callee = get_number(r, 0xFFFFF, "a function number");
-    uint32_t nres = get_number(r, 1023, "the number of results"), narg = get_number(r, 1023, "the number of arguments");
+    uint32_t callee = get_long_below(b, 1 << 20, "a function number");
+    uint32_t nres = get_long_below(b, 1024, "the number of results"), narg = get_long_below(b, 1024, "the number of arguments");
     *w |= (mx_word)callee << 24 | mx_w_put(2, nres) | mx_w_put(3, narg);
     first = 4;
     n = 4 + nres + narg;
   }
   unsigned length = n <= 4 ? 1 : 1 + (n - 4 + MX_EXT_FIELDS - 1) / MX_EXT_FIELDS;
-  if (length > s->ncode - s->pc) fail(r, "the instruction at word %u goes beyond its function's %u words", s->pc, s->ncode);
+  if (length > s->f->ncode - s->pc) {
+    fail(r, "the instruction at word %u goes beyond its function's %u words", s->pc, s->f->ncode);
+  }
   for (unsigned k = first; k < n && good(r); k++) {
-    bool raw = !first && o->opnd[k].type == MX_T_raw;
-    unsigned field = raw ? get_number(r, 1023, "a raw field") : get_operand(r);
+    unsigned field = first ? get_bits(b, 10) : get_operand(s, o->opnd[k]);
     if (good(r)) place_operand(s, k, field);
   }
   s->pc += length;
@@ -489,20 +530,23 @@ static void read_code(struct reader *r, struct mx_func *funcs) {
   uint32_t n = get_count(r, "palette entries"), op = 0;
   uint32_t *palette = take(r, n, sizeof *palette);
   for (uint32_t k = 0; k < n && good(r); k++) {
-    op = (op + get_number(r, 2047, "an opcode's distance")) & 2047;
+    op += get_number(r, 2047 - op, "an opcode's distance");
     if (op >= MX_OP_COUNT && op != MX__PALETTE_RAW) fail(r, "palette entry %u names opcode %u of %u", k, op, MX_OP_COUNT);
     uint32_t mod = op < MX_OP_COUNT && mx__ops[op].mods > 1 ? get_byte(r) : 0;
     if (mod > 127) fail(r, "palette entry %u has modifier %u", k, mod);
     palette[k] = op | mod << 11;
   }
+  struct sink s = {.bits = {.r = r}};
   for (uint32_t f = 0; f < r->box->image.nfuncs && good(r); f++) {
-    struct sink s = {.ncode = funcs[f].ncode};
-    /* A word takes at least one byte: operands that fill extension words take one each. */
-    if (s.ncode > left(r)) fail(r, "%u code words do not fit into the %zu bytes that are left", s.ncode, left(r));
-    s.code = take(r, s.ncode, sizeof *s.code);
-    while (s.pc < s.ncode && good(r)) read_instruction(r, &s, palette, n);
+    if (funcs[f].ncode > (left(r) + 8) * MX__WORDS_OF_BYTE) {
+      fail(r, "%u code words do not fit into the %zu bytes that are left", funcs[f].ncode, left(r));
+    }
+    s.f = &funcs[f];
+    s.code = take(r, funcs[f].ncode, sizeof *s.code);
+    for (s.pc = 0; s.pc < funcs[f].ncode && good(r);) read_instruction(&s, palette, n);
     funcs[f].code = s.code;
   }
+  if (s.bits.hold) fail(r, "bits are left over");
   close_section(r);
 }
 
@@ -657,42 +701,29 @@ static void read_header(struct reader *r, size_t size) {
   if (size < MX_CONTAINER_HEADER) { fail(r, "the file ends inside its header"); return; }
   r->at = 4;
   unsigned version = (unsigned)get_le(r, 2), header = (unsigned)get_le(r, 2);
-  uint64_t table = get_le(r, 8), body = get_le(r, 8), reserved = get_le(r, 8);
+  uint64_t table = get_le(r, 8);
   if (version != MX_CONTAINER_VERSION) {
     fail(r, "format version %u, this library reads version %u", version, MX_CONTAINER_VERSION);
   }
-  if (header != MX_CONTAINER_HEADER || reserved) fail(r, "the header is damaged");
+  if (header != MX_CONTAINER_HEADER) fail(r, "the header is damaged");
   if (table != mx__table_digest()) {
     fail(r, "assembled with another instruction table (%016llx, here %016llx): assemble it again",
          (unsigned long long)table, (unsigned long long)mx__table_digest());
   }
-  if (body != size - MX_CONTAINER_HEADER) {
-    fail(r, "the header announces %llu bytes, the file has %zu", (unsigned long long)body, size - MX_CONTAINER_HEADER);
-  }
   if (!good(r)) return;
   XXH128_canonical_t digest;
   XXH128_canonicalFromHash(&digest, XXH3_128bits(r->file + MX_CONTAINER_HEADER, size - MX_CONTAINER_HEADER));
-  if (memcmp(digest.digest, r->file + 32, sizeof digest.digest)) fail(r, "the digest does not fit: the file is damaged");
+  if (memcmp(digest.digest, r->file + 16, sizeof digest.digest)) fail(r, "the digest does not fit: the file is damaged");
 }
 
 static void find_sections(struct reader *r, size_t size) {
-  static const char tags[] = {
-#define X(id_, tag_, name_) tag_,
-      MX_SECTIONS(X)
-#undef X
-  };
   r->at = MX_CONTAINER_HEADER;
   r->end = size;
   for (unsigned k = 0; k < MX__SECTIONS && good(r); k++) {
     size_t at = r->at;
-    unsigned tag = get_byte(r);
     uint64_t n = get_varint(r);
-    if (!good(r) || tag != (unsigned)tags[k] || n > left(r)) {
-      if (r->why) free(r->why), r->why = NULL;
-      r->status = MX__LOAD_OK;
-      fail(r, "byte %zu: no section '%c' here, or it is longer than the file", at, tags[k]);
-      return;
-    }
+    if (good(r) && n > left(r)) fail(r, "byte %zu: section '%s' is longer than the file", at, section_names[k]);
+    if (!good(r)) return;
     r->place[k].at = r->at;
     r->place[k].end = r->at += n;
   }

@@ -1,16 +1,16 @@
-/* What writer (asm/container.c) and reader (vm/module.c) of the container share: section tags, literal forms, limits,
+/* What writer (asm/container.c) and reader (vm/module.c) of the container share: sections, literal forms, limits,
  * zigzag, and how the places of names are guessed. Separate because neither floor includes the other. docs/container.md explains the fields. */
 #ifndef MX_CONTAINER_H
 #define MX_CONTAINER_H
 
 #include "mx/module.h"
 
-/* In the order of the file. X(id, tag, name for messages) */
+/* In the order of the file. X(id, name for messages) */
 #define MX_SECTIONS(X) \
-  X(FUNCS, 'F', "functions") X(LINES, 'L', "lines") X(TARGET, 'M', "target") X(NAMES, 'N', "names") \
-  X(STRINGS, 'S', "strings") X(VARS, 'V', "variables") X(CODE, 'X', "code")
+  X(TARGET, "target") X(STRINGS, "strings") X(VARS, "variables") X(FUNCS, "functions") X(CODE, "code") \
+  X(LINES, "lines") X(NAMES, "names")
 enum mx__section {
-#define X(id_, tag_, name_) MX__SEC_##id_,
+#define X(id_, name_) MX__SEC_##id_,
   MX_SECTIONS(X)
 #undef X
   MX__SECTIONS
@@ -31,12 +31,25 @@ enum mx__lit_form {
 #define MX__STR_SHARED 127u
 #define MX__STR_NUMBER_MAX 1000000000u
 
-/* How many entries of the palette, and kinds of names, have numbers that take one byte. */
-#define MX__PALETTE_SHORT 64u
+/* How many kinds of names have numbers that take one byte. */
 #define MX__KINDS_SHORT 32u
 
-/* Where the palette of the code section names no opcode: one raw word of eight bytes follows. */
+/* Where the palette of the code section names no opcode: one raw word of 64 bits follows. */
 #define MX__PALETTE_RAW 2047u
+
+/* Bits that tell n things apart. */
+static inline unsigned mx__bits_of(uint32_t n) { return n > 1 ? 32u - (unsigned)__builtin_clz(n - 1) : 0; }
+/* At least four for the palette, so that every instruction has some: else a file could claim words for nothing. */
+static inline unsigned mx__palette_bits(uint32_t n) { return mx__bits_of(n) < 4 ? 4 : mx__bits_of(n); }
+#define MX__WORDS_OF_BYTE (2u * (1u + (MX_MAX_OPNDS + 1u) / MX_EXT_FIELDS)) /* most words of two instructions */
+
+/* Slots of a class that an operand field can name. */
+static inline uint32_t mx__slots_of(const struct mx_func *f, unsigned cls) {
+  uint32_t n = cls == MX_PRED ? f->npred : cls == MX_R32 ? f->n32 : cls == MX_R64 || cls == MX_R128 ? f->n64 : 0;
+  return n < MX_LIT ? n : MX_LIT;
+}
+static inline uint32_t mx__lits_of(const struct mx_func *f) { return f->nlits < MX_MAX_LITS ? f->nlits : MX_MAX_LITS; }
+static inline uint32_t mx__guards_of(const struct mx_func *f) { return f->npred < MX_GUARD_NONE ? f->npred : MX_GUARD_NONE; }
 
 /* What the code itself tells about the name map: result operands of general instructions, in the order of the code
  * (those of one instruction by class and slot). A name usually begins where an instruction has written its slot, lo,

@@ -86,16 +86,16 @@ struct mx_image {
 };
 
 /* ---- the container -----------------------------------------------------------------------------------
- *   0  "MXB\n"   4 u16 format version   6 u16 header bytes (48)   8 u64 digest of the opcode table
- *  16 u64 bytes of the body   24 u64 reserved, 0   32 16 bytes XXH3-128 (canonical form) of the body
- *  48 body: sections {u8 tag, varint length, bytes}, each tag once, in ascending order:
- *     'S' strings   'M' target   'V' variables   'F' functions   'X' code   'L' lines and files   'N' names and labels
- * Tags ascend: F L M N S V X. Numbers are LEB128 varints, signed ones zigzag; strings are varint numbers into 'S'; code is
- * packed, about five bytes an instruction. Reader: vm/module.c; writer: asm/container.c; the field-by-field description
- * stands in docs/container.md. */
+ *   0  "MXB\n"   4 u16 format version   6 u16 header bytes (32)   8 u64 digest of the opcode table
+ *  16 16 bytes XXH3-128 (canonical form) of the body
+ *  32 body: seven sections, each a varint length and its content: target, strings, variables, functions, code, lines
+ *     and files, names and labels
+ * Numbers are LEB128 varints, signed ones zigzag; strings are varint numbers into the strings; code is packed, two to
+ * three bytes an instruction. Reader: vm/module.c; writer: asm/container.c; the field-by-field description stands in
+ * docs/container.md. */
 #define MX_CONTAINER_MAGIC "MXB\n"
 #define MX_CONTAINER_VERSION 1
-#define MX_CONTAINER_HEADER 48
+#define MX_CONTAINER_HEADER 32
 
 /* ---- the generic address space: where the windows lie -------------------------------------------------
  * Bits 40.. of a generic address are its window. Addresses below 64 KiB of the global window are never valid. */

@@ -32,10 +32,9 @@ static uint8_t *with_header(const uint8_t *body, size_t size) {
   put_le(file + 4, MX_CONTAINER_VERSION, 2);
   put_le(file + 6, MX_CONTAINER_HEADER, 2);
   put_le(file + 8, mx__table_digest(), 8);
-  put_le(file + 16, size, 8);
   XXH128_canonical_t digest;
   XXH128_canonicalFromHash(&digest, XXH3_128bits(body, size));
-  memcpy(file + 32, digest.digest, sizeof digest.digest);
+  memcpy(file + 16, digest.digest, sizeof digest.digest);
   if (size) memcpy(file + MX_CONTAINER_HEADER, body, size);
   return file;
 }
