@@ -22,6 +22,7 @@
 #define ISA_RR4(d_, q_, a_, b_, c_, e_) 6, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_)}
 #define ISA_RR5(d_, q_, a_, b_, c_, e_, g_) 7, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_), I(g_)}
 #define ISA_RRR2(d_, q_, p_, a_, b_) 5, {O(d_), O(q_), O(p_), I(a_), I(b_)}
+#define ISA_UNP4(d_, a_) 5, {O(d_), O(d_), O(d_), O(d_), I(a_)}
 /* carries: C before the digit writes one, after it reads one */
 #define ISA_RC2(d_, a_, b_) 4, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_)}
 #define ISA_R2C(d_, a_, b_) 4, {O(d_), I(a_), I(b_), IMPLICIT(IN, pred, CARRY)}

@@ -122,7 +122,7 @@ bool mx__eval_level(const char *name) {
 /* A lane function sees whole slots; unused lanes hold other bits, so that reading across lanes shows. */
 enum { LANES = 5, LANE = 3 };
 static void put(uint64_t *slots, unsigned type, uint64_t v) {
-  memset(slots, 0xA5, 8 * LANES);
+  memset(slots, 0xA5, 16 * LANES);
   switch (mx__types[type].slot_class) {
     case MX_PRED: for (int l = 0; l < LANES; l++) ((uint8_t *)slots)[l] = 0; ((uint8_t *)slots)[LANE] = (uint8_t)v; break;
     case MX_R64: slots[LANE] = v; break;
@@ -145,7 +145,7 @@ bool mx__eval(unsigned op, unsigned mod, const uint64_t *in, uint64_t *out) {
   if (!level && !mx__eval_level(NULL)) return false;
   if (!level->fns[op]) return false;
   const struct mx_op_info *o = &mx__ops[op];
-  uint64_t slots[8][LANES], *d[3] = {0}, *a[5] = {0};
+  uint64_t slots[8][2 * LANES], *d[3] = {0}, *a[5] = {0};
   unsigned nout = 0, nin = 0, type[3] = {0};
   for (unsigned k = 0; k < o->nopnds; k++) {
     if (o->opnd[k].type == MX_T_raw) continue;

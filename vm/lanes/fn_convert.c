@@ -40,42 +40,62 @@ typedef uint32_t uint16_t_, uint32_t_; /* slots, not values */
 typedef uint64_t uint64_t_;
 SATURATE(16, 4, 0, 16, 4) SATURATE(16, 4, 0, 32, 6) SATURATE(16, 4, 0, 64, 8)
 SATURATE(32, 6, 0, 16, 4) SATURATE(32, 6, 0, 32, 6) SATURATE(32, 6, 0, 64, 8)
-SATURATE(64, 2, 6, 16, 4) SATURATE(64, 2, 6, 32, 6) SATURATE(64, 2, 6, 64, 8)
+SATURATE(64, 8, 0, 16, 4) SATURATE(64, 8, 0, 32, 6) SATURATE(64, 8, 0, 64, 8)
+
+/* Cut to a kind narrower than the 64-bit register, and extended to it; mod: the result's kind, then the source's. */
+static inline uint64_t extended(uint64_t v, unsigned kind) {
+  unsigned unused = 64 - width(kind);
+  return kind & 1 ? (uint64_t)((int64_t)(v << unused) >> unused) : v << unused >> unused;
+}
+#define WIDEN(s_) \
+  void MX_FN(cvt_wide_##s_)(MX_FN_ARGS) { \
+    (void)q, (void)b, (void)c, (void)e; \
+    uint64_t *r = d; \
+    const uint##s_##_t_ *v = a; \
+    for (unsigned l = 0; l < lanes; l++) r[l] = extended(extended(v[l], mod / 6), mod % 6); \
+  }
+WIDEN(16) WIDEN(32) WIDEN(64)
 
 /* ---- float to 8 and 16 bits ------------------------------------------------------------------------------------------*/
 
 static inline double integral(double x, unsigned how) {
   return how == 0 ? __builtin_rint(x) : how == 1 ? __builtin_trunc(x) : how == 2 ? __builtin_floor(x) : __builtin_ceil(x);
 }
-static inline uint64_t to_small(double x, unsigned how, unsigned kind, bool wide_source) {
-  double r = integral(x, how), big = r < -1e9 ? -1e9 : r > 1e9 ? 1e9 : r;
-  if (x != x) return wide_source ? 0 - (1ull << (width(kind) - 1)) : 0;
-  return clamp(big < 0, (uint64_t)(big < 0 ? -big : big), kind);
+static inline uint64_t to_small(double x, unsigned how, unsigned kind, bool nan_is_sign) {
+  double r = integral(x, how), m = __builtin_fabs(r);
+  if (x != x) return nan_is_sign ? 0 - (1ull << (width(kind) - 1)) : 0;
+  return clamp(r < 0, m < 0x1p64 ? (uint64_t)m : ~0ull, kind);
 }
 static inline double of_f16(uint32_t x) { return H2F((uint16_t)x); }
 static inline double of_bf16(uint32_t x) { return B2F((uint16_t)x); }
 static inline float flush(float x, bool on) { return on ? FLUSH(1, x) : x; }
-/* mod: rounding, ftz where ftzs_ is 2, kind. An 8-bit NaN pattern is cut to its type, as a value would be. */
+/* mod: rounding, ftz where ftzs_ is 2, kind. The NaN pattern of an unsigned kind is cut to it, as a value would be. */
 #define SMALL(n_, name_, slot_, widen_, ftzs_, wide_) \
   void MX_FN(cvt_small##n_##_##name_)(MX_FN_ARGS) { \
     (void)q, (void)b, (void)c, (void)e; \
-    uint32_t *r = d; \
+    uint##n_##_t_ *r = d; \
     const slot_ *v = a; \
     bool ftz = ftzs_ > 1 && mod / 4 % 2; \
     unsigned kind = mod / (4 * ftzs_); \
     (void)ftz; \
     for (unsigned l = 0; l < lanes; l++) { \
       uint64_t x = to_small(widen_(v[l]), mod % 4, kind, wide_); \
-      if (!(kind & 1)) x &= kind ? 0xFFFF : 0xFF; \
-      r[l] = (uint##n_##_t)x; \
+      r[l] = (uint##n_##_t)extended(x, kind); \
     } \
   }
 #define WIDEN_F32(x_) flush(x_, ftz)
 #define SAME(x_) (x_)
-SMALL(16, f32, float, WIDEN_F32, 2, false) SMALL(32, f32, float, WIDEN_F32, 2, false)
-SMALL(16, f64, double, SAME, 1, true) SMALL(32, f64, double, SAME, 1, true)
-SMALL(16, f16, uint32_t, of_f16, 1, false) SMALL(32, f16, uint32_t, of_f16, 1, false)
-SMALL(16, bf16, uint32_t, of_bf16, 1, false) SMALL(32, bf16, uint32_t, of_bf16, 1, false)
+#define SMALLS(n_) SMALL(n_, f32, float, WIDEN_F32, 2, false) SMALL(n_, f64, double, SAME, 1, true) SMALL(n_, f16, uint32_t, of_f16, 1, false) SMALL(n_, bf16, uint32_t, of_bf16, 1, false)
+SMALLS(16) SMALLS(32) SMALLS(64)
+#define WHOLE(name_, widen_) \
+  void MX_FN(cvt_whole64_##name_)(MX_FN_ARGS) { \
+    (void)q, (void)b, (void)c, (void)e; \
+    uint64_t *r = d; \
+    const uint32_t *v = a; \
+    for (unsigned l = 0; l < lanes; l++) r[l] = to_small(widen_(v[l]), mod % 4, 6 + mod / 4, true); \
+  }
+WHOLE(f16, of_f16)
+WHOLE(bf16, of_bf16)
 
 /* ---- integer to float --------------------------------------------------------------------------------------------------*/
 
@@ -94,12 +114,15 @@ static inline uint64_t of_integer(uint64_t v, unsigned kind, const struct mx__fo
   }
 #define FROM_INTEGERS(name_, f_, out_, mode_, sat_, kind_) \
   FROM_INTEGER(name_, f_, out_, 16, uint32_t, 0, mode_, sat_, kind_) FROM_INTEGER(name_, f_, out_, 32, uint32_t, 0, mode_, sat_, kind_) \
-  FROM_INTEGER(name_, f_, out_, 64, uint64_t, 6, mode_, sat_, kind_)
+  FROM_INTEGER(name_, f_, out_, 64, uint64_t, 0, mode_, sat_, kind_)
 FROM_INTEGERS(dir, f16, uint32_t, mod % 3, mod / 3 % 2, mod / 6)
 FROM_INTEGERS(dir, bf16, uint32_t, mod % 3, mod / 3 % 2, mod / 6)
 FROM_INTEGERS(dir, f32, uint32_t, mod % 3, mod / 3 % 2, mod / 6)
 FROM_INTEGERS(dir, f64, uint64_t, mod % 3, mod / 3 % 2, mod / 6)
 FROM_INTEGERS(rn, bf16, uint32_t, MX__RN, false, mod)
+FROM_INTEGER(rn, f16, uint32_t, 64, uint64_t, 0, MX__RN, false, mod)
+FROM_INTEGER(rn, f32, uint32_t, 64, uint64_t, 0, MX__RN, false, mod)
+FROM_INTEGER(rn, f64, uint64_t, 64, uint64_t, 0, MX__RN, false, mod)
 FROM_INTEGERS(rnsat, f16, uint32_t, MX__RN, true, mod)
 FROM_INTEGERS(rnsat, f32, uint32_t, MX__RN, true, mod)
 FROM_INTEGERS(rnsat, f64, uint64_t, MX__RN, true, mod)
