@@ -309,7 +309,9 @@ static bool word_char(char c) {
 
 bool mx__expand_macro(struct front *f) {
   struct token *t = mx__peek(f, 0);
-  if (!f->macros || t->kind != TOK_WORD) return false;
+  const struct lexer *lx = &f->source->lx;
+  if (!f->macros || t->kind != TOK_WORD || f->nahead != 1) return false;
+  if (lx->pos < lx->end && (*lx->pos == '.' || *lx->pos == ':')) return false; /* an instruction or label of that name */
   struct name *n = mx__name(&f->names, t->text, t->len);
   struct macro *m = f->macros;
   while (m && m->name != n) m = m->next;
