@@ -54,11 +54,26 @@ static uint32_t line_at(const struct mx_debug *g, uint32_t func, uint32_t pc) {
   return line;
 }
 
-static void arm(struct mx_debug *g, const struct mx_exec *x, uint32_t pc) {
+/* A step of the order's warp begins at pc of the frame. */
+static void arm(struct mx_debug *g, const struct mx_frame *f, uint32_t pc) {
   g->armed = true;
-  g->start_func = x->fn->number;
-  g->start_line = line_at(g, x->fn->number, pc);
-  g->start_depth = x->frame->depth;
+  g->start_func = f->fn->number;
+  g->start_line = line_at(g, f->fn->number, pc);
+  g->start_depth = f->depth;
+}
+
+/* Where the order's warp stands when the order comes. At the stop, or waiting in an instruction: that one is the step's
+ * start. Else it has an instruction before it that the step is to run: the step begins there, when its turn comes. */
+static void arm_at_order(struct mx_debug *g) {
+  g->armed = false;
+  if (g->x->block->index == g->block && g->x->warp->number == g->warp && g->stop.reason != MX_DEBUG_AT_TRAP) {
+    arm(g, g->x->split->frame, g->x->split->pc);
+    return;
+  }
+  const struct mx_warp *w = g->focus_block ? &g->focus_block->warps[g->warp] : NULL;
+  bool waits = w && w->nsplits;
+  for (uint32_t n = 0; waits && n < w->nsplits; n++) waits = w->splits[n].state != MX_RUNNABLE;
+  if (waits) arm(g, w->splits[w->nsplits - 1].frame, w->splits[w->nsplits - 1].pc);
 }
 
 /* Whether the order ends before this instruction; *reason says how. */
@@ -71,7 +86,7 @@ static bool order_done(struct mx_debug *g, struct mx_exec *x, const struct mx_in
   }
   g->focus_block = x->block;
   if (!g->armed) {
-    arm(g, x, i->pc);
+    arm(g, x->frame, i->pc);
     return false;
   }
   *reason = MX_DEBUG_AT_STEP;
@@ -320,10 +335,8 @@ mx_status mx_debug_go(mx_debug *g, mx_debug_order order, uint64_t block, uint32_
   g->block = block;
   g->warp = warp;
   g->count = count ? count : 1;
-  g->armed = false;
   g->focus_block = mx__debug_block(g, block);
-  bool at_instruction = g->stop.reason != MX_DEBUG_AT_TRAP;
-  if (at_instruction && g->x->block->index == block && g->x->warp->number == warp) arm(g, g->x, g->x->split->pc);
+  arm_at_order(g);
   atomic_store(&g->pause, false);
   g->stop.text = NULL;
   pthread_mutex_lock(&g->lock);

@@ -21,10 +21,10 @@ static const char program[] =
     /* 5*/ "  ret;\n"
     /* 6*/ "}\n"
     /* 7*/ ".visible .entry work(.param .u64 p) {\n"
-    /* 8*/ "  .shared .align 4 .b8 s[64]; .local .align 8 .b8 mine[8];\n"
+    /* 8*/ "  .shared .align 4 .b8 s[64];\n"
     /* 9*/ "  .reg .u32 %r<6>; .reg .u64 %d<4>; .reg .pred %p<2>;\n"
     /*10*/ "  mov.u32 %r0, %tid.x;\n"
-    /*11*/ "  st.local.u32 [mine], %r0;\n"
+    /*11*/ "  mov.u32 %r2, 1;\n"
     /*12*/ "  st.shared.u32 [s], 77;\n"
     /*13*/ "  setp.lt.u32 %p0, %r0, 8;\n"
     /*14*/ "  @%p0 bra LOW;\n"
@@ -43,7 +43,13 @@ static const char program[] =
     /*27*/ ".visible .entry forever() {\n"
     /*28*/ "LOOP:\n"
     /*29*/ "  bra LOOP;\n"
-    /*30*/ "}\n";
+    /*30*/ "}\n"
+    /*31*/ ".visible .entry local() {\n"
+    /*32*/ "  .local .align 8 .b8 mine[8]; .reg .u32 %r<2>;\n"
+    /*33*/ "  mov.u32 %r0, %tid.x;\n"
+    /*34*/ "  st.local.u32 [mine], %r0;\n"
+    /*35*/ "  ret;\n"
+    /*36*/ "}\n";
 
 static mx_device *d;
 static mx_module *m;
@@ -282,8 +288,6 @@ static void memory_as_a_lane_sees_it(void **state) {
   assert_int_equal(mx_debug_read(g, 0, 0, 0, s, &v, 4), MX_OK);
   assert_int_equal(v, 77);
   assert_int_equal(mx_debug_read(g, 0, 0, 0, s + 61, &v, 4), MX_INVALID_ADDRESS);
-  assert_int_equal(mx_debug_read(g, 0, 0, 9, mx_debug_generic(MX_DEBUG_LOCAL, 0), &v, 4), MX_OK);
-  assert_int_equal(v, 9);
   mx_addr p = 0;
   assert_int_equal(mx_debug_read(g, 0, 0, 0, mx_debug_generic(MX_DEBUG_PARAM, 0), &p, 8), MX_OK);
   assert_int_equal(p, out);
@@ -297,6 +301,15 @@ static void memory_as_a_lane_sees_it(void **state) {
   mx_debug_block b = {.struct_size = sizeof b};
   assert_int_equal(mx_debug_block_at(g, 0, &b), MX_OK);
   assert_int_equal(b.live_threads, 32);
+}
+
+static void each_lane_has_local_memory(void **state) {
+  (void)state;
+  uint32_t v = 0;
+  begin("local", 1, 32);
+  go_to_line(35);
+  assert_int_equal(mx_debug_read(g, 0, 0, 9, mx_debug_generic(MX_DEBUG_LOCAL, 0), &v, 4), MX_OK);
+  assert_int_equal(v, 9);
 }
 
 static void breakpoints_come_and_go(void **state) {
@@ -412,6 +425,7 @@ int main(void) {
       TEST(calls_can_be_stepped_over),
       TEST(registers_by_name),
       TEST(memory_as_a_lane_sees_it),
+      TEST(each_lane_has_local_memory),
       TEST(breakpoints_come_and_go),
       TEST(traps_can_be_looked_at),
       TEST(endless_kernels_can_be_paused),
