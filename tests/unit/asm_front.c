@@ -277,6 +277,18 @@ static void initial_values(void **state) {
   done();
 }
 
+static void halves_round_to_nearest_even(void **state) {
+  (void)state;
+  open_text(".global .f16 h[] = {1.0, -2.0, 65519.0, 65520.0, 5.9604644775390625e-08, 2.98023223876953125e-08, 2.99e-08, "
+            "6.097555160522461e-05, 0.1, 1e300, -0.0};\n.global .bf16 b[] = {1.0, 3.14159, 3.4e38, 1e-40, 0.1};\n");
+  static const uint16_t h[] = {0x3C00, 0xC000, 0x7BFF, 0x7C00, 1, 0, 1, 0x3FF, 0x2E66, 0x7C00, 0x8000};
+  static const uint16_t b[] = {0x3F80, 0x4049, 0x7F80, 1, 0x3DCD};
+  assert_int_equal(module.vars[0].ninit, sizeof h);
+  assert_memory_equal(module.vars[0].init, h, sizeof h);
+  assert_memory_equal(module.vars[1].init, b, sizeof b);
+  done();
+}
+
 static void addresses_of_variables(void **state) {
   (void)state;
   open_text(
@@ -453,7 +465,7 @@ int main(void) {
       cmocka_unit_test(names_and_scopes),
       cmocka_unit_test(vectors_and_special_registers),
       cmocka_unit_test(initial_values),
-      cmocka_unit_test(addresses_of_variables),
+      cmocka_unit_test(addresses_of_variables), cmocka_unit_test(halves_round_to_nearest_even),
       cmocka_unit_test(scalars_travel_in_slots),
       cmocka_unit_test(scalars_in_parts_get_a_home),
       cmocka_unit_test(arrays_travel_in_memory),
