@@ -27,7 +27,7 @@ static __attribute__((noinline)) bool reach(struct mx_exec *x, const struct mx_i
   const void *p = mx__ref(x, base);
   const uint64_t off = (uint64_t)i->off;
   if (narrow)
-    for (size_t l = 0; l < n; l++) r->addr[l] = ((const uint32_t *)p)[l] + off;
+    for (size_t l = 0; l < n; l++) r->addr[l] = ((const uint32_t *)p)[l] + (uint32_t)off; /* wraps at 32 bits, as addresses of that width do */
   else
     for (size_t l = 0; l < n; l++) r->addr[l] = ((const uint64_t *)p)[l] + off;
   if (m != x->full) {
