@@ -434,6 +434,7 @@ static void check_params(struct checker *c) {
     if (p->type == MX_T_pred || p->type >= MX_T_raw) { problem(c, "parameter %u: type %u", k, p->type); continue; }
     unsigned bytes = mx__types[p->type].bits / 8u;
     if (p->size % bytes || !p->size) problem(c, "parameter %u: %u bytes of .%s", k, p->size, mx__types[p->type].name);
+    if (p->is_pointer && (p->size != bytes || bytes < 4)) problem(c, "parameter %u: a pointer of %u bytes", k, p->size);
     if (!is_power_of_two(p->align) || p->align > 256 || p->offset % p->align) problem(c, "parameter %u: alignment %u", k, p->align);
     if (p->offset < end || (uint64_t)p->offset + p->size > f->param_bytes) {
       problem(c, "parameter %u overlaps the one before or lies outside", k);
@@ -481,6 +482,18 @@ static void check_debug(struct checker *c) {
   }
 }
 
+/* Named twice, a variable would be laid out twice: no harm, as long as the sum stays small. */
+static void check_shared(struct checker *c) {
+  uint64_t total = 0;
+  for (uint32_t k = 0; k < c->f->nshared; k++) {
+    uint32_t number = c->f->shared[k];
+    const struct mx_var *v = number < c->m->nvars ? &c->m->vars[number] : NULL;
+    if (!v || v->space != MX_SHARED) problem(c, "shared variable %u is variable %u", k, number);
+    else if (v->size > MAX_VARS_BYTES - total) problem(c, "more than 2^40 bytes of shared variables");
+    else total += v->size;
+  }
+}
+
 static void check_func(struct checker *c) {
   const struct mx_func *f = c->f;
   bool kernel = f->flags & MX_FUNC_KERNEL;
@@ -499,10 +512,7 @@ static void check_func(struct checker *c) {
   check_slot_refs(c, "result", f->results, f->nresults);
   check_literals(c);
   check_protos(c);
-  for (uint32_t k = 0; k < f->nshared; k++) {
-    uint32_t v = f->shared[k];
-    if (v >= c->m->nvars || c->m->vars[v].space != MX_SHARED) problem(c, "shared variable %u is variable %u", k, v);
-  }
+  check_shared(c);
   check_code(c);
   c->pc = NO_PC;
   if (!c->oom) check_debug(c);
