@@ -155,7 +155,7 @@ static jv each(struct jx *j, unsigned t, jv x, jv y, enum gcc_jit_binary_op op, 
 }
 static jv trim(struct jx *j, jv v) { /* narrow results back to their zero-extended form */
   unsigned n = jx_bitsof(v.t);
-  if (n >= 32) return v;
+  if (n >= 32 || v.t == MX_T_pred) return v;
   return each(j, v.t, v, jv_k(j, MX_T_u32, (1u << n) - 1), GCC_JIT_BINARY_OP_BITWISE_AND, j->vu32);
 }
 /* narrow signed values as full 32-bit ones */

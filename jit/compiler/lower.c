@@ -611,7 +611,6 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   j->b = l->prologue;
-  jx_set(j, l->fn, jx_rv(lw_field(l, l->x, X_FIELD(fn), j->t_pu8)));
   gcc_jit_rvalue *frame = jx_rv(lw_field(l, l->x, X_FIELD(base), j->t_pu8));
 #define OFFSET(m_) gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, jx_rv(l->fn), offsetof(struct mx_pfunc, m_), j->t_u32)), j->t_u64)
   jx_set(j, l->base[MX_PRED], frame);
@@ -696,6 +695,8 @@ bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number) {
     for (uint32_t m = 0; m < n; m++) ja_add(l->written, s[m]);
   }
   l->prologue = gcc_jit_function_new_block(j->fn, "prologue"); /* the first block is where the function begins */
+  j->b = l->prologue;
+  jx_set(j, l->fn, jx_rv(lw_field(l, l->x, X_FIELD(fn), j->t_pu8))); /* literals are read from it as they are met */
   bool *reached = need(a->nblocks + 1); /* gccjit refuses blocks that nothing leads to */
   for (bool again = true; again;) {
     again = false;

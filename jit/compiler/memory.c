@@ -50,10 +50,13 @@ static gcc_jit_rvalue *read_cache(struct lw *l, struct place *p, unsigned bytes,
   return jx_keep(j, bad);
 }
 
+/* Addresses in 32-bit registers wrap at 32 bits. */
 static jv address(struct lw *l, unsigned k, unsigned c, jv off) {
+  struct jx *j = &l->j;
   jv a = lw_operand(l, k, c);
-  a = jv_cvt(&l->j, MX_T_u64, a.t, a);
-  return off.k && !off.kv ? a : jv_bin(&l->j, JX_ADD, MX_T_u64, a, off);
+  if (off.k && !off.kv) return jv_cvt(j, MX_T_u64, a.t, a);
+  if (a.t != MX_T_u32) return jv_bin(j, JX_ADD, MX_T_u64, jv_cvt(j, MX_T_u64, a.t, a), off);
+  return jv_cvt(j, MX_T_u64, MX_T_u32, jv_bin(j, JX_ADD, MX_T_u32, a, jv_cvt(j, MX_T_u32, MX_T_u64, off)));
 }
 static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) { return jx_keep(&l->j, jx_ask(&l->j, "movq %1, %0", "=r", l->j.t_pu8, 1, "r", host)); }
 

@@ -123,7 +123,7 @@ void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
   const unsigned type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
   const uint32_t slot = ja_slot(l->a, cls, field_of(l, k));
   const unsigned raw = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64;
-  if (jx_bitsof(val.t) < 32 && cls == MX_R32) val.t = MX_T_u32; /* narrow values are zero-extended */
+  if (jx_bitsof(val.t) < 32 && val.t != MX_T_pred && cls == MX_R32) val.t = MX_T_u32; /* narrow values are zero-extended */
   val = jv_as(j, raw, val);
   const bool kept = ja_has(l->a->blocks[l->block].kept, slot), uniform = ja_has(l->uni_after, slot);
   gcc_jit_rvalue *g = lw_guard(l, chunk);
