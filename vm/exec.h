@@ -120,6 +120,7 @@ struct mx_warp {
   bool ran_jit;
 };
 #define MX_CLOCK_STEP 16
+#define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */
 
 /* ---- memory as the engines see it (filled by vm/memory.c) -------------------------------------------------
  * An access of n bytes at address a is inside if a - lo <= span - n (unsigned; span >= n). Its bytes are at

@@ -362,7 +362,7 @@ bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live) {
   f->lanes = live;
   f->local_base = f->local_dyn = 0;
   w->live = live;
-  w->clock = 0;
+  w->clock = MX_CLOCK_START;
   w->ran_jit = false;
   w->free_joins = NULL;
   for (int k = MX_MAX_JOINS; k--;) join_free(w, &w->joins[k]);
