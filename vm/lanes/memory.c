@@ -26,13 +26,8 @@ static __attribute__((noinline)) bool reach(struct mx_exec *x, const struct mx_i
   const unsigned n = mx__lanes(x);
   const void *p = mx__ref(x, base);
   const uint64_t off = (uint64_t)i->off;
-<<<<<<< ours
   if (narrow)
     for (size_t l = 0; l < n; l++) r->addr[l] = ((const uint32_t *)p)[l] + (uint32_t)off; /* wraps at 32 bits, as addresses of that width do */
-=======
-  if (narrow) /* 32-bit addresses wrap at 32 bits: a base may be "negative" and the offset bring it back */
-    for (size_t l = 0; l < n; l++) r->addr[l] = ((const uint32_t *)p)[l] + (uint32_t)off;
->>>>>>> theirs
   else
     for (size_t l = 0; l < n; l++) r->addr[l] = ((const uint64_t *)p)[l] + off;
   if (m != x->full) {
