@@ -36,6 +36,7 @@ GCC_LIB := $(dir $(shell $(CC) -print-libgcc-file-name))
 # libgccjit belongs to gcc 12; its header and library lie in that compiler's own folder
 JIT_DIR := $(firstword $(wildcard /usr/lib/gcc/$(ARCH)-linux-gnu/12) $(GCC_LIB))
 
+DEBUG := -g
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPT := -O2
 ifneq ($(SAN),)
@@ -43,7 +44,7 @@ OPT := -O1
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 CPPFLAGS := -Iinclude -I. -D_GNU_SOURCE $(EXTRA_CPPFLAGS)
-CFLAGS := -std=gnu17 $(OPT) -g -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) $(SANFLAGS) $(EXTRA_CFLAGS)
+CFLAGS := -std=gnu17 $(OPT) $(DEBUG) -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) $(SANFLAGS) $(EXTRA_CFLAGS)
 LDFLAGS := -pthread $(SANFLAGS) $(EXTRA_LDFLAGS)
 LIBS := -lsleef -lxxhash -ldl -lm
 
@@ -63,11 +64,11 @@ else # sanitizers see the plain bodies: the path that other machines take
 LEVELS := plain
 endif
 LANE_OPT := $(if $(SAN),-O1,-O3)
-LANE_FLAGS := -fno-math-errno -fno-trapping-math -Wno-missing-prototypes -Wno-maybe-uninitialized
+LANE_FLAGS := $(patsubst -g,-g1,$(DEBUG)) -fno-math-errno -fno-trapping-math -Wno-missing-prototypes -Wno-maybe-uninitialized
 LEVEL_v2 := -march=x86-64-v2
 LEVEL_v3 := -march=x86-64-v3
 LEVEL_v4 := -march=x86-64-v4 -mprefer-vector-width=512
-LEVEL_plain :=
+LEVEL_plain := $(if $(filter x86_64,$(ARCH)),-mcx16)
 
 objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
 LIB_OBJ := $(call objs,$(LIB_SRC)) $(foreach l,$(LEVELS),$(patsubst %.c,$(OBJ)/%.$(l).o,$(LANE_SRC)))
@@ -107,6 +108,9 @@ $(foreach l,$(LEVELS),$(eval $(call level_rule,$(l))))
 $(OBJ)/jit/compiler/%.o: jit/compiler/%.c | $(DEPS)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -I$(JIT_DIR)/include -MMD -MP -c $< -o $@
+
+# the table's meanings make a large file of straight code that runs once in a compile
+$(OBJ)/jit/compiler/meaning.o: CFLAGS += $(if $(filter -O2,$(OPT)),-O1)
 
 # ---- linking -------------------------------------------------------------------------------------------
 $(BUILD)/libmx.a: $(LIB_OBJ)
