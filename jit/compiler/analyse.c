@@ -52,6 +52,10 @@ static uint32_t touch(const struct ja *a, const struct ja_ins *i, bool out, uint
   const mx_word w = *i->w;
   if (!out && mx_w_guard(w) != MX_GUARD_NONE) slots[n++] = ja_slot(a, MX_PRED, mx_w_guard(w));
   if (i->o->flags & MX_F_BRANCH) return n;
+  if (i->op == MX_RET) { /* the machine takes the results from their slots */
+    for (uint32_t k = 0; !out && k < a->f->nresults; k++) n = add_field(a, a->f->results[k].slot, a->f->results[k].cls, slots, n);
+    return n;
+  }
   if (i->o->flags & MX_F_MOVI) return out ? add_field(a, mx_w_field(w, 0), mx__types[i->o->opnd[0].type].slot_class, slots, n) : n;
   if (i->o->flags & MX_F_CALL) {
     const struct mx_func *callee = i->op == MX_CALL ? &a->image->funcs[mx_w_callee(w)] : NULL;
@@ -209,6 +213,10 @@ static void liveness(struct ja *a, bool built) {
       }
     }
   }
+}
+
+void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live) {
+  FOR_SUCC(a, b, s, for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[s].live_in[w]);
 }
 
 /* ---- uniform slots -------------------------------------------------------------------------------------------*/

@@ -74,6 +74,8 @@ uint32_t ja_uses(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
 uint32_t ja_defs(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
 /* Takes one instruction backwards through a live set. */
 void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *live);
+/* Adds what is live where control may go from block b, tables included. */
+void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live);
 /* Takes one instruction forwards through a set of uniform slots. */
 void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *uni);
 /* Whether all operands that it reads hold one value. */

@@ -511,8 +511,7 @@ static void build_block(struct lw *l, uint32_t number) {
   j->b = l->head[number];
   const uint32_t n = b->end - b->first;
   uint64_t *live = need(8 * (size_t)a->words * (n + 1)), *at = live + (size_t)n * a->words;
-  for (uint32_t k = 0; k < b->nsucc; k++)
-    for (uint32_t w = 0; w < a->words; w++) at[w] |= a->blocks[b->succ[k]].live_in[w];
+  ja_live_out(a, number, at);
   for (uint32_t g = 0; g < b->nstack; g++) { /* lanes that wait for the other side */
     const struct ja_region *r = &a->regions[b->stack[g]];
     if (r->kind == JA_IF && ja_has(r->side[0], number) && r->target != r->reconv)
