@@ -26,6 +26,7 @@
 #define MAX_PARAM_BYTES (32u << 10)
 #define MAX_LOCAL_BYTES (512u << 10)
 #define MAX_PMEVENT 16
+#define MAX_NAME 4095
 
 struct checker {
   const struct mx_image *m;
@@ -86,10 +87,12 @@ static void problem(struct checker *c, const char *fmt, ...) {
 }
 
 /* ---- names -------------------------------------------------------------------------------------------*/
-/* An identifier of the language, so that every image can be written as text. */
+/* An identifier of the language, so that every image can be written as text. Bounded, since many things may bear the
+ * same long name and each is looked at. */
 static bool is_name(const char *s) {
   if (!s || !*s || (*s >= '0' && *s <= '9')) return false;
   for (size_t k = 0; s[k]; k++) {
+    if (k == MAX_NAME) return false;
     bool letter = (s[k] >= 'a' && s[k] <= 'z') || (s[k] >= 'A' && s[k] <= 'Z') || (s[k] >= '0' && s[k] <= '9');
     if (!letter && s[k] != '_' && s[k] != '$' && (k || s[k] != '%')) return false;
   }
@@ -98,7 +101,10 @@ static bool is_name(const char *s) {
 
 static bool is_power_of_two(uint64_t v) { return v && !(v & (v - 1)); }
 
-static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare_names(const void *a, const void *b) {
+  const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+  return x == y ? 0 : strcmp(x, y); /* equal names of a file are often one string */
+}
 
 static void check_function_names(struct checker *c) {
   uint32_t n = c->m->nfuncs;

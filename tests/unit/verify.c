@@ -211,6 +211,9 @@ static void frames(void **state) {
   WITH(f->flags, 8, "flags 0x8");
   WITH(f->name, "last", "two functions of the name last");
   WITH(f->name, "a b", "its name is not an identifier");
+  char *endless = made_take(&made, MAX_NAME + 2);
+  memset(endless, 'x', MAX_NAME + 1);
+  WITH(f->name, endless, "its name is not an identifier");
   WITH(f->name, "%.x", "its name is not an identifier");
   WITH(f->name, "", "its name is not an identifier");
   WITH(f->param_bytes, 8, "without being a kernel");
