@@ -391,7 +391,9 @@ static bool is_instruction(const struct mx_func *f, uint32_t pc) {
   return mx_w_op(f->code[pc]) < MX_OP_COUNT && mx_w_length(f->code[pc]) <= f->ncode - pc;
 }
 
-static uint32_t next_pc(const struct mx_func *f, uint32_t pc) { return is_instruction(f, pc) ? pc + mx_w_length(f->code[pc]) : pc + 1; }
+static uint32_t next_pc(const struct mx_func *f, uint32_t pc) {
+  return pc + (is_instruction(f, pc) ? mx_w_length(f->code[pc]) : 1);
+}
 
 static void mark_places(struct printer *p) {
   const struct mx_func *f = p->f;

@@ -190,8 +190,12 @@ static bool is_slot(const struct mx_func *f, unsigned cls, unsigned slot) {
 
 static void check_slot(struct checker *c, unsigned k, unsigned cls, unsigned slot) {
   if (is_slot(c->f, cls, slot)) return;
-  if (cls == MX_R128 && slot & 1) problem(c, "operand %u: a pair begins at the odd 64-bit slot %u", k, slot);
-  else problem(c, "operand %u: %s slot %u, the frame has %u", k, cls > MX_R128 ? "no" : cls == MX_R128 ? "64-bit" : class_names[cls], slot, slots_of(c->f, cls));
+  if (cls == MX_R128 && slot & 1) {
+    problem(c, "operand %u: a pair begins at the odd 64-bit slot %u", k, slot);
+    return;
+  }
+  unsigned lies_in = cls == MX_R128 ? MX_R64 : cls;
+  problem(c, "operand %u: %s slot %u, the frame has %u", k, class_names[lies_in], slot, slots_of(c->f, cls));
 }
 
 /* A literal where `bits` bits of a value are read. */
@@ -422,8 +426,11 @@ static void check_literals(struct checker *c) {
       if (l->index >= c->m->nvars) problem(c, "literal %u is the address of variable %u of %u", k, l->index, c->m->nvars);
       break;
     case MX_LIT_FUNC:
-      if (!is_function_value(c, l->index)) problem(c, "literal %u is the address of function %u, which is none or a kernel", k, l->index);
-      else if (l->value) problem(c, "literal %u is an address inside a function", k);
+      if (!is_function_value(c, l->index)) {
+        problem(c, "literal %u is the address of function %u, which is none or a kernel", k, l->index);
+      } else if (l->value) {
+        problem(c, "literal %u is an address inside a function", k);
+      }
       break;
     default: problem(c, "literal %u is of kind %u", k, l->kind);
     }

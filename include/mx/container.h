@@ -1,5 +1,6 @@
-/* What writer (asm/container.c) and reader (vm/module.c) of the container share: sections, literal forms, limits,
- * zigzag, and how the places of names are guessed. Separate because neither floor includes the other. docs/container.md explains the fields. */
+/* What writer (asm/container.c) and reader (vm/module.c) of the container share: sections, literal forms, limits, zigzag,
+ * and how the places of names are guessed. Separate because neither floor includes the other. docs/container.md explains
+ * the fields. */
 #ifndef MX_CONTAINER_H
 #define MX_CONTAINER_H
 
