@@ -244,10 +244,12 @@ int command_run(int argc, char **argv, int next) {
   if (!bytes) {
     if (!strcmp(file, "test") || !strcmp(file, "info")) cli_usage("mxrun", "options of '%s' stand behind it", file);
     fprintf(stderr, "mxrun: %s: %s\n", name, why);
+    free(words);
+    free(wish);
     return CLI_REFUSED;
   }
   mx_device *d = open_device(&m);
-  if (!d) return CLI_HOST;
+  if (!d) exit(CLI_HOST);
   int status = CLI_REFUSED;
   mx_module *module;
   struct output out = {.to = stdout, .json = json};
