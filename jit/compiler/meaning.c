@@ -66,6 +66,7 @@
     (void)j_, (void)M, (void)q_, (void)A, (void)B, (void)C, (void)E, (void)G; \
     return (__VA_ARGS__); \
   }
+#define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, name_, ...) OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, __VA_ARGS__)
 #define OPF(...)
 #define OPM(...)
 #define OPX(...)
@@ -73,6 +74,7 @@
 
 jx_meaning *const jx_meanings[MX_OP_COUNT] = {
 #define OP(id_, ...) [MX_##id_] = mean_ROW_##id_,
+#define OPB OP
 #define OPF(...)
 #define OPM(...)
 #define OPX(...)

@@ -177,6 +177,8 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
   LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? bp_ : e, n_, i->mod);)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 
+#define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_, ...) OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_)
+
 /* Other files' business. */
 #define OPM(...)
 #define OPX(...)
