@@ -188,7 +188,8 @@ static void tell_regions(struct lw *l) {
       gcc_jit_rvalue *rest = lw_pack(l, m);
       values(l, r->saved, m);
       taken = if_others(l, lw_pack(l, m), rest);
-      target = jx_rv(l->out_pc);
+      /* any place but where they would arrive; in the end the split gets its own pc */
+      target = jx_int(j, j->t_u32, a->blocks[g->kind == JA_IF && ja_has(g->side[1], l->block) ? g->target : g->next].pc);
       next = jx_int(j, j->t_u32, a->blocks[g->reconv].pc);
     }
     jx_set(j, lw_field(l, l->state, at + offsetof(struct mx_jit_rec, taken), j->t_u64), taken);
