@@ -114,6 +114,44 @@ void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t 
   }
 }
 
+/* ---- NaNs -----------------------------------------------------------------------------------------------*/
+static bool makes_float(const struct ja_ins *i) {
+  return i->o->flags & MX_F_CANON && i->o->opnd[0].type == MX_T_f32 && jx_meanings[i->op] && i->o->nopnds > 1 && i->o->opnd[1].role == MX_IN;
+}
+static bool is_nan(uint32_t v) { return (v & 0x7FFFFFFF) > 0x7F800000; }
+/* A copy's source: a slot, or JA_NONE and *harmless whether a constant is no NaN. */
+static uint32_t copied(const struct ja *a, const struct ja_ins *i, bool *harmless) {
+  *harmless = false;
+  if (i->op == MX_MOVI_32) *harmless = !is_nan(mx_w_movi(*i->w));
+  if (i->op != MX_MOV_32) return JA_NONE;
+  const unsigned f = mx_w_operand(i->w, 1);
+  if (f < MX_LIT) return ja_slot(a, MX_R32, f);
+  const struct mx_lit *lit = &a->f->lits[f - MX_LIT];
+  *harmless = lit->kind == MX_LIT_VALUE && !is_nan((uint32_t)lit->value);
+  return JA_NONE;
+}
+void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *flt, uint64_t *raw) {
+  uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
+  bool harmless;
+  const uint32_t from = copied(a, i, &harmless);
+  const bool made = makes_float(i), guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
+  const bool f = made || harmless || (from != JA_NONE && ja_has(flt, from)), r = made || (from != JA_NONE && ja_has(raw, from));
+  for (uint32_t k = 0; k < n; k++) {
+    const bool mixed = guarded || (kept && ja_has(kept, s[k]));
+    const bool now_f = f && (!mixed || ja_has(flt, s[k])), now_r = now_f && (r || (mixed && ja_has(raw, s[k])));
+    if (now_f) ja_add(flt, s[k]);
+    else ja_del(flt, s[k]);
+    if (now_r) ja_add(raw, s[k]);
+    else ja_del(raw, s[k]);
+  }
+}
+bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *raw_after) {
+  if (i->op == MX_MOV_32) return ja_has(raw_after, ja_slot(a, MX_R32, mx_w_operand(i->w, 0)));
+  if (i->o->opnd[k].type != MX_T_f32) return false;
+  /* a row whose NaNs are canonical tells NaNs from numbers only; so do comparisons */
+  return makes_float(i) || (i->o->opnd[0].type == MX_T_pred && !strncmp(i->o->id, "SETP", 4));
+}
+
 /* ---- blocks -----------------------------------------------------------------------------------------------*/
 static void find_blocks(struct ja *a) {
   const struct mx_func *f = a->f;
@@ -284,6 +322,36 @@ static void uniformity(struct ja *a) {
       }
     }
   }
+}
+
+static void floats(struct ja *a) {
+  uint64_t *flt = set_new(a, a->words), *raw = set_new(a, a->words);
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    memset(a->blocks[b].float_in, b ? 0xFF : 0, 8 * a->words);
+    memset(a->blocks[b].raw_in, 0, 8 * a->words);
+  }
+  for (int second = 0; second < 2; second++) /* float first: raw depends on it */
+    for (bool again = true; again;) {
+      again = false;
+      for (uint32_t b = 0; b < a->nblocks; b++) {
+        struct ja_block *bl = &a->blocks[b];
+        memcpy(flt, bl->float_in, 8 * a->words);
+        memcpy(raw, bl->raw_in, 8 * a->words);
+        for (uint32_t k = bl->first; k < bl->end; k++) ja_float_step(a, &a->ins[k], bl->kept, flt, raw);
+#define FLOW(s_) \
+  for (uint32_t w = 0; w < a->words; w++) { \
+    struct ja_block *to = &a->blocks[s_]; \
+    const uint64_t f = to->float_in[w] & flt[w], r = second ? to->raw_in[w] | (raw[w] & f) : 0; \
+    if (f != to->float_in[w] || r != to->raw_in[w]) again = true; \
+    to->float_in[w] = f, to->raw_in[w] = r; \
+  }
+        FOR_SUCC(a, b, s, {
+          FLOW(s);
+          for (uint32_t g = 0; g < bl->nstack; g++)
+            if (turns(b, s, &a->regions[bl->stack[g]])) FLOW(a->regions[bl->stack[g]].target);
+        });
+      }
+    }
 }
 
 /* ---- regions -------------------------------------------------------------------------------------------------*/
@@ -457,6 +525,7 @@ struct ja *ja_analyse(const struct mx_image *image, uint32_t func) {
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct ja_block *bl = &a->blocks[b];
     bl->live_in = set_new(a, a->words), bl->flow_in = set_new(a, a->words);
+    bl->float_in = set_new(a, a->words), bl->raw_in = set_new(a, a->words);
     bl->uni_in = set_new(a, a->words), bl->kept = set_new(a, a->words);
   }
   a->regions = get(a, sizeof *a->regions * (2 * a->nblocks + 1));
@@ -471,6 +540,7 @@ struct ja *ja_analyse(const struct mx_image *image, uint32_t func) {
     for (uint32_t b = 0; b < a->nblocks; b++) now += a->blocks[b].divergent;
   }
   uniformity(a);
+  floats(a);
   liveness(a, true);
   find_entries(a);
   return a;

@@ -44,6 +44,8 @@ struct ja_block {
   uint64_t *live_in;          /* slots that some lane may still read: of the graph that is built, pending lanes included */
   uint64_t *flow_in;          /* the same for lanes that are here */
   uint64_t *uni_in;           /* slots that hold one value */
+  uint64_t *float_in;         /* slots whose f32 value may be made canonical (again) without harm, on every way here */
+  uint64_t *raw_in;           /* of these, those whose NaNs may not be canonical yet */
   uint64_t *kept;             /* slots that others lanes' futures need while this block runs under a mask */
 };
 
@@ -78,6 +80,11 @@ void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *ke
 void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live);
 /* Takes one instruction forwards through a set of uniform slots. */
 void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *uni);
+/* NaN results become canonical only where someone may look at their bits. Takes one instruction forwards through the sets
+ * float and raw (see ja_block). */
+void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *flt, uint64_t *raw);
+/* Whether the instruction's result does not depend on which NaN its operand k is. */
+bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *raw_after);
 /* Whether all operands that it reads hold one value. */
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
 static inline bool ja_always_leaves(const struct ja_ins *i) {

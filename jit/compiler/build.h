@@ -10,7 +10,7 @@
 struct lw_exit {
   struct lw_exit *next;
   gcc_jit_block *block;
-  uint64_t *uni, *live;
+  uint64_t *uni, *raw, *live;
 };
 
 struct lw {
@@ -30,6 +30,7 @@ struct lw {
   uint32_t block;
   const struct ja_ins *ins;
   uint64_t *uni, *uni_after, *live, *live_end; /* uniform before and after the instruction; live before it, and behind the block */
+  uint64_t *flt, *raw, *raw_after;    /* as float_in and raw_in of blocks, here */
   struct lw_exit *exits;
   struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
@@ -51,6 +52,8 @@ uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an o
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk);
+/* A chunk of a slot with its NaNs canonical, if they may not be. */
+jv lw_clean(struct lw *l, uint32_t slot, jv v);
 /* The guard's mask for a chunk, NULL without one. */
 gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk);
 /* Lanes that the instruction acts on: running, guard holds. */

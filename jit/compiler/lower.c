@@ -79,7 +79,7 @@ static gcc_jit_rvalue *slot_place(struct lw *l, uint32_t s) {
   return lw_at(l, jx_rv(l->base[cls]), (uint64_t)n * (cls == MX_PRED ? 8u : l->a->image->lanes * (cls == MX_R32 ? 4u : 8u)));
 }
 /* The slot in the frame gets its value, in the lanes of the split. */
-static void store_slot(struct lw *l, uint32_t s, bool uniform) {
+static void store_slot(struct lw *l, uint32_t s, bool uniform, bool raw) {
   struct jx *j = &l->j;
   const unsigned cls = class_of(l->a, s);
   gcc_jit_rvalue *p = jx_keep(j, slot_place(l, s));
@@ -95,6 +95,7 @@ static void store_slot(struct lw *l, uint32_t s, bool uniform) {
     for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++) {
       gcc_jit_rvalue *k = jx_rv(l->em[c]), *v = jx_rv(uniform ? lw_one(l, s) : lw_var(l, s, cls == MX_R64 ? 2 * c + h : c));
       if (h) k = jx_mask_hi(j, k);
+      if (raw) v = jv_as(j, MX_T_u32, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, (jv){.t = MX_T_u32, .r = {v, v}}))).r[0];
       jx_asm(j, cls == MX_R64 ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m",
              lw_vector(l, p, 64u * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64), 2, "v", v, "Yk", k);
     }
@@ -140,13 +141,15 @@ static bool same_where(const struct ja *a, const uint64_t *x, const uint64_t *y,
 static gcc_jit_block *exit_for(struct lw *l, const uint64_t *live, const uint64_t *uni) {
   const struct ja *a = l->a;
   for (struct lw_exit *e = l->exits; e; e = e->next)
-    if (same_where(a, e->uni, uni, l->written)) {
+    if (same_where(a, e->uni, uni, l->written) && same_where(a, e->raw, l->raw, l->written)) {
       for (uint32_t w = 0; w < a->words; w++) e->live[w] |= live[w];
       return e->block;
     }
   struct lw_exit *e = need(sizeof *e);
   e->uni = need(8 * a->words), e->live = need(8 * a->words);
   memcpy(e->uni, uni, 8 * a->words);
+  e->raw = need(8 * a->words);
+  memcpy(e->raw, l->raw, 8 * a->words);
   memcpy(e->live, live, 8 * a->words);
   e->block = lw_new_block(l, "exit");
   e->next = l->exits;
@@ -207,14 +210,14 @@ static void build_exits(struct lw *l) {
     next = e->next;
     j->b = e->block;
     for (uint32_t s = 0; s < a->nslots; s++)
-      if (ja_has(e->live, s) && ja_has(l->written, s)) store_slot(l, s, ja_has(e->uni, s));
+      if (ja_has(e->live, s) && ja_has(l->written, s)) store_slot(l, s, ja_has(e->uni, s), ja_has(e->raw, s));
     tell_regions(l);
     values(l, l->cm, m);
     jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, mask), j->t_u64), lw_pack(l, m));
     jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
     jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_rv(l->out_pc));
     gcc_jit_block_end_with_return(j->b, NULL, jx_rv(l->out_kind));
-    free(e->uni), free(e->live), free(e);
+    free(e->uni), free(e->raw), free(e->live), free(e);
   }
   l->exits = NULL;
 }
@@ -224,7 +227,7 @@ void lw_step(struct lw *l) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, l->ins, s);
-  for (uint32_t k = 0; k < n; k++) store_slot(l, s[k], ja_has(l->uni, s[k]));
+  for (uint32_t k = 0; k < n; k++) store_slot(l, s[k], ja_has(l->uni, s[k]), ja_has(l->raw, s[k]));
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
   gcc_jit_rvalue *mask = lw_pack(l, m);
@@ -286,7 +289,7 @@ static bool by_meaning(struct lw *l) {
       for (unsigned h = 0; h < 2; h++) /* the first result's slot may be where this one is read from */
         if (q[c].r[h]) q[c].r[h] = jx_keep(&l->j, q[c].r[h]);
     }
-    if (o->flags & MX_F_CANON) {
+    if (o->flags & MX_F_CANON && !ja_has(l->raw_after, ja_slot(l->a, mx__types[o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)))) {
       d[c] = jv_canon(&l->j, o->opnd[0].type, d[c]);
       if (nout > 1) q[c] = jv_canon(&l->j, o->opnd[1].type, q[c]);
     }
@@ -378,26 +381,36 @@ static void build_close(struct lw *l, uint32_t number, int side) {
   const struct ja_block *outer = &a->blocks[g->block]; /* of a loop, its header, which lies in the loop too */
   go_to(l, outer->stack, g->kind == JA_IF ? outer->nstack : depth_of(a, g->block, number), g->block, g->reconv);
 }
-/* Slots that are uniform here and not there get their chunks. */
-static void convert(struct lw *l, uint64_t *done, const uint64_t *uni_there, const uint64_t *live_there) {
+/* Makes the slots ready for block `to`: those that are uniform here and not there get their chunks, NaNs that must be
+ * canonical there become so. */
+static void convert(struct lw *l, uint64_t *done, uint32_t to) {
   const struct ja *a = l->a;
-  for (uint32_t s = 0; s < a->nslots; s++)
-    if (ja_has(l->uni, s) && !ja_has(uni_there, s) && ja_has(live_there, s) && !ja_has(done, s)) {
-      const bool wide = class_of(a, s) == MX_R64;
-      for (unsigned c = 0; c < (wide ? 2 * l->nc : l->nc); c++) jx_set(&l->j, lw_var(l, s, c), jx_rv(lw_one(l, s)));
+  const struct ja_block *t = &a->blocks[to];
+  struct jx *j = &l->j;
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    if (!ja_has(t->live_in, s)) continue;
+    const bool one = ja_has(l->uni, s), wide = class_of(a, s) == MX_R64;
+    if (ja_has(l->raw, s) && !ja_has(t->raw_in, s) && !ja_has(done + a->words, s)) {
+      for (unsigned c = 0; c < (one ? 1 : l->nc); c++) jx_set(j, one ? lw_one(l, s) : lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
+      ja_add(done + a->words, s);
+      ja_del(done, s);
+    }
+    if (one && !ja_has(t->uni_in, s) && !ja_has(done, s)) {
+      for (unsigned c = 0; c < (wide ? 2 * l->nc : l->nc); c++) jx_set(j, lw_var(l, s, c), jx_rv(lw_one(l, s)));
       ja_add(done, s);
     }
+  }
 }
 static void edge(struct lw *l, uint32_t to, bool backward) {
   const struct ja *a = l->a;
   const struct ja_block *b = &a->blocks[l->block], *t = &a->blocks[to];
   struct jx *j = &l->j;
-  uint64_t *done = need(8 * a->words);
-  convert(l, done, t->uni_in, t->live_in);
+  uint64_t *done = need(16 * a->words); /* two sets */
+  convert(l, done, to);
   for (uint32_t k = 0; k < b->nstack; k++) {
     const struct ja_region *g = &a->regions[b->stack[k]];
     if (g->kind == JA_IF && to == g->reconv && g->target != g->reconv && ja_has(g->side[0], l->block))
-      convert(l, done, a->blocks[g->target].uni_in, a->blocks[g->target].live_in);
+      convert(l, done, g->target);
   }
   free(done);
   if (backward) {
@@ -418,10 +431,10 @@ static void edge(struct lw *l, uint32_t to, bool backward) {
  * be chunks there, and at `later` too. */
 static void side(struct lw *l, gcc_jit_rvalue *const *m, uint32_t to, uint32_t later) {
   const struct ja *a = l->a;
-  uint64_t *done = need(8 * a->words);
+  uint64_t *done = need(16 * a->words); /* two sets */
   set_masks(l, l->cm, m);
-  convert(l, done, a->blocks[to].uni_in, a->blocks[to].live_in);
-  convert(l, done, a->blocks[later].uni_in, a->blocks[later].live_in);
+  convert(l, done, to);
+  convert(l, done, later);
   free(done);
   go_to(l, a->blocks[to].stack, depth_of(a, to, a->blocks[l->block].hide) + 1, to, to);
 }
@@ -525,6 +538,8 @@ static void build_block(struct lw *l, uint32_t number) {
   }
   l->live_end = at;
   memcpy(l->uni, b->uni_in, 8 * a->words);
+  memcpy(l->flt, b->float_in, 8 * a->words);
+  memcpy(l->raw, b->raw_in, 8 * a->words);
   if (b->reconv) {
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
     split_on(l, compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, b->pc)), meet, on);
@@ -546,11 +561,14 @@ static void build_block(struct lw *l, uint32_t number) {
       ended = true;
       break;
     }
+    memcpy(l->raw_after, l->raw, 8 * a->words);
+    ja_float_step(a, l->ins, b->kept, l->flt, l->raw_after);
     memcpy(l->uni_after, l->uni, 8 * a->words);
     ja_uniform_step(a, l->ins, b->kept, l->uni_after);
     gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
     if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) : special(l) || by_meaning(l))) lw_step(l);
     memcpy(l->uni, l->uni_after, 8 * a->words);
+    memcpy(l->raw, l->raw_after, 8 * a->words);
   }
   if (!ended) {
     add_steps(l, n);
@@ -687,6 +705,7 @@ bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number) {
   l->regions = need(sizeof *l->regions * (a->nregions + 1));
   l->uni = need(8 * a->words);
   l->uni_after = need(8 * a->words);
+  l->flt = need(8 * a->words), l->raw = need(8 * a->words), l->raw_after = need(8 * a->words);
   l->written = need(8 * a->words);
   l->lits = need(sizeof *l->lits * (a->nins * 6 + 1));
   uint32_t s[JA_MAX_TOUCH];

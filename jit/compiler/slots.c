@@ -49,6 +49,12 @@ jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   return jv_as(&l->j, type, v);
 }
 
+jv lw_clean(struct lw *l, uint32_t slot, jv v) {
+  if (!ja_has(l->raw, slot)) return v;
+  const unsigned t = v.t;
+  return jv_as(&l->j, t, jv_canon(&l->j, MX_T_f32, jv_as(&l->j, MX_T_f32, v)));
+}
+
 static unsigned field_of(struct lw *l, unsigned k) { return mx_w_operand(l->ins->w, k); }
 
 /* A literal whose value only the prepared kernel knows: read in the prologue from where the interpreter has it. */
@@ -81,7 +87,11 @@ static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
 
 jv lw_operand(struct lw *l, unsigned k, unsigned chunk) {
   const unsigned type = l->ins->o->opnd[k].type, field = field_of(l, k);
-  if (field < MX_LIT) return lw_get(l, ja_slot(l->a, mx__types[type].slot_class, field), type, chunk);
+  if (field < MX_LIT) {
+    const uint32_t slot = ja_slot(l->a, mx__types[type].slot_class, field);
+    jv v = lw_get(l, slot, type, chunk);
+    return jx_bitsof(type) != 32 || ja_any_nan(l->a, l->ins, k, l->raw_after) ? v : lw_clean(l, slot, v);
+  }
   const struct mx_lit *lit = &l->a->f->lits[field - MX_LIT];
   if (lit->kind == MX_LIT_VALUE) return jv_k(&l->j, type, type == MX_T_pred ? lit->value & 1 : lit->value);
   if (k >= 6 || type == MX_T_pred) {
@@ -128,7 +138,7 @@ void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
   const bool kept = ja_has(l->a->blocks[l->block].kept, slot), uniform = ja_has(l->uni_after, slot);
   gcc_jit_rvalue *g = lw_guard(l, chunk);
   gcc_jit_rvalue *m = kept ? g ? lw_lanes(l, chunk) : jx_rv(l->cm[chunk]) : g;
-  if (m) val = jv_sel(j, raw, (jv){.t = MX_T_pred, .u = uniform, .r = {m, m}}, val, lw_get(l, slot, raw, chunk));
+  if (m) val = jv_sel(j, raw, (jv){.t = MX_T_pred, .u = uniform, .r = {m, m}}, val, ja_has(l->raw_after, slot) ? lw_get(l, slot, raw, chunk) : lw_clean(l, slot, lw_get(l, slot, raw, chunk)));
   if (uniform) {
     if (!chunk) jx_set(j, lw_one(l, slot), val.r[0]);
   } else if (cls == MX_R64) {
