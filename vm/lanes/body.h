@@ -24,7 +24,9 @@ typedef int mx_none;
 #define ACCESS_NARROW(t_, zero_extended_) \
   MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const uint32_t *)p)[l]; } \
   MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = (zero_extended_)v; }
-ACCESS(pred, uint8_t)
+/* predicates come as bytes; expressions leave them as words */
+MX__INL mx_pred mx__get_pred(const void *p, size_t l, unsigned n) { (void)n; return ((const uint8_t *)p)[l]; }
+MX__INL void mx__put_pred(void *p, size_t l, unsigned n, mx_pred v) { (void)n; ((uint32_t *)p)[l] = v; }
 ACCESS_NARROW(u8, uint8_t) ACCESS_NARROW(s8, uint8_t) ACCESS_NARROW(b8, uint8_t)
 ACCESS_NARROW(u16, uint16_t) ACCESS_NARROW(s16, uint16_t) ACCESS_NARROW(b16, uint16_t)
 ACCESS_NARROW(f16, uint16_t) ACCESS_NARROW(bf16, uint16_t)
@@ -64,16 +66,17 @@ MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type, uin
   mx__expand01(*(const uint64_t *)mx__ref(x, r), bytes);
   return bytes;
 }
-MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, uint8_t *bytes, void *tmp, bool whole) {
+MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, void *holds, void *tmp, bool whole) {
   if (type == MX_T_none) return NULL;
-  if (type == MX_T_pred) return bytes;
+  if (type == MX_T_pred) return holds;
   return whole ? mx__ref(x, r) : tmp;
 }
-MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const uint8_t *bytes, const void *tmp, uint64_t m) {
+/* `words`: a predicate's lanes are 32-bit words, else bytes. */
+MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool words, const void *holds, const void *tmp, uint64_t m) {
   if (type == MX_T_none) return;
   if (type == MX_T_pred) {
     uint64_t *d = mx__ref(x, r);
-    *d = (*d & ~m) | (mx__pack01(bytes, x->lanes) & m);
+    *d = (*d & ~m) | ((words ? mx__pack32(holds, x->lanes) : mx__pack01(holds, x->lanes)) & m);
   } else if (m != x->full) {
     unsigned bits = type == MX_T_b128 ? 128 : type >= MX_T_u64 ? 64 : 32;
     if (bits == 32) mx__blend32(mx__ref(x, r), tmp, m, x->lanes);
@@ -142,13 +145,14 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
   CASE(18, mods_, id_) CASE(19, mods_, id_) CASE(20, mods_, id_) CASE(21, mods_, id_) CASE(22, mods_, id_) CASE(23, mods_, id_) \
   CASE(24, mods_, id_) CASE(25, mods_, id_) CASE(26, mods_, id_) CASE(27, mods_, id_)
 
-#define LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
+#define LANE_BODY(id_, words_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
     const uint64_t m_ = mx__active(x, i); \
     if (!m_) return i + 1; \
     const bool whole_ = m_ == x->full; \
     const unsigned n_ = mx__lanes(x); \
-    uint8_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES], ba_[MX_MAX_LANES], bb_[MX_MAX_LANES], bc_[MX_MAX_LANES], be_[MX_MAX_LANES], bg_[MX_MAX_LANES]; \
+    uint32_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES]; \
+    uint8_t ba_[MX_MAX_LANES], bb_[MX_MAX_LANES], bc_[MX_MAX_LANES], be_[MX_MAX_LANES], bg_[MX_MAX_LANES]; \
     void *d = mx__out(x, i->o[0], MX_T_##td_, bd_, x->tmp, whole_); \
     void *q = mx__out(x, i->o[1], MX_T_##tq_, bq_, x->tmp + sizeof x->tmp / 2, whole_); \
     uint8_t bp_[no_ > 2 ? MX_MAX_LANES : 1]; \
@@ -157,9 +161,9 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
     const void *g = mx__in(x, i->o[no_ + 4], MX_T_##tg_, bg_); \
     (void)g, (void)bp_; \
     __VA_ARGS__ \
-    mx__done(x, i->o[0], MX_T_##td_, bd_, d, m_); \
-    mx__done(x, i->o[1], MX_T_##tq_, bq_, q, m_); \
-    if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, bp_, NULL, m_); \
+    mx__done(x, i->o[0], MX_T_##td_, words_, bd_, d, m_); \
+    mx__done(x, i->o[1], MX_T_##tq_, words_, bq_, q, m_); \
+    if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, false, bp_, NULL, m_); \
     return i + 1; \
   }
 
@@ -167,14 +171,14 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const ui
 #define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   _Static_assert((mods_) <= 28, #id_ ": more modifier values than a lane body has cases"); \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
-  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch ((mods_) > 1 ? i->mod : 0) { CASES(mods_, id_) })
+  LANE_BODY(id_, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch ((mods_) > 1 ? i->mod : 0) { CASES(mods_, id_) })
 /* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
 
 /* Lane functions: fn_*.c of this folder. */
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
-  LANE_BODY(id_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? bp_ : e, n_, i->mod);)
+  LANE_BODY(id_, false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? bp_ : e, n_, i->mod);)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 
 #define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_, ...) OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_)

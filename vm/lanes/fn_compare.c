@@ -3,14 +3,16 @@
 #include "vm/lanes/fn.h"
 #include "vm/lanes/vocab.h"
 
-/* t[l] = x <cmp> y for all lanes; X(comparison) names each comparison of the type's family. */
+/* t[l] = x <cmp> y for all lanes, in words: narrowing the outcome inside the loop costs more than comparing; X(comparison) names each comparison of the type's family. */
+#define WARPS(lanes_) do { if ((lanes_) != 32 && (lanes_) != 64) __builtin_unreachable(); } while (0)
 #define INT_CASES(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define FLOAT_CASES(X) INT_CASES(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-#define INT_LOOP(m_) case m_: for (unsigned l = 0; l < lanes; l++) { VALUES t[l] = (uint8_t)ICOND(T, m_, x, y); } break;
-#define FLOAT_LOOP(m_) case m_: for (unsigned l = 0; l < lanes; l++) { VALUES t[l] = (uint8_t)FCOND(T, m_, x, y); } break;
+#define INT_LOOP(m_) case m_: for (unsigned l = 0; l < lanes; l++) { VALUES t[l] = (uint32_t)ICOND(T, m_, x, y); } break;
+#define FLOAT_LOOP(m_) case m_: for (unsigned l = 0; l < lanes; l++) { VALUES t[l] = (uint32_t)FCOND(T, m_, x, y); } break;
 #define COMPARE(name_, slot_, cases_, loop_) \
-  static void compare_##name_(uint8_t *t, const slot_ *a, const slot_ *b, unsigned lanes, unsigned cmp, bool ftz) { \
+  static void compare_##name_(uint32_t *t, const slot_ *a, const slot_ *b, unsigned lanes, unsigned cmp, bool ftz) { \
     (void)ftz; \
+    WARPS(lanes); \
     switch (cmp) { cases_(loop_) } \
   }
 
@@ -56,7 +58,7 @@ COMPARE(floats, float, FLOAT_CASES, FLOAT_LOOP)
 #undef VALUES
 #undef T
 #define WIDENED(name_, widen_) \
-  static void compare_##name_(uint8_t *t, const uint32_t *a, const uint32_t *b, unsigned lanes, unsigned cmp, bool ftz) { \
+  static void compare_##name_(uint32_t *t, const uint32_t *a, const uint32_t *b, unsigned lanes, unsigned cmp, bool ftz) { \
     float x[MX_MAX_LANES], y[MX_MAX_LANES]; \
     (void)ftz; \
     for (unsigned l = 0; l < lanes; l++) { \
@@ -92,12 +94,13 @@ static struct way way_of(unsigned mod, unsigned n, bool joined) {
 }
 
 /* r = t (flipped: not t) combined with p, if there is one. */
-static void join(uint8_t *r, const uint8_t *t, bool flip, const uint8_t *p, unsigned how, unsigned lanes) {
-  uint8_t x = flip;
-  if (!p) for (unsigned l = 0; l < lanes; l++) r[l] = t[l] ^ x;
-  else if (how == 0) for (unsigned l = 0; l < lanes; l++) r[l] = (t[l] ^ x) & p[l];
-  else if (how == 1) for (unsigned l = 0; l < lanes; l++) r[l] = (t[l] ^ x) | p[l];
-  else for (unsigned l = 0; l < lanes; l++) r[l] = t[l] ^ x ^ p[l];
+static void join(uint8_t *restrict r, const uint32_t *restrict t, bool flip, const uint8_t *restrict p, unsigned how, unsigned lanes) {
+  uint32_t x = flip;
+  WARPS(lanes);
+  if (!p) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)(t[l] ^ x);
+  else if (how == 0) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)((t[l] ^ x) & p[l]);
+  else if (how == 1) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)((t[l] ^ x) | p[l]);
+  else for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)(t[l] ^ x ^ p[l]);
 }
 
 static void spread(uint32_t *d, const uint8_t *t, uint32_t one, unsigned lanes) {
@@ -107,7 +110,8 @@ static void spread(uint32_t *d, const uint8_t *t, uint32_t one, unsigned lanes) 
 #define ROWS(t_, n_) \
   void MX_FN(setp_##t_)(MX_FN_ARGS) { \
     (void)e; \
-    uint8_t t[MX_MAX_LANES], p[MX_MAX_LANES]; \
+    uint32_t t[MX_MAX_LANES]; \
+    uint8_t p[MX_MAX_LANES]; \
     struct way w = way_of(mod, n_, c); \
     compare_##t_(t, a, b, lanes, w.cmp, w.ftz); \
     join(p, t, false, c, w.join, lanes); \
@@ -118,11 +122,12 @@ static void spread(uint32_t *d, const uint8_t *t, uint32_t one, unsigned lanes) 
 #define SET(t_, n_, to_, one_) \
   void MX_FN(set_##to_##_##t_)(MX_FN_ARGS) { \
     (void)q, (void)e; \
-    uint8_t t[MX_MAX_LANES]; \
+    uint32_t t[MX_MAX_LANES]; \
+    uint8_t p[MX_MAX_LANES]; \
     struct way w = way_of(mod, n_, c); \
     compare_##t_(t, a, b, lanes, w.cmp, w.ftz); \
-    join(t, t, false, c, w.join, lanes); \
-    spread(d, t, one_, lanes); \
+    join(p, t, false, c, w.join, lanes); \
+    spread(d, p, one_, lanes); \
   }
 ROWS(u16, 6) ROWS(s16, 6) ROWS(u32, 6) ROWS(s32, 6) ROWS(u64, 6) ROWS(s64, 6)
 ROWS(f16, 14) ROWS(bf16, 14) ROWS(f32, 14) ROWS(f64, 14)
@@ -130,26 +135,29 @@ ROWS(f16, 14) ROWS(bf16, 14) ROWS(f32, 14) ROWS(f64, 14)
 #define PAIRS(t_, half_, to_, one_) \
   void MX_FN(setp_##t_)(MX_FN_ARGS) { \
     (void)e; \
-    uint8_t lo[MX_MAX_LANES], hi[MX_MAX_LANES]; \
+    uint32_t lo[MX_MAX_LANES], hi[MX_MAX_LANES]; \
+    uint8_t pl[MX_MAX_LANES], ph[MX_MAX_LANES]; \
     struct way w = way_of(mod, 14, c); \
     compare_##half_(lo, a, b, lanes, w.cmp, w.ftz); \
     compare_##half_##_hi(hi, a, b, lanes, w.cmp, w.ftz); \
-    join(lo, lo, false, c, w.join, lanes); \
-    join(q, hi, false, c, w.join, lanes); \
-    memcpy(d, lo, lanes); \
+    join(pl, lo, false, c, w.join, lanes); \
+    join(ph, hi, false, c, w.join, lanes); \
+    memcpy(d, pl, lanes); \
+    memcpy(q, ph, lanes); \
   } \
   SET_PAIRS(t_, half_, to_, one_) SET_PAIRS(t_, half_, U32, 0xFFFF)
 #define SET_PAIRS(t_, half_, to_, one_) \
   void MX_FN(set_##to_##_##t_)(MX_FN_ARGS) { \
     (void)q, (void)e; \
-    uint8_t lo[MX_MAX_LANES], hi[MX_MAX_LANES]; \
+    uint32_t lo[MX_MAX_LANES], hi[MX_MAX_LANES]; \
+    uint8_t pl[MX_MAX_LANES], ph[MX_MAX_LANES]; \
     struct way w = way_of(mod, 14, c); \
     uint32_t *r = d; \
     compare_##half_(lo, a, b, lanes, w.cmp, w.ftz); \
     compare_##half_##_hi(hi, a, b, lanes, w.cmp, w.ftz); \
-    join(lo, lo, false, c, w.join, lanes); \
-    join(hi, hi, false, c, w.join, lanes); \
-    for (unsigned l = 0; l < lanes; l++) r[l] = (lo[l] ? one_ : 0u) | (hi[l] ? (uint32_t)one_ << 16 : 0); \
+    join(pl, lo, false, c, w.join, lanes); \
+    join(ph, hi, false, c, w.join, lanes); \
+    for (unsigned l = 0; l < lanes; l++) r[l] = (pl[l] ? one_ : 0u) | (ph[l] ? (uint32_t)one_ << 16 : 0); \
   }
 PAIRS(f16x2, f16, F16X2, 0x3C00u)
 PAIRS(bf16x2, bf16, BF16X2, 0x3F80u)

@@ -9,6 +9,8 @@
 
 #if defined __AVX512BW__ && defined __AVX512VL__
 #define MX__AVX512 1
+#endif
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
@@ -39,6 +41,31 @@ static inline __attribute__((always_inline)) uint64_t mx__pack01(const uint8_t *
   }
   return mask;
 #endif
+}
+
+/* The mask of the 32-bit words that are not 0: comparisons leave such words, since narrowing them to bytes costs more than
+ * the comparison itself. They are 0 or 1. */
+static inline __attribute__((always_inline)) uint64_t mx__pack32(const uint32_t *words, unsigned lanes) {
+  uint64_t mask = 0;
+#ifdef MX__AVX512
+  for (unsigned l = 0; l < lanes; l += 16) {
+    const __m512i v = _mm512_loadu_si512(words + l);
+    mask |= (uint64_t)_mm512_test_epi32_mask(v, v) << l;
+  }
+#elif defined __AVX2__
+  for (unsigned l = 0; l < lanes; l += 8) {
+    const __m256i v = _mm256_slli_epi32(_mm256_loadu_si256((const __m256i *)(words + l)), 31);
+    mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(v)) << l;
+  }
+#elif defined __SSE2__
+  for (unsigned l = 0; l < lanes; l += 4) {
+    const __m128i v = _mm_slli_epi32(_mm_loadu_si128((const __m128i *)(words + l)), 31);
+    mask |= (uint64_t)(uint32_t)_mm_movemask_ps(_mm_castsi128_ps(v)) << l;
+  }
+#else
+  for (unsigned l = 0; l < lanes; l++) mask |= (uint64_t)(words[l] & 1) << l;
+#endif
+  return mask;
 }
 
 static inline __attribute__((always_inline)) void mx__blend32(uint32_t *d, const uint32_t *s, uint64_t mask, unsigned lanes) {

@@ -118,7 +118,7 @@ CELL(u64, uint64_t) CELL(s64, int64_t) CELL(b64, uint64_t) CELL(f64, double) CEL
         for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, ((const cell_##mt_ *)r.host[0])[(el_) * l + k]); \
       else \
         for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, ((const cell_##mt_ *)r.host[l])[k]); \
-      mx__done(x, REF(i, k), MX_T_##dt_, NULL, x->tmp, m); \
+      mx__done(x, REF(i, k), MX_T_##dt_, false, NULL, x->tmp, m); \
     } \
     return i + 1; \
   }
