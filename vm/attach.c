@@ -14,7 +14,10 @@ static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i)
   }
   x->stats.enters++;
   x->steps--; /* compiled code counts for itself */
-  return mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[index], i);
+  uint64_t before = x->steps;
+  const struct mx_insn *next = mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[index], i);
+  x->stats.steps_compiled += x->steps - before;
+  return next;
 }
 
 bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code) {
