@@ -96,7 +96,7 @@ $(OBJ)/%.o: %.c | $(DEPS)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(firstword $(subst /, ,$*))) -MMD -MP -c $< -o $@
 
-$(OBJ)/vm/level.o build/fuzz/obj/vm/level.o: CPPFLAGS += $(LEVELS:%=-DMX_HAVE_%)
+$(OBJ)/vm/level.o: CPPFLAGS += $(LEVELS:%=-DMX_HAVE_%)
 
 define level_rule
 $(OBJ)/vm/lanes/%.$(1).o: vm/lanes/%.c | $(DEPS)
@@ -182,17 +182,15 @@ FZ := build/fuzz
 FZ_FLAGS := -std=gnu17 -O1 -g -pthread -ffp-contract=off -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
   -fprofile-instr-generate -fcoverage-mapping
 fz_objs = $(patsubst %.c,$(FZ)/obj/%.o,$(1))
-FZ_LIB := $(call fz_objs,$(LIB_SRC)) $(foreach l,$(LEVELS),$(patsubst %.c,$(FZ)/obj/%.$(l).o,$(LANE_SRC)))
+FZ_LIB := $(call fz_objs,$(LIB_SRC)) $(patsubst %.c,$(FZ)/obj/%.plain.o,$(LANE_SRC))
 fuzz: $(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC))
 $(FZ)/obj/%.o: %.c | build/.deps-fuzz
 	$(call say,CLANG,$<)
 	$(Q)mkdir -p $(@D) && clang $(CPPFLAGS) $(FZ_FLAGS) -MMD -MP -c $< -o $@
-define fz_level_rule
-$(FZ)/obj/vm/lanes/%.$(1).o: vm/lanes/%.c | build/.deps-fuzz
-	$$(call say,CLANG,$$< ($(1)))
-	$(Q)mkdir -p $$(@D) && clang $(CPPFLAGS) $(FZ_FLAGS) $(LEVEL_$(1)) -DMX_LEVEL=$(1) -MMD -MP -c $$< -o $$@
-endef
-$(foreach l,$(LEVELS),$(eval $(call fz_level_rule,$(l))))
+$(FZ)/obj/vm/level.o: CPPFLAGS += -DMX_HAVE_plain
+$(FZ)/obj/vm/lanes/%.plain.o: vm/lanes/%.c | build/.deps-fuzz
+	$(call say,CLANG,$<)
+	$(Q)mkdir -p $(@D) && clang $(CPPFLAGS) $(FZ_FLAGS) $(LEVEL_plain) -DMX_LEVEL=plain -MMD -MP -c $< -o $@
 $(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC)): $(FZ)/%: $(FZ)/obj/tests/fuzz/%.o $(FZ_LIB)
 	$(call say,LD,$@)
 	$(Q)clang $(FZ_FLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
