@@ -61,6 +61,7 @@ COMPARE(floats, float, FLOAT_CASES, FLOAT_LOOP)
   static void compare_##name_(uint32_t *t, const uint32_t *a, const uint32_t *b, unsigned lanes, unsigned cmp, bool ftz) { \
     float x[MX_MAX_LANES], y[MX_MAX_LANES]; \
     (void)ftz; \
+    WARPS(lanes); \
     for (unsigned l = 0; l < lanes; l++) { \
       x[l] = widen_(a[l]); \
       y[l] = widen_(b[l]); \
@@ -111,12 +112,10 @@ static void spread(uint32_t *d, const uint8_t *t, uint32_t one, unsigned lanes) 
   void MX_FN(setp_##t_)(MX_FN_ARGS) { \
     (void)e; \
     uint32_t t[MX_MAX_LANES]; \
-    uint8_t p[MX_MAX_LANES]; \
     struct way w = way_of(mod, n_, c); \
     compare_##t_(t, a, b, lanes, w.cmp, w.ftz); \
-    join(p, t, false, c, w.join, lanes); \
+    join(d, t, false, c, w.join, lanes); /* predicates' bytes are the body's own: d is never c */ \
     if (q) join(q, t, true, c, w.join, lanes); \
-    memcpy(d, p, lanes); \
   } \
   SET(t_, n_, U32, 0xFFFFFFFF) SET(t_, n_, F32, 0x3F800000) SET(t_, n_, U16, 0xFFFF) SET(t_, n_, F16, 0x3C00) SET(t_, n_, BF16, 0x3F80)
 #define SET(t_, n_, to_, one_) \

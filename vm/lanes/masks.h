@@ -48,9 +48,12 @@ static inline __attribute__((always_inline)) uint64_t mx__pack01(const uint8_t *
 static inline __attribute__((always_inline)) uint64_t mx__pack32(const uint32_t *words, unsigned lanes) {
   uint64_t mask = 0;
 #ifdef MX__AVX512
-  for (unsigned l = 0; l < lanes; l += 16) {
-    const __m512i v = _mm512_loadu_si512(words + l);
-    mask |= (uint64_t)_mm512_test_epi32_mask(v, v) << l;
+  /* spelled out: four independent tests, not a chain through one mask */
+  const __m512i a = _mm512_loadu_si512(words), b = _mm512_loadu_si512(words + 16);
+  mask = _mm512_test_epi32_mask(a, a) | (uint64_t)_mm512_test_epi32_mask(b, b) << 16;
+  if (lanes == 64) {
+    const __m512i c = _mm512_loadu_si512(words + 32), e = _mm512_loadu_si512(words + 48);
+    mask |= (uint64_t)_mm512_test_epi32_mask(c, c) << 32 | (uint64_t)_mm512_test_epi32_mask(e, e) << 48;
   }
 #elif defined __AVX2__
   for (unsigned l = 0; l < lanes; l += 8) {
@@ -70,8 +73,12 @@ static inline __attribute__((always_inline)) uint64_t mx__pack32(const uint32_t 
 
 static inline __attribute__((always_inline)) void mx__blend32(uint32_t *d, const uint32_t *s, uint64_t mask, unsigned lanes) {
 #ifdef MX__AVX512
-  for (unsigned l = 0; l < lanes; l += 16)
-    _mm512_mask_storeu_epi32(d + l, (__mmask16)(mask >> l), _mm512_loadu_si512(s + l));
+  _mm512_mask_storeu_epi32(d, (__mmask16)mask, _mm512_loadu_si512(s));
+  _mm512_mask_storeu_epi32(d + 16, (__mmask16)(mask >> 16), _mm512_loadu_si512(s + 16));
+  if (lanes == 64) {
+    _mm512_mask_storeu_epi32(d + 32, (__mmask16)(mask >> 32), _mm512_loadu_si512(s + 32));
+    _mm512_mask_storeu_epi32(d + 48, (__mmask16)(mask >> 48), _mm512_loadu_si512(s + 48));
+  }
 #else
   uint8_t m[64];
   mx__expand01(mask, m);
