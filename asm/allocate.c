@@ -165,7 +165,17 @@ static bool place_all(struct allocator *a, bool *homeless) {
 static bool keep_physical(struct back_body *b) {
   static const uint8_t order[] = {BACK_R32, BACK_R64, BACK_PRED, BACK_CELL_32, BACK_CELL_64, BACK_CELL_PRED};
   for (size_t i = 0; i < sizeof order; i++) b->slots[order[i]] = b->func->slots[i];
-  for (uint32_t r = 0; r < b->nregs; r++) b->regs[r].slot = (uint32_t)b->regs[r].fixed;
+  for (uint32_t r = 0; r < b->nregs; r++) {
+    struct back_reg *x = &b->regs[r];
+    struct ir_loc loc = r < b->func->nregs ? b->func->regs[r].loc : b->func->loc;
+    x->slot = (uint32_t)x->fixed;
+    if (x->fixed >= 0 && x->slot + x->width <= b->slots[x->file]) continue;
+    mx__diag(b->diags, MX_DIAG_ERROR, "unknown-register", loc, NULL,
+             x->fixed < 0 ? "%s has .slots: here it would need a register of its own, write a slot"
+                          : "%s has .slots: it does not have as many slots",
+             b->func->name);
+    return false;
+  }
   return true;
 }
 
