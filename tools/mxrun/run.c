@@ -159,6 +159,20 @@ static void stats_text(struct text *t, mx_device *d, bool json) {
   if (s.printf_lost) text_printf(t, "printf    %" PRIu64 " bytes were overwritten before they could be read\n", s.printf_lost);
 }
 
+/* The device's trap as an object: what the text says, in parts. */
+static void trap_json(struct text *t, mx_device *d) {
+  mx_trap_info i = {.struct_size = sizeof i};
+  if (mx_device_trap(d, &i) != MX_OK || i.kind == MX_TRAP_NONE) return text_printf(t, "null");
+  text_printf(t, "{\"kind\": \"%s\"", mx_trap_kind_name(i.kind));
+  const char *const texts[][2] = {{"kernel", i.kernel}, {"function", i.function}, {"file", i.file}, {"instruction", i.instruction}, {"nearest", i.nearest}, {"detail", i.detail}};
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+    if (texts[k][1]) text_printf(t, ", \"%s\": ", texts[k][0]), text_json(t, texts[k][1]);
+  text_printf(t, ", \"line\": %u, \"pc\": %u, \"block\": [%u, %u, %u], \"warp\": %u, \"lanes\": \"0x%" PRIx64 "\"", i.line, i.pc, i.block[0], i.block[1],
+    i.block[2], i.warp, i.lanes);
+  if (i.has_address) text_printf(t, ", \"address\": \"0x%" PRIx64 "\", \"bytes\": %u, \"write\": %s", i.address, i.access_bytes, i.is_write ? "true" : "false");
+  text_printf(t, "}");
+}
+
 /* ---- --save and --expect --------------------------------------------------------------------------------*/
 static struct arg *parse_assignment(struct args *a, const char *option, const char *s, const char **rest) {
   const char *eq = strchr(s, '=');
@@ -284,6 +298,7 @@ int command_run(int argc, char **argv, int next) {
   if (s != MX_OK) {
     text = failure ? failure : failure_text(d, s);
     if (json) text_printf(&j, ", \"error\": "), text_json(&j, text);
+    if (json && s == MX_TRAPPED) text_printf(&j, ", \"trap\": "), trap_json(&j, d);
     fflush(stdout);
     fprintf(stderr, "mxrun: %s\n", text);
     free(text);
