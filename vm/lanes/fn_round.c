@@ -5,9 +5,10 @@
 #include "vm/lanes/vocab.h"
 
 /* mod: mode, ftz, sat. With ftz, operands are flushed first, and a result is a zero where `scaled`, the result for operands
- * scaled by 2^24, says that rounding with any exponent would have left it below the least normal number. */
+ * scaled by 2^24, says that rounding with any exponent would have left it below the least normal number. (Only for small results: scaling
+ * large operands saturates.) */
 static void finish_f32(float *r, const float *scaled, unsigned lanes, bool ftz, bool sat) {
-  if (ftz) for (unsigned l = 0; l < lanes; l++) r[l] = __builtin_fabsf(scaled[l]) < 0x1p-102f ? __builtin_copysignf(0, r[l]) : r[l];
+  if (ftz) for (unsigned l = 0; l < lanes; l++) r[l] = __builtin_fabsf(r[l]) <= 0x1p-126f && __builtin_fabsf(scaled[l]) < 0x1p-102f ? __builtin_copysignf(0, r[l]) : r[l];
   if (sat) for (unsigned l = 0; l < lanes; l++) r[l] = SAT01(f32, 1, r[l]);
   for (unsigned l = 0; l < lanes; l++) r[l] = CANON(f32, r[l]);
 }
