@@ -77,6 +77,9 @@ void mx__scan_params(struct lower *l);                        /* which of them n
 void mx__home_arguments(struct lower *l);                     /* gives it to them */
 void mx__place_call_vars(struct lower *l);                    /* arrays that may lie where the callee looks for them */
 void mx__load_results(struct lower *l);                       /* from their homes to their slots */
+/* guarded.c: before a guarded set or testp; may take the guard away */
+void mx__lower_guarded_habits(struct lower *l, const struct stmt *s, const struct vals *vs, uint32_t *guard);
+
 bool mx__lower_param_access(struct lower *l, const struct stmt *s, uint32_t guard); /* false: as any other instruction */
 void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard);
 void mx__lower_physical_call(struct lower *l, const struct stmt *s);
