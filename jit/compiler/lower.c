@@ -551,6 +551,16 @@ static void build_block(struct lw *l, uint32_t number) {
   for (uint32_t k = 0; k < n; k++) {
     l->ins = &a->ins[b->first + k];
     l->live = live + (size_t)k * a->words;
+    if (l->ins->op == MX_EXIT && mx_w_guard(*l->ins->w) != MX_GUARD_NONE) { /* often nobody's: past the end of the data */
+      gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none");
+      gcc_jit_rvalue *m[LW_CHUNKS];
+      for (unsigned c = 0; c < l->nc; c++) m[c] = lw_lanes(l, c);
+      split_on(l, lw_any(l, m), some, on);
+      j->b = some;
+      leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
+      j->b = on;
+      break; /* the last of its block */
+    }
     if (ja_always_leaves(l->ins)) {
       leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
       ended = true;
