@@ -226,7 +226,7 @@ static void report(struct lower *l, const char *mnemonic, const struct row_match
     if (!line_up(rows[r].row, vs, &lu)) continue;
     unsigned k = 0;
     while (k < rows[r].row->nopnds && fits(l, lu.v[k], rows[r].row, k)) k++;
-    if (k != best || !lu.v[k]) continue;
+    if (k != best || k == rows[r].row->nopnds || !lu.v[k]) continue;
     list = expectation(l, mnemonic, rows[r].row, k, list);
     wrong = lu.v[k];
     input |= rows[r].row->opnd[k].role == MX_IN && has_value(rows[r].row->opnd[k].type) &&
