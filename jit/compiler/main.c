@@ -56,6 +56,12 @@ static void reachable(const struct mx_image *image, uint32_t kernel, bool *seen)
   free(work);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/* The compiler's memory goes with the process. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "detect_leaks=0"; }
+#endif
+
 static int usage(FILE *to, int status) {
   fputs("mx-jitc -o kernel.so module.mxb KERNEL\n"
         "Compiles kernel KERNEL (a name or a function number) of a module for libmx, which runs this by itself.\n"
@@ -94,7 +100,9 @@ int main(int argc, char **argv) {
   }
   if (!out || argc - optind != 2) return usage(stderr, 2);
   limit(RLIMIT_CPU, cpu);
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow does not fit */
   limit(RLIMIT_AS, (rlim_t)memory << 20);
+#endif
   limit(RLIMIT_CORE, 0);
 
   size_t size;

@@ -1,0 +1,285 @@
+/* Compiled code against the interpreter, and everything that can go wrong on the way to it: no compiler, one that fails,
+ * dies or hangs, no cache, damaged or foreign entries. Results are right in every case. */
+#include "mx/text.h"
+
+#include <fcntl.h>
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Divergent branches and loops, calls, shared memory, barriers, shuffles, atomics, guards, floats with NaNs. */
+static const char body[] =
+    ".shared .align 4 .b8 sh[256];\n"
+    ".func (.param .b32 r) twist(.param .b32 a, .param .b32 n)\n{\n"
+    "  .reg .b32 %a, %n, %t;\n  .reg .pred %p;\n"
+    "  ld.param.b32 %a, [a];\n  ld.param.b32 %n, [n];\n"
+    "L:\n  setp.eq.u32 %p, %n, 0;\n  @%p bra E;\n  shl.b32 %t, %a, 5;\n  xor.b32 %a, %a, %t;\n  shr.u32 %t, %a, 7;\n  add.u32 %a, %a, %t;\n"
+    "  sub.u32 %n, %n, 1;\n  bra L;\n"
+    "E:\n  st.param.b32 [r], %a;\n  ret;\n}\n"
+    ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
+    "  .reg .b32 %i, %t, %v, %n, %k, %w, %s, %lo;\n  .reg .b64 %o, %a, %q;\n  .reg .pred %p<4>;\n  .reg .f32 %f, %g;\n"
+    "  ld.param.u64 %o, [out];\n  ld.param.u32 %n, [n];\n"
+    "  mov.u32 %t, %tid.x;\n  mov.u32 %k, %ctaid.x;\n  mov.u32 %w, %ntid.x;\n  mad.lo.u32 %i, %k, %w, %t;\n"
+    "  setp.ge.u32 %p0, %i, %n;\n  @%p0 exit;\n"
+    "  mul.lo.u32 %v, %i, 2654435761;\n  mov.u32 %s, 0;\n  mov.u32 %k, 0;\n"
+    /* lanes leave at different steps, with an if inside */
+    "LOOP:\n  and.b32 %lo, %v, 31;\n  setp.eq.u32 %p1, %lo, %k;\n  @%p1 bra OUT;\n"
+    "  and.b32 %lo, %v, 3;\n  setp.eq.u32 %p2, %lo, 1;\n  @%p2 bra ODD;\n  add.u32 %s, %s, %k;\n  mad.lo.u32 %v, %v, 3, 1;\n  bra MEET;\n"
+    "ODD:\n  xor.b32 %s, %s, %v;\n  shr.u32 %v, %v, 1;\n"
+    "MEET:\n  add.u32 %k, %k, 1;\n  setp.lt.u32 %p3, %k, 40;\n  @%p3 bra LOOP;\n"
+    "OUT:\n"
+    "  and.b32 %lo, %s, 7;\n  { .param .b32 x; .param .b32 y; .param .b32 r;\n  st.param.b32 [x], %s;\n  st.param.b32 [y], %lo;\n"
+    "  call (r), twist, (x, y);\n  ld.param.b32 %s, [r]; }\n"
+    "  cvt.rn.f32.u32 %f, %lo;\n  sub.f32 %g, %f, %f;\n  div.rn.f32 %f, %f, %g;\n  mul.f32 %f, %f, %g;\n  mov.b32 %lo, %f;\n  xor.b32 %s, %s, %lo;\n"
+    "  mul.wide.u32 %a, %i, 4;\n  add.u64 %a, %o, %a;\n"
+    "  @%p2 add.u32 %s, %s, %v;\n"
+    "  st.global.u32 [%a], %s;\n"
+    "  and.b32 %lo, %v, 63;\n  mul.wide.u32 %q, %lo, 4;\n  add.u64 %q, %q, %o;\n  mul.wide.u32 %a, %n, 4;\n  add.u64 %q, %q, %a;\n"
+    "  red.global.add.u32 [%q], 1;\n  exit;\n}\n";
+
+#define THREADS 1000u
+static char *text_of(unsigned lanes) {
+  char *t;
+  assert_true(asprintf(&t, ".version 9.0\n.target %s\n.address_size 64\n%s", lanes == 32 ? "sm_90" : "mx64", body) > 0);
+  return t;
+}
+
+static char folder[] = "/tmp/mx-jit-test-XXXXXX";
+static char *in_folder(const char *name) {
+  static char p[256];
+  snprintf(p, sizeof p, "%s/%s", folder, name);
+  return p;
+}
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+struct run { mx_device *d; mx_module *m; mx_kernel *k; mx_addr out; mx_launch_stats stats; uint32_t got[THREADS + 64]; };
+static void start(struct run *r, unsigned lanes, const char *compiler, const char *cache) {
+  mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+  o.threads = 1;
+  o.jit_compiler = compiler;
+  o.cache_dir = cache;
+  assert_int_equal(mx_device_create(&o, &r->d), MX_OK);
+  char *t = text_of(lanes), *messages;
+  const mx_status s = mx_module_load_text(r->d, t, strlen(t), NULL, &r->m, &messages);
+  if (messages) print_error("%s\n", messages);
+  assert_int_equal(s, MX_OK);
+  free(messages);
+  free(t);
+  assert_int_equal(mx_module_kernel(r->m, "work", &r->k), MX_OK);
+  assert_int_equal(mx_alloc(r->d, sizeof r->got, &r->out), MX_OK);
+}
+static mx_status go(struct run *r, mx_jit_mode mode, uint64_t stress) {
+  assert_int_equal(mx_memset32(r->d, r->out, 0, THREADS + 64), MX_OK);
+  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+  c.grid[0] = 8;
+  c.block[0] = 128;
+  c.jit = mode;
+  c.jit_stress = stress;
+  const uint32_t n = THREADS;
+  const void *args[] = {&r->out, &n};
+  const mx_status s = mx_launch_args(r->k, &c, args, 2);
+  r->stats.struct_size = sizeof r->stats;
+  assert_int_equal(mx_device_stats(r->d, &r->stats), MX_OK);
+  assert_int_equal(mx_copy_from_device(r->d, r->got, r->out, sizeof r->got), MX_OK);
+  return s;
+}
+static void end(struct run *r) { mx_device_destroy(r->d); }
+static bool can_compile(void) {
+#if defined __x86_64__
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+#else
+  return false;
+#endif
+}
+#define NEEDS_AVX512() \
+  if (!can_compile()) { \
+    print_message("compiled code needs AVX-512\n"); \
+    skip(); \
+  }
+
+static uint32_t expected[2][THREADS + 64];
+static int reference(void **state) {
+  (void)state;
+  if (!mkdtemp(folder)) return -1;
+  for (int k = 0; k < 2; k++) {
+    struct run r;
+    start(&r, k ? 64 : 32, NULL, "");
+    assert_int_equal(go(&r, MX_JIT_OFF, 0), MX_OK);
+    memcpy(expected[k], r.got, sizeof r.got);
+    end(&r);
+  }
+  return 0;
+}
+static int clean(void **state) {
+  (void)state;
+  char command[300];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  return system(command);
+}
+
+static void same_in_both_engines(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  for (int k = 0; k < 2; k++) {
+    struct run r;
+    start(&r, k ? 64 : 32, NULL, in_folder("cache"));
+    assert_int_equal(go(&r, MX_JIT_OFF, 0), MX_OK);
+    const uint64_t steps = r.stats.steps;
+    assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
+    assert_memory_equal(r.got, expected[k], sizeof r.got);
+    assert_int_equal(r.stats.steps, steps);
+    assert_int_equal(r.stats.warps_interpreted, 0);
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+      assert_int_equal(go(&r, MX_JIT_ON, seed), MX_OK);
+      assert_memory_equal(r.got, expected[k], sizeof r.got);
+      assert_int_equal(r.stats.steps, steps);
+    }
+    assert_int_equal(go(&r, MX_JIT_OFF, 0), MX_OK);
+    assert_int_equal(r.stats.warps_compiled, 0);
+    end(&r);
+  }
+}
+
+/* The entry of a cache folder that holds one. */
+static char *only_entry(const char *dir) {
+  static char path[600];
+  int n = 0;
+  DIR *d = opendir(dir);
+  assert_non_null(d);
+  for (struct dirent *e; (e = readdir(d));) {
+    const size_t len = strlen(e->d_name);
+    if (len > 3 && !strcmp(e->d_name + len - 3, ".so")) n++, snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+    else assert_int_equal(e->d_name[0] == '.' && len <= 2, 1); /* nothing half-written stays */
+  }
+  closedir(d);
+  assert_int_equal(n, 1);
+  return path;
+}
+static void once(const char *cache, uint64_t hits) {
+  struct run r;
+  start(&r, 64, NULL, cache);
+  assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
+  assert_memory_equal(r.got, expected[1], sizeof r.got);
+  assert_int_equal(r.stats.warps_interpreted, 0);
+  assert_int_equal(r.stats.cache_hits, hits);
+  end(&r);
+}
+static void cache_entries(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  char *dir = strdup(in_folder("entries"));
+  once(dir, 0);
+  once(dir, 1);
+  struct stat s;
+  char *entry = only_entry(dir);
+  assert_int_equal(stat(entry, &s), 0);
+  assert_int_equal(s.st_mode & 077, 0);
+  assert_int_equal(truncate(entry, s.st_size / 2), 0); /* a truncated one is a miss, and made anew */
+  once(dir, 0);
+  once(dir, 1);
+  int fd = open(entry, O_RDWR); /* damaged in the middle */
+  assert_int_equal(pwrite(fd, "damage", 6, s.st_size / 3), 6);
+  close(fd);
+  once(dir, 0);
+  assert_int_equal(chmod(entry, 0666), 0); /* others might have written it */
+  once(dir, 0);
+  char *aside = strdup(in_folder("aside.so")); /* a link */
+  assert_int_equal(rename(entry, aside), 0);
+  assert_int_equal(symlink(aside, entry), 0);
+  once(dir, 0);
+  assert_int_equal(chmod(dir, 0777), 0); /* others could write here: no cache at all */
+  once(dir, 0);
+  once(dir, 0);
+  free(aside);
+  free(dir);
+}
+static void no_cache(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  once("", 0);
+  once("/proc/no such folder", 0);
+  int fd = open(in_folder("a file"), O_CREAT | O_WRONLY, 0600);
+  close(fd);
+  once(in_folder("a file"), 0);
+}
+
+static char *script(const char *name, const char *text) {
+  char *path = strdup(in_folder(name));
+  FILE *f = fopen(path, "w");
+  fprintf(f, "#!/bin/sh\n%s\n", text);
+  fclose(f);
+  chmod(path, 0700);
+  return path;
+}
+static void compilers_that_fail(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  char *bad[] = {strdup("/nonexistent/mx-jitc"), script("fails", "echo it does not work >&2; exit 1"), script("dies", "kill -9 $$"),
+                 script("lies", "exit 0"), script("garbage", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\"")};
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    struct run r;
+    start(&r, 64, bad[k], in_folder("bad"));
+    assert_int_equal(go(&r, MX_JIT_ON, 0), MX_JIT_FAILURE);
+    char *why = mx_last_error_text(r.d);
+    assert_non_null(why);
+    if (k == 1) assert_non_null(strstr(why, "it does not work"));
+    free(why);
+    for (int again = 0; again < 2; again++) {
+      assert_int_equal(go(&r, MX_JIT_AUTO, 0), MX_OK);
+      assert_memory_equal(r.got, expected[1], sizeof r.got);
+    }
+    end(&r);
+    free(bad[k]);
+  }
+}
+/* A compiler that never ends does not keep the device from going. */
+static void compiler_that_hangs(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  char *path = script("hangs", "sleep 100");
+  struct run r;
+  start(&r, 64, path, "");
+  const double begin = now();
+  while (now() - begin < 1) { /* long enough for it to be started */
+    assert_int_equal(go(&r, MX_JIT_AUTO, 0), MX_OK);
+    assert_memory_equal(r.got, expected[1], sizeof r.got);
+  }
+  end(&r);
+  assert_true(now() - begin < 20);
+  free(path);
+}
+/* Without being asked to, a kernel that costs much gets compiled code in the background. */
+static void by_itself(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  struct run r;
+  start(&r, 64, NULL, "");
+  const double begin = now();
+  do {
+    assert_int_equal(go(&r, MX_JIT_AUTO, 0), MX_OK);
+    assert_memory_equal(r.got, expected[1], sizeof r.got);
+  } while (!r.stats.warps_compiled && now() - begin < 60);
+  assert_true(r.stats.warps_compiled > 0);
+  end(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(same_in_both_engines), cmocka_unit_test(cache_entries),       cmocka_unit_test(no_cache),
+      cmocka_unit_test(compilers_that_fail),  cmocka_unit_test(compiler_that_hangs), cmocka_unit_test(by_itself),
+  };
+  return cmocka_run_group_tests(tests, reference, clean);
+}
