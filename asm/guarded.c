@@ -14,11 +14,14 @@ static void convert(struct lower *l, const char *how, uint32_t d, uint32_t s, co
   mx__select_emit(l, how, NULL, &vs, guard, !at->guard_neg, at->loc);
 }
 
-/* The bits of d in a register without a type, for conversions to read as integers. */
-static uint32_t bits_of(struct lower *l, uint32_t d, const struct stmt *s, uint32_t guard) {
-  const unsigned bits = mx__types[l->out->regs[d].type].bits;
-  uint32_t t = mx__new_reg(l, NULL, bits == 16 ? MX_T_b16 : MX_T_b32, s->loc);
-  convert(l, bits == 16 ? "mov.b16" : "mov.b32", t, d, s, guard);
+/* The bits of d, or its low half, in a register without a type, for conversions to read as integers. */
+static uint32_t bits_of(struct lower *l, uint32_t d, const struct stmt *s, bool low, uint32_t guard) {
+  const bool half = mx__types[l->out->regs[d].type].bits == 16;
+  uint32_t whole = mx__new_reg(l, NULL, half ? MX_T_b16 : MX_T_b32, s->loc);
+  convert(l, half ? "mov.b16" : "mov.b32", whole, d, s, guard);
+  if (half || !low) return whole;
+  uint32_t t = mx__new_reg(l, NULL, MX_T_b16, s->loc);
+  convert(l, "cvt.u16.u32", t, whole, s, guard);
   return t;
 }
 
@@ -40,12 +43,13 @@ static void leave(struct lower *l, const struct stmt *s, uint32_t guard, uint32_
     if (short_source || is_half(source)) convert(l, "cvt.s32.s16", d, d, s, guard);
   } else if (!strcmp(result, "f32")) {
     if (is_half(source)) return;
-    convert(l, short_source ? "cvt.rn.f32.s16" : "cvt.rn.f32.s32", d, bits_of(l, d, s, guard), s, guard);
-    convert(l, "abs.f32", d, d, s, guard);
+    uint32_t t = bits_of(l, d, s, short_source, guard);
+    convert(l, short_source ? "abs.s16" : "abs.s32", t, t, s, guard);
+    convert(l, short_source ? "cvt.rn.f32.s16" : "cvt.rn.f32.s32", d, t, s, guard);
   } else if (is_half(result) && !is_half(source) && strcmp(source, "f32")) {
-    uint32_t t = mx__new_reg(l, NULL, MX_T_f32, s->loc);
-    convert(l, short_source ? "cvt.rn.f32.s16" : "cvt.rn.f32.u16", t, bits_of(l, d, s, guard), s, guard);
-    convert(l, "abs.f32", t, t, s, guard);
+    uint32_t bits = bits_of(l, d, s, short_source, guard), t = mx__new_reg(l, NULL, MX_T_f32, s->loc);
+    if (short_source) convert(l, "abs.s16", bits, bits, s, guard);
+    convert(l, short_source ? "cvt.rn.f32.s16" : "cvt.rn.f32.u16", t, bits, s, guard);
     convert(l, result[0] == 'b' ? "cvt.rn.bf16.f32" : "cvt.rn.f16.f32", d, t, s, guard);
   }
 }
