@@ -1,7 +1,22 @@
 /* The body that stands at the entries of compiled code; see attach.h. */
 #include "vm/attach.h"
 
+#include "mx/mx.h"
+
 #include <stdlib.h>
+
+/* Why compiled code was left, from where the interpreter goes on. */
+static enum mx_exit_reason reason(const struct mx_exec *x, const struct mx_insn *next) {
+  if (!next) {
+    if (x->event == MX_EV_TRAP) return MX_EXIT_TRAP;
+    if (x->event == MX_EV_SLICE) return x->stress ? MX_EXIT_STRESS : MX_EXIT_POLL;
+    return x->warp->live ? MX_EXIT_BLOCK : MX_EXIT_DONE;
+  }
+  const struct mx_op_info *o = &mx__ops[next->op];
+  if (next->kind == MX_INSN_JOIN || o->flags & MX_F_BRANCH) return MX_EXIT_DIVERGE;
+  if (o->flags & MX_F_CALL) return MX_EXIT_CALL;
+  return o->flags & MX_F_SYNC ? MX_EXIT_BLOCK : MX_EXIT_OPCODE;
+}
 
 static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_pfunc *fn = x->fn;
@@ -17,6 +32,7 @@ static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i)
   uint64_t before = x->steps;
   const struct mx_insn *next = mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[index], i);
   x->stats.steps_compiled += x->steps - before;
+  x->stats.exits[reason(x, next)]++;
   return next;
 }
 

@@ -240,7 +240,14 @@ typedef struct mx_launch_stats {
   uint32_t threads, resident_blocks, peak_resident_blocks;
 } mx_launch_stats;
 enum mx_exit_reason {
-  MX_EXIT_DONE, MX_EXIT_POLL, MX_EXIT_TRAP, MX_EXIT_CALL, MX_EXIT_BLOCK, MX_EXIT_OPCODE, MX_EXIT_DIVERGE, MX_EXIT_STRESS
+  MX_EXIT_DONE,    /* the warp has ended */
+  MX_EXIT_POLL,    /* the slice is used up: others have their turn */
+  MX_EXIT_TRAP,
+  MX_EXIT_CALL,    /* a call of something that is not compiled */
+  MX_EXIT_BLOCK,   /* lanes wait for others */
+  MX_EXIT_OPCODE,  /* an instruction that is left to the interpreter */
+  MX_EXIT_DIVERGE, /* at a branch or a meeting point */
+  MX_EXIT_STRESS
 };
 MX_API mx_status mx_device_stats(mx_device *device, mx_launch_stats *out); /* set struct_size first */
 
