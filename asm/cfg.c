@@ -78,8 +78,8 @@ struct cfg *mx__cfg_build(struct mx_arena *arena, const struct back_body *b) {
         seen[to] = k + 1;
       }
       if (!t->nlabels) add_edge(&e, k, nblocks);
-    } else if (mx__ops[in->op].flags & MX_F_END) {
-      add_edge(&e, k, nblocks);
+    } else if (mx__ops[in->op].flags & MX_F_END && mx__insn_ends(in)) {
+      add_edge(&e, k, nblocks); /* not under a guard: lanes that end are not waited for, the others meet as they would */
     }
     if (!mx__insn_ends(in)) add_edge(&e, k, k + 1);
   }

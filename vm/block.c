@@ -136,6 +136,7 @@ bool mx__block_start(struct mx_block *b, uint64_t index) {
   b->ctaid[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
   b->ctaid[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
   b->started = false;
+  b->spins = 0;
   for (uint32_t n = 0; n < MX_BARRIERS; n++) {
     struct mx_barrier *bar = &b->barriers[n];
     bar->used = false;
@@ -184,6 +185,8 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
     if (!alive) return MX_BLOCK_DONE;
     if (went_on) continue;
     bool released = false;
+    if (spun && ++b->spins < MX_PATIENCE) return MX_BLOCK_PARKED;
+    b->spins = 0;
     for (uint32_t w = 0; w < b->nwarps; w++)
       if (b->warps[w].live) released |= mx__warp_release(x, &b->warps[w], true);
     if (released) continue;

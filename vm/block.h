@@ -37,6 +37,7 @@ struct mx_block {
   uint64_t index;
   uint32_t ctaid[3];
   uint32_t nwarps;
+  uint32_t spins;       /* turns in which its warps only spun or waited */
   bool started;         /* its warps stand at the first instruction, or beyond */
   struct mx_warp *warps;
   unsigned char *shared;

@@ -20,6 +20,7 @@ struct mx_exec;
 struct mx_insn;
 
 #define MX_SLICE 1024 /* K: back edges and calls until others get their turn */
+#define MX_PATIENCE 16 /* slices that a warp may spin until lanes that wait at a join are let go: a long loop is no deadlock */
 
 /* ---- prepared code (vm/prepare.c) ---------------------------------------------------------------------
  * One body of the interpreter. Executes *i for the current split of x and returns the next instruction, or NULL with
@@ -114,6 +115,7 @@ struct mx_warp {
   struct mx_split splits[MX_MAX_LANES]; /* a stack: the last one runs first */
   struct mx_join joins[MX_MAX_JOINS];
   struct mx_join *free_joins;
+  uint32_t spins;               /* turns that ended with nobody but spinning splits, since a join last let lanes go */
   uint64_t clock;               /* %clock64: moves by MX_CLOCK_STEP at each read, and by nanosleep */
   unsigned char *local;         /* local memory, lane after lane, stride launch->local_bytes */
   const uint32_t *tid[3];       /* arrays of lanes */

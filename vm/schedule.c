@@ -141,7 +141,7 @@ static char *where_text(const struct schedule *s) {
   const struct mx_block *b = NULL;
   for (int k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++)
-      if (!b || s->parked[k][i]->index < b->index) b = s->parked[k][i];
+      if (s->parked[k][i]->started && (!b || s->parked[k][i]->index < b->index)) b = s->parked[k][i];
   for (uint32_t w = 0; b && w < b->nwarps; w++) {
     const struct mx_warp *warp = &b->warps[w];
     if (!warp->nsplits) continue;

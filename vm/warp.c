@@ -364,6 +364,7 @@ bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live) {
   w->live = live;
   w->clock = MX_CLOCK_START;
   w->ran_jit = false;
+  w->spins = 0;
   w->free_joins = NULL;
   for (int k = MX_MAX_JOINS; k--;) join_free(w, &w->joins[k]);
   w->nsplits = 1;
@@ -414,9 +415,12 @@ enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w) {
     const struct mx_insn *i = mx__next_split(x);
     if (!i) {
       if (!w->nsplits) return told_to_stop(x) ? MX_TURN_STOPPED : MX_TURN_DONE;
-      if (mx__warp_release(x, w, false)) continue;
       bool spun = false;
       for (uint32_t k = 0; k < w->nsplits; k++) spun |= w->splits[k].spun;
+      if ((!spun || ++w->spins >= MX_PATIENCE) && mx__warp_release(x, w, false)) {
+        w->spins = 0;
+        continue;
+      }
       if (told_to_stop(x)) return MX_TURN_STOPPED;
       return spun ? MX_TURN_SPUN : MX_TURN_BLOCKED;
     }
