@@ -2,6 +2,15 @@
 #include "vm/interp.h"
 #include "vm/jitabi.h"
 
+/* Whether the current split is the one that would be picked after a divergence. One above it may have been woken by
+ * it (a barrier, a warp operation) and then goes first where lanes part: nothing may be hidden until then. */
+static bool is_top(const struct mx_exec *x) {
+  const struct mx_warp *w = x->warp;
+  for (uint32_t k = (uint32_t)(x->split - w->splits) + 1; k < w->nsplits; k++)
+    if (w->splits[k].state == MX_RUNNABLE && !w->splits[k].spun) return false;
+  return true;
+}
+
 static uint32_t step(struct mx_exec *x, uint32_t pc, uint64_t mask) {
   const struct mx_pfunc *fn = x->fn;
   uint32_t k = fn->index_of_pc[pc];
@@ -12,10 +21,24 @@ static uint32_t step(struct mx_exec *x, uint32_t pc, uint64_t mask) {
   x->mask = all;
   return next != NULL;
 }
-static const struct mx_jit_help help = {step};
+static uint32_t sync(struct mx_exec *x, uint32_t pc, struct mx_jit_state *state) {
+  const struct mx_pfunc *fn = x->fn;
+  const struct mx_frame *frame = x->frame;
+  const uint64_t mask = x->mask;
+  uint32_t k = fn->index_of_pc[pc];
+  if (fn->insns[k].kind == MX_INSN_JOIN) k++;
+  x->split->pc = pc;
+  state->next = fn->body_of[k](x, &fn->insns[k]);
+  return state->next == &fn->insns[k + 1] && x->frame == frame && x->mask == mask && is_top(x);
+}
+static const struct mx_jit_help help = {step, sync};
 
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i) {
   struct mx_jit_state s;
+  if (!is_top(x)) {
+    x->steps++;
+    return x->fn->body_of[i - x->fn->insns](x, i);
+  }
   s.help = &help;
   s.steps = 0;
   s.nrec = 0;
@@ -26,6 +49,7 @@ const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code 
     return x->fn->body_of[i - x->fn->insns](x, i);
   }
   x->steps += s.steps;
+  if (kind == MX_JIT_NEXT) return s.next;
   const uint32_t event = x->event;
   for (uint32_t k = 0; k < s.nrec; k++)
     if (s.rec[k].taken) mx__diverge(x, s.rec[k].taken, s.rec[k].target, s.rec[k].next, s.rec[k].reconv);

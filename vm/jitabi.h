@@ -14,6 +14,7 @@ enum mx_jit_exit {
   MX_JIT_GO,      /* the machine executes the instruction at state->pc */
   MX_JIT_SLICE,   /* the slice ended; the split stands at state->pc */
   MX_JIT_EVENT,   /* a body gave up control (x->event) at state->pc */
+  MX_JIT_NEXT,    /* a body that may block has run: state->next is what it returned; slots were in the frame */
   MX_JIT_REFUSED, /* not entered: a slot that should be uniform is not */
 };
 
@@ -27,12 +28,16 @@ struct mx_jit_help {
   /* Executes the instruction at pc for the lanes of `mask` by its interpreter's body, slots being in the frame. 0: it gave
    * up control. */
   uint32_t (*step)(struct mx_exec *x, uint32_t pc, uint64_t mask);
+  /* The same for instructions that may block, all live slots being in the frame and no divergence hidden. 0: others run
+   * now, or nobody: state->next. */
+  uint32_t (*sync)(struct mx_exec *x, uint32_t pc, struct mx_jit_state *state);
 };
 
 struct mx_jit_state {
   const struct mx_jit_help *help;
   uint64_t mask;   /* out: lanes of the split that goes on, to check the replay */
   uint64_t steps;  /* out: instructions executed */
+  const struct mx_insn *next; /* out, NEXT only */
   uint32_t pc, nrec;
   struct mx_jit_rec rec[MX_JIT_DEPTH]; /* outermost first */
 };
@@ -54,7 +59,7 @@ static inline uint64_t mx__jit_layout(void) {
 #define P_(m_) offsetof(struct mx_pfunc, m_)
 #define I_(m_) offsetof(struct mx_insn, m_)
 #define S_(m_) offsetof(struct mx_jit_state, m_)
-  const size_t all[] = {2, X_(base), X_(mask), X_(slice), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
+  const size_t all[] = {3, X_(base), X_(mask), X_(slice), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
                         X_(sreg_lanes64), X_(frame), X_(warp), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
                         P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
                         offsetof(struct mx_bounds, span), offsetof(struct mx_bounds, off), offsetof(struct mx_bounds, kind),

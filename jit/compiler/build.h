@@ -34,7 +34,7 @@ struct lw {
   struct lw_exit *exits;
   struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_step;
+  gcc_jit_type *t_step, *t_sync;
 };
 
 /* ---- memory --------------------------------------------------------------------------------------------------*/

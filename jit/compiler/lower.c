@@ -223,23 +223,11 @@ static void build_exits(struct lw *l) {
 }
 
 /* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
-void lw_step(struct lw *l) {
+/* The results come back from the frame. */
+static void reload_results(struct lw *l, gcc_jit_rvalue *mask) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, l->ins, s);
-  for (uint32_t k = 0; k < n; k++) store_slot(l, s[k], ja_has(l->uni, s[k]), ja_has(l->raw, s[k]));
-  gcc_jit_rvalue *m[LW_CHUNKS];
-  values(l, l->cm, m);
-  gcc_jit_rvalue *mask = lw_pack(l, m);
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, l->ins->pc), mask};
-  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, step), l->t_step)), 3, args));
-  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
-  split_on(l, compare(l, GCC_JIT_COMPARISON_NE, done, jx_int(j, j->t_u32, 0)), on, gone);
-  j->b = gone;
   const struct ja_block *b = &a->blocks[l->block];
-  leave(l, MX_JIT_EVENT, l->ins->pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, l->live, l->uni);
-  j->b = on;
   for (unsigned k = 0; k < l->ins->o->nopnds; k++) {
     if (l->ins->o->opnd[k].role != MX_OUT || l->ins->o->opnd[k].type >= MX_T_raw) continue;
     const unsigned type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
@@ -262,6 +250,55 @@ void lw_step(struct lw *l) {
     if (lw_result_uniform(l, k)) lw_put(l, k, 0, load_one(l, p, cls, lowest(l, mask)));
     else for (unsigned c = 0; c < l->nc; c++) lw_put(l, k, c, load_chunk(l, p, cls, c));
   }
+}
+
+void lw_step(struct lw *l) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, l->ins, s);
+  for (uint32_t k = 0; k < n; k++) store_slot(l, s[k], ja_has(l->uni, s[k]), ja_has(l->raw, s[k]));
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  values(l, l->cm, m);
+  gcc_jit_rvalue *mask = lw_pack(l, m);
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, l->ins->pc), mask};
+  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, step), l->t_step)), 3, args));
+  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
+  split_on(l, compare(l, GCC_JIT_COMPARISON_NE, done, jx_int(j, j->t_u32, 0)), on, gone);
+  j->b = gone;
+  const struct ja_block *b = &a->blocks[l->block];
+  leave(l, MX_JIT_EVENT, l->ins->pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, l->live, l->uni);
+  j->b = on;
+  reload_results(l, mask);
+}
+
+/* An instruction that may block, where no divergence is hidden: often all its lanes are here, and it does not. */
+static void sync_step(struct lw *l, uint32_t number_in_block) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  if (a->blocks[l->block].nstack) {
+    gcc_jit_block *together = lw_new_block(l, "together"), *apart = lw_new_block(l, "apart");
+    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u16, jx_rv(l->cm[c]), jx_rv(l->em[c])));
+    split_on(l, lw_any(l, m), apart, together);
+    j->b = apart;
+    leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
+    j->b = together;
+  }
+  for (uint32_t s = 0; s < a->nslots; s++)
+    if (ja_has(l->live, s) && ja_has(l->written, s)) store_slot(l, s, ja_has(l->uni, s), ja_has(l->raw, s));
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, l->ins->pc),
+                             gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr)};
+  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, sync), l->t_sync)), 3, args));
+  add_steps(l, number_in_block + 1);
+  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
+  split_on(l, compare(l, GCC_JIT_COMPARISON_NE, done, jx_int(j, j->t_u32, 0)), on, gone);
+  j->b = gone;
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
+  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_NEXT));
+  j->b = on;
+  reload_results(l, jx_rv(l->emask));
 }
 
 /* ---- instructions --------------------------------------------------------------------------------------*/
@@ -561,6 +598,18 @@ static void build_block(struct lw *l, uint32_t number) {
       j->b = on;
       break; /* the last of its block */
     }
+    if (l->ins->o->flags & MX_F_SYNC && a->blocks[number].nsucc == 1) {
+      memcpy(l->raw_after, l->raw, 8 * a->words);
+      ja_float_step(a, l->ins, b->kept, l->flt, l->raw_after);
+      memcpy(l->uni_after, l->uni, 8 * a->words);
+      ja_uniform_step(a, l->ins, b->kept, l->uni_after);
+      sync_step(l, k);
+      memcpy(l->uni, l->uni_after, 8 * a->words);
+      memcpy(l->raw, l->raw_after, 8 * a->words);
+      edge(l, b->succ[0], false);
+      ended = true;
+      break;
+    }
     if (ja_always_leaves(l->ins)) {
       leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
       ended = true;
@@ -695,6 +744,8 @@ bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number) {
   j->fn = gcc_jit_context_new_function(c, NULL, GCC_JIT_FUNCTION_EXPORTED, j->t_u32, name, 3, params, 0);
   gcc_jit_type *step[3] = {j->t_ptr, j->t_u32, j->t_u64};
   l->t_step = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, step, 0);
+  step[2] = j->t_ptr;
+  l->t_sync = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, step, 0);
   l->x = gcc_jit_param_as_rvalue(params[0]);
   l->state = gcc_jit_param_as_rvalue(params[2]);
   l->base[MX_PRED] = named(l, j->t_pu8, "preds");
