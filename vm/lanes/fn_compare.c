@@ -4,7 +4,6 @@
 #include "vm/lanes/vocab.h"
 
 /* t[l] = x <cmp> y for all lanes, in words: narrowing the outcome inside the loop costs more than comparing; X(comparison) names each comparison of the type's family. */
-#define WARPS(lanes_) do { if ((lanes_) != 32 && (lanes_) != 64) __builtin_unreachable(); } while (0)
 #define INT_CASES(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define FLOAT_CASES(X) INT_CASES(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define INT_LOOP(m_) case m_: for (unsigned l = 0; l < lanes; l++) { VALUES t[l] = (uint32_t)ICOND(T, m_, x, y); } break;
@@ -12,7 +11,6 @@
 #define COMPARE(name_, slot_, cases_, loop_) \
   static void compare_##name_(uint32_t *t, const slot_ *a, const slot_ *b, unsigned lanes, unsigned cmp, bool ftz) { \
     (void)ftz; \
-    WARPS(lanes); \
     switch (cmp) { cases_(loop_) } \
   }
 
@@ -61,7 +59,6 @@ COMPARE(floats, float, FLOAT_CASES, FLOAT_LOOP)
   static void compare_##name_(uint32_t *t, const uint32_t *a, const uint32_t *b, unsigned lanes, unsigned cmp, bool ftz) { \
     float x[MX_MAX_LANES], y[MX_MAX_LANES]; \
     (void)ftz; \
-    WARPS(lanes); \
     for (unsigned l = 0; l < lanes; l++) { \
       x[l] = widen_(a[l]); \
       y[l] = widen_(b[l]); \
@@ -97,7 +94,6 @@ static struct way way_of(unsigned mod, unsigned n, bool joined) {
 /* r = t (flipped: not t) combined with p, if there is one. */
 static void join(uint8_t *restrict r, const uint32_t *restrict t, bool flip, const uint8_t *restrict p, unsigned how, unsigned lanes) {
   uint32_t x = flip;
-  WARPS(lanes);
   if (!p) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)(t[l] ^ x);
   else if (how == 0) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)((t[l] ^ x) & p[l]);
   else if (how == 1) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)((t[l] ^ x) | p[l]);
