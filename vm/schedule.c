@@ -13,6 +13,7 @@
 #include "device.h"
 #include "pool.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,7 @@ static void work(void *arg, uint32_t k) {
     pthread_mutex_unlock(&s->lock);
     if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
+    if (status == MX_BLOCK_PARKED && l->workers > 1) sched_yield(); /* whom it waits for may want this processor */
     if (status == MX_BLOCK_STOPPED && l->debug) mx__debug_stopped(l->debug, x, b);
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);

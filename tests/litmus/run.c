@@ -151,7 +151,7 @@ static char *load(const char *path, struct litmus *t) {
   fclose(out);
   t->path = path;
   t->config = (mx_launch_config)MX_LAUNCH_CONFIG_INIT;
-  t->config.steps = 50000000;
+  t->config.steps = 1000000000; /* against hangs alone: compiled code spins through 50 million while another thread is off its processor */
   unsigned line = 1;
   for (char *s = t->text; *s; line++) {
     char *end = strchr(s, '\n'), *copy = end ? strndup(s, (size_t)(end - s)) : strdup(s), *mark = strstr(copy, "//@");
