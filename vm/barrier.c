@@ -20,11 +20,6 @@ static bool complete(const struct mx_block *b, const struct mx_barrier *bar) {
   return true;
 }
 
-static const struct mx_insn *insn_at(const struct mx_split *s) {
-  const struct mx_insn *i = mx__at(s->frame->fn, s->pc);
-  return i->kind == MX_INSN_JOIN ? i + 1 : i;
-}
-
 /* The result of bar.red for lanes m of a frame. */
 static void put_result(const struct mx_barrier *bar, const struct mx_insn *i, struct mx_frame *f, uint64_t m) {
   if (mx__ops[i->op].opnd[0].role != MX_OUT) return;
@@ -45,7 +40,7 @@ static void release(struct mx_block *b, uint32_t number) {
     for (uint32_t k = 0; k < warp->nsplits; k++) {
       struct mx_split *s = &warp->splits[k];
       if (s->state != MX_WAIT_BAR || s->barrier != number) continue;
-      const struct mx_insn *i = insn_at(s);
+      const struct mx_insn *i = mx__insn_of(s);
       put_result(bar, i, s->frame, s->mask);
       s->pc += mx_w_length(s->frame->fn->func->code[s->pc]);
       s->state = MX_RUNNABLE;

@@ -109,7 +109,7 @@ static uint64_t warp_register(struct mx_exec *x, unsigned number) {
     case MX_SR_CLOCK_HI: case MX_SR_GLOBALTIMER_HI: return (x->warp->clock += MX_CLOCK_STEP) >> 32;
     case MX_SR_CLOCK64: case MX_SR_GLOBALTIMER: return x->warp->clock += MX_CLOCK_STEP;
     case MX_SR_LOCAL_BASE: return x->frame->local_base;
-    case MX_SR_LOCAL_TOP: return x->frame->local_base + x->fn->func->local_bytes + x->frame->local_dyn;
+    case MX_SR_LOCAL_TOP: return mx__local_top(x->frame);
     default: return x->sreg[number];
   }
 }
@@ -177,9 +177,6 @@ const struct mx_insn *mx__op_cvta_to(struct mx_exec *x, const struct mx_insn *i)
 /* ---- a lane's stack --------------------------------------------------------------------------------------
  * Grows for all lanes of a frame together: a lane may own less of it than there is. So it shrinks only when all lanes of
  * the frame say so; what others leave behind ends with the frame. */
-static uint64_t stack_top(const struct mx_exec *x) {
-  return x->frame->local_base + x->fn->func->local_bytes + x->frame->local_dyn;
-}
 const struct mx_insn *mx__op_alloca(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t *size = mx__operand(x, i->o[1]), *align = mx__operand(x, i->o[2]);
   uint64_t most = 0, limit = x->launch->local_bytes, a = 16;
@@ -187,20 +184,20 @@ const struct mx_insn *mx__op_alloca(struct mx_exec *x, const struct mx_insn *i) 
     most = size[l] > most ? size[l] : most;
     if (align[l] > a && align[l] <= 4096 && !(align[l] & (align[l] - 1))) a = align[l];
   }
-  uint64_t at = (stack_top(x) + a - 1) & -a;
+  uint64_t at = (mx__local_top(x->frame) + a - 1) & -a;
   if (at > limit || most > limit - at) return mx__trap_at(x, i, MX_TRAP_STACK_OVERFLOW, x->mask, NULL);
   broadcast(x, i, x->mask, at);
-  x->frame->local_dyn += ((at + most + 15) & -16ull) - stack_top(x);
+  x->frame->local_dyn += ((at + most + 15) & -16ull) - mx__local_top(x->frame);
   return i + 1;
 }
 const struct mx_insn *mx__op_stacksave(struct mx_exec *x, const struct mx_insn *i) {
-  broadcast(x, i, x->mask, stack_top(x));
+  broadcast(x, i, x->mask, mx__local_top(x->frame));
   return i + 1;
 }
 const struct mx_insn *mx__op_stackrestore(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t *to = mx__operand(x, i->o[0]);
-  uint64_t most = 0, floor = stack_top(x) - x->frame->local_dyn;
+  uint64_t most = 0, floor = mx__local_top(x->frame) - x->frame->local_dyn;
   MX_FOR_LANES(l, x->mask) most = to[l] > most ? to[l] : most;
-  if (x->mask == x->frame->lanes && most >= floor && most <= stack_top(x)) x->frame->local_dyn = most - floor;
+  if (x->mask == x->frame->lanes && most >= floor && most <= mx__local_top(x->frame)) x->frame->local_dyn = most - floor;
   return i + 1;
 }

@@ -150,14 +150,9 @@ static void run_here(struct mx_exec *x, const struct mx_insn *i, uint64_t group,
 static void *split_operand(const struct mx_split *s, mx_ref r) {
   return (r & 1 ? s->frame->fn->pool : s->frame->slots) + (r & ~1);
 }
-static const struct mx_insn *insn_at(const struct mx_split *s) {
-  const struct mx_insn *i = mx__at(s->frame->fn, s->pc);
-  return i->kind == MX_INSN_JOIN ? i + 1 : i;
-}
-
 /* Same operation, same mask: such splits meet. */
 static bool meets(const struct mx_split *s, const struct mx_insn *i, uint64_t mask) {
-  return s->state == MX_WAIT_SYNC && s->sync_mask == mask && insn_at(s)->op == i->op && insn_at(s)->mod == i->mod;
+  return s->state == MX_WAIT_SYNC && s->sync_mask == mask && mx__insn_of(s)->op == i->op && mx__insn_of(s)->mod == i->mod;
 }
 
 static mx_eval eval_of(unsigned op);
@@ -174,12 +169,12 @@ static void run_together(struct mx_exec *x, struct mx_warp *w, const struct mx_i
   for (uint32_t n = 0; n < w->nsplits; n++)
     if (meets(&w->splits[n], like, mask))
       for (unsigned k = 0; k < nin; k++)
-        put(in[k], split_operand(&w->splits[n], insn_at(&w->splits[n])->o[nres + k]), o->opnd[nres + k].type, w->splits[n].mask, x->full, x->lanes);
+        put(in[k], split_operand(&w->splits[n], mx__insn_of(&w->splits[n])->o[nres + k]), o->opnd[nres + k].type, w->splits[n].mask, x->full, x->lanes);
   eval_of(like->op)(like, x->lanes, group, &v);
   for (uint32_t n = 0; n < w->nsplits; n++) {
     struct mx_split *s = &w->splits[n];
     if (!meets(s, like, mask)) continue;
-    const struct mx_insn *i = insn_at(s);
+    const struct mx_insn *i = mx__insn_of(s);
     for (unsigned k = 0; k < nres; k++) put(split_operand(s, i->o[k]), result[k], o->opnd[k].type, s->mask, x->full, x->lanes);
     s->pc += mx_w_length(s->frame->fn->func->code[s->pc]);
     s->state = MX_RUNNABLE;
@@ -198,7 +193,7 @@ static uint64_t waiting(const struct mx_warp *w, const struct mx_insn *i, uint64
 void mx__sync_recheck(struct mx_exec *x, struct mx_warp *w) {
   for (uint32_t k = 0; k < w->nsplits; k++) {
     if (w->splits[k].state != MX_WAIT_SYNC) continue;
-    const struct mx_insn *i = insn_at(&w->splits[k]);
+    const struct mx_insn *i = mx__insn_of(&w->splits[k]);
     uint64_t mask = w->splits[k].sync_mask, here = waiting(w, i, mask);
     if ((mask & w->live) == here) run_together(x, w, i, mask, here);
   }

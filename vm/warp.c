@@ -265,13 +265,11 @@ const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------*/
-static uint64_t local_top(const struct mx_frame *f) { return f->local_base + f->fn->func->local_bytes + f->local_dyn; }
-
 /* The current split calls function number `callee` with the operands behind the results. */
 static const struct mx_insn *call(struct mx_exec *x, const struct mx_insn *i, uint32_t callee, const mx_ref *args) {
   const struct mx_pfunc *fn = &x->prep->funcs[callee];
   struct mx_frame *f = NULL;
-  uint64_t local_base = local_top(x->frame);
+  uint64_t local_base = mx__local_top(x->frame);
   if (x->frame->depth + 1 < x->launch->call_depth && local_base + fn->func->local_bytes <= x->launch->local_bytes)
     f = frame_new(x, fn);
   if (!f) return mx__trap_at(x, i, MX_TRAP_STACK_OVERFLOW, x->mask, NULL);

@@ -6,6 +6,14 @@
 #include "vm/block.h"
 #include "vm/interp.h"
 
+/* The instruction that a split stands at. */
+static inline const struct mx_insn *mx__insn_of(const struct mx_split *s) {
+  const struct mx_insn *i = mx__at(s->frame->fn, s->pc);
+  return i->kind == MX_INSN_JOIN ? i + 1 : i;
+}
+/* Where a frame's local memory ends, and that of its next callee begins. */
+static inline uint64_t mx__local_top(const struct mx_frame *f) { return f->local_base + f->fn->func->local_bytes + f->local_dyn; }
+
 /* Begins a warp at the kernel's entry with the lanes of `live`. False: out of memory. */
 bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live);
 /* Ends a warp that was stopped: frees its frames. */
