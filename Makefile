@@ -3,6 +3,7 @@
 #   make                 everything            make SAN=1          address and undefined-behaviour sanitizers
 #   make check           build and test        make check SAN=1    all tests under the sanitizers
 #   make demo            the examples          make fuzz           libFuzzer programs (clang)
+#   make bench-interp    interpreter against PoCL, Oclgrind, native C
 #   make install         PREFIX, DESTDIR       make clean
 #
 # Sources are found by wildcard: a new file in a room needs no edit here.
@@ -81,9 +82,9 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 ROOM_BIN := $(ROOMS:%=$(BUILD)/tests/%)
 LIBSO := $(BUILD)/libmx.so
 
-.PHONY: all tests check check-quick demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: all tests check check-quick bench-interp demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md)
-tests: all $(UNIT_BIN) $(FUZZ_BIN) $(ROOM_BIN)
+tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench,$(ROOM_BIN)) # bench is for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
 # ---- dependencies: checked once, installed where that is possible -----------------------------------------
@@ -145,6 +146,7 @@ $(BUILD)/docs/isa.md: $(BUILD)/mxasm
 
 # ---- test programs -----------------------------------------------------------------------------------
 TEST_LIBS := -lcmocka -lmpfr -lgmp -lpng
+TEST_LIBS_bench := -lgomp
 $(call objs,$(UNIT_SRC)): DEPS := build/.deps-build build/.deps-test
 $(call objs,$(UNIT_SRC)) $(call objs,$(foreach r,$(ROOMS),$(wildcard tests/$(r)/*.c))): | build/.deps-test
 
@@ -159,7 +161,7 @@ $(FUZZ_BIN): $(BUILD)/tests/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objs,$(wildcard
 define room_rule
 $(BUILD)/tests/$(1): $(call objs,$(wildcard tests/$(1)/*.c)) $(BUILD)/libmx.a
 	$$(call say,LD,$$@)
-	$(Q)mkdir -p $$(@D) && $(CC) $(LDFLAGS) $$(filter %.o,$$^) $(BUILD)/libmx.a $(TEST_LIBS) $(LIBS) -o $$@
+	$(Q)mkdir -p $$(@D) && $(CC) $(LDFLAGS) $$(filter %.o,$$^) $(BUILD)/libmx.a $(TEST_LIBS) $(TEST_LIBS_$(1)) $(LIBS) -o $$@
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
@@ -173,6 +175,12 @@ ifeq ($(SAN),)
 san-tests: | build/.deps-build build/.deps-test
 	$(Q)+$(MAKE) --no-print-directory SAN=1 tests
 endif
+
+# Speed of the interpreter: table on stdout and build/bench-interp.json. PoCL and Oclgrind are installed by these targets only.
+BENCH_NATIVE := -O3 -march=x86-64-v4 -mtune=icelake-server -mprefer-vector-width=512 -fno-math-errno -fopenmp
+$(OBJ)/tests/bench/native.o: CFLAGS += $(BENCH_NATIVE)
+bench-interp: all $(BUILD)/tests/bench build/.deps-bench
+	$(Q)$(BUILD)/tests/bench . build/bench-interp.json
 
 demo: all
 	$(Q)examples/demo.sh $(BUILD)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Checks that the Debian packages which a part of the build needs are there, and installs what is missing (as root, or by
-# sudo where that asks nothing); otherwise prints the one line to run. Arguments: build, test, fuzz.
+# sudo where that asks nothing); otherwise prints the one line to run. Arguments: build, test, bench, fuzz.
 set -u
 arch=$(gcc -print-multiarch 2>/dev/null || echo "$(uname -m)-linux-gnu")
 
@@ -10,6 +10,8 @@ part_build="gcc:/usr/bin/gcc make:/usr/bin/make libc6-dev:/usr/include/stdio.h
   libxxhash-dev:/usr/include/xxhash.h libsleef-dev:/usr/include/$arch/sleef.h,/usr/include/sleef.h
   libedit-dev:/usr/include/editline/readline.h libpng-dev:/usr/include/png.h"
 part_test="libcmocka-dev:/usr/include/cmocka.h libmpfr-dev:/usr/include/mpfr.h"
+part_bench="pocl-opencl-icd:/etc/OpenCL/vendors/pocl.icd ocl-icd-libopencl1:/usr/lib/$arch/libOpenCL.so.1
+  oclgrind:/usr/bin/oclgrind"
 part_fuzz="clang:/usr/bin/clang libclang-rt-14-dev:/usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-*.a"
 
 missing=()

@@ -1,0 +1,84 @@
+/* The data and the eight kernels, at any size. Every contestant gets its data from here. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SIDE = 1024, ITERATIONS = 256, GROUPS = 64, GROUP = 256, TILE = 16 };
+
+double bench_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static uint32_t next(uint32_t *seed) { return *seed = *seed * 1664525u + 1013904223u; }
+
+bool bench_data_make(struct bench_data *d, size_t n) {
+  size_t rows = n / 16, used = 0;
+  *d = (struct bench_data){.n = n};
+  for (int k = 0; k < BENCH_BUFFERS; k++) {
+    d->bytes[k] = k == BENCH_ROWS ? sizeof(int) * (rows + 1) : sizeof(float) * n;
+    d->bytes[k] = (d->bytes[k] + 63) & ~(size_t)63;
+    d->buffer[k] = aligned_alloc(64, d->bytes[k]);
+    if (!d->buffer[k]) return false;
+    memset(d->buffer[k], 0, d->bytes[k]);
+  }
+  float *a = d->buffer[BENCH_A], *b = d->buffer[BENCH_B];
+  for (size_t i = 0; i < n; i++) a[i] = b[i] = (float)((i * 7919) % 1000) / 500.f + 0.1f;
+  /* rows of 0 to 30 elements, in columns anywhere */
+  int *row = d->buffer[BENCH_ROWS], *column = d->buffer[BENCH_COLUMNS];
+  uint32_t seed = 1, *word = d->buffer[BENCH_WORDS];
+  for (size_t r = 0; r < rows; r++) {
+    size_t length = (next(&seed) >> 24) % 31;
+    if (used + length > n) length = 0;
+    for (size_t k = 0; k < length; k++) column[used++] = (int)(next(&seed) % rows);
+    row[r + 1] = (int)used;
+  }
+  for (size_t i = 0; i < n; i++) word[i] = next(&seed) >> 13;
+  return true;
+}
+
+void bench_data_free(struct bench_data *d) {
+  for (int k = 0; k < BENCH_BUFFERS; k++) free(d->buffer[k]);
+  *d = (struct bench_data){0};
+}
+
+#define BUFFER(x_) {BENCH_BUFFER, BENCH_##x_}
+void bench_works(struct bench_work work[BENCH_KERNELS], size_t n) {
+  /* the kernels whose work is not in proportion to n get smaller in one step, with the same shape of work */
+  bool small = n < SIDE * SIDE;
+  int side = small ? 64 : SIDE, bodies = small ? 256 : 4096, order = small ? 64 : 512, count = (int)n;
+  size_t rows = n / 16;
+  const float two = 2;
+  int factor;
+  memcpy(&factor, &two, sizeof factor);
+  const struct bench_work list[BENCH_KERNELS] = {
+      {"saxpy", "saxpy", {n, 1}, {GROUP, 1}, (double)n, BENCH_B, n, false,
+       {BUFFER(A), BUFFER(B), {BENCH_FLOAT, factor}, {BENCH_COUNT, count}}},
+      {"mandel", "mandelbrot", {(size_t)side * (size_t)side, 1}, {GROUP, 1}, (double)side * side, BENCH_C,
+       (size_t)side * (size_t)side, true, {BUFFER(C), {BENCH_INT, side}, {BENCH_INT, side}, {BENCH_INT, ITERATIONS}}},
+      {"nbody", "nbody", {(size_t)bodies, 1}, {GROUP, 1}, (double)bodies * bodies, BENCH_C, (size_t)bodies * 4, false,
+       {BUFFER(A), BUFFER(C), {BENCH_INT, bodies}}},
+      {"matmul", "matmul", {(size_t)order, (size_t)order}, {TILE, TILE}, pow(order, 3), BENCH_C, (size_t)order * (size_t)order,
+       false, {BUFFER(A), BUFFER(B), BUFFER(C), {BENCH_INT, order}}},
+      {"reduce", "reduce", {GROUPS * GROUP, 1}, {GROUP, 1}, (double)n, BENCH_C, GROUPS, false,
+       {BUFFER(A), BUFFER(C), {BENCH_INT, count}}},
+      {"spmv", "spmv", {rows, 1}, {GROUP, 1}, (double)n, BENCH_C, rows, false,
+       {BUFFER(ROWS), BUFFER(COLUMNS), BUFFER(A), BUFFER(B), BUFFER(C), {BENCH_COUNT, (int)rows}}},
+      {"hist", "histogram", {GROUPS * GROUP, 1}, {GROUP, 1}, (double)n, BENCH_D, 256, true,
+       {BUFFER(WORDS), BUFFER(D), {BENCH_INT, count}}},
+      {"bs", "blackscholes", {n / 4, 1}, {GROUP, 1}, (double)n, BENCH_C, n / 4, false,
+       {BUFFER(A), BUFFER(B), BUFFER(A), BUFFER(C), BUFFER(D), {BENCH_COUNT, count / 4}}},
+  };
+  memcpy(work, list, sizeof list);
+}
+
+double bench_sum(const struct bench_work *work, const void *result) {
+  double sum = 0;
+  for (size_t i = 0; i < work->results; i++)
+    sum += work->integers ? (double)((const uint32_t *)result)[i] : (double)((const float *)result)[i];
+  return sum;
+}
