@@ -1,4 +1,4 @@
-/* Arrays, .npy files and manifests of the tools: what they accept, the message for everything else, and that mutated files
+/* Arrays, .npy files, pictures and manifests of the tools: what they accept, the message for everything else, and that mutated files
  * never do worse than that. The sources are included: the tools are programs, not a library. */
 #include "tools/common/cli.c"
 #include "tools/mxrun/data.c"
@@ -203,6 +203,39 @@ static void npy_refused(void **state) {
   assert_non_null(strstr(why, "cut short"));
 }
 
+/* ---- pictures ---------------------------------------------------------------------------------------------*/
+static struct data saved_and_read(const char *array, const char *suffix) {
+  char path[256], *why = NULL;
+  snprintf(path, sizeof path, "%s/mx-picture.png", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+  struct data d, back;
+  bool host;
+  assert_int_equal(data_generate(&d, array, &why), DATA_MADE);
+  assert_true(data_save(&d, path, &why, &host));
+  data_free(&d);
+  char *name = format("%s%s", path, suffix);
+  assert_true(data_read(&back, name, &why));
+  free(name);
+  remove(path);
+  return back;
+}
+
+static void pictures(void **state) {
+  (void)state;
+  struct data d = saved_and_read("iota:u8[2,3]", "");
+  assert_string_equal(d.type->name, "u8");
+  assert_int_equal(d.ndims * 100 + d.dims[0] * 10 + d.dims[1], 223);
+  assert_memory_equal(d.bytes, ((unsigned char[]){0, 1, 2, 3, 4, 5}), 6);
+  data_free(&d);
+  d = saved_and_read("iota:u8[1,2,3]", ":f32");
+  assert_int_equal(d.ndims * 10 + d.dims[2], 33);
+  assert_memory_equal(d.bytes, ((float[]){0, 1, 2, 3, 4, 5}), 24);
+  data_free(&d);
+  char *why = NULL;
+  assert_false(data_read(&d, "/nonexistent.png:f32", &why));
+  assert_non_null(strstr(why, "/nonexistent.png: No such file"));
+  free(why);
+}
+
 /* ---- manifests --------------------------------------------------------------------------------------------*/
 static bool parse(const char *s, size_t n, struct manifest *m, char **why, char **copy) {
   *copy = cli_alloc(n + 1);
@@ -315,6 +348,28 @@ static uint64_t mutate(unsigned char *bytes, size_t *n, size_t capacity, uint64_
   return r;
 }
 
+static void mutated_pictures(void **state) {
+  (void)state;
+  unsigned char good[512], bytes[512], pixels[24 * 3] = {1, 2, 3, 200};
+  size_t size = sizeof good;
+  png_image image = {.version = PNG_IMAGE_VERSION, .width = 6, .height = 4, .format = PNG_FORMAT_RGB};
+  assert_true(png_image_write_to_memory(&image, good, &size, 0, pixels, 0, NULL));
+  uint64_t seed = 2;
+  unsigned read = 0;
+  for (int round = 0; round < 5000; round++) {
+    size_t n = size;
+    memcpy(bytes, good, n);
+    mutate(bytes, &n, sizeof bytes, &seed);
+    struct data d = {0};
+    const char *why = NULL;
+    bool fine = image_read(&d, bytes, n, &why);
+    assert_true(fine == !why);
+    read += fine;
+    data_free(&d);
+  }
+  assert_true(read < 5000);
+}
+
 static void mutated(void **state) {
   (void)state;
   static const char good[] = "name n\nkernel k\ngrid 3\nblock 4 5\nneeds a b\narg in f.bin\narg inout iota:u32[4]\narg s32 -5\narg f32 0x3F800000\narg bytes 0aFF\n"
@@ -358,6 +413,7 @@ static void mutated(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(element_texts), cmocka_unit_test(generators), cmocka_unit_test(comparison), cmocka_unit_test(npy_good),
-    cmocka_unit_test(npy_refused), cmocka_unit_test(manifest_good), cmocka_unit_test(manifest_refused), cmocka_unit_test(mutated)};
+    cmocka_unit_test(npy_refused), cmocka_unit_test(manifest_good), cmocka_unit_test(manifest_refused), cmocka_unit_test(mutated),
+    cmocka_unit_test(pictures), cmocka_unit_test(mutated_pictures)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,10 +237,37 @@ static bool has_suffix(const char *path, const char *suffix) {
   return n > m && !strcmp(path + n - m, suffix);
 }
 
-bool data_read(struct data *d, const char *path, char **why) {
+static void convert(struct data *d, const struct elem *to) {
+  uint64_t count = data_count(d);
+  unsigned char *bytes = cli_alloc(count * to->size + 1);
+  for (uint64_t k = 0; k < count; k++) elem_set_real(to, bytes + k * to->size, elem_real(d->type, d->bytes + k * d->type->size));
+  free(d->bytes);
+  d->bytes = bytes;
+  d->size = count * to->size;
+  d->type = to;
+}
+
+static bool read_picture(struct data *d, const char *path, const struct elem *to, char **why) {
   const char *reason = NULL;
   size_t size;
+  unsigned char *file = (unsigned char *)cli_read_file(path, DATA_LIMIT, &size, &reason);
+  if (file && !image_read(d, file, size, &reason)) data_free(d);
+  free(file);
+  if (reason) return *why = format("%s: %s", path, reason), false;
+  if (to) convert(d, to);
+  return true;
+}
+
+bool data_read(struct data *d, const char *path, char **why) {
+  const char *reason = NULL, *colon = strrchr(path, ':');
+  size_t size;
   *d = (struct data){0};
+  if (has_suffix(path, ".png")) return read_picture(d, path, NULL, why);
+  const struct elem *to = colon ? elem_find(colon + 1, strlen(colon + 1)) : NULL;
+  char *file = to ? format("%.*s", (int)(colon - path), path) : NULL;
+  bool typed = file && has_suffix(file, ".png"), read = typed && read_picture(d, file, to, why);
+  free(file);
+  if (typed) return read;
   unsigned char *bytes = (unsigned char *)cli_read_file(path, DATA_LIMIT, &size, &reason);
   if (bytes && has_suffix(path, ".npy")) {
     if (!npy_read(d, bytes, size, &reason)) data_free(d);

@@ -30,7 +30,8 @@ void elem_print(struct text *t, const struct elem *e, const void *p); /* shortes
  * DATA_OTHER: s is no such thing. DATA_BAD: *why, malloc'ed. */
 enum data_result { DATA_MADE, DATA_OTHER, DATA_BAD };
 enum data_result data_generate(struct data *d, const char *s, char **why);
-/* .npy by suffix, all else bytes; - is stdin. False: *why, malloc'ed. */
+/* .npy and .png by suffix, all else bytes; - is stdin. A picture is u8[height,width], with colours u8[height,width,3 or 4];
+ * "photo.png:f32" makes its values, 0 to 255, another type. False: *why, malloc'ed. */
 bool data_read(struct data *d, const char *path, char **why);
 /* .npy .png .pgm by suffix, all else bytes. False: *why, malloc'ed; *host: the file system's fault, not the array's. */
 bool data_save(const struct data *d, const char *path, char **why, bool *host);
@@ -42,6 +43,7 @@ bool data_equal(const struct data *got, const struct data *expected, int64_t ulp
 /* npy.c, image.c */
 bool npy_read(struct data *d, const unsigned char *file, size_t size, const char **why);
 void npy_write(struct text *t, const struct data *d);
+bool image_read(struct data *d, const unsigned char *file, size_t size, const char **why);
 bool image_save(const struct data *d, const char *path, bool png, const char **why, bool *host);
 
 /* printf into malloc'ed memory */

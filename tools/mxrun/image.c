@@ -1,4 +1,4 @@
-/* Arrays as pictures. .u8 stands as it is; other types are spread from their least to their greatest finite value.
+/* Arrays as pictures, and .png files as arrays. .u8 stands as it is; other types are spread from their least to their greatest finite value.
  * Shapes: [height,width], [height,width,3] (RGB) and [height,width,4] (RGBA) for .png; a flat array of n*n is a square. */
 #include "data.h"
 
@@ -7,6 +7,8 @@
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define IMAGE_LIMIT ((uint64_t)1 << 31) /* bytes of pixels: a small file may claim any size */
 
 bool image_save(const struct data *d, const char *path, bool png, const char **why, bool *host) {
   *host = false;
@@ -57,4 +59,25 @@ bool image_save(const struct data *d, const char *path, bool png, const char **w
   }
   free(pixels);
   return good;
+}
+
+bool image_read(struct data *d, const unsigned char *file, size_t size, const char **why) {
+  png_image image = {.version = PNG_IMAGE_VERSION};
+  if (!png_image_begin_read_from_memory(&image, file, size)) return *why = "not a .png file", false;
+  image.format &= PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA; /* 8 bits a channel, no palette */
+  if (image.format == PNG_FORMAT_GA) image.format = PNG_FORMAT_RGBA;
+  unsigned channels = PNG_IMAGE_PIXEL_CHANNELS(image.format);
+  uint64_t bytes = (uint64_t)image.width * image.height * channels;
+  *why = NULL;
+  if (bytes > IMAGE_LIMIT) *why = "the picture is too large";
+  else if (!(d->bytes = malloc(bytes))) *why = "not enough memory";
+  else if (!png_image_finish_read(&image, NULL, d->bytes, 0, NULL)) *why = "the picture is damaged";
+  png_image_free(&image);
+  if (*why) return false;
+  d->type = elem_find("u8", 2);
+  d->size = bytes;
+  d->dims[d->ndims++] = image.height;
+  d->dims[d->ndims++] = image.width;
+  if (channels > 1) d->dims[d->ndims++] = channels;
+  return true;
 }
