@@ -44,6 +44,7 @@ static bool fits(const struct lower *l, const struct val *v, const struct mx_op_
   switch (v->kind) {
   case V_OFF: return o->type == MX_T_off;
   case V_RAW: return o->type == MX_T_raw;
+  case V_BITS: return o->role == MX_IN && value;
   case V_REG:
     if (!value) return false;
     if (v->type == MX_T_none) return true;
@@ -181,7 +182,7 @@ static bool bracket_mismatch(struct lower *l, const char *mnemonic, const struct
     for (unsigned k = 0, v = 0; k < row->nopnds; k++, v++) {
       bool address = k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off;
       if (vs->v[v].is_address != address) {
-        ERR(l->f, "operand-type", vs->v[v].loc, NULL, "%s: operand %u is %s, expected %s", mnemonic,
+        ERR(l->f, "operand-type", vs->v[v].loc, mx__signature(l), "%s: operand %u is %s, expected %s", mnemonic,
             vs->v[v].number, describe(l, &vs->v[v]), address ? "an address in brackets" : "no address");
         return true;
       }
@@ -215,7 +216,7 @@ static void report(struct lower *l, const char *mnemonic, const struct row_match
         n += rows[r].row->opnd[k].type != MX_T_off && !rows[r].row->opnd[k].implicit;
       list = add_alternative(l, list, mx__arena_printf(f->arena, "%u", n));
     }
-    ERR(f, "operand-count", loc, NULL, "%s: takes %s operands, found %u", mnemonic, speak(l, list), found);
+    ERR(f, "operand-count", loc, mx__signature(l), "%s: takes %s operands, found %u", mnemonic, speak(l, list), found);
     return;
   }
   const char *list = "";
@@ -233,12 +234,12 @@ static void report(struct lower *l, const char *mnemonic, const struct row_match
              !(k + 1 < rows[r].row->nopnds && rows[r].row->opnd[k + 1].type == MX_T_off);
   }
   if (!wrong) {
-    ERR(f, "operand-type", loc, NULL, "%s: no form takes these operands", mnemonic);
+    ERR(f, "operand-type", loc, mx__signature(l), "%s: no form takes these operands", mnemonic);
     return;
   }
   if (input) list = add_alternative(l, list, "an immediate");
   bool conflict = wrong->sym && wrong->sym->implicit && wrong->type != MX_T_none;
-  ERR(f, conflict ? "implicit-conflict" : "operand-type", wrong->loc, NULL, "%s: operand %u is %s, expected %s",
+  ERR(f, conflict ? "implicit-conflict" : "operand-type", wrong->loc, mx__signature(l), "%s: operand %u is %s, expected %s",
       mnemonic, wrong->number, describe(l, wrong), speak(l, list));
   first_write_note(l, wrong);
 }
@@ -315,7 +316,7 @@ static bool types_agree(struct lower *l, const char *mnemonic, const struct val 
   enum family a = family(v->type), b = family(type);
   if (a == b || a == FAM_BITS || b == FAM_BITS) return true;
   bool conflict = v->sym && v->sym->implicit;
-  ERR(l->f, conflict ? "implicit-conflict" : "operand-type", v->loc, NULL,
+  ERR(l->f, conflict ? "implicit-conflict" : "operand-type", v->loc, mx__signature(l),
       "%s: operand %u is .%s, expected .%s", mnemonic, v->number, mx__types[v->type].name,
       mx__types[refined(l, mnemonic, type)].name);
   first_write_note(l, v);
@@ -336,7 +337,7 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
     *out = (struct ir_opnd){.kind = IR_RAW, .raw = (uint32_t)n};
     return true;
   }
-  if (v->kind == V_OFF) {
+  if (v->kind == V_OFF || v->kind == V_BITS) {
     *out = (struct ir_opnd){.kind = IR_LIT, .lit = {.kind = MX_LIT_VALUE, .value = v->offset}};
     return true;
   }
@@ -427,6 +428,50 @@ static bool refuse_minus(struct lower *l, const char *mnemonic, const struct lin
   return false;
 }
 
+/* How far an overload of an intrinsic is from the operands' types: 0 they are its own (bits go with everything), more for
+ * each of another sign, -1 for another kind of number. */
+static int distance(const struct lineup *lu, const struct mx_op_info *row) {
+  int n = 0;
+  for (unsigned k = 0; k < row->nopnds; k++) {
+    const struct val *v = lu->v[k];
+    int type = row->opnd[k].type;
+    if (!v || !has_value(type) || v->is_address || v->type >= MX_T_raw) continue;
+    if (v->kind == V_CONST && v->expr->kind == EX_FLOAT && (family(type) == FAM_INT || family(type) == FAM_PRED)) return -1;
+    if (v->kind != V_REG) continue;
+    enum family a = family(v->type), b = family(type);
+    if (a == FAM_BITS || b == FAM_BITS) continue;
+    if (a != b) return -1;
+    n += v->type != type;
+  }
+  return n;
+}
+
+/* The overload that takes these operands. With several as near as each other a suffix must say which is meant. */
+static const struct row_match *overload(struct lower *l, const char *mnemonic, const struct row_match *rows, uint32_t nrows,
+                                        const struct vals *vs, struct ir_loc loc, struct lineup *out) {
+  const struct row_match *best = NULL, *other = NULL;
+  int best_n = 0;
+  for (uint32_t r = 0; r < nrows; r++) {
+    struct lineup lu;
+    if (!line_up(rows[r].row, vs, &lu)) continue;
+    unsigned k = 0;
+    while (k < rows[r].row->nopnds && fits(l, lu.v[k], rows[r].row, k)) k++;
+    if (k < rows[r].row->nopnds) continue;
+    int n = distance(&lu, rows[r].row);
+    if (n < 0 && best) continue;
+    if (n >= 0 && best && best_n == n) other = &rows[r];
+    if (best && best_n >= 0 && best_n <= n) continue;
+    other = NULL;
+    best = &rows[r];
+    best_n = n;
+    *out = lu;
+  }
+  if (!other) return best;
+  ERR(l->f, "ambiguous-overload", loc, mx__arena_printf(l->f->arena, "write %s or %s", mx__plain_spelling(l->f->arena, best->row->spelling), mx__plain_spelling(l->f->arena, other->row->spelling)),
+      "%s: the operands do not say which function is meant; a type suffix does", mnemonic);
+  return NULL;
+}
+
 bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, struct vals *vs, uint32_t guard,
                      bool guard_neg, struct ir_loc loc) {
   struct front *f = l->f;
@@ -440,7 +485,16 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
   int said = mx__last_type(mnemonic, &count), best_score = -1;
   const struct row_match *best = NULL;
   struct lineup lu, best_lu;
-  for (uint32_t r = 0; r < nrows; r++) {
+  const bool intrinsic = rows[0].op == MX_OP_COUNT;
+  l->overloads = rows;
+  l->noverloads = intrinsic ? nrows : 0;
+  if (intrinsic) {
+    uint32_t errors = f->diags.errors;
+    best = overload(l, mnemonic, rows, nrows, vs, loc, &best_lu);
+    if (f->diags.errors > errors) return false;
+    nrows = best ? 0 : nrows;
+  }
+  for (uint32_t r = 0; r < nrows && !intrinsic; r++) {
     if (row_id && strcmp(rows[r].row->id, row_id)) continue;
     if (!line_up(rows[r].row, vs, &lu)) continue;
     unsigned k = 0;
@@ -493,6 +547,7 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
     }
   }
   if (!fine) return false;
+  if (intrinsic) return mx__expand(l, best, opnds, guard, guard_neg, loc);
   uint32_t skip = IR_NONE;
   if (guard != IR_NONE && row->flags & MX_F_NOGUARD) {
     skip = mx__new_label(l, NULL, loc);

@@ -14,6 +14,7 @@ enum val_kind {
   V_SINK,   /* _ */
   V_OFF,    /* offset: what is added to the address before it */
   V_RAW,    /* offset: a raw field */
+  V_BITS,   /* offset: a literal's bits, of whatever type */
 };
 
 /* One operand as the table counts them: a group is taken apart, an address is two. */
@@ -44,6 +45,7 @@ struct lower {
   uint64_t locals_at, frame;   /* where local variables begin; bytes of the frame so far */
   bool has_alloca;
   uint32_t *stamps;            /* per variable: number of the last function that named it, + 1 */
+  const struct row_match *overloads; uint32_t noverloads; /* of the intrinsic being chosen, for messages */
   struct ir_loc loc;           /* of the statement, for what is made for it */
   struct scope *scope;
 };
@@ -77,6 +79,11 @@ void mx__scan_params(struct lower *l);                        /* which of them n
 void mx__home_arguments(struct lower *l);                     /* gives it to them */
 void mx__place_call_vars(struct lower *l);                    /* arrays that may lie where the callee looks for them */
 void mx__load_results(struct lower *l);                       /* from their homes to their slots */
+/* expand.c: an intrinsic whose operands have been chosen, as the instructions of its row */
+bool mx__expand(struct lower *l, const struct row_match *m, const struct ir_opnd *opnds, uint32_t guard, bool guard_neg, struct ir_loc loc);
+const char *mx__plain_spelling(struct mx_arena *a, const char *spelling);
+const char *mx__signature(struct lower *l); /* a hint: what the overloads being chosen take; NULL for opcodes */
+
 /* guarded.c: before a guarded set or testp; may take the guard away */
 void mx__lower_guarded_habits(struct lower *l, const struct stmt *s, const struct vals *vs, uint32_t *guard);
 

@@ -1,6 +1,7 @@
 /* Spelling patterns of the table matched against mnemonics. Separate because it is all the assembler knows about the
  * table's pattern language (struct mx_op_info); knows no operand. */
 #include "select.h"
+#include "mx/intrinsics.h"
 #include "symbols.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ struct cached {
 struct select {
   struct mx_arena *arena;
   uint32_t lanes;
+  bool has_intrinsics; /* their names are added when a mnemonic is no opcode's: most texts have none */
   struct base *bases[BUCKETS];
   struct cached *cache[BUCKETS];
 };
@@ -33,6 +35,11 @@ static uint32_t hash(const char *s, size_t n) {
   uint32_t h = 2166136261u;
   while (n--) h = (h ^ (unsigned char)*s++) * 16777619u;
   return (h ^ h >> 13) % BUCKETS;
+}
+
+/* Rows are numbered through: opcodes, then intrinsics. */
+static const struct mx_op_info *row_of(unsigned number) {
+  return number < MX_OP_COUNT ? &mx__ops[number] : &mx__intrinsics[number - MX_OP_COUNT].row;
 }
 
 static void add_base(struct select *s, const char *text, size_t len, uint16_t op) {
@@ -52,16 +59,14 @@ static void add_base(struct select *s, const char *text, size_t len, uint16_t op
     b->cap = cap;
   }
   b->rows[b->nrows++] = op;
-  if (!(mx__ops[op].flags & MX_F_HIDDEN)) b->visible = true;
+  if (!(row_of(op)->flags & MX_F_HIDDEN)) b->visible = true;
 }
 
 /* A spelling begins with literal text or with one group whose alternatives do. */
-struct select *mx__select_new(struct mx_arena *arena, uint32_t lanes) {
-  struct select *s = mx__arena_alloc(arena, sizeof *s);
-  s->arena = arena;
-  s->lanes = lanes;
-  for (uint16_t op = 0; op < MX_OP_COUNT; op++) {
-    const char *p = mx__ops[op].spelling;
+static void add_rows(struct select *s, unsigned from, unsigned to) {
+  for (unsigned k = from; k < to; k++) {
+    const uint16_t op = (uint16_t)k;
+    const char *p = row_of(k)->spelling;
     if (*p == '<' || *p == '{') {
       while (*p != '>' && *p != '}') {
         p++;
@@ -72,7 +77,19 @@ struct select *mx__select_new(struct mx_arena *arena, uint32_t lanes) {
       add_base(s, p, strcspn(p, ".{<["), op);
     }
   }
+}
+
+struct select *mx__select_new(struct mx_arena *arena, uint32_t lanes) {
+  struct select *s = mx__arena_alloc(arena, sizeof *s);
+  s->arena = arena;
+  s->lanes = lanes;
+  add_rows(s, 0, MX_OP_COUNT);
   return s;
+}
+
+static void add_intrinsics(struct select *s) {
+  if (!s->has_intrinsics) add_rows(s, MX_OP_COUNT, MX_OP_COUNT + mx__intrinsic_count);
+  s->has_intrinsics = true;
 }
 
 /* Names of intrinsics go on behind '_': __vimax_s32 begins like vimax.s32. */
@@ -206,6 +223,10 @@ static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden
   find_rows(s, c, mnemonic);
   const char *usual = c->nrows || c->other_lanes ? NULL : usual_order(s, mnemonic);
   if (usual) find_rows(s, c, usual);
+  if (!c->nrows && !c->other_lanes && !hidden && !s->has_intrinsics) {
+    add_intrinsics(s);
+    find_rows(s, c, mnemonic);
+  }
   return c;
 }
 
@@ -213,8 +234,10 @@ static void find_rows(struct select *s, struct cached *c, const char *mnemonic) 
   struct base *b = find_base(s, mnemonic);
   uint32_t cap = 0;
   for (uint32_t k = 0; b && k < b->nrows; k++) {
-    const struct mx_op_info *row = &mx__ops[b->rows[k]];
+    const struct mx_op_info *row = row_of(b->rows[k]);
+    const bool intrinsic = b->rows[k] >= MX_OP_COUNT;
     struct matcher m = {0};
+    if (intrinsic && (c->hidden || (c->nrows && c->rows[0].op < MX_OP_COUNT))) break; /* opcodes come first */
     if ((row->flags & MX_F_HIDDEN && !c->hidden) || !match(&m, row->spelling, mnemonic, 0, 1)) continue;
     if (row->flags & (s->lanes == 32 ? MX_F_W64 : MX_F_W32)) {
       c->other_lanes++;
@@ -225,7 +248,7 @@ static void find_rows(struct select *s, struct cached *c, const char *mnemonic) 
       c->rows = mx__arena_grow(s->arena, c->rows, c->nrows * sizeof *c->rows, more * sizeof *c->rows);
       cap = more;
     }
-    c->rows[c->nrows++] = (struct row_match){row, b->rows[k], (uint8_t)m.mod};
+    c->rows[c->nrows++] = (struct row_match){row, intrinsic ? MX_OP_COUNT : b->rows[k], (uint8_t)m.mod};
   }
 }
 
@@ -248,8 +271,8 @@ static const char *join_expected(struct select *s, const struct matcher *m) {
 }
 
 void mx__select_report(struct select *s, struct mx_diags *diags, const char *mnemonic, struct ir_loc loc) {
-  struct base *b = find_base(s, mnemonic);
   struct cached *c = lookup(s, mnemonic, false);
+  struct base *b = find_base(s, mnemonic);
   if (c->other_lanes) {
     mx__diag(diags, MX_DIAG_ERROR, "wrong-lanes", loc,
              s->lanes == 32 ? "without .target, or with .target mx64, warps have 64 lanes"
@@ -271,7 +294,7 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
   }
   struct matcher m = {.tracing = true, .furthest = mnemonic};
   for (uint32_t k = 0; k < b->nrows && diags->errors < 10 * MX_DIAG_HINTS; k++)
-    if (!(mx__ops[b->rows[k]].flags & MX_F_HIDDEN)) match(&m, mx__ops[b->rows[k]].spelling, mnemonic, 0, 1);
+    if (!(row_of(b->rows[k])->flags & MX_F_HIDDEN)) match(&m, row_of(b->rows[k])->spelling, mnemonic, 0, 1);
   int before = (int)(m.furthest - mnemonic), found = (int)(*m.furthest ? 1 + strcspn(m.furthest + 1, ".") : 0);
   const char *list = join_expected(s, &m), *hint = NULL;
   if (*list) hint = mx__arena_printf(s->arena, "after %.*s can stand: %s", before, mnemonic, list);

@@ -1,5 +1,5 @@
 /* The table's rows as data, for every floor above. Separate from isa.h only because data needs one home. */
-#include "mx/isa.h"
+#include "mx/intrinsics.h"
 
 #include <string.h>
 
@@ -64,6 +64,13 @@ const struct mx_op_info mx__ops[MX_OP_COUNT] = {
   [MX_##id_] = {#id_, spelling_, ISA_##shape_, MX_##cls_, mods_, flags_, doc_, #__VA_ARGS__},
 #include "mx/opcodes.def"
 };
+
+const struct mx_intrinsic mx__intrinsics[] = {
+#define INTR(group_, spelling_, shape_, flags_, exactness_, how_, expansion_) \
+  {{spelling_, spelling_, ISA_##shape_, MX_LANE, 1, flags_, "", expansion_}, group_, exactness_, how_},
+#include "mx/intrinsics.def"
+};
+const unsigned mx__intrinsic_count = sizeof mx__intrinsics / sizeof *mx__intrinsics;
 
 const struct mx_type_info mx__types[MX_T_COUNT] = {
 #define X(n_, c_, b_, t_) [MX_T_##n_] = {#n_, MX_##c_, b_},

@@ -2,6 +2,7 @@
  * instruction is known here. */
 #include "mxasm.h"
 
+#include "mx/intrinsics.h"
 #include "mx/isa.h"
 #include "tools/common/cli.h"
 
@@ -115,6 +116,26 @@ static void print_notes(struct text *t, const struct mx_op_info *o, const char *
     if (o->flags & notes[k].flag) text_printf(t, "%s%s", before, notes[k].text), before = between;
 }
 
+/* An intrinsic: its operands, what is known about it, what it stands for. */
+static void json_intrinsic(struct text *t, const struct mx_intrinsic *i) {
+  struct text ops = {0};
+  operands(&ops, &i->row);
+  const char *const members[][2] = {{"spelling", i->row.spelling}, {"operands", ops.n ? ops.s : ""}, {"group", i->group},
+                                    {"exactness", i->exactness},   {"verified", i->how},             {"expansion", i->row.meaning}};
+  for (size_t k = 0; k < sizeof members / sizeof *members; k++) {
+    text_printf(t, "%s\"%s\": ", k ? ", " : "{", members[k][0]);
+    text_json(t, members[k][1]);
+  }
+  text_printf(t, "}");
+  text_free(&ops);
+}
+
+static void print_intrinsic(struct text *t, const struct mx_intrinsic *i) {
+  text_printf(t, "%s%s", i->row.spelling, i->row.nopnds ? " " : "");
+  operands(t, &i->row);
+  text_printf(t, "\n    %s, %s; %s\n    %s\n", i->group, i->exactness, i->how, *i->row.meaning ? i->row.meaning : "an instruction of its own");
+}
+
 /* The row whose mnemonic shares most of its beginning with `name`. */
 static const char *nearest(const char *name) {
   const char *best = NULL;
@@ -153,6 +174,12 @@ int list_ops(const char *name, bool json) {
     } else {
       text_printf(&t, "%*s  %s\n", t.n - at < 48 ? (int)(48 - (t.n - at)) : 0, "", o->doc);
     }
+  }
+  for (unsigned i = 0; i < mx__intrinsic_count && name; i++) {
+    if (!starts(mx__intrinsics[i].row.spelling, name)) continue;
+    found++;
+    if (json) text_printf(&t, found > 1 ? ",\n " : "\n "), json_intrinsic(&t, &mx__intrinsics[i]);
+    else print_intrinsic(&t, &mx__intrinsics[i]);
   }
   if (json) text_printf(&t, "\n]\n");
   if (!found && !json) {
