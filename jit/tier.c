@@ -1,9 +1,10 @@
 /* When kernels get compiled code.
  *
- * A kernel starts in the interpreter. One thread of the device (the "manager") watches the launch that runs: when the time
- * it will still need, or what the kernel has cost so far, exceeds a few compile times, the compiler is started, and its
- * code is attached while warps run. What a compile costs is predicted from the number of instructions, corrected by
- * what earlier ones took. Code in the cache is taken in at once. MX_JIT_ON does all this before the launch.
+ * A kernel starts in the interpreter. One thread of the device (the "manager") watches the launch that runs: what it will
+ * still need, seen from how far it came, and what the kernel has cost so far, is at stake; when that exceeds what a compile
+ * is expected to cost (cost.c), the compiler is started, and its code is attached while warps run. So at worst the wait for
+ * compiled code doubles what a kernel costs, however long it runs. Code in the cache is taken in at once. MX_JIT_ON does all
+ * this before the launch.
  *
  * jit->lock guards everything here; a kernel's state moves NEW -> BUSY -> READY or FAILED. */
 #include "jit.h"
@@ -17,15 +18,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WORTH 2.0         /* compile when this many predicted compile times are at stake */
-#define FIRST_LOOK 0.002  /* seconds into a launch */
+#define FIRST_LOOK 0.001   /* seconds into a launch */
+#define LOOK_AGAIN 1000000 /* nanoseconds */
 
 enum state { NEW, BUSY, READY, FAILED };
 struct mx_jit_kernel {
   enum state state;
   bool looked;                /* into the cache */
+  double words;               /* instructions that a compile has to read */
   double spent;               /* seconds of launches without compiled code */
-  double predicted;           /* seconds of a compile */
+  double predicted;           /* seconds that compiling it is, or was, expected to take */
   struct mx_jit_object *object;
   char *note;                 /* why there is no code */
   double compile_ms;          /* of the compile, until a launch's statistics have it */
@@ -45,7 +47,7 @@ struct mx_jit {
   atomic_int stop;            /* the compile in progress is not wanted any more */
   char *compiler, *cache;     /* found once */
   bool searched;
-  double factor;              /* measured over predicted compile time */
+  struct mx_jit_costs costs;
 };
 
 static double now(void) {
@@ -62,12 +64,12 @@ static bool cpu_can(void) {
 #endif
 }
 
-/* A compile of what k can reach, in seconds, before correction: the driver, then so much an instruction. */
-static double predict(const mx_kernel *k) {
+/* What a compile of k has to read: all that it can reach. */
+static double words_of(const mx_kernel *k) {
   double words = 0;
   for (uint32_t f = 0; f < k->prep->nfuncs; f++)
     if (k->prep->funcs[f].insns) words += k->prep->funcs[f].ninsns;
-  return 0.025 + 0.0012 * words;
+  return words;
 }
 
 static bool attach(mx_kernel *k, int fd) {
@@ -82,7 +84,8 @@ static bool attach(mx_kernel *k, int fd) {
 }
 
 static struct mx_jit_job job_of(const struct mx_jit *j, const mx_kernel *k) {
-  return (struct mx_jit_job){.module = k->module->bytes, .module_size = k->module->size, .kernel = k->func, .compiler = j->compiler, .cache = j->cache};
+  return (struct mx_jit_job){.module = k->module->bytes, .module_size = k->module->size, .kernel = k->func,
+                             .kernel_name = k->module->image->image.funcs[k->func].name, .compiler = j->compiler, .cache = j->cache};
 }
 
 /* Takes code in from the cache. True: the kernel has code now. j->lock is held. */
@@ -103,36 +106,38 @@ static bool from_cache(struct mx_jit *j, mx_kernel *k) {
   return false;
 }
 
-/* Compiles k; j->lock is held, and given up meanwhile. Nobody else compiles. */
-static void compile(struct mx_jit *j, mx_kernel *k) {
+/* Compiles k; j->lock is held, and given up meanwhile. Nobody else compiles. What fails in the background becomes a note. */
+static void compile(struct mx_jit *j, mx_kernel *k, bool in_background) {
   struct mx_jit_kernel *jk = k->jit;
+  struct mx_device *d = k->module->device;
   jk->state = BUSY;
   j->compiling = k;
   atomic_store(&j->stop, 0);
   struct mx_jit_job job = job_of(j, k);
   pthread_mutex_unlock(&j->lock);
   const double begin = now();
-  char *why = NULL, *folder = NULL, *object = NULL;
+  char *why = NULL, *unkept = NULL;
   int fd = -1;
-  if (mx__jit_key_make(&job)) object = mx__jit_cache_place(&job, &folder);
-  if (object && mx__jit_compile(&job, object, &j->stop, &why)) fd = mx__jit_cache_keep(&job, object);
-  if (object && folder) unlink(object), rmdir(folder);
-  else if (object && fd < 0) unlink(object);
-  free(object);
-  free(folder);
-  free(job.key.text);
+  if (!job.compiler) why = strdup("mx-jitc was not found (beside the program or library, in $PATH, by $MX_JITC or the device's options)");
+  else if (mx__jit_key_make(&job)) fd = mx__jit_compile(&job, &j->stop, &why);
   const double took = now() - begin;
+  if (fd >= 0) fd = mx__jit_cache_keep(&job, fd, &unkept);
+  free(job.key.text);
   pthread_mutex_lock(&j->lock);
   j->compiling = NULL;
   const bool good = fd >= 0 && attach(k, fd);
   jk->state = good ? READY : FAILED;
-  jk->note = good ? NULL : why ? why : strdup("the compiler's result cannot be used (no place for it, or it does not fit this library)");
   if (good) {
-    free(why);
     jk->compile_ms += took * 1e3;
-    const double f = took / (jk->predicted > 0 ? jk->predicted : 0.025) * j->factor;
-    j->factor = (j->factor + (f < 0.1 ? 0.1 : f > 20 ? 20 : f)) / 2;
+    mx__jit_costs_learn(&j->costs, j->cache, jk->words, took);
+    if (unkept) mx__device_note(d, "%s", unkept);
+  } else {
+    jk->note = why ? why : strdup("the compiler's result does not fit this library");
+    if (in_background && !atomic_load(&j->stop)) mx__device_note(d, "kernel '%s' stays in the interpreter: %s", job.kernel_name, jk->note ? jk->note : "out of memory");
+    why = NULL;
   }
+  free(why);
+  free(unkept);
   pthread_cond_broadcast(&j->done);
 }
 
@@ -142,6 +147,10 @@ static double remaining(const struct mx_jit *j) {
   const uint64_t started = atomic_load_explicit(&j->launch->started, memory_order_relaxed), all = j->launch->nblocks;
   const uint64_t ended = started > j->launch->workers ? started - j->launch->workers : 0;
   return !ended ? ran : ran * (double)(all - started) / (double)ended;
+}
+static bool is_worth_it(const struct mx_jit *j, const mx_kernel *k) {
+  const double ran = now() - j->began;
+  return ran >= FIRST_LOOK && k->jit->spent + ran + remaining(j) > k->jit->predicted;
 }
 
 static void *manage(void *arg) {
@@ -153,14 +162,13 @@ static void *manage(void *arg) {
       pthread_cond_wait(&j->move, &j->lock);
       continue;
     }
-    const double ran = now() - j->began;
-    if (ran >= FIRST_LOOK && k->jit->spent + ran + remaining(j) > WORTH * k->jit->predicted) {
-      compile(j, k);
+    if (is_worth_it(j, k)) {
+      compile(j, k, true);
       continue;
     }
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += 2000000;
+    t.tv_nsec += LOOK_AGAIN;
     if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
     pthread_cond_timedwait(&j->move, &j->lock, &t);
   }
@@ -179,7 +187,6 @@ static struct mx_jit *make(struct mx_device *d) {
   pthread_cond_init(&j->move, &attr);
   pthread_cond_init(&j->done, NULL);
   pthread_condattr_destroy(&attr);
-  j->factor = 1;
   return d->jit = j;
 }
 
@@ -201,17 +208,20 @@ mx_status mx__tier_begin(mx_kernel *k, struct mx_launch *l) {
   if (!j->searched) {
     j->searched = true;
     j->compiler = mx__jit_find_compiler(d->jit_compiler);
-    j->cache = mx__jit_cache_dir(d->cache_dir);
+    char *why;
+    j->cache = mx__jit_cache_dir(d->cache_dir, &why);
+    if (why) mx__device_note(d, "%s", why);
+    free(why);
+    mx__jit_costs_read(&j->costs, j->cache);
   }
-  if (jk->state == NEW && !j->compiler) {
-    jk->state = FAILED;
-    jk->note = strdup("mx-jitc was not found (beside the program or library, in $PATH, by $MX_JITC or the device's options)");
+  if (jk->state == NEW) {
+    jk->words = words_of(k);
+    jk->predicted = mx__jit_costs_predict(&j->costs, jk->words);
   }
-  jk->predicted = predict(k) * j->factor;
   if (jk->state == NEW) from_cache(j, k);
   if (l->jit == MX_JIT_ON) {
     while (jk->state == BUSY || (jk->state == NEW && j->compiling)) pthread_cond_wait(&j->done, &j->lock);
-    if (jk->state == NEW) compile(j, k);
+    if (jk->state == NEW) compile(j, k, false);
     if (jk->state == FAILED) s = demanded(k, l, jk->note);
   } else if (jk->state == NEW && !j->running && !j->quit) {
     j->running = !pthread_create(&j->manager, NULL, manage, j);
@@ -226,12 +236,24 @@ mx_status mx__tier_begin(mx_kernel *k, struct mx_launch *l) {
   return s;
 }
 
+static mx_tier tier_of(const struct mx_jit_kernel *k) {
+  switch (k->state) {
+    case NEW: return MX_TIER_WAITING;
+    case BUSY: return MX_TIER_COMPILING;
+    case FAILED: return MX_TIER_FAILED;
+    default: return k->hits ? MX_TIER_CACHED : k->compile_ms > 0 ? MX_TIER_COMPILED : MX_TIER_READY;
+  }
+}
+
 void mx__tier_end(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit *j = k->module->device->jit;
   if (l->jit == MX_JIT_OFF || !j || !k->jit) return;
   pthread_mutex_lock(&j->lock);
   struct mx_jit_kernel *jk = k->jit;
   if (jk->state != READY) jk->spent += now() - j->began;
+  l->stats.tier = tier_of(jk);
+  l->stats.interpreted_ms = jk->spent * 1e3;
+  l->stats.predicted_compile_ms = jk->predicted * 1e3;
   l->stats.compile_ms = jk->compile_ms;
   l->stats.cache_hits = jk->hits;
   l->stats.cache_misses = jk->misses;

@@ -21,6 +21,7 @@
 static mx_status keep_error(struct mx_device *d, mx_status s, char *text) {
   pthread_mutex_lock(&d->lock);
   free(d->error);
+  free(d->note);
   d->error = text;
   pthread_mutex_unlock(&d->lock);
   return s;
@@ -51,6 +52,28 @@ char *mx_last_error_text(mx_device *d) {
   if (!d) return NULL;
   pthread_mutex_lock(&d->lock);
   char *text = d->error ? strdup(d->error) : NULL;
+  pthread_mutex_unlock(&d->lock);
+  return text;
+}
+
+void mx__device_note(struct mx_device *d, const char *fmt, ...) {
+  char *text = NULL;
+  va_list ap;
+  va_start(ap, fmt);
+  if (vasprintf(&text, fmt, ap) < 0) text = NULL;
+  va_end(ap);
+  pthread_mutex_lock(&d->lock);
+  if (!d->noted) d->note = text;
+  else free(text);
+  d->noted = true;
+  pthread_mutex_unlock(&d->lock);
+}
+
+char *mx_device_note(mx_device *d) {
+  if (!d) return NULL;
+  pthread_mutex_lock(&d->lock);
+  char *text = d->note;
+  d->note = NULL;
   pthread_mutex_unlock(&d->lock);
   return text;
 }

@@ -33,6 +33,8 @@ struct mx_device {
 
   char *error;                  /* text of the last failure */
   bool error_lost;              /* there was no memory for it */
+  char *note;                   /* what a user should know though nothing failed; only the first one, until it is asked for */
+  bool noted;
   _Atomic bool trapped;
   struct mx_trap_record trap;
 
@@ -83,6 +85,8 @@ struct mx_module {
 mx_status mx__fail(struct mx_device *d, mx_status s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same with the status's own text. */
 mx_status mx__fail_plain(struct mx_device *d, mx_status s);
+/* Keeps the text as the device's note, if it is the first. Takes d->lock. */
+void mx__device_note(struct mx_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* MX_OK, or MX_TRAPPED with the trap's text as the last failure. */
 mx_status mx__device_usable(struct mx_device *d);
 

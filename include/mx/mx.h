@@ -129,6 +129,9 @@ MX_API mx_status mx_limit_set(mx_device *device, mx_limit limit, uint64_t value)
 /* Full text of the device's last failure: several lines are possible, no newline at the end. malloc'ed: the caller
  * frees it. NULL: nothing failed yet, or out of memory. device NULL: NULL. */
 MX_API char *mx_last_error_text(mx_device *device);
+/* What a user should know though nothing failed: that kernels stay in the interpreter because the compiler is missing or
+ * fails, or that compiled code cannot be kept. Once for a device, for the first such reason; malloc'ed. NULL: nothing. */
+MX_API char *mx_device_note(mx_device *device);
 
 /* ---- memory ---------------------------------------------------------------------------------------------
  * The n-th allocation of a program has the same device address in every run. Addresses are multiples of 256, and
@@ -220,6 +223,17 @@ MX_API mx_status mx_occupancy(mx_kernel *kernel, uint32_t threads_per_block, uin
 /* A good block size for kernels that leave it open, and the grid that fills the device with such blocks. */
 MX_API mx_status mx_occupancy_block_size(mx_kernel *kernel, uint32_t shared_bytes, uint32_t *grid, uint32_t *block);
 
+/* How a kernel stood with compiled code when its launch ended. */
+typedef enum mx_tier {
+  MX_TIER_INTERPRETED, /* compiled code was not wanted */
+  MX_TIER_WAITING,     /* what it costs in the interpreter is less than a compile would */
+  MX_TIER_COMPILING,   /* the compiler was still at it */
+  MX_TIER_COMPILED,    /* it was compiled during the launch, or before it on demand */
+  MX_TIER_CACHED,      /* its code came from the cache at the beginning */
+  MX_TIER_READY,       /* its code was there already */
+  MX_TIER_FAILED       /* there is no code for it: mx_device_note */
+} mx_tier;
+
 /* What the last launch that ended on the device did. */
 typedef struct mx_launch_stats {
   size_t struct_size;
@@ -237,6 +251,9 @@ typedef struct mx_launch_stats {
   double seconds;                /* wall time of the launch */
   double compile_ms;             /* of compiles that ended in this launch */
   uint64_t cache_hits, cache_misses;
+  mx_tier tier;
+  double interpreted_ms;         /* what the kernel's launches without compiled code have taken so far, all of them */
+  double predicted_compile_ms;   /* what compiling it was expected to take */
   uint32_t threads, resident_blocks, peak_resident_blocks;
 } mx_launch_stats;
 enum mx_exit_reason {

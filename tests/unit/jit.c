@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <dirent.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -162,7 +164,7 @@ static char *only_entry(const char *dir) {
   for (struct dirent *e; (e = readdir(d));) {
     const size_t len = strlen(e->d_name);
     if (len > 3 && !strcmp(e->d_name + len - 3, ".so")) n++, snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-    else assert_int_equal(e->d_name[0] == '.' && len <= 2, 1); /* nothing half-written stays */
+    else assert_true((e->d_name[0] == '.' && len <= 2) || !strcmp(e->d_name, "costs")); /* nothing half-written stays */
   }
   closedir(d);
   assert_int_equal(n, 1);
@@ -206,6 +208,22 @@ static void cache_entries(void **state) {
   free(aside);
   free(dir);
 }
+/* In the background the same failures are one note, however many launches follow. */
+static char *note_of(const char *compiler, const char *cache, bool wants_code) {
+  struct run r;
+  start(&r, 64, compiler, cache);
+  const double begin = now();
+  char *note = NULL;
+  do {
+    assert_int_equal(go(&r, MX_JIT_AUTO, 0), MX_OK);
+    assert_memory_equal(r.got, expected[1], sizeof r.got);
+    if (!note) note = mx_device_note(r.d);
+  } while ((wants_code ? !r.stats.warps_compiled : !note) && now() - begin < 60);
+  assert_int_equal(go(&r, MX_JIT_AUTO, 0), MX_OK);
+  assert_null(mx_device_note(r.d));
+  end(&r);
+  return note;
+}
 static void no_cache(void **state) {
   (void)state;
   NEEDS_AVX512();
@@ -214,6 +232,10 @@ static void no_cache(void **state) {
   int fd = open(in_folder("a file"), O_CREAT | O_WRONLY, 0600);
   close(fd);
   once(in_folder("a file"), 0);
+  char *note = note_of(NULL, in_folder("a file"), true);
+  assert_non_null(note);
+  assert_non_null(strstr(note, "it is not a folder"));
+  free(note);
 }
 
 static char *script(const char *name, const char *text) {
@@ -244,6 +266,91 @@ static void compilers_that_fail(void **state) {
     end(&r);
     free(bad[k]);
   }
+}
+static void one_note(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  setenv("MX_JIT_TIMEOUT", "0.2", 1);
+  const struct { const char *compiler, *says; } bad[] = {
+      {"/nonexistent/mx-jitc", "not found"},
+      {script("n1", "echo it does not work >&2; exit 1"), "it does not work"},
+      {script("n2", "kill -9 $$"), "was killed"},
+      {script("n3", "sleep 100"), "took too long"},
+      {script("n4", "while :; do :; done"), "took too long"},
+      {script("n5", "exit 0"), "wrote nothing"},
+      {script("n6", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\""), "does not fit"}};
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    char *note = note_of(bad[k].compiler, "", false);
+    assert_non_null(note);
+    assert_non_null(strstr(note, "'work' stays in the interpreter"));
+    assert_non_null(strstr(note, bad[k].says));
+    free(note);
+    if (k) free((char *)bad[k].compiler);
+  }
+  unsetenv("MX_JIT_TIMEOUT");
+}
+/* The compiler works, its result cannot be kept: code all the same, and a note. */
+static void full_disk(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  /* this process may write files of 12 KiB, less than an entry needs; the compiler may write more */
+  char *real = realpath("/proc/self/exe", NULL), *cut = strstr(real, "/tests/unit/"), *line;
+  assert_non_null(cut);
+  assert_true(asprintf(&line, "ulimit -S -f unlimited; exec '%.*s/mx-jitc' \"$@\"", (int)(cut - real), real) > 0);
+  char *compiler = script("roomy", line), *cache = strdup(in_folder("full"));
+  struct rlimit was, small;
+  getrlimit(RLIMIT_FSIZE, &was);
+  small = was;
+  small.rlim_cur = 12 << 10;
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  char *note = note_of(compiler, cache, true);
+  setrlimit(RLIMIT_FSIZE, &was);
+  signal(SIGXFSZ, SIG_DFL);
+  assert_non_null(note);
+  assert_non_null(strstr(note, "is not kept in"));
+  char command[700];
+  snprintf(command, sizeof command, "test -z \"$(ls -A '%s' | grep -v '^costs$')\"", cache); /* nothing half-written stays */
+  assert_int_equal(system(command), 0);
+  free(note);
+  free(cache);
+  free(compiler);
+  free(line);
+  free(real);
+}
+static void no_assembler(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  char *path = strdup(getenv("PATH"));
+  setenv("PATH", folder, 1);
+  char *note = note_of(NULL, "", false);
+  setenv("PATH", path, 1);
+  assert_non_null(note);
+  assert_non_null(strstr(note, "stays in the interpreter"));
+  free(note);
+  free(path);
+}
+/* Beyond the folder's size the entries that were not used for the longest time go. */
+static void eviction(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  char *dir = strdup(in_folder("small"));
+  setenv("MX_CACHE_MIB", "1", 1);
+  once(dir, 0);
+  char *entry = strdup(only_entry(dir)), *old;
+  assert_true(asprintf(&old, "%s/%032d.so", dir, 7) > 0);
+  int fd = open(old, O_CREAT | O_WRONLY, 0600);
+  assert_int_equal(ftruncate(fd, 1 << 20), 0);
+  assert_int_equal(futimens(fd, (struct timespec[2]){{.tv_sec = 1000}, {.tv_sec = 1000}}), 0);
+  close(fd);
+  assert_int_equal(truncate(entry, 100), 0); /* so that it is made anew */
+  once(dir, 0);
+  assert_int_equal(access(old, F_OK), -1);
+  once(dir, 1);
+  unsetenv("MX_CACHE_MIB");
+  free(old);
+  free(entry);
+  free(dir);
 }
 /* A compiler that never ends does not keep the device from going. */
 static void compiler_that_hangs(void **state) {
@@ -280,6 +387,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_in_both_engines), cmocka_unit_test(cache_entries),       cmocka_unit_test(no_cache),
       cmocka_unit_test(compilers_that_fail),  cmocka_unit_test(compiler_that_hangs), cmocka_unit_test(by_itself),
+      cmocka_unit_test(one_note),             cmocka_unit_test(full_disk),           cmocka_unit_test(no_assembler),
+      cmocka_unit_test(eviction),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }

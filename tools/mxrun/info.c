@@ -39,7 +39,7 @@ int command_info(int argc, char **argv, int next) {
   mx_device_properties p = {.struct_size = sizeof p};
   mx_device_get_properties(d, &p);
   struct text t = {0};
-  char *compiler = mx__jit_find_compiler(NULL), *cache = mx__jit_cache_dir(NULL);
+  char *compiler = mx__jit_find_compiler(NULL), *cache = mx__jit_cache_dir(NULL, NULL);
   if (json) text_printf(&t, "{");
   line(&t, json, "version", "", mx_version_string(), 0);
   line(&t, json, "cpu_level", "", p.cpu_level ? p.cpu_level : "?", 0);

@@ -15,6 +15,7 @@ mx_device *open_device(const struct machine *m) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
   o.threads = m->threads;
   o.jit = m->jit;
+  if (m->no_cache) o.cache_dir = "";
   mx_device *d = NULL;
   mx_status s = mx_device_create(&o, &d);
   if (s == MX_OK) return d;

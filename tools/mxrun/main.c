@@ -15,6 +15,7 @@ static const char help[] =
   "Usage: mxrun [options] FILE [-k KERNEL] [ARG...]     FILE: .mxs, .ptx or .mxb; - is stdin\n"
   "       mxrun test [options] PATH...\n"
   "       mxrun info [--json]\n"
+  "       mxrun cache list | why FILE | clear\n"
   "\n";
 static const char help_end[] =
   "Exit status: 0 done, 1 input refused or not as expected, 2 wrong usage, 3 the kernel trapped or was stopped, 4 host failure.\n";
@@ -24,7 +25,7 @@ bool common_option(int id, const char *value, struct machine *m) {
   double seconds;
   switch (id) {
   case O_HELP:
-    printf("%s%s%s%s%s", help, run_help, test_help, info_help, help_end);
+    printf("%s%s%s%s%s%s", help, run_help, test_help, info_help, cache_help, help_end);
     exit(cli_finish("mxrun", CLI_DONE));
   case O_VERSION:
     printf("mxrun %s\n", mx_version_string());
@@ -56,6 +57,7 @@ bool common_option(int id, const char *value, struct machine *m) {
   case O_STRESS:
     if (!cli_number(value, UINT64_MAX, &m->jit_stress) || !m->jit_stress) cli_usage("mxrun", "--jit-stress: '%s' is not a positive number", value);
     return true;
+  case O_NO_CACHE: m->no_cache = true; return true;
   default: return false;
   }
 }
@@ -73,6 +75,7 @@ int main(int argc, char **argv) {
   int status;
   if (argc > 1 && !strcmp(argv[1], "test")) status = command_test(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "info")) status = command_info(argc, argv, 2);
+  else if (argc > 1 && !strcmp(argv[1], "cache")) status = command_cache(argc, argv, 2);
   else status = command_run(argc, argv, 1);
   return cli_finish("mxrun", status);
 }

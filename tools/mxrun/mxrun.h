@@ -10,6 +10,7 @@ struct shape { uint32_t grid[3], block[3]; bool block_given; };
 struct machine { /* options that both `mxrun FILE` and `mxrun test` take */
   uint32_t threads, resident;
   mx_jit_mode jit;
+  bool no_cache;
   uint64_t jit_stress, steps;
   double timeout;
 };
@@ -45,19 +46,20 @@ void free_args(struct args *a);
 /* "name" or "3"; NULL: no such argument */
 struct arg *find_arg(struct args *a, const char *s, size_t n);
 
-/* ---- run.c, test.c, info.c: the commands; each answers an exit status -------------------------------------*/
+/* ---- run.c, test.c, info.c, cache.c: the commands; each answers an exit status -------------------------------------*/
 int command_run(int argc, char **argv, int next);
 int command_test(int argc, char **argv, int next);
 int command_info(int argc, char **argv, int next);
-extern const char *const run_help, *const test_help, *const info_help;
+int command_cache(int argc, char **argv, int next);
+extern const char *const run_help, *const test_help, *const info_help, *const cache_help;
 
 /* Options that several commands share. True: it was one of them. */
-enum { O_HELP = 1, O_VERSION, O_COLOR, O_THREADS, O_STEPS, O_TIMEOUT, O_JIT, O_STRESS, O_RESIDENT, O_COMMON };
+enum { O_HELP = 1, O_VERSION, O_COLOR, O_THREADS, O_STEPS, O_TIMEOUT, O_JIT, O_STRESS, O_RESIDENT, O_NO_CACHE, O_COMMON };
 #define COMMON_OPTIONS \
   {"help", 'h', CLI_NONE, O_HELP}, {"version", 0, CLI_NONE, O_VERSION}, {"color", 0, CLI_REQUIRED, O_COLOR}, \
   {"colour", 0, CLI_REQUIRED, O_COLOR}, {"threads", 0, CLI_REQUIRED, O_THREADS}, {"steps", 0, CLI_REQUIRED, O_STEPS}, \
   {"timeout", 0, CLI_REQUIRED, O_TIMEOUT}, {"jit", 0, CLI_REQUIRED, O_JIT}, {"jit-stress", 0, CLI_REQUIRED, O_STRESS}, \
-  {"resident", 0, CLI_REQUIRED, O_RESIDENT}
+  {"resident", 0, CLI_REQUIRED, O_RESIDENT}, {"no-cache", 0, CLI_NONE, O_NO_CACHE}
 bool common_option(int id, const char *value, struct machine *m);
 void machine_config(mx_launch_config *c, const struct machine *m);
 

@@ -16,7 +16,8 @@ const char *const run_help =
   "  --trace[=FILE]          a line for every warp instruction, on stderr or into FILE; one thread, interpreted\n"
   "  --threads N  --resident N   workers; blocks that may be resident at once\n"
   "  --steps N  --timeout SECONDS   stop after so many warp instructions, or so long\n"
-  "  --jit=auto|on|off  --jit-stress SEED   compiled code; switching engines at random, for tests\n"
+  "  --jit=auto|on|off  --no-cache  compiled code; without the cache of it\n"
+  "  --jit-stress SEED       switch engines at random, for tests\n"
   "  --color=auto|always|never  -h, --help  --version\n"
   "\n"
   "ARG, in the order of the parameters or as NAME=ARG:\n"
@@ -123,10 +124,26 @@ static void print_elements(struct text *t, struct args *a, const char *s, bool j
   text_printf(t, json ? "]}" : "\n");
 }
 
+/* Which engine ran the kernel, and why. */
+static void tier_text(struct text *t, const mx_launch_stats *s) {
+  text_printf(t, "engine    ");
+  switch (s->tier) {
+  case MX_TIER_INTERPRETED: text_printf(t, "interpreter, as demanded"); break;
+  case MX_TIER_WAITING: text_printf(t, "interpreter: %.1f ms so far, a compile would take about %.0f ms", s->interpreted_ms, s->predicted_compile_ms); break;
+  case MX_TIER_COMPILING: text_printf(t, "interpreter: the compiler, started in this launch or before, was not ready; about %.0f ms were expected", s->predicted_compile_ms); break;
+  case MX_TIER_COMPILED: text_printf(t, "compiled in %.1f ms, %.0f ms expected", s->compile_ms, s->predicted_compile_ms); break;
+  case MX_TIER_CACHED: text_printf(t, "compiled code from the cache"); break;
+  case MX_TIER_READY: text_printf(t, "compiled code of an earlier launch"); break;
+  case MX_TIER_FAILED: text_printf(t, "interpreter: there is no compiled code for this kernel"); break;
+  }
+  text_printf(t, "%s\n", s->cache_misses ? "; not in the cache" : "");
+}
+
 static void stats_text(struct text *t, mx_device *d, bool json) {
   mx_launch_stats s = {.struct_size = sizeof s};
   if (mx_device_stats(d, &s) != MX_OK) return text_printf(t, json ? "null" : "");
   static const char *const reasons[] = {"done", "poll", "trap", "call", "block", "opcode", "diverge", "stress"};
+  static const char *const tiers[] = {"interpreted", "waiting", "compiling", "compiled", "cached", "ready", "failed"};
   double compiled = s.steps ? 100.0 * (double)s.steps_compiled / (double)s.steps : 0;
   if (json) {
     text_printf(t, "{\"seconds\": %.9g, \"threads\": %u, \"blocks\": %" PRIu64 ", \"warps\": %" PRIu64 ", \"steps\": %" PRIu64
@@ -134,8 +151,8 @@ static void stats_text(struct text *t, mx_device *d, bool json) {
       ", \"rejoins\": %" PRIu64 ", \"parks\": %" PRIu64 ", \"enters\": %" PRIu64 ", \"exits\": {", s.seconds, s.threads, s.blocks, s.warps,
       s.steps, s.steps_compiled, s.warps_interpreted, s.warps_compiled, s.splits, s.rejoins, s.parks, s.enters);
     for (size_t k = 0; k < 8; k++) text_printf(t, "%s\"%s\": %" PRIu64, k ? ", " : "", reasons[k], s.exits[k]);
-    text_printf(t, "}, \"compile_ms\": %.6g, \"cache_hits\": %" PRIu64 ", \"cache_misses\": %" PRIu64 ", \"resident_blocks\": %u, "
-      "\"peak_resident_blocks\": %u, \"printf_lost\": %" PRIu64 ", \"pmevents\": [", s.compile_ms, s.cache_hits, s.cache_misses,
+    text_printf(t, "}, \"tier\": \"%s\", \"interpreted_ms\": %.6g, \"predicted_compile_ms\": %.6g, \"compile_ms\": %.6g, \"cache_hits\": %" PRIu64 ", \"cache_misses\": %" PRIu64 ", \"resident_blocks\": %u, "
+      "\"peak_resident_blocks\": %u, \"printf_lost\": %" PRIu64 ", \"pmevents\": [", tiers[s.tier], s.interpreted_ms, s.predicted_compile_ms, s.compile_ms, s.cache_hits, s.cache_misses,
       s.resident_blocks, s.peak_resident_blocks, s.printf_lost);
     for (size_t k = 0; k < 16; k++) text_printf(t, "%s%" PRIu64, k ? ", " : "", s.pmevents[k]);
     text_printf(t, "]}");
@@ -153,8 +170,7 @@ static void stats_text(struct text *t, mx_device *d, bool json) {
       if (s.exits[k]) text_printf(t, " %s %" PRIu64, reasons[k], s.exits[k]);
     text_printf(t, "\n");
   }
-  if (s.cache_hits + s.cache_misses || s.compile_ms > 0)
-    text_printf(t, "compiler  %.1f ms, %" PRIu64 " cache hits, %" PRIu64 " misses\n", s.compile_ms, s.cache_hits, s.cache_misses);
+  tier_text(t, &s);
   for (size_t k = 0; k < 16; k++)
     if (s.pmevents[k]) text_printf(t, "pmevent   %zu: %" PRIu64 "\n", k, s.pmevents[k]);
   if (s.printf_lost) text_printf(t, "printf    %" PRIu64 " bytes were overwritten before they could be read\n", s.printf_lost);
@@ -304,6 +320,9 @@ int command_run(int argc, char **argv, int next) {
     fprintf(stderr, "mxrun: %s\n", text);
     free(text);
   }
+  char *note = mx_device_note(d);
+  if (note) fflush(stdout), fprintf(stderr, "mxrun: note: %s\n", note);
+  free(note);
   if (stats || json) {
     struct text t = {0};
     if (json) text_printf(&j, ", \"stats\": ");
