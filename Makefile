@@ -4,7 +4,8 @@
 #   make check           build and test        make check SAN=1    all tests under the sanitizers
 #   make demo            the examples          make fuzz           libFuzzer programs (clang)
 #   make bench-interp    interpreter against PoCL, Oclgrind, native C
-#   make install         PREFIX, DESTDIR       make clean
+#   make install         PREFIX, DESTDIR       make uninstall, dist, deb: see install.mk
+#   make clean
 #
 # Sources are found by wildcard: a new file in a room needs no edit here.
 #   asm/ vm/ jit/ include/mx/    -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
@@ -33,7 +34,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$(2))')
 
 ARCH := $(shell uname -m)
-GCC_LIB := $(dir $(shell $(CC) -print-libgcc-file-name))
+GCC_LIB := $(dir $(shell $(CC) -print-libgcc-file-name 2> /dev/null))
 # libgccjit belongs to gcc 12; its header and library lie in that compiler's own folder
 JIT_DIR := $(firstword $(wildcard /usr/lib/gcc/$(ARCH)-linux-gnu/12) $(GCC_LIB))
 
@@ -82,6 +83,7 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 ROOM_BIN := $(ROOMS:%=$(BUILD)/tests/%)
 LIBSO := $(BUILD)/libmx.so
 
+NO_DEPS := clean uninstall dist
 .PHONY: all tests check check-quick bench-interp demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench,$(ROOM_BIN)) # bench is for this kind of processor only
@@ -91,6 +93,10 @@ objects: $(LIB_OBJ) $(COMMON_OBJ)
 DEPS := build/.deps-build
 build/.deps-%: tools/deps.sh
 	$(Q)mkdir -p build && tools/deps.sh $* && touch $@
+# an empty makefile: when it is new, make reads everything again, and sees the compiler that has come
+ifneq ($(or $(filter-out $(NO_DEPS),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
+include $(DEPS)
+endif
 
 # ---- compiling -----------------------------------------------------------------------------------------
 $(OBJ)/%.o: %.c | $(DEPS)
@@ -203,29 +209,8 @@ $(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC)): $(FZ)/%: $(FZ)/obj/tests/fuzz/%.
 	$(call say,LD,$@)
 	$(Q)clang $(FZ_FLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
 
-# ---- installing ----------------------------------------------------------------------------------------
-BINDIR := $(DESTDIR)$(PREFIX)/bin
-LIBDIR := $(DESTDIR)$(PREFIX)/lib
-INCDIR := $(DESTDIR)$(PREFIX)/include/mx
-DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/mx
-HEADERS := $(filter include/mx/mx.h include/mx/asm.h include/mx/text.h include/mx/debug.h,$(wildcard include/mx/*.h))
-install: all
-	$(call say,INST,$(DESTDIR)$(PREFIX))
-	$(Q)install -d $(BINDIR) $(LIBDIR)/mx $(LIBDIR)/pkgconfig $(INCDIR) $(DOCDIR)/examples
-	$(Q)install -m 755 $(TOOL_BIN) $(BINDIR)
-	$(Q)$(if $(JITC_BIN),install -m 755 $(JITC_BIN) $(LIBDIR)/mx)
-	$(Q)install -m 644 $(BUILD)/libmx.a $(LIBDIR)
-	$(Q)install -m 755 $(LIBSO) $(LIBDIR)/libmx.so.$(VERSION)
-	$(Q)ln -sf libmx.so.$(VERSION) $(LIBDIR)/libmx.so.$(SOVERSION) && ln -sf libmx.so.$(SOVERSION) $(LIBDIR)/libmx.so
-	$(Q)install -m 644 $(HEADERS) $(INCDIR)
-	$(Q)install -m 644 README.md LICENSE $(wildcard docs/*.md) $(BUILD)/docs/isa.md $(DOCDIR)
-	$(Q)install -m 644 $(wildcard examples/*.mxs) $(DOCDIR)/examples
-	$(Q)printf 'prefix=%s\nName: mx\nDescription: GPU kernels on the CPU\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lmx\nLibs.private: %s -pthread\n' \
-	  '$(PREFIX)' '$(VERSION)' '$(LIBS)' > $(LIBDIR)/pkgconfig/mx.pc
-uninstall:
-	$(call say,RM,$(DESTDIR)$(PREFIX))
-	$(Q)rm -f $(TOOLS:%=$(BINDIR)/%) $(LIBDIR)/libmx.a $(LIBDIR)/libmx.so* $(LIBDIR)/pkgconfig/mx.pc
-	$(Q)rm -rf $(LIBDIR)/mx $(INCDIR) $(DOCDIR)
+# ---- installing, packaging ------------------------------------------------------------------------------
+include install.mk
 
 clean:
 	$(Q)rm -rf build

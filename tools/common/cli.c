@@ -40,6 +40,14 @@ static const char *nearest(const struct cli *c, const char *name, size_t n) {
   return best;
 }
 
+/* --list-options, for completion and tests: the table as it is, a line an option. Not in --help: people have that. */
+static _Noreturn void list_options(const struct cli *c) {
+  static const char *const args[] = {[CLI_NONE] = "none", [CLI_REQUIRED] = "required", [CLI_OPTIONAL] = "optional"};
+  for (const struct cli_option *o = c->options; o->id; o++)
+    printf("%s%s %c %s\n", o->name ? "--" : "", o->name ? o->name : "-", o->letter ? o->letter : '-', args[o->arg]);
+  exit(cli_finish(c->tool, CLI_DONE));
+}
+
 int cli_next(struct cli *c, const char **value) {
   *value = NULL;
   if (c->cluster && *c->cluster) {
@@ -67,6 +75,7 @@ int cli_next(struct cli *c, const char **value) {
   const char *name = word + 2, *eq = strchr(name, '=');
   size_t n = eq ? (size_t)(eq - name) : strlen(name);
   const struct cli_option *o = find_long(c, name, n);
+  if (!o && !strcmp(name, "list-options")) list_options(c);
   if (!o) {
     const char *near = nearest(c, name, n);
     if (near) cli_usage(c->tool, "unknown option '--%.*s'; did you mean '--%s'?", (int)n, name, near);

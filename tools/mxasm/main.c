@@ -22,27 +22,28 @@ static const char help[] =
   "  mxasm --list-ops setp           the forms of an instruction\n"
   "\n"
   "Usage: mxasm [options] FILE    FILE: MX assembly or PTX, or a module (.mxb); - is stdin\n"
-  "  -o OUT          write the module to OUT; - is stdout (default: FILE with suffix .mxb)\n"
-  "  -c, --check     write nothing\n"
-  "  -d, --disassemble   text that assembles to the same bytes, on stdout or into OUT\n"
-  "  -l, --listing   listing, on stdout or into OUT\n"
-  "  -v, --verbose   a line for each kernel: slots, spills, bytes, depth of divergence, barriers\n"
-  "      --cfg       control-flow graph for dot, on stdout or into OUT\n"
-  "      --list-ops[=NAME], --list-ops NAME   the instructions, or the forms of one; then no FILE\n"
-  "      --reference the whole instruction table in Markdown\n"
-  "      --json      -v, diagnostics and --list-ops for programs\n"
-  "      --Werror    warnings are errors\n"
-  "      --one-slot  registers share no slots, as debuggers want it\n"
-  "      --color=WHEN    auto, always, never\n"
+  "  -o, --output OUT        write the module to OUT; - is stdout (default: FILE with suffix .mxb)\n"
+  "  -c, --check             write nothing\n"
+  "  -d, --disassemble       text that assembles to the same bytes, on stdout or into OUT\n"
+  "  -l, --listing           listing, on stdout or into OUT\n"
+  "  -v, --verbose           a line for each kernel: slots, spills, bytes, depth of divergence, barriers\n"
+  "      --cfg               control-flow graph for dot, on stdout or into OUT\n"
+  "      --list-ops[=NAME]   the instructions, or the forms of one (also --list-ops NAME); then no FILE\n"
+  "      --reference         the whole instruction table in Markdown\n"
+  "      --syntax=vim|vscode   a syntax file for the editor\n"
+  "      --json              -v, diagnostics and --list-ops for programs\n"
+  "      --Werror            warnings are errors\n"
+  "      --one-slot          registers share no slots, as debuggers want it\n"
+  "      --color=auto|always|never\n"
   "  -h, --help   --version\n"
   "\n"
   "Exit status: 0 done, 1 input refused, 2 wrong usage, 4 host failure.\n";
 
-enum { O_OUT = 1, O_CHECK, O_DIS, O_LIST, O_VERBOSE, O_CFG, O_OPS, O_REFERENCE, O_JSON, O_WERROR, O_SLOT, O_COLOR, O_HELP, O_VERSION };
+enum { O_OUT = 1, O_CHECK, O_DIS, O_LIST, O_VERBOSE, O_CFG, O_OPS, O_REFERENCE, O_SYNTAX, O_JSON, O_WERROR, O_SLOT, O_COLOR, O_HELP, O_VERSION };
 static const struct cli_option options[] = {
   {"output", 'o', CLI_REQUIRED, O_OUT}, {"check", 'c', CLI_NONE, O_CHECK}, {"disassemble", 'd', CLI_NONE, O_DIS},
   {"listing", 'l', CLI_NONE, O_LIST}, {"verbose", 'v', CLI_NONE, O_VERBOSE}, {"cfg", 0, CLI_NONE, O_CFG},
-  {"list-ops", 0, CLI_OPTIONAL, O_OPS}, {"reference", 0, CLI_NONE, O_REFERENCE}, {"json", 0, CLI_NONE, O_JSON},
+  {"list-ops", 0, CLI_OPTIONAL, O_OPS}, {"reference", 0, CLI_NONE, O_REFERENCE}, {"syntax", 0, CLI_REQUIRED, O_SYNTAX}, {"json", 0, CLI_NONE, O_JSON},
   {"Werror", 0, CLI_NONE, O_WERROR}, {"one-slot", 0, CLI_NONE, O_SLOT}, {"color", 0, CLI_REQUIRED, O_COLOR},
   {"colour", 0, CLI_REQUIRED, O_COLOR}, {"help", 'h', CLI_NONE, O_HELP}, {"version", 0, CLI_NONE, O_VERSION}, {0}};
 
@@ -111,6 +112,9 @@ int main(int argc, char **argv) {
     case O_CFG: cfg = true; break;
     case O_OPS: ops = true, op_name = value; break;
     case O_REFERENCE: reference = true; break;
+    case O_SYNTAX:
+      if (!print_syntax(value)) cli_usage("mxasm", "--syntax: '%s' is not vim or vscode", value);
+      return cli_finish("mxasm", CLI_DONE);
     case O_JSON: json = true; break;
     case O_WERROR: opt.warnings_are_errors = true; break;
     case O_SLOT: opt.one_slot_per_name = true; break;

@@ -13,6 +13,9 @@ struct text;
 int list_ops(const char *name, bool json); /* name NULL: all; an exit status */
 void print_reference(void);
 
+/* syntax.c: a syntax file on stdout; false: the editor is not one of vim, vscode */
+bool print_syntax(const char *editor);
+
 /* flow.c: basic blocks of verified code */
 struct flow_block { uint32_t lo, hi; uint32_t *next; uint32_t nnext; }; /* pcs; numbers of blocks */
 struct flow { struct flow_block *blocks; uint32_t nblocks; uint32_t *block_of; /* pc -> block */ };
