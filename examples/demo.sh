@@ -2,12 +2,22 @@
 # What `make demo` shows; the argument is the build folder.
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-build}
-say() { printf '\n$ %s\n' "$*" ; "$@"; }
+say() { printf '\n%s\n' "$@"; }
+run() { printf '\n$ %s\n' "$*"; "$@" 2>&1; }
 set -e
-say "$bin/mxrun" info
-say "$bin/mxasm" -c -v examples/saxpy.mxs
-say "$bin/mxrun" examples/saxpy.mxs --grid 4 --block 256 --print 'y[0:8]' x=iota:f32[1000] 'y=fill(1):f32[1000]' a=2.5 n=1000
-say "$bin/mxrun" examples/mandelbrot.mxs --grid 4096 --block 256 out=zeros:s32[1024,1024] w=1024 h=1024 maxit=256 \
-  --stats --save "out=$bin/mandelbrot.png"
-echo "(the picture: $bin/mandelbrot.png)"
-say "$bin/mxrun" test examples
+mandelbrot=("$bin/mxrun" examples/mandelbrot.mxs --grid 4096 --block 256 out=zeros:s32[1024,1024] w=1024 h=1024 maxit=256 --stats)
+
+say "A kernel, examples/mandelbrot.mxs, and what the assembler makes of it:"
+run "$bin/mxasm" -c -v examples/mandelbrot.mxs
+
+say "A million threads, one for each pixel, in warps of 64. Lanes whose point has escaped wait for the others (splits, rejoins):"
+run "${mandelbrot[@]}" --save "out=$bin/mandelbrot.png"
+
+say "Meanwhile the compiler was at work. The same again, at once in machine code for this processor:"
+"${mandelbrot[@]}" --jit=on 2> /dev/null # waits for the compiler where it is not ready
+run "${mandelbrot[@]}" --save "out=$bin/mandelbrot.png"
+
+say "All examples, against results that are known:"
+run "$bin/mxrun" test examples
+
+say "The picture is $bin/mandelbrot.png. README.md says how to go on; \`make check\` runs all tests."
