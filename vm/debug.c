@@ -416,7 +416,7 @@ void mx_debug_pause(mx_debug *g) {
 }
 
 mx_status mx_debug_trace(mx_debug *g, void (*fn)(void *user, const mx_debug_event *event), void *user) {
-  mx_status s = mx__debug_ready_or_over(g, "mx_debug_trace");
+  mx_status s = mx__debug_ready(g, "mx_debug_trace");
   if (s != MX_OK) return s;
   g->trace = fn;
   g->trace_user = user;
@@ -466,7 +466,7 @@ mx_status mx__debug_add(struct mx_debug *g, struct mx_breakpoint b, int *number)
 static bool reachable(const struct mx_debug *g, uint32_t f) { return g->prep->funcs[f].insns != NULL; }
 
 mx_status mx_debug_break(mx_debug *g, const char *function, uint32_t pc, int *number) {
-  mx_status s = mx__debug_ready_or_over(g, "mx_debug_break");
+  mx_status s = mx__debug_ready(g, "mx_debug_break");
   if (s != MX_OK) return s;
   if (!number) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break: no place for the number");
   const struct mx_image *image = g->prep->image;
@@ -503,7 +503,7 @@ static uint32_t line_with_code(const struct mx_debug *g, const char *file, uint3
 }
 
 mx_status mx_debug_break_line(mx_debug *g, const char *file, uint32_t line, int *number) {
-  mx_status s = mx__debug_ready_or_over(g, "mx_debug_break_line");
+  mx_status s = mx__debug_ready(g, "mx_debug_break_line");
   if (s != MX_OK) return s;
   if (!number) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_line: no place for the number");
   const struct mx_image *image = g->prep->image;
@@ -533,7 +533,7 @@ struct mx_breakpoint *mx__debug_find(struct mx_debug *g, int number) {
 }
 
 mx_status mx_debug_break_delete(mx_debug *g, int number) {
-  mx_status s = mx__debug_ready_or_over(g, "mx_debug_break_delete");
+  mx_status s = mx__debug_ready(g, "mx_debug_break_delete");
   if (s != MX_OK) return s;
   struct mx_breakpoint *b = mx__debug_find(g, number);
   if (!b) return MX_NOT_FOUND;
@@ -545,7 +545,7 @@ mx_status mx_debug_break_delete(mx_debug *g, int number) {
 }
 
 mx_status mx_debug_break_enable(mx_debug *g, int number, bool on) {
-  mx_status s = mx__debug_ready_or_over(g, "mx_debug_break_enable");
+  mx_status s = mx__debug_ready(g, "mx_debug_break_enable");
   if (s != MX_OK) return s;
   struct mx_breakpoint *b = mx__debug_find(g, number);
   if (!b) return MX_NOT_FOUND;

@@ -27,39 +27,13 @@ static const struct { uint8_t type, elements, space_shift; } written[MX_OP_COUNT
 
 bool mx__op_writes(unsigned op) { return written[op].elements != 0; }
 
-/* The operand with the addresses. */
-static const void *addresses(struct mx_exec *x, const struct mx_insn *i, bool *narrow) {
-  const struct mx_op_info *op = &mx__ops[i->op];
-  unsigned k = 0;
-  while (op->opnd[k].role != MX_IN) k++; /* they come first among the inputs */
-  *narrow = op->opnd[k].type == MX_T_u32;
-  return mx__operand(x, k < 7 ? i->o[k] : i->more[k]);
-}
-
-static uint64_t bytes_of(unsigned op) { return written[op].elements * (mx__types[written[op].type].bits / 8u); }
-
-bool mx__writes_range(struct mx_exec *x, const struct mx_insn *i, struct mx_write *range) {
-  bool narrow;
-  const uint64_t *a = addresses(x, i, &narrow);
-  const struct mx_bounds *b = &x->bounds[i->aux];
-  uint64_t m = mx__lanes_of(x, i), lo = UINT64_MAX, hi = 0, n = bytes_of(i->op);
-  if (narrow || !m || b->kind != MX_GLOBAL || b->span < n) return false;
-  MX_FOR_LANES(l, m) {
-    lo = a[l] < lo ? a[l] : lo;
-    hi = a[l] > hi ? a[l] : hi;
-  }
-  lo += (uint64_t)i->off;
-  hi += (uint64_t)i->off;
-  if (lo > hi || lo - b->lo > b->span - n || hi - b->lo > b->span - n) return false;
-  *range = (struct mx_write){.space = MX_GLOBAL, .address = lo, .host = x->window[b->kind] + b->off + (lo - b->lo), .bytes = hi - lo + n};
-  return true;
-}
-
 unsigned mx__writes(struct mx_exec *x, const struct mx_insn *i, struct mx_write list[MX_MAX_LANES]) {
-  uint64_t m = mx__lanes_of(x, i), bytes = bytes_of(i->op);
-  unsigned n = 0, space = i->mod >> written[i->op].space_shift;
-  bool narrow, keep;
-  const void *address = addresses(x, i, &narrow);
+  const struct mx_op_info *op = &mx__ops[i->op];
+  uint64_t m = mx__lanes_of(x, i), bytes = written[i->op].elements * (mx__types[written[i->op].type].bits / 8u);
+  unsigned base = 0, n = 0, space = i->mod >> written[i->op].space_shift;
+  while (op->opnd[base].role != MX_IN) base++; /* the address comes first among the inputs */
+  const void *address = mx__operand(x, base < 7 ? i->o[base] : i->more[base]);
+  bool narrow = op->opnd[base].type == MX_T_u32, keep;
   struct mx_bounds b = x->bounds[i->aux];
   MX_FOR_LANES(l, m) {
     uint64_t a = narrow ? ((const uint32_t *)address)[l] + (uint32_t)i->off : ((const uint64_t *)address)[l] + (uint64_t)i->off;

@@ -16,7 +16,5 @@ struct mx_write {
 bool mx__op_writes(unsigned op);
 /* What the store or atomic i would write now, in lane order; 0: nothing, or it will trap. */
 unsigned mx__writes(struct mx_exec *x, const struct mx_insn *i, struct mx_write list[MX_MAX_LANES]);
-/* The same as one range of global memory, lowest byte to highest. False: it is not that simple. */
-bool mx__writes_range(struct mx_exec *x, const struct mx_insn *i, struct mx_write *range);
 
 #endif

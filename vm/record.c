@@ -20,8 +20,8 @@
 #define GRANULE 4096u
 #define SPACING (1u << 20)      /* instructions between checkpoints: some 10 ms */
 #define CLOSE_SPACING (1u << 15) /* where a session goes back to: the next step back will come from there */
-#define DEFAULT_LIMIT ((size_t)512 << 20)
-#define FEWEST 3u               /* checkpoints: rather than fewer, the oldest history is given up */
+#define DEFAULT_LIMIT ((size_t)256 << 20)
+#define FEWEST 8u               /* checkpoints: rather than fewer, the oldest history is given up */
 #define MOST 128u
 
 struct save {
@@ -54,7 +54,6 @@ struct mx_record {
   /* what has been saved since the newest checkpoint: places by hash, 0 is free */
   unsigned char **seen;
   size_t nseen, room;
-  uintptr_t recent[256];        /* granules of global memory that are known to be there, by their last bits */
   unsigned char *heap_was;      /* the heap's tables when they first changed since then */
   struct mx_change *changes;
   size_t nchanges, next_change;
@@ -172,7 +171,6 @@ static bool see(struct mx_record *r, unsigned char *at) {
 }
 
 static void see_none(struct mx_record *r) {
-  memset(r->recent, 0, sizeof r->recent);
   if (r->nseen) memset(r->seen, 0, r->room * sizeof *r->seen);
   r->nseen = 0;
 }
@@ -217,16 +215,6 @@ void mx__record_bytes(struct mx_debug *g, const struct mx_block *b, void *host, 
 
 void mx__record_insn(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   if (!g->record->on || !mx__op_writes(i->op)) return;
-  struct mx_write range;
-  if (mx__writes_range(x, i, &range) && range.bytes <= GRANULE) {
-    uintptr_t first = (uintptr_t)range.host / GRANULE, last = ((uintptr_t)range.host + range.bytes - 1) / GRANULE;
-    uintptr_t *a = &g->record->recent[first % 256], *b = &g->record->recent[last % 256];
-    if (*a == first && *b == last) return;
-    mx__record_bytes(g, x->block, range.host, range.bytes);
-    *a = first;
-    *b = last;
-    return;
-  }
   struct mx_write list[MX_MAX_LANES];
   unsigned n = mx__writes(x, i, list);
   for (unsigned k = 0; k < n; k++)
@@ -407,7 +395,7 @@ void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) 
   if (r->lost) forget_all(r);
   uint64_t spacing = SPACING, target = mx__back_target(g);
   if (target > g->executed) {
-    spacing = (target - g->executed) / 8;
+    spacing = (target - g->executed) / 4;
     spacing = spacing < CLOSE_SPACING ? CLOSE_SPACING : spacing > SPACING ? SPACING : spacing;
   }
   if (!r->newest || g->executed - r->newest->position >= spacing) take_checkpoint(g, x, b);

@@ -40,15 +40,11 @@ void mx__watch_count(struct mx_debug *g) {
 
 /* ---- looking ----------------------------------------------------------------------------------------------*/
 
-static bool overlap(const struct mx_watch *w, const struct mx_write *r) {
-  return r->address < w->address + w->bytes && w->address < r->address + r->bytes;
-}
-
 static void memory_before(struct mx_watch *w, struct mx_exec *x, const struct mx_write *list, unsigned n) {
   if (w->of_block && x->block->index != w->block) return;
   if (w->of_lane && x->warp->number != w->warp) return;
   for (unsigned k = 0; k < n; k++)
-    if (overlap(w, &list[k]) && (!w->of_lane || list[k].lane == w->lane))
+    if (list[k].address < w->address + w->bytes && w->address < list[k].address + list[k].bytes && (!w->of_lane || list[k].lane == w->lane))
       w->hit |= 1ull << list[k].lane;
   w->near = w->hit != 0;
 }
@@ -56,16 +52,14 @@ static void memory_before(struct mx_watch *w, struct mx_exec *x, const struct mx
 void mx__watch_before(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   struct mx_write list[MX_MAX_LANES];
   unsigned nlist = 0;
-  struct mx_write range;
-  bool writes = mx__op_writes(i->op), simple = writes && mx__writes_range(x, i, &range), listed = false;
+  bool listed = false;
   for (size_t n = 0; n < g->nbreaks; n++) {
     struct mx_watch *w = g->breaks[n].watch;
     if (!counts(g, &g->breaks[n])) continue;
     w->near = false;
     w->hit = 0;
     if (w->memory) {
-      if (!writes || (simple && !overlap(w, &range))) continue;
-      if (!listed) nlist = mx__writes(x, i, list);
+      if (!listed) nlist = mx__op_writes(i->op) ? mx__writes(x, i, list) : 0;
       listed = true;
       memory_before(w, x, list, nlist);
     } else if (x->fn == w->fn && x->block->index == w->block && x->warp->number == w->warp) {
@@ -133,15 +127,15 @@ static mx_status add(struct mx_debug *g, const struct mx_watch *watch, int *numb
 }
 
 mx_status mx_debug_watch_memory(mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address, size_t bytes, int *number) {
-  mx_status s = mx__debug_ready_or_over(g, "mx_debug_watch_memory");
+  mx_status s = mx__debug_ready(g, "mx_debug_watch_memory");
   if (s != MX_OK) return s;
   if (!number || !bytes || address + bytes < address) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_watch_memory: no bytes, or no place for the number");
-  uint64_t window = address >> MX_WINDOW_SHIFT;
-  bool local = window == MX_WINDOW_LOCAL, global = window == MX_WINDOW_GLOBAL;
-  unsigned char first, last; /* only to see whether they are there */
-  s = global ? mx_copy_from_device(g->device, &first, address, 1) : mx_debug_read(g, block, warp, lane, address, &first, 1);
-  if (s == MX_OK) s = global ? mx_copy_from_device(g->device, &last, address + bytes - 1, 1) : mx_debug_read(g, block, warp, lane, address + bytes - 1, &last, 1);
+  char byte;
+  s = mx_debug_read(g, block, warp, lane, address, &byte, 1);
+  if (s == MX_OK) s = mx_debug_read(g, block, warp, lane, address + bytes - 1, &byte, 1);
   if (s != MX_OK) return s;
+  uint64_t window = address >> MX_WINDOW_SHIFT;
+  bool local = window == MX_WINDOW_LOCAL;
   return add(g, &(struct mx_watch){.memory = true, .address = address, .bytes = bytes, .block = block, .warp = warp, .lane = lane,
                                    .of_block = local || window == MX_WINDOW_SHARED, .of_lane = local}, number);
 }

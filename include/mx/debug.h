@@ -106,7 +106,7 @@ MX_API mx_status mx_debug_watch_register(mx_debug *session, uint64_t block, uint
  * after a change in the past the future is open. Copies, fills and frees of device memory meanwhile, and
  * mx_debug_replace, begin history anew. When the launch ends there is a stop AT_END from which one can go back; the next
  * mx_debug_go ends the session's launch. */
-/* From the session's begin, or as soon as possible after the call. limit: bytes for checkpoints, 0: 512 MiB. */
+/* From the session's begin, or as soon as possible after the call. limit: bytes for checkpoints, 0: 256 MiB. */
 MX_API mx_status mx_debug_record(mx_debug *session, size_t limit);
 /* The positions between which one can go; MX_NOT_FOUND: none yet. */
 MX_API mx_status mx_debug_history(mx_debug *session, uint64_t *oldest, uint64_t *newest);
