@@ -21,8 +21,7 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   size_t warps = align_up(sizeof(struct mx_warp) * b->nwarps, 64), tids = (size_t)b->nwarps * l->lanes * 4;
   size_t arrived = align_up(MX_BARRIERS * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 64u, 64);
   size_t local = (size_t)l->local_bytes * l->lanes * b->nwarps;
-  b->memory_bytes = align_up(warps + 3 * tids + arrived + shared, 64);
-  b->memory = aligned_alloc(64, b->memory_bytes);
+  b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
   /* zero pages from the system: what a lane does not write costs nothing, and it never sees the host's leftovers */
   b->local_memory = calloc(1, local + 64);
   if (!b->memory || !b->local_memory) return mx__block_free(b), NULL;
@@ -184,14 +183,12 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
       went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && x->steps != before);
     }
     if (!alive) return MX_BLOCK_DONE;
-    if (went_on && b->launch->debug) return MX_BLOCK_AGAIN;
     if (went_on) continue;
     bool released = false;
     if (spun && ++b->spins < MX_PATIENCE) return MX_BLOCK_PARKED;
     b->spins = 0;
     for (uint32_t w = 0; w < b->nwarps; w++)
       if (b->warps[w].live) released |= mx__warp_release(x, &b->warps[w], true);
-    if (released && b->launch->debug) return MX_BLOCK_AGAIN;
     if (released) continue;
     if (spun) return MX_BLOCK_PARKED;
     mx__report_stuck(x, b);

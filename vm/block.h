@@ -9,7 +9,6 @@ enum mx_block_status {
   MX_BLOCK_DONE,    /* all threads have ended */
   MX_BLOCK_PARKED,  /* everyone left spins or waits; worth another turn after others ran */
   MX_BLOCK_STOPPED, /* trap raised, or x->stop seen */
-  MX_BLOCK_AGAIN,   /* nothing of that: its turn goes on; a debugging session looks in */
 };
 
 /* A block object for blocks of this launch's shape; NULL: out of memory. Its memory is reused by every block it runs. */
@@ -46,7 +45,6 @@ struct mx_block {
   unsigned char *local; /* of all its lanes; zero at first */
   void *local_memory;   /* what holds it */
   void *memory;
-  size_t memory_bytes;
 };
 
 #endif

@@ -1,6 +1,5 @@
 /* The memory calls of the API: allocate, free, copy, fill, ask. Where things lie is memory.c's. */
 #include "device.h"
-#include "record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +68,6 @@ mx_status mx_free(mx_device *d, mx_addr address) {
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   bool own = !a || !(a->flags & (MX_ALLOC_VARIABLE | MX_ALLOC_INTERNAL));
   mx_status s = own ? mx__memory_free(&d->memory, address) : MX_INVALID_ADDRESS;
-  mx__record_forget(d->debug);
   pthread_mutex_unlock(&d->lock);
   if (s != MX_OK) s = bad_range(d, "mx_free", "not the start of an allocation; access", address, 1);
   pthread_rwlock_unlock(&d->mem);
@@ -90,7 +88,6 @@ mx_status mx__copy_in(mx_device *d, mx_addr to, const void *from, uint64_t bytes
   pthread_rwlock_rdlock(&d->mem);
   mx_status s = host_range(d, "mx_copy_to_device", "write", to, bytes, &host);
   if (s == MX_OK && bytes) memcpy(host, from, bytes);
-  mx__record_forget(d->debug);
   pthread_rwlock_unlock(&d->mem);
   return s;
 }
@@ -111,7 +108,6 @@ mx_status mx__copy_within(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes
   mx_status s = host_range(d, "mx_copy_on_device", "write", to, bytes, &t);
   if (s == MX_OK) s = host_range(d, "mx_copy_on_device", "read", from, bytes, &f);
   if (s == MX_OK && bytes) memmove(t, f, bytes);
-  mx__record_forget(d->debug);
   pthread_rwlock_unlock(&d->mem);
   return s;
 }
@@ -127,7 +123,6 @@ mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint
     for (uint64_t i = 0; size == 2 && i < count; i++) memcpy((uint8_t *)host + i * 2, &(uint16_t){(uint16_t)value}, 2);
     for (uint64_t i = 0; size == 4 && i < count; i++) memcpy((uint8_t *)host + i * 4, &value, 4);
   }
-  mx__record_forget(d->debug);
   pthread_rwlock_unlock(&d->mem);
   return s;
 }

@@ -10,7 +10,6 @@
 #include "vm/launch.h"
 #include "vm/module.h"
 #include "vm/prepare.h"
-#include "vm/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +47,7 @@ static bool stand(struct mx_debug *g, struct mx_exec *x) {
   return go;
 }
 
-uint32_t mx__debug_line(const struct mx_debug *g, uint32_t func, uint32_t pc) {
+static uint32_t line_at(const struct mx_debug *g, uint32_t func, uint32_t pc) {
   const char *file;
   uint32_t line;
   mx__line_of(g->prep->image, func, pc, &file, &line);
@@ -59,7 +58,7 @@ uint32_t mx__debug_line(const struct mx_debug *g, uint32_t func, uint32_t pc) {
 static void arm(struct mx_debug *g, const struct mx_frame *f, uint32_t pc) {
   g->armed = true;
   g->start_func = f->fn->number;
-  g->start_line = mx__debug_line(g, f->fn->number, pc);
+  g->start_line = line_at(g, f->fn->number, pc);
   g->start_depth = f->depth;
 }
 
@@ -95,7 +94,7 @@ static bool order_done(struct mx_debug *g, struct mx_exec *x, const struct mx_in
   if (g->order == MX_DEBUG_FINISH) return x->frame->depth < g->start_depth;
   if ((g->order == MX_DEBUG_NEXT || g->order == MX_DEBUG_NEXT_LINE) && deeper) return false;
   if (lines) {
-    uint32_t line = mx__debug_line(g, x->fn->number, i->pc);
+    uint32_t line = line_at(g, x->fn->number, i->pc);
     if (line && line == g->start_line && x->fn->number == g->start_func) return false;
     g->start_line = line;
     g->start_func = x->fn->number;
@@ -127,19 +126,10 @@ static void tell_trace(struct mx_debug *g, struct mx_exec *x, const struct mx_in
   g->trace(g->trace_user, &e);
 }
 
-static const struct mx_insn *leave_launch(struct mx_exec *x, const struct mx_insn *i) {
+static const struct mx_insn *leave_for_good(struct mx_exec *x, const struct mx_insn *i) {
   mx__launch_stop(x->launch, MX_STOP_INTERRUPT);
   x->slice = x->reserve = 0;
   return mx__leave(x, i->pc, MX_EV_SLICE);
-}
-
-/* The last instruction was one that a watchpoint speaks of. */
-static bool watched(struct mx_debug *g) {
-  const struct mx_breakpoint *b = g->hit;
-  g->hit = NULL;
-  if (!b) return false;
-  g->stop.breakpoint = b->number;
-  return true;
 }
 
 /* All are asked, since each keeps count. */
@@ -150,7 +140,7 @@ static bool wants_stop(struct mx_debug *g, struct mx_exec *x, const struct mx_in
     return true;
   }
   bool done = order_done(g, x, i, reason);
-  if (breakpoint_here(g, x->fn->number, i->pc) || watched(g)) *reason = MX_DEBUG_AT_BREAKPOINT;
+  if (breakpoint_here(g, x->fn->number, i->pc)) *reason = MX_DEBUG_AT_BREAKPOINT;
   else if (done) return true;
   else if (atomic_exchange(&g->pause, false)) *reason = MX_DEBUG_AT_PAUSE;
   else return false;
@@ -161,19 +151,16 @@ static bool wants_stop(struct mx_debug *g, struct mx_exec *x, const struct mx_in
 static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_debug *g = x->launch->debug;
   mx_debug_reason reason;
-  if (g->quit) return leave_launch(x, i);
-  mx__record_changes(g, x);
-  enum mx_back_way way = g->back ? mx__back_insn(g, x, i, &reason) : MX_BACK_RUN;
-  if (way == MX_BACK_LEAVE) return leave_launch(x, i);
+  if (g->quit) return leave_for_good(x, i);
   if (i == g->pass) {
     g->pass = NULL;
-  } else if (way == MX_BACK_STOP || (!g->back && wants_stop(g, x, i, &reason))) {
+  } else if (wants_stop(g, x, i, &reason)) {
     x->split->pc = i->pc;
     g->stop.reason = reason;
     g->stop.lanes = x->mask;
     describe(g, x, x->fn->number, i->pc);
     const struct mx_prepared *before = g->prep;
-    if (!stand(g, x) || mx__record_going(g)) return leave_launch(x, i);
+    if (!stand(g, x)) return leave_for_good(x, i);
     if (g->prep != before) {
       mx__select(x, x->split);
       i = mx__at(x->fn, x->split->pc);
@@ -181,22 +168,16 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
       return i;
     }
   }
-  if (g->trace && !g->back) tell_trace(g, x, i);
-  if (g->nwatches) mx__watch_before(g, x, i);
-  mx__record_insn(g, x, i);
+  if (g->trace) tell_trace(g, x, i);
   g->executed++;
   const struct mx_insn *next = g->real->bodies[i->op](x, i);
-  if (g->nwatches && (next || x->event != MX_EV_TRAP) && mx__watch_after(g, x, i) && g->back) {
-    mx__back_watched(g);
-    g->hit = NULL;
-  }
   if (!next && x->event == MX_EV_TRAP) mx__debug_stopped(g, x, x->block);
   return next;
 }
 
 void mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
   struct mx_launch *l = x->launch;
-  if (g->quit || g->trap_shown || !l->trapped || mx__record_going(g) || mx__back_stopped(g)) return;
+  if (g->quit || g->trap_shown || !l->trapped) return;
   g->trap_shown = true;
   x->block = b;
   const struct mx_trap *t = &l->trap;
@@ -208,20 +189,6 @@ void mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct mx_block *b
   x->warp = &b->warps[t->warp];
   describe(g, x, t->func, t->pc);
   stand(g, x);
-}
-
-void mx__debug_over(struct mx_debug *g, struct mx_exec *x) {
-  if (g->quit || mx__back_stopped(g)) return;
-  uint64_t oldest;
-  g->stop.reason = MX_DEBUG_AT_END;
-  int why = atomic_load(x->launch->stop);
-  g->stop.status = x->launch->trapped ? MX_TRAPPED : why == MX_STOP_STEPS ? MX_STEP_LIMIT : why == MX_STOP_HOST_MEMORY ? MX_OUT_OF_MEMORY : MX_OK;
-  g->stop.text = NULL;
-  g->stop.steps = g->executed;
-  if (!mx__record_reaches(g, &oldest)) return;
-  g->over = true;
-  stand(g, x);
-  g->over = false;
 }
 
 /* ---- the session ----------------------------------------------------------------------------------------*/
@@ -243,12 +210,7 @@ static void *session_main(void *arg) {
 }
 
 static void session_free(struct mx_debug *g) {
-  for (size_t n = 0; n < g->nbreaks; n++) {
-    free(g->breaks[n].places);
-    mx__watch_free(g->breaks[n].watch);
-  }
-  mx__back_free(g);
-  mx__record_free(g->record);
+  for (size_t n = 0; n < g->nbreaks; n++) free(g->breaks[n].places);
   for (uint32_t f = 0; g->marks && f < g->prep->nfuncs; f++) free(g->marks[f]);
   free(g->marks);
   free(g->breaks);
@@ -285,8 +247,7 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   g->level = *g->real;
   g->level.bodies = g->bodies;
   if (g->bodies) g->prep = mx__prepare(&k->module->image->image, k->func, k->module->var_address, &g->level);
-  g->record = mx__record_new(g);
-  if (g->params && g->prep && g->record) return g;
+  if (g->params && g->prep) return g;
   session_free(g);
   return NULL;
 }
@@ -351,9 +312,8 @@ void mx_debug_end(mx_debug *g) {
 
 void mx__debug_close(struct mx_device *d) { mx_debug_end(d->debug); }
 
-mx_status mx__debug_ready_or_over(struct mx_debug *g, const char *call) {
+mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
   if (!g) return MX_INVALID_VALUE;
-  if (g->applying) return MX_OK;
   pthread_mutex_lock(&g->lock);
   bool standing = g->standing, ended = g->ended;
   pthread_mutex_unlock(&g->lock);
@@ -362,17 +322,11 @@ mx_status mx__debug_ready_or_over(struct mx_debug *g, const char *call) {
   return MX_OK;
 }
 
-mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
-  mx_status s = mx__debug_ready_or_over(g, call);
-  if (s != MX_OK || !g->over) return s;
-  return mx__fail(g->device, MX_NOT_FOUND, "%s: the launch has ended", call);
-}
-
 /* ---- orders ---------------------------------------------------------------------------------------------*/
 
 mx_status mx_debug_go(mx_debug *g, mx_debug_order order, uint64_t block, uint32_t warp, uint64_t count,
                       mx_debug_stop *stop) {
-  mx_status s = mx__debug_ready_or_over(g, "mx_debug_go");
+  mx_status s = mx__debug_ready(g, "mx_debug_go");
   if (s != MX_OK) return s;
   if ((unsigned)order > MX_DEBUG_FINISH) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_go: no such order");
   if (order != MX_DEBUG_CONTINUE && (block >= g->launch->nblocks || warp >= g->launch->warps))
@@ -381,18 +335,10 @@ mx_status mx_debug_go(mx_debug *g, mx_debug_order order, uint64_t block, uint32_
   g->block = block;
   g->warp = warp;
   g->count = count ? count : 1;
-  g->focus_block = NULL;
-  if (!g->over) {
-    g->focus_block = mx__debug_block(g, block);
-    arm_at_order(g);
-  }
-  return mx__debug_order(g, stop);
-}
-
-mx_status mx__debug_order(struct mx_debug *g, mx_debug_stop *stop) {
+  g->focus_block = mx__debug_block(g, block);
+  arm_at_order(g);
   atomic_store(&g->pause, false);
   g->stop.text = NULL;
-  g->hit = NULL;
   pthread_mutex_lock(&g->lock);
   g->standing = false;
   pthread_cond_broadcast(&g->moved);
@@ -443,20 +389,19 @@ mx_status mx__debug_mark(struct mx_debug *g) {
   return MX_OK;
 }
 
-mx_status mx__debug_add(struct mx_debug *g, struct mx_breakpoint b, int *number) {
+/* Takes places over. */
+static mx_status add_break(struct mx_debug *g, struct mx_place *places, uint32_t nplaces, int *number) {
   struct mx_breakpoint *more = realloc(g->breaks, (g->nbreaks + 1) * sizeof *more);
-  mx_status s = more ? MX_OK : mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-  if (more) {
-    g->breaks = more;
-    b.number = g->next_number;
-    b.enabled = true;
-    more[g->nbreaks++] = b;
-    s = mx__debug_mark(g);
-    if (s != MX_OK) g->nbreaks--;
+  if (!more) {
+    free(places);
+    return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
   }
+  g->breaks = more;
+  g->breaks[g->nbreaks++] = (struct mx_breakpoint){.number = g->next_number, .enabled = true, .places = places, .nplaces = nplaces};
+  mx_status s = mx__debug_mark(g);
   if (s != MX_OK) {
-    free(b.places);
-    mx__watch_free(b.watch);
+    free(places);
+    g->nbreaks--;
     return s;
   }
   *number = g->next_number++;
@@ -480,7 +425,7 @@ mx_status mx_debug_break(mx_debug *g, const char *function, uint32_t pc, int *nu
   struct mx_place *p = malloc(sizeof *p);
   if (!p) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
   *p = (struct mx_place){f, pc};
-  return mx__debug_add(g, (struct mx_breakpoint){.places = p, .nplaces = 1}, number);
+  return add_break(g, p, 1, number);
 }
 
 static bool file_matches(const char *have, const char *want) {
@@ -522,10 +467,10 @@ mx_status mx_debug_break_line(mx_debug *g, const char *file, uint32_t line, int 
       places[n++] = (struct mx_place){f, l->pc};
       break;
     }
-  return mx__debug_add(g, (struct mx_breakpoint){.places = places, .nplaces = n}, number);
+  return add_break(g, places, n, number);
 }
 
-struct mx_breakpoint *mx__debug_find(struct mx_debug *g, int number) {
+static struct mx_breakpoint *find_break(struct mx_debug *g, int number) {
   for (size_t n = 0; n < g->nbreaks; n++)
     if (g->breaks[n].number == number) return &g->breaks[n];
   mx__fail(g->device, MX_NOT_FOUND, "no breakpoint number %d", number);
@@ -535,22 +480,19 @@ struct mx_breakpoint *mx__debug_find(struct mx_debug *g, int number) {
 mx_status mx_debug_break_delete(mx_debug *g, int number) {
   mx_status s = mx__debug_ready(g, "mx_debug_break_delete");
   if (s != MX_OK) return s;
-  struct mx_breakpoint *b = mx__debug_find(g, number);
+  struct mx_breakpoint *b = find_break(g, number);
   if (!b) return MX_NOT_FOUND;
   free(b->places);
-  mx__watch_free(b->watch);
   memmove(b, b + 1, (size_t)(g->breaks + --g->nbreaks - b) * sizeof *b);
-  mx__watch_count(g);
   return mx__debug_mark(g);
 }
 
 mx_status mx_debug_break_enable(mx_debug *g, int number, bool on) {
   mx_status s = mx__debug_ready(g, "mx_debug_break_enable");
   if (s != MX_OK) return s;
-  struct mx_breakpoint *b = mx__debug_find(g, number);
+  struct mx_breakpoint *b = find_break(g, number);
   if (!b) return MX_NOT_FOUND;
   b->enabled = on;
-  mx__watch_count(g);
   return mx__debug_mark(g);
 }
 

@@ -3,8 +3,6 @@
  * has a bit for the first granule of each live piece, so that a look-up walks back over words, not granules. */
 #include "heap.h"
 
-#include "record.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -169,14 +167,4 @@ bool mx__heap_find(struct mx_heap *h, uint64_t address, uint64_t *lo, uint64_t *
   }
   pthread_mutex_unlock(&h->lock);
   return g != NONE;
-}
-
-void *mx__heap_tables(struct mx_heap *h, size_t *bytes) {
-  *bytes = h->tables_bytes;
-  return h->tables;
-}
-
-void mx__heap_keep(struct mx_heap *h, struct mx_keep *k) {
-  mx__keep(k, &h->live, sizeof h->live);
-  mx__keep(k, h->classes, sizeof h->classes);
 }

@@ -20,9 +20,4 @@ bool mx__heap_release(struct mx_heap *h, uint64_t address);
 /* The live piece around an address. */
 bool mx__heap_find(struct mx_heap *h, uint64_t address, uint64_t *lo, uint64_t *bytes);
 
-/* For checkpoints: the large tables, and everything else that changes. */
-struct mx_keep;
-void *mx__heap_tables(struct mx_heap *h, size_t *bytes);
-void mx__heap_keep(struct mx_heap *h, struct mx_keep *k);
-
 #endif

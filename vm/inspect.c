@@ -5,7 +5,6 @@
 #include "vm/heap.h"
 #include "vm/interp.h"
 #include "vm/module.h"
-#include "vm/record.h"
 #include "vm/schedule.h"
 #include "vm/warp.h"
 
@@ -176,7 +175,10 @@ mx_status mx_debug_get_frame(mx_debug *g, uint64_t block, uint32_t warp, uint32_
 
 /* ---- registers ------------------------------------------------------------------------------------------*/
 
-static unsigned char *cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_reg_place *p, uint32_t slot) {
+/* One register's place in a frame. */
+struct place { uint8_t cls, type; bool spilled; uint16_t slot; };
+
+static unsigned char *cells(const struct mx_debug *g, struct mx_frame *f, const struct place *p, uint32_t slot) {
   const struct mx_pfunc *fn = f->fn;
   uint32_t lanes = g->prep->lanes;
   if (p->cls == MX_PRED) return f->slots + (p->spilled ? fn->off_spred : 0) + slot * 8;
@@ -184,39 +186,36 @@ static unsigned char *cells(const struct mx_debug *g, struct mx_frame *f, const 
   return f->slots + (p->spilled ? fn->off_s64 : fn->off_r64) + slot * lanes * 8;
 }
 
-static bool exists(const struct mx_func *f, const struct mx_reg_place *p) {
+static bool exists(const struct mx_func *f, const struct place *p) {
   uint32_t end = p->slot + (p->cls == MX_R128 ? 2u : 1u);
   if (p->cls == MX_PRED) return end <= (p->spilled ? f->nspillpred : f->npred);
   if (p->cls == MX_R32) return end <= (p->spilled ? f->nspill32 : f->n32);
   return end <= (p->spilled ? f->nspill64 : f->n64);
 }
 
-void mx__debug_cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_reg_place *p, uint64_t low[64], uint64_t high[64]) {
+static void read_cells(const struct mx_debug *g, struct mx_frame *f, const struct place *p, mx_debug_register *out) {
+  uint32_t lanes = g->prep->lanes;
   const unsigned char *c = cells(g, f, p, p->slot);
-  for (uint32_t l = 0; l < g->prep->lanes; l++) {
+  out->type = mx__types[p->type].name;
+  out->bits = mx__types[p->type].bits;
+  out->lanes = lanes;
+  for (uint32_t l = 0; l < lanes; l++) {
     uint32_t narrow;
     if (p->cls == MX_PRED) {
       uint64_t all;
       memcpy(&all, c, 8);
-      low[l] = all >> l & 1;
+      out->low[l] = all >> l & 1;
     } else if (p->cls == MX_R32) {
       memcpy(&narrow, c + l * 4, 4);
-      low[l] = narrow;
+      out->low[l] = narrow;
     } else {
-      memcpy(&low[l], c + l * 8, 8);
-      if (p->cls == MX_R128) memcpy(&high[l], cells(g, f, p, p->slot + 1u) + l * 8, 8);
+      memcpy(&out->low[l], c + l * 8, 8);
+      if (p->cls == MX_R128) memcpy(&out->high[l], cells(g, f, p, p->slot + 1u) + l * 8, 8);
     }
   }
 }
 
-static void read_cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_reg_place *p, mx_debug_register *out) {
-  out->type = mx__types[p->type].name;
-  out->bits = mx__types[p->type].bits;
-  out->lanes = g->prep->lanes;
-  mx__debug_cells(g, f, p, out->low, out->high);
-}
-
-static void write_cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_reg_place *p, uint64_t m, uint64_t low, uint64_t high) {
+static void write_cells(const struct mx_debug *g, struct mx_frame *f, const struct place *p, uint64_t m, uint64_t low, uint64_t high) {
   unsigned char *c = cells(g, f, p, p->slot);
   unsigned bits = mx__types[p->type].bits;
   if (bits < 64) low &= (1ull << bits) - 1;
@@ -235,14 +234,14 @@ static void write_cells(const struct mx_debug *g, struct mx_frame *f, const stru
 }
 
 /* "%.r5": a slot by its number. */
-static bool physical(const char *name, struct mx_reg_place *p) {
+static bool physical(const char *name, struct place *p) {
   char kind;
   unsigned slot;
   int end = 0;
   if (sscanf(name, "%%.%c%5u%n", &kind, &slot, &end) != 2 || name[end]) return false;
   const char *k = memchr("prdq", kind, 4);
   if (!k) return false;
-  static const struct mx_reg_place of[] = {{MX_PRED, MX_T_pred, false, 0}, {MX_R32, MX_T_b32, false, 0},
+  static const struct place of[] = {{MX_PRED, MX_T_pred, false, 0}, {MX_R32, MX_T_b32, false, 0},
                                     {MX_R64, MX_T_b64, false, 0}, {MX_R128, MX_T_b128, false, 0}};
   *p = of[kind == 'p' ? 0 : kind == 'r' ? 1 : kind == 'd' ? 2 : 3];
   p->slot = (uint16_t)slot;
@@ -255,7 +254,7 @@ static const struct mx_name *named(const struct mx_func *f, const char *name, ui
   return NULL;
 }
 
-static struct mx_reg_place place_of(const struct mx_name *n) { return (struct mx_reg_place){n->cls, n->type, n->spilled, n->slot}; }
+static struct place place_of(const struct mx_name *n) { return (struct place){n->cls, n->type, n->spilled, n->slot}; }
 
 _Static_assert(MX_SR_TID_X == 0, "the thread numbers come first");
 
@@ -314,7 +313,7 @@ mx_status mx_debug_register_at(mx_debug *g, uint64_t block, uint32_t warp, uint3
   for (uint32_t k = 0; k < fn->nnames; k++) {
     if (fn->names[k].lo > pc || pc >= fn->names[k].hi || n--) continue;
     mx_debug_register o = {.name = fn->names[k].name};
-    struct mx_reg_place p = place_of(&fn->names[k]);
+    struct place p = place_of(&fn->names[k]);
     read_cells(g, f, &p, &o);
     return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
   }
@@ -322,7 +321,7 @@ mx_status mx_debug_register_at(mx_debug *g, uint64_t block, uint32_t warp, uint3
 }
 
 /* Finds a name or slot; not special registers. */
-static mx_status find_place(struct mx_debug *g, struct mx_frame *f, uint32_t pc, const char *name, struct mx_reg_place *p) {
+static mx_status find_place(struct mx_debug *g, struct mx_frame *f, uint32_t pc, const char *name, struct place *p) {
   const struct mx_func *fn = f->fn->func;
   const struct mx_name *n = named(fn, name, pc);
   if (n) *p = place_of(n);
@@ -342,7 +341,7 @@ mx_status mx_debug_get_register(mx_debug *g, uint64_t block, uint32_t warp, uint
   if (s != MX_OK) return s;
   if (!name) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_get_register: no name");
   mx_debug_register o = {.name = name};
-  struct mx_reg_place p;
+  struct place p;
   if (named(f->fn->func, name, pc) || !special(g, b, w, name, &o)) {
     s = find_place(g, f, pc, name, &p);
     if (s != MX_OK) return s;
@@ -351,29 +350,20 @@ mx_status mx_debug_get_register(mx_debug *g, uint64_t block, uint32_t warp, uint
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
 
-mx_status mx__debug_register(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, const char *name,
-                             struct mx_frame **f, struct mx_reg_place *place) {
+mx_status mx_debug_set_register(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
+                                const char *name, uint64_t lanes, uint64_t low, uint64_t high) {
   struct mx_block *b;
   struct mx_warp *w;
   struct mx_split *sp;
-  uint32_t pc;
-  mx_status s = find_split(g, "registers", block, warp, split, &b, &w, &sp);
-  if (s == MX_OK) s = find_frame(g, sp, frame, f, &pc);
-  return s == MX_OK ? find_place(g, *f, pc, name, place) : s;
-}
-
-mx_status mx_debug_set_register(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
-                                const char *name, uint64_t lanes, uint64_t low, uint64_t high) {
   struct mx_frame *f;
-  struct mx_reg_place p;
-  mx_status s = mx__debug_ready(g, "mx_debug_set_register");
+  struct place p;
+  uint32_t pc;
+  mx_status s = find_split(g, "mx_debug_set_register", block, warp, split, &b, &w, &sp);
+  if (s == MX_OK) s = find_frame(g, sp, frame, &f, &pc);
   if (s == MX_OK && !name) s = mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_set_register: no name");
-  if (s == MX_OK) s = mx__debug_register(g, block, warp, split, frame, name, &f, &p);
-  if (s != MX_OK) return s;
-  if (!g->applying && !mx__record_change(g, &(struct mx_change){.block = block, .warp = warp, .split = split, .frame = frame, .name = (char *)(uintptr_t)name, .lanes = lanes, .low = low, .high = high}))
-    return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-  write_cells(g, f, &p, lanes & g->x->full, low, high);
-  return MX_OK;
+  if (s == MX_OK) s = find_place(g, f, pc, name, &p);
+  if (s == MX_OK) write_cells(g, f, &p, lanes & g->x->full, low, high);
+  return s;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------*/
@@ -407,7 +397,6 @@ static mx_status transfer(struct mx_debug *g, const char *call, uint64_t block, 
   if (lane >= g->prep->lanes || (bytes && !host)) return mx__fail(g->device, MX_INVALID_VALUE, "%s: no such lane, or no buffer", call);
   pthread_rwlock_rdlock(&g->device->mem);
   unsigned char *p = lane_range(g, b, w, lane, address, bytes);
-  if (p && bytes && write) mx__record_bytes(g, b, p, bytes);
   if (p && bytes) memcpy(write ? (void *)p : host, write ? host : (void *)p, bytes);
   pthread_rwlock_unlock(&g->device->mem);
   if (p || !bytes) return MX_OK;
@@ -420,15 +409,7 @@ mx_status mx_debug_read(mx_debug *g, uint64_t block, uint32_t warp, uint32_t lan
 
 mx_status mx_debug_write(mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address, const void *from,
                          size_t bytes) {
-  mx_status s = transfer(g, "mx_debug_write", block, warp, lane, address, (void *)(uintptr_t)from, bytes, true);
-  if (s != MX_OK || g->applying || !bytes) return s;
-  const struct mx_change change = {.block = block, .warp = warp, .lane = lane, .address = address, .bytes = (unsigned char *)(uintptr_t)from, .size = bytes};
-  return mx__record_change(g, &change) ? MX_OK : mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-}
-
-void mx__debug_apply(struct mx_debug *g, const struct mx_change *c) {
-  if (c->name) mx_debug_set_register(g, c->block, c->warp, c->split, c->frame, c->name, c->lanes, c->low, c->high);
-  else mx_debug_write(g, c->block, c->warp, c->lane, c->address, c->bytes, c->size);
+  return transfer(g, "mx_debug_write", block, warp, lane, address, (void *)(uintptr_t)from, bytes, true);
 }
 
 mx_status mx_debug_symbol(mx_debug *g, const char *name, mx_addr *address, uint64_t *bytes) {

@@ -9,7 +9,6 @@
 #include "vm/interp.h"
 #include "vm/memory.h"
 #include "vm/printf.h"
-#include "vm/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +62,7 @@ const struct mx_insn *mx__op_vprintf(struct mx_exec *x, const struct mx_insn *i)
   }
   size_t begin = 0;
   MX_FOR_LANES(l, m) {
-    if (end[l] > begin && !mx__record_again(x->launch->debug)) mx__fifo_put(x->launch->device->fifo, text.s + begin, end[l] - begin);
+    if (end[l] > begin) mx__fifo_put(x->launch->device->fifo, text.s + begin, end[l] - begin);
     begin = end[l];
     d[l] = results[l];
   }
@@ -103,14 +102,12 @@ const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn 
 const struct mx_insn *mx__op_malloc(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t *d = mx__operand(x, i->o[0]);
   const uint64_t *bytes = mx__operand(x, i->o[1]);
-  mx__record_heap(x->launch->debug);
   MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->device->heap, bytes[l]);
   return i + 1;
 }
 
 const struct mx_insn *mx__op_free(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t *address = mx__operand(x, i->o[0]);
-  mx__record_heap(x->launch->debug);
   MX_FOR_LANES(l, mx__lanes_of(x, i))
     if (!mx__heap_release(x->launch->device->heap, address[l]))
       return bad_access(x, i, MX_TRAP_BAD_FREE, (unsigned)l, address[l], 0, false);
@@ -134,7 +131,6 @@ static bool ranges(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const
       bad_access(x, i, MX_TRAP_READ_ONLY, (unsigned)l, address[l], bytes[l], write);
       return false;
     }
-    if (write) mx__record_bytes(x->launch->debug, x->block, host[l], bytes[l]);
   }
   return true;
 }

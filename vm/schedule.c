@@ -12,7 +12,6 @@
 #include "debug.h"
 #include "device.h"
 #include "pool.h"
-#include "record.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -84,30 +83,6 @@ static void park(struct schedule *s, struct mx_block *b) {
   s->turns = 0;
 }
 
-/* A block's turn. A debugging session may put the clock back meanwhile: then *b is the block whose turn it is there. */
-static enum mx_block_status turn(struct schedule *s, struct mx_exec *x, struct mx_block **b) {
-  struct mx_debug *g = s->l->debug;
-  if (!g) return stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, *b);
-  for (;;) {
-    mx__record_turn(g, x, *b);
-    enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, *b);
-    if (status == MX_BLOCK_STOPPED) mx__debug_stopped(g, x, *b);
-    struct mx_block *back = mx__record_rewind(g, x, *b);
-    if (back) *b = back;
-    else if (status != MX_BLOCK_AGAIN) return status;
-  }
-}
-
-/* No block is left: the end, unless a debugging session goes back from there. s->lock is held. */
-static struct mx_block *after_the_end(struct schedule *s, struct mx_exec *x) {
-  if (!s->l->debug) return NULL;
-  pthread_mutex_unlock(&s->lock);
-  mx__debug_over(s->l->debug, x);
-  struct mx_block *back = mx__record_rewind(s->l->debug, x, NULL);
-  pthread_mutex_lock(&s->lock);
-  return back;
-}
-
 /* Brings the launch's step count up to date, as the engines do now and then; true: its limit is reached. */
 static bool count_steps(struct mx_launch *l, struct mx_exec *x) {
   uint64_t more = x->steps - x->steps_told, all = atomic_fetch_add(&l->steps, more) + more;
@@ -128,15 +103,16 @@ static void work(void *arg, uint32_t k) {
     pthread_mutex_unlock(&s->lock);
     return;
   }
-  bool start = false;
+  bool start;
   uint64_t index;
   pthread_mutex_lock(&s->lock);
-  for (struct mx_block *b; (b = take(s, &start, &index)) || (b = after_the_end(s, x)); start = false) {
+  for (struct mx_block *b; (b = take(s, &start, &index));) {
     if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
-    enum mx_block_status status = turn(s, x, &b);
+    enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
     if (status == MX_BLOCK_PARKED && l->workers > 1) sched_yield(); /* whom it waits for may want this processor */
+    if (status == MX_BLOCK_STOPPED && l->debug) mx__debug_stopped(l->debug, x, b);
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);
     if (status == MX_BLOCK_DONE) {
@@ -191,30 +167,6 @@ uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list) {
   for (int k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) list[n++] = s->parked[k][i];
   return n;
-}
-
-uint32_t mx__schedule_idle(struct mx_launch *l, struct mx_block **list) {
-  struct schedule *s = l->schedule;
-  for (uint32_t i = 0; i < s->nidle; i++) list[i] = s->idle[i];
-  return s->nidle;
-}
-
-void mx__schedule_keep(struct mx_launch *l, struct mx_keep *k) {
-  struct schedule *s = l->schedule;
-  mx__keep(k, &s->next, sizeof *s - offsetof(struct schedule, next));
-  for (int n = 0; n < 2; n++) mx__keep(k, s->parked[n], l->resident * sizeof *s->parked[n]);
-  mx__keep(k, s->idle, l->resident * sizeof *s->idle);
-}
-
-void mx__schedule_adopt(struct mx_launch *l, struct mx_block *b) {
-  struct schedule *s = l->schedule;
-  for (uint32_t i = 0; i < s->nidle; i++)
-    if (s->idle[i] == b) return;
-  for (int k = 0; k < 2; k++)
-    for (uint32_t i = 0; i < s->nparked[k]; i++)
-      if (s->parked[k][i] == b) return;
-  for (uint32_t w = 0; w < b->nwarps; w++) b->warps[w].live = b->warps[w].nsplits = 0;
-  s->idle[s->nidle++] = b;
 }
 
 void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct timespec *deadline, char **where) {

@@ -16,12 +16,5 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
 
 /* The parked blocks, in no order, into list, which has room for l->resident. For debuggers: nothing else is running. */
 uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list);
-/* The same of block objects without a block. */
-uint32_t mx__schedule_idle(struct mx_launch *l, struct mx_block **list);
-/* For checkpoints: all that the schedule knows; and a block object that it does not know any more, made after the
- * checkpoint: it is idle now. */
-struct mx_keep;
-void mx__schedule_keep(struct mx_launch *l, struct mx_keep *k);
-void mx__schedule_adopt(struct mx_launch *l, struct mx_block *b);
 
 #endif

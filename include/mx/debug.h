@@ -32,13 +32,13 @@ typedef enum mx_debug_order {
 } mx_debug_order;
 
 typedef enum mx_debug_reason {
-  MX_DEBUG_AT_BEGIN,      /* nothing has run; going back: history begins here */
-  MX_DEBUG_AT_BREAKPOINT, /* or at a watchpoint: see its number */
+  MX_DEBUG_AT_BEGIN,      /* nothing has run */
+  MX_DEBUG_AT_BREAKPOINT,
   MX_DEBUG_AT_STEP,       /* the order is carried out */
   MX_DEBUG_AT_WARP_END,   /* the warp of the order has ended; the stop is wherever the launch goes on */
   MX_DEBUG_AT_TRAP,       /* everything is still there to be seen; the next order ends the launch */
   MX_DEBUG_AT_PAUSE,      /* mx_debug_pause */
-  MX_DEBUG_AT_END         /* the launch has ended: status says how; nothing is left to be seen, but see mx_debug_record */
+  MX_DEBUG_AT_END         /* the launch has ended: status says how; nothing is left to be seen */
 } mx_debug_reason;
 
 typedef struct mx_debug_stop {
@@ -53,11 +53,7 @@ typedef struct mx_debug_stop {
   uint64_t lanes;              /* active ones of the split that runs next */
   const char *function, *file; /* file NULL and line 0: no line table */
   uint32_t line, pc;
-  uint64_t steps;              /* warp instructions so far: the position */
-  uint64_t hit_lanes;          /* AT_BREAKPOINT, a watchpoint: lanes that wrote, or whose values are why; the instruction: */
-  const char *hit_function, *hit_file;
-  uint32_t hit_line, hit_pc, hit_warp;
-  uint64_t hit_block;
+  uint64_t steps;              /* warp instructions so far */
 } mx_debug_stop;
 
 /* warp: the block's number and the warp in it, for orders that speak of one. Returns at the next stop. */
@@ -84,42 +80,6 @@ typedef struct mx_debug_breakpoint {
 } mx_debug_breakpoint;
 MX_API size_t mx_debug_break_count(mx_debug *session);
 MX_API mx_status mx_debug_break_at(mx_debug *session, size_t n, mx_debug_breakpoint *out);
-
-/* ---- watchpoints: numbered with the breakpoints, and deleted, enabled and counted as they are -------------*/
-/* After an instruction that writes any of these bytes, with whatever value; address as in mx_debug_read: shared and local
- * memory are those of the block, and the lane, named here. */
-MX_API mx_status mx_debug_watch_memory(mx_debug *session, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address,
-                                       size_t bytes, int *number);
-typedef enum mx_debug_watch {
-  MX_DEBUG_WATCH_CHANGE,  /* a lane's value changes */
-  MX_DEBUG_WATCH_NAN,     /* and is not a number now, by the register's type */
-  MX_DEBUG_WATCH_DIFFERS  /* and is another one than that of the lowest lane */
-} mx_debug_watch;
-/* After an instruction of the warp that changes a register of the function where its frame stands; only lanes of `lanes`
- * count. */
-MX_API mx_status mx_debug_watch_register(mx_debug *session, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
-                                         const char *name, mx_debug_watch what, uint64_t lanes, int *number);
-
-/* ---- going back --------------------------------------------------------------------------------------------
- * A session that records can go back: to any position since then, in about the time that the launch takes from the
- * checkpoint before it. Registers and memory changed through this interface change again when the launch passes there;
- * after a change in the past the future is open. Copies, fills and frees of device memory meanwhile, and
- * mx_debug_replace, begin history anew. When the launch ends there is a stop AT_END from which one can go back; the next
- * mx_debug_go ends the session's launch. */
-/* From the session's begin, or as soon as possible after the call. limit: bytes for checkpoints, 0: 256 MiB. */
-MX_API mx_status mx_debug_record(mx_debug *session, size_t limit);
-/* The positions between which one can go; MX_NOT_FOUND: none yet. */
-MX_API mx_status mx_debug_history(mx_debug *session, uint64_t *oldest, uint64_t *newest);
-/* The orders of mx_debug_go backwards: STEP stands before the count-th last instruction of the warp, STEP_LINE where it
- * came to its line, NEXT and NEXT_LINE the same without called functions, FINISH before the call of its function,
- * CONTINUE before the last instruction with a breakpoint or that a watchpoint speaks of. Where there is none: where
- * history begins, AT_BEGIN. */
-MX_API mx_status mx_debug_back(mx_debug *session, mx_debug_order order, uint64_t block, uint32_t warp, uint64_t count,
-                               mx_debug_stop *stop);
-/* CONTINUE backwards, for one breakpoint or watchpoint alone, enabled or not. */
-MX_API mx_status mx_debug_back_to(mx_debug *session, int number, mx_debug_stop *stop);
-/* To a position, or to the end if that comes first. */
-MX_API mx_status mx_debug_seek(mx_debug *session, uint64_t position, mx_debug_stop *stop);
 
 /* Called before every instruction, in the session's thread; fn NULL ends it. fn may not call mx functions. */
 typedef struct mx_debug_event {
