@@ -91,7 +91,7 @@ dist:
 deb: dist build/.deps-deb
 	$(call say,DEB,build/deb)
 	$(Q)rm -rf build/deb && mkdir -p build/deb && tar -C build/deb -xzf $(DIST).tar.gz
-	$(Q)cd build/deb/mx-$(VERSION) && dpkg-buildpackage -us -uc > ../build.log 2>&1 || { tail -n 30 ../build.log; exit 1; }
+	$(Q)+cd build/deb/mx-$(VERSION) && dpkg-buildpackage -us -uc > ../build.log 2>&1 || { tail -n 30 ../build.log; exit 1; }
 	$(Q)rm -rf build/deb/mx-$(VERSION) && ls build/deb/*.deb
 
 .PHONY: dist deb
