@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct mx_jit_object { void *handle; uint32_t nfuncs; struct mx_jit_code *code; };
+/* The descriptor stays open: the loader knows objects by name, and one of the same number would be taken for this one. */
+struct mx_jit_object { void *handle; int fd; uint32_t nfuncs; struct mx_jit_code *code; };
 
 struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
   struct mx_jit_object *o = calloc(1, sizeof *o);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  if (o) o->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  close(fd);
-  if (!o || !o->handle || !(o->code = calloc(nfuncs ? nfuncs : 1, sizeof *o->code))) return mx__jit_unload(o), NULL;
+  if (!o) return close(fd), NULL;
+  o->fd = fd;
+  o->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!o->handle || !(o->code = calloc(nfuncs ? nfuncs : 1, sizeof *o->code))) return mx__jit_unload(o), NULL;
   o->nfuncs = nfuncs;
   const uint64_t *layout = dlsym(o->handle, "mx_jit_layout");
   if (!layout || *layout != mx__jit_layout()) return mx__jit_unload(o), NULL;
@@ -33,6 +35,7 @@ struct mx_jit_code *mx__jit_code(struct mx_jit_object *o, uint32_t f) { return f
 void mx__jit_unload(struct mx_jit_object *o) {
   if (!o) return;
   if (o->handle) dlclose(o->handle);
+  close(o->fd);
   free(o->code);
   free(o);
 }
