@@ -274,7 +274,7 @@ static const char **take_arguments(struct front *f, const struct macro *m, struc
         n++;
       }
       if (n > m->nparams) {
-        ERR(f, "macro-arguments", loc, NULL, "%s: takes %u arguments, found %u", m->name->text, m->nparams, n);
+        ERR(f, "macro-arguments", loc, t.loc.line == loc.line ? NULL : "the arguments end at ';'", "%s: takes %u arguments, found %u", m->name->text, m->nparams, n);
         return NULL;
       }
       for (uint32_t k = 0; k < m->nparams; k++) {
