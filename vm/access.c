@@ -2,6 +2,7 @@
 #include "vm/access.h"
 
 #include "vm/block.h"
+#include "vm/debug.h"
 #include "vm/device.h"
 #include "vm/heap.h"
 #include "vm/interp.h"
@@ -51,6 +52,8 @@ static bool inside(const struct mx_bounds *b, uint64_t addr, unsigned bytes) {
 bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
                      unsigned space, bool write, unsigned char **host) {
   struct mx_bounds *cache = &x->bounds[i->aux], b = *cache, first = {0};
+  bool seen = write && mx__debug_sees_writes(x->launch->debug);
+  if (seen) b.span = 0; /* what is remembered of a write that a session sees says read-only: see below */
   uint64_t missing = 0, odd = 0, locked = 0;
   bool have = false, keep = true;
   MX_FOR_LANES(l, m) {
@@ -66,6 +69,10 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
   }
   uint64_t wrong = missing ? missing : odd ? odd : locked;
   if (!wrong) {
+    if (seen) {
+      mx__debug_writes(x, m, addr, mx_space_window(space), bytes, host);
+      first.writable = false; /* the next one is to come here, too */
+    }
     if (have) *cache = first;
     return true;
   }

@@ -2,6 +2,7 @@
  * its slice, waits, or ends. */
 #include "vm/block.h"
 
+#include "vm/debug.h"
 #include "vm/device.h"
 #include "vm/launch.h"
 #include "vm/warp.h"
@@ -143,6 +144,7 @@ bool mx__block_start(struct mx_block *b, uint64_t index) {
     bar->want = bar->hold = bar->all = 0;
     memset(bar->arrived, 0, sizeof *bar->arrived * b->nwarps);
   }
+  if (l->debug) mx__debug_clears(l->debug, b);
   memset(b->shared, 0, l->shared_bytes);
   return true;
 }
@@ -171,6 +173,7 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
     return MX_BLOCK_STOPPED;
   }
   for (;;) {
+    if (b->launch->debug) mx__debug_round(b->launch->debug, x, b);
     bool alive = false, went_on = false, spun = false;
     for (uint32_t w = 0; w < b->nwarps; w++) {
       struct mx_warp *warp = &b->warps[w];

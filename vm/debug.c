@@ -28,10 +28,17 @@ static void describe(struct mx_debug *g, struct mx_exec *x, uint32_t func, uint3
   s->steps = g->executed;
 }
 
+void mx__debug_culprit(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, uint64_t lanes, mx_debug_culprit *out) {
+  *out = (mx_debug_culprit){.block = x->block->index, .lanes = lanes, .position = g->executed, .warp = x->warp->number, .pc = i->pc,
+                            .function = x->fn->func->name};
+  mx__line_of(g->prep->image, x->fn->number, i->pc, &out->file, &out->line);
+}
+
 /* Waits for the next order. False: the session is to end. */
 static bool stand(struct mx_debug *g, struct mx_exec *x) {
   struct mx_device *d = g->device;
-  x->launch->stats.printf_lost += mx__fifo_drain(d->fifo, d->output, d->output_user); /* people want to see it now */
+  /* people want to see it now, and once */
+  x->launch->stats.printf_lost += mx__fifo_drain(d->fifo, g->muted && g->executed <= g->muted ? NULL : d->output, d->output_user);
   pthread_rwlock_unlock(&d->mem);
   pthread_mutex_lock(&g->lock);
   g->launch = x->launch;
@@ -47,7 +54,7 @@ static bool stand(struct mx_debug *g, struct mx_exec *x) {
   return go;
 }
 
-static uint32_t line_at(const struct mx_debug *g, uint32_t func, uint32_t pc) {
+uint32_t mx__debug_line(const struct mx_debug *g, uint32_t func, uint32_t pc) {
   const char *file;
   uint32_t line;
   mx__line_of(g->prep->image, func, pc, &file, &line);
@@ -58,7 +65,7 @@ static uint32_t line_at(const struct mx_debug *g, uint32_t func, uint32_t pc) {
 static void arm(struct mx_debug *g, const struct mx_frame *f, uint32_t pc) {
   g->armed = true;
   g->start_func = f->fn->number;
-  g->start_line = line_at(g, f->fn->number, pc);
+  g->start_line = mx__debug_line(g, f->fn->number, pc);
   g->start_depth = f->depth;
 }
 
@@ -94,29 +101,13 @@ static bool order_done(struct mx_debug *g, struct mx_exec *x, const struct mx_in
   if (g->order == MX_DEBUG_FINISH) return x->frame->depth < g->start_depth;
   if ((g->order == MX_DEBUG_NEXT || g->order == MX_DEBUG_NEXT_LINE) && deeper) return false;
   if (lines) {
-    uint32_t line = line_at(g, x->fn->number, i->pc);
+    uint32_t line = mx__debug_line(g, x->fn->number, i->pc);
     if (line && line == g->start_line && x->fn->number == g->start_func) return false;
     g->start_line = line;
     g->start_func = x->fn->number;
     g->start_depth = x->frame->depth;
   }
   return !--g->count;
-}
-
-static bool breakpoint_here(struct mx_debug *g, uint32_t func, uint32_t pc) {
-  if (!g->marks || !g->marks[func] || !g->marks[func][pc]) return false;
-  int first = 0;
-  for (size_t n = 0; n < g->nbreaks; n++) {
-    struct mx_breakpoint *b = &g->breaks[n];
-    for (uint32_t k = 0; b->enabled && k < b->nplaces; k++) {
-      if (b->places[k].func != func || b->places[k].pc != pc) continue;
-      b->hits++;
-      if (!first) first = b->number;
-      break;
-    }
-  }
-  g->stop.breakpoint = first;
-  return first != 0;
 }
 
 static void tell_trace(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
@@ -126,6 +117,7 @@ static void tell_trace(struct mx_debug *g, struct mx_exec *x, const struct mx_in
   g->trace(g->trace_user, &e);
 }
 
+/* Unwinds to the scheduler, which ends the launch or takes it back. */
 static const struct mx_insn *leave_for_good(struct mx_exec *x, const struct mx_insn *i) {
   mx__launch_stop(x->launch, MX_STOP_INTERRUPT);
   x->slice = x->reserve = 0;
@@ -139,48 +131,61 @@ static bool wants_stop(struct mx_debug *g, struct mx_exec *x, const struct mx_in
     *reason = MX_DEBUG_AT_BEGIN;
     return true;
   }
+  if (g->stop_at != UINT64_MAX) { /* on the way back to a position: nothing else stops */
+    *reason = g->stop_at_reason;
+    return g->executed >= g->stop_at;
+  }
   bool done = order_done(g, x, i, reason);
-  if (breakpoint_here(g, x->fn->number, i->pc)) *reason = MX_DEBUG_AT_BREAKPOINT;
+  bool hit = g->marks && mx__debug_breakpoint(g, x, i);
+  if (g->pending) {
+    g->stop.breakpoint = g->pending;
+    *reason = g->pending_address ? MX_DEBUG_AT_WATCH : MX_DEBUG_AT_BREAKPOINT;
+    g->stop.watch = g->pending_address ? g->pending : 0;
+    g->stop.address = g->pending_address;
+    g->stop.writer = g->pending_writer;
+    g->pending = 0;
+    return true;
+  }
+  if (hit) *reason = MX_DEBUG_AT_BREAKPOINT;
+  else if (g->watch && mx__debug_asks(g, x, i, g->watch, g->watch_user)) *reason = MX_DEBUG_AT_WATCH;
   else if (done) return true;
-  else if (atomic_exchange(&g->pause, false)) *reason = MX_DEBUG_AT_PAUSE;
+  else if (atomic_load_explicit(&g->pause, memory_order_relaxed) && atomic_exchange(&g->pause, false)) *reason = MX_DEBUG_AT_PAUSE;
   else return false;
   return true;
 }
 
-/* The body of every instruction of a session. */
-static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn *i) {
-  struct mx_debug *g = x->launch->debug;
-  mx_debug_reason reason;
-  if (g->quit) return leave_for_good(x, i);
-  if (i == g->pass) {
-    g->pass = NULL;
-  } else if (wants_stop(g, x, i, &reason)) {
-    x->split->pc = i->pc;
-    g->stop.reason = reason;
-    g->stop.lanes = x->mask;
-    describe(g, x, x->fn->number, i->pc);
-    const struct mx_prepared *before = g->prep;
-    if (!stand(g, x)) return leave_for_good(x, i);
-    if (g->prep != before) {
-      mx__select(x, x->split);
-      i = mx__at(x->fn, x->split->pc);
-      g->pass = i->kind == MX_INSN_JOIN ? i + 1 : i;
-      return i;
-    }
-  }
-  if (g->trace) tell_trace(g, x, i);
-  g->executed++;
-  const struct mx_insn *next = g->real->bodies[i->op](x, i);
-  if (!next && x->event == MX_EV_TRAP) mx__debug_stopped(g, x, x->block);
-  return next;
+/* Schedules of a seed: a turn may end before whatever others can see. It counts as no spinning. */
+static bool preempts(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_op_info *o = &mx__ops[i->op];
+  if (o->cls != MX_MEM && !(o->flags & (MX_F_SYNC | MX_F_VOLATILE))) return false;
+  uint64_t z = g->random += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  if ((z ^ z >> 31) & 3) return false;
+  x->slice = x->reserve = 0;
+  x->warp->spins = x->block->spins = 0;
+  return true;
 }
 
-void mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
-  struct mx_launch *l = x->launch;
-  if (g->quit || g->trap_shown || !l->trapped) return;
+/* What a step has set off that stops behind it. */
+static void after_step(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, uint64_t lanes) {
+  if (g->divergences && x->stats.splits != g->splits)
+    for (size_t n = 0; n < g->nbreaks && !g->pending; n++)
+      if (g->breaks[n].enabled && g->breaks[n].divergence) {
+        g->breaks[n].hits++;
+        g->pending = g->breaks[n].number;
+        g->pending_address = 0;
+        mx__debug_culprit(g, x, i, lanes, &g->pending_writer);
+      }
+  g->splits = x->stats.splits;
+  if (g->search.on) mx__debug_searched(g, x, i);
+  if (g->checks_values) mx__debug_compare(g);
+}
+
+static void show_trap(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
+  const struct mx_trap *t = &x->launch->trap;
   g->trap_shown = true;
   x->block = b;
-  const struct mx_trap *t = &l->trap;
   g->stop.reason = MX_DEBUG_AT_TRAP;
   g->stop.status = MX_TRAPPED;
   g->stop.trap = t->kind;
@@ -189,6 +194,118 @@ void mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct mx_block *b
   x->warp = &b->warps[t->warp];
   describe(g, x, t->func, t->pc);
   stand(g, x);
+}
+
+static void show_end(struct mx_debug *g, struct mx_exec *x) {
+  g->over = true;
+  g->stop.reason = MX_DEBUG_AT_END;
+  g->stop.status = MX_OK;
+  g->stop.text = NULL;
+  g->stop.steps = g->executed;
+  stand(g, x);
+  g->over = false;
+}
+
+/* The launch cannot go on: it has trapped, or (b NULL) ended. A search on the way back ends there. */
+static void show(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
+  struct mx_launch *l = x->launch;
+  if (g->quit || g->rewinding) return;
+  if (g->search.on) {
+    stand(g, x);
+    return;
+  }
+  g->stop_at = UINT64_MAX;
+  if (b && l->trapped && !g->trap_shown) show_trap(g, x, b);
+  else if (!b && g->record && !l->trapped && !atomic_load(l->stop)) show_end(g, x);
+}
+
+/* The split stands elsewhere than before: at the code that it stands at now. */
+static const struct mx_insn *look_again(struct mx_debug *g, struct mx_exec *x) {
+  mx__select(x, x->split);
+  const struct mx_insn *i = mx__at(x->fn, x->split->pc);
+  g->pass = i->kind == MX_INSN_JOIN ? i + 1 : i;
+  g->moved_code = false;
+  return i;
+}
+
+/* The body of every instruction of a session. */
+static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_debug *g = x->launch->debug;
+  mx_debug_reason reason;
+  if (g->quit || g->rewinding) return leave_for_good(x, i);
+  if (i == g->pass) {
+    g->pass = NULL;
+  } else {
+    if (g->seed && preempts(g, x, i)) return mx__leave(x, i->pc, MX_EV_SLICE);
+    if (g->executed == g->muted && g->muted) {
+      mx__fifo_drain(g->device->fifo, NULL, NULL);
+      g->muted = 0;
+    }
+    if (g->record && g->begun) {
+      x->split->pc = i->pc;
+      mx__edits_apply(g);
+      if (g->moved_code) return look_again(g, x);
+    }
+    if (g->search.on) {
+      if (g->executed >= g->search.end) { /* who searches takes the launch back again */
+        x->split->pc = i->pc;
+        stand(g, x);
+        return leave_for_good(x, i);
+      }
+      mx__debug_search(g, x, i);
+    } else if (wants_stop(g, x, i, &reason)) {
+      x->split->pc = i->pc;
+      g->stop_at = UINT64_MAX;
+      g->stop.reason = reason;
+      g->stop.lanes = x->mask;
+      describe(g, x, x->fn->number, i->pc);
+      if (!stand(g, x) || g->rewinding) return leave_for_good(x, i);
+      if (g->moved_code) return look_again(g, x);
+    }
+  }
+  if (g->trace && !g->search.on) tell_trace(g, x, i);
+  uint64_t lanes = g->divergences ? mx__lanes_of(x, i) : 0;
+  g->nwritten = 0;
+  g->at = i;
+  if (g->record && (i->op == MX_MALLOC || i->op == MX_FREE)) mx__debug_heap(x);
+  const struct mx_insn *next = g->real->bodies[i->op](x, i);
+  after_step(g, x, i, lanes);
+  g->executed++;
+  if (!next && x->event == MX_EV_TRAP) show(g, x, x->block);
+  return next;
+}
+
+struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
+  show(g, x, b);
+  return g->rewinding && !g->quit ? mx__record_rewind(g, x) : NULL;
+}
+
+void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
+  if (!g->patience) return;
+  if (g->value_changed || !g->checks_values) g->quiet = 0;
+  g->value_changed = false;
+  if (!g->checks_values) memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
+  g->checks_values = true;
+  const struct mx_split *s = b->warps[0].splits;
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    if (b->warps[w].nsplits) {
+      x->warp = &b->warps[w];
+      s = &x->warp->splits[x->warp->nsplits - 1];
+      break;
+    }
+  if (++g->quiet < g->patience * x->launch->resident || g->search.on || g->stop_at != UINT64_MAX || g->quit) return;
+  g->quiet = 0;
+  x->split = &x->warp->splits[s - x->warp->splits];
+  g->stop.reason = MX_DEBUG_AT_HANG;
+  g->stop.lanes = s->mask;
+  g->stop.text = NULL;
+  describe(g, x, s->frame->fn->number, s->pc);
+  if (!stand(g, x) || g->rewinding) mx__launch_stop(x->launch, MX_STOP_INTERRUPT);
+  g->moved_code = false;
+}
+
+void mx__debug_round(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
+  if (g->record && !g->quit && !g->rewinding) mx__record_round(g, x, b);
 }
 
 /* ---- the session ----------------------------------------------------------------------------------------*/
@@ -214,8 +331,10 @@ static void session_free(struct mx_debug *g) {
   for (uint32_t f = 0; g->marks && f < g->prep->nfuncs; f++) free(g->marks[f]);
   free(g->marks);
   free(g->breaks);
+  mx__record_free(g);
   mx__prepared_free(g->prep);
   mx__debug_forget(g);
+  free(g->written);
   free(g->bodies);
   free(g->params);
   pthread_mutex_destroy(&g->lock);
@@ -238,6 +357,8 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   g->config.timeout = 0;
   g->param_bytes = bytes;
   g->next_number = 1;
+  g->stop_at = UINT64_MAX;
+  g->written = malloc(MX_MAX_LANES * sizeof *g->written);
   g->stop.struct_size = sizeof g->stop;
   g->params = malloc(bytes + 1);
   g->bodies = malloc(MX_OP_COUNT * sizeof *g->bodies);
@@ -247,7 +368,7 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   g->level = *g->real;
   g->level.bodies = g->bodies;
   if (g->bodies) g->prep = mx__prepare(&k->module->image->image, k->func, k->module->var_address, &g->level);
-  if (g->params && g->prep) return g;
+  if (g->params && g->prep && g->written) return g;
   session_free(g);
   return NULL;
 }
@@ -314,8 +435,9 @@ void mx__debug_close(struct mx_device *d) { mx_debug_end(d->debug); }
 
 mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
   if (!g) return MX_INVALID_VALUE;
+  if (g->asking) return MX_OK;
   pthread_mutex_lock(&g->lock);
-  bool standing = g->standing, ended = g->ended;
+  bool standing = g->standing, ended = g->ended || g->over;
   pthread_mutex_unlock(&g->lock);
   if (!standing) return mx__fail(g->device, MX_BUSY, "%s: the session is running", call);
   if (ended) return mx__fail(g->device, MX_NOT_FOUND, "%s: the launch has ended", call);
@@ -324,8 +446,23 @@ mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
 
 /* ---- orders ---------------------------------------------------------------------------------------------*/
 
+mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
+  atomic_store(&g->pause, false);
+  g->stop.text = NULL;
+  g->stop.address = 0;
+  g->stop.watch = 0;
+  g->pending = 0;
+  pthread_mutex_lock(&g->lock);
+  g->standing = false;
+  pthread_cond_broadcast(&g->moved);
+  while (!g->standing) pthread_cond_wait(&g->moved, &g->lock);
+  pthread_mutex_unlock(&g->lock);
+  return stop ? mx_debug_where(g, stop) : MX_OK;
+}
+
 mx_status mx_debug_go(mx_debug *g, mx_debug_order order, uint64_t block, uint32_t warp, uint64_t count,
                       mx_debug_stop *stop) {
+  if (g && g->over) return mx__debug_resume(g, stop); /* the recorded launch ends */
   mx_status s = mx__debug_ready(g, "mx_debug_go");
   if (s != MX_OK) return s;
   if ((unsigned)order > MX_DEBUG_FINISH) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_go: no such order");
@@ -336,22 +473,16 @@ mx_status mx_debug_go(mx_debug *g, mx_debug_order order, uint64_t block, uint32_
   g->warp = warp;
   g->count = count ? count : 1;
   g->focus_block = mx__debug_block(g, block);
+  g->fresh = true;
   arm_at_order(g);
-  atomic_store(&g->pause, false);
-  g->stop.text = NULL;
-  pthread_mutex_lock(&g->lock);
-  g->standing = false;
-  pthread_cond_broadcast(&g->moved);
-  while (!g->standing) pthread_cond_wait(&g->moved, &g->lock);
-  pthread_mutex_unlock(&g->lock);
-  return stop ? mx_debug_where(g, stop) : MX_OK;
+  return mx__debug_resume(g, stop);
 }
 
 mx_status mx_debug_where(mx_debug *g, mx_debug_stop *stop) {
   if (!g) return MX_INVALID_VALUE;
   pthread_mutex_lock(&g->lock);
   mx_debug_stop s = g->stop;
-  bool standing = g->standing;
+  bool standing = g->standing || g->asking;
   pthread_mutex_unlock(&g->lock);
   if (!standing) return mx__fail(g->device, MX_BUSY, "mx_debug_where: the session is running");
   return mx__fail_plain(g->device, mx__struct_out(stop, &s, sizeof s));
@@ -369,144 +500,20 @@ mx_status mx_debug_trace(mx_debug *g, void (*fn)(void *user, const mx_debug_even
   return MX_OK;
 }
 
-/* ---- breakpoints ----------------------------------------------------------------------------------------*/
-
-/* Nothing changes when memory runs out. */
-mx_status mx__debug_mark(struct mx_debug *g) {
-  uint32_t n = g->prep->nfuncs;
-  if (!g->marks && !(g->marks = calloc(n, sizeof *g->marks))) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-  for (size_t b = 0; b < g->nbreaks; b++)
-    for (uint32_t k = 0; k < g->breaks[b].nplaces; k++) {
-      uint32_t f = g->breaks[b].places[k].func;
-      if (!g->marks[f] && !(g->marks[f] = calloc(g->prep->image->funcs[f].ncode + 1u, 1)))
-        return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-    }
-  for (uint32_t f = 0; f < n; f++)
-    if (g->marks[f]) memset(g->marks[f], 0, g->prep->image->funcs[f].ncode);
-  for (size_t b = 0; b < g->nbreaks; b++)
-    for (uint32_t k = 0; g->breaks[b].enabled && k < g->breaks[b].nplaces; k++)
-      g->marks[g->breaks[b].places[k].func][g->breaks[b].places[k].pc] = 1;
+mx_status mx_debug_schedule(mx_debug *g, uint64_t seed) {
+  mx_status s = mx__debug_ready(g, "mx_debug_schedule");
+  if (s != MX_OK) return s;
+  g->seed = g->random = seed;
+  mx__record_forget(g); /* the past had another schedule */
+  if (g->record && !g->executed) mx__record_round(g, g->x, g->x->block);
   return MX_OK;
 }
 
-/* Takes places over. */
-static mx_status add_break(struct mx_debug *g, struct mx_place *places, uint32_t nplaces, int *number) {
-  struct mx_breakpoint *more = realloc(g->breaks, (g->nbreaks + 1) * sizeof *more);
-  if (!more) {
-    free(places);
-    return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-  }
-  g->breaks = more;
-  g->breaks[g->nbreaks++] = (struct mx_breakpoint){.number = g->next_number, .enabled = true, .places = places, .nplaces = nplaces};
-  mx_status s = mx__debug_mark(g);
-  if (s != MX_OK) {
-    free(places);
-    g->nbreaks--;
-    return s;
-  }
-  *number = g->next_number++;
+mx_status mx_debug_suspect_hang(mx_debug *g, uint64_t turns) {
+  mx_status s = mx__debug_ready(g, "mx_debug_suspect_hang");
+  if (s != MX_OK) return s;
+  g->patience = turns < UINT32_MAX ? turns : UINT32_MAX;
+  g->checks_values = false;
+  g->quiet = 0;
   return MX_OK;
-}
-
-static bool reachable(const struct mx_debug *g, uint32_t f) { return g->prep->funcs[f].insns != NULL; }
-
-mx_status mx_debug_break(mx_debug *g, const char *function, uint32_t pc, int *number) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break");
-  if (s != MX_OK) return s;
-  if (!number) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break: no place for the number");
-  const struct mx_image *image = g->prep->image;
-  uint32_t f = g->prep->kernel;
-  if (function)
-    for (f = 0; f < image->nfuncs && strcmp(image->funcs[f].name, function); f++) {}
-  if (f >= image->nfuncs || !reachable(g, f))
-    return mx__fail(g->device, MX_NOT_FOUND, "the kernel does not use a function '%s'", function);
-  if (pc >= image->funcs[f].ncode || g->prep->funcs[f].index_of_pc[pc] == UINT32_MAX)
-    return mx__fail(g->device, MX_NOT_FOUND, "no instruction of '%s' begins at pc %u", image->funcs[f].name, pc);
-  struct mx_place *p = malloc(sizeof *p);
-  if (!p) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-  *p = (struct mx_place){f, pc};
-  return add_break(g, p, 1, number);
-}
-
-static bool file_matches(const char *have, const char *want) {
-  if (!want) return true;
-  size_t h = strlen(have), w = strlen(want);
-  return h >= w && !strcmp(have + h - w, want) && (h == w || have[h - w - 1] == '/' || !w);
-}
-
-/* The nearest line from `line` on that has code; 0: there is none. */
-static uint32_t line_with_code(const struct mx_debug *g, const char *file, uint32_t line) {
-  const struct mx_image *image = g->prep->image;
-  uint32_t best = 0;
-  for (uint32_t f = 0; f < image->nfuncs; f++)
-    for (uint32_t k = 0; reachable(g, f) && k < image->funcs[f].nlines; k++) {
-      const struct mx_line *l = &image->funcs[f].lines[k];
-      if (l->file < image->nfiles && file_matches(image->files[l->file], file) && l->line >= line && (!best || l->line < best))
-        best = l->line;
-    }
-  return best;
-}
-
-mx_status mx_debug_break_line(mx_debug *g, const char *file, uint32_t line, int *number) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break_line");
-  if (s != MX_OK) return s;
-  if (!number) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_line: no place for the number");
-  const struct mx_image *image = g->prep->image;
-  uint32_t found = line_with_code(g, file, line);
-  if (!found)
-    return mx__fail(g->device, MX_NOT_FOUND, "no code at or after line %u%s%s", line, file ? " of " : "", file ? file : "");
-  struct mx_place *places = malloc(image->nfuncs * sizeof *places);
-  if (!places) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-  uint32_t n = 0;
-  for (uint32_t f = 0; f < image->nfuncs; f++)
-    for (uint32_t k = 0; reachable(g, f) && k < image->funcs[f].nlines; k++) {
-      const struct mx_line *l = &image->funcs[f].lines[k];
-      if (l->line != found || l->file >= image->nfiles || !file_matches(image->files[l->file], file) ||
-          l->pc >= image->funcs[f].ncode || g->prep->funcs[f].index_of_pc[l->pc] == UINT32_MAX)
-        continue;
-      places[n++] = (struct mx_place){f, l->pc};
-      break;
-    }
-  return add_break(g, places, n, number);
-}
-
-static struct mx_breakpoint *find_break(struct mx_debug *g, int number) {
-  for (size_t n = 0; n < g->nbreaks; n++)
-    if (g->breaks[n].number == number) return &g->breaks[n];
-  mx__fail(g->device, MX_NOT_FOUND, "no breakpoint number %d", number);
-  return NULL;
-}
-
-mx_status mx_debug_break_delete(mx_debug *g, int number) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break_delete");
-  if (s != MX_OK) return s;
-  struct mx_breakpoint *b = find_break(g, number);
-  if (!b) return MX_NOT_FOUND;
-  free(b->places);
-  memmove(b, b + 1, (size_t)(g->breaks + --g->nbreaks - b) * sizeof *b);
-  return mx__debug_mark(g);
-}
-
-mx_status mx_debug_break_enable(mx_debug *g, int number, bool on) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break_enable");
-  if (s != MX_OK) return s;
-  struct mx_breakpoint *b = find_break(g, number);
-  if (!b) return MX_NOT_FOUND;
-  b->enabled = on;
-  return mx__debug_mark(g);
-}
-
-size_t mx_debug_break_count(mx_debug *g) { return g ? g->nbreaks : 0; }
-
-mx_status mx_debug_break_at(mx_debug *g, size_t n, mx_debug_breakpoint *out) {
-  if (!g) return MX_INVALID_VALUE;
-  if (n >= g->nbreaks) return mx__fail(g->device, MX_NOT_FOUND, "there are %zu breakpoints", g->nbreaks);
-  const struct mx_breakpoint *b = &g->breaks[n];
-  mx_debug_breakpoint o = {.number = b->number, .enabled = b->enabled, .places = b->nplaces, .hits = b->hits};
-  if (b->nplaces) {
-    o.function = g->prep->image->funcs[b->places[0].func].name;
-    o.pc = b->places[0].pc;
-    mx__line_of(g->prep->image, b->places[0].func, o.pc, &o.file, &o.line);
-  }
-  return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }

@@ -168,3 +168,8 @@ bool mx__heap_find(struct mx_heap *h, uint64_t address, uint64_t *lo, uint64_t *
   pthread_mutex_unlock(&h->lock);
   return g != NONE;
 }
+
+void mx__heap_parts(struct mx_heap *h, unsigned char *part[2], size_t bytes[2]) {
+  part[0] = (unsigned char *)h, bytes[0] = sizeof *h;
+  part[1] = h->tables, bytes[1] = h->tables_bytes;
+}

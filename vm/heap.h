@@ -20,4 +20,7 @@ bool mx__heap_release(struct mx_heap *h, uint64_t address);
 /* The live piece around an address. */
 bool mx__heap_find(struct mx_heap *h, uint64_t address, uint64_t *lo, uint64_t *bytes);
 
+/* Where its state lies, for debuggers that go back: the object itself and its tables. */
+void mx__heap_parts(struct mx_heap *h, unsigned char *part[2], size_t bytes[2]);
+
 #endif

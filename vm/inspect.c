@@ -24,7 +24,7 @@ static int by_number(const void *a, const void *b) {
 size_t mx__debug_blocks(struct mx_debug *g, struct mx_block ***list) {
   *list = malloc((g->launch->resident + 1u) * sizeof **list);
   if (!*list) return 0;
-  size_t n = mx__schedule_parked(g->launch, *list), running = 1;
+  size_t n = mx__schedule_parked(g->launch, *list), running = !g->over;
   for (size_t k = 0; k < n; k++)
     if ((*list)[k] == g->x->block) running = 0;
   if (running) (*list)[n++] = g->x->block;
@@ -175,25 +175,24 @@ mx_status mx_debug_get_frame(mx_debug *g, uint64_t block, uint32_t warp, uint32_
 
 /* ---- registers ------------------------------------------------------------------------------------------*/
 
-/* One register's place in a frame. */
-struct place { uint8_t cls, type; bool spilled; uint16_t slot; };
-
-static unsigned char *cells(const struct mx_debug *g, struct mx_frame *f, const struct place *p, uint32_t slot) {
-  const struct mx_pfunc *fn = f->fn;
-  uint32_t lanes = g->prep->lanes;
-  if (p->cls == MX_PRED) return f->slots + (p->spilled ? fn->off_spred : 0) + slot * 8;
-  if (p->cls == MX_R32) return f->slots + (p->spilled ? fn->off_s32 : fn->off_r32) + slot * lanes * 4;
-  return f->slots + (p->spilled ? fn->off_s64 : fn->off_r64) + slot * lanes * 8;
+uint32_t mx__debug_offset(const struct mx_pfunc *fn, uint32_t lanes, const struct mx_register_place *p, uint32_t slot) {
+  if (p->cls == MX_PRED) return (p->spilled ? fn->off_spred : 0) + slot * 8;
+  if (p->cls == MX_R32) return (p->spilled ? fn->off_s32 : fn->off_r32) + slot * lanes * 4;
+  return (p->spilled ? fn->off_s64 : fn->off_r64) + slot * lanes * 8;
 }
 
-static bool exists(const struct mx_func *f, const struct place *p) {
+static unsigned char *cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_register_place *p, uint32_t slot) {
+  return f->slots + mx__debug_offset(f->fn, g->prep->lanes, p, slot);
+}
+
+static bool exists(const struct mx_func *f, const struct mx_register_place *p) {
   uint32_t end = p->slot + (p->cls == MX_R128 ? 2u : 1u);
   if (p->cls == MX_PRED) return end <= (p->spilled ? f->nspillpred : f->npred);
   if (p->cls == MX_R32) return end <= (p->spilled ? f->nspill32 : f->n32);
   return end <= (p->spilled ? f->nspill64 : f->n64);
 }
 
-static void read_cells(const struct mx_debug *g, struct mx_frame *f, const struct place *p, mx_debug_register *out) {
+static void read_cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_register_place *p, mx_debug_register *out) {
   uint32_t lanes = g->prep->lanes;
   const unsigned char *c = cells(g, f, p, p->slot);
   out->type = mx__types[p->type].name;
@@ -215,7 +214,7 @@ static void read_cells(const struct mx_debug *g, struct mx_frame *f, const struc
   }
 }
 
-static void write_cells(const struct mx_debug *g, struct mx_frame *f, const struct place *p, uint64_t m, uint64_t low, uint64_t high) {
+static void write_cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_register_place *p, uint64_t m, uint64_t low, uint64_t high) {
   unsigned char *c = cells(g, f, p, p->slot);
   unsigned bits = mx__types[p->type].bits;
   if (bits < 64) low &= (1ull << bits) - 1;
@@ -234,14 +233,14 @@ static void write_cells(const struct mx_debug *g, struct mx_frame *f, const stru
 }
 
 /* "%.r5": a slot by its number. */
-static bool physical(const char *name, struct place *p) {
+static bool physical(const char *name, struct mx_register_place *p) {
   char kind;
   unsigned slot;
   int end = 0;
   if (sscanf(name, "%%.%c%5u%n", &kind, &slot, &end) != 2 || name[end]) return false;
   const char *k = memchr("prdq", kind, 4);
   if (!k) return false;
-  static const struct place of[] = {{MX_PRED, MX_T_pred, false, 0}, {MX_R32, MX_T_b32, false, 0},
+  static const struct mx_register_place of[] = {{MX_PRED, MX_T_pred, false, 0}, {MX_R32, MX_T_b32, false, 0},
                                     {MX_R64, MX_T_b64, false, 0}, {MX_R128, MX_T_b128, false, 0}};
   *p = of[kind == 'p' ? 0 : kind == 'r' ? 1 : kind == 'd' ? 2 : 3];
   p->slot = (uint16_t)slot;
@@ -254,7 +253,7 @@ static const struct mx_name *named(const struct mx_func *f, const char *name, ui
   return NULL;
 }
 
-static struct place place_of(const struct mx_name *n) { return (struct place){n->cls, n->type, n->spilled, n->slot}; }
+static struct mx_register_place place_of(const struct mx_name *n) { return (struct mx_register_place){n->cls, n->type, n->spilled, n->slot}; }
 
 _Static_assert(MX_SR_TID_X == 0, "the thread numbers come first");
 
@@ -313,20 +312,30 @@ mx_status mx_debug_register_at(mx_debug *g, uint64_t block, uint32_t warp, uint3
   for (uint32_t k = 0; k < fn->nnames; k++) {
     if (fn->names[k].lo > pc || pc >= fn->names[k].hi || n--) continue;
     mx_debug_register o = {.name = fn->names[k].name};
-    struct place p = place_of(&fn->names[k]);
+    struct mx_register_place p = place_of(&fn->names[k]);
     read_cells(g, f, &p, &o);
     return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
   }
   return mx__fail(g->device, MX_NOT_FOUND, "fewer names are live there");
 }
 
-/* Finds a name or slot; not special registers. */
-static mx_status find_place(struct mx_debug *g, struct mx_frame *f, uint32_t pc, const char *name, struct place *p) {
-  const struct mx_func *fn = f->fn->func;
+bool mx__debug_place(const struct mx_func *fn, uint32_t pc, const char *name, struct mx_register_place *p) {
   const struct mx_name *n = named(fn, name, pc);
   if (n) *p = place_of(n);
-  if (n || (physical(name, p) && exists(fn, p))) return MX_OK;
-  return mx__fail(g->device, MX_NOT_FOUND, "'%s' holds nothing at pc %u of '%s'", name, pc, fn->name);
+  return n || (physical(name, p) && exists(fn, p));
+}
+
+static mx_status find_place(struct mx_debug *g, struct mx_frame *f, uint32_t pc, const char *name, struct mx_register_place *p) {
+  if (mx__debug_place(f->fn->func, pc, name, p)) return MX_OK;
+  return mx__fail(g->device, MX_NOT_FOUND, "'%s' holds nothing at pc %u of '%s'", name, pc, f->fn->func->name);
+}
+
+mx_status mx__debug_frame(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t n, struct mx_frame **frame, uint32_t *pc) {
+  struct mx_block *b;
+  struct mx_warp *w;
+  struct mx_split *sp;
+  mx_status s = find_split(g, "mx_debug", block, warp, split, &b, &w, &sp);
+  return s == MX_OK ? find_frame(g, sp, n, frame, pc) : s;
 }
 
 mx_status mx_debug_get_register(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
@@ -341,7 +350,7 @@ mx_status mx_debug_get_register(mx_debug *g, uint64_t block, uint32_t warp, uint
   if (s != MX_OK) return s;
   if (!name) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_get_register: no name");
   mx_debug_register o = {.name = name};
-  struct place p;
+  struct mx_register_place p;
   if (named(f->fn->func, name, pc) || !special(g, b, w, name, &o)) {
     s = find_place(g, f, pc, name, &p);
     if (s != MX_OK) return s;
@@ -356,14 +365,80 @@ mx_status mx_debug_set_register(mx_debug *g, uint64_t block, uint32_t warp, uint
   struct mx_warp *w;
   struct mx_split *sp;
   struct mx_frame *f;
-  struct place p;
+  struct mx_register_place p;
   uint32_t pc;
   mx_status s = find_split(g, "mx_debug_set_register", block, warp, split, &b, &w, &sp);
   if (s == MX_OK) s = find_frame(g, sp, frame, &f, &pc);
   if (s == MX_OK && !name) s = mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_set_register: no name");
   if (s == MX_OK) s = find_place(g, f, pc, name, &p);
-  if (s == MX_OK) write_cells(g, f, &p, lanes & g->x->full, low, high);
-  return s;
+  if (s != MX_OK) return s;
+  mx__edit_register(g, block, warp, split, frame, name, lanes, low, high);
+  write_cells(g, f, &p, lanes & g->x->full, low, high);
+  return MX_OK;
+}
+
+mx_status mx_debug_find_cell(mx_debug *g, const char *function, uint32_t pc, const char *name, mx_debug_cell *out) {
+  mx_status s = mx__debug_ready(g, "mx_debug_find_cell");
+  if (s != MX_OK) return s;
+  const struct mx_pfunc *fn = mx__debug_function(g, function);
+  struct mx_register_place p;
+  if (!fn || !name || !mx__debug_place(fn->func, pc, name, &p) || p.cls == MX_R128)
+    return mx__fail(g->device, MX_NOT_FOUND, "'%s' holds nothing at pc %u of '%s'", name ? name : "", pc, fn ? fn->func->name : function);
+  mx_debug_cell o = {.type = mx__types[p.type].name, .bits = mx__types[p.type].bits, .lanes = g->prep->lanes,
+                     .place = {fn->number, mx__debug_offset(fn, g->prep->lanes, &p, p.slot), 0}};
+  return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
+}
+
+const void *mx_debug_cell_lanes(mx_debug *g, const mx_debug_cell *c) {
+  if (!g || !g->asking || g->x->fn->number != c->place[0] || c->place[1] >= g->x->fn->frame_bytes) return NULL;
+  return g->x->frame->slots + c->place[1];
+}
+
+/* ---- code -----------------------------------------------------------------------------------------------*/
+
+const struct mx_pfunc *mx__debug_function(const struct mx_debug *g, const char *name) {
+  for (uint32_t f = 0; f < g->prep->nfuncs; f++)
+    if (g->prep->funcs[f].insns && (name ? !strcmp(g->prep->funcs[f].func->name, name) : f == g->prep->kernel)) return &g->prep->funcs[f];
+  return NULL;
+}
+
+size_t mx_debug_function_count(mx_debug *g) {
+  size_t n = 0;
+  if (mx__debug_ready(g, "mx_debug_function_count") != MX_OK) return 0;
+  for (uint32_t f = 0; f < g->prep->nfuncs; f++) n += g->prep->funcs[f].insns != NULL;
+  return n;
+}
+
+mx_status mx_debug_function_at(mx_debug *g, size_t n, mx_debug_function *out) {
+  mx_status s = mx__debug_ready(g, "mx_debug_function_at");
+  if (s != MX_OK) return s;
+  const struct mx_pfunc *fn = n ? NULL : &g->prep->funcs[g->prep->kernel];
+  for (uint32_t f = 0; f < g->prep->nfuncs && !fn; f++)
+    if (g->prep->funcs[f].insns && f != g->prep->kernel && !--n) fn = &g->prep->funcs[f];
+  if (!fn) return mx__fail(g->device, MX_NOT_FOUND, "the kernel has fewer functions");
+  mx_debug_function o = {.name = fn->func->name, .kernel = fn->func->flags & MX_FUNC_KERNEL, .words = fn->func->ncode};
+  return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
+}
+
+mx_status mx_debug_code(mx_debug *g, const char *function, uint32_t pc, mx_debug_instruction *out) {
+  mx_status s = mx__debug_ready(g, "mx_debug_code");
+  if (s != MX_OK) return s;
+  const struct mx_pfunc *fn = mx__debug_function(g, function);
+  if (!fn) return mx__fail(g->device, MX_NOT_FOUND, "the kernel does not use a function '%s'", function);
+  if (pc >= fn->func->ncode || fn->index_of_pc[pc] == UINT32_MAX)
+    return mx__fail(g->device, MX_NOT_FOUND, "no instruction of '%s' begins at pc %u", fn->func->name, pc);
+  mx_word w = fn->func->code[pc];
+  mx_debug_instruction o = {.instruction = mx__mnemonic(mx_w_op(w)), .words = mx_w_length(w)};
+  mx__line_of(g->prep->image, fn->number, pc, &o.file, &o.line);
+  for (uint32_t k = 0; k < fn->func->nlabels && !o.label; k++)
+    if (fn->func->labels[k].pc == pc) o.label = fn->func->labels[k].name;
+  return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
+}
+
+const char *mx_debug_name_at(mx_debug *g, const char *function, size_t n) {
+  if (mx__debug_ready(g, "mx_debug_name_at") != MX_OK) return NULL;
+  const struct mx_pfunc *fn = mx__debug_function(g, function);
+  return fn && n < fn->func->nnames ? fn->func->names[n].name : NULL;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------*/
@@ -397,6 +472,7 @@ static mx_status transfer(struct mx_debug *g, const char *call, uint64_t block, 
   if (lane >= g->prep->lanes || (bytes && !host)) return mx__fail(g->device, MX_INVALID_VALUE, "%s: no such lane, or no buffer", call);
   pthread_rwlock_rdlock(&g->device->mem);
   unsigned char *p = lane_range(g, b, w, lane, address, bytes);
+  if (p && bytes && write) mx__edit_memory(g, block, warp, lane, address, host, bytes);
   if (p && bytes) memcpy(write ? (void *)p : host, write ? host : (void *)p, bytes);
   pthread_rwlock_unlock(&g->device->mem);
   if (p || !bytes) return MX_OK;

@@ -212,6 +212,8 @@ mx_status mx_debug_replace(mx_debug *g, const void *bytes, size_t size) {
     g->replaced = r;
     commit(g, prep, bounds, blocks, n, list);
     keep_breaks(g, old, old_funcs);
+    g->moved_code = true;
+    mx__record_forget(g);
     s = mx__debug_mark(g);
   } else {
     while (list) {

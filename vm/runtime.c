@@ -3,6 +3,7 @@
  * anything is written or printed. */
 #include "vm/access.h"
 #include "vm/block.h"
+#include "vm/debug.h"
 #include "vm/device.h"
 #include "vm/fifo.h"
 #include "vm/heap.h"
@@ -132,6 +133,8 @@ static bool ranges(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const
       return false;
     }
   }
+  if (write && mx__debug_sees_writes(x->launch->debug))
+    MX_FOR_LANES(l, m) if (bytes[l]) mx__debug_writes(x, 1ull << l, address, 0, bytes[l], host);
   return true;
 }
 

@@ -33,6 +33,8 @@ struct schedule {
   uint32_t nparked[2];
   struct mx_block **idle; /* block objects without a block; stack of l->resident */
   uint32_t nidle;
+  struct mx_block **all;  /* in the order in which they were made */
+  uint32_t made, objects; /* in use since then; objects >= made where the launch was taken back */
 };
 
 static bool stopped(const struct schedule *s) { return atomic_load_explicit(s->l->stop, memory_order_relaxed); }
@@ -59,11 +61,13 @@ static struct mx_block *take(struct schedule *s, bool *start, uint64_t *index) {
       atomic_store_explicit(&s->l->started, s->next, memory_order_relaxed);
       if (++s->resident > s->peak) s->peak = s->resident;
       if (s->nidle) return s->idle[--s->nidle];
+      if (s->made < s->objects) return s->all[s->made++];
       /* the object is made without the lock: it is large */
       pthread_mutex_unlock(&s->lock);
       struct mx_block *b = mx__block_new(s->l);
       pthread_mutex_lock(&s->lock);
-      if (!b) mx__launch_stop(s->l, MX_STOP_HOST_MEMORY);
+      if (b) s->all[s->made++] = b, s->objects = s->made;
+      else mx__launch_stop(s->l, MX_STOP_HOST_MEMORY);
       return b;
     }
     struct mx_block *parked = pop_parked(s);
@@ -90,6 +94,48 @@ static bool count_steps(struct mx_launch *l, struct mx_exec *x) {
   return l->steps_limit && all >= l->steps_limit;
 }
 
+/* Nothing is left to do: a debugger may want the launch back. s->lock is held. */
+static struct mx_block *taken_back(struct schedule *s, struct mx_exec *x) {
+  if (!s->l->debug) return NULL;
+  pthread_mutex_unlock(&s->lock);
+  struct mx_block *b = mx__debug_stopped(s->l->debug, x, NULL);
+  pthread_mutex_lock(&s->lock);
+  return b;
+}
+
+/* ---- for debuggers: where blocks are, to be gone back to; one worker, which holds no lock ----------------------*/
+struct mx_schedule_state {
+  uint64_t next, turns, parks;
+  uint32_t resident, allowed, peak, made, nparked[2], nidle;
+  struct mx_block *list[];
+};
+
+struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l) {
+  const struct schedule *s = l->schedule;
+  struct mx_schedule_state *c = malloc(sizeof *c + sizeof c->list[0] * (s->nparked[0] + s->nparked[1] + s->nidle));
+  if (!c) return NULL;
+  *c = (struct mx_schedule_state){s->next, s->turns, s->parks, s->resident, s->allowed, s->peak, s->made, {s->nparked[0], s->nparked[1]}, s->nidle};
+  struct mx_block **at = c->list;
+  for (int k = 0; k < 2; k++)
+    for (uint32_t i = 0; i < s->nparked[k]; i++) *at++ = s->parked[k][i];
+  for (uint32_t i = 0; i < s->nidle; i++) *at++ = s->idle[i];
+  return c;
+}
+
+void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c) {
+  struct schedule *s = l->schedule;
+  s->next = c->next, s->turns = c->turns, s->parks = c->parks;
+  s->resident = c->resident, s->allowed = c->allowed, s->peak = c->peak, s->made = c->made;
+  struct mx_block *const *at = c->list;
+  for (int k = 0; k < 2; k++) {
+    s->nparked[k] = c->nparked[k];
+    for (uint32_t i = 0; i < s->nparked[k]; i++) s->parked[k][i] = *at++;
+  }
+  s->nidle = c->nidle;
+  for (uint32_t i = 0; i < s->nidle; i++) s->idle[i] = *at++;
+  atomic_store(&l->started, s->next);
+}
+
 static void work(void *arg, uint32_t k) {
   (void)k;
   struct schedule *s = arg;
@@ -106,13 +152,17 @@ static void work(void *arg, uint32_t k) {
   bool start;
   uint64_t index;
   pthread_mutex_lock(&s->lock);
-  for (struct mx_block *b; (b = take(s, &start, &index));) {
+  for (struct mx_block *b; (b = take(s, &start, &index)) || (start = false, b = taken_back(s, x));) {
     if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
     if (status == MX_BLOCK_PARKED && l->workers > 1) sched_yield(); /* whom it waits for may want this processor */
-    if (status == MX_BLOCK_STOPPED && l->debug) mx__debug_stopped(l->debug, x, b);
+    for (struct mx_block *back; status == MX_BLOCK_STOPPED && l->debug && (back = mx__debug_stopped(l->debug, x, b));) {
+      b = back;
+      status = mx__block_run(x, b);
+    }
+    if (status == MX_BLOCK_PARKED && l->debug) mx__debug_parked(l->debug, x, b);
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);
     if (status == MX_BLOCK_DONE) {
@@ -169,13 +219,20 @@ uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list) {
   return n;
 }
 
+uint32_t mx__schedule_made(struct mx_launch *l, struct mx_block **list) {
+  struct schedule *s = l->schedule;
+  memcpy(list, s->all, s->objects * sizeof *list);
+  return s->objects;
+}
+
 void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct timespec *deadline, char **where) {
   struct schedule s = {.l = l};
   *where = NULL;
   l->schedule = &s;
   for (int k = 0; k < 2; k++) s.parked[k] = calloc(l->resident, sizeof(struct mx_block *));
   s.idle = calloc(l->resident, sizeof(struct mx_block *));
-  if (!s.parked[0] || !s.parked[1] || !s.idle) {
+  s.all = calloc(l->resident, sizeof(struct mx_block *));
+  if (!s.parked[0] || !s.parked[1] || !s.idle || !s.all) {
     mx__launch_stop(l, MX_STOP_HOST_MEMORY);
   } else {
     pthread_mutex_init(&s.lock, NULL);
@@ -188,12 +245,12 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     l->stats.blocks = s.next - s.resident;
     l->stats.parks = s.parks;
     l->stats.peak_resident_blocks = s.peak;
-    for (uint32_t i = 0; i < s.nidle; i++) mx__block_free(s.idle[i]);
-    for (struct mx_block *b; (b = pop_parked(&s));) mx__block_free(b);
+    for (uint32_t i = 0; i < s.objects; i++) mx__block_free(s.all[i]);
     pthread_mutex_destroy(&s.lock);
     pthread_cond_destroy(&s.wake);
   }
   free(s.parked[0]);
   free(s.parked[1]);
   free(s.idle);
+  free(s.all);
 }

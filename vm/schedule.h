@@ -17,4 +17,12 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
 /* The parked blocks, in no order, into list, which has room for l->resident. For debuggers: nothing else is running. */
 uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list);
 
+/* All block objects, in use or not, into such a list. */
+uint32_t mx__schedule_made(struct mx_launch *l, struct mx_block **list);
+
+/* Where every block is, to be gone back to. Save: malloc'ed; NULL: out of memory. The block that runs is the caller's business. */
+struct mx_schedule_state;
+struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l);
+void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *state);
+
 #endif

@@ -38,8 +38,18 @@ typedef enum mx_debug_reason {
   MX_DEBUG_AT_WARP_END,   /* the warp of the order has ended; the stop is wherever the launch goes on */
   MX_DEBUG_AT_TRAP,       /* everything is still there to be seen; the next order ends the launch */
   MX_DEBUG_AT_PAUSE,      /* mx_debug_pause */
-  MX_DEBUG_AT_END         /* the launch has ended: status says how; nothing is left to be seen */
+  MX_DEBUG_AT_END,        /* the launch has ended: status says how; nothing is left to be seen, but a recorded launch can go back */
+  MX_DEBUG_AT_WATCH,      /* mx_debug_watch, mx_debug_watch_write */
+  MX_DEBUG_AT_HANG,       /* everybody spins, and for very long no value in memory has changed; the next order goes on */
+  MX_DEBUG_AT_OLDEST      /* going back: the oldest recorded position */
 } mx_debug_reason;
+
+/* An instruction of the past: who wrote, and where. */
+typedef struct mx_debug_culprit {
+  uint64_t block, lanes, position;
+  uint32_t warp, pc, line;
+  const char *function, *file;
+} mx_debug_culprit;
 
 typedef struct mx_debug_stop {
   size_t struct_size;
@@ -53,7 +63,10 @@ typedef struct mx_debug_stop {
   uint64_t lanes;              /* active ones of the split that runs next */
   const char *function, *file; /* file NULL and line 0: no line table */
   uint32_t line, pc;
-  uint64_t steps;              /* warp instructions so far */
+  uint64_t steps;              /* warp instructions so far: the position that mx_debug_goto takes */
+  mx_addr address;             /* AT_WATCH of a write: the first watched byte written; else 0 */
+  int watch;                   /* AT_WATCH of a write: its number; else 0 */
+  mx_debug_culprit writer;     /* AT_WATCH of a write: whose */
 } mx_debug_stop;
 
 /* warp: the block's number and the warp in it, for orders that speak of one. Returns at the next stop. */
@@ -80,6 +93,26 @@ typedef struct mx_debug_breakpoint {
 } mx_debug_breakpoint;
 MX_API size_t mx_debug_break_count(mx_debug *session);
 MX_API mx_status mx_debug_break_at(mx_debug *session, size_t n, mx_debug_breakpoint *out);
+
+/* Something to be asked while the launch runs. Called in the session's thread, before the instruction at hand; it may call
+ * the functions below that look (registers, memory, splits) and no others. */
+typedef struct mx_debug_point {
+  uint64_t block, lanes;       /* lanes that execute it, its guard included */
+  uint32_t warp, pc;
+  const char *function;
+  bool fresh;                  /* the first question since an order, or since the launch was taken back */
+} mx_debug_point;
+typedef bool (*mx_debug_ask)(void *user, const mx_debug_point *point);
+/* The breakpoint stops, and counts a hit, only where fn answers true. NULL: always. */
+MX_API mx_status mx_debug_break_when(mx_debug *session, int number, mx_debug_ask fn, void *user);
+/* At all instructions of a kind; a divergence stops behind the branch. */
+typedef enum mx_debug_kind { MX_DEBUG_BARRIERS, MX_DEBUG_PRINTS, MX_DEBUG_ASSERTS, MX_DEBUG_DIVERGENCES, MX_DEBUG_TRAPS } mx_debug_kind;
+MX_API mx_status mx_debug_break_kind(mx_debug *session, mx_debug_kind kind, int *number);
+/* Stops before any instruction for which fn answers true. NULL ends it. */
+MX_API mx_status mx_debug_watch(mx_debug *session, mx_debug_ask fn, void *user);
+/* Stops behind each write to a byte of [address, address + bytes), a generic address; of shared and local memory in the
+ * given block (and warp and lane). Numbers are those of breakpoints; delete and enable work. */
+MX_API mx_status mx_debug_watch_write(mx_debug *session, mx_addr address, uint64_t bytes, uint64_t block, int *number);
 
 /* Called before every instruction, in the session's thread; fn NULL ends it. fn may not call mx functions. */
 typedef struct mx_debug_event {
@@ -160,6 +193,74 @@ MX_API mx_status mx_debug_get_register(mx_debug *session, uint64_t block, uint32
 /* In the lanes of `lanes`; not special registers. */
 MX_API mx_status mx_debug_set_register(mx_debug *session, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
                                        const char *name, uint64_t lanes, uint64_t low, uint64_t high);
+
+/* A register as it lies in the frame at hand, for conditions that are asked often: found once by name at a place ... */
+typedef struct mx_debug_cell {
+  size_t struct_size;
+  const char *type;            /* "u32", "pred" ... */
+  uint32_t bits, lanes;
+  uint32_t place[3];           /* the machine's */
+} mx_debug_cell;
+MX_API mx_status mx_debug_find_cell(mx_debug *session, const char *function, uint32_t pc, const char *name, mx_debug_cell *out);
+/* ... and read in an mx_debug_ask at that place: uint32_t[lanes] up to 32 bits, uint64_t[lanes] of 64, one uint64_t mask of a
+ * predicate. */
+MX_API const void *mx_debug_cell_lanes(mx_debug *session, const mx_debug_cell *cell);
+
+/* The lanes of a split go on at another instruction of the function in which they stand. */
+MX_API mx_status mx_debug_jump(mx_debug *session, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc);
+
+/* ---- code -----------------------------------------------------------------------------------------------*/
+typedef struct mx_debug_function {
+  size_t struct_size;
+  const char *name;
+  bool kernel;
+  uint32_t words;
+} mx_debug_function;
+/* Functions that the kernel can reach, itself first. */
+MX_API size_t mx_debug_function_count(mx_debug *session);
+MX_API mx_status mx_debug_function_at(mx_debug *session, size_t n, mx_debug_function *out);
+typedef struct mx_debug_instruction {
+  size_t struct_size;
+  const char *instruction, *file, *label; /* label: NULL where there is none */
+  uint32_t line, words;
+} mx_debug_instruction;
+/* function NULL: the kernel. MX_NOT_FOUND: no instruction begins there. */
+MX_API mx_status mx_debug_code(mx_debug *session, const char *function, uint32_t pc, mx_debug_instruction *out);
+/* Names of registers that a function has anywhere, in the order of the text; NULL beyond the last. */
+MX_API const char *mx_debug_name_at(mx_debug *session, const char *function, size_t n);
+
+/* ---- backwards ------------------------------------------------------------------------------------------
+ * From here on the session keeps what it needs to go back: states of the machine now and then, and what memory held
+ * before it was written. limit: of its memory, 0 for 512 MiB; when it is reached states become rarer, then the oldest are
+ * given up. Going back takes the nearest state and runs from there. What a debugger changes meanwhile (registers,
+ * memory, jumps) is done again at its position; changes in the past forget what came behind them. Text that was printed is not
+ * printed again. off: forgets everything. */
+MX_API mx_status mx_debug_record(mx_debug *session, bool on, uint64_t limit);
+typedef struct mx_debug_recording {
+  size_t struct_size;
+  bool on;
+  uint64_t oldest, newest, now; /* positions: newest is the furthest that was reached */
+  uint64_t states, bytes;       /* what is kept */
+} mx_debug_recording;
+MX_API mx_status mx_debug_get_recording(mx_debug *session, mx_debug_recording *out);
+/* The order the other way: to the count-th last instruction or line of the warp, to the call of its current function, to the
+ * last breakpoint or watchpoint. */
+MX_API mx_status mx_debug_back(mx_debug *session, mx_debug_order order, uint64_t block, uint32_t warp, uint64_t count,
+                               mx_debug_stop *stop);
+MX_API mx_status mx_debug_goto(mx_debug *session, uint64_t position, mx_debug_stop *stop);
+/* Who wrote a register of a split's frame last (in one of `lanes`), or a byte of memory: goes nowhere. MX_NOT_FOUND: nobody
+ * since the oldest position. */
+MX_API mx_status mx_debug_last_register(mx_debug *session, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
+                                        const char *name, uint64_t lanes, mx_debug_culprit *out);
+MX_API mx_status mx_debug_last_write(mx_debug *session, mx_addr address, uint64_t bytes, uint64_t block, mx_debug_culprit *out);
+
+/* ---- schedules ------------------------------------------------------------------------------------------
+ * Other orders of warps and blocks than the usual one: before accesses to shared and global memory, atomics and barriers a warp
+ * gives up its turn, at random, from the seed. 0: as usual. The same seed gives the same launch. */
+MX_API mx_status mx_debug_schedule(mx_debug *session, uint64_t seed);
+/* Stops (AT_HANG) when everybody has spun for so many turns in a row, of 1,024 backward branches for each resident block, and no
+ * value in memory has changed meanwhile. 0, as at the beginning: never. */
+MX_API mx_status mx_debug_suspect_hang(mx_debug *session, uint64_t turns);
 
 /* ---- memory ---------------------------------------------------------------------------------------------
  * Generic addresses as one lane sees them: global, constant, its block's shared memory, its local memory, parameters. */
