@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *spoken(const struct arg *a, size_t number, char *buffer, size_t n) {
   if (a->name && *a->name) snprintf(buffer, n, "'%s' (.%s)", a->name, a->param.type);
@@ -73,7 +74,8 @@ static void set(struct args *a, struct arg *g, const char *s, mx_device *d) {
   if (made == DATA_OTHER) {
     const struct elem *e = elem_find(g->param.type, strlen(g->param.type));
     if (!e || e->size != g->param.size) cli_usage("mxrun", "argument %s: an array parameter of %u bytes is written bytes:HEX", who, g->param.size);
-    if (!elem_parse(e, slot, s, &reason)) cli_usage("mxrun", "argument %s: '%s': %s", who, s, reason);
+    if (!elem_parse(e, slot, s, &reason))
+      cli_usage("mxrun", "argument %s: '%s': %s%s%s", who, s, reason, access(s, R_OK) ? "" : "; a file is written @", access(s, R_OK) ? "" : s);
     return;
   }
   if (g->param.size != 8 && g->param.size != 4) cli_usage("mxrun", "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);

@@ -185,7 +185,7 @@ enum data_result data_generate(struct data *d, const char *s, char **why) {
   *d = (struct data){0};
   size_t n = strcspn(s, ":("), inner = 0;
   while (kind < OTHER && (strlen(names[kind]) != n || memcmp(names[kind], s, n))) kind++;
-  if (kind == OTHER || !s[n]) return DATA_OTHER;
+  if (kind == OTHER) return DATA_OTHER;
   const char *at = s + n, *paren = NULL, *bad = NULL;
   if (*at == '(') {
     paren = at + 1;
@@ -237,6 +237,14 @@ static bool has_suffix(const char *path, const char *suffix) {
   return n > m && !strcmp(path + n - m, suffix);
 }
 
+/* Formats that one might expect to be known, and whose bytes nobody wants as numbers. */
+static bool foreign_picture(const char *path) {
+  static const char *const suffixes[] = {".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"};
+  for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes; k++)
+    if (has_suffix(path, suffixes[k])) return true;
+  return false;
+}
+
 static void convert(struct data *d, const struct elem *to) {
   uint64_t count = data_count(d);
   unsigned char *bytes = cli_alloc(count * to->size + 1);
@@ -262,6 +270,7 @@ bool data_read(struct data *d, const char *path, char **why) {
   const char *reason = NULL, *colon = strrchr(path, ':');
   size_t size;
   *d = (struct data){0};
+  if (foreign_picture(path)) return *why = format("%s: pictures are read from .png files", path), false;
   if (has_suffix(path, ".png")) return read_picture(d, path, NULL, why);
   const struct elem *to = colon ? elem_find(colon + 1, strlen(colon + 1)) : NULL;
   char *file = to ? format("%.*s", (int)(colon - path), path) : NULL;
@@ -283,7 +292,9 @@ bool data_save(const struct data *d, const char *path, char **why, bool *host) {
   const char *reason = NULL;
   *host = true;
   bool good;
-  if (has_suffix(path, ".png") || has_suffix(path, ".pgm")) {
+  if (foreign_picture(path)) {
+    *host = false, reason = "pictures are written as .png or .pgm", good = false;
+  } else if (has_suffix(path, ".png") || has_suffix(path, ".pgm")) {
     good = image_save(d, path, has_suffix(path, ".png"), &reason, host);
   } else if (has_suffix(path, ".npy")) {
     struct text t = {0};
