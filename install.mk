@@ -57,7 +57,7 @@ put = install -m 644 $(1) $(2)
 
 install: all $(GEN)
 	$(call say,INST,$(DESTDIR)$(PREFIX))
-	$(Q)install -d $(BINDIR) $(LIBDIR)/mx $(LIBDIR)/pkgconfig $(INCDIR) $(DOCDIR)/docs $(DOCDIR)/examples $(BASHDIR) $(ZSHDIR) \
+	$(Q)install -d $(BINDIR) $(LIBDIR)/mx $(LIBDIR)/pkgconfig $(INCDIR) $(DOCDIR)/docs $(DOCDIR)/examples/cuda $(BASHDIR) $(ZSHDIR) \
 	  $(VIMDIR)/syntax $(VIMDIR)/ftdetect $(CODEDIR)/syntaxes $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7
 	$(Q)install -m 755 $(TOOL_BIN) $(BINDIR)
 	$(Q)$(if $(JITC_BIN),install -m 755 $(JITC_BIN) $(LIBDIR)/mx)
@@ -66,7 +66,7 @@ install: all $(GEN)
 	$(Q)ln -sf libmx.so.$(VERSION) $(LIBDIR)/libmx.so.$(SOVERSION) && ln -sf libmx.so.$(SOVERSION) $(LIBDIR)/libmx.so
 	$(Q)$(call put,$(HEADERS),$(INCDIR))
 	$(Q)$(call put,README.md LICENSE,$(DOCDIR)) && $(call put,$(wildcard docs/*) $(BUILD)/docs/isa.md,$(DOCDIR)/docs)
-	$(Q)$(call put,$(EXAMPLES),$(DOCDIR)/examples)
+	$(Q)$(call put,$(EXAMPLES),$(DOCDIR)/examples) && $(call put,$(wildcard examples/cuda/*),$(DOCDIR)/examples/cuda)
 	$(Q)$(foreach s,1 5 7,$(call put,$(filter %.$(s),$(MANUALS)),$(SHARE)/man/man$(s)) &&) true
 	$(Q)$(foreach t,$(TOOLS),$(call put,$(BUILD)/completion/mx.bash,$(BASHDIR)/$(t)) &&) true
 	$(Q)$(call put,$(BUILD)/completion/_mx,$(ZSHDIR))

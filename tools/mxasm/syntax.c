@@ -1,8 +1,8 @@
-/* Syntax files for editors, from the instruction table. What is not in the table has a shape: directives and suffixes begin
+/* Syntax files for editors, from the tables of instructions and of the guides' functions. What is not in the table has a shape: directives and suffixes begin
  * with a dot, registers with %, labels end with a colon. */
 #include "mxasm.h"
 
-#include "mx/isa.h"
+#include "mx/intrinsics.h"
 #include "tools/common/cli.h"
 
 #include <stdlib.h>
@@ -47,6 +47,7 @@ static struct words mnemonics(void) {
   struct text so_far = {0};
   for (int i = 0; i < MX_OP_COUNT; i++)
     if (!(mx__ops[i].flags & MX_F_HIDDEN)) expand(&w, mx__ops[i].spelling, &so_far);
+  for (unsigned i = 0; i < mx__intrinsic_count; i++) expand(&w, mx__intrinsics[i].row.spelling, &so_far);
   text_free(&so_far);
   qsort(w.word, w.n, sizeof *w.word, by_text);
   size_t kept = 0;
