@@ -1,7 +1,9 @@
 /* Which CPU level's bodies run here. A build may hold only some levels (make LEVELS=v4, LEVELS=plain); it
- * defines MX_HAVE_ for those that it holds. */
+ * defines MX_HAVE_ for those that it holds. The environment's MX_LEVEL picks one by name, for tests and comparisons; one that
+ * is not there leaves none. */
 #include "vm/exec.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LEVELS(X) LEVEL_v4(X) LEVEL_v3(X) LEVEL_v2(X) LEVEL_plain(X)
@@ -32,6 +34,7 @@
 LEVELS(DECLARE)
 
 const struct mx_level *mx__level(const char *name) {
+  if (!name) name = getenv("MX_LEVEL");
 #define TRY(name_, runs_) \
   if ((runs_) && (!name || !strcmp(name, #name_))) return &mx__level_##name_;
   LEVELS(TRY)

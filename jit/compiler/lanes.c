@@ -448,7 +448,20 @@ jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z) {
   return v;
 }
 
+/* Of 16 bits, zero-extended; inf: the type's infinity. */
+static jv canon16(struct jx *j, jv x, uint64_t inf) {
+  jv nan = jv_cmp(j, JX_GT, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, x, jv_k(j, MX_T_u32, 0x7FFF)), jv_k(j, MX_T_u32, inf));
+  return jv_sel(j, MX_T_u32, nan, jv_k(j, MX_T_u32, 0x7FFF), x);
+}
+
 jv jv_canon(struct jx *j, unsigned t, jv x) {
+  const uint64_t inf = t == MX_T_f16 || t == MX_T_f16x2 ? 0x7C00 : 0x7F80;
+  if (t == MX_T_f16 || t == MX_T_bf16) return jv_as(j, t, canon16(j, jv_as(j, MX_T_u32, x), inf));
+  if (t == MX_T_f16x2 || t == MX_T_bf16x2) {
+    jv both = jv_as(j, MX_T_u32, x), low = canon16(j, jv_bin(j, JX_AND, MX_T_u32, both, jv_k(j, MX_T_u32, 0xFFFF)), inf);
+    jv high = canon16(j, jv_bin(j, JX_SHR, MX_T_u32, both, jv_k(j, MX_T_u32, 16)), inf);
+    return jv_as(j, t, jv_bin(j, JX_OR, MX_T_u32, low, jv_bin(j, JX_SHL, MX_T_u32, high, jv_k(j, MX_T_u32, 16))));
+  }
   if (t != MX_T_f32) return x;
   jv nan = jv_cmp(j, JX_NE, t, x, x);
   return jv_sel(j, t, nan, jv_as(j, t, jv_k(j, MX_T_u32, 0x7FFFFFFF)), x);

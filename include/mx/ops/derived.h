@@ -33,13 +33,13 @@
 #define SAT01(t_, on_, x_) \
   ((on_) ? LET(t_, sa_, x_, SEL(t_, GT(t_, sa_, K(t_, 0)), SEL(t_, LT(t_, sa_, K(t_, 1)), sa_, K(t_, 1)), K(t_, 0))) : (x_))
 
-/* f64: a NaN result becomes the first NaN operand, quieted, or else the default NaN. */
+/* f64: a NaN result becomes the first NaN operand, quieted, or else the default NaN. Of a fused sum the addend is the second. */
 #define QUIET(x_) BITS(f64, u64, OR(u64, BITS(u64, f64, x_), K(u64, 0x0008000000000000)))
 #define NAN_IS(x_, else_) SEL(f64, NE(f64, x_, x_), QUIET(x_), else_)
 #define NAN_DEFAULT BITS(f64, u64, K(u64, 0xFFF8000000000000))
 #define NAN1(r_) LET(f64, nr_, r_, SEL(f64, EQ(f64, nr_, nr_), nr_, NAN_IS(A, NAN_DEFAULT)))
 #define NAN2(r_) LET(f64, nr_, r_, SEL(f64, EQ(f64, nr_, nr_), nr_, NAN_IS(A, NAN_IS(B, NAN_DEFAULT))))
-#define NAN3(r_) LET(f64, nr_, r_, SEL(f64, EQ(f64, nr_, nr_), nr_, NAN_IS(A, NAN_IS(B, NAN_IS(C, NAN_DEFAULT)))))
+#define NAN3(r_) LET(f64, nr_, r_, SEL(f64, EQ(f64, nr_, nr_), nr_, NAN_IS(A, NAN_IS(C, NAN_IS(B, NAN_DEFAULT)))))
 
 /* 16-bit floats, carried as bits. H2F B2F: to f32, exact. F2H F2B: from f32, nearest-even, NaN canonical. */
 #define H2F(x_) \

@@ -1,0 +1,107 @@
+/* Compares functions and instructions with recordings of a real GPU, each run inside a kernel.
+ *   conform [-v] [--engine=interp|jit] [--level=v2|v3|v4] [--threads=N] [--only=TEXT] [--every=N] [--measure] [--digest] FILE...
+ * FILE: vectors (README.md), - for stdin. --only: functions whose name has TEXT; --every: only every N-th function of a file.
+ * -v: every function. --measure: name and largest error of approximations. --digest: one of all
+ * results, which is the same for every level, engine and number of threads.
+ * A line for each function that differs, with the first three cases; ends 'N passed, N failed', counting functions. */
+#include "tests/conform/conform.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+static unsigned passed, failed;
+static bool verbose, measure;
+static XXH64_hash_t digest;
+
+/* A byte comes back extended to its register. */
+static uint64_t type_mask(const char *type) { return strchr("us", type[0]) && type[1] == '8' ? 0xFF : ~0ull; }
+
+/* The recordings of these lost the operand's upper half on the way to the GPU: run by themselves on the same device,
+ * atom and red of these types add both halves, in every spelling. Their lower halves are right. */
+static bool half_recorded(const char *name) {
+  return !strncmp(name, "atomicAdd.shared.f16x2", 22) || !strncmp(name, "atomicAdd.shared.bf16x2", 23);
+}
+
+static void compare(struct function *f, const uint64_t *in, const uint64_t *recorded, const uint64_t *result) {
+  uint64_t want[MAX_VALUES], got[MAX_VALUES];
+  for (unsigned k = 0; k < f->sig.nout; k++) {
+    const uint64_t mask = half_recorded(f->name) ? 0xFFFF : type_mask(f->sig.out[k]);
+    want[k] = recorded[k] & mask, got[k] = result[k] & mask;
+  }
+  if (mx__right(f, in, want, got) || f->bad++ >= CASES) return;
+  char *s = f->first[f->bad - 1];
+  int n = 0, room = (int)sizeof f->first[0];
+  for (unsigned k = 0; k < f->sig.nin && n < room; k++) n += snprintf(s + n, (size_t)(room - n), "%s%llx", k ? "," : "", (unsigned long long)in[k]);
+  for (unsigned k = 0; k < f->sig.nout && n < room; k++)
+    n += snprintf(s + n, (size_t)(room - n), "%s want %llx got %llx", k ? "," : ":", (unsigned long long)want[k], (unsigned long long)got[k]);
+}
+
+static void report(const char *file, const struct function *f) {
+  if (f->refused || f->bad) failed++;
+  else passed++;
+  if (f->refused) {
+    printf("%s: %s: did not run\n", file, f->name);
+  } else if (f->bad) {
+    printf("%s: %s: %u of %zu differ;", file, f->name, f->bad, f->lines);
+    for (unsigned k = 0; k < f->bad && k < CASES; k++) printf("%s %s", k ? ";" : "", f->first[k]);
+    printf("\n");
+  } else if (measure && f->worst_text[0]) {
+    printf("%s\t%s\t%s\n", f->name, f->sig.out[0], f->worst_text);
+  } else if (verbose) {
+    printf("%s: %s: %zu lines%s%s\n", file, f->name, f->lines, f->worst_text[0] ? ", largest error " : "", f->worst_text);
+  }
+}
+
+static bool run_file(const char *path, const char *only, unsigned every, const struct how *how) {
+  const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  struct function *fs = NULL;
+  size_t n = 0;
+  bool right = mx__read_vectors(path, only, every, &fs, &n);
+  if (!right) fprintf(stderr, "conform: %s cannot be read\n", path);
+  else right = mx__run_kernels(fs, n, how);
+  for (size_t k = 0; k < n; k++) {
+    struct function *f = &fs[k];
+    for (size_t l = 0; l < f->lines && f->got; l++) {
+      const uint64_t *v = f->values + l * (f->sig.nin + f->sig.nout);
+      if (!f->open || !f->open[l]) compare(f, v, v + f->sig.nin, f->got + l * f->sig.nout);
+    }
+    report(file, f);
+    if (f->got && !f->open) digest = XXH3_64bits_withSeed(f->got, f->lines * f->sig.nout * sizeof *f->got, digest);
+    free(f->values);
+    free(f->open);
+    free(f->got);
+  }
+  free(fs);
+  return right;
+}
+
+int main(int argc, char **argv) {
+  enum { ENGINE = 256, LEVEL, THREADS, ONLY, EVERY, MEASURE, DIGEST };
+  static const struct option longs[] = {{"engine", required_argument, 0, ENGINE}, {"level", required_argument, 0, LEVEL}, {"only", required_argument, 0, ONLY},
+                                        {"every", required_argument, 0, EVERY}, {"measure", no_argument, 0, MEASURE}, {"threads", required_argument, 0, THREADS},
+                                        {"digest", no_argument, 0, DIGEST}, {0}};
+  const char *only = NULL;
+  unsigned every = 1;
+  struct how how = {0};
+  bool right = true, digests = false;
+  for (int o; (o = getopt_long(argc, argv, "v", longs, NULL)) != -1;) switch (o) {
+    case 'v': verbose = true; break;
+    case ENGINE:
+      how.jit = !strcmp(optarg, "jit");
+      if (!how.jit && strcmp(optarg, "interp")) return fprintf(stderr, "conform: engines are interp and jit\n"), 2;
+      break;
+    case LEVEL: setenv("MX_LEVEL", optarg, 1); break;
+    case ONLY: only = optarg; break;
+    case EVERY: every = (unsigned)strtoul(optarg, NULL, 10); break;
+    case THREADS: how.threads = (unsigned)strtoul(optarg, NULL, 10); break;
+    case DIGEST: digests = true; break;
+    case MEASURE: measure = true; break;
+    default: return 2;
+  }
+  for (int i = optind; i < argc; i++) right &= run_file(argv[i], only, every ? every : 1, &how);
+  if (digests) printf("digest %016llx\n", (unsigned long long)digest);
+  printf("%u passed, %u failed\n", passed, failed);
+  return failed || !right;
+}
