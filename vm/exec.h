@@ -20,7 +20,9 @@ struct mx_exec;
 struct mx_insn;
 
 #define MX_SLICE 1024 /* K: back edges and calls until others get their turn */
-#define MX_PATIENCE 16 /* slices that a warp may spin until lanes that wait at a join are let go: a long loop is no deadlock */
+/* Slices that a warp may spin until lanes that wait at a join are let go: a long loop is no deadlock. Half as many after
+ * each time: a warp whose lanes waited for one another once is likely to do so again, as at a lock that each takes. */
+#define MX_PATIENCE 16
 
 /* ---- prepared code (vm/prepare.c) ---------------------------------------------------------------------
  * One body of the interpreter. Executes *i for the current split of x and returns the next instruction, or NULL with
@@ -116,6 +118,7 @@ struct mx_warp {
   struct mx_join joins[MX_MAX_JOINS];
   struct mx_join *free_joins;
   uint32_t spins;               /* turns that ended with nobody but spinning splits, since a join last let lanes go */
+  uint32_t patience;            /* how many of them until one does */
   uint64_t clock;               /* %clock64: moves by MX_CLOCK_STEP at each read, and by nanosleep */
   unsigned char *local;         /* local memory, lane after lane, stride launch->local_bytes */
   const uint32_t *tid[3];       /* arrays of lanes */

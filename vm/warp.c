@@ -363,6 +363,7 @@ bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live) {
   w->clock = MX_CLOCK_START;
   w->ran_jit = false;
   w->spins = 0;
+  w->patience = MX_PATIENCE;
   w->free_joins = NULL;
   for (int k = MX_MAX_JOINS; k--;) join_free(w, &w->joins[k]);
   w->nsplits = 1;
@@ -415,8 +416,9 @@ enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w) {
       if (!w->nsplits) return told_to_stop(x) ? MX_TURN_STOPPED : MX_TURN_DONE;
       bool spun = false;
       for (uint32_t k = 0; k < w->nsplits; k++) spun |= w->splits[k].spun;
-      if ((!spun || ++w->spins >= MX_PATIENCE) && mx__warp_release(x, w, false)) {
+      if ((!spun || ++w->spins >= w->patience) && mx__warp_release(x, w, false)) {
         w->spins = 0;
+        if (spun && w->patience > 1) w->patience /= 2;
         continue;
       }
       if (told_to_stop(x)) return MX_TURN_STOPPED;

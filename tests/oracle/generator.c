@@ -333,7 +333,7 @@ static void list_fill(struct gen *g, struct list *l, struct ctx x, unsigned want
   }
 }
 
-struct program *program_generate(uint64_t seed, unsigned lanes) {
+struct program *program_generate(uint64_t seed, unsigned lanes, unsigned percent) {
   struct gen g = {.rng = seed * 2 + (lanes == 64)};
   struct program *p = g.p = calloc(1, sizeof *p);
   if (!p) abort();
@@ -348,7 +348,7 @@ struct program *program_generate(uint64_t seed, unsigned lanes) {
   p->together = chance(&g, 75);
   p->order = p->together && chance(&g, 40);
   p->exits = chance(&g, 35);
-  p->nfuncs = 1 + below(&g, MAX_FUNCS);
+  p->nfuncs = 1 + below(&g, MAX_FUNCS) * percent / 100;
   for (unsigned i = 0; i < NV; i++) {
     p->v0[i][0] = (uint32_t)rng_next(&g.rng) | 1;
     p->v0[i][1] = (uint32_t)rng_next(&g.rng);
@@ -363,6 +363,7 @@ struct program *program_generate(uint64_t seed, unsigned lanes) {
                     .order = p->order && cls != F_PLAIN, .may_ret = f && cls != F_UNIFORM};
     struct list *l = &p->funcs[f].body;
     g.budget = f ? 4 + (int)below(&g, 14) : 10 + (int)below(&g, chance(&g, 20) ? 80 : 30);
+    g.budget = 2 + (g.budget - 2) * (int)percent / 100;
     unsigned half = 2 + below(&g, 5);
     list_fill(&g, l, x, half);
     if (p->funcs[f].recursive) gen_self_call(&g, l, &x);

@@ -10,6 +10,7 @@
 struct options {
   uint64_t seed, count;
   unsigned lanes;       /* 0: both in turn */
+  unsigned percent;     /* size of programs */
   const char *emit;
   bool text, no_shrink, tracked_masks;
   struct machine_options machine;
@@ -29,8 +30,9 @@ static const char help[] =
   "  --seed N         first seed (1)\n"
   "  --count N        how many programs (1)\n"
   "  --lanes 32|64    lanes of a warp (both in turn)\n"
-  "  --jit=on|off     engine (off)\n"
-  "  --jit-stress=S   change engines at random safepoints; S is mixed with each program's seed\n"
+  "  --size PERCENT   of the usual length (100): a seed's program is another one at each size\n"
+  "  --jit=on|off|all engine (off); all: interpreter, compiled code, stress mode, one after the other\n"
+  "  --jit-stress=S   change engines at random safepoints; S (1) is mixed with each program's seed\n"
   "  --threads N      worker threads (1)\n"
   "  --jitc PATH      the compiler process (where the library looks)\n"
   "  --no-shrink      report failing programs as they are\n"
@@ -69,7 +71,7 @@ static void expect_less(struct program *p) {
 /* A seed names one program: the first of its variants that the reference accepts. */
 static struct program *program_of(uint64_t seed, unsigned lanes, const struct options *o, struct result *r) {
   for (uint64_t variant = 0;; variant++) {
-    struct program *p = program_generate(seed + (variant << 40), lanes);
+    struct program *p = program_generate(seed + (variant << 40), lanes, o->percent);
     p->seed = seed;
     if (o->tracked_masks) expect_less(p);
     bool ok = reference_run(p, r);
@@ -210,7 +212,11 @@ static int run(const struct options *o) {
   if (m) {
     uint64_t all, compiled;
     machine_warps(m, &all, &compiled);
-    printf("%llu of %llu warps ran compiled code\n", (unsigned long long)compiled, (unsigned long long)all);
+    if (all) printf("%llu of %llu warps ran compiled code\n", (unsigned long long)compiled, (unsigned long long)all);
+    if (compiled * 100 < all * 99) {
+      printf("that is less than 99 %%\n");
+      failed++;
+    }
   }
   machine_close(m);
   printf("%llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)failed);
@@ -218,7 +224,7 @@ static int run(const struct options *o) {
 }
 
 int main(int argc, char **argv) {
-  struct options o = {.seed = 1, .count = 1, .machine = {.threads = 1}};
+  struct options o = {.seed = 1, .count = 1, .percent = 100, .machine = {.threads = 1}};
   for (int i = 1; i < argc; i++) {
     const char *a = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
     uint64_t n;
@@ -228,6 +234,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(a, "--text")) o.text = true;
     else if (!strcmp(a, "--jit=on")) o.machine.jit = true;
     else if (!strcmp(a, "--jit=off")) o.machine.jit = false;
+    else if (!strcmp(a, "--jit=all")) o.machine.all = true;
     else if (!strncmp(a, "--jit-stress=", 13) && number(a + 13, &n)) o.machine.stress = n, o.machine.jit = true;
     else if (!strcmp(a, "--emit") && *value) o.emit = value, i++;
     else if (!strcmp(a, "--jitc") && *value) o.machine.jit_compiler = value, i++;
@@ -235,7 +242,9 @@ int main(int argc, char **argv) {
     else if (!strcmp(a, "--count") && number(value, &n)) o.count = n, i++;
     else if (!strcmp(a, "--threads") && number(value, &n)) o.machine.threads = (unsigned)n, i++;
     else if (!strcmp(a, "--lanes") && number(value, &n) && (n == 32 || n == 64)) o.lanes = (unsigned)n, i++;
+    else if (!strcmp(a, "--size") && number(value, &n) && n >= 1 && n <= 100) o.percent = (unsigned)n, i++;
     else { fprintf(stderr, "oracle: %s?\n", a); return usage("unknown option or bad value"); }
   }
+  if (o.machine.all && !o.machine.stress) o.machine.stress = 1;
   return run(&o);
 }

@@ -101,7 +101,7 @@ struct result {
   uint32_t edges;                       /* at most so many backward branches and calls in one warp */
 };
 
-struct program *program_generate(uint64_t seed, unsigned lanes);
+struct program *program_generate(uint64_t seed, unsigned lanes, unsigned percent); /* of the usual size, at most 100 */
 void program_free(struct program *p);
 
 /* False: the program runs too long or records too much for its size; such a seed is skipped by trying the next variant. */

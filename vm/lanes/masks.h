@@ -14,8 +14,15 @@
 #include <immintrin.h>
 #endif
 
+/* Without AVX-512 these loops are long: one copy a file, instead of one a body, halves the code and the time to compile it. */
+#ifdef MX__AVX512
+#define MX__MASKS static inline __attribute__((always_inline))
+#else
+#define MX__MASKS static __attribute__((noinline, unused))
+#endif
+
 /* bytes[l] = 0 or 1 */
-static inline __attribute__((always_inline)) void mx__expand01(uint64_t mask, uint8_t bytes[64]) {
+MX__MASKS void mx__expand01(uint64_t mask, uint8_t bytes[64]) {
 #ifdef MX__AVX512
   _mm512_storeu_si512(bytes, _mm512_maskz_set1_epi8((__mmask64)mask, 1));
 #else
@@ -28,7 +35,7 @@ static inline __attribute__((always_inline)) void mx__expand01(uint64_t mask, ui
 }
 
 /* The mask of the bytes that are not 0; they are 0 or 1. */
-static inline __attribute__((always_inline)) uint64_t mx__pack01(const uint8_t *bytes, unsigned lanes) {
+MX__MASKS uint64_t mx__pack01(const uint8_t *bytes, unsigned lanes) {
 #ifdef MX__AVX512
   if (lanes == 64) return (uint64_t)_mm512_test_epi8_mask(_mm512_loadu_si512(bytes), _mm512_set1_epi8(1));
   return (uint64_t)_mm256_test_epi8_mask(_mm256_loadu_si256((const __m256i *)bytes), _mm256_set1_epi8(1));
@@ -45,7 +52,7 @@ static inline __attribute__((always_inline)) uint64_t mx__pack01(const uint8_t *
 
 /* The mask of the 32-bit words that are not 0: comparisons leave such words, since narrowing them to bytes costs more than
  * the comparison itself. They are 0 or 1. */
-static inline __attribute__((always_inline)) uint64_t mx__pack32(const uint32_t *words, unsigned lanes) {
+MX__MASKS uint64_t mx__pack32(const uint32_t *words, unsigned lanes) {
   uint64_t mask = 0;
 #ifdef MX__AVX512
   /* spelled out: four independent tests, not a chain through one mask */
@@ -71,14 +78,11 @@ static inline __attribute__((always_inline)) uint64_t mx__pack32(const uint32_t 
   return mask;
 }
 
-static inline __attribute__((always_inline)) void mx__blend32(uint32_t *d, const uint32_t *s, uint64_t mask, unsigned lanes) {
+/* Whole vectors are stored: what a masked store leaves, the next instruction's loads would have to wait for. */
+MX__MASKS void mx__blend32(uint32_t *d, const uint32_t *s, uint64_t mask, unsigned lanes) {
 #ifdef MX__AVX512
-  _mm512_mask_storeu_epi32(d, (__mmask16)mask, _mm512_loadu_si512(s));
-  _mm512_mask_storeu_epi32(d + 16, (__mmask16)(mask >> 16), _mm512_loadu_si512(s + 16));
-  if (lanes == 64) {
-    _mm512_mask_storeu_epi32(d + 32, (__mmask16)(mask >> 32), _mm512_loadu_si512(s + 32));
-    _mm512_mask_storeu_epi32(d + 48, (__mmask16)(mask >> 48), _mm512_loadu_si512(s + 48));
-  }
+  for (unsigned l = 0; l < lanes; l += 16)
+    _mm512_storeu_si512(d + l, _mm512_mask_blend_epi32((__mmask16)(mask >> l), _mm512_loadu_si512(d + l), _mm512_loadu_si512(s + l)));
 #else
   uint8_t m[64];
   mx__expand01(mask, m);
@@ -86,15 +90,64 @@ static inline __attribute__((always_inline)) void mx__blend32(uint32_t *d, const
 #endif
 }
 
-static inline __attribute__((always_inline)) void mx__blend64(uint64_t *d, const uint64_t *s, uint64_t mask, unsigned lanes) {
+MX__MASKS void mx__blend64(uint64_t *d, const uint64_t *s, uint64_t mask, unsigned lanes) {
 #ifdef MX__AVX512
   for (unsigned l = 0; l < lanes; l += 8)
-    _mm512_mask_storeu_epi64(d + l, (__mmask8)(mask >> l), _mm512_loadu_si512(s + l));
+    _mm512_storeu_si512(d + l, _mm512_mask_blend_epi64((__mmask8)(mask >> l), _mm512_loadu_si512(d + l), _mm512_loadu_si512(s + l)));
 #else
   uint8_t m[64];
   mx__expand01(mask, m);
   for (unsigned l = 0; l < lanes; l++) d[l] = m[l] ? s[l] : d[l];
 #endif
+}
+
+/* ---- lanes whose addresses are not as expected -----------------------------------------------------------------*/
+/* a[l] is not start + l * pitch */
+MX__MASKS uint64_t mx__unlike32(const uint32_t *a, uint32_t start, uint32_t pitch, unsigned lanes) {
+  uint64_t mask = 0;
+#ifdef MX__AVX512
+  const __m512i step = _mm512_set1_epi32((int)(16 * pitch));
+  __m512i want = _mm512_add_epi32(_mm512_set1_epi32((int)start), _mm512_mullo_epi32(_mm512_set1_epi32((int)pitch),
+                                  _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
+  for (unsigned l = 0; l < lanes; l += 16, want = _mm512_add_epi32(want, step))
+    mask |= (uint64_t)_mm512_cmpneq_epi32_mask(_mm512_loadu_si512(a + l), want) << l;
+#else
+  uint8_t other[64];
+  for (unsigned l = 0; l < lanes; l++) other[l] = a[l] != (uint32_t)(start + l * pitch);
+  mask = mx__pack01(other, lanes);
+#endif
+  return mask;
+}
+MX__MASKS uint64_t mx__unlike64(const uint64_t *a, uint64_t start, uint64_t pitch, unsigned lanes) {
+  uint64_t mask = 0;
+#ifdef MX__AVX512
+  const __m512i step = _mm512_set1_epi64((long long)(8 * pitch));
+  __m512i want = _mm512_add_epi64(_mm512_set1_epi64((long long)start), _mm512_mullo_epi64(_mm512_set1_epi64((long long)pitch),
+                                  _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)));
+  for (unsigned l = 0; l < lanes; l += 8, want = _mm512_add_epi64(want, step))
+    mask |= (uint64_t)_mm512_cmpneq_epi64_mask(_mm512_loadu_si512(a + l), want) << l;
+#else
+  uint8_t other[64];
+  for (unsigned l = 0; l < lanes; l++) other[l] = a[l] != start + l * pitch;
+  mask = mx__pack01(other, lanes);
+#endif
+  return mask;
+}
+/* a[l] - lo is above limit, or a[l] has one of the bits `odd` */
+MX__MASKS uint64_t mx__outside(const uint64_t *a, uint64_t lo, uint64_t limit, uint64_t odd, unsigned lanes) {
+  uint64_t mask = 0;
+#ifdef MX__AVX512
+  const __m512i low = _mm512_set1_epi64((long long)lo), most = _mm512_set1_epi64((long long)limit), bits = _mm512_set1_epi64((long long)odd);
+  for (unsigned l = 0; l < lanes; l += 8) {
+    const __m512i v = _mm512_loadu_si512(a + l);
+    mask |= (uint64_t)(_mm512_cmpgt_epu64_mask(_mm512_sub_epi64(v, low), most) | _mm512_test_epi64_mask(v, bits)) << l;
+  }
+#else
+  uint8_t wrong[64];
+  for (unsigned l = 0; l < lanes; l++) wrong[l] = (a[l] - lo > limit) | ((a[l] & odd) != 0);
+  mask = mx__pack01(wrong, lanes);
+#endif
+  return mask;
 }
 
 #endif

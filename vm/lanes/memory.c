@@ -2,7 +2,11 @@
  *
  * Every lane's address is checked against the instruction's cached bounds before anything is touched; lanes that miss
  * send the whole instruction to vm/access.c, which knows all allocations. Conflicts inside one instruction resolve in
- * lane order, the highest lane last. */
+ * lane order, the highest lane last.
+ *
+ * A body is one call of load(), store() or atom(), which find the places, with a loop that does one element of every
+ * lane. Rows that differ in the address's width or in the number of elements share that loop: each is made where the
+ * first of them stands. */
 #include "vm/access.h"
 #include "vm/lanes/body.h"
 
@@ -12,59 +16,66 @@
 #define OP(...)
 #define OPF(...)
 
+/* ---- where the lanes' bytes are ------------------------------------------------------------------------------*/
+enum shape { ROW /* one lane's after the other's */, POINT /* all at one place */, APART };
 struct reach {
-  uint64_t addr[MX_MAX_LANES];       /* as the program computed them; of inactive lanes: the first active one's */
-  unsigned char *host[MX_MAX_LANES]; /* where the bytes are */
-  bool contiguous, uniform;          /* all lanes active, and one element after the other; every lane at one place */
-  bool shared;                       /* nobody else can see the bytes while this block runs */
+  enum shape shape;
+  bool shared;                  /* nobody else can see the bytes while this block runs */
+  uint64_t origin, pitch;       /* unless APART: host address of lane 0's bytes, active or not, and from lane to lane */
+  uint64_t at[MX_MAX_LANES];    /* where APART: host addresses of the active lanes */
 };
+MX__INL void *place(const struct reach *r, size_t lane, size_t at) {
+  return (void *)(uintptr_t)((r->shape == APART ? r->at[lane] : r->origin + lane * r->pitch) + at);
+}
 
-/* Finds the host addresses of an access of `bytes` bytes. False: trapped. One function for all bodies: inlined, it made
- * this file six times as slow to compile for no measurable gain. */
-static __attribute__((noinline)) bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
-                   unsigned space, bool write, struct reach *r) {
+/* The address of lane l, as the program computed it; 32-bit ones wrap, as addresses of that width do. */
+MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
+  return narrow ? ((const uint32_t *)p)[l] + (uint32_t)off : ((const uint64_t *)p)[l] + off;
+}
+
+/* The slow way: all allocations are asked. */
+static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p, bool narrow,
+                                             unsigned bytes, unsigned space, bool write, struct reach *r) {
+  unsigned char *host[MX_MAX_LANES];
+  for (size_t l = 0; l < x->lanes; l++) r->at[l] = address(p, narrow, (uint64_t)i->off, l);
+  if (!mx__access_find(x, i, m, r->at, bytes, space, write, host)) return false;
+  MX_FOR_LANES(l, m) r->at[l] = (uint64_t)(uintptr_t)host[l];
+  r->shape = APART;
+  r->shared = x->bounds[i->aux].kind == MX_SHARED || x->bounds[i->aux].kind == MX_LOCAL;
+  return true;
+}
+
+/* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Of rows and points the two ends are
+ * checked. */
+static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
+                  unsigned space, bool write, struct reach *r) {
   const unsigned n = mx__lanes(x);
   const void *p = mx__ref(x, base);
   const uint64_t off = (uint64_t)i->off;
-  if (narrow)
-    for (size_t l = 0; l < n; l++) r->addr[l] = ((const uint32_t *)p)[l] + (uint32_t)off; /* wraps at 32 bits, as addresses of that width do */
-  else
-    for (size_t l = 0; l < n; l++) r->addr[l] = ((const uint64_t *)p)[l] + off;
-  if (m != x->full) {
-    const uint64_t first = r->addr[__builtin_ctzll(m)];
-    uint8_t on[MX_MAX_LANES];
-    mx__expand01(m, on);
-    for (size_t l = 0; l < n; l++) r->addr[l] = on[l] ? r->addr[l] : first;
-  }
   const struct mx_bounds *b = &x->bounds[i->aux];
-  const uint64_t lo = b->lo, limit = b->span - bytes, start = r->addr[0];
-  uint64_t bad = 0, spread = 0, gaps = 0;
-  for (size_t l = 0; l < n; l++) {
-    const uint64_t a = r->addr[l];
-    bad |= (uint64_t)(a - lo > limit) | (a & (bytes - 1));
-    spread |= a ^ start;
-    gaps |= a ^ (start + l * bytes);
-  }
-  r->uniform = spread == 0;
-  r->contiguous = gaps == 0 && m == x->full;
-  if (__builtin_expect(bad || b->span < bytes || (write && !b->writable), 0)) {
-    r->contiguous = r->uniform = false;
-    if (!mx__access_find(x, i, m, r->addr, bytes, space, write, r->host)) return false;
-    const unsigned char *first = r->host[__builtin_ctzll(m)];
-    for (size_t l = 0; l < n; l++)
-      if (!(m >> l & 1)) r->host[l] = (unsigned char *)first;
-    r->shared = x->bounds[i->aux].kind == MX_SHARED || x->bounds[i->aux].kind == MX_LOCAL;
-    return true;
-  }
-  unsigned char *host = x->window[b->kind] + b->off - lo;
+  if (b->span < bytes || (write && !b->writable)) return search(x, i, m, p, narrow, bytes, space, write, r);
+  const uint64_t lo = b->lo, limit = b->span - bytes, host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - lo;
   r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
-  if (b->kind == MX_LOCAL) {
-    r->contiguous = r->uniform = false;
-    for (size_t l = 0; l < n; l++) r->host[l] = host + r->addr[l] + l * x->local_stride;
-  } else if (r->contiguous || r->uniform)
-    r->host[0] = host + start;
-  else
-    for (size_t l = 0; l < n; l++) r->host[l] = host + r->addr[l];
+
+  const size_t first = (size_t)__builtin_ctzll(m), last = 63 - (size_t)__builtin_clzll(m);
+  const uint64_t begin = address(p, narrow, off, first), end = address(p, narrow, off, last);
+  const uint64_t pitch = begin == end ? 0 : bytes, start = begin - first * pitch;
+  if (end - begin == (last - first) * pitch && b->kind != MX_LOCAL) {
+    const uint64_t other = narrow ? mx__unlike32(p, (uint32_t)(start - off), (uint32_t)pitch, n) : mx__unlike64(p, start - off, pitch, n);
+    if (!(other & m)) {
+      if (begin - lo > limit || end - lo > limit || begin & (bytes - 1)) return search(x, i, m, p, narrow, bytes, space, write, r);
+      r->shape = pitch ? ROW : POINT;
+      r->pitch = pitch;
+      r->origin = host + start;
+      return true;
+    }
+  }
+  if (narrow) for (size_t l = 0; l < n; l++) r->at[l] = address(p, true, off, l);
+  else for (size_t l = 0; l < n; l++) r->at[l] = address(p, false, off, l);
+  if (mx__outside(r->at, lo, limit, bytes - 1, n) & m) return search(x, i, m, p, narrow, bytes, space, write, r);
+  const uint64_t stride = b->kind == MX_LOCAL ? x->local_stride : 0;
+  for (size_t l = 0; l < n; l++) r->at[l] += host + l * stride;
+  r->shape = APART;
   return true;
 }
 
@@ -74,166 +85,162 @@ CELL(u8, uint8_t) CELL(s8, int8_t) CELL(b8, uint8_t) CELL(u16, uint16_t) CELL(s1
 CELL(f16, uint16_t) CELL(bf16, uint16_t)
 CELL(u32, uint32_t) CELL(s32, int32_t) CELL(b32, uint32_t) CELL(f32, float) CELL(f16x2, uint32_t) CELL(bf16x2, uint32_t)
 CELL(u64, uint64_t) CELL(s64, int64_t) CELL(b64, uint64_t) CELL(f64, double) CELL(b128, mx_b128)
+#define CELL_AT(t_, r_, lane_, at_) (*(cell_##t_ *)place(r_, lane_, at_))
 
-/* SH_ of a memory shape: elements, register type, whether the address is in a 32-bit register. */
-#undef SH_R0
-#define NARROW_u32 true
-#define NARROW_u64 false
-#define SH_LD1(t_, p_) 1, t_, NARROW_##p_
-#define SH_LD2(t_, p_) 2, t_, NARROW_##p_
-#define SH_LD4(t_, p_) 4, t_, NARROW_##p_
-#define SH_LD8(t_, p_) 8, t_, NARROW_##p_
-#define SH_ST1(t_, p_) 1, t_, NARROW_##p_
-#define SH_ST2(t_, p_) 2, t_, NARROW_##p_
-#define SH_ST4(t_, p_) 4, t_, NARROW_##p_
-#define SH_ST8(t_, p_) 8, t_, NARROW_##p_
-#define SH_AT1(t_, p_) 1, 1, t_, NARROW_##p_ /* results, operands */
-#define SH_AT2(t_, p_) 1, 2, t_, NARROW_##p_
-#define SH_RE1(t_, p_) 0, 1, t_, NARROW_##p_
-#define SH_AV2(t_, p_) 1
-#define SH_AV4(t_, p_) 1
-#define SH_AV8(t_, p_) 1
-#define SH_RV2(t_, p_) 0
-#define SH_RV4(t_, p_) 0
-#define SH_RV8(t_, p_) 0
-#define SH_PF(p_) 0
+/* Operand k of an instruction that may have more than seven. */
+MX__INL mx_ref operand(const struct mx_insn *i, size_t k) { return k < 7 ? i->o[k] : i->more[k]; }
 
-#define REF(i_, k_) ((k_) < 7 ? (i_)->o[(k_) < 7 ? (k_) : 0] : (i_)->more[k_])
+/* ---- loads and stores ------------------------------------------------------------------------------------------*/
+typedef void mover(void *slot, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at);
 
-#define DO_LOAD(id_, el_, dt_, narrow_, mt_) \
-  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
-    const uint64_t m = mx__active(x, i); \
-    if (!m) return i + 1; \
-    const unsigned n = mx__lanes(x); \
-    struct reach r; \
-    if (!reach(x, i, m, REF(i, el_), narrow_, sizeof(cell_##mt_) * (el_), i->mod >> 2, false, &r)) return NULL; \
-    for (unsigned k = 0; k < (el_); k++) { \
-      void *d = m == x->full ? mx__ref(x, REF(i, k)) : x->tmp; \
-      if (r.contiguous && (el_) == 1) \
-        _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, ((const cell_##mt_ *)r.host[0])[l]); \
-      else if (r.uniform) { \
-        const mx_##dt_ v = ((const cell_##mt_ *)r.host[0])[k]; \
-        for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, v); \
-      } else if (r.contiguous) \
-        for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, ((const cell_##mt_ *)r.host[0])[(el_) * l + k]); \
-      else \
-        for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, ((const cell_##mt_ *)r.host[l])[k]); \
-      mx__done(x, REF(i, k), MX_T_##dt_, false, NULL, x->tmp, m); \
-    } \
-    return i + 1; \
+#define MAKE_LOADER(mt_, dt_) \
+  static void load_##mt_##_##dt_(void *d, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at) { \
+    const cell_##mt_ *row = (const cell_##mt_ *)(uintptr_t)r->origin; \
+    if (m != full) \
+      MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
+    else if (r->shape == POINT) { \
+      const mx_##dt_ v = CELL_AT(mt_, r, 0, at); \
+      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, v); \
+    } else if (r->shape == ROW && r->pitch == sizeof *row) \
+      _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, row[l]); \
+    else \
+      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
+  }
+#define MAKE_STORER(mt_, vt_) \
+  static void store_##mt_##_##vt_(void *v, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at) { \
+    cell_##mt_ *row = (cell_##mt_ *)(uintptr_t)r->origin; \
+    if (r->shape == POINT) /* the highest lane is last */ \
+      CELL_AT(mt_, r, 0, at) = mx__get_##vt_(v, 63u - (unsigned)__builtin_clzll(m), n); \
+    else if (r->shape == ROW && r->pitch == sizeof *row && m == full) \
+      _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) row[l] = mx__get_##vt_(v, l, n); \
+    else \
+      MX_FOR_LANES(l, m) CELL_AT(mt_, r, l, at) = mx__get_##vt_(v, l, n); \
   }
 
-#define DO_STORE(id_, el_, vt_, narrow_, mt_) \
-  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
-    const uint64_t m = mx__active(x, i); \
-    if (!m) return i + 1; \
-    const unsigned n = mx__lanes(x); \
-    struct reach r; \
-    if (!reach(x, i, m, REF(i, 0), narrow_, sizeof(cell_##mt_) * (el_), i->mod >> 2, true, &r)) return NULL; \
-    if (r.contiguous && (el_) == 1) { \
-      const void *v = mx__ref(x, REF(i, 2)); \
-      _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) ((cell_##mt_ *)r.host[0])[l] = mx__get_##vt_(v, l, n); \
-    } else if (r.uniform) { /* all lanes write one place: the highest is last */ \
-      const size_t last = 63u - (unsigned)__builtin_clzll(m); \
-      for (unsigned k = 0; k < (el_); k++) \
-        ((cell_##mt_ *)r.host[0])[k] = mx__get_##vt_(mx__ref(x, REF(i, 2 + k)), last, n); \
-    } else { \
-      if (r.contiguous) \
-        for (size_t l = 1; l < n; l++) r.host[l] = r.host[0] + l * sizeof(cell_##mt_) * (el_); \
-      const void *v[el_]; \
-      for (unsigned k = 0; k < (el_); k++) v[k] = mx__ref(x, REF(i, 2 + k)); \
-      MX_FOR_LANES(l, m) \
-        for (unsigned k = 0; k < (el_); k++) ((cell_##mt_ *)r.host[l])[k] = mx__get_##vt_(v[k], l, n); \
-    } \
-    return i + 1; \
-  }
+static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, mover *move) {
+  const uint64_t m = mx__active(x, i);
+  struct reach r;
+  if (!m) return i + 1;
+  if (!reach(x, i, m, operand(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r)) return NULL;
+  for (size_t k = 0; k < elements; k++) move(mx__ref(x, operand(i, k)), &r, m, x->full, mx__lanes(x), k * bytes);
+  return i + 1;
+}
+static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, mover *move) {
+  const uint64_t m = mx__active(x, i);
+  struct reach r;
+  if (!m) return i + 1;
+  if (!reach(x, i, m, i->o[0], narrow, bytes * (unsigned)elements, i->mod >> 2, true, &r)) return NULL;
+  for (size_t k = 0; k < elements; k++) move(mx__ref(x, operand(i, 2 + k)), &r, m, x->full, mx__lanes(x), k * bytes);
+  return i + 1;
+}
+#define BODY(id_, ...) const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { __VA_ARGS__ }
+#define DO_LOAD(id_, make_, elements_, narrow_, dt_, mt_) \
+  make_(MAKE_LOADER, mt_, dt_) \
+  BODY(id_, return load(x, i, elements_, narrow_, sizeof(cell_##mt_), load_##mt_##_##dt_);)
+#define DO_STORE(id_, make_, elements_, narrow_, vt_, mt_) \
+  make_(MAKE_STORER, mt_, vt_) \
+  BODY(id_, return store(x, i, elements_, narrow_, sizeof(cell_##mt_), store_##mt_##_##vt_);)
 
-/* One lane's atomic step. In memory that only this worker can see, plain; elsewhere by compare and exchange, which also
- * a host thread observes as one step. */
-#define DO_ATOM(id_, res_, ops_, t_, narrow_, ...) \
-  MX__INL mx_##t_ step_##id_(const mx_##t_ OLD, const mx_##t_ B, const mx_##t_ C, const bool SHARED) { \
+/* ---- atomics -----------------------------------------------------------------------------------------------------*/
+/* The steps of all lanes, one after the other; d NULL: nobody wants the old values. */
+typedef void stepper(void *d, const void *b, const void *c, const struct reach *r, uint64_t m, unsigned n, size_t at);
+
+/* In memory that only this worker can see, plain; elsewhere by compare and exchange, which also a host thread observes
+ * as one step. */
+#define MAKE_STEPPER(step_, t_, ...) \
+  MX__INL mx_##t_ step_##step_(const mx_##t_ OLD, const mx_##t_ B, const mx_##t_ C, const bool SHARED) { \
     (void)OLD, (void)B, (void)C, (void)SHARED; \
     return (__VA_ARGS__); \
   } \
-  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
-    const uint64_t m = mx__active(x, i); \
-    if (!m) return i + 1; \
-    const unsigned n = mx__lanes(x); \
-    struct reach r; \
-    if (!reach(x, i, m, i->o[res_], narrow_, sizeof(cell_##t_), i->mod, true, &r)) return NULL; \
-    if (r.uniform || r.contiguous) \
-      for (size_t l = 1; l < n; l++) r.host[l] = r.host[0] + (r.contiguous ? l * sizeof(cell_##t_) : 0); \
-    const void *b = mx__ref(x, i->o[(res_) + 2]), *c = mx__ref(x, i->o[(res_) + 1 + (ops_)]); \
-    void *d = (res_) ? mx__ref(x, i->o[0]) : NULL; \
+  static void steps_##step_(void *d, const void *b, const void *c, const struct reach *r, uint64_t m, unsigned n, size_t at) { \
     MX_FOR_LANES(l, m) { \
       const mx_##t_ B = mx__get_##t_(b, l, n), C = mx__get_##t_(c, l, n); \
+      void *cell = place(r, l, at); \
       mx_##t_ old; \
-      if (r.shared) { \
-        old = *(cell_##t_ *)r.host[l]; \
-        *(cell_##t_ *)r.host[l] = step_##id_(old, B, C, true); \
+      if (r->shared) { \
+        old = *(cell_##t_ *)cell; \
+        *(cell_##t_ *)cell = step_##step_(old, B, C, true); \
       } else { \
-        SWAP_LOOP(id_, t_, r.host[l]) \
+        SWAP_LOOP(step_, t_, cell) \
       } \
-      if (res_) mx__put_##t_(d, l, n, old); \
+      if (d) mx__put_##t_(d, l, n, old); \
     } \
-    return i + 1; \
   }
-#define SWAP_LOOP(id_, t_, at_) \
+#define SWAP_LOOP(step_, t_, at_) \
   union { mx_##t_ v; unsigned __int128 w16; uint64_t w8; uint32_t w4; uint16_t w2; } was, now; \
   if (sizeof(cell_##t_) == 16) { \
     unsigned __int128 seen = *(volatile uint64_t *)(at_); /* a guess; the exchange tells */ \
-    do was.w16 = seen, now.v = step_##id_(was.v, B, C, false); \
+    do was.w16 = seen, now.v = step_##step_(was.v, B, C, false); \
     while ((seen = __sync_val_compare_and_swap((unsigned __int128 *)(at_), was.w16, now.w16)) != was.w16); \
   } else if (sizeof(cell_##t_) == 8) { \
     was.w8 = __atomic_load_n((uint64_t *)(at_), __ATOMIC_SEQ_CST); \
-    do now.v = step_##id_(was.v, B, C, false); \
+    do now.v = step_##step_(was.v, B, C, false); \
     while (!__atomic_compare_exchange_n((uint64_t *)(at_), &was.w8, now.w8, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
   } else if (sizeof(cell_##t_) == 4) { \
     was.w4 = __atomic_load_n((uint32_t *)(at_), __ATOMIC_SEQ_CST); \
-    do now.v = step_##id_(was.v, B, C, false); \
+    do now.v = step_##step_(was.v, B, C, false); \
     while (!__atomic_compare_exchange_n((uint32_t *)(at_), &was.w4, now.w4, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
   } else { \
     was.w2 = __atomic_load_n((uint16_t *)(at_), __ATOMIC_SEQ_CST); \
-    do now.v = step_##id_(was.v, B, C, false); \
+    do now.v = step_##step_(was.v, B, C, false); \
     while (!__atomic_compare_exchange_n((uint16_t *)(at_), &was.w2, now.w2, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
   } \
   old = was.v;
 
-/* A vector: its elements one after the other. */
-#define DO_ATOMV(id_, res_, t_, el_, ...) \
-  MX__INL mx_##t_ step_##id_(const mx_##t_ OLD, const mx_##t_ B, const mx_##t_ C, const bool SHARED) { \
-    (void)OLD, (void)B, (void)C, (void)SHARED; \
-    return (__VA_ARGS__); \
-  } \
-  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
-    const uint64_t m = mx__active(x, i); \
-    if (!m) return i + 1; \
-    const unsigned n = mx__lanes(x), first = (res_) * (el_); \
-    struct reach r; \
-    if (!reach(x, i, m, REF(i, first), false, sizeof(cell_##t_) * (el_), i->mod, true, &r)) return NULL; \
-    if (r.uniform || r.contiguous) \
-      for (size_t l = 1; l < n; l++) r.host[l] = r.host[0] + (r.contiguous ? l * sizeof(cell_##t_) * (el_) : 0); \
-    MX_FOR_LANES(l, m) \
-      for (unsigned k = 0; k < (el_); k++) { \
-        const mx_##t_ B = mx__get_##t_(mx__ref(x, REF(i, first + 2 + k)), l, n), C = B; \
-        unsigned char *at = r.host[l] + k * sizeof(cell_##t_); \
-        mx_##t_ old; \
-        SWAP_LOOP(id_, t_, at) \
-        if (res_) mx__put_##t_(mx__ref(x, REF(i, k)), l, n, old); \
-      } \
-    return i + 1; \
+static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, size_t results, size_t elements, size_t operands, bool narrow,
+                                  unsigned bytes, stepper *steps) {
+  const uint64_t m = mx__active(x, i);
+  struct reach r;
+  if (!m) return i + 1;
+  if (!reach(x, i, m, operand(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
+  const unsigned n = mx__lanes(x);
+  for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */
+    const void *b = mx__ref(x, operand(i, results + 2 + k)), *c = operands == 1 ? b : mx__ref(x, operand(i, results + 3));
+    steps(results == 1 ? mx__ref(x, i->o[0]) : results ? x->tmp + k * n * 4 : NULL, b, c, &r, m, n, k * bytes);
   }
-#define DO_PREFETCH(id_, ...) \
-  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
-    (void)x; \
-    return i + 1; \
-  }
+  for (size_t k = 0; results > 1 && k < results; k++)
+    mx__blend32(mx__ref(x, operand(i, k)), (const uint32_t *)(const void *)(x->tmp + k * n * 4), m, n);
+  return i + 1;
+}
+#define DO_ATOM(id_, make_, results_, elements_, operands_, narrow_, step_, t_, ...) \
+  make_(MAKE_STEPPER, step_, t_, __VA_ARGS__) \
+  BODY(id_, return atom(x, i, results_, elements_, operands_, narrow_, sizeof(cell_##t_), steps_##step_);)
+
+#define DO_PREFETCH(id_, ...) BODY(id_, (void)x; return i + 1;)
+
+/* ---- rows --------------------------------------------------------------------------------------------------------*/
+/* SH_ of a memory shape: whether the loop is made here, what the access function wants to know, and the register type. */
+#undef SH_R0
+#define HERE(make_, ...) make_(__VA_ARGS__)
+#define ELSEWHERE(...)
+#define HERE_u64 HERE
+#define HERE_u32 ELSEWHERE
+#define NARROW_u32 true
+#define NARROW_u64 false
+#define SH_LD1(t_, p_) HERE_##p_, 1, NARROW_##p_, t_
+#define SH_LD2(t_, p_) ELSEWHERE, 2, NARROW_##p_, t_
+#define SH_LD4(t_, p_) ELSEWHERE, 4, NARROW_##p_, t_
+#define SH_LD8(t_, p_) ELSEWHERE, 8, NARROW_##p_, t_
+#define SH_ST1 SH_LD1
+#define SH_ST2 SH_LD2
+#define SH_ST4 SH_LD4
+#define SH_ST8 SH_LD8
+#define SH_AT1(t_, p_) HERE_##p_, 1, 1, 1, NARROW_##p_
+#define SH_AT2(t_, p_) HERE_##p_, 1, 1, 2, NARROW_##p_
+#define SH_RE1(t_, p_) ELSEWHERE, 0, 1, 1, NARROW_##p_
+#define SH_AV2(t_, p_) HERE_##p_, 2, 2, 1, NARROW_##p_
+#define SH_AV4(t_, p_) ELSEWHERE, 4, 4, 1, NARROW_##p_
+#define SH_AV8(t_, p_) ELSEWHERE, 8, 8, 1, NARROW_##p_
+#define SH_RV2(t_, p_) ELSEWHERE, 0, 2, 1, NARROW_##p_
+#define SH_RV4(t_, p_) ELSEWHERE, 0, 4, 1, NARROW_##p_
+#define SH_RV8(t_, p_) ELSEWHERE, 0, 8, 1, NARROW_##p_
+#define SH_PF(p_) 0
 
 /* OPM's last argument says what the access is: unpack it. */
 #define LOAD(mt_, dt_, n_) DO_LOAD, (mt_)
 #define STORE(mt_, n_) DO_STORE, (mt_)
-#define ATOM(t_, ...) DO_ATOM, (__VA_ARGS__)
-#define ATOMV(t_, n_, ...) DO_ATOMV, (t_, n_, __VA_ARGS__)
+#define ATOM(step_, t_, ...) DO_ATOM, (step_, t_, __VA_ARGS__)
+#define ATOMV(step_, t_, n_, ...) DO_ATOM, (step_, t_, __VA_ARGS__)
 #define PREFETCH() DO_PREFETCH, ()
 #define BARE(...) __VA_ARGS__
 #define OPM_(id_, shape_, do_, args_) OPM__(do_, id_, shape_, BARE args_)
