@@ -270,6 +270,39 @@ static const char *join_expected(struct select *s, const struct matcher *m) {
   return text;
 }
 
+static bool exists(struct select *s, const char *mnemonic) { return lookup(s, mnemonic, false)->nrows > 0; }
+
+/* The end of a suffix from its width on: "32" of ".u32", "" where there is none. */
+static const char *width_of(const char *suffix, size_t len, size_t *n) {
+  size_t k = len;
+  while (k && suffix[k - 1] >= '0' && suffix[k - 1] <= '9') k--;
+  return *n = len - k, suffix + k;
+}
+
+/* What was probably meant: the mnemonic with one suffix more before its last one (mul.lo.u32 for mul.u32), or with another
+ * type of the same width (shl.b32 for shl.u32). NULL: no idea. */
+static const char *meant(struct select *s, const struct base *b, const char *mnemonic) {
+  for (const char *dot = strchr(mnemonic, '.'); dot; dot = strchr(dot + 1, '.')) {
+    const int before = (int)(dot - mnemonic), found = (int)(1 + strcspn(dot + 1, "."));
+    const char *prefix = mx__arena_strndup(s->arena, mnemonic, (size_t)before);
+    struct matcher m = {.tracing = true, .furthest = prefix};
+    for (uint32_t k = 0; k < b->nrows; k++)
+      if (!(row_of(b->rows[k])->flags & MX_F_HIDDEN)) match(&m, row_of(b->rows[k])->spelling, prefix, 0, 1);
+    if (*m.furthest) return NULL; /* wrong before this suffix */
+    for (unsigned k = 0; k < m.nexpected; k++) {
+      const char *more = mx__arena_printf(s->arena, "%s%.*s%s", prefix, (int)m.expected[k].len, m.expected[k].text, dot);
+      if (m.expected[k].len && exists(s, more)) return more;
+    }
+    for (unsigned k = 0; k < m.nexpected; k++) {
+      size_t n, width;
+      const char *digits = width_of(dot, (size_t)found, &n), *other = width_of(m.expected[k].text, m.expected[k].len, &width);
+      const char *instead = mx__arena_printf(s->arena, "%s%.*s%s", prefix, (int)m.expected[k].len, m.expected[k].text, dot + found);
+      if (n && n == width && !memcmp(digits, other, n) && exists(s, instead)) return instead;
+    }
+  }
+  return NULL;
+}
+
 void mx__select_report(struct select *s, struct mx_diags *diags, const char *mnemonic, struct ir_loc loc) {
   struct cached *c = lookup(s, mnemonic, false);
   struct base *b = find_base(s, mnemonic);
@@ -297,7 +330,10 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
     if (!(row_of(b->rows[k])->flags & MX_F_HIDDEN)) match(&m, row_of(b->rows[k])->spelling, mnemonic, 0, 1);
   int before = (int)(m.furthest - mnemonic), found = (int)(*m.furthest ? 1 + strcspn(m.furthest + 1, ".") : 0);
   const char *list = join_expected(s, &m), *hint = NULL;
-  if (*list) hint = mx__arena_printf(s->arena, "after %.*s can stand: %s", before, mnemonic, list);
+  const char *probably = diags->errors < MX_DIAG_HINTS ? meant(s, b, mnemonic) : NULL;
+  if (*list)
+    hint = mx__arena_printf(s->arena, "%s%s%safter %.*s can stand: %s", probably ? "did you mean " : "", probably ? probably : "",
+                            probably ? "? " : "", before, mnemonic, list);
   if (found)
     mx__diag(diags, MX_DIAG_ERROR, "bad-suffix", loc, hint, "%s: '%.*s' does not combine with '%.*s'", mnemonic,
              found, m.furthest, before, mnemonic);
