@@ -78,7 +78,8 @@ static void bad_number(struct lexer *lx, struct mx_diags *diags, struct token *t
   while (word_char(at(lx, 0)) || at(lx, 0) == '.') lx->pos++;
   t->kind = TOK_BAD;
   t->len = (uint32_t)(lx->pos - t->text);
-  mx__diag(diags, MX_DIAG_ERROR, "bad-number", place(lx, t->text, t->len), NULL, "'%.*s': %s",
+  mx__diag(diags, MX_DIAG_ERROR, "bad-number", place(lx, t->text, t->len),
+           strchr("fFdD", t->text[t->len - 1]) ? "floats have no suffix: 1.5" : NULL, "'%.*s': %s",
            (int)(t->len > 60 ? 60 : t->len), t->text, why);
 }
 
@@ -270,7 +271,7 @@ struct token mx__lex(struct lexer *lx, struct mx_diags *diags) {
     if (!strchr("{}()[]<>,;:|!@=+-*/%&^~?\\", c)) {
       while (at(lx, 0) >= 0x80) lx->pos++; /* the rest of a character beyond ASCII */
       t.kind = TOK_BAD;
-      mx__diag(diags, MX_DIAG_ERROR, "bad-character", place(lx, t.text, 1), NULL,
+      mx__diag(diags, MX_DIAG_ERROR, "bad-character", place(lx, t.text, 1), c == '#' ? "a comment begins with //" : NULL,
                c > 32 && c < 127 ? "unexpected character '%c'" : "unexpected character (code %d)", c);
     }
   }

@@ -203,6 +203,7 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
   const char *m = s->mnemonic->text;
   uint32_t guard;
   l->loc = s->loc;
+  l->mnemonic = m;
   l->scope = s->scope;
   if (!mx__guard_of(l, s, &guard)) return;
   if (mx__base_is(m, "call")) {

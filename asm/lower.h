@@ -47,6 +47,7 @@ struct lower {
   uint32_t *stamps;            /* per variable: number of the last function that named it, + 1 */
   const struct row_match *overloads; uint32_t noverloads; /* of the intrinsic being chosen, for messages */
   struct ir_loc loc;           /* of the statement, for what is made for it */
+  const char *mnemonic;        /* and its name */
   struct scope *scope;
 };
 

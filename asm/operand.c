@@ -131,6 +131,7 @@ static bool unknown_name(struct lower *l, const struct name *n, struct ir_loc lo
     if (s.best) near = mx__arena_printf(f->arena, "did you mean '%%%s'?", s.best);
   } else {
     near = mx__near(l->f, l->scope, n->text, -1);
+    if (!near) near = mx__arena_printf(f->arena, "a register is written %%%s", n->text);
   }
   ERR(f, n->text[0] == '%' ? "unknown-register" : "unknown-name", loc, near,
       n->text[0] == '%' ? "register '%s' is not declared" : "'%s' is not declared", n->text);
@@ -189,6 +190,14 @@ static bool param_value(struct lower *l, struct sym *y, struct val *v) {
   return true;
 }
 
+/* The name of a kernel's parameter is its address, as in PTX. Where no instruction would want that, its value was meant. */
+static void warn_parameter(struct lower *l, const struct sym *y, struct ir_loc loc) {
+  const char *m = l->mnemonic;
+  if (l->fn->physical || mx__base_is(m, "mov") || mx__base_is(m, "cvta") || mx__base_is(m, "call") || strstr(m, ".param")) return;
+  WARN_(l->f, "parameter-address", loc, mx__arena_printf(l->f->arena, "its value is %%%s", y->name->text),
+        "%s: '%s' is the address of the parameter", m, y->name->text);
+}
+
 static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, struct val *v, struct vals *vs) {
   struct front *f = l->f;
   uint64_t offset = e->value + (e->has_element ? e->element * y->elem : 0);
@@ -236,6 +245,7 @@ static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, s
   case SYM_PARAM: {
     struct param *p = y->detail;
     if (l->fn->is_entry) {
+      warn_parameter(l, y, e->loc);
       v->kind = V_LIT;
       v->lit = (struct mx_lit){.kind = MX_LIT_VALUE, .value = p->offset + offset};
     } else {
