@@ -113,7 +113,7 @@ MX__INL int64_t whole(double x) { return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 
 FN1(lround, f32, int64_t, whole(round_f32(A)))
 FN1(lround, f64, int64_t, whole(round_f64(A)))
 
-/* ---- neighbours, differences -------------------------------------------------------------------------------------------- */
+/* ---- neighbours ----------------------------------------------------------------------------------------------------- */
 
 #define NEXT(t_) \
   MX__INL mx_##t_ next_##t_(mx_##t_ x, mx_##t_ y) { \
@@ -125,8 +125,6 @@ NEXT(f32)
 NEXT(f64)
 FN2(nextafter, f32, float, NANS_f32(next_f32(A, B)))
 FN2(nextafter, f64, double, NANS_f64(next_f64(A, B)))
-FN2(fdim, f32, float, CANON(f32, A <= B ? 0 : A - B))
-FN2(fdim, f64, double, NAN2(A <= B ? 0 : A - B))
 
 /* ---- remainders, by long division of the integers that the numbers are multiples of ---------------------------------------- */
 

@@ -21,13 +21,6 @@ void MX_FN(rsqrt_f64)(MX_FN_ARGS) {
   const double *x = a;
   for (unsigned l = 0; l < lanes; l++) { const double A = x[l]; r[l] = NAN1(rsqrt(A)); }
 }
-void MX_FN(rsqrt_f32)(MX_FN_ARGS) {
-  (void)q, (void)b, (void)c, (void)e, (void)mod;
-  float *r = d;
-  const float *x = a;
-  for (unsigned l = 0; l < lanes; l++) r[l] = CANON(f32, (float)(1 / SQRT(f64, (double)x[l])));
-}
-
 /* 1 / cbrt(x): the quotient, mended by 1 - x r^3 */
 static void rcbrt(double *r, const double *x, unsigned lanes) {
   pass_cbrt_f64(r, x, lanes);
