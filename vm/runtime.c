@@ -1,4 +1,4 @@
-/* The rows of ops/runtime.def: device printf, malloc and free, assertions, memcpy and memset. Separate from interp.c
+/* The rows of ops/runtime.def: device printf, malloc and free, assertions, memcpy and memset, and the functions that read vectors. Separate from interp.c
  * because they call services of the device instead of steering the warp. Every address is checked, for all lanes, before
  * anything is written or printed. */
 #include "vm/access.h"
@@ -9,6 +9,7 @@
 #include "vm/heap.h"
 #include "vm/interp.h"
 #include "vm/memory.h"
+#include "vm/lanes/norm.h"
 #include "vm/printf.h"
 
 #include <stdlib.h>
@@ -162,3 +163,29 @@ const struct mx_insn *mx__op_memset(struct mx_exec *x, const struct mx_insn *i) 
   }
   return i + 1;
 }
+
+/* ---- lengths of vectors ---------------------------------------------------------------------------------*/
+
+/* Each lane's vector lies at its address; a dimension below 1 counts as 1. */
+static bool vectors(struct mx_exec *x, const struct mx_insn *i, uint64_t m, size_t size, uint64_t *dimension, unsigned char **host) {
+  const int32_t *n = mx__operand(x, i->o[1]);
+  uint64_t bytes[MX_MAX_LANES];
+  MX_FOR_LANES(l, m) {
+    dimension[l] = n[l] < 1 ? 1 : (uint64_t)n[l];
+    bytes[l] = dimension[l] * size;
+  }
+  return ranges(x, i, m, mx__operand(x, i->o[2]), bytes, false, host);
+}
+#define NORM(name_, t_, value_) \
+  const struct mx_insn *mx__op_##name_(struct mx_exec *x, const struct mx_insn *i) { \
+    t_ *d = mx__operand(x, i->o[0]); \
+    uint64_t m = mx__lanes_of(x, i), n[MX_MAX_LANES]; \
+    unsigned char *v[MX_MAX_LANES]; \
+    if (!vectors(x, i, m, sizeof(t_), n, v)) return NULL; \
+    MX_FOR_LANES(l, m) d[l] = (value_); \
+    return i + 1; \
+  }
+NORM(norm_f32, float, CANON(f32, (float)mx__norm_of_floats(v[l], n[l], mx__float_at)))
+NORM(rnorm_f32, float, CANON(f32, (float)(1 / mx__norm_of_floats(v[l], n[l], mx__float_at))))
+NORM(norm_f64, double, mx__norm(v[l], n[l], mx__double_at))
+NORM(rnorm_f64, double, mx__rnorm(v[l], n[l], mx__double_at))

@@ -53,7 +53,7 @@ void MX_FN(rcbrt_f32)(MX_FN_ARGS) {
 }
 
 /* Operands 0 to n_ - 1 of a, b, c, e. */
-#define NORM(name_, n_, value_) \
+#define NORM(name_, n_, value_, float_) \
   void MX_FN(name_##_f64)(MX_FN_ARGS) { \
     (void)q, (void)c, (void)e, (void)mod; \
     const double *in[4] = {a, b, c, e}; \
@@ -61,7 +61,7 @@ void MX_FN(rcbrt_f32)(MX_FN_ARGS) {
     for (unsigned l = 0; l < lanes; l++) { \
       double x[n_]; \
       for (unsigned k = 0; k < n_; k++) x[k] = in[k][l]; \
-      r[l] = value_(x, n_); \
+      r[l] = value_(x, n_, mx__double_at); \
     } \
     memcpy(d, r, lanes * sizeof r[0]); \
   } \
@@ -72,12 +72,13 @@ void MX_FN(rcbrt_f32)(MX_FN_ARGS) {
     for (unsigned l = 0; l < lanes; l++) { \
       double x[n_]; \
       for (unsigned k = 0; k < n_; k++) x[k] = in[k][l]; \
-      r[l] = CANON(f32, (float)value_##_wide(x, n_)); \
+      r[l] = CANON(f32, (float)float_); \
     } \
     memcpy(d, r, lanes * sizeof r[0]); \
   }
-NORM(rhypot, 2, mx__rnorm)
-NORM(norm3d, 3, mx__norm)
-NORM(rnorm3d, 3, mx__rnorm)
-NORM(norm4d, 4, mx__norm)
-NORM(rnorm4d, 4, mx__rnorm)
+#define ROOT(n_) mx__norm_of_floats(x, n_, mx__double_at)
+NORM(rhypot, 2, mx__rnorm, 1 / ROOT(2))
+NORM(norm3d, 3, mx__norm, ROOT(3))
+NORM(rnorm3d, 3, mx__rnorm, 1 / ROOT(3))
+NORM(norm4d, 4, mx__norm, ROOT(4))
+NORM(rnorm4d, 4, mx__rnorm, 1 / ROOT(4))
