@@ -203,11 +203,6 @@ static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, s
   uint64_t offset = e->value + (e->has_element ? e->element * y->elem : 0);
   switch (y->kind) {
   case SYM_REG: {
-    if (offset && !v->is_address) {
-      ERR(f, "bad-operand", e->loc, NULL,
-          "sums of registers stand in addresses only: [base + index*scale + constant]");
-      return false;
-    }
     struct param *p = y->detail; /* .reg parameter */
     if (p && !y->index) {
       if (!p->reg) p->reg = mx__new_reg(l, y->name->text, y->type, y->loc) + 1;
@@ -304,9 +299,21 @@ static bool physical_value(struct lower *l, const struct name *n, struct ir_loc 
   return true;
 }
 
+/* Whether the expression is a register of any kind (declared, implicit, special, a parameter's value) and a constant more. */
+static bool register_sum(struct lower *l, const struct expr *e) {
+  const struct name *n = e->base;
+  struct sym *y = mx__scope_find(&l->f->names, l->scope, (struct name *)n);
+  const bool variable = y ? y->kind != SYM_REG : n->text[0] != '%' || !strncmp(n->text, "%.v", 3);
+  return !variable && (e->value || e->has_element);
+}
+
 static bool name_value(struct lower *l, const struct expr *e, struct val *v, struct vals *vs) {
   struct front *f = l->f;
   struct name *n = e->base;
+  if (!v->is_address && register_sum(l, e)) {
+    ERR(f, "bad-operand", e->loc, NULL, "sums of registers stand in addresses only: [base + index*scale + constant]");
+    return false;
+  }
   if (n->len == 1 && n->text[0] == '_' && !e->suffix) {
     struct sym *declared = mx__scope_find(&f->names, l->scope, n);
     if (!declared) {
