@@ -25,10 +25,33 @@ static void f_tgamma(mpfr_t r, const mpfr_t *x) { mpfr_gamma(r, x[0], RN); }
 static void f_atan2(mpfr_t r, const mpfr_t *x) { mpfr_atan2(r, x[0], x[1], RN); }
 static void f_pow(mpfr_t r, const mpfr_t *x) { mpfr_pow(r, x[0], x[1], RN); }
 static void f_div(mpfr_t r, const mpfr_t *x) { mpfr_div(r, x[0], x[1], RN); }
-static void f_jn(mpfr_t r, const mpfr_t *x) { mpfr_jn(r, mpfr_get_si(x[0], RN), x[1], RN); }
+/* Orders up to x by recurrence from 0 and 1, which is stable there; MPFR's own sum would want too much memory for large x. */
+typedef int order(mpfr_t r, const mpfr_t x, mpfr_rnd_t rounding);
+static bool upwards(mpfr_t r, long n, const mpfr_t x, order *zero, order *one) {
+  if (n < 2 || mpfr_nan_p(x) || mpfr_inf_p(x) || mpfr_cmpabs_ui(x, (unsigned long)n) < 0 || mpfr_cmpabs_ui(x, 100) < 0) return false;
+  mpfr_t a, b, c;
+  mpfr_inits2(mpfr_get_prec(r) + 200, a, b, c, NULL);
+  zero(a, x, RN);
+  one(b, x, RN);
+  for (long k = 1; k < n; k++) {
+    mpfr_mul_ui(c, b, 2 * (unsigned long)k, RN);
+    mpfr_div(c, c, x, RN);
+    mpfr_sub(a, c, a, RN);
+    mpfr_swap(a, b);
+  }
+  mpfr_set(r, b, RN);
+  mpfr_clears(a, b, c, NULL);
+  return true;
+}
+static void f_jn(mpfr_t r, const mpfr_t *x) {
+  const long n = mpfr_get_si(x[0], RN);
+  if (n < 0) mpfr_set_nan(r);
+  else if (!upwards(r, n, x[1], mpfr_j0, mpfr_j1)) mpfr_jn(r, n, x[1], RN);
+}
 static void f_yn(mpfr_t r, const mpfr_t *x) {
-  if (mpfr_sgn(x[0]) < 0) mpfr_set_nan(r);
-  else mpfr_yn(r, mpfr_get_si(x[0], RN), x[1], RN);
+  const long n = mpfr_get_si(x[0], RN);
+  if (n < 0) mpfr_set_nan(r);
+  else if (!upwards(r, n, x[1], mpfr_y0, mpfr_y1)) mpfr_yn(r, n, x[1], RN);
 }
 
 /* Roots of sums of squares. An infinity wins over a NaN. */
