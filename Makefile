@@ -178,6 +178,9 @@ $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 # ---- checking ----------------------------------------------------------------------------------------
 # The whole under the plain build, then the unit tests, fuzz programs and golden files once more under the sanitizers.
+# Where recordings of a GPU lie beside the project, all of them are checked, else the committed subsets.
+export MX_VECTORS ?= $(abspath $(wildcard ../shared/vectors/golden.tar.gz))
+export MX_CORPUS ?= $(abspath $(wildcard ../shared/corpus))
 check: tests $(if $(SAN),,san-tests)
 	$(Q)tests/run $(if $(V),-v) $(if $(SAN),--full $(BUILD),--full $(BUILD) --quick build/san)
 
