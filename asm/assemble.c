@@ -96,6 +96,7 @@ static void publish(struct front *f, struct mx_asm_result *r, bool warnings_are_
 
 static void build_module(struct front *f, struct ir_module *m, const mx_asm_options *options) {
   struct select *select = mx__select_new(f->arena, f->lanes);
+  f->parse_errors = (uint32_t)f->diags.errors;
   /* Strings become variables while functions are lowered: stamps must have room for them. */
   m->funcs = mx__arena_alloc(f->arena, (f->nfuncs + 1) * sizeof *m->funcs);
   bool physical = false;

@@ -302,8 +302,7 @@ static bool pass_argument(struct lower *l, const struct opnd *o, const struct pa
   struct val *v = &vs.v[0];
   if (vs.n != 1 || v->kind == V_SINK || v->selector || v->minus) return wrong_argument(l, o, p, callee, false);
   if (v->kind == V_REG && v->type == MX_T_none) {
-    ERR(l->f, "read-before-write", v->loc, NULL, "'%s' is read before anything was written to it",
-        v->sym->name->text);
+    mx__unwritten(l, v->sym, v->loc, false);
     return false;
   }
   if (v->kind == V_CONST) {

@@ -386,9 +386,7 @@ static bool refuse_reads(struct lower *l, const struct lineup *lu, const struct 
   for (unsigned k = 0; k < row->nopnds; k++) {
     const struct val *v = lu->v[k];
     if (!v || v->kind != V_REG || v->type != MX_T_none || row->opnd[k].role != MX_IN) continue;
-    const char *near = mx__near(l->f, l->scope, v->sym->name->text, SYM_REG);
-    ERR(l->f, "read-before-write", v->loc, near, "'%s' is read before anything was written to it",
-        v->sym->name->text);
+    mx__unwritten(l, v->sym, v->loc, true);
     return true;
   }
   return false;

@@ -293,6 +293,19 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
   mx__select_emit(l, m, s->row ? s->row->text : NULL, &vs, guard, s->guard_neg, s->loc);
 }
 
+/* The instruction is in error: what it would have written counts as written. */
+static void excuse(struct lower *l, const struct stmt *s) {
+  struct name *n = s->nopnds ? s->opnds[0].e.base : NULL;
+  if (!n || n->text[0] != '%' || l->fn->has_reg || l->fn->physical) return;
+  struct sym *y = mx__scope_find(&l->f->names, l->scope, n);
+  if (!y) {
+    y = mx__scope_add(&l->f->names, l->fn->scope, n, SYM_REG, s->loc);
+    y->type = MX_T_none;
+    y->implicit = true;
+  }
+  y->excused = true;
+}
+
 static void lower_statement(struct lower *l, const struct stmt *s) {
   if (s->kind == ST_LABEL) {
     l->loc = s->loc;
@@ -300,8 +313,11 @@ static void lower_statement(struct lower *l, const struct stmt *s) {
   } else if (mx__base_is(s->mnemonic->text, "call") && s->nres >= s->nopnds) {
     return; /* reported by the parser */
   } else {
-    uint32_t before = l->body.n;
+    const uint32_t before = l->body.n;
+    const size_t errors = l->f->diags.errors;
+    l->reads_unwritten = false;
     lower_insn(l, s);
+    if (l->f->diags.errors > errors || l->reads_unwritten) excuse(l, s);
     /* lines of disassembly come from .loc; its messages speak of the text */
     if (l->fn->physical && l->body.n > before) l->body.v[l->body.n - 1].loc = s->line;
   }

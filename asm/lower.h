@@ -48,6 +48,7 @@ struct lower {
   const struct row_match *overloads; uint32_t noverloads; /* of the intrinsic being chosen, for messages */
   struct ir_loc loc;           /* of the statement, for what is made for it */
   const char *mnemonic;        /* and its name */
+  bool reads_unwritten;        /* it reads what was never written: it is in error, said or not */
   struct scope *scope;
 };
 
@@ -61,6 +62,8 @@ struct val *mx__push(struct lower *l, struct vals *vs);
 bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs, bool generic); /* adds values; false: reported */
 bool mx__value_reg(struct lower *l, struct val *v, int type); /* makes it a register of this type, if it is none */
 bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row, struct vals *vs, uint32_t guard, bool guard_neg, struct ir_loc loc);
+/* Says that a register is read before it is written; not where an earlier error explains that. search: for a near name. */
+void mx__unwritten(struct lower *l, const struct sym *y, struct ir_loc loc, bool search);
 bool mx__guard_of(struct lower *l, const struct stmt *s, uint32_t *reg);
 uint32_t mx__local_base(struct lower *l);
 uint32_t mx__read_sreg(struct lower *l, unsigned sreg);

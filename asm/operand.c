@@ -470,8 +470,7 @@ static bool scaled_address(struct lower *l, const struct expr *e, struct val *ba
   if (!mx__value_reg(l, x, MX_T_u32)) return false;
   bool wide = mx__types[x->type].bits == 64, is_signed = x->type == MX_T_s32;
   if (x->type == MX_T_none) {
-    ERR(f, "read-before-write", e->index_loc, NULL, "'%s' is read before anything was written to it",
-        e->index->text);
+    mx__unwritten(l, x->sym, e->index_loc, false);
     return false;
   }
   if (!wide && x->type != MX_T_s32 && x->type != MX_T_u32) {
@@ -611,6 +610,13 @@ bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs, bool ge
   return true;
 }
 
+void mx__unwritten(struct lower *l, const struct sym *y, struct ir_loc loc, bool search) {
+  l->reads_unwritten = true;
+  if (y->excused || l->f->parse_errors) return;
+  ERR(l->f, "read-before-write", loc, search ? mx__near(l->f, l->scope, y->name->text, SYM_REG) : NULL,
+      "'%s' is read before anything was written to it", y->name->text);
+}
+
 bool mx__guard_of(struct lower *l, const struct stmt *s, uint32_t *reg) {
   *reg = IR_NONE;
   if (!s->guard) return true;
@@ -620,8 +626,7 @@ bool mx__guard_of(struct lower *l, const struct stmt *s, uint32_t *reg) {
   struct val *v = &vs.v[0];
   if (v->kind == V_SREG && v->type == MX_T_pred && !mx__value_reg(l, v, MX_T_pred)) return false;
   if (v->kind == V_REG && v->type == MX_T_none) {
-    ERR(l->f, "read-before-write", s->guard_loc, NULL, "'%s' is read before anything was written to it",
-        s->guard->text);
+    mx__unwritten(l, v->sym, s->guard_loc, false);
     return false;
   }
   if (v->kind != V_REG || v->type != MX_T_pred) {

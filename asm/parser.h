@@ -112,6 +112,7 @@ struct front {
   struct source *source; uint32_t includes, macro_depth, expansions; size_t expanded;
   struct token ahead[3]; uint32_t nahead;
   struct macro *macros; uint32_t unique;
+  uint32_t parse_errors;          /* before anything was lowered: text that is missing may have written registers */
   struct expansion *expanded_from; uint32_t nexpanded_from, cap_expanded_from;
   /* module */
   uint32_t lanes, sm, ptx_version, address_size;
