@@ -383,13 +383,14 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
 }
 
 static bool refuse_reads(struct lower *l, const struct lineup *lu, const struct mx_op_info *row) {
+  bool found = false;
   for (unsigned k = 0; k < row->nopnds; k++) {
     const struct val *v = lu->v[k];
     if (!v || v->kind != V_REG || v->type != MX_T_none || row->opnd[k].role != MX_IN) continue;
     mx__unwritten(l, v->sym, v->loc, true);
-    return true;
+    found = true;
   }
-  return false;
+  return found;
 }
 
 /* Writing to what stands for a parameter or a special register. */
