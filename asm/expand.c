@@ -116,11 +116,29 @@ static struct temp *temp_of(struct use *x, const char *name, size_t len) {
   return t;
 }
 
-/* A temporary, or a special register: their names differ in that temporaries are the row's own. */
+static void push_string(struct use *x, struct vals *vs, const char *text, size_t len) {
+  struct opnd *o = mx__arena_alloc(x->l->f->arena, sizeof *o);
+  o->e = (struct expr){.kind = EX_STRING, .bytes = text, .nbytes = (uint32_t)len, .loc = x->l->loc};
+  mx__operand(x->l, o, vs, true);
+}
+
+/* A temporary, a special register, or where the author's text stands: %FILE, %LINE, %FUNCTION. */
 static void push_name(struct use *x, struct vals *vs, const char *name, size_t len) {
   uint32_t sreg;
+  struct front *f = x->l->f;
+  const char *place = len == 4 && !memcmp(name, "FILE", 4)       ? f->texts[mx__real_file(f, x->l->loc.file, NULL)].name
+                      : len == 8 && !memcmp(name, "FUNCTION", 8) ? x->l->out->name
+                                                                 : NULL;
+  if (place) {
+    push_string(x, vs, place, strlen(place));
+    return;
+  }
+  if (len == 4 && !memcmp(name, "LINE", 4)) {
+    mx__push_const(x->l, vs, x->l->loc.line);
+    return;
+  }
   struct val *v = mx__push(x->l, vs);
-  if (mx__find_sreg(mx__arena_strndup(x->l->f->arena, name, len), x->l->f->lanes, 0, &sreg)) {
+  if (mx__find_sreg(mx__arena_strndup(f->arena, name, len), f->lanes, 0, &sreg)) {
     v->kind = V_SREG;
     v->sreg = sreg;
     v->type = mx__sregs[sreg].type;
@@ -131,12 +149,6 @@ static void push_name(struct use *x, struct vals *vs, const char *name, size_t l
   v->reg = t->reg;
   v->sym = t->sym;
   v->type = t->sym->type == MX_T_none ? MX_T_none : (uint8_t)bits_type(t->sym->type);
-}
-
-static void push_string(struct use *x, struct vals *vs, const char *text, size_t len) {
-  struct opnd *o = mx__arena_alloc(x->l->f->arena, sizeof *o);
-  o->e = (struct expr){.kind = EX_STRING, .bytes = text, .nbytes = (uint32_t)len, .loc = x->l->loc};
-  mx__operand(x->l, o, vs, true);
 }
 
 static void push_number(struct use *x, struct vals *vs, const char *p, const char **end) {
@@ -176,7 +188,13 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
     p += strcspn(p, " ");
     if (name[-1] == '$') push_operand(x, &own, number(name, &name), false);
     else push_name(x, &own, name, (size_t)(p - name));
-    if (own.v[0].kind != V_REG && !mx__value_reg(l, &own.v[0], MX_T_pred)) return false;
+    if (own.v[0].kind != V_REG) { /* a literal */
+      struct vals copy = {0};
+      mx__push_reg(l, &copy, mx__new_reg(l, NULL, MX_T_pred, l->loc));
+      *mx__push(l, &copy) = own.v[0];
+      if (!mx__select_emit(l, "mov.pred", NULL, &copy, IR_NONE, false, l->loc)) return false;
+      own.v[0] = copy.v[0];
+    }
     guard = own.v[0].reg;
     p += strspn(p, " ");
   }

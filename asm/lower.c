@@ -243,6 +243,10 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
     fine &= mx__operand(l, o, &vs, generic);
   }
   if (!fine) return;
+  if (!strcmp(m, "printf") && !l->fn->physical) {
+    mx__lower_printf(l, s, &vs, guard);
+    return;
+  }
   /* mov of what is computed: no temporary in between */
   if (mx__base_is(m, "mov") && vs.n == 2 && !l->fn->physical && vs.v[0].kind == V_REG &&
       !(vs.v[0].sym && vs.v[0].sym->kind == SYM_PARAM)) {

@@ -88,6 +88,9 @@ bool mx__expand(struct lower *l, const struct row_match *m, const struct ir_opnd
 const char *mx__plain_spelling(struct mx_arena *a, const char *spelling);
 const char *mx__signature(struct lower *l); /* a hint: what the overloads being chosen take; NULL for opcodes */
 
+/* print.c: printf, whose operands are made */
+void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, uint32_t guard);
+
 /* guarded.c: before a guarded set or testp; may take the guard away */
 void mx__lower_guarded_habits(struct lower *l, const struct stmt *s, const struct vals *vs, uint32_t *guard);
 

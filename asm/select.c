@@ -237,6 +237,7 @@ static void find_rows(struct select *s, struct cached *c, const char *mnemonic) 
     const struct mx_op_info *row = row_of(b->rows[k]);
     const bool intrinsic = b->rows[k] >= MX_OP_COUNT;
     struct matcher m = {0};
+    if (intrinsic && !*row->meaning) continue; /* says more about an opcode */
     if (intrinsic && (c->hidden || (c->nrows && c->rows[0].op < MX_OP_COUNT))) break; /* opcodes come first */
     if ((row->flags & MX_F_HIDDEN && !c->hidden) || !match(&m, row->spelling, mnemonic, 0, 1)) continue;
     if (row->flags & (s->lanes == 32 ? MX_F_W64 : MX_F_W32)) {

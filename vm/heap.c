@@ -95,16 +95,21 @@ static uint32_t find_free(const struct mx_heap *h, uint32_t need) {
   return NONE;
 }
 
-uint64_t mx__heap_alloc(struct mx_heap *h, uint64_t bytes) {
-  if (!bytes || bytes > (uint64_t)h->granules * GRANULE) return 0;
+uint64_t mx__heap_alloc(struct mx_heap *h, uint64_t bytes, uint64_t align) {
+  const uint64_t all = (uint64_t)h->granules * GRANULE;
+  if (!bytes || bytes > all || !align || align & (align - 1) || align > all) return 0;
   /* one byte more at least: the end of a piece is never the start of the next */
-  uint32_t need = (uint32_t)(bytes / GRANULE + 1);
+  uint32_t need = (uint32_t)(bytes / GRANULE + 1), step = align > GRANULE ? (uint32_t)(align / GRANULE) : 1;
   uint64_t address = 0;
   pthread_mutex_lock(&h->lock);
-  uint32_t g = find_free(h, need);
+  uint32_t g = find_free(h, need + step - 1);
   if (g != NONE) {
     uint32_t run = h->run[g];
     unlink_free(h, g);
+    uint32_t before = (uint32_t)(-(h->start / GRANULE + g) & (step - 1)); /* granules up to the next multiple */
+    if (before) link_free(h, g, before);
+    g += before;
+    run -= before;
     if (run > need) link_free(h, g + need, run - need);
     h->run[g] = h->run[g + need - 1] = need;
     h->bytes_of[g] = bytes;

@@ -13,8 +13,8 @@ mx_status mx__heap_new(struct mx_memory *m, uint64_t bytes, struct mx_heap **hea
 void mx__heap_free(struct mx_heap *h); /* NULL: nothing */
 uint64_t mx__heap_size(const struct mx_heap *h);
 bool mx__heap_in_use(struct mx_heap *h);
-/* 16-byte aligned address, or 0: no room. bytes 0: 0. */
-uint64_t mx__heap_alloc(struct mx_heap *h, uint64_t bytes);
+/* An address that is a multiple of 16 and of `align`, a power of two, or 0: no room, or align is none. bytes 0: 0. */
+uint64_t mx__heap_alloc(struct mx_heap *h, uint64_t bytes, uint64_t align);
 /* False: not the start of a live piece. 0 is fine. */
 bool mx__heap_release(struct mx_heap *h, uint64_t address);
 /* The live piece around an address. */

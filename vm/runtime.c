@@ -104,7 +104,14 @@ const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn 
 const struct mx_insn *mx__op_malloc(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t *d = mx__operand(x, i->o[0]);
   const uint64_t *bytes = mx__operand(x, i->o[1]);
-  MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->device->heap, bytes[l]);
+  MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->device->heap, bytes[l], 1);
+  return i + 1;
+}
+
+const struct mx_insn *mx__op_aligned_malloc(struct mx_exec *x, const struct mx_insn *i) {
+  uint64_t *d = mx__operand(x, i->o[0]);
+  const uint64_t *bytes = mx__operand(x, i->o[1]), *align = mx__operand(x, i->o[2]);
+  MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->device->heap, bytes[l], align[l]);
   return i + 1;
 }
 

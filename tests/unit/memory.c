@@ -162,9 +162,9 @@ static void pieces(void **state) {
   struct mx_heap *h;
   assert_int_equal(mx__heap_new(&m, 1 << 20, &h), MX_OK);
   assert_false(mx__heap_in_use(h));
-  assert_int_equal(mx__heap_alloc(h, 0), 0);
-  assert_int_equal(mx__heap_alloc(h, 1 << 20), 0);
-  uint64_t a = mx__heap_alloc(h, 16), b = mx__heap_alloc(h, 100), lo, n;
+  assert_int_equal(mx__heap_alloc(h, 0, 1), 0);
+  assert_int_equal(mx__heap_alloc(h, 1 << 20, 1), 0);
+  uint64_t a = mx__heap_alloc(h, 16, 1), b = mx__heap_alloc(h, 100, 1), lo, n;
   assert_int_equal(a, MX_HEAP_START);
   assert_true(b > a + 16 && b % 16 == 0);
   assert_true(mx__heap_find(h, b + 99, &lo, &n));
@@ -178,7 +178,20 @@ static void pieces(void **state) {
   assert_true(mx__heap_release(h, 0));
   assert_true(mx__heap_release(h, a));
   assert_false(mx__heap_in_use(h));
-  assert_int_equal(mx__heap_alloc(h, (1 << 20) - 16), a); /* all came together again */
+  assert_int_equal(mx__heap_alloc(h, (1 << 20) - 16, 1), a); /* all came together again */
+  assert_true(mx__heap_release(h, a));
+  assert_int_equal(mx__heap_alloc(h, 16, 0), 0);
+  assert_int_equal(mx__heap_alloc(h, 16, 48), 0);
+  assert_int_equal(mx__heap_alloc(h, 16, 1ull << 40), 0);
+  a = mx__heap_alloc(h, 16, 1);
+  b = mx__heap_alloc(h, 100, 4096);
+  assert_int_equal(b % 4096, 0);
+  uint64_t c = mx__heap_alloc(h, 5000, 256);
+  assert_int_equal(c % 256, 0);
+  assert_true(mx__heap_find(h, b + 99, &lo, &n) && lo == b && n == 100);
+  assert_true(mx__heap_release(h, c) && mx__heap_release(h, a) && mx__heap_release(h, b));
+  a = mx__heap_alloc(h, (1 << 20) - 16, 1); /* and again */
+  assert_true(a != 0);
   mx__heap_free(h);
 }
 
@@ -201,14 +214,14 @@ static void random_pieces(void **state) {
       live[k].at = 0;
     } else {
       live[k].size = (x >> 16 & 1023) + 1;
-      live[k].at = mx__heap_alloc(h, live[k].size);
+      live[k].at = mx__heap_alloc(h, live[k].size, 1);
       for (unsigned j = 0; live[k].at && j < N; j++)
         if (j != k && live[j].at)
           assert_true(live[k].at > live[j].at + live[j].size || live[k].at + live[k].size < live[j].at);
     }
   }
   for (unsigned k = 0; k < N; k++) assert_true(mx__heap_release(h, live[k].at));
-  assert_int_equal(mx__heap_alloc(h, (1 << 16) - 16), MX_HEAP_START);
+  assert_int_equal(mx__heap_alloc(h, (1 << 16) - 16, 1), MX_HEAP_START);
   mx__heap_free(h);
 }
 
