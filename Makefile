@@ -90,7 +90,7 @@ LIBSO := $(BUILD)/libmx.so
 
 NO_DEPS := clean uninstall dist
 .PHONY: all tests check check-quick bench-interp demo install uninstall clean fuzz deps-build deps-test objects
-all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md)
+all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench,$(ROOM_BIN)) # bench is for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
@@ -154,6 +154,10 @@ $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 $(BUILD)/docs/isa.md: $(BUILD)/mxasm
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && $(BUILD)/mxasm --reference > $@
+
+$(BUILD)/docs/intrinsics.md: docs/guide.tsv $(BUILD)/mxasm
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && $(BUILD)/mxasm --functions=$< > $@
 
 # ---- test programs -----------------------------------------------------------------------------------
 TEST_LIBS := -lcmocka -lmpfr -lgmp -lpng

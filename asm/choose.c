@@ -445,6 +445,13 @@ static int distance(const struct lineup *lu, const struct mx_op_info *row) {
   return n;
 }
 
+/* Whether the types may be left out of a spelling, so that the operands choose among rows: __hadd[.f16]. */
+static bool types_optional(const char *spelling) {
+  for (const char *p = strstr(spelling, "[."); p; p = strstr(p + 1, "[."))
+    if ((strchr("fsu", p[2]) && p[3] >= '0' && p[3] <= '9') || !strncmp(p + 2, "bf16", 4)) return true;
+  return false;
+}
+
 /* The overload that takes these operands. With several as near as each other a suffix must say which is meant. */
 static const struct row_match *overload(struct lower *l, const char *mnemonic, const struct row_match *rows, uint32_t nrows,
                                         const struct vals *vs, struct ir_loc loc, struct lineup *out) {
@@ -484,16 +491,16 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
   int said = mx__last_type(mnemonic, &count), best_score = -1;
   const struct row_match *best = NULL;
   struct lineup lu, best_lu;
-  const bool intrinsic = rows[0].op == MX_OP_COUNT;
+  const bool intrinsic = rows[0].op == MX_OP_COUNT, named = intrinsic || types_optional(rows[0].row->spelling);
   l->overloads = rows;
-  l->noverloads = intrinsic ? nrows : 0;
-  if (intrinsic) {
+  l->noverloads = named ? nrows : 0;
+  if (named && !row_id) {
     uint32_t errors = f->diags.errors;
     best = overload(l, mnemonic, rows, nrows, vs, loc, &best_lu);
     if (f->diags.errors > errors) return false;
     nrows = best ? 0 : nrows;
   }
-  for (uint32_t r = 0; r < nrows && !intrinsic; r++) {
+  for (uint32_t r = 0; r < nrows && !(named && !row_id); r++) {
     if (row_id && strcmp(rows[r].row->id, row_id)) continue;
     if (!line_up(rows[r].row, vs, &lu)) continue;
     unsigned k = 0;

@@ -62,16 +62,20 @@ static void add_base(struct select *s, const char *text, size_t len, uint16_t op
   if (!(row_of(op)->flags & MX_F_HIDDEN)) b->visible = true;
 }
 
-/* A spelling begins with literal text or with one group whose alternatives do. */
+/* A spelling begins with literal text or with one group whose alternatives do, and then literal text may go on. */
 static void add_rows(struct select *s, unsigned from, unsigned to) {
   for (unsigned k = from; k < to; k++) {
     const uint16_t op = (uint16_t)k;
     const char *p = row_of(k)->spelling;
     if (*p == '<' || *p == '{') {
+      const char *tail = strpbrk(p, ">}") + 1;
+      const int more = (int)strcspn(tail, ".{<[");
       while (*p != '>' && *p != '}') {
         p++;
-        add_base(s, p, strcspn(p, ".|=>}"), op);
-        p += strcspn(p, "|=>}");
+        size_t whole = strcspn(p, "|=>}"), n = strcspn(p, ".|=>}");
+        const char *text = n == whole && more ? mx__arena_printf(s->arena, "%.*s%.*s", (int)n, p, more, tail) : p;
+        add_base(s, text, n == whole ? n + (size_t)more : n, op);
+        p += whole;
       }
     } else {
       add_base(s, p, strcspn(p, ".{<["), op);

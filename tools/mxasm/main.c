@@ -30,6 +30,7 @@ static const char help[] =
   "      --cfg               control-flow graph for dot, on stdout or into OUT\n"
   "      --list-ops[=NAME]   the instructions, or the forms of one (also --list-ops NAME); then no FILE\n"
   "      --reference         the whole instruction table in Markdown\n"
+  "      --functions=LIST    the guides' functions that LIST names (docs/guide.tsv) in Markdown\n"
   "      --syntax=vim|vscode   a syntax file for the editor\n"
   "      --json              -v, diagnostics and --list-ops for programs\n"
   "      --Werror            warnings are errors\n"
@@ -39,11 +40,12 @@ static const char help[] =
   "\n"
   "Exit status: 0 done, 1 input refused, 2 wrong usage, 4 host failure.\n";
 
-enum { O_OUT = 1, O_CHECK, O_DIS, O_LIST, O_VERBOSE, O_CFG, O_OPS, O_REFERENCE, O_SYNTAX, O_JSON, O_WERROR, O_SLOT, O_COLOR, O_HELP, O_VERSION };
+enum { O_OUT = 1, O_CHECK, O_DIS, O_LIST, O_VERBOSE, O_CFG, O_OPS, O_REFERENCE, O_FUNCTIONS, O_SYNTAX, O_JSON, O_WERROR, O_SLOT, O_COLOR, O_HELP, O_VERSION };
 static const struct cli_option options[] = {
   {"output", 'o', CLI_REQUIRED, O_OUT}, {"check", 'c', CLI_NONE, O_CHECK}, {"disassemble", 'd', CLI_NONE, O_DIS},
   {"listing", 'l', CLI_NONE, O_LIST}, {"verbose", 'v', CLI_NONE, O_VERBOSE}, {"cfg", 0, CLI_NONE, O_CFG},
-  {"list-ops", 0, CLI_OPTIONAL, O_OPS}, {"reference", 0, CLI_NONE, O_REFERENCE}, {"syntax", 0, CLI_REQUIRED, O_SYNTAX}, {"json", 0, CLI_NONE, O_JSON},
+  {"list-ops", 0, CLI_OPTIONAL, O_OPS}, {"reference", 0, CLI_NONE, O_REFERENCE}, {"functions", 0, CLI_REQUIRED, O_FUNCTIONS},
+  {"syntax", 0, CLI_REQUIRED, O_SYNTAX}, {"json", 0, CLI_NONE, O_JSON},
   {"Werror", 0, CLI_NONE, O_WERROR}, {"one-slot", 0, CLI_NONE, O_SLOT}, {"color", 0, CLI_REQUIRED, O_COLOR},
   {"colour", 0, CLI_REQUIRED, O_COLOR}, {"help", 'h', CLI_NONE, O_HELP}, {"version", 0, CLI_NONE, O_VERSION}, {0}};
 
@@ -112,6 +114,7 @@ int main(int argc, char **argv) {
     case O_CFG: cfg = true; break;
     case O_OPS: ops = true, op_name = value; break;
     case O_REFERENCE: reference = true; break;
+    case O_FUNCTIONS: return cli_finish("mxasm", print_functions(value));
     case O_SYNTAX:
       if (!print_syntax(value)) cli_usage("mxasm", "--syntax: '%s' is not vim or vscode", value);
       return cli_finish("mxasm", CLI_DONE);

@@ -13,6 +13,9 @@ struct text;
 int list_ops(const char *name, bool json); /* name NULL: all; an exit status */
 void print_reference(void);
 
+/* functions.c: docs/intrinsics.md on stdout; an exit status */
+int print_functions(const char *list);
+
 /* syntax.c: a syntax file on stdout; false: the editor is not one of vim, vscode */
 bool print_syntax(const char *editor);
 
