@@ -10,7 +10,7 @@
 # Sources are found by wildcard: a new file in a room needs no edit here.
 #   asm/ vm/ jit/ include/mx/    -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
 #   vm/lanes/                    -> libmx, once per CPU level
-#   tools/common/ tools/NAME/    -> NAME                    tests/unit/X.c  -> tests/unit/X (cmocka)
+#   tools/common/ tools/NAME/[*/] -> NAME                   tests/unit/X.c  -> tests/unit/X (cmocka)
 #   tests/ROOM/*.c otherwise     -> tests/ROOM (one program a room)
 #   tests/fuzz/X.c               -> tests/fuzz/X (with tests/fuzz/driver/), and by `make fuzz` fuzz/X
 
@@ -144,7 +144,7 @@ $(BUILD)/mx-jitc: $(call objs,$(JITC_SRC)) $(BUILD)/libmx.a
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(BUILD)/libmx.a -L$(JIT_DIR) -lgccjit $(LIBS) -o $@
 
 define tool_rule
-$(BUILD)/$(1): $(call objs,$(wildcard tools/$(1)/*.c)) $(COMMON_OBJ) $(BUILD)/libmx.a
+$(BUILD)/$(1): $(call objs,$(wildcard tools/$(1)/*.c tools/$(1)/*/*.c)) $(COMMON_OBJ) $(BUILD)/libmx.a
 	$$(call say,LD,$$@)
 	$(Q)$(CC) $(LDFLAGS) $$(filter %.o,$$^) $(BUILD)/libmx.a $(LIBS) $(LIBS_$(1)) -o $$@
 endef

@@ -179,7 +179,7 @@ static bool param_value(struct lower *l, struct sym *y, struct val *v) {
     vs.v[1].is_address = true;
     mx__push(l, &vs)->kind = V_OFF;
     bool fine = mx__select_emit(l, mx__arena_printf(f->arena, "ld.param.%s", mx__types[p->type].name), NULL,
-                                &vs, IR_NONE, false, v->loc);
+                                &vs, IR_NONE, false, y->loc); /* its line is the parameter's: it runs before all others */
     l->to = to;
     if (!fine) return false;
   }

@@ -321,6 +321,7 @@ static void *session_main(void *arg) {
   g->stop.reason = MX_DEBUG_AT_END;
   g->stop.status = s;
   g->stop.text = NULL;
+  g->stop.steps = g->executed;
   pthread_cond_broadcast(&g->moved);
   pthread_mutex_unlock(&g->lock);
   return NULL;

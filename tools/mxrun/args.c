@@ -22,15 +22,20 @@ struct arg *find_arg(struct args *a, const char *s, size_t n) {
   return cli_number(number, UINT32_MAX, &v) && v < a->n ? &a->arg[v] : NULL;
 }
 
+/* What is wrong, and which exit status it deserves. */
+struct failure { char *text; int status; };
+#define REFUSE(f_, status_, ...) ((f_)->text = format(__VA_ARGS__), (f_)->status = (status_))
+
 /* "NAME=rest": the parameter, with *s moved behind the '='. A value may hold '=' itself, as in a file's name. */
-static struct arg *named(struct args *a, const char **s) {
+static struct arg *named(struct args *a, const char **s, struct failure *f) {
   size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%.");
   if (!n || (*s)[n] != '=') return NULL;
   struct arg *found = find_arg(a, *s, n);
   if (!found) {
     struct text t = {0};
     for (size_t k = 0; k < a->n; k++) text_printf(&t, "%s%s", k ? ", " : "", a->arg[k].name ? a->arg[k].name : "?");
-    cli_usage("mxrun", "the kernel has no parameter '%.*s'; it has: %s", (int)n, *s, t.n ? t.s : "none");
+    REFUSE(f, CLI_USAGE, "the kernel has no parameter '%.*s'; it has: %s", (int)n, *s, t.n ? t.s : "none");
+    text_free(&t);
   }
   *s += n + 1;
   return found;
@@ -49,7 +54,7 @@ static const char *hex_bytes(struct data *d, const char *s) {
   return NULL;
 }
 
-static void set(struct args *a, struct arg *g, const char *s, mx_device *d) {
+static void set(struct args *a, struct arg *g, const char *s, mx_device *d, struct failure *f) {
   char who[256], *why = NULL;
   const char *reason = NULL;
   size_t number = (size_t)(g - a->arg);
@@ -57,42 +62,42 @@ static void set(struct args *a, struct arg *g, const char *s, mx_device *d) {
   spoken(g, number, who, sizeof who);
   if (!strncmp(s, "bytes:", 6)) {
     struct data raw = {0};
-    if ((reason = hex_bytes(&raw, s + 6))) cli_usage("mxrun", "argument %s: %s", who, reason);
-    if (raw.size != g->param.size) cli_usage("mxrun", "argument %s: %llu bytes given, the parameter has %u", who, (unsigned long long)raw.size, g->param.size);
-    memcpy(slot, raw.bytes, raw.size);
+    if ((reason = hex_bytes(&raw, s + 6))) REFUSE(f, CLI_USAGE, "argument %s: %s", who, reason);
+    else if (raw.size != g->param.size) REFUSE(f, CLI_USAGE, "argument %s: %llu bytes given, the parameter has %u", who, (unsigned long long)raw.size, g->param.size);
+    else memcpy(slot, raw.bytes, raw.size);
     data_free(&raw);
     return;
   }
   enum data_result made = DATA_OTHER;
   if (*s == '@') made = data_read(&g->data, s + 1, &why) ? DATA_MADE : DATA_BAD;
   else made = data_generate(&g->data, s, &why);
-  if (made == DATA_BAD && *s == '@') {
-    fprintf(stderr, "mxrun: argument %s: %s\n", who, why);
-    exit(CLI_REFUSED);
-  }
-  if (made == DATA_BAD) cli_usage("mxrun", "argument %s: %s", who, why);
+  if (made == DATA_BAD) REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who, why);
+  free(why);
+  if (made == DATA_BAD) return;
   if (made == DATA_OTHER) {
     const struct elem *e = elem_find(g->param.type, strlen(g->param.type));
-    if (!e || e->size != g->param.size) cli_usage("mxrun", "argument %s: an array parameter of %u bytes is written bytes:HEX", who, g->param.size);
-    if (!elem_parse(e, slot, s, &reason))
-      cli_usage("mxrun", "argument %s: '%s': %s%s%s", who, s, reason, access(s, R_OK) ? "" : "; a file is written @", access(s, R_OK) ? "" : s);
+    if (!e || e->size != g->param.size) REFUSE(f, CLI_USAGE, "argument %s: an array parameter of %u bytes is written bytes:HEX", who, g->param.size);
+    else if (!elem_parse(e, slot, s, &reason))
+      REFUSE(f, CLI_USAGE, "argument %s: '%s': %s%s%s", who, s, reason, access(s, R_OK) ? "" : "; a file is written @", access(s, R_OK) ? "" : s);
     return;
   }
-  if (g->param.size != 8 && g->param.size != 4) cli_usage("mxrun", "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
+  if (g->param.size != 8 && g->param.size != 4) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
   g->buffer = true;
   mx_status st = mx_alloc(d, g->data.size ? g->data.size : 1, &g->address);
   if (st == MX_OK) st = mx_copy_to_device(d, g->address, g->data.bytes, g->data.size);
   if (st == MX_OK && g->name) st = mx_allocation_set_name(d, g->address, g->name);
   if (st != MX_OK) {
     why = failure_text(d, st);
-    fprintf(stderr, "mxrun: argument %s: %s\n", who, why);
-    exit(st == MX_OUT_OF_DEVICE_MEMORY ? CLI_REFUSED : CLI_HOST);
+    REFUSE(f, st == MX_OUT_OF_DEVICE_MEMORY ? CLI_REFUSED : CLI_HOST, "argument %s: %s", who, why);
+    free(why);
+    return;
   }
-  if (g->param.size == 4 && g->address > UINT32_MAX) cli_usage("mxrun", "argument %s: a buffer's address does not fit into 4 bytes", who);
+  if (g->param.size == 4 && g->address > UINT32_MAX) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into 4 bytes", who);
   memcpy(slot, &g->address, g->param.size);
 }
 
-void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {
+static struct failure bind(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {
+  struct failure f = {0};
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_kernel_get_info(k, &info);
   *a = (struct args){.arg = cli_alloc((info.params + 1) * sizeof *a->arg), .n = info.params,
@@ -104,23 +109,35 @@ void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t 
     a->arg[i].name = a->arg[i].param.name;
   }
   size_t next = 0;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n && !f.text; i++) {
     const char *s = words[i];
-    struct arg *g = named(a, &s);
-    if (!g) {
+    struct arg *g = named(a, &s, &f);
+    if (!g && !f.text) {
       while (next < a->n && given[next]) next++;
-      if (next == a->n) cli_usage("mxrun", "too many arguments: the kernel '%s' takes %zu", info.name, a->n);
-      g = &a->arg[next];
+      if (next < a->n) g = &a->arg[next];
+      else REFUSE(&f, CLI_USAGE, "too many arguments: the kernel '%s' takes %zu", info.name, a->n);
     }
-    if (given[g - a->arg]) cli_usage("mxrun", "argument '%s' is given twice", g->name);
+    if (!f.text && given[g - a->arg]) REFUSE(&f, CLI_USAGE, "argument '%s' is given twice", g->name);
+    if (f.text) break;
     given[g - a->arg] = true;
-    set(a, g, s, d);
+    set(a, g, s, d, &f);
   }
-  for (size_t i = 0; i < a->n; i++) {
+  for (size_t i = 0; i < a->n && !f.text; i++) {
     char who[256];
-    if (!given[i]) cli_usage("mxrun", "argument %s is missing: the kernel '%s' takes %zu", spoken(&a->arg[i], i, who, sizeof who), info.name, a->n);
+    if (!given[i]) REFUSE(&f, CLI_USAGE, "argument %s is missing: the kernel '%s' takes %zu", spoken(&a->arg[i], i, who, sizeof who), info.name, a->n);
   }
   free(given);
+  return f;
+}
+
+char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) { return bind(a, d, k, words, n).text; }
+
+void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {
+  struct failure f = bind(a, d, k, words, n);
+  if (!f.text) return;
+  if (f.status == CLI_USAGE) cli_usage("mxrun", "%s", f.text);
+  fprintf(stderr, "mxrun: %s\n", f.text);
+  exit(f.status);
 }
 
 bool fetch_args(struct args *a, mx_device *d) {

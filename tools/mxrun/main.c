@@ -15,6 +15,7 @@ static const char help[] =
   "Usage: mxrun [options] FILE [-k KERNEL] [ARG...]     FILE: .mxs, .ptx or .mxb; - is stdin\n"
   "       mxrun test [options] PATH...\n"
   "       mxrun info [--json]\n"
+  "       mxrun -i [options] FILE [ARG...]   an interactive session; mxrun repl: without a file\n"
   "       mxrun cache list | why FILE | clear\n"
   "\n";
 static const char help_end[] =
@@ -25,7 +26,7 @@ bool common_option(int id, const char *value, struct machine *m) {
   double seconds;
   switch (id) {
   case O_HELP:
-    printf("%s%s%s%s%s%s", help, run_help, test_help, info_help, cache_help, help_end);
+    printf("%s%s%s%s%s%s%s", help, run_help, repl_help, test_help, info_help, cache_help, help_end);
     exit(cli_finish("mxrun", CLI_DONE));
   case O_VERSION:
     printf("mxrun %s\n", mx_version_string());
@@ -76,6 +77,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "test")) status = command_test(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "info")) status = command_info(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "cache")) status = command_cache(argc, argv, 2);
+  else if (argc > 1 && !strcmp(argv[1], "repl")) status = command_repl(argc, argv, 2);
   else status = command_run(argc, argv, 1);
   return cli_finish("mxrun", status);
 }

@@ -41,6 +41,8 @@ struct arg {
 struct args { struct arg *arg; size_t n; unsigned char *params; size_t bytes; };
 /* Binds the command line's ARGs to the kernel's parameters and puts buffers on the device; wrong usage ends the program. */
 void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n);
+/* The same; NULL, or what is wrong with them, malloc'ed. *a can be freed in any case. */
+char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n);
 bool fetch_args(struct args *a, mx_device *d);
 void free_args(struct args *a);
 /* "name" or "3"; NULL: no such argument */
@@ -48,10 +50,25 @@ struct arg *find_arg(struct args *a, const char *s, size_t n);
 
 /* ---- run.c, test.c, info.c, cache.c: the commands; each answers an exit status -------------------------------------*/
 int command_run(int argc, char **argv, int next);
+int command_repl(int argc, char **argv, int next);
 int command_test(int argc, char **argv, int next);
 int command_info(int argc, char **argv, int next);
 int command_cache(int argc, char **argv, int next);
 extern const char *const run_help, *const test_help, *const info_help, *const cache_help;
+
+/* repl/: the interactive session; answers an exit status. */
+struct repl_source { bool file; const char *text; };
+struct repl_start {
+  const struct machine *machine;
+  const mx_launch_config *config;
+  const char *file, *kernel;   /* file NULL: the calculator */
+  char **words; size_t nwords;
+  struct repl_source *sources; size_t nsources;
+  bool batch, record;
+  uint64_t seed;
+};
+int repl_main(struct repl_start *start);
+extern const char *const repl_help;
 
 /* Options that several commands share. True: it was one of them. */
 enum { O_HELP = 1, O_VERSION, O_COLOR, O_THREADS, O_STEPS, O_TIMEOUT, O_JIT, O_STRESS, O_RESIDENT, O_NO_CACHE, O_COMMON };

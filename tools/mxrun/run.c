@@ -27,13 +27,14 @@ const char *const run_help =
   "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
   "\n";
 
-enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE };
+enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD };
 static const struct cli_option options[] = {
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, {"block", 0, CLI_REQUIRED, R_BLOCK},
   {"shared", 0, CLI_REQUIRED, R_SHARED}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, {"print", 0, CLI_REQUIRED, R_PRINT},
   {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, {"ulp", 0, CLI_REQUIRED, R_ULP},
   {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON},
-  {"trace", 0, CLI_OPTIONAL, R_TRACE}, {0}};
+  {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE},
+  {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, {"schedule", 0, CLI_REQUIRED, R_SCHEDULE}, {"record", 0, CLI_NONE, R_RECORD}, {0}};
 
 struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or --expect, in the order given */
 
@@ -232,13 +233,16 @@ static int status_of(mx_status s) {
   }
 }
 
-int command_run(int argc, char **argv, int next) {
+/* looks: `mxrun repl`, an interactive session that needs no file. */
+static int run(int argc, char **argv, int next, bool looks) {
   struct machine m = {0};
   mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
   const char *file = NULL, *kernel_name = NULL, *trace = NULL, *value;
   bool block_given = false, stats = false, json = false;
   char **words = cli_alloc(((size_t)argc + 1) * sizeof *words);
   struct wish *wish = cli_alloc(((size_t)argc + 1) * sizeof *wish);
+  struct repl_source *sources = cli_alloc(((size_t)argc + 1) * sizeof *sources);
+  struct repl_start start = {.machine = &m, .config = &config, .sources = sources};
   size_t nwords = 0, nwishes = 0;
   int64_t ulp = -1;
   uint64_t v;
@@ -264,10 +268,31 @@ int command_run(int argc, char **argv, int next) {
     case R_STATS: stats = true; break;
     case R_JSON: json = true; break;
     case R_TRACE: trace = value ? value : "-"; break;
+    case R_INTERACTIVE: looks = true; break;
+    case R_SOURCE: sources[start.nsources++] = (struct repl_source){true, value}; break;
+    case R_COMMAND: /* -ex COMMAND, as debuggers write it */
+      if (!strcmp(value, "x") && c.next < argc) value = argv[c.next++];
+      sources[start.nsources++] = (struct repl_source){false, value};
+      break;
+    case R_BATCH: start.batch = true; break;
+    case R_RECORD: start.record = true; break;
+    case R_SCHEDULE:
+      if (!cli_number(value, UINT64_MAX, &start.seed)) cli_usage("mxrun", "--schedule: '%s' is not a number", value);
+      break;
     default: common_option(id, value, &m);
   }
-  if (!file) cli_usage("mxrun", "no file given");
   machine_config(&config, &m);
+  if (!looks && (start.nsources || start.batch || start.record || start.seed)) cli_usage("mxrun", "-x, --ex, --batch, --record and --schedule belong to -i");
+  if (looks) {
+    start.file = file, start.kernel = kernel_name, start.words = words, start.nwords = nwords;
+    int answer = repl_main(&start);
+    free(words);
+    free(wish);
+    free(sources);
+    return answer;
+  }
+  free(sources);
+  if (!file) cli_usage("mxrun", "no file given");
 
   const char *why, *name = cli_file_name(file);
   size_t size;
@@ -387,3 +412,6 @@ end:
   free(wish);
   return status;
 }
+
+int command_run(int argc, char **argv, int next) { return run(argc, argv, next, false); }
+int command_repl(int argc, char **argv, int next) { return run(argc, argv, next, true); }

@@ -1,0 +1,274 @@
+/* Values as text. */
+#include "repl.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+char take_format(char **arguments) {
+  char *s = *arguments;
+  if (s[0] != '/' || !s[1] || !strchr("xduftch", s[1])) return 0;
+  *arguments = s + 2 + strspn(s + 2, " \t");
+  return s[1];
+}
+
+uint64_t focus_lanes(struct repl *r) {
+  mx_debug_split s = {.struct_size = sizeof s};
+  return r->g && mx_debug_get_split(r->g, r->block, r->warp, r->split, &s) == MX_OK ? s.lanes : 0;
+}
+
+void value_of_register(const mx_debug_register *reg, struct value *v) {
+  memset(v, 0, sizeof *v);
+  v->pred = !strcmp(reg->type, "pred");
+  v->type = v->pred ? NULL : elem_find(reg->type, strlen(reg->type));
+  if (!v->type && !v->pred) v->type = elem_find(reg->bits > 32 ? "b64" : "b32", 3);
+  v->kind = !v->type ? VALUE_UNSIGNED : v->type->kind == ELEM_FLOAT ? VALUE_REAL : v->type->kind == ELEM_SIGNED ? VALUE_SIGNED : VALUE_UNSIGNED;
+  for (unsigned l = 0; l < reg->lanes; l++) {
+    uint64_t bits = reg->low[l];
+    if (v->kind == VALUE_REAL) v->lane[l].f = elem_real(v->type, &bits);
+    else if (v->kind == VALUE_SIGNED && v->type->size < 8) v->lane[l].i = (int64_t)(bits << (64 - 8 * v->type->size)) >> (64 - 8 * v->type->size);
+    else v->lane[l].u = bits;
+  }
+}
+
+static uint64_t bits_of(const struct value *v, unsigned l, unsigned *size) {
+  *size = v->type ? v->type->size : 8;
+  if (v->kind != VALUE_REAL) return *size == 8 ? v->lane[l].u : v->lane[l].u & ((1ull << 8 * *size) - 1);
+  uint64_t bits = 0;
+  elem_set_real(v->type ? v->type : elem_find("f64", 3), &bits, v->lane[l].f);
+  return bits;
+}
+
+static void real_text(struct text *t, const char *type, const void *bits) { elem_print(t, elem_find(type, strlen(type)), bits); }
+
+char *value_text(const struct value *v, unsigned l, char fmt) {
+  struct text t = {0};
+  unsigned size;
+  uint64_t bits = bits_of(v, l, &size);
+  if (v->fault >> l & 1) return cli_strdup("?");
+  switch (fmt) {
+    case 'x': text_printf(&t, "0x%llx", (unsigned long long)bits); break;
+    case 't':
+      text_printf(&t, "0b");
+      for (int k = size * 8; k--;)
+        if (!k || bits >> k) text_printf(&t, "%d", (int)(bits >> k & 1));
+      break;
+    case 'u': text_printf(&t, "%llu", (unsigned long long)bits); break;
+    case 'd':
+      if (v->kind == VALUE_REAL) text_printf(&t, "%.0f", trunc(v->lane[l].f));
+      else text_printf(&t, "%lld", size == 8 ? (long long)bits : (long long)(int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size));
+      break;
+    case 'f': real_text(&t, size == 8 ? "f64" : size == 4 ? "f32" : "f16", &bits); break;
+    case 'c': text_printf(&t, isprint((int)(bits & 255)) ? "'%c'" : "'\\x%02x'", (int)(bits & 255)); break;
+    case 'h':
+      text_printf(&t, "{");
+      real_text(&t, "f16", &bits);
+      bits >>= 16;
+      text_printf(&t, ", ");
+      real_text(&t, "f16", &bits);
+      text_printf(&t, "}");
+      break;
+    default:
+      if (v->pred) text_printf(&t, "%d", (int)(bits & 1));
+      else if (v->kind == VALUE_REAL) real_text(&t, v->type ? v->type->name : "f64", &bits);
+      else if (v->kind == VALUE_SIGNED) text_printf(&t, "%lld", (long long)v->lane[l].i);
+      else text_printf(&t, "%llu", (unsigned long long)v->lane[l].u);
+  }
+  return t.s;
+}
+
+static unsigned warp_lanes(struct repl *r) {
+  mx_debug_register g = {.struct_size = sizeof g};
+  if (r->g && mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, "%laneid", &g) == MX_OK) return g.lanes;
+  return REPL_LANES;
+}
+
+static bool same(const struct value *v, uint64_t m) {
+  unsigned first = m ? (unsigned)__builtin_ctzll(m) : 0;
+  for (unsigned l = 0; l < REPL_LANES; l++)
+    if (m >> l & 1 && (v->lane[l].u != v->lane[first].u || (v->fault >> l & 1) != (v->fault >> first & 1))) return false;
+  return true;
+}
+
+/* One value, or eight lanes a line; lanes that are elsewhere are dots. */
+void print_value(struct repl *r, const char *name, const struct value *v, char fmt) {
+  uint64_t m = r->g && !r->over ? focus_lanes(r) : 1;
+  unsigned lanes = warp_lanes(r), first = m ? (unsigned)__builtin_ctzll(m) : 0, width = 1;
+  if (v->uniform || same(v, m)) {
+    char *one = value_text(v, first, fmt), *where = lanes_text(m);
+    if (v->uniform) printf("%s = %s\n", name, one);
+    else printf("%s = %s in lanes %s\n", name, one, where);
+    free(one);
+    free(where);
+    return;
+  }
+  char *text[REPL_LANES];
+  for (unsigned l = 0; l < lanes; l++) {
+    text[l] = m >> l & 1 ? value_text(v, l, fmt) : cli_strdup(".");
+    if (strlen(text[l]) > width) width = (unsigned)strlen(text[l]);
+  }
+  printf("%s%s%s%s\n", name, v->type || v->pred ? " (" : "", v->pred ? "pred" : v->type ? v->type->name : "", v->type || v->pred ? ")" : "");
+  for (unsigned l = 0; l < lanes; l++) {
+    if (l % 8 == 0) printf("  %2u:", l);
+    printf(" %*s%s", (int)width, text[l], l % 8 == 7 ? "\n" : "");
+    free(text[l]);
+  }
+}
+
+bool do_print(struct repl *r, char *arguments) {
+  char fmt = take_format(&arguments);
+  struct value v;
+  if (!*arguments) return complain(r, "print what?");
+  if (!evaluate(r, arguments, NULL, &v)) return false;
+  print_value(r, arguments, &v, fmt);
+  return true;
+}
+
+static bool instructions(struct repl *r, uint64_t pc, uint64_t count) {
+  mx_debug_frame f = {.struct_size = sizeof f};
+  mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f);
+  mx_debug_instruction i = {.struct_size = sizeof i};
+  if (pc > UINT32_MAX || mx_debug_code(r->g, f.function, (uint32_t)pc, &i) != MX_OK)
+    return complain(r, "no instruction of '%s' begins at %llu", f.function ? f.function : "?", (unsigned long long)pc);
+  for (; count-- && mx_debug_code(r->g, f.function, (uint32_t)pc, &i) == MX_OK; pc += i.words) {
+    char *text = instruction_text(r, f.function, (uint32_t)pc);
+    printf("  %s+%llu: %s\n", f.function, (unsigned long long)pc, text);
+    free(text);
+  }
+  return true;
+}
+
+bool do_examine(struct repl *r, char *arguments) {
+  uint64_t count = 1;
+  char fmt = 'x', size = 'w';
+  if (*arguments == '/') {
+    char *s = arguments + 1;
+    if (isdigit((unsigned char)*s)) count = strtoull(s, &s, 10);
+    for (; *s && !strchr(" \t", *s); s++) {
+      if (strchr("xduftci", *s)) fmt = *s;
+      else if (strchr("bhwg", *s)) size = *s;
+      else return complain(r, "/%c: formats are x d u f t c i, sizes b h w g", *s);
+    }
+    arguments = s + strspn(s, " \t");
+  }
+  if (fmt == 'i' && !running(r)) return false;
+  if (!count || count > 65536) return complain(r, "1 to 65536 at a time");
+  struct value a;
+  if (!*arguments) return complain(r, "examine what address?");
+  if (!evaluate(r, arguments, NULL, &a)) return false;
+  if (a.kind == VALUE_REAL) return complain(r, "an address is no real number");
+  uint64_t at = a.lane[r->lane].u;
+  if (fmt == 'i') return instructions(r, at, count);
+  unsigned bytes = size == 'b' ? 1 : size == 'h' ? 2 : size == 'w' ? 4 : 8, row = bytes == 8 ? 4 : 8;
+  const char *types[] = {"u8", "u16", "u32", "u64"}, *reals[] = {"u8", "f16", "f32", "f64"};
+  unsigned k = size == 'b' ? 0 : size == 'h' ? 1 : size == 'w' ? 2 : 3;
+  struct value v = {.kind = fmt == 'f' && k ? VALUE_REAL : VALUE_UNSIGNED, .type = elem_find((fmt == 'f' ? reals : types)[k], strlen((fmt == 'f' ? reals : types)[k]))};
+  for (uint64_t n = 0; n < count; n++, at += bytes) {
+    uint64_t bits = 0;
+    if (!read_memory(r, r->block, r->warp, r->lane, at, &bits, bytes)) {
+      if (n % row) printf("\n");
+      return complain(r, "lane %u cannot read %u bytes at 0x%llx", r->lane, bytes, (unsigned long long)at);
+    }
+    if (v.kind == VALUE_REAL) v.lane[0].f = elem_real(v.type, &bits);
+    else v.lane[0].u = bits;
+    char *text = value_text(&v, 0, fmt);
+    if (n % row == 0) printf("0x%llx:", (unsigned long long)at);
+    printf(" %s%s", text, n % row == row - 1 || n + 1 == count ? "\n" : "");
+    free(text);
+  }
+  return true;
+}
+
+/* What cannot be read here is said, and no error. */
+static void show_display(struct repl *r, const struct display *d) {
+  struct value v;
+  char *why = NULL;
+  struct expression *e = expression_compile(r, d->text, NULL, NULL, &why);
+  printf("%d: ", d->number);
+  if (e && expression_value(r, e, NULL, &v, &why)) print_value(r, d->text, &v, d->format);
+  else printf("%s: %s\n", d->text, why ? why : "no value here");
+  expression_free(e);
+  free(why);
+}
+
+bool do_display(struct repl *r, char *arguments) {
+  if (!*arguments) {
+    for (size_t k = 0; k < r->ndisplays && r->g && !r->over; k++) show_display(r, &r->displays[k]);
+    return true;
+  }
+  char fmt = take_format(&arguments);
+  r->displays = cli_realloc(r->displays, (r->ndisplays + 1) * sizeof *r->displays);
+  struct display *d = &r->displays[r->ndisplays++];
+  *d = (struct display){.number = r->next_display++, .format = fmt, .text = cli_strdup(arguments)};
+  if (r->g && !r->over) show_display(r, d);
+  return true;
+}
+
+bool do_undisplay(struct repl *r, char *arguments) {
+  char *word = next_word(&arguments);
+  do {
+    uint64_t n;
+    size_t k = 0;
+    if (word && !number_word(word, &n)) return complain(r, "'%s' is not a number", word);
+    for (; k < r->ndisplays; k++)
+      if (!word || (uint64_t)r->displays[k].number == n) {
+        free(r->displays[k].text);
+        memmove(&r->displays[k], &r->displays[k + 1], (--r->ndisplays - k) * sizeof *r->displays);
+        if (word) break;
+        k = (size_t)-1;
+      }
+    if (word && k > r->ndisplays) return complain(r, "no display number %llu", (unsigned long long)n);
+  } while (word && (word = next_word(&arguments)));
+  return true;
+}
+
+/* Changes memory or a register; what is not of this form is a setting (session.c). */
+bool set_value(struct repl *r, const char *arguments) {
+  const char *rest = NULL;
+  char *why = NULL;
+  uint64_t address;
+  const struct elem *type;
+  struct value v;
+  if (!running(r)) return false;
+  if (place_of(r, arguments, &rest, &address, &type, &why) && *rest == '=' && rest[1] != '=') {
+    if (!evaluate(r, rest + 1, NULL, &v)) return false;
+    uint64_t bits = v.lane[r->lane].u;
+    if (type->kind == ELEM_FLOAT) bits = 0, elem_set_real(type, &bits, v.kind == VALUE_REAL ? v.lane[r->lane].f : v.kind == VALUE_SIGNED ? (double)v.lane[r->lane].i : (double)v.lane[r->lane].u);
+    else if (v.kind == VALUE_REAL) bits = (uint64_t)(int64_t)v.lane[r->lane].f;
+    mx_status s = mx_debug_write(r->g, r->block, r->warp, r->lane, address, &bits, type->size);
+    return s == MX_OK || complain_status(r, s);
+  }
+  free(why);
+  size_t n = strcspn(arguments, "=@ \t");
+  char *name = format("%.*s", (int)n, arguments);
+  rest = arguments + n + strspn(arguments + n, " \t");
+  uint64_t lanes = focus_lanes(r);
+  bool good = *name == '%';
+  struct value at;
+  if (good && *rest == '@') {
+    const char *after = strchr(rest, '=');
+    char *lane = after ? format("%.*s", (int)(after - rest - 1), rest + 1) : NULL;
+    good = lane && evaluate(r, lane, NULL, &at) && at.kind != VALUE_REAL;
+    free(lane);
+    if (good && at.lane[0].u >= REPL_LANES) return free(name), complain(r, "lanes are numbered 0 to %u", REPL_LANES - 1);
+    if (good) lanes = 1ull << at.lane[0].u, rest = after;
+  }
+  mx_debug_register g = {.struct_size = sizeof g};
+  if (!good || *rest != '=') return free(name), complain(r, "expected %%REGISTER = EXPRESSION or TYPE[ADDRESS] = EXPRESSION");
+  mx_status s = mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, name, &g);
+  if (s != MX_OK) return free(name), complain_status(r, s);
+  if (!evaluate(r, rest + 1, NULL, &v)) return free(name), false;
+  struct value was;
+  value_of_register(&g, &was);
+  for (unsigned l = 0; l < g.lanes && s == MX_OK; l++) {
+    if (!(lanes >> l & 1) || v.fault >> l & 1) continue;
+    uint64_t bits = v.lane[l].u;
+    if (was.kind == VALUE_REAL) bits = 0, elem_set_real(was.type, &bits, v.kind == VALUE_REAL ? v.lane[l].f : v.kind == VALUE_SIGNED ? (double)v.lane[l].i : (double)v.lane[l].u);
+    else if (v.kind == VALUE_REAL) bits = (uint64_t)(int64_t)v.lane[l].f;
+    if (was.pred) bits = bits != 0;
+    s = mx_debug_set_register(r->g, r->block, r->warp, r->split, r->frame, name, 1ull << l, bits, 0);
+  }
+  free(name);
+  return s == MX_OK || complain_status(r, s);
+}

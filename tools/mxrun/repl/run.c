@@ -1,0 +1,401 @@
+/* Launches of a session: beginning, going on, stopping, ending. */
+#include "repl.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+mx_debug *volatile interrupted;
+
+static void on_interrupt(int sig) {
+  (void)sig;
+  mx_debug *g = interrupted;
+  if (g) mx_debug_pause(g);
+}
+
+bool running(struct repl *r) {
+  if (r->g && !r->over) return true;
+  return complain(r, r->over ? "the launch has ended; it is recorded: 'rcontinue' or 'goto' go back" : "nothing is running: 'run' or 'start' first");
+}
+
+void launch_end(struct repl *r) {
+  points_forget(r);
+  mx_debug_end(r->g);
+  r->g = NULL;
+  r->over = false;
+}
+
+bool launch_begin(struct repl *r) {
+  if (!target_bind(r)) return false;
+  mx_kernel_info info = {.struct_size = sizeof info};
+  mx_kernel_get_info(r->kernel, &info);
+  mx_launch_config c = r->config;
+  if (info.reqntid[0])
+    for (int k = 0; k < 3; k++) c.block[k] = info.reqntid[k] ? info.reqntid[k] : 1;
+  c.cooperative |= info.cooperative;
+  mx_status s = mx_debug_begin(r->kernel, &c, r->args.params, r->args.bytes, &r->g);
+  if (s != MX_OK) return r->g = NULL, complain_status(r, s);
+  if (r->seed) s = mx_debug_schedule(r->g, r->seed);
+  if (s == MX_OK && r->recording) s = mx_debug_record(r->g, true, r->record_limit);
+  if (s == MX_OK) s = mx_debug_suspect_hang(r->g, r->patience);
+  r->stop = (mx_debug_stop){.struct_size = sizeof r->stop};
+  if (s == MX_OK) s = mx_debug_where(r->g, &r->stop);
+  if (s != MX_OK) return complain_status(r, s);
+  take_focus(r);
+  return points_establish(r);
+}
+
+void take_focus(struct repl *r) {
+  r->block = r->stop.block;
+  r->warp = r->stop.warp;
+  r->split = r->frame = 0;
+  if (r->stop.lanes && !(r->stop.lanes >> r->lane & 1)) r->lane = (uint32_t)__builtin_ctzll(r->stop.lanes);
+  r->listed = r->stop.line > 5 ? r->stop.line - 5 : 1;
+}
+
+/* ---- what a stop looks like -------------------------------------------------------------------------------*/
+static void show_place(struct repl *r) {
+  const mx_debug_stop *s = &r->stop;
+  char *lanes = lanes_text(s->lanes);
+  printf("block %llu (%u,%u,%u) warp %u lanes %s, %s", (unsigned long long)s->block, s->ctaid[0], s->ctaid[1], s->ctaid[2], s->warp, lanes, s->function);
+  if (s->file) printf(" at %s:%u", s->file, s->line);
+  printf("\n");
+  if (s->file) show_line(r, s->file, s->line);
+  free(lanes);
+}
+
+static void show_groups(struct repl *r) {
+  mx_debug_block b = {.struct_size = sizeof b};
+  for (size_t n = 0; n < 8 && mx_debug_block_at(r->g, n, &b) == MX_OK; n++)
+    for (uint32_t w = 0; w < b.warps; w++) {
+      mx_debug_split s = {.struct_size = sizeof s};
+      for (uint32_t k = 0; mx_debug_get_split(r->g, b.number, w, k, &s) == MX_OK; k++) {
+        char *lanes = lanes_text(s.lanes), *text = instruction_text(r, s.function, s.pc);
+        printf("  block %llu warp %u lanes %s %s at %s:%u: %s\n", (unsigned long long)b.number, w, lanes,
+               s.state == MX_DEBUG_RUNNABLE ? "spin" : s.state == MX_DEBUG_WAITS_AT_BARRIER ? "wait at a barrier" : "wait for lanes", s.file ? s.file : s.function,
+               s.file ? s.line : s.pc, text);
+        free(lanes);
+        free(text);
+        mx_debug_join j = {.struct_size = sizeof j};
+        if (mx_debug_get_join(r->g, b.number, w, k, 0, &j) == MX_OK && j.arrived) {
+          char *who = lanes_text(j.arrived), *for_whom = lanes_text(j.expected & ~j.arrived);
+          printf("    lanes %s wait for lanes %s at %s:%u\n", who, for_whom, j.file ? j.file : j.function, j.file ? j.line : j.pc);
+          free(who);
+          free(for_whom);
+        }
+      }
+    }
+}
+
+static const char *culprit_lane(const mx_debug_culprit *c, char *buffer, size_t n) {
+  char *lanes = lanes_text(c->lanes);
+  snprintf(buffer, n, "block %llu warp %u lanes %s, %s at %s:%u, position %llu", (unsigned long long)c->block, c->warp, lanes, c->function, c->file ? c->file : "?",
+           c->line, (unsigned long long)c->position);
+  free(lanes);
+  return buffer;
+}
+
+static void show_watched(struct repl *r, const struct point *p) {
+  const struct value *v = p->now;
+  uint64_t changed = 0;
+  for (unsigned l = 0; l < REPL_LANES; l++) changed |= (uint64_t)(v->lane[l].u != p->last->lane[l].u) << l;
+  unsigned first = changed ? (unsigned)__builtin_ctzll(changed) : 0;
+  char *lanes = lanes_text(changed & (r->stop.lanes ? UINT64_MAX : 0)), *was = value_text(p->last, first, 0), *is = value_text(v, first, 0);
+  if (v->uniform) printf("Watchpoint %d: %s was %s, is %s\n", p->number, p->place, was, is);
+  else printf("Watchpoint %d: %s in lanes %s; lane %u was %s, is %s\n", p->number, p->place, lanes, first, was, is);
+  free(lanes);
+  free(was);
+  free(is);
+}
+
+static void show_reason(struct repl *r) {
+  const mx_debug_stop *s = &r->stop;
+  char buffer[512];
+  struct point *p;
+  switch (s->reason) {
+    case MX_DEBUG_AT_TRAP:
+      printf("Trap: %s%s%s\n", mx_trap_kind_text(s->trap), s->text ? "\n" : "", s->text ? s->text : "");
+      break;
+    case MX_DEBUG_AT_BREAKPOINT:
+      p = point_of_inner(r, s->breakpoint);
+      if (p) printf("%s %d, ", p->kind == POINT_KIND ? "Catchpoint" : "Breakpoint", p->number);
+      if (p && p->failure) printf("its condition cannot be evaluated: %s, ", p->failure);
+      break;
+    case MX_DEBUG_AT_WATCH:
+      p = s->watch ? point_of_inner(r, s->watch) : point_fired(r);
+      if (s->watch && p) printf("Watchpoint %d: 0x%llx was written by %s\n", p->number, (unsigned long long)s->address, culprit_lane(&s->writer, buffer, sizeof buffer));
+      else if (p) show_watched(r, p);
+      break;
+    case MX_DEBUG_AT_PAUSE: printf("Interrupted, "); break;
+    case MX_DEBUG_AT_HANG:
+      printf("A livelock is suspected: everybody spins, and no value in memory changes.\n");
+      show_groups(r);
+      break;
+    case MX_DEBUG_AT_WARP_END: printf("The warp has ended; now "); break;
+    case MX_DEBUG_AT_OLDEST: printf("This is as far back as it goes: position %llu, ", (unsigned long long)s->steps); break;
+    default: break;
+  }
+}
+
+void show_stop(struct repl *r) {
+  show_reason(r);
+  show_place(r);
+  do_display(r, (char[]){""});
+}
+
+/* The launch has ended: how, and that it can be gone back to. */
+static void show_end(struct repl *r) {
+  bool recorded = r->recording && r->stop.status == MX_OK && !r->over;
+  if (r->stop.status == MX_OK) {
+    printf("The launch has ended, after %llu warp instructions.\n", (unsigned long long)r->stop.steps);
+  } else {
+    char *why = failure_text(r->d, r->stop.status);
+    printf("The launch has ended: %s\n", why);
+    free(why);
+  }
+  mx_debug_recording now = {.struct_size = sizeof now};
+  recorded = recorded && mx_debug_get_recording(r->g, &now) == MX_OK && now.on;
+  if (recorded) r->over = true;
+  else {
+    fetch_args(&r->args, r->d);
+    launch_end(r);
+  }
+}
+
+static bool go_once(struct repl *r, mx_debug_order order, uint64_t count) {
+  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old; /* a second Ctrl-C ends */
+  fflush(stdout);
+  interrupted = r->g;
+  sigaction(SIGINT, &action, &old);
+  mx_status s = mx_debug_go(r->g, order, r->block, r->warp, count, &r->stop);
+  sigaction(SIGINT, &old, NULL);
+  interrupted = NULL;
+  return s == MX_OK || complain_status(r, s);
+}
+
+/* Lines that belong to a stop come before all others. */
+static void queue_commands(struct repl *r, const struct point *p) {
+  if (!p->ncommands) return;
+  r->pending = cli_realloc(r->pending, (r->npending + p->ncommands) * sizeof *r->pending);
+  memmove(r->pending + p->ncommands, r->pending, r->npending * sizeof *r->pending);
+  for (size_t k = 0; k < p->ncommands; k++) r->pending[k] = cli_strdup(p->command[k]);
+  r->npending += p->ncommands;
+}
+
+/* Whether the stop is one to be shown; ignored hits go on. */
+static bool counts(struct repl *r, struct point **at) {
+  *at = NULL;
+  if (r->stop.reason == MX_DEBUG_AT_BREAKPOINT) *at = point_of_inner(r, r->stop.breakpoint);
+  else if (r->stop.reason == MX_DEBUG_AT_WATCH) *at = r->stop.watch ? point_of_inner(r, r->stop.watch) : point_fired(r);
+  return !*at || points_hit(r, *at);
+}
+
+static void after_stop(struct repl *r, struct point *p) {
+  if (r->stop.reason == MX_DEBUG_AT_END) return show_end(r);
+  take_focus(r);
+  show_stop(r);
+  if (!p) return;
+  queue_commands(r, p);
+  if (p->temporary) point_delete(r, p);
+}
+
+bool launch_go(struct repl *r, mx_debug_order order, uint64_t count) {
+  struct point *p;
+  if (!running(r)) return false;
+  do {
+    if (!go_once(r, order, count)) return false;
+    if (counts(r, &p)) break;
+    order = MX_DEBUG_CONTINUE;
+  } while (true);
+  after_stop(r, p);
+  return true;
+}
+
+/* ---- commands ---------------------------------------------------------------------------------------------*/
+static bool count_of(struct repl *r, char *arguments, uint64_t *n) {
+  char *word = next_word(&arguments);
+  *n = 1;
+  if (!word || (number_word(word, n) && *n && *n <= 1u << 30)) return true;
+  return complain(r, "'%s' is not a count", word);
+}
+
+static bool ordered(struct repl *r, char *arguments, mx_debug_order order) {
+  uint64_t n;
+  return count_of(r, arguments, &n) && launch_go(r, order, n);
+}
+bool do_step(struct repl *r, char *arguments) { return ordered(r, arguments, MX_DEBUG_STEP_LINE); }
+bool do_stepi(struct repl *r, char *arguments) { return ordered(r, arguments, MX_DEBUG_STEP); }
+bool do_next(struct repl *r, char *arguments) { return ordered(r, arguments, MX_DEBUG_NEXT_LINE); }
+bool do_nexti(struct repl *r, char *arguments) { return ordered(r, arguments, MX_DEBUG_NEXT); }
+
+bool do_finish(struct repl *r, char *arguments) {
+  (void)arguments;
+  if (!running(r)) return false;
+  mx_debug_split s = {.struct_size = sizeof s};
+  if (mx_debug_get_split(r->g, r->block, r->warp, 0, &s) == MX_OK && s.depth < 2) return complain(r, "this is the kernel itself");
+  return launch_go(r, MX_DEBUG_FINISH, 1);
+}
+
+bool do_continue(struct repl *r, char *arguments) {
+  uint64_t n;
+  if (!count_of(r, arguments, &n)) return false;
+  if (r->over) return complain(r, "the launch has ended; 'run' begins again, 'rcontinue' goes back");
+  for (; n > 1 && r->g; n--) {
+    struct point *p;
+    if (!go_once(r, MX_DEBUG_CONTINUE, 1)) return false;
+    if (r->stop.reason == MX_DEBUG_AT_END || r->stop.reason == MX_DEBUG_AT_TRAP) return after_stop(r, NULL), true;
+    if (!counts(r, &p)) n++;
+  }
+  return launch_go(r, MX_DEBUG_CONTINUE, 1);
+}
+
+bool do_start(struct repl *r, char *arguments) {
+  (void)arguments;
+  if (r->calc) return complain(r, "the calculator runs already: type instructions");
+  if (!launch_begin(r)) return launch_end(r), false;
+  show_stop(r);
+  return true;
+}
+
+bool do_run(struct repl *r, char *arguments) {
+  (void)arguments;
+  if (r->calc) return complain(r, "the calculator runs already: type instructions");
+  if (!launch_begin(r)) return launch_end(r), false;
+  return launch_go(r, MX_DEBUG_CONTINUE, 1);
+}
+
+bool do_kill(struct repl *r, char *arguments) {
+  (void)arguments;
+  if (!r->g) return complain(r, "nothing is running");
+  if (r->calc) return complain(r, "'clear' makes the calculator new");
+  launch_end(r);
+  return true;
+}
+
+static bool once_at(struct repl *r, const char *function, uint32_t pc) {
+  int number;
+  mx_status s = mx_debug_break(r->g, function, pc, &number);
+  if (s != MX_OK) return complain_status(r, s);
+  bool good = launch_go(r, MX_DEBUG_CONTINUE, 1);
+  if (r->g && !r->over) mx_debug_break_delete(r->g, number);
+  return good;
+}
+
+bool do_until(struct repl *r, char *arguments) {
+  char *function = NULL, *file = NULL;
+  uint32_t pc, line;
+  if (!running(r)) return false;
+  if (!*arguments) {
+    if (!r->stop.file) return complain(r, "no line is known here");
+    int number;
+    mx_status s = mx_debug_break_line(r->g, r->stop.file, r->stop.line + 1, &number);
+    if (s != MX_OK) return complain_status(r, s);
+    bool good = launch_go(r, MX_DEBUG_CONTINUE, 1);
+    if (r->g && !r->over) mx_debug_break_delete(r->g, number);
+    return good;
+  }
+  if (!find_place(r, arguments, &function, &pc, &line, &file)) return false;
+  bool good = once_at(r, function, pc);
+  free(function);
+  free(file);
+  return good;
+}
+
+bool do_jump(struct repl *r, char *arguments) {
+  char *function = NULL, *file = NULL;
+  uint32_t pc, line;
+  if (!*arguments) return complain(r, "jump where?");
+  if (!running(r) || !find_place(r, arguments, &function, &pc, &line, &file)) return false;
+  mx_debug_split s = {.struct_size = sizeof s};
+  mx_status st = mx_debug_get_split(r->g, r->block, r->warp, r->split, &s);
+  bool good = st == MX_OK && !strcmp(s.function, function);
+  if (st == MX_OK && !good) complain(r, "that is in '%s', the lanes stand in '%s'", function, s.function);
+  if (good && (st = mx_debug_jump(r->g, r->block, r->warp, r->split, pc)) != MX_OK) good = false;
+  if (!good && st != MX_OK) complain_status(r, st);
+  free(function);
+  free(file);
+  if (!good) return false;
+  mx_debug_get_split(r->g, r->block, r->warp, r->split, &s);
+  r->stop.line = s.line, r->stop.file = s.file, r->stop.pc = s.pc;
+  if (s.file) show_line(r, s.file, s.line);
+  return true;
+}
+
+/* ---- backwards --------------------------------------------------------------------------------------------*/
+static bool arrived(struct repl *r, mx_status s) {
+  if (s != MX_OK) return s == MX_NOT_FOUND && !r->recording ? complain(r, "nothing is recorded: 'record', then 'run'") : complain_status(r, s);
+  r->over = false;
+  if (r->stop.reason == MX_DEBUG_AT_END) return show_end(r), true;
+  take_focus(r);
+  if (r->stop.reason == MX_DEBUG_AT_BREAKPOINT) r->stop.reason = MX_DEBUG_AT_STEP; /* a watchpoint's writer has no number here */
+  show_stop(r);
+  return true;
+}
+
+static bool backwards(struct repl *r, char *arguments, mx_debug_order order) {
+  uint64_t n;
+  if (!count_of(r, arguments, &n)) return false;
+  if (!r->g) return running(r);
+  fflush(stdout);
+  return arrived(r, mx_debug_back(r->g, order, r->block, r->warp, n, &r->stop));
+}
+bool do_rstep(struct repl *r, char *arguments) { return backwards(r, arguments, MX_DEBUG_STEP_LINE); }
+bool do_rstepi(struct repl *r, char *arguments) { return backwards(r, arguments, MX_DEBUG_STEP); }
+bool do_rnext(struct repl *r, char *arguments) { return backwards(r, arguments, MX_DEBUG_NEXT_LINE); }
+bool do_rcontinue(struct repl *r, char *arguments) { return backwards(r, arguments, MX_DEBUG_CONTINUE); }
+bool do_rfinish(struct repl *r, char *arguments) { return backwards(r, arguments, MX_DEBUG_FINISH); }
+
+bool do_goto(struct repl *r, char *arguments) {
+  char *word = next_word(&arguments);
+  uint64_t position;
+  if (!word || !number_word(word, &position)) return complain(r, "go to what position?");
+  if (!r->g) return running(r);
+  return arrived(r, mx_debug_goto(r->g, position, &r->stop));
+}
+
+bool do_last(struct repl *r, char *arguments) {
+  uint64_t address;
+  const struct elem *type;
+  char *why = NULL, buffer[512];
+  mx_debug_culprit c;
+  if (!r->g) return running(r);
+  mx_status s;
+  if (*arguments == '%') {
+    if (!running(r)) return false;
+    s = mx_debug_last_register(r->g, r->block, r->warp, r->split, r->frame, arguments, focus_lanes(r), &c);
+  } else if (place_of(r, arguments, NULL, &address, &type, &why)) {
+    s = mx_debug_last_write(r->g, address, type->size, r->block, &c);
+  } else {
+    complain(r, "%s", why ? why : "expected %REGISTER or [ADDRESS]");
+    free(why);
+    return false;
+  }
+  if (s != MX_OK) return s == MX_NOT_FOUND && !r->recording ? complain(r, "nothing is recorded: 'record', then 'run'") : complain_status(r, s);
+  printf("%s was written by %s\n", arguments, culprit_lane(&c, buffer, sizeof buffer));
+  if (c.file) show_line(r, c.file, c.line);
+  return true;
+}
+
+bool do_record(struct repl *r, char *arguments) {
+  char *word = next_word(&arguments);
+  uint64_t mb = 0;
+  bool on = !word || strcmp(word, "off");
+  if (word && on && strcmp(word, "on") && (!number_word(word, &mb) || !mb || mb > 1 << 20)) return complain(r, "'%s' is not on, off or a number of megabytes", word);
+  if (r->calc) return complain(r, "the calculator keeps no past");
+  if (r->g && !r->over) {
+    mx_status s = mx_debug_record(r->g, on, mb << 20);
+    if (s != MX_OK) return complain_status(r, s);
+  }
+  r->recording = on;
+  r->record_limit = mb << 20;
+  return true;
+}
+
+bool do_schedule(struct repl *r, char *arguments) {
+  char *word = next_word(&arguments);
+  uint64_t seed;
+  if (!word) return printf("schedule %llu\n", (unsigned long long)r->seed), true;
+  if (!number_word(word, &seed)) return complain(r, "'%s' is not a seed", word);
+  r->seed = seed;
+  return true;
+}

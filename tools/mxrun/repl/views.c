@@ -1,0 +1,379 @@
+/* What there is, as text and pictures of text: info, masks, the divergence stack, registers, heat strips, sparklines. */
+#include "repl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many lanes from `a` on lie `step` apart. */
+static unsigned run_length(uint64_t m, unsigned a, unsigned step) {
+  unsigned n = 0;
+  while (a + n * step < 64 && m >> (a + n * step) & 1) n++;
+  return n;
+}
+
+char *lanes_text(uint64_t m) {
+  struct text t = {0};
+  if (!m) return cli_strdup("none");
+  while (m) {
+    unsigned a = (unsigned)__builtin_ctzll(m), n = run_length(m, a, 1), step = 1;
+    uint64_t rest = m & (m - 1);
+    if (n == 1 && rest) {
+      unsigned apart = (unsigned)__builtin_ctzll(rest) - a, far = run_length(m, a, apart);
+      if (far > 3) n = far, step = apart;
+    }
+    const char *comma = t.n ? ", " : "";
+    if (n == 1) text_printf(&t, "%s%u", comma, a);
+    else if (step == 1) text_printf(&t, "%s%u-%u", comma, a, a + n - 1);
+    else text_printf(&t, "%s%u, %u ... %u", comma, a, a + step, a + (n - 1) * step);
+    for (unsigned k = 0; k < n; k++) m &= ~(1ull << (a + k * step));
+  }
+  return t.s;
+}
+
+static unsigned lanes_of_warp(struct repl *r) {
+  mx_kernel_info i = {.struct_size = sizeof i, .lanes = REPL_LANES};
+  if (r->kernel) mx_kernel_get_info(r->kernel, &i);
+  return i.lanes;
+}
+
+/* A cell for each lane: the number of its split, '-' waiting at a join, '.' ended. */
+char *mask_row(struct repl *r, uint64_t block, uint32_t warp) {
+  unsigned lanes = lanes_of_warp(r);
+  char *row = cli_alloc(REPL_LANES + 1);
+  mx_debug_warp w = {.struct_size = sizeof w};
+  mx_debug_split s = {.struct_size = sizeof s};
+  memset(row, '.', lanes);
+  row[lanes] = 0;
+  if (mx_debug_get_warp(r->g, block, warp, &w) != MX_OK) return row;
+  for (unsigned l = 0; l < lanes; l++)
+    if (w.live >> l & 1) row[l] = '-';
+  for (uint32_t k = 0; mx_debug_get_split(r->g, block, warp, k, &s) == MX_OK; k++)
+    for (unsigned l = 0; l < lanes; l++)
+      if (s.lanes >> l & 1) row[l] = k < 10 ? (char)('0' + k) : k < 36 ? (char)('a' + k - 10) : '+';
+  return row;
+}
+
+static void put_row(struct repl *r, const char *row) {
+  for (; *row; row++) {
+    if (!r->color) putchar(*row);
+    else if (*row == '.' || *row == '-') printf("\033[2m%c\033[0m", *row);
+    else printf("\033[%dm%c\033[0m", 41 + (*row - '0') % 6, *row);
+  }
+}
+
+static const char *state_text(const mx_debug_split *s, char *buffer, size_t n) {
+  if (s->state == MX_DEBUG_RUNNABLE) return "runs";
+  if (s->state == MX_DEBUG_WAITS_AT_BARRIER) snprintf(buffer, n, "waits at barrier %u", s->barrier);
+  else {
+    char *missing = lanes_text(s->sync_mask & ~s->lanes);
+    snprintf(buffer, n, "waits for lanes %s", missing);
+    free(missing);
+  }
+  return buffer;
+}
+
+static bool info_blocks(struct repl *r, const char *rest) {
+  (void)rest;
+  mx_debug_block b = {.struct_size = sizeof b};
+  if (!running(r)) return false;
+  for (size_t n = 0; mx_debug_block_at(r->g, n, &b) == MX_OK; n++)
+    printf("%c block %llu (%u,%u,%u): %u warps, %u threads live\n", b.number == r->block ? '*' : ' ', (unsigned long long)b.number, b.ctaid[0], b.ctaid[1],
+           b.ctaid[2], b.warps, b.live_threads);
+  return true;
+}
+
+static bool info_warps(struct repl *r, const char *rest) {
+  (void)rest;
+  char buffer[128];
+  if (!running(r)) return false;
+  mx_debug_warp w = {.struct_size = sizeof w};
+  for (uint32_t n = 0; mx_debug_get_warp(r->g, r->block, n, &w) == MX_OK; n++) {
+    char *row = mask_row(r, r->block, n);
+    printf("%c warp %2u ", n == r->warp ? '*' : ' ', n);
+    put_row(r, row);
+    mx_debug_split s = {.struct_size = sizeof s};
+    if (mx_debug_get_split(r->g, r->block, n, 0, &s) == MX_OK)
+      printf(" %s:%u, %u split%s, %s\n", s.file ? s.file : s.function, s.file ? s.line : s.pc, w.splits, w.splits == 1 ? "" : "s", state_text(&s, buffer, sizeof buffer));
+    else printf(" ended\n");
+    free(row);
+  }
+  return true;
+}
+
+static bool info_lanes(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!running(r)) return false;
+  mx_debug_register x = {.struct_size = sizeof x}, y = x, z = x;
+  mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, "%tid.x", &x);
+  mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, "%tid.y", &y);
+  mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, "%tid.z", &z);
+  mx_debug_split s = {.struct_size = sizeof s};
+  for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, r->warp, k, &s) == MX_OK; k++)
+    for (unsigned l = 0; l < x.lanes; l++)
+      if (s.lanes >> l & 1)
+        printf("%c lane %2u thread (%llu,%llu,%llu) split %u %s:%u\n", k == r->split && l == r->lane ? '*' : ' ', l, (unsigned long long)x.low[l],
+               (unsigned long long)y.low[l], (unsigned long long)z.low[l], k, s.file ? s.file : s.function, s.file ? s.line : s.pc);
+  return true;
+}
+
+static bool info_mask(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!running(r)) return false;
+  char *row = mask_row(r, r->block, r->warp);
+  uint64_t m = focus_lanes(r);
+  unsigned lanes = lanes_of_warp(r);
+  printf("       0       8       16      24      %s\nlane   ", lanes == 64 ? "32      40      48      56" : "");
+  put_row(r, row);
+  char *text = lanes_text(m);
+  printf("\nsplit %u: lanes %s, mask 0x%llx\n", r->split, text, (unsigned long long)m);
+  free(text);
+  free(row);
+  return true;
+}
+
+/* Splits from the one that runs down; under each, the joins it goes towards and who waits there. */
+static bool info_stack(struct repl *r, const char *rest) {
+  (void)rest;
+  char buffer[128];
+  if (!running(r)) return false;
+  mx_debug_split s = {.struct_size = sizeof s};
+  mx_debug_join j = {.struct_size = sizeof j};
+  for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, r->warp, k, &s) == MX_OK; k++) {
+    char *lanes = lanes_text(s.lanes);
+    printf("%c split %u: lanes %s at %s:%u, %s\n", k == r->split ? '*' : ' ', k, lanes, s.file ? s.file : s.function, s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
+    free(lanes);
+    for (uint32_t n = 0; mx_debug_get_join(r->g, r->block, r->warp, k, n, &j) == MX_OK; n++) {
+      char *all = lanes_text(j.expected), *here = lanes_text(j.arrived);
+      printf("    %*s`- join at ", (int)(2 * n), "");
+      if (j.at_return) printf("the return from %s", j.function);
+      else printf("%s:%u", j.file ? j.file : j.function, j.file ? j.line : j.pc);
+      printf(" of lanes %s", all);
+      if (j.arrived) printf("; lanes %s wait there", here);
+      printf("\n");
+      free(all);
+      free(here);
+    }
+  }
+  return true;
+}
+
+static bool info_barriers(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!running(r)) return false;
+  uint64_t any = 0;
+  for (uint32_t bar = 0; bar < 16; bar++) {
+    uint32_t waiting = 0;
+    mx_debug_block b = {.struct_size = sizeof b};
+    for (size_t n = 0; mx_debug_block_at(r->g, n, &b) == MX_OK && b.number != r->block; n++) {}
+    mx_debug_split s = {.struct_size = sizeof s};
+    for (uint32_t w = 0; w < b.warps; w++)
+      for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, w, k, &s) == MX_OK; k++)
+        if (s.state == MX_DEBUG_WAITS_AT_BARRIER && s.barrier == bar) waiting += (uint32_t)__builtin_popcountll(s.lanes);
+    if (!waiting) continue;
+    any++;
+    printf("barrier %u: %u of %u live threads wait\n", bar, waiting, b.live_threads);
+  }
+  if (!any) printf("nobody waits at a barrier\n");
+  return true;
+}
+
+/* "5", "0, 1, 2 ... 63 (+1)", or the first few. */
+char *summary(const struct value *v, uint64_t m, unsigned lanes, char fmt) {
+  struct text t = {0};
+  unsigned first = m ? (unsigned)__builtin_ctzll(m) : 0, last = m ? 63u - (unsigned)__builtin_clzll(m) : 0;
+  bool same = true, affine = v->kind != VALUE_REAL && !v->pred && last > first + 1;
+  uint64_t step = last > first ? (v->lane[last].u - v->lane[first].u) / (last - first) : 0;
+  for (unsigned l = first; l <= last && l < lanes; l++) {
+    if (!(m >> l & 1)) continue;
+    same &= v->lane[l].u == v->lane[first].u;
+    affine &= v->lane[l].u - v->lane[first].u == step * (l - first);
+  }
+  char *a = value_text(v, first, fmt), *b = value_text(v, last, fmt);
+  if (same) text_printf(&t, "%s", a);
+  else if (affine) text_printf(&t, "%s ... %s (%+lld a lane)", a, b, (long long)step);
+  free(a);
+  free(b);
+  if (t.n) return t.s;
+  if (v->pred) {
+    for (unsigned l = 0; l < lanes; l++) text_printf(&t, "%c", m >> l & 1 ? v->lane[l].u ? '1' : '0' : '.');
+    return t.s;
+  }
+  unsigned shown = 0;
+  for (unsigned l = first; l <= last && l < lanes && shown < 6; l++) {
+    if (!(m >> l & 1)) continue;
+    char *one = value_text(v, l, fmt);
+    text_printf(&t, "%s%s", shown++ ? ", " : "", one);
+    free(one);
+  }
+  text_printf(&t, " ...");
+  return t.s;
+}
+
+static bool info_registers(struct repl *r, const char *rest) {
+  if (!running(r)) return false;
+  char *word = (char *)(uintptr_t)rest, fmt = take_format(&word);
+  size_t n = mx_debug_register_count(r->g, r->block, r->warp, r->split, r->frame);
+  uint64_t m = focus_lanes(r);
+  for (size_t k = 0; k < n; k++) {
+    mx_debug_register g = {.struct_size = sizeof g};
+    if (mx_debug_register_at(r->g, r->block, r->warp, r->split, r->frame, k, &g) != MX_OK) break;
+    if (*word && strcmp(word, g.name)) continue;
+    struct value v;
+    value_of_register(&g, &v);
+    char *text = summary(&v, m, g.lanes, fmt);
+    printf("%-12s %-5s %s\n", g.name, g.type, text);
+    free(text);
+  }
+  if (!n) printf("no register holds anything here\n");
+  return true;
+}
+
+static bool info_locals(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!running(r)) return false;
+  mx_kernel_info i = {.struct_size = sizeof i};
+  mx_kernel_get_info(r->kernel, &i);
+  printf("local memory of a lane of %s: %u bytes\n", i.name, i.local_bytes);
+  for (uint32_t at = 0; at < i.local_bytes && at < 256; at += 16) {
+    uint32_t v[4];
+    if (mx_debug_read(r->g, r->block, r->warp, r->lane, mx_debug_generic(MX_DEBUG_LOCAL, at), v, sizeof v) == MX_OK)
+      printf("  lane %u +%u: 0x%08x 0x%08x 0x%08x 0x%08x\n", r->lane, at, v[0], v[1], v[2], v[3]);
+  }
+  return true;
+}
+
+static bool info_allocations(struct repl *r, const char *rest) {
+  (void)rest;
+  for (size_t k = 0; k < r->args.n; k++) {
+    const struct arg *a = &r->args.arg[k];
+    if (a->buffer) printf("%-12s 0x%llx, %llu bytes%s%s\n", a->name, (unsigned long long)a->address, (unsigned long long)a->data.size, a->data.type ? " of " : "", a->data.type ? a->data.type->name : "");
+  }
+  if (!r->args.n) printf("no arguments\n");
+  return true;
+}
+
+static bool info_kernel(struct repl *r, const char *rest) {
+  (void)rest;
+  mx_kernel_info i = {.struct_size = sizeof i};
+  if (!r->kernel && !target_bind(r)) return false;
+  mx_kernel_get_info(r->kernel, &i);
+  const uint32_t *g = r->config.grid, *b = r->config.block;
+  printf("kernel %s in %s: grid %u,%u,%u, block %u,%u,%u, warps of %u lanes\n", i.name, r->file, g[0], g[1], g[2], b[0], b[1], b[2], i.lanes);
+  printf("  %u words, %u 32-bit and %u 64-bit slots, %u predicates, %u shared bytes, %u local bytes\n", i.code_words, i.slots32, i.slots64, i.predicates,
+         i.static_shared_bytes, i.local_bytes);
+  for (uint32_t k = 0; k < i.params; k++) {
+    mx_param_info p = {.struct_size = sizeof p};
+    mx_kernel_get_param(r->kernel, k, &p);
+    printf("  .param .%s %s\n", p.type, p.name);
+  }
+  return true;
+}
+
+static bool info_line(struct repl *r, const char *rest) {
+  (void)rest;
+  mx_debug_split s = {.struct_size = sizeof s};
+  if (!running(r)) return false;
+  mx_status st = mx_debug_get_split(r->g, r->block, r->warp, r->split, &s);
+  if (st != MX_OK) return complain_status(r, st);
+  printf("%s+%u", s.function, s.pc);
+  if (s.file) printf(", %s:%u", s.file, s.line);
+  printf(", position %llu\n", (unsigned long long)r->stop.steps);
+  if (s.file) show_line(r, s.file, s.line);
+  return true;
+}
+
+static bool info_record(struct repl *r, const char *rest) {
+  (void)rest;
+  mx_debug_recording i = {.struct_size = sizeof i};
+  if (!r->g || mx_debug_get_recording(r->g, &i) != MX_OK || !i.on) {
+    printf(r->recording ? "the next run is recorded\n" : "nothing is recorded\n");
+    return true;
+  }
+  printf("position %llu; back to %llu, forward to %llu\n", (unsigned long long)i.now, (unsigned long long)i.oldest, (unsigned long long)i.newest);
+  return true;
+}
+
+static bool info_focus(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!running(r)) return false;
+  printf("block %llu, warp %u, lane %u, split %u, frame %u\n", (unsigned long long)r->block, r->warp, r->lane, r->split, r->frame);
+  return true;
+}
+
+static bool info_display(struct repl *r, const char *rest) {
+  (void)rest;
+  for (size_t k = 0; k < r->ndisplays; k++) printf("%d: %s\n", r->displays[k].number, r->displays[k].text);
+  return true;
+}
+
+const struct info infos[] = {
+  {"allocations", "buffers and where they are", info_allocations}, {"barriers", "who waits at barriers of the block", info_barriers},
+  {"blocks", "blocks that are under way", info_blocks}, {"breakpoints", "all stops, and how often they were hit", info_breakpoints},
+  {"display", "what is printed at each stop", info_display}, {"focus", "what is looked at", info_focus},
+  {"kernel", "the kernel, its parameters and launch", info_kernel}, {"lanes", "lanes of the warp, and their threads", info_lanes},
+  {"line", "where the split stands", info_line}, {"locals", "local memory of the lane", info_locals},
+  {"mask", "a cell for each lane: its split's number, - waits to join, . ended", info_mask}, {"record", "how far back it goes", info_record},
+  {"registers", "registers that hold something, [/FORMAT] [NAME]", info_registers}, {"stack", "splits, joins, who waits for whom", info_stack},
+  {"warps", "warps of the block, their masks and places", info_warps}, {NULL, NULL, NULL}};
+
+bool do_info(struct repl *r, char *arguments) {
+  char *word = next_word(&arguments);
+  const struct info *found = NULL;
+  size_t n = word ? strlen(word) : 0, fits = 0;
+  for (const struct info *i = infos; n && i->name; i++)
+    if (!strcmp(i->name, word)) return skip_blanks(&arguments), i->run(r, arguments);
+    else if (!strncmp(i->name, word, n)) found = i, fits++;
+  if (fits == 1) return skip_blanks(&arguments), found->run(r, arguments);
+  return complain(r, "info what? 'help info' lists");
+}
+
+/* ---- strips -----------------------------------------------------------------------------------------------*/
+static bool strip(struct repl *r, const char *arguments, const char *const *levels, int n) {
+  struct value v;
+  if (!*arguments) return complain(r, "of what value?");
+  if (!running(r) || !evaluate(r, arguments, NULL, &v)) return false;
+  uint64_t m = focus_lanes(r) & ~v.fault;
+  double lo = INFINITY, hi = -INFINITY, x[REPL_LANES];
+  unsigned lanes = lanes_of_warp(r);
+  for (unsigned l = 0; l < lanes; l++) {
+    x[l] = v.kind == VALUE_REAL ? v.lane[l].f : v.kind == VALUE_SIGNED ? (double)v.lane[l].i : (double)v.lane[l].u;
+    if (!(m >> l & 1) || !isfinite(x[l])) continue;
+    if (x[l] < lo) lo = x[l];
+    if (x[l] > hi) hi = x[l];
+  }
+  printf("|");
+  for (unsigned l = 0; l < lanes; l++) {
+    if (!(m >> l & 1)) printf(".");
+    else if (!isfinite(x[l])) printf("!");
+    else printf("%s", levels[hi > lo ? (int)((x[l] - lo) / (hi - lo) * (n - 1) + 0.5) : 0]);
+  }
+  printf("|");
+  if (lo <= hi) printf(" %g to %g", lo, hi);
+  printf("\n");
+  return true;
+}
+
+bool do_heat(struct repl *r, char *arguments) {
+  static const char *const levels[] = {" ", "`", ":", "-", "=", "+", "*", "#", "%", "@"};
+  return strip(r, arguments, levels, 10);
+}
+bool do_spark(struct repl *r, char *arguments) {
+  static const char *const levels[] = {"\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+  return strip(r, arguments, levels, 8);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------*/
+bool do_backtrace(struct repl *r, char *arguments) {
+  (void)arguments;
+  mx_debug_frame f = {.struct_size = sizeof f};
+  if (!running(r)) return false;
+  for (uint32_t k = 0; mx_debug_get_frame(r->g, r->block, r->warp, r->split, k, &f) == MX_OK; k++) {
+    char *lanes = lanes_text(f.lanes);
+    printf("%c #%u %s+%u", k == r->frame ? '*' : ' ', k, f.function, f.pc);
+    if (f.file) printf(" at %s:%u", f.file, f.line);
+    printf(", lanes %s\n", lanes);
+    free(lanes);
+  }
+  return true;
+}
