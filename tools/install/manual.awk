@@ -62,7 +62,7 @@ markdown && /^\|/ { # a row: the first cell is the term
   for (k = 2; k < n; k++) gsub(/\001/, "|", cell[k])
   if (header++ == 0) { for (k = 2; k < n; k++) column[k] = cell[k]; next }
   print ".TP\n" spans(cell[2])
-  for (k = 3; k < n; k++) if (cell[k] != "") print (column[k] == "default" ? "Default: " spans(cell[k]) "." : spans(cell[k]))
+  for (k = 3; k < n; k++) if (cell[k] != "") print (column[k] == "default" ? "(default: " spans(cell[k]) ")" : spans(cell[k]))
   next
 }
 markdown { header = 0 }
