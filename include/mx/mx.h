@@ -154,7 +154,7 @@ MX_API mx_status mx_allocation_range(mx_device *device, mx_addr address, mx_addr
 MX_API mx_status mx_allocation_set_name(mx_device *device, mx_addr address, const char *name);
 
 /* Managed memory: one piece of memory with a device address and a host pointer. The host may use the pointer while no
- * launch that touches it runs. Freed by mx_free. */
+ * launch that touches it runs, but for atomic accesses, which may meet the kernels'. Freed by mx_free. */
 MX_API mx_status mx_alloc_managed(mx_device *device, uint64_t bytes, mx_addr *address, void **host);
 /* The host pointer of an address inside managed memory or a .managed variable. */
 MX_API mx_status mx_managed_pointer(mx_device *device, mx_addr address, void **host);

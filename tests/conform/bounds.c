@@ -207,11 +207,12 @@ static bool truth_of(const char *name, char *out, size_t room) {
 
 /* The approximation that f is; truth NULL: it is exact. */
 static struct approximation approximation_of(const struct function *f) {
-  static char truth[64];
-  static const char *last;
+  static char truth[64], last[160];
   static struct approximation found;
-  if (last == f->name) return found;
-  last = f->name;
+  char now[160];
+  snprintf(now, sizeof now, "%s %s", f->name, f->sig.out[0]);
+  if (!strcmp(last, now)) return found;
+  strcpy(last, now);
   found = (struct approximation){0};
   const char *type = f->sig.out[0];
   for (size_t k = 0; k < sizeof instructions / sizeof *instructions; k++)

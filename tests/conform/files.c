@@ -123,7 +123,8 @@ static bool read_text(FILE *in, const char *file, struct reader *r) {
 static bool read_all16(FILE *in, const char *file, struct reader *r) {
   char name[128];
   const bool ptx = !strncmp(file, "ptx_", 4);
-  snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - 4), strchr(file, '_') + 1);
+  const char *start = strchr(file, '_') + 1;
+  snprintf(name, sizeof name, "%.*s", (int)(strlen(start) - 4), start);
   const char *own = ptx ? strrchr(name, '.') + 1 : strncmp(file, "bf16_", 5) ? "f16" : "bf16";
   const char *from = !strncmp(name, "__short2", 8) ? "s16" : !strncmp(name, "__ushort2", 9) ? "u16" : own;
   const char *to = strstr(name, "2short_") ? "s16" : strstr(name, "2ushort_") ? "u16" : own;

@@ -11,6 +11,9 @@
 enum { BLOCK = 128, TOGETHER = 16 };
 struct job { mx_addr in, out; uint64_t lines; };
 
+/* How much of a kernel a function takes: atomics compile slowly. */
+static size_t cost(const struct function *f) { return strncmp(f->name, "atomic", 6) ? 1 : strstr(f->name, ".seq4") ? TOGETHER / 2 : TOGETHER / 4; }
+
 /* ---- text ----------------------------------------------------------------------------------------------------------*/
 static void put_kernel(struct text *t, struct function *const *fs, size_t n) {
   mx__put(t, fs[0]->warp ? ".target sm_90\n" : ".target mx64\n");
@@ -112,8 +115,8 @@ bool mx__run_kernels(struct function *fs, size_t n, const struct how *how) {
   for (size_t k = 0; k < n;) {
     struct function *group[TOGETHER];
     size_t m = 0;
-    for (; k < n && m < TOGETHER; k++)
-      if (fs[k].lines) group[m++] = &fs[k];
+    for (size_t taken = 0; k < n && taken < TOGETHER; k++)
+      if (fs[k].lines) taken += cost(&fs[k]), group[m++] = &fs[k];
     if (m) run(device, group, m, how->jit);
   }
   mx_device_destroy(device);
