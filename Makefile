@@ -3,7 +3,7 @@
 #   make                 everything            make SAN=1          address and undefined-behaviour sanitizers
 #   make check           build and test        make check SAN=1    all tests under the sanitizers
 #   make demo            the examples          make fuzz           libFuzzer programs (clang)
-#   make bench-interp    interpreter against PoCL, Oclgrind, native C
+#   make bench           compiled code against PoCL, Oclgrind, native C         make bench-interp    the interpreter
 #   make install         PREFIX, DESTDIR       make uninstall, dist, deb: see install.mk
 #   make clean
 #
@@ -89,7 +89,7 @@ ROOM_BIN := $(ROOMS:%=$(BUILD)/tests/%)
 LIBSO := $(BUILD)/libmx.so
 
 NO_DEPS := clean uninstall dist
-.PHONY: all tests check check-quick bench-interp demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: all tests check check-quick bench bench-interp demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench,$(ROOM_BIN)) # bench is for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
@@ -161,7 +161,7 @@ $(BUILD)/docs/intrinsics.md: docs/guide.tsv $(BUILD)/mxasm
 
 # ---- test programs -----------------------------------------------------------------------------------
 TEST_LIBS := -lcmocka -lmpfr -lgmp -lpng
-TEST_LIBS_bench := -lgomp
+TEST_LIBS_bench := -lgomp -lm
 $(call objs,$(UNIT_SRC)): DEPS := build/.deps-build build/.deps-test
 $(call objs,$(UNIT_SRC)) $(call objs,$(foreach r,$(ROOMS),$(wildcard tests/$(r)/*.c))): | build/.deps-test
 
@@ -194,11 +194,13 @@ san-tests: | build/.deps-build build/.deps-test
 	$(Q)+$(MAKE) --no-print-directory SAN=1 tests
 endif
 
-# Speed of the interpreter: table on stdout and build/bench-interp.json. PoCL and Oclgrind are installed by these targets only.
+# Speed: a table on stdout, the same in build/bench.json or build/bench-interp.json, and build/bench.png. PoCL and Oclgrind are
+# installed by these targets only.
 BENCH_NATIVE := -O3 -march=x86-64-v4 -mtune=icelake-server -mprefer-vector-width=512 -fno-math-errno -fopenmp
-$(OBJ)/tests/bench/native.o: CFLAGS += $(BENCH_NATIVE)
-bench-interp: all $(BUILD)/tests/bench build/.deps-bench
-	$(Q)$(BUILD)/tests/bench . build/bench-interp.json
+$(patsubst %,$(OBJ)/tests/bench/%.o,native best plain): CFLAGS += $(BENCH_NATIVE)
+$(OBJ)/tests/bench/extras.o: CFLAGS += -fopenmp
+bench bench-interp: all $(BUILD)/tests/bench build/.deps-bench
+	$(Q)$(BUILD)/tests/bench $(if $(filter bench,$@),all,interp) . $(BUILD)
 
 demo: all
 	$(Q)examples/demo.sh $(BUILD)

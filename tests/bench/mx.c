@@ -28,8 +28,13 @@ static double run(struct bench_contestant *c, int kernel) {
     config.block[d] = w->block[d];
   }
   config.jit = m->jit;
-  double start = bench_now();
-  return mx_launch_args(m->kernel[kernel], &config, args, n) == MX_OK ? bench_now() - start : -1;
+  config.threads = c->threads;
+  const double start = bench_now();
+  if (mx_launch_args(m->kernel[kernel], &config, args, n) != MX_OK) return -1;
+  const double took = bench_now() - start;
+  mx_launch_stats s = {.struct_size = sizeof s};
+  if (mx_device_stats(m->device, &s) == MX_OK && s.compile_ms > 0) c->compile_ms[kernel] = s.compile_ms;
+  return took;
 }
 
 static bool read_back(struct bench_contestant *c, int kernel, void *result) {
@@ -66,6 +71,7 @@ bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const ch
   snprintf(c->name, sizeof c->name, "mx %s: no memory", mx_version_string());
   mx_device_options options = MX_DEVICE_OPTIONS_INIT;
   options.jit_compiler = compiler;
+  options.cache_dir = ""; /* so that every compile is seen */
   if (!m || mx_device_create(&options, &m->device) != MX_OK) return false;
   m->jit = compiler ? MX_JIT_ON : MX_JIT_OFF;
   for (int b = 0; b < BENCH_BUFFERS; b++)
