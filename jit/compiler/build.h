@@ -17,6 +17,7 @@ struct lw {
   struct jx j;
   const struct ja *a;
   unsigned nc;                        /* chunks of a warp */
+  bool marks;                         /* comments for people */
   gcc_jit_rvalue *x, *state;          /* parameters, as byte pointers */
   gcc_jit_lvalue *base[3], *fn, *bounds; /* bytes of predicates, 32-bit and 64-bit slots; x->fn; the function's bounds */
   gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */

@@ -553,6 +553,12 @@ static void branch(struct lw *l) {
   edge(l, next, false);
 }
 
+static void mark(struct lw *l) {
+  char text[48];
+  snprintf(text, sizeof text, "# mx %u %u", (unsigned)(l->a->f - l->a->image->funcs), l->ins->pc);
+  gcc_jit_extended_asm_set_volatile_flag(gcc_jit_block_add_extended_asm(l->j.b, NULL, text), 1);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------------------*/
 static void build_block(struct lw *l, uint32_t number) {
   const struct ja *a = l->a;
@@ -588,6 +594,7 @@ static void build_block(struct lw *l, uint32_t number) {
   for (uint32_t k = 0; k < n; k++) {
     l->ins = &a->ins[b->first + k];
     l->live = live + (size_t)k * a->words;
+    if (l->marks) mark(l);
     if (l->ins->op == MX_EXIT && mx_w_guard(*l->ins->w) != MX_GUARD_NONE) { /* often nobody's: past the end of the data */
       gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none");
       gcc_jit_rvalue *m[LW_CHUNKS];
@@ -731,12 +738,13 @@ static void export_entries(struct lw *l, uint32_t number) {
   free(pcs);
 }
 
-bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number) {
+bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool marks) {
   struct lw *l = need(sizeof *l);
   struct jx *j = &l->j;
   jx_init(j, c);
   l->a = a;
   l->nc = a->image->lanes / JX_W;
+  l->marks = marks;
   char name[48];
   gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"), gcc_jit_context_new_param(c, NULL, j->t_u32, "entry"),
                               gcc_jit_context_new_param(c, NULL, j->t_pu8, "state")};

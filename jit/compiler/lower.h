@@ -5,7 +5,7 @@
 #include "analyse.h"
 #include "lanes.h"
 
-/* False: libgccjit has the error. */
-bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number);
+/* marks: comments in the assembly that say which instruction comes ("# mx FUNCTION PC"). False: libgccjit has the error. */
+bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool marks);
 
 #endif

@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
   for (uint32_t f = 0; good && f < im->nfuncs; f++) {
     if (!seen[f]) continue;
     struct ja *a = ja_analyse(im, f);
-    good = a && lw_function(c, a, f);
+    good = a && lw_function(c, a, f, as_asm);
   }
   const uint64_t layout = mx__jit_layout();
   gcc_jit_type *u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */

@@ -109,7 +109,9 @@ struct bench_extras {
   double peak_mib;              /* of that process */
 };
 struct bench_paths { const char *root, *build; char self[512]; };
-void bench_extras(struct bench_contestant *c, const struct bench_figures *f, const struct bench_paths *paths, struct bench_extras *x);
+/* To be called first: a child's peak memory counts what its parent had when it was made. */
+void bench_processes(const struct bench_paths *paths, struct bench_extras *x);
+void bench_extras(struct bench_contestant *c, const struct bench_figures *f, struct bench_extras *x);
 void bench_extras_print(const struct bench_figures *f, const struct bench_contestant *c, const struct bench_extras *x);
 void bench_extras_json(FILE *out, const struct bench_figures *f, const struct bench_contestant *c, const struct bench_extras *x);
 /* The child of the tier-up measurement: launches until the speed is steady and prints what bench_extras reads. */

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 7, GRID_ROUNDS = 31, PROCESSES = 7, MANDEL = 1, SAXPY = 0, LAUNCHES = 400, LAST = 20 };
+enum { ROUNDS = 5, GRID_ROUNDS = 31, PROCESSES = 5, MANDEL = 1, SAXPY = 0, LAUNCHES = 400, LAST = 20 };
 
 /* ---- within this process --------------------------------------------------------------------------------*/
 static void scaling(struct bench_contestant *c, const struct bench_figures *f, struct bench_extras *x) {
@@ -117,6 +117,17 @@ static void tierup(const struct bench_paths *paths, const char *cache, struct be
   x->tierup_steady_ms = bench_median(steady, PROCESSES);
 }
 
+void bench_processes(const struct bench_paths *paths, struct bench_extras *x) {
+  char cache[] = "/tmp/mx-bench-XXXXXX";
+  if (!mkdtemp(cache)) return;
+  setenv("MX_CACHE_DIR", cache, 1);
+  tierup(paths, cache, x);
+  whole(paths, cache, x);
+  empty(cache);
+  unsetenv("MX_CACHE_DIR");
+  fprintf(stderr, "processes measured\n");
+}
+
 int bench_tierup_child(const char *folder, double started) {
   char path[700];
   mx_device *d;
@@ -152,18 +163,11 @@ int bench_tierup_child(const char *folder, double started) {
   return 0;
 }
 
-void bench_extras(struct bench_contestant *c, const struct bench_figures *f, const struct bench_paths *paths, struct bench_extras *x) {
-  char cache[] = "/tmp/mx-bench-XXXXXX";
+void bench_extras(struct bench_contestant *c, const struct bench_figures *f, struct bench_extras *x) {
   if (omp_get_num_procs() > 1) scaling(c, f, x);
   fprintf(stderr, "scaling measured\n");
   grids(c, f, x);
   x->steady_ms = f->ms[BENCH_JIT][MANDEL];
-  if (!mkdtemp(cache)) return;
-  setenv("MX_CACHE_DIR", cache, 1);
-  tierup(paths, cache, x);
-  whole(paths, cache, x);
-  empty(cache);
-  fprintf(stderr, "processes measured\n");
 }
 
 static double mean_scaling(const struct bench_figures *f, const struct bench_extras *x) {

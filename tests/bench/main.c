@@ -28,6 +28,8 @@ static int bench(bool all, const struct bench_paths *paths, int rounds) {
   snprintf(compiler, sizeof compiler, "%s/mx-jitc", paths->build);
   snprintf(json, sizeof json, "%s/bench%s.json", paths->build, all ? "" : "-interp");
   snprintf(picture, sizeof picture, "%s/bench.png", paths->build);
+  static struct bench_extras x;
+  if (all) bench_processes(paths, &x);
   struct bench_data full, small, best, plain; /* native code works in place, on data of its own */
   if (!bench_data_make(&full, FULL) || !bench_data_make(&best, FULL) || !bench_data_make(&plain, FULL) || !bench_data_make(&small, SMALL)) {
     fprintf(stderr, "bench: no memory\n");
@@ -35,7 +37,6 @@ static int bench(bool all, const struct bench_paths *paths, int rounds) {
   }
   static struct bench_contestant c[BENCH_CONTESTANTS];
   static struct bench_figures f;
-  static struct bench_extras x;
   f.own = all ? BENCH_JIT : BENCH_INTERP;
   f.kernels = all ? BENCH_KERNELS : BENCH_FIRST;
   f.rounds = rounds;
@@ -52,9 +53,12 @@ static int bench(bool all, const struct bench_paths *paths, int rounds) {
     return 4;
   }
   bench_measure(c, &f);
-  if (all) bench_extras(c, &f, paths, &x);
   const bool same = bench_table(&f);
-  if (all) bench_extras_print(&f, c, &x);
+  fflush(stdout);
+  if (all) {
+    bench_extras(c, &f, &x);
+    bench_extras_print(&f, c, &x);
+  }
   if (!save_json(json, &f, c, all ? &x : NULL) || (all && !bench_plot(picture, &f))) {
     fprintf(stderr, "bench: %s: %s\n", json, strerror(errno));
     return 4;

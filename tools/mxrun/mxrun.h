@@ -30,6 +30,10 @@ mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *con
  * malloc'ed, the failure in full. */
 mx_status launch_traced(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *path, char **why);
 
+/* dump.c: the kernel's compiled code as assembly, into a file or, "-", on stdout. text: the program's source, for its lines.
+ * False: *why is malloc'ed. */
+bool dump_code(const mx_kernel *k, const char *path, const char *name, const char *text, size_t size, char **why);
+
 /* ---- args.c ----------------------------------------------------------------------------------------------*/
 struct arg {
   const char *name;        /* the parameter's */

@@ -17,6 +17,7 @@ const char *const run_help =
   "  --threads N  --resident N   workers; blocks that may be resident at once\n"
   "  --steps N  --timeout SECONDS   stop after so many warp instructions, or so long\n"
   "  --jit=auto|on|off  --no-cache  compiled code; without the cache of it\n"
+  "  --jit-dump[=FILE]       does not run: writes the compiled code as assembly with the source's lines, on stdout or into FILE\n"
   "  --jit-stress SEED       switch engines at random, for tests\n"
   "  --color=auto|always|never  -h, --help  --version\n"
   "\n"
@@ -27,13 +28,13 @@ const char *const run_help =
   "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
   "\n";
 
-enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD };
+enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP };
 static const struct cli_option options[] = {
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, {"block", 0, CLI_REQUIRED, R_BLOCK},
   {"shared", 0, CLI_REQUIRED, R_SHARED}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, {"print", 0, CLI_REQUIRED, R_PRINT},
   {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, {"ulp", 0, CLI_REQUIRED, R_ULP},
   {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON},
-  {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE},
+  {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE},
   {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, {"schedule", 0, CLI_REQUIRED, R_SCHEDULE}, {"record", 0, CLI_NONE, R_RECORD}, {0}};
 
 struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or --expect, in the order given */
@@ -237,7 +238,7 @@ static int status_of(mx_status s) {
 static int run(int argc, char **argv, int next, bool looks) {
   struct machine m = {0};
   mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
-  const char *file = NULL, *kernel_name = NULL, *trace = NULL, *value;
+  const char *file = NULL, *kernel_name = NULL, *trace = NULL, *dump = NULL, *value;
   bool block_given = false, stats = false, json = false;
   char **words = cli_alloc(((size_t)argc + 1) * sizeof *words);
   struct wish *wish = cli_alloc(((size_t)argc + 1) * sizeof *wish);
@@ -268,6 +269,7 @@ static int run(int argc, char **argv, int next, bool looks) {
     case R_STATS: stats = true; break;
     case R_JSON: json = true; break;
     case R_TRACE: trace = value ? value : "-"; break;
+    case R_DUMP: dump = value ? value : "-"; break;
     case R_INTERACTIVE: looks = true; break;
     case R_SOURCE: sources[start.nsources++] = (struct repl_source){true, value}; break;
     case R_COMMAND: /* -ex COMMAND, as debuggers write it */
@@ -313,9 +315,15 @@ static int run(int argc, char **argv, int next, bool looks) {
   bool loaded = load_module(d, name, bytes, size, cli_color(stderr), &module, &text);
   if (text) fputs(text, stderr);
   free(text);
-  free(bytes);
   mx_kernel *kernel = loaded ? pick_kernel(module, kernel_name, name, &status) : NULL;
-  if (!kernel) goto end;
+  char *failure = NULL;
+  if (kernel && dump) {
+    status = dump_code(kernel, dump, name, bytes, size, &failure) ? CLI_DONE : CLI_HOST;
+    if (failure) fprintf(stderr, "mxrun: %s\n", failure);
+    free(failure);
+  }
+  free(bytes);
+  if (!kernel || dump) goto end;
 
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_kernel_get_info(kernel, &info);
@@ -330,7 +338,6 @@ static int run(int argc, char **argv, int next, bool looks) {
     else parse_assignment(&a, wish[k].id == R_SAVE ? "--save" : "--expect", wish[k].text, &value);
   }
   mx_device_set_output(d, on_output, &out);
-  char *failure = NULL;
   mx_status s = trace ? launch_traced(d, kernel, &config, a.params, a.bytes, trace, &failure)
                       : launch_watched(d, kernel, &config, a.params, a.bytes, info.name);
   status = status_of(s);
