@@ -15,7 +15,8 @@ static const char help[] =
   "Usage: mxrun [options] FILE [-k KERNEL] [ARG...]     FILE: .mxs, .ptx or .mxb; - is stdin\n"
   "       mxrun test [options] PATH...\n"
   "       mxrun info [--json]\n"
-  "       mxrun -i [options] FILE [ARG...]   an interactive session; mxrun repl: without a file\n"
+  "       mxrun -i [options] FILE [ARG...]   an interactive session\n"
+  "       mxrun repl [options] [FILE]    the same; without a file, a calculator\n"
   "       mxrun cache list | why FILE | clear\n"
   "\n";
 static const char help_end[] =
