@@ -243,6 +243,7 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
     fine &= mx__operand(l, o, &vs, generic);
   }
   if (!fine) return;
+  if (!l->fn->physical && !(m = mx__lower_hints(l, s, &vs))) return;
   if (!strcmp(m, "printf") && !l->fn->physical) {
     mx__lower_printf(l, s, &vs, guard);
     return;

@@ -1,4 +1,4 @@
-/* Barriers of a block: bar.sync, bar.arrive, bar.red. Arrivals are counted by lanes, at any pc; a warp all of whose living
+/* Barriers of a block: bar.sync, bar.arrive, bar.red, and the cluster's, which is the block. Arrivals are counted by lanes, at any pc; a warp all of whose living
  * lanes have arrived counts as a whole one. */
 #include "vm/warp.h"
 
@@ -22,7 +22,7 @@ static bool complete(const struct mx_block *b, const struct mx_barrier *bar) {
 
 /* The result of bar.red for lanes m of a frame. */
 static void put_result(const struct mx_barrier *bar, const struct mx_insn *i, struct mx_frame *f, uint64_t m) {
-  if (mx__ops[i->op].opnd[0].role != MX_OUT) return;
+  if (!mx__ops[i->op].nopnds || mx__ops[i->op].opnd[0].role != MX_OUT) return;
   unsigned char *d = f->slots + i->o[0];
   if (i->op == MX_BAR_RED_POPC) {
     MX_FOR_LANES(l, m) ((uint32_t *)d)[l] = bar->hold;
@@ -54,7 +54,7 @@ static void release(struct mx_block *b, uint32_t number) {
 
 void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b) {
   (void)x;
-  for (uint32_t n = 0; n < MX_BARRIERS; n++)
+  for (uint32_t n = 0; n <= MX_BARRIERS; n++)
     if (b->barriers[n].used && complete(b, &b->barriers[n])) release(b, n);
 }
 
@@ -103,3 +103,21 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
 const struct mx_insn *mx__op_bar_sync(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, true); }
 const struct mx_insn *mx__op_bar_arrive(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, false); }
 const struct mx_insn *mx__op_bar_red(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, true); }
+
+/* A lane's bit is set from its arrival until all have arrived, so it tells whether a wait is over. */
+const struct mx_insn *mx__op_cluster_arrive(struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_barrier *bar = &x->block->barriers[MX_CLUSTER_BARRIER];
+  bar->used = true;
+  bar->arrived[x->warp->number] |= x->mask;
+  if (complete(x->block, bar)) release(x->block, MX_CLUSTER_BARRIER);
+  return i + 1;
+}
+const struct mx_insn *mx__op_cluster_wait(struct mx_exec *x, const struct mx_insn *i) {
+  const uint64_t wait = x->mask & x->block->barriers[MX_CLUSTER_BARRIER].arrived[x->warp->number];
+  if (!wait) return i + 1;
+  x->split->pc = i->pc;
+  if (wait != x->mask) mx__split_off(x, x->mask & ~wait, i->pc, MX_RUNNABLE);
+  x->split->state = MX_WAIT_BAR;
+  x->split->barrier = MX_CLUSTER_BARRIER;
+  return mx__next_split(x);
+}

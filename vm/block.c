@@ -20,7 +20,7 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   b->launch = l;
   b->nwarps = l->warps;
   size_t warps = align_up(sizeof(struct mx_warp) * b->nwarps, 64), tids = (size_t)b->nwarps * l->lanes * 4;
-  size_t arrived = align_up(MX_BARRIERS * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 64u, 64);
+  size_t arrived = align_up((MX_BARRIERS + 1) * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 64u, 64);
   size_t local = (size_t)l->local_bytes * l->lanes * b->nwarps;
   b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
   /* zero pages from the system: what a lane does not write costs nothing, and it never sees the host's leftovers */
@@ -32,7 +32,7 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   b->warps = (struct mx_warp *)at, at += warps;
   uint32_t *tid[3];
   for (unsigned d = 0; d < 3; d++) tid[d] = (uint32_t *)at, at += tids;
-  for (uint32_t n = 0; n < MX_BARRIERS; n++) b->barriers[n].arrived = (uint64_t *)(at + n * sizeof(uint64_t) * b->nwarps);
+  for (uint32_t n = 0; n <= MX_BARRIERS; n++) b->barriers[n].arrived = (uint64_t *)(at + n * sizeof(uint64_t) * b->nwarps);
   at += arrived;
   b->shared = at;
   for (uint32_t t = 0; t < b->nwarps * l->lanes; t++) {
@@ -138,7 +138,7 @@ bool mx__block_start(struct mx_block *b, uint64_t index) {
   b->ctaid[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
   b->started = false;
   b->spins = 0;
-  for (uint32_t n = 0; n < MX_BARRIERS; n++) {
+  for (uint32_t n = 0; n <= MX_BARRIERS; n++) {
     struct mx_barrier *bar = &b->barriers[n];
     bar->used = false;
     bar->want = bar->hold = bar->all = 0;

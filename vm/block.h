@@ -25,7 +25,8 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l);
 void mx__exec_done(struct mx_exec *x);
 
 /* ---- between block.c, warp.c and barrier.c ---------------------------------------------------------------*/
-#define MX_BARRIERS 16
+#define MX_BARRIERS 16                  /* that programs name */
+#define MX_CLUSTER_BARRIER MX_BARRIERS  /* that of the cluster, which is the block */
 struct mx_barrier {
   bool used;
   uint32_t want;        /* threads to wait for; 0: all that live */
@@ -41,7 +42,7 @@ struct mx_block {
   bool started;         /* its warps stand at the first instruction, or beyond */
   struct mx_warp *warps;
   unsigned char *shared;
-  struct mx_barrier barriers[MX_BARRIERS];
+  struct mx_barrier barriers[MX_BARRIERS + 1];
   unsigned char *local; /* of all its lanes; zero at first */
   void *local_memory;   /* what holds it */
   void *memory;

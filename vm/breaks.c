@@ -151,7 +151,8 @@ mx_status mx_debug_break_line(mx_debug *g, const char *file, uint32_t line, int 
 
 static bool of_kind(unsigned op, mx_debug_kind kind) {
   switch (kind) {
-    case MX_DEBUG_BARRIERS: return op == MX_BAR_SYNC || op == MX_BAR_ARRIVE || op == MX_BAR_RED_POPC || op == MX_BAR_RED_AND || op == MX_BAR_RED_OR;
+    case MX_DEBUG_BARRIERS: return op == MX_BAR_SYNC || op == MX_BAR_ARRIVE || op == MX_BAR_RED_POPC || op == MX_BAR_RED_AND || op == MX_BAR_RED_OR ||
+                                   op == MX_CLUSTER_ARRIVE || op == MX_CLUSTER_WAIT;
     case MX_DEBUG_PRINTS: return op == MX_VPRINTF;
     case MX_DEBUG_ASSERTS: return op == MX_ASSERTFAIL;
     case MX_DEBUG_TRAPS: return op == MX_TRAP;

@@ -62,6 +62,13 @@ const struct mx_insn *mx__op_pmevent(struct mx_exec *x, const struct mx_insn *i)
   if (mx__lanes_of(x, i)) x->stats.pmevents[i->o[0] & 15]++;
   return i + 1;
 }
+const struct mx_insn *mx__op_pmevent_mask(struct mx_exec *x, const struct mx_insn *i) {
+  const uint64_t m = mx__lanes_of(x, i);
+  if (!m) return i + 1;
+  const uint32_t events = ((const uint32_t *)mx__operand(x, i->o[0]))[__builtin_ctzll(m)];
+  for (unsigned k = 0; k < 16; k++) x->stats.pmevents[k] += events >> k & 1;
+  return i + 1;
+}
 /* Sleeping lets the others run: the split counts as having used its slice. */
 const struct mx_insn *mx__op_nanosleep(struct mx_exec *x, const struct mx_insn *i) {
   const uint32_t *t = mx__operand(x, i->o[0]);

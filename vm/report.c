@@ -47,7 +47,9 @@ static void print_split(FILE *out, const struct mx_block *b, const struct mx_war
   uint32_t want = bar->want;
   if (!want)
     for (uint32_t k = 0; k < b->nwarps; k++) want += (uint32_t)__builtin_popcountll(b->warps[k].live);
-  fprintf(out, "at barrier %u: %u of %u threads have arrived", s->barrier, here, want);
+  if (s->barrier == MX_CLUSTER_BARRIER) fprintf(out, "at the cluster's barrier");
+  else fprintf(out, "at barrier %u", s->barrier);
+  fprintf(out, ": %u of %u threads have arrived", here, want);
 }
 
 /* Lanes that name one another in different operations or masks. */

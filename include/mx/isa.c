@@ -49,6 +49,7 @@
 #define ISA_AV8(t_, p_) 18, {O(t_), O(t_), O(t_), O(t_), O(t_), O(t_), O(t_), O(t_), I(p_), I(off), \
                              I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_)}
 #define ISA_PF(p_) 2, {I(p_), I(off)}
+#define ISA_PFN(p_) 3, {I(p_), I(off), I(u32)}
 #define ISA_BRX() 4, {I(u32), I(raw), I(raw), I(raw)}
 #define ISA_BAR() 2, {I(u32), IMPLICIT(IN, u32, ZERO)}
 #define ISA_BARRED(d_) 4, {O(d_), I(u32), IMPLICIT(IN, u32, ZERO), I(pred)}

@@ -235,6 +235,7 @@ static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, si
 #define SH_RV4(t_, p_) ELSEWHERE, 0, 4, 1, NARROW_##p_
 #define SH_RV8(t_, p_) ELSEWHERE, 0, 8, 1, NARROW_##p_
 #define SH_PF(p_) 0
+#define SH_PFN(p_) 0
 
 /* OPM's last argument says what the access is: unpack it. */
 #define LOAD(mt_, dt_, n_) DO_LOAD, (mt_)
