@@ -65,7 +65,7 @@ install: all $(GEN)
 	$(Q)install -m 755 $(LIBSO) $(LIBDIR)/libmx.so.$(VERSION)
 	$(Q)ln -sf libmx.so.$(VERSION) $(LIBDIR)/libmx.so.$(SOVERSION) && ln -sf libmx.so.$(SOVERSION) $(LIBDIR)/libmx.so
 	$(Q)$(call put,$(HEADERS),$(INCDIR))
-	$(Q)$(call put,README.md LICENSE,$(DOCDIR)) && $(call put,$(wildcard docs/*) $(BUILD)/docs/isa.md,$(DOCDIR)/docs)
+	$(Q)$(call put,README.md LICENSE,$(DOCDIR)) && $(call put,$(wildcard docs/*.md docs/*.png) $(wildcard $(BUILD)/docs/*.md),$(DOCDIR)/docs)
 	$(Q)$(call put,$(EXAMPLES),$(DOCDIR)/examples) && $(call put,$(wildcard examples/cuda/*),$(DOCDIR)/examples/cuda)
 	$(Q)$(foreach s,1 5 7,$(call put,$(filter %.$(s),$(MANUALS)),$(SHARE)/man/man$(s)) &&) true
 	$(Q)$(foreach t,$(TOOLS),$(call put,$(BUILD)/completion/mx.bash,$(BASHDIR)/$(t)) &&) true
