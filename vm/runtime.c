@@ -176,12 +176,14 @@ const struct mx_insn *mx__op_memset(struct mx_exec *x, const struct mx_insn *i) 
 /* Each lane's vector lies at its address; a dimension below 1 counts as 1. */
 static bool vectors(struct mx_exec *x, const struct mx_insn *i, uint64_t m, size_t size, uint64_t *dimension, unsigned char **host) {
   const int32_t *n = mx__operand(x, i->o[1]);
-  uint64_t bytes[MX_MAX_LANES];
+  const uint64_t *base = mx__operand(x, i->o[2]);
+  uint64_t address[MX_MAX_LANES], bytes[MX_MAX_LANES];
   MX_FOR_LANES(l, m) {
+    address[l] = base[l] + (uint64_t)i->off;
     dimension[l] = n[l] < 1 ? 1 : (uint64_t)n[l];
     bytes[l] = dimension[l] * size;
   }
-  return ranges(x, i, m, mx__operand(x, i->o[2]), bytes, false, host);
+  return ranges(x, i, m, address, bytes, false, host);
 }
 #define NORM(name_, t_, value_) \
   const struct mx_insn *mx__op_##name_(struct mx_exec *x, const struct mx_insn *i) { \

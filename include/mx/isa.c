@@ -33,6 +33,7 @@
 #define ISA_VID(d_, a_, b_, c_) 5, {O(d_), I(a_), I(b_), IMPLICIT(IN, c_, ZERO), IMPLICIT(IN, u32, SELECTORS)}
 #define ISA_VEC(d_, a_, b_, c_) 5, {O(d_), I(a_), I(b_), I(c_), IMPLICIT(IN, u32, SELECTORS)}
 #define ISA_LD1(d_, p_) 3, {O(d_), I(p_), I(off)}
+#define ISA_R1A(d_, a_, p_) 4, {O(d_), I(a_), I(p_), I(off)}
 #define ISA_LD2(d_, p_) 4, {O(d_), O(d_), I(p_), I(off)}
 #define ISA_LD4(d_, p_) 6, {O(d_), O(d_), O(d_), O(d_), I(p_), I(off)}
 #define ISA_ST1(v_, p_) 3, {I(p_), I(off), I(v_)}
