@@ -131,7 +131,7 @@ static bool near(struct function *f, const struct approximation *a, const struct
   bool special = false;
   mpfr_t in[MAX_VALUES], y, e;
   for (unsigned k = 0; k < f->sig.nin; k++) {
-    special |= isnan(x[k]) || isinf(x[k]) || x[k] == 0;
+    special |= f->sig.in[k][0] != 's' && (isnan(x[k]) || isinf(x[k]) || x[k] == 0);
     mpfr_init2(in[k], 64);
     mpfr_set_d(in[k], x[k], MPFR_RNDN);
   }
@@ -144,7 +144,9 @@ static bool near(struct function *f, const struct approximation *a, const struct
     if (most >= 0) most += ldexp(1, t->least - t->digits); /* half of the smallest subnormal, which a result rounds to anyway */
     if (most >= 0 && a->flushes && fabs(right) < least * (1 + 0x1p-20)) most = fmax(most, least);
     if (isnan(want) || isnan(got)) {
-      fine = isnan(want) && isnan(got);
+      /* close to 0 the GPU's recurrence for orders above 1 loses its way; the true value is a small number */
+      const bool lost = !strcmp(a->truth, "jn") && isfinite(right) && fabs(got - right) <= most;
+      fine = isnan(want) && (isnan(got) || lost);
     } else if (most < 0) { /* where nothing is said the GPU's kind of value will do */
       fine = isfinite(got) || got == want;
     } else if (special || isinf(got)) { /* beyond the largest number as the GPU, or as rounding of what the bound allows */

@@ -164,7 +164,7 @@ static void put_norm(struct text *t, const struct function *f) {
   const unsigned bytes = bits_of(f->sig.in[1]) / 8;
   mx__put(t, "  .local .align 8 .b8 elements[40];\n  .reg .u64 %%elements;\n");
   for (unsigned k = 1; k < f->sig.nin; k++) mx__put(t, "  st.local.b%u [elements+%u], %%i%u;\n", 8 * bytes, bytes * (k - 1), k);
-  mx__put(t, "  cvta.local.u64 %%elements, elements;\n  %s %%o0, %%i0, %%elements;\n", f->name);
+  mx__put(t, "  cvta.local.u64 %%elements, elements;\n  %s %%o0, %%i0, [%%elements];\n", f->name);
 }
 
 /* max.unsigned_long.long: C's long has 64 bits */

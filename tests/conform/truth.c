@@ -75,7 +75,8 @@ static void norm(mpfr_t r, const mpfr_t *x, int n) {
 NORM(hypot, x, 2)
 NORM(norm3d, x, 3)
 NORM(norm4d, x, 4)
-NORM(norm, x + 1, (int)mpfr_get_si(x[0], RN)) /* the first is the dimension */
+static int dimension(const mpfr_t n) { return mpfr_cmp_ui(n, 1) < 0 ? 1 : (int)mpfr_get_si(n, RN); } /* below 1 the GPU takes 1 */
+NORM(norm, x + 1, dimension(x[0]))
 
 static void f_erfcx(mpfr_t r, const mpfr_t *x) {
   mpfr_t big;
