@@ -284,8 +284,30 @@ static const char *width_of(const char *suffix, size_t len, size_t *n) {
   return *n = len - k, suffix + k;
 }
 
-/* What was probably meant: the mnemonic with one suffix more before its last one (mul.lo.u32 for mul.u32), or with another
- * type of the same width (shl.b32 for shl.u32). NULL: no idea. */
+/* The same suffixes in another order, two of them exchanged: ld.global.f32 for ld.f32.global. NULL: that does not help. */
+static const char *exchanged(struct select *s, const char *mnemonic) {
+  enum { MOST = 8 };
+  const char *suffix[MOST];
+  int length[MOST];
+  unsigned n = 0;
+  for (const char *dot = strchr(mnemonic, '.'); dot && n < MOST; dot = strchr(dot + 1, '.')) {
+    suffix[n] = dot;
+    length[n++] = (int)(1 + strcspn(dot + 1, "."));
+  }
+  for (unsigned i = 0; i < n; i++)
+    for (unsigned j = i + 1; j < n; j++) {
+      const char *other = mx__arena_strndup(s->arena, mnemonic, (size_t)(suffix[0] - mnemonic));
+      for (unsigned k = 0; k < n; k++) {
+        const unsigned from = k == i ? j : k == j ? i : k;
+        other = mx__arena_printf(s->arena, "%s%.*s", other, length[from], suffix[from]);
+      }
+      if (exists(s, other)) return other;
+    }
+  return NULL;
+}
+
+/* What was probably meant: the mnemonic with one suffix more (mul.lo.u32 for mul.u32), or with another type of the same
+ * width (shl.b32 for shl.u32), or in another order. NULL: no idea. */
 static const char *meant(struct select *s, const struct base *b, const char *mnemonic) {
   for (const char *dot = strchr(mnemonic, '.'); dot; dot = strchr(dot + 1, '.')) {
     const int before = (int)(dot - mnemonic), found = (int)(1 + strcspn(dot + 1, "."));
@@ -293,7 +315,7 @@ static const char *meant(struct select *s, const struct base *b, const char *mne
     struct matcher m = {.tracing = true, .furthest = prefix};
     for (uint32_t k = 0; k < b->nrows; k++)
       if (!(row_of(b->rows[k])->flags & MX_F_HIDDEN)) match(&m, row_of(b->rows[k])->spelling, prefix, 0, 1);
-    if (*m.furthest) return NULL; /* wrong before this suffix */
+    if (*m.furthest) break; /* wrong before this suffix */
     for (unsigned k = 0; k < m.nexpected; k++) {
       const char *more = mx__arena_printf(s->arena, "%s%.*s%s", prefix, (int)m.expected[k].len, m.expected[k].text, dot);
       if (m.expected[k].len && exists(s, more)) return more;
@@ -305,7 +327,7 @@ static const char *meant(struct select *s, const struct base *b, const char *mne
       if (n && n == width && !memcmp(digits, other, n) && exists(s, instead)) return instead;
     }
   }
-  return NULL;
+  return exchanged(s, mnemonic);
 }
 
 void mx__select_report(struct select *s, struct mx_diags *diags, const char *mnemonic, struct ir_loc loc) {
@@ -336,9 +358,8 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
   int before = (int)(m.furthest - mnemonic), found = (int)(*m.furthest ? 1 + strcspn(m.furthest + 1, ".") : 0);
   const char *list = join_expected(s, &m), *hint = NULL;
   const char *probably = diags->errors < MX_DIAG_HINTS ? meant(s, b, mnemonic) : NULL;
-  if (*list)
-    hint = mx__arena_printf(s->arena, "%s%s%safter %.*s can stand: %s", probably ? "did you mean " : "", probably ? probably : "",
-                            probably ? "? " : "", before, mnemonic, list);
+  if (*list) hint = mx__arena_printf(s->arena, "after %.*s can stand: %s", before, mnemonic, list);
+  if (probably) hint = mx__arena_printf(s->arena, "did you mean %s?%s%s", probably, hint ? " " : "", hint ? hint : "");
   if (found)
     mx__diag(diags, MX_DIAG_ERROR, "bad-suffix", loc, hint, "%s: '%.*s' does not combine with '%.*s'", mnemonic,
              found, m.furthest, before, mnemonic);
