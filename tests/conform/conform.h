@@ -11,6 +11,7 @@ enum { MAX_VALUES = 16, CASES = 3 };
 struct signature { unsigned nin, nout; char in[MAX_VALUES][8], out[MAX_VALUES][8]; };
 
 struct function {
+  const char *file;      /* without folders */
   char name[128];
   struct signature sig;
   bool ptx;              /* from a file of PTX instructions: registers hold bits, and the name alone says the types */

@@ -87,7 +87,7 @@ static bool warp_line(struct function *f, const char *line) {
 }
 
 /* ---- files -----------------------------------------------------------------------------------------------------------*/
-struct reader { const char *only; unsigned every, number; struct function **fs; size_t *n; };
+struct reader { const char *file, *only; unsigned every, number; struct function **fs; size_t *n; };
 
 static struct function *new_function(struct reader *r, const char *name, const char *in, const char *out) {
   if ((r->only && !strstr(name, r->only)) || r->number++ % r->every) return NULL;
@@ -95,17 +95,18 @@ static struct function *new_function(struct reader *r, const char *name, const c
   if (!more) abort();
   *r->fs = more;
   struct function *f = memset(&more[(*r->n)++], 0, sizeof *f);
+  f->file = r->file;
   snprintf(f->name, sizeof f->name, "%s", name);
   set_types(f->sig.in, &f->sig.nin, in);
   set_types(f->sig.out, &f->sig.nout, out);
   return f;
 }
 
-static bool read_text(FILE *in, const char *file, struct reader *r) {
+static bool read_text(FILE *in, struct reader *r) {
   char line[4096], name[128], types[256], out[128];
   bool right = true;
   struct function *f = NULL;
-  const bool warp = !strncmp(file, "warp", 4);
+  const bool warp = !strncmp(r->file, "warp", 4);
   while (fgets(line, sizeof line, in)) {
     line[strcspn(line, "\n")] = 0;
     if (line[0] != '#') {
@@ -113,15 +114,16 @@ static bool read_text(FILE *in, const char *file, struct reader *r) {
     } else if (sscanf(line, "# %127[^: <]: %255s -> %127s", name, types, out) == 3) {
       if (warp) strcat(types, ",u32,u32,s32");
       f = new_function(r, name, types, out);
-      if (f) f->warp = warp, f->ptx = !strncmp(file, "ptx_", 4) || strchr(name, '(');
+      if (f) f->warp = warp, f->ptx = !strncmp(r->file, "ptx_", 4) || strchr(name, '(');
     }
   }
   return right;
 }
 
 /* The types of a function of 16 bits by its name: f16_NAME, bf16_NAME, or ptx_INSTRUCTION, which ends in its type. */
-static bool read_all16(FILE *in, const char *file, struct reader *r) {
+static bool read_all16(FILE *in, struct reader *r) {
   char name[128];
+  const char *file = r->file;
   const bool ptx = !strncmp(file, "ptx_", 4);
   const char *start = strchr(file, '_') + 1;
   snprintf(name, sizeof name, "%.*s", (int)(strlen(start) - 4), start);
@@ -144,8 +146,8 @@ bool mx__read_vectors(const char *path, const char *only, unsigned every, struct
   FILE *in = strcmp(path, "-") ? fopen(path, "r") : stdin;
   if (!in) return false;
   const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(file, '.');
-  struct reader r = {only, every, 0, fs, n};
-  bool right = dot && !strcmp(dot, ".bin") && strchr(file, '_') ? read_all16(in, file, &r) : read_text(in, file, &r);
+  struct reader r = {file, only, every, 0, fs, n};
+  bool right = dot && !strcmp(dot, ".bin") && strchr(file, '_') ? read_all16(in, &r) : read_text(in, &r);
   if (in != stdin) fclose(in);
   return right;
 }

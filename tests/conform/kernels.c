@@ -115,7 +115,7 @@ bool mx__run_kernels(struct function *fs, size_t n, const struct how *how) {
   for (size_t k = 0; k < n;) {
     struct function *group[TOGETHER];
     size_t m = 0;
-    for (size_t taken = 0; k < n && taken < TOGETHER; k++)
+    for (size_t taken = 0; k < n && taken < TOGETHER && (!m || fs[k].warp == group[0]->warp); k++)
       if (fs[k].lines) taken += cost(&fs[k]), group[m++] = &fs[k];
     if (m) run(device, group, m, how->jit);
   }

@@ -38,43 +38,32 @@ static void compare(struct function *f, const uint64_t *in, const uint64_t *reco
     n += snprintf(s + n, (size_t)(room - n), "%s want %llx got %llx", k ? "," : ":", (unsigned long long)want[k], (unsigned long long)got[k]);
 }
 
-static void report(const char *file, const struct function *f) {
+static void report(const struct function *f) {
   if (f->refused || f->bad) failed++;
   else passed++;
   if (f->refused) {
-    printf("%s: %s: did not run\n", file, f->name);
+    printf("%s: %s: did not run\n", f->file, f->name);
   } else if (f->bad) {
-    printf("%s: %s: %u of %zu differ;", file, f->name, f->bad, f->lines);
+    printf("%s: %s: %u of %zu differ;", f->file, f->name, f->bad, f->lines);
     for (unsigned k = 0; k < f->bad && k < CASES; k++) printf("%s %s", k ? ";" : "", f->first[k]);
     printf("\n");
   } else if (measure && f->worst_text[0]) {
     printf("%s\t%s\t%s\n", f->name, f->sig.out[0], f->worst_text);
   } else if (verbose) {
-    printf("%s: %s: %zu lines%s%s\n", file, f->name, f->lines, f->worst_text[0] ? ", largest error " : "", f->worst_text);
+    printf("%s: %s: %zu lines%s%s\n", f->file, f->name, f->lines, f->worst_text[0] ? ", largest error " : "", f->worst_text);
   }
 }
 
-static bool run_file(const char *path, const char *only, unsigned every, const struct how *how) {
-  const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-  struct function *fs = NULL;
-  size_t n = 0;
-  bool right = mx__read_vectors(path, only, every, &fs, &n);
-  if (!right) fprintf(stderr, "conform: %s cannot be read\n", path);
-  else right = mx__run_kernels(fs, n, how);
-  for (size_t k = 0; k < n; k++) {
-    struct function *f = &fs[k];
-    for (size_t l = 0; l < f->lines && f->got; l++) {
-      const uint64_t *v = f->values + l * (f->sig.nin + f->sig.nout);
-      if (!f->open || !f->open[l]) compare(f, v, v + f->sig.nin, f->got + l * f->sig.nout);
-    }
-    report(file, f);
-    if (f->got && !f->open) digest = XXH3_64bits_withSeed(f->got, f->lines * f->sig.nout * sizeof *f->got, digest);
-    free(f->values);
-    free(f->open);
-    free(f->got);
+static void finish(struct function *f) {
+  for (size_t l = 0; l < f->lines && f->got; l++) {
+    const uint64_t *v = f->values + l * (f->sig.nin + f->sig.nout);
+    if (!f->open || !f->open[l]) compare(f, v, v + f->sig.nin, f->got + l * f->sig.nout);
   }
-  free(fs);
-  return right;
+  report(f);
+  if (f->got && !f->open) digest = XXH3_64bits_withSeed(f->got, f->lines * f->sig.nout * sizeof *f->got, digest);
+  free(f->values);
+  free(f->open);
+  free(f->got);
 }
 
 int main(int argc, char **argv) {
@@ -100,7 +89,16 @@ int main(int argc, char **argv) {
     case MEASURE: measure = true; break;
     default: return 2;
   }
-  for (int i = optind; i < argc; i++) right &= run_file(argv[i], only, every ? every : 1, &how);
+  struct function *fs = NULL;
+  size_t n = 0;
+  for (int i = optind; i < argc; i++) {
+    if (mx__read_vectors(argv[i], only, every ? every : 1, &fs, &n)) continue;
+    fprintf(stderr, "conform: %s cannot be read\n", argv[i]);
+    right = false;
+  }
+  right &= mx__run_kernels(fs, n, &how);
+  for (size_t k = 0; k < n; k++) finish(&fs[k]);
+  free(fs);
   if (digests) printf("digest %016llx\n", (unsigned long long)digest);
   printf("%u passed, %u failed\n", passed, failed);
   return failed || !right;
