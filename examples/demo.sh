@@ -13,7 +13,7 @@ run "$bin/mxasm" -c -v examples/mandelbrot.mxs
 say "A million threads, one for each pixel, in warps of 64. Lanes whose point has escaped wait for the others (splits, rejoins):"
 run "${mandelbrot[@]}" --save "out=$bin/mandelbrot.png"
 
-say "Meanwhile the compiler was at work. The same again, at once in machine code for this processor:"
+say "The same again, in machine code that the compiler has made for this processor:"
 "${mandelbrot[@]}" --jit=on 2> /dev/null # waits for the compiler where it is not ready
 run "${mandelbrot[@]}" --save "out=$bin/mandelbrot.png"
 
