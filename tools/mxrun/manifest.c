@@ -156,7 +156,7 @@ static bool item(struct reader *r, const char *key) {
   case STACK: return number(r, (uint64_t)1 << 32, &m->stack);
   case COOPERATIVE: return m->cooperative = true;
   case STDOUT: return one_word(r, &m->stdout_file);
-  case THREADS: return number(r, 1024, &v) ? m->threads = (uint32_t)v, true : false;
+  case THREADS: return number(r, 1024, &v) && (v || bad(r, "expected a number from 1")) ? m->threads = (uint32_t)v, true : false;
   case STEPS: return number(r, UINT64_MAX, &m->steps);
   case TIMEOUT: {
     char *s = word(r);
@@ -172,7 +172,7 @@ static bool item(struct reader *r, const char *key) {
       if (m->nneeds == sizeof m->needs / sizeof *m->needs) return bad(r, "too many groups");
       m->needs[m->nneeds++] = s;
     }
-    return true;
+    return m->nneeds ? true : bad(r, "expected names of groups");
   case ARG: return argument(r);
   case EXPECT: return expectation(r);
   default: return diagnostic(r);
@@ -224,6 +224,12 @@ bool manifest_parse(struct manifest *m, char **text, char *end, unsigned *line, 
       if (more) bad(&r, "something follows that does not belong there");
     }
     if (r.error) r.text = key;
+  }
+  while (r.error && *text < end) { /* its other lines are no manifest of their own */
+    char *s = *text, *nl = memchr(s, '\n', (size_t)(end - s));
+    *text = nl ? nl + 1 : end;
+    ++*line;
+    if ((nl ? nl : end) - s == 3 && !memcmp(s, "---", 3)) break;
   }
   if (!r.error) {
     bool wrong = m->ndiags || m->refused;
