@@ -21,7 +21,7 @@ const char *const run_help =
   "  --jit-stress SEED       switch engines at random, for tests\n"
   "  --color=auto|always|never  -h, --help  --version\n"
   "\n"
-  "ARG, in the order of the parameters or as NAME=ARG:\n"
+  "ARG, in the order of the parameters or as NAME=ARG; in quotes where it has parentheses:\n"
   "  5 | 0x10 | -1.5 | 0f3F800000          read as the parameter's type     bytes:HEX    a structure\n"
   "  zeros:f32[1024] | iota:u32[1024] | fill(1.5):f32[64,64] | random(SEED):f32[1024] | values(1,2,3):u32[3]\n"
   "  @file.npy | @file.bin                 buffers: the kernel gets the address\n"
