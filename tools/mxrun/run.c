@@ -8,7 +8,8 @@
 const char *const run_help =
   "Options of a run, before or behind FILE; -- ends them:\n"
   "  -k, --kernel NAME       which kernel; not needed where there is one\n"
-  "  --grid X[,Y[,Z]]  --block X[,Y[,Z]]  --shared BYTES  --cooperative\n"
+  "  --grid X[,Y[,Z]]  --block X[,Y[,Z]]   blocks, threads of a block; default 1, or what the kernel requires (.reqntid)\n"
+  "  --shared BYTES  --cooperative   dynamic shared memory; all blocks at once, so that they may wait for one another\n"
   "  --print ARG[LO:HI]      elements of a buffer after the launch; ARG is a name or a number from 0; ARG:TYPE reads another type\n"
   "  --save ARG=FILE         .npy, .png, .pgm, and bytes for all other suffixes\n"
   "  --expect ARG=FILE       compare with .npy or bytes, or with a made array; --ulp N allows floats that distance\n"
