@@ -131,7 +131,12 @@ struct mx_warp {
  * An access of n bytes at address a is inside if a - lo <= span - n (unsigned; span >= n). Its bytes are at
  * x->window[kind] + off + (a - lo); local memory adds lane * x->local_stride. Addresses are generic ones for generic
  * accesses and global ones alike; for .shared .local .const .param accesses they are offsets in the window. */
-struct mx_bounds { uint64_t lo, span, off; uint32_t kind; /* enum mx_space, not generic */ uint32_t writable; };
+struct mx_bounds {
+  uint64_t lo, span, off;
+  uint32_t kind; /* enum mx_space, not generic */
+  uint32_t writable;
+  uint64_t last; /* where the interpreter's last access in a row began */
+};
 
 /* ---- the context of one worker ---------------------------------------------------------------------------*/
 enum mx_event {
@@ -175,6 +180,8 @@ struct mx_exec {
   struct mx_exec_stats {
     uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
   } stats;
+  uint64_t on_mask;             /* whose lanes are the ones in on[] */
+  uint32_t on[MX_MAX_LANES];
   uint64_t steps_told;          /* of steps, already added to the launch's */
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };

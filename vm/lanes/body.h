@@ -2,7 +2,8 @@
  * rows that it makes bodies for; it is compiled once for each CPU level (MX_LEVEL), and bodies.c gathers the results.
  *
  * A body computes all lanes, also those that are not active: meanings are pure and total. With all lanes active results
- * go straight to the slot; otherwise to x->tmp, from where the active lanes are blended in. */
+ * go straight to the slot; otherwise to x->tmp, from where the active lanes are blended in. Files of the instructions
+ * that programs are full of define MX_OFTEN: theirs have a second loop that blends at once, where vectors are long. */
 #ifndef MX_LANES_BODY_H
 #define MX_LANES_BODY_H
 
@@ -24,8 +25,16 @@ typedef int mx_none;
 #define ACCESS_NARROW(t_, zero_extended_) \
   MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const uint32_t *)p)[l]; } \
   MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = (zero_extended_)v; }
-/* predicates come as bytes; expressions leave them as words */
-MX__INL mx_pred mx__get_pred(const void *p, size_t l, unsigned n) { (void)n; return ((const uint8_t *)p)[l]; }
+/* predicates come as words where those are quickly made, or as bytes; expressions leave them as words */
+#ifdef MX__AVX512
+typedef uint32_t mx__pred_in;
+#else
+typedef uint8_t mx__pred_in;
+#endif
+#if defined MX_OFTEN && defined MX__AVX512
+#define MX_BLENDS_IN_LOOP 1
+#endif
+MX__INL mx_pred mx__get_pred(const void *p, size_t l, unsigned n) { (void)n; return (mx_pred)((const mx__pred_in *)p)[l]; }
 MX__INL void mx__put_pred(void *p, size_t l, unsigned n, mx_pred v) { (void)n; ((uint32_t *)p)[l] = v; }
 ACCESS_NARROW(u8, uint8_t) ACCESS_NARROW(s8, uint8_t) ACCESS_NARROW(b8, uint8_t)
 ACCESS_NARROW(u16, uint16_t) ACCESS_NARROW(s16, uint16_t) ACCESS_NARROW(b16, uint16_t)
@@ -59,25 +68,41 @@ MX__INL unsigned mx__lanes(const struct mx_exec *x) {
   if (x->lanes != 32 && x->lanes != 64) __builtin_unreachable();
   return x->lanes;
 }
-/* Predicates become bytes 0 or 1 inside a body. */
-MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type, uint8_t *bytes) {
+/* Predicates become 0 or 1 inside a body; `words`: of type mx__pred_in, else bytes. */
+MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type, bool words, void *holds) {
   if (type == MX_T_none) return NULL;
   if (type != MX_T_pred) return mx__ref(x, r);
-  mx__expand01(*(const uint64_t *)mx__ref(x, r), bytes);
-  return bytes;
+#ifdef MX__AVX512
+  if (words) return mx__expand32(*(const uint64_t *)mx__ref(x, r), holds), holds;
+#endif
+  (void)words;
+  mx__expand01(*(const uint64_t *)mx__ref(x, r), holds);
+  return holds;
 }
-MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, void *holds, void *tmp, bool whole) {
+#ifdef MX_BLENDS_IN_LOOP
+/* Words 0 or 1 for the lanes m; they mostly stay the same from one instruction to the next. */
+MX__INL const uint32_t *mx__on(struct mx_exec *x, uint64_t m) {
+  if (x->on_mask != m) {
+    x->on_mask = m;
+    mx__expand32(m, x->on);
+  }
+  return x->on;
+}
+#else
+MX__INL const uint32_t *mx__on(struct mx_exec *x, uint64_t m) { (void)x, (void)m; return NULL; }
+#endif
+MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, void *holds, void *tmp, bool direct) {
   if (type == MX_T_none) return NULL;
   if (type == MX_T_pred) return holds;
-  return whole ? mx__ref(x, r) : tmp;
+  return direct ? mx__ref(x, r) : tmp;
 }
 /* `words`: a predicate's lanes are 32-bit words, else bytes. */
-MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool words, const void *holds, const void *tmp, uint64_t m) {
+MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool words, const void *holds, const void *tmp, uint64_t m, bool direct) {
   if (type == MX_T_none) return;
   if (type == MX_T_pred) {
     uint64_t *d = mx__ref(x, r);
     *d = (*d & ~m) | ((words ? mx__pack32(holds, x->lanes) : mx__pack01(holds, x->lanes)) & m);
-  } else if (m != x->full) {
+  } else if (!direct) {
     unsigned bits = type == MX_T_b128 ? 128 : type >= MX_T_u64 ? 64 : 32;
     if (bits == 32) mx__blend32(mx__ref(x, r), tmp, m, x->lanes);
     else mx__blend64(mx__ref(x, r), tmp, m, x->lanes);
@@ -115,8 +140,9 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
   (__VA_ARGS__); \
   if ((flags_) & MX_F_CANON) D = CANON(td_, D), Q = CANON(tq_, Q);
 
+/* on: the active lanes; NULL: all are written */
 #define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
-  MX__INL void lanes_##id_(unsigned n, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
+  MX__INL void lanes_##id_(unsigned n, const uint32_t *on, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
                            const void *g, const unsigned M) { \
     (void)M; \
     for (size_t half__ = 0; half__ < n; half__ += 32) \
@@ -131,13 +157,19 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
         mx_##tq_ Q = {0}; \
         (void)A, (void)B, (void)C, (void)E, (void)G; \
         RESULT_##no_(flags_, td_, tq_, __VA_ARGS__) \
-        mx__put_##td_(d, lane__, n, D); \
-        mx__put_##tq_(q, lane__, n, Q); \
+        mx__put_##td_(d, lane__, n, KEEP(td_, D, d)); \
+        mx__put_##tq_(q, lane__, n, KEEP(tq_, Q, q)); \
       } \
   }
 
+#define KEEP(t_, new_, slot_) (MX_T_##t_ == MX_T_pred || !on || on[lane__] ? new_ : mx__get_##t_(slot_, lane__, n))
+
 #define CASE(k_, mods_, id_) \
-  case k_: if (k_ < (mods_)) lanes_##id_(n_, d, q, a, b, c, e, g, k_); break;
+  case k_: \
+    if (k_ >= (mods_)) break; \
+    if (on_) lanes_##id_(n_, on_, d, q, a, b, c, e, g, k_); \
+    else lanes_##id_(n_, NULL, d, q, a, b, c, e, g, k_); \
+    break;
 #define CASES(mods_, id_) \
   CASE(0, mods_, id_) CASE(1, mods_, id_) CASE(2, mods_, id_) CASE(3, mods_, id_) CASE(4, mods_, id_) CASE(5, mods_, id_) \
   CASE(6, mods_, id_) CASE(7, mods_, id_) CASE(8, mods_, id_) CASE(9, mods_, id_) CASE(10, mods_, id_) CASE(11, mods_, id_) \
@@ -150,20 +182,22 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
     const uint64_t m_ = mx__active(x, i); \
     if (!m_) return i + 1; \
     const bool whole_ = m_ == x->full; \
+    const uint32_t *on_ = whole_ || !(words_) || (MX_T_##td_ == MX_T_pred && MX_T_##tq_ <= MX_T_pred) ? NULL : mx__on(x, m_); \
+    const bool direct_ = whole_ || on_; \
     const unsigned n_ = mx__lanes(x); \
-    uint32_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES]; \
-    uint8_t ba_[MX_MAX_LANES], bb_[MX_MAX_LANES], bc_[MX_MAX_LANES], be_[MX_MAX_LANES], bg_[MX_MAX_LANES]; \
-    void *d = mx__out(x, i->o[0], MX_T_##td_, bd_, x->tmp, whole_); \
-    void *q = mx__out(x, i->o[1], MX_T_##tq_, bq_, x->tmp + sizeof x->tmp / 2, whole_); \
-    uint8_t bp_[no_ > 2 ? MX_MAX_LANES : 1]; \
-    const void *a = mx__in(x, i->o[no_], MX_T_##ta_, ba_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_, bb_); \
-    const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_, bc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_, be_); \
-    const void *g = mx__in(x, i->o[no_ + 4], MX_T_##tg_, bg_); \
+    _Alignas(64) uint32_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES]; /* loads from two lines wait for stores */ \
+    _Alignas(64) mx__pred_in ba_[MX_MAX_LANES], bb_[MX_MAX_LANES], bc_[MX_MAX_LANES], be_[MX_MAX_LANES], bg_[MX_MAX_LANES]; \
+    void *d = mx__out(x, i->o[0], MX_T_##td_, bd_, x->tmp, direct_); \
+    void *q = mx__out(x, i->o[1], MX_T_##tq_, bq_, x->tmp + sizeof x->tmp / 2, direct_); \
+    _Alignas(64) uint8_t bp_[no_ > 2 ? MX_MAX_LANES : 1]; \
+    const void *a = mx__in(x, i->o[no_], MX_T_##ta_, words_, ba_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_, words_, bb_); \
+    const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_, words_, bc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_, words_, be_); \
+    const void *g = mx__in(x, i->o[no_ + 4], MX_T_##tg_, words_, bg_); \
     (void)g, (void)bp_; \
     __VA_ARGS__ \
-    mx__done(x, i->o[0], MX_T_##td_, words_, bd_, d, m_); \
-    mx__done(x, i->o[1], MX_T_##tq_, words_, bq_, q, m_); \
-    if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, false, bp_, NULL, m_); \
+    mx__done(x, i->o[0], MX_T_##td_, words_, bd_, d, m_, direct_); \
+    mx__done(x, i->o[1], MX_T_##tq_, words_, bq_, q, m_, direct_); \
+    if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, false, bp_, NULL, m_, true); \
     return i + 1; \
   }
 

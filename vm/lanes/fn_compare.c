@@ -1,6 +1,7 @@
 /* Lane functions of the comparing rows: setp with a second or a combining predicate, and set. One comparing loop per
  * type and comparison; what is done with the outcome is a second, cheap loop. */
 #include "vm/lanes/fn.h"
+#include "vm/lanes/masks.h"
 #include "vm/lanes/vocab.h"
 
 /* t[l] = x <cmp> y for all lanes, in words: narrowing the outcome inside the loop costs more than comparing; X(comparison) names each comparison of the type's family. */
@@ -94,6 +95,15 @@ static struct way way_of(unsigned mod, unsigned n, bool joined) {
 /* r = t (flipped: not t) combined with p, if there is one. */
 static void join(uint8_t *restrict r, const uint32_t *restrict t, bool flip, const uint8_t *restrict p, unsigned how, unsigned lanes) {
   uint32_t x = flip;
+#ifdef MX__AVX512
+  if (lanes % 32 == 0) { /* as masks: bytes that were stored one way and are loaded another have to wait */
+    const uint64_t m = mx__pack32(t, lanes) ^ (flip ? UINT64_MAX : 0), with = p ? mx__pack01(p, lanes) : 0;
+    const uint64_t all = !p ? m : how == 0 ? m & with : how == 1 ? m | with : m ^ with;
+    if (lanes == 64) mx__expand01(all, r);
+    else _mm256_storeu_si256((__m256i *)r, _mm256_maskz_set1_epi8((__mmask32)all, 1));
+    return;
+  }
+#endif
   if (!p) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)(t[l] ^ x);
   else if (how == 0) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)((t[l] ^ x) & p[l]);
   else if (how == 1) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)((t[l] ^ x) | p[l]);
@@ -107,7 +117,7 @@ static void spread(uint32_t *d, const uint8_t *t, uint32_t one, unsigned lanes) 
 #define ROWS(t_, n_) \
   void MX_FN(setp_##t_)(MX_FN_ARGS) { \
     (void)e; \
-    uint32_t t[MX_MAX_LANES]; \
+    _Alignas(64) uint32_t t[MX_MAX_LANES]; \
     struct way w = way_of(mod, n_, c); \
     compare_##t_(t, a, b, lanes, w.cmp, w.ftz); \
     join(d, t, false, c, w.join, lanes); /* predicates' bytes are the body's own: d is never c */ \
@@ -117,7 +127,7 @@ static void spread(uint32_t *d, const uint8_t *t, uint32_t one, unsigned lanes) 
 #define SET(t_, n_, to_, one_) \
   void MX_FN(set_##to_##_##t_)(MX_FN_ARGS) { \
     (void)q, (void)e; \
-    uint32_t t[MX_MAX_LANES]; \
+    _Alignas(64) uint32_t t[MX_MAX_LANES]; \
     uint8_t p[MX_MAX_LANES]; \
     struct way w = way_of(mod, n_, c); \
     compare_##t_(t, a, b, lanes, w.cmp, w.ftz); \

@@ -34,6 +34,13 @@ MX__MASKS void mx__expand01(uint64_t mask, uint8_t bytes[64]) {
 #endif
 }
 
+#ifdef MX__AVX512
+/* words[l] = 0 or 1 */
+MX__MASKS void mx__expand32(uint64_t mask, uint32_t words[64]) {
+  for (unsigned l = 0; l < 64; l += 16) _mm512_storeu_si512(words + l, _mm512_maskz_set1_epi32((__mmask16)(mask >> l), 1));
+}
+#endif
+
 /* The mask of the bytes that are not 0; they are 0 or 1. */
 MX__MASKS uint64_t mx__pack01(const uint8_t *bytes, unsigned lanes) {
 #ifdef MX__AVX512
@@ -102,50 +109,79 @@ MX__MASKS void mx__blend64(uint64_t *d, const uint64_t *s, uint64_t mask, unsign
 }
 
 /* ---- lanes whose addresses are not as expected -----------------------------------------------------------------*/
+#ifdef MX__AVX512
+/* The mask that `test_` gives for the 16 or 8 lanes from l on, for all lanes. */
+#define MX__MASK_OF_16(test_) \
+  for (unsigned h = 0, l; h < lanes; h += 32) \
+    l = h, mask |= (uint64_t)(test_) << l, l += 16, mask |= (uint64_t)(test_) << l;
+#define MX__MASK_OF_8(test_) \
+  for (unsigned h = 0, l; h < lanes; h += 32) { \
+    uint32_t part; \
+    l = h, part = (uint32_t)(test_), l += 8, part |= (uint32_t)(test_) << 8, l += 8, part |= (uint32_t)(test_) << 16; \
+    l += 8, part |= (uint32_t)(test_) << 24, mask |= (uint64_t)part << h; \
+  }
+#define MX__IOTA32 _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define MX__IOTA64 _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)
+#else
+#define MX__MASK_OF_BYTES(test_) \
+  uint8_t wrong[64]; \
+  for (unsigned l = 0; l < lanes; l++) wrong[l] = (test_); \
+  mask = mx__pack01(wrong, lanes);
+#endif
 /* a[l] is not start + l * pitch */
 MX__MASKS uint64_t mx__unlike32(const uint32_t *a, uint32_t start, uint32_t pitch, unsigned lanes) {
   uint64_t mask = 0;
 #ifdef MX__AVX512
-  const __m512i step = _mm512_set1_epi32((int)(16 * pitch));
-  __m512i want = _mm512_add_epi32(_mm512_set1_epi32((int)start), _mm512_mullo_epi32(_mm512_set1_epi32((int)pitch),
-                                  _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
-  for (unsigned l = 0; l < lanes; l += 16, want = _mm512_add_epi32(want, step))
-    mask |= (uint64_t)_mm512_cmpneq_epi32_mask(_mm512_loadu_si512(a + l), want) << l;
+  const __m512i row = _mm512_add_epi32(_mm512_set1_epi32((int)start), _mm512_mullo_epi32(_mm512_set1_epi32((int)pitch), MX__IOTA32));
+  MX__MASK_OF_16(_mm512_cmpneq_epi32_mask(_mm512_loadu_si512(a + l), _mm512_add_epi32(row, _mm512_set1_epi32((int)(l * pitch)))))
 #else
-  uint8_t other[64];
-  for (unsigned l = 0; l < lanes; l++) other[l] = a[l] != (uint32_t)(start + l * pitch);
-  mask = mx__pack01(other, lanes);
+  MX__MASK_OF_BYTES(a[l] != (uint32_t)(start + l * pitch))
 #endif
   return mask;
 }
 MX__MASKS uint64_t mx__unlike64(const uint64_t *a, uint64_t start, uint64_t pitch, unsigned lanes) {
   uint64_t mask = 0;
 #ifdef MX__AVX512
-  const __m512i step = _mm512_set1_epi64((long long)(8 * pitch));
-  __m512i want = _mm512_add_epi64(_mm512_set1_epi64((long long)start), _mm512_mullo_epi64(_mm512_set1_epi64((long long)pitch),
-                                  _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)));
-  for (unsigned l = 0; l < lanes; l += 8, want = _mm512_add_epi64(want, step))
-    mask |= (uint64_t)_mm512_cmpneq_epi64_mask(_mm512_loadu_si512(a + l), want) << l;
+  const __m512i row = _mm512_add_epi64(_mm512_set1_epi64((long long)start), _mm512_mullo_epi64(_mm512_set1_epi64((long long)pitch), MX__IOTA64));
+  MX__MASK_OF_8(_mm512_cmpneq_epi64_mask(_mm512_loadu_si512(a + l), _mm512_add_epi64(row, _mm512_set1_epi64((long long)(l * pitch)))))
 #else
-  uint8_t other[64];
-  for (unsigned l = 0; l < lanes; l++) other[l] = a[l] != start + l * pitch;
-  mask = mx__pack01(other, lanes);
+  MX__MASK_OF_BYTES(a[l] != start + l * pitch)
 #endif
   return mask;
 }
-/* a[l] - lo is above limit, or a[l] has one of the bits `odd` */
-MX__MASKS uint64_t mx__outside(const uint64_t *a, uint64_t lo, uint64_t limit, uint64_t odd, unsigned lanes) {
+/* a[l] is not the address of its group of 16 plus its number there times pitch */
+MX__MASKS uint64_t mx__unlike_groups(const uint32_t *a, uint32_t pitch, unsigned lanes) {
   uint64_t mask = 0;
 #ifdef MX__AVX512
-  const __m512i low = _mm512_set1_epi64((long long)lo), most = _mm512_set1_epi64((long long)limit), bits = _mm512_set1_epi64((long long)odd);
-  for (unsigned l = 0; l < lanes; l += 8) {
-    const __m512i v = _mm512_loadu_si512(a + l);
-    mask |= (uint64_t)(_mm512_cmpgt_epu64_mask(_mm512_sub_epi64(v, low), most) | _mm512_test_epi64_mask(v, bits)) << l;
-  }
+  const __m512i row = _mm512_mullo_epi32(_mm512_set1_epi32((int)pitch), MX__IOTA32);
+  MX__MASK_OF_16(_mm512_cmpneq_epi32_mask(_mm512_loadu_si512(a + l), _mm512_add_epi32(row, _mm512_set1_epi32((int)a[l]))))
 #else
-  uint8_t wrong[64];
-  for (unsigned l = 0; l < lanes; l++) wrong[l] = (a[l] - lo > limit) | ((a[l] & odd) != 0);
-  mask = mx__pack01(wrong, lanes);
+  MX__MASK_OF_BYTES(a[l] != (uint32_t)(a[l & ~15u] + (l & 15u) * pitch))
+#endif
+  return mask;
+}
+/* a[l] + off - lo is above limit, or a[l] + off has one of the bits `odd` */
+MX__MASKS uint64_t mx__outside32(const uint32_t *a, uint32_t off, uint32_t lo, uint32_t limit, uint32_t odd, unsigned lanes) {
+  uint64_t mask = 0;
+#ifdef MX__AVX512
+  const __m512i shift = _mm512_set1_epi32((int)off), low = _mm512_set1_epi32((int)lo), most = _mm512_set1_epi32((int)limit), bits = _mm512_set1_epi32((int)odd);
+#define V _mm512_add_epi32(_mm512_loadu_si512(a + l), shift)
+  MX__MASK_OF_16(_mm512_cmpgt_epu32_mask(_mm512_sub_epi32(V, low), most) | _mm512_test_epi32_mask(V, bits))
+#undef V
+#else
+  MX__MASK_OF_BYTES((uint32_t)(a[l] + off - lo) > limit || ((a[l] + off) & odd))
+#endif
+  return mask;
+}
+MX__MASKS uint64_t mx__outside64(const uint64_t *a, uint64_t off, uint64_t lo, uint64_t limit, uint64_t odd, unsigned lanes) {
+  uint64_t mask = 0;
+#ifdef MX__AVX512
+  const __m512i shift = _mm512_set1_epi64((long long)off), low = _mm512_set1_epi64((long long)lo), most = _mm512_set1_epi64((long long)limit), bits = _mm512_set1_epi64((long long)odd);
+#define V _mm512_add_epi64(_mm512_loadu_si512(a + l), shift)
+  MX__MASK_OF_8(_mm512_cmpgt_epu64_mask(_mm512_sub_epi64(V, low), most) | _mm512_test_epi64_mask(V, bits))
+#undef V
+#else
+  MX__MASK_OF_BYTES(a[l] + off - lo > limit || ((a[l] + off) & odd))
 #endif
   return mask;
 }

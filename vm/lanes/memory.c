@@ -17,15 +17,24 @@
 #define OPF(...)
 
 /* ---- where the lanes' bytes are ------------------------------------------------------------------------------*/
-enum shape { ROW /* one lane's after the other's */, POINT /* all at one place */, APART };
+enum shape { ROW /* one lane's after the other's */, POINT /* all at one place */, GROUPS /* each a row or a point */, APART };
+#define GROUP 16u
 struct reach {
   enum shape shape;
   bool shared;                  /* nobody else can see the bytes while this block runs */
   uint64_t origin, pitch;       /* unless APART: host address of lane 0's bytes, active or not, and from lane to lane */
-  uint64_t at[MX_MAX_LANES];    /* where APART: host addresses of the active lanes */
+  uint64_t group[MX_MAX_LANES / GROUP]; /* of GROUPS: where each begins */
+  uint64_t at[MX_MAX_LANES];    /* of APART: host addresses of the active lanes */
 };
 MX__INL void *place(const struct reach *r, size_t lane, size_t at) {
   return (void *)(uintptr_t)((r->shape == APART ? r->at[lane] : r->origin + lane * r->pitch) + at);
+}
+/* For those who know no groups. */
+MX__INL void ungroup(struct reach *r, unsigned n) {
+  if (r->shape != GROUPS) return;
+  for (size_t g = 0; g < n; g += GROUP)
+    for (size_t l = 0; l < GROUP; l++) r->at[g + l] = r->group[g / GROUP] + l * r->pitch;
+  r->shape = APART;
 }
 
 /* The address of lane l, as the program computed it; 32-bit ones wrap, as addresses of that width do. */
@@ -45,6 +54,15 @@ static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_
   return true;
 }
 
+/* An instruction tends to go on as it did before: from one row to the next, in a loop or warp after warp. Each of these
+ * instructions takes long enough for the processor to lose sight of that, and too short to hide a miss. */
+MX__INL void fetch_ahead(struct mx_bounds *b, uint64_t begin, uint64_t host, uint64_t bytes) {
+  if (b->kind != MX_GLOBAL) return;
+  const uint64_t next = host + (begin - b->last);
+  b->last = begin;
+  for (uint64_t l = 0; l <= bytes; l += 64) __builtin_prefetch((const void *)(uintptr_t)(next + l));
+}
+
 /* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Of rows and points the two ends are
  * checked. */
 static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
@@ -52,7 +70,7 @@ static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref
   const unsigned n = mx__lanes(x);
   const void *p = mx__ref(x, base);
   const uint64_t off = (uint64_t)i->off;
-  const struct mx_bounds *b = &x->bounds[i->aux];
+  struct mx_bounds *b = &x->bounds[i->aux];
   if (b->span < bytes || (write && !b->writable)) return search(x, i, m, p, narrow, bytes, space, write, r);
   const uint64_t lo = b->lo, limit = b->span - bytes, host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - lo;
   r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
@@ -67,15 +85,28 @@ static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref
       r->shape = pitch ? ROW : POINT;
       r->pitch = pitch;
       r->origin = host + start;
+      fetch_ahead(b, begin, r->origin + first * pitch, (last - first) * pitch);
       return true;
     }
   }
-  if (narrow) for (size_t l = 0; l < n; l++) r->at[l] = address(p, true, off, l);
-  else for (size_t l = 0; l < n; l++) r->at[l] = address(p, false, off, l);
-  if (mx__outside(r->at, lo, limit, bytes - 1, n) & m) return search(x, i, m, p, narrow, bytes, space, write, r);
+  /* allocations begin at multiples of every access's size: what is odd from their beginning on, is odd */
   const uint64_t stride = b->kind == MX_LOCAL ? x->local_stride : 0;
-  for (size_t l = 0; l < n; l++) r->at[l] += host + l * stride;
   r->shape = APART;
+  if (!narrow) {
+    if (mx__outside64(p, off, lo, limit, bytes - 1, n) & m) return search(x, i, m, p, narrow, bytes, space, write, r);
+    for (size_t l = 0; l < n; l++) r->at[l] = host + off + ((const uint64_t *)p)[l] + l * stride;
+    return true;
+  }
+  if (lo > UINT32_MAX || mx__outside32(p, (uint32_t)off, (uint32_t)lo, limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX, bytes - 1, n) & m)
+    return search(x, i, m, p, narrow, bytes, space, write, r);
+  /* rows of a tile: groups of lanes that have neighbours or one place each */
+  r->pitch = (uint32_t)(address(p, true, off, 1) - address(p, true, off, 0));
+  if ((!r->pitch || r->pitch == bytes) && m == x->full && !stride && !mx__unlike_groups(p, (uint32_t)r->pitch, n)) {
+    r->shape = GROUPS;
+    for (size_t g = 0; g < n; g += GROUP) r->group[g / GROUP] = host + address(p, true, off, g);
+    return true;
+  }
+  for (size_t l = 0; l < n; l++) r->at[l] = host + address(p, true, off, l) + l * stride;
   return true;
 }
 
@@ -103,6 +134,18 @@ typedef void mover(void *slot, const struct reach *r, uint64_t m, uint64_t full,
       for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, v); \
     } else if (r->shape == ROW && r->pitch == sizeof *row) \
       _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, row[l]); \
+    else if (r->shape == GROUPS && r->pitch == sizeof *row) \
+      for (size_t g = 0; g < n; g += GROUP) { \
+        row = (const cell_##mt_ *)(uintptr_t)r->group[g / GROUP]; \
+        _Pragma("GCC ivdep") for (size_t l = 0; l < GROUP; l++) mx__put_##dt_(d, g + l, n, row[l]); \
+      } \
+    else if (r->shape == GROUPS) \
+      for (size_t g = 0; g < n; g += GROUP) { \
+        const mx_##dt_ v = *(const cell_##mt_ *)(uintptr_t)(r->group[g / GROUP] + at); \
+        for (size_t l = 0; l < GROUP; l++) mx__put_##dt_(d, g + l, n, v); \
+      } \
+    else if (r->shape == APART) \
+      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(r->at[l] + at)); \
     else \
       for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
   }
@@ -122,6 +165,7 @@ static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, si
   struct reach r;
   if (!m) return i + 1;
   if (!reach(x, i, m, operand(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r)) return NULL;
+  if (elements > 1) ungroup(&r, mx__lanes(x));
   for (size_t k = 0; k < elements; k++) move(mx__ref(x, operand(i, k)), &r, m, x->full, mx__lanes(x), k * bytes);
   return i + 1;
 }
@@ -130,6 +174,7 @@ static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, s
   struct reach r;
   if (!m) return i + 1;
   if (!reach(x, i, m, i->o[0], narrow, bytes * (unsigned)elements, i->mod >> 2, true, &r)) return NULL;
+  ungroup(&r, mx__lanes(x));
   for (size_t k = 0; k < elements; k++) move(mx__ref(x, operand(i, 2 + k)), &r, m, x->full, mx__lanes(x), k * bytes);
   return i + 1;
 }
@@ -194,6 +239,7 @@ static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, si
   if (!m) return i + 1;
   if (!reach(x, i, m, operand(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
   const unsigned n = mx__lanes(x);
+  ungroup(&r, n);
   for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */
     const void *b = mx__ref(x, operand(i, results + 2 + k)), *c = operands == 1 ? b : mx__ref(x, operand(i, results + 3));
     steps(results == 1 ? mx__ref(x, i->o[0]) : results ? x->tmp + k * n * 4 : NULL, b, c, &r, m, n, k * bytes);
