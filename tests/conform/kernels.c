@@ -77,7 +77,7 @@ static bool launch(mx_device *device, mx_module *module, struct function *const 
     char *text = mx_last_error_text(device);
     fprintf(stderr, "conform: %s: %s\n", fs[0]->name, text ? text : "no reason given");
     free(text);
-    mx_device_reset(device);
+    mx_device_reset(device); /* the module ends with it */
     return false;
   }
   for (size_t k = 0; k < n; k++) mx_free(device, jobs[k].in), mx_free(device, jobs[k].out);
@@ -97,7 +97,7 @@ static void run(mx_device *device, struct function *const *fs, size_t n, bool ji
   free(t.at);
   if (fine) {
     fine = launch(device, module, fs, n, jit);
-    mx_module_unload(module);
+    if (fine) mx_module_unload(module);
   }
   if (fine) return;
   if (n == 1) fs[0]->refused = true;
