@@ -46,12 +46,14 @@
   LET(u32, hb_, CVT(u32, u16, x_), LET(u32, he_, SHL(u32, AND(u32, hb_, K(u32, 0x7FFF)), K(u32, 13)), \
   BITS(f32, u32, OR(u32, SHL(u32, AND(u32, hb_, K(u32, 0x8000)), K(u32, 16)), \
     SEL(u32, GE(u32, he_, K(u32, 0x0F800000)), OR(u32, he_, K(u32, 0x7F800000)), BITS(u32, f32, MUL(f32, BITS(f32, u32, he_), K(f32, 0x1p112f))))))))
+/* Adding a power of two whose last place is the f16's rounds |x|; the sum's last bits count f16 places. Few steps and hardly
+ * a choice, so that loops vectorise. 0x47800000 is 2^16, which becomes infinite; 0x38800000 is 2^-14, below which places do
+ * not get smaller. */
 #define F2H(x_) \
-  LET(u32, fb_, BITS(u32, f32, x_), LET(u32, fa_, AND(u32, fb_, K(u32, 0x7FFFFFFF)), LET(u32, fs_, AND(u32, SHR(u32, fb_, K(u32, 16)), K(u32, 0x8000)), \
-  CVT(u16, u32, SEL(u32, GT(u32, fa_, K(u32, 0x7F800000)), K(u32, 0x7FFF), OR(u32, fs_, \
-    SEL(u32, GE(u32, fa_, K(u32, 0x47800000)), K(u32, 0x7C00), \
-    SEL(u32, LT(u32, fa_, K(u32, 0x38800000)), SUB(u32, BITS(u32, f32, ADD(f32, BITS(f32, u32, fa_), K(f32, 0.5f))), K(u32, 0x3F000000)), \
-      SHR(u32, ADD(u32, ADD(u32, fa_, K(u32, 0xC8000FFF)), AND(u32, SHR(u32, fa_, K(u32, 13)), K(u32, 1))), K(u32, 13))))))))))
+  LET(u32, fb_, BITS(u32, f32, x_), LET(u32, fa_, AND(u32, fb_, K(u32, 0x7FFFFFFF)), LET(u32, fc_, SMALLER(u32, fa_, K(u32, 0x47800000)), \
+  LET(u32, fd_, AND(u32, fc_, K(u32, 0x7F800000)), LET(u32, fe_, LARGER(u32, fd_, K(u32, 0x38800000)), LET(u32, fp_, ADD(u32, fe_, K(u32, 13 << 23)), \
+  LET(u32, fr_, ADD(u32, SHR(u32, SUB(u32, fe_, K(u32, 0x38800000)), K(u32, 13)), SUB(u32, BITS(u32, f32, ADD(f32, BITS(f32, u32, fc_), BITS(f32, u32, fp_))), fp_)), \
+  CVT(u16, u32, SEL(u32, GT(u32, fa_, K(u32, 0x7F800000)), K(u32, 0x7FFF), OR(u32, AND(u32, SHR(u32, fb_, K(u32, 16)), K(u32, 0x8000)), fr_))))))))))
 #define B2F(x_) BITS(f32, u32, SHL(u32, CVT(u32, u16, x_), K(u32, 16)))
 #define F2B(x_) \
   LET(u32, fb_, BITS(u32, f32, x_), CVT(u16, u32, SEL(u32, GT(u32, AND(u32, fb_, K(u32, 0x7FFFFFFF)), K(u32, 0x7F800000)), K(u32, 0x7FFF), \
