@@ -40,7 +40,17 @@
     memcpy(q, s, lanes * sizeof s[0]); \
   }
 
-#define F1(name_, t_, u_) MX__PASS1(name_, t_, u_) FN1(name_, t_, pass_##name_##_##t_(r, x, lanes))
+/* SLEEF's function as it is: results go straight to their slots. */
+#define F1(name_, t_, u_) \
+  void MX_FN(name_##_##t_)(MX_FN_ARGS) { \
+    (void)q, (void)b, (void)c, (void)e, (void)mod; \
+    for (unsigned l = 0; l < lanes; l += sizeof(mx__v##t_) / sizeof(mx_##t_)) { \
+      mx__v##t_ x, r; \
+      memcpy(&x, (const mx_##t_ *)a + l, sizeof x); \
+      r = mend_##t_(MX__SLEEF_##t_(name_, u_)(x), x); \
+      memcpy((mx_##t_ *)d + l, &r, sizeof r); \
+    } \
+  }
 #define F2(name_, t_, u_) MX__PASS2(name_, t_, u_) FN2(name_, t_, pass_##name_##_##t_(r, x, y, lanes))
 #define BOTH(shape_, name_, u_) shape_(name_, f32, u_) shape_(name_, f64, u_)
 BOTH(F1, acos, u10)
@@ -70,6 +80,8 @@ SINCOS(f64)
 
 /* ---- beyond a limit, another function ------------------------------------------------------------------------------ */
 
+MX__PASS1(log, f32, u10)
+MX__PASS1(log, f64, u10)
 /* asinh, acosh and log1p are the logarithm of twice, or once, a large number. */
 #define LOGARITHMIC(name_, t_, limit_, more_) \
   MX__PASS1(name_, t_, u10) \
@@ -97,8 +109,13 @@ LOGARITHMIC(acosh, f64, 0x1p500, 0x1.62e42fefa39efp-1)
 LOGARITHMIC(log1p, f32, 0x1p60f, 0)
 LOGARITHMIC(log1p, f64, 0x1p500, 0)
 
-/* exp, sinh and cosh close to the overflow: half of e^|x|, or all of it, its exponent put in last. */
-#define EXPONENTIAL(name_, t_, limit_, less_, negative_) \
+/* Close to the overflow: e^x times 2^-less, its exponent put in last. */
+MX__INL double scaled_exp(double x, int less) {
+  double n;
+  const double p = mx__exp_parts(x < 1400 ? x : 1400, 0, &n);
+  return mx__scale(p, n - less);
+}
+#define HALF_EXP(name_, t_, limit_, negative_) \
   MX__PASS1(name_, t_, u10) \
   FN1(name_, t_, { \
     unsigned large = 0; \
@@ -106,19 +123,29 @@ LOGARITHMIC(log1p, f64, 0x1p500, 0)
     pass_##name_##_##t_(r, x, lanes); \
     if (large) \
       for (unsigned l = 0; l < lanes; l++) { \
-        double m = x[l] < 0 ? -(double)x[l] : (double)x[l], n; \
-        m = m >= limit_ ? m < 1400 ? m : 1400 : 0; \
-        double v = mx__exp_parts(m, 0, &n); \
-        v = mx__scale(v, n - less_); \
+        const double m = x[l] < 0 ? -(double)x[l] : (double)x[l], v = scaled_exp(m >= limit_ ? m : 0, 1); \
         r[l] = x[l] >= limit_ ? (mx_##t_)v : x[l] <= -limit_ ? (mx_##t_)(negative_) : r[l]; \
       } \
   })
-EXPONENTIAL(exp, f64, 709., 0, r[l])
-EXPONENTIAL(sinh, f32, 88.f, 1, -v)
-EXPONENTIAL(sinh, f64, 709., 1, -v)
-EXPONENTIAL(cosh, f32, 88.f, 1, v)
-EXPONENTIAL(cosh, f64, 709., 1, v)
+HALF_EXP(sinh, f32, 88.f, -v)
+HALF_EXP(sinh, f64, 709., -v)
+HALF_EXP(cosh, f32, 88.f, v)
+HALF_EXP(cosh, f64, 709., v)
 F1(exp, f32, u10)
+void MX_FN(exp_f64)(MX_FN_ARGS) {
+  (void)q, (void)b, (void)c, (void)e, (void)mod;
+  double *to = d, kept[MX_MAX_LANES]; /* a result may replace its operand */
+  unsigned large = 0;
+  for (unsigned l = 0; l < lanes; l += sizeof(mx__vf64) / sizeof *to) {
+    mx__vf64 x, r;
+    memcpy(&x, (const double *)a + l, sizeof x);
+    memcpy(kept + l, &x, sizeof x);
+    r = mend_f64(MX__SLEEF_f64(exp, u10)(x), x);
+    memcpy(to + l, &r, sizeof r);
+  }
+  for (unsigned l = 0; l < lanes; l++) large |= kept[l] >= 709;
+  if (large) for (unsigned l = 0; l < lanes; l++) to[l] = kept[l] >= 709 ? scaled_exp(kept[l], 0) : to[l];
+}
 
 /* Close to the overflow, the square of the power to half the exponent. */
 #define POW(t_, max_) \
@@ -166,10 +193,17 @@ TURNS(f32, __builtin_fabsf, __builtin_rintf, __builtin_copysignf)
 TURNS(f64, __builtin_fabs, __builtin_rint, __builtin_copysign)
 
 /* SLEEF's single-precision gamma function is too coarse where it is subnormal. */
+MX__PASS1(tgamma, f32, u10)
+MX__PASS1(tgamma, f64, u10)
 F1(tgamma, f64, u10)
 FN1(tgamma, f32, {
-  double w[MX_MAX_LANES];
-  for (unsigned l = 0; l < lanes; l++) w[l] = x[l];
-  pass_tgamma_f64(w, w, lanes);
-  for (unsigned l = 0; l < lanes; l++) r[l] = (float)w[l];
+  unsigned small = 0;
+  for (unsigned l = 0; l < lanes; l++) small |= x[l] < -30;
+  pass_tgamma_f32(r, x, lanes);
+  if (small) {
+    double w[MX_MAX_LANES];
+    for (unsigned l = 0; l < lanes; l++) w[l] = x[l];
+    pass_tgamma_f64(w, w, lanes);
+    for (unsigned l = 0; l < lanes; l++) r[l] = x[l] < -30 ? (float)w[l] : r[l];
+  }
 })

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "mx/isa.h"
+#include "vm/lanes/vocab.h"
 
 #ifndef FP_FAST_FMA /* the header's condition for declaring the scalar fused forms, which the library has in any case */
 #define FP_FAST_FMA 1
@@ -44,6 +44,24 @@ static inline bool mx__fuses(void) { return __builtin_cpu_supports("fma"); }
 #define MX__SLEEF_f32(name_, u_) Sleef_finz_##name_##f1_##u_##purecfma
 #define MX__SLEEF_f64(name_, u_) Sleef_finz_##name_##d1_##u_##purecfma
 #endif
+#endif
+
+/* A result's NaN as fn_math.c says, without leaving the vector: r of x. */
+#if defined __AVX2__ && defined __FMA__
+static inline mx__vf64 mend_f64(mx__vf64 r, mx__vf64 x) {
+  typedef uint64_t bits __attribute__((vector_size(sizeof(mx__vf64))));
+  const bits number = (bits)(r == r), nan = (bits)(x != x);
+  return (mx__vf64)(((bits)r & number) | (((((bits)x | 0x0008000000000000u) & nan) | (0xFFF8000000000000u & ~nan)) & ~number));
+}
+static inline mx__vf32 mend_f32(mx__vf32 r, mx__vf32 x) {
+  typedef uint32_t bits __attribute__((vector_size(sizeof(mx__vf32))));
+  const bits number = (bits)(r == r);
+  (void)x;
+  return (mx__vf32)(((bits)r & number) | (0x7FFFFFFF & ~number));
+}
+#else
+static inline double mend_f64(double r, double x) { return r == r ? r : x == x ? mx__of_f64(0xFFF8000000000000u) : mx__of_f64(mx__raw_f64(x) | 0x0008000000000000u); }
+static inline float mend_f32(float r, float x) { (void)x; return r == r ? r : mx__of_f32(0x7FFFFFFF); }
 #endif
 
 /* pass_NAME_TYPE(r, x[, y], lanes): the function over arrays; r may be x or y. */
