@@ -4,6 +4,7 @@
 #   make check           build and test        make check SAN=1    all tests under the sanitizers
 #   make demo            the examples          make fuzz           libFuzzer programs (clang)
 #   make bench           compiled code against PoCL, Oclgrind, native C         make bench-interp    the interpreter
+#   make bench-intrinsics    the guides' functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
 #   make install         PREFIX, DESTDIR       make uninstall, dist, deb: see install.mk
 #   make clean
 #
@@ -89,9 +90,9 @@ ROOM_BIN := $(ROOMS:%=$(BUILD)/tests/%)
 LIBSO := $(BUILD)/libmx.so
 
 NO_DEPS := clean uninstall dist
-.PHONY: all tests check check-quick bench bench-interp demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: all tests check check-quick bench bench-interp bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md)
-tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench,$(ROOM_BIN)) # bench is for this kind of processor only
+tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench %/bench-intrinsics,$(ROOM_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
 # ---- dependencies: checked once, installed where that is possible -----------------------------------------
@@ -201,6 +202,11 @@ $(patsubst %,$(OBJ)/tests/bench/%.o,native best plain): CFLAGS += $(BENCH_NATIVE
 $(OBJ)/tests/bench/extras.o: CFLAGS += -fopenmp
 bench bench-interp: all $(BUILD)/tests/bench build/.deps-bench
 	$(Q)$(BUILD)/tests/bench $(if $(filter bench,$@),all,interp) . $(BUILD)
+
+# Speed of single functions, on stdout; LEVEL: v2, v3, v4
+$(OBJ)/tests/bench-intrinsics/native.o: CFLAGS += $(BENCH_NATIVE)
+bench-intrinsics: $(BUILD)/tests/bench-intrinsics
+	$(Q)$(BUILD)/tests/bench-intrinsics $(LEVEL)
 
 demo: all
 	$(Q)examples/demo.sh $(BUILD)
