@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "3, 8-15" for a mask; returns text's end. */
+/* "lane 3", "lanes 3, 8-15" */
 static void print_lanes(FILE *out, uint64_t m) {
   const char *comma = "";
+  fputs(m & (m - 1) ? "lanes " : "lane ", out);
   while (m) {
     unsigned a = (unsigned)__builtin_ctzll(m), n = 0;
     while (a + n < 64 && m >> (a + n) & 1) n++;
@@ -30,14 +31,14 @@ static void print_place(FILE *out, const struct mx_image *image, const struct mx
 }
 
 static void print_split(FILE *out, const struct mx_block *b, const struct mx_warp *w, const struct mx_split *s) {
-  fprintf(out, "\nwarp %u, lanes ", w->number);
+  fprintf(out, "\n  warp %u, ", w->number); /* indented as the trap's other lines are */
   print_lanes(out, s->mask);
   fprintf(out, " (");
   print_place(out, b->launch->image, s->frame, s->pc);
   fprintf(out, ") wait ");
   if (s->state == MX_WAIT_SYNC) {
     uint64_t missing = s->sync_mask & w->live & ~s->mask;
-    fprintf(out, "with mask 0x%llx for lanes ", (unsigned long long)s->sync_mask);
+    fprintf(out, "with mask 0x%llx for ", (unsigned long long)s->sync_mask);
     print_lanes(out, missing);
     return;
   }
@@ -87,7 +88,7 @@ void mx__report_stuck(struct mx_exec *x, struct mx_block *b) {
     free(t.detail);
     t.detail = NULL;
   }
-  if (t.detail && t.detail[0] == '\n') memmove(t.detail, t.detail + 1, strlen(t.detail));
+  if (t.detail && t.detail[0] == '\n') memmove(t.detail, t.detail + 3, strlen(t.detail + 3) + 1); /* the first line has its indent */
   if (place) t.func = place->frame->fn->number, t.pc = place->pc;
   mx__trap_raise(b->launch, &t);
   x->event = MX_EV_TRAP;

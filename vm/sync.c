@@ -214,8 +214,7 @@ static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn 
     MX_FOR_LANES(l, pending)
       group |= (uint64_t)((wide ? ((const uint64_t *)masks)[l] : ((const uint32_t *)masks)[l]) == mask) << l;
     if (group & ~mask) {
-      char *text = mx__format("lanes 0x%llx call %s with the mask 0x%llx, which does not name them",
-                              (unsigned long long)(group & ~mask), o->id, (unsigned long long)mask);
+      char *text = mx__format("they call with the mask 0x%llx, which does not name them", (unsigned long long)mask);
       return mx__trap_at(x, i, MX_TRAP_SYNC, group & ~mask, text);
     }
     pending &= ~group;
