@@ -493,12 +493,15 @@ static bool scaled_address(struct lower *l, const struct expr *e, struct val *ba
   struct vals vs = {0};
   mx__push_reg(l, &vs, r);
   *mx__push(l, &vs) = *x;
-  mx__push_const(l, &vs, (uint64_t)e->scale);
-  struct expr *scale = (struct expr *)vs.v[2].expr;
-  scale->is_unsigned = false;
+  const bool sum = e->scale == 1 && narrow != wide; /* no widening */
+  if (!sum) {
+    mx__push_const(l, &vs, (uint64_t)e->scale);
+    struct expr *scale = (struct expr *)vs.v[2].expr;
+    scale->is_unsigned = false;
+  }
   *mx__push(l, &vs) = *base;
-  vs.v[3].is_address = false;
-  const char *mad = narrow ? "mad.lo.u32" : wide ? "mad.lo.u64" : is_signed ? "mad.wide.s32" : "mad.wide.u32";
+  vs.v[vs.n - 1].is_address = false;
+  const char *mad = sum ? narrow ? "add.u32" : "add.u64" : narrow ? "mad.lo.u32" : wide ? "mad.lo.u64" : is_signed ? "mad.wide.s32" : "mad.wide.u32";
   if (!mx__select_emit(l, mad, NULL, &vs, IR_NONE, false, l->loc)) return false;
   base->kind = V_REG;
   base->reg = r;

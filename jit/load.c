@@ -27,7 +27,7 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
     snprintf(name, sizeof name, "mx_jit_entries_F%u", f);
     const uint32_t *pcs = dlsym(o->handle, name);
     if (!run || !pcs) continue;
-    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .nentries = pcs[0], .pcs = pcs + 1};
+    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .keep_bytes = pcs[0], .clean = pcs[1], .nentries = pcs[2], .pcs = pcs + 3};
   }
   return o;
 }

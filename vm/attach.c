@@ -1,12 +1,9 @@
 /* The body that stands at the entries of compiled code; see attach.h. */
 #include "vm/attach.h"
 
-#include "mx/mx.h"
-
 #include <stdlib.h>
 
-/* Why compiled code was left, from where the interpreter goes on. */
-static enum mx_exit_reason reason(const struct mx_exec *x, const struct mx_insn *next) {
+enum mx_exit_reason mx__exit_reason(const struct mx_exec *x, const struct mx_insn *next) {
   if (!next) {
     if (x->event == MX_EV_TRAP) return MX_EXIT_TRAP;
     if (x->event == MX_EV_SLICE) return x->stress ? MX_EXIT_STRESS : MX_EXIT_POLL;
@@ -32,7 +29,7 @@ static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i)
   uint64_t before = x->steps;
   const struct mx_insn *next = mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[index], i);
   x->stats.steps_compiled += x->steps - before;
-  x->stats.exits[reason(x, next)]++;
+  x->stats.exits[mx__exit_reason(x, next)]++;
   return next;
 }
 

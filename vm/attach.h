@@ -2,10 +2,14 @@
 #ifndef MX_VM_ATTACH_H
 #define MX_VM_ATTACH_H
 
+#include "mx/mx.h"
 #include "vm/jitabi.h"
 
 /* May be called while workers run fn: they go over when they next come to an entry. Once for a function. The code must
  * stay loaded as long as the prepared kernel lives. False: out of memory, nothing changed. */
 bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code);
+
+/* Why compiled code was left, from where the interpreter goes on. */
+enum mx_exit_reason mx__exit_reason(const struct mx_exec *x, const struct mx_insn *next);
 
 #endif

@@ -4,7 +4,9 @@
 
 #include "vm/debug.h"
 #include "vm/device.h"
+#include "vm/jitabi.h"
 #include "vm/launch.h"
+#include "vm/rounds.h"
 #include "vm/warp.h"
 
 #include <stdlib.h>
@@ -33,6 +35,7 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   uint32_t *tid[3];
   for (unsigned d = 0; d < 3; d++) tid[d] = (uint32_t *)at, at += tids;
   for (uint32_t n = 0; n <= MX_BARRIERS; n++) b->barriers[n].arrived = (uint64_t *)(at + n * sizeof(uint64_t) * b->nwarps);
+  memset(at, 0, arrived);
   at += arrived;
   b->shared = at;
   for (uint32_t t = 0; t < b->nwarps * l->lanes; t++) {
@@ -140,12 +143,13 @@ bool mx__block_start(struct mx_block *b, uint64_t index) {
   b->spins = 0;
   for (uint32_t n = 0; n <= MX_BARRIERS; n++) {
     struct mx_barrier *bar = &b->barriers[n];
+    if (!bar->used) continue;
     bar->used = false;
     bar->want = bar->hold = bar->all = 0;
     memset(bar->arrived, 0, sizeof *bar->arrived * b->nwarps);
   }
   if (l->debug) mx__debug_clears(l->debug, b);
-  memset(b->shared, 0, l->shared_bytes);
+  if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
   return true;
 }
 
@@ -155,12 +159,13 @@ static void enter(struct mx_exec *x, struct mx_block *b) {
   for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
 }
 
-static bool start_warps(struct mx_exec *x, struct mx_block *b) {
+static bool start_warps(struct mx_exec *x, struct mx_block *b, const struct mx_jit_code *code) {
   uint32_t left = b->launch->threads;
   for (uint32_t w = 0; w < b->nwarps; w++) {
     uint32_t n = left < x->lanes ? left : x->lanes;
     left -= n;
-    if (!mx__warp_start(x, &b->warps[w], n == 64 ? UINT64_MAX : (1ull << n) - 1)) return false;
+    const uint64_t live = n == 64 ? UINT64_MAX : (1ull << n) - 1;
+    if (!mx__warp_start_compiled(x, &b->warps[w], live, code ? code->keep_bytes : 0, !code || code->clean)) return false;
   }
   b->started = true;
   return true;
@@ -168,9 +173,24 @@ static bool start_warps(struct mx_exec *x, struct mx_block *b) {
 
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
   enter(x, b);
-  if (!b->started && !start_warps(x, b)) {
-    mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
-    return MX_BLOCK_STOPPED;
+  if (!b->started) {
+    struct mx_jit_code *code = mx__rounds_code(x);
+    if (!start_warps(x, b, code)) {
+      mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
+      return MX_BLOCK_STOPPED;
+    }
+    if (code) {
+      uint32_t w;
+      const struct mx_insn *i;
+      switch (mx__rounds_run(x, b, code, &w, &i)) {
+        case MX_ROUNDS_DONE: return MX_BLOCK_DONE;
+        case MX_ROUNDS_STOPPED: return MX_BLOCK_STOPPED;
+        case MX_ROUNDS_MACHINE: break;
+      }
+      if (mx__warp_go_on(x, &b->warps[w], i) == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
+      for (w++; w < b->nwarps; w++) /* the rest of that round */
+        if (b->warps[w].live && mx__warp_run(x, &b->warps[w]) == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
+    }
   }
   for (;;) {
     if (b->launch->debug) mx__debug_round(b->launch->debug, x, b);

@@ -117,12 +117,14 @@ struct mx_warp {
   struct mx_split splits[MX_MAX_LANES]; /* a stack: the last one runs first */
   struct mx_join joins[MX_MAX_JOINS];
   struct mx_join *free_joins;
+  uint32_t fresh_joins;         /* joins from here on have not been used */
   uint32_t spins;               /* turns that ended with nobody but spinning splits, since a join last let lanes go */
   uint32_t patience;            /* how many of them until one does */
   uint64_t clock;               /* %clock64: moves by MX_CLOCK_STEP at each read, and by nanosleep */
   unsigned char *local;         /* local memory, lane after lane, stride launch->local_bytes */
   const uint32_t *tid[3];       /* arrays of lanes */
   bool ran_jit;
+  uint32_t resume;              /* not 0: the frame has its state in compiled code's own form; number of the entry that takes it up */
 };
 #define MX_CLOCK_STEP 16
 #define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */

@@ -137,7 +137,7 @@ static void move_warp(struct tape *t, struct mx_warp *w) {
   move(t, w->splits, w->nsplits * sizeof w->splits[0]);
   if (t->save) used_joins(w, used);
   MOVE(t, used);
-  if (!t->save) w->free_joins = NULL;
+  if (!t->save) w->free_joins = NULL, w->fresh_joins = MX_MAX_JOINS;
   for (int k = MX_MAX_JOINS; k--;) {
     struct mx_join *j = &w->joins[k];
     if (used[k]) MOVE(t, *j);

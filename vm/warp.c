@@ -9,14 +9,15 @@
 /* ---- frames ---------------------------------------------------------------------------------------------*/
 #define FRAME_BYTES_LIMIT (2ull << 30) /* of all warps of a launch */
 
-static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn) {
-  size_t need = sizeof(struct mx_frame) + fn->frame_bytes;
+/* `room`: bytes behind the slots. */
+static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn, size_t room, bool clean) {
+  size_t need = sizeof(struct mx_frame) + fn->frame_bytes + room;
   struct mx_frame **at = &x->free_frames;
   for (int tries = 0; *at && tries < 16; tries++, at = &(*at)->parent)
     if ((*at)->size >= need && (*at)->size <= 4 * need) {
       struct mx_frame *f = *at;
       *at = f->parent;
-      memset(f->slots, 0, fn->frame_bytes);
+      if (clean) memset(f->slots, 0, fn->frame_bytes);
       return f;
     }
   size_t size = (need + 63) / 64 * 64;
@@ -39,6 +40,8 @@ static void frame_free(struct mx_frame **list, struct mx_frame *f) {
   *list = f;
 }
 
+void mx__frame_end(struct mx_exec *x, struct mx_frame *f) { frame_free(&x->free_frames, f); }
+
 /* Takes lanes out of a frame and its callers up to, not including, `until`; frames left empty are given back. */
 static void frames_drop(struct mx_frame **list, struct mx_frame *f, const struct mx_frame *until, uint64_t lanes) {
   while (f != until) {
@@ -53,6 +56,7 @@ static void frames_drop(struct mx_frame **list, struct mx_frame *f, const struct
 static struct mx_join *join_new(struct mx_warp *w) {
   struct mx_join *j = w->free_joins;
   if (j) w->free_joins = j->parent;
+  else if (w->fresh_joins < MX_MAX_JOINS) j = &w->joins[w->fresh_joins++];
   return j;
 }
 static void join_free(struct mx_warp *w, struct mx_join *j) {
@@ -271,7 +275,7 @@ static const struct mx_insn *call(struct mx_exec *x, const struct mx_insn *i, ui
   struct mx_frame *f = NULL;
   uint64_t local_base = mx__local_top(x->frame);
   if (x->frame->depth + 1 < x->launch->call_depth && local_base + fn->func->local_bytes <= x->launch->local_bytes)
-    f = frame_new(x, fn);
+    f = frame_new(x, fn, 0, true);
   if (!f) return mx__trap_at(x, i, MX_TRAP_STACK_OVERFLOW, x->mask, NULL);
   f->parent = x->frame;
   f->fn = fn;
@@ -350,9 +354,9 @@ const struct mx_insn *mx__op_exit(struct mx_exec *x, const struct mx_insn *i) {
 }
 
 /* ---- a warp's life ----------------------------------------------------------------------------------------*/
-bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live) {
+bool mx__warp_start_compiled(struct mx_exec *x, struct mx_warp *w, uint64_t live, uint32_t room, bool clean) {
   const struct mx_pfunc *fn = &x->prep->funcs[x->prep->kernel];
-  struct mx_frame *f = frame_new(x, fn);
+  struct mx_frame *f = frame_new(x, fn, room, clean);
   if (!f) return false;
   f->parent = NULL;
   f->fn = fn;
@@ -362,20 +366,21 @@ bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live) {
   w->live = live;
   w->clock = MX_CLOCK_START;
   w->ran_jit = false;
-  w->spins = 0;
+  w->spins = w->resume = 0;
   w->patience = MX_PATIENCE;
   w->free_joins = NULL;
-  for (int k = MX_MAX_JOINS; k--;) join_free(w, &w->joins[k]);
+  w->fresh_joins = 0;
   w->nsplits = 1;
   w->splits[0] = (struct mx_split){.state = MX_RUNNABLE, .mask = live, .frame = f};
   x->stats.warps++;
   return true;
 }
+bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live) { return mx__warp_start_compiled(x, w, live, 0, true); }
 
 void mx__warp_end(struct mx_warp *w) {
   struct mx_frame *list = NULL;
   for (uint32_t k = 0; k < w->nsplits; k++) frames_drop(&list, w->splits[k].frame, NULL, w->splits[k].mask);
-  for (int k = 0; k < MX_MAX_JOINS; k++)
+  for (uint32_t k = 0; k < w->fresh_joins; k++)
     if (w->joins[k].frame && w->joins[k].arrived) frames_drop(&list, w->joins[k].frame, NULL, w->joins[k].arrived);
   for (struct mx_frame *next; list; list = next) {
     next = list->parent;
@@ -385,11 +390,15 @@ void mx__warp_end(struct mx_warp *w) {
   w->live = 0;
 }
 
-static bool told_to_stop(struct mx_exec *x) {
+#define TELL_STEPS 4096 /* a shared counter is not for every turn */
+bool mx__told_to_stop(struct mx_exec *x) {
   struct mx_launch *l = x->launch;
-  uint64_t all = atomic_fetch_add_explicit(&l->steps, x->steps - x->steps_told, memory_order_relaxed) + x->steps - x->steps_told;
-  x->steps_told = x->steps;
-  if (l->steps_limit && all > l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
+  const uint64_t more = x->steps - x->steps_told;
+  if (more >= TELL_STEPS || l->steps_limit) {
+    const uint64_t all = atomic_fetch_add_explicit(&l->steps, more, memory_order_relaxed) + more;
+    x->steps_told = x->steps;
+    if (l->steps_limit && all > l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
+  }
   return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
 }
 
@@ -401,40 +410,57 @@ static void slice_begin(struct mx_exec *x) {
   x->reserve -= x->slice;
 }
 
-enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w) {
+void mx__warp_enter(struct mx_exec *x, struct mx_warp *w) {
   x->warp = w;
   x->reserve = 0;
   slice_begin(x);
   x->window[MX_LOCAL] = w->local;
   for (unsigned d = 0; d < 3; d++) x->sreg_lanes32[MX_SR_TID_X + d] = w->tid[d];
   x->sreg[MX_SR_WARPID] = w->number;
-  for (uint32_t k = 0; k < w->nsplits; k++) w->splits[k].spun = false;
-  merge_equal(x);
+}
+
+/* The next split's instruction; NULL: the turn has ended as *turn says. */
+static const struct mx_insn *next_of_turn(struct mx_exec *x, struct mx_warp *w, enum mx_turn *turn) {
   for (;;) {
     const struct mx_insn *i = mx__next_split(x);
-    if (!i) {
-      if (!w->nsplits) return told_to_stop(x) ? MX_TURN_STOPPED : MX_TURN_DONE;
-      bool spun = false;
-      for (uint32_t k = 0; k < w->nsplits; k++) spun |= w->splits[k].spun;
-      if ((!spun || ++w->spins >= w->patience) && mx__warp_release(x, w, false)) {
-        w->spins = 0;
-        if (spun && w->patience > 1) w->patience /= 2;
-        continue;
-      }
-      if (told_to_stop(x)) return MX_TURN_STOPPED;
-      return spun ? MX_TURN_SPUN : MX_TURN_BLOCKED;
+    if (i) return i;
+    if (!w->nsplits) {
+      *turn = mx__told_to_stop(x) ? MX_TURN_STOPPED : MX_TURN_DONE;
+      return NULL;
     }
+    bool spun = false;
+    for (uint32_t k = 0; k < w->nsplits; k++) spun |= w->splits[k].spun;
+    if ((!spun || ++w->spins >= w->patience) && mx__warp_release(x, w, false)) {
+      w->spins = 0;
+      if (spun && w->patience > 1) w->patience /= 2;
+      continue;
+    }
+    *turn = mx__told_to_stop(x) ? MX_TURN_STOPPED : spun ? MX_TURN_SPUN : MX_TURN_BLOCKED;
+    return NULL;
+  }
+}
+
+enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct mx_insn *i) {
+  for (;;) {
     uint64_t steps = 0;
-    do {
-      steps++;
-      i = i->fn(x, i);
-    } while (i);
+    for (; i; i = i->fn(x, i)) steps++;
     x->steps += steps;
     if (x->event == MX_EV_TRAP) return MX_TURN_STOPPED;
     if (x->event == MX_EV_SLICE && !x->reserve) {
       x->split->spun = true;
-      if (told_to_stop(x)) return MX_TURN_STOPPED;
+      if (mx__told_to_stop(x)) return MX_TURN_STOPPED;
     }
     if (x->slice <= 0) slice_begin(x);
+    enum mx_turn turn;
+    if (!(i = next_of_turn(x, w, &turn))) return turn;
   }
+}
+
+enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w) {
+  mx__warp_enter(x, w);
+  for (uint32_t k = 0; k < w->nsplits; k++) w->splits[k].spun = false;
+  merge_equal(x);
+  enum mx_turn turn;
+  const struct mx_insn *i = next_of_turn(x, w, &turn);
+  return i ? mx__warp_go_on(x, w, i) : turn;
 }

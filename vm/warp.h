@@ -16,8 +16,17 @@ static inline uint64_t mx__local_top(const struct mx_frame *f) { return f->local
 
 /* Begins a warp at the kernel's entry with the lanes of `live`. False: out of memory. */
 bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live);
+/* The same for a warp that begins in compiled code: `room` more bytes behind its slots; `clean`: these are zero. */
+bool mx__warp_start_compiled(struct mx_exec *x, struct mx_warp *w, uint64_t live, uint32_t room, bool clean);
 /* Ends a warp that was stopped: frees its frames. */
 void mx__warp_end(struct mx_warp *w);
+
+/* The last lanes of a frame have ended. */
+void mx__frame_end(struct mx_exec *x, struct mx_frame *f);
+/* What a turn of w needs of x. */
+void mx__warp_enter(struct mx_exec *x, struct mx_warp *w);
+/* Whether the launch is to stop; tells it how many instructions this worker has executed. */
+bool mx__told_to_stop(struct mx_exec *x);
 
 /* Picks the split that runs next in the current warp; NULL: none can, x->event is RESCHED. */
 const struct mx_insn *mx__next_split(struct mx_exec *x);

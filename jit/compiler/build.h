@@ -33,6 +33,12 @@ struct lw {
   uint64_t *uni, *uni_after, *live, *live_end; /* uniform before and after the instruction; live before it, and behind the block */
   uint64_t *flt, *raw, *raw_after;    /* as float_in and raw_in of blocks, here */
   struct lw_exit *exits;
+  struct lw_resume { gcc_jit_block *block; } *resumes; uint32_t nresumes, nentries, keep_bytes; /* behind barriers */
+  bool kernel;
+  struct lw_shape { gcc_jit_lvalue *min, *max, *low, *kind; } *shapes; /* by slot; see shapes.c */
+  /* By instruction: its address is a slot with a shape, plus (add not NULL) what an addition added */
+  struct lw_base { bool is; uint32_t slot; const struct ja_ins *add; } *based;
+  gcc_jit_lvalue **addend;            /* by instruction: what such an addition added */
   struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
   gcc_jit_type *t_step, *t_sync;
@@ -69,6 +75,14 @@ gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks); /* whether o
 gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* chunks' masks as one u64 */
 /* The interpreter's body executes the current instruction; on failure the function is left. */
 void lw_step(struct lw *l);
+/* shapes.c */
+void lw_shapes_find(struct lw *l);
+/* Of the current instruction's address; NULL: none. */
+const struct lw_base *lw_base(struct lw *l);
+/* The current instruction may be such an addition. */
+void lw_addend(struct lw *l);
+/* A slot's chunks have changed. */
+void lw_shape_update(struct lw *l, uint32_t slot);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
 bool lw_memory(struct lw *l);
 

@@ -243,6 +243,7 @@ static void reload_results(struct lw *l, gcc_jit_rvalue *mask) {
           jx_set(j, lw_var(l, at, 2 * c), v.r[0]);
           jx_set(j, lw_var(l, at, 2 * c + 1), v.r[1]);
         }
+        lw_shape_update(l, at);
       }
       continue;
     }
@@ -272,6 +273,82 @@ void lw_step(struct lw *l) {
   reload_results(l, mask);
 }
 
+/* ---- barriers: the state is kept as it is, and taken up again behind them ------------------------------------*/
+static gcc_jit_lvalue *kept_at(struct lw *l, uint32_t *at, gcc_jit_type *t, uint32_t bytes) {
+  gcc_jit_lvalue *m = lw_field(l, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, keep), l->j.t_pu8)), *at, t);
+  *at += bytes;
+  return m;
+}
+/* Stores (or loads) what is live behind the instruction; returns the bytes that it takes. */
+static uint32_t keep_state(struct lw *l, bool load) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  uint32_t at = 0;
+  for (int preds = 0; preds < 2; preds++) /* small ones behind */
+    for (uint32_t s = 0; s < a->nslots; s++) {
+      const unsigned cls = class_of(a, s);
+      if (!ja_has(l->live_end, s) || (cls == MX_PRED) != preds) continue;
+      const bool one = ja_has(l->uni_after, s);
+      for (unsigned k = 0; k < (one ? 1 : cls == MX_R64 ? 2 * l->nc : l->nc); k++) {
+        gcc_jit_lvalue *v = one ? lw_one(l, s) : lw_var(l, s, k);
+        gcc_jit_lvalue *m = kept_at(l, &at, cls == MX_PRED ? j->t_u16 : cls == MX_R32 ? j->vu32 : j->vu64, cls == MX_PRED ? 2 : 64);
+        if (load) jx_set(j, v, jx_rv(m));
+        else jx_set(j, m, jx_rv(v));
+      }
+    }
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    struct lw_shape *sh = &l->shapes[s];
+    if (!sh->min || !ja_has(l->live_end, s) || ja_has(l->uni_after, s)) continue;
+    gcc_jit_lvalue *const of[4] = {sh->min, sh->max, sh->low, sh->kind};
+    at = (at + 7) / 8 * 8;
+    for (unsigned k = 0; k < 4; k++) {
+      gcc_jit_lvalue *m = kept_at(l, &at, j->t_u64, 8);
+      if (load) jx_set(j, of[k], jx_rv(m));
+      else jx_set(j, m, jx_rv(of[k]));
+    }
+  }
+  return (at + 63) / 64 * 64;
+}
+static bool is_zero(struct lw *l, unsigned k) {
+  const unsigned f = mx_w_operand(l->ins->w, k);
+  return f >= MX_LIT && l->a->f->lits[f - MX_LIT].kind == MX_LIT_VALUE && !l->a->f->lits[f - MX_LIT].value;
+}
+static void enter_regions(struct lw *l, const struct ja_block *b) {
+  struct jx *j = &l->j;
+  for (uint32_t k = 0; k < b->nstack; k++) {
+    struct lw_region *r = &l->regions[b->stack[k]];
+    copy_masks(l, r->saved, l->em);
+    for (unsigned c = 0; c < l->nc; c++) jx_set(j, r->pending[c], jx_int(j, j->t_u16, 0));
+  }
+}
+/* Waits at barrier 0 with all lanes, if that is allowed here; j->b: it is not. `on`: where it goes on. */
+static void park(struct lw *l, uint32_t steps, gcc_jit_block *on) {
+  struct jx *j = &l->j;
+  gcc_jit_block *may = lw_new_block(l, "park"), *no = lw_new_block(l, "call"), *take_up = lw_new_block(l, "resume");
+  split_on(l, compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), may, no);
+  j->b = may;
+  const uint32_t bytes = keep_state(l, false);
+  if (bytes > l->keep_bytes) l->keep_bytes = bytes;
+  add_steps(l, steps);
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_int(j, j->t_u32, l->ins->pc));
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, resume), j->t_u32), jx_int(j, j->t_u32, l->nentries + l->nresumes));
+  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_BARRIER));
+  l->resumes[l->nresumes++].block = take_up;
+  j->b = take_up;
+  enter_regions(l, &l->a->blocks[l->block]);
+  keep_state(l, true);
+  jump(l, on);
+  j->b = no;
+}
+/* All lanes end; `steps` instructions of the block have been executed. */
+static void done(struct lw *l, uint32_t steps) {
+  struct jx *j = &l->j;
+  add_steps(l, steps);
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
+  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_DONE));
+}
+
 /* An instruction that may block, where no divergence is hidden: often all its lanes are here, and it does not. */
 static void sync_step(struct lw *l, uint32_t number_in_block) {
   const struct ja *a = l->a;
@@ -285,6 +362,8 @@ static void sync_step(struct lw *l, uint32_t number_in_block) {
     leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
     j->b = together;
   }
+  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
+  if (l->kernel && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) park(l, number_in_block + 1, on);
   for (uint32_t s = 0; s < a->nslots; s++)
     if (ja_has(l->live, s) && ja_has(l->written, s)) store_slot(l, s, ja_has(l->uni, s), ja_has(l->raw, s));
   gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
@@ -292,7 +371,6 @@ static void sync_step(struct lw *l, uint32_t number_in_block) {
                              gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr)};
   gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, sync), l->t_sync)), 3, args));
   add_steps(l, number_in_block + 1);
-  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
   split_on(l, compare(l, GCC_JIT_COMPARISON_NE, done, jx_int(j, j->t_u32, 0)), on, gone);
   j->b = gone;
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
@@ -434,6 +512,7 @@ static void convert(struct lw *l, uint64_t *done, uint32_t to) {
     }
     if (one && !ja_has(t->uni_in, s) && !ja_has(done, s)) {
       for (unsigned c = 0; c < (wide ? 2 * l->nc : l->nc); c++) jx_set(j, lw_var(l, s, c), jx_rv(lw_one(l, s)));
+      lw_shape_update(l, s);
       ja_add(done, s);
     }
   }
@@ -601,6 +680,14 @@ static void build_block(struct lw *l, uint32_t number) {
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_lanes(l, c);
       split_on(l, lw_any(l, m), some, on);
       j->b = some;
+      if (l->kernel && !b->nstack) {
+        gcc_jit_block *all = lw_new_block(l, "all"), *not_all = lw_new_block(l, "not_all");
+        for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u16, m[c], jx_rv(l->cm[c]));
+        split_on(l, lw_any(l, m), not_all, all);
+        j->b = all;
+        done(l, k + 1);
+        j->b = not_all;
+      }
       leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
       j->b = on;
       break; /* the last of its block */
@@ -614,6 +701,11 @@ static void build_block(struct lw *l, uint32_t number) {
       memcpy(l->uni, l->uni_after, 8 * a->words);
       memcpy(l->raw, l->raw_after, 8 * a->words);
       edge(l, b->succ[0], false);
+      ended = true;
+      break;
+    }
+    if (l->kernel && !b->nstack && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
+      done(l, k + 1);
       ended = true;
       break;
     }
@@ -632,6 +724,7 @@ static void build_block(struct lw *l, uint32_t number) {
     memcpy(l->uni_after, l->uni, 8 * a->words);
     ja_uniform_step(a, l->ins, b->kept, l->uni_after);
     gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
+    lw_addend(l);
     if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) : special(l) || by_meaning(l))) lw_step(l);
     memcpy(l->uni, l->uni_after, 8 * a->words);
     memcpy(l->raw, l->raw_after, 8 * a->words);
@@ -675,17 +768,14 @@ static void build_entry(struct lw *l, uint32_t number, gcc_jit_block *refuse) {
       } else
         jx_set(j, lw_var(l, s, c), v.r[0]);
     }
+    if (!uniform) lw_shape_update(l, s);
   }
   if (differ) {
     gcc_jit_block *good = lw_new_block(l, "enter");
     split_on(l, compare(l, GCC_JIT_COMPARISON_NE, differ, jx_int(j, j->t_u16, 0)), refuse, good);
     j->b = good;
   }
-  for (uint32_t k = 0; k < b->nstack; k++) {
-    struct lw_region *r = &l->regions[b->stack[k]];
-    copy_masks(l, r->saved, l->em);
-    for (unsigned c = 0; c < l->nc; c++) jx_set(j, r->pending[c], jx_int(j, j->t_u16, 0));
-  }
+  enter_regions(l, b);
   jump(l, l->head[number]);
 }
 
@@ -712,12 +802,16 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   jx_set(j, l->steps, jx_int(j, j->t_u64, 0));
   gcc_jit_block *end = j->b;
   uint32_t n = 0;
-  gcc_jit_case **cases = need(sizeof *cases * (a->nblocks + 1));
+  gcc_jit_case **cases = need(sizeof *cases * (a->nblocks + l->nresumes + 1u));
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (l->entry[b]) {
       gcc_jit_rvalue *k = jx_int(j, j->t_u32, n);
       cases[n++] = gcc_jit_context_new_case(j->c, k, k, l->entry[b]);
     }
+  for (uint32_t r = 0; r < l->nresumes; r++) {
+    gcc_jit_rvalue *k = jx_int(j, j->t_u32, n);
+    cases[n++] = gcc_jit_context_new_case(j->c, k, k, l->resumes[r].block);
+  }
   gcc_jit_rvalue *which = gcc_jit_param_as_rvalue(gcc_jit_function_get_param(j->fn, 1));
   gcc_jit_block_end_with_switch(end, NULL, which, refuse, (int)n, cases);
   free(cases);
@@ -727,14 +821,17 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
 static void export_entries(struct lw *l, uint32_t number) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  uint32_t *pcs = need(4 * (size_t)(a->nblocks + 1));
+  uint32_t *pcs = need(4 * (size_t)(a->nblocks + 3)), n = 0;
+  pcs[0] = l->keep_bytes;
+  for (uint32_t w = 0; w < a->words; w++) pcs[1] |= a->blocks[0].live_in[w] != 0;
   for (uint32_t b = 0; b < a->nblocks; b++)
-    if (l->entry[b]) pcs[++pcs[0]] = a->blocks[b].pc;
+    if (l->entry[b]) pcs[3 + n++] = a->blocks[b].pc;
+  pcs[2] = n;
   char name[48];
   snprintf(name, sizeof name, "mx_jit_entries_F%u", number);
-  gcc_jit_type *t = gcc_jit_context_new_array_type(j->c, NULL, j->t_u32, (int)pcs[0] + 1);
+  gcc_jit_type *t = gcc_jit_context_new_array_type(j->c, NULL, j->t_u32, (int)n + 3);
   gcc_jit_lvalue *g = gcc_jit_context_new_global(j->c, NULL, GCC_JIT_GLOBAL_EXPORTED, t, name);
-  gcc_jit_global_set_initializer(g, pcs, 4 * (size_t)(pcs[0] + 1));
+  gcc_jit_global_set_initializer(g, pcs, 4 * (size_t)(n + 3));
   free(pcs);
 }
 
@@ -745,6 +842,8 @@ bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool m
   l->a = a;
   l->nc = a->image->lanes / JX_W;
   l->marks = marks;
+  l->kernel = a->f->flags & MX_FUNC_KERNEL;
+  l->resumes = need(sizeof *l->resumes * (a->nblocks + 1)); /* a barrier ends its block */
   char name[48];
   gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"), gcc_jit_context_new_param(c, NULL, j->t_u32, "entry"),
                               gcc_jit_context_new_param(c, NULL, j->t_pu8, "state")};
@@ -776,6 +875,10 @@ bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool m
   l->uni_after = need(8 * a->words);
   l->flt = need(8 * a->words), l->raw = need(8 * a->words), l->raw_after = need(8 * a->words);
   l->written = need(8 * a->words);
+  l->shapes = need(sizeof *l->shapes * (a->nslots + 1));
+  l->based = need(sizeof *l->based * (a->nins + 1));
+  l->addend = need(sizeof *l->addend * (a->nins + 1));
+  lw_shapes_find(l);
   l->lits = need(sizeof *l->lits * (a->nins * 6 + 1));
   uint32_t s[JA_MAX_TOUCH];
   for (uint32_t k = 0; k < a->nins; k++) {
@@ -799,7 +902,7 @@ bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool m
     snprintf(name, sizeof name, "pc%u", a->blocks[b].pc);
     l->head[b] = gcc_jit_function_new_block(j->fn, name);
     snprintf(name, sizeof name, "entry%u", a->blocks[b].pc);
-    if (a->blocks[b].entry) l->entry[b] = gcc_jit_function_new_block(j->fn, name);
+    if (a->blocks[b].entry) l->entry[b] = gcc_jit_function_new_block(j->fn, name), l->nentries++;
   }
   for (uint32_t k = 0; k < a->nregions; k++)
     for (unsigned m = 0; m < l->nc; m++) l->regions[k].saved[m] = jx_local(j, j->t_u16), l->regions[k].pending[m] = jx_local(j, j->t_u16);

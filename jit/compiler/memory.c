@@ -1,20 +1,17 @@
 /* Loads and stores in compiled code.
  *
- * All lanes are checked against the instruction's cached bounds before anything is touched; where one misses, or memory is
- * local, the interpreter's body does the whole instruction, and the cache learns. Lanes one element apart are moved as
- * vectors, others by gathers and scatters, which AVX-512 orders by lane. What vm/lanes/memory.c does is the meaning;
- * this is its second writing, for speed. */
+ * All lanes are checked against the instruction's cached bounds before anything is touched. Three forms are native: one
+ * address for all lanes; lanes one element apart, moved as vectors; and, where the address does not change in a loop, chunks
+ * each of which has one address or lanes one element apart, found out outside of the loop (shapes.c). In all other cases, and
+ * where bounds are missed, the interpreter's body does the whole instruction, and the cache learns. What vm/lanes/memory.c
+ * does is the meaning; this is its second writing, for speed. */
 #include "build.h"
 
 #include "vm/exec.h"
-
-#include <stdarg.h>
-#include <stdio.h>
+#include "vm/jitabi.h"
 
 struct place {
   gcc_jit_rvalue *lo, *limit, *host; /* scalars: bounds; host address of device address 0 */
-  gcc_jit_rvalue *addr[LW_CHUNKS][2], *mask[LW_CHUNKS][2];
-  gcc_jit_rvalue *start;             /* of lane 0, device address */
 };
 
 static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) { return jx_op(&l->j, op, l->j.t_u64, x, y); }
@@ -60,77 +57,120 @@ static jv address(struct lw *l, unsigned k, unsigned c, jv off) {
 }
 static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) { return jx_keep(&l->j, jx_ask(&l->j, "movq %1, %0", "=r", l->j.t_pu8, 1, "r", host)); }
 
-/* Multiples of the element size for the lanes of half a chunk. */
-static gcc_jit_rvalue *ramp(struct lw *l, unsigned first, unsigned bytes) {
-  gcc_jit_rvalue *e[8];
-  for (unsigned k = 0; k < 8; k++) e[k] = jx_int(&l->j, l->j.t_u64, (uint64_t)(first + k) * bytes);
-  return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, l->j.vu64, 8, e);
+/* Multiples of the element size, from lane `first` on, in one vector. */
+static gcc_jit_rvalue *ramp(struct lw *l, unsigned first, unsigned bytes, bool wide) {
+  gcc_jit_rvalue *e[16];
+  for (unsigned k = 0; k < (wide ? 8u : 16u); k++) e[k] = jx_int(&l->j, wide ? l->j.t_u64 : l->j.t_u32, (uint64_t)(first + k) * bytes);
+  return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, wide ? l->j.vu64 : l->j.vu32, wide ? 8 : 16, e);
 }
-
-static void load_whole(struct lw *l, struct place *p, unsigned out, bool wide) {
+/* Chunk c at host address q, or its part for `lanes`. */
+static void load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, p->start));
-  for (unsigned c = 0; c < l->nc; c++) {
-    jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
-    gcc_jit_rvalue *m = lw_lanes(l, c);
-    for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-      v.r[h] = jx_ask(j, wide ? "vmovdqu64 %2, %0%{%1%}%{z%}" : "vmovdqu32 %2, %0%{%1%}%{z%}", "=v", wide ? j->vu64 : j->vu32, 2,
-                      "Yk", wide ? p->mask[c][h] : m, "m", jx_rv(lw_vector(l, q, 64 * (wide ? 2 * c + h : c), wide)));
-    if (!wide) v.r[1] = v.r[0];
-    lw_put(l, out, c, v);
+  jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
+    gcc_jit_rvalue *m = h ? jx_mask_hi(j, lanes) : lanes;
+    if (same) {
+      gcc_jit_rvalue *cell = jx_rv(lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32));
+      v.r[h] = jx_ask(j, wide ? "vpbroadcastq %2, %0%{%1%}%{z%}" : "vpbroadcastd %2, %0%{%1%}%{z%}", "=v", wide ? j->vu64 : j->vu32, 2, "Yk", m, "m", cell);
+    } else
+      v.r[h] = jx_ask(j, wide ? "vmovdqu64 %2, %0%{%1%}%{z%}" : "vmovdqu32 %2, %0%{%1%}%{z%}", "=v", wide ? j->vu64 : j->vu32, 2, "Yk", m, "m", jx_rv(lw_vector(l, q, 64 * h, wide)));
   }
-}
-static gcc_jit_rvalue *gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, gcc_jit_rvalue *mask, bool wide) {
-  struct jx *j = &l->j;
-  gcc_jit_lvalue *d = jx_local(j, wide ? j->vu64 : j->vu32), *k = jx_local(j, j->t_u16);
-  jx_set(j, d, jv_k(j, wide ? MX_T_u64 : MX_T_u32, 0).r[0]);
-  jx_set(j, k, mask);
-  gcc_jit_extended_asm *a = jx_asm(j, wide ? "vpgatherqq (%2,%3,1), %0%{%1%}" : "vpgatherqd (%2,%3,1), %t0%{%1%}", "+&v", d, 2, "r", base, "v", index);
-  gcc_jit_extended_asm_add_output_operand(a, NULL, "+&Yk", k);
-  touches_memory(a);
-  return jx_rv(d);
-}
-static void scatter(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, gcc_jit_rvalue *mask, gcc_jit_rvalue *val, bool wide) {
-  struct jx *j = &l->j;
-  gcc_jit_lvalue *k = jx_local(j, j->t_u16);
-  jx_set(j, k, mask);
-  touches_memory(jx_asm(j, wide ? "vpscatterqq %3, (%1,%2,1)%{%0%}" : "vpscatterqd %t3, (%1,%2,1)%{%0%}", "+&Yk", k, 3, "r", base, "v", index, "v", val));
-}
-static void load_apart(struct lw *l, struct place *p, unsigned out, bool wide, uint64_t skip) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *base = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, u64_of(l, skip)));
-  for (unsigned c = 0; c < l->nc; c++) {
-    jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
-    for (unsigned h = 0; h < 2; h++) v.r[h] = gather(l, base, p->addr[c][h], p->mask[c][h], wide);
-    if (!wide) v.r[0] = v.r[1] = jx_join_ymm(j, j->vu32, v.r[0], v.r[1]);
-    lw_put(l, out, c, v);
-  }
+  if (!wide) v.r[1] = v.r[0];
+  lw_put(l, out, c, v);
 }
 static jv source(struct lw *l, unsigned k, unsigned c, bool wide) {
   jv v = lw_operand(l, k, c);
   return jv_as(&l->j, wide ? MX_T_u64 : MX_T_u32, v);
 }
-static void store_whole(struct lw *l, struct place *p, unsigned in, bool wide) {
+static void store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, p->start));
-  for (unsigned c = 0; c < l->nc; c++) {
-    jv v = source(l, in, c, wide);
-    gcc_jit_rvalue *m = lw_lanes(l, c);
-    for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-      touches_memory(jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", lw_vector(l, q, 64 * (wide ? 2 * c + h : c), wide), 2,
-                            "v", v.r[h] ? v.r[h] : v.r[0], "Yk", wide ? p->mask[c][h] : m));
+  jv v = source(l, in, c, wide);
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
+    touches_memory(jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", lw_vector(l, q, 64 * h, wide), 2,
+                          "v", v.r[h] ? v.r[h] : v.r[0], "Yk", h ? jx_mask_hi(j, lanes) : lanes));
+}
+
+struct access { bool load, wide; unsigned at, value, bytes; gcc_jit_block *slow, *end; };
+
+/* The address's slot has a shape (shapes.c): chunks are moved one by one. */
+static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const struct lw_base *base = lw_base(l);
+  const struct lw_shape *sh = &l->shapes[base->slot];
+  if (base->add) off = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, off, jx_rv(l->addend[base->add - l->a->ins])));
+  gcc_jit_block *near = lw_new_block(l, "near"), *rows = lw_new_block(l, "rows"), *same = ac->load ? lw_new_block(l, "same") : NULL;
+  gcc_jit_rvalue *width = u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min));
+  gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(sh->min), off), p->lo);
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, width, p->limit));
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, width)));
+  gcc_jit_rvalue *low = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, jx_rv(sh->low), off);
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
+  gcc_jit_block_end_with_conditional(j->b, NULL, bad, ac->slow, near);
+  j->b = near;
+#define KIND(bit_) test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), u64_of(l, bit_)), u64_of(l, 0))
+  gcc_jit_block *other = same ? lw_new_block(l, "other") : ac->slow;
+  gcc_jit_block_end_with_conditional(j->b, NULL, KIND(ac->bytes == 8 ? MX_JIT_ROWS8 : MX_JIT_ROWS4), rows, other);
+  if (same) {
+    j->b = other;
+    gcc_jit_block_end_with_conditional(j->b, NULL, KIND(MX_JIT_SAME), same, ac->slow);
+  }
+#undef KIND
+  for (int k = 0; k < (same ? 2 : 1); k++) {
+    j->b = k ? same : rows;
+    gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), *q[LW_CHUNKS];
+    for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
+      const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
+      gcc_jit_rvalue *a = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
+      a = long_slot ? jx_ask(j, "vmovq %x1, %0", "=r", j->t_u64, 1, "v", a)
+                                               : gcc_jit_context_new_cast(j->c, NULL, jx_ask(j, "vmovd %x1, %0", "=r", j->t_u32, 1, "v", a), j->t_u64);
+      q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, a));
+    }
+    for (unsigned c = 0; c < l->nc; c++)
+      if (ac->load) load_chunk(l, 0, c, q[c], lanes[c], ac->wide, k);
+      else store_chunk(l, ac->value, c, q[c], lanes[c], ac->wide);
+    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
   }
 }
-static void store_apart(struct lw *l, struct place *p, unsigned in, unsigned n, bool wide) {
+
+/* Lanes one element apart, the whole warp in one piece. */
+static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, jv off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
-  for (unsigned c = 0; c < l->nc; c++)
-    for (unsigned h = 0; h < 2; h++)
-      for (unsigned e = 0; e < n; e++) {
-        jv v = source(l, in + e, c, wide);
-        gcc_jit_rvalue *base = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, u64_of(l, (uint64_t)e * (wide ? 8 : 4))));
-        gcc_jit_rvalue *r = wide ? v.r[h] : h && !v.u ? jx_upper_ymm(j, j->vu32, v.r[0]) : v.r[0];
-        scatter(l, base, p->addr[c][h], p->mask[c][h], r, wide);
+  const bool long_address = jx_wide(l->ins->o->opnd[ac->at].type);
+  gcc_jit_type *vt = long_address ? j->vu64 : j->vu32;
+  gcc_jit_rvalue *start = NULL, *first = NULL, *apart = NULL;
+  for (unsigned c = 0; c < l->nc; c++) {
+    jv a = lw_operand(l, ac->at, c);
+    if (!(off.k && !off.kv)) a = long_address ? jv_bin(j, JX_ADD, MX_T_u64, a, off) : jv_bin(j, JX_ADD, MX_T_u32, a, jv_cvt(j, MX_T_u32, MX_T_u64, off));
+    for (unsigned h = 0; h < (long_address ? 2u : 1u); h++) {
+      gcc_jit_rvalue *v = jx_bits(j, vt, a.r[h]);
+      if (!start) {
+        gcc_jit_rvalue *s = jx_ask(j, long_address ? "vmovq %x1, %0" : "vmovd %x1, %0", "=r", long_address ? j->t_u64 : j->t_u32, 1, "v", v);
+        start = long_address ? s : jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, s, j->t_u64));
+        first = jx_ask(j, long_address ? "vpbroadcastq %x1, %0" : "vpbroadcastd %x1, %0", "=v", vt, 1, "v", v);
       }
+      gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, vt, first, ramp(l, 16 * c + 8 * h, ac->bytes, long_address)));
+      gcc_jit_rvalue *m = h ? jx_mask_hi(j, lanes[c]) : lanes[c];
+      gcc_jit_rvalue *d = jx_ask(j, long_address ? "vpxorq %3, %2, %0%{%1%}%{z%}" : "vpxord %3, %2, %0%{%1%}%{z%}", "=v", vt, 3, "Yk", m, "v", v, "v", want);
+      apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, vt, apart, d) : d;
+    }
+  }
+  apart = jx_keep(j, apart);
+  gcc_jit_rvalue *k = jx_ask(j, long_address ? "vptestmq %1, %1, %0" : "vptestmd %1, %1, %0", "=Yk", j->t_u16, 1, "v", apart);
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, k, jx_int(j, j->t_u16, 0)));
+  gcc_jit_rvalue *reach = u64_of(l, (uint64_t)(l->a->image->lanes - 1) * ac->bytes);
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
+  gcc_jit_block *fast = lw_new_block(l, "fast");
+  gcc_jit_block_end_with_conditional(j->b, NULL, bad, ac->slow, fast);
+  j->b = fast;
+  gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)16 * c * ac->bytes);
+    if (ac->load) load_chunk(l, 0, c, at, lanes[c], ac->wide, false);
+    else store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
+  }
+  gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
 }
 
 bool lw_memory(struct lw *l) {
@@ -150,11 +190,16 @@ bool lw_memory(struct lw *l) {
   for (unsigned e = 0; !load && e < ac.n; e++) uniform &= lw_operand_uniform(l, value + e);
 
   struct place p = {0};
-  gcc_jit_block *fast = lw_new_block(l, "fast"), *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *act = NULL;
+  if (!uniform && ac.n > 1) {
+    lw_step(l);
+    return true;
+  }
+  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done");
+  const struct access access = {load, wide, at, value, bytes, slow, end};
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   if (guarded && uniform) { /* otherwise masks say that there is nothing to do */
-    act = lw_new_block(l, "act");
+    gcc_jit_block *act = lw_new_block(l, "act");
     gcc_jit_block_end_with_conditional(j->b, NULL, lw_any(l, lanes), act, end);
     j->b = act;
   }
@@ -164,6 +209,7 @@ bool lw_memory(struct lw *l) {
     gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, address(l, at, 0, off)));
     bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
     if (bytes > 1) bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, u64_of(l, bytes - 1)), u64_of(l, 0)));
+    gcc_jit_block *fast = lw_new_block(l, "fast");
     gcc_jit_block_end_with_conditional(j->b, NULL, bad, slow, fast);
     j->b = fast;
     gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, a));
@@ -177,47 +223,10 @@ bool lw_memory(struct lw *l) {
     for (unsigned e = 0; load && e < ac.n; e++)
       for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v[e]);
     gcc_jit_block_end_with_jump(j->b, NULL, end);
-  } else {
-    jv lo = jv_broadcast(j, MX_T_u64, p.lo), limit = jv_broadcast(j, MX_T_u64, p.limit), low = jv_k(j, MX_T_u64, bytes - 1), start = {0};
-    gcc_jit_rvalue *miss = NULL, *gap = NULL;
-    for (unsigned c = 0; c < l->nc; c++) {
-      jv a = address(l, at, c, off);
-      for (unsigned h = 0; h < 2; h++) {
-        p.addr[c][h] = jx_keep(j, a.r[h]); /* results may go to the address's slots */
-        p.mask[c][h] = h ? jx_mask_hi(j, lanes[c]) : lanes[c];
-        if (!c && !h) {
-          p.start = jx_keep(j, jx_ask(j, "vmovq %x1, %0", "=r", j->t_u64, 1, "v", a.r[0]));
-          start = jv_broadcast(j, MX_T_u64, p.start);
-        }
-        gcc_jit_rvalue *rel = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->vu64, a.r[h], lo.r[0]));
-        gcc_jit_rvalue *k = jx_ask(j, "vpcmpuq $6, %2, %1, %0%{%3%}", "=Yk", j->t_u16, 3, "v", rel, "v", limit.r[0], "Yk", p.mask[c][h]);
-        if (bytes > 1) k = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, k, jx_ask(j, "vptestmq %2, %1, %0%{%3%}", "=Yk", j->t_u16, 3, "v", a.r[h], "v", low.r[0], "Yk", p.mask[c][h]));
-        miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, miss, k) : k;
-        if (ac.n > 1) continue;
-        gcc_jit_rvalue *want = c || h ? jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu64, start.r[0], ramp(l, 16 * c + 8 * h, bytes)))
-                                      : jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu64, start.r[0], ramp(l, 0, bytes)));
-        k = jx_ask(j, "vpcmpuq $4, %2, %1, %0%{%3%}", "=Yk", j->t_u16, 3, "v", a.r[h], "v", want, "Yk", p.mask[c][h]);
-        gap = gap ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, gap, k) : k;
-      }
-    }
-    bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, miss, jx_int(j, j->t_u16, 0)));
-    gcc_jit_block_end_with_conditional(j->b, NULL, bad, slow, fast);
-    j->b = fast;
-    if (gap) {
-      gcc_jit_block *whole = lw_new_block(l, "whole"), *apart = lw_new_block(l, "apart");
-      gcc_jit_block_end_with_conditional(j->b, NULL, test(l, GCC_JIT_COMPARISON_EQ, gap, jx_int(j, j->t_u16, 0)), whole, apart);
-      j->b = whole;
-      if (load) load_whole(l, &p, 0, wide);
-      else store_whole(l, &p, value, wide);
-      gcc_jit_block_end_with_jump(j->b, NULL, end);
-      j->b = apart;
-    }
-    if (load)
-      for (unsigned e = 0; e < ac.n; e++) load_apart(l, &p, e, wide, (uint64_t)e * (bits / 8));
-    else
-      store_apart(l, &p, value, ac.n, wide);
-    gcc_jit_block_end_with_jump(j->b, NULL, end);
-  }
+  } else if (lw_base(l))
+    by_shape(l, &access, &p, bad, variable ? variable : u64_of(l, off_k), lanes);
+  else
+    by_piece(l, &access, &p, bad, off, lanes);
   j->b = slow;
   lw_step(l);
   gcc_jit_block_end_with_jump(j->b, NULL, end);

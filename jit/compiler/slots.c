@@ -146,4 +146,5 @@ void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
     jx_set(j, lw_var(l, slot, 2 * chunk + 1), val.r[1] ? val.r[1] : val.r[0]);
   } else
     jx_set(j, lw_var(l, slot, chunk), val.r[0]);
+  if (!uniform && chunk + 1 == l->nc) lw_shape_update(l, slot);
 }

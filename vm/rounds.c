@@ -1,0 +1,85 @@
+/* See rounds.h. A warp runs until it ends, or arrives at barrier 0 with all its lanes; whoever arrives last goes on at
+ * once, as in barrier.c. Anything else is the machine's: the waiting warps are made known to it, and it goes on. */
+#include "vm/rounds.h"
+
+#include "vm/attach.h"
+#include "vm/launch.h"
+#include "vm/warp.h"
+
+struct mx_jit_code *mx__rounds_code(const struct mx_exec *x) {
+  if (x->stress || x->jit_off || x->launch->debug) return NULL;
+  return atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);
+}
+
+static void release(struct mx_block *b) {
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    struct mx_split *s = &b->warps[w].splits[0];
+    if (!b->warps[w].live || s->state != MX_WAIT_BAR) continue;
+    s->state = MX_RUNNABLE;
+    s->pc += mx_w_length(s->frame->fn->func->code[s->pc]);
+  }
+}
+
+static void tell_barrier(struct mx_block *b) {
+  struct mx_barrier *bar = &b->barriers[0];
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    const struct mx_warp *warp = &b->warps[w];
+    if (!warp->live || warp->splits[0].state != MX_WAIT_BAR) continue;
+    bar->used = true;
+    bar->want = 0;
+    bar->arrived[w] = warp->live;
+  }
+}
+
+enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, uint32_t *at, const struct mx_insn **next) {
+  uint32_t alive = b->nwarps, waiting = 0;
+  struct mx_jit_state s = {.help = &mx__jit_help, .park = 1};
+  for (uint32_t w = 0;; w = w + 1 == b->nwarps ? 0 : w + 1) {
+    struct mx_warp *warp = &b->warps[w];
+    if (!warp->live) continue;
+    mx__warp_enter(x, warp);
+    struct mx_split *split = &warp->splits[0];
+    mx__select(x, split);
+    s.keep = mx__jit_keep(x->frame);
+    if (!warp->ran_jit) warp->ran_jit = true, x->stats.warps_compiled++;
+    for (;;) {
+      s.steps = 0;
+      s.nrec = 0;
+      const uint32_t entry = warp->resume;
+      warp->resume = 0;
+      const uint32_t kind = code->run(x, entry, &s); /* entry 0 is the first instruction */
+      x->stats.enters++;
+      if (kind == MX_JIT_BARRIER) {
+        x->steps += s.steps, x->stats.steps_compiled += s.steps;
+        x->stats.exits[MX_EXIT_BLOCK]++;
+        split->state = MX_WAIT_BAR;
+        split->barrier = 0;
+        split->pc = s.pc;
+        warp->resume = s.resume;
+        if (++waiting < alive) break;
+        waiting = 0;
+        release(b);
+        continue;
+      }
+      if (kind == MX_JIT_DONE) {
+        x->steps += s.steps, x->stats.steps_compiled += s.steps;
+        x->stats.exits[MX_EXIT_DONE]++;
+        mx__frame_end(x, x->frame);
+        warp->live = 0;
+        warp->nsplits = 0;
+        if (waiting == --alive) release(b), waiting = 0;
+        break;
+      }
+      tell_barrier(b);
+      *at = w;
+      const uint64_t before = x->steps;
+      const struct mx_insn *here = mx__insn_of(split);
+      *next = mx__jit_after(x, kind, &s, here);
+      x->stats.steps_compiled += x->steps - before;
+      x->stats.exits[mx__exit_reason(x, *next)]++;
+      return MX_ROUNDS_MACHINE;
+    }
+    if (mx__told_to_stop(x)) return MX_ROUNDS_STOPPED;
+    if (!alive) return MX_ROUNDS_DONE;
+  }
+}

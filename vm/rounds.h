@@ -1,0 +1,19 @@
+/* Blocks whose warps all run compiled code: their turns without the machine's splits, joins and scheduler. */
+#ifndef MX_VM_ROUNDS_H
+#define MX_VM_ROUNDS_H
+
+#include "vm/block.h"
+
+struct mx_jit_code;
+
+enum mx_rounds {
+  MX_ROUNDS_DONE,    /* all threads have ended */
+  MX_ROUNDS_STOPPED, /* the launch is to stop */
+  MX_ROUNDS_MACHINE, /* warp *w needs the machine, in the middle of its turn: at *i, or at x->event if that is NULL */
+};
+/* Compiled code with which a block that has not started may run so; NULL: the machine runs it from the start. */
+struct mx_jit_code *mx__rounds_code(const struct mx_exec *x);
+/* Runs a block whose warps stand at their first instruction, in the order in which the machine would. */
+enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, uint32_t *w, const struct mx_insn **i);
+
+#endif
