@@ -4,6 +4,9 @@
  * many turns and none has ended, they may be waiting for a block that has not started, so twice as many are let in, up
  * to l->resident. The rule counts turns, never time, so one worker always makes the same schedule.
  *
+ * A worker takes several blocks at once where there are many: the lock is not for each of them. It starts them in order, one
+ * when the other has ended or been parked, so with one worker nothing is different.
+ *
  * Parked blocks take turns in sweeps, up and down in turn: chains of blocks that wait for their neighbours, in either
  * direction, then come undone in one sweep instead of one link a sweep. */
 #include "schedule.h"
@@ -18,13 +21,16 @@
 #include <string.h>
 
 #define FIRST_RESIDENT 4u /* blocks a worker */
+#define MOST_TAKEN 16u    /* blocks that a worker takes at once, and at most this part of its share of what is left: */
+#define PART_TAKEN 16u
 #define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
 
 struct schedule {
   struct mx_launch *l;
   pthread_mutex_t lock;
   pthread_cond_t wake;
-  uint64_t next;        /* block to start */
+  uint64_t next;        /* block that nobody has taken */
+  uint64_t begun;       /* blocks that have started */
   uint32_t resident, allowed, peak;
   uint64_t turns;       /* that ended parked, since a block ended or more were let in */
   uint64_t parks;
@@ -36,6 +42,9 @@ struct schedule {
   struct mx_block **all;  /* in the order in which they were made */
   uint32_t made, objects; /* in use since then; objects >= made where the launch was taken back */
 };
+
+/* Blocks that one worker has taken and not started. */
+struct taken { uint64_t next, end; };
 
 static bool stopped(const struct schedule *s) { return atomic_load_explicit(s->l->stop, memory_order_relaxed); }
 
@@ -52,12 +61,20 @@ static struct mx_block *pop_parked(struct schedule *s) {
 }
 
 /* A block to run, or NULL when there is nothing left to do here. s->lock is held. */
-static struct mx_block *take(struct schedule *s, bool *start, uint64_t *index) {
+static struct mx_block *take(struct schedule *s, struct taken *mine, bool *start, uint64_t *index) {
   for (;;) {
     if (stopped(s)) return NULL;
-    *start = s->next < s->l->nblocks && s->resident < s->allowed;
+    const uint64_t left = s->l->nblocks - s->next;
+    *start = (mine->next < mine->end || left) && s->resident < s->allowed;
     if (*start) {
-      *index = s->next++;
+      if (mine->next == mine->end) {
+        const bool singly = s->l->debug || s->l->steps_limit;
+        const uint64_t n = singly ? 1 : left / (s->l->workers * PART_TAKEN);
+        mine->next = s->next;
+        mine->end = s->next += n < 1 ? 1 : n > MOST_TAKEN ? MOST_TAKEN : n;
+      }
+      *index = mine->next++;
+      s->begun++;
       atomic_store_explicit(&s->l->started, s->next, memory_order_relaxed);
       if (++s->resident > s->peak) s->peak = s->resident;
       if (s->nidle) return s->idle[--s->nidle];
@@ -82,7 +99,7 @@ static struct mx_block *take(struct schedule *s, bool *start, uint64_t *index) {
 static void park(struct schedule *s, struct mx_block *b) {
   s->parked[1][s->nparked[1]++] = b;
   s->parks++;
-  if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->next >= s->l->nblocks) return;
+  if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->begun >= s->l->nblocks) return;
   s->allowed = s->allowed > s->l->resident / 2 ? s->l->resident : s->allowed * 2;
   s->turns = 0;
 }
@@ -124,7 +141,7 @@ struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l) {
 
 void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c) {
   struct schedule *s = l->schedule;
-  s->next = c->next, s->turns = c->turns, s->parks = c->parks;
+  s->next = s->begun = c->next, s->turns = c->turns, s->parks = c->parks;
   s->resident = c->resident, s->allowed = c->allowed, s->peak = c->peak, s->made = c->made;
   struct mx_block *const *at = c->list;
   for (int k = 0; k < 2; k++) {
@@ -151,12 +168,19 @@ static void work(void *arg, uint32_t k) {
   }
   bool start;
   uint64_t index;
+  struct taken mine = {0};
   pthread_mutex_lock(&s->lock);
-  for (struct mx_block *b; (b = take(s, &start, &index)) || (start = false, b = taken_back(s, x));) {
+  for (struct mx_block *b; (b = take(s, &mine, &start, &index)) || (start = false, b = taken_back(s, x));) {
     if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
+    uint64_t more = 0;
+    while (status == MX_BLOCK_DONE && mine.next < mine.end && !stopped(s)) { /* the next one in its place */
+      more++;
+      if (!mx__block_start(b, mine.next++)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
+      status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
+    }
     if (status == MX_BLOCK_PARKED && l->workers > 1) sched_yield(); /* whom it waits for may want this processor */
     for (struct mx_block *back; status == MX_BLOCK_STOPPED && l->debug && (back = mx__debug_stopped(l->debug, x, b));) {
       b = back;
@@ -165,6 +189,8 @@ static void work(void *arg, uint32_t k) {
     if (status == MX_BLOCK_PARKED && l->debug) mx__debug_parked(l->debug, x, b);
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);
+    s->begun += more;
+    if (more) s->turns = 0;
     if (status == MX_BLOCK_DONE) {
       s->idle[s->nidle++] = b;
       s->resident--;
@@ -242,7 +268,7 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     if (!mx__pool_run(pool, l->workers, work, &s, deadline, too_late)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     int why = atomic_load(l->stop);
     if (why == MX_STOP_STEPS || why == MX_STOP_TIME || why == MX_STOP_INTERRUPT) *where = where_text(&s);
-    l->stats.blocks = s.next - s.resident;
+    l->stats.blocks = s.begun - s.resident;
     l->stats.parks = s.parks;
     l->stats.peak_resident_blocks = s.peak;
     for (uint32_t i = 0; i < s.objects; i++) mx__block_free(s.all[i]);

@@ -13,6 +13,16 @@ struct lw_exit {
   uint64_t *uni, *raw, *live;
 };
 
+/* (slot * before + addends) * behind + addends: a 32-bit number up to the widening, if there is one. */
+#define LW_ADDENDS 6
+struct lw_base {
+  bool is, widens;
+  uint32_t slot;
+  uint64_t before, behind;
+  unsigned n;
+  struct { uint32_t ins; unsigned operand; uint64_t factor; bool wide; } add[LW_ADDENDS]; /* wide: behind the widening */
+};
+
 struct lw {
   struct jx j;
   const struct ja *a;
@@ -36,9 +46,9 @@ struct lw {
   struct lw_resume { gcc_jit_block *block; } *resumes; uint32_t nresumes, nentries, keep_bytes; /* behind barriers */
   bool kernel;
   struct lw_shape { gcc_jit_lvalue *min, *max, *low, *kind; } *shapes; /* by slot; see shapes.c */
-  /* By instruction: its address is a slot with a shape, plus (add not NULL) what an addition added */
-  struct lw_base { bool is; uint32_t slot; const struct ja_ins *add; } *based;
-  gcc_jit_lvalue **addend;            /* by instruction: what such an addition added */
+  struct lw_base *based;              /* by instruction: what its address is made of */
+  struct lw_addend { gcc_jit_lvalue *value; unsigned operand; bool moves; } *addend; /* by instruction: what it adds to addresses */
+  bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
   struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
   gcc_jit_type *t_step, *t_sync;
@@ -71,6 +81,8 @@ bool lw_result_uniform(struct lw *l, unsigned k);
 
 /* ---- control ----------------------------------------------------------------------------------------------------*/
 gcc_jit_block *lw_new_block(struct lw *l, const char *what);
+/* A condition that hardly ever holds: its code goes out of the way. */
+gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond);
 gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks); /* whether one of the chunks' masks is not 0 */
 gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* chunks' masks as one u64 */
 /* The interpreter's body executes the current instruction; on failure the function is left. */
@@ -85,5 +97,9 @@ void lw_addend(struct lw *l);
 void lw_shape_update(struct lw *l, uint32_t slot);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
 bool lw_memory(struct lw *l);
+/* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used not at all. */
+gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit, gcc_jit_rvalue **host);
+/* atomics.c: the same for atomics. */
+bool lw_atomic(struct lw *l);
 
 #endif

@@ -38,6 +38,12 @@ static void split_on(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc
 static gcc_jit_rvalue *compare(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return gcc_jit_context_new_comparison(l->j.c, NULL, op, x, y);
 }
+gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond) {
+  gcc_jit_type *t = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG);
+  gcc_jit_rvalue *args[2] = {gcc_jit_context_new_cast(l->j.c, NULL, cond, t), gcc_jit_context_zero(l->j.c, t)};
+  gcc_jit_rvalue *e = gcc_jit_context_new_call(l->j.c, NULL, gcc_jit_context_get_builtin_function(l->j.c, "__builtin_expect"), 2, args);
+  return compare(l, GCC_JIT_COMPARISON_NE, e, args[1]);
+}
 gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *m) {
   gcc_jit_rvalue *any = m[0];
   for (unsigned c = 1; c < l->nc; c++) any = jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_OR, l->j.t_u16, any, m[c]);
@@ -265,7 +271,7 @@ void lw_step(struct lw *l) {
   gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, l->ins->pc), mask};
   gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, step), l->t_step)), 3, args));
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
-  split_on(l, compare(l, GCC_JIT_COMPARISON_NE, done, jx_int(j, j->t_u32, 0)), on, gone);
+  split_on(l, lw_rare(l, compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
   const struct ja_block *b = &a->blocks[l->block];
   leave(l, MX_JIT_EVENT, l->ins->pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, l->live, l->uni);
@@ -534,7 +540,7 @@ static void edge(struct lw *l, uint32_t to, bool backward) {
     gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), jx_int(j, j->t_int, 1)));
     jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), left);
     gcc_jit_block *over = lw_new_block(l, "over"), *on = lw_new_block(l, "again");
-    split_on(l, compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0)), over, on);
+    split_on(l, lw_rare(l, compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0))), over, on);
     j->b = over;
     leave(l, MX_JIT_SLICE, t->pc, 0, l->live_end, l->uni);
     j->b = on;
@@ -725,7 +731,9 @@ static void build_block(struct lw *l, uint32_t number) {
     ja_uniform_step(a, l->ins, b->kept, l->uni_after);
     gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
     lw_addend(l);
-    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) : special(l) || by_meaning(l))) lw_step(l);
+    l->moving = l->addend[l->ins - a->ins].moves && !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
+    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) lw_step(l);
+    l->moving = false;
     memcpy(l->uni, l->uni_after, 8 * a->words);
     memcpy(l->raw, l->raw_after, 8 * a->words);
   }

@@ -47,6 +47,13 @@ static gcc_jit_rvalue *read_cache(struct lw *l, struct place *p, unsigned bytes,
   return jx_keep(j, bad);
 }
 
+gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit, gcc_jit_rvalue **host) {
+  struct place p;
+  gcc_jit_rvalue *bad = read_cache(l, &p, bytes, write);
+  *lo = p.lo, *limit = p.limit, *host = p.host;
+  return bad;
+}
+
 /* Addresses in 32-bit registers wrap at 32 bits. */
 static jv address(struct lw *l, unsigned k, unsigned c, jv off) {
   struct jx *j = &l->j;
@@ -97,25 +104,47 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   const struct lw_shape *sh = &l->shapes[base->slot];
-  if (base->add) off = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, off, jx_rv(l->addend[base->add - l->a->ins])));
-  gcc_jit_block *near = lw_new_block(l, "near"), *rows = lw_new_block(l, "rows"), *same = ac->load ? lw_new_block(l, "same") : NULL;
-  gcc_jit_rvalue *width = u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min));
-  gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(sh->min), off), p->lo);
+  gcc_jit_block *near = lw_new_block(l, "near"), *same = ac->load ? lw_new_block(l, "same") : NULL, *rows = NULL;
+#define TIMES(v_, n_) ((n_) == 1 ? (v_) : u64_op(l, GCC_JIT_BINARY_OP_MULT, v_, u64_of(l, n_)))
+#define PLUS(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_PLUS, x_, y_)
+  gcc_jit_rvalue *early = NULL; /* addends before the widening */
+  for (unsigned n = 0; n < base->n; n++) {
+    if (base->add[n].ins == JA_NONE) continue;
+    gcc_jit_rvalue *v = jx_rv(l->addend[base->add[n].ins].value);
+    off = PLUS(off, TIMES(v, base->add[n].factor));
+    if (!base->widens || base->add[n].wide) continue;
+    v = TIMES(v, base->add[n].factor / base->behind);
+    early = early ? PLUS(early, v) : v;
+  }
+  off = jx_keep(j, off);
+  if (base->widens) { /* numbers that are the same with a sign and without, and have not wrapped */
+    gcc_jit_rvalue *least = TIMES(jx_rv(sh->min), base->before), *most = TIMES(jx_rv(sh->max), base->before);
+    if (early) early = jx_keep(j, early), least = PLUS(least, early), most = PLUS(most, early);
+    bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, least, u64_of(l, INT32_MAX)));
+    bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, most, u64_of(l, INT32_MAX)));
+  }
+  const uint64_t scale = base->before * base->behind;
+  gcc_jit_rvalue *width = jx_keep(j, TIMES(u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)), scale));
+  gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, PLUS(TIMES(jx_rv(sh->min), scale), off), p->lo);
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, width, p->limit));
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, width)));
-  gcc_jit_rvalue *low = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, jx_rv(sh->low), off);
+  gcc_jit_rvalue *low = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, TIMES(jx_rv(sh->low), scale), off);
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
-  gcc_jit_block_end_with_conditional(j->b, NULL, bad, ac->slow, near);
+  gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, near);
   j->b = near;
 #define KIND(bit_) test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), u64_of(l, bit_)), u64_of(l, 0))
+  const unsigned stride = ac->bytes % scale ? 0 : (unsigned)(ac->bytes / scale);
+  const unsigned bit = stride == 1 ? MX_JIT_ROWS1 : stride == 4 ? MX_JIT_ROWS4 : stride == 8 ? MX_JIT_ROWS8 : 0;
   gcc_jit_block *other = same ? lw_new_block(l, "other") : ac->slow;
-  gcc_jit_block_end_with_conditional(j->b, NULL, KIND(ac->bytes == 8 ? MX_JIT_ROWS8 : MX_JIT_ROWS4), rows, other);
+  if (bit) gcc_jit_block_end_with_conditional(j->b, NULL, KIND(bit), rows = lw_new_block(l, "rows"), other);
+  else gcc_jit_block_end_with_jump(j->b, NULL, other);
   if (same) {
     j->b = other;
     gcc_jit_block_end_with_conditional(j->b, NULL, KIND(MX_JIT_SAME), same, ac->slow);
   }
 #undef KIND
   for (int k = 0; k < (same ? 2 : 1); k++) {
+    if (!k && !rows) continue;
     j->b = k ? same : rows;
     gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), *q[LW_CHUNKS];
     for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
@@ -123,13 +152,15 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
       gcc_jit_rvalue *a = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
       a = long_slot ? jx_ask(j, "vmovq %x1, %0", "=r", j->t_u64, 1, "v", a)
                                                : gcc_jit_context_new_cast(j->c, NULL, jx_ask(j, "vmovd %x1, %0", "=r", j->t_u32, 1, "v", a), j->t_u64);
-      q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, a));
+      q[c] = byte_pointer(l, PLUS(host, TIMES(a, scale)));
     }
     for (unsigned c = 0; c < l->nc; c++)
       if (ac->load) load_chunk(l, 0, c, q[c], lanes[c], ac->wide, k);
       else store_chunk(l, ac->value, c, q[c], lanes[c], ac->wide);
     gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
   }
+#undef TIMES
+#undef PLUS
 }
 
 /* Lanes one element apart, the whole warp in one piece. */
@@ -162,7 +193,7 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
   gcc_jit_block *fast = lw_new_block(l, "fast");
-  gcc_jit_block_end_with_conditional(j->b, NULL, bad, ac->slow, fast);
+  gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
   gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
   for (unsigned c = 0; c < l->nc; c++) {
@@ -210,7 +241,7 @@ bool lw_memory(struct lw *l) {
     bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
     if (bytes > 1) bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, u64_of(l, bytes - 1)), u64_of(l, 0)));
     gcc_jit_block *fast = lw_new_block(l, "fast");
-    gcc_jit_block_end_with_conditional(j->b, NULL, bad, slow, fast);
+    gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), slow, fast);
     j->b = fast;
     gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, a));
     gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;

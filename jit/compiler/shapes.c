@@ -1,7 +1,8 @@
-/* Shapes of addresses that do not change in a loop: the least and the greatest, their low bits, and whether the lanes of
- * each chunk have one address or lie one element apart. A slot with a shape has it computed wherever it is written, for the
- * lanes that run there; an access uses it where these are all of its own lanes: where every write that it can see stands in
- * regions around it, on its own side of them. */
+/* Shapes of addresses that a loop does not change, or moves by the same step for all lanes: the least and the greatest, their
+ * bits, and whether the lanes of each chunk have one address or lie evenly apart. An access takes its address apart, within
+ * its block, into such a slot, constant factors, and addends that are the same for all lanes. A slot with a shape has it
+ * computed wherever it is written, for the lanes that run there; an access uses it where these include all of its own: where
+ * every write that it can see stands in regions around it, on its own side of them. */
 #include "build.h"
 
 #include "vm/exec.h"
@@ -58,55 +59,119 @@ static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
   free(work);
   return good;
 }
-static bool unchanged_in_a_loop(const struct ja *a, uint32_t use, uint32_t slot) {
+/* Whether operand o of instruction k, in block b, holds one value. */
+static bool uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o) {
+  const struct ja_ins *i = &a->ins[k];
+  const unsigned f = mx_w_operand(i->w, o);
+  if (f >= MX_LIT) return true;
+  uint64_t *uni = malloc(8 * a->words);
+  if (!uni) abort();
+  for (uint32_t w = 0; w < a->words; w++) uni[w] = a->blocks[b].uni_in[w];
+  for (uint32_t n = a->blocks[b].first; n < k; n++) ja_uniform_step(a, &a->ins[n], a->blocks[b].kept, uni);
+  const bool yes = ja_has(uni, ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f));
+  free(uni);
+  return yes;
+}
+static uint32_t slot_of(const struct ja *a, const struct ja_ins *i, unsigned o) {
+  const unsigned f = mx_w_operand(i->w, o);
+  return f >= MX_LIT ? JA_NONE : ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f);
+}
+static bool is_sum(const struct ja_ins *i) { return (i->op == MX_ADD_U32 || i->op == MX_ADD_U64) && mx_w_guard(*i->w) == MX_GUARD_NONE; }
+/* s = s + one value: which operand that is; 0: the instruction is none such. */
+static unsigned moves(const struct ja *a, uint32_t b, uint32_t k) {
+  const struct ja_ins *i = &a->ins[k];
+  if (!is_sum(i)) return 0;
+  const uint32_t s = slot_of(a, i, 0);
+  const unsigned o = slot_of(a, i, 1) == s ? 2 : slot_of(a, i, 2) == s ? 1 : 0;
+  return o && uniform_at(a, b, k, o) ? o : 0;
+}
+static bool only_moved(const struct ja *a, uint32_t b, uint32_t slot) {
+  uint32_t s[JA_MAX_TOUCH];
+  for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++) {
+    const uint32_t n = ja_defs(a, &a->ins[k], s);
+    for (uint32_t m = 0; m < n; m++)
+      if (s[m] == slot && !moves(a, b, k)) return false;
+  }
+  return true;
+}
+static bool steady_in_a_loop(const struct ja *a, uint32_t use, uint32_t slot) {
   for (uint32_t b = use; b < a->nblocks; b++)
     for (uint32_t k = 0; k < a->blocks[b].nsucc; k++) {
       const uint32_t head = a->blocks[b].succ[k];
       if (head > use) continue;
-      bool written = false;
-      for (uint32_t m = head; m <= b && !written; m++) written = writes(a, m, a->blocks[m].end, slot);
-      if (!written) return true;
+      bool steady = true;
+      for (uint32_t m = head; m <= b && steady; m++) steady = only_moved(a, m, slot);
+      if (steady) return true;
     }
   return false;
 }
 
-/* The address of instruction k in block b is slot `at` there: finds the slot that does not change in a loop. */
-static bool find_base(const struct ja *a, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
-  const struct ja_block *bl = &a->blocks[b];
-  uint32_t s[JA_MAX_TOUCH], def = k;
-  *base = (struct lw_base){.slot = at};
-  while (def-- > bl->first) { /* the last write before k */
-    const uint32_t n = ja_defs(a, &a->ins[def], s);
-    bool here = false;
-    for (uint32_t m = 0; m < n; m++) here |= s[m] == at;
-    if (here) break;
+static bool constant(const struct ja *a, const struct ja_ins *i, unsigned o, uint64_t *v) {
+  const unsigned f = mx_w_operand(i->w, o);
+  if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE) return false;
+  *v = a->f->lits[f - MX_LIT].value;
+  return true;
+}
+/* One step of taking an address apart: instruction k, which wrote it, is factor * operand `from` + operand `plus` (0: none). */
+struct step { unsigned from, plus; uint64_t factor; bool widens; };
+static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *s) {
+  const struct ja_ins *i = &a->ins[k];
+  *s = (struct step){.factor = 1};
+  if (mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
+  if (is_sum(i)) {
+    const bool first = uniform_at(a, b, k, 1), second = uniform_at(a, b, k, 2);
+    s->from = first ? 2 : 1, s->plus = first ? 1 : 2;
+    return first != second;
   }
-  if (def + 1 > bl->first) { /* found */
-    const struct ja_ins *i = &a->ins[def];
-    if ((i->op != MX_ADD_U32 && i->op != MX_ADD_U64) || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
-    uint64_t *uni = malloc(8 * a->words);
-    if (!uni) abort();
-    for (uint32_t w = 0; w < a->words; w++) uni[w] = bl->uni_in[w];
-    for (uint32_t n = bl->first; n < def; n++) ja_uniform_step(a, &a->ins[n], bl->kept, uni);
-    unsigned uniform[3] = {0};
-    for (unsigned o = 1; o < 3; o++) {
-      const unsigned f = mx_w_operand(i->w, o);
-      uniform[o] = f >= MX_LIT || ja_has(uni, ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f));
+  if (i->op == MX_SHL_32) return s->from = 1, constant(a, i, 2, &s->factor) && s->factor < 16 && (s->factor = 1ull << s->factor);
+  const bool sum = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32;
+  if (!sum && i->op != MX_MUL_WIDE_U32 && i->op != MX_MUL_WIDE_S32) return false;
+  s->widens = true;
+  s->from = constant(a, i, 2, &s->factor) ? 1 : 2;
+  if (s->from == 2 && !constant(a, i, 1, &s->factor)) return false;
+  if (!s->factor || s->factor >= 1u << 16) return false;
+  s->plus = sum ? 3 : 0;
+  return !sum || uniform_at(a, b, k, 3);
+}
+
+/* The address of instruction k in block b is slot `at` there. */
+static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
+  const struct ja *a = l->a;
+  const struct ja_block *bl = &a->blocks[b];
+  uint32_t s[JA_MAX_TOUCH];
+  *base = (struct lw_base){.slot = at, .before = 1, .behind = 1};
+  const uint32_t use = k;
+  for (;;) {
+    uint32_t def = k;
+    bool found = false;
+    while (!found && def-- > bl->first) { /* the last write before k */
+      const uint32_t n = ja_defs(a, &a->ins[def], s);
+      for (uint32_t m = 0; m < n; m++) found |= s[m] == base->slot;
     }
-    free(uni);
-    if (uniform[1] == uniform[2]) return false;
-    base->add = i;
-    base->slot = ja_slot(a, mx__types[i->o->opnd[1].type].slot_class, mx_w_operand(i->w, uniform[1] ? 2 : 1));
-    if (base->slot == at) return false;
-    for (uint32_t n = def; n < k; n++) { /* it is still what it was */
-      const uint32_t m = ja_defs(a, &a->ins[n], s);
-      for (uint32_t q = 0; q < m; q++)
-        if (s[q] == base->slot) return false;
-    }
+    if (!found) break;
+    struct step t;
+    if (base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
+    const uint32_t from = slot_of(a, &a->ins[def], t.from);
+    if (from == JA_NONE) return false;
+    base->add[base->n].ins = t.plus ? def : JA_NONE;
+    base->add[base->n].operand = t.plus;
+    base->add[base->n].factor = base->before * base->behind; /* of what this step adds */
+    base->add[base->n++].wide = !base->widens;
+    if (base->widens) base->before *= t.factor;
+    else base->behind *= t.factor;
+    if (t.widens && base->widens) return false;
+    base->widens |= t.widens;
+    base->slot = from;
     k = def;
   }
-  if (ja_has(bl->uni_in, base->slot) || ja_has(bl->raw_in, base->slot) || writes(a, b, k, base->slot)) return false;
-  return base->is = unchanged_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
+  if (base->before * base->behind > 1u << 20) return false;
+  for (uint32_t n = bl->first; n < use; n++) { /* at the access it is still what it was */
+    const uint32_t m = ja_defs(a, &a->ins[n], s);
+    for (uint32_t q = 0; q < m; q++)
+      if (s[q] == base->slot) return false;
+  }
+  if (ja_has(bl->uni_in, base->slot) || ja_has(bl->raw_in, base->slot)) return false;
+  return base->is = steady_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
 }
 
 #define MOST_BLOCKS 200u /* of functions in which shapes are looked for */
@@ -118,15 +183,25 @@ void lw_shapes_find(struct lw *l) {
       const struct ja_ins *i = &a->ins[k];
       const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
       const unsigned bits = jx_bitsof(ac.type);
+      struct lw_base *base = &l->based[k];
       if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || ac.n != 1 || (bits != 32 && bits != 64)) continue;
-      const unsigned at = ac.kind == JA_LOAD ? 1 : 0, field = mx_w_operand(i->w, at);
-      if (field >= MX_LIT || !find_base(a, b, k, ja_slot(a, mx__types[i->o->opnd[at].type].slot_class, field), &l->based[k])) continue;
-      struct lw_shape *sh = &l->shapes[l->based[k].slot];
-      if (l->based[k].add && !l->addend[l->based[k].add - a->ins]) l->addend[l->based[k].add - a->ins] = jx_local(&l->j, l->j.t_u64);
+      const uint32_t at = slot_of(a, i, ac.kind == JA_LOAD ? 1 : 0);
+      if (at == JA_NONE || !find_base(l, b, k, at, base)) continue;
+      for (unsigned n = 0; n < base->n; n++)
+        if (base->add[n].ins != JA_NONE && !l->addend[base->add[n].ins].value)
+          l->addend[base->add[n].ins].value = jx_local(&l->j, l->j.t_u64), l->addend[base->add[n].ins].operand = base->add[n].operand;
+      struct lw_shape *sh = &l->shapes[base->slot];
       if (sh->min) continue;
       sh->min = jx_local(&l->j, l->j.t_u64), sh->max = jx_local(&l->j, l->j.t_u64);
       sh->low = jx_local(&l->j, l->j.t_u64), sh->kind = jx_local(&l->j, l->j.t_u64);
     }
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
+      if (is_sum(&a->ins[k]) && l->shapes[slot_of(a, &a->ins[k], 0)].min && moves(a, b, k)) {
+        l->addend[k].moves = true;
+        l->addend[k].operand = moves(a, b, k);
+        if (!l->addend[k].value) l->addend[k].value = jx_local(&l->j, l->j.t_u64);
+      }
 }
 const struct lw_base *lw_base(struct lw *l) {
   const struct lw_base *b = &l->based[l->ins - l->a->ins];
@@ -134,17 +209,30 @@ const struct lw_base *lw_base(struct lw *l) {
 }
 
 void lw_addend(struct lw *l) {
-  const struct ja *a = l->a;
   struct jx *j = &l->j;
-  gcc_jit_lvalue *to = l->addend[l->ins - a->ins];
-  if (!to) return;
-  unsigned o = lw_operand_uniform(l, 1) ? 1 : 2;
-  gcc_jit_rvalue *v = jv_scalar(j, lw_operand(l, o, 0));
-  if (l->ins->op == MX_ADD_U32) { /* as a signed number: sums that wrap at 32 bits are outside of the bounds then, or right */
+  const struct lw_addend *to = &l->addend[l->ins - l->a->ins];
+  if (!to->value) return;
+  gcc_jit_rvalue *v = jv_scalar(j, lw_operand(l, to->operand, 0));
+  if (l->ins->op == MX_ADD_U32) { /* as a signed number */
     gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
     v = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, j->t_int), s64), j->t_u64);
   }
-  jx_set(j, to, v);
+  jx_set(j, to->value, v);
+}
+
+/* All lanes' addresses have moved by one step. Where they wrap nothing is known any more. */
+static void move(struct lw *l, const struct lw_shape *sh, bool wide) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *by = jx_rv(l->addend[l->ins - l->a->ins].value);
+  gcc_jit_rvalue *width = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_rv(sh->max), jx_rv(sh->min)));
+  jx_set(j, sh->min, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(sh->min), by));
+  jx_set(j, sh->max, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(sh->max), by));
+  jx_set(j, sh->low, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, jx_rv(sh->low), by));
+  gcc_jit_rvalue *most = wide ? jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT64_MAX), width)
+                              : jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT32_MAX), width);
+  gcc_jit_rvalue *good = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LE, jx_rv(sh->min), most);
+  good = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, 0), gcc_jit_context_new_cast(j->c, NULL, good, j->t_u64));
+  jx_set(j, sh->kind, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(sh->kind), good));
 }
 
 void lw_shape_update(struct lw *l, uint32_t slot) {
@@ -152,6 +240,10 @@ void lw_shape_update(struct lw *l, uint32_t slot) {
   if (!sh->min) return;
   struct jx *j = &l->j;
   const bool wide = slot >= l->a->f->npred + l->a->f->n32;
+  if (l->moving) {
+    move(l, sh, wide);
+    return;
+  }
   gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, offsetof(struct mx_exec, tmp))), *m[LW_CHUNKS];
   for (unsigned k = 0; k < (wide ? 2 * l->nc : l->nc); k++) jx_set(j, lw_vector(l, tmp, 64 * k, wide), jx_rv(lw_var(l, slot, k)));
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
