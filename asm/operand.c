@@ -467,7 +467,10 @@ static bool scaled_address(struct lower *l, const struct expr *e, struct val *ba
   *kept = io;
   if (!mx__operand(l, kept, &iv, false)) return false;
   struct val *x = &iv.v[0];
-  if (!mx__value_reg(l, x, MX_T_u32)) return false;
+  /* a variable's address is an operand of the sum as it is */
+  const bool symbol = x->kind == V_LIT && e->scale == 1 && base->kind == V_REG && mx__types[base->type].bits == 32;
+  if (!symbol && !mx__value_reg(l, x, MX_T_u32)) return false;
+  if (symbol) x->type = MX_T_u32, x->is_address = false;
   bool wide = mx__types[x->type].bits == 64, is_signed = x->type == MX_T_s32;
   if (x->type == MX_T_none) {
     mx__unwritten(l, x->sym, e->index_loc, false);

@@ -17,6 +17,8 @@ struct lw_exit {
 #define LW_ADDENDS 6
 struct lw_base {
   bool is, widens;
+  bool indexed;                       /* not steady, but a 32-bit slot: widened, * behind + addends behind it; or the address itself */
+  bool sure;                          /* in shared memory, and its bounds are checked where the block begins */
   uint32_t slot;
   uint64_t before, behind;
   unsigned n;
@@ -46,6 +48,7 @@ struct lw {
   struct lw_resume { gcc_jit_block *block; } *resumes; uint32_t nresumes, nentries, keep_bytes; /* behind barriers */
   bool kernel;
   struct lw_shape { gcc_jit_lvalue *min, *max, *low, *kind; } *shapes; /* by slot; see shapes.c */
+  gcc_jit_lvalue **fixed;             /* by instruction: host address of the variable that it reads, if its bounds were checked */
   struct lw_base *based;              /* by instruction: what its address is made of */
   struct lw_addend { gcc_jit_lvalue *value; unsigned operand; bool moves; } *addend; /* by instruction: what it adds to addresses */
   bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
@@ -68,6 +71,8 @@ bool lw_operand_uniform(struct lw *l, unsigned k);
 uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an off operand: a constant, or a variable */
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
+/* Operand k's literal, where only the prepared kernel knows its value. */
+gcc_jit_lvalue *lw_late(struct lw *l, unsigned k);
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk);
 /* A chunk of a slot with its NaNs canonical, if they may not be. */
 jv lw_clean(struct lw *l, uint32_t slot, jv v);
@@ -91,6 +96,8 @@ void lw_step(struct lw *l);
 void lw_shapes_find(struct lw *l);
 /* Of the current instruction's address; NULL: none. */
 const struct lw_base *lw_base(struct lw *l);
+/* Checks the bounds of accesses to shared memory in the block that begins here; returned: whether some are missed. */
+gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b);
 /* The current instruction may be such an addition. */
 void lw_addend(struct lw *l);
 /* A slot's chunks have changed. */

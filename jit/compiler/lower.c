@@ -675,6 +675,14 @@ static void build_block(struct lw *l, uint32_t number) {
     leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
     j->b = on;
   }
+  gcc_jit_rvalue *outside = lw_check_block(l, b);
+  if (outside) {
+    gcc_jit_block *in = lw_new_block(l, "inside"), *out = lw_new_block(l, "outside");
+    split_on(l, lw_rare(l, outside), out, in);
+    j->b = out;
+    leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
+    j->b = in;
+  }
   bool ended = false;
   for (uint32_t k = 0; k < n; k++) {
     l->ins = &a->ins[b->first + k];
@@ -884,6 +892,7 @@ bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool m
   l->flt = need(8 * a->words), l->raw = need(8 * a->words), l->raw_after = need(8 * a->words);
   l->written = need(8 * a->words);
   l->shapes = need(sizeof *l->shapes * (a->nslots + 1));
+  l->fixed = need(sizeof *l->fixed * (a->nins + 1));
   l->based = need(sizeof *l->based * (a->nins + 1));
   l->addend = need(sizeof *l->addend * (a->nins + 1));
   lw_shapes_find(l);

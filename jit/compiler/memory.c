@@ -10,6 +10,8 @@
 #include "vm/exec.h"
 #include "vm/jitabi.h"
 
+#include <stdio.h>
+
 struct place {
   gcc_jit_rvalue *lo, *limit, *host; /* scalars: bounds; host address of device address 0 */
 };
@@ -97,15 +99,100 @@ static void store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q
                           "v", v.r[h] ? v.r[h] : v.r[0], "Yk", h ? jx_mask_hi(j, lanes) : lanes));
 }
 
+/* Cells at base + 32-bit index * scale, of one chunk. */
+static jv gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes, bool wide) {
+  struct jx *j = &l->j;
+  jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
+  char text[64];
+  snprintf(text, sizeof text, wide ? "vpgatherdq (%%2,%%t3,%u), %%0%%{%%1%%}" : "vpgatherdd (%%2,%%3,%u), %%0%%{%%1%%}", scale);
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
+    gcc_jit_lvalue *d = jx_local(j, wide ? j->vu64 : j->vu32), *k = jx_local(j, j->t_u16);
+    jx_set(j, d, jv_k(j, v.t, 0).r[0]);
+    jx_set(j, k, h ? jx_mask_hi(j, lanes) : lanes);
+    gcc_jit_extended_asm *a = jx_asm(j, text, "+&v", d, 2, "r", base, "v", h ? jx_upper_ymm(j, j->vu32, index) : index);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "+&Yk", k);
+    touches_memory(a);
+    v.r[h] = jx_rv(d);
+  }
+  if (!wide) v.r[1] = v.r[0];
+  return v;
+}
+/* The highest lane is last where several write one cell. */
+static void scatter(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes, jv v, bool wide) {
+  struct jx *j = &l->j;
+  char text[64];
+  snprintf(text, sizeof text, wide ? "vpscatterdq %%3, (%%1,%%t2,%u)%%{%%0%%}" : "vpscatterdd %%3, (%%1,%%2,%u)%%{%%0%%}", scale);
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
+    gcc_jit_lvalue *k = jx_local(j, j->t_u16);
+    jx_set(j, k, h ? jx_mask_hi(j, lanes) : lanes);
+    touches_memory(jx_asm(j, text, "+&Yk", k, 3, "r", base, "v", h ? jx_upper_ymm(j, j->vu32, index) : index, "v", v.r[h] ? v.r[h] : v.r[0]));
+  }
+}
+
+static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
+  return n == 1 ? v : u64_op(l, GCC_JIT_BINARY_OP_MULT, v, u64_of(l, n));
+}
+
+/* Of the first lane, with its sign: where that lane does not run, it may stand in front of number 0. */
+static gcc_jit_rvalue *first_number(struct lw *l, gcc_jit_rvalue *index) {
+  struct jx *j = &l->j;
+  gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
+  gcc_jit_rvalue *v = jx_ask(j, "vmovd %x1, %0", "=r", j->t_int, 1, "v", index);
+  return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, s64), j->t_u64);
+}
+
 struct access { bool load, wide; unsigned at, value, bytes; gcc_jit_block *slow, *end; };
+
+static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
+  gcc_jit_rvalue *p = byte_pointer(l, host);
+  for (unsigned c = 0; c < l->nc; c++)
+    if (ac->load) lw_put(l, 0, c, gather(l, p, index[c], scale, lanes[c], ac->wide));
+    else scatter(l, p, index[c], scale, lanes[c], source(l, ac->value, c, ac->wide), ac->wide);
+}
+
+/* Chunks of a slot with a shape: in one piece, with one address, or else gathered, if the slot is of 32 bits. */
+static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const struct lw_base *base = lw_base(l);
+  const struct lw_shape *sh = &l->shapes[base->slot];
+  const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
+  const uint64_t scale = base->before * base->behind;
+  const unsigned stride = ac->bytes % scale ? 0 : (unsigned)(ac->bytes / scale);
+  const unsigned bit = stride == 1 ? MX_JIT_ROWS1 : stride == 4 ? MX_JIT_ROWS4 : stride == 8 ? MX_JIT_ROWS8 : 0;
+  const bool apart = !long_slot && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->before == 1;
+  gcc_jit_rvalue *index[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
+  for (int form = 0; form < 2; form++) {
+    if (form ? !ac->load : !bit) continue;
+    gcc_jit_block *this = lw_new_block(l, "chunks"), *others = lw_new_block(l, "others");
+    gcc_jit_rvalue *is = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), u64_of(l, form ? MX_JIT_SAME : bit)), *q[LW_CHUNKS];
+    gcc_jit_block_end_with_conditional(j->b, NULL, test(l, GCC_JIT_COMPARISON_NE, is, u64_of(l, 0)), this, others);
+    j->b = this;
+    for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
+      gcc_jit_rvalue *a = long_slot ? jx_ask(j, "vmovq %x1, %0", "=r", j->t_u64, 1, "v", index[c])
+                                    : first_number(l, index[c]);
+      q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, u64_of(l, scale))));
+    }
+    for (unsigned c = 0; c < l->nc; c++)
+      if (ac->load) load_chunk(l, 0, c, q[c], lanes[c], ac->wide, form == 1);
+      else store_chunk(l, ac->value, c, q[c], lanes[c], ac->wide);
+    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
+    j->b = others;
+  }
+  if (apart) {
+    one_by_one(l, ac, host, index, (unsigned)scale, lanes);
+    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
+  } else
+    gcc_jit_block_end_with_jump(j->b, NULL, ac->slow);
+}
 
 /* The address's slot has a shape (shapes.c): chunks are moved one by one. */
 static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   const struct lw_shape *sh = &l->shapes[base->slot];
-  gcc_jit_block *near = lw_new_block(l, "near"), *same = ac->load ? lw_new_block(l, "same") : NULL, *rows = NULL;
-#define TIMES(v_, n_) ((n_) == 1 ? (v_) : u64_op(l, GCC_JIT_BINARY_OP_MULT, v_, u64_of(l, n_)))
+  gcc_jit_block *near = lw_new_block(l, "near");
+#define TIMES(v_, n_) times(l, v_, n_)
 #define PLUS(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_PLUS, x_, y_)
   gcc_jit_rvalue *early = NULL; /* addends before the widening */
   for (unsigned n = 0; n < base->n; n++) {
@@ -123,6 +210,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
     bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, least, u64_of(l, INT32_MAX)));
     bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, most, u64_of(l, INT32_MAX)));
   }
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, jx_rv(sh->max), u64_of(l, base->slot < l->a->f->npred + l->a->f->n32 ? INT32_MAX : UINT64_MAX)));
   const uint64_t scale = base->before * base->behind;
   gcc_jit_rvalue *width = jx_keep(j, TIMES(u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)), scale));
   gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, PLUS(TIMES(jx_rv(sh->min), scale), off), p->lo);
@@ -132,35 +220,70 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
   gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, near);
   j->b = near;
-#define KIND(bit_) test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), u64_of(l, bit_)), u64_of(l, 0))
-  const unsigned stride = ac->bytes % scale ? 0 : (unsigned)(ac->bytes / scale);
-  const unsigned bit = stride == 1 ? MX_JIT_ROWS1 : stride == 4 ? MX_JIT_ROWS4 : stride == 8 ? MX_JIT_ROWS8 : 0;
-  gcc_jit_block *other = same ? lw_new_block(l, "other") : ac->slow;
-  if (bit) gcc_jit_block_end_with_conditional(j->b, NULL, KIND(bit), rows = lw_new_block(l, "rows"), other);
-  else gcc_jit_block_end_with_jump(j->b, NULL, other);
-  if (same) {
-    j->b = other;
-    gcc_jit_block_end_with_conditional(j->b, NULL, KIND(MX_JIT_SAME), same, ac->slow);
-  }
-#undef KIND
-  for (int k = 0; k < (same ? 2 : 1); k++) {
-    if (!k && !rows) continue;
-    j->b = k ? same : rows;
-    gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), *q[LW_CHUNKS];
-    for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
-      const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
-      gcc_jit_rvalue *a = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
-      a = long_slot ? jx_ask(j, "vmovq %x1, %0", "=r", j->t_u64, 1, "v", a)
-                                               : gcc_jit_context_new_cast(j->c, NULL, jx_ask(j, "vmovd %x1, %0", "=r", j->t_u32, 1, "v", a), j->t_u64);
-      q[c] = byte_pointer(l, PLUS(host, TIMES(a, scale)));
-    }
-    for (unsigned c = 0; c < l->nc; c++)
-      if (ac->load) load_chunk(l, 0, c, q[c], lanes[c], ac->wide, k);
-      else store_chunk(l, ac->value, c, q[c], lanes[c], ac->wide);
-    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
-  }
+  by_chunks(l, ac, jx_keep(j, PLUS(p->host, off)), lanes);
 #undef TIMES
 #undef PLUS
+}
+
+/* Shared memory whose bounds were checked where the block begins. */
+static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const struct lw_base *base = lw_base(l);
+  gcc_jit_rvalue *host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_SHARED, j->t_u64)), u64_of(l, off_k));
+  for (unsigned n = 0; n < base->n; n++)
+    if (base->add[n].ins != JA_NONE) host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
+  by_chunks(l, ac, jx_keep(j, host), lanes);
+  j->b = ac->end;
+}
+
+/* A 32-bit number, widened or the address itself, which is checked as such: lanes one element apart in one piece, others gathered. */
+static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const struct lw_base *base = lw_base(l);
+  const unsigned scale = (unsigned)base->behind;
+  for (unsigned n = 0; n < base->n; n++)
+    if (base->add[n].ins != JA_NONE) off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off, times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
+  off = jx_keep(j, off);
+  gcc_jit_rvalue *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
+  gcc_jit_rvalue *most = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel), u64_of(l, (uint64_t)__builtin_ctz(scale))));
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, most, u64_of(l, INT32_MAX))); /* then signs do not matter */
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
+  jv limit = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32)), low = jv_k(j, MX_T_u32, (ac->bytes - 1) / scale);
+  gcc_jit_rvalue *index[LW_CHUNKS], *miss = NULL, *apart = NULL, *first = NULL;
+  for (unsigned c = 0; c < l->nc; c++) {
+    index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
+    gcc_jit_rvalue *k = jx_ask(j, "vpcmpud $6, %2, %1, %0%{%3%}", "=Yk", j->t_u16, 3, "v", index[c], "v", limit.r[0], "Yk", lanes[c]);
+    miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, miss, k) : k;
+    if (scale % ac->bytes) miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, miss, jx_ask(j, "vptestmd %2, %1, %0%{%3%}", "=Yk", j->t_u16, 3, "v", index[c], "v", low.r[0], "Yk", lanes[c]));
+    if (ac->bytes % scale) continue;
+    if (!first) first = jx_ask(j, "vpbroadcastd %x1, %0", "=v", j->vu32, 1, "v", index[c]);
+    gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, first, ramp(l, 16 * c, ac->bytes / scale, false)));
+    gcc_jit_rvalue *d = jx_ask(j, "vpxord %3, %2, %0%{%1%}%{z%}", "=v", j->vu32, 3, "Yk", lanes[c], "v", index[c], "v", want);
+    apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
+  }
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, miss, jx_int(j, j->t_u16, 0)));
+  gcc_jit_block *fast = lw_new_block(l, "fast");
+  gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, fast);
+  j->b = fast;
+  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
+  if (apart) {
+    gcc_jit_block *piece = lw_new_block(l, "piece"), *others = lw_new_block(l, "others");
+    gcc_jit_rvalue *k = jx_ask(j, "vptestmd %1, %1, %0", "=Yk", j->t_u16, 1, "v", jx_keep(j, apart));
+    gcc_jit_block_end_with_conditional(j->b, NULL, test(l, GCC_JIT_COMPARISON_EQ, k, jx_int(j, j->t_u16, 0)), piece, others);
+    j->b = piece;
+    gcc_jit_rvalue *a = first_number(l, index[0]);
+    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, a, scale)));
+    for (unsigned c = 0; c < l->nc; c++) {
+      gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)16 * c * ac->bytes);
+      if (ac->load) load_chunk(l, 0, c, at, lanes[c], ac->wide, false);
+      else store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
+    }
+    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
+    j->b = others;
+  }
+  one_by_one(l, ac, host, index, scale, lanes);
+  gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
 }
 
 /* Lanes one element apart, the whole warp in one piece. */
@@ -204,6 +327,15 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
   gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
 }
 
+/* A parameter of the kernel, at a place that is known and good. */
+static bool parameter(struct lw *l, unsigned at, uint64_t off, gcc_jit_rvalue *variable, unsigned bytes) {
+  const struct mx_func *f = l->a->f;
+  const unsigned field = mx_w_operand(l->ins->w, at);
+  if (variable || field < MX_LIT || !l->kernel || f->lits[field - MX_LIT].kind != MX_LIT_VALUE) return false;
+  const uint64_t place = f->lits[field - MX_LIT].value + off;
+  return place < f->param_bytes && bytes <= f->param_bytes - place && !(place & (bytes - 1));
+}
+
 bool lw_memory(struct lw *l) {
   struct jx *j = &l->j;
   const struct ja_access ac = ja_access[l->ins->op];
@@ -221,11 +353,36 @@ bool lw_memory(struct lw *l) {
   for (unsigned e = 0; !load && e < ac.n; e++) uniform &= lw_operand_uniform(l, value + e);
 
   struct place p = {0};
+  if (load && space == MX_PARAM && !guarded && parameter(l, at, off_k, variable, bytes)) {
+    for (unsigned e = 0; e < ac.n; e++) {
+      gcc_jit_rvalue *q = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_PARAM, j->t_pu8));
+      const uint64_t place = l->a->f->lits[mx_w_operand(l->ins->w, at) - MX_LIT].value + off_k + (uint64_t)e * (bits / 8);
+      jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, q, place, wide ? j->t_u64 : j->t_u32)));
+      for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v);
+    }
+    return true;
+  }
+  if (l->fixed[l->ins - l->a->ins]) {
+    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), u64_of(l, off_k)));
+    for (unsigned e = 0; e < ac.n; e++) {
+      jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_keep(j, jx_rv(lw_field(l, q, (uint64_t)e * (bits / 8), wide ? j->t_u64 : j->t_u32))));
+      for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v);
+    }
+    return true;
+  }
   if (!uniform && ac.n > 1) {
     lw_step(l);
     return true;
   }
-  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done");
+  gcc_jit_block *end = lw_new_block(l, "done");
+  if (!uniform && lw_base(l) && lw_base(l)->sure) {
+    const struct access access = {load, wide, at, value, bytes, NULL, end};
+    gcc_jit_rvalue *lanes[LW_CHUNKS];
+    for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
+    sure(l, &access, off_k, lanes);
+    return true;
+  }
+  gcc_jit_block *slow = lw_new_block(l, "slow");
   const struct access access = {load, wide, at, value, bytes, slow, end};
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
@@ -254,7 +411,9 @@ bool lw_memory(struct lw *l) {
     for (unsigned e = 0; load && e < ac.n; e++)
       for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v[e]);
     gcc_jit_block_end_with_jump(j->b, NULL, end);
-  } else if (lw_base(l))
+  } else if (lw_base(l) && lw_base(l)->indexed)
+    by_index(l, &access, &p, bad, variable ? variable : u64_of(l, off_k), lanes);
+  else if (lw_base(l))
     by_shape(l, &access, &p, bad, variable ? variable : u64_of(l, off_k), lanes);
   else
     by_piece(l, &access, &p, bad, off, lanes);

@@ -7,6 +7,7 @@
 
 #include "vm/exec.h"
 #include "vm/jitabi.h"
+#include "vm/launch.h"
 
 #include <stdlib.h>
 
@@ -174,6 +175,43 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
   return base->is = steady_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
 }
 
+/* The address of instruction k in block b is slot `at` there: of 32 bits, or a sum with a widened slot of 32 bits. */
+static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
+  const struct ja *a = l->a;
+  const struct ja_block *bl = &a->blocks[b];
+  uint32_t s[JA_MAX_TOUCH];
+  *base = (struct lw_base){.slot = at, .before = 1, .behind = 1};
+  if (at < a->f->npred + a->f->n32) return base->indexed = true;
+  const uint32_t use = k;
+  while (!base->widens) {
+    uint32_t def = k;
+    bool found = false;
+    while (!found && def-- > bl->first) {
+      const uint32_t n = ja_defs(a, &a->ins[def], s);
+      for (uint32_t m = 0; m < n; m++) found |= s[m] == base->slot;
+    }
+    struct step t;
+    if (!found || base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
+    const uint32_t from = slot_of(a, &a->ins[def], t.from);
+    if (from == JA_NONE) return false;
+    base->add[base->n].ins = t.plus ? def : JA_NONE;
+    base->add[base->n].operand = t.plus;
+    base->add[base->n].factor = base->behind;
+    base->add[base->n++].wide = true;
+    base->behind *= t.factor;
+    base->widens = t.widens;
+    base->slot = from;
+    k = def;
+  }
+  if (uniform_at(a, b, k, slot_of(a, &a->ins[k], 1) == base->slot ? 1 : 2)) return false;
+  for (uint32_t n = k; n < use; n++) { /* at the access it is still what it was */
+    const uint32_t m = ja_defs(a, &a->ins[n], s);
+    for (uint32_t q = 0; q < m; q++)
+      if (s[q] == base->slot) return false;
+  }
+  return base->indexed = base->behind == 1 || base->behind == 2 || base->behind == 4 || base->behind == 8;
+}
+
 #define MOST_BLOCKS 200u /* of functions in which shapes are looked for */
 void lw_shapes_find(struct lw *l) {
   const struct ja *a = l->a;
@@ -186,12 +224,19 @@ void lw_shapes_find(struct lw *l) {
       struct lw_base *base = &l->based[k];
       if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || ac.n != 1 || (bits != 32 && bits != 64)) continue;
       const uint32_t at = slot_of(a, i, ac.kind == JA_LOAD ? 1 : 0);
-      if (at == JA_NONE || !find_base(l, b, k, at, base)) continue;
+      if (at == JA_NONE) continue;
+      const bool steady = find_base(l, b, k, at, base);
+      if (!steady && !find_index(l, b, k, at, base)) continue;
+      const uint64_t scale = base->before * base->behind;
+      base->sure = steady && mx_w_mod(*i->w) >> 2 == MX_SHARED && !base->widens && base->slot < a->f->npred + a->f->n32 &&
+                   (scale == 1 || scale == 2 || scale == 4 || scale == 8);
+      for (unsigned n = 0; n < base->n; n++) /* addends that are known where the block begins */
+        base->sure &= base->add[n].ins == JA_NONE || slot_of(a, &a->ins[base->add[n].ins], base->add[n].operand) == JA_NONE;
       for (unsigned n = 0; n < base->n; n++)
         if (base->add[n].ins != JA_NONE && !l->addend[base->add[n].ins].value)
           l->addend[base->add[n].ins].value = jx_local(&l->j, l->j.t_u64), l->addend[base->add[n].ins].operand = base->add[n].operand;
       struct lw_shape *sh = &l->shapes[base->slot];
-      if (sh->min) continue;
+      if (!steady || sh->min) continue;
       sh->min = jx_local(&l->j, l->j.t_u64), sh->max = jx_local(&l->j, l->j.t_u64);
       sh->low = jx_local(&l->j, l->j.t_u64), sh->kind = jx_local(&l->j, l->j.t_u64);
     }
@@ -205,7 +250,116 @@ void lw_shapes_find(struct lw *l) {
 }
 const struct lw_base *lw_base(struct lw *l) {
   const struct lw_base *b = &l->based[l->ins - l->a->ins];
-  return b->is ? b : NULL;
+  return b->is || b->indexed ? b : NULL;
+}
+
+static bool same_sum(const struct ja *a, const struct lw_base *x, const struct lw_base *y) {
+  if (x->slot != y->slot || x->n != y->n || x->behind != y->behind) return false;
+  for (unsigned n = 0; n < x->n; n++) {
+    if (x->add[n].ins == JA_NONE || y->add[n].ins == JA_NONE) {
+      if (x->add[n].ins != y->add[n].ins) return false;
+    } else if (mx_w_operand(a->ins[x->add[n].ins].w, x->add[n].operand) != mx_w_operand(a->ins[y->add[n].ins].w, y->add[n].operand) ||
+               x->add[n].factor != y->add[n].factor)
+      return false;
+  }
+  return true;
+}
+static uint64_t offset_of(const struct lw *l, const struct ja_ins *i) {
+  const unsigned at = ja_access[i->op].kind == JA_LOAD ? ja_access[i->op].n : 0;
+  return l->a->f->lits[mx_w_operand(i->w, at + 1) - MX_LIT].value;
+}
+/* Loads that begin at a variable's name plus a constant, in spaces that do not differ from lane to lane. */
+static bool reads_variable(const struct ja *a, const struct ja_ins *i) {
+  if (i->o->cls != MX_MEM || ja_access[i->op].kind != JA_LOAD || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
+  const unsigned bits = jx_bitsof(ja_access[i->op].type), space = mx_w_mod(*i->w) >> 2, field = mx_w_operand(i->w, ja_access[i->op].n);
+  if ((bits != 32 && bits != 64) || ja_access[i->op].n > 4 || (space != MX_SHARED && space != MX_CONST && space != MX_GLOBAL)) return false;
+  return field >= MX_LIT && a->f->lits[field - MX_LIT].kind == MX_LIT_VAR;
+}
+gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *bad = NULL, *bytes = NULL;
+#define U64(v_) jx_int(j, j->t_u64, v_)
+#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
+#define OR_IF(op_, x_, y_) do { \
+    gcc_jit_rvalue *c__ = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_##op_, x_, y_); \
+    bad = bad ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, bad, c__) : c__; \
+  } while (0)
+  const struct ja_ins *here = l->ins;
+  for (uint32_t k = b->first; k < b->end; k++) { /* variables by name: one check for all loads from one of them */
+    if (!reads_variable(a, &a->ins[k]) || l->fixed[k]) continue;
+    const unsigned field = mx_w_operand(a->ins[k].w, ja_access[a->ins[k].op].n);
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    uint64_t low = 0, odd = 0;
+    gcc_jit_lvalue *host = jx_local(j, j->t_u64);
+    uint32_t loads = 0;
+    for (uint32_t m = k; m < b->end; m++) {
+      const struct ja_ins *i = &a->ins[m];
+      const struct ja_access ac = ja_access[i->op];
+      if (!reads_variable(a, i) || mx_w_operand(i->w, ac.n) != field || mx_w_mod(*i->w) >> 2 != mx_w_mod(*a->ins[k].w) >> 2) continue;
+      const uint64_t size = jx_bitsof(ac.type) / 8 * ac.n;
+      const int64_t off = (int64_t)offset_of(l, i);
+      if (off < least) least = off;
+      if (off + (int64_t)size > most) most = off + (int64_t)size;
+      low |= size - 1;
+      odd |= (uint64_t)off & (size - 1);
+      loads++;
+    }
+    if (loads < 2 || odd || least < -(1 << 30) || most > 1 << 30) continue;
+    for (uint32_t m = k; m < b->end; m++)
+      if (reads_variable(a, &a->ins[m]) && mx_w_operand(a->ins[m].w, ja_access[a->ins[m].op].n) == field &&
+          mx_w_mod(*a->ins[m].w) >> 2 == mx_w_mod(*a->ins[k].w) >> 2)
+        l->fixed[m] = host;
+    l->ins = &a->ins[k];
+    gcc_jit_rvalue *lo, *limit, *base, *at = jx_rv(lw_late(l, ja_access[l->ins->op].n));
+    gcc_jit_rvalue *missed = lw_bounds(l, (unsigned)(most - least), false, &lo, &limit, &base);
+    bad = bad ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, bad, missed) : missed;
+    OR_IF(GT, OP(MINUS, OP(PLUS, at, U64((uint64_t)least)), lo), limit);
+    OR_IF(NE, OP(BITWISE_AND, at, U64(low)), U64(0));
+    jx_set(j, host, OP(PLUS, base, at));
+    l->ins = here;
+  }
+  for (uint32_t k = b->first; k < b->end; k++) {
+    const struct lw_base *base = &l->based[k];
+    if (!base->is || !base->sure) continue;
+    bool first = true;
+    for (uint32_t m = b->first; m < k && first; m++) first = !(l->based[m].is && l->based[m].sure && same_sum(a, base, &l->based[m]));
+    if (!first) continue;
+    int64_t least = INT64_MAX, most = INT64_MIN; /* of offsets; the last byte's */
+    uint64_t low = 0;
+    for (uint32_t m = k; m < b->end; m++) {
+      if (!l->based[m].is || !l->based[m].sure || !same_sum(a, base, &l->based[m])) continue;
+      const struct ja_ins *i = &a->ins[m];
+      const uint64_t size = jx_bitsof(ja_access[i->op].type) / 8;
+      const int64_t off = (int64_t)offset_of(l, i);
+      if (off < least) least = off;
+      if (off + (int64_t)size > most) most = off + (int64_t)size;
+      low |= size - 1;
+      OR_IF(NE, U64((uint64_t)off & (size - 1)), U64(0));
+    }
+    if (least < -(1 << 30) || most > 1 << 30) return jx_int(j, j->t_bool, 1);
+    if (!bytes) {
+      gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, launch), j->t_pu8));
+      bytes = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, launch, offsetof(struct mx_launch, shared_bytes), j->t_u32)), j->t_u64));
+    }
+    const struct lw_shape *sh = &l->shapes[base->slot];
+    gcc_jit_rvalue *sum = U64(0);
+    for (unsigned n = 0; n < base->n; n++) {
+      if (base->add[n].ins == JA_NONE) continue;
+      l->ins = &a->ins[base->add[n].ins];
+      sum = OP(PLUS, sum, OP(MULT, gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, base->add[n].operand, 0)), j->t_u64), U64(base->add[n].factor)));
+    }
+    l->ins = here;
+    sum = jx_keep(j, sum); /* below 2^32 each: no sum here wraps */
+    OR_IF(GT, jx_rv(sh->max), U64(1u << 30));
+    OR_IF(GT, OP(PLUS, OP(PLUS, OP(MULT, jx_rv(sh->max), U64(base->behind)), sum), U64((uint64_t)most)), bytes);
+    if (least < 0) OR_IF(LT, OP(PLUS, OP(MULT, jx_rv(sh->min), U64(base->behind)), sum), U64((uint64_t)-least));
+    OR_IF(NE, OP(BITWISE_AND, OP(BITWISE_OR, OP(MULT, jx_rv(sh->low), U64(base->behind)), sum), U64(low)), U64(0));
+  }
+#undef U64
+#undef OP
+#undef OR_IF
+  return bad;
 }
 
 void lw_addend(struct lw *l) {

@@ -85,6 +85,8 @@ static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
   return value;
 }
 
+gcc_jit_lvalue *lw_late(struct lw *l, unsigned k) { return late_literal(l, k, false); }
+
 jv lw_operand(struct lw *l, unsigned k, unsigned chunk) {
   const unsigned type = l->ins->o->opnd[k].type, field = field_of(l, k);
   if (field < MX_LIT) {
