@@ -64,7 +64,7 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
       continue;
     }
     if (write && !b.writable) locked |= 1ull << l;
-    host[l] = x->window[b.kind] + b.off + (a - b.lo) + (b.kind == MX_LOCAL ? l * x->local_stride : 0);
+    host[l] = mx__bounds_host(x, &b, a, l);
     if (!have && keep) first = b, have = true;
   }
   uint64_t wrong = missing ? missing : odd ? odd : locked;

@@ -35,7 +35,7 @@ static unsigned char *lane_bytes(struct mx_exec *x, unsigned lane, uint64_t addr
   if (!mx__access_bounds(x, MX_GENERIC, address, &b, &keep)) return NULL;
   *follow = b.span - (address - b.lo);
   *writable = b.writable;
-  return x->window[b.kind] + b.off + (address - b.lo) + (b.kind == MX_LOCAL ? lane * x->local_stride : 0);
+  return mx__bounds_host(x, &b, address, lane);
 }
 
 static const uint8_t *read_at(void *context, uint64_t address, uint64_t *follow) {
