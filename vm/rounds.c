@@ -33,7 +33,9 @@ static void tell_barrier(struct mx_block *b) {
 
 enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, uint32_t *at, const struct mx_insn **next) {
   uint32_t alive = b->nwarps, waiting = 0;
-  struct mx_jit_state s = {.help = &mx__jit_help, .park = 1};
+  struct mx_jit_state s; /* its records are not touched before they are needed */
+  s.help = &mx__jit_help;
+  s.park = 1;
   for (uint32_t w = 0;; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
     if (!warp->live) continue;

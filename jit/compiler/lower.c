@@ -368,7 +368,18 @@ static void sync_step(struct lw *l, uint32_t number_in_block) {
     leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
     j->b = together;
   }
-  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
+  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone"), *behind = NULL;
+  if (l->ins->o->cls == MX_CROSS) { /* with all lanes of the warp nobody waits */
+    gcc_jit_block *whole = lw_new_block(l, "whole"), *part = lw_new_block(l, "part");
+    gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, X_FIELD(warp), j->t_pu8));
+    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, offsetof(struct mx_warp, live), j->t_u64));
+    split_on(l, compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), whole, part);
+    j->b = whole;
+    lw_step(l);
+    add_steps(l, number_in_block + 1);
+    jump(l, behind = lw_new_block(l, "behind"));
+    j->b = part;
+  }
   if (l->kernel && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) park(l, number_in_block + 1, on);
   for (uint32_t s = 0; s < a->nslots; s++)
     if (ja_has(l->live, s) && ja_has(l->written, s)) store_slot(l, s, ja_has(l->uni, s), ja_has(l->raw, s));
@@ -383,6 +394,9 @@ static void sync_step(struct lw *l, uint32_t number_in_block) {
   gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_NEXT));
   j->b = on;
   reload_results(l, jx_rv(l->emask));
+  if (!behind) return;
+  jump(l, behind);
+  j->b = behind;
 }
 
 /* ---- instructions --------------------------------------------------------------------------------------*/

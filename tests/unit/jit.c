@@ -383,12 +383,85 @@ static void by_itself(void **state) {
   end(&r);
 }
 
+/* Code of the second must not be taken for that of the first, which lay at the same place. */
+static void two_modules(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  struct run r;
+  start(&r, 64, NULL, "");
+  assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
+  assert_memory_equal(r.got, expected[1], sizeof r.got);
+  char *t = text_of(32);
+  assert_int_equal(mx_module_load_text(r.d, t, strlen(t), NULL, &r.m, NULL), MX_OK);
+  free(t);
+  assert_int_equal(mx_module_kernel(r.m, "work", &r.k), MX_OK);
+  assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
+  assert_memory_equal(r.got, expected[0], sizeof r.got);
+  end(&r);
+}
+
+/* Addresses of all shapes: rows that begin in front of the first lane that runs, one address a chunk, columns, numbers and
+ * pointers that a loop moves up and down, with barriers in between. Blocks of 16 x 16. */
+static const char shapes[] =
+    ".shared .align 16 .b8 tile[4352];\n"
+    ".entry shapes(.param .u64 out, .param .u32 n)\n{\n"
+    "  mov.u32 %x, %tid.x;\n  mov.u32 %y, %tid.y;\n  mad.lo.u32 %t, %y, 16, %x;\n"
+    "  mad.lo.u32 %i, %ctaid.x, 256, %t;\n"
+    "  mul.lo.u32 %v, %i, 2654435761;\n  mul.lo.u32 %at, %x, 68;\n  shl.b32 %down, %y, 2;\n  add.u32 %at, %at, %down;\n"
+    "  st.shared.u32 [%at + tile], %v;\n  bar.sync 0;\n"                    /* a column each row */
+    "  shl.b32 %row, %y, 6;\n  shl.b32 %column, %x, 2;\n  mov.u32 %k, 0;\n  mov.u32 %s, 0;\n"
+    "steps:\n  ld.shared.u32 %a, [%row + tile + 4];\n  ld.shared.u32 %b, [%column + tile + 128];\n"
+    "  mad.lo.u32 %s, %a, %b, %s;\n  setp.ge.u32 %in, %t, %k;\n  sub.u32 %from, %t, %k;\n  mov.u32 %c, 7;\n"
+    "  @%in ld.shared.u32 %c, [tile + %from*4];\n  xor.b32 %s, %s, %c;\n  bar.sync 0;\n"
+    "  st.shared.u32 [%at + tile], %s;\n  bar.sync 0;\n"
+    "  add.u32 %k, %k, 3;\n  setp.lt.u32 %more, %k, 40;\n  @%more bra steps;\n"
+    "  mov.u32 %j, %i;\n  mul.wide.u32 %p, %i, 4;\n  add.u64 %p, %out, %p;\n"
+    "up:\n  setp.ge.u32 %end, %j, %n;\n  @%end bra turn;\n  ld.global.u32 %c, [%out + %j*4];\n  add.u32 %s, %s, %c;\n"
+    "  add.u32 %j, %j, 64;\n  bra up;\n"
+    "turn:\n  mov.u32 %k, 0;\n  and.b32 %few, %t, 3;\n"
+    "back:\n  st.global.u32 [%p], %s;\n  add.s64 %p, %p, 4096;\n  add.u32 %k, %k, 1;\n  setp.le.u32 %more, %k, %few;\n  @%more bra back;\n"
+    "  exit;\n}\n";
+static void addresses(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  enum { BLOCKS = 4, WORDS = 256 * BLOCKS + 4 * 1024 };
+  static uint32_t got[2][WORDS];
+  for (int on = 0; on < 2; on++) {
+    mx_device *d;
+    mx_module *m;
+    mx_kernel *k;
+    mx_addr out;
+    mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+    o.threads = 1;
+    o.cache_dir = "";
+    assert_int_equal(mx_device_create(&o, &d), MX_OK);
+    char *messages;
+    const mx_status s = mx_module_load_text(d, shapes, strlen(shapes), NULL, &m, &messages);
+    if (messages) print_error("%s\n", messages);
+    assert_int_equal(s, MX_OK);
+    assert_int_equal(mx_module_kernel(m, "shapes", &k), MX_OK);
+    assert_int_equal(mx_alloc(d, sizeof got[0], &out), MX_OK);
+    for (uint32_t w = 0; w < WORDS; w++) got[on][w] = w * 40503u;
+    assert_int_equal(mx_copy_to_device(d, out, got[on], sizeof got[on]), MX_OK);
+    mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+    c.grid[0] = BLOCKS;
+    c.block[0] = c.block[1] = 16;
+    c.jit = on ? MX_JIT_ON : MX_JIT_OFF;
+    const uint32_t n = 256 * BLOCKS - 5;
+    const void *args[] = {&out, &n};
+    assert_int_equal(mx_launch_args(k, &c, args, 2), MX_OK);
+    assert_int_equal(mx_copy_from_device(d, got[on], out, sizeof got[on]), MX_OK);
+    mx_device_destroy(d);
+  }
+  assert_memory_equal(got[0], got[1], sizeof got[0]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_in_both_engines), cmocka_unit_test(cache_entries),       cmocka_unit_test(no_cache),
       cmocka_unit_test(compilers_that_fail),  cmocka_unit_test(compiler_that_hangs), cmocka_unit_test(by_itself),
       cmocka_unit_test(one_note),             cmocka_unit_test(full_disk),           cmocka_unit_test(no_assembler),
-      cmocka_unit_test(eviction),
+      cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }
