@@ -1,0 +1,298 @@
+/* Programs from a seed. Every row of the table that has a result without further arrangements may occur, with any modifier,
+ * guard and operands; rows whose effects reach further are given what they need:
+ *   memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and then outside
+ *   .sync       where no branch is open, with all lanes named
+ *   control     branches forward, around one or two sides, and loops of few rounds, always well nested
+ * All registers hold something from the start. 16-bit values have registers of their own: they must be zero-extended. */
+#include "programs.h"
+
+#include "asm/container.h"
+#include "mx/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  WORDS = 4000, DEPTH = 3,
+  NARG32 = 6, NARG64 = 4,                 /* that the kernel fills */
+  N32 = 12, HALVES = 4, COUNTER = N32 + HALVES, ALL32 = COUNTER + DEPTH,
+  N64 = 8, REACH = N64, PLACE = N64 + 1, ALL64 = N64 + 2, /* REACH: an address made from a value; PLACE: the thread's piece */
+  NPRED = 4, AGAIN = NPRED, ALLPRED = NPRED + 1,
+  CELLS = 2,                              /* spill cells of each class */
+};
+
+uint64_t differ_random(uint64_t *state) { /* splitmix64 */
+  uint64_t z = *state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
+
+struct maker { uint64_t *state; uint32_t lanes; struct mx_func *f; mx_word *code; struct mx_lit *lits; };
+static uint32_t below(struct maker *k, uint32_t n) { return (uint32_t)(differ_random(k->state) % n); }
+
+static unsigned literal(struct maker *k, unsigned kind, uint32_t index, uint64_t value) {
+  uint32_t n = 0;
+  while (n < k->f->nlits && (k->lits[n].kind != kind || k->lits[n].index != index || k->lits[n].value != value)) n++;
+  if (n == k->f->nlits) k->lits[k->f->nlits++] = (struct mx_lit){(uint8_t)kind, index, value};
+  return MX_LIT + n;
+}
+static unsigned number(struct maker *k, uint64_t v) { return literal(k, MX_LIT_VALUE, 0, v); }
+
+/* An instruction; more than four fields go on in further words. */
+static void put(struct maker *k, mx_word w, const unsigned *field, unsigned n) {
+  for (unsigned x = 0; x < n && x < 4; x++) w |= mx_w_put(x, field[x]);
+  k->code[k->f->ncode++] = w;
+  for (unsigned x = 4; x < n; x += MX_EXT_FIELDS) {
+    mx_word e = 0;
+    for (unsigned y = 0; y < MX_EXT_FIELDS && x + y < n; y++) e |= mx_w_put_ext(y, field[x + y]);
+    k->code[k->f->ncode++] = e;
+  }
+}
+#define PUT(op_, mod_, ...) put(k, mx_w_make(op_, MX_GUARD_NONE, false, mod_), (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
+
+/* ---- operands -------------------------------------------------------------------------------------------*/
+static unsigned slot(struct maker *k, unsigned type) {
+  switch (mx__types[type].slot_class) {
+    case MX_PRED: return below(k, NPRED);
+    case MX_R32: return mx__types[type].bits < 32 ? N32 + below(k, HALVES) : below(k, N32);
+    case MX_R64: return below(k, N64);
+    default: return below(k, N64 / 2) * 2;
+  }
+}
+static unsigned input(struct maker *k, unsigned type) {
+  static const uint64_t corners[] = {0, 1, 2, 31, 32, 33, 63, 64, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
+    0x3C00, 0x7C00, 0x7E01, 0x3F800000, 0x7F800000, 0x7FC00001, 0xFF800000, 0x00000001, 0x3FF0000000000000, 0x7FF0000000000000,
+    0x7FF8000000000001, 0x8000000000000000, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0x3210, 0x7654};
+  const unsigned bits = mx__types[type].bits;
+  if (bits == 128 || bits == 1 || below(k, 4)) return slot(k, type);
+  const uint64_t v = corners[below(k, sizeof corners / sizeof *corners)];
+  return number(k, bits < 64 ? v & (((uint64_t)1 << bits) - 1) : v);
+}
+
+static mx_word head(struct maker *k, unsigned op, unsigned mod) {
+  if (mx__ops[op].flags & MX_F_NOGUARD || below(k, 4)) return mx_w_make(op, MX_GUARD_NONE, false, mod);
+  return mx_w_make(op, below(k, NPRED), below(k, 2), mod);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------*/
+static bool has_offset(const struct mx_op_info *o) {
+  for (unsigned x = 0; x < o->nopnds; x++)
+    if (o->opnd[x].type == MX_T_off) return true;
+  return false;
+}
+static bool has_narrow(const struct mx_op_info *o) { /* 8-bit registers: none are kept */
+  for (unsigned x = 0; x < o->nopnds; x++)
+    if (o->opnd[x].type < MX_T_raw && mx__types[o->opnd[x].type].bits == 8) return true;
+  return false;
+}
+static bool may(const struct maker *k, unsigned op, bool open) {
+  const struct mx_op_info *o = &mx__ops[op];
+  if (o->flags & ((k->lanes == 32 ? MX_F_W64 : MX_F_W32) | MX_F_BRANCH | MX_F_CALL | MX_F_END) || has_narrow(o)) return false;
+  if (o->flags & MX_F_SYNC && open) return false;
+  switch (o->cls) {
+    case MX_LANE: return true;
+    case MX_CROSS: return true;
+    case MX_MEM: return has_offset(o) || !o->nopnds;
+    default: return o->flags & MX_F_SYNC; /* the block's barriers */
+  }
+}
+
+/* Where an access goes: its modifier's space, its address operand and offset. */
+static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type, unsigned *address, unsigned *offset) {
+  const unsigned mods = mx__ops[op].mods;
+  unsigned space = mods == 24 ? mod / 4 : mods == 3 ? mod : MX_GENERIC;
+  if (type == MX_T_u32) space = MX_SHARED; /* 32 bits reach no more */
+  if (space > MX_LOCAL) space = MX_GLOBAL;
+  const uint32_t at = 16 * below(k, 12);
+  *offset = number(k, at);
+  if (space == MX_SHARED) *address = literal(k, MX_LIT_VAR, 0, 0);
+  else if (space == MX_LOCAL) *address = number(k, 0), *offset = number(k, at & 48);
+  else if (below(k, 3)) *address = PLACE;
+  else { /* lanes apart */
+    PUT(MX_AND_64, 0, REACH, below(k, N64), number(k, 0x30));
+    PUT(MX_ADD_U64, 0, REACH, REACH, PLACE);
+    *address = REACH;
+    if (!below(k, 300)) *offset = number(k, (uint64_t)1 << 38); /* outside of everything */
+  }
+  return mods == 24 ? mod % 4 + 4 * space : mods == 3 ? space : mod;
+}
+
+static unsigned special(struct maker *k, unsigned cls) {
+  for (;;) {
+    const unsigned n = below(k, MX_SR_COUNT);
+    if (mx__types[mx__sregs[n].type].slot_class == cls && n != MX_SR_GRIDID) return n; /* the number of the launch differs */
+  }
+}
+
+static void row(struct maker *k, unsigned op) {
+  const struct mx_op_info *o = &mx__ops[op];
+  unsigned field[MX_MAX_OPNDS], mod = below(k, o->mods ? o->mods : 1);
+  if (o->flags & MX_F_MOVI) {
+    k->code[k->f->ncode++] = head(k, op, 0) | mx_w_put_movi(slot(k, o->opnd[0].type), (uint32_t)differ_random(k->state));
+    return;
+  }
+  for (unsigned x = 0; x < o->nopnds; x++) {
+    const struct mx_opnd *p = &o->opnd[x];
+    if (p->type == MX_T_raw) field[x] = 0;
+    else if (p->type == MX_T_off) continue; /* came with its address */
+    else if (p->role == MX_OUT) field[x] = slot(k, p->type);
+    else if (x + 1 < o->nopnds && o->opnd[x + 1].type == MX_T_off) mod = place(k, op, mod, p->type, &field[x], &field[x + 1]);
+    else if (o->flags & MX_F_SYNC && o->cls == MX_CROSS && x + 1 == o->nopnds) field[x] = number(k, p->type == MX_T_b64 ? UINT64_MAX : UINT32_MAX);
+    else if (o->cls == MX_CTRL && p->type != MX_T_pred) field[x] = number(k, 0); /* barrier 0, all threads */
+    else field[x] = input(k, p->type);
+  }
+  if (op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64) field[1] = special(k, mx__types[o->opnd[0].type].slot_class);
+  if (op == MX_SPILL_PRED || op == MX_SPILL_32 || op == MX_SPILL_64) field[0] = below(k, CELLS);
+  if (op == MX_FILL_PRED || op == MX_FILL_32 || op == MX_FILL_64) field[1] = below(k, CELLS);
+  put(k, head(k, op, mod), field, o->nopnds);
+}
+
+/* ---- bodies -----------------------------------------------------------------------------------------------*/
+static uint32_t branch(struct maker *k, unsigned guard, bool neg) { /* to be aimed later */
+  k->code[k->f->ncode] = mx_w_make(MX_BRA, guard, neg, 0);
+  return k->f->ncode++;
+}
+static void aim(struct maker *k, uint32_t at, uint32_t target, uint32_t reconv) { k->code[at] |= mx_w_put_branch(target, reconv); }
+
+static void body(struct maker *k, unsigned n, unsigned depth) {
+  while (n--) {
+    const unsigned dice = depth < DEPTH ? below(k, 40) : 40;
+    if (dice < 4) { /* one side, or two */
+      const uint32_t over = branch(k, below(k, NPRED), below(k, 2));
+      body(k, 1 + below(k, 4), depth + 1);
+      if (dice < 2) {
+        const uint32_t end = branch(k, MX_GUARD_NONE, false), other = k->f->ncode;
+        body(k, 1 + below(k, 4), depth + 1);
+        aim(k, over, other, k->f->ncode);
+        aim(k, end, k->f->ncode, MX_PC_RET);
+      } else {
+        aim(k, over, k->f->ncode, k->f->ncode);
+      }
+    } else if (dice == 4) { /* one to four rounds, as a value says */
+      const unsigned counter = COUNTER + depth;
+      PUT(MX_AND_32, 0, counter, below(k, N32), number(k, 3));
+      const uint32_t top = k->f->ncode;
+      body(k, 1 + below(k, 4), depth + 1);
+      PUT(MX_SUB_U32, 0, counter, counter, number(k, 1));
+      PUT(MX_SETP_S32, 5, AGAIN, counter, number(k, 0));
+      const uint32_t back = branch(k, AGAIN, false);
+      aim(k, back, top, k->f->ncode);
+    } else {
+      unsigned op;
+      do op = below(k, MX_OP_COUNT);
+      while (!may(k, op, depth > 0));
+      row(k, op);
+    }
+  }
+}
+
+static void program(struct maker *k, unsigned instructions) {
+  static const struct mx_slot_ref args[NARG32 + NARG64 + 1] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5},
+    {MX_R64, 0}, {MX_R64, 1}, {MX_R64, 2}, {MX_R64, 3}, {MX_R64, PLACE}};
+  static const struct mx_slot_ref results[] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5}, {MX_R32, 6},
+    {MX_R32, 7}, {MX_R32, 8}, {MX_R32, 9}, {MX_R32, 10}, {MX_R32, 11}, {MX_R32, 12}, {MX_R32, 13}, {MX_R32, 14}, {MX_R32, 15},
+    {MX_R64, 0}, {MX_R64, 1}, {MX_R64, 2}, {MX_R64, 3}, {MX_R64, 4}, {MX_R64, 5}, {MX_R64, 6}, {MX_R64, 7},
+    {MX_PRED, 0}, {MX_PRED, 1}, {MX_PRED, 2}, {MX_PRED, 3}};
+  struct mx_func *f = k->f;
+  f->n32 = ALL32, f->n64 = ALL64, f->npred = ALLPRED;
+  f->nspill32 = f->nspill64 = f->nspillpred = CELLS;
+  f->local_bytes = 128;
+  f->args = args, f->nargs = sizeof args / sizeof *args;
+  f->results = results, f->nresults = sizeof results / sizeof *results;
+  for (unsigned s = NARG32; s < N32; s++) PUT(MX_XOR_32, 0, s, s - NARG32, number(k, 0x9E3779B9u * s));
+  for (unsigned s = N32; s < COUNTER; s++) PUT(MX_AND_32, 0, s, s - N32, number(k, 0xFFFF));
+  for (unsigned s = NARG64; s < N64; s++) PUT(MX_XOR_64, 0, s, s - NARG64, number(k, 0x9E3779B97F4A7C15u * s));
+  for (unsigned s = 0; s < NPRED; s++) PUT(MX_SETP_U32, 2, s, s, s + 1);
+  for (unsigned c = 0; c < CELLS; c++) {
+    PUT(MX_SPILL_PRED, 0, c, 0, c);
+    PUT(MX_SPILL_32, 0, c, 0, c);
+    PUT(MX_SPILL_64, 0, c, 0, c);
+  }
+  body(k, instructions, 0);
+  k->code[f->ncode++] = mx_w_make(MX_RET, MX_GUARD_NONE, false, 0);
+}
+
+/* Loads what registers begin with, calls program `which`, stores what they end with. */
+static void kernel(struct maker *k, unsigned programs, uint32_t *targets) {
+  enum { ADDRESS = N64 + 2, WHICH = COUNTER, TID = COUNTER + 1, LOAD = 4 * MX_GLOBAL, NRES = N32 + HALVES + N64 + NPRED, NARGS = NARG32 + NARG64 + 1 };
+  struct mx_func *f = k->f;
+  f->n32 = ALL32, f->n64 = ALL64 + 1, f->npred = ALLPRED;
+  PUT(MX_LD_B64, 4 * MX_PARAM, ADDRESS, number(k, 0), number(k, 0));
+  PUT(MX_LD_B32, 4 * MX_PARAM, WHICH, number(k, 8), number(k, 0));
+  PUT(MX_SREG_32, 0, TID, MX_SR_CTAID_X);
+  PUT(MX_SREG_32, 0, 0, MX_SR_NTID_X);
+  PUT(MX_SREG_32, 0, 1, MX_SR_TID_X);
+  PUT(MX_MAD_LO_U32, 0, TID, TID, 0, 1);
+  PUT(MX_MUL_WIDE_U32, 0, PLACE, TID, number(k, DIFFER_SPAN));
+  PUT(MX_ADD_U64, 0, ADDRESS, ADDRESS, PLACE);
+  PUT(MX_ADD_U64, 0, PLACE, ADDRESS, number(k, DIFFER_AREA));
+  for (unsigned s = 0; s < NARG32; s++) PUT(MX_LD_B32, LOAD, s, ADDRESS, number(k, DIFFER_IN + 4 * s));
+  for (unsigned s = 0; s < NARG64; s++) PUT(MX_LD_B64, LOAD, s, ADDRESS, number(k, DIFFER_IN + 32 + 8 * s));
+  const uint32_t brx = f->ncode;
+  PUT(MX_BRX, 0, WHICH, 0, 0, 0);
+  unsigned field[4 + NRES + NARGS], n = 4;
+  for (unsigned s = 0; s < N32 + HALVES; s++) field[n++] = s;
+  for (unsigned s = 0; s < N64; s++) field[n++] = s;
+  for (unsigned s = 0; s < NPRED; s++) field[n++] = s;
+  for (unsigned s = 0; s < NARG32; s++) field[n++] = s;
+  for (unsigned s = 0; s < NARG64; s++) field[n++] = s;
+  field[n++] = PLACE;
+  uint32_t *ends = calloc(programs, sizeof *ends);
+  for (unsigned p = 0; ends && p < programs; p++) {
+    targets[p] = f->ncode;
+    field[0] = p & 1023, field[1] = p >> 10, field[2] = NRES, field[3] = NARGS;
+    put(k, mx_w_make(MX_CALL, MX_GUARD_NONE, false, 0), field, n);
+    ends[p] = branch(k, MX_GUARD_NONE, false);
+  }
+  const uint32_t end = f->ncode;
+  for (unsigned p = 0; ends && p < programs; p++) aim(k, ends[p], end, MX_PC_RET);
+  free(ends);
+  k->code[brx] |= mx_w_put(2, end & 1023) | mx_w_put(3, end >> 10);
+  for (unsigned s = 0; s < N32 + HALVES; s++) PUT(MX_ST_B32, LOAD, ADDRESS, number(k, DIFFER_OUT + 4 * s), s);
+  for (unsigned s = 0; s < N64; s++) PUT(MX_ST_B64, LOAD, ADDRESS, number(k, DIFFER_OUT + 64 + 8 * s), s);
+  for (unsigned s = 0; s < NPRED; s++) {
+    PUT(MX_SELP_32, 0, TID, number(k, 1), number(k, 0), s);
+    PUT(MX_ST_B32, LOAD, ADDRESS, number(k, DIFFER_OUT + 128 + 4 * s), TID);
+  }
+  k->code[f->ncode++] = mx_w_make(MX_EXIT, MX_GUARD_NONE, false, 0);
+}
+
+uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigned instructions, size_t *size) {
+  const unsigned words = programs * 8 + WORDS;
+  struct mx_func *f = calloc(programs + 1, sizeof *f);
+  mx_word *code = calloc((size_t)programs * WORDS + words, sizeof *code);
+  struct mx_lit *lits = calloc((size_t)(programs + 1) * MX_MAX_LITS * 2, sizeof *lits);
+  char(*names)[24] = calloc(programs, sizeof *names);
+  uint32_t *targets = calloc(programs, sizeof *targets), shared[] = {0};
+  uint8_t *bytes = NULL;
+  if (f && code && lits && names && targets) {
+    const struct mx_var var = {"scratch", MX_SHARED, 0, 16, 512, NULL, 0, NULL, 0};
+    for (unsigned p = 0; p < programs; p++) {
+      snprintf(names[p], sizeof names[p], "program%u", p);
+      uint64_t state = seed * 1000003u + p;
+      struct maker k = {.state = &state, .lanes = lanes, .f = &f[p], .code = code + (size_t)p * WORDS, .lits = lits + (size_t)p * MX_MAX_LITS * 2};
+      f[p].name = names[p], f[p].code = k.code, f[p].lits = k.lits;
+      program(&k, instructions);
+    }
+    struct mx_func *e = &f[programs];
+    struct maker k = {.lanes = lanes, .f = e, .code = code + (size_t)programs * WORDS, .lits = lits + (size_t)programs * MX_MAX_LITS * 2};
+    const struct mx_param params[] = {{"memory", 0, 8, 8, MX_T_u64, false}, {"which", 8, 4, 4, MX_T_u32, false}};
+    const struct mx_table table = {targets, programs};
+    e->name = "differ", e->code = k.code, e->lits = k.lits, e->flags = MX_FUNC_KERNEL | MX_FUNC_VISIBLE;
+    e->params = params, e->nparams = 2, e->param_bytes = 12;
+    e->tables = &table, e->ntables = 1;
+    e->shared = shared, e->nshared = 1;
+    kernel(&k, programs, targets);
+    const struct mx_image image = {.lanes = lanes, .sm = lanes == 32 ? 90 : 0, .ptx_version = lanes == 32 ? 90 : 0, .address_size = 64,
+                                   .funcs = f, .nfuncs = programs + 1, .vars = &var, .nvars = 1};
+    bytes = mx__image_write(&image, size);
+  }
+  free(f);
+  free(code);
+  free(lits);
+  free(names);
+  free(targets);
+  return bytes;
+}
