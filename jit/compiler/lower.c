@@ -242,14 +242,19 @@ static void reload_results(struct lw *l, gcc_jit_rvalue *mask) {
       for (unsigned h = 0; h < 2; h++) {
         const uint32_t at = ja_slot(a, MX_R64, slot + h);
         gcc_jit_rvalue *p = jx_keep(j, slot_place(l, at));
-        for (unsigned c = 0; c < l->nc; c++) {
-          jv v = load_chunk(l, p, MX_R64, c);
+        const bool uniform = ja_has(l->uni_after, at);
+        for (unsigned c = 0; c < (uniform ? 1 : l->nc); c++) {
+          jv v = uniform ? load_one(l, p, MX_R64, lowest(l, mask)) : load_chunk(l, p, MX_R64, c);
           gcc_jit_rvalue *g = ja_has(b->kept, at) || mx_w_guard(*l->ins->w) != MX_GUARD_NONE ? lw_lanes(l, c) : NULL;
-          if (g) v = jv_sel(j, MX_T_u64, (jv){.t = MX_T_pred, .r = {g, g}}, v, lw_get(l, at, MX_T_u64, c));
+          if (g) v = jv_sel(j, MX_T_u64, (jv){.t = MX_T_pred, .u = uniform, .r = {g, g}}, v, lw_get(l, at, MX_T_u64, c));
+          if (uniform) {
+            jx_set(j, lw_one(l, at), v.r[0]);
+            continue;
+          }
           jx_set(j, lw_var(l, at, 2 * c), v.r[0]);
           jx_set(j, lw_var(l, at, 2 * c + 1), v.r[1]);
         }
-        lw_shape_update(l, at);
+        if (!uniform) lw_shape_update(l, at);
       }
       continue;
     }
