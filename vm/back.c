@@ -183,6 +183,8 @@ static mx_status can_go_back(struct mx_debug *g, const char *call) {
   mx_status s = g->over ? MX_OK : mx__debug_ready(g, call);
   if (s != MX_OK) return s;
   if (!g->record) return mx__fail(g->device, MX_NOT_FOUND, "nothing is recorded: mx_debug_record comes first");
+  if (mx__record_before(g, UINT64_MAX) == UINT64_MAX)
+    return mx__fail(g->device, MX_NOT_FOUND, "recording has only begun: there is no state yet to go back to");
   return MX_OK;
 }
 

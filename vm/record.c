@@ -19,7 +19,7 @@
 #define PAGE 4096u
 #define STATES 96u
 #define FIRST_INTERVAL 4096u      /* instructions between states, at first; it doubles as the launch gets longer */
-#define DEFAULT_LIMIT (512ull << 20)
+#define DEFAULT_LIMIT (256ull << 20)
 
 struct page { unsigned char *at, *old; uint32_t bytes; /* old NULL: they were zero */ };
 struct state {
@@ -366,16 +366,26 @@ static void thin(struct mx_record *r) {
   r->last = NULL;
 }
 
+/* States of the future come again by themselves; then states are merged; when that no longer helps, the oldest go. */
 static void keep_within_limit(struct mx_record *r) {
-  while (r->bytes > r->limit && r->now > 2) {
-    uint64_t before = r->bytes;
-    thin(r);
-    if (r->bytes > before - before / 8) break; /* each state has pages of its own: the oldest must go */
-  }
+  while (r->bytes > r->limit && r->n > r->now + 1) drop(r, r->n - 1);
   while (r->bytes > r->limit && r->now) {
-    drop(r, 0);
-    r->now--;
+    uint64_t before = r->bytes;
+    if (r->now > 1) thin(r);
+    else merge(r, 1);
+    if (r->bytes <= before - before / 8) continue;
+    for (; r->bytes > r->limit && r->now; r->now--) drop(r, 0);
   }
+}
+
+/* Instructions from one state to the next: more where many pages are written, since each state keeps them anew. Near a place
+ * that was gone back to states are close, because the next step back is likely. */
+static uint64_t interval(const struct mx_debug *g, const struct mx_record *r) {
+  uint64_t written = (uint64_t)r->state[r->now]->npages * PAGE;
+  bool back = r->now + 1 < r->n || g->search.on || g->stop_at != UINT64_MAX;
+  uint64_t least = back ? r->interval / 16 : r->interval, costs = back ? written / 128 : written / 8;
+  if (least < FIRST_INTERVAL) least = FIRST_INTERVAL;
+  return least > costs ? least : costs;
 }
 
 void mx__record_round(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
@@ -387,10 +397,7 @@ void mx__record_round(struct mx_debug *g, struct mx_exec *x, struct mx_block *b)
   if (r->now + 1 < r->n && r->state[r->now + 1]->round == r->round) {
     r->now++; /* it has come again */
   } else {
-    uint64_t since = r->n ? g->executed - r->state[r->now]->position : 0, interval = r->interval;
-    /* on the way back states are taken more often: the next step back is near */
-    if (r->now + 1 < r->n || g->search.on || g->stop_at != UINT64_MAX) interval = interval / 16 > FIRST_INTERVAL ? interval / 16 : FIRST_INTERVAL;
-    if (r->n && since < interval) return;
+    if (r->n && g->executed - r->state[r->now]->position < interval(g, r)) return;
     if (r->n > STATES - 1) thin(r);
     struct state *s = state_new(g, x, b);
     if (!s) return;

@@ -231,7 +231,7 @@ MX_API const char *mx_debug_name_at(mx_debug *session, const char *function, siz
 
 /* ---- backwards ------------------------------------------------------------------------------------------
  * From here on the session keeps what it needs to go back: states of the machine now and then, and what memory held
- * before it was written. limit: of its memory, 0 for 512 MiB; when it is reached states become rarer, then the oldest are
+ * before it was written. limit: of its memory, 0 for 256 MiB; when it is reached states become rarer, then the oldest are
  * given up. Going back takes the nearest state and runs from there. What a debugger changes meanwhile (registers,
  * memory, jumps) is done again at its position; changes in the past forget what came behind them. Text that was printed is not
  * printed again. off: forgets everything. */

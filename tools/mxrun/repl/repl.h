@@ -92,7 +92,7 @@ struct repl {
   struct reader *reader;
   struct point *collecting;        /* `commands`: lines go there */
   char **pending; size_t npending; /* lines that come before any others */
-  bool color, terminal, quit, failed;
+  bool color, terminal, quit, keep_going;
   int depth;                       /* of `source` */
 };
 

@@ -117,7 +117,7 @@ static bool from_file(struct repl *r, FILE *f, const char *name) {
   unsigned number = 0;
   for (char *line; good && !r->quit && (line = reader_line(e, "")); free(line)) {
     number++;
-    good = session_line(r, line);
+    good = session_line(r, line) || r->keep_going;
     if (!good && name) complain(r, "%s:%u: the commands end here", name, number);
   }
   reader_free(e);
@@ -168,7 +168,7 @@ const char *const repl_help =
   "Options of the interactive session, `mxrun -i FILE [options] [ARG...]` or `mxrun repl` (then 'help'):\n"
   "  -i, --interactive       look at the launch while it runs: breakpoints, steps, registers, backwards\n"
   "  -x FILE  --ex COMMAND   commands from a file, or one; in the order given. Then those of a terminal, or of a pipe\n"
-  "  --batch                 no more commands behind -x and --ex\n"
+  "  --batch                 no more commands behind -x and --ex   --keep-going   errors do not end the commands\n"
   "  --schedule SEED         warps take turns at random   --record   keep what going back needs\n"
   "\n";
 
@@ -194,7 +194,7 @@ static void interactive(struct repl *r) {
 }
 
 int repl_main(struct repl_start *s) {
-  struct repl r = {.machine = *s->machine, .config = *s->config, .next_point = 1, .next_display = 1, .seed = s->seed, .recording = s->record,
+  struct repl r = {.machine = *s->machine, .config = *s->config, .next_point = 1, .next_display = 1, .keep_going = s->keep_going, .seed = s->seed, .recording = s->record,
                    .patience = 1024, .steps_limit = 10000000, .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), .color = cli_color(stdout)};
   bool good = true;
   r.d = open_device(s->machine);

@@ -1,0 +1,185 @@
+/* A person at a terminal: types a script's lines one by one, each when the prompt has come, and reads what is answered. Without the
+ * prompts and the echo of what was typed that must be the text of the same script on a pipe. Then completion and history. */
+#include "repl.h"
+
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROMPT "(mx) "
+
+struct screen { int fd; pid_t pid; char *text; size_t n, room, read; };
+
+static void start(struct screen *s, char **argv) {
+  struct winsize size = {.ws_row = 50, .ws_col = 500};
+  *s = (struct screen){0};
+  s->pid = forkpty(&s->fd, NULL, NULL, &size);
+  if (s->pid) return;
+  setenv("TERM", "vt100", 1);
+  setenv("NO_COLOR", "1", 1);
+  execvp(argv[0], argv);
+  _exit(127);
+}
+
+static void add(struct screen *s, const char *p, size_t n) {
+  if (s->n + n + 1 > s->room) s->text = realloc(s->text, s->room = (s->n + n + 1) * 2);
+  for (size_t k = 0; k < n; k++)
+    if (p[k]) s->text[s->n++] = p[k]; /* terminals are given time by zero bytes */
+  s->text[s->n] = 0;
+}
+
+/* Escape sequences draw the line anew; a carriage return alone does, too. */
+static void plain(char *s) {
+  char *to = s, *line = s;
+  while (*s) {
+    if (*s == 27 && s[1] == '[') {
+      for (s += 2; *s && !(*s >= '@' && *s <= '~'); s++) {}
+      if (*s) s++;
+    } else if (*s == 27) {
+      s += s[1] ? 2 : 1;
+    } else if (*s == '\r') {
+      if (s[1] != '\n' && s[1] != '\r') to = line;
+      s++;
+    } else if (*s == 8) {
+      if (to > line) to--;
+      s++;
+    } else if (*s == 7) {
+      s++;
+    } else {
+      *to++ = *s++;
+      if (to[-1] == '\n') line = to;
+    }
+  }
+  *to = 0;
+}
+
+/* Reads until the prompt stands at the end, or nothing more comes. What came, malloc'ed. */
+static char *until_prompt(struct screen *s, bool *prompted) {
+  s->n = 0;
+  *prompted = false;
+  for (;;) {
+    struct pollfd p = {.fd = s->fd, .events = POLLIN};
+    char buffer[4096];
+    int came = poll(&p, 1, *prompted ? 50 : 20000); /* a prompt that is drawn anew has more behind it */
+    if (!came && *prompted) {
+      char *copy = strdup(s->text);
+      plain(copy);
+      copy[strlen(copy) - strlen(PROMPT)] = 0;
+      return copy;
+    }
+    if (came <= 0) break;
+    ssize_t n = read(s->fd, buffer, sizeof buffer);
+    if (n <= 0) break;
+    add(s, buffer, (size_t)n);
+    char *copy = strdup(s->text);
+    plain(copy);
+    size_t length = strlen(copy), m = strlen(PROMPT);
+    *prompted = length >= m && !strcmp(copy + length - m, PROMPT);
+    free(copy);
+  }
+  char *rest = strdup(s->n ? s->text : "");
+  plain(rest);
+  return rest;
+}
+
+/* What is typed comes back up to the end of its line. */
+static const char *behind_echo(const char *text) {
+  const char *end = strchr(text, '\n');
+  return end ? end + 1 : text;
+}
+
+static char *read_file(const char *name, const char *suffix) {
+  char path[300];
+  snprintf(path, sizeof path, "%s%s", name, suffix);
+  FILE *f = fopen(path, "r");
+  if (!f) return NULL;
+  char *text = calloc(1, 1 << 20);
+  size_t n = fread(text, 1, (1 << 20) - 1, f);
+  text[n] = 0;
+  fclose(f);
+  return text;
+}
+
+static void type(struct screen *s, const char *text) {
+  if (write(s->fd, text, strlen(text)) < 0) perror("typing");
+}
+
+static void finish(struct screen *s) {
+  type(s, "\004");
+  bool prompted;
+  free(until_prompt(s, &prompted));
+  kill(s->pid, SIGKILL);
+  waitpid(s->pid, NULL, 0);
+  close(s->fd);
+  free(s->text);
+}
+
+static bool play(const char *name) {
+  char *script = read_file(name, ".mxr"), *expected = read_file(name, ".out"), *got = calloc(1, 1 << 20), *argv[64] = {"mxrun"};
+  if (!script || !expected) return printf("%s: no such script\n", name), false;
+  char *rest = script, *line = strsep(&rest, "\n"), *words = line + strlen("# mxrun ");
+  for (int n = 1; n < 63 && (argv[n] = strsep(&words, " ")); n++) {}
+  struct screen s;
+  bool prompted;
+  start(&s, argv);
+  free(until_prompt(&s, &prompted));
+  while (prompted && (line = strsep(&rest, "\n"))) {
+    if (!*line) continue;
+    char *typed = malloc(strlen(line) + 2);
+    sprintf(typed, "%s\n", line);
+    type(&s, typed);
+    free(typed);
+    char *answer = until_prompt(&s, &prompted);
+    strcat(got, behind_echo(answer));
+    free(answer);
+  }
+  finish(&s);
+  char *end = strstr(expected, "exit status");
+  if (end) *end = 0;
+  bool same = !strcmp(got, expected);
+  if (!same) printf("%s on a terminal:\n%s\n--- expected:\n%s\n", name, got, expected);
+  free(script);
+  free(expected);
+  free(got);
+  return same;
+}
+
+/* Types keys and looks for a text in the answer. */
+static bool keys(struct screen *s, const char *what, const char *typed, const char *expected) {
+  bool prompted;
+  type(s, typed);
+  char *answer = until_prompt(s, &prompted);
+  bool good = prompted && strstr(answer, expected);
+  if (!good) printf("%s: '%s' expected, got:\n%s\n", what, expected, answer);
+  free(answer);
+  return good;
+}
+
+int terminal(char **scripts) {
+  int passed = 0, failed = 0;
+  for (; *scripts; scripts++) play(*scripts) ? passed++ : failed++;
+  char *argv[] = {"mxrun", "-i", "branches.mxs", "--grid", "2", "--block", "128", "out=zeros:u32[256]", NULL};
+  struct screen s;
+  bool prompted;
+  start(&s, argv);
+  free(until_prompt(&s, &prompted));
+  keys(&s, "a command", "tbreak twice\n", "Breakpoint 1") ? passed++ : failed++;
+  keys(&s, "a stop", "run\n", "twice at branches.mxs:5") ? passed++ : failed++;
+  keys(&s, "completion of a command's word", "info focu\t\n", "block 0, warp 0, lane 1, split 0, frame 0") ? passed++ : failed++;
+  keys(&s, "completion of a register", "print %fro\t@ 5\n", "= 5") ? passed++ : failed++;
+  keys(&s, "completion offers choices", "info b\tx\n", "barriers  blocks  breakpoints") ? passed++ : failed++;
+  keys(&s, "history", "echo first\n", "first") ? passed++ : failed++;
+  keys(&s, "the line before", "echo second\n", "second") ? passed++ : failed++;
+  keys(&s, "two lines up", "\033[A\033[A\n", "first") ? passed++ : failed++;
+  keys(&s, "an empty line repeats", "\n", "first") ? passed++ : failed++;
+  keys(&s, "an error does not end it", "frobnicate\n", "no command 'frobnicate'") ? passed++ : failed++;
+  keys(&s, "Ctrl-A and Ctrl-K", "rubbish\001\013info focus\n", "block 0") ? passed++ : failed++;
+  finish(&s);
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
