@@ -90,7 +90,7 @@ static mx_status add(struct mx_debug *g, struct mx_breakpoint b, int *number) {
 static bool reachable(const struct mx_debug *g, uint32_t f) { return g->prep->funcs[f].insns != NULL; }
 
 mx_status mx_debug_break(mx_debug *g, const char *function, uint32_t pc, int *number) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_break");
   if (s != MX_OK) return s;
   if (!number) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break: no place for the number");
   const struct mx_image *image = g->prep->image;
@@ -127,7 +127,7 @@ static uint32_t line_with_code(const struct mx_debug *g, const char *file, uint3
 }
 
 mx_status mx_debug_break_line(mx_debug *g, const char *file, uint32_t line, int *number) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break_line");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_break_line");
   if (s != MX_OK) return s;
   if (!number) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_line: no place for the number");
   const struct mx_image *image = g->prep->image;
@@ -161,7 +161,7 @@ static bool of_kind(unsigned op, mx_debug_kind kind) {
 }
 
 mx_status mx_debug_break_kind(mx_debug *g, mx_debug_kind kind, int *number) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break_kind");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_break_kind");
   if (s != MX_OK) return s;
   if (!number || (unsigned)kind > MX_DEBUG_TRAPS) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_kind: no such kind, or no place for the number");
   if (kind == MX_DEBUG_DIVERGENCES) return add(g, (struct mx_breakpoint){.divergence = true}, number);
@@ -178,14 +178,14 @@ mx_status mx_debug_break_kind(mx_debug *g, mx_debug_kind kind, int *number) {
 }
 
 mx_status mx_debug_watch_write(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, int *number) {
-  mx_status s = mx__debug_ready(g, "mx_debug_watch_write");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_watch_write");
   if (s != MX_OK) return s;
   if (!number || !bytes) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_watch_write: no bytes, or no place for the number");
   return add(g, (struct mx_breakpoint){.write = true, .address = address, .bytes = bytes, .block = block}, number);
 }
 
 mx_status mx_debug_watch(mx_debug *g, mx_debug_ask fn, void *user) {
-  mx_status s = mx__debug_ready(g, "mx_debug_watch");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_watch");
   if (s != MX_OK) return s;
   g->watch = fn;
   g->watch_user = user;
@@ -200,7 +200,7 @@ static struct mx_breakpoint *find_break(struct mx_debug *g, int number) {
 }
 
 mx_status mx_debug_break_delete(mx_debug *g, int number) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break_delete");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_break_delete");
   if (s != MX_OK) return s;
   struct mx_breakpoint *b = find_break(g, number);
   if (!b) return MX_NOT_FOUND;
@@ -210,7 +210,7 @@ mx_status mx_debug_break_delete(mx_debug *g, int number) {
 }
 
 mx_status mx_debug_break_enable(mx_debug *g, int number, bool on) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break_enable");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_break_enable");
   if (s != MX_OK) return s;
   struct mx_breakpoint *b = find_break(g, number);
   if (!b) return MX_NOT_FOUND;
@@ -219,7 +219,7 @@ mx_status mx_debug_break_enable(mx_debug *g, int number, bool on) {
 }
 
 mx_status mx_debug_break_when(mx_debug *g, int number, mx_debug_ask fn, void *user) {
-  mx_status s = mx__debug_ready(g, "mx_debug_break_when");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_break_when");
   if (s != MX_OK) return s;
   struct mx_breakpoint *b = find_break(g, number);
   if (!b) return MX_NOT_FOUND;

@@ -404,13 +404,13 @@ const struct mx_pfunc *mx__debug_function(const struct mx_debug *g, const char *
 
 size_t mx_debug_function_count(mx_debug *g) {
   size_t n = 0;
-  if (mx__debug_ready(g, "mx_debug_function_count") != MX_OK) return 0;
+  if (mx__debug_code_ready(g, "mx_debug_function_count") != MX_OK) return 0;
   for (uint32_t f = 0; f < g->prep->nfuncs; f++) n += g->prep->funcs[f].insns != NULL;
   return n;
 }
 
 mx_status mx_debug_function_at(mx_debug *g, size_t n, mx_debug_function *out) {
-  mx_status s = mx__debug_ready(g, "mx_debug_function_at");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_function_at");
   if (s != MX_OK) return s;
   const struct mx_pfunc *fn = n ? NULL : &g->prep->funcs[g->prep->kernel];
   for (uint32_t f = 0; f < g->prep->nfuncs && !fn; f++)
@@ -421,7 +421,7 @@ mx_status mx_debug_function_at(mx_debug *g, size_t n, mx_debug_function *out) {
 }
 
 mx_status mx_debug_code(mx_debug *g, const char *function, uint32_t pc, mx_debug_instruction *out) {
-  mx_status s = mx__debug_ready(g, "mx_debug_code");
+  mx_status s = mx__debug_code_ready(g, "mx_debug_code");
   if (s != MX_OK) return s;
   const struct mx_pfunc *fn = mx__debug_function(g, function);
   if (!fn) return mx__fail(g->device, MX_NOT_FOUND, "the kernel does not use a function '%s'", function);
@@ -436,7 +436,7 @@ mx_status mx_debug_code(mx_debug *g, const char *function, uint32_t pc, mx_debug
 }
 
 const char *mx_debug_name_at(mx_debug *g, const char *function, size_t n) {
-  if (mx__debug_ready(g, "mx_debug_name_at") != MX_OK) return NULL;
+  if (mx__debug_code_ready(g, "mx_debug_name_at") != MX_OK) return NULL;
   const struct mx_pfunc *fn = mx__debug_function(g, function);
   return fn && n < fn->func->nnames ? fn->func->names[n].name : NULL;
 }

@@ -418,7 +418,10 @@ uint64_t mx__record_before(struct mx_debug *g, uint64_t position) {
   return position;
 }
 
-void mx__record_take(struct mx_debug *g, uint64_t position) { g->record->target = position; }
+void mx__record_take(struct mx_debug *g, uint64_t position) {
+  g->record->target = position;
+  if (g->executed > g->record->newest) g->record->newest = g->executed;
+}
 
 void mx__record_cut(struct mx_debug *g) {
   struct mx_record *r = g->record;

@@ -98,7 +98,7 @@ void print_value(struct repl *r, const char *name, const struct value *v, char f
   if (v->uniform || same(v, m)) {
     char *one = value_text(v, first, fmt), *where = lanes_text(m);
     if (v->uniform) printf("%s = %s\n", name, one);
-    else printf("%s = %s in lanes %s\n", name, one, where);
+    else printf("%s = %s in %s\n", name, one, where);
     free(one);
     free(where);
     return;

@@ -174,7 +174,7 @@ char take_format(char **arguments);     /* "/x": the letter, 0: none */
 uint64_t focus_lanes(struct repl *r);   /* active ones of the focus split */
 
 /* views.c */
-char *lanes_text(uint64_t m);            /* "0-31, 40" */
+char *lanes_text(uint64_t m);            /* "lanes 0-31, 40", "lane 5" */
 char *mask_row(struct repl *r, uint64_t block, uint32_t warp);
 char *summary(const struct value *v, uint64_t lanes, unsigned warp_lanes, char format);
 

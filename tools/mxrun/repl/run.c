@@ -57,7 +57,7 @@ void take_focus(struct repl *r) {
 static void show_place(struct repl *r) {
   const mx_debug_stop *s = &r->stop;
   char *lanes = lanes_text(s->lanes);
-  printf("block %llu (%u,%u,%u) warp %u lanes %s, %s", (unsigned long long)s->block, s->ctaid[0], s->ctaid[1], s->ctaid[2], s->warp, lanes, s->function);
+  printf("block %llu (%u,%u,%u) warp %u %s, %s", (unsigned long long)s->block, s->ctaid[0], s->ctaid[1], s->ctaid[2], s->warp, lanes, s->function);
   if (s->file) printf(" at %s:%u", s->file, s->line);
   printf("\n");
   if (s->file) show_line(r, s->file, s->line);
@@ -71,7 +71,7 @@ static void show_groups(struct repl *r) {
       mx_debug_split s = {.struct_size = sizeof s};
       for (uint32_t k = 0; mx_debug_get_split(r->g, b.number, w, k, &s) == MX_OK; k++) {
         char *lanes = lanes_text(s.lanes), *text = instruction_text(r, s.function, s.pc);
-        printf("  block %llu warp %u lanes %s %s at %s:%u: %s\n", (unsigned long long)b.number, w, lanes,
+        printf("  block %llu warp %u %s %s at %s:%u: %s\n", (unsigned long long)b.number, w, lanes,
                s.state == MX_DEBUG_RUNNABLE ? "spin" : s.state == MX_DEBUG_WAITS_AT_BARRIER ? "wait at a barrier" : "wait for lanes", s.file ? s.file : s.function,
                s.file ? s.line : s.pc, text);
         free(lanes);
@@ -79,7 +79,7 @@ static void show_groups(struct repl *r) {
         mx_debug_join j = {.struct_size = sizeof j};
         if (mx_debug_get_join(r->g, b.number, w, k, 0, &j) == MX_OK && j.arrived) {
           char *who = lanes_text(j.arrived), *for_whom = lanes_text(j.expected & ~j.arrived);
-          printf("    lanes %s wait for lanes %s at %s:%u\n", who, for_whom, j.file ? j.file : j.function, j.file ? j.line : j.pc);
+          printf("    %s wait for %s at %s:%u\n", who, for_whom, j.file ? j.file : j.function, j.file ? j.line : j.pc);
           free(who);
           free(for_whom);
         }
@@ -89,7 +89,7 @@ static void show_groups(struct repl *r) {
 
 static const char *culprit_lane(const mx_debug_culprit *c, char *buffer, size_t n) {
   char *lanes = lanes_text(c->lanes);
-  snprintf(buffer, n, "block %llu warp %u lanes %s, %s at %s:%u, position %llu", (unsigned long long)c->block, c->warp, lanes, c->function, c->file ? c->file : "?",
+  snprintf(buffer, n, "block %llu warp %u %s, %s at %s:%u, position %llu", (unsigned long long)c->block, c->warp, lanes, c->function, c->file ? c->file : "?",
            c->line, (unsigned long long)c->position);
   free(lanes);
   return buffer;
@@ -102,7 +102,7 @@ static void show_watched(struct repl *r, const struct point *p) {
   unsigned first = changed ? (unsigned)__builtin_ctzll(changed) : 0;
   char *lanes = lanes_text(changed & (r->stop.lanes ? UINT64_MAX : 0)), *was = value_text(p->last, first, 0), *is = value_text(v, first, 0);
   if (v->uniform) printf("Watchpoint %d: %s was %s, is %s\n", p->number, p->place, was, is);
-  else printf("Watchpoint %d: %s in lanes %s; lane %u was %s, is %s\n", p->number, p->place, lanes, first, was, is);
+  else printf("Watchpoint %d: %s in %s; lane %u was %s, is %s\n", p->number, p->place, lanes, first, was, is);
   free(lanes);
   free(was);
   free(is);

@@ -217,7 +217,7 @@ bool find_place(struct repl *r, const char *text, char **function, uint32_t *pc,
   else if (colon && colon != text && number_word(colon + 1, &n) && n && n <= UINT32_MAX) *line = (uint32_t)n, *file = format("%.*s", (int)(colon - text), text);
   if (*line) {
     int number;
-    if (!r->g || r->over) return true;
+    if (!r->g) return true;
     mx_debug_breakpoint b = {.struct_size = sizeof b};
     mx_status s = mx_debug_break_line(r->g, *file, *line, &number); /* the machine knows where a line begins */
     if (s == MX_OK) {
@@ -242,7 +242,7 @@ bool find_place(struct repl *r, const char *text, char **function, uint32_t *pc,
   } else if (plus && number_word(plus + 1, &n) && n < UINT32_MAX) {
     *function = format("%.*s", (int)(plus - text), text);
     *pc = (uint32_t)n;
-  } else if (!r->g || r->over) {
+  } else if (!r->g) {
     *function = cli_strdup(text);
     return true;
   } else {
@@ -251,7 +251,7 @@ bool find_place(struct repl *r, const char *text, char **function, uint32_t *pc,
     return label_in(r, text, function, pc) || complain(r, "no line, function or label '%s'", text);
   }
   mx_debug_instruction i = {.struct_size = sizeof i};
-  if (!r->g || r->over || mx_debug_code(r->g, *function, *pc, &i) == MX_OK) return true;
+  if (!r->g || mx_debug_code(r->g, *function, *pc, &i) == MX_OK) return true;
   complain(r, "no instruction of '%s' begins at %u", *function, *pc);
   free(*function);
   *function = NULL;

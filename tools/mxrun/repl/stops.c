@@ -157,12 +157,12 @@ void points_forget(struct repl *r) {
 }
 
 void point_delete(struct repl *r, struct point *p) {
-  if (r->g && !r->over && p->inner > 0) mx_debug_break_delete(r->g, p->inner);
+  if (r->g && p->inner > 0) mx_debug_break_delete(r->g, p->inner);
   if (r->collecting == p) r->collecting = NULL;
   forget(p);
   for (size_t k = 0; k < r->npoints; k++)
     if (r->points[k] == p) memmove(&r->points[k], &r->points[k + 1], (--r->npoints - k) * sizeof *r->points);
-  if (r->g && !r->over && p->kind == POINT_WATCH) tell_watch(r);
+  if (r->g && p->kind == POINT_WATCH) tell_watch(r);
   for (size_t k = 0; k < p->ncommands; k++) free(p->command[k]);
   free(p->command);
   free(p->place);
@@ -185,7 +185,7 @@ static struct point *add(struct repl *r, enum point_kind kind, const char *place
 
 /* Into the launch, if there is one; a stop that cannot be made is not kept. */
 static struct point *made(struct repl *r, struct point *p) {
-  if (!r->g || r->over || establish(r, p)) return p;
+  if (!r->g || establish(r, p)) return p;
   point_delete(r, p);
   r->next_point--;
   return NULL;
@@ -348,7 +348,7 @@ bool do_condition(struct repl *r, char *arguments) {
   p->condition = *arguments ? cli_strdup(arguments) : NULL;
   expression_free(p->compiled);
   p->compiled = NULL;
-  if (r->g && !r->over) mx_debug_break_when(r->g, p->inner, asked, p);
+  if (r->g && p->inner > 0) mx_debug_break_when(r->g, p->inner, asked, p);
   return true;
 }
 
@@ -394,7 +394,7 @@ static bool each(struct repl *r, char *arguments, bool (*fn)(struct repl *r, str
 
 static bool turn(struct repl *r, struct point *p, bool on) {
   p->enabled = on;
-  if (!r->g || r->over) return true;
+  if (!r->g) return true;
   mx_status s = p->inner > 0 ? mx_debug_break_enable(r->g, p->inner, on) : tell_watch(r);
   return s == MX_OK || complain_status(r, s);
 }

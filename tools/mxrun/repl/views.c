@@ -14,7 +14,9 @@ static unsigned run_length(uint64_t m, unsigned a, unsigned step) {
 
 char *lanes_text(uint64_t m) {
   struct text t = {0};
-  if (!m) return cli_strdup("none");
+  if (!m) return cli_strdup("no lanes");
+  text_printf(&t, m & (m - 1) ? "lanes " : "lane ");
+  size_t noun = t.n;
   while (m) {
     unsigned a = (unsigned)__builtin_ctzll(m), n = run_length(m, a, 1), step = 1;
     uint64_t rest = m & (m - 1);
@@ -22,7 +24,7 @@ char *lanes_text(uint64_t m) {
       unsigned apart = (unsigned)__builtin_ctzll(rest) - a, far = run_length(m, a, apart);
       if (far > 3) n = far, step = apart;
     }
-    const char *comma = t.n ? ", " : "";
+    const char *comma = t.n > noun ? ", " : "";
     if (n == 1) text_printf(&t, "%s%u", comma, a);
     else if (step == 1) text_printf(&t, "%s%u-%u", comma, a, a + n - 1);
     else text_printf(&t, "%s%u, %u ... %u", comma, a, a + step, a + (n - 1) * step);
@@ -67,7 +69,7 @@ static const char *state_text(const mx_debug_split *s, char *buffer, size_t n) {
   if (s->state == MX_DEBUG_WAITS_AT_BARRIER) snprintf(buffer, n, "waits at barrier %u", s->barrier);
   else {
     char *missing = lanes_text(s->sync_mask & ~s->lanes);
-    snprintf(buffer, n, "waits for lanes %s", missing);
+    snprintf(buffer, n, "waits for %s", missing);
     free(missing);
   }
   return buffer;
@@ -126,7 +128,7 @@ static bool info_mask(struct repl *r, const char *rest) {
   printf("       0       8       16      24      %s\nlane   ", lanes == 64 ? "32      40      48      56" : "");
   put_row(r, row);
   char *text = lanes_text(m);
-  printf("\nsplit %u: lanes %s, mask 0x%llx\n", r->split, text, (unsigned long long)m);
+  printf("\nsplit %u: %s, mask 0x%llx\n", r->split, text, (unsigned long long)m);
   free(text);
   free(row);
   return true;
@@ -141,15 +143,15 @@ static bool info_stack(struct repl *r, const char *rest) {
   mx_debug_join j = {.struct_size = sizeof j};
   for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, r->warp, k, &s) == MX_OK; k++) {
     char *lanes = lanes_text(s.lanes);
-    printf("%c split %u: lanes %s at %s:%u, %s\n", k == r->split ? '*' : ' ', k, lanes, s.file ? s.file : s.function, s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
+    printf("%c split %u: %s at %s:%u, %s\n", k == r->split ? '*' : ' ', k, lanes, s.file ? s.file : s.function, s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
     free(lanes);
     for (uint32_t n = 0; mx_debug_get_join(r->g, r->block, r->warp, k, n, &j) == MX_OK; n++) {
       char *all = lanes_text(j.expected), *here = lanes_text(j.arrived);
       printf("    %*s`- join at ", (int)(2 * n), "");
       if (j.at_return) printf("the return from %s", j.function);
       else printf("%s:%u", j.file ? j.file : j.function, j.file ? j.line : j.pc);
-      printf(" of lanes %s", all);
-      if (j.arrived) printf("; lanes %s wait there", here);
+      printf(" of %s", all);
+      if (j.arrived) printf("; %s wait there", here);
       printf("\n");
       free(all);
       free(here);
@@ -372,7 +374,7 @@ bool do_backtrace(struct repl *r, char *arguments) {
     char *lanes = lanes_text(f.lanes);
     printf("%c #%u %s+%u", k == r->frame ? '*' : ' ', k, f.function, f.pc);
     if (f.file) printf(" at %s:%u", f.file, f.line);
-    printf(", lanes %s\n", lanes);
+    printf(", %s\n", lanes);
     free(lanes);
   }
   return true;
