@@ -30,6 +30,7 @@ struct state {
   size_t used, room;
   struct page *pages;
   uint32_t npages, page_room;
+  uint64_t written;               /* bytes kept in them */
   uint32_t *index, slots;         /* hash over `at`: number + 1 */
 };
 struct mx_record {
@@ -87,6 +88,7 @@ static void keep(struct mx_record *r, unsigned char *at, uint32_t bytes) {
   }
   memcpy(p->old, at, bytes);
   r->bytes += bytes;
+  r->state[r->now]->written += bytes;
 }
 
 void mx__record_writes(struct mx_debug *g, unsigned char *lo, unsigned char *hi, unsigned char *at, uint64_t bytes) {
@@ -372,17 +374,19 @@ static void keep_within_limit(struct mx_record *r) {
   while (r->bytes > r->limit && r->now) {
     uint64_t before = r->bytes;
     if (r->now > 1) thin(r);
-    else merge(r, 1);
-    if (r->bytes <= before - before / 8) continue;
-    for (; r->bytes > r->limit && r->now; r->now--) drop(r, 0);
+    if (r->bytes > before - before / 8) {
+      drop(r, 0);
+      r->now--;
+    }
   }
 }
 
 /* Instructions from one state to the next: more where many pages are written, since each state keeps them anew. Near a place
  * that was gone back to states are close, because the next step back is likely. */
 static uint64_t interval(const struct mx_debug *g, const struct mx_record *r) {
-  uint64_t written = (uint64_t)r->state[r->now]->npages * PAGE;
+  uint64_t written = r->state[r->now]->written;
   bool back = r->now + 1 < r->n || g->search.on || g->stop_at != UINT64_MAX;
+  if (r->bytes > r->limit) return FIRST_INTERVAL; /* a new state, so that an old one can go */
   uint64_t least = back ? r->interval / 16 : r->interval, costs = back ? written / 128 : written / 8;
   if (least < FIRST_INTERVAL) least = FIRST_INTERVAL;
   return least > costs ? least : costs;
