@@ -20,6 +20,8 @@
 #define MX_FN_ARGS \
   void *d, void *q, const void *a, const void *b, const void *c, const void *e, unsigned lanes, unsigned mod
 typedef void mx__fn(MX_FN_ARGS);
+/* Says that there are 32 or 64 lanes, so that loops over them need no remainder. */
+#define MX_WARP_OF(lanes_) do { if ((lanes_) != 32 && (lanes_) != 64) __builtin_unreachable(); } while (0)
 
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, name_) void MX_FN(name_)(MX_FN_ARGS);

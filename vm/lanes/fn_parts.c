@@ -22,6 +22,7 @@ enum { DIGITS_f32 = 23, DIGITS_f64 = 52, BIAS_f32 = 127, BIAS_f64 = 1023 };
 #define FN1(name_, t_, r_, ...) \
   void MX_FN(name_##_##t_)(MX_FN_ARGS) { \
     (void)q, (void)b, (void)c, (void)e, (void)mod; \
+    MX_WARP_OF(lanes); \
     r_ *to = d; \
     const mx_##t_ *from = a; \
     for (unsigned l = 0; l < lanes; l++) { const mx_##t_ A = from[l]; to[l] = (r_)(__VA_ARGS__); } \
@@ -29,6 +30,7 @@ enum { DIGITS_f32 = 23, DIGITS_f64 = 52, BIAS_f32 = 127, BIAS_f64 = 1023 };
 #define FN11(name_, t_, r_, s_, first_, second_) \
   void MX_FN(name_##_##t_)(MX_FN_ARGS) { \
     (void)b, (void)c, (void)e, (void)mod; \
+    MX_WARP_OF(lanes); \
     r_ *to = d; \
     s_ *also = q; \
     const mx_##t_ *from = a; \
@@ -37,6 +39,7 @@ enum { DIGITS_f32 = 23, DIGITS_f64 = 52, BIAS_f32 = 127, BIAS_f64 = 1023 };
 #define FN2(name_, t_, u_, ...) \
   void MX_FN(name_##_##t_)(MX_FN_ARGS) { \
     (void)q, (void)c, (void)e, (void)mod; \
+    MX_WARP_OF(lanes); \
     mx_##t_ *to = d; \
     const mx_##t_ *from = a; \
     const u_ *with = b; \

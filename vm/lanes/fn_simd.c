@@ -46,6 +46,7 @@ typedef int8_t __attribute__((may_alias)) sbyte;
 #define PARTS(n_, u_, s_, min_, max_, umax_) \
   void MX_FN(simd_unary##n_)(MX_FN_ARGS) { \
     (void)q, (void)c, (void)e; \
+    MX_WARP_OF(lanes); \
     b = a; \
     switch (mod) { \
       case 0: EACH(s_, u_, n_, x < 0 ? -x : x) \
@@ -56,6 +57,7 @@ typedef int8_t __attribute__((may_alias)) sbyte;
   } \
   void MX_FN(simd_binary##n_)(MX_FN_ARGS) { \
     (void)q, (void)c, (void)e; \
+    MX_WARP_OF(lanes); \
     switch (mod) { \
       case 0: EACH(s_, u_, n_, x < y ? y - x : x - y) \
       case 1: EACH(u_, u_, n_, x < y ? y - x : x - y) \
