@@ -42,6 +42,7 @@ struct lw {
   /* where we are */
   uint32_t block;
   const struct ja_ins *ins;
+  gcc_jit_rvalue *guard[LW_CHUNKS]; bool held; /* its guard, where it has to be kept from its results */
   uint64_t *uni, *uni_after, *live, *live_end; /* uniform before and after the instruction; live before it, and behind the block */
   uint64_t *flt, *raw, *raw_after;    /* as float_in and raw_in of blocks, here */
   struct lw_exit *exits;
@@ -78,6 +79,7 @@ jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk);
 jv lw_clean(struct lw *l, uint32_t slot, jv v);
 /* The guard's mask for a chunk, NULL without one. */
 gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk);
+void lw_hold_guard(struct lw *l); /* to be called before an instruction is built */
 /* Lanes that the instruction acts on: running, guard holds. */
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
 /* Result operand k gets a chunk of a value; uniform results once. */

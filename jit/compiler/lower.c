@@ -707,6 +707,7 @@ static void build_block(struct lw *l, uint32_t number) {
     l->ins = &a->ins[b->first + k];
     l->live = live + (size_t)k * a->words;
     if (l->marks) mark(l);
+    lw_hold_guard(l);
     if (l->ins->op == MX_EXIT && mx_w_guard(*l->ins->w) != MX_GUARD_NONE) { /* often nobody's: past the end of the data */
       gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none");
       gcc_jit_rvalue *m[LW_CHUNKS];

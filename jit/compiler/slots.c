@@ -119,8 +119,24 @@ uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable) {
 gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk) {
   const mx_word w = *l->ins->w;
   if (mx_w_guard(w) == MX_GUARD_NONE) return NULL;
+  if (l->held) return l->guard[chunk];
   jv p = lw_get(l, ja_slot(l->a, MX_PRED, mx_w_guard(w)), MX_T_pred, chunk);
   return mx_w_guard_neg(w) ? jx_keep(&l->j, jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_XOR, l->j.t_u16, p.r[0], jx_int(&l->j, l->j.t_u16, 0xFFFF))) : p.r[0];
+}
+/* Where an instruction's first result is its own guard, the second goes by what the guard was. */
+void lw_hold_guard(struct lw *l) {
+  const unsigned guard = mx_w_guard(*l->ins->w);
+  unsigned results = 0;
+  bool own = false;
+  for (unsigned k = 0; k < l->ins->o->nopnds; k++) {
+    if (l->ins->o->opnd[k].role != MX_OUT) continue;
+    results++;
+    own |= l->ins->o->opnd[k].type == MX_T_pred && field_of(l, k) == guard;
+  }
+  l->held = false;
+  if (guard == MX_GUARD_NONE || !own || results < 2) return;
+  for (unsigned c = 0; c < l->nc; c++) l->guard[c] = jx_keep(&l->j, lw_guard(l, c));
+  l->held = true;
 }
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk) {
   gcc_jit_rvalue *g = lw_guard(l, chunk), *c = jx_rv(l->cm[chunk]);
