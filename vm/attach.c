@@ -44,5 +44,6 @@ bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code) {
     entry_of[k] = e;
     __atomic_store_n(&fn->insns[k].fn, go_over, __ATOMIC_RELEASE);
   }
+  atomic_store_explicit(&code->attached, true, memory_order_release);
   return true;
 }

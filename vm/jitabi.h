@@ -69,6 +69,7 @@ struct mx_jit_code {
   const uint32_t *pcs; /* by entry number, ascending */
   uint32_t keep_bytes; /* of state->keep */
   bool clean;          /* the function's slots must be zero where it begins */
+  atomic_bool attached; /* all its entries lead to it */
 };
 
 /* What compiled code assumes of these structures, as one number: code made under another one is not used. */

@@ -8,7 +8,8 @@
 
 struct mx_jit_code *mx__rounds_code(const struct mx_exec *x) {
   if (x->stress || x->jit_off || x->launch->debug) return NULL;
-  return atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);
+  struct mx_jit_code *code = atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);
+  return code && atomic_load_explicit(&code->attached, memory_order_acquire) ? code : NULL; /* what waits must find its way back */
 }
 
 static void release(struct mx_block *b) {
