@@ -18,13 +18,16 @@
 #define MX_BODY(id_) MX_LV(mx__body_##id_)
 
 /* ---- one lane of a slot, by type ---------------------------------------------------------------------*/
+/* mix: a lane that is not active keeps its whole slot, in which another register of more bits may live. */
 typedef int mx_none;
 #define ACCESS(t_, slot_) \
   MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const slot_ *)p)[l]; } \
-  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((slot_ *)p)[l] = (slot_)v; }
+  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((slot_ *)p)[l] = (slot_)v; } \
+  MX__INL void mx__mix_##t_(void *p, size_t l, unsigned n, bool on, mx_##t_ v) { (void)n; ((slot_ *)p)[l] = on ? (slot_)v : ((slot_ *)p)[l]; }
 #define ACCESS_NARROW(t_, zero_extended_) \
   MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const uint32_t *)p)[l]; } \
-  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = (zero_extended_)v; }
+  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = (zero_extended_)v; } \
+  MX__INL void mx__mix_##t_(void *p, size_t l, unsigned n, bool on, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = on ? (zero_extended_)v : ((uint32_t *)p)[l]; }
 /* predicates come as words where those are quickly made, or as bytes; expressions leave them as words */
 #ifdef MX__AVX512
 typedef uint32_t mx__pred_in;
@@ -36,6 +39,7 @@ typedef uint8_t mx__pred_in;
 #endif
 MX__INL mx_pred mx__get_pred(const void *p, size_t l, unsigned n) { (void)n; return (mx_pred)((const mx__pred_in *)p)[l]; }
 MX__INL void mx__put_pred(void *p, size_t l, unsigned n, mx_pred v) { (void)n; ((uint32_t *)p)[l] = v; }
+MX__INL void mx__mix_pred(void *p, size_t l, unsigned n, bool on, mx_pred v) { (void)n, (void)on; ((uint32_t *)p)[l] = v; }
 ACCESS_NARROW(u8, uint8_t) ACCESS_NARROW(s8, uint8_t) ACCESS_NARROW(b8, uint8_t)
 ACCESS_NARROW(u16, uint16_t) ACCESS_NARROW(s16, uint16_t) ACCESS_NARROW(b16, uint16_t)
 ACCESS_NARROW(f16, uint16_t) ACCESS_NARROW(bf16, uint16_t)
@@ -52,7 +56,9 @@ MX__INL void mx__put_b128(void *p, size_t l, unsigned n, mx_b128 v) {
   ((uint64_t *)p)[n + l] = v.hi;
 }
 MX__INL int mx__get_none(const void *p, size_t l, unsigned n) { (void)p, (void)l, (void)n; return 0; }
+MX__INL void mx__mix_b128(void *p, size_t l, unsigned n, bool on, mx_b128 v) { if (on) mx__put_b128(p, l, n, v); }
 MX__INL void mx__put_none(void *p, size_t l, unsigned n, int v) { (void)p, (void)l, (void)n, (void)v; }
+MX__INL void mx__mix_none(void *p, size_t l, unsigned n, bool on, int v) { (void)p, (void)l, (void)n, (void)on, (void)v; }
 MX__INL int mx__canon_none(int v) { return v; }
 
 /* ---- operands of a body --------------------------------------------------------------------------------*/
@@ -157,12 +163,10 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
         mx_##tq_ Q = {0}; \
         (void)A, (void)B, (void)C, (void)E, (void)G; \
         RESULT_##no_(flags_, td_, tq_, __VA_ARGS__) \
-        mx__put_##td_(d, lane__, n, KEEP(td_, D, d)); \
-        mx__put_##tq_(q, lane__, n, KEEP(tq_, Q, q)); \
+        mx__mix_##td_(d, lane__, n, !on || on[lane__], D); \
+        mx__mix_##tq_(q, lane__, n, !on || on[lane__], Q); \
       } \
   }
-
-#define KEEP(t_, new_, slot_) (MX_T_##t_ == MX_T_pred || !on || on[lane__] ? new_ : mx__get_##t_(slot_, lane__, n))
 
 #define CASE(k_, mods_, id_) \
   case k_: \
