@@ -280,6 +280,21 @@ struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct
   return g->rewinding && !g->quit ? mx__record_rewind(g, x) : NULL;
 }
 
+/* Of all registers and places of a block's lanes. */
+static uint64_t digest(const struct mx_block *b) {
+  uint64_t h = 1;
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
+      const struct mx_split *s = &b->warps[w].splits[k];
+      const uint64_t *v = (const uint64_t *)s->frame->slots;
+      h = (h ^ s->pc ^ s->mask) * 0x9E3779B97F4A7C15u;
+      for (uint32_t n = 0; n < s->frame->fn->frame_bytes / 8; n++) h = (h ^ v[n]) * 0x9E3779B97F4A7C15u ^ h >> 31;
+    }
+  return h;
+}
+
+#define BUSY_TURNS 64u /* lanes that compute are not suspected as soon as those whose registers, too, are as they were */
+
 void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
   if (!g->patience) return;
   if (g->value_changed || !g->checks_values) g->quiet = 0;
@@ -293,7 +308,10 @@ void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b)
       s = &x->warp->splits[x->warp->nsplits - 1];
       break;
     }
-  if (++g->quiet < g->patience * x->launch->resident || g->search.on || g->stop_at != UINT64_MAX || g->quit) return;
+  uint64_t *seen = &g->seen[b->index % 64], now = digest(b);
+  g->quiet += *seen == now ? BUSY_TURNS : 1;
+  *seen = now;
+  if (g->quiet < g->patience * BUSY_TURNS * x->launch->resident || g->search.on || g->stop_at != UINT64_MAX || g->quit) return;
   g->quiet = 0;
   x->split = &x->warp->splits[s - x->warp->splits];
   g->stop.reason = MX_DEBUG_AT_HANG;

@@ -103,6 +103,7 @@ struct mx_debug {
   uint64_t seed, random;       /* of mx_debug_schedule; state of its generator */
   uint64_t patience;           /* of mx_debug_suspect_hang; 0: endless */
   uint64_t quiet;              /* turns in a row in which everybody spun and no value in memory changed */
+  uint64_t seen[64];           /* what the registers of blocks were, by number, when they spun last */
   bool checks_values, value_changed;
   struct mx_written { unsigned char *at; uint8_t bytes, old[16]; } *written; /* by the instruction at hand, while checks_values */
   uint32_t nwritten;
