@@ -64,7 +64,7 @@ static jv address(struct lw *l, unsigned k, unsigned c, jv off) {
   if (a.t != MX_T_u32) return jv_bin(j, JX_ADD, MX_T_u64, jv_cvt(j, MX_T_u64, a.t, a), off);
   return jv_cvt(j, MX_T_u64, MX_T_u32, jv_bin(j, JX_ADD, MX_T_u32, a, jv_cvt(j, MX_T_u32, MX_T_u64, off)));
 }
-static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) { return jx_keep(&l->j, jx_ask(&l->j, "movq %1, %0", "=r", l->j.t_pu8, 1, "r", host)); }
+static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) { return jx_keep(&l->j, gcc_jit_context_new_bitcast(l->j.c, NULL, host, l->j.t_pu8)); }
 
 /* Multiples of the element size, from lane `first` on, in one vector. */
 static gcc_jit_rvalue *ramp(struct lw *l, unsigned first, unsigned bytes, bool wide) {
