@@ -109,6 +109,9 @@ $(OBJ)/%.o: %.c | $(DEPS)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(firstword $(subst /, ,$*))) -MMD -MP -c $< -o $@
 
+# conditions are asked at every turn of a loop
+$(OBJ)/tools/mxrun/repl/expression.o: CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
+
 $(OBJ)/vm/level.o: CPPFLAGS += $(LEVELS:%=-DMX_HAVE_%)
 
 define level_rule

@@ -228,10 +228,21 @@ static const struct mx_insn *look_again(struct mx_debug *g, struct mx_exec *x) {
   return i;
 }
 
+/* An instruction at which nothing can stop. */
+static const struct mx_insn *just_go(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_insn *next = g->real->bodies[i->op](x, i);
+  g->executed++;
+  if (g->nwritten) mx__debug_compare(g);
+  if (!next && x->event == MX_EV_TRAP) show(g, x, x->block);
+  return next;
+}
+
 /* The body of every instruction of a session. */
 static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_debug *g = x->launch->debug;
   mx_debug_reason reason;
+  if (g->plain && !atomic_load_explicit(&g->pause, memory_order_relaxed) && !(g->marks && g->marks[x->fn->number] && g->marks[x->fn->number][i->pc]))
+    return just_go(g, x, i);
   if (g->quit || g->rewinding) return leave_for_good(x, i);
   if (i == g->pass) {
     g->pass = NULL;
@@ -437,6 +448,7 @@ void mx_debug_end(mx_debug *g) {
     pthread_mutex_lock(&g->lock);
     if (!g->ended) {
       g->quit = true;
+      g->plain = false;
       g->standing = false;
       pthread_cond_broadcast(&g->moved);
     }
@@ -466,6 +478,8 @@ mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
 /* ---- orders ---------------------------------------------------------------------------------------------*/
 
 mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
+  g->plain = g->order == MX_DEBUG_CONTINUE && g->begun && g->stop_at == UINT64_MAX && !g->moved_code && !g->search.on && !g->rewinding &&
+             !g->record && !g->watch && !g->trace && !g->seed && !g->divergences && !g->writes;
   atomic_store(&g->pause, false);
   g->stop.text = NULL;
   g->stop.address = 0;

@@ -81,6 +81,7 @@ struct mx_debug {
   uint32_t start_line, start_func, start_depth;
   const struct mx_block *focus_block; /* at the order; NULL: not resident then */
   uint64_t executed;
+  bool plain;                  /* the order is to go on, and nothing but breakpoints is to be asked */
   const struct mx_insn *at;    /* the instruction that runs */
   const struct mx_insn *pass;  /* do not ask again at this instruction: it has stopped already, before its code changed */
   bool moved_code;             /* the split at hand stands elsewhere than when it stopped: other code, or a jump */

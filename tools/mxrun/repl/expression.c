@@ -331,7 +331,16 @@ struct expression *expression_compile(struct repl *r, const char *text, const ch
   return e;
 }
 
+/* Loops over lanes, compiled for several CPUs; the sanitizers' start-up comes too late for that. */
+#if defined __x86_64__ && !defined __SANITIZE_ADDRESS__ && !defined __clang__
+#define OVER_LANES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define OVER_LANES
+#endif
+
 /* ---- evaluating -------------------------------------------------------------------------------------------*/
+#define EACH for (unsigned l = 0; l < REPL_LANES; l++)
+
 struct context { struct repl *r; const mx_debug_point *point; uint64_t active; char *why; };
 
 static void from_bits(const struct elem *t, struct value *v, unsigned l, uint64_t bits) {
@@ -347,13 +356,14 @@ static void to_real(struct value *v) {
   v->kind = VALUE_REAL;
 }
 
-static void load_cell(struct context *x, const struct expression *e, struct value *v) {
+OVER_LANES static void load_cell(struct context *x, const struct expression *e, struct value *v) {
   const void *p = mx_debug_cell_lanes(x->r->g, &e->cell);
   unsigned n = e->cell.lanes;
   if (!p) {
     v->fault = UINT64_MAX;
     return;
   }
+  if (n < REPL_LANES) memset(v->lane + n, 0, (REPL_LANES - n) * sizeof v->lane[0]);
   if (e->pred) {
     uint64_t m = *(const uint64_t *)p;
     for (unsigned l = 0; l < REPL_LANES; l++) v->lane[l].u = m >> l & 1;
@@ -368,6 +378,12 @@ static void load_cell(struct context *x, const struct expression *e, struct valu
   } else {
     for (unsigned l = 0; l < n; l++) from_bits(e->type, v, l, e->cell.bits == 64 ? ((const uint64_t *)p)[l] : ((const uint32_t *)p)[l]);
   }
+}
+
+OVER_LANES static void load_constant(const struct expression *e, struct value *v) {
+  if (e->kind == VALUE_REAL) EACH v->lane[l].f = e->real;
+  else EACH v->lane[l].u = e->bits;
+  if (e->type && e->kind == VALUE_SIGNED) EACH from_bits(e->type, v, l, e->bits);
 }
 
 static void load_register(struct context *x, const struct expression *e, struct value *v) {
@@ -402,7 +418,6 @@ static void load_memory(struct context *x, const struct expression *e, const str
   }
 }
 
-#define EACH for (unsigned l = 0; l < REPL_LANES; l++)
 #define ARITHMETIC(op_) \
   if (real) EACH v->lane[l].f = a->lane[l].f op_ b->lane[l].f; \
   else EACH v->lane[l].u = a->lane[l].u op_ b->lane[l].u; \
@@ -413,7 +428,7 @@ static void load_memory(struct context *x, const struct expression *e, const str
   else EACH v->lane[l].u = a->lane[l].i op_ b->lane[l].i; \
   break;
 
-static void apply(const struct expression *e, struct value *a, struct value *b, struct value *v) {
+OVER_LANES static void apply(const struct expression *e, struct value *a, struct value *b, struct value *v) {
   bool real = a->kind == VALUE_REAL || b->kind == VALUE_REAL;
   bool as_unsigned = a->kind == VALUE_UNSIGNED && b->kind == VALUE_UNSIGNED;
   if (real && e->op != OP_OROR && e->op != OP_ANDAND) to_real(a), to_real(b);
@@ -456,15 +471,25 @@ static void apply(const struct expression *e, struct value *a, struct value *b, 
   }
 }
 
-static uint64_t truth(const struct value *v) {
-  uint64_t m = 0;
-  if (v->kind == VALUE_REAL) EACH m |= (uint64_t)(v->lane[l].f != 0) << l;
-  else EACH m |= (uint64_t)(v->lane[l].u != 0) << l;
+/* Bytes first, which vectorises, then eight of them at a time into bits. */
+OVER_LANES static uint64_t truth(const struct value *v) {
+  uint8_t on[REPL_LANES];
+  uint64_t m = 0, eight;
+  if (v->uniform) return (v->kind == VALUE_REAL ? v->lane[0].f != 0 : v->lane[0].u != 0) ? UINT64_MAX : 0;
+  if (v->kind == VALUE_REAL) EACH on[l] = v->lane[l].f != 0;
+  else EACH on[l] = v->lane[l].u != 0;
+  for (unsigned k = 0; k < REPL_LANES; k += 8) {
+    memcpy(&eight, on + k, 8);
+    m |= (eight * 0x0102040810204080u >> 56) << k;
+  }
   return m;
 }
 uint64_t value_truth(const struct value *v) { return truth(v); }
 
-static void spread(struct value *v, uint64_t m) { EACH v->lane[l].u = m >> l & 1; }
+static void spread(struct value *v, uint64_t m) {
+  if (m == 0 || m == UINT64_MAX) EACH v->lane[l].u = m & 1;
+  else EACH v->lane[l].u = m >> l & 1;
+}
 
 static uint64_t bits_of(const struct value *v, const struct expression *of, unsigned l) {
   if (v->kind != VALUE_REAL) return v->lane[l].u;
@@ -535,14 +560,9 @@ static void eval_one(struct context *x, const struct expression *e, struct value
 
 static void eval(struct context *x, const struct expression *e, struct value *v) {
   v->kind = e->kind, v->type = e->type, v->pred = e->pred, v->uniform = e->uniform, v->fault = 0;
-  if (e->op == OP_CONST) {
-    if (e->kind == VALUE_REAL) EACH v->lane[l].f = e->real;
-    else EACH v->lane[l].u = e->bits;
-    if (e->type && e->kind == VALUE_SIGNED) EACH from_bits(e->type, v, l, e->bits);
-    return;
-  }
+  if (e->op == OP_CONST) return load_constant(e, v);
   if (e->op == OP_CELL) return load_cell(x, e, v);
-  memset(v->lane, 0, sizeof v->lane);
+  if (e->op == OP_REGISTER || e->op == OP_MEMORY || e->op == OP_AT || e->op == OP_DIV || e->op == OP_MOD) memset(v->lane, 0, sizeof v->lane);
   if (e->op == OP_REGISTER) return load_register(x, e, v);
   struct value a, b;
   eval(x, e->a, &a);
