@@ -105,13 +105,14 @@ static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type,
   unsigned space = mods == 24 ? mod / 4 : mods == 3 ? mod : MX_GENERIC;
   if (type == MX_T_u32) space = MX_SHARED; /* 32 bits reach no more */
   if (space > MX_LOCAL) space = MX_GLOBAL;
-  const uint32_t at = 16 * below(k, 12);
+  const bool wide = mx__ops[op].nopnds > 4; /* up to 64 bytes, and aligned so */
+  const uint32_t at = wide ? 64 * below(k, 3) : 16 * below(k, 12);
   *offset = number(k, at);
   if (space == MX_SHARED) *address = literal(k, MX_LIT_VAR, 0, 0);
-  else if (space == MX_LOCAL) *address = number(k, 0), *offset = number(k, at & 48);
+  else if (space == MX_LOCAL) *address = number(k, 0), *offset = number(k, wide ? 0 : at & 48);
   else if (below(k, 3)) *address = PLACE;
   else { /* lanes apart */
-    PUT(MX_AND_64, 0, REACH, below(k, N64), number(k, 0x30));
+    PUT(MX_AND_64, 0, REACH, below(k, N64), number(k, wide ? 0x40 : 0x30));
     PUT(MX_ADD_U64, 0, REACH, REACH, PLACE);
     *address = REACH;
     if (!below(k, 300)) *offset = number(k, (uint64_t)1 << 38); /* outside of everything */
