@@ -29,6 +29,11 @@ static uint32_t sync(struct mx_exec *x, uint32_t pc, struct mx_jit_state *state)
   uint32_t k = fn->index_of_pc[pc];
   if (fn->insns[k].kind == MX_INSN_JOIN) k++;
   x->split->pc = pc;
+  if (state->park && mx__ops[fn->insns[k].op].cls == MX_CTRL) { /* a barrier: it must know first who waits in vm/rounds.c */
+    state->next = &fn->insns[k];
+    x->steps--; /* counted when it is executed */
+    return 0;
+  }
   state->next = fn->body_of[k](x, &fn->insns[k]);
   return state->next == &fn->insns[k + 1] && x->frame == frame && x->mask == mask && is_top(x);
 }

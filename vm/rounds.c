@@ -21,11 +21,12 @@ static void release(struct mx_block *b) {
   }
 }
 
-static void tell_barrier(struct mx_block *b) {
+/* Warp `at` leaves; what it waits for, if anything, the machine knows. */
+static void tell_barrier(struct mx_block *b, uint32_t at) {
   struct mx_barrier *bar = &b->barriers[0];
   for (uint32_t w = 0; w < b->nwarps; w++) {
     const struct mx_warp *warp = &b->warps[w];
-    if (!warp->live || warp->splits[0].state != MX_WAIT_BAR) continue;
+    if (w == at || !warp->live || warp->splits[0].state != MX_WAIT_BAR) continue;
     bar->used = true;
     bar->want = 0;
     bar->arrived[w] = warp->live;
@@ -73,7 +74,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
         if (waiting == --alive) release(b), waiting = 0;
         break;
       }
-      tell_barrier(b);
+      tell_barrier(b, w);
       *at = w;
       const uint64_t before = x->steps;
       const struct mx_insn *here = mx__insn_of(split);
