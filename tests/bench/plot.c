@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAR = 20, GAP = 22, LEFT = 70, RIGHT = 24, TOP = 84, BOTTOM = 44, PLOT = 600, MAX_BARS = BENCH_CONTESTANTS };
+enum { BAR = 20, GAP = 22, LEFT = 110, RIGHT = 24, TOP = 84, BOTTOM = 44, PLOT = 600, MAX_BARS = BENCH_CONTESTANTS };
 struct canvas { int width, height; uint8_t *rgb; };
 
 static void box(struct canvas *c, int x, int y, int w, int h, uint32_t color) {
@@ -48,10 +48,10 @@ static bool save(const char *path, const struct canvas *c) {
   return png_image_write_to_file(&image, path, 0, c->rgb, 0, NULL);
 }
 
-/* Two or three digits that matter: "0.04", "0.7", "12". */
+/* As short as will do: "1/40", "0.7", "12". */
 static void short_number(char out[16], double v) {
-  if (v < 0.001) snprintf(out, 16, "1/%.0f", 1 / v);
-  else snprintf(out, 16, v < 0.095 ? "%.2g" : v < 9.95 ? "%.1f" : "%.0f", v);
+  if (v < 0.095) snprintf(out, 16, "1/%.0f", 1 / v);
+  else snprintf(out, 16, v < 9.95 ? "%.1f" : "%.0f", v);
 }
 
 bool bench_plot(const char *path, const struct bench_figures *f) {
