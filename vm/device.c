@@ -21,7 +21,6 @@
 static mx_status keep_error(struct mx_device *d, mx_status s, char *text) {
   pthread_mutex_lock(&d->lock);
   free(d->error);
-  free(d->note);
   d->error = text;
   pthread_mutex_unlock(&d->lock);
   return s;
@@ -163,6 +162,7 @@ void mx_device_destroy(mx_device *d) {
   free(d->jit_compiler);
   free(d->cache_dir);
   free(d->error);
+  free(d->note);
   free(d);
 }
 
