@@ -19,6 +19,10 @@ static void start(struct screen *s, char **argv) {
   struct winsize size = {.ws_row = 50, .ws_col = 500};
   *s = (struct screen){0};
   s->pid = forkpty(&s->fd, NULL, NULL, &size);
+  if (s->pid < 0) { /* a number that must never be killed: it means everybody */
+    perror("no terminal to be had");
+    exit(1);
+  }
   if (s->pid) return;
   setenv("TERM", "vt100", 1);
   setenv("NO_COLOR", "1", 1);
