@@ -113,11 +113,6 @@ static uint32_t reconvergence(const struct encoder *e, uint32_t i) {
   return meet == e->g->nblocks ? MX_PC_RET : e->pc[e->g->first[meet]];
 }
 
-static void put_field(mx_word *w, uint32_t k, unsigned field) {
-  if (k < 4) w[0] |= mx_w_put(k, field);
-  else w[1 + (k - 4) / MX_EXT_FIELDS] |= mx_w_put_ext((k - 4) % MX_EXT_FIELDS, field);
-}
-
 static void encode_insn(struct encoder *e, uint32_t i, mx_word *w) {
   const struct ir_insn *in = &e->b->insns[i];
   const struct mx_op_info *o = &mx__ops[in->op];
@@ -130,13 +125,13 @@ static void encode_insn(struct encoder *e, uint32_t i, mx_word *w) {
   } else if (o->flags & MX_F_CALL) {
     uint32_t callee = in->op == MX_CALL ? e->number[in->callee] : in->callee;
     w[0] |= mx_w_put_branch(callee, 0) | mx_w_put(2, in->nres) | mx_w_put(3, in->nopnds - in->nres);
-    for (uint32_t k = 0; k < in->nopnds; k++) put_field(w, k + 4, field_of(e, &in->opnds[k]));
+    for (uint32_t k = 0; k < in->nopnds; k++) mx_w_set_operand(w, k + 4, field_of(e, &in->opnds[k]));
   } else if (in->op == MX_BRX) {
     uint32_t reconv = reconvergence(e, i);
     w[0] |= mx_w_put(0, field_of(e, &in->opnds[0])) | mx_w_put(1, in->table) | mx_w_put(2, reconv & 0x3FF) |
             mx_w_put(3, reconv >> 10);
   } else {
-    for (uint32_t k = 0; k < in->nopnds; k++) put_field(w, k, field_of(e, &in->opnds[k]));
+    for (uint32_t k = 0; k < in->nopnds; k++) mx_w_set_operand(w, k, field_of(e, &in->opnds[k]));
     if (mx__insn_is_spill(in->op) || mx__insn_is_fill(in->op)) {
       uint32_t k = mx__insn_is_spill(in->op) ? 0 : 1;
       if (in->opnds[k].kind == IR_REG) { /* a cell that allocation chose */

@@ -451,13 +451,6 @@ static uint32_t get_long_below(struct bits *b, uint32_t n, const char *what) {
 
 struct sink { struct bits bits; const struct mx_func *f; mx_word *code; uint32_t pc; };
 
-/* Operand field k of the instruction at s->pc, whose words are there. */
-static void place_operand(struct sink *s, unsigned k, unsigned field) {
-  mx_word *w = &s->code[s->pc];
-  if (k < 4) w[0] |= mx_w_put(k, field);
-  else w[1 + (k - 4) / MX_EXT_FIELDS] |= mx_w_put_ext((k - 4) % MX_EXT_FIELDS, field);
-}
-
 static unsigned get_operand(struct sink *s, struct mx_opnd o) {
   struct bits *b = &s->bits;
   if (o.type == MX_T_raw) return get_long_below(b, 1024, "a raw field");
@@ -520,7 +513,7 @@ static void read_instruction(struct sink *s, const uint32_t *palette, uint32_t n
   }
   for (unsigned k = first; k < n && good(r); k++) {
     unsigned field = first ? get_bits(b, 10) : get_operand(s, o->opnd[k]);
-    if (good(r)) place_operand(s, k, field);
+    if (good(r)) mx_w_set_operand(&s->code[s->pc], k, field);
   }
   s->pc += length;
 }

@@ -170,6 +170,11 @@ static inline unsigned mx_w_length(mx_word w) {
   return n <= 4 ? 1 : 1 + (n - 4 + MX_EXT_FIELDS - 1) / MX_EXT_FIELDS;
 }
 
+/* Sets operand field k of an instruction whose words begin at w; it was 0. */
+static inline void mx_w_set_operand(mx_word *w, unsigned k, unsigned field) {
+  if (k < 4) w[0] |= mx_w_put(k, field);
+  else w[1 + (k - 4) / MX_EXT_FIELDS] |= mx_w_put_ext((k - 4) % MX_EXT_FIELDS, field);
+}
 /* Operand k of a general instruction whose first word is *w. */
 static inline unsigned mx_w_operand(const mx_word *w, unsigned k) {
   return k < 4 ? mx_w_field(*w, k) : mx_w_ext_field(w[1 + (k - 4) / MX_EXT_FIELDS], (k - 4) % MX_EXT_FIELDS);

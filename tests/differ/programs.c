@@ -42,13 +42,11 @@ static unsigned number(struct maker *k, uint64_t v) { return literal(k, MX_LIT_V
 
 /* An instruction; more than four fields go on in further words. */
 static void put(struct maker *k, mx_word w, const unsigned *field, unsigned n) {
-  for (unsigned x = 0; x < n && x < 4; x++) w |= mx_w_put(x, field[x]);
-  k->code[k->f->ncode++] = w;
-  for (unsigned x = 4; x < n; x += MX_EXT_FIELDS) {
-    mx_word e = 0;
-    for (unsigned y = 0; y < MX_EXT_FIELDS && x + y < n; y++) e |= mx_w_put_ext(y, field[x + y]);
-    k->code[k->f->ncode++] = e;
-  }
+  mx_word *at = &k->code[k->f->ncode];
+  *at = w;
+  k->f->ncode++;
+  for (unsigned x = 4; x < n; x += MX_EXT_FIELDS) k->code[k->f->ncode++] = 0;
+  for (unsigned x = 0; x < n; x++) mx_w_set_operand(at, x, field[x]);
 }
 #define PUT(op_, mod_, ...) put(k, mx_w_make(op_, MX_GUARD_NONE, false, mod_), (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
 

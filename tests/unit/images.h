@@ -116,13 +116,11 @@ static mx_word maker_head(struct maker *k, unsigned op, unsigned mod) {
 
 static void maker_fields(struct maker *k, mx_word w, const unsigned *field, unsigned n) {
   maker_begin_insn(k);
-  for (unsigned x = 0; x < n && x < 4; x++) w |= mx_w_put(x, field[x]);
-  k->code[k->f->ncode++] = w;
-  for (unsigned x = 4; x < n; x += MX_EXT_FIELDS) {
-    mx_word e = 0;
-    for (unsigned y = 0; y < MX_EXT_FIELDS && x + y < n; y++) e |= mx_w_put_ext(y, field[x + y]);
-    k->code[k->f->ncode++] = e;
-  }
+  mx_word *at = &k->code[k->f->ncode];
+  *at = w;
+  k->f->ncode++;
+  for (unsigned x = 4; x < n; x += MX_EXT_FIELDS) k->code[k->f->ncode++] = 0;
+  for (unsigned x = 0; x < n; x++) mx_w_set_operand(at, x, field[x]);
 }
 
 /* Reads the function's own first instruction as target until maker_end patches it. */
