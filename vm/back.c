@@ -106,8 +106,6 @@ static bool of_order(const struct mx_debug *g, const struct mx_exec *x) {
   return x->block->index == g->block && x->warp->number == g->warp;
 }
 
-static mx_ref operand(const struct mx_insn *i, unsigned k) { return mx__ops[i->op].nopnds > 7 ? i->more[k] : i->o[k]; }
-
 static bool writes_register(const struct mx_exec *x, const struct mx_insn *i, mx_ref ref) {
   const struct mx_op_info *o = &mx__ops[i->op];
   const struct mx_pfunc *fn = x->fn;
@@ -117,7 +115,7 @@ static bool writes_register(const struct mx_exec *x, const struct mx_insn *i, mx
   if (i->op == MX_SPILL_64) return ref == (mx_ref)(fn->off_s64 + cell * x->lanes * 8);
   if (o->flags & (MX_F_CALL | MX_F_BRANCH)) return false; /* results come with the return */
   for (unsigned k = 0; k < o->nopnds; k++)
-    if (o->opnd[k].role == MX_OUT && operand(i, k) == ref) return true;
+    if (o->opnd[k].role == MX_OUT && mx__operand_ref(i, k) == ref) return true;
   return false;
 }
 

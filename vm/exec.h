@@ -48,6 +48,9 @@ struct mx_insn {
 };
 enum mx_insn_kind { MX_INSN_OP, MX_INSN_JOIN /* before the instruction at a reconvergence point */ };
 
+/* Where operand k is, of an instruction that may have more than seven; not of calls. */
+static inline mx_ref mx__operand_ref(const struct mx_insn *i, size_t k) { return k < 7 ? i->o[k] : i->more[k]; }
+
 struct mx_jit_code;     /* jit/: loaded code of one function */
 
 struct mx_pfunc {

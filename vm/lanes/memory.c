@@ -118,9 +118,6 @@ CELL(u32, uint32_t) CELL(s32, int32_t) CELL(b32, uint32_t) CELL(f32, float) CELL
 CELL(u64, uint64_t) CELL(s64, int64_t) CELL(b64, uint64_t) CELL(f64, double) CELL(b128, mx_b128)
 #define CELL_AT(t_, r_, lane_, at_) (*(cell_##t_ *)place(r_, lane_, at_))
 
-/* Operand k of an instruction that may have more than seven. */
-MX__INL mx_ref operand(const struct mx_insn *i, size_t k) { return k < 7 ? i->o[k] : i->more[k]; }
-
 /* ---- loads and stores ------------------------------------------------------------------------------------------*/
 typedef void mover(void *slot, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at);
 
@@ -164,9 +161,9 @@ static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, si
   const uint64_t m = mx__active(x, i);
   struct reach r;
   if (!m) return i + 1;
-  if (!reach(x, i, m, operand(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r)) return NULL;
+  if (!reach(x, i, m, mx__operand_ref(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r)) return NULL;
   if (elements > 1) ungroup(&r, mx__lanes(x));
-  for (size_t k = 0; k < elements; k++) move(mx__ref(x, operand(i, k)), &r, m, x->full, mx__lanes(x), k * bytes);
+  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, k)), &r, m, x->full, mx__lanes(x), k * bytes);
   return i + 1;
 }
 static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, mover *move) {
@@ -175,7 +172,7 @@ static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, s
   if (!m) return i + 1;
   if (!reach(x, i, m, i->o[0], narrow, bytes * (unsigned)elements, i->mod >> 2, true, &r)) return NULL;
   ungroup(&r, mx__lanes(x));
-  for (size_t k = 0; k < elements; k++) move(mx__ref(x, operand(i, 2 + k)), &r, m, x->full, mx__lanes(x), k * bytes);
+  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, 2 + k)), &r, m, x->full, mx__lanes(x), k * bytes);
   return i + 1;
 }
 #define BODY(id_, ...) const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { __VA_ARGS__ }
@@ -237,15 +234,15 @@ static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, si
   const uint64_t m = mx__active(x, i);
   struct reach r;
   if (!m) return i + 1;
-  if (!reach(x, i, m, operand(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
+  if (!reach(x, i, m, mx__operand_ref(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
   const unsigned n = mx__lanes(x);
   ungroup(&r, n);
   for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */
-    const void *b = mx__ref(x, operand(i, results + 2 + k)), *c = operands == 1 ? b : mx__ref(x, operand(i, results + 3));
+    const void *b = mx__ref(x, mx__operand_ref(i, results + 2 + k)), *c = operands == 1 ? b : mx__ref(x, mx__operand_ref(i, results + 3));
     steps(results == 1 ? mx__ref(x, i->o[0]) : results ? x->tmp + k * n * 4 : NULL, b, c, &r, m, n, k * bytes);
   }
   for (size_t k = 0; results > 1 && k < results; k++)
-    mx__blend32(mx__ref(x, operand(i, k)), (const uint32_t *)(const void *)(x->tmp + k * n * 4), m, n);
+    mx__blend32(mx__ref(x, mx__operand_ref(i, k)), (const uint32_t *)(const void *)(x->tmp + k * n * 4), m, n);
   return i + 1;
 }
 #define DO_ATOM(id_, make_, results_, elements_, operands_, narrow_, step_, t_, ...) \
