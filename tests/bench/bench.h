@@ -48,6 +48,7 @@ void bench_works(struct bench_work work[BENCH_KERNELS], size_t n); /* the rows f
 
 /* A sum over the result's elements, weighted by their place where that is the same for all contestants: equal work leaves
  * equal sums, up to rounding. */
+extern const uint32_t bench_sha_k[64]; /* SHA-256: the round constants, for both C contestants */
 double bench_sum(const struct bench_work *work, const void *result);
 
 /* ---- contestants ---------------------------------------------------------------------------------------*/

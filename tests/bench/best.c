@@ -120,23 +120,13 @@ static void convolution(struct bench_data *d) {
   }
 }
 
-static const uint32_t sha_k[64] = {
-  0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-  0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-  0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-  0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-  0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-  0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-  0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-  0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
-};
 /* 16 messages, a word of each in a register; rotations and logic of three are single instructions. */
 #define X3(a_, b_, c_) _mm512_ternarylogic_epi32(a_, b_, c_, 0x96)
 #define R(x_, n_) _mm512_ror_epi32(x_, n_)
 #define S(x_, n_) _mm512_srli_epi32(x_, n_)
 #define ADD(x_, y_) _mm512_add_epi32(x_, y_)
 #define ROUND(a_, b_, c_, d_, e_, f_, g_, h_, k_) \
-  h_ = ADD(h_, ADD(_mm512_set1_epi32((int)sha_k[t + k_]), w[k_])); \
+  h_ = ADD(h_, ADD(_mm512_set1_epi32((int)bench_sha_k[t + k_]), w[k_])); \
   h_ = ADD(h_, ADD(X3(R(e_, 6), R(e_, 11), R(e_, 25)), _mm512_ternarylogic_epi32(e_, f_, g_, 0xCA))); \
   d_ = ADD(d_, h_); \
   h_ = ADD(h_, ADD(X3(R(a_, 2), R(a_, 13), R(a_, 22)), _mm512_ternarylogic_epi32(a_, b_, c_, 0xE8)));

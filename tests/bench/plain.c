@@ -226,16 +226,6 @@ static void convolution(struct bench_data *d) {
   }
 }
 
-static const uint32_t sha_k[64] = {
-  0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-  0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-  0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-  0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-  0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-  0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-  0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-  0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
-};
 #define ROR(x_, n_) ((x_) >> (n_) | (x_) << (32 - (n_)))
 /* 16 messages together, so that a word of each is one vector */
 static void sha256(struct bench_data *d) {
@@ -257,7 +247,7 @@ static void sha256(struct bench_data *d) {
         uint32_t *f = s[(69 - k) & 7], *g = s[(70 - k) & 7], *h = s[(71 - k) & 7], *v = w[k], *p = w[(k + 1) & 15], *q = w[(k + 9) & 15], *r = w[(k + 14) & 15];
         SIMD
         for (int l = 0; l < M; l++) {
-          const uint32_t t1 = h[l] + sha_k[t + k] + v[l] + (ROR(e[l], 6) ^ ROR(e[l], 11) ^ ROR(e[l], 25)) + ((e[l] & f[l]) ^ (~e[l] & g[l]));
+          const uint32_t t1 = h[l] + bench_sha_k[t + k] + v[l] + (ROR(e[l], 6) ^ ROR(e[l], 11) ^ ROR(e[l], 25)) + ((e[l] & f[l]) ^ (~e[l] & g[l]));
           h[l] = t1 + (ROR(a[l], 2) ^ ROR(a[l], 13) ^ ROR(a[l], 22)) + ((a[l] & b[l]) ^ (a[l] & c[l]) ^ (b[l] & c[l]));
           e0[l] += t1;
           v[l] += (ROR(p[l], 7) ^ ROR(p[l], 18) ^ p[l] >> 3) + q[l] + (ROR(r[l], 17) ^ ROR(r[l], 19) ^ r[l] >> 10);
