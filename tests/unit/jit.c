@@ -318,17 +318,49 @@ static void full_disk(void **state) {
   free(line);
   free(real);
 }
-static void no_assembler(void **state) {
-  (void)state;
-  NEEDS_AVX512();
-  char *path = strdup(getenv("PATH"));
-  setenv("PATH", folder, 1);
+/* A search path without one of the compiler's own helpers. */
+static void without_tool(const char *there) {
+  char *tools = strdup(in_folder(there ? there : "no tools")), *path = strdup(getenv("PATH"));
+  assert_int_equal(mkdir(tools, 0700), 0);
+  if (there) {
+    char *link, *target;
+    assert_true(asprintf(&link, "%s/%s", tools, there) > 0 && asprintf(&target, "/usr/bin/%s", there) > 0);
+    assert_int_equal(access(target, X_OK), 0);
+    assert_int_equal(symlink(target, link), 0);
+    free(link);
+    free(target);
+  }
+  setenv("PATH", tools, 1);
   char *note = note_of(NULL, "", false);
   setenv("PATH", path, 1);
   assert_non_null(note);
   assert_non_null(strstr(note, "stays in the interpreter"));
   free(note);
   free(path);
+  free(tools);
+}
+static void no_assembler(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  without_tool(NULL);
+}
+static void no_linker(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  without_tool("as");
+}
+/* A folder that can be read but not written: code all the same, and a note. */
+static void read_only(void **state) {
+  (void)state;
+  NEEDS_AVX512();
+  char *dir = strdup(geteuid() ? in_folder("read only") : "/sys/kernel"); /* modes do not stop root; that file system does */
+  if (geteuid()) assert_int_equal(mkdir(dir, 0500), 0);
+  once(dir, 0);
+  char *note = note_of(NULL, dir, true);
+  assert_non_null(note);
+  assert_non_null(strstr(note, "is not kept in"));
+  free(note);
+  free(dir);
 }
 /* Beyond the folder's size the entries that were not used for the longest time go. */
 static void eviction(void **state) {
@@ -461,6 +493,7 @@ int main(void) {
       cmocka_unit_test(same_in_both_engines), cmocka_unit_test(cache_entries),       cmocka_unit_test(no_cache),
       cmocka_unit_test(compilers_that_fail),  cmocka_unit_test(compiler_that_hangs), cmocka_unit_test(by_itself),
       cmocka_unit_test(one_note),             cmocka_unit_test(full_disk),           cmocka_unit_test(no_assembler),
+      cmocka_unit_test(no_linker),            cmocka_unit_test(read_only),
       cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
   };
   return cmocka_run_group_tests(tests, reference, clean);
