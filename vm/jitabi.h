@@ -25,7 +25,7 @@ enum mx_jit_exit {
 struct mx_jit_rec { uint64_t taken; uint32_t target, next, reconv; };
 #define MX_JIT_DEPTH 24
 
-/* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in chunks of 16 lanes. */
+/* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of lanes. */
 struct mx_jit_shape { uint64_t min, max, low, kind; };
 enum { MX_JIT_SAME = 1, MX_JIT_ROWS1 = 2, MX_JIT_ROWS4 = 4, MX_JIT_ROWS8 = 8 }; /* each chunk: one number; 1, 4, or 8 from lane to lane */
 
@@ -37,8 +37,8 @@ struct mx_jit_help {
   /* The same for instructions that may block, all live slots being in the frame and no divergence hidden. 0: others run
    * now, or nobody: state->next. */
   uint32_t (*sync)(struct mx_exec *x, uint32_t pc, struct mx_jit_state *state);
-  /* x->tmp: addresses, of 64 or 32 bits, whose shape for the lanes of `mask` takes their place. */
-  uint32_t (*shape)(struct mx_exec *x, uint32_t wide, uint64_t mask);
+  /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if they have 64 bits. */
+  uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
 };
 
 struct mx_jit_state {
@@ -58,7 +58,7 @@ struct mx_jit_state {
 typedef uint32_t (*mx_jit_fn)(struct mx_exec *x, uint32_t entry, struct mx_jit_state *state);
 
 extern const struct mx_jit_help mx__jit_help;
-uint32_t mx__jit_shape(struct mx_exec *x, uint32_t wide, uint64_t mask);
+uint32_t mx__jit_shape(struct mx_exec *x, uint32_t form, uint64_t mask);
 /* Where a frame keeps compiled code's own state, if it was made with room for it. */
 static inline unsigned char *mx__jit_keep(struct mx_frame *f) { return f->slots + f->fn->frame_bytes; }
 
@@ -78,7 +78,7 @@ static inline uint64_t mx__jit_layout(void) {
 #define P_(m_) offsetof(struct mx_pfunc, m_)
 #define I_(m_) offsetof(struct mx_insn, m_)
 #define S_(m_) offsetof(struct mx_jit_state, m_)
-  const size_t all[] = {7, X_(base), X_(mask), X_(slice), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
+  const size_t all[] = {8, X_(base), X_(mask), X_(slice), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
                         X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
                         P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
                         offsetof(struct mx_bounds, span), offsetof(struct mx_bounds, off), offsetof(struct mx_bounds, kind),

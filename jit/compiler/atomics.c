@@ -34,20 +34,20 @@ bool lw_atomic(struct lw *l) {
     if (off) v = jv_bin(j, JX_ADD, MX_T_u32, v, jv_k(j, MX_T_u32, off));
     a[c] = v.r[0];
     gcc_jit_rvalue *rel = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->vu32, v.r[0], base.r[0]));
-    gcc_jit_rvalue *k = jx_ask(j, "vpcmpud $6, %2, %1, %0%{%3%}", "=Yk", j->t_u16, 3, "v", rel, "v", most.r[0], "Yk", lanes[c]);
-    k = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, k, jx_ask(j, "vptestmd %2, %1, %0%{%3%}", "=Yk", j->t_u16, 3, "v", v.r[0], "v", low.r[0], "Yk", lanes[c]));
-    miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, miss, k) : k;
+    gcc_jit_rvalue *k = j->isa->above(j, rel, most.r[0], lanes[c]);
+    k = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, k, j->isa->common(j, v.r[0], low.r[0], lanes[c]));
+    miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
   }
   bad = gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, bad,
-                                      gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, miss, jx_int(j, j->t_u16, 0)));
+                                      j->isa->mask_any(j, miss));
   gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), slow, fast);
   j->b = fast;
   gcc_jit_rvalue *tmp = lw_at(l, l->x, offsetof(struct mx_exec, tmp));
   for (unsigned c = 0; c < l->nc; c++) {
-    jx_set(j, lw_vector(l, tmp, 64 * c, false), a[c]);
-    jx_set(j, lw_vector(l, tmp, 256 + 64 * c, false), jv_as(j, MX_T_u32, lw_operand(l, 2, c)).r[0]);
+    jx_set(j, lw_vector(l, tmp, j->bytes * c, false), a[c]);
+    jx_set(j, lw_vector(l, tmp, 256 + j->bytes * c, false), jv_as(j, MX_T_u32, lw_operand(l, 2, c)).r[0]);
   }
-  host = jx_keep(j, jx_ask(j, "movq %1, %0", "=r", j->t_pu8, 1, "r", host));
+  host = jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, host, j->t_pu8));
   gcc_jit_lvalue *lane = jx_local(j, j->t_u64), *left = jx_local(j, j->t_u64);
   jx_set(j, left, lw_pack(l, lanes));
   jx_set(j, lane, jx_int(j, j->t_u64, 0));
@@ -63,7 +63,7 @@ bool lw_atomic(struct lw *l) {
   j->b = some;
   gcc_jit_block_end_with_conditional(j->b, NULL, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_EQ, jx_rv(left), jx_int(j, j->t_u64, 0)), end, next);
   j->b = next;
-  add_lane(l, host, jx_ask(j, "tzcntq %1, %0", "=r", j->t_u64, 1, "rm", jx_rv(left)));
+  add_lane(l, host, lw_lowest(l, jx_rv(left)));
   jx_set(j, left, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(left), jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_rv(left), jx_int(j, j->t_u64, 1))));
   gcc_jit_block_end_with_jump(j->b, NULL, some);
   j->b = slow;

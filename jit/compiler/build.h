@@ -5,7 +5,7 @@
 #include "analyse.h"
 #include "lanes.h"
 
-#define LW_CHUNKS 4
+#define LW_CHUNKS 16 /* of a warp, at most */
 /* Exits of one block in which the same slots are uniform share one tail. */
 struct lw_exit {
   struct lw_exit *next;
@@ -92,6 +92,7 @@ gcc_jit_block *lw_new_block(struct lw *l, const char *what);
 gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond);
 gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks); /* whether one of the chunks' masks is not 0 */
 gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* chunks' masks as one u64 */
+gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the number of the lowest bit of a u64 that is not 0 */
 /* The interpreter's body executes the current instruction; on failure the function is left. */
 void lw_step(struct lw *l);
 /* shapes.c */

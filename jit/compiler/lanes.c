@@ -1,11 +1,15 @@
+/* What is the same at all CPU levels: statements, constants, and operations in terms of those that struct jx_isa has. */
 #include "lanes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-void jx_init(struct jx *j, gcc_jit_context *c) {
+void jx_init(struct jx *j, gcc_jit_context *c, const struct jx_isa *isa) {
   memset(j, 0, sizeof *j);
+  j->isa = isa;
+  j->w = isa->lanes;
+  j->bytes = 4 * isa->lanes;
   j->c = c;
   j->t_void = gcc_jit_context_get_type(c, GCC_JIT_TYPE_VOID);
   j->t_bool = gcc_jit_context_get_type(c, GCC_JIT_TYPE_BOOL);
@@ -17,14 +21,14 @@ void jx_init(struct jx *j, gcc_jit_context *c) {
   j->t_ptr = gcc_jit_context_get_type(c, GCC_JIT_TYPE_VOID_PTR);
   j->t_pu8 = gcc_jit_type_get_pointer(j->t_u8);
   gcc_jit_type *s32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_INT), *s64 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_LONG);
-  j->vu32 = gcc_jit_type_get_vector(j->t_u32, 16);
-  j->vs32 = gcc_jit_type_get_vector(s32, 16);
-  j->vf32 = gcc_jit_type_get_vector(gcc_jit_context_get_type(c, GCC_JIT_TYPE_FLOAT), 16);
-  j->vu64 = gcc_jit_type_get_vector(j->t_u64, 8);
-  j->vs64 = gcc_jit_type_get_vector(s64, 8);
-  j->vf64 = gcc_jit_type_get_vector(gcc_jit_context_get_type(c, GCC_JIT_TYPE_DOUBLE), 8);
-  j->pv32 = gcc_jit_type_get_pointer(j->vu32);
-  j->pv64 = gcc_jit_type_get_pointer(j->vu64);
+  j->vu32 = gcc_jit_type_get_vector(j->t_u32, j->w);
+  j->vs32 = gcc_jit_type_get_vector(s32, j->w);
+  j->vf32 = gcc_jit_type_get_vector(gcc_jit_context_get_type(c, GCC_JIT_TYPE_FLOAT), j->w);
+  j->vu64 = gcc_jit_type_get_vector(j->t_u64, j->w / 2);
+  j->vs64 = gcc_jit_type_get_vector(s64, j->w / 2);
+  j->vf64 = gcc_jit_type_get_vector(gcc_jit_context_get_type(c, GCC_JIT_TYPE_DOUBLE), j->w / 2);
+  j->t_mask = isa->mask_is_vector ? j->vu32 : j->t_u16;
+  j->mask_bytes = isa->mask_is_vector ? j->bytes : 2;
 }
 
 /* ---- statements -----------------------------------------------------------------------------------------*/
@@ -70,15 +74,18 @@ gcc_jit_rvalue *jx_ask(struct jx *j, const char *text, const char *oc, gcc_jit_t
   va_end(ap);
   return jx_rv(out);
 }
+void jx_touches_memory(gcc_jit_extended_asm *a) {
+  gcc_jit_extended_asm_set_volatile_flag(a, 1);
+  gcc_jit_extended_asm_add_clobber(a, "memory");
+}
 
 gcc_jit_type *jx_type(struct jx *j, unsigned t) {
-  if (t == MX_T_pred) return j->t_u16;
+  if (t == MX_T_pred) return j->t_mask;
   if (t == MX_T_f32) return j->vf32;
   if (t == MX_T_f64) return j->vf64;
   return jx_wide(t) ? j->vu64 : j->vu32;
 }
-static jv fresh(unsigned t, bool u) { return (jv){.t = (uint8_t)t, .u = u}; }
-static jv refuse(struct jx *j, unsigned t) {
+jv jx_refuse(struct jx *j, unsigned t) {
   j->bad = true;
   jv v = jv_k(j, t == MX_T_b128 ? MX_T_b64 : t, 0);
   return v;
@@ -88,9 +95,9 @@ static jv refuse(struct jx *j, unsigned t) {
 static gcc_jit_rvalue *const_vector(struct jx *j, bool wide, uint64_t bits) {
   for (unsigned k = 0; k < j->nconsts; k++)
     if (j->consts[k].wide == wide && j->consts[k].bits == bits) return j->consts[k].r;
-  gcc_jit_rvalue *e = jx_int(j, wide ? j->t_u64 : j->t_u32, bits), *all[16];
-  for (unsigned k = 0; k < 16; k++) all[k] = e;
-  gcc_jit_rvalue *r = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, wide ? j->vu64 : j->vu32, wide ? 8 : 16, all);
+  gcc_jit_rvalue *e = jx_int(j, wide ? j->t_u64 : j->t_u32, bits), *all[JX_MOST_LANES];
+  for (unsigned k = 0; k < j->w; k++) all[k] = e;
+  gcc_jit_rvalue *r = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, jx_vector(j, wide), wide ? j->w / 2 : j->w, all);
   if (j->nconsts < JX_CONSTS) {
     j->consts[j->nconsts].wide = wide;
     j->consts[j->nconsts].bits = bits;
@@ -103,10 +110,10 @@ static uint64_t cut(unsigned t, uint64_t v) {
   return n >= 64 ? v : v & ((1ull << n) - 1);
 }
 jv jv_k(struct jx *j, unsigned t, uint64_t bits) {
-  jv v = fresh(t, true);
+  jv v = jx_fresh(t, true);
   v.k = true;
   v.kv = cut(t, bits);
-  if (t == MX_T_pred) v.r[0] = v.r[1] = jx_int(j, j->t_u16, v.kv ? 0xFFFF : 0);
+  if (t == MX_T_pred) v.r[0] = v.r[1] = j->isa->mask_is_vector ? const_vector(j, false, v.kv ? 0xFFFFFFFF : 0) : jx_int(j, j->t_mask, v.kv ? 0xFFFF : 0);
   else v.r[0] = v.r[1] = jx_bits(j, jx_type(j, t), const_vector(j, jx_wide(t), v.kv));
   return v;
 }
@@ -134,7 +141,7 @@ jv jv_as(struct jx *j, unsigned t, jv x) {
   if (x.t == t) return x;
   if (t == MX_T_pred || x.t == MX_T_pred || jx_wide(t) != jx_wide(x.t)) return jv_cvt(j, t, x.t, x);
   if (x.k) return jv_k(j, t, x.kv);
-  jv v = fresh(t, x.u);
+  jv v = jx_fresh(t, x.u);
   for (unsigned h = 0; h < 2; h++) v.r[h] = x.r[h] ? jx_bits(j, jx_type(j, t), x.r[h]) : NULL;
   return v;
 }
@@ -146,20 +153,19 @@ static jv want(struct jx *j, unsigned t, jv x) {
   return jv_as(j, t, x);
 }
 static jv each(struct jx *j, unsigned t, jv x, jv y, enum gcc_jit_binary_op op, gcc_jit_type *vt) {
-  jv v = fresh(t, x.u && y.u);
+  jv v = jx_fresh(t, x.u && y.u);
   unsigned n = jx_wide(t) && !v.u ? 2 : 1;
   for (unsigned h = 0; h < n; h++)
     v.r[h] = jx_keep(j, jx_bits(j, jx_type(j, t), jx_op(j, op, vt, jx_bits(j, vt, x.r[h]), jx_bits(j, vt, y.r[h]))));
   if (v.u) v.r[1] = v.r[0];
   return v;
 }
-static jv trim(struct jx *j, jv v) { /* narrow results back to their zero-extended form */
+jv jx_trim(struct jx *j, jv v) {
   unsigned n = jx_bitsof(v.t);
   if (n >= 32 || v.t == MX_T_pred) return v;
   return each(j, v.t, v, jv_k(j, MX_T_u32, (1u << n) - 1), GCC_JIT_BINARY_OP_BITWISE_AND, j->vu32);
 }
-/* narrow signed values as full 32-bit ones */
-static jv spread(struct jx *j, jv x) {
+jv jx_spread(struct jx *j, jv x) {
   unsigned n = jx_bitsof(x.t);
   if (n >= 32 || x.t == MX_T_pred) return x;
   jv v = x;
@@ -172,87 +178,26 @@ static jv spread(struct jx *j, jv x) {
   }
   return v;
 }
-/* one asm of one input, over the halves */
-static jv asm1(struct jx *j, unsigned t, const char *text, jv x) {
-  jv v = fresh(t, x.u);
-  unsigned n = jx_wide(t) && !v.u ? 2 : 1;
-  for (unsigned h = 0; h < n; h++) v.r[h] = jx_ask(j, text, "=v", jx_type(j, t), 1, "vm", x.r[h]);
-  if (v.u) v.r[1] = v.r[0];
-  return v;
-}
 
-/* ---- masks ------------------------------------------------------------------------------------------------*/
-gcc_jit_rvalue *jx_mask_hi(struct jx *j, gcc_jit_rvalue *k) { return jx_ask(j, "kshiftrw $8, %1, %0", "=Yk", j->t_u16, 1, "Yk", k); }
-gcc_jit_rvalue *jx_mask_join(struct jx *j, gcc_jit_rvalue *lo, gcc_jit_rvalue *hi) {
-  return jx_ask(j, "kunpckbw %1, %2, %0", "=Yk", j->t_u16, 2, "Yk", lo, "Yk", hi);
+gcc_jit_rvalue *jx_mask_not(struct jx *j, gcc_jit_rvalue *m) {
+  return jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m, jv_k(j, MX_T_pred, 1).r[0]));
 }
 
 /* ---- conversion ---------------------------------------------------------------------------------------------*/
-gcc_jit_rvalue *jx_upper_ymm(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) {
-  return jx_ask(j, "vextracti64x4 $1, %1, %t0", "=v", t, 1, "v", v);
-}
-gcc_jit_rvalue *jx_join_ymm(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *lo, gcc_jit_rvalue *hi) {
-  return jx_ask(j, "vinserti64x4 $1, %t2, %1, %0", "=v", t, 2, "v", lo, "v", hi);
-}
-/* 32-bit lanes to 64-bit ones by an instruction that takes a ymm */
-static jv widen(struct jx *j, unsigned to, const char *text, jv x) {
-  jv v = fresh(to, x.u);
-  v.r[0] = jx_ask(j, text, "=v", jx_type(j, to), 1, "v", x.r[0]);
-  v.r[1] = x.u ? v.r[0] : jx_ask(j, text, "=v", jx_type(j, to), 1, "v", jx_upper_ymm(j, jx_type(j, x.t), x.r[0]));
-  return v;
-}
-/* 64-bit lanes to 32-bit ones by an instruction that gives a ymm */
-static jv narrow(struct jx *j, unsigned to, const char *text, jv x) {
-  jv v = fresh(to, x.u);
-  gcc_jit_type *t = jx_type(j, to);
-  gcc_jit_rvalue *lo = jx_ask(j, text, "=v", t, 1, "v", x.r[0]);
-  gcc_jit_rvalue *hi = x.u ? lo : jx_ask(j, text, "=v", t, 1, "v", x.r[1]);
-  v.r[0] = v.r[1] = jx_join_ymm(j, t, lo, hi);
-  return v;
-}
 static jv cvt_int(struct jx *j, unsigned to, jv x) {
   if (x.k) return jv_k(j, to, sext(x.t, x.kv));
   if (jx_wide(to) && jx_wide(x.t)) return jv_as(j, to, x);
   if (jx_wide(to)) {
-    x = spread(j, x);
-    return widen(j, to, jx_signed(x.t) ? "vpmovsxdq %t1, %0" : "vpmovzxdq %t1, %0", x);
+    x = jx_spread(j, x);
+    return j->isa->widen(j, to, x.t, x);
   }
-  if (jx_wide(x.t)) x = narrow(j, MX_T_u32, "vpmovqd %1, %t0", x);
-  else if (jx_bitsof(to) > jx_bitsof(x.t)) x = spread(j, x);
+  if (jx_wide(x.t)) x = j->isa->narrow(j, MX_T_u32, x);
+  else if (jx_bitsof(to) > jx_bitsof(x.t)) x = jx_spread(j, x);
   x.t = (uint8_t)to;
   x.k = false;
-  return jx_bitsof(to) < 32 ? trim(j, x) : x;
+  return jx_bitsof(to) < 32 ? jx_trim(j, x) : x;
 }
 static bool is_int(unsigned t) { return t >= MX_T_u8 && t <= MX_T_b64 && !jx_float(t) && t != MX_T_f16 && t != MX_T_bf16; }
-static jv cvt_float(struct jx *j, unsigned to, unsigned from, jv x) {
-  const bool s = jx_signed(from) || jx_bitsof(from) < 32;
-  if (to == MX_T_f32) {
-    if (from == MX_T_f64) return narrow(j, to, "vcvtpd2ps %1, %t0", x);
-    if (from == MX_T_f16) {
-      jv h = fresh(to, x.u);
-      h.r[0] = h.r[1] = jx_ask(j, "vcvtph2ps %t1, %0", "=v", j->vf32, 1, "v", jx_ask(j, "vpmovdw %1, %t0", "=v", j->vu32, 1, "v", x.r[0]));
-      return h;
-    }
-    if (jx_wide(from)) return narrow(j, to, s ? "vcvtqq2ps %1, %t0" : "vcvtuqq2ps %1, %t0", x);
-    return asm1(j, to, s ? "vcvtdq2ps %1, %0" : "vcvtudq2ps %1, %0", spread(j, x));
-  }
-  if (to == MX_T_f64) {
-    if (from == MX_T_f32) return widen(j, to, "vcvtps2pd %t1, %0", x);
-    if (jx_wide(from)) return asm1(j, to, s ? "vcvtqq2pd %1, %0" : "vcvtuqq2pd %1, %0", x);
-    return widen(j, to, s ? "vcvtdq2pd %t1, %0" : "vcvtudq2pd %t1, %0", spread(j, x));
-  }
-  const bool ts = jx_signed(to) || jx_bitsof(to) < 32;
-  if (from == MX_T_f32) {
-    if (jx_wide(to)) return widen(j, to, ts ? "vcvttps2qq %t1, %0" : "vcvttps2uqq %t1, %0", x);
-    jv v = asm1(j, MX_T_u32, ts ? "vcvttps2dq %1, %0" : "vcvttps2udq %1, %0", x);
-    v.t = (uint8_t)to;
-    return trim(j, v);
-  }
-  if (jx_wide(to)) return asm1(j, to, ts ? "vcvttpd2qq %1, %0" : "vcvttpd2uqq %1, %0", x);
-  jv v = narrow(j, MX_T_u32, ts ? "vcvttpd2dq %1, %t0" : "vcvttpd2udq %1, %t0", x);
-  v.t = (uint8_t)to;
-  return trim(j, v);
-}
 jv jv_cvt(struct jx *j, unsigned to, unsigned from, jv x) {
   if (x.t != from && x.t != MX_T_pred) x = want(j, from, x);
   if (to == x.t) return x;
@@ -261,8 +206,8 @@ jv jv_cvt(struct jx *j, unsigned to, unsigned from, jv x) {
   if (to == MX_T_pred) return jv_cmp(j, JX_NE, x.t, x, jv_k(j, x.t, 0));
   if (is_int(to) && is_int(x.t)) return cvt_int(j, to, x);
   if ((jx_float(to) || is_int(to)) && (jx_float(from) || is_int(from) || (from == MX_T_f16 && to == MX_T_f32)))
-    return cvt_float(j, to, from, x);
-  return refuse(j, to);
+    return j->isa->convert(j, to, from, x);
+  return jx_refuse(j, to);
 }
 
 /* ---- arithmetic ---------------------------------------------------------------------------------------------*/
@@ -272,11 +217,11 @@ static jv shift(struct jx *j, bool left, unsigned t, jv x, jv n) {
     return jv_k(j, t, jx_signed(t) ? (uint64_t)((int64_t)sext(t, x.kv) >> n.kv) : x.kv >> n.kv);
   }
   if (jx_wide(t)) n = jv_cvt(j, MX_T_u64, jx_wide(n.t) ? n.t : MX_T_u32, n);
-  jv v = left ? x : spread(j, x);
+  jv v = left ? x : jx_spread(j, x);
   const bool s = !left && jx_signed(t);
   gcc_jit_type *vt = jx_wide(t) ? s ? j->vs64 : j->vu64 : s ? j->vs32 : j->vu32;
   v = each(j, t, v, n, left ? GCC_JIT_BINARY_OP_LSHIFT : GCC_JIT_BINARY_OP_RSHIFT, vt);
-  return trim(j, v);
+  return jx_trim(j, v);
 }
 /* Quotients of up to 32 bits by way of double, which holds them exactly. */
 static jv divide(struct jx *j, bool rem, unsigned t, jv x, jv y) {
@@ -284,7 +229,7 @@ static jv divide(struct jx *j, bool rem, unsigned t, jv x, jv y) {
     gcc_jit_type *vt = jx_signed(t) ? j->vs64 : j->vu64;
     return each(j, t, x, y, rem ? GCC_JIT_BINARY_OP_MODULO : GCC_JIT_BINARY_OP_DIVIDE, vt);
   }
-  x = spread(j, x), y = spread(j, y);
+  x = jx_spread(j, x), y = jx_spread(j, y);
   jv q = jv_bin(j, JX_DIV, MX_T_f64, jv_cvt(j, MX_T_f64, x.t, x), jv_cvt(j, MX_T_f64, y.t, y));
   q = jv_cvt(j, x.t, MX_T_f64, q);
   if (rem) {
@@ -292,16 +237,16 @@ static jv divide(struct jx *j, bool rem, unsigned t, jv x, jv y) {
     q = each(j, x.t, x, q, GCC_JIT_BINARY_OP_MINUS, j->vu32);
   }
   q.t = (uint8_t)t;
-  return trim(j, q);
+  return jx_trim(j, q);
 }
 static jv mulhi(struct jx *j, unsigned t, jv x, jv y) {
   if (!jx_wide(t)) {
     const unsigned w = jx_signed(t) ? MX_T_s64 : MX_T_u64, n = jx_bitsof(t);
     if (n < 32) {
-      jv p = each(j, jx_signed(t) ? MX_T_s32 : MX_T_u32, spread(j, x), spread(j, y), GCC_JIT_BINARY_OP_MULT, j->vu32);
+      jv p = each(j, jx_signed(t) ? MX_T_s32 : MX_T_u32, jx_spread(j, x), jx_spread(j, y), GCC_JIT_BINARY_OP_MULT, j->vu32);
       p = shift(j, false, p.t, p, jv_k(j, MX_T_u32, n));
       p.t = (uint8_t)t;
-      return trim(j, p);
+      return jx_trim(j, p);
     }
     jv p = each(j, w, jv_cvt(j, w, t, x), jv_cvt(j, w, t, y), GCC_JIT_BINARY_OP_MULT, j->vu64);
     p = shift(j, false, MX_T_u64, jv_as(j, MX_T_u64, p), jv_k(j, MX_T_u32, 32));
@@ -327,9 +272,9 @@ jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y) {
   x = want(j, t, x);
   if (op == JX_SHL || op == JX_SHR) return shift(j, op == JX_SHL, t, x, y);
   y = want(j, t, y);
-  if (!jx_float(t) && !is_int(t) && t != MX_T_pred && (op < JX_AND || op > JX_XOR)) return refuse(j, t);
+  if (!jx_float(t) && !is_int(t) && t != MX_T_pred && (op < JX_AND || op > JX_XOR)) return jx_refuse(j, t);
   if (jx_float(t)) {
-    if (op > JX_DIV) return refuse(j, t);
+    if (op > JX_DIV) return jx_refuse(j, t);
     return each(j, t, x, y, ops[op], jx_type(j, t));
   }
   if (x.k && y.k) {
@@ -344,38 +289,28 @@ jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y) {
     default: break;
     }
   }
-  if (op == JX_DIV || op == JX_REM) return t == MX_T_pred ? refuse(j, t) : divide(j, op == JX_REM, t, x, y);
-  if (op == JX_MULHI) return t == MX_T_pred ? refuse(j, t) : mulhi(j, t, x, y);
-  if (t == MX_T_pred && op < JX_AND) return refuse(j, t);
-  return trim(j, each(j, t, x, y, ops[op], jx_type(j, t)));
+  if (op == JX_DIV || op == JX_REM) return t == MX_T_pred ? jx_refuse(j, t) : divide(j, op == JX_REM, t, x, y);
+  if (op == JX_MULHI) return t == MX_T_pred ? jx_refuse(j, t) : mulhi(j, t, x, y);
+  if (t == MX_T_pred && op < JX_AND) return jx_refuse(j, t);
+  return jx_trim(j, each(j, t, x, y, ops[op], jx_type(j, t)));
 }
 
 jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
-  static const uint8_t fl[] = {[JX_EQ] = 0, [JX_NE] = 4, [JX_LT] = 17, [JX_LE] = 18, [JX_GT] = 30, [JX_GE] = 29};
-  static const uint8_t in[] = {[JX_EQ] = 0, [JX_NE] = 4, [JX_LT] = 1, [JX_LE] = 2, [JX_GT] = 6, [JX_GE] = 5};
   x = want(j, t, x), y = want(j, t, y);
   if (t == MX_T_pred) {
-    if (op != JX_EQ && op != JX_NE) return refuse(j, t);
+    if (op != JX_EQ && op != JX_NE) return jx_refuse(j, t);
     jv d = jv_bin(j, JX_XOR, t, x, y);
     return op == JX_NE ? d : jv_bin(j, JX_XOR, t, d, jv_k(j, t, 1));
   }
-  if (!jx_float(t) && !is_int(t) && t != MX_T_f16 && t != MX_T_bf16) return refuse(j, MX_T_pred);
+  if (!jx_float(t) && !is_int(t) && t != MX_T_f16 && t != MX_T_bf16) return jx_refuse(j, MX_T_pred);
   if (!jx_float(t) && x.k && y.k) {
     const uint64_t a = sext(t, x.kv), b = sext(t, y.kv);
     const bool lt = jx_signed(t) ? (int64_t)a < (int64_t)b : a < b;
     const bool r = op == JX_EQ ? a == b : op == JX_NE ? a != b : op == JX_LT ? lt : op == JX_GE ? !lt : op == JX_LE ? lt || a == b : !(lt || a == b);
     return jv_k(j, MX_T_pred, r);
   }
-  if ((t == MX_T_f16 || t == MX_T_bf16)) return refuse(j, MX_T_pred);
-  char text[64];
-  if (jx_float(t)) snprintf(text, sizeof text, "vcmpp%c $%d, %%2, %%1, %%0", t == MX_T_f32 ? 's' : 'd', fl[op]);
-  else snprintf(text, sizeof text, "vpcmp%s%c $%d, %%2, %%1, %%0", jx_signed(t) ? "" : "u", jx_wide(t) ? 'q' : 'd', in[op]);
-  x = spread(j, x), y = spread(j, y);
-  jv v = fresh(MX_T_pred, x.u && y.u);
-  gcc_jit_rvalue *k[2];
-  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) k[h] = jx_ask(j, text, "=Yk", j->t_u16, 2, "v", x.r[h], "vm", y.r[h]);
-  v.r[0] = v.r[1] = jx_wide(t) ? jx_mask_join(j, k[0], v.u ? k[0] : k[1]) : k[0];
-  return v;
+  if ((t == MX_T_f16 || t == MX_T_bf16)) return jx_refuse(j, MX_T_pred);
+  return j->isa->compare(j, op, t, jx_spread(j, x), jx_spread(j, y));
 }
 
 static jv popc(struct jx *j, jv x) {
@@ -402,48 +337,26 @@ jv jv_un(struct jx *j, enum jx_un op, unsigned t, jv x) {
   case JX_NOT: return t == MX_T_pred ? jv_bin(j, JX_XOR, t, x, jv_k(j, t, 1)) : jv_bin(j, JX_XOR, t, x, jv_k(j, t, ~0ull));
   case JX_POPC: return popc(j, x);
   case JX_CLZ: {
-    jv v = asm1(j, jx_wide(t) ? MX_T_u64 : MX_T_u32, jx_wide(t) ? "vplzcntq %1, %0" : "vplzcntd %1, %0", x);
+    jv v = j->isa->unary(j, op, jx_wide(t) ? MX_T_u64 : MX_T_u32, x);
     return jv_cvt(j, MX_T_u32, v.t, v);
   }
   default: break;
   }
-  if (!jx_float(t)) return refuse(j, t);
-  const bool f = t == MX_T_f32;
-  switch (op) {
-  case JX_SQRT: return asm1(j, t, f ? "vsqrtps %1, %0" : "vsqrtpd %1, %0", x);
-  case JX_RINT: return asm1(j, t, f ? "vrndscaleps $8, %1, %0" : "vrndscalepd $8, %1, %0", x);
-  case JX_FLOOR: return asm1(j, t, f ? "vrndscaleps $9, %1, %0" : "vrndscalepd $9, %1, %0", x);
-  case JX_CEIL: return asm1(j, t, f ? "vrndscaleps $10, %1, %0" : "vrndscalepd $10, %1, %0", x);
-  case JX_TRUNC: return asm1(j, t, f ? "vrndscaleps $11, %1, %0" : "vrndscalepd $11, %1, %0", x);
-  default: return refuse(j, t);
-  }
+  return jx_float(t) ? j->isa->unary(j, op, t, x) : jx_refuse(j, t);
 }
 
 jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y) {
   c = want(j, MX_T_pred, c), x = want(j, t, x), y = want(j, t, y);
   if (c.k) return c.kv ? x : y;
   if (t == MX_T_pred) return jv_bin(j, JX_XOR, t, y, jv_bin(j, JX_AND, t, c, jv_bin(j, JX_XOR, t, x, y)));
-  jv v = fresh(t, c.u && x.u && y.u);
-  if (jx_wide(t) && !v.u) {
-    gcc_jit_rvalue *hi = jx_mask_hi(j, c.r[0]);
-    for (unsigned h = 0; h < 2; h++)
-      v.r[h] = jx_ask(j, "vpblendmq %3, %2, %0%{%1%}", "=v", jx_type(j, t), 3, "Yk", h ? hi : c.r[0], "v", y.r[h], "vm", x.r[h]);
-  } else
-    v.r[0] = v.r[1] = jx_ask(j, jx_wide(t) ? "vpblendmq %3, %2, %0%{%1%}" : "vpblendmd %3, %2, %0%{%1%}", "=v", jx_type(j, t), 3,
-                             "Yk", c.r[0], "v", y.r[0], "vm", x.r[0]);
-  return v;
+  return j->isa->blend(j, t, c, x, y);
 }
 
 jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z) {
-  if (!jx_float(t)) return refuse(j, t);
+  if (!jx_float(t) || !j->isa->fma) return jx_refuse(j, t);
   x = want(j, t, x), y = want(j, t, y), z = want(j, t, z);
-  jv v = fresh(t, x.u && y.u && z.u);
-  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) {
-    gcc_jit_lvalue *d = jx_local(j, jx_type(j, t));
-    jx_set(j, d, z.r[h]);
-    jx_asm(j, t == MX_T_f32 ? "vfmadd231ps %2, %1, %0" : "vfmadd231pd %2, %1, %0", "+v", d, 2, "v", x.r[h], "vm", y.r[h]);
-    v.r[h] = jx_rv(d);
-  }
+  jv v = jx_fresh(t, x.u && y.u && z.u);
+  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) v.r[h] = j->isa->fma(j, t, x.r[h], y.r[h], z.r[h]);
   if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
   return v;
 }
@@ -469,14 +382,10 @@ jv jv_canon(struct jx *j, unsigned t, jv x) {
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------*/
 gcc_jit_rvalue *jv_scalar(struct jx *j, jv x) {
-  if (x.t == MX_T_pred) return x.r[0];
-  if (x.k) return jx_int(j, jx_wide(x.t) ? j->t_u64 : j->t_u32, x.kv);
-  if (jx_wide(x.t)) return jx_ask(j, "vmovq %x1, %0", "=r", j->t_u64, 1, "v", x.r[0]);
-  return jx_ask(j, "vmovd %x1, %0", "=r", j->t_u32, 1, "v", x.r[0]);
+  return x.k ? jx_int(j, jx_wide(x.t) ? j->t_u64 : j->t_u32, x.kv) : j->isa->first(j, jx_wide(x.t), x.r[0]);
 }
 jv jv_broadcast(struct jx *j, unsigned t, gcc_jit_rvalue *s) {
-  jv v = fresh(t, true);
-  gcc_jit_type *vt = jx_wide(t) ? j->vu64 : j->vu32;
-  v.r[0] = v.r[1] = jx_bits(j, jx_type(j, t), jx_ask(j, jx_wide(t) ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0", "=v", vt, 1, "r", s));
+  jv v = jx_fresh(t, true);
+  v.r[0] = v.r[1] = jx_bits(j, jx_type(j, t), j->isa->broadcast(j, jx_wide(t), s));
   return v;
 }

@@ -1,9 +1,10 @@
-/* Values of lanes as the compiler builds them: chunks of 16 lanes in explicit 512-bit vectors.
+/* Values of lanes as the compiler builds them: chunks of lanes in explicit vectors, 16 lanes where these have 512 bits.
  *
- * A value of up to 32 bits is one vector, of 64 bits two, a predicate a 16-bit mask. Every operation is one statement
+ * A value of up to 32 bits is one vector, of 64 bits two (its halves), a predicate a mask. Every operation is one statement
  * for each vector: GNU vector arithmetic where libgccjit 12 has it, else an asm of one instruction (compare, blend, convert,
- * gather). Nothing is left to the auto-vectoriser: measured on Mandelbrot, 5.3 ms against 15 for fused scalar
- * loops, and compile time grows evenly. Knows nothing of slots, control flow or the machine. */
+ * gather), which stands in the file of the CPU level (struct jx_isa). Nothing is left to the auto-vectoriser: measured on
+ * Mandelbrot, 5.3 ms against 15 for fused scalar loops, and compile time grows evenly. Knows nothing of slots, control flow
+ * or the machine. */
 #ifndef MX_JITC_LANES_H
 #define MX_JITC_LANES_H
 
@@ -11,7 +12,7 @@
 
 #include <libgccjit.h>
 
-#define JX_W 16u /* lanes of a chunk */
+#define JX_MOST_LANES 16u /* of a chunk */
 
 /* One chunk of a value. u: all lanes of the warp have it, so that one chunk stands for all; then both halves of
  * a 64-bit value are the same vector. k: a constant, kv its bits (zero-extended from the type). */
@@ -24,19 +25,22 @@ typedef struct jv {
 
 #define JX_CONSTS 512
 struct jx {
+  const struct jx_isa *isa;
+  unsigned w, bytes; /* of a chunk, its lanes; of a vector, its bytes */
   gcc_jit_context *c;
   gcc_jit_function *fn;
   gcc_jit_block *b; /* where statements go */
   gcc_jit_type *t_void, *t_bool, *t_int, *t_u8, *t_u16, *t_u32, *t_u64, *t_ptr, *t_pu8;
   gcc_jit_type *vu32, *vs32, *vf32, *vu64, *vs64, *vf64;
-  gcc_jit_type *pv32, *pv64; /* pointers to vectors in memory */
+  gcc_jit_type *t_mask; /* which lanes of a chunk */
+  unsigned mask_bytes;
   bool bad;         /* something was asked for that has no vector form here */
   unsigned serial;
   struct { bool wide; uint64_t bits; gcc_jit_rvalue *r; } consts[JX_CONSTS];
   unsigned nconsts;
 };
 
-void jx_init(struct jx *j, gcc_jit_context *c);
+void jx_init(struct jx *j, gcc_jit_context *c, const struct jx_isa *isa);
 
 /* ---- statements ----------------------------------------------------------------------------------------*/
 gcc_jit_lvalue *jx_local(struct jx *j, gcc_jit_type *t);
@@ -74,13 +78,59 @@ jv jv_un(struct jx *j, enum jx_un op, unsigned t, jv x);
 jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y);
 jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z);
 jv jv_canon(struct jx *j, unsigned t, jv x);
-/* Masks as plain rvalues. */
-gcc_jit_rvalue *jx_mask_hi(struct jx *j, gcc_jit_rvalue *k);               /* k >> 8: of a 64-bit value's upper half */
-gcc_jit_rvalue *jx_mask_join(struct jx *j, gcc_jit_rvalue *lo, gcc_jit_rvalue *hi);
-/* A uniform value's first lane, as a scalar of type u32, u64, or 0 and not 0 for predicates. */
+/* A uniform value's first lane, as a scalar of type u32 or u64. */
 gcc_jit_rvalue *jv_scalar(struct jx *j, jv x);
 jv jv_broadcast(struct jx *j, unsigned t, gcc_jit_rvalue *scalar); /* u32 or u64 into b32, b64 types */
-gcc_jit_rvalue *jx_join_ymm(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *lo, gcc_jit_rvalue *hi);
-gcc_jit_rvalue *jx_upper_ymm(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v);
+/* Masks are combined by jx_op with type t_mask. */
+gcc_jit_rvalue *jx_mask_not(struct jx *j, gcc_jit_rvalue *m);
+
+/* ---- what differs between CPU levels ------------------------------------------------------------------------*/
+/* Vectors are of 32-bit lanes, or (wide) of half h of a chunk's lanes, 64 bits each; masks are those of whole chunks. */
+struct jx_isa {
+  const char *name;       /* as in MX_LEVEL */
+  const char *const *options; /* of the compiler, up to NULL */
+  unsigned lanes;         /* of a chunk */
+  bool mask_is_vector;    /* of 0 and -1 for 32-bit lanes; else an integer with a bit for each lane */
+
+  gcc_jit_rvalue *(*mask_any)(struct jx *j, gcc_jit_rvalue *m);  /* a condition: some lane is in it */
+  gcc_jit_rvalue *(*mask_bits)(struct jx *j, gcc_jit_rvalue *m); /* as a u64, the chunk's first lane being bit 0 */
+  gcc_jit_rvalue *(*mask_of)(struct jx *j, gcc_jit_rvalue *bits, unsigned from); /* the bits of a u64 from that one on */
+  gcc_jit_rvalue *(*mask_fill)(struct jx *j, gcc_jit_rvalue *bit); /* all lanes or none: for the u64 1 or 0 */
+
+  jv (*compare)(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y); /* of 32 and 64 bits */
+  jv (*blend)(struct jx *j, unsigned t, jv c, jv x, jv y);
+  jv (*widen)(struct jx *j, unsigned to, unsigned from, jv x);  /* integers of 32 bits to 64 */
+  jv (*narrow)(struct jx *j, unsigned to, jv x);                /* 64 to 32, the low bits */
+  jv (*convert)(struct jx *j, unsigned to, unsigned from, jv x); /* from or to floats */
+  jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x);   /* roots, roundings, leading zeros */
+  gcc_jit_rvalue *(*fma)(struct jx *j, unsigned t, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *z); /* of one vector; NULL: it has none */
+
+  gcc_jit_rvalue *(*broadcast)(struct jx *j, bool wide, gcc_jit_rvalue *scalar);
+  gcc_jit_rvalue *(*first)(struct jx *j, bool wide, gcc_jit_rvalue *v);            /* the first lane, a u32 or u64 */
+  gcc_jit_rvalue *(*first_everywhere)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* in all lanes */
+
+  gcc_jit_rvalue *(*above)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m);  /* lanes of m where x > y, unsigned, of 32 bits */
+  gcc_jit_rvalue *(*common)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m); /* lanes of m where x & y, of 32 bits */
+  gcc_jit_rvalue *(*differ)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m); /* x ^ y, in other lanes 0 */
+  gcc_jit_rvalue *(*any_bit)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* a condition: the vector is not 0 */
+
+  /* Memory at any address; lanes that are not in m are not touched, and read as 0. */
+  gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *place); /* all lanes */
+  gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m);
+  gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m); /* one cell, for all lanes */
+  gcc_jit_extended_asm *(*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+  /* cells at base + index * scale, indices being a chunk's signed 32-bit ones; where several lanes write one, the highest is last */
+  gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m);
+  void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+};
+extern const struct jx_isa jx_v4;
+
+/* Parts that the levels' files share with lanes.c. */
+static inline jv jx_fresh(unsigned t, bool u) { return (jv){.t = (uint8_t)t, .u = u}; }
+static inline gcc_jit_type *jx_vector(struct jx *j, bool wide) { return wide ? j->vu64 : j->vu32; }
+jv jx_refuse(struct jx *j, unsigned t);  /* there is no vector form */
+jv jx_spread(struct jx *j, jv x);        /* narrow signed values as full 32-bit ones */
+jv jx_trim(struct jx *j, jv v);          /* narrow results back to their zero-extended form */
+void jx_touches_memory(gcc_jit_extended_asm *a);
 
 #endif

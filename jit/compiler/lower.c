@@ -46,23 +46,26 @@ gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond) {
 }
 gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *m) {
   gcc_jit_rvalue *any = m[0];
-  for (unsigned c = 1; c < l->nc; c++) any = jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_OR, l->j.t_u16, any, m[c]);
-  return compare(l, GCC_JIT_COMPARISON_NE, any, jx_int(&l->j, l->j.t_u16, 0));
+  for (unsigned c = 1; c < l->nc; c++) any = jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_OR, l->j.t_mask, any, m[c]);
+  return l->j.isa->mask_any(&l->j, any);
 }
 gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *m) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *all = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *w = gcc_jit_context_new_cast(j->c, NULL, m[c], j->t_u64);
-    if (c) w = jx_op(j, GCC_JIT_BINARY_OP_LSHIFT, j->t_u64, w, jx_int(j, j->t_u64, 16 * c));
+    gcc_jit_rvalue *w = j->isa->mask_bits(j, m[c]);
+    if (c) w = jx_op(j, GCC_JIT_BINARY_OP_LSHIFT, j->t_u64, w, jx_int(j, j->t_u64, j->w * c));
     all = all ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, all, w) : w;
   }
   return jx_keep(j, all);
 }
-static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) {
+gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask) {
   struct jx *j = &l->j;
-  return gcc_jit_context_new_cast(j->c, NULL, c ? jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, m, jx_int(j, j->t_u64, 16 * c)) : m, j->t_u16);
+  gcc_jit_rvalue *arg = gcc_jit_context_new_cast(j->c, NULL, mask, gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_UNSIGNED_LONG_LONG));
+  gcc_jit_rvalue *n = gcc_jit_context_new_call(j->c, NULL, gcc_jit_context_get_builtin_function(j->c, "__builtin_ctzll"), 1, &arg);
+  return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, n, j->t_u64));
 }
+static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) { return l->j.isa->mask_of(&l->j, m, l->j.w * c); }
 static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {
   for (unsigned c = 0; c < l->nc; c++) to[c] = jx_rv(from[c]);
 }
@@ -100,10 +103,8 @@ static void store_slot(struct lw *l, uint32_t s, bool uniform, bool raw) {
   for (unsigned c = 0; c < l->nc; c++)
     for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++) {
       gcc_jit_rvalue *k = jx_rv(l->em[c]), *v = jx_rv(uniform ? lw_one(l, s) : lw_var(l, s, cls == MX_R64 ? 2 * c + h : c));
-      if (h) k = jx_mask_hi(j, k);
       if (raw) v = jv_as(j, MX_T_u32, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, (jv){.t = MX_T_u32, .r = {v, v}}))).r[0];
-      jx_asm(j, cls == MX_R64 ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m",
-             lw_vector(l, p, 64u * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64), 2, "v", v, "Yk", k);
+      j->isa->write(j, cls == MX_R64, h, lw_vector(l, p, j->bytes * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64), v, k);
     }
 }
 static jv load_chunk(struct lw *l, gcc_jit_rvalue *p, unsigned cls, unsigned c) {
@@ -114,7 +115,7 @@ static jv load_chunk(struct lw *l, gcc_jit_rvalue *p, unsigned cls, unsigned c) 
   }
   jv v = {.t = cls == MX_R32 ? MX_T_u32 : MX_T_u64};
   for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++)
-    v.r[h] = jx_keep(j, jx_rv(lw_vector(l, p, 64u * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64)));
+    v.r[h] = jx_keep(j, jx_rv(lw_vector(l, p, j->bytes * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64)));
   if (cls == MX_R32) v.r[1] = v.r[0];
   return v;
 }
@@ -124,19 +125,13 @@ static jv load_one(struct lw *l, gcc_jit_rvalue *p, unsigned cls, gcc_jit_rvalue
   if (cls == MX_PRED) {
     gcc_jit_rvalue *b = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, jx_rv(lw_field(l, p, 0, j->t_u64)), lane);
     b = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, b, jx_int(j, j->t_u64, 1));
-    b = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, b, jx_int(j, j->t_u64, 0xFFFF));
-    b = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, b, j->t_u16));
+    b = jx_keep(j, j->isa->mask_fill(j, b));
     return (jv){.t = MX_T_pred, .u = true, .r = {b, b}};
   }
   const bool wide = cls == MX_R64;
   gcc_jit_rvalue *q = lw_add(l, p, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, jx_int(j, j->t_u64, wide ? 8 : 4)));
   return jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32)));
 }
-static gcc_jit_rvalue *lowest(struct lw *l, gcc_jit_rvalue *mask) {
-  struct jx *j = &l->j;
-  return jx_ask(j, "tzcntq %1, %0", "=r", j->t_u64, 1, "rm", mask);
-}
-
 /* ---- exits ----------------------------------------------------------------------------------------------*/
 static bool same_where(const struct ja *a, const uint64_t *x, const uint64_t *y, const uint64_t *where) {
   for (uint32_t w = 0; w < a->words; w++)
@@ -244,7 +239,7 @@ static void reload_results(struct lw *l, gcc_jit_rvalue *mask) {
         gcc_jit_rvalue *p = jx_keep(j, slot_place(l, at));
         const bool uniform = ja_has(l->uni_after, at);
         for (unsigned c = 0; c < (uniform ? 1 : l->nc); c++) {
-          jv v = uniform ? load_one(l, p, MX_R64, lowest(l, mask)) : load_chunk(l, p, MX_R64, c);
+          jv v = uniform ? load_one(l, p, MX_R64, lw_lowest(l, mask)) : load_chunk(l, p, MX_R64, c);
           gcc_jit_rvalue *g = ja_has(b->kept, at) || mx_w_guard(*l->ins->w) != MX_GUARD_NONE ? lw_lanes(l, c) : NULL;
           if (g) v = jv_sel(j, MX_T_u64, (jv){.t = MX_T_pred, .u = uniform, .r = {g, g}}, v, lw_get(l, at, MX_T_u64, c));
           if (uniform) {
@@ -259,7 +254,7 @@ static void reload_results(struct lw *l, gcc_jit_rvalue *mask) {
       continue;
     }
     gcc_jit_rvalue *p = jx_keep(j, slot_place(l, ja_slot(a, cls, slot)));
-    if (lw_result_uniform(l, k)) lw_put(l, k, 0, load_one(l, p, cls, lowest(l, mask)));
+    if (lw_result_uniform(l, k)) lw_put(l, k, 0, load_one(l, p, cls, lw_lowest(l, mask)));
     else for (unsigned c = 0; c < l->nc; c++) lw_put(l, k, c, load_chunk(l, p, cls, c));
   }
 }
@@ -302,7 +297,7 @@ static uint32_t keep_state(struct lw *l, bool load) {
       const bool one = ja_has(l->uni_after, s);
       for (unsigned k = 0; k < (one ? 1 : cls == MX_R64 ? 2 * l->nc : l->nc); k++) {
         gcc_jit_lvalue *v = one ? lw_one(l, s) : lw_var(l, s, k);
-        gcc_jit_lvalue *m = kept_at(l, &at, cls == MX_PRED ? j->t_u16 : cls == MX_R32 ? j->vu32 : j->vu64, cls == MX_PRED ? 2 : 64);
+        gcc_jit_lvalue *m = kept_at(l, &at, cls == MX_PRED ? j->t_mask : cls == MX_R32 ? j->vu32 : j->vu64, cls == MX_PRED ? j->mask_bytes : j->bytes);
         if (load) jx_set(j, v, jx_rv(m));
         else jx_set(j, m, jx_rv(v));
       }
@@ -329,7 +324,7 @@ static void enter_regions(struct lw *l, const struct ja_block *b) {
   for (uint32_t k = 0; k < b->nstack; k++) {
     struct lw_region *r = &l->regions[b->stack[k]];
     copy_masks(l, r->saved, l->em);
-    for (unsigned c = 0; c < l->nc; c++) jx_set(j, r->pending[c], jx_int(j, j->t_u16, 0));
+    for (unsigned c = 0; c < l->nc; c++) jx_set(j, r->pending[c], jv_k(j, MX_T_pred, 0).r[0]);
   }
 }
 /* Waits at barrier 0 with all lanes, if that is allowed here; j->b: it is not. `on`: where it goes on. */
@@ -367,7 +362,7 @@ static void sync_step(struct lw *l, uint32_t number_in_block) {
   gcc_jit_rvalue *m[LW_CHUNKS];
   if (a->blocks[l->block].nstack) {
     gcc_jit_block *together = lw_new_block(l, "together"), *apart = lw_new_block(l, "apart");
-    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u16, jx_rv(l->cm[c]), jx_rv(l->em[c])));
+    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), jx_rv(l->em[c])));
     split_on(l, lw_any(l, m), apart, together);
     j->b = apart;
     leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
@@ -469,7 +464,7 @@ static bool special(struct lw *l) {
   for (unsigned c = 0; c < l->nc; c++) {
     jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
     for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-      v.r[h] = jx_ask(j, "vmovdqu32 %1, %0", "=v", wide ? j->vu64 : j->vu32, 1, "m", jx_rv(lw_vector(l, p, 64 * (wide ? 2 * c + h : c), wide)));
+      v.r[h] = j->isa->load(j, wide, lw_vector(l, p, j->bytes * (wide ? 2 * c + h : c), wide));
     if (!wide) v.r[1] = v.r[0];
     lw_put(l, 0, c, v);
   }
@@ -596,7 +591,7 @@ static void branch(struct lw *l) {
   gcc_jit_block *not = g && g->next == g->reconv ? NULL : lw_new_block(l, "next");
   if (!b->divergent) {
     add_steps(l, here + 1);
-    split_on(l, compare(l, GCC_JIT_COMPARISON_NE, lw_guard(l, 0), jx_int(j, j->t_u16, 0)), taken, not);
+    split_on(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not);
     j->b = taken;
     edge(l, target, back);
     j->b = not;
@@ -606,7 +601,7 @@ static void branch(struct lw *l) {
   gcc_jit_rvalue *t[LW_CHUNKS], *n[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) {
     t[c] = lw_lanes(l, c);
-    n[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u16, t[c], jx_rv(l->cm[c])));
+    n[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, t[c], jx_rv(l->cm[c])));
   }
   if (g) {
     struct lw_region *r = &l->regions[b->hide];
@@ -716,7 +711,7 @@ static void build_block(struct lw *l, uint32_t number) {
       j->b = some;
       if (l->kernel && !b->nstack) {
         gcc_jit_block *all = lw_new_block(l, "all"), *not_all = lw_new_block(l, "not_all");
-        for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u16, m[c], jx_rv(l->cm[c]));
+        for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m[c], jx_rv(l->cm[c]));
         split_on(l, lw_any(l, m), not_all, all);
         j->b = all;
         done(l, k + 1);
@@ -788,7 +783,7 @@ static void build_entry(struct lw *l, uint32_t number, gcc_jit_block *refuse) {
     const bool uniform = ja_has(b->uni_in, s);
     jv one = {0};
     if (uniform) {
-      if (!lane) lane = lowest(l, jx_rv(l->emask));
+      if (!lane) lane = lw_lowest(l, jx_rv(l->emask));
       one = load_one(l, p, cls, lane);
       jx_set(j, lw_one(l, s), one.r[0]);
     }
@@ -796,8 +791,8 @@ static void build_entry(struct lw *l, uint32_t number, gcc_jit_block *refuse) {
       jv v = load_chunk(l, p, cls, c);
       if (uniform) {
         jv ne = jv_cmp(j, JX_NE, one.t, v, one);
-        gcc_jit_rvalue *d = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u16, ne.r[0], jx_rv(l->em[c]));
-        differ = jx_keep(j, differ ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, differ, d) : d);
+        gcc_jit_rvalue *d = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, ne.r[0], jx_rv(l->em[c]));
+        differ = jx_keep(j, differ ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, differ, d) : d);
       } else if (cls == MX_R64) {
         jx_set(j, lw_var(l, s, 2 * c), v.r[0]);
         jx_set(j, lw_var(l, s, 2 * c + 1), v.r[1]);
@@ -808,7 +803,7 @@ static void build_entry(struct lw *l, uint32_t number, gcc_jit_block *refuse) {
   }
   if (differ) {
     gcc_jit_block *good = lw_new_block(l, "enter");
-    split_on(l, compare(l, GCC_JIT_COMPARISON_NE, differ, jx_int(j, j->t_u16, 0)), refuse, good);
+    split_on(l, j->isa->mask_any(j, differ), refuse, good);
     j->b = good;
   }
   enter_regions(l, b);
@@ -871,12 +866,12 @@ static void export_entries(struct lw *l, uint32_t number) {
   free(pcs);
 }
 
-bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool marks) {
+bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks) {
   struct lw *l = need(sizeof *l);
   struct jx *j = &l->j;
-  jx_init(j, c);
+  jx_init(j, c, isa);
   l->a = a;
-  l->nc = a->image->lanes / JX_W;
+  l->nc = a->image->lanes / j->w;
   l->marks = marks;
   l->kernel = a->f->flags & MX_FUNC_KERNEL;
   l->resumes = need(sizeof *l->resumes * (a->nblocks + 1)); /* a barrier ends its block */
@@ -897,7 +892,7 @@ bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool m
   l->fn = named(l, j->t_pu8, "pfunc");
   l->bounds = named(l, j->t_pu8, "bounds");
   l->emask = named(l, j->t_u64, "emask");
-  for (unsigned k = 0; k < l->nc; k++) l->em[k] = jx_local(j, j->t_u16), l->cm[k] = jx_local(j, j->t_u16);
+  for (unsigned k = 0; k < l->nc; k++) l->em[k] = jx_local(j, j->t_mask), l->cm[k] = jx_local(j, j->t_mask);
   l->join_pc = named(l, j->t_u32, "join_pc");
   l->steps = named(l, j->t_u64, "steps");
   l->out_pc = named(l, j->t_u32, "out_pc");
@@ -942,7 +937,7 @@ bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool m
     if (a->blocks[b].entry) l->entry[b] = gcc_jit_function_new_block(j->fn, name), l->nentries++;
   }
   for (uint32_t k = 0; k < a->nregions; k++)
-    for (unsigned m = 0; m < l->nc; m++) l->regions[k].saved[m] = jx_local(j, j->t_u16), l->regions[k].pending[m] = jx_local(j, j->t_u16);
+    for (unsigned m = 0; m < l->nc; m++) l->regions[k].saved[m] = jx_local(j, j->t_mask), l->regions[k].pending[m] = jx_local(j, j->t_mask);
   gcc_jit_block *refuse = gcc_jit_function_new_block(j->fn, "refuse");
   gcc_jit_block_end_with_return(refuse, NULL, jx_int(j, j->t_u32, MX_JIT_REFUSED));
   for (uint32_t b = 0; b < a->nblocks; b++)

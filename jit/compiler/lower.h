@@ -6,6 +6,6 @@
 #include "lanes.h"
 
 /* marks: comments in the assembly that say which instruction comes ("# mx FUNCTION PC"). False: libgccjit has the error. */
-bool lw_function(gcc_jit_context *c, const struct ja *a, uint32_t number, bool marks);
+bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks);
 
 #endif

@@ -127,10 +127,10 @@ int main(int argc, char **argv) {
     for (kernel = 0; kernel < im->nfuncs && strcmp(im->funcs[kernel].name, argv[optind + 1]); kernel++) {}
   if (kernel >= im->nfuncs) return fprintf(stderr, "mx-jitc: no kernel '%s'\n", argv[optind + 1]), 1;
 
-  static const char *const options[] = {"-march=x86-64-v4", "-mprefer-vector-width=512", "-mtune=icelake-server", "-ffp-contract=off",
-                                        "-fno-strict-aliasing", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-math-errno",
+  static const char *const options[] = {"-ffp-contract=off", "-fno-strict-aliasing", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-math-errno",
                                         "-fno-trapping-math", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-g0"};
   for (size_t k = 0; k < sizeof options / sizeof *options; k++) gcc_jit_context_add_command_line_option(c, options[k]);
+  for (const char *const *o = jx_v4.options; *o; o++) gcc_jit_context_add_command_line_option(c, *o);
   gcc_jit_context_add_driver_option(c, "-nostdlib");
   gcc_jit_context_set_bool_option(c, GCC_JIT_BOOL_OPTION_DUMP_INITIAL_GIMPLE, dump);
   gcc_jit_timer *timer = times ? gcc_jit_timer_new() : NULL;
@@ -151,7 +151,7 @@ int main(int argc, char **argv) {
   for (uint32_t f = 0; good && f < im->nfuncs; f++) {
     if (!seen[f]) continue;
     struct ja *a = ja_analyse(im, f);
-    good = a && lw_function(c, a, f, as_asm);
+    good = a && lw_function(c, &jx_v4, a, f, as_asm);
   }
   const uint64_t layout = mx__jit_layout();
   gcc_jit_type *u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */

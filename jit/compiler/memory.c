@@ -27,11 +27,6 @@ static gcc_jit_rvalue *either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y
 static gcc_jit_rvalue *cached(struct lw *l, uint64_t member, gcc_jit_type *t) {
   return jx_rv(lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->memory * sizeof(struct mx_bounds) + member, t));
 }
-static void touches_memory(gcc_jit_extended_asm *a) {
-  gcc_jit_extended_asm_set_volatile_flag(a, 1);
-  gcc_jit_extended_asm_add_clobber(a, "memory");
-}
-
 /* What is cached: bounds, host base, and whether the instruction can use it at all (else: the slow way). */
 static gcc_jit_rvalue *read_cache(struct lw *l, struct place *p, unsigned bytes, bool write) {
   struct jx *j = &l->j;
@@ -68,22 +63,18 @@ static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) { return
 
 /* Multiples of the element size, from lane `first` on, in one vector. */
 static gcc_jit_rvalue *ramp(struct lw *l, unsigned first, unsigned bytes, bool wide) {
-  gcc_jit_rvalue *e[16];
-  for (unsigned k = 0; k < (wide ? 8u : 16u); k++) e[k] = jx_int(&l->j, wide ? l->j.t_u64 : l->j.t_u32, (uint64_t)(first + k) * bytes);
-  return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, wide ? l->j.vu64 : l->j.vu32, wide ? 8 : 16, e);
+  gcc_jit_rvalue *e[JX_MOST_LANES];
+  const unsigned n = wide ? l->j.w / 2 : l->j.w;
+  for (unsigned k = 0; k < n; k++) e[k] = jx_int(&l->j, wide ? l->j.t_u64 : l->j.t_u32, (uint64_t)(first + k) * bytes);
+  return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, jx_vector(&l->j, wide), (int)n, e);
 }
 /* Chunk c at host address q, or its part for `lanes`. */
 static void load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same) {
   struct jx *j = &l->j;
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
-  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
-    gcc_jit_rvalue *m = h ? jx_mask_hi(j, lanes) : lanes;
-    if (same) {
-      gcc_jit_rvalue *cell = jx_rv(lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32));
-      v.r[h] = jx_ask(j, wide ? "vpbroadcastq %2, %0%{%1%}%{z%}" : "vpbroadcastd %2, %0%{%1%}%{z%}", "=v", wide ? j->vu64 : j->vu32, 2, "Yk", m, "m", cell);
-    } else
-      v.r[h] = jx_ask(j, wide ? "vmovdqu64 %2, %0%{%1%}%{z%}" : "vmovdqu32 %2, %0%{%1%}%{z%}", "=v", wide ? j->vu64 : j->vu32, 2, "Yk", m, "m", jx_rv(lw_vector(l, q, 64 * h, wide)));
-  }
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
+    v.r[h] = same ? j->isa->read_one(j, wide, h, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32), lanes)
+                  : j->isa->read(j, wide, h, lw_vector(l, q, j->bytes * h, wide), lanes);
   if (!wide) v.r[1] = v.r[0];
   lw_put(l, out, c, v);
 }
@@ -95,38 +86,7 @@ static void store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q
   struct jx *j = &l->j;
   jv v = source(l, in, c, wide);
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-    touches_memory(jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", lw_vector(l, q, 64 * h, wide), 2,
-                          "v", v.r[h] ? v.r[h] : v.r[0], "Yk", h ? jx_mask_hi(j, lanes) : lanes));
-}
-
-/* Cells at base + 32-bit index * scale, of one chunk. */
-static jv gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes, bool wide) {
-  struct jx *j = &l->j;
-  jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
-  char text[64];
-  snprintf(text, sizeof text, wide ? "vpgatherdq (%%2,%%t3,%u), %%0%%{%%1%%}" : "vpgatherdd (%%2,%%3,%u), %%0%%{%%1%%}", scale);
-  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
-    gcc_jit_lvalue *d = jx_local(j, wide ? j->vu64 : j->vu32), *k = jx_local(j, j->t_u16);
-    jx_set(j, d, jv_k(j, v.t, 0).r[0]);
-    jx_set(j, k, h ? jx_mask_hi(j, lanes) : lanes);
-    gcc_jit_extended_asm *a = jx_asm(j, text, "+&v", d, 2, "r", base, "v", h ? jx_upper_ymm(j, j->vu32, index) : index);
-    gcc_jit_extended_asm_add_output_operand(a, NULL, "+&Yk", k);
-    touches_memory(a);
-    v.r[h] = jx_rv(d);
-  }
-  if (!wide) v.r[1] = v.r[0];
-  return v;
-}
-/* The highest lane is last where several write one cell. */
-static void scatter(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes, jv v, bool wide) {
-  struct jx *j = &l->j;
-  char text[64];
-  snprintf(text, sizeof text, wide ? "vpscatterdq %%3, (%%1,%%t2,%u)%%{%%0%%}" : "vpscatterdd %%3, (%%1,%%2,%u)%%{%%0%%}", scale);
-  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
-    gcc_jit_lvalue *k = jx_local(j, j->t_u16);
-    jx_set(j, k, h ? jx_mask_hi(j, lanes) : lanes);
-    touches_memory(jx_asm(j, text, "+&Yk", k, 3, "r", base, "v", h ? jx_upper_ymm(j, j->vu32, index) : index, "v", v.r[h] ? v.r[h] : v.r[0]));
-  }
+    jx_touches_memory(j->isa->write(j, wide, h, lw_vector(l, q, j->bytes * h, wide), v.r[h] ? v.r[h] : v.r[0], lanes));
 }
 
 static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
@@ -137,7 +97,7 @@ static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
 static gcc_jit_rvalue *first_number(struct lw *l, gcc_jit_rvalue *index) {
   struct jx *j = &l->j;
   gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
-  gcc_jit_rvalue *v = jx_ask(j, "vmovd %x1, %0", "=r", j->t_int, 1, "v", index);
+  gcc_jit_rvalue *v = gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, false, index), j->t_int);
   return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, s64), j->t_u64);
 }
 
@@ -145,9 +105,15 @@ struct access { bool load, wide; unsigned at, value, bytes; gcc_jit_block *slow,
 
 static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
   gcc_jit_rvalue *p = byte_pointer(l, host);
-  for (unsigned c = 0; c < l->nc; c++)
-    if (ac->load) lw_put(l, 0, c, gather(l, p, index[c], scale, lanes[c], ac->wide));
-    else scatter(l, p, index[c], scale, lanes[c], source(l, ac->value, c, ac->wide), ac->wide);
+  struct jx *j = &l->j;
+  for (unsigned c = 0; c < l->nc; c++) {
+    jv v = ac->load ? (jv){.t = ac->wide ? MX_T_u64 : MX_T_u32} : source(l, ac->value, c, ac->wide);
+    for (unsigned h = 0; h < (ac->wide ? 2u : 1u); h++)
+      if (ac->load) v.r[h] = j->isa->gather(j, ac->wide, h, p, index[c], scale, lanes[c]);
+      else j->isa->scatter(j, ac->wide, h, p, index[c], scale, v.r[h] ? v.r[h] : v.r[0], lanes[c]);
+    if (!ac->wide) v.r[1] = v.r[0];
+    if (ac->load) lw_put(l, 0, c, v);
+  }
 }
 
 /* Chunks of a slot with a shape: in one piece, with one address, or else gathered, if the slot is of 32 bits. */
@@ -169,8 +135,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
     gcc_jit_block_end_with_conditional(j->b, NULL, test(l, GCC_JIT_COMPARISON_NE, is, u64_of(l, 0)), this, others);
     j->b = this;
     for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
-      gcc_jit_rvalue *a = long_slot ? jx_ask(j, "vmovq %x1, %0", "=r", j->t_u64, 1, "v", index[c])
-                                    : first_number(l, index[c]);
+      gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : first_number(l, index[c]);
       q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, u64_of(l, scale))));
     }
     for (unsigned c = 0; c < l->nc; c++)
@@ -253,29 +218,28 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   gcc_jit_rvalue *index[LW_CHUNKS], *miss = NULL, *apart = NULL, *first = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
-    gcc_jit_rvalue *k = jx_ask(j, "vpcmpud $6, %2, %1, %0%{%3%}", "=Yk", j->t_u16, 3, "v", index[c], "v", limit.r[0], "Yk", lanes[c]);
-    miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, miss, k) : k;
-    if (scale % ac->bytes) miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u16, miss, jx_ask(j, "vptestmd %2, %1, %0%{%3%}", "=Yk", j->t_u16, 3, "v", index[c], "v", low.r[0], "Yk", lanes[c]));
+    gcc_jit_rvalue *k = j->isa->above(j, index[c], limit.r[0], lanes[c]);
+    miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
+    if (scale % ac->bytes) miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, j->isa->common(j, index[c], low.r[0], lanes[c]));
     if (ac->bytes % scale) continue;
-    if (!first) first = jx_ask(j, "vpbroadcastd %x1, %0", "=v", j->vu32, 1, "v", index[c]);
-    gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, first, ramp(l, 16 * c, ac->bytes / scale, false)));
-    gcc_jit_rvalue *d = jx_ask(j, "vpxord %3, %2, %0%{%1%}%{z%}", "=v", j->vu32, 3, "Yk", lanes[c], "v", index[c], "v", want);
+    if (!first) first = j->isa->first_everywhere(j, false, index[c]);
+    gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, first, ramp(l, j->w * c, ac->bytes / scale, false)));
+    gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
     apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
   }
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, miss, jx_int(j, j->t_u16, 0)));
+  bad = either(l, bad, j->isa->mask_any(j, miss));
   gcc_jit_block *fast = lw_new_block(l, "fast");
   gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
   if (apart) {
     gcc_jit_block *piece = lw_new_block(l, "piece"), *others = lw_new_block(l, "others");
-    gcc_jit_rvalue *k = jx_ask(j, "vptestmd %1, %1, %0", "=Yk", j->t_u16, 1, "v", jx_keep(j, apart));
-    gcc_jit_block_end_with_conditional(j->b, NULL, test(l, GCC_JIT_COMPARISON_EQ, k, jx_int(j, j->t_u16, 0)), piece, others);
+    gcc_jit_block_end_with_conditional(j->b, NULL, j->isa->any_bit(j, false, jx_keep(j, apart)), others, piece);
     j->b = piece;
     gcc_jit_rvalue *a = first_number(l, index[0]);
     gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, a, scale)));
     for (unsigned c = 0; c < l->nc; c++) {
-      gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)16 * c * ac->bytes);
+      gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
       if (ac->load) load_chunk(l, 0, c, at, lanes[c], ac->wide, false);
       else store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
     }
@@ -298,19 +262,16 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
     for (unsigned h = 0; h < (long_address ? 2u : 1u); h++) {
       gcc_jit_rvalue *v = jx_bits(j, vt, a.r[h]);
       if (!start) {
-        gcc_jit_rvalue *s = jx_ask(j, long_address ? "vmovq %x1, %0" : "vmovd %x1, %0", "=r", long_address ? j->t_u64 : j->t_u32, 1, "v", v);
+        gcc_jit_rvalue *s = j->isa->first(j, long_address, v);
         start = long_address ? s : jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, s, j->t_u64));
-        first = jx_ask(j, long_address ? "vpbroadcastq %x1, %0" : "vpbroadcastd %x1, %0", "=v", vt, 1, "v", v);
+        first = j->isa->first_everywhere(j, long_address, v);
       }
-      gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, vt, first, ramp(l, 16 * c + 8 * h, ac->bytes, long_address)));
-      gcc_jit_rvalue *m = h ? jx_mask_hi(j, lanes[c]) : lanes[c];
-      gcc_jit_rvalue *d = jx_ask(j, long_address ? "vpxorq %3, %2, %0%{%1%}%{z%}" : "vpxord %3, %2, %0%{%1%}%{z%}", "=v", vt, 3, "Yk", m, "v", v, "v", want);
+      gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, vt, first, ramp(l, j->w * c + j->w / 2 * h, ac->bytes, long_address)));
+      gcc_jit_rvalue *d = j->isa->differ(j, long_address, h, v, want, lanes[c]);
       apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, vt, apart, d) : d;
     }
   }
-  apart = jx_keep(j, apart);
-  gcc_jit_rvalue *k = jx_ask(j, long_address ? "vptestmq %1, %1, %0" : "vptestmd %1, %1, %0", "=Yk", j->t_u16, 1, "v", apart);
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, k, jx_int(j, j->t_u16, 0)));
+  bad = either(l, bad, j->isa->any_bit(j, long_address, jx_keep(j, apart)));
   gcc_jit_rvalue *reach = u64_of(l, (uint64_t)(l->a->image->lanes - 1) * ac->bytes);
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
@@ -320,7 +281,7 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
   j->b = fast;
   gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
   for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)16 * c * ac->bytes);
+    gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
     if (ac->load) load_chunk(l, 0, c, at, lanes[c], ac->wide, false);
     else store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
   }

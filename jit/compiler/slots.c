@@ -30,7 +30,7 @@ static gcc_jit_lvalue *var(struct lw *l, gcc_jit_lvalue **at, uint32_t slot, con
   const unsigned cls = class_of(l->a, slot);
   char name[32];
   snprintf(name, sizeof name, "%s%u_%u", what, slot, n);
-  return *at = gcc_jit_function_new_local(l->j.fn, NULL, cls == MX_PRED ? l->j.t_u16 : cls == MX_R32 ? l->j.vu32 : l->j.vu64, name);
+  return *at = gcc_jit_function_new_local(l->j.fn, NULL, cls == MX_PRED ? l->j.t_mask : cls == MX_R32 ? l->j.vu32 : l->j.vu64, name);
 }
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) { return var(l, &l->v[slot][k], slot, "v", k); }
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) { return var(l, &l->u[slot], slot, "u", 0); }
@@ -121,7 +121,7 @@ gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk) {
   if (mx_w_guard(w) == MX_GUARD_NONE) return NULL;
   if (l->held) return l->guard[chunk];
   jv p = lw_get(l, ja_slot(l->a, MX_PRED, mx_w_guard(w)), MX_T_pred, chunk);
-  return mx_w_guard_neg(w) ? jx_keep(&l->j, jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_XOR, l->j.t_u16, p.r[0], jx_int(&l->j, l->j.t_u16, 0xFFFF))) : p.r[0];
+  return mx_w_guard_neg(w) ? jx_mask_not(&l->j, p.r[0]) : p.r[0];
 }
 /* Where an instruction's first result is its own guard, the second goes by what the guard was. */
 void lw_hold_guard(struct lw *l) {
@@ -140,7 +140,7 @@ void lw_hold_guard(struct lw *l) {
 }
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk) {
   gcc_jit_rvalue *g = lw_guard(l, chunk), *c = jx_rv(l->cm[chunk]);
-  return g ? jx_keep(&l->j, jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_AND, l->j.t_u16, g, c)) : c;
+  return g ? jx_keep(&l->j, jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_AND, l->j.t_mask, g, c)) : c;
 }
 
 bool lw_result_uniform(struct lw *l, unsigned k) {
