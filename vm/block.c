@@ -136,9 +136,10 @@ void mx__exec_done(struct mx_exec *x) {
 bool mx__block_start(struct mx_block *b, uint64_t index) {
   const struct mx_launch *l = b->launch;
   b->index = index;
-  b->ctaid[0] = (uint32_t)(index % l->grid[0]);
-  b->ctaid[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
-  b->ctaid[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
+  const uint64_t row = index < l->grid[0] ? 0 : index / l->grid[0]; /* divisions cost as much as a warp's beginning */
+  b->ctaid[0] = (uint32_t)(index - row * l->grid[0]);
+  b->ctaid[2] = row < l->grid[1] ? 0 : (uint32_t)(row / l->grid[1]);
+  b->ctaid[1] = (uint32_t)(row - (uint64_t)b->ctaid[2] * l->grid[1]);
   b->started = false;
   b->spins = 0;
   for (uint32_t n = 0; n <= MX_BARRIERS; n++) {
@@ -159,15 +160,18 @@ static void enter(struct mx_exec *x, struct mx_block *b) {
   for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
 }
 
-static bool start_warps(struct mx_exec *x, struct mx_block *b, const struct mx_jit_code *code) {
-  uint32_t left = b->launch->threads;
+uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w) {
+  const struct mx_launch *l = b->launch;
+  const uint32_t left = l->threads - w * l->lanes, n = left < l->lanes ? left : l->lanes;
+  return n == 64 ? UINT64_MAX : (1ull << n) - 1;
+}
+static bool start_warps(struct mx_exec *x, struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps; w++) {
-    uint32_t n = left < x->lanes ? left : x->lanes;
-    left -= n;
-    const uint64_t live = n == 64 ? UINT64_MAX : (1ull << n) - 1;
-    if (!mx__warp_start_compiled(x, &b->warps[w], live, code ? code->keep_bytes : 0, !code || code->clean)) return false;
+    struct mx_frame *f = mx__frame_first(x, 0, true);
+    if (!f) return false;
+    mx__warp_begin(&b->warps[w], mx__block_lanes(b, w), f);
+    x->stats.warps++;
   }
-  b->started = true;
   return true;
 }
 
@@ -175,10 +179,7 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
   enter(x, b);
   if (!b->started) {
     struct mx_jit_code *code = mx__rounds_code(x);
-    if (!start_warps(x, b, code)) {
-      mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
-      return MX_BLOCK_STOPPED;
-    }
+    b->started = true;
     if (code) {
       uint32_t w;
       const struct mx_insn *i;
@@ -190,6 +191,9 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
       if (mx__warp_go_on(x, &b->warps[w], i) == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
       for (w++; w < b->nwarps; w++) /* the rest of that round */
         if (b->warps[w].live && mx__warp_run(x, &b->warps[w]) == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
+    } else if (!start_warps(x, b)) {
+      mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
+      return MX_BLOCK_STOPPED;
     }
   }
   for (;;) {

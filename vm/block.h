@@ -18,6 +18,8 @@ bool mx__block_start(struct mx_block *b, uint64_t index);
 /* Runs until it ends, parks or is stopped. */
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b);
 void mx__block_free(struct mx_block *b);
+/* The lanes that warp w begins with. */
+uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w);
 
 /* A worker's context for a launch; `stress` seeds its random switching of engines. False: out of memory. */
 bool mx__exec_init(struct mx_exec *x, struct mx_launch *l);

@@ -1,10 +1,15 @@
 /* See rounds.h. A warp runs until it ends, or arrives at barrier 0 with all its lanes; whoever arrives last goes on at
- * once, as in barrier.c. Anything else is the machine's: the waiting warps are made known to it, and it goes on. */
+ * once, as in barrier.c. Anything else is the machine's: the waiting warps are made known to it, and it goes on.
+ *
+ * A warp begins when its first turn comes, mostly in the frame of the one that has just ended: what a warp of few
+ * instructions costs is what is written here before its first and after its last. */
 #include "vm/rounds.h"
 
 #include "vm/attach.h"
 #include "vm/launch.h"
 #include "vm/warp.h"
+
+#include <string.h>
 
 struct mx_jit_code *mx__rounds_code(const struct mx_exec *x) {
   if (x->stress || x->jit_off || x->launch->debug) return NULL;
@@ -33,19 +38,64 @@ static void tell_barrier(struct mx_block *b, uint32_t at) {
   }
 }
 
+/* Warp w begins and becomes the current one: in frame *left, if there is one, which is the current frame still. */
+static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, const struct mx_jit_code *code, struct mx_frame **left) {
+  struct mx_warp *warp = &b->warps[w];
+  struct mx_frame *f = *left;
+  *left = NULL;
+  if (f) {
+    if (code->clean) memset(f->slots, 0, f->fn->frame_bytes);
+    mx__warp_begin(warp, mx__block_lanes(b, w), f);
+    x->split = &warp->splits[0]; /* the rest of mx__select() would change nothing */
+    x->mask = warp->live;
+  } else {
+    if (!(f = mx__frame_first(x, code->keep_bytes, code->clean))) return false;
+    mx__warp_begin(warp, mx__block_lanes(b, w), f);
+    mx__select(x, &warp->splits[0]);
+  }
+  mx__warp_enter(x, warp);
+  warp->ran_jit = true;
+  x->stats.warps++, x->stats.warps_compiled++;
+  return true;
+}
+/* The warps from w on begin, for the machine. */
+static bool begin_others(struct mx_exec *x, struct mx_block *b, uint32_t w) {
+  for (; w < b->nwarps; w++) {
+    struct mx_frame *f = mx__frame_first(x, 0, true);
+    if (!f) return false;
+    mx__warp_begin(&b->warps[w], mx__block_lanes(b, w), f);
+    x->stats.warps++;
+  }
+  return true;
+}
+static enum mx_rounds no_memory(struct mx_block *b) {
+  mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
+  return MX_ROUNDS_STOPPED;
+}
+static void count(struct mx_exec *x, uint64_t steps, enum mx_exit_reason why) {
+  x->steps += steps;
+  x->stats.steps_compiled += steps;
+  x->stats.exits[why]++;
+}
+
 enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, uint32_t *at, const struct mx_insn **next) {
-  uint32_t alive = b->nwarps, waiting = 0;
-  struct mx_jit_state s; /* its records are not touched before they are needed */
+  uint32_t alive = b->nwarps, waiting = 0, begun = 0;
+  struct mx_frame *left = NULL; /* by a warp that has ended, for the next one to begin */
+  struct mx_jit_state s;        /* its records are not touched before they are needed */
   s.help = &mx__jit_help;
   s.park = 1;
-  for (uint32_t w = 0;; w = w + 1 == b->nwarps ? 0 : w + 1) {
+  for (uint32_t w = 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
-    if (!warp->live) continue;
-    mx__warp_enter(x, warp);
-    struct mx_split *split = &warp->splits[0];
-    mx__select(x, split);
+    if (w == begun) {
+      if (!begin(x, b, w, code, &left)) return no_memory(b);
+      begun++;
+    } else {
+      if (!warp->live) continue;
+      mx__warp_enter(x, warp);
+      mx__select(x, &warp->splits[0]);
+    }
+    struct mx_split *split = x->split;
     s.keep = mx__jit_keep(x->frame);
-    if (!warp->ran_jit) warp->ran_jit = true, x->stats.warps_compiled++;
     for (;;) {
       s.steps = 0;
       s.nrec = 0;
@@ -54,8 +104,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
       const uint32_t kind = code->run(x, entry, &s); /* entry 0 is the first instruction */
       x->stats.enters++;
       if (kind == MX_JIT_BARRIER) {
-        x->steps += s.steps, x->stats.steps_compiled += s.steps;
-        x->stats.exits[MX_EXIT_BLOCK]++;
+        count(x, s.steps, MX_EXIT_BLOCK);
         split->state = MX_WAIT_BAR;
         split->barrier = 0;
         split->pc = s.pc;
@@ -66,14 +115,15 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
         continue;
       }
       if (kind == MX_JIT_DONE) {
-        x->steps += s.steps, x->stats.steps_compiled += s.steps;
-        x->stats.exits[MX_EXIT_DONE]++;
-        mx__frame_end(x, x->frame);
+        count(x, s.steps, MX_EXIT_DONE);
         warp->live = 0;
         warp->nsplits = 0;
         if (waiting == --alive) release(b), waiting = 0;
+        if (begun < b->nwarps) left = x->frame;
+        else mx__frame_end(x, x->frame);
         break;
       }
+      if (!begin_others(x, b, begun)) return no_memory(b);
       tell_barrier(b, w);
       *at = w;
       const uint64_t before = x->steps;
@@ -83,7 +133,10 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
       x->stats.exits[mx__exit_reason(x, *next)]++;
       return MX_ROUNDS_MACHINE;
     }
-    if (mx__told_to_stop(x)) return MX_ROUNDS_STOPPED;
-    if (!alive) return MX_ROUNDS_DONE;
+    if (mx__told_to_stop(x)) {
+      if (left) mx__frame_end(x, left);
+      return MX_ROUNDS_STOPPED;
+    }
   }
+  return MX_ROUNDS_DONE;
 }

@@ -13,7 +13,7 @@ enum mx_rounds {
 };
 /* Compiled code with which a block that has not started may run so; NULL: the machine runs it from the start. */
 struct mx_jit_code *mx__rounds_code(const struct mx_exec *x);
-/* Runs a block whose warps stand at their first instruction, in the order in which the machine would. */
+/* Runs a block whose warps have not begun, in the order in which the machine would. */
 enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, uint32_t *w, const struct mx_insn **i);
 
 #endif

@@ -1,8 +1,6 @@
 /* Splits, joins, frames. Everything here changes a warp's state; nothing here computes values. */
 #include "vm/warp.h"
 
-#include "vm/launch.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,15 +352,19 @@ const struct mx_insn *mx__op_exit(struct mx_exec *x, const struct mx_insn *i) {
 }
 
 /* ---- a warp's life ----------------------------------------------------------------------------------------*/
-bool mx__warp_start_compiled(struct mx_exec *x, struct mx_warp *w, uint64_t live, uint32_t room, bool clean) {
+struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean) {
   const struct mx_pfunc *fn = &x->prep->funcs[x->prep->kernel];
   struct mx_frame *f = frame_new(x, fn, room, clean);
-  if (!f) return false;
+  if (!f) return NULL;
   f->parent = NULL;
   f->fn = fn;
   f->call = f->depth = 0;
+  f->local_base = 0;
+  return f;
+}
+void mx__warp_begin(struct mx_warp *w, uint64_t live, struct mx_frame *f) {
   f->lanes = live;
-  f->local_base = f->local_dyn = 0;
+  f->local_dyn = 0;
   w->live = live;
   w->clock = MX_CLOCK_START;
   w->ran_jit = false;
@@ -372,10 +374,7 @@ bool mx__warp_start_compiled(struct mx_exec *x, struct mx_warp *w, uint64_t live
   w->fresh_joins = 0;
   w->nsplits = 1;
   w->splits[0] = (struct mx_split){.state = MX_RUNNABLE, .mask = live, .frame = f};
-  x->stats.warps++;
-  return true;
 }
-bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live) { return mx__warp_start_compiled(x, w, live, 0, true); }
 
 void mx__warp_end(struct mx_warp *w) {
   struct mx_frame *list = NULL;
@@ -390,16 +389,11 @@ void mx__warp_end(struct mx_warp *w) {
   w->live = 0;
 }
 
-#define TELL_STEPS 4096 /* a shared counter is not for every turn */
-bool mx__told_to_stop(struct mx_exec *x) {
+void mx__tell_steps(struct mx_exec *x) {
   struct mx_launch *l = x->launch;
-  const uint64_t more = x->steps - x->steps_told;
-  if (more >= TELL_STEPS || l->steps_limit) {
-    const uint64_t all = atomic_fetch_add_explicit(&l->steps, more, memory_order_relaxed) + more;
-    x->steps_told = x->steps;
-    if (l->steps_limit && all > l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
-  }
-  return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
+  const uint64_t more = x->steps - x->steps_told, all = atomic_fetch_add_explicit(&l->steps, more, memory_order_relaxed) + more;
+  x->steps_told = x->steps;
+  if (l->steps_limit && all > l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
 }
 
 /* A slice comes whole, or, in stress mode, in random pieces: compiled code leaves at the end of each. */

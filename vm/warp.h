@@ -5,6 +5,7 @@
 
 #include "vm/block.h"
 #include "vm/interp.h"
+#include "vm/launch.h"
 
 /* The instruction that a split stands at. */
 static inline const struct mx_insn *mx__insn_of(const struct mx_split *s) {
@@ -14,10 +15,10 @@ static inline const struct mx_insn *mx__insn_of(const struct mx_split *s) {
 /* Where a frame's local memory ends, and that of its next callee begins. */
 static inline uint64_t mx__local_top(const struct mx_frame *f) { return f->local_base + f->fn->func->local_bytes + f->local_dyn; }
 
-/* Begins a warp at the kernel's entry with the lanes of `live`. False: out of memory. */
-bool mx__warp_start(struct mx_exec *x, struct mx_warp *w, uint64_t live);
-/* The same for a warp that begins in compiled code: `room` more bytes behind its slots; `clean`: these are zero. */
-bool mx__warp_start_compiled(struct mx_exec *x, struct mx_warp *w, uint64_t live, uint32_t room, bool clean);
+/* A frame for a warp that begins: `room` bytes behind its slots; `clean`: these are zero. NULL: out of memory. */
+struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean);
+/* Begins a warp at the kernel's entry with the lanes of `live`. */
+void mx__warp_begin(struct mx_warp *w, uint64_t live, struct mx_frame *f);
 /* Ends a warp that was stopped: frees its frames. */
 void mx__warp_end(struct mx_warp *w);
 
@@ -25,8 +26,14 @@ void mx__warp_end(struct mx_warp *w);
 void mx__frame_end(struct mx_exec *x, struct mx_frame *f);
 /* What a turn of w needs of x. */
 void mx__warp_enter(struct mx_exec *x, struct mx_warp *w);
-/* Whether the launch is to stop; tells it how many instructions this worker has executed. */
-bool mx__told_to_stop(struct mx_exec *x);
+/* Tells the launch how many instructions this worker has executed, which may stop it. */
+void mx__tell_steps(struct mx_exec *x);
+/* Whether the launch is to stop. */
+static inline bool mx__told_to_stop(struct mx_exec *x) {
+  enum { TELL_STEPS = 4096 }; /* a shared counter is not for every turn */
+  if (x->steps - x->steps_told >= TELL_STEPS || x->launch->steps_limit) mx__tell_steps(x);
+  return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
+}
 
 /* Picks the split that runs next in the current warp; NULL: none can, x->event is RESCHED. */
 const struct mx_insn *mx__next_split(struct mx_exec *x);
