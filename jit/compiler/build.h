@@ -51,7 +51,8 @@ struct lw {
   struct lw_shape { gcc_jit_lvalue *min, *max, *low, *kind; } *shapes; /* by slot; see shapes.c */
   gcc_jit_lvalue **fixed;             /* by instruction: host address of the variable that it reads, if its bounds were checked */
   struct lw_base *based;              /* by instruction: what its address is made of */
-  struct lw_addend { gcc_jit_lvalue *value; unsigned operand; bool moves; } *addend; /* by instruction: what it adds to addresses */
+  struct lw_addend { gcc_jit_lvalue *value; unsigned operand; bool moves, wanted; } *addend; /* by instruction: what it adds to addresses; whether a shape that it changes is asked for */
+  uint64_t *asked_in;                 /* by block: slots whose shapes are asked for there or later */
   bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
   struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
@@ -103,8 +104,11 @@ const struct lw_base *lw_base(struct lw *l);
 gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b);
 /* The current instruction may be such an addition. */
 void lw_addend(struct lw *l);
-/* A slot's chunks have changed. */
+/* The current instruction has changed a slot's chunks. */
 void lw_shape_update(struct lw *l, uint32_t slot);
+/* A slot has got its chunks where a block begins; and whether its shape is asked for from there on. */
+void lw_shape_enter(struct lw *l, uint32_t slot, uint32_t block);
+bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
 bool lw_memory(struct lw *l);
 /* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used not at all. */

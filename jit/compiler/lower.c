@@ -304,7 +304,7 @@ static uint32_t keep_state(struct lw *l, bool load) {
     }
   for (uint32_t s = 0; s < a->nslots; s++) {
     struct lw_shape *sh = &l->shapes[s];
-    if (!sh->min || !ja_has(l->live_end, s) || ja_has(l->uni_after, s)) continue;
+    if (!lw_shape_asked(l, s, l->a->blocks[l->block].succ[0]) || ja_has(l->uni_after, s)) continue;
     gcc_jit_lvalue *const of[4] = {sh->min, sh->max, sh->low, sh->kind};
     at = (at + 7) / 8 * 8;
     for (unsigned k = 0; k < 4; k++) {
@@ -530,11 +530,12 @@ static void convert(struct lw *l, uint64_t *done, uint32_t to) {
       ja_add(done + a->words, s);
       ja_del(done, s);
     }
-    if (one && !ja_has(t->uni_in, s) && !ja_has(done, s)) {
+    if (!one || ja_has(t->uni_in, s)) continue;
+    if (!ja_has(done, s)) {
       for (unsigned c = 0; c < (wide ? 2 * l->nc : l->nc); c++) jx_set(j, lw_var(l, s, c), jx_rv(lw_one(l, s)));
-      lw_shape_update(l, s);
       ja_add(done, s);
     }
+    lw_shape_enter(l, s, to);
   }
 }
 static void edge(struct lw *l, uint32_t to, bool backward) {
@@ -799,7 +800,7 @@ static void build_entry(struct lw *l, uint32_t number, gcc_jit_block *refuse) {
       } else
         jx_set(j, lw_var(l, s, c), v.r[0]);
     }
-    if (!uniform) lw_shape_update(l, s);
+    if (!uniform) lw_shape_enter(l, s, number);
   }
   if (differ) {
     gcc_jit_block *good = lw_new_block(l, "enter");
@@ -910,6 +911,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->fixed = need(sizeof *l->fixed * (a->nins + 1));
   l->based = need(sizeof *l->based * (a->nins + 1));
   l->addend = need(sizeof *l->addend * (a->nins + 1));
+  l->asked_in = need(8 * (size_t)a->words * a->nblocks);
   lw_shapes_find(l);
   l->lits = need(sizeof *l->lits * (a->nins * 6 + 1));
   uint32_t s[JA_MAX_TOUCH];

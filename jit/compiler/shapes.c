@@ -10,14 +10,13 @@
 #include "vm/launch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static bool writes(const struct ja *a, uint32_t block, uint32_t until, uint32_t slot) {
+static bool writes(const struct ja *a, uint32_t k, uint32_t slot) {
   uint32_t s[JA_MAX_TOUCH];
-  for (uint32_t k = a->blocks[block].first; k < until; k++) {
-    const uint32_t n = ja_defs(a, &a->ins[k], s);
-    for (uint32_t m = 0; m < n; m++)
-      if (s[m] == slot) return true;
-  }
+  const uint32_t n = ja_defs(a, &a->ins[k], s);
+  for (uint32_t m = 0; m < n; m++)
+    if (s[m] == slot) return true;
   return false;
 }
 /* Whether the lanes that run in block `use` ran in block `def` too when it last ran. */
@@ -41,24 +40,6 @@ static bool precedes(const struct ja *a, uint32_t p, uint32_t b) {
     }
   }
   return false;
-}
-static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
-  bool *seen = calloc(a->nblocks, sizeof *seen), good = true;
-  uint32_t *work = malloc(sizeof *work * (a->nblocks + 1u)), n = 0;
-  if (!seen || !work) abort(); /* a process of its own */
-  work[n++] = use;
-  while (n && good) {
-    const uint32_t b = work[--n];
-    for (uint32_t p = 0; p < a->nblocks && good; p++) {
-      if (seen[p] || !precedes(a, p, b)) continue;
-      seen[p] = true;
-      if (writes(a, p, a->blocks[p].end, slot)) good = covers(a, p, use);
-      else work[n++] = p;
-    }
-  }
-  free(seen);
-  free(work);
-  return good;
 }
 /* Whether operand o of instruction k, in block b, holds one value. */
 static bool uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o) {
@@ -86,13 +67,32 @@ static unsigned moves(const struct ja *a, uint32_t b, uint32_t k) {
   const unsigned o = slot_of(a, i, 1) == s ? 2 : slot_of(a, i, 2) == s ? 1 : 0;
   return o && uniform_at(a, b, k, o) ? o : 0;
 }
-static bool only_moved(const struct ja *a, uint32_t b, uint32_t slot) {
-  uint32_t s[JA_MAX_TOUCH];
-  for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++) {
-    const uint32_t n = ja_defs(a, &a->ins[k], s);
-    for (uint32_t m = 0; m < n; m++)
-      if (s[m] == slot && !moves(a, b, k)) return false;
+static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
+  bool *seen = calloc(a->nblocks, sizeof *seen), good = true;
+  uint32_t *work = malloc(sizeof *work * (a->nblocks + 1u)), n = 0;
+  if (!seen || !work) abort(); /* a process of its own */
+  work[n++] = use;
+  while (n && good) {
+    const uint32_t b = work[--n];
+    for (uint32_t p = 0; p < a->nblocks && good; p++) {
+      if (seen[p] || !precedes(a, p, b)) continue;
+      seen[p] = true;
+      bool hidden = false; /* what was before: what is moved is still seen */
+      for (uint32_t k = a->blocks[p].first; k < a->blocks[p].end; k++) {
+        if (!writes(a, k, slot)) continue;
+        good = good && covers(a, p, use);
+        hidden |= !moves(a, p, k);
+      }
+      if (!hidden) work[n++] = p;
+    }
   }
+  free(seen);
+  free(work);
+  return good;
+}
+static bool only_moved(const struct ja *a, uint32_t b, uint32_t slot) {
+  for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
+    if (writes(a, k, slot) && !moves(a, b, k)) return false;
   return true;
 }
 static bool steady_in_a_loop(const struct ja *a, uint32_t use, uint32_t slot) {
@@ -139,16 +139,12 @@ static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *
 static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
   const struct ja *a = l->a;
   const struct ja_block *bl = &a->blocks[b];
-  uint32_t s[JA_MAX_TOUCH];
   *base = (struct lw_base){.slot = at, .before = 1, .behind = 1};
   const uint32_t use = k;
   for (;;) {
     uint32_t def = k;
     bool found = false;
-    while (!found && def-- > bl->first) { /* the last write before k */
-      const uint32_t n = ja_defs(a, &a->ins[def], s);
-      for (uint32_t m = 0; m < n; m++) found |= s[m] == base->slot;
-    }
+    while (!found && def-- > bl->first) found = writes(a, def, base->slot); /* the last before k */
     if (!found) break;
     struct step t;
     if (base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
@@ -166,11 +162,8 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
     k = def;
   }
   if (base->before * base->behind > 1u << 20) return false;
-  for (uint32_t n = bl->first; n < use; n++) { /* at the access it is still what it was */
-    const uint32_t m = ja_defs(a, &a->ins[n], s);
-    for (uint32_t q = 0; q < m; q++)
-      if (s[q] == base->slot) return false;
-  }
+  for (uint32_t n = bl->first; n < use; n++) /* at the access it is still what it was */
+    if (writes(a, n, base->slot)) return false;
   if (ja_has(bl->uni_in, base->slot) || ja_has(bl->raw_in, base->slot)) return false;
   return base->is = steady_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
 }
@@ -179,17 +172,13 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
 static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
   const struct ja *a = l->a;
   const struct ja_block *bl = &a->blocks[b];
-  uint32_t s[JA_MAX_TOUCH];
   *base = (struct lw_base){.slot = at, .before = 1, .behind = 1};
   if (at < a->f->npred + a->f->n32) return base->indexed = true;
   const uint32_t use = k;
   while (!base->widens) {
     uint32_t def = k;
     bool found = false;
-    while (!found && def-- > bl->first) {
-      const uint32_t n = ja_defs(a, &a->ins[def], s);
-      for (uint32_t m = 0; m < n; m++) found |= s[m] == base->slot;
-    }
+    while (!found && def-- > bl->first) found = writes(a, def, base->slot);
     struct step t;
     if (!found || base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
     const uint32_t from = slot_of(a, &a->ins[def], t.from);
@@ -204,12 +193,41 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
     k = def;
   }
   if (uniform_at(a, b, k, slot_of(a, &a->ins[k], 1) == base->slot ? 1 : 2)) return false;
-  for (uint32_t n = k; n < use; n++) { /* at the access it is still what it was */
-    const uint32_t m = ja_defs(a, &a->ins[n], s);
-    for (uint32_t q = 0; q < m; q++)
-      if (s[q] == base->slot) return false;
-  }
+  for (uint32_t n = k; n < use; n++) /* at the access it is still what it was */
+    if (writes(a, n, base->slot)) return false;
   return base->indexed = base->behind == 1 || base->behind == 2 || base->behind == 4 || base->behind == 8;
+}
+
+/* Which slots' shapes are asked for later: a shape takes a call, and slots serve many values. */
+static bool step_asked(struct lw *l, uint32_t k, uint64_t *asked) {
+  const struct ja *a = l->a;
+  uint32_t s[JA_MAX_TOUCH];
+  const uint32_t n = ja_defs(a, &a->ins[k], s);
+  bool wanted = false;
+  for (uint32_t m = 0; m < n; m++) {
+    wanted |= ja_has(asked, s[m]);
+    if (!l->addend[k].moves) ja_del(asked, s[m]);
+  }
+  if (l->based[k].is) ja_add(asked, l->based[k].slot);
+  return wanted;
+}
+static void find_asked(struct lw *l) {
+  const struct ja *a = l->a;
+  uint64_t *asked = calloc(a->words, 8);
+  if (!asked) abort();
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t b = a->nblocks; b--;) {
+      uint64_t *in = l->asked_in + (size_t)b * a->words;
+      memset(asked, 0, 8 * a->words);
+      for (uint32_t next = 0; next < a->nblocks; next++)
+        for (uint32_t w = 0; w < a->words && precedes(a, b, next); w++) asked[w] |= l->asked_in[(size_t)next * a->words + w];
+      for (uint32_t k = a->blocks[b].end; k-- > a->blocks[b].first;) l->addend[k].wanted = step_asked(l, k, asked);
+      again |= memcmp(in, asked, 8 * a->words) != 0;
+      memcpy(in, asked, 8 * a->words);
+    }
+  }
+  free(asked);
 }
 
 #define MOST_BLOCKS 200u /* of functions in which shapes are looked for */
@@ -247,6 +265,7 @@ void lw_shapes_find(struct lw *l) {
         l->addend[k].operand = moves(a, b, k);
         if (!l->addend[k].value) l->addend[k].value = jx_local(&l->j, l->j.t_u64);
       }
+  find_asked(l);
 }
 const struct lw_base *lw_base(struct lw *l) {
   const struct lw_base *b = &l->based[l->ins - l->a->ins];
@@ -389,9 +408,8 @@ static void move(struct lw *l, const struct lw_shape *sh, bool wide) {
   jx_set(j, sh->kind, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(sh->kind), good));
 }
 
-void lw_shape_update(struct lw *l, uint32_t slot) {
+static void update(struct lw *l, uint32_t slot) {
   struct lw_shape *sh = &l->shapes[slot];
-  if (!sh->min) return;
   struct jx *j = &l->j;
   const bool wide = slot >= l->a->f->npred + l->a->f->n32;
   if (l->moving) {
@@ -408,4 +426,13 @@ void lw_shape_update(struct lw *l, uint32_t slot) {
 #define TAKE(m_) jx_set(j, sh->m_, jx_rv(lw_field(l, tmp, offsetof(struct mx_jit_shape, m_), j->t_u64)))
   TAKE(min), TAKE(max), TAKE(low), TAKE(kind);
 #undef TAKE
+}
+void lw_shape_update(struct lw *l, uint32_t slot) {
+  if (l->shapes[slot].min && l->addend[l->ins - l->a->ins].wanted) update(l, slot);
+}
+bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block) {
+  return l->shapes[slot].min && ja_has(l->asked_in + (size_t)block * l->a->words, slot);
+}
+void lw_shape_enter(struct lw *l, uint32_t slot, uint32_t block) {
+  if (lw_shape_asked(l, slot, block)) update(l, slot);
 }
