@@ -15,6 +15,7 @@ struct mx_jit_key { char *text; size_t size; char name[33]; /* its digest, in he
 struct mx_jit_job {
   const uint8_t *module; size_t module_size;
   uint32_t kernel; const char *kernel_name;
+  const char *level;            /* of mx__jit_level */
   const char *compiler, *cache; /* paths; cache NULL: none */
   struct mx_jit_key key;
 };
@@ -23,7 +24,8 @@ struct mx_jit_job {
 char *mx__jit_find_compiler(const char *named);
 int mx__jit_compile(const struct mx_jit_job *job, const atomic_int *stop, char **why);
 
-/* key.c */
+/* key.c. The CPU level that code is made for here; NULL: there is none for this CPU. */
+const char *mx__jit_level(void);
 bool mx__jit_key_make(struct mx_jit_job *job);
 /* Calls `differs` for each part that the two have not in common: its name, what it was and is ("" where it is missing). */
 unsigned mx__jit_key_compare(const char *was, const char *is, void (*differs)(void *user, const char *part, const char *was, const char *is), void *user);

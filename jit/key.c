@@ -15,14 +15,20 @@ static void hex(char *out, XXH128_hash_t h) {
   for (int k = 0; k < 16; k++) snprintf(out + 2 * k, 3, "%02x", c.digest[k]);
 }
 
+/* Engines agree in every bit at one level. */
+const char *mx__jit_level(void) {
+  const struct mx_level *level = mx__level(NULL);
+  return level && strcmp(level->name, "plain") ? level->name : NULL;
+}
+
 bool mx__jit_key_make(struct mx_jit_job *job) {
   struct stat s = {0};
   if (job->compiler && stat(job->compiler, &s)) return false;
   char module[33];
   hex(module, XXH3_128bits(job->module, job->module_size));
-  const int n = asprintf(&job->key.text, "mx %s\nkernel %u %s\nmodule %s, %zu bytes\ntable %016llx\nlayout %016llx\ncpu v4\ncompiler %lld bytes of %lld.%09ld\n",
+  const int n = asprintf(&job->key.text, "mx %s\nkernel %u %s\nmodule %s, %zu bytes\ntable %016llx\nlayout %016llx\ncpu %s\ncompiler %lld bytes of %lld.%09ld\n",
                          mx_version_string(), job->kernel, job->kernel_name, module, job->module_size, (unsigned long long)mx__table_digest(),
-                         (unsigned long long)mx__jit_layout(), (long long)s.st_size, (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
+                         (unsigned long long)mx__jit_layout(), job->level ? job->level : "none", (long long)s.st_size, (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
   if (n < 0) return job->key.text = NULL, false;
   job->key.size = (size_t)n;
   hex(job->key.name, XXH3_128bits(job->key.text, job->key.size));

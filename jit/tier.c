@@ -55,15 +55,6 @@ static double now(void) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
-static bool cpu_can(void) {
-#if defined __x86_64__
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-#else
-  return false;
-#endif
-}
-
 /* What a compile of k has to read: all that it can reach. */
 static double words_of(const mx_kernel *k) {
   double words = 0;
@@ -85,7 +76,7 @@ static bool attach(mx_kernel *k, int fd) {
 
 static struct mx_jit_job job_of(const struct mx_jit *j, const mx_kernel *k) {
   return (struct mx_jit_job){.module = k->module->bytes, .module_size = k->module->size, .kernel = k->func,
-                             .kernel_name = k->module->image->image.funcs[k->func].name, .compiler = j->compiler, .cache = j->cache};
+                             .kernel_name = k->module->image->image.funcs[k->func].name, .level = mx__jit_level(), .compiler = j->compiler, .cache = j->cache};
 }
 
 /* Takes code in from the cache. True: the kernel has code now. j->lock is held. */
@@ -198,7 +189,7 @@ static mx_status demanded(mx_kernel *k, struct mx_launch *l, const char *why) {
 mx_status mx__tier_begin(mx_kernel *k, struct mx_launch *l) {
   struct mx_device *d = k->module->device;
   if (l->jit == MX_JIT_OFF) return MX_OK;
-  if (!cpu_can()) return demanded(k, l, "it needs AVX-512 (x86-64-v4), which this CPU has not");
+  if (!mx__jit_level()) return demanded(k, l, "there is none for CPUs below x86-64-v2, or with $MX_LEVEL");
   struct mx_jit *j = make(d);
   if (!k->jit && !(k->jit = calloc(1, sizeof *k->jit))) return demanded(k, l, NULL);
   if (!j) return demanded(k, l, NULL);

@@ -5,6 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+const struct jx_isa *jx_isa_named(const char *name) {
+  static const struct jx_isa *const all[] = {&jx_v2, &jx_v3, &jx_v4};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    if (!strcmp(all[k]->name, name)) return all[k];
+  return NULL;
+}
+
 void jx_init(struct jx *j, gcc_jit_context *c, const struct jx_isa *isa) {
   memset(j, 0, sizeof *j);
   j->isa = isa;
@@ -353,12 +360,8 @@ jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y) {
 }
 
 jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z) {
-  if (!jx_float(t) || !j->isa->fma) return jx_refuse(j, t);
-  x = want(j, t, x), y = want(j, t, y), z = want(j, t, z);
-  jv v = jx_fresh(t, x.u && y.u && z.u);
-  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) v.r[h] = j->isa->fma(j, t, x.r[h], y.r[h], z.r[h]);
-  if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
-  return v;
+  if (!jx_float(t)) return jx_refuse(j, t);
+  return j->isa->fma(j, t, want(j, t, x), want(j, t, y), want(j, t, z));
 }
 
 /* Of 16 bits, zero-extended; inf: the type's infinity. */

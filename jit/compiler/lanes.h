@@ -1,4 +1,5 @@
-/* Values of lanes as the compiler builds them: chunks of lanes in explicit vectors, 16 lanes where these have 512 bits.
+/* Values of lanes as the compiler builds them: chunks of lanes in explicit vectors, 16, 8 or 4 lanes where these have 512, 256 or
+ * 128 bits.
  *
  * A value of up to 32 bits is one vector, of 64 bits two (its halves), a predicate a mask. Every operation is one statement
  * for each vector: GNU vector arithmetic where libgccjit 12 has it, else an asm of one instruction (compare, blend, convert,
@@ -103,7 +104,7 @@ struct jx_isa {
   jv (*narrow)(struct jx *j, unsigned to, jv x);                /* 64 to 32, the low bits */
   jv (*convert)(struct jx *j, unsigned to, unsigned from, jv x); /* from or to floats */
   jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x);   /* roots, roundings, leading zeros */
-  gcc_jit_rvalue *(*fma)(struct jx *j, unsigned t, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *z); /* of one vector; NULL: it has none */
+  jv (*fma)(struct jx *j, unsigned t, jv x, jv y, jv z);
 
   gcc_jit_rvalue *(*broadcast)(struct jx *j, bool wide, gcc_jit_rvalue *scalar);
   gcc_jit_rvalue *(*first)(struct jx *j, bool wide, gcc_jit_rvalue *v);            /* the first lane, a u32 or u64 */
@@ -123,7 +124,8 @@ struct jx_isa {
   gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m);
   void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
 };
-extern const struct jx_isa jx_v4;
+extern const struct jx_isa jx_v2, jx_v3, jx_v4;
+const struct jx_isa *jx_isa_named(const char *name); /* NULL: no code is made for that level */
 
 /* Parts that the levels' files share with lanes.c. */
 static inline jv jx_fresh(unsigned t, bool u) { return (jv){.t = (uint8_t)t, .u = u}; }

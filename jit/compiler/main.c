@@ -4,6 +4,7 @@
  * It trusts nobody with its time: processor time and memory are limited. */
 #include "lower.h"
 
+#include "vm/exec.h"
 #include "vm/jitabi.h"
 #include "vm/verify.h"
 
@@ -74,6 +75,7 @@ static int usage(FILE *to, int status) {
   fputs("mx-jitc -o kernel.so module.mxb KERNEL\n"
         "Compiles kernel KERNEL (a name or a function number) of a module for libmx, which runs this by itself.\n"
         "  -o FILE        the shared object to write\n"
+        "  --level LEVEL  code for CPUs of level v2, v3 or v4 (default: that of this one, or $MX_LEVEL)\n"
         "  -O N           optimisation level, 0 to 3 (default: 1 and some more, for large functions 1)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
         "  --asm          write assembly instead\n"
@@ -84,11 +86,12 @@ static int usage(FILE *to, int status) {
 }
 
 int main(int argc, char **argv) {
-  enum { ASM = 256, DUMP, TIME, CPU, MEMORY };
+  enum { ASM = 256, DUMP, TIME, CPU, MEMORY, LEVEL };
   static const struct option longs[] = {{"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP},
                                         {"time", no_argument, 0, TIME}, {"cpu", required_argument, 0, CPU},
-                                        {"memory", required_argument, 0, MEMORY}, {"help", no_argument, 0, 'h'}, {0}};
-  const char *out = NULL;
+                                        {"memory", required_argument, 0, MEMORY},
+                                        {"level", required_argument, 0, LEVEL}, {"help", no_argument, 0, 'h'}, {0}};
+  const char *out = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
   bool as_asm = false, dump = false, times = false;
   unsigned long cpu = 60, memory = 4096;
@@ -103,10 +106,13 @@ int main(int argc, char **argv) {
     case DUMP: dump = true; break;
     case TIME: times = true; break;
     case CPU: cpu = strtoul(optarg, NULL, 10); break;
+    case LEVEL: cpu_level = optarg; break;
     case MEMORY: memory = strtoul(optarg, NULL, 10); break;
     default: return usage(stderr, 2);
   }
   if (!out || argc - optind != 2) return usage(stderr, 2);
+  const struct jx_isa *isa = jx_isa_named(cpu_level);
+  if (!isa) return fprintf(stderr, "mx-jitc: no code for CPU level '%s'\n", cpu_level), 2;
   limit(RLIMIT_CPU, cpu);
 #ifndef __SANITIZE_ADDRESS__ /* whose shadow does not fit */
   limit(RLIMIT_AS, (rlim_t)memory << 20);
@@ -130,7 +136,7 @@ int main(int argc, char **argv) {
   static const char *const options[] = {"-ffp-contract=off", "-fno-strict-aliasing", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-math-errno",
                                         "-fno-trapping-math", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-g0"};
   for (size_t k = 0; k < sizeof options / sizeof *options; k++) gcc_jit_context_add_command_line_option(c, options[k]);
-  for (const char *const *o = jx_v4.options; *o; o++) gcc_jit_context_add_command_line_option(c, *o);
+  for (const char *const *o = isa->options; *o; o++) gcc_jit_context_add_command_line_option(c, *o);
   gcc_jit_context_add_driver_option(c, "-nostdlib");
   gcc_jit_context_set_bool_option(c, GCC_JIT_BOOL_OPTION_DUMP_INITIAL_GIMPLE, dump);
   gcc_jit_timer *timer = times ? gcc_jit_timer_new() : NULL;
@@ -151,7 +157,7 @@ int main(int argc, char **argv) {
   for (uint32_t f = 0; good && f < im->nfuncs; f++) {
     if (!seen[f]) continue;
     struct ja *a = ja_analyse(im, f);
-    good = a && lw_function(c, &jx_v4, a, f, as_asm);
+    good = a && lw_function(c, isa, a, f, as_asm);
   }
   const uint64_t layout = mx__jit_layout();
   gcc_jit_type *u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */

@@ -1,5 +1,6 @@
 /* Compiled code against the interpreter, and everything that can go wrong on the way to it: no compiler, one that fails,
  * dies or hangs, no cache, damaged or foreign entries. Results are right in every case. */
+#include "jit/jit.h"
 #include "mx/text.h"
 
 #include <fcntl.h>
@@ -98,17 +99,9 @@ static mx_status go(struct run *r, mx_jit_mode mode, uint64_t stress) {
   return s;
 }
 static void end(struct run *r) { mx_device_destroy(r->d); }
-static bool can_compile(void) {
-#if defined __x86_64__
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
-#else
-  return false;
-#endif
-}
-#define NEEDS_AVX512() \
-  if (!can_compile()) { \
-    print_message("compiled code needs AVX-512\n"); \
+#define NEEDS_CODE() \
+  if (!mx__jit_level()) { \
+    print_message("no code is compiled for this CPU\n"); \
     skip(); \
   }
 
@@ -134,7 +127,7 @@ static int clean(void **state) {
 
 static void same_in_both_engines(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   for (int k = 0; k < 2; k++) {
     struct run r;
     start(&r, k ? 64 : 32, NULL, in_folder("cache"));
@@ -181,7 +174,7 @@ static void once(const char *cache, uint64_t hits) {
 }
 static void cache_entries(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   char *dir = strdup(in_folder("entries"));
   once(dir, 0);
   once(dir, 1);
@@ -226,7 +219,7 @@ static char *note_of(const char *compiler, const char *cache, bool wants_code) {
 }
 static void no_cache(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   once("", 0);
   once("/proc/no such folder", 0);
   int fd = open(in_folder("a file"), O_CREAT | O_WRONLY, 0600);
@@ -248,7 +241,7 @@ static char *script(const char *name, const char *text) {
 }
 static void compilers_that_fail(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   char *bad[] = {strdup("/nonexistent/mx-jitc"), script("fails", "echo it does not work >&2; exit 1"), script("dies", "kill -9 $$"),
                  script("lies", "exit 0"), script("garbage", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\"")};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
@@ -269,7 +262,7 @@ static void compilers_that_fail(void **state) {
 }
 static void one_note(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   setenv("MX_JIT_TIMEOUT", "0.2", 1);
   const struct { const char *compiler, *says; } bad[] = {
       {"/nonexistent/mx-jitc", "not found"},
@@ -292,7 +285,7 @@ static void one_note(void **state) {
 /* The compiler works, its result cannot be kept: code all the same, and a note. */
 static void full_disk(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   /* this process may write files of 12 KiB, less than an entry needs; the compiler may write more */
   char *real = realpath("/proc/self/exe", NULL), *cut = strstr(real, "/tests/unit/"), *line;
   assert_non_null(cut);
@@ -341,18 +334,18 @@ static void without_tool(const char *there) {
 }
 static void no_assembler(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   without_tool(NULL);
 }
 static void no_linker(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   without_tool("as");
 }
 /* A folder that can be read but not written: code all the same, and a note. */
 static void read_only(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   char *dir = strdup(geteuid() ? in_folder("read only") : "/sys/kernel"); /* modes do not stop root; that file system does */
   if (geteuid()) assert_int_equal(mkdir(dir, 0500), 0);
   once(dir, 0);
@@ -365,7 +358,7 @@ static void read_only(void **state) {
 /* Beyond the folder's size the entries that were not used for the longest time go. */
 static void eviction(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   char *dir = strdup(in_folder("small"));
   setenv("MX_CACHE_MIB", "1", 1);
   once(dir, 0);
@@ -387,7 +380,7 @@ static void eviction(void **state) {
 /* A compiler that never ends does not keep the device from going. */
 static void compiler_that_hangs(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   char *path = script("hangs", "sleep 100");
   struct run r;
   start(&r, 64, path, "");
@@ -403,7 +396,7 @@ static void compiler_that_hangs(void **state) {
 /* Without being asked to, a kernel that costs much gets compiled code in the background. */
 static void by_itself(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   struct run r;
   start(&r, 64, NULL, "");
   const double begin = now();
@@ -418,7 +411,7 @@ static void by_itself(void **state) {
 /* Code of the second must not be taken for that of the first, which lay at the same place. */
 static void two_modules(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   struct run r;
   start(&r, 64, NULL, "");
   assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
@@ -455,7 +448,7 @@ static const char shapes[] =
     "  exit;\n}\n";
 static void addresses(void **state) {
   (void)state;
-  NEEDS_AVX512();
+  NEEDS_CODE();
   enum { BLOCKS = 4, WORDS = 256 * BLOCKS + 4 * 1024 };
   static uint32_t got[2][WORDS];
   for (int on = 0; on < 2; on++) {

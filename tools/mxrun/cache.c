@@ -121,7 +121,8 @@ static int why(const char *dir, const char *file, const struct machine *m) {
     for (size_t k = 0; k < mx_module_kernel_count(module); k++) {
       const mx_kernel *kernel = mx_module_kernel_at(module, k);
       struct mx_jit_job job = {.module = module->bytes, .module_size = module->size, .kernel = kernel->func,
-                               .kernel_name = module->image->image.funcs[kernel->func].name, .compiler = compiler, .cache = dir};
+                               .kernel_name = module->image->image.funcs[kernel->func].name, .level = mx__jit_level(), .compiler = compiler,
+                               .cache = dir};
       if (!mx__jit_key_make(&job)) continue;
       explain(&job, all, n);
       free(job.key.text);

@@ -1,0 +1,353 @@
+/* Chunks of 8 lanes in 256-bit vectors (v3: AVX2, FMA, F16C) and of 4 in 128-bit ones (v2: SSE4.2). Masks are vectors of
+ * 0 and -1. What one of the two has no instruction for is put together from others, goes lane by lane, or is the
+ * interpreter's body. */
+#include "lanes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define V(wide_) jx_vector(j, wide_)
+
+static bool is_v3(const struct jx *j) { return j->isa == &jx_v3; }
+
+/* ---- one instruction ------------------------------------------------------------------------------------------*/
+/* v3 spells instructions with a v in front and a result of their own. `text` has the operands of that form. */
+static gcc_jit_rvalue *one(struct jx *j, const char *text, gcc_jit_type *t, gcc_jit_rvalue *x) {
+  char full[64];
+  snprintf(full, sizeof full, "%s%s", is_v3(j) ? "v" : "", text);
+  return jx_ask(j, full, "=x", t, 1, "x", x);
+}
+/* name, and an immediate operand "$1, " or "": x is the one that v2 overwrites. */
+static gcc_jit_rvalue *two(struct jx *j, const char *name, const char *imm, gcc_jit_type *t, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  char full[64];
+  if (is_v3(j)) {
+    snprintf(full, sizeof full, "v%s %s%%2, %%1, %%0", name, imm);
+    return jx_ask(j, full, "=x", t, 2, "x", x, "xm", y);
+  }
+  gcc_jit_lvalue *d = jx_local(j, t);
+  jx_set(j, d, jx_bits(j, t, x));
+  snprintf(full, sizeof full, "%s %s%%1, %%0", name, imm);
+  jx_asm(j, full, "+x", d, 1, "x", y);
+  return jx_rv(d);
+}
+static gcc_jit_rvalue *bits(struct jx *j, bool wide, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return jx_keep(j, jx_op(j, op, V(wide), jx_bits(j, V(wide), x), jx_bits(j, V(wide), y)));
+}
+static gcc_jit_rvalue *upper(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) {
+  return jx_ask(j, is_v3(j) ? "vextracti128 $1, %1, %x0" : "pshufd $0xEE, %1, %0", "=x", t, 1, "x", v);
+}
+/* Both halves' even 32-bit lanes, in one vector. */
+static gcc_jit_rvalue *low_parts(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *lo, gcc_jit_rvalue *hi) {
+  gcc_jit_rvalue *v = two(j, "shufps", "$0x88, ", t, lo, hi);
+  return is_v3(j) ? jx_ask(j, "vpermq $0xD8, %1, %0", "=x", t, 1, "x", v) : v;
+}
+
+/* ---- masks ----------------------------------------------------------------------------------------------------*/
+static gcc_jit_rvalue *half_of(struct jx *j, gcc_jit_rvalue *m, unsigned h) { return one(j, "pmovsxdq %x1, %0", j->vu64, h ? upper(j, j->vu32, m) : m); }
+static gcc_jit_rvalue *lanes_of(struct jx *j, bool wide, gcc_jit_rvalue *m, unsigned h) { return wide ? half_of(j, m, h) : m; }
+static gcc_jit_rvalue *packed(struct jx *j, gcc_jit_rvalue *m) { return jx_ask(j, is_v3(j) ? "vmovmskps %1, %0" : "movmskps %1, %0", "=r", j->t_u32, 1, "x", m); }
+static gcc_jit_rvalue *mask_any(struct jx *j, gcc_jit_rvalue *m) {
+  return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, packed(j, jx_keep(j, m)), jx_int(j, j->t_u32, 0));
+}
+static gcc_jit_rvalue *mask_bits(struct jx *j, gcc_jit_rvalue *m) { return gcc_jit_context_new_cast(j->c, NULL, packed(j, jx_keep(j, m)), j->t_u64); }
+
+static gcc_jit_rvalue *broadcast(struct jx *j, bool wide, gcc_jit_rvalue *s) {
+  gcc_jit_rvalue *all[JX_MOST_LANES];
+  s = jx_keep(j, s);
+  for (unsigned k = 0; k < j->w; k++) all[k] = s;
+  return jx_keep(j, gcc_jit_context_new_rvalue_from_vector(j->c, NULL, V(wide), wide ? j->w / 2 : j->w, all));
+}
+static gcc_jit_rvalue *mask_of(struct jx *j, gcc_jit_rvalue *m, unsigned from) {
+  gcc_jit_rvalue *bit[JX_MOST_LANES];
+  for (unsigned k = 0; k < j->w; k++) bit[k] = jx_int(j, j->t_u32, 1u << k);
+  gcc_jit_rvalue *each = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, j->w, bit);
+  if (from) m = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, m, jx_int(j, j->t_u64, from));
+  gcc_jit_rvalue *all = broadcast(j, false, gcc_jit_context_new_cast(j->c, NULL, m, j->t_u32));
+  return two(j, "pcmpeqd", "", j->t_mask, bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, all, each), each);
+}
+static gcc_jit_rvalue *mask_fill(struct jx *j, gcc_jit_rvalue *bit) {
+  gcc_jit_rvalue *all = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, 0), bit);
+  return broadcast(j, false, gcc_jit_context_new_cast(j->c, NULL, all, j->t_u32));
+}
+
+/* ---- compare, choose --------------------------------------------------------------------------------------------*/
+static gcc_jit_rvalue *none(struct jx *j, bool wide) { return jv_k(j, wide ? MX_T_u64 : MX_T_u32, 0).r[0]; }
+static gcc_jit_rvalue *greater(struct jx *j, unsigned t, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  const bool wide = jx_wide(t);
+  if (!jx_signed(t)) { /* only signed numbers can be compared: move both by half of their range */
+    gcc_jit_rvalue *sign = jv_k(j, wide ? MX_T_u64 : MX_T_u32, wide ? 1ull << 63 : 1u << 31).r[0];
+    x = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, sign), y = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, y, sign);
+  }
+  return two(j, wide ? "pcmpgtq" : "pcmpgtd", "", V(wide), x, y);
+}
+static jv compare(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
+  const bool wide = jx_wide(t), f = jx_float(t);
+  /* floats have ==, <, <=, and "not equal or NaN", integers == and > alone */
+  const char *const imm = op == JX_EQ ? "$0, " : op == JX_NE ? "$4, " : op == JX_LT || op == JX_GT ? "$1, " : "$2, ";
+  const bool turn = op == JX_GE || op == (f ? JX_GT : JX_LT), invert = !f && (op == JX_NE || op == JX_LE || op == JX_GE);
+  jv v = jx_fresh(MX_T_pred, x.u && y.u);
+  gcc_jit_rvalue *k[2];
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
+    gcc_jit_rvalue *a = turn ? y.r[h] : x.r[h], *b = turn ? x.r[h] : y.r[h];
+    if (h && v.u) k[1] = k[0];
+    else if (f) k[h] = two(j, wide ? "cmppd" : "cmpps", imm, V(wide), a, b);
+    else if (op == JX_EQ || op == JX_NE) k[h] = two(j, wide ? "pcmpeqq" : "pcmpeqd", "", V(wide), a, b);
+    else k[h] = greater(j, t, a, b);
+  }
+  v.r[0] = wide ? low_parts(j, j->t_mask, k[0], k[1]) : k[0];
+  if (invert) v.r[0] = jx_mask_not(j, v.r[0]);
+  v.r[1] = v.r[0];
+  return v;
+}
+static jv blend(struct jx *j, unsigned t, jv c, jv x, jv y) {
+  const bool wide = jx_wide(t);
+  jv v = jx_fresh(t, c.u && x.u && y.u);
+  for (unsigned h = 0; h < (wide && !v.u ? 2u : 1u); h++) {
+    gcc_jit_rvalue *m = lanes_of(j, wide, c.r[0], h);
+    if (is_v3(j))
+      v.r[h] = jx_ask(j, wide ? "vblendvpd %1, %3, %2, %0" : "vblendvps %1, %3, %2, %0", "=x", jx_type(j, t), 3, "x", m, "x", y.r[h], "xm", x.r[h]);
+    else { /* its own instruction wants the mask in xmm0 */
+      gcc_jit_rvalue *d = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x.r[h], y.r[h]), m);
+      v.r[h] = jx_bits(j, jx_type(j, t), bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, d, y.r[h]));
+    }
+  }
+  if (v.u || !wide) v.r[1] = v.r[0];
+  return v;
+}
+
+/* ---- arithmetic ---------------------------------------------------------------------------------------------------*/
+static jv leading_zeros(struct jx *j, unsigned t, jv x) {
+  for (unsigned n = 1; n < jx_bitsof(t); n *= 2) x = jv_bin(j, JX_OR, t, x, jv_bin(j, JX_SHR, t, x, jv_k(j, MX_T_u32, n)));
+  return jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, jx_bitsof(t)), jv_un(j, JX_POPC, t, x));
+}
+static jv unary(struct jx *j, enum jx_un op, unsigned t, jv x) {
+  static const char *const text[][2] = {[JX_SQRT] = {"sqrtps %1, %0", "sqrtpd %1, %0"}, [JX_RINT] = {"roundps $8, %1, %0", "roundpd $8, %1, %0"},
+                                        [JX_FLOOR] = {"roundps $9, %1, %0", "roundpd $9, %1, %0"},
+                                        [JX_CEIL] = {"roundps $10, %1, %0", "roundpd $10, %1, %0"},
+                                        [JX_TRUNC] = {"roundps $11, %1, %0", "roundpd $11, %1, %0"}};
+  if (op == JX_CLZ) return leading_zeros(j, t, x);
+  jv v = jx_fresh(t, x.u);
+  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) v.r[h] = one(j, text[op][jx_wide(t)], jx_type(j, t), x.r[h]);
+  if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
+  return v;
+}
+static jv fma_v3(struct jx *j, unsigned t, jv x, jv y, jv z) {
+  jv v = jx_fresh(t, x.u && y.u && z.u);
+  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) {
+    gcc_jit_lvalue *d = jx_local(j, jx_type(j, t));
+    jx_set(j, d, z.r[h]);
+    jx_asm(j, t == MX_T_f32 ? "vfmadd231ps %2, %1, %0" : "vfmadd231pd %2, %1, %0", "+x", d, 2, "x", x.r[h], "xm", y.r[h]);
+    v.r[h] = jx_rv(d);
+  }
+  if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
+  return v;
+}
+/* Of 32 bits by way of 64: the product is exact there, and the sum is rounded to odd (vm/lanes/vocab.h). */
+static jv fma_v2(struct jx *j, unsigned t, jv x, jv y, jv z) {
+  if (t != MX_T_f32) return jx_refuse(j, t);
+  const unsigned d = MX_T_f64, u = MX_T_u64, p = MX_T_pred;
+  jv zero = jv_kf(j, d, 0), one = jv_k(j, u, 1), c = jv_cvt(j, d, t, z);
+  jv product = jv_bin(j, JX_MUL, d, jv_cvt(j, d, t, x), jv_cvt(j, d, t, y)), s = jv_bin(j, JX_ADD, d, product, c), r = jv_bin(j, JX_SUB, d, s, product);
+  jv e = jv_bin(j, JX_ADD, d, jv_bin(j, JX_SUB, d, product, jv_bin(j, JX_SUB, d, s, r)), jv_bin(j, JX_SUB, d, c, r));
+  jv below = jv_cmp(j, JX_LT, d, e, zero), above = jv_cmp(j, JX_GT, d, e, zero), sum = jv_as(j, u, s);
+  jv toward = jv_cvt(j, u, p, jv_bin(j, JX_XOR, p, below, jv_cmp(j, JX_LT, d, s, zero)));
+  jv odd = jv_bin(j, JX_OR, u, jv_bin(j, JX_SUB, u, sum, toward), one);
+  return jv_cvt(j, t, d, jv_as(j, d, jv_sel(j, u, jv_bin(j, JX_OR, p, below, above), odd, sum)));
+}
+
+/* ---- conversion ---------------------------------------------------------------------------------------------------*/
+/* 32-bit lanes to 64-bit ones by an instruction that takes half a vector */
+static jv up(struct jx *j, unsigned to, const char *text, jv x) {
+  jv v = jx_fresh(to, x.u);
+  v.r[0] = one(j, text, jx_type(j, to), x.r[0]);
+  v.r[1] = x.u ? v.r[0] : one(j, text, jx_type(j, to), upper(j, jx_type(j, x.t), x.r[0]));
+  return v;
+}
+/* 64-bit lanes to 32-bit ones by an instruction that gives half a vector */
+static jv down(struct jx *j, unsigned to, const char *text, jv x) {
+  jv v = jx_fresh(to, x.u);
+  gcc_jit_type *t = jx_type(j, to);
+  gcc_jit_rvalue *lo = one(j, text, t, x.r[0]), *hi = x.u ? lo : one(j, text, t, x.r[1]);
+  v.r[0] = v.r[1] = is_v3(j) ? jx_ask(j, "vinserti128 $1, %x2, %1, %0", "=x", t, 2, "x", lo, "x", hi) : two(j, "punpcklqdq", "", t, lo, hi);
+  return v;
+}
+static jv widen(struct jx *j, unsigned to, unsigned from, jv x) { return up(j, to, jx_signed(from) ? "pmovsxdq %x1, %0" : "pmovzxdq %x1, %0", x); }
+static jv narrow(struct jx *j, unsigned to, jv x) {
+  jv v = jx_fresh(to, x.u);
+  v.r[0] = v.r[1] = low_parts(j, jx_type(j, to), x.r[0], x.r[1]);
+  return v;
+}
+#define TWO_TO_52 0x4330000000000000ull /* as a double: its last bit is worth 1 */
+#define TWO_TO_84 0x4530000000000000ull /* 2^32 */
+static jv float_of_bits(struct jx *j, jv low, uint64_t of) { return jv_as(j, MX_T_f64, jv_bin(j, JX_OR, MX_T_u64, low, jv_k(j, MX_T_u64, of))); }
+static jv bits_as_float(struct jx *j, uint64_t b) { return jv_as(j, MX_T_f64, jv_k(j, MX_T_u64, b)); }
+/* Both parts become exact doubles, and their sum is rounded once. */
+static jv f64_of_64(struct jx *j, bool is_signed, jv x) {
+  const unsigned u = MX_T_u64;
+  jv low = float_of_bits(j, jv_bin(j, JX_AND, u, jv_as(j, u, x), jv_k(j, u, 0xFFFFFFFF)), TWO_TO_52);
+  jv high = jv_bin(j, JX_SHR, u, jv_as(j, u, x), jv_k(j, MX_T_u32, 32));
+  if (is_signed) high = jv_bin(j, JX_XOR, u, high, jv_k(j, u, 1u << 31));
+  /* 2^84 + 2^52, and 2^63 more where the sign was moved */
+  high = jv_bin(j, JX_SUB, MX_T_f64, float_of_bits(j, high, TWO_TO_84), bits_as_float(j, is_signed ? TWO_TO_84 + 0x80100000 : TWO_TO_84 + 0x100000));
+  return jv_bin(j, JX_ADD, MX_T_f64, high, low);
+}
+static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
+  const bool small = jx_bitsof(from) < 32; /* fits a signed number */
+  if (to == MX_T_f32) {
+    if (from == MX_T_f64) return down(j, to, "cvtpd2ps %1, %x0", x);
+    if (from == MX_T_f16) {
+      if (!is_v3(j)) return jx_refuse(j, to);
+      jv h = jx_fresh(to, x.u);
+      gcc_jit_rvalue *v = jx_ask(j, "vpermq $8, %1, %0", "=x", j->vu32, 1, "x", two(j, "packusdw", "", j->vu32, x.r[0], x.r[0]));
+      h.r[0] = h.r[1] = jx_ask(j, "vcvtph2ps %x1, %0", "=x", j->vf32, 1, "x", v);
+      return h;
+    }
+    if (jx_wide(from)) return jx_refuse(j, to); /* by way of f64 it would be rounded twice */
+    if (!jx_signed(from) && !small) return jv_cvt(j, to, MX_T_f64, jv_cvt(j, MX_T_f64, from, x));
+    jv v = jx_fresh(to, x.u);
+    v.r[0] = v.r[1] = one(j, "cvtdq2ps %1, %0", j->vf32, jx_spread(j, x).r[0]);
+    return v;
+  }
+  if (to == MX_T_f64) {
+    if (from == MX_T_f32) return up(j, to, "cvtps2pd %x1, %0", x);
+    if (jx_wide(from)) return f64_of_64(j, jx_signed(from), x);
+    if (jx_signed(from) || small) return up(j, to, "cvtdq2pd %x1, %0", jx_spread(j, x));
+    return jv_bin(j, JX_SUB, to, float_of_bits(j, jv_cvt(j, MX_T_u64, MX_T_u32, jv_as(j, MX_T_u32, x)), TWO_TO_52), bits_as_float(j, TWO_TO_52));
+  }
+  if (jx_wide(to)) return jx_refuse(j, to);
+  if (jx_signed(to) || jx_bitsof(to) < 32) {
+    jv v = jx_fresh(MX_T_u32, x.u);
+    if (from == MX_T_f64) v = down(j, MX_T_u32, "cvttpd2dq %1, %x0", x);
+    else v.r[0] = v.r[1] = one(j, "cvttps2dq %1, %0", j->vu32, x.r[0]);
+    v.t = (uint8_t)to;
+    return jx_trim(j, v);
+  }
+  if (from == MX_T_f32) x = jv_cvt(j, MX_T_f64, from, x);
+  x = jv_bin(j, JX_ADD, MX_T_f64, jv_un(j, JX_TRUNC, MX_T_f64, x), bits_as_float(j, TWO_TO_52)); /* now its low bits are the number */
+  return narrow(j, to, jv_as(j, MX_T_u64, x));
+}
+
+/* ---- one lane, and all -----------------------------------------------------------------------------------------------*/
+static gcc_jit_rvalue *first(struct jx *j, bool wide, gcc_jit_rvalue *v) {
+  char text[32];
+  snprintf(text, sizeof text, "%smov%c %%x1, %%0", is_v3(j) ? "v" : "", wide ? 'q' : 'd');
+  return jx_ask(j, text, "=r", wide ? j->t_u64 : j->t_u32, 1, "x", v);
+}
+static gcc_jit_rvalue *first_everywhere(struct jx *j, bool wide, gcc_jit_rvalue *v) {
+  if (is_v3(j)) return jx_ask(j, wide ? "vpbroadcastq %x1, %0" : "vpbroadcastd %x1, %0", "=x", V(wide), 1, "x", v);
+  return jx_ask(j, wide ? "pshufd $0x44, %1, %0" : "pshufd $0, %1, %0", "=x", V(wide), 1, "x", v);
+}
+static gcc_jit_rvalue *above(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m) {
+  return bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, greater(j, MX_T_u32, x, y), m);
+}
+static gcc_jit_rvalue *common(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m) {
+  gcc_jit_rvalue *not = two(j, "pcmpeqd", "", j->t_mask, bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, x, y), none(j, false));
+  return bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, jx_mask_not(j, not), m);
+}
+static gcc_jit_rvalue *differ(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m) {
+  return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, y), lanes_of(j, wide, m, h));
+}
+static gcc_jit_rvalue *any_bit(struct jx *j, bool wide, gcc_jit_rvalue *v) {
+  (void)wide;
+  gcc_jit_rvalue *any = jx_ask(j, is_v3(j) ? "vptest %1, %1\n\tsetnz %0" : "ptest %1, %1\n\tsetnz %0", "=q", j->t_u8, 1, "x", v);
+  return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, any, jx_int(j, j->t_u8, 0));
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------*/
+static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) {
+  return jx_ask(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=x", V(wide), 1, "m", jx_rv(place));
+}
+static gcc_jit_rvalue *read_one(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m) {
+  const char *text = is_v3(j) ? wide ? "vpxor %0, %0, %0\n\tvptest %1, %1\n\tjz 1f\n\tvpbroadcastq %2, %0\n1:" : "vpxor %0, %0, %0\n\tvptest %1, %1\n\tjz 1f\n\tvpbroadcastd %2, %0\n1:"
+                     : wide ? "pxor %0, %0\n\tptest %1, %1\n\tjz 1f\n\tmovq %2, %0\n\tpshufd $0x44, %0, %0\n1:" : "pxor %0, %0\n\tptest %1, %1\n\tjz 1f\n\tmovd %2, %0\n\tpshufd $0, %0, %0\n1:";
+  m = lanes_of(j, wide, m, h);
+  return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, jx_ask(j, text, "=&x", V(wide), 2, "x", m, "m", jx_rv(cell)), m);
+}
+
+/* Moves lane by lane between a vector of 128 bits and memory: where the mask's bit `bit` + k is set, `text` with the lane's
+ * number k, and with `step` * k, for each # and @ in it. The mask's bits are in `test`, an operand of 8 bits. */
+static void lane_by_lane(char *out, size_t room, unsigned lanes, const char *test, unsigned bit, unsigned step, const char *text) {
+  size_t n = strlen(out);
+  for (unsigned k = 0; k < lanes; k++) {
+    n += (size_t)snprintf(out + n, room - n, "\ttestb $%u, %s\n\tjz 1f\n\t", 1u << (bit + k), test);
+    for (const char *p = text; *p; p++)
+      n += (size_t)(*p == '#' ? snprintf(out + n, room - n, "%u", k) : *p == '@' ? snprintf(out + n, room - n, "%u", step * k) : snprintf(out + n, room - n, "%c", *p));
+    n += (size_t)snprintf(out + n, room - n, "\n1:\n");
+  }
+}
+/* A vector in one piece where all of its lanes are wanted, else lane by lane. */
+static void piece_or_lanes(char *out, size_t room, bool wide, unsigned h, const char *whole, const char *part) {
+  const unsigned lanes = wide ? 2 : 4, bit = wide ? 2 * h : 0;
+  snprintf(out, room, "movmskps %%2, %%1\n\tnot %%1\n\ttestb $%u, %%b1\n\tjnz 2f\n\t%s\n\tjmp 3f\n2:\n\tnot %%1\n", ((1u << lanes) - 1) << bit, whole);
+  lane_by_lane(out, room, lanes, "%b1", bit, wide ? 8 : 4, part);
+  strcat(out, "3:");
+}
+static gcc_jit_rvalue *read_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
+  char text[512];
+  piece_or_lanes(text, sizeof text, wide, h, "movdqu (%3), %0", wide ? "pinsrq $#, @(%3), %0" : "pinsrd $#, @(%3), %0");
+  gcc_jit_lvalue *d = jx_local(j, V(wide)), *t = jx_local(j, j->t_u32);
+  jx_set(j, d, none(j, wide));
+  gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 3, "x", m, "r", gcc_jit_lvalue_get_address(place, NULL), "m", jx_rv(place));
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", t);
+  return jx_rv(d);
+}
+static gcc_jit_extended_asm *write_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  char text[512];
+  piece_or_lanes(text, sizeof text, wide, h, "movdqu %4, (%3)", wide ? "pextrq $#, %4, @(%3)" : "pextrd $#, %4, @(%3)");
+  gcc_jit_lvalue *t = jx_local(j, j->t_u32);
+  gcc_jit_extended_asm *a = jx_asm(j, text, "+m", place, 3, "x", m, "r", gcc_jit_lvalue_get_address(place, NULL), "x", v);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", t);
+  return a;
+}
+static gcc_jit_rvalue *read_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
+  return jx_ask(j, wide ? "vpmaskmovq %2, %1, %0" : "vpmaskmovd %2, %1, %0", "=x", V(wide), 2, "x", lanes_of(j, wide, m, h), "m", jx_rv(place));
+}
+static gcc_jit_extended_asm *write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  return jx_asm(j, wide ? "vpmaskmovq %1, %2, %0" : "vpmaskmovd %1, %2, %0", "+m", place, 2, "x", v, "x", lanes_of(j, wide, m, h));
+}
+
+static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
+  char text[64];
+  snprintf(text, sizeof text, wide ? "vpgatherdq %%1, (%%2,%%x3,%u), %%0" : "vpgatherdd %%1, (%%2,%%3,%u), %%0", scale);
+  gcc_jit_lvalue *d = jx_local(j, V(wide)), *k = jx_local(j, V(wide));
+  jx_set(j, d, none(j, wide));
+  jx_set(j, k, lanes_of(j, wide, m, h));
+  gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 2, "r", base, "x", h ? upper(j, j->vu32, index) : index);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "+&x", k);
+  jx_touches_memory(a);
+  return jx_rv(d);
+}
+static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
+  char text[640] = "", part[96];
+  if (wide && h) index = upper(j, j->vu32, index);
+  snprintf(part, sizeof part, "pextrd $#, %%4, %%k1\n\tmovslq %%k1, %%1\n\tpinsr%c $#, (%%3,%%1,%u), %%0", wide ? 'q' : 'd', scale);
+  lane_by_lane(text, sizeof text, wide ? 2 : 4, "%b2", wide ? 2 * h : 0, 0, part);
+  gcc_jit_lvalue *d = jx_local(j, V(wide)), *at = jx_local(j, j->t_u64);
+  jx_set(j, d, none(j, wide));
+  gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 3, "r", packed(j, m), "r", base, "x", index);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", at);
+  jx_touches_memory(a);
+  return jx_rv(d);
+}
+static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  const char *x = is_v3(j) ? "v" : "";
+  const unsigned lanes = wide ? 2 : 4; /* in 128 bits */
+  gcc_jit_rvalue *in = packed(j, m);
+  if (wide && h) index = upper(j, j->vu32, index);
+  for (unsigned part = 0; part < j->bytes / 16; part++) {
+    char text[640] = "", lane[96];
+    snprintf(lane, sizeof lane, "%spextrd $#, %%x3, %%k0\n\tmovslq %%k0, %%0\n\t%spextr%c $#, %%x4, (%%2,%%0,%u)", x, x, wide ? 'q' : 'd', scale);
+    lane_by_lane(text, sizeof text, lanes, "%b1", (wide ? h * j->w / 2 : 0) + part * lanes, 0, lane);
+    gcc_jit_lvalue *at = jx_local(j, j->t_u64);
+    gcc_jit_rvalue *here = !part ? index : wide ? one(j, "pshufd $0xEE, %x1, %x0", j->vu32, index) : upper(j, j->vu32, index);
+    jx_touches_memory(jx_asm(j, text, "=&r", at, 4, "r", in, "r", base, "x", here, "x", part ? upper(j, V(wide), v) : v));
+  }
+}
+
+#define SAME \
+  .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .mask_fill = mask_fill, .compare = compare, .blend = blend, \
+  .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
+  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .read_one = read_one, .scatter = scatter
+static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {"-march=x86-64-v2", "-mtune=generic", NULL};
+const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .fma = fma_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
+const struct jx_isa jx_v2 = {.name = "v2", .options = options_v2, .lanes = 4, .fma = fma_v2, .read = read_v2, .write = write_v2, .gather = gather_v2, SAME};
