@@ -115,5 +115,8 @@ bool lw_memory(struct lw *l);
 gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit, gcc_jit_rvalue **host);
 /* atomics.c: the same for atomics. */
 bool lw_atomic(struct lw *l);
+/* cross.c: a warp operation. When its native form does, `alive` being the warp's lanes that live; NULL: it has none. */
+gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive);
+void lw_cross(struct lw *l);
 
 #endif

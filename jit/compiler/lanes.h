@@ -115,6 +115,9 @@ struct jx_isa {
   gcc_jit_rvalue *(*differ)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m); /* x ^ y, in other lanes 0 */
   gcc_jit_rvalue *(*any_bit)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* a condition: the vector is not 0 */
 
+  /* the element of all n chunks' lanes, in order, that each lane's index names; NULL: it has none */
+  gcc_jit_rvalue *(*choose)(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index);
+
   /* Memory at any address; lanes that are not in m are not touched, and read as 0. */
   gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *place); /* all lanes */
   gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m);

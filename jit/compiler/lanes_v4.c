@@ -144,6 +144,19 @@ static gcc_jit_rvalue *any_bit(struct jx *j, bool wide, gcc_jit_rvalue *v) {
   return mask_any(j, jx_ask(j, wide ? "vptestmq %1, %1, %0" : "vptestmd %1, %1, %0", "=Yk", j->t_mask, 1, "v", v));
 }
 
+static gcc_jit_rvalue *choose_two(struct jx *j, gcc_jit_rvalue *low, gcc_jit_rvalue *high, gcc_jit_rvalue *index) {
+  gcc_jit_lvalue *d = jx_local(j, j->vu32);
+  jx_set(j, d, index);
+  jx_asm(j, "vpermi2d %2, %1, %0", "+v", d, 2, "v", low, "v", high);
+  return jx_rv(d);
+}
+static gcc_jit_rvalue *choose(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index) {
+  gcc_jit_rvalue *v = choose_two(j, chunks[0], chunks[1], index);
+  if (n == 2) return v;
+  gcc_jit_rvalue *upper_half = jx_ask(j, "vptestmd %2, %1, %0", "=Yk", j->t_mask, 2, "v", index, "v", jv_k(j, MX_T_u32, 32).r[0]);
+  return jx_ask(j, "vpblendmd %3, %2, %0%{%1%}", "=v", j->vu32, 3, "Yk", upper_half, "v", v, "v", choose_two(j, chunks[2], chunks[3], index));
+}
+
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) { return jx_ask(j, "vmovdqu32 %1, %0", "=v", V(wide), 1, "m", jx_rv(place)); }
 static gcc_jit_rvalue *read(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
@@ -178,5 +191,5 @@ static const char *const options[] = {"-march=x86-64-v4", "-mprefer-vector-width
 const struct jx_isa jx_v4 = {.name = "v4", .options = options, .lanes = 16, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of,
                              .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .narrow = narrow, .convert = convert,
                              .unary = unary, .fma = multiply_add, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above,
-                             .common = common, .differ = differ, .any_bit = any_bit, .load = load, .read = read, .read_one = read_one, .write = write,
+                             .common = common, .differ = differ, .any_bit = any_bit, .choose = choose, .load = load, .read = read, .read_one = read_one, .write = write,
                              .gather = gather, .scatter = scatter};

@@ -373,9 +373,11 @@ static void sync_step(struct lw *l, uint32_t number_in_block) {
     gcc_jit_block *whole = lw_new_block(l, "whole"), *part = lw_new_block(l, "part");
     gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, X_FIELD(warp), j->t_pu8));
     gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, offsetof(struct mx_warp, live), j->t_u64));
-    split_on(l, compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), whole, part);
+    gcc_jit_rvalue *native = lw_cross_condition(l, alive);
+    split_on(l, native ? native : compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), whole, part);
     j->b = whole;
-    lw_step(l);
+    if (native) lw_cross(l);
+    else lw_step(l);
     add_steps(l, number_in_block + 1);
     jump(l, behind = lw_new_block(l, "behind"));
     j->b = part;
