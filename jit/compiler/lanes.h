@@ -35,6 +35,7 @@ struct jx {
   gcc_jit_type *vu32, *vs32, *vf32, *vu64, *vs64, *vf64;
   gcc_jit_type *t_mask; /* which lanes of a chunk */
   unsigned mask_bytes;
+  gcc_jit_function *fma; /* where it is one */
   bool bad;         /* something was asked for that has no vector form here */
   unsigned serial;
   struct { bool wide; uint64_t bits; gcc_jit_rvalue *r; } consts[JX_CONSTS];

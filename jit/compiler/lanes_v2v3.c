@@ -142,17 +142,57 @@ static jv fma_v3(struct jx *j, unsigned t, jv x, jv y, jv z) {
   if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
   return v;
 }
-/* Of 32 bits by way of 64: the product is exact there, and the sum is rounded to odd (vm/lanes/vocab.h). */
+/* Of 32 bits, by way of 64, where the product is exact. The sum p + c = s is rounded to odd (vm/lanes/vocab.h). */
+static jv rounded_to_odd(struct jx *j, jv p, jv c, jv s) {
+  const unsigned d = MX_T_f64, u = MX_T_u64;
+  jv zero = jv_kf(j, d, 0), t = jv_bin(j, JX_SUB, d, s, p);
+  jv e = jv_bin(j, JX_ADD, d, jv_bin(j, JX_SUB, d, p, jv_bin(j, JX_SUB, d, s, t)), jv_bin(j, JX_SUB, d, c, t));
+  jv below = jv_cmp(j, JX_LT, d, e, zero), inexact = jv_bin(j, JX_OR, MX_T_pred, below, jv_cmp(j, JX_GT, d, e, zero));
+  jv toward = jv_cvt(j, u, MX_T_pred, jv_bin(j, JX_XOR, MX_T_pred, below, jv_cmp(j, JX_LT, d, s, zero)));
+  jv odd = jv_bin(j, JX_OR, u, jv_bin(j, JX_SUB, u, jv_as(j, u, s), toward), jv_k(j, u, 1));
+  return jv_as(j, d, jv_sel(j, u, inexact, odd, jv_as(j, u, s)));
+}
+/* A function for one chunk: in line it would be most of the code, and registers are few anyway. Only a sum half-way between
+ * two floats, or below all normal ones, needs more than to be rounded twice. */
+static gcc_jit_function *fma_function(struct jx *j) {
+  char name[64];
+  snprintf(name, sizeof name, "%s_fma", gcc_jit_object_get_debug_string(gcc_jit_function_as_object(j->fn)));
+  gcc_jit_param *param[3];
+  jv in[3];
+  for (unsigned k = 0; k < 3; k++) {
+    param[k] = gcc_jit_context_new_param(j->c, NULL, j->vf32, k == 0 ? "x" : k == 1 ? "y" : "z");
+    gcc_jit_rvalue *r = gcc_jit_param_as_rvalue(param[k]);
+    in[k] = (jv){.t = MX_T_f32, .r = {r, r}};
+  }
+  gcc_jit_function *caller = j->fn, *f = gcc_jit_context_new_function(j->c, NULL, GCC_JIT_FUNCTION_INTERNAL, j->vf32, name, 3, param, 0);
+  gcc_jit_block *here = j->b, *plain = gcc_jit_function_new_block(f, "plain"), *twice = gcc_jit_function_new_block(f, "twice"),
+                *odd = gcc_jit_function_new_block(f, "odd");
+  const unsigned d = MX_T_f64, s32 = MX_T_s32;
+  j->fn = f;
+  j->b = plain;
+  jv p = jv_bin(j, JX_MUL, d, jv_cvt(j, d, MX_T_f32, in[0]), jv_cvt(j, d, MX_T_f32, in[1])), c = jv_cvt(j, d, MX_T_f32, in[2]), s = jv_bin(j, JX_ADD, d, p, c);
+  jv low = jx_fresh(s32, false), high = low;
+  low.r[0] = low.r[1] = low_parts(j, j->vu32, s.r[0], s.r[1]);
+  high.r[0] = high.r[1] = two(j, "shufps", "$0xDD, ", j->vu32, s.r[0], s.r[1]);
+  high = jv_bin(j, JX_AND, s32, high, jv_k(j, s32, 0x7FFFFFFF));
+  jv half_way = jv_cmp(j, JX_EQ, s32, jv_bin(j, JX_AND, s32, low, jv_k(j, s32, 0x1FFFFFFF)), jv_k(j, s32, 0x10000000));
+  jv small = jv_bin(j, JX_AND, MX_T_pred, jv_cmp(j, JX_GT, s32, jv_k(j, s32, 0x38100000), high), jv_cmp(j, JX_GT, s32, high, jv_k(j, s32, 0)));
+  gcc_jit_block_end_with_conditional(j->b, NULL, mask_any(j, jv_bin(j, JX_OR, MX_T_pred, half_way, small).r[0]), odd, twice);
+  j->b = twice;
+  gcc_jit_block_end_with_return(j->b, NULL, jv_cvt(j, MX_T_f32, d, s).r[0]);
+  j->b = odd;
+  gcc_jit_block_end_with_return(j->b, NULL, jv_cvt(j, MX_T_f32, d, rounded_to_odd(j, p, c, s)).r[0]);
+  j->fn = caller;
+  j->b = here;
+  return f;
+}
 static jv fma_v2(struct jx *j, unsigned t, jv x, jv y, jv z) {
   if (t != MX_T_f32) return jx_refuse(j, t);
-  const unsigned d = MX_T_f64, u = MX_T_u64, p = MX_T_pred;
-  jv zero = jv_kf(j, d, 0), one = jv_k(j, u, 1), c = jv_cvt(j, d, t, z);
-  jv product = jv_bin(j, JX_MUL, d, jv_cvt(j, d, t, x), jv_cvt(j, d, t, y)), s = jv_bin(j, JX_ADD, d, product, c), r = jv_bin(j, JX_SUB, d, s, product);
-  jv e = jv_bin(j, JX_ADD, d, jv_bin(j, JX_SUB, d, product, jv_bin(j, JX_SUB, d, s, r)), jv_bin(j, JX_SUB, d, c, r));
-  jv below = jv_cmp(j, JX_LT, d, e, zero), above = jv_cmp(j, JX_GT, d, e, zero), sum = jv_as(j, u, s);
-  jv toward = jv_cvt(j, u, p, jv_bin(j, JX_XOR, p, below, jv_cmp(j, JX_LT, d, s, zero)));
-  jv odd = jv_bin(j, JX_OR, u, jv_bin(j, JX_SUB, u, sum, toward), one);
-  return jv_cvt(j, t, d, jv_as(j, d, jv_sel(j, u, jv_bin(j, JX_OR, p, below, above), odd, sum)));
+  if (!j->fma) j->fma = fma_function(j);
+  gcc_jit_rvalue *args[3] = {x.r[0], y.r[0], z.r[0]};
+  jv v = jx_fresh(t, x.u && y.u && z.u);
+  v.r[0] = v.r[1] = jx_keep(j, gcc_jit_context_new_call(j->c, NULL, j->fma, 3, args));
+  return v;
 }
 
 /* ---- conversion ---------------------------------------------------------------------------------------------------*/
