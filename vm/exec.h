@@ -185,8 +185,6 @@ struct mx_exec {
   struct mx_exec_stats {
     uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
   } stats;
-  uint64_t on_mask;             /* whose lanes are the ones in on[] */
-  uint32_t on[MX_MAX_LANES];
   uint64_t steps_told;          /* of steps, already added to the launch's */
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };

@@ -20,6 +20,11 @@
 /* ---- one lane of a slot, by type ---------------------------------------------------------------------*/
 /* mix: a lane that is not active keeps its whole slot, in which another register of more bits may live. */
 typedef int mx_none;
+#if defined MX_OFTEN && defined MX__AVX512
+#define BLENDS_IN_LOOP true
+#else
+#define BLENDS_IN_LOOP false
+#endif
 #define ACCESS(t_, slot_) \
   MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const slot_ *)p)[l]; } \
   MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((slot_ *)p)[l] = (slot_)v; } \
@@ -28,16 +33,10 @@ typedef int mx_none;
   MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const uint32_t *)p)[l]; } \
   MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = (zero_extended_)v; } \
   MX__INL void mx__mix_##t_(void *p, size_t l, unsigned n, bool on, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = on ? (zero_extended_)v : ((uint32_t *)p)[l]; }
-/* predicates come as words where those are quickly made, or as bytes; expressions leave them as words */
-#ifdef MX__AVX512
-typedef uint32_t mx__pred_in;
-#else
-typedef uint8_t mx__pred_in;
-#endif
-#if defined MX_OFTEN && defined MX__AVX512
-#define MX_BLENDS_IN_LOOP 1
-#endif
-MX__INL mx_pred mx__get_pred(const void *p, size_t l, unsigned n) { (void)n; return (mx_pred)((const mx__pred_in *)p)[l]; }
+/* A predicate is a mask, of which a loop sees the word of its half. Bits are tested where they are: not all processors can shift
+ * each lane by a count of its own. Results are words, 0 or 1. */
+typedef uint32_t __attribute__((may_alias)) mx__half;
+MX__INL mx_pred mx__get_pred(const void *p, size_t l, unsigned n) { (void)n; return (*(const mx__half *)p & mx__bit[l]) != 0; }
 MX__INL void mx__put_pred(void *p, size_t l, unsigned n, mx_pred v) { (void)n; ((uint32_t *)p)[l] = v; }
 MX__INL void mx__mix_pred(void *p, size_t l, unsigned n, bool on, mx_pred v) { (void)n, (void)on; ((uint32_t *)p)[l] = v; }
 ACCESS_NARROW(u8, uint8_t) ACCESS_NARROW(s8, uint8_t) ACCESS_NARROW(b8, uint8_t)
@@ -74,40 +73,18 @@ MX__INL unsigned mx__lanes(const struct mx_exec *x) {
   if (x->lanes != 32 && x->lanes != 64) __builtin_unreachable();
   return x->lanes;
 }
-/* Predicates become 0 or 1 inside a body; `words`: of type mx__pred_in, else bytes. */
-MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type, bool words, void *holds) {
-  if (type == MX_T_none) return NULL;
-  if (type != MX_T_pred) return mx__ref(x, r);
-#ifdef MX__AVX512
-  if (words) return mx__expand32(*(const uint64_t *)mx__ref(x, r), holds), holds;
-#endif
-  (void)words;
-  mx__expand01(*(const uint64_t *)mx__ref(x, r), holds);
-  return holds;
-}
-#ifdef MX_BLENDS_IN_LOOP
-/* Words 0 or 1 for the lanes m; they mostly stay the same from one instruction to the next. */
-MX__INL const uint32_t *mx__on(struct mx_exec *x, uint64_t m) {
-  if (x->on_mask != m) {
-    x->on_mask = m;
-    mx__expand32(m, x->on);
-  }
-  return x->on;
-}
-#else
-MX__INL const uint32_t *mx__on(struct mx_exec *x, uint64_t m) { (void)x, (void)m; return NULL; }
-#endif
+MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type) { return type == MX_T_none ? NULL : mx__ref(x, r); }
 MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, void *holds, void *tmp, bool direct) {
   if (type == MX_T_none) return NULL;
   if (type == MX_T_pred) return holds;
   return direct ? mx__ref(x, r) : tmp;
 }
-/* `words`: a predicate's lanes are 32-bit words, else bytes. */
+/* `words`: a predicate's lanes are 32-bit words, else it is a mask. */
 MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool words, const void *holds, const void *tmp, uint64_t m, bool direct) {
   if (type == MX_T_none) return;
   if (type == MX_T_pred) {
     uint64_t *d = mx__ref(x, r);
-    *d = (*d & ~m) | ((words ? mx__pack32(holds, x->lanes) : mx__pack01(holds, x->lanes)) & m);
+    *d = (*d & ~m) | ((words ? mx__pack32(holds, x->lanes) : *(const uint64_t *)holds) & m);
   } else if (!direct) {
     unsigned bits = type == MX_T_b128 ? 128 : type >= MX_T_u64 ? 64 : 32;
     if (bits == 32) mx__blend32(mx__ref(x, r), tmp, m, x->lanes);
@@ -146,25 +123,27 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
   (__VA_ARGS__); \
   if ((flags_) & MX_F_CANON) D = CANON(td_, D), Q = CANON(tq_, Q);
 
-/* on: the active lanes; NULL: all are written */
+/* The word of a predicate for lanes from `half` on; other operands as they are. */
+#define HALF(type_, p_, half_) (MX_T_##type_ == MX_T_pred ? (const void *)((const mx__half *)(p_) + (half_) / 32) : (p_))
+/* on: the mask of active lanes; NULL: all are written */
 #define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
-  MX__INL void lanes_##id_(unsigned n, const uint32_t *on, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
+  MX__INL void lanes_##id_(unsigned n, const uint64_t *on, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
                            const void *g, const unsigned M) { \
     (void)M; \
     for (size_t half__ = 0; half__ < n; half__ += 32) \
       _Pragma("GCC ivdep") for (size_t step__ = 0; step__ < 32; step__++) { \
         const size_t lane__ = half__ + step__; \
-        const mx_##ta_ A = mx__get_##ta_(a, lane__, n); \
-        const mx_##tb_ B = mx__get_##tb_(b, lane__, n); \
-        const mx_##tc_ C = mx__get_##tc_(c, lane__, n); \
-        const mx_##te_ E = mx__get_##te_(e, lane__, n); \
-        const mx_##tg_ G = mx__get_##tg_(g, lane__, n); \
+        const mx_##ta_ A = mx__get_##ta_(HALF(ta_, a, half__), lane__, n); \
+        const mx_##tb_ B = mx__get_##tb_(HALF(tb_, b, half__), lane__, n); \
+        const mx_##tc_ C = mx__get_##tc_(HALF(tc_, c, half__), lane__, n); \
+        const mx_##te_ E = mx__get_##te_(HALF(te_, e, half__), lane__, n); \
+        const mx_##tg_ G = mx__get_##tg_(HALF(tg_, g, half__), lane__, n); \
         mx_##td_ D; \
         mx_##tq_ Q = {0}; \
         (void)A, (void)B, (void)C, (void)E, (void)G; \
         RESULT_##no_(flags_, td_, tq_, __VA_ARGS__) \
-        mx__mix_##td_(d, lane__, n, !on || on[lane__], D); \
-        mx__mix_##tq_(q, lane__, n, !on || on[lane__], Q); \
+        mx__mix_##td_(d, lane__, n, !on || mx__get_pred(HALF(pred, on, half__), lane__, n), D); \
+        mx__mix_##tq_(q, lane__, n, !on || mx__get_pred(HALF(pred, on, half__), lane__, n), Q); \
       } \
   }
 
@@ -186,37 +165,43 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
     const uint64_t m_ = mx__active(x, i); \
     if (!m_) return i + 1; \
     const bool whole_ = m_ == x->full; \
-    const uint32_t *on_ = whole_ || !(words_) || (MX_T_##td_ == MX_T_pred && MX_T_##tq_ <= MX_T_pred) ? NULL : mx__on(x, m_); \
+    const uint64_t *on_ = !BLENDS_IN_LOOP || whole_ || !(words_) || (MX_T_##td_ == MX_T_pred && MX_T_##tq_ <= MX_T_pred) ? NULL : &m_; \
     const bool direct_ = whole_ || on_; \
     const unsigned n_ = mx__lanes(x); \
     _Alignas(64) uint32_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES]; /* loads from two lines wait for stores */ \
-    _Alignas(64) mx__pred_in ba_[MX_MAX_LANES], bb_[MX_MAX_LANES], bc_[MX_MAX_LANES], be_[MX_MAX_LANES], bg_[MX_MAX_LANES]; \
-    void *d = mx__out(x, i->o[0], MX_T_##td_, bd_, x->tmp, direct_); \
-    void *q = mx__out(x, i->o[1], MX_T_##tq_, bq_, x->tmp + sizeof x->tmp / 2, direct_); \
-    _Alignas(64) uint8_t bp_[no_ > 2 ? MX_MAX_LANES : 1]; \
-    const void *a = mx__in(x, i->o[no_], MX_T_##ta_, words_, ba_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_, words_, bb_); \
-    const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_, words_, bc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_, words_, be_); \
-    const void *g = mx__in(x, i->o[no_ + 4], MX_T_##tg_, words_, bg_); \
-    (void)g, (void)bp_; \
+    uint64_t md_ = 0, mq_ = 0, mp_ = 0; /* predicates as masks; a third result is one */ \
+    void *d = mx__out(x, i->o[0], MX_T_##td_, words_ ? (void *)bd_ : &md_, x->tmp, direct_); \
+    void *q = mx__out(x, i->o[1], MX_T_##tq_, words_ ? (void *)bq_ : &mq_, x->tmp + sizeof x->tmp / 2, direct_); \
+    const void *a = mx__in(x, i->o[no_], MX_T_##ta_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_); \
+    const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_); \
+    const void *g = mx__in(x, i->o[no_ + 4], MX_T_##tg_); \
+    (void)a, (void)b, (void)c, (void)e, (void)g, (void)bd_, (void)bq_; \
     __VA_ARGS__ \
-    mx__done(x, i->o[0], MX_T_##td_, words_, bd_, d, m_, direct_); \
-    mx__done(x, i->o[1], MX_T_##tq_, words_, bq_, q, m_, direct_); \
-    if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, false, bp_, NULL, m_, true); \
+    mx__done(x, i->o[0], MX_T_##td_, words_, words_ ? (void *)bd_ : &md_, d, m_, direct_); \
+    mx__done(x, i->o[1], MX_T_##tq_, words_, words_ ? (void *)bq_ : &mq_, q, m_, direct_); \
+    if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, false, &mp_, NULL, m_, true); \
     return i + 1; \
   }
+
+/* Each value of a modifier has loops of its own, but under sanitizers, where nobody waits for the loops but for the compiler. */
+#ifdef __SANITIZE_ADDRESS__
+#define BY_MODIFIER(mods_, id_) lanes_##id_(n_, on_, d, q, a, b, c, e, g, (mods_) > 1 ? i->mod : 0);
+#else
+#define BY_MODIFIER(mods_, id_) switch ((mods_) > 1 ? i->mod : 0) { CASES(mods_, id_) }
+#endif
 
 #define OP_(id_, mods_, flags_, ...) OP__(id_, mods_, flags_, __VA_ARGS__)
 #define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   _Static_assert((mods_) <= 28, #id_ ": more modifier values than a lane body has cases"); \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
-  LANE_BODY(id_, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch ((mods_) > 1 ? i->mod : 0) { CASES(mods_, id_) })
+  LANE_BODY(id_, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, BY_MODIFIER(mods_, id_))
 /* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
 
 /* Lane functions: fn_*.c of this folder. */
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
-  LANE_BODY(id_, false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? bp_ : e, n_, i->mod);)
+  LANE_BODY(id_, false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 
 #define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_, ...) OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_)

@@ -4,15 +4,19 @@
 #include "vm/lanes/masks.h"
 #include "vm/lanes/vocab.h"
 
-/* t[l] = x <cmp> y for all lanes, in words: narrowing the outcome inside the loop costs more than comparing; X(comparison) names each comparison of the type's family. */
+/* The mask of x <cmp> y for all lanes, through words: narrowing the outcome inside the loop costs more than comparing. X(comparison)
+ * names each comparison of the type's family. */
 #define INT_CASES(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define FLOAT_CASES(X) INT_CASES(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define INT_LOOP(m_) case m_: for (unsigned l = 0; l < lanes; l++) { VALUES t[l] = (uint32_t)ICOND(T, m_, x, y); } break;
 #define FLOAT_LOOP(m_) case m_: for (unsigned l = 0; l < lanes; l++) { VALUES t[l] = (uint32_t)FCOND(T, m_, x, y); } break;
 #define COMPARE(name_, slot_, cases_, loop_) \
-  static void compare_##name_(uint32_t *t, const slot_ *a, const slot_ *b, unsigned lanes, unsigned cmp, bool ftz) { \
+  static uint64_t compare_##name_(const slot_ *a, const slot_ *b, unsigned lanes, unsigned cmp, bool ftz) { \
+    _Alignas(64) uint32_t t[MX_MAX_LANES]; \
     (void)ftz; \
+    MX_WARP_OF(lanes); \
     switch (cmp) { cases_(loop_) } \
+    return mx__pack32(t, lanes); \
   }
 
 #define VALUES const mx_u16 x = (mx_u16)a[l], y = (mx_u16)b[l];
@@ -57,27 +61,30 @@ COMPARE(floats, float, FLOAT_CASES, FLOAT_LOOP)
 #undef VALUES
 #undef T
 #define WIDENED(name_, widen_) \
-  static void compare_##name_(uint32_t *t, const uint32_t *a, const uint32_t *b, unsigned lanes, unsigned cmp, bool ftz) { \
+  static uint64_t compare_##name_(const uint32_t *a, const uint32_t *b, unsigned lanes, unsigned cmp, bool ftz) { \
     float x[MX_MAX_LANES], y[MX_MAX_LANES]; \
     (void)ftz; \
     for (unsigned l = 0; l < lanes; l++) { \
       x[l] = widen_(a[l]); \
       y[l] = widen_(b[l]); \
     } \
-    compare_floats(t, x, y, lanes, cmp, false); \
+    return compare_floats(x, y, lanes, cmp, false); \
   }
 static inline uint16_t flush16(uint16_t x, bool on) { return on && !(x & 0x7C00) ? x & 0x8000 : x; }
-static inline uint32_t flush32(uint32_t x, bool on) { return on && (x & 0x7FFFFFFF) < 0x00800000 ? x & 0x80000000 : x; }
-#define WIDEN_F32(x_) mx__of_f32(flush32((x_), ftz))
+static inline uint32_t flush32(uint32_t x) { return (x & 0x7FFFFFFF) < 0x00800000 ? x & 0x80000000 : x; }
+#define WIDEN_F32(x_) mx__of_f32(flush32(x_))
 #define WIDEN_F16(x_) H2F(flush16((uint16_t)(x_), ftz))
 #define WIDEN_F16_HI(x_) H2F(flush16((uint16_t)((x_) >> 16), ftz))
 #define WIDEN_BF16(x_) B2F(x_)
 #define WIDEN_BF16_HI(x_) B2F((x_) >> 16)
-WIDENED(f32, WIDEN_F32)
+WIDENED(flushed, WIDEN_F32)
 WIDENED(f16, WIDEN_F16)
 WIDENED(f16_hi, WIDEN_F16_HI)
 WIDENED(bf16, WIDEN_BF16)
 WIDENED(bf16_hi, WIDEN_BF16_HI)
+static uint64_t compare_f32(const void *a, const void *b, unsigned lanes, unsigned cmp, bool ftz) {
+  return ftz ? compare_flushed(a, b, lanes, cmp, true) : compare_floats(a, b, lanes, cmp, false);
+}
 
 /* The modifier: comparison, then the combination where there is a combining predicate, then ftz. */
 struct way { unsigned cmp, join; bool ftz; };
@@ -92,47 +99,29 @@ static struct way way_of(unsigned mod, unsigned n, bool joined) {
   return w;
 }
 
-/* r = t (flipped: not t) combined with p, if there is one. */
-static void join(uint8_t *restrict r, const uint32_t *restrict t, bool flip, const uint8_t *restrict p, unsigned how, unsigned lanes) {
-  uint32_t x = flip;
-#ifdef MX__AVX512
-  if (lanes % 32 == 0) { /* as masks: bytes that were stored one way and are loaded another have to wait */
-    const uint64_t m = mx__pack32(t, lanes) ^ (flip ? UINT64_MAX : 0), with = p ? mx__pack01(p, lanes) : 0;
-    const uint64_t all = !p ? m : how == 0 ? m & with : how == 1 ? m | with : m ^ with;
-    if (lanes == 64) mx__expand01(all, r);
-    else _mm256_storeu_si256((__m256i *)r, _mm256_maskz_set1_epi8((__mmask32)all, 1));
-    return;
-  }
-#endif
-  if (!p) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)(t[l] ^ x);
-  else if (how == 0) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)((t[l] ^ x) & p[l]);
-  else if (how == 1) for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)((t[l] ^ x) | p[l]);
-  else for (unsigned l = 0; l < lanes; l++) r[l] = (uint8_t)(t[l] ^ x ^ p[l]);
+/* A comparison's outcome combined with a predicate, if there is one. */
+static uint64_t join(uint64_t t, const uint64_t *p, unsigned how) {
+  return !p ? t : how == 0 ? t & *p : how == 1 ? t | *p : t ^ *p;
 }
 
-static void spread(uint32_t *d, const uint8_t *t, uint32_t one, unsigned lanes) {
-  for (unsigned l = 0; l < lanes; l++) d[l] = t[l] ? one : 0;
+static void spread(uint32_t *d, uint64_t t, uint32_t one, unsigned lanes) {
+  for (unsigned l = 0; l < lanes; l++) d[l] = (uint32_t)(t >> (l & ~31u)) & mx__bit[l] ? one : 0;
 }
 
 #define ROWS(t_, n_) \
   void MX_FN(setp_##t_)(MX_FN_ARGS) { \
     (void)e; \
-    _Alignas(64) uint32_t t[MX_MAX_LANES]; \
-    struct way w = way_of(mod, n_, c); \
-    compare_##t_(t, a, b, lanes, w.cmp, w.ftz); \
-    join(d, t, false, c, w.join, lanes); /* predicates' bytes are the body's own: d is never c */ \
-    if (q) join(q, t, true, c, w.join, lanes); \
+    const struct way w = way_of(mod, n_, c); \
+    const uint64_t t = compare_##t_(a, b, lanes, w.cmp, w.ftz); \
+    *(uint64_t *)d = join(t, c, w.join); \
+    if (q) *(uint64_t *)q = join(~t, c, w.join); /* what a body passes is its own: d is never c */ \
   } \
   SET(t_, n_, U32, 0xFFFFFFFF) SET(t_, n_, F32, 0x3F800000) SET(t_, n_, U16, 0xFFFF) SET(t_, n_, F16, 0x3C00) SET(t_, n_, BF16, 0x3F80)
 #define SET(t_, n_, to_, one_) \
   void MX_FN(set_##to_##_##t_)(MX_FN_ARGS) { \
     (void)q, (void)e; \
-    _Alignas(64) uint32_t t[MX_MAX_LANES]; \
-    uint8_t p[MX_MAX_LANES]; \
-    struct way w = way_of(mod, n_, c); \
-    compare_##t_(t, a, b, lanes, w.cmp, w.ftz); \
-    join(p, t, false, c, w.join, lanes); \
-    spread(d, p, one_, lanes); \
+    const struct way w = way_of(mod, n_, c); \
+    spread(d, join(compare_##t_(a, b, lanes, w.cmp, w.ftz), c, w.join), one_, lanes); \
   }
 ROWS(u16, 6) ROWS(s16, 6) ROWS(u32, 6) ROWS(s32, 6) ROWS(u64, 6) ROWS(s64, 6)
 ROWS(f16, 14) ROWS(bf16, 14) ROWS(f32, 14) ROWS(f64, 14)
@@ -140,29 +129,19 @@ ROWS(f16, 14) ROWS(bf16, 14) ROWS(f32, 14) ROWS(f64, 14)
 #define PAIRS(t_, half_, to_, one_) \
   void MX_FN(setp_##t_)(MX_FN_ARGS) { \
     (void)e; \
-    uint32_t lo[MX_MAX_LANES], hi[MX_MAX_LANES]; \
-    uint8_t pl[MX_MAX_LANES], ph[MX_MAX_LANES]; \
-    struct way w = way_of(mod, 14, c); \
-    compare_##half_(lo, a, b, lanes, w.cmp, w.ftz); \
-    compare_##half_##_hi(hi, a, b, lanes, w.cmp, w.ftz); \
-    join(pl, lo, false, c, w.join, lanes); \
-    join(ph, hi, false, c, w.join, lanes); \
-    memcpy(d, pl, lanes); \
-    memcpy(q, ph, lanes); \
+    const struct way w = way_of(mod, 14, c); \
+    *(uint64_t *)d = join(compare_##half_(a, b, lanes, w.cmp, w.ftz), c, w.join); \
+    *(uint64_t *)q = join(compare_##half_##_hi(a, b, lanes, w.cmp, w.ftz), c, w.join); \
   } \
   SET_PAIRS(t_, half_, to_, one_) SET_PAIRS(t_, half_, U32, 0xFFFF)
 #define SET_PAIRS(t_, half_, to_, one_) \
   void MX_FN(set_##to_##_##t_)(MX_FN_ARGS) { \
     (void)q, (void)e; \
-    uint32_t lo[MX_MAX_LANES], hi[MX_MAX_LANES]; \
-    uint8_t pl[MX_MAX_LANES], ph[MX_MAX_LANES]; \
-    struct way w = way_of(mod, 14, c); \
-    uint32_t *r = d; \
-    compare_##half_(lo, a, b, lanes, w.cmp, w.ftz); \
-    compare_##half_##_hi(hi, a, b, lanes, w.cmp, w.ftz); \
-    join(pl, lo, false, c, w.join, lanes); \
-    join(ph, hi, false, c, w.join, lanes); \
-    for (unsigned l = 0; l < lanes; l++) r[l] = (pl[l] ? one_ : 0u) | (ph[l] ? (uint32_t)one_ << 16 : 0); \
+    uint32_t high[MX_MAX_LANES], *r = d; \
+    const struct way w = way_of(mod, 14, c); \
+    spread(high, join(compare_##half_##_hi(a, b, lanes, w.cmp, w.ftz), c, w.join), (uint32_t)one_ << 16, lanes); \
+    spread(r, join(compare_##half_(a, b, lanes, w.cmp, w.ftz), c, w.join), one_, lanes); \
+    for (unsigned l = 0; l < lanes; l++) r[l] |= high[l]; \
   }
 PAIRS(f16x2, f16, F16X2, 0x3C00u)
 PAIRS(bf16x2, bf16, BF16X2, 0x3F80u)

@@ -21,32 +21,25 @@
 #define MX__MASKS static __attribute__((noinline, unused))
 #endif
 
+/* The bit of a lane in its half of a mask. */
+static const uint32_t mx__bit[64] __attribute__((aligned(64), unused)) = {
+#define BITS8(n_) 1u << (n_), 1u << ((n_) + 1), 1u << ((n_) + 2), 1u << ((n_) + 3), 1u << ((n_) + 4), 1u << ((n_) + 5), 1u << ((n_) + 6), 1u << ((n_) + 7)
+  BITS8(0), BITS8(8), BITS8(16), BITS8(24), BITS8(0), BITS8(8), BITS8(16), BITS8(24)
+#undef BITS8
+};
+
+#ifndef MX__AVX512
 /* bytes[l] = 0 or 1 */
 MX__MASKS void mx__expand01(uint64_t mask, uint8_t bytes[64]) {
-#ifdef MX__AVX512
-  _mm512_storeu_si512(bytes, _mm512_maskz_set1_epi8((__mmask64)mask, 1));
-#else
   for (unsigned k = 0; k < 8; k++) { /* spread the bits of a byte over eight bytes */
     uint64_t b = (mask >> 8 * k & 0xFF) * 0x0101010101010101u & 0x8040201008040201u; /* byte j keeps bit j */
     b = (((b & 0x7F7F7F7F7F7F7F7Fu) + 0x7F7F7F7F7F7F7F7Fu) | b) >> 7 & 0x0101010101010101u; /* not 0: 1 */
     memcpy(bytes + 8 * k, &b, 8);
   }
-#endif
 }
-
-#ifdef MX__AVX512
-/* words[l] = 0 or 1 */
-MX__MASKS void mx__expand32(uint64_t mask, uint32_t words[64]) {
-  for (unsigned l = 0; l < 64; l += 16) _mm512_storeu_si512(words + l, _mm512_maskz_set1_epi32((__mmask16)(mask >> l), 1));
-}
-#endif
 
 /* The mask of the bytes that are not 0; they are 0 or 1. */
 MX__MASKS uint64_t mx__pack01(const uint8_t *bytes, unsigned lanes) {
-#ifdef MX__AVX512
-  if (lanes == 64) return (uint64_t)_mm512_test_epi8_mask(_mm512_loadu_si512(bytes), _mm512_set1_epi8(1));
-  return (uint64_t)_mm256_test_epi8_mask(_mm256_loadu_si256((const __m256i *)bytes), _mm256_set1_epi8(1));
-#else
   uint64_t mask = 0;
   for (unsigned k = 0; k < lanes / 8; k++) {
     uint64_t b;
@@ -54,8 +47,8 @@ MX__MASKS uint64_t mx__pack01(const uint8_t *bytes, unsigned lanes) {
     mask |= (b * 0x0102040810204080u >> 56) << 8 * k;
   }
   return mask;
-#endif
 }
+#endif
 
 /* The mask of the 32-bit words that are not 0: comparisons leave such words, since narrowing them to bytes costs more than
  * the comparison itself. They are 0 or 1. */
