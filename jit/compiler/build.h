@@ -15,9 +15,11 @@ struct lw_exit {
 
 /* (slot * before + addends) * behind + addends: a 32-bit number up to the widening, if there is one. */
 #define LW_ADDENDS 6
+#define LW_WAITING 2
 struct lw_base {
   bool is, widens;
   bool indexed;                       /* not steady, but a 32-bit slot: widened, * behind + addends behind it; or the address itself */
+  bool loaded;                        /* indexed, and the number comes from memory */
   bool sure;                          /* in shared memory, and its bounds are checked where the block begins */
   uint32_t slot;
   uint64_t before, behind;
@@ -53,6 +55,8 @@ struct lw {
   struct lw_base *based;              /* by instruction: what its address is made of */
   struct lw_addend { gcc_jit_lvalue *value; unsigned operand; bool moves, wanted; } *addend; /* by instruction: what it adds to addresses; whether a shape that it changes is asked for */
   uint64_t *asked_in;                 /* by block: slots whose shapes are asked for there or later */
+  struct lw_piece { const struct ja_ins *ins; unsigned step; gcc_jit_rvalue *apart, *first; } *pieces; /* by slot: at ins, its numbers were `step` apart */
+  struct lw_waiting { const struct ja_ins *ins; uint64_t *uni, *uni_after, *raw, *raw_after; } waiting[LW_WAITING]; unsigned nwaiting; /* instructions left out so far */
   bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
   struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
@@ -98,6 +102,8 @@ gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the number of 
 void lw_step(struct lw *l);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
+/* Whether an instruction from `from` on, before `to`, writes the slot. */
+bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot);
 /* Of the current instruction's address; NULL: none. */
 const struct lw_base *lw_base(struct lw *l);
 /* Checks the bounds of accesses to shared memory in the block that begins here; returned: whether some are missed. */

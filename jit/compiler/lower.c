@@ -223,6 +223,8 @@ static void build_exits(struct lw *l) {
   l->exits = NULL;
 }
 
+static bool by_meaning(struct lw *l);
+
 /* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
 /* The results come back from the frame. */
 static void reload_results(struct lw *l, gcc_jit_rvalue *mask) {
@@ -259,9 +261,23 @@ static void reload_results(struct lw *l, gcc_jit_rvalue *mask) {
   }
 }
 
+/* Instructions whose results only an address takes that may not be needed: see can_wait(). */
+static void catch_up(struct lw *l) {
+  const struct lw here = *l;
+  for (unsigned k = 0; k < here.nwaiting; k++) {
+    const struct lw_waiting *w = &here.waiting[k];
+    l->ins = w->ins;
+    l->uni = w->uni, l->uni_after = w->uni_after, l->raw = w->raw, l->raw_after = w->raw_after;
+    if (!by_meaning(l)) abort(); /* one of the three or four that have a vector form everywhere */
+  }
+  l->ins = here.ins;
+  l->uni = here.uni, l->uni_after = here.uni_after, l->raw = here.raw, l->raw_after = here.raw_after;
+}
+
 void lw_step(struct lw *l) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
+  catch_up(l);
   uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, l->ins, s);
   for (uint32_t k = 0; k < n; k++) store_slot(l, s[k], ja_has(l->uni, s[k]), ja_has(l->raw, s[k]));
   gcc_jit_rvalue *m[LW_CHUNKS];
@@ -661,6 +677,39 @@ static void mark(struct lw *l) {
   gcc_jit_extended_asm_set_volatile_flag(gcc_jit_block_add_extended_asm(l->j.b, NULL, text), 1);
 }
 
+/* ---- addresses that are not needed ------------------------------------------------------------------------*/
+static bool names(const struct ja_ins *i, unsigned k, uint32_t slot, const struct ja *a) {
+  return mx__types[i->o->opnd[k].type].slot_class == MX_R64 && mx_w_operand(i->w, k) < MX_LIT && ja_slot(a, MX_R64, mx_w_operand(i->w, k)) == slot;
+}
+/* Whether instruction k of the block can be left out until the access for whose address alone it is made, just behind it, turns out
+ * to need the interpreter's body: compiled code takes the number that the address is made of. `waiting`: so many are left out before. */
+static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const struct ja_block *b, const uint64_t *live) {
+  const struct ja *a = l->a;
+  const struct ja_ins *i = &a->ins[k], *next = i + 1;
+  const bool sum = i->op == MX_ADD_U64, product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 || i->op == MX_MUL_WIDE_U32 || i->op == MX_MUL_WIDE_S32;
+  if ((!sum && !product) || waiting == LW_WAITING || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end || l->addend[k].wanted) return false;
+  const uint32_t slot = ja_slot(a, MX_R64, mx_w_operand(i->w, 0));
+  if (ja_has(live + (size_t)(k + 2 - b->first) * a->words, slot)) { /* wanted later: unless it is another value by then */
+    uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, next, s);
+    while (n && s[n - 1] != slot) n--;
+    if (!n || mx_w_guard(*next->w) != MX_GUARD_NONE) return false;
+  }
+  if (next->op == MX_ADD_U64) return (names(next, 1, slot, a) || names(next, 2, slot, a)) && can_wait(l, k + 1, waiting + 1, b, live);
+  if (!l->based[k + 1].indexed) return false;
+  const unsigned load = ja_access[next->op].kind == JA_LOAD;
+  for (unsigned e = 2; !load && e < next->o->nopnds; e++)
+    if (names(next, e, slot, a)) return false;
+  return names(next, load ? ja_access[next->op].n : 0, slot, a);
+}
+static void wait(struct lw *l) {
+  const size_t bytes = 8 * l->a->words;
+  struct lw_waiting *w = &l->waiting[l->nwaiting++];
+  uint64_t *sets = need(4 * bytes);
+  *w = (struct lw_waiting){l->ins, sets, sets + l->a->words, sets + 2 * l->a->words, sets + 3 * l->a->words};
+  memcpy(w->uni, l->uni, bytes), memcpy(w->uni_after, l->uni_after, bytes);
+  memcpy(w->raw, l->raw, bytes), memcpy(w->raw_after, l->raw_after, bytes);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------------------*/
 static void build_block(struct lw *l, uint32_t number) {
   const struct ja *a = l->a;
@@ -758,7 +807,11 @@ static void build_block(struct lw *l, uint32_t number) {
     gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
     lw_addend(l);
     l->moving = l->addend[l->ins - a->ins].moves && !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
-    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) lw_step(l);
+    if (can_wait(l, b->first + k, l->nwaiting, b, live) && !lw_result_uniform(l, 0)) wait(l);
+    else {
+      if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) lw_step(l);
+      while (l->nwaiting) free(l->waiting[--l->nwaiting].uni);
+    }
     l->moving = false;
     memcpy(l->uni, l->uni_after, 8 * a->words);
     memcpy(l->raw, l->raw_after, 8 * a->words);
@@ -910,6 +963,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->flt = need(8 * a->words), l->raw = need(8 * a->words), l->raw_after = need(8 * a->words);
   l->written = need(8 * a->words);
   l->shapes = need(sizeof *l->shapes * (a->nslots + 1));
+  l->pieces = need(sizeof *l->pieces * (a->nslots + 1));
   l->fixed = need(sizeof *l->fixed * (a->nins + 1));
   l->based = need(sizeof *l->based * (a->nins + 1));
   l->addend = need(sizeof *l->addend * (a->nins + 1));

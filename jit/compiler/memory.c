@@ -68,13 +68,14 @@ static gcc_jit_rvalue *ramp(struct lw *l, unsigned first, unsigned bytes, bool w
   for (unsigned k = 0; k < n; k++) e[k] = jx_int(&l->j, wide ? l->j.t_u64 : l->j.t_u32, (uint64_t)(first + k) * bytes);
   return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, jx_vector(&l->j, wide), (int)n, e);
 }
-/* Chunk c at host address q, or its part for `lanes`. */
+/* Chunk c at host address q, or its part for `lanes`, if these are given. */
 static void load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same) {
   struct jx *j = &l->j;
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-    v.r[h] = same ? j->isa->read_one(j, wide, h, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32), lanes)
-                  : j->isa->read(j, wide, h, lw_vector(l, q, j->bytes * h, wide), lanes);
+    v.r[h] = same    ? j->isa->read_one(j, wide, h, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32), lanes)
+             : lanes ? j->isa->read(j, wide, h, lw_vector(l, q, j->bytes * h, wide), lanes)
+                     : j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
   if (!wide) v.r[1] = v.r[0];
   lw_put(l, out, c, v);
 }
@@ -101,7 +102,7 @@ static gcc_jit_rvalue *first_number(struct lw *l, gcc_jit_rvalue *index) {
   return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, s64), j->t_u64);
 }
 
-struct access { bool load, wide; unsigned at, value, bytes; gcc_jit_block *slow, *end; };
+struct access { bool load, wide, guarded; unsigned n, at, value, bytes; gcc_jit_block *slow, *end; };
 
 static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
   gcc_jit_rvalue *p = byte_pointer(l, host);
@@ -201,52 +202,93 @@ static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_
   j->b = ac->end;
 }
 
-/* A 32-bit number, widened or the address itself, which is checked as such: lanes one element apart in one piece, others gathered. */
+/* Whether the numbers in a slot lie `step` apart from lane to lane, and the first of them. Accesses of one block that use the
+ * same numbers share the answer, which is given for all lanes that run. */
+static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t slot, unsigned step, gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  struct lw_piece *known = &l->pieces[slot];
+  if (known->ins && known->ins->block == l->ins->block && known->step == step && !lw_written_between(l->a, known->ins, l->ins, slot)) return *known;
+  gcc_jit_rvalue *start = j->isa->first_everywhere(j, false, index[0]), *apart = NULL;
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, ramp(l, j->w * c, step, false)));
+    gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
+    apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
+  }
+  gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])), *most = u64_of(l, INT32_MAX - (l->a->image->lanes - 1) * step);
+  gcc_jit_rvalue *no = either(l, j->isa->any_bit(j, false, jx_keep(j, apart)), test(l, GCC_JIT_COMPARISON_GT, first, most)); /* then signs do not matter */
+  const struct lw_piece piece = {.ins = l->ins, .step = step, .apart = jx_keep(j, no), .first = first};
+  if (!ac->guarded) *known = piece;
+  return piece;
+}
+
+/* Lanes' elements lie one behind the other, from q on; n of each lane. */
+static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes), *v[4], *place[JX_MOST_LANES];
+    if (ac->n == 1) {
+      if (ac->load) load_chunk(l, 0, c, at, NULL, ac->wide, false);
+      else store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
+      continue;
+    }
+    for (unsigned e = 0; e < ac->n; e++)
+      v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, at, j->bytes * e, false)) : jx_keep(j, source(l, ac->value + e, c, false).r[0]);
+    for (unsigned e = 0; e < ac->n; e++) {
+      for (unsigned k = 0; k < j->w; k++) {
+        const unsigned flat = e * j->w + k;
+        place[k] = jx_int(j, j->t_u32, ac->load ? k * ac->n + e : flat % ac->n * j->w + flat / ac->n);
+      }
+      gcc_jit_rvalue *r = j->isa->choose(j, v, ac->n, gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, place));
+      if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {r, r}});
+      else jx_touches_memory(j->isa->write(j, false, 0, lw_vector(l, at, j->bytes * e, false), r, lanes[c]));
+    }
+  }
+}
+
+/* A 32-bit number, widened or the address itself: lanes one element apart in one piece, if all of a warp's lanes would be within
+ * bounds; others are checked one by one and gathered. */
 static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  const unsigned scale = (unsigned)base->behind;
+  const unsigned scale = (unsigned)base->behind, step = ac->bytes % scale || base->loaded ? 0 : ac->bytes / scale, more = l->a->image->lanes - 1;
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE) off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off, times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
   off = jx_keep(j, off);
+  gcc_jit_rvalue *index[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
+  if (step) {
+    const struct lw_piece piece = piece_of(l, ac, base->slot, step, index, lanes);
+    gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 ? ac->slow : lw_new_block(l, "others");
+    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)), *reach = u64_of(l, (uint64_t)more * ac->bytes);
+    gcc_jit_rvalue *no = either(l, bad, piece.apart);
+    no = either(l, no, test(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
+    no = either(l, no, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
+    no = either(l, no, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
+    if (ac->n > 1 && !ac->load) no = either(l, no, test(l, GCC_JIT_COMPARISON_NE, lw_pack(l, lanes), u64_of(l, more == 63 ? UINT64_MAX : UINT32_MAX)));
+    gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, no), others, whole);
+    j->b = whole;
+    in_one_piece(l, ac, byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), lanes);
+    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
+    if (ac->n > 1) return;
+    j->b = others;
+  }
   gcc_jit_rvalue *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
   gcc_jit_rvalue *most = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel), u64_of(l, (uint64_t)__builtin_ctz(scale))));
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, most, u64_of(l, INT32_MAX))); /* then signs do not matter */
+  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, most, u64_of(l, INT32_MAX)));
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
   jv limit = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32)), low = jv_k(j, MX_T_u32, (ac->bytes - 1) / scale);
-  gcc_jit_rvalue *index[LW_CHUNKS], *miss = NULL, *apart = NULL, *first = NULL;
+  gcc_jit_rvalue *miss = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
-    index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
     gcc_jit_rvalue *k = j->isa->above(j, index[c], limit.r[0], lanes[c]);
     miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
     if (scale % ac->bytes) miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, j->isa->common(j, index[c], low.r[0], lanes[c]));
-    if (ac->bytes % scale) continue;
-    if (!first) first = j->isa->first_everywhere(j, false, index[c]);
-    gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, first, ramp(l, j->w * c, ac->bytes / scale, false)));
-    gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
-    apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
   }
   bad = either(l, bad, j->isa->mask_any(j, miss));
   gcc_jit_block *fast = lw_new_block(l, "fast");
   gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
-  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
-  if (apart) {
-    gcc_jit_block *piece = lw_new_block(l, "piece"), *others = lw_new_block(l, "others");
-    gcc_jit_block_end_with_conditional(j->b, NULL, j->isa->any_bit(j, false, jx_keep(j, apart)), others, piece);
-    j->b = piece;
-    gcc_jit_rvalue *a = first_number(l, index[0]);
-    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, a, scale)));
-    for (unsigned c = 0; c < l->nc; c++) {
-      gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
-      if (ac->load) load_chunk(l, 0, c, at, lanes[c], ac->wide, false);
-      else store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
-    }
-    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
-    j->b = others;
-  }
-  one_by_one(l, ac, host, index, scale, lanes);
+  one_by_one(l, ac, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), index, scale, lanes);
   gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
 }
 
@@ -331,20 +373,20 @@ bool lw_memory(struct lw *l) {
     }
     return true;
   }
-  if (!uniform && ac.n > 1) {
+  if (!uniform && ac.n > 1 && !(lw_base(l) && j->isa->choose)) {
     lw_step(l);
     return true;
   }
   gcc_jit_block *end = lw_new_block(l, "done");
   if (!uniform && lw_base(l) && lw_base(l)->sure) {
-    const struct access access = {load, wide, at, value, bytes, NULL, end};
+    const struct access access = {load, wide, guarded, 1, at, value, bytes, NULL, end};
     gcc_jit_rvalue *lanes[LW_CHUNKS];
     for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
     sure(l, &access, off_k, lanes);
     return true;
   }
   gcc_jit_block *slow = lw_new_block(l, "slow");
-  const struct access access = {load, wide, at, value, bytes, slow, end};
+  const struct access access = {load, wide, guarded, ac.n, at, value, bytes, slow, end};
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   if (guarded && uniform) { /* otherwise masks say that there is nothing to do */

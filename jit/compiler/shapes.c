@@ -19,6 +19,11 @@ static bool writes(const struct ja *a, uint32_t k, uint32_t slot) {
     if (s[m] == slot) return true;
   return false;
 }
+bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot) {
+  for (; from < to; from++)
+    if (writes(a, (uint32_t)(from - a->ins), slot)) return true;
+  return false;
+}
 /* Whether the lanes that run in block `use` ran in block `def` too when it last ran. */
 static bool covers(const struct ja *a, uint32_t def, uint32_t use) {
   const struct ja_block *d = &a->blocks[def], *u = &a->blocks[use];
@@ -168,13 +173,19 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
   return base->is = steady_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
 }
 
+/* Whether the slot's value comes from memory, by its last write in the block: hardly ever numbers in a row. */
+static bool loaded(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot) {
+  while (k-- > a->blocks[b].first)
+    if (writes(a, k, slot)) return a->ins[k].o->cls == MX_MEM;
+  return false;
+}
 /* The address of instruction k in block b is slot `at` there: of 32 bits, or a sum with a widened slot of 32 bits. */
 static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
   const struct ja *a = l->a;
   const struct ja_block *bl = &a->blocks[b];
   *base = (struct lw_base){.slot = at, .before = 1, .behind = 1};
-  if (at < a->f->npred + a->f->n32) return base->indexed = true;
   const uint32_t use = k;
+  if (at < a->f->npred + a->f->n32) return base->loaded = loaded(a, b, use, at), base->indexed = true;
   while (!base->widens) {
     uint32_t def = k;
     bool found = false;
@@ -195,6 +206,7 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
   if (uniform_at(a, b, k, slot_of(a, &a->ins[k], 1) == base->slot ? 1 : 2)) return false;
   for (uint32_t n = k; n < use; n++) /* at the access it is still what it was */
     if (writes(a, n, base->slot)) return false;
+  base->loaded = loaded(a, b, use, base->slot);
   return base->indexed = base->behind == 1 || base->behind == 2 || base->behind == 4 || base->behind == 8;
 }
 
@@ -240,10 +252,10 @@ void lw_shapes_find(struct lw *l) {
       const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
-      if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || ac.n != 1 || (bits != 32 && bits != 64)) continue;
-      const uint32_t at = slot_of(a, i, ac.kind == JA_LOAD ? 1 : 0);
+      if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || (ac.n == 1 ? bits != 32 && bits != 64 : bits != 32 || ac.n > 4)) continue;
+      const uint32_t at = slot_of(a, i, ac.kind == JA_LOAD ? ac.n : 0);
       if (at == JA_NONE) continue;
-      const bool steady = find_base(l, b, k, at, base);
+      const bool steady = ac.n == 1 && find_base(l, b, k, at, base);
       if (!steady && !find_index(l, b, k, at, base)) continue;
       const uint64_t scale = base->before * base->behind;
       base->sure = steady && mx_w_mod(*i->w) >> 2 == MX_SHARED && !base->widens && base->slot < a->f->npred + a->f->n32 &&
