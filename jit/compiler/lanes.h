@@ -25,6 +25,7 @@ typedef struct jv {
 } jv;
 
 #define JX_CONSTS 512
+#define JX_OWNS 32 /* more than there are forms */
 struct jx {
   const struct jx_isa *isa;
   unsigned w, bytes; /* of a chunk, its lanes; of a vector, its bytes */
@@ -35,7 +36,8 @@ struct jx {
   gcc_jit_type *vu32, *vs32, *vf32, *vu64, *vs64, *vf64;
   gcc_jit_type *t_mask; /* which lanes of a chunk */
   unsigned mask_bytes;
-  gcc_jit_function *fma; /* where it is one */
+  struct { char what[24]; gcc_jit_function *f; } owns[JX_OWNS]; /* functions that this one calls, of lanes_v2v3.c */
+  unsigned nowns;
   bool bad;         /* something was asked for that has no vector form here */
   unsigned serial;
   struct { bool wide; uint64_t bits; gcc_jit_rvalue *r; } consts[JX_CONSTS];
@@ -123,7 +125,7 @@ struct jx_isa {
   gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *place); /* all lanes */
   gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m);
   gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m); /* one cell, for all lanes */
-  gcc_jit_extended_asm *(*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+  void (*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
   /* cells at base + index * scale, indices being a chunk's signed 32-bit ones; where several lanes write one, the highest is last */
   gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m);
   void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m);

@@ -10,6 +10,36 @@
 
 static bool is_v3(const struct jx *j) { return j->isa == &jx_v3; }
 
+/* ---- functions of the object's own, for what would be long in line ------------------------------------------------*/
+struct own { gcc_jit_function *f, *caller; gcc_jit_block *here; gcc_jit_rvalue *arg[4]; };
+/* True: it is there. False: begun, to be built and ended. */
+static bool own_function(struct jx *j, struct own *o, const char *what, gcc_jit_type *result, unsigned n, gcc_jit_type *const *types) {
+  for (unsigned k = 0; k < j->nowns; k++)
+    if (!strcmp(j->owns[k].what, what)) return o->f = j->owns[k].f, true;
+  char name[96];
+  gcc_jit_param *param[4];
+  for (unsigned k = 0; k < n; k++) {
+    snprintf(name, sizeof name, "arg%u", k);
+    param[k] = gcc_jit_context_new_param(j->c, NULL, types[k], name);
+    o->arg[k] = gcc_jit_param_as_rvalue(param[k]);
+  }
+  snprintf(name, sizeof name, "%s_%s", gcc_jit_object_get_debug_string(gcc_jit_function_as_object(j->fn)), what);
+  o->f = gcc_jit_context_new_function(j->c, NULL, GCC_JIT_FUNCTION_INTERNAL, result, name, (int)n, param, 0);
+  if (j->nowns < JX_OWNS) {
+    snprintf(j->owns[j->nowns].what, sizeof j->owns[0].what, "%s", what);
+    j->owns[j->nowns++].f = o->f;
+  }
+  o->caller = j->fn, o->here = j->b;
+  j->fn = o->f;
+  j->b = gcc_jit_function_new_block(o->f, "begin");
+  return false;
+}
+static void own_end(struct jx *j, const struct own *o, gcc_jit_rvalue *result) {
+  if (result) gcc_jit_block_end_with_return(j->b, NULL, result);
+  else gcc_jit_block_end_with_void_return(j->b, NULL);
+  j->fn = o->caller, j->b = o->here;
+}
+
 /* ---- one instruction ------------------------------------------------------------------------------------------*/
 /* v3 spells instructions with a v in front and a result of their own. `text` has the operands of that form. */
 static gcc_jit_rvalue *one(struct jx *j, const char *text, gcc_jit_type *t, gcc_jit_rvalue *x) {
@@ -155,43 +185,29 @@ static jv rounded_to_odd(struct jx *j, jv p, jv c, jv s) {
 /* A function for one chunk: in line it would be most of the code, and registers are few anyway. Only a sum half-way between
  * two floats, or below all normal ones, needs more than to be rounded twice. */
 static gcc_jit_function *fma_function(struct jx *j) {
-  char name[64];
-  snprintf(name, sizeof name, "%s_fma", gcc_jit_object_get_debug_string(gcc_jit_function_as_object(j->fn)));
-  gcc_jit_param *param[3];
-  jv in[3];
-  for (unsigned k = 0; k < 3; k++) {
-    param[k] = gcc_jit_context_new_param(j->c, NULL, j->vf32, k == 0 ? "x" : k == 1 ? "y" : "z");
-    gcc_jit_rvalue *r = gcc_jit_param_as_rvalue(param[k]);
-    in[k] = (jv){.t = MX_T_f32, .r = {r, r}};
-  }
-  gcc_jit_function *caller = j->fn, *f = gcc_jit_context_new_function(j->c, NULL, GCC_JIT_FUNCTION_INTERNAL, j->vf32, name, 3, param, 0);
-  gcc_jit_block *here = j->b, *plain = gcc_jit_function_new_block(f, "plain"), *twice = gcc_jit_function_new_block(f, "twice"),
-                *odd = gcc_jit_function_new_block(f, "odd");
+  struct own o;
+  if (own_function(j, &o, "fma", j->vf32, 3, (gcc_jit_type *[]){j->vf32, j->vf32, j->vf32})) return o.f;
   const unsigned d = MX_T_f64, s32 = MX_T_s32;
-  j->fn = f;
-  j->b = plain;
-  jv p = jv_bin(j, JX_MUL, d, jv_cvt(j, d, MX_T_f32, in[0]), jv_cvt(j, d, MX_T_f32, in[1])), c = jv_cvt(j, d, MX_T_f32, in[2]), s = jv_bin(j, JX_ADD, d, p, c);
-  jv low = jx_fresh(s32, false), high = low;
+  jv in[3];
+  for (unsigned k = 0; k < 3; k++) in[k] = jv_cvt(j, d, MX_T_f32, (jv){.t = MX_T_f32, .r = {o.arg[k], o.arg[k]}});
+  jv p = jv_bin(j, JX_MUL, d, in[0], in[1]), s = jv_bin(j, JX_ADD, d, p, in[2]), low = jx_fresh(s32, false), high = low;
   low.r[0] = low.r[1] = low_parts(j, j->vu32, s.r[0], s.r[1]);
   high.r[0] = high.r[1] = two(j, "shufps", "$0xDD, ", j->vu32, s.r[0], s.r[1]);
   high = jv_bin(j, JX_AND, s32, high, jv_k(j, s32, 0x7FFFFFFF));
   jv half_way = jv_cmp(j, JX_EQ, s32, jv_bin(j, JX_AND, s32, low, jv_k(j, s32, 0x1FFFFFFF)), jv_k(j, s32, 0x10000000));
   jv small = jv_bin(j, JX_AND, MX_T_pred, jv_cmp(j, JX_GT, s32, jv_k(j, s32, 0x38100000), high), jv_cmp(j, JX_GT, s32, high, jv_k(j, s32, 0)));
+  gcc_jit_block *twice = gcc_jit_function_new_block(o.f, "twice"), *odd = gcc_jit_function_new_block(o.f, "odd");
   gcc_jit_block_end_with_conditional(j->b, NULL, mask_any(j, jv_bin(j, JX_OR, MX_T_pred, half_way, small).r[0]), odd, twice);
-  j->b = twice;
-  gcc_jit_block_end_with_return(j->b, NULL, jv_cvt(j, MX_T_f32, d, s).r[0]);
   j->b = odd;
-  gcc_jit_block_end_with_return(j->b, NULL, jv_cvt(j, MX_T_f32, d, rounded_to_odd(j, p, c, s)).r[0]);
-  j->fn = caller;
-  j->b = here;
-  return f;
+  gcc_jit_block_end_with_return(j->b, NULL, jv_cvt(j, MX_T_f32, d, rounded_to_odd(j, p, in[2], s)).r[0]);
+  j->b = twice;
+  own_end(j, &o, jv_cvt(j, MX_T_f32, d, s).r[0]);
+  return o.f;
 }
 static jv fma_v2(struct jx *j, unsigned t, jv x, jv y, jv z) {
   if (t != MX_T_f32) return jx_refuse(j, t);
-  if (!j->fma) j->fma = fma_function(j);
-  gcc_jit_rvalue *args[3] = {x.r[0], y.r[0], z.r[0]};
   jv v = jx_fresh(t, x.u && y.u && z.u);
-  v.r[0] = v.r[1] = jx_keep(j, gcc_jit_context_new_call(j->c, NULL, j->fma, 3, args));
+  v.r[0] = v.r[1] = jx_keep(j, gcc_jit_context_new_call(j->c, NULL, fma_function(j), 3, (gcc_jit_rvalue *[]){x.r[0], y.r[0], z.r[0]}));
   return v;
 }
 
@@ -315,35 +331,48 @@ static void lane_by_lane(char *out, size_t room, unsigned lanes, const char *tes
     n += (size_t)snprintf(out + n, room - n, "\n1:\n");
   }
 }
-/* A vector in one piece where all of its lanes are wanted, else lane by lane. */
-static void piece_or_lanes(char *out, size_t room, bool wide, unsigned h, const char *whole, const char *part) {
+/* A vector in one piece where all of its lanes are wanted, else lane by lane. Operand 2 is the mask; `t` a register to spare. */
+static void piece_or_lanes(char *out, size_t room, bool wide, unsigned h, unsigned t, const char *whole, const char *part) {
   const unsigned lanes = wide ? 2 : 4, bit = wide ? 2 * h : 0;
-  snprintf(out, room, "movmskps %%2, %%1\n\tnot %%1\n\ttestb $%u, %%b1\n\tjnz 2f\n\t%s\n\tjmp 3f\n2:\n\tnot %%1\n", ((1u << lanes) - 1) << bit, whole);
-  lane_by_lane(out, room, lanes, "%b1", bit, wide ? 8 : 4, part);
+  char test[8];
+  snprintf(test, sizeof test, "%%b%u", t);
+  snprintf(out, room, "movmskps %%2, %%%u\n\tnot %%%u\n\ttestb $%u, %s\n\tjnz 2f\n\t%s\n\tjmp 3f\n2:\n\tnot %%%u\n", t, t, ((1u << lanes) - 1) << bit, test, whole, t);
+  lane_by_lane(out, room, lanes, test, bit, wide ? 8 : 4, part);
   strcat(out, "3:");
 }
+static gcc_jit_rvalue *address(struct jx *j, gcc_jit_lvalue *place) { return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(place, NULL), j->t_pu8); }
 static gcc_jit_rvalue *read_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
-  char text[512];
-  piece_or_lanes(text, sizeof text, wide, h, "movdqu (%3), %0", wide ? "pinsrq $#, @(%3), %0" : "pinsrd $#, @(%3), %0");
-  gcc_jit_lvalue *d = jx_local(j, V(wide)), *t = jx_local(j, j->t_u32);
-  jx_set(j, d, none(j, wide));
-  gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 3, "x", m, "r", gcc_jit_lvalue_get_address(place, NULL), "m", jx_rv(place));
-  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", t);
-  return jx_rv(d);
+  char what[32], text[512];
+  struct own o;
+  snprintf(what, sizeof what, "read%u_%u", wide, h);
+  if (!own_function(j, &o, what, V(wide), 2, (gcc_jit_type *[]){j->t_pu8, j->t_mask})) {
+    piece_or_lanes(text, sizeof text, wide, h, 1, "movdqu (%3), %0", wide ? "pinsrq $#, @(%3), %0" : "pinsrd $#, @(%3), %0");
+    gcc_jit_lvalue *d = jx_local(j, V(wide)), *t = jx_local(j, j->t_u32);
+    jx_set(j, d, none(j, wide));
+    gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 2, "x", o.arg[1], "r", o.arg[0]);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", t);
+    jx_touches_memory(a);
+    own_end(j, &o, jx_rv(d));
+  }
+  return jx_keep(j, gcc_jit_context_new_call(j->c, NULL, o.f, 2, (gcc_jit_rvalue *[]){address(j, place), m}));
 }
-static gcc_jit_extended_asm *write_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
-  char text[512];
-  piece_or_lanes(text, sizeof text, wide, h, "movdqu %4, (%3)", wide ? "pextrq $#, %4, @(%3)" : "pextrd $#, %4, @(%3)");
-  gcc_jit_lvalue *t = jx_local(j, j->t_u32);
-  gcc_jit_extended_asm *a = jx_asm(j, text, "+m", place, 3, "x", m, "r", gcc_jit_lvalue_get_address(place, NULL), "x", v);
-  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", t);
-  return a;
+static void write_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  char what[32], text[512];
+  struct own o;
+  snprintf(what, sizeof what, "write%u_%u", wide, h);
+  if (!own_function(j, &o, what, j->t_void, 3, (gcc_jit_type *[]){j->t_pu8, V(wide), j->t_mask})) {
+    piece_or_lanes(text, sizeof text, wide, h, 0, "movdqu %1, (%3)", wide ? "pextrq $#, %1, @(%3)" : "pextrd $#, %1, @(%3)");
+    gcc_jit_lvalue *t = jx_local(j, j->t_u32);
+    jx_touches_memory(jx_asm(j, text, "=&r", t, 3, "x", o.arg[1], "x", o.arg[2], "r", o.arg[0]));
+    own_end(j, &o, NULL);
+  }
+  gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){address(j, place), jx_bits(j, V(wide), v), m}));
 }
 static gcc_jit_rvalue *read_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
   return jx_ask(j, wide ? "vpmaskmovq %2, %1, %0" : "vpmaskmovd %2, %1, %0", "=x", V(wide), 2, "x", lanes_of(j, wide, m, h), "m", jx_rv(place));
 }
-static gcc_jit_extended_asm *write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
-  return jx_asm(j, wide ? "vpmaskmovq %1, %2, %0" : "vpmaskmovd %1, %2, %0", "+m", place, 2, "x", v, "x", lanes_of(j, wide, m, h));
+static void write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  jx_touches_memory(jx_asm(j, wide ? "vpmaskmovq %1, %2, %0" : "vpmaskmovd %1, %2, %0", "+m", place, 2, "x", v, "x", lanes_of(j, wide, m, h)));
 }
 
 static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
@@ -358,30 +387,40 @@ static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rv
   return jx_rv(d);
 }
 static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
-  char text[640] = "", part[96];
-  if (wide && h) index = upper(j, j->vu32, index);
-  snprintf(part, sizeof part, "pextrd $#, %%4, %%k1\n\tmovslq %%k1, %%1\n\tpinsr%c $#, (%%3,%%1,%u), %%0", wide ? 'q' : 'd', scale);
-  lane_by_lane(text, sizeof text, wide ? 2 : 4, "%b2", wide ? 2 * h : 0, 0, part);
-  gcc_jit_lvalue *d = jx_local(j, V(wide)), *at = jx_local(j, j->t_u64);
-  jx_set(j, d, none(j, wide));
-  gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 3, "r", packed(j, m), "r", base, "x", index);
-  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", at);
-  jx_touches_memory(a);
-  return jx_rv(d);
+  char what[32], text[640] = "", lane[96];
+  struct own o;
+  snprintf(what, sizeof what, "gather%u_%u_%u", wide, h, scale);
+  if (!own_function(j, &o, what, V(wide), 3, (gcc_jit_type *[]){j->t_pu8, j->vu32, j->t_mask})) {
+    snprintf(lane, sizeof lane, "pextrd $#, %%4, %%k1\n\tmovslq %%k1, %%1\n\tpinsr%c $#, (%%3,%%1,%u), %%0", wide ? 'q' : 'd', scale);
+    lane_by_lane(text, sizeof text, wide ? 2 : 4, "%b2", wide ? 2 * h : 0, 0, lane);
+    gcc_jit_lvalue *d = jx_local(j, V(wide)), *at = jx_local(j, j->t_u64);
+    jx_set(j, d, none(j, wide));
+    gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 3, "r", packed(j, o.arg[2]), "r", o.arg[0], "x", wide && h ? upper(j, j->vu32, o.arg[1]) : o.arg[1]);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", at);
+    jx_touches_memory(a);
+    own_end(j, &o, jx_rv(d));
+  }
+  return jx_keep(j, gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){base, index, m}));
 }
 static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
-  const char *x = is_v3(j) ? "v" : "";
-  const unsigned lanes = wide ? 2 : 4; /* in 128 bits */
-  gcc_jit_rvalue *in = packed(j, m);
-  if (wide && h) index = upper(j, j->vu32, index);
-  for (unsigned part = 0; part < j->bytes / 16; part++) {
-    char text[640] = "", lane[96];
-    snprintf(lane, sizeof lane, "%spextrd $#, %%x3, %%k0\n\tmovslq %%k0, %%0\n\t%spextr%c $#, %%x4, (%%2,%%0,%u)", x, x, wide ? 'q' : 'd', scale);
-    lane_by_lane(text, sizeof text, lanes, "%b1", (wide ? h * j->w / 2 : 0) + part * lanes, 0, lane);
-    gcc_jit_lvalue *at = jx_local(j, j->t_u64);
-    gcc_jit_rvalue *here = !part ? index : wide ? one(j, "pshufd $0xEE, %x1, %x0", j->vu32, index) : upper(j, j->vu32, index);
-    jx_touches_memory(jx_asm(j, text, "=&r", at, 4, "r", in, "r", base, "x", here, "x", part ? upper(j, V(wide), v) : v));
+  char what[32];
+  struct own o;
+  snprintf(what, sizeof what, "scatter%u_%u_%u", wide, h, scale);
+  if (!own_function(j, &o, what, j->t_void, 4, (gcc_jit_type *[]){j->t_pu8, j->vu32, V(wide), j->t_mask})) {
+    const char *x = is_v3(j) ? "v" : "";
+    const unsigned lanes = wide ? 2 : 4; /* in 128 bits */
+    gcc_jit_rvalue *in = packed(j, o.arg[3]), *numbers = wide && h ? upper(j, j->vu32, o.arg[1]) : o.arg[1];
+    for (unsigned part = 0; part < j->bytes / 16; part++) {
+      char text[640] = "", lane[96];
+      snprintf(lane, sizeof lane, "%spextrd $#, %%x3, %%k0\n\tmovslq %%k0, %%0\n\t%spextr%c $#, %%x4, (%%2,%%0,%u)", x, x, wide ? 'q' : 'd', scale);
+      lane_by_lane(text, sizeof text, lanes, "%b1", (wide ? h * j->w / 2 : 0) + part * lanes, 0, lane);
+      gcc_jit_lvalue *at = jx_local(j, j->t_u64);
+      gcc_jit_rvalue *here = !part ? numbers : wide ? one(j, "pshufd $0xEE, %x1, %x0", j->vu32, numbers) : upper(j, j->vu32, numbers);
+      jx_touches_memory(jx_asm(j, text, "=&r", at, 4, "r", in, "r", o.arg[0], "x", here, "x", part ? upper(j, V(wide), o.arg[2]) : o.arg[2]));
+    }
+    own_end(j, &o, NULL);
   }
+  gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call(j->c, NULL, o.f, 4, (gcc_jit_rvalue *[]){base, index, jx_bits(j, V(wide), v), m}));
 }
 
 #define SAME \

@@ -165,8 +165,8 @@ static gcc_jit_rvalue *read(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue 
 static gcc_jit_rvalue *read_one(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m) {
   return jx_ask(j, wide ? "vpbroadcastq %2, %0%{%1%}%{z%}" : "vpbroadcastd %2, %0%{%1%}%{z%}", "=v", V(wide), 2, "Yk", half_of(j, m, h), "m", jx_rv(cell));
 }
-static gcc_jit_extended_asm *write(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
-  return jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk", half_of(j, m, h));
+static void write(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  jx_touches_memory(jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk", half_of(j, m, h)));
 }
 static gcc_jit_rvalue *gather(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
   char text[64];

@@ -87,7 +87,7 @@ static void store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q
   struct jx *j = &l->j;
   jv v = source(l, in, c, wide);
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-    jx_touches_memory(j->isa->write(j, wide, h, lw_vector(l, q, j->bytes * h, wide), v.r[h] ? v.r[h] : v.r[0], lanes));
+    j->isa->write(j, wide, h, lw_vector(l, q, j->bytes * h, wide), v.r[h] ? v.r[h] : v.r[0], lanes);
 }
 
 static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
@@ -240,7 +240,7 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
       }
       gcc_jit_rvalue *r = j->isa->choose(j, v, ac->n, gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, place));
       if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {r, r}});
-      else jx_touches_memory(j->isa->write(j, false, 0, lw_vector(l, at, j->bytes * e, false), r, lanes[c]));
+      else j->isa->write(j, false, 0, lw_vector(l, at, j->bytes * e, false), r, lanes[c]);
     }
   }
 }

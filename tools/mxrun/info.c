@@ -44,7 +44,7 @@ int command_info(int argc, char **argv, int next) {
   line(&t, json, "version", "", mx_version_string(), 0);
   line(&t, json, "cpu_level", "", p.cpu_level ? p.cpu_level : "?", 0);
   line(&t, json, "threads", "%llu", NULL, p.threads);
-  line(&t, json, "compiler", "", compiler ? compiler : "not found: kernels are interpreted", 0);
+  line(&t, json, "compiler", "", !mx__jit_level() ? "none for this CPU level: kernels are interpreted" : compiler ? compiler : "not found: kernels are interpreted", 0);
   line(&t, json, "cache", "", cache ? cache : "none", 0);
   line(&t, json, "memory_bytes", "%llu (address range; only touched pages cost memory)", NULL, p.memory_bytes);
   line(&t, json, "max_threads_per_block", "%llu", NULL, p.max_threads_per_block);
