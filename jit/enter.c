@@ -3,6 +3,8 @@
 #include "vm/jitabi.h"
 #include "vm/warp.h"
 
+#include <stdlib.h>
+
 /* Whether the current split is the one that would be picked after a divergence. One above it may have been woken by
  * it (a barrier, a warp operation) and then goes first where lanes part: nothing may be hidden until then. */
 static bool is_top(const struct mx_exec *x) {
@@ -22,54 +24,62 @@ static uint32_t step(struct mx_exec *x, uint32_t pc, uint64_t mask) {
   x->mask = all;
   return next != NULL;
 }
-static uint32_t sync(struct mx_exec *x, uint32_t pc, struct mx_jit_state *state) {
-  const struct mx_pfunc *fn = x->fn;
-  const struct mx_frame *frame = x->frame;
-  const uint64_t mask = x->mask;
-  uint32_t k = fn->index_of_pc[pc];
-  if (fn->insns[k].kind == MX_INSN_JOIN) k++;
-  x->split->pc = pc;
-  if (state->park && mx__ops[fn->insns[k].op].cls == MX_CTRL) { /* a barrier: it must know first who waits in vm/rounds.c */
-    state->next = &fn->insns[k];
-    x->steps--; /* counted when it is executed */
-    return 0;
+const struct mx_jit_help mx__jit_help = {step, mx__jit_shape};
+
+/* This worker's own, for code of any function. */
+static unsigned char *home_of(struct mx_exec *x, const struct mx_jit_code *code) {
+  if (x->home_bytes < code->table->home_bytes) {
+    free(x->home);
+    x->home = aligned_alloc(64, code->table->home_bytes);
+    x->home_bytes = x->home ? code->table->home_bytes : 0;
   }
-  state->next = fn->body_of[k](x, &fn->insns[k]);
-  return state->next == &fn->insns[k + 1] && x->frame == frame && x->mask == mask && is_top(x);
+  return x->home;
 }
-const struct mx_jit_help mx__jit_help = {step, sync, mx__jit_shape};
+static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *i) {
+  x->steps++;
+  return x->fn->body_of[i - x->fn->insns](x, i);
+}
 
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i) {
-  struct mx_jit_state s;
-  if (!is_top(x)) {
-    x->steps++;
-    return x->fn->body_of[i - x->fn->insns](x, i);
-  }
-  s.help = &mx__jit_help;
-  s.park = 0;
-  if (x->warp->resume) s.keep = mx__jit_keep(x->frame), entry = x->warp->resume, x->warp->resume = 0;
-  s.steps = 0;
-  s.nrec = 0;
-  s.pc = i->pc;
-  return mx__jit_after(x, code->run(x, entry, &s), &s, i);
+  struct mx_jit_state s = {.help = &mx__jit_help, .pc = i->pc};
+  if (!is_top(x)) return interpret(x, i);
+  if (x->warp->resume) s.home = mx__jit_keep(x->frame), entry = x->warp->resume, x->warp->resume = 0;
+  else if (!(s.home = home_of(x, code)) || !mx__jit_bring(x, code, entry, s.home)) return interpret(x, i);
+  return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
 }
 
-const struct mx_insn *mx__jit_after(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i) {
-  if (kind == MX_JIT_REFUSED || (kind == MX_JIT_GO && s->pc == i->pc && !s->steps)) {
-    x->steps++;
-    return x->fn->body_of[i - x->fn->insns](x, i);
+/* Replays what the code had hidden; returned: the lanes that now run are those that ran there. */
+static bool tell(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home) {
+  const struct mx_jit_table *t = code->table;
+  const uint64_t lanes = site->mask ? mx__jit_mask(x, t, home + site->mask) : x->mask;
+  for (uint32_t k = 0; k < site->nhidden; k++) {
+    const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
+    uint64_t taken = mx__jit_mask(x, t, home + h->taken);
+    if (h->rest) {
+      const uint64_t rest = mx__jit_mask(x, t, home + h->rest);
+      taken = taken == rest ? 0 : rest;
+    }
+    if (taken) mx__diverge(x, taken, h->target, h->next, h->reconv);
   }
-  x->steps += s->steps;
-  if (kind == MX_JIT_NEXT) return s->next;
-  if (kind == MX_JIT_DONE) return mx__exit_lanes(x, x->mask);
+  return x->mask == lanes;
+}
+const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i) {
+  if (kind == MX_JIT_REFUSED) return interpret(x, i);
+  if (kind == MX_JIT_DONE) {
+    x->steps += s->steps;
+    return mx__exit_lanes(x, x->mask);
+  }
+  const struct mx_jit_site *site = &code->sites[kind - MX_JIT_SITE];
+  const uint64_t steps = s->steps + site->steps;
+  mx__jit_fetch(x, code, site, s->home); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
+  if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) return interpret(x, i);
+  x->steps += steps;
   const uint32_t event = x->event;
-  for (uint32_t k = 0; k < s->nrec; k++)
-    if (s->rec[k].taken) mx__diverge(x, s->rec[k].taken, s->rec[k].target, s->rec[k].next, s->rec[k].reconv);
-  if (x->mask != s->mask) return mx__trap_at(x, i, MX_TRAP_INTERNAL, s->mask, NULL);
-  x->split->pc = s->pc;
-  switch (kind) {
-    case MX_JIT_GO: return mx__at(x->fn, s->pc);
-    case MX_JIT_SLICE: return mx__leave(x, s->pc, MX_EV_SLICE);
+  if (!tell(x, code, site, s->home)) return mx__trap_at(x, i, MX_TRAP_INTERNAL, x->mask, NULL);
+  x->split->pc = site->pc;
+  switch (site->kind) {
+    case MX_JIT_GO: return mx__at(x->fn, site->pc);
+    case MX_JIT_SLICE: return mx__leave(x, site->pc, MX_EV_SLICE);
     default: x->event = event; return NULL;
   }
 }

@@ -24,10 +24,13 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
     char name[48];
     snprintf(name, sizeof name, "mx_jit_F%u", f);
     void *run = dlsym(o->handle, name);
-    snprintf(name, sizeof name, "mx_jit_entries_F%u", f);
-    const uint32_t *pcs = dlsym(o->handle, name);
-    if (!run || !pcs) continue;
-    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .keep_bytes = pcs[0], .clean = pcs[1], .nentries = pcs[2], .pcs = pcs + 3};
+    snprintf(name, sizeof name, "mx_jit_table_F%u", f);
+    const struct mx_jit_table *t = dlsym(o->handle, name);
+    if (!run || !t) continue;
+    const struct mx_jit_way_in *entries = (const void *)(t + 1);
+    const struct mx_jit_site *sites = (const void *)(entries + t->nentries);
+    const struct mx_jit_place *places = (const void *)(sites + t->nsites);
+    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = (const void *)(places + t->nplaces)};
   }
   return o;
 }

@@ -38,8 +38,8 @@ bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code) {
   if (!entry_of) return false;
   fn->entry_of = entry_of;
   atomic_store_explicit(&fn->jit, code, memory_order_release);
-  for (uint32_t e = 0; e < code->nentries; e++) {
-    uint32_t k = fn->index_of_pc[code->pcs[e]];
+  for (uint32_t e = 0; e < code->table->nentries; e++) {
+    uint32_t k = fn->index_of_pc[code->entries[e].pc];
     if (fn->insns[k].kind == MX_INSN_JOIN) k++; /* arriving comes first */
     entry_of[k] = e;
     __atomic_store_n(&fn->insns[k].fn, go_over, __ATOMIC_RELEASE);

@@ -129,6 +129,7 @@ void mx__exec_done(struct mx_exec *x) {
     free(f);
   }
   free(x->bounds);
+  free(x->home);
   free(x->lane_tables);
 }
 

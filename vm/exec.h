@@ -186,6 +186,8 @@ struct mx_exec {
     uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
   } stats;
   uint64_t steps_told;          /* of steps, already added to the launch's */
+  unsigned char *home;          /* where compiled code finds and leaves its values: see jitabi.h */
+  size_t home_bytes;
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };
 

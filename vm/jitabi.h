@@ -3,7 +3,7 @@
  *
  * A shared object exports, for every compiled function number N of the module,
  *   mx_jit_F<N>        mx_jit_fn
- *   mx_jit_entries_F<N>  uint32_t[]: keep_bytes, clean, number of entries, then their pcs, ascending
+ *   mx_jit_table_F<N>  struct mx_jit_table, and behind it what it counts
  * and mx_jit_layout, uint64_t: mx__jit_layout() of whoever compiled it. */
 #ifndef MX_VM_JITABI_H
 #define MX_VM_JITABI_H
@@ -14,16 +14,31 @@ enum mx_jit_exit {
   MX_JIT_GO,      /* the machine executes the instruction at state->pc */
   MX_JIT_SLICE,   /* the slice ended; the split stands at state->pc */
   MX_JIT_EVENT,   /* a body gave up control (x->event) at state->pc */
-  MX_JIT_NEXT,    /* a body that may block has run: state->next is what it returned; slots were in the frame */
   MX_JIT_DONE,    /* all lanes of the split have ended */
-  MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->keep has what they need at entry `resume` */
+  MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->home has what they need at entry `resume` */
   MX_JIT_REFUSED, /* not entered: a slot that should be uniform is not */
+  MX_JIT_SITE,    /* this and more: left at the site of that number, whose kind is one of the above */
 };
 
-/* One hidden divergence: lanes `taken` of those that are left went to target, the others to next; 0: nothing to tell.
+/* How values go between the frame and compiled code: through state->home, where each slot has a place in which code keeps it
+ * as it has it in its vectors. Entries and sites say which slots are live there and in which form. So compiled code moves
+ * vectors and nothing else; what lanes it is about, jit/home.c knows. */
+enum { MX_JIT_ONE = 1u << 16, MX_JIT_RAW = 2u << 16, MX_JIT_SHAPED = 4u << 16, MX_JIT_CLASS = 24 };
+struct mx_jit_place {
+  uint32_t slot; /* number, flags, class << MX_JIT_CLASS. ONE: one vector holds it for all lanes. RAW: f32 whose NaNs may not be canonical yet */
+  uint32_t home, shape; /* SHAPED: where the shape of its lanes lies, a struct mx_jit_shape */
+};
+struct mx_jit_way_in { uint32_t pc, first, n; };              /* its places */
+/* `steps` instructions have been executed since the counter was kept last. mask: where the lanes that run are; 0: all. */
+struct mx_jit_site { uint32_t kind, pc, steps, mask, first, n, first_hidden, nhidden; };
+/* One hidden divergence. taken: where the mask is of lanes that went to target, the others to next. rest 0: just so, and if it
+ * is none there is nothing to tell. Else they are those at `rest`, if these are fewer than the lanes at `taken`.
  * next == reconv: the others wait there already. */
-struct mx_jit_rec { uint64_t taken; uint32_t target, next, reconv; };
-#define MX_JIT_DEPTH 24
+struct mx_jit_hidden { uint32_t taken, rest, target, next, reconv; };
+struct mx_jit_table {
+  uint32_t home_bytes, clean, chunk, vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
+  uint32_t nentries, nsites, nplaces, nhidden;     /* which follow in this order, entries with their pcs ascending */
+};
 
 /* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of lanes. */
 struct mx_jit_shape { uint64_t min, max, low, kind; };
@@ -34,23 +49,16 @@ struct mx_jit_help {
   /* Executes the instruction at pc for the lanes of `mask` by its interpreter's body, slots being in the frame. 0: it gave
    * up control. */
   uint32_t (*step)(struct mx_exec *x, uint32_t pc, uint64_t mask);
-  /* The same for instructions that may block, all live slots being in the frame and no divergence hidden. 0: others run
-   * now, or nobody: state->next. */
-  uint32_t (*sync)(struct mx_exec *x, uint32_t pc, struct mx_jit_state *state);
   /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if they have 64 bits. */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
 };
 
 struct mx_jit_state {
   const struct mx_jit_help *help;
-  uint64_t mask;   /* out: lanes of the split that goes on, to check the replay */
-  uint64_t steps;  /* out: instructions executed */
-  unsigned char *keep; /* in: where code keeps its state at barriers */
-  uint32_t park;       /* in: whether it may */
-  const struct mx_insn *next; /* out, NEXT only */
-  uint32_t resume; /* out, BARRIER only */
-  uint32_t pc, nrec;
-  struct mx_jit_rec rec[MX_JIT_DEPTH]; /* outermost first */
+  unsigned char *home; /* aligned to 64 bytes */
+  uint64_t steps;      /* out: instructions executed */
+  uint32_t park;       /* in: whether code may wait at barriers, home being kept for it */
+  uint32_t resume, pc; /* out, BARRIER only */
 };
 
 /* Runs the current split from entry number `entry` until something happens; slots, slice are then what the
@@ -65,10 +73,11 @@ static inline unsigned char *mx__jit_keep(struct mx_frame *f) { return f->slots 
 /* Loaded code of one function. */
 struct mx_jit_code {
   mx_jit_fn run;
-  uint32_t nentries;
-  const uint32_t *pcs; /* by entry number, ascending */
-  uint32_t keep_bytes; /* of state->keep */
-  bool clean;          /* the function's slots must be zero where it begins */
+  const struct mx_jit_table *table;
+  const struct mx_jit_way_in *entries;
+  const struct mx_jit_site *sites;
+  const struct mx_jit_place *places;
+  const struct mx_jit_hidden *hidden;
   atomic_bool attached; /* all its entries lead to it */
 };
 
@@ -78,11 +87,11 @@ static inline uint64_t mx__jit_layout(void) {
 #define P_(m_) offsetof(struct mx_pfunc, m_)
 #define I_(m_) offsetof(struct mx_insn, m_)
 #define S_(m_) offsetof(struct mx_jit_state, m_)
-  const size_t all[] = {8, X_(base), X_(mask), X_(slice), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
+  const size_t all[] = {9, X_(base), X_(mask), X_(slice), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
                         X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
                         P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
                         offsetof(struct mx_bounds, span), offsetof(struct mx_bounds, off), offsetof(struct mx_bounds, kind),
-                        offsetof(struct mx_bounds, writable), sizeof(struct mx_jit_rec), S_(help), S_(mask), S_(steps), S_(pc), S_(nrec), S_(rec), S_(keep), S_(resume), S_(park)};
+                        offsetof(struct mx_bounds, writable), S_(help), S_(steps), S_(pc), S_(home), S_(resume), S_(park)};
 #undef X_
 #undef P_
 #undef I_
@@ -96,6 +105,11 @@ static inline uint64_t mx__jit_layout(void) {
  * a body, the next instruction or NULL. Where nothing was executed, runs i's own body. */
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i);
 /* The second half of it: code was entered at i's pc, left with `kind` and *s. */
-const struct mx_insn *mx__jit_after(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i);
+const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i);
+/* home.c: the live slots of an entry from the frame into home; false: one that code takes for uniform is not. Those of a
+ * site back into the frame, for the lanes of the split. A mask that code left in home. */
+bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, unsigned char *home);
+void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home);
+uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home);
 
 #endif

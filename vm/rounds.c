@@ -44,12 +44,12 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, const struc
   struct mx_frame *f = *left;
   *left = NULL;
   if (f) {
-    if (code->clean) memset(f->slots, 0, f->fn->frame_bytes);
+    if (code->table->clean) memset(f->slots, 0, f->fn->frame_bytes);
     mx__warp_begin(warp, mx__block_lanes(b, w), f);
     x->split = &warp->splits[0]; /* the rest of mx__select() would change nothing */
     x->mask = warp->live;
   } else {
-    if (!(f = mx__frame_first(x, code->keep_bytes, code->clean))) return false;
+    if (!(f = mx__frame_first(x, code->table->home_bytes, code->table->clean))) return false;
     mx__warp_begin(warp, mx__block_lanes(b, w), f);
     mx__select(x, &warp->splits[0]);
   }
@@ -95,10 +95,10 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
       mx__select(x, &warp->splits[0]);
     }
     struct mx_split *split = x->split;
-    s.keep = mx__jit_keep(x->frame);
+    s.home = mx__jit_keep(x->frame);
+    if (!warp->resume && code->table->clean) mx__jit_bring(x, code, 0, s.home);
     for (;;) {
       s.steps = 0;
-      s.nrec = 0;
       const uint32_t entry = warp->resume;
       warp->resume = 0;
       const uint32_t kind = code->run(x, entry, &s); /* entry 0 is the first instruction */
@@ -128,7 +128,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
       *at = w;
       const uint64_t before = x->steps;
       const struct mx_insn *here = mx__insn_of(split);
-      *next = mx__jit_after(x, kind, &s, here);
+      *next = mx__jit_after(x, code, kind, &s, here);
       x->stats.steps_compiled += x->steps - before;
       x->stats.exits[mx__exit_reason(x, *next)]++;
       return MX_ROUNDS_MACHINE;

@@ -5,13 +5,9 @@
 #include "analyse.h"
 #include "lanes.h"
 
+#include "vm/jitabi.h"
+
 #define LW_CHUNKS 16 /* of a warp, at most */
-/* Exits of one block in which the same slots are uniform share one tail. */
-struct lw_exit {
-  struct lw_exit *next;
-  gcc_jit_block *block;
-  uint64_t *uni, *raw, *live;
-};
 
 /* (slot * before + addends) * behind + addends: a 32-bit number up to the widening, if there is one. */
 #define LW_ADDENDS 6
@@ -35,7 +31,7 @@ struct lw {
   gcc_jit_rvalue *x, *state;          /* parameters, as byte pointers */
   gcc_jit_lvalue *base[3], *fn, *bounds; /* bytes of predicates, 32-bit and 64-bit slots; x->fn; the function's bounds */
   gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */
-  gcc_jit_lvalue *join_pc, *steps, *out_pc, *out_kind;
+  gcc_jit_lvalue *join_pc, *steps, *home;
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
   gcc_jit_lvalue **u;                 /* by slot: its one value */
   gcc_jit_block **head, **entry;      /* by block */
@@ -47,8 +43,7 @@ struct lw {
   gcc_jit_rvalue *guard[LW_CHUNKS]; bool held; /* its guard, where it has to be kept from its results */
   uint64_t *uni, *uni_after, *live, *live_end; /* uniform before and after the instruction; live before it, and behind the block */
   uint64_t *flt, *raw, *raw_after;    /* as float_in and raw_in of blocks, here */
-  struct lw_exit *exits;
-  struct lw_resume { gcc_jit_block *block; } *resumes; uint32_t nresumes, nentries, keep_bytes; /* behind barriers */
+  struct lw_tails *tails;
   bool kernel;
   struct lw_shape { gcc_jit_lvalue *min, *max, *low, *kind; } *shapes; /* by slot; see shapes.c */
   gcc_jit_lvalue **fixed;             /* by instruction: host address of the variable that it reads, if its bounds were checked */
@@ -60,8 +55,13 @@ struct lw {
   bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
   struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_step, *t_sync;
+  gcc_jit_type *t_step;
 };
+
+void *lw_need(size_t n); /* zeros; a process that has no more memory ends */
+static inline unsigned lw_class(const struct ja *a, uint32_t slot) {
+  return slot < a->f->npred ? MX_PRED : slot < a->f->npred + a->f->n32 ? MX_R32 : MX_R64;
+}
 
 /* ---- memory --------------------------------------------------------------------------------------------------*/
 /* pointer + offset, as a byte pointer; and what lies there */
@@ -100,6 +100,13 @@ gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* chunks' 
 gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the number of the lowest bit of a u64 that is not 0 */
 /* The interpreter's body executes the current instruction; on failure the function is left. */
 void lw_step(struct lw *l);
+/* tails.c: leaving from j->b, `done` instructions of the block having been executed; what is live and uniform there. */
+void lw_tails_begin(struct lw *l);
+void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live, const uint64_t *uni);
+void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` is an entry */
+void lw_build_entry(struct lw *l, uint32_t block);
+void lw_build_exits(struct lw *l);         /* when all else is built */
+void lw_export_table(struct lw *l, uint32_t number);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
 /* Whether an instruction from `from` on, before `to`, writes the slot. */

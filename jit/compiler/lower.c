@@ -1,11 +1,10 @@
-/* The function's frame of code: entries, blocks, branches, hidden divergence, exits. What single instructions do stands
- * in slots.c, memory.c and meaning.c.
+/* The function's frame of code: blocks, branches, hidden divergence. What single instructions do stands in slots.c, memory.c
+ * and meaning.c, how code is entered and left in tails.c.
  *
  * 1. cm[] are the lanes that run, em[] those of the whole split. Outside of regions they are equal.
  * 2. At any point a slot is either uniform (one vector) or has a vector for each chunk, as the analysis says; edges
  *    convert. Slots that are not live hold anything.
- * 3. An exit stores every live slot for all lanes of em[], tells hidden divergences outermost first, and returns. The
- *    instruction at its pc has not been executed. */
+ * 3. At an exit the instruction at its pc has not been executed (tails.c). */
 #include "lower.h"
 
 #include "build.h"
@@ -19,7 +18,7 @@
 
 #define X_FIELD(m_) offsetof(struct mx_exec, m_)
 
-static void *need(size_t n) {
+void *lw_need(size_t n) {
   void *p = calloc(1, n ? n : 1);
   if (!p) abort(); /* a process of its own */
   return p;
@@ -81,16 +80,15 @@ static void add_steps(struct lw *l, uint32_t n) {
 }
 
 /* ---- the frame ------------------------------------------------------------------------------------------*/
-static unsigned class_of(const struct ja *a, uint32_t s) { return s < a->f->npred ? MX_PRED : s < a->f->npred + a->f->n32 ? MX_R32 : MX_R64; }
 static gcc_jit_rvalue *slot_place(struct lw *l, uint32_t s) {
-  const unsigned cls = class_of(l->a, s);
+  const unsigned cls = lw_class(l->a, s);
   const uint32_t n = cls == MX_PRED ? s : cls == MX_R32 ? s - l->a->f->npred : s - l->a->f->npred - l->a->f->n32;
   return lw_at(l, jx_rv(l->base[cls]), (uint64_t)n * (cls == MX_PRED ? 8u : l->a->image->lanes * (cls == MX_R32 ? 4u : 8u)));
 }
 /* The slot in the frame gets its value, in the lanes of the split. */
 static void store_slot(struct lw *l, uint32_t s, bool uniform, bool raw) {
   struct jx *j = &l->j;
-  const unsigned cls = class_of(l->a, s);
+  const unsigned cls = lw_class(l->a, s);
   gcc_jit_rvalue *p = jx_keep(j, slot_place(l, s));
   if (cls == MX_PRED) {
     gcc_jit_rvalue *m[LW_CHUNKS];
@@ -132,97 +130,6 @@ static jv load_one(struct lw *l, gcc_jit_rvalue *p, unsigned cls, gcc_jit_rvalue
   gcc_jit_rvalue *q = lw_add(l, p, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, jx_int(j, j->t_u64, wide ? 8 : 4)));
   return jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32)));
 }
-/* ---- exits ----------------------------------------------------------------------------------------------*/
-static bool same_where(const struct ja *a, const uint64_t *x, const uint64_t *y, const uint64_t *where) {
-  for (uint32_t w = 0; w < a->words; w++)
-    if ((x[w] ^ y[w]) & where[w]) return false;
-  return true;
-}
-/* The tail for leaving the current block when `live` is live and `uni` uniform. */
-static gcc_jit_block *exit_for(struct lw *l, const uint64_t *live, const uint64_t *uni) {
-  const struct ja *a = l->a;
-  for (struct lw_exit *e = l->exits; e; e = e->next)
-    if (same_where(a, e->uni, uni, l->written) && same_where(a, e->raw, l->raw, l->written)) {
-      for (uint32_t w = 0; w < a->words; w++) e->live[w] |= live[w];
-      return e->block;
-    }
-  struct lw_exit *e = need(sizeof *e);
-  e->uni = need(8 * a->words), e->live = need(8 * a->words);
-  memcpy(e->uni, uni, 8 * a->words);
-  e->raw = need(8 * a->words);
-  memcpy(e->raw, l->raw, 8 * a->words);
-  memcpy(e->live, live, 8 * a->words);
-  e->block = lw_new_block(l, "exit");
-  e->next = l->exits;
-  l->exits = e;
-  return e->block;
-}
-/* Leaves from j->b; `done` instructions of the block have been executed. */
-static void leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live, const uint64_t *uni) {
-  struct jx *j = &l->j;
-  add_steps(l, done);
-  jx_set(j, l->out_pc, jx_int(j, j->t_u32, pc));
-  jx_set(j, l->out_kind, jx_int(j, j->t_u32, kind));
-  jump(l, exit_for(l, live, uni));
-}
-/* Lanes in saved but not in rest: 0 or all ones, to mask a record with. */
-static gcc_jit_rvalue *if_others(struct lw *l, gcc_jit_rvalue *saved, gcc_jit_rvalue *rest) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *differ = gcc_jit_context_new_cast(j->c, NULL, compare(l, GCC_JIT_COMPARISON_NE, saved, rest), j->t_u64);
-  return jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, rest, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, 0), differ));
-}
-static void tell_regions(struct lw *l) {
-  const struct ja *a = l->a;
-  const struct ja_block *b = &a->blocks[l->block];
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *m[LW_CHUNKS];
-  uint32_t n = 0;
-  for (uint32_t k = 0; k < b->nstack; k++, n++) {
-    const struct ja_region *g = &a->regions[b->stack[k]];
-    struct lw_region *r = &l->regions[b->stack[k]];
-    const uint64_t at = offsetof(struct mx_jit_state, rec) + n * sizeof(struct mx_jit_rec);
-    gcc_jit_rvalue *taken, *target, *next;
-    if (g->kind == JA_IF && ja_has(g->side[0], l->block) && g->target != g->reconv) {
-      values(l, r->pending, m);
-      taken = lw_pack(l, m);
-      target = jx_int(j, j->t_u32, a->blocks[g->target].pc);
-      next = jx_int(j, j->t_u32, a->blocks[g->next].pc);
-    } else {
-      values(l, k + 1 < b->nstack ? l->regions[b->stack[k + 1]].saved : l->cm, m);
-      gcc_jit_rvalue *rest = lw_pack(l, m);
-      values(l, r->saved, m);
-      taken = if_others(l, lw_pack(l, m), rest);
-      /* any place but where they would arrive; in the end the split gets its own pc */
-      target = jx_int(j, j->t_u32, a->blocks[g->kind == JA_IF && ja_has(g->side[1], l->block) ? g->target : g->next].pc);
-      next = jx_int(j, j->t_u32, a->blocks[g->reconv].pc);
-    }
-    jx_set(j, lw_field(l, l->state, at + offsetof(struct mx_jit_rec, taken), j->t_u64), taken);
-    jx_set(j, lw_field(l, l->state, at + offsetof(struct mx_jit_rec, target), j->t_u32), target);
-    jx_set(j, lw_field(l, l->state, at + offsetof(struct mx_jit_rec, next), j->t_u32), next);
-    jx_set(j, lw_field(l, l->state, at + offsetof(struct mx_jit_rec, reconv), j->t_u32), jx_int(j, j->t_u32, a->blocks[g->reconv].pc));
-  }
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, nrec), j->t_u32), jx_int(j, j->t_u32, n));
-}
-static void build_exits(struct lw *l) {
-  const struct ja *a = l->a;
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *m[LW_CHUNKS];
-  for (struct lw_exit *e = l->exits, *next; e; e = next) {
-    next = e->next;
-    j->b = e->block;
-    for (uint32_t s = 0; s < a->nslots; s++)
-      if (ja_has(e->live, s) && ja_has(l->written, s)) store_slot(l, s, ja_has(e->uni, s), ja_has(e->raw, s));
-    tell_regions(l);
-    values(l, l->cm, m);
-    jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, mask), j->t_u64), lw_pack(l, m));
-    jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
-    jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_rv(l->out_pc));
-    gcc_jit_block_end_with_return(j->b, NULL, jx_rv(l->out_kind));
-    free(e->uni), free(e->raw), free(e->live), free(e);
-  }
-  l->exits = NULL;
-}
-
 static bool by_meaning(struct lw *l);
 
 /* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
@@ -282,7 +189,7 @@ void lw_step(struct lw *l) {
   for (uint32_t k = 0; k < n; k++) store_slot(l, s[k], ja_has(l->uni, s[k]), ja_has(l->raw, s[k]));
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
-  gcc_jit_rvalue *mask = lw_pack(l, m);
+  gcc_jit_rvalue *mask = a->blocks[l->block].nstack ? lw_pack(l, m) : jx_rv(l->emask);
   gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
   gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, l->ins->pc), mask};
   gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, step), l->t_step)), 3, args));
@@ -290,78 +197,15 @@ void lw_step(struct lw *l) {
   split_on(l, lw_rare(l, compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
   const struct ja_block *b = &a->blocks[l->block];
-  leave(l, MX_JIT_EVENT, l->ins->pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, l->live, l->uni);
+  lw_leave(l, MX_JIT_EVENT, l->ins->pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, l->live, l->uni);
   j->b = on;
   reload_results(l, mask);
 }
 
-/* ---- barriers: the state is kept as it is, and taken up again behind them ------------------------------------*/
-static gcc_jit_lvalue *kept_at(struct lw *l, uint32_t *at, gcc_jit_type *t, uint32_t bytes) {
-  gcc_jit_lvalue *m = lw_field(l, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, keep), l->j.t_pu8)), *at, t);
-  *at += bytes;
-  return m;
-}
-/* Stores (or loads) what is live behind the instruction; returns the bytes that it takes. */
-static uint32_t keep_state(struct lw *l, bool load) {
-  const struct ja *a = l->a;
-  struct jx *j = &l->j;
-  uint32_t at = 0;
-  for (int preds = 0; preds < 2; preds++) /* small ones behind */
-    for (uint32_t s = 0; s < a->nslots; s++) {
-      const unsigned cls = class_of(a, s);
-      if (!ja_has(l->live_end, s) || (cls == MX_PRED) != preds) continue;
-      const bool one = ja_has(l->uni_after, s);
-      for (unsigned k = 0; k < (one ? 1 : cls == MX_R64 ? 2 * l->nc : l->nc); k++) {
-        gcc_jit_lvalue *v = one ? lw_one(l, s) : lw_var(l, s, k);
-        gcc_jit_lvalue *m = kept_at(l, &at, cls == MX_PRED ? j->t_mask : cls == MX_R32 ? j->vu32 : j->vu64, cls == MX_PRED ? j->mask_bytes : j->bytes);
-        if (load) jx_set(j, v, jx_rv(m));
-        else jx_set(j, m, jx_rv(v));
-      }
-    }
-  for (uint32_t s = 0; s < a->nslots; s++) {
-    struct lw_shape *sh = &l->shapes[s];
-    if (!lw_shape_asked(l, s, l->a->blocks[l->block].succ[0]) || ja_has(l->uni_after, s)) continue;
-    gcc_jit_lvalue *const of[4] = {sh->min, sh->max, sh->low, sh->kind};
-    at = (at + 7) / 8 * 8;
-    for (unsigned k = 0; k < 4; k++) {
-      gcc_jit_lvalue *m = kept_at(l, &at, j->t_u64, 8);
-      if (load) jx_set(j, of[k], jx_rv(m));
-      else jx_set(j, m, jx_rv(of[k]));
-    }
-  }
-  return (at + 63) / 64 * 64;
-}
+/* ---- instructions that end something ----------------------------------------------------------------------------*/
 static bool is_zero(struct lw *l, unsigned k) {
   const unsigned f = mx_w_operand(l->ins->w, k);
   return f >= MX_LIT && l->a->f->lits[f - MX_LIT].kind == MX_LIT_VALUE && !l->a->f->lits[f - MX_LIT].value;
-}
-static void enter_regions(struct lw *l, const struct ja_block *b) {
-  struct jx *j = &l->j;
-  for (uint32_t k = 0; k < b->nstack; k++) {
-    struct lw_region *r = &l->regions[b->stack[k]];
-    copy_masks(l, r->saved, l->em);
-    for (unsigned c = 0; c < l->nc; c++) jx_set(j, r->pending[c], jv_k(j, MX_T_pred, 0).r[0]);
-  }
-}
-/* Waits at barrier 0 with all lanes, if that is allowed here; j->b: it is not. `on`: where it goes on. */
-static void park(struct lw *l, uint32_t steps, gcc_jit_block *on) {
-  struct jx *j = &l->j;
-  gcc_jit_block *may = lw_new_block(l, "park"), *no = lw_new_block(l, "call"), *take_up = lw_new_block(l, "resume");
-  split_on(l, compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), may, no);
-  j->b = may;
-  const uint32_t bytes = keep_state(l, false);
-  if (bytes > l->keep_bytes) l->keep_bytes = bytes;
-  add_steps(l, steps);
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_int(j, j->t_u32, l->ins->pc));
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, resume), j->t_u32), jx_int(j, j->t_u32, l->nentries + l->nresumes));
-  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_BARRIER));
-  l->resumes[l->nresumes++].block = take_up;
-  j->b = take_up;
-  enter_regions(l, &l->a->blocks[l->block]);
-  keep_state(l, true);
-  jump(l, on);
-  j->b = no;
 }
 /* All lanes end; `steps` instructions of the block have been executed. */
 static void done(struct lw *l, uint32_t steps) {
@@ -369,52 +213,6 @@ static void done(struct lw *l, uint32_t steps) {
   add_steps(l, steps);
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
   gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_DONE));
-}
-
-/* An instruction that may block, where no divergence is hidden: often all its lanes are here, and it does not. */
-static void sync_step(struct lw *l, uint32_t number_in_block) {
-  const struct ja *a = l->a;
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *m[LW_CHUNKS];
-  if (a->blocks[l->block].nstack) {
-    gcc_jit_block *together = lw_new_block(l, "together"), *apart = lw_new_block(l, "apart");
-    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), jx_rv(l->em[c])));
-    split_on(l, lw_any(l, m), apart, together);
-    j->b = apart;
-    leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
-    j->b = together;
-  }
-  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone"), *behind = NULL;
-  if (l->ins->o->cls == MX_CROSS) { /* with all lanes of the warp nobody waits */
-    gcc_jit_block *whole = lw_new_block(l, "whole"), *part = lw_new_block(l, "part");
-    gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, X_FIELD(warp), j->t_pu8));
-    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, offsetof(struct mx_warp, live), j->t_u64));
-    gcc_jit_rvalue *native = lw_cross_condition(l, alive);
-    split_on(l, native ? native : compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), whole, part);
-    j->b = whole;
-    if (native) lw_cross(l);
-    else lw_step(l);
-    add_steps(l, number_in_block + 1);
-    jump(l, behind = lw_new_block(l, "behind"));
-    j->b = part;
-  }
-  if (l->kernel && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) park(l, number_in_block + 1, on);
-  for (uint32_t s = 0; s < a->nslots; s++)
-    if (ja_has(l->live, s) && ja_has(l->written, s)) store_slot(l, s, ja_has(l->uni, s), ja_has(l->raw, s));
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, l->ins->pc),
-                             gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr)};
-  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, sync), l->t_sync)), 3, args));
-  add_steps(l, number_in_block + 1);
-  split_on(l, compare(l, GCC_JIT_COMPARISON_NE, done, jx_int(j, j->t_u32, 0)), on, gone);
-  j->b = gone;
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
-  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_NEXT));
-  j->b = on;
-  reload_results(l, jx_rv(l->emask));
-  if (!behind) return;
-  jump(l, behind);
-  j->b = behind;
 }
 
 /* ---- instructions --------------------------------------------------------------------------------------*/
@@ -542,7 +340,7 @@ static void convert(struct lw *l, uint64_t *done, uint32_t to) {
   struct jx *j = &l->j;
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(t->live_in, s)) continue;
-    const bool one = ja_has(l->uni, s), wide = class_of(a, s) == MX_R64;
+    const bool one = ja_has(l->uni, s), wide = lw_class(a, s) == MX_R64;
     if (ja_has(l->raw, s) && !ja_has(t->raw_in, s) && !ja_has(done + a->words, s)) {
       for (unsigned c = 0; c < (one ? 1 : l->nc); c++) jx_set(j, one ? lw_one(l, s) : lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
       ja_add(done + a->words, s);
@@ -560,7 +358,7 @@ static void edge(struct lw *l, uint32_t to, bool backward) {
   const struct ja *a = l->a;
   const struct ja_block *b = &a->blocks[l->block], *t = &a->blocks[to];
   struct jx *j = &l->j;
-  uint64_t *done = need(16 * a->words); /* two sets */
+  uint64_t *done = lw_need(16 * a->words); /* two sets */
   convert(l, done, to);
   for (uint32_t k = 0; k < b->nstack; k++) {
     const struct ja_region *g = &a->regions[b->stack[k]];
@@ -575,10 +373,65 @@ static void edge(struct lw *l, uint32_t to, bool backward) {
     gcc_jit_block *over = lw_new_block(l, "over"), *on = lw_new_block(l, "again");
     split_on(l, lw_rare(l, compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0))), over, on);
     j->b = over;
-    leave(l, MX_JIT_SLICE, t->pc, 0, l->live_end, l->uni);
+    lw_leave(l, MX_JIT_SLICE, t->pc, 0, l->live_end, l->uni);
     j->b = on;
   }
   go_to(l, b->stack, b->nstack, l->block, to);
+}
+
+/* ---- instructions that may block ---------------------------------------------------------------------------*/
+/* Where all lanes of the warp are here, nobody waits at a warp operation; at barrier 0 the warp may wait with its state kept.
+ * Otherwise the machine does it. Returned: whether the code goes on in j->b. */
+static bool sync_step(struct lw *l, uint32_t number_in_block) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  if (a->blocks[l->block].nstack) {
+    gcc_jit_block *together = lw_new_block(l, "together"), *apart = lw_new_block(l, "apart");
+    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), jx_rv(l->em[c])));
+    split_on(l, lw_any(l, m), apart, together);
+    j->b = apart;
+    lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
+    j->b = together;
+  }
+  gcc_jit_block *machine = lw_new_block(l, "machine");
+  if (l->ins->o->cls == MX_CROSS) {
+    gcc_jit_block *behind = lw_new_block(l, "behind"), *body = lw_new_block(l, "body");
+    gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, X_FIELD(warp), j->t_pu8));
+    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, offsetof(struct mx_warp, live), j->t_u64)), *native = lw_cross_condition(l, alive);
+    if (native) {
+      gcc_jit_block *here = lw_new_block(l, "here"), *rare = lw_new_block(l, "rare");
+      split_on(l, native, here, rare);
+      j->b = here;
+      lw_cross(l);
+      jump(l, behind);
+      j->b = rare;
+    }
+    split_on(l, compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), body, machine);
+    j->b = body;
+    lw_step(l);
+    jump(l, behind);
+    j->b = machine;
+    lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
+    j->b = behind;
+    add_steps(l, number_in_block + 1);
+    return true;
+  }
+  if (l->kernel && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
+    gcc_jit_block *here = lw_new_block(l, "park");
+    split_on(l, compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), here, machine);
+    j->b = here;
+    add_steps(l, number_in_block + 1);
+    const uint32_t next = a->blocks[l->block].succ[0];
+    uint64_t *done = lw_need(16 * a->words);
+    convert(l, done, next);
+    free(done);
+    lw_park(l, next);
+  } else
+    jump(l, machine);
+  j->b = machine;
+  lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
+  return false;
 }
 
 /* ---- branches -------------------------------------------------------------------------------------------*/
@@ -586,7 +439,7 @@ static void edge(struct lw *l, uint32_t to, bool backward) {
  * be chunks there, and at `later` too. */
 static void side(struct lw *l, gcc_jit_rvalue *const *m, uint32_t to, uint32_t later) {
   const struct ja *a = l->a;
-  uint64_t *done = need(16 * a->words); /* two sets */
+  uint64_t *done = lw_need(16 * a->words); /* two sets */
   set_masks(l, l->cm, m);
   convert(l, done, to);
   convert(l, done, later);
@@ -662,7 +515,7 @@ static void branch(struct lw *l) {
   j->b = some;
   split_on(l, lw_any(l, n), apart, taken);
   j->b = apart;
-  leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
+  lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
   j->b = taken;
   add_steps(l, here + 1);
   edge(l, target, back);
@@ -704,7 +557,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
 static void wait(struct lw *l) {
   const size_t bytes = 8 * l->a->words;
   struct lw_waiting *w = &l->waiting[l->nwaiting++];
-  uint64_t *sets = need(4 * bytes);
+  uint64_t *sets = lw_need(4 * bytes);
   *w = (struct lw_waiting){l->ins, sets, sets + l->a->words, sets + 2 * l->a->words, sets + 3 * l->a->words};
   memcpy(w->uni, l->uni, bytes), memcpy(w->uni_after, l->uni_after, bytes);
   memcpy(w->raw, l->raw, bytes), memcpy(w->raw_after, l->raw_after, bytes);
@@ -718,7 +571,7 @@ static void build_block(struct lw *l, uint32_t number) {
   l->block = number;
   j->b = l->head[number];
   const uint32_t n = b->end - b->first;
-  uint64_t *live = need(8 * (size_t)a->words * (n + 1)), *at = live + (size_t)n * a->words;
+  uint64_t *live = lw_need(8 * (size_t)a->words * (n + 1)), *at = live + (size_t)n * a->words;
   ja_live_out(a, number, at);
   for (uint32_t g = 0; g < b->nstack; g++) { /* lanes that wait for the other side */
     const struct ja_region *r = &a->regions[b->stack[g]];
@@ -738,7 +591,7 @@ static void build_block(struct lw *l, uint32_t number) {
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
     split_on(l, compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, b->pc)), meet, on);
     j->b = meet;
-    leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
+    lw_leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
     j->b = on;
   }
   gcc_jit_rvalue *outside = lw_check_block(l, b);
@@ -746,7 +599,7 @@ static void build_block(struct lw *l, uint32_t number) {
     gcc_jit_block *in = lw_new_block(l, "inside"), *out = lw_new_block(l, "outside");
     split_on(l, lw_rare(l, outside), out, in);
     j->b = out;
-    leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
+    lw_leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
     j->b = in;
   }
   bool ended = false;
@@ -769,7 +622,7 @@ static void build_block(struct lw *l, uint32_t number) {
         done(l, k + 1);
         j->b = not_all;
       }
-      leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
+      lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
       j->b = on;
       break; /* the last of its block */
     }
@@ -778,11 +631,11 @@ static void build_block(struct lw *l, uint32_t number) {
       ja_float_step(a, l->ins, b->kept, l->flt, l->raw_after);
       memcpy(l->uni_after, l->uni, 8 * a->words);
       ja_uniform_step(a, l->ins, b->kept, l->uni_after);
-      sync_step(l, k);
+      ended = true;
+      if (!sync_step(l, k)) break;
       memcpy(l->uni, l->uni_after, 8 * a->words);
       memcpy(l->raw, l->raw_after, 8 * a->words);
       edge(l, b->succ[0], false);
-      ended = true;
       break;
     }
     if (l->kernel && !b->nstack && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
@@ -791,7 +644,7 @@ static void build_block(struct lw *l, uint32_t number) {
       break;
     }
     if (ja_always_leaves(l->ins)) {
-      leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
+      lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
       ended = true;
       break;
     }
@@ -821,49 +674,7 @@ static void build_block(struct lw *l, uint32_t number) {
     l->ins = &a->ins[b->end - 1];
     edge(l, number + 1, false);
   }
-  build_exits(l);
   free(live);
-}
-
-/* Live slots come from the frame; those that code takes for uniform are compared, and one that differs refuses. */
-static void build_entry(struct lw *l, uint32_t number, gcc_jit_block *refuse) {
-  const struct ja *a = l->a;
-  struct jx *j = &l->j;
-  const struct ja_block *b = &a->blocks[number];
-  j->b = l->entry[number];
-  gcc_jit_rvalue *lane = NULL, *differ = NULL;
-  for (uint32_t s = 0; s < a->nslots; s++) {
-    if (!ja_has(b->live_in, s)) continue;
-    const unsigned cls = class_of(a, s);
-    gcc_jit_rvalue *p = jx_keep(j, slot_place(l, s));
-    const bool uniform = ja_has(b->uni_in, s);
-    jv one = {0};
-    if (uniform) {
-      if (!lane) lane = lw_lowest(l, jx_rv(l->emask));
-      one = load_one(l, p, cls, lane);
-      jx_set(j, lw_one(l, s), one.r[0]);
-    }
-    for (unsigned c = 0; c < l->nc; c++) {
-      jv v = load_chunk(l, p, cls, c);
-      if (uniform) {
-        jv ne = jv_cmp(j, JX_NE, one.t, v, one);
-        gcc_jit_rvalue *d = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, ne.r[0], jx_rv(l->em[c]));
-        differ = jx_keep(j, differ ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, differ, d) : d);
-      } else if (cls == MX_R64) {
-        jx_set(j, lw_var(l, s, 2 * c), v.r[0]);
-        jx_set(j, lw_var(l, s, 2 * c + 1), v.r[1]);
-      } else
-        jx_set(j, lw_var(l, s, c), v.r[0]);
-    }
-    if (!uniform) lw_shape_enter(l, s, number);
-  }
-  if (differ) {
-    gcc_jit_block *good = lw_new_block(l, "enter");
-    split_on(l, j->isa->mask_any(j, differ), refuse, good);
-    j->b = good;
-  }
-  enter_regions(l, b);
-  jump(l, l->head[number]);
 }
 
 static gcc_jit_lvalue *named(struct lw *l, gcc_jit_type *t, const char *name) { return gcc_jit_function_new_local(l->j.fn, NULL, t, name); }
@@ -885,52 +696,30 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
     jx_set(j, l->em[c], unpack(l, jx_rv(l->emask), c));
     jx_set(j, l->cm[c], jx_rv(l->em[c]));
   }
+  jx_set(j, l->home, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, home), j->t_pu8)));
   jx_set(j, l->join_pc, jx_rv(lw_field(l, l->x, X_FIELD(join_pc), j->t_u32)));
   jx_set(j, l->steps, jx_int(j, j->t_u64, 0));
   gcc_jit_block *end = j->b;
   uint32_t n = 0;
-  gcc_jit_case **cases = need(sizeof *cases * (a->nblocks + l->nresumes + 1u));
+  gcc_jit_case **cases = lw_need(sizeof *cases * (a->nblocks + 1u));
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (l->entry[b]) {
       gcc_jit_rvalue *k = jx_int(j, j->t_u32, n);
       cases[n++] = gcc_jit_context_new_case(j->c, k, k, l->entry[b]);
     }
-  for (uint32_t r = 0; r < l->nresumes; r++) {
-    gcc_jit_rvalue *k = jx_int(j, j->t_u32, n);
-    cases[n++] = gcc_jit_context_new_case(j->c, k, k, l->resumes[r].block);
-  }
   gcc_jit_rvalue *which = gcc_jit_param_as_rvalue(gcc_jit_function_get_param(j->fn, 1));
   gcc_jit_block_end_with_switch(end, NULL, which, refuse, (int)n, cases);
   free(cases);
 }
 
-/* The pcs of the entries, as data that the loader reads. */
-static void export_entries(struct lw *l, uint32_t number) {
-  const struct ja *a = l->a;
-  struct jx *j = &l->j;
-  uint32_t *pcs = need(4 * (size_t)(a->nblocks + 3)), n = 0;
-  pcs[0] = l->keep_bytes;
-  for (uint32_t w = 0; w < a->words; w++) pcs[1] |= a->blocks[0].live_in[w] != 0;
-  for (uint32_t b = 0; b < a->nblocks; b++)
-    if (l->entry[b]) pcs[3 + n++] = a->blocks[b].pc;
-  pcs[2] = n;
-  char name[48];
-  snprintf(name, sizeof name, "mx_jit_entries_F%u", number);
-  gcc_jit_type *t = gcc_jit_context_new_array_type(j->c, NULL, j->t_u32, (int)n + 3);
-  gcc_jit_lvalue *g = gcc_jit_context_new_global(j->c, NULL, GCC_JIT_GLOBAL_EXPORTED, t, name);
-  gcc_jit_global_set_initializer(g, pcs, 4 * (size_t)(n + 3));
-  free(pcs);
-}
-
 bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks) {
-  struct lw *l = need(sizeof *l);
+  struct lw *l = lw_need(sizeof *l);
   struct jx *j = &l->j;
   jx_init(j, c, isa);
   l->a = a;
   l->nc = a->image->lanes / j->w;
   l->marks = marks;
   l->kernel = a->f->flags & MX_FUNC_KERNEL;
-  l->resumes = need(sizeof *l->resumes * (a->nblocks + 1)); /* a barrier ends its block */
   char name[48];
   gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"), gcc_jit_context_new_param(c, NULL, j->t_u32, "entry"),
                               gcc_jit_context_new_param(c, NULL, j->t_pu8, "state")};
@@ -938,8 +727,6 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   j->fn = gcc_jit_context_new_function(c, NULL, GCC_JIT_FUNCTION_EXPORTED, j->t_u32, name, 3, params, 0);
   gcc_jit_type *step[3] = {j->t_ptr, j->t_u32, j->t_u64};
   l->t_step = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, step, 0);
-  step[2] = j->t_ptr;
-  l->t_sync = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, step, 0);
   l->x = gcc_jit_param_as_rvalue(params[0]);
   l->state = gcc_jit_param_as_rvalue(params[2]);
   l->base[MX_PRED] = named(l, j->t_pu8, "preds");
@@ -951,25 +738,25 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   for (unsigned k = 0; k < l->nc; k++) l->em[k] = jx_local(j, j->t_mask), l->cm[k] = jx_local(j, j->t_mask);
   l->join_pc = named(l, j->t_u32, "join_pc");
   l->steps = named(l, j->t_u64, "steps");
-  l->out_pc = named(l, j->t_u32, "out_pc");
-  l->out_kind = named(l, j->t_u32, "out_kind");
-  l->v = need(sizeof *l->v * (a->nslots + 1));
-  l->u = need(sizeof *l->u * (a->nslots + 1));
-  l->head = need(sizeof *l->head * (a->nblocks + 1));
-  l->entry = need(sizeof *l->entry * (a->nblocks + 1));
-  l->regions = need(sizeof *l->regions * (a->nregions + 1));
-  l->uni = need(8 * a->words);
-  l->uni_after = need(8 * a->words);
-  l->flt = need(8 * a->words), l->raw = need(8 * a->words), l->raw_after = need(8 * a->words);
-  l->written = need(8 * a->words);
-  l->shapes = need(sizeof *l->shapes * (a->nslots + 1));
-  l->pieces = need(sizeof *l->pieces * (a->nslots + 1));
-  l->fixed = need(sizeof *l->fixed * (a->nins + 1));
-  l->based = need(sizeof *l->based * (a->nins + 1));
-  l->addend = need(sizeof *l->addend * (a->nins + 1));
-  l->asked_in = need(8 * (size_t)a->words * a->nblocks);
+  l->home = named(l, j->t_pu8, "home");
+  lw_tails_begin(l);
+  l->v = lw_need(sizeof *l->v * (a->nslots + 1));
+  l->u = lw_need(sizeof *l->u * (a->nslots + 1));
+  l->head = lw_need(sizeof *l->head * (a->nblocks + 1));
+  l->entry = lw_need(sizeof *l->entry * (a->nblocks + 1));
+  l->regions = lw_need(sizeof *l->regions * (a->nregions + 1));
+  l->uni = lw_need(8 * a->words);
+  l->uni_after = lw_need(8 * a->words);
+  l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
+  l->written = lw_need(8 * a->words);
+  l->shapes = lw_need(sizeof *l->shapes * (a->nslots + 1));
+  l->pieces = lw_need(sizeof *l->pieces * (a->nslots + 1));
+  l->fixed = lw_need(sizeof *l->fixed * (a->nins + 1));
+  l->based = lw_need(sizeof *l->based * (a->nins + 1));
+  l->addend = lw_need(sizeof *l->addend * (a->nins + 1));
+  l->asked_in = lw_need(8 * (size_t)a->words * a->nblocks);
   lw_shapes_find(l);
-  l->lits = need(sizeof *l->lits * (a->nins * 6 + 1));
+  l->lits = lw_need(sizeof *l->lits * (a->nins * 6 + 1));
   uint32_t s[JA_MAX_TOUCH];
   for (uint32_t k = 0; k < a->nins; k++) {
     const uint32_t n = ja_defs(a, &a->ins[k], s);
@@ -978,7 +765,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->prologue = gcc_jit_function_new_block(j->fn, "prologue"); /* the first block is where the function begins */
   j->b = l->prologue;
   jx_set(j, l->fn, jx_rv(lw_field(l, l->x, X_FIELD(fn), j->t_pu8))); /* literals are read from it as they are met */
-  bool *reached = need(a->nblocks + 1); /* gccjit refuses blocks that nothing leads to */
+  bool *reached = lw_need(a->nblocks + 1); /* gccjit refuses blocks that nothing leads to */
   for (bool again = true; again;) {
     again = false;
     for (uint32_t b = 0; b < a->nblocks; b++) {
@@ -992,7 +779,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
     snprintf(name, sizeof name, "pc%u", a->blocks[b].pc);
     l->head[b] = gcc_jit_function_new_block(j->fn, name);
     snprintf(name, sizeof name, "entry%u", a->blocks[b].pc);
-    if (a->blocks[b].entry) l->entry[b] = gcc_jit_function_new_block(j->fn, name), l->nentries++;
+    if (a->blocks[b].entry) l->entry[b] = gcc_jit_function_new_block(j->fn, name);
   }
   for (uint32_t k = 0; k < a->nregions; k++)
     for (unsigned m = 0; m < l->nc; m++) l->regions[k].saved[m] = jx_local(j, j->t_mask), l->regions[k].pending[m] = jx_local(j, j->t_mask);
@@ -1010,8 +797,9 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
         }
   }
   for (uint32_t b = 0; b < a->nblocks; b++)
-    if (l->entry[b]) build_entry(l, b, refuse);
+    if (l->entry[b]) lw_build_entry(l, b);
+  lw_build_exits(l);
   build_prologue(l, refuse);
-  export_entries(l, number);
+  lw_export_table(l, number);
   return gcc_jit_context_get_first_error(c) == NULL;
 }

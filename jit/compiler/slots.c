@@ -22,12 +22,9 @@ gcc_jit_lvalue *lw_vector(struct lw *l, gcc_jit_rvalue *p, uint64_t off, bool wi
 }
 
 /* ---- slots ----------------------------------------------------------------------------------------------------*/
-static unsigned class_of(const struct ja *a, uint32_t slot) {
-  return slot < a->f->npred ? MX_PRED : slot < a->f->npred + a->f->n32 ? MX_R32 : MX_R64;
-}
 static gcc_jit_lvalue *var(struct lw *l, gcc_jit_lvalue **at, uint32_t slot, const char *what, unsigned n) {
   if (*at) return *at;
-  const unsigned cls = class_of(l->a, slot);
+  const unsigned cls = lw_class(l->a, slot);
   char name[32];
   snprintf(name, sizeof name, "%s%u_%u", what, slot, n);
   return *at = gcc_jit_function_new_local(l->j.fn, NULL, cls == MX_PRED ? l->j.t_mask : cls == MX_R32 ? l->j.vu32 : l->j.vu64, name);
@@ -36,7 +33,7 @@ gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) { return var(l, 
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) { return var(l, &l->u[slot], slot, "u", 0); }
 
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
-  const unsigned cls = class_of(l->a, slot);
+  const unsigned cls = lw_class(l->a, slot);
   jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
   if (v.u) v.r[0] = v.r[1] = jx_rv(lw_one(l, slot));
   else if (cls == MX_R64) v.r[0] = jx_rv(lw_var(l, slot, 2 * chunk)), v.r[1] = jx_rv(lw_var(l, slot, 2 * chunk + 1));

@@ -1,0 +1,292 @@
+/* Ways into compiled code and out of it. Values come from and go to places in state->home, one for each slot, as the vectors
+ * that they are; which slots are live at an entry or exit and in which form stands in tables (vm/jitabi.h) that jit/home.c reads.
+ * A kernel has hundreds of exits, which hardly ever run, and at first they were most of what the compiler had to do: so an exit
+ * is a number and a jump, and its stores are shared with others. One tail stores what another does not, and goes on there. */
+#include "build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACES_AT 64u /* 0 is no place */
+
+/* What a tail can store: slots in one vector (2s), in chunks (2s + 1); masks of regions, saved and pending; lanes that run. */
+static uint32_t saved_of(const struct ja *a, uint32_t region) { return 2 * a->nslots + 2 * region; }
+static uint32_t pending_of(const struct ja *a, uint32_t region) { return 2 * a->nslots + 2 * region + 1; }
+static uint32_t running(const struct ja *a) { return 2 * a->nslots + 2 * a->nregions; }
+static uint32_t item_words(const struct ja *a) { return running(a) / 64 + 1; }
+
+struct lw_tails {
+  uint32_t *at;                      /* places: by slot, then by mask; 0: none yet */
+  uint32_t end, line;                /* of all places; of a begun line of small masks, its end */
+  uint32_t *shape;                   /* by slot */
+  struct tail { gcc_jit_block *block; uint64_t *items; uint32_t of_block, count; } *tails;
+  struct mx_jit_way_in *entries;
+  struct mx_jit_site *sites;
+  struct mx_jit_place *places;
+  struct mx_jit_hidden *hidden;
+  uint32_t ntails, nentries, nsites, nplaces, nhidden;
+  gcc_jit_lvalue *site;              /* the one at which code is left */
+};
+
+void lw_tails_begin(struct lw *l) {
+  struct lw_tails *t = l->tails = lw_need(sizeof *t);
+  const struct ja *a = l->a;
+  t->at = lw_need(sizeof *t->at * (running(a) + 1));
+  t->shape = lw_need(sizeof *t->shape * (a->nslots + 1));
+  t->end = PLACES_AT;
+  t->site = jx_local(&l->j, l->j.t_u32);
+}
+
+/* Room for one more in an array that grows by powers of two. */
+static void *more(void *p, uint32_t n, size_t size) {
+  if (n & (n - 1)) return p;
+  p = realloc(p, size * (n ? 2 * n : 1));
+  if (!p) abort();
+  return p;
+}
+#define APPEND(array_, n_) (array_ = more(array_, n_, sizeof *array_), &array_[n_++])
+
+/* ---- places -------------------------------------------------------------------------------------------------*/
+static uint32_t mask_place(struct lw *l, uint32_t *at) {
+  struct lw_tails *t = l->tails;
+  const uint32_t bytes = l->j.isa->mask_is_vector ? l->j.bytes * l->nc : 8;
+  if (*at) return *at;
+  if (bytes >= 64) *at = t->end, t->end += (bytes + 63) / 64 * 64;
+  else {
+    if (t->line % 64 == 0) t->line = t->end, t->end += 64;
+    *at = t->line;
+    t->line += bytes;
+  }
+  return *at;
+}
+static uint32_t slot_place(struct lw *l, uint32_t s) {
+  struct lw_tails *t = l->tails;
+  const unsigned cls = lw_class(l->a, s);
+  if (cls == MX_PRED) return mask_place(l, &t->at[2 * s]);
+  if (!t->at[2 * s]) {
+    const uint32_t bytes = l->a->image->lanes * (cls == MX_R32 ? 4u : 8u);
+    t->at[2 * s] = t->end;
+    t->end += bytes > 64 ? bytes : 64;
+  }
+  return t->at[2 * s];
+}
+static gcc_jit_lvalue *home_field(struct lw *l, uint32_t at, gcc_jit_type *t) { return lw_field(l, jx_rv(l->home), at, t); }
+/* n variables of a type and the same number of vectors or masks from `at` on. */
+static void move(struct lw *l, bool in, gcc_jit_lvalue *v, uint32_t at, gcc_jit_type *t) {
+  gcc_jit_lvalue *m = home_field(l, at, t);
+  if (in) jx_set(&l->j, v, jx_rv(m));
+  else jx_set(&l->j, m, jx_rv(v));
+}
+static void move_slot(struct lw *l, bool in, uint32_t s, bool one) {
+  struct jx *j = &l->j;
+  const unsigned cls = lw_class(l->a, s);
+  const uint32_t at = slot_place(l, s);
+  gcc_jit_type *t = cls == MX_PRED ? j->t_mask : jx_vector(j, cls == MX_R64);
+  const uint32_t bytes = cls == MX_PRED ? j->mask_bytes : j->bytes;
+  if (one) move(l, in, lw_one(l, s), at, t);
+  else for (unsigned k = 0; k < (cls == MX_R64 ? 2 * l->nc : l->nc); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
+}
+static void move_shape(struct lw *l, bool in, uint32_t s) {
+  struct lw_tails *t = l->tails;
+  const struct lw_shape *sh = &l->shapes[s];
+  if (!t->shape[s]) t->shape[s] = t->end, t->end += 64;
+  gcc_jit_lvalue *const of[4] = {sh->min, sh->max, sh->low, sh->kind};
+  for (unsigned k = 0; k < 4; k++) move(l, in, of[k], t->shape[s] + 8 * k, l->j.t_u64);
+}
+static void add_place(struct lw *l, uint32_t s, bool one, bool raw, bool shaped) {
+  struct lw_tails *t = l->tails;
+  const unsigned cls = lw_class(l->a, s);
+  const uint32_t number = s - (cls == MX_PRED ? 0 : cls == MX_R32 ? l->a->f->npred : l->a->f->npred + l->a->f->n32);
+  *APPEND(t->places, t->nplaces) = (struct mx_jit_place){
+      .slot = number | (one ? MX_JIT_ONE : 0) | (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
+      .home = slot_place(l, s), .shape = t->shape[s]};
+}
+
+/* ---- exits ----------------------------------------------------------------------------------------------------*/
+/* Of the divergences that are hidden in the current block: what the machine is told, and the masks that it takes. */
+static void add_hidden(struct lw *l, struct mx_jit_site *site, uint64_t *items) {
+  const struct ja *a = l->a;
+  const struct ja_block *b = &a->blocks[l->block];
+  struct lw_tails *t = l->tails;
+  site->first_hidden = t->nhidden;
+  site->nhidden = b->nstack;
+  if (!b->nstack) return;
+  site->mask = mask_place(l, &t->at[running(a)]);
+  ja_add(items, running(a));
+  for (uint32_t k = 0; k < b->nstack; k++) {
+    const uint32_t number = b->stack[k];
+    const struct ja_region *g = &a->regions[number];
+    struct mx_jit_hidden h = {.reconv = a->blocks[g->reconv].pc};
+    if (g->kind == JA_IF && ja_has(g->side[0], l->block) && g->target != g->reconv) {
+      h.taken = mask_place(l, &t->at[pending_of(a, number)]);
+      ja_add(items, pending_of(a, number));
+      h.target = a->blocks[g->target].pc;
+      h.next = a->blocks[g->next].pc;
+    } else {
+      const uint32_t inner = k + 1 < b->nstack ? saved_of(a, b->stack[k + 1]) : running(a);
+      h.taken = mask_place(l, &t->at[saved_of(a, number)]);
+      h.rest = mask_place(l, &t->at[inner]);
+      ja_add(items, saved_of(a, number));
+      ja_add(items, inner);
+      /* any place but where they would arrive; in the end the split gets its own pc */
+      h.target = a->blocks[g->kind == JA_IF && ja_has(g->side[1], l->block) ? g->target : g->next].pc;
+      h.next = a->blocks[g->reconv].pc;
+    }
+    *APPEND(t->hidden, t->nhidden) = h;
+  }
+}
+/* Whether no slot is in the one set as one vector and in the other as chunks. */
+static bool agree(const uint64_t *x, const uint64_t *y, uint32_t words) {
+  const uint64_t ones = 0x5555555555555555u;
+  for (uint32_t w = 0; w < words; w++)
+    if ((x[w] & ones & y[w] >> 1) | (y[w] & ones & x[w] >> 1)) return false;
+  return true;
+}
+/* A tail of this block, for what lives in it, or a new one. It may store more than a site needs. */
+static struct tail *tail_for(struct lw *l, const uint64_t *items) {
+  struct lw_tails *t = l->tails;
+  const uint32_t words = item_words(l->a);
+  for (uint32_t k = t->ntails; k-- && t->tails[k].of_block == l->block;)
+    if (agree(t->tails[k].items, items, (2 * l->a->nslots + 63) / 64)) {
+      for (uint32_t w = 0; w < words; w++) t->tails[k].items[w] |= items[w];
+      return &t->tails[k];
+    }
+  struct tail *new = APPEND(t->tails, t->ntails);
+  *new = (struct tail){.block = lw_new_block(l, "exit"), .items = lw_need(8 * words), .of_block = l->block};
+  memcpy(new->items, items, 8 * words);
+  return new;
+}
+void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live, const uint64_t *uni) {
+  const struct ja *a = l->a;
+  struct lw_tails *t = l->tails;
+  uint64_t *items = lw_need(8 * item_words(a));
+  struct mx_jit_site site = {.kind = kind, .pc = pc, .steps = done, .first = t->nplaces};
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    if (!ja_has(live, s) || !ja_has(l->written, s)) continue;
+    ja_add(items, 2 * s + !ja_has(uni, s));
+    add_place(l, s, ja_has(uni, s), ja_has(l->raw, s), false);
+  }
+  site.n = t->nplaces - site.first;
+  if (t->nsites) { /* often the same as the one before */
+    const struct mx_jit_site *last = &t->sites[t->nsites - 1];
+    if (last->n == site.n && last->first + last->n == site.first && !memcmp(&t->places[last->first], &t->places[site.first], site.n * sizeof *t->places))
+      t->nplaces = site.first, site.first = last->first;
+  }
+  add_hidden(l, &site, items);
+  jx_set(&l->j, t->site, jx_int(&l->j, l->j.t_u32, MX_JIT_SITE + t->nsites));
+  gcc_jit_block_end_with_jump(l->j.b, NULL, tail_for(l, items)->block);
+  *APPEND(t->sites, t->nsites) = site;
+  free(items);
+}
+
+static int by_count(const void *x, const void *y) {
+  const struct tail *a = x, *b = y;
+  return a->count != b->count ? (a->count < b->count ? -1 : 1) : a->of_block < b->of_block ? -1 : a->of_block > b->of_block;
+}
+static void store_item(struct lw *l, uint32_t k) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  if (k < 2 * a->nslots) {
+    move_slot(l, false, k / 2, !(k & 1));
+    return;
+  }
+  struct lw_region *r = k == running(a) ? NULL : &l->regions[(k - 2 * a->nslots) / 2];
+  gcc_jit_lvalue *const *v = !r ? l->cm : k & 1 ? r->pending : r->saved;
+  for (unsigned c = 0; c < l->nc; c++) move(l, false, v[c], mask_place(l, &l->tails->at[k]) + c * j->mask_bytes, j->t_mask);
+}
+void lw_build_exits(struct lw *l) {
+  struct lw_tails *t = l->tails;
+  struct jx *j = &l->j;
+  const uint32_t words = item_words(l->a);
+  if (!t->ntails) return;
+  for (uint32_t k = 0; k < t->ntails; k++)
+    for (uint32_t w = 0; w < words; w++) t->tails[k].count += (uint32_t)__builtin_popcountll(t->tails[k].items[w]);
+  qsort(t->tails, t->ntails, sizeof *t->tails, by_count);
+  gcc_jit_block *last = lw_new_block(l, "left");
+  for (uint32_t k = 0; k < t->ntails; k++) {
+    uint32_t rest = k; /* the longest other one that stores nothing else */
+    for (bool found = false; !found && rest--;) {
+      found = true;
+      for (uint32_t w = 0; w < words && found; w++) found = !(t->tails[rest].items[w] & ~t->tails[k].items[w]);
+      if (found) break;
+    }
+    j->b = t->tails[k].block;
+    for (uint32_t n = 0; n <= running(l->a); n++)
+      if (ja_has(t->tails[k].items, n) && (rest == UINT32_MAX || !ja_has(t->tails[rest].items, n))) store_item(l, n);
+    gcc_jit_block_end_with_jump(j->b, NULL, rest == UINT32_MAX ? last : t->tails[rest].block);
+  }
+  j->b = last;
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
+  gcc_jit_block_end_with_return(j->b, NULL, jx_rv(t->site));
+}
+
+/* ---- entries ----------------------------------------------------------------------------------------------------*/
+static void enter_regions(struct lw *l, const struct ja_block *b) {
+  struct jx *j = &l->j;
+  for (uint32_t k = 0; k < b->nstack; k++) {
+    struct lw_region *r = &l->regions[b->stack[k]];
+    for (unsigned c = 0; c < l->nc; c++) {
+      jx_set(j, r->saved[c], jx_rv(l->em[c]));
+      jx_set(j, r->pending[c], jv_k(j, MX_T_pred, 0).r[0]);
+    }
+  }
+}
+static void move_live(struct lw *l, bool in, uint32_t number) {
+  const struct ja_block *b = &l->a->blocks[number];
+  for (uint32_t s = 0; s < l->a->nslots; s++) {
+    if (!ja_has(b->live_in, s)) continue;
+    const bool one = ja_has(b->uni_in, s);
+    move_slot(l, in, s, one);
+    if (!one && lw_shape_asked(l, s, number)) move_shape(l, in, s);
+  }
+}
+void lw_build_entry(struct lw *l, uint32_t number) {
+  struct lw_tails *t = l->tails;
+  const struct ja_block *b = &l->a->blocks[number];
+  l->j.b = l->entry[number];
+  move_live(l, true, number);
+  struct mx_jit_way_in e = {.pc = b->pc, .first = t->nplaces};
+  for (uint32_t s = 0; s < l->a->nslots; s++)
+    if (ja_has(b->live_in, s)) add_place(l, s, ja_has(b->uni_in, s), false, !ja_has(b->uni_in, s) && lw_shape_asked(l, s, number));
+  e.n = t->nplaces - e.first;
+  *APPEND(t->entries, t->nentries) = e;
+  enter_regions(l, b);
+  gcc_jit_block_end_with_jump(l->j.b, NULL, l->head[number]);
+}
+
+/* At barriers the state is kept as it is; the entry behind them takes it up. */
+void lw_park(struct lw *l, uint32_t number) {
+  struct jx *j = &l->j;
+  uint32_t resume = 0;
+  for (uint32_t b = 0; b < number; b++) resume += l->entry[b] != NULL;
+  move_live(l, false, number);
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_int(j, j->t_u32, l->ins->pc));
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, resume), j->t_u32), jx_int(j, j->t_u32, resume));
+  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_BARRIER));
+}
+
+/* ---- tables -----------------------------------------------------------------------------------------------------*/
+void lw_export_table(struct lw *l, uint32_t number) {
+  const struct lw_tails *t = l->tails;
+  struct jx *j = &l->j;
+  const struct mx_jit_table head = {.home_bytes = (t->end + 63) / 64 * 64, .clean = t->entries[0].n != 0, .chunk = j->w, .vector_masks = j->isa->mask_is_vector,
+                                    .nentries = t->nentries, .nsites = t->nsites, .nplaces = t->nplaces, .nhidden = t->nhidden};
+  const struct { const void *p; size_t bytes; } parts[] = {{&head, sizeof head},
+                                                           {t->entries, t->nentries * sizeof *t->entries},
+                                                           {t->sites, t->nsites * sizeof *t->sites},
+                                                           {t->places, t->nplaces * sizeof *t->places},
+                                                           {t->hidden, t->nhidden * sizeof *t->hidden}};
+  size_t size = 0, at = 0;
+  for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) size += parts[k].bytes;
+  unsigned char *all = lw_need(size);
+  for (size_t k = 0; k < sizeof parts / sizeof *parts; at += parts[k++].bytes)
+    if (parts[k].bytes) memcpy(all + at, parts[k].p, parts[k].bytes);
+  char name[48];
+  snprintf(name, sizeof name, "mx_jit_table_F%u", number);
+  gcc_jit_type *type = gcc_jit_context_new_array_type(j->c, NULL, j->t_u32, (int)(size / 4));
+  gcc_jit_lvalue *g = gcc_jit_context_new_global(j->c, NULL, GCC_JIT_GLOBAL_EXPORTED, type, name);
+  gcc_jit_global_set_initializer(g, all, size);
+  free(all);
+}
