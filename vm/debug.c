@@ -396,7 +396,7 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   if (g->params && bytes) memcpy(g->params, params, bytes);
   for (unsigned op = 0; g->bodies && op < MX_OP_COUNT; op++) g->bodies[op] = stop_or_go;
   g->level = *g->real;
-  g->level.bodies = g->bodies;
+  g->level.bodies = g->level.unguarded = g->bodies;
   if (g->bodies) g->prep = mx__prepare(&k->module->image->image, k->func, k->module->var_address, &g->level);
   if (g->params && g->prep && g->written) return g;
   session_free(g);

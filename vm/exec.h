@@ -222,8 +222,11 @@ static inline uint64_t mx__random(struct mx_exec *x) { /* splitmix64 */
   for (uint64_t m__##l_ = (m_), l_; m__##l_ && (l_ = (uint64_t)__builtin_ctzll(m__##l_), 1); m__##l_ &= m__##l_ - 1)
 
 /* Bodies by opcode for a CPU level; chosen once. */
-typedef void (*mx_fn)(void *d, void *q, const void *a, const void *b, const void *c, const void *e, unsigned lanes, unsigned mod);
-struct mx_level { const char *name; const mx_body *bodies; /* [MX_OP_COUNT] */ const mx_fn *fns; /* [MX_OP_COUNT]: lane functions of OPF rows, else NULL */ };
+struct mx_level {
+  const char *name;
+  const mx_body *bodies;    /* [MX_OP_COUNT] */
+  const mx_body *unguarded; /* the same for instructions that have no guard */
+};
 const struct mx_level *mx__level(const char *name); /* NULL: the best this CPU has; unknown or unsupported name: NULL result */
 
 #endif

@@ -146,7 +146,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
     fn->index_of_pc[pc] = at;
     if (join[pc]) fn->insns[at++] = (struct mx_insn){.fn = mx__op_join, .kind = MX_INSN_JOIN, .pc = pc, .guard = MX_GUARD_NONE};
     struct mx_insn *i = &fn->insns[at++];
-    *i = (struct mx_insn){.fn = level->bodies[mx_w_op(*w)], .op = (uint16_t)mx_w_op(*w), .mod = (uint8_t)mx_w_mod(*w),
+    *i = (struct mx_insn){.fn = (mx_w_guard(*w) == MX_GUARD_NONE ? level->unguarded : level->bodies)[mx_w_op(*w)], .op = (uint16_t)mx_w_op(*w), .mod = (uint8_t)mx_w_mod(*w),
                           .guard = (uint8_t)mx_w_guard(*w), .guard_neg = mx_w_guard_neg(*w), .pc = pc, .nopnds = o->nopnds};
     if (o->flags & MX_F_MOVI) {
       i->o[0] = ref_of(p, fn, mx_w_field(*w, 0), mx__types[o->opnd[0].type].slot_class);

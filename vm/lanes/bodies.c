@@ -18,14 +18,18 @@ static const mx_body bodies[MX_OP_COUNT] = {
 #include "mx/opcodes.def"
 };
 
-static const mx_fn fns[MX_OP_COUNT] = {
-#define OP(...)
-#define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) [MX_##id_] = MX_FN(fn_),
+#define OP(id_, ...) const struct mx_insn *MX_UNGUARDED(ROW_##id_)(struct mx_exec *, const struct mx_insn *);
 #define OPM(...)
 #define OPX(...)
+#include "mx/opcodes.def"
+
+static const mx_body unguarded[MX_OP_COUNT] = {
+#define OP(id_, ...) [MX_##id_] = MX_UNGUARDED(ROW_##id_),
+#define OPM(id_, ...) [MX_##id_] = MX_BODY(ROW_##id_),
+#define OPX(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) [MX_##id_] = mx__op_##fn_,
 #include "mx/opcodes.def"
 };
 
 #define STRING(x_) STRING_(x_)
 #define STRING_(x_) #x_
-const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL), bodies, fns};
+const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL), bodies, unguarded};

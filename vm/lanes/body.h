@@ -16,6 +16,7 @@
 #define MX__CAT(a_, b_) MX__CAT2(a_, b_)
 #define MX_LV(name_) MX__CAT(name_, MX_LEVEL) /* a name of this CPU level's own */
 #define MX_BODY(id_) MX_LV(mx__body_##id_)
+#define MX_UNGUARDED(id_) MX_LV(mx__unguarded_##id_)
 
 /* ---- one lane of a slot, by type ---------------------------------------------------------------------*/
 /* mix: a lane that is not active keeps its whole slot, in which another register of more bits may live. */
@@ -61,6 +62,8 @@ MX__INL void mx__mix_none(void *p, size_t l, unsigned n, bool on, int v) { (void
 MX__INL int mx__canon_none(int v) { return v; }
 
 /* ---- operands of a body --------------------------------------------------------------------------------*/
+/* Results are slots of the frame. */
+MX__INL void *mx__slot(const struct mx_exec *x, mx_ref r) { return x->base[0] + r; }
 MX__INL void *mx__ref(const struct mx_exec *x, mx_ref r) { return x->base[r & 1] + (r & ~1); }
 
 MX__INL uint64_t mx__active(const struct mx_exec *x, const struct mx_insn *i) {
@@ -77,19 +80,19 @@ MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type) { r
 MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, void *holds, void *tmp, bool direct) {
   if (type == MX_T_none) return NULL;
   if (type == MX_T_pred) return holds;
-  return direct ? mx__ref(x, r) : tmp;
+  return direct ? mx__slot(x, r) : tmp;
 }
 /* `words`: a predicate's lanes are 32-bit words, else it is a mask. */
 MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool words, const void *holds, const void *tmp, uint64_t m, bool direct) {
   if (type == MX_T_none) return;
   if (type == MX_T_pred) {
-    uint64_t *d = mx__ref(x, r);
+    uint64_t *d = mx__slot(x, r);
     *d = (*d & ~m) | ((words ? mx__pack32(holds, x->lanes) : *(const uint64_t *)holds) & m);
   } else if (!direct) {
     unsigned bits = type == MX_T_b128 ? 128 : type >= MX_T_u64 ? 64 : 32;
-    if (bits == 32) mx__blend32(mx__ref(x, r), tmp, m, x->lanes);
-    else mx__blend64(mx__ref(x, r), tmp, m, x->lanes);
-    if (bits == 128) mx__blend64((uint64_t *)mx__ref(x, r) + x->lanes, (const uint64_t *)tmp + x->lanes, m, x->lanes);
+    if (bits == 32) mx__blend32(mx__slot(x, r), tmp, m, x->lanes);
+    else mx__blend64(mx__slot(x, r), tmp, m, x->lanes);
+    if (bits == 128) mx__blend64((uint64_t *)mx__slot(x, r) + x->lanes, (const uint64_t *)tmp + x->lanes, m, x->lanes);
   }
 }
 
@@ -125,12 +128,14 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
 
 /* The word of a predicate for lanes from `half` on; other operands as they are. */
 #define HALF(type_, p_, half_) (MX_T_##type_ == MX_T_pred ? (const void *)((const mx__half *)(p_) + (half_) / 32) : (p_))
-/* on: the mask of active lanes; NULL: all are written */
+/* whole: all lanes are written, else the ones in `on` */
 #define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
-  MX__INL void lanes_##id_(unsigned n, const uint64_t *on, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
+  MX__INL void lanes_##id_(unsigned n, const bool whole, const uint64_t on, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
                            const void *g, const unsigned M) { \
     (void)M; \
-    for (size_t half__ = 0; half__ < n; half__ += 32) \
+    for (size_t half__ = 0; half__ < MX_MAX_LANES && half__ < n; half__ += 32) { \
+      const uint32_t on__ = (uint32_t)(on >> half__); \
+      (void)on__; \
       _Pragma("GCC ivdep") for (size_t step__ = 0; step__ < 32; step__++) { \
         const size_t lane__ = half__ + step__; \
         const mx_##ta_ A = mx__get_##ta_(HALF(ta_, a, half__), lane__, n); \
@@ -142,31 +147,36 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
         mx_##tq_ Q = {0}; \
         (void)A, (void)B, (void)C, (void)E, (void)G; \
         RESULT_##no_(flags_, td_, tq_, __VA_ARGS__) \
-        mx__mix_##td_(d, lane__, n, !on || mx__get_pred(HALF(pred, on, half__), lane__, n), D); \
-        mx__mix_##tq_(q, lane__, n, !on || mx__get_pred(HALF(pred, on, half__), lane__, n), Q); \
+        mx__mix_##td_(d, lane__, n, whole || (on__ & mx__bit[lane__]), D); \
+        mx__mix_##tq_(q, lane__, n, whole || (on__ & mx__bit[lane__]), Q); \
       } \
+    } \
   }
 
+#define DO(k_, id_) \
+  if (all_) lanes_##id_(n_, true, 0, d, q, a, b, c, e, g, k_); \
+  else lanes_##id_(n_, false, m_, d, q, a, b, c, e, g, k_);
 #define CASE(k_, mods_, id_) \
   case k_: \
     if (k_ >= (mods_)) break; \
-    if (on_) lanes_##id_(n_, on_, d, q, a, b, c, e, g, k_); \
-    else lanes_##id_(n_, NULL, d, q, a, b, c, e, g, k_); \
+    DO(k_, id_) \
     break;
 #define CASES(mods_, id_) \
-  CASE(0, mods_, id_) CASE(1, mods_, id_) CASE(2, mods_, id_) CASE(3, mods_, id_) CASE(4, mods_, id_) CASE(5, mods_, id_) \
+  CASE(1, mods_, id_) CASE(2, mods_, id_) CASE(3, mods_, id_) CASE(4, mods_, id_) CASE(5, mods_, id_) \
   CASE(6, mods_, id_) CASE(7, mods_, id_) CASE(8, mods_, id_) CASE(9, mods_, id_) CASE(10, mods_, id_) CASE(11, mods_, id_) \
   CASE(12, mods_, id_) CASE(13, mods_, id_) CASE(14, mods_, id_) CASE(15, mods_, id_) CASE(16, mods_, id_) CASE(17, mods_, id_) \
   CASE(18, mods_, id_) CASE(19, mods_, id_) CASE(20, mods_, id_) CASE(21, mods_, id_) CASE(22, mods_, id_) CASE(23, mods_, id_) \
   CASE(24, mods_, id_) CASE(25, mods_, id_) CASE(26, mods_, id_) CASE(27, mods_, id_)
 
-#define LANE_BODY(id_, words_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
-  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
-    const uint64_t m_ = mx__active(x, i); \
-    if (!m_) return i + 1; \
+/* What a lane row does, for the lanes x->mask. Modifiers other than 0 have a function of their own: loops of many cases in one would
+ * save and restore registers for all of them. */
+#define LANE_FUNCTION(name_, first_, words_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
+  const struct mx_insn *name_(struct mx_exec *x, const struct mx_insn *i) { \
+    first_ \
+    const uint64_t m_ = x->mask; \
     const bool whole_ = m_ == x->full; \
-    const uint64_t *on_ = !BLENDS_IN_LOOP || whole_ || !(words_) || (MX_T_##td_ == MX_T_pred && MX_T_##tq_ <= MX_T_pred) ? NULL : &m_; \
-    const bool direct_ = whole_ || on_; \
+    const bool all_ = !BLENDS_IN_LOOP || whole_ || !(words_) || (MX_T_##td_ == MX_T_pred && MX_T_##tq_ <= MX_T_pred); \
+    const bool direct_ = whole_ || !all_; \
     const unsigned n_ = mx__lanes(x); \
     _Alignas(64) uint32_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES]; /* loads from two lines wait for stores */ \
     uint64_t md_ = 0, mq_ = 0, mp_ = 0; /* predicates as masks; a third result is one */ \
@@ -182,26 +192,39 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
     if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, false, &mp_, NULL, m_, true); \
     return i + 1; \
   }
-
-/* Each value of a modifier has loops of its own, but under sanitizers, where nobody waits for the loops but for the compiler. */
-#ifdef __SANITIZE_ADDRESS__
-#define BY_MODIFIER(mods_, id_) lanes_##id_(n_, on_, d, q, a, b, c, e, g, (mods_) > 1 ? i->mod : 0);
-#else
-#define BY_MODIFIER(mods_, id_) switch ((mods_) > 1 ? i->mod : 0) { CASES(mods_, id_) }
-#endif
+/* Most instructions have no guard: asking each for one would take a tenth of its time. */
+#define GUARDED(id_) \
+  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
+    const uint64_t all = x->mask; \
+    if ((x->mask = mx__active(x, i))) MX_UNGUARDED(id_)(x, i); \
+    x->mask = all; \
+    return i + 1; \
+  }
 
 #define OP_(id_, mods_, flags_, ...) OP__(id_, mods_, flags_, __VA_ARGS__)
+/* Each value of a modifier has loops of its own, but under sanitizers, where nobody waits for the loops but for the compiler. */
+#ifdef __SANITIZE_ADDRESS__
+#define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
+  LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, lanes_##id_(n_, true, 0, d, q, a, b, c, e, g, (mods_) > 1 ? i->mod : 0); (void)all_;) \
+  GUARDED(id_)
+#else
 #define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   _Static_assert((mods_) <= 28, #id_ ": more modifier values than a lane body has cases"); \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
-  LANE_BODY(id_, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, BY_MODIFIER(mods_, id_))
+  static __attribute__((noinline, unused)) \
+  LANE_FUNCTION(others_##id_, , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch (i->mod) { CASES(mods_, id_) }) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), if ((mods_) > 1 && i->mod) return others_##id_(x, i);, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, DO(0, id_)) \
+  GUARDED(id_)
+#endif
 /* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
 
 /* Lane functions: fn_*.c of this folder. */
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
-  LANE_BODY(id_, false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);)
+  LANE_FUNCTION(MX_UNGUARDED(id_), , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
+  GUARDED(id_)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 
 #define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_, ...) OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_)
