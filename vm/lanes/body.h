@@ -77,22 +77,22 @@ MX__INL unsigned mx__lanes(const struct mx_exec *x) {
   return x->lanes;
 }
 MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type) { return type == MX_T_none ? NULL : mx__ref(x, r); }
-MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, void *holds, void *tmp, bool direct) {
+/* Where results go: a predicate's mask to `mask`, others to their slot, or to tmp. */
+MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, uint64_t *mask, void *tmp, bool direct) {
   if (type == MX_T_none) return NULL;
-  if (type == MX_T_pred) return holds;
+  if (type == MX_T_pred) return mask;
   return direct ? mx__slot(x, r) : tmp;
 }
-/* `words`: a predicate's lanes are 32-bit words, else it is a mask. */
-MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool words, const void *holds, const void *tmp, uint64_t m, bool direct) {
+MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const void *from, uint64_t m, bool direct) {
   if (type == MX_T_none) return;
   if (type == MX_T_pred) {
     uint64_t *d = mx__slot(x, r);
-    *d = (*d & ~m) | ((words ? mx__pack32(holds, x->lanes) : *(const uint64_t *)holds) & m);
+    *d = (*d & ~m) | (*(const uint64_t *)from & m);
   } else if (!direct) {
     unsigned bits = type == MX_T_b128 ? 128 : type >= MX_T_u64 ? 64 : 32;
-    if (bits == 32) mx__blend32(mx__slot(x, r), tmp, m, x->lanes);
-    else mx__blend64(mx__slot(x, r), tmp, m, x->lanes);
-    if (bits == 128) mx__blend64((uint64_t *)mx__slot(x, r) + x->lanes, (const uint64_t *)tmp + x->lanes, m, x->lanes);
+    if (bits == 32) mx__blend32(mx__slot(x, r), from, m, x->lanes);
+    else mx__blend64(mx__slot(x, r), from, m, x->lanes);
+    if (bits == 128) mx__blend64((uint64_t *)mx__slot(x, r) + x->lanes, (const uint64_t *)from + x->lanes, m, x->lanes);
   }
 }
 
@@ -127,7 +127,11 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
   if ((flags_) & MX_F_CANON) D = CANON(td_, D), Q = CANON(tq_, Q);
 
 /* The word of a predicate for lanes from `half` on; other operands as they are. */
-#define HALF(type_, p_, half_) (MX_T_##type_ == MX_T_pred ? (const void *)((const mx__half *)(p_) + (half_) / 32) : (p_))
+#define OPERAND_HALF(type_, p_, half_) (MX_T_##type_ == MX_T_pred ? (const void *)((const mx__half *)(p_) + (half_) / 32) : (p_))
+/* A predicate that results is words first, one for each lane of a half, then bits of its mask. */
+#define RESULT_AT(type_, p_, words_) (MX_T_##type_ == MX_T_pred ? (void *)(words_) : (p_))
+#define RESULT_LANE(type_) (MX_T_##type_ == MX_T_pred ? step__ : lane__)
+#define PACK_HALF(type_, p_, words_) if (MX_T_##type_ == MX_T_pred) *(uint64_t *)(p_) |= (uint64_t)mx__pack_half(words_) << half__;
 /* whole: all lanes are written, else the ones in `on` */
 #define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   MX__INL void lanes_##id_(unsigned n, const bool whole, const uint64_t on, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
@@ -135,31 +139,33 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
     (void)M; \
     for (size_t half__ = 0; half__ < MX_MAX_LANES && half__ < n; half__ += 32) { \
       const uint32_t on__ = (uint32_t)(on >> half__); \
-      (void)on__; \
+      _Alignas(64) uint32_t d__[32], q__[32]; \
+      (void)on__, (void)d__, (void)q__; \
       _Pragma("GCC ivdep") for (size_t step__ = 0; step__ < 32; step__++) { \
         const size_t lane__ = half__ + step__; \
-        const mx_##ta_ A = mx__get_##ta_(HALF(ta_, a, half__), lane__, n); \
-        const mx_##tb_ B = mx__get_##tb_(HALF(tb_, b, half__), lane__, n); \
-        const mx_##tc_ C = mx__get_##tc_(HALF(tc_, c, half__), lane__, n); \
-        const mx_##te_ E = mx__get_##te_(HALF(te_, e, half__), lane__, n); \
-        const mx_##tg_ G = mx__get_##tg_(HALF(tg_, g, half__), lane__, n); \
+        const mx_##ta_ A = mx__get_##ta_(OPERAND_HALF(ta_, a, half__), lane__, n); \
+        const mx_##tb_ B = mx__get_##tb_(OPERAND_HALF(tb_, b, half__), lane__, n); \
+        const mx_##tc_ C = mx__get_##tc_(OPERAND_HALF(tc_, c, half__), lane__, n); \
+        const mx_##te_ E = mx__get_##te_(OPERAND_HALF(te_, e, half__), lane__, n); \
+        const mx_##tg_ G = mx__get_##tg_(OPERAND_HALF(tg_, g, half__), lane__, n); \
         mx_##td_ D; \
         mx_##tq_ Q = {0}; \
         (void)A, (void)B, (void)C, (void)E, (void)G; \
         RESULT_##no_(flags_, td_, tq_, __VA_ARGS__) \
-        mx__mix_##td_(d, lane__, n, whole || (on__ & mx__bit[lane__]), D); \
-        mx__mix_##tq_(q, lane__, n, whole || (on__ & mx__bit[lane__]), Q); \
+        mx__mix_##td_(RESULT_AT(td_, d, d__), RESULT_LANE(td_), n, whole || (on__ & mx__bit[lane__]), D); \
+        mx__mix_##tq_(RESULT_AT(tq_, q, q__), RESULT_LANE(tq_), n, whole || (on__ & mx__bit[lane__]), Q); \
       } \
+      PACK_HALF(td_, d, d__) PACK_HALF(tq_, q, q__) \
     } \
   }
 
-#define DO(k_, id_) \
+#define LANES_OF(k_, id_) \
   if (all_) lanes_##id_(n_, true, 0, d, q, a, b, c, e, g, k_); \
   else lanes_##id_(n_, false, m_, d, q, a, b, c, e, g, k_);
 #define CASE(k_, mods_, id_) \
   case k_: \
     if (k_ >= (mods_)) break; \
-    DO(k_, id_) \
+    LANES_OF(k_, id_) \
     break;
 #define CASES(mods_, id_) \
   CASE(1, mods_, id_) CASE(2, mods_, id_) CASE(3, mods_, id_) CASE(4, mods_, id_) CASE(5, mods_, id_) \
@@ -178,18 +184,17 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
     const bool all_ = !BLENDS_IN_LOOP || whole_ || !(words_) || (MX_T_##td_ == MX_T_pred && MX_T_##tq_ <= MX_T_pred); \
     const bool direct_ = whole_ || !all_; \
     const unsigned n_ = mx__lanes(x); \
-    _Alignas(64) uint32_t bd_[MX_MAX_LANES], bq_[MX_MAX_LANES]; /* loads from two lines wait for stores */ \
-    uint64_t md_ = 0, mq_ = 0, mp_ = 0; /* predicates as masks; a third result is one */ \
-    void *d = mx__out(x, i->o[0], MX_T_##td_, words_ ? (void *)bd_ : &md_, x->tmp, direct_); \
-    void *q = mx__out(x, i->o[1], MX_T_##tq_, words_ ? (void *)bq_ : &mq_, x->tmp + sizeof x->tmp / 2, direct_); \
+    uint64_t md_ = 0, mq_ = 0, mp_ = 0; /* predicates; a third result is one */ \
+    void *d = mx__out(x, i->o[0], MX_T_##td_, &md_, x->tmp, direct_); \
+    void *q = mx__out(x, i->o[1], MX_T_##tq_, &mq_, x->tmp + sizeof x->tmp / 2, direct_); \
     const void *a = mx__in(x, i->o[no_], MX_T_##ta_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_); \
     const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_); \
     const void *g = mx__in(x, i->o[no_ + 4], MX_T_##tg_); \
-    (void)a, (void)b, (void)c, (void)e, (void)g, (void)bd_, (void)bq_; \
+    (void)a, (void)b, (void)c, (void)e, (void)g; \
     __VA_ARGS__ \
-    mx__done(x, i->o[0], MX_T_##td_, words_, words_ ? (void *)bd_ : &md_, d, m_, direct_); \
-    mx__done(x, i->o[1], MX_T_##tq_, words_, words_ ? (void *)bq_ : &mq_, q, m_, direct_); \
-    if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, false, &mp_, NULL, m_, true); \
+    mx__done(x, i->o[0], MX_T_##td_, d, m_, direct_); \
+    mx__done(x, i->o[1], MX_T_##tq_, q, m_, direct_); \
+    if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, &mp_, m_, true); \
     return i + 1; \
   }
 /* Most instructions have no guard: asking each for one would take a tenth of its time. */
@@ -214,7 +219,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, bool wor
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
   static __attribute__((noinline, unused)) \
   LANE_FUNCTION(others_##id_, , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch (i->mod) { CASES(mods_, id_) }) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), if ((mods_) > 1 && i->mod) return others_##id_(x, i);, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, DO(0, id_)) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), if ((mods_) > 1 && i->mod) return others_##id_(x, i);, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_)) \
   GUARDED(id_)
 #endif
 /* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */

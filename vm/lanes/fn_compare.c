@@ -8,15 +8,23 @@
  * names each comparison of the type's family. */
 #define INT_CASES(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define FLOAT_CASES(X) INT_CASES(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-#define INT_LOOP(m_) case m_: for (unsigned l = 0; l < lanes; l++) { VALUES t[l] = (uint32_t)ICOND(T, m_, x, y); } break;
-#define FLOAT_LOOP(m_) case m_: for (unsigned l = 0; l < lanes; l++) { VALUES t[l] = (uint32_t)FCOND(T, m_, x, y); } break;
+#define LOOP(m_, holds_) \
+  case m_: \
+    for (unsigned half = 0; half < MX_MAX_LANES && half < lanes; half += 32) { \
+      _Alignas(64) uint32_t t[32]; \
+      for (unsigned k = 0; k < 32; k++) { const unsigned l = half + k; VALUES t[k] = (uint32_t)(holds_); } \
+      mask |= (uint64_t)mx__pack_half(t) << half; \
+    } \
+    break;
+#define INT_LOOP(m_) LOOP(m_, ICOND(T, m_, x, y))
+#define FLOAT_LOOP(m_) LOOP(m_, FCOND(T, m_, x, y))
 #define COMPARE(name_, slot_, cases_, loop_) \
   static uint64_t compare_##name_(const slot_ *a, const slot_ *b, unsigned lanes, unsigned cmp, bool ftz) { \
-    _Alignas(64) uint32_t t[MX_MAX_LANES]; \
+    uint64_t mask = 0; \
     (void)ftz; \
     MX_WARP_OF(lanes); \
     switch (cmp) { cases_(loop_) } \
-    return mx__pack32(t, lanes); \
+    return mask; \
   }
 
 #define VALUES const mx_u16 x = (mx_u16)a[l], y = (mx_u16)b[l];

@@ -50,32 +50,33 @@ MX__MASKS uint64_t mx__pack01(const uint8_t *bytes, unsigned lanes) {
 }
 #endif
 
-/* The mask of the 32-bit words that are not 0: comparisons leave such words, since narrowing them to bytes costs more than
- * the comparison itself. They are 0 or 1. */
-MX__MASKS uint64_t mx__pack32(const uint32_t *words, unsigned lanes) {
-  uint64_t mask = 0;
+/* The mask of 32 words that are not 0: comparisons leave such words, since narrowing them to bytes costs more than the comparison
+ * itself. They are 0 or 1. */
+static inline __attribute__((always_inline)) uint32_t mx__pack_half(const uint32_t *words) {
 #ifdef MX__AVX512
-  /* spelled out: four independent tests, not a chain through one mask */
   const __m512i a = _mm512_loadu_si512(words), b = _mm512_loadu_si512(words + 16);
-  mask = _mm512_test_epi32_mask(a, a) | (uint64_t)_mm512_test_epi32_mask(b, b) << 16;
-  if (lanes == 64) {
-    const __m512i c = _mm512_loadu_si512(words + 32), e = _mm512_loadu_si512(words + 48);
-    mask |= (uint64_t)_mm512_test_epi32_mask(c, c) << 32 | (uint64_t)_mm512_test_epi32_mask(e, e) << 48;
-  }
-#elif defined __AVX2__
-  for (unsigned l = 0; l < lanes; l += 8) {
+  return _mm512_test_epi32_mask(a, a) | (uint32_t)_mm512_test_epi32_mask(b, b) << 16;
+#else
+  uint32_t mask = 0;
+#ifdef __AVX2__
+  for (unsigned l = 0; l < 32; l += 8) {
     const __m256i v = _mm256_slli_epi32(_mm256_loadu_si256((const __m256i *)(words + l)), 31);
-    mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(v)) << l;
+    mask |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(v)) << l;
   }
 #elif defined __SSE2__
-  for (unsigned l = 0; l < lanes; l += 4) {
+  for (unsigned l = 0; l < 32; l += 4) {
     const __m128i v = _mm_slli_epi32(_mm_loadu_si128((const __m128i *)(words + l)), 31);
-    mask |= (uint64_t)(uint32_t)_mm_movemask_ps(_mm_castsi128_ps(v)) << l;
+    mask |= (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(v)) << l;
   }
 #else
-  for (unsigned l = 0; l < lanes; l++) mask |= (uint64_t)(words[l] & 1) << l;
+  for (unsigned l = 0; l < 32; l++) mask |= (words[l] & 1) << l;
 #endif
   return mask;
+#endif
+}
+/* The same of all lanes, 32 or 64. */
+MX__MASKS uint64_t mx__pack32(const uint32_t *words, unsigned lanes) {
+  return mx__pack_half(words) | (lanes > 32 ? (uint64_t)mx__pack_half(words + 32) << 32 : 0);
 }
 
 /* Whole vectors are stored: what a masked store leaves, the next instruction's loads would have to wait for. */
