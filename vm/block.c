@@ -173,11 +173,13 @@ static bool start_warps(struct mx_exec *x, struct mx_block *b) {
     mx__warp_begin(&b->warps[w], mx__block_lanes(b, w), f);
     x->stats.warps++;
   }
+  b->begun = b->nwarps;
   return true;
 }
 
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
   enter(x, b);
+  x->naps = 0;
   if (!b->started) {
     struct mx_jit_code *code = mx__rounds_code(x);
     b->started = true;

@@ -41,6 +41,7 @@ struct mx_block {
   uint32_t ctaid[3];
   uint32_t nwarps;
   uint32_t spins;       /* turns in which its warps only spun or waited */
+  uint32_t begun;       /* warps that have begun, from the first on */
   bool started;         /* its warps stand at the first instruction, or beyond */
   struct mx_warp *warps;
   unsigned char *shared;

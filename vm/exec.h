@@ -182,6 +182,7 @@ struct mx_exec {
   bool jit_off;                 /* this launch is interpreted, whatever is attached */
   bool stress;                  /* --jit-stress: engines change at random safepoints */
   uint64_t rng;
+  uint32_t naps;                /* short sleeps since the block's turn began */
   struct mx_exec_stats {
     uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
   } stats;

@@ -69,12 +69,37 @@ const struct mx_insn *mx__op_pmevent_mask(struct mx_exec *x, const struct mx_ins
   for (unsigned k = 0; k < 16; k++) x->stats.pmevents[k] += events >> k & 1;
   return i + 1;
 }
-/* Sleeping lets the others run: the split counts as having used its slice. */
+/* Whether nobody but the current split can run in this block now. */
+static bool alone(const struct mx_exec *x) {
+  const struct mx_block *b = x->block;
+  if (b->begun < b->nwarps) return false;
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    for (uint32_t k = 0; k < b->warps[w].nsplits; k++)
+      if (b->warps[w].splits[k].state == MX_RUNNABLE && &b->warps[w].splits[k] != x->split) return false;
+  return true;
+}
+static void pause_for(uint32_t ns) {
+  for (uint32_t k = 0; k <= ns / 16; k++)
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+/* Sleeping lets the others run: the split counts as having used its slice. But where all of them are on other workers, what it
+ * waits for is often done soon, and another block's turn is a long time. */
 const struct mx_insn *mx__op_nanosleep(struct mx_exec *x, const struct mx_insn *i) {
+  enum { SHORT = 100, NAPS = 64 }; /* nanoseconds; in one turn of a block */
   const uint32_t *t = mx__operand(x, i->o[0]);
   uint32_t most = 0;
   MX_FOR_LANES(l, x->mask) most = t[l] > most ? t[l] : most;
   x->warp->clock += most;
+  if (x->launch->workers > 1 && most <= SHORT && x->naps < NAPS && x->slice > 1 && alone(x)) {
+    x->naps++;
+    x->slice--;
+    pause_for(most);
+    return i + 1;
+  }
   x->slice = x->reserve = 0;
   return mx__leave(x, i->pc + 1, MX_EV_SLICE);
 }

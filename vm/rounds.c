@@ -66,6 +66,7 @@ static bool begin_others(struct mx_exec *x, struct mx_block *b, uint32_t w) {
     mx__warp_begin(&b->warps[w], mx__block_lanes(b, w), f);
     x->stats.warps++;
   }
+  b->begun = b->nwarps;
   return true;
 }
 static enum mx_rounds no_memory(struct mx_block *b) {
@@ -79,16 +80,17 @@ static void count(struct mx_exec *x, uint64_t steps, enum mx_exit_reason why) {
 }
 
 enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, uint32_t *at, const struct mx_insn **next) {
-  uint32_t alive = b->nwarps, waiting = 0, begun = 0;
+  uint32_t alive = b->nwarps, waiting = 0;
   struct mx_frame *left = NULL; /* by a warp that has ended, for the next one to begin */
   struct mx_jit_state s;        /* its records are not touched before they are needed */
   s.help = &mx__jit_help;
   s.park = 1;
+  b->begun = 0;
   for (uint32_t w = 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
-    if (w == begun) {
+    if (w == b->begun) {
       if (!begin(x, b, w, code, &left)) return no_memory(b);
-      begun++;
+      b->begun++;
     } else {
       if (!warp->live) continue;
       mx__warp_enter(x, warp);
@@ -119,11 +121,11 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
         warp->live = 0;
         warp->nsplits = 0;
         if (waiting == --alive) release(b), waiting = 0;
-        if (begun < b->nwarps) left = x->frame;
+        if (b->begun < b->nwarps) left = x->frame;
         else mx__frame_end(x, x->frame);
         break;
       }
-      if (!begin_others(x, b, begun)) return no_memory(b);
+      if (!begin_others(x, b, b->begun)) return no_memory(b);
       tell_barrier(b, w);
       *at = w;
       const uint64_t before = x->steps;

@@ -8,7 +8,9 @@
  * when the other has ended or been parked, so with one worker nothing is different.
  *
  * Parked blocks take turns in sweeps, up and down in turn: chains of blocks that wait for their neighbours, in either
- * direction, then come undone in one sweep instead of one link a sweep. */
+ * direction, then come undone in one sweep instead of one link a sweep. When a block ends, the parked one that is nearest to it
+ * is asked before any other starts: it waited for that one, more likely than not. When all have been asked in vain, workers
+ * rest, for longer and longer: whom all wait for may be on a worker that has no processor just now. */
 #include "schedule.h"
 
 #include "block.h"
@@ -16,13 +18,14 @@
 #include "device.h"
 #include "pool.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define FIRST_RESIDENT 4u /* blocks a worker */
 #define MOST_TAKEN 16u    /* blocks that a worker takes at once, and at most this part of its share of what is left: */
 #define PART_TAKEN 16u
+#define REST 50000        /* nanoseconds, the first time; at most 32 times as long */
 #define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
 
 struct schedule {
@@ -33,6 +36,7 @@ struct schedule {
   uint64_t begun;       /* blocks that have started */
   uint32_t resident, allowed, peak;
   uint64_t turns;       /* that ended parked, since a block ended or more were let in */
+  uint32_t rests;       /* the same, of workers */
   uint64_t parks;
   uint32_t waiting;     /* workers asleep */
   struct mx_block **parked[2]; /* stacks of l->resident: those whose turn is still to come in this sweep, the others */
@@ -60,15 +64,33 @@ static struct mx_block *pop_parked(struct schedule *s) {
   return s->nparked[0] ? s->parked[0][--s->nparked[0]] : NULL;
 }
 
-/* A block to run, or NULL when there is nothing left to do here. s->lock is held. */
-static struct mx_block *take(struct schedule *s, struct taken *mine, bool *start, uint64_t *index) {
+/* The parked block whose number is nearest to that one, or NULL. */
+static struct mx_block *pop_near(struct schedule *s, uint64_t index) {
+  uint64_t least = UINT64_MAX;
+  uint32_t list = 0, at = 0;
+  for (uint32_t k = 0; k < 2; k++)
+    for (uint32_t i = 0; i < s->nparked[k]; i++) {
+      const uint64_t other = s->parked[k][i]->index, far = other > index ? other - index : index - other;
+      if (far < least) least = far, list = k, at = i;
+    }
+  if (least == UINT64_MAX) return NULL;
+  struct mx_block *b = s->parked[list][at];
+  memmove(&s->parked[list][at], &s->parked[list][at + 1], (--s->nparked[list] - at) * sizeof b);
+  return b;
+}
+
+/* A block to run, or NULL when there is nothing left to do here; `ended`: the one that has just ended, or NULL. s->lock is held. */
+static struct mx_block *take(struct schedule *s, struct taken *mine, const struct mx_block *ended, bool *start, uint64_t *index) {
+  *start = false;
+  struct mx_block *next = ended && !stopped(s) ? pop_near(s, ended->index) : NULL;
+  if (next) return next;
   for (;;) {
     if (stopped(s)) return NULL;
     const uint64_t left = s->l->nblocks - s->next;
     *start = (mine->next < mine->end || left) && s->resident < s->allowed;
     if (*start) {
       if (mine->next == mine->end) {
-        const bool singly = s->l->debug || s->l->steps_limit;
+        const bool singly = s->l->debug || s->l->steps_limit || s->parks; /* who waits mostly waits for one before it */
         const uint64_t n = singly ? 1 : left / (s->l->workers * PART_TAKEN);
         mine->next = s->next;
         mine->end = s->next += n < 1 ? 1 : n > MOST_TAKEN ? MOST_TAKEN : n;
@@ -101,7 +123,20 @@ static void park(struct schedule *s, struct mx_block *b) {
   s->parks++;
   if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->begun >= s->l->nblocks) return;
   s->allowed = s->allowed > s->l->resident / 2 ? s->l->resident : s->allowed * 2;
-  s->turns = 0;
+  s->turns = s->rests = 0;
+}
+
+/* All resident blocks have been asked twice since one has ended. */
+static void rest(struct schedule *s) {
+  if (s->turns < 2 * (uint64_t)s->resident || s->turns % s->resident) return;
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  t.tv_nsec += REST << (s->rests < 5 ? s->rests : 5);
+  if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
+  s->rests++;
+  s->waiting++;
+  pthread_cond_timedwait(&s->wake, &s->lock, &t);
+  s->waiting--;
 }
 
 /* Brings the launch's step count up to date, as the engines do now and then; true: its limit is reached. */
@@ -169,8 +204,9 @@ static void work(void *arg, uint32_t k) {
   bool start;
   uint64_t index;
   struct taken mine = {0};
+  const struct mx_block *ended = NULL;
   pthread_mutex_lock(&s->lock);
-  for (struct mx_block *b; (b = take(s, &mine, &start, &index)) || (start = false, b = taken_back(s, x));) {
+  for (struct mx_block *b; (b = take(s, &mine, ended, &start, &index)) || (start = false, b = taken_back(s, x));) {
     if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
@@ -181,7 +217,6 @@ static void work(void *arg, uint32_t k) {
       if (!mx__block_start(b, mine.next++)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
       status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
     }
-    if (status == MX_BLOCK_PARKED && l->workers > 1) sched_yield(); /* whom it waits for may want this processor */
     for (struct mx_block *back; status == MX_BLOCK_STOPPED && l->debug && (back = mx__debug_stopped(l->debug, x, b));) {
       b = back;
       status = mx__block_run(x, b);
@@ -190,14 +225,17 @@ static void work(void *arg, uint32_t k) {
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);
     s->begun += more;
-    if (more) s->turns = 0;
+    if (more) s->turns = s->rests = 0;
+    ended = NULL;
     if (status == MX_BLOCK_DONE) {
+      ended = b;
       s->idle[s->nidle++] = b;
       s->resident--;
-      s->turns = 0;
+      s->turns = s->rests = 0;
       if (s->waiting && !s->resident && s->next >= l->nblocks) pthread_cond_broadcast(&s->wake);
     } else {
       park(s, b);
+      if (l->workers > 1) rest(s);
     }
   }
   if (s->waiting) pthread_cond_broadcast(&s->wake);
@@ -262,7 +300,11 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     mx__launch_stop(l, MX_STOP_HOST_MEMORY);
   } else {
     pthread_mutex_init(&s.lock, NULL);
-    pthread_cond_init(&s.wake, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s.wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     uint64_t few = (uint64_t)l->workers * FIRST_RESIDENT;
     s.allowed = l->cooperative || few > l->resident ? l->resident : (uint32_t)few;
     if (!mx__pool_run(pool, l->workers, work, &s, deadline, too_late)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);

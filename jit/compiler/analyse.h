@@ -88,7 +88,7 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
 /* Whether all operands that it reads hold one value. */
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
 static inline bool ja_always_leaves(const struct ja_ins *i) {
-  return (i->o->cls == MX_CTRL && i->op != MX_BRA) || i->o->flags & MX_F_SYNC || i->o->flags & MX_F_CALL;
+  return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC || i->o->flags & MX_F_CALL;
 }
 
 #endif

@@ -181,7 +181,8 @@ static void catch_up(struct lw *l) {
   l->uni = here.uni, l->uni_after = here.uni_after, l->raw = here.raw, l->raw_after = here.raw_after;
 }
 
-void lw_step(struct lw *l) {
+/* Where the body gives up control, the function is left with `kind` at pc, `live` being live there. */
+static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   catch_up(l);
@@ -197,10 +198,13 @@ void lw_step(struct lw *l) {
   split_on(l, lw_rare(l, compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
   const struct ja_block *b = &a->blocks[l->block];
-  lw_leave(l, MX_JIT_EVENT, l->ins->pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, l->live, l->uni);
+  lw_leave(l, kind, pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, live, l->uni);
   j->b = on;
   reload_results(l, mask);
 }
+void lw_step(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
+/* A nap, or the end of the slice behind it. */
+static void sleep_step(struct lw *l) { run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words); }
 
 /* ---- instructions that end something ----------------------------------------------------------------------------*/
 static bool is_zero(struct lw *l, unsigned k) {
@@ -661,6 +665,7 @@ static void build_block(struct lw *l, uint32_t number) {
     lw_addend(l);
     l->moving = l->addend[l->ins - a->ins].moves && !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
     if (can_wait(l, b->first + k, l->nwaiting, b, live) && !lw_result_uniform(l, 0)) wait(l);
+    else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
     else {
       if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) lw_step(l);
       while (l->nwaiting) free(l->waiting[--l->nwaiting].uni);
