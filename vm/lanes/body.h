@@ -62,9 +62,13 @@ MX__INL void mx__mix_none(void *p, size_t l, unsigned n, bool on, int v) { (void
 MX__INL int mx__canon_none(int v) { return v; }
 
 /* ---- operands of a body --------------------------------------------------------------------------------*/
-/* Results are slots of the frame. */
-MX__INL void *mx__slot(const struct mx_exec *x, mx_ref r) { return x->base[0] + r; }
-MX__INL void *mx__ref(const struct mx_exec *x, mx_ref r) { return x->base[r & 1] + (r & ~1); }
+/* An address in one register: the compiler would keep its two parts, for each operand, and run out of registers. */
+MX__INL void *mx__whole(void *p) {
+  __asm__("" : "+r"(p));
+  return p;
+}
+MX__INL void *mx__ref(const struct mx_exec *x, mx_ref r) { return mx__whole(x->base[r & 1] + (r & ~1)); }
+MX__INL void *mx__slot(const struct mx_exec *x, mx_ref r) { return mx__whole(x->base[0] + r); } /* results are slots of the frame */
 
 MX__INL uint64_t mx__active(const struct mx_exec *x, const struct mx_insn *i) {
   if (i->guard == MX_GUARD_NONE) return x->mask;
@@ -139,7 +143,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
     (void)M; \
     for (size_t half__ = 0; half__ < MX_MAX_LANES && half__ < n; half__ += 32) { \
       const uint32_t on__ = (uint32_t)(on >> half__); \
-      _Alignas(64) uint32_t d__[32], q__[32]; \
+      _Alignas(64) uint32_t d__[MX_T_##td_ == MX_T_pred ? 32 : 1], q__[MX_T_##tq_ == MX_T_pred ? 32 : 1]; \
       (void)on__, (void)d__, (void)q__; \
       _Pragma("GCC ivdep") for (size_t step__ = 0; step__ < 32; step__++) { \
         const size_t lane__ = half__ + step__; \
