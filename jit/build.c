@@ -130,7 +130,8 @@ static int discard(const char *path, const struct stat *s, int kind, struct FTW 
 static bool run(const struct mx_jit_job *job, int in, int err, char *object, char *tmpdir, const atomic_int *stop, const char **how) {
   char number[16];
   snprintf(number, sizeof number, "%u", job->kernel);
-  char *argv[] = {(char *)job->compiler, (char *)"-o", object, (char *)"--level", (char *)job->level, (char *)"/dev/fd/3", number, NULL};
+  char *argv[] = {(char *)job->compiler, (char *)"-o", object, (char *)"--level", (char *)job->level, (char *)"/dev/fd/3", number,
+                  (char *)(job->stops ? "--stops" : NULL), (char *)job->stops, NULL};
   char **env = environment(tmpdir);
   if (!env) return false;
   posix_spawn_file_actions_t act;

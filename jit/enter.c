@@ -1,6 +1,8 @@
 /* Going over to compiled code and coming back: the one place where a body of the interpreter meets it. */
+#include "vm/debug.h"
 #include "vm/interp.h"
 #include "vm/jitabi.h"
+#include "vm/launch.h"
 #include "vm/warp.h"
 
 #include <stdlib.h>
@@ -72,7 +74,8 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   const struct mx_jit_site *site = &code->sites[kind - MX_JIT_SITE];
   const uint64_t steps = s->steps + site->steps;
   mx__jit_fetch(x, code, site, s->home); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
-  if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) return interpret(x, i);
+  if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* a breakpoint, perhaps */
+    return x->launch->debug && !mx__debug_unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
   x->steps += steps;
   const uint32_t event = x->event;
   if (!tell(x, code, site, s->home)) return mx__trap_at(x, i, MX_TRAP_INTERNAL, x->mask, NULL);

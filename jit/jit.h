@@ -15,6 +15,7 @@ struct mx_jit_key { char *text; size_t size; char name[33]; /* its digest, in he
 struct mx_jit_job {
   const uint8_t *module; size_t module_size;
   uint32_t kernel; const char *kernel_name;
+  const char *stops; /* of a session (vm/compiled.c writes them), or NULL */
   const char *level;            /* of mx__jit_level */
   const char *compiler, *cache; /* paths; cache NULL: none */
   struct mx_jit_key key;

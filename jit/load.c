@@ -26,11 +26,14 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
     void *run = dlsym(o->handle, name);
     snprintf(name, sizeof name, "mx_jit_table_F%u", f);
     const struct mx_jit_table *t = dlsym(o->handle, name);
+    char live[48];
+    snprintf(live, sizeof live, "mx_jit_live_F%u", f);
     if (!run || !t) continue;
     const struct mx_jit_way_in *entries = (const void *)(t + 1);
     const struct mx_jit_site *sites = (const void *)(entries + t->nentries);
     const struct mx_jit_place *places = (const void *)(sites + t->nsites);
-    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = (const void *)(places + t->nplaces)};
+    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = (const void *)(places + t->nplaces),
+                                      .live = dlsym(o->handle, live)};
   }
   return o;
 }

@@ -23,6 +23,11 @@
 
 enum state { NEW, BUSY, READY, FAILED };
 struct mx_jit_kernel {
+  mx_kernel *kernel;
+  struct mx_prepared *prep;   /* what the code is attached to */
+  char *stops;                /* of a session; NULL: it is the kernel's own code */
+  mx_body leave, enter;       /* of a session: bodies of instructions without and with an entry */
+  bool wanted;                /* a launch that may use it runs */
   enum state state;
   bool looked;                /* into the cache */
   double words;               /* instructions that a compile has to read */
@@ -40,10 +45,11 @@ struct mx_jit {
   pthread_cond_t done;        /* from it: a compile ended */
   pthread_t manager;
   bool running, quit;
-  mx_kernel *kernel;          /* whose launch is running, NULL: none */
+  struct mx_jit_kernel *watched; /* whose launch is running, NULL: none */
   struct mx_launch *launch;
   double began;
-  mx_kernel *compiling;
+  uint64_t blocks_before;     /* of the launch, started before that */
+  struct mx_jit_kernel *compiling;
   atomic_int stop;            /* the compile in progress is not wanted any more */
   char *compiler, *cache;     /* found once */
   bool searched;
@@ -56,39 +62,41 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 /* What a compile of k has to read: all that it can reach. */
-static double words_of(const mx_kernel *k) {
+static double words_of(const struct mx_jit_kernel *jk) {
   double words = 0;
-  for (uint32_t f = 0; f < k->prep->nfuncs; f++)
-    if (k->prep->funcs[f].insns) words += k->prep->funcs[f].ninsns;
+  for (uint32_t f = 0; f < jk->prep->nfuncs; f++)
+    if (jk->prep->funcs[f].insns) words += jk->prep->funcs[f].ninsns;
   return words;
 }
 
-static bool attach(mx_kernel *k, int fd) {
-  struct mx_jit_object *o = mx__jit_load(fd, k->prep->nfuncs);
-  if (!o) return false;
-  k->jit->object = o;
-  for (uint32_t f = 0; f < k->prep->nfuncs; f++) {
-    struct mx_jit_code *code = mx__jit_code(o, f);
-    if (code && k->prep->funcs[f].insns) mx__jit_attach(&k->prep->funcs[f], code);
+static void attach(struct mx_jit_kernel *jk) {
+  for (uint32_t f = 0; f < jk->prep->nfuncs; f++) {
+    struct mx_jit_code *code = mx__jit_code(jk->object, f);
+    if (code && jk->prep->funcs[f].insns) mx__jit_attach(&jk->prep->funcs[f], code, jk->enter);
   }
-  return true;
+}
+static bool take_in(struct mx_jit_kernel *jk, int fd) {
+  jk->object = mx__jit_load(fd, jk->prep->nfuncs);
+  if (jk->object && jk->wanted) attach(jk);
+  return jk->object;
 }
 
-static struct mx_jit_job job_of(const struct mx_jit *j, const mx_kernel *k) {
-  return (struct mx_jit_job){.module = k->module->bytes, .module_size = k->module->size, .kernel = k->func,
-                             .kernel_name = k->module->image->image.funcs[k->func].name, .level = mx__jit_level(), .compiler = j->compiler, .cache = j->cache};
+static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kernel *jk) {
+  const mx_kernel *k = jk->kernel;
+  return (struct mx_jit_job){.module = k->module->bytes, .module_size = k->module->size, .kernel = k->func, .stops = jk->stops,
+                             .kernel_name = k->module->image->image.funcs[k->func].name, .level = mx__jit_level(),
+                             .compiler = j->compiler, .cache = j->cache};
 }
 
 /* Takes code in from the cache. True: the kernel has code now. j->lock is held. */
-static bool from_cache(struct mx_jit *j, mx_kernel *k) {
-  struct mx_jit_kernel *jk = k->jit;
+static bool from_cache(struct mx_jit *j, struct mx_jit_kernel *jk) {
   if (jk->looked) return false;
   jk->looked = true;
-  struct mx_jit_job job = job_of(j, k);
+  struct mx_jit_job job = job_of(j, jk);
   if (!j->cache || !mx__jit_key_make(&job)) return false;
   const int fd = mx__jit_cache_find(&job);
   free(job.key.text);
-  if (fd >= 0 && attach(k, fd)) {
+  if (fd >= 0 && take_in(jk, fd)) {
     jk->hits++;
     jk->state = READY;
     return true;
@@ -97,14 +105,13 @@ static bool from_cache(struct mx_jit *j, mx_kernel *k) {
   return false;
 }
 
-/* Compiles k; j->lock is held, and given up meanwhile. Nobody else compiles. What fails in the background becomes a note. */
-static void compile(struct mx_jit *j, mx_kernel *k, bool in_background) {
-  struct mx_jit_kernel *jk = k->jit;
-  struct mx_device *d = k->module->device;
+/* Compiles; j->lock is held, and given up meanwhile. Nobody else compiles. What fails in the background becomes a note. */
+static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, bool in_background) {
+  struct mx_device *d = jk->kernel->module->device;
   jk->state = BUSY;
-  j->compiling = k;
+  j->compiling = jk;
   atomic_store(&j->stop, 0);
-  struct mx_jit_job job = job_of(j, k);
+  struct mx_jit_job job = job_of(j, jk);
   pthread_mutex_unlock(&j->lock);
   const double begin = now();
   char *why = NULL, *unkept = NULL;
@@ -116,7 +123,7 @@ static void compile(struct mx_jit *j, mx_kernel *k, bool in_background) {
   free(job.key.text);
   pthread_mutex_lock(&j->lock);
   j->compiling = NULL;
-  const bool good = fd >= 0 && attach(k, fd);
+  const bool good = fd >= 0 && take_in(jk, fd);
   jk->state = good ? READY : FAILED;
   if (good) {
     jk->compile_ms += took * 1e3;
@@ -135,26 +142,27 @@ static void compile(struct mx_jit *j, mx_kernel *k, bool in_background) {
 /* Seconds that the running launch will still take, from how far it came; what it has taken at least. */
 static double remaining(const struct mx_jit *j) {
   const double ran = now() - j->began;
-  const uint64_t started = atomic_load_explicit(&j->launch->started, memory_order_relaxed), all = j->launch->nblocks;
+  const uint64_t before = j->blocks_before, all = j->launch->nblocks - before;
+  const uint64_t started = atomic_load_explicit(&j->launch->started, memory_order_relaxed) - before;
   const uint64_t ended = started > j->launch->workers ? started - j->launch->workers : 0;
   return !ended ? ran : ran * (double)(all - started) / (double)ended;
 }
-static bool is_worth_it(const struct mx_jit *j, const mx_kernel *k) {
+static bool is_worth_it(const struct mx_jit *j, const struct mx_jit_kernel *jk) {
   const double ran = now() - j->began;
-  return ran >= FIRST_LOOK && k->jit->spent + ran + remaining(j) > k->jit->predicted;
+  return ran >= FIRST_LOOK && jk->spent + ran + remaining(j) > jk->predicted;
 }
 
 static void *manage(void *arg) {
   struct mx_jit *j = arg;
   pthread_mutex_lock(&j->lock);
   while (!j->quit) {
-    mx_kernel *k = j->kernel;
-    if (!k || k->jit->state != NEW) {
+    struct mx_jit_kernel *jk = j->watched;
+    if (!jk || jk->state != NEW) {
       pthread_cond_wait(&j->move, &j->lock);
       continue;
     }
-    if (is_worth_it(j, k)) {
-      compile(j, k, true);
+    if (is_worth_it(j, jk)) {
+      compile(j, jk, true);
       continue;
     }
     struct timespec t;
@@ -181,19 +189,23 @@ static struct mx_jit *make(struct mx_device *d) {
   return d->jit = j;
 }
 
-static mx_status demanded(mx_kernel *k, struct mx_launch *l, const char *why) {
+static mx_status demanded(const struct mx_jit_kernel *jk, struct mx_launch *l, const char *why) {
   if (l->jit != MX_JIT_ON) return MX_OK;
-  return mx__fail(k->module->device, MX_JIT_FAILURE, "kernel '%s': no compiled code: %s", l->image->funcs[l->func].name, why ? why : "out of memory");
+  return mx__fail(l->device, MX_JIT_FAILURE, "kernel '%s': no compiled code: %s", jk->kernel->module->image->image.funcs[jk->kernel->func].name,
+                  why ? why : "out of memory");
 }
 
-mx_status mx__tier_begin(mx_kernel *k, struct mx_launch *l) {
-  struct mx_device *d = k->module->device;
-  if (l->jit == MX_JIT_OFF) return MX_OK;
-  if (!mx__jit_level()) return demanded(k, l, "there is none for CPUs below x86-64-v2, or with $MX_LEVEL");
+static struct mx_jit_kernel *kernel_new(mx_kernel *k, struct mx_prepared *prep) {
+  struct mx_jit_kernel *jk = calloc(1, sizeof *jk);
+  if (jk) jk->kernel = k, jk->prep = prep, jk->wanted = true;
+  return jk;
+}
+
+static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
+  struct mx_device *d = l->device;
+  if (!mx__jit_level()) return demanded(jk, l, "there is none for CPUs below x86-64-v2, or with $MX_LEVEL");
   struct mx_jit *j = make(d);
-  if (!k->jit && !(k->jit = calloc(1, sizeof *k->jit))) return demanded(k, l, NULL);
-  if (!j) return demanded(k, l, NULL);
-  struct mx_jit_kernel *jk = k->jit;
+  if (!j) return demanded(jk, l, NULL);
   mx_status s = MX_OK;
   pthread_mutex_lock(&j->lock);
   if (!j->searched) {
@@ -206,25 +218,33 @@ mx_status mx__tier_begin(mx_kernel *k, struct mx_launch *l) {
     mx__jit_costs_read(&j->costs, j->cache);
   }
   if (jk->state == NEW) {
-    jk->words = words_of(k);
+    jk->words = words_of(jk);
     jk->predicted = mx__jit_costs_predict(&j->costs, jk->words);
   }
-  if (jk->state == NEW) from_cache(j, k);
+  if (jk->state == NEW) from_cache(j, jk);
   if (l->jit == MX_JIT_ON) {
     while (jk->state == BUSY || (jk->state == NEW && j->compiling)) pthread_cond_wait(&j->done, &j->lock);
-    if (jk->state == NEW) compile(j, k, false);
-    if (jk->state == FAILED) s = demanded(k, l, jk->note);
+    if (jk->state == NEW) compile(j, jk, false);
+    if (jk->state == FAILED) s = demanded(jk, l, jk->note);
   } else if (jk->state == NEW && !j->running && !j->quit) {
     j->running = !pthread_create(&j->manager, NULL, manage, j);
   }
   if (s == MX_OK) {
-    j->kernel = k;
+    j->watched = jk;
     j->launch = l;
     j->began = now();
+    j->blocks_before = atomic_load(&l->started);
     if (jk->state == NEW) pthread_cond_signal(&j->move);
   }
   pthread_mutex_unlock(&j->lock);
   return s;
+}
+
+mx_status mx__tier_begin(mx_kernel *k, struct mx_launch *l) {
+  if (l->jit == MX_JIT_OFF || l->debug) return MX_OK;
+  if (!k->jit && !(k->jit = kernel_new(k, k->prep)))
+    return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
+  return begin(k->jit, l);
 }
 
 static mx_tier tier_of(const struct mx_jit_kernel *k) {
@@ -236,12 +256,18 @@ static mx_tier tier_of(const struct mx_jit_kernel *k) {
   }
 }
 
+static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
+  if (jk->state != READY) jk->spent += now() - j->began;
+  j->watched = NULL;
+  j->launch = NULL;
+}
+
 void mx__tier_end(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit *j = k->module->device->jit;
-  if (l->jit == MX_JIT_OFF || !j || !k->jit) return;
+  if (l->jit == MX_JIT_OFF || l->debug || !j || !k->jit) return;
   pthread_mutex_lock(&j->lock);
   struct mx_jit_kernel *jk = k->jit;
-  if (jk->state != READY) jk->spent += now() - j->began;
+  end(j, jk);
   l->stats.tier = tier_of(jk);
   l->stats.interpreted_ms = jk->spent * 1e3;
   l->stats.predicted_compile_ms = jk->predicted * 1e3;
@@ -250,30 +276,80 @@ void mx__tier_end(mx_kernel *k, struct mx_launch *l) {
   l->stats.cache_misses = jk->misses;
   jk->compile_ms = 0;
   jk->hits = jk->misses = 0;
-  j->kernel = NULL;
-  j->launch = NULL;
   pthread_mutex_unlock(&j->lock);
+}
+
+static void forget(struct mx_jit *j, struct mx_jit_kernel *jk) {
+  if (j) {
+    pthread_mutex_lock(&j->lock);
+    while (j->compiling == jk) {
+      atomic_store(&j->stop, 1);
+      pthread_cond_wait(&j->done, &j->lock);
+    }
+    pthread_mutex_unlock(&j->lock);
+  }
+  mx__jit_unload(jk->object);
+  free(jk->stops);
+  free(jk->note);
+  free(jk);
 }
 
 void mx__tier_forget(mx_module *m) {
   struct mx_jit *j = m->device ? m->device->jit : NULL;
   for (size_t i = 0; i < m->nkernels; i++) {
-    mx_kernel *k = &m->kernels[i];
-    if (!k->jit) continue;
-    if (j) {
-      pthread_mutex_lock(&j->lock);
-      while (j->compiling == k) {
-        atomic_store(&j->stop, 1);
-        pthread_cond_wait(&j->done, &j->lock);
-      }
-      pthread_mutex_unlock(&j->lock);
-    }
-    mx__jit_unload(k->jit->object);
-    free(k->jit->note);
-    free(k->jit);
-    k->jit = NULL;
+    if (m->kernels[i].jit) forget(j, m->kernels[i].jit);
+    m->kernels[i].jit = NULL;
   }
 }
+
+/* ---- sessions ---------------------------------------------------------------------------------------------*/
+struct mx_jit_kernel *mx__tier_session(mx_kernel *k, struct mx_prepared *prep, const char *stops, mx_body leave, mx_body enter) {
+  struct mx_jit_kernel *jk = kernel_new(k, prep);
+  if (!jk) return NULL;
+  jk->wanted = false;
+  jk->leave = leave;
+  jk->enter = enter;
+  if ((jk->stops = strdup(stops))) return jk;
+  free(jk);
+  return NULL;
+}
+
+mx_status mx__tier_session_begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
+  struct mx_jit *j = make(l->device);
+  if (j) {
+    pthread_mutex_lock(&j->lock);
+    jk->wanted = true;
+    if (jk->object) attach(jk);
+    pthread_mutex_unlock(&j->lock);
+  }
+  return begin(jk, l);
+}
+
+void mx__tier_session_end(struct mx_jit_kernel *jk) {
+  struct mx_jit *j = jk->kernel->module->device->jit;
+  if (!j) return;
+  pthread_mutex_lock(&j->lock);
+  jk->wanted = false;
+  for (uint32_t f = 0; jk->object && f < jk->prep->nfuncs; f++) {
+    struct mx_jit_code *code = mx__jit_code(jk->object, f);
+    if (code && jk->prep->funcs[f].insns) mx__jit_detach(&jk->prep->funcs[f], code, jk->leave);
+  }
+  if (j->watched == jk) end(j, jk);
+  pthread_mutex_unlock(&j->lock);
+}
+
+bool mx__tier_session_ready(struct mx_jit_kernel *jk) {
+  struct mx_jit *j = jk->kernel->module->device->jit;
+  if (!j) return false;
+  pthread_mutex_lock(&j->lock);
+  const bool ready = jk->state == READY;
+  pthread_mutex_unlock(&j->lock);
+  return ready;
+}
+
+struct mx_jit_code *mx__tier_session_code(struct mx_jit_kernel *jk, uint32_t func) { return jk->object ? mx__jit_code(jk->object, func) : NULL; }
+
+void mx__tier_session_forget(struct mx_jit_kernel *jk) { forget(jk->kernel->module->device->jit, jk); }
 
 void mx__tier_done(struct mx_device *d) {
   struct mx_jit *j = d->jit;

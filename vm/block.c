@@ -186,7 +186,10 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
     if (code) {
       uint32_t w;
       const struct mx_insn *i;
-      switch (mx__rounds_run(x, b, code, &w, &i)) {
+      const uint64_t before = x->steps;
+      const enum mx_rounds rounds = mx__rounds_run(x, b, code, &w, &i);
+      if (b->launch->debug) mx__compiled_ran(b->launch->debug, x->steps - before);
+      switch (rounds) {
         case MX_ROUNDS_DONE: return MX_BLOCK_DONE;
         case MX_ROUNDS_STOPPED: return MX_BLOCK_STOPPED;
         case MX_ROUNDS_MACHINE: break;

@@ -192,7 +192,7 @@ mx_status mx_debug_watch(mx_debug *g, mx_debug_ask fn, void *user) {
   return MX_OK;
 }
 
-static struct mx_breakpoint *find_break(struct mx_debug *g, int number) {
+struct mx_breakpoint *mx__debug_find_break(struct mx_debug *g, int number) {
   for (size_t n = 0; n < g->nbreaks; n++)
     if (g->breaks[n].number == number) return &g->breaks[n];
   mx__fail(g->device, MX_NOT_FOUND, "no breakpoint number %d", number);
@@ -202,9 +202,10 @@ static struct mx_breakpoint *find_break(struct mx_debug *g, int number) {
 mx_status mx_debug_break_delete(mx_debug *g, int number) {
   mx_status s = mx__debug_code_ready(g, "mx_debug_break_delete");
   if (s != MX_OK) return s;
-  struct mx_breakpoint *b = find_break(g, number);
+  struct mx_breakpoint *b = mx__debug_find_break(g, number);
   if (!b) return MX_NOT_FOUND;
   free(b->places);
+  free(b->test);
   memmove(b, b + 1, (size_t)(g->breaks + --g->nbreaks - b) * sizeof *b);
   return mx__debug_mark(g);
 }
@@ -212,7 +213,7 @@ mx_status mx_debug_break_delete(mx_debug *g, int number) {
 mx_status mx_debug_break_enable(mx_debug *g, int number, bool on) {
   mx_status s = mx__debug_code_ready(g, "mx_debug_break_enable");
   if (s != MX_OK) return s;
-  struct mx_breakpoint *b = find_break(g, number);
+  struct mx_breakpoint *b = mx__debug_find_break(g, number);
   if (!b) return MX_NOT_FOUND;
   b->enabled = on;
   return mx__debug_mark(g);
@@ -221,10 +222,12 @@ mx_status mx_debug_break_enable(mx_debug *g, int number, bool on) {
 mx_status mx_debug_break_when(mx_debug *g, int number, mx_debug_ask fn, void *user) {
   mx_status s = mx__debug_code_ready(g, "mx_debug_break_when");
   if (s != MX_OK) return s;
-  struct mx_breakpoint *b = find_break(g, number);
+  struct mx_breakpoint *b = mx__debug_find_break(g, number);
   if (!b) return MX_NOT_FOUND;
   b->ask = fn;
   b->ask_user = user;
+  free(b->test);
+  b->test = NULL;
   return MX_OK;
 }
 

@@ -228,6 +228,8 @@ static const struct mx_insn *look_again(struct mx_debug *g, struct mx_exec *x) {
   return i;
 }
 
+void mx__debug_trapped(struct mx_debug *g, struct mx_exec *x) { show(g, x, x->block); }
+
 /* An instruction at which nothing can stop. */
 static const struct mx_insn *just_go(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_insn *next = g->real->bodies[i->op](x, i);
@@ -241,8 +243,7 @@ static const struct mx_insn *just_go(struct mx_debug *g, struct mx_exec *x, cons
 static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_debug *g = x->launch->debug;
   mx_debug_reason reason;
-  if (g->plain && !atomic_load_explicit(&g->pause, memory_order_relaxed) && !(g->marks && g->marks[x->fn->number] && g->marks[x->fn->number][i->pc]))
-    return just_go(g, x, i);
+  if (mx__debug_unwatched(g, x, i)) return just_go(g, x, i);
   if (g->quit || g->rewinding) return leave_for_good(x, i);
   if (i == g->pass) {
     g->pass = NULL;
@@ -278,6 +279,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
   uint64_t lanes = g->divergences ? mx__lanes_of(x, i) : 0;
   g->nwritten = 0;
   g->at = i;
+  if (x->frame->compiled) mx__compiled_steps(g, x, i);
   if (g->record && (i->op == MX_MALLOC || i->op == MX_ALIGNED_MALLOC || i->op == MX_FREE)) mx__debug_heap(x);
   const struct mx_insn *next = g->real->bodies[i->op](x, i);
   after_step(g, x, i, lanes);
@@ -306,12 +308,26 @@ static uint64_t digest(const struct mx_block *b) {
 
 #define BUSY_TURNS 64u /* lanes that compute are not suspected as soon as those whose registers, too, are as they were */
 
-void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
-  if (!g->patience) return;
-  if (g->value_changed || !g->checks_values) g->quiet = 0;
+/* Whether memory's values change is watched, instruction by instruction, only when registers no longer do, or after a long time: until
+ * then compiled code may run. */
+static bool has_hung(struct mx_debug *g, const struct mx_exec *x, const struct mx_block *b) {
+  const uint64_t now = digest(b), limit = g->patience * BUSY_TURNS * x->launch->resident;
+  uint64_t *seen = &g->seen[b->index % 64];
+  const bool same = *seen == now, watched = g->checks_values;
+  *seen = now;
+  if (g->value_changed) g->quiet = g->sure = 0;
   g->value_changed = false;
-  if (!g->checks_values) memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
-  g->checks_values = true;
+  g->quiet += same ? BUSY_TURNS : 1;
+  g->sure = watched ? g->sure + BUSY_TURNS : 0;
+  g->checks_values = same || g->quiet >= limit;
+  if (g->checks_values != watched) memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
+  return g->quiet >= limit && g->sure >= limit;
+}
+
+void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
+  if (!g->patience || !has_hung(g, x, b)) return;
+  g->quiet = g->sure = 0;
+  if (g->search.on || g->stop_at != UINT64_MAX || g->quit) return;
   const struct mx_split *s = b->warps[0].splits;
   for (uint32_t w = 0; w < b->nwarps; w++)
     if (b->warps[w].nsplits) {
@@ -319,11 +335,6 @@ void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b)
       s = &x->warp->splits[x->warp->nsplits - 1];
       break;
     }
-  uint64_t *seen = &g->seen[b->index % 64], now = digest(b);
-  g->quiet += *seen == now ? BUSY_TURNS : 1;
-  *seen = now;
-  if (g->quiet < g->patience * BUSY_TURNS * x->launch->resident || g->search.on || g->stop_at != UINT64_MAX || g->quit) return;
-  g->quiet = 0;
   x->split = &x->warp->splits[s - x->warp->splits];
   g->stop.reason = MX_DEBUG_AT_HANG;
   g->stop.lanes = s->mask;
@@ -357,11 +368,12 @@ static void *session_main(void *arg) {
 }
 
 static void session_free(struct mx_debug *g) {
-  for (size_t n = 0; n < g->nbreaks; n++) free(g->breaks[n].places);
+  for (size_t n = 0; n < g->nbreaks; n++) free(g->breaks[n].places), free(g->breaks[n].test);
   for (uint32_t f = 0; g->marks && f < g->prep->nfuncs; f++) free(g->marks[f]);
   free(g->marks);
   free(g->breaks);
   mx__record_free(g);
+  mx__compiled_free(g);
   mx__prepared_free(g->prep);
   mx__debug_forget(g);
   free(g->written);
@@ -382,7 +394,6 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   g->config = (mx_launch_config)MX_LAUNCH_CONFIG_INIT;
   memcpy(&g->config, config, config->struct_size);
   g->config.threads = 1;
-  g->config.jit = MX_JIT_OFF;
   g->config.jit_stress = 0;
   g->config.timeout = 0;
   g->param_bytes = bytes;
@@ -398,6 +409,9 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   g->level = *g->real;
   g->level.bodies = g->level.unguarded = g->bodies;
   if (g->bodies) g->prep = mx__prepare(&k->module->image->image, k->func, k->module->var_address, &g->level);
+  for (uint32_t f = 0; g->prep && f < g->prep->nfuncs; f++) /* compiled code that does not want an instruction has it executed, and nothing asked */
+    for (uint32_t n = 0; n < g->prep->funcs[f].ninsns; n++)
+      if (g->prep->funcs[f].insns[n].kind == MX_INSN_OP) g->prep->funcs[f].body_of[n] = g->real->bodies[g->prep->funcs[f].insns[n].op];
   if (g->params && g->prep && g->written) return g;
   session_free(g);
   return NULL;
@@ -480,6 +494,8 @@ mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
 mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
   g->plain = g->order == MX_DEBUG_CONTINUE && g->begun && g->stop_at == UINT64_MAX && !g->moved_code && !g->search.on && !g->rewinding &&
              !g->record && !g->watch && !g->trace && !g->seed && !g->divergences && !g->writes;
+  mx_status s = g->plain ? mx__compiled_begin(g) : MX_OK;
+  if (s != MX_OK) return s;
   atomic_store(&g->pause, false);
   g->stop.text = NULL;
   g->stop.address = 0;
@@ -490,6 +506,7 @@ mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
   pthread_cond_broadcast(&g->moved);
   while (!g->standing) pthread_cond_wait(&g->moved, &g->lock);
   pthread_mutex_unlock(&g->lock);
+  mx__compiled_end(g);
   return stop ? mx_debug_where(g, stop) : MX_OK;
 }
 
@@ -547,6 +564,6 @@ mx_status mx_debug_suspect_hang(mx_debug *g, uint64_t turns) {
   if (s != MX_OK) return s;
   g->patience = turns < UINT32_MAX ? turns : UINT32_MAX;
   g->checks_values = false;
-  g->quiet = 0;
+  g->quiet = g->sure = 0;
   return MX_OK;
 }

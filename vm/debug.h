@@ -22,6 +22,7 @@ struct mx_breakpoint {
   uint64_t bytes, block;
   mx_debug_ask ask;            /* NULL: stops always */
   void *ask_user;
+  char *test;                  /* for compiled code, as compiled.c writes it; NULL: none */
 };
 
 /* Where a register lies in a frame. */
@@ -105,10 +106,12 @@ struct mx_debug {
   uint64_t patience;           /* of mx_debug_suspect_hang; 0: endless */
   uint64_t quiet;              /* turns in a row in which everybody spun and no value in memory changed */
   uint64_t seen[64];           /* what the registers of blocks were, by number, when they spun last */
+  uint64_t sure;               /* of these, turns in which memory was watched */
   bool checks_values, value_changed;
   struct mx_written { unsigned char *at; uint8_t bytes, old[16]; } *written; /* by the instruction at hand, while checks_values */
   uint32_t nwritten;
 
+  struct mx_compiled *compiled; /* compiled.c; NULL: no code yet */
   struct mx_record *record;    /* record.c; NULL: cannot go back */
   struct mx_search search;
   struct mx_edits *edits;      /* back.c */
@@ -141,6 +144,31 @@ void mx__debug_heap(struct mx_exec *x);
 /* writes.c: has the instruction that has just run changed a value in memory? Into g->value_changed. */
 void mx__debug_compare(struct mx_debug *g);
 
+/* Whether instruction i just runs. */
+static inline bool mx__debug_unwatched(const struct mx_debug *g, const struct mx_exec *x, const struct mx_insn *i) {
+  return g->plain && !atomic_load_explicit(&g->pause, memory_order_relaxed) &&
+         !(g->marks && g->marks[x->fn->number] && g->marks[x->fn->number][i->pc]);
+}
+/* debug.c: the instruction at hand has trapped. */
+void mx__debug_trapped(struct mx_debug *g, struct mx_exec *x);
+
+/* compiled.c: the launch is about to go on by itself; it stands again (or nothing was begun). */
+mx_status mx__compiled_begin(struct mx_debug *g);
+void mx__compiled_end(struct mx_debug *g);
+void mx__compiled_free(struct mx_debug *g);
+/* Blocks may begin in vm/rounds.c; what they executed there. */
+bool mx__compiled_rounds(const struct mx_debug *g, const struct mx_exec *x);
+void mx__compiled_ran(struct mx_debug *g, uint64_t steps);
+void mx__compiled_enters(struct mx_exec *x); /* the current frame */
+/* Lanes in which a place of a frame, which stands at pc, holds what the program has there: others may be as compiled code, which
+ * no longer needed them, found them. */
+uint64_t mx__compiled_known(struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t offset, unsigned cls);
+void mx__compiled_steps(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i); /* the interpreter executes i */
+void mx__compiled_wrote(struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t offset, unsigned cls, uint64_t lanes);
+void mx__compiled_rewound(struct mx_debug *g);
+
+/* breaks.c: NULL: there is none, and the failure is told. */
+struct mx_breakpoint *mx__debug_find_break(struct mx_debug *g, int number);
 /* breaks.c: marks breakpoints anew after their list, or the code, has changed. */
 mx_status mx__debug_mark(struct mx_debug *g);
 /* Whether a breakpoint stops before this instruction; counts hits unless going back. */

@@ -89,6 +89,7 @@ struct mx_frame {
   uint64_t lanes;               /* those that have not returned */
   uint64_t local_base, local_dyn; /* local memory: where it begins; bytes added by alloca */
   size_t size;                  /* of the allocation, for the free list */
+  uint32_t compiled;            /* sessions: number of the code that has run in it last; 0: none has */
   _Alignas(64) unsigned char slots[];
 };
 
@@ -172,6 +173,7 @@ struct mx_exec {
   uint64_t local_stride;
   uint64_t steps;               /* warp instructions retired (compiled code adds a region at a time) */
   uint64_t steps_limit;
+  uint64_t stops;               /* sessions: which of the code's stops are on, by number modulo 64 */
   _Atomic int *stop;            /* polled when a slice ends */
   /* sregs by value where uniform: [MX_SR_COUNT], per-lane ones as pointers to lane arrays in sreg_lanes */
   uint64_t sreg[MX_SR_COUNT];

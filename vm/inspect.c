@@ -192,8 +192,9 @@ static bool exists(const struct mx_func *f, const struct mx_register_place *p) {
   return end <= (p->spilled ? f->nspill64 : f->n64);
 }
 
-static void read_cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_register_place *p, mx_debug_register *out) {
+static void read_cells(struct mx_debug *g, struct mx_frame *f, uint32_t pc, const struct mx_register_place *p, mx_debug_register *out) {
   uint32_t lanes = g->prep->lanes;
+  out->known = mx__compiled_known(g, f, pc, mx__debug_offset(f->fn, lanes, p, p->slot), p->cls);
   const unsigned char *c = cells(g, f, p, p->slot);
   out->type = mx__types[p->type].name;
   out->bits = mx__types[p->type].bits;
@@ -313,7 +314,7 @@ mx_status mx_debug_register_at(mx_debug *g, uint64_t block, uint32_t warp, uint3
     if (fn->names[k].lo > pc || pc >= fn->names[k].hi || n--) continue;
     mx_debug_register o = {.name = fn->names[k].name};
     struct mx_register_place p = place_of(&fn->names[k]);
-    read_cells(g, f, &p, &o);
+    read_cells(g, f, pc, &p, &o);
     return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
   }
   return mx__fail(g->device, MX_NOT_FOUND, "fewer names are live there");
@@ -349,12 +350,12 @@ mx_status mx_debug_get_register(mx_debug *g, uint64_t block, uint32_t warp, uint
   if (s == MX_OK) s = find_frame(g, sp, frame, &f, &pc);
   if (s != MX_OK) return s;
   if (!name) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_get_register: no name");
-  mx_debug_register o = {.name = name};
+  mx_debug_register o = {.name = name, .known = UINT64_MAX};
   struct mx_register_place p;
   if (named(f->fn->func, name, pc) || !special(g, b, w, name, &o)) {
     s = find_place(g, f, pc, name, &p);
     if (s != MX_OK) return s;
-    read_cells(g, f, &p, &o);
+    read_cells(g, f, pc, &p, &o);
   }
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
@@ -374,6 +375,7 @@ mx_status mx_debug_set_register(mx_debug *g, uint64_t block, uint32_t warp, uint
   if (s != MX_OK) return s;
   mx__edit_register(g, block, warp, split, frame, name, lanes, low, high);
   write_cells(g, f, &p, lanes & g->x->full, low, high);
+  mx__compiled_wrote(g, f, pc, mx__debug_offset(f->fn, g->prep->lanes, &p, p.slot), p.cls, lanes);
   return MX_OK;
 }
 
@@ -385,7 +387,7 @@ mx_status mx_debug_find_cell(mx_debug *g, const char *function, uint32_t pc, con
   if (!fn || !name || !mx__debug_place(fn->func, pc, name, &p) || p.cls == MX_R128)
     return mx__fail(g->device, MX_NOT_FOUND, "'%s' holds nothing at pc %u of '%s'", name ? name : "", pc, fn ? fn->func->name : function);
   mx_debug_cell o = {.type = mx__types[p.type].name, .bits = mx__types[p.type].bits, .lanes = g->prep->lanes,
-                     .place = {fn->number, mx__debug_offset(fn, g->prep->lanes, &p, p.slot), 0}};
+                     .place = {fn->number, mx__debug_offset(fn, g->prep->lanes, &p, p.slot), p.type}};
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
 

@@ -4,6 +4,7 @@
  * A shared object exports, for every compiled function number N of the module,
  *   mx_jit_F<N>        mx_jit_fn
  *   mx_jit_table_F<N>  struct mx_jit_table, and behind it what it counts
+ *   mx_jit_live_F<N>   for sessions only: uint64_t[ncode][words], see mx_jit_code; words = (npred + n32 + n64) / 64 + 1
  * and mx_jit_layout, uint64_t: mx__jit_layout() of whoever compiled it. */
 #ifndef MX_VM_JITABI_H
 #define MX_VM_JITABI_H
@@ -78,6 +79,7 @@ struct mx_jit_code {
   const struct mx_jit_site *sites;
   const struct mx_jit_place *places;
   const struct mx_jit_hidden *hidden;
+  const uint64_t *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
   atomic_bool attached; /* all its entries lead to it */
 };
 
@@ -88,7 +90,7 @@ static inline uint64_t mx__jit_layout(void) {
 #define I_(m_) offsetof(struct mx_insn, m_)
 #define S_(m_) offsetof(struct mx_jit_state, m_)
   const size_t all[] = {9, X_(base), X_(mask), X_(slice), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
-                        X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
+                        X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), X_(stops), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
                         P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
                         offsetof(struct mx_bounds, span), offsetof(struct mx_bounds, off), offsetof(struct mx_bounds, kind),
                         offsetof(struct mx_bounds, writable), S_(help), S_(steps), S_(pc), S_(home), S_(resume), S_(park)};

@@ -208,7 +208,7 @@ static void move_all(struct tape *t, struct mx_debug *g, struct mx_exec *x, stru
   uint64_t steps = atomic_load(&l->steps);
   MOVE(t, steps);
   if (!t->save) atomic_store(&l->steps, steps);
-  MOVE(t, g->record->round), MOVE(t, g->random), MOVE(t, g->quiet), MOVE(t, g->value_changed);
+  MOVE(t, g->record->round), MOVE(t, g->random), MOVE(t, g->quiet), MOVE(t, g->sure), MOVE(t, g->value_changed);
   for (uint32_t k = 0; k < n; k++) {
     struct mx_block *b = blocks ? blocks[k] : NULL;
     MOVE(t, b);
@@ -333,6 +333,7 @@ struct mx_block *mx__record_rewind(struct mx_debug *g, struct mx_exec *x) {
   atomic_store(l->stop, MX_STOP_NOT);
   memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
   g->rewinding = g->trap_shown = false;
+  mx__compiled_rewound(g);
   g->pass = NULL;
   g->pending = 0;
   return s->running;

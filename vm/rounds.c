@@ -6,13 +6,14 @@
 #include "vm/rounds.h"
 
 #include "vm/attach.h"
+#include "vm/debug.h"
 #include "vm/launch.h"
 #include "vm/warp.h"
 
 #include <string.h>
 
 struct mx_jit_code *mx__rounds_code(const struct mx_exec *x) {
-  if (x->stress || x->jit_off || x->launch->debug) return NULL;
+  if (x->stress || x->jit_off || (x->launch->debug && !mx__compiled_rounds(x->launch->debug, x))) return NULL;
   struct mx_jit_code *code = atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);
   return code && atomic_load_explicit(&code->attached, memory_order_acquire) ? code : NULL; /* what waits must find its way back */
 }
@@ -38,18 +39,35 @@ static void tell_barrier(struct mx_block *b, uint32_t at) {
   }
 }
 
+/* Warps that have their registers in compiled code's form get them into their frames, where a debugger sees and changes them. */
+static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_code *code) {
+  unsigned char *const base = x->base[0];
+  const uint64_t mask = x->mask;
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    struct mx_warp *warp = &b->warps[w];
+    if (!warp->live || !warp->resume) continue;
+    const struct mx_jit_site at = {.first = code->entries[warp->resume].first, .n = code->entries[warp->resume].n};
+    x->base[0] = warp->splits[0].frame->slots;
+    x->mask = warp->splits[0].mask;
+    mx__jit_fetch(x, code, &at, mx__jit_keep(warp->splits[0].frame));
+    warp->resume = 0;
+  }
+  x->base[0] = base;
+  x->mask = mask;
+}
+
 /* Warp w begins and becomes the current one: in frame *left, if there is one, which is the current frame still. */
 static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, const struct mx_jit_code *code, struct mx_frame **left) {
   struct mx_warp *warp = &b->warps[w];
   struct mx_frame *f = *left;
   *left = NULL;
   if (f) {
-    if (code->table->clean) memset(f->slots, 0, f->fn->frame_bytes);
+    if (code->table->clean || b->launch->debug) memset(f->slots, 0, f->fn->frame_bytes);
     mx__warp_begin(warp, mx__block_lanes(b, w), f);
     x->split = &warp->splits[0]; /* the rest of mx__select() would change nothing */
     x->mask = warp->live;
   } else {
-    if (!(f = mx__frame_first(x, code->table->home_bytes, code->table->clean))) return false;
+    if (!(f = mx__frame_first(x, code->table->home_bytes, code->table->clean || b->launch->debug))) return false;
     mx__warp_begin(warp, mx__block_lanes(b, w), f);
     mx__select(x, &warp->splits[0]);
   }
@@ -99,6 +117,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
     struct mx_split *split = x->split;
     s.home = mx__jit_keep(x->frame);
     if (!warp->resume && code->table->clean) mx__jit_bring(x, code, 0, s.home);
+    if (x->launch->debug) mx__compiled_enters(x);
     for (;;) {
       s.steps = 0;
       const uint32_t entry = warp->resume;
@@ -127,6 +146,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
       }
       if (!begin_others(x, b, b->begun)) return no_memory(b);
       tell_barrier(b, w);
+      if (x->launch->debug) settle(x, b, code);
       *at = w;
       const uint64_t before = x->steps;
       const struct mx_insn *here = mx__insn_of(split);

@@ -15,6 +15,7 @@ static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn, 
     if ((*at)->size >= need && (*at)->size <= 4 * need) {
       struct mx_frame *f = *at;
       *at = f->parent;
+      f->compiled = 0;
       if (clean) memset(f->slots, 0, fn->frame_bytes);
       return f;
     }
@@ -29,6 +30,7 @@ static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn, 
     return NULL;
   }
   f->size = size;
+  f->compiled = 0;
   memset(f->slots, 0, fn->frame_bytes);
   return f;
 }

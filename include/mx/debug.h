@@ -1,6 +1,6 @@
 /* What a debugger needs: a launch that stops where asked, and everything to be seen and changed while it stands still.
  *
- * A session is one launch with one worker, interpreted, in a thread of its own: blocks, warps and splits take their
+ * A session is one launch with one worker in a thread of its own: blocks, warps and splits take their
  * turns exactly as in the same launch with threads = 1. It stands still from mx_debug_begin until mx_debug_go, and again
  * at each stop. Calls other than mx_debug_pause belong to one thread, while the session stands still. While a session
  * is open, launches and resets of its device are refused (MX_BUSY); copies, allocations and frees work. */
@@ -15,7 +15,9 @@ extern "C" {
 
 typedef struct mx_debug mx_debug;
 
-/* Ready before the first instruction of block 0. threads, jit and timeout of the configuration have no meaning here. */
+/* Ready before the first instruction of block 0. threads and timeout of the configuration have no meaning here. Compiled code may run
+ * (jit) while an order is to CONTINUE and nothing but breakpoints has been asked for: no watchpoint, trace, schedule, recording. It
+ * leaves where breakpoints stand; the places where a session stops, and what it counts, are the same with it and without. */
 MX_API mx_status mx_debug_begin(mx_kernel *kernel, const mx_launch_config *config, const void *params, size_t bytes,
                                 mx_debug **session);
 /* Ends the launch, wherever it is, and the session. */
@@ -105,6 +107,24 @@ typedef struct mx_debug_point {
 typedef bool (*mx_debug_ask)(void *user, const mx_debug_point *point);
 /* The breakpoint stops, and counts a hit, only where fn answers true. NULL: always. */
 MX_API mx_status mx_debug_break_when(mx_debug *session, int number, mx_debug_ask fn, void *user);
+/* What compiled code may ask by itself at a breakpoint with a question, in the order of a stack machine that works on all lanes: code
+ * passes where no lane's result is true, without fn being asked. So it must be true wherever fn would answer true; fn is asked there.
+ * For breakpoints of one place; count 0: no test, code leaves there every time; so does mx_debug_break_when. */
+typedef enum mx_debug_test_op {
+  MX_DEBUG_TEST_CELL,    /* pushes a register, as mx_debug_find_cell found it */
+  MX_DEBUG_TEST_INT,     /* pushes bits, a signed integer */
+  MX_DEBUG_TEST_REAL,    /* pushes bits, of a double */
+  /* integers have 64 bits; a real operand makes it an operation on reals */
+  MX_DEBUG_TEST_ADD, MX_DEBUG_TEST_SUB, MX_DEBUG_TEST_MUL, MX_DEBUG_TEST_BITS_AND, MX_DEBUG_TEST_BITS_OR, MX_DEBUG_TEST_BITS_XOR,
+  MX_DEBUG_TEST_EQ, MX_DEBUG_TEST_NE, MX_DEBUG_TEST_LT, MX_DEBUG_TEST_LE, MX_DEBUG_TEST_GT, MX_DEBUG_TEST_GE,
+  MX_DEBUG_TEST_LT_UNSIGNED, MX_DEBUG_TEST_LE_UNSIGNED, MX_DEBUG_TEST_GT_UNSIGNED, MX_DEBUG_TEST_GE_UNSIGNED,
+  MX_DEBUG_TEST_AND, MX_DEBUG_TEST_OR, MX_DEBUG_TEST_NOT, /* of truths */
+  MX_DEBUG_TEST_ANY,     /* whether one is true of the lanes that execute the instruction */
+  MX_DEBUG_TEST_BLOCK, MX_DEBUG_TEST_WARP, MX_DEBUG_TEST_LANE, /* pushes the number of the block in the grid, the warp in it, the lane */
+  MX_DEBUG_TEST_LAST = MX_DEBUG_TEST_LANE
+} mx_debug_test_op;
+struct mx_debug_test;
+MX_API mx_status mx_debug_break_test(mx_debug *session, int number, const struct mx_debug_test *steps, size_t count);
 /* At all instructions of a kind; a divergence stops behind the branch. */
 typedef enum mx_debug_kind { MX_DEBUG_BARRIERS, MX_DEBUG_PRINTS, MX_DEBUG_ASSERTS, MX_DEBUG_DIVERGENCES, MX_DEBUG_TRAPS } mx_debug_kind;
 MX_API mx_status mx_debug_break_kind(mx_debug *session, mx_debug_kind kind, int *number);
@@ -183,6 +203,8 @@ typedef struct mx_debug_register {
   const char *name, *type;     /* "u32", "pred", "b128" ... */
   uint32_t bits, lanes;        /* lanes of a warp */
   uint64_t low[64], high[64];  /* a lane's value; high only of b128 */
+  uint64_t known;              /* lanes whose values are the program's: compiled code does not keep what nobody reads any more, except
+                                * where a breakpoint stops */
 } mx_debug_register;
 /* Named registers that hold something at the split's place in the frame. */
 MX_API size_t mx_debug_register_count(mx_debug *session, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame);
@@ -205,6 +227,13 @@ MX_API mx_status mx_debug_find_cell(mx_debug *session, const char *function, uin
 /* ... and read in an mx_debug_ask at that place: uint32_t[lanes] up to 32 bits, uint64_t[lanes] of 64, one uint64_t mask of a
  * predicate. */
 MX_API const void *mx_debug_cell_lanes(mx_debug *session, const mx_debug_cell *cell);
+
+/* A step of mx_debug_break_test. */
+typedef struct mx_debug_test {
+  mx_debug_test_op op;
+  uint64_t bits;               /* INT, REAL */
+  mx_debug_cell cell;          /* CELL */
+} mx_debug_test;
 
 /* The lanes of a split go on at another instruction of the function in which they stand. */
 MX_API mx_status mx_debug_jump(mx_debug *session, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc);

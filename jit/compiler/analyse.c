@@ -1,6 +1,7 @@
 #include "analyse.h"
 
 #include "meaning.h"
+#include "stops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,7 @@ void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *ke
       if (!kept || !ja_has(kept, s[k])) ja_del(live, s[k]);
   n = ja_uses(a, i, s);
   for (uint32_t k = 0; k < n; k++) ja_add(live, s[k]);
+  for (uint32_t w = 0; i->keep && w < a->words; w++) live[w] |= i->keep[w];
 }
 
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni) {
@@ -212,18 +214,6 @@ static void find_blocks(struct ja *a) {
       bl->succ[bl->nsucc++] = k + 1;
   }
 }
-/* Calls f for every block that control may reach from b, tables included. */
-#define FOR_SUCC(a_, b_, s_, body_) \
-  do { \
-    const struct ja_block *bl__ = &(a_)->blocks[b_]; \
-    for (uint32_t k__ = 0; k__ < bl__->nsucc; k__++) { const uint32_t s_ = bl__->succ[k__]; body_; } \
-    const struct ja_ins *l__ = &(a_)->ins[bl__->end - 1]; \
-    if (l__->op == MX_BRX) { \
-      const struct mx_table *t__ = &(a_)->f->tables[mx_w_operand(l__->w, 1)]; \
-      for (uint32_t k__ = 0; k__ < t__->ntargets; k__++) { const uint32_t s_ = (a_)->block_of_pc[t__->targets[k__]]; body_; } \
-    } \
-  } while (0)
-
 /* ---- liveness ---------------------------------------------------------------------------------------------*/
 /* Whether leaving block b for block s ends the not-taken side of region g, whose taken side then begins. */
 static bool turns(uint32_t b, uint32_t s, const struct ja_region *g) {
@@ -237,7 +227,7 @@ static void liveness(struct ja *a, bool built) {
       struct ja_block *bl = &a->blocks[b];
       memset(live, 0, 8 * a->words);
 #define INTO(s_) for (uint32_t w = 0; w < a->words; w++) live[w] |= (built ? a->blocks[s_].live_in : a->blocks[s_].flow_in)[w]
-      FOR_SUCC(a, b, s, {
+      JA_FOR_SUCC(a, b, s, {
         INTO(s);
         if (built)
           for (uint32_t g = 0; g < bl->nstack; g++)
@@ -254,7 +244,7 @@ static void liveness(struct ja *a, bool built) {
 }
 
 void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live) {
-  FOR_SUCC(a, b, s, for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[s].live_in[w]);
+  JA_FOR_SUCC(a, b, s, for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[s].live_in[w]);
 }
 
 /* ---- uniform slots -------------------------------------------------------------------------------------------*/
@@ -267,7 +257,7 @@ static void reach(const struct ja *a, uint32_t from, uint32_t stop, uint64_t *se
   work[n++] = from;
   while (n) {
     const uint32_t b = work[--n];
-    FOR_SUCC(a, b, s, { if (s != stop && !ja_has(set, s)) { ja_add(set, s); work[n++] = s; } });
+    JA_FOR_SUCC(a, b, s, { if (s != stop && !ja_has(set, s)) { ja_add(set, s); work[n++] = s; } });
   }
   free(work);
 }
@@ -296,7 +286,7 @@ static void uniformity(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++) memset(a->blocks[b].uni_in, b ? 0xFF : 0, 8 * a->words);
   for (uint32_t b = 0; b < a->nblocks; b++) { /* what tables lead to, and what follows calls, comes from the machine */
     const struct ja_ins *last = &a->ins[a->blocks[b].end - 1];
-    if (last->op == MX_BRX) FOR_SUCC(a, b, s, memset(a->blocks[s].uni_in, 0, 8 * a->words));
+    if (last->op == MX_BRX) JA_FOR_SUCC(a, b, s, memset(a->blocks[s].uni_in, 0, 8 * a->words));
   }
   for (bool again = true; again;) {
     again = false;
@@ -309,7 +299,7 @@ static void uniformity(struct ja *a) {
     const uint64_t was = a->blocks[s_].uni_in[w], now = was & uni[w] & ~spoilt[(size_t)(s_) * a->words + w]; \
     if (now != was) a->blocks[s_].uni_in[w] = now, again = true; \
   }
-      FOR_SUCC(a, b, s, {
+      JA_FOR_SUCC(a, b, s, {
         MEET(s);
         for (uint32_t g = 0; g < bl->nstack; g++)
           if (turns(b, s, &a->regions[bl->stack[g]])) MEET(a->regions[bl->stack[g]].target);
@@ -345,7 +335,7 @@ static void floats(struct ja *a) {
     if (f != to->float_in[w] || r != to->raw_in[w]) again = true; \
     to->float_in[w] = f, to->raw_in[w] = r; \
   }
-        FOR_SUCC(a, b, s, {
+        JA_FOR_SUCC(a, b, s, {
           FLOW(s);
           for (uint32_t g = 0; g < bl->nstack; g++)
             if (turns(b, s, &a->regions[bl->stack[g]])) FLOW(a->regions[bl->stack[g]].target);
@@ -360,14 +350,14 @@ static bool ends_inside(const struct ja *a, const uint64_t *set, uint32_t reconv
     if (ja_has(set, b)) {
       const struct ja_block *bl = &a->blocks[b];
       if (!bl->nsucc || a->ins[bl->end - 1].op == MX_BRX) return true;
-      FOR_SUCC(a, b, s, if (s != reconv && !ja_has(set, s)) return true);
+      JA_FOR_SUCC(a, b, s, if (s != reconv && !ja_has(set, s)) return true);
     }
   return false;
 }
 /* Whether every way into `set` from outside leads from block `from` to block `head`. */
 static bool one_entry(const struct ja *a, const uint64_t *set, uint32_t from, uint32_t head) {
   for (uint32_t b = 0; b < a->nblocks; b++)
-    if (!ja_has(set, b)) FOR_SUCC(a, b, s, if (ja_has(set, s) && (b != from || s != head)) return false);
+    if (!ja_has(set, b)) JA_FOR_SUCC(a, b, s, if (ja_has(set, s) && (b != from || s != head)) return false);
   return true;
 }
 static uint32_t count(const struct ja *a, const uint64_t *set) {
@@ -406,7 +396,7 @@ static bool try_loop(struct ja *a, uint32_t h, struct ja_region *g) {
     for (uint32_t b = 0; b < a->nblocks; b++) {
       if (!ja_has(all, b)) continue;
       bool in = false;
-      FOR_SUCC(a, b, s, {
+      JA_FOR_SUCC(a, b, s, {
         if (s == h && b >= h) any = in = true;
         else if (ja_has(body, s) && s != h) in = true;
       });
@@ -416,7 +406,7 @@ static bool try_loop(struct ja *a, uint32_t h, struct ja_region *g) {
   if (!any || h == 0) return false;
   for (uint32_t b = 0; b < a->nblocks; b++) {
     if (!ja_has(body, b)) {
-      FOR_SUCC(a, b, s, if (ja_has(body, s) && s != h) return false);
+      JA_FOR_SUCC(a, b, s, if (ja_has(body, s) && s != h) return false);
       continue;
     }
     if (a->ins[a->blocks[b].end - 1].op == MX_BRX) return false;
@@ -426,7 +416,7 @@ static bool try_loop(struct ja *a, uint32_t h, struct ja_region *g) {
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (ja_has(body, b)) {
       bool leaves = false;
-      FOR_SUCC(a, b, s, if (!ja_has(body, s)) {
+      JA_FOR_SUCC(a, b, s, if (!ja_has(body, s)) {
         leaves = true;
         if (g->reconv != JA_NONE && g->reconv != s) return false;
         g->reconv = s;
@@ -508,17 +498,18 @@ static void find_entries(struct ja *a) {
     bool in_loop = false;
     for (uint32_t k = 0; k < bl->nstack; k++) in_loop |= a->regions[bl->stack[k]].kind == JA_LOOP;
     if (bl->reconv && !bl->nstack) bl->entry = true;
-    if (bl->leaves) FOR_SUCC(a, b, s, a->blocks[s].entry = true);
-    if (bl->divergent && bl->hide == JA_NONE && bl->loop_exit == JA_NONE) FOR_SUCC(a, b, s, a->blocks[s].entry = true);
+    if (bl->leaves) JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
+    if (bl->divergent && bl->hide == JA_NONE && bl->loop_exit == JA_NONE) JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
     if (a->ins[bl->end - 1].op == MX_BRX && b + 1 < a->nblocks && a->blocks[b + 1].reconv) a->blocks[b + 1].entry = true;
   }
 }
 
-struct ja *ja_analyse(const struct mx_image *image, uint32_t func) {
+struct ja *ja_analyse(const struct mx_image *image, uint32_t func, const char *stops) {
   struct ja *a = calloc(1, sizeof *a);
   if (!a) return NULL;
   a->image = image;
   a->f = &image->funcs[func];
+  a->stops = stops;
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;
   a->words = a->nslots / 64 + 1;
   find_blocks(a);
@@ -529,6 +520,7 @@ struct ja *ja_analyse(const struct mx_image *image, uint32_t func) {
     bl->uni_in = set_new(a, a->words), bl->kept = set_new(a, a->words);
   }
   a->regions = get(a, sizeof *a->regions * (2 * a->nblocks + 1));
+  if (stops) js_keep(a);
   liveness(a, false);
   /* What regions hide makes slots differ, which makes more branches divergent: until nothing changes. */
   for (uint32_t before = JA_NONE, now = 0; before != now;) {

@@ -17,6 +17,7 @@ struct ja_ins {
   uint16_t op;
   const mx_word *w;
   const struct mx_op_info *o;
+  uint64_t *keep;             /* of a stop: slots that have to be in the frame here; else NULL. See stops.c */
 };
 
 /* What a memory row does: elements of a type, as it lies in memory. */
@@ -57,10 +58,13 @@ struct ja {
   struct ja_block *blocks; uint32_t nblocks, bwords;
   uint32_t *block_of_pc;      /* JA_NONE where no block begins */
   struct ja_region *regions; uint32_t nregions;
+  const char *stops;          /* of a debugging session; NULL: none */
+  uint64_t *written;          /* with it: by instruction, slots that may have been written before */
   void *memory;               /* chunks, freed whole */
 };
 
-struct ja *ja_analyse(const struct mx_image *image, uint32_t func); /* NULL: out of memory */
+/* stops: of a debugging session, or NULL. The result is NULL when memory runs out. */
+struct ja *ja_analyse(const struct mx_image *image, uint32_t func, const char *stops);
 void ja_free(struct ja *a);
 
 static inline bool ja_has(const uint64_t *set, uint32_t k) { return set[k / 64] >> (k % 64) & 1; }
@@ -90,5 +94,17 @@ bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_
 static inline bool ja_always_leaves(const struct ja_ins *i) {
   return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC || i->o->flags & MX_F_CALL;
 }
+
+/* body_ for every block s_ that control may reach from b, tables included. */
+#define JA_FOR_SUCC(a_, b_, s_, body_) \
+  do { \
+    const struct ja_block *bl__ = &(a_)->blocks[b_]; \
+    for (uint32_t k__ = 0; k__ < bl__->nsucc; k__++) { const uint32_t s_ = bl__->succ[k__]; body_; } \
+    const struct ja_ins *l__ = &(a_)->ins[bl__->end - 1]; \
+    if (l__->op == MX_BRX) { \
+      const struct mx_table *t__ = &(a_)->f->tables[mx_w_operand(l__->w, 1)]; \
+      for (uint32_t k__ = 0; k__ < t__->ntargets; k__++) { const uint32_t s_ = (a_)->block_of_pc[t__->targets[k__]]; body_; } \
+    } \
+  } while (0)
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "build.h"
 #include "meaning.h"
+#include "stops.h"
 
 #include "vm/jitabi.h"
 
@@ -612,6 +613,13 @@ static void build_block(struct lw *l, uint32_t number) {
     l->live = live + (size_t)k * a->words;
     if (l->marks) mark(l);
     lw_hold_guard(l);
+    if (l->ins->keep) {
+      gcc_jit_block *stop = lw_new_block(l, "stop"), *on = lw_new_block(l, "pass");
+      split_on(l, lw_rare(l, js_leaves(l)), stop, on);
+      j->b = stop;
+      lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
+      j->b = on;
+    }
     if (l->ins->op == MX_EXIT && mx_w_guard(*l->ins->w) != MX_GUARD_NONE) { /* often nobody's: past the end of the data */
       gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none");
       gcc_jit_rvalue *m[LW_CHUNKS];
@@ -806,5 +814,6 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   lw_build_exits(l);
   build_prologue(l, refuse);
   lw_export_table(l, number);
+  if (a->stops) js_export(l, number);
   return gcc_jit_context_get_first_error(c) == NULL;
 }

@@ -78,6 +78,7 @@ static int usage(FILE *to, int status) {
         "  --level LEVEL  code for CPUs of level v2, v3 or v4 (default: that of this one, or $MX_LEVEL)\n"
         "  -O N           optimisation level, 0 to 3 (default: 1 and some more, for large functions 1)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
+        "  --stops TEXT   code for a debugging session: where it is left\n"
         "  --asm          write assembly instead\n"
         "  --dump         show what gccjit is told, on standard error\n"
         "  --time         show where the time went\n"
@@ -86,12 +87,12 @@ static int usage(FILE *to, int status) {
 }
 
 int main(int argc, char **argv) {
-  enum { ASM = 256, DUMP, TIME, CPU, MEMORY, LEVEL };
+  enum { ASM = 256, DUMP, TIME, CPU, MEMORY, LEVEL, STOPS };
   static const struct option longs[] = {{"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP},
                                         {"time", no_argument, 0, TIME}, {"cpu", required_argument, 0, CPU},
                                         {"memory", required_argument, 0, MEMORY},
-                                        {"level", required_argument, 0, LEVEL}, {"help", no_argument, 0, 'h'}, {0}};
-  const char *out = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
+                                        {"stops", required_argument, 0, STOPS}, {"level", required_argument, 0, LEVEL}, {"help", no_argument, 0, 'h'}, {0}};
+  const char *out = NULL, *stops = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
   bool as_asm = false, dump = false, times = false;
   unsigned long cpu = 60, memory = 4096;
@@ -102,6 +103,7 @@ int main(int argc, char **argv) {
     case 'o': out = optarg; break;
     case 'O': level = atoi(optarg); break;
     case 'f': gcc_jit_context_add_command_line_option(c, optarg); break;
+    case STOPS: stops = optarg; break;
     case ASM: as_asm = true; break;
     case DUMP: dump = true; break;
     case TIME: times = true; break;
@@ -156,7 +158,7 @@ int main(int argc, char **argv) {
   bool good = true;
   for (uint32_t f = 0; good && f < im->nfuncs; f++) {
     if (!seen[f]) continue;
-    struct ja *a = ja_analyse(im, f);
+    struct ja *a = ja_analyse(im, f, stops);
     good = a && lw_function(c, isa, a, f, as_asm);
   }
   const uint64_t layout = mx__jit_layout();

@@ -248,7 +248,7 @@ void lw_build_entry(struct lw *l, uint32_t number) {
   move_live(l, true, number);
   struct mx_jit_way_in e = {.pc = b->pc, .first = t->nplaces};
   for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(b->live_in, s)) add_place(l, s, ja_has(b->uni_in, s), false, !ja_has(b->uni_in, s) && lw_shape_asked(l, s, number));
+    if (ja_has(b->live_in, s)) add_place(l, s, ja_has(b->uni_in, s), ja_has(b->raw_in, s), !ja_has(b->uni_in, s) && lw_shape_asked(l, s, number));
   e.n = t->nplaces - e.first;
   *APPEND(t->entries, t->nentries) = e;
   enter_regions(l, b);

@@ -5,29 +5,12 @@
  *   5  0x10  1.5  0f3F800000   %register   name (a parameter's value, a variable's address)   [address]   TYPE[address]
  *   any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes      lane(n, x)   as x @ n
  *   isnan(x) abs(x) differs(x) (from the first active lane)      TYPE(x): the bits read as that type */
-#include "repl.h"
+#include "expression.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum op {
-  OP_CONST, OP_CELL, OP_REGISTER, OP_MEMORY, OP_NEGATE, OP_NOT, OP_COMPLEMENT, OP_SELECT, OP_OROR, OP_ANDAND, OP_OR, OP_XOR, OP_AND, OP_EQ, OP_NE,
-  OP_LT, OP_LE, OP_GT, OP_GE, OP_SHL, OP_SHR, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD, OP_AT, OP_ANY, OP_ALL, OP_COUNT, OP_SUM, OP_MIN, OP_MAX,
-  OP_ISNAN, OP_ABS, OP_DIFFERS, OP_BITS
-};
-struct expression {
-  enum op op;
-  enum value_kind kind;
-  const struct elem *type; /* of registers, memory, OP_BITS */
-  bool pred, uniform;
-  struct expression *a, *b, *c;
-  uint64_t bits;           /* OP_CONST */
-  double real;
-  char *name;              /* OP_REGISTER */
-  mx_debug_cell cell;
-};
 
 void expression_free(struct expression *e) {
   if (!e) return;
@@ -396,6 +379,7 @@ static void load_register(struct context *x, const struct expression *e, struct 
     return;
   }
   for (unsigned l = 0; l < g.lanes; l++) from_bits(e->pred ? NULL : e->type, v, l, g.low[l]);
+  v->fault = ~g.known;
 }
 
 bool read_memory(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, uint64_t address, void *to, size_t bytes) {

@@ -24,6 +24,7 @@ void value_of_register(const mx_debug_register *reg, struct value *v) {
   v->type = v->pred ? NULL : elem_find(reg->type, strlen(reg->type));
   if (!v->type && !v->pred) v->type = elem_find(reg->bits > 32 ? "b64" : "b32", 3);
   v->kind = !v->type ? VALUE_UNSIGNED : v->type->kind == ELEM_FLOAT ? VALUE_REAL : v->type->kind == ELEM_SIGNED ? VALUE_SIGNED : VALUE_UNSIGNED;
+  v->fault = ~reg->known;
   for (unsigned l = 0; l < reg->lanes; l++) {
     uint64_t bits = reg->low[l];
     if (v->kind == VALUE_REAL) v->lane[l].f = elem_real(v->type, &bits);

@@ -23,6 +23,7 @@ struct value {
 };
 struct expression;
 struct repl;
+struct point;
 /* NULL: said why. The text ends where the expression does: *rest, or must end there (rest NULL). In an ask, registers are
  * those of the instruction at hand (point); else of the focus. */
 struct expression *expression_compile(struct repl *r, const char *text, const char **rest, const mx_debug_point *point, char **why);
@@ -34,6 +35,8 @@ bool evaluate(struct repl *r, const char *text, const char **rest, struct value 
 bool place_of(struct repl *r, const char *text, const char **rest, uint64_t *address, const struct elem **type, char **why);
 bool read_memory(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, uint64_t address, void *to, size_t bytes);
 uint64_t value_truth(const struct value *v); /* lanes where it is not 0 */
+/* test.c: gives compiled code the part of a breakpoint's question that it can ask by itself, if there is one. */
+void point_tell_test(struct repl *r, const struct point *p);
 
 /* ---- stops: stops.c --------------------------------------------------------------------------------------------*/
 enum point_kind { POINT_PLACE, POINT_WATCH, POINT_WRITE, POINT_KIND };
@@ -69,6 +72,7 @@ struct repl {
   mx_module *module;
   mx_kernel *kernel;
   struct args args;
+  bool unused;                     /* bound, and no launch has touched it */
   struct listing *listing;         /* source.c: made when needed */
 
   /* the launch: run.c */
@@ -139,6 +143,7 @@ extern const char *const kinds[];
 bool target_load(struct repl *r, const char *path);
 bool target_text(struct repl *r, const char *name, const char *text, size_t size); /* becomes the program */
 bool target_bind(struct repl *r); /* a fresh device with the program and its arguments on it */
+bool target_fresh(struct repl *r); /* the same, if what is bound is not fresh */
 void target_free(struct repl *r);
 
 /* run.c */

@@ -20,13 +20,14 @@ bool running(struct repl *r) {
 
 void launch_end(struct repl *r) {
   points_forget(r);
+  r->unused = false;
   mx_debug_end(r->g);
   r->g = NULL;
   r->over = false;
 }
 
 bool launch_begin(struct repl *r) {
-  if (!target_bind(r)) return false;
+  if (!target_fresh(r)) return false;
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_kernel_get_info(r->kernel, &info);
   mx_launch_config c = r->config;

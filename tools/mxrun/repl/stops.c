@@ -128,6 +128,7 @@ static bool establish(struct repl *r, struct point *p) {
     free(function);
     free(file);
     if (s == MX_OK) s = mx_debug_break_when(r->g, p->inner, p->condition || p->block >= 0 || p->warp >= 0 || p->lane >= 0 ? asked : NULL, p);
+    if (s == MX_OK) point_tell_test(r, p);
   }
   if (s == MX_OK && !p->enabled) s = mx_debug_break_enable(r->g, p->inner, false);
   if (s == MX_OK) return true;
@@ -348,7 +349,7 @@ bool do_condition(struct repl *r, char *arguments) {
   p->condition = *arguments ? cli_strdup(arguments) : NULL;
   expression_free(p->compiled);
   p->compiled = NULL;
-  if (r->g && p->inner > 0) mx_debug_break_when(r->g, p->inner, asked, p);
+  if (r->g && p->inner > 0) mx_debug_break_when(r->g, p->inner, asked, p), point_tell_test(r, p);
   return true;
 }
 

@@ -62,10 +62,20 @@ bool target_bind(struct repl *r) {
   if (s != MX_OK) return complain_status(r, s);
   if (!pick_kernel(r)) return false;
   char *why = try_args(&r->args, r->d, r->kernel, r->words, r->nwords);
-  if (!why) return true;
+  if (!why) {
+    r->unused = true;
+    for (size_t k = 0; k < r->nwords; k++) r->unused &= !strchr(r->words[k], '@'); /* a file may change before 'run' */
+    return true;
+  }
   complain(r, "%s", why);
   free(why);
   return false;
+}
+
+bool target_fresh(struct repl *r) {
+  bool good = r->unused || target_bind(r);
+  r->unused = false;
+  return good;
 }
 
 void target_free(struct repl *r) {

@@ -184,12 +184,13 @@ static bool info_barriers(struct repl *r, const char *rest) {
 char *summary(const struct value *v, uint64_t m, unsigned lanes, char fmt) {
   struct text t = {0};
   unsigned first = m ? (unsigned)__builtin_ctzll(m) : 0, last = m ? 63u - (unsigned)__builtin_clzll(m) : 0;
+  if (m && !(m & ~v->fault)) return cli_strdup("?");
   bool same = true, affine = v->kind != VALUE_REAL && !v->pred && last > first + 1;
   uint64_t step = last > first ? (v->lane[last].u - v->lane[first].u) / (last - first) : 0;
   for (unsigned l = first; l <= last && l < lanes; l++) {
     if (!(m >> l & 1)) continue;
-    same &= v->lane[l].u == v->lane[first].u;
-    affine &= v->lane[l].u - v->lane[first].u == step * (l - first);
+    same &= v->lane[l].u == v->lane[first].u && !(v->fault & m);
+    affine &= !(v->fault & m) && v->lane[l].u - v->lane[first].u == step * (l - first);
   }
   char *a = value_text(v, first, fmt), *b = value_text(v, last, fmt);
   if (same) text_printf(&t, "%s", a);
@@ -198,7 +199,7 @@ char *summary(const struct value *v, uint64_t m, unsigned lanes, char fmt) {
   free(b);
   if (t.n) return t.s;
   if (v->pred) {
-    for (unsigned l = 0; l < lanes; l++) text_printf(&t, "%c", m >> l & 1 ? v->lane[l].u ? '1' : '0' : '.');
+    for (unsigned l = 0; l < lanes; l++) text_printf(&t, "%c", !(m >> l & 1) ? '.' : v->fault >> l & 1 ? '?' : v->lane[l].u ? '1' : '0');
     return t.s;
   }
   unsigned shown = 0;
