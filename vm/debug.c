@@ -279,7 +279,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
   uint64_t lanes = g->divergences ? mx__lanes_of(x, i) : 0;
   g->nwritten = 0;
   g->at = i;
-  if (x->frame->compiled) mx__compiled_steps(g, x, i);
+  if (x->frame->compiled && !g->plain) mx__compiled_steps(g, x, i);
   if (g->record && (i->op == MX_MALLOC || i->op == MX_ALIGNED_MALLOC || i->op == MX_FREE)) mx__debug_heap(x);
   const struct mx_insn *next = g->real->bodies[i->op](x, i);
   after_step(g, x, i, lanes);

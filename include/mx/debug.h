@@ -288,7 +288,7 @@ MX_API mx_status mx_debug_last_write(mx_debug *session, mx_addr address, uint64_
  * gives up its turn, at random, from the seed. 0: as usual. The same seed gives the same launch. */
 MX_API mx_status mx_debug_schedule(mx_debug *session, uint64_t seed);
 /* Stops (AT_HANG) when everybody has spun for so many turns in a row, of 1,024 backward branches for each resident block, and no
- * value in memory has changed meanwhile; 64 times as many while registers change. 0, as at the beginning: never. */
+ * value in memory has changed meanwhile; before memory is watched, registers have to stay as they are, or 64 times as many turns to pass. 0, as at the beginning: never. */
 MX_API mx_status mx_debug_suspect_hang(mx_debug *session, uint64_t turns);
 
 /* ---- memory ---------------------------------------------------------------------------------------------

@@ -122,6 +122,8 @@ void lw_shape_update(struct lw *l, uint32_t slot);
 /* A slot has got its chunks where a block begins; and whether its shape is asked for from there on. */
 void lw_shape_enter(struct lw *l, uint32_t slot, uint32_t block);
 bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
+/* cross.c: each lane's number, & keep | set. */
+jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
 bool lw_memory(struct lw *l);
 /* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used not at all. */

@@ -14,7 +14,7 @@ static unsigned results_of(const struct mx_op_info *o) {
 static uint64_t full(const struct lw *l) { return l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX; }
 
 /* (lane number & keep) | set */
-static jv lane_numbers(struct lw *l, unsigned c, unsigned keep, unsigned set) {
+jv lw_lane_numbers(struct lw *l, unsigned c, unsigned keep, unsigned set) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *e[JX_MOST_LANES];
   if (!keep) return jv_k(j, MX_T_u32, set);
@@ -29,13 +29,13 @@ static void shuffle(struct lw *l) {
   jv from[LW_CHUNKS], good[LW_CHUNKS];
   gcc_jit_rvalue *all[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) {
-    const jv lane = lane_numbers(l, c, wrap, 0), limits = lw_operand(l, n + 2, c);
+    const jv lane = lw_lane_numbers(l, c, wrap, 0), limits = lw_operand(l, n + 2, c);
     all[c] = jx_bits(j, j->vu32, lw_operand(l, n, c).r[0]);
     jv by = jv_bin(j, JX_AND, MX_T_u32, lw_operand(l, n + 1, c), jv_k(j, MX_T_u32, wrap)), last, outside; /* of the segment's bits */
     if (limits.k) {
       const unsigned segment = limits.kv >> 8 & wrap;
       outside = jv_k(j, MX_T_u32, ~segment & wrap);
-      last = lane_numbers(l, c, segment, limits.kv & ~segment & wrap);
+      last = lw_lane_numbers(l, c, segment, limits.kv & ~segment & wrap);
     } else {
       jv segment = jv_bin(j, JX_AND, MX_T_u32, jv_bin(j, JX_SHR, MX_T_u32, limits, jv_k(j, MX_T_u32, 8)), jv_k(j, MX_T_u32, wrap));
       outside = jv_bin(j, JX_XOR, MX_T_u32, segment, jv_k(j, MX_T_u32, wrap));

@@ -545,7 +545,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
   const struct ja *a = l->a;
   const struct ja_ins *i = &a->ins[k], *next = i + 1;
   const bool sum = i->op == MX_ADD_U64, product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 || i->op == MX_MUL_WIDE_U32 || i->op == MX_MUL_WIDE_S32;
-  if ((!sum && !product) || waiting == LW_WAITING || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end || l->addend[k].wanted) return false;
+  if ((!sum && !product) || waiting == LW_WAITING || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end || l->addend[k].wanted || next->keep) return false;
   const uint32_t slot = ja_slot(a, MX_R64, mx_w_operand(i->w, 0));
   if (ja_has(live + (size_t)(k + 2 - b->first) * a->words, slot)) { /* wanted later: unless it is another value by then */
     uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, next, s);

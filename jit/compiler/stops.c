@@ -247,9 +247,8 @@ static void any(struct lw *l, struct stack *s) {
   struct value x = pop(s), *v = push(s);
   gcc_jit_rvalue *m[LW_CHUNKS];
   to_truth(l, &x);
-  for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u16, x.c[c].r[0], lw_lanes(l, c));
-  gcc_jit_rvalue *yes = gcc_jit_context_new_cast(j->c, NULL, lw_any(l, m), j->t_u16);
-  yes = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u16, yes, jx_int(j, j->t_u16, 0xFFFF)));
+  for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, x.c[c].r[0], lw_lanes(l, c));
+  gcc_jit_rvalue *yes = jx_keep(j, j->isa->mask_fill(j, gcc_jit_context_new_cast(j->c, NULL, lw_any(l, m), j->t_u64)));
   for (unsigned c = 0; c < l->nc; c++) v->c[c] = (jv){.t = MX_T_pred, .u = true, .r = {yes, yes}};
 }
 
@@ -271,14 +270,8 @@ static void block_number(struct lw *l, struct stack *s) {
   scalar(l, s, n);
 }
 static void lane_numbers(struct lw *l, struct stack *s) {
-  struct jx *j = &l->j;
   struct value *v = push(s);
-  for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *n[JX_W];
-    for (unsigned k = 0; k < JX_W; k++) n[k] = jx_int(j, j->t_u32, c * JX_W + k);
-    gcc_jit_rvalue *r = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, JX_W, n);
-    v->c[c] = (jv){.t = MX_T_u32, .r = {r, r}};
-  }
+  for (unsigned c = 0; c < l->nc; c++) v->c[c] = lw_lane_numbers(l, c, UINT32_MAX, 0);
 }
 
 static void step(struct lw *l, struct stack *s, unsigned op) {
@@ -323,7 +316,7 @@ static void build_stop(void *user, unsigned number, uint32_t pc, const char *tes
   if (s.n == 1 && !s.bad) {
     gcc_jit_rvalue *m[LW_CHUNKS];
     to_truth(l, &s.v[0]);
-    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u16, s.v[0].c[c].r[0], jx_rv(l->cm[c]));
+    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, s.v[0].c[c].r[0], jx_rv(l->cm[c]));
     on = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, on, lw_any(l, m));
   }
   h->leaves = h->leaves ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, h->leaves, on) : on;
