@@ -118,6 +118,10 @@ struct jx_isa {
   gcc_jit_rvalue *(*differ)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m); /* x ^ y, in other lanes 0 */
   gcc_jit_rvalue *(*any_bit)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* a condition: the vector is not 0 */
 
+  /* of 32-bit lanes; NULL: several operations do it. Any logic of three, bit 4x + 2y + z of the table being the result; rotation to the right */
+  gcc_jit_rvalue *(*logic)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *z, unsigned table);
+  gcc_jit_rvalue *(*rotate)(struct jx *j, gcc_jit_rvalue *x, unsigned n);
+
   /* the element of all n chunks' lanes, in order, that each lane's index names; NULL: it has none */
   gcc_jit_rvalue *(*choose)(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index);
 

@@ -70,6 +70,20 @@ static jv multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z) {
   return v;
 }
 
+static gcc_jit_rvalue *logic(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *z, unsigned table) {
+  char text[48];
+  snprintf(text, sizeof text, "vpternlogd $%u, %%2, %%1, %%0", table);
+  gcc_jit_lvalue *d = jx_local(j, j->vu32);
+  jx_set(j, d, x);
+  jx_asm(j, text, "+v", d, 2, "v", y, "vm", z);
+  return jx_rv(d);
+}
+static gcc_jit_rvalue *rotate(struct jx *j, gcc_jit_rvalue *x, unsigned n) {
+  char text[32];
+  snprintf(text, sizeof text, "vprord $%u, %%1, %%0", n);
+  return jx_ask(j, text, "=v", j->vu32, 1, "vm", x);
+}
+
 /* ---- conversion ---------------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *upper(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) { return jx_ask(j, "vextracti64x4 $1, %1, %t0", "=v", t, 1, "v", v); }
 /* 32-bit lanes to 64-bit ones by an instruction that takes a ymm */
@@ -190,6 +204,6 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
 static const char *const options[] = {"-march=x86-64-v4", "-mprefer-vector-width=512", "-mtune=icelake-server", NULL};
 const struct jx_isa jx_v4 = {.name = "v4", .options = options, .lanes = 16, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of,
                              .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .narrow = narrow, .convert = convert,
-                             .unary = unary, .fma = multiply_add, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above,
+                             .unary = unary, .fma = multiply_add, .logic = logic, .rotate = rotate, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above,
                              .common = common, .differ = differ, .any_bit = any_bit, .choose = choose, .load = load, .read = read, .read_one = read_one, .write = write,
                              .gather = gather, .scatter = scatter};

@@ -238,7 +238,7 @@ static bool by_meaning(struct lw *l) {
       in[k - nout] = o->opnd[k].type < MX_T_raw ? lw_operand(l, k, c) : jv_k(&l->j, MX_T_u32, mx_w_operand(l->ins->w, k));
     l->j.bad = false;
     q[c] = (jv){0};
-    d[c] = mean(&l->j, mx_w_mod(*l->ins->w), in, &q[c]);
+    if (!jx_shortcut(&l->j, l->ins->op, mx_w_mod(*l->ins->w), in, &d[c])) d[c] = mean(&l->j, mx_w_mod(*l->ins->w), in, &q[c]);
     d[c] = jv_cvt(&l->j, o->opnd[0].type, d[c].t, d[c]);
     if (nout > 1) {
       q[c] = jv_cvt(&l->j, o->opnd[1].type, q[c].t, q[c]);

@@ -9,5 +9,7 @@
 typedef jv jx_meaning(struct jx *j, unsigned m, const jv *in, jv *q);
 /* By opcode; NULL for rows whose meaning is not an expression. */
 extern jx_meaning *const jx_meanings[MX_OP_COUNT];
+/* shortcuts.c: the same result where operands are constants for which less will do; false: use the meaning. */
+bool jx_shortcut(struct jx *j, unsigned op, unsigned m, const jv *in, jv *out);
 
 #endif
