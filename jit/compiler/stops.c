@@ -3,8 +3,8 @@
  * or "all" where somebody will be asked who may look at any register, or the steps of mx_debug_break_test; one that cannot be read,
  * or built, is no test: the code leaves.
  *
- * At a stop the frame has what named registers hold, even if nobody will read it, except values that would have to be carried round
- * a loop for that alone: on the Mandelbrot loop that costs a third, and the others nothing. */
+ * At a stop the frame has what named registers hold, even if nobody will read it, except what other blocks of a loop have left in them:
+ * to carry such values costs the Mandelbrot loop a third of its time, the others nothing. */
 #include "stops.h"
 
 #include "mx/debug.h"
@@ -62,24 +62,35 @@ static uint64_t *written_before(const struct ja *a) {
   return all;
 }
 
-/* By instruction: slots that may hold what a pass of a loop before this one has left there. */
-static uint64_t *carried(const struct ja *a) {
+/* By block: the block behind the loop of which it is the header; itself: it is none. Edges lead forward, or to headers. */
+static uint32_t loop_end(const struct ja *a, uint32_t header) {
+  uint32_t end = header;
+  for (uint32_t b = header; b < a->nblocks; b++) JA_FOR_SUCC(a, b, to, if (to == header) end = b + 1);
+  return end;
+}
+static void add_defs(const struct ja *a, const struct ja_ins *i, uint64_t *set, bool in) {
+  uint32_t s[JA_MAX_TOUCH];
+  const uint32_t n = ja_defs(a, i, s);
+  for (uint32_t m = 0; m < n; m++) {
+    if (in) ja_add(set, s[m]);
+    else if (mx_w_guard(*i->w) == MX_GUARD_NONE) ja_del(set, s[m]);
+  }
+}
+/* By instruction: slots that may hold what another block in a loop has left there. */
+static uint64_t *left_by_loops(const struct ja *a) {
   uint64_t *in = calloc((size_t)a->nblocks * a->words + 1, 8), *all = calloc((size_t)a->nins * a->words + 1, 8);
   if (!in || !all) abort();
-  uint32_t s[JA_MAX_TOUCH];
-  for (uint32_t b = 0; b < a->nblocks; b++) { /* edges lead forward, or to loops that end at the last of those that lead back */
+  for (uint32_t b = 0, last = 0; b < a->nblocks; b++) { /* loops end before `last` */
     uint64_t *now = in + (size_t)b * a->words;
-    uint32_t end = b;
-    for (uint32_t q = b; q < a->nblocks; q++) JA_FOR_SUCC(a, q, to, if (to == b) end = q + 1);
-    for (uint32_t k = a->blocks[b].first; end > b && k < a->blocks[end - 1].end; k++) {
-      const uint32_t n = ja_defs(a, &a->ins[k], s);
-      for (uint32_t m = 0; m < n; m++) ja_add(now, s[m]);
-    }
-    for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++) {
+    const struct ja_block *bl = &a->blocks[b];
+    const uint32_t end = loop_end(a, b);
+    if (end > last) last = end;
+    for (uint32_t k = bl->first; end > b && k < a->blocks[end - 1].end; k++) add_defs(a, &a->ins[k], now, true);
+    for (uint32_t k = bl->first; k < bl->end; k++) {
       memcpy(all + (size_t)k * a->words, now, 8 * a->words);
-      const uint32_t n = mx_w_guard(*a->ins[k].w) == MX_GUARD_NONE ? ja_defs(a, &a->ins[k], s) : 0;
-      for (uint32_t m = 0; m < n; m++) ja_del(now, s[m]);
+      add_defs(a, &a->ins[k], now, false);
     }
+    for (uint32_t k = bl->first; b < last && k < bl->end; k++) add_defs(a, &a->ins[k], now, true);
     JA_FOR_SUCC(a, b, to, for (uint32_t w = 0; w < a->words && to > b; w++) in[(size_t)to * a->words + w] |= now[w]);
   }
   free(in);
@@ -92,7 +103,7 @@ static void add_tested(const struct ja *a, const char *test, uint64_t *set) {
     if (sscanf(test + k, "c%x%n", &slot, &n) == 1 && slot < a->nslots) ja_add(set, slot);
 }
 
-struct keeping { struct ja *a; const uint64_t *carried; };
+struct keeping { struct ja *a; const uint64_t *left_by_loops; };
 static void keep_names(void *user, unsigned number, uint32_t pc, const char *test) {
   const struct keeping *of = user;
   struct ja *a = of->a;
@@ -107,7 +118,7 @@ static void keep_names(void *user, unsigned number, uint32_t pc, const char *tes
       ja_add(keep, ja_slot(a, name->cls == MX_R128 ? MX_R64 : name->cls, name->slot));
       if (name->cls == MX_R128) ja_add(keep, ja_slot(a, MX_R64, name->slot + 1u));
     }
-    for (uint32_t w = 0; w < a->words; w++) keep[w] &= a->written[(size_t)k * a->words + w] & ~(all ? 0 : of->carried[(size_t)k * a->words + w]);
+    for (uint32_t w = 0; w < a->words; w++) keep[w] &= a->written[(size_t)k * a->words + w] & ~(all ? 0 : of->left_by_loops[(size_t)k * a->words + w]);
     add_tested(a, test, keep);
     for (uint32_t w = 0; a->ins[k].keep && w < a->words; w++) keep[w] |= a->ins[k].keep[w]; /* of another stop at the same place */
     a->ins[k].keep = keep;
@@ -116,7 +127,7 @@ static void keep_names(void *user, unsigned number, uint32_t pc, const char *tes
 
 void js_keep(struct ja *a) {
   a->written = written_before(a);
-  struct keeping of = {a, carried(a)};
+  struct keeping of = {a, left_by_loops(a)};
   each_stop(a, keep_names, &of);
 }
 
