@@ -23,6 +23,15 @@ mx_device *open_device(const struct machine *m) {
   return NULL;
 }
 
+int exit_status_of(mx_status s) {
+  switch (s) {
+  case MX_OK: return CLI_DONE;
+  case MX_TRAPPED: case MX_STEP_LIMIT: case MX_TIME_LIMIT: case MX_INTERRUPTED: return CLI_TRAPPED;
+  case MX_OUT_OF_MEMORY: case MX_HOST_FAILURE: case MX_JIT_FAILURE: return CLI_HOST;
+  default: return CLI_REFUSED;
+  }
+}
+
 /* Nothing but bytes of text that assemble: a module's own magic decides, not the file's suffix. */
 static bool is_container(const char *bytes, size_t size) { return size >= 4 && !memcmp(bytes, "MXB\n", 4); }
 
@@ -63,4 +72,44 @@ bool load_module(mx_device *d, const char *name, const char *bytes, size_t size,
   if (r) mx_asm_free(r);
   *text = t.s;
   return *module != NULL;
+}
+
+static mx_kernel *pick_kernel(mx_module *module, const char *name, const char *file, int *status) {
+  mx_kernel *k = NULL;
+  size_t n = mx_module_kernel_count(module);
+  *status = CLI_REFUSED;
+  if (name && mx_module_kernel(module, name, &k) == MX_OK) return k;
+  if (!name && n == 1) return mx_module_kernel_at(module, 0);
+  fprintf(stderr, "mxrun: %s: ", file);
+  if (!n) {
+    fprintf(stderr, "there is no kernel in it\n");
+    return NULL;
+  }
+  if (name) fprintf(stderr, "no kernel '%s'; there %s", name, n == 1 ? "is" : "are");
+  else fprintf(stderr, "say which kernel with -k; there are"), *status = CLI_USAGE;
+  for (size_t i = 0; i < n && i < 40; i++) {
+    mx_kernel_info info = {.struct_size = sizeof info};
+    mx_kernel_get_info(mx_module_kernel_at(module, i), &info);
+    fprintf(stderr, "%s %s", i ? "," : "", info.name);
+  }
+  fprintf(stderr, "%s\n", n > 40 ? ", ..." : "");
+  return NULL;
+}
+
+mx_kernel *load_kernel(mx_device *d, const char *name, const char *bytes, size_t size, const char *kernel, int *status) {
+  mx_module *module;
+  char *text;
+  bool loaded = load_module(d, name, bytes, size, cli_color(stderr), &module, &text);
+  if (text) fputs(text, stderr);
+  free(text);
+  *status = CLI_REFUSED;
+  return loaded ? pick_kernel(module, kernel, name, status) : NULL;
+}
+
+void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given) {
+  mx_kernel_info info = {.struct_size = sizeof info};
+  mx_kernel_get_info(kernel, &info);
+  if (!block_given && info.reqntid[0])
+    for (int k = 0; k < 3; k++) config->block[k] = info.reqntid[k] ? info.reqntid[k] : 1;
+  if (info.cooperative) config->cooperative = true;
 }

@@ -20,8 +20,13 @@ struct machine { /* options that both `mxrun FILE` and `mxrun test` take */
 mx_device *open_device(const struct machine *m);
 /* Loads .mxs, .ptx or .mxb bytes. On failure *text (malloc'ed) holds everything there is to say. Warnings go there, too. */
 bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module, char **text);
+/* The same for a command: what there is to say goes to stderr. kernel NULL: the only one. Failure: NULL and an exit status. */
+mx_kernel *load_kernel(mx_device *d, const char *name, const char *bytes, size_t size, const char *kernel, int *status);
+/* What the kernel itself demands of a launch. */
+void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given);
 /* The device's last error, or the status's text; malloc'ed. */
 char *failure_text(mx_device *d, mx_status s);
+int exit_status_of(mx_status s);
 
 /* ---- launch.c: a launch that can be interrupted and shows that it lives ----------------------------------*/
 mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *what);
@@ -29,6 +34,15 @@ mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *con
 /* trace.c: the same, interpreted by one thread, with a line for every warp instruction; path "-": stderr. *why: NULL or
  * malloc'ed, the failure in full. */
 mx_status launch_traced(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *path, char **why);
+
+/* compare.c: the launch on both engines; says whether they agree and, if not, which instruction differs first. An exit status. */
+struct comparison {
+  const struct machine *machine;
+  const mx_launch_config *config;
+  const char *file, *bytes, *kernel; size_t size;
+  char **words; size_t nwords;
+};
+int compare_engines(const struct comparison *c);
 
 /* dump.c: the kernel's compiled code as assembly, into a file or, "-", on stdout. text: the program's source, for its lines.
  * False: *why is malloc'ed. */

@@ -19,6 +19,7 @@ const char *const run_help =
   "  --steps N  --timeout SECONDS   stop after so many warp instructions, or so long\n"
   "  --jit=auto|on|off  --no-cache  compiled code; without the cache of it\n"
   "  --jit-dump[=FILE]       does not run: writes the compiled code as assembly with the source's lines, on stdout or into FILE\n"
+  "  --compare               runs on both engines and compares; where they differ, says which instruction does first\n"
   "  --jit-stress SEED       switch engines at random, for tests\n"
   "  --color=auto|always|never  -h, --help  --version\n"
   "\n"
@@ -29,13 +30,13 @@ const char *const run_help =
   "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
   "\n";
 
-enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_KEEP_GOING };
+enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_COMPARE, R_KEEP_GOING };
 static const struct cli_option options[] = {
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, {"block", 0, CLI_REQUIRED, R_BLOCK},
   {"shared", 0, CLI_REQUIRED, R_SHARED}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, {"print", 0, CLI_REQUIRED, R_PRINT},
   {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, {"ulp", 0, CLI_REQUIRED, R_ULP},
   {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON},
-  {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE},
+  {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"compare", 0, CLI_NONE, R_COMPARE}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE},
   {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, {"schedule", 0, CLI_REQUIRED, R_SCHEDULE}, {"record", 0, CLI_NONE, R_RECORD},
   {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {0}};
 
@@ -205,43 +206,12 @@ static struct arg *parse_assignment(struct args *a, const char *option, const ch
   return g;
 }
 
-static mx_kernel *pick_kernel(mx_module *module, const char *name, const char *file, int *status) {
-  mx_kernel *k = NULL;
-  size_t n = mx_module_kernel_count(module);
-  *status = CLI_REFUSED;
-  if (name && mx_module_kernel(module, name, &k) == MX_OK) return k;
-  if (!name && n == 1) return mx_module_kernel_at(module, 0);
-  fprintf(stderr, "mxrun: %s: ", file);
-  if (!n) {
-    fprintf(stderr, "there is no kernel in it\n");
-    return NULL;
-  }
-  if (name) fprintf(stderr, "no kernel '%s'; there %s", name, n == 1 ? "is" : "are");
-  else fprintf(stderr, "say which kernel with -k; there are"), *status = CLI_USAGE;
-  for (size_t i = 0; i < n && i < 40; i++) {
-    mx_kernel_info info = {.struct_size = sizeof info};
-    mx_kernel_get_info(mx_module_kernel_at(module, i), &info);
-    fprintf(stderr, "%s %s", i ? "," : "", info.name);
-  }
-  fprintf(stderr, "%s\n", n > 40 ? ", ..." : "");
-  return NULL;
-}
-
-static int status_of(mx_status s) {
-  switch (s) {
-  case MX_OK: return CLI_DONE;
-  case MX_TRAPPED: case MX_STEP_LIMIT: case MX_TIME_LIMIT: case MX_INTERRUPTED: return CLI_TRAPPED;
-  case MX_OUT_OF_MEMORY: case MX_HOST_FAILURE: case MX_JIT_FAILURE: return CLI_HOST;
-  default: return CLI_REFUSED;
-  }
-}
-
 /* looks: `mxrun repl`, an interactive session that needs no file. */
 static int run(int argc, char **argv, int next, bool looks) {
   struct machine m = {0};
   mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
   const char *file = NULL, *kernel_name = NULL, *trace = NULL, *dump = NULL, *value;
-  bool block_given = false, stats = false, json = false;
+  bool block_given = false, stats = false, json = false, compare = false;
   char **words = cli_alloc(((size_t)argc + 1) * sizeof *words);
   struct wish *wish = cli_alloc(((size_t)argc + 1) * sizeof *wish);
   struct repl_source *sources = cli_alloc(((size_t)argc + 1) * sizeof *sources);
@@ -272,6 +242,7 @@ static int run(int argc, char **argv, int next, bool looks) {
     case R_JSON: json = true; break;
     case R_TRACE: trace = value ? value : "-"; break;
     case R_DUMP: dump = value ? value : "-"; break;
+    case R_COMPARE: compare = true; break;
     case R_INTERACTIVE: looks = true; break;
     case R_SOURCE: sources[start.nsources++] = (struct repl_source){true, value}; break;
     case R_COMMAND: /* -ex COMMAND, as debuggers write it */
@@ -288,6 +259,7 @@ static int run(int argc, char **argv, int next, bool looks) {
   }
   machine_config(&config, &m);
   if (!looks && (start.nsources || start.batch || start.record || start.seed)) cli_usage("mxrun", "-x, --ex, --batch, --record and --schedule belong to -i");
+  if (compare && (looks || trace || dump || stats || json || nwishes || m.jit_stress)) cli_usage("mxrun", "--compare stands alone: it shows what differs, and nothing else");
   if (looks) {
     start.file = file, start.kernel = kernel_name, start.words = words, start.nwords = nwords;
     int answer = repl_main(&start);
@@ -312,28 +284,25 @@ static int run(int argc, char **argv, int next, bool looks) {
   mx_device *d = open_device(&m);
   if (!d) exit(CLI_HOST);
   int status = CLI_REFUSED;
-  mx_module *module;
   struct output out = {.to = stdout, .json = json};
   struct args a = {0};
-  bool loaded = load_module(d, name, bytes, size, cli_color(stderr), &module, &text);
-  if (text) fputs(text, stderr);
-  free(text);
-  mx_kernel *kernel = loaded ? pick_kernel(module, kernel_name, name, &status) : NULL;
+  mx_kernel *kernel = load_kernel(d, name, bytes, size, kernel_name, &status);
   char *failure = NULL;
   if (kernel && dump) {
     status = dump_code(kernel, dump, name, bytes, size, &failure) ? CLI_DONE : CLI_HOST;
     if (failure) fprintf(stderr, "mxrun: %s\n", failure);
     free(failure);
   }
-  free(bytes);
   if (!kernel || dump) goto end;
 
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_kernel_get_info(kernel, &info);
-  if (!block_given && info.reqntid[0])
-    for (int k = 0; k < 3; k++) config.block[k] = info.reqntid[k] ? info.reqntid[k] : 1;
-  if (info.cooperative) config.cooperative = true;
+  kernel_shape(kernel, &config, block_given);
   bind_args(&a, d, kernel, words, nwords);
+  if (compare) {
+    status = compare_engines(&(struct comparison){&m, &config, name, bytes, info.name, size, words, nwords});
+    goto end;
+  }
   for (size_t k = 0; k < nwishes; k++) { /* wrong wishes are refused before anything runs */
     const struct elem *e;
     uint64_t lo, hi;
@@ -343,7 +312,7 @@ static int run(int argc, char **argv, int next, bool looks) {
   mx_device_set_output(d, on_output, &out);
   mx_status s = trace ? launch_traced(d, kernel, &config, a.params, a.bytes, trace, &failure)
                       : launch_watched(d, kernel, &config, a.params, a.bytes, info.name);
-  status = status_of(s);
+  status = exit_status_of(s);
 
   struct text j = {0};
   if (json) text_printf(&j, "{\"kernel\": "), text_json(&j, info.name), text_printf(&j, ", \"status\": \"%s\"", mx_status_name(s));
@@ -415,6 +384,7 @@ static int run(int argc, char **argv, int next, bool looks) {
   }
   text_free(&j);
 end:
+  free(bytes);
   text_free(&out.printed);
   free_args(&a);
   mx_device_destroy(d);
