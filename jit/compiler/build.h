@@ -12,6 +12,23 @@
 /* (slot * before + addends) * behind + addends: a 32-bit number up to the widening, if there is one. */
 #define LW_ADDENDS 6
 #define LW_WAITING 2
+
+/* Accesses to shared memory in a block that are built twice: see rows.c. */
+#define LW_ROWS 4
+struct lw_run {
+  uint32_t first, end; /* instructions */
+  unsigned n;          /* numbers; 0: there is no run */
+  struct lw_row {
+    uint32_t slot;
+    const struct ja_ins *sum; unsigned operand; /* the constant that is added to it, if one is: an operand of a sum */
+    unsigned bytes;          /* of an element */
+    enum lw_row_kind { LW_APART, LW_SAME, LW_IN_ROWS } kind; /* of a chunk's numbers, as guessed */
+    int64_t least, most;     /* of offsets, and behind the last byte */
+    gcc_jit_rvalue *number[LW_CHUNKS], *place[LW_CHUNKS]; /* of the lanes; where a chunk's first lane's leads, if it is as guessed */
+  } row[LW_ROWS];
+  gcc_jit_rvalue *window; /* of the memory */
+};
+struct lw_run_tests { gcc_jit_rvalue *outside, *wrong; }; /* some lane is out of bounds; the guess is wrong (NULL: there is none) */
 struct lw_base {
   bool is, widens;
   bool indexed;                       /* not steady, but a 32-bit slot: widened, * behind + addends behind it; or the address itself */
@@ -52,6 +69,10 @@ struct lw {
   uint64_t *asked_in;                 /* by block: slots whose shapes are asked for there or later */
   struct lw_piece { const struct ja_ins *ins; unsigned step; gcc_jit_rvalue *apart, *first; } *pieces; /* by slot: at ins, its numbers were `step` apart */
   struct lw_waiting { const struct ja_ins *ins; uint64_t *uni, *uni_after, *raw, *raw_after; } waiting[LW_WAITING]; unsigned nwaiting; /* instructions left out so far */
+  struct lw_run *runs;                /* by block */
+  unsigned char *in_row;              /* by instruction: which number of its block's run it goes through, from 1 */
+  const struct lw_run *run;           /* built now */
+  bool guessed;                       /* and for numbers that are as guessed */
   bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
   struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
@@ -109,6 +130,8 @@ void lw_build_exits(struct lw *l);         /* when all else is built */
 void lw_export_table(struct lw *l, uint32_t number);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
+/* Whether operand o of instruction k, in block b, holds one value. */
+bool lw_uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o);
 /* Whether an instruction from `from` on, before `to`, writes the slot. */
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot);
 /* Of the current instruction's address; NULL: none. */
@@ -124,6 +147,17 @@ void lw_shape_enter(struct lw *l, uint32_t slot, uint32_t block);
 bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
 /* cross.c: each lane's number, & keep | set. */
 jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
+/* rows.c: finds runs; what is done where one begins; one of its accesses, or false: the instruction is none. */
+void lw_runs_find(struct lw *l);
+struct lw_run_tests lw_run_begin(struct lw *l, struct lw_run *run);
+bool lw_run_access(struct lw *l);
+/* memory.c: chunks at a host address: lanes of a mask, all of them (NULL), or one cell for all (same); multiples of `step` from lane `first` on */
+void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same);
+void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide);
+/* cells at base + index * scale, of one chunk */
+void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, bool wide);
+void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, bool wide);
+gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned step, bool wide);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
 bool lw_memory(struct lw *l);
 /* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used not at all. */

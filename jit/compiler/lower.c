@@ -569,6 +569,74 @@ static void wait(struct lw *l) {
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------------------*/
+/* What comes before every instruction; it is number k of its block. */
+static void begin_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live) {
+  struct jx *j = &l->j;
+  l->ins = &l->a->ins[b->first + k];
+  l->live = live + (size_t)k * l->a->words;
+  if (l->marks) mark(l);
+  lw_hold_guard(l);
+  if (!l->ins->keep) return;
+  gcc_jit_block *stop = lw_new_block(l, "stop"), *on = lw_new_block(l, "pass");
+  split_on(l, lw_rare(l, js_leaves(l)), stop, on);
+  j->b = stop;
+  lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
+  j->b = on;
+}
+/* An instruction that goes on to the next: number k of its block. */
+static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, const uint64_t *live) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  memcpy(l->raw_after, l->raw, 8 * a->words);
+  ja_float_step(a, l->ins, b->kept, l->flt, l->raw_after);
+  memcpy(l->uni_after, l->uni, 8 * a->words);
+  ja_uniform_step(a, l->ins, b->kept, l->uni_after);
+  gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
+  lw_addend(l);
+  l->moving = l->addend[l->ins - a->ins].moves && !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
+  if (can_wait(l, b->first + k, l->nwaiting, b, live) && !lw_result_uniform(l, 0)) wait(l);
+  else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
+  else {
+    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) lw_step(l);
+    while (l->nwaiting) free(l->waiting[--l->nwaiting].uni);
+  }
+  l->moving = false;
+  memcpy(l->uni, l->uni_after, 8 * a->words);
+  memcpy(l->raw, l->raw_after, 8 * a->words);
+}
+/* A run of accesses (rows.c), as guessed and otherwise. */
+static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run, uint64_t *live) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const size_t bytes = 8 * a->words;
+  uint64_t *before = lw_need(3 * bytes);
+  memcpy(before, l->uni, bytes), memcpy(before + a->words, l->flt, bytes), memcpy(before + 2 * a->words, l->raw, bytes);
+  gcc_jit_block *outside = lw_new_block(l, "outside"), *inside = lw_new_block(l, "inside");
+  const struct lw_run_tests tests = lw_run_begin(l, run);
+  split_on(l, lw_rare(l, tests.outside), outside, inside);
+  j->b = outside;
+  lw_leave(l, MX_JIT_GO, a->ins[run->first].pc, run->first - b->first, live + (size_t)(run->first - b->first) * a->words, l->uni);
+  j->b = inside;
+  gcc_jit_block *version[2] = {lw_new_block(l, "guessed"), tests.wrong ? lw_new_block(l, "otherwise") : NULL}, *behind = lw_new_block(l, "behind");
+  if (tests.wrong) split_on(l, lw_rare(l, tests.wrong), version[1], version[0]);
+  else jump(l, version[0]);
+  l->run = run;
+  for (int v = 0; v < 2 && version[v]; v++) {
+    j->b = version[v];
+    l->guessed = !v;
+    memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes), memcpy(l->raw, before + 2 * a->words, bytes);
+    for (uint32_t k = run->first; k < run->end; k++) {
+      begin_instruction(l, b, k - b->first, live);
+      build_ordinary(l, b, k - b->first, live);
+    }
+    jump(l, behind);
+    memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has found out its own */
+  }
+  l->run = NULL;
+  j->b = behind;
+  free(before);
+}
+
 static void build_block(struct lw *l, uint32_t number) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -609,17 +677,12 @@ static void build_block(struct lw *l, uint32_t number) {
   }
   bool ended = false;
   for (uint32_t k = 0; k < n; k++) {
-    l->ins = &a->ins[b->first + k];
-    l->live = live + (size_t)k * a->words;
-    if (l->marks) mark(l);
-    lw_hold_guard(l);
-    if (l->ins->keep) {
-      gcc_jit_block *stop = lw_new_block(l, "stop"), *on = lw_new_block(l, "pass");
-      split_on(l, lw_rare(l, js_leaves(l)), stop, on);
-      j->b = stop;
-      lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
-      j->b = on;
+    if (l->runs[number].n && b->first + k == l->runs[number].first) {
+      build_run(l, b, &l->runs[number], live);
+      k = l->runs[number].end - b->first - 1;
+      continue;
     }
+    begin_instruction(l, b, k, live);
     if (l->ins->op == MX_EXIT && mx_w_guard(*l->ins->w) != MX_GUARD_NONE) { /* often nobody's: past the end of the data */
       gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none");
       gcc_jit_rvalue *m[LW_CHUNKS];
@@ -665,22 +728,7 @@ static void build_block(struct lw *l, uint32_t number) {
       ended = true;
       break;
     }
-    memcpy(l->raw_after, l->raw, 8 * a->words);
-    ja_float_step(a, l->ins, b->kept, l->flt, l->raw_after);
-    memcpy(l->uni_after, l->uni, 8 * a->words);
-    ja_uniform_step(a, l->ins, b->kept, l->uni_after);
-    gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
-    lw_addend(l);
-    l->moving = l->addend[l->ins - a->ins].moves && !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
-    if (can_wait(l, b->first + k, l->nwaiting, b, live) && !lw_result_uniform(l, 0)) wait(l);
-    else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
-    else {
-      if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) lw_step(l);
-      while (l->nwaiting) free(l->waiting[--l->nwaiting].uni);
-    }
-    l->moving = false;
-    memcpy(l->uni, l->uni_after, 8 * a->words);
-    memcpy(l->raw, l->raw_after, 8 * a->words);
+    build_ordinary(l, b, k, live);
   }
   if (!ended) {
     add_steps(l, n);
@@ -768,6 +816,9 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->based = lw_need(sizeof *l->based * (a->nins + 1));
   l->addend = lw_need(sizeof *l->addend * (a->nins + 1));
   l->asked_in = lw_need(8 * (size_t)a->words * a->nblocks);
+  l->runs = lw_need(sizeof *l->runs * (a->nblocks + 1));
+  l->in_row = lw_need(a->nins + 1);
+  lw_runs_find(l);
   lw_shapes_find(l);
   l->lits = lw_need(sizeof *l->lits * (a->nins * 6 + 1));
   uint32_t s[JA_MAX_TOUCH];

@@ -62,14 +62,14 @@ static jv address(struct lw *l, unsigned k, unsigned c, jv off) {
 static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) { return jx_keep(&l->j, gcc_jit_context_new_bitcast(l->j.c, NULL, host, l->j.t_pu8)); }
 
 /* Multiples of the element size, from lane `first` on, in one vector. */
-static gcc_jit_rvalue *ramp(struct lw *l, unsigned first, unsigned bytes, bool wide) {
+gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned bytes, bool wide) {
   gcc_jit_rvalue *e[JX_MOST_LANES];
   const unsigned n = wide ? l->j.w / 2 : l->j.w;
   for (unsigned k = 0; k < n; k++) e[k] = jx_int(&l->j, wide ? l->j.t_u64 : l->j.t_u32, (uint64_t)(first + k) * bytes);
   return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, jx_vector(&l->j, wide), (int)n, e);
 }
 /* Chunk c at host address q, or its part for `lanes`, if these are given. */
-static void load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same) {
+void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same) {
   struct jx *j = &l->j;
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
@@ -83,7 +83,7 @@ static jv source(struct lw *l, unsigned k, unsigned c, bool wide) {
   jv v = lw_operand(l, k, c);
   return jv_as(&l->j, wide ? MX_T_u64 : MX_T_u32, v);
 }
-static void store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide) {
+void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide) {
   struct jx *j = &l->j;
   jv v = source(l, in, c, wide);
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
@@ -104,17 +104,23 @@ static gcc_jit_rvalue *first_number(struct lw *l, gcc_jit_rvalue *index) {
 
 struct access { bool load, wide, guarded; unsigned n, at, value, bytes; gcc_jit_block *slow, *end; };
 
+void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, bool wide) {
+  struct jx *j = &l->j;
+  jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) v.r[h] = j->isa->gather(j, wide, h, base, index, scale, lanes);
+  if (!wide) v.r[1] = v.r[0];
+  lw_put(l, 0, c, v);
+}
+void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, bool wide) {
+  struct jx *j = &l->j;
+  jv v = source(l, in, c, wide);
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes);
+}
 static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
   gcc_jit_rvalue *p = byte_pointer(l, host);
-  struct jx *j = &l->j;
-  for (unsigned c = 0; c < l->nc; c++) {
-    jv v = ac->load ? (jv){.t = ac->wide ? MX_T_u64 : MX_T_u32} : source(l, ac->value, c, ac->wide);
-    for (unsigned h = 0; h < (ac->wide ? 2u : 1u); h++)
-      if (ac->load) v.r[h] = j->isa->gather(j, ac->wide, h, p, index[c], scale, lanes[c]);
-      else j->isa->scatter(j, ac->wide, h, p, index[c], scale, v.r[h] ? v.r[h] : v.r[0], lanes[c]);
-    if (!ac->wide) v.r[1] = v.r[0];
-    if (ac->load) lw_put(l, 0, c, v);
-  }
+  for (unsigned c = 0; c < l->nc; c++)
+    if (ac->load) lw_load_apart(l, p, index[c], scale, c, lanes[c], ac->wide);
+    else lw_store_apart(l, ac->value, p, index[c], scale, c, lanes[c], ac->wide);
 }
 
 /* Chunks of a slot with a shape: in one piece, with one address, or else gathered, if the slot is of 32 bits. */
@@ -140,8 +146,8 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
       q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, u64_of(l, scale))));
     }
     for (unsigned c = 0; c < l->nc; c++)
-      if (ac->load) load_chunk(l, 0, c, q[c], lanes[c], ac->wide, form == 1);
-      else store_chunk(l, ac->value, c, q[c], lanes[c], ac->wide);
+      if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->wide, form == 1);
+      else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->wide);
     gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
     j->b = others;
   }
@@ -210,7 +216,7 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   if (known->ins && known->ins->block == l->ins->block && known->step == step && !lw_written_between(l->a, known->ins, l->ins, slot)) return *known;
   gcc_jit_rvalue *start = j->isa->first_everywhere(j, false, index[0]), *apart = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, ramp(l, j->w * c, step, false)));
+    gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, lw_ramp(l, j->w * c, step, false)));
     gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
     apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
   }
@@ -227,8 +233,8 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes), *v[4], *place[JX_MOST_LANES];
     if (ac->n == 1) {
-      if (ac->load) load_chunk(l, 0, c, at, NULL, ac->wide, false);
-      else store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
+      if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->wide, false);
+      else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
       continue;
     }
     for (unsigned e = 0; e < ac->n; e++)
@@ -308,7 +314,7 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
         start = long_address ? s : jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, s, j->t_u64));
         first = j->isa->first_everywhere(j, long_address, v);
       }
-      gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, vt, first, ramp(l, j->w * c + j->w / 2 * h, ac->bytes, long_address)));
+      gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, vt, first, lw_ramp(l, j->w * c + j->w / 2 * h, ac->bytes, long_address)));
       gcc_jit_rvalue *d = j->isa->differ(j, long_address, h, v, want, lanes[c]);
       apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, vt, apart, d) : d;
     }
@@ -324,8 +330,8 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
   gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
-    if (ac->load) load_chunk(l, 0, c, at, lanes[c], ac->wide, false);
-    else store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
+    if (ac->load) lw_load_chunk(l, 0, c, at, lanes[c], ac->wide, false);
+    else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
   }
   gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
 }
@@ -341,6 +347,7 @@ static bool parameter(struct lw *l, unsigned at, uint64_t off, gcc_jit_rvalue *v
 
 bool lw_memory(struct lw *l) {
   struct jx *j = &l->j;
+  if (lw_run_access(l)) return true;
   const struct ja_access ac = ja_access[l->ins->op];
   const struct mx_op_info *o = l->ins->o;
   const unsigned bits = jx_bitsof(ac.type), space = mx_w_mod(*l->ins->w) >> 2;

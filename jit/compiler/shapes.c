@@ -46,8 +46,7 @@ static bool precedes(const struct ja *a, uint32_t p, uint32_t b) {
   }
   return false;
 }
-/* Whether operand o of instruction k, in block b, holds one value. */
-static bool uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o) {
+bool lw_uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o) {
   const struct ja_ins *i = &a->ins[k];
   const unsigned f = mx_w_operand(i->w, o);
   if (f >= MX_LIT) return true;
@@ -70,7 +69,7 @@ static unsigned moves(const struct ja *a, uint32_t b, uint32_t k) {
   if (!is_sum(i)) return 0;
   const uint32_t s = slot_of(a, i, 0);
   const unsigned o = slot_of(a, i, 1) == s ? 2 : slot_of(a, i, 2) == s ? 1 : 0;
-  return o && uniform_at(a, b, k, o) ? o : 0;
+  return o && lw_uniform_at(a, b, k, o) ? o : 0;
 }
 static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
   bool *seen = calloc(a->nblocks, sizeof *seen), good = true;
@@ -125,7 +124,7 @@ static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *
   *s = (struct step){.factor = 1};
   if (mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
   if (is_sum(i)) {
-    const bool first = uniform_at(a, b, k, 1), second = uniform_at(a, b, k, 2);
+    const bool first = lw_uniform_at(a, b, k, 1), second = lw_uniform_at(a, b, k, 2);
     s->from = first ? 2 : 1, s->plus = first ? 1 : 2;
     return first != second;
   }
@@ -137,7 +136,7 @@ static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *
   if (s->from == 2 && !constant(a, i, 1, &s->factor)) return false;
   if (!s->factor || s->factor >= 1u << 16) return false;
   s->plus = sum ? 3 : 0;
-  return !sum || uniform_at(a, b, k, 3);
+  return !sum || lw_uniform_at(a, b, k, 3);
 }
 
 /* The address of instruction k in block b is slot `at` there. */
@@ -203,7 +202,7 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
     base->slot = from;
     k = def;
   }
-  if (uniform_at(a, b, k, slot_of(a, &a->ins[k], 1) == base->slot ? 1 : 2)) return false;
+  if (lw_uniform_at(a, b, k, slot_of(a, &a->ins[k], 1) == base->slot ? 1 : 2)) return false;
   for (uint32_t n = k; n < use; n++) /* at the access it is still what it was */
     if (writes(a, n, base->slot)) return false;
   base->loaded = loaded(a, b, use, base->slot);
@@ -252,7 +251,7 @@ void lw_shapes_find(struct lw *l) {
       const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
-      if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || (ac.n == 1 ? bits != 32 && bits != 64 : bits != 32 || ac.n > 4)) continue;
+      if (l->in_row[k] || (ac.kind != JA_LOAD && ac.kind != JA_STORE) || (ac.n == 1 ? bits != 32 && bits != 64 : bits != 32 || ac.n > 4)) continue;
       const uint32_t at = slot_of(a, i, ac.kind == JA_LOAD ? ac.n : 0);
       if (at == JA_NONE) continue;
       const bool steady = ac.n == 1 && find_base(l, b, k, at, base);

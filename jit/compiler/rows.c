@@ -1,0 +1,226 @@
+/* Runs of accesses to shared memory through a few numbers and constant offsets, as a tile's elements are fetched. Bounds are
+ * checked once, before the run, for all of it; where some lane is outside, the interpreter takes over there. What the numbers look
+ * like is guessed, from how they were made of %tid.x, and asked once too. The run is built twice: where the guess is right,
+ * each chunk's address is one scalar, found out before, and each access a load, store or broadcast of a chunk; otherwise all
+ * of them are gathered. A wrong guess costs time, never anything else. */
+#include "build.h"
+
+#include "vm/exec.h"
+#include "vm/launch.h"
+
+#include <stdlib.h>
+
+/* ---- by how much numbers differ from lane to lane ------------------------------------------------------------------*/
+/* Of a 32-bit slot: bytes, say, from %tid.x to the next; 0: it does not depend on it. */
+enum { UNKNOWN = INT32_MIN, UNSET = INT32_MIN + 1 };
+
+static int32_t meet(int32_t x, int32_t y) { return x == UNSET ? y : y == UNSET || x == y ? x : UNKNOWN; }
+static int32_t of_operand(const struct ja *a, const struct ja_ins *i, unsigned k, const int32_t *at) {
+  const unsigned f = mx_w_operand(i->w, k), cls = mx__types[i->o->opnd[k].type].slot_class;
+  if (f >= MX_LIT || cls == MX_R128) return f >= MX_LIT ? 0 : UNKNOWN;
+  const int32_t v = at[ja_slot(a, cls, f)];
+  return v == UNSET ? 0 : v;
+}
+static int32_t sum(int32_t x, int32_t y) { return x == UNKNOWN || y == UNKNOWN || labs((long)x + y) > 1 << 24 ? UNKNOWN : x + y; }
+/* Operands k and m multiplied: only by what is known here. */
+static int32_t product(const struct ja *a, const struct ja_ins *i, unsigned k, unsigned m, const int32_t *at) {
+  const int32_t x = of_operand(a, i, k, at), y = of_operand(a, i, m, at);
+  if (!x && !y) return 0;
+  const unsigned by = y ? k : m, f = mx_w_operand(i->w, by);
+  if ((x && y) || f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE) return UNKNOWN;
+  const int64_t n = (int32_t)a->f->lits[f - MX_LIT].value, v = x ? x : y;
+  return v == UNKNOWN || n > 1 << 16 || n < -(1 << 16) || llabs(v * n) > 1 << 24 ? UNKNOWN : (int32_t)(v * n);
+}
+static int32_t result(const struct ja *a, const struct ja_ins *i, const int32_t *at) {
+  switch (i->op) {
+    case MX_SREG_32: {
+      const unsigned number = mx_w_operand(i->w, 1);
+      return number == MX_SR_TID_X || number == MX_SR_LANEID;
+    }
+    case MX_MOV_32: return of_operand(a, i, 1, at);
+    case MX_ADD_U32: return sum(of_operand(a, i, 1, at), of_operand(a, i, 2, at));
+    case MX_SUB_U32: {
+      const int32_t y = of_operand(a, i, 2, at);
+      return sum(of_operand(a, i, 1, at), y == UNKNOWN ? y : -y);
+    }
+    case MX_MUL_LO_U32: return product(a, i, 1, 2, at);
+    case MX_MAD_LO_U32: return sum(product(a, i, 1, 2, at), of_operand(a, i, 3, at));
+    case MX_SHL_32: {
+      const unsigned f = mx_w_operand(i->w, 2);
+      const int32_t x = of_operand(a, i, 1, at);
+      if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE || a->f->lits[f - MX_LIT].value > 8) break;
+      return x == UNKNOWN ? x : sum(x << a->f->lits[f - MX_LIT].value, 0);
+    }
+    default: break;
+  }
+  if (i->o->flags & MX_F_MOVI) return 0;
+  uint32_t s[JA_MAX_TOUCH];
+  for (uint32_t n = ja_uses(a, i, s); n--;)
+    if (at[s[n]] != 0 && at[s[n]] != UNSET) return UNKNOWN;
+  return 0;
+}
+static void step(const struct ja *a, const struct ja_ins *i, int32_t *at) {
+  uint32_t s[JA_MAX_TOUCH];
+  const uint32_t n = ja_defs(a, i, s);
+  if (!n) return;
+  const int32_t v = result(a, i, at);
+  for (uint32_t k = 0; k < n; k++) at[s[k]] = mx_w_guard(*i->w) == MX_GUARD_NONE ? v : meet(at[s[k]], v);
+}
+/* By block and slot, where the block begins. */
+static int32_t *find_strides(const struct ja *a) {
+  int32_t *in = lw_need(sizeof *in * a->nslots * (a->nblocks + 1u)), *at = in + (size_t)a->nblocks * a->nslots;
+  for (size_t k = 0; k < (size_t)a->nblocks * a->nslots; k++) in[k] = UNSET;
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t b = 0; b < a->nblocks; b++) {
+      const struct ja_block *bl = &a->blocks[b];
+      for (uint32_t s = 0; s < a->nslots; s++) at[s] = in[(size_t)b * a->nslots + s];
+      for (uint32_t k = bl->first; k < bl->end; k++) step(a, &a->ins[k], at);
+      for (uint32_t e = 0; e < bl->nsucc; e++)
+        for (uint32_t s = 0; s < a->nslots; s++) {
+          int32_t *to = &in[(size_t)bl->succ[e] * a->nslots + s];
+          const int32_t v = meet(*to, at[s]);
+          again |= v != *to;
+          *to = v;
+        }
+    }
+  }
+  return in;
+}
+
+/* ---- runs ----------------------------------------------------------------------------------------------------------*/
+enum { LEAST = 4, MOST = 400, MOST_BLOCKS = 200 }; /* accesses of a run; its instructions; of functions in which runs are looked for */
+
+static int64_t offset_of(const struct ja *a, const struct ja_ins *i) {
+  const struct mx_lit *lit = &a->f->lits[mx_w_operand(i->w, ja_access[i->op].kind == JA_LOAD ? 2 : 1) - MX_LIT];
+  return lit->kind == MX_LIT_VALUE ? (int64_t)lit->value : INT64_MAX;
+}
+/* What the address of access k is: a slot, and a constant or a variable's name where one was added to it just before. */
+struct number { uint32_t slot; const struct ja_ins *sum; unsigned operand, bytes; };
+static bool find_number(const struct ja *a, const struct ja_block *b, uint32_t k, struct number *n) {
+  const struct ja_ins *i = &a->ins[k];
+  const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
+  if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || ac.n != 1 || mx_w_mod(*i->w) >> 2 != MX_SHARED || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
+  const unsigned at = ac.kind == JA_LOAD ? 1 : 0, field = mx_w_operand(i->w, at), bits = jx_bitsof(ac.type);
+  *n = (struct number){.bytes = bits / 8};
+  if ((bits != 32 && bits != 64) || field >= MX_LIT || mx__types[i->o->opnd[at].type].slot_class != MX_R32) return false;
+  if (mx__types[i->o->opnd[ac.kind == JA_LOAD ? 0 : 2].type].slot_class != (bits == 64 ? MX_R64 : MX_R32)) return false;
+  const int64_t off = offset_of(a, i);
+  if (off % n->bytes || off > 1 << 20 || off < -(1 << 20)) return false;
+  n->slot = ja_slot(a, MX_R32, field);
+  uint32_t s[JA_MAX_TOUCH];
+  if (k == b->first || i[-1].op != MX_ADD_U32 || mx_w_guard(*i[-1].w) != MX_GUARD_NONE || !ja_defs(a, &i[-1], s) || s[0] != n->slot) return true;
+  const unsigned literal = mx_w_operand(i[-1].w, 1) >= MX_LIT ? 1 : 2, other = mx_w_operand(i[-1].w, 3 - literal);
+  if (mx_w_operand(i[-1].w, literal) < MX_LIT || other >= MX_LIT || ja_slot(a, MX_R32, other) == n->slot) return true;
+  n->slot = ja_slot(a, MX_R32, other), n->sum = &i[-1], n->operand = literal;
+  return true;
+}
+static struct lw_row *row_of(struct lw_run *run, const struct number *n) {
+  for (unsigned g = 0; g < run->n; g++) {
+    struct lw_row *r = &run->row[g];
+    if (r->slot == n->slot && r->bytes == n->bytes && !r->sum == !n->sum && (!n->sum || mx_w_operand(r->sum->w, r->operand) == mx_w_operand(n->sum->w, n->operand))) return r;
+  }
+  return NULL;
+}
+static void find_run(struct lw *l, uint32_t b, int32_t *at) {
+  const struct ja *a = l->a;
+  const struct ja_block *bl = &a->blocks[b];
+  struct lw_run *run = &l->runs[b];
+  struct number n;
+  unsigned accesses = 0;
+  for (uint32_t k = bl->first; k < bl->end; step(a, &a->ins[k], at), k++) {
+    const struct ja_ins *i = &a->ins[k];
+    if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST) || lw_uniform_at(a, b, k, ja_access[i->op].kind == JA_LOAD ? 1 : 0)) continue;
+    const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
+    const bool same = stride == 0 && ja_access[i->op].kind == JA_LOAD;
+    const enum lw_row_kind kind = same ? LW_SAME : stride == (int32_t)n.bytes ? LW_IN_ROWS : LW_APART;
+    struct lw_row *row = row_of(run, &n);
+    if (run->n && lw_written_between(a, &a->ins[run->first], i, n.slot)) continue;
+    if (!row) {
+      if (run->n == LW_ROWS) continue;
+      if (!run->n) run->first = k;
+      row = &run->row[run->n++];
+      *row = (struct lw_row){.slot = n.slot, .sum = n.sum, .operand = n.operand, .bytes = n.bytes, .kind = kind, .least = INT64_MAX, .most = INT64_MIN};
+    } else if (row->kind != kind)
+      row->kind = LW_APART;
+    const int64_t off = offset_of(a, i);
+    if (off < row->least) row->least = off;
+    if (off + n.bytes > row->most) row->most = off + n.bytes;
+    l->in_row[k] = (unsigned char)(row - run->row + 1);
+    run->end = k + 1;
+    accesses++;
+  }
+  if (accesses >= LEAST && accesses > run->n) return;
+  for (uint32_t k = run->first; k < run->end; k++) l->in_row[k] = 0;
+  *run = (struct lw_run){0};
+}
+void lw_runs_find(struct lw *l) {
+  const struct ja *a = l->a;
+  if (a->nblocks > MOST_BLOCKS) return;
+  int32_t *in = find_strides(a);
+  for (uint32_t b = 0; b < a->nblocks; b++) find_run(l, b, in + (size_t)b * a->nslots);
+  free(in);
+}
+
+/* ---- building them -------------------------------------------------------------------------------------------------*/
+struct lw_run_tests lw_run_begin(struct lw *l, struct lw_run *run) {
+  struct jx *j = &l->j;
+  gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
+  gcc_jit_rvalue *out = NULL, *small = NULL, *apart = NULL;
+  run->window = jx_keep(j, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_SHARED, j->t_pu8)));
+  gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, launch), j->t_pu8));
+  gcc_jit_rvalue *size = jx_keep(j, jx_rv(lw_field(l, launch, offsetof(struct mx_launch, shared_bytes), j->t_u32)));
+  for (unsigned g = 0; g < run->n; g++) {
+    struct lw_row *row = &run->row[g];
+    gcc_jit_rvalue *reach = jx_int(j, j->t_u32, (uint64_t)(row->most - row->least));
+    gcc_jit_rvalue *less = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, size, reach);
+    small = small ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, less) : less;
+    jv more = {0};
+    if (row->sum) {
+      const struct ja_ins *here = l->ins;
+      l->ins = row->sum;
+      more = lw_operand(l, row->operand, 0);
+      l->ins = here;
+    }
+    jv limit = jv_broadcast(j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, size, reach)); /* of the least offset's address */
+    for (unsigned c = 0; c < l->nc; c++) {
+      jv number = lw_get(l, row->slot, MX_T_u32, c);
+      if (row->sum) number = jv_bin(j, JX_ADD, MX_T_u32, number, more);
+      gcc_jit_rvalue *v = row->number[c] = jx_keep(j, number.r[0]);
+      jv low = {.t = MX_T_u32, .r = {v, v}};
+      if (row->least) low = jv_bin(j, JX_ADD, MX_T_u32, low, jv_k(j, MX_T_u32, (uint64_t)row->least));
+      gcc_jit_rvalue *m = j->isa->above(j, low.r[0], limit.r[0], jx_rv(l->cm[c]));
+      m = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, m, j->isa->common(j, v, jv_k(j, MX_T_u32, row->bytes - 1).r[0], jx_rv(l->cm[c])));
+      out = out ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, out, m) : m;
+      if (row->kind == LW_APART) continue;
+      gcc_jit_rvalue *want = j->isa->first_everywhere(j, false, v);
+      if (row->kind == LW_IN_ROWS) want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, want, lw_ramp(l, 0, row->bytes, false)));
+      gcc_jit_rvalue *d = j->isa->differ(j, false, 0, v, want, jx_rv(l->cm[c]));
+      apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
+      /* with its sign: where the first lane does not run, it may stand in front of the memory */
+      gcc_jit_rvalue *first = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, false, v), j->t_int), s64);
+      row->place[c] = jx_keep(j, lw_add(l, run->window, first));
+    }
+  }
+  out = gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, j->isa->mask_any(j, jx_keep(j, out)));
+  return (struct lw_run_tests){.outside = out, .wrong = apart ? j->isa->any_bit(j, false, jx_keep(j, apart)) : NULL};
+}
+
+bool lw_run_access(struct lw *l) {
+  struct jx *j = &l->j;
+  const unsigned number = l->in_row[l->ins - l->a->ins];
+  if (!number) return false;
+  const struct lw_row *row = &l->run->row[number - 1];
+  const bool load = ja_access[l->ins->op].kind == JA_LOAD, wide = row->bytes == 8;
+  const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
+  const bool apart = !l->guessed || row->kind == LW_APART;
+  gcc_jit_rvalue *base = apart ? jx_keep(j, lw_at(l, l->run->window, off)) : NULL;
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *lanes = jx_rv(l->cm[c]);
+    if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->place[c], off), lanes, wide, row->kind == LW_SAME);
+    else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->place[c], off), lanes, wide);
+    else if (load) lw_load_apart(l, base, row->number[c], 1, c, lanes, wide);
+    else lw_store_apart(l, 2, base, row->number[c], 1, c, lanes, wide);
+  }
+  return true;
+}
