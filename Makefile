@@ -135,8 +135,11 @@ $(OBJ)/jit/compiler/%.o: jit/compiler/%.c | $(DEPS)
 # which die at the ends of their functions: to mark each one's scope for the sanitizer would take longer than all the rest.
 $(OBJ)/jit/compiler/meaning.o: CFLAGS += -O0 $(if $(SAN),-fno-sanitize-address-use-after-scope)
 
-# in most unit tests the library is what takes time
+# in most unit tests the library is what takes time; under sanitizers also in the tools
 $(patsubst %.c,$(OBJ)/%.o,$(filter-out %/allocate.c,$(UNIT_SRC))): CFLAGS += -O0
+ifneq ($(SAN),)
+$(OBJ)/tools/%.o $(OBJ)/jit/compiler/%.o: CFLAGS += -O0
+endif
 
 # ---- linking -------------------------------------------------------------------------------------------
 $(BUILD)/libmx.a: $(LIB_OBJ)

@@ -2,10 +2,16 @@
  * liveness; more values than there are slots. */
 #include "ir_run.h"
 
+/* In the short form (under sanitizers) a quarter of the random programs. */
+static uint32_t programs(uint32_t count) {
+  const char *quick = getenv("MX_QUICK");
+  return quick && *quick ? (count + 3) / 4 : count;
+}
+
 static void random_programs(uint32_t count, uint64_t seed, const uint32_t counts[4], uint32_t window, uint32_t nblocks,
                             uint32_t block_length, bool one_slot_per_name) {
   random_state = seed;
-  for (uint32_t t = 0; t < count; t++) {
+  for (uint32_t t = 0; t < programs(count); t++) {
     struct build b;
     open_arena();
     random_function(&b, counts, window, nblocks, block_length);
@@ -114,7 +120,7 @@ static void check_sharing(const struct ir_func *f, const struct mx_func *out) {
 static void test_sharing(void **state) {
   (void)state;
   random_state = 11;
-  for (int t = 0; t < 150; t++) {
+  for (uint32_t t = 0; t < programs(150); t++) {
     struct build b;
     open_arena();
     random_function(&b, (uint32_t[]){10, 30, 20, 6}, 5, 8, 10);
