@@ -309,6 +309,17 @@ static gcc_jit_rvalue *any_bit(struct jx *j, bool wide, gcc_jit_rvalue *v) {
   return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, any, jx_int(j, j->t_u8, 0));
 }
 
+/* From each chunk the element that it would be; then the index's other bits, one by one, say whose. */
+static gcc_jit_rvalue *choose_v3(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index) {
+  gcc_jit_rvalue *v[8];
+  for (unsigned k = 0; k < n; k++) v[k] = jx_ask(j, "vpermd %2, %1, %0", "=x", j->vu32, 2, "x", index, "x", chunks[k]);
+  for (unsigned bit = 3; n > 1; bit++, n /= 2) {
+    gcc_jit_rvalue *odd = bits(j, false, GCC_JIT_BINARY_OP_LSHIFT, index, jv_k(j, MX_T_u32, 31 - bit).r[0]); /* in the sign */
+    for (unsigned k = 0; k < n / 2; k++) v[k] = jx_ask(j, "vblendvps %1, %3, %2, %0", "=x", j->vu32, 3, "x", odd, "x", v[2 * k], "x", v[2 * k + 1]);
+  }
+  return v[0];
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) {
   return jx_ask(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=x", V(wide), 1, "m", jx_rv(place));
@@ -428,5 +439,5 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
   .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
   .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .read_one = read_one, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {"-march=x86-64-v2", "-mtune=generic", NULL};
-const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .fma = fma_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
+const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .fma = fma_v3, .choose = choose_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
 const struct jx_isa jx_v2 = {.name = "v2", .options = options_v2, .lanes = 4, .fma = fma_v2, .read = read_v2, .write = write_v2, .gather = gather_v2, SAME};
