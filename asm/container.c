@@ -329,19 +329,25 @@ static uint32_t next_pc(const struct mx_func *f, uint32_t pc) { return pc + (is_
 static void put_palette(struct writer *w) {
   w->palette = calloc(PALETTE_KEYS, sizeof *w->palette);
   if (!w->palette) { w->oom = true; return; }
+  bool used[PALETTE_KEYS >> 7] = {0}; /* opcodes: most of the keys are in memory that nobody has touched */
   for (uint32_t k = 0; k < w->image->nfuncs; k++) {
     const struct mx_func *f = &w->image->funcs[k];
     for (uint32_t pc = 0; pc < f->ncode; pc = next_pc(f, pc)) {
-      struct palette *p = &w->palette[palette_key(f, pc)];
+      const uint32_t key = palette_key(f, pc);
+      struct palette *p = &w->palette[key];
       if (!p->used) w->npalette++;
-      p->used = true;
+      p->used = used[key >> 7] = true;
     }
   }
   struct bytes *b = &w->section[MX__SEC_CODE];
   put_varint(b, w->npalette);
   for (uint32_t key = 0, n = 0, last = 0; n < w->npalette; key++) {
-    if (!w->palette[key].used) continue;
     uint32_t op = key >> 7;
+    if (!used[op]) {
+      key |= 127;
+      continue;
+    }
+    if (!w->palette[key].used) continue;
     w->palette[key].number = n++;
     put_varint(b, op - last);
     if (op < MX_OP_COUNT && mx__ops[op].mods > 1) put_byte(b, key & 127);

@@ -1,6 +1,7 @@
 /* The table's rows as data, for every floor above. Separate from isa.h only because data needs one home. */
 #include "mx/intrinsics.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Shapes as operand lists. A shape used in opcodes.def stands here and, for lane rows, in the engines' expansions. */
@@ -94,7 +95,10 @@ static uint64_t fnv(uint64_t h, const void *p, size_t n) {
 }
 
 uint64_t mx__table_digest(void) {
-  uint64_t h = 0xcbf29ce484222325u;
+  static _Atomic uint64_t known; /* the table is long, and asked for at each step of a program's way in */
+  uint64_t h = atomic_load_explicit(&known, memory_order_relaxed);
+  if (h) return h;
+  h = 0xcbf29ce484222325u;
   for (int i = 0; i < MX_OP_COUNT; i++) {
     const struct mx_op_info *o = &mx__ops[i];
     h = fnv(h, o->id, strlen(o->id) + 1);
@@ -104,5 +108,6 @@ uint64_t mx__table_digest(void) {
     h = fnv(h, o->meaning, strlen(o->meaning) + 1);
   }
   for (int i = 0; i < MX_SR_COUNT; i++) h = fnv(h, mx__sregs[i].name, strlen(mx__sregs[i].name) + 1);
+  atomic_store_explicit(&known, h, memory_order_relaxed);
   return h;
 }

@@ -84,7 +84,7 @@ static void set(struct args *a, struct arg *g, const char *s, mx_device *d, stru
   if (g->param.size != 8 && g->param.size != 4) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
   g->buffer = true;
   mx_status st = mx_alloc(d, g->data.size ? g->data.size : 1, &g->address);
-  if (st == MX_OK) st = mx_copy_to_device(d, g->address, g->data.bytes, g->data.size);
+  if (st == MX_OK && !g->data.zeros) st = mx_copy_to_device(d, g->address, g->data.bytes, g->data.size); /* new memory is zero */
   if (st == MX_OK && g->name) st = mx_allocation_set_name(d, g->address, g->name);
   if (st != MX_OK) {
     why = failure_text(d, st);

@@ -228,6 +228,7 @@ enum data_result data_generate(struct data *d, const char *s, char **why) {
   if (!bad && kind == VALUES && next) *why = format("'%s': %s", s, bad = "more values than elements");
   free(list);
   if (bad) return data_free(d), DATA_BAD;
+  d->zeros = kind == ZEROS;
   return DATA_MADE;
 }
 

@@ -15,6 +15,7 @@ struct data {
   const struct elem *type;    /* NULL: bytes of unknown type, taken as u8 */
   uint64_t dims[DATA_DIMS];   /* in memory order, slowest first; ndims 0: as long as it is */
   unsigned ndims;
+  bool zeros;                 /* made as such: nothing else is in it */
 };
 void data_free(struct data *d);
 uint64_t data_count(const struct data *d); /* whole elements */

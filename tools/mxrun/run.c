@@ -338,7 +338,7 @@ static int run(int argc, char **argv, int next, bool looks) {
   if (json && out.printed.s) text_printf(&j, ", \"output\": "), text_json(&j, out.printed.s);
   if (s == MX_OK) {
     const char *comma = "";
-    if (!fetch_args(&a, d)) fprintf(stderr, "mxrun: the buffers could not be copied back\n"), status = CLI_HOST;
+    if (nwishes && !fetch_args(&a, d)) fprintf(stderr, "mxrun: the buffers could not be copied back\n"), status = CLI_HOST;
     if (json) text_printf(&j, ", \"prints\": [");
     for (size_t k = 0; k < nwishes; k++) {
       if (wish[k].id != R_PRINT) continue;
