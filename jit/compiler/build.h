@@ -74,7 +74,7 @@ struct lw {
   const struct lw_run *run;           /* built now */
   bool guessed;                       /* and for numbers that are as guessed */
   bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
-  struct { const struct ja_ins *ins; unsigned k; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
+  struct { unsigned field, cls; bool offset; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
   gcc_jit_type *t_step;
 };

@@ -56,8 +56,9 @@ static unsigned field_of(struct lw *l, unsigned k) { return mx_w_operand(l->ins-
 
 /* A literal whose value only the prepared kernel knows: read in the prologue from where the interpreter has it. */
 static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
+  const unsigned field = field_of(l, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
   for (uint32_t n = 0; n < l->nlits; n++)
-    if (l->lits[n].ins == l->ins && l->lits[n].k == k) return l->lits[n].value;
+    if (l->lits[n].field == field && l->lits[n].cls == cls && l->lits[n].offset == offset) return l->lits[n].value;
   struct jx *j = &l->j;
   gcc_jit_block *here = j->b;
   j->b = l->prologue;
@@ -76,8 +77,9 @@ static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
     jx_set(j, value, gcc_jit_context_new_cast(j->c, NULL, read, j->t_u64));
   }
   j->b = here;
-  l->lits[l->nlits].ins = l->ins;
-  l->lits[l->nlits].k = k;
+  l->lits[l->nlits].field = field;
+  l->lits[l->nlits].cls = cls;
+  l->lits[l->nlits].offset = offset;
   l->lits[l->nlits++].value = value;
   return value;
 }
