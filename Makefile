@@ -97,7 +97,7 @@ LIBSO := $(BUILD)/libmx.so
 
 NO_DEPS := clean uninstall dist
 .PHONY: all tests check check-quick bench bench-interp bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
-all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md)
+all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench %/bench-intrinsics,$(ROOM_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
@@ -175,6 +175,10 @@ $(BUILD)/docs/isa.md: $(BUILD)/mxasm
 $(BUILD)/docs/intrinsics.md: docs/guide.tsv $(BUILD)/mxasm
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && $(BUILD)/mxasm --functions=$< > $@
+
+$(BUILD)/docs/commands.md: $(BUILD)/mxrun
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && $(BUILD)/mxrun repl --batch --ex 'help reference' > $@
 
 # ---- test programs -----------------------------------------------------------------------------------
 TEST_LIBS := -lcmocka -lmpfr -lgmp -lpng

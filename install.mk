@@ -7,12 +7,13 @@
 # A program that is linked by mx.pc finds the library in its prefix, without ldconfig or LD_LIBRARY_PATH.
 # Manual pages, completion and syntax files are made from the programs' own tables and help, and from docs/.
 
-GEN := $(BUILD)/man/mxasm.1 $(BUILD)/man/mxrun.1 $(BUILD)/man/mx.7 $(BUILD)/man/mx-launch.5 \
+GEN := $(BUILD)/man/mxasm.1 $(BUILD)/man/mxrun.1 $(BUILD)/man/mx.7 $(BUILD)/man/mx-launch.5 $(BUILD)/man/mx-commands.7 \
   $(BUILD)/completion/mx.bash $(BUILD)/completion/_mx $(BUILD)/editors/mx.vim $(BUILD)/editors/mx.tmLanguage.json
 
 BRIEF_mxasm := assembler and disassembler of GPU kernels in MX assembly or PTX
 BRIEF_mxrun := run GPU kernels on the CPU
 BRIEF_mx := MX assembly, the language of kernels
+BRIEF_mx-commands := commands of interactive sessions of mxrun
 BRIEF_mx-launch := launch manifests, the tests of mxrun
 man = awk -v version=$(VERSION) -v page=$(basename $(@F)) -v section=$(subst .,,$(suffix $@)) -v brief='$(BRIEF_$(basename $(@F)))' \
   -f tools/install/manual.awk
@@ -23,6 +24,9 @@ $(BUILD)/man/mx.7: docs/assembly.md tools/install/manual.awk
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && $(man) -v markdown=1 $< > $@
 $(BUILD)/man/mx-launch.5: docs/manifest.md tools/install/manual.awk
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && $(man) -v markdown=1 $< > $@
+$(BUILD)/man/mx-commands.7: $(BUILD)/docs/commands.md tools/install/manual.awk
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && $(man) -v markdown=1 $< > $@
 

@@ -1,6 +1,7 @@
 /* What derives from commands.def: finding commands, help, completion. */
 #include "repl.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,25 @@ static void help_command(const struct command *c) {
   printf("  example: %s\n", c->example);
 }
 
+/* All commands as a document, build/docs/commands.md. */
+static void help_reference(void) {
+  printf("# Commands of interactive sessions\n\nMade from `tools/mxrun/repl/commands.def`. A tutorial: `debugging.md`. Any unambiguous beginning of a name will do.\n");
+  for (int g = 0; g < NGROUPS; g++) {
+    printf("\n## %s\n", group_titles[g]);
+    for (size_t k = 0; k < ncommands; k++) {
+      const struct command *c = &commands[k];
+      if (c->group != g) continue;
+      printf("\n### %s%s%s\n\n", c->name, *c->arguments ? " " : "", c->arguments);
+      if (*c->brief) printf("Short form: `%s`. ", c->brief);
+      printf("%c%s.\n\n    %s\n", toupper((unsigned char)*c->help), c->help + 1, c->example);
+      for (const struct info *i = c->run == do_info ? infos : NULL; i && i->name; i++) printf("%s- `info %s`: %s\n", i == infos ? "\n" : "", i->name, i->help);
+    }
+  }
+}
+
 bool do_help(struct repl *r, char *arguments) {
   char *word = next_word(&arguments), *why;
+  if (word && !strcmp(word, "reference")) return help_reference(), true;
   for (int g = 0; g < NGROUPS && word; g++)
     if (!strcmp(group_names[g], word)) {
       for (size_t k = 0; k < ncommands; k++)
