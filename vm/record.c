@@ -393,6 +393,13 @@ static uint64_t interval(const struct mx_debug *g, const struct mx_record *r) {
   return least > costs ? least : costs;
 }
 
+/* On the way back to a position: whether half of what was left behind the last state has passed. So the states before the position
+ * are the closer to it the nearer they are, whatever was written, and the next step back is short. */
+static bool is_half_way(const struct mx_debug *g, const struct mx_record *r) {
+  const uint64_t to = g->search.on ? g->search.end : g->stop_at, passed = g->executed - r->state[r->now]->position;
+  return to != UINT64_MAX && passed >= FIRST_INTERVAL && to > g->executed && to - g->executed <= passed;
+}
+
 void mx__record_round(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
   struct mx_record *r = g->record;
   if (g->executed > r->newest) r->newest = g->executed;
@@ -402,7 +409,7 @@ void mx__record_round(struct mx_debug *g, struct mx_exec *x, struct mx_block *b)
   if (r->now + 1 < r->n && r->state[r->now + 1]->round == r->round) {
     r->now++; /* it has come again */
   } else {
-    if (r->n && g->executed - r->state[r->now]->position < interval(g, r)) return;
+    if (r->n && g->executed - r->state[r->now]->position < interval(g, r) && !is_half_way(g, r)) return;
     if (r->n > STATES - 1) thin(r);
     struct state *s = state_new(g, x, b);
     if (!s) return;
