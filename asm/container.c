@@ -198,7 +198,7 @@ static void write_vars(struct writer *w) {
     for (uint32_t r = 0; r < v->nrelocs; r++) {
       const struct mx_reloc *x = &v->relocs[r];
       put_varint(b, x->offset - at);
-      put_byte(b, x->size);
+      put_byte(b, (uint8_t)(x->size | x->byte << 4));
       put_byte(b, x->kind);
       put_varint(b, x->index);
       put_signed(b, (int64_t)x->addend);

@@ -200,6 +200,17 @@ static bool room(struct init *in, uint64_t at, uint64_t n, struct ir_loc loc) {
   return false;
 }
 
+bool mx__parse_mask(struct front *f, unsigned *byte) {
+  const struct token t = *mx__peek(f, 0), *next = mx__peek(f, 1);
+  if (t.kind != TOK_INT || next->kind != TOK_PUNCT || next->punct != '(') return false;
+  for (*byte = 0; *byte < 8; ++*byte)
+    if (t.value == 0xFFull << 8 * *byte) {
+      mx__next(f), mx__next(f);
+      return true;
+    }
+  return false;
+}
+
 /* One element, or {elements} of dims[0]; `stride[d]` bytes lie between elements of dimension d. Gives the bytes taken. */
 static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, unsigned ndims, unsigned depth,
                        uint64_t *taken) {
@@ -225,8 +236,15 @@ static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, uns
     *taken = ndims && depth && pos < stride[0] ? stride[0] : pos;
     return true;
   }
+  unsigned byte = 0;
+  const bool masked = mx__parse_mask(f, &byte);
   struct expr e = mx__parse_expr(f);
-  if (e.kind == EX_BAD) return false;
+  if (e.kind == EX_BAD || (masked && !mx__expect(f, ')', "the masked value"))) return false;
+  if (masked && (in->elem != 1 || e.kind != EX_INT)) {
+    ERR(f, "address-mask", e.loc, NULL, "a byte of an address or number initialises .b8 or .u8");
+    return false;
+  }
+  if (masked && !e.base) e.value = e.value >> 8 * byte & 0xFF;
   if (e.kind == EX_STRING) {
     if (in->elem != 1) {
       ERR(f, "literal-type", e.loc, NULL, "a string initialises .b8, .u8 or .s8");
@@ -240,14 +258,14 @@ static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, uns
   }
   if (!room(in, at, in->elem, e.loc)) return false;
   if (e.base) {
-    if (e.index || e.negated || e.minus || e.suffix || (in->elem != 4 && in->elem != 8)) {
+    if (e.index || e.negated || e.minus || e.suffix || (!masked && in->elem != 4 && in->elem != 8)) {
       ERR(f, "not-constant", e.loc, NULL,
-          in->elem != 4 && in->elem != 8 ? "an address needs a .u32, .b32, .u64 or .b64 element"
+          !masked && in->elem != 4 && in->elem != 8 ? "an address needs a .u32, .b32, .u64 or .b64 element"
                                          : "expected a constant or an address");
       return false;
     }
     GROW(f->arena, f->fixups, f->nfixups, f->cap_fixups);
-    f->fixups[f->nfixups++] = (struct fixup){in->var, at, (uint8_t)in->elem, e.generic, e.base, e.value, e.loc};
+    f->fixups[f->nfixups++] = (struct fixup){in->var, at, (uint8_t)in->elem, (uint8_t)byte, e.generic, e.base, e.value, e.loc};
     if (e.has_element) ERR(f, "not-constant", e.loc, NULL, "write the address as name+bytes");
     put_bytes(in, at, &(uint64_t){0}, in->elem);
     return true;
@@ -520,7 +538,7 @@ void mx__resolve_fixups(struct front *f) {
   for (uint32_t k = 0; k < f->nfixups; k++) {
     const struct fixup *x = &f->fixups[k];
     struct sym *y = mx__scope_find(&f->names, f->scope, x->name);
-    struct mx_reloc r = {.offset = x->offset, .size = x->size, .addend = x->addend};
+    struct mx_reloc r = {.offset = x->offset, .size = x->size, .byte = x->byte, .addend = x->addend};
     if (x->var >= f->nvars) continue; /* its variable was refused */
     uint32_t number;
     if (!y && x->name->len > 3 && !memcmp(x->name->text, "%.v", 3)) {
@@ -544,8 +562,8 @@ void mx__resolve_fixups(struct front *f) {
         ERR(f, "undefined-function", x->loc, NULL, "function '%s' is declared but not defined: it has no address", x->name->text);
         continue;
       }
-      if (x->size != 8 || x->addend) {
-        ERR(f, "not-constant", x->loc, NULL, "a function's address takes a 64-bit element and no offset");
+      if (x->size == 4 || x->addend) {
+        ERR(f, "not-constant", x->loc, NULL, "a function's address takes a 64-bit element, or bytes, and no offset");
         continue;
       }
     } else {

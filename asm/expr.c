@@ -76,7 +76,7 @@ static struct expr parse_primary(struct front *f) {
     struct token v = mx__next(f);
     t = mx__peek(f, 0);
     if (t->kind == TOK_PUNCT && t->punct == '(' && !t->spaced) {
-      ERR(f, "address-mask", v.loc, NULL, "a byte of an address is not supported as an initialiser");
+      ERR(f, "address-mask", v.loc, NULL, "a mask is 0xFF, 0xFF00 and so on, before an initial value");
       mx__next(f);
       parse_ternary(f);
       mx__expect(f, ')', "the address");

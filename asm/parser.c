@@ -767,12 +767,12 @@ static void parse_target(struct front *f, struct ir_loc loc) {
     snprintf(copy, sizeof copy, "%.*s", (int)(t.len < 31 ? t.len : 31), t.text);
     if (mx__tok_is(&t, "mx64")) {
       f->lanes = 64;
-    } else if (t.kind == TOK_WORD && sscanf(copy, "sm_%3u", &sm) == 1) {
+    } else if (t.kind == TOK_WORD && (sscanf(copy, "sm_%3u", &sm) == 1 || sscanf(copy, "compute_%3u", &sm) == 1)) {
       f->sm = sm;
       f->lanes = 32;
     } else if (!mx__tok_is(&t, "debug") && strncmp(copy, "texmode_", 8) && !mx__tok_is(&t, "map_f64_to_f32") &&
                t.kind != TOK_BAD) {
-      ERR(f, "unknown-target", t.loc, "targets are mx64 (64 lanes) and sm_NN (32 lanes)", "%s is not a target",
+      ERR(f, "unknown-target", t.loc, "targets are mx64 (64 lanes), sm_NN and compute_NN (32 lanes)", "%s is not a target",
           mx__tok_text(f, &t));
     }
   } while (mx__accept(f, ','));
@@ -793,10 +793,13 @@ static void parse_reloc(struct front *f) {
   if (var >= f->nvars) ERR(f, "unknown-name", t.loc, NULL, ".reloc: %s is not a variable", mx__tok_text(f, &t));
   if (var < f->nvars && mx__expect(f, ',', "the variable") && parse_numbers(f, v, 2, UINT32_MAX) &&
       mx__expect(f, ',', "the size")) {
+    unsigned byte = 0;
+    const bool masked = mx__parse_mask(f, &byte);
     struct expr e = mx__parse_expr(f);
-    if (e.kind == EX_INT && e.base && (v[1] == 4 || v[1] == 8) && v[0] + v[1] <= f->vars[var].size) {
+    if (masked && !mx__expect(f, ')', "the address")) e.kind = EX_BAD;
+    if (e.kind == EX_INT && e.base && (masked ? v[1] == 1 : v[1] == 4 || v[1] == 8) && v[0] + v[1] <= f->vars[var].size) {
       GROW(f->arena, f->fixups, f->nfixups, f->cap_fixups);
-      f->fixups[f->nfixups++] = (struct fixup){var, v[0], (uint8_t)v[1], e.generic, e.base, e.value, e.loc};
+      f->fixups[f->nfixups++] = (struct fixup){var, v[0], (uint8_t)v[1], (uint8_t)byte, e.generic, e.base, e.value, e.loc};
       mx__expect(f, ';', ".reloc");
       return;
     }

@@ -87,7 +87,7 @@ struct func {
 };
 
 /* An address in an initialiser, looked up at the end of the text. */
-struct fixup { uint32_t var; uint64_t offset; uint8_t size; bool generic; struct name *name; uint64_t addend; struct ir_loc loc; };
+struct fixup { uint32_t var; uint64_t offset; uint8_t size, byte; bool generic; struct name *name; uint64_t addend; struct ir_loc loc; };
 
 struct source { struct lexer lx; uint8_t kind; struct source *outer; };
 enum { SOURCE_FILE, SOURCE_MACRO };
@@ -139,6 +139,8 @@ struct front {
 
 /* macro.c: tokens from the stack of sources */
 struct token *mx__peek(struct front *f, uint32_t k);
+/* `0xFF00(` before an initial value: byte 1 of it. */
+bool mx__parse_mask(struct front *f, unsigned *byte);
 struct token mx__next(struct front *f);
 uint32_t mx__add_text(struct front *f, const char *name, const char *bytes, size_t size); /* number of the file */
 uint32_t mx__real_file(const struct front *f, uint32_t file, const char **what);

@@ -396,7 +396,6 @@ const char *mx__refused_group(const char *mnemonic) {
       {"prefetch.tensormap", "tensor maps are"},
       {"fence.proxy.tensormap::generic", "tensor maps are"},
       {"fence.proxy.async::generic", "asynchronous copies are"},
-      {"alloca.u32", "stack addresses of 32 bits are"},
       {"fence.mbarrier_init", "mbarriers are"},
       {"multimem", "multicast addresses are"},
       {"griddepcontrol", "dependent launches are"},

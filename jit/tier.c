@@ -143,7 +143,7 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, bool in_backgrou
 static double remaining(const struct mx_jit *j) {
   const double ran = now() - j->began;
   const uint64_t before = j->blocks_before, all = j->launch->nblocks - before;
-  const uint64_t started = atomic_load_explicit(&j->launch->started, memory_order_relaxed) - before;
+  const uint64_t started = atomic_load_explicit(j->launch->started, memory_order_relaxed) - before;
   const uint64_t ended = started > j->launch->workers ? started - j->launch->workers : 0;
   return !ended ? ran : ran * (double)(all - started) / (double)ended;
 }
@@ -233,7 +233,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
     j->watched = jk;
     j->launch = l;
     j->began = now();
-    j->blocks_before = atomic_load(&l->started);
+    j->blocks_before = atomic_load(l->started);
     if (jk->state == NEW) pthread_cond_signal(&j->move);
   }
   pthread_mutex_unlock(&j->lock);

@@ -206,6 +206,11 @@ void mx_device_interrupt(mx_device *d) {
   if (d) atomic_compare_exchange_strong(&d->stop, &not, MX_STOP_INTERRUPT);
 }
 
+void mx_device_progress(mx_device *d, uint64_t *begun, uint64_t *blocks) {
+  *blocks = d ? atomic_load_explicit(&d->blocks, memory_order_relaxed) : 0;
+  *begun = d ? atomic_load_explicit(&d->started, memory_order_relaxed) : 0;
+}
+
 /* ---- questions and settings -----------------------------------------------------------------------------*/
 
 mx_status mx_device_get_properties(mx_device *d, mx_device_properties *out) {

@@ -50,6 +50,7 @@ struct mx_device {
   mx_stream *async_stream;
 
   atomic_int stop;              /* enum mx_stop, of the running launch */
+  _Atomic uint64_t started, blocks; /* of the running launch, or the last one: blocks that have begun, and all */
   uint64_t launches;            /* grid ids */
   mx_launch_stats stats;        /* of the last one */
   uint64_t workspace;           /* of cooperative launches; 0: not made yet */

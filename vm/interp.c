@@ -209,12 +209,17 @@ const struct mx_insn *mx__op_cvta_to(struct mx_exec *x, const struct mx_insn *i)
 /* ---- a lane's stack --------------------------------------------------------------------------------------
  * Grows for all lanes of a frame together: a lane may own less of it than there is. So it shrinks only when all lanes of
  * the frame say so; what others leave behind ends with the frame. */
+/* Operand k, of 32 or 64 bits. */
+static uint64_t value_of(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint64_t lane) {
+  const void *p = mx__operand(x, i->o[k]);
+  return mx__types[mx__ops[i->op].opnd[k].type].slot_class == MX_R32 ? ((const uint32_t *)p)[lane] : ((const uint64_t *)p)[lane];
+}
 const struct mx_insn *mx__op_alloca(struct mx_exec *x, const struct mx_insn *i) {
-  const uint64_t *size = mx__operand(x, i->o[1]), *align = mx__operand(x, i->o[2]);
   uint64_t most = 0, limit = x->launch->local_bytes, a = 16;
   MX_FOR_LANES(l, x->mask) {
-    most = size[l] > most ? size[l] : most;
-    if (align[l] > a && align[l] <= 4096 && !(align[l] & (align[l] - 1))) a = align[l];
+    const uint64_t size = value_of(x, i, 1, l), align = value_of(x, i, 2, l);
+    most = size > most ? size : most;
+    if (align > a && align <= 4096 && !(align & (align - 1))) a = align;
   }
   uint64_t at = (mx__local_top(x->frame) + a - 1) & -a;
   if (at > limit || most > limit - at) return mx__trap_at(x, i, MX_TRAP_STACK_OVERFLOW, x->mask, NULL);
@@ -227,9 +232,11 @@ const struct mx_insn *mx__op_stacksave(struct mx_exec *x, const struct mx_insn *
   return i + 1;
 }
 const struct mx_insn *mx__op_stackrestore(struct mx_exec *x, const struct mx_insn *i) {
-  const uint64_t *to = mx__operand(x, i->o[0]);
   uint64_t most = 0, floor = mx__local_top(x->frame) - x->frame->local_dyn;
-  MX_FOR_LANES(l, x->mask) most = to[l] > most ? to[l] : most;
+  MX_FOR_LANES(l, x->mask) {
+    const uint64_t to = value_of(x, i, 0, l);
+    most = to > most ? to : most;
+  }
   if (x->mask == x->frame->lanes && most >= floor && most <= mx__local_top(x->frame)) x->frame->local_dyn = most - floor;
   return i + 1;
 }

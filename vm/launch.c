@@ -169,6 +169,9 @@ static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) 
   l->resident = l->nblocks < most ? (uint32_t)l->nblocks : most;
   l->steps_limit = c->steps;
   l->stop = &d->stop;
+  l->started = &d->started;
+  atomic_store(&d->started, 0);
+  atomic_store(&d->blocks, l->nblocks);
   l->grid_id = ++d->launches;
 }
 

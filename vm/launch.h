@@ -45,7 +45,7 @@ struct mx_launch {
   uint64_t jit_stress;
   uint32_t workers, resident;
 
-  _Atomic uint64_t started;       /* blocks; how far the launch is */
+  _Atomic uint64_t *started;      /* blocks; how far the launch is. The device's: others ask */
   uint64_t steps_limit;           /* 0: none */
   _Atomic uint64_t frame_bytes;   /* memory of frames, all workers */
   _Atomic uint64_t steps;         /* of all workers, brought up to date when a block gives up its worker */

@@ -56,6 +56,7 @@ static mx_status initialise(mx_module *m, uint32_t number) {
         v->size - r->offset < r->size)
       return mx__fail(d, MX_INVALID_MODULE, "variable '%s': the address at byte %llu cannot be known before a launch",
                       v->name, (unsigned long long)r->offset);
+    value >>= 8 * r->byte;
     memcpy(host + r->offset, &value, r->size); /* little-endian host and device alike */
   }
   return MX_OK;

@@ -231,7 +231,8 @@ static void read_relocs(struct reader *r, struct mx_var *v) {
     if (step > v->size - at) fail(r, "an address lies outside its variable");
     at += step;
     list[k].offset = at;
-    list[k].size = (uint8_t)get_byte(r);
+    const unsigned size = get_byte(r);
+    list[k].size = size & 15, list[k].byte = (uint8_t)(size >> 4);
     list[k].kind = (uint8_t)get_byte(r);
     list[k].index = get_number(r, UINT32_MAX, "an index");
     list[k].addend = (uint64_t)get_signed(r);

@@ -97,7 +97,7 @@ static struct mx_block *take(struct schedule *s, struct taken *mine, const struc
       }
       *index = mine->next++;
       s->begun++;
-      atomic_store_explicit(&s->l->started, s->next, memory_order_relaxed);
+      atomic_store_explicit(s->l->started, s->next, memory_order_relaxed);
       if (++s->resident > s->peak) s->peak = s->resident;
       if (s->nidle) return s->idle[--s->nidle];
       if (s->made < s->objects) return s->all[s->made++];
@@ -185,7 +185,7 @@ void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c
   }
   s->nidle = c->nidle;
   for (uint32_t i = 0; i < s->nidle; i++) s->idle[i] = *at++;
-  atomic_store(&l->started, s->next);
+  atomic_store(l->started, s->next);
 }
 
 static void work(void *arg, uint32_t k) {

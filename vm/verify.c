@@ -127,6 +127,7 @@ static void check_relocs(struct checker *c, const struct mx_var *v, uint32_t num
   uint64_t end = 0;
   for (uint32_t k = 0; k < v->nrelocs; k++) {
     const struct mx_reloc *r = &v->relocs[k];
+    if (r->byte + r->size > 8 || (r->byte && r->size != 1)) problem(c, "variable %u: address %u has no byte %u", number, k, r->byte);
     if (!is_power_of_two(r->size) || r->size > 8) problem(c, "variable %u: address %u takes %u bytes", number, k, r->size);
     if (r->offset < end || r->offset > v->size || r->size > v->size - r->offset) {
       problem(c, "variable %u: address %u overlaps another or lies outside", number, k);

@@ -55,7 +55,7 @@
 #define ISA_BRX() 4, {I(u32), I(raw), I(raw), I(raw)}
 #define ISA_BAR() 2, {I(u32), IMPLICIT(IN, u32, ZERO)}
 #define ISA_BARRED(d_) 4, {O(d_), I(u32), IMPLICIT(IN, u32, ZERO), I(pred)}
-#define ISA_ALLOCA() 3, {O(u64), I(u64), IMPLICIT(IN, u64, ZERO)}
+#define ISA_ALLOCA(t_) 3, {O(t_), I(t_), IMPLICIT(IN, t_, ZERO)}
 #define ISA_SREG(d_) 2, {O(d_), I(raw)}
 #define ISA_SPILL(t_) 3, {I(raw), I(raw), I(t_)}
 #define ISA_FILL(t_) 3, {O(t_), I(raw), I(raw)}

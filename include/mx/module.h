@@ -21,7 +21,8 @@ struct mx_lit { uint8_t kind; uint32_t index; uint64_t value; };
 
 /* ---- variables: global, const, shared. Local variables are laid out in their function's local bytes. -- */
 enum { MX_VAR_EXTERN_SHARED = 1, MX_VAR_VISIBLE = 2, MX_VAR_MANAGED = 4, MX_VAR_EXTERN = 8 };
-struct mx_reloc { uint64_t offset; uint8_t size, kind; uint32_t index; uint64_t addend; }; /* kind as in mx_lit */
+/* kind as in mx_lit. size 1: byte number `byte` of the address. */
+struct mx_reloc { uint64_t offset; uint8_t size, kind; uint32_t index; uint64_t addend; uint8_t byte; };
 struct mx_var {
   const char *name;
   uint8_t space; /* enum mx_space: MX_GLOBAL, MX_CONST, MX_SHARED */

@@ -100,6 +100,8 @@ MX_API mx_status mx_device_synchronize(mx_device *device); /* until all streams 
 /* Stops the running launch, if any, as soon as its workers look (MX_INTERRUPTED). The only call that a signal handler
  * may make. */
 MX_API void mx_device_interrupt(mx_device *device);
+/* How far the running launch is, or the last one was: blocks that have begun, of how many. Any thread may ask at any time. */
+MX_API void mx_device_progress(mx_device *device, uint64_t *begun, uint64_t *blocks);
 
 typedef struct mx_device_properties {
   size_t struct_size;

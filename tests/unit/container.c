@@ -123,7 +123,7 @@ static void same_vars(const struct mx_image *a, const struct mx_image *b) {
     if (v->ninit) assert_memory_equal(v->init, w->init, v->ninit);
     for (uint32_t x = 0; x < v->nrelocs; x++) {
       const struct mx_reloc *r = &v->relocs[x], *s = &w->relocs[x];
-      assert_true(r->offset == s->offset && r->size == s->size && r->kind == s->kind && r->index == s->index && r->addend == s->addend);
+      assert_true(r->offset == s->offset && r->size == s->size && r->byte == s->byte && r->kind == s->kind && r->index == s->index && r->addend == s->addend);
     }
   }
 }

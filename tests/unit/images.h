@@ -221,9 +221,9 @@ static void made_vars(struct made *m, bool loadable) {
   for (int k = 0; k < 40; k++) init[k] = (uint8_t)made_random(m);
   init[39] = 3;
   struct mx_reloc *r = made_take(m, 3 * sizeof *r);
-  r[0] = (struct mx_reloc){8, 8, MX_LIT_VAR, 1, 4};
-  r[1] = (struct mx_reloc){16, 8, MX_LIT_GENERIC, 0, (uint64_t)-8};
-  r[2] = (struct mx_reloc){40, 8, MX_LIT_FUNC, 0, 0};
+  r[0] = (struct mx_reloc){8, 8, MX_LIT_VAR, 1, 4, 0};
+  r[1] = (struct mx_reloc){16, 8, MX_LIT_GENERIC, 0, (uint64_t)-8, 0};
+  r[2] = (struct mx_reloc){40, 8, MX_LIT_FUNC, 0, 0, 0};
   v[0] = (struct mx_var){"table", MX_GLOBAL, MX_VAR_VISIBLE, 16, 64, init, 40, r, 3};
   v[1] = (struct mx_var){"coefficients", MX_CONST, 0, 4, 12, init, 12, NULL, 0};
   v[2] = (struct mx_var){"buffer", MX_SHARED, 0, 8, 1024, NULL, 0, NULL, 0};

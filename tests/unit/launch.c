@@ -153,6 +153,9 @@ static void every_thread_of_every_block_runs(void **state) {
     assert_int_equal(mx_device_stats(d, &s), MX_OK);
     assert_int_equal(s.blocks, BLOCKS);
     assert_int_equal(s.warps, BLOCKS * 3);
+    uint64_t begun, blocks;
+    mx_device_progress(d, &begun, &blocks);
+    assert_true(begun == BLOCKS && blocks == BLOCKS);
     assert_int_equal(s.threads, threads);
     assert_true(s.steps >= BLOCKS * 3 * 9);
     assert_true(s.peak_resident_blocks <= threads * 4);

@@ -14,7 +14,7 @@ static void on_interrupt(int sig) {
   if (d) mx_device_interrupt(d);
 }
 
-struct watch { pthread_mutex_t lock; pthread_cond_t done; bool over; const char *what; };
+struct watch { pthread_mutex_t lock; pthread_cond_t done; bool over; const char *what; mx_device *device; };
 
 static void *show_progress(void *user) {
   struct watch *w = user;
@@ -25,7 +25,11 @@ static void *show_progress(void *user) {
   for (unsigned seconds = 1; !w->over; seconds++) {
     at.tv_sec++;
     while (!w->over && !pthread_cond_timedwait(&w->done, &w->lock, &at)) {}
-    if (!w->over) shown = true, fprintf(stderr, "\r%s: %u s\033[K", w->what, seconds);
+    if (w->over) break;
+    uint64_t begun, blocks;
+    mx_device_progress(w->device, &begun, &blocks);
+    shown = true;
+    fprintf(stderr, "\r%s: %u s, block %llu of %llu\033[K", w->what, seconds, (unsigned long long)begun, (unsigned long long)blocks);
   }
   if (shown) fputs("\r\033[K", stderr);
   pthread_mutex_unlock(&w->lock);
@@ -35,7 +39,7 @@ static void *show_progress(void *user) {
 mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *what) {
   /* After the first Ctrl-C the signal has its usual meaning again, so that a second one ends the program. */
   struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old;
-  struct watch w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, what};
+  struct watch w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, what, d};
   pthread_t thread;
   bool progress = isatty(STDERR_FILENO) && !pthread_create(&thread, NULL, show_progress, &w);
   running = d;
