@@ -129,18 +129,18 @@ static jv compare(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
   v.r[1] = v.r[0];
   return v;
 }
+/* x in the lanes of m, else y */
+static gcc_jit_rvalue *choice(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *m, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  m = lanes_of(j, wide, m, h);
+  if (is_v3(j)) return jx_ask(j, wide ? "vblendvpd %1, %3, %2, %0" : "vblendvps %1, %3, %2, %0", "=x", V(wide), 3, "x", m, "x", y, "xm", x);
+  /* v2's own instruction wants the mask in xmm0 */
+  gcc_jit_rvalue *d = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, y), m);
+  return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, d, y);
+}
 static jv blend(struct jx *j, unsigned t, jv c, jv x, jv y) {
   const bool wide = jx_wide(t);
   jv v = jx_fresh(t, c.u && x.u && y.u);
-  for (unsigned h = 0; h < (wide && !v.u ? 2u : 1u); h++) {
-    gcc_jit_rvalue *m = lanes_of(j, wide, c.r[0], h);
-    if (is_v3(j))
-      v.r[h] = jx_ask(j, wide ? "vblendvpd %1, %3, %2, %0" : "vblendvps %1, %3, %2, %0", "=x", jx_type(j, t), 3, "x", m, "x", y.r[h], "xm", x.r[h]);
-    else { /* its own instruction wants the mask in xmm0 */
-      gcc_jit_rvalue *d = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x.r[h], y.r[h]), m);
-      v.r[h] = jx_bits(j, jx_type(j, t), bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, d, y.r[h]));
-    }
-  }
+  for (unsigned h = 0; h < (wide && !v.u ? 2u : 1u); h++) v.r[h] = jx_bits(j, jx_type(j, t), choice(j, wide, h, c.r[0], x.r[h], y.r[h]));
   if (v.u || !wide) v.r[1] = v.r[0];
   return v;
 }
@@ -382,8 +382,17 @@ static void write_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place,
 static gcc_jit_rvalue *read_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
   return jx_ask(j, wide ? "vpmaskmovq %2, %1, %0" : "vpmaskmovd %2, %1, %0", "=x", V(wide), 2, "x", lanes_of(j, wide, m, h), "m", jx_rv(place));
 }
+/* Stores under a mask are microcode on some processors: they are made only where lanes are missing. */
 static void write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
-  jx_touches_memory(jx_asm(j, wide ? "vpmaskmovq %1, %2, %0" : "vpmaskmovd %1, %2, %0", "+m", place, 2, "x", v, "x", lanes_of(j, wide, m, h)));
+  gcc_jit_lvalue *t = jx_local(j, j->t_u32);
+  gcc_jit_extended_asm *a = jx_asm(j, wide ? "vmovmskps %3, %1\n\tcmpl $255, %1\n\tjne 1f\n\tvmovdqu %2, %0\n\tjmp 2f\n1:\tvpmaskmovq %2, %3, %0\n2:"
+                                           : "vmovmskps %3, %1\n\tcmpl $255, %1\n\tjne 1f\n\tvmovdqu %2, %0\n\tjmp 2f\n1:\tvpmaskmovd %2, %3, %0\n2:",
+                                   "+m", place, 2, "x", v, "x", lanes_of(j, wide, m, h));
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", t);
+  jx_touches_memory(a);
+}
+static void write_own(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  jx_set(j, place, choice(j, wide, h, m, v, jx_keep(j, jx_rv(place))));
 }
 
 static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
@@ -437,7 +446,7 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
 #define SAME \
   .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .mask_fill = mask_fill, .compare = compare, .blend = blend, \
   .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
-  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .read_one = read_one, .scatter = scatter
+  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .write_own = write_own, .read_one = read_one, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {"-march=x86-64-v2", "-mtune=generic", NULL};
 const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .fma = fma_v3, .choose = choose_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
 const struct jx_isa jx_v2 = {.name = "v2", .options = options_v2, .lanes = 4, .fma = fma_v2, .read = read_v2, .write = write_v2, .gather = gather_v2, SAME};

@@ -103,7 +103,7 @@ static void store_slot(struct lw *l, uint32_t s, bool uniform, bool raw) {
     for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++) {
       gcc_jit_rvalue *k = jx_rv(l->em[c]), *v = jx_rv(uniform ? lw_one(l, s) : lw_var(l, s, cls == MX_R64 ? 2 * c + h : c));
       if (raw) v = jv_as(j, MX_T_u32, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, (jv){.t = MX_T_u32, .r = {v, v}}))).r[0];
-      j->isa->write(j, cls == MX_R64, h, lw_vector(l, p, j->bytes * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64), v, k);
+      j->isa->write_own(j, cls == MX_R64, h, lw_vector(l, p, j->bytes * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64), v, k);
     }
 }
 static jv load_chunk(struct lw *l, gcc_jit_rvalue *p, unsigned cls, unsigned c) {
