@@ -143,6 +143,7 @@ bool mx__block_start(struct mx_block *b, uint64_t index) {
   b->ctaid[1] = (uint32_t)(row - (uint64_t)b->ctaid[2] * l->grid[1]);
   b->started = false;
   b->spins = 0;
+  memset(&b->round, 0, sizeof b->round);
   for (uint32_t n = 0; n <= MX_BARRIERS; n++) {
     struct mx_barrier *bar = &b->barriers[n];
     if (!bar->used) continue;
@@ -203,18 +204,19 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
     }
   }
   for (;;) {
-    if (b->launch->debug) mx__debug_round(b->launch->debug, x, b);
-    bool alive = false, went_on = false, spun = false;
-    for (uint32_t w = 0; w < b->nwarps; w++) {
-      struct mx_warp *warp = &b->warps[w];
+    for (; b->round.warp < b->nwarps; b->round.warp++) {
+      struct mx_warp *warp = &b->warps[b->round.warp];
       if (!warp->live) continue;
+      if (b->launch->debug) mx__debug_turn(b->launch->debug, x, b);
       uint64_t before = x->steps;
       enum mx_turn turn = mx__warp_run(x, warp);
       if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
-      alive |= turn != MX_TURN_DONE;
-      spun |= turn == MX_TURN_SPUN;
-      went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && x->steps != before);
+      b->round.alive |= turn != MX_TURN_DONE;
+      b->round.spun |= turn == MX_TURN_SPUN;
+      b->round.went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && x->steps != before);
     }
+    const bool alive = b->round.alive, went_on = b->round.went_on, spun = b->round.spun;
+    memset(&b->round, 0, sizeof b->round);
     if (!alive) return MX_BLOCK_DONE;
     if (went_on) continue;
     bool released = false;

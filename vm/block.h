@@ -42,6 +42,7 @@ struct mx_block {
   uint32_t nwarps;
   uint32_t spins;       /* turns in which its warps only spun or waited */
   uint32_t begun;       /* warps that have begun, from the first on */
+  struct { uint32_t warp; bool alive, went_on, spun; } round; /* whose turn it is, and what those before it have come to */
   bool started;         /* its warps stand at the first instruction, or beyond */
   struct mx_warp *warps;
   unsigned char *shared;

@@ -344,8 +344,8 @@ void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b)
   g->moved_code = false;
 }
 
-void mx__debug_round(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
-  if (g->record && !g->quit && !g->rewinding) mx__record_round(g, x, b);
+void mx__debug_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
+  if (g->record && !g->quit && !g->rewinding) mx__record_turn(g, x, b);
 }
 
 /* ---- the session ----------------------------------------------------------------------------------------*/
@@ -555,7 +555,7 @@ mx_status mx_debug_schedule(mx_debug *g, uint64_t seed) {
   if (s != MX_OK) return s;
   g->seed = g->random = seed;
   mx__record_forget(g); /* the past had another schedule */
-  if (g->record && !g->executed) mx__record_round(g, g->x, g->x->block);
+  if (g->record && !g->executed) mx__record_turn(g, g->x, g->x->block);
   return MX_OK;
 }
 

@@ -128,8 +128,8 @@ struct mx_debug {
 struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 /* schedule.c: everybody in the block spins or waits. */
 void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
-/* block.c: a round of the block's warps begins: a place where the launch can be recorded and taken up again. */
-void mx__debug_round(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
+/* block.c: the turn of a warp of the block begins: a place where the launch can be recorded and taken up again. */
+void mx__debug_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 /* block.c: the block's shared memory is about to be cleared. */
 void mx__debug_clears(struct mx_debug *g, struct mx_block *b);
 /* The device goes away. */
@@ -203,7 +203,7 @@ uint64_t mx__record_before(struct mx_debug *g, uint64_t position); /* the last r
 void mx__record_take(struct mx_debug *g, uint64_t position); /* the rewinding launch goes on from the last state up to there */
 void mx__record_info(const struct mx_debug *g, mx_debug_recording *out);
 void mx__record_writes(struct mx_debug *g, unsigned char *lo, unsigned char *hi, unsigned char *at, uint64_t bytes);
-void mx__record_round(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
+void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 struct mx_block *mx__record_rewind(struct mx_debug *g, struct mx_exec *x); /* the block to run */
 void mx__record_cut(struct mx_debug *g);      /* a change at this position: what came behind it is forgotten */
 void mx__record_forget(struct mx_debug *g);   /* the code has changed: begins anew */

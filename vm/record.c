@@ -1,4 +1,4 @@
-/* States of a launch that a session can go back to. A state is taken where a round of a block's warps begins: all that is
+/* States of a launch that a session can go back to. A state is taken where a turn of a warp begins: all that is
  * alive then lies in blocks, frames and the schedule. Of memory only what is written afterwards is kept, page by page as it was
  * before: going back puts the pages back, newest state first, and then the rest.
  *
@@ -23,7 +23,7 @@
 
 struct page { unsigned char *at, *old; uint32_t bytes; /* old NULL: they were zero */ };
 struct state {
-  uint64_t position, round;
+  uint64_t position, turn;
   struct mx_block *running;
   struct mx_schedule_state *schedule;
   unsigned char *tape;
@@ -37,7 +37,7 @@ struct mx_record {
   struct state *state[STATES + 1];
   uint32_t n, now;
   uint64_t limit, bytes, interval, newest, target;
-  uint64_t round;                 /* rounds so far: tells states of one position apart */
+  uint64_t turn;                  /* turns so far: tells states of one position apart */
   struct mx_block **blocks;       /* room for all of the launch */
   unsigned char *last;            /* the page that was kept last: most writes are to it again */
   bool lost;                      /* out of memory: a page is missing */
@@ -148,7 +148,7 @@ static void move_warp(struct tape *t, struct mx_warp *w) {
 }
 
 static void move_block(struct tape *t, struct mx_block *b) {
-  MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->spins), MOVE(t, b->started);
+  MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->spins), MOVE(t, b->started), MOVE(t, b->round);
   for (unsigned n = 0; n <= MX_BARRIERS; n++) {
     struct mx_barrier *bar = &b->barriers[n];
     MOVE(t, bar->used), MOVE(t, bar->want), MOVE(t, bar->hold), MOVE(t, bar->all);
@@ -208,7 +208,7 @@ static void move_all(struct tape *t, struct mx_debug *g, struct mx_exec *x, stru
   uint64_t steps = atomic_load(&l->steps);
   MOVE(t, steps);
   if (!t->save) atomic_store(&l->steps, steps);
-  MOVE(t, g->record->round), MOVE(t, g->random), MOVE(t, g->quiet), MOVE(t, g->sure), MOVE(t, g->value_changed);
+  MOVE(t, g->record->turn), MOVE(t, g->random), MOVE(t, g->quiet), MOVE(t, g->sure), MOVE(t, g->value_changed);
   for (uint32_t k = 0; k < n; k++) {
     struct mx_block *b = blocks ? blocks[k] : NULL;
     MOVE(t, b);
@@ -243,7 +243,7 @@ static struct state *state_new(struct mx_debug *g, struct mx_exec *x, struct mx_
   struct tape t = {.s = s, .save = true};
   if (!s) return NULL;
   s->position = g->executed;
-  s->round = g->record->round;
+  s->turn = g->record->turn;
   s->running = b;
   s->schedule = mx__schedule_save(x->launch);
   uint32_t n = live_blocks(x->launch, b, blocks);
@@ -400,13 +400,13 @@ static bool is_half_way(const struct mx_debug *g, const struct mx_record *r) {
   return to != UINT64_MAX && passed >= FIRST_INTERVAL && to > g->executed && to - g->executed <= passed;
 }
 
-void mx__record_round(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
+void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
   struct mx_record *r = g->record;
   if (g->executed > r->newest) r->newest = g->executed;
-  r->round++;
+  r->turn++;
   if (r->lost) mx__record_forget(g);
   if (!r->blocks && !(r->blocks = malloc((x->launch->resident + 1u) * sizeof *r->blocks))) return;
-  if (r->now + 1 < r->n && r->state[r->now + 1]->round == r->round) {
+  if (r->now + 1 < r->n && r->state[r->now + 1]->turn == r->turn) {
     r->now++; /* it has come again */
   } else {
     if (r->n && g->executed - r->state[r->now]->position < interval(g, r) && !is_half_way(g, r)) return;
