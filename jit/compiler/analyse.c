@@ -498,7 +498,7 @@ static void find_entries(struct ja *a) {
     bool in_loop = false;
     for (uint32_t k = 0; k < bl->nstack; k++) in_loop |= a->regions[bl->stack[k]].kind == JA_LOOP;
     if (bl->reconv && !bl->nstack) bl->entry = true;
-    if (bl->leaves) JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
+    if (bl->leaves && !ja_goes_on(&a->ins[bl->end - 1])) JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
     if (bl->divergent && bl->hide == JA_NONE && bl->loop_exit == JA_NONE) JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
     if (a->ins[bl->end - 1].op == MX_BRX && b + 1 < a->nblocks && a->blocks[b + 1].reconv) a->blocks[b + 1].entry = true;
   }

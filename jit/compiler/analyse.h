@@ -94,6 +94,8 @@ bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_
 static inline bool ja_always_leaves(const struct ja_ins *i) {
   return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC || i->o->flags & MX_F_CALL;
 }
+/* Of these, warp operations, which need the machine only where lanes have to wait for others: then they need not come back at once. */
+static inline bool ja_goes_on(const struct ja_ins *i) { return i->o->flags & MX_F_SYNC && i->o->cls == MX_CROSS; }
 
 /* body_ for every block s_ that control may reach from b, tables included. */
 #define JA_FOR_SUCC(a_, b_, s_, body_) \

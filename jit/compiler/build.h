@@ -54,6 +54,7 @@ struct lw {
   gcc_jit_block **head, **entry;      /* by block */
   struct lw_region { gcc_jit_lvalue *saved[LW_CHUNKS], *pending[LW_CHUNKS]; gcc_jit_block *close[2]; bool closed[2]; } *regions;
   uint64_t *written;                  /* slots that compiled code may change */
+  uint64_t *stored; bool always;      /* slots that the frame has as they are, for all lanes of em[]; the instruction's step runs whatever its operands are */
   /* where we are */
   uint32_t block;
   const struct ja_ins *ins;

@@ -188,7 +188,11 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   struct jx *j = &l->j;
   catch_up(l);
   uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, l->ins, s);
-  for (uint32_t k = 0; k < n; k++) store_slot(l, s[k], ja_has(l->uni, s[k]), ja_has(l->raw, s[k]));
+  for (uint32_t k = 0; k < n; k++) {
+    if (ja_has(l->stored, s[k])) continue;
+    store_slot(l, s[k], ja_has(l->uni, s[k]), ja_has(l->raw, s[k]));
+    if (l->always) ja_add(l->stored, s[k]);
+  }
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
   gcc_jit_rvalue *mask = a->blocks[l->block].nstack ? lw_pack(l, m) : jx_rv(l->emask);
@@ -232,10 +236,11 @@ static bool by_meaning(struct lw *l) {
     if (o->opnd[k].type < MX_T_raw) uniform &= lw_operand_uniform(l, k);
   jv d[LW_CHUNKS], q[LW_CHUNKS];
   const unsigned n = uniform ? 1 : l->nc;
+  jv in[8] = {{0}};
   for (unsigned c = 0; c < n; c++) {
-    jv in[8] = {{0}};
     for (unsigned k = nout; k < o->nopnds && k - nout < 8; k++)
-      in[k - nout] = o->opnd[k].type < MX_T_raw ? lw_operand(l, k, c) : jv_k(&l->j, MX_T_u32, mx_w_operand(l->ins->w, k));
+      if (o->opnd[k].type >= MX_T_raw) in[k - nout] = jv_k(&l->j, MX_T_u32, mx_w_operand(l->ins->w, k));
+      else if (!c || !lw_operand_uniform(l, k)) in[k - nout] = lw_operand(l, k, c);
     l->j.bad = false;
     q[c] = (jv){0};
     if (!jx_shortcut(&l->j, l->ins->op, mx_w_mod(*l->ins->w), in, &d[c])) d[c] = mean(&l->j, mx_w_mod(*l->ins->w), in, &q[c]);
@@ -568,6 +573,18 @@ static void wait(struct lw *l) {
   memcpy(w->raw, l->raw, bytes), memcpy(w->raw_after, l->raw_after, bytes);
 }
 
+/* The current instruction's results: the frame has them where the interpreter's body made them, for all lanes and on every way. */
+static void note_stored(struct lw *l) {
+  const struct ja_block *b = &l->a->blocks[l->block];
+  uint32_t s[JA_MAX_TOUCH], n = ja_defs(l->a, l->ins, s);
+  const bool whole = l->always && !b->nstack && mx_w_guard(*l->ins->w) == MX_GUARD_NONE;
+  for (uint32_t k = 0; k < n; k++) {
+    if (whole) ja_add(l->stored, s[k]);
+    else ja_del(l->stored, s[k]);
+  }
+  l->always = false;
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------------------*/
 /* What comes before every instruction; it is number k of its block. */
 static void begin_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live) {
@@ -597,9 +614,10 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   if (can_wait(l, b->first + k, l->nwaiting, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
-    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) lw_step(l);
+    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) l->always = true, lw_step(l);
     while (l->nwaiting) free(l->waiting[--l->nwaiting].uni);
   }
+  note_stored(l);
   l->moving = false;
   memcpy(l->uni, l->uni_after, 8 * a->words);
   memcpy(l->raw, l->raw_after, 8 * a->words);
@@ -621,6 +639,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   if (tests.wrong) split_on(l, lw_rare(l, tests.wrong), version[1], version[0]);
   else jump(l, version[0]);
   l->run = run;
+  memset(l->stored, 0, bytes);
   for (int v = 0; v < 2 && version[v]; v++) {
     j->b = version[v];
     l->guessed = !v;
@@ -631,6 +650,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     }
     jump(l, behind);
     memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has found out its own */
+    memset(l->stored, 0, bytes);
   }
   l->run = NULL;
   j->b = behind;
@@ -660,6 +680,7 @@ static void build_block(struct lw *l, uint32_t number) {
   memcpy(l->uni, b->uni_in, 8 * a->words);
   memcpy(l->flt, b->float_in, 8 * a->words);
   memcpy(l->raw, b->raw_in, 8 * a->words);
+  memset(l->stored, 0, 8 * a->words);
   if (b->reconv) {
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
     split_on(l, compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, b->pc)), meet, on);
@@ -809,7 +830,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->uni = lw_need(8 * a->words);
   l->uni_after = lw_need(8 * a->words);
   l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
-  l->written = lw_need(8 * a->words);
+  l->written = lw_need(8 * a->words), l->stored = lw_need(8 * a->words);
   l->shapes = lw_need(sizeof *l->shapes * (a->nslots + 1));
   l->pieces = lw_need(sizeof *l->pieces * (a->nslots + 1));
   l->fixed = lw_need(sizeof *l->fixed * (a->nins + 1));
@@ -834,7 +855,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
     again = false;
     for (uint32_t b = 0; b < a->nblocks; b++) {
       if (!reached[b] && a->blocks[b].entry) reached[b] = again = true;
-      for (uint32_t k = 0; reached[b] && !a->blocks[b].leaves && k < a->blocks[b].nsucc; k++)
+      for (uint32_t k = 0; reached[b] && (!a->blocks[b].leaves || ja_goes_on(&a->ins[a->blocks[b].end - 1])) && k < a->blocks[b].nsucc; k++)
         if (!reached[a->blocks[b].succ[k]]) reached[a->blocks[b].succ[k]] = again = true;
     }
   }

@@ -136,7 +136,10 @@ int main(int argc, char **argv) {
   if (kernel >= im->nfuncs) return fprintf(stderr, "mx-jitc: no kernel '%s'\n", argv[optind + 1]), 1;
 
   static const char *const options[] = {"-ffp-contract=off", "-fno-strict-aliasing", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-math-errno",
-                                        "-fno-trapping-math", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-g0"};
+                                        "-fno-trapping-math", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-g0",
+                                        /* passes that find nothing in such code, or move what was better where it stood: a third of the time */
+                                        "-fno-tree-fre", "-fno-tree-ccp", "-fno-tree-dominator-opts", "-fno-tree-pta", "-fno-tree-dse", "-fno-dse",
+                                        "-fno-forward-propagate", "-fno-tree-sink", "-fno-tree-reassoc", "-fira-region=one"};
   for (size_t k = 0; k < sizeof options / sizeof *options; k++) gcc_jit_context_add_command_line_option(c, options[k]);
   for (const char *const *o = isa->options; *o; o++) gcc_jit_context_add_command_line_option(c, *o);
   gcc_jit_context_add_driver_option(c, "-nostdlib");
