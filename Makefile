@@ -31,6 +31,7 @@ V ?=
 
 BUILD := build$(if $(SAN),/san)
 OBJ := $(BUILD)/obj
+comma := ,
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$(2))')
 
@@ -78,7 +79,8 @@ LANE_OPT_plain := $(LANE_OPT_v2)
 LANE_OPT_fn := -O2 $(LANE_VECTORS)
 LANE_OPT_fn_v4 := -O3
 lane_opt = $(or $(LANE_OPT),$(if $(filter fn_convert,$(1)),$(LANE_OPT_fn)),$(if $(filter fn_%,$(1)),$(or $(LANE_OPT_fn_$(2)),$(LANE_OPT_fn))),$(LANE_OPT_$(2)))
-LANE_FLAGS := $(patsubst -g,-g1,$(DEBUG)) -fno-math-errno -fno-trapping-math -Wno-missing-prototypes -Wno-maybe-uninitialized
+# a null pointer or an overrun in the loops is what the address sanitizer sees anyway
+LANE_FLAGS := $(if $(SAN),-fno-sanitize=null$(comma)object-size) $(patsubst -g,-g1,$(DEBUG)) -fno-math-errno -fno-trapping-math -Wno-missing-prototypes -Wno-maybe-uninitialized
 LEVEL_v2 := -march=x86-64-v2
 LEVEL_v3 := -march=x86-64-v3
 LEVEL_v4 := -march=x86-64-v4 -mprefer-vector-width=512

@@ -85,7 +85,7 @@ static void race(struct contestant *c, unsigned n) {
 
 /* ---- the instruction and its operands --------------------------------------------------------------------*/
 static struct mx_insn instruction(unsigned op, unsigned mod) {
-  struct mx_insn i = {.fn = level->bodies[op], .op = (uint16_t)op, .mod = (uint8_t)mod, .guard = MX_GUARD_NONE, .nopnds = mx__ops[op].nopnds};
+  struct mx_insn i = {.fn = level->unguarded[op], .op = (uint16_t)op, .mod = (uint8_t)mod, .guard = MX_GUARD_NONE, .nopnds = mx__ops[op].nopnds};
   for (int k = 0; k < 7; k++) i.o[k] = k * SLOT;
   return i;
 }

@@ -232,7 +232,10 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 /* Lane functions: fn_*.c of this folder. */
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
+  static __attribute__((noinline)) /* its blends take registers and stack, which the usual case would have to make room for */ \
+  LANE_FUNCTION(masked_##id_, , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), if (x->mask != x->full) return masked_##id_(x, i);, false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, \
+                MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
   GUARDED(id_)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 

@@ -1,8 +1,8 @@
 /* Lane functions of SIMD in a word. The slots are arrays of halves or bytes here, so that the loops vectorise whole. */
 #include "vm/lanes/fn.h"
 
-typedef uint16_t __attribute__((may_alias)) half;
-typedef int16_t __attribute__((may_alias)) shalf;
+typedef uint16_t __attribute__((may_alias)) word;
+typedef int16_t __attribute__((may_alias)) sword;
 typedef uint8_t __attribute__((may_alias)) byte;
 typedef int8_t __attribute__((may_alias)) sbyte;
 
@@ -12,23 +12,23 @@ typedef int8_t __attribute__((may_alias)) sbyte;
   { \
     r_ *to = d; \
     const t_ *from = a, *with = b; \
-    _Pragma("GCC ivdep") for (unsigned k = 0; k < n_ * lanes; k++) { \
-      const int x = from[k], y = with[k]; \
-      (void)y; \
-      to[k] = (r_)(__VA_ARGS__); \
-    } \
+    for (unsigned half = 0; half < 2 && half < lanes / 32; half++, to += 32 * n_, from += 32 * n_, with += 32 * n_) \
+      _Pragma("GCC ivdep") for (unsigned k = 0; k < 32 * n_; k++) { \
+        const int x = from[k], y = with[k]; \
+        (void)y; \
+        to[k] = (r_)(__VA_ARGS__); \
+      } \
     break; \
   }
-#define SUM(t_, n_) \
-  { \
-    uint32_t *to = d; \
-    const t_ *from = a, *with = b; \
+/* Apart: these loops need more registers than all others, which would have to save them too. */
+#define SUM(name_, t_, n_) \
+  static __attribute__((noinline)) void name_(uint32_t *to, const t_ *from, const t_ *with, unsigned lanes) { \
+    MX_WARP_OF(lanes); \
     for (unsigned l = 0; l < lanes; l++) { \
       uint32_t sum = 0; \
       for (unsigned k = n_ * l; k < n_ * (l + 1); k++) sum += (uint32_t)(from[k] < with[k] ? with[k] - from[k] : from[k] - with[k]); \
       to[l] = sum; \
     } \
-    break; \
   }
 #define CLAMP(lo_, hi_, z_) ((z_) < (lo_) ? (lo_) : (z_) > (hi_) ? (hi_) : (z_))
 #define COMPARED(from_, u_, s_, n_, yes_) \
@@ -44,6 +44,8 @@ typedef int8_t __attribute__((may_alias)) sbyte;
   case from_ + 9: EACH(u_, u_, n_, x >= y ? yes_ : 0)
 
 #define PARTS(n_, u_, s_, min_, max_, umax_) \
+  SUM(sum_##u_, u_, n_) \
+  SUM(sum_##s_, s_, n_) \
   void MX_FN(simd_unary##n_)(MX_FN_ARGS) { \
     (void)q, (void)c, (void)e; \
     MX_WARP_OF(lanes); \
@@ -76,9 +78,9 @@ typedef int8_t __attribute__((may_alias)) sbyte;
       case 14: EACH(u_, u_, n_, CLAMP(0, umax_, x - y)) \
       COMPARED(15, u_, s_, n_, umax_) \
       COMPARED(25, u_, s_, n_, 1) \
-      case 35: SUM(s_, n_) \
-      default: SUM(u_, n_) \
+      case 35: sum_##s_(d, a, b, lanes); break; \
+      default: sum_##u_(d, a, b, lanes); \
     } \
   }
-PARTS(2, half, shalf, -32768, 32767, 65535)
+PARTS(2, word, sword, -32768, 32767, 65535)
 PARTS(4, byte, sbyte, -128, 127, 255)
