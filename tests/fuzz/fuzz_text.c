@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "../unit/images.h"
+#include "../unit/intrinsic_text.h"
 
 #include "asm/container.h"
 #include "mx/asm.h"
@@ -152,6 +153,17 @@ static const char *const texts[] = {
     " { .param .b64 x; .param .b32 y[4]; st.param.b64 [x], p; st.param.b32 [y+4], 3; call p, (x, y), P; }\n ret;\n}\n",
 };
 
+/* A part of the guides' functions, each with registers that fit. */
+enum { FUNCTIONS = 48 };
+static char *functions_from(unsigned first) {
+  const int lanes = first / FUNCTIONS % 2 ? 32 : 64;
+  struct text t = {0};
+  put(&t, lanes == 32 ? ".target sm_90\n" : ".target mx64\n");
+  for (unsigned k = first; k < first + FUNCTIONS && k < mx__intrinsic_count; k++)
+    if (of_lanes(&mx__intrinsics[k], lanes)) put_kernel(&t, &mx__intrinsics[k], k, k % 3, k & 1);
+  return t.s;
+}
+
 uint8_t *fuzz_seed(unsigned n, size_t *size) {
   enum { TEXTS = sizeof texts / sizeof *texts };
   char *text = NULL;
@@ -161,6 +173,8 @@ uint8_t *fuzz_seed(unsigned n, size_t *size) {
     struct made m = made_image_of(n, n & 1 ? 64 : 32, 0, n * 2);
     text = mx__disassemble(&m.image);
     made_free(&m);
+  } else if ((n - TEXTS - 8) * FUNCTIONS < mx__intrinsic_count) {
+    text = functions_from((n - TEXTS - 8) * FUNCTIONS);
   }
   *size = text ? strlen(text) : 0;
   return (uint8_t *)text;
