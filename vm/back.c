@@ -170,9 +170,11 @@ void mx__debug_searched(struct mx_debug *g, struct mx_exec *x, const struct mx_i
   if (s->what == MX_SEARCH_ORDER && g->pending && g->order == MX_DEBUG_CONTINUE) found(g, g->executed);
   g->pending = 0;
   if (s->what != MX_SEARCH_WRITE || !s->hit) return;
-  found(g, g->executed);
-  mx__debug_culprit(g, x, i, s->hit, &s->culprit);
-  s->hit = 0;
+  if (!s->changes || !s->held || memcmp(s->place, s->old, s->held)) {
+    found(g, g->executed);
+    mx__debug_culprit(g, x, i, s->hit, &s->culprit);
+  }
+  s->hit = s->held = 0;
 }
 
 /* ---- orders ---------------------------------------------------------------------------------------------*/
@@ -301,15 +303,22 @@ mx_status mx_debug_last_register(mx_debug *g, uint64_t block, uint32_t warp, uin
   return last_fit(g, out);
 }
 
-mx_status mx_debug_last_write(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, mx_debug_culprit *out) {
-  mx_status s = can_go_back(g, "mx_debug_last_write");
+static mx_status last_write(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, bool changes, mx_debug_culprit *out, const char *call) {
+  mx_status s = can_go_back(g, call);
   if (s != MX_OK) return s;
-  if (!bytes || !out) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_last_write: no bytes, or no place for the answer");
+  if (!bytes || !out) return mx__fail(g->device, MX_INVALID_VALUE, "%s: no bytes, or no place for the answer", call);
   g->block = block;
   g->search.what = MX_SEARCH_WRITE;
   g->search.address = address;
   g->search.bytes = bytes;
+  g->search.changes = changes;
   return last_fit(g, out);
+}
+mx_status mx_debug_last_write(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, mx_debug_culprit *out) {
+  return last_write(g, address, bytes, block, false, out, "mx_debug_last_write");
+}
+mx_status mx_debug_last_change(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, mx_debug_culprit *out) {
+  return last_write(g, address, bytes, block, true, out, "mx_debug_last_change");
 }
 
 /* ---- recording --------------------------------------------------------------------------------------------*/

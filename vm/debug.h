@@ -45,6 +45,9 @@ struct mx_search {
   uint64_t lanes;
   mx_addr address;             /* MX_SEARCH_WRITE */
   uint64_t bytes, hit;         /* hit: lanes whose write fits, by the instruction at hand */
+  bool changes;                /* it must make a difference: */
+  unsigned char *place, old[16]; /* what the first of them is about to write to, and held */
+  uint8_t held;
 };
 
 struct mx_debug {

@@ -79,7 +79,13 @@ void mx__debug_writes(struct mx_exec *x, uint64_t m, const uint64_t *address, ui
   if (g->search.on && g->search.what == MX_SEARCH_WRITE) {
     struct mx_breakpoint b = {.address = g->search.address, .bytes = g->search.bytes, .block = g->block};
     mx_addr first;
-    g->search.hit |= overlap(x, &b, m, address, base, bytes, &first);
+    const uint64_t hit = overlap(x, &b, m, address, base, bytes, &first);
+    if (hit && !g->search.hit && bytes <= sizeof g->search.old) {
+      g->search.place = host[__builtin_ctzll(hit)];
+      g->search.held = (uint8_t)bytes;
+      memcpy(g->search.old, g->search.place, bytes);
+    }
+    g->search.hit |= hit;
   }
   if (g->writes) tell_watchpoints(g, x, m, address, base, bytes);
 }

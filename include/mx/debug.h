@@ -282,6 +282,8 @@ MX_API mx_status mx_debug_goto(mx_debug *session, uint64_t position, mx_debug_st
 MX_API mx_status mx_debug_last_register(mx_debug *session, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
                                         const char *name, uint64_t lanes, mx_debug_culprit *out);
 MX_API mx_status mx_debug_last_write(mx_debug *session, mx_addr address, uint64_t bytes, uint64_t block, mx_debug_culprit *out);
+/* The same, but writes that left everything as it was do not count, such as comparisons that failed. */
+MX_API mx_status mx_debug_last_change(mx_debug *session, mx_addr address, uint64_t bytes, uint64_t block, mx_debug_culprit *out);
 
 /* ---- schedules ------------------------------------------------------------------------------------------
  * Other orders of warps and blocks than the usual one: before accesses to shared and global memory, atomics and barriers a warp

@@ -65,8 +65,53 @@ static void show_place(struct repl *r) {
   free(lanes);
 }
 
+/* The address that lanes which spin read, from the text of the instruction: of global memory. */
+static bool spins_on(struct repl *r, const mx_debug_split *s, uint64_t *address) {
+  uint32_t pc = s->pc;
+  for (int n = 0; n < 8; n++) {
+    mx_debug_instruction i = {.struct_size = sizeof i};
+    if (mx_debug_code(r->g, s->function, pc, &i) != MX_OK) return false;
+    char *text = instruction_text(r, s->function, pc), *from = strchr(text, '['), *to = from ? strchr(from, ']') : NULL, *why = NULL;
+    bool reads = to && (!strncmp(text, "ld", 2) || !strncmp(text, "atom", 4)) && !strstr(text, ".shared") && !strstr(text, ".param") && !strstr(text, ".local") && !strstr(text, ".const");
+    const struct elem *type;
+    if (reads) to[1] = 0;
+    bool found = reads && place_of(r, from, NULL, address, &type, &why);
+    free(why);
+    free(text);
+    if (reads) return found;
+    pc += i.words;
+  }
+  return false;
+}
+
+static const char *culprit_lane(const mx_debug_culprit *c, char *buffer, size_t n);
+
+/* What the lanes read again and again, and who made it so: the holder of a lock. Of lanes that wrote together, those that do not spin. */
+static void show_holder(struct repl *r, uint64_t block, uint32_t warp, uint32_t split, const mx_debug_split *s) {
+  uint64_t was_block = r->block, address;
+  uint32_t was_warp = r->warp, was_split = r->split, was_lane = r->lane, v = 0;
+  char buffer[512];
+  r->block = block, r->warp = warp, r->split = split, r->lane = (uint32_t)__builtin_ctzll(s->lanes);
+  bool known = spins_on(r, s, &address) && mx_debug_read(r->g, block, warp, r->lane, address, &v, sizeof v) == MX_OK;
+  r->block = was_block, r->warp = was_warp, r->split = was_split, r->lane = was_lane;
+  if (!known) return;
+  printf("    the word at 0x%llx is %u", (unsigned long long)address, v);
+  mx_debug_culprit c;
+  if (!r->recording) {
+    printf(" ('record' before 'run' tells who changed it)\n");
+  } else if (mx_debug_last_change(r->g, address, sizeof v, block, &c) != MX_OK) {
+    printf(", as it always was\n");
+  } else {
+    mx_debug_split o = {.struct_size = sizeof o};
+    for (uint32_t k = 0; mx_debug_get_split(r->g, c.block, c.warp, k, &o) == MX_OK; k++)
+      if (o.state == MX_DEBUG_RUNNABLE && c.lanes & ~o.lanes) c.lanes &= ~o.lanes;
+    printf(", last changed by %s\n", culprit_lane(&c, buffer, sizeof buffer));
+  }
+}
+
 static void show_groups(struct repl *r) {
   mx_debug_block b = {.struct_size = sizeof b};
+  unsigned shown = 0; /* looking back takes its time */
   for (size_t n = 0; n < 8 && mx_debug_block_at(r->g, n, &b) == MX_OK; n++)
     for (uint32_t w = 0; w < b.warps; w++) {
       mx_debug_split s = {.struct_size = sizeof s};
@@ -84,6 +129,7 @@ static void show_groups(struct repl *r) {
           free(who);
           free(for_whom);
         }
+        if (s.state == MX_DEBUG_RUNNABLE && s.lanes && shown++ < 4) show_holder(r, b.number, w, k, &s);
       }
     }
 }
