@@ -201,6 +201,22 @@ static void cache_entries(void **state) {
   free(aside);
   free(dir);
 }
+/* Code of one CPU level is not taken for another's. */
+static void levels(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  static const char *const names[] = {"v2", "v3", "v4"};
+  char *dir = strdup(in_folder("levels")), *said = getenv("MX_LEVEL") ? strdup(getenv("MX_LEVEL")) : NULL;
+  for (uint64_t turn = 0; turn < 2; turn++)
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+      setenv("MX_LEVEL", names[k], 1);
+      if (mx__level(NULL)) once(dir, turn);
+    }
+  if (said) setenv("MX_LEVEL", said, 1);
+  else unsetenv("MX_LEVEL");
+  free(said);
+  free(dir);
+}
 /* In the background the same failures are one note, however many launches follow. */
 static char *note_of(const char *compiler, const char *cache, bool wants_code) {
   struct run r;
@@ -484,6 +500,7 @@ static void addresses(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_in_both_engines), cmocka_unit_test(cache_entries),       cmocka_unit_test(no_cache),
+      cmocka_unit_test(levels),
       cmocka_unit_test(compilers_that_fail),  cmocka_unit_test(compiler_that_hangs), cmocka_unit_test(by_itself),
       cmocka_unit_test(one_note),             cmocka_unit_test(full_disk),           cmocka_unit_test(no_assembler),
       cmocka_unit_test(no_linker),            cmocka_unit_test(read_only),
