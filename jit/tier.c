@@ -264,8 +264,13 @@ static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
 
 void mx__tier_end(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit *j = k->module->device->jit;
-  if (l->jit == MX_JIT_OFF || l->debug || !j || !k->jit) return;
+  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit)) return;
   pthread_mutex_lock(&j->lock);
+  if (l->debug) { /* its session has not noticed yet, but nobody may look at it any more */
+    if (j->launch == l) end(j, j->watched);
+    pthread_mutex_unlock(&j->lock);
+    return;
+  }
   struct mx_jit_kernel *jk = k->jit;
   end(j, jk);
   l->stats.tier = tier_of(jk);
