@@ -89,7 +89,7 @@ static int32_t *find_strides(const struct ja *a) {
 }
 
 /* ---- runs ----------------------------------------------------------------------------------------------------------*/
-enum { LEAST = 4, MOST = 400, MOST_BLOCKS = 200 }; /* accesses of a run; its instructions; of functions in which runs are looked for */
+enum { MOST = 400, MOST_BLOCKS = 200 }; /* instructions of a run; blocks of functions in which runs are looked for */
 
 static int64_t offset_of(const struct ja *a, const struct ja_ins *i) {
   const struct mx_lit *lit = &a->f->lits[mx_w_operand(i->w, ja_access[i->op].kind == JA_LOAD ? 2 : 1) - MX_LIT];
@@ -127,7 +127,6 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
   const struct ja_block *bl = &a->blocks[b];
   struct lw_run *run = &l->runs[b];
   struct number n;
-  unsigned accesses = 0;
   for (uint32_t k = bl->first; k < bl->end; step(a, &a->ins[k], at), k++) {
     const struct ja_ins *i = &a->ins[k];
     if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST) || lw_uniform_at(a, b, k, ja_access[i->op].kind == JA_LOAD ? 1 : 0)) continue;
@@ -148,11 +147,7 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
     if (off + n.bytes > row->most) row->most = off + n.bytes;
     l->in_row[k] = (unsigned char)(row - run->row + 1);
     run->end = k + 1;
-    accesses++;
   }
-  if (accesses >= LEAST && accesses > run->n) return;
-  for (uint32_t k = run->first; k < run->end; k++) l->in_row[k] = 0;
-  *run = (struct lw_run){0};
 }
 void lw_runs_find(struct lw *l) {
   const struct ja *a = l->a;
