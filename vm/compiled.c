@@ -92,7 +92,7 @@ static size_t code_new(struct mx_debug *g, struct stop *stops, size_t n) {
   if (!c.jit) return free(c.text), free(stops), 0;
   /* tests belong to breakpoints, which may go */
   for (size_t k = 0; k < n; k++)
-    if (!(stops[k].test = strdup(stops[k].test))) stops[k].test = "";
+    if (*stops[k].test && !(stops[k].test = strdup(stops[k].test))) stops[k].test = "";
   m->codes[m->ncodes++] = c;
   return m->ncodes;
 }
