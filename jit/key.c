@@ -15,10 +15,13 @@ static void hex(char *out, XXH128_hash_t h) {
   for (int k = 0; k < 16; k++) snprintf(out + 2 * k, 3, "%02x", c.digest[k]);
 }
 
-/* Engines agree in every bit at one level. */
+/* The level of the bodies: engines agree in every bit. Beside plain ones, where nobody has asked for these, what the CPU has: a build
+ * for the sanitizers holds no others. */
 const char *mx__jit_level(void) {
   const struct mx_level *level = mx__level(NULL);
-  return level && strcmp(level->name, "plain") ? level->name : NULL;
+  if (!level || strcmp(level->name, "plain")) return level ? level->name : NULL;
+  const char *asked = getenv("MX_LEVEL");
+  return asked && *asked ? NULL : mx__level_of_cpu();
 }
 
 bool mx__jit_key_make(struct mx_jit_job *job) {

@@ -231,5 +231,6 @@ struct mx_level {
   const mx_body *unguarded; /* the same for instructions that have no guard */
 };
 const struct mx_level *mx__level(const char *name); /* NULL: the best this CPU has; unknown or unsupported name: NULL result */
+const char *mx__level_of_cpu(void); /* the best that it has, whatever this build holds; NULL: none but plain */
 
 #endif

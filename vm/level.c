@@ -7,20 +7,23 @@
 #include <string.h>
 
 #define LEVELS(X) LEVEL_v4(X) LEVEL_v3(X) LEVEL_v2(X) LEVEL_plain(X)
+#define RUNS_v4 \
+  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") && \
+   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+#define RUNS_v3 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+#define RUNS_v2 (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))
 #ifdef MX_HAVE_v4
-#define LEVEL_v4(X) \
-  X(v4, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") && \
-            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+#define LEVEL_v4(X) X(v4, RUNS_v4)
 #else
 #define LEVEL_v4(X)
 #endif
 #ifdef MX_HAVE_v3
-#define LEVEL_v3(X) X(v3, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+#define LEVEL_v3(X) X(v3, RUNS_v3)
 #else
 #define LEVEL_v3(X)
 #endif
 #ifdef MX_HAVE_v2
-#define LEVEL_v2(X) X(v2, __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))
+#define LEVEL_v2(X) X(v2, RUNS_v2)
 #else
 #define LEVEL_v2(X)
 #endif
@@ -39,4 +42,12 @@ const struct mx_level *mx__level(const char *name) {
   if ((runs_) && (!name || !strcmp(name, #name_))) return &mx__level_##name_;
   LEVELS(TRY)
   return NULL;
+}
+
+const char *mx__level_of_cpu(void) {
+#ifdef __x86_64__
+  return RUNS_v4 ? "v4" : RUNS_v3 ? "v3" : RUNS_v2 ? "v2" : NULL;
+#else
+  return NULL;
+#endif
 }

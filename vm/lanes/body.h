@@ -193,7 +193,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
     void *q = mx__out(x, i->o[1], MX_T_##tq_, &mq_, x->tmp + sizeof x->tmp / 2, direct_); \
     const void *a = mx__in(x, i->o[no_], MX_T_##ta_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_); \
     const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_); \
-    const void *g = mx__in(x, i->o[no_ + 4], MX_T_##tg_); \
+    const void *g = mx__in(x, i->o[no_ + 4 < 7 ? no_ + 4 : 0], MX_T_##tg_); /* with three results no row has so many */ \
     (void)a, (void)b, (void)c, (void)e, (void)g; \
     __VA_ARGS__ \
     mx__done(x, i->o[0], MX_T_##td_, d, m_, direct_); \
