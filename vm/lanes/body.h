@@ -215,7 +215,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 #ifdef __SANITIZE_ADDRESS__
 #define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, lanes_##id_(n_, true, 0, d, q, a, b, c, e, g, (mods_) > 1 ? i->mod : 0); (void)all_;) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, lanes_##id_(n_, true, 0, d, q, a, b, c, e, g, (mods_) > 1 ? i->mod : 0); (void)all_;) \
   GUARDED(id_)
 #else
 #define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
