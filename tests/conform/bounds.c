@@ -75,7 +75,7 @@ static double number(const char **p) { /* 2.5, 2e-6, 2^-21.4, pi, -pi */
 
 /* Whether the condition at *p, if there is one, holds. */
 static bool applies(const char **p, const double *x) {
-  word(p, " for ");
+  if (!word(p, " for ") && !**p) return true;
   const bool first = (*p)[0] == 'x' || (*p)[1] == 'x';
   const double v = first ? x[0] : x[1];
   if (word(p, " outside ")) {
