@@ -12,9 +12,9 @@
 #include "vm/exec.h"
 
 enum mx_jit_exit {
-  MX_JIT_GO,      /* the machine executes the instruction at state->pc */
-  MX_JIT_SLICE,   /* the slice ended; the split stands at state->pc */
-  MX_JIT_EVENT,   /* a body gave up control (x->event) at state->pc */
+  MX_JIT_GO,      /* the machine executes the instruction at the site's pc */
+  MX_JIT_SLICE,   /* the slice ended; the split stands at the site's pc */
+  MX_JIT_EVENT,   /* a body gave up control (x->event) at the site's pc */
   MX_JIT_DONE,    /* all lanes of the split have ended */
   MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->home has what they need at entry `resume` */
   MX_JIT_REFUSED, /* not entered: a slot that should be uniform is not */

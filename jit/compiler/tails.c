@@ -72,7 +72,7 @@ static uint32_t slot_place(struct lw *l, uint32_t s) {
   return t->at[2 * s];
 }
 static gcc_jit_lvalue *home_field(struct lw *l, uint32_t at, gcc_jit_type *t) { return lw_field(l, jx_rv(l->home), at, t); }
-/* n variables of a type and the same number of vectors or masks from `at` on. */
+/* Between a variable and its place. */
 static void move(struct lw *l, bool in, gcc_jit_lvalue *v, uint32_t at, gcc_jit_type *t) {
   gcc_jit_lvalue *m = home_field(l, at, t);
   if (in) jx_set(&l->j, v, jx_rv(m));
