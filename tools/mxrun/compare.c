@@ -286,18 +286,6 @@ static void progress(unsigned probes) {
   else fputs("\r\033[K", stderr);
 }
 
-/* Line n of the program's own text, from its first word on; NULL: it has none. */
-static const char *source_line(const struct comparison *c, const char *file, uint32_t line, int *length) {
-  if (!file || strcmp(file, c->file) || !line) return NULL;
-  const char *p = c->bytes, *end = c->bytes + c->size;
-  while (--line && (p = memchr(p, '\n', (size_t)(end - p)))) p++;
-  if (!p) return NULL;
-  while (p < end && (*p == ' ' || *p == '\t')) p++;
-  const char *stop = memchr(p, '\n', (size_t)(end - p));
-  *length = (int)((stop ? stop : end) - p);
-  return p;
-}
-
 static void say_step(const struct comparison *c, const struct walk *w, size_t n, const struct verdict *v) {
   struct side s;
   if (open_side(&s, c, MX_JIT_OFF) && begin_session(&s)) {
@@ -305,11 +293,11 @@ static void say_step(const struct comparison *c, const struct walk *w, size_t n,
     const struct step *at = &w->step[n];
     const uint32_t *grid = s.config.grid;
     mx_debug_code(s.session, w->names[at->function], at->pc, &i);
-    int length;
-    const char *text = source_line(c, i.file, i.line, &length);
+    int length = 0;
+    const char *text = i.file && !strcmp(i.file, c->file) ? line_of_text(c->bytes, c->size, i.line, &length) : NULL;
     printf("first different: ");
     if (i.file) printf("%s:%u: ", i.file, i.line);
-    if (text) printf("%.*s\n  ", length, text);
+    if (length) printf("%.*s\n  ", length, text);
     printf("%s at %s+%u, block (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ") warp %u, instruction %zu of the warp\n", i.instruction ? i.instruction : "?", w->names[at->function], at->pc,
       w->block % grid[0], w->block / grid[0] % grid[1], w->block / grid[0] / grid[1], w->warp, n + 1);
     if (v->text.s) fwrite(v->text.s, 1, v->text.n, stdout);

@@ -15,8 +15,7 @@
 
 extern char **environ;
 
-/* Line `number` (from 1) of the text, without blanks around it. */
-static const char *source_line(const char *text, size_t size, uint32_t number, int *length) {
+const char *line_of_text(const char *text, size_t size, uint32_t number, int *length) {
   const char *p = text, *end = text + size;
   while (--number && p) p = memchr(p, '\n', (size_t)(end - p)), p = p ? p + 1 : NULL;
   *length = 0;
@@ -38,7 +37,7 @@ static void annotate(FILE *to, char *assembly, const mx_module *m, const char *n
       uint32_t number;
       int length = 0;
       mx__line_of(image, f, pc, &file, &number);
-      const char *spelled = file && !strcmp(file, name) ? source_line(text, size, number, &length) : "";
+      const char *spelled = file && !strcmp(file, name) ? line_of_text(text, size, number, &length) : "";
       if (!length) spelled = mx__ops[mx_w_op(image->funcs[f].code[pc])].id, length = (int)strlen(spelled);
       if (file) fprintf(to, "# %s:%u: %.*s\n", file, number, length, spelled);
       else fprintf(to, "# %s+%u: %.*s\n", image->funcs[f].name, pc, length, spelled);
@@ -58,8 +57,10 @@ static bool assemble(const mx_kernel *k, int out, char **why) {
   snprintf(number, sizeof number, "%u", k->func);
   snprintf(to, sizeof to, "/dev/fd/%d", out); /* both are inherited */
   snprintf(from, sizeof from, "/dev/fd/%d", in);
-  char *argv[] = {compiler, (char *)"--asm", (char *)"-o", to, from, number, NULL};
-  if (!compiler) *why = cli_strdup("mx-jitc was not found");
+  const char *level = mx__jit_level();
+  char *argv[] = {compiler, (char *)"--asm", (char *)"--level", (char *)level, (char *)"-o", to, from, number, NULL};
+  if (!level) *why = cli_strdup("no code is made for this CPU's level");
+  else if (!compiler) *why = cli_strdup("mx-jitc was not found");
   else if (in < 0 || write(in, k->module->bytes, k->module->size) != (ssize_t)k->module->size) *why = cli_strdup(strerror(errno));
   else if (posix_spawn(&pid, compiler, NULL, NULL, argv, environ)) *why = format("%s: %s", compiler, strerror(errno));
   else if (waitpid(pid, &status, 0) != pid || status) *why = format("%s failed", compiler);

@@ -44,7 +44,9 @@ struct comparison {
 };
 int compare_engines(const struct comparison *c);
 
-/* dump.c: the kernel's compiled code as assembly, into a file or, "-", on stdout. text: the program's source, for its lines.
+/* dump.c: line `number` (from 1) of a text, without blanks around it; "" with length 0 if there is none. */
+const char *line_of_text(const char *text, size_t size, uint32_t number, int *length);
+/* The kernel's compiled code as assembly, into a file or, "-", on stdout. text: the program's source, for its lines.
  * False: *why is malloc'ed. */
 bool dump_code(const mx_kernel *k, const char *path, const char *name, const char *text, size_t size, char **why);
 
