@@ -167,8 +167,8 @@ uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w) {
   const uint32_t left = l->threads - w * l->lanes, n = left < l->lanes ? left : l->lanes;
   return n == 64 ? UINT64_MAX : (1ull << n) - 1;
 }
-static bool start_warps(struct mx_exec *x, struct mx_block *b) {
-  for (uint32_t w = 0; w < b->nwarps; w++) {
+bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w) {
+  for (; w < b->nwarps; w++) {
     struct mx_frame *f = mx__frame_first(x, 0, true);
     if (!f) return false;
     mx__warp_begin(&b->warps[w], mx__block_lanes(b, w), f);
@@ -198,7 +198,7 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
       if (mx__warp_go_on(x, &b->warps[w], i) == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
       for (w++; w < b->nwarps; w++) /* the rest of that round */
         if (b->warps[w].live && mx__warp_run(x, &b->warps[w]) == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
-    } else if (!start_warps(x, b)) {
+    } else if (!mx__block_begin_warps(x, b, 0)) {
       mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
       return MX_BLOCK_STOPPED;
     }

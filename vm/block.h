@@ -20,6 +20,8 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b);
 void mx__block_free(struct mx_block *b);
 /* The lanes that warp w begins with. */
 uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w);
+/* Warps from w on begin. False: out of memory. */
+bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w);
 
 /* A worker's context for a launch; `stress` seeds its random switching of engines. False: out of memory. */
 bool mx__exec_init(struct mx_exec *x, struct mx_launch *l);

@@ -76,17 +76,6 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, const struc
   x->stats.warps++, x->stats.warps_compiled++;
   return true;
 }
-/* The warps from w on begin, for the machine. */
-static bool begin_others(struct mx_exec *x, struct mx_block *b, uint32_t w) {
-  for (; w < b->nwarps; w++) {
-    struct mx_frame *f = mx__frame_first(x, 0, true);
-    if (!f) return false;
-    mx__warp_begin(&b->warps[w], mx__block_lanes(b, w), f);
-    x->stats.warps++;
-  }
-  b->begun = b->nwarps;
-  return true;
-}
 static enum mx_rounds no_memory(struct mx_block *b) {
   mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
   return MX_ROUNDS_STOPPED;
@@ -144,7 +133,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
         else mx__frame_end(x, x->frame);
         break;
       }
-      if (!begin_others(x, b, b->begun)) return no_memory(b);
+      if (!mx__block_begin_warps(x, b, b->begun)) return no_memory(b);
       tell_barrier(b, w);
       if (x->launch->debug) settle(x, b, code);
       *at = w;

@@ -383,6 +383,20 @@ jv jv_canon(struct jx *j, unsigned t, jv x) {
   return jv_sel(j, t, nan, jv_as(j, t, jv_k(j, MX_T_u32, 0x7FFFFFFF)), x);
 }
 
+jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any) {
+  jv v = jx_fresh(t, x.u && y.u && z.u);
+  char inout[8];
+  snprintf(inout, sizeof inout, "+%s", reg);
+  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) {
+    gcc_jit_lvalue *d = jx_local(j, jx_type(j, t));
+    jx_set(j, d, z.r[h]);
+    jx_asm(j, t == MX_T_f32 ? "vfmadd231ps %2, %1, %0" : "vfmadd231pd %2, %1, %0", inout, d, 2, reg, x.r[h], any, y.r[h]);
+    v.r[h] = jx_rv(d);
+  }
+  if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
+  return v;
+}
+
 /* ---- scalars ----------------------------------------------------------------------------------------------------*/
 gcc_jit_rvalue *jv_scalar(struct jx *j, jv x) {
   return x.k ? jx_int(j, jx_wide(x.t) ? j->t_u64 : j->t_u32, x.kv) : j->isa->first(j, jx_wide(x.t), x.r[0]);

@@ -145,6 +145,8 @@ static inline gcc_jit_type *jx_vector(struct jx *j, bool wide) { return wide ? j
 jv jx_refuse(struct jx *j, unsigned t);  /* there is no vector form */
 jv jx_spread(struct jx *j, jv x);        /* narrow signed values as full 32-bit ones */
 jv jx_trim(struct jx *j, jv v);          /* narrow results back to their zero-extended form */
+/* By one instruction with three operands; the constraints of its registers, and of an operand that may lie in memory. */
+jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any);
 void jx_touches_memory(gcc_jit_extended_asm *a);
 
 #endif

@@ -161,17 +161,7 @@ static jv unary(struct jx *j, enum jx_un op, unsigned t, jv x) {
   if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
   return v;
 }
-static jv fma_v3(struct jx *j, unsigned t, jv x, jv y, jv z) {
-  jv v = jx_fresh(t, x.u && y.u && z.u);
-  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) {
-    gcc_jit_lvalue *d = jx_local(j, jx_type(j, t));
-    jx_set(j, d, z.r[h]);
-    jx_asm(j, t == MX_T_f32 ? "vfmadd231ps %2, %1, %0" : "vfmadd231pd %2, %1, %0", "+x", d, 2, "x", x.r[h], "xm", y.r[h]);
-    v.r[h] = jx_rv(d);
-  }
-  if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
-  return v;
-}
+static jv fma_v3(struct jx *j, unsigned t, jv x, jv y, jv z) { return jx_multiply_add(j, t, x, y, z, "x", "xm"); }
 /* Of 32 bits, by way of 64, where the product is exact. The sum p + c = s is rounded to odd (vm/lanes/vocab.h). */
 static jv rounded_to_odd(struct jx *j, jv p, jv c, jv s) {
   const unsigned d = MX_T_f64, u = MX_T_u64;

@@ -58,17 +58,7 @@ static jv unary(struct jx *j, enum jx_un op, unsigned t, jv x) {
                                         [JX_CLZ] = {"vplzcntd %1, %0", "vplzcntq %1, %0"}};
   return one(j, t, text[op][jx_wide(t)], x);
 }
-static jv multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z) {
-  jv v = jx_fresh(t, x.u && y.u && z.u);
-  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) {
-    gcc_jit_lvalue *d = jx_local(j, jx_type(j, t));
-    jx_set(j, d, z.r[h]);
-    jx_asm(j, t == MX_T_f32 ? "vfmadd231ps %2, %1, %0" : "vfmadd231pd %2, %1, %0", "+v", d, 2, "v", x.r[h], "vm", y.r[h]);
-    v.r[h] = jx_rv(d);
-  }
-  if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
-  return v;
-}
+static jv multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z) { return jx_multiply_add(j, t, x, y, z, "v", "vm"); }
 
 static gcc_jit_rvalue *logic(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *z, unsigned table) {
   char text[48];
