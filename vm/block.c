@@ -178,6 +178,13 @@ bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w) {
   return true;
 }
 
+/* A warp's turn in this round has ended; `ran`: something was executed in it. */
+static void note_turn(struct mx_block *b, enum mx_turn turn, bool ran) {
+  b->round.alive |= turn != MX_TURN_DONE;
+  b->round.spun |= turn == MX_TURN_SPUN;
+  b->round.went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && ran);
+}
+
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
   enter(x, b);
   x->naps = 0;
@@ -195,9 +202,10 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
         case MX_ROUNDS_STOPPED: return MX_BLOCK_STOPPED;
         case MX_ROUNDS_MACHINE: break;
       }
-      if (mx__warp_go_on(x, &b->warps[w], i) == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
-      for (w++; w < b->nwarps; w++) /* the rest of that round */
-        if (b->warps[w].live && mx__warp_run(x, &b->warps[w]) == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
+      const enum mx_turn turn = mx__warp_go_on(x, &b->warps[w], i);
+      if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
+      note_turn(b, turn, true);
+      b->round.warp = w + 1; /* the rest of that round */
     } else if (!mx__block_begin_warps(x, b, 0)) {
       mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
       return MX_BLOCK_STOPPED;
@@ -211,9 +219,7 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
       uint64_t before = x->steps;
       enum mx_turn turn = mx__warp_run(x, warp);
       if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
-      b->round.alive |= turn != MX_TURN_DONE;
-      b->round.spun |= turn == MX_TURN_SPUN;
-      b->round.went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && x->steps != before);
+      note_turn(b, turn, x->steps != before);
     }
     const bool alive = b->round.alive, went_on = b->round.went_on, spun = b->round.spun;
     memset(&b->round, 0, sizeof b->round);

@@ -95,6 +95,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   b->begun = 0;
   for (uint32_t w = 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
+    if (!w) b->round.alive = b->round.went_on = false;
     if (w == b->begun) {
       if (!begin(x, b, w, code, &left)) return no_memory(b);
       b->begun++;
@@ -144,6 +145,8 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
       x->stats.exits[mx__exit_reason(x, *next)]++;
       return MX_ROUNDS_MACHINE;
     }
+    b->round.alive |= warp->live != 0; /* what the machine will ask about this round, should it go on in the middle of it */
+    b->round.went_on = true;
     if (mx__told_to_stop(x)) {
       if (left) mx__frame_end(x, left);
       return MX_ROUNDS_STOPPED;

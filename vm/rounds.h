@@ -9,7 +9,8 @@ struct mx_jit_code;
 enum mx_rounds {
   MX_ROUNDS_DONE,    /* all threads have ended */
   MX_ROUNDS_STOPPED, /* the launch is to stop */
-  MX_ROUNDS_MACHINE, /* warp *w needs the machine, in the middle of its turn: at *i, or at x->event if that is NULL */
+  MX_ROUNDS_MACHINE, /* warp *w needs the machine, in the middle of its turn: at *i, or at x->event if that is NULL; what this
+                        round's turns before it have come to stands in b->round */
 };
 /* Compiled code with which a block that has not started may run so; NULL: the machine runs it from the start. */
 struct mx_jit_code *mx__rounds_code(const struct mx_exec *x);

@@ -245,7 +245,7 @@ static char *judge(const struct litmus *t, mx_device *d, mx_status s, const mx_a
 }
 
 static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size, const mx_launch_config *config, const struct options *o,
-                      uint64_t *warps, uint64_t *compiled) {
+                      mx_launch_stats *stats) {
   mx_device_options dopt = MX_DEVICE_OPTIONS_INIT;
   dopt.jit_compiler = o->jit_compiler;
   mx_device *d;
@@ -271,9 +271,8 @@ static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size,
   }
   if (!why) {
     mx_status s = mx_launch_args(k, config, args, t->nargs);
-    mx_launch_stats st = {.struct_size = sizeof st};
-    if (mx_device_stats(d, &st) == MX_OK) *warps += st.warps, *compiled += st.warps_compiled;
-    why = judge(t, d, s, at, o->show);
+    if (mx_device_stats(d, stats) != MX_OK) why = say("no statistics");
+    else why = judge(t, d, s, at, o->show);
   }
   free(more);
   mx_device_destroy(d);
@@ -283,13 +282,19 @@ static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size,
 /* ---- all runs of a file ----------------------------------------------------------------------------------*/
 struct tally { unsigned passed, failed; uint64_t warps, compiled; };
 
+/* *steps: instructions that the file's first run with one worker retired, 0 before it; all others must retire as many. */
 static void run_as(const struct litmus *t, const uint8_t *bytes, size_t size, mx_launch_config c, const char *how, const struct options *o,
-                   struct tally *n) {
+                   uint64_t *steps, struct tally *n) {
   for (unsigned i = 0; i < o->nthreads; i++) {
     c.threads = o->threads[i];
-    uint64_t none[2] = {0};
-    bool jit = c.jit == MX_JIT_ON;
-    char *why = run_once(t, bytes, size, &c, o, jit ? &n->warps : &none[0], jit ? &n->compiled : &none[1]);
+    mx_launch_stats stats = {.struct_size = sizeof stats};
+    char *why = run_once(t, bytes, size, &c, o, &stats);
+    if (c.jit == MX_JIT_ON) n->warps += stats.warps, n->compiled += stats.warps_compiled;
+    if (!why && c.threads == 1) {
+      if (!*steps) *steps = stats.steps;
+      if (stats.steps != *steps)
+        why = say("%llu instructions, expected %llu", (unsigned long long)stats.steps, (unsigned long long)*steps);
+    }
     if (why) printf("%s: %s, %u threads: %s\n", t->path, how, c.threads, why);
     fflush(stdout);
     *(why ? &n->failed : &n->passed) += 1;
@@ -314,15 +319,16 @@ static void run_file(const char *path, const struct options *o, struct tally *n)
     free(why);
   } else {
     mx_launch_config c = t.config;
+    uint64_t steps = 0;
     c.jit = MX_JIT_OFF;
-    if (o->interpreter) run_as(&t, bytes, size, c, "interpreter", o, n);
+    if (o->interpreter) run_as(&t, bytes, size, c, "interpreter", o, &steps, n);
     c.jit = MX_JIT_ON;
-    if (o->jit) run_as(&t, bytes, size, c, "compiled", o, n);
+    if (o->jit) run_as(&t, bytes, size, c, "compiled", o, &steps, n);
     for (unsigned seed = 1; o->jit && seed <= o->seeds; seed++) {
       char how[40];
       snprintf(how, sizeof how, "stress seed %u", seed);
       c.jit_stress = seed;
-      run_as(&t, bytes, size, c, how, o, n);
+      run_as(&t, bytes, size, c, how, o, &steps, n);
     }
   }
   mx_asm_free(a);
