@@ -63,12 +63,13 @@
   LET(f64, dx_, x_, LET(f32, df_, CVT(f32, f64, dx_), LET(f64, db_, CVT(f64, f32, df_), LET(u32, du_, BITS(u32, f32, df_), \
   BITS(f32, u32, SEL(u32, EQ(f64, db_, dx_), du_, OR(u32, K(u32, 1), \
     SUB(u32, du_, CVT(u32, pred, GT(u64, AND(u64, BITS(u64, f64, db_), K(u64, 0x7FFFFFFFFFFFFFFF)), AND(u64, BITS(u64, f64, dx_), K(u64, 0x7FFFFFFFFFFFFFFF))))))))))))
-/* f64 sum rounded to odd: the exact sum's neighbour with an odd last bit, unless exact. */
-#define ADDODD(x_, y_) \
+/* The same of an f64 sum that need not be exact: what is lost on the way to f32 is the difference and the sum's own error. */
+#define SUM2ODD(x_, y_) \
   LET(f64, ox_, x_, LET(f64, oy_, y_, LET(f64, os_, ADD(f64, ox_, oy_), LET(f64, ot_, SUB(f64, os_, ox_), \
-  LET(f64, oe_, ADD(f64, SUB(f64, ox_, SUB(f64, os_, ot_)), SUB(f64, oy_, ot_)), LET(u64, ob_, BITS(u64, f64, os_), \
-  BITS(f64, u64, SEL(u64, OR(pred, LT(f64, oe_, K(f64, 0)), GT(f64, oe_, K(f64, 0))), \
-    OR(u64, K(u64, 1), SUB(u64, ob_, CVT(u64, pred, XOR(pred, LT(f64, oe_, K(f64, 0)), LT(f64, os_, K(f64, 0)))))), ob_))))))))
+  LET(f64, oe_, ADD(f64, SUB(f64, ox_, SUB(f64, os_, ot_)), SUB(f64, oy_, ot_)), LET(f32, of_, CVT(f32, f64, os_), LET(f64, ow_, CVT(f64, f32, of_), \
+  LET(f64, od_, ADD(f64, SUB(f64, os_, ow_), oe_), LET(u32, ob_, BITS(u32, f32, of_), \
+  BITS(f32, u32, SEL(u32, OR(pred, LT(f64, od_, K(f64, 0)), GT(f64, od_, K(f64, 0))), \
+    OR(u32, K(u32, 1), SUB(u32, ob_, CVT(u32, u64, SHR(u64, XOR(u64, BITS(u64, f64, od_), BITS(u64, f64, ow_)), K(u32, 63))))), ob_)))))))))))
 /* a 16-bit subnormal becomes a zero of its sign */
 #define FLUSH16(on_, x_) ((on_) ? LET(u16, fh_, x_, SEL(u16, EQ(u16, AND(u16, fh_, K(u16, 0x7C00)), K(u16, 0)), AND(u16, fh_, K(u16, 0x8000)), fh_)) : (x_))
 
