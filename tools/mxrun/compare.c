@@ -247,14 +247,15 @@ static bool break_at_visit(struct side *s, const char *function, uint32_t pc, st
 static struct verdict probe(const struct comparison *c, const struct walk *w, size_t n, bool to_the_end) {
   struct verdict v = {.is = FAILED};
   struct side side[2] = {0};
+  struct visit visit[2]; /* asked as long as the sessions go on */
   const struct step *at = &w->step[n];
   uint64_t earlier = 0;
   for (size_t k = 0; k < n; k++) earlier += same_place(&w->step[k], at);
   bool good = true;
   for (int e = 0; e < 2 && good; e++) {
-    struct visit visit = {.block = w->block, .warp = w->warp, .left = earlier};
+    visit[e] = (struct visit){.block = w->block, .warp = w->warp, .left = earlier};
     good = open_side(&side[e], c, e ? MX_JIT_ON : MX_JIT_OFF) && begin_session(&side[e]) &&
-           break_at_visit(&side[e], w->names[at->function], at->pc, &visit) && go_on(&side[e]);
+           break_at_visit(&side[e], w->names[at->function], at->pc, &visit[e]) && go_on(&side[e]);
   }
   if (good && side[0].stop.reason == MX_DEBUG_AT_BREAKPOINT) {
     v.is = SAME;
