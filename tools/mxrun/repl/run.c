@@ -28,12 +28,8 @@ void launch_end(struct repl *r) {
 
 bool launch_begin(struct repl *r) {
   if (!target_fresh(r)) return false;
-  mx_kernel_info info = {.struct_size = sizeof info};
-  mx_kernel_get_info(r->kernel, &info);
   mx_launch_config c = r->config;
-  if (info.reqntid[0])
-    for (int k = 0; k < 3; k++) c.block[k] = info.reqntid[k] ? info.reqntid[k] : 1;
-  c.cooperative |= info.cooperative;
+  kernel_shape(r->kernel, &c, false);
   mx_status s = mx_debug_begin(r->kernel, &c, r->args.params, r->args.bytes, &r->g);
   if (s != MX_OK) return r->g = NULL, complain_status(r, s);
   if (r->seed) s = mx_debug_schedule(r->g, r->seed);
