@@ -13,6 +13,7 @@
 #define DEFAULT_BYTES (64ull << 30)
 #define LEAST_BYTES (64ull << 20)
 #define MOST_BYTES (MX_HEAP_START - MX_GLOBAL_START)
+#define LARGE_PAGE (2ull << 20)
 
 static uint64_t round_up(uint64_t v, uint64_t to) { return (v + to - 1) & ~(to - 1); }
 
@@ -49,6 +50,12 @@ static mx_status region_reserve(struct mx_region *r, uint64_t start, uint64_t by
 
 static struct mx_alloc_table *table_of(const struct mx_region *r) {
   return atomic_load_explicit(&r->table, memory_order_acquire);
+}
+
+/* Asks for large pages where an allocation fills them: fewer faults, and lanes that read far apart miss fewer translations. */
+static void prefer_large_pages(const struct mx_region *r, uint64_t at, uint64_t bytes) {
+  const uintptr_t lo = round_up((uintptr_t)r->map + at, LARGE_PAGE), hi = ((uintptr_t)r->map + at + bytes) & ~(uintptr_t)(LARGE_PAGE - 1);
+  if (lo < hi) madvise((void *)lo, hi - lo, MADV_HUGEPAGE);
 }
 
 static void region_forget(struct mx_region *r) {
@@ -290,6 +297,7 @@ mx_status mx__memory_alloc(struct mx_memory *m, struct mx_region *r, uint64_t by
     }
     a.lo = r->start + at;
     a.room = room;
+    prefer_large_pages(r, at, bytes);
     if (!(flags & (MX_ALLOC_VARIABLE | MX_ALLOC_INTERNAL))) a.number = m->next_number++;
     size_t n = atomic_load(&r->count);
     table_of(r)->at[n] = a;
