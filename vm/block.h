@@ -50,7 +50,7 @@ struct mx_block {
   unsigned char *shared;
   struct mx_barrier barriers[MX_BARRIERS + 1];
   unsigned char *local; /* of all its lanes; zero at first */
-  void *local_memory;   /* what holds it */
+  size_t local_bytes;
   void *memory;
 };
 
