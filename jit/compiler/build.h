@@ -54,6 +54,8 @@ struct lw {
   gcc_jit_block **head, **entry;      /* by block */
   struct lw_region { gcc_jit_lvalue *saved[LW_CHUNKS], *pending[LW_CHUNKS]; gcc_jit_block *close[2]; bool closed[2]; } *regions;
   uint64_t *written;                  /* slots that compiled code may change */
+  uint64_t *homed, *homed_in;         /* slots whose places in home have them as they are, here and by block; see homes.c */
+  bool *steadies;                     /* by block: it begins a loop with barriers, before which the slots in homed_in are stored */
   uint64_t *stored; bool always;      /* slots that the frame has as they are, for all lanes of em[]; the instruction's step runs whatever its operands are */
   /* where we are */
   uint32_t block;
@@ -129,6 +131,13 @@ void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` i
 void lw_build_entry(struct lw *l, uint32_t block);
 void lw_build_exits(struct lw *l);         /* when all else is built */
 void lw_export_table(struct lw *l, uint32_t number);
+void lw_settle(struct lw *l, uint32_t to);  /* stores what lw_settles() names on the way to block `to` */
+/* homes.c: finds what is where; the current instruction has been built; whether a slot's place has it, as block `to` takes it;
+ * whether it has to get there on the way to `to`. */
+void lw_homes_find(struct lw *l);
+void lw_homes_step(struct lw *l);
+bool lw_homed(const struct lw *l, uint32_t slot, uint32_t to);
+bool lw_settles(const struct lw *l, uint32_t slot, uint32_t to);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
 /* Whether operand o of instruction k, in block b, holds one value. */

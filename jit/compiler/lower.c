@@ -376,6 +376,7 @@ static void edge(struct lw *l, uint32_t to, bool backward) {
       convert(l, done, g->target);
   }
   free(done);
+  lw_settle(l, to);
   if (backward) {
     gcc_jit_lvalue *slice = lw_field(l, l->x, X_FIELD(slice), j->t_int);
     gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), jx_int(j, j->t_int, 1)));
@@ -558,7 +559,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
     if (!n || mx_w_guard(*next->w) != MX_GUARD_NONE) return false;
   }
   if (next->op == MX_ADD_U64) return (names(next, 1, slot, a) || names(next, 2, slot, a)) && can_wait(l, k + 1, waiting + 1, b, live);
-  if (!l->based[k + 1].indexed) return false;
+  if (!l->based[k + 1].indexed && !l->based[k + 1].is) return false;
   const unsigned load = ja_access[next->op].kind == JA_LOAD;
   for (unsigned e = 2; !load && e < next->o->nopnds; e++)
     if (names(next, e, slot, a)) return false;
@@ -618,6 +619,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
     while (l->nwaiting) free(l->waiting[--l->nwaiting].uni);
   }
   note_stored(l);
+  lw_homes_step(l);
   l->moving = false;
   memcpy(l->uni, l->uni_after, 8 * a->words);
   memcpy(l->raw, l->raw_after, 8 * a->words);
@@ -627,8 +629,9 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const size_t bytes = 8 * a->words;
-  uint64_t *before = lw_need(3 * bytes);
+  uint64_t *before = lw_need(4 * bytes);
   memcpy(before, l->uni, bytes), memcpy(before + a->words, l->flt, bytes), memcpy(before + 2 * a->words, l->raw, bytes);
+  memcpy(before + 3 * a->words, l->homed, bytes);
   gcc_jit_block *outside = lw_new_block(l, "outside"), *inside = lw_new_block(l, "inside");
   const struct lw_run_tests tests = lw_run_begin(l, run);
   split_on(l, lw_rare(l, tests.outside), outside, inside);
@@ -644,6 +647,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     j->b = version[v];
     l->guessed = !v;
     memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes), memcpy(l->raw, before + 2 * a->words, bytes);
+    memcpy(l->homed, before + 3 * a->words, bytes);
     for (uint32_t k = run->first; k < run->end; k++) {
       begin_instruction(l, b, k - b->first, live);
       build_ordinary(l, b, k - b->first, live);
@@ -680,6 +684,7 @@ static void build_block(struct lw *l, uint32_t number) {
   memcpy(l->uni, b->uni_in, 8 * a->words);
   memcpy(l->flt, b->float_in, 8 * a->words);
   memcpy(l->raw, b->raw_in, 8 * a->words);
+  memcpy(l->homed, l->homed_in + (size_t)number * a->words, 8 * a->words);
   memset(l->stored, 0, 8 * a->words);
   if (b->reconv) {
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
@@ -729,6 +734,7 @@ static void build_block(struct lw *l, uint32_t number) {
       ja_uniform_step(a, l->ins, b->kept, l->uni_after);
       ended = true;
       if (!sync_step(l, k)) break;
+      lw_homes_step(l);
       memcpy(l->uni, l->uni_after, 8 * a->words);
       memcpy(l->raw, l->raw_after, 8 * a->words);
       edge(l, b->succ[0], false);
@@ -839,8 +845,11 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->asked_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->runs = lw_need(sizeof *l->runs * (a->nblocks + 1));
   l->in_row = lw_need(a->nins + 1);
+  l->homed = lw_need(8 * a->words), l->homed_in = lw_need(8 * (size_t)a->words * a->nblocks);
+  l->steadies = lw_need(a->nblocks + 1);
   lw_runs_find(l);
   lw_shapes_find(l);
+  lw_homes_find(l);
   l->lits = lw_need(sizeof *l->lits * (a->nins * 6 + 1));
   uint32_t s[JA_MAX_TOUCH];
   for (uint32_t k = 0; k < a->nins; k++) {

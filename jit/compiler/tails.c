@@ -20,7 +20,7 @@ struct lw_tails {
   uint32_t *at;                      /* places: by slot, then by mask; 0: none yet */
   uint32_t end, line;                /* of all places; of a begun line of small masks, its end */
   uint32_t *shape;                   /* by slot */
-  struct tail { gcc_jit_block *block; uint64_t *items; uint32_t of_block, count; } *tails;
+  struct tail { gcc_jit_block *block; uint64_t *items, *forms; uint32_t of_block, count; } *tails; /* forms: items, and what else lives there */
   struct mx_jit_way_in *entries;
   struct mx_jit_site *sites;
   struct mx_jit_place *places;
@@ -143,28 +143,30 @@ static bool agree(const uint64_t *x, const uint64_t *y, uint32_t words) {
     if ((x[w] & ones & y[w] >> 1) | (y[w] & ones & x[w] >> 1)) return false;
   return true;
 }
-/* A tail of this block, for what lives in it, or a new one. It may store more than a site needs. */
-static struct tail *tail_for(struct lw *l, const uint64_t *items) {
+/* A tail of this block, for what lives in it, or a new one. It may store more than a site needs: what is in its place already. */
+static struct tail *tail_for(struct lw *l, const uint64_t *items, const uint64_t *forms) {
   struct lw_tails *t = l->tails;
   const uint32_t words = item_words(l->a);
   for (uint32_t k = t->ntails; k-- && t->tails[k].of_block == l->block;)
-    if (agree(t->tails[k].items, items, (2 * l->a->nslots + 63) / 64)) {
-      for (uint32_t w = 0; w < words; w++) t->tails[k].items[w] |= items[w];
+    if (agree(t->tails[k].forms, forms, (2 * l->a->nslots + 63) / 64)) {
+      for (uint32_t w = 0; w < words; w++) t->tails[k].items[w] |= items[w], t->tails[k].forms[w] |= forms[w];
       return &t->tails[k];
     }
   struct tail *new = APPEND(t->tails, t->ntails);
-  *new = (struct tail){.block = lw_new_block(l, "exit"), .items = lw_need(8 * words), .of_block = l->block};
-  memcpy(new->items, items, 8 * words);
+  *new = (struct tail){.block = lw_new_block(l, "exit"), .items = lw_need(16 * words), .of_block = l->block};
+  new->forms = new->items + words;
+  memcpy(new->items, items, 8 * words), memcpy(new->forms, forms, 8 * words);
   return new;
 }
 void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live, const uint64_t *uni) {
   const struct ja *a = l->a;
   struct lw_tails *t = l->tails;
-  uint64_t *items = lw_need(8 * item_words(a));
+  uint64_t *items = lw_need(16 * item_words(a)), *forms = items + item_words(a);
   struct mx_jit_site site = {.kind = kind, .pc = pc, .steps = done, .first = t->nplaces};
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(live, s) || !ja_has(l->written, s)) continue;
-    ja_add(items, 2 * s + !ja_has(uni, s));
+    ja_add(forms, 2 * s + !ja_has(uni, s));
+    if (!ja_has(l->homed, s)) ja_add(items, 2 * s + !ja_has(uni, s));
     add_place(l, s, ja_has(uni, s), ja_has(l->raw, s), false);
   }
   site.n = t->nplaces - site.first;
@@ -175,7 +177,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   }
   add_hidden(l, &site, items);
   jx_set(&l->j, t->site, jx_int(&l->j, l->j.t_u32, MX_JIT_SITE + t->nsites));
-  gcc_jit_block_end_with_jump(l->j.b, NULL, tail_for(l, items)->block);
+  gcc_jit_block_end_with_jump(l->j.b, NULL, tail_for(l, items, forms)->block);
   *APPEND(t->sites, t->nsites) = site;
   free(items);
 }
@@ -232,20 +234,22 @@ static void enter_regions(struct lw *l, const struct ja_block *b) {
     }
   }
 }
-static void move_live(struct lw *l, bool in, uint32_t number) {
-  const struct ja_block *b = &l->a->blocks[number];
-  for (uint32_t s = 0; s < l->a->nslots; s++) {
-    if (!ja_has(b->live_in, s)) continue;
-    const bool one = ja_has(b->uni_in, s);
-    move_slot(l, in, s, one);
-    if (!one && lw_shape_asked(l, s, number)) move_shape(l, in, s);
-  }
+/* Slot s, as block `number` takes it. */
+static void move_for(struct lw *l, bool in, uint32_t s, uint32_t number) {
+  const bool one = ja_has(l->a->blocks[number].uni_in, s);
+  move_slot(l, in, s, one);
+  if (!one && lw_shape_asked(l, s, number)) move_shape(l, in, s);
+}
+void lw_settle(struct lw *l, uint32_t to) {
+  for (uint32_t s = 0; s < l->a->nslots; s++)
+    if (ja_has(l->a->blocks[to].live_in, s) && lw_settles(l, s, to)) move_for(l, false, s, to);
 }
 void lw_build_entry(struct lw *l, uint32_t number) {
   struct lw_tails *t = l->tails;
   const struct ja_block *b = &l->a->blocks[number];
   l->j.b = l->entry[number];
-  move_live(l, true, number);
+  for (uint32_t s = 0; s < l->a->nslots; s++)
+    if (ja_has(b->live_in, s)) move_for(l, true, s, number);
   struct mx_jit_way_in e = {.pc = b->pc, .first = t->nplaces};
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(b->live_in, s)) add_place(l, s, ja_has(b->uni_in, s), ja_has(b->raw_in, s), !ja_has(b->uni_in, s) && lw_shape_asked(l, s, number));
@@ -260,7 +264,8 @@ void lw_park(struct lw *l, uint32_t number) {
   struct jx *j = &l->j;
   uint32_t resume = 0;
   for (uint32_t b = 0; b < number; b++) resume += l->entry[b] != NULL;
-  move_live(l, false, number);
+  for (uint32_t s = 0; s < l->a->nslots; s++)
+    if (ja_has(l->a->blocks[number].live_in, s) && !lw_homed(l, s, number)) move_for(l, false, s, number);
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_int(j, j->t_u32, l->ins->pc));
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, resume), j->t_u32), jx_int(j, j->t_u32, resume));
