@@ -15,7 +15,7 @@ enum mx_jit_exit {
   MX_JIT_GO,      /* the machine executes the instruction at the site's pc */
   MX_JIT_SLICE,   /* the slice ended; the split stands at the site's pc */
   MX_JIT_EVENT,   /* a body gave up control (x->event) at the site's pc */
-  MX_JIT_DONE,    /* all lanes of the split have ended */
+  MX_JIT_DONE,    /* all lanes of the split have ended, and those of x->ahead warps behind it, which began here */
   MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->home has what they need at entry `resume` */
   MX_JIT_REFUSED, /* not entered: a slot that should be uniform is not */
   MX_JIT_SITE,    /* this and more: left at the site of that number, whose kind is one of the above */
@@ -89,7 +89,7 @@ static inline uint64_t mx__jit_layout(void) {
 #define P_(m_) offsetof(struct mx_pfunc, m_)
 #define I_(m_) offsetof(struct mx_insn, m_)
 #define S_(m_) offsetof(struct mx_jit_state, m_)
-  const size_t all[] = {9, X_(base), X_(mask), X_(slice), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
+  const size_t all[] = {10, X_(base), X_(mask), X_(slice), X_(ahead), X_(more), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
                         X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), X_(stops), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
                         P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
                         offsetof(struct mx_bounds, span), offsetof(struct mx_bounds, off), offsetof(struct mx_bounds, kind),

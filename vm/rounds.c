@@ -56,6 +56,30 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
   x->mask = mask;
 }
 
+/* Warp w begins in the current frame, which another one has left. */
+static void begin_here(struct mx_exec *x, struct mx_warp *warp, uint64_t lanes) {
+  mx__warp_begin(warp, lanes, x->frame);
+  x->split = &warp->splits[0]; /* the rest of mx__select() would change nothing */
+  x->mask = lanes;
+}
+static void end(struct mx_warp *warp) {
+  warp->live = 0;
+  warp->nsplits = 0;
+}
+void mx__rounds_catch_up(struct mx_exec *x) {
+  struct mx_warp *warp = x->warp + x->ahead;
+  const int32_t slice = x->slice;
+  end(x->warp);
+  begin_here(x, warp, x->mask);
+  mx__warp_enter(x, warp);
+  x->slice = slice; /* it has begun before */
+  warp->ran_jit = true;
+  x->stats.warps += x->ahead, x->stats.warps_compiled += x->ahead, x->stats.enters += x->ahead;
+  x->stats.exits[MX_EXIT_DONE] += x->ahead;
+  x->block->begun += x->ahead;
+  x->ahead = 0;
+}
+
 /* Warp w begins and becomes the current one: in frame *left, if there is one, which is the current frame still. */
 static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, const struct mx_jit_code *code, struct mx_frame **left) {
   struct mx_warp *warp = &b->warps[w];
@@ -63,9 +87,7 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, const struc
   *left = NULL;
   if (f) {
     if (code->table->clean || b->launch->debug) memset(f->slots, 0, f->fn->frame_bytes);
-    mx__warp_begin(warp, mx__block_lanes(b, w), f);
-    x->split = &warp->splits[0]; /* the rest of mx__select() would change nothing */
-    x->mask = warp->live;
+    begin_here(x, warp, mx__block_lanes(b, w));
   } else {
     if (!(f = mx__frame_first(x, code->table->home_bytes, code->table->clean || b->launch->debug))) return false;
     mx__warp_begin(warp, mx__block_lanes(b, w), f);
@@ -93,6 +115,8 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   s.help = &mx__jit_help;
   s.park = 1;
   b->begun = 0;
+  /* warps with all their lanes; or none, where somebody counts with every step */
+  const uint32_t whole = x->launch->debug || x->launch->steps_limit ? 0 : x->launch->threads / x->launch->lanes;
   for (uint32_t w = 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
     if (!w) b->round.alive = b->round.went_on = false;
@@ -112,8 +136,15 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
       s.steps = 0;
       const uint32_t entry = warp->resume;
       warp->resume = 0;
+      x->more = entry || b->begun >= whole ? 0 : whole - b->begun;
       const uint32_t kind = code->run(x, entry, &s); /* entry 0 is the first instruction */
+      x->more = 0;
       x->stats.enters++;
+      if (x->ahead) mx__rounds_catch_up(x);
+      alive -= x->warp->number - w;
+      w = x->warp->number;
+      warp = x->warp;
+      split = x->split;
       if (kind == MX_JIT_BARRIER) {
         count(x, s.steps, MX_EXIT_BLOCK);
         split->state = MX_WAIT_BAR;
@@ -127,8 +158,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
       }
       if (kind == MX_JIT_DONE) {
         count(x, s.steps, MX_EXIT_DONE);
-        warp->live = 0;
-        warp->nsplits = 0;
+        end(warp);
         if (waiting == --alive) release(b), waiting = 0;
         if (b->begun < b->nwarps) left = x->frame;
         else mx__frame_end(x, x->frame);

@@ -218,10 +218,8 @@ static bool is_zero(struct lw *l, unsigned k) {
 }
 /* All lanes end; `steps` instructions of the block have been executed. */
 static void done(struct lw *l, uint32_t steps) {
-  struct jx *j = &l->j;
   add_steps(l, steps);
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
-  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_DONE));
+  lw_warp_ends(l);
 }
 
 /* ---- instructions --------------------------------------------------------------------------------------*/
@@ -892,6 +890,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   }
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (l->entry[b]) lw_build_entry(l, b);
+  lw_build_ended(l);
   lw_build_exits(l);
   build_prologue(l, refuse);
   lw_export_table(l, number);

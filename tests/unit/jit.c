@@ -497,6 +497,68 @@ static void addresses(void **state) {
   assert_memory_equal(got[0], got[1], sizeof got[0]);
 }
 
+/* Warps that end in compiled code begin the next ones there, until one needs a split of its own: here each odd one asks for its
+ * number and clock, the third calls, the last has not all its lanes, and some loop for longer than a slice or leave it apart. */
+static const char warps[] =
+    ".func (.reg .u32 %r) twice(.reg .u32 %v)\n{\n  add.u32 %r, %v, %v;\n  ret;\n}\n"
+    ".entry warps(.param .u64 out, .param .u32 bad, .param .u32 turns)\n{\n"
+    "  mad.lo.u32 %i, %ctaid.x, %ntid.x, %tid.x;\n  shr.u32 %w, %tid.x, 6;\n  mov.u32 %s, %i;\n"
+    "  and.b32 %k, %w, 1;\n  setp.eq.u32 %p, %k, 0;\n  @%p bra even;\n"
+    "  mov.u32 %k, %warpid;\n  mov.u32 %l, %clock;\n  mad.lo.u32 %s, %k, 977, %l;\n"
+    "even:\n  setp.ne.u32 %p, %w, 2;\n  @%p bra loop;\n  call (%s), twice, (%s);\n"
+    "loop:\n  mov.u32 %k, 0;\n  and.b32 %few, %tid.x, 3;\n  mad.lo.u32 %few, %few, %turns, %w;\n"
+    "again:\n  add.u32 %s, %s, %k;\n  add.u32 %k, %k, 1;\n  setp.le.u32 %p, %k, %few;\n  @%p bra again;\n"
+    "  setp.eq.u32 %p, %i, %bad;\n  mov.u32 %at, %i;\n  @%p mov.u32 %at, 10000000;\n"
+    "  st.global.u32 [%out + %at*4], %s;\n  exit;\n}\n";
+static void warp_after_warp(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  enum { BLOCKS = 3, THREADS_OF_BLOCK = 300, WORDS = BLOCKS * THREADS_OF_BLOCK };
+  for (uint32_t turns = 1; turns <= 600; turns += 599)
+    for (uint32_t bad = 0; bad <= WORDS; bad += 75) { /* the last: none is */
+      uint32_t got[2][WORDS] = {{0}};
+      mx_launch_stats stats[2] = {{.struct_size = sizeof *stats}, {.struct_size = sizeof *stats}};
+      mx_trap_info trap[2] = {{.struct_size = sizeof *trap}, {.struct_size = sizeof *trap}};
+      for (int on = 0; on < 2; on++) {
+        mx_device *d;
+        mx_module *m;
+        mx_kernel *k;
+        mx_addr out;
+        mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+        o.threads = 1;
+        o.cache_dir = in_folder("warps");
+        assert_int_equal(mx_device_create(&o, &d), MX_OK);
+        assert_int_equal(mx_module_load_text(d, warps, strlen(warps), NULL, &m, NULL), MX_OK);
+        assert_int_equal(mx_module_kernel(m, "warps", &k), MX_OK);
+        assert_int_equal(mx_alloc(d, sizeof got[0], &out), MX_OK);
+        mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+        c.grid[0] = BLOCKS;
+        c.block[0] = THREADS_OF_BLOCK;
+        c.jit = on ? MX_JIT_ON : MX_JIT_OFF;
+        const void *args[] = {&out, &bad, &turns};
+        assert_int_equal(mx_launch_args(k, &c, args, 3), bad < WORDS ? MX_TRAPPED : MX_OK);
+        assert_int_equal(mx_device_stats(d, &stats[on]), MX_OK);
+        if (bad < WORDS) assert_int_equal(mx_device_trap(d, &trap[on]), MX_OK);
+        else assert_int_equal(mx_copy_from_device(d, got[on], out, sizeof got[on]), MX_OK);
+        mx_device_destroy(d);
+      }
+      assert_memory_equal(got[0], got[1], sizeof got[0]);
+      assert_int_equal(stats[0].steps, stats[1].steps);
+      assert_int_equal(trap[0].warp, trap[1].warp);
+      assert_int_equal(trap[0].lanes, trap[1].lanes);
+      assert_int_equal(trap[0].pc, trap[1].pc);
+      assert_memory_equal(trap[0].block, trap[1].block, sizeof trap[0].block);
+      if (bad < WORDS) {
+        assert_int_equal(trap[1].block[0], bad / THREADS_OF_BLOCK);
+        assert_int_equal(trap[1].warp, bad % THREADS_OF_BLOCK / 64);
+        continue;
+      }
+      assert_int_equal(stats[0].warps, stats[1].warps);
+      assert_int_equal(stats[1].warps_compiled, 5 * BLOCKS);
+      assert_int_equal(stats[1].exits[MX_EXIT_DONE], 5 * BLOCKS);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_in_both_engines), cmocka_unit_test(cache_entries),       cmocka_unit_test(no_cache),
@@ -505,6 +567,7 @@ int main(void) {
       cmocka_unit_test(one_note),             cmocka_unit_test(full_disk),           cmocka_unit_test(no_assembler),
       cmocka_unit_test(no_linker),            cmocka_unit_test(read_only),
       cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
+      cmocka_unit_test(warp_after_warp),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }
