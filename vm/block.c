@@ -23,7 +23,8 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   b->launch = l;
   b->nwarps = l->warps;
   size_t warps = align_up(sizeof(struct mx_warp) * b->nwarps, 64), tids = (size_t)b->nwarps * l->lanes * 4;
-  size_t arrived = align_up((MX_BARRIERS + 1) * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 64u, 64);
+  /* compiled code reads two vectors from an element on */
+  size_t arrived = align_up((MX_BARRIERS + 1) * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 128u, 64);
   b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
   /* zero pages from the system: what a lane does not write costs nothing, and it never sees the host's leftovers. calloc()
    * clears them itself once such memory has been freed: forty microseconds a launch */

@@ -22,13 +22,14 @@ struct lw_run {
     uint32_t slot;
     const struct ja_ins *sum; unsigned operand; /* the constant that is added to it, if one is: an operand of a sum */
     unsigned bytes;          /* of an element */
-    enum lw_row_kind { LW_APART, LW_SAME, LW_IN_ROWS } kind; /* of a chunk's numbers, as guessed */
+    enum lw_row_kind { LW_APART, LW_SAME, LW_IN_ROWS, LW_NEAR } kind; /* of a chunk's numbers, as guessed. NEAR: in as many bytes as two chunks have, from the first on */
     int64_t least, most;     /* of offsets, and behind the last byte */
     gcc_jit_rvalue *number[LW_CHUNKS], *place[LW_CHUNKS]; /* of the lanes; where a chunk's first lane's leads, if it is as guessed */
+    gcc_jit_rvalue *element[LW_CHUNKS]; /* NEAR: which of those behind the first */
   } row[LW_ROWS];
-  gcc_jit_rvalue *window; /* of the memory */
+  gcc_jit_rvalue *window, *size; /* of the memory */
+  bool guesses;          /* there is something to guess */
 };
-struct lw_run_tests { gcc_jit_rvalue *outside, *wrong; }; /* some lane is out of bounds; the guess is wrong (NULL: there is none) */
 struct lw_base {
   bool is, widens;
   bool indexed;                       /* not steady, but a 32-bit slot: widened, * behind + addends behind it; or the address itself */
@@ -161,9 +162,12 @@ void lw_shape_enter(struct lw *l, uint32_t slot, uint32_t block);
 bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
 /* cross.c: each lane's number, & keep | set. */
 jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
-/* rows.c: finds runs; what is done where one begins; one of its accesses, or false: the instruction is none. */
+/* rows.c: finds runs; what is done where one begins; a condition: the guess is wrong or some lane's number, also of lanes that do not run,
+ * is out of bounds; another: one of the lanes that run is. One of a run's accesses, or false: the instruction is none. */
 void lw_runs_find(struct lw *l);
-struct lw_run_tests lw_run_begin(struct lw *l, struct lw_run *run);
+void lw_run_begin(struct lw *l, struct lw_run *run);
+gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run);
+gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run);
 bool lw_run_access(struct lw *l);
 /* memory.c: chunks at a host address: lanes of a mask, all of them (NULL), or one cell for all (same); multiples of `step` from lane `first` on */
 void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same);

@@ -127,8 +127,9 @@ struct jx_isa {
 
   /* Memory at any address; lanes that are not in m are not touched, and read as 0. */
   gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *place); /* all lanes */
+  gcc_jit_rvalue *(*load_one)(struct jx *j, bool wide, gcc_jit_lvalue *cell); /* one cell, for all lanes */
   gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m);
-  gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m); /* one cell, for all lanes */
+  gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
   void (*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
   /* the same for aligned memory of this thread alone: other lanes may be written as they are */
   void (*write_own)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);

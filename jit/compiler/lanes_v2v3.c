@@ -314,6 +314,10 @@ static gcc_jit_rvalue *choose_v3(struct jx *j, gcc_jit_rvalue *const *chunks, un
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) {
   return jx_ask(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=x", V(wide), 1, "m", jx_rv(place));
 }
+static gcc_jit_rvalue *load_one(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
+  const char *text = is_v3(j) ? wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0" : wide ? "movq %1, %0\n\tpshufd $0x44, %0, %0" : "movd %1, %0\n\tpshufd $0, %0, %0";
+  return jx_ask(j, text, "=x", V(wide), 1, "m", jx_rv(cell));
+}
 static gcc_jit_rvalue *read_one(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m) {
   const char *text = is_v3(j) ? wide ? "vpxor %0, %0, %0\n\tvptest %1, %1\n\tjz 1f\n\tvpbroadcastq %2, %0\n1:" : "vpxor %0, %0, %0\n\tvptest %1, %1\n\tjz 1f\n\tvpbroadcastd %2, %0\n1:"
                      : wide ? "pxor %0, %0\n\tptest %1, %1\n\tjz 1f\n\tmovq %2, %0\n\tpshufd $0x44, %0, %0\n1:" : "pxor %0, %0\n\tptest %1, %1\n\tjz 1f\n\tmovd %2, %0\n\tpshufd $0, %0, %0\n1:";
@@ -436,7 +440,7 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
 #define SAME \
   .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .mask_fill = mask_fill, .compare = compare, .blend = blend, \
   .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
-  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .write_own = write_own, .read_one = read_one, .scatter = scatter
+  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .load_one = load_one, .write_own = write_own, .read_one = read_one, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {"-march=x86-64-v2", "-mtune=generic", NULL};
 const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .fma = fma_v3, .choose = choose_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
 const struct jx_isa jx_v2 = {.name = "v2", .options = options_v2, .lanes = 4, .fma = fma_v2, .read = read_v2, .write = write_v2, .gather = gather_v2, SAME};

@@ -163,6 +163,9 @@ static gcc_jit_rvalue *choose(struct jx *j, gcc_jit_rvalue *const *chunks, unsig
 
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) { return jx_ask(j, "vmovdqu32 %1, %0", "=v", V(wide), 1, "m", jx_rv(place)); }
+static gcc_jit_rvalue *load_one(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
+  return jx_ask(j, wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0", "=v", V(wide), 1, "m", jx_rv(cell));
+}
 static gcc_jit_rvalue *read(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
   return jx_ask(j, wide ? "vmovdqu64 %2, %0%{%1%}%{z%}" : "vmovdqu32 %2, %0%{%1%}%{z%}", "=v", V(wide), 2, "Yk", half_of(j, m, h), "m", jx_rv(place));
 }
@@ -195,5 +198,5 @@ static const char *const options[] = {"-march=x86-64-v4", "-mprefer-vector-width
 const struct jx_isa jx_v4 = {.name = "v4", .options = options, .lanes = 16, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of,
                              .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .narrow = narrow, .convert = convert,
                              .unary = unary, .fma = multiply_add, .logic = logic, .rotate = rotate, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above,
-                             .common = common, .differ = differ, .any_bit = any_bit, .choose = choose, .load = load, .read = read, .read_one = read_one, .write = write, .write_own = write,
+                             .common = common, .differ = differ, .any_bit = any_bit, .choose = choose, .load = load, .load_one = load_one, .read = read, .read_one = read_one, .write = write, .write_own = write,
                              .gather = gather, .scatter = scatter};

@@ -630,20 +630,22 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   uint64_t *before = lw_need(4 * bytes);
   memcpy(before, l->uni, bytes), memcpy(before + a->words, l->flt, bytes), memcpy(before + 2 * a->words, l->raw, bytes);
   memcpy(before + 3 * a->words, l->homed, bytes);
-  gcc_jit_block *outside = lw_new_block(l, "outside"), *inside = lw_new_block(l, "inside");
-  const struct lw_run_tests tests = lw_run_begin(l, run);
-  split_on(l, lw_rare(l, tests.outside), outside, inside);
+  gcc_jit_block *version[2] = {lw_new_block(l, "otherwise"), run->guesses ? lw_new_block(l, "guessed") : NULL}, *behind = lw_new_block(l, "behind");
+  lw_run_begin(l, run);
+  if (run->guesses) {
+    gcc_jit_block *check = lw_new_block(l, "unlike");
+    split_on(l, lw_rare(l, lw_run_wrong(l, run)), check, version[1]);
+    j->b = check;
+  }
+  gcc_jit_block *outside = lw_new_block(l, "outside");
+  split_on(l, lw_rare(l, lw_run_outside(l, run)), outside, version[0]);
   j->b = outside;
   lw_leave(l, MX_JIT_GO, a->ins[run->first].pc, run->first - b->first, live + (size_t)(run->first - b->first) * a->words, l->uni);
-  j->b = inside;
-  gcc_jit_block *version[2] = {lw_new_block(l, "guessed"), tests.wrong ? lw_new_block(l, "otherwise") : NULL}, *behind = lw_new_block(l, "behind");
-  if (tests.wrong) split_on(l, lw_rare(l, tests.wrong), version[1], version[0]);
-  else jump(l, version[0]);
   l->run = run;
   memset(l->stored, 0, bytes);
   for (int v = 0; v < 2 && version[v]; v++) {
     j->b = version[v];
-    l->guessed = !v;
+    l->guessed = v;
     memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes), memcpy(l->raw, before + 2 * a->words, bytes);
     memcpy(l->homed, before + 3 * a->words, bytes);
     for (uint32_t k = run->first; k < run->end; k++) {

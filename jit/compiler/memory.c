@@ -73,7 +73,8 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
   struct jx *j = &l->j;
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-    v.r[h] = same    ? j->isa->read_one(j, wide, h, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32), lanes)
+    v.r[h] = same && lanes ? j->isa->read_one(j, wide, h, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32), lanes)
+             : same ? (h ? v.r[0] : j->isa->load_one(j, wide, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32)))
              : lanes ? j->isa->read(j, wide, h, lw_vector(l, q, j->bytes * h, wide), lanes)
                      : j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
   if (!wide) v.r[1] = v.r[0];

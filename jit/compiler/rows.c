@@ -1,8 +1,8 @@
-/* Runs of accesses to shared memory through a few numbers and constant offsets, as a tile's elements are fetched. Bounds are
- * checked once, before the run, for all of it; where some lane is outside, the interpreter takes over there. What the numbers look
- * like is guessed, from how they were made of %tid.x, and asked once too. The run is built twice: where the guess is right,
- * each chunk's address is one scalar, found out before, and each access a load, store or broadcast of a chunk; otherwise all
- * of them are gathered. A wrong guess costs time, never anything else. */
+/* Runs of accesses to shared memory through a few numbers and constant offsets, as a tile's elements are fetched. What the numbers look
+ * like is guessed, from how they were made of %tid.x. The run is built twice: where the guess is right for all lanes, also those that do
+ * not run, and all of them are in bounds, which is asked once, before it, each chunk's address is one scalar, and each access a load,
+ * store or broadcast of a chunk, or a choice among two chunks of memory. Otherwise all of them are gathered, bounds being checked
+ * once for the lanes that run; where one of these is outside, the interpreter takes over there. A wrong guess costs time, never anything else. */
 #include "build.h"
 
 #include "vm/exec.h"
@@ -131,8 +131,8 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
     const struct ja_ins *i = &a->ins[k];
     if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST) || lw_uniform_at(a, b, k, ja_access[i->op].kind == JA_LOAD ? 1 : 0)) continue;
     const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
-    const bool same = stride == 0 && ja_access[i->op].kind == JA_LOAD;
-    const enum lw_row_kind kind = same ? LW_SAME : stride == (int32_t)n.bytes ? LW_IN_ROWS : LW_APART;
+    const bool load = ja_access[i->op].kind == JA_LOAD, near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose;
+    const enum lw_row_kind kind = stride == 0 && load ? LW_SAME : stride == (int32_t)n.bytes ? LW_IN_ROWS : near ? LW_NEAR : LW_APART;
     struct lw_row *row = row_of(run, &n);
     if (run->n && lw_written_between(a, &a->ins[run->first], i, n.slot)) continue;
     if (!row) {
@@ -155,21 +155,18 @@ void lw_runs_find(struct lw *l) {
   int32_t *in = find_strides(a);
   for (uint32_t b = 0; b < a->nblocks; b++) find_run(l, b, in + (size_t)b * a->nslots);
   free(in);
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    for (unsigned g = 0; g < l->runs[b].n; g++) l->runs[b].guesses |= l->runs[b].row[g].kind != LW_APART;
 }
 
 /* ---- building them -------------------------------------------------------------------------------------------------*/
-struct lw_run_tests lw_run_begin(struct lw *l, struct lw_run *run) {
+void lw_run_begin(struct lw *l, struct lw_run *run) {
   struct jx *j = &l->j;
-  gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
-  gcc_jit_rvalue *out = NULL, *small = NULL, *apart = NULL;
   run->window = jx_keep(j, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_SHARED, j->t_pu8)));
   gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, launch), j->t_pu8));
-  gcc_jit_rvalue *size = jx_keep(j, jx_rv(lw_field(l, launch, offsetof(struct mx_launch, shared_bytes), j->t_u32)));
+  run->size = jx_keep(j, jx_rv(lw_field(l, launch, offsetof(struct mx_launch, shared_bytes), j->t_u32)));
   for (unsigned g = 0; g < run->n; g++) {
     struct lw_row *row = &run->row[g];
-    gcc_jit_rvalue *reach = jx_int(j, j->t_u32, (uint64_t)(row->most - row->least));
-    gcc_jit_rvalue *less = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, size, reach);
-    small = small ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, less) : less;
     jv more = {0};
     if (row->sum) {
       const struct ja_ins *here = l->ins;
@@ -177,30 +174,77 @@ struct lw_run_tests lw_run_begin(struct lw *l, struct lw_run *run) {
       more = lw_operand(l, row->operand, 0);
       l->ins = here;
     }
-    jv limit = jv_broadcast(j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, size, reach)); /* of the least offset's address */
     for (unsigned c = 0; c < l->nc; c++) {
       jv number = lw_get(l, row->slot, MX_T_u32, c);
       if (row->sum) number = jv_bin(j, JX_ADD, MX_T_u32, number, more);
-      gcc_jit_rvalue *v = row->number[c] = jx_keep(j, number.r[0]);
-      jv low = {.t = MX_T_u32, .r = {v, v}};
-      if (row->least) low = jv_bin(j, JX_ADD, MX_T_u32, low, jv_k(j, MX_T_u32, (uint64_t)row->least));
-      gcc_jit_rvalue *m = j->isa->above(j, low.r[0], limit.r[0], jx_rv(l->cm[c]));
-      m = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, m, j->isa->common(j, v, jv_k(j, MX_T_u32, row->bytes - 1).r[0], jx_rv(l->cm[c])));
-      out = out ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, out, m) : m;
-      if (row->kind == LW_APART) continue;
-      gcc_jit_rvalue *want = j->isa->first_everywhere(j, false, v);
-      if (row->kind == LW_IN_ROWS) want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, want, lw_ramp(l, 0, row->bytes, false)));
-      gcc_jit_rvalue *d = j->isa->differ(j, false, 0, v, want, jx_rv(l->cm[c]));
-      apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
-      /* with its sign: where the first lane does not run, it may stand in front of the memory */
-      gcc_jit_rvalue *first = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, false, v), j->t_int), s64);
-      row->place[c] = jx_keep(j, lw_add(l, run->window, first));
+      row->number[c] = jx_keep(j, number.r[0]);
     }
   }
-  out = gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, j->isa->mask_any(j, jx_keep(j, out)));
-  return (struct lw_run_tests){.outside = out, .wrong = apart ? j->isa->any_bit(j, false, jx_keep(j, apart)) : NULL};
 }
 
+/* Collects, in one vector for all numbers and chunks, bits that should not be set. */
+gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
+  struct jx *j = &l->j;
+  gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
+  gcc_jit_rvalue *wrong = NULL;
+#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->vu32, x_, y_)
+#define COLLECT(into_, v_) do { gcc_jit_rvalue *v__ = (v_); into_ = jx_keep(j, into_ ? OP(BITWISE_OR, into_, v__) : v__); } while (0)
+  for (unsigned g = 0; g < run->n; g++) {
+    struct lw_row *row = &run->row[g];
+    /* the greatest number from which the greatest offset is in bounds, a multiple of the elements' size; negative: there is none */
+    gcc_jit_rvalue *greatest = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, jx_int(j, j->t_u32, (uint64_t)row->most));
+    greatest = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, greatest, jx_int(j, j->t_u32, ~(uint64_t)(row->bytes - 1) & UINT32_MAX));
+    gcc_jit_rvalue *limit = jx_keep(j, jv_broadcast(j, MX_T_u32, greatest).r[0]), *out = limit;
+    for (unsigned c = 0; c < l->nc; c++) {
+      gcc_jit_rvalue *v = row->number[c], *low = v;
+      if (row->least < 0) low = OP(PLUS, v, jv_k(j, MX_T_u32, (uint64_t)row->least).r[0]);
+      COLLECT(out, OP(BITWISE_OR, low, OP(MINUS, limit, v))); /* negative ones, and not multiples of the elements' size */
+      if (row->kind == LW_APART) continue;
+      gcc_jit_rvalue *first = j->isa->first_everywhere(j, false, v);
+      if (row->kind == LW_NEAR) {
+        gcc_jit_rvalue *behind = jx_keep(j, OP(MINUS, v, first));
+        COLLECT(wrong, OP(BITWISE_AND, behind, jv_k(j, MX_T_u32, ~(uint64_t)(2 * j->bytes - 1) & UINT32_MAX).r[0]));
+        row->element[c] = jx_keep(j, jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {behind, behind}}, jv_k(j, MX_T_u32, 2)).r[0]);
+      } else
+        COLLECT(wrong, OP(BITWISE_XOR, v, row->kind == LW_IN_ROWS ? OP(PLUS, first, lw_ramp(l, 0, row->bytes, false)) : first));
+      gcc_jit_rvalue *at = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, false, v), j->t_int), s64);
+      row->place[c] = jx_keep(j, lw_add(l, run->window, at));
+    }
+    COLLECT(wrong, OP(BITWISE_AND, out, jv_k(j, MX_T_u32, 0x80000000u | (row->bytes - 1)).r[0]));
+  }
+#undef OP
+#undef COLLECT
+  return j->isa->any_bit(j, false, wrong);
+}
+
+gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *out = NULL, *small = NULL;
+  for (unsigned g = 0; g < run->n; g++) {
+    const struct lw_row *row = &run->row[g];
+    gcc_jit_rvalue *reach = jx_int(j, j->t_u32, (uint64_t)(row->most - row->least));
+    gcc_jit_rvalue *less = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, run->size, reach);
+    small = small ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, less) : less;
+    jv limit = jv_broadcast(j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, reach)); /* of the least offset's address */
+    for (unsigned c = 0; c < l->nc; c++) {
+      jv low = {.t = MX_T_u32, .r = {row->number[c], row->number[c]}};
+      if (row->least) low = jv_bin(j, JX_ADD, MX_T_u32, low, jv_k(j, MX_T_u32, (uint64_t)row->least));
+      gcc_jit_rvalue *m = j->isa->above(j, low.r[0], limit.r[0], jx_rv(l->cm[c]));
+      m = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, m, j->isa->common(j, row->number[c], jv_k(j, MX_T_u32, row->bytes - 1).r[0], jx_rv(l->cm[c])));
+      out = out ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, out, m) : m;
+    }
+  }
+  return gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, j->isa->mask_any(j, jx_keep(j, out)));
+}
+
+/* Chunk c among the two chunks of memory from the first lane's element on. */
+static void load_near(struct lw *l, const struct lw_row *row, unsigned c, uint64_t off) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *two[2];
+  for (unsigned n = 0; n < 2; n++) two[n] = j->isa->load(j, false, lw_vector(l, row->place[c], off + n * j->bytes, false));
+  gcc_jit_rvalue *v = j->isa->choose(j, two, 2, row->element[c]);
+  lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {v, v}});
+}
 bool lw_run_access(struct lw *l) {
   struct jx *j = &l->j;
   const unsigned number = l->in_row[l->ins - l->a->ins];
@@ -208,11 +252,12 @@ bool lw_run_access(struct lw *l) {
   const struct lw_row *row = &l->run->row[number - 1];
   const bool load = ja_access[l->ins->op].kind == JA_LOAD, wide = row->bytes == 8;
   const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
-  const bool apart = !l->guessed || row->kind == LW_APART;
+  const bool apart = !l->guessed || row->kind == LW_APART || (row->kind == LW_NEAR && !load);
   gcc_jit_rvalue *base = apart ? jx_keep(j, lw_at(l, l->run->window, off)) : NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *lanes = jx_rv(l->cm[c]);
-    if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->place[c], off), lanes, wide, row->kind == LW_SAME);
+    if (!apart && load && row->kind == LW_NEAR) load_near(l, row, c, off);
+    else if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->place[c], off), NULL, wide, row->kind == LW_SAME);
     else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->place[c], off), lanes, wide);
     else if (load) lw_load_apart(l, base, row->number[c], 1, c, lanes, wide);
     else lw_store_apart(l, 2, base, row->number[c], 1, c, lanes, wide);
