@@ -48,14 +48,14 @@ static void release(struct mx_block *b, uint32_t number) {
     }
     bar->arrived[w] = 0;
   }
-  bar->used = false;
+  b->barriers_used &= ~(1u << number);
   bar->hold = bar->all = 0;
 }
 
 void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b) {
   (void)x;
   for (uint32_t n = 0; n <= MX_BARRIERS; n++)
-    if (b->barriers[n].used && complete(b, &b->barriers[n])) release(b, n);
+    if (b->barriers_used >> n & 1 && complete(b, &b->barriers[n])) release(b, n);
 }
 
 /* The lanes with the first lane's barrier and count arrive; lanes with others come here again. */
@@ -76,11 +76,11 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
   if (!bar) wrong = mx__format("barrier %u: there are 0 to %u", n, MX_BARRIERS - 1);
   else if (want % x->lanes) wrong = mx__format("a count of %u threads is not a multiple of the warp, %u", want, x->lanes);
   else if (!wait && !want) wrong = mx__format("bar.arrive needs a count of threads");
-  else if (bar->used && bar->want != want)
+  else if (b->barriers_used >> n & 1 && bar->want != want)
     wrong = mx__format("barrier %u: waits for %u threads, earlier arrivals for %u (0: all of the block)", n, want, bar->want);
   if (wrong) return mx__trap_at(x, i, MX_TRAP_BARRIER, same, wrong);
 
-  bar->used = true;
+  b->barriers_used |= 1u << n;
   bar->want = want;
   bar->arrived[x->warp->number] |= same;
   if (red) {
@@ -107,7 +107,7 @@ const struct mx_insn *mx__op_bar_red(struct mx_exec *x, const struct mx_insn *i)
 /* A lane's bit is set from its arrival until all have arrived, so it tells whether a wait is over. */
 const struct mx_insn *mx__op_cluster_arrive(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_barrier *bar = &x->block->barriers[MX_CLUSTER_BARRIER];
-  bar->used = true;
+  x->block->barriers_used |= 1u << MX_CLUSTER_BARRIER;
   bar->arrived[x->warp->number] |= x->mask;
   if (complete(x->block, bar)) release(x->block, MX_CLUSTER_BARRIER);
   return i + 1;

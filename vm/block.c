@@ -137,7 +137,7 @@ void mx__exec_done(struct mx_exec *x) {
 }
 
 /* ---- a block's life -----------------------------------------------------------------------------------------*/
-bool mx__block_start(struct mx_block *b, uint64_t index) {
+void mx__block_start(struct mx_block *b, uint64_t index) {
   const struct mx_launch *l = b->launch;
   b->index = index;
   const uint64_t row = index < l->grid[0] ? 0 : index / l->grid[0]; /* divisions cost as much as a warp's beginning */
@@ -147,19 +147,18 @@ bool mx__block_start(struct mx_block *b, uint64_t index) {
   b->started = false;
   b->spins = 0;
   memset(&b->round, 0, sizeof b->round);
-  for (uint32_t n = 0; n <= MX_BARRIERS; n++) {
-    struct mx_barrier *bar = &b->barriers[n];
-    if (!bar->used) continue;
-    bar->used = false;
+  for (uint32_t used = b->barriers_used; used; used &= used - 1) {
+    struct mx_barrier *bar = &b->barriers[__builtin_ctz(used)];
     bar->want = bar->hold = bar->all = 0;
     memset(bar->arrived, 0, sizeof *bar->arrived * b->nwarps);
   }
+  b->barriers_used = 0;
   if (l->debug) mx__debug_clears(l->debug, b);
   if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
-  return true;
 }
 
-static void enter(struct mx_exec *x, struct mx_block *b) {
+void mx__block_enter(struct mx_exec *x, struct mx_block *b) {
+  x->naps = 0;
   x->block = b;
   x->window[MX_SHARED] = b->shared;
   for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
@@ -188,9 +187,8 @@ static void note_turn(struct mx_block *b, enum mx_turn turn, bool ran) {
   b->round.went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && ran);
 }
 
-enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
-  enter(x, b);
-  x->naps = 0;
+static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then) {
+  mx__block_enter(x, b);
   if (!b->started) {
     struct mx_jit_code *code = mx__rounds_code(x);
     b->started = true;
@@ -198,7 +196,7 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
       uint32_t w;
       const struct mx_insn *i;
       const uint64_t before = x->steps;
-      const enum mx_rounds rounds = mx__rounds_run(x, b, code, &w, &i);
+      const enum mx_rounds rounds = mx__rounds_run(x, b, code, then, &w, &i);
       if (b->launch->debug) mx__compiled_ran(b->launch->debug, x->steps - before);
       switch (rounds) {
         case MX_ROUNDS_DONE: return MX_BLOCK_DONE;
@@ -237,5 +235,13 @@ enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b) {
     if (spun) return MX_BLOCK_PARKED;
     mx__report_stuck(x, b);
     return MX_BLOCK_STOPPED;
+  }
+}
+enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then) {
+  for (;;) {
+    const enum mx_block_status status = run(x, b, then);
+    if (status != MX_BLOCK_DONE || then->next == then->end) return status;
+    if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT) return status;
+    mx__block_start(b, then->next++);
   }
 }

@@ -13,11 +13,15 @@ enum mx_block_status {
 
 /* A block object for blocks of this launch's shape; NULL: out of memory. Its memory is reused by every block it runs. */
 struct mx_block *mx__block_new(struct mx_launch *l);
-/* Makes it block number `index` (x fastest), before its first instruction. False: out of memory. */
-bool mx__block_start(struct mx_block *b, uint64_t index);
-/* Runs until it ends, parks or is stopped. */
-enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b);
+/* Makes it block number `index` (x fastest), before its first instruction. */
+void mx__block_start(struct mx_block *b, uint64_t index);
+/* Blocks that a worker has taken and not started. */
+struct mx_taken { uint64_t next, end; };
+/* Runs until it ends, parks or is stopped. When it has ended, those of `then` run in its place, one after the other. */
+enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then);
 void mx__block_free(struct mx_block *b);
+/* What its turn needs of x. */
+void mx__block_enter(struct mx_exec *x, struct mx_block *b);
 /* The lanes that warp w begins with. */
 uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w);
 /* Warps from w on begin. False: out of memory. */
@@ -32,7 +36,6 @@ void mx__exec_done(struct mx_exec *x);
 #define MX_BARRIERS 16                  /* that programs name */
 #define MX_CLUSTER_BARRIER MX_BARRIERS  /* that of the cluster, which is the block */
 struct mx_barrier {
-  bool used;
   uint32_t want;        /* threads to wait for; 0: all that live */
   uint64_t *arrived;    /* lanes of each warp that have arrived */
   uint32_t hold, all;   /* red: how many predicates held; arrivals that took part in a reduction */
@@ -48,6 +51,7 @@ struct mx_block {
   bool started;         /* its warps stand at the first instruction, or beyond */
   struct mx_warp *warps;
   unsigned char *shared;
+  uint32_t barriers_used; /* by number, those at which somebody has arrived */
   struct mx_barrier barriers[MX_BARRIERS + 1];
   unsigned char *local; /* of all its lanes; zero at first */
   size_t local_bytes;

@@ -33,7 +33,7 @@ static void tell_barrier(struct mx_block *b, uint32_t at) {
   for (uint32_t w = 0; w < b->nwarps; w++) {
     const struct mx_warp *warp = &b->warps[w];
     if (w == at || !warp->live || warp->splits[0].state != MX_WAIT_BAR) continue;
-    bar->used = true;
+    b->barriers_used |= 1;
     bar->want = 0;
     bar->arrived[w] = warp->live;
   }
@@ -56,46 +56,67 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
   x->mask = mask;
 }
 
-/* Warp w begins in the current frame, which another one has left. */
-static void begin_here(struct mx_exec *x, struct mx_warp *warp, uint64_t lanes) {
-  mx__warp_begin(warp, lanes, x->frame);
-  x->split = &warp->splits[0]; /* the rest of mx__select() would change nothing */
-  x->mask = lanes;
+/* ---- beginnings and ends -----------------------------------------------------------------------------------*/
+struct rounds {
+  struct mx_jit_code *code;
+  struct mx_jit_state state; /* its records are not touched before they are needed */
+  struct mx_frame *left;     /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
+  uint32_t whole;            /* warps with all their lanes; or none, where somebody counts with every step */
+};
+
+/* Warp's turn; as in mx__warp_enter(), a slice comes whole. */
+static void turn_to(struct mx_exec *x, struct mx_warp *warp) {
+  mx__warp_registers(x, warp);
+  x->slice = MX_SLICE;
+  x->reserve = 0;
+}
+/* The rest of mx__select(), where only the frame changes. */
+static void select_only(struct mx_exec *x, struct mx_warp *warp) {
+  struct mx_split *split = &warp->splits[0];
+  x->split = split;
+  x->mask = split->mask;
+  x->frame = split->frame;
+  x->base[0] = split->frame->slots;
 }
 static void end(struct mx_warp *warp) {
   warp->live = 0;
   warp->nsplits = 0;
 }
+/* Those that began in compiled code, without the last, have ended there. */
+static void count_ahead(struct mx_exec *x) {
+  const uint32_t n = x->ahead;
+  x->ahead = 0;
+  x->block->begun += n;
+  x->stats.warps += n, x->stats.warps_compiled += n, x->stats.enters += n;
+  x->stats.exits[MX_EXIT_DONE] += n;
+}
 void mx__rounds_catch_up(struct mx_exec *x) {
   struct mx_warp *warp = x->warp + x->ahead;
-  const int32_t slice = x->slice;
   end(x->warp);
-  begin_here(x, warp, x->mask);
-  mx__warp_enter(x, warp);
-  x->slice = slice; /* it has begun before */
+  count_ahead(x);
+  mx__warp_begin(warp, x->mask, x->frame);
   warp->ran_jit = true;
-  x->stats.warps += x->ahead, x->stats.warps_compiled += x->ahead, x->stats.enters += x->ahead;
-  x->stats.exits[MX_EXIT_DONE] += x->ahead;
-  x->block->begun += x->ahead;
-  x->ahead = 0;
+  mx__warp_registers(x, warp); /* its slice has begun before */
+  x->split = &warp->splits[0];
 }
 
-/* Warp w begins and becomes the current one: in frame *left, if there is one, which is the current frame still. */
-static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, const struct mx_jit_code *code, struct mx_frame **left) {
+/* Warp w begins and becomes the current one. */
+static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct rounds *r) {
   struct mx_warp *warp = &b->warps[w];
-  struct mx_frame *f = *left;
-  *left = NULL;
-  if (f) {
-    if (code->table->clean || b->launch->debug) memset(f->slots, 0, f->fn->frame_bytes);
-    begin_here(x, warp, mx__block_lanes(b, w));
-  } else {
-    if (!(f = mx__frame_first(x, code->table->home_bytes, code->table->clean || b->launch->debug))) return false;
-    mx__warp_begin(warp, mx__block_lanes(b, w), f);
-    mx__select(x, &warp->splits[0]);
-  }
-  mx__warp_enter(x, warp);
+  const bool clean = r->code->table->clean || b->launch->debug;
+  struct mx_frame *f = r->left;
+  r->left = NULL;
+  if (!f) f = mx__frame_first(x, r->code->table->home_bytes, clean);
+  else if (clean) memset(f->slots, 0, f->fn->frame_bytes);
+  if (!f) return false;
+  mx__warp_begin(warp, mx__block_lanes(b, w), f);
+  turn_to(x, warp);
+  select_only(x, warp);
+  b->begun++;
   warp->ran_jit = true;
   x->stats.warps++, x->stats.warps_compiled++;
+  r->state.home = mx__jit_keep(f);
+  if (r->code->table->clean) mx__jit_bring(x, r->code, 0, r->state.home);
   return true;
 }
 static enum mx_rounds no_memory(struct mx_block *b) {
@@ -108,79 +129,91 @@ static void count(struct mx_exec *x, uint64_t steps, enum mx_exit_reason why) {
   x->stats.exits[why]++;
 }
 
-enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, uint32_t *at, const struct mx_insn **next) {
+/* ---- turns ---------------------------------------------------------------------------------------------------*/
+static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *r, uint32_t *at, const struct mx_insn **next) {
+  struct mx_jit_state *s = &r->state;
   uint32_t alive = b->nwarps, waiting = 0;
-  struct mx_frame *left = NULL; /* by a warp that has ended, for the next one to begin */
-  struct mx_jit_state s;        /* its records are not touched before they are needed */
-  s.help = &mx__jit_help;
-  s.park = 1;
   b->begun = 0;
-  /* warps with all their lanes; or none, where somebody counts with every step */
-  const uint32_t whole = x->launch->debug || x->launch->steps_limit ? 0 : x->launch->threads / x->launch->lanes;
   for (uint32_t w = 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
     if (!w) b->round.alive = b->round.went_on = false;
     if (w == b->begun) {
-      if (!begin(x, b, w, code, &left)) return no_memory(b);
-      b->begun++;
+      if (!begin(x, b, w, r)) return no_memory(b);
     } else {
       if (!warp->live) continue;
-      mx__warp_enter(x, warp);
-      mx__select(x, &warp->splits[0]);
+      turn_to(x, warp);
+      select_only(x, warp);
+      s->home = mx__jit_keep(x->frame);
     }
-    struct mx_split *split = x->split;
-    s.home = mx__jit_keep(x->frame);
-    if (!warp->resume && code->table->clean) mx__jit_bring(x, code, 0, s.home);
     if (x->launch->debug) mx__compiled_enters(x);
     for (;;) {
-      s.steps = 0;
-      const uint32_t entry = warp->resume;
+      s->steps = 0;
+      const uint32_t entry = warp->resume; /* 0 is the first instruction */
       warp->resume = 0;
-      x->more = entry || b->begun >= whole ? 0 : whole - b->begun;
-      const uint32_t kind = code->run(x, entry, &s); /* entry 0 is the first instruction */
+      x->more = entry || b->begun >= r->whole ? 0 : r->whole - b->begun;
+      const uint32_t kind = r->code->run(x, entry, s);
       x->more = 0;
       x->stats.enters++;
-      if (x->ahead) mx__rounds_catch_up(x);
-      alive -= x->warp->number - w;
-      w = x->warp->number;
+      const uint32_t here = x->warp->number + x->ahead; /* x->warp may be another one by now: where a body has caught up */
+      alive -= here - w;
+      w = here;
+      if (x->ahead && kind == MX_JIT_DONE) count_ahead(x); /* nobody will ask for the last one */
+      else if (x->ahead) mx__rounds_catch_up(x);
       warp = x->warp;
-      split = x->split;
       if (kind == MX_JIT_BARRIER) {
-        count(x, s.steps, MX_EXIT_BLOCK);
-        split->state = MX_WAIT_BAR;
-        split->barrier = 0;
-        split->pc = s.pc;
-        warp->resume = s.resume;
+        count(x, s->steps, MX_EXIT_BLOCK);
+        x->split->state = MX_WAIT_BAR;
+        x->split->barrier = 0;
+        x->split->pc = s->pc;
+        warp->resume = s->resume;
         if (++waiting < alive) break;
         waiting = 0;
         release(b);
         continue;
       }
       if (kind == MX_JIT_DONE) {
-        count(x, s.steps, MX_EXIT_DONE);
+        count(x, s->steps, MX_EXIT_DONE);
         end(warp);
-        if (waiting == --alive) release(b), waiting = 0;
-        if (b->begun < b->nwarps) left = x->frame;
-        else mx__frame_end(x, x->frame);
+        alive--;
+        if (waiting && waiting == alive) release(b), waiting = 0;
+        if (r->left) mx__frame_end(x, r->left);
+        r->left = x->frame;
         break;
       }
       if (!mx__block_begin_warps(x, b, b->begun)) return no_memory(b);
       tell_barrier(b, w);
-      if (x->launch->debug) settle(x, b, code);
+      if (x->launch->debug) settle(x, b, r->code);
       *at = w;
       const uint64_t before = x->steps;
-      const struct mx_insn *here = mx__insn_of(split);
-      *next = mx__jit_after(x, code, kind, &s, here);
+      *next = mx__jit_after(x, r->code, kind, s, mx__insn_of(x->split));
       x->stats.steps_compiled += x->steps - before;
       x->stats.exits[mx__exit_reason(x, *next)]++;
       return MX_ROUNDS_MACHINE;
     }
     b->round.alive |= warp->live != 0; /* what the machine will ask about this round, should it go on in the middle of it */
     b->round.went_on = true;
-    if (mx__told_to_stop(x)) {
-      if (left) mx__frame_end(x, left);
-      return MX_ROUNDS_STOPPED;
-    }
+    if (mx__told_to_stop(x)) return MX_ROUNDS_STOPPED;
   }
   return MX_ROUNDS_DONE;
+}
+
+enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then, uint32_t *at, const struct mx_insn **next) {
+  const struct mx_launch *l = x->launch;
+  struct rounds r;
+  r.code = code;
+  r.left = NULL;
+  r.whole = l->debug || l->steps_limit ? 0 : l->threads / l->lanes;
+  r.state.help = &mx__jit_help;
+  r.state.park = 1;
+  x->fn = &x->prep->funcs[x->prep->kernel];
+  x->base[1] = x->fn->pool;
+  x->join_pc = UINT32_MAX;
+  enum mx_rounds end;
+  while ((end = run(x, b, &r, at, next)) == MX_ROUNDS_DONE && then->next < then->end) {
+    mx__block_start(b, then->next++);
+    mx__block_enter(x, b);
+    b->started = true;
+  }
+  if (r.left) mx__frame_end(x, r.left);
+  return end;
 }

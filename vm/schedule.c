@@ -47,9 +47,6 @@ struct schedule {
   uint32_t made, objects; /* in use since then; objects >= made where the launch was taken back */
 };
 
-/* Blocks that one worker has taken and not started. */
-struct taken { uint64_t next, end; };
-
 static bool stopped(const struct schedule *s) { return atomic_load_explicit(s->l->stop, memory_order_relaxed); }
 
 /* The next parked block, or NULL. */
@@ -80,7 +77,7 @@ static struct mx_block *pop_near(struct schedule *s, uint64_t index) {
 }
 
 /* A block to run, or NULL when there is nothing left to do here; `ended`: the one that has just ended, or NULL. s->lock is held. */
-static struct mx_block *take(struct schedule *s, struct taken *mine, const struct mx_block *ended, bool *start, uint64_t *index) {
+static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const struct mx_block *ended, bool *start, uint64_t *index) {
   *start = false;
   struct mx_block *next = ended && !stopped(s) ? pop_near(s, ended->index) : NULL;
   if (next) return next;
@@ -203,23 +200,19 @@ static void work(void *arg, uint32_t k) {
   }
   bool start;
   uint64_t index;
-  struct taken mine = {0};
+  struct mx_taken mine = {0};
   const struct mx_block *ended = NULL;
   pthread_mutex_lock(&s->lock);
   for (struct mx_block *b; (b = take(s, &mine, ended, &start, &index)) || (start = false, b = taken_back(s, x));) {
     if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
-    if (start && !mx__block_start(b, index)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
-    enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
-    uint64_t more = 0;
-    while (status == MX_BLOCK_DONE && mine.next < mine.end && !stopped(s)) { /* the next one in its place */
-      more++;
-      if (!mx__block_start(b, mine.next++)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
-      status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b);
-    }
+    if (start) mx__block_start(b, index);
+    const uint64_t first = mine.next;
+    enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b, &mine);
+    const uint64_t more = mine.next - first; /* that have started in its place */
     for (struct mx_block *back; status == MX_BLOCK_STOPPED && l->debug && (back = mx__debug_stopped(l->debug, x, b));) {
       b = back;
-      status = mx__block_run(x, b);
+      status = mx__block_run(x, b, &mine);
     }
     if (status == MX_BLOCK_PARKED && l->debug) mx__debug_parked(l->debug, x, b);
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);

@@ -407,12 +407,9 @@ static void slice_begin(struct mx_exec *x) {
 }
 
 void mx__warp_enter(struct mx_exec *x, struct mx_warp *w) {
-  x->warp = w;
+  mx__warp_registers(x, w);
   x->reserve = 0;
   slice_begin(x);
-  x->window[MX_LOCAL] = w->local;
-  for (unsigned d = 0; d < 3; d++) x->sreg_lanes32[MX_SR_TID_X + d] = w->tid[d];
-  x->sreg[MX_SR_WARPID] = w->number;
 }
 
 /* The next split's instruction; NULL: the turn has ended as *turn says. */

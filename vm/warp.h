@@ -24,6 +24,13 @@ void mx__warp_end(struct mx_warp *w);
 
 /* The last lanes of a frame have ended. */
 void mx__frame_end(struct mx_exec *x, struct mx_frame *f);
+/* What is the warp's own: windows, special registers. */
+static inline void mx__warp_registers(struct mx_exec *x, struct mx_warp *w) {
+  x->warp = w;
+  x->window[MX_LOCAL] = w->local;
+  for (unsigned d = 0; d < 3; d++) x->sreg_lanes32[MX_SR_TID_X + d] = w->tid[d];
+  x->sreg[MX_SR_WARPID] = w->number;
+}
 /* What a turn of w needs of x. */
 void mx__warp_enter(struct mx_exec *x, struct mx_warp *w);
 /* Tells the launch how many instructions this worker has executed, which may stop it. */

@@ -498,14 +498,14 @@ static void addresses(void **state) {
 }
 
 /* Warps that end in compiled code begin the next ones there, until one needs a split of its own: here each odd one asks for its
- * number and clock, the third calls, the last has not all its lanes, and some loop for longer than a slice or leave it apart. */
+ * number and clock, the third may call, the last has not all its lanes, and some loop for longer than a slice or leave it apart. */
 static const char warps[] =
     ".func (.reg .u32 %r) twice(.reg .u32 %v)\n{\n  add.u32 %r, %v, %v;\n  ret;\n}\n"
-    ".entry warps(.param .u64 out, .param .u32 bad, .param .u32 turns)\n{\n"
+    ".entry warps(.param .u64 out, .param .u32 bad, .param .u32 turns, .param .u32 calls)\n{\n"
     "  mad.lo.u32 %i, %ctaid.x, %ntid.x, %tid.x;\n  shr.u32 %w, %tid.x, 6;\n  mov.u32 %s, %i;\n"
     "  and.b32 %k, %w, 1;\n  setp.eq.u32 %p, %k, 0;\n  @%p bra even;\n"
     "  mov.u32 %k, %warpid;\n  mov.u32 %l, %clock;\n  mad.lo.u32 %s, %k, 977, %l;\n"
-    "even:\n  setp.ne.u32 %p, %w, 2;\n  @%p bra loop;\n  call (%s), twice, (%s);\n"
+    "even:\n  setp.ne.u32 %p, %w, %calls;\n  @%p bra loop;\n  call (%s), twice, (%s);\n"
     "loop:\n  mov.u32 %k, 0;\n  and.b32 %few, %tid.x, 3;\n  mad.lo.u32 %few, %few, %turns, %w;\n"
     "again:\n  add.u32 %s, %s, %k;\n  add.u32 %k, %k, 1;\n  setp.le.u32 %p, %k, %few;\n  @%p bra again;\n"
     "  setp.eq.u32 %p, %i, %bad;\n  mov.u32 %at, %i;\n  @%p mov.u32 %at, 10000000;\n"
@@ -514,8 +514,9 @@ static void warp_after_warp(void **state) {
   (void)state;
   NEEDS_CODE();
   enum { BLOCKS = 3, THREADS_OF_BLOCK = 300, WORDS = BLOCKS * THREADS_OF_BLOCK };
-  for (uint32_t turns = 1; turns <= 600; turns += 599)
+  for (uint32_t way = 0; way < 4; way++)
     for (uint32_t bad = 0; bad <= WORDS; bad += 75) { /* the last: none is */
+      const uint32_t turns = way & 1 ? 600 : 1, calls = way & 2 ? 2 : 100;
       uint32_t got[2][WORDS] = {{0}};
       mx_launch_stats stats[2] = {{.struct_size = sizeof *stats}, {.struct_size = sizeof *stats}};
       mx_trap_info trap[2] = {{.struct_size = sizeof *trap}, {.struct_size = sizeof *trap}};
@@ -535,8 +536,8 @@ static void warp_after_warp(void **state) {
         c.grid[0] = BLOCKS;
         c.block[0] = THREADS_OF_BLOCK;
         c.jit = on ? MX_JIT_ON : MX_JIT_OFF;
-        const void *args[] = {&out, &bad, &turns};
-        assert_int_equal(mx_launch_args(k, &c, args, 3), bad < WORDS ? MX_TRAPPED : MX_OK);
+        const void *args[] = {&out, &bad, &turns, &calls};
+        assert_int_equal(mx_launch_args(k, &c, args, 4), bad < WORDS ? MX_TRAPPED : MX_OK);
         assert_int_equal(mx_device_stats(d, &stats[on]), MX_OK);
         if (bad < WORDS) assert_int_equal(mx_device_trap(d, &trap[on]), MX_OK);
         else assert_int_equal(mx_copy_from_device(d, got[on], out, sizeof got[on]), MX_OK);
