@@ -197,16 +197,18 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
       const struct mx_insn *i;
       const uint64_t before = x->steps;
       const enum mx_rounds rounds = mx__rounds_run(x, b, code, then, &w, &i);
-      if (b->launch->debug) mx__compiled_ran(b->launch->debug, x->steps - before);
+      if (b->launch->debug) mx__compiled_ran(b->launch->debug, x, x->steps - before, rounds == MX_ROUNDS_MACHINE && !i);
       switch (rounds) {
         case MX_ROUNDS_DONE: return MX_BLOCK_DONE;
         case MX_ROUNDS_STOPPED: return MX_BLOCK_STOPPED;
+        case MX_ROUNDS_RESTS: b->round.warp = w + 1; return MX_BLOCK_STOPPED;
         case MX_ROUNDS_MACHINE: break;
       }
+      b->round.warp = w;
       const enum mx_turn turn = mx__warp_go_on(x, &b->warps[w], i);
       if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
       note_turn(b, turn, true);
-      b->round.warp = w + 1; /* the rest of that round */
+      b->round.warp++; /* the rest of that round */
     } else if (!mx__block_begin_warps(x, b, 0)) {
       mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
       return MX_BLOCK_STOPPED;

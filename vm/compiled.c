@@ -120,6 +120,7 @@ static const struct mx_insn *go_compiled(struct mx_exec *x, const struct mx_insn
   const uint64_t before = x->steps;
   mx__compiled_enters(x);
   const struct mx_insn *next = mx__jit_go_over(x, i);
+  if (g->together) return mx__debug_tried(x, next);
   g->executed += x->steps - before + 1; /* the machine counts i itself when its body is back */
   if (!next && x->event == MX_EV_TRAP) mx__debug_trapped(g, x);
   return next;
@@ -132,7 +133,10 @@ bool mx__compiled_rounds(const struct mx_debug *g, const struct mx_exec *x) {
   return g->plain && !g->checks_values && !atomic_load(&g->pause) && !(g->marks && g->marks[kernel->number] && g->marks[kernel->number][0]);
 }
 
-void mx__compiled_ran(struct mx_debug *g, uint64_t steps) { g->executed += steps; }
+void mx__compiled_ran(struct mx_debug *g, struct mx_exec *x, uint64_t steps, bool trapped) {
+  if (!g->together) g->executed += steps;
+  else if (trapped) mx__debug_tried(x, NULL);
+}
 
 static void forget_known(struct mx_compiled *m) {
   while (m->nknown) free(m->known[--m->nknown].lanes);

@@ -233,6 +233,7 @@ void mx__debug_trapped(struct mx_debug *g, struct mx_exec *x) { show(g, x, x->bl
 /* An instruction at which nothing can stop. */
 static const struct mx_insn *just_go(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_insn *next = g->real->bodies[i->op](x, i);
+  if (g->together) return mx__debug_tried(x, next);
   g->executed++;
   if (g->nwritten) mx__debug_compare(g);
   if (!next && x->event == MX_EV_TRAP) show(g, x, x->block);
@@ -244,6 +245,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
   struct mx_debug *g = x->launch->debug;
   mx_debug_reason reason;
   if (mx__debug_unwatched(g, x, i)) return just_go(g, x, i);
+  if (g->together) return mx__debug_lie_down(x, i);
   if (g->quit || g->rewinding) return leave_for_good(x, i);
   if (i == g->pass) {
     g->pass = NULL;
@@ -393,7 +395,6 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   g->kernel = k;
   g->config = (mx_launch_config)MX_LAUNCH_CONFIG_INIT;
   memcpy(&g->config, config, config->struct_size);
-  g->config.threads = 1;
   g->config.jit_stress = 0;
   g->config.timeout = 0;
   g->param_bytes = bytes;
@@ -496,6 +497,7 @@ mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
              !g->record && !g->watch && !g->trace && !g->seed && !g->divergences && !g->writes;
   mx_status s = g->plain ? mx__compiled_begin(g) : MX_OK;
   if (s != MX_OK) return s;
+  mx__debug_order_begins(g);
   atomic_store(&g->pause, false);
   g->stop.text = NULL;
   g->stop.address = 0;

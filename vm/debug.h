@@ -86,6 +86,11 @@ struct mx_debug {
   const struct mx_block *focus_block; /* at the order; NULL: not resident then */
   uint64_t executed;
   bool plain;                  /* the order is to go on, and nothing but breakpoints is to be asked */
+
+  bool together;               /* the launch runs on several workers: together.c. Changed while only the session's does */
+  uint64_t alone, alone_until; /* instructions before it does; of its worker's, when it will. UINT64_MAX: never */
+  uint64_t before;             /* its worker's when they began */
+
   const struct mx_insn *at;    /* the instruction that runs */
   const struct mx_insn *pass;  /* do not ask again at this instruction: it has stopped already, before its code changed */
   bool moved_code;             /* the split at hand stands elsewhere than when it stopped: other code, or a jump */
@@ -147,6 +152,20 @@ void mx__debug_heap(struct mx_exec *x);
 /* writes.c: has the instruction that has just run changed a value in memory? Into g->value_changed. */
 void mx__debug_compare(struct mx_debug *g);
 
+/* together.c: an order begins. The session's worker alone has gone on: it may rest, for others to join it. */
+void mx__debug_order_begins(struct mx_debug *g);
+void mx__debug_went_on(struct mx_debug *g, const struct mx_exec *x);
+/* schedule.c: so many blocks are left, and the session's worker x rests: whether others join it. One does. They have parted again, and
+ * executed so many instructions. */
+bool mx__debug_joins(struct mx_debug *g, struct mx_exec *x, uint64_t blocks);
+void mx__debug_helps(const struct mx_debug *g, struct mx_exec *x);
+void mx__debug_parts(struct mx_debug *g, const struct mx_exec *x, uint64_t others);
+/* A worker has trapped: true where it shall rest instead. One comes to an instruction at which it shall. What one has executed while
+ * they are together: an instruction that has trapped will be again. */
+bool mx__debug_rests(const struct mx_debug *g, struct mx_launch *l);
+const struct mx_insn *mx__debug_lie_down(struct mx_exec *x, const struct mx_insn *i);
+const struct mx_insn *mx__debug_tried(struct mx_exec *x, const struct mx_insn *next);
+
 /* Whether instruction i just runs. */
 static inline bool mx__debug_unwatched(const struct mx_debug *g, const struct mx_exec *x, const struct mx_insn *i) {
   return g->plain && !atomic_load_explicit(&g->pause, memory_order_relaxed) &&
@@ -161,7 +180,7 @@ void mx__compiled_end(struct mx_debug *g);
 void mx__compiled_free(struct mx_debug *g);
 /* Blocks may begin in vm/rounds.c; what they executed there. */
 bool mx__compiled_rounds(const struct mx_debug *g, const struct mx_exec *x);
-void mx__compiled_ran(struct mx_debug *g, uint64_t steps);
+void mx__compiled_ran(struct mx_debug *g, struct mx_exec *x, uint64_t steps, bool trapped);
 void mx__compiled_enters(struct mx_exec *x); /* the current frame */
 /* Lanes in which a place of a frame, which stands at pc, holds what the program has there: others may be as compiled code, which
  * no longer needed them, found them. */

@@ -202,8 +202,7 @@ mx_status mx_device_synchronize(mx_device *d) {
 }
 
 void mx_device_interrupt(mx_device *d) {
-  int not = MX_STOP_NOT;
-  if (d) atomic_compare_exchange_strong(&d->stop, &not, MX_STOP_INTERRUPT);
+  if (d) mx__stop(&d->stop, MX_STOP_INTERRUPT);
 }
 
 void mx_device_progress(mx_device *d, uint64_t *begun, uint64_t *blocks) {

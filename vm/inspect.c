@@ -28,6 +28,10 @@ size_t mx__debug_blocks(struct mx_debug *g, struct mx_block ***list) {
   for (size_t k = 0; k < n; k++)
     if ((*list)[k] == g->x->block) running = 0;
   if (running) (*list)[n++] = g->x->block;
+  size_t begun = 0;
+  for (size_t k = 0; k < n; k++)
+    if ((*list)[k]->started) (*list)[begun++] = (*list)[k];
+  n = begun;
   qsort(*list, n, sizeof **list, by_number);
   return n;
 }

@@ -163,9 +163,11 @@ static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) 
   l->jit = c->jit == MX_JIT_AUTO ? d->jit_mode : c->jit;
   l->jit_stress = c->jit_stress;
   uint32_t workers = c->threads ? c->threads : d->threads;
-  l->workers = l->nblocks < workers ? (uint32_t)l->nblocks : workers;
+  if (l->nblocks < workers) workers = (uint32_t)l->nblocks;
+  l->workers = l->debug ? 1 : workers;
+  l->helpers = l->debug ? workers - 1 : 0;
   uint32_t most = resident_blocks(d, c);
-  if (most < l->workers) most = l->workers;
+  if (most < workers) most = workers;
   l->resident = l->nblocks < most ? (uint32_t)l->nblocks : most;
   l->steps_limit = c->steps;
   l->stop = &d->stop;
@@ -237,11 +239,9 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   if (bytes) memcpy(copy, params, bytes);
   l.params = copy;
   pthread_mutex_init(&l.lock, NULL);
+  l.debug = session;
   shape(&l, k, c);
-  if (session) {
-    l.debug = session;
-    l.prep = session->prep;
-  }
+  if (session) l.prep = session->prep;
   atomic_store(&d->stop, MX_STOP_NOT);
 
   struct timespec begin, end, deadline;
@@ -264,7 +264,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   l.stats.struct_size = sizeof l.stats;
   l.stats.steps = atomic_load(&l.steps);
   l.stats.seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
-  l.stats.threads = l.workers;
+  l.stats.threads = l.workers + l.helpers;
   l.stats.resident_blocks = l.resident;
   l.stats.printf_lost += mx__fifo_drain(d->fifo, d->output, d->output_user);
   pthread_mutex_lock(&d->lock);

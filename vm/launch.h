@@ -18,8 +18,8 @@ struct mx_prepared;
 #define MX_MAX_SHARED 232448u /* 227 KiB */
 #define MX_MAX_PARAM_BYTES 32764u
 
-/* Why workers are asked to stop; in the stop flag. */
-enum mx_stop { MX_STOP_NOT, MX_STOP_TRAP, MX_STOP_STEPS, MX_STOP_TIME, MX_STOP_INTERRUPT, MX_STOP_HOST_MEMORY };
+/* Why workers are asked to stop; in the stop flag. REST: for a session, which goes on with what they lay down. */
+enum mx_stop { MX_STOP_NOT, MX_STOP_REST, MX_STOP_TRAP, MX_STOP_STEPS, MX_STOP_TIME, MX_STOP_INTERRUPT, MX_STOP_HOST_MEMORY };
 
 struct mx_launch {
   struct mx_device *device;
@@ -43,7 +43,9 @@ struct mx_launch {
   uint64_t grid_id;
   mx_jit_mode jit;
   uint64_t jit_stress;
-  uint32_t workers, resident;
+  _Atomic uint32_t workers;       /* that run blocks; of a session 1, and more while it runs together */
+  uint32_t helpers;               /* of a session: workers that may join its own */
+  uint32_t resident;
 
   _Atomic uint64_t *started;      /* blocks; how far the launch is. The device's: others ask */
   uint64_t steps_limit;           /* 0: none */
@@ -57,7 +59,11 @@ struct mx_launch {
   mx_launch_stats stats;          /* workers add theirs when they end */
 };
 
-/* Asks all workers to stop; the first reason stays. */
-void mx__launch_stop(struct mx_launch *l, enum mx_stop why);
+/* Asks all workers to stop; the first reason stays, unless it is to rest. */
+static inline void mx__stop(atomic_int *stop, enum mx_stop why) {
+  int was = atomic_load(stop);
+  while ((was == MX_STOP_NOT || (was == MX_STOP_REST && why != MX_STOP_REST)) && !atomic_compare_exchange_weak(stop, &was, (int)why)) {}
+}
+static inline void mx__launch_stop(struct mx_launch *l, enum mx_stop why) { mx__stop(l->stop, why); }
 
 #endif

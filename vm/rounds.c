@@ -27,7 +27,7 @@ static void release(struct mx_block *b) {
   }
 }
 
-/* Warp `at` leaves; what it waits for, if anything, the machine knows. */
+/* Warp `at`, if it is one, leaves; what it waits for, if anything, the machine knows. */
 static void tell_barrier(struct mx_block *b, uint32_t at) {
   struct mx_barrier *bar = &b->barriers[0];
   for (uint32_t w = 0; w < b->nwarps; w++) {
@@ -192,7 +192,14 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
     }
     b->round.alive |= warp->live != 0; /* what the machine will ask about this round, should it go on in the middle of it */
     b->round.went_on = true;
-    if (mx__told_to_stop(x)) return MX_ROUNDS_STOPPED;
+    if (alive && mx__told_to_stop(x)) {
+      if (atomic_load(x->stop) != MX_STOP_REST) return MX_ROUNDS_STOPPED;
+      if (!mx__block_begin_warps(x, b, b->begun)) return no_memory(b);
+      tell_barrier(b, b->nwarps);
+      settle(x, b, r->code);
+      *at = w;
+      return MX_ROUNDS_RESTS;
+    }
   }
   return MX_ROUNDS_DONE;
 }

@@ -27,6 +27,7 @@
 #define PART_TAKEN 16u
 #define REST 50000        /* nanoseconds, the first time; at most 32 times as long */
 #define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
+#define RESTS 16u         /* after which a session's workers part: it may have to say that nobody goes on */
 
 struct schedule {
   struct mx_launch *l;
@@ -41,10 +42,16 @@ struct schedule {
   uint32_t waiting;     /* workers asleep */
   struct mx_block **parked[2]; /* stacks of l->resident: those whose turn is still to come in this sweep, the others */
   uint32_t nparked[2];
+  uint32_t resting;       /* so many of the first stack come before any other block: the session's workers have laid them down */
   struct mx_block **idle; /* block objects without a block; stack of l->resident */
   uint32_t nidle;
   struct mx_block **all;  /* in the order in which they were made */
   uint32_t made, objects; /* in use since then; objects >= made where the launch was taken back */
+  /* of a session whose launch runs on several workers now and then: */
+  pthread_cond_t company; /* the others are called, or have parted */
+  bool together, over;
+  uint64_t calls, others; /* how often they were called; what they have executed since the last time */
+  uint32_t joined;        /* so many are with it */
 };
 
 static bool stopped(const struct schedule *s) { return atomic_load_explicit(s->l->stop, memory_order_relaxed); }
@@ -79,6 +86,7 @@ static struct mx_block *pop_near(struct schedule *s, uint64_t index) {
 /* A block to run, or NULL when there is nothing left to do here; `ended`: the one that has just ended, or NULL. s->lock is held. */
 static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const struct mx_block *ended, bool *start, uint64_t *index) {
   *start = false;
+  if (s->resting && !stopped(s)) return s->resting--, pop_parked(s);
   struct mx_block *next = ended && !stopped(s) ? pop_near(s, ended->index) : NULL;
   if (next) return next;
   for (;;) {
@@ -130,7 +138,7 @@ static void rest(struct schedule *s) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   t.tv_nsec += REST << (s->rests < 5 ? s->rests : 5);
   if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
-  s->rests++;
+  if (s->rests++ == RESTS && s->together) mx__launch_stop(s->l, MX_STOP_REST);
   s->waiting++;
   pthread_cond_timedwait(&s->wake, &s->lock, &t);
   s->waiting--;
@@ -143,19 +151,10 @@ static bool count_steps(struct mx_launch *l, struct mx_exec *x) {
   return l->steps_limit && all >= l->steps_limit;
 }
 
-/* Nothing is left to do: a debugger may want the launch back. s->lock is held. */
-static struct mx_block *taken_back(struct schedule *s, struct mx_exec *x) {
-  if (!s->l->debug) return NULL;
-  pthread_mutex_unlock(&s->lock);
-  struct mx_block *b = mx__debug_stopped(s->l->debug, x, NULL);
-  pthread_mutex_lock(&s->lock);
-  return b;
-}
-
 /* ---- for debuggers: where blocks are, to be gone back to; one worker, which holds no lock ----------------------*/
 struct mx_schedule_state {
   uint64_t next, turns, parks;
-  uint32_t resident, allowed, peak, made, nparked[2], nidle;
+  uint32_t resident, allowed, peak, made, nparked[2], nidle, resting;
   struct mx_block *list[];
 };
 
@@ -163,7 +162,7 @@ struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l) {
   const struct schedule *s = l->schedule;
   struct mx_schedule_state *c = malloc(sizeof *c + sizeof c->list[0] * (s->nparked[0] + s->nparked[1] + s->nidle));
   if (!c) return NULL;
-  *c = (struct mx_schedule_state){s->next, s->turns, s->parks, s->resident, s->allowed, s->peak, s->made, {s->nparked[0], s->nparked[1]}, s->nidle};
+  *c = (struct mx_schedule_state){s->next, s->turns, s->parks, s->resident, s->allowed, s->peak, s->made, {s->nparked[0], s->nparked[1]}, s->nidle, s->resting};
   struct mx_block **at = c->list;
   for (int k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) *at++ = s->parked[k][i];
@@ -180,41 +179,96 @@ void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c
     s->nparked[k] = c->nparked[k];
     for (uint32_t i = 0; i < s->nparked[k]; i++) s->parked[k][i] = *at++;
   }
-  s->nidle = c->nidle;
+  s->nidle = c->nidle, s->resting = c->resting;
   for (uint32_t i = 0; i < s->nidle; i++) s->idle[i] = *at++;
   atomic_store(l->started, s->next);
 }
 
-static void work(void *arg, uint32_t k) {
-  (void)k;
-  struct schedule *s = arg;
+/* ---- for debuggers: workers that help the session's; vm/together.c -----------------------------------------------*/
+static int by_number_down(const void *a, const void *b) {
+  const struct mx_block *const *x = a, *const *y = b;
+  return (*x)->index < (*y)->index ? 1 : (*x)->index > (*y)->index ? -1 : 0;
+}
+
+/* All blocks under way are to be taken up in order, before any other starts. s->lock is held, as below. */
+static void line_up(struct schedule *s) {
+  memcpy(s->parked[0] + s->nparked[0], s->parked[1], s->nparked[1] * sizeof *s->parked[0]);
+  s->resting = s->nparked[0] += s->nparked[1];
+  s->nparked[1] = 0;
+  qsort(s->parked[0], s->resting, sizeof *s->parked[0], by_number_down);
+}
+
+static void call_others(struct schedule *s) {
+  const uint64_t few = (uint64_t)(1 + s->l->helpers) * FIRST_RESIDENT;
+  if (s->allowed < few) s->allowed = few < s->l->resident ? (uint32_t)few : s->l->resident;
+  s->l->workers = 1 + s->l->helpers;
+  s->turns = s->rests = 0;
+  s->others = 0;
+  s->together = true;
+  s->calls++;
+  pthread_cond_broadcast(&s->company);
+}
+
+/* The session's worker has found nothing to do: because all rest, perhaps. True: then it has. */
+static bool has_rested(struct schedule *s, struct mx_exec *x) {
   struct mx_launch *l = s->l;
+  const bool were_together = s->together;
+  s->together = false;
+  if (s->waiting) pthread_cond_broadcast(&s->wake);
+  while (s->joined) pthread_cond_wait(&s->company, &s->lock);
+  l->workers = 1;
+  if (were_together) mx__debug_parts(l->debug, x, s->others);
+  int rest = MX_STOP_REST;
+  if (!atomic_compare_exchange_strong(l->stop, &rest, MX_STOP_NOT)) return false;
+  line_up(s);
+  if (!were_together && mx__debug_joins(l->debug, x, s->resident + l->nblocks - s->next)) call_others(s);
+  return true;
+}
+
+/* Nothing is left to do: a debugger may want the launch back. */
+static struct mx_block *taken_back(struct schedule *s, struct mx_exec *x) {
+  pthread_mutex_unlock(&s->lock);
+  struct mx_block *b = mx__debug_stopped(s->l->debug, x, NULL);
+  pthread_mutex_lock(&s->lock);
+  return b;
+}
+
+/* ---- a worker ------------------------------------------------------------------------------------------------------*/
+static struct mx_exec *exec_new(struct mx_launch *l) {
   struct mx_exec *x = aligned_alloc(64, (sizeof *x + 63) & ~(size_t)63);
-  if (!x || !mx__exec_init(x, l)) {
-    free(x);
-    mx__launch_stop(l, MX_STOP_HOST_MEMORY);
-    pthread_mutex_lock(&s->lock);
-    pthread_cond_broadcast(&s->wake);
-    pthread_mutex_unlock(&s->lock);
-    return;
-  }
+  if (x && mx__exec_init(x, l)) return x;
+  free(x);
+  mx__launch_stop(l, MX_STOP_HOST_MEMORY);
+  return NULL;
+}
+
+static void exec_free(struct mx_exec *x) {
+  mx__exec_done(x);
+  free(x);
+}
+
+/* Until none is left to be run here; `own`: by the session's own worker. s->lock is held. */
+static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
+  struct mx_launch *l = s->l;
   bool start;
   uint64_t index;
   struct mx_taken mine = {0};
   const struct mx_block *ended = NULL;
-  pthread_mutex_lock(&s->lock);
-  for (struct mx_block *b; (b = take(s, &mine, ended, &start, &index)) || (start = false, b = taken_back(s, x));) {
+  for (struct mx_block *b;;) {
+    while (!(b = take(s, &mine, ended, &start, &index)) && own && has_rested(s, x)) {}
+    if (!b && own) start = false, b = taken_back(s, x);
+    if (!b) break;
     if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     if (start) mx__block_start(b, index);
     const uint64_t first = mine.next;
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b, &mine);
     const uint64_t more = mine.next - first; /* that have started in its place */
-    for (struct mx_block *back; status == MX_BLOCK_STOPPED && l->debug && (back = mx__debug_stopped(l->debug, x, b));) {
+    for (struct mx_block *back; own && status == MX_BLOCK_STOPPED && (back = mx__debug_stopped(l->debug, x, b));) {
       b = back;
       status = mx__block_run(x, b, &mine);
     }
-    if (status == MX_BLOCK_PARKED && l->debug) mx__debug_parked(l->debug, x, b);
+    if (status == MX_BLOCK_PARKED && own && !s->together) mx__debug_parked(l->debug, x, b);
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);
     s->begun += more;
@@ -226,15 +280,53 @@ static void work(void *arg, uint32_t k) {
       s->resident--;
       s->turns = s->rests = 0;
       if (s->waiting && !s->resident && s->next >= l->nblocks) pthread_cond_broadcast(&s->wake);
+    } else if (status == MX_BLOCK_STOPPED && atomic_load(l->stop) == MX_STOP_REST) {
+      b->round.went_on = true; /* the turn that has been broken off may have been of use to others */
+      s->parked[1][s->nparked[1]++] = b;
     } else {
       park(s, b);
       if (l->workers > 1) rest(s);
     }
   }
   if (s->waiting) pthread_cond_broadcast(&s->wake);
+}
+
+/* One beyond the session's own: when it is called, until all part. */
+static void help(struct schedule *s) {
+  struct mx_launch *l = s->l;
+  uint64_t seen = 0;
+  pthread_mutex_lock(&s->lock);
+  for (;;) {
+    while (!s->over && (s->calls == seen || !s->together)) pthread_cond_wait(&s->company, &s->lock);
+    if (s->over) break;
+    seen = s->calls;
+    s->joined++;
+    pthread_mutex_unlock(&s->lock);
+    struct mx_exec *x = exec_new(l);
+    if (x) mx__debug_helps(l->debug, x);
+    pthread_mutex_lock(&s->lock);
+    if (x) run_blocks(s, x, false), s->others += x->steps;
+    pthread_mutex_unlock(&s->lock);
+    if (x) exec_free(x);
+    pthread_mutex_lock(&s->lock);
+    s->joined--;
+    pthread_cond_broadcast(&s->company);
+  }
   pthread_mutex_unlock(&s->lock);
-  mx__exec_done(x);
-  free(x);
+}
+
+static void work(void *arg, uint32_t k) {
+  struct schedule *s = arg;
+  struct mx_launch *l = s->l;
+  if (k && l->debug) return help(s);
+  struct mx_exec *x = exec_new(l);
+  pthread_mutex_lock(&s->lock);
+  if (x) run_blocks(s, x, l->debug != NULL);
+  else pthread_cond_broadcast(&s->wake);
+  s->over = true;
+  pthread_cond_broadcast(&s->company);
+  pthread_mutex_unlock(&s->lock);
+  if (x) exec_free(x);
 }
 
 static void too_late(void *arg) {
@@ -297,10 +389,11 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&s.wake, &monotonic);
+    pthread_cond_init(&s.company, NULL);
     pthread_condattr_destroy(&monotonic);
     uint64_t few = (uint64_t)l->workers * FIRST_RESIDENT;
     s.allowed = l->cooperative || few > l->resident ? l->resident : (uint32_t)few;
-    if (!mx__pool_run(pool, l->workers, work, &s, deadline, too_late)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
+    if (!mx__pool_run(pool, l->workers + l->helpers, work, &s, deadline, too_late)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     int why = atomic_load(l->stop);
     if (why == MX_STOP_STEPS || why == MX_STOP_TIME || why == MX_STOP_INTERRUPT) *where = where_text(&s);
     l->stats.blocks = s.begun - s.resident;
@@ -309,6 +402,7 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     for (uint32_t i = 0; i < s.objects; i++) mx__block_free(s.all[i]);
     pthread_mutex_destroy(&s.lock);
     pthread_cond_destroy(&s.wake);
+    pthread_cond_destroy(&s.company);
   }
   free(s.parked[0]);
   free(s.parked[1]);

@@ -1,6 +1,7 @@
 /* Raising traps and turning them into records with a text for people; see trap.h. */
 #include "trap.h"
 
+#include "debug.h"
 #include "device.h"
 #include "exec.h"
 #include "launch.h"
@@ -8,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void mx__launch_stop(struct mx_launch *l, enum mx_stop why) {
-  int not = MX_STOP_NOT;
-  atomic_compare_exchange_strong(l->stop, &not, (int)why);
-}
-
 void mx__trap_raise(struct mx_launch *l, const struct mx_trap *t) {
+  if (l->debug && mx__debug_rests(l->debug, l)) { /* the session's own worker comes here again */
+    free(t->detail);
+    return;
+  }
   pthread_mutex_lock(&l->lock);
   bool first = !l->trapped;
   if (first) {

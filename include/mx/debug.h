@@ -1,8 +1,10 @@
 /* What a debugger needs: a launch that stops where asked, and everything to be seen and changed while it stands still.
  *
- * A session is one launch with one worker in a thread of its own: blocks, warps and splits take their
- * turns exactly as in the same launch with threads = 1. It stands still from mx_debug_begin until mx_debug_go, and again
- * at each stop. Calls other than mx_debug_pause belong to one thread, while the session stands still. While a session
+ * A session is one launch in a thread of its own: blocks, warps and splits take their turns exactly as in the same launch with
+ * threads = 1. While an order is to CONTINUE, nothing but breakpoints has been asked for, and for a million instructions none has
+ * stopped the launch, it runs on as many threads as its configuration says. Also then stops come in the order of blocks, where blocks
+ * do not wait for one another; but blocks with higher numbers may be under way already, or have ended. It stands still from
+ * mx_debug_begin until mx_debug_go, and again at each stop. Calls other than mx_debug_pause belong to one thread, while the session stands still. While a session
  * is open, launches and resets of its device are refused (MX_BUSY); copies, allocations and frees work. */
 #ifndef MX_DEBUG_H
 #define MX_DEBUG_H
@@ -15,7 +17,7 @@ extern "C" {
 
 typedef struct mx_debug mx_debug;
 
-/* Ready before the first instruction of block 0. threads and timeout of the configuration have no meaning here. Compiled code may run
+/* Ready before the first instruction of block 0. The timeout of the configuration has no meaning here. Compiled code may run
  * (jit) while an order is to CONTINUE and nothing but breakpoints has been asked for: no watchpoint, trace, schedule, recording. It
  * leaves where breakpoints stand; the places where a session stops, and what it counts, are the same with it and without. */
 MX_API mx_status mx_debug_begin(mx_kernel *kernel, const mx_launch_config *config, const void *params, size_t bytes,
