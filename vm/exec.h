@@ -29,8 +29,8 @@ struct mx_insn;
  * x->event set. */
 typedef const struct mx_insn *(*mx_body)(struct mx_exec *x, const struct mx_insn *i);
 
-/* Operand reference: byte offset from x->base[ref & 1]: 0 the frame's slots, 1 the function's literal pool (broadcast
- * to all lanes). Raw operands are the field itself. */
+/* Operand reference: byte offset from x->base[ref & 1]: even: the frame's slots, odd: the function's literal pool (broadcast
+ * to all lanes), whose literals therefore begin one byte behind its start. Raw operands are the field itself. */
 typedef int32_t mx_ref;
 
 struct mx_insn {
@@ -58,7 +58,7 @@ struct mx_pfunc {
   uint32_t number;              /* in the image */
   struct mx_insn *insns; uint32_t ninsns;
   uint32_t *index_of_pc;        /* pc -> index into insns (of the JOIN where there is one); UINT32_MAX for extension words */
-  unsigned char *pool;          /* literals, broadcast */
+  unsigned char *pool;          /* literals, broadcast, from pool + 1 on */
   uint32_t off_r32, off_r64, off_spred, off_s32, off_s64; /* byte offsets in a frame; predicates begin at 0 */
   uint32_t frame_bytes;
   mx_ref *more;

@@ -20,7 +20,7 @@ static inline uint64_t mx__lanes_of(const struct mx_exec *x, const struct mx_ins
   uint64_t p = ((const uint64_t *)x->base[0])[i->guard];
   return x->mask & (i->guard_neg ? ~p : p);
 }
-static inline void *mx__operand(const struct mx_exec *x, mx_ref r) { return x->base[r & 1] + (r & ~1); }
+static inline void *mx__operand(const struct mx_exec *x, mx_ref r) { return x->base[r & 1] + r; }
 /* The pc behind i. */
 static inline uint32_t mx__next_pc(const struct mx_exec *x, const struct mx_insn *i) {
   return i->pc + mx_w_length(x->fn->func->code[i->pc]);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define POOL_HEAD 63 /* bytes before the pool; the literals one byte behind its start are aligned */
+
 static size_t align_up(size_t n, size_t a) { return (n + a - 1) / a * a; }
 
 void mx__prepared_free(struct mx_prepared *p) {
@@ -14,7 +16,7 @@ void mx__prepared_free(struct mx_prepared *p) {
     struct mx_pfunc *fn = &p->funcs[f];
     free(fn->insns);
     free(fn->index_of_pc);
-    free(fn->pool);
+    if (fn->pool) free(fn->pool - POOL_HEAD);
     free(fn->more);
     free(fn->body_of);
     free(fn->entry_of);
@@ -44,15 +46,15 @@ static size_t pool_bytes(uint32_t nlits, uint32_t lanes) { return align_up((size
 
 static bool make_pool(struct mx_prepared *p, struct mx_pfunc *fn) {
   uint32_t n = fn->func->nlits, lanes = p->lanes;
-  size_t bytes = pool_bytes(n, lanes);
-  fn->pool = aligned_alloc(64, bytes ? bytes : 64);
-  if (!fn->pool) return false;
+  unsigned char *room = aligned_alloc(64, POOL_HEAD + 1 + pool_bytes(n, lanes)), *literals = room + POOL_HEAD + 1;
+  if (!room) return false;
+  fn->pool = room + POOL_HEAD;
   for (uint32_t k = 0; k < n; k++) {
     uint64_t v = literal_value(p, &fn->func->lits[k]);
-    uint32_t *r32 = (uint32_t *)(fn->pool + pool_offset(n, lanes, k, MX_R32));
-    uint64_t *r64 = (uint64_t *)(fn->pool + pool_offset(n, lanes, k, MX_R64));
+    uint32_t *r32 = (uint32_t *)(literals + pool_offset(n, lanes, k, MX_R32));
+    uint64_t *r64 = (uint64_t *)(literals + pool_offset(n, lanes, k, MX_R64));
     for (uint32_t l = 0; l < lanes; l++) r32[l] = (uint32_t)v, r64[l] = v;
-    *(uint64_t *)(fn->pool + pool_offset(n, lanes, k, MX_PRED)) = v & 1 ? UINT64_MAX : 0;
+    *(uint64_t *)(literals + pool_offset(n, lanes, k, MX_PRED)) = v & 1 ? UINT64_MAX : 0;
   }
   return true;
 }

@@ -148,7 +148,7 @@ static void run_here(struct mx_exec *x, const struct mx_insn *i, uint64_t group,
 }
 
 static void *split_operand(const struct mx_split *s, mx_ref r) {
-  return (r & 1 ? s->frame->fn->pool : s->frame->slots) + (r & ~1);
+  return (r & 1 ? s->frame->fn->pool : s->frame->slots) + r;
 }
 /* Same operation, same mask: such splits meet. */
 static bool meets(const struct mx_split *s, const struct mx_insn *i, uint64_t mask) {

@@ -70,7 +70,7 @@ static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
   if (offset) jx_set(j, value, jx_rv(lw_field(l, insn, offsetof(struct mx_insn, off), j->t_u64)));
   else {
     gcc_jit_rvalue *ref = jx_rv(lw_field(l, insn, offsetof(struct mx_insn, o) + sizeof(mx_ref) * k, j->t_u32));
-    ref = gcc_jit_context_new_cast(j->c, NULL, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, ref, jx_int(j, j->t_u32, 0xFFFFFFFE)), j->t_u64);
+    ref = gcc_jit_context_new_cast(j->c, NULL, ref, j->t_u64);
     gcc_jit_rvalue *pool = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, base) + 8, j->t_pu8));
     const bool wide = jx_wide(l->ins->o->opnd[k].type);
     gcc_jit_rvalue *read = jx_rv(lw_field(l, lw_add(l, pool, ref), 0, wide ? j->t_u64 : j->t_u32));

@@ -67,7 +67,7 @@ MX__INL void *mx__whole(void *p) {
   __asm__("" : "+r"(p));
   return p;
 }
-MX__INL void *mx__ref(const struct mx_exec *x, mx_ref r) { return mx__whole(x->base[r & 1] + (r & ~1)); }
+MX__INL void *mx__ref(const struct mx_exec *x, mx_ref r) { return mx__whole(x->base[r & 1] + r); }
 MX__INL void *mx__slot(const struct mx_exec *x, mx_ref r) { return mx__whole(x->base[0] + r); } /* results are slots of the frame */
 
 MX__INL uint64_t mx__active(const struct mx_exec *x, const struct mx_insn *i) {
@@ -229,13 +229,16 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 /* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
 
-/* Lane functions: fn_*.c of this folder. */
+/* Lane functions: fn_*.c of this folder. A file may have a body's usual case, with all lanes active, call a function of its own. */
+#ifndef MX_FN_OF_BODY
+#define MX_FN_OF_BODY(name_) MX_FN(name_)
+#endif
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
   static __attribute__((noinline)) /* its blends take registers and stack, which the usual case would have to make room for */ \
   LANE_FUNCTION(masked_##id_, , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
   LANE_FUNCTION(MX_UNGUARDED(id_), if (x->mask != x->full) return masked_##id_(x, i);, false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, \
-                MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
+                MX_FN_OF_BODY(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
   GUARDED(id_)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 
