@@ -166,6 +166,7 @@ struct mx_exec {
   uint32_t event;
   struct mx_warp *warp;
   uint32_t ahead, more;         /* compiled code runs so many warps behind that one, and may begin so many more: rounds.h */
+  struct mx_ring *ring;         /* NULL, or how compiled code goes from barrier to barrier by itself: jitabi.h */
   struct mx_block *block;
   struct mx_launch *launch;
   struct mx_prepared *prep;

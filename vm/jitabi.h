@@ -62,6 +62,19 @@ struct mx_jit_state {
   uint32_t resume, pc; /* out, BARRIER only */
 };
 
+/* A block's warps on their way from one barrier 0 to the next: all are there, with all their lanes, and go on at one entry. Compiled
+ * code runs them in turns: from a warp that arrives it goes to the next, and when all have arrived, on with the last. While
+ * `moved`, x->warp and what belongs to it are not those of warp `at` yet, see mx__rounds_catch_up(). */
+#define MX_RING_WARPS 32
+struct mx_ring {
+  uint32_t n, at, arrived; /* warps; the current one; so many before it have arrived */
+  uint32_t from;           /* the entry at which the others go on */
+  uint32_t to, pc;         /* those that have arrived: the entry behind their barrier, its pc */
+  uint32_t left, moved;    /* arrivals until vm/rounds.c wants to be asked */
+  const struct mx_jit_code *code;
+  unsigned char *home[MX_RING_WARPS];
+};
+
 /* Runs the current split from entry number `entry` until something happens; slots, slice are then what the
  * interpreter's would be. */
 typedef uint32_t (*mx_jit_fn)(struct mx_exec *x, uint32_t entry, struct mx_jit_state *state);
@@ -89,15 +102,18 @@ static inline uint64_t mx__jit_layout(void) {
 #define P_(m_) offsetof(struct mx_pfunc, m_)
 #define I_(m_) offsetof(struct mx_insn, m_)
 #define S_(m_) offsetof(struct mx_jit_state, m_)
-  const size_t all[] = {10, X_(base), X_(mask), X_(slice), X_(ahead), X_(more), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
+#define R_(m_) offsetof(struct mx_ring, m_)
+  const size_t all[] = {11, X_(base), X_(mask), X_(slice), X_(ahead), X_(more), X_(ring), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
                         X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), X_(stops), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
                         P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
                         offsetof(struct mx_bounds, span), offsetof(struct mx_bounds, off), offsetof(struct mx_bounds, kind),
-                        offsetof(struct mx_bounds, writable), S_(help), S_(steps), S_(pc), S_(home), S_(resume), S_(park)};
+                        offsetof(struct mx_bounds, writable), S_(help), S_(steps), S_(pc), S_(home), S_(resume), S_(park),
+                        R_(n), R_(at), R_(arrived), R_(from), R_(to), R_(pc), R_(left), R_(moved), R_(home)};
 #undef X_
 #undef P_
 #undef I_
 #undef S_
+#undef R_
   uint64_t h = 14695981039346656037u;
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) h = (h ^ all[k]) * 1099511628211u;
   return h;

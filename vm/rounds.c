@@ -62,6 +62,7 @@ struct rounds {
   struct mx_jit_state state; /* its records are not touched before they are needed */
   struct mx_frame *left;     /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
   uint32_t whole;            /* warps with all their lanes; or none, where somebody counts with every step */
+  struct mx_ring ring;
 };
 
 /* Warp's turn; as in mx__warp_enter(), a slice comes whole. */
@@ -90,7 +91,55 @@ static void count_ahead(struct mx_exec *x) {
   x->stats.warps += n, x->stats.warps_compiled += n, x->stats.enters += n;
   x->stats.exits[MX_EXIT_DONE] += n;
 }
+
+enum { ARRIVALS = 128 }; /* at barriers, until somebody looks whether the launch is to stop */
+
+/* Warps that compiled code has led round x->ring. */
+static void tell_ring(struct mx_exec *x) {
+  struct mx_ring *r = x->ring;
+  struct mx_block *b = x->block;
+  for (uint32_t k = 0, w = r->at; k < r->n; k++, w = w + 1 == r->n ? 0 : w + 1) {
+    const bool here = k == 0, waits = k >= r->n - r->arrived;
+    struct mx_split *s = &b->warps[w].splits[0];
+    s->state = waits ? MX_WAIT_BAR : MX_RUNNABLE;
+    s->barrier = 0;
+    s->pc = waits ? r->pc : r->code->entries[r->from].pc;
+    b->warps[w].resume = here ? 0 : waits ? r->to : r->from;
+  }
+  mx__warp_registers(x, &b->warps[r->at]); /* its turn has begun before */
+  select_only(x, x->warp);
+  b->round.alive = b->round.went_on = r->at > 0;
+  r->moved = 0;
+}
+/* All warps wait, and go on: in compiled code alone, if all have all their lanes and stand at one place. */
+static void begin_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rounds) {
+  struct mx_ring *r = &rounds->ring;
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    if (w == MX_RING_WARPS || b->warps[w].resume != x->warp->resume) return;
+    r->home[w] = mx__jit_keep(b->warps[w].splits[0].frame);
+  }
+  r->n = b->nwarps, r->at = x->warp->number, r->arrived = 0;
+  r->from = x->warp->resume;
+  r->left = ARRIVALS, r->moved = 0;
+  r->code = rounds->code;
+  x->ring = r;
+}
+/* The code has been left. */
+static void end_ring(struct mx_exec *x, uint32_t *waiting) {
+  struct mx_ring *r = x->ring;
+  const uint32_t arrivals = ARRIVALS - r->left;
+  if (r->moved) tell_ring(x);
+  *waiting = r->arrived;
+  x->stats.enters += arrivals;
+  x->stats.exits[MX_EXIT_BLOCK] += arrivals;
+  x->ring = NULL;
+}
+
 void mx__rounds_catch_up(struct mx_exec *x) {
+  if (x->ring) {
+    tell_ring(x);
+    return;
+  }
   struct mx_warp *warp = x->warp + x->ahead;
   end(x->warp);
   count_ahead(x);
@@ -154,11 +203,17 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
       const uint32_t kind = r->code->run(x, entry, s);
       x->more = 0;
       x->stats.enters++;
-      const uint32_t here = x->warp->number + x->ahead; /* x->warp may be another one by now: where a body has caught up */
-      alive -= here - w;
-      w = here;
-      if (x->ahead && kind == MX_JIT_DONE) count_ahead(x); /* nobody will ask for the last one */
-      else if (x->ahead) mx__rounds_catch_up(x);
+      if (x->ring) {
+        end_ring(x, &waiting);
+        w = x->warp->number;
+        s->home = mx__jit_keep(x->frame);
+      } else {
+        const uint32_t here = x->warp->number + x->ahead; /* x->warp may be another one by now: where a body has caught up */
+        alive -= here - w;
+        w = here;
+        if (x->ahead && kind == MX_JIT_DONE) count_ahead(x); /* nobody will ask for the last one */
+        else if (x->ahead) mx__rounds_catch_up(x);
+      }
       warp = x->warp;
       if (kind == MX_JIT_BARRIER) {
         count(x, s->steps, MX_EXIT_BLOCK);
@@ -169,6 +224,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
         if (++waiting < alive) break;
         waiting = 0;
         release(b);
+        if (r->whole == b->nwarps && alive == b->nwarps) begin_ring(x, b, r);
         continue;
       }
       if (kind == MX_JIT_DONE) {

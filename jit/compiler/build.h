@@ -54,6 +54,8 @@ struct lw {
   gcc_jit_lvalue **u;                 /* by slot: its one value */
   gcc_jit_block **head, **entry;      /* by block */
   gcc_jit_block *ended;               /* all lanes have; NULL: none has been asked for */
+  gcc_jit_block *waits, *dispatch;    /* the warp has arrived at barrier 0; the entry whose number is in `which` */
+  gcc_jit_lvalue *which, *barrier;    /* at `waits`: the entry behind the barrier, and its pc */
   struct lw_region { gcc_jit_lvalue *saved[LW_CHUNKS], *pending[LW_CHUNKS]; gcc_jit_block *close[2]; bool closed[2]; } *regions;
   uint64_t *written;                  /* slots that compiled code may change */
   uint64_t *homed, *homed_in;         /* slots whose places in home have them as they are, here and by block; see homes.c */
@@ -140,9 +142,12 @@ void lw_homes_find(struct lw *l);
 void lw_homes_step(struct lw *l);
 bool lw_homed(const struct lw *l, uint32_t slot, uint32_t to);
 bool lw_settles(const struct lw *l, uint32_t slot, uint32_t to);
-/* warps.c: the warp ends in j->b, its steps being counted; and what is done then, when all else is built. */
+/* warps.c: the warp ends in j->b, or waits at barrier 0 until it goes on at entry number `entry`, its steps being counted; and what is
+ * done then, when all else is built. */
 void lw_warp_ends(struct lw *l);
+void lw_warp_waits(struct lw *l, uint32_t entry);
 void lw_build_ended(struct lw *l);
+void lw_build_waits(struct lw *l);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
 /* Whether operand o of instruction k, in block b, holds one value. */

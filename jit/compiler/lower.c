@@ -795,8 +795,9 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
       gcc_jit_rvalue *k = jx_int(j, j->t_u32, n);
       cases[n++] = gcc_jit_context_new_case(j->c, k, k, l->entry[b]);
     }
-  gcc_jit_rvalue *which = gcc_jit_param_as_rvalue(gcc_jit_function_get_param(j->fn, 1));
-  gcc_jit_block_end_with_switch(end, NULL, which, refuse, (int)n, cases);
+  gcc_jit_block_add_assignment(end, NULL, l->which, gcc_jit_param_as_rvalue(gcc_jit_function_get_param(j->fn, 1)));
+  gcc_jit_block_end_with_jump(end, NULL, l->dispatch);
+  gcc_jit_block_end_with_switch(l->dispatch, NULL, jx_rv(l->which), refuse, (int)n, cases);
   free(cases);
 }
 
@@ -827,6 +828,8 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->join_pc = named(l, j->t_u32, "join_pc");
   l->steps = named(l, j->t_u64, "steps");
   l->home = named(l, j->t_pu8, "home");
+  l->which = named(l, j->t_u32, "which");
+  l->barrier = named(l, j->t_u32, "barrier");
   lw_tails_begin(l);
   l->v = lw_need(sizeof *l->v * (a->nslots + 1));
   l->u = lw_need(sizeof *l->u * (a->nslots + 1));
@@ -877,6 +880,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   }
   for (uint32_t k = 0; k < a->nregions; k++)
     for (unsigned m = 0; m < l->nc; m++) l->regions[k].saved[m] = jx_local(j, j->t_mask), l->regions[k].pending[m] = jx_local(j, j->t_mask);
+  l->dispatch = gcc_jit_function_new_block(j->fn, "dispatch");
   gcc_jit_block *refuse = gcc_jit_function_new_block(j->fn, "refuse");
   gcc_jit_block_end_with_return(refuse, NULL, jx_int(j, j->t_u32, MX_JIT_REFUSED));
   for (uint32_t b = 0; b < a->nblocks; b++)
@@ -893,6 +897,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (l->entry[b]) lw_build_entry(l, b);
   lw_build_ended(l);
+  lw_build_waits(l);
   lw_build_exits(l);
   build_prologue(l, refuse);
   lw_export_table(l, number);

@@ -261,15 +261,11 @@ void lw_build_entry(struct lw *l, uint32_t number) {
 
 /* At barriers the state is kept as it is; the entry behind them takes it up. */
 void lw_park(struct lw *l, uint32_t number) {
-  struct jx *j = &l->j;
   uint32_t resume = 0;
   for (uint32_t b = 0; b < number; b++) resume += l->entry[b] != NULL;
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(l->a->blocks[number].live_in, s) && !lw_homed(l, s, number)) move_for(l, false, s, number);
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_int(j, j->t_u32, l->ins->pc));
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, resume), j->t_u32), jx_int(j, j->t_u32, resume));
-  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_BARRIER));
+  lw_warp_waits(l, resume);
 }
 
 /* ---- tables -----------------------------------------------------------------------------------------------------*/
