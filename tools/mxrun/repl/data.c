@@ -14,13 +14,13 @@ static bool save(struct repl *r, const struct data *d, const char *path) {
 }
 
 /* An argument's buffer as it is now. */
-static bool buffer(struct repl *r, const char *name, struct data *d) {
-  struct arg *a = find_arg(&r->args, name, strlen(name));
-  if (!a || !a->buffer) return false;
+static bool buffer(struct repl *r, const struct arg *a, struct data *d) {
   *d = a->data;
   d->bytes = cli_alloc(d->size + 1);
-  if (mx_copy_from_device(r->d, d->bytes, a->address, d->size) != MX_OK) memcpy(d->bytes, a->data.bytes, d->size);
-  return true;
+  mx_status s = d->size ? mx_copy_from_device(r->d, d->bytes, a->address, d->size) : MX_OK;
+  if (s == MX_OK) return true;
+  data_free(d);
+  return complain_status(r, s);
 }
 
 static void put_lanes(const struct value *v, unsigned lanes, const struct elem *e, unsigned char *to) {
@@ -81,7 +81,8 @@ static bool write_file(struct repl *r, char *arguments, bool picture) {
   } else {
     rows = 1;
   }
-  if (!buffer(r, arguments, &d) && !over_time(r, arguments, rows, &d)) return false;
+  const struct arg *a = find_arg(&r->args, arguments, strlen(arguments));
+  if (!(a && a->buffer ? buffer(r, a, &d) : over_time(r, arguments, rows, &d))) return false;
   if (picture && d.ndims == 1 && strstr(path, ".png")) d.ndims = 2, d.dims[1] = d.dims[0], d.dims[0] = 1;
   bool good = save(r, &d, path);
   data_free(&d);

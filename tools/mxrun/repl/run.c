@@ -199,10 +199,7 @@ static void show_end(struct repl *r) {
   mx_debug_recording now = {.struct_size = sizeof now};
   recorded = recorded && mx_debug_get_recording(r->g, &now) == MX_OK && now.on;
   if (recorded) r->over = true;
-  else {
-    fetch_args(&r->args, r->d);
-    launch_end(r);
-  }
+  else launch_end(r);
 }
 
 static bool go_once(struct repl *r, mx_debug_order order, uint64_t count) {
