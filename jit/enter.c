@@ -19,6 +19,7 @@ static bool is_top(const struct mx_exec *x) {
 
 static uint32_t step(struct mx_exec *x, uint32_t pc, uint64_t mask) {
   if (x->ahead || (x->ring && x->ring->moved)) mx__rounds_catch_up(x);
+  x->soiled = true;
   const struct mx_pfunc *fn = x->fn;
   uint32_t k = fn->index_of_pc[pc];
   if (fn->insns[k].kind == MX_INSN_JOIN) k++;

@@ -165,6 +165,7 @@ struct mx_exec {
   uint32_t join_pc;             /* pc of the split's join if it lies in the current frame, else UINT32_MAX */
   uint32_t event;
   struct mx_warp *warp;
+  bool soiled;                  /* compiled code has put values into the current frame, not only into its own form of it */
   uint32_t ahead, more;         /* compiled code runs so many warps behind that one, and may begin so many more: rounds.h */
   struct mx_ring *ring;         /* NULL, or how compiled code goes from barrier to barrier by itself: jitabi.h */
   struct mx_block *block;

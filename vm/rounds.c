@@ -61,6 +61,7 @@ struct rounds {
   struct mx_jit_code *code;
   struct mx_jit_state state; /* its records are not touched before they are needed */
   struct mx_frame *left;     /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
+  bool clean, looked_at;     /* registers are read before they are written: by code, or by a debugger who stops it */
   uint32_t whole;            /* warps with all their lanes; or none, where somebody counts with every step */
   struct mx_ring ring;
 };
@@ -149,15 +150,17 @@ void mx__rounds_catch_up(struct mx_exec *x) {
   x->split = &warp->splits[0];
 }
 
+static bool spills(const struct mx_func *f) { return f->nspill32 || f->nspill64 || f->nspillpred; }
+
 /* Warp w begins and becomes the current one. */
 static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct rounds *r) {
   struct mx_warp *warp = &b->warps[w];
-  const bool clean = r->code->table->clean || b->launch->debug;
   struct mx_frame *f = r->left;
   r->left = NULL;
-  if (!f) f = mx__frame_first(x, r->code->table->home_bytes, clean);
-  else if (clean) memset(f->slots, 0, f->fn->frame_bytes);
+  if (!f) f = mx__frame_first(x, r->code->table->home_bytes, r->clean || r->looked_at);
+  else if (r->clean || (r->looked_at && (x->soiled || spills(f->fn->func)))) memset(f->slots, 0, f->fn->frame_bytes);
   if (!f) return false;
+  x->soiled = false;
   mx__warp_begin(warp, mx__block_lanes(b, w), f);
   turn_to(x, warp);
   select_only(x, warp);
@@ -165,7 +168,7 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct roun
   warp->ran_jit = true;
   x->stats.warps++, x->stats.warps_compiled++;
   r->state.home = mx__jit_keep(f);
-  if (r->code->table->clean) mx__jit_bring(x, r->code, 0, r->state.home);
+  if (r->clean) mx__jit_bring(x, r->code, 0, r->state.home);
   return true;
 }
 static enum mx_rounds no_memory(struct mx_block *b) {
@@ -265,6 +268,8 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   struct rounds r;
   r.code = code;
   r.left = NULL;
+  r.clean = code->table->clean;
+  r.looked_at = l->debug;
   r.whole = l->debug || l->steps_limit ? 0 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
   r.state.park = 1;
@@ -272,7 +277,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   x->base[1] = x->fn->pool;
   x->join_pc = UINT32_MAX;
   enum mx_rounds end;
-  while ((end = run(x, b, &r, at, next)) == MX_ROUNDS_DONE && then->next < then->end) {
+  while ((end = run(x, b, &r, at, next)) == MX_ROUNDS_DONE && then->next < then->end && atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT) {
     mx__block_start(b, then->next++);
     mx__block_enter(x, b);
     b->started = true;

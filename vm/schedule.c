@@ -51,6 +51,8 @@ struct schedule {
   pthread_cond_t company; /* the others are called, or have parted */
   bool together, over;
   uint64_t calls, others; /* how often they were called; what they have executed since the last time */
+  struct mx_taken *given; /* blocks that workers had taken and not started when they came to rest: by number, l->helpers + 1 at most */
+  uint32_t ngiven;
   uint32_t joined;        /* so many are with it */
 };
 
@@ -83,19 +85,27 @@ static struct mx_block *pop_near(struct schedule *s, uint64_t index) {
   return b;
 }
 
+/* Of blocks that workers have laid down, and those that they have given back: whether one of the latter comes first. */
+static bool given_first(const struct schedule *s) {
+  return s->ngiven && s->given->next < s->parked[0][s->nparked[0] - 1]->index && s->resident < s->allowed;
+}
+
 /* A block to run, or NULL when there is nothing left to do here; `ended`: the one that has just ended, or NULL. s->lock is held. */
 static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const struct mx_block *ended, bool *start, uint64_t *index) {
   *start = false;
-  if (s->resting && !stopped(s)) return s->resting--, pop_parked(s);
-  struct mx_block *next = ended && !stopped(s) ? pop_near(s, ended->index) : NULL;
+  if (s->resting && !stopped(s) && !given_first(s)) return s->resting--, pop_parked(s);
+  struct mx_block *next = ended && !s->resting && !stopped(s) ? pop_near(s, ended->index) : NULL;
   if (next) return next;
   for (;;) {
     if (stopped(s)) return NULL;
     const uint64_t left = s->l->nblocks - s->next;
-    *start = (mine->next < mine->end || left) && s->resident < s->allowed;
+    *start = (mine->next < mine->end || s->ngiven || left) && s->resident < s->allowed;
     if (*start) {
-      if (mine->next == mine->end) {
-        const bool singly = s->l->debug || s->l->steps_limit || s->parks; /* who waits mostly waits for one before it */
+      if (mine->next == mine->end && s->ngiven) {
+        *mine = (struct mx_taken){s->given->next, s->given->next + 1};
+        if (++s->given->next == s->given->end) memmove(s->given, s->given + 1, --s->ngiven * sizeof *s->given);
+      } else if (mine->next == mine->end) {
+        const bool singly = (s->l->debug && !s->together) || s->l->steps_limit || s->parks; /* who waits mostly waits for one before it */
         const uint64_t n = singly ? 1 : left / (s->l->workers * PART_TAKEN);
         mine->next = s->next;
         mine->end = s->next += n < 1 ? 1 : n > MOST_TAKEN ? MOST_TAKEN : n;
@@ -154,19 +164,20 @@ static bool count_steps(struct mx_launch *l, struct mx_exec *x) {
 /* ---- for debuggers: where blocks are, to be gone back to; one worker, which holds no lock ----------------------*/
 struct mx_schedule_state {
   uint64_t next, turns, parks;
-  uint32_t resident, allowed, peak, made, nparked[2], nidle, resting;
-  struct mx_block *list[];
+  uint32_t resident, allowed, peak, made, nparked[2], nidle, resting, ngiven;
+  struct mx_block *list[]; /* behind it what was given back */
 };
 
 struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l) {
   const struct schedule *s = l->schedule;
-  struct mx_schedule_state *c = malloc(sizeof *c + sizeof c->list[0] * (s->nparked[0] + s->nparked[1] + s->nidle));
+  struct mx_schedule_state *c = malloc(sizeof *c + sizeof c->list[0] * (s->nparked[0] + s->nparked[1] + s->nidle) + sizeof *s->given * s->ngiven);
   if (!c) return NULL;
-  *c = (struct mx_schedule_state){s->next, s->turns, s->parks, s->resident, s->allowed, s->peak, s->made, {s->nparked[0], s->nparked[1]}, s->nidle, s->resting};
+  *c = (struct mx_schedule_state){s->next, s->turns, s->parks, s->resident, s->allowed, s->peak, s->made, {s->nparked[0], s->nparked[1]}, s->nidle, s->resting, s->ngiven};
   struct mx_block **at = c->list;
   for (int k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) *at++ = s->parked[k][i];
   for (uint32_t i = 0; i < s->nidle; i++) *at++ = s->idle[i];
+  memcpy(at, s->given, sizeof *s->given * s->ngiven);
   return c;
 }
 
@@ -181,6 +192,8 @@ void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c
   }
   s->nidle = c->nidle, s->resting = c->resting;
   for (uint32_t i = 0; i < s->nidle; i++) s->idle[i] = *at++;
+  s->ngiven = c->ngiven;
+  memcpy(s->given, at, sizeof *s->given * s->ngiven);
   atomic_store(l->started, s->next);
 }
 
@@ -196,6 +209,22 @@ static void line_up(struct schedule *s) {
   s->resting = s->nparked[0] += s->nparked[1];
   s->nparked[1] = 0;
   qsort(s->parked[0], s->resting, sizeof *s->parked[0], by_number_down);
+}
+
+/* Blocks that a worker has taken and will not start. */
+static void give_back(struct schedule *s, struct mx_taken *mine) {
+  if (mine->next == mine->end) return;
+  uint32_t at = 0;
+  while (at < s->ngiven && s->given[at].next < mine->next) at++;
+  memmove(s->given + at + 1, s->given + at, (s->ngiven++ - at) * sizeof *mine);
+  s->given[at] = *mine;
+  mine->next = mine->end;
+}
+
+static uint64_t blocks_left(const struct schedule *s) {
+  uint64_t n = s->resident + s->l->nblocks - s->next;
+  for (uint32_t k = 0; k < s->ngiven; k++) n += s->given[k].end - s->given[k].next;
+  return n;
 }
 
 static void call_others(struct schedule *s) {
@@ -221,7 +250,7 @@ static bool has_rested(struct schedule *s, struct mx_exec *x) {
   int rest = MX_STOP_REST;
   if (!atomic_compare_exchange_strong(l->stop, &rest, MX_STOP_NOT)) return false;
   line_up(s);
-  if (!were_together && mx__debug_joins(l->debug, x, s->resident + l->nblocks - s->next)) call_others(s);
+  if (!were_together && mx__debug_joins(l->debug, x, blocks_left(s))) call_others(s);
   return true;
 }
 
@@ -255,7 +284,10 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
   struct mx_taken mine = {0};
   const struct mx_block *ended = NULL;
   for (struct mx_block *b;;) {
-    while (!(b = take(s, &mine, ended, &start, &index)) && own && has_rested(s, x)) {}
+    while (!(b = take(s, &mine, ended, &start, &index))) {
+      if (l->debug) give_back(s, &mine);
+      if (!own || !has_rested(s, x)) break;
+    }
     if (!b && own) start = false, b = taken_back(s, x);
     if (!b) break;
     if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
@@ -381,7 +413,8 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
   for (int k = 0; k < 2; k++) s.parked[k] = calloc(l->resident, sizeof(struct mx_block *));
   s.idle = calloc(l->resident, sizeof(struct mx_block *));
   s.all = calloc(l->resident, sizeof(struct mx_block *));
-  if (!s.parked[0] || !s.parked[1] || !s.idle || !s.all) {
+  s.given = calloc(1 + l->helpers, sizeof *s.given);
+  if (!s.parked[0] || !s.parked[1] || !s.idle || !s.all || !s.given) {
     mx__launch_stop(l, MX_STOP_HOST_MEMORY);
   } else {
     pthread_mutex_init(&s.lock, NULL);
@@ -408,4 +441,5 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
   free(s.parked[1]);
   free(s.idle);
   free(s.all);
+  free(s.given);
 }
