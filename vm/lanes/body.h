@@ -202,13 +202,14 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
     return i + 1; \
   }
 /* Most instructions have no guard: asking each for one would take a tenth of its time. */
+static __attribute__((noinline, unused)) const struct mx_insn *mx__guarded(struct mx_exec *x, const struct mx_insn *i, mx_body unguarded) {
+  const uint64_t all = x->mask;
+  if ((x->mask = mx__active(x, i))) unguarded(x, i);
+  x->mask = all;
+  return i + 1;
+}
 #define GUARDED(id_) \
-  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { \
-    const uint64_t all = x->mask; \
-    if ((x->mask = mx__active(x, i))) MX_UNGUARDED(id_)(x, i); \
-    x->mask = all; \
-    return i + 1; \
-  }
+  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { return mx__guarded(x, i, MX_UNGUARDED(id_)); }
 
 #define OP_(id_, mods_, flags_, ...) OP__(id_, mods_, flags_, __VA_ARGS__)
 /* Each value of a modifier has loops of its own, but under sanitizers, where nobody waits for the loops but for the compiler. */
@@ -234,11 +235,27 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 #define MX_FN_OF_BODY(name_) MX_FN(name_)
 #endif
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
+/* Some lanes: the same for all functions, since blends take registers and stack, which the usual case would have to make room for.
+ * types: of a row, in the order of shapes, a byte each. */
+static __attribute__((noinline, unused)) const struct mx_insn *mx__masked(struct mx_exec *x, const struct mx_insn *i, mx__fn *fn, uint64_t types) {
+#define TYPE(k_) ((unsigned)(types >> (k_) * 8) & 255)
+  const unsigned results = TYPE(0);
+  uint64_t md = 0, mq = 0, mp = 0;
+  void *d = mx__out(x, i->o[0], TYPE(1), &md, x->tmp, false), *q = mx__out(x, i->o[1], TYPE(2), &mq, x->tmp + sizeof x->tmp / 2, false);
+  const mx_ref *in = i->o + results;
+  fn(d, q, mx__in(x, in[0], TYPE(3)), mx__in(x, in[1], TYPE(4)), mx__in(x, in[2], TYPE(5)), results > 2 ? &mp : mx__in(x, in[3], TYPE(6)), x->lanes, i->mod);
+  mx__done(x, i->o[0], TYPE(1), d, x->mask, false);
+  mx__done(x, i->o[1], TYPE(2), q, x->mask, false);
+  if (results > 2) mx__done(x, i->o[2], MX_T_pred, &mp, x->mask, false);
+  return i + 1;
+#undef TYPE
+}
+#define TYPE_AT(k_, type_) (uint64_t)MX_T_##type_ << (k_) * 8
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
-  static __attribute__((noinline)) /* its blends take registers and stack, which the usual case would have to make room for */ \
-  LANE_FUNCTION(masked_##id_, , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), if (x->mask != x->full) return masked_##id_(x, i);, false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, \
-                MX_FN_OF_BODY(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), \
+                if (x->mask != x->full) return mx__masked(x, i, MX_FN(fn_), no_ | TYPE_AT(1, td_) | TYPE_AT(2, tq_) | TYPE_AT(3, ta_) | TYPE_AT(4, tb_) | \
+                                                          TYPE_AT(5, tc_) | TYPE_AT(6, te_));, \
+                false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN_OF_BODY(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
   GUARDED(id_)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 

@@ -8,6 +8,7 @@
  * lane. Rows that differ in the address's width or in the number of elements share that loop: each is made where the
  * first of them stands. */
 #include "vm/access.h"
+#include "vm/lanes/addresses.h"
 #include "vm/lanes/body.h"
 
 #undef OP
