@@ -38,7 +38,7 @@ static bool one_value(const struct mx_exec *x, const unsigned char *slot, size_t
     if (memcmp(slot + (uint32_t)__builtin_ctzll(m) * size, slot + first * size, size)) return false;
   return true;
 }
-static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_place *p, unsigned char *home, uint32_t first) {
+static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_place *p, unsigned char *home, uint32_t first, bool sure) {
   const unsigned char *slot = slot_of(x, p);
   const unsigned cls = class_of(p);
   unsigned char *to = home + p->home;
@@ -47,15 +47,15 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
     memcpy(&m, slot, sizeof m);
     if (p->slot & MX_JIT_ONE) {
       m &= x->mask;
-      if (m && m != x->mask) return false;
-      m = m ? x->full : 0;
+      if (!sure && m && m != x->mask) return false;
+      m = m >> first & 1 ? x->full : 0;
     }
     put_mask(x, t, to, m);
     return true;
   }
   const size_t size = cls == MX_R32 ? 4 : 8;
   if (p->slot & MX_JIT_ONE) {
-    if (!one_value(x, slot, size, first)) return false;
+    if (!sure && !one_value(x, slot, size, first)) return false;
     for (size_t k = 0; k < VECTOR; k += size) memcpy(to + k, slot + first * size, size);
     return true;
   }
@@ -67,12 +67,15 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
   }
   return true;
 }
-bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, unsigned char *home) {
-  const struct mx_jit_way_in *e = &code->entries[entry];
-  const uint32_t first = (uint32_t)__builtin_ctzll(x->mask);
-  for (uint32_t k = 0; k < e->n; k++)
-    if (!bring(x, code->table, &code->places[e->first + k], home, first)) return false;
+bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
+  const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
+  for (uint32_t k = 0; k < n; k++)
+    if (!bring(x, code->table, &code->places[first + k], home, lane, false)) return false;
   return true;
+}
+void mx__jit_bring_results(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
+  const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
+  for (uint32_t k = 0; k < n; k++) bring(x, code->table, &code->places[first + k], home, lane, true);
 }
 
 /* ---- out of home ------------------------------------------------------------------------------------------------*/
@@ -97,9 +100,9 @@ static void fetch64(const struct mx_exec *x, uint64_t *slot, const uint64_t *fro
       slot[l] = from[l * step];
     }
 }
-void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home) {
-  for (uint32_t k = 0; k < site->n; k++) {
-    const struct mx_jit_place *p = &code->places[site->first + k];
+void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home) {
+  for (uint32_t k = 0; k < n; k++) {
+    const struct mx_jit_place *p = &code->places[first + k];
     const void *from = home + p->home;
     void *slot = slot_of(x, p);
     const bool one = p->slot & MX_JIT_ONE;

@@ -32,7 +32,8 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
     const struct mx_jit_way_in *entries = (const void *)(t + 1);
     const struct mx_jit_site *sites = (const void *)(entries + t->nentries);
     const struct mx_jit_place *places = (const void *)(sites + t->nsites);
-    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = (const void *)(places + t->nplaces),
+    const struct mx_jit_hidden *hidden = (const void *)(places + t->nplaces);
+    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = hidden, .steps = (const void *)(hidden + t->nhidden),
                                       .live = dlsym(o->handle, live)};
   }
   return o;

@@ -36,9 +36,11 @@ struct mx_jit_site { uint32_t kind, pc, steps, mask, first, n, first_hidden, nhi
  * is none there is nothing to tell. Else they are those at `rest`, if these are fewer than the lanes at `taken`.
  * next == reconv: the others wait there already. */
 struct mx_jit_hidden { uint32_t taken, rest, target, next, reconv; };
+/* An instruction that the interpreter's body does in the midst of compiled code: places of what it reads, and of its results. */
+struct mx_jit_step { uint32_t pc, first, nin, nout; };
 struct mx_jit_table {
   uint32_t home_bytes, clean, chunk, vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
-  uint32_t nentries, nsites, nplaces, nhidden;     /* which follow in this order, entries with their pcs ascending */
+  uint32_t nentries, nsites, nplaces, nhidden, nsteps; /* which follow in this order, entries with their pcs ascending */
 };
 
 /* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of lanes. */
@@ -47,15 +49,17 @@ enum { MX_JIT_SAME = 1, MX_JIT_ROWS1 = 2, MX_JIT_ROWS4 = 4, MX_JIT_ROWS8 = 8 }; 
 
 struct mx_jit_state;
 struct mx_jit_help {
-  /* Executes the instruction at pc for the lanes of `mask` by its interpreter's body, slots being in the frame. 0: it gave
+  /* Executes step `number` of the table for the lanes of `mask`: operands and results are in home, the current warp's. 0: it gave
    * up control. */
-  uint32_t (*step)(struct mx_exec *x, uint32_t pc, uint64_t mask);
+  uint32_t (*step)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask);
   /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if they have 64 bits. */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
 };
 
+struct mx_jit_code;
 struct mx_jit_state {
   const struct mx_jit_help *help;
+  const struct mx_jit_code *code; /* which runs */
   unsigned char *home; /* aligned to 64 bytes */
   uint64_t steps;      /* out: instructions executed */
   uint32_t park;       /* in: whether code may wait at barriers, home being kept for it */
@@ -92,6 +96,7 @@ struct mx_jit_code {
   const struct mx_jit_site *sites;
   const struct mx_jit_place *places;
   const struct mx_jit_hidden *hidden;
+  const struct mx_jit_step *steps;
   const uint64_t *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
   atomic_bool attached; /* all its entries lead to it */
 };
@@ -103,7 +108,7 @@ static inline uint64_t mx__jit_layout(void) {
 #define I_(m_) offsetof(struct mx_insn, m_)
 #define S_(m_) offsetof(struct mx_jit_state, m_)
 #define R_(m_) offsetof(struct mx_ring, m_)
-  const size_t all[] = {11, X_(base), X_(mask), X_(slice), X_(ahead), X_(more), X_(ring), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
+  const size_t all[] = {12, X_(base), X_(mask), X_(slice), X_(ahead), X_(more), X_(ring), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
                         X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), X_(stops), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
                         P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
                         offsetof(struct mx_bounds, span), offsetof(struct mx_bounds, off), offsetof(struct mx_bounds, kind),
@@ -124,10 +129,11 @@ static inline uint64_t mx__jit_layout(void) {
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i);
 /* The second half of it: code was entered at i's pc, left with `kind` and *s. */
 const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i);
-/* home.c: the live slots of an entry from the frame into home; false: one that code takes for uniform is not. Those of a
- * site back into the frame, for the lanes of the split. A mask that code left in home. */
-bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, unsigned char *home);
-void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home);
+/* home.c: slots from the frame into their places in home; false: one that code takes for uniform is not. Places back into the
+ * frame, for the lanes that run. A mask that code left in home. */
+bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home);
+void mx__jit_bring_results(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home); /* without a look at other lanes */
+void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home);
 uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home);
 
 #endif

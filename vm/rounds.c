@@ -46,10 +46,10 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_warp *warp = &b->warps[w];
     if (!warp->live || !warp->resume) continue;
-    const struct mx_jit_site at = {.first = code->entries[warp->resume].first, .n = code->entries[warp->resume].n};
+    const struct mx_jit_way_in *at = &code->entries[warp->resume];
     x->base[0] = warp->splits[0].frame->slots;
     x->mask = warp->splits[0].mask;
-    mx__jit_fetch(x, code, &at, mx__jit_keep(warp->splits[0].frame));
+    mx__jit_fetch(x, code, at->first, at->n, mx__jit_keep(warp->splits[0].frame));
     warp->resume = 0;
   }
   x->base[0] = base;
@@ -168,7 +168,7 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct roun
   warp->ran_jit = true;
   x->stats.warps++, x->stats.warps_compiled++;
   r->state.home = mx__jit_keep(f);
-  if (r->clean) mx__jit_bring(x, r->code, 0, r->state.home);
+  if (r->clean) mx__jit_bring(x, r->code, r->code->entries[0].first, r->code->entries[0].n, r->state.home);
   return true;
 }
 static enum mx_rounds no_memory(struct mx_block *b) {
@@ -272,6 +272,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   r.looked_at = l->debug;
   r.whole = l->debug || l->steps_limit ? 0 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
+  r.state.code = code;
   r.state.park = 1;
   x->fn = &x->prep->funcs[x->prep->kernel];
   x->base[1] = x->fn->pool;

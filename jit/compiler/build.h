@@ -47,7 +47,7 @@ struct lw {
   unsigned nc;                        /* chunks of a warp */
   bool marks;                         /* comments for people */
   gcc_jit_rvalue *x, *state;          /* parameters, as byte pointers */
-  gcc_jit_lvalue *base[3], *fn, *bounds; /* bytes of predicates, 32-bit and 64-bit slots; x->fn; the function's bounds */
+  gcc_jit_lvalue *fn, *bounds;        /* x->fn; the function's bounds */
   gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */
   gcc_jit_lvalue *join_pc, *steps, *home;
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
@@ -60,6 +60,7 @@ struct lw {
   uint64_t *written;                  /* slots that compiled code may change */
   uint64_t *homed, *homed_in;         /* slots whose places in home have them as they are, here and by block; see homes.c */
   bool *steadies;                     /* by block: it begins a loop with barriers, before which the slots in homed_in are stored */
+  bool at_home;                       /* slots and the regions' masks live in state->home, not in registers */
   uint64_t *stored; bool always;      /* slots that the frame has as they are, for all lanes of em[]; the instruction's step runs whatever its operands are */
   /* where we are */
   uint32_t block;
@@ -83,7 +84,7 @@ struct lw {
   bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
   struct { unsigned field, cls; bool offset; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_step;
+  gcc_jit_type *t_step, *t_shape;     /* of struct mx_jit_help */
 };
 
 void *lw_need(size_t n); /* zeros; a process that has no more memory ends */
@@ -105,6 +106,8 @@ bool lw_operand_uniform(struct lw *l, unsigned k);
 uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an off operand: a constant, or a variable */
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
+gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the same in state->home */
+gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t region, bool pending, unsigned c); /* where exits have a region's masks */
 /* Operand k's literal, where only the prepared kernel knows its value. */
 gcc_jit_lvalue *lw_late(struct lw *l, unsigned k);
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk);
@@ -131,6 +134,10 @@ void lw_step(struct lw *l);
 /* tails.c: leaving from j->b, `done` instructions of the block having been executed; what is live and uniform there. */
 void lw_tails_begin(struct lw *l);
 void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live, const uint64_t *uni);
+/* Around an instruction that the interpreter's body does: what it reads goes to its places, and the results come from theirs;
+ * returned: its number in the table. */
+uint32_t lw_hand_over(struct lw *l);
+void lw_take_over(struct lw *l);
 void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` is an entry */
 void lw_build_entry(struct lw *l, uint32_t block);
 void lw_build_exits(struct lw *l);         /* when all else is built */

@@ -131,8 +131,6 @@ struct jx_isa {
   gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m);
   gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
   void (*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
-  /* the same for aligned memory of this thread alone: other lanes may be written as they are */
-  void (*write_own)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
   /* cells at base + index * scale, indices being a chunk's signed 32-bit ones; where several lanes write one, the highest is last */
   gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m);
   void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m);

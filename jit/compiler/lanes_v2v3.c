@@ -385,9 +385,6 @@ static void write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place,
   gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", t);
   jx_touches_memory(a);
 }
-static void write_own(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
-  jx_set(j, place, choice(j, wide, h, m, v, jx_keep(j, jx_rv(place))));
-}
 
 static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
   char text[64];
@@ -440,7 +437,7 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
 #define SAME \
   .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .mask_fill = mask_fill, .compare = compare, .blend = blend, \
   .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
-  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .load_one = load_one, .write_own = write_own, .read_one = read_one, .scatter = scatter
+  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .load_one = load_one, .read_one = read_one, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {"-march=x86-64-v2", "-mtune=generic", NULL};
 const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .fma = fma_v3, .choose = choose_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
 const struct jx_isa jx_v2 = {.name = "v2", .options = options_v2, .lanes = 4, .fma = fma_v2, .read = read_v2, .write = write_v2, .gather = gather_v2, SAME};

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MANY 1000 /* instructions of a function from which on the time of its compile counts more than its speed */
 #define X_FIELD(m_) offsetof(struct mx_exec, m_)
 
 void *lw_need(size_t n) {
@@ -80,95 +81,9 @@ static void add_steps(struct lw *l, uint32_t n) {
   if (n) jx_set(j, l->steps, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->steps), jx_int(j, j->t_u64, n)));
 }
 
-/* ---- the frame ------------------------------------------------------------------------------------------*/
-static gcc_jit_rvalue *slot_place(struct lw *l, uint32_t s) {
-  const unsigned cls = lw_class(l->a, s);
-  const uint32_t n = cls == MX_PRED ? s : cls == MX_R32 ? s - l->a->f->npred : s - l->a->f->npred - l->a->f->n32;
-  return lw_at(l, jx_rv(l->base[cls]), (uint64_t)n * (cls == MX_PRED ? 8u : l->a->image->lanes * (cls == MX_R32 ? 4u : 8u)));
-}
-/* The slot in the frame gets its value, in the lanes of the split. */
-static void store_slot(struct lw *l, uint32_t s, bool uniform, bool raw) {
-  struct jx *j = &l->j;
-  const unsigned cls = lw_class(l->a, s);
-  gcc_jit_rvalue *p = jx_keep(j, slot_place(l, s));
-  if (cls == MX_PRED) {
-    gcc_jit_rvalue *m[LW_CHUNKS];
-    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(uniform ? lw_one(l, s) : lw_var(l, s, c));
-    gcc_jit_rvalue *old = jx_rv(lw_field(l, p, 0, j->t_u64)), *new = lw_pack(l, m);
-    gcc_jit_rvalue *d = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, old, new), jx_rv(l->emask));
-    jx_set(j, lw_field(l, p, 0, j->t_u64), jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, old, d));
-    return;
-  }
-  for (unsigned c = 0; c < l->nc; c++)
-    for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++) {
-      gcc_jit_rvalue *k = jx_rv(l->em[c]), *v = jx_rv(uniform ? lw_one(l, s) : lw_var(l, s, cls == MX_R64 ? 2 * c + h : c));
-      if (raw) v = jv_as(j, MX_T_u32, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, (jv){.t = MX_T_u32, .r = {v, v}}))).r[0];
-      j->isa->write_own(j, cls == MX_R64, h, lw_vector(l, p, j->bytes * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64), v, k);
-    }
-}
-static jv load_chunk(struct lw *l, gcc_jit_rvalue *p, unsigned cls, unsigned c) {
-  struct jx *j = &l->j;
-  if (cls == MX_PRED) {
-    gcc_jit_rvalue *m = unpack(l, jx_rv(lw_field(l, p, 0, j->t_u64)), c);
-    return (jv){.t = MX_T_pred, .r = {m, m}};
-  }
-  jv v = {.t = cls == MX_R32 ? MX_T_u32 : MX_T_u64};
-  for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++)
-    v.r[h] = jx_keep(j, jx_rv(lw_vector(l, p, j->bytes * (cls == MX_R64 ? 2 * c + h : c), cls == MX_R64)));
-  if (cls == MX_R32) v.r[1] = v.r[0];
-  return v;
-}
-/* The value that the lowest lane of `mask` has in the frame. */
-static jv load_one(struct lw *l, gcc_jit_rvalue *p, unsigned cls, gcc_jit_rvalue *lane) {
-  struct jx *j = &l->j;
-  if (cls == MX_PRED) {
-    gcc_jit_rvalue *b = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, jx_rv(lw_field(l, p, 0, j->t_u64)), lane);
-    b = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, b, jx_int(j, j->t_u64, 1));
-    b = jx_keep(j, j->isa->mask_fill(j, b));
-    return (jv){.t = MX_T_pred, .u = true, .r = {b, b}};
-  }
-  const bool wide = cls == MX_R64;
-  gcc_jit_rvalue *q = lw_add(l, p, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, jx_int(j, j->t_u64, wide ? 8 : 4)));
-  return jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32)));
-}
 static bool by_meaning(struct lw *l);
 
 /* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
-/* The results come back from the frame. */
-static void reload_results(struct lw *l, gcc_jit_rvalue *mask) {
-  const struct ja *a = l->a;
-  struct jx *j = &l->j;
-  const struct ja_block *b = &a->blocks[l->block];
-  for (unsigned k = 0; k < l->ins->o->nopnds; k++) {
-    if (l->ins->o->opnd[k].role != MX_OUT || l->ins->o->opnd[k].type >= MX_T_raw) continue;
-    const unsigned type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
-    const unsigned slot = mx_w_operand(l->ins->w, k);
-    if (cls == MX_R128) {
-      for (unsigned h = 0; h < 2; h++) {
-        const uint32_t at = ja_slot(a, MX_R64, slot + h);
-        gcc_jit_rvalue *p = jx_keep(j, slot_place(l, at));
-        const bool uniform = ja_has(l->uni_after, at);
-        for (unsigned c = 0; c < (uniform ? 1 : l->nc); c++) {
-          jv v = uniform ? load_one(l, p, MX_R64, lw_lowest(l, mask)) : load_chunk(l, p, MX_R64, c);
-          gcc_jit_rvalue *g = ja_has(b->kept, at) || mx_w_guard(*l->ins->w) != MX_GUARD_NONE ? lw_lanes(l, c) : NULL;
-          if (g) v = jv_sel(j, MX_T_u64, (jv){.t = MX_T_pred, .u = uniform, .r = {g, g}}, v, lw_get(l, at, MX_T_u64, c));
-          if (uniform) {
-            jx_set(j, lw_one(l, at), v.r[0]);
-            continue;
-          }
-          jx_set(j, lw_var(l, at, 2 * c), v.r[0]);
-          jx_set(j, lw_var(l, at, 2 * c + 1), v.r[1]);
-        }
-        if (!uniform) lw_shape_update(l, at);
-      }
-      continue;
-    }
-    gcc_jit_rvalue *p = jx_keep(j, slot_place(l, ja_slot(a, cls, slot)));
-    if (lw_result_uniform(l, k)) lw_put(l, k, 0, load_one(l, p, cls, lw_lowest(l, mask)));
-    else for (unsigned c = 0; c < l->nc; c++) lw_put(l, k, c, load_chunk(l, p, cls, c));
-  }
-}
-
 /* Instructions whose results only an address takes that may not be needed: see can_wait(). */
 static void catch_up(struct lw *l) {
   const struct lw here = *l;
@@ -187,25 +102,21 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   catch_up(l);
-  uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, l->ins, s);
-  for (uint32_t k = 0; k < n; k++) {
-    if (ja_has(l->stored, s[k])) continue;
-    store_slot(l, s[k], ja_has(l->uni, s[k]), ja_has(l->raw, s[k]));
-    if (l->always) ja_add(l->stored, s[k]);
-  }
+  const uint32_t number = lw_hand_over(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
   gcc_jit_rvalue *mask = a->blocks[l->block].nstack ? lw_pack(l, m) : jx_rv(l->emask);
   gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, l->ins->pc), mask};
-  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, step), l->t_step)), 3, args));
+  gcc_jit_rvalue *args[5] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
+                             gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->home), j->t_ptr), jx_int(j, j->t_u32, number), mask};
+  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, step), l->t_step)), 5, args));
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
   split_on(l, lw_rare(l, compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
   const struct ja_block *b = &a->blocks[l->block];
   lw_leave(l, kind, pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, live, l->uni);
   j->b = on;
-  reload_results(l, mask);
+  lw_take_over(l);
 }
 void lw_step(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
 /* A nap, or the end of the slice behind it. */
@@ -771,11 +682,7 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   j->b = l->prologue;
-  gcc_jit_rvalue *frame = jx_rv(lw_field(l, l->x, X_FIELD(base), j->t_pu8));
 #define OFFSET(m_) gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, jx_rv(l->fn), offsetof(struct mx_pfunc, m_), j->t_u32)), j->t_u64)
-  jx_set(j, l->base[MX_PRED], frame);
-  jx_set(j, l->base[MX_R32], lw_add(l, jx_rv(l->base[MX_PRED]), OFFSET(off_r32)));
-  jx_set(j, l->base[MX_R64], lw_add(l, jx_rv(l->base[MX_PRED]), OFFSET(off_r64)));
   gcc_jit_rvalue *first = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, OFFSET(first_bounds), jx_int(j, j->t_u64, sizeof(struct mx_bounds)));
 #undef OFFSET
   jx_set(j, l->bounds, lw_add(l, jx_rv(lw_field(l, l->x, X_FIELD(bounds), j->t_pu8)), first));
@@ -814,13 +721,11 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
                               gcc_jit_context_new_param(c, NULL, j->t_pu8, "state")};
   snprintf(name, sizeof name, "mx_jit_F%u", number);
   j->fn = gcc_jit_context_new_function(c, NULL, GCC_JIT_FUNCTION_EXPORTED, j->t_u32, name, 3, params, 0);
-  gcc_jit_type *step[3] = {j->t_ptr, j->t_u32, j->t_u64};
-  l->t_step = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, step, 0);
+  gcc_jit_type *help[5] = {j->t_ptr, j->t_ptr, j->t_ptr, j->t_u32, j->t_u64}, *shape[3] = {j->t_ptr, j->t_u32, j->t_u64};
+  l->t_step = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 5, help, 0);
+  l->t_shape = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, shape, 0);
   l->x = gcc_jit_param_as_rvalue(params[0]);
   l->state = gcc_jit_param_as_rvalue(params[2]);
-  l->base[MX_PRED] = named(l, j->t_pu8, "preds");
-  l->base[MX_R32] = named(l, j->t_pu8, "slots32");
-  l->base[MX_R64] = named(l, j->t_pu8, "slots64");
   l->fn = named(l, j->t_pu8, "pfunc");
   l->bounds = named(l, j->t_pu8, "bounds");
   l->emask = named(l, j->t_u64, "emask");
@@ -831,6 +736,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->which = named(l, j->t_u32, "which");
   l->barrier = named(l, j->t_u32, "barrier");
   lw_tails_begin(l);
+  l->at_home = a->nins > MANY;
   l->v = lw_need(sizeof *l->v * (a->nslots + 1));
   l->u = lw_need(sizeof *l->u * (a->nslots + 1));
   l->head = lw_need(sizeof *l->head * (a->nblocks + 1));
@@ -879,7 +785,10 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
     if (a->blocks[b].entry) l->entry[b] = gcc_jit_function_new_block(j->fn, name);
   }
   for (uint32_t k = 0; k < a->nregions; k++)
-    for (unsigned m = 0; m < l->nc; m++) l->regions[k].saved[m] = jx_local(j, j->t_mask), l->regions[k].pending[m] = jx_local(j, j->t_mask);
+    for (unsigned m = 0; m < l->nc; m++) {
+      l->regions[k].saved[m] = l->at_home ? lw_mask_cell(l, k, false, m) : jx_local(j, j->t_mask);
+      l->regions[k].pending[m] = l->at_home ? lw_mask_cell(l, k, true, m) : jx_local(j, j->t_mask);
+    }
   l->dispatch = gcc_jit_function_new_block(j->fn, "dispatch");
   gcc_jit_block *refuse = gcc_jit_function_new_block(j->fn, "refuse");
   gcc_jit_block_end_with_return(refuse, NULL, jx_int(j, j->t_u32, MX_JIT_REFUSED));

@@ -432,7 +432,7 @@ static void update(struct lw *l, uint32_t slot) {
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
   gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
   gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, j->w * 2 + wide), lw_pack(l, m)};
-  gcc_jit_rvalue *f = jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, shape), l->t_step));
+  gcc_jit_rvalue *f = jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, shape), l->t_shape));
   gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call_through_ptr(j->c, NULL, f, 3, args));
 #define TAKE(m_) jx_set(j, sh->m_, jx_rv(lw_field(l, tmp, offsetof(struct mx_jit_shape, m_), j->t_u64)))
   TAKE(min), TAKE(max), TAKE(low), TAKE(kind);

@@ -29,8 +29,10 @@ static gcc_jit_lvalue *var(struct lw *l, gcc_jit_lvalue **at, uint32_t slot, con
   snprintf(name, sizeof name, "%s%u_%u", what, slot, n);
   return *at = gcc_jit_function_new_local(l->j.fn, NULL, cls == MX_PRED ? l->j.t_mask : cls == MX_R32 ? l->j.vu32 : l->j.vu64, name);
 }
-gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) { return var(l, &l->v[slot][k], slot, "v", k); }
-gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) { return var(l, &l->u[slot], slot, "u", 0); }
+gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) {
+  return l->at_home ? lw_cell(l, slot, false, k) : var(l, &l->v[slot][k], slot, "v", k);
+}
+gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) { return l->at_home ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0); }
 
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   const unsigned cls = lw_class(l->a, slot);

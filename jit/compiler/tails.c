@@ -17,7 +17,7 @@ static uint32_t running(const struct ja *a) { return 2 * a->nslots + 2 * a->nreg
 static uint32_t item_words(const struct ja *a) { return running(a) / 64 + 1; }
 
 struct lw_tails {
-  uint32_t *at;                      /* places: by slot, then by mask; 0: none yet */
+  uint32_t *at;                      /* places: two for each slot, then by mask; 0: none yet */
   uint32_t end, line;                /* of all places; of a begun line of small masks, its end */
   uint32_t *shape;                   /* by slot */
   struct tail { gcc_jit_block *block; uint64_t *items, *forms; uint32_t of_block, count; } *tails; /* forms: items, and what else lives there */
@@ -25,7 +25,8 @@ struct lw_tails {
   struct mx_jit_site *sites;
   struct mx_jit_place *places;
   struct mx_jit_hidden *hidden;
-  uint32_t ntails, nentries, nsites, nplaces, nhidden;
+  struct mx_jit_step *steps;
+  uint32_t ntails, nentries, nsites, nplaces, nhidden, nsteps;
   gcc_jit_lvalue *site;              /* the one at which code is left */
 };
 
@@ -60,18 +61,30 @@ static uint32_t mask_place(struct lw *l, uint32_t *at) {
   }
   return *at;
 }
-static uint32_t slot_place(struct lw *l, uint32_t s) {
+/* Where slots live at home, one value for all lanes has a place of its own: both forms may be needed at once. */
+static uint32_t slot_place(struct lw *l, uint32_t s, bool one) {
   struct lw_tails *t = l->tails;
   const unsigned cls = lw_class(l->a, s);
-  if (cls == MX_PRED) return mask_place(l, &t->at[2 * s]);
-  if (!t->at[2 * s]) {
+  uint32_t *at = &t->at[2 * s + (one && l->at_home)];
+  if (cls == MX_PRED) return mask_place(l, at);
+  if (!*at) {
     const uint32_t bytes = l->a->image->lanes * (cls == MX_R32 ? 4u : 8u);
-    t->at[2 * s] = t->end;
-    t->end += bytes > 64 ? bytes : 64;
+    *at = t->end;
+    t->end += bytes > 64 && !(one && l->at_home) ? bytes : 64;
   }
-  return t->at[2 * s];
+  return *at;
 }
 static gcc_jit_lvalue *home_field(struct lw *l, uint32_t at, gcc_jit_type *t) { return lw_field(l, jx_rv(l->home), at, t); }
+gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k) {
+  const struct jx *j = &l->j;
+  const unsigned cls = lw_class(l->a, slot);
+  return cls == MX_PRED ? home_field(l, slot_place(l, slot, one) + k * j->mask_bytes, j->t_mask)
+                        : home_field(l, slot_place(l, slot, one) + k * j->bytes, cls == MX_R64 ? j->vu64 : j->vu32);
+}
+gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t region, bool pending, unsigned c) {
+  uint32_t *at = &l->tails->at[pending ? pending_of(l->a, region) : saved_of(l->a, region)];
+  return home_field(l, mask_place(l, at) + c * l->j.mask_bytes, l->j.t_mask);
+}
 /* Between a variable and its place. */
 static void move(struct lw *l, bool in, gcc_jit_lvalue *v, uint32_t at, gcc_jit_type *t) {
   gcc_jit_lvalue *m = home_field(l, at, t);
@@ -81,9 +94,10 @@ static void move(struct lw *l, bool in, gcc_jit_lvalue *v, uint32_t at, gcc_jit_
 static void move_slot(struct lw *l, bool in, uint32_t s, bool one) {
   struct jx *j = &l->j;
   const unsigned cls = lw_class(l->a, s);
-  const uint32_t at = slot_place(l, s);
+  const uint32_t at = slot_place(l, s, one);
   gcc_jit_type *t = cls == MX_PRED ? j->t_mask : jx_vector(j, cls == MX_R64);
   const uint32_t bytes = cls == MX_PRED ? j->mask_bytes : j->bytes;
+  if (l->at_home) return;
   if (one) move(l, in, lw_one(l, s), at, t);
   else for (unsigned k = 0; k < (cls == MX_R64 ? 2 * l->nc : l->nc); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
 }
@@ -100,7 +114,7 @@ static void add_place(struct lw *l, uint32_t s, bool one, bool raw, bool shaped)
   const uint32_t number = s - (cls == MX_PRED ? 0 : cls == MX_R32 ? l->a->f->npred : l->a->f->npred + l->a->f->n32);
   *APPEND(t->places, t->nplaces) = (struct mx_jit_place){
       .slot = number | (one ? MX_JIT_ONE : 0) | (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
-      .home = slot_place(l, s), .shape = t->shape[s]};
+      .home = slot_place(l, s, one), .shape = t->shape[s]};
 }
 
 /* ---- exits ----------------------------------------------------------------------------------------------------*/
@@ -165,8 +179,8 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   struct mx_jit_site site = {.kind = kind, .pc = pc, .steps = done, .first = t->nplaces};
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(live, s) || !ja_has(l->written, s)) continue;
-    ja_add(forms, 2 * s + !ja_has(uni, s));
-    if (!ja_has(l->homed, s)) ja_add(items, 2 * s + !ja_has(uni, s));
+    if (!l->at_home) ja_add(forms, 2 * s + !ja_has(uni, s));
+    if (!l->at_home && !ja_has(l->homed, s)) ja_add(items, 2 * s + !ja_has(uni, s));
     add_place(l, s, ja_has(uni, s), ja_has(l->raw, s), false);
   }
   site.n = t->nplaces - site.first;
@@ -193,6 +207,7 @@ static void store_item(struct lw *l, uint32_t k) {
     move_slot(l, false, k / 2, !(k & 1));
     return;
   }
+  if (l->at_home && k != running(a)) return;
   struct lw_region *r = k == running(a) ? NULL : &l->regions[(k - 2 * a->nslots) / 2];
   gcc_jit_lvalue *const *v = !r ? l->cm : k & 1 ? r->pending : r->saved;
   for (unsigned c = 0; c < l->nc; c++) move(l, false, v[c], mask_place(l, &l->tails->at[k]) + c * j->mask_bytes, j->t_mask);
@@ -259,6 +274,40 @@ void lw_build_entry(struct lw *l, uint32_t number) {
   gcc_jit_block_end_with_jump(l->j.b, NULL, l->head[number]);
 }
 
+/* ---- instructions that the interpreter's bodies do ----------------------------------------------------------------*/
+uint32_t lw_hand_over(struct lw *l) {
+  const struct ja *a = l->a;
+  struct lw_tails *t = l->tails;
+  uint64_t *in = lw_need(8 * a->words);
+  uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, l->ins, s);
+  for (uint32_t k = 0; k < n; k++) /* results that other lanes keep come back whole */
+    if (ja_has(a->blocks[l->block].kept, s[k]) || mx_w_guard(*l->ins->w) != MX_GUARD_NONE) ja_add(in, s[k]);
+  n = ja_uses(a, l->ins, s);
+  for (uint32_t k = 0; k < n; k++) ja_add(in, s[k]);
+  struct mx_jit_step step = {.pc = l->ins->pc, .first = t->nplaces};
+  for (uint32_t k = 0; k < a->nslots; k++) {
+    if (!ja_has(in, k) || !ja_has(l->written, k) || ja_has(l->stored, k)) continue;
+    if (!ja_has(l->homed, k)) move_slot(l, false, k, ja_has(l->uni, k));
+    add_place(l, k, ja_has(l->uni, k), ja_has(l->raw, k), false);
+    if (l->always) ja_add(l->stored, k);
+  }
+  step.nin = t->nplaces - step.first;
+  n = ja_defs(a, l->ins, s);
+  for (uint32_t k = 0; k < n; k++) add_place(l, s[k], ja_has(l->uni_after, s[k]), false, false);
+  step.nout = n;
+  *APPEND(t->steps, t->nsteps) = step;
+  free(in);
+  return t->nsteps - 1;
+}
+void lw_take_over(struct lw *l) {
+  uint32_t s[JA_MAX_TOUCH];
+  const uint32_t n = ja_defs(l->a, l->ins, s);
+  for (uint32_t k = 0; k < n; k++) {
+    move_slot(l, true, s[k], ja_has(l->uni_after, s[k]));
+    if (!ja_has(l->uni_after, s[k])) lw_shape_update(l, s[k]);
+  }
+}
+
 /* At barriers the state is kept as it is; the entry behind them takes it up. */
 void lw_park(struct lw *l, uint32_t number) {
   uint32_t resume = 0;
@@ -273,12 +322,13 @@ void lw_export_table(struct lw *l, uint32_t number) {
   const struct lw_tails *t = l->tails;
   struct jx *j = &l->j;
   const struct mx_jit_table head = {.home_bytes = (t->end + 63) / 64 * 64, .clean = t->entries[0].n != 0, .chunk = j->w, .vector_masks = j->isa->mask_is_vector,
-                                    .nentries = t->nentries, .nsites = t->nsites, .nplaces = t->nplaces, .nhidden = t->nhidden};
+                                    .nentries = t->nentries, .nsites = t->nsites, .nplaces = t->nplaces, .nhidden = t->nhidden, .nsteps = t->nsteps};
   const struct { const void *p; size_t bytes; } parts[] = {{&head, sizeof head},
                                                            {t->entries, t->nentries * sizeof *t->entries},
                                                            {t->sites, t->nsites * sizeof *t->sites},
                                                            {t->places, t->nplaces * sizeof *t->places},
-                                                           {t->hidden, t->nhidden * sizeof *t->hidden}};
+                                                           {t->hidden, t->nhidden * sizeof *t->hidden},
+                                                           {t->steps, t->nsteps * sizeof *t->steps}};
   size_t size = 0, at = 0;
   for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) size += parts[k].bytes;
   unsigned char *all = lw_need(size);

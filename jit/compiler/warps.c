@@ -89,10 +89,7 @@ static void go_round(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_rvalue *arrived
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
 #define U64(v_) gcc_jit_context_new_cast(j->c, NULL, v_, j->t_u64)
   gcc_jit_rvalue *place = lw_add(l, ring, OP(PLUS, OP(MULT, U64(next), jx_int(j, j->t_u64, 8)), jx_int(j, j->t_u64, offsetof(struct mx_ring, home))));
-  gcc_jit_rvalue *home = jx_keep(j, jx_rv(lw_field(l, place, 0, j->t_u64)));
-  gcc_jit_rvalue *by = jx_keep(j, OP(MINUS, home, gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(l->home), j->t_u64)));
-  for (unsigned cls = 0; cls < 3; cls++) jx_set(j, l->base[cls], jx_keep(j, lw_add(l, jx_rv(l->base[cls]), by)));
-  jx_set(j, l->home, jx_keep(j, lw_add(l, jx_rv(l->home), by)));
+  jx_set(j, l->home, jx_rv(lw_field(l, place, 0, j->t_pu8)));
   gcc_jit_rvalue *lanes = jx_keep(j, OP(MULT, OP(MINUS, U64(next), U64(at)), jx_int(j, j->t_u64, 4 * l->a->image->lanes)));
   for (unsigned d = 0; d < 3; d++) {
     if (!reads(l->a, MX_SR_TID_X + d)) continue;
