@@ -45,6 +45,14 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   return true;
 }
 
+/* What an instruction remembers, and what compiled code makes of it. */
+static void keep_bounds(const struct mx_exec *x, struct mx_bounds *cache, const struct mx_bounds *b) {
+  *cache = *b;
+  cache->host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - b->lo;
+  cache->reads = b->kind == MX_LOCAL ? 0 : b->span;
+  cache->writes = b->writable ? cache->reads : 0;
+}
+
 static bool inside(const struct mx_bounds *b, uint64_t addr, unsigned bytes) {
   return b->span >= bytes && addr - b->lo <= b->span - bytes;
 }
@@ -73,7 +81,7 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
       mx__debug_writes(x, m, addr, mx_space_window(space), bytes, host);
       first.writable = false; /* the next one is to come here, too */
     }
-    if (have) *cache = first;
+    if (have) keep_bounds(x, cache, &first);
     return true;
   }
   struct mx_trap t = {.kind = missing ? MX_TRAP_OUT_OF_BOUNDS : odd ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY,

@@ -160,7 +160,11 @@ void mx__block_start(struct mx_block *b, uint64_t index) {
 void mx__block_enter(struct mx_exec *x, struct mx_block *b) {
   x->naps = 0;
   x->block = b;
-  x->window[MX_SHARED] = b->shared;
+  if (x->window[MX_SHARED] != b->shared) { /* another block's object */
+    for (uint32_t k = 0; k < x->prep->nbounds; k++)
+      if (x->bounds[k].kind == MX_SHARED) x->bounds[k].host += (uint64_t)(b->shared - x->window[MX_SHARED]);
+    x->window[MX_SHARED] = b->shared;
+  }
   for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
 }
 

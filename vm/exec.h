@@ -142,6 +142,8 @@ struct mx_bounds {
   uint32_t kind; /* enum mx_space, not generic */
   uint32_t writable;
   uint64_t last; /* where the interpreter's last access in a row began */
+  /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not read or write */
+  uint64_t host, reads, writes;
 };
 
 /* ---- the context of one worker ---------------------------------------------------------------------------*/

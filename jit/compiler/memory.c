@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 struct place {
-  gcc_jit_rvalue *lo, *limit, *host; /* scalars: bounds; host address of device address 0 */
+  gcc_jit_rvalue *lo, *span, *limit, *host; /* scalars: bounds, limit being the last address's distance; host address of device address 0 */
 };
 
 static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) { return jx_op(&l->j, op, l->j.t_u64, x, y); }
@@ -27,27 +27,23 @@ static gcc_jit_rvalue *either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y
 static gcc_jit_rvalue *cached(struct lw *l, uint64_t member, gcc_jit_type *t) {
   return jx_rv(lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->memory * sizeof(struct mx_bounds) + member, t));
 }
-/* What is cached: bounds, host base, and whether the instruction can use it at all (else: the slow way). */
-static gcc_jit_rvalue *read_cache(struct lw *l, struct place *p, unsigned bytes, bool write) {
+/* What is cached; limit() says whether the instruction can use it at all (else: the slow way). */
+static void read_cache(struct lw *l, struct place *p, bool write) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *span = jx_keep(j, cached(l, offsetof(struct mx_bounds, span), j->t_u64));
-  gcc_jit_rvalue *kind = jx_keep(j, cached(l, offsetof(struct mx_bounds, kind), j->t_u32));
+  p->span = jx_keep(j, cached(l, write ? offsetof(struct mx_bounds, writes) : offsetof(struct mx_bounds, reads), j->t_u64));
   p->lo = jx_keep(j, cached(l, offsetof(struct mx_bounds, lo), j->t_u64));
-  p->limit = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, span, u64_of(l, bytes)));
-  gcc_jit_rvalue *bad = test(l, GCC_JIT_COMPARISON_LT, span, u64_of(l, bytes));
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_EQ, kind, jx_int(j, j->t_u32, MX_LOCAL)));
-  if (write) bad = either(l, bad, test(l, GCC_JIT_COMPARISON_EQ, cached(l, offsetof(struct mx_bounds, writable), j->t_u32), jx_int(j, j->t_u32, 0)));
-  gcc_jit_rvalue *index = gcc_jit_context_new_cast(j->c, NULL, kind, j->t_u64);
-  gcc_jit_rvalue *at = lw_add(l, l->x, u64_op(l, GCC_JIT_BINARY_OP_MULT, index, u64_of(l, 8)));
-  gcc_jit_rvalue *window = jx_rv(lw_field(l, at, offsetof(struct mx_exec, window), j->t_u64));
-  p->host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, u64_op(l, GCC_JIT_BINARY_OP_PLUS, window, cached(l, offsetof(struct mx_bounds, off), j->t_u64)), p->lo));
-  return jx_keep(j, bad);
+  p->host = jx_keep(j, cached(l, offsetof(struct mx_bounds, host), j->t_u64));
+}
+static gcc_jit_rvalue *limit(struct lw *l, struct place *p, unsigned bytes) {
+  p->limit = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, u64_of(l, bytes)));
+  return jx_keep(&l->j, test(l, GCC_JIT_COMPARISON_LT, p->span, u64_of(l, bytes)));
 }
 
-gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit, gcc_jit_rvalue **host) {
+gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **most, gcc_jit_rvalue **host) {
   struct place p;
-  gcc_jit_rvalue *bad = read_cache(l, &p, bytes, write);
-  *lo = p.lo, *limit = p.limit, *host = p.host;
+  read_cache(l, &p, write);
+  gcc_jit_rvalue *bad = limit(l, &p, bytes);
+  *lo = p.lo, *most = p.limit, *host = p.host;
   return bad;
 }
 
@@ -254,7 +250,7 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
 
 /* A 32-bit number, widened or the address itself: lanes one element apart in one piece, if all of a warp's lanes would be within
  * bounds; others are checked one by one and gathered. */
-static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   const unsigned scale = (unsigned)base->behind, step = ac->bytes % scale || base->loaded ? 0 : ac->bytes / scale, more = l->a->image->lanes - 1;
@@ -266,10 +262,9 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   if (step) {
     const struct lw_piece piece = piece_of(l, ac, base->slot, step, index, lanes);
     gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 ? ac->slow : lw_new_block(l, "others");
-    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)), *reach = u64_of(l, (uint64_t)more * ac->bytes);
-    gcc_jit_rvalue *no = either(l, bad, piece.apart);
-    no = either(l, no, test(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
-    no = either(l, no, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
+    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)), *all = u64_of(l, (more + 1ull) * ac->bytes);
+    gcc_jit_rvalue *no = either(l, piece.apart, test(l, GCC_JIT_COMPARISON_LT, p->span, all));
+    no = either(l, no, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
     no = either(l, no, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
     if (ac->n > 1 && !ac->load) no = either(l, no, test(l, GCC_JIT_COMPARISON_NE, lw_pack(l, lanes), u64_of(l, more == 63 ? UINT64_MAX : UINT32_MAX)));
     gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, no), others, whole);
@@ -279,7 +274,7 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
     if (ac->n > 1) return;
     j->b = others;
   }
-  gcc_jit_rvalue *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
+  gcc_jit_rvalue *bad = limit(l, p, ac->bytes), *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
   gcc_jit_rvalue *most = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel), u64_of(l, (uint64_t)__builtin_ctz(scale))));
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
   bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, most, u64_of(l, INT32_MAX)));
@@ -402,7 +397,8 @@ bool lw_memory(struct lw *l) {
     gcc_jit_block_end_with_conditional(j->b, NULL, lw_any(l, lanes), act, end);
     j->b = act;
   }
-  gcc_jit_rvalue *bad = read_cache(l, &p, bytes, !load);
+  read_cache(l, &p, !load);
+  gcc_jit_rvalue *bad = lw_base(l) && lw_base(l)->indexed && !uniform ? NULL : limit(l, &p, bytes);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
     gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, address(l, at, 0, off)));
@@ -423,7 +419,7 @@ bool lw_memory(struct lw *l) {
       for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v[e]);
     gcc_jit_block_end_with_jump(j->b, NULL, end);
   } else if (lw_base(l) && lw_base(l)->indexed)
-    by_index(l, &access, &p, bad, variable ? variable : u64_of(l, off_k), lanes);
+    by_index(l, &access, &p, variable ? variable : u64_of(l, off_k), lanes);
   else if (lw_base(l))
     by_shape(l, &access, &p, bad, variable ? variable : u64_of(l, off_k), lanes);
   else
