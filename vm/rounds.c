@@ -270,7 +270,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   r.left = NULL;
   r.clean = code->table->clean;
   r.looked_at = l->debug;
-  r.whole = l->debug || l->steps_limit ? 0 : l->threads / l->lanes;
+  r.whole = l->steps_limit ? 0 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
   r.state.code = code;
   r.state.park = 1;
