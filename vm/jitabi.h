@@ -40,6 +40,7 @@ struct mx_jit_hidden { uint32_t taken, rest, target, next, reconv; };
 struct mx_jit_step { uint32_t pc, first, nin, nout; };
 struct mx_jit_table {
   uint32_t home_bytes, clean, chunk, vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
+  uint32_t waits;                                      /* at barriers, by itself */
   uint32_t nentries, nsites, nplaces, nhidden, nsteps; /* which follow in this order, entries with their pcs ascending */
 };
 
@@ -66,17 +67,21 @@ struct mx_jit_state {
   uint32_t resume, pc; /* out, BARRIER only */
 };
 
-/* A block's warps on their way from one barrier 0 to the next: all are there, with all their lanes, and go on at one entry. Compiled
- * code runs them in turns: from a warp that arrives it goes to the next, and when all have arrived, on with the last. While
- * `moved`, x->warp and what belongs to it are not those of warp `at` yet, see mx__rounds_catch_up(). */
+/* A block's warps on their way from their beginning or a barrier 0 to the next one or their end: all are there, with all their lanes,
+ * and go on at one entry. Compiled code runs them in turns: from a warp that arrives or ends it goes to the next, and when all have
+ * arrived, on with the last. While `moved`, x->warp and what belongs to it are not those of warp `at` yet, see
+ * mx__rounds_catch_up(). */
 #define MX_RING_WARPS 32
 struct mx_ring {
-  uint32_t n, at, arrived; /* warps; the current one; so many before it have arrived */
+  uint32_t n, at;          /* warps; the current one */
+  uint32_t arrived, ended; /* so many before it have; one of these is 0 */
   uint32_t from;           /* the entry at which the others go on */
   uint32_t to, pc;         /* those that have arrived: the entry behind their barrier, its pc */
   uint32_t left, moved;    /* arrivals until vm/rounds.c wants to be asked */
-  const struct mx_jit_code *code;
   unsigned char *home[MX_RING_WARPS];
+  const struct mx_jit_code *code;
+  struct mx_frame *frame[MX_RING_WARPS]; uint32_t nframes; /* for warps that have not begun */
+  bool begun; /* the machine knows of them */
 };
 
 /* Runs the current split from entry number `entry` until something happens; slots, slice are then what the
@@ -112,7 +117,7 @@ static inline uint64_t mx__jit_layout(void) {
                         X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), X_(stops), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
                         P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
                         offsetof(struct mx_bounds, host), offsetof(struct mx_bounds, reads), offsetof(struct mx_bounds, writes), S_(help), S_(steps), S_(pc), S_(home), S_(resume), S_(park),
-                        R_(n), R_(at), R_(arrived), R_(from), R_(to), R_(pc), R_(left), R_(moved), R_(home)};
+                        R_(n), R_(at), R_(arrived), R_(ended), R_(from), R_(to), R_(pc), R_(left), R_(moved), R_(home)};
 #undef X_
 #undef P_
 #undef I_

@@ -100,40 +100,75 @@ static void tell_ring(struct mx_exec *x) {
   struct mx_ring *r = x->ring;
   struct mx_block *b = x->block;
   for (uint32_t k = 0, w = r->at; k < r->n; k++, w = w + 1 == r->n ? 0 : w + 1) {
-    const bool here = k == 0, waits = k >= r->n - r->arrived;
-    struct mx_split *s = &b->warps[w].splits[0];
+    const bool here = k == 0, waits = k >= r->n - r->arrived, has_ended = k >= r->n - r->ended;
+    struct mx_warp *warp = &b->warps[w];
+    struct mx_split *s = &warp->splits[0];
+    if (!r->begun) {
+      mx__warp_begin(warp, x->full, r->frame[w]);
+      warp->ran_jit = true;
+    }
     s->state = waits ? MX_WAIT_BAR : MX_RUNNABLE;
     s->barrier = 0;
     s->pc = waits ? r->pc : r->code->entries[r->from].pc;
-    b->warps[w].resume = here ? 0 : waits ? r->to : r->from;
+    warp->resume = here || has_ended ? 0 : waits ? r->to : r->from;
+    if (!has_ended || !warp->live) continue;
+    mx__frame_end(x, s->frame);
+    end(warp);
   }
+  if (!r->begun) x->stats.warps += r->n, x->stats.warps_compiled += r->n, r->nframes = 0;
+  r->begun = true;
   mx__warp_registers(x, &b->warps[r->at]); /* its turn has begun before */
   select_only(x, x->warp);
-  b->round.alive = b->round.went_on = r->at > 0;
+  b->round.alive = b->round.went_on = false;
+  for (uint32_t w = 0; w < r->at; w++) b->round.alive |= b->warps[w].live != 0, b->round.went_on = true;
   r->moved = 0;
 }
-/* All warps wait, and go on: in compiled code alone, if all have all their lanes and stand at one place. */
+/* All warps wait, and go on: in compiled code alone, if they stand at one place. */
 static void begin_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rounds) {
   struct mx_ring *r = &rounds->ring;
   for (uint32_t w = 0; w < b->nwarps; w++) {
-    if (w == MX_RING_WARPS || b->warps[w].resume != x->warp->resume) return;
+    if (b->warps[w].resume != x->warp->resume) return;
     r->home[w] = mx__jit_keep(b->warps[w].splits[0].frame);
   }
-  r->n = b->nwarps, r->at = x->warp->number, r->arrived = 0;
+  r->n = b->nwarps, r->at = x->warp->number, r->arrived = r->ended = 0;
   r->from = x->warp->resume;
   r->left = ARRIVALS, r->moved = 0;
   r->code = rounds->code;
+  r->begun = true;
   x->ring = r;
 }
-/* The code has been left. */
-static void end_ring(struct mx_exec *x, uint32_t *waiting) {
+/* The same for a block whose warps begin; the first becomes the current one. */
+static bool begin_in_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rounds) {
+  struct mx_ring *r = &rounds->ring;
+  for (; r->nframes < b->nwarps; r->nframes++)
+    if (!(r->frame[r->nframes] = mx__frame_first(x, rounds->code->table->home_bytes, false))) return false;
+  for (uint32_t w = 0; w < b->nwarps; w++) r->home[w] = mx__jit_keep(r->frame[w]);
+  r->n = b->nwarps, r->at = r->arrived = r->ended = r->from = 0;
+  r->left = ARRIVALS, r->moved = 1;
+  r->code = rounds->code;
+  r->begun = false;
+  x->ring = r;
+  b->begun = b->nwarps;
+  turn_to(x, b->warps);
+  x->warp->resume = 0;
+  x->split = &x->warp->splits[0];
+  x->mask = x->full;
+  x->frame = r->frame[0];
+  x->base[0] = x->frame->slots;
+  rounds->state.home = r->home[0];
+  return true;
+}
+/* The code has been left; false: because all warps have ended, and only x->stats has to know. */
+static bool end_ring(struct mx_exec *x, uint32_t kind) {
   struct mx_ring *r = x->ring;
   const uint32_t arrivals = ARRIVALS - r->left;
-  if (r->moved) tell_ring(x);
-  *waiting = r->arrived;
-  x->stats.enters += arrivals;
-  x->stats.exits[MX_EXIT_BLOCK] += arrivals;
+  const bool over = kind == MX_JIT_DONE && r->ended + 1 == r->n && !r->begun;
+  if (over) x->stats.warps += r->n, x->stats.warps_compiled += r->n;
+  else if (r->moved) tell_ring(x);
+  x->stats.enters += arrivals + r->ended;
+  x->stats.exits[MX_EXIT_BLOCK] += arrivals, x->stats.exits[MX_EXIT_DONE] += r->ended;
   x->ring = NULL;
+  return !over;
 }
 
 void mx__rounds_catch_up(struct mx_exec *x) {
@@ -185,12 +220,13 @@ static void count(struct mx_exec *x, uint64_t steps, enum mx_exit_reason why) {
 static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *r, uint32_t *at, const struct mx_insn **next) {
   struct mx_jit_state *s = &r->state;
   uint32_t alive = b->nwarps, waiting = 0;
+  const bool whole = r->whole == b->nwarps && b->nwarps <= MX_RING_WARPS, rings = whole && r->code->table->waits && !r->clean && !r->looked_at;
   b->begun = 0;
   for (uint32_t w = 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
     if (!w) b->round.alive = b->round.went_on = false;
     if (w == b->begun) {
-      if (!begin(x, b, w, r)) return no_memory(b);
+      if (!(rings ? begin_in_ring(x, b, r) : begin(x, b, w, r))) return no_memory(b);
     } else {
       if (!warp->live) continue;
       turn_to(x, warp);
@@ -207,7 +243,12 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
       x->more = 0;
       x->stats.enters++;
       if (x->ring) {
-        end_ring(x, &waiting);
+        if (!end_ring(x, kind)) {
+          count(x, s->steps, MX_EXIT_DONE);
+          return MX_ROUNDS_DONE;
+        }
+        waiting = r->ring.arrived;
+        alive = b->nwarps - r->ring.ended;
         w = x->warp->number;
         s->home = mx__jit_keep(x->frame);
       } else {
@@ -227,7 +268,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
         if (++waiting < alive) break;
         waiting = 0;
         release(b);
-        if (r->whole == b->nwarps && alive == b->nwarps) begin_ring(x, b, r);
+        if (whole && alive == b->nwarps) begin_ring(x, b, r);
         continue;
       }
       if (kind == MX_JIT_DONE) {
@@ -270,6 +311,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   r.left = NULL;
   r.clean = code->table->clean;
   r.looked_at = l->debug;
+  r.ring.nframes = 0;
   r.whole = l->steps_limit ? 0 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
   r.state.code = code;
@@ -284,5 +326,6 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
     b->started = true;
   }
   if (r.left) mx__frame_end(x, r.left);
+  while (r.ring.nframes) mx__frame_end(x, r.ring.frame[--r.ring.nframes]);
   return end;
 }

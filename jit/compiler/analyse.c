@@ -97,6 +97,7 @@ bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_
 /* Whether the results are the same in all lanes if the inputs are. */
 static bool keeps_uniform(const struct ja_ins *i) {
   if (i->o->flags & MX_F_MOVI) return true;
+  if (i->op == MX_SREG_32 && mx_w_operand(i->w, 1) == MX_SR_WARPID) return true;
   if (i->op == MX_SREG_32 || i->op == MX_SREG_64 || i->op == MX_SREG_PRED) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
   /* one address, one value; local memory differs from lane to lane */

@@ -54,7 +54,7 @@ struct lw {
   gcc_jit_lvalue **u;                 /* by slot: its one value */
   gcc_jit_block **head, **entry;      /* by block */
   gcc_jit_block *ended;               /* all lanes have; NULL: none has been asked for */
-  gcc_jit_block *waits, *dispatch;    /* the warp has arrived at barrier 0; the entry whose number is in `which` */
+  gcc_jit_block *waits, *dispatch;    /* the warp has arrived at barrier 0, NULL as before; the entry whose number is in `which` */
   gcc_jit_lvalue *which, *barrier;    /* at `waits`: the entry behind the barrier, and its pc */
   struct lw_region { gcc_jit_lvalue *saved[LW_CHUNKS], *pending[LW_CHUNKS]; gcc_jit_block *close[2]; bool closed[2]; } *regions;
   uint64_t *written;                  /* slots that compiled code may change */
@@ -153,8 +153,7 @@ bool lw_settles(const struct lw *l, uint32_t slot, uint32_t to);
  * done then, when all else is built. */
 void lw_warp_ends(struct lw *l);
 void lw_warp_waits(struct lw *l, uint32_t entry);
-void lw_build_ended(struct lw *l);
-void lw_build_waits(struct lw *l);
+void lw_build_warps(struct lw *l);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
 /* Whether operand o of instruction k, in block b, holds one value. */

@@ -187,7 +187,7 @@ static bool special(struct lw *l) {
   if (l->ins->op != MX_SREG_32 && l->ins->op != MX_SREG_64) return false;
   const unsigned number = mx_w_operand(l->ins->w, 1);
   const struct mx_sreg_info *r = &mx__sregs[number];
-  if (r->varies == MX_PER_WARP) return false; /* reading them moves the warp's clock */
+  if (r->varies == MX_PER_WARP && number != MX_SR_WARPID) return false; /* reading them moves the warp's clock */
   const bool wide = l->ins->op == MX_SREG_64;
   if (r->varies != MX_PER_LANE) {
     jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, l->x, X_FIELD(sreg) + 8 * number, wide ? j->t_u64 : j->t_u32)));
@@ -805,8 +805,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   }
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (l->entry[b]) lw_build_entry(l, b);
-  lw_build_ended(l);
-  lw_build_waits(l);
+  lw_build_warps(l);
   lw_build_exits(l);
   build_prologue(l, refuse);
   lw_export_table(l, number);

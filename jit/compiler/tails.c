@@ -321,7 +321,7 @@ void lw_park(struct lw *l, uint32_t number) {
 void lw_export_table(struct lw *l, uint32_t number) {
   const struct lw_tails *t = l->tails;
   struct jx *j = &l->j;
-  const struct mx_jit_table head = {.home_bytes = (t->end + 63) / 64 * 64, .clean = t->entries[0].n != 0, .chunk = j->w, .vector_masks = j->isa->mask_is_vector,
+  const struct mx_jit_table head = {.home_bytes = (t->end + 63) / 64 * 64, .clean = t->entries[0].n != 0, .waits = l->waits != NULL, .chunk = j->w, .vector_masks = j->isa->mask_is_vector,
                                     .nentries = t->nentries, .nsites = t->nsites, .nplaces = t->nplaces, .nhidden = t->nhidden, .nsteps = t->nsteps};
   const struct { const void *p; size_t bytes; } parts[] = {{&head, sizeof head},
                                                            {t->entries, t->nentries * sizeof *t->entries},

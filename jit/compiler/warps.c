@@ -37,35 +37,39 @@ static bool loops(const struct ja *a) {
     if (a->blocks[b].back_target) return true;
   return false;
 }
-/* What differs from the warp before; `more`: warps that may still begin here. */
-static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
+/* Special registers of a warp so many behind this one. */
+static void move_registers(struct lw *l, gcc_jit_rvalue *by) {
   struct jx *j = &l->j;
-  gcc_jit_lvalue *ahead = lw_field(l, l->x, X_FIELD(ahead), j->t_u32);
-  jx_set(j, lw_field(l, l->x, X_FIELD(more), j->t_u32), jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, more, jx_int(j, j->t_u32, 1)));
-  jx_set(j, ahead, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u32, jx_rv(ahead), jx_int(j, j->t_u32, 1)));
   for (unsigned d = 0; d < 3; d++) {
     if (!reads(l->a, MX_SR_TID_X + d)) continue;
     gcc_jit_lvalue *tid = lw_field(l, l->x, X_FIELD(sreg_lanes32) + 8 * (MX_SR_TID_X + d), j->t_u64);
-    jx_set(j, tid, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(tid), jx_int(j, j->t_u64, 4 * l->a->image->lanes)));
+    gcc_jit_rvalue *bytes = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, by, jx_int(j, j->t_u64, 4 * l->a->image->lanes));
+    jx_set(j, tid, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(tid), bytes));
   }
-  if (loops(l->a)) jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
+  if (!reads(l->a, MX_SR_WARPID)) return;
+  gcc_jit_lvalue *number = lw_field(l, l->x, X_FIELD(sreg) + 8 * MX_SR_WARPID, j->t_u64);
+  jx_set(j, number, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(number), by));
 }
-void lw_build_ended(struct lw *l) {
+/* The next warp begins; `more` may. */
+static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
   struct jx *j = &l->j;
-  if (!l->ended) return;
-  j->b = l->ended;
-  if (begins_unread(l->a) && !l->a->stops) {
-    gcc_jit_block *next = lw_new_block(l, "next"), *last = lw_new_block(l, "last");
-    gcc_jit_rvalue *more = jx_keep(j, jx_rv(lw_field(l, l->x, X_FIELD(more), j->t_u32)));
-    gcc_jit_block_end_with_conditional(j->b, NULL, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, more, jx_int(j, j->t_u32, 0)), next, last);
-    j->b = next;
-    next_warp(l, more);
-    gcc_jit_block_end_with_jump(j->b, NULL, l->entry[0]);
-    j->b = last;
-  }
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
-  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_DONE));
+  gcc_jit_lvalue *ahead = lw_field(l, l->x, X_FIELD(ahead), j->t_u32);
+  jx_set(j, lw_field(l, l->x, X_FIELD(more), j->t_u32), u32_op(l, GCC_JIT_BINARY_OP_MINUS, more, 1));
+  jx_set(j, ahead, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(ahead), 1));
+  move_registers(l, jx_int(j, j->t_u64, 1));
+  if (loops(l->a)) jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
+  gcc_jit_block_end_with_jump(j->b, NULL, l->entry[0]);
 }
+/* Back to vm/rounds.c. */
+static void come_back(struct lw *l, enum mx_jit_exit kind) {
+  struct jx *j = &l->j;
+  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
+  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, kind));
+}
+static void split_on(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no) {
+  gcc_jit_block_end_with_conditional(l->j.b, NULL, cond, yes, no);
+}
+static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) { return test(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0)); }
 
 /* ---- barriers ------------------------------------------------------------------------------------------------------*/
 void lw_warp_waits(struct lw *l, uint32_t entry) {
@@ -76,60 +80,90 @@ void lw_warp_waits(struct lw *l, uint32_t entry) {
   gcc_jit_block_end_with_jump(j->b, NULL, l->waits);
 }
 /* The next warp of the ring goes on. */
-static void go_round(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_rvalue *arrived, gcc_jit_rvalue *n) {
+static void go_round(struct lw *l, gcc_jit_rvalue *ring) {
   struct jx *j = &l->j;
-  jx_set(j, RING(arrived), arrived);
-  jx_set(j, RING(to), jx_rv(l->which));
-  jx_set(j, RING(pc), jx_rv(l->barrier));
   jx_set(j, RING(moved), jx_int(j, j->t_u32, 1));
   gcc_jit_rvalue *at = jx_keep(j, jx_rv(RING(at))), *next = u32_op(l, GCC_JIT_BINARY_OP_PLUS, at, 1);
-  gcc_jit_rvalue *within = gcc_jit_context_new_cast(j->c, NULL, test(l, GCC_JIT_COMPARISON_NE, next, n), j->t_u32);
+  gcc_jit_rvalue *within = gcc_jit_context_new_cast(j->c, NULL, test(l, GCC_JIT_COMPARISON_NE, next, jx_rv(RING(n))), j->t_u32);
   next = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u32, next, within));
   jx_set(j, RING(at), next);
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
 #define U64(v_) gcc_jit_context_new_cast(j->c, NULL, v_, j->t_u64)
   gcc_jit_rvalue *place = lw_add(l, ring, OP(PLUS, OP(MULT, U64(next), jx_int(j, j->t_u64, 8)), jx_int(j, j->t_u64, offsetof(struct mx_ring, home))));
   jx_set(j, l->home, jx_rv(lw_field(l, place, 0, j->t_pu8)));
-  gcc_jit_rvalue *lanes = jx_keep(j, OP(MULT, OP(MINUS, U64(next), U64(at)), jx_int(j, j->t_u64, 4 * l->a->image->lanes)));
-  for (unsigned d = 0; d < 3; d++) {
-    if (!reads(l->a, MX_SR_TID_X + d)) continue;
-    gcc_jit_lvalue *tid = lw_field(l, l->x, X_FIELD(sreg_lanes32) + 8 * (MX_SR_TID_X + d), j->t_u64);
-    jx_set(j, tid, OP(PLUS, jx_rv(tid), lanes));
-  }
+  move_registers(l, jx_keep(j, OP(MINUS, U64(next), U64(at))));
 #undef OP
 #undef U64
   jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
   jx_set(j, l->which, jx_rv(RING(from)));
   gcc_jit_block_end_with_jump(j->b, NULL, l->dispatch);
 }
-void lw_build_waits(struct lw *l) {
+static void build_ended(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on) {
   struct jx *j = &l->j;
-  if (!l->waits) return;
+  j->b = l->ended;
+  if (begins_unread(l->a) && !l->a->stops) {
+    gcc_jit_block *next = lw_new_block(l, "next"), *last = lw_new_block(l, "last");
+    gcc_jit_rvalue *more = jx_keep(j, jx_rv(lw_field(l, l->x, X_FIELD(more), j->t_u32)));
+    split_on(l, is_zero(l, more), last, next);
+    j->b = next;
+    next_warp(l, more);
+    j->b = last;
+  }
+  gcc_jit_block *back = lw_new_block(l, "back");
+  if (go_on) {
+    gcc_jit_block *round = lw_new_block(l, "round"), *alone = lw_new_block(l, "alone"), *others = lw_new_block(l, "others");
+    split_on(l, test(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
+    j->b = round;
+    split_on(l, is_zero(l, jx_rv(RING(arrived))), alone, back);
+    j->b = alone;
+    gcc_jit_rvalue *ended = u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(RING(ended)), 1);
+    split_on(l, test(l, GCC_JIT_COMPARISON_EQ, ended, jx_rv(RING(n))), back, others);
+    j->b = others;
+    jx_set(j, RING(ended), ended);
+    gcc_jit_block_end_with_jump(j->b, NULL, go_on);
+  } else
+    gcc_jit_block_end_with_jump(j->b, NULL, back);
+  j->b = back;
+  come_back(l, MX_JIT_DONE);
+}
+static void build_waits(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on) {
+  struct jx *j = &l->j;
   gcc_jit_block *round = lw_new_block(l, "round"), *here = lw_new_block(l, "here"), *all = lw_new_block(l, "all"), *some = lw_new_block(l, "some"), *back = lw_new_block(l, "back");
   j->b = l->waits;
-  gcc_jit_rvalue *none = gcc_jit_context_null(j->c, j->t_pu8), *ring = jx_keep(j, jx_rv(lw_field(l, l->x, X_FIELD(ring), j->t_pu8)));
-  gcc_jit_block_end_with_conditional(j->b, NULL, test(l, GCC_JIT_COMPARISON_NE, ring, none), round, back);
+  split_on(l, test(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
   j->b = round;
+#define BITS(op_, x_, y_) gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_##op_, j->t_bool, x_, y_)
   gcc_jit_rvalue *left = jx_keep(j, jx_rv(RING(left))), *arrived = jx_keep(j, jx_rv(RING(arrived)));
-  gcc_jit_rvalue *elsewhere = test(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(to)), jx_rv(l->which)); /* than those before */
-  elsewhere = gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, test(l, GCC_JIT_COMPARISON_NE, arrived, jx_int(j, j->t_u32, 0)), elsewhere);
-  gcc_jit_rvalue *spent = test(l, GCC_JIT_COMPARISON_EQ, left, jx_int(j, j->t_u32, 0));
-  gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, elsewhere, spent)), back, here);
+  gcc_jit_rvalue *apart = BITS(AND, test(l, GCC_JIT_COMPARISON_NE, arrived, jx_int(j, j->t_u32, 0)), test(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(to)), jx_rv(l->which)));
+  apart = BITS(OR, apart, test(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(ended)), jx_int(j, j->t_u32, 0))); /* those before are elsewhere */
+  split_on(l, lw_rare(l, BITS(OR, apart, is_zero(l, left))), back, here);
+#undef BITS
   j->b = here;
   jx_set(j, RING(left), u32_op(l, GCC_JIT_BINARY_OP_MINUS, left, 1));
   arrived = u32_op(l, GCC_JIT_BINARY_OP_PLUS, arrived, 1);
-  gcc_jit_rvalue *n = jx_keep(j, jx_rv(RING(n)));
-  gcc_jit_block_end_with_conditional(j->b, NULL, test(l, GCC_JIT_COMPARISON_EQ, arrived, n), all, some);
+  split_on(l, test(l, GCC_JIT_COMPARISON_EQ, arrived, jx_rv(RING(n))), all, some);
   j->b = all;
   jx_set(j, RING(arrived), jx_int(j, j->t_u32, 0));
   jx_set(j, RING(from), jx_rv(l->which));
   jx_set(j, RING(moved), jx_int(j, j->t_u32, 1)); /* the others may go on */
   gcc_jit_block_end_with_jump(j->b, NULL, l->dispatch);
   j->b = some;
-  go_round(l, ring, arrived, n);
+  jx_set(j, RING(arrived), arrived);
+  jx_set(j, RING(to), jx_rv(l->which));
+  jx_set(j, RING(pc), jx_rv(l->barrier));
+  gcc_jit_block_end_with_jump(j->b, NULL, go_on);
   j->b = back;
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_rv(l->barrier));
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, resume), j->t_u32), jx_rv(l->which));
-  gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, MX_JIT_BARRIER));
+  come_back(l, MX_JIT_BARRIER);
+}
+void lw_build_warps(struct lw *l) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *ring = jx_rv(lw_field(l, l->x, X_FIELD(ring), j->t_pu8));
+  gcc_jit_block *go_on = l->waits ? lw_new_block(l, "goes_on") : NULL;
+  if (l->ended) build_ended(l, ring, go_on);
+  if (!l->waits) return;
+  build_waits(l, ring, go_on);
+  j->b = go_on;
+  go_round(l, ring);
 }
