@@ -256,7 +256,7 @@ ROW(nv_fp8x2_f32)
 #define VALUE r[l] = to_fp8(of_f16(A_U32 >> 16), mod & 1, mod >> 1, false) << 8 | to_fp8(of_f16(A_U32), mod & 1, mod >> 1, false);
 ROW(nv_fp8x2_f16x2)
 #undef VALUE
-#define VALUE r[l] = of_fp8(A_U32, mod);
+#define VALUE r[l] = of_fp8(A_U32 & 0xFF, mod);
 ROW(nv_f16_fp8)
 #undef VALUE
 #define VALUE r[l] = of_fp8(A_U32 >> 8, mod) << 16 | of_fp8(A_U32 & 0xFF, mod);
