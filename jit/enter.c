@@ -23,10 +23,11 @@ static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned c
   const struct mx_pfunc *fn = x->fn;
   const struct mx_jit_step *t = &s->code->steps[number];
   mx__jit_fetch(x, s->code, t->first, t->nin, home);
-  uint32_t k = fn->index_of_pc[t->pc];
+  uint32_t k = fn->index_of_pc[t->from];
   if (fn->insns[k].kind == MX_INSN_JOIN) k++;
   const uint64_t all = x->mask;
   x->mask = mask;
+  for (; fn->insns[k].pc < t->pc; k++) fn->body_of[k](x, &fn->insns[k]);
   const struct mx_insn *next = fn->body_of[k](x, &fn->insns[k]);
   if (next) mx__jit_bring_results(x, s->code, t->first + t->nin, t->nout, home);
   x->mask = all;

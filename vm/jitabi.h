@@ -36,8 +36,9 @@ struct mx_jit_site { uint32_t kind, pc, steps, mask, first, n, first_hidden, nhi
  * is none there is nothing to tell. Else they are those at `rest`, if these are fewer than the lanes at `taken`.
  * next == reconv: the others wait there already. */
 struct mx_jit_hidden { uint32_t taken, rest, target, next, reconv; };
-/* An instruction that the interpreter's body does in the midst of compiled code: places of what it reads, and of its results. */
-struct mx_jit_step { uint32_t pc, first, nin, nout; };
+/* Instructions [from, pc] that the interpreter's bodies do in the midst of compiled code: places of what they read, and of the last
+ * one's results. */
+struct mx_jit_step { uint32_t from, pc, first, nin, nout; };
 struct mx_jit_table {
   uint32_t home_bytes, clean, chunk, vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
   uint32_t waits;                                      /* at barriers, by itself */

@@ -76,7 +76,7 @@ struct lw {
   struct lw_addend { gcc_jit_lvalue *value; unsigned operand; bool moves, wanted; } *addend; /* by instruction: what it adds to addresses; whether a shape that it changes is asked for */
   uint64_t *asked_in;                 /* by block: slots whose shapes are asked for there or later */
   struct lw_piece { const struct ja_ins *ins; unsigned step; gcc_jit_rvalue *apart, *first; } *pieces; /* by slot: at ins, its numbers were `step` apart */
-  struct lw_waiting { const struct ja_ins *ins; uint64_t *uni, *uni_after, *raw, *raw_after; } waiting[LW_WAITING]; unsigned nwaiting; /* instructions left out so far */
+  unsigned nwaiting; uint64_t *wait_uni, *wait_raw; /* so many instructions just before this one are left out so far; uni and raw before them */
   struct lw_run *runs;                /* by block */
   unsigned char *in_row;              /* by instruction: which number of its block's run it goes through, from 1 */
   const struct lw_run *run;           /* built now */

@@ -84,24 +84,11 @@ static void add_steps(struct lw *l, uint32_t n) {
 static bool by_meaning(struct lw *l);
 
 /* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
-/* Instructions whose results only an address takes that may not be needed: see can_wait(). */
-static void catch_up(struct lw *l) {
-  const struct lw here = *l;
-  for (unsigned k = 0; k < here.nwaiting; k++) {
-    const struct lw_waiting *w = &here.waiting[k];
-    l->ins = w->ins;
-    l->uni = w->uni, l->uni_after = w->uni_after, l->raw = w->raw, l->raw_after = w->raw_after;
-    if (!by_meaning(l)) abort(); /* one of the three or four that have a vector form everywhere */
-  }
-  l->ins = here.ins;
-  l->uni = here.uni, l->uni_after = here.uni_after, l->raw = here.raw, l->raw_after = here.raw_after;
-}
-
 /* Where the body gives up control, the function is left with `kind` at pc, `live` being live there. */
 static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  catch_up(l);
+  uint64_t *still = lw_need(8 * a->words); /* live, but for what the frame has already */
   const uint32_t number = lw_hand_over(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
@@ -114,7 +101,10 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   split_on(l, lw_rare(l, compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
   const struct ja_block *b = &a->blocks[l->block];
-  lw_leave(l, kind, pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, live, l->uni);
+  memcpy(still, live, 8 * a->words);
+  for (unsigned k = 1; k <= l->nwaiting; k++) ja_del(still, ja_slot(a, MX_R64, mx_w_operand(l->ins[-(int)k].w, 0)));
+  lw_leave(l, kind, pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, still, l->uni);
+  free(still);
   j->b = on;
   lw_take_over(l);
 }
@@ -475,12 +465,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
   return names(next, load ? ja_access[next->op].n : 0, slot, a);
 }
 static void wait(struct lw *l) {
-  const size_t bytes = 8 * l->a->words;
-  struct lw_waiting *w = &l->waiting[l->nwaiting++];
-  uint64_t *sets = lw_need(4 * bytes);
-  *w = (struct lw_waiting){l->ins, sets, sets + l->a->words, sets + 2 * l->a->words, sets + 3 * l->a->words};
-  memcpy(w->uni, l->uni, bytes), memcpy(w->uni_after, l->uni_after, bytes);
-  memcpy(w->raw, l->raw, bytes), memcpy(w->raw_after, l->raw_after, bytes);
+  if (!l->nwaiting++) memcpy(l->wait_uni, l->uni, 8 * l->a->words), memcpy(l->wait_raw, l->raw, 8 * l->a->words);
 }
 
 /* The current instruction's results: the frame has them where the interpreter's body made them, for all lanes and on every way. */
@@ -525,7 +510,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
     if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) l->always = true, lw_step(l);
-    while (l->nwaiting) free(l->waiting[--l->nwaiting].uni);
+    l->nwaiting = 0;
   }
   note_stored(l);
   lw_homes_step(l);
@@ -746,6 +731,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->uni_after = lw_need(8 * a->words);
   l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
   l->written = lw_need(8 * a->words), l->stored = lw_need(8 * a->words);
+  l->wait_uni = lw_need(8 * a->words), l->wait_raw = lw_need(8 * a->words);
   l->shapes = lw_need(sizeof *l->shapes * (a->nslots + 1));
   l->pieces = lw_need(sizeof *l->pieces * (a->nslots + 1));
   l->fixed = lw_need(sizeof *l->fixed * (a->nins + 1));

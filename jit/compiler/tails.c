@@ -278,17 +278,25 @@ void lw_build_entry(struct lw *l, uint32_t number) {
 uint32_t lw_hand_over(struct lw *l) {
   const struct ja *a = l->a;
   struct lw_tails *t = l->tails;
-  uint64_t *in = lw_need(8 * a->words);
-  uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, l->ins, s);
-  for (uint32_t k = 0; k < n; k++) /* results that other lanes keep come back whole */
-    if (ja_has(a->blocks[l->block].kept, s[k]) || mx_w_guard(*l->ins->w) != MX_GUARD_NONE) ja_add(in, s[k]);
-  n = ja_uses(a, l->ins, s);
-  for (uint32_t k = 0; k < n; k++) ja_add(in, s[k]);
-  struct mx_jit_step step = {.pc = l->ins->pc, .first = t->nplaces};
+  const struct ja_ins *from = l->ins - l->nwaiting;
+  const uint64_t *uni = l->nwaiting ? l->wait_uni : l->uni, *raw = l->nwaiting ? l->wait_raw : l->raw;
+  uint64_t *in = lw_need(16 * a->words), *made = in + a->words;
+  uint32_t s[JA_MAX_TOUCH], n;
+  for (const struct ja_ins *i = from; i <= l->ins; i++) {
+    n = ja_uses(a, i, s);
+    for (uint32_t k = 0; k < n; k++)
+      if (!ja_has(made, s[k])) ja_add(in, s[k]);
+    n = ja_defs(a, i, s);
+    for (uint32_t k = 0; k < n; k++) { /* results that other lanes keep come back whole */
+      if (!ja_has(made, s[k]) && (ja_has(a->blocks[l->block].kept, s[k]) || mx_w_guard(*i->w) != MX_GUARD_NONE)) ja_add(in, s[k]);
+      ja_add(made, s[k]);
+    }
+  }
+  struct mx_jit_step step = {.from = from->pc, .pc = l->ins->pc, .first = t->nplaces};
   for (uint32_t k = 0; k < a->nslots; k++) {
     if (!ja_has(in, k) || !ja_has(l->written, k) || ja_has(l->stored, k)) continue;
-    if (!ja_has(l->homed, k)) move_slot(l, false, k, ja_has(l->uni, k));
-    add_place(l, k, ja_has(l->uni, k), ja_has(l->raw, k), false);
+    if (!ja_has(l->homed, k)) move_slot(l, false, k, ja_has(uni, k));
+    add_place(l, k, ja_has(uni, k), ja_has(raw, k), false);
     if (l->always) ja_add(l->stored, k);
   }
   step.nin = t->nplaces - step.first;
