@@ -1,5 +1,5 @@
-/* Worker threads; see pool.h. Thread k serves the k-th place of a job; a job of n places wakes all and those beyond n
- * sleep on. */
+/* Worker threads; see pool.h. A job wakes all; the first ones to come make its calls, one each, the others sleep on. A thread
+ * may take longer to wake than the job does: when the caller's own part has ended, calls that nobody has begun are taken back. */
 #include "pool.h"
 
 #include <pthread.h>
@@ -9,7 +9,6 @@
 
 struct place {
   struct mx_pool *pool;
-  uint32_t number; /* of the thread, from 0 */
   pthread_t thread;
   struct place *next;
 };
@@ -20,7 +19,7 @@ struct mx_pool {
   struct place *threads;
   uint32_t nthreads;
   uint64_t job;               /* counts jobs: a thread serves each once */
-  uint32_t first, n, running; /* thread t runs call first + t while that is below n */
+  uint32_t next, n, running;  /* the call that the next thread makes, while that is below n; calls that have not ended */
   void (*fn)(void *, uint32_t);
   void *arg;
   bool quit;
@@ -32,11 +31,10 @@ static void *serve(void *p) {
   uint64_t seen = 0;
   pthread_mutex_lock(&pool->lock);
   for (;;) {
-    while (!pool->quit && (pool->job == seen || !pool->running)) pthread_cond_wait(&pool->work, &pool->lock);
+    while (!pool->quit && (pool->job == seen || pool->next == pool->n)) pthread_cond_wait(&pool->work, &pool->lock);
     if (pool->quit) break;
     seen = pool->job;
-    uint32_t k = pool->first + me->number;
-    if (k >= pool->n) continue;
+    const uint32_t k = pool->next++;
     pthread_mutex_unlock(&pool->lock);
     pool->fn(pool->arg, k);
     pthread_mutex_lock(&pool->lock);
@@ -64,7 +62,6 @@ static bool add_thread(struct mx_pool *p) {
   struct place *t = calloc(1, sizeof *t);
   if (!t) return false;
   t->pool = p;
-  t->number = p->nthreads;
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -89,7 +86,7 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
   uint32_t helpers = p ? (p->nthreads < n - first ? p->nthreads : n - first) : 0;
   if (helpers) {
     pthread_mutex_lock(&p->lock);
-    p->first = first;
+    p->next = first;
     p->n = first + helpers;
     p->running = helpers;
     p->fn = fn;
@@ -101,6 +98,11 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
   if (first) fn(arg, 0);
   if (helpers) {
     pthread_mutex_lock(&p->lock);
+    if (first) {
+      helpers -= p->n - p->next;
+      p->running -= p->n - p->next;
+      p->n = p->next;
+    }
     while (p->running) {
       if (deadline && pthread_cond_timedwait(&p->done, &p->lock, deadline) && p->running) {
         late(arg);
