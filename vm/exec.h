@@ -139,8 +139,9 @@ struct mx_warp {
  * accesses and global ones alike; for .shared .local .const .param accesses they are offsets in the window. */
 struct mx_bounds {
   uint64_t lo, span, off;
-  uint32_t kind; /* enum mx_space, not generic */
-  uint32_t writable;
+  uint16_t kind; /* enum mx_space, not generic */
+  uint16_t writable;
+  uint32_t lanes_off; /* of a loop's first load: how often compiled code does not run it lane by lane (jit/compiler/serial.c) */
   uint64_t last; /* where the interpreter's last access in a row began */
   /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not read or write */
   uint64_t host, reads, writes;

@@ -56,6 +56,8 @@ struct lw {
   gcc_jit_block *ended;               /* all lanes have; NULL: none has been asked for */
   gcc_jit_block *waits, *dispatch;    /* the warp has arrived at barrier 0, NULL as before; the entry whose number is in `which` */
   gcc_jit_lvalue *which, *barrier;    /* at `waits`: the entry behind the barrier, and its pc */
+  struct lw_serial **serial;          /* by block, a loop's header: how its lanes run one by one; NULL: they do not */
+  bool one_lane; const uint64_t *floats; /* code for one lane is built; its slots that are floats: see serial.c */
   struct lw_region { gcc_jit_lvalue *saved[LW_CHUNKS], *pending[LW_CHUNKS]; gcc_jit_block *close[2]; bool closed[2]; } *regions;
   uint64_t *written;                  /* slots that compiled code may change */
   uint64_t *homed, *homed_in;         /* slots whose places in home have them as they are, here and by block; see homes.c */
@@ -108,6 +110,7 @@ gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
 gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the same in state->home */
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t region, bool pending, unsigned c); /* where exits have a region's masks */
+void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
 /* Operand k's literal, where only the prepared kernel knows its value. */
 gcc_jit_lvalue *lw_late(struct lw *l, unsigned k);
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk);
@@ -154,6 +157,15 @@ bool lw_settles(const struct lw *l, uint32_t slot, uint32_t to);
 void lw_warp_ends(struct lw *l);
 void lw_warp_waits(struct lw *l, uint32_t entry);
 void lw_build_warps(struct lw *l);
+/* lower.c: the current instruction, if it is an operation on values; from the current block to another one */
+bool lw_compute(struct lw *l);
+void lw_edge(struct lw *l, uint32_t to, bool backward);
+void lw_mark(struct lw *l); /* a comment that names the instruction, for people */
+/* serial.c: finds loops whose lanes may run one by one; builds that of such a loop; where a block begins that is not come to
+ * from inside of its own loop */
+void lw_serial_find(struct lw *l);
+void lw_serial_build(struct lw *l, uint32_t head);
+gcc_jit_block *lw_start(const struct lw *l, uint32_t block);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
 /* Whether operand o of instruction k, in block b, holds one value. */
@@ -191,6 +203,9 @@ gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned step, bool wide);
 bool lw_memory(struct lw *l);
 /* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used not at all. */
 gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit, gcc_jit_rvalue **host);
+jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k + off */
+/* The kind of shape, of MX_JIT_ROWS, with which such an access moves elements in a row; 0: there is none. */
+unsigned lw_row_kind(const struct lw_base *base, unsigned bytes);
 /* atomics.c: the same for atomics. */
 bool lw_atomic(struct lw *l);
 /* cross.c: a warp operation. When its native form does, `alive` being the warp's lanes that live; NULL: it has none. */

@@ -12,6 +12,8 @@ const struct jx_isa *jx_isa_named(const char *name) {
   return NULL;
 }
 
+/* Of one lane: its type. */
+static gcc_jit_type *vector_of(struct jx *j, gcc_jit_type *t, unsigned n) { return j->w == 1 ? t : gcc_jit_type_get_vector(t, n); }
 void jx_init(struct jx *j, gcc_jit_context *c, const struct jx_isa *isa) {
   memset(j, 0, sizeof *j);
   j->isa = isa;
@@ -28,13 +30,13 @@ void jx_init(struct jx *j, gcc_jit_context *c, const struct jx_isa *isa) {
   j->t_ptr = gcc_jit_context_get_type(c, GCC_JIT_TYPE_VOID_PTR);
   j->t_pu8 = gcc_jit_type_get_pointer(j->t_u8);
   gcc_jit_type *s32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_INT), *s64 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_LONG);
-  j->vu32 = gcc_jit_type_get_vector(j->t_u32, j->w);
-  j->vs32 = gcc_jit_type_get_vector(s32, j->w);
-  j->vf32 = gcc_jit_type_get_vector(gcc_jit_context_get_type(c, GCC_JIT_TYPE_FLOAT), j->w);
-  j->vu64 = gcc_jit_type_get_vector(j->t_u64, j->w / 2);
-  j->vs64 = gcc_jit_type_get_vector(s64, j->w / 2);
-  j->vf64 = gcc_jit_type_get_vector(gcc_jit_context_get_type(c, GCC_JIT_TYPE_DOUBLE), j->w / 2);
-  j->t_mask = isa->mask_is_vector ? j->vu32 : j->t_u16;
+  j->vu32 = vector_of(j, j->t_u32, j->w);
+  j->vs32 = vector_of(j, s32, j->w);
+  j->vf32 = vector_of(j, gcc_jit_context_get_type(c, GCC_JIT_TYPE_FLOAT), j->w);
+  j->vu64 = vector_of(j, j->t_u64, j->w / 2);
+  j->vs64 = vector_of(j, s64, j->w / 2);
+  j->vf64 = vector_of(j, gcc_jit_context_get_type(c, GCC_JIT_TYPE_DOUBLE), j->w / 2);
+  j->t_mask = isa->mask_is_vector ? j->vu32 : j->w == 1 ? j->t_u32 : j->t_u16;
   j->mask_bytes = isa->mask_is_vector ? j->bytes : 2;
 }
 
@@ -103,6 +105,7 @@ static gcc_jit_rvalue *const_vector(struct jx *j, bool wide, uint64_t bits) {
   for (unsigned k = 0; k < j->nconsts; k++)
     if (j->consts[k].wide == wide && j->consts[k].bits == bits) return j->consts[k].r;
   gcc_jit_rvalue *e = jx_int(j, wide ? j->t_u64 : j->t_u32, bits), *all[JX_MOST_LANES];
+  if (j->w == 1) return e;
   for (unsigned k = 0; k < j->w; k++) all[k] = e;
   gcc_jit_rvalue *r = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, jx_vector(j, wide), wide ? j->w / 2 : j->w, all);
   if (j->nconsts < JX_CONSTS) {
@@ -120,7 +123,7 @@ jv jv_k(struct jx *j, unsigned t, uint64_t bits) {
   jv v = jx_fresh(t, true);
   v.k = true;
   v.kv = cut(t, bits);
-  if (t == MX_T_pred) v.r[0] = v.r[1] = j->isa->mask_is_vector ? const_vector(j, false, v.kv ? 0xFFFFFFFF : 0) : jx_int(j, j->t_mask, v.kv ? 0xFFFF : 0);
+  if (t == MX_T_pred) v.r[0] = v.r[1] = j->isa->mask_is_vector ? const_vector(j, false, v.kv ? 0xFFFFFFFF : 0) : jx_int(j, j->t_mask, v.kv ? (1u << j->w) - 1 : 0);
   else v.r[0] = v.r[1] = jx_bits(j, jx_type(j, t), const_vector(j, jx_wide(t), v.kv));
   return v;
 }
@@ -390,7 +393,9 @@ jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, 
   for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) {
     gcc_jit_lvalue *d = jx_local(j, jx_type(j, t));
     jx_set(j, d, z.r[h]);
-    jx_asm(j, t == MX_T_f32 ? "vfmadd231ps %2, %1, %0" : "vfmadd231pd %2, %1, %0", inout, d, 2, reg, x.r[h], any, y.r[h]);
+    char text[32];
+    snprintf(text, sizeof text, "vfmadd231%c%c %%2, %%1, %%0", j->w == 1 ? 's' : 'p', t == MX_T_f32 ? 's' : 'd');
+    jx_asm(j, text, inout, d, 2, reg, x.r[h], any, y.r[h]);
     v.r[h] = jx_rv(d);
   }
   if (v.u || !jx_wide(t)) v.r[1] = v.r[0];

@@ -94,6 +94,7 @@ struct jx_isa {
   const char *name;       /* as in MX_LEVEL */
   const char *const *options; /* of the compiler, up to NULL */
   unsigned lanes;         /* of a chunk */
+  const struct jx_isa *one; /* for chunks of one lane */
   bool mask_is_vector;    /* of 0 and -1 for 32-bit lanes; else an integer with a bit for each lane */
 
   gcc_jit_rvalue *(*mask_any)(struct jx *j, gcc_jit_rvalue *m);  /* a condition: some lane is in it */
@@ -135,7 +136,7 @@ struct jx_isa {
   gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m);
   void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
 };
-extern const struct jx_isa jx_v2, jx_v3, jx_v4;
+extern const struct jx_isa jx_v2, jx_v3, jx_v4, jx_one, jx_one_v2;
 const struct jx_isa *jx_isa_named(const char *name); /* NULL: no code is made for that level */
 
 /* Parts that the levels' files share with lanes.c. */

@@ -196,6 +196,8 @@ static bool special(struct lw *l) {
   return true;
 }
 
+bool lw_compute(struct lw *l) { return special(l) || by_meaning(l); }
+
 /* ---- edges ----------------------------------------------------------------------------------------------*/
 static bool in_region(const struct ja_region *g, uint32_t b) { return ja_has(g->side[0], b) || ja_has(g->side[1], b); }
 static uint32_t depth_of(const struct ja *a, uint32_t b, uint32_t region) {
@@ -215,11 +217,14 @@ static void go_to(struct lw *l, const uint32_t *stack, uint32_t depth, uint32_t 
     jump(l, r->close[side]);
     return;
   }
+  gcc_jit_block *begin = l->head[to];
   for (uint32_t k = depth; k < a->blocks[to].nstack; k++) {
     const uint32_t g = a->blocks[to].stack[k];
-    if (a->regions[g].kind == JA_LOOP) copy_masks(l, l->regions[g].saved, l->cm);
+    if (a->regions[g].kind != JA_LOOP) continue;
+    copy_masks(l, l->regions[g].saved, l->cm);
+    begin = lw_start(l, to);
   }
-  jump(l, l->head[to]);
+  jump(l, begin);
 }
 static void build_close(struct lw *l, uint32_t number, int side) {
   const struct ja *a = l->a;
@@ -263,7 +268,7 @@ static void convert(struct lw *l, uint64_t *done, uint32_t to) {
     lw_shape_enter(l, s, to);
   }
 }
-static void edge(struct lw *l, uint32_t to, bool backward) {
+void lw_edge(struct lw *l, uint32_t to, bool backward) {
   const struct ja *a = l->a;
   const struct ja_block *b = &a->blocks[l->block], *t = &a->blocks[to];
   struct jx *j = &l->j;
@@ -365,7 +370,7 @@ static void branch(struct lw *l) {
   const bool back = mx_w_target(w) <= l->ins->pc;
   if (mx_w_guard(w) == MX_GUARD_NONE) {
     add_steps(l, here + 1);
-    edge(l, target, back);
+    lw_edge(l, target, back);
     return;
   }
   const struct ja_region *g = b->hide == JA_NONE ? NULL : &a->regions[b->hide];
@@ -375,9 +380,9 @@ static void branch(struct lw *l) {
     add_steps(l, here + 1);
     split_on(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not);
     j->b = taken;
-    edge(l, target, back);
+    lw_edge(l, target, back);
     j->b = not;
-    edge(l, next, false);
+    lw_edge(l, next, false);
     return;
   }
   gcc_jit_rvalue *t[LW_CHUNKS], *n[LW_CHUNKS];
@@ -404,7 +409,7 @@ static void branch(struct lw *l) {
     }
     if (none) {
       j->b = none;
-      edge(l, g->reconv, false);
+      lw_edge(l, g->reconv, false);
     }
     return;
   }
@@ -414,10 +419,10 @@ static void branch(struct lw *l) {
     add_steps(l, here + 1);
     split_on(l, lw_any(l, leaves ? n : t), stay, all);
     j->b = all;
-    edge(l, leaves ? target : next, leaves && back);
+    lw_edge(l, leaves ? target : next, leaves && back);
     j->b = stay;
     set_masks(l, l->cm, leaves ? n : t);
-    edge(l, leaves ? next : target, !leaves && back);
+    lw_edge(l, leaves ? next : target, !leaves && back);
     return;
   }
   gcc_jit_block *some = lw_new_block(l, "some"), *apart = lw_new_block(l, "apart");
@@ -428,13 +433,13 @@ static void branch(struct lw *l) {
   lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
   j->b = taken;
   add_steps(l, here + 1);
-  edge(l, target, back);
+  lw_edge(l, target, back);
   j->b = not;
   add_steps(l, here + 1);
-  edge(l, next, false);
+  lw_edge(l, next, false);
 }
 
-static void mark(struct lw *l) {
+void lw_mark(struct lw *l) {
   char text[48];
   snprintf(text, sizeof text, "# mx %u %u", (unsigned)(l->a->f - l->a->image->funcs), l->ins->pc);
   gcc_jit_extended_asm_set_volatile_flag(gcc_jit_block_add_extended_asm(l->j.b, NULL, text), 1);
@@ -486,7 +491,7 @@ static void begin_instruction(struct lw *l, const struct ja_block *b, uint32_t k
   struct jx *j = &l->j;
   l->ins = &l->a->ins[b->first + k];
   l->live = live + (size_t)k * l->a->words;
-  if (l->marks) mark(l);
+  if (l->marks) lw_mark(l);
   lw_hold_guard(l);
   if (!l->ins->keep) return;
   gcc_jit_block *stop = lw_new_block(l, "stop"), *on = lw_new_block(l, "pass");
@@ -509,7 +514,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   if (can_wait(l, b->first + k, l->nwaiting, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
-    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : special(l) || by_meaning(l))) l->always = true, lw_step(l);
+    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : lw_compute(l))) l->always = true, lw_step(l);
     l->nwaiting = 0;
   }
   note_stored(l);
@@ -633,7 +638,7 @@ static void build_block(struct lw *l, uint32_t number) {
       lw_homes_step(l);
       memcpy(l->uni, l->uni_after, 8 * a->words);
       memcpy(l->raw, l->raw_after, 8 * a->words);
-      edge(l, b->succ[0], false);
+      lw_edge(l, b->succ[0], false);
       break;
     }
     if (l->kernel && !b->nstack && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
@@ -656,7 +661,7 @@ static void build_block(struct lw *l, uint32_t number) {
   if (!ended) {
     add_steps(l, n);
     l->ins = &a->ins[b->end - 1];
-    edge(l, number + 1, false);
+    lw_edge(l, number + 1, false);
   }
   free(live);
 }
@@ -726,6 +731,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->u = lw_need(sizeof *l->u * (a->nslots + 1));
   l->head = lw_need(sizeof *l->head * (a->nblocks + 1));
   l->entry = lw_need(sizeof *l->entry * (a->nblocks + 1));
+  l->serial = lw_need(sizeof *l->serial * (a->nblocks + 1));
   l->regions = lw_need(sizeof *l->regions * (a->nregions + 1));
   l->uni = lw_need(8 * a->words);
   l->uni_after = lw_need(8 * a->words);
@@ -776,10 +782,14 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
       l->regions[k].pending[m] = l->at_home ? lw_mask_cell(l, k, true, m) : jx_local(j, j->t_mask);
     }
   l->dispatch = gcc_jit_function_new_block(j->fn, "dispatch");
+  lw_serial_find(l);
   gcc_jit_block *refuse = gcc_jit_function_new_block(j->fn, "refuse");
   gcc_jit_block_end_with_return(refuse, NULL, jx_int(j, j->t_u32, MX_JIT_REFUSED));
   for (uint32_t b = 0; b < a->nblocks; b++)
-    if (reached[b]) build_block(l, b);
+    if (reached[b]) {
+      if (l->serial[b]) lw_serial_build(l, b);
+      build_block(l, b);
+    }
   for (bool again = true; again;) { /* closing one region may close the next */
     again = false;
     for (uint32_t k = 0; k < a->nregions; k++)

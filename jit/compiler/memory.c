@@ -48,7 +48,7 @@ gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rval
 }
 
 /* Addresses in 32-bit registers wrap at 32 bits. */
-static jv address(struct lw *l, unsigned k, unsigned c, jv off) {
+jv lw_address(struct lw *l, unsigned k, unsigned c, jv off) {
   struct jx *j = &l->j;
   jv a = lw_operand(l, k, c);
   if (off.k && !off.kv) return jv_cvt(j, MX_T_u64, a.t, a);
@@ -120,6 +120,10 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
     else lw_store_apart(l, ac->value, p, index[c], scale, c, lanes[c], ac->wide);
 }
 
+unsigned lw_row_kind(const struct lw_base *base, unsigned bytes) {
+  const uint64_t scale = base->before * base->behind, stride = bytes % scale ? 0 : bytes / scale;
+  return stride == 1 ? MX_JIT_ROWS1 : stride == 4 ? MX_JIT_ROWS4 : stride == 8 ? MX_JIT_ROWS8 : 0;
+}
 /* Chunks of a slot with a shape: in one piece, with one address, or else gathered, if the slot is of 32 bits. */
 static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -127,8 +131,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
   const struct lw_shape *sh = &l->shapes[base->slot];
   const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
   const uint64_t scale = base->before * base->behind;
-  const unsigned stride = ac->bytes % scale ? 0 : (unsigned)(ac->bytes / scale);
-  const unsigned bit = stride == 1 ? MX_JIT_ROWS1 : stride == 4 ? MX_JIT_ROWS4 : stride == 8 ? MX_JIT_ROWS8 : 0;
+  const unsigned bit = lw_row_kind(base, ac->bytes);
   const bool apart = !long_slot && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->before == 1;
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
@@ -401,7 +404,7 @@ bool lw_memory(struct lw *l) {
   gcc_jit_rvalue *bad = lw_base(l) && lw_base(l)->indexed && !uniform ? NULL : limit(l, &p, bytes);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
-    gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, address(l, at, 0, off)));
+    gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, off)));
     bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
     if (bytes > 1) bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, u64_of(l, bytes - 1)), u64_of(l, 0)));
     gcc_jit_block *fast = lw_new_block(l, "fast");

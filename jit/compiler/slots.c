@@ -27,17 +27,24 @@ static gcc_jit_lvalue *var(struct lw *l, gcc_jit_lvalue **at, uint32_t slot, con
   const unsigned cls = lw_class(l->a, slot);
   char name[32];
   snprintf(name, sizeof name, "%s%u_%u", what, slot, n);
-  return *at = gcc_jit_function_new_local(l->j.fn, NULL, cls == MX_PRED ? l->j.t_mask : cls == MX_R32 ? l->j.vu32 : l->j.vu64, name);
+  gcc_jit_type *t = cls == MX_PRED ? l->j.t_mask : cls == MX_R32 ? l->j.vu32 : l->j.vu64;
+  if (l->floats && ja_has(l->floats, slot)) t = cls == MX_R32 ? l->j.vf32 : l->j.vf64;
+  return *at = gcc_jit_function_new_local(l->j.fn, NULL, t, name);
 }
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) {
   return l->at_home ? lw_cell(l, slot, false, k) : var(l, &l->v[slot][k], slot, "v", k);
 }
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) { return l->at_home ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0); }
 
+void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v) {
+  gcc_jit_lvalue *to = lw_one(l, slot);
+  jx_set(&l->j, to, jx_bits(&l->j, gcc_jit_rvalue_get_type(jx_rv(to)), v));
+}
+
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   const unsigned cls = lw_class(l->a, slot);
   jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
-  if (v.u) v.r[0] = v.r[1] = jx_rv(lw_one(l, slot));
+  if (v.u) v.r[0] = v.r[1] = jx_bits(&l->j, jx_type(&l->j, v.t), jx_rv(lw_one(l, slot)));
   else if (cls == MX_R64) v.r[0] = jx_rv(lw_var(l, slot, 2 * chunk)), v.r[1] = jx_rv(lw_var(l, slot, 2 * chunk + 1));
   else v.r[0] = v.r[1] = jx_rv(lw_var(l, slot, chunk));
   if (type == v.t) return v;
@@ -154,12 +161,12 @@ void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
   const unsigned raw = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64;
   if (jx_bitsof(val.t) < 32 && val.t != MX_T_pred && cls == MX_R32) val.t = MX_T_u32; /* narrow values are zero-extended */
   val = jv_as(j, raw, val);
-  const bool kept = ja_has(l->a->blocks[l->block].kept, slot), uniform = ja_has(l->uni_after, slot);
+  const bool kept = !l->one_lane && ja_has(l->a->blocks[l->block].kept, slot), uniform = ja_has(l->uni_after, slot);
   gcc_jit_rvalue *g = lw_guard(l, chunk);
   gcc_jit_rvalue *m = kept ? g ? lw_lanes(l, chunk) : jx_rv(l->cm[chunk]) : g;
   if (m) val = jv_sel(j, raw, (jv){.t = MX_T_pred, .u = uniform, .r = {m, m}}, val, ja_has(l->raw_after, slot) ? lw_get(l, slot, raw, chunk) : lw_clean(l, slot, lw_get(l, slot, raw, chunk)));
   if (uniform) {
-    if (!chunk) jx_set(j, lw_one(l, slot), val.r[0]);
+    if (!chunk) lw_set_one(l, slot, val.r[0]);
   } else if (cls == MX_R64) {
     jx_set(j, lw_var(l, slot, 2 * chunk), val.r[0]);
     jx_set(j, lw_var(l, slot, 2 * chunk + 1), val.r[1] ? val.r[1] : val.r[0]);

@@ -271,7 +271,7 @@ void lw_build_entry(struct lw *l, uint32_t number) {
   e.n = t->nplaces - e.first;
   *APPEND(t->entries, t->nentries) = e;
   enter_regions(l, b);
-  gcc_jit_block_end_with_jump(l->j.b, NULL, l->head[number]);
+  gcc_jit_block_end_with_jump(l->j.b, NULL, lw_start(l, number));
 }
 
 /* ---- instructions that the interpreter's bodies do ----------------------------------------------------------------*/

@@ -125,13 +125,14 @@ static unsigned special(struct maker *k, unsigned cls) {
   }
 }
 
-static void row(struct maker *k, unsigned op) {
+static void row(struct maker *k, unsigned op, bool weak) {
   const struct mx_op_info *o = &mx__ops[op];
   unsigned field[MX_MAX_OPNDS], mod = below(k, o->mods ? o->mods : 1);
   if (o->flags & MX_F_MOVI) {
     k->code[k->f->ncode++] = head(k, op, 0) | mx_w_put_movi(slot(k, o->opnd[0].type), (uint32_t)differ_random(k->state));
     return;
   }
+  if (weak && o->cls == MX_MEM) mod &= ~3u;
   for (unsigned x = 0; x < o->nopnds; x++) {
     const struct mx_opnd *p = &o->opnd[x];
     if (p->type == MX_T_raw) field[x] = 0;
@@ -154,6 +155,35 @@ static uint32_t branch(struct maker *k, unsigned guard, bool neg) { /* to be aim
   return k->f->ncode++;
 }
 static void aim(struct maker *k, uint32_t at, uint32_t target, uint32_t reconv) { k->code[at] |= mx_w_put_branch(target, reconv); }
+
+/* A loop that only computes, mostly with full words, and reads: its lanes may run one by one. Now and then there is another way out. */
+static bool is_plain(const struct mx_op_info *o) {
+  for (unsigned x = 0; x < o->nopnds; x++)
+    if (o->opnd[x].type < MX_T_raw && mx__types[o->opnd[x].type].bits != 1 && mx__types[o->opnd[x].type].bits != 32 && mx__types[o->opnd[x].type].bits != 64) return false;
+  return true;
+}
+static void reading_loop(struct maker *k, unsigned depth) {
+  const unsigned counter = COUNTER + depth, n = 1 + below(k, 3);
+  uint32_t out = 0;
+  PUT(MX_AND_32, 0, counter, below(k, N32), number(k, 15));
+  const uint32_t top = k->f->ncode;
+  for (unsigned i = 0; i < 2 + n; i++) {
+    const bool load = i == 0 || i == n;
+    unsigned op;
+    do op = below(k, MX_OP_COUNT);
+    while (load ? mx__ops[op].cls != MX_MEM || mx__ops[op].flags & MX_F_VOLATILE || mx__ops[op].opnd[0].role != MX_OUT || !may(k, op, true)
+                : mx__ops[op].cls != MX_LANE || !is_plain(&mx__ops[op]) || !may(k, op, true));
+    row(k, op, true);
+    if (i != 1 || below(k, 4)) continue;
+    PUT(MX_SETP_S32, 2, AGAIN, counter, number(k, 4));
+    out = branch(k, AGAIN, false);
+  }
+  PUT(MX_SUB_U32, 0, counter, counter, number(k, 1));
+  PUT(MX_SETP_S32, 5, AGAIN, counter, number(k, 0));
+  const uint32_t back = branch(k, AGAIN, false);
+  aim(k, back, top, k->f->ncode);
+  if (out) aim(k, out, k->f->ncode, k->f->ncode);
+}
 
 static void body(struct maker *k, unsigned n, unsigned depth) {
   while (n--) {
@@ -178,11 +208,13 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
       PUT(MX_SETP_S32, 5, AGAIN, counter, number(k, 0));
       const uint32_t back = branch(k, AGAIN, false);
       aim(k, back, top, k->f->ncode);
+    } else if (dice == 5 || dice == 6) {
+      reading_loop(k, depth);
     } else {
       unsigned op;
       do op = below(k, MX_OP_COUNT);
       while (!may(k, op, depth > 0));
-      row(k, op);
+      row(k, op, false);
     }
   }
 }
