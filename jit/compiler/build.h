@@ -8,6 +8,7 @@
 #include "vm/jitabi.h"
 
 #define LW_CHUNKS 16 /* of a warp, at most */
+#define LW_PREFETCH 4096 /* so many bytes ahead */
 
 /* (slot * before + addends) * behind + addends: a 32-bit number up to the widening, if there is one. */
 #define LW_ADDENDS 6

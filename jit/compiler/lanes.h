@@ -148,5 +148,7 @@ jv jx_trim(struct jx *j, jv v);          /* narrow results back to their zero-ex
 /* By one instruction with three operands; the constraints of its registers, and of an operand that may lie in memory. */
 jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any);
 void jx_touches_memory(gcc_jit_extended_asm *a);
+/* Asks for a cache line that may be wanted soon; the place need not exist. */
+void jx_prefetch(struct jx *j, gcc_jit_lvalue *place);
 
 #endif

@@ -227,7 +227,8 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   return piece;
 }
 
-/* Lanes' elements lie one behind the other, from q on; n of each lane. */
+/* Lanes' elements lie one behind the other, from q on; n of each lane. Pairs and quads are those of kernels that take much at once; what
+ * blocks behind this one will take is asked for: the processor itself does not look beyond a page, which often is a block's. */
 static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   for (unsigned c = 0; c < l->nc; c++) {
@@ -237,6 +238,7 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
       else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
       continue;
     }
+    for (unsigned e = 0; e < ac->n && ac->load; e++) jx_prefetch(j, lw_vector(l, at, LW_PREFETCH + e * j->bytes, false));
     for (unsigned e = 0; e < ac->n; e++)
       v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, at, j->bytes * e, false)) : jx_keep(j, source(l, ac->value + e, c, false).r[0]);
     for (unsigned e = 0; e < ac->n; e++) {
