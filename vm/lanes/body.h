@@ -136,13 +136,14 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 #define RESULT_AT(type_, p_, words_) (MX_T_##type_ == MX_T_pred ? (void *)(words_) : (p_))
 #define RESULT_LANE(type_) (MX_T_##type_ == MX_T_pred ? step__ : lane__)
 #define PACK_HALF(type_, p_, words_) if (MX_T_##type_ == MX_T_pred) *(uint64_t *)(p_) |= (uint64_t)mx__pack_half(words_) << half__;
-/* whole: all lanes are written, else the ones in `on` */
+/* whole: all lanes are written, else the ones in `on`; a half that has none of these may be left out. */
 #define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   MX__INL void lanes_##id_(unsigned n, const bool whole, const uint64_t on, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
                            const void *g, const unsigned M) { \
     (void)M; \
     for (size_t half__ = 0; half__ < MX_MAX_LANES && half__ < n; half__ += 32) { \
       const uint32_t on__ = (uint32_t)(on >> half__); \
+      if (!on__) continue; \
       _Alignas(64) uint32_t d__[MX_T_##td_ == MX_T_pred ? 32 : 1], q__[MX_T_##tq_ == MX_T_pred ? 32 : 1]; \
       (void)on__, (void)d__, (void)q__; \
       _Pragma("GCC ivdep") for (size_t step__ = 0; step__ < 32; step__++) { \
@@ -164,7 +165,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
   }
 
 #define LANES_OF(k_, id_) \
-  if (all_) lanes_##id_(n_, true, 0, d, q, a, b, c, e, g, k_); \
+  if (all_) lanes_##id_(n_, true, preds_ || !BLENDS_IN_LOOP ? m_ : UINT64_MAX, d, q, a, b, c, e, g, k_); \
   else lanes_##id_(n_, false, m_, d, q, a, b, c, e, g, k_);
 #define CASE(k_, mods_, id_) \
   case k_: \
@@ -178,6 +179,8 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
   CASE(18, mods_, id_) CASE(19, mods_, id_) CASE(20, mods_, id_) CASE(21, mods_, id_) CASE(22, mods_, id_) CASE(23, mods_, id_) \
   CASE(24, mods_, id_) CASE(25, mods_, id_) CASE(26, mods_, id_) CASE(27, mods_, id_)
 
+/* All results are masks, which are blended in any case. */
+#define PREDICATES(td_, tq_) (MX_T_##td_ == MX_T_pred && (MX_T_##tq_ == MX_T_pred || MX_T_##tq_ == MX_T_none))
 /* What a lane row does, for the lanes x->mask. Modifiers other than 0 have a function of their own: loops of many cases in one would
  * save and restore registers for all of them. */
 #define LANE_FUNCTION(name_, first_, words_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
@@ -185,7 +188,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
     first_ \
     const uint64_t m_ = x->mask; \
     const bool whole_ = m_ == x->full; \
-    const bool all_ = !BLENDS_IN_LOOP || whole_ || !(words_) || (MX_T_##td_ == MX_T_pred && MX_T_##tq_ <= MX_T_pred); \
+    const bool preds_ = PREDICATES(td_, tq_), all_ = !BLENDS_IN_LOOP || whole_ || !(words_) || preds_; \
     const bool direct_ = whole_ || !all_; \
     const unsigned n_ = mx__lanes(x); \
     uint64_t md_ = 0, mq_ = 0, mp_ = 0; /* predicates; a third result is one */ \
@@ -194,7 +197,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
     const void *a = mx__in(x, i->o[no_], MX_T_##ta_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_); \
     const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_); \
     const void *g = mx__in(x, i->o[no_ + 4 < 7 ? no_ + 4 : 0], MX_T_##tg_); /* with three results no row has so many */ \
-    (void)a, (void)b, (void)c, (void)e, (void)g; \
+    (void)preds_, (void)a, (void)b, (void)c, (void)e, (void)g; \
     __VA_ARGS__ \
     mx__done(x, i->o[0], MX_T_##td_, d, m_, direct_); \
     mx__done(x, i->o[1], MX_T_##tq_, q, m_, direct_); \
@@ -216,7 +219,7 @@ static __attribute__((noinline, unused)) const struct mx_insn *mx__guarded(struc
 #ifdef __SANITIZE_ADDRESS__
 #define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, lanes_##id_(n_, true, 0, d, q, a, b, c, e, g, (mods_) > 1 ? i->mod : 0); (void)all_;) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, lanes_##id_(n_, true, UINT64_MAX, d, q, a, b, c, e, g, (mods_) > 1 ? i->mod : 0); (void)all_;) \
   GUARDED(id_)
 #else
 #define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
@@ -253,8 +256,9 @@ static __attribute__((noinline, unused)) const struct mx_insn *mx__masked(struct
 #define TYPE_AT(k_, type_) (uint64_t)MX_T_##type_ << (k_) * 8
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
   LANE_FUNCTION(MX_UNGUARDED(id_), \
-                if (x->mask != x->full) return mx__masked(x, i, MX_FN(fn_), no_ | TYPE_AT(1, td_) | TYPE_AT(2, tq_) | TYPE_AT(3, ta_) | TYPE_AT(4, tb_) | \
-                                                          TYPE_AT(5, tc_) | TYPE_AT(6, te_));, \
+                if (!PREDICATES(td_, tq_) && x->mask != x->full) \
+                  return mx__masked(x, i, MX_FN(fn_), no_ | TYPE_AT(1, td_) | TYPE_AT(2, tq_) | TYPE_AT(3, ta_) | TYPE_AT(4, tb_) | \
+                                    TYPE_AT(5, tc_) | TYPE_AT(6, te_));, \
                 false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN_OF_BODY(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
   GUARDED(id_)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
