@@ -135,7 +135,7 @@ static void used_joins(const struct mx_warp *w, bool used[MX_MAX_JOINS]) {
 
 static void move_warp(struct tape *t, struct mx_warp *w) {
   bool used[MX_MAX_JOINS];
-  MOVE(t, w->live), MOVE(t, w->nsplits), MOVE(t, w->spins), MOVE(t, w->clock);
+  MOVE(t, w->live), MOVE(t, w->nsplits), MOVE(t, w->spins), MOVE(t, w->patience), MOVE(t, w->clock);
   move(t, w->splits, w->nsplits * sizeof w->splits[0]);
   if (t->save) used_joins(w, used);
   MOVE(t, used);

@@ -154,6 +154,11 @@ bool launch_go(struct repl *r, mx_debug_order order, uint64_t count); /* and say
 void show_stop(struct repl *r);
 void take_focus(struct repl *r);      /* from the stop */
 extern mx_debug *volatile interrupted; /* what Ctrl-C pauses */
+mx_status go_on(struct repl *r, mx_debug_order order, uint64_t count); /* where Ctrl-C pauses it; into r->stop */
+const char *culprit_text(const mx_debug_culprit *c, char *buffer, size_t n);
+
+/* hang.c: groups of lanes of a launch that hangs: where they are, what they wait for, who holds it */
+void show_hang(struct repl *r);
 
 /* stops.c */
 bool points_establish(struct repl *r);   /* in a new launch */

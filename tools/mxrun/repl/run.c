@@ -61,76 +61,7 @@ static void show_place(struct repl *r) {
   free(lanes);
 }
 
-/* The address that lanes which spin read, from the text of the instruction: of global memory. */
-static bool spins_on(struct repl *r, const mx_debug_split *s, uint64_t *address) {
-  uint32_t pc = s->pc;
-  for (int n = 0; n < 8; n++) {
-    mx_debug_instruction i = {.struct_size = sizeof i};
-    if (mx_debug_code(r->g, s->function, pc, &i) != MX_OK) return false;
-    char *text = instruction_text(r, s->function, pc), *from = strchr(text, '['), *to = from ? strchr(from, ']') : NULL, *why = NULL;
-    bool reads = to && (!strncmp(text, "ld", 2) || !strncmp(text, "atom", 4)) && !strstr(text, ".shared") && !strstr(text, ".param") && !strstr(text, ".local") && !strstr(text, ".const");
-    const struct elem *type;
-    if (reads) to[1] = 0;
-    bool found = reads && place_of(r, from, NULL, address, &type, &why);
-    free(why);
-    free(text);
-    if (reads) return found;
-    pc += i.words;
-  }
-  return false;
-}
-
-static const char *culprit_lane(const mx_debug_culprit *c, char *buffer, size_t n);
-
-/* What the lanes read again and again, and who made it so: the holder of a lock. Of lanes that wrote together, those that do not spin. */
-static void show_holder(struct repl *r, uint64_t block, uint32_t warp, uint32_t split, const mx_debug_split *s) {
-  uint64_t was_block = r->block, address;
-  uint32_t was_warp = r->warp, was_split = r->split, was_lane = r->lane, v = 0;
-  char buffer[512];
-  r->block = block, r->warp = warp, r->split = split, r->lane = (uint32_t)__builtin_ctzll(s->lanes);
-  bool known = spins_on(r, s, &address) && mx_debug_read(r->g, block, warp, r->lane, address, &v, sizeof v) == MX_OK;
-  r->block = was_block, r->warp = was_warp, r->split = was_split, r->lane = was_lane;
-  if (!known) return;
-  printf("    the word at 0x%llx is %u", (unsigned long long)address, v);
-  mx_debug_culprit c;
-  if (!r->recording) {
-    printf(" ('record' before 'run' tells who changed it)\n");
-  } else if (mx_debug_last_change(r->g, address, sizeof v, block, &c) != MX_OK) {
-    printf(", as it always was\n");
-  } else {
-    mx_debug_split o = {.struct_size = sizeof o};
-    for (uint32_t k = 0; mx_debug_get_split(r->g, c.block, c.warp, k, &o) == MX_OK; k++)
-      if (o.state == MX_DEBUG_RUNNABLE && c.lanes & ~o.lanes) c.lanes &= ~o.lanes;
-    printf(", last changed by %s\n", culprit_lane(&c, buffer, sizeof buffer));
-  }
-}
-
-static void show_groups(struct repl *r) {
-  mx_debug_block b = {.struct_size = sizeof b};
-  unsigned shown = 0; /* looking back takes its time */
-  for (size_t n = 0; n < 8 && mx_debug_block_at(r->g, n, &b) == MX_OK; n++)
-    for (uint32_t w = 0; w < b.warps; w++) {
-      mx_debug_split s = {.struct_size = sizeof s};
-      for (uint32_t k = 0; mx_debug_get_split(r->g, b.number, w, k, &s) == MX_OK; k++) {
-        char *lanes = lanes_text(s.lanes), *text = instruction_text(r, s.function, s.pc);
-        printf("  block %llu warp %u %s %s at %s:%u: %s\n", (unsigned long long)b.number, w, lanes,
-               s.state == MX_DEBUG_RUNNABLE ? "spin" : s.state == MX_DEBUG_WAITS_AT_BARRIER ? "wait at a barrier" : "wait for lanes", s.file ? s.file : s.function,
-               s.file ? s.line : s.pc, text);
-        free(lanes);
-        free(text);
-        mx_debug_join j = {.struct_size = sizeof j};
-        if (mx_debug_get_join(r->g, b.number, w, k, 0, &j) == MX_OK && j.arrived) {
-          char *who = lanes_text(j.arrived), *for_whom = lanes_text(j.expected & ~j.arrived);
-          printf("    %s wait for %s at %s:%u\n", who, for_whom, j.file ? j.file : j.function, j.file ? j.line : j.pc);
-          free(who);
-          free(for_whom);
-        }
-        if (s.state == MX_DEBUG_RUNNABLE && s.lanes && shown++ < 4) show_holder(r, b.number, w, k, &s);
-      }
-    }
-}
-
-static const char *culprit_lane(const mx_debug_culprit *c, char *buffer, size_t n) {
+const char *culprit_text(const mx_debug_culprit *c, char *buffer, size_t n) {
   char *lanes = lanes_text(c->lanes);
   snprintf(buffer, n, "block %llu warp %u %s, %s at %s:%u, position %llu", (unsigned long long)c->block, c->warp, lanes, c->function, c->file ? c->file : "?",
            c->line, (unsigned long long)c->position);
@@ -166,13 +97,13 @@ static void show_reason(struct repl *r) {
       break;
     case MX_DEBUG_AT_WATCH:
       p = s->watch ? point_of_inner(r, s->watch) : point_fired(r);
-      if (s->watch && p) printf("Watchpoint %d: 0x%llx was written by %s\n", p->number, (unsigned long long)s->address, culprit_lane(&s->writer, buffer, sizeof buffer));
+      if (s->watch && p) printf("Watchpoint %d: 0x%llx was written by %s\n", p->number, (unsigned long long)s->address, culprit_text(&s->writer, buffer, sizeof buffer));
       else if (p) show_watched(r, p);
       break;
     case MX_DEBUG_AT_PAUSE: printf("Interrupted, "); break;
     case MX_DEBUG_AT_HANG:
       printf("A livelock is suspected: everybody spins, and no value in memory changes.\n");
-      show_groups(r);
+      show_hang(r);
       break;
     case MX_DEBUG_AT_WARP_END: printf("The warp has ended; now "); break;
     case MX_DEBUG_AT_OLDEST: printf("This is as far back as it goes: position %llu, ", (unsigned long long)s->steps); break;
@@ -202,7 +133,7 @@ static void show_end(struct repl *r) {
   else launch_end(r);
 }
 
-static bool go_once(struct repl *r, mx_debug_order order, uint64_t count) {
+mx_status go_on(struct repl *r, mx_debug_order order, uint64_t count) {
   struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old; /* a second Ctrl-C ends */
   fflush(stdout);
   interrupted = r->g;
@@ -210,6 +141,11 @@ static bool go_once(struct repl *r, mx_debug_order order, uint64_t count) {
   mx_status s = mx_debug_go(r->g, order, r->block, r->warp, count, &r->stop);
   sigaction(SIGINT, &old, NULL);
   interrupted = NULL;
+  return s;
+}
+
+static bool go_once(struct repl *r, mx_debug_order order, uint64_t count) {
+  mx_status s = go_on(r, order, count);
   return s == MX_OK || complain_status(r, s);
 }
 
@@ -411,7 +347,7 @@ bool do_last(struct repl *r, char *arguments) {
     return false;
   }
   if (s != MX_OK) return s == MX_NOT_FOUND && !r->recording ? complain(r, "nothing is recorded: 'record', then 'run'") : complain_status(r, s);
-  printf("%s was written by %s\n", arguments, culprit_lane(&c, buffer, sizeof buffer));
+  printf("%s was written by %s\n", arguments, culprit_text(&c, buffer, sizeof buffer));
   if (c.file) show_line(r, c.file, c.line);
   return true;
 }
