@@ -33,6 +33,7 @@ struct load {
   uint32_t block;
   unsigned at, bytes;                /* the address's operand; what is read */
   bool in_place;                     /* by the 32-bit number that the address is made of, for which bounds are known before the loop */
+  const struct load *checked;        /* in_place: one before it through the same number, in whose limit this one's is; else NULL */
   gcc_jit_rvalue *lo, *limit, *host; /* bounds, and where device address 0 is; in_place: number 0, and limit is the greatest number */
 };
 struct lw_serial {
@@ -290,8 +291,20 @@ static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_serial *p) {
 }
 
 /* ---- loads -------------------------------------------------------------------------------------------------------------*/
+/* One check for all loads through a number: the least limit is that of the first one. */
+static void share_limit(struct lw *l, struct lw_serial *p, struct load *ld) {
+  struct jx *j = &l->j;
+  const uint32_t slot = l->based[ld->ins - l->a->ins].slot;
+  for (struct load *first = p->load; first < ld && !ld->checked; first++)
+    if (first->in_place && !first->checked && first->block == ld->block && l->based[first->ins - l->a->ins].slot == slot &&
+        mx_w_guard(*first->ins->w) == MX_GUARD_NONE && !lw_written_between(l->a, first->ins, ld->ins, slot)) {
+      const jv less = jv_cmp(j, JX_LT, MX_T_u32, (jv){.t = MX_T_u32, .u = true, .r = {first->limit, first->limit}}, (jv){.t = MX_T_u32, .u = true, .r = {ld->limit, ld->limit}});
+      first->limit = jv_sel(j, MX_T_u32, less, (jv){.t = MX_T_u32, .u = true, .r = {first->limit, first->limit}}, (jv){.t = MX_T_u32, .u = true, .r = {ld->limit, ld->limit}}).r[0];
+      ld->checked = first;
+    }
+}
 /* What is known of a load before the loop; returned: whether it is too little. */
-static gcc_jit_rvalue *prepare_load(struct lw *l, const struct lw_serial *p, struct load *ld) {
+static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_serial *p, struct load *ld) {
   struct jx *j = &l->j;
   const struct ja *a = l->a;
   const struct lw_base *base = &l->based[ld->ins - a->ins];
@@ -329,6 +342,7 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, const struct lw_serial *p, str
   gcc_jit_rvalue *most = jx_keep(j, U64(RSHIFT, U64(MINUS, ld->limit, of_none), u64_of(l, (uint64_t)__builtin_ctzll(scale))));
   bad = either(l, bad, IS(GT, most, u64_of(l, INT32_MAX))); /* up to there, signs do not matter */
   ld->limit = jx_keep(j, cast(l, most, j->t_u32));
+  share_limit(l, p, ld);
   ld->host = jx_keep(j, U64(PLUS, ld->host, off));
   return bad;
 }
@@ -337,11 +351,11 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, const struct lw_serial *p, str
 static gcc_jit_rvalue *place_of(struct lw *l, const struct lw_serial *p, const struct load *ld) {
   struct jx *j = &l->j;
   const struct lw_base *base = &l->based[ld->ins - l->a->ins];
-  gcc_jit_rvalue *outside, *odd = NULL, *at;
+  gcc_jit_rvalue *outside = NULL, *odd = NULL, *at;
   if (ld->in_place) {
     gcc_jit_rvalue *number = lw_get(l, base->slot, MX_T_u32, 0).r[0];
     const uint64_t low = (ld->bytes - 1) / base->behind;
-    outside = IS(GT, number, ld->limit);
+    if (!ld->checked) outside = IS(GT, number, ld->limit);
     if (base->behind % ld->bytes) odd = IS(NE, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, number, jx_int(j, j->t_u32, low)), jx_int(j, j->t_u32, 0));
     at = U64(MULT, cast(l, number, j->t_u64), u64_of(l, base->behind));
   } else {
@@ -351,10 +365,13 @@ static gcc_jit_rvalue *place_of(struct lw *l, const struct lw_serial *p, const s
     outside = IS(GT, U64(MINUS, at, ld->lo), ld->limit);
     if (ld->bytes > 1) odd = IS(NE, U64(BITWISE_AND, at, u64_of(l, ld->bytes - 1)), u64_of(l, 0));
   }
-  gcc_jit_block *inside = lw_new_block(l, "inside"), *even = odd ? lw_new_block(l, "even") : NULL;
-  split_on(l, lw_rare(l, outside), p->amiss, inside);
-  l->j.b = inside;
-  if (odd) split_on(l, lw_rare(l, odd), p->amiss, even), l->j.b = even;
+  gcc_jit_rvalue *const wrong[] = {outside, odd};
+  for (int k = 0; k < 2; k++) {
+    if (!wrong[k]) continue;
+    gcc_jit_block *right = lw_new_block(l, "right");
+    split_on(l, lw_rare(l, wrong[k]), p->amiss, right);
+    j->b = right;
+  }
   return jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, U64(PLUS, ld->host, at), j->t_pu8));
 }
 static void build_load(struct lw *l, const struct lw_serial *p, const struct load *ld) {
@@ -370,6 +387,11 @@ static void build_load(struct lw *l, const struct lw_serial *p, const struct loa
     j->b = act;
   }
   gcc_jit_rvalue *place = place_of(l, p, ld);
+  const uint32_t slot = ja_slot(l->a, bits == 64 ? MX_R64 : MX_R32, mx_w_operand(ld->ins->w, 0));
+  if (ac.n == 1 && bits >= 32 && !behind && mx__types[ld->ins->o->opnd[0].type].bits == bits && ja_has(l->floats, slot)) {
+    jx_set(j, lw_one(l, slot), jx_rv(lw_field(l, place, 0, bits == 64 ? j->vf64 : j->vf32)));
+    return;
+  }
   jv v[4];
   for (unsigned e = 0; e < ac.n; e++) { /* all of them before the first result, which may go to the address's slot */
     gcc_jit_rvalue *r = jx_keep(j, cast(l, jx_rv(lw_field(l, place, (uint64_t)e * (bits / 8), cell)), jx_vector(j, bits == 64)));
@@ -428,7 +450,7 @@ static void put_back(struct lw *l, struct lw_serial *p, gcc_jit_block *next, gcc
     gcc_jit_rvalue *differs = U64(BITWISE_XOR, was, cast(l, jx_rv(lw_one(l, s)), j->t_u64));
     jx_set(j, p->begin[s], U64(BITWISE_XOR, jx_rv(p->begin[s]), U64(LSHIFT, differs, jx_rv(p->lane))));
   }
-  jx_set(j, p->sum, U64(PLUS, jx_rv(p->sum), U64(PLUS, U64(MULT, jx_rv(p->turn), u64_of(l, p->lane_cost)), u64_of(l, LANE * p->nblocks))));
+  jx_set(j, p->sum, U64(PLUS, jx_rv(p->sum), U64(PLUS, jx_rv(p->turn), u64_of(l, LANE * p->nblocks / p->lane_cost))));
   gcc_jit_block *longer = lw_new_block(l, "longer"), *other = lw_new_block(l, "other");
   split_on(l, IS(GT, jx_rv(p->turn), jx_rv(p->longest)), longer, other);
   j->b = longer;
@@ -548,7 +570,7 @@ static void judge(struct lw *l, const struct lw_serial *p) {
     cost = U64(PLUS, cost, U64(MULT, cast(l, IS(EQ, rows, u64_of(l, 0)), j->t_u64), u64_of(l, gathered(l, &p->load[k]))));
   }
   gcc_jit_block *bad = lw_new_block(l, "bad"), *good = lw_new_block(l, "good");
-  split_on(l, IS(GT, jx_rv(p->sum), U64(MULT, jx_rv(p->longest), cost)), bad, good);
+  split_on(l, IS(GT, U64(MULT, jx_rv(p->sum), u64_of(l, p->lane_cost)), U64(MULT, jx_rv(p->longest), cost)), bad, good);
   j->b = bad;
   jx_set(j, off_count(l, p), jx_int(j, j->t_u32, TIMES_OFF));
   go(l, good);
