@@ -143,7 +143,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
 uint32_t lw_hand_over(struct lw *l);
 void lw_take_over(struct lw *l);
 void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` is an entry */
-void lw_build_entry(struct lw *l, uint32_t block);
+void lw_build_entries(struct lw *l);
 void lw_build_exits(struct lw *l);         /* when all else is built */
 void lw_export_table(struct lw *l, uint32_t number);
 void lw_settle(struct lw *l, uint32_t to);  /* stores what lw_settles() names on the way to block `to` */

@@ -799,8 +799,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
           l->regions[k].closed[side] = again = true;
         }
   }
-  for (uint32_t b = 0; b < a->nblocks; b++)
-    if (l->entry[b]) lw_build_entry(l, b);
+  lw_build_entries(l);
   lw_build_warps(l);
   lw_build_exits(l);
   build_prologue(l, refuse);

@@ -1,7 +1,7 @@
 /* Ways into compiled code and out of it. Values come from and go to places in state->home, one for each slot, as the vectors
  * that they are; which slots are live at an entry or exit and in which form stands in tables (vm/jitabi.h) that jit/home.c reads.
  * A kernel has hundreds of exits, which hardly ever run, and at first they were most of what the compiler had to do: so an exit
- * is a number and a jump, and its stores are shared with others. One tail stores what another does not, and goes on there. */
+ * is a number and a jump, and what two exits or two entries have in common is moved in one place: exits go on there, entries come from there. */
 #include "build.h"
 
 #include <stdio.h>
@@ -10,17 +10,18 @@
 
 #define PLACES_AT 64u /* 0 is no place */
 
-/* What a tail can store: slots in one vector (2s), in chunks (2s + 1); masks of regions, saved and pending; lanes that run. */
+/* What can be moved: slots in one vector (2s), in chunks (2s + 1); masks of regions, saved and pending; lanes that run; shapes. */
 static uint32_t saved_of(const struct ja *a, uint32_t region) { return 2 * a->nslots + 2 * region; }
 static uint32_t pending_of(const struct ja *a, uint32_t region) { return 2 * a->nslots + 2 * region + 1; }
 static uint32_t running(const struct ja *a) { return 2 * a->nslots + 2 * a->nregions; }
-static uint32_t item_words(const struct ja *a) { return running(a) / 64 + 1; }
+static uint32_t shape_of(const struct ja *a, uint32_t slot) { return running(a) + 1 + slot; }
+static uint32_t item_words(const struct ja *a) { return shape_of(a, a->nslots) / 64 + 1; }
 
 struct lw_tails {
   uint32_t *at;                      /* places: two for each slot, then by mask; 0: none yet */
   uint32_t end, line;                /* of all places; of a begun line of small masks, its end */
   uint32_t *shape;                   /* by slot */
-  struct tail { gcc_jit_block *block; uint64_t *items, *forms; uint32_t of_block, count; } *tails; /* forms: items, and what else lives there */
+  struct tail { gcc_jit_block *block; uint64_t *items, *forms; uint32_t of_block; } *tails; /* forms: items, and what else lives there */
   struct mx_jit_way_in *entries;
   struct mx_jit_site *sites;
   struct mx_jit_place *places;
@@ -196,43 +197,80 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   free(items);
 }
 
-static int by_count(const void *x, const void *y) {
-  const struct tail *a = x, *b = y;
-  return a->count != b->count ? (a->count < b->count ? -1 : 1) : a->of_block < b->of_block ? -1 : a->of_block > b->of_block;
-}
-static void store_item(struct lw *l, uint32_t k) {
+static void move_item(struct lw *l, bool in, uint32_t k) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  if (k < 2 * a->nslots) {
-    move_slot(l, false, k / 2, !(k & 1));
-    return;
+  if (k < 2 * a->nslots) move_slot(l, in, k / 2, !(k & 1));
+  else if (k > running(a)) move_shape(l, in, k - running(a) - 1);
+  else if (k == running(a) || !l->at_home) {
+    const struct lw_region *r = k == running(a) ? NULL : &l->regions[(k - 2 * a->nslots) / 2];
+    gcc_jit_lvalue *const *v = !r ? l->cm : k & 1 ? r->pending : r->saved;
+    for (unsigned c = 0; c < l->nc; c++) move(l, in, v[c], mask_place(l, &l->tails->at[k]) + c * j->mask_bytes, j->t_mask);
   }
-  if (l->at_home && k != running(a)) return;
-  struct lw_region *r = k == running(a) ? NULL : &l->regions[(k - 2 * a->nslots) / 2];
-  gcc_jit_lvalue *const *v = !r ? l->cm : k & 1 ? r->pending : r->saved;
-  for (unsigned c = 0; c < l->nc; c++) move(l, false, v[c], mask_place(l, &l->tails->at[k]) + c * j->mask_bytes, j->t_mask);
 }
+
+/* ---- what ways have in common ------------------------------------------------------------------------------------*/
+/* Ways are leaves of trees; an inner node moves what all ways below it do. */
+#define WORTH 4 /* vectors in common: less than that is not worth a node */
+struct way { uint64_t *items; bool often; uint32_t parent, first, left, right; gcc_jit_block *block; }; /* often: it moves all by itself; first: leaf below */
+
+static uint32_t vectors(const struct lw *l, uint32_t item) {
+  const struct ja *a = l->a;
+  if (item >= 2 * a->nslots) return l->nc;
+  return !(item & 1) ? 1 : lw_class(a, item / 2) == MX_R64 ? 2 * l->nc : l->nc;
+}
+static uint32_t in_common(const struct lw *l, const struct way *x, const struct way *y) {
+  uint32_t n = 0;
+  for (uint32_t w = 0; w < item_words(l->a); w++)
+    for (uint64_t both = x->items[w] & y->items[w]; both; both &= both - 1) n += vectors(l, 64 * w + (uint32_t)__builtin_ctzll(both));
+  return n;
+}
+/* Finds inner nodes above `n` leaves, of which neighbours have most in common; returned: how many nodes there are then. */
+static uint32_t share(struct lw *l, struct way *all, uint32_t n) {
+  uint32_t *root = lw_need(sizeof *root * (n + 1)), *gain = lw_need(sizeof *gain * (n + 1)), roots = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    all[k].parent = JA_NONE, all[k].first = k;
+    if (!all[k].often) root[roots++] = k;
+  }
+  for (uint32_t k = 0; k + 1 < roots; k++) gain[k] = in_common(l, &all[root[k]], &all[root[k + 1]]);
+  for (;;) {
+    uint32_t best = 0;
+    for (uint32_t k = 0; k + 1 < roots; k++)
+      if (gain[k] > gain[best]) best = k;
+    if (roots < 2 || gain[best] < WORTH) break;
+    struct way *x = &all[root[best]], *y = &all[root[best + 1]];
+    all[n] = (struct way){.items = lw_need(8 * item_words(l->a)), .parent = JA_NONE, .first = x->first, .left = root[best], .right = root[best + 1],
+                          .block = lw_new_block(l, "common")};
+    for (uint32_t w = 0; w < item_words(l->a); w++) all[n].items[w] = x->items[w] & y->items[w];
+    x->parent = y->parent = n;
+    root[best] = n++;
+    roots--;
+    for (uint32_t k = best + 1; k < roots; k++) root[k] = root[k + 1], gain[k] = gain[k + 1];
+    if (best) gain[best - 1] = in_common(l, &all[root[best - 1]], &all[root[best]]);
+    gain[best] = best + 1 < roots ? in_common(l, &all[root[best]], &all[root[best + 1]]) : 0;
+  }
+  free(root), free(gain);
+  return n;
+}
+static void move_own(struct lw *l, bool in, const struct way *all, const struct way *w) {
+  for (uint32_t k = 0; k < 64 * item_words(l->a); k++)
+    if (ja_has(w->items, k) && (w->parent == JA_NONE || !ja_has(all[w->parent].items, k))) move_item(l, in, k);
+}
+
 void lw_build_exits(struct lw *l) {
   struct lw_tails *t = l->tails;
   struct jx *j = &l->j;
-  const uint32_t words = item_words(l->a);
   if (!t->ntails) return;
-  for (uint32_t k = 0; k < t->ntails; k++)
-    for (uint32_t w = 0; w < words; w++) t->tails[k].count += (uint32_t)__builtin_popcountll(t->tails[k].items[w]);
-  qsort(t->tails, t->ntails, sizeof *t->tails, by_count);
+  struct way *all = lw_need(2 * sizeof *all * t->ntails);
+  for (uint32_t k = 0; k < t->ntails; k++) all[k].items = t->tails[k].items, all[k].block = t->tails[k].block;
+  const uint32_t n = share(l, all, t->ntails);
   gcc_jit_block *last = lw_new_block(l, "left");
-  for (uint32_t k = 0; k < t->ntails; k++) {
-    uint32_t rest = k; /* the longest other one that stores nothing else */
-    for (bool found = false; !found && rest--;) {
-      found = true;
-      for (uint32_t w = 0; w < words && found; w++) found = !(t->tails[rest].items[w] & ~t->tails[k].items[w]);
-      if (found) break;
-    }
-    j->b = t->tails[k].block;
-    for (uint32_t n = 0; n <= running(l->a); n++)
-      if (ja_has(t->tails[k].items, n) && (rest == UINT32_MAX || !ja_has(t->tails[rest].items, n))) store_item(l, n);
-    gcc_jit_block_end_with_jump(j->b, NULL, rest == UINT32_MAX ? last : t->tails[rest].block);
+  for (uint32_t k = 0; k < n; k++) {
+    j->b = all[k].block;
+    move_own(l, false, all, &all[k]);
+    gcc_jit_block_end_with_jump(j->b, NULL, all[k].parent == JA_NONE ? last : all[all[k].parent].block);
   }
+  free(all);
   j->b = last;
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
   gcc_jit_block_end_with_return(j->b, NULL, jx_rv(t->site));
@@ -259,19 +297,55 @@ void lw_settle(struct lw *l, uint32_t to) {
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(l->a->blocks[to].live_in, s) && lw_settles(l, s, to)) move_for(l, false, s, to);
 }
-void lw_build_entry(struct lw *l, uint32_t number) {
+/* An entry's table, and what it loads. */
+static uint64_t *describe(struct lw *l, uint32_t number) {
   struct lw_tails *t = l->tails;
   const struct ja_block *b = &l->a->blocks[number];
-  l->j.b = l->entry[number];
-  for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(b->live_in, s)) move_for(l, true, s, number);
+  uint64_t *items = lw_need(8 * item_words(l->a));
   struct mx_jit_way_in e = {.pc = b->pc, .first = t->nplaces};
-  for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(b->live_in, s)) add_place(l, s, ja_has(b->uni_in, s), ja_has(b->raw_in, s), !ja_has(b->uni_in, s) && lw_shape_asked(l, s, number));
+  for (uint32_t s = 0; s < l->a->nslots; s++) {
+    if (!ja_has(b->live_in, s)) continue;
+    const bool one = ja_has(b->uni_in, s), shaped = !one && lw_shape_asked(l, s, number);
+    if (!l->at_home) ja_add(items, 2 * s + !one);
+    if (shaped) ja_add(items, shape_of(l->a, s));
+    if (shaped && !t->shape[s]) t->shape[s] = t->end, t->end += 64;
+    add_place(l, s, one, ja_has(b->raw_in, s), shaped);
+  }
   e.n = t->nplaces - e.first;
   *APPEND(t->entries, t->nentries) = e;
-  enter_regions(l, b);
-  gcc_jit_block_end_with_jump(l->j.b, NULL, lw_start(l, number));
+  return items;
+}
+static bool behind_barrier(const struct ja *a, uint32_t number) {
+  return number && a->ins[a->blocks[number - 1].end - 1].op == MX_BAR_SYNC;
+}
+void lw_build_entries(struct lw *l) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  uint32_t *block = lw_need(sizeof *block * (a->nblocks + 1)), leaves = 0;
+  struct way *all = lw_need(2 * sizeof *all * (a->nblocks + 1));
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (l->entry[b]) {
+      all[leaves] = (struct way){.items = describe(l, b), .often = behind_barrier(a, b), .block = l->entry[b]};
+      block[leaves++] = b;
+    }
+  const uint32_t n = share(l, all, leaves);
+  for (uint32_t k = 0; k < n; k++) {
+    const struct way *w = &all[k];
+    j->b = w->block;
+    move_own(l, true, all, w);
+    if (k < leaves) {
+      const struct way *root = w;
+      while (root->parent != JA_NONE) root = &all[root->parent];
+      l->entry[block[k]] = root->block; /* where it begins */
+      enter_regions(l, &a->blocks[block[k]]);
+      gcc_jit_block_end_with_jump(j->b, NULL, lw_start(l, block[k]));
+    } else {
+      gcc_jit_rvalue *before = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, jx_rv(l->which), jx_int(j, j->t_u32, all[w->right].first));
+      gcc_jit_block_end_with_conditional(j->b, NULL, before, all[w->left].block, all[w->right].block);
+    }
+    free(w->items);
+  }
+  free(all), free(block);
 }
 
 /* ---- instructions that the interpreter's bodies do ----------------------------------------------------------------*/
