@@ -94,6 +94,7 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
   struct lane_tables *t = x->lane_tables = malloc(sizeof *t);
   if (!x->bounds || !t) return mx__exec_done(x), false;
   x->local_stride = l->local_bytes;
+  x->tid_rows = l->block[0] % l->lanes == 0;
   x->stop = l->stop;
   x->window[MX_PARAM] = (unsigned char *)l->params;
   x->jit_off = l->jit == MX_JIT_OFF;

@@ -186,6 +186,7 @@ struct mx_exec {
   const uint32_t *sreg_lanes32[MX_SR_COUNT];
   const uint64_t *sreg_lanes64[MX_SR_COUNT];
   struct mx_frame *free_frames; /* linked by parent */
+  uint32_t tid_rows;            /* whether %tid.x is one more from lane to lane, in all warps */
   void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
   bool jit_off;                 /* this launch is interpreted, whatever is attached */
   bool stress;                  /* --jit-stress: engines change at random safepoints */

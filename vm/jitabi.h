@@ -114,7 +114,7 @@ static inline uint64_t mx__jit_layout(void) {
 #define I_(m_) offsetof(struct mx_insn, m_)
 #define S_(m_) offsetof(struct mx_jit_state, m_)
 #define R_(m_) offsetof(struct mx_ring, m_)
-  const size_t all[] = {12, X_(base), X_(mask), X_(slice), X_(ahead), X_(more), X_(ring), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
+  const size_t all[] = {13, X_(base), X_(mask), X_(slice), X_(ahead), X_(more), X_(ring), X_(tid_rows), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
                         X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), X_(stops), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
                         P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
                         offsetof(struct mx_bounds, host), offsetof(struct mx_bounds, reads), offsetof(struct mx_bounds, writes), offsetof(struct mx_bounds, lanes_off), S_(help), S_(steps), S_(pc), S_(home), S_(resume), S_(park),

@@ -54,6 +54,7 @@ struct lw {
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
   gcc_jit_lvalue **u;                 /* by slot: its one value */
   gcc_jit_block **head, **entry;      /* by block */
+  gcc_jit_lvalue *in_rows;            /* see lw_in_rows(); NULL: nobody has asked */
   gcc_jit_block *ended;               /* all lanes have; NULL: none has been asked for */
   gcc_jit_block *waits, *dispatch;    /* the warp has arrived at barrier 0, NULL as before; the entry whose number is in `which` */
   gcc_jit_lvalue *which, *barrier;    /* at `waits`: the entry behind the barrier, and its pc */
@@ -169,8 +170,9 @@ void lw_serial_build(struct lw *l, uint32_t head);
 gcc_jit_block *lw_start(const struct lw *l, uint32_t block);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
-/* Whether operand o of instruction k, in block b, holds one value. */
+/* Whether operand o of instruction k, in block b, holds one value; or a slot, before it. */
 bool lw_uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o);
+bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot);
 /* Whether an instruction from `from` on, before `to`, writes the slot. */
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot);
 /* Of the current instruction's address; NULL: none. */
@@ -184,6 +186,10 @@ void lw_shape_update(struct lw *l, uint32_t slot);
 /* A slot has got its chunks where a block begins; and whether its shape is asked for from there on. */
 void lw_shape_enter(struct lw *l, uint32_t slot, uint32_t block);
 bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
+/* strides.c: whether a slot is, before the current instruction, `by` more from lane to lane where lw_in_rows() holds: all lanes are
+ * there, and %tid.x is one more from each to the next. */
+bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by);
+gcc_jit_rvalue *lw_in_rows(struct lw *l);
 /* cross.c: each lane's number, & keep | set. */
 jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
 /* rows.c: finds runs; what is done where one begins; a condition: the guess is wrong or some lane's number, also of lanes that do not run,

@@ -611,8 +611,11 @@ static void build_block(struct lw *l, uint32_t number) {
     }
     begin_instruction(l, b, k, live);
     if (l->ins->op == MX_EXIT && mx_w_guard(*l->ins->w) != MX_GUARD_NONE) { /* often nobody's: past the end of the data */
-      gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none");
+      gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none"), *any = lw_new_block(l, "any");
       gcc_jit_rvalue *m[LW_CHUNKS];
+      for (unsigned c = 0; c < l->nc; c++) m[c] = lw_guard(l, c);
+      split_on(l, lw_any(l, m), any, on); /* lanes that do not run included: it is enough, mostly */
+      j->b = any;
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_lanes(l, c);
       split_on(l, lw_any(l, m), some, on);
       j->b = some;

@@ -214,15 +214,29 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   struct jx *j = &l->j;
   struct lw_piece *known = &l->pieces[slot];
   if (known->ins && known->ins->block == l->ins->block && known->step == step && !lw_written_between(l->a, known->ins, l->ins, slot)) return *known;
+  gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])), *most = u64_of(l, INT32_MAX - (l->a->image->lanes - 1) * step);
+  gcc_jit_lvalue *no = jx_local(j, j->t_bool);
+  jx_set(j, no, test(l, GCC_JIT_COMPARISON_GT, first, most)); /* otherwise signs do not matter */
+  int64_t by;
+  gcc_jit_block *known_row = lw_stride(l, slot, &by) && by == (int64_t)step ? lw_new_block(l, "row") : NULL;
+  if (known_row) {
+    gcc_jit_block *ask = lw_new_block(l, "ask");
+    gcc_jit_rvalue *not = gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, lw_in_rows(l));
+    gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, not), ask, known_row);
+    j->b = ask;
+  }
   gcc_jit_rvalue *start = j->isa->first_everywhere(j, false, index[0]), *apart = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, lw_ramp(l, j->w * c, step, false)));
     gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
     apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
   }
-  gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])), *most = u64_of(l, INT32_MAX - (l->a->image->lanes - 1) * step);
-  gcc_jit_rvalue *no = either(l, j->isa->any_bit(j, false, jx_keep(j, apart)), test(l, GCC_JIT_COMPARISON_GT, first, most)); /* then signs do not matter */
-  const struct lw_piece piece = {.ins = l->ins, .step = step, .apart = jx_keep(j, no), .first = first};
+  jx_set(j, no, either(l, j->isa->any_bit(j, false, jx_keep(j, apart)), jx_rv(no)));
+  if (known_row) {
+    gcc_jit_block_end_with_jump(j->b, NULL, known_row);
+    j->b = known_row;
+  }
+  const struct lw_piece piece = {.ins = l->ins, .step = step, .apart = jx_rv(no), .first = first};
   if (!ac->guarded) *known = piece;
   return piece;
 }

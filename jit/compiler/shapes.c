@@ -46,17 +46,19 @@ static bool precedes(const struct ja *a, uint32_t p, uint32_t b) {
   }
   return false;
 }
-bool lw_uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o) {
-  const struct ja_ins *i = &a->ins[k];
-  const unsigned f = mx_w_operand(i->w, o);
-  if (f >= MX_LIT) return true;
+bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot) {
   uint64_t *uni = malloc(8 * a->words);
   if (!uni) abort();
   for (uint32_t w = 0; w < a->words; w++) uni[w] = a->blocks[b].uni_in[w];
   for (uint32_t n = a->blocks[b].first; n < k; n++) ja_uniform_step(a, &a->ins[n], a->blocks[b].kept, uni);
-  const bool yes = ja_has(uni, ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f));
+  const bool yes = ja_has(uni, slot);
   free(uni);
   return yes;
+}
+bool lw_uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o) {
+  const struct ja_ins *i = &a->ins[k];
+  const unsigned f = mx_w_operand(i->w, o);
+  return f >= MX_LIT || lw_uniform_slot(a, b, k, ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f));
 }
 static uint32_t slot_of(const struct ja *a, const struct ja_ins *i, unsigned o) {
   const unsigned f = mx_w_operand(i->w, o);
