@@ -275,6 +275,10 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
       describe(g, x, x->fn->number, i->pc);
       if (!stand(g, x) || g->rewinding) return leave_for_good(x, i);
       if (g->moved_code) return look_again(g, x);
+      if (mx__record_is_empty(g)) { /* a state can be taken where a turn begins: let one begin */
+        g->pass = i;
+        return mx__debug_lie_down(x, i);
+      }
     }
   }
   if (g->trace && !g->search.on) tell_trace(g, x, i);

@@ -228,6 +228,7 @@ void mx__record_writes(struct mx_debug *g, unsigned char *lo, unsigned char *hi,
 void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 struct mx_block *mx__record_rewind(struct mx_debug *g, struct mx_exec *x); /* the block to run */
 void mx__record_cut(struct mx_debug *g);      /* a change at this position: what came behind it is forgotten */
+bool mx__record_is_empty(const struct mx_debug *g);
 void mx__record_forget(struct mx_debug *g);   /* the code has changed: begins anew */
 /* back.c: is this instruction, before or behind which the launch is, one that is looked for? */
 void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i);

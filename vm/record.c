@@ -451,6 +451,8 @@ void mx__record_forget(struct mx_debug *g) {
   mx__edits_free(g);
 }
 
+bool mx__record_is_empty(const struct mx_debug *g) { return g->record && !g->record->n; }
+
 bool mx__record_begin(struct mx_debug *g, uint64_t limit) {
   g->record = calloc(1, sizeof *g->record);
   if (!g->record) return false;

@@ -249,8 +249,10 @@ static bool has_rested(struct schedule *s, struct mx_exec *x) {
   if (were_together) mx__debug_parts(l->debug, x, s->others);
   int rest = MX_STOP_REST;
   if (!atomic_compare_exchange_strong(l->stop, &rest, MX_STOP_NOT)) return false;
-  line_up(s);
-  if (!were_together && mx__debug_joins(l->debug, x, blocks_left(s))) call_others(s);
+  const bool joins = !were_together && mx__debug_joins(l->debug, x, blocks_left(s));
+  if (were_together || joins) line_up(s);
+  else if (s->nparked[1]) s->resting++, s->parked[0][s->nparked[0]++] = s->parked[1][--s->nparked[1]]; /* its own block goes on */
+  if (joins) call_others(s);
   return true;
 }
 

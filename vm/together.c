@@ -27,7 +27,7 @@ void mx__debug_went_on(struct mx_debug *g, const struct mx_exec *x) {
 
 bool mx__debug_joins(struct mx_debug *g, struct mx_exec *x, uint64_t blocks) {
   if (blocks < 2) g->alone_until = UINT64_MAX;
-  if (blocks < 2 || g->checks_values || atomic_load(&g->pause)) return false;
+  if (blocks < 2 || x->steps < g->alone_until || g->checks_values || atomic_load(&g->pause)) return false;
   g->together = true;
   g->before = x->steps;
   return true;

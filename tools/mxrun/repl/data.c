@@ -35,15 +35,9 @@ static const struct elem *elem_of(const struct value *v) {
   return v->pred ? elem_find("u8", 2) : v->kind == VALUE_REAL ? elem_find("f64", 3) : elem_find("s64", 3);
 }
 
-static unsigned lanes_of(struct repl *r) {
-  mx_kernel_info i = {.struct_size = sizeof i, .lanes = REPL_LANES};
-  if (r->kernel) mx_kernel_get_info(r->kernel, &i);
-  return i.lanes;
-}
-
 /* A value over lanes, in `rows` positions one instruction apart. */
 static bool over_time(struct repl *r, const char *text, uint64_t rows, struct data *d) {
-  unsigned lanes = lanes_of(r);
+  unsigned lanes = warp_lanes(r);
   struct value v;
   if (!running(r) || !evaluate(r, text, NULL, &v)) return false;
   const struct elem *e = elem_of(&v);

@@ -555,8 +555,8 @@ static void eval(struct context *x, const struct expression *e, struct value *v)
   v->fault = a.fault | b.fault;
   if (e->op == OP_AT) {
     uint64_t at = b.lane[0].u;
-    if (b.kind == VALUE_REAL || at >= REPL_LANES) {
-      if (!x->why) x->why = format("lanes are numbered 0 to %u", REPL_LANES - 1);
+    if (b.kind == VALUE_REAL || at >= warp_lanes(x->r)) {
+      if (!x->why) x->why = format("lanes are numbered 0 to %u", warp_lanes(x->r) - 1);
       return;
     }
     if (e->a->op == OP_MEMORY && !(x->active >> at & 1)) v->fault = UINT64_MAX;

@@ -54,12 +54,16 @@ bool do_warp(struct repl *r, char *arguments) {
   return go(r, r->block, n) && show(r);
 }
 
+unsigned warp_lanes(struct repl *r) {
+  mx_kernel_info i = {.struct_size = sizeof i, .lanes = REPL_LANES};
+  if (r->kernel) mx_kernel_get_info(r->kernel, &i);
+  return i.lanes;
+}
+
 bool do_lane(struct repl *r, char *arguments) {
   uint64_t n;
-  mx_kernel_info i = {.struct_size = sizeof i};
   if (!running(r) || !number(r, arguments, "lane", &n)) return false;
-  mx_kernel_get_info(r->kernel, &i);
-  if (n >= i.lanes) return complain(r, "lanes are numbered 0 to %u", i.lanes - 1);
+  if (n >= warp_lanes(r)) return complain(r, "lanes are numbered 0 to %u", warp_lanes(r) - 1);
   r->lane = (uint32_t)n;
   follow_lane(r);
   return show(r);

@@ -79,12 +79,6 @@ char *value_text(const struct value *v, unsigned l, char fmt) {
   return t.s;
 }
 
-static unsigned warp_lanes(struct repl *r) {
-  mx_debug_register g = {.struct_size = sizeof g};
-  if (r->g && mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, "%laneid", &g) == MX_OK) return g.lanes;
-  return REPL_LANES;
-}
-
 static bool same(const struct value *v, uint64_t m) {
   unsigned first = m ? (unsigned)__builtin_ctzll(m) : 0;
   for (unsigned l = 0; l < REPL_LANES; l++)
@@ -210,16 +204,15 @@ bool do_undisplay(struct repl *r, char *arguments) {
   char *word = next_word(&arguments);
   do {
     uint64_t n;
-    size_t k = 0;
+    bool found = false;
     if (word && !number_word(word, &n)) return complain(r, "'%s' is not a number", word);
-    for (; k < r->ndisplays; k++)
+    for (size_t k = r->ndisplays; k--;)
       if (!word || (uint64_t)r->displays[k].number == n) {
         free(r->displays[k].text);
         memmove(&r->displays[k], &r->displays[k + 1], (--r->ndisplays - k) * sizeof *r->displays);
-        if (word) break;
-        k = (size_t)-1;
+        found = true;
       }
-    if (word && k > r->ndisplays) return complain(r, "no display number %llu", (unsigned long long)n);
+    if (word && !found) return complain(r, "no display number %llu", (unsigned long long)n);
   } while (word && (word = next_word(&arguments)));
   return true;
 }
@@ -252,7 +245,7 @@ bool set_value(struct repl *r, const char *arguments) {
     char *lane = after ? format("%.*s", (int)(after - rest - 1), rest + 1) : NULL;
     good = lane && evaluate(r, lane, NULL, &at) && at.kind != VALUE_REAL;
     free(lane);
-    if (good && at.lane[0].u >= REPL_LANES) return free(name), complain(r, "lanes are numbered 0 to %u", REPL_LANES - 1);
+    if (good && at.lane[0].u >= warp_lanes(r)) return free(name), complain(r, "lanes are numbered 0 to %u", warp_lanes(r) - 1);
     if (good) lanes = 1ull << at.lane[0].u, rest = after;
   }
   mx_debug_register g = {.struct_size = sizeof g};

@@ -153,6 +153,7 @@ void launch_end(struct repl *r);
 bool launch_go(struct repl *r, mx_debug_order order, uint64_t count); /* and says where it stopped */
 void show_stop(struct repl *r);
 void take_focus(struct repl *r);      /* from the stop */
+unsigned warp_lanes(struct repl *r);  /* of the program's kernel; focus.c */
 extern mx_debug *volatile interrupted; /* what Ctrl-C pauses */
 mx_status go_on(struct repl *r, mx_debug_order order, uint64_t count); /* where Ctrl-C pauses it; into r->stop */
 const char *culprit_text(const mx_debug_culprit *c, char *buffer, size_t n);

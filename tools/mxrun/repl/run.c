@@ -286,6 +286,7 @@ bool do_jump(struct repl *r, char *arguments) {
   mx_status st = mx_debug_get_split(r->g, r->block, r->warp, r->split, &s);
   bool good = st == MX_OK && !strcmp(s.function, function);
   if (st == MX_OK && !good) complain(r, "that is in '%s', the lanes stand in '%s'", function, s.function);
+  else if (st == MX_OK && s.state != MX_DEBUG_RUNNABLE) good = complain(r, "the lanes wait for others");
   if (good && (st = mx_debug_jump(r->g, r->block, r->warp, r->split, pc)) != MX_OK) good = false;
   if (!good && st != MX_OK) complain_status(r, st);
   free(function);

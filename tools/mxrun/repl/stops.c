@@ -44,6 +44,22 @@ static bool compile_here(struct point *p, const char *text, const mx_debug_point
   return p->compiled != NULL;
 }
 
+/* Whether a condition means something at its place: known while a launch runs. Else the launch stops there and says so. */
+static bool understood(struct repl *r, struct point *p) {
+  char *function, *file;
+  mx_debug_point at = {.lanes = 1};
+  uint32_t line;
+  if (!p->condition || !r->g || r->over) return true;
+  if (!find_place(r, p->place, &function, &at.pc, &line, &file)) return false;
+  at.function = function;
+  const bool good = compile_here(p, p->condition, &at) || complain(r, "%s", p->failure);
+  expression_free(p->compiled);
+  p->compiled = NULL;
+  free(function);
+  free(file);
+  return good;
+}
+
 /* An order begins, or the launch was taken back: what watched values were is not known. */
 static void watch_anew(struct repl *r) {
   for (size_t k = 0; k < r->npoints; k++) r->points[k]->known = r->points[k]->fired = false;
@@ -262,6 +278,7 @@ struct point *add_place(struct repl *r, char *arguments, bool temporary) {
   }
   char *function = NULL, *file = NULL;
   uint32_t pc, line;
+  if (good) good = understood(r, p);
   if (good && !r->g) good = find_place(r, p->place, &function, &pc, &line, &file);
   free(function);
   free(file);
@@ -345,10 +362,16 @@ bool do_condition(struct repl *r, char *arguments) {
   if (!number_of(r, &arguments, &n) || !(p = find(r, n))) return false;
   if (p->kind != POINT_PLACE) return complain(r, "only breakpoints have conditions");
   skip_blanks(&arguments);
-  free(p->condition);
+  char *was = p->condition;
   p->condition = *arguments ? cli_strdup(arguments) : NULL;
   expression_free(p->compiled);
   p->compiled = NULL;
+  if (!understood(r, p)) {
+    free(p->condition);
+    p->condition = was;
+    return false;
+  }
+  free(was);
   if (r->g && p->inner > 0) mx_debug_break_when(r->g, p->inner, asked, p), point_tell_test(r, p);
   return true;
 }

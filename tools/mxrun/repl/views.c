@@ -224,7 +224,7 @@ static bool info_registers(struct repl *r, const char *rest) {
     if (*word && strcmp(word, g.name)) continue;
     struct value v;
     value_of_register(&g, &v);
-    char *text = summary(&v, m, g.lanes, fmt);
+    char *text = summary(&v, m, g.lanes, fmt ? fmt : strcmp(g.type, "f16x2") ? 0 : 'h');
     printf("%-12s %-5s %s\n", g.name, g.type, text);
     free(text);
   }
