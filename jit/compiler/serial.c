@@ -22,8 +22,8 @@ enum {
   MOST_BLOCKS = 4, MOST_INSTRUCTIONS = 64, MOST_LOADS = 16,
   TIMES_OFF = 15,                    /* the vector form's, after a bad choice */
   LANE = 100,                        /* cost of a lane's turn: a branch guessed wrongly, slots fetched and put back */
-  LANE_OP = 2, LANE_LOAD = 6, LANE_ROUND = 3,
-  ROUND = 80, WARP_OP = 3, GATHERED = 7, IN_ROWS = 1, UNKNOWN = 2, /* of a round; of a chunk of 16 lanes; of a lane's load */
+  LANE_OP = 1, LANE_LOAD = 3, LANE_ANYWHERE = 6, LANE_ROUND = 3, /* an address that is not made of a number costs more to check */
+  ROUND = 80, WARP_OP = 3, GATHERED = 10, IN_ROWS = 1, UNKNOWN = 2, /* of a round; of a chunk of 16 lanes; of a lane's load */
   BY_BODY = 1500                     /* a load that the interpreter's body does */
 };
 
@@ -195,7 +195,8 @@ static bool is_worth_it(struct lw *l, struct lw_serial *p, const bool *through) 
   for (unsigned k = 0; k < p->nloads; k++) {
     const unsigned cost = load_cost(l, &p->load[k], through[k], &steady);
     any |= through[k] || cost == BY_BODY;
-    p->cost += cost, p->lane_cost += LANE_LOAD;
+    const struct lw_base *base = &l->based[p->load[k].ins - a->ins];
+    p->cost += cost, p->lane_cost += base->is || base->indexed ? LANE_LOAD : LANE_ANYWHERE;
     if (steady) most += gathered(l, &p->load[k]);
   }
   return any && 2 * (p->cost + most) > p->lane_cost * a->image->lanes;
