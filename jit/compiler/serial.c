@@ -167,7 +167,11 @@ static bool steers_itself(const struct ja *a, const struct lw_serial *p, bool *t
   return good;
 }
 
-static unsigned gathered(const struct lw *l, const struct load *ld) { return GATHERED * l->a->image->lanes * (ld->bytes > 4 ? 2u : 1u); }
+static unsigned gathered(const struct lw *l, const struct load *ld) {
+  const struct lw_base *base = &l->based[ld->ins - l->a->ins];
+  if (base->is && (base->before != 1 || base->slot >= l->a->f->npred + l->a->f->n32)) return BY_BODY;
+  return GATHERED * l->a->image->lanes * (ld->bytes > 4 ? 2u : 1u);
+}
 /* What a load costs the warp where nothing is found out at run time; *steady: then its slot's shape says whether it is gathered. */
 static unsigned load_cost(const struct lw *l, const struct load *ld, bool through, bool *steady) {
   const struct ja *a = l->a;
@@ -265,6 +269,13 @@ static gcc_jit_rvalue *either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y
 }
 static gcc_jit_rvalue *u64_of(struct lw *l, uint64_t v) { return jx_int(&l->j, l->j.t_u64, v); }
 static gcc_jit_rvalue *cast(struct lw *l, gcc_jit_rvalue *v, gcc_jit_type *t) { return gcc_jit_context_new_cast(l->j.c, NULL, v, t); }
+/* As good as never: the compiler takes a check in a round that is only rare for a way out of the loop, and keeps other things in registers. */
+static gcc_jit_rvalue *never(struct lw *l, gcc_jit_rvalue *cond) {
+  gcc_jit_type *t = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG), *f = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_DOUBLE);
+  gcc_jit_rvalue *args[3] = {cast(l, cond, t), gcc_jit_context_zero(l->j.c, t), gcc_jit_context_new_rvalue_from_double(l->j.c, f, 0.9999)};
+  gcc_jit_function *expect = gcc_jit_context_get_builtin_function(l->j.c, "__builtin_expect_with_probability");
+  return compare(l, GCC_JIT_COMPARISON_NE, gcc_jit_context_new_call(l->j.c, NULL, expect, 3, args), args[1]);
+}
 static void split_on(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no) { gcc_jit_block_end_with_conditional(l->j.b, NULL, cond, yes, no); }
 static void go(struct lw *l, gcc_jit_block *to) { gcc_jit_block_end_with_jump(l->j.b, NULL, to); }
 #define U64(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
@@ -370,7 +381,7 @@ static gcc_jit_rvalue *place_of(struct lw *l, const struct lw_serial *p, const s
   for (int k = 0; k < 2; k++) {
     if (!wrong[k]) continue;
     gcc_jit_block *right = lw_new_block(l, "right");
-    split_on(l, lw_rare(l, wrong[k]), p->amiss, right);
+    split_on(l, never(l, wrong[k]), p->amiss, right);
     j->b = right;
   }
   return jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, U64(PLUS, ld->host, at), j->t_pu8));
