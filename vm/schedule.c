@@ -23,7 +23,7 @@
 #include <time.h>
 
 #define FIRST_RESIDENT 4u /* blocks a worker */
-#define MOST_TAKEN 16u    /* blocks that a worker takes at once, and at most this part of its share of what is left: */
+#define MOST_TAKEN 64u    /* blocks that a worker takes at once, which may be 5 us of work, and at most this part of its share of what is left: */
 #define PART_TAKEN 16u
 #define REST 50000        /* nanoseconds, the first time; at most 32 times as long */
 #define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
