@@ -299,8 +299,7 @@ struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct
   return g->rewinding && !g->quit ? mx__record_rewind(g, x) : NULL;
 }
 
-/* Of all registers and places of a block's lanes. */
-static uint64_t digest(const struct mx_block *b) {
+uint64_t mx__debug_digest(const struct mx_block *b) {
   uint64_t h = 1;
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
@@ -309,21 +308,37 @@ static uint64_t digest(const struct mx_block *b) {
       h = (h ^ s->pc ^ s->mask) * 0x9E3779B97F4A7C15u;
       for (uint32_t n = 0; n < s->frame->fn->frame_bytes / 8; n++) h = (h ^ v[n]) * 0x9E3779B97F4A7C15u ^ h >> 31;
     }
-  return h;
+  return h ? h : 1;
 }
 
 #define BUSY_TURNS 64u /* lanes that compute are not suspected as soon as those whose registers, too, are as they were */
 
+static uint64_t longest_quiet(const struct mx_debug *g, const struct mx_launch *l) { return g->patience * BUSY_TURNS * l->resident; }
+
+/* True: a turn of the block has left its registers as they were. */
+static bool note_turn(struct mx_debug *g, const struct mx_block *b, uint64_t digest) {
+  uint64_t *seen = &g->seen[b->index % 64];
+  const bool same = *seen == digest;
+  *seen = digest;
+  g->quiet += same ? BUSY_TURNS : 1;
+  return same;
+}
+
+/* Nobody watches memory then: so they part. */
+void mx__debug_spun(struct mx_debug *g, struct mx_launch *l, const struct mx_block *b, uint64_t digest) {
+  if (!g->patience) return;
+  note_turn(g, b, digest);
+  if (g->quiet >= longest_quiet(g, l)) mx__launch_stop(l, MX_STOP_REST);
+}
+
 /* Whether memory's values change is watched, instruction by instruction, only when registers no longer do, or after a long time: until
  * then compiled code may run. */
 static bool has_hung(struct mx_debug *g, const struct mx_exec *x, const struct mx_block *b) {
-  const uint64_t now = digest(b), limit = g->patience * BUSY_TURNS * x->launch->resident;
-  uint64_t *seen = &g->seen[b->index % 64];
-  const bool same = *seen == now, watched = g->checks_values;
-  *seen = now;
+  const uint64_t limit = longest_quiet(g, x->launch);
+  const bool watched = g->checks_values;
   if (g->value_changed) g->quiet = g->sure = 0;
   g->value_changed = false;
-  g->quiet += same ? BUSY_TURNS : 1;
+  const bool same = note_turn(g, b, mx__debug_digest(b));
   g->sure = watched ? g->sure + BUSY_TURNS : 0;
   g->checks_values = same || g->quiet >= limit;
   if (g->checks_values != watched) memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));

@@ -136,6 +136,10 @@ struct mx_debug {
 struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 /* schedule.c: everybody in the block spins or waits. */
 void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
+/* The same while the launch runs on several workers, with what all registers and places of its lanes come to (not 0); one calls at a
+ * time. */
+void mx__debug_spun(struct mx_debug *g, struct mx_launch *l, const struct mx_block *b, uint64_t digest);
+uint64_t mx__debug_digest(const struct mx_block *b);
 /* block.c: the turn of a warp of the block begins: a place where the launch can be recorded and taken up again. */
 void mx__debug_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 /* block.c: the block's shared memory is about to be cleared. */

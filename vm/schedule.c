@@ -27,7 +27,6 @@
 #define PART_TAKEN 16u
 #define REST 50000        /* nanoseconds, the first time; at most 32 times as long */
 #define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
-#define RESTS 16u         /* after which a session's workers part: it may have to say that nobody goes on */
 
 struct schedule {
   struct mx_launch *l;
@@ -148,7 +147,7 @@ static void rest(struct schedule *s) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   t.tv_nsec += REST << (s->rests < 5 ? s->rests : 5);
   if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
-  if (s->rests++ == RESTS && s->together) mx__launch_stop(s->l, MX_STOP_REST);
+  s->rests++;
   s->waiting++;
   pthread_cond_timedwait(&s->wake, &s->lock, &t);
   s->waiting--;
@@ -303,8 +302,10 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
       status = mx__block_run(x, b, &mine);
     }
     if (status == MX_BLOCK_PARKED && own && !s->together) mx__debug_parked(l->debug, x, b);
+    const uint64_t spun = status == MX_BLOCK_PARKED && s->together ? mx__debug_digest(b) : 0;
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);
+    if (spun) mx__debug_spun(l->debug, l, b, spun);
     s->begun += more;
     if (more) s->turns = s->rests = 0;
     ended = NULL;
