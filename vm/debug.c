@@ -305,8 +305,12 @@ uint64_t mx__debug_digest(const struct mx_block *b) {
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
       const struct mx_split *s = &b->warps[w].splits[k];
       const uint64_t *v = (const uint64_t *)s->frame->slots;
-      h = (h ^ s->pc ^ s->mask) * 0x9E3779B97F4A7C15u;
-      for (uint32_t n = 0; n < s->frame->fn->frame_bytes / 8; n++) h = (h ^ v[n]) * 0x9E3779B97F4A7C15u ^ h >> 31;
+      uint64_t p = s->pc, q = s->mask; /* side by side: a product waits for every second one only */
+      for (uint32_t n = 0; n < s->frame->fn->frame_bytes / 8; n += 2) {
+        p = (p ^ v[n]) * 0x9E3779B97F4A7C15u ^ p >> 31;
+        q = (q ^ v[n + 1]) * 0x9E3779B97F4A7C15u ^ q >> 31;
+      }
+      h = (h ^ p) * 0x9E3779B97F4A7C15u ^ q ^ h >> 31;
     }
   return h ? h : 1;
 }
