@@ -162,9 +162,16 @@ static bool begin_in_ring(struct mx_exec *x, struct mx_block *b, struct rounds *
 static bool end_ring(struct mx_exec *x, uint32_t kind) {
   struct mx_ring *r = x->ring;
   const uint32_t arrivals = ARRIVALS - r->left;
-  const bool over = kind == MX_JIT_DONE && r->ended + 1 == r->n && !r->begun;
-  if (over) x->stats.warps += r->n, x->stats.warps_compiled += r->n;
-  else if (r->moved) tell_ring(x);
+  const bool over = kind == MX_JIT_DONE && r->ended + 1 == r->n;
+  if (over && !r->begun) x->stats.warps += r->n, x->stats.warps_compiled += r->n;
+  for (uint32_t w = 0; over && r->begun && w < r->n; w++) {
+    struct mx_warp *warp = &x->block->warps[w];
+    if (!warp->live) continue; /* told before */
+    if (r->nframes < r->n) r->frame[r->nframes++] = warp->splits[0].frame;
+    else mx__frame_end(x, warp->splits[0].frame);
+    end(warp);
+  }
+  if (!over && r->moved) tell_ring(x);
   x->stats.enters += arrivals + r->ended;
   x->stats.exits[MX_EXIT_BLOCK] += arrivals, x->stats.exits[MX_EXIT_DONE] += r->ended;
   x->ring = NULL;
