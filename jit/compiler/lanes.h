@@ -42,6 +42,8 @@ struct jx {
   unsigned serial;
   struct { bool wide; uint64_t bits; gcc_jit_rvalue *r; } consts[JX_CONSTS];
   unsigned nconsts;
+  jv values[1024];  /* of the meaning that is being built */
+  unsigned nvalues;
 };
 
 void jx_init(struct jx *j, gcc_jit_context *c, const struct jx_isa *isa);
