@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MANY 1000 /* instructions of a function from which on the time of its compile counts more than its speed */
 #define X_FIELD(m_) offsetof(struct mx_exec, m_)
 
 void *lw_need(size_t n) {
@@ -701,13 +700,14 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   free(cases);
 }
 
-bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks) {
+bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks, bool at_home) {
   struct lw *l = lw_need(sizeof *l);
   struct jx *j = &l->j;
   jx_init(j, c, isa);
   l->a = a;
   l->nc = a->image->lanes / j->w;
   l->marks = marks;
+  l->at_home = at_home;
   l->kernel = a->f->flags & MX_FUNC_KERNEL;
   char name[48];
   gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"), gcc_jit_context_new_param(c, NULL, j->t_u32, "entry"),
@@ -729,7 +729,6 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->which = named(l, j->t_u32, "which");
   l->barrier = named(l, j->t_u32, "barrier");
   lw_tails_begin(l);
-  l->at_home = a->nins > MANY;
   l->v = lw_need(sizeof *l->v * (a->nslots + 1));
   l->u = lw_need(sizeof *l->u * (a->nslots + 1));
   l->head = lw_need(sizeof *l->head * (a->nblocks + 1));

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 
 #define MANY_WORDS 3000 /* instructions from which on compile time counts more than speed */
+#define LARGE 2000      /* and of one function */
 
 #ifdef __SANITIZE_ADDRESS__
 /* libgccjit keeps what it allocated; a process of one compile need not give it back. */
@@ -77,6 +78,7 @@ static int usage(FILE *to, int status) {
         "  -o FILE        the shared object to write\n"
         "  --level LEVEL  code for CPUs of level v2, v3 or v4 (default: that of this one, or $MX_LEVEL)\n"
         "  -O N           optimisation level, 0 to 3 (default: 1 and some more, for large functions 1)\n"
+        "  --large N      functions of more instructions are made in less time, and take more to run (default 2000)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
         "  --stops TEXT   code for a debugging session: where it is left\n"
         "  --asm          write assembly instead\n"
@@ -87,15 +89,16 @@ static int usage(FILE *to, int status) {
 }
 
 int main(int argc, char **argv) {
-  enum { ASM = 256, DUMP, TIME, CPU, MEMORY, LEVEL, STOPS };
+  enum { ASM = 256, DUMP, TIME, CPU, MEMORY, LEVEL, STOPS, MANY };
   static const struct option longs[] = {{"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP},
                                         {"time", no_argument, 0, TIME}, {"cpu", required_argument, 0, CPU},
                                         {"memory", required_argument, 0, MEMORY},
-                                        {"stops", required_argument, 0, STOPS}, {"level", required_argument, 0, LEVEL}, {"help", no_argument, 0, 'h'}, {0}};
+                                        {"stops", required_argument, 0, STOPS}, {"level", required_argument, 0, LEVEL},
+                                        {"large", required_argument, 0, MANY}, {"help", no_argument, 0, 'h'}, {0}};
   const char *out = NULL, *stops = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
   bool as_asm = false, dump = false, times = false;
-  unsigned long cpu = 60, memory = 4096;
+  unsigned long cpu = 60, memory = 4096, large = LARGE;
   gcc_jit_context *c = gcc_jit_context_acquire();
   if (!c) return 4;
   for (int o; (o = getopt_long(argc, argv, "ho:O:f:", longs, NULL)) != -1;) switch (o) {
@@ -109,6 +112,7 @@ int main(int argc, char **argv) {
     case TIME: times = true; break;
     case CPU: cpu = strtoul(optarg, NULL, 10); break;
     case LEVEL: cpu_level = optarg; break;
+    case MANY: large = strtoul(optarg, NULL, 10); break;
     case MEMORY: memory = strtoul(optarg, NULL, 10); break;
     default: return usage(stderr, 2);
   }
@@ -139,7 +143,8 @@ int main(int argc, char **argv) {
                                         "-fno-trapping-math", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-g0",
                                         /* passes that find nothing in such code, or move what was better where it stood: a third of the time */
                                         "-fno-tree-fre", "-fno-tree-ccp", "-fno-tree-dominator-opts", "-fno-tree-pta", "-fno-tree-dse", "-fno-dse",
-                                        "-fno-forward-propagate", "-fno-tree-sink", "-fno-tree-reassoc", "-fira-region=one"};
+                                        "-fno-forward-propagate", "-fno-tree-sink", "-fno-tree-reassoc", "-fno-tree-loop-optimize", "-fno-thread-jumps",
+                                        "-fno-cprop-registers", "-fno-if-conversion", "-fno-if-conversion2", "-fira-region=one"};
   for (size_t k = 0; k < sizeof options / sizeof *options; k++) gcc_jit_context_add_command_line_option(c, options[k]);
   for (const char *const *o = isa->options; *o; o++) gcc_jit_context_add_command_line_option(c, *o);
   gcc_jit_context_add_driver_option(c, "-nostdlib");
@@ -162,7 +167,7 @@ int main(int argc, char **argv) {
   for (uint32_t f = 0; good && f < im->nfuncs; f++) {
     if (!seen[f]) continue;
     struct ja *a = ja_analyse(im, f, stops);
-    good = a && lw_function(c, isa, a, f, as_asm);
+    good = a && lw_function(c, isa, a, f, as_asm, a->nins > large);
   }
   const uint64_t layout = mx__jit_layout();
   gcc_jit_type *u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */
