@@ -8,14 +8,17 @@
 static bool run_once(struct repl *r, uint64_t seed, char **text) {
   uint64_t was = r->seed;
   bool recording = r->recording;
+  const uint32_t threads = r->config.threads;
   r->seed = seed;
   r->recording = false;
+  r->config.threads = 1; /* the usual order is that of one */
   size_t points = r->npoints;
   r->npoints = 0; /* stops are for people */
   bool good = launch_begin(r);
   r->npoints = points;
   r->seed = was;
   r->recording = recording;
+  r->config.threads = threads;
   if (!good) return launch_end(r), false;
   do good = mx_debug_go(r->g, MX_DEBUG_CONTINUE, 0, 0, 1, &r->stop) == MX_OK;
   while (good && r->stop.reason != MX_DEBUG_AT_END && r->stop.reason != MX_DEBUG_AT_HANG && r->stop.reason != MX_DEBUG_AT_TRAP);
