@@ -310,8 +310,8 @@ static void share_limit(struct lw *l, struct lw_serial *p, struct load *ld) {
   for (struct load *first = p->load; first < ld && !ld->checked; first++)
     if (first->in_place && !first->checked && first->block == ld->block && l->based[first->ins - l->a->ins].slot == slot &&
         mx_w_guard(*first->ins->w) == MX_GUARD_NONE && !lw_written_between(l->a, first->ins, ld->ins, slot)) {
-      const jv less = jv_cmp(j, JX_LT, MX_T_u32, (jv){.t = MX_T_u32, .u = true, .r = {first->limit, first->limit}}, (jv){.t = MX_T_u32, .u = true, .r = {ld->limit, ld->limit}});
-      first->limit = jv_sel(j, MX_T_u32, less, (jv){.t = MX_T_u32, .u = true, .r = {first->limit, first->limit}}, (jv){.t = MX_T_u32, .u = true, .r = {ld->limit, ld->limit}}).r[0];
+      const jv one = {.t = MX_T_u32, .u = true, .r = {first->limit, first->limit}}, other = {.t = MX_T_u32, .u = true, .r = {ld->limit, ld->limit}};
+      first->limit = jv_sel(j, MX_T_u32, jv_cmp(j, JX_LT, MX_T_u32, one, other), one, other).r[0];
       ld->checked = first;
     }
 }
@@ -645,7 +645,8 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   p->vector = l->head[head];
   p->amiss = lw_new_block(l, "amiss"), p->body = lw_new_block(l, "round"), p->put = lw_new_block(l, "put");
 
-  gcc_jit_block *off = lw_new_block(l, "off"), *on = lw_new_block(l, "on"), *good = lw_new_block(l, "good"), *next = lw_new_block(l, "turn"), *behind = lw_new_block(l, "behind");
+  gcc_jit_block *off = lw_new_block(l, "off"), *on = lw_new_block(l, "on"), *good = lw_new_block(l, "good");
+  gcc_jit_block *next = lw_new_block(l, "turn"), *behind = lw_new_block(l, "behind");
   gcc_jit_rvalue *times = jx_keep(j, jx_rv(off_count(l, p)));
   split_on(l, IS(NE, times, jx_int(j, j->t_u32, 0)), off, on);
   j->b = off;
