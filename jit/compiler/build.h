@@ -29,7 +29,7 @@ struct lw_run {
     gcc_jit_rvalue *element[LW_CHUNKS]; /* NEAR: which of those behind the first */
   } row[LW_ROWS];
   gcc_jit_rvalue *window, *size; /* of the memory */
-  bool guesses;          /* there is something to guess */
+  bool guesses, tile;    /* there is something to guess; also that rows are the same for all chunks, as those of a tile as wide as a chunk */
 };
 struct lw_base {
   bool is, widens;
@@ -84,7 +84,7 @@ struct lw {
   struct lw_run *runs;                /* by block */
   unsigned char *in_row;              /* by instruction: which number of its block's run it goes through, from 1 */
   const struct lw_run *run;           /* built now */
-  bool guessed;                       /* and for numbers that are as guessed */
+  enum { LW_OTHERWISE, LW_GUESSED, LW_TILE, LW_VERSIONS } version; /* and how */
   bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
   struct { unsigned field, cls; bool offset; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
   gcc_jit_block *prologue;
@@ -193,11 +193,12 @@ gcc_jit_rvalue *lw_in_rows(struct lw *l);
 /* cross.c: each lane's number, & keep | set. */
 jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
 /* rows.c: finds runs; what is done where one begins; a condition: the guess is wrong or some lane's number, also of lanes that do not run,
- * is out of bounds; another: one of the lanes that run is. One of a run's accesses, or false: the instruction is none. */
+ * is out of bounds; another: one of the lanes that run is; a third: chunks have rows of their own. One of a run's accesses, or false: the instruction is none. */
 void lw_runs_find(struct lw *l);
 void lw_run_begin(struct lw *l, struct lw_run *run);
 gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run);
 gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run);
+gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run);
 bool lw_run_access(struct lw *l);
 /* memory.c: chunks at a host address: lanes of a mask, all of them (NULL), or one cell for all (same); multiples of `step` from lane `first` on */
 void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same);

@@ -530,22 +530,27 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   uint64_t *before = lw_need(4 * bytes);
   memcpy(before, l->uni, bytes), memcpy(before + a->words, l->flt, bytes), memcpy(before + 2 * a->words, l->raw, bytes);
   memcpy(before + 3 * a->words, l->homed, bytes);
-  gcc_jit_block *version[2] = {lw_new_block(l, "otherwise"), run->guesses ? lw_new_block(l, "guessed") : NULL}, *behind = lw_new_block(l, "behind");
+  gcc_jit_block *version[LW_VERSIONS] = {lw_new_block(l, "otherwise"), run->guesses ? lw_new_block(l, "guessed") : NULL, run->tile ? lw_new_block(l, "tile") : NULL};
+  gcc_jit_block *behind = lw_new_block(l, "behind");
   lw_run_begin(l, run);
   if (run->guesses) {
-    gcc_jit_block *check = lw_new_block(l, "unlike");
-    split_on(l, lw_rare(l, lw_run_wrong(l, run)), check, version[1]);
+    gcc_jit_block *check = lw_new_block(l, "unlike"), *like = run->tile ? lw_new_block(l, "like") : version[LW_GUESSED];
+    split_on(l, lw_rare(l, lw_run_wrong(l, run)), check, like);
+    if (run->tile) {
+      j->b = like;
+      split_on(l, lw_run_apart(l, run), version[LW_GUESSED], version[LW_TILE]);
+    }
     j->b = check;
   }
   gcc_jit_block *outside = lw_new_block(l, "outside");
-  split_on(l, lw_rare(l, lw_run_outside(l, run)), outside, version[0]);
+  split_on(l, lw_rare(l, lw_run_outside(l, run)), outside, version[LW_OTHERWISE]);
   j->b = outside;
   lw_leave(l, MX_JIT_GO, a->ins[run->first].pc, run->first - b->first, live + (size_t)(run->first - b->first) * a->words, l->uni);
   l->run = run;
   memset(l->stored, 0, bytes);
-  for (int v = 0; v < 2 && version[v]; v++) {
+  for (int v = 0; v < LW_VERSIONS && version[v]; v++) {
     j->b = version[v];
-    l->guessed = v;
+    l->version = v;
     memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes), memcpy(l->raw, before + 2 * a->words, bytes);
     memcpy(l->homed, before + 3 * a->words, bytes);
     for (uint32_t k = run->first; k < run->end; k++) {

@@ -1,5 +1,5 @@
 /* Runs of accesses to shared memory through a few numbers and constant offsets, as a tile's elements are fetched. What the numbers look
- * like is guessed, from how they were made of %tid.x. The run is built twice: where the guess is right for all lanes, also those that do
+ * like is guessed, from how they were made of %tid.x. The run is built twice, or, where that looks like a tile's, three times: where the guess is right for all lanes, also those that do
  * not run, and all of them are in bounds, which is asked once, before it, each chunk's address is one scalar, and each access a load,
  * store or broadcast of a chunk, or a choice among two chunks of memory. Otherwise all of them are gathered, bounds being checked
  * once for the lanes that run; where one of these is outside, the interpreter takes over there. A wrong guess costs time, never anything else. */
@@ -89,7 +89,7 @@ static int32_t *find_strides(const struct ja *a) {
 }
 
 /* ---- runs ----------------------------------------------------------------------------------------------------------*/
-enum { MOST = 400, MOST_BLOCKS = 200 }; /* instructions of a run; blocks of functions in which runs are looked for */
+enum { MOST = 400, MOST_BLOCKS = 200, TILE = 8 }; /* instructions of a run; blocks of functions in which runs are looked for; loads that make a tile */
 
 static int64_t offset_of(const struct ja *a, const struct ja_ins *i) {
   const struct mx_lit *lit = &a->f->lits[mx_w_operand(i->w, ja_access[i->op].kind == JA_LOAD ? 2 : 1) - MX_LIT];
@@ -155,8 +155,16 @@ void lw_runs_find(struct lw *l) {
   int32_t *in = find_strides(a);
   for (uint32_t b = 0; b < a->nblocks; b++) find_run(l, b, in + (size_t)b * a->nslots);
   free(in);
-  for (uint32_t b = 0; b < a->nblocks; b++)
-    for (unsigned g = 0; g < l->runs[b].n; g++) l->runs[b].guesses |= l->runs[b].row[g].kind != LW_APART;
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    struct lw_run *run = &l->runs[b];
+    unsigned same = 0, rows = 0; /* accesses of the kind */
+    for (unsigned g = 0; g < run->n; g++) run->guesses |= run->row[g].kind != LW_APART;
+    for (uint32_t k = run->first; k < run->end; k++) {
+      const struct lw_row *row = l->in_row[k] ? &run->row[l->in_row[k] - 1] : NULL;
+      if (row && row->bytes == 4 && ja_access[a->ins[k].op].kind == JA_LOAD) same += row->kind == LW_SAME, rows += row->kind == LW_IN_ROWS;
+    }
+    run->tile = same >= TILE && rows >= TILE;
+  }
 }
 
 /* ---- building them -------------------------------------------------------------------------------------------------*/
@@ -237,6 +245,17 @@ gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
   return gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, j->isa->mask_any(j, jx_keep(j, out)));
 }
 
+gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *apart = NULL;
+  for (unsigned g = 0; g < run->n; g++)
+    for (unsigned c = 1; c < l->nc && run->row[g].kind == LW_IN_ROWS; c++) {
+      gcc_jit_rvalue *other = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, run->row[g].place[c], run->row[g].place[0]);
+      apart = apart ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, apart, other) : other;
+    }
+  return apart;
+}
+
 /* Chunk c among the two chunks of memory from the first lane's element on. */
 static void load_near(struct lw *l, const struct lw_row *row, unsigned c, uint64_t off) {
   struct jx *j = &l->j;
@@ -252,11 +271,13 @@ bool lw_run_access(struct lw *l) {
   const struct lw_row *row = &l->run->row[number - 1];
   const bool load = ja_access[l->ins->op].kind == JA_LOAD, wide = row->bytes == 8;
   const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
-  const bool apart = !l->guessed || row->kind == LW_APART || (row->kind == LW_NEAR && !load);
+  const bool apart = l->version == LW_OTHERWISE || row->kind == LW_APART || (row->kind == LW_NEAR && !load);
+  gcc_jit_rvalue *row_of_all = l->version == LW_TILE && load && row->kind == LW_IN_ROWS && !wide ? j->isa->load(j, false, lw_vector(l, row->place[0], off, false)) : NULL;
   gcc_jit_rvalue *base = apart ? jx_keep(j, lw_at(l, l->run->window, off)) : NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *lanes = jx_rv(l->cm[c]);
-    if (!apart && load && row->kind == LW_NEAR) load_near(l, row, c, off);
+    if (row_of_all) lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {row_of_all, row_of_all}});
+    else if (!apart && load && row->kind == LW_NEAR) load_near(l, row, c, off);
     else if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->place[c], off), NULL, wide, row->kind == LW_SAME);
     else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->place[c], off), lanes, wide);
     else if (load) lw_load_apart(l, base, row->number[c], 1, c, lanes, wide);
