@@ -150,6 +150,8 @@ void target_free(struct repl *r);
 bool running(struct repl *r);         /* a launch can be looked at; else complains */
 bool launch_begin(struct repl *r);    /* stands before the first instruction */
 void launch_end(struct repl *r);
+bool probe_begin(struct repl *r);     /* if nothing has run: a launch that never begins, for places and names to be looked up in; false: none was made */
+void probe_end(struct repl *r, bool begun);
 bool launch_go(struct repl *r, mx_debug_order order, uint64_t count); /* and says where it stopped */
 void show_stop(struct repl *r);
 void take_focus(struct repl *r);      /* from the stop */

@@ -26,6 +26,21 @@ void launch_end(struct repl *r) {
   r->over = false;
 }
 
+bool probe_begin(struct repl *r) {
+  if (r->g || !r->kernel || r->calc || !r->unused) return false; /* what is bound may be another program than what is loaded */
+  mx_launch_config c = r->config;
+  kernel_shape(r->kernel, &c, false);
+  if (mx_debug_begin(r->kernel, &c, r->args.params, r->args.bytes, &r->g) == MX_OK) return true;
+  r->g = NULL;
+  return false;
+}
+
+void probe_end(struct repl *r, bool begun) {
+  if (!begun) return;
+  mx_debug_end(r->g);
+  r->g = NULL;
+}
+
 bool launch_begin(struct repl *r) {
   if (!target_fresh(r)) return false;
   mx_launch_config c = r->config;

@@ -83,12 +83,11 @@ bool do_list(struct repl *r, char *arguments) {
   if (!r->file && !r->bytes) return complain(r, "there is no program");
   if (word && !number_word(word, &line)) {
     if (!r->kernel && !target_bind(r)) return false;
-    if (!find_place(r, word, &function, &pc, &at, &file)) return false;
-    line = at;
-    if (r->g && !r->over) {
-      mx_debug_instruction i = {.struct_size = sizeof i};
-      if (mx_debug_code(r->g, function, pc, &i) == MX_OK) line = i.line;
-    }
+    const bool probe = probe_begin(r), found = find_place(r, word, &function, &pc, &at, &file);
+    mx_debug_instruction i = {.struct_size = sizeof i};
+    line = found && r->g && mx_debug_code(r->g, function, pc, &i) == MX_OK ? i.line : at;
+    probe_end(r, probe);
+    if (!found) return false;
   }
   if (word) line = line > 5 ? line - 5 : 1;
   const char *source = file ? file : main_source(r);

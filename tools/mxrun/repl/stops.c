@@ -153,9 +153,12 @@ static bool establish(struct repl *r, struct point *p) {
 }
 
 bool points_establish(struct repl *r) {
-  for (size_t k = 0; k < r->npoints; k++) {
-    r->points[k]->hits = 0;
-    if (!establish(r, r->points[k])) return false;
+  for (size_t k = 0; k < r->npoints && !r->calc; k++) {
+    struct point *p = r->points[k];
+    p->hits = 0;
+    if (establish(r, p)) continue;
+    printf("Breakpoint %d is off.\n", p->number); /* the program is another one than when it was made */
+    p->enabled = false;
   }
   return true;
 }
@@ -278,8 +281,10 @@ struct point *add_place(struct repl *r, char *arguments, bool temporary) {
   }
   char *function = NULL, *file = NULL;
   uint32_t pc, line;
+  const bool probe = good && probe_begin(r);
+  if (good && (probe || !r->g)) good = find_place(r, p->place, &function, &pc, &line, &file);
   if (good) good = understood(r, p);
-  if (good && !r->g) good = find_place(r, p->place, &function, &pc, &line, &file);
+  probe_end(r, probe);
   free(function);
   free(file);
   if (!good) return point_delete(r, p), r->next_point--, NULL;
@@ -366,7 +371,9 @@ bool do_condition(struct repl *r, char *arguments) {
   p->condition = *arguments ? cli_strdup(arguments) : NULL;
   expression_free(p->compiled);
   p->compiled = NULL;
-  if (!understood(r, p)) {
+  const bool probe = probe_begin(r), good = understood(r, p);
+  probe_end(r, probe);
+  if (!good) {
     free(p->condition);
     p->condition = was;
     return false;
