@@ -114,18 +114,22 @@ static void f_normcdf(mpfr_t r, const mpfr_t *x) {
   mpfr_div_ui(r, r, 2, RN);
   mpfr_clear(t);
 }
-/* The root of erfc(r) = y for y in (0, 1]: bisection for a start, then Newton on the logarithm, whose slope is gentle. */
+/* The root of erfc(r) = y for y in (0, 1]: bisection for a start, for which few digits do, then Newton. */
 static void erfc_root(mpfr_t r, const mpfr_t y) {
-  mpfr_t f, g, lo, hi;
-  mpfr_inits2(mpfr_get_prec(r), f, g, lo, hi, NULL);
+  enum { START = 100 };
+  mpfr_t f, g, lo, hi, middle, there;
+  mpfr_inits2(START, lo, hi, middle, there, NULL);
   mpfr_set_ui(lo, 0, RN);
   mpfr_set_ui(hi, 40, RN);
   for (int k = 0; k < 30; k++) {
-    mpfr_add(r, lo, hi, RN);
-    mpfr_div_ui(r, r, 2, RN);
-    mpfr_erfc(f, r, RN);
-    mpfr_set(mpfr_cmp(f, y) > 0 ? lo : hi, r, RN);
+    mpfr_add(middle, lo, hi, RN);
+    mpfr_div_ui(middle, middle, 2, RN);
+    mpfr_erfc(there, middle, RN);
+    mpfr_set(mpfr_cmp(there, y) > 0 ? lo : hi, middle, RN);
   }
+  mpfr_set(r, middle, RN);
+  mpfr_clears(lo, hi, middle, there, NULL);
+  mpfr_inits2(mpfr_get_prec(r), f, g, NULL);
   for (int k = 0; k < 5; k++) { /* r += (erfc(r) - y) / (2/sqrt(pi) exp(-r^2)) */
     mpfr_erfc(f, r, RN);
     mpfr_sub(f, f, y, RN);
@@ -138,7 +142,7 @@ static void erfc_root(mpfr_t r, const mpfr_t y) {
     mpfr_mul(f, f, g, RN);
     mpfr_add(r, r, f, RN);
   }
-  mpfr_clears(f, g, lo, hi, NULL);
+  mpfr_clears(f, g, NULL);
 }
 static void f_erfcinv(mpfr_t r, const mpfr_t *x) {
   if (mpfr_nan_p(x[0]) || mpfr_sgn(x[0]) < 0 || mpfr_cmp_ui(x[0], 2) > 0) { mpfr_set_nan(r); return; }

@@ -214,20 +214,31 @@ static __attribute__((noinline, unused)) const struct mx_insn *mx__guarded(struc
 #define GUARDED(id_) \
   const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { return mx__guarded(x, i, MX_UNGUARDED(id_)); }
 
-#define OP_(id_, mods_, flags_, ...) OP__(id_, mods_, flags_, __VA_ARGS__)
+#define OP_(id_, mods_, flags_, ...) OP_ROW(IS_ONE(mods_), id_, mods_, flags_, __VA_ARGS__)
+#define IS_ONE(mods_) SECOND(IS_ONE_##mods_, 0, )
+#define IS_ONE_1 , 1
+#define SECOND(...) SECOND_(__VA_ARGS__)
+#define SECOND_(first_, second_, ...) second_
+#define OP_ROW(one_, ...) OP_ROW_(one_, __VA_ARGS__)
+#define OP_ROW_(one_, ...) OP_ROW_##one_(__VA_ARGS__)
+/* one modifier */
+#define OP_ROW_1(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
+  LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_)) \
+  GUARDED(id_)
 /* Each value of a modifier has loops of its own, but under sanitizers, where nobody waits for the loops but for the compiler. */
 #ifdef __SANITIZE_ADDRESS__
-#define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
+#define OP_ROW_0(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, lanes_##id_(n_, true, UINT64_MAX, d, q, a, b, c, e, g, (mods_) > 1 ? i->mod : 0); (void)all_;) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(i->mod, id_)) \
   GUARDED(id_)
 #else
-#define OP__(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
+#define OP_ROW_0(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   _Static_assert((mods_) <= 28, #id_ ": more modifier values than a lane body has cases"); \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
-  static __attribute__((noinline, unused)) \
+  static __attribute__((noinline)) \
   LANE_FUNCTION(others_##id_, , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch (i->mod) { CASES(mods_, id_) }) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), if ((mods_) > 1 && i->mod) return others_##id_(x, i);, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_)) \
+  LANE_FUNCTION(MX_UNGUARDED(id_), if (i->mod) return others_##id_(x, i);, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_)) \
   GUARDED(id_)
 #endif
 /* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */
