@@ -39,7 +39,11 @@ struct mx_record {
   uint64_t limit, bytes, interval, newest, target;
   uint64_t turn;                  /* turns so far: tells states of one position apart */
   struct mx_block **blocks;       /* room for all of the launch */
-  unsigned char *last;            /* the page that was kept last: most writes are to it again */
+  struct recent {                 /* what the current state has: */
+    unsigned char *page;          /* the page that was kept last: most writes are to it again */
+    unsigned char *whole[2];      /* long ranges from there on: the heap's tables, at each malloc */
+    uint64_t bytes[2];
+  } recent;
   bool lost;                      /* out of memory: a page is missing */
 };
 
@@ -94,11 +98,18 @@ static void keep(struct mx_record *r, unsigned char *at, uint32_t bytes) {
 void mx__record_writes(struct mx_debug *g, unsigned char *lo, unsigned char *hi, unsigned char *at, uint64_t bytes) {
   struct mx_record *r = g->record;
   if (!r->n) return;
+  struct recent *has = &r->recent;
+  if (bytes > 16 * PAGE) {
+    for (int k = 0; k < 2; k++)
+      if (has->whole[k] == at && has->bytes[k] == bytes) return;
+    has->whole[1] = has->whole[0], has->bytes[1] = has->bytes[0];
+    has->whole[0] = at, has->bytes[0] = bytes;
+  }
   for (unsigned char *end = at + bytes; at < end;) {
     unsigned char *page = (unsigned char *)((uintptr_t)at & ~(uintptr_t)(PAGE - 1));
     unsigned char *from = page < lo ? lo : page, *to = page + PAGE > hi ? hi : page + PAGE;
-    if (from != r->last) keep(r, from, (uint32_t)(to - from));
-    r->last = from;
+    if (from != has->page) keep(r, from, (uint32_t)(to - from));
+    has->page = from;
     at = page + PAGE;
   }
 }
@@ -320,7 +331,7 @@ struct mx_block *mx__record_rewind(struct mx_debug *g, struct mx_exec *x) {
   while (to && r->state[to]->position > r->target) to--;
   for (uint32_t k = r->now + 1; k-- > to;) put_pages_back(r->state[k]);
   r->now = to;
-  r->last = NULL;
+  r->recent = (struct recent){0};
   struct state *s = r->state[to];
   put_back(g, x, s);
   g->executed = s->position;
@@ -366,7 +377,7 @@ static void thin(struct mx_record *r) {
   while (r->n > r->now + 1) drop(r, r->n - 1);
   for (uint32_t k = 1; k < r->now; k++) merge(r, k);
   r->interval *= 2;
-  r->last = NULL;
+  r->recent = (struct recent){0};
 }
 
 /* States of the future come again by themselves; then states are merged; when that no longer helps, the oldest go. */
@@ -419,7 +430,7 @@ void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) 
     r->now = at;
     keep_within_limit(r);
   }
-  r->last = NULL;
+  r->recent = (struct recent){0};
   memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
 }
 
@@ -447,7 +458,7 @@ void mx__record_forget(struct mx_debug *g) {
   while (r->n) drop(r, r->n - 1);
   r->now = 0;
   r->lost = false;
-  r->last = NULL;
+  r->recent = (struct recent){0};
   mx__edits_free(g);
 }
 
