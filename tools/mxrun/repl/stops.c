@@ -156,7 +156,7 @@ bool points_establish(struct repl *r) {
   for (size_t k = 0; k < r->npoints && !r->calc; k++) {
     struct point *p = r->points[k];
     p->hits = 0;
-    if (establish(r, p)) continue;
+    if ((p->kind == POINT_PLACE && !p->enabled) || establish(r, p)) continue; /* `enable` looks for its place */
     printf("Breakpoint %d is off.\n", p->number); /* the program is another one than when it was made */
     p->enabled = false;
   }
@@ -425,7 +425,8 @@ static bool each(struct repl *r, char *arguments, bool (*fn)(struct repl *r, str
 
 static bool turn(struct repl *r, struct point *p, bool on) {
   p->enabled = on;
-  if (!r->g) return true;
+  if (!r->g || (!on && !p->inner)) return true;
+  if (!p->inner) return (p->enabled = establish(r, p));
   mx_status s = p->inner > 0 ? mx_debug_break_enable(r->g, p->inner, on) : tell_watch(r);
   return s == MX_OK || complain_status(r, s);
 }
