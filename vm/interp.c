@@ -110,17 +110,26 @@ const struct mx_insn *mx__op_fence(struct mx_exec *x, const struct mx_insn *i) {
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------*/
+/* All lanes, 32 or 64: a half's loop has a length that the compiler knows, and becomes vectors. */
+static void fill32(const struct mx_exec *x, uint32_t *d, uint32_t v) {
+  for (uint32_t half = 0; half < x->lanes; half += 32, d += 32)
+    for (unsigned l = 0; l < 32; l++) d[l] = v;
+}
+static void fill64(const struct mx_exec *x, uint64_t *d, uint64_t v) {
+  for (uint32_t half = 0; half < x->lanes; half += 32, d += 32)
+    for (unsigned l = 0; l < 32; l++) d[l] = v;
+}
 /* Writes one value to the active lanes of a slot of the class of operand 0. */
 static void broadcast(struct mx_exec *x, const struct mx_insn *i, uint64_t m, uint64_t v) {
   void *d = mx__operand(x, i->o[0]);
   switch (mx__types[mx__ops[i->op].opnd[0].type].slot_class) {
     case MX_PRED: *(uint64_t *)d = v ? *(uint64_t *)d | m : *(uint64_t *)d & ~m; break;
     case MX_R32:
-      if (m == x->full) for (uint32_t l = 0; l < x->lanes; l++) ((uint32_t *)d)[l] = (uint32_t)v;
+      if (m == x->full) fill32(x, d, (uint32_t)v);
       else MX_FOR_LANES(l, m) ((uint32_t *)d)[l] = (uint32_t)v;
       break;
     default:
-      if (m == x->full) for (uint32_t l = 0; l < x->lanes; l++) ((uint64_t *)d)[l] = v;
+      if (m == x->full) fill64(x, d, v);
       else MX_FOR_LANES(l, m) ((uint64_t *)d)[l] = v;
   }
 }
