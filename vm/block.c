@@ -7,6 +7,7 @@
 #include "vm/jitabi.h"
 #include "vm/launch.h"
 #include "vm/rounds.h"
+#include "vm/schedule.h"
 #include "vm/warp.h"
 
 #include <stdlib.h>
@@ -146,7 +147,7 @@ void mx__block_start(struct mx_block *b, uint64_t index) {
   b->ctaid[2] = row < l->grid[1] ? 0 : (uint32_t)(row / l->grid[1]);
   b->ctaid[1] = (uint32_t)(row - (uint64_t)b->ctaid[2] * l->grid[1]);
   b->started = false;
-  b->spins = 0;
+  b->spins = b->rounds = 0;
   memset(&b->round, 0, sizeof b->round);
   for (uint32_t used = b->barriers_used; used; used &= used - 1) {
     struct mx_barrier *bar = &b->barriers[__builtin_ctz(used)];
@@ -185,6 +186,12 @@ bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w) {
   return true;
 }
 
+bool mx__block_yields(struct mx_block *b, const struct mx_taken *then) {
+  if (++b->rounds < MX_TURN_ROUNDS) return false;
+  b->rounds = 0;
+  return mx__schedule_waits(b->launch, then);
+}
+
 /* A warp's turn in this round has ended; `ran`: something was executed in it. */
 static void note_turn(struct mx_block *b, enum mx_turn turn, bool ran) {
   b->round.alive |= turn != MX_TURN_DONE;
@@ -207,6 +214,7 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
         case MX_ROUNDS_DONE: return MX_BLOCK_DONE;
         case MX_ROUNDS_STOPPED: return MX_BLOCK_STOPPED;
         case MX_ROUNDS_RESTS: b->round.warp = w + 1; return MX_BLOCK_STOPPED;
+        case MX_ROUNDS_YIELDS: return MX_BLOCK_YIELDED;
         case MX_ROUNDS_MACHINE: break;
       }
       b->round.warp = w;
@@ -232,7 +240,10 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
     const bool alive = b->round.alive, went_on = b->round.went_on, spun = b->round.spun;
     memset(&b->round, 0, sizeof b->round);
     if (!alive) return MX_BLOCK_DONE;
-    if (went_on) continue;
+    if (went_on) {
+      if (mx__block_yields(b, then)) return MX_BLOCK_YIELDED;
+      continue;
+    }
     bool released = false;
     if (spun && ++b->spins < MX_PATIENCE) return MX_BLOCK_PARKED;
     b->spins = 0;

@@ -8,6 +8,7 @@
 enum mx_block_status {
   MX_BLOCK_DONE,    /* all threads have ended */
   MX_BLOCK_PARKED,  /* everyone left spins or waits; worth another turn after others ran */
+  MX_BLOCK_YIELDED, /* it has gone on for long: others may have their turn, for one of which it may wait */
   MX_BLOCK_STOPPED, /* trap raised, or x->stop seen */
 };
 
@@ -20,6 +21,9 @@ struct mx_taken { uint64_t next, end; };
 /* Runs until it ends, parks or is stopped. When it has ended, those of `then` run in its place, one after the other. */
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then);
 void mx__block_free(struct mx_block *b);
+/* A round of its warps has ended in which something went on. True: others are to have their turn, for one of which it may wait. */
+bool mx__block_yields(struct mx_block *b, const struct mx_taken *then);
+#define MX_TURN_ROUNDS (1u << 16) /* in a turn; some 100 ms, where each is from one barrier to the next */
 /* What its turn needs of x. */
 void mx__block_enter(struct mx_exec *x, struct mx_block *b);
 /* The lanes that warp w begins with. */
@@ -46,6 +50,7 @@ struct mx_block {
   uint32_t ctaid[3];
   uint32_t nwarps;
   uint32_t spins;       /* turns in which its warps only spun or waited */
+  uint32_t rounds;      /* in which something went on, since it last might have yielded */
   uint32_t begun;       /* warps that have begun, from the first on */
   struct { uint32_t warp; bool alive, went_on, spun; } round; /* whose turn it is, and what those before it have come to */
   bool started;         /* its warps stand at the first instruction, or beyond */

@@ -159,7 +159,7 @@ static void move_warp(struct tape *t, struct mx_warp *w) {
 }
 
 static void move_block(struct tape *t, struct mx_block *b) {
-  MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->spins), MOVE(t, b->started), MOVE(t, b->round), MOVE(t, b->barriers_used);
+  MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->spins), MOVE(t, b->rounds), MOVE(t, b->started), MOVE(t, b->round), MOVE(t, b->barriers_used);
   for (unsigned n = 0; n <= MX_BARRIERS; n++) {
     struct mx_barrier *bar = &b->barriers[n];
     MOVE(t, bar->want), MOVE(t, bar->hold), MOVE(t, bar->all);

@@ -61,9 +61,11 @@ struct rounds {
   struct mx_jit_code *code;
   struct mx_jit_state state; /* its records are not touched before they are needed */
   struct mx_frame *left;     /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
+  const struct mx_taken *then; /* blocks that the worker has taken */
   bool clean, looked_at;     /* registers are read before they are written: by code, or by a debugger who stops it */
   uint32_t whole;            /* warps with all their lanes; or none, where somebody counts with every step */
   struct mx_ring ring;
+  uint32_t at_first, left_first; /* where it began */
 };
 
 /* Warp's turn; as in mx__warp_enter(), a slice comes whole. */
@@ -94,6 +96,14 @@ static void count_ahead(struct mx_exec *x) {
 }
 
 enum { ARRIVALS = 128 }; /* at barriers, until somebody looks whether the launch is to stop */
+
+/* How many arrivals compiled code may do, of warp `at` first: at most those before the one with which the block's turn ends. The last
+ * of n goes on at once, so n arrivals are n - 1 turns. */
+static uint32_t arrivals_left(const struct mx_block *b, uint32_t at) {
+  const uint64_t n = b->nwarps, turns = (uint64_t)(MX_TURN_ROUNDS - b->rounds) * n - at;
+  const uint64_t arrivals = n > 1 ? turns - 1 + (turns - 1) / (n - 1) : ARRIVALS;
+  return arrivals < ARRIVALS ? (uint32_t)arrivals : ARRIVALS;
+}
 
 /* Warps that compiled code has led round x->ring. */
 static void tell_ring(struct mx_exec *x) {
@@ -132,7 +142,7 @@ static void begin_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rou
   }
   r->n = b->nwarps, r->at = x->warp->number, r->arrived = r->ended = 0;
   r->from = x->warp->resume;
-  r->left = ARRIVALS, r->moved = 0;
+  r->left = rounds->left_first = arrivals_left(b, rounds->at_first = r->at), r->moved = 0;
   r->code = rounds->code;
   r->begun = true;
   x->ring = r;
@@ -144,7 +154,7 @@ static bool begin_in_ring(struct mx_exec *x, struct mx_block *b, struct rounds *
     if (!(r->frame[r->nframes] = mx__frame_first(x, rounds->code->table->home_bytes, false))) return false;
   for (uint32_t w = 0; w < b->nwarps; w++) r->home[w] = mx__jit_keep(r->frame[w]);
   r->n = b->nwarps, r->at = r->arrived = r->ended = r->from = 0;
-  r->left = ARRIVALS, r->moved = 1;
+  r->left = rounds->left_first = arrivals_left(b, rounds->at_first = 0), r->moved = 1;
   r->code = rounds->code;
   r->begun = false;
   x->ring = r;
@@ -159,9 +169,10 @@ static bool begin_in_ring(struct mx_exec *x, struct mx_block *b, struct rounds *
   return true;
 }
 /* The code has been left; false: because all warps have ended, and only x->stats has to know. */
-static bool end_ring(struct mx_exec *x, uint32_t kind) {
+static bool end_ring(struct mx_exec *x, const struct rounds *rounds, uint32_t kind) {
   struct mx_ring *r = x->ring;
-  const uint32_t arrivals = ARRIVALS - r->left;
+  const uint32_t arrivals = rounds->left_first - r->left, turns = arrivals - arrivals / r->n + r->ended;
+  x->block->rounds += (rounds->at_first + turns) / r->n;
   const bool over = kind == MX_JIT_DONE && r->ended + 1 == r->n;
   if (over && !r->begun) x->stats.warps += r->n, x->stats.warps_compiled += r->n;
   for (uint32_t w = 0; over && r->begun && w < r->n; w++) {
@@ -223,15 +234,28 @@ static void count(struct mx_exec *x, uint64_t steps, enum mx_exit_reason why) {
   x->stats.exits[why]++;
 }
 
+/* Between two rounds, for the machine to go on with. */
+static enum mx_rounds yield(struct mx_exec *x, struct mx_block *b, const struct rounds *r) {
+  tell_barrier(b, b->nwarps);
+  settle(x, b, r->code);
+  memset(&b->round, 0, sizeof b->round);
+  return MX_ROUNDS_YIELDS;
+}
+
 /* ---- turns ---------------------------------------------------------------------------------------------------*/
 static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *r, uint32_t *at, const struct mx_insn **next) {
   struct mx_jit_state *s = &r->state;
   uint32_t alive = b->nwarps, waiting = 0;
+  bool began = false;
   const bool whole = r->whole == b->nwarps && b->nwarps <= MX_RING_WARPS, rings = whole && r->code->table->waits && !r->clean && !r->looked_at;
   b->begun = 0;
   for (uint32_t w = 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
-    if (!w) b->round.alive = b->round.went_on = false;
+    if (!w) {
+      if (began && mx__block_yields(b, r->then)) return yield(x, b, r);
+      began = true;
+      b->round.alive = b->round.went_on = false;
+    }
     if (w == b->begun) {
       if (!(rings ? begin_in_ring(x, b, r) : begin(x, b, w, r))) return no_memory(b);
     } else {
@@ -250,7 +274,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
       x->more = 0;
       x->stats.enters++;
       if (x->ring) {
-        if (!end_ring(x, kind)) {
+        if (!end_ring(x, r, kind)) {
           count(x, s->steps, MX_EXIT_DONE);
           return MX_ROUNDS_DONE;
         }
@@ -316,6 +340,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   struct rounds r;
   r.code = code;
   r.left = NULL;
+  r.then = then;
   r.clean = code->table->clean;
   r.looked_at = l->debug;
   r.ring.nframes = 0;

@@ -10,6 +10,7 @@ enum mx_rounds {
   MX_ROUNDS_DONE,    /* all threads have ended */
   MX_ROUNDS_STOPPED, /* the launch is to stop */
   MX_ROUNDS_RESTS,   /* the launch is to rest: the machine goes on some time, with the turn behind that of warp *w */
+  MX_ROUNDS_YIELDS,  /* other blocks are to have a turn; then the same */
   MX_ROUNDS_MACHINE, /* warp *w needs the machine, in the middle of its turn: at *i, or at x->event if that is NULL; what this
                         round's turns before it have come to stands in b->round */
 };

@@ -301,7 +301,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
       b = back;
       status = mx__block_run(x, b, &mine);
     }
-    if (status == MX_BLOCK_PARKED && own && !s->together) mx__debug_parked(l->debug, x, b);
+    if ((status == MX_BLOCK_PARKED || status == MX_BLOCK_YIELDED) && own && !s->together) mx__debug_parked(l->debug, x, b);
     const uint64_t spun = status == MX_BLOCK_PARKED && s->together ? mx__debug_digest(b) : 0;
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     pthread_mutex_lock(&s->lock);
@@ -320,7 +320,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
       s->parked[1][s->nparked[1]++] = b;
     } else {
       park(s, b);
-      if (l->workers > 1) rest(s);
+      if (l->workers > 1 && status == MX_BLOCK_PARKED) rest(s);
     }
   }
   if (s->waiting) pthread_cond_broadcast(&s->wake);
@@ -393,6 +393,14 @@ static char *where_text(const struct schedule *s) {
                              warp->number, split->pc, fn->func->name);
   }
   return NULL;
+}
+
+bool mx__schedule_waits(const struct mx_launch *l, const struct mx_taken *then) {
+  struct schedule *s = l->schedule;
+  pthread_mutex_lock(&s->lock);
+  const bool waits = then->next != then->end || s->next < l->nblocks || s->nparked[0] || s->nparked[1];
+  pthread_mutex_unlock(&s->lock);
+  return waits;
 }
 
 uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list) {

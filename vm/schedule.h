@@ -8,11 +8,15 @@
 
 struct mx_block;
 struct mx_pool;
+struct mx_taken;
 
 /* Runs all blocks of the launch on l->workers workers; returns when all have ended or l->stop is set. `deadline` NULL:
  * none. Fills l->stats and, when the launch was stopped without a trap, *where with a malloc'ed text that says what the
  * lowest unfinished block was doing (NULL: nothing to say). */
 void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct timespec *deadline, char **where);
+
+/* Whether a block waits for a worker, to start or for another turn; `then`: those that the one who asks has taken. */
+bool mx__schedule_waits(const struct mx_launch *l, const struct mx_taken *then);
 
 /* The parked blocks, in no order, into list, which has room for l->resident. For debuggers: nothing else is running. */
 uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list);
