@@ -85,7 +85,7 @@ static void collect(struct finder *f) {
 static void add_range(struct finder *f, uint32_t lo, uint32_t hi) {
   if (lo >= hi) return;
   if (f->nranges == f->capacity) {
-    uint32_t capacity = f->capacity ? f->capacity * 2 : 256;
+    uint32_t capacity = f->capacity * 2;
     f->ranges = mx__arena_grow(f->b->arena, f->ranges, f->capacity * sizeof *f->ranges, capacity * sizeof *f->ranges);
     f->capacity = capacity;
   }
@@ -231,7 +231,8 @@ static void ranges_of_register(struct finder *f, uint32_t reg, uint32_t bit, boo
 
 struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
   struct mx_arena *arena = b->arena;
-  struct finder f = {.b = b, .g = g, .postorder = mx__cfg_postorder(arena, g)};
+  struct finder f = {.b = b, .g = g, .postorder = mx__cfg_postorder(arena, g), .capacity = 256};
+  f.ranges = mx__arena_alloc(arena, f.capacity * sizeof *f.ranges); /* also where there will be none: others add to the address */
   collect(&f);
   size_t nblocks = (size_t)g->nblocks + 1, nregs = (size_t)b->nregs + 1;
   f.in = mx__arena_alloc(arena, nblocks * sizeof *f.in), f.out = mx__arena_alloc(arena, nblocks * sizeof *f.out);
