@@ -72,7 +72,7 @@ LEVELS := plain
 endif
 LANE_OPT := $(if $(SAN),$(OPT))
 # The table's rows: -O1 compiles in two thirds of the time of -O2 and leaves the same loops, short ones not unrolled: with long
-# vectors they are.
+# vectors they are. But conversions would be a fifth slower.
 # Lane functions (fn_*.c) need more; -O3 copies their loops.
 LANE_VECTORS := -ftree-vectorize -fvect-cost-model=dynamic
 LANE_OPT_v2 := -O1 -fstrict-aliasing $(LANE_VECTORS)
@@ -81,7 +81,7 @@ LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
 LANE_OPT_plain := $(LANE_OPT_v2)
 LANE_OPT_fn := -O2 $(LANE_VECTORS)
 LANE_OPT_fn_v4 := -O3
-lane_opt = $(or $(LANE_OPT),$(if $(filter fn_convert,$(1)),$(LANE_OPT_fn)),$(if $(filter fn_%,$(1)),$(or $(LANE_OPT_fn_$(2)),$(LANE_OPT_fn))),$(LANE_OPT_$(2)))
+lane_opt = $(or $(LANE_OPT),$(if $(filter convert.v4,$(1).$(2)),-O3),$(if $(filter fn_convert,$(1)),$(LANE_OPT_fn)),$(if $(filter fn_%,$(1)),$(or $(LANE_OPT_fn_$(2)),$(LANE_OPT_fn))),$(LANE_OPT_$(2)))
 # What is wrong with an address in the loops the address sanitizer sees anyway; that each is aligned, of the rows that all share
 # body.h's loops, the ones with lane functions (fn_*.c) and memory.c show.
 lane_unchecked = $(if $(SAN),-fno-sanitize=null$(comma)object-size$(if $(filter fn_% memory,$(1)),,$(comma)alignment$(comma)pointer-overflow))
