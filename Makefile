@@ -81,7 +81,9 @@ LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
 LANE_OPT_plain := $(LANE_OPT_v2)
 LANE_OPT_fn := -O2 $(LANE_VECTORS)
 LANE_OPT_fn_v4 := -O3
-lane_opt = $(or $(LANE_OPT),$(if $(filter convert.v4,$(1).$(2)),-O3),$(if $(filter fn_convert,$(1)),$(LANE_OPT_fn)),$(if $(filter fn_%,$(1)),$(or $(LANE_OPT_fn_$(2)),$(LANE_OPT_fn))),$(LANE_OPT_$(2)))
+LANE_OPT_convert_v4 := -O3
+LANE_OPT_fn_convert_v4 := $(LANE_OPT_fn)
+lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(or $(LANE_OPT_fn_$(2)),$(LANE_OPT_fn))),$(LANE_OPT_$(2)))
 # What is wrong with an address in the loops the address sanitizer sees anyway; that each is aligned, of the rows that all share
 # body.h's loops, the ones with lane functions (fn_*.c) and memory.c show.
 lane_unchecked = $(if $(SAN),-fno-sanitize=null$(comma)object-size$(if $(filter fn_% memory,$(1)),,$(comma)alignment$(comma)pointer-overflow))

@@ -31,18 +31,22 @@ gcc_jit_block *lw_new_block(struct lw *l, const char *what) {
   snprintf(name, sizeof name, "%s_%u", what, l->j.serial++);
   return gcc_jit_function_new_block(l->j.fn, name);
 }
-static void jump(struct lw *l, gcc_jit_block *to) { gcc_jit_block_end_with_jump(l->j.b, NULL, to); }
-static void split_on(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no) {
+void lw_go(struct lw *l, gcc_jit_block *to) { gcc_jit_block_end_with_jump(l->j.b, NULL, to); }
+void lw_split(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no) {
   gcc_jit_block_end_with_conditional(l->j.b, NULL, cond, yes, no);
 }
-static gcc_jit_rvalue *compare(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+gcc_jit_rvalue *lw_u64(struct lw *l, uint64_t v) { return jx_int(&l->j, l->j.t_u64, v); }
+gcc_jit_rvalue *lw_compare(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return gcc_jit_context_new_comparison(l->j.c, NULL, op, x, y);
+}
+gcc_jit_rvalue *lw_either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return x ? gcc_jit_context_new_binary_op(l->j.c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, l->j.t_bool, x, y) : y;
 }
 gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond) {
   gcc_jit_type *t = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG);
   gcc_jit_rvalue *args[2] = {gcc_jit_context_new_cast(l->j.c, NULL, cond, t), gcc_jit_context_zero(l->j.c, t)};
   gcc_jit_rvalue *e = gcc_jit_context_new_call(l->j.c, NULL, gcc_jit_context_get_builtin_function(l->j.c, "__builtin_expect"), 2, args);
-  return compare(l, GCC_JIT_COMPARISON_NE, e, args[1]);
+  return lw_compare(l, GCC_JIT_COMPARISON_NE, e, args[1]);
 }
 gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *m) {
   gcc_jit_rvalue *any = m[0];
@@ -97,7 +101,7 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
                              gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->home), j->t_ptr), jx_int(j, j->t_u32, number), mask};
   gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, step), l->t_step)), 5, args));
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
-  split_on(l, lw_rare(l, compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
+  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
   const struct ja_block *b = &a->blocks[l->block];
   memcpy(still, live, 8 * a->words);
@@ -213,7 +217,7 @@ static void go_to(struct lw *l, const uint32_t *stack, uint32_t depth, uint32_t 
     const int side = a->regions[g].kind == JA_IF && ja_has(a->regions[g].side[1], from);
     struct lw_region *r = &l->regions[g];
     if (!r->close[side]) r->close[side] = lw_new_block(l, "close");
-    jump(l, r->close[side]);
+    lw_go(l, r->close[side]);
     return;
   }
   gcc_jit_block *begin = l->head[to];
@@ -223,7 +227,7 @@ static void go_to(struct lw *l, const uint32_t *stack, uint32_t depth, uint32_t 
     copy_masks(l, l->regions[g].saved, l->cm);
     begin = lw_start(l, to);
   }
-  jump(l, begin);
+  lw_go(l, begin);
 }
 static void build_close(struct lw *l, uint32_t number, int side) {
   const struct ja *a = l->a;
@@ -235,7 +239,7 @@ static void build_close(struct lw *l, uint32_t number, int side) {
     gcc_jit_rvalue *m[LW_CHUNKS];
     gcc_jit_block *turn = lw_new_block(l, "turn"), *end = lw_new_block(l, "end");
     values(l, r->pending, m);
-    split_on(l, lw_any(l, m), turn, end);
+    lw_split(l, lw_any(l, m), turn, end);
     j->b = turn;
     copy_masks(l, l->cm, r->pending);
     go_to(l, a->blocks[g->target].stack, depth_of(a, g->target, number) + 1, g->target, g->target);
@@ -285,7 +289,7 @@ void lw_edge(struct lw *l, uint32_t to, bool backward) {
     gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), jx_int(j, j->t_int, 1)));
     jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), left);
     gcc_jit_block *over = lw_new_block(l, "over"), *on = lw_new_block(l, "again");
-    split_on(l, lw_rare(l, compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0))), over, on);
+    lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0))), over, on);
     j->b = over;
     lw_leave(l, MX_JIT_SLICE, t->pc, 0, l->live_end, l->uni);
     j->b = on;
@@ -303,7 +307,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   if (a->blocks[l->block].nstack) {
     gcc_jit_block *together = lw_new_block(l, "together"), *apart = lw_new_block(l, "apart");
     for (unsigned c = 0; c < l->nc; c++) m[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), jx_rv(l->em[c])));
-    split_on(l, lw_any(l, m), apart, together);
+    lw_split(l, lw_any(l, m), apart, together);
     j->b = apart;
     lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
     j->b = together;
@@ -315,16 +319,16 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
     gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, offsetof(struct mx_warp, live), j->t_u64)), *native = lw_cross_condition(l, alive);
     if (native) {
       gcc_jit_block *here = lw_new_block(l, "here"), *rare = lw_new_block(l, "rare");
-      split_on(l, native, here, rare);
+      lw_split(l, native, here, rare);
       j->b = here;
       lw_cross(l);
-      jump(l, behind);
+      lw_go(l, behind);
       j->b = rare;
     }
-    split_on(l, compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), body, machine);
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), body, machine);
     j->b = body;
     lw_step(l);
-    jump(l, behind);
+    lw_go(l, behind);
     j->b = machine;
     lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
     j->b = behind;
@@ -333,7 +337,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   }
   if (l->kernel && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
     gcc_jit_block *here = lw_new_block(l, "park");
-    split_on(l, compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), here, machine);
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), here, machine);
     j->b = here;
     add_steps(l, number_in_block + 1);
     const uint32_t next = a->blocks[l->block].succ[0];
@@ -342,7 +346,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
     free(done);
     lw_park(l, next);
   } else
-    jump(l, machine);
+    lw_go(l, machine);
   j->b = machine;
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
   return false;
@@ -377,7 +381,7 @@ static void branch(struct lw *l) {
   gcc_jit_block *not = g && g->next == g->reconv ? NULL : lw_new_block(l, "next");
   if (!b->divergent) {
     add_steps(l, here + 1);
-    split_on(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not);
+    lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not);
     j->b = taken;
     lw_edge(l, target, back);
     j->b = not;
@@ -397,7 +401,7 @@ static void branch(struct lw *l) {
     /* the first side that has lanes; the other follows where this one closes */
     const bool first = g->next != g->reconv, second = g->target != g->reconv;
     gcc_jit_block *none = first && second ? NULL : lw_new_block(l, "skip");
-    split_on(l, lw_any(l, first ? n : t), first ? not : taken, none ? none : taken);
+    lw_split(l, lw_any(l, first ? n : t), first ? not : taken, none ? none : taken);
     if (first) {
       j->b = not;
       side(l, n, next, second ? target : next);
@@ -416,7 +420,7 @@ static void branch(struct lw *l) {
     const bool leaves = target == a->regions[b->loop_exit].reconv;
     gcc_jit_block *stay = leaves ? not : taken, *all = leaves ? taken : not;
     add_steps(l, here + 1);
-    split_on(l, lw_any(l, leaves ? n : t), stay, all);
+    lw_split(l, lw_any(l, leaves ? n : t), stay, all);
     j->b = all;
     lw_edge(l, leaves ? target : next, leaves && back);
     j->b = stay;
@@ -425,9 +429,9 @@ static void branch(struct lw *l) {
     return;
   }
   gcc_jit_block *some = lw_new_block(l, "some"), *apart = lw_new_block(l, "apart");
-  split_on(l, lw_any(l, t), some, not);
+  lw_split(l, lw_any(l, t), some, not);
   j->b = some;
-  split_on(l, lw_any(l, n), apart, taken);
+  lw_split(l, lw_any(l, n), apart, taken);
   j->b = apart;
   lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
   j->b = taken;
@@ -494,7 +498,7 @@ static void begin_instruction(struct lw *l, const struct ja_block *b, uint32_t k
   lw_hold_guard(l);
   if (!l->ins->keep) return;
   gcc_jit_block *stop = lw_new_block(l, "stop"), *on = lw_new_block(l, "pass");
-  split_on(l, lw_rare(l, js_leaves(l)), stop, on);
+  lw_split(l, lw_rare(l, js_leaves(l)), stop, on);
   j->b = stop;
   lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
   j->b = on;
@@ -535,15 +539,15 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   lw_run_begin(l, run);
   if (run->guesses) {
     gcc_jit_block *check = lw_new_block(l, "unlike"), *like = run->tile ? lw_new_block(l, "like") : version[LW_GUESSED];
-    split_on(l, lw_rare(l, lw_run_wrong(l, run)), check, like);
+    lw_split(l, lw_rare(l, lw_run_wrong(l, run)), check, like);
     if (run->tile) {
       j->b = like;
-      split_on(l, lw_run_apart(l, run), version[LW_GUESSED], version[LW_TILE]);
+      lw_split(l, lw_run_apart(l, run), version[LW_GUESSED], version[LW_TILE]);
     }
     j->b = check;
   }
   gcc_jit_block *outside = lw_new_block(l, "outside");
-  split_on(l, lw_rare(l, lw_run_outside(l, run)), outside, version[LW_OTHERWISE]);
+  lw_split(l, lw_rare(l, lw_run_outside(l, run)), outside, version[LW_OTHERWISE]);
   j->b = outside;
   lw_leave(l, MX_JIT_GO, a->ins[run->first].pc, run->first - b->first, live + (size_t)(run->first - b->first) * a->words, l->uni);
   l->run = run;
@@ -557,7 +561,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
       begin_instruction(l, b, k - b->first, live);
       build_ordinary(l, b, k - b->first, live);
     }
-    jump(l, behind);
+    lw_go(l, behind);
     memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has found out its own */
     memset(l->stored, 0, bytes);
   }
@@ -593,7 +597,7 @@ static void build_block(struct lw *l, uint32_t number) {
   memset(l->stored, 0, 8 * a->words);
   if (b->reconv) {
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
-    split_on(l, compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, b->pc)), meet, on);
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, b->pc)), meet, on);
     j->b = meet;
     lw_leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
     j->b = on;
@@ -601,7 +605,7 @@ static void build_block(struct lw *l, uint32_t number) {
   gcc_jit_rvalue *outside = lw_check_block(l, b);
   if (outside) {
     gcc_jit_block *in = lw_new_block(l, "inside"), *out = lw_new_block(l, "outside");
-    split_on(l, lw_rare(l, outside), out, in);
+    lw_split(l, lw_rare(l, outside), out, in);
     j->b = out;
     lw_leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
     j->b = in;
@@ -618,15 +622,15 @@ static void build_block(struct lw *l, uint32_t number) {
       gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none"), *any = lw_new_block(l, "any");
       gcc_jit_rvalue *m[LW_CHUNKS];
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_guard(l, c);
-      split_on(l, lw_any(l, m), any, on); /* lanes that do not run included: it is enough, mostly */
+      lw_split(l, lw_any(l, m), any, on); /* lanes that do not run included: it is enough, mostly */
       j->b = any;
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_lanes(l, c);
-      split_on(l, lw_any(l, m), some, on);
+      lw_split(l, lw_any(l, m), some, on);
       j->b = some;
       if (l->kernel && !b->nstack) {
         gcc_jit_block *all = lw_new_block(l, "all"), *not_all = lw_new_block(l, "not_all");
         for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m[c], jx_rv(l->cm[c]));
-        split_on(l, lw_any(l, m), not_all, all);
+        lw_split(l, lw_any(l, m), not_all, all);
         j->b = all;
         done(l, k + 1);
         j->b = not_all;

@@ -17,13 +17,6 @@ struct place {
 };
 
 static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) { return jx_op(&l->j, op, l->j.t_u64, x, y); }
-static gcc_jit_rvalue *u64_of(struct lw *l, uint64_t v) { return jx_int(&l->j, l->j.t_u64, v); }
-static gcc_jit_rvalue *test(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return gcc_jit_context_new_comparison(l->j.c, NULL, op, x, y);
-}
-static gcc_jit_rvalue *either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return gcc_jit_context_new_binary_op(l->j.c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, l->j.t_bool, x, y);
-}
 static gcc_jit_rvalue *cached(struct lw *l, uint64_t member, gcc_jit_type *t) {
   return jx_rv(lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->memory * sizeof(struct mx_bounds) + member, t));
 }
@@ -35,8 +28,8 @@ static void read_cache(struct lw *l, struct place *p, bool write) {
   p->host = jx_keep(j, cached(l, offsetof(struct mx_bounds, host), j->t_u64));
 }
 static gcc_jit_rvalue *limit(struct lw *l, struct place *p, unsigned bytes) {
-  p->limit = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, u64_of(l, bytes)));
-  return jx_keep(&l->j, test(l, GCC_JIT_COMPARISON_LT, p->span, u64_of(l, bytes)));
+  p->limit = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, lw_u64(l, bytes)));
+  return jx_keep(&l->j, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, lw_u64(l, bytes)));
 }
 
 gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **most, gcc_jit_rvalue **host) {
@@ -88,7 +81,7 @@ void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gc
 }
 
 static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
-  return n == 1 ? v : u64_op(l, GCC_JIT_BINARY_OP_MULT, v, u64_of(l, n));
+  return n == 1 ? v : u64_op(l, GCC_JIT_BINARY_OP_MULT, v, lw_u64(l, n));
 }
 
 /* Of the first lane, with its sign: where that lane does not run, it may stand in front of number 0. */
@@ -138,12 +131,12 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
   for (int form = 0; form < 2; form++) {
     if (form ? !ac->load : !bit) continue;
     gcc_jit_block *this = lw_new_block(l, "chunks"), *others = lw_new_block(l, "others");
-    gcc_jit_rvalue *is = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), u64_of(l, form ? MX_JIT_SAME : bit)), *q[LW_CHUNKS];
-    gcc_jit_block_end_with_conditional(j->b, NULL, test(l, GCC_JIT_COMPARISON_NE, is, u64_of(l, 0)), this, others);
+    gcc_jit_rvalue *is = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), lw_u64(l, form ? MX_JIT_SAME : bit)), *q[LW_CHUNKS];
+    gcc_jit_block_end_with_conditional(j->b, NULL, lw_compare(l, GCC_JIT_COMPARISON_NE, is, lw_u64(l, 0)), this, others);
     j->b = this;
     for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
       gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : first_number(l, index[c]);
-      q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, u64_of(l, scale))));
+      q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale))));
     }
     for (unsigned c = 0; c < l->nc; c++)
       if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->wide, form == 1);
@@ -179,17 +172,17 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
   if (base->widens) { /* numbers that are the same with a sign and without, and have not wrapped */
     gcc_jit_rvalue *least = TIMES(jx_rv(sh->min), base->before), *most = TIMES(jx_rv(sh->max), base->before);
     if (early) early = jx_keep(j, early), least = PLUS(least, early), most = PLUS(most, early);
-    bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, least, u64_of(l, INT32_MAX)));
-    bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, most, u64_of(l, INT32_MAX)));
+    bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, least, lw_u64(l, INT32_MAX)));
+    bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, INT32_MAX)));
   }
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, jx_rv(sh->max), u64_of(l, base->slot < l->a->f->npred + l->a->f->n32 ? INT32_MAX : UINT64_MAX)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, jx_rv(sh->max), lw_u64(l, base->slot < l->a->f->npred + l->a->f->n32 ? INT32_MAX : UINT64_MAX)));
   const uint64_t scale = base->before * base->behind;
   gcc_jit_rvalue *width = jx_keep(j, TIMES(u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)), scale));
   gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, PLUS(TIMES(jx_rv(sh->min), scale), off), p->lo);
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, width, p->limit));
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, width)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, width, p->limit));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, width)));
   gcc_jit_rvalue *low = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, TIMES(jx_rv(sh->low), scale), off);
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
   gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, near);
   j->b = near;
   by_chunks(l, ac, jx_keep(j, PLUS(p->host, off)), lanes);
@@ -201,7 +194,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
 static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  gcc_jit_rvalue *host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_SHARED, j->t_u64)), u64_of(l, off_k));
+  gcc_jit_rvalue *host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_SHARED, j->t_u64)), lw_u64(l, off_k));
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE) host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
   by_chunks(l, ac, jx_keep(j, host), lanes);
@@ -214,9 +207,9 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   struct jx *j = &l->j;
   struct lw_piece *known = &l->pieces[slot];
   if (known->ins && known->ins->block == l->ins->block && known->step == step && !lw_written_between(l->a, known->ins, l->ins, slot)) return *known;
-  gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])), *most = u64_of(l, INT32_MAX - (l->a->image->lanes - 1) * step);
+  gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])), *most = lw_u64(l, INT32_MAX - (l->a->image->lanes - 1) * step);
   gcc_jit_lvalue *no = jx_local(j, j->t_bool);
-  jx_set(j, no, test(l, GCC_JIT_COMPARISON_GT, first, most)); /* otherwise signs do not matter */
+  jx_set(j, no, lw_compare(l, GCC_JIT_COMPARISON_GT, first, most)); /* otherwise signs do not matter */
   int64_t by;
   gcc_jit_block *known_row = lw_stride(l, slot, &by) && by == (int64_t)step ? lw_new_block(l, "row") : NULL;
   if (known_row) {
@@ -231,7 +224,7 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
     gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
     apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
   }
-  jx_set(j, no, either(l, j->isa->any_bit(j, false, jx_keep(j, apart)), jx_rv(no)));
+  jx_set(j, no, lw_either(l, j->isa->any_bit(j, false, jx_keep(j, apart)), jx_rv(no)));
   if (known_row) {
     gcc_jit_block_end_with_jump(j->b, NULL, known_row);
     j->b = known_row;
@@ -281,11 +274,11 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   if (step) {
     const struct lw_piece piece = piece_of(l, ac, base->slot, step, index, lanes);
     gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 ? ac->slow : lw_new_block(l, "others");
-    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)), *all = u64_of(l, (more + 1ull) * ac->bytes);
-    gcc_jit_rvalue *no = either(l, piece.apart, test(l, GCC_JIT_COMPARISON_LT, p->span, all));
-    no = either(l, no, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
-    no = either(l, no, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
-    if (ac->n > 1 && !ac->load) no = either(l, no, test(l, GCC_JIT_COMPARISON_NE, lw_pack(l, lanes), u64_of(l, more == 63 ? UINT64_MAX : UINT32_MAX)));
+    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)), *all = lw_u64(l, (more + 1ull) * ac->bytes);
+    gcc_jit_rvalue *no = lw_either(l, piece.apart, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
+    no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
+    no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+    if (ac->n > 1 && !ac->load) no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_NE, lw_pack(l, lanes), lw_u64(l, more == 63 ? UINT64_MAX : UINT32_MAX)));
     gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, no), others, whole);
     j->b = whole;
     in_one_piece(l, ac, byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), lanes);
@@ -294,10 +287,10 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
     j->b = others;
   }
   gcc_jit_rvalue *bad = limit(l, p, ac->bytes), *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
-  gcc_jit_rvalue *most = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel), u64_of(l, (uint64_t)__builtin_ctz(scale))));
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, most, u64_of(l, INT32_MAX)));
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
+  gcc_jit_rvalue *most = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel), lw_u64(l, (uint64_t)__builtin_ctz(scale))));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, INT32_MAX)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
   jv limit = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32)), low = jv_k(j, MX_T_u32, (ac->bytes - 1) / scale);
   gcc_jit_rvalue *miss = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
@@ -305,7 +298,7 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
     miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
     if (scale % ac->bytes) miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, j->isa->common(j, index[c], low.r[0], lanes[c]));
   }
-  bad = either(l, bad, j->isa->mask_any(j, miss));
+  bad = lw_either(l, bad, j->isa->mask_any(j, miss));
   gcc_jit_block *fast = lw_new_block(l, "fast");
   gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
@@ -334,11 +327,11 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
       apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, vt, apart, d) : d;
     }
   }
-  bad = either(l, bad, j->isa->any_bit(j, long_address, jx_keep(j, apart)));
-  gcc_jit_rvalue *reach = u64_of(l, (uint64_t)(l->a->image->lanes - 1) * ac->bytes);
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
-  bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, u64_of(l, ac->bytes - 1)), u64_of(l, 0)));
+  bad = lw_either(l, bad, j->isa->any_bit(j, long_address, jx_keep(j, apart)));
+  gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->image->lanes - 1) * ac->bytes);
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
   gcc_jit_block *fast = lw_new_block(l, "fast");
   gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
@@ -388,7 +381,7 @@ bool lw_memory(struct lw *l) {
     return true;
   }
   if (l->fixed[l->ins - l->a->ins]) {
-    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), u64_of(l, off_k)));
+    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), lw_u64(l, off_k)));
     for (unsigned e = 0; e < ac.n; e++) {
       jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_keep(j, jx_rv(lw_field(l, q, (uint64_t)e * (bits / 8), wide ? j->t_u64 : j->t_u32))));
       for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v);
@@ -421,8 +414,8 @@ bool lw_memory(struct lw *l) {
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
     gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, off)));
-    bad = either(l, bad, test(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
-    if (bytes > 1) bad = either(l, bad, test(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, u64_of(l, bytes - 1)), u64_of(l, 0)));
+    bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
+    if (bytes > 1) bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
     gcc_jit_block *fast = lw_new_block(l, "fast");
     gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), slow, fast);
     j->b = fast;
@@ -438,9 +431,9 @@ bool lw_memory(struct lw *l) {
       for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v[e]);
     gcc_jit_block_end_with_jump(j->b, NULL, end);
   } else if (lw_base(l) && lw_base(l)->indexed)
-    by_index(l, &access, &p, variable ? variable : u64_of(l, off_k), lanes);
+    by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else if (lw_base(l))
-    by_shape(l, &access, &p, bad, variable ? variable : u64_of(l, off_k), lanes);
+    by_shape(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
   else
     by_piece(l, &access, &p, bad, off, lanes);
   j->b = slow;

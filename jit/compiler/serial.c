@@ -261,25 +261,16 @@ static struct lw *turn_to(struct lw *to, const struct lw *from) {
   to->nlits = from->nlits;
   return to;
 }
-static gcc_jit_rvalue *compare(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return gcc_jit_context_new_comparison(l->j.c, NULL, op, x, y);
-}
-static gcc_jit_rvalue *either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return x ? gcc_jit_context_new_binary_op(l->j.c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, l->j.t_bool, x, y) : y;
-}
-static gcc_jit_rvalue *u64_of(struct lw *l, uint64_t v) { return jx_int(&l->j, l->j.t_u64, v); }
 static gcc_jit_rvalue *cast(struct lw *l, gcc_jit_rvalue *v, gcc_jit_type *t) { return gcc_jit_context_new_cast(l->j.c, NULL, v, t); }
 /* As good as never: the compiler takes a check in a round that is only rare for a way out of the loop, and keeps other things in registers. */
 static gcc_jit_rvalue *never(struct lw *l, gcc_jit_rvalue *cond) {
   gcc_jit_type *t = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG), *f = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_DOUBLE);
   gcc_jit_rvalue *args[3] = {cast(l, cond, t), gcc_jit_context_zero(l->j.c, t), gcc_jit_context_new_rvalue_from_double(l->j.c, f, 0.9999)};
   gcc_jit_function *expect = gcc_jit_context_get_builtin_function(l->j.c, "__builtin_expect_with_probability");
-  return compare(l, GCC_JIT_COMPARISON_NE, gcc_jit_context_new_call(l->j.c, NULL, expect, 3, args), args[1]);
+  return lw_compare(l, GCC_JIT_COMPARISON_NE, gcc_jit_context_new_call(l->j.c, NULL, expect, 3, args), args[1]);
 }
-static void split_on(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no) { gcc_jit_block_end_with_conditional(l->j.b, NULL, cond, yes, no); }
-static void go(struct lw *l, gcc_jit_block *to) { gcc_jit_block_end_with_jump(l->j.b, NULL, to); }
 #define U64(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
-#define IS(op_, x_, y_) compare(l, GCC_JIT_COMPARISON_##op_, x_, y_)
+#define IS(op_, x_, y_) lw_compare(l, GCC_JIT_COMPARISON_##op_, x_, y_)
 
 static gcc_jit_type *slot_type(struct lw *l, uint32_t s) {
   const unsigned cls = lw_class(l->a, s);
@@ -289,7 +280,7 @@ static gcc_jit_lvalue *home_of_lane(struct lw *l, const struct lw_serial *p, uin
   struct jx *j = &l->j;
   const bool wide = lw_class(l->a, s) == MX_R64;
   gcc_jit_rvalue *place = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, s, false, 0), NULL), j->t_pu8);
-  return lw_field(l, lw_add(l, place, U64(MULT, jx_rv(p->lane), u64_of(l, wide ? 8 : 4))), 0, wide ? j->t_u64 : j->t_u32);
+  return lw_field(l, lw_add(l, place, U64(MULT, jx_rv(p->lane), lw_u64(l, wide ? 8 : 4))), 0, wide ? j->t_u64 : j->t_u32);
 }
 /* All lanes' values of a slot, between its variables and its place. */
 static void move(struct lw *l, bool in, uint32_t s) {
@@ -325,9 +316,9 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_serial *p, struct lo
   if (mx_w_mod(*ld->ins->w) >> 2 == MX_SHARED) { /* often checked without being cached: see rows.c */
     gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, launch), j->t_pu8));
     gcc_jit_rvalue *size = jx_keep(j, cast(l, jx_rv(lw_field(l, launch, offsetof(struct mx_launch, shared_bytes), j->t_u32)), j->t_u64));
-    bad = IS(LT, size, u64_of(l, ld->bytes));
-    ld->lo = u64_of(l, 0);
-    ld->limit = jx_keep(j, U64(MINUS, size, u64_of(l, ld->bytes)));
+    bad = IS(LT, size, lw_u64(l, ld->bytes));
+    ld->lo = lw_u64(l, 0);
+    ld->limit = jx_keep(j, U64(MINUS, size, lw_u64(l, ld->bytes)));
     ld->host = jx_keep(j, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_SHARED, j->t_u64)));
   } else
     bad = lw_bounds(l, ld->bytes, false, &ld->lo, &ld->limit, &ld->host);
@@ -340,19 +331,19 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_serial *p, struct lo
     ld->in_place = base->widens && base->add[k].wide && (f >= MX_LIT || (!ja_has(p->out, ja_slot(a, MX_R64, f)) && ja_has(p->in, ja_slot(a, MX_R64, f))));
   }
   if (!ld->in_place) return bad;
-  gcc_jit_rvalue *variable, *off = u64_of(l, lw_offset(l, ld->at + 1, &variable));
+  gcc_jit_rvalue *variable, *off = lw_u64(l, lw_offset(l, ld->at + 1, &variable));
   if (variable) off = variable;
   for (unsigned k = 0; k < base->n; k++) {
     if (base->add[k].ins == JA_NONE) continue;
     l->ins = &a->ins[base->add[k].ins];
-    off = U64(PLUS, off, U64(MULT, jv_scalar(j, lw_operand(l, base->add[k].operand, 0)), u64_of(l, base->add[k].factor)));
+    off = U64(PLUS, off, U64(MULT, jv_scalar(j, lw_operand(l, base->add[k].operand, 0)), lw_u64(l, base->add[k].factor)));
   }
   off = jx_keep(j, off);
   gcc_jit_rvalue *of_none = jx_keep(j, U64(MINUS, off, ld->lo)); /* number 0's place within the bounds */
-  bad = either(l, bad, IS(GT, of_none, ld->limit));
-  bad = either(l, bad, IS(NE, U64(BITWISE_AND, off, u64_of(l, ld->bytes - 1)), u64_of(l, 0)));
-  gcc_jit_rvalue *most = jx_keep(j, U64(RSHIFT, U64(MINUS, ld->limit, of_none), u64_of(l, (uint64_t)__builtin_ctzll(scale))));
-  bad = either(l, bad, IS(GT, most, u64_of(l, INT32_MAX))); /* up to there, signs do not matter */
+  bad = lw_either(l, bad, IS(GT, of_none, ld->limit));
+  bad = lw_either(l, bad, IS(NE, U64(BITWISE_AND, off, lw_u64(l, ld->bytes - 1)), lw_u64(l, 0)));
+  gcc_jit_rvalue *most = jx_keep(j, U64(RSHIFT, U64(MINUS, ld->limit, of_none), lw_u64(l, (uint64_t)__builtin_ctzll(scale))));
+  bad = lw_either(l, bad, IS(GT, most, lw_u64(l, INT32_MAX))); /* up to there, signs do not matter */
   ld->limit = jx_keep(j, cast(l, most, j->t_u32));
   share_limit(l, p, ld);
   ld->host = jx_keep(j, U64(PLUS, ld->host, off));
@@ -369,19 +360,19 @@ static gcc_jit_rvalue *place_of(struct lw *l, const struct lw_serial *p, const s
     const uint64_t low = (ld->bytes - 1) / base->behind;
     if (!ld->checked) outside = IS(GT, number, ld->limit);
     if (base->behind % ld->bytes) odd = IS(NE, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, number, jx_int(j, j->t_u32, low)), jx_int(j, j->t_u32, 0));
-    at = U64(MULT, cast(l, number, j->t_u64), u64_of(l, base->behind));
+    at = U64(MULT, cast(l, number, j->t_u64), lw_u64(l, base->behind));
   } else {
     gcc_jit_rvalue *variable;
     const uint64_t off = lw_offset(l, ld->at + 1, &variable);
     at = jx_keep(j, lw_address(l, ld->at, 0, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off)).r[0]);
     outside = IS(GT, U64(MINUS, at, ld->lo), ld->limit);
-    if (ld->bytes > 1) odd = IS(NE, U64(BITWISE_AND, at, u64_of(l, ld->bytes - 1)), u64_of(l, 0));
+    if (ld->bytes > 1) odd = IS(NE, U64(BITWISE_AND, at, lw_u64(l, ld->bytes - 1)), lw_u64(l, 0));
   }
   gcc_jit_rvalue *const wrong[] = {outside, odd};
   for (int k = 0; k < 2; k++) {
     if (!wrong[k]) continue;
     gcc_jit_block *right = lw_new_block(l, "right");
-    split_on(l, never(l, wrong[k]), p->amiss, right);
+    lw_split(l, never(l, wrong[k]), p->amiss, right);
     j->b = right;
   }
   return jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, U64(PLUS, ld->host, at), j->t_pu8));
@@ -395,7 +386,7 @@ static void build_load(struct lw *l, const struct lw_serial *p, const struct loa
   if (mx_w_guard(*ld->ins->w) != MX_GUARD_NONE) {
     gcc_jit_block *act = lw_new_block(l, "act");
     behind = lw_new_block(l, "behind");
-    split_on(l, j->isa->mask_any(j, lw_guard(l, 0)), act, behind);
+    lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), act, behind);
     j->b = act;
   }
   gcc_jit_rvalue *place = place_of(l, p, ld);
@@ -411,7 +402,7 @@ static void build_load(struct lw *l, const struct lw_serial *p, const struct loa
   }
   for (unsigned e = 0; e < ac.n; e++) lw_put(l, e, 0, jv_cvt(j, ld->ins->o->opnd[e].type, ac.type, v[e]));
   if (!behind) return;
-  go(l, behind);
+  lw_go(l, behind);
   j->b = behind;
 }
 
@@ -430,25 +421,25 @@ static void begin_turn(struct lw *l, struct lw_serial *p) {
     if (!ja_has(p->in, s) || (ja_has(l->a->blocks[p->region->block].uni_in, s) && !ja_has(p->moved, s))) continue;
     gcc_jit_rvalue *v;
     if (ja_has(p->moved, s)) v = jx_rv(p->begin[s]);
-    else if (p->begin[s]) v = cast(l, U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), u64_of(l, 1)), j->t_mask);
+    else if (p->begin[s]) v = cast(l, U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), lw_u64(l, 1)), j->t_mask);
     else v = jx_rv(home_of_lane(l, p, s));
     lw_set_one(l, s, v);
   }
   jx_set(j, p->left, jx_rv(p->rounds));
-  go(l, p->body);
+  lw_go(l, p->body);
 }
 /* The turn ends, after block number n of the chain, or because no round is left (n < 0). */
 static void end_turn(struct lw *l, struct lw_serial *p, int n) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *done = U64(MULT, U64(MINUS, jx_rv(p->rounds), jx_rv(p->left)), u64_of(l, p->nblocks));
+  gcc_jit_rvalue *done = U64(MULT, U64(MINUS, jx_rv(p->rounds), jx_rv(p->left)), lw_u64(l, p->nblocks));
   clean(l, p, p->out, n >= 0);
-  jx_set(j, p->turn, U64(PLUS, done, u64_of(l, (uint64_t)(n + 1))));
+  jx_set(j, p->turn, U64(PLUS, done, lw_u64(l, (uint64_t)(n + 1))));
   if (n < 0) {
-    jx_set(j, p->rest, U64(BITWISE_OR, jx_rv(p->rest), U64(LSHIFT, u64_of(l, 1), jx_rv(p->lane))));
+    jx_set(j, p->rest, U64(BITWISE_OR, jx_rv(p->rest), U64(LSHIFT, lw_u64(l, 1), jx_rv(p->lane))));
     for (uint32_t s = 0; s < l->a->nslots; s++)
       if (ja_has(p->moved, s)) jx_set(j, p->end[s], jx_bits(j, slot_type(l, s), jx_rv(lw_one(l, s))));
   }
-  go(l, p->put);
+  lw_go(l, p->put);
 }
 static void put_back(struct lw *l, struct lw_serial *p, gcc_jit_block *next, gcc_jit_block *behind) {
   struct jx *j = &l->j;
@@ -458,19 +449,19 @@ static void put_back(struct lw *l, struct lw_serial *p, gcc_jit_block *next, gcc
       jx_set(j, home_of_lane(l, p, s), lw_get(l, s, lw_class(l->a, s) == MX_R64 ? MX_T_u64 : MX_T_u32, 0).r[0]);
       continue;
     }
-    gcc_jit_rvalue *was = U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), u64_of(l, 1));
+    gcc_jit_rvalue *was = U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), lw_u64(l, 1));
     gcc_jit_rvalue *differs = U64(BITWISE_XOR, was, cast(l, jx_rv(lw_one(l, s)), j->t_u64));
     jx_set(j, p->begin[s], U64(BITWISE_XOR, jx_rv(p->begin[s]), U64(LSHIFT, differs, jx_rv(p->lane))));
   }
-  jx_set(j, p->sum, U64(PLUS, jx_rv(p->sum), U64(PLUS, jx_rv(p->turn), u64_of(l, LANE * p->nblocks / p->lane_cost))));
+  jx_set(j, p->sum, U64(PLUS, jx_rv(p->sum), U64(PLUS, jx_rv(p->turn), lw_u64(l, LANE * p->nblocks / p->lane_cost))));
   gcc_jit_block *longer = lw_new_block(l, "longer"), *other = lw_new_block(l, "other");
-  split_on(l, IS(GT, jx_rv(p->turn), jx_rv(p->longest)), longer, other);
+  lw_split(l, IS(GT, jx_rv(p->turn), jx_rv(p->longest)), longer, other);
   j->b = longer;
   jx_set(j, p->longest, jx_rv(p->turn));
-  go(l, other);
+  lw_go(l, other);
   j->b = other;
-  jx_set(j, p->todo, U64(BITWISE_AND, jx_rv(p->todo), U64(MINUS, jx_rv(p->todo), u64_of(l, 1))));
-  split_on(l, IS(NE, jx_rv(p->todo), u64_of(l, 0)), next, behind);
+  jx_set(j, p->todo, U64(BITWISE_AND, jx_rv(p->todo), U64(MINUS, jx_rv(p->todo), lw_u64(l, 1))));
+  lw_split(l, IS(NE, jx_rv(p->todo), lw_u64(l, 0)), next, behind);
 }
 /* One block of a round, number n of the chain. */
 static void build_block(struct lw *l, struct lw_serial *p, unsigned n, const struct load **load) {
@@ -494,7 +485,7 @@ static void build_block(struct lw *l, struct lw_serial *p, unsigned n, const str
   if (!exits) return;
   gcc_jit_block *stay = lw_new_block(l, "stay"), *out = lw_new_block(l, "out");
   const bool taken = a->block_of_pc[mx_w_target(*l->ins->w)] == p->region->reconv;
-  split_on(l, j->isa->mask_any(j, lw_guard(l, 0)), taken ? out : stay, taken ? stay : out);
+  lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), taken ? out : stay, taken ? stay : out);
   j->b = out;
   end_turn(l, p, (int)n);
   j->b = stay;
@@ -506,8 +497,8 @@ static void build_round(struct lw *l, struct lw_serial *p) {
   for (unsigned n = 0; n < p->nblocks; n++) build_block(l, p, n, &load);
   clean(l, p, l->a->blocks[p->region->block].live_in, false);
   gcc_jit_block *over = lw_new_block(l, "over");
-  jx_set(j, p->left, U64(MINUS, jx_rv(p->left), u64_of(l, 1)));
-  split_on(l, IS(NE, jx_rv(p->left), u64_of(l, 0)), p->body, over);
+  jx_set(j, p->left, U64(MINUS, jx_rv(p->left), lw_u64(l, 1)));
+  lw_split(l, IS(NE, jx_rv(p->left), lw_u64(l, 0)), p->body, over);
   j->b = over;
   end_turn(l, p, -1);
 }
@@ -528,7 +519,7 @@ static void bring_slots(struct lw *l, struct lw_serial *p) {
     gcc_jit_rvalue *m[LW_CHUNKS];
     for (unsigned c = 0; here && c < l->nc; c++) m[c] = jx_rv(lw_var(l, s, c));
     p->begin[s] = jx_local(j, j->t_u64);
-    jx_set(j, p->begin[s], here ? lw_pack(l, m) : u64_of(l, 0));
+    jx_set(j, p->begin[s], here ? lw_pack(l, m) : lw_u64(l, 0));
   }
 }
 static void bring_uniform(struct lw *l, struct lw_serial *p) {
@@ -560,32 +551,32 @@ static void count(struct lw *l, const struct lw_serial *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   for (unsigned n = 0; n < p->nblocks; n++) { /* so often block n was run */
-    gcc_jit_rvalue *times = U64(DIVIDE, U64(PLUS, jx_rv(p->longest), u64_of(l, p->nblocks - 1 - n)), u64_of(l, p->nblocks));
-    jx_set(j, l->steps, U64(PLUS, jx_rv(l->steps), U64(MULT, times, u64_of(l, a->blocks[p->block[n]].end - a->blocks[p->block[n]].first))));
+    gcc_jit_rvalue *times = U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks));
+    jx_set(j, l->steps, U64(PLUS, jx_rv(l->steps), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].end - a->blocks[p->block[n]].first))));
   }
   /* and so often there was a way back: where no lane has stayed, not behind the last round */
-  gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), u64_of(l, 0)), j->t_u64);
-  gcc_jit_rvalue *back = U64(DIVIDE, U64(MINUS, jx_rv(p->longest), none), u64_of(l, p->nblocks));
+  gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);
+  gcc_jit_rvalue *back = U64(DIVIDE, U64(MINUS, jx_rv(p->longest), none), lw_u64(l, p->nblocks));
   gcc_jit_lvalue *slice = lw_field(l, l->x, offsetof(struct mx_exec, slice), j->t_int);
   jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, back, j->t_int)));
 }
 /* Whether the rounds would have cost less than the turns have. */
 static void judge(struct lw *l, const struct lw_serial *p) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *cost = u64_of(l, p->cost);
+  gcc_jit_rvalue *cost = lw_u64(l, p->cost);
   bool steady;
   for (unsigned k = 0; k < p->nloads; k++) {
     load_cost(l, &p->load[k], false, &steady);
     if (!steady) continue;
     const struct lw_base *base = &l->based[p->load[k].ins - l->a->ins];
-    gcc_jit_rvalue *rows = U64(BITWISE_AND, jx_rv(l->shapes[base->slot].kind), u64_of(l, MX_JIT_SAME | lw_row_kind(base, p->load[k].bytes)));
-    cost = U64(PLUS, cost, U64(MULT, cast(l, IS(EQ, rows, u64_of(l, 0)), j->t_u64), u64_of(l, gathered(l, &p->load[k]))));
+    gcc_jit_rvalue *rows = U64(BITWISE_AND, jx_rv(l->shapes[base->slot].kind), lw_u64(l, MX_JIT_SAME | lw_row_kind(base, p->load[k].bytes)));
+    cost = U64(PLUS, cost, U64(MULT, cast(l, IS(EQ, rows, lw_u64(l, 0)), j->t_u64), lw_u64(l, gathered(l, &p->load[k]))));
   }
   gcc_jit_block *bad = lw_new_block(l, "bad"), *good = lw_new_block(l, "good");
-  split_on(l, IS(GT, U64(MULT, jx_rv(p->sum), u64_of(l, p->lane_cost)), U64(MULT, jx_rv(p->longest), cost)), bad, good);
+  lw_split(l, IS(GT, U64(MULT, jx_rv(p->sum), lw_u64(l, p->lane_cost)), U64(MULT, jx_rv(p->longest), cost)), bad, good);
   j->b = bad;
   jx_set(j, off_count(l, p), jx_int(j, j->t_u32, TIMES_OFF));
-  go(l, good);
+  lw_go(l, good);
   j->b = good;
 }
 static void leave_loop(struct lw *l, struct lw_serial *p) {
@@ -594,7 +585,7 @@ static void leave_loop(struct lw *l, struct lw_serial *p) {
   const uint32_t head = p->region->block;
   const struct ja_block *h = &a->blocks[head], *end = &a->blocks[p->region->reconv];
   gcc_jit_block *some = lw_new_block(l, "some"), *none = lw_new_block(l, "none");
-  split_on(l, lw_rare(l, IS(NE, jx_rv(p->rest), u64_of(l, 0))), some, none);
+  lw_split(l, lw_rare(l, IS(NE, jx_rv(p->rest), lw_u64(l, 0))), some, none);
   j->b = none;
   for (uint32_t s = 0; s < a->nslots; s++)
     if (ja_has(p->out, s)) {
@@ -614,7 +605,7 @@ static void leave_loop(struct lw *l, struct lw_serial *p) {
     } else
       lw_shape_enter(l, s, head);
   }
-  go(l, l->head[head]);
+  lw_go(l, l->head[head]);
 }
 
 void lw_serial_build(struct lw *l, uint32_t head) {
@@ -648,18 +639,18 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   gcc_jit_block *off = lw_new_block(l, "off"), *on = lw_new_block(l, "on"), *good = lw_new_block(l, "good");
   gcc_jit_block *next = lw_new_block(l, "turn"), *behind = lw_new_block(l, "behind");
   gcc_jit_rvalue *times = jx_keep(j, jx_rv(off_count(l, p)));
-  split_on(l, IS(NE, times, jx_int(j, j->t_u32, 0)), off, on);
+  lw_split(l, IS(NE, times, jx_int(j, j->t_u32, 0)), off, on);
   j->b = off;
   jx_set(j, off_count(l, p), jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, times, jx_int(j, j->t_u32, 1)));
-  go(l, p->vector);
+  lw_go(l, p->vector);
   j->b = on;
   gcc_jit_rvalue *slice = jx_keep(j, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, slice), j->t_int)));
   gcc_jit_rvalue *bad = IS(LE, slice, jx_int(j, j->t_int, 1));
-  if (h->reconv) bad = either(l, bad, IS(EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, h->pc)));
+  if (h->reconv) bad = lw_either(l, bad, IS(EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, h->pc)));
   turn_to(one, l);
   bring_uniform(l, p);
-  for (unsigned k = 0; k < p->nloads; k++) bad = either(one, bad, prepare_load(one, p, &p->load[k]));
-  split_on(one, lw_rare(one, bad), p->vector, good);
+  for (unsigned k = 0; k < p->nloads; k++) bad = lw_either(one, bad, prepare_load(one, p, &p->load[k]));
+  lw_split(one, lw_rare(one, bad), p->vector, good);
   turn_to(l, one);
   j->b = good;
   bring_slots(l, p);
@@ -667,8 +658,8 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
   jx_set(j, p->todo, lw_pack(l, m));
   jx_set(j, p->rounds, cast(l, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, slice, jx_int(j, j->t_int, 1)), j->t_u64));
-  jx_set(j, p->rest, u64_of(l, 0)), jx_set(j, p->longest, u64_of(l, 0)), jx_set(j, p->sum, u64_of(l, 0));
-  go(l, next);
+  jx_set(j, p->rest, lw_u64(l, 0)), jx_set(j, p->longest, lw_u64(l, 0)), jx_set(j, p->sum, lw_u64(l, 0));
+  lw_go(l, next);
   turn_to(one, l)->j.b = next;
   begin_turn(one, p);
   build_round(one, p);
@@ -676,7 +667,7 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   put_back(one, p, next, behind);
   one->j.b = p->amiss;
   jx_set(&one->j, off_count(one, p), jx_int(j, j->t_u32, TIMES_OFF));
-  go(one, p->vector);
+  lw_go(one, p->vector);
   turn_to(l, one);
   j->b = behind;
   take_back(l, p);

@@ -12,9 +12,6 @@ static gcc_jit_lvalue *ring_field(struct lw *l, gcc_jit_rvalue *ring, size_t at)
 static gcc_jit_rvalue *u32_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, uint32_t y) {
   return jx_keep(&l->j, jx_op(&l->j, op, l->j.t_u32, x, jx_int(&l->j, l->j.t_u32, y)));
 }
-static gcc_jit_rvalue *test(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return gcc_jit_context_new_comparison(l->j.c, NULL, op, x, y);
-}
 
 void lw_warp_ends(struct lw *l) {
   if (!l->ended) l->ended = lw_new_block(l, "ended");
@@ -58,7 +55,7 @@ static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
   jx_set(j, ahead, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(ahead), 1));
   move_registers(l, jx_int(j, j->t_u64, 1));
   if (loops(l->a)) jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
-  gcc_jit_block_end_with_jump(j->b, NULL, l->entry[0]);
+  lw_go(l, l->entry[0]);
 }
 /* Back to vm/rounds.c. */
 static void come_back(struct lw *l, enum mx_jit_exit kind) {
@@ -66,10 +63,7 @@ static void come_back(struct lw *l, enum mx_jit_exit kind) {
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
   gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, kind));
 }
-static void split_on(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no) {
-  gcc_jit_block_end_with_conditional(l->j.b, NULL, cond, yes, no);
-}
-static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) { return test(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0)); }
+static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) { return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0)); }
 
 /* ---- barriers ------------------------------------------------------------------------------------------------------*/
 void lw_warp_waits(struct lw *l, uint32_t entry) {
@@ -77,14 +71,14 @@ void lw_warp_waits(struct lw *l, uint32_t entry) {
   if (!l->waits) l->waits = lw_new_block(l, "waits");
   jx_set(j, l->which, jx_int(j, j->t_u32, entry));
   jx_set(j, l->barrier, jx_int(j, j->t_u32, l->ins->pc));
-  gcc_jit_block_end_with_jump(j->b, NULL, l->waits);
+  lw_go(l, l->waits);
 }
 /* The next warp of the ring goes on. */
 static void go_round(struct lw *l, gcc_jit_rvalue *ring) {
   struct jx *j = &l->j;
   jx_set(j, RING(moved), jx_int(j, j->t_u32, 1));
   gcc_jit_rvalue *at = jx_keep(j, jx_rv(RING(at))), *next = u32_op(l, GCC_JIT_BINARY_OP_PLUS, at, 1);
-  gcc_jit_rvalue *within = gcc_jit_context_new_cast(j->c, NULL, test(l, GCC_JIT_COMPARISON_NE, next, jx_rv(RING(n))), j->t_u32);
+  gcc_jit_rvalue *within = gcc_jit_context_new_cast(j->c, NULL, lw_compare(l, GCC_JIT_COMPARISON_NE, next, jx_rv(RING(n))), j->t_u32);
   next = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u32, next, within));
   jx_set(j, RING(at), next);
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
@@ -96,7 +90,7 @@ static void go_round(struct lw *l, gcc_jit_rvalue *ring) {
 #undef U64
   jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
   jx_set(j, l->which, jx_rv(RING(from)));
-  gcc_jit_block_end_with_jump(j->b, NULL, l->dispatch);
+  lw_go(l, l->dispatch);
 }
 static void build_ended(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on) {
   struct jx *j = &l->j;
@@ -104,7 +98,7 @@ static void build_ended(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on
   if (begins_unread(l->a) && !l->a->stops) {
     gcc_jit_block *next = lw_new_block(l, "next"), *last = lw_new_block(l, "last");
     gcc_jit_rvalue *more = jx_keep(j, jx_rv(lw_field(l, l->x, X_FIELD(more), j->t_u32)));
-    split_on(l, is_zero(l, more), last, next);
+    lw_split(l, is_zero(l, more), last, next);
     j->b = next;
     next_warp(l, more);
     j->b = last;
@@ -112,17 +106,17 @@ static void build_ended(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on
   gcc_jit_block *back = lw_new_block(l, "back");
   if (go_on) {
     gcc_jit_block *round = lw_new_block(l, "round"), *alone = lw_new_block(l, "alone"), *others = lw_new_block(l, "others");
-    split_on(l, test(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
     j->b = round;
-    split_on(l, is_zero(l, jx_rv(RING(arrived))), alone, back);
+    lw_split(l, is_zero(l, jx_rv(RING(arrived))), alone, back);
     j->b = alone;
     gcc_jit_rvalue *ended = u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(RING(ended)), 1);
-    split_on(l, test(l, GCC_JIT_COMPARISON_EQ, ended, jx_rv(RING(n))), back, others);
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, ended, jx_rv(RING(n))), back, others);
     j->b = others;
     jx_set(j, RING(ended), ended);
-    gcc_jit_block_end_with_jump(j->b, NULL, go_on);
+    lw_go(l, go_on);
   } else
-    gcc_jit_block_end_with_jump(j->b, NULL, back);
+    lw_go(l, back);
   j->b = back;
   come_back(l, MX_JIT_DONE);
 }
@@ -130,28 +124,28 @@ static void build_waits(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on
   struct jx *j = &l->j;
   gcc_jit_block *round = lw_new_block(l, "round"), *here = lw_new_block(l, "here"), *all = lw_new_block(l, "all"), *some = lw_new_block(l, "some"), *back = lw_new_block(l, "back");
   j->b = l->waits;
-  split_on(l, test(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
   j->b = round;
 #define BITS(op_, x_, y_) gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_##op_, j->t_bool, x_, y_)
   gcc_jit_rvalue *left = jx_keep(j, jx_rv(RING(left))), *arrived = jx_keep(j, jx_rv(RING(arrived)));
-  gcc_jit_rvalue *apart = BITS(AND, test(l, GCC_JIT_COMPARISON_NE, arrived, jx_int(j, j->t_u32, 0)), test(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(to)), jx_rv(l->which)));
-  apart = BITS(OR, apart, test(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(ended)), jx_int(j, j->t_u32, 0))); /* those before are elsewhere */
-  split_on(l, lw_rare(l, BITS(OR, apart, is_zero(l, left))), back, here);
+  gcc_jit_rvalue *apart = BITS(AND, lw_compare(l, GCC_JIT_COMPARISON_NE, arrived, jx_int(j, j->t_u32, 0)), lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(to)), jx_rv(l->which)));
+  apart = BITS(OR, apart, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(ended)), jx_int(j, j->t_u32, 0))); /* those before are elsewhere */
+  lw_split(l, lw_rare(l, BITS(OR, apart, is_zero(l, left))), back, here);
 #undef BITS
   j->b = here;
   jx_set(j, RING(left), u32_op(l, GCC_JIT_BINARY_OP_MINUS, left, 1));
   arrived = u32_op(l, GCC_JIT_BINARY_OP_PLUS, arrived, 1);
-  split_on(l, test(l, GCC_JIT_COMPARISON_EQ, arrived, jx_rv(RING(n))), all, some);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, arrived, jx_rv(RING(n))), all, some);
   j->b = all;
   jx_set(j, RING(arrived), jx_int(j, j->t_u32, 0));
   jx_set(j, RING(from), jx_rv(l->which));
   jx_set(j, RING(moved), jx_int(j, j->t_u32, 1)); /* the others may go on */
-  gcc_jit_block_end_with_jump(j->b, NULL, l->dispatch);
+  lw_go(l, l->dispatch);
   j->b = some;
   jx_set(j, RING(arrived), arrived);
   jx_set(j, RING(to), jx_rv(l->which));
   jx_set(j, RING(pc), jx_rv(l->barrier));
-  gcc_jit_block_end_with_jump(j->b, NULL, go_on);
+  lw_go(l, go_on);
   j->b = back;
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_rv(l->barrier));
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, resume), j->t_u32), jx_rv(l->which));

@@ -67,20 +67,27 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static mx_kernel *load(const mx_device_options *o, const char *text, const char *kernel, mx_device **d, mx_module **m) {
+  mx_kernel *k;
+  char *messages;
+  assert_int_equal(mx_device_create(o, d), MX_OK);
+  const mx_status s = mx_module_load_text(*d, text, strlen(text), NULL, m, &messages);
+  if (messages) print_error("%s\n", messages);
+  free(messages);
+  assert_int_equal(s, MX_OK);
+  assert_int_equal(mx_module_kernel(*m, kernel, &k), MX_OK);
+  return k;
+}
+
 struct run { mx_device *d; mx_module *m; mx_kernel *k; mx_addr out; mx_launch_stats stats; uint32_t got[THREADS + 64]; };
 static void start(struct run *r, unsigned lanes, const char *compiler, const char *cache) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
   o.threads = 1;
   o.jit_compiler = compiler;
   o.cache_dir = cache;
-  assert_int_equal(mx_device_create(&o, &r->d), MX_OK);
-  char *t = text_of(lanes), *messages;
-  const mx_status s = mx_module_load_text(r->d, t, strlen(t), NULL, &r->m, &messages);
-  if (messages) print_error("%s\n", messages);
-  assert_int_equal(s, MX_OK);
-  free(messages);
+  char *t = text_of(lanes);
+  r->k = load(&o, t, "work", &r->d, &r->m);
   free(t);
-  assert_int_equal(mx_module_kernel(r->m, "work", &r->k), MX_OK);
   assert_int_equal(mx_alloc(r->d, sizeof r->got, &r->out), MX_OK);
 }
 static mx_status go(struct run *r, mx_jit_mode mode, uint64_t stress) {
@@ -432,6 +439,7 @@ static void two_modules(void **state) {
   start(&r, 64, NULL, "");
   assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
   assert_memory_equal(r.got, expected[1], sizeof r.got);
+  assert_int_equal(mx_module_unload(r.m), MX_OK);
   char *t = text_of(32);
   assert_int_equal(mx_module_load_text(r.d, t, strlen(t), NULL, &r.m, NULL), MX_OK);
   free(t);
@@ -470,17 +478,11 @@ static void addresses(void **state) {
   for (int on = 0; on < 2; on++) {
     mx_device *d;
     mx_module *m;
-    mx_kernel *k;
     mx_addr out;
     mx_device_options o = MX_DEVICE_OPTIONS_INIT;
     o.threads = 1;
     o.cache_dir = "";
-    assert_int_equal(mx_device_create(&o, &d), MX_OK);
-    char *messages;
-    const mx_status s = mx_module_load_text(d, shapes, strlen(shapes), NULL, &m, &messages);
-    if (messages) print_error("%s\n", messages);
-    assert_int_equal(s, MX_OK);
-    assert_int_equal(mx_module_kernel(m, "shapes", &k), MX_OK);
+    mx_kernel *k = load(&o, shapes, "shapes", &d, &m);
     assert_int_equal(mx_alloc(d, sizeof got[0], &out), MX_OK);
     for (uint32_t w = 0; w < WORDS; w++) got[on][w] = w * 40503u;
     assert_int_equal(mx_copy_to_device(d, out, got[on], sizeof got[on]), MX_OK);
@@ -523,14 +525,11 @@ static void warp_after_warp(void **state) {
       for (int on = 0; on < 2; on++) {
         mx_device *d;
         mx_module *m;
-        mx_kernel *k;
         mx_addr out;
         mx_device_options o = MX_DEVICE_OPTIONS_INIT;
         o.threads = 1;
         o.cache_dir = in_folder("warps");
-        assert_int_equal(mx_device_create(&o, &d), MX_OK);
-        assert_int_equal(mx_module_load_text(d, warps, strlen(warps), NULL, &m, NULL), MX_OK);
-        assert_int_equal(mx_module_kernel(m, "warps", &k), MX_OK);
+        mx_kernel *k = load(&o, warps, "warps", &d, &m);
         assert_int_equal(mx_alloc(d, sizeof got[0], &out), MX_OK);
         mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
         c.grid[0] = BLOCKS;
