@@ -1,7 +1,7 @@
 /* Worker threads; see pool.h. A job wakes all; the first ones to come make its calls, one each, the others sleep on. A thread
  * may take longer to wake than the job does: when the caller's own part has ended, calls that nobody has begun are taken back.
- * Left alone, the system often wakes a thread on the caller's own processor, where it gets no turn before the job is over: so one that
- * slept there is sent elsewhere. */
+ * Left alone, the system often wakes a thread on the caller's own processor, where it gets no turn before the job is over, even if it
+ * slept elsewhere (a virtual machine's processor that sleeps counts as taken): so each is kept from there until it runs. */
 #include "pool.h"
 
 #include <pthread.h>
@@ -13,8 +13,7 @@
 struct place {
   struct mx_pool *pool;
   pthread_t thread;
-  int cpu;         /* where it ran last */
-  bool sent;       /* not there: `usual` are the processors that it had before */
+  int away;        /* the processor that it is kept from while it sleeps, of `usual`; -1: none */
   cpu_set_t usual;
   struct place *next;
 };
@@ -32,14 +31,14 @@ struct mx_pool {
 };
 
 static void send_away(struct place *t, int cpu) {
-  if (t->sent || pthread_getaffinity_np(t->thread, sizeof t->usual, &t->usual)) return;
+  if (t->away == cpu || (t->away < 0 && pthread_getaffinity_np(t->thread, sizeof t->usual, &t->usual))) return;
   cpu_set_t others = t->usual;
   CPU_CLR(cpu, &others);
-  t->sent = CPU_COUNT(&others) && !pthread_setaffinity_np(t->thread, sizeof others, &others);
+  if (CPU_COUNT(&others) && !pthread_setaffinity_np(t->thread, sizeof others, &others)) t->away = cpu;
 }
 static void arrive(struct place *t) {
-  if (t->sent) pthread_setaffinity_np(t->thread, sizeof t->usual, &t->usual);
-  t->sent = false;
+  if (t->away >= 0) pthread_setaffinity_np(t->thread, sizeof t->usual, &t->usual);
+  t->away = -1;
 }
 
 static void *serve(void *p) {
@@ -56,7 +55,6 @@ static void *serve(void *p) {
     pthread_mutex_unlock(&pool->lock);
     pool->fn(pool->arg, k);
     pthread_mutex_lock(&pool->lock);
-    me->cpu = sched_getcpu();
     if (!--pool->running) pthread_cond_signal(&pool->done);
   }
   pthread_mutex_unlock(&pool->lock);
@@ -81,7 +79,7 @@ static bool add_thread(struct mx_pool *p) {
   struct place *t = calloc(1, sizeof *t);
   if (!t) return false;
   t->pool = p;
-  t->cpu = -1;
+  t->away = -1;
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -113,8 +111,7 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
     p->arg = arg;
     p->job++;
     const int here = sched_getcpu();
-    for (struct place *t = p->threads; t && first; t = t->next)
-      if (t->cpu == here || t->cpu < 0) send_away(t, here);
+    for (struct place *t = p->threads; t && first; t = t->next) send_away(t, here);
     pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
   }

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 5, GRID_ROUNDS = 31, PROCESSES = 5, MANDEL = 1, SAXPY = 0, LAUNCHES = 400, LAST = 20 };
+enum { ROUNDS = 15, GRID_ROUNDS = 31, PROCESSES = 5, MANDEL = 1, SAXPY = 0, LAUNCHES = 400, LAST = 20 };
 
 /* ---- within this process --------------------------------------------------------------------------------*/
 static void scaling(struct bench_contestant *c, const struct bench_figures *f, struct bench_extras *x) {
