@@ -1,7 +1,8 @@
 /* Worker threads; see pool.h. A job wakes all; the first ones to come make its calls, one each, the others sleep on. A thread
  * may take longer to wake than the job does: when the caller's own part has ended, calls that nobody has begun are taken back.
  * Left alone, the system often wakes a thread on the caller's own processor, where it gets no turn before the job is over, even if it
- * slept elsewhere (a virtual machine's processor that sleeps counts as taken): so each is kept from there until it runs. */
+ * slept elsewhere (a virtual machine's processor that sleeps counts as taken): so all are kept from there, as long as the caller stays
+ * on it and does not wait for them. */
 #include "pool.h"
 
 #include <pthread.h>
@@ -11,9 +12,8 @@
 #include <stdlib.h>
 
 struct place {
-  struct mx_pool *pool;
   pthread_t thread;
-  int away;        /* the processor that it is kept from while it sleeps, of `usual`; -1: none */
+  int away;        /* the processor of `usual` that it is kept from; -1: none */
   cpu_set_t usual;
   struct place *next;
 };
@@ -30,20 +30,24 @@ struct mx_pool {
   bool quit;
 };
 
-static void send_away(struct place *t, int cpu) {
-  if (t->away == cpu || (t->away < 0 && pthread_getaffinity_np(t->thread, sizeof t->usual, &t->usual))) return;
-  cpu_set_t others = t->usual;
-  CPU_CLR(cpu, &others);
-  if (CPU_COUNT(&others) && !pthread_setaffinity_np(t->thread, sizeof others, &others)) t->away = cpu;
+/* May run again everywhere, that is. */
+static void let_back(struct mx_pool *p) {
+  for (struct place *t = p->threads; t; t = t->next) {
+    if (t->away >= 0) pthread_setaffinity_np(t->thread, sizeof t->usual, &t->usual);
+    t->away = -1;
+  }
 }
-static void arrive(struct place *t) {
-  if (t->away >= 0) pthread_setaffinity_np(t->thread, sizeof t->usual, &t->usual);
-  t->away = -1;
+static void send_away(struct mx_pool *p, int cpu) {
+  for (struct place *t = p->threads; t; t = t->next) {
+    if (t->away == cpu || (t->away < 0 && pthread_getaffinity_np(t->thread, sizeof t->usual, &t->usual))) continue;
+    cpu_set_t others = t->usual;
+    CPU_CLR(cpu, &others);
+    if (CPU_COUNT(&others) && !pthread_setaffinity_np(t->thread, sizeof others, &others)) t->away = cpu;
+  }
 }
 
 static void *serve(void *p) {
-  struct place *me = p;
-  struct mx_pool *pool = me->pool;
+  struct mx_pool *pool = p;
   uint64_t seen = 0;
   pthread_mutex_lock(&pool->lock);
   for (;;) {
@@ -51,7 +55,6 @@ static void *serve(void *p) {
     if (pool->quit) break;
     seen = pool->job;
     const uint32_t k = pool->next++;
-    arrive(me);
     pthread_mutex_unlock(&pool->lock);
     pool->fn(pool->arg, k);
     pthread_mutex_lock(&pool->lock);
@@ -78,12 +81,11 @@ static struct mx_pool *pool_new(void) {
 static bool add_thread(struct mx_pool *p) {
   struct place *t = calloc(1, sizeof *t);
   if (!t) return false;
-  t->pool = p;
   t->away = -1;
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  int failed = pthread_create(&t->thread, NULL, serve, t);
+  int failed = pthread_create(&t->thread, NULL, serve, p);
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   if (failed) {
     free(t);
@@ -95,6 +97,12 @@ static bool add_thread(struct mx_pool *p) {
   return true;
 }
 
+static struct timespec in_a_millisecond(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  if ((t.tv_nsec += 1000000) >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
+  return t;
+}
 uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint32_t), void *arg,
                       const struct timespec *deadline, void (*late)(void *)) {
   uint32_t first = deadline ? 0 : 1;
@@ -110,8 +118,8 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
     p->fn = fn;
     p->arg = arg;
     p->job++;
-    const int here = sched_getcpu();
-    for (struct place *t = p->threads; t && first; t = t->next) send_away(t, here);
+    if (first) send_away(p, sched_getcpu());
+    else let_back(p);
     pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
   }
@@ -123,12 +131,14 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
       p->running -= p->n - p->next;
       p->n = p->next;
     }
+    const struct timespec soon = in_a_millisecond();
+    bool kept = first;
     while (p->running) {
-      if (deadline && pthread_cond_timedwait(&p->done, &p->lock, deadline) && p->running) {
-        late(arg);
-        deadline = NULL;
-      } else if (!deadline) {
-        pthread_cond_wait(&p->done, &p->lock);
+      const struct timespec *until = deadline ? deadline : kept ? &soon : NULL;
+      if (!until) pthread_cond_wait(&p->done, &p->lock);
+      else if (pthread_cond_timedwait(&p->done, &p->lock, until) && p->running) {
+        if (deadline) late(arg), deadline = NULL;
+        else let_back(p), kept = false;
       }
     }
     pthread_mutex_unlock(&p->lock);
