@@ -29,7 +29,7 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   }
   if (space == MX_SHARED || space == MX_LOCAL || space == MX_PARAM) {
     window_bounds(x, space, base, b);
-    return addr - base < b->span;
+    return addr - base < b->span && (space != MX_LOCAL || mx__block_local(x));
   }
   /* offsets in the constant window become generic addresses for the lookup, and back */
   uint64_t shift = space == MX_CONST ? MX_WINDOW(MX_WINDOW_CONST) : 0;
@@ -63,12 +63,13 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
   bool seen = write && mx__debug_sees_writes(x->launch->debug);
   if (seen) b.span = 0; /* what is remembered of a write that a session sees says read-only: see below */
   uint64_t missing = 0, odd = 0, locked = 0;
-  bool have = false, keep = true;
+  bool have = false, keep = true, unmapped = false;
   MX_FOR_LANES(l, m) {
     uint64_t a = addr[l];
     if (a & (bytes - 1)) odd |= 1ull << l;
     if (!inside(&b, a, bytes) && (!mx__access_bounds(x, space, a, &b, &keep) || !inside(&b, a, bytes))) {
       missing |= 1ull << l;
+      unmapped |= b.kind == MX_LOCAL && !x->block->local && inside(&b, a, bytes);
       continue;
     }
     if (write && !b.writable) locked |= 1ull << l;
@@ -84,7 +85,7 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
     if (have) keep_bounds(x, cache, &first);
     return true;
   }
-  struct mx_trap t = {.kind = missing ? MX_TRAP_OUT_OF_BOUNDS : odd ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY,
+  struct mx_trap t = {.kind = unmapped ? MX_TRAP_HOST_MEMORY : missing ? MX_TRAP_OUT_OF_BOUNDS : odd ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY,
                       .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = wrong, .has_address = true,
                       .is_write = write, .bytes = bytes};
   t.address = addr[__builtin_ctzll(wrong)] + mx_space_window(space);

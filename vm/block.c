@@ -17,7 +17,20 @@
 static size_t align_up(size_t n, size_t a) { return (n + a - 1) / a * a; }
 
 /* ---- memory -----------------------------------------------------------------------------------------------*/
-/* One piece: warps, thread numbers, barrier counts, shared memory, local memory. */
+/* Most kernels use none, and asking the system for it costs as much as a block. Zero pages: what a lane does not write costs nothing,
+ * and it never sees the host's leftovers. calloc() clears them itself once such memory has been freed: forty microseconds a launch. */
+static bool map_local(struct mx_block *b) {
+  const struct mx_launch *l = b->launch;
+  const size_t of_warp = (size_t)l->local_bytes * l->lanes;
+  void *local = mmap(NULL, of_warp * b->nwarps, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (local == MAP_FAILED) return false;
+  b->local = local;
+  b->local_bytes = of_warp * b->nwarps;
+  for (uint32_t w = 0; w < b->nwarps; w++) b->warps[w].local = b->local + w * of_warp;
+  return true;
+}
+
+/* One piece: warps, thread numbers, barrier counts, shared memory. */
 struct mx_block *mx__block_new(struct mx_launch *l) {
   struct mx_block *b = calloc(1, sizeof *b);
   if (!b) return NULL;
@@ -27,12 +40,7 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   /* compiled code reads two vectors from an element on */
   size_t arrived = align_up((MX_BARRIERS + 1) * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 128u, 64);
   b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
-  /* zero pages from the system: what a lane does not write costs nothing, and it never sees the host's leftovers. calloc()
-   * clears them itself once such memory has been freed: forty microseconds a launch */
-  b->local_bytes = (size_t)l->local_bytes * l->lanes * b->nwarps;
-  void *local = mmap(NULL, b->local_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  b->local = local == MAP_FAILED ? NULL : local;
-  if (!b->memory || !b->local) return mx__block_free(b), NULL;
+  if (!b->memory) return mx__block_free(b), NULL;
   unsigned char *at = b->memory;
   memset(at, 0, warps);
   b->warps = (struct mx_warp *)at, at += warps;
@@ -49,10 +57,18 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   }
   for (uint32_t w = 0; w < b->nwarps; w++) {
     b->warps[w].number = w;
-    b->warps[w].local = b->local + (size_t)w * l->lanes * l->local_bytes;
     for (unsigned d = 0; d < 3; d++) b->warps[w].tid[d] = tid[d] + (size_t)w * l->lanes;
   }
+  if (l->debug && !map_local(b)) return mx__block_free(b), NULL; /* a session looks at it, used or not */
   return b;
+}
+
+bool mx__block_local(struct mx_exec *x) {
+  if (x->block->local) return true;
+  if (!map_local(x->block)) return false;
+  x->window[MX_LOCAL] = x->warp->local;
+  atomic_store_explicit(&x->launch->uses_local, true, memory_order_relaxed);
+  return true;
 }
 
 void mx__block_free(struct mx_block *b) {
@@ -167,6 +183,9 @@ void mx__block_enter(struct mx_exec *x, struct mx_block *b) {
       if (x->bounds[k].kind == MX_SHARED) x->bounds[k].host += (uint64_t)(b->shared - x->window[MX_SHARED]);
     x->window[MX_SHARED] = b->shared;
   }
+  if (!b->local && atomic_load_explicit(&b->launch->uses_local, memory_order_relaxed) && !map_local(b))
+    for (uint32_t k = 0; k < x->prep->nbounds; k++)
+      if (x->bounds[k].kind == MX_LOCAL) x->bounds[k] = (struct mx_bounds){0}; /* asked for again at the next access */
   for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
 }
 

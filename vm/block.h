@@ -16,8 +16,8 @@ enum mx_block_status {
 struct mx_block *mx__block_new(struct mx_launch *l);
 /* Makes it block number `index` (x fastest), before its first instruction. */
 void mx__block_start(struct mx_block *b, uint64_t index);
-/* Blocks that a worker has taken and not started. */
-struct mx_taken { uint64_t next, end; };
+/* Blocks that a worker has taken and not started; n were taken at once. */
+struct mx_taken { uint64_t next, end, n; };
 /* Runs until it ends, parks or is stopped. When it has ended, those of `then` run in its place, one after the other. */
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then);
 void mx__block_free(struct mx_block *b);
@@ -26,6 +26,8 @@ bool mx__block_yields(struct mx_block *b, const struct mx_taken *then);
 #define MX_TURN_ROUNDS (1u << 16) /* in a turn; some 100 ms, where each is from one barrier to the next */
 /* What its turn needs of x. */
 void mx__block_enter(struct mx_exec *x, struct mx_block *b);
+/* The current block's local memory is there; false: the host has none left. */
+bool mx__block_local(struct mx_exec *x);
 /* The lanes that warp w begins with. */
 uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w);
 /* Warps from w on begin. False: out of memory. */

@@ -51,6 +51,7 @@ struct mx_launch {
   uint64_t steps_limit;           /* 0: none */
   _Atomic uint64_t frame_bytes;   /* memory of frames, all workers */
   _Atomic uint64_t steps;         /* of all workers, brought up to date when a block gives up its worker */
+  atomic_bool uses_local;         /* some block does */
   atomic_int *stop;               /* enum mx_stop; the device's, so that a signal handler can reach it */
 
   pthread_mutex_t lock;           /* of what follows */

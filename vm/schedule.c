@@ -23,7 +23,8 @@
 #include <time.h>
 
 #define FIRST_RESIDENT 4u /* blocks a worker */
-#define MOST_TAKEN 64u    /* blocks that a worker takes at once, which may be 5 us of work, and at most this part of its share of what is left: */
+#define FIRST_TAKEN 8u    /* blocks that a worker takes at once; then twice as many each time (parts of large arrays that lie side by side stream */
+#define MOST_TAKEN 256u   /* better), up to these, which may be 20 us of work, and at most this part of its share of what is left: */
 #define PART_TAKEN 16u
 #define REST 50000        /* nanoseconds, the first time; at most 32 times as long */
 #define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
@@ -101,13 +102,16 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
     *start = (mine->next < mine->end || s->ngiven || left) && s->resident < s->allowed;
     if (*start) {
       if (mine->next == mine->end && s->ngiven) {
-        *mine = (struct mx_taken){s->given->next, s->given->next + 1};
+        *mine = (struct mx_taken){s->given->next, s->given->next + 1, 1};
         if (++s->given->next == s->given->end) memmove(s->given, s->given + 1, --s->ngiven * sizeof *s->given);
       } else if (mine->next == mine->end) {
         const bool singly = (s->l->debug && !s->together) || s->l->steps_limit || s->parks; /* who waits mostly waits for one before it */
-        const uint64_t n = singly ? 1 : left / (s->l->workers * PART_TAKEN);
+        const uint64_t part = left / (s->l->workers * PART_TAKEN), most = part < MOST_TAKEN ? part : MOST_TAKEN;
+        mine->n = mine->n ? 2 * mine->n : FIRST_TAKEN;
+        if (mine->n > most) mine->n = most;
+        if (singly || !mine->n) mine->n = 1;
         mine->next = s->next;
-        mine->end = s->next += n < 1 ? 1 : n > MOST_TAKEN ? MOST_TAKEN : n;
+        mine->end = s->next += mine->n;
       }
       *index = mine->next++;
       s->begun++;

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -25,6 +28,7 @@ void *__libc_memalign(size_t align, size_t n);
 
 static atomic_long left = -1; /* calls that still succeed; negative: all of them */
 static atomic_bool failed;
+static atomic_long maps = -1; /* pieces of memory that the system still gives; negative: any number */
 
 #if REPLACED
 static bool now(void) {
@@ -38,13 +42,18 @@ void *malloc(size_t n) { return now() ? NULL : __libc_malloc(n); }
 void *calloc(size_t n, size_t size) { return now() ? NULL : __libc_calloc(n, size); }
 void *realloc(void *p, size_t n) { return now() ? NULL : __libc_realloc(p, n); }
 void *aligned_alloc(size_t align, size_t n) { return now() ? NULL : __libc_memalign(align, n); }
+void *mmap(void *at, size_t n, int may, int kind, int file, off_t offset) {
+  if (atomic_load(&maps) >= 0 && atomic_fetch_sub(&maps, 1) <= 0) return atomic_store(&maps, 0), MAP_FAILED;
+  return (void *)syscall(SYS_mmap, at, n, may, kind, file, offset);
+}
 #endif
 
 static const char program[] =
     ".version 9.0\n.target sm_90\n.global .u32 cell = 3;\n"
     ".func (.reg .u32 %out) twice(.reg .u32 %in) {\n  add.u32 %out, %in, %in;\n  ret;\n}\n"
     ".visible .entry work(.param .u64 p) {\n  .reg .u32 %r<4>; .reg .u64 %d<4>;\n  mov.u32 %r0, %tid.x;\n  call (%r1), twice, (%r0);\n"
-    "  ld.param.u64 %d0, [p];\n  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d2, %d0, %d1;\n  st.global.u32 [%d2], %r1;\n  bar.sync 0;\n  ret;\n}\n";
+    "  ld.param.u64 %d0, [p];\n  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d2, %d0, %d1;\n  st.global.u32 [%d2], %r1;\n  bar.sync 0;\n  ret;\n}\n"
+    ".visible .entry own(.param .u64 p) {\n  .local .u32 cell[4];\n  st.local.u32 [cell], 7;\n  ret;\n}\n";
 
 static uint8_t *bytes;
 static size_t size;
@@ -145,7 +154,38 @@ static void sessions(void **state) {
   every_allocation(debug_once);
 }
 
+static long own_maps;
+/* Lanes' own memory is asked for when the first of them needs it: by each worker. */
+static mx_status launch_own(mx_device *d, mx_module *m) {
+  mx_kernel *k;
+  const mx_addr p = 0;
+  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+  c.grid[0] = 64;
+  c.block[0] = 64;
+  c.threads = 2;
+  c.jit = MX_JIT_OFF;
+  mx_status s = mx_module_kernel(m, "own", &k);
+  if (s == MX_OK) s = mx_launch(k, &c, &p, 8); /* threads and their stacks are there, then */
+  atomic_store(&maps, own_maps);
+  if (s == MX_OK) s = mx_launch(k, &c, &p, 8);
+  atomic_store(&maps, -1);
+  mx_trap_info trap = {.struct_size = sizeof trap};
+  if (s == MX_TRAPPED && (mx_device_trap(d, &trap) != MX_OK || trap.kind != MX_TRAP_HOST_MEMORY)) return MX_HOST_FAILURE;
+  return s;
+}
+static void own_memory(void **state) {
+  (void)state;
+  if (!REPLACED) skip();
+  for (long n = 0; n < 3; n++) {
+    own_maps = n;
+    const mx_status s = everything(launch_own);
+    if (n == 0) assert_int_equal(s, MX_TRAPPED);
+    else if (n == 1) assert_true(s == MX_TRAPPED || s == MX_OK); /* whether the second worker gets a block */
+    else assert_int_equal(s, MX_OK);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(launches), cmocka_unit_test(sessions)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(launches), cmocka_unit_test(sessions), cmocka_unit_test(own_memory)};
   return cmocka_run_group_tests(tests, assemble, clean);
 }
