@@ -2,6 +2,7 @@
  *
  * A process of its own, started by libmx (jit/build.c) or by hand: the compiler's limits, failures and licence stay in here.
  * It trusts nobody with its time: processor time and memory are limited. */
+#include "link.h"
 #include "lower.h"
 
 #include "vm/exec.h"
@@ -144,10 +145,11 @@ int main(int argc, char **argv) {
                                         /* passes that find nothing in such code, or move what was better where it stood: a third of the time */
                                         "-fno-tree-fre", "-fno-tree-ccp", "-fno-tree-dominator-opts", "-fno-tree-pta", "-fno-tree-dse", "-fno-dse",
                                         "-fno-forward-propagate", "-fno-tree-sink", "-fno-tree-reassoc", "-fno-tree-loop-optimize", "-fno-thread-jumps",
-                                        "-fno-cprop-registers", "-fno-if-conversion", "-fno-if-conversion2", "-fira-region=one"};
+                                        "-fno-cprop-registers", "-fno-if-conversion", "-fno-if-conversion2", "-fira-region=one",
+                                        /* how far passes look for what is hardly ever there: the same code for most kernels, a tenth of the time */
+                                        "--param=max-combine-insns=2", "--param=max-cselib-memory-locations=16", "--param=lra-max-considered-reload-pseudos=100"};
   for (size_t k = 0; k < sizeof options / sizeof *options; k++) gcc_jit_context_add_command_line_option(c, options[k]);
   for (const char *const *o = isa->options; *o; o++) gcc_jit_context_add_command_line_option(c, *o);
-  gcc_jit_context_add_driver_option(c, "-nostdlib");
   gcc_jit_context_set_bool_option(c, GCC_JIT_BOOL_OPTION_DUMP_INITIAL_GIMPLE, dump);
   gcc_jit_timer *timer = times ? gcc_jit_timer_new() : NULL;
   if (timer) gcc_jit_context_set_timer(c, timer);
@@ -173,9 +175,12 @@ int main(int argc, char **argv) {
   gcc_jit_type *u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */
   gcc_jit_lvalue *exported = gcc_jit_context_new_global(c, NULL, GCC_JIT_GLOBAL_EXPORTED, gcc_jit_context_new_array_type(c, NULL, u32, 2), "mx_jit_layout");
   gcc_jit_global_set_initializer(exported, &layout, sizeof layout);
-  if (good) gcc_jit_context_compile_to_file(c, as_asm ? GCC_JIT_OUTPUT_KIND_ASSEMBLER : GCC_JIT_OUTPUT_KIND_DYNAMIC_LIBRARY, out);
+  struct jl_file assembly;
+  if (good && !as_asm && !jl_file(&assembly, "assembly")) return perror("mx-jitc"), 4;
+  if (good) gcc_jit_context_compile_to_file(c, GCC_JIT_OUTPUT_KIND_ASSEMBLER, as_asm ? out : assembly.path);
   if (timer) gcc_jit_timer_print(timer, stderr);
   const char *error = gcc_jit_context_get_first_error(c);
   if (error || !good) return fprintf(stderr, "mx-jitc: %s\n", error ? error : "failed"), 1;
+  if (!as_asm && !jl_link(&assembly, out)) return 1;
   return 0; /* the process ends here: nothing is given back one by one */
 }

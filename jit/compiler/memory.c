@@ -234,29 +234,62 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   return piece;
 }
 
+/* The vector whose lane k is element from[k] of x and y, one behind the other. */
+static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, const unsigned *from) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *place[JX_MOST_LANES];
+  for (unsigned k = 0; k < j->w; k++) place[k] = jx_int(j, j->t_u32, from[k]);
+  return j->isa->choose(j, (gcc_jit_rvalue *[]){x, y}, 2, gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, place));
+}
+/* n vectors as they lie in memory, n elements of each lane behind one another, become one of each element. Those of quads take two steps:
+ * at first elements 2 * (t % 2) and the next, of half t / 2 of the lanes. */
+static void apart(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
+  const unsigned w = l->j.w, half = w / 2;
+  unsigned from[JX_MOST_LANES];
+  gcc_jit_rvalue *step[4];
+  for (unsigned t = 0; t < n; t++) {
+    for (unsigned k = 0; k < w; k++) from[k] = n == 2 ? 2 * k + t : k % half * 4 + t % 2 * 2 + k / half;
+    step[t] = n == 2 ? pick(l, v[0], v[1], from) : pick(l, v[t / 2 * 2], v[t / 2 * 2 + 1], from);
+  }
+  for (unsigned e = 0; e < n; e++) {
+    for (unsigned k = 0; k < w; k++) from[k] = k / half * w + e % 2 * half + k % half;
+    v[e] = n == 2 ? step[e] : pick(l, step[e / 2], step[2 + e / 2], from);
+  }
+}
+/* The other way: vector number t of what memory gets. Of quads in two steps, pairs at first, it would be fewer operations, but take scan 7 % longer. */
+static gcc_jit_rvalue *together(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t) {
+  struct jx *j = &l->j;
+  unsigned from[JX_MOST_LANES], upper = 0;
+  gcc_jit_rvalue *bits[JX_MOST_LANES], *half[2];
+  for (unsigned h = 0; h < n / 2; h++) {
+    for (unsigned k = 0; k < j->w; k++) from[k] = k % 2 * j->w + (t * j->w + k) / n;
+    half[h] = pick(l, v[2 * h], v[2 * h + 1], from);
+  }
+  if (n == 2) return half[0];
+  for (unsigned k = 0; k < j->w; k++) upper |= k % 4 / 2 << k, bits[k] = jx_int(j, j->t_u32, k % 4 / 2 ? UINT32_MAX : 0);
+  gcc_jit_rvalue *m = j->isa->mask_is_vector ? gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, bits) : jx_int(j, j->t_mask, upper);
+  return jv_sel(j, MX_T_u32, (jv){.t = MX_T_pred, .r = {m, m}}, (jv){.t = MX_T_u32, .r = {half[1], half[1]}}, (jv){.t = MX_T_u32, .r = {half[0], half[0]}}).r[0];
+}
+
 /* Lanes' elements lie one behind the other, from q on; n of each lane. Pairs and quads are those of kernels that take much at once; what
  * blocks behind this one will take is asked for: the processor itself does not look beyond a page, which often is a block's. */
 static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes), *v[4], *place[JX_MOST_LANES];
+    const uint64_t at = (uint64_t)j->w * c * ac->bytes;
+    gcc_jit_rvalue *v[4];
     if (ac->n == 1) {
-      if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->wide, false);
-      else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
+      if (ac->load) lw_load_chunk(l, 0, c, lw_at(l, q, at), NULL, ac->wide, false);
+      else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->wide);
       continue;
     }
-    for (unsigned e = 0; e < ac->n && ac->load; e++) jx_prefetch(j, lw_vector(l, at, LW_PREFETCH + e * j->bytes, false));
+    for (unsigned e = 0; e < ac->n && ac->load; e++) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH + e * j->bytes, false));
     for (unsigned e = 0; e < ac->n; e++)
-      v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, at, j->bytes * e, false)) : jx_keep(j, source(l, ac->value + e, c, false).r[0]);
-    for (unsigned e = 0; e < ac->n; e++) {
-      for (unsigned k = 0; k < j->w; k++) {
-        const unsigned flat = e * j->w + k;
-        place[k] = jx_int(j, j->t_u32, ac->load ? k * ac->n + e : flat % ac->n * j->w + flat / ac->n);
-      }
-      gcc_jit_rvalue *r = j->isa->choose(j, v, ac->n, gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, place));
-      if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {r, r}});
-      else j->isa->write(j, false, 0, lw_vector(l, at, j->bytes * e, false), r, lanes[c]);
-    }
+      v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false)) : jx_keep(j, source(l, ac->value + e, c, false).r[0]);
+    if (ac->load) apart(l, v, ac->n);
+    for (unsigned e = 0; e < ac->n; e++)
+      if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
+      else j->isa->write(j, false, 0, lw_vector(l, q, at + j->bytes * e, false), together(l, v, ac->n, e), lanes[c]);
   }
 }
 
