@@ -40,14 +40,16 @@ GCC_LIB := $(dir $(shell $(CC) -print-libgcc-file-name 2> /dev/null))
 # libgccjit belongs to gcc 12; its header and library lie in that compiler's own folder
 JIT_DIR := $(firstword $(wildcard /usr/lib/gcc/$(ARCH)-linux-gnu/12) $(GCC_LIB))
 
-DEBUG := -g
+DEBUG := -g1# lines and names of functions; -g, with all variables, takes a quarter longer to compile
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPT := -O2
 ifneq ($(SAN),)
 OPT := -Og# compiles in half of the time of -O1, into code that runs as fast under these checks
-DEBUG := -g1# enough for a report's lines; more takes half as long again to compile
+# Undefined behaviour ends a program by an instruction, which the address sanitizer reports with its line (ASAN_OPTIONS=handle_sigill=1):
+# calls that would also say what it was take a fifth longer to compile. EXTRA_CFLAGS=-fno-sanitize-undefined-trap-on-error has them.
 # Not position-independent: 200,000 places that checks know by their addresses would be relocated each time a program starts.
-SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -fno-pie -no-pie
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fsanitize-undefined-trap-on-error \
+  -fno-omit-frame-pointer -fno-pie -no-pie
 endif
 CPPFLAGS := -Iinclude -I. -D_GNU_SOURCE $(EXTRA_CPPFLAGS)
 CFLAGS := -std=gnu17 $(OPT) $(DEBUG) -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) $(SANFLAGS) $(EXTRA_CFLAGS)
@@ -76,6 +78,9 @@ LANE_OPT := $(if $(SAN),$(OPT))
 # vectors they are. But conversions would be a fifth slower.
 # Lane functions (fn_*.c) need more; -O3 copies their loops.
 LANE_VECTORS := -ftree-vectorize -fvect-cost-model=dynamic
+# passes that find nothing in loops over lanes and the few lines around them: a fifth of the time; but in memory.c, which has more lines
+LANE_QUICK := $(addprefix -fno-,tree-bit-ccp tree-dominator-opts thread-jumps tree-pta tree-slsr tree-sink tree-phiprop tree-copy-prop \
+  tree-builtin-call-dce ssa-backprop split-wide-types compare-elim ipa-modref ipa-pure-const ipa-profile ipa-reference)
 LANE_OPT_v2 := -O1 -fstrict-aliasing $(LANE_VECTORS)
 LANE_OPT_v3 := $(LANE_OPT_v2)
 LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
@@ -84,11 +89,11 @@ LANE_OPT_fn := -O2 $(LANE_VECTORS)
 LANE_OPT_fn_v4 := -O3
 LANE_OPT_convert_v4 := -O3
 LANE_OPT_fn_convert_v4 := $(LANE_OPT_fn)
-lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(or $(LANE_OPT_fn_$(2)),$(LANE_OPT_fn))),$(LANE_OPT_$(2)))
+lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(or $(LANE_OPT_fn_$(2)),$(LANE_OPT_fn))),$(LANE_OPT_$(2)) $(if $(filter memory,$(1)),,$(LANE_QUICK)))
 # What is wrong with an address in the loops the address sanitizer sees anyway; that each is aligned, of the rows that all share
 # body.h's loops, the ones with lane functions (fn_*.c) and memory.c show.
 lane_unchecked = $(if $(SAN),-fno-sanitize=null$(comma)object-size$(if $(filter fn_% memory,$(1)),,$(comma)alignment$(comma)pointer-overflow))
-LANE_FLAGS := $(patsubst -g,-g1,$(DEBUG)) -fno-math-errno -fno-trapping-math -Wno-missing-prototypes -Wno-maybe-uninitialized
+LANE_FLAGS := -fno-math-errno -fno-trapping-math -Wno-missing-prototypes -Wno-maybe-uninitialized
 LEVEL_v2 := -march=x86-64-v2
 LEVEL_v3 := -march=x86-64-v3
 LEVEL_v4 := -march=x86-64-v4 -mprefer-vector-width=512
@@ -124,6 +129,11 @@ endif
 $(OBJ)/%.o: %.c | $(DEPS)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(firstword $(subst /, ,$*))) -MMD -MP -c $< -o $@
+
+# What launches do not wait for: -O1 compiles in three fifths of the time of -O2.
+ifeq ($(SAN),)
+$(foreach r,asm jit tools tests,$(OBJ)/$(r)/%.o): CFLAGS += -O1
+endif
 
 # conditions are asked at every turn of a loop
 $(OBJ)/tools/mxrun/repl/expression.o: CFLAGS += $(if $(filter -O2,$(OPT)),-O3)

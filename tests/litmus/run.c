@@ -250,7 +250,7 @@ static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size,
   dopt.jit_compiler = o->jit_compiler;
   mx_device *d;
   mx_module *module;
-  mx_kernel *k;
+  mx_kernel *k = NULL;
   mx_addr at[MAX_ARGS] = {0};
   const void *args[MAX_ARGS];
   if (mx_device_create(&dopt, &d) != MX_OK) return say("no device");

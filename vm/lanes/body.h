@@ -16,7 +16,6 @@
 #define MX__CAT(a_, b_) MX__CAT2(a_, b_)
 #define MX_LV(name_) MX__CAT(name_, MX_LEVEL) /* a name of this CPU level's own */
 #define MX_BODY(id_) MX_LV(mx__body_##id_)
-#define MX_UNGUARDED(id_) MX_LV(mx__unguarded_##id_)
 
 /* ---- one lane of a slot, by type ---------------------------------------------------------------------*/
 /* mix: a lane that is not active keeps its whole slot, in which another register of more bits may live. */
@@ -204,16 +203,6 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
     if (no_ > 2) mx__done(x, i->o[2], MX_T_pred, &mp_, m_, true); \
     return i + 1; \
   }
-/* Most instructions have no guard: asking each for one would take a tenth of its time. */
-static __attribute__((noinline, unused)) const struct mx_insn *mx__guarded(struct mx_exec *x, const struct mx_insn *i, mx_body unguarded) {
-  const uint64_t all = x->mask;
-  if ((x->mask = mx__active(x, i))) unguarded(x, i);
-  x->mask = all;
-  return i + 1;
-}
-#define GUARDED(id_) \
-  const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { return mx__guarded(x, i, MX_UNGUARDED(id_)); }
-
 #define OP_(id_, mods_, flags_, ...) OP_ROW(IS_ONE(mods_), id_, mods_, flags_, __VA_ARGS__)
 #define IS_ONE(mods_) SECOND(IS_ONE_##mods_, 0, )
 #define IS_ONE_1 , 1
@@ -224,22 +213,19 @@ static __attribute__((noinline, unused)) const struct mx_insn *mx__guarded(struc
 /* one modifier */
 #define OP_ROW_1(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_)) \
-  GUARDED(id_)
+  LANE_FUNCTION(MX_BODY(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_))
 /* Each value of a modifier has loops of its own, but under sanitizers, where nobody waits for the loops but for the compiler. */
 #ifdef __SANITIZE_ADDRESS__
 #define OP_ROW_0(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(i->mod, id_)) \
-  GUARDED(id_)
+  LANE_FUNCTION(MX_BODY(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(i->mod, id_))
 #else
 #define OP_ROW_0(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   _Static_assert((mods_) <= 28, #id_ ": more modifier values than a lane body has cases"); \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
   static __attribute__((noinline)) \
   LANE_FUNCTION(others_##id_, , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch (i->mod) { CASES(mods_, id_) }) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), if (i->mod) return others_##id_(x, i);, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_)) \
-  GUARDED(id_)
+  LANE_FUNCTION(MX_BODY(id_), if (i->mod) return others_##id_(x, i);, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_))
 #endif
 /* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
@@ -266,12 +252,11 @@ static __attribute__((noinline, unused)) const struct mx_insn *mx__masked(struct
 }
 #define TYPE_AT(k_, type_) (uint64_t)MX_T_##type_ << (k_) * 8
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
-  LANE_FUNCTION(MX_UNGUARDED(id_), \
+  LANE_FUNCTION(MX_BODY(id_), \
                 if (!PREDICATES(td_, tq_) && x->mask != x->full) \
                   return mx__masked(x, i, MX_FN(fn_), no_ | TYPE_AT(1, td_) | TYPE_AT(2, tq_) | TYPE_AT(3, ta_) | TYPE_AT(4, tb_) | \
                                     TYPE_AT(5, tc_) | TYPE_AT(6, te_));, \
-                false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN_OF_BODY(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);) \
-  GUARDED(id_)
+                false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN_OF_BODY(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 
 #define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_, ...) OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_)
