@@ -10,10 +10,13 @@
 #include "vm/verify.h"
 
 #include <getopt.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define MANY_WORDS 3000 /* instructions from which on compile time counts more than speed */
 #define LARGE 2000      /* and of one function */
@@ -31,6 +34,21 @@ static void limit(int what, rlim_t most) {
   r.rlim_cur = most;
   setrlimit(what, &r);
 }
+
+#ifndef __SANITIZE_ADDRESS__ /* which has a heap of its own */
+/* A compile touches twenty megabytes and more, once. Where the system has huge pages, that is a third fewer page faults, and up to 8 % of
+ * the time. */
+static void huge_heap(void) {
+  enum { BYTES = 32 << 20, PAGE = 2 << 20 };
+  mallopt(M_TOP_PAD, BYTES);
+  mallopt(M_MMAP_THRESHOLD, BYTES);
+  void *volatile more = malloc(1 << 20); /* than there is: the heap grows */
+  free(more);
+  char *end = sbrk(0), *begin = end - BYTES + PAGE;
+  begin -= (uintptr_t)begin % PAGE;
+  madvise(begin, (size_t)(end - begin), MADV_HUGEPAGE);
+}
+#endif
 
 static uint8_t *read_file(const char *path, size_t *size) {
   FILE *f = fopen(path, "rb");
@@ -100,6 +118,9 @@ int main(int argc, char **argv) {
   int level = -1;
   bool as_asm = false, dump = false, times = false;
   unsigned long cpu = 60, memory = 4096, large = LARGE;
+#ifndef __SANITIZE_ADDRESS__
+  huge_heap();
+#endif
   gcc_jit_context *c = gcc_jit_context_acquire();
   if (!c) return 4;
   for (int o; (o = getopt_long(argc, argv, "ho:O:f:", longs, NULL)) != -1;) switch (o) {
