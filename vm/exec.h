@@ -114,12 +114,11 @@ struct mx_split {
 };
 
 #define MX_MAX_JOINS 128
+/* The arrays come last: what is written into them lies a multiple of 4096 bytes before nothing that is read at once. */
 struct mx_warp {
   uint32_t number;
-  uint64_t live;                /* lanes that have not exited */
   uint32_t nsplits;
-  struct mx_split splits[MX_MAX_LANES]; /* a stack: the last one runs first */
-  struct mx_join joins[MX_MAX_JOINS];
+  uint64_t live;                /* lanes that have not exited */
   struct mx_join *free_joins;
   uint32_t fresh_joins;         /* joins from here on have not been used */
   uint32_t spins;               /* turns that ended with nobody but spinning splits, since a join last let lanes go */
@@ -129,6 +128,8 @@ struct mx_warp {
   const uint32_t *tid[3];       /* arrays of lanes */
   bool ran_jit;
   uint32_t resume;              /* not 0: the frame has its state in compiled code's own form; number of the entry that takes it up */
+  struct mx_split splits[MX_MAX_LANES]; /* a stack: the last one runs first */
+  struct mx_join joins[MX_MAX_JOINS];
 };
 #define MX_CLOCK_STEP 16
 #define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */

@@ -214,7 +214,7 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct roun
   else if (r->clean || (r->looked_at && (x->soiled || spills(f->fn->func)))) memset(f->slots, 0, f->fn->frame_bytes);
   if (!f) return false;
   x->soiled = false;
-  mx__warp_begin(warp, mx__block_lanes(b, w), f);
+  mx__warp_begin(warp, w < r->whole ? x->full : mx__block_lanes(b, w), f);
   turn_to(x, warp);
   select_only(x, warp);
   b->begun++;

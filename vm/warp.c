@@ -366,20 +366,6 @@ struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean) {
   f->local_base = 0;
   return f;
 }
-void mx__warp_begin(struct mx_warp *w, uint64_t live, struct mx_frame *f) {
-  f->lanes = live;
-  f->local_dyn = 0;
-  w->live = live;
-  w->clock = MX_CLOCK_START;
-  w->ran_jit = false;
-  w->spins = w->resume = 0;
-  w->patience = MX_PATIENCE;
-  w->free_joins = NULL;
-  w->fresh_joins = 0;
-  w->nsplits = 1;
-  w->splits[0] = (struct mx_split){.state = MX_RUNNABLE, .mask = live, .frame = f};
-}
-
 void mx__warp_end(struct mx_warp *w) {
   struct mx_frame *list = NULL;
   for (uint32_t k = 0; k < w->nsplits; k++) frames_drop(&list, w->splits[k].frame, NULL, w->splits[k].mask);

@@ -18,7 +18,19 @@ static inline uint64_t mx__local_top(const struct mx_frame *f) { return f->local
 /* A frame for a warp that begins: `room` bytes behind its slots; `clean`: these are zero. NULL: out of memory. */
 struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean);
 /* Begins a warp at the kernel's entry with the lanes of `live`. */
-void mx__warp_begin(struct mx_warp *w, uint64_t live, struct mx_frame *f);
+static inline void mx__warp_begin(struct mx_warp *w, uint64_t live, struct mx_frame *f) {
+  f->lanes = live;
+  f->local_dyn = 0;
+  w->live = live;
+  w->clock = MX_CLOCK_START;
+  w->ran_jit = false;
+  w->spins = w->resume = 0;
+  w->patience = MX_PATIENCE;
+  w->free_joins = NULL;
+  w->fresh_joins = 0;
+  w->nsplits = 1;
+  w->splits[0] = (struct mx_split){.state = MX_RUNNABLE, .mask = live, .frame = f};
+}
 /* Ends a warp that was stopped: frees its frames. */
 void mx__warp_end(struct mx_warp *w);
 
