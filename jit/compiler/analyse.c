@@ -10,7 +10,7 @@
 const struct ja_access ja_access[MX_OP_COUNT] = {
 #define LOAD(mt_, dt_, n_) {JA_LOAD, MX_T_##mt_, n_}
 #define STORE(mt_, n_) {JA_STORE, MX_T_##mt_, n_}
-#define ATOM(step_, t_, ...) {JA_ATOM, MX_T_##t_, 1}
+#define ATOM(step_, t_, ...) {JA_ATOM, MX_T_##t_, 1, #step_}
 #define ATOMV(step_, t_, n_, ...) {JA_OTHER, MX_T_##t_, n_}
 #define PREFETCH() {JA_OTHER, MX_T_none, 0}
 #define OP(...)

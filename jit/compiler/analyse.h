@@ -22,7 +22,7 @@ struct ja_ins {
 
 /* What a memory row does: elements of a type, as it lies in memory. */
 enum ja_access_kind { JA_OTHER, JA_LOAD, JA_STORE, JA_ATOM };
-struct ja_access { uint8_t kind, type, n; };
+struct ja_access { uint8_t kind, type, n; const char *step; /* of an atomic: its meaning's name */ };
 extern const struct ja_access ja_access[MX_OP_COUNT];
 
 enum ja_kind { JA_IF, JA_LOOP };

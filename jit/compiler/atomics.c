@@ -1,9 +1,12 @@
-/* Sums in shared memory whose old values nobody wants, as histograms make them. The warps of a block never run at the same
- * time, so one lane after the other adds with plain instructions. All other atomics are the interpreter's bodies'. */
+/* Sums in two forms: in shared memory without their old values, as histograms make them: the warps of a block never run at the same
+ * time, so one lane after the other adds with plain instructions. And what is added to one place by all lanes, or, where the old value is
+ * wanted, by one lane: counters, tickets. All other atomics are the interpreter's bodies'. */
 #include "build.h"
 
 #include "vm/exec.h"
 #include "vm/jitabi.h"
+
+#include <string.h>
 
 enum { UNROLL = 4 };
 
@@ -16,7 +19,56 @@ static void add_lane(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *lane) {
   jx_set(j, cell, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u32, jx_rv(cell), jx_rv(lw_field(l, at, 256, j->t_u32))));
 }
 
-bool lw_atomic(struct lw *l) {
+/* Returned: what was there before. */
+static gcc_jit_rvalue *add_at(struct lw *l, gcc_jit_lvalue *cell, gcc_jit_type *t, gcc_jit_rvalue *more, bool shared) {
+  struct jx *j = &l->j;
+  if (shared) { /* nobody else runs */
+    gcc_jit_rvalue *old = jx_keep(j, jx_rv(cell));
+    jx_set(j, cell, jx_op(j, GCC_JIT_BINARY_OP_PLUS, t, old, more));
+    return old;
+  }
+  gcc_jit_lvalue *value = jx_local(j, t);
+  jx_set(j, value, more);
+  gcc_jit_extended_asm *a = jx_asm(j, "lock xadd %0, %1", "+r", value, 0);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "+m", cell);
+  jx_touches_memory(a);
+  return jx_rv(value);
+}
+static bool to_one_place(struct lw *l) {
+  struct jx *j = &l->j;
+  const struct ja_access ac = ja_access[l->ins->op];
+  const unsigned at = l->ins->o->nopnds - 3u, bytes = jx_bitsof(ac.type) / 8, raw = bytes == 8 ? MX_T_u64 : MX_T_u32;
+  if (ac.kind != JA_ATOM || (strcmp(ac.step, "ADD_U32") && strcmp(ac.step, "ADD_U64")) || !lw_operand_uniform(l, at) || !lw_operand_uniform(l, at + 2)) return false;
+  gcc_jit_type *t = bytes == 8 ? j->t_u64 : j->t_u32;
+  gcc_jit_rvalue *lanes[LW_CHUNKS], *lo, *limit, *host, *variable;
+  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *fast = lw_new_block(l, "fast");
+  for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
+  gcc_jit_rvalue *m = jx_keep(j, lw_pack(l, lanes));
+  lw_if_any(l, lw_compare(l, GCC_JIT_COMPARISON_NE, m, lw_u64(l, 0)), at, end);
+#define U64(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
+  const uint64_t off_k = lw_offset(l, at + 1, &variable);
+  gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k))));
+  gcc_jit_rvalue *bad = lw_bounds(l, bytes, true, &lo, &limit, &host);
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, U64(MINUS, a, lo), limit));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, U64(BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
+  if (at) bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, U64(BITWISE_AND, m, U64(MINUS, m, lw_u64(l, 1))), lw_u64(l, 0)));
+  lw_split(l, lw_rare(l, bad), slow, fast);
+  j->b = fast;
+  gcc_jit_lvalue *cell = lw_field(l, jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, U64(PLUS, host, a), j->t_pu8)), 0, t);
+  gcc_jit_rvalue *more = jv_scalar(j, jv_as(j, raw, lw_operand(l, at + 2, 0)));
+  if (!at) more = jx_op(j, GCC_JIT_BINARY_OP_MULT, t, more, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, m), t));
+  jv old = jv_broadcast(j, raw, jx_keep(j, add_at(l, cell, t, jx_keep(j, more), mx_w_mod(*l->ins->w) == MX_SHARED)));
+  for (unsigned c = 0; at && c < l->nc; c++) lw_put(l, 0, c, old);
+#undef U64
+  lw_go(l, end);
+  j->b = slow;
+  lw_step(l);
+  lw_go(l, end);
+  j->b = end;
+  return true;
+}
+
+static bool in_shared(struct lw *l) {
   struct jx *j = &l->j;
   const mx_word w = *l->ins->w;
   if (l->ins->op != MX_RED_ADD_U32_A32 || mx_w_mod(w) != MX_SHARED) return false;
@@ -72,3 +124,5 @@ bool lw_atomic(struct lw *l) {
   j->b = end;
   return true;
 }
+
+bool lw_atomic(struct lw *l) { return to_one_place(l) || in_shared(l); }

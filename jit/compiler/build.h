@@ -125,6 +125,8 @@ void lw_hold_guard(struct lw *l); /* to be called before an instruction is built
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
 /* Result operand k gets a chunk of a value; uniform results once. */
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val);
+/* Goes on where a lane runs; elsewhere the first `results` results stay as they are, in the form that they are to have, until `end`. */
+void lw_if_any(struct lw *l, gcc_jit_rvalue *any, unsigned results, gcc_jit_block *end);
 bool lw_result_uniform(struct lw *l, unsigned k);
 
 /* ---- control ----------------------------------------------------------------------------------------------------*/
@@ -140,6 +142,7 @@ gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond);
 gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks); /* whether one of the chunks' masks is not 0 */
 gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* chunks' masks as one u64 */
 gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the number of the lowest bit of a u64 that is not 0 */
+gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);  /* how many bits of a u64 are set */
 /* The interpreter's body executes the current instruction; on failure the function is left. */
 void lw_step(struct lw *l);
 /* tails.c: leaving from j->b, `done` instructions of the block having been executed; what is live and uniform there. */

@@ -63,12 +63,14 @@ gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *m) {
   }
   return jx_keep(j, all);
 }
-gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask) {
+static gcc_jit_rvalue *of_bits(struct lw *l, const char *builtin, gcc_jit_rvalue *mask) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *arg = gcc_jit_context_new_cast(j->c, NULL, mask, gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_UNSIGNED_LONG_LONG));
-  gcc_jit_rvalue *n = gcc_jit_context_new_call(j->c, NULL, gcc_jit_context_get_builtin_function(j->c, "__builtin_ctzll"), 1, &arg);
+  gcc_jit_rvalue *n = gcc_jit_context_new_call(j->c, NULL, gcc_jit_context_get_builtin_function(j->c, builtin), 1, &arg);
   return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, n, j->t_u64));
 }
+gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l, "__builtin_ctzll", mask); }
+gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l, "__builtin_popcountll", mask); }
 static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) { return l->j.isa->mask_of(&l->j, m, l->j.w * c); }
 static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {
   for (unsigned c = 0; c < l->nc; c++) to[c] = jx_rv(from[c]);

@@ -107,10 +107,18 @@ void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rva
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++) j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes);
 }
 static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
   gcc_jit_rvalue *p = byte_pointer(l, host);
-  for (unsigned c = 0; c < l->nc; c++)
-    if (ac->load) lw_load_apart(l, p, index[c], scale, c, lanes[c], ac->wide);
-    else lw_store_apart(l, ac->value, p, index[c], scale, c, lanes[c], ac->wide);
+  for (unsigned c = 0; c < l->nc; c++) {
+    if (ac->load) {
+      lw_load_apart(l, p, index[c], scale, c, lanes[c], ac->wide);
+      continue;
+    }
+    gcc_jit_block *act = ac->guarded && lanes[c] ? lw_new_block(l, "act") : NULL, *next = act ? lw_new_block(l, "next") : NULL;
+    if (act) lw_split(l, j->isa->mask_any(j, lanes[c]), act, next), j->b = act; /* often it is one lane's store, and a scatter is slow with none, too */
+    lw_store_apart(l, ac->value, p, index[c], scale, c, lanes[c], ac->wide);
+    if (act) lw_go(l, next), j->b = next;
+  }
 }
 
 unsigned lw_row_kind(const struct lw_base *base, unsigned bytes) {
@@ -437,11 +445,7 @@ bool lw_memory(struct lw *l) {
   const struct access access = {load, wide, guarded, ac.n, at, value, bytes, slow, end};
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
-  if (guarded && uniform) { /* otherwise masks say that there is nothing to do */
-    gcc_jit_block *act = lw_new_block(l, "act");
-    gcc_jit_block_end_with_conditional(j->b, NULL, lw_any(l, lanes), act, end);
-    j->b = act;
-  }
+  if (guarded && uniform) lw_if_any(l, lw_any(l, lanes), load ? ac.n : 0, end); /* otherwise masks say that there is nothing to do */
   read_cache(l, &p, !load);
   gcc_jit_rvalue *bad = lw_base(l) && lw_base(l)->indexed && !uniform ? NULL : limit(l, &p, bytes);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);

@@ -384,10 +384,8 @@ static void build_load(struct lw *l, const struct lw_serial *p, const struct loa
   gcc_jit_type *cell = bits == 64 ? j->t_u64 : bits == 32 ? j->t_u32 : bits == 16 ? j->t_u16 : j->t_u8;
   gcc_jit_block *behind = NULL;
   if (mx_w_guard(*ld->ins->w) != MX_GUARD_NONE) {
-    gcc_jit_block *act = lw_new_block(l, "act");
     behind = lw_new_block(l, "behind");
-    lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), act, behind);
-    j->b = act;
+    lw_if_any(l, j->isa->mask_any(j, lw_guard(l, 0)), ac.n, behind);
   }
   gcc_jit_rvalue *place = place_of(l, p, ld);
   const uint32_t slot = ja_slot(l->a, bits == 64 ? MX_R64 : MX_R32, mx_w_operand(ld->ins->w, 0));

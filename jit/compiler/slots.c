@@ -154,23 +154,48 @@ gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk) {
 bool lw_result_uniform(struct lw *l, unsigned k) {
   return ja_has(l->uni_after, ja_slot(l->a, mx__types[l->ins->o->opnd[k].type].slot_class, field_of(l, k)));
 }
+/* Where a result goes, and its value as it was; after the instruction every NaN in it is the usual one, unless raw_after says otherwise. */
+struct result { uint32_t slot; unsigned cls, raw; };
+static struct result result_of(struct lw *l, unsigned k) {
+  const unsigned cls = mx__types[l->ins->o->opnd[k].type].slot_class;
+  return (struct result){ja_slot(l->a, cls, field_of(l, k)), cls, cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64};
+}
+static jv old_value(struct lw *l, struct result r, unsigned chunk) {
+  const jv v = lw_get(l, r.slot, r.raw, chunk);
+  return ja_has(l->raw_after, r.slot) ? v : lw_clean(l, r.slot, v);
+}
+static void set_result(struct lw *l, struct result r, unsigned chunk, jv val) {
+  struct jx *j = &l->j;
+  const bool uniform = ja_has(l->uni_after, r.slot);
+  if (uniform) {
+    if (!chunk) lw_set_one(l, r.slot, val.r[0]);
+  } else if (r.cls == MX_R64) {
+    jx_set(j, lw_var(l, r.slot, 2 * chunk), val.r[0]);
+    jx_set(j, lw_var(l, r.slot, 2 * chunk + 1), val.r[1] ? val.r[1] : val.r[0]);
+  } else
+    jx_set(j, lw_var(l, r.slot, chunk), val.r[0]);
+  if (!uniform && chunk + 1 == l->nc) lw_shape_update(l, r.slot);
+}
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
   struct jx *j = &l->j;
-  const unsigned type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
-  const uint32_t slot = ja_slot(l->a, cls, field_of(l, k));
-  const unsigned raw = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64;
-  if (jx_bitsof(val.t) < 32 && val.t != MX_T_pred && cls == MX_R32) val.t = MX_T_u32; /* narrow values are zero-extended */
-  val = jv_as(j, raw, val);
-  const bool kept = !l->one_lane && ja_has(l->a->blocks[l->block].kept, slot), uniform = ja_has(l->uni_after, slot);
+  const struct result r = result_of(l, k);
+  if (jx_bitsof(val.t) < 32 && val.t != MX_T_pred && r.cls == MX_R32) val.t = MX_T_u32; /* narrow values are zero-extended */
+  val = jv_as(j, r.raw, val);
+  const bool kept = !l->one_lane && ja_has(l->a->blocks[l->block].kept, r.slot);
   gcc_jit_rvalue *g = lw_guard(l, chunk);
   gcc_jit_rvalue *m = kept ? g ? lw_lanes(l, chunk) : jx_rv(l->cm[chunk]) : g;
-  if (m) val = jv_sel(j, raw, (jv){.t = MX_T_pred, .u = uniform, .r = {m, m}}, val, ja_has(l->raw_after, slot) ? lw_get(l, slot, raw, chunk) : lw_clean(l, slot, lw_get(l, slot, raw, chunk)));
-  if (uniform) {
-    if (!chunk) lw_set_one(l, slot, val.r[0]);
-  } else if (cls == MX_R64) {
-    jx_set(j, lw_var(l, slot, 2 * chunk), val.r[0]);
-    jx_set(j, lw_var(l, slot, 2 * chunk + 1), val.r[1] ? val.r[1] : val.r[0]);
-  } else
-    jx_set(j, lw_var(l, slot, chunk), val.r[0]);
-  if (!uniform && chunk + 1 == l->nc) lw_shape_update(l, slot);
+  if (m) val = jv_sel(j, r.raw, (jv){.t = MX_T_pred, .u = ja_has(l->uni_after, r.slot), .r = {m, m}}, val, old_value(l, r, chunk));
+  set_result(l, r, chunk, val);
+}
+void lw_if_any(struct lw *l, gcc_jit_rvalue *any, unsigned results, gcc_jit_block *end) {
+  gcc_jit_block *act = lw_new_block(l, "act"), *none = lw_new_block(l, "none");
+  lw_split(l, any, act, none);
+  l->j.b = none;
+  for (unsigned k = 0; k < results; k++) {
+    const struct result r = result_of(l, k);
+    const bool as_before = ja_has(l->uni, r.slot) == ja_has(l->uni_after, r.slot) && ja_has(l->raw, r.slot) == ja_has(l->raw_after, r.slot);
+    for (unsigned c = 0; c < l->nc && !as_before; c++) set_result(l, r, c, old_value(l, r, c));
+  }
+  lw_go(l, end);
+  l->j.b = act;
 }
