@@ -1,5 +1,5 @@
 /* Programs from a seed. Every row of the table that has a result without further arrangements may occur, with any modifier,
- * guard and operands; rows whose effects reach further are given what they need:
+ * guard and operands, accesses of full words more often; rows whose effects reach further are given what they need:
  *   memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and then outside
  *   .sync       where no branch is open, with all lanes named
  *   control     branches forward, around one or two sides, and loops of few rounds, always well nested
@@ -211,9 +211,10 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
     } else if (dice == 5 || dice == 6) {
       reading_loop(k, depth);
     } else {
+      const bool full = !below(k, 6); /* words in memory: compiled code knows many forms of such rows */
       unsigned op;
       do op = below(k, MX_OP_COUNT);
-      while (!may(k, op, depth > 0));
+      while (!may(k, op, depth > 0) || (full && (mx__ops[op].cls != MX_MEM || mx__ops[op].flags & MX_F_VOLATILE || !is_plain(&mx__ops[op]))));
       row(k, op, false);
     }
   }
@@ -232,10 +233,11 @@ static void program(struct maker *k, unsigned instructions) {
   f->local_bytes = 128;
   f->args = args, f->nargs = sizeof args / sizeof *args;
   f->results = results, f->nresults = sizeof results / sizeof *results;
-  for (unsigned s = NARG32; s < N32; s++) PUT(MX_XOR_32, 0, s, s - NARG32, number(k, 0x9E3779B9u * s));
+  /* some are the same in all lanes */
+  for (unsigned s = NARG32; s < N32; s++) PUT(MX_XOR_32, 0, s, below(k, 3) ? s - NARG32 : number(k, 0), number(k, 0x9E3779B9u * s));
   for (unsigned s = N32; s < COUNTER; s++) PUT(MX_AND_32, 0, s, s - N32, number(k, 0xFFFF));
-  for (unsigned s = NARG64; s < N64; s++) PUT(MX_XOR_64, 0, s, s - NARG64, number(k, 0x9E3779B97F4A7C15u * s));
-  for (unsigned s = 0; s < NPRED; s++) PUT(MX_SETP_U32, 2, s, s, s + 1);
+  for (unsigned s = NARG64; s < N64; s++) PUT(MX_XOR_64, 0, s, below(k, 3) ? s - NARG64 : number(k, 0), number(k, 0x9E3779B97F4A7C15u * s));
+  for (unsigned s = 0; s < NPRED; s++) PUT(MX_SETP_U32, 2, s, s, below(k, 3) ? s + 1 : number(k, 0)); /* less than 0: nowhere, which only running shows */
   for (unsigned c = 0; c < CELLS; c++) {
     PUT(MX_SPILL_PRED, 0, c, 0, c);
     PUT(MX_SPILL_32, 0, c, 0, c);
