@@ -97,6 +97,13 @@ static bool add_thread(struct mx_pool *p) {
   return true;
 }
 
+void mx__pool_everywhere(struct mx_pool *p) {
+  if (!p) return;
+  pthread_mutex_lock(&p->lock);
+  let_back(p);
+  pthread_mutex_unlock(&p->lock);
+}
+
 static struct timespec in_a_millisecond(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -31,6 +31,7 @@
 
 struct schedule {
   struct mx_launch *l;
+  struct mx_pool **pool;
   pthread_mutex_t lock;
   pthread_cond_t wake;
   uint64_t next;        /* block that nobody has taken */
@@ -151,7 +152,7 @@ static void rest(struct schedule *s) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   t.tv_nsec += REST << (s->rests < 5 ? s->rests : 5);
   if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
-  s->rests++;
+  if (!s->rests++) mx__pool_everywhere(*s->pool); /* who all wait for may have lost its processor */
   s->waiting++;
   pthread_cond_timedwait(&s->wake, &s->lock, &t);
   s->waiting--;
@@ -422,7 +423,7 @@ uint32_t mx__schedule_made(struct mx_launch *l, struct mx_block **list) {
 }
 
 void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct timespec *deadline, char **where) {
-  struct schedule s = {.l = l};
+  struct schedule s = {.l = l, .pool = pool};
   *where = NULL;
   l->schedule = &s;
   for (int k = 0; k < 2; k++) s.parked[k] = calloc(l->resident, sizeof(struct mx_block *));
