@@ -132,7 +132,7 @@ $(OBJ)/%.o: %.c | $(DEPS)
 
 # What launches do not wait for: -O1 compiles in three fifths of the time of -O2.
 ifeq ($(SAN),)
-$(foreach r,asm jit tools tests,$(OBJ)/$(r)/%.o): CFLAGS += -O1
+$(foreach r,asm jit/compiler tools tests,$(OBJ)/$(r)/%.o): CFLAGS += -O1
 endif
 
 # conditions are asked at every turn of a loop

@@ -167,7 +167,7 @@ int main(int argc, char **argv) {
                                         "-fno-tree-fre", "-fno-tree-ccp", "-fno-tree-dominator-opts", "-fno-tree-pta", "-fno-tree-dse", "-fno-dse",
                                         "-fno-forward-propagate", "-fno-tree-sink", "-fno-tree-reassoc", "-fno-tree-loop-optimize", "-fno-thread-jumps",
                                         "-fno-cprop-registers", "-fno-if-conversion", "-fno-if-conversion2", "-fira-region=one",
-                                        /* how far passes look for what is hardly ever there: the same code for most kernels, a tenth of the time */
+                                        /* how far passes look for what is hardly ever there: hardly other code, a tenth of the time */
                                         "--param=max-combine-insns=2", "--param=max-cselib-memory-locations=16", "--param=lra-max-considered-reload-pseudos=100"};
   for (size_t k = 0; k < sizeof options / sizeof *options; k++) gcc_jit_context_add_command_line_option(c, options[k]);
   for (const char *const *o = isa->options; *o; o++) gcc_jit_context_add_command_line_option(c, *o);
