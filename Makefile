@@ -76,7 +76,7 @@ endif
 LANE_OPT := $(if $(SAN),$(OPT))
 # The table's rows: -O1 compiles in two thirds of the time of -O2 and leaves the same loops, short ones not unrolled: with long
 # vectors they are. But conversions would be a fifth slower.
-# Lane functions (fn_*.c) need more; -O3 copies their loops.
+# Lane functions (fn_*.c) need more; -O3 copies their loops, from which only roots gain, and only with long vectors.
 LANE_VECTORS := -ftree-vectorize -fvect-cost-model=dynamic
 # passes that find nothing in loops over lanes and the few lines around them: a fifth of the time; but in memory.c, which has more lines
 LANE_QUICK := $(addprefix -fno-,tree-bit-ccp tree-dominator-opts thread-jumps tree-pta tree-slsr tree-sink tree-phiprop tree-copy-prop \
@@ -86,10 +86,9 @@ LANE_OPT_v3 := $(LANE_OPT_v2)
 LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
 LANE_OPT_plain := $(LANE_OPT_v2)
 LANE_OPT_fn := -O2 $(LANE_VECTORS)
-LANE_OPT_fn_v4 := -O3
+LANE_OPT_fn_root_v4 := -O3
 LANE_OPT_convert_v4 := -O3
-LANE_OPT_fn_convert_v4 := $(LANE_OPT_fn)
-lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(or $(LANE_OPT_fn_$(2)),$(LANE_OPT_fn))),$(LANE_OPT_$(2)) $(if $(filter memory,$(1)),,$(LANE_QUICK)))
+lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(LANE_OPT_fn)),$(LANE_OPT_$(2)) $(if $(filter memory,$(1)),,$(LANE_QUICK)))
 # What is wrong with an address in the loops the address sanitizer sees anyway; that each is aligned, of the rows that all share
 # body.h's loops, the ones with lane functions (fn_*.c) and memory.c show.
 lane_unchecked = $(if $(SAN),-fno-sanitize=null$(comma)object-size$(if $(filter fn_% memory,$(1)),,$(comma)alignment$(comma)pointer-overflow))
