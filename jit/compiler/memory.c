@@ -109,15 +109,16 @@ void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rva
 static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *p = byte_pointer(l, host);
+  const bool one = ac->guarded && lw_operand_uniform(l, ac->at); /* lane's store, most likely; and a scatter is slow with none, too */
   for (unsigned c = 0; c < l->nc; c++) {
     if (ac->load) {
       lw_load_apart(l, p, index[c], scale, c, lanes[c], ac->wide);
       continue;
     }
-    gcc_jit_block *act = ac->guarded && lanes[c] ? lw_new_block(l, "act") : NULL, *next = act ? lw_new_block(l, "next") : NULL;
-    if (act) lw_split(l, j->isa->mask_any(j, lanes[c]), act, next), j->b = act; /* often it is one lane's store, and a scatter is slow with none, too */
+    gcc_jit_block *act = one ? lw_new_block(l, "act") : NULL, *next = one ? lw_new_block(l, "next") : NULL;
+    if (one) lw_split(l, j->isa->mask_any(j, lanes[c]), act, next), j->b = act;
     lw_store_apart(l, ac->value, p, index[c], scale, c, lanes[c], ac->wide);
-    if (act) lw_go(l, next), j->b = next;
+    if (one) lw_go(l, next), j->b = next;
   }
 }
 
