@@ -52,7 +52,7 @@ SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fsanit
   -fno-omit-frame-pointer -fno-pie -no-pie
 endif
 CPPFLAGS := -Iinclude -I. -D_GNU_SOURCE $(EXTRA_CPPFLAGS)
-CFLAGS := -std=gnu17 $(OPT) $(DEBUG) -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) $(SANFLAGS) $(EXTRA_CFLAGS)
+CFLAGS := -pipe -std=gnu17 $(OPT) $(DEBUG) -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) $(SANFLAGS) $(EXTRA_CFLAGS)
 LDFLAGS := -pthread $(SANFLAGS) $(EXTRA_LDFLAGS)
 LIBS := -lsleef -lxxhash -ldl -lm
 # for the many programs that only tests need: a third of the time
