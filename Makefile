@@ -15,7 +15,7 @@
 #   tests/ROOM/*.c otherwise     -> tests/ROOM (one program a room)
 #   tests/fuzz/X.c               -> tests/fuzz/X (with tests/fuzz/driver/), and by `make fuzz` fuzz/X
 
-MAKEFLAGS += -j$(or $(JOBS),2) --no-builtin-rules
+MAKEFLAGS += -j$(shell expr $(or $(JOBS),2) + 1) --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
