@@ -114,7 +114,7 @@ struct mx_split {
 };
 
 #define MX_MAX_JOINS 128
-/* The arrays come last: what is written into them lies a multiple of 4096 bytes before nothing that is read at once. */
+/* The arrays come last: a load waits for a store just made a multiple of 4096 bytes before it, and splits[0] is written first of all. */
 struct mx_warp {
   uint32_t number;
   uint32_t nsplits;

@@ -366,6 +366,7 @@ struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean) {
   f->local_base = 0;
   return f;
 }
+
 void mx__warp_end(struct mx_warp *w) {
   struct mx_frame *list = NULL;
   for (uint32_t k = 0; k < w->nsplits; k++) frames_drop(&list, w->splits[k].frame, NULL, w->splits[k].mask);

@@ -40,26 +40,21 @@ static bool to_one_place(struct lw *l) {
   const unsigned at = l->ins->o->nopnds - 3u, bytes = jx_bitsof(ac.type) / 8, raw = bytes == 8 ? MX_T_u64 : MX_T_u32;
   if (ac.kind != JA_ATOM || (strcmp(ac.step, "ADD_U32") && strcmp(ac.step, "ADD_U64")) || !lw_operand_uniform(l, at) || !lw_operand_uniform(l, at + 2)) return false;
   gcc_jit_type *t = bytes == 8 ? j->t_u64 : j->t_u32;
-  gcc_jit_rvalue *lanes[LW_CHUNKS], *lo, *limit, *host, *variable;
-  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *fast = lw_new_block(l, "fast");
+  gcc_jit_rvalue *lanes[LW_CHUNKS];
+  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done");
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   gcc_jit_rvalue *m = jx_keep(j, lw_pack(l, lanes));
   lw_if_any(l, lw_compare(l, GCC_JIT_COMPARISON_NE, m, lw_u64(l, 0)), at, end);
-#define U64(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
-  const uint64_t off_k = lw_offset(l, at + 1, &variable);
-  gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k))));
-  gcc_jit_rvalue *bad = lw_bounds(l, bytes, true, &lo, &limit, &host);
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, U64(MINUS, a, lo), limit));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, U64(BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
-  if (at) bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, U64(BITWISE_AND, m, U64(MINUS, m, lw_u64(l, 1))), lw_u64(l, 0)));
-  lw_split(l, lw_rare(l, bad), slow, fast);
-  j->b = fast;
-  gcc_jit_lvalue *cell = lw_field(l, jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, U64(PLUS, host, a), j->t_pu8)), 0, t);
+  gcc_jit_rvalue *several = NULL;
+  if (at) { /* the old value is one lane's */
+    gcc_jit_rvalue *but_lowest = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, m, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, m, lw_u64(l, 1)));
+    several = lw_compare(l, GCC_JIT_COMPARISON_NE, but_lowest, lw_u64(l, 0));
+  }
+  gcc_jit_lvalue *cell = lw_field(l, lw_one_place(l, at, bytes, true, several, slow), 0, t);
   gcc_jit_rvalue *more = jv_scalar(j, jv_as(j, raw, lw_operand(l, at + 2, 0)));
   if (!at) more = jx_op(j, GCC_JIT_BINARY_OP_MULT, t, more, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, m), t));
   jv old = jv_broadcast(j, raw, jx_keep(j, add_at(l, cell, t, jx_keep(j, more), mx_w_mod(*l->ins->w) == MX_SHARED)));
   for (unsigned c = 0; at && c < l->nc; c++) lw_put(l, 0, c, old);
-#undef U64
   lw_go(l, end);
   j->b = slow;
   lw_step(l);
@@ -92,7 +87,7 @@ static bool in_shared(struct lw *l) {
   }
   bad = gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, bad,
                                       j->isa->mask_any(j, miss));
-  gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), slow, fast);
+  lw_split(l, lw_rare(l, bad), slow, fast);
   j->b = fast;
   gcc_jit_rvalue *tmp = lw_at(l, l->x, offsetof(struct mx_exec, tmp));
   for (unsigned c = 0; c < l->nc; c++) {
@@ -105,22 +100,22 @@ static bool in_shared(struct lw *l) {
   jx_set(j, lane, jx_int(j, j->t_u64, 0));
   gcc_jit_rvalue *full = jx_int(j, j->t_u64, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX);
   gcc_jit_block *all = lw_new_block(l, "all"), *some = lw_new_block(l, "some"), *next = lw_new_block(l, "next");
-  gcc_jit_block_end_with_conditional(j->b, NULL, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_EQ, jx_rv(left), full), all, some);
+  lw_split(l, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_EQ, jx_rv(left), full), all, some);
   j->b = all;
   for (unsigned k = 0; k < UNROLL; k++) {
     add_lane(l, host, jx_rv(lane));
     jx_set(j, lane, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(lane), jx_int(j, j->t_u64, 1)));
   }
-  gcc_jit_block_end_with_conditional(j->b, NULL, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, jx_rv(lane), jx_int(j, j->t_u64, l->a->image->lanes)), all, end);
+  lw_split(l, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, jx_rv(lane), jx_int(j, j->t_u64, l->a->image->lanes)), all, end);
   j->b = some;
-  gcc_jit_block_end_with_conditional(j->b, NULL, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_EQ, jx_rv(left), jx_int(j, j->t_u64, 0)), end, next);
+  lw_split(l, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_EQ, jx_rv(left), jx_int(j, j->t_u64, 0)), end, next);
   j->b = next;
   add_lane(l, host, lw_lowest(l, jx_rv(left)));
   jx_set(j, left, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(left), jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_rv(left), jx_int(j, j->t_u64, 1))));
-  gcc_jit_block_end_with_jump(j->b, NULL, some);
+  lw_go(l, some);
   j->b = slow;
   lw_step(l);
-  gcc_jit_block_end_with_jump(j->b, NULL, end);
+  lw_go(l, end);
   j->b = end;
   return true;
 }

@@ -220,6 +220,8 @@ gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned step, bool wide);
 bool lw_memory(struct lw *l);
 /* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used not at all. */
 gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit, gcc_jit_rvalue **host);
+/* One address for all lanes, in operand `at`: the host's, if it is within bounds and nothing is `bad` (or NULL); else out to `slow`. */
+gcc_jit_rvalue *lw_one_place(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad, gcc_jit_block *slow);
 jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k + off */
 /* The kind of shape, of MX_JIT_ROWS, with which such an access moves elements in a row; 0: there is none. */
 unsigned lw_row_kind(const struct lw_base *base, unsigned bytes);

@@ -14,8 +14,9 @@ extern char **environ;
 
 bool jl_file(struct jl_file *f, const char *name) {
   const int fd = memfd_create(name, 0); /* not closed on exec: the tools open it by its path */
+  if (fd < 0) return perror("mx-jitc: a file in memory"), false;
   snprintf(f->path, sizeof f->path, "/dev/fd/%d", fd);
-  return fd >= 0;
+  return true;
 }
 
 static bool run(const char *const *argv) {

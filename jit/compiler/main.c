@@ -35,10 +35,10 @@ static void limit(int what, rlim_t most) {
   setrlimit(what, &r);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* which has a heap of its own */
 /* A compile touches twenty megabytes and more, once. Where the system has huge pages, that is a third fewer page faults, and up to 8 % of
  * the time. */
 static void huge_heap(void) {
+#ifndef __SANITIZE_ADDRESS__ /* which has a heap of its own */
   enum { BYTES = 32 << 20, PAGE = 2 << 20 };
   mallopt(M_TOP_PAD, BYTES);
   mallopt(M_MMAP_THRESHOLD, BYTES);
@@ -47,8 +47,8 @@ static void huge_heap(void) {
   char *end = sbrk(0), *begin = end - BYTES + PAGE;
   begin -= (uintptr_t)begin % PAGE;
   madvise(begin, (size_t)(end - begin), MADV_HUGEPAGE);
-}
 #endif
+}
 
 static uint8_t *read_file(const char *path, size_t *size) {
   FILE *f = fopen(path, "rb");
@@ -118,9 +118,7 @@ int main(int argc, char **argv) {
   int level = -1;
   bool as_asm = false, dump = false, times = false;
   unsigned long cpu = 60, memory = 4096, large = LARGE;
-#ifndef __SANITIZE_ADDRESS__
   huge_heap();
-#endif
   gcc_jit_context *c = gcc_jit_context_acquire();
   if (!c) return 4;
   for (int o; (o = getopt_long(argc, argv, "ho:O:f:", longs, NULL)) != -1;) switch (o) {
@@ -197,7 +195,7 @@ int main(int argc, char **argv) {
   gcc_jit_lvalue *exported = gcc_jit_context_new_global(c, NULL, GCC_JIT_GLOBAL_EXPORTED, gcc_jit_context_new_array_type(c, NULL, u32, 2), "mx_jit_layout");
   gcc_jit_global_set_initializer(exported, &layout, sizeof layout);
   struct jl_file assembly;
-  if (good && !as_asm && !jl_file(&assembly, "assembly")) return perror("mx-jitc"), 4;
+  if (good && !as_asm && !jl_file(&assembly, "assembly")) return 4;
   if (good) gcc_jit_context_compile_to_file(c, GCC_JIT_OUTPUT_KIND_ASSEMBLER, as_asm ? out : assembly.path);
   if (timer) gcc_jit_timer_print(timer, stderr);
   const char *error = gcc_jit_context_get_first_error(c);

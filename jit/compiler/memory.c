@@ -141,7 +141,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
     if (form ? !ac->load : !bit) continue;
     gcc_jit_block *this = lw_new_block(l, "chunks"), *others = lw_new_block(l, "others");
     gcc_jit_rvalue *is = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), lw_u64(l, form ? MX_JIT_SAME : bit)), *q[LW_CHUNKS];
-    gcc_jit_block_end_with_conditional(j->b, NULL, lw_compare(l, GCC_JIT_COMPARISON_NE, is, lw_u64(l, 0)), this, others);
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, is, lw_u64(l, 0)), this, others);
     j->b = this;
     for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
       gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : first_number(l, index[c]);
@@ -150,14 +150,14 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
     for (unsigned c = 0; c < l->nc; c++)
       if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->wide, form == 1);
       else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->wide);
-    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
+    lw_go(l, ac->end);
     j->b = others;
   }
   if (apart) {
     one_by_one(l, ac, host, index, (unsigned)scale, lanes);
-    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
+    lw_go(l, ac->end);
   } else
-    gcc_jit_block_end_with_jump(j->b, NULL, ac->slow);
+    lw_go(l, ac->slow);
 }
 
 /* The address's slot has a shape (shapes.c): chunks are moved one by one. */
@@ -192,7 +192,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, width)));
   gcc_jit_rvalue *low = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, TIMES(jx_rv(sh->low), scale), off);
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
-  gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, near);
+  lw_split(l, lw_rare(l, bad), ac->slow, near);
   j->b = near;
   by_chunks(l, ac, jx_keep(j, PLUS(p->host, off)), lanes);
 #undef TIMES
@@ -224,7 +224,7 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   if (known_row) {
     gcc_jit_block *ask = lw_new_block(l, "ask");
     gcc_jit_rvalue *not = gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, lw_in_rows(l));
-    gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, not), ask, known_row);
+    lw_split(l, lw_rare(l, not), ask, known_row);
     j->b = ask;
   }
   gcc_jit_rvalue *start = j->isa->first_everywhere(j, false, index[0]), *apart = NULL;
@@ -235,7 +235,7 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   }
   jx_set(j, no, lw_either(l, j->isa->any_bit(j, false, jx_keep(j, apart)), jx_rv(no)));
   if (known_row) {
-    gcc_jit_block_end_with_jump(j->b, NULL, known_row);
+    lw_go(l, known_row);
     j->b = known_row;
   }
   const struct lw_piece piece = {.ins = l->ins, .step = step, .apart = jx_rv(no), .first = first};
@@ -321,10 +321,10 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
     no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
     no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
     if (ac->n > 1 && !ac->load) no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_NE, lw_pack(l, lanes), lw_u64(l, more == 63 ? UINT64_MAX : UINT32_MAX)));
-    gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, no), others, whole);
+    lw_split(l, lw_rare(l, no), others, whole);
     j->b = whole;
     in_one_piece(l, ac, byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), lanes);
-    gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
+    lw_go(l, ac->end);
     if (ac->n > 1) return;
     j->b = others;
   }
@@ -342,10 +342,10 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   }
   bad = lw_either(l, bad, j->isa->mask_any(j, miss));
   gcc_jit_block *fast = lw_new_block(l, "fast");
-  gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, fast);
+  lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
   one_by_one(l, ac, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), index, scale, lanes);
-  gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
+  lw_go(l, ac->end);
 }
 
 /* Lanes one element apart, the whole warp in one piece. */
@@ -375,7 +375,7 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
   gcc_jit_block *fast = lw_new_block(l, "fast");
-  gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), ac->slow, fast);
+  lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
   gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
   for (unsigned c = 0; c < l->nc; c++) {
@@ -383,7 +383,7 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
     if (ac->load) lw_load_chunk(l, 0, c, at, lanes[c], ac->wide, false);
     else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
   }
-  gcc_jit_block_end_with_jump(j->b, NULL, ac->end);
+  lw_go(l, ac->end);
 }
 
 /* A parameter of the kernel, at a place that is known and good. */
@@ -393,6 +393,27 @@ static bool parameter(struct lw *l, unsigned at, uint64_t off, gcc_jit_rvalue *v
   if (variable || field < MX_LIT || !l->kernel || f->lits[field - MX_LIT].kind != MX_LIT_VALUE) return false;
   const uint64_t place = f->lits[field - MX_LIT].value + off;
   return place < f->param_bytes && bytes <= f->param_bytes - place && !(place & (bytes - 1));
+}
+
+/* One address for all lanes, in operand `at`: the host's, if it is within p and nothing is `bad`; else out to `slow`. */
+static gcc_jit_rvalue *one_place(struct lw *l, unsigned at, jv off, unsigned bytes, const struct place *p, gcc_jit_rvalue *bad, gcc_jit_block *slow) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, off)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p->lo), p->limit));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
+  gcc_jit_block *fast = lw_new_block(l, "fast");
+  lw_split(l, lw_rare(l, bad), slow, fast);
+  j->b = fast;
+  return byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, a));
+}
+gcc_jit_rvalue *lw_one_place(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad, gcc_jit_block *slow) {
+  struct jx *j = &l->j;
+  struct place p;
+  read_cache(l, &p, write);
+  bad = lw_either(l, bad, limit(l, &p, bytes));
+  gcc_jit_rvalue *variable;
+  const uint64_t off = lw_offset(l, at + 1, &variable);
+  return one_place(l, at, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off), bytes, &p, bad, slow);
 }
 
 bool lw_memory(struct lw *l) {
@@ -451,13 +472,7 @@ bool lw_memory(struct lw *l) {
   gcc_jit_rvalue *bad = lw_base(l) && lw_base(l)->indexed && !uniform ? NULL : limit(l, &p, bytes);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
-    gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, off)));
-    bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
-    if (bytes > 1) bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
-    gcc_jit_block *fast = lw_new_block(l, "fast");
-    gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, bad), slow, fast);
-    j->b = fast;
-    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, a));
+    gcc_jit_rvalue *q = one_place(l, at, off, bytes, &p, bad, slow);
     gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
     jv v[4];
     for (unsigned e = 0; e < ac.n; e++) {
@@ -467,7 +482,7 @@ bool lw_memory(struct lw *l) {
     }
     for (unsigned e = 0; load && e < ac.n; e++)
       for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v[e]);
-    gcc_jit_block_end_with_jump(j->b, NULL, end);
+    lw_go(l, end);
   } else if (lw_base(l) && lw_base(l)->indexed)
     by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else if (lw_base(l))
@@ -476,7 +491,7 @@ bool lw_memory(struct lw *l) {
     by_piece(l, &access, &p, bad, off, lanes);
   j->b = slow;
   lw_step(l);
-  gcc_jit_block_end_with_jump(j->b, NULL, end);
+  lw_go(l, end);
   j->b = end;
   return true;
 }

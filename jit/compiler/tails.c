@@ -192,7 +192,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   }
   add_hidden(l, &site, items);
   jx_set(&l->j, t->site, jx_int(&l->j, l->j.t_u32, MX_JIT_SITE + t->nsites));
-  gcc_jit_block_end_with_jump(l->j.b, NULL, tail_for(l, items, forms)->block);
+  lw_go(l, tail_for(l, items, forms)->block);
   *APPEND(t->sites, t->nsites) = site;
   free(items);
 }
@@ -268,7 +268,7 @@ void lw_build_exits(struct lw *l) {
   for (uint32_t k = 0; k < n; k++) {
     j->b = all[k].block;
     move_own(l, false, all, &all[k]);
-    gcc_jit_block_end_with_jump(j->b, NULL, all[k].parent == JA_NONE ? last : all[all[k].parent].block);
+    lw_go(l, all[k].parent == JA_NONE ? last : all[all[k].parent].block);
   }
   free(all);
   j->b = last;
@@ -338,10 +338,10 @@ void lw_build_entries(struct lw *l) {
       while (root->parent != JA_NONE) root = &all[root->parent];
       l->entry[block[k]] = root->block; /* where it begins */
       enter_regions(l, &a->blocks[block[k]]);
-      gcc_jit_block_end_with_jump(j->b, NULL, lw_start(l, block[k]));
+      lw_go(l, lw_start(l, block[k]));
     } else {
       gcc_jit_rvalue *before = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, jx_rv(l->which), jx_int(j, j->t_u32, all[w->right].first));
-      gcc_jit_block_end_with_conditional(j->b, NULL, before, all[w->left].block, all[w->right].block);
+      lw_split(l, before, all[w->left].block, all[w->right].block);
     }
     free(w->items);
   }

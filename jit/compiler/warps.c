@@ -15,7 +15,7 @@ static gcc_jit_rvalue *u32_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_r
 
 void lw_warp_ends(struct lw *l) {
   if (!l->ended) l->ended = lw_new_block(l, "ended");
-  gcc_jit_block_end_with_jump(l->j.b, NULL, l->ended);
+  lw_go(l, l->ended);
 }
 
 static bool reads(const struct ja *a, unsigned sreg) {

@@ -75,15 +75,20 @@ static int clean(void **state) {
   return 0;
 }
 
+static mx_launch_config on_two_workers(uint32_t blocks) {
+  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+  c.grid[0] = blocks;
+  c.block[0] = 64;
+  c.threads = 2;
+  c.jit = MX_JIT_OFF;
+  return c;
+}
+
 static mx_status launch_twice(mx_device *d, mx_module *m) {
   mx_kernel *k;
   mx_addr p;
   mx_stream *stream = NULL;
-  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
-  c.grid[0] = 5;
-  c.block[0] = 64;
-  c.threads = 2;
-  c.jit = MX_JIT_OFF;
+  const mx_launch_config c = on_two_workers(5);
   mx_status s = mx_module_kernel(m, "work", &k);
   if (s == MX_OK) s = mx_alloc(d, 256, &p);
   if (s == MX_OK) s = mx_launch(k, &c, &p, 8);
@@ -159,11 +164,7 @@ static long own_maps;
 static mx_status launch_own(mx_device *d, mx_module *m) {
   mx_kernel *k;
   const mx_addr p = 0;
-  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
-  c.grid[0] = 64;
-  c.block[0] = 64;
-  c.threads = 2;
-  c.jit = MX_JIT_OFF;
+  const mx_launch_config c = on_two_workers(64);
   mx_status s = mx_module_kernel(m, "own", &k);
   if (s == MX_OK) s = mx_launch(k, &c, &p, 8); /* threads and their stacks are there, then */
   atomic_store(&maps, own_maps);
