@@ -10,11 +10,15 @@ __kernel void hist(__global const uint*x,__global uint*h,int n){__local uint s[2
 float cnd(float d){float K=1.0f/(1.0f+0.2316419f*fabs(d));float c=0.39894228f*exp(-0.5f*d*d)*(K*(0.31938153f+K*(-0.356563782f+K*(1.781477937f+K*(-1.821255978f+K*1.330274429f)))));return d>0?1.0f-c:c;}
 __kernel void bs(__global const float*S,__global const float*X,__global const float*Tm,__global float*C,__global float*P){int i=get_global_id(0);float R=0.02f,V=0.30f;float sT=sqrt(Tm[i]);float d1=(log(S[i]/X[i])+(R+0.5f*V*V)*Tm[i])/(V*sT),d2=d1-V*sT;float c1=cnd(d1),c2=cnd(d2),e=exp(-R*Tm[i]);C[i]=S[i]*c1-X[i]*e*c2;P[i]=X[i]*e*(1.0f-c2)-S[i]*(1.0f-c1);}
 /* and five more, as in ../../examples */
-__kernel void scan(__global const uint4*x,__global uint4*out,volatile __global uint*chain,uint n){__local uint s[256];__local uint number,before;int l=get_local_id(0);
- if(l==0)number=atomic_inc(chain);barrier(CLK_LOCAL_MEM_FENCE);uint b=number,i=b*256+l;uint4 v=x[i];v.y+=v.x;v.z+=v.y;v.w+=v.z;s[l]=v.w;
- for(int d=1;d<256;d<<=1){barrier(CLK_LOCAL_MEM_FENCE);uint t=l>=d?s[l-d]:0;barrier(CLK_LOCAL_MEM_FENCE);s[l]+=t;}barrier(CLK_LOCAL_MEM_FENCE);
- if(l==0){uint t=0;if(b){while(!atomic_or(&chain[2*b+1],0));mem_fence(CLK_GLOBAL_MEM_FENCE);t=chain[2*b];}before=t;if(b+1<get_num_groups(0)){chain[2*b+2]=t+s[255];mem_fence(CLK_GLOBAL_MEM_FENCE);atomic_xchg(&chain[2*b+3],1);}}
- barrier(CLK_LOCAL_MEM_FENCE);if(b+1==get_num_groups(0))for(uint k=l;k<2*get_num_groups(0);k+=256)chain[k]=0;out[i]=v+(before+s[l]-v.w);}
+__kernel void scan(__global const uint*x,__global uint*out,volatile __global uint*chain,uint n){__local uint s[256],sums[4],number;int l=get_local_id(0),lane=l&63,warp=l>>6;
+ if(l==0)number=atomic_inc(chain);barrier(CLK_LOCAL_MEM_FENCE);uint b=number,part=(b*4+warp)*4096,sum=0;for(int k=lane;k<4096;k+=64)sum+=x[part+k];
+ s[l]=sum;for(int d=32;d;d>>=1){barrier(CLK_LOCAL_MEM_FENCE);if(lane<d)s[l]+=s[l+d];}if(lane==0)sums[warp]=s[l];barrier(CLK_LOCAL_MEM_FENCE);
+ if(l==0){uint t=0;if(b){while(!atomic_or(&chain[2*b+1],0));mem_fence(CLK_GLOBAL_MEM_FENCE);t=chain[2*b];}for(int k=0;k<4;k++){uint w=sums[k];sums[k]=t;t+=w;}
+  if(b+1<get_num_groups(0)){chain[2*b+2]=t;mem_fence(CLK_GLOBAL_MEM_FENCE);atomic_xchg(&chain[2*b+3],1);}}
+ barrier(CLK_LOCAL_MEM_FENCE);if(b+1==get_num_groups(0))for(uint k=l;k<2*get_num_groups(0);k+=256)chain[k]=0;uint carry=sums[warp];
+ for(uint at=part;at<part+4096;at+=256){uint4 v=vload4(lane,x+at);v.y+=v.x;v.z+=v.y;v.w+=v.z;s[l]=v.w;
+  for(int d=1;d<64;d<<=1){barrier(CLK_LOCAL_MEM_FENCE);uint t=lane>=d?s[l-d]:0;barrier(CLK_LOCAL_MEM_FENCE);s[l]+=t;}barrier(CLK_LOCAL_MEM_FENCE);
+  vstore4(v+(carry+s[l]-v.w),lane,out+at);carry+=s[l|63];barrier(CLK_LOCAL_MEM_FENCE);}}
 __kernel void transp(__global const float*a,__global float*b,int rows,int columns){__local float tile[64][65];int x=get_local_id(0),y=get_local_id(1);int c=get_group_id(0)*64+x,r=get_group_id(1)*64+y;
  for(int k=0;k<64;k+=4)tile[y+k][x]=a[(r+k)*columns+c];barrier(CLK_LOCAL_MEM_FENCE);c=get_group_id(1)*64+x;r=get_group_id(0)*64+y;for(int k=0;k<64;k+=4)b[(r+k)*rows+c]=tile[x][y+k];}
 __constant float filter[25]={0.00390625f,0.015625f,0.0234375f,0.015625f,0.00390625f,0.015625f,0.0625f,0.09375f,0.0625f,0.015625f,0.0234375f,0.09375f,0.140625f,0.09375f,0.0234375f,0.015625f,0.0625f,0.09375f,0.0625f,0.015625f,0.00390625f,0.015625f,0.0234375f,0.015625f,0.00390625f};

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SIDE = 1024, ITERATIONS = 256, GROUPS = 64, GROUP = 256, TILE = 16, WARP = 64, SCANNED = 1024 };
+enum { SIDE = 1024, ITERATIONS = 256, GROUPS = 64, GROUP = 256, TILE = 16, WARP = 64, SCANNED = 16384 };
 
 double bench_now(void) {
   struct timespec t;
@@ -77,7 +77,7 @@ void bench_works(struct bench_work work[BENCH_KERNELS], size_t n) {
        {BUFFER(WORDS), BUFFER(D), {BENCH_INT, count}}},
       {"bs", "blackscholes", {n / 4, 1}, {GROUP, 1}, (double)n, BENCH_C, n / 4, false,
        {BUFFER(A), BUFFER(B), BUFFER(A), BUFFER(C), BUFFER(D), {BENCH_COUNT, count / 4}}},
-      {"scan", "scan", {n / 4, 1}, {GROUP, 1}, (double)n, BENCH_C, n, true,
+      {"scan", "scan", {n / SCANNED * GROUP, 1}, {GROUP, 1}, (double)n, BENCH_C, n, true,
        {BUFFER(WORDS), BUFFER(C), BUFFER(CHAIN), {BENCH_INT, count}}},
       {"transp", "transpose", {edge, edge / 16}, {WARP, 4}, (double)n, BENCH_C, n, false,
        {BUFFER(A), BUFFER(C), {BENCH_INT, (int)edge}, {BENCH_INT, (int)edge}}},
