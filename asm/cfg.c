@@ -161,6 +161,31 @@ static uint32_t evaluate(struct search *s, uint32_t v) {
   return s->best[v];
 }
 
+/* Which blocks lie on a loop that nobody leaves: those of a strongly connected component without an edge out of it. Searches
+ * backwards, begun in reverse postorder, find one component each. */
+static bool *find_endless(struct mx_arena *arena, const struct cfg *g, const uint32_t *order) {
+  const uint32_t n = g->nblocks;
+  uint32_t *component = mx__arena_alloc(arena, n * sizeof *component), *stack = mx__arena_alloc(arena, n * sizeof *stack);
+  bool *left = mx__arena_alloc(arena, n), *endless = mx__arena_alloc(arena, n);
+  for (uint32_t b = 0; b < n; b++) component[b] = UNREACHED;
+  for (uint32_t i = n; i-- > 0;) {
+    const uint32_t root = order[i];
+    if (component[root] != UNREACHED) continue;
+    uint32_t depth = 0;
+    component[root] = root, stack[depth++] = root;
+    while (depth) {
+      const uint32_t b = stack[--depth];
+      for (uint32_t k = g->pred_at[b]; k < g->pred_at[b + 1]; k++)
+        if (component[g->pred[k]] == UNREACHED) component[g->pred[k]] = root, stack[depth++] = g->pred[k];
+    }
+  }
+  for (uint32_t b = 0; b < n; b++)
+    for (uint32_t k = g->succ_at[b]; k < g->succ_at[b + 1]; k++)
+      if (g->succ[k] == n || component[g->succ[k]] != component[b]) left[component[b]] = true;
+  for (uint32_t b = 0; b < n; b++) endless[b] = !left[component[b]];
+  return endless;
+}
+
 uint32_t *mx__cfg_postdominators(struct mx_arena *arena, const struct cfg *g) {
   uint32_t n = g->nblocks;
   size_t bytes = ((size_t)n + 2) * sizeof(uint32_t);
@@ -173,14 +198,15 @@ uint32_t *mx__cfg_postdominators(struct mx_arena *arena, const struct cfg *g) {
 
   reach(&s, n, 0);
   walk_back(&s, n);
-  /* Blocks from which no end can be reached are in, or lead only into, endless loops. The first of them to finish a
-   * forward search has only edges back to blocks above it: it closes a loop, so the virtual edge that it gets leaves the
-   * branches inside that loop their natural meeting points. */
+  /* Blocks from which no end can be reached are in, or lead only into, endless loops (or loops left by guarded ends alone).
+   * The first block of such a loop to finish a forward search has only edges back to blocks above it: it closes the loop, so
+   * the virtual edge that it gets leaves the branches inside, and before, their natural meeting points. */
   if (s.count <= n) {
-    uint32_t *order = mx__cfg_postorder(arena, g);
+    const uint32_t *order = mx__cfg_postorder(arena, g);
+    const bool *on_endless = find_endless(arena, g, order);
     for (uint32_t i = 0; i < n; i++) {
       uint32_t b = order[i];
-      if (s.number[b] != UNREACHED) continue;
+      if (s.number[b] != UNREACHED || !on_endless[b]) continue;
       endless[b] = true;
       reach(&s, b, 0);
       walk_back(&s, b);

@@ -37,6 +37,8 @@ static void test_graphs(void **state) {
   GRAPH(4, WANT(4, 4, 4, 2), {0, 1}, {0, 2}, {1, 1}, {2, 4}, {3, 2});
   /* two endless loops, one inside the other's way out */
   GRAPH(4, WANT(1, 2, 3, 4), {0, 1}, {1, 1}, {1, 2}, {2, 3}, {3, 2});
+  /* a loop that waits, before an endless one: who goes round it meets who does not behind it */
+  GRAPH(5, WANT(1, 3, 1, 4, 5), {0, 1}, {1, 2}, {1, 3}, {2, 1}, {3, 4}, {4, 3});
   mx__arena_free(&arena);
 }
 
