@@ -192,7 +192,7 @@ struct mx_exec {
   bool jit_off;                 /* this launch is interpreted, whatever is attached */
   bool stress;                  /* --jit-stress: engines change at random safepoints */
   uint64_t rng;
-  uint32_t naps;                /* short sleeps since the block's turn began */
+  uint32_t naps, most_naps;     /* short sleeps since the block's turn began, and how many it may take before others have theirs */
   struct mx_exec_stats {
     uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
   } stats;

@@ -89,12 +89,12 @@ static void pause_for(uint32_t ns) {
 /* Sleeping lets the others run: the split counts as having used its slice. But where all of them are on other workers, what it
  * waits for is often done soon, and another block's turn is a long time. */
 const struct mx_insn *mx__op_nanosleep(struct mx_exec *x, const struct mx_insn *i) {
-  enum { SHORT = 100, NAPS = 400 }; /* nanoseconds; in one turn of a block */
+  enum { SHORT = 100 }; /* nanoseconds */
   const uint32_t *t = mx__operand(x, i->o[0]);
   uint32_t most = 0;
   MX_FOR_LANES(l, x->mask) most = t[l] > most ? t[l] : most;
   x->warp->clock += most;
-  if (x->launch->workers > 1 && most <= SHORT && x->naps < NAPS && x->slice > 1 && alone(x)) {
+  if (x->launch->workers > 1 && most <= SHORT && x->naps < x->most_naps && x->slice > 1 && alone(x)) {
     x->naps++;
     x->slice--;
     pause_for(most);

@@ -27,6 +27,8 @@
 #define MOST_TAKEN 256u   /* better), up to these, which may be 20 us of work, and at most this part of its share of what is left: */
 #define PART_TAKEN 16u
 #define REST 50000        /* nanoseconds, the first time; at most 32 times as long */
+#define NAPS 400u         /* short sleeps in the turns of all blocks that wait: some 30 us */
+#define SWEEPS 4u         /* in vain, before workers rest */
 #define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
 
 struct schedule {
@@ -145,9 +147,9 @@ static void park(struct schedule *s, struct mx_block *b) {
   s->turns = s->rests = 0;
 }
 
-/* All resident blocks have been asked twice since one has ended. */
+/* All resident blocks have been asked SWEEPS times since one has ended. */
 static void rest(struct schedule *s) {
-  if (s->turns < 2 * (uint64_t)s->resident || s->turns % s->resident) return;
+  if (s->turns < SWEEPS * (uint64_t)s->resident || s->turns % s->resident) return;
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   t.tv_nsec += REST << (s->rests < 5 ? s->rests : 5);
@@ -297,6 +299,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     if (!b && own) start = false, b = taken_back(s, x);
     if (!b) break;
     if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
+    x->most_naps = NAPS / (1 + s->nparked[0] + s->nparked[1]);
     pthread_mutex_unlock(&s->lock);
     if (start) mx__block_start(b, index);
     const uint64_t first = mine.next;
