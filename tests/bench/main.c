@@ -56,6 +56,7 @@ static int bench(bool all, const struct bench_paths *paths, int rounds) {
   const bool same = bench_table(&f);
   fflush(stdout);
   if (all) {
+    bench_compiles(&c[BENCH_JIT], folder);
     bench_extras(c, &f, &x);
     bench_extras_print(&f, c, &x);
   }

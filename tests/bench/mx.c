@@ -83,3 +83,17 @@ bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const ch
   snprintf(c->name, sizeof c->name, "mx %s, %s", mx_version_string(), compiler ? "compiled" : "interpreter");
   return true;
 }
+
+void bench_compiles(struct bench_contestant *c, const char *folder) {
+  enum { TIMES = 5 };
+  for (int k = 0; k < BENCH_KERNELS; k++) {
+    double ms[TIMES];
+    for (int r = 0; r < TIMES; r++) {
+      c->compile_ms[k] = 0;
+      if (load(c, c->state, folder, k)) run(c, k);
+      ms[r] = c->compile_ms[k];
+    }
+    c->compile_ms[k] = bench_median(ms, TIMES);
+  }
+  fprintf(stderr, "compiles measured\n");
+}
