@@ -192,7 +192,7 @@ uint32_t *mx__cfg_postdominators(struct mx_arena *arena, const struct cfg *g) {
   struct search s = {.g = g};
   uint32_t **fields[] = {&s.number, &s.node, &s.parent, &s.semi, &s.ancestor, &s.best, &s.idom, &s.stack, &s.next};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) *fields[i] = mx__arena_alloc(arena, bytes);
-  bool *endless = mx__arena_alloc(arena, n + 1); /* has a virtual edge to the exit */
+  bool *closes = mx__arena_alloc(arena, n + 1); /* an endless loop: has a virtual edge to the exit */
   uint32_t *bucket = mx__arena_alloc(arena, bytes), *bucket_next = mx__arena_alloc(arena, bytes);
   for (uint32_t i = 0; i <= n; i++) s.number[i] = s.ancestor[i] = bucket[i] = UNREACHED, s.best[i] = s.semi[i] = i;
 
@@ -203,11 +203,11 @@ uint32_t *mx__cfg_postdominators(struct mx_arena *arena, const struct cfg *g) {
    * the virtual edge that it gets leaves the branches inside, and before, their natural meeting points. */
   if (s.count <= n) {
     const uint32_t *order = mx__cfg_postorder(arena, g);
-    const bool *on_endless = find_endless(arena, g, order);
+    const bool *endless = find_endless(arena, g, order);
     for (uint32_t i = 0; i < n; i++) {
       uint32_t b = order[i];
-      if (s.number[b] != UNREACHED || !on_endless[b]) continue;
-      endless[b] = true;
+      if (s.number[b] != UNREACHED || !endless[b]) continue;
+      closes[b] = true;
       reach(&s, b, 0);
       walk_back(&s, b);
     }
@@ -219,7 +219,7 @@ uint32_t *mx__cfg_postdominators(struct mx_arena *arena, const struct cfg *g) {
       uint32_t u = evaluate(&s, s.number[g->succ[i]]);
       if (s.semi[u] < s.semi[w]) s.semi[w] = s.semi[u];
     }
-    if (endless[b]) s.semi[w] = 0;
+    if (closes[b]) s.semi[w] = 0;
     bucket_next[w] = bucket[s.semi[w]], bucket[s.semi[w]] = w;
     uint32_t p = s.parent[w];
     s.ancestor[w] = p;

@@ -27,7 +27,7 @@
 #define MOST_TAKEN 256u   /* better), up to these, which may be 20 us of work, and at most this part of its share of what is left: */
 #define PART_TAKEN 16u
 #define REST 50000        /* nanoseconds, the first time; at most 32 times as long */
-#define NAPS 400u         /* short sleeps in the turns of all blocks that wait: some 30 us */
+#define NAPS 400u         /* naps (see nanosleep) in the turns of all blocks that wait: some 30 us where they ask for 20 ns */
 #define SWEEPS 4u         /* in vain, before workers rest */
 #define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
 

@@ -60,7 +60,7 @@ struct bench_contestant {
   void *state;
   double (*run)(struct bench_contestant *c, int kernel); /* milliseconds; negative: it cannot */
   bool (*read)(struct bench_contestant *c, int kernel, void *result); /* the result buffer, whole; may be NULL */
-  double compile_ms[BENCH_KERNELS]; /* of mx-jitc, the last time */
+  double compile_ms[BENCH_KERNELS]; /* of mx-jitc, medians */
 };
 double bench_now(void); /* milliseconds */
 
@@ -73,8 +73,8 @@ bool bench_open_opencl(struct bench_contestant *c, struct bench_data *data, cons
 /* folder: of the kernels in MX assembly; compiler: path of mx-jitc, NULL: the interpreter */
 bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const char *folder, const char *compiler);
 
-/* Compiles all kernels again, several times, and keeps the medians. */
-void bench_compiles(struct bench_contestant *c, const char *folder);
+/* Compiles all kernels of mx several times, into compile_ms; false: one could not be. */
+bool bench_compiles(struct bench_contestant *c, const char *folder);
 
 /* The kernels behind the first eight, by hand (best.c). */
 extern void (*const bench_best[BENCH_KERNELS - BENCH_FIRST])(struct bench_data *data);

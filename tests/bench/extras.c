@@ -176,7 +176,8 @@ static double mean_scaling(const struct bench_figures *f, const struct bench_ext
   return exp(sum / f->kernels);
 }
 void bench_extras_print(const struct bench_figures *f, const struct bench_contestant *c, const struct bench_extras *x) {
-  printf("\ncompile time (ms, the median of five), and how many times as fast two threads are as one\n%-8s%10s%10s%10s\n", "kernel", "compile", "mx-jit", "native");
+  printf("\ncompile time (ms, the median of five), and how many times as fast two threads are as one\n");
+  printf("%-8s%10s%10s%10s\n", "kernel", "compile", "mx-jit", "native");
   for (int k = 0; k < f->kernels; k++)
     printf("%-8s%10.0f%10.2f%10.2f\n", f->kernel[k], c[BENCH_JIT].compile_ms[k], x->scaling_jit[k], x->scaling_plain[k]);
   if (x->scaling_jit[0] > 0) printf("scaling against native's, geometric mean: %.3f\n", mean_scaling(f, x));

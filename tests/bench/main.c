@@ -56,7 +56,10 @@ static int bench(bool all, const struct bench_paths *paths, int rounds) {
   const bool same = bench_table(&f);
   fflush(stdout);
   if (all) {
-    bench_compiles(&c[BENCH_JIT], folder);
+    if (!bench_compiles(&c[BENCH_JIT], folder)) {
+      fprintf(stderr, "bench: a kernel could not be compiled\n");
+      return 4;
+    }
     bench_extras(c, &f, &x);
     bench_extras_print(&f, c, &x);
   }

@@ -32,8 +32,6 @@ static double run(struct bench_contestant *c, int kernel) {
   const double start = bench_now();
   if (mx_launch_args(m->kernel[kernel], &config, args, n) != MX_OK) return -1;
   const double took = bench_now() - start;
-  mx_launch_stats s = {.struct_size = sizeof s};
-  if (mx_device_stats(m->device, &s) == MX_OK && s.compile_ms > 0) c->compile_ms[kernel] = s.compile_ms;
   return took;
 }
 
@@ -52,7 +50,7 @@ static char *file_text(const char *folder, const char *name, size_t *size) {
   return text;
 }
 
-static bool load(struct bench_contestant *c, struct machine *m, const char *folder, int k) {
+static mx_module *load(struct bench_contestant *c, struct machine *m, const char *folder, int k) {
   size_t size = 0;
   mx_module *module = NULL;
   char *text = file_text(folder, c->work[k].text, &size), *messages = NULL;
@@ -61,7 +59,7 @@ static bool load(struct bench_contestant *c, struct machine *m, const char *fold
   if (!ok) snprintf(c->name, sizeof c->name, "mx: %s/%s.mxs: %s", folder, c->work[k].text, messages ? messages : "cannot be loaded");
   free(messages);
   free(text);
-  return ok;
+  return ok ? module : NULL;
 }
 
 bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const char *folder, const char *compiler) {
@@ -84,16 +82,22 @@ bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const ch
   return true;
 }
 
-void bench_compiles(struct bench_contestant *c, const char *folder) {
+bool bench_compiles(struct bench_contestant *c, const char *folder) {
   enum { TIMES = 5 };
+  struct machine *m = c->state;
   for (int k = 0; k < BENCH_KERNELS; k++) {
+    mx_kernel *before = m->kernel[k];
     double ms[TIMES];
     for (int r = 0; r < TIMES; r++) {
-      c->compile_ms[k] = 0;
-      if (load(c, c->state, folder, k)) run(c, k);
-      ms[r] = c->compile_ms[k];
+      mx_launch_stats s = {.struct_size = sizeof s};
+      mx_module *module = load(c, m, folder, k);
+      if (!module || run(c, k) < 0 || mx_device_stats(m->device, &s) != MX_OK || !(s.compile_ms > 0)) return false;
+      ms[r] = s.compile_ms;
+      mx_module_unload(module);
     }
+    m->kernel[k] = before;
     c->compile_ms[k] = bench_median(ms, TIMES);
   }
   fprintf(stderr, "compiles measured\n");
+  return true;
 }
