@@ -140,7 +140,9 @@ int main(int argc, char **argv) {
   const struct jx_isa *isa = jx_isa_named(cpu_level);
   if (!isa) return fprintf(stderr, "mx-jitc: no code for CPU level '%s'\n", cpu_level), 2;
   limit(RLIMIT_CPU, cpu);
-#ifndef __SANITIZE_ADDRESS__ /* whose shadow does not fit */
+#ifdef __SANITIZE_ADDRESS__
+  (void)memory; /* its shadow does not fit */
+#else
   limit(RLIMIT_AS, (rlim_t)memory << 20);
 #endif
   limit(RLIMIT_CORE, 0);
