@@ -61,6 +61,8 @@ struct schedule {
 
 static bool stopped(const struct schedule *s) { return atomic_load_explicit(s->l->stop, memory_order_relaxed); }
 
+static uint32_t parked_blocks(const struct schedule *s) { return s->nparked[0] + s->nparked[1]; }
+
 /* The next parked block, or NULL. */
 static struct mx_block *pop_parked(struct schedule *s) {
   if (!s->nparked[0]) {
@@ -176,7 +178,7 @@ struct mx_schedule_state {
 
 struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l) {
   const struct schedule *s = l->schedule;
-  struct mx_schedule_state *c = malloc(sizeof *c + sizeof c->list[0] * (s->nparked[0] + s->nparked[1] + s->nidle) + sizeof *s->given * s->ngiven);
+  struct mx_schedule_state *c = malloc(sizeof *c + sizeof c->list[0] * (parked_blocks(s) + s->nidle) + sizeof *s->given * s->ngiven);
   if (!c) return NULL;
   *c = (struct mx_schedule_state){s->next, s->turns, s->parks, s->resident, s->allowed, s->peak, s->made, {s->nparked[0], s->nparked[1]}, s->nidle, s->resting, s->ngiven};
   struct mx_block **at = c->list;
@@ -298,8 +300,8 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     }
     if (!b && own) start = false, b = taken_back(s, x);
     if (!b) break;
-    if (s->waiting && (s->nparked[0] || s->nparked[1] || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
-    x->most_naps = NAPS / (1 + s->nparked[0] + s->nparked[1]);
+    if (s->waiting && (parked_blocks(s) || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
+    x->most_naps = NAPS / (1 + parked_blocks(s));
     pthread_mutex_unlock(&s->lock);
     if (start) mx__block_start(b, index);
     const uint64_t first = mine.next;
@@ -406,7 +408,7 @@ static char *where_text(const struct schedule *s) {
 bool mx__schedule_waits(const struct mx_launch *l, const struct mx_taken *then) {
   struct schedule *s = l->schedule;
   pthread_mutex_lock(&s->lock);
-  const bool waits = then->next != then->end || s->next < l->nblocks || s->nparked[0] || s->nparked[1];
+  const bool waits = then->next != then->end || s->next < l->nblocks || parked_blocks(s);
   pthread_mutex_unlock(&s->lock);
   return waits;
 }

@@ -13,7 +13,7 @@ enum { UNROLL = 4 };
 /* One lane: the cell whose address stands at x->tmp + 4 * lane gets what stands 256 bytes further. */
 static void add_lane(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *lane) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *at = lw_add(l, lw_at(l, l->x, offsetof(struct mx_exec, tmp)), jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, jx_int(j, j->t_u64, 4)));
+  gcc_jit_rvalue *at = lw_add(l, lw_at(l, l->x, offsetof(struct mx_exec, tmp)), jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, 4)));
   gcc_jit_rvalue *a = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, at, 0, j->t_u32)), j->t_u64);
   gcc_jit_lvalue *cell = lw_field(l, lw_add(l, host, a), 0, j->t_u32);
   jx_set(j, cell, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u32, jx_rv(cell), jx_rv(lw_field(l, at, 256, j->t_u32))));
@@ -45,11 +45,7 @@ static bool to_one_place(struct lw *l) {
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   gcc_jit_rvalue *m = jx_keep(j, lw_pack(l, lanes));
   lw_if_any(l, lw_compare(l, GCC_JIT_COMPARISON_NE, m, lw_u64(l, 0)), at, end);
-  gcc_jit_rvalue *several = NULL;
-  if (at) { /* the old value is one lane's */
-    gcc_jit_rvalue *but_lowest = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, m, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, m, lw_u64(l, 1)));
-    several = lw_compare(l, GCC_JIT_COMPARISON_NE, but_lowest, lw_u64(l, 0));
-  }
+  gcc_jit_rvalue *several = at ? lw_compare(l, GCC_JIT_COMPARISON_NE, lw_but_lowest(l, m), lw_u64(l, 0)) : NULL; /* the old value is one lane's */
   gcc_jit_lvalue *cell = lw_field(l, lw_one_place(l, at, bytes, true, several, slow), 0, t);
   gcc_jit_rvalue *more = jv_scalar(j, jv_as(j, raw, lw_operand(l, at + 2, 0)));
   if (!at) more = jx_op(j, GCC_JIT_BINARY_OP_MULT, t, more, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, m), t));
@@ -85,8 +81,7 @@ static bool in_shared(struct lw *l) {
     k = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, k, j->isa->common(j, v.r[0], low.r[0], lanes[c]));
     miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
   }
-  bad = gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, bad,
-                                      j->isa->mask_any(j, miss));
+  bad = lw_either(l, bad, j->isa->mask_any(j, miss));
   lw_split(l, lw_rare(l, bad), slow, fast);
   j->b = fast;
   gcc_jit_rvalue *tmp = lw_at(l, l->x, offsetof(struct mx_exec, tmp));
@@ -97,21 +92,21 @@ static bool in_shared(struct lw *l) {
   host = jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, host, j->t_pu8));
   gcc_jit_lvalue *lane = jx_local(j, j->t_u64), *left = jx_local(j, j->t_u64);
   jx_set(j, left, lw_pack(l, lanes));
-  jx_set(j, lane, jx_int(j, j->t_u64, 0));
-  gcc_jit_rvalue *full = jx_int(j, j->t_u64, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX);
+  jx_set(j, lane, lw_u64(l, 0));
+  gcc_jit_rvalue *full = lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX);
   gcc_jit_block *all = lw_new_block(l, "all"), *some = lw_new_block(l, "some"), *next = lw_new_block(l, "next");
-  lw_split(l, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_EQ, jx_rv(left), full), all, some);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(left), full), all, some);
   j->b = all;
   for (unsigned k = 0; k < UNROLL; k++) {
     add_lane(l, host, jx_rv(lane));
-    jx_set(j, lane, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(lane), jx_int(j, j->t_u64, 1)));
+    jx_set(j, lane, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(lane), lw_u64(l, 1)));
   }
-  lw_split(l, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, jx_rv(lane), jx_int(j, j->t_u64, l->a->image->lanes)), all, end);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(lane), lw_u64(l, l->a->image->lanes)), all, end);
   j->b = some;
-  lw_split(l, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_EQ, jx_rv(left), jx_int(j, j->t_u64, 0)), end, next);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(left), lw_u64(l, 0)), end, next);
   j->b = next;
   add_lane(l, host, lw_lowest(l, jx_rv(left)));
-  jx_set(j, left, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(left), jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_rv(left), jx_int(j, j->t_u64, 1))));
+  jx_set(j, left, lw_but_lowest(l, jx_rv(left)));
   lw_go(l, some);
   j->b = slow;
   lw_step(l);

@@ -142,6 +142,7 @@ gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond);
 gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks); /* whether one of the chunks' masks is not 0 */
 gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* chunks' masks as one u64 */
 gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the number of the lowest bit of a u64 that is not 0 */
+gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the other bits */
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);  /* how many bits of a u64 are set */
 /* The interpreter's body executes the current instruction; on failure the function is left. */
 void lw_step(struct lw *l);

@@ -62,7 +62,7 @@ static void shuffle(struct lw *l) {
 }
 
 static gcc_jit_rvalue *equal(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return gcc_jit_context_new_comparison(l->j.c, NULL, GCC_JIT_COMPARISON_EQ, x, y);
+  return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, y);
 }
 static void vote(struct lw *l, bool ballot) {
   struct jx *j = &l->j;
@@ -74,10 +74,10 @@ static void vote(struct lw *l, bool ballot) {
     const bool wide = jx_wide(l->ins->o->opnd[0].type);
     v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, wide ? bits : gcc_jit_context_new_cast(j->c, NULL, bits, j->t_u32));
   } else {
-    gcc_jit_rvalue *none = equal(l, bits, jx_int(j, j->t_u64, 0)), *every = equal(l, bits, jx_rv(l->emask)), *yes;
+    gcc_jit_rvalue *none = equal(l, bits, lw_u64(l, 0)), *every = equal(l, bits, jx_rv(l->emask)), *yes;
     const unsigned mode = mx_w_mod(*l->ins->w); /* all, any, uni */
     yes = mode == 0 ? every : mode == 1 ? gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, none)
-                                        : gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, every, none);
+                                        : lw_either(l, every, none);
     gcc_jit_rvalue *mask = jx_keep(j, j->isa->mask_fill(j, gcc_jit_context_new_cast(j->c, NULL, yes, j->t_u64)));
     v = (jv){.t = MX_T_pred, .u = true, .r = {mask, mask}};
   }
@@ -92,11 +92,11 @@ gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive) {
   const unsigned op = l->ins->op, mask = l->ins->o->nopnds - 1u;
   if (!(is_shuffle(op) && j->isa->choose) && !is_ballot(op) && op != MX_VOTE_32 && op != MX_VOTE_64) return NULL;
   if (!lw_operand_uniform(l, mask)) return NULL;
-  gcc_jit_rvalue *here = is_shuffle(op) ? jx_int(j, j->t_u64, full(l)) : alive;
+  gcc_jit_rvalue *here = is_shuffle(op) ? lw_u64(l, full(l)) : alive;
   gcc_jit_rvalue *named = gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, mask, 0)), j->t_u64);
   gcc_jit_rvalue *missing = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, here, jx_rv(l->emask)),
-                                  jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(l->emask), jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, named, jx_int(j, j->t_u64, UINT64_MAX))));
-  return equal(l, missing, jx_int(j, j->t_u64, 0));
+                                  jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(l->emask), jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, named, lw_u64(l, UINT64_MAX))));
+  return equal(l, missing, lw_u64(l, 0));
 }
 void lw_cross(struct lw *l) {
   if (is_shuffle(l->ins->op)) shuffle(l);

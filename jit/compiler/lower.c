@@ -70,6 +70,10 @@ static gcc_jit_rvalue *of_bits(struct lw *l, const char *builtin, gcc_jit_rvalue
   return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, n, j->t_u64));
 }
 gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l, "__builtin_ctzll", mask); }
+gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask) {
+  struct jx *j = &l->j;
+  return jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, mask, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, mask, lw_u64(l, 1)));
+}
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l, "__builtin_popcountll", mask); }
 static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) { return l->j.isa->mask_of(&l->j, m, l->j.w * c); }
 static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {

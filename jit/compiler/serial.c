@@ -458,7 +458,7 @@ static void put_back(struct lw *l, struct lw_serial *p, gcc_jit_block *next, gcc
   jx_set(j, p->longest, jx_rv(p->turn));
   lw_go(l, other);
   j->b = other;
-  jx_set(j, p->todo, U64(BITWISE_AND, jx_rv(p->todo), U64(MINUS, jx_rv(p->todo), lw_u64(l, 1))));
+  jx_set(j, p->todo, lw_but_lowest(l, jx_rv(p->todo)));
   lw_split(l, IS(NE, jx_rv(p->todo), lw_u64(l, 0)), next, behind);
 }
 /* One block of a round, number n of the chain. */

@@ -313,10 +313,7 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
   gcc_jit_rvalue *bad = NULL, *bytes = NULL;
 #define U64(v_) jx_int(j, j->t_u64, v_)
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
-#define OR_IF(op_, x_, y_) do { \
-    gcc_jit_rvalue *c__ = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_##op_, x_, y_); \
-    bad = bad ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, bad, c__) : c__; \
-  } while (0)
+#define OR_IF(op_, x_, y_) bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_##op_, x_, y_))
   const struct ja_ins *here = l->ins;
   for (uint32_t k = b->first; k < b->end; k++) { /* variables by name: one check for all loads from one of them */
     if (!reads_variable(a, &a->ins[k]) || l->fixed[k]) continue;
@@ -345,7 +342,7 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     l->ins = &a->ins[k];
     gcc_jit_rvalue *lo, *limit, *base, *at = jx_rv(lw_late(l, ja_access[l->ins->op].n));
     gcc_jit_rvalue *missed = lw_bounds(l, (unsigned)(most - least), false, &lo, &limit, &base);
-    bad = bad ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, bad, missed) : missed;
+    bad = lw_either(l, bad, missed);
     OR_IF(GT, OP(MINUS, OP(PLUS, at, U64((uint64_t)least)), lo), limit);
     OR_IF(NE, OP(BITWISE_AND, at, U64(low)), U64(0));
     jx_set(j, host, OP(PLUS, base, at));
@@ -416,7 +413,7 @@ static void move(struct lw *l, const struct lw_shape *sh, bool wide) {
   jx_set(j, sh->low, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, jx_rv(sh->low), by));
   gcc_jit_rvalue *most = wide ? jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT64_MAX), width)
                               : jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT32_MAX), width);
-  gcc_jit_rvalue *good = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LE, jx_rv(sh->min), most);
+  gcc_jit_rvalue *good = lw_compare(l, GCC_JIT_COMPARISON_LE, jx_rv(sh->min), most);
   good = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, 0), gcc_jit_context_new_cast(j->c, NULL, good, j->t_u64));
   jx_set(j, sh->kind, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(sh->kind), good));
 }

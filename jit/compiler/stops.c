@@ -323,14 +323,14 @@ static void build_stop(void *user, unsigned number, uint32_t pc, const char *tes
   j->bad = false;
   gcc_jit_rvalue *on = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, stops), j->t_u64)),
                              jx_int(j, j->t_u64, 1ull << number % 64));
-  on = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, on, jx_int(j, j->t_u64, 0));
+  on = lw_compare(l, GCC_JIT_COMPARISON_NE, on, lw_u64(l, 0));
   if (s.n == 1 && !s.bad) {
     gcc_jit_rvalue *m[LW_CHUNKS];
     to_truth(l, &s.v[0]);
     for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, s.v[0].c[c].r[0], jx_rv(l->cm[c]));
     on = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, on, lw_any(l, m));
   }
-  h->leaves = h->leaves ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, h->leaves, on) : on;
+  h->leaves = lw_either(l, h->leaves, on);
 }
 
 gcc_jit_rvalue *js_leaves(struct lw *l) {

@@ -340,7 +340,7 @@ void lw_build_entries(struct lw *l) {
       enter_regions(l, &a->blocks[block[k]]);
       lw_go(l, lw_start(l, block[k]));
     } else {
-      gcc_jit_rvalue *before = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, jx_rv(l->which), jx_int(j, j->t_u32, all[w->right].first));
+      gcc_jit_rvalue *before = lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(l->which), jx_int(j, j->t_u32, all[w->right].first));
       lw_split(l, before, all[w->left].block, all[w->right].block);
     }
     free(w->items);

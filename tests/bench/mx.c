@@ -31,8 +31,7 @@ static double run(struct bench_contestant *c, int kernel) {
   config.threads = c->threads;
   const double start = bench_now();
   if (mx_launch_args(m->kernel[kernel], &config, args, n) != MX_OK) return -1;
-  const double took = bench_now() - start;
-  return took;
+  return bench_now() - start;
 }
 
 static bool read_back(struct bench_contestant *c, int kernel, void *result) {
