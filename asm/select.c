@@ -149,6 +149,22 @@ static long take(struct matcher *m, const char *t, const char *lit, size_t len) 
   return -1;
 }
 
+/* Whether a mnemonic may match this spelling, by its end alone, where most rows of one base differ: a tenth of the time of trying them all. */
+static bool ends_alike(const char *p, const char *t, size_t length) {
+  const char *end = p + strlen(p), *from = end;
+  if (from > p && end[-1] == ']') return true;
+  const bool group = from > p && (end[-1] == '}' || end[-1] == '>');
+  if (group) end--, from--;
+  while (from > p && !strchr(group ? "{<" : "]}>", from[-1])) from--;
+  for (;;) { /* from: literal text, or one of the group's alternatives */
+    size_t n = 0;
+    while (from + n < end && !(group && (from[n] == '|' || from[n] == '='))) n++;
+    if (n <= length && !memcmp(t + length - n, from, n)) return true;
+    from += n + 1;
+    if (from > end) return false;
+  }
+}
+
 static bool match(struct matcher *m, const char *p, const char *t, unsigned mod, unsigned unit) {
   while (*p && *p != '{' && *p != '<' && *p != '[') {
     size_t n = strcspn(p, "{<[");
@@ -236,6 +252,7 @@ static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden
 
 static void find_rows(struct select *s, struct cached *c, const char *mnemonic) {
   struct base *b = find_base(s, mnemonic);
+  const size_t length = strlen(mnemonic);
   uint32_t cap = 0;
   for (uint32_t k = 0; b && k < b->nrows; k++) {
     const struct mx_op_info *row = row_of(b->rows[k]);
@@ -243,7 +260,7 @@ static void find_rows(struct select *s, struct cached *c, const char *mnemonic) 
     struct matcher m = {0};
     if (intrinsic && !*row->meaning) continue; /* says more about an opcode */
     if (intrinsic && (c->hidden || (c->nrows && c->rows[0].op < MX_OP_COUNT))) break; /* opcodes come first */
-    if ((row->flags & MX_F_HIDDEN && !c->hidden) || !match(&m, row->spelling, mnemonic, 0, 1)) continue;
+    if ((row->flags & MX_F_HIDDEN && !c->hidden) || !ends_alike(row->spelling, mnemonic, length) || !match(&m, row->spelling, mnemonic, 0, 1)) continue;
     if (row->flags & (s->lanes == 32 ? MX_F_W64 : MX_F_W32)) {
       c->other_lanes++;
       continue;
