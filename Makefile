@@ -18,7 +18,7 @@
 MAKEFLAGS += -j$(shell expr $(or $(JOBS),2) + 1) --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
-SHELL := /bin/bash
+SHELL := /bin/sh
 
 VERSION := $(shell sed -n 's/^#define MX_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' include/mx/mx.h | paste -sd.)
 SOVERSION := 0
@@ -75,19 +75,18 @@ LEVELS := plain
 endif
 LANE_OPT := $(if $(SAN),$(OPT))
 # The table's rows: -O1 compiles in two thirds of the time of -O2 and leaves the same loops, short ones not unrolled: with long
-# vectors they are. But conversions would be a fifth slower.
+# vectors they are. Modifiers' own functions are jumped to.
 # Lane functions (fn_*.c) need more; -O3 copies their loops, from which only roots gain, and only with long vectors.
 LANE_VECTORS := -ftree-vectorize -fvect-cost-model=dynamic
 # passes that find nothing in loops over lanes and the few lines around them: a fifth of the time; but in memory.c, which has more lines
 LANE_QUICK := $(addprefix -fno-,tree-bit-ccp tree-dominator-opts thread-jumps tree-pta tree-slsr tree-sink tree-phiprop tree-copy-prop \
   tree-builtin-call-dce ssa-backprop split-wide-types compare-elim ipa-modref ipa-pure-const ipa-profile ipa-reference)
-LANE_OPT_v2 := -O1 -fstrict-aliasing $(LANE_VECTORS)
+LANE_OPT_v2 := -O1 -fstrict-aliasing -foptimize-sibling-calls $(LANE_VECTORS)
 LANE_OPT_v3 := $(LANE_OPT_v2)
 LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
 LANE_OPT_plain := $(LANE_OPT_v2)
 LANE_OPT_fn := -O2 $(LANE_VECTORS)
 LANE_OPT_fn_root_v4 := -O3
-LANE_OPT_convert_v4 := -O3
 lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(LANE_OPT_fn)),$(LANE_OPT_$(2)) $(if $(filter memory,$(1)),,$(LANE_QUICK)))
 # What is wrong with an address in the loops the address sanitizer sees anyway; that each is aligned, of the rows that all share
 # body.h's loops, the ones with lane functions (fn_*.c) and memory.c show.
@@ -101,6 +100,8 @@ LEVEL_plain := $(if $(filter x86_64,$(ARCH)),-mcx16)
 objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
 LIB_OBJ := $(call objs,$(LIB_SRC)) $(foreach l,$(LEVELS),$(patsubst %.c,$(OBJ)/%.$(l).o,$(LANE_SRC)))
 COMMON_OBJ := $(call objs,$(COMMON_SRC))
+MEANING := build/obj/jit/compiler/meaning.o
+JITC_OBJ := $(sort $(MEANING) $(filter-out %/meaning.o,$(call objs,$(JITC_SRC))))
 
 TOOL_BIN := $(TOOLS:%=$(BUILD)/%)
 JITC_BIN := $(if $(JITC_SRC),$(BUILD)/mx-jitc)
@@ -150,13 +151,17 @@ $(OBJ)/vm/lanes/%.$(1).o: vm/lanes/%.c | $(DEPS)
 endef
 $(foreach l,$(LEVELS),$(eval $(call level_rule,$(l))))
 
-$(OBJ)/jit/compiler/%.o: jit/compiler/%.c | $(DEPS)
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -I$(JIT_DIR)/include -MMD -MP -c $< -o $@
+define jitc_rule
+$(1)/jit/compiler/%.o: jit/compiler/%.c | $(DEPS)
+	$$(call say,CC,$$<)
+	$(Q)mkdir -p $$(@D) && $(CC) $(CPPFLAGS) $$(CFLAGS) -I$(JIT_DIR)/include -MMD -MP -c $$< -o $$@
+endef
+$(foreach o,$(sort $(OBJ) build/obj),$(eval $(call jitc_rule,$(o))))
 
 # The table's meanings make a large file of straight code that runs once in a compile. It has a hundred thousand temporaries,
-# which die at the ends of their functions, and no access to memory of its own: sanitizers would find nothing there.
-$(OBJ)/jit/compiler/meaning.o: CFLAGS += -O0 $(if $(SAN),-fno-sanitize=all)
+# which die at the ends of their functions, and no access to memory of its own: sanitizers would find nothing there, so all
+# builds have the same object.
+$(MEANING): CFLAGS := $(filter-out $(SANFLAGS),$(CFLAGS)) -O0
 
 # in most unit tests the library is what takes time; under sanitizers also in the tools
 $(patsubst %.c,$(OBJ)/%.o,$(filter-out %/allocate.c,$(UNIT_SRC))): CFLAGS += -O0
@@ -179,7 +184,7 @@ $(LIBSO): $(LIB_OBJ) $(BUILD)/libmx.map
 	  $(LDFLAGS) $(LIB_OBJ) $(LIBS) -o $@
 	$(Q)ln -sf libmx.so $@.$(SOVERSION)
 
-$(BUILD)/mx-jitc: $(call objs,$(JITC_SRC)) $(BUILD)/libmx.a
+$(BUILD)/mx-jitc: $(JITC_OBJ) $(BUILD)/libmx.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(BUILD)/libmx.a -L$(JIT_DIR) -lgccjit $(LIBS) -o $@
 
@@ -234,7 +239,7 @@ check: tests $(if $(SAN),,san-tests)
 
 .PHONY: san-tests
 ifeq ($(SAN),)
-san-tests: | build/.deps-build build/.deps-test
+san-tests: $(MEANING) | build/.deps-build build/.deps-test
 	$(Q)+$(MAKE) --no-print-directory SAN=1 tests
 endif
 

@@ -181,19 +181,22 @@ static void run(bool jit) {
       if (status != MX_OK) print_message("%s: %s\n", f->text, mx_last_error_text(device));
       assert_int_equal(status, MX_OK);
       assert_int_equal(mx_copy_from_device(device, cells, at, CELLS * sizeof *cells), MX_OK);
-      for (unsigned c = 0; c < CELLS; c++) {
-        if (where == AFTER_EXIT && cells[c].group == 3) continue;
+      for (unsigned w = 0; w < WARPS; w++) {
         struct cell warp[LANES];
-        memcpy(warp, cells + c / LANES * LANES, sizeof warp);
+        memcpy(warp, cells + w * LANES, sizeof warp);
         for (unsigned l = 0; l < LANES && where == AFTER_EXIT; l++)
           for (unsigned o = 0; o < LANES; o++)
             if (warp[o].group == 3) warp[l].mask &= ~(1ull << o);
-        uint64_t result, flag;
-        if (!expected(f, warp, c % LANES, &result, &flag) || (result == cells[c].result && flag == cells[c].flag)) continue;
-        if (bad++ < 5)
-          print_message("%s (place %u): warp %u lane %u mask %llx operand %llx width %llu: %llx, expected %llx\n", f->text, where, c / LANES, c % LANES,
-                        (unsigned long long)warp[c % LANES].mask, (unsigned long long)cells[c].operand, (unsigned long long)cells[c].width,
-                        (unsigned long long)cells[c].result, (unsigned long long)result);
+        for (unsigned l = 0; l < LANES; l++) {
+          const struct cell *c = &warp[l];
+          uint64_t result, flag;
+          if (where == AFTER_EXIT && c->group == 3) continue;
+          if (!expected(f, warp, l, &result, &flag) || (result == c->result && flag == c->flag)) continue;
+          if (bad++ < 5)
+            print_message("%s (place %u): warp %u lane %u mask %llx operand %llx width %llu: %llx, expected %llx\n", f->text, where, w, l,
+                          (unsigned long long)c->mask, (unsigned long long)c->operand, (unsigned long long)c->width, (unsigned long long)c->result,
+                          (unsigned long long)result);
+        }
       }
     }
   }
