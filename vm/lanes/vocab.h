@@ -29,16 +29,39 @@ MX__INL uint32_t mx__raw_f32(float x) { uint32_t u; memcpy(&u, &x, sizeof u); re
 MX__INL uint64_t mx__raw_f64(double x) { uint64_t u; memcpy(&u, &x, sizeof u); return u; }
 MX__INL float mx__of_f32(uint32_t x) { float f; memcpy(&f, &x, sizeof f); return f; }
 MX__INL double mx__of_f64(uint64_t x) { double f; memcpy(&f, &x, sizeof f); return f; }
-#define MX__RAW(t_) MX__INL mx_##t_ mx__raw_##t_(mx_##t_ x) { return x; }
-MX__RAW(u8) MX__RAW(s8) MX__RAW(b8) MX__RAW(u16) MX__RAW(s16) MX__RAW(b16) MX__RAW(f16) MX__RAW(bf16)
-MX__RAW(u32) MX__RAW(s32) MX__RAW(b32) MX__RAW(f16x2) MX__RAW(bf16x2) MX__RAW(u64) MX__RAW(s64) MX__RAW(b64)
-#undef MX__RAW
-#define MX__OF(t_, u_) MX__INL mx_##t_ mx__of_##t_(u_ x) { return (mx_##t_)x; }
-MX__OF(u8, uint8_t) MX__OF(s8, uint8_t) MX__OF(b8, uint8_t)
-MX__OF(u16, uint16_t) MX__OF(s16, uint16_t) MX__OF(b16, uint16_t) MX__OF(f16, uint16_t) MX__OF(bf16, uint16_t)
-MX__OF(u32, uint32_t) MX__OF(s32, uint32_t) MX__OF(b32, uint32_t) MX__OF(f16x2, uint32_t) MX__OF(bf16x2, uint32_t)
-MX__OF(u64, uint64_t) MX__OF(s64, uint64_t) MX__OF(b64, uint64_t)
-#undef MX__OF
+/* Words that do nothing are casts, not functions: there are tens of thousands of them to inline. */
+#define mx__raw_u8 (mx_u8)
+#define mx__raw_s8 (mx_s8)
+#define mx__raw_b8 (mx_b8)
+#define mx__raw_u16 (mx_u16)
+#define mx__raw_s16 (mx_s16)
+#define mx__raw_b16 (mx_b16)
+#define mx__raw_f16 (mx_f16)
+#define mx__raw_bf16 (mx_bf16)
+#define mx__raw_u32 (mx_u32)
+#define mx__raw_s32 (mx_s32)
+#define mx__raw_b32 (mx_b32)
+#define mx__raw_f16x2 (mx_f16x2)
+#define mx__raw_bf16x2 (mx_bf16x2)
+#define mx__raw_u64 (mx_u64)
+#define mx__raw_s64 (mx_s64)
+#define mx__raw_b64 (mx_b64)
+#define mx__of_u8 (mx_u8)
+#define mx__of_s8 (mx_s8)
+#define mx__of_b8 (mx_b8)
+#define mx__of_u16 (mx_u16)
+#define mx__of_s16 (mx_s16)
+#define mx__of_b16 (mx_b16)
+#define mx__of_f16 (mx_f16)
+#define mx__of_bf16 (mx_bf16)
+#define mx__of_u32 (mx_u32)
+#define mx__of_s32 (mx_s32)
+#define mx__of_b32 (mx_b32)
+#define mx__of_f16x2 (mx_f16x2)
+#define mx__of_bf16x2 (mx_bf16x2)
+#define mx__of_u64 (mx_u64)
+#define mx__of_s64 (mx_s64)
+#define mx__of_b64 (mx_b64)
 
 #define K(t_, v_) ((mx_##t_)(v_))
 #define BITS(to_, from_, x_) mx__of_##to_((mx__bits_##to_)mx__raw_##from_(x_))
@@ -147,9 +170,20 @@ MX__INL uint32_t mx__canon_f16x2(uint32_t x) {
 MX__INL uint32_t mx__canon_bf16x2(uint32_t x) {
   return ((x & 0x7FFF) > 0x7F80 ? 0x7FFF : x & 0xFFFF) | ((x & 0x7FFF0000) > 0x7F800000 ? 0x7FFF0000 : x & 0xFFFF0000);
 }
-#define MX__SAME(t_) MX__INL mx_##t_ mx__canon_##t_(mx_##t_ x) { return x; }
-MX__SAME(pred) MX__SAME(u8) MX__SAME(s8) MX__SAME(b8) MX__SAME(u16) MX__SAME(s16) MX__SAME(b16)
-MX__SAME(u32) MX__SAME(s32) MX__SAME(b32) MX__SAME(u64) MX__SAME(s64) MX__SAME(b64) MX__SAME(f64) MX__SAME(b128)
-#undef MX__SAME
+#define mx__canon_pred(x_) (x_)
+#define mx__canon_u8(x_) (x_)
+#define mx__canon_s8(x_) (x_)
+#define mx__canon_b8(x_) (x_)
+#define mx__canon_u16(x_) (x_)
+#define mx__canon_s16(x_) (x_)
+#define mx__canon_b16(x_) (x_)
+#define mx__canon_u32(x_) (x_)
+#define mx__canon_s32(x_) (x_)
+#define mx__canon_b32(x_) (x_)
+#define mx__canon_u64(x_) (x_)
+#define mx__canon_s64(x_) (x_)
+#define mx__canon_b64(x_) (x_)
+#define mx__canon_f64(x_) (x_)
+#define mx__canon_b128(x_) (x_)
 
 #endif
