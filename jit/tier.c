@@ -3,8 +3,8 @@
  * A kernel starts in the interpreter. One thread of the device (the "manager") watches the launch that runs: what it will
  * still need, seen from how far it came, and what the kernel has cost so far, is at stake; when that exceeds what a compile
  * is expected to cost (cost.c), the compiler is started, and its code is attached while warps run. So at worst the wait for
- * compiled code doubles what a kernel costs, however long it runs. Code in the cache is taken in at once. MX_JIT_ON does all
- * this before the launch.
+ * compiled code doubles what a kernel costs, however long it runs. Launches may be too short to be looked at: when those of a
+ * kernel have cost so much together, it is due. Code in the cache is taken in at once. MX_JIT_ON does all this before the launch.
  *
  * jit->lock guards everything here; a kernel's state moves NEW -> BUSY -> READY or FAILED. */
 #include "jit.h"
@@ -46,6 +46,7 @@ struct mx_jit {
   pthread_t manager;
   bool running, quit;
   struct mx_jit_kernel *watched; /* whose launch is running, NULL: none */
+  struct mx_jit_kernel *due;     /* to be compiled, whether it is running or not; NULL: none */
   struct mx_launch *launch;
   double began;
   uint64_t blocks_before;     /* of the launch, started before that */
@@ -156,12 +157,17 @@ static void *manage(void *arg) {
   struct mx_jit *j = arg;
   pthread_mutex_lock(&j->lock);
   while (!j->quit) {
-    struct mx_jit_kernel *jk = j->watched;
+    if (j->compiling) { /* for a launch that waits for it */
+      pthread_cond_wait(&j->done, &j->lock);
+      continue;
+    }
+    if (j->due && j->due->state != NEW) j->due = NULL;
+    struct mx_jit_kernel *jk = j->due ? j->due : j->watched;
     if (!jk || jk->state != NEW) {
       pthread_cond_wait(&j->move, &j->lock);
       continue;
     }
-    if (is_worth_it(j, jk)) {
+    if (jk == j->due || is_worth_it(j, jk)) {
       compile(j, jk, true);
       continue;
     }
@@ -234,6 +240,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
     j->launch = l;
     j->began = now();
     j->blocks_before = atomic_load(l->started);
+    if (jk->state == NEW && jk->spent > jk->predicted) j->due = jk;
     if (jk->state == NEW) pthread_cond_signal(&j->move);
   }
   pthread_mutex_unlock(&j->lock);
@@ -287,6 +294,7 @@ void mx__tier_end(mx_kernel *k, struct mx_launch *l) {
 static void forget(struct mx_jit *j, struct mx_jit_kernel *jk) {
   if (j) {
     pthread_mutex_lock(&j->lock);
+    if (j->due == jk) j->due = NULL;
     while (j->compiling == jk) {
       atomic_store(&j->stop, 1);
       pthread_cond_wait(&j->done, &j->lock);
