@@ -15,7 +15,10 @@
 #   tests/ROOM/*.c otherwise     -> tests/ROOM (one program a room)
 #   tests/fuzz/X.c               -> tests/fuzz/X (with tests/fuzz/driver/), and by `make fuzz` fuzz/X
 
-MAKEFLAGS += -j$(shell expr $(or $(JOBS),2) + 1) --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules
+ifeq ($(MAKELEVEL),0) # those that it starts share its jobs
+MAKEFLAGS += -j$(shell expr $(or $(JOBS),2) + 1)
+endif
 .SUFFIXES:
 .DELETE_ON_ERROR:
 SHELL := /bin/sh
