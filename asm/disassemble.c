@@ -573,7 +573,7 @@ static void put_relocs(struct printer *p, uint32_t number) {
     put(p, ".reloc ");
     put_var(p, number);
     put(p, ", %llu, %u, ", (unsigned long long)r->offset, r->size);
-    if (r->size == 1) put(p, "0x%llx(", 0xFFull << 8 * r->byte);
+    if (r->size == 1) put(p, "0x%llx(", r->byte < 8 ? 0xFFull << 8 * r->byte : 0);
     put_address(p, r->kind, r->index, r->addend);
     put(p, r->size == 1 ? ");\n" : ";\n");
   }

@@ -3,6 +3,8 @@
 
 #include "failing.h"
 
+#include "mx/asm.h"
+
 #include "vm/verify.c"
 #undef malloc
 #undef calloc
@@ -293,6 +295,16 @@ static void variables(void **state) {
   WITH(r[2].index, MAIN, "is of function 1");
   WITH(r[2].addend, 1, "lies inside a function");
   WITH(r[2].kind, MX_LIT_VALUE, "of kind 0");
+  WITH(r[0].byte, 1, "has no byte 1");
+  const struct mx_reloc whole = r[0];
+  r[0].size = 1;
+  r[0].byte = 11;
+  refuses("has no byte 11");
+  char *text = mx__disassemble(&made.image); /* what is refused can be looked at */
+  assert_non_null(text);
+  assert_non_null(strstr(text, "0x0("));
+  free(text);
+  r[0] = whole;
 }
 
 static void debug_tables(void **state) {
