@@ -154,14 +154,13 @@ static bool ends_alike(const char *p, const char *t, size_t length) {
   const char *end = p + strlen(p), *from = end;
   if (from > p && end[-1] == ']') return true;
   const bool group = from > p && (end[-1] == '}' || end[-1] == '>');
-  if (group) end--, from--;
+  if (group) from--;
   while (from > p && !strchr(group ? "{<" : "]}>", from[-1])) from--;
-  for (;;) { /* from: literal text, or one of the group's alternatives */
-    size_t n = 0;
-    while (from + n < end && !(group && (from[n] == '|' || from[n] == '='))) n++;
+  for (;; from++) { /* from: literal text, or one of the group's alternatives */
+    const size_t n = strcspn(from, group ? "|=>}" : "");
     if (n <= length && !memcmp(t + length - n, from, n)) return true;
-    from += n + 1;
-    if (from > end) return false;
+    from += n;
+    if (*from != '|' && *from != '=') return false;
   }
 }
 

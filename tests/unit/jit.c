@@ -418,37 +418,27 @@ static void compiler_that_hangs(void **state) {
   free(path);
 }
 /* Without being asked to, a kernel that costs much gets compiled code in the background. */
-static void by_itself(void **state) {
-  (void)state;
-  NEEDS_CODE();
+static void until_compiled(uint32_t blocks, size_t cells) {
   struct run r;
   start(&r, 64, NULL, "");
   const double begin = now();
   do {
-    assert_int_equal(go(&r, MX_JIT_AUTO, 0), MX_OK);
-    assert_memory_equal(r.got, expected[1], sizeof r.got);
+    assert_int_equal(go_blocks(&r, blocks, MX_JIT_AUTO, 0), MX_OK);
+    assert_memory_equal(r.got, expected[1], cells * sizeof *r.got);
   } while (!r.stats.warps_compiled && now() - begin < 60);
   assert_true(r.stats.warps_compiled > 0);
   end(&r);
+}
+static void by_itself(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  until_compiled(8, THREADS + 64);
 }
 /* Also if no launch is long enough to be looked at. */
 static void short_launches(void **state) {
   (void)state;
   NEEDS_CODE();
-  struct run r;
-  start(&r, 64, NULL, "");
-  const double begin = now();
-  double longest = 0;
-  do {
-    const double launched = now();
-    assert_int_equal(go_blocks(&r, 1, MX_JIT_AUTO, 0), MX_OK);
-    assert_memory_equal(r.got, expected[1], 128 * sizeof *r.got);
-    const double took = now() - launched;
-    if (took > longest) longest = took;
-  } while (!r.stats.warps_compiled && now() - begin < 60);
-  if (!r.stats.warps_compiled) print_error("launches of up to %.1f ms were not compiled\n", longest * 1e3);
-  assert_true(r.stats.warps_compiled > 0);
-  end(&r);
+  until_compiled(1, 128);
 }
 
 /* Code of the second must not be taken for that of the first, which lay at the same place. */
