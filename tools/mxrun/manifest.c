@@ -6,6 +6,14 @@
 
 struct reader { struct manifest *m; char *at; unsigned line; uint64_t seen; const char *error; char *text; };
 
+/* An item or a kind of argument that this version does not know. A test of a group of instructions which mx refuses may
+ * have such lines, so the rest is read before `needs` decides what they mean. */
+static bool unknown(struct reader *r, const char *word, const char *what) {
+  if (!r->m->unknown) r->m->unknown = format("line %u: %s: %s", r->line, word, what);
+  r->at += strlen(r->at);
+  return true;
+}
+
 /* The next word of the line, NUL-terminated, or NULL. */
 static char *word(struct reader *r) {
   r->at += strspn(r->at, " \t");
@@ -86,7 +94,7 @@ static bool argument(struct reader *r) {
   }
   a->kind = MARG_SCALAR;
   a->type = elem_find(kind, strlen(kind));
-  if (!a->type) return bad(r, "expected in, inout, out, scratch, bytes or a type");
+  if (!a->type) return unknown(r, "arg", "expected in, inout, out, scratch, bytes or a type");
   char *s = word(r);
   const char *why = NULL;
   if (!s) return bad(r, "expected a value");
@@ -142,7 +150,7 @@ static bool item(struct reader *r, const char *key) {
   uint64_t v = 0;
   while (k < NONE && strcmp(keys[k], key)) k++;
   if (k == NONE && !strcmp(key, "program")) k = PTX;
-  if (k == NONE) return bad(r, "unknown item");
+  if (k == NONE) return unknown(r, key, "unknown item");
   if (k < NEEDS && r->seen >> k & 1) return bad(r, "this item is there twice");
   r->seen |= (uint64_t)1 << k;
   switch (k) {
@@ -237,11 +245,13 @@ bool manifest_parse(struct manifest *m, char **text, char *end, unsigned *line, 
     else if (m->file && m->inline_text) r.error = "both a file and a text";
     else if (m->nexpects && (m->trap || wrong)) r.error = "expectations of memory beside a trap or a refusal";
   }
-  if (!r.error) return true;
+  if (!r.error && (!m->unknown || m->nneeds)) return true;
+  if (m->unknown) return *why = m->unknown, m->unknown = NULL, false;
   *why = r.text ? format("line %u: %s: %s", r.line, r.text, r.error) : format("line %u: %s", r.line, r.error);
   return false;
 }
 
 void manifest_free(struct manifest *m) {
   for (unsigned k = 0; k < m->nargs; k++) free(m->args[k].raw);
+  free(m->unknown);
 }

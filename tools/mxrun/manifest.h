@@ -33,6 +33,7 @@ struct manifest {
   struct mexpect expects[MANIFEST_ARGS]; unsigned nexpects;
   const char *trap, *trap_text;     /* a trap, or a status of the launch, that must come; words that its text must hold */
   struct mdiag diags[64]; unsigned ndiags; /* diagnostics that the program must get; then nothing is launched */
+  char *unknown;                    /* the first line that this version does not know, if `needs` may explain it; else NULL */
   const char *refused;              /* words that the refusal to load or launch must hold */
 };
 
