@@ -330,8 +330,10 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
   int type = refined(l, mnemonic, o->type);
   if (o->type == MX_T_raw) {
     uint64_t n = v->kind == V_CONST ? v->expr->value : v->kind == V_SREG ? v->sreg : v->offset;
-    if (n > 1023) {
-      ERR(f, "bad-operand", v->loc, NULL, "%s: operand %u: expected 0 to 1023", mnemonic, v->number);
+    if (!mx_in_range(o->range, n)) {
+      const struct mx_range *r = &mx__ranges[o->range];
+      ERR(f, "bad-operand", v->loc, NULL, r->step == 1 ? "%s: operand %u: expected %u to %u" : "%s: operand %u: expected %u to %u in steps of %u",
+          mnemonic, v->number, r->least, r->most, r->step);
       return false;
     }
     *out = (struct ir_opnd){.kind = IR_RAW, .raw = (uint32_t)n};

@@ -414,8 +414,6 @@ const char *mx__refused_group(const char *mnemonic) {
       {"fence.proxy.async::generic", "asynchronous copies are"},
       {"fence.mbarrier_init", "mbarriers are"},
       {"multimem", "multicast addresses are"},
-      {"griddepcontrol", "dependent launches are"},
-      {"setmaxnreg", "register reallocation is"},
       {"clusterlaunchcontrol", "cluster launch control is"},
   };
   for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {

@@ -54,6 +54,10 @@ const struct mx_insn *mx__op_trap(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t m = mx__lanes_of(x, i);
   return m ? mx__trap_at(x, i, MX_TRAP_TRAP, m, NULL) : i + 1;
 }
+const struct mx_insn *mx__op_nothing(struct mx_exec *x, const struct mx_insn *i) {
+  (void)x;
+  return i + 1;
+}
 const struct mx_insn *mx__op_brkpt(struct mx_exec *x, const struct mx_insn *i) {
   (void)x;
   return i + 1;

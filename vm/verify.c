@@ -25,7 +25,6 @@
 #define MAX_VARS_BYTES ((uint64_t)1 << 40)
 #define MAX_PARAM_BYTES (32u << 10)
 #define MAX_LOCAL_BYTES (512u << 10)
-#define MAX_PMEVENT 16
 #define MAX_NAME 4095
 
 struct checker {
@@ -249,9 +248,6 @@ static void check_raw(struct checker *c, const mx_word *w, const struct mx_op_in
     check_reconv(c, mx_w_operand(w, 2) | mx_w_operand(w, 3) << 10);
     break;
   }
-  case MX_PMEVENT:
-    if (mx_w_operand(w, 0) >= MAX_PMEVENT) problem(c, "event %u, there are %u", mx_w_operand(w, 0), MAX_PMEVENT);
-    break;
   case MX_SREG_PRED:
   case MX_SREG_32:
   case MX_SREG_64: {
@@ -364,7 +360,10 @@ static void check_instruction(struct checker *c, const mx_word *w) {
     for (unsigned k = 0; k < o->nopnds; k++) {
       const struct mx_type_info *t = &mx__types[o->opnd[k].type];
       unsigned field = mx_w_operand(w, k);
-      if (o->opnd[k].type == MX_T_raw) continue;
+      if (o->opnd[k].type == MX_T_raw) {
+        if (!mx_in_range(o->opnd[k].range, field)) problem(c, "operand %u: %u is not in its range", k, field);
+        continue;
+      }
       if (o->opnd[k].type == MX_T_off) check_offset(c, k, field);
       else check_value(c, k, o->opnd[k].role, t->slot_class, t->bits, field);
     }

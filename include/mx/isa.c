@@ -5,11 +5,12 @@
 #include <string.h>
 
 /* Shapes as operand lists. A shape used in opcodes.def stands here and, for lane rows, in the engines' expansions. */
-#define O(t_) {MX_OUT, MX_T_##t_, MX_EXPLICIT}
-#define I(t_) {MX_IN, MX_T_##t_, MX_EXPLICIT}
-#define IMPLICIT(role_, t_, how_) {MX_##role_, MX_T_##t_, MX_##how_}
-#define ISA_S0() 0, {{0, 0, 0}}
+#define O(t_) {MX_OUT, MX_T_##t_, MX_EXPLICIT, 0}
+#define I(t_) {MX_IN, MX_T_##t_, MX_EXPLICIT, 0}
+#define IMPLICIT(role_, t_, how_) {MX_##role_, MX_T_##t_, MX_##how_, 0}
+#define ISA_S0() 0, {{0, 0, 0, 0}}
 #define ISA_S1(a_) 1, {I(a_)}
+#define ISA_NUM(range_) 1, {{MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_##range_}}
 #define ISA_S2(a_, b_) 2, {I(a_), I(b_)}
 #define ISA_S5(a_, b_, c_, e_, g_) 5, {I(a_), I(b_), I(c_), I(e_), I(g_)}
 #define ISA_R0(d_) 1, {O(d_)}
@@ -74,6 +75,12 @@ const struct mx_intrinsic mx__intrinsics[] = {
 #include "mx/intrinsics.def"
 };
 const unsigned mx__intrinsic_count = sizeof mx__intrinsics / sizeof *mx__intrinsics;
+
+const struct mx_range mx__ranges[] = {
+#define X(n_, least_, most_, step_) {least_, most_, step_},
+  MX_RANGES(X)
+#undef X
+};
 
 const struct mx_type_info mx__types[MX_T_COUNT] = {
 #define X(n_, c_, b_, t_) [MX_T_##n_] = {#n_, MX_##c_, b_},

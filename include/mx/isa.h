@@ -132,7 +132,19 @@ enum mx_role { MX_IN, MX_OUT };
  *                 of .h10, .b3210); if none is written, elements 0, 1, ... for a and the following ones for b
  *   MX_ZERO       literal 0 (the third source of scalar video instructions, the count of barriers) */
 enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_ZERO };
-struct mx_opnd { uint8_t role, type, implicit; };
+/* Which numbers an operand of type raw may be: X(name, least, most, step). */
+#define MX_RANGES(X) X(FIELD, 0, 1023, 1) X(EVENT, 0, 15, 1) X(REGISTERS, 24, 256, 8)
+enum mx_range_name {
+#define X(n_, least_, most_, step_) MX_RANGE_##n_,
+  MX_RANGES(X)
+#undef X
+};
+struct mx_range { uint16_t least, most, step; };
+extern const struct mx_range mx__ranges[];
+static inline bool mx_in_range(unsigned range, uint64_t n) {
+  return n >= mx__ranges[range].least && n <= mx__ranges[range].most && n % mx__ranges[range].step == 0;
+}
+struct mx_opnd { uint8_t role, type, implicit, range; };
 #define MX_MAX_OPNDS 18
 
 /* One row of the table. `spelling` is a pattern:

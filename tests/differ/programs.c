@@ -135,7 +135,7 @@ static void row(struct maker *k, unsigned op, bool weak) {
   if (weak && o->cls == MX_MEM) mod &= ~3u;
   for (unsigned x = 0; x < o->nopnds; x++) {
     const struct mx_opnd *p = &o->opnd[x];
-    if (p->type == MX_T_raw) field[x] = 0;
+    if (p->type == MX_T_raw) field[x] = mx__ranges[p->range].least;
     else if (p->type == MX_T_off) continue; /* came with its address */
     else if (p->role == MX_OUT) field[x] = slot(k, p->type);
     else if (x + 1 < o->nopnds && o->opnd[x + 1].type == MX_T_off) mod = place(k, op, mod, p->type, &field[x], &field[x + 1]);

@@ -162,7 +162,10 @@ static void maker_row(struct maker *k, unsigned op, unsigned mod) {
   }
   for (unsigned x = 0; x < o->nopnds; x++) {
     const struct mx_type_info *t = &mx__types[o->opnd[x].type];
-    if (o->opnd[x].type == MX_T_raw) field[x] = op == MX_PMEVENT ? made_below(k->m, 16) : 0;
+    if (o->opnd[x].type == MX_T_raw) {
+      const struct mx_range *r = &mx__ranges[o->opnd[x].range];
+      field[x] = r->least + (o->opnd[x].range == MX_RANGE_FIELD ? 0 : r->step * made_below(k->m, (r->most - r->least) / r->step + 1u));
+    }
     else if (o->opnd[x].type == MX_T_off) field[x] = maker_lit(k, MX_LIT_VALUE, 0, (uint64_t)made_below(k->m, 5) * 4 - 8);
     else if (o->opnd[x].role == MX_OUT || op == MX_BRX) field[x] = maker_slot(k, t->slot_class);
     else if (x + 1 == o->nopnds || o->opnd[x + 1].type != MX_T_off) field[x] = maker_in(k, o->opnd[x].type, MAKER_VALUE);

@@ -191,7 +191,10 @@ static void calls(void **state) {
 
 static void raw_fields(void **state) {
   (void)state;
-  WORD(MX_PMEVENT, with_field(w, 0, 16), "event 16");
+  WORD(MX_PMEVENT, with_field(w, 0, 16), "operand 0: 16 is not in its range");
+  WORD(MX_SETMAXNREG, with_field(w, 0, 16), "operand 0: 16 is not");
+  WORD(MX_SETMAXNREG, with_field(w, 0, 25), "operand 0: 25 is not");
+  WORD(MX_SETMAXNREG, with_field(w, 0, 264), "operand 0: 264 is not");
   WORD(MX_SREG_32, with_field(w, 1, MX_SR_COUNT), "special register");
   WORD(MX_SREG_32, with_field(w, 1, MX_SR_GRIDID), "%gridid does not fit into a 32-bit slot");
   WORD(MX_SREG_64, with_field(w, 1, MX_SR_TID_X), "%tid.x does not fit into a 64-bit slot");
