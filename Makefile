@@ -4,6 +4,7 @@
 #   make check           build and test        make check SAN=1    all tests under the sanitizers
 #   make demo            the examples          make fuzz           libFuzzer programs (clang)
 #   make bench           compiled code against PoCL, Oclgrind, native C         make bench-interp    the interpreter
+#   make bench-foreign   the same for kernels that nobody tuned for (CASES='digest track': these)
 #   make bench-intrinsics    the guides' functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
 #   make install         PREFIX, DESTDIR       make uninstall, dist, deb: see install.mk
 #   make clean
@@ -114,7 +115,7 @@ ROOM_BIN := $(ROOMS:%=$(BUILD)/tests/%)
 LIBSO := $(BUILD)/libmx.so
 
 NO_DEPS := clean uninstall dist
-.PHONY: FORCE all tests check check-quick bench bench-interp bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: FORCE all tests check check-quick bench bench-interp bench-foreign bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench %/bench-intrinsics,$(ROOM_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
@@ -253,6 +254,14 @@ $(patsubst %,$(OBJ)/tests/bench/%.o,native best plain): CFLAGS += $(BENCH_NATIVE
 $(OBJ)/tests/bench/extras.o: CFLAGS += -fopenmp
 bench bench-interp: all $(BUILD)/tests/bench build/.deps-bench
 	$(Q)$(BUILD)/tests/bench $(if $(filter bench,$@),all,interp) . $(BUILD)
+
+# Kernels of tests/bench/foreign, as they come out of a compiler, on mx and PoCL: a table on stdout
+FOREIGN_OBJ := $(call objs,$(wildcard tests/bench/foreign/*.c))
+$(BUILD)/tests/bench-foreign: $(FOREIGN_OBJ) $(BUILD)/libmx.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -o $@
+bench-foreign: all $(BUILD)/tests/bench-foreign
+	$(Q)tests/bench/foreign/run $(BUILD) $(CASES)
 
 # Speed of single functions, on stdout; LEVEL: v2, v3, v4
 $(OBJ)/tests/bench-intrinsics/native.o: CFLAGS += $(BENCH_NATIVE)
