@@ -307,6 +307,17 @@ static bool reads_variable(const struct ja *a, const struct ja_ins *i) {
   if ((bits != 32 && bits != 64) || ja_access[i->op].n > 4 || (space != MX_SHARED && space != MX_CONST && space != MX_GLOBAL)) return false;
   return field >= MX_LIT && a->f->lits[field - MX_LIT].kind == MX_LIT_VAR;
 }
+/* Offsets of accesses that are checked together. Sums with them are made in 64 bits and must not wrap: all of them are near to 0. */
+#define FAR (INT64_C(1) << 30)
+struct span { int64_t least, most; /* the last byte's end */ uint64_t low; /* bits that must not be set in the address */ bool odd, far; };
+static void take_in(struct span *s, int64_t off, uint64_t size) {
+  s->low |= size - 1;
+  s->odd |= ((uint64_t)off & (size - 1)) != 0;
+  s->far |= off < -FAR || off > FAR - (int64_t)size;
+  if (s->far) return;
+  if (off < s->least) s->least = off;
+  if (off + (int64_t)size > s->most) s->most = off + (int64_t)size;
+}
 gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -318,33 +329,27 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
   for (uint32_t k = b->first; k < b->end; k++) { /* variables by name: one check for all loads from one of them */
     if (!reads_variable(a, &a->ins[k]) || l->fixed[k]) continue;
     const unsigned field = mx_w_operand(a->ins[k].w, ja_access[a->ins[k].op].n);
-    int64_t least = INT64_MAX, most = INT64_MIN;
-    uint64_t low = 0, odd = 0;
+    struct span all = {.least = INT64_MAX, .most = INT64_MIN};
     gcc_jit_lvalue *host = jx_local(j, j->t_u64);
     uint32_t loads = 0;
     for (uint32_t m = k; m < b->end; m++) {
       const struct ja_ins *i = &a->ins[m];
       const struct ja_access ac = ja_access[i->op];
       if (!reads_variable(a, i) || mx_w_operand(i->w, ac.n) != field || mx_w_mod(*i->w) >> 2 != mx_w_mod(*a->ins[k].w) >> 2) continue;
-      const uint64_t size = jx_bitsof(ac.type) / 8 * ac.n;
-      const int64_t off = (int64_t)offset_of(l, i);
-      if (off < least) least = off;
-      if (off + (int64_t)size > most) most = off + (int64_t)size;
-      low |= size - 1;
-      odd |= (uint64_t)off & (size - 1);
+      take_in(&all, (int64_t)offset_of(l, i), jx_bitsof(ac.type) / 8 * ac.n);
       loads++;
     }
-    if (loads < 2 || odd || least < -(1 << 30) || most > 1 << 30) continue;
+    if (loads < 2 || all.odd || all.far) continue;
     for (uint32_t m = k; m < b->end; m++)
       if (reads_variable(a, &a->ins[m]) && mx_w_operand(a->ins[m].w, ja_access[a->ins[m].op].n) == field &&
           mx_w_mod(*a->ins[m].w) >> 2 == mx_w_mod(*a->ins[k].w) >> 2)
         l->fixed[m] = host;
     l->ins = &a->ins[k];
     gcc_jit_rvalue *lo, *limit, *base, *at = jx_rv(lw_late(l, ja_access[l->ins->op].n));
-    gcc_jit_rvalue *missed = lw_bounds(l, (unsigned)(most - least), false, &lo, &limit, &base);
+    gcc_jit_rvalue *missed = lw_bounds(l, (unsigned)(all.most - all.least), false, &lo, &limit, &base);
     bad = lw_either(l, bad, missed);
-    OR_IF(GT, OP(MINUS, OP(PLUS, at, U64((uint64_t)least)), lo), limit);
-    OR_IF(NE, OP(BITWISE_AND, at, U64(low)), U64(0));
+    OR_IF(GT, OP(MINUS, OP(PLUS, at, U64((uint64_t)all.least)), lo), limit);
+    OR_IF(NE, OP(BITWISE_AND, at, U64(all.low)), U64(0));
     jx_set(j, host, OP(PLUS, base, at));
     l->ins = here;
   }
@@ -354,19 +359,11 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     bool first = true;
     for (uint32_t m = b->first; m < k && first; m++) first = !(l->based[m].is && l->based[m].sure && same_sum(a, base, &l->based[m]));
     if (!first) continue;
-    int64_t least = INT64_MAX, most = INT64_MIN; /* of offsets; the last byte's */
-    uint64_t low = 0;
-    for (uint32_t m = k; m < b->end; m++) {
-      if (!l->based[m].is || !l->based[m].sure || !same_sum(a, base, &l->based[m])) continue;
-      const struct ja_ins *i = &a->ins[m];
-      const uint64_t size = jx_bitsof(ja_access[i->op].type) / 8;
-      const int64_t off = (int64_t)offset_of(l, i);
-      if (off < least) least = off;
-      if (off + (int64_t)size > most) most = off + (int64_t)size;
-      low |= size - 1;
-      OR_IF(NE, U64((uint64_t)off & (size - 1)), U64(0));
-    }
-    if (least < -(1 << 30) || most > 1 << 30) return jx_int(j, j->t_bool, 1);
+    struct span all = {.least = INT64_MAX, .most = INT64_MIN};
+    for (uint32_t m = k; m < b->end; m++)
+      if (l->based[m].is && l->based[m].sure && same_sum(a, base, &l->based[m]))
+        take_in(&all, (int64_t)offset_of(l, &a->ins[m]), jx_bitsof(ja_access[a->ins[m].op].type) / 8);
+    if (all.odd || all.far) return jx_int(j, j->t_bool, 1);
     if (!bytes) {
       gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, launch), j->t_pu8));
       bytes = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, launch, offsetof(struct mx_launch, shared_bytes), j->t_u32)), j->t_u64));
@@ -380,10 +377,11 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     }
     l->ins = here;
     sum = jx_keep(j, sum); /* below 2^32 each: no sum here wraps */
-    OR_IF(GT, jx_rv(sh->max), U64(1u << 30));
-    OR_IF(GT, OP(PLUS, OP(PLUS, OP(MULT, jx_rv(sh->max), U64(base->behind)), sum), U64((uint64_t)most)), bytes);
-    if (least < 0) OR_IF(LT, OP(PLUS, OP(MULT, jx_rv(sh->min), U64(base->behind)), sum), U64((uint64_t)-least));
-    OR_IF(NE, OP(BITWISE_AND, OP(BITWISE_OR, OP(MULT, jx_rv(sh->low), U64(base->behind)), sum), U64(low)), U64(0));
+    OR_IF(GT, jx_rv(sh->max), U64(FAR));
+    OR_IF(GT, jx_rv(sh->min), jx_rv(sh->max)); /* some lanes' numbers, moved by the same step, have wrapped */
+    OR_IF(GT, OP(PLUS, OP(PLUS, OP(MULT, jx_rv(sh->max), U64(base->behind)), sum), U64((uint64_t)all.most)), bytes);
+    if (all.least < 0) OR_IF(LT, OP(PLUS, OP(MULT, jx_rv(sh->min), U64(base->behind)), sum), U64((uint64_t)-all.least));
+    OR_IF(NE, OP(BITWISE_AND, OP(BITWISE_OR, OP(MULT, jx_rv(sh->low), U64(base->behind)), sum), U64(all.low)), U64(0));
   }
 #undef U64
 #undef OP
