@@ -1,5 +1,6 @@
 #include "analyse.h"
 
+#include "graph.h"
 #include "meaning.h"
 #include "stops.h"
 
@@ -371,7 +372,7 @@ static bool try_if(struct ja *a, uint32_t b, struct ja_region *g) {
   const uint32_t rc = mx_w_reconv(*i->w);
   if (rc == MX_PC_RET || b + 1 >= a->nblocks) return false;
   *g = (struct ja_region){.kind = JA_IF, .block = b, .next = b + 1, .target = a->block_of_pc[mx_w_target(*i->w)], .reconv = a->block_of_pc[rc]};
-  if (g->next == g->target || mx_w_target(*i->w) <= i->pc) return false;
+  if (g->next == g->target) return false;
   for (int k = 0; k < 2; k++) {
     const uint32_t head = k ? g->target : g->next;
     g->side[k] = set_new(a, a->bwords);
@@ -387,24 +388,9 @@ static bool try_if(struct ja *a, uint32_t b, struct ja_region *g) {
 /* The natural loop of the back edges into h, if lanes may leave it apart and all leave for one place. */
 static bool try_loop(struct ja *a, uint32_t h, struct ja_region *g) {
   *g = (struct ja_region){.kind = JA_LOOP, .block = h, .next = h, .target = h, .reconv = JA_NONE};
-  uint64_t *body = g->side[0] = set_new(a, a->bwords), *all = set_new(a, a->bwords);
+  uint64_t *body = g->side[0] = set_new(a, a->bwords);
   g->side[1] = set_new(a, a->bwords);
-  reach(a, h, JA_NONE, all);
-  ja_add(body, h);
-  bool any = false;
-  for (bool again = true; again;) { /* blocks from which h is reached again, found against the edges */
-    again = false;
-    for (uint32_t b = 0; b < a->nblocks; b++) {
-      if (!ja_has(all, b)) continue;
-      bool in = false;
-      JA_FOR_SUCC(a, b, s, {
-        if (s == h && b >= h) any = in = true;
-        else if (ja_has(body, s) && s != h) in = true;
-      });
-      if (in && !ja_has(body, b)) ja_add(body, b), again = true;
-    }
-  }
-  if (!any || h == 0) return false;
+  if (!jg_loop(a, h, body) || h == 0) return false;
   for (uint32_t b = 0; b < a->nblocks; b++) {
     if (!ja_has(body, b)) {
       JA_FOR_SUCC(a, b, s, if (ja_has(body, s) && s != h) return false);
@@ -447,7 +433,7 @@ static void find_regions(struct ja *a) {
   struct ja_region g;
   for (uint32_t b = 0; b < a->nblocks; b++)
     for (int kind = 0; kind < 2; kind++) {
-      if (kind == 0 ? !a->blocks[b].back_target || !try_loop(a, b, &g) : !a->blocks[b].divergent || !try_if(a, b, &g)) continue;
+      if (kind == 0 ? !try_loop(a, b, &g) : !a->blocks[b].divergent || !try_if(a, b, &g)) continue;
       bool good = true;
       for (uint32_t k = 0; k < a->nregions; k++) good &= !crosses(a, &g, &a->regions[k]);
       if (good) a->regions[a->nregions++] = g;
@@ -514,6 +500,8 @@ struct ja *ja_analyse(const struct mx_image *image, uint32_t func, const char *s
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;
   a->words = a->nslots / 64 + 1;
   find_blocks(a);
+  a->order = get(a, sizeof *a->order * (a->nblocks + 1));
+  jg_find(a);
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct ja_block *bl = &a->blocks[b];
     bl->live_in = set_new(a, a->words), bl->flow_in = set_new(a, a->words);

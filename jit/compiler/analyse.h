@@ -37,6 +37,7 @@ struct ja_region {
 struct ja_block {
   uint32_t pc, first, end;    /* instructions [first, end) */
   uint32_t succ[2], nsucc;    /* where control goes inside this function; tables of brx have no edges here, see leaves */
+  uint32_t place, idom;       /* in reverse postorder; immediate dominator. JA_NONE: control does not get here. See graph.h */
   bool leaves;                /* its last instruction is always left to the machine */
   bool back_target, reconv, entry, divergent; /* divergent: ends in a guarded branch whose guard may differ between lanes */
   uint32_t hide;              /* the JA_IF region that its branch begins, or JA_NONE */
@@ -57,6 +58,7 @@ struct ja {
   struct ja_ins *ins; uint32_t nins;
   struct ja_block *blocks; uint32_t nblocks, bwords;
   uint32_t *block_of_pc;      /* JA_NONE where no block begins */
+  uint32_t *order, norder;    /* blocks in reverse postorder */
   struct ja_region *regions; uint32_t nregions;
   const char *stops;          /* of a debugging session; NULL: none */
   uint64_t *written;          /* with it: by instruction, slots that may have been written before */
@@ -97,15 +99,15 @@ static inline bool ja_always_leaves(const struct ja_ins *i) {
 /* Of these, warp operations, which need the machine only where lanes have to wait for others: then they need not come back at once. */
 static inline bool ja_goes_on(const struct ja_ins *i) { return i->o->flags & MX_F_SYNC && i->o->cls == MX_CROSS; }
 
-/* body_ for every block s_ that control may reach from b, tables included. */
-#define JA_FOR_SUCC(a_, b_, s_, body_) \
+/* The statement behind for every block s_ that control may reach from b, tables included. */
+#define JA_FOR_SUCC(a_, b_, s_, ...) \
   do { \
     const struct ja_block *bl__ = &(a_)->blocks[b_]; \
-    for (uint32_t k__ = 0; k__ < bl__->nsucc; k__++) { const uint32_t s_ = bl__->succ[k__]; body_; } \
+    for (uint32_t k__ = 0; k__ < bl__->nsucc; k__++) { const uint32_t s_ = bl__->succ[k__]; __VA_ARGS__; } \
     const struct ja_ins *l__ = &(a_)->ins[bl__->end - 1]; \
     if (l__->op == MX_BRX) { \
       const struct mx_table *t__ = &(a_)->f->tables[mx_w_operand(l__->w, 1)]; \
-      for (uint32_t k__ = 0; k__ < t__->ntargets; k__++) { const uint32_t s_ = (a_)->block_of_pc[t__->targets[k__]]; body_; } \
+      for (uint32_t k__ = 0; k__ < t__->ntargets; k__++) { const uint32_t s_ = (a_)->block_of_pc[t__->targets[k__]]; __VA_ARGS__; } \
     } \
   } while (0)
 

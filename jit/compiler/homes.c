@@ -2,6 +2,7 @@
  * them after an entry took them from there. So a barrier costs what was changed since the last one, not what is live. What a
  * loop with barriers does not change is stored once, before it begins. */
 #include "build.h"
+#include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +18,17 @@ static bool goes_on(const struct ja *a, const struct ja_block *b) {
 }
 /* Whether block h begins a loop in which there are barriers. */
 static bool has_barriers(const struct ja *a, uint32_t h) {
-  if (!a->blocks[h].back_target || a->blocks[h].nstack) return false;
+  if (a->blocks[h].nstack) return false;
+  uint64_t *body = lw_need(8 * a->bwords);
   bool waits = false;
-  for (uint32_t b = h; b < a->nblocks; b++) {
-    waits |= a->ins[a->blocks[b].end - 1].op == MX_BAR_SYNC;
-    for (uint32_t k = 0; waits && k < a->blocks[b].nsucc; k++)
-      if (a->blocks[b].succ[k] == h) return true;
-  }
-  return false;
+  if (jg_loop(a, h, body))
+    for (uint32_t b = 0; b < a->nblocks; b++) waits |= ja_has(body, b) && a->ins[a->blocks[b].end - 1].op == MX_BAR_SYNC;
+  free(body);
+  return waits;
 }
-static bool settles(const struct lw *l, uint32_t from, uint32_t to) { return l->steadies[to] && from < to && !l->a->blocks[from].nstack; }
+static bool settles(const struct lw *l, uint32_t from, uint32_t to) {
+  return l->steadies[to] && !jg_dominates(l->a, to, from) && !l->a->blocks[from].nstack;
+}
 
 /* What is in its place when block b ends; uni, raw: as of then. */
 static void at_end(const struct lw *l, uint32_t b, uint64_t *homed, uint64_t *uni, uint64_t *flt, uint64_t *raw) {

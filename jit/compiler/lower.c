@@ -370,6 +370,22 @@ static void side(struct lw *l, gcc_jit_rvalue *const *m, uint32_t to, uint32_t l
   free(done);
   go_to(l, a->blocks[to].stack, depth_of(a, to, a->blocks[l->block].hide) + 1, to, to);
 }
+/* Some lanes of a divergent branch, those of t, go backwards: that is one of the slice's. Where it is the last, the machine does it. */
+static void count_back(struct lw *l, gcc_jit_rvalue *const *t, uint32_t here) {
+  struct jx *j = &l->j;
+  gcc_jit_block *some = lw_new_block(l, "back"), *over = lw_new_block(l, "over"), *counts = lw_new_block(l, "counts"), *on = lw_new_block(l, "on");
+  lw_split(l, lw_any(l, t), some, on);
+  j->b = some;
+  gcc_jit_lvalue *slice = lw_field(l, l->x, X_FIELD(slice), j->t_int);
+  gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), jx_int(j, j->t_int, 1)));
+  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0))), over, counts);
+  j->b = over;
+  lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
+  j->b = counts;
+  jx_set(j, slice, left);
+  lw_go(l, on);
+  j->b = on;
+}
 static void branch(struct lw *l) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -401,6 +417,7 @@ static void branch(struct lw *l) {
   }
   if (g) {
     struct lw_region *r = &l->regions[b->hide];
+    if (back) count_back(l, t, here);
     add_steps(l, here + 1);
     copy_masks(l, r->saved, l->cm);
     set_masks(l, r->pending, t);
@@ -425,10 +442,11 @@ static void branch(struct lw *l) {
   if (b->loop_exit != JA_NONE) {
     const bool leaves = target == a->regions[b->loop_exit].reconv;
     gcc_jit_block *stay = leaves ? not : taken, *all = leaves ? taken : not;
+    if (leaves && back) count_back(l, t, here);
     add_steps(l, here + 1);
     lw_split(l, lw_any(l, leaves ? n : t), stay, all);
     j->b = all;
-    lw_edge(l, leaves ? target : next, leaves && back);
+    lw_edge(l, leaves ? target : next, false);
     j->b = stay;
     set_masks(l, l->cm, leaves ? n : t);
     lw_edge(l, leaves ? next : target, !leaves && back);
