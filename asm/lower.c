@@ -294,7 +294,6 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
       mx__select_emit(l, extended == MX_T_s32 ? "cvt.s64.s32" : "cvt.u64.u32", NULL, &pair, guard, s->guard_neg, s->loc);
     return;
   }
-  mx__lower_guarded_habits(l, s, &vs, &guard);
   mx__select_emit(l, m, s->row ? s->row->text : NULL, &vs, guard, s->guard_neg, s->loc);
 }
 

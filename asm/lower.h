@@ -91,9 +91,7 @@ const char *mx__signature(struct lower *l); /* a hint: what the overloads being 
 /* print.c: printf, whose operands are made */
 void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, uint32_t guard);
 
-/* guarded.c: before a guarded set or testp; may take the guard away */
-const char *mx__lower_hints(struct lower *l, const struct stmt *s, struct vals *vs);
-void mx__lower_guarded_habits(struct lower *l, const struct stmt *s, const struct vals *vs, uint32_t *guard);
+const char *mx__lower_hints(struct lower *l, const struct stmt *s, struct vals *vs); /* hints.c */
 
 bool mx__lower_param_access(struct lower *l, const struct stmt *s, uint32_t guard); /* false: as any other instruction */
 void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard);
