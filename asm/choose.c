@@ -29,6 +29,10 @@ static bool line_up(const struct mx_op_info *row, const struct vals *vs, struct 
     if (!out[k] && is_barrier_count(row, k)) out[k] = true, missing--;
   if (missing) return false;
   for (unsigned k = 0, n = 0; k < row->nopnds; k++) lu->v[k] = out[k] ? NULL : &vs->v[n++];
+  /* what stands in one pair of braces is written or read: mov.b16 {%a, %b}, %h and mov.b16 %h, {%a, %b} */
+  for (unsigned k = 1; k < row->nopnds; k++)
+    if (lu->v[k] && lu->v[k - 1] && lu->v[k]->number && lu->v[k]->number == lu->v[k - 1]->number && row->opnd[k].role != row->opnd[k - 1].role)
+      return false;
   return true;
 }
 
