@@ -10,8 +10,8 @@
 #   make clean
 #
 # Sources are found by wildcard: a new file in a room needs no edit here.
-#   asm/ vm/ jit/ include/mx/    -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
-#   vm/lanes/                    -> libmx, once per CPU level
+#   core/ asm/ vm/ jit/runtime/   -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
+#   vm/exec/lanes/                -> libmx, once per CPU level
 #   tools/common/ tools/NAME/[*/] -> NAME                   tests/unit/X.c  -> tests/unit/X (cmocka)
 #   tests/ROOM/*.c otherwise     -> tests/ROOM (one program a room)
 #   tests/fuzz/X.c               -> tests/fuzz/X (with tests/fuzz/driver/), and by `make fuzz` fuzz/X
@@ -63,8 +63,8 @@ LIBS := -lsleef -lxxhash -ldl -lm
 QUICK_LD := $(if $(wildcard /usr/bin/ld.gold),-fuse-ld=gold)
 
 # ---- what is there -----------------------------------------------------------------------------------
-LIB_SRC := $(wildcard include/mx/*.c asm/*.c vm/*.c jit/*.c)
-LANE_SRC := $(wildcard vm/lanes/*.c)
+LIB_SRC := $(wildcard core/*.c asm/*.c asm/*/*.c vm/*/*.c jit/runtime/*.c)
+LANE_SRC := $(wildcard vm/exec/lanes/*.c)
 JITC_SRC := $(wildcard jit/compiler/*.c)
 TOOLS := $(patsubst tools/%/main.c,%,$(wildcard tools/*/main.c))
 COMMON_SRC := $(wildcard tools/common/*.c)
@@ -142,14 +142,14 @@ endif
 # conditions are asked at every turn of a loop
 $(OBJ)/tools/mxrun/repl/expression.o: CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
-$(OBJ)/vm/level.o: CPPFLAGS += $(LEVELS:%=-DMX_HAVE_%)
+$(OBJ)/vm/exec/level.o: CPPFLAGS += $(LEVELS:%=-DMX_HAVE_%)
 # new when other levels are asked for than the last time
 $(OBJ)/levels: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(LEVELS)' | cmp -s - $@ || echo '$(LEVELS)' > $@
-$(OBJ)/vm/level.o $(BUILD)/libmx.a $(LIBSO): $(OBJ)/levels
+$(OBJ)/vm/exec/level.o $(BUILD)/libmx.a $(LIBSO): $(OBJ)/levels
 
 define level_rule
-$(OBJ)/vm/lanes/%.$(1).o: vm/lanes/%.c | $(DEPS)
+$(OBJ)/vm/exec/lanes/%.$(1).o: vm/exec/lanes/%.c | $(DEPS)
 	$$(call say,CC,$$< ($(1)))
 	$(Q)mkdir -p $$(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $$(call lane_opt,$$*,$(1)) $$(call lane_unchecked,$$*) $(LANE_FLAGS) $(LEVEL_$(1)) -DMX_LEVEL=$(1) -MMD -MP -c $$< -o $$@
 endef
@@ -281,8 +281,8 @@ fuzz: $(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC))
 $(FZ)/obj/%.o: %.c | build/.deps-fuzz
 	$(call say,CLANG,$<)
 	$(Q)mkdir -p $(@D) && clang $(CPPFLAGS) $(FZ_FLAGS) -MMD -MP -c $< -o $@
-$(FZ)/obj/vm/level.o: CPPFLAGS += -DMX_HAVE_plain
-$(FZ)/obj/vm/lanes/%.plain.o: vm/lanes/%.c | build/.deps-fuzz
+$(FZ)/obj/vm/exec/level.o: CPPFLAGS += -DMX_HAVE_plain
+$(FZ)/obj/vm/exec/lanes/%.plain.o: vm/exec/lanes/%.c | build/.deps-fuzz
 	$(call say,CLANG,$<)
 	$(Q)mkdir -p $(@D) && clang $(CPPFLAGS) $(FZ_FLAGS) $(LEVEL_plain) -DMX_LEVEL=plain -MMD -MP -c $< -o $@
 $(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC)): $(FZ)/%: $(FZ)/obj/tests/fuzz/%.o $(FZ_LIB)

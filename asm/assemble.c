@@ -1,6 +1,6 @@
 /* mx_assemble: text to module bytes, and the printing of its diagnostics. Separate because it alone knows all stages,
  * and owns the memory of a run. */
-#include "lower.h"
+#include "asm/lower/lower.h"
 #include "container.h"
 #include "mx/asm.h"
 

@@ -5,7 +5,7 @@
  * name mostly two, a line number mostly none. */
 #include "container.h"
 
-#include "mx/container.h"
+#include "core/container.h"
 
 #include <stdlib.h>
 #include <string.h>

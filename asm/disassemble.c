@@ -50,7 +50,7 @@
  * called so, or else as `.label "NAME";`. Other places that code names are `%.LN:`, N the pc.
  */
 #include "mx/asm.h"
-#include "mx/module.h"
+#include "core/module.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@ const struct ja_access ja_access[MX_OP_COUNT] = {
 #define OPF(...)
 #define OPX(...)
 #define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) [MX_##id_] = __VA_ARGS__,
-#include "mx/opcodes.def"
+#include "core/opcodes.def"
 #undef LOAD
 #undef STORE
 #undef ATOM

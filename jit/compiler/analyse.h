@@ -8,7 +8,7 @@
 #ifndef MX_JITC_ANALYSE_H
 #define MX_JITC_ANALYSE_H
 
-#include "mx/module.h"
+#include "core/module.h"
 
 #define JA_NONE UINT32_MAX
 

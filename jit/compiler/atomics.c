@@ -3,8 +3,8 @@
  * wanted, by one lane: counters, tickets. All other atomics are the interpreter's bodies'. */
 #include "build.h"
 
-#include "vm/exec.h"
-#include "vm/jitabi.h"
+#include "vm/exec/exec.h"
+#include "vm/exec/jitabi.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "analyse.h"
 #include "lanes.h"
 
-#include "vm/jitabi.h"
+#include "vm/exec/jitabi.h"
 
 #define LW_CHUNKS 16 /* of a warp, at most */
 #define LW_PREFETCH 4096 /* so many bytes ahead */

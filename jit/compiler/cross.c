@@ -1,6 +1,6 @@
 /* Warp operations in compiled code, where all lanes that live are here and the mask names them all, as it mostly does: votes
  * and ballots from the predicate's bits, shuffles as choices from all the chunks. Lanes that have to wait for others, or are
- * too few, are vm/sync.c's, and so are the other warp operations. What eval_vote, eval_ballot and eval_shfl do there is the
+ * too few, are vm/exec/sync.c's, and so are the other warp operations. What eval_vote, eval_ballot and eval_shfl do there is the
  * meaning; this is its second writing, for speed. */
 #include "build.h"
 

@@ -9,7 +9,7 @@
 #ifndef MX_JITC_LANES_H
 #define MX_JITC_LANES_H
 
-#include "mx/isa.h"
+#include "core/isa.h"
 
 #include <libgccjit.h>
 

@@ -11,7 +11,7 @@
 #include "meaning.h"
 #include "stops.h"
 
-#include "vm/jitabi.h"
+#include "vm/exec/jitabi.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* mx-jitc: compiles a kernel of a module and all that it can reach into a shared object.
  *
- * A process of its own, started by libmx (jit/build.c) or by hand: the compiler's limits, failures and licence stay in here.
+ * A process of its own, started by libmx (jit/runtime/spawn.c) or by hand: the compiler's limits, failures and licence stay in here.
  * It trusts nobody with its time: processor time and memory are limited. */
 #include "link.h"
 #include "lower.h"
 
-#include "vm/exec.h"
-#include "vm/jitabi.h"
-#include "vm/verify.h"
+#include "vm/exec/exec.h"
+#include "vm/exec/jitabi.h"
+#include "vm/load/verify.h"
 
 #include <getopt.h>
 #include <malloc.h>

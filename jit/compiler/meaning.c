@@ -1,4 +1,4 @@
-/* Nothing but the vocabulary of opcodes.def, spelled in terms of lanes.h; the C expansion is vm/lanes/vocab.h. */
+/* Nothing but the vocabulary of opcodes.def, spelled in terms of lanes.h; the C expansion is vm/exec/lanes/vocab.h. */
 #include "meaning.h"
 
 #pragma GCC diagnostic ignored "-Wunused-value"
@@ -89,7 +89,7 @@ static const jv *fused(struct jx *j, unsigned t, const jv *x, const jv *y, const
 #define OPF(...)
 #define OPM(...)
 #define OPX(...)
-#include "mx/opcodes.def"
+#include "core/opcodes.def"
 
 jx_meaning *const jx_meanings[MX_OP_COUNT] = {
 #define OP(id_, ...) [MX_##id_] = mean_ROW_##id_,
@@ -97,5 +97,5 @@ jx_meaning *const jx_meanings[MX_OP_COUNT] = {
 #define OPF(...)
 #define OPM(...)
 #define OPX(...)
-#include "mx/opcodes.def"
+#include "core/opcodes.def"
 };

@@ -3,12 +3,12 @@
  * All lanes are checked against the instruction's cached bounds before anything is touched. Three forms are native: one
  * address for all lanes; lanes one element apart, moved as vectors; and, where the address does not change in a loop, chunks
  * each of which has one address or lanes one element apart, found out outside of the loop (shapes.c). In all other cases, and
- * where bounds are missed, the interpreter's body does the whole instruction, and the cache learns. What vm/lanes/memory.c
+ * where bounds are missed, the interpreter's body does the whole instruction, and the cache learns. What vm/exec/lanes/memory.c
  * does is the meaning; this is its second writing, for speed. */
 #include "build.h"
 
-#include "vm/exec.h"
-#include "vm/jitabi.h"
+#include "vm/exec/exec.h"
+#include "vm/exec/jitabi.h"
 
 #include <stdio.h>
 

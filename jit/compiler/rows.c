@@ -5,8 +5,8 @@
  * once for the lanes that run; where one of these is outside, the interpreter takes over there. A wrong guess costs time, never anything else. */
 #include "build.h"
 
-#include "vm/exec.h"
-#include "vm/launch.h"
+#include "vm/exec/exec.h"
+#include "vm/exec/launch.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
 #include "build.h"
 #include "meaning.h"
 
-#include "vm/launch.h"
+#include "vm/exec/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  * every write that it can see stands in regions around it, on its own side of them. */
 #include "build.h"
 
-#include "vm/exec.h"
-#include "vm/jitabi.h"
-#include "vm/launch.h"
+#include "vm/exec/exec.h"
+#include "vm/exec/jitabi.h"
+#include "vm/exec/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

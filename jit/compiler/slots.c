@@ -1,7 +1,7 @@
 /* Operands and slots: where values come from and go to, in locals, in the frame, in the literal pool. */
 #include "build.h"
 
-#include "vm/exec.h"
+#include "vm/exec/exec.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Code for debugging sessions: instructions before which it is left, always or where a test holds in some lane; and what the frame
- * holds there and elsewhere, for the session to know. The text of stops is vm/compiled.c's: "FUNC PC TEST;" for each. TEST is nothing,
+ * holds there and elsewhere, for the session to know. The text of stops is vm/debug/compiled.c's: "FUNC PC TEST;" for each. TEST is nothing,
  * or "all" where somebody will be asked who may look at any register, or the steps of mx_debug_break_test; one that cannot be read,
  * or built, is no test: the code leaves.
  *
@@ -8,7 +8,7 @@
 #include "stops.h"
 
 #include "mx/debug.h"
-#include "vm/exec.h"
+#include "vm/exec/exec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

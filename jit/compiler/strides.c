@@ -3,7 +3,7 @@
  * a guess, and asked.) */
 #include "build.h"
 
-#include "vm/exec.h"
+#include "vm/exec/exec.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* From warp to warp: where a warp ends, the next one of its block begins, and where it waits, the next one goes on, without coming
- * back to vm/rounds.c, which is told how many have. Such a warp has no split, frame or masks of its own until it needs them: see mx__rounds_catch_up(). */
+ * back to vm/exec/compiled_block.c, which is told how many have. Such a warp has no split, frame or masks of its own until it needs them: see mx__rounds_catch_up(). */
 #include "build.h"
 
-#include "vm/exec.h"
-#include "vm/jitabi.h"
+#include "vm/exec/exec.h"
+#include "vm/exec/jitabi.h"
 
 #define X_FIELD(m_) offsetof(struct mx_exec, m_)
 
@@ -57,7 +57,7 @@ static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
   if (loops(l->a)) jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
   lw_go(l, l->entry[0]);
 }
-/* Back to vm/rounds.c. */
+/* Back to vm/exec/compiled_block.c. */
 static void come_back(struct lw *l, enum mx_jit_exit kind) {
   struct jx *j = &l->j;
   jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));

@@ -4,9 +4,9 @@
  * Usage: bench-intrinsics [LEVEL]. Times are the shortest of many short runs. Ratios are mx's time by the other's. */
 #include "tests/bench-intrinsics/native.h"
 
-#include "asm/arena.h"
-#include "asm/select.h"
-#include "vm/exec.h"
+#include "asm/common/arena.h"
+#include "asm/front/select.h"
+#include "vm/exec/exec.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -191,8 +191,8 @@ int main(int argc, char **argv) {
   static const unsigned functions[] = {
 #define OP(...)
 #define OPF(id_, ...) MX_##id_,
-#include "mx/ops/derived.h"
-#include "mx/ops/math.def"
+#include "core/ops/derived.h"
+#include "core/ops/math.def"
 #undef OP
 #undef OPF
   };

@@ -9,7 +9,7 @@
 #include "tests/conform/conform.h"
 #include "tests/conform/truth.h"
 
-#include "mx/intrinsics.h"
+#include "core/intrinsics.h"
 
 #include <math.h>
 #include <stdlib.h>

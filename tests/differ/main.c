@@ -6,7 +6,7 @@
 
 #include "mx/asm.h"
 #include "mx/mx.h"
-#include "vm/module.h"
+#include "vm/load/module.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -7,7 +7,7 @@
 #include "programs.h"
 
 #include "asm/container.h"
-#include "mx/module.h"
+#include "core/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Wrong programs and what the assembler says of them: tests/golden/errors/ *.mxs. Separate from the unit tests because each
- * program counts as a test. Also holds asm/diagnostics.def and docs/diagnostics.md to one another.
+ * program counts as a test. Also holds asm/common/diagnostics.def and docs/diagnostics.md to one another.
  *
  * A file holds programs, each begun by a line `//// name [options]`; options: strict (warnings are errors), include
  * (.include is allowed). Lines are counted from there. What is expected stands on the line itself:
@@ -25,7 +25,7 @@ static const struct {
   const char *id, *text;
 } documented[] = {
 #define DIAG(id_, text_) {id_, text_},
-#include "asm/diagnostics.def"
+#include "asm/common/diagnostics.def"
 };
 enum { DOCUMENTED = sizeof documented / sizeof *documented };
 static bool covered[DOCUMENTED];
@@ -197,7 +197,7 @@ static void check_file(const char *name) {
 static char *documentation(void) {
   struct buffer b = {0};
   static const char head[] =
-      "# Diagnostics of the assembler\n\nEvery message ends with its id in brackets. This page is made from `asm/diagnostics.def`.\n\n| id | what it means |\n| --- | --- |\n";
+      "# Diagnostics of the assembler\n\nEvery message ends with its id in brackets. This page is made from `asm/common/diagnostics.def`.\n\n| id | what it means |\n| --- | --- |\n";
   put(&b, head, strlen(head));
   for (unsigned k = 0; k < DOCUMENTED; k++) {
     put(&b, "| `", 3);
@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
   char *kept = read_file("docs/diagnostics.md"), *names[200];
   bool same = kept && !strcmp(kept, docs);
   if (!same)
-    fail("docs/diagnostics.md", "differs from asm/diagnostics.def: build/tests/errors --docs makes it", NULL);
+    fail("docs/diagnostics.md", "differs from asm/common/diagnostics.def: build/tests/errors --docs makes it", NULL);
   passed += same;
   failed += !same;
   free(kept);

@@ -8,8 +8,8 @@
 #include "asm/container.h"
 #include "mx/asm.h"
 #include "mx/mx.h"
-#include "vm/module.h"
-#include "vm/verify.h"
+#include "vm/load/module.h"
+#include "vm/load/verify.h"
 
 #include <xxhash.h>
 

@@ -7,8 +7,8 @@
 
 #include "asm/container.h"
 #include "mx/asm.h"
-#include "vm/module.h"
-#include "vm/verify.h"
+#include "vm/load/module.h"
+#include "vm/load/verify.h"
 
 static void require(int held, const char *what, const char *more) {
   if (held) return;

@@ -2,10 +2,10 @@
  * fails at every point. Wrong programs are tests/errors' matter. */
 #include "failing.h"
 
-#include "asm/arena.c"
+#include "asm/common/arena.c"
 #include "asm/assemble.c"
 
-#include "vm/verify.h"
+#include "vm/load/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
 #undef calloc
 #undef realloc
 
-#include "vm/module.h"
-#include "vm/verify.h"
+#include "vm/load/module.h"
+#include "vm/load/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,8 +10,8 @@
 #undef realloc
 
 #include "asm/container.h"
-#include "vm/module.h"
-#include "vm/verify.h"
+#include "vm/load/module.h"
+#include "vm/load/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * out anywhere. */
 #include "failing.h"
 
-#include "asm/arena.c"
+#include "asm/common/arena.c"
 #undef malloc
 #undef calloc
 #undef realloc

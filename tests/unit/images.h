@@ -2,7 +2,7 @@
  * operands, beside variables, functions, tables, names and lines. One header because only these tests share it. */
 #ifndef MX_TEST_IMAGES_H
 #define MX_TEST_IMAGES_H
-#include "mx/module.h"
+#include "core/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>

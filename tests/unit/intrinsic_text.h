@@ -2,7 +2,7 @@
 #ifndef MX_TESTS_INTRINSIC_TEXT_H
 #define MX_TESTS_INTRINSIC_TEXT_H
 
-#include "mx/intrinsics.h"
+#include "core/intrinsics.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * diverged lanes meet. */
 #ifndef MX_TEST_IR_BUILD_H
 #define MX_TEST_IR_BUILD_H
-#include "asm/back.h"
-#include "vm/verify.h"
+#include "asm/back/back.h"
+#include "vm/load/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Compiled code against the interpreter, and everything that can go wrong on the way to it: no compiler, one that fails,
  * dies or hangs, no cache, damaged or foreign entries. Results are right in every case. */
-#include "jit/jit.h"
+#include "jit/runtime/jit.h"
 #include "mx/text.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Liveness when it may not take its time: everything that crosses blocks counts as alive everywhere, and programs still
  * do the same. The precise one is tested by allocate.c. */
 #define MAX_WORK 0
-#include "asm/liveness.c"
+#include "asm/back/liveness.c"
 
 #include "ir_run.h"
 

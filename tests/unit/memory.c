@@ -1,7 +1,7 @@
-/* vm/memory.c, vm/heap.c, vm/fifo.c: addresses, reuse, what is said about addresses near allocations, pieces, rings. */
-#include "vm/fifo.h"
-#include "vm/heap.h"
-#include "vm/memory.h"
+/* vm/memory/memory.c, vm/memory/heap.c, vm/exec/fifo.c: addresses, reuse, what is said about addresses near allocations, pieces, rings. */
+#include "vm/exec/fifo.h"
+#include "vm/memory/heap.h"
+#include "vm/memory/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

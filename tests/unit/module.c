@@ -3,13 +3,13 @@
 
 #include "failing.h"
 
-#include "vm/module.c"
+#include "vm/load/module.c"
 #undef malloc
 #undef calloc
 #undef realloc
 
 #include "asm/container.h"
-#include "vm/verify.h"
+#include "vm/load/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

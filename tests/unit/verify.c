@@ -5,7 +5,7 @@
 
 #include "mx/asm.h"
 
-#include "vm/verify.c"
+#include "vm/load/verify.c"
 #undef malloc
 #undef calloc
 #undef realloc

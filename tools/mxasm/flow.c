@@ -2,7 +2,7 @@
  * because it starts from words, also of modules that another program made. */
 #include "mxasm.h"
 
-#include "mx/module.h"
+#include "core/module.h"
 #include "tools/common/cli.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * `build/tests/conform --measure` has seen. */
 #include "mxasm.h"
 
-#include "mx/intrinsics.h"
+#include "core/intrinsics.h"
 #include "tools/common/cli.h"
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ int print_functions(const char *path) {
     missing += !put_row(&t, field);
   }
   if (in != stdin) fclose(in);
-  printf("# The guides' functions\n\nGenerated from `include/mx/intrinsics.def` and `docs/guide.tsv`: %u functions, %u missing.\n%s", all, missing, note);
+  printf("# The guides' functions\n\nGenerated from `core/intrinsics.def` and `docs/guide.tsv`: %u functions, %u missing.\n%s", all, missing, note);
   fwrite(t.s, 1, t.n, stdout);
   text_free(&t);
   return missing ? CLI_REFUSED : CLI_DONE;

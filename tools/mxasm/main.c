@@ -2,11 +2,11 @@
 #include "mxasm.h"
 
 #include "mx/asm.h"
-#include "mx/module.h"
+#include "core/module.h"
 #include "mx/mx.h"
 #include "tools/common/cli.h"
-#include "vm/module.h"
-#include "vm/verify.h"
+#include "vm/load/module.h"
+#include "vm/load/verify.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * instruction is known here. */
 #include "mxasm.h"
 
-#include "mx/intrinsics.h"
-#include "mx/isa.h"
+#include "core/intrinsics.h"
+#include "core/isa.h"
 #include "tools/common/cli.h"
 
 #include <stdlib.h>
@@ -213,7 +213,7 @@ void print_reference(void) {
   static const uint8_t order[] = {MX_LANE, MX_MEM, MX_CROSS, MX_CTRL};
   struct text t = {0};
   text_printf(&t,
-    "# Instructions\n\nGenerated from the table in `include/mx/opcodes.def`; %d rows.\n\n"
+    "# Instructions\n\nGenerated from the table in `core/opcodes.def`; %d rows.\n\n"
     "Spellings: `{a|b=c|}` is one of these, `b` and `c` being the same one; `<a|b>` are names of the same thing; `[a|b]` may stand\n"
     "there and changes nothing. Operands: `d` and `q` are results, `[a+offset]` is an address, `#` a number.\n"
     "Meanings are per lane, in the vocabulary described at the head of the table.\n", MX_OP_COUNT);

@@ -2,7 +2,7 @@
  * with a dot, registers with %, labels end with a colon. */
 #include "mxasm.h"
 
-#include "mx/intrinsics.h"
+#include "core/intrinsics.h"
 #include "tools/common/cli.h"
 
 #include <stdlib.h>

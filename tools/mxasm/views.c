@@ -3,7 +3,7 @@
 #include "mxasm.h"
 
 #include "mx/asm.h"
-#include "mx/module.h"
+#include "core/module.h"
 #include "tools/common/cli.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* mxrun cache: what is in the cache of compiled code, and why a program's kernels are found there or not. */
 #include "mxrun.h"
 
-#include "jit/jit.h"
-#include "vm/module.h"
+#include "jit/runtime/jit.h"
+#include "vm/load/module.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* --jit-dump: the assembly of a kernel's compiled code, with the lines of its source where their instructions begin. */
 #include "mxrun.h"
 
-#include "jit/jit.h"
-#include "vm/module.h"
-#include "vm/trap.h"
+#include "jit/runtime/jit.h"
+#include "vm/load/module.h"
+#include "vm/exec/trap.h"
 
 #include <errno.h>
 #include <spawn.h>

@@ -1,7 +1,7 @@
 /* mxrun info: what runs here, and within which limits. */
 #include "mxrun.h"
 
-#include "jit/jit.h"
+#include "jit/runtime/jit.h"
 
 #include <stdlib.h>
 

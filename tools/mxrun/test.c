@@ -3,7 +3,7 @@
 #include "mxrun.h"
 
 #include "mx/asm.h"
-#include "vm/module.h"
+#include "vm/load/module.h"
 
 #include <dirent.h>
 #include <errno.h>

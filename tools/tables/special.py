@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the polynomials of vm/lanes/tables_erf.h (special.py erf FILE) and tables_bessel.h (special.py bessel FILE).
+"""Writes the polynomials of vm/exec/lanes/tables_erf.h (special.py erf FILE) and tables_bessel.h (special.py bessel FILE).
 Needs mpmath; not part of the build.
 
 A table holds polynomials for pieces of an interval: the first for [0, low), the others for equal parts, 2^bits of them, of

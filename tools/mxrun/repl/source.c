@@ -2,7 +2,7 @@
 #include "repl.h"
 
 #include "mx/asm.h"
-#include "vm/module.h" /* an image for the disassembler: no floor joins the two but this one */
+#include "vm/load/module.h" /* an image for the disassembler: no floor joins the two but this one */
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,0 +1,425 @@
+/* Spelling patterns of the table matched against mnemonics. Separate because it is all the assembler knows about the
+ * table's pattern language (struct mx_op_info); knows no operand. */
+#include "select.h"
+#include "core/intrinsics.h"
+#include "symbols.h"
+
+#include <string.h>
+
+enum { BUCKETS = 1024, EXPECTED = 40 };
+
+struct base {
+  const char *text;
+  uint32_t len;
+  uint16_t *rows;
+  uint32_t nrows, cap;
+  bool visible;
+  struct base *chain;
+};
+struct cached {
+  const char *mnemonic;
+  bool hidden;
+  struct row_match *rows;
+  uint32_t nrows, other_lanes;
+  struct cached *chain;
+};
+struct select {
+  struct mx_arena *arena;
+  uint32_t lanes;
+  bool has_intrinsics; /* their names are added when a mnemonic is no opcode's: most texts have none */
+  struct base *bases[BUCKETS];
+  struct cached *cache[BUCKETS];
+};
+
+static uint32_t hash(const char *s, size_t n) {
+  uint32_t h = 2166136261u;
+  while (n--) h = (h ^ (unsigned char)*s++) * 16777619u;
+  return (h ^ h >> 13) % BUCKETS;
+}
+
+/* Rows are numbered through: opcodes, then intrinsics. */
+static const struct mx_op_info *row_of(unsigned number) {
+  return number < MX_OP_COUNT ? &mx__ops[number] : &mx__intrinsics[number - MX_OP_COUNT].row;
+}
+
+static void add_base(struct select *s, const char *text, size_t len, uint16_t op) {
+  struct base *b = s->bases[hash(text, len)];
+  while (b && (b->len != len || memcmp(b->text, text, len))) b = b->chain;
+  if (!b) {
+    b = mx__arena_alloc(s->arena, sizeof *b);
+    b->text = mx__arena_strndup(s->arena, text, len);
+    b->len = (uint32_t)len;
+    b->chain = s->bases[hash(text, len)];
+    s->bases[hash(text, len)] = b;
+  }
+  if (b->nrows && b->rows[b->nrows - 1] == op) return;
+  if (b->nrows == b->cap) {
+    uint32_t cap = b->cap ? b->cap * 2 : 8;
+    b->rows = mx__arena_grow(s->arena, b->rows, b->nrows * sizeof *b->rows, cap * sizeof *b->rows);
+    b->cap = cap;
+  }
+  b->rows[b->nrows++] = op;
+  if (!(row_of(op)->flags & MX_F_HIDDEN)) b->visible = true;
+}
+
+/* A spelling begins with literal text or with one group whose alternatives do, and then literal text may go on. */
+static void add_rows(struct select *s, unsigned from, unsigned to) {
+  for (unsigned k = from; k < to; k++) {
+    const uint16_t op = (uint16_t)k;
+    const char *p = row_of(k)->spelling;
+    if (*p == '<' || *p == '{') {
+      const char *tail = strpbrk(p, ">}") + 1;
+      const int more = (int)strcspn(tail, ".{<[");
+      while (*p != '>' && *p != '}') {
+        p++;
+        size_t whole = strcspn(p, "|=>}"), n = strcspn(p, ".|=>}");
+        const char *text = n == whole && more ? mx__arena_printf(s->arena, "%.*s%.*s", (int)n, p, more, tail) : p;
+        add_base(s, text, n == whole ? n + (size_t)more : n, op);
+        p += whole;
+      }
+    } else {
+      add_base(s, p, strcspn(p, ".{<["), op);
+    }
+  }
+}
+
+struct select *mx__select_new(struct mx_arena *arena, uint32_t lanes) {
+  struct select *s = mx__arena_alloc(arena, sizeof *s);
+  s->arena = arena;
+  s->lanes = lanes;
+  add_rows(s, 0, MX_OP_COUNT);
+  return s;
+}
+
+static void add_intrinsics(struct select *s) {
+  if (!s->has_intrinsics) add_rows(s, MX_OP_COUNT, MX_OP_COUNT + mx__intrinsic_count);
+  s->has_intrinsics = true;
+}
+
+/* Names of intrinsics go on behind '_': __vimax_s32 begins like vimax.s32. */
+static struct base *find_base(struct select *s, const char *mnemonic) {
+  size_t len = strcspn(mnemonic, ".");
+  for (;;) {
+    struct base *b = s->bases[hash(mnemonic, len)];
+    while (b && (b->len != len || memcmp(b->text, mnemonic, len))) b = b->chain;
+    if (b || strncmp(mnemonic, "__", 2)) return b;
+    do len--;
+    while (len > 2 && mnemonic[len] != '_');
+    if (len <= 2) return NULL;
+  }
+}
+
+/* ---- one pattern against one mnemonic ------------------------------------------------------------------*/
+struct matcher {
+  unsigned mod;
+  /* how far any row came, and what it expected there: for messages; NULL when nobody asks */
+  const char *furthest;
+  struct {
+    const char *text;
+    size_t len;
+  } expected[EXPECTED];
+  unsigned nexpected;
+  bool tracing;
+};
+
+static void expected_here(struct matcher *m, const char *at, const char *text, size_t len) {
+  if (!m->tracing || at < m->furthest || (*at && *at != '.')) return;
+  if (at > m->furthest) m->nexpected = 0;
+  m->furthest = at;
+  for (unsigned k = 0; k < m->nexpected; k++)
+    if (m->expected[k].len == len && !memcmp(m->expected[k].text, text, len)) return;
+  if (m->nexpected < EXPECTED) {
+    m->expected[m->nexpected].text = text;
+    m->expected[m->nexpected++].len = len;
+  }
+}
+
+/* Characters of the mnemonic that this literal text takes; -1: it does not stand there. */
+static long take(struct matcher *m, const char *t, const char *lit, size_t len) {
+  size_t k = 0, dot = 0;
+  for (; k < len && t[k] == lit[k]; k++)
+    if (lit[k] == '.') dot = k;
+  if (k == len) return (long)len;
+  if (m->tracing) {
+    if (k < len && lit[k] == '.') dot = k;
+    size_t n = 1;
+    while (dot + n < len && lit[dot + n] != '.') n++;
+    expected_here(m, t + dot, lit + dot, n);
+  }
+  return -1;
+}
+
+/* Whether a mnemonic may match this spelling, by its end alone, where most rows of one base differ: a tenth of the time of trying them all. */
+static bool ends_alike(const char *p, const char *t, size_t length) {
+  const char *end = p + strlen(p), *from = end;
+  if (from > p && end[-1] == ']') return true;
+  const bool group = from > p && (end[-1] == '}' || end[-1] == '>');
+  if (group) from--;
+  while (from > p && !strchr(group ? "{<" : "]}>", from[-1])) from--;
+  for (;; from++) { /* from: literal text, or one of the group's alternatives */
+    const size_t n = strcspn(from, group ? "|=>}" : "");
+    if (n <= length && !memcmp(t + length - n, from, n)) return true;
+    from += n;
+    if (*from != '|' && *from != '=') return false;
+  }
+}
+
+static bool match(struct matcher *m, const char *p, const char *t, unsigned mod, unsigned unit) {
+  while (*p && *p != '{' && *p != '<' && *p != '[') {
+    size_t n = strcspn(p, "{<[");
+    long k = take(m, t, p, n);
+    if (k < 0) return false;
+    p += n;
+    t += k;
+  }
+  if (!*p) {
+    if (*t)
+      expected_here(m, t, "", 0);
+    else
+      m->mod = mod;
+    return !*t;
+  }
+  char open = *p++;
+  const char *end = strchr(p, open == '{' ? '}' : open == '<' ? '>' : ']');
+  if (!end) return false;
+  unsigned count = 1, digit = 0;
+  for (const char *q = p; q < end; q++) count += *q == '|';
+  if (open == '[' && match(m, end + 1, t, mod, unit)) return true;
+  for (const char *q = p;; q++) {
+    size_t n = 0;
+    while (q + n < end && q[n] != '|' && q[n] != '=') n++;
+    long k = take(m, t, q, n);
+    if (k >= 0 && (open != '[' || n) &&
+        match(m, end + 1, t + k, open == '{' ? mod + digit * unit : mod, open == '{' ? unit * count : unit))
+      return true;
+    q += n;
+    if (q >= end) return false;
+    if (*q == '|') digit++;
+  }
+}
+
+/* Atomics are written in two orders, `atom.add.release.gpu.u32` and `atom.release.gpu.add.u32`, `red.global.v2.f32.add`
+ * and `red.global.add.v2.f32`: the table's is order, scope, space, operation, the rest, vector, type. NULL: none of them,
+ * or in that order already. */
+static const char *usual_order(struct select *s, const char *mnemonic) {
+  static const char *const groups[][12] = {
+      {".relaxed", ".acquire", ".release", ".acq_rel"},
+      {".cta", ".cluster", ".gpu", ".sys"},
+      {".global", ".shared", ".shared::cta", ".shared::cluster"},
+      {".add", ".min", ".max", ".and", ".or", ".xor", ".inc", ".dec", ".exch", ".cas"},
+      {NULL},
+      {".v2", ".v4", ".v8"},
+      {".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".f16x2", ".bf16x2", ".f16", ".bf16"}};
+  enum { GROUPS = sizeof groups / sizeof *groups, REST = 4 };
+  if (strncmp(mnemonic, "atom.", 5) && strncmp(mnemonic, "red.", 4)) return NULL;
+  size_t base = strcspn(mnemonic, ".");
+  const char *out = mx__arena_strndup(s->arena, mnemonic, base);
+  for (unsigned g = 0; g < GROUPS; g++) {
+    for (const char *p = mnemonic + base; *p;) {
+      size_t n = 1 + strcspn(p + 1, ".");
+      unsigned in = REST;
+      for (unsigned k = 0; k < GROUPS; k++)
+        for (unsigned x = 0; x < 12 && groups[k][x]; x++)
+          if (strlen(groups[k][x]) == n && !memcmp(groups[k][x], p, n)) in = k;
+      if (in == g) out = mx__arena_printf(s->arena, "%s%.*s", out, (int)n, p);
+      p += n;
+    }
+  }
+  return strcmp(out, mnemonic) ? out : NULL;
+}
+
+static void find_rows(struct select *s, struct cached *c, const char *mnemonic);
+
+static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden) {
+  uint32_t h = hash(mnemonic, strlen(mnemonic));
+  for (struct cached *c = s->cache[h]; c; c = c->chain)
+    if (c->hidden == hidden && !strcmp(c->mnemonic, mnemonic)) return c;
+  struct cached *c = mx__arena_alloc(s->arena, sizeof *c);
+  c->mnemonic = mx__arena_strndup(s->arena, mnemonic, strlen(mnemonic));
+  c->hidden = hidden;
+  c->chain = s->cache[h];
+  s->cache[h] = c;
+  find_rows(s, c, mnemonic);
+  const char *usual = c->nrows || c->other_lanes ? NULL : usual_order(s, mnemonic);
+  if (usual) find_rows(s, c, usual);
+  if (!c->nrows && !c->other_lanes && !hidden && !s->has_intrinsics) {
+    add_intrinsics(s);
+    find_rows(s, c, mnemonic);
+  }
+  return c;
+}
+
+static void find_rows(struct select *s, struct cached *c, const char *mnemonic) {
+  struct base *b = find_base(s, mnemonic);
+  const size_t length = strlen(mnemonic);
+  uint32_t cap = 0;
+  for (uint32_t k = 0; b && k < b->nrows; k++) {
+    const struct mx_op_info *row = row_of(b->rows[k]);
+    const bool intrinsic = b->rows[k] >= MX_OP_COUNT;
+    struct matcher m = {0};
+    if (intrinsic && !*row->meaning) continue; /* says more about an opcode */
+    if (intrinsic && (c->hidden || (c->nrows && c->rows[0].op < MX_OP_COUNT))) break; /* opcodes come first */
+    if ((row->flags & MX_F_HIDDEN && !c->hidden) || !ends_alike(row->spelling, mnemonic, length) || !match(&m, row->spelling, mnemonic, 0, 1)) continue;
+    if (row->flags & (s->lanes == 32 ? MX_F_W64 : MX_F_W32)) {
+      c->other_lanes++;
+      continue;
+    }
+    if (c->nrows == cap) {
+      uint32_t more = cap ? cap * 2 : 4;
+      c->rows = mx__arena_grow(s->arena, c->rows, c->nrows * sizeof *c->rows, more * sizeof *c->rows);
+      cap = more;
+    }
+    c->rows[c->nrows++] = (struct row_match){row, intrinsic ? MX_OP_COUNT : b->rows[k], (uint8_t)m.mod};
+  }
+}
+
+uint32_t mx__select_rows(struct select *s, const char *mnemonic, bool hidden, const struct row_match **rows) {
+  struct cached *c = lookup(s, mnemonic, hidden);
+  *rows = c->rows;
+  return c->nrows;
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------*/
+static const char *join_expected(struct select *s, const struct matcher *m) {
+  const char *text = "";
+  unsigned shown = 0;
+  for (unsigned k = 0; k < m->nexpected; k++) {
+    if (!m->expected[k].len) continue;
+    text = mx__arena_printf(s->arena, "%s%s%.*s", text, shown++ ? ", " : "", (int)m->expected[k].len,
+                            m->expected[k].text);
+  }
+  return text;
+}
+
+static bool exists(struct select *s, const char *mnemonic) { return lookup(s, mnemonic, false)->nrows > 0; }
+
+/* The end of a suffix from its width on: "32" of ".u32", "" where there is none. */
+static const char *width_of(const char *suffix, size_t len, size_t *n) {
+  size_t k = len;
+  while (k && suffix[k - 1] >= '0' && suffix[k - 1] <= '9') k--;
+  return *n = len - k, suffix + k;
+}
+
+/* The same suffixes in another order, two of them exchanged: ld.global.f32 for ld.f32.global. NULL: that does not help. */
+static const char *exchanged(struct select *s, const char *mnemonic) {
+  enum { MOST = 8 };
+  const char *suffix[MOST];
+  int length[MOST];
+  unsigned n = 0;
+  for (const char *dot = strchr(mnemonic, '.'); dot && n < MOST; dot = strchr(dot + 1, '.')) {
+    suffix[n] = dot;
+    length[n++] = (int)(1 + strcspn(dot + 1, "."));
+  }
+  for (unsigned i = 0; i < n; i++)
+    for (unsigned j = i + 1; j < n; j++) {
+      const char *other = mx__arena_strndup(s->arena, mnemonic, (size_t)(suffix[0] - mnemonic));
+      for (unsigned k = 0; k < n; k++) {
+        const unsigned from = k == i ? j : k == j ? i : k;
+        other = mx__arena_printf(s->arena, "%s%.*s", other, length[from], suffix[from]);
+      }
+      if (exists(s, other)) return other;
+    }
+  return NULL;
+}
+
+/* What was probably meant: the mnemonic with one suffix more (mul.lo.u32 for mul.u32), or with another type of the same
+ * width (shl.b32 for shl.u32), or in another order. NULL: no idea. */
+static const char *meant(struct select *s, const struct base *b, const char *mnemonic) {
+  for (const char *dot = strchr(mnemonic, '.'); dot; dot = strchr(dot + 1, '.')) {
+    const int before = (int)(dot - mnemonic), found = (int)(1 + strcspn(dot + 1, "."));
+    const char *prefix = mx__arena_strndup(s->arena, mnemonic, (size_t)before);
+    struct matcher m = {.tracing = true, .furthest = prefix};
+    for (uint32_t k = 0; k < b->nrows; k++)
+      if (!(row_of(b->rows[k])->flags & MX_F_HIDDEN)) match(&m, row_of(b->rows[k])->spelling, prefix, 0, 1);
+    if (*m.furthest) break; /* wrong before this suffix */
+    for (unsigned k = 0; k < m.nexpected; k++) {
+      const char *more = mx__arena_printf(s->arena, "%s%.*s%s", prefix, (int)m.expected[k].len, m.expected[k].text, dot);
+      if (m.expected[k].len && exists(s, more)) return more;
+    }
+    for (unsigned k = 0; k < m.nexpected; k++) {
+      size_t n, width;
+      const char *digits = width_of(dot, (size_t)found, &n), *other = width_of(m.expected[k].text, m.expected[k].len, &width);
+      const char *instead = mx__arena_printf(s->arena, "%s%.*s%s", prefix, (int)m.expected[k].len, m.expected[k].text, dot + found);
+      if (n && n == width && !memcmp(digits, other, n) && exists(s, instead)) return instead;
+    }
+  }
+  return exchanged(s, mnemonic);
+}
+
+void mx__select_report(struct select *s, struct mx_diags *diags, const char *mnemonic, struct ir_loc loc) {
+  struct cached *c = lookup(s, mnemonic, false);
+  struct base *b = find_base(s, mnemonic);
+  if (c->other_lanes) {
+    mx__diag(diags, MX_DIAG_ERROR, "wrong-lanes", loc,
+             s->lanes == 32 ? "without .target, or with .target mx64, warps have 64 lanes"
+                            : ".target sm_90 makes warps of 32 lanes",
+             "%s is for warps of %d lanes", mnemonic, s->lanes == 32 ? 64 : 32);
+    return;
+  }
+  size_t len = strcspn(mnemonic, ".");
+  if (!b || !b->visible) {
+    char *word = mx__arena_strndup(s->arena, mnemonic, len);
+    struct nearest n = {word, NULL, 0};
+    for (int k = 0; k < BUCKETS && diags->errors < MX_DIAG_HINTS; k++)
+      for (struct base *o = s->bases[k]; o; o = o->chain)
+        if (o->visible) mx__nearest(&n, o->text);
+    mx__diag(diags, MX_DIAG_ERROR, "unknown-mnemonic", loc,
+             n.best ? mx__arena_printf(s->arena, "did you mean '%s'?", n.best) : NULL,
+             "unknown instruction '%s'", word);
+    return;
+  }
+  struct matcher m = {.tracing = true, .furthest = mnemonic};
+  for (uint32_t k = 0; k < b->nrows && diags->errors < 10 * MX_DIAG_HINTS; k++)
+    if (!(row_of(b->rows[k])->flags & MX_F_HIDDEN)) match(&m, row_of(b->rows[k])->spelling, mnemonic, 0, 1);
+  int before = (int)(m.furthest - mnemonic), found = (int)(*m.furthest ? 1 + strcspn(m.furthest + 1, ".") : 0);
+  const char *list = join_expected(s, &m), *hint = NULL;
+  const char *probably = diags->errors < MX_DIAG_HINTS ? meant(s, b, mnemonic) : NULL;
+  if (*list) hint = mx__arena_printf(s->arena, "after %.*s can stand: %s", before, mnemonic, list);
+  if (probably) hint = mx__arena_printf(s->arena, "did you mean %s?%s%s", probably, hint ? " " : "", hint ? hint : "");
+  if (found)
+    mx__diag(diags, MX_DIAG_ERROR, "bad-suffix", loc, hint, "%s: '%.*s' does not combine with '%.*s'", mnemonic,
+             found, m.furthest, before, mnemonic);
+  else
+    mx__diag(diags, MX_DIAG_ERROR, "missing-suffix", loc, hint, "%s: a suffix is missing", mnemonic);
+}
+
+const char *mx__refused_group(const char *mnemonic) {
+  static const struct {
+    const char *prefix, *group;
+  } refused[] = {
+      {"tex", "textures are"},
+      {"tld4", "textures are"},
+      {"txq", "textures are"},
+      {"istypep", "textures are"},
+      {"suld", "surfaces are"},
+      {"sust", "surfaces are"},
+      {"sured", "surfaces are"},
+      {"suq", "surfaces are"},
+      {"cp.async", "asynchronous copies are"},
+      {"cp.reduce", "asynchronous copies are"},
+      {"st.async", "asynchronous stores are"},
+      {"st.bulk", "asynchronous stores are"},
+      {"red.async", "asynchronous reductions are"},
+      {"mbarrier", "mbarriers are"},
+      {"wmma", "matrix instructions are"},
+      {"mma", "matrix instructions are"},
+      {"wgmma", "matrix instructions are"},
+      {"ldmatrix", "matrix instructions are"},
+      {"stmatrix", "matrix instructions are"},
+      {"movmatrix", "matrix instructions are"},
+      {"tcgen05", "matrix instructions are"},
+      {"tensormap", "tensor maps are"},
+      {"prefetch.tensormap", "tensor maps are"},
+      {"fence.proxy.tensormap::generic", "tensor maps are"},
+      {"fence.proxy.async::generic", "asynchronous copies are"},
+      {"fence.mbarrier_init", "mbarriers are"},
+      {"multimem", "multicast addresses are"},
+      {"clusterlaunchcontrol", "cluster launch control is"},
+  };
+  for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+    size_t n = strlen(refused[k].prefix);
+    if (!strncmp(mnemonic, refused[k].prefix, n) && (mnemonic[n] == '.' || !mnemonic[n]))
+      return refused[k].group;
+  }
+  return NULL;
+}

@@ -1,0 +1,120 @@
+/* The table's rows as data, for every floor above. Separate from isa.h only because data needs one home. */
+#include "core/intrinsics.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* Shapes as operand lists. A shape used in opcodes.def stands here and, for lane rows, in the engines' expansions. */
+#define O(t_) {MX_OUT, MX_T_##t_, MX_EXPLICIT, 0}
+#define I(t_) {MX_IN, MX_T_##t_, MX_EXPLICIT, 0}
+#define IMPLICIT(role_, t_, how_) {MX_##role_, MX_T_##t_, MX_##how_, 0}
+#define ISA_S0() 0, {{0, 0, 0, 0}}
+#define ISA_S1(a_) 1, {I(a_)}
+#define ISA_NUM(range_) 1, {{MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_##range_}}
+#define ISA_S2(a_, b_) 2, {I(a_), I(b_)}
+#define ISA_S5(a_, b_, c_, e_, g_) 5, {I(a_), I(b_), I(c_), I(e_), I(g_)}
+#define ISA_R0(d_) 1, {O(d_)}
+#define ISA_R1(d_, a_) 2, {O(d_), I(a_)}
+#define ISA_R2(d_, a_, b_) 3, {O(d_), I(a_), I(b_)}
+#define ISA_R3(d_, a_, b_, c_) 4, {O(d_), I(a_), I(b_), I(c_)}
+#define ISA_R4(d_, a_, b_, c_, e_) 5, {O(d_), I(a_), I(b_), I(c_), I(e_)}
+#define ISA_RR1(d_, q_, a_) 3, {O(d_), O(q_), I(a_)}
+#define ISA_RR2(d_, q_, a_, b_) 4, {O(d_), O(q_), I(a_), I(b_)}
+#define ISA_RR3(d_, q_, a_, b_, c_) 5, {O(d_), O(q_), I(a_), I(b_), I(c_)}
+#define ISA_RR4(d_, q_, a_, b_, c_, e_) 6, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_)}
+#define ISA_RR5(d_, q_, a_, b_, c_, e_, g_) 7, {O(d_), O(q_), I(a_), I(b_), I(c_), I(e_), I(g_)}
+#define ISA_RRR2(d_, q_, p_, a_, b_) 5, {O(d_), O(q_), O(p_), I(a_), I(b_)}
+#define ISA_UNP4(d_, a_) 5, {O(d_), O(d_), O(d_), O(d_), I(a_)}
+/* carries: C before the digit writes one, after it reads one */
+#define ISA_RC2(d_, a_, b_) 4, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_)}
+#define ISA_R2C(d_, a_, b_) 4, {O(d_), I(a_), I(b_), IMPLICIT(IN, pred, CARRY)}
+#define ISA_RC2C(d_, a_, b_) 5, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_), IMPLICIT(IN, pred, CARRY)}
+#define ISA_RC3(d_, a_, b_, c_) 5, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_), I(c_)}
+#define ISA_R3C(d_, a_, b_, c_) 5, {O(d_), I(a_), I(b_), I(c_), IMPLICIT(IN, pred, CARRY)}
+#define ISA_RC3C(d_, a_, b_, c_) 6, {O(d_), IMPLICIT(OUT, pred, CARRY), I(a_), I(b_), I(c_), IMPLICIT(IN, pred, CARRY)}
+#define ISA_VID(d_, a_, b_, c_) 5, {O(d_), I(a_), I(b_), IMPLICIT(IN, c_, ZERO), IMPLICIT(IN, u32, SELECTORS)}
+#define ISA_VEC(d_, a_, b_, c_) 5, {O(d_), I(a_), I(b_), I(c_), IMPLICIT(IN, u32, SELECTORS)}
+#define ISA_LD1(d_, p_) 3, {O(d_), I(p_), I(off)}
+#define ISA_R1A(d_, a_, p_) 4, {O(d_), I(a_), I(p_), I(off)}
+#define ISA_LD2(d_, p_) 4, {O(d_), O(d_), I(p_), I(off)}
+#define ISA_LD4(d_, p_) 6, {O(d_), O(d_), O(d_), O(d_), I(p_), I(off)}
+#define ISA_ST1(v_, p_) 3, {I(p_), I(off), I(v_)}
+#define ISA_ST2(v_, p_) 4, {I(p_), I(off), I(v_), I(v_)}
+#define ISA_ST4(v_, p_) 6, {I(p_), I(off), I(v_), I(v_), I(v_), I(v_)}
+#define ISA_AT1(t_, p_) 4, {O(t_), I(p_), I(off), I(t_)}
+#define ISA_AT2(t_, p_) 5, {O(t_), I(p_), I(off), I(t_), I(t_)}
+#define ISA_RE1(t_, p_) 3, {I(p_), I(off), I(t_)}
+#define ISA_RV2(t_, p_) 4, {I(p_), I(off), I(t_), I(t_)}
+#define ISA_RV4(t_, p_) 6, {I(p_), I(off), I(t_), I(t_), I(t_), I(t_)}
+#define ISA_RV8(t_, p_) 10, {I(p_), I(off), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_)}
+#define ISA_AV2(t_, p_) 6, {O(t_), O(t_), I(p_), I(off), I(t_), I(t_)}
+#define ISA_AV4(t_, p_) 10, {O(t_), O(t_), O(t_), O(t_), I(p_), I(off), I(t_), I(t_), I(t_), I(t_)}
+#define ISA_AV8(t_, p_) 18, {O(t_), O(t_), O(t_), O(t_), O(t_), O(t_), O(t_), O(t_), I(p_), I(off), \
+                             I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_)}
+#define ISA_PF(p_) 2, {I(p_), I(off)}
+#define ISA_PFN(p_) 3, {I(p_), I(off), I(u32)}
+#define ISA_BRX() 4, {I(u32), I(raw), I(raw), I(raw)}
+#define ISA_BAR() 2, {I(u32), IMPLICIT(IN, u32, ZERO)}
+#define ISA_BARRED(d_) 4, {O(d_), I(u32), IMPLICIT(IN, u32, ZERO), I(pred)}
+#define ISA_ALLOCA(t_) 3, {O(t_), I(t_), IMPLICIT(IN, t_, ZERO)}
+#define ISA_SREG(d_) 2, {O(d_), I(raw)}
+#define ISA_SPILL(t_) 3, {I(raw), I(raw), I(t_)}
+#define ISA_FILL(t_) 3, {O(t_), I(raw), I(raw)}
+
+#define F(x_) MX_F_##x_
+
+const struct mx_op_info mx__ops[MX_OP_COUNT] = {
+#define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) \
+  [MX_##id_] = {#id_, spelling_, ISA_##shape_, MX_##cls_, mods_, flags_, doc_, #__VA_ARGS__},
+#include "core/opcodes.def"
+};
+
+const struct mx_intrinsic mx__intrinsics[] = {
+#define INTR(group_, spelling_, shape_, flags_, exactness_, how_, expansion_) \
+  {{spelling_, spelling_, ISA_##shape_, MX_LANE, 1, flags_, "", expansion_}, group_, exactness_, how_},
+#include "core/intrinsics.def"
+};
+const unsigned mx__intrinsic_count = sizeof mx__intrinsics / sizeof *mx__intrinsics;
+
+const struct mx_range mx__ranges[] = {
+#define X(n_, least_, most_, step_) {least_, most_, step_},
+  MX_RANGES(X)
+#undef X
+};
+
+const struct mx_type_info mx__types[MX_T_COUNT] = {
+#define X(n_, c_, b_, t_) [MX_T_##n_] = {#n_, MX_##c_, b_},
+  MX_TYPES(X)
+#undef X
+  [MX_T_raw] = {"raw", MX_NOCLASS, 10},
+  [MX_T_off] = {"off", MX_NOCLASS, 64},
+  [MX_T_none] = {"none", MX_NOCLASS, 0},
+};
+
+const struct mx_sreg_info mx__sregs[MX_SR_COUNT] = {
+#define SREG(id_, name_, type_, varies_, doc_) [MX_SR_##id_] = {name_, MX_T_##type_, varies_, doc_},
+#include "core/sregs.def"
+};
+
+static uint64_t fnv(uint64_t h, const void *p, size_t n) {
+  for (const unsigned char *c = p; n--; c++) h = (h ^ *c) * 0x100000001b3u;
+  return h;
+}
+
+uint64_t mx__table_digest(void) {
+  static _Atomic uint64_t known; /* the table is long, and asked for at each step of a program's way in */
+  uint64_t h = atomic_load_explicit(&known, memory_order_relaxed);
+  if (h) return h;
+  h = 0xcbf29ce484222325u;
+  for (int i = 0; i < MX_OP_COUNT; i++) {
+    const struct mx_op_info *o = &mx__ops[i];
+    h = fnv(h, o->id, strlen(o->id) + 1);
+    h = fnv(h, o->spelling, strlen(o->spelling) + 1);
+    h = fnv(h, o->opnd, sizeof o->opnd[0] * o->nopnds);
+    h = fnv(h, &o->flags, sizeof o->flags);
+    h = fnv(h, o->meaning, strlen(o->meaning) + 1);
+  }
+  for (int i = 0; i < MX_SR_COUNT; i++) h = fnv(h, mx__sregs[i].name, strlen(mx__sregs[i].name) + 1);
+  atomic_store_explicit(&known, h, memory_order_relaxed);
+  return h;
+}

@@ -1,0 +1,95 @@
+/* Going over to compiled code and coming back: the one place where a body of the interpreter meets it. */
+#include "vm/debug/session.h"
+#include "vm/exec/interp.h"
+#include "vm/exec/jitabi.h"
+#include "vm/exec/launch.h"
+#include "vm/exec/compiled_block.h"
+#include "vm/exec/warp.h"
+
+#include <stdlib.h>
+
+/* Whether the current split is the one that would be picked after a divergence. One above it may have been woken by
+ * it (a barrier, a warp operation) and then goes first where lanes part: nothing may be hidden until then. */
+static bool is_top(const struct mx_exec *x) {
+  const struct mx_warp *w = x->warp;
+  for (uint32_t k = (uint32_t)(x->split - w->splits) + 1; k < w->nsplits; k++)
+    if (w->splits[k].state == MX_RUNNABLE && !w->splits[k].spun) return false;
+  return true;
+}
+
+static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
+  if (x->ahead || (x->ring && x->ring->moved)) mx__rounds_catch_up(x);
+  x->soiled = true;
+  const struct mx_pfunc *fn = x->fn;
+  const struct mx_jit_step *t = &s->code->steps[number];
+  mx__jit_fetch(x, s->code, t->first, t->nin, home);
+  uint32_t k = fn->index_of_pc[t->from];
+  if (fn->insns[k].kind == MX_INSN_JOIN) k++;
+  const uint64_t all = x->mask;
+  x->mask = mask;
+  for (; fn->insns[k].pc < t->pc; k++) fn->body_of[k](x, &fn->insns[k]);
+  const struct mx_insn *next = fn->body_of[k](x, &fn->insns[k]);
+  if (next) mx__jit_bring_results(x, s->code, t->first + t->nin, t->nout, home);
+  x->mask = all;
+  return next != NULL;
+}
+const struct mx_jit_help mx__jit_help = {step, mx__jit_shape};
+
+/* This worker's own, for code of any function. */
+static unsigned char *home_of(struct mx_exec *x, const struct mx_jit_code *code) {
+  if (x->home_bytes < code->table->home_bytes) {
+    free(x->home);
+    x->home = aligned_alloc(64, code->table->home_bytes);
+    x->home_bytes = x->home ? code->table->home_bytes : 0;
+  }
+  return x->home;
+}
+static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *i) {
+  x->steps++;
+  return x->fn->body_of[i - x->fn->insns](x, i);
+}
+
+const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i) {
+  struct mx_jit_state s = {.help = &mx__jit_help, .code = code, .pc = i->pc};
+  if (!is_top(x)) return interpret(x, i);
+  if (x->warp->resume) s.home = mx__jit_keep(x->frame), entry = x->warp->resume, x->warp->resume = 0;
+  else if (!(s.home = home_of(x, code)) || !mx__jit_bring(x, code, code->entries[entry].first, code->entries[entry].n, s.home)) return interpret(x, i);
+  return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
+}
+
+/* Replays what the code had hidden; returned: the lanes that now run are those that ran there. */
+static bool tell(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home) {
+  const struct mx_jit_table *t = code->table;
+  const uint64_t lanes = site->mask ? mx__jit_mask(x, t, home + site->mask) : x->mask;
+  for (uint32_t k = 0; k < site->nhidden; k++) {
+    const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
+    uint64_t taken = mx__jit_mask(x, t, home + h->taken);
+    if (h->rest) {
+      const uint64_t rest = mx__jit_mask(x, t, home + h->rest);
+      taken = taken == rest ? 0 : rest;
+    }
+    if (taken) mx__diverge(x, taken, h->target, h->next, h->reconv);
+  }
+  return x->mask == lanes;
+}
+const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i) {
+  if (kind == MX_JIT_REFUSED) return interpret(x, i);
+  if (kind == MX_JIT_DONE) {
+    x->steps += s->steps;
+    return mx__exit_lanes(x, x->mask);
+  }
+  const struct mx_jit_site *site = &code->sites[kind - MX_JIT_SITE];
+  const uint64_t steps = s->steps + site->steps;
+  mx__jit_fetch(x, code, site->first, site->n, s->home); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
+  if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* a breakpoint, perhaps */
+    return x->launch->debug && !mx__debug_unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
+  x->steps += steps;
+  const uint32_t event = x->event;
+  if (!tell(x, code, site, s->home)) return mx__trap_at(x, i, MX_TRAP_INTERNAL, x->mask, NULL);
+  x->split->pc = site->pc;
+  switch (site->kind) {
+    case MX_JIT_GO: return mx__at(x->fn, site->pc);
+    case MX_JIT_SLICE: return mx__leave(x, site->pc, MX_EV_SLICE);
+    default: x->event = event; return NULL;
+  }
+}

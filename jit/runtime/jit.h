@@ -1,0 +1,59 @@
+/* Between the files of jit/ that are part of libmx: tier.c decides, cost.c knows what a compile will cost, key.c names
+ * code, spawn.c runs the compiler, cache.c keeps what it made, load.c takes it in. */
+#ifndef MX_JIT_JIT_H
+#define MX_JIT_JIT_H
+
+#include "vm/exec/jitabi.h"
+#include "vm/exec/tier.h"
+
+#include <time.h>
+
+/* Everything that changes code, as text, a line for each part: what a cache entry carries and is compared with, byte for byte. */
+struct mx_jit_key { char *text; size_t size; char name[33]; /* its digest, in hexadecimal */ };
+
+/* A request to the compiler; strings and bytes belong to the caller. */
+struct mx_jit_job {
+  const uint8_t *module; size_t module_size;
+  uint32_t kernel; const char *kernel_name;
+  const char *stops; /* of a session (vm/debug/compiled.c writes them), or NULL */
+  const char *level;            /* of mx__jit_level */
+  const char *compiler, *cache; /* paths; cache NULL: none */
+  struct mx_jit_key key;
+};
+
+/* spawn.c. The shared object's descriptor, in no folder any more; -1: *why is a malloc'ed text or NULL. `stop` is polled. */
+char *mx__jit_find_compiler(const char *named);
+int mx__jit_compile(const struct mx_jit_job *job, const atomic_int *stop, char **why);
+
+/* key.c. The CPU level that code is made for here; NULL: there is none for this CPU. */
+const char *mx__jit_level(void);
+bool mx__jit_key_make(struct mx_jit_job *job);
+/* Calls `differs` for each part that the two have not in common: its name, what it was and is ("" where it is missing). */
+unsigned mx__jit_key_compare(const char *was, const char *is, void (*differs)(void *user, const char *part, const char *was, const char *is), void *user);
+
+/* cache.c. NULL: no cache; *why then says why in a malloc'ed text, NULL if none is wanted. why may be NULL. */
+char *mx__jit_cache_dir(const char *named, char **why);
+/* An open, checked entry, or -1. */
+int mx__jit_cache_find(const struct mx_jit_job *job);
+/* Makes an entry of the object, if there is a cache. Answers the descriptor to load: the entry's, or `object` where it could
+ * not be kept (then *why is malloc'ed or NULL). */
+int mx__jit_cache_keep(const struct mx_jit_job *job, int object, char **why);
+/* Everything in a folder that is named like an entry. key NULL: not usable, for the reason of `fault`. */
+struct mx_jit_entry { char name[33]; uint64_t bytes; struct timespec used; char *key; const char *fault; };
+struct mx_jit_entry *mx__jit_cache_list(const char *dir, size_t *n);
+void mx__jit_cache_list_free(struct mx_jit_entry *list, size_t n);
+size_t mx__jit_cache_clear(const char *dir); /* how many entries went */
+
+/* cost.c. Seconds that a compile takes, as a line over the number of instructions through what earlier ones took. */
+struct mx_jit_costs { double n, words, words2, seconds, both; }; /* sums over compiles, older ones fading */
+void mx__jit_costs_read(struct mx_jit_costs *c, const char *dir); /* dir NULL: nothing is known */
+double mx__jit_costs_predict(const struct mx_jit_costs *c, double words);
+void mx__jit_costs_learn(struct mx_jit_costs *c, const char *dir, double words, double seconds);
+
+/* load.c. Takes the descriptor over. The code of one kernel; NULL: not usable. */
+struct mx_jit_object;
+struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs);
+void mx__jit_unload(struct mx_jit_object *o);
+struct mx_jit_code *mx__jit_code(struct mx_jit_object *o, uint32_t func); /* NULL: not compiled */
+
+#endif

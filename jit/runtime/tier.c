@@ -1,0 +1,384 @@
+/* When kernels get compiled code.
+ *
+ * A kernel starts in the interpreter. One thread of the device (the "manager") watches the launch that runs: what it will
+ * still need, seen from how far it came, and what the kernel has cost so far, is at stake; when that exceeds what a compile
+ * is expected to cost (cost.c), the compiler is started, and its code is attached while warps run. So at worst the wait for
+ * compiled code doubles what a kernel costs, however long it runs. Launches may be too short to be looked at: when those of a
+ * kernel have cost so much together, it is due. Code in the cache is taken in at once. MX_JIT_ON does all this before the launch.
+ *
+ * jit->lock guards everything here; a kernel's state moves NEW -> BUSY -> READY or FAILED. */
+#include "jit.h"
+
+#include "vm/exec/attach.h"
+#include "vm/load/module.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_LOOK 0.001   /* seconds into a launch */
+#define LOOK_AGAIN 1000000 /* nanoseconds */
+
+enum state { NEW, BUSY, READY, FAILED };
+struct mx_jit_kernel {
+  mx_kernel *kernel;
+  struct mx_prepared *prep;   /* what the code is attached to */
+  char *stops;                /* of a session; NULL: it is the kernel's own code */
+  mx_body leave, enter;       /* of a session: bodies of instructions without and with an entry */
+  bool wanted;                /* a launch that may use it runs */
+  enum state state;
+  bool looked;                /* into the cache */
+  double words;               /* instructions that a compile has to read */
+  double spent;               /* seconds of launches without compiled code */
+  double predicted;           /* seconds that compiling it is, or was, expected to take */
+  struct mx_jit_object *object;
+  char *note;                 /* why there is no code */
+  double compile_ms;          /* of the compile, until a launch's statistics have it */
+  uint64_t hits, misses;
+};
+
+struct mx_jit {
+  pthread_mutex_t lock;
+  pthread_cond_t move;        /* to the manager: a launch began or ended, or it is to end itself */
+  pthread_cond_t done;        /* from it: a compile ended */
+  pthread_t manager;
+  bool running, quit;
+  struct mx_jit_kernel *watched; /* whose launch is running, NULL: none */
+  struct mx_jit_kernel *due;     /* to be compiled, whether it is running or not; NULL: none */
+  struct mx_launch *launch;
+  double began;
+  uint64_t blocks_before;     /* of the launch, started before that */
+  struct mx_jit_kernel *compiling;
+  atomic_int stop;            /* the compile in progress is not wanted any more */
+  char *compiler, *cache;     /* found once */
+  bool searched;
+  struct mx_jit_costs costs;
+};
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+/* What a compile of k has to read: all that it can reach. */
+static double words_of(const struct mx_jit_kernel *jk) {
+  double words = 0;
+  for (uint32_t f = 0; f < jk->prep->nfuncs; f++)
+    if (jk->prep->funcs[f].insns) words += jk->prep->funcs[f].ninsns;
+  return words;
+}
+
+static void attach(struct mx_jit_kernel *jk) {
+  for (uint32_t f = 0; f < jk->prep->nfuncs; f++) {
+    struct mx_jit_code *code = mx__jit_code(jk->object, f);
+    if (code && jk->prep->funcs[f].insns) mx__jit_attach(&jk->prep->funcs[f], code, jk->enter);
+  }
+}
+static bool take_in(struct mx_jit_kernel *jk, int fd) {
+  jk->object = mx__jit_load(fd, jk->prep->nfuncs);
+  if (jk->object && jk->wanted) attach(jk);
+  return jk->object;
+}
+
+static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kernel *jk) {
+  const mx_kernel *k = jk->kernel;
+  return (struct mx_jit_job){.module = k->module->bytes, .module_size = k->module->size, .kernel = k->func, .stops = jk->stops,
+                             .kernel_name = k->module->image->image.funcs[k->func].name, .level = mx__jit_level(),
+                             .compiler = j->compiler, .cache = j->cache};
+}
+
+/* Takes code in from the cache. True: the kernel has code now. j->lock is held. */
+static bool from_cache(struct mx_jit *j, struct mx_jit_kernel *jk) {
+  if (jk->looked) return false;
+  jk->looked = true;
+  struct mx_jit_job job = job_of(j, jk);
+  if (!j->cache || !mx__jit_key_make(&job)) return false;
+  const int fd = mx__jit_cache_find(&job);
+  free(job.key.text);
+  if (fd >= 0 && take_in(jk, fd)) {
+    jk->hits++;
+    jk->state = READY;
+    return true;
+  }
+  jk->misses++;
+  return false;
+}
+
+/* Compiles; j->lock is held, and given up meanwhile. Nobody else compiles. What fails in the background becomes a note. */
+static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, bool in_background) {
+  struct mx_device *d = jk->kernel->module->device;
+  jk->state = BUSY;
+  j->compiling = jk;
+  atomic_store(&j->stop, 0);
+  struct mx_jit_job job = job_of(j, jk);
+  pthread_mutex_unlock(&j->lock);
+  const double begin = now();
+  char *why = NULL, *unkept = NULL;
+  int fd = -1;
+  if (!job.compiler) why = strdup("mx-jitc was not found (beside the program or library, in $PATH, by $MX_JITC or the device's options)");
+  else if (mx__jit_key_make(&job)) fd = mx__jit_compile(&job, &j->stop, &why);
+  const double took = now() - begin;
+  if (fd >= 0) fd = mx__jit_cache_keep(&job, fd, &unkept);
+  free(job.key.text);
+  pthread_mutex_lock(&j->lock);
+  j->compiling = NULL;
+  const bool good = fd >= 0 && take_in(jk, fd);
+  jk->state = good ? READY : FAILED;
+  if (good) {
+    jk->compile_ms += took * 1e3;
+    mx__jit_costs_learn(&j->costs, j->cache, jk->words, took);
+    if (unkept) mx__device_note(d, "%s", unkept);
+  } else {
+    jk->note = why ? why : strdup("the compiler's result does not fit this library");
+    if (in_background && !atomic_load(&j->stop)) mx__device_note(d, "kernel '%s' stays in the interpreter: %s", job.kernel_name, jk->note ? jk->note : "out of memory");
+    why = NULL;
+  }
+  free(why);
+  free(unkept);
+  pthread_cond_broadcast(&j->done);
+}
+
+/* Seconds that the running launch will still take, from how far it came; what it has taken at least. */
+static double remaining(const struct mx_jit *j) {
+  const double ran = now() - j->began;
+  const uint64_t before = j->blocks_before, all = j->launch->nblocks - before;
+  const uint64_t started = atomic_load_explicit(j->launch->started, memory_order_relaxed) - before;
+  const uint64_t ended = started > j->launch->workers ? started - j->launch->workers : 0;
+  return !ended ? ran : ran * (double)(all - started) / (double)ended;
+}
+static bool is_worth_it(const struct mx_jit *j, const struct mx_jit_kernel *jk) {
+  const double ran = now() - j->began;
+  return ran >= FIRST_LOOK && jk->spent + ran + remaining(j) > jk->predicted;
+}
+
+static void *manage(void *arg) {
+  struct mx_jit *j = arg;
+  pthread_mutex_lock(&j->lock);
+  while (!j->quit) {
+    if (j->compiling) { /* for a launch that waits for it */
+      pthread_cond_wait(&j->done, &j->lock);
+      continue;
+    }
+    if (j->due && j->due->state != NEW) j->due = NULL;
+    struct mx_jit_kernel *jk = j->due ? j->due : j->watched;
+    if (!jk || jk->state != NEW) {
+      pthread_cond_wait(&j->move, &j->lock);
+      continue;
+    }
+    if (jk == j->due || is_worth_it(j, jk)) {
+      compile(j, jk, true);
+      continue;
+    }
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += LOOK_AGAIN;
+    if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
+    pthread_cond_timedwait(&j->move, &j->lock, &t);
+  }
+  pthread_mutex_unlock(&j->lock);
+  return NULL;
+}
+
+static struct mx_jit *make(struct mx_device *d) {
+  if (d->jit) return d->jit;
+  struct mx_jit *j = calloc(1, sizeof *j);
+  if (!j) return NULL;
+  pthread_condattr_t attr;
+  pthread_condattr_init(&attr);
+  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  pthread_mutex_init(&j->lock, NULL);
+  pthread_cond_init(&j->move, &attr);
+  pthread_cond_init(&j->done, NULL);
+  pthread_condattr_destroy(&attr);
+  return d->jit = j;
+}
+
+static mx_status demanded(const struct mx_jit_kernel *jk, struct mx_launch *l, const char *why) {
+  if (l->jit != MX_JIT_ON) return MX_OK;
+  return mx__fail(l->device, MX_JIT_FAILURE, "kernel '%s': no compiled code: %s", jk->kernel->module->image->image.funcs[jk->kernel->func].name,
+                  why ? why : "out of memory");
+}
+
+static struct mx_jit_kernel *kernel_new(mx_kernel *k, struct mx_prepared *prep) {
+  struct mx_jit_kernel *jk = calloc(1, sizeof *jk);
+  if (jk) jk->kernel = k, jk->prep = prep, jk->wanted = true;
+  return jk;
+}
+
+static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
+  struct mx_device *d = l->device;
+  if (!mx__jit_level()) return demanded(jk, l, "there is none for CPUs below x86-64-v2, or with $MX_LEVEL");
+  struct mx_jit *j = make(d);
+  if (!j) return demanded(jk, l, NULL);
+  mx_status s = MX_OK;
+  pthread_mutex_lock(&j->lock);
+  if (!j->searched) {
+    j->searched = true;
+    j->compiler = mx__jit_find_compiler(d->jit_compiler);
+    char *why;
+    j->cache = mx__jit_cache_dir(d->cache_dir, &why);
+    if (why) mx__device_note(d, "%s", why);
+    free(why);
+    mx__jit_costs_read(&j->costs, j->cache);
+  }
+  if (jk->state == NEW) {
+    jk->words = words_of(jk);
+    jk->predicted = mx__jit_costs_predict(&j->costs, jk->words);
+  }
+  if (jk->state == NEW) from_cache(j, jk);
+  if (l->jit == MX_JIT_ON) {
+    while (jk->state == BUSY || (jk->state == NEW && j->compiling)) pthread_cond_wait(&j->done, &j->lock);
+    if (jk->state == NEW) compile(j, jk, false);
+    if (jk->state == FAILED) s = demanded(jk, l, jk->note);
+  } else if (jk->state == NEW && !j->running && !j->quit) {
+    j->running = !pthread_create(&j->manager, NULL, manage, j);
+  }
+  if (s == MX_OK) {
+    j->watched = jk;
+    j->launch = l;
+    j->began = now();
+    j->blocks_before = atomic_load(l->started);
+    if (jk->state == NEW && jk->spent > jk->predicted) j->due = jk;
+    if (jk->state == NEW) pthread_cond_signal(&j->move);
+  }
+  pthread_mutex_unlock(&j->lock);
+  return s;
+}
+
+mx_status mx__tier_begin(mx_kernel *k, struct mx_launch *l) {
+  if (l->jit == MX_JIT_OFF || l->debug) return MX_OK;
+  if (!k->jit && !(k->jit = kernel_new(k, k->prep)))
+    return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
+  return begin(k->jit, l);
+}
+
+static mx_tier tier_of(const struct mx_jit_kernel *k) {
+  switch (k->state) {
+    case NEW: return MX_TIER_WAITING;
+    case BUSY: return MX_TIER_COMPILING;
+    case FAILED: return MX_TIER_FAILED;
+    default: return k->hits ? MX_TIER_CACHED : k->compile_ms > 0 ? MX_TIER_COMPILED : MX_TIER_READY;
+  }
+}
+
+static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
+  if (jk->state != READY) jk->spent += now() - j->began;
+  j->watched = NULL;
+  j->launch = NULL;
+}
+
+void mx__tier_end(mx_kernel *k, struct mx_launch *l) {
+  struct mx_jit *j = k->module->device->jit;
+  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit)) return;
+  pthread_mutex_lock(&j->lock);
+  if (l->debug) { /* its session has not noticed yet, but nobody may look at it any more */
+    if (j->launch == l) end(j, j->watched);
+    pthread_mutex_unlock(&j->lock);
+    return;
+  }
+  struct mx_jit_kernel *jk = k->jit;
+  end(j, jk);
+  l->stats.tier = tier_of(jk);
+  l->stats.interpreted_ms = jk->spent * 1e3;
+  l->stats.predicted_compile_ms = jk->predicted * 1e3;
+  l->stats.compile_ms = jk->compile_ms;
+  l->stats.cache_hits = jk->hits;
+  l->stats.cache_misses = jk->misses;
+  jk->compile_ms = 0;
+  jk->hits = jk->misses = 0;
+  pthread_mutex_unlock(&j->lock);
+}
+
+static void forget(struct mx_jit *j, struct mx_jit_kernel *jk) {
+  if (j) {
+    pthread_mutex_lock(&j->lock);
+    if (j->due == jk) j->due = NULL;
+    while (j->compiling == jk) {
+      atomic_store(&j->stop, 1);
+      pthread_cond_wait(&j->done, &j->lock);
+    }
+    pthread_mutex_unlock(&j->lock);
+  }
+  mx__jit_unload(jk->object);
+  free(jk->stops);
+  free(jk->note);
+  free(jk);
+}
+
+void mx__tier_forget(mx_module *m) {
+  struct mx_jit *j = m->device ? m->device->jit : NULL;
+  for (size_t i = 0; i < m->nkernels; i++) {
+    if (m->kernels[i].jit) forget(j, m->kernels[i].jit);
+    m->kernels[i].jit = NULL;
+  }
+}
+
+/* ---- sessions ---------------------------------------------------------------------------------------------*/
+struct mx_jit_kernel *mx__tier_session(mx_kernel *k, struct mx_prepared *prep, const char *stops, mx_body leave, mx_body enter) {
+  struct mx_jit_kernel *jk = kernel_new(k, prep);
+  if (!jk) return NULL;
+  jk->wanted = false;
+  jk->leave = leave;
+  jk->enter = enter;
+  if ((jk->stops = strdup(stops))) return jk;
+  free(jk);
+  return NULL;
+}
+
+mx_status mx__tier_session_begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
+  struct mx_jit *j = make(l->device);
+  if (j) {
+    pthread_mutex_lock(&j->lock);
+    jk->wanted = true;
+    if (jk->object) attach(jk);
+    pthread_mutex_unlock(&j->lock);
+  }
+  return begin(jk, l);
+}
+
+void mx__tier_session_end(struct mx_jit_kernel *jk) {
+  struct mx_jit *j = jk->kernel->module->device->jit;
+  if (!j) return;
+  pthread_mutex_lock(&j->lock);
+  jk->wanted = false;
+  for (uint32_t f = 0; jk->object && f < jk->prep->nfuncs; f++) {
+    struct mx_jit_code *code = mx__jit_code(jk->object, f);
+    if (code && jk->prep->funcs[f].insns) mx__jit_detach(&jk->prep->funcs[f], code, jk->leave);
+  }
+  if (j->watched == jk) end(j, jk);
+  pthread_mutex_unlock(&j->lock);
+}
+
+bool mx__tier_session_ready(struct mx_jit_kernel *jk) {
+  struct mx_jit *j = jk->kernel->module->device->jit;
+  if (!j) return false;
+  pthread_mutex_lock(&j->lock);
+  const bool ready = jk->state == READY;
+  pthread_mutex_unlock(&j->lock);
+  return ready;
+}
+
+struct mx_jit_code *mx__tier_session_code(struct mx_jit_kernel *jk, uint32_t func) { return jk->object ? mx__jit_code(jk->object, func) : NULL; }
+
+void mx__tier_session_forget(struct mx_jit_kernel *jk) { forget(jk->kernel->module->device->jit, jk); }
+
+void mx__tier_done(struct mx_device *d) {
+  struct mx_jit *j = d->jit;
+  if (!j) return;
+  pthread_mutex_lock(&j->lock);
+  j->quit = true;
+  atomic_store(&j->stop, 1);
+  pthread_cond_signal(&j->move);
+  const bool running = j->running;
+  pthread_mutex_unlock(&j->lock);
+  if (running) pthread_join(j->manager, NULL);
+  pthread_mutex_destroy(&j->lock);
+  pthread_cond_destroy(&j->move);
+  pthread_cond_destroy(&j->done);
+  free(j->compiler);
+  free(j->cache);
+  free(j);
+  d->jit = NULL;
+}

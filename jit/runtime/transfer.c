@@ -1,0 +1,116 @@
+/* Values of slots on their way between the frame, where the interpreter has them lane by lane, and the places in which compiled
+ * code leaves and finds its vectors. Written once here instead of at every entry and exit in every kernel. */
+#include "vm/exec/jitabi.h"
+
+#include <string.h>
+
+#define VECTOR 64u /* bytes of the longest one */
+#define CANONICAL 0x7FFFFFFFu
+
+static unsigned class_of(const struct mx_jit_place *p) { return p->slot >> MX_JIT_CLASS; }
+static unsigned char *slot_of(const struct mx_exec *x, const struct mx_jit_place *p) {
+  const uint32_t n = p->slot & 0xFFFF;
+  switch (class_of(p)) {
+    case MX_PRED: return x->base[0] + 8u * n;
+    case MX_R32: return x->base[0] + x->fn->off_r32 + 4u * (size_t)x->lanes * n;
+    default: return x->base[0] + x->fn->off_r64 + 8u * (size_t)x->lanes * n;
+  }
+}
+
+uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home) {
+  uint64_t m = 0;
+  if (t->vector_masks)
+    for (uint32_t l = 0; l < x->lanes; l++) m |= (uint64_t)(home[4 * l] & 1) << l;
+  else memcpy(&m, home, x->lanes / 8); /* chunks' integers, one behind the other */
+  return m;
+}
+static void put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, uint64_t m) {
+  if (!t->vector_masks) memcpy(home, &m, x->lanes / 8);
+  else
+    for (uint32_t l = 0; l < x->lanes; l++) memset(home + 4 * l, m >> l & 1 ? 0xFF : 0, 4);
+}
+
+/* ---- into home ------------------------------------------------------------------------------------------------*/
+/* Whether lanes of `size` bytes agree where the mask says so. */
+static bool one_value(const struct mx_exec *x, const unsigned char *slot, size_t size, uint32_t first) {
+  if (x->mask == x->full) return !memcmp(slot, slot + size, (x->lanes - 1) * size);
+  for (uint64_t m = x->mask; m; m &= m - 1)
+    if (memcmp(slot + (uint32_t)__builtin_ctzll(m) * size, slot + first * size, size)) return false;
+  return true;
+}
+static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_place *p, unsigned char *home, uint32_t first, bool sure) {
+  const unsigned char *slot = slot_of(x, p);
+  const unsigned cls = class_of(p);
+  unsigned char *to = home + p->home;
+  if (cls == MX_PRED) {
+    uint64_t m;
+    memcpy(&m, slot, sizeof m);
+    if (p->slot & MX_JIT_ONE) {
+      m &= x->mask;
+      if (!sure && m && m != x->mask) return false;
+      m = m >> first & 1 ? x->full : 0;
+    }
+    put_mask(x, t, to, m);
+    return true;
+  }
+  const size_t size = cls == MX_R32 ? 4 : 8;
+  if (p->slot & MX_JIT_ONE) {
+    if (!sure && !one_value(x, slot, size, first)) return false;
+    for (size_t k = 0; k < VECTOR; k += size) memcpy(to + k, slot + first * size, size);
+    return true;
+  }
+  memcpy(to, slot, x->lanes * size);
+  if (p->slot & MX_JIT_SHAPED) {
+    memcpy(x->tmp, slot, x->lanes * size);
+    mx__jit_shape(x, 2 * t->chunk + (cls == MX_R64), x->mask);
+    memcpy(home + p->shape, x->tmp, sizeof(struct mx_jit_shape));
+  }
+  return true;
+}
+bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
+  const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
+  for (uint32_t k = 0; k < n; k++)
+    if (!bring(x, code->table, &code->places[first + k], home, lane, false)) return false;
+  return true;
+}
+void mx__jit_bring_results(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
+  const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
+  for (uint32_t k = 0; k < n; k++) bring(x, code->table, &code->places[first + k], home, lane, true);
+}
+
+/* ---- out of home ------------------------------------------------------------------------------------------------*/
+static uint32_t canonical(uint32_t v) { return (v & 0x7FFFFFFF) > 0x7F800000 ? CANONICAL : v; }
+static void fetch32(const struct mx_exec *x, uint32_t *slot, const uint32_t *from, bool one, bool raw) {
+  const uint32_t step = one ? 0 : 1;
+  if (x->mask == x->full && !one && !raw) memcpy(slot, from, 4 * x->lanes);
+  else if (x->mask == x->full)
+    for (uint32_t l = 0; l < x->lanes; l++) slot[l] = raw ? canonical(from[l * step]) : from[l * step];
+  else
+    for (uint64_t m = x->mask; m; m &= m - 1) {
+      const uint32_t l = (uint32_t)__builtin_ctzll(m);
+      slot[l] = raw ? canonical(from[l * step]) : from[l * step];
+    }
+}
+static void fetch64(const struct mx_exec *x, uint64_t *slot, const uint64_t *from, bool one) {
+  const uint32_t step = one ? 0 : 1;
+  if (x->mask == x->full && !one) memcpy(slot, from, 8 * x->lanes);
+  else
+    for (uint64_t m = x->mask; m; m &= m - 1) {
+      const uint32_t l = (uint32_t)__builtin_ctzll(m);
+      slot[l] = from[l * step];
+    }
+}
+void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home) {
+  for (uint32_t k = 0; k < n; k++) {
+    const struct mx_jit_place *p = &code->places[first + k];
+    const void *from = home + p->home;
+    void *slot = slot_of(x, p);
+    const bool one = p->slot & MX_JIT_ONE;
+    if (class_of(p) == MX_R32) fetch32(x, slot, from, one, p->slot & MX_JIT_RAW);
+    else if (class_of(p) == MX_R64) fetch64(x, slot, from, one);
+    else {
+      const uint64_t m = one ? (home[p->home] & 1 ? x->full : 0) : mx__jit_mask(x, code->table, from);
+      *(uint64_t *)slot = (*(uint64_t *)slot & ~x->mask) | (m & x->mask);
+    }
+  }
+}

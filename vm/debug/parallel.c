@@ -1,0 +1,61 @@
+/* Sessions whose launch runs on all its workers while nobody wants to look: an order to go on for which only breakpoints are to be
+ * asked, after some time in which none has stopped it.
+ *
+ * 1. Only the session's own worker asks, stops, traps and is looked at. The others, and itself while it runs with them, come to rest
+ *    (MX_STOP_REST) before an instruction at which the session has something to ask, or that has trapped: as if it had not been tried.
+ * 2. Then all come to rest at their next safepoint, and the session's worker goes on alone with the blocks that they lay down, lowest
+ *    number first: the scheduler's part of it. So of several stops that is shown which comes first in the order of blocks, wherever
+ *    blocks do not wait for one another.
+ * 3. What is counted meanwhile each worker counts in x->steps; the session hears of it when they rest. */
+#include "session.h"
+
+#include "vm/exec/interp.h"
+#include "vm/exec/launch.h"
+
+#define ALONE (1u << 20)          /* instructions before the others are called: launches that are over by then run in order */
+#define MOST_ALONE (1u << 28)     /* at most so many, when calling them has been of little use */
+
+void mx__debug_order_begins(struct mx_debug *g) {
+  g->alone = ALONE;
+  g->alone_until = g->plain && g->launch->helpers ? g->x->steps + g->alone : UINT64_MAX;
+}
+
+void mx__debug_went_on(struct mx_debug *g, const struct mx_exec *x) {
+  const bool long_alone = !g->together && x->steps >= g->alone_until && !g->checks_values;
+  if (long_alone || (g->plain && atomic_load_explicit(&g->pause, memory_order_relaxed))) mx__launch_stop(x->launch, MX_STOP_REST);
+}
+
+bool mx__debug_joins(struct mx_debug *g, struct mx_exec *x, uint64_t blocks) {
+  if (blocks < 2) g->alone_until = UINT64_MAX;
+  if (blocks < 2 || x->steps < g->alone_until || g->checks_values || atomic_load(&g->pause)) return false;
+  g->together = true;
+  g->before = x->steps;
+  return true;
+}
+
+void mx__debug_helps(const struct mx_debug *g, struct mx_exec *x) { x->stops = g->x->stops; }
+
+void mx__debug_parts(struct mx_debug *g, const struct mx_exec *x, uint64_t others) {
+  const uint64_t ran = x->steps - g->before + others;
+  g->together = false;
+  g->executed += ran;
+  g->alone = ran > g->alone ? ALONE : g->alone < MOST_ALONE ? g->alone * 2 : MOST_ALONE;
+  g->alone_until = x->steps + g->alone;
+}
+
+bool mx__debug_rests(const struct mx_debug *g, struct mx_launch *l) {
+  if (g->together) mx__launch_stop(l, MX_STOP_REST);
+  return g->together;
+}
+
+const struct mx_insn *mx__debug_lie_down(struct mx_exec *x, const struct mx_insn *i) {
+  mx__launch_stop(x->launch, MX_STOP_REST);
+  x->slice = x->reserve = 0;
+  x->steps--; /* the machine counts i, and will again */
+  return mx__leave(x, i->pc, MX_EV_SLICE);
+}
+
+const struct mx_insn *mx__debug_tried(struct mx_exec *x, const struct mx_insn *next) {
+  if (!next && x->event == MX_EV_TRAP) x->steps--; /* the same */
+  return next;
+}

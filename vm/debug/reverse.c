@@ -1,0 +1,340 @@
+/* Going back: which position an order means, changes of the debugger that are done again on the way, and who wrote what.
+ *
+ * The launch is taken back to the last recorded state and runs up to where it was, while every instruction is looked at;
+ * the last one that fits is the answer. When none does, the state before is tried. Then the launch is taken back once more
+ * and stops at the answer. */
+#include "session.h"
+
+#include "vm/exec/interp.h"
+#include "vm/exec/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- changes by the debugger ------------------------------------------------------------------------------*/
+struct edit {
+  uint64_t position;
+  enum { EDIT_REGISTER, EDIT_MEMORY, EDIT_JUMP } what;
+  uint64_t block, lanes, low, high;
+  uint32_t warp, split, frame, lane, pc;
+  mx_addr address;
+  size_t bytes;
+  void *data;                  /* of EDIT_MEMORY; EDIT_REGISTER: the name */
+};
+struct mx_edits { struct edit *at; size_t n, room; bool applying; };
+
+void mx__edits_free(struct mx_debug *g) {
+  for (size_t k = 0; g->edits && k < g->edits->n; k++) free(g->edits->at[k].data);
+  if (g->edits) free(g->edits->at);
+  free(g->edits);
+  g->edits = NULL;
+}
+
+/* The past changes at this position: what came behind it will not come again. Without memory the past is forgotten. */
+static void keep_edit(struct mx_debug *g, struct edit e, const void *data, size_t size) {
+  if (!g->record || (g->edits && g->edits->applying)) return;
+  mx__record_cut(g);
+  if (!g->edits) g->edits = calloc(1, sizeof *g->edits);
+  struct mx_edits *l = g->edits;
+  while (l && l->n && l->at[l->n - 1].position > g->executed) free(l->at[--l->n].data);
+  if (l && l->n == l->room) {
+    struct edit *more = realloc(l->at, (l->room * 2 + 8) * sizeof *more);
+    if (more) l->at = more, l->room = l->room * 2 + 8;
+  }
+  e.position = g->executed;
+  e.data = malloc(size + 1);
+  if (!l || l->n == l->room || !e.data) {
+    free(e.data);
+    mx__record_forget(g);
+    return;
+  }
+  memcpy(e.data, data, size);
+  l->at[l->n++] = e;
+}
+
+void mx__edit_register(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, const char *name,
+                       uint64_t lanes, uint64_t low, uint64_t high) {
+  keep_edit(g, (struct edit){.what = EDIT_REGISTER, .block = block, .warp = warp, .split = split, .frame = frame, .lanes = lanes,
+                             .low = low, .high = high}, name, strlen(name) + 1);
+}
+void mx__edit_memory(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address, const void *from, size_t bytes) {
+  keep_edit(g, (struct edit){.what = EDIT_MEMORY, .block = block, .warp = warp, .lane = lane, .address = address, .bytes = bytes}, from, bytes);
+}
+static void edit_jump(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc) {
+  keep_edit(g, (struct edit){.what = EDIT_JUMP, .block = block, .warp = warp, .split = split, .pc = pc}, "", 0);
+}
+
+void mx__edits_apply(struct mx_debug *g) {
+  struct mx_edits *l = g->edits;
+  if (!l || !l->n || l->at[l->n - 1].position < g->executed) return;
+  l->applying = g->asking = true;
+  for (size_t k = 0; k < l->n; k++) {
+    const struct edit *e = &l->at[k];
+    if (e->position != g->executed) continue;
+    if (e->what == EDIT_REGISTER) mx_debug_set_register(g, e->block, e->warp, e->split, e->frame, e->data, e->lanes, e->low, e->high);
+    else if (e->what == EDIT_MEMORY) mx_debug_write(g, e->block, e->warp, e->lane, e->address, e->data, e->bytes);
+    else mx_debug_jump(g, e->block, e->warp, e->split, e->pc);
+  }
+  l->applying = g->asking = false;
+}
+
+mx_status mx_debug_jump(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc) {
+  mx_status s = mx__debug_ready(g, "mx_debug_jump");
+  if (s != MX_OK) return s;
+  if (!g->asking && g->stop.reason == MX_DEBUG_AT_TRAP) return mx__fail(g->device, MX_TRAPPED, "mx_debug_jump: the launch has trapped");
+  struct mx_block *b = mx__debug_block(g, block);
+  struct mx_split *sp = b && warp < b->nwarps ? mx__debug_split(g, b, &b->warps[warp], split) : NULL;
+  if (!sp) return mx__fail(g->device, MX_NOT_FOUND, "mx_debug_jump: no such split");
+  if (sp->state != MX_RUNNABLE) return mx__fail(g->device, MX_BUSY, "mx_debug_jump: the lanes wait for others");
+  const struct mx_pfunc *fn = sp->frame->fn;
+  if (pc >= fn->func->ncode || fn->index_of_pc[pc] == UINT32_MAX)
+    return mx__fail(g->device, MX_NOT_FOUND, "no instruction of '%s' begins at pc %u", fn->func->name, pc);
+  edit_jump(g, block, warp, split, pc);
+  sp->pc = pc;
+  if (sp == g->x->split) g->moved_code = true;
+  return MX_OK;
+}
+
+/* ---- looking ----------------------------------------------------------------------------------------------*/
+static void found(struct mx_debug *g, uint64_t position) {
+  struct mx_search *s = &g->search;
+  if (position >= s->end || (s->found && s->last[(s->found - 1) % s->count] == position)) return;
+  s->last[s->found++ % s->count] = position;
+}
+
+static bool of_order(const struct mx_debug *g, const struct mx_exec *x) {
+  return x->block->index == g->block && x->warp->number == g->warp;
+}
+
+static bool writes_register(const struct mx_exec *x, const struct mx_insn *i, mx_ref ref) {
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const struct mx_pfunc *fn = x->fn;
+  uint32_t cell = (uint32_t)i->o[0] | (uint32_t)i->o[1] << 10;
+  if (i->op == MX_SPILL_PRED) return ref == (mx_ref)(fn->off_spred + cell * 8);
+  if (i->op == MX_SPILL_32) return ref == (mx_ref)(fn->off_s32 + cell * x->lanes * 4);
+  if (i->op == MX_SPILL_64) return ref == (mx_ref)(fn->off_s64 + cell * x->lanes * 8);
+  if (o->flags & (MX_F_CALL | MX_F_BRANCH)) return false; /* results come with the return */
+  for (unsigned k = 0; k < o->nopnds; k++)
+    if (o->opnd[k].role == MX_OUT && mx__operand_ref(i, k) == ref) return true;
+  return false;
+}
+
+/* The frame that is asked for: recursion apart, there is one of that function so deep in the warp. */
+static bool of_frame(const struct mx_search *s, const struct mx_frame *f) { return f && f->fn->func == s->of && f->depth == s->depth; }
+
+static void look_for_register(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_search *s = &g->search;
+  uint64_t lanes = mx__lanes_of(x, i) & s->lanes;
+  if (!lanes || !of_order(g, x)) return;
+  bool writes = of_frame(s, x->frame) && writes_register(x, i, s->ref);
+  if (i->op == MX_RET && of_frame(s, x->frame->parent)) {
+    const struct mx_insn *call = &x->frame->parent->fn->insns[x->frame->call];
+    for (uint32_t k = 0; k < x->fn->func->nresults; k++) writes |= call->more[k] == s->ref;
+  }
+  if (!writes) return;
+  found(g, g->executed);
+  mx__debug_culprit(g, x, i, lanes, &s->culprit);
+}
+
+/* Where the launch may stop is known before an instruction; what it writes, behind it. */
+void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_search *s = &g->search;
+  if (s->what == MX_SEARCH_REGISTER) look_for_register(g, x, i);
+  if (s->what != MX_SEARCH_ORDER) return;
+  if (g->order == MX_DEBUG_CONTINUE) {
+    if (g->marks && mx__debug_breakpoint(g, x, i)) found(g, g->executed);
+    if (g->watch && mx__debug_asks(g, x, i, g->watch, g->watch_user)) found(g, s->known && of_order(g, x) ? s->previous : g->executed);
+    if (of_order(g, x)) s->previous = g->executed, s->known = true;
+    return;
+  }
+  if (!of_order(g, x)) return;
+  bool deeper = x->frame->depth > s->depth;
+  if (g->order == MX_DEBUG_FINISH) {
+    if (x->frame->depth < s->depth) found(g, g->executed);
+    return;
+  }
+  if ((g->order == MX_DEBUG_NEXT || g->order == MX_DEBUG_NEXT_LINE) && deeper) return;
+  if (g->order == MX_DEBUG_STEP || g->order == MX_DEBUG_NEXT) {
+    found(g, g->executed);
+    return;
+  }
+  uint32_t line = mx__debug_line(g, x->fn->number, i->pc);
+  bool begins = s->known ? line != s->line || x->fn->number != s->func
+                         : !i->pc || mx__debug_line(g, x->fn->number, i->pc - 1) != line;
+  if (begins && line) found(g, g->executed);
+  s->known = true, s->line = line, s->func = x->fn->number;
+}
+
+void mx__debug_searched(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_search *s = &g->search;
+  if (s->what == MX_SEARCH_ORDER && g->pending && g->order == MX_DEBUG_CONTINUE) found(g, g->executed);
+  g->pending = 0;
+  if (s->what != MX_SEARCH_WRITE || !s->hit) return;
+  if (!s->changes || !s->held || memcmp(s->place, s->old, s->held)) {
+    found(g, g->executed);
+    mx__debug_culprit(g, x, i, s->hit, &s->culprit);
+  }
+  s->hit = s->held = 0;
+}
+
+/* ---- orders ---------------------------------------------------------------------------------------------*/
+static mx_status can_go_back(struct mx_debug *g, const char *call) {
+  if (!g) return MX_INVALID_VALUE;
+  mx_status s = g->over ? MX_OK : mx__debug_ready(g, call);
+  if (s != MX_OK) return s;
+  if (!g->record) return mx__fail(g->device, MX_NOT_FOUND, "nothing is recorded: mx_debug_record comes first");
+  if (mx__record_before(g, UINT64_MAX) == UINT64_MAX)
+    return mx__fail(g->device, MX_NOT_FOUND, "recording has only begun: there is no state yet to go back to");
+  return MX_OK;
+}
+
+/* Lets the launch go on from the last state up to `from`. */
+static mx_status take_back(struct mx_debug *g, uint64_t from, mx_debug_stop *stop) {
+  if (g->executed > g->muted) g->muted = g->executed;
+  mx__record_take(g, from);
+  g->rewinding = g->fresh = true;
+  g->over = false;
+  return mx__debug_resume(g, stop);
+}
+
+static mx_status travel(struct mx_debug *g, uint64_t position, mx_debug_reason reason, mx_debug_stop *stop) {
+  g->stop_at = position;
+  g->stop_at_reason = reason;
+  return take_back(g, position, stop);
+}
+
+/* Looks for the `count` last fits before here; *position: the answer. False: there are not so many. The launch then
+ * stands at a place that nobody asked for: travel comes next. */
+static bool search(struct mx_debug *g, uint64_t count, uint64_t *position) {
+  struct mx_search *s = &g->search;
+  uint64_t end = g->executed, missing = count;
+  bool got = false;
+  s->last = malloc(count * sizeof *s->last);
+  while (s->last && !got) {
+    uint64_t begin = mx__record_before(g, end);
+    if (begin == end) break;
+    s->end = end;
+    s->count = missing;
+    s->found = s->hit = 0;
+    s->known = false;
+    s->on = true;
+    take_back(g, begin, NULL);
+    s->on = false;
+    got = s->found >= missing;
+    if (got) *position = s->last[s->found % missing];
+    else missing -= s->found;
+    end = begin;
+  }
+  free(s->last);
+  s->last = NULL;
+  return got;
+}
+
+mx_status mx_debug_back(mx_debug *g, mx_debug_order order, uint64_t block, uint32_t warp, uint64_t count, mx_debug_stop *stop) {
+  mx_status s = can_go_back(g, "mx_debug_back");
+  if (s != MX_OK) return s;
+  if ((unsigned)order > MX_DEBUG_FINISH || count > 1u << 20)
+    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_back: no such order, or more than %u steps", 1u << 20);
+  if (order != MX_DEBUG_CONTINUE && (block >= g->launch->nblocks || warp >= g->launch->warps))
+    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_back: block %llu has no warp %u", (unsigned long long)block, warp);
+  const struct mx_block *b = g->over ? NULL : mx__debug_block(g, block);
+  const struct mx_split *sp = b && warp < b->nwarps ? mx__debug_split(g, (struct mx_block *)(uintptr_t)b, (struct mx_warp *)&b->warps[warp], 0) : NULL;
+  g->order = order;
+  g->block = block;
+  g->warp = warp;
+  g->focus_block = b;
+  g->search.what = MX_SEARCH_ORDER;
+  g->search.depth = sp ? sp->frame->depth : order == MX_DEBUG_FINISH ? 0 : UINT32_MAX;
+  uint64_t position = 0;
+  if (search(g, count ? count : 1, &position))
+    return travel(g, position, order == MX_DEBUG_CONTINUE ? MX_DEBUG_AT_BREAKPOINT : MX_DEBUG_AT_STEP, stop);
+  mx_debug_recording r = {0};
+  mx__record_info(g, &r);
+  return travel(g, r.oldest, MX_DEBUG_AT_OLDEST, stop);
+}
+
+mx_status mx_debug_goto(mx_debug *g, uint64_t position, mx_debug_stop *stop) {
+  mx_status s = can_go_back(g, "mx_debug_goto");
+  if (s != MX_OK) return s;
+  mx_debug_recording r = {0};
+  mx__record_info(g, &r);
+  if (position < r.oldest || position > r.newest)
+    return mx__fail(g->device, MX_NOT_FOUND, "position %llu is not recorded: %llu to %llu are", (unsigned long long)position,
+                    (unsigned long long)r.oldest, (unsigned long long)r.newest);
+  return travel(g, position, MX_DEBUG_AT_STEP, stop);
+}
+
+/* ---- who wrote it -----------------------------------------------------------------------------------------*/
+static mx_status last_fit(struct mx_debug *g, mx_debug_culprit *out) {
+  uint64_t here = g->executed, position;
+  mx_debug_reason reason = g->stop.reason;
+  mx_debug_recording r = {0};
+  bool got = search(g, 1, &position);
+  mx_debug_culprit c = g->search.culprit;
+  travel(g, here, reason, NULL);
+  if (got) {
+    *out = c;
+    return MX_OK;
+  }
+  mx__record_info(g, &r);
+  return mx__fail(g->device, MX_NOT_FOUND, "not written since position %llu, the oldest that is recorded", (unsigned long long)r.oldest);
+}
+
+mx_status mx_debug_last_register(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, const char *name,
+                                 uint64_t lanes, mx_debug_culprit *out) {
+  mx_status s = can_go_back(g, "mx_debug_last_register");
+  if (s == MX_OK) s = mx__debug_ready(g, "mx_debug_last_register");
+  if (s != MX_OK) return s;
+  if (!name || !out) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_last_register: no name, or no place for the answer");
+  uint32_t pc;
+  struct mx_frame *f;
+  struct mx_register_place p;
+  s = mx__debug_frame(g, block, warp, split, frame, &f, &pc);
+  if (s == MX_OK && !mx__debug_place(f->fn->func, pc, name, &p))
+    s = mx__fail(g->device, MX_NOT_FOUND, "'%s' holds nothing at pc %u of '%s'", name, pc, f->fn->func->name);
+  if (s != MX_OK) return s;
+  g->block = block;
+  g->warp = warp;
+  g->search.what = MX_SEARCH_REGISTER;
+  g->search.of = f->fn->func;
+  g->search.depth = f->depth;
+  g->search.ref = (mx_ref)mx__debug_offset(f->fn, g->prep->lanes, &p, p.slot);
+  g->search.lanes = lanes;
+  return last_fit(g, out);
+}
+
+static mx_status last_write(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, bool changes, mx_debug_culprit *out, const char *call) {
+  mx_status s = can_go_back(g, call);
+  if (s != MX_OK) return s;
+  if (!bytes || !out) return mx__fail(g->device, MX_INVALID_VALUE, "%s: no bytes, or no place for the answer", call);
+  g->block = block;
+  g->search.what = MX_SEARCH_WRITE;
+  g->search.address = address;
+  g->search.bytes = bytes;
+  g->search.changes = changes;
+  return last_fit(g, out);
+}
+mx_status mx_debug_last_write(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, mx_debug_culprit *out) {
+  return last_write(g, address, bytes, block, false, out, "mx_debug_last_write");
+}
+mx_status mx_debug_last_change(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, mx_debug_culprit *out) {
+  return last_write(g, address, bytes, block, true, out, "mx_debug_last_change");
+}
+
+/* ---- recording --------------------------------------------------------------------------------------------*/
+mx_status mx_debug_record(mx_debug *g, bool on, uint64_t limit) {
+  mx_status s = mx__debug_ready(g, "mx_debug_record");
+  if (s != MX_OK) return s;
+  mx__record_free(g);
+  if (!on) return MX_OK;
+  if (!mx__record_begin(g, limit)) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
+  if (!g->executed) mx__record_turn(g, g->x, g->x->block); /* nothing has run: as good as the beginning of a turn */
+  return MX_OK;
+}
+
+mx_status mx_debug_get_recording(mx_debug *g, mx_debug_recording *out) {
+  if (!g) return MX_INVALID_VALUE;
+  mx_debug_recording r = {.now = g->executed};
+  mx__record_info(g, &r);
+  return mx__fail_plain(g->device, mx__struct_out(out, &r, sizeof r));
+}

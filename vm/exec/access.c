@@ -1,0 +1,96 @@
+/* Memory accesses off the fast path: which allocation an address belongs to, and traps. See access.h. */
+#include "access.h"
+
+#include "block.h"
+#include "vm/debug/session.h"
+#include "vm/host/device.h"
+#include "vm/memory/heap.h"
+#include "interp.h"
+
+#include <string.h>
+
+/* Windows that belong to the block or the warp: their bounds hold everywhere in a launch. */
+static void window_bounds(const struct mx_exec *x, unsigned kind, uint64_t base, struct mx_bounds *b) {
+  const struct mx_launch *l = x->launch;
+  uint64_t span = kind == MX_SHARED ? l->shared_bytes : kind == MX_LOCAL ? l->local_bytes : l->param_bytes;
+  *b = (struct mx_bounds){.lo = base, .span = span, .off = 0, .kind = kind, .writable = kind != MX_PARAM};
+}
+
+bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct mx_bounds *b, bool *keep) {
+  uint64_t base = 0;
+  *keep = true;
+  if (space == MX_GENERIC || space == MX_GLOBAL) {
+    unsigned window = (unsigned)(addr >> MX_WINDOW_SHIFT);
+    if (space == MX_GENERIC && (window == MX_WINDOW_SHARED || window == MX_WINDOW_LOCAL || window == MX_WINDOW_PARAM)) {
+      base = MX_WINDOW(window);
+      space = window == MX_WINDOW_SHARED ? MX_SHARED : window == MX_WINDOW_LOCAL ? MX_LOCAL : MX_PARAM;
+    } else if (window == MX_WINDOW_CONST ? space == MX_GLOBAL : window != MX_WINDOW_GLOBAL)
+      return false;
+  }
+  if (space == MX_SHARED || space == MX_LOCAL || space == MX_PARAM) {
+    window_bounds(x, space, base, b);
+    return addr - base < b->span && (space != MX_LOCAL || mx__block_local(x));
+  }
+  /* offsets in the constant window become generic addresses for the lookup, and back */
+  uint64_t shift = space == MX_CONST ? MX_WINDOW(MX_WINDOW_CONST) : 0;
+  struct mx_device *d = x->launch->device;
+  struct mx_region *region;
+  const struct mx_alloc *a = mx__memory_record(&d->memory, addr + shift, &region);
+  uint64_t lo, size;
+  if (a) lo = a->lo, size = a->size;
+  else if (d->heap && mx__heap_find(d->heap, addr, &lo, &size)) region = &d->memory.heap, *keep = false;
+  else return false;
+  *b = (struct mx_bounds){.lo = lo - shift, .span = size, .off = (uint64_t)(uintptr_t)(region->map + (lo - region->start)),
+                          .kind = region->device_writable ? MX_GLOBAL : MX_CONST, .writable = region->device_writable};
+  return true;
+}
+
+/* What an instruction remembers, and what compiled code makes of it. */
+static void keep_bounds(const struct mx_exec *x, struct mx_bounds *cache, const struct mx_bounds *b) {
+  *cache = *b;
+  cache->host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - b->lo;
+  cache->reads = b->kind == MX_LOCAL ? 0 : b->span;
+  cache->writes = b->writable ? cache->reads : 0;
+}
+
+static bool inside(const struct mx_bounds *b, uint64_t addr, unsigned bytes) {
+  return b->span >= bytes && addr - b->lo <= b->span - bytes;
+}
+
+bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
+                     unsigned space, bool write, unsigned char **host) {
+  struct mx_bounds *cache = &x->bounds[i->aux], b = *cache, first = {0};
+  bool seen = write && mx__debug_sees_writes(x->launch->debug);
+  if (seen) b.span = 0; /* what is remembered of a write that a session sees says read-only: see below */
+  uint64_t missing = 0, odd = 0, locked = 0;
+  bool have = false, keep = true, unmapped = false;
+  MX_FOR_LANES(l, m) {
+    uint64_t a = addr[l];
+    if (a & (bytes - 1)) odd |= 1ull << l;
+    if (!inside(&b, a, bytes) && (!mx__access_bounds(x, space, a, &b, &keep) || !inside(&b, a, bytes))) {
+      missing |= 1ull << l;
+      unmapped |= b.kind == MX_LOCAL && !x->block->local && inside(&b, a, bytes);
+      continue;
+    }
+    if (write && !b.writable) locked |= 1ull << l;
+    host[l] = mx__bounds_host(x, &b, a, l);
+    if (!have && keep) first = b, have = true;
+  }
+  uint64_t wrong = missing ? missing : odd ? odd : locked;
+  if (!wrong) {
+    if (seen) {
+      mx__debug_writes(x, m, addr, mx_space_window(space), bytes, host);
+      first.writable = false; /* the next one is to come here, too */
+    }
+    if (have) keep_bounds(x, cache, &first);
+    return true;
+  }
+  struct mx_trap t = {.kind = unmapped ? MX_TRAP_HOST_MEMORY : missing ? MX_TRAP_OUT_OF_BOUNDS : odd ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY,
+                      .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = wrong, .has_address = true,
+                      .is_write = write, .bytes = bytes};
+  t.address = addr[__builtin_ctzll(wrong)] + mx_space_window(space);
+  memcpy(t.block, x->block->ctaid, sizeof t.block);
+  mx__trap_raise(x->launch, &t);
+  mx__leave(x, i->pc, MX_EV_TRAP);
+  return false;
+}

@@ -1,0 +1,62 @@
+/* The body that stands at the entries of compiled code; see attach.h. */
+#include "attach.h"
+
+#include <stdlib.h>
+
+enum mx_exit_reason mx__exit_reason(const struct mx_exec *x, const struct mx_insn *next) {
+  if (!next) {
+    if (x->event == MX_EV_TRAP) return MX_EXIT_TRAP;
+    if (x->event == MX_EV_SLICE) return x->stress ? MX_EXIT_STRESS : MX_EXIT_POLL;
+    return x->warp->live ? MX_EXIT_BLOCK : MX_EXIT_DONE;
+  }
+  const struct mx_op_info *o = &mx__ops[next->op];
+  if (next->kind == MX_INSN_JOIN || o->flags & MX_F_BRANCH) return MX_EXIT_DIVERGE;
+  if (o->flags & MX_F_CALL) return MX_EXIT_CALL;
+  return o->flags & MX_F_SYNC ? MX_EXIT_BLOCK : MX_EXIT_OPCODE;
+}
+
+const struct mx_insn *mx__jit_go_over(struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_pfunc *fn = x->fn;
+  if (!x->warp->ran_jit) {
+    x->warp->ran_jit = true;
+    x->stats.warps_compiled++;
+  }
+  x->stats.enters++;
+  x->steps--; /* compiled code counts for itself */
+  uint64_t before = x->steps;
+  const struct mx_insn *next = mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[i - fn->insns], i);
+  x->stats.steps_compiled += x->steps - before;
+  x->stats.exits[mx__exit_reason(x, next)]++;
+  return next;
+}
+
+static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i) {
+  /* In stress mode every other time the interpreter goes on; a launch without the JIT may share code with one that has it. */
+  if (x->jit_off || (x->stress && mx__random(x) & 1)) return x->fn->body_of[i - x->fn->insns](x, i);
+  return mx__jit_go_over(x, i);
+}
+
+/* The instruction of entry e: behind the pseudo-instruction, since arriving comes first. */
+static struct mx_insn *entry(const struct mx_pfunc *fn, const struct mx_jit_code *code, uint32_t e) {
+  struct mx_insn *i = &fn->insns[fn->index_of_pc[code->entries[e].pc]];
+  return i->kind == MX_INSN_JOIN ? i + 1 : i;
+}
+
+bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body enter) {
+  uint32_t *entry_of = fn->entry_of ? fn->entry_of : malloc(sizeof *entry_of * fn->ninsns);
+  if (!entry_of) return false;
+  fn->entry_of = entry_of;
+  atomic_store_explicit(&fn->jit, code, memory_order_release);
+  for (uint32_t e = 0; e < code->table->nentries; e++) {
+    struct mx_insn *i = entry(fn, code, e);
+    entry_of[i - fn->insns] = e;
+    __atomic_store_n(&i->fn, enter ? enter : go_over, __ATOMIC_RELEASE);
+  }
+  atomic_store_explicit(&code->attached, true, memory_order_release);
+  return true;
+}
+
+void mx__jit_detach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body leave) {
+  for (uint32_t e = 0; e < code->table->nentries; e++) entry(fn, code, e)->fn = leave;
+  atomic_store(&code->attached, false);
+}

@@ -1,0 +1,123 @@
+/* Barriers of a block: bar.sync, bar.arrive, bar.red, and the cluster's, which is the block. Arrivals are counted by lanes, at any pc; a warp all of whose living
+ * lanes have arrived counts as a whole one. */
+#include "warp.h"
+
+#include "launch.h"
+
+static uint32_t arrived(const struct mx_block *b, const struct mx_barrier *bar) {
+  uint32_t n = 0;
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    uint64_t a = bar->arrived[w];
+    if (a) n += (b->warps[w].live & ~a) ? (uint32_t)__builtin_popcountll(a) : b->launch->lanes;
+  }
+  return n;
+}
+
+static bool complete(const struct mx_block *b, const struct mx_barrier *bar) {
+  if (bar->want) return arrived(b, bar) >= bar->want;
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    if (b->warps[w].live & ~bar->arrived[w]) return false;
+  return true;
+}
+
+/* The result of bar.red for lanes m of a frame. */
+static void put_result(const struct mx_barrier *bar, const struct mx_insn *i, struct mx_frame *f, uint64_t m) {
+  if (!mx__ops[i->op].nopnds || mx__ops[i->op].opnd[0].role != MX_OUT) return;
+  unsigned char *d = f->slots + i->o[0];
+  if (i->op == MX_BAR_RED_POPC) {
+    MX_FOR_LANES(l, m) ((uint32_t *)d)[l] = bar->hold;
+  } else {
+    bool yes = i->op == MX_BAR_RED_AND ? bar->hold == bar->all : bar->hold != 0;
+    uint64_t *p = (uint64_t *)d;
+    *p = yes ? *p | m : *p & ~m;
+  }
+}
+
+static void release(struct mx_block *b, uint32_t number) {
+  struct mx_barrier *bar = &b->barriers[number];
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    struct mx_warp *warp = &b->warps[w];
+    for (uint32_t k = 0; k < warp->nsplits; k++) {
+      struct mx_split *s = &warp->splits[k];
+      if (s->state != MX_WAIT_BAR || s->barrier != number) continue;
+      const struct mx_insn *i = mx__insn_of(s);
+      put_result(bar, i, s->frame, s->mask);
+      s->pc += mx_w_length(s->frame->fn->func->code[s->pc]);
+      s->state = MX_RUNNABLE;
+      s->spun = false;
+    }
+    bar->arrived[w] = 0;
+  }
+  b->barriers_used &= ~(1u << number);
+  bar->hold = bar->all = 0;
+}
+
+void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b) {
+  (void)x;
+  for (uint32_t n = 0; n <= MX_BARRIERS; n++)
+    if (b->barriers_used >> n & 1 && complete(b, &b->barriers[n])) release(b, n);
+}
+
+/* The lanes with the first lane's barrier and count arrive; lanes with others come here again. */
+static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, bool wait) {
+  struct mx_block *b = x->block;
+  unsigned red = mx__ops[i->op].opnd[0].role == MX_OUT;
+  const uint32_t *number = mx__operand(x, i->o[red]), *count = mx__operand(x, i->o[red + 1]);
+  unsigned first = (unsigned)__builtin_ctzll(x->mask);
+  uint32_t n = number[first], want = count[first];
+  uint64_t same = 0;
+  MX_FOR_LANES(l, x->mask) same |= (uint64_t)(number[l] == n && count[l] == want) << l;
+  if (same != x->mask) {
+    x->split->pc = i->pc;
+    mx__split_off(x, x->mask & ~same, i->pc, MX_RUNNABLE);
+  }
+  struct mx_barrier *bar = n < MX_BARRIERS ? &b->barriers[n] : NULL;
+  char *wrong = NULL;
+  if (!bar) wrong = mx__format("barrier %u: there are 0 to %u", n, MX_BARRIERS - 1);
+  else if (want % x->lanes) wrong = mx__format("a count of %u threads is not a multiple of the warp, %u", want, x->lanes);
+  else if (!wait && !want) wrong = mx__format("bar.arrive needs a count of threads");
+  else if (b->barriers_used >> n & 1 && bar->want != want)
+    wrong = mx__format("barrier %u: waits for %u threads, earlier arrivals for %u (0: all of the block)", n, want, bar->want);
+  if (wrong) return mx__trap_at(x, i, MX_TRAP_BARRIER, same, wrong);
+
+  b->barriers_used |= 1u << n;
+  bar->want = want;
+  bar->arrived[x->warp->number] |= same;
+  if (red) {
+    uint64_t p = *(const uint64_t *)mx__operand(x, i->o[3]) & same;
+    bar->hold += (uint32_t)__builtin_popcountll(p);
+    bar->all += (uint32_t)__builtin_popcountll(same);
+  }
+  bool last = complete(b, bar);
+  if (last) {
+    put_result(bar, i, x->frame, same);
+    release(b, n);
+  }
+  if (last || !wait) return i + 1;
+  x->split->pc = i->pc;
+  x->split->state = MX_WAIT_BAR;
+  x->split->barrier = n;
+  return mx__next_split(x);
+}
+
+const struct mx_insn *mx__op_bar_sync(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, true); }
+const struct mx_insn *mx__op_bar_arrive(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, false); }
+const struct mx_insn *mx__op_bar_red(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, true); }
+
+/* A lane's bit is set from its arrival until all have arrived, so it tells whether a wait is over. */
+const struct mx_insn *mx__op_cluster_arrive(struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_barrier *bar = &x->block->barriers[MX_CLUSTER_BARRIER];
+  x->block->barriers_used |= 1u << MX_CLUSTER_BARRIER;
+  bar->arrived[x->warp->number] |= x->mask;
+  if (complete(x->block, bar)) release(x->block, MX_CLUSTER_BARRIER);
+  return i + 1;
+}
+const struct mx_insn *mx__op_cluster_wait(struct mx_exec *x, const struct mx_insn *i) {
+  const uint64_t wait = x->mask & x->block->barriers[MX_CLUSTER_BARRIER].arrived[x->warp->number];
+  if (!wait) return i + 1;
+  x->split->pc = i->pc;
+  if (wait != x->mask) mx__split_off(x, x->mask & ~wait, i->pc, MX_RUNNABLE);
+  x->split->state = MX_WAIT_BAR;
+  x->split->barrier = MX_CLUSTER_BARRIER;
+  return mx__next_split(x);
+}

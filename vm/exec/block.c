@@ -1,0 +1,284 @@
+/* A block: its memory, its life, and the order in which its warps run: round robin from warp 0, each until it has used
+ * its slice, waits, or ends. */
+#include "block.h"
+
+#include "vm/debug/session.h"
+#include "vm/host/device.h"
+#include "jitabi.h"
+#include "launch.h"
+#include "compiled_block.h"
+#include "schedule.h"
+#include "warp.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static size_t align_up(size_t n, size_t a) { return (n + a - 1) / a * a; }
+
+/* ---- memory -----------------------------------------------------------------------------------------------*/
+/* Most kernels use none, and asking the system for it costs as much as a block. Zero pages: what a lane does not write costs nothing,
+ * and it never sees the host's leftovers. calloc() clears them itself once such memory has been freed: forty microseconds a launch. */
+static bool map_local(struct mx_block *b) {
+  const struct mx_launch *l = b->launch;
+  const size_t of_warp = (size_t)l->local_bytes * l->lanes;
+  void *local = mmap(NULL, of_warp * b->nwarps, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (local == MAP_FAILED) return false;
+  b->local = local;
+  b->local_bytes = of_warp * b->nwarps;
+  for (uint32_t w = 0; w < b->nwarps; w++) b->warps[w].local = b->local + w * of_warp;
+  return true;
+}
+
+/* One piece: warps, thread numbers, barrier counts, shared memory. */
+struct mx_block *mx__block_new(struct mx_launch *l) {
+  struct mx_block *b = calloc(1, sizeof *b);
+  if (!b) return NULL;
+  b->launch = l;
+  b->nwarps = l->warps;
+  size_t warps = align_up(sizeof(struct mx_warp) * b->nwarps, 64), tids = (size_t)b->nwarps * l->lanes * 4;
+  /* compiled code reads two vectors from an element on */
+  size_t arrived = align_up((MX_BARRIERS + 1) * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 128u, 64);
+  b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
+  if (!b->memory) return mx__block_free(b), NULL;
+  unsigned char *at = b->memory;
+  memset(at, 0, warps);
+  b->warps = (struct mx_warp *)at, at += warps;
+  uint32_t *tid[3];
+  for (unsigned d = 0; d < 3; d++) tid[d] = (uint32_t *)at, at += tids;
+  for (uint32_t n = 0; n <= MX_BARRIERS; n++) b->barriers[n].arrived = (uint64_t *)(at + n * sizeof(uint64_t) * b->nwarps);
+  memset(at, 0, arrived);
+  at += arrived;
+  b->shared = at;
+  for (uint32_t t = 0; t < b->nwarps * l->lanes; t++) {
+    tid[0][t] = t % l->block[0];
+    tid[1][t] = t / l->block[0] % l->block[1];
+    tid[2][t] = t / l->block[0] / l->block[1];
+  }
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    b->warps[w].number = w;
+    for (unsigned d = 0; d < 3; d++) b->warps[w].tid[d] = tid[d] + (size_t)w * l->lanes;
+  }
+  if (l->debug && !map_local(b)) return mx__block_free(b), NULL; /* a session looks at it, used or not */
+  return b;
+}
+
+bool mx__block_local(struct mx_exec *x) {
+  if (x->block->local) return true;
+  if (!map_local(x->block)) return false;
+  x->window[MX_LOCAL] = x->warp->local;
+  atomic_store_explicit(&x->launch->uses_local, true, memory_order_relaxed);
+  return true;
+}
+
+void mx__block_free(struct mx_block *b) {
+  if (!b) return;
+  for (uint32_t w = 0; b->warps && w < b->nwarps; w++)
+    if (b->warps[w].live) mx__warp_end(&b->warps[w]);
+  free(b->memory);
+  if (b->local) munmap(b->local, b->local_bytes);
+  free(b);
+}
+
+/* ---- the context of a worker ------------------------------------------------------------------------------*/
+/* Lane masks of %lanemask_*, the same for every warp. */
+struct lane_tables { uint32_t laneid[MX_MAX_LANES], m32[5][MX_MAX_LANES]; uint64_t m64[5][MX_MAX_LANES]; };
+
+static void set_uniform_registers(struct mx_exec *x) {
+  const struct mx_launch *l = x->launch;
+  for (unsigned d = 0; d < 3; d++) {
+    x->sreg[MX_SR_NTID_X + d] = l->block[d];
+    x->sreg[MX_SR_NCTAID_X + d] = x->sreg[MX_SR_NCLUSTERID_X + d] = l->grid[d];
+    x->sreg[MX_SR_CLUSTER_NCTAID_X + d] = 1;
+  }
+  x->sreg[MX_SR_CLUSTER_NCTARANK] = 1;
+  x->sreg[MX_SR_NWARPID] = (MX_MAX_BLOCK_THREADS + l->lanes - 1) / l->lanes;
+  x->sreg[MX_SR_NSMID] = 1;
+  x->sreg[MX_SR_GRIDID] = l->grid_id;
+  x->sreg[MX_SR_DYNAMIC_SMEM_SIZE] = l->shared_dynamic;
+  x->sreg[MX_SR_TOTAL_SMEM_SIZE] = x->sreg[MX_SR_AGGR_SMEM_SIZE] = l->shared_bytes;
+  x->sreg[MX_SR_ENVREG1] = l->workspace >> 32;
+  x->sreg[MX_SR_ENVREG2] = (uint32_t)l->workspace;
+}
+
+bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
+  memset(x, 0, sizeof *x);
+  x->launch = l;
+  x->prep = l->prep;
+  x->lanes = l->lanes;
+  x->full = l->lanes == 64 ? UINT64_MAX : UINT32_MAX;
+  x->bounds = calloc(l->prep->nbounds ? l->prep->nbounds : 1, sizeof *x->bounds);
+  struct lane_tables *t = x->lane_tables = malloc(sizeof *t);
+  if (!x->bounds || !t) return mx__exec_done(x), false;
+  x->local_stride = l->local_bytes;
+  x->tid_rows = l->block[0] % l->lanes == 0;
+  x->stop = l->stop;
+  x->window[MX_PARAM] = (unsigned char *)l->params;
+  x->jit_off = l->jit == MX_JIT_OFF;
+  x->stress = l->jit_stress != 0 && !x->jit_off;
+  x->rng = l->jit_stress;
+  for (unsigned n = 0; n < MX_MAX_LANES; n++) {
+    uint64_t eq = 1ull << n, lt = eq - 1, m[5] = {eq, lt | eq, lt, ~lt, ~(lt | eq)}; /* eq le lt ge gt, as in sregs.def */
+    t->laneid[n] = n;
+    for (unsigned k = 0; k < 5; k++) t->m32[k][n] = (uint32_t)m[k], t->m64[k][n] = m[k];
+  }
+  x->sreg_lanes32[MX_SR_LANEID] = t->laneid;
+  for (unsigned k = 0; k < 5; k++) {
+    x->sreg_lanes32[MX_SR_LANEMASK_EQ + k] = t->m32[k];
+    x->sreg_lanes64[MX_SR_LANEMASK_EQ_64 + k] = t->m64[k];
+  }
+  set_uniform_registers(x);
+  return true;
+}
+
+void mx__exec_done(struct mx_exec *x) {
+  struct mx_launch *l = x->launch;
+  pthread_mutex_lock(&l->lock);
+  l->stats.steps += x->steps;
+  l->stats.steps_compiled += x->stats.steps_compiled;
+  l->stats.warps += x->stats.warps;
+  l->stats.warps_compiled += x->stats.warps_compiled;
+  l->stats.warps_interpreted += x->stats.warps - x->stats.warps_compiled;
+  l->stats.splits += x->stats.splits;
+  l->stats.rejoins += x->stats.rejoins;
+  l->stats.enters += x->stats.enters;
+  for (unsigned k = 0; k < 8; k++) l->stats.exits[k] += x->stats.exits[k];
+  for (unsigned k = 0; k < 16; k++) l->stats.pmevents[k] += x->stats.pmevents[k];
+  pthread_mutex_unlock(&l->lock);
+  for (struct mx_frame *f = x->free_frames, *next; f; f = next) {
+    next = f->parent;
+    free(f);
+  }
+  free(x->bounds);
+  free(x->home);
+  free(x->lane_tables);
+}
+
+/* ---- a block's life -----------------------------------------------------------------------------------------*/
+void mx__block_start(struct mx_block *b, uint64_t index) {
+  const struct mx_launch *l = b->launch;
+  b->index = index;
+  const uint64_t row = index < l->grid[0] ? 0 : index / l->grid[0]; /* divisions cost as much as a warp's beginning */
+  b->ctaid[0] = (uint32_t)(index - row * l->grid[0]);
+  b->ctaid[2] = row < l->grid[1] ? 0 : (uint32_t)(row / l->grid[1]);
+  b->ctaid[1] = (uint32_t)(row - (uint64_t)b->ctaid[2] * l->grid[1]);
+  b->started = false;
+  b->spins = b->rounds = 0;
+  memset(&b->round, 0, sizeof b->round);
+  for (uint32_t used = b->barriers_used; used; used &= used - 1) {
+    struct mx_barrier *bar = &b->barriers[__builtin_ctz(used)];
+    bar->want = bar->hold = bar->all = 0;
+    memset(bar->arrived, 0, sizeof *bar->arrived * b->nwarps);
+  }
+  b->barriers_used = 0;
+  if (l->debug) mx__debug_clears(l->debug, b);
+  if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
+}
+
+void mx__block_enter(struct mx_exec *x, struct mx_block *b) {
+  x->naps = 0;
+  x->block = b;
+  if (x->window[MX_SHARED] != b->shared) { /* another block's object */
+    for (uint32_t k = 0; k < x->prep->nbounds; k++)
+      if (x->bounds[k].kind == MX_SHARED) x->bounds[k].host += (uint64_t)(b->shared - x->window[MX_SHARED]);
+    x->window[MX_SHARED] = b->shared;
+  }
+  if (!b->local && atomic_load_explicit(&b->launch->uses_local, memory_order_relaxed) && !map_local(b))
+    for (uint32_t k = 0; k < x->prep->nbounds; k++)
+      if (x->bounds[k].kind == MX_LOCAL) x->bounds[k] = (struct mx_bounds){0}; /* asked for again at the next access */
+  for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
+}
+
+uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w) {
+  const struct mx_launch *l = b->launch;
+  const uint32_t left = l->threads - w * l->lanes, n = left < l->lanes ? left : l->lanes;
+  return n == 64 ? UINT64_MAX : (1ull << n) - 1;
+}
+bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w) {
+  for (; w < b->nwarps; w++) {
+    struct mx_frame *f = mx__frame_first(x, 0, true);
+    if (!f) return false;
+    mx__warp_begin(&b->warps[w], mx__block_lanes(b, w), f);
+    x->stats.warps++;
+  }
+  b->begun = b->nwarps;
+  return true;
+}
+
+bool mx__block_yields(struct mx_block *b, const struct mx_taken *then) {
+  if (++b->rounds < MX_TURN_ROUNDS) return false;
+  b->rounds = 0;
+  return mx__schedule_waits(b->launch, then);
+}
+
+/* A warp's turn in this round has ended; `ran`: something was executed in it. */
+static void note_turn(struct mx_block *b, enum mx_turn turn, bool ran) {
+  b->round.alive |= turn != MX_TURN_DONE;
+  b->round.spun |= turn == MX_TURN_SPUN;
+  b->round.went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && ran);
+}
+
+static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then) {
+  mx__block_enter(x, b);
+  if (!b->started) {
+    struct mx_jit_code *code = mx__rounds_code(x);
+    b->started = true;
+    if (code) {
+      uint32_t w;
+      const struct mx_insn *i;
+      const uint64_t before = x->steps;
+      const enum mx_rounds rounds = mx__rounds_run(x, b, code, then, &w, &i);
+      if (b->launch->debug) mx__compiled_ran(b->launch->debug, x, x->steps - before, rounds == MX_ROUNDS_MACHINE && !i);
+      switch (rounds) {
+        case MX_ROUNDS_DONE: return MX_BLOCK_DONE;
+        case MX_ROUNDS_STOPPED: return MX_BLOCK_STOPPED;
+        case MX_ROUNDS_RESTS: b->round.warp = w + 1; return MX_BLOCK_STOPPED;
+        case MX_ROUNDS_YIELDS: return MX_BLOCK_YIELDED;
+        case MX_ROUNDS_MACHINE: break;
+      }
+      b->round.warp = w;
+      const enum mx_turn turn = mx__warp_go_on(x, &b->warps[w], i);
+      if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
+      note_turn(b, turn, true);
+      b->round.warp++; /* the rest of that round */
+    } else if (!mx__block_begin_warps(x, b, 0)) {
+      mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
+      return MX_BLOCK_STOPPED;
+    }
+  }
+  for (;;) {
+    for (; b->round.warp < b->nwarps; b->round.warp++) {
+      struct mx_warp *warp = &b->warps[b->round.warp];
+      if (!warp->live) continue;
+      if (b->launch->debug) mx__debug_turn(b->launch->debug, x, b);
+      uint64_t before = x->steps;
+      enum mx_turn turn = mx__warp_run(x, warp);
+      if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
+      note_turn(b, turn, x->steps != before);
+    }
+    const bool alive = b->round.alive, went_on = b->round.went_on, spun = b->round.spun;
+    memset(&b->round, 0, sizeof b->round);
+    if (!alive) return MX_BLOCK_DONE;
+    if (went_on) {
+      if (mx__block_yields(b, then)) return MX_BLOCK_YIELDED;
+      continue;
+    }
+    bool released = false;
+    if (spun && ++b->spins < MX_PATIENCE) return MX_BLOCK_PARKED;
+    b->spins = 0;
+    for (uint32_t w = 0; w < b->nwarps; w++)
+      if (b->warps[w].live) released |= mx__warp_release(x, &b->warps[w], true);
+    if (released) continue;
+    if (spun) return MX_BLOCK_PARKED;
+    mx__report_stuck(x, b);
+    return MX_BLOCK_STOPPED;
+  }
+}
+enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then) {
+  for (;;) {
+    const enum mx_block_status status = run(x, b, then);
+    if (status != MX_BLOCK_DONE || then->next == then->end) return status;
+    if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT) return status;
+    mx__block_start(b, then->next++);
+  }
+}

@@ -1,0 +1,363 @@
+/* See compiled_block.h. A warp runs until it ends, or arrives at barrier 0 with all its lanes; whoever arrives last goes on at
+ * once, as in barrier.c. Anything else is the machine's: the waiting warps are made known to it, and it goes on.
+ *
+ * A warp begins when its first turn comes, mostly in the frame of the one that has just ended: what a warp of few
+ * instructions costs is what is written here before its first and after its last. */
+#include "compiled_block.h"
+
+#include "attach.h"
+#include "vm/debug/session.h"
+#include "launch.h"
+#include "warp.h"
+
+#include <string.h>
+
+struct mx_jit_code *mx__rounds_code(const struct mx_exec *x) {
+  if (x->stress || x->jit_off || (x->launch->debug && !mx__compiled_rounds(x->launch->debug, x))) return NULL;
+  struct mx_jit_code *code = atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);
+  return code && atomic_load_explicit(&code->attached, memory_order_acquire) ? code : NULL; /* what waits must find its way back */
+}
+
+static void release(struct mx_block *b) {
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    struct mx_split *s = &b->warps[w].splits[0];
+    if (!b->warps[w].live || s->state != MX_WAIT_BAR) continue;
+    s->state = MX_RUNNABLE;
+    s->pc += mx_w_length(s->frame->fn->func->code[s->pc]);
+  }
+}
+
+/* Warp `at`, if it is one, leaves; what it waits for, if anything, the machine knows. */
+static void tell_barrier(struct mx_block *b, uint32_t at) {
+  struct mx_barrier *bar = &b->barriers[0];
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    const struct mx_warp *warp = &b->warps[w];
+    if (w == at || !warp->live || warp->splits[0].state != MX_WAIT_BAR) continue;
+    b->barriers_used |= 1;
+    bar->want = 0;
+    bar->arrived[w] = warp->live;
+  }
+}
+
+/* Warps that have their registers in compiled code's form get them into their frames, where a debugger sees and changes them. */
+static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_code *code) {
+  unsigned char *const base = x->base[0];
+  const uint64_t mask = x->mask;
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    struct mx_warp *warp = &b->warps[w];
+    if (!warp->live || !warp->resume) continue;
+    const struct mx_jit_way_in *at = &code->entries[warp->resume];
+    x->base[0] = warp->splits[0].frame->slots;
+    x->mask = warp->splits[0].mask;
+    mx__jit_fetch(x, code, at->first, at->n, mx__jit_keep(warp->splits[0].frame));
+    warp->resume = 0;
+  }
+  x->base[0] = base;
+  x->mask = mask;
+}
+
+/* ---- beginnings and ends -----------------------------------------------------------------------------------*/
+struct rounds {
+  struct mx_jit_code *code;
+  struct mx_jit_state state; /* its records are not touched before they are needed */
+  struct mx_frame *left;     /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
+  const struct mx_taken *then; /* blocks that the worker has taken */
+  bool clean, looked_at;     /* registers are read before they are written: by code, or by a debugger who stops it */
+  uint32_t whole;            /* warps with all their lanes; or none, where somebody counts with every step */
+  struct mx_ring ring;
+  uint32_t at_first, left_first; /* where it began */
+};
+
+/* Warp's turn; as in mx__warp_enter(), a slice comes whole. */
+static void turn_to(struct mx_exec *x, struct mx_warp *warp) {
+  mx__warp_registers(x, warp);
+  x->slice = MX_SLICE;
+  x->reserve = 0;
+}
+/* The rest of mx__select(), where only the frame changes. */
+static void select_only(struct mx_exec *x, struct mx_warp *warp) {
+  struct mx_split *split = &warp->splits[0];
+  x->split = split;
+  x->mask = split->mask;
+  x->frame = split->frame;
+  x->base[0] = split->frame->slots;
+}
+static void end(struct mx_warp *warp) {
+  warp->live = 0;
+  warp->nsplits = 0;
+}
+/* Those that began in compiled code, without the last, have ended there. */
+static void count_ahead(struct mx_exec *x) {
+  const uint32_t n = x->ahead;
+  x->ahead = 0;
+  x->block->begun += n;
+  x->stats.warps += n, x->stats.warps_compiled += n, x->stats.enters += n;
+  x->stats.exits[MX_EXIT_DONE] += n;
+}
+
+enum { ARRIVALS = 128 }; /* at barriers, until somebody looks whether the launch is to stop */
+
+/* How many arrivals compiled code may do, of warp `at` first: at most those before the one with which the block's turn ends. The last
+ * of n goes on at once, so n arrivals are n - 1 turns. */
+static uint32_t arrivals_left(const struct mx_block *b, uint32_t at) {
+  const uint64_t n = b->nwarps, turns = (uint64_t)(MX_TURN_ROUNDS - b->rounds) * n - at;
+  const uint64_t arrivals = n > 1 ? turns - 1 + (turns - 1) / (n - 1) : ARRIVALS;
+  return arrivals < ARRIVALS ? (uint32_t)arrivals : ARRIVALS;
+}
+
+/* Warps that compiled code has led round x->ring. */
+static void tell_ring(struct mx_exec *x) {
+  struct mx_ring *r = x->ring;
+  struct mx_block *b = x->block;
+  for (uint32_t k = 0, w = r->at; k < r->n; k++, w = w + 1 == r->n ? 0 : w + 1) {
+    const bool here = k == 0, waits = k >= r->n - r->arrived, has_ended = k >= r->n - r->ended;
+    struct mx_warp *warp = &b->warps[w];
+    struct mx_split *s = &warp->splits[0];
+    if (!r->begun) {
+      mx__warp_begin(warp, x->full, r->frame[w]);
+      warp->ran_jit = true;
+    }
+    s->state = waits ? MX_WAIT_BAR : MX_RUNNABLE;
+    s->barrier = 0;
+    s->pc = waits ? r->pc : r->code->entries[r->from].pc;
+    warp->resume = here || has_ended ? 0 : waits ? r->to : r->from;
+    if (!has_ended || !warp->live) continue;
+    mx__frame_end(x, s->frame);
+    end(warp);
+  }
+  if (!r->begun) x->stats.warps += r->n, x->stats.warps_compiled += r->n, r->nframes = 0;
+  r->begun = true;
+  mx__warp_registers(x, &b->warps[r->at]); /* its turn has begun before */
+  select_only(x, x->warp);
+  b->round.alive = b->round.went_on = false;
+  for (uint32_t w = 0; w < r->at; w++) b->round.alive |= b->warps[w].live != 0, b->round.went_on = true;
+  r->moved = 0;
+}
+/* All warps wait, and go on: in compiled code alone, if they stand at one place. */
+static void begin_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rounds) {
+  struct mx_ring *r = &rounds->ring;
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    if (b->warps[w].resume != x->warp->resume) return;
+    r->home[w] = mx__jit_keep(b->warps[w].splits[0].frame);
+  }
+  r->n = b->nwarps, r->at = x->warp->number, r->arrived = r->ended = 0;
+  r->from = x->warp->resume;
+  r->left = rounds->left_first = arrivals_left(b, rounds->at_first = r->at), r->moved = 0;
+  r->code = rounds->code;
+  r->begun = true;
+  x->ring = r;
+}
+/* The same for a block whose warps begin; the first becomes the current one. */
+static bool begin_in_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rounds) {
+  struct mx_ring *r = &rounds->ring;
+  for (; r->nframes < b->nwarps; r->nframes++)
+    if (!(r->frame[r->nframes] = mx__frame_first(x, rounds->code->table->home_bytes, false))) return false;
+  for (uint32_t w = 0; w < b->nwarps; w++) r->home[w] = mx__jit_keep(r->frame[w]);
+  r->n = b->nwarps, r->at = r->arrived = r->ended = r->from = 0;
+  r->left = rounds->left_first = arrivals_left(b, rounds->at_first = 0), r->moved = 1;
+  r->code = rounds->code;
+  r->begun = false;
+  x->ring = r;
+  b->begun = b->nwarps;
+  turn_to(x, b->warps);
+  x->warp->resume = 0;
+  x->split = &x->warp->splits[0];
+  x->mask = x->full;
+  x->frame = r->frame[0];
+  x->base[0] = x->frame->slots;
+  rounds->state.home = r->home[0];
+  return true;
+}
+/* The code has been left; false: because all warps have ended, and only x->stats has to know. */
+static bool end_ring(struct mx_exec *x, const struct rounds *rounds, uint32_t kind) {
+  struct mx_ring *r = x->ring;
+  const uint32_t arrivals = rounds->left_first - r->left, turns = arrivals - arrivals / r->n + r->ended;
+  x->block->rounds += (rounds->at_first + turns) / r->n;
+  const bool over = kind == MX_JIT_DONE && r->ended + 1 == r->n;
+  if (over && !r->begun) x->stats.warps += r->n, x->stats.warps_compiled += r->n;
+  for (uint32_t w = 0; over && r->begun && w < r->n; w++) {
+    struct mx_warp *warp = &x->block->warps[w];
+    if (!warp->live) continue; /* told before */
+    if (r->nframes < r->n) r->frame[r->nframes++] = warp->splits[0].frame;
+    else mx__frame_end(x, warp->splits[0].frame);
+    end(warp);
+  }
+  if (!over && r->moved) tell_ring(x);
+  x->stats.enters += arrivals + r->ended;
+  x->stats.exits[MX_EXIT_BLOCK] += arrivals, x->stats.exits[MX_EXIT_DONE] += r->ended;
+  x->ring = NULL;
+  return !over;
+}
+
+void mx__rounds_catch_up(struct mx_exec *x) {
+  if (x->ring) {
+    tell_ring(x);
+    return;
+  }
+  struct mx_warp *warp = x->warp + x->ahead;
+  end(x->warp);
+  count_ahead(x);
+  mx__warp_begin(warp, x->mask, x->frame);
+  warp->ran_jit = true;
+  mx__warp_registers(x, warp); /* its slice has begun before */
+  x->split = &warp->splits[0];
+}
+
+static bool spills(const struct mx_func *f) { return f->nspill32 || f->nspill64 || f->nspillpred; }
+
+/* Warp w begins and becomes the current one. */
+static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct rounds *r) {
+  struct mx_warp *warp = &b->warps[w];
+  struct mx_frame *f = r->left;
+  r->left = NULL;
+  if (!f) f = mx__frame_first(x, r->code->table->home_bytes, r->clean || r->looked_at);
+  else if (r->clean || (r->looked_at && (x->soiled || spills(f->fn->func)))) memset(f->slots, 0, f->fn->frame_bytes);
+  if (!f) return false;
+  x->soiled = false;
+  mx__warp_begin(warp, w < r->whole ? x->full : mx__block_lanes(b, w), f);
+  turn_to(x, warp);
+  select_only(x, warp);
+  b->begun++;
+  warp->ran_jit = true;
+  x->stats.warps++, x->stats.warps_compiled++;
+  r->state.home = mx__jit_keep(f);
+  if (r->clean) mx__jit_bring(x, r->code, r->code->entries[0].first, r->code->entries[0].n, r->state.home);
+  return true;
+}
+static enum mx_rounds no_memory(struct mx_block *b) {
+  mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
+  return MX_ROUNDS_STOPPED;
+}
+static void count(struct mx_exec *x, uint64_t steps, enum mx_exit_reason why) {
+  x->steps += steps;
+  x->stats.steps_compiled += steps;
+  x->stats.exits[why]++;
+}
+
+/* Between two rounds, for the machine to go on with. */
+static enum mx_rounds yield(struct mx_exec *x, struct mx_block *b, const struct rounds *r) {
+  tell_barrier(b, b->nwarps);
+  settle(x, b, r->code);
+  memset(&b->round, 0, sizeof b->round);
+  return MX_ROUNDS_YIELDS;
+}
+
+/* ---- turns ---------------------------------------------------------------------------------------------------*/
+static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *r, uint32_t *at, const struct mx_insn **next) {
+  struct mx_jit_state *s = &r->state;
+  uint32_t alive = b->nwarps, waiting = 0;
+  bool began = false;
+  const bool whole = r->whole == b->nwarps && b->nwarps <= MX_RING_WARPS, rings = whole && r->code->table->waits && !r->clean && !r->looked_at;
+  b->begun = 0;
+  for (uint32_t w = 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
+    struct mx_warp *warp = &b->warps[w];
+    if (!w) {
+      if (began && mx__block_yields(b, r->then)) return yield(x, b, r);
+      began = true;
+      b->round.alive = b->round.went_on = false;
+    }
+    if (w == b->begun) {
+      if (!(rings ? begin_in_ring(x, b, r) : begin(x, b, w, r))) return no_memory(b);
+    } else {
+      if (!warp->live) continue;
+      turn_to(x, warp);
+      select_only(x, warp);
+      s->home = mx__jit_keep(x->frame);
+    }
+    if (x->launch->debug) mx__compiled_enters(x);
+    for (;;) {
+      s->steps = 0;
+      const uint32_t entry = warp->resume; /* 0 is the first instruction */
+      warp->resume = 0;
+      x->more = entry || b->begun >= r->whole ? 0 : r->whole - b->begun;
+      const uint32_t kind = r->code->run(x, entry, s);
+      x->more = 0;
+      x->stats.enters++;
+      if (x->ring) {
+        if (!end_ring(x, r, kind)) {
+          count(x, s->steps, MX_EXIT_DONE);
+          return MX_ROUNDS_DONE;
+        }
+        waiting = r->ring.arrived;
+        alive = b->nwarps - r->ring.ended;
+        w = x->warp->number;
+        s->home = mx__jit_keep(x->frame);
+      } else {
+        const uint32_t here = x->warp->number + x->ahead; /* x->warp may be another one by now: where a body has caught up */
+        alive -= here - w;
+        w = here;
+        if (x->ahead && kind == MX_JIT_DONE) count_ahead(x); /* nobody will ask for the last one */
+        else if (x->ahead) mx__rounds_catch_up(x);
+      }
+      warp = x->warp;
+      if (kind == MX_JIT_BARRIER) {
+        count(x, s->steps, MX_EXIT_BLOCK);
+        x->split->state = MX_WAIT_BAR;
+        x->split->barrier = 0;
+        x->split->pc = s->pc;
+        warp->resume = s->resume;
+        if (++waiting < alive) break;
+        waiting = 0;
+        release(b);
+        if (whole && alive == b->nwarps) begin_ring(x, b, r);
+        continue;
+      }
+      if (kind == MX_JIT_DONE) {
+        count(x, s->steps, MX_EXIT_DONE);
+        end(warp);
+        alive--;
+        if (waiting && waiting == alive) release(b), waiting = 0;
+        if (r->left) mx__frame_end(x, r->left);
+        r->left = x->frame;
+        break;
+      }
+      if (!mx__block_begin_warps(x, b, b->begun)) return no_memory(b);
+      tell_barrier(b, w);
+      if (x->launch->debug) settle(x, b, r->code);
+      *at = w;
+      const uint64_t before = x->steps;
+      *next = mx__jit_after(x, r->code, kind, s, mx__insn_of(x->split));
+      x->stats.steps_compiled += x->steps - before;
+      x->stats.exits[mx__exit_reason(x, *next)]++;
+      return MX_ROUNDS_MACHINE;
+    }
+    b->round.alive |= warp->live != 0; /* what the machine will ask about this round, should it go on in the middle of it */
+    b->round.went_on = true;
+    if (alive && mx__told_to_stop(x)) {
+      if (atomic_load(x->stop) != MX_STOP_REST) return MX_ROUNDS_STOPPED;
+      if (!mx__block_begin_warps(x, b, b->begun)) return no_memory(b);
+      tell_barrier(b, b->nwarps);
+      settle(x, b, r->code);
+      *at = w;
+      return MX_ROUNDS_RESTS;
+    }
+  }
+  return MX_ROUNDS_DONE;
+}
+
+enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then, uint32_t *at, const struct mx_insn **next) {
+  const struct mx_launch *l = x->launch;
+  struct rounds r;
+  r.code = code;
+  r.left = NULL;
+  r.then = then;
+  r.clean = code->table->clean;
+  r.looked_at = l->debug;
+  r.ring.nframes = 0;
+  r.whole = l->steps_limit ? 0 : l->threads / l->lanes;
+  r.state.help = &mx__jit_help;
+  r.state.code = code;
+  r.state.park = 1;
+  x->fn = &x->prep->funcs[x->prep->kernel];
+  x->base[1] = x->fn->pool;
+  x->join_pc = UINT32_MAX;
+  enum mx_rounds end;
+  while ((end = run(x, b, &r, at, next)) == MX_ROUNDS_DONE && then->next < then->end && atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT) {
+    mx__block_start(b, then->next++);
+    mx__block_enter(x, b);
+    b->started = true;
+  }
+  if (r.left) mx__frame_end(x, r.left);
+  while (r.ring.nframes) mx__frame_end(x, r.ring.frame[--r.ring.nframes]);
+  return end;
+}

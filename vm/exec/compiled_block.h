@@ -1,0 +1,26 @@
+/* Blocks whose warps all run compiled code: their turns without the machine's splits, joins and scheduler. */
+#ifndef MX_VM_ROUNDS_H
+#define MX_VM_ROUNDS_H
+
+#include "block.h"
+
+struct mx_jit_code;
+
+enum mx_rounds {
+  MX_ROUNDS_DONE,    /* all threads have ended */
+  MX_ROUNDS_STOPPED, /* the launch is to stop */
+  MX_ROUNDS_RESTS,   /* the launch is to rest: the machine goes on some time, with the turn behind that of warp *w */
+  MX_ROUNDS_YIELDS,  /* other blocks are to have a turn; then the same */
+  MX_ROUNDS_MACHINE, /* warp *w needs the machine, in the middle of its turn: at *i, or at x->event if that is NULL; what this
+                        round's turns before it have come to stands in b->round */
+};
+/* Compiled code with which a block that has not started may run so; NULL: the machine runs it from the start. */
+struct mx_jit_code *mx__rounds_code(const struct mx_exec *x);
+/* Runs a block whose warps have not begun, in the order in which the machine would; when it has ended, those of `then`. */
+enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then, uint32_t *w, const struct mx_insn **i);
+/* Compiled code goes from a warp that ends to the next one of the block by itself, where that has all its lanes: such a warp has no
+ * split, and x->warp is still the one that entered. Now it needs both: those that it has left behind have ended, this one has begun.
+ * Or it has gone round x->ring: now all warps' splits say where they are. */
+void mx__rounds_catch_up(struct mx_exec *x);
+
+#endif

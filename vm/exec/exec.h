@@ -1,0 +1,244 @@
+/* The machine while it runs: prepared code, frames, splits, joins, warps, and the context that both engines share.
+ *
+ * Compiled code (jit/) works on exactly these structures: their layout is part of the JIT cache key. Rules:
+ *  - A split's state (pc, mask, frame, join) is true at safepoints and whenever a body returns NULL.
+ *  - x->slice counts down at every taken backward branch (target pc <= pc of the branch; once per branch executed,
+ *    also when only some lanes take it) and at every call, in both engines alike; at 0 the engine stops *after* the
+ *    branch or call, at the target, with MX_EV_SLICE. Nothing else preempts. So schedules are the same in both engines.
+ *  - A warp's divergence may be hidden inside an engine only if it can be replayed: see mx__diverge. */
+#ifndef MX_VM_EXEC_H
+#define MX_VM_EXEC_H
+
+#include "core/module.h"
+
+#include <stdatomic.h>
+
+struct mx_launch;  /* vm/exec/launch.h */
+struct mx_block;
+struct mx_warp;
+struct mx_exec;
+struct mx_insn;
+
+#define MX_SLICE 1024 /* K: back edges and calls until others get their turn */
+/* Slices that a warp may spin until lanes that wait at a join are let go: a long loop is no deadlock. Half as many after
+ * each time: a warp whose lanes waited for one another once is likely to do so again, as at a lock that each takes. */
+#define MX_PATIENCE 16
+
+/* ---- prepared code (vm/load/prepare.c) ---------------------------------------------------------------------
+ * One body of the interpreter. Executes *i for the current split of x and returns the next instruction, or NULL with
+ * x->event set. */
+typedef const struct mx_insn *(*mx_body)(struct mx_exec *x, const struct mx_insn *i);
+
+/* Operand reference: byte offset from x->base[ref & 1]: even: the frame's slots, odd: the function's literal pool (broadcast
+ * to all lanes), whose literals therefore begin one byte behind its start. Raw operands are the field itself. */
+typedef int32_t mx_ref;
+
+struct mx_insn {
+  mx_body fn;
+  uint16_t op;
+  uint8_t mod, guard;   /* guard: predicate number or MX_GUARD_NONE */
+  uint8_t guard_neg, nopnds;
+  uint16_t kind;        /* enum mx_insn_kind: pseudo-instructions have no opcode */
+  uint32_t pc;          /* word number in the function */
+  uint32_t aux;         /* memory: number of its bounds cache; branch: index of the target instruction; call: callee */
+  uint32_t reconv;      /* branch: reconvergence pc */
+  mx_ref o[7];
+  int64_t off;          /* memory: offset; MOVI: the value */
+  const mx_ref *more;   /* all operands, where there are more than seven; calls: results, then arguments */
+};
+enum mx_insn_kind { MX_INSN_OP, MX_INSN_JOIN /* before the instruction at a reconvergence point */ };
+
+/* Where operand k is, of an instruction that may have more than seven; not of calls. */
+static inline mx_ref mx__operand_ref(const struct mx_insn *i, size_t k) { return k < 7 ? i->o[k] : i->more[k]; }
+
+struct mx_jit_code;     /* jit/: loaded code of one function */
+
+struct mx_pfunc {
+  const struct mx_func *func;
+  uint32_t number;              /* in the image */
+  struct mx_insn *insns; uint32_t ninsns;
+  uint32_t *index_of_pc;        /* pc -> index into insns (of the JOIN where there is one); UINT32_MAX for extension words */
+  unsigned char *pool;          /* literals, broadcast, from pool + 1 on */
+  uint32_t off_r32, off_r64, off_spred, off_s32, off_s64; /* byte offsets in a frame; predicates begin at 0 */
+  uint32_t frame_bytes;
+  mx_ref *more;
+  uint32_t first_bounds, nbounds; /* its memory instructions' bounds caches */
+  /* Where a kernel's compiled code hangs. body_of[] keeps the bodies that entry points replaced. */
+  struct mx_jit_code *_Atomic jit;
+  mx_body *body_of;
+  uint32_t *entry_of;           /* entry number by instruction, where one is; NULL before code is attached */
+};
+
+struct mx_prepared {            /* a kernel with all that it can reach; shared, read-only but for jit */
+  const struct mx_image *image;
+  uint32_t kernel, lanes;
+  struct mx_pfunc *funcs; uint32_t nfuncs; /* by image number; insns NULL where not reachable */
+  uint32_t nbounds;
+  uint32_t shared_static;       /* bytes; dynamic shared memory begins here */
+  uint32_t *shared_offset;      /* by variable number */
+  const uint64_t *var_address;  /* by variable number: address in its own space (global, const) */
+  void *memory;
+};
+
+/* ---- a warp --------------------------------------------------------------------------------------------*/
+struct mx_frame {
+  struct mx_frame *parent;
+  const struct mx_pfunc *fn;
+  uint32_t call;                /* index of the call instruction in the parent's code */
+  uint32_t depth;
+  uint64_t lanes;               /* those that have not returned */
+  uint64_t local_base, local_dyn; /* local memory: where it begins; bytes added by alloca */
+  size_t size;                  /* of the allocation, for the free list */
+  uint32_t compiled;            /* sessions: number of the code that has run in it last; 0: none has */
+  _Alignas(64) unsigned char slots[];
+};
+
+/* Lanes that arrive at pc in frame wait in arrived until it equals expected. pc MX_PC_RET: at the frame's return. */
+struct mx_join {
+  uint32_t pc;
+  struct mx_frame *frame;
+  uint64_t expected, arrived;
+  struct mx_join *parent;
+};
+
+enum mx_split_state { MX_RUNNABLE, MX_WAIT_SYNC, MX_WAIT_BAR };
+struct mx_split {
+  uint32_t pc;
+  uint8_t state;
+  bool spun;                    /* has used up a slice since the others last ran */
+  uint64_t mask;
+  struct mx_frame *frame;
+  struct mx_join *join;
+  uint64_t sync_mask;           /* MX_WAIT_SYNC: the membermask, the same for all lanes of the split */
+  uint32_t barrier;             /* MX_WAIT_BAR */
+};
+
+#define MX_MAX_JOINS 128
+/* The arrays come last: a load waits for a store just made a multiple of 4096 bytes before it, and splits[0] is written first of all. */
+struct mx_warp {
+  uint32_t number;
+  uint32_t nsplits;
+  uint64_t live;                /* lanes that have not exited */
+  struct mx_join *free_joins;
+  uint32_t fresh_joins;         /* joins from here on have not been used */
+  uint32_t spins;               /* turns that ended with nobody but spinning splits, since a join last let lanes go */
+  uint32_t patience;            /* how many of them until one does */
+  uint64_t clock;               /* %clock64: moves by MX_CLOCK_STEP at each read, and by nanosleep */
+  unsigned char *local;         /* local memory, lane after lane, stride launch->local_bytes */
+  const uint32_t *tid[3];       /* arrays of lanes */
+  bool ran_jit;
+  uint32_t resume;              /* not 0: the frame has its state in compiled code's own form; number of the entry that takes it up */
+  struct mx_split splits[MX_MAX_LANES]; /* a stack: the last one runs first */
+  struct mx_join joins[MX_MAX_JOINS];
+};
+#define MX_CLOCK_STEP 16
+#define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */
+
+/* ---- memory as the engines see it (filled by vm/memory/memory.c) -------------------------------------------------
+ * An access of n bytes at address a is inside if a - lo <= span - n (unsigned; span >= n). Its bytes are at
+ * x->window[kind] + off + (a - lo); local memory adds lane * x->local_stride. Addresses are generic ones for generic
+ * accesses and global ones alike; for .shared .local .const .param accesses they are offsets in the window. */
+struct mx_bounds {
+  uint64_t lo, span, off;
+  uint16_t kind; /* enum mx_space, not generic */
+  uint16_t writable;
+  uint32_t lanes_off; /* of a loop's first load: how often compiled code does not run it lane by lane (jit/compiler/serial.c) */
+  uint64_t last; /* where the interpreter's last access in a row began */
+  /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not read or write */
+  uint64_t host, reads, writes;
+};
+
+/* ---- the context of one worker ---------------------------------------------------------------------------*/
+enum mx_event {
+  MX_EV_NONE,
+  MX_EV_SLICE,     /* slice used up; split saved */
+  MX_EV_RESCHED,   /* the current split is gone or waits: pick another */
+  MX_EV_TRAP,      /* x->launch has the record */
+  MX_EV_BREAK,     /* a debugger wants control; split saved before the instruction */
+};
+
+struct mx_exec {
+  unsigned char *base[2];       /* current frame's slots; current function's literal pool */
+  uint64_t mask;                /* active lanes of the current split */
+  uint64_t full;                /* all lanes of a warp: 32 or 64 ones */
+  uint32_t lanes;
+  int32_t slice, reserve;       /* slice + reserve: what is left of MX_SLICE */
+  struct mx_split *split;       /* the current one, in warp->splits */
+  struct mx_frame *frame;
+  const struct mx_pfunc *fn;
+  uint32_t join_pc;             /* pc of the split's join if it lies in the current frame, else UINT32_MAX */
+  uint32_t event;
+  struct mx_warp *warp;
+  bool soiled;                  /* compiled code has put values into the current frame, not only into its own form of it */
+  uint32_t ahead, more;         /* compiled code runs so many warps behind that one, and may begin so many more: compiled_block.h */
+  struct mx_ring *ring;         /* NULL, or how compiled code goes from barrier to barrier by itself: jitabi.h */
+  struct mx_block *block;
+  struct mx_launch *launch;
+  struct mx_prepared *prep;
+  struct mx_bounds *bounds;     /* prep->nbounds of them, this worker's own */
+  unsigned char *window[MX_SPACES]; /* host base of each space's window for the current warp */
+  uint64_t local_stride;
+  uint64_t steps;               /* warp instructions retired (compiled code adds a region at a time) */
+  uint64_t steps_limit;
+  uint64_t stops;               /* sessions: which of the code's stops are on, by number modulo 64 */
+  _Atomic int *stop;            /* polled when a slice ends */
+  /* sregs by value where uniform: [MX_SR_COUNT], per-lane ones as pointers to lane arrays in sreg_lanes */
+  uint64_t sreg[MX_SR_COUNT];
+  const uint32_t *sreg_lanes32[MX_SR_COUNT];
+  const uint64_t *sreg_lanes64[MX_SR_COUNT];
+  struct mx_frame *free_frames; /* linked by parent */
+  uint32_t tid_rows;            /* whether %tid.x is one more from lane to lane, in all warps */
+  void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
+  bool jit_off;                 /* this launch is interpreted, whatever is attached */
+  bool stress;                  /* --jit-stress: engines change at random safepoints */
+  uint64_t rng;
+  uint32_t naps, most_naps;     /* short sleeps since the block's turn began, and how many it may take before others have theirs */
+  struct mx_exec_stats {
+    uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
+  } stats;
+  uint64_t steps_told;          /* of steps, already added to the launch's */
+  unsigned char *home;          /* where compiled code finds and leaves its values: see jitabi.h */
+  size_t home_bytes;
+  _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
+};
+
+/* ---- what both engines call -------------------------------------------------------------------------------*/
+/* Where the split's instruction is, from its pc. */
+static inline const struct mx_insn *mx__at(const struct mx_pfunc *fn, uint32_t pc) {
+  return &fn->insns[fn->index_of_pc[pc]];
+}
+/* A branch at `pc` (next instruction at next_pc) that `taken`, a proper non-empty subset of x->mask, takes to `target`:
+ * makes the two splits under a join at `reconv` and selects the one to run (the one not taken first). Returns its
+ * instruction, or NULL (x->event: RESCHED). Equals what the interpreter does, so an engine that hid a divergence
+ * may replay it by one call, outermost branch first. */
+const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t target, uint32_t next_pc, uint32_t reconv);
+/* The current split has reached the pc of its join: arrive there. Returns the instruction to run next, or NULL. */
+const struct mx_insn *mx__arrive(struct mx_exec *x);
+/* Lanes m of the current split end. */
+const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m);
+/* Makes `s` the current split. */
+void mx__select(struct mx_exec *x, struct mx_split *s);
+/* Saves the current split at pc and gives up control with `event`. Always NULL. */
+const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_event event);
+
+static inline uint64_t mx__random(struct mx_exec *x) { /* splitmix64 */
+  uint64_t z = x->rng += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
+
+/* Lane numbers for callers that loop over set bits. */
+#define MX_FOR_LANES(l_, m_) \
+  for (uint64_t m__##l_ = (m_), l_; m__##l_ && (l_ = (uint64_t)__builtin_ctzll(m__##l_), 1); m__##l_ &= m__##l_ - 1)
+
+/* Bodies by opcode for a CPU level; chosen once. */
+struct mx_level {
+  const char *name;
+  const mx_body *bodies;    /* [MX_OP_COUNT] */
+  const mx_body *unguarded; /* the same for instructions that have no guard */
+};
+const struct mx_level *mx__level(const char *name); /* NULL: the best this CPU has; unknown or unsupported name: NULL result */
+const char *mx__level_of_cpu(void); /* the best that it has, whatever this build holds; NULL: none but plain */
+
+#endif

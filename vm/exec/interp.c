@@ -1,0 +1,255 @@
+/* Bodies that steer one warp: branches, special registers, constants, spills, addresses, traps. What involves several
+ * splits stands in warp.c and sync.c, what involves several warps in barrier.c. */
+#include "interp.h"
+
+#include "launch.h"
+#include "warp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i) {
+  x->steps--; /* no instruction of the program */
+  return x->join_pc == i->pc ? mx__arrive(x) : i + 1;
+}
+
+const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes, char *detail) {
+  struct mx_trap t = {.kind = kind, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = lanes, .detail = detail};
+  memcpy(t.block, x->block->ctaid, sizeof t.block);
+  mx__trap_raise(x->launch, &t);
+  return mx__leave(x, i->pc, MX_EV_TRAP);
+}
+
+/* ---- branches -------------------------------------------------------------------------------------------*/
+/* Lanes `t` of the current split go to `target`, an instruction of the same function; the others, if any, to next_pc. */
+static const struct mx_insn *branch(struct mx_exec *x, const struct mx_insn *i, uint64_t t, const struct mx_insn *target,
+                                    uint32_t next_pc, uint32_t reconv) {
+  bool back = target->pc <= i->pc;
+  if (back) x->slice--;
+  if (t == x->mask) return back && x->slice <= 0 ? mx__leave(x, target->pc, MX_EV_SLICE) : target;
+  x->split->pc = i->pc;
+  const struct mx_insn *next = mx__diverge(x, t, target->pc, next_pc, reconv);
+  return next && back && x->slice <= 0 ? mx__leave(x, x->split->pc, MX_EV_SLICE) : next;
+}
+
+const struct mx_insn *mx__op_bra(struct mx_exec *x, const struct mx_insn *i) {
+  uint64_t t = mx__lanes_of(x, i);
+  return t ? branch(x, i, t, &x->fn->insns[i->aux], i->pc + 1, i->reconv) : i + 1;
+}
+
+/* The lanes of the first lane's target branch; the others come here again. */
+const struct mx_insn *mx__op_brx(struct mx_exec *x, const struct mx_insn *i) {
+  const uint32_t *index = mx__operand(x, i->o[0]);
+  const struct mx_table *table = &x->fn->func->tables[i->o[1]];
+  uint32_t reconv = (uint32_t)i->o[2] | (uint32_t)i->o[3] << 10;
+  uint64_t wrong = 0, same = 0;
+  MX_FOR_LANES(l, x->mask) wrong |= (uint64_t)(index[l] >= table->ntargets) << l;
+  if (wrong) return mx__trap_at(x, i, MX_TRAP_BAD_BRANCH, wrong, NULL);
+  uint32_t target = table->targets[index[__builtin_ctzll(x->mask)]];
+  MX_FOR_LANES(l, x->mask) same |= (uint64_t)(table->targets[index[l]] == target) << l;
+  return branch(x, i, same, mx__at(x->fn, target), i->pc, reconv);
+}
+
+const struct mx_insn *mx__op_trap(struct mx_exec *x, const struct mx_insn *i) {
+  uint64_t m = mx__lanes_of(x, i);
+  return m ? mx__trap_at(x, i, MX_TRAP_TRAP, m, NULL) : i + 1;
+}
+const struct mx_insn *mx__op_nothing(struct mx_exec *x, const struct mx_insn *i) {
+  (void)x;
+  return i + 1;
+}
+const struct mx_insn *mx__op_brkpt(struct mx_exec *x, const struct mx_insn *i) {
+  (void)x;
+  return i + 1;
+}
+const struct mx_insn *mx__op_pmevent(struct mx_exec *x, const struct mx_insn *i) {
+  if (mx__lanes_of(x, i)) x->stats.pmevents[i->o[0] & 15]++;
+  return i + 1;
+}
+const struct mx_insn *mx__op_pmevent_mask(struct mx_exec *x, const struct mx_insn *i) {
+  const uint64_t m = mx__lanes_of(x, i);
+  if (!m) return i + 1;
+  const uint32_t events = ((const uint32_t *)mx__operand(x, i->o[0]))[__builtin_ctzll(m)];
+  for (unsigned k = 0; k < 16; k++) x->stats.pmevents[k] += events >> k & 1;
+  return i + 1;
+}
+/* Whether nobody but the current split can run in this block now. */
+static bool alone(const struct mx_exec *x) {
+  const struct mx_block *b = x->block;
+  if (b->begun < b->nwarps) return false;
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    for (uint32_t k = 0; k < b->warps[w].nsplits; k++)
+      if (b->warps[w].splits[k].state == MX_RUNNABLE && &b->warps[w].splits[k] != x->split) return false;
+  return true;
+}
+static void pause_for(uint32_t ns) {
+  for (uint32_t k = 0; k <= ns / 16; k++)
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+/* Sleeping lets the others run: the split counts as having used its slice. But where all of them are on other workers, what it
+ * waits for is often done soon, and another block's turn is a long time. */
+const struct mx_insn *mx__op_nanosleep(struct mx_exec *x, const struct mx_insn *i) {
+  enum { SHORT = 100 }; /* nanoseconds */
+  const uint32_t *t = mx__operand(x, i->o[0]);
+  uint32_t most = 0;
+  MX_FOR_LANES(l, x->mask) most = t[l] > most ? t[l] : most;
+  x->warp->clock += most;
+  if (x->launch->workers > 1 && most <= SHORT && x->naps < x->most_naps && x->slice > 1 && alone(x)) {
+    x->naps++;
+    x->slice--;
+    pause_for(most);
+    return i + 1;
+  }
+  x->slice = x->reserve = 0;
+  return mx__leave(x, i->pc + 1, MX_EV_SLICE);
+}
+const struct mx_insn *mx__op_fence(struct mx_exec *x, const struct mx_insn *i) {
+  (void)x;
+  atomic_thread_fence(memory_order_seq_cst);
+  return i + 1;
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------*/
+/* All lanes, 32 or 64: a half's loop has a length that the compiler knows, and becomes vectors. */
+static void fill32(const struct mx_exec *x, uint32_t *d, uint32_t v) {
+  for (uint32_t half = 0; half < x->lanes; half += 32, d += 32)
+    for (unsigned l = 0; l < 32; l++) d[l] = v;
+}
+static void fill64(const struct mx_exec *x, uint64_t *d, uint64_t v) {
+  for (uint32_t half = 0; half < x->lanes; half += 32, d += 32)
+    for (unsigned l = 0; l < 32; l++) d[l] = v;
+}
+/* Writes one value to the active lanes of a slot of the class of operand 0. */
+static void broadcast(struct mx_exec *x, const struct mx_insn *i, uint64_t m, uint64_t v) {
+  void *d = mx__operand(x, i->o[0]);
+  switch (mx__types[mx__ops[i->op].opnd[0].type].slot_class) {
+    case MX_PRED: *(uint64_t *)d = v ? *(uint64_t *)d | m : *(uint64_t *)d & ~m; break;
+    case MX_R32:
+      if (m == x->full) fill32(x, d, (uint32_t)v);
+      else MX_FOR_LANES(l, m) ((uint32_t *)d)[l] = (uint32_t)v;
+      break;
+    default:
+      if (m == x->full) fill64(x, d, v);
+      else MX_FOR_LANES(l, m) ((uint64_t *)d)[l] = v;
+  }
+}
+
+const struct mx_insn *mx__op_movi32(struct mx_exec *x, const struct mx_insn *i) {
+  broadcast(x, i, mx__lanes_of(x, i), (uint32_t)i->off);
+  return i + 1;
+}
+const struct mx_insn *mx__op_movi64(struct mx_exec *x, const struct mx_insn *i) {
+  broadcast(x, i, mx__lanes_of(x, i), (uint64_t)i->off);
+  return i + 1;
+}
+
+/* Registers that move with the warp. Reading a clock moves it: loops that wait for it end. */
+static uint64_t warp_register(struct mx_exec *x, unsigned number) {
+  switch (number) {
+    case MX_SR_CLOCK: case MX_SR_GLOBALTIMER_LO: return (uint32_t)(x->warp->clock += MX_CLOCK_STEP);
+    case MX_SR_CLOCK_HI: case MX_SR_GLOBALTIMER_HI: return (x->warp->clock += MX_CLOCK_STEP) >> 32;
+    case MX_SR_CLOCK64: case MX_SR_GLOBALTIMER: return x->warp->clock += MX_CLOCK_STEP;
+    case MX_SR_LOCAL_BASE: return x->frame->local_base;
+    case MX_SR_LOCAL_TOP: return mx__local_top(x->frame);
+    default: return x->sreg[number];
+  }
+}
+
+const struct mx_insn *mx__op_sreg(struct mx_exec *x, const struct mx_insn *i) {
+  uint64_t m = mx__lanes_of(x, i);
+  if (!m) return i + 1;
+  unsigned number = (unsigned)i->o[1];
+  const struct mx_sreg_info *r = &mx__sregs[number];
+  if (r->varies != MX_PER_LANE) {
+    broadcast(x, i, m, r->varies == MX_PER_WARP ? warp_register(x, number) : x->sreg[number]);
+    return i + 1;
+  }
+  void *d = mx__operand(x, i->o[0]);
+  if (mx__types[r->type].slot_class == MX_R32) {
+    const uint32_t *v = x->sreg_lanes32[number];
+    if (m == x->full) memcpy(d, v, x->lanes * 4);
+    else MX_FOR_LANES(l, m) ((uint32_t *)d)[l] = v[l];
+  } else {
+    const uint64_t *v = x->sreg_lanes64[number];
+    if (m == x->full) memcpy(d, v, x->lanes * 8);
+    else MX_FOR_LANES(l, m) ((uint64_t *)d)[l] = v[l];
+  }
+  return i + 1;
+}
+
+/* Spill cells: copied whole but for lanes that are elsewhere. */
+static void *cell(const struct mx_exec *x, unsigned cls, uint32_t number) {
+  const struct mx_pfunc *fn = x->fn;
+  if (cls == MX_PRED) return x->base[0] + fn->off_spred + (size_t)number * 8;
+  if (cls == MX_R32) return x->base[0] + fn->off_s32 + (size_t)number * x->lanes * 4;
+  return x->base[0] + fn->off_s64 + (size_t)number * x->lanes * 8;
+}
+static void copy_lanes(const struct mx_exec *x, unsigned cls, void *d, const void *v) {
+  if (cls == MX_PRED) *(uint64_t *)d = (*(uint64_t *)d & ~x->mask) | (*(const uint64_t *)v & x->mask);
+  else if (cls == MX_R32) MX_FOR_LANES(l, x->mask) ((uint32_t *)d)[l] = ((const uint32_t *)v)[l];
+  else MX_FOR_LANES(l, x->mask) ((uint64_t *)d)[l] = ((const uint64_t *)v)[l];
+}
+const struct mx_insn *mx__op_spill(struct mx_exec *x, const struct mx_insn *i) {
+  unsigned cls = mx__types[mx__ops[i->op].opnd[2].type].slot_class;
+  copy_lanes(x, cls, cell(x, cls, (uint32_t)i->o[0] | (uint32_t)i->o[1] << 10), mx__operand(x, i->o[2]));
+  return i + 1;
+}
+const struct mx_insn *mx__op_fill(struct mx_exec *x, const struct mx_insn *i) {
+  unsigned cls = mx__types[mx__ops[i->op].opnd[0].type].slot_class;
+  copy_lanes(x, cls, mx__operand(x, i->o[0]), cell(x, cls, (uint32_t)i->o[1] | (uint32_t)i->o[2] << 10));
+  return i + 1;
+}
+
+/* ---- address windows ------------------------------------------------------------------------------------*/
+static const struct mx_insn *add_window(struct mx_exec *x, const struct mx_insn *i, uint64_t window) {
+  uint64_t m = mx__lanes_of(x, i), *d = mx__operand(x, i->o[0]);
+  const uint64_t *a = mx__operand(x, i->o[1]);
+  if (m == x->full) for (uint32_t l = 0; l < x->lanes; l++) d[l] = a[l] + window;
+  else MX_FOR_LANES(l, m) d[l] = a[l] + window;
+  return i + 1;
+}
+const struct mx_insn *mx__op_cvta(struct mx_exec *x, const struct mx_insn *i) {
+  return add_window(x, i, mx_space_window(i->mod + 1u));
+}
+const struct mx_insn *mx__op_cvta_to(struct mx_exec *x, const struct mx_insn *i) {
+  return add_window(x, i, -mx_space_window(i->mod + 1u));
+}
+
+/* ---- a lane's stack --------------------------------------------------------------------------------------
+ * Grows for all lanes of a frame together: a lane may own less of it than there is. So it shrinks only when all lanes of
+ * the frame say so; what others leave behind ends with the frame. */
+/* Operand k, of 32 or 64 bits. */
+static uint64_t value_of(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint64_t lane) {
+  const void *p = mx__operand(x, i->o[k]);
+  return mx__types[mx__ops[i->op].opnd[k].type].slot_class == MX_R32 ? ((const uint32_t *)p)[lane] : ((const uint64_t *)p)[lane];
+}
+const struct mx_insn *mx__op_alloca(struct mx_exec *x, const struct mx_insn *i) {
+  uint64_t most = 0, limit = x->launch->local_bytes, a = 16;
+  MX_FOR_LANES(l, x->mask) {
+    const uint64_t size = value_of(x, i, 1, l), align = value_of(x, i, 2, l);
+    most = size > most ? size : most;
+    if (align > a && align <= 4096 && !(align & (align - 1))) a = align;
+  }
+  uint64_t at = (mx__local_top(x->frame) + a - 1) & -a;
+  if (at > limit || most > limit - at) return mx__trap_at(x, i, MX_TRAP_STACK_OVERFLOW, x->mask, NULL);
+  broadcast(x, i, x->mask, at);
+  x->frame->local_dyn += ((at + most + 15) & -16ull) - mx__local_top(x->frame);
+  return i + 1;
+}
+const struct mx_insn *mx__op_stacksave(struct mx_exec *x, const struct mx_insn *i) {
+  broadcast(x, i, x->mask, mx__local_top(x->frame));
+  return i + 1;
+}
+const struct mx_insn *mx__op_stackrestore(struct mx_exec *x, const struct mx_insn *i) {
+  uint64_t most = 0, floor = mx__local_top(x->frame) - x->frame->local_dyn;
+  MX_FOR_LANES(l, x->mask) {
+    const uint64_t to = value_of(x, i, 0, l);
+    most = to > most ? to : most;
+  }
+  if (x->mask == x->frame->lanes && most >= floor && most <= mx__local_top(x->frame)) x->frame->local_dyn = most - floor;
+  return i + 1;
+}

@@ -1,0 +1,144 @@
+/* What compiled code and the machine agree on beyond exec.h: entries, exits, and how a divergence that compiled code had
+ * hidden is told to the machine. Plain structures; no compiler appears here. Part of the JIT cache key.
+ *
+ * A shared object exports, for every compiled function number N of the module,
+ *   mx_jit_F<N>        mx_jit_fn
+ *   mx_jit_table_F<N>  struct mx_jit_table, and behind it what it counts
+ *   mx_jit_live_F<N>   for sessions only: uint64_t[ncode][words], see mx_jit_code; words = (npred + n32 + n64) / 64 + 1
+ * and mx_jit_layout, uint64_t: mx__jit_layout() of whoever compiled it. */
+#ifndef MX_VM_JITABI_H
+#define MX_VM_JITABI_H
+
+#include "exec.h"
+
+enum mx_jit_exit {
+  MX_JIT_GO,      /* the machine executes the instruction at the site's pc */
+  MX_JIT_SLICE,   /* the slice ended; the split stands at the site's pc */
+  MX_JIT_EVENT,   /* a body gave up control (x->event) at the site's pc */
+  MX_JIT_DONE,    /* all lanes of the split have ended, and those of x->ahead warps behind it, which began here */
+  MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->home has what they need at entry `resume` */
+  MX_JIT_REFUSED, /* not entered: a slot that should be uniform is not */
+  MX_JIT_SITE,    /* this and more: left at the site of that number, whose kind is one of the above */
+};
+
+/* How values go between the frame and compiled code: through state->home, where each slot has a place in which code keeps it
+ * as it has it in its vectors. Entries and sites say which slots are live there and in which form. So compiled code moves
+ * vectors and nothing else; what lanes it is about, jit/runtime/transfer.c knows. */
+enum { MX_JIT_ONE = 1u << 16, MX_JIT_RAW = 2u << 16, MX_JIT_SHAPED = 4u << 16, MX_JIT_CLASS = 24 };
+struct mx_jit_place {
+  uint32_t slot; /* number, flags, class << MX_JIT_CLASS. ONE: one vector holds it for all lanes. RAW: f32 whose NaNs may not be canonical yet */
+  uint32_t home, shape; /* SHAPED: where the shape of its lanes lies, a struct mx_jit_shape */
+};
+struct mx_jit_way_in { uint32_t pc, first, n; };              /* its places */
+/* `steps` instructions have been executed since the counter was kept last. mask: where the lanes that run are; 0: all. */
+struct mx_jit_site { uint32_t kind, pc, steps, mask, first, n, first_hidden, nhidden; };
+/* One hidden divergence. taken: where the mask is of lanes that went to target, the others to next. rest 0: just so, and if it
+ * is none there is nothing to tell. Else they are those at `rest`, if these are fewer than the lanes at `taken`.
+ * next == reconv: the others wait there already. */
+struct mx_jit_hidden { uint32_t taken, rest, target, next, reconv; };
+/* Instructions [from, pc] that the interpreter's bodies do in the midst of compiled code: places of what they read, and of the last
+ * one's results. */
+struct mx_jit_step { uint32_t from, pc, first, nin, nout; };
+struct mx_jit_table {
+  uint32_t home_bytes, clean, chunk, vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
+  uint32_t waits;                                      /* at barriers, by itself */
+  uint32_t nentries, nsites, nplaces, nhidden, nsteps; /* which follow in this order, entries with their pcs ascending */
+};
+
+/* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of lanes. */
+struct mx_jit_shape { uint64_t min, max, low, kind; };
+enum { MX_JIT_SAME = 1, MX_JIT_ROWS1 = 2, MX_JIT_ROWS4 = 4, MX_JIT_ROWS8 = 8 }; /* each chunk: one number; 1, 4, or 8 from lane to lane */
+
+struct mx_jit_state;
+struct mx_jit_help {
+  /* Executes step `number` of the table for the lanes of `mask`: operands and results are in home, the current warp's. 0: it gave
+   * up control. */
+  uint32_t (*step)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask);
+  /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if they have 64 bits. */
+  uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
+};
+
+struct mx_jit_code;
+struct mx_jit_state {
+  const struct mx_jit_help *help;
+  const struct mx_jit_code *code; /* which runs */
+  unsigned char *home; /* aligned to 64 bytes */
+  uint64_t steps;      /* out: instructions executed */
+  uint32_t park;       /* in: whether code may wait at barriers, home being kept for it */
+  uint32_t resume, pc; /* out, BARRIER only */
+};
+
+/* A block's warps on their way from their beginning or a barrier 0 to the next one or their end: all are there, with all their lanes,
+ * and go on at one entry. Compiled code runs them in turns: from a warp that arrives or ends it goes to the next, and when all have
+ * arrived, on with the last. While `moved`, x->warp and what belongs to it are not those of warp `at` yet, see
+ * mx__rounds_catch_up(). */
+#define MX_RING_WARPS 32
+struct mx_ring {
+  uint32_t n, at;          /* warps; the current one */
+  uint32_t arrived, ended; /* so many before it have; one of these is 0 */
+  uint32_t from;           /* the entry at which the others go on */
+  uint32_t to, pc;         /* those that have arrived: the entry behind their barrier, its pc */
+  uint32_t left, moved;    /* arrivals until vm/exec/compiled_block.c wants to be asked */
+  unsigned char *home[MX_RING_WARPS];
+  const struct mx_jit_code *code;
+  struct mx_frame *frame[MX_RING_WARPS]; uint32_t nframes; /* for warps that have not begun */
+  bool begun; /* the machine knows of them */
+};
+
+/* Runs the current split from entry number `entry` until something happens; slots, slice are then what the
+ * interpreter's would be. */
+typedef uint32_t (*mx_jit_fn)(struct mx_exec *x, uint32_t entry, struct mx_jit_state *state);
+
+extern const struct mx_jit_help mx__jit_help;
+uint32_t mx__jit_shape(struct mx_exec *x, uint32_t form, uint64_t mask);
+/* Where a frame keeps compiled code's own state, if it was made with room for it. */
+static inline unsigned char *mx__jit_keep(struct mx_frame *f) { return f->slots + f->fn->frame_bytes; }
+
+/* Loaded code of one function. */
+struct mx_jit_code {
+  mx_jit_fn run;
+  const struct mx_jit_table *table;
+  const struct mx_jit_way_in *entries;
+  const struct mx_jit_site *sites;
+  const struct mx_jit_place *places;
+  const struct mx_jit_hidden *hidden;
+  const struct mx_jit_step *steps;
+  const uint64_t *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
+  atomic_bool attached; /* all its entries lead to it */
+};
+
+/* What compiled code assumes of these structures, as one number: code made under another one is not used. */
+static inline uint64_t mx__jit_layout(void) {
+#define X_(m_) offsetof(struct mx_exec, m_)
+#define P_(m_) offsetof(struct mx_pfunc, m_)
+#define I_(m_) offsetof(struct mx_insn, m_)
+#define S_(m_) offsetof(struct mx_jit_state, m_)
+#define R_(m_) offsetof(struct mx_ring, m_)
+  const size_t all[] = {13, X_(base), X_(mask), X_(slice), X_(ahead), X_(more), X_(ring), X_(tid_rows), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
+                        X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), X_(stops), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
+                        P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
+                        offsetof(struct mx_bounds, host), offsetof(struct mx_bounds, reads), offsetof(struct mx_bounds, writes), offsetof(struct mx_bounds, lanes_off), S_(help), S_(steps), S_(pc), S_(home), S_(resume), S_(park),
+                        R_(n), R_(at), R_(arrived), R_(ended), R_(from), R_(to), R_(pc), R_(left), R_(moved), R_(home)};
+#undef X_
+#undef P_
+#undef I_
+#undef S_
+#undef R_
+  uint64_t h = 14695981039346656037u;
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) h = (h ^ all[k]) * 1099511628211u;
+  return h;
+}
+
+/* Enters compiled code of x->fn at the entry for instruction i's pc (i is an entry) and does what followed from it: as
+ * a body, the next instruction or NULL. Where nothing was executed, runs i's own body. */
+const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i);
+/* The second half of it: code was entered at i's pc, left with `kind` and *s. */
+const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i);
+/* transfer.c: slots from the frame into their places in home; false: one that code takes for uniform is not. Places back into the
+ * frame, for the lanes that run. A mask that code left in home. */
+bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home);
+void mx__jit_bring_results(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home); /* without a look at other lanes */
+void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home);
+uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home);
+
+#endif

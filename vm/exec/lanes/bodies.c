@@ -1,0 +1,38 @@
+/* All bodies of this CPU level in one table, by opcode. */
+#include "body.h"
+
+#undef OP
+#undef OPF
+#undef OPM
+#undef OPX
+
+#include "vm/exec/interp.h"
+
+#define OP(id_, ...) const struct mx_insn *MX_BODY(ROW_##id_)(struct mx_exec *, const struct mx_insn *);
+#define OPX(...)
+#include "core/opcodes.def"
+
+static const mx_body unguarded[MX_OP_COUNT] = {
+#define OP(id_, ...) [MX_##id_] = MX_BODY(ROW_##id_),
+#define OPX(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) [MX_##id_] = mx__op_##fn_,
+#include "core/opcodes.def"
+};
+
+/* Most instructions have no guard: asking each for one would take a tenth of its time. Those of memory ask themselves. */
+static const struct mx_insn *guarded(struct mx_exec *x, const struct mx_insn *i) {
+  const uint64_t all = x->mask;
+  if ((x->mask = mx__active(x, i))) unguarded[i->op](x, i);
+  x->mask = all;
+  return i + 1;
+}
+
+static const mx_body bodies[MX_OP_COUNT] = {
+#define OP(id_, ...) [MX_##id_] = guarded,
+#define OPM(id_, ...) [MX_##id_] = MX_BODY(ROW_##id_),
+#define OPX(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) [MX_##id_] = mx__op_##fn_,
+#include "core/opcodes.def"
+};
+
+#define STRING(x_) STRING_(x_)
+#define STRING_(x_) #x_
+const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL), bodies, unguarded};

@@ -1,0 +1,296 @@
+/* Bodies of the rows in mx/ops/memory.def: loads, stores, atomics.
+ *
+ * Every lane's address is checked against the instruction's cached bounds before anything is touched; lanes that miss
+ * send the whole instruction to vm/exec/access.c, which knows all allocations. Conflicts inside one instruction resolve in
+ * lane order, the highest lane last.
+ *
+ * A body is one call of load(), store() or atom(), which find the places, with a loop that does one element of every
+ * lane. Rows that differ in the address's width or in the number of elements share that loop: each is made where the
+ * first of them stands. */
+#include "vm/exec/access.h"
+#include "addresses.h"
+#include "body.h"
+
+#undef OP
+#undef OPF
+#undef OPM
+#define OP(...)
+#define OPF(...)
+
+/* ---- where the lanes' bytes are ------------------------------------------------------------------------------*/
+enum shape { ROW /* one lane's after the other's */, POINT /* all at one place */, GROUPS /* each a row or a point */, APART };
+#define GROUP 16u
+struct reach {
+  enum shape shape;
+  bool shared;                  /* nobody else can see the bytes while this block runs */
+  uint64_t origin, pitch;       /* unless APART: host address of lane 0's bytes, active or not, and from lane to lane */
+  uint64_t group[MX_MAX_LANES / GROUP]; /* of GROUPS: where each begins */
+  uint64_t at[MX_MAX_LANES];    /* of APART: host addresses of the active lanes */
+};
+MX__INL void *place(const struct reach *r, size_t lane, size_t at) {
+  return (void *)(uintptr_t)((r->shape == APART ? r->at[lane] : r->origin + lane * r->pitch) + at);
+}
+/* For those who know no groups. */
+MX__INL void ungroup(struct reach *r, unsigned n) {
+  if (r->shape != GROUPS) return;
+  for (size_t g = 0; g < n; g += GROUP)
+    for (size_t l = 0; l < GROUP; l++) r->at[g + l] = r->group[g / GROUP] + l * r->pitch;
+  r->shape = APART;
+}
+
+/* The address of lane l, as the program computed it; 32-bit ones wrap, as addresses of that width do. */
+MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
+  return narrow ? ((const uint32_t *)p)[l] + (uint32_t)off : ((const uint64_t *)p)[l] + off;
+}
+
+/* The slow way: all allocations are asked. */
+static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p, bool narrow,
+                                             unsigned bytes, unsigned space, bool write, struct reach *r) {
+  unsigned char *host[MX_MAX_LANES];
+  for (size_t l = 0; l < x->lanes; l++) r->at[l] = address(p, narrow, (uint64_t)i->off, l);
+  if (!mx__access_find(x, i, m, r->at, bytes, space, write, host)) return false;
+  MX_FOR_LANES(l, m) r->at[l] = (uint64_t)(uintptr_t)host[l];
+  r->shape = APART;
+  r->shared = x->bounds[i->aux].kind == MX_SHARED || x->bounds[i->aux].kind == MX_LOCAL;
+  return true;
+}
+
+/* An instruction tends to go on as it did before: from one row to the next, in a loop or warp after warp. Each of these
+ * instructions takes long enough for the processor to lose sight of that, and too short to hide a miss. */
+MX__INL void fetch_ahead(struct mx_bounds *b, uint64_t begin, uint64_t host, uint64_t bytes) {
+  if (b->kind != MX_GLOBAL) return;
+  const uint64_t next = host + (begin - b->last);
+  b->last = begin;
+  for (uint64_t l = 0; l <= bytes; l += 64) __builtin_prefetch((const void *)(uintptr_t)(next + l));
+}
+
+/* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Of rows and points the two ends are
+ * checked. */
+static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
+                  unsigned space, bool write, struct reach *r) {
+  const unsigned n = mx__lanes(x);
+  const void *p = mx__ref(x, base);
+  const uint64_t off = (uint64_t)i->off;
+  struct mx_bounds *b = &x->bounds[i->aux];
+  if (b->span < bytes || (write && !b->writable)) return search(x, i, m, p, narrow, bytes, space, write, r);
+  const uint64_t lo = b->lo, limit = b->span - bytes, host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - lo;
+  r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
+
+  const size_t first = (size_t)__builtin_ctzll(m), last = 63 - (size_t)__builtin_clzll(m);
+  const uint64_t begin = address(p, narrow, off, first), end = address(p, narrow, off, last);
+  const uint64_t pitch = begin == end ? 0 : bytes, start = begin - first * pitch;
+  if (end - begin == (last - first) * pitch && b->kind != MX_LOCAL) {
+    const uint64_t other = narrow ? mx__unlike32(p, (uint32_t)(start - off), (uint32_t)pitch, n) : mx__unlike64(p, start - off, pitch, n);
+    if (!(other & m)) {
+      if (begin - lo > limit || end - lo > limit || begin & (bytes - 1)) return search(x, i, m, p, narrow, bytes, space, write, r);
+      r->shape = pitch ? ROW : POINT;
+      r->pitch = pitch;
+      r->origin = host + start;
+      fetch_ahead(b, begin, r->origin + first * pitch, (last - first) * pitch);
+      return true;
+    }
+  }
+  /* allocations begin at multiples of every access's size: what is odd from their beginning on, is odd */
+  const uint64_t stride = b->kind == MX_LOCAL ? x->local_stride : 0;
+  r->shape = APART;
+  if (!narrow) {
+    if (mx__outside64(p, off, lo, limit, bytes - 1, n) & m) return search(x, i, m, p, narrow, bytes, space, write, r);
+    for (size_t l = 0; l < n; l++) r->at[l] = host + off + ((const uint64_t *)p)[l] + l * stride;
+    return true;
+  }
+  if (lo > UINT32_MAX || mx__outside32(p, (uint32_t)off, (uint32_t)lo, limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX, bytes - 1, n) & m)
+    return search(x, i, m, p, narrow, bytes, space, write, r);
+  /* rows of a tile: groups of lanes that have neighbours or one place each */
+  r->pitch = (uint32_t)(address(p, true, off, 1) - address(p, true, off, 0));
+  if ((!r->pitch || r->pitch == bytes) && m == x->full && !stride && !mx__unlike_groups(p, (uint32_t)r->pitch, n)) {
+    r->shape = GROUPS;
+    for (size_t g = 0; g < n; g += GROUP) r->group[g / GROUP] = host + address(p, true, off, g);
+    return true;
+  }
+  for (size_t l = 0; l < n; l++) r->at[l] = host + address(p, true, off, l) + l * stride;
+  return true;
+}
+
+/* Types as they lie in memory; assignment to and from register types widens by their sign, or keeps the low bits. */
+#define CELL(t_, c_) typedef c_ cell_##t_;
+CELL(u8, uint8_t) CELL(s8, int8_t) CELL(b8, uint8_t) CELL(u16, uint16_t) CELL(s16, int16_t) CELL(b16, uint16_t)
+CELL(f16, uint16_t) CELL(bf16, uint16_t)
+CELL(u32, uint32_t) CELL(s32, int32_t) CELL(b32, uint32_t) CELL(f32, float) CELL(f16x2, uint32_t) CELL(bf16x2, uint32_t)
+CELL(u64, uint64_t) CELL(s64, int64_t) CELL(b64, uint64_t) CELL(f64, double) CELL(b128, mx_b128)
+#define CELL_AT(t_, r_, lane_, at_) (*(cell_##t_ *)place(r_, lane_, at_))
+
+/* ---- loads and stores ------------------------------------------------------------------------------------------*/
+typedef void mover(void *slot, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at);
+
+#define MAKE_LOADER(mt_, dt_) \
+  static void load_##mt_##_##dt_(void *d, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at) { \
+    const cell_##mt_ *row = (const cell_##mt_ *)(uintptr_t)r->origin; \
+    if (m != full) \
+      MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
+    else if (r->shape == POINT) { \
+      const mx_##dt_ v = CELL_AT(mt_, r, 0, at); \
+      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, v); \
+    } else if (r->shape == ROW && r->pitch == sizeof *row) \
+      _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, row[l]); \
+    else if (r->shape == GROUPS && r->pitch == sizeof *row) \
+      for (size_t g = 0; g < n; g += GROUP) { \
+        row = (const cell_##mt_ *)(uintptr_t)r->group[g / GROUP]; \
+        _Pragma("GCC ivdep") for (size_t l = 0; l < GROUP; l++) mx__put_##dt_(d, g + l, n, row[l]); \
+      } \
+    else if (r->shape == GROUPS) \
+      for (size_t g = 0; g < n; g += GROUP) { \
+        const mx_##dt_ v = *(const cell_##mt_ *)(uintptr_t)(r->group[g / GROUP] + at); \
+        for (size_t l = 0; l < GROUP; l++) mx__put_##dt_(d, g + l, n, v); \
+      } \
+    else if (r->shape == APART) \
+      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(r->at[l] + at)); \
+    else \
+      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
+  }
+#define MAKE_STORER(mt_, vt_) \
+  static void store_##mt_##_##vt_(void *v, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at) { \
+    cell_##mt_ *row = (cell_##mt_ *)(uintptr_t)r->origin; \
+    if (r->shape == POINT) /* the highest lane is last */ \
+      CELL_AT(mt_, r, 0, at) = mx__get_##vt_(v, 63u - (unsigned)__builtin_clzll(m), n); \
+    else if (r->shape == ROW && r->pitch == sizeof *row && m == full) \
+      _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) row[l] = mx__get_##vt_(v, l, n); \
+    else \
+      MX_FOR_LANES(l, m) CELL_AT(mt_, r, l, at) = mx__get_##vt_(v, l, n); \
+  }
+
+static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, mover *move) {
+  const uint64_t m = mx__active(x, i);
+  struct reach r;
+  if (!m) return i + 1;
+  if (!reach(x, i, m, mx__operand_ref(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r)) return NULL;
+  if (elements > 1) ungroup(&r, mx__lanes(x));
+  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, k)), &r, m, x->full, mx__lanes(x), k * bytes);
+  return i + 1;
+}
+static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, mover *move) {
+  const uint64_t m = mx__active(x, i);
+  struct reach r;
+  if (!m) return i + 1;
+  if (!reach(x, i, m, i->o[0], narrow, bytes * (unsigned)elements, i->mod >> 2, true, &r)) return NULL;
+  ungroup(&r, mx__lanes(x));
+  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, 2 + k)), &r, m, x->full, mx__lanes(x), k * bytes);
+  return i + 1;
+}
+#define BODY(id_, ...) const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { __VA_ARGS__ }
+#define DO_LOAD(id_, make_, elements_, narrow_, dt_, mt_) \
+  make_(MAKE_LOADER, mt_, dt_) \
+  BODY(id_, return load(x, i, elements_, narrow_, sizeof(cell_##mt_), load_##mt_##_##dt_);)
+#define DO_STORE(id_, make_, elements_, narrow_, vt_, mt_) \
+  make_(MAKE_STORER, mt_, vt_) \
+  BODY(id_, return store(x, i, elements_, narrow_, sizeof(cell_##mt_), store_##mt_##_##vt_);)
+
+/* ---- atomics -----------------------------------------------------------------------------------------------------*/
+/* The steps of all lanes, one after the other; d NULL: nobody wants the old values. */
+typedef void stepper(void *d, const void *b, const void *c, const struct reach *r, uint64_t m, unsigned n, size_t at);
+
+/* In memory that only this worker can see, plain; elsewhere by compare and exchange, which also a host thread observes
+ * as one step. */
+#define MAKE_STEPPER(step_, t_, ...) \
+  MX__INL mx_##t_ step_##step_(const mx_##t_ OLD, const mx_##t_ B, const mx_##t_ C, const bool SHARED) { \
+    (void)OLD, (void)B, (void)C, (void)SHARED; \
+    return (__VA_ARGS__); \
+  } \
+  static void steps_##step_(void *d, const void *b, const void *c, const struct reach *r, uint64_t m, unsigned n, size_t at) { \
+    MX_FOR_LANES(l, m) { \
+      const mx_##t_ B = mx__get_##t_(b, l, n), C = mx__get_##t_(c, l, n); \
+      void *cell = place(r, l, at); \
+      mx_##t_ old; \
+      if (r->shared) { \
+        old = *(cell_##t_ *)cell; \
+        *(cell_##t_ *)cell = step_##step_(old, B, C, true); \
+      } else { \
+        SWAP_LOOP(step_, t_, cell) \
+      } \
+      if (d) mx__put_##t_(d, l, n, old); \
+    } \
+  }
+#define SWAP_LOOP(step_, t_, at_) \
+  union { mx_##t_ v; unsigned __int128 w16; uint64_t w8; uint32_t w4; uint16_t w2; } was, now; \
+  if (sizeof(cell_##t_) == 16) { \
+    unsigned __int128 seen = *(volatile uint64_t *)(at_); /* a guess; the exchange tells */ \
+    do was.w16 = seen, now.v = step_##step_(was.v, B, C, false); \
+    while ((seen = __sync_val_compare_and_swap((unsigned __int128 *)(at_), was.w16, now.w16)) != was.w16); \
+  } else if (sizeof(cell_##t_) == 8) { \
+    was.w8 = __atomic_load_n((uint64_t *)(at_), __ATOMIC_SEQ_CST); \
+    do now.v = step_##step_(was.v, B, C, false); \
+    while (!__atomic_compare_exchange_n((uint64_t *)(at_), &was.w8, now.w8, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+  } else if (sizeof(cell_##t_) == 4) { \
+    was.w4 = __atomic_load_n((uint32_t *)(at_), __ATOMIC_SEQ_CST); \
+    do now.v = step_##step_(was.v, B, C, false); \
+    while (!__atomic_compare_exchange_n((uint32_t *)(at_), &was.w4, now.w4, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+  } else { \
+    was.w2 = __atomic_load_n((uint16_t *)(at_), __ATOMIC_SEQ_CST); \
+    do now.v = step_##step_(was.v, B, C, false); \
+    while (!__atomic_compare_exchange_n((uint16_t *)(at_), &was.w2, now.w2, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+  } \
+  old = was.v;
+
+static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, size_t results, size_t elements, size_t operands, bool narrow,
+                                  unsigned bytes, stepper *steps) {
+  const uint64_t m = mx__active(x, i);
+  struct reach r;
+  if (!m) return i + 1;
+  if (!reach(x, i, m, mx__operand_ref(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
+  const unsigned n = mx__lanes(x);
+  ungroup(&r, n);
+  for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */
+    const void *b = mx__ref(x, mx__operand_ref(i, results + 2 + k)), *c = operands == 1 ? b : mx__ref(x, mx__operand_ref(i, results + 3));
+    steps(results == 1 ? mx__ref(x, i->o[0]) : results ? x->tmp + k * n * 4 : NULL, b, c, &r, m, n, k * bytes);
+  }
+  for (size_t k = 0; results > 1 && k < results; k++)
+    mx__blend32(mx__ref(x, mx__operand_ref(i, k)), (const uint32_t *)(const void *)(x->tmp + k * n * 4), m, n);
+  return i + 1;
+}
+#define DO_ATOM(id_, make_, results_, elements_, operands_, narrow_, step_, t_, ...) \
+  make_(MAKE_STEPPER, step_, t_, __VA_ARGS__) \
+  BODY(id_, return atom(x, i, results_, elements_, operands_, narrow_, sizeof(cell_##t_), steps_##step_);)
+
+#define DO_PREFETCH(id_, ...) BODY(id_, (void)x; return i + 1;)
+
+/* ---- rows --------------------------------------------------------------------------------------------------------*/
+/* SH_ of a memory shape: whether the loop is made here, what the access function wants to know, and the register type. */
+#undef SH_R0
+#define HERE(make_, ...) make_(__VA_ARGS__)
+#define ELSEWHERE(...)
+#define HERE_u64 HERE
+#define HERE_u32 ELSEWHERE
+#define NARROW_u32 true
+#define NARROW_u64 false
+#define SH_LD1(t_, p_) HERE_##p_, 1, NARROW_##p_, t_
+#define SH_LD2(t_, p_) ELSEWHERE, 2, NARROW_##p_, t_
+#define SH_LD4(t_, p_) ELSEWHERE, 4, NARROW_##p_, t_
+#define SH_LD8(t_, p_) ELSEWHERE, 8, NARROW_##p_, t_
+#define SH_ST1 SH_LD1
+#define SH_ST2 SH_LD2
+#define SH_ST4 SH_LD4
+#define SH_ST8 SH_LD8
+#define SH_AT1(t_, p_) HERE_##p_, 1, 1, 1, NARROW_##p_
+#define SH_AT2(t_, p_) HERE_##p_, 1, 1, 2, NARROW_##p_
+#define SH_RE1(t_, p_) ELSEWHERE, 0, 1, 1, NARROW_##p_
+#define SH_AV2(t_, p_) HERE_##p_, 2, 2, 1, NARROW_##p_
+#define SH_AV4(t_, p_) ELSEWHERE, 4, 4, 1, NARROW_##p_
+#define SH_AV8(t_, p_) ELSEWHERE, 8, 8, 1, NARROW_##p_
+#define SH_RV2(t_, p_) ELSEWHERE, 0, 2, 1, NARROW_##p_
+#define SH_RV4(t_, p_) ELSEWHERE, 0, 4, 1, NARROW_##p_
+#define SH_RV8(t_, p_) ELSEWHERE, 0, 8, 1, NARROW_##p_
+#define SH_PF(p_) 0
+#define SH_PFN(p_) 0
+
+/* OPM's last argument says what the access is: unpack it. */
+#define LOAD(mt_, dt_, n_) DO_LOAD, (mt_)
+#define STORE(mt_, n_) DO_STORE, (mt_)
+#define ATOM(step_, t_, ...) DO_ATOM, (step_, t_, __VA_ARGS__)
+#define ATOMV(step_, t_, n_, ...) DO_ATOM, (step_, t_, __VA_ARGS__)
+#define PREFETCH() DO_PREFETCH, ()
+#define BARE(...) __VA_ARGS__
+#define OPM_(id_, shape_, do_, args_) OPM__(do_, id_, shape_, BARE args_)
+#define OPM__(do_, id_, ...) do_(id_, __VA_ARGS__)
+#define OPM___(id_, shape_, ...) OPM_(id_, BARE shape_, __VA_ARGS__)
+#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OPM___(ROW_##id_, (SH_##shape_), __VA_ARGS__)
+
+#include "core/ops/memory.def"

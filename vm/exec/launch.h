@@ -1,0 +1,70 @@
+/* One launch: its shape, its limits, what all its workers share. Checks and workers are in launch.c; what a block does
+ * is block.c's business. */
+#ifndef MX_VM_LAUNCH_H
+#define MX_VM_LAUNCH_H
+
+#include "core/module.h"
+#include "mx/mx.h"
+#include "trap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct mx_prepared;
+
+#define MX_MAX_BLOCK_THREADS 1024u
+#define MX_MAX_GRID_X 0x7FFFFFFFu
+#define MX_MAX_GRID_YZ 65535u
+#define MX_MAX_SHARED 232448u /* 227 KiB */
+#define MX_MAX_PARAM_BYTES 32764u
+
+/* Why workers are asked to stop; in the stop flag. REST: for a session, which goes on with what they lay down. */
+enum mx_stop { MX_STOP_NOT, MX_STOP_REST, MX_STOP_TRAP, MX_STOP_STEPS, MX_STOP_TIME, MX_STOP_INTERRUPT, MX_STOP_HOST_MEMORY };
+
+struct mx_launch {
+  struct mx_device *device;
+  const struct mx_image *image;
+  uint32_t func;                  /* the kernel, in the image */
+  struct mx_prepared *prep;
+  struct mx_debug *debug;         /* NULL: nobody looks */
+  struct schedule *schedule;      /* while it runs: schedule.c */
+
+  uint32_t grid[3], block[3];
+  uint64_t nblocks;
+  uint32_t threads;               /* of a block */
+  uint32_t lanes, warps;          /* of a warp; of a block */
+  const uint8_t *params;          /* param_bytes of them, 64-byte aligned, padded with 64 zero bytes */
+  uint32_t param_bytes;
+  uint32_t shared_static, shared_dynamic, shared_bytes; /* dynamic begins at prep->shared_static */
+  uint32_t local_bytes;           /* of a lane; multiple of 16 */
+  uint32_t call_depth;            /* most nested frames */
+  bool cooperative;
+  uint64_t workspace;             /* cooperative: generic address for %envreg1 (high half) and %envreg2; else 0 */
+  uint64_t grid_id;
+  mx_jit_mode jit;
+  uint64_t jit_stress;
+  _Atomic uint32_t workers;       /* that run blocks; of a session 1, and more while it runs together */
+  uint32_t helpers;               /* of a session: workers that may join its own */
+  uint32_t resident;
+
+  _Atomic uint64_t *started;      /* blocks; how far the launch is. The device's: others ask */
+  uint64_t steps_limit;           /* 0: none */
+  _Atomic uint64_t frame_bytes;   /* memory of frames, all workers */
+  _Atomic uint64_t steps;         /* of all workers, brought up to date when a block gives up its worker */
+  atomic_bool uses_local;         /* some block does */
+  atomic_int *stop;               /* enum mx_stop; the device's, so that a signal handler can reach it */
+
+  pthread_mutex_t lock;           /* of what follows */
+  bool trapped;
+  struct mx_trap trap;
+  mx_launch_stats stats;          /* workers add theirs when they end */
+};
+
+/* Asks all workers to stop; the first reason stays, unless it is to rest. */
+static inline void mx__stop(atomic_int *stop, enum mx_stop why) {
+  int was = atomic_load(stop);
+  while ((was == MX_STOP_NOT || (was == MX_STOP_REST && why != MX_STOP_REST)) && !atomic_compare_exchange_weak(stop, &was, (int)why)) {}
+}
+static inline void mx__launch_stop(struct mx_launch *l, enum mx_stop why) { mx__stop(l->stop, why); }
+
+#endif

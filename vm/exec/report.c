@@ -1,0 +1,95 @@
+/* What to say when nobody in a block can go on: who waits where, for what, by groups of lanes. */
+#include "warp.h"
+
+#include "launch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "lane 3", "lanes 3, 8-15" */
+static void print_lanes(FILE *out, uint64_t m) {
+  const char *comma = "";
+  fputs(m & (m - 1) ? "lanes " : "lane ", out);
+  while (m) {
+    unsigned a = (unsigned)__builtin_ctzll(m), n = 0;
+    while (a + n < 64 && m >> (a + n) & 1) n++;
+    if (n == 1) fprintf(out, "%s%u", comma, a);
+    else fprintf(out, "%s%u-%u", comma, a, a + n - 1);
+    m &= a + n == 64 ? 0 : ~0ull << (a + n);
+    comma = ", ";
+  }
+}
+
+static void print_place(FILE *out, const struct mx_image *image, const struct mx_frame *f, uint32_t pc) {
+  const char *file;
+  uint32_t line;
+  mx__line_of(image, f->fn->number, pc, &file, &line);
+  fprintf(out, "%s", f->fn->func->name);
+  if (file) fprintf(out, ", %s:%u", file, line);
+  else fprintf(out, ", pc %u", pc);
+}
+
+static void print_split(FILE *out, const struct mx_block *b, const struct mx_warp *w, const struct mx_split *s) {
+  fprintf(out, "\n  warp %u, ", w->number); /* indented as the trap's other lines are */
+  print_lanes(out, s->mask);
+  fprintf(out, " (");
+  print_place(out, b->launch->image, s->frame, s->pc);
+  fprintf(out, ") wait ");
+  if (s->state == MX_WAIT_SYNC) {
+    uint64_t missing = s->sync_mask & w->live & ~s->mask;
+    fprintf(out, "with mask 0x%llx for ", (unsigned long long)s->sync_mask);
+    print_lanes(out, missing);
+    return;
+  }
+  const struct mx_barrier *bar = &b->barriers[s->barrier];
+  uint32_t here = 0;
+  for (uint32_t k = 0; k < b->nwarps; k++) here += (uint32_t)__builtin_popcountll(bar->arrived[k]);
+  uint32_t want = bar->want;
+  if (!want)
+    for (uint32_t k = 0; k < b->nwarps; k++) want += (uint32_t)__builtin_popcountll(b->warps[k].live);
+  if (s->barrier == MX_CLUSTER_BARRIER) fprintf(out, "at the cluster's barrier");
+  else fprintf(out, "at barrier %u", s->barrier);
+  fprintf(out, ": %u of %u threads have arrived", here, want);
+}
+
+/* Lanes that name one another in different operations or masks. */
+static bool disagree(const struct mx_warp *w) {
+  for (uint32_t a = 0; a < w->nsplits; a++)
+    for (uint32_t c = 0; c < w->nsplits; c++) {
+      const struct mx_split *s = &w->splits[a], *t = &w->splits[c];
+      if (a != c && s->state == MX_WAIT_SYNC && t->state == MX_WAIT_SYNC && s->sync_mask & t->mask) return true;
+    }
+  return false;
+}
+
+void mx__report_stuck(struct mx_exec *x, struct mx_block *b) {
+  struct mx_trap t = {.kind = MX_TRAP_DEADLOCK};
+  memcpy(t.block, b->ctaid, sizeof t.block);
+  const struct mx_split *place = NULL;
+  size_t size;
+  FILE *out = open_memstream(&t.detail, &size);
+  for (uint32_t k = 0; k < b->nwarps; k++) {
+    const struct mx_warp *w = &b->warps[k];
+    bool odd = w->live && disagree(w);
+    for (uint32_t n = 0; n < w->nsplits && w->live; n++) {
+      const struct mx_split *s = &w->splits[n];
+      if (s->state == MX_RUNNABLE) continue;
+      if (!place || (odd && t.kind == MX_TRAP_DEADLOCK)) {
+        place = s;
+        t.warp = k;
+        t.lanes = s->mask;
+      }
+      if (out) print_split(out, b, w, s);
+    }
+    if (odd) t.kind = MX_TRAP_SYNC;
+  }
+  if (out && fclose(out)) {
+    free(t.detail);
+    t.detail = NULL;
+  }
+  if (t.detail && t.detail[0] == '\n') memmove(t.detail, t.detail + 3, strlen(t.detail + 3) + 1); /* the first line has its indent */
+  if (place) t.func = place->frame->fn->number, t.pc = place->pc;
+  mx__trap_raise(b->launch, &t);
+  x->event = MX_EV_TRAP;
+}

@@ -1,0 +1,163 @@
+/* Raising traps and turning them into records with a text for people; see trap.h. */
+#include "trap.h"
+
+#include "vm/debug/session.h"
+#include "vm/host/device.h"
+#include "exec.h"
+#include "launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void mx__trap_raise(struct mx_launch *l, const struct mx_trap *t) {
+  if (l->debug && mx__debug_rests(l->debug, l)) { /* the session's own worker comes here again */
+    free(t->detail);
+    return;
+  }
+  pthread_mutex_lock(&l->lock);
+  bool first = !l->trapped;
+  if (first) {
+    l->trapped = true;
+    l->trap = *t;
+  }
+  pthread_mutex_unlock(&l->lock);
+  if (!first) free(t->detail);
+  mx__launch_stop(l, MX_STOP_TRAP);
+}
+
+void mx__line_of(const struct mx_image *image, uint32_t func, uint32_t pc, const char **file, uint32_t *line) {
+  *file = NULL;
+  *line = 0;
+  if (func >= image->nfuncs) return;
+  const struct mx_func *f = &image->funcs[func];
+  size_t lo = 0, hi = f->nlines;
+  while (lo < hi) {
+    size_t mid = lo + (hi - lo) / 2;
+    if (f->lines[mid].pc <= pc) lo = mid + 1;
+    else hi = mid;
+  }
+  if (!lo || f->lines[lo - 1].file >= image->nfiles) return;
+  *file = image->files[f->lines[lo - 1].file];
+  *line = f->lines[lo - 1].line;
+}
+
+/* ---- the record -----------------------------------------------------------------------------------------*/
+
+void mx__trap_record_clear(struct mx_trap_record *r) {
+  for (size_t i = 0; i < sizeof r->strings / sizeof *r->strings; i++) free(r->strings[i]);
+  memset(r, 0, sizeof *r);
+  r->info.struct_size = sizeof r->info;
+}
+
+/* Spelling without the pattern's groups: "ld.global.f32" for people is "ld" here, since the row serves many. */
+static char *instruction_name(const struct mx_func *f, uint32_t pc) {
+  if (pc >= f->ncode) return NULL;
+  unsigned op = mx_w_op(f->code[pc]);
+  if (op >= MX_OP_COUNT) return NULL;
+  const char *s = mx__ops[op].spelling;
+  if (*s == '<') s++;
+  return strndup(s, strcspn(s, "{<[|.>"));
+}
+
+/* "lanes 0-3, 7 (mask 0x8f)" */
+static char *lanes_text(uint64_t lanes) {
+  char *text = mx__format("%s", "");
+  for (unsigned l = 0; text && l < 64; l++) {
+    if (!(lanes >> l & 1)) continue;
+    unsigned end = l;
+    while (end < 63 && lanes >> (end + 1) & 1) end++;
+    char *more = end > l ? mx__format("%s%s%u-%u", text, *text ? ", " : "", l, end)
+                         : mx__format("%s%s%u", text, *text ? ", " : "", l);
+    free(text);
+    text = more;
+    l = end;
+  }
+  if (!text) return NULL;
+  char *all = mx__format("%s %s (mask 0x%llx)", lanes & (lanes - 1) ? "lanes" : "lane", text, (unsigned long long)lanes);
+  free(text);
+  return all;
+}
+
+/* ", argument 2 'x'" when a parameter of the kernel holds the address where the nearest allocation begins; else "". */
+static char *argument_text(const struct mx_launch *l, uint64_t base) {
+  const struct mx_func *k = &l->image->funcs[l->func];
+  for (uint32_t i = 0; base && i < k->nparams; i++) {
+    const struct mx_param *p = &k->params[i];
+    uint64_t value;
+    if (p->size != sizeof value || (uint64_t)p->offset + sizeof value > l->param_bytes) continue;
+    memcpy(&value, l->params + p->offset, sizeof value);
+    if (value == base) return mx__format(", argument %u '%s'", i + 1, p->name ? p->name : "");
+  }
+  return mx__format("%s", "");
+}
+
+static bool is_memory_trap(mx_trap_kind kind) {
+  return kind == MX_TRAP_OUT_OF_BOUNDS || kind == MX_TRAP_READ_ONLY || kind == MX_TRAP_MISALIGNED ||
+         kind == MX_TRAP_BAD_FREE;
+}
+
+/* Distance to nothing helps nobody in windows that are not the device's: the engine's detail says it there. */
+static char *nearest_text(const struct mx_launch *l, const struct mx_trap *t) {
+  uint64_t window = t->address >> MX_WINDOW_SHIFT, base = 0;
+  if (window != MX_WINDOW_GLOBAL && window != MX_WINDOW_CONST) return NULL;
+  char *near = mx__memory_nearest(&l->device->memory, t->address, t->bytes, &base), *arg = argument_text(l, base);
+  char *both = near && arg ? mx__format("%s%s", near, arg) : NULL;
+  free(near);
+  free(arg);
+  return both;
+}
+
+enum { KERNEL, FUNCTION, FILE_NAME, INSTRUCTION, NEAREST, DETAIL, TEXT };
+
+mx_status mx__trap_record_make(struct mx_trap_record *r, const struct mx_launch *l) {
+  const struct mx_trap *t = &l->trap;
+  const struct mx_image *image = l->image;
+  mx__trap_record_clear(r);
+  mx_trap_info *o = &r->info;
+  o->kind = t->kind;
+  o->pc = t->pc;
+  memcpy(o->block, t->block, sizeof o->block);
+  o->warp = t->warp;
+  o->lanes = t->lanes;
+  o->has_address = t->has_address;
+  o->is_write = t->is_write;
+  o->address = t->address;
+  o->access_bytes = t->bytes;
+
+  const struct mx_func *f = &image->funcs[t->func < image->nfuncs ? t->func : l->func];
+  const char *file;
+  mx__line_of(image, t->func, t->pc, &file, &o->line);
+  char **s = r->strings;
+  s[KERNEL] = strdup(image->funcs[l->func].name);
+  s[FUNCTION] = strdup(f->name);
+  s[FILE_NAME] = file ? strdup(file) : NULL;
+  s[INSTRUCTION] = instruction_name(f, t->pc);
+  s[NEAREST] = t->has_address && is_memory_trap(t->kind) ? nearest_text(l, t) : NULL;
+  s[DETAIL] = t->detail ? strdup(t->detail) : NULL;
+
+  char *where = file ? mx__format("%s:%u", file, o->line) : mx__format("pc %u", t->pc);
+  char *callee = t->func != l->func ? mx__format(", in function '%s'", f->name) : mx__format("%s", "");
+  char *lanes = lanes_text(t->lanes);
+  char *access = !t->has_address ? mx__format("%s", "")
+                                 : mx__format(": %s of %u byte%s at 0x%llx", t->is_write ? "write" : "read", t->bytes,
+                                              t->bytes == 1 ? "" : "s", (unsigned long long)t->address);
+  if (where && callee && lanes && access)
+    s[TEXT] = mx__format("%s%s%s%s\n  kernel '%s'%s, %s%s%s%s\n  block (%u,%u,%u), warp %u, %s%s%s", mx_trap_kind_text(t->kind),
+                         access, s[NEAREST] ? ", " : "", s[NEAREST] ? s[NEAREST] : "", s[KERNEL] ? s[KERNEL] : "?", callee,
+                         where, s[INSTRUCTION] ? " (" : "", s[INSTRUCTION] ? s[INSTRUCTION] : "",
+                         s[INSTRUCTION] ? ")" : "", t->block[0], t->block[1], t->block[2], t->warp, lanes,
+                         t->detail ? "\n  " : "", t->detail ? t->detail : "");
+  free(where);
+  free(callee);
+  free(lanes);
+  free(access);
+
+  o->kernel = s[KERNEL];
+  o->function = s[FUNCTION];
+  o->file = s[FILE_NAME];
+  o->instruction = s[INSTRUCTION];
+  o->nearest = s[NEAREST];
+  o->detail = s[DETAIL];
+  o->text = s[TEXT] ? s[TEXT] : mx_trap_kind_text(t->kind);
+  return s[TEXT] ? MX_OK : MX_OUT_OF_MEMORY;
+}

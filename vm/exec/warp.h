@@ -1,0 +1,79 @@
+/* Splits, joins and frames of a warp: what happens to them when lanes diverge, meet, call, return, wait and end. The
+ * order in which splits run is fixed here; see the head of exec.h and docs/architecture.md. */
+#ifndef MX_VM_WARP_H
+#define MX_VM_WARP_H
+
+#include "block.h"
+#include "interp.h"
+#include "launch.h"
+
+/* The instruction that a split stands at. */
+static inline const struct mx_insn *mx__insn_of(const struct mx_split *s) {
+  const struct mx_insn *i = mx__at(s->frame->fn, s->pc);
+  return i->kind == MX_INSN_JOIN ? i + 1 : i;
+}
+/* Where a frame's local memory ends, and that of its next callee begins. */
+static inline uint64_t mx__local_top(const struct mx_frame *f) { return f->local_base + f->fn->func->local_bytes + f->local_dyn; }
+
+/* A frame for a warp that begins: `room` bytes behind its slots; `clean`: these are zero. NULL: out of memory. */
+struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean);
+/* Begins a warp at the kernel's entry with the lanes of `live`. */
+static inline void mx__warp_begin(struct mx_warp *w, uint64_t live, struct mx_frame *f) {
+  f->lanes = live;
+  f->local_dyn = 0;
+  w->live = live;
+  w->clock = MX_CLOCK_START;
+  w->ran_jit = false;
+  w->spins = w->resume = 0;
+  w->patience = MX_PATIENCE;
+  w->free_joins = NULL;
+  w->fresh_joins = 0;
+  w->nsplits = 1;
+  w->splits[0] = (struct mx_split){.state = MX_RUNNABLE, .mask = live, .frame = f};
+}
+/* Ends a warp that was stopped: frees its frames. */
+void mx__warp_end(struct mx_warp *w);
+
+/* The last lanes of a frame have ended. */
+void mx__frame_end(struct mx_exec *x, struct mx_frame *f);
+/* What is the warp's own: windows, special registers. */
+static inline void mx__warp_registers(struct mx_exec *x, struct mx_warp *w) {
+  x->warp = w;
+  x->window[MX_LOCAL] = w->local;
+  for (unsigned d = 0; d < 3; d++) x->sreg_lanes32[MX_SR_TID_X + d] = w->tid[d];
+  x->sreg[MX_SR_WARPID] = w->number;
+}
+/* What a turn of w needs of x. */
+void mx__warp_enter(struct mx_exec *x, struct mx_warp *w);
+/* Tells the launch how many instructions this worker has executed, which may stop it. */
+void mx__tell_steps(struct mx_exec *x);
+/* Whether the launch is to stop. */
+static inline bool mx__told_to_stop(struct mx_exec *x) {
+  enum { TELL_STEPS = 4096 }; /* a shared counter is not for every turn */
+  if (x->steps - x->steps_told >= TELL_STEPS || x->launch->steps_limit) mx__tell_steps(x);
+  return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
+}
+
+/* Picks the split that runs next in the current warp; NULL: none can, x->event is RESCHED. */
+const struct mx_insn *mx__next_split(struct mx_exec *x);
+/* Inserts a split in the current warp, above position `at` (at == nsplits: on top). */
+struct mx_split *mx__split_insert(struct mx_exec *x, uint32_t at, const struct mx_split *s);
+void mx__split_remove(struct mx_exec *x, uint32_t at);
+static inline uint32_t mx__split_index(const struct mx_exec *x) { return (uint32_t)(x->split - x->warp->splits); }
+
+/* Takes `lanes` out of the current split: they become a split of their own, at `pc` in `state`, below it. */
+struct mx_split *mx__split_off(struct mx_exec *x, uint64_t lanes, uint32_t pc, enum mx_split_state state);
+
+/* When nobody in the warp can go on: lets the lanes go that wait at the innermost join of those that spin or wait for
+ * lanes (any_wait: also of those that wait for barriers). False: there is no such join. */
+bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait);
+
+/* sync.c: lanes have ended; waiting splits whose masks are complete now go on. */
+void mx__sync_recheck(struct mx_exec *x, struct mx_warp *w);
+/* barrier.c: the same for barriers of the block. */
+void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b);
+
+/* report.c: who waits where, for what: a SYNC or DEADLOCK trap. */
+void mx__report_stuck(struct mx_exec *x, struct mx_block *b);
+
+#endif

@@ -1,0 +1,289 @@
+/* Devices: made, reset, ended, asked; their limits, last failures and memory calls. Launching is launch.c's, queues are
+ * stream.c's, modules modules.c's. */
+#include "device.h"
+
+#include "vm/debug/session.h"
+#include "vm/exec/exec.h"
+#include "vm/exec/fifo.h"
+#include "vm/memory/heap.h"
+#include "vm/exec/pool.h"
+#include "vm/exec/tier.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- failures -------------------------------------------------------------------------------------------*/
+
+static mx_status keep_error(struct mx_device *d, mx_status s, char *text) {
+  pthread_mutex_lock(&d->lock);
+  free(d->error);
+  d->error = text;
+  pthread_mutex_unlock(&d->lock);
+  return s;
+}
+
+mx_status mx__fail(struct mx_device *d, mx_status s, const char *fmt, ...) {
+  char *text = NULL;
+  va_list ap;
+  va_start(ap, fmt);
+  if (vasprintf(&text, fmt, ap) < 0) text = NULL;
+  va_end(ap);
+  return keep_error(d, s, text);
+}
+
+mx_status mx__fail_plain(struct mx_device *d, mx_status s) {
+  return s == MX_OK ? s : keep_error(d, s, strdup(mx_status_text(s)));
+}
+
+mx_status mx__device_usable(struct mx_device *d) {
+  if (!atomic_load(&d->trapped)) return MX_OK;
+  pthread_mutex_lock(&d->lock);
+  char *text = strdup(d->trap.info.text);
+  pthread_mutex_unlock(&d->lock);
+  return keep_error(d, MX_TRAPPED, text);
+}
+
+char *mx_last_error_text(mx_device *d) {
+  if (!d) return NULL;
+  pthread_mutex_lock(&d->lock);
+  char *text = d->error ? strdup(d->error) : NULL;
+  pthread_mutex_unlock(&d->lock);
+  return text;
+}
+
+void mx__device_note(struct mx_device *d, const char *fmt, ...) {
+  char *text = NULL;
+  va_list ap;
+  va_start(ap, fmt);
+  if (vasprintf(&text, fmt, ap) < 0) text = NULL;
+  va_end(ap);
+  pthread_mutex_lock(&d->lock);
+  if (!d->noted) d->note = text;
+  else free(text);
+  d->noted = true;
+  pthread_mutex_unlock(&d->lock);
+}
+
+char *mx_device_note(mx_device *d) {
+  if (!d) return NULL;
+  pthread_mutex_lock(&d->lock);
+  char *text = d->note;
+  d->note = NULL;
+  pthread_mutex_unlock(&d->lock);
+  return text;
+}
+
+mx_status mx__struct_out(void *out, const void *from, size_t size) {
+  size_t known;
+  if (!out) return MX_INVALID_VALUE;
+  memcpy(&known, out, sizeof known);
+  if (known < sizeof known) return MX_INVALID_VALUE;
+  if (known > size) known = size;
+  memcpy(out, from, known);
+  memcpy(out, &known, sizeof known);
+  return MX_OK;
+}
+
+/* ---- making, resetting, ending --------------------------------------------------------------------------*/
+
+uint32_t mx__cpu_count(void) {
+  cpu_set_t set;
+  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return n > 0 ? (uint32_t)n : 1;
+}
+
+mx_status mx_device_create(const mx_device_options *options, mx_device **device) {
+  if (!device) return MX_INVALID_VALUE;
+  *device = NULL;
+  mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+  if (options) {
+    if (options->struct_size < sizeof options->struct_size || options->struct_size > sizeof o) return MX_INVALID_VALUE;
+    memcpy(&o, options, options->struct_size);
+  }
+  if (o.jit > MX_JIT_OFF || o.threads > 4096) return MX_INVALID_VALUE;
+  if (!mx__level(NULL)) return MX_UNSUPPORTED; /* a build for other CPUs only */
+  struct mx_device *d = calloc(1, sizeof *d);
+  if (!d) return MX_OUT_OF_MEMORY;
+  d->threads = o.threads ? o.threads : mx__cpu_count();
+  d->jit_mode = o.jit;
+  d->limits[MX_LIMIT_STACK] = 16384;
+  d->limits[MX_LIMIT_PRINTF_FIFO] = 1u << 20;
+  d->limits[MX_LIMIT_HEAP] = 8u << 20;
+  d->limits[MX_LIMIT_RESIDENT_BLOCKS] = 1024;
+  d->limits[MX_LIMIT_CALL_DEPTH] = 4096;
+  d->trap.info.struct_size = sizeof d->trap.info;
+  d->stats.struct_size = sizeof d->stats;
+  pthread_mutex_init(&d->run, NULL);
+  pthread_rwlock_init(&d->mem, NULL);
+  pthread_mutex_init(&d->lock, NULL);
+  pthread_mutex_init(&d->queues, NULL);
+  pthread_cond_init(&d->queues_moved, NULL);
+  mx_status s = mx__memory_init(&d->memory, o.memory_bytes);
+  if (s == MX_OK && ((o.jit_compiler && !(d->jit_compiler = strdup(o.jit_compiler))) ||
+                     (o.cache_dir && !(d->cache_dir = strdup(o.cache_dir)))))
+    s = MX_OUT_OF_MEMORY;
+  if (s != MX_OK) {
+    mx_device_destroy(d);
+    return s;
+  }
+  *device = d;
+  return MX_OK;
+}
+
+static void free_modules(struct mx_device *d) {
+  while (d->modules) {
+    mx_module *m = d->modules;
+    d->modules = m->next;
+    mx__module_free(m);
+  }
+}
+
+void mx_device_destroy(mx_device *d) {
+  if (!d) return;
+  mx__debug_close(d);
+  mx__streams_free(d);
+  mx__pool_free(d->pool);
+  free_modules(d);
+  mx__tier_done(d);
+  mx__fifo_free(d->fifo);
+  mx__heap_free(d->heap);
+  mx__memory_done(&d->memory);
+  mx__trap_record_clear(&d->trap);
+  pthread_mutex_destroy(&d->run);
+  pthread_rwlock_destroy(&d->mem);
+  pthread_mutex_destroy(&d->lock);
+  pthread_mutex_destroy(&d->queues);
+  pthread_cond_destroy(&d->queues_moved);
+  free(d->async_text);
+  free(d->jit_compiler);
+  free(d->cache_dir);
+  free(d->error);
+  free(d->note);
+  free(d);
+}
+
+mx_status mx_device_reset(mx_device *d) {
+  if (!d) return MX_INVALID_VALUE;
+  pthread_mutex_lock(&d->lock);
+  bool debugged = d->debug != NULL;
+  pthread_mutex_unlock(&d->lock);
+  if (debugged) return mx__fail(d, MX_BUSY, "mx_device_reset: the device has a debugging session");
+  mx__streams_drop(d);
+  while (pthread_mutex_trylock(&d->run)) { /* another thread's launch: it is to end, too */
+    mx_device_interrupt(d);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+  pthread_rwlock_wrlock(&d->mem);
+  free_modules(d);
+  mx__fifo_free(d->fifo);
+  d->fifo = NULL;
+  mx__heap_free(d->heap);
+  d->heap = NULL;
+  mx_status s = mx__memory_reset(&d->memory);
+  d->workspace = 0;
+  pthread_mutex_lock(&d->lock);
+  mx__trap_record_clear(&d->trap);
+  atomic_store(&d->trapped, false);
+  d->launches = 0;
+  pthread_mutex_unlock(&d->lock);
+  pthread_rwlock_unlock(&d->mem);
+  pthread_mutex_unlock(&d->run);
+  return mx__fail_plain(d, s);
+}
+
+mx_status mx_device_synchronize(mx_device *d) {
+  if (!d) return MX_INVALID_VALUE;
+  mx_status s = mx__streams_drain(d);
+  return s == MX_OK ? mx__device_usable(d) : s;
+}
+
+void mx_device_interrupt(mx_device *d) {
+  if (d) mx__stop(&d->stop, MX_STOP_INTERRUPT);
+}
+
+void mx_device_progress(mx_device *d, uint64_t *begun, uint64_t *blocks) {
+  *blocks = d ? atomic_load_explicit(&d->blocks, memory_order_relaxed) : 0;
+  *begun = d ? atomic_load_explicit(&d->started, memory_order_relaxed) : 0;
+}
+
+/* ---- questions and settings -----------------------------------------------------------------------------*/
+
+mx_status mx_device_get_properties(mx_device *d, mx_device_properties *out) {
+  if (!d) return MX_INVALID_VALUE;
+  const struct mx_level *level = mx__level(NULL);
+  mx_device_properties p = {
+      .name = "mx",
+      .cpu_level = level ? level->name : "none",
+      .threads = d->threads,
+      .max_threads_per_block = MX_MAX_BLOCK_THREADS,
+      .max_block = {1024, 1024, 64},
+      .max_grid = {MX_MAX_GRID_X, MX_MAX_GRID_YZ, MX_MAX_GRID_YZ},
+      .max_shared_bytes = MX_MAX_SHARED,
+      .max_param_bytes = MX_MAX_PARAM_BYTES,
+      .max_resident_blocks = (uint32_t)atomic_load(&d->limits[MX_LIMIT_RESIDENT_BLOCKS]),
+      .multiprocessors = 1,
+      .memory_bytes = d->memory.global.capacity,
+  };
+  return mx__fail_plain(d, mx__struct_out(out, &p, sizeof p));
+}
+
+static const struct { const char *name; uint64_t lo, hi; } limit_range[MX_LIMIT_COUNT] = {
+    [MX_LIMIT_STACK] = {"stack", 0, 512u << 10},
+    [MX_LIMIT_PRINTF_FIFO] = {"printf FIFO", 1024, 1u << 30},
+    [MX_LIMIT_HEAP] = {"heap", 0, 1ull << 34},
+    [MX_LIMIT_RESIDENT_BLOCKS] = {"resident blocks", 1, 65536},
+    [MX_LIMIT_CALL_DEPTH] = {"call depth", 1, 1u << 20},
+};
+
+mx_status mx_limit_get(mx_device *d, mx_limit limit, uint64_t *value) {
+  if (!d) return MX_INVALID_VALUE;
+  if ((unsigned)limit >= MX_LIMIT_COUNT || !value) return mx__fail(d, MX_INVALID_VALUE, "mx_limit_get: no such limit");
+  *value = atomic_load(&d->limits[limit]);
+  return MX_OK;
+}
+
+mx_status mx_limit_set(mx_device *d, mx_limit limit, uint64_t value) {
+  if (!d) return MX_INVALID_VALUE;
+  if ((unsigned)limit >= MX_LIMIT_COUNT) return mx__fail(d, MX_INVALID_VALUE, "mx_limit_set: no such limit");
+  if (value < limit_range[limit].lo || value > limit_range[limit].hi)
+    return mx__fail(d, MX_INVALID_VALUE, "limit '%s' is %llu, expected %llu to %llu", limit_range[limit].name,
+                    (unsigned long long)value, (unsigned long long)limit_range[limit].lo,
+                    (unsigned long long)limit_range[limit].hi);
+  mx_status s = mx__device_take(d, "mx_limit_set");
+  if (s != MX_OK) return s;
+  if (limit == MX_LIMIT_HEAP && d->heap && mx__heap_in_use(d->heap)) s = MX_BUSY;
+  else atomic_store(&d->limits[limit], value);
+  pthread_mutex_unlock(&d->run);
+  if (s == MX_BUSY) return mx__fail(d, s, "the heap's size cannot change while kernels' allocations are in it");
+  return s;
+}
+
+mx_status mx_device_stats(mx_device *d, mx_launch_stats *out) {
+  if (!d) return MX_INVALID_VALUE;
+  pthread_mutex_lock(&d->lock);
+  mx_launch_stats s = d->stats;
+  pthread_mutex_unlock(&d->lock);
+  return mx__fail_plain(d, mx__struct_out(out, &s, sizeof s));
+}
+
+mx_status mx_device_trap(mx_device *d, mx_trap_info *out) {
+  if (!d) return MX_INVALID_VALUE;
+  pthread_mutex_lock(&d->lock);
+  mx_trap_info i = d->trap.info;
+  pthread_mutex_unlock(&d->lock);
+  return mx__fail_plain(d, mx__struct_out(out, &i, sizeof i));
+}
+
+mx_status mx_device_set_output(mx_device *d, mx_output_fn fn, void *user) {
+  if (!d) return MX_INVALID_VALUE;
+  mx_status s = mx__device_take(d, "mx_device_set_output");
+  if (s != MX_OK) return s;
+  d->output = fn;
+  d->output_user = user;
+  pthread_mutex_unlock(&d->run);
+  return MX_OK;
+}

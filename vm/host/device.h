@@ -1,0 +1,123 @@
+/* What a device is made of, and what a module and a kernel on it are. Only vm/ and jit/ see this.
+ *
+ * Locks, in the order in which they may be taken:
+ *   run   one launch at a time; held while it runs
+ *   mem   readers: launches and copies; writer: whoever frees, names or loads (memory.h, invariant 1)
+ *   lock  everything else in here, always for a short time */
+#ifndef MX_VM_DEVICE_H
+#define MX_VM_DEVICE_H
+
+#include "vm/exec/launch.h"
+#include "vm/memory/memory.h"
+#include "vm/exec/trap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct mx_pool;      /* launch.c: worker threads */
+struct mx_jit;       /* jit/: what a device keeps for compiled code */
+struct mx_debug;     /* session.h: a debugging session */
+struct mx_heap;      /* heap.c: device malloc */
+struct mx_fifo;      /* printf.c: what kernels printed */
+
+struct mx_device {
+  pthread_mutex_t run;
+  pthread_rwlock_t mem;
+  pthread_mutex_t lock;
+
+  struct mx_memory memory;
+  uint32_t threads;             /* default workers of a launch */
+  mx_jit_mode jit_mode;
+  char *jit_compiler, *cache_dir; /* as in the options; NULL: default */
+  _Atomic uint64_t limits[MX_LIMIT_COUNT];
+
+  char *error;                  /* text of the last failure */
+  bool error_lost;              /* there was no memory for it */
+  char *note;                   /* what a user should know though nothing failed; only the first one, until it is asked for */
+  bool noted;
+  _Atomic bool trapped;
+  struct mx_trap_record trap;
+
+  mx_module *modules;           /* list */
+
+  pthread_mutex_t queues;       /* streams and events, all of them; lock may be taken under it */
+  pthread_cond_t queues_moved;
+  mx_stream *streams;           /* list */
+  mx_event *events;             /* list */
+  uint64_t blocking_pending;    /* operations in blocking streams that have not ended */
+  mx_status async_failure;      /* of asynchronous work, not yet reported; its text; its stream */
+  char *async_text;
+  mx_stream *async_stream;
+
+  atomic_int stop;              /* enum mx_stop, of the running launch */
+  _Atomic uint64_t started, blocks; /* of the running launch, or the last one: blocks that have begun, and all */
+  uint64_t launches;            /* grid ids */
+  mx_launch_stats stats;        /* of the last one */
+  uint64_t workspace;           /* of cooperative launches; 0: not made yet */
+  struct mx_pool *pool;         /* NULL: not made yet */
+
+  mx_output_fn output;
+  void *output_user;
+  struct mx_fifo *fifo;
+  struct mx_heap *heap;
+  struct mx_jit *jit;
+  struct mx_debug *debug;       /* the open session, or NULL */
+};
+
+struct mx_kernel {
+  mx_module *module;
+  uint32_t func;                       /* in the image */
+  struct mx_prepared *prep;            /* made when first needed; device lock */
+  struct mx_jit_kernel *jit;           /* jit/runtime/tier.c: its compiled code and what is known about it */
+};
+
+struct mx_module {
+  mx_device *device;
+  mx_module *next;
+  struct mx__image *image;
+  uint8_t *bytes; size_t size;         /* as loaded: what compilers read */
+  uint64_t *var_address;               /* by variable number: in its own space; 0 for shared ones */
+  mx_kernel *kernels;
+  size_t nkernels;
+  uint32_t users;                      /* queued or running launches; device lock */
+};
+
+/* Keeps the text (printf) as the device's last failure and returns s. Takes d->lock. */
+mx_status mx__fail(struct mx_device *d, mx_status s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The same with the status's own text. */
+mx_status mx__fail_plain(struct mx_device *d, mx_status s);
+/* Keeps the text as the device's note, if it is the first. Takes d->lock. */
+void mx__device_note(struct mx_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* MX_OK, or MX_TRAPPED with the trap's text as the last failure. */
+mx_status mx__device_usable(struct mx_device *d);
+
+/* Copies the part of a struct that the caller knows (struct_size) and sets its struct_size to that. */
+mx_status mx__struct_out(void *out, const void *from, size_t size);
+
+/* buffers.c: what the calls of these names do, without their order: for streams */
+mx_status mx__copy_in(mx_device *d, mx_addr to, const void *from, uint64_t bytes);
+mx_status mx__copy_out(mx_device *d, void *to, mx_addr from, uint64_t bytes);
+mx_status mx__copy_within(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes);
+mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count);
+
+/* modules.c */
+void mx__module_free(mx_module *m); /* not its memory on the device */
+mx_status mx__kernel_prepare(mx_kernel *k); /* sets k->prep */
+uint32_t mx__kernel_max_threads(const struct mx_func *f); /* from its launch bounds */
+
+/* launch.c: runs it here and now; the caller holds no lock. params are copied. */
+mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes);
+/* The same for a debugging session, on its code. */
+mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                           struct mx_debug *session);
+/* Takes d->run; MX_BUSY, told as `what`, while a debugging session is open. */
+mx_status mx__device_take(struct mx_device *d, const char *what);
+uint32_t mx__cpu_count(void);
+
+/* stream.c */
+void mx__streams_wait(struct mx_device *d);       /* for all blocking streams; failures stay for the next drain */
+mx_status mx__streams_drain(struct mx_device *d); /* the same, and the first failure, once */
+void mx__streams_drop(struct mx_device *d);       /* throws queued work away and stops what runs */
+void mx__streams_free(struct mx_device *d);       /* waits for all; ends streams and events */
+
+#endif

@@ -1,0 +1,380 @@
+/* One launch from the API's side: what is checked before anything runs, what the launch is made of, what comes out of
+ * it. Running its blocks is schedule.c's. */
+#include "vm/exec/launch.h"
+
+#include "vm/debug/session.h"
+#include "device.h"
+#include "vm/exec/exec.h"
+#include "vm/exec/fifo.h"
+#include "vm/memory/heap.h"
+#include "vm/load/module.h"
+#include "vm/load/prepare.h"
+#include "vm/exec/schedule.h"
+#include "vm/exec/tier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PARAM_PADDING 64u
+#define WORKSPACE_BYTES 4096u
+
+/* ---- checks ---------------------------------------------------------------------------------------------*/
+
+static mx_status read_config(struct mx_device *d, const mx_launch_config *from, mx_launch_config *to) {
+  *to = (mx_launch_config)MX_LAUNCH_CONFIG_INIT;
+  if (!from) return mx__fail(d, MX_INVALID_VALUE, "launch: no configuration");
+  if (from->struct_size < offsetof(mx_launch_config, shared_bytes) || from->struct_size > sizeof *to)
+    return mx__fail(d, MX_INVALID_VALUE, "launch: struct_size of the configuration is %zu, expected %zu",
+                    from->struct_size, sizeof *to);
+  memcpy(to, from, from->struct_size);
+  return MX_OK;
+}
+
+static mx_status check_dims(struct mx_device *d, const char *kernel, const char *what, const uint32_t dims[3],
+                            const uint32_t most[3]) {
+  for (int k = 0; k < 3; k++) {
+    if (dims[k] && dims[k] <= most[k]) continue;
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %s is %u x %u x %u, expected 1 to %u in %c", kernel, what, dims[0],
+                    dims[1], dims[2], most[k], "xyz"[k]);
+  }
+  return MX_OK;
+}
+
+static mx_status check_bounds(struct mx_device *d, const struct mx_func *f, const uint32_t block[3]) {
+  uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+  const uint32_t *r = f->reqntid;
+  if (threads > MX_MAX_BLOCK_THREADS)
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': a block of %u x %u x %u is %llu threads, the most are %u", f->name,
+                    block[0], block[1], block[2], (unsigned long long)threads, MX_MAX_BLOCK_THREADS);
+  uint32_t want[3] = {r[0], r[1] ? r[1] : 1, r[2] ? r[2] : 1};
+  if (r[0] && (block[0] != want[0] || block[1] != want[1] || block[2] != want[2]))
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s' requires blocks of %u x %u x %u (.reqntid), found %u x %u x %u",
+                    f->name, want[0], want[1], want[2], block[0], block[1], block[2]);
+  if (threads > mx__kernel_max_threads(f))
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': a block of %llu threads, its launch bound (.maxntid) is %u",
+                    f->name, (unsigned long long)threads, mx__kernel_max_threads(f));
+  return MX_OK;
+}
+
+static uint32_t resident_blocks(struct mx_device *d, const mx_launch_config *c) {
+  return c->resident_blocks ? c->resident_blocks : (uint32_t)atomic_load(&d->limits[MX_LIMIT_RESIDENT_BLOCKS]);
+}
+
+/* Everything that can be refused, in the order in which the guides name it. */
+static mx_status check(mx_kernel *k, const mx_launch_config *c, size_t bytes) {
+  struct mx_device *d = k->module->device;
+  const struct mx_func *f = &k->module->image->image.funcs[k->func];
+  static const uint32_t most_grid[3] = {MX_MAX_GRID_X, MX_MAX_GRID_YZ, MX_MAX_GRID_YZ}, most_block[3] = {1024, 1024, 64};
+  mx_status s = check_dims(d, f->name, "the grid", c->grid, most_grid);
+  if (s == MX_OK) s = check_dims(d, f->name, "the block", c->block, most_block);
+  if (s == MX_OK) s = check_bounds(d, f, c->block);
+  if (s == MX_OK) s = mx__kernel_prepare(k);
+  if (s != MX_OK) return s;
+  uint64_t shared = (uint64_t)k->prep->shared_static + c->shared_bytes;
+  if (shared > MX_MAX_SHARED)
+    return mx__fail(d, MX_INVALID_LAUNCH,
+                    "kernel '%s': %u static and %u dynamic bytes of shared memory are %llu, the most are %u", f->name,
+                    k->prep->shared_static, c->shared_bytes, (unsigned long long)shared, MX_MAX_SHARED);
+  if (f->param_bytes > MX_MAX_PARAM_BYTES)
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': its parameters take %u bytes, the most are %u", f->name,
+                    f->param_bytes, MX_MAX_PARAM_BYTES);
+  if (bytes != f->param_bytes)
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %zu bytes of parameters, expected %u", f->name, bytes,
+                    f->param_bytes);
+  if ((unsigned)c->jit > MX_JIT_OFF || !(c->timeout >= 0) || c->threads > 4096 || c->resident_blocks > 65536)
+    return mx__fail(d, MX_INVALID_VALUE, "kernel '%s': the launch configuration's jit mode, timeout, threads (at most 4096) "
+                    "or resident blocks (at most 65536) is not valid", f->name);
+  uint64_t blocks = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
+  if (c->cooperative && blocks > resident_blocks(d, c))
+    return mx__fail(d, MX_TOO_LARGE,
+                    "kernel '%s': a cooperative launch of %llu blocks, at most %u are resident at once", f->name,
+                    (unsigned long long)blocks, resident_blocks(d, c));
+  return MX_OK;
+}
+
+mx_status mx_launch_check(mx_kernel *k, const mx_launch_config *config, size_t param_bytes) {
+  mx_launch_config c;
+  if (!k) return MX_INVALID_VALUE;
+  mx_status s = read_config(k->module->device, config, &c);
+  return s == MX_OK ? check(k, &c, param_bytes) : s;
+}
+
+/* ---- making a launch ------------------------------------------------------------------------------------*/
+
+/* Odd multiples of 64: lanes' stacks then start in different sets of the caches. */
+static uint32_t local_stride(uint64_t bytes) { return (uint32_t)((bytes + 63) & ~63ull) | 64u; }
+
+/* What grid barriers count in, zeroed for each cooperative launch; its first word is its size. d->mem is not held. */
+static mx_status make_workspace(struct mx_device *d) {
+  mx_status s = MX_OK;
+  if (!d->workspace) {
+    pthread_rwlock_wrlock(&d->mem);
+    pthread_mutex_lock(&d->lock);
+    s = mx__memory_alloc(&d->memory, &d->memory.global, WORKSPACE_BYTES, 0, MX_ALLOC_INTERNAL, "workspace", true,
+                         &d->workspace);
+    pthread_mutex_unlock(&d->lock);
+    pthread_rwlock_unlock(&d->mem);
+    if (s != MX_OK) d->workspace = 0;
+  }
+  if (s == MX_OK) s = mx__fill(d, d->workspace, 0, 1, WORKSPACE_BYTES);
+  uint32_t size = WORKSPACE_BYTES;
+  return s == MX_OK ? mx__copy_in(d, d->workspace, &size, sizeof size) : mx__fail_plain(d, s);
+}
+
+/* What kernels may need of the device, made when the first launch comes. */
+static mx_status make_services(struct mx_device *d) {
+  size_t ring = (size_t)atomic_load(&d->limits[MX_LIMIT_PRINTF_FIFO]);
+  if (d->fifo && mx__fifo_size(d->fifo) != ring) {
+    mx__fifo_free(d->fifo);
+    d->fifo = NULL;
+  }
+  if (!d->fifo && !(d->fifo = mx__fifo_new(ring))) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  uint64_t heap = atomic_load(&d->limits[MX_LIMIT_HEAP]) & ~15ull;
+  if (d->heap && mx__heap_size(d->heap) == heap) return MX_OK;
+  pthread_rwlock_wrlock(&d->mem);
+  mx__heap_free(d->heap);
+  mx_status s = mx__heap_new(&d->memory, heap, &d->heap);
+  pthread_rwlock_unlock(&d->mem);
+  return mx__fail_plain(d, s);
+}
+
+static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) {
+  struct mx_device *d = k->module->device;
+  const struct mx_image *image = &k->module->image->image;
+  const struct mx_func *f = &image->funcs[k->func];
+  l->device = d;
+  l->image = image;
+  l->func = k->func;
+  l->prep = k->prep;
+  memcpy(l->grid, c->grid, sizeof l->grid);
+  memcpy(l->block, c->block, sizeof l->block);
+  l->nblocks = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
+  l->threads = c->block[0] * c->block[1] * c->block[2];
+  l->lanes = image->lanes;
+  l->warps = (l->threads + l->lanes - 1) / l->lanes;
+  l->param_bytes = f->param_bytes;
+  l->shared_static = k->prep->shared_static;
+  l->shared_dynamic = c->shared_bytes;
+  l->shared_bytes = l->shared_static + l->shared_dynamic;
+  l->local_bytes = local_stride((uint64_t)f->local_bytes + atomic_load(&d->limits[MX_LIMIT_STACK]));
+  l->call_depth = (uint32_t)atomic_load(&d->limits[MX_LIMIT_CALL_DEPTH]);
+  l->cooperative = c->cooperative;
+  l->workspace = c->cooperative ? d->workspace : 0;
+  l->jit = c->jit == MX_JIT_AUTO ? d->jit_mode : c->jit;
+  l->jit_stress = c->jit_stress;
+  uint32_t workers = c->threads ? c->threads : d->threads;
+  if (l->nblocks < workers) workers = (uint32_t)l->nblocks;
+  l->workers = l->debug ? 1 : workers;
+  l->helpers = l->debug ? workers - 1 : 0;
+  uint32_t most = resident_blocks(d, c);
+  if (most < workers) most = workers;
+  l->resident = l->nblocks < most ? (uint32_t)l->nblocks : most;
+  l->steps_limit = c->steps;
+  l->stop = &d->stop;
+  l->started = &d->started;
+  atomic_store(&d->started, 0);
+  atomic_store(&d->blocks, l->nblocks);
+  l->grid_id = ++d->launches;
+}
+
+static struct timespec after(struct timespec t, double seconds) {
+  const double most = 1e9; /* thirty years: no overflow */
+  if (seconds > most) seconds = most;
+  time_t whole = (time_t)seconds;
+  t.tv_sec += whole;
+  t.tv_nsec += (long)((seconds - (double)whole) * 1e9);
+  if (t.tv_nsec >= 1000000000) {
+    t.tv_nsec -= 1000000000;
+    t.tv_sec++;
+  }
+  return t;
+}
+
+/* ---- what comes out -------------------------------------------------------------------------------------*/
+
+static mx_status keep_trap(struct mx_launch *l) {
+  struct mx_device *d = l->device;
+  struct mx_trap_record r = {0};
+  mx__trap_record_make(&r, l);
+  pthread_mutex_lock(&d->lock);
+  mx__trap_record_clear(&d->trap);
+  d->trap = r;
+  pthread_mutex_unlock(&d->lock);
+  atomic_store(&d->trapped, true);
+  return mx__device_usable(d);
+}
+
+static mx_status outcome(struct mx_launch *l, double timeout, const char *where) {
+  struct mx_device *d = l->device;
+  const char *kernel = l->image->funcs[l->func].name;
+  unsigned long long done = l->stats.blocks, all = l->nblocks;
+  const char *sep = where ? "\n  " : "", *place = where ? where : "";
+  if (l->trapped) return keep_trap(l);
+  if (done == all) return MX_OK; /* asked to stop too late */
+  switch (atomic_load(&d->stop)) {
+    case MX_STOP_STEPS:
+      return mx__fail(d, MX_STEP_LIMIT, "kernel '%s' was stopped at its limit of %llu steps; %llu of %llu blocks had ended%s%s",
+                      kernel, (unsigned long long)l->steps_limit, done, all, sep, place);
+    case MX_STOP_TIME:
+      return mx__fail(d, MX_TIME_LIMIT, "kernel '%s' was stopped after %g seconds; %llu of %llu blocks had ended%s%s", kernel,
+                      timeout, done, all, sep, place);
+    case MX_STOP_INTERRUPT:
+      return mx__fail(d, MX_INTERRUPTED, "kernel '%s' was interrupted; %llu of %llu blocks had ended%s%s", kernel, done, all,
+                      sep, place);
+    case MX_STOP_HOST_MEMORY: return mx__fail(d, MX_OUT_OF_MEMORY, "kernel '%s': the host is out of memory", kernel);
+    default: return MX_OK;
+  }
+}
+
+/* d->run is held. */
+static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes, struct mx_debug *session) {
+  struct mx_device *d = k->module->device;
+  mx_status s = make_services(d);
+  if (s == MX_OK && c->cooperative) s = make_workspace(d);
+  if (s != MX_OK) return s;
+  struct mx_launch l = {0};
+  uint8_t *copy = aligned_alloc(64, (bytes + PARAM_PADDING + 63) & ~(size_t)63);
+  if (!copy) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  memset(copy, 0, (bytes + PARAM_PADDING + 63) & ~(size_t)63);
+  if (bytes) memcpy(copy, params, bytes);
+  l.params = copy;
+  pthread_mutex_init(&l.lock, NULL);
+  l.debug = session;
+  shape(&l, k, c);
+  if (session) l.prep = session->prep;
+  atomic_store(&d->stop, MX_STOP_NOT);
+
+  struct timespec begin, end, deadline;
+  char *where = NULL;
+  s = mx__tier_begin(k, &l);
+  if (s != MX_OK) {
+    pthread_mutex_destroy(&l.lock);
+    free(copy);
+    return s;
+  }
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  deadline = after(begin, c->timeout);
+  pthread_rwlock_rdlock(&d->mem);
+  mx__schedule(&l, &d->pool, c->timeout > 0 ? &deadline : NULL, &where);
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  mx__tier_end(k, &l);
+  s = outcome(&l, c->timeout, where);
+  pthread_rwlock_unlock(&d->mem);
+
+  l.stats.struct_size = sizeof l.stats;
+  l.stats.steps = atomic_load(&l.steps);
+  l.stats.seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+  l.stats.threads = l.workers + l.helpers;
+  l.stats.resident_blocks = l.resident;
+  l.stats.printf_lost += mx__fifo_drain(d->fifo, d->output, d->output_user);
+  pthread_mutex_lock(&d->lock);
+  d->stats = l.stats;
+  pthread_mutex_unlock(&d->lock);
+  pthread_mutex_destroy(&l.lock);
+  free(l.trap.detail);
+  free(copy);
+  free(where);
+  return s;
+}
+
+mx_status mx__device_take(struct mx_device *d, const char *what) {
+  pthread_mutex_lock(&d->lock);
+  bool debugged = d->debug != NULL;
+  pthread_mutex_unlock(&d->lock);
+  if (debugged) return mx__fail(d, MX_BUSY, "%s: the device has a debugging session", what);
+  pthread_mutex_lock(&d->run);
+  return MX_OK;
+}
+
+static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                        struct mx_debug *session) {
+  struct mx_device *d = k->module->device;
+  mx_launch_config c;
+  mx_status s = mx__device_usable(d);
+  if (s == MX_OK) s = read_config(d, config, &c);
+  if (s == MX_OK) s = check(k, &c, bytes);
+  if (s == MX_OK && bytes && !params) s = mx__fail(d, MX_INVALID_VALUE, "launch: no parameters");
+  if (s != MX_OK) return s;
+  if (session) pthread_mutex_lock(&d->run);
+  else s = mx__device_take(d, "launch");
+  if (s != MX_OK) return s;
+  s = mx__device_usable(d); /* another thread's launch may have trapped meanwhile */
+  if (s == MX_OK) s = run(k, &c, params, bytes, session);
+  pthread_mutex_unlock(&d->run);
+  return s;
+}
+
+mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes) {
+  return launch(k, config, params, bytes, NULL);
+}
+
+mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                           struct mx_debug *session) {
+  return launch(k, config, params, bytes, session);
+}
+
+static void use(mx_kernel *k, int by) {
+  pthread_mutex_lock(&k->module->device->lock);
+  k->module->users += (uint32_t)by;
+  pthread_mutex_unlock(&k->module->device->lock);
+}
+
+mx_status mx_launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes) {
+  if (!k) return MX_INVALID_VALUE;
+  mx_status s = mx__streams_drain(k->module->device);
+  if (s != MX_OK) return s;
+  use(k, 1);
+  s = mx__launch_run(k, config, params, bytes);
+  use(k, -1);
+  return s;
+}
+
+mx_status mx_launch_args(mx_kernel *k, const mx_launch_config *config, const void *const *args, size_t count) {
+  if (!k) return MX_INVALID_VALUE;
+  struct mx_device *d = k->module->device;
+  const struct mx_func *f = &k->module->image->image.funcs[k->func];
+  if (count != f->nparams || (count && !args))
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %zu arguments, expected %u", f->name, count, f->nparams);
+  uint8_t *buffer = calloc(1, f->param_bytes + 1u);
+  if (!buffer) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  mx_status s = MX_OK;
+  for (size_t i = 0; i < count && s == MX_OK; i++) {
+    if (args[i]) memcpy(buffer + f->params[i].offset, args[i], f->params[i].size);
+    else s = mx__fail(d, MX_INVALID_VALUE, "kernel '%s': argument %zu is missing", f->name, i + 1);
+  }
+  if (s == MX_OK) s = mx_launch(k, config, buffer, f->param_bytes);
+  free(buffer);
+  return s;
+}
+
+/* ---- occupancy ------------------------------------------------------------------------------------------*/
+
+mx_status mx_occupancy(mx_kernel *k, uint32_t threads_per_block, uint32_t shared_bytes, uint32_t *blocks) {
+  if (!k) return MX_INVALID_VALUE;
+  struct mx_device *d = k->module->device;
+  if (!blocks) return mx__fail(d, MX_INVALID_VALUE, "mx_occupancy: no place for the answer");
+  const struct mx_func *f = &k->module->image->image.funcs[k->func];
+  *blocks = 0;
+  mx_status s = mx__kernel_prepare(k);
+  if (s != MX_OK) return s;
+  bool possible = threads_per_block && threads_per_block <= mx__kernel_max_threads(f) &&
+                  (uint64_t)k->prep->shared_static + shared_bytes <= MX_MAX_SHARED;
+  if (possible) *blocks = (uint32_t)atomic_load(&d->limits[MX_LIMIT_RESIDENT_BLOCKS]);
+  return MX_OK;
+}
+
+mx_status mx_occupancy_block_size(mx_kernel *k, uint32_t shared_bytes, uint32_t *grid, uint32_t *block) {
+  if (!k) return MX_INVALID_VALUE;
+  struct mx_device *d = k->module->device;
+  if (!grid || !block) return mx__fail(d, MX_INVALID_VALUE, "mx_occupancy_block_size: no place for the answer");
+  const struct mx_func *f = &k->module->image->image.funcs[k->func];
+  mx_status s = mx__kernel_prepare(k);
+  if (s != MX_OK) return s;
+  if ((uint64_t)k->prep->shared_static + shared_bytes > MX_MAX_SHARED)
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': too much shared memory for any block", f->name);
+  /* a few warps: enough to share a block's set-up, few enough for its registers to stay in the caches */
+  uint32_t most = mx__kernel_max_threads(f);
+  *block = f->reqntid[0] ? most : most < 256 ? most : 256;
+  *grid = (uint32_t)atomic_load(&d->limits[MX_LIMIT_RESIDENT_BLOCKS]);
+  return MX_OK;
+}

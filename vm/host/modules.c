@@ -1,0 +1,312 @@
+/* Modules on a device: reading and checking their bytes, giving their variables memory, and what can be asked about
+ * modules and kernels. The container's form is module.c's, what may run is verify.c's. */
+#include "device.h"
+#include "vm/exec/exec.h"
+#include "vm/load/module.h"
+#include "vm/load/prepare.h"
+#include "vm/exec/tier.h"
+#include "vm/load/verify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FILE (1ull << 30)
+
+void mx__module_free(mx_module *m) {
+  if (!m) return;
+  mx__tier_forget(m);
+  for (size_t i = 0; i < m->nkernels; i++) mx__prepared_free(m->kernels[i].prep);
+  free(m->kernels);
+  free(m->var_address);
+  mx__image_free(m->image);
+  free(m->bytes);
+  free(m);
+}
+
+/* ---- variables ------------------------------------------------------------------------------------------*/
+
+static uint64_t in_own_space(const struct mx_var *v, uint64_t generic) { return generic - mx_space_window(v->space); }
+
+/* What a relocation or address literal of `kind` stands for. Shared variables have no address before a launch. */
+static bool resolve(const mx_module *m, unsigned kind, uint32_t index, uint64_t addend, uint64_t *value) {
+  const struct mx_image *i = &m->image->image;
+  *value = addend;
+  if (kind == MX_LIT_VALUE) return true;
+  if (kind == MX_LIT_FUNC) {
+    *value += MX_WINDOW(MX_WINDOW_FUNC) + ((uint64_t)index + 1) * 16;
+    return index < i->nfuncs;
+  }
+  if (index >= i->nvars || i->vars[index].space == MX_SHARED) return false;
+  *value += m->var_address[index] + (kind == MX_LIT_GENERIC ? mx_space_window(i->vars[index].space) : 0);
+  return true;
+}
+
+static mx_status initialise(mx_module *m, uint32_t number) {
+  struct mx_device *d = m->device;
+  const struct mx_var *v = &m->image->image.vars[number];
+  uint64_t generic = m->var_address[number] + mx_space_window(v->space);
+  uint8_t *host = mx__memory_host(&d->memory, generic, v->size);
+  if (v->ninit) memcpy(host, v->init, v->ninit);
+  for (uint32_t k = 0; k < v->nrelocs; k++) {
+    const struct mx_reloc *r = &v->relocs[k];
+    uint64_t value;
+    if (!resolve(m, r->kind, r->index, r->addend, &value) || r->size > 8 || r->offset > v->size ||
+        v->size - r->offset < r->size)
+      return mx__fail(d, MX_INVALID_MODULE, "variable '%s': the address at byte %llu cannot be known before a launch",
+                      v->name, (unsigned long long)r->offset);
+    value >>= 8 * r->byte;
+    memcpy(host + r->offset, &value, r->size); /* little-endian host and device alike */
+  }
+  return MX_OK;
+}
+
+static bool lives_on_device(const struct mx_var *v) { return v->space == MX_GLOBAL || v->space == MX_CONST; }
+
+/* All variables have their places before the first is filled: they may hold each other's addresses. d->mem is held for
+ * writing. */
+static mx_status place_variables(mx_module *m) {
+  struct mx_device *d = m->device;
+  const struct mx_image *i = &m->image->image;
+  m->var_address = calloc(i->nvars + 1u, sizeof *m->var_address);
+  if (!m->var_address) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  for (uint32_t k = 0; k < i->nvars; k++) {
+    const struct mx_var *v = &i->vars[k];
+    if (!lives_on_device(v)) continue;
+    if (v->flags & MX_VAR_EXTERN)
+      return mx__fail(d, MX_INVALID_MODULE, "variable '%s' is .extern: no other module can define it here", v->name);
+    struct mx_region *r = v->space == MX_CONST ? &d->memory.constant : &d->memory.global;
+    uint64_t generic;
+    pthread_mutex_lock(&d->lock);
+    mx_status s = mx__memory_alloc(&d->memory, r, v->size, v->align,
+                                   MX_ALLOC_VARIABLE | (v->flags & MX_VAR_MANAGED ? MX_ALLOC_MANAGED : 0u), v->name, true,
+                                   &generic);
+    pthread_mutex_unlock(&d->lock);
+    if (s != MX_OK)
+      return mx__fail(d, s, "variable '%s' of %llu bytes: %s", v->name, (unsigned long long)v->size, mx_status_text(s));
+    m->var_address[k] = in_own_space(v, generic);
+  }
+  for (uint32_t k = 0; k < i->nvars; k++) {
+    if (!lives_on_device(&i->vars[k])) continue;
+    mx_status s = initialise(m, k);
+    if (s != MX_OK) return s;
+  }
+  return MX_OK;
+}
+
+static void remove_variables(mx_module *m) {
+  struct mx_device *d = m->device;
+  const struct mx_image *i = &m->image->image;
+  pthread_mutex_lock(&d->lock);
+  for (uint32_t k = 0; m->var_address && k < i->nvars; k++)
+    if (m->var_address[k]) mx__memory_free(&d->memory, m->var_address[k] + mx_space_window(i->vars[k].space));
+  pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- loading --------------------------------------------------------------------------------------------*/
+
+static mx_status list_kernels(mx_module *m) {
+  const struct mx_image *i = &m->image->image;
+  size_t n = 0;
+  for (uint32_t k = 0; k < i->nfuncs; k++) n += i->funcs[k].flags & MX_FUNC_KERNEL ? 1 : 0;
+  m->kernels = calloc(n + 1, sizeof *m->kernels);
+  if (!m->kernels) return mx__fail_plain(m->device, MX_OUT_OF_MEMORY);
+  for (uint32_t k = 0; k < i->nfuncs; k++)
+    if (i->funcs[k].flags & MX_FUNC_KERNEL) m->kernels[m->nkernels++] = (mx_kernel){.module = m, .func = k};
+  return MX_OK;
+}
+
+static mx_status refused(struct mx_device *d, enum mx__load l, char *why) {
+  mx_status s = l == MX__LOAD_OOM ? mx__fail_plain(d, MX_OUT_OF_MEMORY)
+                                  : mx__fail(d, MX_INVALID_MODULE, "%s", why ? why : mx_status_text(MX_INVALID_MODULE));
+  free(why);
+  return s;
+}
+
+mx_status mx_module_load_data(mx_device *d, const void *bytes, size_t size, mx_module **module) {
+  if (!d) return MX_INVALID_VALUE;
+  if (!module || (!bytes && size)) return mx__fail(d, MX_INVALID_VALUE, "mx_module_load_data: an argument is missing");
+  *module = NULL;
+  mx_status s = mx__device_usable(d);
+  if (s != MX_OK) return s;
+  mx_module *m = calloc(1, sizeof *m);
+  if (!m) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  m->device = d;
+  char *why = NULL;
+  enum mx__load l = mx__image_read(bytes, size, &m->image, &why);
+  if (l == MX__LOAD_OK) l = mx__verify(&m->image->image, &why);
+  if (l != MX__LOAD_OK) {
+    mx__module_free(m);
+    return refused(d, l, why);
+  }
+  m->bytes = malloc(size ? size : 1);
+  m->size = size;
+  if (m->bytes) memcpy(m->bytes, bytes, size);
+  s = m->bytes ? list_kernels(m) : mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  if (s == MX_OK) {
+    pthread_rwlock_wrlock(&d->mem);
+    s = place_variables(m);
+    if (s != MX_OK) remove_variables(m);
+    pthread_rwlock_unlock(&d->mem);
+  }
+  if (s != MX_OK) {
+    mx__module_free(m);
+    return s;
+  }
+  pthread_mutex_lock(&d->lock);
+  m->next = d->modules;
+  d->modules = m;
+  pthread_mutex_unlock(&d->lock);
+  *module = m;
+  return MX_OK;
+}
+
+mx_status mx_module_load_file(mx_device *d, const char *path, mx_module **module) {
+  if (!d) return MX_INVALID_VALUE;
+  if (!module || !path) return mx__fail(d, MX_INVALID_VALUE, "mx_module_load_file: an argument is missing");
+  *module = NULL;
+  FILE *f = fopen(path, "rb");
+  if (!f) return mx__fail(d, MX_FILE_ERROR, "%s: %s", path, strerror(errno));
+  /* read until the end rather than asked for a size: pipes have none */
+  uint8_t *bytes = NULL;
+  size_t size = 0, room = 0;
+  mx_status s = MX_OK;
+  do {
+    if (size == room) {
+      room = room ? room * 2 : 1 << 16;
+      uint8_t *more = room > MAX_FILE ? NULL : realloc(bytes, room);
+      if (!more) {
+        s = room > MAX_FILE ? mx__fail(d, MX_FILE_ERROR, "%s: too large", path) : mx__fail_plain(d, MX_OUT_OF_MEMORY);
+        break;
+      }
+      bytes = more;
+    }
+    size += fread(bytes + size, 1, room - size, f);
+  } while (!feof(f) && !ferror(f));
+  if (s == MX_OK && ferror(f)) s = mx__fail(d, MX_FILE_ERROR, "%s: %s", path, strerror(errno));
+  fclose(f);
+  if (s == MX_OK) s = mx_module_load_data(d, bytes, size, module);
+  free(bytes);
+  return s;
+}
+
+mx_status mx_module_unload(mx_module *m) {
+  if (!m) return MX_INVALID_VALUE;
+  struct mx_device *d = m->device;
+  pthread_mutex_lock(&d->lock);
+  bool used = m->users != 0;
+  for (mx_module **at = &d->modules; !used && *at; at = &(*at)->next)
+    if (*at == m) {
+      *at = m->next;
+      break;
+    }
+  pthread_mutex_unlock(&d->lock);
+  if (used) return mx__fail(d, MX_BUSY, "mx_module_unload: launches of the module are queued or running");
+  pthread_rwlock_wrlock(&d->mem);
+  remove_variables(m);
+  pthread_rwlock_unlock(&d->mem);
+  mx__module_free(m);
+  return MX_OK;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------*/
+
+mx_status mx_module_symbol(mx_module *m, const char *name, mx_addr *address, uint64_t *bytes) {
+  if (!m) return MX_INVALID_VALUE;
+  if (!name) return mx__fail(m->device, MX_INVALID_VALUE, "mx_module_symbol: no name");
+  const struct mx_image *i = &m->image->image;
+  for (uint32_t k = 0; k < i->nvars; k++) {
+    const struct mx_var *v = &i->vars[k];
+    if (!lives_on_device(v) || strcmp(v->name, name)) continue;
+    if (address) *address = m->var_address[k] + mx_space_window(v->space);
+    if (bytes) *bytes = v->size;
+    return MX_OK;
+  }
+  return mx__fail(m->device, MX_NOT_FOUND, "the module has no .global or .const variable '%s'", name);
+}
+
+mx_status mx_module_kernel(mx_module *m, const char *name, mx_kernel **kernel) {
+  if (!m) return MX_INVALID_VALUE;
+  if (!name || !kernel) return mx__fail(m->device, MX_INVALID_VALUE, "mx_module_kernel: an argument is missing");
+  *kernel = NULL;
+  const struct mx_image *i = &m->image->image;
+  for (size_t k = 0; k < m->nkernels && !*kernel; k++)
+    if (!strcmp(i->funcs[m->kernels[k].func].name, name)) *kernel = &m->kernels[k];
+  if (*kernel) return MX_OK;
+  if (!m->nkernels) return mx__fail(m->device, MX_NOT_FOUND, "the module has no kernel");
+  return mx__fail(m->device, MX_NOT_FOUND, "the module has no kernel '%s'; its first is '%s', of %zu", name,
+                  i->funcs[m->kernels[0].func].name, m->nkernels);
+}
+
+size_t mx_module_kernel_count(const mx_module *m) { return m ? m->nkernels : 0; }
+
+mx_kernel *mx_module_kernel_at(mx_module *m, size_t number) {
+  return m && number < m->nkernels ? &m->kernels[number] : NULL;
+}
+
+mx_status mx__kernel_prepare(mx_kernel *k) {
+  mx_module *m = k->module;
+  struct mx_device *d = m->device;
+  pthread_mutex_lock(&d->lock);
+  if (!k->prep) k->prep = mx__prepare(&m->image->image, k->func, m->var_address, mx__level(NULL));
+  bool made = k->prep != NULL;
+  pthread_mutex_unlock(&d->lock);
+  return made ? MX_OK : mx__fail_plain(d, MX_OUT_OF_MEMORY);
+}
+
+uint32_t mx__kernel_max_threads(const struct mx_func *f) {
+  uint64_t most = MX_MAX_BLOCK_THREADS;
+  const uint32_t *const bound[2] = {f->maxntid, f->reqntid};
+  for (int b = 0; b < 2; b++) {
+    uint64_t n = 1;
+    for (int k = 0; k < 3; k++) n *= bound[b][k] ? bound[b][k] : 1;
+    if (bound[b][0] && n < most) most = n;
+  }
+  return (uint32_t)most;
+}
+
+mx_status mx_kernel_get_info(const mx_kernel *kernel, mx_kernel_info *out) {
+  mx_kernel *k = (mx_kernel *)(uintptr_t)kernel; /* preparing is not seen from outside */
+  if (!k) return MX_INVALID_VALUE;
+  mx_status s = mx__kernel_prepare(k);
+  if (s != MX_OK) return s;
+  const struct mx_image *i = &k->module->image->image;
+  const struct mx_func *f = &i->funcs[k->func];
+  mx_kernel_info o = {
+      .name = f->name,
+      .lanes = i->lanes,
+      .params = f->nparams,
+      .param_bytes = f->param_bytes,
+      .static_shared_bytes = k->prep->shared_static,
+      .local_bytes = f->local_bytes,
+      .slots32 = f->n32,
+      .slots64 = f->n64,
+      .predicates = f->npred,
+      .spills = (uint32_t)f->nspill32 + f->nspill64 + f->nspillpred,
+      .code_words = f->ncode,
+      .reqntid = {f->reqntid[0], f->reqntid[1], f->reqntid[2]},
+      .maxntid = {f->maxntid[0], f->maxntid[1], f->maxntid[2]},
+      .max_threads_per_block = mx__kernel_max_threads(f),
+      .cooperative = (f->flags & MX_FUNC_COOPERATIVE) != 0,
+  };
+  return mx__fail_plain(k->module->device, mx__struct_out(out, &o, sizeof o));
+}
+
+mx_status mx_kernel_get_param(const mx_kernel *k, size_t number, mx_param_info *out) {
+  if (!k) return MX_INVALID_VALUE;
+  const struct mx_func *f = &k->module->image->image.funcs[k->func];
+  if (number >= f->nparams)
+    return mx__fail(k->module->device, MX_INVALID_VALUE, "kernel '%s' has %u parameters; there is no number %zu", f->name,
+                    f->nparams, number);
+  const struct mx_param *p = &f->params[number];
+  mx_param_info o = {
+      .name = p->name,
+      .type = mx__types[p->type].name,
+      .offset = p->offset,
+      .size = p->size,
+      .align = p->align,
+      .is_pointer = p->is_pointer,
+  };
+  return mx__fail_plain(k->module->device, mx__struct_out(out, &o, sizeof o));
+}

@@ -1,4 +1,0 @@
-/* Bodies of the rows in mx/ops/half.def. */
-#include "vm/lanes/body.h"
-
-#include "mx/ops/half.def"

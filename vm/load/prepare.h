@@ -1,0 +1,13 @@
+/* Prepared code: a kernel and all that it can reach, decoded for the interpreter, with literals resolved and broadcast. */
+#ifndef MX_VM_PREPARE_H
+#define MX_VM_PREPARE_H
+
+#include "vm/exec/exec.h"
+
+/* The image must be verified. var_address[]: by variable number, addresses of global and const variables in their own
+ * spaces. NULL: out of memory. The result refers to the image and to var_address. */
+struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
+                                const struct mx_level *level);
+void mx__prepared_free(struct mx_prepared *p);
+
+#endif
