@@ -2,6 +2,7 @@
 #
 #   make                 everything            make SAN=1          address and undefined-behaviour sanitizers
 #   make check           build and test        make check SAN=1    all tests under the sanitizers
+#                                              make check SAN=thread   threads against one another, under the thread sanitizer
 #   make demo            the examples          make fuzz           libFuzzer programs (clang)
 #   make bench           compiled code against PoCL, Oclgrind, native C         make bench-interp    the interpreter
 #   make bench-foreign   the same for kernels that nobody tuned for (CASES='digest track': these)
@@ -33,7 +34,7 @@ AR := ar
 SAN ?=
 V ?=
 
-BUILD := build$(if $(SAN),/san)
+BUILD := build$(if $(filter thread,$(SAN)),/tsan,$(if $(SAN),/san))
 OBJ := $(BUILD)/obj
 comma := ,
 Q := $(if $(V),,@)
@@ -47,7 +48,11 @@ JIT_DIR := $(firstword $(wildcard /usr/lib/gcc/$(ARCH)-linux-gnu/12) $(GCC_LIB))
 DEBUG := -g1# lines and names of functions; -g, with all variables, takes a quarter longer to compile
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPT := -O2
-ifneq ($(SAN),)
+ifeq ($(SAN),thread)
+# Its checks are calls and slow; -O1 leaves out those of what stays in registers. Vectors as in the plain build: fewer of them.
+OPT := -O1
+SANFLAGS := -fsanitize=thread -fno-omit-frame-pointer -fno-pie -no-pie
+else ifneq ($(SAN),)
 OPT := -Og# compiles in half of the time of -O1, into code that runs as fast under these checks
 # Undefined behaviour ends a program by an instruction, which the address sanitizer reports with its line (ASAN_OPTIONS=handle_sigill=1):
 # calls that would also say what it was take a fifth longer to compile. EXTRA_CFLAGS=-fno-sanitize-undefined-trap-on-error has them.
@@ -55,7 +60,7 @@ OPT := -Og# compiles in half of the time of -O1, into code that runs as fast und
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fsanitize-undefined-trap-on-error \
   -fno-omit-frame-pointer -fno-pie -no-pie
 endif
-CPPFLAGS := -Iinclude -I. -D_GNU_SOURCE $(EXTRA_CPPFLAGS)
+CPPFLAGS := -Iinclude -I. -D_GNU_SOURCE $(if $(SAN),-DMX_CHECK_LOCKS) $(EXTRA_CPPFLAGS)
 CFLAGS := -pipe -std=gnu17 $(OPT) $(DEBUG) -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) $(SANFLAGS) $(EXTRA_CFLAGS)
 LDFLAGS := -pthread $(SANFLAGS) $(EXTRA_LDFLAGS)
 LIBS := -lsleef -lxxhash -ldl -lm
@@ -238,8 +243,18 @@ $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 # Where recordings of a GPU lie beside the project, all of them are checked, else the committed subsets.
 export MX_VECTORS ?= $(abspath $(wildcard ../shared/vectors/golden.tar.gz))
 export MX_CORPUS ?= $(abspath $(wildcard ../shared/corpus))
+# The thread sanitizer sees what has threads; kernels' code is made by the plain build's compiler.
+ifeq ($(SAN),thread)
+THREADED := $(addprefix $(BUILD)/tests/,stress litmus $(addprefix unit/,debug debug_back debug_compiled debug_together device launch jit))
+check: $(THREADED) plain-compiler
+	$(Q)ln -sf ../mx-jitc $(BUILD)/mx-jitc && tests/run $(if $(V),-v) --threads $(BUILD)
+.PHONY: plain-compiler
+plain-compiler:
+	$(Q)+$(MAKE) --no-print-directory SAN= build/mx-jitc
+else
 check: tests $(if $(SAN),,san-tests)
 	$(Q)tests/run $(if $(V),-v) $(if $(SAN),--full $(BUILD),--full $(BUILD) --quick build/san)
+endif
 
 .PHONY: san-tests
 ifeq ($(SAN),)

@@ -24,7 +24,7 @@
 LOOK(look32, uint32_t)
 LOOK(look64, uint64_t)
 
-#if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__
+#if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 __attribute__((target_clones("default", "avx2", "avx512f"), optimize("O3")))
 #endif
 uint32_t mx__jit_shape(struct mx_exec *x, uint32_t form, uint64_t mask) {

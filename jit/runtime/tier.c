@@ -40,7 +40,7 @@ struct mx_jit_kernel {
 };
 
 struct mx_jit {
-  pthread_mutex_t lock;
+  struct mx_lock lock;
   pthread_cond_t move;        /* to the manager: a launch began or ended, or it is to end itself */
   pthread_cond_t done;        /* from it: a compile ended */
   pthread_t manager;
@@ -113,7 +113,7 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, bool in_backgrou
   j->compiling = jk;
   atomic_store(&j->stop, 0);
   struct mx_jit_job job = job_of(j, jk);
-  pthread_mutex_unlock(&j->lock);
+  mx__unlock(&j->lock);
   const double begin = now();
   char *why = NULL, *unkept = NULL;
   int fd = -1;
@@ -122,7 +122,7 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, bool in_backgrou
   const double took = now() - begin;
   if (fd >= 0) fd = mx__jit_cache_keep(&job, fd, &unkept);
   free(job.key.text);
-  pthread_mutex_lock(&j->lock);
+  mx__lock(&j->lock);
   j->compiling = NULL;
   const bool good = fd >= 0 && take_in(jk, fd);
   jk->state = good ? READY : FAILED;
@@ -155,29 +155,26 @@ static bool is_worth_it(const struct mx_jit *j, const struct mx_jit_kernel *jk) 
 
 static void *manage(void *arg) {
   struct mx_jit *j = arg;
-  pthread_mutex_lock(&j->lock);
+  mx__lock(&j->lock);
   while (!j->quit) {
     if (j->compiling) { /* for a launch that waits for it */
-      pthread_cond_wait(&j->done, &j->lock);
+      mx__wait(&j->done, &j->lock);
       continue;
     }
     if (j->due && j->due->state != NEW) j->due = NULL;
     struct mx_jit_kernel *jk = j->due ? j->due : j->watched;
     if (!jk || jk->state != NEW) {
-      pthread_cond_wait(&j->move, &j->lock);
+      mx__wait(&j->move, &j->lock);
       continue;
     }
     if (jk == j->due || is_worth_it(j, jk)) {
       compile(j, jk, true);
       continue;
     }
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += LOOK_AGAIN;
-    if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
-    pthread_cond_timedwait(&j->move, &j->lock, &t);
+    const struct timespec soon = mx__time_in(LOOK_AGAIN);
+    mx__wait_until(&j->move, &j->lock, &soon);
   }
-  pthread_mutex_unlock(&j->lock);
+  mx__unlock(&j->lock);
   return NULL;
 }
 
@@ -185,13 +182,9 @@ static struct mx_jit *make(struct mx_device *d) {
   if (d->jit) return d->jit;
   struct mx_jit *j = calloc(1, sizeof *j);
   if (!j) return NULL;
-  pthread_condattr_t attr;
-  pthread_condattr_init(&attr);
-  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-  pthread_mutex_init(&j->lock, NULL);
-  pthread_cond_init(&j->move, &attr);
+  mx__lock_init(&j->lock, MX_LOCK_TIER);
+  mx__condition_init(&j->move);
   pthread_cond_init(&j->done, NULL);
-  pthread_condattr_destroy(&attr);
   return d->jit = j;
 }
 
@@ -213,7 +206,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
   struct mx_jit *j = make(d);
   if (!j) return demanded(jk, l, NULL);
   mx_status s = MX_OK;
-  pthread_mutex_lock(&j->lock);
+  mx__lock(&j->lock);
   if (!j->searched) {
     j->searched = true;
     j->compiler = mx__jit_find_compiler(d->jit_compiler);
@@ -229,7 +222,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
   }
   if (jk->state == NEW) from_cache(j, jk);
   if (l->jit == MX_JIT_ON) {
-    while (jk->state == BUSY || (jk->state == NEW && j->compiling)) pthread_cond_wait(&j->done, &j->lock);
+    while (jk->state == BUSY || (jk->state == NEW && j->compiling)) mx__wait(&j->done, &j->lock);
     if (jk->state == NEW) compile(j, jk, false);
     if (jk->state == FAILED) s = demanded(jk, l, jk->note);
   } else if (jk->state == NEW && !j->running && !j->quit) {
@@ -243,7 +236,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
     if (jk->state == NEW && jk->spent > jk->predicted) j->due = jk;
     if (jk->state == NEW) pthread_cond_signal(&j->move);
   }
-  pthread_mutex_unlock(&j->lock);
+  mx__unlock(&j->lock);
   return s;
 }
 
@@ -272,10 +265,10 @@ static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
 void mx__tier_end(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit *j = k->module->device->jit;
   if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit)) return;
-  pthread_mutex_lock(&j->lock);
+  mx__lock(&j->lock);
   if (l->debug) { /* its session has not noticed yet, but nobody may look at it any more */
     if (j->launch == l) end(j, j->watched);
-    pthread_mutex_unlock(&j->lock);
+    mx__unlock(&j->lock);
     return;
   }
   struct mx_jit_kernel *jk = k->jit;
@@ -288,18 +281,18 @@ void mx__tier_end(mx_kernel *k, struct mx_launch *l) {
   l->stats.cache_misses = jk->misses;
   jk->compile_ms = 0;
   jk->hits = jk->misses = 0;
-  pthread_mutex_unlock(&j->lock);
+  mx__unlock(&j->lock);
 }
 
 static void forget(struct mx_jit *j, struct mx_jit_kernel *jk) {
   if (j) {
-    pthread_mutex_lock(&j->lock);
+    mx__lock(&j->lock);
     if (j->due == jk) j->due = NULL;
     while (j->compiling == jk) {
       atomic_store(&j->stop, 1);
-      pthread_cond_wait(&j->done, &j->lock);
+      mx__wait(&j->done, &j->lock);
     }
-    pthread_mutex_unlock(&j->lock);
+    mx__unlock(&j->lock);
   }
   mx__jit_unload(jk->object);
   free(jk->stops);
@@ -308,9 +301,8 @@ static void forget(struct mx_jit *j, struct mx_jit_kernel *jk) {
 }
 
 void mx__tier_forget(mx_module *m) {
-  struct mx_jit *j = m->device ? m->device->jit : NULL;
   for (size_t i = 0; i < m->nkernels; i++) {
-    if (m->kernels[i].jit) forget(j, m->kernels[i].jit);
+    if (m->kernels[i].jit) forget(m->device->jit, m->kernels[i].jit);
     m->kernels[i].jit = NULL;
   }
 }
@@ -330,10 +322,10 @@ struct mx_jit_kernel *mx__tier_session(mx_kernel *k, struct mx_prepared *prep, c
 mx_status mx__tier_session_begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
   struct mx_jit *j = make(l->device);
   if (j) {
-    pthread_mutex_lock(&j->lock);
+    mx__lock(&j->lock);
     jk->wanted = true;
     if (jk->object) attach(jk);
-    pthread_mutex_unlock(&j->lock);
+    mx__unlock(&j->lock);
   }
   return begin(jk, l);
 }
@@ -341,22 +333,22 @@ mx_status mx__tier_session_begin(struct mx_jit_kernel *jk, struct mx_launch *l) 
 void mx__tier_session_end(struct mx_jit_kernel *jk) {
   struct mx_jit *j = jk->kernel->module->device->jit;
   if (!j) return;
-  pthread_mutex_lock(&j->lock);
+  mx__lock(&j->lock);
   jk->wanted = false;
   for (uint32_t f = 0; jk->object && f < jk->prep->nfuncs; f++) {
     struct mx_jit_code *code = mx__jit_code(jk->object, f);
     if (code && jk->prep->funcs[f].insns) mx__jit_detach(&jk->prep->funcs[f], code, jk->leave);
   }
   if (j->watched == jk) end(j, jk);
-  pthread_mutex_unlock(&j->lock);
+  mx__unlock(&j->lock);
 }
 
 bool mx__tier_session_ready(struct mx_jit_kernel *jk) {
   struct mx_jit *j = jk->kernel->module->device->jit;
   if (!j) return false;
-  pthread_mutex_lock(&j->lock);
+  mx__lock(&j->lock);
   const bool ready = jk->state == READY;
-  pthread_mutex_unlock(&j->lock);
+  mx__unlock(&j->lock);
   return ready;
 }
 
@@ -367,14 +359,14 @@ void mx__tier_session_forget(struct mx_jit_kernel *jk) { forget(jk->kernel->modu
 void mx__tier_done(struct mx_device *d) {
   struct mx_jit *j = d->jit;
   if (!j) return;
-  pthread_mutex_lock(&j->lock);
+  mx__lock(&j->lock);
   j->quit = true;
   atomic_store(&j->stop, 1);
   pthread_cond_signal(&j->move);
   const bool running = j->running;
-  pthread_mutex_unlock(&j->lock);
+  mx__unlock(&j->lock);
   if (running) pthread_join(j->manager, NULL);
-  pthread_mutex_destroy(&j->lock);
+  mx__lock_done(&j->lock);
   pthread_cond_destroy(&j->move);
   pthread_cond_destroy(&j->done);
   free(j->compiler);

@@ -1,6 +1,8 @@
 /* Launches from the API's side: checks, workers, waiting blocks, limits, traps, streams and events, printing. */
 #include "mx/text.h"
 
+#include "vm/host/device.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -417,6 +419,39 @@ static void a_reset_ends_what_runs(void **state) {
   assert_int_equal(mx_stream_query(s), MX_OK);
 }
 
+static void *launch_forever(void *status) {
+  const mx_launch_config c = config(1, 1, 1);
+  *(mx_status *)status = mx_launch(kernel("forever"), &c, NULL, 0);
+  return NULL;
+}
+
+static void a_reset_ends_what_waits(void **state) {
+  (void)state;
+  pthread_t t[3];
+  mx_status s[3];
+  for (int k = 0; k < 3; k++) pthread_create(&t[k], NULL, launch_forever, &s[k]);
+  for (uint32_t users = 0; users < 3;) { /* one runs, the others are about to ask or wait for it */
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    mx__lock(&d->lock);
+    users = m->users;
+    mx__unlock(&d->lock);
+  }
+  assert_int_equal(mx_device_reset(d), MX_OK);
+  for (int k = 0; k < 3; k++) pthread_join(t[k], NULL), assert_int_equal(s[k], MX_INTERRUPTED);
+  assert_int_equal(mx_module_load_text(d, program, sizeof program - 1, NULL, &m, NULL), MX_OK);
+  const mx_launch_config c = config(1, 1, 1);
+  assert_int_equal(mx_launch(kernel("bounded"), &c, NULL, 0), MX_OK);
+}
+
+static void limits_end_blocks_that_rest(void **state) {
+  (void)state;
+  mx_launch_config c = config(6, 1, 3);
+  for (int k = 0; k < 40; k++) {
+    c.timeout = 0.0005 + k * 0.0001;
+    assert_int_equal(mx_launch(kernel("forever"), &c, NULL, 0), MX_TIME_LIMIT);
+  }
+}
+
 static void occupancy(void **state) {
   (void)state;
   uint32_t n, grid, block;
@@ -447,6 +482,8 @@ int main(void) {
       TEST(streams_wait_for_events),
       TEST(failures_of_a_stream_are_reported_once),
       TEST(a_reset_ends_what_runs),
+      TEST(a_reset_ends_what_waits),
+      TEST(limits_end_blocks_that_rest),
       TEST(occupancy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,9 +13,9 @@ bool mx__debug_asks(struct mx_debug *g, struct mx_exec *x, const struct mx_insn 
   mx_debug_point p = {.block = x->block->index, .lanes = mx__lanes_of(x, i), .warp = x->warp->number, .pc = i->pc,
                       .function = x->fn->func->name, .fresh = g->fresh};
   g->fresh = false;
-  g->asking = true;
+  mx__debug_asking = g;
   bool yes = ask(user, &p);
-  g->asking = false;
+  mx__debug_asking = NULL;
   return yes;
 }
 

@@ -396,7 +396,7 @@ mx_status mx_debug_find_cell(mx_debug *g, const char *function, uint32_t pc, con
 }
 
 const void *mx_debug_cell_lanes(mx_debug *g, const mx_debug_cell *c) {
-  if (!g || !g->asking || g->x->fn->number != c->place[0] || c->place[1] >= g->x->fn->frame_bytes) return NULL;
+  if (!g || mx__debug_asking != g || g->x->fn->number != c->place[0] || c->place[1] >= g->x->fn->frame_bytes) return NULL;
   return g->x->frame->slots + c->place[1];
 }
 
@@ -476,11 +476,12 @@ static mx_status transfer(struct mx_debug *g, const char *call, uint64_t block, 
   mx_status s = find_warp(g, call, block, warp, &b, &w);
   if (s != MX_OK) return s;
   if (lane >= g->prep->lanes || (bytes && !host)) return mx__fail(g->device, MX_INVALID_VALUE, "%s: no such lane, or no buffer", call);
-  pthread_rwlock_rdlock(&g->device->mem);
+  const bool held = mx__debug_asking == g;
+  if (!held) mx__lock_read(&g->device->mem);
   unsigned char *p = lane_range(g, b, w, lane, address, bytes);
   if (p && bytes && write) mx__edit_memory(g, block, warp, lane, address, host, bytes);
   if (p && bytes) memcpy(write ? (void *)p : host, write ? host : (void *)p, bytes);
-  pthread_rwlock_unlock(&g->device->mem);
+  if (!held) mx__rwunlock(&g->device->mem);
   if (p || !bytes) return MX_OK;
   return mx__fail(g->device, MX_INVALID_ADDRESS, "%s: lane %u cannot reach %zu bytes at 0x%llx", call, lane, bytes, (unsigned long long)address);
 }

@@ -336,11 +336,11 @@ struct mx_block *mx__record_rewind(struct mx_debug *g, struct mx_exec *x) {
   put_back(g, x, s);
   g->executed = s->position;
   g->splits = x->stats.splits;
-  pthread_mutex_lock(&l->lock);
+  mx__lock(&l->lock);
   l->trapped = false;
   free(l->trap.detail);
   l->trap = (struct mx_trap){0};
-  pthread_mutex_unlock(&l->lock);
+  mx__unlock(&l->lock);
   atomic_store(l->stop, MX_STOP_NOT);
   memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
   g->rewinding = g->trap_shown = false;

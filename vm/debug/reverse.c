@@ -67,7 +67,8 @@ static void edit_jump(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_
 void mx__edits_apply(struct mx_debug *g) {
   struct mx_edits *l = g->edits;
   if (!l || !l->n || l->at[l->n - 1].position < g->executed) return;
-  l->applying = g->asking = true;
+  l->applying = true;
+  mx__debug_asking = g;
   for (size_t k = 0; k < l->n; k++) {
     const struct edit *e = &l->at[k];
     if (e->position != g->executed) continue;
@@ -75,13 +76,14 @@ void mx__edits_apply(struct mx_debug *g) {
     else if (e->what == EDIT_MEMORY) mx_debug_write(g, e->block, e->warp, e->lane, e->address, e->data, e->bytes);
     else mx_debug_jump(g, e->block, e->warp, e->split, e->pc);
   }
-  l->applying = g->asking = false;
+  l->applying = false;
+  mx__debug_asking = NULL;
 }
 
 mx_status mx_debug_jump(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc) {
   mx_status s = mx__debug_ready(g, "mx_debug_jump");
   if (s != MX_OK) return s;
-  if (!g->asking && g->stop.reason == MX_DEBUG_AT_TRAP) return mx__fail(g->device, MX_TRAPPED, "mx_debug_jump: the launch has trapped");
+  if (mx__debug_asking != g && g->stop.reason == MX_DEBUG_AT_TRAP) return mx__fail(g->device, MX_TRAPPED, "mx_debug_jump: the launch has trapped");
   struct mx_block *b = mx__debug_block(g, block);
   struct mx_split *sp = b && warp < b->nwarps ? mx__debug_split(g, b, &b->warps[warp], split) : NULL;
   if (!sp) return mx__fail(g->device, MX_NOT_FOUND, "mx_debug_jump: no such split");

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Thread_local struct mx_debug *mx__debug_asking;
+
 /* ---- standing still -------------------------------------------------------------------------------------*/
 
 static void describe(struct mx_debug *g, struct mx_exec *x, uint32_t func, uint32_t pc) {
@@ -39,16 +41,16 @@ static bool stand(struct mx_debug *g, struct mx_exec *x) {
   struct mx_device *d = g->device;
   /* people want to see it now, and once */
   x->launch->stats.printf_lost += mx__fifo_drain(d->fifo, g->muted && g->executed <= g->muted ? NULL : d->output, d->output_user);
-  pthread_rwlock_unlock(&d->mem);
-  pthread_mutex_lock(&g->lock);
+  mx__rwunlock(&d->mem);
+  mx__lock(&g->lock);
   g->launch = x->launch;
   g->x = x;
   g->standing = true;
   pthread_cond_broadcast(&g->moved);
-  while (g->standing) pthread_cond_wait(&g->moved, &g->lock);
+  while (g->standing) mx__wait(&g->moved, &g->lock);
   bool go = !g->quit;
-  pthread_mutex_unlock(&g->lock);
-  pthread_rwlock_rdlock(&d->mem);
+  mx__unlock(&g->lock);
+  mx__lock_read(&d->mem);
   /* allocations may have gone meanwhile, and the code may be another */
   memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
   return go;
@@ -378,7 +380,7 @@ void mx__debug_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
 static void *session_main(void *arg) {
   struct mx_debug *g = arg;
   mx_status s = mx__launch_debug(g->kernel, &g->config, g->params, g->param_bytes, g);
-  pthread_mutex_lock(&g->lock);
+  mx__lock(&g->lock);
   g->ended = g->standing = true;
   g->status = s;
   g->launch = NULL;
@@ -388,7 +390,7 @@ static void *session_main(void *arg) {
   g->stop.text = NULL;
   g->stop.steps = g->executed;
   pthread_cond_broadcast(&g->moved);
-  pthread_mutex_unlock(&g->lock);
+  mx__unlock(&g->lock);
   return NULL;
 }
 
@@ -404,7 +406,7 @@ static void session_free(struct mx_debug *g) {
   free(g->written);
   free(g->bodies);
   free(g->params);
-  pthread_mutex_destroy(&g->lock);
+  mx__lock_done(&g->lock);
   pthread_cond_destroy(&g->moved);
   free(g);
 }
@@ -412,7 +414,7 @@ static void session_free(struct mx_debug *g) {
 static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes) {
   struct mx_debug *g = calloc(1, sizeof *g);
   if (!g) return NULL;
-  pthread_mutex_init(&g->lock, NULL);
+  mx__lock_init(&g->lock, MX_LOCK_SESSION);
   pthread_cond_init(&g->moved, NULL);
   g->device = k->module->device;
   g->kernel = k;
@@ -447,33 +449,34 @@ mx_status mx_debug_begin(mx_kernel *k, const mx_launch_config *config, const voi
   struct mx_device *d = k->module->device;
   if (!session) return mx__fail(d, MX_INVALID_VALUE, "mx_debug_begin: no place for the session");
   *session = NULL;
+  mx__kernel_use(k, 1); /* until the session ends */
   mx_status s = mx__streams_drain(d);
   if (s == MX_OK) s = mx__device_usable(d);
   if (s == MX_OK) s = mx_launch_check(k, config, bytes);
   if (s == MX_OK && bytes && !params) s = mx__fail(d, MX_INVALID_VALUE, "launch: no parameters");
-  if (s != MX_OK) return s;
-  struct mx_debug *g = session_new(k, config, params, bytes), *other;
-  if (!g) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
-  pthread_mutex_lock(&d->lock);
-  other = d->debug;
-  if (!other) {
-    d->debug = g;
-    k->module->users++;
+  struct mx_debug *g = s == MX_OK ? session_new(k, config, params, bytes) : NULL;
+  if (s == MX_OK && !g) s = mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  if (s == MX_OK) {
+    mx__lock(&d->lock);
+    if (d->debug) s = MX_BUSY;
+    else d->debug = g;
+    mx__unlock(&d->lock);
+    if (s != MX_OK) mx__fail(d, s, "the device has a debugging session already");
   }
-  pthread_mutex_unlock(&d->lock);
-  if (other) {
-    session_free(g);
-    return mx__fail(d, MX_BUSY, "the device has a debugging session already");
+  if (s != MX_OK) {
+    if (g) session_free(g);
+    mx__kernel_use(k, -1);
+    return s;
   }
   g->running = !pthread_create(&g->thread, NULL, session_main, g);
   if (!g->running) {
     mx_debug_end(g);
     return mx__fail(d, MX_HOST_FAILURE, "the system refuses another thread for a session");
   }
-  pthread_mutex_lock(&g->lock);
-  while (!g->standing) pthread_cond_wait(&g->moved, &g->lock);
+  mx__lock(&g->lock);
+  while (!g->standing) mx__wait(&g->moved, &g->lock);
   s = g->ended ? g->status : MX_OK;
-  pthread_mutex_unlock(&g->lock);
+  mx__unlock(&g->lock);
   if (s != MX_OK) mx_debug_end(g);
   else *session = g;
   return s;
@@ -483,31 +486,32 @@ void mx_debug_end(mx_debug *g) {
   if (!g) return;
   struct mx_device *d = g->device;
   if (g->running) {
-    pthread_mutex_lock(&g->lock);
+    mx__lock(&g->lock);
     if (!g->ended) {
       g->quit = true;
       g->plain = false;
       g->standing = false;
       pthread_cond_broadcast(&g->moved);
     }
-    pthread_mutex_unlock(&g->lock);
+    mx__unlock(&g->lock);
     pthread_join(g->thread, NULL);
   }
-  pthread_mutex_lock(&d->lock);
+  mx_kernel *k = g->kernel;
+  mx__lock(&d->lock);
   d->debug = NULL;
-  g->kernel->module->users--;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   session_free(g);
+  mx__kernel_use(k, -1);
 }
 
 void mx__debug_close(struct mx_device *d) { mx_debug_end(d->debug); }
 
 mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
   if (!g) return MX_INVALID_VALUE;
-  if (g->asking) return MX_OK;
-  pthread_mutex_lock(&g->lock);
+  if (mx__debug_asking == g) return MX_OK;
+  mx__lock(&g->lock);
   bool standing = g->standing, ended = g->ended || g->over;
-  pthread_mutex_unlock(&g->lock);
+  mx__unlock(&g->lock);
   if (!standing) return mx__fail(g->device, MX_BUSY, "%s: the session is running", call);
   if (ended) return mx__fail(g->device, MX_NOT_FOUND, "%s: the launch has ended", call);
   return MX_OK;
@@ -526,11 +530,11 @@ mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
   g->stop.address = 0;
   g->stop.watch = 0;
   g->pending = 0;
-  pthread_mutex_lock(&g->lock);
+  mx__lock(&g->lock);
   g->standing = false;
   pthread_cond_broadcast(&g->moved);
-  while (!g->standing) pthread_cond_wait(&g->moved, &g->lock);
-  pthread_mutex_unlock(&g->lock);
+  while (!g->standing) mx__wait(&g->moved, &g->lock);
+  mx__unlock(&g->lock);
   mx__compiled_end(g);
   return stop ? mx_debug_where(g, stop) : MX_OK;
 }
@@ -555,10 +559,10 @@ mx_status mx_debug_go(mx_debug *g, mx_debug_order order, uint64_t block, uint32_
 
 mx_status mx_debug_where(mx_debug *g, mx_debug_stop *stop) {
   if (!g) return MX_INVALID_VALUE;
-  pthread_mutex_lock(&g->lock);
+  mx__lock(&g->lock);
   mx_debug_stop s = g->stop;
-  bool standing = g->standing || g->asking;
-  pthread_mutex_unlock(&g->lock);
+  bool standing = g->standing || mx__debug_asking == g;
+  mx__unlock(&g->lock);
   if (!standing) return mx__fail(g->device, MX_BUSY, "mx_debug_where: the session is running");
   return mx__fail_plain(g->device, mx__struct_out(stop, &s, sizeof s));
 }

@@ -62,13 +62,12 @@ struct mx_debug {
   size_t param_bytes;
 
   pthread_t thread;
-  pthread_mutex_t lock;
+  struct mx_lock lock;
   pthread_cond_t moved;
   bool standing;               /* the session's thread waits for an order, or has ended */
   bool quit, ended, running, begun, trap_shown;
   bool over;                   /* recorded, and at the launch's end: only going back is possible */
   bool fresh;                  /* no mx_debug_ask since the last order */
-  bool asking;                 /* in an mx_debug_ask: its thread may look */
   atomic_bool pause;
   mx_status status;            /* of the launch, once ended */
 
@@ -246,6 +245,9 @@ void mx__edit_memory(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t
 
 /* MX_OK while the session stands still and has not ended; else the failure is told. */
 mx_status mx__debug_ready(struct mx_debug *g, const char *call);
+/* Whose worker this thread is, in the midst of an mx_debug_ask or doing again what a user changed: it may look while the launch runs, and
+ * holds the device's memory for reading already. NULL: nobody's. */
+extern _Thread_local struct mx_debug *mx__debug_asking;
 /* For calls that need code only: also at the end of a recorded launch. */
 static inline mx_status mx__debug_code_ready(struct mx_debug *g, const char *call) { return g && g->over ? MX_OK : mx__debug_ready(g, call); }
 

@@ -57,6 +57,6 @@ bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body enter
 }
 
 void mx__jit_detach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body leave) {
-  for (uint32_t e = 0; e < code->table->nentries; e++) entry(fn, code, e)->fn = leave;
+  for (uint32_t e = 0; e < code->table->nentries; e++) __atomic_store_n(&entry(fn, code, e)->fn, leave, __ATOMIC_RELEASE);
   atomic_store(&code->attached, false);
 }

@@ -133,7 +133,7 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
 
 void mx__exec_done(struct mx_exec *x) {
   struct mx_launch *l = x->launch;
-  pthread_mutex_lock(&l->lock);
+  mx__lock(&l->lock);
   l->stats.steps += x->steps;
   l->stats.steps_compiled += x->stats.steps_compiled;
   l->stats.warps += x->stats.warps;
@@ -144,7 +144,7 @@ void mx__exec_done(struct mx_exec *x) {
   l->stats.enters += x->stats.enters;
   for (unsigned k = 0; k < 8; k++) l->stats.exits[k] += x->stats.exits[k];
   for (unsigned k = 0; k < 16; k++) l->stats.pmevents[k] += x->stats.pmevents[k];
-  pthread_mutex_unlock(&l->lock);
+  mx__unlock(&l->lock);
   for (struct mx_frame *f = x->free_frames, *next; f; f = next) {
     next = f->parent;
     free(f);

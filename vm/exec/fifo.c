@@ -1,12 +1,13 @@
 /* The ring of printed records; see fifo.h. A record is its length (4 bytes) and its text, and may wrap around. */
 #include "fifo.h"
 
-#include <pthread.h>
+#include "vm/memory/lock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct mx_fifo {
-  pthread_mutex_t lock;
+  struct mx_lock lock;
   size_t size, first, used; /* bytes */
   uint64_t lost;
   char bytes[];
@@ -16,13 +17,13 @@ struct mx_fifo *mx__fifo_new(size_t bytes) {
   struct mx_fifo *f = malloc(sizeof *f + bytes);
   if (!f) return NULL;
   *f = (struct mx_fifo){.size = bytes};
-  pthread_mutex_init(&f->lock, NULL);
+  mx__lock_init(&f->lock, MX_LOCK_PRINTED);
   return f;
 }
 
 void mx__fifo_free(struct mx_fifo *f) {
   if (!f) return;
-  pthread_mutex_destroy(&f->lock);
+  mx__lock_done(&f->lock);
   free(f);
 }
 
@@ -47,7 +48,7 @@ static void take(struct mx_fifo *f, void *to, size_t n) {
 
 bool mx__fifo_put(struct mx_fifo *f, const char *text, size_t size) {
   uint32_t length = (uint32_t)size;
-  pthread_mutex_lock(&f->lock);
+  mx__lock(&f->lock);
   bool fits = size < UINT32_MAX && size + sizeof length <= f->size;
   if (!fits) {
     f->lost += size;
@@ -61,7 +62,7 @@ bool mx__fifo_put(struct mx_fifo *f, const char *text, size_t size) {
     put(f, &length, sizeof length);
     put(f, text, size);
   }
-  pthread_mutex_unlock(&f->lock);
+  mx__unlock(&f->lock);
   return fits;
 }
 

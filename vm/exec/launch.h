@@ -5,9 +5,10 @@
 
 #include "core/module.h"
 #include "mx/mx.h"
+#include "vm/memory/lock.h"
+
 #include "trap.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 struct mx_prepared;
@@ -54,7 +55,7 @@ struct mx_launch {
   atomic_bool uses_local;         /* some block does */
   atomic_int *stop;               /* enum mx_stop; the device's, so that a signal handler can reach it */
 
-  pthread_mutex_t lock;           /* of what follows */
+  struct mx_lock lock;           /* of what follows */
   bool trapped;
   struct mx_trap trap;
   mx_launch_stats stats;          /* workers add theirs when they end */

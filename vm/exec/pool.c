@@ -5,7 +5,8 @@
  * on it and does not wait for them. */
 #include "pool.h"
 
-#include <pthread.h>
+#include "vm/memory/lock.h"
+
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,11 +20,12 @@ struct place {
 };
 
 struct mx_pool {
-  pthread_mutex_t lock;
+  struct mx_lock lock;
   pthread_cond_t work, done;
   struct place *threads;
   uint32_t nthreads;
   uint64_t job;               /* counts jobs: a thread serves each once */
+  uint32_t held;              /* locks of the one who waits for the job */
   uint32_t next, n, running;  /* the call that the next thread makes, while that is below n; calls that have not ended */
   void (*fn)(void *, uint32_t);
   void *arg;
@@ -49,31 +51,29 @@ static void send_away(struct mx_pool *p, int cpu) {
 static void *serve(void *p) {
   struct mx_pool *pool = p;
   uint64_t seen = 0;
-  pthread_mutex_lock(&pool->lock);
+  mx__lock(&pool->lock);
   for (;;) {
-    while (!pool->quit && (pool->job == seen || pool->next == pool->n)) pthread_cond_wait(&pool->work, &pool->lock);
+    while (!pool->quit && (pool->job == seen || pool->next == pool->n)) mx__wait(&pool->work, &pool->lock);
     if (pool->quit) break;
     seen = pool->job;
-    const uint32_t k = pool->next++;
-    pthread_mutex_unlock(&pool->lock);
+    const uint32_t k = pool->next++, held = pool->held;
+    mx__unlock(&pool->lock);
+    mx__locks_lent(held);
     pool->fn(pool->arg, k);
-    pthread_mutex_lock(&pool->lock);
+    mx__locks_lent(0);
+    mx__lock(&pool->lock);
     if (!--pool->running) pthread_cond_signal(&pool->done);
   }
-  pthread_mutex_unlock(&pool->lock);
+  mx__unlock(&pool->lock);
   return NULL;
 }
 
 static struct mx_pool *pool_new(void) {
   struct mx_pool *p = calloc(1, sizeof *p);
   if (!p) return NULL;
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_mutex_init(&p->lock, NULL);
+  mx__lock_init(&p->lock, MX_LOCK_POOL);
   pthread_cond_init(&p->work, NULL);
-  pthread_cond_init(&p->done, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  mx__condition_init(&p->done);
   return p;
 }
 
@@ -99,73 +99,74 @@ static bool add_thread(struct mx_pool *p) {
 
 void mx__pool_everywhere(struct mx_pool *p) {
   if (!p) return;
-  pthread_mutex_lock(&p->lock);
+  mx__lock(&p->lock);
   let_back(p);
-  pthread_mutex_unlock(&p->lock);
+  mx__unlock(&p->lock);
 }
 
-static struct timespec in_a_millisecond(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  if ((t.tv_nsec += 1000000) >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
-  return t;
-}
 uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint32_t), void *arg,
                       const struct timespec *deadline, void (*late)(void *)) {
-  uint32_t first = deadline ? 0 : 1;
+  const uint32_t first = deadline ? 0 : 1, held = mx__locks_held();
   if (n > first && !*pool) *pool = pool_new();
   struct mx_pool *p = *pool;
   while (p && p->nthreads < n - first && add_thread(p)) {}
   uint32_t helpers = p ? (p->nthreads < n - first ? p->nthreads : n - first) : 0;
   if (helpers) {
-    pthread_mutex_lock(&p->lock);
+    mx__lock(&p->lock);
     p->next = first;
     p->n = first + helpers;
     p->running = helpers;
     p->fn = fn;
     p->arg = arg;
+    p->held = held;
     p->job++;
     if (first) send_away(p, sched_getcpu());
     else let_back(p);
     pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->lock);
+    mx__unlock(&p->lock);
   }
   if (first) fn(arg, 0);
   if (helpers) {
-    pthread_mutex_lock(&p->lock);
+    mx__lock(&p->lock);
     if (first) {
       helpers -= p->n - p->next;
       p->running -= p->n - p->next;
       p->n = p->next;
     }
-    const struct timespec soon = in_a_millisecond();
+    const struct timespec soon = mx__time_in(1000000);
     bool kept = first;
     while (p->running) {
       const struct timespec *until = deadline ? deadline : kept ? &soon : NULL;
-      if (!until) pthread_cond_wait(&p->done, &p->lock);
-      else if (pthread_cond_timedwait(&p->done, &p->lock, until) && p->running) {
-        if (deadline) late(arg), deadline = NULL;
-        else let_back(p), kept = false;
+      if (!until) mx__wait(&p->done, &p->lock);
+      else if (!mx__wait_until(&p->done, &p->lock, until) && p->running) {
+        if (!deadline) {
+          let_back(p), kept = false;
+          continue;
+        }
+        deadline = NULL;
+        mx__unlock(&p->lock); /* what late() does is the caller's business: it may wait for a thread that wants something of the pool */
+        late(arg);
+        mx__lock(&p->lock);
       }
     }
-    pthread_mutex_unlock(&p->lock);
+    mx__unlock(&p->lock);
   }
   return first + helpers;
 }
 
 void mx__pool_free(struct mx_pool *p) {
   if (!p) return;
-  pthread_mutex_lock(&p->lock);
+  mx__lock(&p->lock);
   p->quit = true;
   pthread_cond_broadcast(&p->work);
-  pthread_mutex_unlock(&p->lock);
+  mx__unlock(&p->lock);
   while (p->threads) {
     struct place *t = p->threads;
     p->threads = t->next;
     pthread_join(t->thread, NULL);
     free(t);
   }
-  pthread_mutex_destroy(&p->lock);
+  mx__lock_done(&p->lock);
   pthread_cond_destroy(&p->work);
   pthread_cond_destroy(&p->done);
   free(p);

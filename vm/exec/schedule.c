@@ -34,7 +34,7 @@
 struct schedule {
   struct mx_launch *l;
   struct mx_pool **pool;
-  pthread_mutex_t lock;
+  struct mx_lock lock;
   pthread_cond_t wake;
   uint64_t next;        /* block that nobody has taken */
   uint64_t begun;       /* blocks that have started */
@@ -125,9 +125,9 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
       if (s->nidle) return s->idle[--s->nidle];
       if (s->made < s->objects) return s->all[s->made++];
       /* the object is made without the lock: it is large */
-      pthread_mutex_unlock(&s->lock);
+      mx__unlock(&s->lock);
       struct mx_block *b = mx__block_new(s->l);
-      pthread_mutex_lock(&s->lock);
+      mx__lock(&s->lock);
       if (b) s->all[s->made++] = b, s->objects = s->made;
       else mx__launch_stop(s->l, MX_STOP_HOST_MEMORY);
       return b;
@@ -136,7 +136,7 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
     if (parked) return parked;
     if (!s->resident && s->next >= s->l->nblocks) return NULL;
     s->waiting++;
-    pthread_cond_wait(&s->wake, &s->lock);
+    mx__wait(&s->wake, &s->lock);
     s->waiting--;
   }
 }
@@ -152,13 +152,10 @@ static void park(struct schedule *s, struct mx_block *b) {
 /* All resident blocks have been asked SWEEPS times since one has ended. */
 static void rest(struct schedule *s) {
   if (s->turns < SWEEPS * (uint64_t)s->resident || s->turns % s->resident) return;
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  t.tv_nsec += REST << (s->rests < 5 ? s->rests : 5);
-  if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
+  const struct timespec t = mx__time_in(REST << (s->rests < 5 ? s->rests : 5));
   if (!s->rests++) mx__pool_everywhere(*s->pool); /* who all wait for may have lost its processor */
   s->waiting++;
-  pthread_cond_timedwait(&s->wake, &s->lock, &t);
+  mx__wait_until(&s->wake, &s->lock, &t);
   s->waiting--;
 }
 
@@ -252,7 +249,7 @@ static bool has_rested(struct schedule *s, struct mx_exec *x) {
   const bool were_together = s->together;
   s->together = false;
   if (s->waiting) pthread_cond_broadcast(&s->wake);
-  while (s->joined) pthread_cond_wait(&s->company, &s->lock);
+  while (s->joined) mx__wait(&s->company, &s->lock);
   l->workers = 1;
   if (were_together) mx__debug_parts(l->debug, x, s->others);
   int rest = MX_STOP_REST;
@@ -266,9 +263,9 @@ static bool has_rested(struct schedule *s, struct mx_exec *x) {
 
 /* Nothing is left to do: a debugger may want the launch back. */
 static struct mx_block *taken_back(struct schedule *s, struct mx_exec *x) {
-  pthread_mutex_unlock(&s->lock);
+  mx__unlock(&s->lock);
   struct mx_block *b = mx__debug_stopped(s->l->debug, x, NULL);
-  pthread_mutex_lock(&s->lock);
+  mx__lock(&s->lock);
   return b;
 }
 
@@ -302,7 +299,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     if (!b) break;
     if (s->waiting && (parked_blocks(s) || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
     x->most_naps = NAPS / (1 + parked_blocks(s));
-    pthread_mutex_unlock(&s->lock);
+    mx__unlock(&s->lock);
     if (start) mx__block_start(b, index);
     const uint64_t first = mine.next;
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b, &mine);
@@ -314,7 +311,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     if ((status == MX_BLOCK_PARKED || status == MX_BLOCK_YIELDED) && own && !s->together) mx__debug_parked(l->debug, x, b);
     const uint64_t spun = status == MX_BLOCK_PARKED && s->together ? mx__debug_digest(b) : 0;
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
-    pthread_mutex_lock(&s->lock);
+    mx__lock(&s->lock);
     if (spun) mx__debug_spun(l->debug, l, b, spun);
     s->begun += more;
     if (more) s->turns = s->rests = 0;
@@ -340,24 +337,24 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
 static void help(struct schedule *s) {
   struct mx_launch *l = s->l;
   uint64_t seen = 0;
-  pthread_mutex_lock(&s->lock);
+  mx__lock(&s->lock);
   for (;;) {
-    while (!s->over && (s->calls == seen || !s->together)) pthread_cond_wait(&s->company, &s->lock);
+    while (!s->over && (s->calls == seen || !s->together)) mx__wait(&s->company, &s->lock);
     if (s->over) break;
     seen = s->calls;
     s->joined++;
-    pthread_mutex_unlock(&s->lock);
+    mx__unlock(&s->lock);
     struct mx_exec *x = exec_new(l);
     if (x) mx__debug_helps(l->debug, x);
-    pthread_mutex_lock(&s->lock);
+    mx__lock(&s->lock);
     if (x) run_blocks(s, x, false), s->others += x->steps;
-    pthread_mutex_unlock(&s->lock);
+    mx__unlock(&s->lock);
     if (x) exec_free(x);
-    pthread_mutex_lock(&s->lock);
+    mx__lock(&s->lock);
     s->joined--;
     pthread_cond_broadcast(&s->company);
   }
-  pthread_mutex_unlock(&s->lock);
+  mx__unlock(&s->lock);
 }
 
 static void work(void *arg, uint32_t k) {
@@ -365,21 +362,21 @@ static void work(void *arg, uint32_t k) {
   struct mx_launch *l = s->l;
   if (k && l->debug) return help(s);
   struct mx_exec *x = exec_new(l);
-  pthread_mutex_lock(&s->lock);
+  mx__lock(&s->lock);
   if (x) run_blocks(s, x, l->debug != NULL);
   else pthread_cond_broadcast(&s->wake);
   s->over = true;
   pthread_cond_broadcast(&s->company);
-  pthread_mutex_unlock(&s->lock);
+  mx__unlock(&s->lock);
   if (x) exec_free(x);
 }
 
 static void too_late(void *arg) {
   struct schedule *s = arg;
   mx__launch_stop(s->l, MX_STOP_TIME);
-  pthread_mutex_lock(&s->lock);
+  mx__lock(&s->lock);
   pthread_cond_broadcast(&s->wake);
-  pthread_mutex_unlock(&s->lock);
+  mx__unlock(&s->lock);
 }
 
 /* "block (3,0,0), warp 1: kernel.mxs:12 in 'saxpy'" of the lowest block that has not ended. */
@@ -407,9 +404,9 @@ static char *where_text(const struct schedule *s) {
 
 bool mx__schedule_waits(const struct mx_launch *l, const struct mx_taken *then) {
   struct schedule *s = l->schedule;
-  pthread_mutex_lock(&s->lock);
+  mx__lock(&s->lock);
   const bool waits = then->next != then->end || s->next < l->nblocks || parked_blocks(s);
-  pthread_mutex_unlock(&s->lock);
+  mx__unlock(&s->lock);
   return waits;
 }
 
@@ -438,13 +435,9 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
   if (!s.parked[0] || !s.parked[1] || !s.idle || !s.all || !s.given) {
     mx__launch_stop(l, MX_STOP_HOST_MEMORY);
   } else {
-    pthread_mutex_init(&s.lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&s.wake, &monotonic);
+    mx__lock_init(&s.lock, MX_LOCK_SCHEDULE);
+    mx__condition_init(&s.wake);
     pthread_cond_init(&s.company, NULL);
-    pthread_condattr_destroy(&monotonic);
     uint64_t few = (uint64_t)l->workers * FIRST_RESIDENT;
     s.allowed = l->cooperative || few > l->resident ? l->resident : (uint32_t)few;
     if (!mx__pool_run(pool, l->workers + l->helpers, work, &s, deadline, too_late)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
@@ -454,7 +447,7 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     l->stats.parks = s.parks;
     l->stats.peak_resident_blocks = s.peak;
     for (uint32_t i = 0; i < s.objects; i++) mx__block_free(s.all[i]);
-    pthread_mutex_destroy(&s.lock);
+    mx__lock_done(&s.lock);
     pthread_cond_destroy(&s.wake);
     pthread_cond_destroy(&s.company);
   }

@@ -14,13 +14,13 @@ void mx__trap_raise(struct mx_launch *l, const struct mx_trap *t) {
     free(t->detail);
     return;
   }
-  pthread_mutex_lock(&l->lock);
+  mx__lock(&l->lock);
   bool first = !l->trapped;
   if (first) {
     l->trapped = true;
     l->trap = *t;
   }
-  pthread_mutex_unlock(&l->lock);
+  mx__unlock(&l->lock);
   if (!first) free(t->detail);
   mx__launch_stop(l, MX_STOP_TRAP);
 }

@@ -19,19 +19,21 @@ static mx_status bad_range(struct mx_device *d, const char *call, const char *wh
   return s;
 }
 
-/* Appending needs no quiet device; taking freed memory again does. */
-static mx_status allocate(struct mx_device *d, uint64_t bytes, uint32_t flags, uint64_t *address) {
+/* Appending needs no quiet device; taking freed memory again does. Nobody changes records without d->lock. */
+static mx_status allocate(struct mx_device *d, uint64_t bytes, uint32_t flags, uint64_t *address, void **host) {
   struct mx_memory *m = &d->memory;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   mx_status s = mx__memory_alloc(m, &m->global, bytes, 0, flags, NULL, false, address);
+  if (s == MX_OK) *host = mx__memory_host(m, *address, 0);
   uint64_t in_use = m->global.in_use;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   if (s == MX_BUSY) {
-    pthread_rwlock_wrlock(&d->mem);
-    pthread_mutex_lock(&d->lock);
+    mx__lock_write(&d->mem);
+    mx__lock(&d->lock);
     s = mx__memory_alloc(m, &m->global, bytes, 0, flags, NULL, true, address);
-    pthread_mutex_unlock(&d->lock);
-    pthread_rwlock_unlock(&d->mem);
+    if (s == MX_OK) *host = mx__memory_host(m, *address, 0);
+    mx__unlock(&d->lock);
+    mx__rwunlock(&d->mem);
   }
   if (s == MX_OUT_OF_DEVICE_MEMORY)
     return mx__fail(d, s, "allocating %llu bytes: the device is out of memory (%llu of %llu bytes are in use)",
@@ -45,7 +47,8 @@ mx_status mx_alloc(mx_device *d, uint64_t bytes, mx_addr *address) {
   if (!address) return mx__fail(d, MX_INVALID_VALUE, "mx_alloc: no place for the address");
   *address = 0;
   mx_status s = mx__device_usable(d);
-  return s == MX_OK ? allocate(d, bytes, 0, address) : s;
+  void *host;
+  return s == MX_OK ? allocate(d, bytes, 0, address, &host) : s;
 }
 
 mx_status mx_alloc_managed(mx_device *d, uint64_t bytes, mx_addr *address, void **host) {
@@ -54,23 +57,21 @@ mx_status mx_alloc_managed(mx_device *d, uint64_t bytes, mx_addr *address, void 
   *address = 0;
   *host = NULL;
   mx_status s = mx__device_usable(d);
-  if (s == MX_OK) s = allocate(d, bytes, MX_ALLOC_MANAGED, address);
-  if (s == MX_OK) *host = mx__memory_host(&d->memory, *address, 0);
-  return s;
+  return s == MX_OK ? allocate(d, bytes, MX_ALLOC_MANAGED, address, host) : s;
 }
 
 mx_status mx_free(mx_device *d, mx_addr address) {
   if (!d) return MX_INVALID_VALUE;
   if (!address) return MX_OK;
   mx__streams_wait(d);
-  pthread_rwlock_wrlock(&d->mem);
-  pthread_mutex_lock(&d->lock);
+  mx__lock_write(&d->mem);
+  mx__lock(&d->lock);
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   bool own = !a || !(a->flags & (MX_ALLOC_VARIABLE | MX_ALLOC_INTERNAL));
   mx_status s = own ? mx__memory_free(&d->memory, address) : MX_INVALID_ADDRESS;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   if (s != MX_OK) s = bad_range(d, "mx_free", "not the start of an allocation; access", address, 1);
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
   return s;
 }
 
@@ -85,37 +86,37 @@ static mx_status host_range(struct mx_device *d, const char *call, const char *w
 mx_status mx__copy_in(mx_device *d, mx_addr to, const void *from, uint64_t bytes) {
   void *host;
   if (!from && bytes) return mx__fail(d, MX_INVALID_VALUE, "mx_copy_to_device: no source");
-  pthread_rwlock_rdlock(&d->mem);
+  mx__lock_read(&d->mem);
   mx_status s = host_range(d, "mx_copy_to_device", "write", to, bytes, &host);
   if (s == MX_OK && bytes) memcpy(host, from, bytes);
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
   return s;
 }
 
 mx_status mx__copy_out(mx_device *d, void *to, mx_addr from, uint64_t bytes) {
   void *host;
   if (!to && bytes) return mx__fail(d, MX_INVALID_VALUE, "mx_copy_from_device: no destination");
-  pthread_rwlock_rdlock(&d->mem);
+  mx__lock_read(&d->mem);
   mx_status s = host_range(d, "mx_copy_from_device", "read", from, bytes, &host);
   if (s == MX_OK && bytes) memcpy(to, host, bytes);
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
   return s;
 }
 
 mx_status mx__copy_within(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes) {
   void *t, *f;
-  pthread_rwlock_rdlock(&d->mem);
+  mx__lock_read(&d->mem);
   mx_status s = host_range(d, "mx_copy_on_device", "write", to, bytes, &t);
   if (s == MX_OK) s = host_range(d, "mx_copy_on_device", "read", from, bytes, &f);
   if (s == MX_OK && bytes) memmove(t, f, bytes);
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
   return s;
 }
 
 mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count) {
   void *host;
   if (count > UINT64_MAX / size) return mx__fail(d, MX_INVALID_VALUE, "mx_memset%u: too many elements", size * 8);
-  pthread_rwlock_rdlock(&d->mem);
+  mx__lock_read(&d->mem);
   mx_status s = host_range(d, size == 1 ? "mx_memset8" : size == 2 ? "mx_memset16" : "mx_memset32", "write", to,
                            count * size, &host);
   if (s == MX_OK && count) {
@@ -123,7 +124,7 @@ mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint
     for (uint64_t i = 0; size == 2 && i < count; i++) memcpy((uint8_t *)host + i * 2, &(uint16_t){(uint16_t)value}, 2);
     for (uint64_t i = 0; size == 4 && i < count; i++) memcpy((uint8_t *)host + i * 4, &value, 4);
   }
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
   return s;
 }
 
@@ -157,13 +158,13 @@ mx_status mx_copy_between_devices(mx_device *to_device, mx_addr to, mx_device *f
   void *piece = malloc(bytes < step ? bytes + 1 : step), *host;
   if (!piece) return mx__fail_plain(to_device, MX_OUT_OF_MEMORY);
   /* both ranges first: a copy happens as a whole or not at all */
-  pthread_rwlock_rdlock(&from_device->mem);
+  mx__lock_read(&from_device->mem);
   s = host_range(from_device, "mx_copy_between_devices", "read", from, bytes, &host);
-  pthread_rwlock_unlock(&from_device->mem);
+  mx__rwunlock(&from_device->mem);
   if (s == MX_OK) {
-    pthread_rwlock_rdlock(&to_device->mem);
+    mx__lock_read(&to_device->mem);
     s = host_range(to_device, "mx_copy_between_devices", "write", to, bytes, &host);
-    pthread_rwlock_unlock(&to_device->mem);
+    mx__rwunlock(&to_device->mem);
   }
   for (uint64_t at = 0; s == MX_OK && at < bytes; at += step) {
     uint64_t n = bytes - at < step ? bytes - at : step;
@@ -186,9 +187,9 @@ mx_status mx_memset32(mx_device *d, mx_addr to, uint32_t value, uint64_t count) 
 
 mx_status mx_memory_info(mx_device *d, uint64_t *free_bytes, uint64_t *total_bytes) {
   if (!d) return MX_INVALID_VALUE;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   uint64_t total = d->memory.global.capacity, used = d->memory.global.in_use;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   if (free_bytes) *free_bytes = total - used;
   if (total_bytes) *total_bytes = total;
   return MX_OK;
@@ -196,31 +197,31 @@ mx_status mx_memory_info(mx_device *d, uint64_t *free_bytes, uint64_t *total_byt
 
 mx_status mx_allocation_range(mx_device *d, mx_addr address, mx_addr *base, uint64_t *bytes) {
   if (!d) return MX_INVALID_VALUE;
-  pthread_rwlock_rdlock(&d->mem);
+  mx__lock_read(&d->mem);
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   if (a && base) *base = a->lo;
   if (a && bytes) *bytes = a->size;
   mx_status s = a ? MX_OK : bad_range(d, "mx_allocation_range", "range", address, 1);
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
   return s;
 }
 
 mx_status mx_allocation_set_name(mx_device *d, mx_addr address, const char *name) {
   if (!d) return MX_INVALID_VALUE;
-  pthread_rwlock_wrlock(&d->mem);
-  pthread_mutex_lock(&d->lock);
+  mx__lock_write(&d->mem);
+  mx__lock(&d->lock);
   mx_status s = mx__memory_name(&d->memory, address, name);
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   if (s == MX_INVALID_ADDRESS) s = bad_range(d, "mx_allocation_set_name", "range", address, 1);
   else s = mx__fail_plain(d, s);
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
   return s;
 }
 
 mx_status mx_managed_pointer(mx_device *d, mx_addr address, void **host) {
   if (!d) return MX_INVALID_VALUE;
   if (!host) return mx__fail(d, MX_INVALID_VALUE, "mx_managed_pointer: no place for the pointer");
-  pthread_rwlock_rdlock(&d->mem);
+  mx__lock_read(&d->mem);
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   *host = a && a->flags & MX_ALLOC_MANAGED ? mx__memory_host(&d->memory, address, 0) : NULL;
   mx_status s = MX_OK;
@@ -228,6 +229,6 @@ mx_status mx_managed_pointer(mx_device *d, mx_addr address, void **host) {
     s = bad_range(d, "mx_managed_pointer", "range", address, 1);
   else if (!*host)
     s = mx__fail(d, MX_INVALID_ADDRESS, "mx_managed_pointer: 0x%llx is not managed memory", (unsigned long long)address);
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
   return s;
 }

@@ -19,10 +19,10 @@
 /* ---- failures -------------------------------------------------------------------------------------------*/
 
 static mx_status keep_error(struct mx_device *d, mx_status s, char *text) {
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   free(d->error);
   d->error = text;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   return s;
 }
 
@@ -41,17 +41,18 @@ mx_status mx__fail_plain(struct mx_device *d, mx_status s) {
 
 mx_status mx__device_usable(struct mx_device *d) {
   if (!atomic_load(&d->trapped)) return MX_OK;
-  pthread_mutex_lock(&d->lock);
-  char *text = strdup(d->trap.info.text);
-  pthread_mutex_unlock(&d->lock);
-  return keep_error(d, MX_TRAPPED, text);
+  mx__lock(&d->lock);
+  const bool still = atomic_load(&d->trapped); /* or reset meanwhile */
+  char *text = still && d->trap.info.text ? strdup(d->trap.info.text) : NULL;
+  mx__unlock(&d->lock);
+  return still ? keep_error(d, MX_TRAPPED, text) : MX_OK;
 }
 
 char *mx_last_error_text(mx_device *d) {
   if (!d) return NULL;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   char *text = d->error ? strdup(d->error) : NULL;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   return text;
 }
 
@@ -61,19 +62,19 @@ void mx__device_note(struct mx_device *d, const char *fmt, ...) {
   va_start(ap, fmt);
   if (vasprintf(&text, fmt, ap) < 0) text = NULL;
   va_end(ap);
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   if (!d->noted) d->note = text;
   else free(text);
   d->noted = true;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
 }
 
 char *mx_device_note(mx_device *d) {
   if (!d) return NULL;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   char *text = d->note;
   d->note = NULL;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   return text;
 }
 
@@ -117,11 +118,11 @@ mx_status mx_device_create(const mx_device_options *options, mx_device **device)
   d->limits[MX_LIMIT_CALL_DEPTH] = 4096;
   d->trap.info.struct_size = sizeof d->trap.info;
   d->stats.struct_size = sizeof d->stats;
-  pthread_mutex_init(&d->run, NULL);
-  pthread_rwlock_init(&d->mem, NULL);
-  pthread_mutex_init(&d->lock, NULL);
-  pthread_mutex_init(&d->queues, NULL);
-  pthread_cond_init(&d->queues_moved, NULL);
+  mx__lock_init(&d->run, MX_LOCK_RUN);
+  mx__rwlock_init(&d->mem, MX_LOCK_MEMORY);
+  mx__lock_init(&d->lock, MX_LOCK_DEVICE);
+  mx__lock_init(&d->queues, MX_LOCK_QUEUES);
+  mx__condition_init(&d->queues_moved);
   mx_status s = mx__memory_init(&d->memory, o.memory_bytes);
   if (s == MX_OK && ((o.jit_compiler && !(d->jit_compiler = strdup(o.jit_compiler))) ||
                      (o.cache_dir && !(d->cache_dir = strdup(o.cache_dir)))))
@@ -134,29 +135,22 @@ mx_status mx_device_create(const mx_device_options *options, mx_device **device)
   return MX_OK;
 }
 
-static void free_modules(struct mx_device *d) {
-  while (d->modules) {
-    mx_module *m = d->modules;
-    d->modules = m->next;
-    mx__module_free(m);
-  }
-}
-
 void mx_device_destroy(mx_device *d) {
   if (!d) return;
   mx__debug_close(d);
   mx__streams_free(d);
   mx__pool_free(d->pool);
-  free_modules(d);
+  mx__modules_drop(d);
+  mx__modules_free_gone(d);
   mx__tier_done(d);
   mx__fifo_free(d->fifo);
   mx__heap_free(d->heap);
   mx__memory_done(&d->memory);
   mx__trap_record_clear(&d->trap);
-  pthread_mutex_destroy(&d->run);
-  pthread_rwlock_destroy(&d->mem);
-  pthread_mutex_destroy(&d->lock);
-  pthread_mutex_destroy(&d->queues);
+  mx__lock_done(&d->run);
+  mx__rwlock_done(&d->mem);
+  mx__lock_done(&d->lock);
+  mx__lock_done(&d->queues);
   pthread_cond_destroy(&d->queues_moved);
   free(d->async_text);
   free(d->jit_compiler);
@@ -168,30 +162,31 @@ void mx_device_destroy(mx_device *d) {
 
 mx_status mx_device_reset(mx_device *d) {
   if (!d) return MX_INVALID_VALUE;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   bool debugged = d->debug != NULL;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   if (debugged) return mx__fail(d, MX_BUSY, "mx_device_reset: the device has a debugging session");
   mx__streams_drop(d);
-  while (pthread_mutex_trylock(&d->run)) { /* another thread's launch: it is to end, too */
+  while (!mx__lock_try(&d->run)) { /* another thread's launch: it is to end, too */
     mx_device_interrupt(d);
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
-  pthread_rwlock_wrlock(&d->mem);
-  free_modules(d);
   mx__fifo_free(d->fifo);
   d->fifo = NULL;
+  mx__lock_write(&d->mem);
   mx__heap_free(d->heap);
   d->heap = NULL;
-  mx_status s = mx__memory_reset(&d->memory);
   d->workspace = 0;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock); /* memory is allocated without the other */
+  mx__modules_drop(d);
+  mx_status s = mx__memory_reset(&d->memory);
   mx__trap_record_clear(&d->trap);
   atomic_store(&d->trapped, false);
   d->launches = 0;
-  pthread_mutex_unlock(&d->lock);
-  pthread_rwlock_unlock(&d->mem);
-  pthread_mutex_unlock(&d->run);
+  mx__unlock(&d->lock);
+  mx__rwunlock(&d->mem);
+  mx__modules_free_gone(d);
+  mx__unlock(&d->run);
   return mx__fail_plain(d, s);
 }
 
@@ -257,24 +252,24 @@ mx_status mx_limit_set(mx_device *d, mx_limit limit, uint64_t value) {
   if (s != MX_OK) return s;
   if (limit == MX_LIMIT_HEAP && d->heap && mx__heap_in_use(d->heap)) s = MX_BUSY;
   else atomic_store(&d->limits[limit], value);
-  pthread_mutex_unlock(&d->run);
+  mx__unlock(&d->run);
   if (s == MX_BUSY) return mx__fail(d, s, "the heap's size cannot change while kernels' allocations are in it");
   return s;
 }
 
 mx_status mx_device_stats(mx_device *d, mx_launch_stats *out) {
   if (!d) return MX_INVALID_VALUE;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   mx_launch_stats s = d->stats;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   return mx__fail_plain(d, mx__struct_out(out, &s, sizeof s));
 }
 
 mx_status mx_device_trap(mx_device *d, mx_trap_info *out) {
   if (!d) return MX_INVALID_VALUE;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   mx_trap_info i = d->trap.info;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   return mx__fail_plain(d, mx__struct_out(out, &i, sizeof i));
 }
 
@@ -284,6 +279,6 @@ mx_status mx_device_set_output(mx_device *d, mx_output_fn fn, void *user) {
   if (s != MX_OK) return s;
   d->output = fn;
   d->output_user = user;
-  pthread_mutex_unlock(&d->run);
+  mx__unlock(&d->run);
   return MX_OK;
 }

@@ -1,17 +1,13 @@
 /* What a device is made of, and what a module and a kernel on it are. Only vm/ and jit/ see this.
- *
- * Locks, in the order in which they may be taken:
- *   run   one launch at a time; held while it runs
- *   mem   readers: launches and copies; writer: whoever frees, names or loads (memory.h, invariant 1)
- *   lock  everything else in here, always for a short time */
+ * Its locks and their order: lock.h. */
 #ifndef MX_VM_DEVICE_H
 #define MX_VM_DEVICE_H
 
 #include "vm/exec/launch.h"
-#include "vm/memory/memory.h"
 #include "vm/exec/trap.h"
+#include "vm/memory/lock.h"
+#include "vm/memory/memory.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 struct mx_pool;      /* launch.c: worker threads */
@@ -21,9 +17,9 @@ struct mx_heap;      /* heap.c: device malloc */
 struct mx_fifo;      /* printf.c: what kernels printed */
 
 struct mx_device {
-  pthread_mutex_t run;
-  pthread_rwlock_t mem;
-  pthread_mutex_t lock;
+  struct mx_lock run;
+  struct mx_rwlock mem;
+  struct mx_lock lock;
 
   struct mx_memory memory;
   uint32_t threads;             /* default workers of a launch */
@@ -38,9 +34,10 @@ struct mx_device {
   _Atomic bool trapped;
   struct mx_trap_record trap;
 
-  mx_module *modules;           /* list */
+  mx_module *modules;           /* list; changed under mem and lock */
+  mx_module *gone;              /* reset has taken them away; they end when nobody uses them any more. lock */
 
-  pthread_mutex_t queues;       /* streams and events, all of them; lock may be taken under it */
+  struct mx_lock queues;       /* streams and events, all of them */
   pthread_cond_t queues_moved;
   mx_stream *streams;           /* list */
   mx_event *events;             /* list */
@@ -79,7 +76,8 @@ struct mx_module {
   uint64_t *var_address;               /* by variable number: in its own space; 0 for shared ones */
   mx_kernel *kernels;
   size_t nkernels;
-  uint32_t users;                      /* queued or running launches; device lock */
+  uint32_t users;                      /* launches that wait, are queued or run; device lock */
+  bool gone;                           /* in its device's list of that name; device lock */
 };
 
 /* Keeps the text (printf) as the device's last failure and returns s. Takes d->lock. */
@@ -102,6 +100,12 @@ mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint
 
 /* modules.c */
 void mx__module_free(mx_module *m); /* not its memory on the device */
+/* All modules, whose memory is the caller's business: free_gone ends them, now or when they have no users any more. d->lock is held
+ * by the first's caller and not by the second's. */
+void mx__modules_drop(struct mx_device *d);
+void mx__modules_free_gone(struct mx_device *d);
+/* Before anything else is done with a kernel, and when it is done with: meanwhile its module cannot end. */
+void mx__kernel_use(mx_kernel *k, int by);
 mx_status mx__kernel_prepare(mx_kernel *k); /* sets k->prep */
 uint32_t mx__kernel_max_threads(const struct mx_func *f); /* from its launch bounds */
 

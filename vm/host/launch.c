@@ -108,12 +108,12 @@ static uint32_t local_stride(uint64_t bytes) { return (uint32_t)((bytes + 63) & 
 static mx_status make_workspace(struct mx_device *d) {
   mx_status s = MX_OK;
   if (!d->workspace) {
-    pthread_rwlock_wrlock(&d->mem);
-    pthread_mutex_lock(&d->lock);
+    mx__lock_write(&d->mem);
+    mx__lock(&d->lock);
     s = mx__memory_alloc(&d->memory, &d->memory.global, WORKSPACE_BYTES, 0, MX_ALLOC_INTERNAL, "workspace", true,
                          &d->workspace);
-    pthread_mutex_unlock(&d->lock);
-    pthread_rwlock_unlock(&d->mem);
+    mx__unlock(&d->lock);
+    mx__rwunlock(&d->mem);
     if (s != MX_OK) d->workspace = 0;
   }
   if (s == MX_OK) s = mx__fill(d, d->workspace, 0, 1, WORKSPACE_BYTES);
@@ -131,10 +131,10 @@ static mx_status make_services(struct mx_device *d) {
   if (!d->fifo && !(d->fifo = mx__fifo_new(ring))) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   uint64_t heap = atomic_load(&d->limits[MX_LIMIT_HEAP]) & ~15ull;
   if (d->heap && mx__heap_size(d->heap) == heap) return MX_OK;
-  pthread_rwlock_wrlock(&d->mem);
+  mx__lock_write(&d->mem);
   mx__heap_free(d->heap);
   mx_status s = mx__heap_new(&d->memory, heap, &d->heap);
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
   return mx__fail_plain(d, s);
 }
 
@@ -196,11 +196,11 @@ static mx_status keep_trap(struct mx_launch *l) {
   struct mx_device *d = l->device;
   struct mx_trap_record r = {0};
   mx__trap_record_make(&r, l);
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   mx__trap_record_clear(&d->trap);
   d->trap = r;
-  pthread_mutex_unlock(&d->lock);
   atomic_store(&d->trapped, true);
+  mx__unlock(&d->lock);
   return mx__device_usable(d);
 }
 
@@ -238,7 +238,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   memset(copy, 0, (bytes + PARAM_PADDING + 63) & ~(size_t)63);
   if (bytes) memcpy(copy, params, bytes);
   l.params = copy;
-  pthread_mutex_init(&l.lock, NULL);
+  mx__lock_init(&l.lock, MX_LOCK_LAUNCH);
   l.debug = session;
   shape(&l, k, c);
   if (session) l.prep = session->prep;
@@ -248,18 +248,18 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   char *where = NULL;
   s = mx__tier_begin(k, &l);
   if (s != MX_OK) {
-    pthread_mutex_destroy(&l.lock);
+    mx__lock_done(&l.lock);
     free(copy);
     return s;
   }
   clock_gettime(CLOCK_MONOTONIC, &begin);
   deadline = after(begin, c->timeout);
-  pthread_rwlock_rdlock(&d->mem);
+  mx__lock_read(&d->mem);
   mx__schedule(&l, &d->pool, c->timeout > 0 ? &deadline : NULL, &where);
   clock_gettime(CLOCK_MONOTONIC, &end);
   mx__tier_end(k, &l);
   s = outcome(&l, c->timeout, where);
-  pthread_rwlock_unlock(&d->mem);
+  mx__rwunlock(&d->mem);
 
   l.stats.struct_size = sizeof l.stats;
   l.stats.steps = atomic_load(&l.steps);
@@ -267,10 +267,10 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   l.stats.threads = l.workers + l.helpers;
   l.stats.resident_blocks = l.resident;
   l.stats.printf_lost += mx__fifo_drain(d->fifo, d->output, d->output_user);
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   d->stats = l.stats;
-  pthread_mutex_unlock(&d->lock);
-  pthread_mutex_destroy(&l.lock);
+  mx__unlock(&d->lock);
+  mx__lock_done(&l.lock);
   free(l.trap.detail);
   free(copy);
   free(where);
@@ -278,11 +278,11 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
 }
 
 mx_status mx__device_take(struct mx_device *d, const char *what) {
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   bool debugged = d->debug != NULL;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   if (debugged) return mx__fail(d, MX_BUSY, "%s: the device has a debugging session", what);
-  pthread_mutex_lock(&d->run);
+  mx__lock(&d->run);
   return MX_OK;
 }
 
@@ -295,12 +295,13 @@ static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void
   if (s == MX_OK) s = check(k, &c, bytes);
   if (s == MX_OK && bytes && !params) s = mx__fail(d, MX_INVALID_VALUE, "launch: no parameters");
   if (s != MX_OK) return s;
-  if (session) pthread_mutex_lock(&d->run);
+  if (session) mx__lock(&d->run);
   else s = mx__device_take(d, "launch");
   if (s != MX_OK) return s;
-  s = mx__device_usable(d); /* another thread's launch may have trapped meanwhile */
+  s = mx__device_usable(d); /* another thread's launch may have trapped meanwhile, or */
+  if (s == MX_OK && k->module->gone) s = mx__fail(d, MX_INTERRUPTED, "launch: the device has been reset");
   if (s == MX_OK) s = run(k, &c, params, bytes, session);
-  pthread_mutex_unlock(&d->run);
+  mx__unlock(&d->run);
   return s;
 }
 
@@ -313,19 +314,12 @@ mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const v
   return launch(k, config, params, bytes, session);
 }
 
-static void use(mx_kernel *k, int by) {
-  pthread_mutex_lock(&k->module->device->lock);
-  k->module->users += (uint32_t)by;
-  pthread_mutex_unlock(&k->module->device->lock);
-}
-
 mx_status mx_launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes) {
   if (!k) return MX_INVALID_VALUE;
+  mx__kernel_use(k, 1);
   mx_status s = mx__streams_drain(k->module->device);
-  if (s != MX_OK) return s;
-  use(k, 1);
-  s = mx__launch_run(k, config, params, bytes);
-  use(k, -1);
+  if (s == MX_OK) s = mx__launch_run(k, config, params, bytes);
+  mx__kernel_use(k, -1);
   return s;
 }
 

@@ -25,6 +25,43 @@ void mx__module_free(mx_module *m) {
   free(m);
 }
 
+void mx__modules_drop(struct mx_device *d) {
+  while (d->modules) {
+    mx_module *m = d->modules;
+    d->modules = m->next;
+    m->next = d->gone;
+    m->gone = true;
+    d->gone = m;
+  }
+}
+
+void mx__modules_free_gone(struct mx_device *d) {
+  mx_module *list = NULL;
+  mx__lock(&d->lock);
+  for (mx_module **at = &d->gone; *at;) {
+    mx_module *m = *at;
+    if (m->users) {
+      at = &m->next;
+      continue;
+    }
+    *at = m->next;
+    m->next = list;
+    list = m;
+  }
+  mx__unlock(&d->lock);
+  while (list) {
+    mx_module *m = list;
+    list = m->next;
+    mx__module_free(m);
+  }
+}
+
+void mx__kernel_use(mx_kernel *k, int by) {
+  mx__lock(&k->module->device->lock);
+  k->module->users += (uint32_t)by;
+  mx__unlock(&k->module->device->lock);
+}
+
 /* ---- variables ------------------------------------------------------------------------------------------*/
 
 static uint64_t in_own_space(const struct mx_var *v, uint64_t generic) { return generic - mx_space_window(v->space); }
@@ -78,11 +115,11 @@ static mx_status place_variables(mx_module *m) {
       return mx__fail(d, MX_INVALID_MODULE, "variable '%s' is .extern: no other module can define it here", v->name);
     struct mx_region *r = v->space == MX_CONST ? &d->memory.constant : &d->memory.global;
     uint64_t generic;
-    pthread_mutex_lock(&d->lock);
+    mx__lock(&d->lock);
     mx_status s = mx__memory_alloc(&d->memory, r, v->size, v->align,
                                    MX_ALLOC_VARIABLE | (v->flags & MX_VAR_MANAGED ? MX_ALLOC_MANAGED : 0u), v->name, true,
                                    &generic);
-    pthread_mutex_unlock(&d->lock);
+    mx__unlock(&d->lock);
     if (s != MX_OK)
       return mx__fail(d, s, "variable '%s' of %llu bytes: %s", v->name, (unsigned long long)v->size, mx_status_text(s));
     m->var_address[k] = in_own_space(v, generic);
@@ -98,10 +135,10 @@ static mx_status place_variables(mx_module *m) {
 static void remove_variables(mx_module *m) {
   struct mx_device *d = m->device;
   const struct mx_image *i = &m->image->image;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   for (uint32_t k = 0; m->var_address && k < i->nvars; k++)
     if (m->var_address[k]) mx__memory_free(&d->memory, m->var_address[k] + mx_space_window(i->vars[k].space));
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
 }
 
 /* ---- loading --------------------------------------------------------------------------------------------*/
@@ -130,6 +167,7 @@ mx_status mx_module_load_data(mx_device *d, const void *bytes, size_t size, mx_m
   *module = NULL;
   mx_status s = mx__device_usable(d);
   if (s != MX_OK) return s;
+  mx__modules_free_gone(d);
   mx_module *m = calloc(1, sizeof *m);
   if (!m) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   m->device = d;
@@ -145,21 +183,17 @@ mx_status mx_module_load_data(mx_device *d, const void *bytes, size_t size, mx_m
   if (m->bytes) memcpy(m->bytes, bytes, size);
   s = m->bytes ? list_kernels(m) : mx__fail_plain(d, MX_OUT_OF_MEMORY);
   if (s == MX_OK) {
-    pthread_rwlock_wrlock(&d->mem);
+    mx__lock_write(&d->mem);
     s = place_variables(m);
     if (s != MX_OK) remove_variables(m);
-    pthread_rwlock_unlock(&d->mem);
+    mx__lock(&d->lock);
+    if (s == MX_OK) m->next = d->modules, d->modules = m;
+    mx__unlock(&d->lock);
+    mx__rwunlock(&d->mem);
   }
-  if (s != MX_OK) {
-    mx__module_free(m);
-    return s;
-  }
-  pthread_mutex_lock(&d->lock);
-  m->next = d->modules;
-  d->modules = m;
-  pthread_mutex_unlock(&d->lock);
-  *module = m;
-  return MX_OK;
+  if (s == MX_OK) *module = m;
+  else mx__module_free(m);
+  return s;
 }
 
 mx_status mx_module_load_file(mx_device *d, const char *path, mx_module **module) {
@@ -194,18 +228,23 @@ mx_status mx_module_load_file(mx_device *d, const char *path, mx_module **module
 mx_status mx_module_unload(mx_module *m) {
   if (!m) return MX_INVALID_VALUE;
   struct mx_device *d = m->device;
-  pthread_mutex_lock(&d->lock);
-  bool used = m->users != 0;
-  for (mx_module **at = &d->modules; !used && *at; at = &(*at)->next)
-    if (*at == m) {
-      *at = m->next;
-      break;
-    }
-  pthread_mutex_unlock(&d->lock);
+  mx__lock(&d->lock);
+  bool used = m->users != 0; /* then one may run, and nobody waits for it */
+  mx__unlock(&d->lock);
+  if (!used) {
+    mx__lock_write(&d->mem);
+    mx__lock(&d->lock);
+    used = m->users != 0;
+    for (mx_module **at = &d->modules; !used && *at; at = &(*at)->next)
+      if (*at == m) {
+        *at = m->next;
+        break;
+      }
+    mx__unlock(&d->lock);
+    if (!used) remove_variables(m);
+    mx__rwunlock(&d->mem);
+  }
   if (used) return mx__fail(d, MX_BUSY, "mx_module_unload: launches of the module are queued or running");
-  pthread_rwlock_wrlock(&d->mem);
-  remove_variables(m);
-  pthread_rwlock_unlock(&d->mem);
   mx__module_free(m);
   return MX_OK;
 }
@@ -248,10 +287,10 @@ mx_kernel *mx_module_kernel_at(mx_module *m, size_t number) {
 mx_status mx__kernel_prepare(mx_kernel *k) {
   mx_module *m = k->module;
   struct mx_device *d = m->device;
-  pthread_mutex_lock(&d->lock);
+  mx__lock(&d->lock);
   if (!k->prep) k->prep = mx__prepare(&m->image->image, k->func, m->var_address, mx__level(NULL));
   bool made = k->prep != NULL;
-  pthread_mutex_unlock(&d->lock);
+  mx__unlock(&d->lock);
   return made ? MX_OK : mx__fail_plain(d, MX_OUT_OF_MEMORY);
 }
 

@@ -72,11 +72,7 @@ static void op_end(mx_stream *s, struct op *o) {
   if (o->work == RECORD) event_reach(o->event, o->generation);
   if (o->event) event_release(o->event);
   if (!(s->flags & MX_STREAM_NON_BLOCKING)) d->blocking_pending--;
-  if (o->work == LAUNCH) {
-    pthread_mutex_lock(&d->lock);
-    o->kernel->module->users--;
-    pthread_mutex_unlock(&d->lock);
-  }
+  if (o->work == LAUNCH) mx__kernel_use(o->kernel, -1);
   free(o->params);
   free(o);
   pthread_cond_broadcast(&d->queues_moved);
@@ -95,9 +91,9 @@ static mx_status op_run(struct mx_device *d, struct op *o) {
     case CALL: o->fn(o->user); return MX_OK;
     case RECORD: return MX_OK;
     case WAIT:
-      pthread_mutex_lock(&d->queues);
-      while (o->event->reached < o->generation) pthread_cond_wait(&d->queues_moved, &d->queues);
-      pthread_mutex_unlock(&d->queues);
+      mx__lock(&d->queues);
+      while (o->event->reached < o->generation) mx__wait(&d->queues_moved, &d->queues);
+      mx__unlock(&d->queues);
       return MX_OK;
   }
   return MX_OK;
@@ -122,22 +118,22 @@ static void keep_failure(mx_stream *s, mx_status status, char *text) {
 static void *serve(void *arg) {
   mx_stream *s = arg;
   struct mx_device *d = s->device;
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   for (;;) {
-    while (!s->first && !s->quit) pthread_cond_wait(&d->queues_moved, &d->queues);
+    while (!s->first && !s->quit) mx__wait(&d->queues_moved, &d->queues);
     struct op *o = s->first;
     if (!o) break;
     if (!(s->first = o->next)) s->last = &s->first;
     s->busy = true;
-    pthread_mutex_unlock(&d->queues);
+    mx__unlock(&d->queues);
     mx_status status = op_run(d, o);
     char *text = status == MX_OK ? NULL : mx_last_error_text(d);
-    pthread_mutex_lock(&d->queues);
+    mx__lock(&d->queues);
     s->busy = false;
     if (status != MX_OK) keep_failure(s, status, text);
     op_end(s, o);
   }
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   return NULL;
 }
 
@@ -159,7 +155,7 @@ static mx_status enqueue(mx_stream *s, const struct op *o) {
   *copy = *o;
   copy->next = NULL;
   mx_status status = MX_OK;
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   if (!s->started && !(s->started = start_thread(s))) {
     status = MX_HOST_FAILURE;
     free(copy);
@@ -172,16 +168,16 @@ static mx_status enqueue(mx_stream *s, const struct op *o) {
     s->last = &copy->next;
     pthread_cond_broadcast(&d->queues_moved);
   }
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   return status == MX_OK ? status : mx__fail(d, status, "the system refuses another thread for a stream");
 }
 
 /* ---- the device's view ----------------------------------------------------------------------------------*/
 
 void mx__streams_wait(struct mx_device *d) {
-  pthread_mutex_lock(&d->queues);
-  while (d->blocking_pending) pthread_cond_wait(&d->queues_moved, &d->queues);
-  pthread_mutex_unlock(&d->queues);
+  mx__lock(&d->queues);
+  while (d->blocking_pending) mx__wait(&d->queues_moved, &d->queues);
+  mx__unlock(&d->queues);
 }
 
 /* Reports a failure and forgets it; the text becomes the device's last one. d->queues is held and released. */
@@ -190,7 +186,7 @@ static mx_status report(struct mx_device *d, mx_status *failure, char **text) {
   char *t = *text;
   *failure = MX_OK;
   *text = NULL;
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   if (s != MX_OK) mx__fail(d, s, "%s", t ? t : mx_status_text(s));
   free(t);
   return s;
@@ -203,8 +199,8 @@ static void forget(mx_status *failure, char **text) {
 }
 
 mx_status mx__streams_drain(struct mx_device *d) {
-  pthread_mutex_lock(&d->queues);
-  while (d->blocking_pending) pthread_cond_wait(&d->queues_moved, &d->queues);
+  mx__lock(&d->queues);
+  while (d->blocking_pending) mx__wait(&d->queues_moved, &d->queues);
   for (mx_stream *s = d->streams; s && d->async_failure != MX_OK; s = s->next)
     if (s == d->async_stream) forget(&s->failure, &s->text);
   return report(d, &d->async_failure, &d->async_text);
@@ -217,7 +213,7 @@ static bool any_busy(const struct mx_device *d) {
 }
 
 void mx__streams_drop(struct mx_device *d) {
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   for (mx_stream *s = d->streams; s; s = s->next)
     while (s->first) {
       struct op *o = s->first;
@@ -227,15 +223,12 @@ void mx__streams_drop(struct mx_device *d) {
   /* again and again: what is busy may be just about to start its launch */
   while (any_busy(d)) {
     mx_device_interrupt(d);
-    struct timespec soon;
-    clock_gettime(CLOCK_REALTIME, &soon);
-    soon.tv_nsec += 1000000;
-    if (soon.tv_nsec >= 1000000000) soon.tv_nsec -= 1000000000, soon.tv_sec++;
-    pthread_cond_timedwait(&d->queues_moved, &d->queues, &soon);
+    const struct timespec soon = mx__time_in(1000000);
+    mx__wait_until(&d->queues_moved, &d->queues, &soon);
   }
   for (mx_stream *s = d->streams; s; s = s->next) forget(&s->failure, &s->text);
   forget(&d->async_failure, &d->async_text);
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
 }
 
 static void stream_free(mx_stream *s) {
@@ -245,10 +238,10 @@ static void stream_free(mx_stream *s) {
 }
 
 void mx__streams_free(struct mx_device *d) {
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   for (mx_stream *s = d->streams; s; s = s->next) s->quit = true;
   pthread_cond_broadcast(&d->queues_moved);
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   while (d->streams) {
     mx_stream *s = d->streams;
     if (s->started) pthread_join(s->thread, NULL);
@@ -275,18 +268,18 @@ mx_status mx_stream_create(mx_device *d, unsigned flags, mx_stream **stream) {
   s->device = d;
   s->flags = flags;
   s->last = &s->first;
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   s->next = d->streams;
   d->streams = s;
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   return MX_OK;
 }
 
 mx_status mx_stream_synchronize(mx_stream *s) {
   if (!s) return MX_INVALID_VALUE;
   struct mx_device *d = s->device;
-  pthread_mutex_lock(&d->queues);
-  while (s->first || s->busy) pthread_cond_wait(&d->queues_moved, &d->queues);
+  mx__lock(&d->queues);
+  while (s->first || s->busy) mx__wait(&d->queues_moved, &d->queues);
   if (d->async_failure != MX_OK && d->async_stream == s) forget(&d->async_failure, &d->async_text);
   mx_status status = report(d, &s->failure, &s->text);
   return status == MX_OK ? mx__device_usable(d) : status;
@@ -295,9 +288,9 @@ mx_status mx_stream_synchronize(mx_stream *s) {
 mx_status mx_stream_query(mx_stream *s) {
   if (!s) return MX_INVALID_VALUE;
   struct mx_device *d = s->device;
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   bool ready = !s->first && !s->busy;
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   return ready ? mx_stream_synchronize(s) : MX_NOT_READY;
 }
 
@@ -305,7 +298,7 @@ mx_status mx_stream_destroy(mx_stream *s) {
   if (!s) return MX_INVALID_VALUE;
   struct mx_device *d = s->device;
   mx_status status = mx_stream_synchronize(s);
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   s->quit = true;
   for (mx_stream **at = &d->streams; *at; at = &(*at)->next)
     if (*at == s) {
@@ -313,7 +306,7 @@ mx_status mx_stream_destroy(mx_stream *s) {
       break;
     }
   pthread_cond_broadcast(&d->queues_moved);
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   stream_free(s);
   return status;
 }
@@ -339,23 +332,20 @@ mx_status mx_stream_call(mx_stream *s, void (*fn)(void *user), void *user) {
 mx_status mx_launch_async(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, mx_stream *s) {
   if (!s) return mx_launch(k, config, params, bytes);
   if (!k) return MX_INVALID_VALUE;
+  mx__kernel_use(k, 1);
   struct mx_device *d = k->module->device;
   mx_status status = own_stream(d, s, "mx_launch_async");
   if (status == MX_OK) status = mx_launch_check(k, config, bytes);
   if (status == MX_OK && bytes && !params) status = mx__fail(d, MX_INVALID_VALUE, "launch: no parameters");
-  if (status != MX_OK) return status;
   struct op o = {.work = LAUNCH, .kernel = k, .bytes = bytes};
-  memcpy(&o.config, config, config->struct_size);
-  if (!(o.params = malloc(bytes + 1))) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
-  if (bytes) memcpy(o.params, params, bytes);
-  pthread_mutex_lock(&d->lock);
-  k->module->users++;
-  pthread_mutex_unlock(&d->lock);
-  status = enqueue(s, &o);
+  if (status == MX_OK && !(o.params = malloc(bytes + 1))) status = mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  if (status == MX_OK) {
+    memcpy(&o.config, config, config->struct_size);
+    if (bytes) memcpy(o.params, params, bytes);
+    status = enqueue(s, &o);
+  }
   if (status != MX_OK) {
-    pthread_mutex_lock(&d->lock);
-    k->module->users--;
-    pthread_mutex_unlock(&d->lock);
+    mx__kernel_use(k, -1);
     free(o.params);
   }
   return status;
@@ -399,19 +389,19 @@ mx_status mx_event_create(mx_device *d, mx_event **event) {
   if (!e) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   e->device = d;
   e->references = 1;
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   e->next = d->events;
   d->events = e;
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   return MX_OK;
 }
 
 mx_status mx_event_destroy(mx_event *e) {
   if (!e) return MX_INVALID_VALUE;
   struct mx_device *d = e->device;
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   event_release(e);
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   return MX_OK;
 }
 
@@ -422,28 +412,28 @@ mx_status mx_event_record(mx_event *e, mx_stream *s) {
   if (status != MX_OK) return status;
   if (s) return enqueue(s, &(struct op){.work = RECORD, .event = e});
   status = mx__streams_drain(d);
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   event_reach(e, ++e->recorded);
   pthread_cond_broadcast(&d->queues_moved);
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   return status;
 }
 
 mx_status mx_event_synchronize(mx_event *e) {
   if (!e) return MX_INVALID_VALUE;
   struct mx_device *d = e->device;
-  pthread_mutex_lock(&d->queues);
-  while (e->reached < e->recorded) pthread_cond_wait(&d->queues_moved, &d->queues);
-  pthread_mutex_unlock(&d->queues);
+  mx__lock(&d->queues);
+  while (e->reached < e->recorded) mx__wait(&d->queues_moved, &d->queues);
+  mx__unlock(&d->queues);
   return mx__device_usable(d);
 }
 
 mx_status mx_event_query(mx_event *e) {
   if (!e) return MX_INVALID_VALUE;
   struct mx_device *d = e->device;
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   bool ready = e->reached == e->recorded;
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   return ready ? mx__device_usable(d) : MX_NOT_READY;
 }
 
@@ -452,11 +442,11 @@ mx_status mx_event_elapsed_ms(mx_event *from, mx_event *to, double *ms) {
   struct mx_device *d = from->device;
   if (!ms || to->device != d)
     return mx__fail(d, MX_INVALID_VALUE, "mx_event_elapsed_ms: events of two devices, or no place for the answer");
-  pthread_mutex_lock(&d->queues);
+  mx__lock(&d->queues);
   bool recorded = from->recorded && to->recorded;
   bool ready = from->reached == from->recorded && to->reached == to->recorded;
   struct timespec a = from->time, b = to->time;
-  pthread_mutex_unlock(&d->queues);
+  mx__unlock(&d->queues);
   if (!recorded) return mx__fail(d, MX_INVALID_VALUE, "mx_event_elapsed_ms: an event was never recorded");
   if (!ready) return MX_NOT_READY;
   *ms = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;

@@ -3,6 +3,8 @@
  * has a bit for the first granule of each live piece, so that a look-up walks back over words, not granules. */
 #include "heap.h"
 
+#include "lock.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +14,7 @@
 #define NONE UINT32_MAX
 
 struct mx_heap {
-  pthread_mutex_t lock;
+  struct mx_lock lock;
   uint64_t start; /* generic address of granule 0 */
   uint32_t granules;
   uint64_t live;
@@ -55,7 +57,7 @@ mx_status mx__heap_new(struct mx_memory *m, uint64_t bytes, struct mx_heap **hea
     free(h);
     return MX_OUT_OF_MEMORY;
   }
-  pthread_mutex_init(&h->lock, NULL);
+  mx__lock_init(&h->lock, MX_LOCK_HEAP);
   h->start = m->heap.start;
   h->granules = n;
   h->bytes_of = h->tables;
@@ -72,16 +74,16 @@ mx_status mx__heap_new(struct mx_memory *m, uint64_t bytes, struct mx_heap **hea
 void mx__heap_free(struct mx_heap *h) {
   if (!h) return;
   munmap(h->tables, h->tables_bytes);
-  pthread_mutex_destroy(&h->lock);
+  mx__lock_done(&h->lock);
   free(h);
 }
 
 uint64_t mx__heap_size(const struct mx_heap *h) { return (uint64_t)h->granules * GRANULE; }
 
 bool mx__heap_in_use(struct mx_heap *h) {
-  pthread_mutex_lock(&h->lock);
+  mx__lock(&h->lock);
   bool used = h->live != 0;
-  pthread_mutex_unlock(&h->lock);
+  mx__unlock(&h->lock);
   return used;
 }
 
@@ -101,7 +103,7 @@ uint64_t mx__heap_alloc(struct mx_heap *h, uint64_t bytes, uint64_t align) {
   /* one byte more at least: the end of a piece is never the start of the next */
   uint32_t need = (uint32_t)(bytes / GRANULE + 1), step = align > GRANULE ? (uint32_t)(align / GRANULE) : 1;
   uint64_t address = 0;
-  pthread_mutex_lock(&h->lock);
+  mx__lock(&h->lock);
   uint32_t g = find_free(h, need + step - 1);
   if (g != NONE) {
     uint32_t run = h->run[g];
@@ -117,7 +119,7 @@ uint64_t mx__heap_alloc(struct mx_heap *h, uint64_t bytes, uint64_t align) {
     h->live += bytes;
     address = h->start + (uint64_t)g * GRANULE;
   }
-  pthread_mutex_unlock(&h->lock);
+  mx__unlock(&h->lock);
   return address;
 }
 
@@ -135,7 +137,7 @@ static uint32_t piece_at(const struct mx_heap *h, uint64_t address) {
 
 bool mx__heap_release(struct mx_heap *h, uint64_t address) {
   if (!address) return true;
-  pthread_mutex_lock(&h->lock);
+  mx__lock(&h->lock);
   uint32_t g = piece_at(h, address);
   bool good = g != NONE && h->start + (uint64_t)g * GRANULE == address;
   if (good) {
@@ -159,18 +161,18 @@ bool mx__heap_release(struct mx_heap *h, uint64_t address) {
     }
     link_free(h, g, run);
   }
-  pthread_mutex_unlock(&h->lock);
+  mx__unlock(&h->lock);
   return good;
 }
 
 bool mx__heap_find(struct mx_heap *h, uint64_t address, uint64_t *lo, uint64_t *bytes) {
-  pthread_mutex_lock(&h->lock);
+  mx__lock(&h->lock);
   uint32_t g = piece_at(h, address);
   if (g != NONE) {
     *lo = h->start + (uint64_t)g * GRANULE;
     *bytes = h->bytes_of[g];
   }
-  pthread_mutex_unlock(&h->lock);
+  mx__unlock(&h->lock);
   return g != NONE;
 }
 

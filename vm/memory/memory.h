@@ -14,7 +14,6 @@
 #include "core/module.h"
 #include "mx/mx.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define MX_GLOBAL_START 0x100000000ull       /* of the first allocation: above what a truncated pointer can be */

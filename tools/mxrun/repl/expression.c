@@ -315,7 +315,7 @@ struct expression *expression_compile(struct repl *r, const char *text, const ch
 }
 
 /* Loops over lanes, compiled for several CPUs; the sanitizers' start-up comes too late for that. */
-#if defined __x86_64__ && !defined __SANITIZE_ADDRESS__ && !defined __clang__
+#if defined __x86_64__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ && !defined __clang__
 #define OVER_LANES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define OVER_LANES
