@@ -6,6 +6,7 @@
 #   make demo            the examples          make fuzz           libFuzzer programs (clang)
 #   make bench           compiled code against PoCL, Oclgrind, native C         make bench-interp    the interpreter
 #   make bench-foreign   the same for kernels that nobody tuned for (CASES='digest track': these)
+#   make bench-micro     one access to memory against plain C (LEVEL=v3: this CPU level alone)
 #   make bench-intrinsics    the guides' functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
 #   make install         PREFIX, DESTDIR       make uninstall, dist, deb: see install.mk
 #   make clean
@@ -120,7 +121,7 @@ ROOM_BIN := $(ROOMS:%=$(BUILD)/tests/%)
 LIBSO := $(BUILD)/libmx.so
 
 NO_DEPS := clean uninstall dist
-.PHONY: FORCE all tests check check-quick bench bench-interp bench-foreign bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: FORCE all tests check check-quick bench bench-interp bench-foreign bench-micro bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench %/bench-intrinsics,$(ROOM_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
@@ -277,6 +278,17 @@ $(BUILD)/tests/bench-foreign: $(FOREIGN_OBJ) $(BUILD)/libmx.a
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -o $@
 bench-foreign: all $(BUILD)/tests/bench-foreign
 	$(Q)tests/bench/foreign/run $(BUILD) $(CASES)
+
+# One access to memory in compiled code against plain C, on stdout: LEVEL is v3 or v4, both where it is not set
+MICRO_OBJ := $(OBJ)/tests/bench/micro/main.o $(OBJ)/tests/bench/micro/native.v3.o $(OBJ)/tests/bench/micro/native.v4.o
+$(OBJ)/tests/bench/micro/native.%.o: tests/bench/micro/native.c | $(DEPS)
+	$(call say,CC,$< ($*))
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -O3 -fno-math-errno $(LEVEL_$*) -DLEVEL=$* -MMD -MP -c $< -o $@
+$(BUILD)/tests/bench-micro: $(MICRO_OBJ) $(BUILD)/libmx.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -o $@
+bench-micro: all $(BUILD)/tests/bench-micro
+	$(Q)MX_JITC=$(BUILD)/mx-jitc $(BUILD)/tests/bench-micro $(LEVEL)
 
 # Speed of single functions, on stdout; LEVEL: v2, v3, v4
 $(OBJ)/tests/bench-intrinsics/native.o: CFLAGS += $(BENCH_NATIVE)

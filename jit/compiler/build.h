@@ -65,7 +65,7 @@ struct lw {
   uint64_t *homed, *homed_in;         /* slots whose places in home have them as they are, here and by block; see homes.c */
   bool *steadies;                     /* by block: it begins a loop with barriers, before which the slots in homed_in are stored */
   bool at_home;                       /* slots and the regions' masks live in state->home, not in registers */
-  uint64_t *stored; bool always;      /* slots that the frame has as they are, for all lanes of em[]; the instruction's step runs whatever its operands are */
+  bool always;                        /* the instruction's step runs whatever its operands are */
   /* where we are */
   uint32_t block;
   const struct ja_ins *ins;

@@ -500,15 +500,11 @@ static void wait(struct lw *l) {
   if (!l->nwaiting++) memcpy(l->wait_uni, l->uni, 8 * l->a->words), memcpy(l->wait_raw, l->raw, 8 * l->a->words);
 }
 
-/* The current instruction's results: the frame has them where the interpreter's body made them, for all lanes and on every way. */
-static void note_stored(struct lw *l) {
-  const struct ja_block *b = &l->a->blocks[l->block];
+/* The current instruction's results: their places have them where the interpreter's body left them there, on every way. */
+static void note_homed(struct lw *l) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(l->a, l->ins, s);
-  const bool whole = l->always && !b->nstack && mx_w_guard(*l->ins->w) == MX_GUARD_NONE;
-  for (uint32_t k = 0; k < n; k++) {
-    if (whole) ja_add(l->stored, s[k]);
-    else ja_del(l->stored, s[k]);
-  }
+  lw_homes_step(l);
+  for (uint32_t k = 0; k < n && l->always; k++) ja_add(l->homed, s[k]);
   l->always = false;
 }
 
@@ -544,8 +540,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
     if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : lw_compute(l))) l->always = true, lw_step(l);
     l->nwaiting = 0;
   }
-  note_stored(l);
-  lw_homes_step(l);
+  note_homed(l);
   l->moving = false;
   memcpy(l->uni, l->uni_after, 8 * a->words);
   memcpy(l->raw, l->raw_after, 8 * a->words);
@@ -575,7 +570,6 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   j->b = outside;
   lw_leave(l, MX_JIT_GO, a->ins[run->first].pc, run->first - b->first, live + (size_t)(run->first - b->first) * a->words, l->uni);
   l->run = run;
-  memset(l->stored, 0, bytes);
   for (int v = 0; v < LW_VERSIONS && version[v]; v++) {
     j->b = version[v];
     l->version = v;
@@ -587,7 +581,6 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     }
     lw_go(l, behind);
     memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has found out its own */
-    memset(l->stored, 0, bytes);
   }
   l->run = NULL;
   j->b = behind;
@@ -618,7 +611,6 @@ static void build_block(struct lw *l, uint32_t number) {
   memcpy(l->flt, b->float_in, 8 * a->words);
   memcpy(l->raw, b->raw_in, 8 * a->words);
   memcpy(l->homed, l->homed_in + (size_t)number * a->words, 8 * a->words);
-  memset(l->stored, 0, 8 * a->words);
   if (b->reconv) {
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, b->pc)), meet, on);
@@ -771,7 +763,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->uni = lw_need(8 * a->words);
   l->uni_after = lw_need(8 * a->words);
   l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
-  l->written = lw_need(8 * a->words), l->stored = lw_need(8 * a->words);
+  l->written = lw_need(8 * a->words);
   l->wait_uni = lw_need(8 * a->words), l->wait_raw = lw_need(8 * a->words);
   l->shapes = lw_need(sizeof *l->shapes * (a->nslots + 1));
   l->pieces = lw_need(sizeof *l->pieces * (a->nslots + 1));

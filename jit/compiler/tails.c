@@ -368,10 +368,10 @@ uint32_t lw_hand_over(struct lw *l) {
   }
   struct mx_jit_step step = {.from = from->pc, .pc = l->ins->pc, .first = t->nplaces};
   for (uint32_t k = 0; k < a->nslots; k++) {
-    if (!ja_has(in, k) || !ja_has(l->written, k) || ja_has(l->stored, k)) continue;
+    if (!ja_has(in, k)) continue;
     if (!ja_has(l->homed, k)) move_slot(l, false, k, ja_has(uni, k));
     add_place(l, k, ja_has(uni, k), ja_has(raw, k), false);
-    if (l->always) ja_add(l->stored, k);
+    if (l->always) ja_add(l->homed, k);
   }
   step.nin = t->nplaces - step.first;
   n = ja_defs(a, l->ins, s);

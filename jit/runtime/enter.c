@@ -1,4 +1,5 @@
 /* Going over to compiled code and coming back: the one place where a body of the interpreter meets it. */
+#include "jit.h"
 #include "vm/debug/session.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/jitabi.h"
@@ -19,6 +20,8 @@ static bool is_top(const struct mx_exec *x) {
 
 static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
   if (x->ahead || (x->ring && x->ring->moved)) mx__rounds_catch_up(x);
+  bool done;
+  if (mx__jit_inplace(x, s->code, home, number, mask, &done)) return done;
   x->soiled = true;
   const struct mx_pfunc *fn = x->fn;
   const struct mx_jit_step *t = &s->code->steps[number];
@@ -37,10 +40,10 @@ const struct mx_jit_help mx__jit_help = {step, mx__jit_shape};
 
 /* This worker's own, for code of any function. */
 static unsigned char *home_of(struct mx_exec *x, const struct mx_jit_code *code) {
-  if (x->home_bytes < code->table->home_bytes) {
+  if (x->home_bytes < code->home_bytes) {
     free(x->home);
-    x->home = aligned_alloc(64, code->table->home_bytes);
-    x->home_bytes = x->home ? code->table->home_bytes : 0;
+    x->home = aligned_alloc(64, code->home_bytes);
+    x->home_bytes = x->home ? code->home_bytes : 0;
   }
   return x->home;
 }

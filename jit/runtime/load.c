@@ -33,7 +33,7 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
     const struct mx_jit_site *sites = (const void *)(entries + t->nentries);
     const struct mx_jit_place *places = (const void *)(sites + t->nsites);
     const struct mx_jit_hidden *hidden = (const void *)(places + t->nplaces);
-    o->code[f] = (struct mx_jit_code){.run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = hidden, .steps = (const void *)(hidden + t->nhidden),
+    o->code[f] = (struct mx_jit_code){.home_bytes = t->home_bytes, .run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = hidden, .steps = (const void *)(hidden + t->nhidden),
                                       .live = dlsym(o->handle, live)};
   }
   return o;
@@ -41,6 +41,7 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
 struct mx_jit_code *mx__jit_code(struct mx_jit_object *o, uint32_t f) { return f < o->nfuncs && o->code[f].run ? &o->code[f] : NULL; }
 void mx__jit_unload(struct mx_jit_object *o) {
   if (!o) return;
+  for (uint32_t f = 0; o->code && f < o->nfuncs; f++) mx__jit_inplace_free(&o->code[f]);
   if (o->handle) dlclose(o->handle);
   close(o->fd);
   free(o->code);

@@ -2,6 +2,9 @@
  * code leaves and finds its vectors. Written once here instead of at every entry and exit in every kernel. */
 #include "vm/exec/jitabi.h"
 
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 #include <string.h>
 
 #define VECTOR 64u /* bytes of the longest one */
@@ -20,11 +23,15 @@ static unsigned char *slot_of(const struct mx_exec *x, const struct mx_jit_place
 uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home) {
   uint64_t m = 0;
   if (t->vector_masks)
+#ifdef __SSE2__
+    for (uint32_t l = 0; l < x->lanes; l += 4) m |= (uint64_t)(unsigned)_mm_movemask_ps(_mm_load_ps((const float *)(const void *)(home + 4 * l))) << l;
+#else
     for (uint32_t l = 0; l < x->lanes; l++) m |= (uint64_t)(home[4 * l] & 1) << l;
+#endif
   else memcpy(&m, home, x->lanes / 8); /* chunks' integers, one behind the other */
   return m;
 }
-static void put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, uint64_t m) {
+void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, uint64_t m) {
   if (!t->vector_masks) memcpy(home, &m, x->lanes / 8);
   else
     for (uint32_t l = 0; l < x->lanes; l++) memset(home + 4 * l, m >> l & 1 ? 0xFF : 0, 4);
@@ -50,7 +57,7 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
       if (!sure && m && m != x->mask) return false;
       m = m >> first & 1 ? x->full : 0;
     }
-    put_mask(x, t, to, m);
+    mx__jit_put_mask(x, t, to, m);
     return true;
   }
   const size_t size = cls == MX_R32 ? 4 : 8;

@@ -151,7 +151,7 @@ static void begin_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rou
 static bool begin_in_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rounds) {
   struct mx_ring *r = &rounds->ring;
   for (; r->nframes < b->nwarps; r->nframes++)
-    if (!(r->frame[r->nframes] = mx__frame_first(x, rounds->code->table->home_bytes, false))) return false;
+    if (!(r->frame[r->nframes] = mx__frame_first(x, rounds->code->home_bytes, false))) return false;
   for (uint32_t w = 0; w < b->nwarps; w++) r->home[w] = mx__jit_keep(r->frame[w]);
   r->n = b->nwarps, r->at = r->arrived = r->ended = r->from = 0;
   r->left = rounds->left_first = arrivals_left(b, rounds->at_first = 0), r->moved = 1;
@@ -210,7 +210,7 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct roun
   struct mx_warp *warp = &b->warps[w];
   struct mx_frame *f = r->left;
   r->left = NULL;
-  if (!f) f = mx__frame_first(x, r->code->table->home_bytes, r->clean || r->looked_at);
+  if (!f) f = mx__frame_first(x, r->code->home_bytes, r->clean || r->looked_at);
   else if (r->clean || (r->looked_at && (x->soiled || spills(f->fn->func)))) memset(f->slots, 0, f->fn->frame_bytes);
   if (!f) return false;
   x->soiled = false;

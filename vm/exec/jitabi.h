@@ -104,6 +104,8 @@ struct mx_jit_code {
   const struct mx_jit_hidden *hidden;
   const struct mx_jit_step *steps;
   const uint64_t *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
+  struct mx_jit_inplace *inplace; /* by step: how it is done with values in home; jit/runtime/inplace.c */
+  uint32_t home_bytes, lanes;     /* the table's and what steps need besides; of a warp */
   atomic_bool attached; /* all its entries lead to it */
 };
 
@@ -140,5 +142,6 @@ bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t f
 void mx__jit_bring_results(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home); /* without a look at other lanes */
 void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home);
 uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home);
+void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, uint64_t m);
 
 #endif

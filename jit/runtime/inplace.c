@@ -1,0 +1,270 @@
+/* Steps of compiled code that are the interpreter's bodies, done where compiled code has its values: a step's instructions, copied,
+ * with operands that are places in state->home. A place holds lane after lane, as a slot of the frame does; what lies there in
+ * another form (one value for all lanes, masks of predicates, NaNs that are not canonical yet, halves of 128 bits) is brought into
+ * scratch places behind the others, and results are brought back. So a step costs its body and little else.
+ *
+ * Only bodies of rows of the table are run so: they know operands, masks and memory. Those written by hand (OPX) see frames and
+ * splits, and instructions of more than seven operands keep these elsewhere: their steps go through the frame (enter.c). */
+#include "jit.h"
+
+#include "vm/exec/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum how { ONE32, ONE64, RAW, RAW_ONE, MASK, MASK_ONE, COPY32, COPY64 };
+struct move { uint32_t from, to; enum how how; };
+struct mx_jit_inplace {
+  struct mx_insn *insns; uint32_t n; /* 0: through the frame */
+  struct move *in, *out; uint32_t nin, nout;
+  uint32_t guard; bool negated;      /* of the last one, whose results the step has: where its mask is in scratch; 0: it has none */
+};
+
+static const bool by_table[MX_OP_COUNT] = {
+#define OP(id_, ...) [MX_##id_] = true,
+#define OPX(...)
+#include "core/opcodes.def"
+};
+
+/* ---- making them ------------------------------------------------------------------------------------------------*/
+enum { MOST = 24, MOST_INSNS = 4 };
+struct making {
+  const struct mx_pfunc *fn;
+  const struct mx_jit_code *code;
+  struct mx_insn insns[MOST_INSNS]; uint32_t n;
+  struct move in[MOST], out[MOST]; uint32_t nin, nout;
+  struct at { unsigned cls; uint32_t slot, place; bool scratch; } at[MOST]; uint32_t nat; /* where slots are */
+  uint32_t end;                      /* of scratch */
+  bool bad;
+};
+static uint32_t scratch(struct making *k, unsigned cls) {
+  const uint32_t lanes = k->code->lanes, at = k->end;
+  k->end += cls == MX_PRED ? 64 : cls == MX_R32 ? 4 * lanes : 8 * lanes;
+  k->end = (k->end + 63) / 64 * 64;
+  return at;
+}
+static struct at *find(struct making *k, unsigned cls, uint32_t slot) {
+  for (uint32_t n = 0; n < k->nat; n++)
+    if (k->at[n].cls == cls && k->at[n].slot == slot) return &k->at[n];
+  return NULL;
+}
+static struct at *add(struct making *k, unsigned cls, uint32_t slot, uint32_t place, bool is_scratch) {
+  static struct at none;
+  if (k->nat == MOST) return k->bad = true, &none;
+  k->at[k->nat] = (struct at){cls, slot, place, is_scratch};
+  return &k->at[k->nat++];
+}
+static void move(struct making *k, bool in, uint32_t from, uint32_t to, enum how how) {
+  uint32_t *n = in ? &k->nin : &k->nout;
+  if (*n == MOST) k->bad = true;
+  else (in ? k->in : k->out)[(*n)++] = (struct move){from, to, how};
+}
+static enum how form_of(const struct mx_jit_place *p) {
+  const unsigned cls = p->slot >> MX_JIT_CLASS;
+  if (cls == MX_PRED) return p->slot & MX_JIT_ONE ? MASK_ONE : MASK;
+  if (p->slot & MX_JIT_RAW) return p->slot & MX_JIT_ONE ? RAW_ONE : RAW;
+  if (p->slot & MX_JIT_ONE) return cls == MX_R32 ? ONE32 : ONE64;
+  return cls == MX_R32 ? COPY32 : COPY64;
+}
+/* Halves of a 128-bit operand have to lie one behind the other: in scratch. */
+static bool is_half(const struct making *k, uint32_t slot) {
+  for (uint32_t n = 0; n < k->n; n++) {
+    const struct mx_insn *i = &k->insns[n];
+    const struct mx_op_info *o = &mx__ops[i->op];
+    const mx_word *w = &k->fn->func->code[i->pc];
+    for (unsigned m = 0; m < o->nopnds; m++) {
+      const unsigned field = mx_w_operand(w, m);
+      if (o->opnd[m].type < MX_T_raw && mx__types[o->opnd[m].type].slot_class == MX_R128 && field < MX_LIT && (field == slot || field + 1 == slot)) return true;
+    }
+  }
+  return false;
+}
+static void take_input(struct making *k, const struct mx_jit_place *p) {
+  const unsigned cls = p->slot >> MX_JIT_CLASS;
+  const uint32_t slot = p->slot & 0xFFFF;
+  const enum how how = form_of(p);
+  if (find(k, cls, slot)) return; /* as half of a pair */
+  if (cls == MX_R64 && is_half(k, slot)) return;
+  const bool direct = how == COPY32 || how == COPY64;
+  const uint32_t to = direct ? p->home : scratch(k, cls);
+  add(k, cls, slot, to, !direct);
+  if (!direct) move(k, true, p->home, to, how);
+}
+static const struct mx_jit_place *place_of(const struct making *k, const struct mx_jit_step *s, bool out, uint32_t slot) {
+  const struct mx_jit_place *p = k->code->places + s->first + (out ? s->nin : 0);
+  for (uint32_t n = 0; n < (out ? s->nout : s->nin); n++)
+    if (p[n].slot >> MX_JIT_CLASS == MX_R64 && (p[n].slot & 0xFFFF) == slot) return &p[n];
+  return NULL;
+}
+/* A register of 128 bits: its halves are copied there and back, whatever their form. */
+static mx_ref pair(struct making *k, const struct mx_jit_step *s, uint32_t slot) {
+  struct at *known = find(k, MX_R128, slot);
+  if (known) return (mx_ref)known->place;
+  for (uint32_t h = 0; h < 2; h++)
+    if (find(k, MX_R64, slot + h) || (h && find(k, MX_R128, slot + 1)) || (slot && find(k, MX_R128, slot - 1))) k->bad = true; /* halves in other roles */
+  const uint32_t at = k->end;
+  add(k, MX_R128, slot, at, true);
+  for (uint32_t h = 0; h < 2; h++) {
+    const uint32_t to = scratch(k, MX_R64);
+    const struct mx_jit_place *in = place_of(k, s, false, slot + h), *out = place_of(k, s, true, slot + h);
+    if (in) move(k, true, in->home, to, in->slot & MX_JIT_ONE ? ONE64 : COPY64);
+    if (out) move(k, false, to, out->home, out->slot & MX_JIT_ONE ? ONE64 : COPY64);
+  }
+  return (mx_ref)at;
+}
+/* A result that the instruction, one of several or the last, leaves. */
+static uint32_t take_result(struct making *k, const struct mx_jit_step *s, bool last, unsigned cls, uint32_t slot) {
+  struct at *known = find(k, cls, slot);
+  const struct mx_jit_place *p = NULL;
+  for (uint32_t n = 0; last && n < s->nout; n++) {
+    const struct mx_jit_place *q = &k->code->places[s->first + s->nin + n];
+    if (q->slot >> MX_JIT_CLASS == cls && (q->slot & 0xFFFF) == slot) p = q;
+  }
+  if (last && !p) return k->bad = true, 0;
+  if (!last) { /* seen by the step's other instructions only; what the slot held before stays where it is */
+    const uint32_t at = scratch(k, cls);
+    if (known) *known = (struct at){cls, slot, at, true};
+    else add(k, cls, slot, at, true);
+    return at;
+  }
+  const enum how how = form_of(p);
+  if (!known) known = add(k, cls, slot, how == COPY32 || how == COPY64 ? p->home : scratch(k, cls), how != COPY32 && how != COPY64);
+  if (known->scratch || known->place != p->home) {
+    for (uint32_t n = 0; n < k->nout; n++)
+      if (k->out[n].from == known->place) return known->place; /* both results of an instruction may be one slot */
+    move(k, false, known->place, p->home, how);
+  }
+  return known->place;
+}
+static void take_instruction(struct making *k, const struct mx_jit_step *s, uint32_t n, struct mx_jit_inplace *step) {
+  struct mx_insn *i = &k->insns[n];
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const mx_word *w = &k->fn->func->code[i->pc];
+  if (i->guard != MX_GUARD_NONE) {
+    const struct at *p = find(k, MX_PRED, i->guard);
+    if (!p || n + 1 < k->n) k->bad = true;
+    else step->guard = p->place, step->negated = i->guard_neg;
+    i->guard = MX_GUARD_NONE;
+  }
+  if (o->flags & MX_F_MOVI) {
+    i->o[0] = (mx_ref)take_result(k, s, n + 1 == k->n, mx__types[o->opnd[0].type].slot_class, mx_w_field(*w, 0));
+    return;
+  }
+  for (int results = 0; results < 2; results++) /* inputs are where they were before */
+    for (unsigned m = 0; m < o->nopnds && !k->bad; m++) {
+      const unsigned type = o->opnd[m].type, field = mx_w_operand(w, m);
+      if (type >= MX_T_raw || (o->opnd[m].role == MX_OUT) != results) continue;
+      const unsigned cls = mx__types[type].slot_class;
+      if (field >= MX_LIT) continue; /* in the pool, as before */
+      if (cls == MX_R128) i->o[m] = pair(k, s, field);
+      else if (results) i->o[m] = (mx_ref)take_result(k, s, n + 1 == k->n, cls, field);
+      else {
+        const struct at *p = find(k, cls, field);
+        if (!p) k->bad = true;
+        else i->o[m] = (mx_ref)p->place;
+      }
+    }
+}
+static void *copy_of(const void *p, size_t bytes, bool *good) {
+  void *q = malloc(bytes ? bytes : 1);
+  if (q) memcpy(q, p, bytes);
+  else *good = false;
+  return q;
+}
+static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t number, struct mx_jit_inplace *step) {
+  const struct mx_jit_step *s = &code->steps[number];
+  struct making k = {.fn = fn, .code = code, .end = (code->table->home_bytes + 63) / 64 * 64};
+  for (uint32_t n = fn->index_of_pc[s->from]; n < fn->ninsns && fn->insns[n].pc <= s->pc; n++) {
+    const struct mx_insn *i = &fn->insns[n];
+    if (i->kind == MX_INSN_JOIN) continue;
+    if (k.n == MOST_INSNS || !by_table[i->op] || i->more) return true;
+    k.insns[k.n] = *i;
+    k.insns[k.n++].fn = fn->body_of[n];
+  }
+  for (uint32_t n = 0; n < s->nin; n++) take_input(&k, &code->places[s->first + n]);
+  for (uint32_t n = 0; n < k.n && !k.bad; n++) take_instruction(&k, s, n, step);
+  if (k.bad) return true;
+  bool good = true;
+  step->insns = copy_of(k.insns, k.n * sizeof *k.insns, &good);
+  step->in = copy_of(k.in, k.nin * sizeof *k.in, &good);
+  step->out = copy_of(k.out, k.nout * sizeof *k.out, &good);
+  step->n = k.n, step->nin = k.nin, step->nout = k.nout;
+  if (k.end > code->home_bytes) code->home_bytes = k.end;
+  return good;
+}
+
+void mx__jit_inplace_free(struct mx_jit_code *code) {
+  for (uint32_t n = 0; code->inplace && n < code->table->nsteps; n++) free(code->inplace[n].insns), free(code->inplace[n].in), free(code->inplace[n].out);
+  free(code->inplace);
+  code->inplace = NULL;
+}
+bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes) {
+  if (code->inplace) return true;
+  code->lanes = lanes;
+  code->inplace = calloc(code->table->nsteps ? code->table->nsteps : 1, sizeof *code->inplace);
+  bool good = code->inplace;
+  for (uint32_t n = 0; good && n < code->table->nsteps; n++) good = make(code, fn, n, &code->inplace[n]);
+  if (!good) mx__jit_inplace_free(code);
+  return good;
+}
+
+/* ---- doing them --------------------------------------------------------------------------------------------------*/
+static uint32_t canonical(uint32_t v) { return (v & 0x7FFFFFFF) > 0x7F800000 ? 0x7FFFFFFF : v; }
+static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, const struct move *m) {
+  const uint32_t *from = (const uint32_t *)(const void *)(home + m->from);
+  uint32_t *to = (uint32_t *)(void *)(home + m->to);
+  const uint32_t n = x->lanes;
+  uint64_t mask;
+  switch (m->how) {
+    case ONE32: for (uint32_t l = 0; l < n; l++) to[l] = from[0]; break;
+    case ONE64: for (uint32_t l = 0; l < n; l++) ((uint64_t *)to)[l] = *(const uint64_t *)from; break;
+    case RAW: for (uint32_t l = 0; l < n; l++) to[l] = canonical(from[l]); break;
+    case RAW_ONE: for (uint32_t l = 0; l < n; l++) to[l] = canonical(from[0]); break;
+    case MASK: mask = mx__jit_mask(x, t, home + m->from), memcpy(to, &mask, sizeof mask); break;
+    case MASK_ONE: mask = home[m->from] & 1 ? x->full : 0, memcpy(to, &mask, sizeof mask); break;
+    case COPY32: memcpy(to, from, 4 * n); break;
+    case COPY64: memcpy(to, from, 8 * n); break;
+  }
+}
+/* Of one value for all lanes, that of the first one that runs. */
+static void bring_back(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, const struct move *m) {
+  const unsigned char *from = home + m->from;
+  unsigned char *to = home + m->to;
+  const size_t first = (size_t)__builtin_ctzll(x->mask);
+  uint64_t mask;
+  switch (m->how) {
+    case ONE32: case RAW_ONE: for (size_t k = 0; k < 64; k += 4) memcpy(to + k, from + 4 * first, 4); break;
+    case ONE64: for (size_t k = 0; k < 64; k += 8) memcpy(to + k, from + 8 * first, 8); break;
+    case MASK: memcpy(&mask, from, sizeof mask), mx__jit_put_mask(x, t, to, mask); break;
+    case MASK_ONE: memcpy(&mask, from, sizeof mask), mx__jit_put_mask(x, t, to, mask >> first & 1 ? x->full : 0); break;
+    case COPY32: case RAW: memcpy(to, from, 4 * x->lanes); break;
+    case COPY64: memcpy(to, from, 8 * x->lanes); break;
+  }
+}
+bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number, uint64_t mask, bool *done) {
+  const struct mx_jit_inplace *s = &code->inplace[number];
+  if (!s->n) return false;
+  *done = true;
+  for (uint32_t k = 0; k < s->nin; k++) bring(x, code->table, home, &s->in[k]);
+  if (s->guard) {
+    uint64_t guard;
+    memcpy(&guard, home + s->guard, sizeof guard);
+    mask &= s->negated ? ~guard : guard;
+  }
+  unsigned char *const frame = x->base[0];
+  const uint64_t all = x->mask;
+  if (mask) {
+    x->base[0] = home;
+    x->mask = mask;
+    const struct mx_insn *next = s->insns;
+    for (uint32_t k = 0; k < s->n && next; k++) next = s->insns[k].fn(x, &s->insns[k]);
+    *done = next != NULL;
+    x->base[0] = frame;
+  }
+  if (*done && s->nout) {
+    if (!mask) x->mask = all;
+    for (uint32_t k = 0; k < s->nout; k++) bring_back(x, code->table, home, &s->out[k]);
+  }
+  x->mask = all;
+  return true;
+}
