@@ -45,7 +45,8 @@ typedef enum mx_debug_reason {
   MX_DEBUG_AT_END,        /* the launch has ended: status says how; nothing is left to be seen, but a recorded launch can go back */
   MX_DEBUG_AT_WATCH,      /* mx_debug_watch, mx_debug_watch_write */
   MX_DEBUG_AT_HANG,       /* everybody spins, and for very long no value in memory has changed; the next order goes on */
-  MX_DEBUG_AT_OLDEST      /* going back: the oldest recorded position */
+  MX_DEBUG_AT_OLDEST,     /* going back: the oldest recorded position */
+  MX_DEBUG_AT_BRKPT       /* before a brkpt instruction of the program, and no breakpoint stands there */
 } mx_debug_reason;
 
 /* An instruction of the past: who wrote, and where. */

@@ -208,8 +208,10 @@ typedef struct mx_launch_config {
   uint64_t steps;             /* stop after about so many warp instructions, all warps together; 0: never */
   double timeout;             /* seconds; 0: never */
   uint64_t jit_stress;        /* not 0: change engines at random safepoints of this seed (for tests) */
+  bool live;                  /* text goes to mx_device_set_output's function as it is printed, from the threads that run the launch, one
+                               * at a time; without it, see there */
 } mx_launch_config;
-#define MX_LAUNCH_CONFIG_INIT {sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0}
+#define MX_LAUNCH_CONFIG_INIT {sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0, false}
 
 /* Parameters travel as one buffer, laid out as mx_kernel_get_param says; bytes must be the kernel's param_bytes (0 and
  * NULL for none). Returns when the grid has ended. */
@@ -270,10 +272,15 @@ enum mx_exit_reason {
 };
 MX_API mx_status mx_device_stats(mx_device *device, mx_launch_stats *out); /* set struct_size first */
 
-/* Where the text of device printf goes (whole records, in the FIFO's order, when a launch ends or is stopped, and at
- * synchronisation). NULL: it is dropped. Called by the thread that waits for the launch, or the stream's. */
+/* Where the text of device printf goes: whole records, in the FIFO's order. It waits until somebody synchronises with the device, one of its
+ * streams or an event, begins a launch, copies or fills memory without a stream, loads or unloads a module, or resets or ends the device, and
+ * until a stream comes to a mx_stream_call; then the thread that does that calls fn. A launch without a stream, and a stop of a debugging
+ * session, end with it. (mx_launch_config.live does not wait.) NULL: text is dropped. fn must not call mx functions of the device. */
 typedef void (*mx_output_fn)(void *user, const char *text, size_t size);
 MX_API mx_status mx_device_set_output(mx_device *device, mx_output_fn fn, void *user);
+/* Where messages about failed assertions go, a line for each thread, at the same times: of all threads of a launch, in the order of blocks.
+ * NULL: where printf's text goes. */
+MX_API mx_status mx_device_set_messages(mx_device *device, mx_output_fn fn, void *user);
 
 /* ---- traps ----------------------------------------------------------------------------------------------
  * X(name, number, text). */

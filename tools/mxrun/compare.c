@@ -66,7 +66,13 @@ static bool begin_session(struct side *s) {
   free(why);
   return false;
 }
-static bool go_on(struct side *s) { return mx_debug_go(s->session, MX_DEBUG_CONTINUE, 0, 0, 1, &s->stop) == MX_OK; }
+/* The program's own breakpoints are not what is looked for. */
+static bool go_on(struct side *s) {
+  bool good;
+  do good = mx_debug_go(s->session, MX_DEBUG_CONTINUE, 0, 0, 1, &s->stop) == MX_OK;
+  while (good && s->stop.reason == MX_DEBUG_AT_BRKPT);
+  return good;
+}
 
 /* ---- whole launches --------------------------------------------------------------------------------------------*/
 struct outcome { mx_status status; char *error; mx_launch_stats stats; mx_trap_info trap; };

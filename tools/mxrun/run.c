@@ -16,6 +16,7 @@ const char *const run_help =
   "  --stats                 what the launch did, on stderr    --json   everything as one object on stdout\n"
   "  --trace[=FILE]          a line for every warp instruction, on stderr or into FILE; one thread, interpreted\n"
   "  --threads N  --resident N   workers; blocks that may be resident at once\n"
+  "  --live                  text that the kernel prints appears at once, not when the launch has ended\n"
   "  --steps N  --timeout SECONDS   stop after so many warp instructions, or so long\n"
   "  --jit=auto|on|off  --no-cache  compiled code; without the cache of it\n"
   "  --jit-dump[=FILE]       does not run: writes the compiled code as assembly with the source's lines, on stdout or into FILE\n"
@@ -30,7 +31,7 @@ const char *const run_help =
   "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
   "\n";
 
-enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_COMPARE, R_KEEP_GOING };
+enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_COMPARE, R_KEEP_GOING, R_LIVE };
 static const struct cli_option options[] = {
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, {"block", 0, CLI_REQUIRED, R_BLOCK},
   {"shared", 0, CLI_REQUIRED, R_SHARED}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, {"print", 0, CLI_REQUIRED, R_PRINT},
@@ -38,7 +39,7 @@ static const struct cli_option options[] = {
   {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON},
   {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"compare", 0, CLI_NONE, R_COMPARE}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE},
   {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, {"schedule", 0, CLI_REQUIRED, R_SCHEDULE}, {"record", 0, CLI_NONE, R_RECORD},
-  {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {0}};
+  {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {"live", 0, CLI_NONE, R_LIVE}, {0}};
 
 struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or --expect, in the order given */
 
@@ -60,11 +61,17 @@ static void parse_shape(const char *option, const char *s, uint32_t *v) {
 }
 
 /* ---- output -----------------------------------------------------------------------------------------------*/
-struct output { FILE *to; struct text printed; bool json; };
+struct output { FILE *to; struct text printed; bool json, live; };
 static void on_output(void *user, const char *text, size_t size) {
   struct output *o = user;
   if (o->json) text_add(&o->printed, text, size);
-  else fwrite(text, 1, size, o->to);
+  else fwrite(text, 1, size, o->to), o->live && fflush(o->to);
+}
+/* Assertions that have failed. */
+static void on_message(void *user, const char *text, size_t size) {
+  (void)user;
+  fflush(stdout);
+  fwrite(text, 1, size, stderr);
 }
 
 /* "ARG[LO:HI]", "ARG:TYPE[LO:HI]", "ARG": the buffer, its element type and range */
@@ -252,6 +259,7 @@ static int run(int argc, char **argv, int next, bool looks) {
     case R_BATCH: start.batch = true; break;
     case R_RECORD: start.record = true; break;
     case R_KEEP_GOING: start.keep_going = true; break;
+    case R_LIVE: config.live = true; break;
     case R_SCHEDULE:
       if (!cli_number(value, UINT64_MAX, &start.seed)) cli_usage("mxrun", "--schedule: '%s' is not a number", value);
       break;
@@ -284,7 +292,7 @@ static int run(int argc, char **argv, int next, bool looks) {
   mx_device *d = open_device(&m);
   if (!d) exit(CLI_HOST);
   int status = CLI_REFUSED;
-  struct output out = {.to = stdout, .json = json};
+  struct output out = {.to = stdout, .json = json, .live = config.live};
   struct args a = {0};
   mx_kernel *kernel = load_kernel(d, name, bytes, size, kernel_name, &status);
   char *failure = NULL;
@@ -310,6 +318,7 @@ static int run(int argc, char **argv, int next, bool looks) {
     else parse_assignment(&a, wish[k].id == R_SAVE ? "--save" : "--expect", wish[k].text, &value);
   }
   mx_device_set_output(d, on_output, &out);
+  mx_device_set_messages(d, on_message, NULL);
   mx_status s = trace ? launch_traced(d, kernel, &config, a.params, a.bytes, trace, &failure)
                       : launch_watched(d, kernel, &config, a.params, a.bytes, info.name);
   status = exit_status_of(s);

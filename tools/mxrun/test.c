@@ -112,6 +112,8 @@ static void add_path(struct suite *s, const char *path, unsigned depth) {
 
 /* ---- one test -------------------------------------------------------------------------------------------*/
 static void on_output(void *user, const char *text, size_t size) { text_add(user, text, size); }
+/* Failed assertions: no output of the program, and the trap tells of them. */
+static void on_message(void *user, const char *text, size_t size) { (void)user, (void)text, (void)size; }
 
 static char *beside(const struct test *t, const char *file) { return *file == '/' ? cli_strdup(file) : format("%s%s", t->folder, file); }
 
@@ -338,6 +340,7 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
     if (m->steps) c.steps = m->steps;
     if (m->timeout > 0) c.timeout = m->timeout;
     mx_device_set_output(d, on_output, &printed);
+    mx_device_set_messages(d, on_message, NULL);
     mx_status s = mx_launch(k, &c, params, info.param_bytes);
     mx_launch_stats st = {.struct_size = sizeof st};
     if (mx_device_stats(d, &st) == MX_OK)

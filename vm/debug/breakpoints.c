@@ -29,6 +29,7 @@ bool mx__debug_breakpoint(struct mx_debug *g, struct mx_exec *x, const struct mx
   uint32_t func = x->fn->number, pc = i->pc;
   if (!g->marks[func] || !g->marks[func][pc]) return false;
   int first = 0;
+  const bool own = i->op == MX_BRKPT && mx__lanes_of(x, i);
   for (size_t n = 0; n < g->nbreaks; n++) {
     struct mx_breakpoint *b = &g->breaks[n];
     if (!b->enabled || !at_place(b, func, pc)) continue;
@@ -36,24 +37,38 @@ bool mx__debug_breakpoint(struct mx_debug *g, struct mx_exec *x, const struct mx
     if (!g->search.on) b->hits++;
     if (!first) first = b->number;
   }
-  if (first) g->stop.breakpoint = first;
-  return first != 0;
+  if (first || own) g->stop.breakpoint = first;
+  return first || own;
 }
 
 /* ---- breakpoints ----------------------------------------------------------------------------------------*/
+
+static bool room_for_marks(struct mx_debug *g, uint32_t f) {
+  return g->marks[f] || (g->marks[f] = calloc(g->prep->image->funcs[f].ncode + 1u, 1));
+}
+/* The program's own breakpoints: brkpt. */
+static bool mark_own(struct mx_debug *g) {
+  for (uint32_t f = 0; f < g->prep->nfuncs; f++)
+    for (uint32_t k = 0; k < g->prep->funcs[f].ninsns; k++) {
+      const struct mx_insn *i = &g->prep->funcs[f].insns[k];
+      if (i->kind != MX_INSN_OP || i->op != MX_BRKPT) continue;
+      if (!room_for_marks(g, f)) return false;
+      g->marks[f][i->pc] = 1;
+    }
+  return true;
+}
 
 /* Nothing changes when memory runs out. */
 mx_status mx__debug_mark(struct mx_debug *g) {
   uint32_t n = g->prep->nfuncs;
   if (!g->marks && !(g->marks = calloc(n, sizeof *g->marks))) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
+  if (!mark_own(g)) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
   for (size_t b = 0; b < g->nbreaks; b++)
-    for (uint32_t k = 0; k < g->breaks[b].nplaces; k++) {
-      uint32_t f = g->breaks[b].places[k].func;
-      if (!g->marks[f] && !(g->marks[f] = calloc(g->prep->image->funcs[f].ncode + 1u, 1)))
-        return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-    }
+    for (uint32_t k = 0; k < g->breaks[b].nplaces; k++)
+      if (!room_for_marks(g, g->breaks[b].places[k].func)) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
   for (uint32_t f = 0; f < n; f++)
     if (g->marks[f]) memset(g->marks[f], 0, g->prep->image->funcs[f].ncode);
+  mark_own(g); /* there is room now */
   g->divergences = g->writes = false;
   for (size_t b = 0; b < g->nbreaks; b++) {
     g->divergences |= g->breaks[b].enabled && g->breaks[b].divergence;

@@ -5,9 +5,9 @@
  * thread simply waits inside an instruction. While it waits it holds no lock on the device's memory. */
 #include "session.h"
 
-#include "vm/exec/fifo.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
+#include "vm/host/output.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
 
@@ -40,7 +40,8 @@ void mx__debug_culprit(struct mx_debug *g, struct mx_exec *x, const struct mx_in
 static bool stand(struct mx_debug *g, struct mx_exec *x) {
   struct mx_device *d = g->device;
   /* people want to see it now, and once */
-  x->launch->stats.printf_lost += mx__fifo_drain(d->fifo, g->muted && g->executed <= g->muted ? NULL : d->output, d->output_user);
+  if (g->muted && g->executed <= g->muted) mx__output_discard(d);
+  else mx__output_flush(d);
   mx__rwunlock(&d->mem);
   mx__lock(&g->lock);
   g->launch = x->launch;
@@ -134,7 +135,7 @@ static bool wants_stop(struct mx_debug *g, struct mx_exec *x, const struct mx_in
     return true;
   }
   if (g->stop_at != UINT64_MAX) { /* on the way back to a position: nothing else stops */
-    *reason = g->stop_at_reason;
+    *reason = g->stop_at_reason == MX_DEBUG_AT_BREAKPOINT && !g->stop.breakpoint ? MX_DEBUG_AT_BRKPT : g->stop_at_reason;
     return g->executed >= g->stop_at;
   }
   bool done = order_done(g, x, i, reason);
@@ -148,7 +149,7 @@ static bool wants_stop(struct mx_debug *g, struct mx_exec *x, const struct mx_in
     g->pending = 0;
     return true;
   }
-  if (hit) *reason = MX_DEBUG_AT_BREAKPOINT;
+  if (hit) *reason = g->stop.breakpoint ? MX_DEBUG_AT_BREAKPOINT : MX_DEBUG_AT_BRKPT;
   else if (g->watch && mx__debug_asks(g, x, i, g->watch, g->watch_user)) *reason = MX_DEBUG_AT_WATCH;
   else if (done) return true;
   else if (atomic_load_explicit(&g->pause, memory_order_relaxed) && atomic_exchange(&g->pause, false)) *reason = MX_DEBUG_AT_PAUSE;
@@ -254,7 +255,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
   } else {
     if (g->seed && preempts(g, x, i)) return mx__leave(x, i->pc, MX_EV_SLICE);
     if (g->executed == g->muted && g->muted) {
-      mx__fifo_drain(g->device->fifo, NULL, NULL);
+      mx__output_discard(g->device);
       g->muted = 0;
     }
     if (g->record && g->begun) {
@@ -438,7 +439,7 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   for (uint32_t f = 0; g->prep && f < g->prep->nfuncs; f++) /* compiled code that does not want an instruction has it executed, and nothing asked */
     for (uint32_t n = 0; n < g->prep->funcs[f].ninsns; n++)
       if (g->prep->funcs[f].insns[n].kind == MX_INSN_OP) g->prep->funcs[f].body_of[n] = g->real->bodies[g->prep->funcs[f].insns[n].op];
-  if (g->params && g->prep && g->written) return g;
+  if (g->params && g->prep && g->written && mx__debug_mark(g) == MX_OK) return g;
   session_free(g);
   return NULL;
 }

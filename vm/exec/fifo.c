@@ -66,17 +66,39 @@ bool mx__fifo_put(struct mx_fifo *f, const char *text, size_t size) {
   return fits;
 }
 
-uint64_t mx__fifo_drain(struct mx_fifo *f, mx_output_fn fn, void *user) {
+/* One record: in one piece where it lies in one piece, else in two: the callback gets text, not records. */
+static void hand_over(struct mx_fifo *f, mx_output_fn fn, void *user) {
+  uint32_t length;
+  take(f, &length, sizeof length);
+  size_t part = f->size - f->first < length ? f->size - f->first : length;
+  if (fn && part) fn(user, f->bytes + f->first, part);
+  if (fn && part < length) fn(user, f->bytes, length - part);
+  take(f, NULL, length);
+}
+
+void mx__fifo_drain(struct mx_fifo *f, mx_output_fn fn, void *user) {
+  mx__lock(&f->lock);
+  char *copy = fn && f->used ? malloc(f->used) : NULL; /* who prints meanwhile need not wait for the callback */
+  size_t n = 0;
   while (f->used) {
     uint32_t length;
+    if (!copy) {
+      hand_over(f, fn, user);
+      continue;
+    }
     take(f, &length, sizeof length);
-    /* in one piece where it lies in one piece, else in two: the callback gets text, not records */
-    size_t part = f->size - f->first < length ? f->size - f->first : length;
-    if (fn && part) fn(user, f->bytes + f->first, part);
-    if (fn && part < length) fn(user, f->bytes, length - part);
-    take(f, NULL, length);
+    take(f, copy + n, length);
+    n += length;
   }
+  mx__unlock(&f->lock);
+  if (n) fn(user, copy, n);
+  free(copy);
+}
+
+uint64_t mx__fifo_lost(struct mx_fifo *f) {
+  mx__lock(&f->lock);
   uint64_t lost = f->lost;
   f->lost = 0;
+  mx__unlock(&f->lock);
   return lost;
 }

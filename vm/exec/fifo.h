@@ -12,8 +12,9 @@ void mx__fifo_free(struct mx_fifo *f);      /* NULL: nothing */
 size_t mx__fifo_size(const struct mx_fifo *f);
 /* Adds a record. False: it is larger than the ring, and lost. Any thread. */
 bool mx__fifo_put(struct mx_fifo *f, const char *text, size_t size);
-/* Hands all records to fn, oldest first, and empties the ring. fn NULL: only empties it. Returns the bytes that were
- * overwritten since the last call. No launch is running. */
-uint64_t mx__fifo_drain(struct mx_fifo *f, mx_output_fn fn, void *user);
+/* Hands all records to fn, oldest first, and empties the ring. fn NULL: only empties it. Any thread, one at a time. */
+void mx__fifo_drain(struct mx_fifo *f, mx_output_fn fn, void *user);
+/* The bytes that were lost since the last call. */
+uint64_t mx__fifo_lost(struct mx_fifo *f);
 
 #endif

@@ -55,7 +55,10 @@ struct mx_launch {
   atomic_bool uses_local;         /* some block does */
   atomic_int *stop;               /* enum mx_stop; the device's, so that a signal handler can reach it */
 
-  struct mx_lock lock;           /* of what follows */
+  bool live;                      /* what it prints is handed over at once */
+  atomic_bool asserted;           /* an assertion has failed: it goes on for the others only */
+  struct mx_lock lock;            /* of what follows */
+  struct mx_asserts *asserts;     /* output.c; NULL: none has failed */
   bool trapped;
   struct mx_trap trap;
   mx_launch_stats stats;          /* workers add theirs when they end */

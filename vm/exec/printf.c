@@ -23,7 +23,7 @@ struct state {
   uint64_t *fault;
 };
 
-static bool append(struct mx_text *t, const char *s, size_t n) {
+bool mx__text_append(struct mx_text *t, const char *s, size_t n) {
   if (t->room - t->size <= n) {
     size_t room = (t->size + n + 1) * 2;
     char *more = realloc(t->s, room);
@@ -131,7 +131,7 @@ static bool print_with(struct mx_text *out, const char *host, int type, uint64_t
     if (n < 0 || (turn == 0 && (size_t)n < sizeof small)) break;
     if (turn == 0 && !(big = malloc((size_t)n + 1))) return false;
   }
-  bool good = n < 0 || append(out, big ? big : small, (size_t)n);
+  bool good = n < 0 || mx__text_append(out, big ? big : small, (size_t)n);
   free(big);
   return good;
 }
@@ -190,11 +190,11 @@ enum mx_formatted mx__printf(struct mx_text *out, const struct mx_reader *r, uin
   for (size_t i = 0; i < n;) {
     const char *percent = memchr(s + i, '%', n - i);
     size_t plain = percent ? (size_t)(percent - s) - i : n - i;
-    if (plain && !append(out, s + i, plain)) return MX_FORMAT_MEMORY;
+    if (plain && !mx__text_append(out, s + i, plain)) return MX_FORMAT_MEMORY;
     i += plain;
     if (i >= n) break;
     if (i + 1 < n && s[i + 1] == '%') {
-      if (!append(out, "%", 1)) return MX_FORMAT_MEMORY;
+      if (!mx__text_append(out, "%", 1)) return MX_FORMAT_MEMORY;
       i += 2;
       continue;
     }
@@ -203,7 +203,7 @@ enum mx_formatted mx__printf(struct mx_text *out, const struct mx_reader *r, uin
     size_t length = parse(s + i + 1, n - i - 1, &sp, &star_width, &star_precision);
     unsigned wanted = 1u + star_width + star_precision;
     if (!length || st.taken + wanted > MX_PRINTF_ARGS) {
-      if (!append(out, "%", 1)) return MX_FORMAT_MEMORY;
+      if (!mx__text_append(out, "%", 1)) return MX_FORMAT_MEMORY;
       i++;
       continue;
     }

@@ -15,6 +15,8 @@ struct mx_reader {
   void *context;
 };
 struct mx_text { char *s; size_t size, room; };
+/* Appends n bytes, and a 0 behind them that does not count. False: out of memory; nothing has changed. */
+bool mx__text_append(struct mx_text *t, const char *s, size_t n);
 
 enum mx_formatted { MX_FORMATTED, MX_FORMAT_FAULT, MX_FORMAT_MEMORY };
 

@@ -5,6 +5,7 @@
 #include "block.h"
 #include "vm/debug/session.h"
 #include "vm/host/device.h"
+#include "vm/host/output.h"
 #include "fifo.h"
 #include "vm/memory/heap.h"
 #include "interp.h"
@@ -69,6 +70,7 @@ const struct mx_insn *mx__op_vprintf(struct mx_exec *x, const struct mx_insn *i)
     d[l] = results[l];
   }
   free(text.s);
+  if (x->launch->live) mx__output_flush(x->launch->device);
   return i + 1;
 }
 
@@ -80,23 +82,47 @@ static char *string_at(struct mx_exec *x, unsigned lane, uint64_t address) {
   return p ? strndup((const char *)p, follow < 1024 ? (size_t)follow : 1024) : strdup("?");
 }
 
-const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn *i) {
-  uint64_t m = mx__lanes_of(x, i);
-  if (!m) return i + 1;
-  unsigned l = (unsigned)__builtin_ctzll(m);
+/* The guides' message about lane l, without a newline; NULL: out of memory. */
+static char *assertion_text(struct mx_exec *x, const struct mx_insn *i, unsigned l) {
   char *message = string_at(x, l, ((const uint64_t *)mx__operand(x, i->o[0]))[l]);
   char *file = string_at(x, l, ((const uint64_t *)mx__operand(x, i->o[1]))[l]);
   char *function = string_at(x, l, ((const uint64_t *)mx__operand(x, i->o[3]))[l]);
   uint32_t line = ((const uint32_t *)mx__operand(x, i->o[2]))[l];
   const uint32_t *c = x->block->ctaid, *const *tid = x->warp->tid;
-  char *detail = message && file && function
-                     ? mx__format("%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.", file, line,
-                                  function, c[0], c[1], c[2], tid[0][l], tid[1][l], tid[2][l], message)
-                     : NULL;
+  char *text = message && file && function
+                   ? mx__format("%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.", file, line,
+                                function, c[0], c[1], c[2], tid[0][l], tid[1][l], tid[2][l], message)
+                   : NULL;
   free(message);
   free(file);
   free(function);
-  return mx__trap_at(x, i, MX_TRAP_ASSERT, m, detail);
+  return text;
+}
+
+/* Each failing lane has its message and ends; the launch goes on to those of the others, and fails then. A session stops here instead:
+ * everything is still there to be seen. */
+const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn *i) {
+  uint64_t m = mx__lanes_of(x, i);
+  if (!m) return i + 1;
+  char *first = assertion_text(x, i, (unsigned)__builtin_ctzll(m));
+  if (x->launch->debug) return mx__trap_at(x, i, MX_TRAP_ASSERT, m, first);
+  struct mx_text all = {0};
+  bool good = true;
+  MX_FOR_LANES(l, m) {
+    char *text = assertion_text(x, i, (unsigned)l);
+    good = good && text && mx__text_append(&all, text, strlen(text)) && mx__text_append(&all, "\n", 1);
+    free(text);
+  }
+  if (!good) {
+    free(all.s);
+    free(first);
+    return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, m, NULL);
+  }
+  struct mx_trap t = {.kind = MX_TRAP_ASSERT, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = m, .detail = first};
+  memcpy(t.block, x->block->ctaid, sizeof t.block);
+  mx__assert_failed(x->launch, x->block->index, &t, all.s, all.size);
+  free(all.s);
+  return mx__op_exit(x, i);
 }
 
 /* ---- the heap -------------------------------------------------------------------------------------------*/

@@ -29,6 +29,8 @@
 #define REST 50000        /* nanoseconds, the first time; at most 32 times as long */
 #define NAPS 400u         /* naps (see nanosleep) in the turns of all blocks that wait: some 30 us where they ask for 20 ns */
 #define SWEEPS 4u         /* in vain, before workers rest */
+#define LAST_TURNS 1024u  /* turns without a block ending, and this many a resident block, */
+#define LAST_SWEEPS 4u    /* after an assertion has failed: who is left waits for lanes that ended there */
 #define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
 
 struct schedule {
@@ -40,6 +42,7 @@ struct schedule {
   uint64_t begun;       /* blocks that have started */
   uint32_t resident, allowed, peak;
   uint64_t turns;       /* that ended parked, since a block ended or more were let in */
+  uint64_t vain;        /* the same, since a block ended */
   uint32_t rests;       /* the same, of workers */
   uint64_t parks;
   uint32_t waiting;     /* workers asleep */
@@ -144,6 +147,7 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
 static void park(struct schedule *s, struct mx_block *b) {
   s->parked[1][s->nparked[1]++] = b;
   s->parks++;
+  if (++s->vain >= LAST_TURNS + (uint64_t)s->resident * LAST_SWEEPS && atomic_load(&s->l->asserted)) mx__launch_stop(s->l, MX_STOP_TRAP);
   if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->begun >= s->l->nblocks) return;
   s->allowed = s->allowed > s->l->resident / 2 ? s->l->resident : s->allowed * 2;
   s->turns = s->rests = 0;
@@ -314,13 +318,13 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     mx__lock(&s->lock);
     if (spun) mx__debug_spun(l->debug, l, b, spun);
     s->begun += more;
-    if (more) s->turns = s->rests = 0;
+    if (more) s->turns = s->vain = s->rests = 0;
     ended = NULL;
     if (status == MX_BLOCK_DONE) {
       ended = b;
       s->idle[s->nidle++] = b;
       s->resident--;
-      s->turns = s->rests = 0;
+      s->turns = s->vain = s->rests = 0;
       if (s->waiting && !s->resident && s->next >= l->nblocks) pthread_cond_broadcast(&s->wake);
     } else if (status == MX_BLOCK_STOPPED && atomic_load(l->stop) == MX_STOP_REST) {
       b->round.went_on = true; /* the turn that has been broken off may have been of use to others */

@@ -1,12 +1,15 @@
 /* The memory calls of the API: allocate, free, copy, fill, ask. Where things lie is memory.c's. */
 #include "device.h"
 
+#include "output.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* Synchronous calls come after what is queued in the device's blocking streams. */
 static mx_status enter(struct mx_device *d) {
   mx_status s = mx__streams_drain(d);
+  mx__output_flush(d);
   return s == MX_OK ? mx__device_usable(d) : s;
 }
 

@@ -3,6 +3,7 @@
 #include "device.h"
 
 #include "vm/debug/session.h"
+#include "output.h"
 #include "vm/exec/exec.h"
 #include "vm/exec/fifo.h"
 #include "vm/memory/heap.h"
@@ -120,6 +121,7 @@ mx_status mx_device_create(const mx_device_options *options, mx_device **device)
   d->stats.struct_size = sizeof d->stats;
   mx__lock_init(&d->run, MX_LOCK_RUN);
   mx__rwlock_init(&d->mem, MX_LOCK_MEMORY);
+  mx__lock_init(&d->print, MX_LOCK_OUTPUT);
   mx__lock_init(&d->lock, MX_LOCK_DEVICE);
   mx__lock_init(&d->queues, MX_LOCK_QUEUES);
   mx__condition_init(&d->queues_moved);
@@ -139,6 +141,7 @@ void mx_device_destroy(mx_device *d) {
   if (!d) return;
   mx__debug_close(d);
   mx__streams_free(d);
+  mx__output_flush(d);
   mx__pool_free(d->pool);
   mx__modules_drop(d);
   mx__modules_free_gone(d);
@@ -149,6 +152,7 @@ void mx_device_destroy(mx_device *d) {
   mx__trap_record_clear(&d->trap);
   mx__lock_done(&d->run);
   mx__rwlock_done(&d->mem);
+  mx__lock_done(&d->print);
   mx__lock_done(&d->lock);
   mx__lock_done(&d->queues);
   pthread_cond_destroy(&d->queues_moved);
@@ -171,8 +175,7 @@ mx_status mx_device_reset(mx_device *d) {
     mx_device_interrupt(d);
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
-  mx__fifo_free(d->fifo);
-  d->fifo = NULL;
+  mx__output_flush(d);
   mx__lock_write(&d->mem);
   mx__heap_free(d->heap);
   d->heap = NULL;
@@ -193,6 +196,7 @@ mx_status mx_device_reset(mx_device *d) {
 mx_status mx_device_synchronize(mx_device *d) {
   if (!d) return MX_INVALID_VALUE;
   mx_status s = mx__streams_drain(d);
+  mx__output_flush(d);
   return s == MX_OK ? mx__device_usable(d) : s;
 }
 
@@ -273,12 +277,22 @@ mx_status mx_device_trap(mx_device *d, mx_trap_info *out) {
   return mx__fail_plain(d, mx__struct_out(out, &i, sizeof i));
 }
 
-mx_status mx_device_set_output(mx_device *d, mx_output_fn fn, void *user) {
-  if (!d) return MX_INVALID_VALUE;
-  mx_status s = mx__device_take(d, "mx_device_set_output");
+static mx_status set_output(mx_device *d, const char *call, mx_output_fn *to, void **to_user, mx_output_fn fn, void *user) {
+  mx_status s = mx__device_take(d, call);
   if (s != MX_OK) return s;
-  d->output = fn;
-  d->output_user = user;
+  mx__output_flush(d); /* what has been printed before is the old one's */
+  mx__lock(&d->print);
+  *to = fn;
+  *to_user = user;
+  mx__unlock(&d->print);
   mx__unlock(&d->run);
   return MX_OK;
+}
+
+mx_status mx_device_set_output(mx_device *d, mx_output_fn fn, void *user) {
+  return d ? set_output(d, "mx_device_set_output", &d->output, &d->output_user, fn, user) : MX_INVALID_VALUE;
+}
+
+mx_status mx_device_set_messages(mx_device *d, mx_output_fn fn, void *user) {
+  return d ? set_output(d, "mx_device_set_messages", &d->messages_to, &d->messages_user, fn, user) : MX_INVALID_VALUE;
 }

@@ -4,6 +4,7 @@
 #define MX_VM_DEVICE_H
 
 #include "vm/exec/launch.h"
+#include "vm/exec/printf.h"
 #include "vm/exec/trap.h"
 #include "vm/memory/lock.h"
 #include "vm/memory/memory.h"
@@ -19,6 +20,7 @@ struct mx_fifo;      /* printf.c: what kernels printed */
 struct mx_device {
   struct mx_lock run;
   struct mx_rwlock mem;
+  struct mx_lock print;
   struct mx_lock lock;
 
   struct mx_memory memory;
@@ -53,9 +55,10 @@ struct mx_device {
   uint64_t workspace;           /* of cooperative launches; 0: not made yet */
   struct mx_pool *pool;         /* NULL: not made yet */
 
-  mx_output_fn output;
-  void *output_user;
-  struct mx_fifo *fifo;
+  mx_output_fn output, messages_to; /* these under `print`: output.c */
+  void *output_user, *messages_user;
+  struct mx_text messages;      /* of assertions that failed: still to be told */
+  struct mx_fifo *fifo;         /* another one is made by who has `run` too */
   struct mx_heap *heap;
   struct mx_jit *jit;
   struct mx_debug *debug;       /* the open session, or NULL */

@@ -4,6 +4,7 @@
 
 #include "vm/debug/session.h"
 #include "device.h"
+#include "output.h"
 #include "vm/exec/exec.h"
 #include "vm/exec/fifo.h"
 #include "vm/memory/heap.h"
@@ -124,11 +125,15 @@ static mx_status make_workspace(struct mx_device *d) {
 /* What kernels may need of the device, made when the first launch comes. */
 static mx_status make_services(struct mx_device *d) {
   size_t ring = (size_t)atomic_load(&d->limits[MX_LIMIT_PRINTF_FIFO]);
-  if (d->fifo && mx__fifo_size(d->fifo) != ring) {
+  if (!d->fifo || mx__fifo_size(d->fifo) != ring) {
+    struct mx_fifo *fresh = mx__fifo_new(ring);
+    if (!fresh) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
+    mx__output_flush(d);
+    mx__lock(&d->print);
     mx__fifo_free(d->fifo);
-    d->fifo = NULL;
+    d->fifo = fresh;
+    mx__unlock(&d->print);
   }
-  if (!d->fifo && !(d->fifo = mx__fifo_new(ring))) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   uint64_t heap = atomic_load(&d->limits[MX_LIMIT_HEAP]) & ~15ull;
   if (d->heap && mx__heap_size(d->heap) == heap) return MX_OK;
   mx__lock_write(&d->mem);
@@ -170,6 +175,7 @@ static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) 
   if (most < workers) most = workers;
   l->resident = l->nblocks < most ? (uint32_t)l->nblocks : most;
   l->steps_limit = c->steps;
+  l->live = c->live && !l->debug;
   l->stop = &d->stop;
   l->started = &d->started;
   atomic_store(&d->started, 0);
@@ -258,6 +264,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   mx__schedule(&l, &d->pool, c->timeout > 0 ? &deadline : NULL, &where);
   clock_gettime(CLOCK_MONOTONIC, &end);
   mx__tier_end(k, &l);
+  mx__asserts_end(&l);
   s = outcome(&l, c->timeout, where);
   mx__rwunlock(&d->mem);
 
@@ -266,7 +273,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   l.stats.seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
   l.stats.threads = l.workers + l.helpers;
   l.stats.resident_blocks = l.resident;
-  l.stats.printf_lost += mx__fifo_drain(d->fifo, d->output, d->output_user);
+  l.stats.printf_lost = mx__fifo_lost(d->fifo);
   mx__lock(&d->lock);
   d->stats = l.stats;
   mx__unlock(&d->lock);
@@ -311,14 +318,19 @@ mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const voi
 
 mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                            struct mx_debug *session) {
-  return launch(k, config, params, bytes, session);
+  mx_status s = launch(k, config, params, bytes, session);
+  mx__output_flush(k->module->device);
+  return s;
 }
 
 mx_status mx_launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes) {
   if (!k) return MX_INVALID_VALUE;
   mx__kernel_use(k, 1);
-  mx_status s = mx__streams_drain(k->module->device);
+  struct mx_device *d = k->module->device;
+  mx_status s = mx__streams_drain(d);
+  mx__output_flush(d);
   if (s == MX_OK) s = mx__launch_run(k, config, params, bytes);
+  mx__output_flush(d);
   mx__kernel_use(k, -1);
   return s;
 }

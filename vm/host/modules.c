@@ -1,6 +1,7 @@
 /* Modules on a device: reading and checking their bytes, giving their variables memory, and what can be asked about
  * modules and kernels. The container's form is module.c's, what may run is verify.c's. */
 #include "device.h"
+#include "output.h"
 #include "vm/exec/exec.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
@@ -165,6 +166,7 @@ mx_status mx_module_load_data(mx_device *d, const void *bytes, size_t size, mx_m
   if (!d) return MX_INVALID_VALUE;
   if (!module || (!bytes && size)) return mx__fail(d, MX_INVALID_VALUE, "mx_module_load_data: an argument is missing");
   *module = NULL;
+  mx__output_flush(d);
   mx_status s = mx__device_usable(d);
   if (s != MX_OK) return s;
   mx__modules_free_gone(d);
@@ -228,6 +230,7 @@ mx_status mx_module_load_file(mx_device *d, const char *path, mx_module **module
 mx_status mx_module_unload(mx_module *m) {
   if (!m) return MX_INVALID_VALUE;
   struct mx_device *d = m->device;
+  mx__output_flush(d);
   mx__lock(&d->lock);
   bool used = m->users != 0; /* then one may run, and nobody waits for it */
   mx__unlock(&d->lock);

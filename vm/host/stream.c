@@ -5,6 +5,8 @@
  * against a wake-up. */
 #include "device.h"
 
+#include "output.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +90,10 @@ static mx_status op_run(struct mx_device *d, struct op *o) {
     case COPY_OUT: return mx__copy_out(d, o->out, o->from, o->bytes);
     case COPY_WITHIN: return mx__copy_within(d, o->to, o->from, o->bytes);
     case FILL: return mx__fill(d, o->to, o->value, 1, o->bytes);
-    case CALL: o->fn(o->user); return MX_OK;
+    case CALL:
+      mx__output_flush(d);
+      o->fn(o->user);
+      return MX_OK;
     case RECORD: return MX_OK;
     case WAIT:
       mx__lock(&d->queues);
@@ -275,8 +280,8 @@ mx_status mx_stream_create(mx_device *d, unsigned flags, mx_stream **stream) {
   return MX_OK;
 }
 
-mx_status mx_stream_synchronize(mx_stream *s) {
-  if (!s) return MX_INVALID_VALUE;
+/* Waits until it is empty, and says what went wrong. */
+static mx_status wait_for(mx_stream *s) {
   struct mx_device *d = s->device;
   mx__lock(&d->queues);
   while (s->first || s->busy) mx__wait(&d->queues_moved, &d->queues);
@@ -285,13 +290,20 @@ mx_status mx_stream_synchronize(mx_stream *s) {
   return status == MX_OK ? mx__device_usable(d) : status;
 }
 
+mx_status mx_stream_synchronize(mx_stream *s) {
+  if (!s) return MX_INVALID_VALUE;
+  mx_status status = wait_for(s);
+  mx__output_flush(s->device);
+  return status;
+}
+
 mx_status mx_stream_query(mx_stream *s) {
   if (!s) return MX_INVALID_VALUE;
   struct mx_device *d = s->device;
   mx__lock(&d->queues);
   bool ready = !s->first && !s->busy;
   mx__unlock(&d->queues);
-  return ready ? mx_stream_synchronize(s) : MX_NOT_READY;
+  return ready ? wait_for(s) : MX_NOT_READY;
 }
 
 mx_status mx_stream_destroy(mx_stream *s) {
@@ -334,6 +346,7 @@ mx_status mx_launch_async(mx_kernel *k, const mx_launch_config *config, const vo
   if (!k) return MX_INVALID_VALUE;
   mx__kernel_use(k, 1);
   struct mx_device *d = k->module->device;
+  mx__output_flush(d);
   mx_status status = own_stream(d, s, "mx_launch_async");
   if (status == MX_OK) status = mx_launch_check(k, config, bytes);
   if (status == MX_OK && bytes && !params) status = mx__fail(d, MX_INVALID_VALUE, "launch: no parameters");
@@ -425,6 +438,7 @@ mx_status mx_event_synchronize(mx_event *e) {
   mx__lock(&d->queues);
   while (e->reached < e->recorded) mx__wait(&d->queues_moved, &d->queues);
   mx__unlock(&d->queues);
+  mx__output_flush(d);
   return mx__device_usable(d);
 }
 

@@ -3,7 +3,8 @@
  *
  * 1. Who holds a lock takes only locks of higher ranks; of two with the same rank (two devices', say) never both.
  * 2. Who waits for a condition holds, besides its lock, only locks of lower ranks, and none that those need who are to bring it about.
- * 3. Functions of the program (what kernels print, streams' calls) are called with none but RUN.
+ * 3. Functions of the program are called with none but RUN (streams' calls), or with OUTPUT (what kernels print) and lower ones: these may
+ *    not call back.
  *
  * With MX_CHECK_LOCKS, which sanitizers' builds define, each thread knows what it holds, and a lock out of order ends the process
  * where it is asked for, whether or not another thread stands in the way this time. */
@@ -23,6 +24,7 @@
   X(TIER)     /* jit/runtime/tier.c: who gets compiled code */ \
   X(SESSION)  /* session.h: whether a session stands */ \
   X(LAUNCH)   /* launch.h: its trap and its statistics */ \
+  X(OUTPUT)   /* output.h: while text goes to the program's functions */ \
   X(HEAP)     /* heap.c: memory that kernels allocate */ \
   X(PRINTED)  /* fifo.c: text that kernels print */ \
   X(QUEUES)   /* device.h: streams and events */ \

@@ -103,7 +103,8 @@ static bool run_to_end(struct repl *r) {
   mx_status st = mx_debug_break(r->g, name, end, &number);
   if (st != MX_OK) return complain_status(r, st);
   interrupted = r->g;
-  st = mx_debug_go(r->g, MX_DEBUG_STEP, 0, 0, r->steps_limit, &r->stop);
+  do st = mx_debug_go(r->g, MX_DEBUG_STEP, 0, 0, r->steps_limit, &r->stop);
+  while (st == MX_OK && r->stop.reason == MX_DEBUG_AT_BRKPT);
   interrupted = NULL;
   if (st != MX_OK) return complain_status(r, st);
   if (r->stop.reason == MX_DEBUG_AT_BREAKPOINT) {

@@ -64,7 +64,10 @@ static struct repl *run_again(const struct repl *r) {
   if (again->d && target_bind(again)) {
     mx_device_set_output(again->d, NULL, NULL); /* it has been printed */
     again->unused = true;
-    if (launch_begin(again) && go_on(again, MX_DEBUG_CONTINUE, 1) == MX_OK && again->stop.reason == MX_DEBUG_AT_HANG) return again;
+    bool good = launch_begin(again);
+    do good = good && go_on(again, MX_DEBUG_CONTINUE, 1) == MX_OK;
+    while (good && again->stop.reason == MX_DEBUG_AT_BRKPT);
+    if (good && again->stop.reason == MX_DEBUG_AT_HANG) return again;
   }
   again->stop.reason = MX_DEBUG_AT_END;
   return again;

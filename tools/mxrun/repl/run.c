@@ -115,6 +115,7 @@ static void show_reason(struct repl *r) {
       if (s->watch && p) printf("Watchpoint %d: 0x%llx was written by %s\n", p->number, (unsigned long long)s->address, culprit_text(&s->writer, buffer, sizeof buffer));
       else if (p) show_watched(r, p);
       break;
+    case MX_DEBUG_AT_BRKPT: printf("brkpt, "); break;
     case MX_DEBUG_AT_PAUSE: printf("Interrupted, "); break;
     case MX_DEBUG_AT_HANG:
       printf("A livelock is suspected: everybody spins, and no value in memory changes.\n");
