@@ -224,7 +224,7 @@ static void asynchronous_failures_are_told_when_asked(void **state) {
   assert_int_equal(mx_device_reset(d), MX_OK);
   load();
   assert_int_equal(mx_device_set_messages(d, NULL, NULL), MX_OK); /* then they go where text goes */
-  c.grid[0] = 13000;
+  c.grid[0] = 15000;
   c.block[0] = 64;
   assert_int_equal(mx_launch(kernel("often"), &c, NULL, 0), MX_TRAPPED);
   const char *end = strstr(said.s, " more assertions failed\n");
@@ -232,7 +232,7 @@ static void asynchronous_failures_are_told_when_asked(void **state) {
   unsigned long lines = 0;
   for (const char *s = said.s; (s = strchr(s, '\n')) && s < end; s++) lines++;
   while (end[-1] != '\n') end--;
-  assert_int_equal(lines + strtoul(end, NULL, 10), 13000 * 64);
+  assert_int_equal(lines + strtoul(end, NULL, 10), 15000 * 64);
 }
 
 static void brkpt_stops_a_session(void **state) {
