@@ -12,7 +12,7 @@
 #   make clean
 #
 # Sources are found by wildcard: a new file in a room needs no edit here.
-#   core/ asm/ vm/ jit/runtime/   -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
+#   core/ asm/ vm/ jit/runtime/ api/ -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
 #   vm/exec/lanes/                -> libmx, once per CPU level
 #   tools/common/ tools/NAME/[*/] -> NAME                   tests/unit/X.c  -> tests/unit/X (cmocka)
 #   tests/ROOM/*.c otherwise     -> tests/ROOM (one program a room)
@@ -69,7 +69,7 @@ LIBS := -lsleef -lxxhash -ldl -lm
 QUICK_LD := $(if $(wildcard /usr/bin/ld.gold),-fuse-ld=gold)
 
 # ---- what is there -----------------------------------------------------------------------------------
-LIB_SRC := $(wildcard core/*.c asm/*.c asm/*/*.c vm/*/*.c jit/runtime/*.c)
+LIB_SRC := $(wildcard core/*.c asm/*.c asm/*/*.c vm/*/*.c jit/runtime/*.c api/*.c)
 LANE_SRC := $(wildcard vm/exec/lanes/*.c)
 JITC_SRC := $(wildcard jit/compiler/*.c)
 TOOLS := $(patsubst tools/%/main.c,%,$(wildcard tools/*/main.c))

@@ -2,7 +2,7 @@
  * and owns the memory of a run. */
 #include "asm/lower/lower.h"
 #include "container.h"
-#include "mx/asm.h"
+#include "disassemble.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,8 @@ static void publish(struct front *f, struct mx_asm_result *r, bool warnings_are_
     struct ir_loc loc = x->loc;
     loc.file = mx__real_file(f, loc.file, &what);
     if (what) hint = hint ? mx__arena_printf(f->arena, "%s; %s", hint, what) : what;
-    list[n++] = (mx_asm_diagnostic){.level = level,
+    list[n++] = (mx_asm_diagnostic){.struct_size = sizeof *list,
+                                    .level = level,
                                     .id = x->id,
                                     .file = f->texts[loc.file < f->ntexts ? loc.file : 0].name,
                                     .line = loc.line,
@@ -119,7 +120,7 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
   m->sm = f->sm;
   m->ptx_version = f->ptx_version;
   m->address_size = f->address_size;
-  m->one_slot_per_name = options && options->one_slot_per_name;
+  m->one_slot_per_name = options->one_slot_per_name;
   /* Files of the text come first; disassembly's .file list follows, and its lines count from there. */
   uint32_t extra = physical ? f->nfiles : 0;
   m->nfiles = f->ntexts + extra;
@@ -150,19 +151,19 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
 static void run(mx_asm_result *r, const char *text, size_t size, const mx_asm_options *options) {
   struct front *f = mx__arena_alloc(&r->arena, sizeof *f);
   f->arena = f->diags.arena = f->names.arena = &r->arena;
-  f->allow_include = options && options->allow_include;
+  f->allow_include = options->allow_include;
   f->lanes = 64;
   f->address_size = 64;
   f->scope = mx__scope_new(&f->names, NULL);
   f->var_names = mx__scope_new(&f->names, NULL);
   f->strings = mx__scope_new(&f->names, NULL);
-  mx__push_file(f, mx__add_text(f, options && options->file_name ? options->file_name : "<text>", text, size));
+  mx__push_file(f, mx__add_text(f, options->file_name ? options->file_name : "<text>", text, size));
   mx__parse_module(f);
   struct ir_module m = {0};
   build_module(f, &m, options);
   struct mx_image *image = mx__arena_alloc(&r->arena, sizeof *image);
   bool fine = !f->diags.errors && mx__asm_back(&r->arena, &f->diags, &m, image) && !f->diags.errors;
-  bool strict = options && options->warnings_are_errors;
+  bool strict = options->warnings_are_errors;
   publish(f, r, strict);
   if (!fine || (strict && f->diags.count)) return;
   r->bytes = mx__image_write(image, &r->size);
@@ -177,23 +178,27 @@ static bool attempt(mx_asm_result *r, const char *text, size_t size, const mx_as
 }
 
 mx_asm_result *mx_assemble(const char *text, size_t size, const mx_asm_options *options) {
+  mx_asm_options known = MX_ASM_OPTIONS_INIT;
+  if ((!text && size) || (options && !mx__asm_options_known(options))) return NULL;
+  if (options) memcpy(&known, options, options->struct_size);
   mx_asm_result *r = calloc(1, sizeof *r);
   if (!r) return NULL;
   r->arena.oom = &r->oom;
   r->arena.limit = ARENA_LIMIT_MIN + (size > ((size_t)1 << 36) ? (size_t)1 << 36 : size) * ARENA_PER_BYTE;
-  if (attempt(r, text, size, options)) return r;
+  if (attempt(r, text, size, &known)) return r;
   mx_asm_free(r);
   return NULL;
 }
 
 const uint8_t *mx_asm_bytes(const mx_asm_result *r, size_t *size) {
-  if (size) *size = r->size;
-  return r->bytes;
+  if (size) *size = r ? r->size : 0;
+  return r ? r->bytes : NULL;
 }
 
-size_t mx_asm_diagnostics(const mx_asm_result *r, const mx_asm_diagnostic **list) {
-  if (list) *list = r->list;
-  return r->count;
+size_t mx_asm_diagnostic_count(const mx_asm_result *r) { return r ? r->count : 0; }
+
+const mx_asm_diagnostic *mx_asm_diagnostic_at(const mx_asm_result *r, size_t number) {
+  return r && number < r->count ? &r->list[number] : NULL;
 }
 
 void mx_asm_free(mx_asm_result *r) {

@@ -49,7 +49,7 @@
  * Labels: an author's label stands as `NAME:` if it is the only one of its name in the function and nothing else is
  * called so, or else as `.label "NAME";`. Other places that code names are `%.LN:`, N the pc.
  */
-#include "mx/asm.h"
+#include "asm/disassemble.h"
 #include "core/module.h"
 
 #include <stdarg.h>

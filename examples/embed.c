@@ -26,7 +26,7 @@ static bool good(mx_device *device, mx_status s) {
   if (s == MX_OK) return true;
   char *why = mx_last_error_text(device);
   fprintf(stderr, "%s: %s\n", mx_status_name(s), why ? why : mx_status_text(s));
-  free(why);
+  mx_text_free(why);
   return false;
 }
 
@@ -40,7 +40,7 @@ static mx_status run(mx_device *device, uint32_t n, float *y) {
 
   mx_status s = mx_module_load_text(device, text, sizeof text - 1, NULL, &module, &messages);
   if (messages) fputs(messages, stderr);
-  free(messages);
+  mx_text_free(messages);
   if (s == MX_OK) s = mx_module_kernel(module, "saxpy", &saxpy);
   if (s == MX_OK) s = mx_alloc(device, sizeof x, &dx);
   if (s == MX_OK) s = mx_alloc(device, sizeof x, &dy);
@@ -72,7 +72,7 @@ int main(void) {
   if (fine && run(device, N + 1, y) == MX_TRAPPED) {
     char *why = mx_last_error_text(device);
     printf("as it should: %s\n", why ? why : "");
-    free(why);
+    mx_text_free(why);
     fine = good(device, mx_device_reset(device));
   }
   mx_device_destroy(device);

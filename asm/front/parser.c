@@ -631,7 +631,7 @@ static void parse_tuning(struct front *f, struct func *fn) {
     struct token *t = mx__peek(f, 0);
     if (t->kind != TOK_DOT) return;
     struct token d = mx__next(f);
-    if (mx__tok_is(&d, ".noreturn") || mx__tok_is(&d, ".explicitcluster") ||
+    if (mx__tok_is(&d, ".noreturn") || mx__tok_is(&d, ".noinline") || mx__tok_is(&d, ".explicitcluster") ||
         mx__tok_is(&d, ".blocksareclusters"))
       continue;
     if (mx__tok_is(&d, ".cooperative")) {
@@ -697,11 +697,16 @@ static void skip_function(struct front *f) {
 static void parse_function(struct front *f, bool entry, unsigned linkage) {
   struct signature sig = {0};
   struct token *t = mx__peek(f, 0);
-  while (t->kind == TOK_DOT) { /* .attribute(...) */
-    mx__next(f);
+  for (; t->kind == TOK_DOT; t = mx__peek(f, 0)) {
+    struct token d = mx__next(f);
+    if (mx__tok_is(&d, ".noinline")) continue;
+    if (!mx__tok_is(&d, ".attribute")) {
+      ERR(f, "unknown-directive", d.loc, NULL, "%s is not an attribute of a function", mx__tok_text(f, &d));
+      skip_function(f);
+      return;
+    }
     if (mx__accept(f, '('))
       while (!mx__accept(f, ')') && mx__peek(f, 0)->kind != TOK_END) mx__next(f);
-    t = mx__peek(f, 0);
   }
   if (t->kind == TOK_PUNCT && t->punct == '(' && !entry)
     mx__parse_signature_list(f, &sig.res, &sig.nres, f->scope, false);

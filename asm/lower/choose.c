@@ -70,19 +70,24 @@ static bool fits(const struct lower *l, const struct val *v, const struct mx_op_
   return false;
 }
 
-/* The last type suffix of a mnemonic, and how many there are. */
-int mx__last_type(const char *mnemonic, unsigned *count) {
-  int type = MX_T_none;
+/* The type suffixes of a mnemonic: the first, the last, and how many there are. */
+static int types_of(const char *mnemonic, int *first, unsigned *count) {
+  int type = *first = MX_T_none;
   *count = 0;
   for (const char *p = strchr(mnemonic, '.'); p; p = strchr(p + 1, '.')) {
     size_t n = strcspn(p + 1, ".");
     for (int k = 0; k < MX_T_raw; k++) {
       if (strlen(mx__types[k].name) != n || memcmp(mx__types[k].name, p + 1, n)) continue;
       type = k;
-      ++*count;
+      if (!(*count)++) *first = k;
     }
   }
   return type;
+}
+
+int mx__last_type(const char *mnemonic, unsigned *count) {
+  int first;
+  return types_of(mnemonic, &first, count);
 }
 
 enum family { FAM_PRED, FAM_BITS, FAM_INT, FAM_FLOAT, FAM_F16, FAM_BF16, FAM_F16X2, FAM_BF16X2 };
@@ -298,7 +303,8 @@ static bool selectors(struct lower *l, const char *mnemonic, const struct lineup
 }
 
 /* ---- choosing and emitting -------------------------------------------------------------------------------*/
-/* A register without a type prefers the width that the mnemonic names, or 32 bits for narrower loads. */
+/* A register without a type prefers the width that the mnemonic names for the result (of two types the first: cvt.u32.u64), or
+ * 32 bits for narrower loads. */
 static int preference(const struct lineup *lu, const struct mx_op_info *row, int said) {
   int score = 0;
   for (unsigned k = 0; k < row->nopnds; k++) {
@@ -494,7 +500,8 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
     return false;
   }
   unsigned count;
-  int said = mx__last_type(mnemonic, &count), best_score = -1;
+  int said, best_score = -1;
+  types_of(mnemonic, &said, &count);
   const struct row_match *best = NULL;
   struct lineup lu, best_lu;
   const bool intrinsic = rows[0].op == MX_OP_COUNT, named = intrinsic || types_optional(rows[0].row->spelling);

@@ -206,6 +206,10 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
   l->mnemonic = m;
   l->scope = s->scope;
   if (!mx__guard_of(l, s, &guard)) return;
+  if (mx__base_is(m, "st") && strstr(m, ".const") && !l->fn->physical) {
+    ERR(l->f, "bad-suffix", s->loc, "the host writes constant memory, kernels read it", "%s: there are no stores to constant memory", m);
+    return;
+  }
   if (mx__base_is(m, "call")) {
     const struct row_match *rows;
     if (strcmp(m, "call") && strcmp(m, "call.uni") && !mx__select_rows(l->select, m, true, &rows))

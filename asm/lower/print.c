@@ -3,15 +3,51 @@
  * function of the guides with any number of arguments. */
 #include "lower.h"
 
-/* The value in a register of the type that C passes it as; 0: none of those. */
-static unsigned promote(struct lower *l, struct val *v) {
+#include <string.h>
+
+/* What of a format's text is still to be read; NULL: it is not known. */
+struct format { const char *at, *end; bool star; };
+
+/* The format, where it is a text in the call or a variable's initial value. */
+static struct format format_of(const struct lower *l, const struct opnd *o, const struct val *v) {
+  if (o && o->e.kind == EX_STRING) return (struct format){o->e.bytes, o->e.bytes + o->e.nbytes, false};
+  const bool variable = v->kind == V_LIT && (v->lit.kind == MX_LIT_VAR || v->lit.kind == MX_LIT_GENERIC) && v->lit.index < l->f->nvars && !v->lit.value;
+  const struct mx_var *x = variable ? &l->f->vars[v->lit.index] : NULL;
+  return x && x->init && !x->nrelocs ? (struct format){(const char *)x->init, (const char *)x->init + x->ninit, false} : (struct format){0};
+}
+
+/* How wide the integer is that the format expects next: 32 or 64 bits; 0: it does not say. */
+static unsigned next_integer(struct format *f) {
+  while (f->at && f->at < f->end && *f->at) {
+    if (!f->star && *f->at++ != '%') continue;
+    unsigned longs = 0;
+    for (f->star = false; f->at < f->end && *f->at && strchr("#0- +.123456789hljzt*", *f->at); f->at++) {
+      longs += *f->at == 'l' || *f->at == 'j' || *f->at == 'z' || *f->at == 't';
+      if (*f->at != '*') continue;
+      f->at++;
+      f->star = true; /* a width of its own; the specifier goes on behind it */
+      return 32;
+    }
+    if (f->at == f->end || *f->at == '%') {
+      f->at += f->at < f->end;
+      continue;
+    }
+    const char type = *f->at++;
+    return strchr("diouxXc", type) ? (longs ? 64 : 32) : type == 'p' || type == 's' ? 64 : 0;
+  }
+  return 0;
+}
+
+/* The value in a register of the type that C passes it as; 0: none of those. expected: what the format says of an integer's width. */
+static unsigned promote(struct lower *l, struct val *v, unsigned expected) {
   if (v->kind == V_CONST) {
-    const bool wide = v->expr->kind == EX_FLOAT || (v->expr->value + 0x80000000u) >> 32;
-    const int type = v->expr->kind == EX_FLOAT ? MX_T_f64 : wide ? MX_T_s64 : MX_T_s32;
+    const bool real = v->expr->kind == EX_FLOAT, fits = v->expr->value <= UINT32_MAX || !((v->expr->value + 0x80000000u) >> 32);
+    const bool wide = expected ? expected == 64 : !fits;
+    const int type = real ? MX_T_f64 : wide ? MX_T_b64 : MX_T_b32;
     struct vals vs = {0};
     mx__push_reg(l, &vs, mx__new_reg(l, NULL, type, v->loc));
     *mx__push(l, &vs) = *v;
-    if (!mx__select_emit(l, type == MX_T_f64 ? "mov.f64" : wide ? "mov.s64" : "mov.s32", NULL, &vs, IR_NONE, false, v->loc)) return 0;
+    if (!mx__select_emit(l, real ? "mov.f64" : wide ? "mov.b64" : "mov.b32", NULL, &vs, IR_NONE, false, v->loc)) return 0;
     *v = vs.v[0];
     return mx__types[type].bits;
   }
@@ -30,7 +66,7 @@ static unsigned promote(struct lower *l, struct val *v) {
   *mx__push(l, &vs) = *v;
   if (!mx__select_emit(l, how, NULL, &vs, IR_NONE, false, v->loc)) return 0;
   *v = vs.v[0];
-  return to == MX_T_f32 ? promote(l, v) : mx__types[to].bits;
+  return to == MX_T_f32 ? promote(l, v, expected) : mx__types[to].bits;
 }
 
 void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, uint32_t guard) {
@@ -39,10 +75,11 @@ void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, ui
     return;
   }
   const uint64_t base = (l->frame + 7) & ~(uint64_t)7;
+  struct format format = format_of(l, s->nopnds > 1 ? &s->opnds[1] : NULL, &vs->v[1]);
   uint64_t at = base;
   for (uint32_t k = 2; k < vs->n; k++) {
     struct val *v = &vs->v[k];
-    unsigned bits = promote(l, v);
+    unsigned bits = promote(l, v, next_integer(&format));
     if (!bits) {
       ERR(l->f, "operand-type", v->loc, NULL, "printf: operand %u is no number of 8 to 64 bits", v->number);
       return;

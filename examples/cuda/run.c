@@ -46,7 +46,7 @@ static mx_status run(mx_device *device, const char *ptx, size_t size, float *y) 
 
   mx_status s = mx_module_load_text(device, ptx, size, NULL, &module, &messages);
   if (messages) fputs(messages, stderr);
-  free(messages);
+  mx_text_free(messages);
   if (s == MX_OK) s = mx_device_set_output(device, print, stdout);
   if (s == MX_OK) s = mx_module_kernel(module, "saxpy", &saxpy);
   if (s == MX_OK) s = mx_alloc(device, sizeof x, &dx);
@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
   } else {
     char *why = mx_last_error_text(device);
     fprintf(stderr, "%s\n", why ? why : mx_status_text(s));
-    free(why);
+    mx_text_free(why);
   }
   mx_device_destroy(device);
   free(ptx);

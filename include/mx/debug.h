@@ -51,6 +51,7 @@ typedef enum mx_debug_reason {
 
 /* An instruction of the past: who wrote, and where. */
 typedef struct mx_debug_culprit {
+  size_t struct_size;
   uint64_t block, lanes, position;
   uint32_t warp, pc, line;
   const char *function, *file;
@@ -102,6 +103,7 @@ MX_API mx_status mx_debug_break_at(mx_debug *session, size_t n, mx_debug_breakpo
 /* Something to be asked while the launch runs. Called in the session's thread, before the instruction at hand; it may call
  * the functions below that look (registers, memory, splits) and no others. */
 typedef struct mx_debug_point {
+  size_t struct_size;          /* as the library knows it */
   uint64_t block, lanes;       /* lanes that execute it, its guard included */
   uint32_t warp, pc;
   const char *function;
@@ -139,6 +141,7 @@ MX_API mx_status mx_debug_watch_write(mx_debug *session, mx_addr address, uint64
 
 /* Called before every instruction, in the session's thread; fn NULL ends it. fn may not call mx functions. */
 typedef struct mx_debug_event {
+  size_t struct_size;          /* as the library knows it */
   uint64_t block;
   uint32_t warp, pc;
   uint64_t lanes;              /* those that execute it, its guard included */
@@ -231,8 +234,9 @@ MX_API mx_status mx_debug_find_cell(mx_debug *session, const char *function, uin
  * predicate. */
 MX_API const void *mx_debug_cell_lanes(mx_debug *session, const mx_debug_cell *cell);
 
-/* A step of mx_debug_break_test. */
+/* A step of mx_debug_break_test. All steps of one test have the same struct_size. */
 typedef struct mx_debug_test {
+  size_t struct_size;
   mx_debug_test_op op;
   uint64_t bits;               /* INT, REAL */
   mx_debug_cell cell;          /* CELL */

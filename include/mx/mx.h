@@ -16,15 +16,11 @@
 #ifndef MX_MX_H
 #define MX_MX_H
 
+#include "mx/api.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#if defined(__GNUC__)
-#define MX_API __attribute__((visibility("default")))
-#else
-#define MX_API
-#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -123,16 +119,17 @@ typedef enum mx_limit {
   MX_LIMIT_HEAP,            /* bytes of the heap of device malloc; default 8 MiB; not while the heap is in use */
   MX_LIMIT_RESIDENT_BLOCKS, /* most blocks of one launch that are resident at once; default 1024, at most 65536 */
   MX_LIMIT_CALL_DEPTH,      /* most nested calls of a lane; default 4096 */
+  MX_LIMIT_CONSTANT,        /* most bytes of a module's .const variables, and of one mx_alloc_constant; default 65536, at most 32 MiB */
   MX_LIMIT_COUNT
 } mx_limit;
 MX_API mx_status mx_limit_get(mx_device *device, mx_limit limit, uint64_t *value);
 MX_API mx_status mx_limit_set(mx_device *device, mx_limit limit, uint64_t value);
 
-/* Full text of the device's last failure: several lines are possible, no newline at the end. malloc'ed: the caller
+/* Full text of the device's last failure: several lines are possible, no newline at the end. mx_text_free
  * frees it. NULL: nothing failed yet, or out of memory. device NULL: NULL. */
 MX_API char *mx_last_error_text(mx_device *device);
 /* What a user should know though nothing failed: that kernels stay in the interpreter because the compiler is missing or
- * fails, or that compiled code cannot be kept. Once for a device, for the first such reason; malloc'ed. NULL: nothing. */
+ * fails, or that compiled code cannot be kept. Once for a device, for the first such reason; mx_text_free frees it. NULL: nothing. */
 MX_API char *mx_device_note(mx_device *device);
 
 /* ---- memory ---------------------------------------------------------------------------------------------
@@ -140,6 +137,10 @@ MX_API char *mx_device_note(mx_device *device);
  * allocations never touch: one past the end of one is not the start of the next. New memory is zero. */
 MX_API mx_status mx_alloc(mx_device *device, uint64_t bytes, mx_addr *address);
 MX_API mx_status mx_free(mx_device *device, mx_addr address); /* 0: nothing */
+/* Memory that kernels read only, in the constant window: OpenCL's __constant pointers, ld.const through a parameter. *address is
+ * generic, for copies, mx_free and loads that name no space; *offset is the same place in the constant space: what ld.const takes,
+ * and so the kernel's argument. Either may be NULL. */
+MX_API mx_status mx_alloc_constant(mx_device *device, uint64_t bytes, mx_addr *address, mx_addr *offset);
 MX_API mx_status mx_copy_to_device(mx_device *device, mx_addr to, const void *from, uint64_t bytes);
 MX_API mx_status mx_copy_from_device(mx_device *device, void *to, mx_addr from, uint64_t bytes);
 MX_API mx_status mx_copy_on_device(mx_device *device, mx_addr to, mx_addr from, uint64_t bytes); /* may overlap */

@@ -221,15 +221,13 @@ static uint64_t target(const struct test *c, unsigned k) {
 static bool batch(struct machine *m, const struct test *c, unsigned n, unsigned lanes, uint64_t *passed, uint64_t *failed) {
   static struct outcome a, b;
   char *text = module(c, n, lanes);
-  const mx_asm_options options = {.file_name = "access.mxs"};
+  const mx_asm_options options = {.struct_size = sizeof(mx_asm_options), .file_name = "access.mxs"};
   mx_asm_result *assembled = mx_assemble(text, strlen(text), &options);
   size_t size = 0;
   const uint8_t *bytes = assembled ? mx_asm_bytes(assembled, &size) : NULL;
   if (!bytes) {
-    const mx_asm_diagnostic *list;
-    const size_t found = assembled ? mx_asm_diagnostics(assembled, &list) : 0;
-    for (size_t k = 0; k < found && k < 5; k++) {
-      char *why = mx_asm_format(&list[k], false);
+    for (size_t k = 0; k < mx_asm_diagnostic_count(assembled) && k < 5; k++) {
+      char *why = mx_asm_format(mx_asm_diagnostic_at(assembled, k), false);
       fputs(why ? why : "", stderr);
       free(why);
     }

@@ -4,7 +4,7 @@
  * A module that shows a difference is kept in DIR as NAME.mxb, with its text in NAME.mxs. */
 #include "programs.h"
 
-#include "mx/asm.h"
+#include "asm/disassemble.h"
 #include "mx/mx.h"
 #include "vm/load/module.h"
 

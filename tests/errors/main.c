@@ -121,16 +121,14 @@ static void check_program(const char *where, const char *file, const char *optio
     line++;
     p += len + (nl != NULL);
   }
-  mx_asm_options o = {.file_name = file,
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = file,
                       .allow_include = strstr(options, "include") != NULL,
                       .warnings_are_errors = strstr(options, "strict") != NULL};
   mx_asm_result *r = mx_assemble(program.p, program.n, &o);
   bool good = r != NULL, errors = false;
   if (!r) fail(where, "out of memory", NULL);
-  const mx_asm_diagnostic *list = NULL;
-  size_t count = r ? mx_asm_diagnostics(r, &list) : 0;
-  for (size_t k = 0; k < count; k++) {
-    const mx_asm_diagnostic *d = &list[k];
+  for (size_t k = 0; k < mx_asm_diagnostic_count(r); k++) {
+    const mx_asm_diagnostic *d = mx_asm_diagnostic_at(r, k);
     char *shown = mx_asm_format(d, false), *coloured = mx_asm_format(d, true);
     bool expected = false;
     errors |= d->level == MX_ASM_ERROR;

@@ -6,7 +6,7 @@
 #include "../unit/images.h"
 
 #include "asm/container.h"
-#include "mx/asm.h"
+#include "asm/disassemble.h"
 #include "mx/mx.h"
 #include "vm/load/module.h"
 #include "vm/load/verify.h"

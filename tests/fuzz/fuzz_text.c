@@ -6,7 +6,7 @@
 #include "../unit/intrinsic_text.h"
 
 #include "asm/container.h"
-#include "mx/asm.h"
+#include "asm/disassemble.h"
 #include "vm/load/module.h"
 #include "vm/load/verify.h"
 
@@ -18,14 +18,13 @@ static void require(int held, const char *what, const char *more) {
 
 /* Every diagnostic can be printed. */
 static unsigned count_errors(const mx_asm_result *r) {
-  const mx_asm_diagnostic *list;
-  size_t n = mx_asm_diagnostics(r, &list);
   unsigned errors = 0;
-  for (size_t k = 0; k < n; k++) {
-    char *text = mx_asm_format(&list[k], k & 1);
+  for (size_t k = 0; k < mx_asm_diagnostic_count(r); k++) {
+    const mx_asm_diagnostic *d = mx_asm_diagnostic_at(r, k);
+    char *text = mx_asm_format(d, k & 1);
     require(text != NULL, "a diagnostic without text", NULL);
     free(text);
-    errors += list[k].level == MX_ASM_ERROR;
+    errors += d->level == MX_ASM_ERROR;
   }
   return errors;
 }
@@ -46,9 +45,8 @@ static void check_module(const uint8_t *bytes, size_t size, const char *source) 
   }
   require(loaded == MX__LOAD_OK, "what was assembled is refused by the verifier", why);
   mx_asm_result *r = mx_assemble(text, strlen(text), NULL);
-  const mx_asm_diagnostic *d;
   size_t again;
-  if (count_errors(r)) mx_asm_diagnostics(r, &d), require(0, d->text, d->source_line);
+  if (count_errors(r)) require(0, mx_asm_diagnostic_at(r, 0)->text, mx_asm_diagnostic_at(r, 0)->source_line);
   const uint8_t *b = mx_asm_bytes(r, &again);
   if (again != size || memcmp(b, bytes, size)) {
     struct mx__image *other;
@@ -67,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!text) return 0;
   if (size) memcpy(text, data, size);
   text[size] = 0;
-  mx_asm_options options = {.file_name = "fuzz.mxs", .one_slot_per_name = size % 8 == 1};
+  mx_asm_options options = {.struct_size = sizeof(mx_asm_options), .file_name = "fuzz.mxs", .one_slot_per_name = size % 8 == 1};
   mx_asm_result *r = mx_assemble(text, size, &options);
   if (r) {
     size_t n;

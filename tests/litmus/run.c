@@ -305,13 +305,12 @@ static void run_as(const struct litmus *t, const uint8_t *bytes, size_t size, mx
 static void run_file(const char *path, const struct options *o, struct tally *n) {
   struct litmus t = {0};
   char *why = load(path, &t);
-  mx_asm_options ao = {.file_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path};
+  mx_asm_options ao = {.struct_size = sizeof(mx_asm_options), .file_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path};
   mx_asm_result *a = why ? NULL : mx_assemble(t.text, t.size, &ao);
   size_t size = 0;
   const uint8_t *bytes = a ? mx_asm_bytes(a, &size) : NULL;
   if (!why && !bytes) {
-    const mx_asm_diagnostic *list;
-    why = a && mx_asm_diagnostics(a, &list) ? mx_asm_format(&list[0], false) : say("does not assemble");
+    why = mx_asm_diagnostic_count(a) ? mx_asm_format(mx_asm_diagnostic_at(a, 0), false) : say("does not assemble");
   }
   if (why) {
     printf("%s: %s\n", path, why);

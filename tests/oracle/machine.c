@@ -49,9 +49,8 @@ void machine_warps(const struct machine *m, uint64_t *all, uint64_t *compiled) {
 }
 
 static char *assembly_errors(const mx_asm_result *a) {
-  const mx_asm_diagnostic *list;
-  size_t n = mx_asm_diagnostics(a, &list);
-  char *one = n ? mx_asm_format(&list[0], false) : NULL, *text = say("does not assemble: %s", one ? one : "no diagnostic");
+  const mx_asm_diagnostic *first = mx_asm_diagnostic_at(a, 0);
+  char *one = first ? mx_asm_format(first, false) : NULL, *text = say("does not assemble: %s", one ? one : "no diagnostic");
   free(one);
   return text;
 }
@@ -138,7 +137,7 @@ static char *run_engines(struct machine *m, const struct program *p, const struc
 }
 
 bool machine_check(struct machine *m, const struct program *p, const struct result *want, const char *text, size_t size, char **why) {
-  mx_asm_options o = {.file_name = "oracle"};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "oracle"};
   mx_asm_result *a = mx_assemble(text, size, &o);
   size_t n;
   if (!a) abort();

@@ -99,7 +99,7 @@ static void open_text(const char *text) {
   mx__push_file(front, mx__add_text(front, "test.mxs", text, strlen(text)));
   mx__parse_module(front);
   module = (struct ir_module){0};
-  build_module(front, &module, NULL);
+  build_module(front, &module, &(mx_asm_options){.struct_size = sizeof(mx_asm_options)});
   for (size_t k = 0; k < front->diags.count; k++)
     print_message("%u:%u: %s\n", front->diags.list[k].loc.line, front->diags.list[k].loc.col,
                   front->diags.list[k].text);

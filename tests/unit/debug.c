@@ -58,7 +58,7 @@ static mx_addr out;
 
 static mx_status load(const char *text, mx_module **module) {
   char *messages;
-  mx_asm_options o = {.file_name = "k.mxs", .one_slot_per_name = true};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "k.mxs", .one_slot_per_name = true};
   mx_status s = mx_module_load_text(d, text, strlen(text), &o, module, &messages);
   if (messages) print_error("%s\n", messages);
   free(messages);
@@ -391,7 +391,7 @@ static void code_can_be_added_while_it_runs(void **state) {
   assert_int_equal(load(first, &m), MX_OK);
   begin("work", 1, 64);
   go_to_line(7);
-  mx_asm_options o = {.file_name = "k.mxs", .one_slot_per_name = true};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "k.mxs", .one_slot_per_name = true};
   mx_asm_result *r = mx_assemble(third, strlen(third), &o);
   size_t n;
   const uint8_t *bytes = mx_asm_bytes(r, &n);

@@ -82,7 +82,7 @@ static int setup(void **state) {
   (void)state;
   char *messages = NULL;
   assert_int_equal(mx_device_create(NULL, &d), MX_OK);
-  mx_asm_options o = {.file_name = "work.mxs", .one_slot_per_name = true};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "work.mxs", .one_slot_per_name = true};
   mx_status s = mx_module_load_text(d, program, sizeof program - 1, &o, &m, &messages);
   if (messages) fputs(messages, stderr);
   free(messages);
@@ -227,7 +227,7 @@ static void lines_and_calls_backwards(void **state) {
 
 static void who_wrote_it(void **state) {
   (void)state;
-  mx_debug_culprit c;
+  mx_debug_culprit c = {.struct_size = sizeof c};
   begin("work", 2, 64);
   mx_debug_record(g, true, 0);
   mx_debug_stop s = go(MX_DEBUG_CONTINUE, 0, 0, 1);

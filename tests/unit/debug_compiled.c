@@ -60,7 +60,7 @@ static struct machine interpreted, compiled;
 static unsigned asked;
 
 static void begin(struct machine *w, mx_jit_mode jit) {
-  mx_asm_options o = {.file_name = "k.mxs", .one_slot_per_name = true};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "k.mxs", .one_slot_per_name = true};
   mx_kernel *k;
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
   char *messages = NULL;
@@ -181,6 +181,8 @@ static void set_test(int number, uint64_t value) {
   assert_int_equal(mx_debug_break_at(compiled.g, 0, &b), MX_OK);
   t[0].cell.struct_size = sizeof t[0].cell;
   assert_int_equal(mx_debug_find_cell(compiled.g, b.function, b.pc, "%sum", &t[0].cell), MX_OK);
+  assert_int_equal(mx_debug_break_test(compiled.g, number, t, 4), MX_INVALID_VALUE); /* without struct_size */
+  for (unsigned k = 0; k < 4; k++) t[k].struct_size = sizeof t[k];
   assert_int_equal(mx_debug_break_test(compiled.g, number, t, 4), MX_OK);
 }
 

@@ -102,7 +102,7 @@ static void print(void *user, const char *text, size_t size) {
 }
 
 static void begin(struct machine *w, const char *kernel, uint32_t threads, mx_jit_mode jit, uint32_t what) {
-  mx_asm_options o = {.file_name = "k.mxs", .one_slot_per_name = true};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "k.mxs", .one_slot_per_name = true};
   mx_kernel *k;
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
   char *messages = NULL;

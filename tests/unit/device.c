@@ -48,9 +48,8 @@ static mx_module *load(const char *text) {
   mx_asm_result *r = mx_assemble(text, strlen(text), NULL);
   size_t n;
   const uint8_t *bytes = mx_asm_bytes(r, &n);
-  const mx_asm_diagnostic *list;
-  for (size_t i = 0, all = mx_asm_diagnostics(r, &list); !bytes && i < all; i++) {
-    char *s = mx_asm_format(&list[i], false);
+  for (size_t i = 0; !bytes && i < mx_asm_diagnostic_count(r); i++) {
+    char *s = mx_asm_format(mx_asm_diagnostic_at(r, i), false);
     print_error("%s\n", s);
     free(s);
   }

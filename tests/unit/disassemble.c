@@ -194,10 +194,10 @@ static void round_trip(void **state) {
     struct mx__image *image;
     assert_int_equal(mx__image_read(bytes, size, &image, NULL), MX__LOAD_OK);
     char *text = text_of(&image->image);
-    mx_asm_options options = {.file_name = "text"};
+    mx_asm_options options = {.struct_size = sizeof(mx_asm_options), .file_name = "text"};
     mx_asm_result *r = mx_assemble(text, strlen(text), &options);
-    const mx_asm_diagnostic *d;
-    if (mx_asm_diagnostics(r, &d)) fail_msg("%s:%u: %s\n%s", d->file, d->line, d->text, d->source_line);
+    const mx_asm_diagnostic *d = mx_asm_diagnostic_at(r, 0);
+    if (d) fail_msg("%s:%u: %s\n%s", d->file, d->line, d->text, d->source_line);
     const uint8_t *b = mx_asm_bytes(r, &again);
     if (again != size || memcmp(b, bytes, size)) {
       struct mx__image *other;

@@ -3,6 +3,7 @@
 #include <mx/text.h>
 
 #include <setjmp.h>
+#include <string.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "failing.h"
 
-#include "mx/asm.h"
+#include "asm/disassemble.h"
 
 #include "vm/load/verify.c"
 #undef malloc

@@ -1,7 +1,7 @@
 /* mxasm: text to module bytes and back, and views of both. Only options and files here; the work is the library's. */
 #include "mxasm.h"
 
-#include "mx/asm.h"
+#include "asm/disassemble.h"
 #include "core/module.h"
 #include "mx/mx.h"
 #include "tools/common/cli.h"
@@ -69,25 +69,25 @@ static char *default_output(const char *file) {
 }
 
 static void show_diagnostics(const mx_asm_result *r, bool json) {
-  const mx_asm_diagnostic *d;
-  size_t n = mx_asm_diagnostics(r, &d), errors = 0;
+  size_t errors = 0;
   static const char *const levels[] = {[MX_ASM_ERROR] = "error", [MX_ASM_WARNING] = "warning", [MX_ASM_NOTE] = "note"};
-  for (size_t k = 0; k < n; k++) {
-    errors += d[k].level == MX_ASM_ERROR;
+  for (size_t k = 0; k < mx_asm_diagnostic_count(r); k++) {
+    const mx_asm_diagnostic *d = mx_asm_diagnostic_at(r, k);
+    errors += d->level == MX_ASM_ERROR;
     if (json) {
       struct text t = {0};
-      text_printf(&t, "{\"level\": \"%s\", \"id\": ", levels[d[k].level]);
-      text_json(&t, d[k].id);
+      text_printf(&t, "{\"level\": \"%s\", \"id\": ", levels[d->level]);
+      text_json(&t, d->id);
       text_printf(&t, ", \"file\": ");
-      text_json(&t, d[k].file);
-      text_printf(&t, ", \"line\": %u, \"col\": %u, \"width\": %u, \"text\": ", d[k].line, d[k].col, d[k].width);
-      text_json(&t, d[k].text);
-      if (d[k].hint) text_printf(&t, ", \"hint\": "), text_json(&t, d[k].hint);
+      text_json(&t, d->file);
+      text_printf(&t, ", \"line\": %u, \"col\": %u, \"width\": %u, \"text\": ", d->line, d->col, d->width);
+      text_json(&t, d->text);
+      if (d->hint) text_printf(&t, ", \"hint\": "), text_json(&t, d->hint);
       fprintf(stderr, "%s}\n", t.s);
       text_free(&t);
       continue;
     }
-    char *s = mx_asm_format(&d[k], cli_color(stderr));
+    char *s = mx_asm_format(d, cli_color(stderr));
     if (s) fputs(s, stderr), fputs(s[0] && s[strlen(s) - 1] == '\n' ? "" : "\n", stderr);
     free(s);
   }
@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
   const char *file = NULL, *out = NULL, *value;
   bool check = false, disassemble = false, listing = false, verbose = false, cfg = false, ops = false, reference = false, json = false;
   const char *op_name = NULL;
-  mx_asm_options opt = {.allow_include = true};
+  mx_asm_options opt = {.struct_size = sizeof(mx_asm_options), .allow_include = true};
   struct cli c = {.tool = "mxasm", .options = options, .argc = argc, .argv = argv, .next = 1};
   for (int id; (id = cli_next(&c, &value)) != CLI_END;) switch (id) {
     case CLI_WORD:

@@ -2,7 +2,7 @@
  * disassembler's text, so that it holds for .mxb files too. */
 #include "mxasm.h"
 
-#include "mx/asm.h"
+#include "asm/disassemble.h"
 #include "core/module.h"
 #include "tools/common/cli.h"
 

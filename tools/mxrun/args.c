@@ -68,12 +68,15 @@ static void set(struct args *a, struct arg *g, const char *s, mx_device *d, stru
     data_free(&raw);
     return;
   }
+  const bool constant = !strncmp(s, "const:", 6);
+  if (constant) s += 6;
   enum data_result made = DATA_OTHER;
   if (*s == '@') made = data_read(&g->data, s + 1, &why) ? DATA_MADE : DATA_BAD;
   else made = data_generate(&g->data, s, &why);
   if (made == DATA_BAD) REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who, why);
   free(why);
   if (made == DATA_BAD) return;
+  if (made == DATA_OTHER && constant) return (void)REFUSE(f, CLI_USAGE, "argument %s: behind const: comes @FILE or an array such as iota:f32[16]", who);
   if (made == DATA_OTHER) {
     const struct elem *e = elem_find(g->param.type, strlen(g->param.type));
     if (!e || e->size != g->param.size) REFUSE(f, CLI_USAGE, "argument %s: an array parameter of %u bytes is written bytes:HEX", who, g->param.size);
@@ -83,7 +86,10 @@ static void set(struct args *a, struct arg *g, const char *s, mx_device *d, stru
   }
   if (g->param.size != 8 && g->param.size != 4) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
   g->buffer = true;
-  mx_status st = mx_alloc(d, g->data.size ? g->data.size : 1, &g->address);
+  mx_addr argument; /* in constant memory the place in its window: what ld.const takes */
+  mx_status st = constant ? mx_alloc_constant(d, g->data.size ? g->data.size : 1, &g->address, &argument)
+                          : mx_alloc(d, g->data.size ? g->data.size : 1, &g->address);
+  if (!constant) argument = g->address;
   if (st == MX_OK && !g->data.zeros) st = mx_copy_to_device(d, g->address, g->data.bytes, g->data.size); /* new memory is zero */
   if (st == MX_OK && g->name) st = mx_allocation_set_name(d, g->address, g->name);
   if (st != MX_OK) {
@@ -92,8 +98,8 @@ static void set(struct args *a, struct arg *g, const char *s, mx_device *d, stru
     free(why);
     return;
   }
-  if (g->param.size == 4 && g->address > UINT32_MAX) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into 4 bytes", who);
-  memcpy(slot, &g->address, g->param.size);
+  if (g->param.size == 4 && argument > UINT32_MAX) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into 4 bytes", who);
+  memcpy(slot, &argument, g->param.size);
 }
 
 static struct failure bind(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {

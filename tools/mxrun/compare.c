@@ -242,8 +242,10 @@ static void compare_memory(struct side *i, struct side *c, struct verdict *v) {
 
 /* Compiled code of other warps passes without asking. */
 static bool break_at_visit(struct side *s, const char *function, uint32_t pc, struct visit *visit) {
-  const mx_debug_test test[] = {{.op = MX_DEBUG_TEST_BLOCK}, {.op = MX_DEBUG_TEST_INT, .bits = visit->block}, {.op = MX_DEBUG_TEST_EQ},
-    {.op = MX_DEBUG_TEST_WARP}, {.op = MX_DEBUG_TEST_INT, .bits = visit->warp}, {.op = MX_DEBUG_TEST_EQ}, {.op = MX_DEBUG_TEST_AND}};
+#define STEP(...) {.struct_size = sizeof(mx_debug_test), __VA_ARGS__}
+  const mx_debug_test test[] = {STEP(.op = MX_DEBUG_TEST_BLOCK), STEP(.op = MX_DEBUG_TEST_INT, .bits = visit->block), STEP(.op = MX_DEBUG_TEST_EQ),
+    STEP(.op = MX_DEBUG_TEST_WARP), STEP(.op = MX_DEBUG_TEST_INT, .bits = visit->warp), STEP(.op = MX_DEBUG_TEST_EQ), STEP(.op = MX_DEBUG_TEST_AND)};
+#undef STEP
   int number;
   return mx_debug_break(s->session, function, pc, &number) == MX_OK && mx_debug_break_when(s->session, number, is_visit, visit) == MX_OK &&
          mx_debug_break_test(s->session, number, test, sizeof test / sizeof *test) == MX_OK;
@@ -362,7 +364,7 @@ static bool search(const struct comparison *c, const mx_trap_info *trap, mx_addr
   unsigned probes = 0;
   for (unsigned round = 0; round < MOST_WARPS; round++, trap = NULL) {
     struct walk w = {0};
-    mx_debug_culprit writer = {0};
+    mx_debug_culprit writer = {.struct_size = sizeof writer};
     if (trap) {
       const uint32_t *grid = c->config->grid;
       w.block = trap->block[0] + (uint64_t)grid[0] * (trap->block[1] + (uint64_t)grid[1] * trap->block[2]), w.warp = trap->warp;

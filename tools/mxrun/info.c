@@ -51,12 +51,9 @@ int command_info(int argc, char **argv, int next) {
   line(&t, json, "max_shared_bytes", "%llu", NULL, p.max_shared_bytes);
   line(&t, json, "max_param_bytes", "%llu", NULL, p.max_param_bytes);
   line(&t, json, "max_resident_blocks", "%llu", NULL, p.max_resident_blocks);
-  static const struct { mx_limit limit; const char *name; } limits[] = {
-    {MX_LIMIT_STACK, "stack_bytes"}, {MX_LIMIT_PRINTF_FIFO, "printf_fifo_bytes"}, {MX_LIMIT_HEAP, "heap_bytes"},
-    {MX_LIMIT_RESIDENT_BLOCKS, "resident_blocks"}, {MX_LIMIT_CALL_DEPTH, "call_depth"}};
-  for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+  for (unsigned k = 0; k < MX_LIMIT_COUNT; k++) {
     uint64_t v = 0;
-    if (mx_limit_get(d, limits[k].limit, &v) == MX_OK) line(&t, json, limits[k].name, "%llu", NULL, v);
+    if (mx_limit_get(d, (mx_limit)k, &v) == MX_OK) line(&t, json, limit_names[k], "%llu", NULL, v);
   }
   if (json) text_printf(&t, "}\n");
   fwrite(t.s, 1, t.n, stdout);

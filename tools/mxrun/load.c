@@ -11,6 +11,23 @@ char *failure_text(mx_device *d, mx_status s) {
   return text ? text : cli_strdup(mx_status_text(s));
 }
 
+const char *const limit_names[MX_LIMIT_COUNT] = {
+  [MX_LIMIT_STACK] = "stack_bytes", [MX_LIMIT_PRINTF_FIFO] = "printf_fifo_bytes", [MX_LIMIT_HEAP] = "heap_bytes",
+  [MX_LIMIT_RESIDENT_BLOCKS] = "resident_blocks", [MX_LIMIT_CALL_DEPTH] = "call_depth", [MX_LIMIT_CONSTANT] = "constant_bytes"};
+
+bool parse_limit(const char *text, mx_limit *limit, uint64_t *value, char **why) {
+  const size_t n = strcspn(text, "=");
+  unsigned k = 0;
+  while (k < MX_LIMIT_COUNT && (strlen(limit_names[k]) != n || memcmp(limit_names[k], text, n))) k++;
+  *limit = (mx_limit)k;
+  if (k < MX_LIMIT_COUNT && text[n] && cli_number(text + n + 1, UINT64_MAX, value)) return true;
+  struct text names = {0};
+  for (k = 0; k < MX_LIMIT_COUNT; k++) text_printf(&names, "%s%s", k ? ", " : "", limit_names[k]);
+  *why = format("'%s' is not NAME=NUMBER with one of these names: %s", text, names.s);
+  text_free(&names);
+  return false;
+}
+
 mx_device *open_device(const struct machine *m) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
   o.threads = m->threads;
@@ -18,8 +35,13 @@ mx_device *open_device(const struct machine *m) {
   if (m->no_cache) o.cache_dir = "";
   mx_device *d = NULL;
   mx_status s = mx_device_create(&o, &d);
+  for (unsigned k = 0; k < MX_LIMIT_COUNT && s == MX_OK; k++)
+    if (m->limits >> k & 1) s = mx_limit_set(d, (mx_limit)k, m->limit[k]);
   if (s == MX_OK) return d;
-  fprintf(stderr, "mxrun: no device: %s\n", mx_status_text(s));
+  char *why = failure_text(d, s);
+  fprintf(stderr, "mxrun: no device: %s\n", why);
+  free(why);
+  if (d) mx_device_destroy(d);
   return NULL;
 }
 
@@ -42,14 +64,14 @@ bool load_module(mx_device *d, const char *name, const char *bytes, size_t size,
   size_t ncontainer = size;
   *module = NULL;
   if (!is_container(bytes, size)) {
-    mx_asm_options o = {.file_name = name, .allow_include = true};
+    mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = name, .allow_include = true};
     r = mx_assemble(bytes, size, &o);
     if (!r) return *text = cli_strdup("out of memory"), false;
-    const mx_asm_diagnostic *list;
-    size_t n = mx_asm_diagnostics(r, &list), errors = 0;
-    for (size_t k = 0; k < n; k++) {
-      char *s = mx_asm_format(&list[k], color);
-      errors += list[k].level == MX_ASM_ERROR;
+    size_t errors = 0;
+    for (size_t k = 0; k < mx_asm_diagnostic_count(r); k++) {
+      const mx_asm_diagnostic *x = mx_asm_diagnostic_at(r, k);
+      char *s = mx_asm_format(x, color);
+      errors += x->level == MX_ASM_ERROR;
       if (!s || errors > 20) {
         free(s);
         continue;

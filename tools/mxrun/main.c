@@ -60,6 +60,14 @@ bool common_option(int id, const char *value, struct machine *m) {
     if (!cli_number(value, UINT64_MAX, &m->jit_stress) || !m->jit_stress) cli_usage("mxrun", "--jit-stress: '%s' is not a positive number", value);
     return true;
   case O_NO_CACHE: m->no_cache = true; return true;
+  case O_LIMIT: {
+    mx_limit limit;
+    char *why = NULL;
+    if (!parse_limit(value, &limit, &v, &why)) cli_usage("mxrun", "--limit: %s", why);
+    m->limit[limit] = v;
+    m->limits |= 1u << limit;
+    return true;
+  }
   default: return false;
   }
 }

@@ -68,9 +68,9 @@ static bool argument(struct reader *r) {
   struct marg *a = &m->args[m->nargs++];
   *a = (struct marg){.line = r->line};
   char *kind = word(r);
-  if (!kind) return bad(r, "expected in, inout, out, scratch, bytes or a type");
-  if (!strcmp(kind, "in") || !strcmp(kind, "inout")) {
-    a->kind = kind[2] ? MARG_INOUT : MARG_IN;
+  if (!kind) return bad(r, "expected in, inout, const, out, scratch, bytes or a type");
+  if (!strcmp(kind, "in") || !strcmp(kind, "inout") || !strcmp(kind, "const")) {
+    a->kind = *kind == 'c' ? MARG_CONST : kind[2] ? MARG_INOUT : MARG_IN;
     a->text = word(r);
     return a->text ? true : bad(r, "expected a file, or an array such as iota:u32[64]");
   }
@@ -94,7 +94,7 @@ static bool argument(struct reader *r) {
   }
   a->kind = MARG_SCALAR;
   a->type = elem_find(kind, strlen(kind));
-  if (!a->type) return unknown(r, "arg", "expected in, inout, out, scratch, bytes or a type");
+  if (!a->type) return unknown(r, "arg", "expected in, inout, const, out, scratch, bytes or a type");
   char *s = word(r);
   const char *why = NULL;
   if (!s) return bad(r, "expected a value");
@@ -143,8 +143,8 @@ static bool diagnostic(struct reader *r) {
 /* Items that may stand once have a bit in `seen`. */
 static bool item(struct reader *r, const char *key) {
   static const char *const keys[] = {"name", "ptx", "kernel", "grid", "block", "shared", "poison", "stack", "cooperative", "stdout",
-    "threads", "steps", "timeout", "trap", "refused", "needs", "arg", "expect", "diagnostic"};
-  enum { NAME, PTX, KERNEL, GRID, BLOCK, SHARED, POISON, STACK, COOPERATIVE, STDOUT, THREADS, STEPS, TIMEOUT, TRAP, REFUSED, NEEDS, ARG, EXPECT, DIAGNOSTIC, NONE };
+    "threads", "steps", "timeout", "trap", "refused", "needs", "limit", "arg", "expect", "diagnostic"};
+  enum { NAME, PTX, KERNEL, GRID, BLOCK, SHARED, POISON, STACK, COOPERATIVE, STDOUT, THREADS, STEPS, TIMEOUT, TRAP, REFUSED, NEEDS, LIMIT, ARG, EXPECT, DIAGNOSTIC, NONE };
   struct manifest *m = r->m;
   unsigned k = NAME;
   uint64_t v = 0;
@@ -181,6 +181,9 @@ static bool item(struct reader *r, const char *key) {
       m->needs[m->nneeds++] = s;
     }
     return m->nneeds ? true : bad(r, "expected names of groups");
+  case LIMIT:
+    if (m->nlimits == sizeof m->limits / sizeof *m->limits) return bad(r, "too many limits");
+    return one_word(r, &m->limits[m->nlimits++]);
   case ARG: return argument(r);
   case EXPECT: return expectation(r);
   default: return diagnostic(r);

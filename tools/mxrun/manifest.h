@@ -3,7 +3,7 @@
 #define MX_TOOLS_MANIFEST_H
 #include "data.h"
 
-enum marg_kind { MARG_IN, MARG_INOUT, MARG_OUT, MARG_SCRATCH, MARG_SCALAR, MARG_BYTES };
+enum marg_kind { MARG_IN, MARG_CONST, MARG_INOUT, MARG_OUT, MARG_SCRATCH, MARG_SCALAR, MARG_BYTES };
 struct marg {
   uint8_t kind;
   const struct elem *type;     /* scalars */
@@ -29,6 +29,7 @@ struct manifest {
   uint32_t threads;                 /* 0: not given */
   const char *stdout_file;
   const char *needs[16]; unsigned nneeds;
+  const char *limits[16]; unsigned nlimits; /* NAME=NUMBER */
   struct marg args[MANIFEST_ARGS]; unsigned nargs;
   struct mexpect expects[MANIFEST_ARGS]; unsigned nexpects;
   const char *trap, *trap_text;     /* a trap, or a status of the launch, that must come; words that its text must hold */

@@ -13,11 +13,16 @@ struct machine { /* options that both `mxrun FILE` and `mxrun test` take */
   bool no_cache;
   uint64_t jit_stress, steps;
   double timeout;
+  uint64_t limit[MX_LIMIT_COUNT];
+  uint32_t limits; /* a bit for each that is given */
 };
 
 /* ---- load.c: devices and modules -----------------------------------------------------------------------*/
 /* A device with the machine's options; failure is reported and answers NULL. */
 mx_device *open_device(const struct machine *m);
+extern const char *const limit_names[MX_LIMIT_COUNT];
+/* "stack_bytes=65536"; false: *why, malloc'ed. */
+bool parse_limit(const char *text, mx_limit *limit, uint64_t *value, char **why);
 /* Loads .mxs, .ptx or .mxb bytes. On failure *text (malloc'ed) holds everything there is to say. Warnings go there, too. */
 bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module, char **text);
 /* The same for a command: what there is to say goes to stderr. kernel NULL: the only one. Failure: NULL and an exit status. */
@@ -91,12 +96,12 @@ int repl_main(struct repl_start *start);
 extern const char *const repl_help;
 
 /* Options that several commands share. True: it was one of them. */
-enum { O_HELP = 1, O_VERSION, O_COLOR, O_THREADS, O_STEPS, O_TIMEOUT, O_JIT, O_STRESS, O_RESIDENT, O_NO_CACHE, O_COMMON };
+enum { O_HELP = 1, O_VERSION, O_COLOR, O_THREADS, O_STEPS, O_TIMEOUT, O_JIT, O_STRESS, O_RESIDENT, O_NO_CACHE, O_LIMIT, O_COMMON };
 #define COMMON_OPTIONS \
   {"help", 'h', CLI_NONE, O_HELP}, {"version", 0, CLI_NONE, O_VERSION}, {"color", 0, CLI_REQUIRED, O_COLOR}, \
   {"colour", 0, CLI_REQUIRED, O_COLOR}, {"threads", 0, CLI_REQUIRED, O_THREADS}, {"steps", 0, CLI_REQUIRED, O_STEPS}, \
   {"timeout", 0, CLI_REQUIRED, O_TIMEOUT}, {"jit", 0, CLI_REQUIRED, O_JIT}, {"jit-stress", 0, CLI_REQUIRED, O_STRESS}, \
-  {"resident", 0, CLI_REQUIRED, O_RESIDENT}, {"no-cache", 0, CLI_NONE, O_NO_CACHE}
+  {"resident", 0, CLI_REQUIRED, O_RESIDENT}, {"no-cache", 0, CLI_NONE, O_NO_CACHE}, {"limit", 0, CLI_REQUIRED, O_LIMIT}
 bool common_option(int id, const char *value, struct machine *m);
 void machine_config(mx_launch_config *c, const struct machine *m);
 

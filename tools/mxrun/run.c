@@ -17,6 +17,7 @@ const char *const run_help =
   "  --trace[=FILE]          a line for every warp instruction, on stderr or into FILE; one thread, interpreted\n"
   "  --threads N  --resident N   workers; blocks that may be resident at once\n"
   "  --live                  text that the kernel prints appears at once, not when the launch has ended\n"
+  "  --limit NAME=N          a limit of the device, by its name in mxrun info: stack_bytes, heap_bytes, constant_bytes ...\n"
   "  --steps N  --timeout SECONDS   stop after so many warp instructions, or so long\n"
   "  --jit=auto|on|off  --no-cache  compiled code; without the cache of it\n"
   "  --jit-dump[=FILE]       does not run: writes the compiled code as assembly with the source's lines, on stdout or into FILE\n"
@@ -28,6 +29,7 @@ const char *const run_help =
   "  5 | 0x10 | -1.5 | 0f3F800000          read as the parameter's type     bytes:HEX    a structure\n"
   "  zeros:f32[1024] | iota:u32[1024] | fill(1.5):f32[64,64] | random(SEED):f32[1024] | values(1,2,3):u32[3]\n"
   "  @file.npy | @file.bin                 buffers: the kernel gets the address\n"
+  "  const:@file.npy | const:iota:f32[16]  in constant memory, for ld.const through a parameter: OpenCL's __constant\n"
   "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
   "\n";
 

@@ -2,7 +2,7 @@
 #include "manifest.h"
 #include "mxrun.h"
 
-#include "mx/asm.h"
+#include "asm/disassemble.h"
 #include "vm/load/module.h"
 
 #include <dirent.h>
@@ -144,22 +144,22 @@ static char *get_program(const struct test *t, char **name, size_t *size, char *
 
 /* The diagnostics of the program are the ones that the manifest lists, no more and no fewer. */
 static char *check_diagnostics(struct test *t, const char *name, const char *text, size_t size) {
-  mx_asm_options o = {.file_name = name, .allow_include = true};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = name, .allow_include = true};
   mx_asm_result *r = mx_assemble(text, size, &o);
   if (!r) return cli_strdup("out of memory");
-  const mx_asm_diagnostic *list;
-  size_t n = mx_asm_diagnostics(r, &list), nbytes;
+  size_t nbytes;
   char *wrong = NULL;
   bool errors = false;
-  for (size_t k = 0; k < n && !wrong; k++) {
-    errors |= list[k].level == MX_ASM_ERROR;
-    bool expected = list[k].level == MX_ASM_NOTE;
+  for (size_t k = 0; k < mx_asm_diagnostic_count(r) && !wrong; k++) {
+    const mx_asm_diagnostic *x = mx_asm_diagnostic_at(r, k);
+    errors |= x->level == MX_ASM_ERROR;
+    bool expected = x->level == MX_ASM_NOTE;
     for (unsigned j = 0; j < t->m.ndiags; j++) {
       struct mdiag *d = &t->m.diags[j];
-      if (strcmp(d->id, list[k].id) || (d->at_line && d->at_line != list[k].line) || (d->at_col && d->at_col != list[k].col)) continue;
+      if (strcmp(d->id, x->id) || (d->at_line && d->at_line != x->line) || (d->at_col && d->at_col != x->col)) continue;
       d->found = expected = true;
     }
-    if (!expected) wrong = format("unexpected diagnostic: %u:%u: %s [%s]", list[k].line, list[k].col, list[k].text, list[k].id);
+    if (!expected) wrong = format("unexpected diagnostic: %u:%u: %s [%s]", x->line, x->col, x->text, x->id);
   }
   for (unsigned j = 0; j < t->m.ndiags && !wrong; j++)
     if (!t->m.diags[j].found) wrong = format("line %u: the diagnostic '%s' did not come", t->m.diags[j].line, t->m.diags[j].id);
@@ -170,7 +170,7 @@ static char *check_diagnostics(struct test *t, const char *name, const char *tex
 
 /* assemble(disassemble(x)) == x */
 static char *check_round_trip(const char *name, const char *text, size_t size) {
-  mx_asm_options o = {.file_name = name, .allow_include = true};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = name, .allow_include = true};
   mx_asm_result *r = mx_assemble(text, size, &o), *again = NULL;
   size_t n = 0, m = 0;
   const uint8_t *first = r ? mx_asm_bytes(r, &n) : NULL, *second = NULL;
@@ -180,11 +180,11 @@ static char *check_round_trip(const char *name, const char *text, size_t size) {
     why = cli_strdup("round trip: it does not assemble");
   } else if (mx__image_read(first, n, &image, &why) == MX__LOAD_OK) {
     back = mx__disassemble(&image->image);
-    again = back ? mx_assemble(back, strlen(back), &(mx_asm_options){.file_name = "<disassembly>"}) : NULL;
+    again = back ? mx_assemble(back, strlen(back), &(mx_asm_options){.struct_size = sizeof(mx_asm_options), .file_name = "<disassembly>"}) : NULL;
     second = again ? mx_asm_bytes(again, &m) : NULL;
-    const mx_asm_diagnostic *list;
-    if (again && !second && mx_asm_diagnostics(again, &list))
-      why = format("round trip: the disassembly's line %u: %s: %s", list[0].line, list[0].text, list[0].source_line ? list[0].source_line : "");
+    const mx_asm_diagnostic *first_error = mx_asm_diagnostic_at(again, 0);
+    if (again && !second && first_error)
+      why = format("round trip: the disassembly's line %u: %s: %s", first_error->line, first_error->text, first_error->source_line ? first_error->source_line : "");
     else if (!second) why = cli_strdup("round trip: out of memory");
     else if (n != m || memcmp(first, second, n)) why = format("round trip: %zu bytes became %zu other ones", n, m);
   } else if (!why) {
@@ -255,6 +255,7 @@ static char *set_up(struct test *t, mx_device *d, mx_kernel *k, struct buffers *
     mx_kernel_get_param(k, i, &p);
     bool buffer = a->kind <= MARG_SCRATCH;
     uint64_t size = buffer ? 8 : a->kind == MARG_SCALAR ? a->type->size : a->bytes;
+    if (a->kind == MARG_CONST && p.size == 4) size = 4; /* offsets in the constant window fit */
     if (p.size != size) return format("line %u: the argument has %llu bytes, parameter %u has %u", a->line, (unsigned long long)size, i, p.size);
     if (a->kind == MARG_SCALAR) memcpy(params + p.offset, &a->bytes, p.size);
     if (a->kind == MARG_BYTES) memcpy(params + p.offset, a->raw, p.size);
@@ -268,11 +269,14 @@ static char *set_up(struct test *t, mx_device *d, mx_kernel *k, struct buffers *
       if (!data->bytes) return cli_strdup("out of memory");
       memset(data->bytes, m->poison, a->bytes);
     }
-    mx_status s = mx_alloc(d, data->size ? data->size : 1, &b->address[i]);
+    mx_addr argument;
+    mx_status s = a->kind == MARG_CONST ? mx_alloc_constant(d, data->size ? data->size : 1, &b->address[i], &argument)
+                                        : mx_alloc(d, data->size ? data->size : 1, &b->address[i]);
+    if (a->kind != MARG_CONST) argument = b->address[i];
     if (s == MX_OK && p.name) s = mx_allocation_set_name(d, b->address[i], p.name);
     if (s == MX_OK && data->size) s = mx_copy_to_device(d, b->address[i], data->bytes, data->size);
     if (s != MX_OK) return failure_text(d, s);
-    memcpy(params + p.offset, &b->address[i], 8);
+    memcpy(params + p.offset, &argument, p.size);
   }
   return NULL;
 }
@@ -307,6 +311,13 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
     uint64_t now = 0;
     mx_limit_get(d, MX_LIMIT_STACK, &now);
     if (m->stack > now) mx_limit_set(d, MX_LIMIT_STACK, m->stack);
+  }
+  for (unsigned k = 0; k < m->nlimits; k++) {
+    mx_limit limit;
+    uint64_t value;
+    if (!parse_limit(m->limits[k], &limit, &value, &why)) return why;
+    mx_status s = mx_limit_set(d, limit, value);
+    if (s != MX_OK) return failure_text(d, s);
   }
   bool loaded = load_module(d, name, text, size, false, &module, &said);
   if (!loaded) {

@@ -10,7 +10,7 @@
 
 bool mx__debug_asks(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, mx_debug_ask ask, void *user) {
   x->split->pc = i->pc;
-  mx_debug_point p = {.block = x->block->index, .lanes = mx__lanes_of(x, i), .warp = x->warp->number, .pc = i->pc,
+  mx_debug_point p = {.struct_size = sizeof p, .block = x->block->index, .lanes = mx__lanes_of(x, i), .warp = x->warp->number, .pc = i->pc,
                       .function = x->fn->func->name, .fresh = g->fresh};
   g->fresh = false;
   mx__debug_asking = g;

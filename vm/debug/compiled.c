@@ -273,9 +273,14 @@ mx_status mx_debug_break_test(mx_debug *g, int number, const mx_debug_test *step
   if (!count) return MX_OK;
   if (!steps || b->nplaces != 1) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_test: no steps, or a breakpoint of several places");
   const struct mx_pfunc *fn = &g->prep->funcs[b->places[0].func];
+  const size_t step_size = steps->struct_size;
   char *text = strdup("");
   for (size_t k = 0; k < count; k++) {
-    const mx_debug_test *t = &steps[k];
+    mx_debug_test step = {0}, *const t = &step;
+    memcpy(&step.struct_size, (const char *)steps + k * step_size, sizeof step.struct_size);
+    if (step_size < offsetof(mx_debug_test, cell) || step_size > sizeof step || step.struct_size != step_size)
+      return free(text), mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_test: struct_size of step %zu is %zu, expected %zu", k, step.struct_size, sizeof step);
+    memcpy(&step, (const char *)steps + k * step_size, step_size);
     if ((unsigned)t->op > MX_DEBUG_TEST_LAST) return free(text), mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_test: no such step");
     if (t->op == MX_DEBUG_TEST_CELL) {
       const uint32_t slot = slot_at(fn, g->prep->lanes, t->cell.place[1]);

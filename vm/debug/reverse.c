@@ -274,10 +274,7 @@ static mx_status last_fit(struct mx_debug *g, mx_debug_culprit *out) {
   bool got = search(g, 1, &position);
   mx_debug_culprit c = g->search.culprit;
   travel(g, here, reason, NULL);
-  if (got) {
-    *out = c;
-    return MX_OK;
-  }
+  if (got) return mx__fail_plain(g->device, mx__struct_out(out, &c, sizeof c));
   mx__record_info(g, &r);
   return mx__fail(g->device, MX_NOT_FOUND, "not written since position %llu, the oldest that is recorded", (unsigned long long)r.oldest);
 }

@@ -31,7 +31,7 @@ static void describe(struct mx_debug *g, struct mx_exec *x, uint32_t func, uint3
 }
 
 void mx__debug_culprit(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, uint64_t lanes, mx_debug_culprit *out) {
-  *out = (mx_debug_culprit){.block = x->block->index, .lanes = lanes, .position = g->executed, .warp = x->warp->number, .pc = i->pc,
+  *out = (mx_debug_culprit){.struct_size = sizeof *out, .block = x->block->index, .lanes = lanes, .position = g->executed, .warp = x->warp->number, .pc = i->pc,
                             .function = x->fn->func->name};
   mx__line_of(g->prep->image, x->fn->number, i->pc, &out->file, &out->line);
 }
@@ -114,7 +114,7 @@ static bool order_done(struct mx_debug *g, struct mx_exec *x, const struct mx_in
 }
 
 static void tell_trace(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
-  mx_debug_event e = {.block = x->block->index, .warp = x->warp->number, .pc = i->pc, .lanes = mx__lanes_of(x, i),
+  mx_debug_event e = {.struct_size = sizeof e, .block = x->block->index, .warp = x->warp->number, .pc = i->pc, .lanes = mx__lanes_of(x, i),
                       .function = x->fn->func->name, .instruction = mx__mnemonic(i->op)};
   mx__line_of(g->prep->image, x->fn->number, i->pc, &e.file, &e.line);
   g->trace(g->trace_user, &e);

@@ -1,5 +1,6 @@
 /* The memory calls of the API: allocate, free, copy, fill, ask. Where things lie is memory.c's. */
 #include "device.h"
+#include "vm/memory/heap.h"
 
 #include "output.h"
 
@@ -23,17 +24,17 @@ static mx_status bad_range(struct mx_device *d, const char *call, const char *wh
 }
 
 /* Appending needs no quiet device; taking freed memory again does. Nobody changes records without d->lock. */
-static mx_status allocate(struct mx_device *d, uint64_t bytes, uint32_t flags, uint64_t *address, void **host) {
+static mx_status allocate(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, uint64_t *address, void **host) {
   struct mx_memory *m = &d->memory;
   mx__lock(&d->lock);
-  mx_status s = mx__memory_alloc(m, &m->global, bytes, 0, flags, NULL, false, address);
+  mx_status s = mx__memory_alloc(m, r, bytes, 0, flags, NULL, false, address);
   if (s == MX_OK) *host = mx__memory_host(m, *address, 0);
-  uint64_t in_use = m->global.in_use;
+  uint64_t in_use = r->in_use;
   mx__unlock(&d->lock);
   if (s == MX_BUSY) {
     mx__lock_write(&d->mem);
     mx__lock(&d->lock);
-    s = mx__memory_alloc(m, &m->global, bytes, 0, flags, NULL, true, address);
+    s = mx__memory_alloc(m, r, bytes, 0, flags, NULL, true, address);
     if (s == MX_OK) *host = mx__memory_host(m, *address, 0);
     mx__unlock(&d->lock);
     mx__rwunlock(&d->mem);
@@ -41,7 +42,7 @@ static mx_status allocate(struct mx_device *d, uint64_t bytes, uint32_t flags, u
   if (s == MX_OUT_OF_DEVICE_MEMORY)
     return mx__fail(d, s, "allocating %llu bytes: the device is out of memory (%llu of %llu bytes are in use)",
                     (unsigned long long)bytes, (unsigned long long)in_use,
-                    (unsigned long long)m->global.capacity);
+                    (unsigned long long)r->capacity);
   return mx__fail_plain(d, s);
 }
 
@@ -51,7 +52,7 @@ mx_status mx_alloc(mx_device *d, uint64_t bytes, mx_addr *address) {
   *address = 0;
   mx_status s = mx__device_usable(d);
   void *host;
-  return s == MX_OK ? allocate(d, bytes, 0, address, &host) : s;
+  return s == MX_OK ? allocate(d, &d->memory.global, bytes, 0, address, &host) : s;
 }
 
 mx_status mx_alloc_managed(mx_device *d, uint64_t bytes, mx_addr *address, void **host) {
@@ -60,7 +61,34 @@ mx_status mx_alloc_managed(mx_device *d, uint64_t bytes, mx_addr *address, void 
   *address = 0;
   *host = NULL;
   mx_status s = mx__device_usable(d);
-  return s == MX_OK ? allocate(d, bytes, MX_ALLOC_MANAGED, address, host) : s;
+  return s == MX_OK ? allocate(d, &d->memory.global, bytes, MX_ALLOC_MANAGED, address, host) : s;
+}
+
+mx_status mx_alloc_constant(mx_device *d, uint64_t bytes, mx_addr *address, mx_addr *offset) {
+  if (!d) return MX_INVALID_VALUE;
+  mx_addr at = 0;
+  const uint64_t most = atomic_load(&d->limits[MX_LIMIT_CONSTANT]);
+  mx_status s = mx__device_usable(d);
+  if (s == MX_OK && bytes > most)
+    s = mx__fail(d, MX_OUT_OF_DEVICE_MEMORY, "mx_alloc_constant: %llu bytes, the limit of constant memory is %llu", (unsigned long long)bytes,
+                 (unsigned long long)most);
+  void *host;
+  if (s == MX_OK) s = allocate(d, &d->memory.constant, bytes, 0, &at, &host);
+  if (address) *address = at;
+  if (offset) *offset = at ? at - MX_WINDOW(MX_WINDOW_CONST) : 0;
+  return s;
+}
+
+/* Why an address that is no start of an allocation cannot be freed: what it belongs to. */
+static mx_status not_to_be_freed(struct mx_device *d, mx_addr address) {
+  const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
+  uint64_t lo, size;
+  const unsigned long long at = address;
+  if (d->heap && mx__heap_find(d->heap, address, &lo, &size))
+    return mx__fail(d, MX_INVALID_ADDRESS, "mx_free: 0x%llx is memory that a kernel got by malloc: only kernels can free it", at);
+  if (a && a->flags & MX_ALLOC_VARIABLE && a->name)
+    return mx__fail(d, MX_INVALID_ADDRESS, "mx_free: 0x%llx is in variable '%s': unloading its module frees it", at, a->name);
+  return bad_range(d, "mx_free", "not the start of an allocation; access", address, 1);
 }
 
 mx_status mx_free(mx_device *d, mx_addr address) {
@@ -73,7 +101,7 @@ mx_status mx_free(mx_device *d, mx_addr address) {
   bool own = !a || !(a->flags & (MX_ALLOC_VARIABLE | MX_ALLOC_INTERNAL));
   mx_status s = own ? mx__memory_free(&d->memory, address) : MX_INVALID_ADDRESS;
   mx__unlock(&d->lock);
-  if (s != MX_OK) s = bad_range(d, "mx_free", "not the start of an allocation; access", address, 1);
+  if (s != MX_OK) s = not_to_be_freed(d, address);
   mx__rwunlock(&d->mem);
   return s;
 }

@@ -117,6 +117,7 @@ mx_status mx_device_create(const mx_device_options *options, mx_device **device)
   d->limits[MX_LIMIT_HEAP] = 8u << 20;
   d->limits[MX_LIMIT_RESIDENT_BLOCKS] = 1024;
   d->limits[MX_LIMIT_CALL_DEPTH] = 4096;
+  d->limits[MX_LIMIT_CONSTANT] = 64u << 10;
   d->trap.info.struct_size = sizeof d->trap.info;
   d->stats.struct_size = sizeof d->stats;
   mx__lock_init(&d->run, MX_LOCK_RUN);
@@ -236,6 +237,7 @@ static const struct { const char *name; uint64_t lo, hi; } limit_range[MX_LIMIT_
     [MX_LIMIT_HEAP] = {"heap", 0, 1ull << 34},
     [MX_LIMIT_RESIDENT_BLOCKS] = {"resident blocks", 1, 65536},
     [MX_LIMIT_CALL_DEPTH] = {"call depth", 1, 1u << 20},
+    [MX_LIMIT_CONSTANT] = {"constant", 0, MX_CONST_BYTES / 2},
 };
 
 mx_status mx_limit_get(mx_device *d, mx_limit limit, uint64_t *value) {

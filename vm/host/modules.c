@@ -107,6 +107,16 @@ static bool lives_on_device(const struct mx_var *v) { return v->space == MX_GLOB
 static mx_status place_variables(mx_module *m) {
   struct mx_device *d = m->device;
   const struct mx_image *i = &m->image->image;
+  const uint64_t most = atomic_load(&d->limits[MX_LIMIT_CONSTANT]);
+  uint64_t left = most;
+  for (uint32_t k = 0; k < i->nvars; k++) {
+    const struct mx_var *v = &i->vars[k];
+    if (v->space != MX_CONST) continue;
+    if (v->size > left)
+      return mx__fail(d, MX_OUT_OF_DEVICE_MEMORY, "variable '%s' of %llu bytes: the module's .const variables may take %llu bytes, of which %llu are left",
+                      v->name, (unsigned long long)v->size, (unsigned long long)most, (unsigned long long)left);
+    left -= v->size;
+  }
   m->var_address = calloc(i->nvars + 1u, sizeof *m->var_address);
   if (!m->var_address) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   for (uint32_t k = 0; k < i->nvars; k++) {

@@ -124,13 +124,12 @@ static bool run_to_end(struct repl *r) {
 
 /* The text, which has grown, takes the place of the code that runs. *assembled: whether it is one. */
 static mx_status put_in_place(struct repl *r, bool *assembled) {
-  mx_asm_options o = {.file_name = name, .one_slot_per_name = true};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = name, .one_slot_per_name = true};
   mx_asm_result *made = mx_assemble(r->bytes, r->size, &o);
-  const mx_asm_diagnostic *list;
-  size_t size, n = made ? mx_asm_diagnostics(made, &list) : 0;
+  size_t size;
   fflush(stdout);
-  for (size_t k = 0; k < n; k++) {
-    char *s = mx_asm_format(&list[k], r->color);
+  for (size_t k = 0; k < mx_asm_diagnostic_count(made); k++) {
+    char *s = mx_asm_format(mx_asm_diagnostic_at(made, k), r->color);
     if (s) fputs(s, stderr);
     free(s);
   }

@@ -113,7 +113,7 @@ static char *history(struct hang *h, uint64_t block, uint32_t warp, uint32_t lan
     if (knows && (value_at(knows, block, warp, lane, w, &known) != v || !known)) knows = NULL; /* somebody has changed something by hand */
     if (!knows) return cli_strdup(" ('record' before 'run' tells who changed it)");
   }
-  mx_debug_culprit c;
+  mx_debug_culprit c = {.struct_size = sizeof c};
   char buffer[512];
   if (mx_debug_last_change(knows->g, w->address, w->bytes, block, &c) == MX_OK) {
     only_others(knows, &c);

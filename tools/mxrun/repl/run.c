@@ -350,7 +350,7 @@ bool do_last(struct repl *r, char *arguments) {
   uint64_t address;
   const struct elem *type;
   char *why = NULL, buffer[512];
-  mx_debug_culprit c;
+  mx_debug_culprit c = {.struct_size = sizeof c};
   if (!r->g) return running(r);
   mx_status s;
   if (*arguments == '%') {

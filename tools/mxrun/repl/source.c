@@ -1,7 +1,7 @@
 /* Source lines, places in code, and the text of instructions. */
 #include "repl.h"
 
-#include "mx/asm.h"
+#include "asm/disassemble.h"
 #include "vm/load/module.h" /* an image for the disassembler: no floor joins the two but this one */
 
 #include <ctype.h>
@@ -121,7 +121,7 @@ static void disassemble(struct repl *r) {
   l->disassembled = true;
   if (!bytes) return;
   if (size < 4 || memcmp(bytes, "MXB\n", 4)) {
-    mx_asm_options o = {.file_name = r->file, .allow_include = true, .one_slot_per_name = true};
+    mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = r->file, .allow_include = true, .one_slot_per_name = true};
     made = mx_assemble(r->bytes, r->size, &o);
     bytes = made ? mx_asm_bytes(made, &size) : NULL;
   }

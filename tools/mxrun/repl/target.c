@@ -19,13 +19,11 @@ static const void *assembled(struct repl *r, size_t *size, mx_asm_result **made)
   *made = NULL;
   *size = r->size;
   if (is_module(r->bytes, r->size)) return r->bytes;
-  mx_asm_options o = {.file_name = r->file, .allow_include = true, .one_slot_per_name = true};
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = r->file, .allow_include = true, .one_slot_per_name = true};
   *made = mx_assemble(r->bytes, r->size, &o);
-  const mx_asm_diagnostic *list;
-  size_t n = *made ? mx_asm_diagnostics(*made, &list) : 0;
   fflush(stdout);
-  for (size_t k = 0; k < n && k < 20; k++) {
-    char *s = mx_asm_format(&list[k], r->color);
+  for (size_t k = 0; k < mx_asm_diagnostic_count(*made) && k < 20; k++) {
+    char *s = mx_asm_format(mx_asm_diagnostic_at(*made, k), r->color);
     if (s) fprintf(stderr, "%s%s", s, *s && s[strlen(s) - 1] != '\n' ? "\n" : "");
     free(s);
   }

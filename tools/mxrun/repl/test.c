@@ -11,6 +11,7 @@ struct test { mx_debug_test step[MOST_STEPS]; size_t n; int64_t lane; /* the onl
 
 static bool add(struct test *t, mx_debug_test step) {
   if (t->n == MOST_STEPS) return false;
+  step.struct_size = sizeof step;
   t->step[t->n++] = step;
   return true;
 }
