@@ -148,11 +148,11 @@ endif
 # conditions are asked at every turn of a loop
 $(OBJ)/tools/mxrun/repl/expression.o: CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
-$(OBJ)/vm/exec/level.o: CPPFLAGS += $(LEVELS:%=-DMX_HAVE_%)
+$(OBJ)/vm/load/level.o: CPPFLAGS += $(LEVELS:%=-DMX_HAVE_%)
 # new when other levels are asked for than the last time
 $(OBJ)/levels: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(LEVELS)' | cmp -s - $@ || echo '$(LEVELS)' > $@
-$(OBJ)/vm/exec/level.o $(BUILD)/libmx.a $(LIBSO): $(OBJ)/levels
+$(OBJ)/vm/load/level.o $(BUILD)/libmx.a $(LIBSO): $(OBJ)/levels
 
 define level_rule
 $(OBJ)/vm/exec/lanes/%.$(1).o: vm/exec/lanes/%.c | $(DEPS)
@@ -308,7 +308,7 @@ fuzz: $(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC))
 $(FZ)/obj/%.o: %.c | build/.deps-fuzz
 	$(call say,CLANG,$<)
 	$(Q)mkdir -p $(@D) && clang $(CPPFLAGS) $(FZ_FLAGS) -MMD -MP -c $< -o $@
-$(FZ)/obj/vm/exec/level.o: CPPFLAGS += -DMX_HAVE_plain
+$(FZ)/obj/vm/load/level.o: CPPFLAGS += -DMX_HAVE_plain
 $(FZ)/obj/vm/exec/lanes/%.plain.o: vm/exec/lanes/%.c | build/.deps-fuzz
 	$(call say,CLANG,$<)
 	$(Q)mkdir -p $(@D) && clang $(CPPFLAGS) $(FZ_FLAGS) $(LEVEL_plain) -DMX_LEVEL=plain -MMD -MP -c $< -o $@

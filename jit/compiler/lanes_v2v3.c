@@ -162,7 +162,7 @@ static jv unary(struct jx *j, enum jx_un op, unsigned t, jv x) {
   return v;
 }
 static jv fma_v3(struct jx *j, unsigned t, jv x, jv y, jv z) { return jx_multiply_add(j, t, x, y, z, "x", "xm"); }
-/* Of 32 bits, by way of 64, where the product is exact. The sum p + c = s is rounded to odd (vm/exec/lanes/vocab.h). */
+/* Of 32 bits, by way of 64, where the product is exact. The sum p + c = s is rounded to odd (core/vocab.h). */
 static jv rounded_to_odd(struct jx *j, jv p, jv c, jv s) {
   const unsigned d = MX_T_f64, u = MX_T_u64;
   jv zero = jv_kf(j, d, 0), t = jv_bin(j, JX_SUB, d, s, p);

@@ -1,4 +1,4 @@
-/* Nothing but the vocabulary of opcodes.def, spelled in terms of lanes.h; the C expansion is vm/exec/lanes/vocab.h. */
+/* Nothing but the vocabulary of opcodes.def, spelled in terms of lanes.h; the C expansion is core/vocab.h. */
 #include "meaning.h"
 
 #pragma GCC diagnostic ignored "-Wunused-value"

@@ -1,5 +1,5 @@
 /* Ways into compiled code and out of it. Values come from and go to places in state->home, one for each slot, as the vectors
- * that they are; which slots are live at an entry or exit and in which form stands in tables (vm/exec/jitabi.h) that jit/runtime/transfer.c reads.
+ * that they are; which slots are live at an entry or exit and in which form stands in tables (vm/exec/jitabi.h) that vm/exec/transfer.c reads.
  * A kernel has hundreds of exits, which hardly ever run, and at first they were most of what the compiler had to do: so an exit
  * is a number and a jump, and what two exits or two entries have in common is moved in one place: exits go on there, entries come from there. */
 #include "build.h"

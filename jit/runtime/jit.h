@@ -4,7 +4,7 @@
 #define MX_JIT_JIT_H
 
 #include "vm/exec/jitabi.h"
-#include "vm/exec/tier.h"
+#include "vm/host/engine.h"
 
 #include <time.h>
 

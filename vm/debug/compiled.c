@@ -11,7 +11,7 @@
 #include "vm/exec/attach.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
-#include "vm/exec/tier.h"
+#include "vm/host/engine.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

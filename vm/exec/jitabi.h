@@ -23,7 +23,7 @@ enum mx_jit_exit {
 
 /* How values go between the frame and compiled code: through state->home, where each slot has a place in which code keeps it
  * as it has it in its vectors. Entries and sites say which slots are live there and in which form. So compiled code moves
- * vectors and nothing else; what lanes it is about, jit/runtime/transfer.c knows. */
+ * vectors and nothing else; what lanes it is about, vm/exec/transfer.c knows. */
 enum { MX_JIT_ONE = 1u << 16, MX_JIT_RAW = 2u << 16, MX_JIT_SHAPED = 4u << 16, MX_JIT_CLASS = 24 };
 struct mx_jit_place {
   uint32_t slot; /* number, flags, class << MX_JIT_CLASS. ONE: one vector holds it for all lanes. RAW: f32 whose NaNs may not be canonical yet */

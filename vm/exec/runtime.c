@@ -10,7 +10,7 @@
 #include "vm/memory/heap.h"
 #include "interp.h"
 #include "vm/memory/memory.h"
-#include "vm/exec/lanes/norm.h"
+#include "norm.h"
 #include "printf.h"
 
 #include <stdlib.h>

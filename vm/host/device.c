@@ -8,7 +8,7 @@
 #include "vm/exec/fifo.h"
 #include "vm/memory/heap.h"
 #include "vm/exec/pool.h"
-#include "vm/exec/tier.h"
+#include "engine.h"
 
 #include <sched.h>
 #include <stdarg.h>

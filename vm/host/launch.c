@@ -11,7 +11,7 @@
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
 #include "vm/exec/schedule.h"
-#include "vm/exec/tier.h"
+#include "engine.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "vm/exec/exec.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
-#include "vm/exec/tier.h"
+#include "engine.h"
 #include "vm/load/verify.h"
 
 #include <errno.h>

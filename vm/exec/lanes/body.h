@@ -10,7 +10,7 @@
 #include "vm/exec/exec.h"
 #include "fn.h"
 #include "masks.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 #define MX__CAT2(a_, b_) a_##_##b_
 #define MX__CAT(a_, b_) MX__CAT2(a_, b_)

@@ -3,7 +3,7 @@
 #ifndef MX_LANES_EXPONENTIAL_H
 #define MX_LANES_EXPONENTIAL_H
 
-#include "vocab.h"
+#include "core/vocab.h"
 
 /* e^(x + rest) is the result times 2^*n; the result is near 1. x within +-1500, |rest| below 1e-3. */
 MX__INL double mx__exp_parts(double x, double rest, double *n) {

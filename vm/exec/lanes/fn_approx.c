@@ -5,7 +5,7 @@
  * out the partial products of low weight; nothing else is inexact. */
 #include "approx.h"
 #include "fn.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 /* The first 15 of 32 bits of the square of a 16-bit number, but without the products x_i x_j of weight below 2^17. */
 MX__INL uint32_t square(uint32_t x) {

@@ -2,7 +2,7 @@
  * type and comparison; what is done with the outcome is a second, cheap loop. */
 #include "fn.h"
 #include "masks.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 /* The mask of x <cmp> y for all lanes, through words: narrowing the outcome inside the loop costs more than comparing. X(comparison)
  * names each comparison of the type's family. */

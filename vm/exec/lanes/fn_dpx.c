@@ -1,7 +1,7 @@
 /* Lane functions of the dynamic programming rows with three results. */
 #include "fn.h"
 #include "masks.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 /* d: both halves; q, e: whether A's was taken in the high and in the low half. */
 #define ROW(name_, type_, pick_) \

@@ -2,7 +2,7 @@
  * functions, rounded; where an error of two units in their last place could change that, the f64 ones decide. */
 #include "fn.h"
 #include "sleef.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 enum half_function { SIN, COS, EXP, EXP2, EXP10, LOG, LOG2, LOG10, TANH_, RSQRT };
 

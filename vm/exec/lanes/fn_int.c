@@ -1,6 +1,6 @@
 /* Lane functions of the integer rows. */
 #include "fn.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 /* fns: find the n-th set bit. n > 0 counts from bit `base` up, n < 0 down; n = 0 asks for bit `base` itself. */
 static uint32_t fns(uint32_t mask, uint32_t base, int32_t n) {

@@ -1,7 +1,7 @@
 /* Lane functions that take numbers apart and put them together, exactly: exponents, fractions, rounding, neighbours,
  * remainders. NaN results as in fn_math.c. */
 #include "fn.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 #define NAN_f32(r_) CANON(f32, r_)
 #define NANS_f32(r_) CANON(f32, r_)

@@ -1,9 +1,9 @@
 /* Lane functions of reciprocal roots and of the roots of sums of squares. Squares are summed with the rounding errors
  * kept, after scaling by a power of two, so that nothing overflows or vanishes that matters. */
 #include "fn.h"
-#include "norm.h"
+#include "vm/exec/norm.h"
 #include "sleef.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 MX__PASS1(cbrt, f64, u10)
 

@@ -2,7 +2,7 @@
  * to results afterwards only moves bits and compares, which no mode changes. */
 #include "fn.h"
 #include "rounding.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 /* mod: mode, ftz, sat. With ftz, operands are flushed first, and a result is a zero where `scaled`, the result for operands
  * scaled by 2^24, says that rounding with any exponent would have left it below the least normal number. (Only for small results: scaling

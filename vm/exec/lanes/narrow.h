@@ -4,7 +4,7 @@
 #define MX_LANES_NARROW_H
 
 #include "rounding.h"
-#include "vocab.h"
+#include "core/vocab.h"
 
 enum { MX__RNA = MX__RN + 1 }; /* nearest, ties away from zero */
 

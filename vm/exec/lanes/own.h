@@ -3,7 +3,7 @@
 #ifndef MX_LANES_OWN_H
 #define MX_LANES_OWN_H
 
-#include "vocab.h"
+#include "core/vocab.h"
 
 /* The function of one operand: the last argument computes r from x, for `lanes` lanes. */
 #define OWN1(name_, ...) \

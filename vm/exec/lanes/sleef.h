@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "vocab.h"
+#include "core/vocab.h"
 
 #ifndef FP_FAST_FMA /* the header's condition for declaring the scalar fused forms, which the library has in any case */
 #define FP_FAST_FMA 1

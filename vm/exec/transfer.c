@@ -1,6 +1,6 @@
 /* Values of slots on their way between the frame, where the interpreter has them lane by lane, and the places in which compiled
  * code leaves and finds its vectors. Written once here instead of at every entry and exit in every kernel. */
-#include "vm/exec/jitabi.h"
+#include "jitabi.h"
 
 #ifdef __SSE2__
 #include <xmmintrin.h>

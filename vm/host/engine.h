@@ -2,8 +2,8 @@
 #ifndef MX_VM_TIER_H
 #define MX_VM_TIER_H
 
-#include "vm/host/device.h"
-#include "exec.h"
+#include "device.h"
+#include "vm/exec/exec.h"
 
 /* Before the workers of l start; d->run is held, the kernel is prepared. MX_JIT_ON: compiled code is there afterwards, or
  * MX_JIT_FAILURE; MX_JIT_AUTO: it may come while l runs. */

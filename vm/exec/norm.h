@@ -3,7 +3,7 @@
 #ifndef MX_LANES_NORM_H
 #define MX_LANES_NORM_H
 
-#include "vocab.h"
+#include "core/vocab.h"
 
 /* Component k of a vector somewhere. */
 typedef double mx__component(const void *vector, size_t k);

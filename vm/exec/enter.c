@@ -1,11 +1,11 @@
 /* Going over to compiled code and coming back: the one place where a body of the interpreter meets it. */
 #include "jit.h"
 #include "vm/debug/session.h"
-#include "vm/exec/interp.h"
-#include "vm/exec/jitabi.h"
-#include "vm/exec/launch.h"
-#include "vm/exec/compiled_block.h"
-#include "vm/exec/warp.h"
+#include "interp.h"
+#include "jitabi.h"
+#include "launch.h"
+#include "compiled_block.h"
+#include "warp.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* What addresses of a warp look like, for compiled code that then uses them many times. Plain loops over all lanes, which the
  * compiler makes into vectors: this is called once for each address. */
-#include "vm/exec/jitabi.h"
+#include "jitabi.h"
 
 #define LOOK(name_, type_) \
   static inline __attribute__((always_inline)) struct mx_jit_shape name_(const type_ *a, const type_ *on, uint32_t lanes, uint32_t chunk) { \
