@@ -8,6 +8,9 @@
 
 #include <time.h>
 
+/* tier.c: what devices are made with. */
+extern const struct mx_engine mx__compiling;
+
 /* Everything that changes code, as text, a line for each part: what a cache entry carries and is compared with, byte for byte. */
 struct mx_jit_key { char *text; size_t size; char name[33]; /* its digest, in hexadecimal */ };
 
@@ -55,11 +58,5 @@ struct mx_jit_object;
 struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs);
 void mx__jit_unload(struct mx_jit_object *o);
 struct mx_jit_code *mx__jit_code(struct mx_jit_object *o, uint32_t func); /* NULL: not compiled */
-
-/* inplace.c. What code's steps take, before it is attached to fn; false: out of memory. Step `number` for the lanes of `mask`: false, if
- * it goes through the frame; *done: whether its last body did not give up control. */
-bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes);
-void mx__jit_inplace_free(struct mx_jit_code *code);
-bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number, uint64_t mask, bool *done);
 
 #endif

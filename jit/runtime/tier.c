@@ -240,7 +240,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
   return s;
 }
 
-mx_status mx__tier_begin(mx_kernel *k, struct mx_launch *l) {
+static mx_status tier_begin(mx_kernel *k, struct mx_launch *l) {
   if (l->jit == MX_JIT_OFF || l->debug) return MX_OK;
   if (!k->jit && !(k->jit = kernel_new(k, k->prep)))
     return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
@@ -262,7 +262,7 @@ static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
   j->launch = NULL;
 }
 
-void mx__tier_end(mx_kernel *k, struct mx_launch *l) {
+static void tier_end(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit *j = k->module->device->jit;
   if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit)) return;
   mx__lock(&j->lock);
@@ -300,7 +300,7 @@ static void forget(struct mx_jit *j, struct mx_jit_kernel *jk) {
   free(jk);
 }
 
-void mx__tier_forget(mx_module *m) {
+static void tier_forget(mx_module *m) {
   for (size_t i = 0; i < m->nkernels; i++) {
     if (m->kernels[i].jit) forget(m->device->jit, m->kernels[i].jit);
     m->kernels[i].jit = NULL;
@@ -308,7 +308,7 @@ void mx__tier_forget(mx_module *m) {
 }
 
 /* ---- sessions ---------------------------------------------------------------------------------------------*/
-struct mx_jit_kernel *mx__tier_session(mx_kernel *k, struct mx_prepared *prep, const char *stops, mx_body leave, mx_body enter) {
+static struct mx_jit_kernel *tier_session(mx_kernel *k, struct mx_prepared *prep, const char *stops, mx_body leave, mx_body enter) {
   struct mx_jit_kernel *jk = kernel_new(k, prep);
   if (!jk) return NULL;
   jk->wanted = false;
@@ -319,7 +319,7 @@ struct mx_jit_kernel *mx__tier_session(mx_kernel *k, struct mx_prepared *prep, c
   return NULL;
 }
 
-mx_status mx__tier_session_begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
+static mx_status tier_session_begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
   struct mx_jit *j = make(l->device);
   if (j) {
     mx__lock(&j->lock);
@@ -330,7 +330,7 @@ mx_status mx__tier_session_begin(struct mx_jit_kernel *jk, struct mx_launch *l) 
   return begin(jk, l);
 }
 
-void mx__tier_session_end(struct mx_jit_kernel *jk) {
+static void tier_session_end(struct mx_jit_kernel *jk) {
   struct mx_jit *j = jk->kernel->module->device->jit;
   if (!j) return;
   mx__lock(&j->lock);
@@ -343,7 +343,7 @@ void mx__tier_session_end(struct mx_jit_kernel *jk) {
   mx__unlock(&j->lock);
 }
 
-bool mx__tier_session_ready(struct mx_jit_kernel *jk) {
+static bool tier_session_ready(struct mx_jit_kernel *jk) {
   struct mx_jit *j = jk->kernel->module->device->jit;
   if (!j) return false;
   mx__lock(&j->lock);
@@ -352,11 +352,11 @@ bool mx__tier_session_ready(struct mx_jit_kernel *jk) {
   return ready;
 }
 
-struct mx_jit_code *mx__tier_session_code(struct mx_jit_kernel *jk, uint32_t func) { return jk->object ? mx__jit_code(jk->object, func) : NULL; }
+static struct mx_jit_code *tier_session_code(struct mx_jit_kernel *jk, uint32_t func) { return jk->object ? mx__jit_code(jk->object, func) : NULL; }
 
-void mx__tier_session_forget(struct mx_jit_kernel *jk) { forget(jk->kernel->module->device->jit, jk); }
+static void tier_session_forget(struct mx_jit_kernel *jk) { forget(jk->kernel->module->device->jit, jk); }
 
-void mx__tier_done(struct mx_device *d) {
+static void tier_done(struct mx_device *d) {
   struct mx_jit *j = d->jit;
   if (!j) return;
   mx__lock(&j->lock);
@@ -374,3 +374,16 @@ void mx__tier_done(struct mx_device *d) {
   free(j);
   d->jit = NULL;
 }
+
+const struct mx_engine mx__compiling = {
+    .begin = tier_begin,
+    .end = tier_end,
+    .forget = tier_forget,
+    .done = tier_done,
+    .session = tier_session,
+    .session_begin = tier_session_begin,
+    .session_end = tier_session_end,
+    .session_ready = tier_session_ready,
+    .session_code = tier_session_code,
+    .session_forget = tier_session_forget,
+};

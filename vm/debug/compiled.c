@@ -88,7 +88,7 @@ static size_t code_new(struct mx_debug *g, struct stop *stops, size_t n) {
   struct code *more = realloc(m->codes, (m->ncodes + 1) * sizeof *more), c = {.stops = stops, .nstops = n};
   if (more) m->codes = more;
   c.text = text_of(stops, n);
-  if (more && c.text) c.jit = mx__tier_session(g->kernel, g->prep, c.text, g->bodies[0], go_compiled);
+  if (more && c.text) c.jit = g->device->engine->session(g->kernel, g->prep, c.text, g->bodies[0], go_compiled);
   if (!c.jit) return free(c.text), free(stops), 0;
   /* tests belong to breakpoints, which may go */
   for (size_t k = 0; k < n; k++)
@@ -105,7 +105,7 @@ static size_t choose(struct mx_debug *g, uint64_t *bits) {
   if (!wanted(g, &stops, &n)) return 0;
   for (int ready = 1; ready >= 0; ready--)
     for (size_t k = 0; k < m->ncodes; k++)
-      if (covers(&m->codes[k], stops, n, bits) && (ready ? mx__tier_session_ready(m->codes[k].jit) : m->codes[k].nstops == n)) {
+      if (covers(&m->codes[k], stops, n, bits) && (ready ? g->device->engine->session_ready(m->codes[k].jit) : m->codes[k].nstops == n)) {
         free(stops);
         return k + 1;
       }
@@ -120,7 +120,7 @@ static const struct mx_insn *go_compiled(struct mx_exec *x, const struct mx_insn
   const uint64_t before = x->steps;
   mx__compiled_enters(x);
   const struct mx_insn *next = mx__jit_go_over(x, i);
-  if (g->together) return mx__debug_tried(x, next);
+  if (g->together) return mx__debug_uncount_trap(x, next);
   g->executed += x->steps - before + 1; /* the machine counts i itself when its body is back */
   if (!next && x->event == MX_EV_TRAP) mx__debug_trapped(g, x);
   return next;
@@ -135,7 +135,7 @@ bool mx__compiled_rounds(const struct mx_debug *g, const struct mx_exec *x) {
 
 void mx__compiled_ran(struct mx_debug *g, struct mx_exec *x, uint64_t steps, bool trapped) {
   if (!g->together) g->executed += steps;
-  else if (trapped) mx__debug_tried(x, NULL);
+  else if (trapped) mx__debug_uncount_trap(x, NULL);
 }
 
 static void forget_known(struct mx_compiled *m) {
@@ -148,7 +148,7 @@ mx_status mx__compiled_begin(struct mx_debug *g) {
   struct mx_compiled *m = g->compiled;
   forget_known(m);
   m->now = choose(g, &g->x->stops);
-  mx_status s = m->now ? mx__tier_session_begin(m->codes[m->now - 1].jit, g->launch) : MX_OK;
+  mx_status s = m->now ? g->device->engine->session_begin(m->codes[m->now - 1].jit, g->launch) : MX_OK;
   if (s != MX_OK) mx__compiled_end(g);
   return s;
 }
@@ -156,7 +156,7 @@ mx_status mx__compiled_begin(struct mx_debug *g) {
 void mx__compiled_end(struct mx_debug *g) {
   struct mx_compiled *m = g->compiled;
   if (!m || !m->now) return;
-  mx__tier_session_end(m->codes[m->now - 1].jit);
+  g->device->engine->session_end(m->codes[m->now - 1].jit);
   m->now = 0;
 }
 
@@ -164,7 +164,7 @@ void mx__compiled_free(struct mx_debug *g) {
   struct mx_compiled *m = g->compiled;
   if (!m) return;
   for (size_t k = 0; k < m->ncodes; k++) {
-    mx__tier_session_forget(m->codes[k].jit);
+    g->device->engine->session_forget(m->codes[k].jit);
     for (size_t s = 0; s < m->codes[k].nstops; s++)
       if (*m->codes[k].stops[s].test) free((char *)(uintptr_t)m->codes[k].stops[s].test);
     free(m->codes[k].stops);
@@ -189,7 +189,7 @@ static uint32_t slot_at(const struct mx_pfunc *fn, uint32_t lanes, uint32_t offs
 }
 
 static uint64_t kept(const struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t slot) {
-  const struct mx_jit_code *c = mx__tier_session_code(g->compiled->codes[f->compiled - 1].jit, f->fn->number);
+  const struct mx_jit_code *c = g->device->engine->session_code(g->compiled->codes[f->compiled - 1].jit, f->fn->number);
   if (!c || !c->live) return UINT64_MAX;
   const size_t words = slots_of(f->fn->func) / 64 + 1;
   return c->live[pc * words + slot / 64] >> slot % 64 & 1 ? UINT64_MAX : 0;

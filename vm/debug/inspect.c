@@ -2,11 +2,11 @@
  * Running and stopping are session.c's. */
 #include "session.h"
 
-#include "vm/memory/heap.h"
 #include "vm/exec/interp.h"
-#include "vm/load/module.h"
 #include "vm/exec/schedule.h"
 #include "vm/exec/warp.h"
+#include "vm/load/module.h"
+#include "vm/memory/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -48,14 +48,14 @@ bool mx__debug_rests(const struct mx_debug *g, struct mx_launch *l) {
   return g->together;
 }
 
-const struct mx_insn *mx__debug_lie_down(struct mx_exec *x, const struct mx_insn *i) {
+const struct mx_insn *mx__debug_suspend_before(struct mx_exec *x, const struct mx_insn *i) {
   mx__launch_stop(x->launch, MX_STOP_REST);
   x->slice = x->reserve = 0;
   x->steps--; /* the machine counts i, and will again */
   return mx__leave(x, i->pc, MX_EV_SLICE);
 }
 
-const struct mx_insn *mx__debug_tried(struct mx_exec *x, const struct mx_insn *next) {
+const struct mx_insn *mx__debug_uncount_trap(struct mx_exec *x, const struct mx_insn *next) {
   if (!next && x->event == MX_EV_TRAP) x->steps--; /* the same */
   return next;
 }

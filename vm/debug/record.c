@@ -10,8 +10,8 @@
 
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
-#include "vm/load/prepare.h"
 #include "vm/exec/schedule.h"
+#include "vm/load/prepare.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  * thread simply waits inside an instruction. While it waits it holds no lock on the device's memory. */
 #include "session.h"
 
+#include "vm/exec/hooks.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
 #include "vm/host/output.h"
@@ -236,7 +237,7 @@ void mx__debug_trapped(struct mx_debug *g, struct mx_exec *x) { show(g, x, x->bl
 /* An instruction at which nothing can stop. */
 static const struct mx_insn *just_go(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_insn *next = g->real->bodies[i->op](x, i);
-  if (g->together) return mx__debug_tried(x, next);
+  if (g->together) return mx__debug_uncount_trap(x, next);
   g->executed++;
   if (g->nwritten) mx__debug_compare(g);
   if (!next && x->event == MX_EV_TRAP) show(g, x, x->block);
@@ -248,7 +249,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
   struct mx_debug *g = x->launch->debug;
   mx_debug_reason reason;
   if (mx__debug_unwatched(g, x, i)) return just_go(g, x, i);
-  if (g->together) return mx__debug_lie_down(x, i);
+  if (g->together) return mx__debug_suspend_before(x, i);
   if (g->quit || g->rewinding) return leave_for_good(x, i);
   if (i == g->pass) {
     g->pass = NULL;
@@ -280,7 +281,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
       if (g->moved_code) return look_again(g, x);
       if (mx__record_is_empty(g)) { /* a state can be taken where a turn begins: let one begin */
         g->pass = i;
-        return mx__debug_lie_down(x, i);
+        return mx__debug_suspend_before(x, i);
       }
     }
   }
@@ -378,9 +379,31 @@ void mx__debug_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
 
 /* ---- the session ----------------------------------------------------------------------------------------*/
 
+static const struct mx_hooks hooks = {
+    .turn = mx__debug_turn,
+    .went_on = mx__debug_went_on,
+    .parked = mx__debug_parked,
+    .stopped = mx__debug_stopped,
+    .sees_writes = mx__debug_sees_writes,
+    .writes = mx__debug_writes,
+    .clears = mx__debug_clears,
+    .may_run_compiled = mx__compiled_rounds,
+    .enters_compiled = mx__compiled_enters,
+    .ran_compiled = mx__compiled_ran,
+    .unwatched = mx__debug_unwatched,
+    .joins = mx__debug_joins,
+    .helps = mx__debug_helps,
+    .parts = mx__debug_parts,
+    .rests = mx__debug_rests,
+    .digest = mx__debug_digest,
+    .spun = mx__debug_spun,
+    .close = mx_debug_end,
+};
+
 static void *session_main(void *arg) {
   struct mx_debug *g = arg;
-  mx_status s = mx__launch_debug(g->kernel, &g->config, g->params, g->param_bytes, g);
+  const struct mx_watched watched = {g, &hooks, g->prep};
+  mx_status s = mx__launch_debug(g->kernel, &g->config, g->params, g->param_bytes, &watched);
   mx__lock(&g->lock);
   g->ended = g->standing = true;
   g->status = s;
@@ -460,7 +483,7 @@ mx_status mx_debug_begin(mx_kernel *k, const mx_launch_config *config, const voi
   if (s == MX_OK) {
     mx__lock(&d->lock);
     if (d->debug) s = MX_BUSY;
-    else d->debug = g;
+    else d->debug = g, d->hooks = &hooks;
     mx__unlock(&d->lock);
     if (s != MX_OK) mx__fail(d, s, "the device has a debugging session already");
   }
@@ -504,8 +527,6 @@ void mx_debug_end(mx_debug *g) {
   session_free(g);
   mx__kernel_use(k, -1);
 }
-
-void mx__debug_close(struct mx_device *d) { mx_debug_end(d->debug); }
 
 mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
   if (!g) return MX_INVALID_VALUE;

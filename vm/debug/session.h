@@ -1,5 +1,4 @@
-/* A debugging session from the inside: what session.c (running and stopping), inspect.c (looking and changing) and
- * replace.c (new code) share, and the two places where a launch reports to its session. */
+/* A debugging session from the inside: what the files of vm/debug/ share. A launch knows it by the table in vm/exec/hooks.h only. */
 #ifndef MX_VM_DEBUG_H
 #define MX_VM_DEBUG_H
 
@@ -130,50 +129,45 @@ struct mx_debug {
   struct mx_replaced *replaced; /* replace.c: images and prepared code that frames and texts may still speak of */
 };
 
-/* schedule.c: a block's turn has ended with everybody stopped, or (b NULL) all blocks have ended. A block: the launch has been taken
- * back to where that one runs. */
+/* ---- what the machine calls through the table of vm/exec/hooks.h, which says when --------------------------------------*/
+/* session.c */
 struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
-/* schedule.c: everybody in the block spins or waits. */
 void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
-/* The same while the launch runs on several workers, with what all registers and places of its lanes come to (not 0); one calls at a
- * time. */
 void mx__debug_spun(struct mx_debug *g, struct mx_launch *l, const struct mx_block *b, uint64_t digest);
 uint64_t mx__debug_digest(const struct mx_block *b);
-/* block.c: the turn of a warp of the block begins: a place where the launch can be recorded and taken up again. */
 void mx__debug_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
-/* block.c: the block's shared memory is about to be cleared. */
-void mx__debug_clears(struct mx_debug *g, struct mx_block *b);
-/* The device goes away. */
-void mx__debug_close(struct mx_device *d);
-
-/* write_hooks.c: lanes m are about to write `bytes` at host[]; addresses are as the program computed them, plus base. False in
- * `sees`: nobody wants to know. */
-static inline bool mx__debug_sees_writes(const struct mx_debug *g) { return g && (g->record || g->writes || g->checks_values); }
-void mx__debug_writes(struct mx_exec *x, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes, unsigned char *const *host);
-/* write_hooks.c: the tables of the kernels' heap are about to change. */
-void mx__debug_heap(struct mx_exec *x);
-/* write_hooks.c: has the instruction that has just run changed a value in memory? Into g->value_changed. */
-void mx__debug_compare(struct mx_debug *g);
-
-/* parallel.c: an order begins. The session's worker alone has gone on: it may rest, for others to join it. */
-void mx__debug_order_begins(struct mx_debug *g);
-void mx__debug_went_on(struct mx_debug *g, const struct mx_exec *x);
-/* schedule.c: so many blocks are left, and the session's worker x rests: whether others join it. One does. They have parted again, and
- * executed so many instructions. */
-bool mx__debug_joins(struct mx_debug *g, struct mx_exec *x, uint64_t blocks);
-void mx__debug_helps(const struct mx_debug *g, struct mx_exec *x);
-void mx__debug_parts(struct mx_debug *g, const struct mx_exec *x, uint64_t others);
-/* A worker has trapped: true where it shall rest instead. One comes to an instruction at which it shall. What one has executed while
- * they are together: an instruction that has trapped will be again. */
-bool mx__debug_rests(const struct mx_debug *g, struct mx_launch *l);
-const struct mx_insn *mx__debug_lie_down(struct mx_exec *x, const struct mx_insn *i);
-const struct mx_insn *mx__debug_tried(struct mx_exec *x, const struct mx_insn *next);
-
-/* Whether instruction i just runs. */
 static inline bool mx__debug_unwatched(const struct mx_debug *g, const struct mx_exec *x, const struct mx_insn *i) {
   return g->plain && !atomic_load_explicit(&g->pause, memory_order_relaxed) &&
          !(g->marks && g->marks[x->fn->number] && g->marks[x->fn->number][i->pc]);
 }
+/* write_hooks.c */
+static inline bool mx__debug_sees_writes(const struct mx_debug *g) { return g->record || g->writes || g->checks_values; }
+void mx__debug_writes(struct mx_exec *x, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes, unsigned char *const *host);
+void mx__debug_clears(struct mx_debug *g, struct mx_block *b);
+/* parallel.c */
+void mx__debug_went_on(struct mx_debug *g, const struct mx_exec *x);
+bool mx__debug_joins(struct mx_debug *g, struct mx_exec *x, uint64_t blocks);
+void mx__debug_helps(const struct mx_debug *g, struct mx_exec *x);
+void mx__debug_parts(struct mx_debug *g, const struct mx_exec *x, uint64_t others);
+bool mx__debug_rests(const struct mx_debug *g, struct mx_launch *l);
+/* compiled.c */
+bool mx__compiled_rounds(const struct mx_debug *g, const struct mx_exec *x);
+void mx__compiled_ran(struct mx_debug *g, struct mx_exec *x, uint64_t steps, bool trapped);
+void mx__compiled_enters(struct mx_exec *x);
+
+/* ---- between the files of the session ----------------------------------------------------------------------------*/
+/* write_hooks.c: the tables of the kernels' heap are about to change. */
+void mx__debug_heap(struct mx_exec *x);
+/* write_hooks.c: has the instruction that has just run changed a value in memory? Into g->value_changed. */
+void mx__debug_compare(struct mx_debug *g);
+/* parallel.c: an order begins. */
+void mx__debug_order_begins(struct mx_debug *g);
+/* parallel.c: a worker that helps comes to an instruction at which the session has something to ask: it stops before it, for the
+ * session's own worker to execute it. */
+const struct mx_insn *mx__debug_suspend_before(struct mx_exec *x, const struct mx_insn *i);
+/* parallel.c: `next` is what an instruction's body returned while several workers run. If it has trapped it is not counted, since the
+ * session's own worker will execute it again. Returns next. */
+const struct mx_insn *mx__debug_uncount_trap(struct mx_exec *x, const struct mx_insn *next);
 /* session.c: the instruction at hand has trapped. */
 void mx__debug_trapped(struct mx_debug *g, struct mx_exec *x);
 
@@ -181,10 +175,6 @@ void mx__debug_trapped(struct mx_debug *g, struct mx_exec *x);
 mx_status mx__compiled_begin(struct mx_debug *g);
 void mx__compiled_end(struct mx_debug *g);
 void mx__compiled_free(struct mx_debug *g);
-/* Blocks may begin in vm/exec/compiled_block.c; what they executed there. */
-bool mx__compiled_rounds(const struct mx_debug *g, const struct mx_exec *x);
-void mx__compiled_ran(struct mx_debug *g, struct mx_exec *x, uint64_t steps, bool trapped);
-void mx__compiled_enters(struct mx_exec *x); /* the current frame */
 /* Lanes in which a place of a frame, which stands at pc, holds what the program has there: others may be as compiled code, which
  * no longer needed them, found them. */
 uint64_t mx__compiled_known(struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t offset, unsigned cls);

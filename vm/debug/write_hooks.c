@@ -2,8 +2,8 @@
  * and notices whether any value changes. Sessions that want none of it are never asked. */
 #include "session.h"
 
-#include "vm/memory/heap.h"
 #include "vm/exec/launch.h"
+#include "vm/memory/heap.h"
 
 #include <string.h>
 
@@ -93,8 +93,8 @@ void mx__debug_writes(struct mx_exec *x, uint64_t m, const uint64_t *address, ui
 void mx__debug_heap(struct mx_exec *x) {
   unsigned char *part[2];
   size_t bytes[2];
-  if (!x->launch->device->heap) return;
-  mx__heap_parts(x->launch->device->heap, part, bytes);
+  if (!x->launch->heap) return;
+  mx__heap_parts(x->launch->heap, part, bytes);
   for (int k = 0; k < 2; k++) mx__record_writes(x->launch->debug, part[k], part[k] + bytes[k], part[k], bytes[k]);
 }
 

@@ -1,10 +1,9 @@
 /* Memory accesses off the fast path: which allocation an address belongs to, and traps. See access.h. */
 #include "access.h"
 
-#include "block.h"
-#include "vm/debug/session.h"
-#include "vm/host/device.h"
 #include "vm/memory/heap.h"
+#include "block.h"
+#include "hooks.h"
 #include "interp.h"
 
 #include <string.h>
@@ -33,12 +32,12 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   }
   /* offsets in the constant window become generic addresses for the lookup, and back */
   uint64_t shift = space == MX_CONST ? MX_WINDOW(MX_WINDOW_CONST) : 0;
-  struct mx_device *d = x->launch->device;
+  const struct mx_launch *l = x->launch;
   struct mx_region *region;
-  const struct mx_alloc *a = mx__memory_record(&d->memory, addr + shift, &region);
+  const struct mx_alloc *a = mx__memory_record(l->memory, addr + shift, &region);
   uint64_t lo, size;
   if (a) lo = a->lo, size = a->size;
-  else if (d->heap && mx__heap_find(d->heap, addr, &lo, &size)) region = &d->memory.heap, *keep = false;
+  else if (l->heap && mx__heap_find(l->heap, addr, &lo, &size)) region = &l->memory->heap, *keep = false;
   else return false;
   *b = (struct mx_bounds){.lo = lo - shift, .span = size, .off = (uint64_t)(uintptr_t)(region->map + (lo - region->start)),
                           .kind = region->device_writable ? MX_GLOBAL : MX_CONST, .writable = region->device_writable};
@@ -60,7 +59,7 @@ static bool inside(const struct mx_bounds *b, uint64_t addr, unsigned bytes) {
 bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
                      unsigned space, bool write, unsigned char **host) {
   struct mx_bounds *cache = &x->bounds[i->aux], b = *cache, first = {0};
-  bool seen = write && mx__debug_sees_writes(x->launch->debug);
+  bool seen = write && x->launch->debug && x->launch->hooks->sees_writes(x->launch->debug);
   if (seen) b.span = 0; /* what is remembered of a write that a session sees says read-only: see below */
   uint64_t missing = 0, odd = 0, locked = 0;
   bool have = false, keep = true, unmapped = false;
@@ -79,7 +78,7 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
   uint64_t wrong = missing ? missing : odd ? odd : locked;
   if (!wrong) {
     if (seen) {
-      mx__debug_writes(x, m, addr, mx_space_window(space), bytes, host);
+      x->launch->hooks->writes(x, m, addr, mx_space_window(space), bytes, host);
       first.writable = false; /* the next one is to come here, too */
     }
     if (have) keep_bounds(x, cache, &first);

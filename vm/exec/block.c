@@ -2,11 +2,10 @@
  * its slice, waits, or ends. */
 #include "block.h"
 
-#include "vm/debug/session.h"
-#include "vm/host/device.h"
+#include "compiled_block.h"
+#include "hooks.h"
 #include "jitabi.h"
 #include "launch.h"
-#include "compiled_block.h"
 #include "schedule.h"
 #include "warp.h"
 
@@ -171,7 +170,7 @@ void mx__block_start(struct mx_block *b, uint64_t index) {
     memset(bar->arrived, 0, sizeof *bar->arrived * b->nwarps);
   }
   b->barriers_used = 0;
-  if (l->debug) mx__debug_clears(l->debug, b);
+  if (l->debug) l->hooks->clears(l->debug, b);
   if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
 }
 
@@ -228,7 +227,7 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
       const struct mx_insn *i;
       const uint64_t before = x->steps;
       const enum mx_rounds rounds = mx__rounds_run(x, b, code, then, &w, &i);
-      if (b->launch->debug) mx__compiled_ran(b->launch->debug, x, x->steps - before, rounds == MX_ROUNDS_MACHINE && !i);
+      if (b->launch->debug) b->launch->hooks->ran_compiled(b->launch->debug, x, x->steps - before, rounds == MX_ROUNDS_MACHINE && !i);
       switch (rounds) {
         case MX_ROUNDS_DONE: return MX_BLOCK_DONE;
         case MX_ROUNDS_STOPPED: return MX_BLOCK_STOPPED;
@@ -250,7 +249,7 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
     for (; b->round.warp < b->nwarps; b->round.warp++) {
       struct mx_warp *warp = &b->warps[b->round.warp];
       if (!warp->live) continue;
-      if (b->launch->debug) mx__debug_turn(b->launch->debug, x, b);
+      if (b->launch->debug) b->launch->hooks->turn(b->launch->debug, x, b);
       uint64_t before = x->steps;
       enum mx_turn turn = mx__warp_run(x, warp);
       if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;

@@ -6,14 +6,14 @@
 #include "compiled_block.h"
 
 #include "attach.h"
-#include "vm/debug/session.h"
+#include "hooks.h"
 #include "launch.h"
 #include "warp.h"
 
 #include <string.h>
 
 struct mx_jit_code *mx__rounds_code(const struct mx_exec *x) {
-  if (x->stress || x->jit_off || (x->launch->debug && !mx__compiled_rounds(x->launch->debug, x))) return NULL;
+  if (x->stress || x->jit_off || (x->launch->debug && !x->launch->hooks->may_run_compiled(x->launch->debug, x))) return NULL;
   struct mx_jit_code *code = atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);
   return code && atomic_load_explicit(&code->attached, memory_order_acquire) ? code : NULL; /* what waits must find its way back */
 }
@@ -264,7 +264,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
       select_only(x, warp);
       s->home = mx__jit_keep(x->frame);
     }
-    if (x->launch->debug) mx__compiled_enters(x);
+    if (x->launch->debug) x->launch->hooks->enters_compiled(x);
     for (;;) {
       s->steps = 0;
       const uint32_t entry = warp->resume; /* 0 is the first instruction */

@@ -1,10 +1,9 @@
 /* Going over to compiled code and coming back: the one place where a body of the interpreter meets it. */
-#include "jit.h"
-#include "vm/debug/session.h"
+#include "compiled_block.h"
+#include "hooks.h"
 #include "interp.h"
 #include "jitabi.h"
 #include "launch.h"
-#include "compiled_block.h"
 #include "warp.h"
 
 #include <stdlib.h>
@@ -85,7 +84,7 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   const uint64_t steps = s->steps + site->steps;
   mx__jit_fetch(x, code, site->first, site->n, s->home); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
   if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* a breakpoint, perhaps */
-    return x->launch->debug && !mx__debug_unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
+    return x->launch->debug && !x->launch->hooks->unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
   x->steps += steps;
   const uint32_t event = x->event;
   if (!tell(x, code, site, s->home)) return mx__trap_at(x, i, MX_TRAP_INTERNAL, x->mask, NULL);

@@ -104,7 +104,7 @@ struct mx_jit_code {
   const struct mx_jit_hidden *hidden;
   const struct mx_jit_step *steps;
   const uint64_t *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
-  struct mx_jit_inplace *inplace; /* by step: how it is done with values in home; jit/runtime/inplace.c */
+  struct mx_jit_inplace *inplace; /* by step: how it is done with values in home; inplace.c */
   uint32_t home_bytes, lanes;     /* the table's and what steps need besides; of a warp */
   atomic_bool attached; /* all its entries lead to it */
 };
@@ -143,5 +143,10 @@ void mx__jit_bring_results(struct mx_exec *x, const struct mx_jit_code *code, ui
 void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home);
 uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home);
 void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, uint64_t m);
+/* inplace.c. What code's steps take, before it is attached to fn; false: out of memory. Step `number` for the lanes of `mask`: false, if
+ * it goes through the frame; *done: whether its last body did not give up control. */
+bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes);
+void mx__jit_inplace_free(struct mx_jit_code *code);
+bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number, uint64_t mask, bool *done);
 
 #endif

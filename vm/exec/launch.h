@@ -23,11 +23,16 @@ struct mx_prepared;
 enum mx_stop { MX_STOP_NOT, MX_STOP_REST, MX_STOP_TRAP, MX_STOP_STEPS, MX_STOP_TIME, MX_STOP_INTERRUPT, MX_STOP_HOST_MEMORY };
 
 struct mx_launch {
-  struct mx_device *device;
+  struct mx_device *device;       /* for the host's side and engines only: the machine has what it needs in the next four */
+  const struct mx_services *services;
+  struct mx_memory *memory;
+  struct mx_heap *heap;           /* of device malloc */
+  struct mx_fifo *fifo;           /* what kernels print */
   const struct mx_image *image;
   uint32_t func;                  /* the kernel, in the image */
   struct mx_prepared *prep;
   struct mx_debug *debug;         /* NULL: nobody looks */
+  const struct mx_hooks *hooks;   /* of debug: hooks.h */
   struct schedule *schedule;      /* while it runs: schedule.c */
 
   uint32_t grid[3], block[3];
@@ -62,6 +67,12 @@ struct mx_launch {
   bool trapped;
   struct mx_trap trap;
   mx_launch_stats stats;          /* workers add theirs when they end */
+};
+
+/* What the machine asks of the device's side while the launch runs; vm/host/output.c, which says more. */
+struct mx_services {
+  void (*flush)(struct mx_device *d);
+  void (*assert_failed)(struct mx_launch *l, uint64_t block, const struct mx_trap *t, const char *message, size_t size);
 };
 
 /* Asks all workers to stop; the first reason stays, unless it is to rest. */

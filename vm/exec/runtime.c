@@ -1,15 +1,13 @@
 /* The rows of ops/runtime.def: device printf, malloc and free, assertions, memcpy and memset, and the functions that read vectors. Separate from interp.c
  * because they call services of the device instead of steering the warp. Every address is checked, for all lanes, before
  * anything is written or printed. */
+#include "vm/memory/heap.h"
+#include "vm/memory/memory.h"
 #include "access.h"
 #include "block.h"
-#include "vm/debug/session.h"
-#include "vm/host/device.h"
-#include "vm/host/output.h"
 #include "fifo.h"
-#include "vm/memory/heap.h"
+#include "hooks.h"
 #include "interp.h"
-#include "vm/memory/memory.h"
 #include "norm.h"
 #include "printf.h"
 
@@ -65,12 +63,12 @@ const struct mx_insn *mx__op_vprintf(struct mx_exec *x, const struct mx_insn *i)
   }
   size_t begin = 0;
   MX_FOR_LANES(l, m) {
-    if (end[l] > begin) mx__fifo_put(x->launch->device->fifo, text.s + begin, end[l] - begin);
+    if (end[l] > begin) mx__fifo_put(x->launch->fifo, text.s + begin, end[l] - begin);
     begin = end[l];
     d[l] = results[l];
   }
   free(text.s);
-  if (x->launch->live) mx__output_flush(x->launch->device);
+  if (x->launch->live) x->launch->services->flush(x->launch->device);
   return i + 1;
 }
 
@@ -120,7 +118,7 @@ const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn 
   }
   struct mx_trap t = {.kind = MX_TRAP_ASSERT, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = m, .detail = first};
   memcpy(t.block, x->block->ctaid, sizeof t.block);
-  mx__assert_failed(x->launch, x->block->index, &t, all.s, all.size);
+  x->launch->services->assert_failed(x->launch, x->block->index, &t, all.s, all.size);
   free(all.s);
   return mx__op_exit(x, i);
 }
@@ -130,21 +128,21 @@ const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn 
 const struct mx_insn *mx__op_malloc(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t *d = mx__operand(x, i->o[0]);
   const uint64_t *bytes = mx__operand(x, i->o[1]);
-  MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->device->heap, bytes[l], 1);
+  MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->heap, bytes[l], 1);
   return i + 1;
 }
 
 const struct mx_insn *mx__op_aligned_malloc(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t *d = mx__operand(x, i->o[0]);
   const uint64_t *bytes = mx__operand(x, i->o[1]), *align = mx__operand(x, i->o[2]);
-  MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->device->heap, bytes[l], align[l]);
+  MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->heap, bytes[l], align[l]);
   return i + 1;
 }
 
 const struct mx_insn *mx__op_free(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t *address = mx__operand(x, i->o[0]);
   MX_FOR_LANES(l, mx__lanes_of(x, i))
-    if (!mx__heap_release(x->launch->device->heap, address[l]))
+    if (!mx__heap_release(x->launch->heap, address[l]))
       return bad_access(x, i, MX_TRAP_BAD_FREE, (unsigned)l, address[l], 0, false);
   return i + 1;
 }
@@ -167,8 +165,8 @@ static bool ranges(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const
       return false;
     }
   }
-  if (write && mx__debug_sees_writes(x->launch->debug))
-    MX_FOR_LANES(l, m) if (bytes[l]) mx__debug_writes(x, 1ull << l, address, 0, bytes[l], host);
+  if (write && x->launch->debug && x->launch->hooks->sees_writes(x->launch->debug))
+    MX_FOR_LANES(l, m) if (bytes[l]) x->launch->hooks->writes(x, 1ull << l, address, 0, bytes[l], host);
   return true;
 }
 

@@ -13,9 +13,9 @@
  * rest, for longer and longer: whom all wait for may be on a worker that has no processor just now. */
 #include "schedule.h"
 
+#include "vm/memory/memory.h"
 #include "block.h"
-#include "vm/debug/session.h"
-#include "vm/host/device.h"
+#include "hooks.h"
 #include "pool.h"
 
 #include <stdlib.h>
@@ -255,10 +255,10 @@ static bool has_rested(struct schedule *s, struct mx_exec *x) {
   if (s->waiting) pthread_cond_broadcast(&s->wake);
   while (s->joined) mx__wait(&s->company, &s->lock);
   l->workers = 1;
-  if (were_together) mx__debug_parts(l->debug, x, s->others);
+  if (were_together) l->hooks->parts(l->debug, x, s->others);
   int rest = MX_STOP_REST;
   if (!atomic_compare_exchange_strong(l->stop, &rest, MX_STOP_NOT)) return false;
-  const bool joins = !were_together && mx__debug_joins(l->debug, x, blocks_left(s));
+  const bool joins = !were_together && l->hooks->joins(l->debug, x, blocks_left(s));
   if (were_together || joins) line_up(s);
   else if (s->nparked[1]) s->resting++, s->parked[0][s->nparked[0]++] = s->parked[1][--s->nparked[1]]; /* its own block goes on */
   if (joins) call_others(s);
@@ -268,7 +268,7 @@ static bool has_rested(struct schedule *s, struct mx_exec *x) {
 /* Nothing is left to do: a debugger may want the launch back. */
 static struct mx_block *taken_back(struct schedule *s, struct mx_exec *x) {
   mx__unlock(&s->lock);
-  struct mx_block *b = mx__debug_stopped(s->l->debug, x, NULL);
+  struct mx_block *b = s->l->hooks->stopped(s->l->debug, x, NULL);
   mx__lock(&s->lock);
   return b;
 }
@@ -308,15 +308,15 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     const uint64_t first = mine.next;
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b, &mine);
     const uint64_t more = mine.next - first; /* that have started in its place */
-    for (struct mx_block *back; own && status == MX_BLOCK_STOPPED && (back = mx__debug_stopped(l->debug, x, b));) {
+    for (struct mx_block *back; own && status == MX_BLOCK_STOPPED && (back = l->hooks->stopped(l->debug, x, b));) {
       b = back;
       status = mx__block_run(x, b, &mine);
     }
-    if ((status == MX_BLOCK_PARKED || status == MX_BLOCK_YIELDED) && own && !s->together) mx__debug_parked(l->debug, x, b);
-    const uint64_t spun = status == MX_BLOCK_PARKED && s->together ? mx__debug_digest(b) : 0;
+    if ((status == MX_BLOCK_PARKED || status == MX_BLOCK_YIELDED) && own && !s->together) l->hooks->parked(l->debug, x, b);
+    const uint64_t spun = status == MX_BLOCK_PARKED && s->together ? l->hooks->digest(b) : 0;
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     mx__lock(&s->lock);
-    if (spun) mx__debug_spun(l->debug, l, b, spun);
+    if (spun) l->hooks->spun(l->debug, l, b, spun);
     s->begun += more;
     if (more) s->turns = s->vain = s->rests = 0;
     ended = NULL;
@@ -349,7 +349,7 @@ static void help(struct schedule *s) {
     s->joined++;
     mx__unlock(&s->lock);
     struct mx_exec *x = exec_new(l);
-    if (x) mx__debug_helps(l->debug, x);
+    if (x) l->hooks->helps(l->debug, x);
     mx__lock(&s->lock);
     if (x) run_blocks(s, x, false), s->others += x->steps;
     mx__unlock(&s->lock);

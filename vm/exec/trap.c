@@ -1,16 +1,16 @@
 /* Raising traps and turning them into records with a text for people; see trap.h. */
 #include "trap.h"
 
-#include "vm/debug/session.h"
-#include "vm/host/device.h"
+#include "vm/memory/memory.h"
 #include "exec.h"
+#include "hooks.h"
 #include "launch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 void mx__trap_raise(struct mx_launch *l, const struct mx_trap *t) {
-  if (l->debug && mx__debug_rests(l->debug, l)) { /* the session's own worker comes here again */
+  if (l->debug && l->hooks->rests(l->debug, l)) { /* the session's own worker comes here again */
     free(t->detail);
     return;
   }
@@ -100,7 +100,7 @@ static bool is_memory_trap(mx_trap_kind kind) {
 static char *nearest_text(const struct mx_launch *l, const struct mx_trap *t) {
   uint64_t window = t->address >> MX_WINDOW_SHIFT, base = 0;
   if (window != MX_WINDOW_GLOBAL && window != MX_WINDOW_CONST) return NULL;
-  char *near = mx__memory_nearest(&l->device->memory, t->address, t->bytes, &base), *arg = argument_text(l, base);
+  char *near = mx__memory_nearest(l->memory, t->address, t->bytes, &base), *arg = argument_text(l, base);
   char *both = near && arg ? mx__format("%s%s", near, arg) : NULL;
   free(near);
   free(arg);

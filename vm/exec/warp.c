@@ -1,7 +1,7 @@
 /* Splits, joins, frames. Everything here changes a warp's state; nothing here computes values. */
 #include "warp.h"
 
-#include "vm/debug/session.h"
+#include "hooks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -385,7 +385,7 @@ void mx__tell_steps(struct mx_exec *x) {
   const uint64_t more = x->steps - x->steps_told, all = atomic_fetch_add_explicit(&l->steps, more, memory_order_relaxed) + more;
   x->steps_told = x->steps;
   if (l->steps_limit && all > l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
-  if (l->debug) mx__debug_went_on(l->debug, x);
+  if (l->debug) l->hooks->went_on(l->debug, x);
 }
 
 /* A slice comes whole, or, in stress mode, in random pieces: compiled code leaves at the end of each. */

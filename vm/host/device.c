@@ -2,13 +2,13 @@
  * stream.c's, modules modules.c's. */
 #include "device.h"
 
-#include "vm/debug/session.h"
-#include "output.h"
 #include "vm/exec/exec.h"
 #include "vm/exec/fifo.h"
-#include "vm/memory/heap.h"
+#include "vm/exec/hooks.h"
 #include "vm/exec/pool.h"
+#include "vm/memory/heap.h"
 #include "engine.h"
+#include "output.h"
 
 #include <sched.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ uint32_t mx__cpu_count(void) {
   return n > 0 ? (uint32_t)n : 1;
 }
 
-mx_status mx_device_create(const mx_device_options *options, mx_device **device) {
+mx_status mx__device_create(const mx_device_options *options, const struct mx_engine *engine, mx_device **device) {
   if (!device) return MX_INVALID_VALUE;
   *device = NULL;
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
@@ -112,6 +112,7 @@ mx_status mx_device_create(const mx_device_options *options, mx_device **device)
   if (!d) return MX_OUT_OF_MEMORY;
   d->threads = o.threads ? o.threads : mx__cpu_count();
   d->jit_mode = o.jit;
+  d->engine = engine;
   d->limits[MX_LIMIT_STACK] = 16384;
   d->limits[MX_LIMIT_PRINTF_FIFO] = 1u << 20;
   d->limits[MX_LIMIT_HEAP] = 8u << 20;
@@ -140,13 +141,13 @@ mx_status mx_device_create(const mx_device_options *options, mx_device **device)
 
 void mx_device_destroy(mx_device *d) {
   if (!d) return;
-  mx__debug_close(d);
+  if (d->debug) d->hooks->close(d->debug);
   mx__streams_free(d);
   mx__output_flush(d);
   mx__pool_free(d->pool);
   mx__modules_drop(d);
   mx__modules_free_gone(d);
-  mx__tier_done(d);
+  d->engine->done(d);
   mx__fifo_free(d->fifo);
   mx__heap_free(d->heap);
   mx__memory_done(&d->memory);

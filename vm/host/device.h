@@ -12,8 +12,10 @@
 #include <stdatomic.h>
 
 struct mx_pool;      /* launch.c: worker threads */
+struct mx_engine;    /* engine.h: who compiles kernels */
 struct mx_jit;       /* jit/: what a device keeps for compiled code */
-struct mx_debug;     /* session.h: a debugging session */
+struct mx_debug;     /* vm/debug/: a debugging session */
+struct mx_hooks;
 struct mx_heap;      /* heap.c: device malloc */
 struct mx_fifo;      /* printf.c: what kernels printed */
 
@@ -60,8 +62,10 @@ struct mx_device {
   struct mx_text messages;      /* of assertions that failed: still to be told */
   struct mx_fifo *fifo;         /* another one is made by who has `run` too */
   struct mx_heap *heap;
-  struct mx_jit *jit;
+  const struct mx_engine *engine; /* engine.h */
+  struct mx_jit *jit;           /* what the engine keeps for this device */
   struct mx_debug *debug;       /* the open session, or NULL */
+  const struct mx_hooks *hooks; /* of debug */
 };
 
 struct mx_kernel {
@@ -114,9 +118,9 @@ uint32_t mx__kernel_max_threads(const struct mx_func *f); /* from its launch bou
 
 /* launch.c: runs it here and now; the caller holds no lock. params are copied. */
 mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes);
-/* The same for a debugging session, on its code. */
-mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
-                           struct mx_debug *session);
+/* The same for a debugging session, on the code that it prepared. */
+struct mx_watched { struct mx_debug *debug; const struct mx_hooks *hooks; struct mx_prepared *prep; };
+mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const struct mx_watched *watched);
 /* Takes d->run; MX_BUSY, told as `what`, while a debugging session is open. */
 mx_status mx__device_take(struct mx_device *d, const char *what);
 uint32_t mx__cpu_count(void);

@@ -2,16 +2,15 @@
  * it. Running its blocks is schedule.c's. */
 #include "vm/exec/launch.h"
 
-#include "vm/debug/session.h"
-#include "device.h"
-#include "output.h"
 #include "vm/exec/exec.h"
 #include "vm/exec/fifo.h"
-#include "vm/memory/heap.h"
+#include "vm/exec/schedule.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
-#include "vm/exec/schedule.h"
+#include "vm/memory/heap.h"
+#include "device.h"
 #include "engine.h"
+#include "output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +147,10 @@ static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) 
   const struct mx_image *image = &k->module->image->image;
   const struct mx_func *f = &image->funcs[k->func];
   l->device = d;
+  l->services = &mx__services;
+  l->memory = &d->memory;
+  l->heap = d->heap;
+  l->fifo = d->fifo;
   l->image = image;
   l->func = k->func;
   l->prep = k->prep;
@@ -233,7 +236,7 @@ static mx_status outcome(struct mx_launch *l, double timeout, const char *where)
 }
 
 /* d->run is held. */
-static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes, struct mx_debug *session) {
+static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes, const struct mx_watched *watched) {
   struct mx_device *d = k->module->device;
   mx_status s = make_services(d);
   if (s == MX_OK && c->cooperative) s = make_workspace(d);
@@ -245,14 +248,14 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   if (bytes) memcpy(copy, params, bytes);
   l.params = copy;
   mx__lock_init(&l.lock, MX_LOCK_LAUNCH);
-  l.debug = session;
+  if (watched) l.debug = watched->debug, l.hooks = watched->hooks;
   shape(&l, k, c);
-  if (session) l.prep = session->prep;
+  if (watched) l.prep = watched->prep;
   atomic_store(&d->stop, MX_STOP_NOT);
 
   struct timespec begin, end, deadline;
   char *where = NULL;
-  s = mx__tier_begin(k, &l);
+  s = d->engine->begin(k, &l);
   if (s != MX_OK) {
     mx__lock_done(&l.lock);
     free(copy);
@@ -263,7 +266,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   mx__lock_read(&d->mem);
   mx__schedule(&l, &d->pool, c->timeout > 0 ? &deadline : NULL, &where);
   clock_gettime(CLOCK_MONOTONIC, &end);
-  mx__tier_end(k, &l);
+  d->engine->end(k, &l);
   mx__asserts_end(&l);
   s = outcome(&l, c->timeout, where);
   mx__rwunlock(&d->mem);
@@ -294,7 +297,7 @@ mx_status mx__device_take(struct mx_device *d, const char *what) {
 }
 
 static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
-                        struct mx_debug *session) {
+                        const struct mx_watched *watched) {
   struct mx_device *d = k->module->device;
   mx_launch_config c;
   mx_status s = mx__device_usable(d);
@@ -302,12 +305,12 @@ static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void
   if (s == MX_OK) s = check(k, &c, bytes);
   if (s == MX_OK && bytes && !params) s = mx__fail(d, MX_INVALID_VALUE, "launch: no parameters");
   if (s != MX_OK) return s;
-  if (session) mx__lock(&d->run);
+  if (watched) mx__lock(&d->run);
   else s = mx__device_take(d, "launch");
   if (s != MX_OK) return s;
   s = mx__device_usable(d); /* another thread's launch may have trapped meanwhile, or */
   if (s == MX_OK && k->module->gone) s = mx__fail(d, MX_INTERRUPTED, "launch: the device has been reset");
-  if (s == MX_OK) s = run(k, &c, params, bytes, session);
+  if (s == MX_OK) s = run(k, &c, params, bytes, watched);
   mx__unlock(&d->run);
   return s;
 }
@@ -316,9 +319,8 @@ mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const voi
   return launch(k, config, params, bytes, NULL);
 }
 
-mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
-                           struct mx_debug *session) {
-  mx_status s = launch(k, config, params, bytes, session);
+mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const struct mx_watched *watched) {
+  mx_status s = launch(k, config, params, bytes, watched);
   mx__output_flush(k->module->device);
   return s;
 }

@@ -1,12 +1,12 @@
 /* Modules on a device: reading and checking their bytes, giving their variables memory, and what can be asked about
  * modules and kernels. The container's form is module.c's, what may run is verify.c's. */
-#include "device.h"
-#include "output.h"
 #include "vm/exec/exec.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
-#include "engine.h"
 #include "vm/load/verify.h"
+#include "device.h"
+#include "engine.h"
+#include "output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 void mx__module_free(mx_module *m) {
   if (!m) return;
-  mx__tier_forget(m);
+  if (m->device) m->device->engine->forget(m);
   for (size_t i = 0; i < m->nkernels; i++) mx__prepared_free(m->kernels[i].prep);
   free(m->kernels);
   free(m->var_address);

@@ -1,10 +1,10 @@
 /* Printed text and messages of failed assertions; see output.h. */
 #include "output.h"
 
-#include "device.h"
 #include "vm/exec/exec.h"
 #include "vm/exec/fifo.h"
 #include "vm/exec/launch.h"
+#include "device.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,3 +106,5 @@ void mx__asserts_end(struct mx_launch *l) {
   free(a);
   l->asserts = NULL;
 }
+
+const struct mx_services mx__services = {mx__output_flush, mx__assert_failed};

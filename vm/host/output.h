@@ -3,10 +3,10 @@
 #ifndef MX_VM_OUTPUT_H
 #define MX_VM_OUTPUT_H
 
-#include "vm/exec/trap.h"
+#include "vm/exec/launch.h"
 
 struct mx_device;
-struct mx_launch;
+extern const struct mx_services mx__services;
 
 /* Hands over all that waits, once. Threads that come at the same time wait for one another. */
 void mx__output_flush(struct mx_device *d);

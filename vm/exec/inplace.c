@@ -5,9 +5,8 @@
  *
  * Only bodies of rows of the table are run so: they know operands, masks and memory. Those written by hand (OPX) see frames and
  * splits, and instructions of more than seven operands keep these elsewhere: their steps go through the frame (enter.c). */
-#include "jit.h"
-
-#include "vm/exec/launch.h"
+#include "jitabi.h"
+#include "launch.h"
 
 #include <stdlib.h>
 #include <string.h>
