@@ -8,7 +8,6 @@
  * lane. Rows that differ in the address's width or in the number of elements share that loop: each is made where the
  * first of them stands. */
 #include "vm/exec/access.h"
-#include "addresses.h"
 #include "body.h"
 
 #undef OP
@@ -57,15 +56,103 @@ static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_
 
 /* An instruction tends to go on as it did before: from one row to the next, in a loop or warp after warp. Each of these
  * instructions takes long enough for the processor to lose sight of that, and too short to hide a miss. */
-MX__INL void fetch_ahead(struct mx_bounds *b, uint64_t begin, uint64_t host, uint64_t bytes) {
+MX__INL void fetch_ahead(struct mx_bounds *b, uint64_t begin, uint64_t bytes) {
   if (b->kind != MX_GLOBAL) return;
-  const uint64_t next = host + (begin - b->last);
+  const uint64_t next = begin + (begin - b->last);
   b->last = begin;
   for (uint64_t l = 0; l <= bytes; l += 64) __builtin_prefetch((const void *)(uintptr_t)(next + l));
 }
 
-/* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Of rows and points the two ends are
- * checked. */
+/* What addresses of 32 and of 64 bits have in common, over all n lanes of a warp: these loops become vectors. Some lanes' addresses
+ * come one by one. */
+enum { MOST_PITCH = 1 << 20 }; /* from lane to lane: rows of these do not wrap around */
+#define OF_WIDTH(bits_) \
+  /* whether all are the first one's plus a multiple of pitch, from its group on or from the first lane of all on */ \
+  MX__INL bool row##bits_(const uint##bits_##_t *a, uint32_t pitch, unsigned n) { \
+    uint##bits_##_t unlike = 0; \
+    for (uint32_t l = 0; l < n; l++) unlike |= a[l] ^ (uint##bits_##_t)(a[0] + (uint##bits_##_t)(l * pitch)); \
+    return !unlike; \
+  } \
+  MX__INL bool groups##bits_(const uint##bits_##_t *a, uint32_t pitch, unsigned n) { \
+    uint##bits_##_t unlike = 0; \
+    for (uint32_t g = 0; g < n; g += GROUP) \
+      for (uint32_t l = 0; l < GROUP; l++) unlike |= a[g + l] ^ (uint##bits_##_t)(a[g] + (uint##bits_##_t)(l * pitch)); \
+    return !unlike; \
+  } \
+  /* where they are on the host, from host address `begin` of the bounds on; false: outside, or at odd places. */ \
+  MX__INL bool apart##bits_(const uint##bits_##_t *a, uint##bits_##_t off, uint##bits_##_t lo, uint##bits_##_t limit, uint##bits_##_t odd, \
+                            uint64_t begin, uint64_t stride, uint64_t *at, unsigned n) { \
+    uint##bits_##_t outside = 0, bits = 0; \
+    for (uint32_t l = 0; l < n; l++) { \
+      const uint##bits_##_t far = a[l] + off - lo; \
+      outside |= far > limit ? (uint##bits_##_t)-1 : 0; \
+      bits |= a[l] + off; \
+      at[l] = begin + far + l * stride; \
+    } \
+    return !outside && !(bits & odd); \
+  } \
+  MX__INL bool some##bits_(const uint##bits_##_t *a, uint##bits_##_t off, uint##bits_##_t lo, uint##bits_##_t limit, uint##bits_##_t odd, \
+                           uint64_t begin, uint64_t stride, uint64_t *at, uint64_t m) { \
+    uint##bits_##_t bits = 0; \
+    bool outside = false; \
+    MX_FOR_LANES(l, m) { \
+      const uint##bits_##_t far = a[l] + off - lo; \
+      outside |= far > limit; \
+      bits |= a[l] + off; \
+      at[l] = begin + far + l * stride; \
+    } \
+    return !outside && !(bits & odd); \
+  }
+OF_WIDTH(32)
+OF_WIDTH(64)
+
+/* All lanes. A row has its two ends checked, groups have theirs. */
+static bool reach_all(const struct mx_bounds *b, const void *p, bool narrow, uint64_t off, uint64_t limit, unsigned bytes, uint64_t stride, unsigned n,
+                      uint64_t host, struct reach *r) {
+  const uint64_t a[3] = {address(p, narrow, off, 0), address(p, narrow, off, 1), address(p, narrow, off, 2)}, pitch = a[1] - a[0];
+  const bool even = a[2] - a[1] == pitch && pitch < MOST_PITCH;
+  if (even && (narrow ? row32(p, (uint32_t)pitch, n) : row64(p, (uint32_t)pitch, n))) {
+    const uint64_t far = a[0] - b->lo, reach = (n - 1) * pitch;
+    if (far > limit || reach > limit - far || (a[0] | pitch) & (bytes - 1)) return false;
+    r->shape = pitch || stride ? ROW : POINT;
+    r->pitch = pitch + stride;
+    r->origin = host + a[0];
+    return true;
+  }
+  /* rows of a tile: groups of lanes that have neighbours or one place each */
+  if (even && (!pitch || pitch == bytes) && !stride && (narrow ? groups32(p, (uint32_t)pitch, n) : groups64(p, (uint32_t)pitch, n))) {
+    r->shape = GROUPS;
+    r->pitch = pitch;
+    for (size_t g = 0; g < n; g += GROUP) {
+      const uint64_t first = address(p, narrow, off, g), far = first - b->lo;
+      if (far > limit || (GROUP - 1) * pitch > limit - far || first & (bytes - 1)) return false;
+      r->group[g / GROUP] = host + first;
+    }
+    return true;
+  }
+  r->shape = APART;
+  return narrow ? apart32(p, (uint32_t)off, (uint32_t)b->lo, (uint32_t)limit, bytes - 1, host + b->lo, stride, r->at, n)
+                : apart64(p, off, b->lo, limit, bytes - 1, host + b->lo, stride, r->at, n);
+}
+static bool reach_some(const struct mx_bounds *b, const void *p, bool narrow, uint64_t off, uint64_t limit, unsigned bytes, uint64_t stride, uint64_t m,
+                       uint64_t host, struct reach *r) {
+  const size_t first = (size_t)__builtin_ctzll(m), last = 63 - (size_t)__builtin_clzll(m);
+  r->shape = APART;
+  if (!(narrow ? some32(p, (uint32_t)off, (uint32_t)b->lo, (uint32_t)limit, bytes - 1, host + b->lo, stride, r->at, m)
+               : some64(p, off, b->lo, limit, bytes - 1, host + b->lo, stride, r->at, m)))
+    return false;
+  const uint64_t begin = r->at[first], pitch = r->at[last] == begin ? 0 : bytes;
+  if (r->at[last] - begin != (last - first) * pitch) return true;
+  uint64_t unlike = 0;
+  MX_FOR_LANES(l, m) unlike |= r->at[l] ^ (begin + (l - first) * pitch);
+  if (unlike) return true;
+  r->shape = pitch ? ROW : POINT;
+  r->pitch = pitch;
+  r->origin = begin - first * pitch;
+  return true;
+}
+/* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Allocations begin at multiples of every access's size:
+ * what is odd from their beginning on, is odd. */
 static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
                   unsigned space, bool write, struct reach *r) {
   const unsigned n = mx__lanes(x);
@@ -73,41 +160,15 @@ static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref
   const uint64_t off = (uint64_t)i->off;
   struct mx_bounds *b = &x->bounds[i->aux];
   if (b->span < bytes || (write && !b->writable)) return search(x, i, m, p, narrow, bytes, space, write, r);
-  const uint64_t lo = b->lo, limit = b->span - bytes, host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - lo;
-  r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
-
-  const size_t first = (size_t)__builtin_ctzll(m), last = 63 - (size_t)__builtin_clzll(m);
-  const uint64_t begin = address(p, narrow, off, first), end = address(p, narrow, off, last);
-  const uint64_t pitch = begin == end ? 0 : bytes, start = begin - first * pitch;
-  if (end - begin == (last - first) * pitch && b->kind != MX_LOCAL) {
-    const uint64_t other = narrow ? mx__unlike32(p, (uint32_t)(start - off), (uint32_t)pitch, n) : mx__unlike64(p, start - off, pitch, n);
-    if (!(other & m)) {
-      if (begin - lo > limit || end - lo > limit || begin & (bytes - 1)) return search(x, i, m, p, narrow, bytes, space, write, r);
-      r->shape = pitch ? ROW : POINT;
-      r->pitch = pitch;
-      r->origin = host + start;
-      fetch_ahead(b, begin, r->origin + first * pitch, (last - first) * pitch);
-      return true;
-    }
-  }
-  /* allocations begin at multiples of every access's size: what is odd from their beginning on, is odd */
-  const uint64_t stride = b->kind == MX_LOCAL ? x->local_stride : 0;
-  r->shape = APART;
-  if (!narrow) {
-    if (mx__outside64(p, off, lo, limit, bytes - 1, n) & m) return search(x, i, m, p, narrow, bytes, space, write, r);
-    for (size_t l = 0; l < n; l++) r->at[l] = host + off + ((const uint64_t *)p)[l] + l * stride;
-    return true;
-  }
-  if (lo > UINT32_MAX || mx__outside32(p, (uint32_t)off, (uint32_t)lo, limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX, bytes - 1, n) & m)
+  const uint64_t limit = b->span - bytes, host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - b->lo, stride = b->kind == MX_LOCAL ? x->local_stride : 0;
+  if (narrow && (b->lo > UINT32_MAX || limit > UINT32_MAX)) return search(x, i, m, p, narrow, bytes, space, write, r);
+  if (!(m == x->full ? reach_all(b, p, narrow, off, limit, bytes, stride, n, host, r) : reach_some(b, p, narrow, off, limit, bytes, stride, m, host, r)))
     return search(x, i, m, p, narrow, bytes, space, write, r);
-  /* rows of a tile: groups of lanes that have neighbours or one place each */
-  r->pitch = (uint32_t)(address(p, true, off, 1) - address(p, true, off, 0));
-  if ((!r->pitch || r->pitch == bytes) && m == x->full && !stride && !mx__unlike_groups(p, (uint32_t)r->pitch, n)) {
-    r->shape = GROUPS;
-    for (size_t g = 0; g < n; g += GROUP) r->group[g / GROUP] = host + address(p, true, off, g);
-    return true;
+  r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
+  if (r->shape == ROW && r->pitch == bytes) {
+    const size_t first = (size_t)__builtin_ctzll(m), last = 63 - (size_t)__builtin_clzll(m);
+    fetch_ahead(b, r->origin + first * bytes, (last - first) * bytes);
   }
-  for (size_t l = 0; l < n; l++) r->at[l] = host + address(p, true, off, l) + l * stride;
   return true;
 }
 
@@ -125,14 +186,17 @@ typedef void mover(void *slot, const struct reach *r, uint64_t m, uint64_t full,
 #define MAKE_LOADER(mt_, dt_) \
   static void load_##mt_##_##dt_(void *d, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at) { \
     const cell_##mt_ *row = (const cell_##mt_ *)(uintptr_t)r->origin; \
-    if (m != full) \
-      MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
+    const uint64_t origin = r->origin + at, pitch = r->pitch; \
+    if (m != full && r->shape == APART) \
+      MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(r->at[l] + at)); \
+    else if (m != full) \
+      MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(origin + l * pitch)); \
     else if (r->shape == POINT) { \
       const mx_##dt_ v = CELL_AT(mt_, r, 0, at); \
       for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, v); \
-    } else if (r->shape == ROW && r->pitch == sizeof *row) \
+    } else if (r->shape == ROW && pitch == sizeof *row) \
       _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, row[l]); \
-    else if (r->shape == GROUPS && r->pitch == sizeof *row) \
+    else if (r->shape == GROUPS && pitch == sizeof *row) \
       for (size_t g = 0; g < n; g += GROUP) { \
         row = (const cell_##mt_ *)(uintptr_t)r->group[g / GROUP]; \
         _Pragma("GCC ivdep") for (size_t l = 0; l < GROUP; l++) mx__put_##dt_(d, g + l, n, row[l]); \
@@ -145,44 +209,121 @@ typedef void mover(void *slot, const struct reach *r, uint64_t m, uint64_t full,
     else if (r->shape == APART) \
       for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(r->at[l] + at)); \
     else \
-      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
+      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(origin + l * pitch)); \
   }
 #define MAKE_STORER(mt_, vt_) \
   static void store_##mt_##_##vt_(void *v, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at) { \
     cell_##mt_ *row = (cell_##mt_ *)(uintptr_t)r->origin; \
+    const uint64_t origin = r->origin + at, pitch = r->pitch; \
     if (r->shape == POINT) /* the highest lane is last */ \
       CELL_AT(mt_, r, 0, at) = mx__get_##vt_(v, 63u - (unsigned)__builtin_clzll(m), n); \
-    else if (r->shape == ROW && r->pitch == sizeof *row && m == full) \
+    else if (r->shape == ROW && pitch == sizeof *row && m == full) \
       _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) row[l] = mx__get_##vt_(v, l, n); \
+    else if (r->shape == GROUPS && pitch == sizeof *row) /* which is of all lanes */ \
+      for (size_t g = 0; g < n; g += GROUP) { \
+        row = (cell_##mt_ *)(uintptr_t)r->group[g / GROUP]; \
+        _Pragma("GCC ivdep") for (size_t l = 0; l < GROUP; l++) row[l] = mx__get_##vt_(v, g + l, n); \
+      } \
+    else if (r->shape == GROUPS) \
+      for (size_t g = 0; g < n; g += GROUP) *(cell_##mt_ *)(uintptr_t)(r->group[g / GROUP] + at) = mx__get_##vt_(v, g + GROUP - 1, n); \
+    else if (r->shape == APART && m == full) \
+      for (size_t l = 0; l < n; l++) *(cell_##mt_ *)(uintptr_t)(r->at[l] + at) = mx__get_##vt_(v, l, n); \
+    else if (r->shape == APART) \
+      MX_FOR_LANES(l, m) *(cell_##mt_ *)(uintptr_t)(r->at[l] + at) = mx__get_##vt_(v, l, n); \
     else \
-      MX_FOR_LANES(l, m) CELL_AT(mt_, r, l, at) = mx__get_##vt_(v, l, n); \
+      MX_FOR_LANES(l, m) *(cell_##mt_ *)(uintptr_t)(origin + l * pitch) = mx__get_##vt_(v, l, n); \
   }
 
-static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, mover *move) {
+/* Pairs and quads of words and pairs of long words, all lanes: each lane's bytes at once, turned into one vector of each element. */
+#ifdef __SSE2__
+typedef uint32_t mx__words __attribute__((vector_size(16), may_alias, aligned(4)));
+typedef uint64_t mx__longs __attribute__((vector_size(16), may_alias, aligned(8)));
+#define PAIR(x_, y_) ((mx__words)(mx__longs){*(const uint64_t *)(x_), *(const uint64_t *)(y_)})
+MX__INL void turn_quads(mx__words *v) {
+  const mx__words a = __builtin_shuffle(v[0], v[1], (mx__words){0, 4, 1, 5}), b = __builtin_shuffle(v[2], v[3], (mx__words){0, 4, 1, 5});
+  const mx__words c = __builtin_shuffle(v[0], v[1], (mx__words){2, 6, 3, 7}), d = __builtin_shuffle(v[2], v[3], (mx__words){2, 6, 3, 7});
+  v[0] = __builtin_shuffle(a, b, (mx__words){0, 1, 4, 5}), v[1] = __builtin_shuffle(a, b, (mx__words){2, 3, 6, 7});
+  v[2] = __builtin_shuffle(c, d, (mx__words){0, 1, 4, 5}), v[3] = __builtin_shuffle(c, d, (mx__words){2, 3, 6, 7});
+}
+MX__INL unsigned char *lane_at(const struct reach *r, size_t l) { return (unsigned char *)(uintptr_t)(r->shape == APART ? r->at[l] : r->origin + l * r->pitch); }
+static bool load_whole(struct mx_exec *x, const struct mx_insn *i, size_t elements, unsigned bytes, const struct reach *r, unsigned n) {
+  unsigned char *d[4];
+  if (elements > 4 || (bytes == 8 && elements > 2)) return false;
+  for (size_t k = 0; k < elements; k++) d[k] = mx__ref(x, mx__operand_ref(i, k));
+  if (bytes == 8)
+    for (size_t l = 0; l < n; l += 2) {
+      const mx__longs a = *(const mx__longs *)lane_at(r, l), b = *(const mx__longs *)lane_at(r, l + 1);
+      *(mx__longs *)(d[0] + 8 * l) = __builtin_shuffle(a, b, (mx__longs){0, 2});
+      *(mx__longs *)(d[1] + 8 * l) = __builtin_shuffle(a, b, (mx__longs){1, 3});
+    }
+  else if (elements == 2)
+    for (size_t l = 0; l < n; l += 4) {
+      const mx__words a = PAIR(lane_at(r, l), lane_at(r, l + 1)), b = PAIR(lane_at(r, l + 2), lane_at(r, l + 3));
+      *(mx__words *)(d[0] + 4 * l) = __builtin_shuffle(a, b, (mx__words){0, 2, 4, 6});
+      *(mx__words *)(d[1] + 4 * l) = __builtin_shuffle(a, b, (mx__words){1, 3, 5, 7});
+    }
+  else
+    for (size_t l = 0; l < n; l += 4) {
+      mx__words v[4];
+      for (size_t k = 0; k < 4; k++) v[k] = *(const mx__words *)lane_at(r, l + k);
+      turn_quads(v);
+      for (size_t k = 0; k < 4; k++) *(mx__words *)(d[k] + 4 * l) = v[k];
+    }
+  return true;
+}
+static bool store_whole(struct mx_exec *x, const struct mx_insn *i, size_t elements, unsigned bytes, const struct reach *r, unsigned n) {
+  const unsigned char *v[4];
+  if (elements > 4 || (bytes == 8 && elements > 2)) return false;
+  for (size_t k = 0; k < elements; k++) v[k] = mx__ref(x, mx__operand_ref(i, 2 + k));
+  if (bytes == 8)
+    for (size_t l = 0; l < n; l++) *(mx__longs *)lane_at(r, l) = (mx__longs){((const uint64_t *)v[0])[l], ((const uint64_t *)v[1])[l]};
+  else if (elements == 2)
+    for (size_t l = 0; l < n; l++) *(uint64_t *)lane_at(r, l) = ((const uint32_t *)v[0])[l] | (uint64_t)((const uint32_t *)v[1])[l] << 32;
+  else
+    for (size_t l = 0; l < n; l += 4) {
+      mx__words q[4];
+      for (size_t k = 0; k < 4; k++) q[k] = *(const mx__words *)(v[k] + 4 * l);
+      turn_quads(q);
+      for (size_t k = 0; k < 4; k++) *(mx__words *)lane_at(r, l + k) = q[k];
+    }
+  return true;
+}
+#else
+#define load_whole(...) false
+#define store_whole(...) false
+#endif
+
+/* whole: elements lie in memory as they do in their slots */
+static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, bool whole, mover *move) {
   const uint64_t m = mx__active(x, i);
+  const unsigned n = mx__lanes(x);
   struct reach r;
   if (!m) return i + 1;
   if (!reach(x, i, m, mx__operand_ref(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r)) return NULL;
-  if (elements > 1) ungroup(&r, mx__lanes(x));
-  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, k)), &r, m, x->full, mx__lanes(x), k * bytes);
+  if (elements > 1) ungroup(&r, n);
+  if (elements > 1 && whole && m == x->full && load_whole(x, i, elements, bytes, &r, n)) return i + 1;
+  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, k)), &r, m, x->full, n, k * bytes);
   return i + 1;
 }
-static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, mover *move) {
+static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, bool whole, mover *move) {
   const uint64_t m = mx__active(x, i);
+  const unsigned n = mx__lanes(x);
   struct reach r;
   if (!m) return i + 1;
   if (!reach(x, i, m, i->o[0], narrow, bytes * (unsigned)elements, i->mod >> 2, true, &r)) return NULL;
-  ungroup(&r, mx__lanes(x));
-  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, 2 + k)), &r, m, x->full, mx__lanes(x), k * bytes);
+  if (elements > 1) ungroup(&r, n);
+  if (elements > 1 && whole && m == x->full && r.shape != POINT && store_whole(x, i, elements, bytes, &r, n)) return i + 1;
+  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, 2 + k)), &r, m, x->full, n, k * bytes);
   return i + 1;
 }
 #define BODY(id_, ...) const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { __VA_ARGS__ }
+#define WHOLE(mt_, rt_) (sizeof(cell_##mt_) == sizeof(mx_##rt_) && (sizeof(cell_##mt_) == 4 || sizeof(cell_##mt_) == 8))
 #define DO_LOAD(id_, make_, elements_, narrow_, dt_, mt_) \
   make_(MAKE_LOADER, mt_, dt_) \
-  BODY(id_, return load(x, i, elements_, narrow_, sizeof(cell_##mt_), load_##mt_##_##dt_);)
+  BODY(id_, return load(x, i, elements_, narrow_, sizeof(cell_##mt_), WHOLE(mt_, dt_), load_##mt_##_##dt_);)
 #define DO_STORE(id_, make_, elements_, narrow_, vt_, mt_) \
   make_(MAKE_STORER, mt_, vt_) \
-  BODY(id_, return store(x, i, elements_, narrow_, sizeof(cell_##mt_), store_##mt_##_##vt_);)
+  BODY(id_, return store(x, i, elements_, narrow_, sizeof(cell_##mt_), WHOLE(mt_, vt_), store_##mt_##_##vt_);)
 
 /* ---- atomics -----------------------------------------------------------------------------------------------------*/
 /* The steps of all lanes, one after the other; d NULL: nobody wants the old values. */
