@@ -8,8 +8,9 @@
 #   make bench-foreign   the same for kernels that nobody tuned for (CASES='digest track': these)
 #   make bench-micro     one access to memory against plain C (LEVEL=v3: this CPU level alone)
 #   make bench-intrinsics    the guides' functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
-#   make install         PREFIX, DESTDIR       make uninstall, dist, deb: see install.mk
-#   make clean
+#   make install         PREFIX, DESTDIR       make uninstall
+#   make deb             Debian packages       make dist           an archive of the sources
+#   make help            this list             make clean
 #
 # Sources are found by wildcard: a new file in a room needs no edit here.
 #   core/ asm/ vm/ jit/runtime/ api/ -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
@@ -120,15 +121,20 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 ROOM_BIN := $(ROOMS:%=$(BUILD)/tests/%)
 LIBSO := $(BUILD)/libmx.so
 
-NO_DEPS := clean uninstall dist
-.PHONY: FORCE all tests check check-quick bench bench-interp bench-foreign bench-micro bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
+NO_DEPS := clean uninstall dist help
+.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench %/bench-intrinsics,$(ROOM_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
 # ---- dependencies: checked once, installed where that is possible -----------------------------------------
+# in one round all that the goals need
 DEPS := build/.deps-build
-build/.deps-%: tools/deps.sh
+PARTS := build $(if $(filter check tests san-tests bench bench-% build/tests/% build/san/tests/%,$(MAKECMDGOALS)),test) \
+  $(if $(filter bench bench-interp,$(MAKECMDGOALS)),bench) $(filter deb fuzz,$(MAKECMDGOALS))
+build/.deps-build: tools/deps.sh
+	$(Q)mkdir -p build && tools/deps.sh $(PARTS) && touch $(addprefix build/.deps-,$(PARTS))
+build/.deps-%: tools/deps.sh | build/.deps-build
 	$(Q)mkdir -p build && tools/deps.sh $* && touch $@
 # an empty makefile: when it is new, make reads everything again, and sees the compiler that has come
 ifneq ($(or $(filter-out $(NO_DEPS),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
@@ -318,6 +324,10 @@ $(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC)): $(FZ)/%: $(FZ)/obj/tests/fuzz/%.
 
 # ---- installing, packaging ------------------------------------------------------------------------------
 include install.mk
+
+# the list at the top
+help:
+	@sed -n '3,/^#   make help/s/^# \{0,3\}//p' Makefile
 
 clean:
 	$(Q)rm -rf build

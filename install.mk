@@ -89,7 +89,7 @@ uninstall:
 DIST := build/mx-$(VERSION)
 dist:
 	$(call say,DIST,$(DIST).tar.gz)
-	$(Q)mkdir -p build && git archive --format=tar.gz --prefix=mx-$(VERSION)/ -o $(DIST).tar.gz HEAD
+	$(Q)mkdir -p build && git -c safe.directory=$(CURDIR) archive --format=tar.gz --prefix=mx-$(VERSION)/ -o $(DIST).tar.gz HEAD
 
 # from what is committed, as dist does; the packages lie in build/deb
 deb: dist build/.deps-deb

@@ -366,12 +366,25 @@ static void no_linker(void **state) {
   NEEDS_CODE();
   without_tool("as");
 }
+/* A folder in which nothing can be written. Modes do not stop root; the kernel's own file systems do, where they are mounted, and
+ * else a file where a folder should be. */
+static char *unwritable(void) {
+  static const char *const kernels[] = {"/sys/kernel", "/proc/self"};
+  char *dir = strdup(in_folder("read only"));
+  if (geteuid()) {
+    assert_int_equal(mkdir(dir, 0500), 0);
+    return dir;
+  }
+  for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+    if (!access(kernels[k], F_OK)) return free(dir), strdup(kernels[k]);
+  close(open(dir, O_CREAT | O_WRONLY, 0600));
+  return dir;
+}
 /* A folder that can be read but not written: code all the same, and a note. */
 static void read_only(void **state) {
   (void)state;
   NEEDS_CODE();
-  char *dir = strdup(geteuid() ? in_folder("read only") : "/sys/kernel"); /* modes do not stop root; that file system does */
-  if (geteuid()) assert_int_equal(mkdir(dir, 0500), 0);
+  char *dir = unwritable();
   once(dir, 0);
   char *note = note_of(NULL, dir, true);
   assert_non_null(note);
