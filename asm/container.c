@@ -213,7 +213,8 @@ static void write_func(struct writer *w, const struct mx_func *f) {
   /* Most of these are 0 in most functions: a mask says which are there. */
   const uint32_t field[] = {f->param_bytes, f->nparams, f->nshared, f->local_bytes, f->nargs, f->nresults, f->arg_bytes,
                             f->maxntid[0], f->maxntid[1], f->maxntid[2], f->minnctapersm, f->ntables, f->nprotos,
-                            f->reqntid[0], f->reqntid[1], f->reqntid[2], f->nspill32, f->nspill64, f->nspillpred};
+                            f->reqntid[0], f->reqntid[1], f->reqntid[2], f->nspill32, f->nspill64, f->nspillpred,
+                            f->nlocals};
   uint32_t mask = 0;
   for (unsigned k = 0; k < sizeof field / sizeof *field; k++) mask |= (uint32_t)(field[k] != 0) << k;
   put_varint(b, f->flags);
@@ -261,6 +262,11 @@ static void write_func(struct writer *w, const struct mx_func *f) {
     put_bytes(b, p->arg, p->narg);
   }
   for (uint32_t k = 0; k < f->nshared; k++) put_varint(b, f->shared[k]);
+  for (uint32_t k = 0; k < f->nlocals; k++) {
+    put_string(b, &w->strings, f->locals[k].name);
+    put_varint(b, f->locals[k].offset);
+    put_varint(b, f->locals[k].size);
+  }
 }
 
 /* ---- code --------------------------------------------------------------------------------------------

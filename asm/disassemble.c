@@ -22,6 +22,7 @@
  *   {
  *     .slots n32, n64, npred, nspill32, nspill64, nspillpred;
  *     .frame local_bytes, arg_bytes;     if either is not 0
+ *     .var "NAME", OFFSET, BYTES;        a .local variable, where it lies in the frame's local bytes
  *     .uses VAR, ...;                    the kernel's shared variables, in order
  *     %.TN: .branchtargets L, ...;       table N       %.PN: .callprototype (.reg .CLASS _, ...) _ (.reg .CLASS _, ...);
  *     code
@@ -462,6 +463,11 @@ static void put_declarations(struct printer *p) {
   const struct mx_func *f = p->f;
   put(p, "\t.slots %u, %u, %u, %u, %u, %u;\n", f->n32, f->n64, f->npred, f->nspill32, f->nspill64, f->nspillpred);
   if (f->local_bytes | f->arg_bytes) put(p, "\t.frame %u, %u;\n", f->local_bytes, f->arg_bytes);
+  for (uint32_t k = 0; k < f->nlocals; k++) {
+    put(p, "\t.var ");
+    put_quoted(p, f->locals[k].name);
+    put(p, ", %u, %u;\n", f->locals[k].offset, f->locals[k].size);
+  }
   for (uint32_t k = 0; k < f->nshared; k++) {
     put(p, k ? ", " : "\t.uses ");
     put_var(p, f->shared[k]);

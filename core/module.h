@@ -50,6 +50,7 @@ struct mx_slot_ref { uint8_t cls; uint16_t slot; };
  * spilled: `slot` is a spill cell; a .b128 then lies in two neighbouring 64-bit cells, low half first. */
 struct mx_name { const char *name; uint8_t cls, type; bool spilled; uint16_t slot; uint32_t lo, hi; };
 struct mx_label { const char *name; uint32_t pc; };
+struct mx_local { const char *name; uint32_t offset, size; }; /* a .local variable: where it lies in the frame's local bytes */
 struct mx_line { uint32_t pc; uint32_t file, line; }; /* from pc on; ascending */
 struct mx_table { const uint32_t *targets; uint32_t ntargets; }; /* of brx.idx */
 /* Signature of an indirect call. */
@@ -73,6 +74,7 @@ struct mx_func {
   uint32_t minnctapersm;
   const struct mx_name *names; uint32_t nnames;
   const struct mx_label *labels; uint32_t nlabels;
+  const struct mx_local *locals; uint32_t nlocals;
   const struct mx_line *lines; uint32_t nlines;
 };
 

@@ -313,7 +313,7 @@ static bool encode_function(struct mx_arena *scratch, struct mx_arena *arena, st
   *out = (struct mx_func){
     .name = f->name, .flags = f->flags, .local_bytes = f->local_bytes, .arg_bytes = f->arg_bytes,
     .params = f->params, .nparams = f->nparams, .param_bytes = f->param_bytes,
-    .nargs = f->nargs, .nresults = f->nresults, .protos = f->protos, .nprotos = f->nprotos,
+    .locals = f->locals, .nlocals = f->nlocals, .nargs = f->nargs, .nresults = f->nresults, .protos = f->protos, .nprotos = f->nprotos,
     .maxntid = {f->maxntid[0], f->maxntid[1], f->maxntid[2]},
     .reqntid = {f->reqntid[0], f->reqntid[1], f->reqntid[2]}, .minnctapersm = f->minnctapersm,
     .npred = (uint16_t)b.slots[BACK_PRED], .n32 = (uint16_t)b.slots[BACK_R32], .n64 = (uint16_t)b.slots[BACK_R64],

@@ -75,6 +75,7 @@ struct ir_func {
   bool physical;
   uint16_t slots[6];
   struct mx_name *names; uint32_t nnames;
+  struct mx_local *locals; uint32_t nlocals; /* in the frame */
   struct ir_loc loc;
 };
 

@@ -434,6 +434,8 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
       uint64_t at = (f->func->local_bytes + align - 1) & ~(uint64_t)(align - 1);
       y->value = at;
       f->func->local_bytes = at + size;
+      GROW(f->arena, f->func->locals, f->func->nlocals, f->func->cap_locals);
+      f->func->locals[f->func->nlocals++] = (struct mx_local){n->text, (uint32_t)at, (uint32_t)size};
       if (f->func->local_bytes > 1 << 26) {
         ERR(f, "bad-size", t.loc, NULL, "more than 64 MiB of local variables");
         f->func->local_bytes = 0;

@@ -488,6 +488,20 @@ static void parse_name_entry(struct front *f) {
   mx__expect(f, ';', ".name");
 }
 
+static void parse_local_entry(struct front *f) {
+  struct func *fn = f->func;
+  struct token name = mx__next(f);
+  uint64_t v[2];
+  if (name.kind != TOK_STRING) ERR(f, "syntax", name.loc, NULL, ".var: expected \"NAME\", OFFSET, BYTES");
+  if (name.kind != TOK_STRING || !mx__expect(f, ',', "the name") || !parse_numbers(f, v, 2, 1 << 27)) {
+    mx__resync(f);
+    return;
+  }
+  GROW(f->arena, fn->locals, fn->nlocals, fn->cap_locals);
+  fn->locals[fn->nlocals++] = (struct mx_local){mx__arena_strndup(f->arena, name.bytes, name.nbytes), (uint32_t)v[0], (uint32_t)v[1]};
+  mx__expect(f, ';', ".var");
+}
+
 static void parse_uses(struct front *f) {
   struct table tb = {0};
   parse_words(f, &tb);
@@ -517,6 +531,8 @@ static bool parse_physical_directive(struct front *f, const struct token *t) {
     parse_uses(f);
   else if (mx__tok_is(t, ".name"))
     parse_name_entry(f);
+  else if (mx__tok_is(t, ".var"))
+    parse_local_entry(f);
   else if (mx__tok_is(t, ".label")) {
     struct token s = mx__next(f);
     if (s.kind == TOK_STRING) {

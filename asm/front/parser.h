@@ -76,7 +76,7 @@ struct func {
   struct signature sig;
   struct scope *scope;
   struct stmt *stmts; uint32_t nstmts, cap_stmts;
-  struct sym **locals; uint32_t nlocals, cap_locals;
+  struct mx_local *locals; uint32_t nlocals, cap_locals; /* offsets from the first of them */
   uint64_t local_bytes;
   uint32_t maxntid[3], reqntid[3], minnctapersm, paramsize;
   uint16_t slots[6];

@@ -372,6 +372,9 @@ void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, st
   l->frame = fn->is_entry ? 0 : fn->sig.mem_bytes;
   l->locals_at = l->frame;
   l->frame += fn->local_bytes;
+  out->locals = fn->locals;
+  out->nlocals = fn->nlocals;
+  for (uint32_t k = 0; k < fn->nlocals && !fn->physical; k++) fn->locals[k].offset += (uint32_t)l->locals_at;
   if (fn->is_entry)
     mx__kernel_params(l);
   else

@@ -62,7 +62,7 @@ typedef struct mx_debug_stop {
   mx_debug_reason reason;
   mx_status status;            /* AT_END: of the launch; AT_TRAP: MX_TRAPPED, and see mx_device_trap after the end */
   mx_trap_kind trap;           /* AT_TRAP */
-  const char *text;            /* AT_TRAP: detail, or NULL; until the next order */
+  const char *text;            /* AT_TRAP: all that is known of it, in lines, as in mx_trap_info; until the next order */
   int breakpoint;              /* AT_BREAKPOINT: its number */
   uint64_t block;              /* number in the grid, x fastest */
   uint32_t ctaid[3], warp;
@@ -209,6 +209,7 @@ typedef struct mx_debug_register {
   const char *name, *type;     /* "u32", "pred", "b128" ... */
   uint32_t bits, lanes;        /* lanes of a warp */
   uint64_t low[64], high[64];  /* a lane's value; high only of b128 */
+  bool unset;                  /* nothing on any way to here has written it yet; its values mean nothing */
   uint64_t known;              /* lanes whose values are the program's: compiled code does not keep what nobody reads any more, except
                                 * where a breakpoint stops */
 } mx_debug_register;
@@ -310,6 +311,18 @@ MX_API mx_status mx_debug_write(mx_debug *session, uint64_t block, uint32_t warp
                                 const void *from, size_t bytes);
 /* A variable of the module by name, shared ones included: its generic address and size. */
 MX_API mx_status mx_debug_symbol(mx_debug *session, const char *name, mx_addr *address, uint64_t *bytes);
+
+/* A variable that code can name: of the module, or (.local) of the function in which the frame stands. Of shared ones those that the
+ * kernel uses. Frames as in mx_debug_get_frame; where there is none, only the module's. MX_NOT_FOUND: there are fewer. */
+typedef struct mx_debug_variable {
+  size_t struct_size;
+  const char *name;
+  unsigned space;              /* MX_DEBUG_GLOBAL ... */
+  mx_addr address;             /* generic */
+  uint64_t bytes;
+} mx_debug_variable;
+MX_API mx_status mx_debug_variable_at(mx_debug *session, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, size_t n,
+                                      mx_debug_variable *out);
 
 /* ---- incremental assembly -------------------------------------------------------------------------------
  * Puts the module's kernel of the same name in place of the one that runs, while all its lanes stand in the kernel itself.

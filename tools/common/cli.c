@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -262,4 +263,39 @@ void *cli_alloc(size_t size) {
 char *cli_strdup(const char *s) {
   size_t n = strlen(s) + 1;
   return memcpy(cli_realloc(NULL, n), s, n);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------------------*/
+unsigned cli_width(FILE *stream) {
+  struct winsize size = {0};
+  return isatty(fileno(stream)) && !ioctl(fileno(stream), TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+/* How many bytes of a line fit, up to a blank if there is one; all of it: the line ends before. */
+static size_t that_fits(const char *s, size_t n, unsigned width) {
+  size_t blank = 0, columns = 0;
+  for (size_t k = 0; k < n; k++) {
+    if (((unsigned char)s[k] & 0xC0) == 0x80) continue; /* the rest of a character */
+    if (columns++ == width) return blank ? blank : k;
+    if (s[k] == ' ' && k && s[k - 1] != ' ') blank = k;
+  }
+  return n;
+}
+
+void cli_fold(FILE *stream, const char *text) {
+  const unsigned width = cli_width(stream);
+  while (*text) {
+    size_t n = strcspn(text, "\n");
+    const size_t indent = strspn(text, " ") < width / 2 ? strspn(text, " ") : width / 2;
+    for (size_t part, room = width; n && width >= 20; room = width - indent - 4) {
+      part = that_fits(text, n, (unsigned)room);
+      if (part == n) break;
+      fprintf(stream, "%.*s\n%*s", (int)part, text, (int)indent + 4, "");
+      text += part, n -= part;
+      while (n && *text == ' ') text++, n--;
+    }
+    fprintf(stream, "%.*s", (int)n, text);
+    text += n;
+    if (*text == '\n') fputc(*text++, stream);
+  }
 }

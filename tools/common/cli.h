@@ -56,6 +56,11 @@ char *cli_read_file(const char *path, size_t limit, size_t *size, const char **w
 /* Writes a whole file, or stdout for "-". False: *why. */
 bool cli_write_file(const char *path, const void *bytes, size_t size, const char **why);
 
+/* Columns of the terminal that a stream goes to; 0: to none. */
+unsigned cli_width(FILE *stream);
+/* Writes text; on a terminal, lines that are longer than it is wide go on, between words, in the next one, indented. */
+void cli_fold(FILE *stream, const char *text);
+
 /* Growable text. */
 struct text { char *s; size_t n, capacity; };
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -2,6 +2,7 @@
  * Running and stopping are session.c's. */
 #include "session.h"
 
+#include "vm/exec/flow.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/schedule.h"
 #include "vm/exec/warp.h"
@@ -289,6 +290,26 @@ static bool special(const struct mx_debug *g, const struct mx_block *b, const st
   return true;
 }
 
+/* Nothing has written it on any way to here, neither code nor, as an argument, the caller, nor the debugger. */
+static bool is_unset(const struct mx_debug *g, const struct mx_frame *f, uint32_t pc, const struct mx_register_place *p) {
+  const struct mx_func *fn = f->fn->func;
+  const mx_ref ref = (mx_ref)mx__debug_offset(f->fn, g->prep->lanes, p, p->slot);
+  uint32_t writer;
+  if (g->jumped) return false;
+  for (uint32_t k = 0; k < fn->nargs && !p->spilled; k++)
+    if (fn->args[k].cls == p->cls && fn->args[k].slot == p->slot) return false;
+  for (size_t k = 0; k < g->nby_hand; k++)
+    if (g->by_hand[k].func == f->fn->number && g->by_hand[k].ref == ref) return false;
+  return !mx__writers(f->fn, g->prep->lanes, pc, ref, &writer, 1);
+}
+
+static void note_by_hand(struct mx_debug *g, const struct mx_frame *f, const struct mx_register_place *p) {
+  const struct mx_by_hand one = {f->fn->number, (mx_ref)mx__debug_offset(f->fn, g->prep->lanes, p, p->slot)};
+  struct mx_by_hand *more = realloc(g->by_hand, (g->nby_hand + 1) * sizeof *more);
+  if (more) g->by_hand = more, g->by_hand[g->nby_hand++] = one;
+  else g->jumped = true;
+}
+
 size_t mx_debug_register_count(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame) {
   struct mx_block *b;
   struct mx_warp *w;
@@ -319,6 +340,7 @@ mx_status mx_debug_register_at(mx_debug *g, uint64_t block, uint32_t warp, uint3
     mx_debug_register o = {.name = fn->names[k].name};
     struct mx_register_place p = place_of(&fn->names[k]);
     read_cells(g, f, pc, &p, &o);
+    o.unset = is_unset(g, f, pc, &p);
     return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
   }
   return mx__fail(g->device, MX_NOT_FOUND, "fewer names are live there");
@@ -360,6 +382,7 @@ mx_status mx_debug_get_register(mx_debug *g, uint64_t block, uint32_t warp, uint
     s = find_place(g, f, pc, name, &p);
     if (s != MX_OK) return s;
     read_cells(g, f, pc, &p, &o);
+    o.unset = mx__debug_asking != g && is_unset(g, f, pc, &p);
   }
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
@@ -377,6 +400,7 @@ mx_status mx_debug_set_register(mx_debug *g, uint64_t block, uint32_t warp, uint
   if (s == MX_OK && !name) s = mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_set_register: no name");
   if (s == MX_OK) s = find_place(g, f, pc, name, &p);
   if (s != MX_OK) return s;
+  if (is_unset(g, f, pc, &p)) note_by_hand(g, f, &p);
   mx__edit_register(g, block, warp, split, frame, name, lanes, low, high);
   write_cells(g, f, &p, lanes & g->x->full, low, high);
   mx__compiled_wrote(g, f, pc, mx__debug_offset(f->fn, g->prep->lanes, &p, p.slot), p.cls, lanes);
@@ -495,17 +519,50 @@ mx_status mx_debug_write(mx_debug *g, uint64_t block, uint32_t warp, uint32_t la
   return transfer(g, "mx_debug_write", block, warp, lane, address, (void *)(uintptr_t)from, bytes, true);
 }
 
+static bool uses_variable(const struct mx_debug *g, uint32_t number) {
+  const struct mx_func *k = &g->prep->image->funcs[g->prep->kernel];
+  bool used = g->prep->image->vars[number].space != MX_SHARED;
+  for (uint32_t n = 0; n < k->nshared && !used; n++) used = k->shared[n] == number;
+  return used;
+}
+
+static void describe_variable(const struct mx_debug *g, uint32_t number, mx_debug_variable *out) {
+  const struct mx_var *v = &g->prep->image->vars[number];
+  const uint64_t at = v->space == MX_SHARED ? g->prep->shared_offset[number] : g->prep->var_address[number];
+  *out = (mx_debug_variable){.name = v->name, .space = v->space - MX_GLOBAL, .address = at + mx_space_window(v->space),
+                             .bytes = v->flags & MX_VAR_EXTERN_SHARED ? g->launch->shared_dynamic : v->size};
+}
+
+mx_status mx_debug_variable_at(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, size_t n, mx_debug_variable *out) {
+  mx_status s = mx__debug_ready(g, "mx_debug_variable_at");
+  if (s != MX_OK) return s;
+  const struct mx_image *image = g->prep->image;
+  mx_debug_variable o;
+  struct mx_frame *f;
+  uint32_t pc;
+  for (uint32_t k = 0; k < image->nvars; k++) {
+    if (!uses_variable(g, k) || n--) continue;
+    describe_variable(g, k, &o);
+    return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
+  }
+  if (mx__debug_frame(g, block, warp, split, frame, &f, &pc) != MX_OK || n >= f->fn->func->nlocals)
+    return mx__fail(g->device, MX_NOT_FOUND, "there are fewer variables");
+  const struct mx_local *v = &f->fn->func->locals[n];
+  o = (mx_debug_variable){.name = v->name, .space = MX_DEBUG_LOCAL, .bytes = v->size, .address = MX_WINDOW(MX_WINDOW_LOCAL) + f->local_base + v->offset};
+  return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
+}
+
 mx_status mx_debug_symbol(mx_debug *g, const char *name, mx_addr *address, uint64_t *bytes) {
   mx_status s = mx__debug_ready(g, "mx_debug_symbol");
   if (s != MX_OK) return s;
   if (!name) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_symbol: no name");
   const struct mx_image *image = g->prep->image;
   for (uint32_t k = 0; k < image->nvars; k++) {
-    const struct mx_var *v = &image->vars[k];
-    if (strcmp(v->name, name)) continue;
-    uint64_t at = v->space == MX_SHARED ? g->prep->shared_offset[k] : g->prep->var_address[k];
-    if (address) *address = at + mx_space_window(v->space);
-    if (bytes) *bytes = v->flags & MX_VAR_EXTERN_SHARED ? g->launch->shared_dynamic : v->size;
+    if (strcmp(image->vars[k].name, name)) continue;
+    mx_debug_variable v;
+    describe_variable(g, k, &v);
+    if (address) *address = v.address;
+    if (bytes) *bytes = v.bytes;
     return MX_OK;
   }
   return mx__fail(g->device, MX_NOT_FOUND, "the module has no variable '%s'", name);

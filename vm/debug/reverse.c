@@ -5,6 +5,7 @@
  * and stops at the answer. */
 #include "session.h"
 
+#include "vm/exec/flow.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
 
@@ -92,6 +93,7 @@ mx_status mx_debug_jump(mx_debug *g, uint64_t block, uint32_t warp, uint32_t spl
   if (pc >= fn->func->ncode || fn->index_of_pc[pc] == UINT32_MAX)
     return mx__fail(g->device, MX_NOT_FOUND, "no instruction of '%s' begins at pc %u", fn->func->name, pc);
   edit_jump(g, block, warp, split, pc);
+  g->jumped = true;
   sp->pc = pc;
   if (sp == g->x->split) g->moved_code = true;
   return MX_OK;
@@ -104,21 +106,19 @@ static void found(struct mx_debug *g, uint64_t position) {
   s->last[s->found++ % s->count] = position;
 }
 
-static bool of_order(const struct mx_debug *g, const struct mx_exec *x) {
-  return x->block->index == g->block && x->warp->number == g->warp;
+/* A stop of CONTINUE, and what it is; of several the last one found tells. */
+static void found_stop(struct mx_debug *g, uint64_t position, mx_debug_reason reason, int number) {
+  found(g, position);
+  if (position >= g->search.end) return;
+  g->search.stop = (mx_debug_stop){.reason = reason, .breakpoint = number};
+  if (reason != MX_DEBUG_AT_WATCH || !number) return;
+  g->search.stop.watch = number;
+  g->search.stop.address = g->pending_address;
+  g->search.stop.writer = g->pending_writer;
 }
 
-static bool writes_register(const struct mx_exec *x, const struct mx_insn *i, mx_ref ref) {
-  const struct mx_op_info *o = &mx__ops[i->op];
-  const struct mx_pfunc *fn = x->fn;
-  uint32_t cell = (uint32_t)i->o[0] | (uint32_t)i->o[1] << 10;
-  if (i->op == MX_SPILL_PRED) return ref == (mx_ref)(fn->off_spred + cell * 8);
-  if (i->op == MX_SPILL_32) return ref == (mx_ref)(fn->off_s32 + cell * x->lanes * 4);
-  if (i->op == MX_SPILL_64) return ref == (mx_ref)(fn->off_s64 + cell * x->lanes * 8);
-  if (o->flags & (MX_F_CALL | MX_F_BRANCH)) return false; /* results come with the return */
-  for (unsigned k = 0; k < o->nopnds; k++)
-    if (o->opnd[k].role == MX_OUT && mx__operand_ref(i, k) == ref) return true;
-  return false;
+static bool of_order(const struct mx_debug *g, const struct mx_exec *x) {
+  return x->block->index == g->block && x->warp->number == g->warp;
 }
 
 /* The frame that is asked for: recursion apart, there is one of that function so deep in the warp. */
@@ -128,7 +128,7 @@ static void look_for_register(struct mx_debug *g, struct mx_exec *x, const struc
   struct mx_search *s = &g->search;
   uint64_t lanes = mx__lanes_of(x, i) & s->lanes;
   if (!lanes || !of_order(g, x)) return;
-  bool writes = of_frame(s, x->frame) && writes_register(x, i, s->ref);
+  bool writes = of_frame(s, x->frame) && mx__writes_ref(x->fn, x->lanes, i, s->ref);
   if (i->op == MX_RET && of_frame(s, x->frame->parent)) {
     const struct mx_insn *call = &x->frame->parent->fn->insns[x->frame->call];
     for (uint32_t k = 0; k < x->fn->func->nresults; k++) writes |= call->more[k] == s->ref;
@@ -144,8 +144,8 @@ void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_ins
   if (s->what == MX_SEARCH_REGISTER) look_for_register(g, x, i);
   if (s->what != MX_SEARCH_ORDER) return;
   if (g->order == MX_DEBUG_CONTINUE) {
-    if (g->marks && mx__debug_breakpoint(g, x, i)) found(g, g->executed);
-    if (g->watch && mx__debug_asks(g, x, i, g->watch, g->watch_user)) found(g, s->known && of_order(g, x) ? s->previous : g->executed);
+    if (g->marks && mx__debug_breakpoint(g, x, i)) found_stop(g, g->executed, MX_DEBUG_AT_BREAKPOINT, g->stop.breakpoint);
+    if (g->watch && mx__debug_asks(g, x, i, g->watch, g->watch_user)) found_stop(g, s->known && of_order(g, x) ? s->previous : g->executed, MX_DEBUG_AT_WATCH, 0);
     if (of_order(g, x)) s->previous = g->executed, s->known = true;
     return;
   }
@@ -169,7 +169,8 @@ void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_ins
 
 void mx__debug_searched(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   struct mx_search *s = &g->search;
-  if (s->what == MX_SEARCH_ORDER && g->pending && g->order == MX_DEBUG_CONTINUE) found(g, g->executed);
+  if (s->what == MX_SEARCH_ORDER && g->pending && g->order == MX_DEBUG_CONTINUE)
+    found_stop(g, g->executed, g->pending_address ? MX_DEBUG_AT_WATCH : MX_DEBUG_AT_BREAKPOINT, g->pending);
   g->pending = 0;
   if (s->what != MX_SEARCH_WRITE || !s->hit) return;
   if (!s->changes || !s->held || memcmp(s->place, s->old, s->held)) {
@@ -248,8 +249,14 @@ mx_status mx_debug_back(mx_debug *g, mx_debug_order order, uint64_t block, uint3
   g->search.what = MX_SEARCH_ORDER;
   g->search.depth = sp ? sp->frame->depth : order == MX_DEBUG_FINISH ? 0 : UINT32_MAX;
   uint64_t position = 0;
-  if (search(g, count ? count : 1, &position))
-    return travel(g, position, order == MX_DEBUG_CONTINUE ? MX_DEBUG_AT_BREAKPOINT : MX_DEBUG_AT_STEP, stop);
+  if (search(g, count ? count : 1, &position)) {
+    const mx_debug_stop why = g->search.stop;
+    if (order != MX_DEBUG_CONTINUE) return travel(g, position, MX_DEBUG_AT_STEP, stop);
+    if ((s = travel(g, position, why.reason, NULL)) != MX_OK) return s;
+    if (g->stop.reason == why.reason && count <= 1) /* of the first of several no more is known than that it was one */
+      g->stop.breakpoint = why.breakpoint, g->stop.watch = why.watch, g->stop.address = why.address, g->stop.writer = why.writer;
+    return stop ? mx_debug_where(g, stop) : MX_OK;
+  }
   mx_debug_recording r = {0};
   mx__record_info(g, &r);
   return travel(g, r.oldest, MX_DEBUG_AT_OLDEST, stop);

@@ -193,7 +193,8 @@ static void show_trap(struct mx_debug *g, struct mx_exec *x, struct mx_block *b)
   g->stop.reason = MX_DEBUG_AT_TRAP;
   g->stop.status = MX_TRAPPED;
   g->stop.trap = t->kind;
-  g->stop.text = t->detail;
+  mx__trap_record_make(&g->trap, x->launch);
+  g->stop.text = g->trap.info.text;
   g->stop.lanes = t->lanes;
   x->warp = &b->warps[t->warp];
   describe(g, x, t->func, t->pc);
@@ -424,6 +425,8 @@ static void session_free(struct mx_debug *g) {
   free(g->marks);
   free(g->breaks);
   mx__record_free(g);
+  mx__trap_record_clear(&g->trap);
+  free(g->by_hand);
   mx__compiled_free(g);
   mx__prepared_free(g->prep);
   mx__debug_forget(g);

@@ -35,6 +35,7 @@ struct mx_search {
   uint64_t *last;              /* ring of the last `count` positions found */
   uint64_t found;              /* all that were found in this piece */
   mx_debug_culprit culprit;    /* of the last one */
+  mx_debug_stop stop;          /* CONTINUE: what the last one is */
   enum { MX_SEARCH_ORDER, MX_SEARCH_REGISTER, MX_SEARCH_WRITE } what;
   uint32_t line, func, depth;  /* where the order's warp stands: at the instruction before, or (depth) when it began */
   bool known;                  /* line and func are */
@@ -64,6 +65,10 @@ struct mx_debug {
   struct mx_lock lock;
   pthread_cond_t moved;
   bool standing;               /* the session's thread waits for an order, or has ended */
+  struct mx_by_hand { uint32_t func; mx_ref ref; } *by_hand; /* registers that the debugger has written */
+  size_t nby_hand;
+  bool jumped;                 /* code was passed over: who has written a register is not to be told from the code */
+  struct mx_trap_record trap;  /* at a trap: what is to be said of it */
   bool quit, ended, running, begun, trap_shown;
   bool over;                   /* recorded, and at the launch's end: only going back is possible */
   bool fresh;                  /* no mx_debug_ask since the last order */

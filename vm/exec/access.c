@@ -88,6 +88,10 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
                       .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = wrong, .has_address = true,
                       .is_write = write, .bytes = bytes};
   t.address = addr[__builtin_ctzll(wrong)] + mx_space_window(space);
+  t.space = space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED ? MX_SHARED
+            : space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL ? MX_LOCAL : (uint8_t)space;
+  t.offset = t.address - mx_space_window(t.space);
+  t.local_base = x->frame->local_base;
   memcpy(t.block, x->block->ctaid, sizeof t.block);
   mx__trap_raise(x->launch, &t);
   mx__leave(x, i->pc, MX_EV_TRAP);

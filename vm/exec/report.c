@@ -7,18 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "lane 3", "lanes 3, 8-15" */
 static void print_lanes(FILE *out, uint64_t m) {
-  const char *comma = "";
-  fputs(m & (m - 1) ? "lanes " : "lane ", out);
-  while (m) {
-    unsigned a = (unsigned)__builtin_ctzll(m), n = 0;
-    while (a + n < 64 && m >> (a + n) & 1) n++;
-    if (n == 1) fprintf(out, "%s%u", comma, a);
-    else fprintf(out, "%s%u-%u", comma, a, a + n - 1);
-    m &= a + n == 64 ? 0 : ~0ull << (a + n);
-    comma = ", ";
-  }
+  char *text = mx__lanes_text(m);
+  fputs(text ? text : "lanes", out);
+  free(text);
 }
 
 static void print_place(FILE *out, const struct mx_image *image, const struct mx_frame *f, uint32_t pc) {

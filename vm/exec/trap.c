@@ -59,23 +59,28 @@ static char *instruction_name(const struct mx_func *f, uint32_t pc) {
   return strndup(s, strcspn(s, "{<[|.>"));
 }
 
-/* "lanes 0-3, 7 (mask 0x8f)" */
-static char *lanes_text(uint64_t lanes) {
-  char *text = mx__format("%s", "");
-  for (unsigned l = 0; text && l < 64; l++) {
-    if (!(lanes >> l & 1)) continue;
-    unsigned end = l;
-    while (end < 63 && lanes >> (end + 1) & 1) end++;
-    char *more = end > l ? mx__format("%s%s%u-%u", text, *text ? ", " : "", l, end)
-                         : mx__format("%s%s%u", text, *text ? ", " : "", l);
+/* All of them equally far apart, and more than that is quicker to read than their list: the distance; else 0. */
+static unsigned regular(uint64_t m) {
+  if (__builtin_popcountll(m) < 5) return 0;
+  const unsigned first = (unsigned)__builtin_ctzll(m), step = (unsigned)__builtin_ctzll(m & (m - 1)) - first;
+  uint64_t same = 0;
+  for (unsigned l = first; l <= 63u - (unsigned)__builtin_clzll(m); l += step) same |= 1ull << l;
+  return step > 1 && same == m ? step : 0;
+}
+
+char *mx__lanes_text(uint64_t m) {
+  if (!m) return strdup("no lanes");
+  const unsigned step = regular(m), from = (unsigned)__builtin_ctzll(m);
+  if (step) return mx__format("lanes %u, %u ... %u", from, from + step, 63u - (unsigned)__builtin_clzll(m));
+  char *text = strdup(m & (m - 1) ? "lanes" : "lane");
+  for (const char *comma = " "; text && m; comma = ", ") {
+    const unsigned a = (unsigned)__builtin_ctzll(m), n = m >> a == UINT64_MAX >> a ? 64 - a : (unsigned)__builtin_ctzll(~(m >> a));
+    char *more = n > 1 ? mx__format("%s%s%u-%u", text, comma, a, a + n - 1) : mx__format("%s%s%u", text, comma, a);
     free(text);
     text = more;
-    l = end;
+    m &= a + n == 64 ? 0 : UINT64_MAX << (a + n);
   }
-  if (!text) return NULL;
-  char *all = mx__format("%s %s (mask 0x%llx)", lanes & (lanes - 1) ? "lanes" : "lane", text, (unsigned long long)lanes);
-  free(text);
-  return all;
+  return text;
 }
 
 /* ", argument 2 'x'" when a parameter of the kernel holds the address where the nearest allocation begins; else "". */
@@ -98,6 +103,7 @@ static bool is_memory_trap(mx_trap_kind kind) {
 
 /* Distance to nothing helps nobody in windows that are not the device's: the engine's detail says it there. */
 static char *nearest_text(const struct mx_launch *l, const struct mx_trap *t) {
+  if (t->space == MX_SHARED || t->space == MX_LOCAL) return mx__nearest_variable(l, t);
   uint64_t window = t->address >> MX_WINDOW_SHIFT, base = 0;
   if (window != MX_WINDOW_GLOBAL && window != MX_WINDOW_CONST) return NULL;
   char *near = mx__memory_nearest(l->memory, t->address, t->bytes, &base), *arg = argument_text(l, base);
@@ -137,15 +143,15 @@ mx_status mx__trap_record_make(struct mx_trap_record *r, const struct mx_launch 
 
   char *where = file ? mx__format("%s:%u", file, o->line) : mx__format("pc %u", t->pc);
   char *callee = t->func != l->func ? mx__format(", in function '%s'", f->name) : mx__format("%s", "");
-  char *lanes = lanes_text(t->lanes);
+  char *lanes = mx__lanes_text(t->lanes);
   char *access = !t->has_address ? mx__format("%s", "")
                                  : mx__format(": %s of %u byte%s at 0x%llx", t->is_write ? "write" : "read", t->bytes,
                                               t->bytes == 1 ? "" : "s", (unsigned long long)t->address);
   if (where && callee && lanes && access)
-    s[TEXT] = mx__format("%s%s%s%s\n  kernel '%s'%s, %s%s%s%s\n  block (%u,%u,%u), warp %u, %s%s%s", mx_trap_kind_text(t->kind),
+    s[TEXT] = mx__format("%s%s%s%s\n  kernel '%s'%s, %s%s%s%s\n  block (%u,%u,%u), warp %u, %s (mask 0x%llx)%s%s", mx_trap_kind_text(t->kind),
                          access, s[NEAREST] ? ", " : "", s[NEAREST] ? s[NEAREST] : "", s[KERNEL] ? s[KERNEL] : "?", callee,
                          where, s[INSTRUCTION] ? " (" : "", s[INSTRUCTION] ? s[INSTRUCTION] : "",
-                         s[INSTRUCTION] ? ")" : "", t->block[0], t->block[1], t->block[2], t->warp, lanes,
+                         s[INSTRUCTION] ? ")" : "", t->block[0], t->block[1], t->block[2], t->warp, lanes, (unsigned long long)t->lanes,
                          t->detail ? "\n  " : "", t->detail ? t->detail : "");
   free(where);
   free(callee);

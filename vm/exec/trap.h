@@ -18,6 +18,8 @@ struct mx_trap {
   bool has_address, is_write;
   uint64_t address;           /* generic, of the lowest trapping lane */
   uint32_t bytes;
+  uint8_t space;              /* MX_SHARED, MX_LOCAL: the address is `offset` there, and the frame's local memory begins at */
+  uint64_t offset, local_base;
   char *detail;               /* malloc'ed or NULL; may have several lines */
 };
 
@@ -32,6 +34,11 @@ struct mx_trap_record {
 /* Builds the record out of what the launch raised. MX_OUT_OF_MEMORY: the record has the kind and a fixed text only. */
 mx_status mx__trap_record_make(struct mx_trap_record *r, const struct mx_launch *l);
 void mx__trap_record_clear(struct mx_trap_record *r);
+
+/* "lane 3", "lanes 0-3, 7, 9-10", "lanes 1, 3 ... 63", "no lanes"; malloc'ed, NULL: out of memory. */
+char *mx__lanes_text(uint64_t lanes);
+/* nearest.c: where the address lies, seen from the variable of shared or local memory that was meant; malloc'ed, NULL: out of memory. */
+char *mx__nearest_variable(const struct mx_launch *l, const struct mx_trap *t);
 
 /* Source line of a pc: file NULL and line 0 where the module has none. */
 void mx__line_of(const struct mx_image *image, uint32_t func, uint32_t pc, const char **file, uint32_t *line);

@@ -359,7 +359,7 @@ static void read_protos(struct reader *r, struct mx_func *f) {
 static void read_func(struct reader *r, struct mx_func *f) {
   f->name = get_string(r, "a function's name");
   f->flags = get_number(r, UINT32_MAX, "the flags");
-  uint32_t mask = get_number(r, UINT32_MAX, "the mask of fields"), field[19] = {0};
+  uint32_t mask = get_number(r, UINT32_MAX, "the mask of fields"), field[20] = {0};
   f->n32 = (uint16_t)get_number(r, UINT16_MAX, "the number of 32-bit slots");
   f->n64 = (uint16_t)get_number(r, UINT16_MAX, "the number of 64-bit slots");
   f->npred = (uint16_t)get_number(r, UINT16_MAX, "the number of predicates");
@@ -367,7 +367,7 @@ static void read_func(struct reader *r, struct mx_func *f) {
   if (mask >> (sizeof field / sizeof *field)) fail(r, "the mask of fields is %#x", mask);
   for (unsigned k = 0; k < sizeof field / sizeof *field; k++) {
     if (!(mask >> k & 1)) continue;
-    bool counts = k == 1 || k == 2 || k == 4 || k == 5 || k == 11 || k == 12;
+    bool counts = k == 1 || k == 2 || k == 4 || k == 5 || k == 11 || k == 12 || k == 19;
     if (counts) field[k] = get_count(r, "elements");
     else field[k] = get_number(r, k < 16 ? UINT32_MAX : UINT16_MAX, "a field");
     if (!field[k]) fail(r, "a field that the mask announces is 0");
@@ -387,6 +387,7 @@ static void read_func(struct reader *r, struct mx_func *f) {
   f->nspill32 = (uint16_t)field[16];
   f->nspill64 = (uint16_t)field[17];
   f->nspillpred = (uint16_t)field[18];
+  f->nlocals = field[19];
   f->nlits = get_count(r, "literals");
   struct mx_lit *lits = take(r, f->nlits, sizeof *lits);
   for (uint32_t k = 0; k < f->nlits && good(r); k++) read_literal(r, &lits[k]);
@@ -399,6 +400,13 @@ static void read_func(struct reader *r, struct mx_func *f) {
   uint32_t *shared = take(r, f->nshared, sizeof *shared);
   for (uint32_t k = 0; k < f->nshared && good(r); k++) shared[k] = get_number(r, UINT32_MAX, "a shared variable");
   f->shared = shared;
+  struct mx_local *locals = take(r, f->nlocals, sizeof *locals);
+  for (uint32_t k = 0; k < f->nlocals && good(r); k++) {
+    locals[k].name = get_string(r, "a variable's name");
+    locals[k].offset = get_number(r, UINT32_MAX, "a variable's offset");
+    locals[k].size = get_number(r, UINT32_MAX, "a variable's size");
+  }
+  f->locals = locals;
 }
 
 static struct mx_func *read_funcs(struct reader *r) {

@@ -488,6 +488,10 @@ static void check_debug(struct checker *c) {
     if (!is_name(f->labels[k].name) || f->labels[k].pc > f->ncode || f->labels[k].pc < at) problem(c, "label %u is impossible", k);
     at = f->labels[k].pc;
   }
+  for (uint32_t k = 0; k < f->nlocals; k++) {
+    const struct mx_local *v = &f->locals[k];
+    if (!is_name(v->name) || v->offset > f->local_bytes || v->size > f->local_bytes - v->offset) problem(c, ".local variable %u is impossible", k);
+  }
   for (uint32_t k = 0; k < f->nlines; k++) {
     const struct mx_line *l = &f->lines[k];
     if (l->pc >= f->ncode || (k && l->pc <= f->lines[k - 1].pc)) problem(c, "line entry %u is out of order", k);

@@ -3,6 +3,7 @@
  *
  *   x ? y : z   ||  &&  |  ^  &  == !=  < <= > >=  << >>  + -  * / %   - ! ~   x @ LANE
  *   5  0x10  1.5  0f3F800000   %register   name (a parameter's value, a variable's address)   [address]   TYPE[address]
+ *   name[index]   name[lo:hi] (printed alone)   x @ LO..HI   $ $$ $7 (values printed before)   $pc $block $warp $lane $split $frame $position
  *   any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes      lane(n, x)   as x @ n
  *   isnan(x) abs(x) differs(x) (from the first active lane)      TYPE(x): the bits read as that type */
 #include "expression.h"
@@ -115,7 +116,7 @@ static struct expression *reg(struct compiler *c) {
   }
   if (p) s = mx_debug_get_register(r->g, p->block, p->warp, 0, 0, e->name, &v);
   else s = mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, e->name, &v);
-  if (s == MX_OK) return set_type(e, v.type), e;
+  if (s == MX_OK && (p || !v.unset || !find_arg(&r->args, e->name + 1, strlen(e->name + 1)))) return set_type(e, v.type), e;
   /* "%x" may be the value of parameter x, as in a program */
   struct arg *a = find_arg(&r->args, e->name + 1, strlen(e->name + 1));
   if (a && !isdigit((unsigned char)e->name[1]) && a->param.size <= 8) {
@@ -123,6 +124,7 @@ static struct expression *reg(struct compiler *c) {
     memcpy(&bits, r->args.params + a->param.offset, a->param.size);
     e->op = OP_CONST;
     e->uniform = true;
+    e->address = a->buffer;
     set_type(e, a->param.type);
     e->bits = bits;
     if (e->kind == VALUE_REAL) e->real = elem_real(e->type, &bits);
@@ -148,6 +150,71 @@ static struct expression *memory(struct compiler *c, const struct elem *type) { 
   return e;
 }
 
+/* Behind "name[": an element, of a buffer or a variable. */
+static struct expression *element(struct compiler *c, uint64_t address, const struct elem *type) {
+  struct expression *index = ternary(c);
+  if (!index) return NULL;
+  if (!take(c, "]")) return expression_free(index), fail(c, strchr(":", *c->s) && *c->s ? "elements by [LO:HI] are for 'print' alone%.0s" : "expected ] before '%s'", c->s);
+  if (index->kind == VALUE_REAL) return expression_free(index), fail(c, "%s", "an index is no real number");
+  struct expression *bytes = node(OP_MUL, index, constant(type->size, VALUE_SIGNED)), *at = node(OP_ADD, constant(address, VALUE_UNSIGNED), bytes);
+  struct expression *e = node(OP_MEMORY, at, NULL);
+  e->uniform = index->uniform;
+  e->type = type;
+  e->kind = kind_of(type);
+  return e;
+}
+
+bool find_variable(struct repl *r, const char *name, size_t n, mx_debug_variable *out) {
+  mx_debug_variable v = {.struct_size = sizeof v};
+  bool found = false;
+  for (size_t k = 0; r->g && mx_debug_variable_at(r->g, r->block, r->warp, r->split, r->frame, k, &v) == MX_OK; k++)
+    if (strlen(v.name) == n && !memcmp(v.name, name, n)) *out = v, found = true; /* the innermost */
+  return found;
+}
+
+bool find_elements(struct repl *r, const char *name, size_t n, uint64_t *address, uint64_t *bytes, const struct elem **type) {
+  const struct arg *a = find_arg(&r->args, name, n);
+  mx_debug_variable v;
+  if (a && a->buffer) return *address = a->address, *bytes = a->data.size, *type = a->data.type ? a->data.type : elem_find("u8", 2), true;
+  if (isdigit((unsigned char)*name) || !find_variable(r, name, n, &v)) return false;
+  return *address = v.address, *bytes = v.bytes, *type = elem_find("u32", 3), true;
+}
+
+static struct expression *focus_value(struct compiler *c, const char *name, size_t n) {
+  struct repl *r = c->r;
+  const mx_debug_point *p = c->point;
+  mx_debug_frame f = {.struct_size = sizeof f};
+  const bool runs = r->g && !r->over && mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) == MX_OK;
+  const struct { const char *name; uint64_t v; } all[] = {
+    {"pc", p ? p->pc : f.pc}, {"block", p ? p->block : r->block}, {"warp", p ? p->warp : r->warp}, {"lane", r->lane}, {"split", r->split}, {"frame", r->frame},
+    {"position", r->stop.steps}};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    if (strlen(all[k].name) == n && !memcmp(all[k].name, name, n)) return runs || p ? constant(all[k].v, VALUE_SIGNED) : fail(c, "%s", "no launch: 'run' or 'start' first");
+  return NULL;
+}
+
+/* Behind "$". */
+static struct expression *dollar(struct compiler *c) {
+  const char *s = c->s;
+  size_t n = 0;
+  while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
+  if (n && !isdigit((unsigned char)*s)) {
+    struct expression *e = focus_value(c, s, n);
+    if (e) c->s += n;
+    return e;
+  }
+  const size_t all = c->r->nvalues, back = *s == '$';
+  uint64_t number = all - back;
+  if (back) c->s++;
+  if (n) number = strtoull(s, NULL, 10), c->s += n;
+  if (!number || number > all) return fail(c, "%s", all ? "there is no such value: 'info values' lists what was printed" : "nothing has been printed yet");
+  struct expression *e = node(OP_VALUE, NULL, NULL);
+  const struct value *v = c->r->values[number - 1].value;
+  e->bits = number - 1;
+  e->kind = v->kind, e->type = v->type, e->pred = v->pred, e->uniform = v->uniform, e->address = v->address;
+  return e;
+}
+
 static const struct { const char *name; enum op op; bool uniform, pred; } functions[] = {
   {"any", OP_ANY, true, true}, {"all", OP_ALL, true, true}, {"count", OP_COUNT, true, false}, {"sum", OP_SUM, true, false},
   {"min", OP_MIN, true, false}, {"max", OP_MAX, true, false}, {"isnan", OP_ISNAN, false, true}, {"abs", OP_ABS, false, false},
@@ -156,7 +223,7 @@ static const struct { const char *name; enum op op; bool uniform, pred; } functi
 static struct expression *at_lane(struct compiler *c, struct expression *a, struct expression *b) {
   if (!a || !b) return expression_free(a), expression_free(b), NULL;
   struct expression *e = node(OP_AT, a, b);
-  e->kind = a->kind, e->type = a->type, e->pred = a->pred;
+  e->kind = a->kind, e->type = a->type, e->pred = a->pred, e->address = a->address;
   e->uniform = true;
   (void)c;
   return e;
@@ -169,7 +236,22 @@ static struct expression *named(struct compiler *c) {
   c->s += n;
   const struct elem *type = elem_find(name, n);
   struct expression *e = NULL, *a;
+  const struct elem *had;
+  uint64_t address, bytes;
+  const char *behind = c->s;
   if (type && take(c, "[")) return free(name), memory(c, type);
+  if (type && c->s > behind && (isalpha((unsigned char)*c->s) || strchr("_$", *c->s)) && *c->s) { /* "f32 tile[3]": as another type */
+    free(name);
+    for (n = 0; isalnum((unsigned char)c->s[n]) || (c->s[n] && strchr("_$.", c->s[n])); n++) {}
+    name = format("%.*s", (int)n, c->s);
+    c->s += n;
+    const bool found = find_elements(c->r, name, n, &address, &bytes, &had);
+    if (!found) fail(c, "'%s' is no buffer and no variable", name);
+    else if (!take(c, "[")) fail(c, "expected [INDEX] behind '%s'", name);
+    free(name);
+    return c->why ? NULL : element(c, address, type);
+  }
+  if (*c->s == '[' && find_elements(c->r, name, n, &address, &bytes, &had)) return c->s++, free(name), element(c, address, had);
   if (type && take(c, "(")) {
     if ((a = ternary(c)) && take(c, ")")) e = node(OP_BITS, a, NULL), e->type = type, e->kind = kind_of(type);
     else if (a) expression_free(a), fail(c, "expected ) before '%s'", c->s);
@@ -193,24 +275,48 @@ static struct expression *named(struct compiler *c) {
     e->pred = functions[k].pred;
     bool keeps = e->op == OP_SUM || e->op == OP_MIN || e->op == OP_MAX || e->op == OP_ABS;
     if (keeps) e->kind = a->kind;
-    if (e->op == OP_MIN || e->op == OP_MAX) e->type = a->type;
+    if (e->op == OP_MIN || e->op == OP_MAX || (keeps && a->kind == VALUE_REAL)) e->type = a->type;
     return e;
   }
   struct arg *g = find_arg(&c->r->args, name, n);
-  mx_addr address;
-  uint64_t bytes;
+  mx_debug_variable v;
   if (g && !isdigit((unsigned char)*name) && g->param.size <= 8) {
     uint64_t bits = 0;
     memcpy(&bits, c->r->args.params + g->param.offset, g->param.size);
     e = constant(bits, VALUE_UNSIGNED);
+    e->address = g->buffer;
     set_type(e, g->param.type);
     if (e->kind == VALUE_REAL) e->real = elem_real(e->type, &bits);
-  } else if (c->r->g && mx_debug_symbol(c->r->g, name, &address, &bytes) == MX_OK) {
-    e = constant(address, VALUE_UNSIGNED);
+  } else if (find_variable(c->r, name, n, &v)) {
+    e = constant(v.address, VALUE_UNSIGNED);
+    e->address = true;
   } else {
     fail(c, "no parameter, variable or function '%s'", name);
   }
   free(name);
+  return e;
+}
+
+static struct expression *unary(struct compiler *c);
+
+/* "@ LANE" and "@ LO..HI" behind a value. */
+static struct expression *in_lanes(struct compiler *c, struct expression *e) {
+  while (e && take(c, "@")) {
+    unsigned lo, hi;
+    int end = 0;
+    if (sscanf(c->s, " %2u..%2u%n", &lo, &hi, &end) == 2 && end) {
+      if (lo > hi || hi >= warp_lanes(c->r)) return expression_free(e), fail(c, "%s", "expected LO..HI within the warp's lanes");
+      c->s += end;
+      struct expression *range = node(OP_LANES, e, NULL);
+      range->kind = e->kind, range->type = e->type, range->pred = e->pred, range->address = e->address, range->uniform = false;
+      range->bits = UINT64_MAX >> (63 - hi) & UINT64_MAX << lo;
+      e = range;
+      continue;
+    }
+    if (++c->depth > 100) return expression_free(e), fail(c, "%s", "the expression is nested too deeply");
+    e = at_lane(c, e, unary(c));
+    c->depth--;
+  }
   return e;
 }
 
@@ -227,6 +333,7 @@ static struct expression *unary(struct compiler *c) {
       e = node(ch == '-' ? OP_NEGATE : ch == '!' ? OP_NOT : OP_COMPLEMENT, a, NULL);
       e->kind = ch == '!' ? VALUE_SIGNED : ch == '-' && a->kind == VALUE_UNSIGNED ? VALUE_SIGNED : a->kind;
       e->pred = ch == '!' || (ch == '~' && a->pred);
+      if (e->kind == VALUE_REAL) e->type = a->type;
     }
   } else if (ch == '(') {
     c->s++;
@@ -239,18 +346,16 @@ static struct expression *unary(struct compiler *c) {
     e = reg(c);
   } else if (isdigit((unsigned char)ch) || ch == '.') {
     e = number(c);
+  } else if (ch == '$' && (c->s++, (e = dollar(c)) || c->why || (c->s--, false))) {
+    /* done */
   } else if (isalpha((unsigned char)ch) || ch == '_' || ch == '$') {
     e = named(c);
   } else {
     fail(c, *c->s ? "expected a value before '%s'" : "expected a value%s", c->s);
   }
   c->depth--;
-  while (e && take(c, "@")) {
-    if (++c->depth > 100) return expression_free(e), fail(c, "%s", "the expression is nested too deeply");
-    e = at_lane(c, e, unary(c));
-    c->depth--;
-  }
-  return e;
+  /* Of a constant nobody asks the value in a lane: there it belongs to all that stands before, as in "%k >= 64 @ 63". */
+  return e && e->op == OP_CONST ? e : in_lanes(c, e);
 }
 
 static const struct { const char *text; enum op op; int level; } operators[] = {
@@ -260,6 +365,13 @@ static const struct { const char *text; enum op op; int level; } operators[] = {
 
 static bool compares(enum op op) { return (op >= OP_EQ && op <= OP_GE) || op == OP_OROR || op == OP_ANDAND; }
 static bool bitwise(enum op op) { return op == OP_OR || op == OP_XOR || op == OP_AND || op == OP_SHL || op == OP_SHR || op == OP_MOD; }
+
+/* What the result of an operation on reals is shown as: the type of its operands, if numbers as written leave a choice. */
+static const struct elem *real_type(const struct expression *a, const struct expression *b) {
+  const struct elem *x = a->kind == VALUE_REAL ? a->type : NULL, *y = b->kind == VALUE_REAL ? b->type : NULL;
+  if (!x || !y) return x && (b->kind != VALUE_REAL || b->op == OP_CONST) ? x : y && (a->kind != VALUE_REAL || a->op == OP_CONST) ? y : NULL;
+  return x->size >= y->size ? x : y;
+}
 
 static struct expression *binary(struct compiler *c, int level) {
   struct expression *a = unary(c);
@@ -277,19 +389,21 @@ static struct expression *binary(struct compiler *c, int level) {
     if (real && bitwise(op)) return expression_free(a), expression_free(b), fail(c, "'%s' is for integers", operators[k].text);
     struct expression *e = node(op, a, b);
     e->kind = compares(op) ? VALUE_SIGNED : real ? VALUE_REAL : wide || (a->kind == VALUE_UNSIGNED && b->kind == VALUE_UNSIGNED && op != OP_SUB) ? VALUE_UNSIGNED : VALUE_SIGNED;
+    if (real && !compares(op)) e->type = real_type(a, b);
+    e->address = (op == OP_ADD || op == OP_SUB) && (a->address ? !(b->address && op == OP_SUB) : b->address);
     e->pred = compares(op) || (a->pred && b->pred && (op == OP_AND || op == OP_OR || op == OP_XOR));
     a = e;
   }
   return NULL;
 }
 
-static struct expression *ternary(struct compiler *c) {
+static struct expression *choice(struct compiler *c) {
   struct expression *a = binary(c, 1);
   if (!a || !take(c, "?")) return a;
   if (++c->depth > 100) return expression_free(a), fail(c, "%s", "the expression is nested too deeply");
   struct expression *b = ternary(c), *d = NULL;
   if (b && !take(c, ":")) expression_free(b), b = fail(c, "expected : before '%s'", c->s);
-  if (b) d = ternary(c);
+  if (b) d = choice(c);
   c->depth--;
   if (!b || !d) return expression_free(a), expression_free(b), expression_free(d), NULL;
   struct expression *e = node(OP_SELECT, b, d);
@@ -297,8 +411,11 @@ static struct expression *ternary(struct compiler *c) {
   e->uniform &= a->uniform;
   e->kind = b->kind == VALUE_REAL || d->kind == VALUE_REAL ? VALUE_REAL : b->kind == d->kind ? b->kind : VALUE_SIGNED;
   e->pred = b->pred && d->pred;
+  if (e->kind == VALUE_REAL) e->type = real_type(b, d);
   return e;
 }
+
+static struct expression *ternary(struct compiler *c) { return in_lanes(c, choice(c)); }
 
 struct expression *expression_compile(struct repl *r, const char *text, const char **rest, const mx_debug_point *point, char **why) {
   struct compiler c = {.r = r, .s = text, .point = point};
@@ -380,6 +497,7 @@ static void load_register(struct context *x, const struct expression *e, struct 
   }
   for (unsigned l = 0; l < g.lanes; l++) from_bits(e->pred ? NULL : e->type, v, l, g.low[l]);
   v->fault = ~g.known;
+  v->unset = g.unset;
 }
 
 bool read_memory(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, uint64_t address, void *to, size_t bytes) {
@@ -509,6 +627,8 @@ static void eval(struct context *x, const struct expression *e, struct value *v)
 static void eval_one(struct context *x, const struct expression *e, struct value *a, struct value *v) {
   uint64_t m = x->active;
   v->fault = a->fault;
+  v->unset = a->unset;
+  v->lanes = a->lanes;
   switch (e->op) {
     case OP_NEGATE:
       if (a->kind == VALUE_REAL) EACH v->lane[l].f = -a->lane[l].f;
@@ -538,12 +658,20 @@ static void eval_one(struct context *x, const struct expression *e, struct value
     }
     case OP_BITS: EACH from_bits(e->type, v, l, bits_of(a, e->a, l)); break;
     case OP_MEMORY: load_memory(x, e, a, v); break;
+    case OP_LANES:
+      memcpy(v->lane, a->lane, sizeof v->lane);
+      v->lanes = e->bits;
+      break;
     default: break;
   }
 }
 
 static void eval(struct context *x, const struct expression *e, struct value *v) {
-  v->kind = e->kind, v->type = e->type, v->pred = e->pred, v->uniform = e->uniform, v->fault = 0;
+  v->kind = e->kind, v->type = e->type, v->pred = e->pred, v->uniform = e->uniform, v->address = e->address, v->unset = false, v->fault = v->lanes = 0;
+  if (e->op == OP_VALUE) {
+    *v = *x->r->values[e->bits].value;
+    return;
+  }
   if (e->op == OP_CONST) return load_constant(e, v);
   if (e->op == OP_CELL) return load_cell(x, e, v);
   if (e->op == OP_REGISTER || e->op == OP_MEMORY || e->op == OP_AT || e->op == OP_DIV || e->op == OP_MOD) memset(v->lane, 0, sizeof v->lane);
@@ -553,6 +681,8 @@ static void eval(struct context *x, const struct expression *e, struct value *v)
   if (!e->b) return eval_one(x, e, &a, v);
   eval(x, e->b, &b);
   v->fault = a.fault | b.fault;
+  v->unset = a.unset | b.unset;
+  v->lanes = a.lanes && b.lanes ? a.lanes & b.lanes : a.lanes | b.lanes;
   if (e->op == OP_AT) {
     uint64_t at = b.lane[0].u;
     if (b.kind == VALUE_REAL || at >= warp_lanes(x->r)) {
@@ -581,6 +711,28 @@ bool expression_value(struct repl *r, const struct expression *e, const mx_debug
   eval(&x, e, out);
   *why = x.why;
   return !x.why;
+}
+
+/* Lanes for which a condition holds: of any(x), those where x does. */
+static uint64_t lanes_where(struct context *x, const struct expression *e) {
+  struct value v;
+  if (e->op == OP_ANY || e->op == OP_COUNT) return lanes_where(x, e->a);
+  if (e->op == OP_ANDAND) return lanes_where(x, e->a) & lanes_where(x, e->b);
+  if (e->op >= OP_EQ && e->op <= OP_GE && e->a->op == OP_COUNT) return lanes_where(x, e->a);
+  if (e->op == OP_OROR) {
+    uint64_t a = (eval(x, e->a, &v), truth(&v)) ? lanes_where(x, e->a) : 0;
+    return a | ((eval(x, e->b, &v), truth(&v)) ? lanes_where(x, e->b) : 0);
+  }
+  if (e->op == OP_AT) return eval(x, e->b, &v), v.lane[0].u < REPL_LANES ? 1ull << v.lane[0].u : 0;
+  eval(x, e, &v);
+  return truth(&v);
+}
+
+uint64_t expression_lanes(struct repl *r, const struct expression *e, const mx_debug_point *point) {
+  struct context x = {.r = r, .point = point, .active = point ? point->lanes : focus_lanes(r)};
+  const uint64_t m = lanes_where(&x, e);
+  free(x.why);
+  return m & x.active;
 }
 
 bool evaluate(struct repl *r, const char *text, const char **rest, struct value *out) {

@@ -140,13 +140,13 @@ static void show_holder(struct hang *h, uint64_t block, uint32_t warp, uint32_t 
     h->answer = history(h, block, warp, lane, &w, v);
     h->word = w, h->block = block;
   }
-  printf("    the word at 0x%llx%s is %llu%s\n", (unsigned long long)w.address, w.shared ? " in shared memory" : "", (unsigned long long)v, h->answer);
+  say("    the word at 0x%llx%s is %llu%s\n", (unsigned long long)w.address, w.shared ? " in shared memory" : "", (unsigned long long)v, h->answer);
 }
 
 static void show_split(struct repl *r, uint64_t block, uint32_t warp, uint32_t k, const mx_debug_split *s) {
   char *lanes = lanes_text(s->lanes), *text = instruction_text(r, s->function, s->pc), *at = NULL;
   if (s->state == MX_DEBUG_WAITS_AT_BARRIER) at = format("wait at barrier %u", s->barrier);
-  printf("  block %llu warp %u %s %s at %s:%u: %s\n", (unsigned long long)block, warp, lanes,
+  say("  block %llu warp %u %s %s at %s:%u: %s\n", (unsigned long long)block, warp, lanes,
          s->state == MX_DEBUG_RUNNABLE ? "spin" : at ? at : "wait for lanes", s->file ? s->file : s->function, s->file ? s->line : s->pc, text);
   free(lanes);
   free(text);
@@ -154,7 +154,7 @@ static void show_split(struct repl *r, uint64_t block, uint32_t warp, uint32_t k
   mx_debug_join j = {.struct_size = sizeof j};
   if (mx_debug_get_join(r->g, block, warp, k, 0, &j) != MX_OK || !j.arrived) return;
   char *who = lanes_text(j.arrived), *for_whom = lanes_text(j.expected & ~j.arrived);
-  printf("    %s wait for %s at %s:%u\n", who, for_whom, j.file ? j.file : j.function, j.file ? j.line : j.pc);
+  say("    %s wait for %s at %s:%u\n", who, for_whom, j.file ? j.file : j.function, j.file ? j.line : j.pc);
   free(who);
   free(for_whom);
 }

@@ -18,7 +18,10 @@ struct value {
   const struct elem *type;
   bool pred;                /* a truth */
   bool uniform;             /* one value: any(), a constant, x @ lane */
+  bool unset;               /* of a register that nothing has written yet */
+  bool address;             /* of memory: in hexadecimal */
   uint64_t fault;           /* lanes that could not be read */
+  uint64_t lanes;           /* those that were asked for by number; 0: the active ones */
   union { int64_t i; uint64_t u; double f; } lane[REPL_LANES];
 };
 struct expression;
@@ -34,6 +37,11 @@ bool evaluate(struct repl *r, const char *text, const char **rest, struct value 
 /* An address with the type of what is there: "[p + 4]", "f32[p]". False: it is no such thing (nothing is said), or *why. */
 bool place_of(struct repl *r, const char *text, const char **rest, uint64_t *address, const struct elem **type, char **why);
 bool read_memory(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, uint64_t address, void *to, size_t bytes);
+/* Lanes for which a condition holds: of any(x), those where x does. */
+uint64_t expression_lanes(struct repl *r, const struct expression *e, const mx_debug_point *point);
+/* A variable that the focus can name; a buffer argument or a variable, with what it is taken to hold. */
+bool find_variable(struct repl *r, const char *name, size_t n, mx_debug_variable *out);
+bool find_elements(struct repl *r, const char *name, size_t n, uint64_t *address, uint64_t *bytes, const struct elem **type);
 uint64_t value_truth(const struct value *v); /* lanes where it is not 0 */
 /* test.c: gives compiled code the part of a breakpoint's question that it can ask by itself, if there is one. */
 void point_tell_test(struct repl *r, const struct point *p);
@@ -53,10 +61,12 @@ struct point {
   char **command; size_t ncommands;
   struct expression *compiled; /* of the condition or the watched expression, at this place: */
   const char *function; uint32_t pc;
-  bool known;               /* last: what a watched expression was */
-  struct value *last, *now;
+  bool known;               /* latest is what a watched expression was */
+  struct value *last, *now; /* when it fired: before, and then */
+  struct value *latest, *newest; /* at the last question; at this one */
   char *failure;            /* the condition could not be evaluated: it stops */
   bool fired;
+  uint64_t matched;         /* lanes for which the condition held when it last stopped; 0: it is not about lanes */
 };
 struct display { int number; char format; char *text; };
 
@@ -78,7 +88,7 @@ struct repl {
   /* the launch: run.c */
   mx_debug *g;
   mx_debug_stop stop;
-  bool over;                       /* recorded, at its end */
+  bool over, back;                 /* recorded, at its end; the stop was come to backwards */
   uint64_t steps_limit;
   bool recording; uint64_t record_limit, seed, patience;
 
@@ -88,6 +98,7 @@ struct repl {
 
   struct point **points; size_t npoints; int next_point;
   struct display *displays; size_t ndisplays; int next_display;
+  struct kept { char *text; struct value *value; char format; } *values; size_t nvalues; /* what was printed */
   uint32_t listed;                 /* line that `list` goes on with */
 
   struct calculator *calc;         /* calc.c; NULL: a program is loaded */
@@ -103,6 +114,8 @@ struct repl {
 /* Says what went wrong; false. */
 bool complain(struct repl *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool complain_status(struct repl *r, mx_status s);
+/* On stdout; on a terminal, what is longer than a line goes on, indented, in the next. */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void print_out(struct repl *r, const char *text, size_t size); /* stdout, in order with complaints */
 
 /* session.c */
@@ -182,12 +195,15 @@ void listing_free(struct repl *r);
 /* print.c */
 void print_value(struct repl *r, const char *name, const struct value *v, char format);
 char *value_text(const struct value *v, unsigned lane, char format); /* malloc'ed */
+bool info_values(struct repl *r, const char *rest);
+void values_free(struct repl *r);
+char format_for(const struct repl *r, const struct value *v, uint64_t lanes, char format); /* addresses are hexadecimal by themselves */
 void value_of_register(const mx_debug_register *reg, struct value *v);
 char take_format(char **arguments);     /* "/x": the letter, 0: none */
 uint64_t focus_lanes(struct repl *r);   /* active ones of the focus split */
 
 /* views.c */
-char *lanes_text(uint64_t m);            /* "lanes 0-31, 40", "lane 5" */
+char *lanes_text(uint64_t m);            /* "lanes 0-31, 40", "lane 5"; malloc'ed */
 char *mask_row(struct repl *r, uint64_t block, uint32_t warp);
 char *summary(const struct value *v, uint64_t lanes, unsigned warp_lanes, char format);
 

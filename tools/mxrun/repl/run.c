@@ -66,12 +66,12 @@ void take_focus(struct repl *r) {
 }
 
 /* ---- what a stop looks like -------------------------------------------------------------------------------*/
-static void show_place(struct repl *r) {
+static void show_place(struct repl *r, const char *why) {
   const mx_debug_stop *s = &r->stop;
   char *lanes = lanes_text(s->lanes);
-  printf("block %llu (%u,%u,%u) warp %u %s, %s", (unsigned long long)s->block, s->ctaid[0], s->ctaid[1], s->ctaid[2], s->warp, lanes, s->function);
-  if (s->file) printf(" at %s:%u", s->file, s->line);
-  printf("\n");
+  char *at = s->file ? format(" at %s:%u", s->file, s->line) : cli_strdup("");
+  say("%sblock %llu (%u,%u,%u) warp %u %s, %s%s\n", why, (unsigned long long)s->block, s->ctaid[0], s->ctaid[1], s->ctaid[2], s->warp, lanes, s->function, at);
+  free(at);
   if (s->file) show_line(r, s->file, s->line);
   free(lanes);
 }
@@ -88,48 +88,66 @@ static void show_watched(struct repl *r, const struct point *p) {
   const struct value *v = p->now;
   uint64_t changed = 0;
   for (unsigned l = 0; l < REPL_LANES; l++) changed |= (uint64_t)(v->lane[l].u != p->last->lane[l].u) << l;
-  unsigned first = changed ? (unsigned)__builtin_ctzll(changed) : 0;
+  const unsigned first = changed ? (unsigned)__builtin_ctzll(changed) : 0;
+  const char *was_is[] = {r->back ? "is" : "was", r->back ? "will be" : "is"};
   char *lanes = lanes_text(changed & (r->stop.lanes ? UINT64_MAX : 0)), *was = value_text(p->last, first, 0), *is = value_text(v, first, 0);
-  if (v->uniform) printf("Watchpoint %d: %s was %s, is %s\n", p->number, p->place, was, is);
-  else printf("Watchpoint %d: %s in %s; lane %u was %s, is %s\n", p->number, p->place, lanes, first, was, is);
+  if (v->uniform) say("Watchpoint %d: %s %s %s, %s %s\n", p->number, p->place, was_is[0], was, was_is[1], is);
+  else say("Watchpoint %d: %s in %s; lane %u %s %s, %s %s\n", p->number, p->place, lanes, first, was_is[0], was, was_is[1], is);
+  if (!v->uniform && changed) r->lane = first;
   free(lanes);
   free(was);
   free(is);
 }
 
-static void show_reason(struct repl *r) {
+/* What a breakpoint's condition says of lanes: the focus goes to the first of them. */
+static void show_matched(struct repl *r, const struct point *p) {
+  if (!p || p->kind != POINT_PLACE || !p->matched || p->failure) return;
+  char *lanes = lanes_text(p->matched);
+  r->lane = (uint32_t)__builtin_ctzll(p->matched);
+  if (p->condition) say("%s in %s; the focus is lane %u\n", p->condition, lanes, r->lane);
+  free(lanes);
+}
+
+/* What comes before the place, malloc'ed; whole lines of it are written at once. */
+static char *reason_text(struct repl *r, struct point *p) {
   const mx_debug_stop *s = &r->stop;
   char buffer[512];
-  struct point *p;
   switch (s->reason) {
-    case MX_DEBUG_AT_TRAP:
-      printf("Trap: %s%s%s\n", mx_trap_kind_text(s->trap), s->text ? "\n" : "", s->text ? s->text : "");
-      break;
+    case MX_DEBUG_AT_TRAP: say("Trap: %s\n", s->text ? s->text : mx_trap_kind_text(s->trap)); break;
     case MX_DEBUG_AT_BREAKPOINT:
-      p = point_of_inner(r, s->breakpoint);
-      if (p) printf("%s %d, ", p->kind == POINT_KIND ? "Catchpoint" : "Breakpoint", p->number);
-      if (p && p->failure) printf("its condition cannot be evaluated: %s, ", p->failure);
+      if (p && p->failure) return format("%s %d, its condition cannot be evaluated: %s, ", p->kind == POINT_KIND ? "Catchpoint" : "Breakpoint", p->number, p->failure);
+      if (p) return format("%s %d, ", p->kind == POINT_KIND ? "Catchpoint" : "Breakpoint", p->number);
       break;
     case MX_DEBUG_AT_WATCH:
-      p = s->watch ? point_of_inner(r, s->watch) : point_fired(r);
-      if (s->watch && p) printf("Watchpoint %d: 0x%llx was written by %s\n", p->number, (unsigned long long)s->address, culprit_text(&s->writer, buffer, sizeof buffer));
+      if (s->watch && p) say("Watchpoint %d: 0x%llx %s written by %s\n", p->number, (unsigned long long)s->address, r->back ? "will be" : "was", culprit_text(&s->writer, buffer, sizeof buffer));
       else if (p) show_watched(r, p);
       break;
-    case MX_DEBUG_AT_BRKPT: printf("brkpt, "); break;
-    case MX_DEBUG_AT_PAUSE: printf("Interrupted, "); break;
+    case MX_DEBUG_AT_BRKPT: return cli_strdup("brkpt, ");
+    case MX_DEBUG_AT_PAUSE: return cli_strdup("Interrupted, ");
     case MX_DEBUG_AT_HANG:
       printf("A livelock is suspected: everybody spins, and no value in memory changes.\n");
       show_hang(r);
       break;
-    case MX_DEBUG_AT_WARP_END: printf("The warp has ended; now "); break;
-    case MX_DEBUG_AT_OLDEST: printf("This is as far back as it goes: position %llu, ", (unsigned long long)s->steps); break;
+    case MX_DEBUG_AT_WARP_END: return cli_strdup("The warp has ended; now ");
+    case MX_DEBUG_AT_OLDEST: return format("This is as far back as it goes: position %llu, ", (unsigned long long)s->steps);
     default: break;
   }
+  return cli_strdup("");
+}
+
+/* The stop's point, where it has one. */
+static struct point *point_of_stop(struct repl *r) {
+  if (r->stop.reason == MX_DEBUG_AT_BREAKPOINT) return point_of_inner(r, r->stop.breakpoint);
+  if (r->stop.reason == MX_DEBUG_AT_WATCH) return r->stop.watch ? point_of_inner(r, r->stop.watch) : point_fired(r);
+  return NULL;
 }
 
 void show_stop(struct repl *r) {
-  show_reason(r);
-  show_place(r);
+  struct point *p = point_of_stop(r);
+  char *why = reason_text(r, p);
+  show_place(r, why);
+  free(why);
+  if (r->stop.reason == MX_DEBUG_AT_BREAKPOINT) show_matched(r, p);
   do_display(r, (char[]){""});
 }
 
@@ -176,9 +194,7 @@ static void queue_commands(struct repl *r, const struct point *p) {
 
 /* Whether the stop is one to be shown; ignored hits go on. */
 static bool counts(struct repl *r, struct point **at) {
-  *at = NULL;
-  if (r->stop.reason == MX_DEBUG_AT_BREAKPOINT) *at = point_of_inner(r, r->stop.breakpoint);
-  else if (r->stop.reason == MX_DEBUG_AT_WATCH) *at = r->stop.watch ? point_of_inner(r, r->stop.watch) : point_fired(r);
+  *at = point_of_stop(r);
   return !*at || points_hit(r, *at);
 }
 
@@ -320,8 +336,9 @@ static bool arrived(struct repl *r, mx_status s) {
   r->over = false;
   if (r->stop.reason == MX_DEBUG_AT_END) return show_end(r), true;
   take_focus(r);
-  if (r->stop.reason == MX_DEBUG_AT_BREAKPOINT) r->stop.reason = MX_DEBUG_AT_STEP; /* a watchpoint's writer has no number here */
+  r->back = true;
   show_stop(r);
+  r->back = false;
   return true;
 }
 
@@ -364,7 +381,7 @@ bool do_last(struct repl *r, char *arguments) {
     return false;
   }
   if (s != MX_OK) return s == MX_NOT_FOUND && !r->recording ? complain(r, "nothing is recorded: 'record', then 'run'") : complain_status(r, s);
-  printf("%s was written by %s\n", arguments, culprit_text(&c, buffer, sizeof buffer));
+  say("%s was written by %s\n", arguments, culprit_text(&c, buffer, sizeof buffer));
   if (c.file) show_line(r, c.file, c.line);
   return true;
 }

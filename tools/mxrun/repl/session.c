@@ -7,15 +7,29 @@
 #include <string.h>
 #include <unistd.h>
 
+static void folded(FILE *to, const char *fmt, va_list ap) {
+  char *text = NULL;
+  if (vasprintf(&text, fmt, ap) < 0) return;
+  cli_fold(to, text);
+  free(text);
+}
+
 bool complain(struct repl *r, const char *fmt, ...) {
   va_list ap;
   (void)r;
   fflush(stdout);
   va_start(ap, fmt);
-  vfprintf(stderr, fmt, ap);
+  folded(stderr, fmt, ap);
   va_end(ap);
   fputc('\n', stderr);
   return false;
+}
+
+void say(const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  folded(stdout, fmt, ap);
+  va_end(ap);
 }
 
 bool complain_status(struct repl *r, mx_status s) {
@@ -75,6 +89,17 @@ static bool collect(struct repl *r, const char *line) {
   return true;
 }
 
+/* What is no command may be something to print: it begins like a value, or with a name that has one. */
+static bool means_value(struct repl *r, const char *line) {
+  if (strchr("%$[(-!~", *line) || isdigit((unsigned char)*line)) return true;
+  size_t n = 0;
+  while (isalnum((unsigned char)line[n]) || (line[n] && strchr("_$.", line[n]))) n++;
+  mx_debug_variable v;
+  const char *next = line + n + strspn(line + n, " \t");
+  return n && (find_arg(&r->args, line, n) || find_variable(r, line, n, &v) || *next == '(' || (*next == '[' && elem_find(line, n)) ||
+               (elem_find(line, n) && next > line + n && *next));
+}
+
 static bool run_line(struct repl *r, char *line) {
   skip_blanks(&line);
   size_t n = strlen(line);
@@ -85,6 +110,7 @@ static bool run_line(struct repl *r, char *line) {
   size_t length = strcspn(line, " \t/");
   char *why;
   const struct command *c = find_command(line, length, &why);
+  if (!c && means_value(r, line)) return free(why), do_print(r, line);
   if (!c) {
     complain(r, "%s%s", why, is_instruction(r, line) ? "; instructions are for the calculator: 'clear' begins one" : "");
     free(why);
@@ -208,14 +234,15 @@ int repl_main(struct repl_start *s) {
   if (s->file) good = target_load(&r, s->file) && target_bind(&r);
   else good = calc_begin(&r, REPL_LANES);
   bool interact = r.terminal && !s->batch;
-  for (size_t k = 0; k < s->nsources && (good || interact) && !r.quit; k++) {
+  for (size_t k = 0; k < s->nsources && (good || interact || s->keep_going) && !r.quit; k++) {
     char *line = cli_strdup(s->sources[k].text);
     good = s->sources[k].file ? session_file(&r, line) : session_line(&r, line);
     free(line);
   }
   if (interact && !r.quit) interactive(&r), good = true;
-  else if (good && !s->batch && !r.quit) good = from_file(&r, stdin, NULL);
+  else if ((good || s->keep_going) && !s->batch && !r.quit) good = from_file(&r, stdin, NULL);
   calc_free(&r);
+  values_free(&r);
   while (r.npoints) point_delete(&r, r.points[0]);
   target_free(&r);
   while (r.npending) free(r.pending[--r.npending]);

@@ -75,26 +75,35 @@ void show_line(struct repl *r, const char *file, uint32_t line) {
 
 static const char *main_source(struct repl *r) { return r->g && !r->over && r->stop.file ? r->stop.file : r->file; }
 
+/* "-", "FROM,TO", a line, a place; nothing: on from where the last one ended. Up to 10 lines, or as many as were asked for. */
 bool do_list(struct repl *r, char *arguments) {
-  char *word = next_word(&arguments);
-  uint64_t line = r->listed ? r->listed : 1;
-  char *function = NULL, *file = NULL;
+  uint64_t line = r->listed ? r->listed : 1, last = 0;
+  char *function = NULL, *file = NULL, *comma = strchr(arguments, ','), *word = next_word(&arguments);
   uint32_t pc, at;
   if (!r->file && !r->bytes) return complain(r, "there is no program");
-  if (word && !number_word(word, &line)) {
+  if (word && !strcmp(word, "-")) {
+    line = line > 20 ? line - 20 : 1;
+  } else if (word && comma && comma >= word) {
+    char *end = comma + 1 + strspn(comma + 1, " \t");
+    *comma = 0;
+    if (!number_word(word, &line) || !number_word(end, &last) || !line || last < line) return complain(r, "expected FROM,TO");
+  } else if (word && !number_word(word, &line)) {
     if (!r->kernel && !target_bind(r)) return false;
     const bool probe = probe_begin(r), found = find_place(r, word, &function, &pc, &at, &file);
     mx_debug_instruction i = {.struct_size = sizeof i};
     line = found && r->g && mx_debug_code(r->g, function, pc, &i) == MX_OK ? i.line : at;
     probe_end(r, probe);
     if (!found) return false;
+    line = line > 5 ? line - 5 : 1;
+  } else if (word) {
+    line = line > 5 ? line - 5 : 1;
   }
-  if (word) line = line > 5 ? line - 5 : 1;
   const char *source = file ? file : main_source(r);
   struct lines *f = lines_of(r, source);
+  if (!last) last = line + 9;
   bool good = f->n && line <= f->n;
-  for (uint64_t k = line; k < line + 10 && k <= f->n; k++) printf("%llu\t%s\n", (unsigned long long)k, f->at[k - 1]);
-  if (good) r->listed = (uint32_t)(line + 10);
+  for (uint64_t k = line; k <= last && k <= f->n; k++) printf("%llu\t%s\n", (unsigned long long)k, f->at[k - 1]);
+  if (good) r->listed = (uint32_t)(last + 1);
   else complain(r, f->n ? "%s has %u lines" : "%s: no text is known", source, f->n);
   free(function);
   free(file);

@@ -72,6 +72,7 @@ static bool asked(void *user, const mx_debug_point *at) {
   if (p->block >= 0 && at->block != (uint64_t)p->block) return false;
   if (p->warp >= 0 && at->warp != (uint64_t)p->warp) return false;
   if (p->lane >= 0 && !(lanes &= 1ull << p->lane)) return false;
+  p->matched = p->lane >= 0 ? lanes : 0;
   if (!p->condition) return true;
   mx_debug_point here = *at;
   here.lanes = lanes;
@@ -82,10 +83,20 @@ static bool asked(void *user, const mx_debug_point *at) {
     p->failure = why;
     return true;
   }
-  return value_truth(p->now) & lanes;
+  if (!(value_truth(p->now) & lanes)) return false;
+  const uint64_t matched = expression_lanes(p->repl, p->compiled, &here);
+  if (matched != at->lanes || !p->now->uniform) p->matched = matched;
+  return true;
 }
 
-/* Watched values of the focus warp: all of them are asked, so that each knows what it was. */
+static bool has_changed(const struct value *was, const struct value *is) {
+  for (unsigned l = 0; l < (is->uniform ? 1 : REPL_LANES); l++)
+    if (is->lane[l].u != was->lane[l].u) return true;
+  return false;
+}
+
+/* Watched values of the focus warp: all of them are asked, so that each knows what it was. Who fired last is kept: a search backwards
+ * asks on. */
 static bool watched(void *user, const mx_debug_point *at) {
   struct repl *r = user;
   bool stops = false;
@@ -95,21 +106,18 @@ static bool watched(void *user, const mx_debug_point *at) {
     if (p->kind != POINT_WATCH || !p->enabled || !p->inner) continue;
     if (at->block != (uint64_t)p->block || at->warp != (uint64_t)p->warp) continue;
     char *why = NULL;
-    struct value *v = p->known ? p->now : p->last;
+    struct value *v = p->newest;
     if (!compile_here(p, p->place, at) || !expression_value(r, p->compiled, at, v, &why)) {
       free(why);
       continue; /* it has no value here: in another function */
     }
-    if (!p->known) {
-      p->known = true;
-      *p->now = *p->last;
-      continue;
+    if (p->known && has_changed(p->latest, v)) {
+      for (size_t n = 0; n < r->npoints && !stops; n++) r->points[n]->fired = false;
+      *p->last = *p->latest, *p->now = *v;
+      p->fired = stops = true;
     }
-    uint64_t m = v->uniform ? 1 : UINT64_MAX;
-    for (unsigned l = 0; l < REPL_LANES; l++)
-      if (m >> l & 1 && p->now->lane[l].u != p->last->lane[l].u) p->fired = true;
-    stops |= p->fired;
-    if (!p->fired) *p->last = *p->now;
+    p->known = true;
+    p->newest = p->latest, p->latest = v;
   }
   return stops;
 }
@@ -189,6 +197,8 @@ void point_delete(struct repl *r, struct point *p) {
   free(p->condition);
   free(p->last);
   free(p->now);
+  free(p->latest);
+  free(p->newest);
   free(p);
 }
 
@@ -197,6 +207,8 @@ static struct point *add(struct repl *r, enum point_kind kind, const char *place
   *p = (struct point){.repl = r, .number = r->next_point++, .kind = kind, .enabled = true, .place = cli_strdup(place), .block = -1, .warp = -1, .lane = -1};
   p->last = cli_alloc(sizeof *p->last);
   p->now = cli_alloc(sizeof *p->now);
+  p->latest = cli_alloc(sizeof *p->latest);
+  p->newest = cli_alloc(sizeof *p->newest);
   memset(p->last, 0, sizeof *p->last);
   memset(p->now, 0, sizeof *p->now);
   r->points = cli_realloc(r->points, (r->npoints + 1) * sizeof *r->points);

@@ -64,9 +64,24 @@ static void help_command(const struct command *c) {
   printf("  example: %s\n", c->example);
 }
 
+static const char expressions[] =
+  "Expressions have C's operators, over all lanes of the focus warp at once:\n"
+  "  %name                    a register, special register or parameter's value\n"
+  "  name                     a parameter's value, a variable's address\n"
+  "  name[3]  name[%i]        an element of a buffer or variable; f32 name[3]: as another type; name[3:9] (print): several\n"
+  "  [ADDRESS]  f32[ADDRESS]  memory      f32(x): the bits of x read as another type\n"
+  "  x @ 5  x @ 3..10         the value in a lane, in some lanes\n"
+  "  any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes\n"
+  "  isnan(x) abs(x) differs(x)   in each lane; differs: from the first active lane\n"
+  "  $ $$ $7                  the last value printed, the one before, number 7 of `info values`\n"
+  "  $pc $block $warp $lane $split $frame $position   of the focus\n"
+  "  5 0x10 1.5 0f3F800000    numbers; integers have 64 bits\n";
+
 /* All commands as a document, build/docs/commands.md. */
 static void help_reference(void) {
   printf("# Commands of interactive sessions\n\nMade from `tools/mxrun/repl/commands.def`. A tutorial: `debugging.md`. Any unambiguous beginning of a name will do.\n");
+  printf("\n## Expressions\n\n");
+  for (const char *s = expressions; *s; s = strchr(s, '\n') + 1) printf("%s%.*s\n", *s == ' ' ? "  " : "", (int)strcspn(s, "\n"), s);
   for (int g = 0; g < NGROUPS; g++) {
     printf("\n## %s\n", group_titles[g]);
     for (size_t k = 0; k < ncommands; k++) {
@@ -83,6 +98,7 @@ static void help_reference(void) {
 bool do_help(struct repl *r, char *arguments) {
   char *word = next_word(&arguments), *why;
   if (word && !strcmp(word, "reference")) return help_reference(), true;
+  if (word && !strcmp(word, "expressions")) return printf("%s", expressions), true;
   for (int g = 0; g < NGROUPS && word; g++)
     if (!strcmp(group_names[g], word)) {
       for (size_t k = 0; k < ncommands; k++)
@@ -102,7 +118,7 @@ bool do_help(struct repl *r, char *arguments) {
       if (commands[k].group == g) printf(" %s", commands[k].name);
     printf("\n");
   }
-  printf("'help COMMAND' says more, 'help GROUP' (%s ...) lists. Any unambiguous beginning will do.\n", group_names[0]);
+  printf("'help COMMAND' says more, 'help GROUP' (%s ...) lists, 'help expressions'. Any unambiguous beginning will do.\n", group_names[0]);
   printf("Without a program, type instructions: add.s32 %%a, %%laneid, 5;\n");
   return true;
 }

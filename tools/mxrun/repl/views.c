@@ -1,36 +1,15 @@
 /* What there is, as text and pictures of text: info, masks, the divergence stack, registers, heat strips, sparklines. */
 #include "repl.h"
 
+#include "vm/exec/trap.h" /* lanes are written in one way everywhere */
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How many lanes from `a` on lie `step` apart. */
-static unsigned run_length(uint64_t m, unsigned a, unsigned step) {
-  unsigned n = 0;
-  while (a + n * step < 64 && m >> (a + n * step) & 1) n++;
-  return n;
-}
-
 char *lanes_text(uint64_t m) {
-  struct text t = {0};
-  if (!m) return cli_strdup("no lanes");
-  text_printf(&t, m & (m - 1) ? "lanes " : "lane ");
-  size_t noun = t.n;
-  while (m) {
-    unsigned a = (unsigned)__builtin_ctzll(m), n = run_length(m, a, 1), step = 1;
-    uint64_t rest = m & (m - 1);
-    if (n == 1 && rest) {
-      unsigned apart = (unsigned)__builtin_ctzll(rest) - a, far = run_length(m, a, apart);
-      if (far > 3) n = far, step = apart;
-    }
-    const char *comma = t.n > noun ? ", " : "";
-    if (n == 1) text_printf(&t, "%s%u", comma, a);
-    else if (step == 1) text_printf(&t, "%s%u-%u", comma, a, a + n - 1);
-    else text_printf(&t, "%s%u, %u ... %u", comma, a, a + step, a + (n - 1) * step);
-    for (unsigned k = 0; k < n; k++) m &= ~(1ull << (a + k * step));
-  }
-  return t.s;
+  char *text = mx__lanes_text(m);
+  return text ? text : cli_strdup("lanes");
 }
 
 static unsigned lanes_of_warp(struct repl *r) {
@@ -128,7 +107,8 @@ static bool info_mask(struct repl *r, const char *rest) {
   printf("       0       8       16      24      %s\nlane   ", lanes == 64 ? "32      40      48      56" : "");
   put_row(r, row);
   char *text = lanes_text(m);
-  printf("\nsplit %u: %s, mask 0x%llx\n", r->split, text, (unsigned long long)m);
+  printf("\n");
+  say("split %u: %s, mask 0x%llx\n", r->split, text, (unsigned long long)m);
   free(text);
   free(row);
   return true;
@@ -143,16 +123,13 @@ static bool info_stack(struct repl *r, const char *rest) {
   mx_debug_join j = {.struct_size = sizeof j};
   for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, r->warp, k, &s) == MX_OK; k++) {
     char *lanes = lanes_text(s.lanes);
-    printf("%c split %u: %s at %s:%u, %s\n", k == r->split ? '*' : ' ', k, lanes, s.file ? s.file : s.function, s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
+    say("%c split %u: %s at %s:%u, %s\n", k == r->split ? '*' : ' ', k, lanes, s.file ? s.file : s.function, s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
     free(lanes);
     for (uint32_t n = 0; mx_debug_get_join(r->g, r->block, r->warp, k, n, &j) == MX_OK; n++) {
       char *all = lanes_text(j.expected), *here = lanes_text(j.arrived);
-      printf("    %*s`- join at ", (int)(2 * n), "");
-      if (j.at_return) printf("the return from %s", j.function);
-      else printf("%s:%u", j.file ? j.file : j.function, j.file ? j.line : j.pc);
-      printf(" of %s", all);
-      if (j.arrived) printf("; %s wait there", here);
-      printf("\n");
+      char *at = j.at_return ? format("the return from %s", j.function) : format("%s:%u", j.file ? j.file : j.function, j.file ? j.line : j.pc);
+      say("    %*s`- join at %s of %s%s%s%s\n", (int)(2 * n), "", at, all, j.arrived ? "; " : "", j.arrived ? here : "", !j.arrived ? "" : j.arrived & (j.arrived - 1) ? " wait there" : " waits there");
+      free(at);
       free(all);
       free(here);
     }
@@ -184,6 +161,7 @@ static bool info_barriers(struct repl *r, const char *rest) {
 char *summary(const struct value *v, uint64_t m, unsigned lanes, char fmt) {
   struct text t = {0};
   unsigned first = m ? (unsigned)__builtin_ctzll(m) : 0, last = m ? 63u - (unsigned)__builtin_clzll(m) : 0;
+  if (v->unset) return cli_strdup("not set yet");
   if (m && !(m & ~v->fault)) return cli_strdup("?");
   bool same = true, affine = v->kind != VALUE_REAL && !v->pred && last > first + 1;
   uint64_t step = last > first ? (v->lane[last].u - v->lane[first].u) / (last - first) : 0;
@@ -224,8 +202,10 @@ static bool info_registers(struct repl *r, const char *rest) {
     if (*word && strcmp(word, g.name)) continue;
     struct value v;
     value_of_register(&g, &v);
-    char *text = summary(&v, m, g.lanes, fmt ? fmt : strcmp(g.type, "f16x2") ? 0 : 'h');
-    printf("%-12s %-5s %s\n", g.name, g.type, text);
+    const struct arg *a = v.unset && g.name[0] == '%' ? find_arg(&r->args, g.name + 1, strlen(g.name + 1)) : NULL;
+    if (a && evaluate(r, g.name, NULL, &v)) v.unset = false; /* a parameter's value, which the code has not fetched yet */
+    char *text = summary(&v, m, g.lanes, format_for(r, &v, m, fmt ? fmt : strcmp(g.type, "f16x2") ? 0 : 'h'));
+    say("%-12s %-5s %s\n", g.name, g.type, text);
     free(text);
   }
   if (!n) printf("no register holds anything here\n");
@@ -236,23 +216,93 @@ static bool info_locals(struct repl *r, const char *rest) {
   (void)rest;
   if (!running(r)) return false;
   mx_kernel_info i = {.struct_size = sizeof i};
+  mx_debug_variable v = {.struct_size = sizeof v};
   mx_kernel_get_info(r->kernel, &i);
   printf("local memory of a lane of %s: %u bytes\n", i.name, i.local_bytes);
   for (uint32_t at = 0; at < i.local_bytes && at < 256; at += 16) {
-    uint32_t v[4];
-    if (mx_debug_read(r->g, r->block, r->warp, r->lane, mx_debug_generic(MX_DEBUG_LOCAL, at), v, sizeof v) == MX_OK)
-      printf("  lane %u +%u: 0x%08x 0x%08x 0x%08x 0x%08x\n", r->lane, at, v[0], v[1], v[2], v[3]);
+    uint32_t w[4];
+    if (mx_debug_read(r->g, r->block, r->warp, r->lane, mx_debug_generic(MX_DEBUG_LOCAL, at), w, sizeof w) == MX_OK)
+      printf("  lane %u +%u: 0x%08x 0x%08x 0x%08x 0x%08x\n", r->lane, at, w[0], w[1], w[2], w[3]);
   }
+  for (size_t k = 0; mx_debug_variable_at(r->g, r->block, r->warp, r->split, r->frame, k, &v) == MX_OK; k++)
+    if (v.space == MX_DEBUG_LOCAL) printf("  %s: %llu bytes at +%llu\n", v.name, (unsigned long long)v.bytes, (unsigned long long)(v.address - mx_debug_generic(MX_DEBUG_LOCAL, 0)));
   return true;
 }
 
 static bool info_allocations(struct repl *r, const char *rest) {
   (void)rest;
+  static const char *const spaces[] = {"global", "shared", "local", "const", "param"};
+  mx_debug_variable v = {.struct_size = sizeof v};
+  size_t shown = 0;
   for (size_t k = 0; k < r->args.n; k++) {
     const struct arg *a = &r->args.arg[k];
-    if (a->buffer) printf("%-12s 0x%llx, %llu bytes%s%s\n", a->name, (unsigned long long)a->address, (unsigned long long)a->data.size, a->data.type ? " of " : "", a->data.type ? a->data.type->name : "");
+    if (a->buffer) printf("%-12s 0x%llx, %llu bytes%s%s\n", a->name, (unsigned long long)a->address, (unsigned long long)a->data.size, a->data.type ? " of " : "", a->data.type ? a->data.type->name : ""), shown++;
   }
-  if (!r->args.n) printf("no arguments\n");
+  for (size_t k = 0; r->g && !r->over && mx_debug_variable_at(r->g, r->block, r->warp, r->split, r->frame, k, &v) == MX_OK; k++, shown++)
+    printf("%-12s 0x%llx, %llu bytes of .%s\n", v.name, (unsigned long long)v.address, (unsigned long long)v.bytes, spaces[v.space]);
+  if (!shown) printf("no buffers and no variables\n");
+  return true;
+}
+
+/* The kernel's parameters, and what they are given. */
+static bool info_args(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!r->kernel && !target_bind(r)) return false;
+  for (size_t k = 0; k < r->args.n; k++) {
+    const struct arg *a = &r->args.arg[k];
+    const struct elem *t = a->param.size <= 8 ? elem_find(a->param.type, strlen(a->param.type)) : NULL;
+    struct text value = {0};
+    if (a->buffer) text_printf(&value, "0x%llx, %llu bytes%s%s", (unsigned long long)a->address, (unsigned long long)a->data.size, a->data.type ? " of " : "", a->data.type ? a->data.type->name : "");
+    else if (t && t->size == a->param.size) elem_print(&value, t, r->args.params + a->param.offset);
+    else text_printf(&value, "%u bytes", a->param.size);
+    say("%-12s %-5s %s\n", a->name ? a->name : "?", a->param.type, value.s);
+    text_free(&value);
+  }
+  if (!r->args.n) printf("no parameters\n");
+  return true;
+}
+
+/* Threads of the block, by warps and splits. */
+static bool info_threads(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!running(r)) return false;
+  const uint32_t *b = r->config.block;
+  const unsigned lanes = lanes_of_warp(r);
+  mx_debug_warp w = {.struct_size = sizeof w};
+  mx_debug_split s = {.struct_size = sizeof s};
+  for (uint32_t n = 0; mx_debug_get_warp(r->g, r->block, n, &w) == MX_OK; n++) {
+    for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, n, k, &s) == MX_OK; k++) {
+      const unsigned first = (unsigned)__builtin_ctzll(s.lanes), last = 63u - (unsigned)__builtin_clzll(s.lanes);
+      const uint32_t from = n * lanes + first, to = n * lanes + last;
+      char *text = lanes_text(s.lanes), buffer[128];
+      say("%c threads (%u,%u,%u) to (%u,%u,%u): warp %u %s, %s:%u, %s\n", n == r->warp && k == r->split ? '*' : ' ', from % b[0], from / b[0] % b[1], from / b[0] / b[1],
+          to % b[0], to / b[0] % b[1], to / b[0] / b[1], n, text, s.file ? s.file : s.function, s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
+      free(text);
+    }
+    const uint32_t threads = b[0] * b[1] * b[2], here = threads - n * lanes < lanes ? threads - n * lanes : lanes;
+    const unsigned gone = here - (unsigned)__builtin_popcountll(w.live);
+    if (gone) printf("  warp %u: %u of %u threads have ended\n", n, gone, here);
+  }
+  return true;
+}
+
+static bool info_source(struct repl *r, const char *rest) {
+  (void)rest;
+  mx_debug_function f = {.struct_size = sizeof f};
+  mx_debug_instruction i = {.struct_size = sizeof i};
+  if (!r->file) return complain(r, "there is no program");
+  printf("program %s\n", r->file);
+  const bool probe = probe_begin(r);
+  for (size_t k = 0; r->g && mx_debug_function_at(r->g, k, &f) == MX_OK; k++) {
+    const char *file = NULL;
+    uint32_t first = UINT32_MAX, last = 0, n = 0;
+    for (uint32_t pc = 0; mx_debug_code(r->g, f.name, pc, &i) == MX_OK; pc += i.words, n++)
+      if (i.file) file = i.file, first = i.line < first ? i.line : first, last = i.line > last ? i.line : last;
+    printf("  %s %s: %u instructions", f.kernel ? "kernel" : "function", f.name, n);
+    if (file) printf(", %s:%u to %u%s", file, first, last, source_line(r, file, first) ? "" : " (its text is not there)");
+    printf("\n");
+  }
+  probe_end(r, probe);
   return true;
 }
 
@@ -311,14 +361,14 @@ static bool info_display(struct repl *r, const char *rest) {
 }
 
 const struct info infos[] = {
-  {"allocations", "buffers and where they are", info_allocations}, {"barriers", "who waits at barriers of the block", info_barriers},
+  {"allocations", "buffers and variables, and where they are", info_allocations}, {"args", "parameters and what they are given", info_args}, {"barriers", "who waits at barriers of the block", info_barriers},
   {"blocks", "blocks that are under way", info_blocks}, {"breakpoints", "all stops, and how often they were hit", info_breakpoints},
   {"display", "what is printed at each stop", info_display}, {"focus", "what is looked at", info_focus},
   {"kernel", "the kernel, its parameters and launch", info_kernel}, {"lanes", "lanes of the warp, and their threads", info_lanes},
   {"line", "where the split stands", info_line}, {"locals", "local memory of the lane", info_locals},
   {"mask", "a cell for each lane: its split's number, - waits to join, . ended", info_mask}, {"record", "how far back it goes", info_record},
-  {"registers", "registers that hold something, [/FORMAT] [NAME]", info_registers}, {"stack", "splits, joins, who waits for whom", info_stack},
-  {"warps", "warps of the block, their masks and places", info_warps}, {NULL, NULL, NULL}};
+  {"registers", "registers that hold something, [/FORMAT] [NAME]", info_registers}, {"source", "files and functions of the program", info_source}, {"splits", "as info stack", info_stack}, {"stack", "splits, joins, who waits for whom", info_stack},
+  {"threads", "threads of the block and where they are", info_threads}, {"values", "what was printed: $1, $2 ...", info_values}, {"warps", "warps of the block, their masks and places", info_warps}, {NULL, NULL, NULL}};
 
 bool do_info(struct repl *r, char *arguments) {
   char *word = next_word(&arguments);
@@ -328,6 +378,10 @@ bool do_info(struct repl *r, char *arguments) {
     if (!strcmp(i->name, word)) return skip_blanks(&arguments), i->run(r, arguments);
     else if (!strncmp(i->name, word, n)) found = i, fits++;
   if (fits == 1) return skip_blanks(&arguments), found->run(r, arguments);
+  static const char *const meant[] = {"breakpoints", "registers", "stack", NULL}; /* of `info b`, as debuggers have it */
+  for (size_t k = 0; n && fits && meant[k]; k++)
+    for (const struct info *i = infos; !strncmp(meant[k], word, n) && i->name; i++)
+      if (!strcmp(i->name, meant[k])) return skip_blanks(&arguments), i->run(r, arguments);
   return complain(r, "info what? 'help info' lists");
 }
 
@@ -336,6 +390,7 @@ static bool strip(struct repl *r, const char *arguments, const char *const *leve
   struct value v;
   if (!*arguments) return complain(r, "of what value?");
   if (!running(r) || !evaluate(r, arguments, NULL, &v)) return false;
+  if (v.unset) return printf("%s is not set yet\n", arguments), true;
   uint64_t m = focus_lanes(r) & ~v.fault;
   double lo = INFINITY, hi = -INFINITY, x[REPL_LANES];
   unsigned lanes = lanes_of_warp(r);
@@ -373,10 +428,11 @@ bool do_backtrace(struct repl *r, char *arguments) {
   if (!running(r)) return false;
   for (uint32_t k = 0; mx_debug_get_frame(r->g, r->block, r->warp, r->split, k, &f) == MX_OK; k++) {
     char *lanes = lanes_text(f.lanes);
-    printf("%c #%u %s+%u", k == r->frame ? '*' : ' ', k, f.function, f.pc);
-    if (f.file) printf(" at %s:%u", f.file, f.line);
-    printf(", %s\n", lanes);
+    char *at = f.file ? format(" at %s:%u", f.file, f.line) : cli_strdup("");
+    say("%c #%u %s+%u%s, %s\n", k == r->frame ? '*' : ' ', k, f.function, f.pc, at, lanes);
+    free(at);
     free(lanes);
   }
   return true;
 }
+bool do_where(struct repl *r, char *arguments) { return do_backtrace(r, arguments); }
