@@ -12,11 +12,11 @@
 #   make deb             Debian packages       make dist           an archive of the sources
 #   make help            this list             make clean
 #
-# Sources are found by wildcard: a new file in a room needs no edit here.
+# Sources are found by wildcard: a new file in one of these folders needs no edit here.
 #   core/ asm/ vm/ jit/runtime/ api/ -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
 #   vm/exec/lanes/                -> libmx, once per CPU level
 #   tools/common/ tools/NAME/[*/] -> NAME                   tests/unit/X.c  -> tests/unit/X (cmocka)
-#   tests/ROOM/*.c otherwise     -> tests/ROOM (one program a room)
+#   tests/SUITE/*.c otherwise    -> tests/SUITE (one program a suite)
 #   tests/fuzz/X.c               -> tests/fuzz/X (with tests/fuzz/driver/), and by `make fuzz` fuzz/X
 
 MAKEFLAGS += --no-builtin-rules
@@ -77,7 +77,7 @@ TOOLS := $(patsubst tools/%/main.c,%,$(wildcard tools/*/main.c))
 COMMON_SRC := $(wildcard tools/common/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*.c)
-ROOMS := $(sort $(filter-out unit fuzz,$(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
+SUITES := $(sort $(filter-out unit fuzz,$(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 
 ifeq ($(ARCH)$(SAN),x86_64)
 LEVELS := v2 v3 v4
@@ -118,13 +118,13 @@ TOOL_BIN := $(TOOLS:%=$(BUILD)/%)
 JITC_BIN := $(if $(JITC_SRC),$(BUILD)/mx-jitc)
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
-ROOM_BIN := $(ROOMS:%=$(BUILD)/tests/%)
+SUITE_BIN := $(SUITES:%=$(BUILD)/tests/%)
 LIBSO := $(BUILD)/libmx.so
 
 NO_DEPS := clean uninstall dist help
 .PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
-tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench %/bench-intrinsics,$(ROOM_BIN)) # those are for this kind of processor only
+tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
 # ---- dependencies: checked once, installed where that is possible -----------------------------------------
@@ -228,7 +228,7 @@ $(BUILD)/docs/commands.md: $(BUILD)/mxrun
 TEST_LIBS := -lcmocka -lmpfr -lgmp -lpng
 TEST_LIBS_bench := -lgomp -lm
 $(call objs,$(UNIT_SRC)): DEPS := build/.deps-build build/.deps-test
-$(call objs,$(UNIT_SRC)) $(call objs,$(foreach r,$(ROOMS),$(wildcard tests/$(r)/*.c))): | build/.deps-test
+$(call objs,$(UNIT_SRC)) $(call objs,$(foreach r,$(SUITES),$(wildcard tests/$(r)/*.c))): | build/.deps-test
 
 # vm_alone is linked without jit/: the linker says so when something below calls something there
 $(BUILD)/tests/unit/vm_alone: $(OBJ)/tests/unit/vm_alone.o $(filter-out $(OBJ)/jit/%,$(LIB_OBJ))
@@ -243,12 +243,12 @@ $(FUZZ_BIN): $(BUILD)/tests/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objs,$(wildcard
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $(filter %.o,$^) $(BUILD)/libmx.a $(LIBS) -o $@
 
-define room_rule
+define suite_rule
 $(BUILD)/tests/$(1): $(call objs,$(wildcard tests/$(1)/*.c)) $(BUILD)/libmx.a
 	$$(call say,LD,$$@)
 	$(Q)mkdir -p $$(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $$(filter %.o,$$^) $(BUILD)/libmx.a $(TEST_LIBS) $(TEST_LIBS_$(1)) $(LIBS) -o $$@
 endef
-$(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
+$(foreach r,$(SUITES),$(eval $(call suite_rule,$(r))))
 
 # ---- checking ----------------------------------------------------------------------------------------
 # The whole under the plain build, then the unit tests, fuzz programs and golden files once more under the sanitizers.

@@ -28,11 +28,11 @@ extern "C" {
 
 /* Same major number: programs keep compiling and running. Minor: something was added. Patch: neither. */
 #define MX_VERSION_MAJOR 0
-#define MX_VERSION_MINOR 1
+#define MX_VERSION_MINOR 2
 #define MX_VERSION_PATCH 0
 #define MX_VERSION_HEX (MX_VERSION_MAJOR << 16 | MX_VERSION_MINOR << 8 | MX_VERSION_PATCH)
 MX_API unsigned mx_version(void);            /* MX_VERSION_HEX of the library that runs */
-MX_API const char *mx_version_string(void);  /* "0.1.0" */
+MX_API const char *mx_version_string(void);  /* "0.2.0" */
 
 /* ---- status ---------------------------------------------------------------------------------------------
  * X(name, number, text). Numbers never change their meaning. */

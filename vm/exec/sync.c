@@ -239,16 +239,12 @@ static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn 
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------------------*/
+#define EACH_SYNC(X) \
+  X(bar_warp, eval_nothing) X(vote, eval_vote) X(ballot, eval_ballot) X(shfl, eval_shfl) X(match_any, eval_match_any) \
+  X(match_all, eval_match_all) X(redux, eval_redux) X(elect, eval_elect)
 #define SYNC_BODY(name_, eval_) \
   const struct mx_insn *mx__op_##name_(struct mx_exec *x, const struct mx_insn *i) { return rendezvous(x, i, eval_); }
-SYNC_BODY(bar_warp, eval_nothing)
-SYNC_BODY(vote, eval_vote)
-SYNC_BODY(ballot, eval_ballot)
-SYNC_BODY(shfl, eval_shfl)
-SYNC_BODY(match_any, eval_match_any)
-SYNC_BODY(match_all, eval_match_all)
-SYNC_BODY(redux, eval_redux)
-SYNC_BODY(elect, eval_elect)
+EACH_SYNC(SYNC_BODY)
 
 /* Among the lanes that are there. */
 #define ACTIVE_BODY(name_, nin_, eval_) \
@@ -263,9 +259,8 @@ ACTIVE_BODY(ballot_active, 1, eval_ballot)
 ACTIVE_BODY(shfl_active, 3, eval_shfl)
 
 static mx_eval eval_of(unsigned op) {
-  static const struct { const char *name; mx_eval eval; } by_name[] = {
-    {"bar_warp", eval_nothing}, {"vote", eval_vote}, {"ballot", eval_ballot}, {"shfl", eval_shfl},
-    {"match_any", eval_match_any}, {"match_all", eval_match_all}, {"redux", eval_redux}, {"elect", eval_elect}};
+#define BY_NAME(name_, eval_) {#name_, eval_},
+  static const struct { const char *name; mx_eval eval; } by_name[] = {EACH_SYNC(BY_NAME)};
   for (size_t k = 0; k < sizeof by_name / sizeof by_name[0]; k++)
     if (!strcmp(mx__ops[op].meaning, by_name[k].name)) return by_name[k].eval;
   return eval_nothing;
