@@ -1,6 +1,7 @@
 /* Both engines on random programs over the whole table: the registers of all threads, their memory, and traps with their
  * place must be the same, instruction counts too.
  *   differ --count 1000 [--seed N] [--batch N] [--instructions N] [--stress N] [--jitc PATH] [--keep DIR]
+ *   differ --costs LEVEL --jitc PATH [--row ID]      what compiling an instruction costs, for each row of the table; see costs.c
  * A module that shows a difference is kept in DIR as NAME.mxb, with its text in NAME.mxs. */
 #include "programs.h"
 
@@ -16,7 +17,7 @@
 #include <string.h>
 
 enum { BLOCKS = 2, BLOCK = 112, THREADS = BLOCKS * BLOCK }; /* the last warp of a block is not full */
-struct options { uint64_t seed, count, batch, instructions, stress; const char *jitc, *keep; };
+struct options { uint64_t seed, count, batch, instructions, stress; const char *jitc, *keep, *costs, *row; };
 struct outcome { mx_status status; uint64_t steps, compiled; char *error; uint8_t memory[THREADS * DIFFER_SPAN]; };
 struct machine { mx_device *device; mx_module *module; mx_kernel *kernel; mx_addr memory; };
 
@@ -154,11 +155,14 @@ int main(int argc, char **argv) {
       if (!strcmp(argv[i], numbers[k].name) && *value) *numbers[k].to = strtoull(value, NULL, 0), known = true;
     if (!strcmp(argv[i], "--jitc") && *value) o.jitc = value, known = true;
     if (!strcmp(argv[i], "--keep") && *value) o.keep = value, known = true;
+    if (!strcmp(argv[i], "--costs") && *value) o.costs = value, known = true;
+    if (!strcmp(argv[i], "--row") && *value) o.row = value, known = true;
     if (!known || !o.batch || o.batch > 500 || o.instructions > 100) {
       fprintf(stderr, "differ: %s %s?\n", argv[i], value);
       return 2;
     }
   }
+  if (o.costs) return o.jitc ? differ_costs(o.jitc, o.costs, o.row) : 2;
   char cache[] = "/tmp/mx-differ-XXXXXX";
   if (!mkdtemp(cache)) return 4;
   struct machine m = {0};

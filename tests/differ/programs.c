@@ -29,7 +29,9 @@ uint64_t differ_random(uint64_t *state) { /* splitmix64 */
   return z ^ z >> 31;
 }
 
-struct maker { uint64_t *state; uint32_t lanes; struct mx_func *f; mx_word *code; struct mx_lit *lits; };
+/* chain: results go round four registers of each kind, and each instruction reads the results of the one before it where it can. */
+enum { PREDICATES, WORDS32, NARROW, WORDS64, KINDS };
+struct maker { uint64_t *state; uint32_t lanes; struct mx_func *f; mx_word *code; struct mx_lit *lits; bool chain; unsigned from[KINDS], to[KINDS], turn; };
 static uint32_t below(struct maker *k, uint32_t n) { return (uint32_t)(differ_random(k->state) % n); }
 
 static unsigned literal(struct maker *k, unsigned kind, uint32_t index, uint64_t value) {
@@ -51,7 +53,12 @@ static void put(struct maker *k, mx_word w, const unsigned *field, unsigned n) {
 #define PUT(op_, mod_, ...) put(k, mx_w_make(op_, MX_GUARD_NONE, false, mod_), (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
 
 /* ---- operands -------------------------------------------------------------------------------------------*/
+static unsigned kind(unsigned type) {
+  const unsigned c = mx__types[type].slot_class;
+  return c == MX_PRED ? PREDICATES : c != MX_R32 ? WORDS64 : mx__types[type].bits < 32 ? NARROW : WORDS32;
+}
 static unsigned slot(struct maker *k, unsigned type) {
+  if (k->chain) return k->from[kind(type)];
   switch (mx__types[type].slot_class) {
     case MX_PRED: return below(k, NPRED);
     case MX_R32: return mx__types[type].bits < 32 ? N32 + below(k, HALVES) : below(k, N32);
@@ -64,13 +71,13 @@ static unsigned input(struct maker *k, unsigned type) {
     0x3C00, 0x7C00, 0x7E01, 0x3F800000, 0x7F800000, 0x7FC00001, 0xFF800000, 0x00000001, 0x3FF0000000000000, 0x7FF0000000000000,
     0x7FF8000000000001, 0x8000000000000000, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0x3210, 0x7654};
   const unsigned bits = mx__types[type].bits;
-  if (bits == 128 || bits == 1 || below(k, 4)) return slot(k, type);
+  if (k->chain || bits == 128 || bits == 1 || below(k, 4)) return slot(k, type);
   const uint64_t v = corners[below(k, sizeof corners / sizeof *corners)];
   return number(k, bits < 64 ? v & (((uint64_t)1 << bits) - 1) : v);
 }
 
 static mx_word head(struct maker *k, unsigned op, unsigned mod) {
-  if (mx__ops[op].flags & MX_F_NOGUARD || below(k, 4)) return mx_w_make(op, MX_GUARD_NONE, false, mod);
+  if (k->chain || mx__ops[op].flags & MX_F_NOGUARD || below(k, 4)) return mx_w_make(op, MX_GUARD_NONE, false, mod);
   return mx_w_make(op, below(k, NPRED), below(k, 2), mod);
 }
 
@@ -125,11 +132,17 @@ static unsigned special(struct maker *k, unsigned cls) {
   }
 }
 
+static unsigned result(struct maker *k, unsigned type) {
+  static const unsigned first[KINDS] = {[NARROW] = N32};
+  const unsigned n = type == MX_T_b128 ? k->turn++ % 4 * 2 : k->turn++ % 4;
+  return k->chain ? (k->to[kind(type)] = first[kind(type)] + n) : slot(k, type);
+}
+
 static void row(struct maker *k, unsigned op, bool weak) {
   const struct mx_op_info *o = &mx__ops[op];
-  unsigned field[MX_MAX_OPNDS], mod = below(k, o->mods ? o->mods : 1);
+  unsigned field[MX_MAX_OPNDS], mod = k->chain ? 0 : below(k, o->mods ? o->mods : 1);
   if (o->flags & MX_F_MOVI) {
-    k->code[k->f->ncode++] = head(k, op, 0) | mx_w_put_movi(slot(k, o->opnd[0].type), (uint32_t)differ_random(k->state));
+    k->code[k->f->ncode++] = head(k, op, 0) | mx_w_put_movi(result(k, o->opnd[0].type), (uint32_t)differ_random(k->state));
     return;
   }
   if (weak && o->cls == MX_MEM) mod &= ~3u;
@@ -137,7 +150,7 @@ static void row(struct maker *k, unsigned op, bool weak) {
     const struct mx_opnd *p = &o->opnd[x];
     if (p->type == MX_T_raw) field[x] = mx__ranges[p->range].least;
     else if (p->type == MX_T_off) continue; /* came with its address */
-    else if (p->role == MX_OUT) field[x] = slot(k, p->type);
+    else if (p->role == MX_OUT) field[x] = result(k, p->type);
     else if (x + 1 < o->nopnds && o->opnd[x + 1].type == MX_T_off) mod = place(k, op, mod, p->type, &field[x], &field[x + 1]);
     else if (o->flags & MX_F_SYNC && o->cls == MX_CROSS && x + 1 == o->nopnds) field[x] = number(k, p->type == MX_T_b64 ? UINT64_MAX : UINT32_MAX);
     else if (o->cls == MX_CTRL && p->type != MX_T_pred) field[x] = number(k, 0); /* barrier 0, all threads */
@@ -147,6 +160,7 @@ static void row(struct maker *k, unsigned op, bool weak) {
   if (op == MX_SPILL_PRED || op == MX_SPILL_32 || op == MX_SPILL_64) field[0] = below(k, CELLS);
   if (op == MX_FILL_PRED || op == MX_FILL_32 || op == MX_FILL_64) field[1] = below(k, CELLS);
   put(k, head(k, op, mod), field, o->nopnds);
+  memcpy(k->from, k->to, sizeof k->from);
 }
 
 /* ---- bodies -----------------------------------------------------------------------------------------------*/
@@ -220,7 +234,8 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
   }
 }
 
-static void program(struct maker *k, unsigned instructions) {
+/* op: of all instructions, MX_OP_COUNT: any. */
+static void program(struct maker *k, unsigned op, unsigned instructions) {
   static const struct mx_slot_ref args[NARG32 + NARG64 + 1] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5},
     {MX_R64, 0}, {MX_R64, 1}, {MX_R64, 2}, {MX_R64, 3}, {MX_R64, PLACE}};
   static const struct mx_slot_ref results[] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5}, {MX_R32, 6},
@@ -243,7 +258,11 @@ static void program(struct maker *k, unsigned instructions) {
     PUT(MX_SPILL_32, 0, c, 0, c);
     PUT(MX_SPILL_64, 0, c, 0, c);
   }
-  body(k, instructions, 0);
+  k->chain = op < MX_OP_COUNT;
+  k->from[NARROW] = k->to[NARROW] = N32;
+  if (!k->chain) body(k, instructions, 0);
+  else
+    for (unsigned n = 0; n < instructions; n++) row(k, op, true);
   k->code[f->ncode++] = mx_w_make(MX_RET, MX_GUARD_NONE, false, 0);
 }
 
@@ -292,7 +311,7 @@ static void kernel(struct maker *k, unsigned programs, uint32_t *targets) {
   k->code[f->ncode++] = mx_w_make(MX_EXIT, MX_GUARD_NONE, false, 0);
 }
 
-uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigned instructions, size_t *size) {
+static uint8_t *module(uint64_t seed, uint32_t lanes, unsigned op, unsigned programs, unsigned instructions, size_t *size) {
   const unsigned words = programs * 8 + WORDS;
   struct mx_func *f = calloc(programs + 1, sizeof *f);
   mx_word *code = calloc((size_t)programs * WORDS + words, sizeof *code);
@@ -307,7 +326,7 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
       uint64_t state = seed * 1000003u + p;
       struct maker k = {.state = &state, .lanes = lanes, .f = &f[p], .code = code + (size_t)p * WORDS, .lits = lits + (size_t)p * MX_MAX_LITS * 2};
       f[p].name = names[p], f[p].code = k.code, f[p].lits = k.lits;
-      program(&k, instructions);
+      program(&k, op, instructions);
     }
     struct mx_func *e = &f[programs];
     struct maker k = {.lanes = lanes, .f = e, .code = code + (size_t)programs * WORDS, .lits = lits + (size_t)programs * MX_MAX_LITS * 2};
@@ -328,4 +347,12 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
   free(names);
   free(targets);
   return bytes;
+}
+uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigned instructions, size_t *size) {
+  return module(seed, lanes, MX_OP_COUNT, programs, instructions, size);
+}
+uint8_t *differ_chain(unsigned op, unsigned instructions, size_t *size) {
+  const struct maker wide = {.lanes = 64}, narrow = {.lanes = 32};
+  if (!may(&wide, op, false) && !may(&narrow, op, false)) return NULL;
+  return module(op, may(&wide, op, false) ? 64 : 32, op, 1, instructions, size);
 }
