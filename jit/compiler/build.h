@@ -65,6 +65,7 @@ struct lw {
   uint64_t *homed, *homed_in;         /* slots whose places in home have them as they are, here and by block; see homes.c */
   bool *steadies;                     /* by block: it begins a loop with barriers, before which the slots in homed_in are stored */
   bool at_home;                       /* slots and the regions' masks live in state->home, not in registers */
+  struct lw_loop *loop;               /* over the chunks, which is built: slots have one chunk; see loops.c */
   bool always;                        /* the instruction's step runs whatever its operands are */
   /* where we are */
   uint32_t block;
@@ -169,6 +170,17 @@ bool lw_settles(const struct lw *l, uint32_t slot, uint32_t to);
 void lw_warp_ends(struct lw *l);
 void lw_warp_waits(struct lw *l, uint32_t entry);
 void lw_build_warps(struct lw *l);
+/* loops.c: where a run of operations ends that begins at instruction `from` of the block, or `from`: there is none. Builds it. In a loop,
+ * part h of a slot of this chunk. */
+uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, const uint64_t *live);
+void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live);
+gcc_jit_lvalue *lw_loop_var(struct lw *l, uint32_t slot, unsigned h);
+/* tails.c: part h of a slot's chunk, whose place `home` has been moved to; and the like for masks of lanes that run, for loops. */
+gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, unsigned h);
+gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk);
+/* lower.c: builds instruction k of the block, which goes on to the next; whether it can be left out, see there */
+void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live);
+bool lw_can_wait(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);
 /* lower.c: the current instruction, if it is an operation on values; from the current block to another one */
 bool lw_compute(struct lw *l);
 void lw_edge(struct lw *l, uint32_t to, bool backward);

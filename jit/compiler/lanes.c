@@ -12,8 +12,15 @@ const struct jx_isa *jx_isa_named(const char *name) {
   return NULL;
 }
 
-/* Of one lane: its type. */
-static gcc_jit_type *vector_of(struct jx *j, gcc_jit_type *t, unsigned n) { return j->w == 1 ? t : gcc_jit_type_get_vector(t, n); }
+/* Of one lane: its type. One type for all functions of the object: to libgccjit, each vector type that it makes is another one. */
+static gcc_jit_type *vector_of(struct jx *j, gcc_jit_type *t, unsigned n) {
+  static struct { gcc_jit_type *of, *vector; unsigned n; } known[24]; /* two levels have twelve */
+  unsigned k = 0;
+  if (j->w == 1) return t;
+  while (known[k].of && (known[k].of != t || known[k].n != n)) k++;
+  if (!known[k].of) known[k].of = t, known[k].n = n, known[k].vector = gcc_jit_type_get_vector(t, n);
+  return known[k].vector;
+}
 void jx_init(struct jx *j, gcc_jit_context *c, const struct jx_isa *isa) {
   memset(j, 0, sizeof *j);
   j->isa = isa;

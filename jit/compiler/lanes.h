@@ -96,6 +96,7 @@ struct jx_isa {
   const char *name;       /* as in MX_LEVEL */
   const char *const *options; /* of the compiler, up to NULL */
   unsigned lanes;         /* of a chunk */
+  unsigned in_registers;  /* instructions, times chunks of a warp, up to which slots are better off in registers than in memory: see loops.c */
   const struct jx_isa *one; /* for chunks of one lane */
   bool mask_is_vector;    /* of 0 and -1 for 32-bit lanes; else an integer with a bit for each lane */
 

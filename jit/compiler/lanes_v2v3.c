@@ -439,5 +439,5 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
   .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
   .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .load_one = load_one, .read_one = read_one, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {"-march=x86-64-v2", "-mtune=generic", NULL};
-const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .one = &jx_one, .fma = fma_v3, .choose = choose_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
-const struct jx_isa jx_v2 = {.name = "v2", .options = options_v2, .lanes = 4, .one = &jx_one_v2, .fma = fma_v2, .read = read_v2, .write = write_v2, .gather = gather_v2, SAME};
+const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .in_registers = 500, .one = &jx_one, .fma = fma_v3, .choose = choose_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
+const struct jx_isa jx_v2 = {.name = "v2", .options = options_v2, .lanes = 4, .in_registers = 500, .one = &jx_one_v2, .fma = fma_v2, .read = read_v2, .write = write_v2, .gather = gather_v2, SAME};

@@ -195,7 +195,7 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
 }
 
 static const char *const options[] = {"-march=x86-64-v4", "-mprefer-vector-width=512", "-mtune=icelake-server", NULL};
-const struct jx_isa jx_v4 = {.name = "v4", .options = options, .lanes = 16, .one = &jx_one, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of,
+const struct jx_isa jx_v4 = {.name = "v4", .options = options, .lanes = 16, .in_registers = 1200, .one = &jx_one, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of,
                              .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .narrow = narrow, .convert = convert,
                              .unary = unary, .fma = multiply_add, .logic = logic, .rotate = rotate, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above,
                              .common = common, .differ = differ, .any_bit = any_bit, .choose = choose, .load = load, .load_one = load_one, .read = read, .read_one = read_one, .write = write,

@@ -135,13 +135,13 @@ static void done(struct lw *l, uint32_t steps) {
 /* ---- instructions --------------------------------------------------------------------------------------*/
 static bool by_meaning(struct lw *l) {
   const struct mx_op_info *o = l->ins->o;
-  jx_meaning *mean = jx_meanings[l->ins->op];
-  if (!mean) return false;
+  if (!jx_meanings[l->ins->op]) return false;
   unsigned nout = 0;
   while (nout < o->nopnds && o->opnd[nout].role == MX_OUT) nout++;
   bool uniform = true;
   for (unsigned k = nout; k < o->nopnds; k++)
     if (o->opnd[k].type < MX_T_raw) uniform &= lw_operand_uniform(l, k);
+  const bool canon = o->flags & MX_F_CANON && !ja_has(l->raw_after, ja_slot(l->a, mx__types[o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
   jv d[LW_CHUNKS], q[LW_CHUNKS];
   const unsigned n = uniform ? 1 : l->nc;
   jv in[8] = {{0}};
@@ -149,23 +149,9 @@ static bool by_meaning(struct lw *l) {
     for (unsigned k = nout; k < o->nopnds && k - nout < 8; k++)
       if (o->opnd[k].type >= MX_T_raw) in[k - nout] = jv_k(&l->j, MX_T_u32, mx_w_operand(l->ins->w, k));
       else if (!c || !lw_operand_uniform(l, k)) in[k - nout] = lw_operand(l, k, c);
+    if (jx_row(&l->j, l->ins->op, mx_w_mod(*l->ins->w), canon, in, o->nopnds - nout, &d[c], &q[c])) continue;
     l->j.bad = false;
-    q[c] = (jv){0};
-    if (!jx_shortcut(&l->j, l->ins->op, mx_w_mod(*l->ins->w), in, &d[c])) d[c] = mean(&l->j, mx_w_mod(*l->ins->w), in, &q[c]);
-    d[c] = jv_cvt(&l->j, o->opnd[0].type, d[c].t, d[c]);
-    if (nout > 1) {
-      q[c] = jv_cvt(&l->j, o->opnd[1].type, q[c].t, q[c]);
-      for (unsigned h = 0; h < 2; h++) /* the first result's slot may be where this one is read from */
-        if (q[c].r[h]) q[c].r[h] = jx_keep(&l->j, q[c].r[h]);
-    }
-    if (o->flags & MX_F_CANON && !ja_has(l->raw_after, ja_slot(l->a, mx__types[o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)))) {
-      d[c] = jv_canon(&l->j, o->opnd[0].type, d[c]);
-      if (nout > 1) q[c] = jv_canon(&l->j, o->opnd[1].type, q[c]);
-    }
-    if (l->j.bad) {
-      l->j.bad = false;
-      return false;
-    }
+    return false;
   }
   for (unsigned c = 0; c < l->nc; c++) {
     if (c >= n) d[c] = d[0], q[c] = q[0];
@@ -496,6 +482,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
     if (names(next, e, slot, a)) return false;
   return names(next, load ? ja_access[next->op].n : 0, slot, a);
 }
+bool lw_can_wait(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live) { return can_wait(l, k, 0, b, live); }
 static void wait(struct lw *l) {
   if (!l->nwaiting++) memcpy(l->wait_uni, l->uni, 8 * l->a->words), memcpy(l->wait_raw, l->raw, 8 * l->a->words);
 }
@@ -545,6 +532,10 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   memcpy(l->uni, l->uni_after, 8 * a->words);
   memcpy(l->raw, l->raw_after, 8 * a->words);
 }
+void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live) {
+  begin_instruction(l, b, k, live);
+  build_ordinary(l, b, k, live);
+}
 /* A run of accesses (rows.c), as guessed and otherwise. */
 static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run, uint64_t *live) {
   const struct ja *a = l->a;
@@ -575,10 +566,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     l->version = v;
     memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes), memcpy(l->raw, before + 2 * a->words, bytes);
     memcpy(l->homed, before + 3 * a->words, bytes);
-    for (uint32_t k = run->first; k < run->end; k++) {
-      begin_instruction(l, b, k - b->first, live);
-      build_ordinary(l, b, k - b->first, live);
-    }
+    for (uint32_t k = run->first; k < run->end; k++) lw_instruction(l, b, k - b->first, live);
     lw_go(l, behind);
     memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has found out its own */
   }
@@ -631,6 +619,12 @@ static void build_block(struct lw *l, uint32_t number) {
     if (l->runs[number].n && b->first + k == l->runs[number].first) {
       build_run(l, b, &l->runs[number], live);
       k = l->runs[number].end - b->first - 1;
+      continue;
+    }
+    const uint32_t end = lw_loop_end(l, b, k, live);
+    if (end > k) {
+      lw_loop(l, b, k, end, live);
+      k = end - 1;
       continue;
     }
     begin_instruction(l, b, k, live);

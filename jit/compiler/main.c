@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #define MANY_WORDS 3000 /* instructions from which on compile time counts more than speed */
-#define LARGE 2000      /* and of one function */
 
 #ifdef __SANITIZE_ADDRESS__
 /* libgccjit keeps what it allocated; a process of one compile need not give it back. */
@@ -97,7 +96,7 @@ static int usage(FILE *to, int status) {
         "  -o FILE        the shared object to write\n"
         "  --level LEVEL  code for CPUs of level v2, v3 or v4 (default: that of this one, or $MX_LEVEL)\n"
         "  -O N           optimisation level, 0 to 3 (default: 1 and some more, for large functions 1)\n"
-        "  --large N      functions of more instructions are made in less time, and take more to run (default 2000)\n"
+        "  --large N      slots of functions with more instructions live in memory, not in registers (default: by level)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
         "  --stops TEXT   code for a debugging session: where it is left\n"
         "  --asm          write assembly instead\n"
@@ -117,7 +116,8 @@ int main(int argc, char **argv) {
   const char *out = NULL, *stops = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
   bool as_asm = false, dump = false, times = false;
-  unsigned long cpu = 60, memory = 4096, large = LARGE;
+  long large = -1;
+  unsigned long cpu = 60, memory = 4096;
   huge_heap();
   gcc_jit_context *c = gcc_jit_context_acquire();
   if (!c) return 4;
@@ -132,7 +132,7 @@ int main(int argc, char **argv) {
     case TIME: times = true; break;
     case CPU: cpu = strtoul(optarg, NULL, 10); break;
     case LEVEL: cpu_level = optarg; break;
-    case MANY: large = strtoul(optarg, NULL, 10); break;
+    case MANY: large = strtol(optarg, NULL, 10); break;
     case MEMORY: memory = strtoul(optarg, NULL, 10); break;
     default: return usage(stderr, 2);
   }
@@ -190,7 +190,7 @@ int main(int argc, char **argv) {
   for (uint32_t f = 0; good && f < im->nfuncs; f++) {
     if (!seen[f]) continue;
     struct ja *a = ja_analyse(im, f, stops);
-    good = a && lw_function(c, isa, a, f, as_asm, a->nins > large);
+    good = a && lw_function(c, isa, a, f, as_asm, large >= 0 ? a->nins > large : (uint64_t)a->nins * (im->lanes / isa->lanes) > isa->in_registers);
   }
   const uint64_t layout = mx__jit_layout();
   gcc_jit_type *u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */

@@ -32,6 +32,7 @@ static gcc_jit_lvalue *var(struct lw *l, gcc_jit_lvalue **at, uint32_t slot, con
   return *at = gcc_jit_function_new_local(l->j.fn, NULL, t, name);
 }
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) {
+  if (l->loop) return lw_loop_var(l, slot, k);
   return l->at_home ? lw_cell(l, slot, false, k) : var(l, &l->v[slot][k], slot, "v", k);
 }
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) { return l->at_home ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0); }

@@ -21,6 +21,7 @@ struct lw_tails {
   uint32_t *at;                      /* places: two for each slot, then by mask; 0: none yet */
   uint32_t end, line;                /* of all places; of a begun line of small masks, its end */
   uint32_t *shape;                   /* by slot */
+  uint32_t loop_mask;                /* of lanes that run, where a loop over the chunks takes it */
   struct tail { gcc_jit_block *block; uint64_t *items, *forms; uint32_t of_block; } *tails; /* forms: items, and what else lives there */
   struct mx_jit_way_in *entries;
   struct mx_jit_site *sites;
@@ -52,7 +53,7 @@ static void *more(void *p, uint32_t n, size_t size) {
 /* ---- places -------------------------------------------------------------------------------------------------*/
 static uint32_t mask_place(struct lw *l, uint32_t *at) {
   struct lw_tails *t = l->tails;
-  const uint32_t bytes = l->j.isa->mask_is_vector ? l->j.bytes * l->nc : 8;
+  const uint32_t bytes = l->j.isa->mask_is_vector ? 4 * l->a->image->lanes : 8;
   if (*at) return *at;
   if (bytes >= 64) *at = t->end, t->end += (bytes + 63) / 64 * 64;
   else {
@@ -81,6 +82,13 @@ gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k) {
   const unsigned cls = lw_class(l->a, slot);
   return cls == MX_PRED ? home_field(l, slot_place(l, slot, one) + k * j->mask_bytes, j->t_mask)
                         : home_field(l, slot_place(l, slot, one) + k * j->bytes, cls == MX_R64 ? j->vu64 : j->vu32);
+}
+gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, unsigned h) {
+  const unsigned cls = lw_class(l->a, slot);
+  return lw_field(l, home, slot_place(l, slot, false) + h * l->j.bytes, cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64));
+}
+gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk) {
+  return lw_field(l, home, mask_place(l, &l->tails->loop_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
 }
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t region, bool pending, unsigned c) {
   uint32_t *at = &l->tails->at[pending ? pending_of(l->a, region) : saved_of(l->a, region)];

@@ -3,7 +3,7 @@
  * body costs. */
 #include "programs.h"
 
-#include "mx/isa.h"
+#include "core/isa.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -157,8 +157,8 @@ static void row(struct maker *k, unsigned op, bool weak) {
     else field[x] = input(k, p->type);
   }
   if (op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64) field[1] = special(k, mx__types[o->opnd[0].type].slot_class);
-  if (op == MX_SPILL_PRED || op == MX_SPILL_32 || op == MX_SPILL_64) field[0] = below(k, CELLS);
-  if (op == MX_FILL_PRED || op == MX_FILL_32 || op == MX_FILL_64) field[1] = below(k, CELLS);
+  if (op == MX_SPILL_PRED || op == MX_SPILL_32 || op == MX_SPILL_64) field[0] = k->chain ? 0 : below(k, CELLS);
+  if (op == MX_FILL_PRED || op == MX_FILL_32 || op == MX_FILL_64) field[1] = k->chain ? 0 : below(k, CELLS);
   put(k, head(k, op, mod), field, o->nopnds);
   memcpy(k->from, k->to, sizeof k->from);
 }
@@ -234,8 +234,7 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
   }
 }
 
-/* op: of all instructions, MX_OP_COUNT: any. */
-static void program(struct maker *k, unsigned op, unsigned instructions) {
+static void program(struct maker *k, unsigned instructions) {
   static const struct mx_slot_ref args[NARG32 + NARG64 + 1] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5},
     {MX_R64, 0}, {MX_R64, 1}, {MX_R64, 2}, {MX_R64, 3}, {MX_R64, PLACE}};
   static const struct mx_slot_ref results[] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5}, {MX_R32, 6},
@@ -258,11 +257,7 @@ static void program(struct maker *k, unsigned op, unsigned instructions) {
     PUT(MX_SPILL_32, 0, c, 0, c);
     PUT(MX_SPILL_64, 0, c, 0, c);
   }
-  k->chain = op < MX_OP_COUNT;
-  k->from[NARROW] = k->to[NARROW] = N32;
-  if (!k->chain) body(k, instructions, 0);
-  else
-    for (unsigned n = 0; n < instructions; n++) row(k, op, true);
+  body(k, instructions, 0);
   k->code[f->ncode++] = mx_w_make(MX_RET, MX_GUARD_NONE, false, 0);
 }
 
@@ -311,7 +306,7 @@ static void kernel(struct maker *k, unsigned programs, uint32_t *targets) {
   k->code[f->ncode++] = mx_w_make(MX_EXIT, MX_GUARD_NONE, false, 0);
 }
 
-static uint8_t *module(uint64_t seed, uint32_t lanes, unsigned op, unsigned programs, unsigned instructions, size_t *size) {
+uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigned instructions, size_t *size) {
   const unsigned words = programs * 8 + WORDS;
   struct mx_func *f = calloc(programs + 1, sizeof *f);
   mx_word *code = calloc((size_t)programs * WORDS + words, sizeof *code);
@@ -326,7 +321,7 @@ static uint8_t *module(uint64_t seed, uint32_t lanes, unsigned op, unsigned prog
       uint64_t state = seed * 1000003u + p;
       struct maker k = {.state = &state, .lanes = lanes, .f = &f[p], .code = code + (size_t)p * WORDS, .lits = lits + (size_t)p * MX_MAX_LITS * 2};
       f[p].name = names[p], f[p].code = k.code, f[p].lits = k.lits;
-      program(&k, op, instructions);
+      program(&k, instructions);
     }
     struct mx_func *e = &f[programs];
     struct maker k = {.lanes = lanes, .f = e, .code = code + (size_t)programs * WORDS, .lits = lits + (size_t)programs * MX_MAX_LITS * 2};
@@ -348,11 +343,48 @@ static uint8_t *module(uint64_t seed, uint32_t lanes, unsigned op, unsigned prog
   free(targets);
   return bytes;
 }
-uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigned instructions, size_t *size) {
-  return module(seed, lanes, MX_OP_COUNT, programs, instructions, size);
-}
+
 uint8_t *differ_chain(unsigned op, unsigned instructions, size_t *size) {
-  const struct maker wide = {.lanes = 64}, narrow = {.lanes = 32};
-  if (!may(&wide, op, false) && !may(&narrow, op, false)) return NULL;
-  return module(op, may(&wide, op, false) ? 64 : 32, op, 1, instructions, size);
+  enum { ADDRESS = N64 + 2, TID = COUNTER, ROUND = 4, STORE = 4 * MX_GLOBAL };
+  mx_word code[WORDS] = {0};
+  struct mx_lit lits[2 * MX_MAX_LITS] = {0};
+  uint32_t shared[] = {0};
+  uint64_t state = 1;
+  struct mx_func f = {.name = "differ", .code = code, .lits = lits, .flags = MX_FUNC_KERNEL | MX_FUNC_VISIBLE, .shared = shared, .nshared = 1};
+  struct maker wide = {.state = &state, .lanes = 64, .f = &f, .code = code, .lits = lits, .chain = true}, narrow = wide, *k = &wide;
+  narrow.lanes = 32;
+  if (!may(k, op, false) && !may(k = &narrow, op, false)) return NULL;
+  const struct mx_param param = {"memory", 0, 8, 8, MX_T_u64, false};
+  const struct mx_var var = {"scratch", MX_SHARED, 0, 16, 512, NULL, 0, NULL, 0};
+  f.params = &param, f.nparams = 1, f.param_bytes = 8;
+  f.n32 = ALL32, f.n64 = ALL64 + 1, f.npred = ALLPRED;
+  f.nspill32 = f.nspill64 = f.nspillpred = CELLS;
+  f.local_bytes = 128;
+  PUT(MX_LD_B64, 4 * MX_PARAM, ADDRESS, number(k, 0), number(k, 0));
+  PUT(MX_SREG_32, 0, TID, MX_SR_TID_X);
+  PUT(MX_MUL_WIDE_U32, 0, PLACE, TID, number(k, DIFFER_SPAN));
+  PUT(MX_ADD_U64, 0, ADDRESS, ADDRESS, PLACE);
+  PUT(MX_ADD_U64, 0, PLACE, ADDRESS, number(k, DIFFER_AREA));
+  for (unsigned s = 0; s < ROUND; s++) {
+    PUT(MX_LD_B32, STORE, s, ADDRESS, number(k, DIFFER_IN + 4 * s));
+    PUT(MX_LD_B64, STORE, s, ADDRESS, number(k, DIFFER_IN + 32 + 8 * s));
+    PUT(MX_AND_32, 0, N32 + s, s, number(k, 0xFFFF));
+    PUT(MX_SETP_U32, 2, s, s, TID);
+  }
+  if (op == MX_FILL_PRED) PUT(MX_SPILL_PRED, 0, 0, 0);
+  if (op == MX_FILL_32) PUT(MX_SPILL_32, 0, 0, 0);
+  if (op == MX_FILL_64) PUT(MX_SPILL_64, 0, 0, 0);
+  k->from[NARROW] = k->to[NARROW] = N32;
+  for (unsigned n = 0; n < instructions; n++) row(k, op, true);
+  for (unsigned s = 0; s < ROUND; s++) {
+    PUT(MX_ST_B32, STORE, ADDRESS, number(k, DIFFER_OUT + 4 * s), s);
+    PUT(MX_ST_B32, STORE, ADDRESS, number(k, DIFFER_OUT + 32 + 4 * s), N32 + s);
+    PUT(MX_ST_B64, STORE, ADDRESS, number(k, DIFFER_OUT + 64 + 8 * s), s);
+    PUT(MX_SELP_32, 0, TID, number(k, 1), number(k, 0), s);
+    PUT(MX_ST_B32, STORE, ADDRESS, number(k, DIFFER_OUT + 128 + 4 * s), TID);
+  }
+  code[f.ncode++] = mx_w_make(MX_EXIT, MX_GUARD_NONE, false, 0);
+  const struct mx_image image = {.lanes = k->lanes, .sm = k->lanes == 32 ? 90 : 0, .ptx_version = k->lanes == 32 ? 90 : 0, .address_size = 64,
+                                 .funcs = &f, .nfuncs = 1, .vars = &var, .nvars = 1};
+  return mx__image_write(&image, size);
 }

@@ -10,7 +10,7 @@ enum { DIFFER_IN = 0, DIFFER_AREA = 64, DIFFER_AREA_BYTES = 256, DIFFER_OUT = 32
 
 /* A module of n programs as container bytes, malloc'ed, NULL: no memory. The kernel is "differ" (.u64 memory, .u32 which). */
 uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigned instructions, size_t *size);
-/* The same with one program, a chain of instructions of one row; also NULL: such a row does not occur. */
+/* A module whose kernel "differ" is a chain of instructions of one row and what it needs. Also NULL: such a row does not occur. */
 uint8_t *differ_chain(unsigned op, unsigned instructions, size_t *size);
 uint64_t differ_random(uint64_t *state);
 /* costs.c: what mx-jitc takes for an instruction of each row, dearest first, on stdout. Status for main(). */

@@ -1,0 +1,194 @@
+/* Operations on values as loops over the chunks, where slots live in memory: each operation is built once instead of once for each
+ * chunk, and what it leaves for the next one of the run stays in registers. What is the same in all lanes is computed before the loop. */
+#include "build.h"
+
+#include "meaning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct lw_loop {
+  gcc_jit_lvalue *(*v)[2];     /* by slot: the vectors of this chunk; NULL: not met yet */
+  uint64_t *outside;           /* slots that are read before the run has written them */
+  gcc_jit_rvalue *at[3];       /* state->home, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits */
+};
+
+/* ---- runs --------------------------------------------------------------------------------------------------------*/
+/* What operands look like, without building them. False: one of them is not to be had. */
+static bool operands(struct lw *l, const struct ja_ins *i, const uint64_t *uni, unsigned nout, jv *in) {
+  for (unsigned k = nout; k < i->o->nopnds; k++, in++) {
+    const unsigned type = i->o->opnd[k].type, field = mx_w_operand(i->w, k);
+    if (type >= MX_T_raw) *in = jv_k(&l->j, MX_T_u32, field);
+    else if (field < MX_LIT) *in = jx_fresh(type, ja_has(uni, ja_slot(l->a, mx__types[type].slot_class, field)));
+    else {
+      const struct mx_lit *lit = &l->a->f->lits[field - MX_LIT];
+      if (lit->kind == MX_LIT_VALUE) *in = jv_k(&l->j, type, type == MX_T_pred ? lit->value & 1 : lit->value);
+      else if (k >= 6 || type == MX_T_pred) return false;
+      else *in = jx_fresh(type, true);
+    }
+  }
+  return true;
+}
+static bool fits(struct lw *l, const struct ja_ins *i, const uint64_t *uni) {
+  const struct lw_addend *to = &l->addend[i - l->a->ins];
+  if (i->o->cls != MX_LANE || i->keep || to->value || to->wanted) return false;
+  if (i->o->flags & MX_F_MOVI) return true;
+  unsigned nout = 0;
+  while (nout < i->o->nopnds && i->o->opnd[nout].role == MX_OUT) nout++;
+  const unsigned nin = i->o->nopnds - nout;
+  jv in[8];
+  return jx_meanings[i->op] && nin <= 8 && operands(l, i, uni, nout, in) && jx_row_exists(&l->j, i->op, mx_w_mod(*i->w), in, nin);
+}
+/* How an instruction's results are: of one value all, or none. */
+enum results { APART, SAME, MIXED };
+static enum results results_of(const struct ja *a, const struct ja_ins *i, const uint64_t *uni_after) {
+  uint32_t s[JA_MAX_TOUCH], same = 0;
+  const uint32_t n = ja_defs(a, i, s);
+  for (uint32_t k = 0; k < n; k++) same += ja_has(uni_after, s[k]);
+  return same == n ? SAME : same ? MIXED : APART;
+}
+/* Adds slots that the instruction reads, those that keep a part of what they hold included. */
+static void add_reads(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *set) {
+  uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, i, s);
+  while (n) ja_add(set, s[--n]);
+  n = ja_defs(a, i, s);
+  while (n--)
+    if (mx_w_guard(*i->w) != MX_GUARD_NONE || ja_has(kept, s[n])) ja_add(set, s[n]);
+}
+
+uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, const uint64_t *live) {
+  const struct ja *a = l->a;
+  const struct lw_run *rows = &l->runs[l->block];
+  if (!l->at_home || l->one_lane) return from;
+  uint64_t *uni = lw_need(32 * a->words), *after = uni + a->words, *read = after + a->words, *reads = read + a->words;
+  memcpy(uni, l->uni, 8 * a->words);
+  uint32_t k = b->first + from, apart = 0;
+  for (; k < b->end; k++) {
+    const struct ja_ins *i = &a->ins[k];
+    if ((rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_wait(l, k, b, live)) break;
+    memcpy(after, uni, 8 * a->words);
+    ja_uniform_step(a, i, b->kept, after);
+    const enum results r = results_of(a, i, after);
+    uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
+    bool overtakes = false; /* what is computed before the loop would be read there too early */
+    while (n) overtakes |= ja_has(read, s[--n]);
+    if (r == MIXED || (r == SAME && overtakes)) break;
+    if (r == APART) {
+      apart++;
+      memset(reads, 0, 8 * a->words);
+      add_reads(a, i, b->kept, reads);
+      for (uint32_t w = 0; w < a->words; w++) read[w] |= reads[w] & uni[w];
+    }
+    memcpy(uni, after, 8 * a->words);
+  }
+  free(uni);
+  return apart ? k - b->first : from;
+}
+
+/* ---- building them --------------------------------------------------------------------------------------------------*/
+gcc_jit_lvalue *lw_loop_var(struct lw *l, uint32_t slot, unsigned h) {
+  struct lw_loop *o = l->loop;
+  if (o->v[slot][h]) return o->v[slot][h];
+  const unsigned cls = lw_class(l->a, slot);
+  o->v[slot][h] = jx_local(&l->j, cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64));
+  if (ja_has(o->outside, slot)) jx_set(&l->j, o->v[slot][h], jx_rv(lw_cell_at(l, o->at[cls], slot, h)));
+  return o->v[slot][h];
+}
+static bool any_kept(const struct ja *a, const struct ja_block *b, uint32_t from, uint32_t end) {
+  uint32_t s[JA_MAX_TOUCH];
+  for (uint32_t k = from; k < end; k++)
+    for (uint32_t n = ja_defs(a, &a->ins[b->first + k], s); n--;)
+      if (ja_has(b->kept, s[n])) return true;
+  return false;
+}
+static gcc_jit_rvalue *scaled(struct lw *l, gcc_jit_lvalue *chunk, uint64_t bytes) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *by = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, jx_rv(chunk), jx_int(j, j->t_u64, bytes));
+  return jx_keep(j, lw_add(l, jx_rv(l->home), by));
+}
+/* Slots that have to be in memory behind the run: those that live, and those that accesses take numbers from, from which an address is
+ * made that alone is read any more. */
+static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t end, const uint64_t *live) {
+  const struct ja *a = l->a;
+  const struct lw_run *rows = &l->runs[l->block];
+  uint64_t *set = lw_need(8 * a->words);
+  memcpy(set, live + (size_t)end * a->words, 8 * a->words);
+  for (uint32_t k = b->first + end; k < b->end; k++)
+    if (l->based[k].is || l->based[k].indexed) ja_add(set, l->based[k].slot);
+  for (unsigned r = 0; r < rows->n; r++) ja_add(set, rows->row[r].slot);
+  return set;
+}
+/* Passes over an instruction that is built elsewhere. */
+static void pass_over(struct lw *l, const struct ja_block *b, const struct ja_ins *i, const uint64_t *uni_after) {
+  ja_float_step(l->a, i, b->kept, l->flt, l->raw);
+  memcpy(l->uni, uni_after, 8 * l->a->words);
+}
+/* Builds those of the run's instructions whose results are one value in all lanes. */
+static void build_same(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live) {
+  uint64_t *after = lw_need(8 * l->a->words);
+  for (uint32_t k = from; k < end; k++) {
+    const struct ja_ins *i = &l->a->ins[b->first + k];
+    memcpy(after, l->uni, 8 * l->a->words);
+    ja_uniform_step(l->a, i, b->kept, after);
+    if (results_of(l->a, i, after) == SAME) lw_instruction(l, b, k, live);
+    else pass_over(l, b, i, after);
+  }
+  free(after);
+}
+void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const size_t bytes = 8 * a->words;
+  uint64_t *before = lw_need(5 * bytes), *uni = before, *flt = uni + a->words, *raw = flt + a->words, *outside = raw + a->words, *made = outside + a->words;
+  memcpy(uni, l->uni, bytes), memcpy(flt, l->flt, bytes), memcpy(raw, l->raw, bytes);
+  build_same(l, b, from, end, live);
+
+  struct lw_loop loop = {.v = lw_need(sizeof *loop.v * (a->nslots + 1)), .outside = outside};
+  gcc_jit_lvalue *const first = l->cm[0], *chunk = jx_local(j, j->t_u64);
+  const unsigned nc = l->nc;
+  const bool masked = any_kept(a, b, from, end);
+  for (unsigned c = 0; c < nc && masked; c++) jx_set(j, lw_loop_mask(l, jx_rv(l->home), c), jx_rv(l->cm[c]));
+  jx_set(j, chunk, lw_u64(l, 0));
+  gcc_jit_block *turn = lw_new_block(l, "chunk"), *behind = lw_new_block(l, "behind");
+  lw_go(l, turn);
+  j->b = turn;
+  loop.at[MX_PRED] = scaled(l, chunk, j->mask_bytes);
+  loop.at[MX_R32] = scaled(l, chunk, j->bytes);
+  loop.at[MX_R64] = scaled(l, chunk, 2 * j->bytes);
+  l->loop = &loop;
+  l->nc = 1;
+  if (masked) {
+    l->cm[0] = jx_local(j, j->t_mask);
+    jx_set(j, l->cm[0], jx_rv(lw_loop_mask(l, loop.at[MX_PRED], 0)));
+  }
+  memcpy(l->uni, uni, bytes), memcpy(l->flt, flt, bytes), memcpy(l->raw, raw, bytes);
+  uint64_t *after = lw_need(2 * bytes), *reads = after + a->words;
+  for (uint32_t k = from; k < end; k++) {
+    const struct ja_ins *i = &a->ins[b->first + k];
+    memcpy(after, l->uni, bytes);
+    ja_uniform_step(a, i, b->kept, after);
+    if (results_of(a, i, after) == SAME) {
+      pass_over(l, b, i, after);
+      continue;
+    }
+    memset(reads, 0, bytes);
+    add_reads(a, i, b->kept, reads);
+    for (uint32_t w = 0; w < a->words; w++) outside[w] |= reads[w] & ~l->uni[w] & ~made[w];
+    lw_instruction(l, b, k, live);
+    uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
+    while (n) ja_add(made, s[--n]);
+  }
+  uint64_t *at_end = wanted(l, b, end, live);
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    if (!ja_has(made, s) || ja_has(l->uni, s) || !ja_has(at_end, s)) continue;
+    const unsigned cls = lw_class(a, s);
+    for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++) jx_set(j, lw_cell_at(l, loop.at[cls], s, h), jx_rv(loop.v[s][h]));
+  }
+  l->loop = NULL;
+  l->nc = nc;
+  l->cm[0] = first;
+  jx_set(j, chunk, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(chunk), lw_u64(l, 1)));
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(chunk), lw_u64(l, nc)), turn, behind);
+  j->b = behind;
+  free(after), free(before), free(loop.v), free(at_end);
+}
