@@ -74,6 +74,9 @@ bool mx__allocate(struct back_body *b);
 /* ---- spill.c: moves registers marked in `spilled` to cells and rewrites the instructions. */
 void mx__spill(struct back_body *b, const bool *spilled);
 
+/* ---- unwritten.c: warns of registers that are certainly read before they are written. */
+void mx__warn_unwritten(const struct back_body *b);
+
 /* ---- literals.c: MOV of constants becomes MOVI; literals that the pool cannot hold are made by instructions. */
 bool mx__literals(struct back_body *b);
 

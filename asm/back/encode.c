@@ -307,6 +307,7 @@ static bool encode_function(struct mx_arena *scratch, struct mx_arena *arena, st
                             const struct ir_module *m, const uint32_t *number, const struct ir_func *f, struct mx_func *out) {
   struct back_body b = {.arena = scratch, .diags = diags, .module = m, .func = f};
   copy_function(&b);
+  if (!f->physical) mx__warn_unwritten(&b);
   if (!fits_fields(&b) || !mx__literals(&b) || !mx__allocate(&b)) return false;
   struct encoder *e = mx__arena_alloc(scratch, sizeof *e);
   e->b = &b, e->arena = arena, e->out = out, e->number = number;

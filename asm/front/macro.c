@@ -62,6 +62,7 @@ struct token mx__next(struct front *f) {
   struct token t = *mx__peek(f, 0);
   f->nahead--;
   memmove(f->ahead, f->ahead + 1, f->nahead * sizeof f->ahead[0]);
+  f->last = t.loc;
   return t;
 }
 

@@ -25,11 +25,21 @@ const char *mx__near(struct front *f, struct scope *s, const char *want, int kin
   return near ? mx__arena_printf(f->arena, "did you mean '%s'?", near) : NULL;
 }
 
+/* Where something is missing before token t: right behind the token before it. */
+static struct ir_loc missing_before(const struct front *f, const struct token *t) {
+  struct ir_loc at = f->last;
+  if (!at.line || at.file != t->loc.file) return t->loc;
+  at.col += at.width;
+  at.width = 1;
+  return at;
+}
+
 bool mx__expect(struct front *f, int punct, const char *after) {
   struct token *t = mx__peek(f, 0);
   if (mx__accept(f, punct)) return true;
   if (t->kind != TOK_BAD)
-    ERR(f, "syntax", t->loc, NULL, "expected '%c' after %s, found %s", punct, after, mx__tok_text(f, t));
+    ERR(f, "syntax", punct == ';' || t->first_on_line || t->kind == TOK_END ? missing_before(f, t) : t->loc, NULL,
+        "expected '%c' after %s, found %s", punct, after, mx__tok_text(f, t));
   return false;
 }
 
@@ -213,14 +223,31 @@ static bool parse_call(struct front *f, struct stmt *s) {
   return true;
 }
 
+/* Another operand comes without a comma before it: said, and read as if there were one. */
+static bool missing_comma(struct front *f, const struct stmt *s) {
+  const struct token *t = mx__peek(f, 0);
+  const bool operand = t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_STRING || (t->kind == TOK_WORD && t->text[0] == '%') ||
+                       (t->kind == TOK_PUNCT && (t->punct == '[' || t->punct == '{'));
+  if (!operand || t->first_on_line) return false;
+  ERR(f, "syntax", missing_before(f, t), NULL, "%s: expected ',' before %s", s->mnemonic->text, mx__tok_text(f, t));
+  return true;
+}
+
+/* Whether the statement ends here, though perhaps without its `;`: before a brace, or before another mnemonic in a line of its own. */
+static bool no_operands(struct front *f) {
+  const struct token *t = mx__peek(f, 0);
+  if (t->kind == TOK_PUNCT) return t->punct == ';' || t->punct == '!' || t->punct == '}';
+  const bool word = t->kind == TOK_WORD && t->text[0] != '%' && t->first_on_line;
+  return word && mx__peek(f, 1)->kind == TOK_DOT && !mx__peek(f, 1)->spaced;
+}
+
 static bool parse_operands(struct front *f, struct stmt *s) {
   struct list l = {0};
-  struct token *t = mx__peek(f, 0);
   unsigned number = 1;
-  if (!(t->kind == TOK_PUNCT && (t->punct == ';' || t->punct == '!'))) {
+  if (!no_operands(f)) {
     do {
       if (!parse_operand(f, &l, number++, 0)) return false;
-    } while (mx__accept(f, ','));
+    } while (mx__accept(f, ',') || missing_comma(f, s));
   }
   if (mx__accept(f, '!')) {
     struct token w = mx__next(f), target = mx__next(f);
@@ -314,10 +341,9 @@ static void parse_instruction(struct front *f) {
   }
   struct token *end = mx__peek(f, 0);
   if (!mx__accept(f, ';')) {
-    ERR(f, "syntax", end->loc, NULL, "%s: expected ';' after the operands, found %s", s.mnemonic->text,
-        mx__tok_text(f, end));
-    /* a forgotten ; at the end of a line loses no further statement */
-    if (!end->first_on_line) {
+    ERR(f, "syntax", missing_before(f, end), NULL, "%s: expected ';' before %s", s.mnemonic->text, mx__tok_text(f, end));
+    /* a forgotten ; loses no further statement */
+    if (!end->first_on_line && end->kind != TOK_WORD) {
       mx__resync(f);
       return;
     }

@@ -110,7 +110,7 @@ struct front {
   struct text *texts; uint32_t ntexts, cap_texts;
   void **owned; uint32_t nowned;   /* malloc'ed texts of included files */
   struct source *source; uint32_t includes, macro_depth, expansions; size_t expanded;
-  struct token ahead[3]; uint32_t nahead;
+  struct token ahead[3]; uint32_t nahead; struct ir_loc last; /* of the token taken last */
   struct macro *macros; uint32_t unique;
   uint32_t parse_errors;          /* before anything was lowered: text that is missing may have written registers */
   struct expansion *expanded_from; uint32_t nexpanded_from, cap_expanded_from;

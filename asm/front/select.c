@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { BUCKETS = 1024, EXPECTED = 40 };
+enum { BUCKETS = 1024, EXPECTED = 96, MOST_SHOWN = 24 };
 
 struct base {
   const char *text;
@@ -117,9 +117,10 @@ struct matcher {
   struct {
     const char *text;
     size_t len;
+    bool optional;
   } expected[EXPECTED];
   unsigned nexpected;
-  bool tracing;
+  bool tracing, optional; /* optional: in a group that means nothing */
 };
 
 static void expected_here(struct matcher *m, const char *at, const char *text, size_t len) {
@@ -130,6 +131,7 @@ static void expected_here(struct matcher *m, const char *at, const char *text, s
     if (m->expected[k].len == len && !memcmp(m->expected[k].text, text, len)) return;
   if (m->nexpected < EXPECTED) {
     m->expected[m->nexpected].text = text;
+    m->expected[m->nexpected].optional = m->optional;
     m->expected[m->nexpected++].len = len;
   }
 }
@@ -188,7 +190,9 @@ static bool match(struct matcher *m, const char *p, const char *t, unsigned mod,
   for (const char *q = p;; q++) {
     size_t n = 0;
     while (q + n < end && q[n] != '|' && q[n] != '=') n++;
+    m->optional = open == '[';
     long k = take(m, t, q, n);
+    m->optional = false;
     if (k >= 0 && (open != '[' || n) &&
         match(m, end + 1, t + k, open == '{' ? mod + digit * unit : mod, open == '{' ? unit * count : unit))
       return true;
@@ -284,7 +288,7 @@ static const char *join_expected(struct select *s, const struct matcher *m) {
   const char *text = "";
   unsigned shown = 0;
   for (unsigned k = 0; k < m->nexpected; k++) {
-    if (!m->expected[k].len) continue;
+    if (!m->expected[k].len || (m->expected[k].optional && m->nexpected > MOST_SHOWN)) continue;
     text = mx__arena_printf(s->arena, "%s%s%.*s", text, shown++ ? ", " : "", (int)m->expected[k].len,
                             m->expected[k].text);
   }
@@ -322,28 +326,84 @@ static const char *exchanged(struct select *s, const char *mnemonic) {
   return NULL;
 }
 
-/* What was probably meant: the mnemonic with one suffix more (mul.lo.u32 for mul.u32), or with another type of the same
- * width (shl.b32 for shl.u32), or in another order. NULL: no idea. */
-static const char *meant(struct select *s, const struct base *b, const char *mnemonic) {
+/* What may stand behind the first `before` characters of the mnemonic; false: they are wrong already. */
+static bool expected_behind(struct select *s, const struct base *b, const char *mnemonic, int before, struct matcher *m) {
+  const char *prefix = mx__arena_strndup(s->arena, mnemonic, (size_t)before);
+  *m = (struct matcher){.tracing = true, .furthest = prefix};
+  for (uint32_t k = 0; k < b->nrows; k++)
+    if (!(row_of(b->rows[k])->flags & MX_F_HIDDEN)) match(m, row_of(b->rows[k])->spelling, prefix, 0, 1);
+  return !*m->furthest;
+}
+
+/* The mnemonic with one suffix more: mul.lo.u32 for mul.u32. NULL: that does not help. */
+static const char *with_one_more(struct select *s, const struct base *b, const char *mnemonic) {
+  struct matcher m;
   for (const char *dot = strchr(mnemonic, '.'); dot; dot = strchr(dot + 1, '.')) {
-    const int before = (int)(dot - mnemonic), found = (int)(1 + strcspn(dot + 1, "."));
-    const char *prefix = mx__arena_strndup(s->arena, mnemonic, (size_t)before);
-    struct matcher m = {.tracing = true, .furthest = prefix};
-    for (uint32_t k = 0; k < b->nrows; k++)
-      if (!(row_of(b->rows[k])->flags & MX_F_HIDDEN)) match(&m, row_of(b->rows[k])->spelling, prefix, 0, 1);
-    if (*m.furthest) break; /* wrong before this suffix */
+    const int before = (int)(dot - mnemonic);
+    if (!expected_behind(s, b, mnemonic, before, &m)) return NULL;
     for (unsigned k = 0; k < m.nexpected; k++) {
-      const char *more = mx__arena_printf(s->arena, "%s%.*s%s", prefix, (int)m.expected[k].len, m.expected[k].text, dot);
+      const char *more = mx__arena_printf(s->arena, "%.*s%.*s%s", before, mnemonic, (int)m.expected[k].len, m.expected[k].text, dot);
       if (m.expected[k].len && exists(s, more)) return more;
     }
+  }
+  return NULL;
+}
+
+/* Other languages' suffixes. */
+static const char *suffix_meant(const char *suffix, size_t len) {
+  static const char *const same[][2] = {
+      {".i8", ".s8"}, {".i16", ".s16"}, {".i32", ".s32"}, {".i64", ".s64"}, {".int8", ".s8"}, {".int16", ".s16"}, {".int32", ".s32"},
+      {".int64", ".s64"}, {".int", ".s32"}, {".long", ".s64"}, {".uint8", ".u8"}, {".uint16", ".u16"}, {".uint32", ".u32"},
+      {".uint64", ".u64"}, {".uint", ".u32"}, {".f", ".f32"}, {".float", ".f32"}, {".float16", ".f16"}, {".float32", ".f32"},
+      {".float64", ".f64"}, {".double", ".f64"}, {".half", ".f16"}, {".bool", ".pred"}, {".xor", ".bfly"}, {".less", ".lt"},
+      {".greater", ".gt"}, {".equal", ".eq"}};
+  for (size_t k = 0; k < sizeof same / sizeof *same; k++)
+    if (strlen(same[k][0]) == len && !memcmp(same[k][0], suffix, len)) return same[k][1];
+  return NULL;
+}
+
+/* What was probably meant: one suffix more, or another one in the place of one that is misspelt (ld.gobal), another language's
+ * (add.i32), or a type of the same width (shl.u32), perhaps with one more besides; or another order. NULL: no idea. */
+static const char *meant(struct select *s, const struct base *b, const char *mnemonic) {
+  const char *more = with_one_more(s, b, mnemonic);
+  if (more) return more;
+  struct matcher m;
+  for (const char *dot = strchr(mnemonic, '.'); dot; dot = strchr(dot + 1, '.')) {
+    const int before = (int)(dot - mnemonic);
+    const size_t found = 1 + strcspn(dot + 1, ".");
+    if (!expected_behind(s, b, mnemonic, before, &m)) break; /* wrong before this suffix */
+    struct nearest near = {mx__arena_strndup(s->arena, dot, found), NULL, 0};
+    const char *others = suffix_meant(dot, found), *by_width = NULL, *replaced;
     for (unsigned k = 0; k < m.nexpected; k++) {
+      if (!m.expected[k].len) continue;
+      const char *alternative = mx__arena_strndup(s->arena, m.expected[k].text, m.expected[k].len);
       size_t n, width;
-      const char *digits = width_of(dot, (size_t)found, &n), *other = width_of(m.expected[k].text, m.expected[k].len, &width);
-      const char *instead = mx__arena_printf(s->arena, "%s%.*s%s", prefix, (int)m.expected[k].len, m.expected[k].text, dot + found);
-      if (n && n == width && !memcmp(digits, other, n) && exists(s, instead)) return instead;
+      const char *digits = width_of(dot, found, &n), *other = width_of(alternative, m.expected[k].len, &width);
+      replaced = mx__arena_printf(s->arena, "%.*s%s%s", before, mnemonic, alternative, dot + found);
+      if (!by_width && n && n == width && !memcmp(digits, other, n) && exists(s, replaced)) by_width = replaced;
+      if (exists(s, replaced) || with_one_more(s, b, replaced)) mx__nearest(&near, alternative);
     }
+    if (others) near.best = others;
+    else if (by_width && (near.distance || !near.best)) return by_width;
+    if (!near.best) continue;
+    replaced = mx__arena_printf(s->arena, "%.*s%s%s", before, mnemonic, near.best, dot + found);
+    if (exists(s, replaced) || (replaced = with_one_more(s, b, replaced))) return replaced;
   }
   return exchanged(s, mnemonic);
+}
+
+/* Names that other assemblers and languages have for instructions. */
+static const char *instruction_meant(const char *word) {
+  static const char *const same[][2] = {
+      {"jmp", "bra"}, {"jump", "bra"}, {"goto", "bra"}, {"branch", "bra"}, {"br", "bra"}, {"load", "ld"}, {"store", "st"}, {"move", "mov"},
+      {"cmp", "setp"}, {"sel", "selp"}, {"select", "selp"}, {"fadd", "add.f32"}, {"fsub", "sub.f32"}, {"fmul", "mul.f32"},
+      {"fdiv", "div.rn.f32"}, {"ffma", "fma.rn.f32"}, {"iadd", "add.s32"}, {"isub", "sub.s32"}, {"imul", "mul.lo.s32"},
+      {"imad", "mad.lo.s32"}, {"idiv", "div.s32"}, {"mod", "rem"}, {"inc", "add"}, {"dec", "sub"}, {"return", "ret"}, {"halt", "exit"},
+      {"end", "exit"}, {"sync", "bar.sync"}, {"barsync", "bar.sync"}, {"syncthreads", "bar.sync"}, {"shuffle", "shfl"}, {"atomic", "atom"},
+      {"fetch", "ld"}, {"if", "setp"}};
+  for (size_t k = 0; k < sizeof same / sizeof *same; k++)
+    if (!strcmp(same[k][0], word)) return same[k][1];
+  return NULL;
 }
 
 void mx__select_report(struct select *s, struct mx_diags *diags, const char *mnemonic, struct ir_loc loc) {
@@ -359,8 +419,8 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
   size_t len = strcspn(mnemonic, ".");
   if (!b || !b->visible) {
     char *word = mx__arena_strndup(s->arena, mnemonic, len);
-    struct nearest n = {word, NULL, 0};
-    for (int k = 0; k < BUCKETS && diags->errors < MX_DIAG_HINTS; k++)
+    struct nearest n = {word, instruction_meant(word), 0};
+    for (int k = 0; k < BUCKETS && !(n.best && !n.distance) && diags->errors < MX_DIAG_HINTS; k++)
       for (struct base *o = s->bases[k]; o; o = o->chain)
         if (o->visible) mx__nearest(&n, o->text);
     mx__diag(diags, MX_DIAG_ERROR, "unknown-mnemonic", loc,
@@ -374,8 +434,8 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
   int before = (int)(m.furthest - mnemonic), found = (int)(*m.furthest ? 1 + strcspn(m.furthest + 1, ".") : 0);
   const char *list = join_expected(s, &m), *hint = NULL;
   const char *probably = diags->errors < MX_DIAG_HINTS ? meant(s, b, mnemonic) : NULL;
-  if (*list) hint = mx__arena_printf(s->arena, "after %.*s can stand: %s", before, mnemonic, list);
-  if (probably) hint = mx__arena_printf(s->arena, "did you mean %s?%s%s", probably, hint ? " " : "", hint ? hint : "");
+  if (probably) hint = mx__arena_printf(s->arena, "did you mean %s?", probably);
+  else if (*list) hint = mx__arena_printf(s->arena, "after %.*s can stand: %s", before, mnemonic, list);
   if (found)
     mx__diag(diags, MX_DIAG_ERROR, "bad-suffix", loc, hint, "%s: '%.*s' does not combine with '%.*s'", mnemonic,
              found, m.furthest, before, mnemonic);

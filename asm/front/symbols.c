@@ -120,34 +120,42 @@ struct sym *mx__scope_find(struct names *ns, struct scope *s, struct name *n) {
   return NULL;
 }
 
-/* Levenshtein distance, given up beyond `most`. */
+/* How many letters have to be put in, taken out, changed or exchanged with their neighbour; given up beyond `most`. */
 static uint32_t edit_distance(const char *a, const char *b, uint32_t most) {
   enum { LONGEST = 64 };
-  size_t n = strlen(a), m = strlen(b);
+  const size_t n = strlen(a), m = strlen(b);
   if (n > LONGEST || m > LONGEST || (n > m ? n - m : m - n) > most) return most + 1;
-  uint32_t row[LONGEST + 1];
-  for (size_t j = 0; j <= m; j++) row[j] = (uint32_t)j;
+  uint32_t rows[3][LONGEST + 1], *before = rows[0], *last = rows[1], *now = rows[2];
+  for (size_t j = 0; j <= m; j++) last[j] = (uint32_t)j;
   for (size_t i = 1; i <= n; i++) {
-    uint32_t diagonal = row[0], least = row[0] = (uint32_t)i;
+    uint32_t least = now[0] = (uint32_t)i;
     for (size_t j = 1; j <= m; j++) {
-      uint32_t d = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      if (row[j] + 1 < d) d = row[j] + 1;
-      if (row[j - 1] + 1 < d) d = row[j - 1] + 1;
-      row[j] = d;
+      uint32_t d = last[j - 1] + (a[i - 1] != b[j - 1]);
+      if (last[j] + 1 < d) d = last[j] + 1;
+      if (now[j - 1] + 1 < d) d = now[j - 1] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < d) d = before[j - 2] + 1;
+      now[j] = d;
       if (d < least) least = d;
     }
-    if (least > most) return most + 1;
+    if (least > most + 1) return most + 1; /* an exchange may still take one off */
+    uint32_t *const spare = before;
+    before = last, last = now, now = spare;
   }
-  return row[m];
+  return last[m];
+}
+
+/* A word cut short is as far away as still counts: glob for global. */
+static uint32_t distance(const char *want, size_t len, const char *candidate, uint32_t most) {
+  const uint32_t d = edit_distance(want, candidate, most);
+  return d > most && len >= 4 && most && !strncmp(want, candidate, len) ? most : d;
 }
 
 void mx__nearest(struct nearest *n, const char *candidate) {
-  size_t len = strlen(n->want);
-  uint32_t most = len <= 2 ? 1 : len <= 5 ? 2 : 3;
+  const size_t len = strlen(n->want);
+  uint32_t most = len <= 4 ? 1 : len <= 8 ? 2 : 3;
   if (n->best && n->distance <= most) most = n->distance ? n->distance - 1 : 0;
   if (n->best && !n->distance) return;
-  uint32_t d = edit_distance(n->want, candidate, most);
+  const uint32_t d = distance(n->want, len, candidate, most);
   if (d <= most && d < len) {
     n->best = candidate;
     n->distance = d;

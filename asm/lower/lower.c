@@ -199,13 +199,23 @@ static bool has_space(const char *m) {
          strstr(m, ".param");
 }
 
+/* Whether there is no such instruction, whatever its operands: then that is what is wrong with it. */
+static bool unknown_instruction(struct lower *l, const char *m, struct ir_loc loc) {
+  const struct row_match *rows;
+  const bool made_here = !strcmp(m, "printf") || strstr(m, ".L2::cache_hint") || !strncmp(m, "createpolicy.range.", 19) ||
+                         !strncmp(m, "mov.v2.", 7) || !strncmp(m, "mov.v4.", 7);
+  if (made_here || mx__base_is(m, "call") || mx__select_rows(l->select, m, l->fn->physical, &rows)) return false;
+  mx__select_report(l->select, &l->f->diags, m, loc);
+  return true;
+}
+
 static void lower_insn(struct lower *l, const struct stmt *s) {
   const char *m = s->mnemonic->text;
   uint32_t guard;
   l->loc = s->loc;
   l->mnemonic = m;
   l->scope = s->scope;
-  if (!mx__guard_of(l, s, &guard)) return;
+  if (!mx__guard_of(l, s, &guard) || unknown_instruction(l, m, s->loc)) return;
   if (mx__base_is(m, "st") && strstr(m, ".const") && !l->fn->physical) {
     ERR(l->f, "bad-suffix", s->loc, "the host writes constant memory, kernels read it", "%s: there are no stores to constant memory", m);
     return;

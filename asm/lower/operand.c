@@ -120,19 +120,32 @@ uint32_t mx__local_base(struct lower *l) {
 }
 
 /* ---- names to values -------------------------------------------------------------------------------------*/
+/* A hint for a name that is none: the special register that CUDA C++ calls so, or one of a near name; NULL: neither. `text` may begin
+ * with % and end with a part, .x. */
+static const char *near_sreg(struct lower *l, const char *text) {
+  static const char *const cuda[][2] = {{"threadIdx", "tid"}, {"blockIdx", "ctaid"}, {"blockDim", "ntid"}, {"gridDim", "nctaid"},
+                                        {"laneId", "laneid"}, {"lane_id", "laneid"}, {"warpId", "warpid"}, {"warp_id", "warpid"}};
+  struct mx_arena *a = l->f->arena;
+  if (l->f->diags.errors >= MX_DIAG_HINTS) return NULL;
+  text += *text == '%';
+  const size_t base = strcspn(text, ".");
+  if (base == 8 && !memcmp(text, "warpSize", base)) return "did you mean WARP_SZ?";
+  for (size_t k = 0; k < sizeof cuda / sizeof *cuda; k++)
+    if (strlen(cuda[k][0]) == base && !memcmp(cuda[k][0], text, base))
+      return mx__arena_printf(a, "did you mean '%%%s%s'?", cuda[k][1], k < 4 && !text[base] ? ".x" : text + base);
+  const char *whole = mx__arena_printf(a, "%.*s.x", (int)base, text);
+  uint32_t number;
+  if (mx__find_sreg(whole, l->f->lanes, 0, &number)) return mx__arena_printf(a, "the parts of %%%.*s are .x, .y and .z", (int)base, text);
+  struct nearest s = {text, NULL, 0};
+  for (uint32_t k = 0; k < MX_SR_COUNT; k++) mx__nearest(&s, mx__sregs[k].name);
+  return s.best ? mx__arena_printf(a, "did you mean '%%%s'?", s.best) : NULL;
+}
+
 static bool unknown_name(struct lower *l, const struct name *n, struct ir_loc loc) {
   struct front *f = l->f;
-  const char *near = NULL;
-  if (n->text[0] == '%') {
-    struct nearest s = {n->text + 1, NULL, 0};
-    near = mx__near(l->f, l->scope, n->text, SYM_REG);
-    for (uint32_t k = 0; k < MX_SR_COUNT && !near && f->diags.errors < MX_DIAG_HINTS; k++)
-      mx__nearest(&s, mx__sregs[k].name);
-    if (s.best) near = mx__arena_printf(f->arena, "did you mean '%%%s'?", s.best);
-  } else {
-    near = mx__near(l->f, l->scope, n->text, -1);
-    if (!near) near = mx__arena_printf(f->arena, "a register is written %%%s", n->text);
-  }
+  const char *near = mx__near(l->f, l->scope, n->text, n->text[0] == '%' ? SYM_REG : -1);
+  if (!near) near = near_sreg(l, n->text);
+  if (!near && n->text[0] != '%') near = mx__arena_printf(f->arena, "a register is written %%%s", n->text);
   ERR(f, n->text[0] == '%' ? "unknown-register" : "unknown-name", loc, near,
       n->text[0] == '%' ? "register '%s' is not declared" : "'%s' is not declared", n->text);
   return false;
@@ -194,8 +207,11 @@ static bool param_value(struct lower *l, struct sym *y, struct val *v) {
 static void warn_parameter(struct lower *l, const struct sym *y, struct ir_loc loc) {
   const char *m = l->mnemonic;
   if (l->fn->physical || mx__base_is(m, "mov") || mx__base_is(m, "cvta") || mx__base_is(m, "call") || strstr(m, ".param")) return;
+  const struct sym *hidden = mx__scope_find(&l->f->names, l->f->scope, y->name);
   WARN_(l->f, "parameter-address", loc, mx__arena_printf(l->f->arena, "its value is %%%s", y->name->text),
-        "%s: '%s' is the address of the parameter", m, y->name->text);
+        hidden ? "%s: '%s' is the address of the parameter, which hides the %s of this name" : "%s: '%s' is the address of the parameter", m,
+        y->name->text, hidden && hidden->kind == SYM_VAR ? "variable" : "name");
+  if (hidden) mx__diag(&l->f->diags, MX_DIAG_NOTE, "parameter-address", hidden->loc, NULL, "which is hidden is declared here");
 }
 
 static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, struct val *v, struct vals *vs) {
@@ -351,7 +367,7 @@ static bool name_value(struct lower *l, const struct expr *e, struct val *v, str
     }
     v->selector = e->suffix->text;
     if (!strchr("bh", e->suffix->text[1]) || e->suffix->text[2] < '0' || e->suffix->text[2] > '9') {
-      ERR(f, "unknown-register", e->loc, NULL, "'%s%s' is neither a special register nor a part of a register",
+      ERR(f, "unknown-register", e->loc, near_sreg(l, text), "'%s%s' is neither a special register nor a part of a register",
           n->text, e->suffix->text);
       return false;
     }
@@ -363,6 +379,10 @@ static bool name_value(struct lower *l, const struct expr *e, struct val *v, str
     if (!e->suffix && !v->is_address &&
         mx__find_sreg(mx__arena_printf(f->arena, "%s.x", n->text + 1), f->lanes, 0, &number)) {
       /* %tid as a whole: x, y, z and 0 */
+      if (!strstr(l->mnemonic, ".v4")) {
+        ERR(f, "operand-type", e->loc, near_sreg(l, n->text), "'%s' is a vector of four", n->text);
+        return false;
+      }
       struct val shape = *v;
       vs->n--;
       for (unsigned k = 0; k < 3; k++) {
@@ -619,7 +639,9 @@ bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs, bool ge
 void mx__unwritten(struct lower *l, const struct sym *y, struct ir_loc loc, bool search) {
   l->reads_unwritten = true;
   if (y->excused || l->f->parse_errors) return;
-  ERR(l->f, "read-before-write", loc, search ? mx__near(l->f, l->scope, y->name->text, SYM_REG) : NULL,
+  const char *near = search ? mx__near(l->f, l->scope, y->name->text, SYM_REG) : NULL;
+  if (search && !near) near = near_sreg(l, y->name->text);
+  ERR(l->f, "read-before-write", loc, near,
       "'%s' is read before anything was written to it", y->name->text);
 }
 

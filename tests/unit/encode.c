@@ -235,7 +235,10 @@ static void test_reconvergence(void **state) {
 
 static void expect_refusal(struct build *b, const char *id) {
   assert_false(assemble(b));
-  assert_string_equal(diags.list[0].id, id);
+  size_t k = 0;
+  while (k < diags.count && diags.list[k].level != MX_DIAG_ERROR) k++; /* made code reads what nobody wrote: warnings */
+  assert_true(k < diags.count);
+  assert_string_equal(diags.list[k].id, id);
   end(b);
   mx__arena_free(&arena);
 }
