@@ -207,7 +207,7 @@ typedef struct mx_launch_config {
   uint32_t threads;           /* workers; 0: the device's */
   uint32_t resident_blocks;   /* 0: chosen; more is more blocks that may wait for one another */
   uint64_t steps;             /* stop after about so many warp instructions, all warps together; 0: never */
-  double timeout;             /* seconds; 0: never */
+  double timeout;             /* seconds, those included in which it waits for compiled code; 0: never */
   uint64_t jit_stress;        /* not 0: change engines at random safepoints of this seed (for tests) */
   bool live;                  /* text goes to mx_device_set_output's function as it is printed, from the threads that run the launch, one
                                * at a time; without it, see there */

@@ -9,12 +9,15 @@
 #include "vm/exec/jitabi.h"
 #include "vm/load/verify.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -102,21 +105,32 @@ static int usage(FILE *to, int status) {
         "  --asm          write assembly instead\n"
         "  --dump         show what gccjit is told, on standard error\n"
         "  --time         show where the time went\n"
-        "  --cpu SECONDS, --memory MIB   limits (default 60, 4096)\n", to);
+        "  --cpu SECONDS, --memory MIB   limits (default 60, 4096)\n"
+        "  --parent PID   end when who has started this one ends, at once if PID is gone\n", to);
   return status;
 }
 
+/* What has no signature is not loaded: whatever ends this process before. */
+static bool add_signature(const char *path) {
+  size_t size;
+  uint8_t *bytes = read_file(path, &size);
+  FILE *f = bytes ? fopen(path, "ab") : NULL;
+  const struct mx_jit_signature s = f ? mx__jit_sign(bytes, size) : (struct mx_jit_signature){0};
+  if (f && fwrite(&s, sizeof s, 1, f) == 1 && !fclose(f)) return free(bytes), true;
+  return fprintf(stderr, "mx-jitc: %s: %s\n", path, strerror(errno)), false;
+}
+
 int main(int argc, char **argv) {
-  enum { ASM = 256, DUMP, TIME, CPU, MEMORY, LEVEL, STOPS, MANY };
+  enum { ASM = 256, DUMP, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, PARENT };
   static const struct option longs[] = {{"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP},
                                         {"time", no_argument, 0, TIME}, {"cpu", required_argument, 0, CPU},
-                                        {"memory", required_argument, 0, MEMORY},
+                                        {"memory", required_argument, 0, MEMORY}, {"parent", required_argument, 0, PARENT},
                                         {"stops", required_argument, 0, STOPS}, {"level", required_argument, 0, LEVEL},
                                         {"large", required_argument, 0, MANY}, {"help", no_argument, 0, 'h'}, {0}};
   const char *out = NULL, *stops = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
   bool as_asm = false, dump = false, times = false;
-  long large = -1;
+  long large = -1, parent = 0;
   unsigned long cpu = 60, memory = 4096;
   huge_heap();
   gcc_jit_context *c = gcc_jit_context_acquire();
@@ -134,11 +148,14 @@ int main(int argc, char **argv) {
     case LEVEL: cpu_level = optarg; break;
     case MANY: large = strtol(optarg, NULL, 10); break;
     case MEMORY: memory = strtoul(optarg, NULL, 10); break;
+    case PARENT: parent = atol(optarg); break;
     default: return usage(stderr, 2);
   }
   if (!out || argc - optind != 2) return usage(stderr, 2);
   const struct jx_isa *isa = jx_isa_named(cpu_level);
   if (!isa) return fprintf(stderr, "mx-jitc: no code for CPU level '%s'\n", cpu_level), 2;
+  if (parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (parent && kill((pid_t)parent, 0) && errno == ESRCH) return 4; /* it has ended already */
   limit(RLIMIT_CPU, cpu);
 #ifdef __SANITIZE_ADDRESS__
   (void)memory; /* its shadow does not fit */
@@ -202,6 +219,6 @@ int main(int argc, char **argv) {
   if (timer) gcc_jit_timer_print(timer, stderr);
   const char *error = gcc_jit_context_get_first_error(c);
   if (error || !good) return fprintf(stderr, "mx-jitc: %s\n", error ? error : "failed"), 1;
-  if (!as_asm && !jl_link(&assembly, out)) return 1;
+  if (!as_asm && (!jl_link(&assembly, out) || !add_signature(out))) return 1;
   return 0; /* the process ends here: nothing is given back one by one */
 }

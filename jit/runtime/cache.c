@@ -11,10 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #define MAGIC "mx code\n"
-#define MOST_ENTRY (64u << 20)
 #define MOST_MIB 256 /* of a folder, unless $MX_CACHE_MIB says otherwise; the least recently used entries make room */
 struct trailer { uint64_t object, key; uint8_t digest[16]; char magic[8]; };
 
@@ -49,6 +47,7 @@ char *mx__jit_cache_dir(const char *named, char **why) {
     if (asprintf(&path, "%s/.cache/mx", home) < 0) return NULL;
   }
   if (!path) return NULL;
+  for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--) path[n - 1] = 0; /* with it a link would be followed */
   make_folders(path);
   const char *fault = folder_fault(path);
   if (!fault) return path;
@@ -58,32 +57,8 @@ char *mx__jit_cache_dir(const char *named, char **why) {
 }
 
 /* ---- entries -------------------------------------------------------------------------------------------------*/
-static uint8_t *read_all(int fd, size_t size) {
-  uint8_t *p = malloc(size ? size : 1);
-  for (size_t done = 0; p && done < size;) {
-    const ssize_t n = pread(fd, p + done, size - done, (off_t)done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return free(p), NULL;
-    done += (size_t)n;
-  }
-  return p;
-}
-static bool write_all(int fd, const void *bytes, size_t size) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t n = write(fd, (const char *)bytes + done, size - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += (size_t)n;
-  }
-  return true;
-}
-static void digest(uint8_t out[16], const uint8_t *p, size_t n) {
-  XXH128_canonical_t c;
-  XXH128_canonicalFromHash(&c, XXH3_128bits(p, n));
-  memcpy(out, c.digest, 16);
-}
-/* The key's text of an entry that is whole, malloc'ed; else NULL, and what is wrong with it. */
-static char *read_key(int fd, size_t *key_size, const char **fault) {
+/* The bytes of an entry that is whole, malloc'ed; the key's text begins behind t->object of them. Else NULL, and what is wrong with it. */
+static uint8_t *read_entry(int fd, struct trailer *t, const char **fault) {
   struct stat s;
   *fault = "it cannot be read";
   if (fstat(fd, &s)) return NULL;
@@ -92,26 +67,21 @@ static char *read_key(int fd, size_t *key_size, const char **fault) {
   *fault = "others could write it";
   if (!is_mine(&s)) return NULL;
   *fault = "it is damaged";
-  if (s.st_size > MOST_ENTRY || (size_t)s.st_size < sizeof(struct trailer)) return NULL;
-  const size_t size = (size_t)s.st_size, body = size - sizeof(struct trailer);
-  uint8_t *p = read_all(fd, size), seen[16];
-  if (!p) return NULL;
-  struct trailer t;
-  memcpy(&t, p + body, sizeof t);
-  digest(seen, p, body);
-  char *key = NULL;
-  if (!memcmp(t.magic, MAGIC, 8) && !memcmp(t.digest, seen, 16) && t.key <= body && t.object == body - t.key && (key = malloc(t.key + 1))) {
-    memcpy(key, p + t.object, t.key);
-    key[*key_size = t.key] = 0;
-    *fault = NULL;
+  size_t size;
+  uint8_t *p = mx__jit_read(fd, &size), seen[16];
+  if (p && size >= sizeof *t) {
+    const size_t body = size - sizeof *t;
+    memcpy(t, p + body, sizeof *t);
+    mx__jit_digest(seen, p, body);
+    if (!memcmp(t->magic, MAGIC, 8) && !memcmp(t->digest, seen, 16) && t->key <= body && t->object == body - t->key) return *fault = NULL, p;
   }
   free(p);
-  return key;
+  return NULL;
 }
 static int open_entry(const char *dir, const char *name) {
   char *path;
   if (asprintf(&path, "%s/%s.so", dir, name) < 0) return -1;
-  const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  const int fd = mx__jit_apart(open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   free(path);
   return fd;
 }
@@ -119,13 +89,15 @@ int mx__jit_cache_find(const struct mx_jit_job *job) {
   const int fd = job->cache ? open_entry(job->cache, job->key.name) : -1;
   if (fd < 0) return -1;
   const char *fault;
-  size_t size = 0;
-  char *key = read_key(fd, &size, &fault);
-  const bool good = key && size == job->key.size && !memcmp(key, job->key.text, size);
-  free(key);
-  if (!good) return close(fd), -1;
-  futimens(fd, NULL); /* the least recently used go first */
-  return fd;
+  struct trailer t;
+  uint8_t *p = read_entry(fd, &t, &fault);
+  const bool good = p && t.key == job->key.size && !memcmp(p + t.object, job->key.text, t.key);
+  const int code = good && mx__jit_signed(p, t.object) ? mx__jit_memory("mx-code", p, t.object) : -1;
+  free(p);
+  if (code >= 0) futimens(fd, NULL); /* the least recently used go first */
+  close(fd);
+  if (code < 0 || mx__jit_seal(code)) return code;
+  return close(code), -1;
 }
 
 struct mx_jit_entry *mx__jit_cache_list(const char *dir, size_t *n) {
@@ -147,8 +119,11 @@ struct mx_jit_entry *mx__jit_cache_list(const char *dir, size_t *n) {
     *x = (struct mx_jit_entry){.bytes = (uint64_t)s.st_size, .used = s.st_mtim, .fault = "it is a link"};
     memcpy(x->name, e->d_name, 32);
     const int fd = open_entry(dir, x->name);
-    size_t size;
-    if (fd >= 0) x->key = read_key(fd, &size, &x->fault), close(fd);
+    struct trailer t;
+    uint8_t *p = fd >= 0 ? read_entry(fd, &t, &x->fault) : NULL;
+    if (p) x->key = strndup((const char *)p + t.object, t.key);
+    free(p);
+    if (fd >= 0) close(fd);
   }
   closedir(d);
   return all;
@@ -211,37 +186,31 @@ static bool write_entry(const struct mx_jit_job *job, int to, const uint8_t *obj
   if (!p) return errno = ENOMEM, false;
   memcpy(p, object, size);
   memcpy(p + size, job->key.text, job->key.size);
-  digest(t.digest, p, body);
+  mx__jit_digest(t.digest, p, body);
   memcpy(p + body, &t, sizeof t);
-  const bool good = write_all(to, p, body + sizeof t);
+  const bool good = body + sizeof t <= MX_JIT_MOST_BYTES ? mx__jit_write(to, p, body + sizeof t) : (errno = EFBIG, false);
   free(p);
   return good;
 }
-int mx__jit_cache_keep(const struct mx_jit_job *job, int object, char **why) {
-  struct stat s;
-  *why = NULL;
-  if (!job->cache || fstat(object, &s) || !S_ISREG(s.st_mode) || s.st_size > MOST_ENTRY) return object;
-  uint8_t *bytes = read_all(object, (size_t)s.st_size);
-  char *path = NULL, *aside = NULL;
+char *mx__jit_cache_keep(const struct mx_jit_job *job, const struct mx_jit_object *object) {
+  if (!job->cache) return NULL;
+  size_t size = 0;
+  uint8_t *bytes = mx__jit_read(mx__jit_bytes(object), &size);
+  char *path = NULL, *aside = NULL, *why = NULL;
   if (asprintf(&path, "%s/%s.so", job->cache, job->key.name) < 0) path = NULL;
   if (asprintf(&aside, "%s/.%s-XXXXXX", job->cache, job->key.name) < 0) aside = NULL;
-  int entry = -1;
   if (bytes && path && aside) {
-    const int to = mkostemp(aside, O_CLOEXEC);
-    bool good = to >= 0 && write_entry(job, to, bytes, (size_t)s.st_size);
-    if (to >= 0 && close(to)) good = false;
-    good = good && !rename(aside, path);
-    if (!good && asprintf(why, "compiled code is not kept in %s: %s", job->cache, strerror(errno)) < 0) *why = NULL;
+    const int to = mx__jit_apart(mkostemp(aside, O_CLOEXEC));
+    bool good = to >= 0 && write_entry(job, to, bytes, size);
+    int fault = errno;
+    if (to >= 0 && close(to)) good = false, fault = errno;
+    if (good && rename(aside, path)) good = false, fault = errno;
+    if (!good && asprintf(&why, "compiled code is not kept in %s: %s", job->cache, strerror(fault)) < 0) why = NULL;
     if (!good && to >= 0) unlink(aside);
-    if (good) {
-      shrink(job->cache, most_bytes());
-      entry = open_entry(job->cache, job->key.name);
-    }
+    if (good) shrink(job->cache, most_bytes());
   }
   free(bytes);
   free(path);
   free(aside);
-  if (entry < 0) return object;
-  close(object);
-  return entry;
+  return why;
 }

@@ -66,10 +66,12 @@ void mx__jit_costs_learn(struct mx_jit_costs *c, const char *dir, double words, 
   char *path = NULL, *aside = NULL;
   if (!dir) return;
   if (asprintf(&path, "%s/costs", dir) >= 0 && asprintf(&aside, "%s/.costs-XXXXXX", dir) >= 0) {
-    const int fd = mkostemp(aside, O_CLOEXEC);
+    const int fd = mx__jit_apart(mkostemp(aside, O_CLOEXEC));
     if (fd >= 0) {
-      const int n = dprintf(fd, FIRST "%.17g %.17g %.17g %.17g %.17g\n", c->n, c->words, c->words2, c->seconds, c->both);
-      if ((close(fd) || n <= 0) || rename(aside, path)) unlink(aside);
+      char line[200];
+      const int n = snprintf(line, sizeof line, FIRST "%.17g %.17g %.17g %.17g %.17g\n", c->n, c->words, c->words2, c->seconds, c->both);
+      const bool good = mx__jit_write(fd, line, (size_t)n);
+      if (close(fd) || !good || rename(aside, path)) unlink(aside);
     }
   }
   free(path);

@@ -4,22 +4,29 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The descriptor stays open: the loader knows objects by name, and one of the same number would be taken for this one. */
 struct mx_jit_object { void *handle; int fd; uint32_t nfuncs; struct mx_jit_code *code; };
 
-struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
+struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs, char **why) {
   struct mx_jit_object *o = calloc(1, sizeof *o);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  *why = NULL;
   if (!o) return close(fd), NULL;
   o->fd = fd;
   o->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const char *fault = o->handle ? NULL : dlerror();
+  if (!o->handle && asprintf(why, "the compiler's result cannot be loaded: %s", fault ? fault : "unknown reason") < 0) *why = NULL;
   if (!o->handle || !(o->code = calloc(nfuncs ? nfuncs : 1, sizeof *o->code))) return mx__jit_unload(o), NULL;
   o->nfuncs = nfuncs;
   const uint64_t *layout = dlsym(o->handle, "mx_jit_layout");
-  if (!layout || *layout != mx__jit_layout()) return mx__jit_unload(o), NULL;
+  if (!layout || *layout != mx__jit_layout()) {
+    *why = strdup("the compiler's result does not fit this library");
+    return mx__jit_unload(o), NULL;
+  }
   for (uint32_t f = 0; f < nfuncs; f++) {
     char name[48];
     snprintf(name, sizeof name, "mx_jit_F%u", f);
@@ -38,6 +45,7 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs) {
   }
   return o;
 }
+int mx__jit_bytes(const struct mx_jit_object *o) { return o->fd; }
 struct mx_jit_code *mx__jit_code(struct mx_jit_object *o, uint32_t f) { return f < o->nfuncs && o->code[f].run ? &o->code[f] : NULL; }
 void mx__jit_unload(struct mx_jit_object *o) {
   if (!o) return;

@@ -1,24 +1,29 @@
-/* Running mx-jitc: finding it, giving it its input through a memory file and a folder of its own for all that it writes,
- * waiting no longer than sensible. */
+/* Running mx-jitc: finding it, giving it its input and taking its result through files in memory, with a folder of its own for what it
+ * leaves besides, waiting no longer than sensible. */
 #include "jit.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 extern char **environ;
-#define MOST_SECONDS 60.0 /* of one compile; $MX_JIT_TIMEOUT says otherwise */
+#define MOST_SECONDS 60.0 /* of a processor, for one compile; $MX_JIT_TIMEOUT says otherwise */
+#define IDLE 10           /* times as long, whatever it has done meanwhile */
+#define FOLDER "mx-"      /* and six characters */
+#define ABANDONED 60      /* seconds */
 
 static char *text(const char *fmt, const char *a, const char *b) {
   char *s;
@@ -65,16 +70,6 @@ char *mx__jit_find_compiler(const char *named) {
   return p;
 }
 
-static int memory_file(const char *name, const void *bytes, size_t size) {
-  const int fd = memfd_create(name, 0);
-  for (size_t done = 0; fd >= 0 && done < size;) {
-    const ssize_t n = write(fd, (const char *)bytes + done, size - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return close(fd), -1;
-    done += (size_t)n;
-  }
-  return fd;
-}
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -86,27 +81,35 @@ static double most_seconds(void) {
   const double s = said ? strtod(said, NULL) : 0;
   return s > 0 ? s : MOST_SECONDS;
 }
+/* The processor time that the process has taken. */
+static double time_of(pid_t pid) {
+  clockid_t clock;
+  struct timespec t;
+  return clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
 
-/* Waits for the child; its whole process group goes when it takes too long or is not wanted any more. */
-static bool await(pid_t pid, const atomic_int *stop, const char **why) {
+/* Waits for the child; its whole process group goes when it takes too long or is not wanted any more. What counts is its own time: on a
+ * busy machine a sound compile may take many times as long. One that does nothing ends, too. */
+static bool await(pid_t pid, bool (*unwanted)(void *user), void *user, const char **why) {
   const double begin = now(), most = most_seconds();
   for (int status;;) {
     const pid_t got = waitpid(pid, &status, WNOHANG);
     if (got == pid) {
       if (WIFEXITED(status) && !WEXITSTATUS(status)) return true;
-      *why = WIFSIGNALED(status) ? "was killed" : "failed";
+      *why = !WIFSIGNALED(status) ? "failed" : WTERMSIG(status) == SIGXCPU ? "took too long" : "was killed";
       return false;
     }
     if (got < 0 && errno == ECHILD) return true; /* someone else reaped it: what it wrote is checked anyway */
-    const bool over = now() - begin > most;
-    if (over || (stop && atomic_load(stop))) {
+    const double took = now() - begin;
+    const bool over = took > most && (took > most * IDLE || time_of(pid) > most);
+    if (over || unwanted(user)) {
       kill(-pid, SIGKILL);
       kill(pid, SIGKILL);
       while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
       *why = over ? "took too long" : "was stopped";
       return false;
     }
-    nanosleep(&(struct timespec){.tv_nsec = now() - begin < 0.2 ? 500000 : 5000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = took < 0.2 ? 500000 : 5000000}, NULL);
   }
 }
 
@@ -120,20 +123,18 @@ static char **environment(char *tmpdir) {
   if (e) e[kept++] = tmpdir, e[kept] = NULL;
   return e;
 }
-static int discard(const char *path, const struct stat *s, int kind, struct FTW *f) {
-  (void)s, (void)kind, (void)f;
-  remove(path);
-  return 0;
-}
 
-/* Starts the compiler and waits. All that it is to write goes into the folder. */
-static bool run(const struct mx_jit_job *job, int in, int err, char *object, char *tmpdir, const atomic_int *stop, const char **how) {
-  char number[16];
+/* Starts the compiler and waits. It writes into `out`, and what it leaves besides into the folder. False: *how and errno say why. */
+static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tmpdir, bool (*unwanted)(void *user), void *user,
+                const char **how) {
+  char number[16], seconds[32], parent[32];
   snprintf(number, sizeof number, "%u", job->kernel);
-  char *argv[] = {(char *)job->compiler, (char *)"-o", object, (char *)"--level", (char *)job->level, (char *)"/dev/fd/3", number,
-                  (char *)(job->stops ? "--stops" : NULL), (char *)job->stops, NULL};
+  snprintf(seconds, sizeof seconds, "%.0f", ceil(fmin(most_seconds(), 1e6)));
+  snprintf(parent, sizeof parent, "%ld", (long)getpid());
+  char *argv[] = {(char *)job->compiler, (char *)"-o", (char *)"/dev/fd/4", (char *)"--level", (char *)job->level, (char *)"--cpu", seconds,
+                  (char *)"--parent", parent, (char *)"/dev/fd/3", number, (char *)(job->stops ? "--stops" : NULL), (char *)job->stops, NULL};
   char **env = environment(tmpdir);
-  if (!env) return false;
+  if (!env) return errno = ENOMEM, false;
   posix_spawn_file_actions_t act;
   posix_spawnattr_t attr;
   posix_spawn_file_actions_init(&act);
@@ -142,45 +143,106 @@ static bool run(const struct mx_jit_job *job, int in, int err, char *object, cha
   posix_spawn_file_actions_addopen(&act, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&act, err, 2);
   posix_spawn_file_actions_adddup2(&act, in, 3);
+  posix_spawn_file_actions_adddup2(&act, out, 4);
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attr, &none);
   posix_spawnattr_setpgroup(&attr, 0);
   posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
-  const bool good = !posix_spawn(&pid, job->compiler, &act, &attr, argv, env) && await(pid, stop, how);
+  const int error = posix_spawn(&pid, job->compiler, &act, &attr, argv, env);
+  const bool good = !error && await(pid, unwanted, user, how);
   posix_spawn_file_actions_destroy(&act);
   posix_spawnattr_destroy(&attr);
   free(env);
+  errno = error;
   return good;
 }
 
-int mx__jit_compile(const struct mx_jit_job *job, const atomic_int *stop, char **why) {
+/* ---- the folder --------------------------------------------------------------------------------------------------*/
+static int discard(const char *path, const struct stat *s, int kind, struct FTW *f) {
+  (void)s, (void)kind, (void)f;
+  remove(path);
+  return 0;
+}
+static void remove_folder(const char *path) { nftw(path, discard, 8, FTW_DEPTH | FTW_PHYS); }
+
+/* Processes that were killed have left theirs: those of this user that nobody has locked. The youngest may be about to be. */
+static void remove_abandoned(const char *tmp) {
+  DIR *d = opendir(tmp);
+  for (struct dirent *e; d && (e = readdir(d));) {
+    struct stat s;
+    if (strncmp(e->d_name, FOLDER, sizeof FOLDER - 1) || strlen(e->d_name) != sizeof FOLDER - 1 + 6) continue;
+    const int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) continue;
+    const bool old = !fstat(fd, &s) && s.st_uid == geteuid() && time(NULL) - s.st_mtim.tv_sec > ABANDONED;
+    if (old && !flock(fd, LOCK_EX | LOCK_NB)) {
+      char *path = text("%s/%s", tmp, e->d_name);
+      if (path) remove_folder(path);
+      free(path);
+    }
+    close(fd);
+  }
+  if (d) closedir(d);
+}
+
+/* "TMPDIR=" and a new folder, locked by *lock as long as this process lives. NULL: errno tells why. */
+static char *folder_new(const char *tmp, int *lock) {
+  static atomic_bool looked;
+  if (!atomic_exchange(&looked, true)) remove_abandoned(tmp);
+  char *said = text("TMPDIR=%s/%s", tmp, FOLDER "XXXXXX");
+  if (!said) return errno = ENOMEM, NULL;
+  if (!mkdtemp(said + 7)) {
+    const int why = errno;
+    free(said);
+    return errno = why, NULL;
+  }
+  *lock = mx__jit_apart(open(said + 7, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (*lock >= 0) flock(*lock, LOCK_EX | LOCK_NB);
+  return said;
+}
+
+/* ---- a compile ---------------------------------------------------------------------------------------------------*/
+/* Whether the compiler has signed what it wrote, for the loader. False: *how and errno say what is wrong. */
+static bool is_sound(int out, const char **how) {
+  size_t size = 0;
+  *how = "has a result that cannot be read";
+  uint8_t *bytes = mx__jit_seal(out) ? mx__jit_read(out, &size) : NULL;
+  if (!bytes) return false;
+  const bool good = mx__jit_signed(bytes, size);
+  *how = size ? "wrote something that is not whole" : "wrote nothing";
+  free(bytes);
+  errno = 0;
+  return good;
+}
+
+int mx__jit_compile(const struct mx_jit_job *job, bool (*unwanted)(void *user), void *user, char **why) {
   *why = NULL;
-  const char *tmp = getenv("TMPDIR"), *how = "cannot be started";
-  char *tmpdir = text("TMPDIR=%s%s", tmp && *tmp ? tmp : "/tmp", "/mx-XXXXXX"), *folder = tmpdir ? tmpdir + 7 : NULL;
-  if (!folder) return -1;
-  if (!mkdtemp(folder)) {
-    if (asprintf(why, "no folder for the compiler can be made in %s: %s", tmp && *tmp ? tmp : "/tmp", strerror(errno)) < 0) *why = NULL;
-    free(tmpdir);
+  const char *named = getenv("TMPDIR"), *tmp = named && *named ? named : "/tmp", *how = "cannot be started";
+  int lock = -1;
+  char *tmpdir = folder_new(tmp, &lock);
+  if (!tmpdir) {
+    if (asprintf(why, "no folder for the compiler can be made in %s: %s", tmp, strerror(errno)) < 0) *why = NULL;
     return -1;
   }
-  char *object = text("%s%s", folder, "/code.so");
-  const int in = memory_file("module", job->module, job->module_size), err = memfd_create("errors", 0);
-  const bool good = object && in >= 0 && err >= 0 && run(job, in, err, object, tmpdir, stop, &how);
-  const int fd = good ? open(object, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
-  if (good && fd < 0) how = "wrote nothing";
-  if (fd < 0) {
+  const int in = mx__jit_memory("mx-module", job->module, job->module_size);
+  int out = in < 0 ? -1 : mx__jit_memory("mx-code", NULL, 0);
+  const int err = out < 0 ? -1 : mx__jit_memory("mx-errors", NULL, 0);
+  if (err < 0 || !run(job, in, out, err, tmpdir, unwanted, user, &how) || !is_sound(out, &how)) {
     char said[512] = "";
+    const int error = errno;
     const ssize_t n = err >= 0 ? pread(err, said, sizeof said - 1, 0) : 0;
     said[n > 0 ? n : 0] = 0;
     said[strcspn(said, "\n")] = 0;
-    if (asprintf(why, "%s %s%s%s", job->compiler, how, *said ? ": " : "", said) < 0) *why = NULL;
+    const char *more = *said ? said : error ? strerror(error) : "";
+    if (asprintf(why, "%s %s%s%s", job->compiler, how, *more ? ": " : "", more) < 0) *why = NULL;
+    if (out >= 0) close(out);
+    out = -1;
   }
+  remove_folder(tmpdir + 7);
   if (in >= 0) close(in);
   if (err >= 0) close(err);
-  nftw(folder, discard, 8, FTW_DEPTH | FTW_PHYS);
-  free(object);
+  if (lock >= 0) close(lock);
   free(tmpdir);
-  return fd;
+  return out;
 }

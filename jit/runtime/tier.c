@@ -10,6 +10,7 @@
 #include "jit.h"
 
 #include "vm/exec/attach.h"
+#include "vm/exec/hooks.h"
 #include "vm/load/module.h"
 
 #include <errno.h>
@@ -76,10 +77,10 @@ static void attach(struct mx_jit_kernel *jk) {
     if (code && jk->prep->funcs[f].insns && mx__jit_inplace_make(code, &jk->prep->funcs[f], jk->prep->lanes)) mx__jit_attach(&jk->prep->funcs[f], code, jk->enter);
   }
 }
-static bool take_in(struct mx_jit_kernel *jk, int fd) {
-  jk->object = mx__jit_load(fd, jk->prep->nfuncs);
-  if (jk->object && jk->wanted) attach(jk);
-  return jk->object;
+static void take_in(struct mx_jit_kernel *jk, struct mx_jit_object *object) {
+  jk->object = object;
+  if (jk->wanted) attach(jk);
+  jk->state = READY;
 }
 
 static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kernel *jk) {
@@ -97,17 +98,33 @@ static bool from_cache(struct mx_jit *j, struct mx_jit_kernel *jk) {
   if (!j->cache || !mx__jit_key_make(&job)) return false;
   const int fd = mx__jit_cache_find(&job);
   free(job.key.text);
-  if (fd >= 0 && take_in(jk, fd)) {
-    jk->hits++;
-    jk->state = READY;
-    return true;
-  }
-  jk->misses++;
-  return false;
+  char *why = NULL;
+  struct mx_jit_object *object = fd >= 0 ? mx__jit_load(fd, jk->prep->nfuncs, &why) : NULL;
+  free(why);
+  if (object) take_in(jk, object), jk->hits++;
+  else jk->misses++;
+  return object;
 }
 
-/* Compiles; j->lock is held, and given up meanwhile. Nobody else compiles. What fails in the background becomes a note. */
-static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, bool in_background) {
+/* Whether the launch is to end before it has begun to run, since its code is waited for: as its limit or an interrupt say, or, of a
+ * session's, a pause. */
+static bool is_over(struct mx_launch *l) {
+  const struct timespec *end = l->deadline;
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  if (end && (t.tv_sec > end->tv_sec || (t.tv_sec == end->tv_sec && t.tv_nsec >= end->tv_nsec))) mx__launch_stop(l, MX_STOP_TIME);
+  const int stop = atomic_load(l->stop);
+  return stop == MX_STOP_TIME || stop == MX_STOP_INTERRUPT || (l->debug && l->hooks->paused(l->debug));
+}
+struct watch { struct mx_jit *j; struct mx_launch *waits; /* NULL: none */ };
+static bool is_unwanted(void *user) {
+  const struct watch *w = user;
+  return atomic_load(&w->j->stop) || (w->waits && is_over(w->waits));
+}
+
+/* Compiles, for a launch that waits for it, or in the background (waits NULL): what fails there becomes a note. j->lock is held, and
+ * given up meanwhile. Nobody else compiles. */
+static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch *waits) {
   struct mx_device *d = jk->kernel->module->device;
   jk->state = BUSY;
   j->compiling = jk;
@@ -116,23 +133,29 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, bool in_backgrou
   mx__unlock(&j->lock);
   const double begin = now();
   char *why = NULL, *unkept = NULL;
+  struct watch watch = {j, waits};
+  struct mx_jit_object *object = NULL;
   int fd = -1;
   if (!job.compiler) why = strdup("mx-jitc was not found (beside the program or library, in $PATH, by $MX_JITC or the device's options)");
-  else if (mx__jit_key_make(&job)) fd = mx__jit_compile(&job, &j->stop, &why);
+  else if (mx__jit_key_make(&job)) fd = mx__jit_compile(&job, is_unwanted, &watch, &why);
   const double took = now() - begin;
-  if (fd >= 0) fd = mx__jit_cache_keep(&job, fd, &unkept);
+  if (fd >= 0) object = mx__jit_load(fd, jk->prep->nfuncs, &why);
+  if (object) unkept = mx__jit_cache_keep(&job, object);
   free(job.key.text);
+  const bool unwanted = !object && is_unwanted(&watch);
   mx__lock(&j->lock);
   j->compiling = NULL;
-  const bool good = fd >= 0 && take_in(jk, fd);
-  jk->state = good ? READY : FAILED;
-  if (good) {
+  if (object) {
+    take_in(jk, object);
     jk->compile_ms += took * 1e3;
     mx__jit_costs_learn(&j->costs, j->cache, jk->words, took);
     if (unkept) mx__device_note(d, "%s", unkept);
+  } else if (unwanted) {
+    jk->state = NEW; /* until somebody wants it */
   } else {
-    jk->note = why ? why : strdup("the compiler's result does not fit this library");
-    if (in_background && !atomic_load(&j->stop)) mx__device_note(d, "kernel '%s' stays in the interpreter: %s", job.kernel_name, jk->note ? jk->note : "out of memory");
+    jk->state = FAILED;
+    jk->note = why;
+    if (!waits) mx__device_note(d, "kernel '%s' stays in the interpreter: %s", job.kernel_name, jk->note ? jk->note : "out of memory");
     why = NULL;
   }
   free(why);
@@ -168,7 +191,7 @@ static void *manage(void *arg) {
       continue;
     }
     if (jk == j->due || is_worth_it(j, jk)) {
-      compile(j, jk, true);
+      compile(j, jk, NULL);
       continue;
     }
     const struct timespec soon = mx__time_in(LOOK_AGAIN);
@@ -184,7 +207,7 @@ static struct mx_jit *make(struct mx_device *d) {
   if (!j) return NULL;
   mx__lock_init(&j->lock, MX_LOCK_TIER);
   mx__condition_init(&j->move);
-  pthread_cond_init(&j->done, NULL);
+  mx__condition_init(&j->done);
   return d->jit = j;
 }
 
@@ -222,9 +245,13 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
   }
   if (jk->state == NEW) from_cache(j, jk);
   if (l->jit == MX_JIT_ON) {
-    while (jk->state == BUSY || (jk->state == NEW && j->compiling)) mx__wait(&j->done, &j->lock);
-    if (jk->state == NEW) compile(j, jk, false);
+    while (!is_over(l) && (jk->state == BUSY || (jk->state == NEW && j->compiling))) {
+      const struct timespec soon = mx__time_in(LOOK_AGAIN);
+      mx__wait_until(&j->done, &j->lock, &soon);
+    }
+    if (jk->state == NEW && !is_over(l)) compile(j, jk, l);
     if (jk->state == FAILED) s = demanded(jk, l, jk->note);
+    else if (jk->state != READY && !l->debug) s = mx__fail(d, MX_INTERRUPTED, "kernel '%s': its compile has been interrupted", jk->kernel->module->image->image.funcs[jk->kernel->func].name);
   } else if (jk->state == NEW && !j->running && !j->quit) {
     j->running = !pthread_create(&j->manager, NULL, manage, j);
   }

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <dirent.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -295,7 +296,7 @@ static void one_note(void **state) {
       {script("n3", "sleep 100"), "took too long"},
       {script("n4", "while :; do :; done"), "took too long"},
       {script("n5", "exit 0"), "wrote nothing"},
-      {script("n6", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\""), "does not fit"}};
+      {script("n6", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\""), "wrote something that is not whole"}};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     char *note = note_of(bad[k].compiler, "", false);
     assert_non_null(note);
@@ -306,24 +307,147 @@ static void one_note(void **state) {
   }
   unsetenv("MX_JIT_TIMEOUT");
 }
+/* The real compiler, and what happens to its result, "$2", before it is looked at. */
+static char *real_compiler(void) {
+  static char path[600];
+  char *exe = realpath("/proc/self/exe", NULL), *cut = strstr(exe, "/tests/unit/");
+  assert_non_null(cut);
+  snprintf(path, sizeof path, "%.*s/mx-jitc", (int)(cut - exe), exe);
+  free(exe);
+  return path;
+}
+static char *spoiler(const char *name, const char *then) {
+  char *line;
+  assert_true(asprintf(&line, "'%s' \"$@\" || exit\nwhile [ \"$1\" != -o ]; do shift; done\n%s", real_compiler(), then) > 0);
+  char *path = script(name, line);
+  free(line);
+  return path;
+}
+static void expect_nothing_kept(const char *dir) {
+  DIR *d = opendir(dir);
+  assert_non_null(d);
+  for (struct dirent *e; (e = readdir(d));) assert_true(*e->d_name == '.' || !strcmp(e->d_name, "costs"));
+  closedir(d);
+}
+/* What is not whole, or no code though it is signed, is neither loaded nor kept. */
+static void spoiled_results(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  int fd = open(in_folder("signed"), O_RDWR | O_CREAT, 0600);
+  const struct mx_jit_signature signature = mx__jit_sign("\177ELF and no more", 16);
+  assert_int_equal(write(fd, "\177ELF and no more", 16), 16);
+  assert_int_equal(write(fd, &signature, sizeof signature), sizeof signature);
+  close(fd);
+  char *swap;
+  assert_true(asprintf(&swap, "cat '%s' > \"$2\"", in_folder("signed")) > 0);
+  const struct { char *compiler; const char *says; } bad[] = {
+      {spoiler("s1", "truncate -s -1 \"$2\""), "not whole"},
+      {spoiler("s2", "truncate -s -3000 \"$2\""), "not whole"},
+      {spoiler("s3", "truncate -s 40 \"$2\""), "not whole"},
+      {spoiler("s4", "tail -c 40 \"$2\" > \"${0%/*}/end\"; truncate -s -3000 \"$2\"; cat \"${0%/*}/end\" >> \"$2\""), "not whole"},
+      {spoiler("s5", "printf x | dd of=\"$2\" bs=1 seek=2000 conv=notrunc 2> /dev/null"), "not whole"},
+      {spoiler("s6", ": > \"$2\""), "wrote nothing"},
+      {spoiler("s7", swap), "cannot be loaded"}};
+  char *dir = strdup(in_folder("spoiled"));
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    struct run r;
+    start(&r, 64, bad[k].compiler, dir);
+    assert_int_equal(go(&r, MX_JIT_ON, 0), MX_JIT_FAILURE);
+    char *why = mx_last_error_text(r.d);
+    if (!strstr(why, bad[k].says)) fail_msg("%s", why);
+    free(why);
+    end(&r);
+    expect_nothing_kept(dir);
+    free(bad[k].compiler);
+  }
+  free(swap);
+  free(dir);
+}
+/* What happens to an entry later is nothing to who has loaded it. */
+static void entries_cut_short_in_use(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  char *dir = strdup(in_folder("in use"));
+  once(dir, 0);
+  for (int other = 0; other < 2; other++) { /* what was compiled, what came from the cache */
+    struct run r;
+    start(&r, 64, NULL, dir);
+    assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
+    assert_int_equal(truncate(only_entry(dir), 0), 0);
+    assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
+    assert_memory_equal(r.got, expected[1], sizeof r.got);
+    end(&r);
+  }
+  free(dir);
+}
+static void *interrupt_soon(void *device) {
+  nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+  mx_device_interrupt(device);
+  return NULL;
+}
+/* A launch that waits for its code ends as any other. */
+static void waiting_ends(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  char *again;
+  assert_true(asprintf(&again, "[ -e \"${0%%/*}/ready\" ] && exec '%s' \"$@\"\nexec sleep 1000", real_compiler()) > 0);
+  char *slow = script("slow", again);
+  struct run r;
+  start(&r, 64, slow, "");
+  const uint32_t n = THREADS;
+  const void *args[] = {&r.out, &n};
+  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+  c.grid[0] = 8, c.block[0] = 128, c.jit = MX_JIT_ON, c.timeout = 0.1;
+  const double begin = now();
+  assert_int_equal(mx_launch_args(r.k, &c, args, 2), MX_TIME_LIMIT);
+  char *why = mx_last_error_text(r.d);
+  assert_non_null(strstr(why, "its code was being compiled"));
+  free(why);
+  c.timeout = 0;
+  pthread_t t;
+  assert_int_equal(pthread_create(&t, NULL, interrupt_soon, r.d), 0);
+  assert_int_equal(mx_launch_args(r.k, &c, args, 2), MX_INTERRUPTED);
+  pthread_join(t, NULL);
+  assert_true(now() - begin < 30);
+  int fd = open(in_folder("ready"), O_CREAT | O_WRONLY, 0600);
+  close(fd);
+  assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK); /* it has not been given up */
+  assert_memory_equal(r.got, expected[1], sizeof r.got);
+  end(&r);
+  free(slow);
+  free(again);
+}
+/* Waiting for a processor is no work. */
+static void slow_machine(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  char *line;
+  assert_true(asprintf(&line, "sleep 1.1\nexec '%s' \"$@\"", real_compiler()) > 0);
+  char *slow = script("waits", line);
+  setenv("MX_JIT_TIMEOUT", "1", 1);
+  struct run r;
+  start(&r, 64, slow, "");
+  assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
+  end(&r);
+  unsetenv("MX_JIT_TIMEOUT");
+  free(slow);
+  free(line);
+}
 /* The compiler works, its result cannot be kept: code all the same, and a note. */
 static void full_disk(void **state) {
   (void)state;
   NEEDS_CODE();
   /* this process may write files of 12 KiB, less than an entry needs; the compiler may write more */
-  char *real = realpath("/proc/self/exe", NULL), *cut = strstr(real, "/tests/unit/"), *line;
-  assert_non_null(cut);
-  assert_true(asprintf(&line, "ulimit -S -f unlimited; exec '%.*s/mx-jitc' \"$@\"", (int)(cut - real), real) > 0);
+  char *line;
+  assert_true(asprintf(&line, "ulimit -S -f unlimited; exec '%s' \"$@\"", real_compiler()) > 0);
   char *compiler = script("roomy", line), *cache = strdup(in_folder("full"));
   struct rlimit was, small;
   getrlimit(RLIMIT_FSIZE, &was);
   small = was;
   small.rlim_cur = 12 << 10;
-  signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
   char *note = note_of(compiler, cache, true);
   setrlimit(RLIMIT_FSIZE, &was);
-  signal(SIGXFSZ, SIG_DFL);
   assert_non_null(note);
   assert_non_null(strstr(note, "is not kept in"));
   char command[700];
@@ -333,7 +457,6 @@ static void full_disk(void **state) {
   free(cache);
   free(compiler);
   free(line);
-  free(real);
 }
 /* A search path without one of the compiler's own helpers. */
 static void without_tool(const char *there) {
@@ -591,7 +714,8 @@ int main(void) {
       cmocka_unit_test(one_note),             cmocka_unit_test(full_disk),           cmocka_unit_test(no_assembler),
       cmocka_unit_test(no_linker),            cmocka_unit_test(read_only),
       cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
-      cmocka_unit_test(warp_after_warp),
+      cmocka_unit_test(warp_after_warp),      cmocka_unit_test(spoiled_results),     cmocka_unit_test(entries_cut_short_in_use),
+      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }

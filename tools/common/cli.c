@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,13 @@ bool cli_color(FILE *stream) {
   return isatty(fileno(stream));
 }
 
+void cli_begin(void) {
+  static const int other_way[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", other_way[fd]); /* the lowest that is free: this one */
+  signal(SIGXFSZ, SIG_IGN);
+}
+
 int cli_finish(const char *tool, int status) {
   if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE) {
     fprintf(stderr, "%s: cannot write the output: %s\n", tool, strerror(errno));
@@ -245,12 +253,14 @@ void text_free(struct text *t) {
   *t = (struct text){0};
 }
 
+void cli_no_memory(void) {
+  fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
+  exit(CLI_HOST);
+}
+
 void *cli_realloc(void *old, size_t size) {
   void *p = realloc(old, size ? size : 1);
-  if (!p) {
-    fputs("out of memory\n", stderr);
-    exit(CLI_HOST);
-  }
+  if (!p) cli_no_memory();
   return p;
 }
 

@@ -45,6 +45,9 @@ bool cli_real(const char *text, double *value);
 bool cli_color_mode(const char *when); /* false: not a mode */
 bool cli_color(FILE *stream);
 
+/* First of all. What opens a file never gets the number of a standard stream that is closed, which then fails as it should; where the
+ * system limits the sizes of files, writing fails, and the program goes on to say so. */
+void cli_begin(void);
 /* Flushes stdout; a failure there (full disk, closed pipe) turns status 0 into CLI_HOST with a message. */
 int cli_finish(const char *tool, int status);
 
@@ -69,7 +72,8 @@ void text_add(struct text *t, const char *s, size_t n);
 void text_json(struct text *t, const char *s);
 void text_free(struct text *t);
 
-/* Memory of a tool: never NULL, ends the program with status 4. */
+/* Memory of a tool: never NULL. Who finds that there is none ends the program with status 4. */
+_Noreturn void cli_no_memory(void);
 void *cli_alloc(size_t size);
 void *cli_realloc(void *old, size_t size);
 char *cli_strdup(const char *s);

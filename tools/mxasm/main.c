@@ -95,6 +95,7 @@ static void show_diagnostics(const mx_asm_result *r, bool json) {
 }
 
 int main(int argc, char **argv) {
+  cli_begin();
   const char *file = NULL, *out = NULL, *value;
   bool check = false, disassemble = false, listing = false, verbose = false, cfg = false, ops = false, reference = false, json = false;
   const char *op_name = NULL;
@@ -150,7 +151,7 @@ int main(int argc, char **argv) {
   int status = CLI_DONE;
   if (!binary) {
     r = mx_assemble(text, size, &opt);
-    if (!r) return refuse(file, "out of memory", CLI_HOST);
+    if (!r) cli_no_memory();
     show_diagnostics(r, json);
     bytes = mx_asm_bytes(r, &nbytes);
     if (!bytes) status = CLI_REFUSED;
@@ -164,7 +165,8 @@ int main(int argc, char **argv) {
     /* The views trust code that is verified, and nobody should get a module's text that no machine would run. */
     if (loaded == MX__LOAD_OK && (loaded = mx__verify(&image->image, &error)) != MX__LOAD_OK) mx__image_free(image);
     if (loaded != MX__LOAD_OK) {
-      status = loaded == MX__LOAD_OOM ? refuse(file, "out of memory", CLI_HOST) : refuse(file, error ? error : "refused", CLI_REFUSED);
+      if (loaded == MX__LOAD_OOM) cli_no_memory();
+      status = refuse(file, error ? error : "refused", CLI_REFUSED);
     } else {
       const struct mx_image *m = &image->image;
       if (verbose) {
@@ -175,7 +177,7 @@ int main(int argc, char **argv) {
       }
       if (disassemble) {
         char *s = mx__disassemble(m);
-        if (!s) return refuse(file, "out of memory", CLI_HOST);
+        if (!s) cli_no_memory();
         text_add(&t, s, strlen(s));
         free(s);
       }

@@ -82,10 +82,7 @@ static void lines_build(struct lines *l, const struct mx_image *m) {
   *l = (struct lines){mx__disassemble(m), cli_alloc((m->nfuncs + 1) * sizeof *l->at), m->nfuncs};
   uint32_t fn = UINT32_MAX, pc = 0;
   for (uint32_t k = 0; k < m->nfuncs; k++) l->at[k] = cli_alloc((m->funcs[k].ncode + 1) * sizeof **l->at);
-  if (!l->text) {
-    fputs("mxasm: out of memory\n", stderr);
-    exit(CLI_HOST);
-  }
+  if (!l->text) cli_no_memory();
   bool body = false;
   for (char *s = l->text, *end; *s; s = end) {
     end = s + strcspn(s, "\n");

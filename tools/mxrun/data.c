@@ -27,7 +27,8 @@ char *format(const char *fmt, ...) {
   va_start(ap, fmt);
   int n = vasprintf(&s, fmt, ap);
   va_end(ap);
-  return n < 0 ? cli_strdup("out of memory") : s;
+  if (n < 0) cli_no_memory();
+  return s;
 }
 
 void data_free(struct data *d) {

@@ -66,7 +66,7 @@ bool load_module(mx_device *d, const char *name, const char *bytes, size_t size,
   if (!is_container(bytes, size)) {
     mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = name, .allow_include = true};
     r = mx_assemble(bytes, size, &o);
-    if (!r) return *text = cli_strdup("out of memory"), false;
+    if (!r) cli_no_memory();
     size_t errors = 0;
     for (size_t k = 0; k < mx_asm_diagnostic_count(r); k++) {
       const mx_asm_diagnostic *x = mx_asm_diagnostic_at(r, k);
@@ -85,6 +85,7 @@ bool load_module(mx_device *d, const char *name, const char *bytes, size_t size,
   }
   if (container) {
     mx_status s = mx_module_load_data(d, container, ncontainer, module);
+    if (s == MX_OUT_OF_MEMORY) cli_no_memory();
     if (s != MX_OK) {
       char *why = failure_text(d, s);
       text_printf(&t, "%s: %s\n", name, why);

@@ -83,6 +83,7 @@ void machine_config(mx_launch_config *c, const struct machine *m) {
 
 int main(int argc, char **argv) {
   int status;
+  cli_begin();
   if (argc > 1 && !strcmp(argv[1], "test")) status = command_test(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "info")) status = command_info(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "cache")) status = command_cache(argc, argv, 2);

@@ -146,7 +146,7 @@ static char *get_program(const struct test *t, char **name, size_t *size, char *
 static char *check_diagnostics(struct test *t, const char *name, const char *text, size_t size) {
   mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = name, .allow_include = true};
   mx_asm_result *r = mx_assemble(text, size, &o);
-  if (!r) return cli_strdup("out of memory");
+  if (!r) cli_no_memory();
   size_t nbytes;
   char *wrong = NULL;
   bool errors = false;
@@ -185,7 +185,7 @@ static char *check_round_trip(const char *name, const char *text, size_t size) {
     const mx_asm_diagnostic *first_error = mx_asm_diagnostic_at(again, 0);
     if (again && !second && first_error)
       why = format("round trip: the disassembly's line %u: %s: %s", first_error->line, first_error->text, first_error->source_line ? first_error->source_line : "");
-    else if (!second) why = cli_strdup("round trip: out of memory");
+    else if (!second) cli_no_memory();
     else if (n != m || memcmp(first, second, n)) why = format("round trip: %zu bytes became %zu other ones", n, m);
   } else if (!why) {
     why = cli_strdup("round trip: the module cannot be read");
@@ -266,7 +266,7 @@ static char *set_up(struct test *t, mx_device *d, mx_kernel *k, struct buffers *
     } else {
       data->size = a->bytes;
       data->bytes = malloc(a->bytes ? a->bytes : 1);
-      if (!data->bytes) return cli_strdup("out of memory");
+      if (!data->bytes) cli_no_memory();
       memset(data->bytes, m->poison, a->bytes);
     }
     mx_addr argument;

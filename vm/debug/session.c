@@ -380,6 +380,8 @@ void mx__debug_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
 
 /* ---- the session ----------------------------------------------------------------------------------------*/
 
+static bool is_paused(const struct mx_debug *g) { return atomic_load(&g->pause); }
+
 static const struct mx_hooks hooks = {
     .turn = mx__debug_turn,
     .went_on = mx__debug_went_on,
@@ -391,6 +393,7 @@ static const struct mx_hooks hooks = {
     .may_run_compiled = mx__compiled_rounds,
     .enters_compiled = mx__compiled_enters,
     .ran_compiled = mx__compiled_ran,
+    .paused = is_paused,
     .unwatched = mx__debug_unwatched,
     .joins = mx__debug_joins,
     .helps = mx__debug_helps,
@@ -547,10 +550,10 @@ mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
 mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
   g->plain = g->order == MX_DEBUG_CONTINUE && g->begun && g->stop_at == UINT64_MAX && !g->moved_code && !g->search.on && !g->rewinding &&
              !g->record && !g->watch && !g->trace && !g->seed && !g->divergences && !g->writes;
+  atomic_store(&g->pause, false);
   mx_status s = g->plain ? mx__compiled_begin(g) : MX_OK;
   if (s != MX_OK) return s;
   mx__debug_order_begins(g);
-  atomic_store(&g->pause, false);
   g->stop.text = NULL;
   g->stop.address = 0;
   g->stop.watch = 0;

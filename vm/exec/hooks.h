@@ -33,6 +33,9 @@ struct mx_hooks {
   /* Whether instruction i, which the code was left before, simply runs: the session has nothing to ask there. */
   bool (*unwatched)(const struct mx_debug *g, const struct mx_exec *x, const struct mx_insn *i);
 
+  /* Somebody wants it to stop, while it waits for its code. */
+  bool (*paused)(const struct mx_debug *g);
+
   /* Several workers. So many blocks are left, and the session's worker x rests: whether the others join it. */
   bool (*joins)(struct mx_debug *g, struct mx_exec *x, uint64_t blocks);
   /* One of them begins. */

@@ -149,4 +149,10 @@ bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, u
 void mx__jit_inplace_free(struct mx_jit_code *code);
 bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number, uint64_t mask, bool *done);
 
+/* What the compiler writes behind the code when that is whole: the loader takes nothing else. */
+struct mx_jit_signature { uint64_t bytes; uint8_t digest[16]; char magic[8]; };
+struct mx_jit_signature mx__jit_sign(const void *bytes, size_t size);
+size_t mx__jit_signed(const uint8_t *bytes, size_t size); /* how many bytes the signature at the end is for; 0: it is for others */
+void mx__jit_digest(uint8_t out[16], const void *bytes, size_t size);
+
 #endif

@@ -55,6 +55,7 @@ struct mx_launch {
 
   _Atomic uint64_t *started;      /* blocks; how far the launch is. The device's: others ask */
   uint64_t steps_limit;           /* 0: none */
+  const struct timespec *deadline; /* CLOCK_MONOTONIC; NULL: none */
   _Atomic uint64_t frame_bytes;   /* memory of frames, all workers */
   _Atomic uint64_t steps;         /* of all workers, brought up to date when a block gives up its worker */
   atomic_bool uses_local;         /* some block does */

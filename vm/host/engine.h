@@ -8,7 +8,7 @@
 
 struct mx_engine {
   /* Before the workers of l start; d->run is held, the kernel is prepared. MX_JIT_ON: compiled code is there afterwards, or
-   * MX_JIT_FAILURE; MX_JIT_AUTO: it may come while l runs. */
+   * MX_JIT_FAILURE, or MX_INTERRUPTED because its stop or deadline came first; MX_JIT_AUTO: it may come while l runs. */
   mx_status (*begin)(mx_kernel *k, struct mx_launch *l);
   /* They have ended: what happened goes into l->stats. */
   void (*end)(mx_kernel *k, struct mx_launch *l);

@@ -255,16 +255,19 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
 
   struct timespec begin, end, deadline;
   char *where = NULL;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  deadline = after(begin, c->timeout);
+  if (c->timeout > 0) l.deadline = &deadline;
   s = d->engine->begin(k, &l);
   if (s != MX_OK) {
+    if (s == MX_INTERRUPTED) s = outcome(&l, c->timeout, "its code was being compiled");
     mx__lock_done(&l.lock);
     free(copy);
     return s;
   }
   clock_gettime(CLOCK_MONOTONIC, &begin);
-  deadline = after(begin, c->timeout);
   mx__lock_read(&d->mem);
-  mx__schedule(&l, &d->pool, c->timeout > 0 ? &deadline : NULL, &where);
+  mx__schedule(&l, &d->pool, l.deadline, &where);
   clock_gettime(CLOCK_MONOTONIC, &end);
   d->engine->end(k, &l);
   mx__asserts_end(&l);

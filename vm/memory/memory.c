@@ -33,17 +33,28 @@ char *mx__format(const char *fmt, ...) {
 
 /* ---- regions --------------------------------------------------------------------------------------------*/
 
+static void *reserve(uint64_t bytes) {
+  void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
 /* PROT_NONE costs neither memory nor the kernel's commit limit, so a generous range is free. A host that limits address
- * space still refuses it; then half as much is tried, down to `least`. */
+ * space still refuses it; then half as much is tried, down to `least`. Where there is a choice, a quarter as much again stays free, for
+ * threads and all else. */
 static mx_status region_reserve(struct mx_region *r, uint64_t start, uint64_t bytes, uint64_t least) {
   r->start = start;
-  for (bytes = round_up(bytes, page_size()); bytes >= least; bytes = round_up(bytes / 2, page_size())) {
-    void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p != MAP_FAILED) {
+  for (bytes = round_up(bytes, page_size()); bytes >= least && bytes; bytes = round_up(bytes / 2, page_size())) {
+    void *p = reserve(bytes);
+    if (!p) continue;
+    const uint64_t spare = bytes / 4 > LEAST_BYTES ? round_up(bytes / 4, page_size()) : LEAST_BYTES;
+    void *more = bytes / 2 >= least ? reserve(spare) : p;
+    if (more && more != p) munmap(more, spare);
+    if (more) {
       r->map = p;
       r->capacity = bytes;
       return MX_OK;
     }
+    munmap(p, bytes);
   }
   return MX_HOST_FAILURE;
 }
@@ -111,8 +122,8 @@ mx_status mx__memory_init(struct mx_memory *m, uint64_t memory_bytes) {
   m->global.device_writable = true;
   m->heap.device_writable = true;
   m->heap.start = MX_HEAP_START;
-  mx_status s = region_reserve(&m->global, MX_GLOBAL_START, bytes, least);
-  if (s == MX_OK) s = region_reserve(&m->constant, MX_CONST_START, MX_CONST_BYTES, MX_CONST_BYTES);
+  mx_status s = region_reserve(&m->constant, MX_CONST_START, MX_CONST_BYTES, MX_CONST_BYTES);
+  if (s == MX_OK) s = region_reserve(&m->global, MX_GLOBAL_START, bytes, least);
   if (s != MX_OK) mx__memory_done(m);
   return s;
 }
