@@ -208,8 +208,9 @@ static void blocks_that_wait_for_others(void **state) {
 static struct { mx_debug *g; atomic_bool stop; } pauser;
 static void *pause_often(void *arg) {
   (void)arg;
-  while (!atomic_load(&pauser.stop)) {
-    nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+  /* Longer and longer apart: where other programs have the processors, a session may need most of a short time to begin again. */
+  for (long nap = 3000000; !atomic_load(&pauser.stop); nap += nap / 16) {
+    nanosleep(&(struct timespec){.tv_sec = nap / 1000000000, .tv_nsec = nap % 1000000000}, NULL);
     mx_debug_pause(pauser.g);
   }
   return NULL;
