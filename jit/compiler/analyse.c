@@ -510,6 +510,7 @@ struct ja *ja_analyse(const struct mx_image *image, uint32_t func, const char *s
   }
   a->regions = get(a, sizeof *a->regions * (2 * a->nblocks + 1));
   if (stops) js_keep(a);
+  ja_widths(a);
   liveness(a, false);
   /* What regions hide makes slots differ, which makes more branches divergent: until nothing changes. */
   for (uint32_t before = JA_NONE, now = 0; before != now;) {

@@ -17,6 +17,7 @@ struct ja_ins {
   uint16_t op;
   const mx_word *w;
   const struct mx_op_info *o;
+  uint64_t wide;              /* operands of 8 and 16 bits whose slots may hold more: widths.c */
   uint64_t *keep;             /* of a stop: slots that have to be in the frame here; else NULL. See stops.c */
 };
 
@@ -68,6 +69,7 @@ struct ja {
 /* stops: of a debugging session, or NULL. The result is NULL when memory runs out. */
 struct ja *ja_analyse(const struct mx_image *image, uint32_t func, const char *stops);
 void ja_free(struct ja *a);
+void ja_widths(struct ja *a); /* part of it */
 
 static inline bool ja_has(const uint64_t *set, uint32_t k) { return set[k / 64] >> (k % 64) & 1; }
 static inline void ja_add(uint64_t *set, uint32_t k) { set[k / 64] |= 1ull << (k % 64); }

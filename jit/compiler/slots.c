@@ -49,7 +49,7 @@ jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   else if (cls == MX_R64) v.r[0] = jx_rv(lw_var(l, slot, 2 * chunk)), v.r[1] = jx_rv(lw_var(l, slot, 2 * chunk + 1));
   else v.r[0] = v.r[1] = jx_rv(lw_var(l, slot, chunk));
   if (type == v.t) return v;
-  if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* zero-extended already */
+  if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* zero-extended already, or trimmed by who reads it: widths.c */
     v.t = (uint8_t)type;
     return v;
   }
@@ -101,6 +101,7 @@ jv lw_operand(struct lw *l, unsigned k, unsigned chunk) {
   if (field < MX_LIT) {
     const uint32_t slot = ja_slot(l->a, mx__types[type].slot_class, field);
     jv v = lw_get(l, slot, type, chunk);
+    if (k >= 64 || l->ins->wide >> k & 1) v = jx_trim(&l->j, v);
     return jx_bitsof(type) != 32 || ja_any_nan(l->a, l->ins, k, l->raw_after) ? v : lw_clean(l, slot, v);
   }
   const struct mx_lit *lit = &l->a->f->lits[field - MX_LIT];

@@ -202,7 +202,7 @@ static void of_register(struct lw *l, struct stack *s, const char *word) {
   }
   if (!jx_float(type) && !jx_signed(type) && type != MX_T_pred) type = jx_wide(type) ? MX_T_u64 : MX_T_u32;
   struct value *v = push(s);
-  for (unsigned c = 0; c < l->nc; c++) v->c[c] = lw_get(l, slot, type, c);
+  for (unsigned c = 0; c < l->nc; c++) v->c[c] = jx_trim(&l->j, lw_get(l, slot, type, c));
 }
 
 /* Registers of 32 bits are compared as they are, also with numbers that they can hold. */
