@@ -13,7 +13,7 @@ enum { UNROLL = 4 };
 /* One lane: the cell whose address stands at x->tmp + 4 * lane gets what stands 256 bytes further. */
 static void add_lane(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *lane) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *at = lw_add(l, lw_at(l, l->x, offsetof(struct mx_exec, tmp)), jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, 4)));
+  gcc_jit_rvalue *at = lw_add(l, lw_at(l, l->x, MX_AT(exec, tmp)), jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, 4)));
   gcc_jit_rvalue *a = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, at, 0, j->t_u32)), j->t_u64);
   gcc_jit_lvalue *cell = lw_field(l, lw_add(l, host, a), 0, j->t_u32);
   jx_set(j, cell, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u32, jx_rv(cell), jx_rv(lw_field(l, at, 256, j->t_u32))));
@@ -84,7 +84,7 @@ static bool in_shared(struct lw *l) {
   bad = lw_either(l, bad, j->isa->mask_any(j, miss));
   lw_split(l, lw_rare(l, bad), slow, fast);
   j->b = fast;
-  gcc_jit_rvalue *tmp = lw_at(l, l->x, offsetof(struct mx_exec, tmp));
+  gcc_jit_rvalue *tmp = lw_at(l, l->x, MX_AT(exec, tmp));
   for (unsigned c = 0; c < l->nc; c++) {
     jx_set(j, lw_vector(l, tmp, j->bytes * c, false), a[c]);
     jx_set(j, lw_vector(l, tmp, 256 + j->bytes * c, false), jv_as(j, MX_T_u32, lw_operand(l, 2, c)).r[0]);

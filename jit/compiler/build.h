@@ -7,6 +7,11 @@
 
 #include "vm/exec/jitabi.h"
 
+#include <stdlib.h>
+#include <string.h>
+#undef offsetof
+#pragma GCC poison offsetof /* MX_AT(structure, field): a field that code reads stands in jitabi.h, and so in the key of the cache */
+
 #define LW_CHUNKS 16 /* of a warp, at most */
 #define LW_PREFETCH 4096 /* so many bytes ahead */
 

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define X_FIELD(m_) offsetof(struct mx_exec, m_)
+#define X_FIELD(m_) MX_AT(exec, m_)
 
 void *lw_need(size_t n) {
   void *p = calloc(1, n ? n : 1);
@@ -102,10 +102,10 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
   gcc_jit_rvalue *mask = a->blocks[l->block].nstack ? lw_pack(l, m) : jx_rv(l->emask);
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
   gcc_jit_rvalue *args[5] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
                              gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->home), j->t_ptr), jx_int(j, j->t_u32, number), mask};
-  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, step), l->t_step)), 5, args));
+  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, step), l->t_step)), 5, args));
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
@@ -308,7 +308,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   if (l->ins->o->cls == MX_CROSS) {
     gcc_jit_block *behind = lw_new_block(l, "behind"), *body = lw_new_block(l, "body");
     gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, X_FIELD(warp), j->t_pu8));
-    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, offsetof(struct mx_warp, live), j->t_u64)), *native = lw_cross_condition(l, alive);
+    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, MX_AT(warp, live), j->t_u64)), *native = lw_cross_condition(l, alive);
     if (native) {
       gcc_jit_block *here = lw_new_block(l, "here"), *rare = lw_new_block(l, "rare");
       lw_split(l, native, here, rare);
@@ -329,7 +329,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   }
   if (l->kernel && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
     gcc_jit_block *here = lw_new_block(l, "park");
-    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), here, machine);
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, MX_AT(jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), here, machine);
     j->b = here;
     add_steps(l, number_in_block + 1);
     const uint32_t next = a->blocks[l->block].succ[0];
@@ -693,7 +693,7 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   j->b = l->prologue;
-#define OFFSET(m_) gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, jx_rv(l->fn), offsetof(struct mx_pfunc, m_), j->t_u32)), j->t_u64)
+#define OFFSET(m_) gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, jx_rv(l->fn), MX_AT(pfunc, m_), j->t_u32)), j->t_u64)
   gcc_jit_rvalue *first = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, OFFSET(first_bounds), jx_int(j, j->t_u64, sizeof(struct mx_bounds)));
 #undef OFFSET
   jx_set(j, l->bounds, lw_add(l, jx_rv(lw_field(l, l->x, X_FIELD(bounds), j->t_pu8)), first));
@@ -702,7 +702,7 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
     jx_set(j, l->em[c], unpack(l, jx_rv(l->emask), c));
     jx_set(j, l->cm[c], jx_rv(l->em[c]));
   }
-  jx_set(j, l->home, jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, home), j->t_pu8)));
+  jx_set(j, l->home, jx_rv(lw_field(l, l->state, MX_AT(jit_state, home), j->t_pu8)));
   jx_set(j, l->join_pc, jx_rv(lw_field(l, l->x, X_FIELD(join_pc), j->t_u32)));
   jx_set(j, l->steps, jx_int(j, j->t_u64, 0));
   gcc_jit_block *end = j->b;

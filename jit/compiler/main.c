@@ -7,6 +7,7 @@
 
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
+#include "vm/load/prepare.h"
 #include "vm/load/verify.h"
 
 #include <errno.h>
@@ -68,23 +69,6 @@ static uint8_t *read_file(const char *path, size_t *size) {
   fclose(f);
   *size = n;
   return p;
-}
-
-/* Functions that code of the kernel may come to: called by name, or with their address taken somewhere. */
-static void reachable(const struct mx_image *image, uint32_t kernel, bool *seen) {
-  uint32_t *work = malloc(sizeof *work * (image->nfuncs + 1u)), n = 0;
-  if (!work) abort();
-#define VISIT(f_) do { const uint32_t f__ = (f_); if (f__ < image->nfuncs && !seen[f__]) seen[f__] = true, work[n++] = f__; } while (0)
-  VISIT(kernel);
-  while (n) {
-    const struct mx_func *f = &image->funcs[work[--n]];
-    for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc]))
-      if (mx_w_op(f->code[pc]) == MX_CALL) VISIT(mx_w_callee(f->code[pc]));
-    for (uint32_t k = 0; k < f->nlits; k++)
-      if (f->lits[k].kind == MX_LIT_FUNC) VISIT(f->lits[k].index);
-  }
-#undef VISIT
-  free(work);
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -192,9 +176,8 @@ int main(int argc, char **argv) {
   gcc_jit_timer *timer = times ? gcc_jit_timer_new() : NULL;
   if (timer) gcc_jit_context_set_timer(c, timer);
 
-  bool *seen = calloc(im->nfuncs, sizeof *seen);
+  const bool *seen = mx__reachable(im, kernel);
   if (!seen) return 4;
-  reachable(im, kernel, seen);
   uint64_t words = 0;
   for (uint32_t f = 0; f < im->nfuncs; f++) words += seen[f] ? im->funcs[f].ncode : 0;
   /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these two. */

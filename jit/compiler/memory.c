@@ -23,9 +23,9 @@ static gcc_jit_rvalue *cached(struct lw *l, uint64_t member, gcc_jit_type *t) {
 /* What is cached; limit() says whether the instruction can use it at all (else: the slow way). */
 static void read_cache(struct lw *l, struct place *p, bool write) {
   struct jx *j = &l->j;
-  p->span = jx_keep(j, cached(l, write ? offsetof(struct mx_bounds, writes) : offsetof(struct mx_bounds, reads), j->t_u64));
-  p->lo = jx_keep(j, cached(l, offsetof(struct mx_bounds, lo), j->t_u64));
-  p->host = jx_keep(j, cached(l, offsetof(struct mx_bounds, host), j->t_u64));
+  p->span = jx_keep(j, cached(l, write ? MX_AT(bounds, writes) : MX_AT(bounds, reads), j->t_u64));
+  p->lo = jx_keep(j, cached(l, MX_AT(bounds, lo), j->t_u64));
+  p->host = jx_keep(j, cached(l, MX_AT(bounds, host), j->t_u64));
 }
 static gcc_jit_rvalue *limit(struct lw *l, struct place *p, unsigned bytes) {
   p->limit = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, lw_u64(l, bytes)));
@@ -203,7 +203,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
 static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  gcc_jit_rvalue *host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_SHARED, j->t_u64)), lw_u64(l, off_k));
+  gcc_jit_rvalue *host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)), lw_u64(l, off_k));
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE) host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
   by_chunks(l, ac, jx_keep(j, host), lanes);
@@ -436,7 +436,7 @@ bool lw_memory(struct lw *l) {
   struct place p = {0};
   if (load && space == MX_PARAM && !guarded && parameter(l, at, off_k, variable, bytes)) {
     for (unsigned e = 0; e < ac.n; e++) {
-      gcc_jit_rvalue *q = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_PARAM, j->t_pu8));
+      gcc_jit_rvalue *q = jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_PARAM, j->t_pu8));
       const uint64_t place = l->a->f->lits[mx_w_operand(l->ins->w, at) - MX_LIT].value + off_k + (uint64_t)e * (bits / 8);
       jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, q, place, wide ? j->t_u64 : j->t_u32)));
       for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v);

@@ -170,9 +170,9 @@ void lw_runs_find(struct lw *l) {
 /* ---- building them -------------------------------------------------------------------------------------------------*/
 void lw_run_begin(struct lw *l, struct lw_run *run) {
   struct jx *j = &l->j;
-  run->window = jx_keep(j, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_SHARED, j->t_pu8)));
-  gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, launch), j->t_pu8));
-  run->size = jx_keep(j, jx_rv(lw_field(l, launch, offsetof(struct mx_launch, shared_bytes), j->t_u32)));
+  run->window = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_pu8)));
+  gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
+  run->size = jx_keep(j, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)));
   for (unsigned g = 0; g < run->n; g++) {
     struct lw_row *row = &run->row[g];
     jv more = {0};

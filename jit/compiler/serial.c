@@ -290,7 +290,7 @@ static void move(struct lw *l, bool in, uint32_t s) {
   }
 }
 static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_serial *p) {
-  return lw_field(l, jx_rv(l->bounds), (uint64_t)p->load[0].ins->memory * sizeof(struct mx_bounds) + offsetof(struct mx_bounds, lanes_off), l->j.t_u32);
+  return lw_field(l, jx_rv(l->bounds), (uint64_t)p->load[0].ins->memory * sizeof(struct mx_bounds) + MX_AT(bounds, lanes_off), l->j.t_u32);
 }
 
 /* ---- loads -------------------------------------------------------------------------------------------------------------*/
@@ -314,12 +314,12 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_serial *p, struct lo
   gcc_jit_rvalue *bad;
   l->ins = ld->ins;
   if (mx_w_mod(*ld->ins->w) >> 2 == MX_SHARED) { /* often checked without being cached: see rows.c */
-    gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, launch), j->t_pu8));
-    gcc_jit_rvalue *size = jx_keep(j, cast(l, jx_rv(lw_field(l, launch, offsetof(struct mx_launch, shared_bytes), j->t_u32)), j->t_u64));
+    gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
+    gcc_jit_rvalue *size = jx_keep(j, cast(l, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
     bad = IS(LT, size, lw_u64(l, ld->bytes));
     ld->lo = lw_u64(l, 0);
     ld->limit = jx_keep(j, U64(MINUS, size, lw_u64(l, ld->bytes)));
-    ld->host = jx_keep(j, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, window) + 8 * MX_SHARED, j->t_u64)));
+    ld->host = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)));
   } else
     bad = lw_bounds(l, ld->bytes, false, &ld->lo, &ld->limit, &ld->host);
   const uint64_t scale = base->behind;
@@ -555,7 +555,7 @@ static void count(struct lw *l, const struct lw_serial *p) {
   /* and so often there was a way back: where no lane has stayed, not behind the last round */
   gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);
   gcc_jit_rvalue *back = U64(DIVIDE, U64(MINUS, jx_rv(p->longest), none), lw_u64(l, p->nblocks));
-  gcc_jit_lvalue *slice = lw_field(l, l->x, offsetof(struct mx_exec, slice), j->t_int);
+  gcc_jit_lvalue *slice = lw_field(l, l->x, MX_AT(exec, slice), j->t_int);
   jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, back, j->t_int)));
 }
 /* Whether the rounds would have cost less than the turns have. */
@@ -642,7 +642,7 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   jx_set(j, off_count(l, p), jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, times, jx_int(j, j->t_u32, 1)));
   lw_go(l, p->vector);
   j->b = on;
-  gcc_jit_rvalue *slice = jx_keep(j, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, slice), j->t_int)));
+  gcc_jit_rvalue *slice = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, slice), j->t_int)));
   gcc_jit_rvalue *bad = IS(LE, slice, jx_int(j, j->t_int, 1));
   if (h->reconv) bad = lw_either(l, bad, IS(EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, h->pc)));
   turn_to(one, l);

@@ -365,8 +365,8 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
         take_in(&all, (int64_t)offset_of(l, &a->ins[m]), jx_bitsof(ja_access[a->ins[m].op].type) / 8);
     if (all.odd || all.far) return jx_int(j, j->t_bool, 1);
     if (!bytes) {
-      gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, launch), j->t_pu8));
-      bytes = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, launch, offsetof(struct mx_launch, shared_bytes), j->t_u32)), j->t_u64));
+      gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
+      bytes = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
     }
     const struct lw_shape *sh = &l->shapes[base->slot];
     gcc_jit_rvalue *sum = U64(0);
@@ -424,14 +424,14 @@ static void update(struct lw *l, uint32_t slot) {
     move(l, sh, wide);
     return;
   }
-  gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, offsetof(struct mx_exec, tmp))), *m[LW_CHUNKS];
+  gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp))), *m[LW_CHUNKS];
   for (unsigned k = 0; k < (wide ? 2 * l->nc : l->nc); k++) jx_set(j, lw_vector(l, tmp, j->bytes * k, wide), jx_rv(lw_var(l, slot, k)));
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, offsetof(struct mx_jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
   gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, j->w * 2 + wide), lw_pack(l, m)};
-  gcc_jit_rvalue *f = jx_rv(lw_field(l, help, offsetof(struct mx_jit_help, shape), l->t_shape));
+  gcc_jit_rvalue *f = jx_rv(lw_field(l, help, MX_AT(jit_help, shape), l->t_shape));
   gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call_through_ptr(j->c, NULL, f, 3, args));
-#define TAKE(m_) jx_set(j, sh->m_, jx_rv(lw_field(l, tmp, offsetof(struct mx_jit_shape, m_), j->t_u64)))
+#define TAKE(m_) jx_set(j, sh->m_, jx_rv(lw_field(l, tmp, MX_AT(jit_shape, m_), j->t_u64)))
   TAKE(min), TAKE(max), TAKE(low), TAKE(kind);
 #undef TAKE
 }

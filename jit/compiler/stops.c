@@ -264,7 +264,7 @@ static void any(struct lw *l, struct stack *s) {
 }
 
 static gcc_jit_rvalue *special(struct lw *l, unsigned sreg) {
-  return jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, sreg) + 8ull * sreg, l->j.t_u64));
+  return jx_rv(lw_field(l, l->x, MX_AT(exec, sreg) + 8ull * sreg, l->j.t_u64));
 }
 static void scalar(struct lw *l, struct stack *s, gcc_jit_rvalue *r) {
   struct value *v = push(s);
@@ -321,7 +321,7 @@ static void build_stop(void *user, unsigned number, uint32_t pc, const char *tes
   }
   s.bad |= j->bad;
   j->bad = false;
-  gcc_jit_rvalue *on = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, stops), j->t_u64)),
+  gcc_jit_rvalue *on = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(lw_field(l, l->x, MX_AT(exec, stops), j->t_u64)),
                              jx_int(j, j->t_u64, 1ull << number % 64));
   on = lw_compare(l, GCC_JIT_COMPARISON_NE, on, lw_u64(l, 0));
   if (s.n == 1 && !s.bad) {

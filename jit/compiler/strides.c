@@ -70,9 +70,9 @@ gcc_jit_rvalue *lw_in_rows(struct lw *l) {
   gcc_jit_block *here = j->b;
   j->b = l->prologue;
   l->in_rows = jx_local(j, j->t_bool);
-  gcc_jit_rvalue *all = lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, mask), j->t_u64)),
+  gcc_jit_rvalue *all = lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(lw_field(l, l->x, MX_AT(exec, mask), j->t_u64)),
                                    lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
-  gcc_jit_rvalue *rows = lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->x, offsetof(struct mx_exec, tid_rows), j->t_u32)), jx_int(j, j->t_u32, 0));
+  gcc_jit_rvalue *rows = lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->x, MX_AT(exec, tid_rows), j->t_u32)), jx_int(j, j->t_u32, 0));
   jx_set(j, l->in_rows, gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, all, rows));
   j->b = here;
   return jx_rv(l->in_rows);

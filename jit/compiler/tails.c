@@ -280,7 +280,7 @@ void lw_build_exits(struct lw *l) {
   }
   free(all);
   j->b = last;
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
+  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, steps), j->t_u64), jx_rv(l->steps));
   gcc_jit_block_end_with_return(j->b, NULL, jx_rv(t->site));
 }
 

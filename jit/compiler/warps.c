@@ -5,10 +5,10 @@
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
 
-#define X_FIELD(m_) offsetof(struct mx_exec, m_)
+#define X_FIELD(m_) MX_AT(exec, m_)
 
 static gcc_jit_lvalue *ring_field(struct lw *l, gcc_jit_rvalue *ring, size_t at) { return lw_field(l, ring, at, l->j.t_u32); }
-#define RING(m_) ring_field(l, ring, offsetof(struct mx_ring, m_))
+#define RING(m_) ring_field(l, ring, MX_AT(ring, m_))
 static gcc_jit_rvalue *u32_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, uint32_t y) {
   return jx_keep(&l->j, jx_op(&l->j, op, l->j.t_u32, x, jx_int(&l->j, l->j.t_u32, y)));
 }
@@ -60,7 +60,7 @@ static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
 /* Back to vm/exec/compiled_block.c. */
 static void come_back(struct lw *l, enum mx_jit_exit kind) {
   struct jx *j = &l->j;
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, steps), j->t_u64), jx_rv(l->steps));
+  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, steps), j->t_u64), jx_rv(l->steps));
   gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, kind));
 }
 static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) { return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0)); }
@@ -83,7 +83,7 @@ static void go_round(struct lw *l, gcc_jit_rvalue *ring) {
   jx_set(j, RING(at), next);
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
 #define U64(v_) gcc_jit_context_new_cast(j->c, NULL, v_, j->t_u64)
-  gcc_jit_rvalue *place = lw_add(l, ring, OP(PLUS, OP(MULT, U64(next), jx_int(j, j->t_u64, 8)), jx_int(j, j->t_u64, offsetof(struct mx_ring, home))));
+  gcc_jit_rvalue *place = lw_add(l, ring, OP(PLUS, OP(MULT, U64(next), jx_int(j, j->t_u64, 8)), jx_int(j, j->t_u64, MX_AT(ring, home))));
   jx_set(j, l->home, jx_rv(lw_field(l, place, 0, j->t_pu8)));
   move_registers(l, jx_keep(j, OP(MINUS, U64(next), U64(at))));
 #undef OP
@@ -147,8 +147,8 @@ static void build_waits(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on
   jx_set(j, RING(pc), jx_rv(l->barrier));
   lw_go(l, go_on);
   j->b = back;
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, pc), j->t_u32), jx_rv(l->barrier));
-  jx_set(j, lw_field(l, l->state, offsetof(struct mx_jit_state, resume), j->t_u32), jx_rv(l->which));
+  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, pc), j->t_u32), jx_rv(l->barrier));
+  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, resume), j->t_u32), jx_rv(l->which));
   come_back(l, MX_JIT_BARRIER);
 }
 void lw_build_warps(struct lw *l) {

@@ -595,6 +595,54 @@ static void two_modules(void **state) {
   end(&r);
 }
 
+/* A function whose address lies in memory only, and one whose address another kernel has put there. */
+static const char through_memory[] =
+    ".target mx64\n"
+    ".func (.param .b32 r) slow (.param .b32 n)\n{\n"
+    "  .reg .b32 %n, %h;\n  .reg .pred %p;\n  ld.param.b32 %n, [n];\n  mov.u32 %h, 1;\n"
+    "L:\n  mad.lo.u32 %h, %h, 31, %n;\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n  st.param.b32 [r], %h;\n  ret;\n}\n"
+    ".func (.param .b32 r) twin (.param .b32 n)\n{\n"
+    "  .reg .b32 %n, %h;\n  .reg .pred %p;\n  ld.param.b32 %n, [n];\n  mov.u32 %h, 1;\n"
+    "L:\n  mad.lo.u32 %h, %h, 31, %n;\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n  st.param.b32 [r], %h;\n  ret;\n}\n"
+    ".global .u64 table[2] = {slow};\n"
+    ".entry put ()\n{\n  .reg .b64 %f;\n  mov.u64 %f, twin;\n  st.global.u64 [table + 8], %f;\n  exit;\n}\n"
+    ".entry work (.param .u64 out, .param .u32 which)\n{\n"
+    "  .reg .b64 %f, %a;\n  .reg .u32 %v, %t, %w;\n  mov.u32 %t, %tid.x;\n  add.u32 %v, %t, 500;\n"
+    "  ld.param.u32 %w, [which];\n  mul.wide.u32 %a, %w, 8;\n  ld.global.u64 %f, [table + %a];\n"
+    "  { .param .b32 a; .param .b32 r;\n  st.param.b32 [a], %v;\n  prototype: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+    "  call (r), %f, (a), prototype;\n  ld.param.b32 %v, [r]; }\n  ld.param.u64 %a, [out];\n  st.global.u32 [%a + %t*4], %v;\n  exit;\n}\n";
+static void called_through_memory(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+  o.threads = 1, o.cache_dir = "";
+  mx_device *d;
+  mx_module *m;
+  mx_kernel *k = load(&o, through_memory, "work", &d, &m), *put;
+  mx_addr out;
+  assert_int_equal(mx_module_kernel(m, "put", &put), MX_OK);
+  assert_int_equal(mx_alloc(d, 256, &out), MX_OK);
+  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+  c.grid[0] = 1, c.block[0] = 1, c.jit = MX_JIT_OFF;
+  assert_int_equal(mx_launch(put, &c, NULL, 0), MX_OK);
+  c.block[0] = 64, c.jit = MX_JIT_ON;
+  for (uint32_t which = 0; which < 2; which++) {
+    uint32_t got[64];
+    const void *args[] = {&out, &which};
+    assert_int_equal(mx_launch_args(k, &c, args, 2), MX_OK);
+    mx_launch_stats s = {.struct_size = sizeof s};
+    assert_int_equal(mx_device_stats(d, &s), MX_OK);
+    assert_true(s.steps_compiled * 10 > s.steps * 9);
+    assert_int_equal(mx_copy_from_device(d, got, out, sizeof got), MX_OK);
+    for (uint32_t t = 0; t < 64; t++) {
+      uint32_t h = 1;
+      for (uint32_t n = t + 500; n; n--) h = h * 31 + n;
+      assert_int_equal(got[t], h);
+    }
+  }
+  mx_device_destroy(d);
+}
+
 /* Addresses of all shapes: rows that begin in front of the first lane that runs, one address a chunk, columns, numbers and
  * pointers that a loop moves up and down, with barriers in between. Blocks of 16 x 16. */
 static const char shapes[] =
@@ -715,7 +763,7 @@ int main(void) {
       cmocka_unit_test(no_linker),            cmocka_unit_test(read_only),
       cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
       cmocka_unit_test(warp_after_warp),      cmocka_unit_test(spoiled_results),     cmocka_unit_test(entries_cut_short_in_use),
-      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),
+      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(called_through_memory),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }

@@ -10,6 +10,7 @@
 #define MX_VM_JITABI_H
 
 #include "exec.h"
+#include "launch.h"
 
 enum mx_jit_exit {
   MX_JIT_GO,      /* the machine executes the instruction at the site's pc */
@@ -109,23 +110,37 @@ struct mx_jit_code {
   atomic_bool attached; /* all its entries lead to it */
 };
 
-/* What compiled code assumes of these structures, as one number: code made under another one is not used. */
+/* What compiled code assumes of these structures. All that it touches of them stands here: emission says MX_AT(structure, field), which
+ * exists for these fields only, and the compiler's sources cannot say offsetof. */
+#define MX_JIT_FIELDS(X) \
+  X(exec, ahead) X(exec, base) X(exec, bounds) X(exec, fn) X(exec, join_pc) X(exec, launch) X(exec, mask) X(exec, more) X(exec, ring) \
+  X(exec, slice) X(exec, sreg) X(exec, sreg_lanes32) X(exec, sreg_lanes64) X(exec, stops) X(exec, tid_rows) X(exec, tmp) X(exec, warp) \
+  X(exec, window) X(launch, shared_bytes) X(warp, live) X(pfunc, first_bounds) X(pfunc, index_of_pc) X(pfunc, insns) X(insn, o) \
+  X(insn, off) X(bounds, host) X(bounds, lanes_off) X(bounds, lo) X(bounds, reads) X(bounds, writes) X(ring, arrived) X(ring, at) \
+  X(ring, ended) X(ring, from) X(ring, home) X(ring, left) X(ring, moved) X(ring, n) X(ring, pc) X(ring, to) X(jit_help, shape) \
+  X(jit_help, step) X(jit_shape, kind) X(jit_shape, low) X(jit_shape, max) X(jit_shape, min) X(jit_state, help) X(jit_state, home) \
+  X(jit_state, park) X(jit_state, pc) X(jit_state, resume) X(jit_state, steps)
+/* Those that lie in arrays, and those that code comes with. */
+#define MX_JIT_SIZES(X) \
+  X(insn) X(bounds) X(jit_way_in) X(jit_site) X(jit_place) X(jit_hidden) X(jit_step) X(jit_table) X(jit_shape)
+enum {
+#define X(struct_, field_) MX_AT_##struct_##_##field_ = offsetof(struct mx_##struct_, field_),
+  MX_JIT_FIELDS(X)
+#undef X
+};
+#define MX_AT(struct_, field_) MX_AT_##struct_##_##field_
+
+/* That as one number: code made under another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-#define X_(m_) offsetof(struct mx_exec, m_)
-#define P_(m_) offsetof(struct mx_pfunc, m_)
-#define I_(m_) offsetof(struct mx_insn, m_)
-#define S_(m_) offsetof(struct mx_jit_state, m_)
-#define R_(m_) offsetof(struct mx_ring, m_)
-  const size_t all[] = {13, X_(base), X_(mask), X_(slice), X_(ahead), X_(more), X_(ring), X_(tid_rows), X_(fn), X_(join_pc), X_(bounds), X_(window), X_(sreg), X_(sreg_lanes32),
-                        X_(sreg_lanes64), X_(frame), X_(warp), X_(tmp), X_(stops), offsetof(struct mx_warp, live), P_(index_of_pc), P_(insns), P_(off_r32), P_(off_r64), P_(off_spred), P_(off_s32), P_(off_s64),
-                        P_(first_bounds), sizeof(struct mx_insn), I_(o), I_(off), sizeof(struct mx_bounds), offsetof(struct mx_bounds, lo),
-                        offsetof(struct mx_bounds, host), offsetof(struct mx_bounds, reads), offsetof(struct mx_bounds, writes), offsetof(struct mx_bounds, lanes_off), S_(help), S_(steps), S_(pc), S_(home), S_(resume), S_(park),
-                        R_(n), R_(at), R_(arrived), R_(ended), R_(from), R_(to), R_(pc), R_(left), R_(moved), R_(home)};
-#undef X_
-#undef P_
-#undef I_
-#undef S_
-#undef R_
+  enum { VERSION = 14 }; /* of what the offsets do not tell */
+  const size_t all[] = {VERSION,
+#define X(struct_, field_) MX_AT(struct_, field_),
+                        MX_JIT_FIELDS(X)
+#undef X
+#define X(struct_) sizeof(struct mx_##struct_),
+                        MX_JIT_SIZES(X)
+#undef X
+  };
   uint64_t h = 14695981039346656037u;
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) h = (h ^ all[k]) * 1099511628211u;
   return h;

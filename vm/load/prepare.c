@@ -81,33 +81,44 @@ static void lay_out_frame(const struct mx_prepared *p, struct mx_pfunc *fn) {
 }
 
 /* ---- code -----------------------------------------------------------------------------------------------*/
-/* Which callees an instruction names; an indirect call may reach every function whose address is taken. */
-static void mark_reachable(const struct mx_image *image, uint32_t kernel, bool *seen, uint32_t *work) {
-  uint32_t n = 0;
-  work[n++] = kernel;
-  seen[kernel] = true;
-  while (n) {
-    const struct mx_func *f = &image->funcs[work[--n]];
-    for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc]))
-      if (mx_w_op(f->code[pc]) == MX_CALL) {
-        uint32_t callee = mx_w_callee(f->code[pc]);
-        if (!seen[callee]) seen[callee] = true, work[n++] = callee;
-      }
-    for (uint32_t k = 0; k < f->nlits; k++)
-      if (f->lits[k].kind == MX_LIT_FUNC && !seen[f->lits[k].index]) {
-        seen[f->lits[k].index] = true;
-        work[n++] = f->lits[k].index;
-      }
-  }
+struct reach { bool *seen; uint32_t *work, n; };
+static void visit(struct reach *r, uint32_t func) {
+  if (r->seen[func]) return;
+  r->seen[func] = true;
+  r->work[r->n++] = func;
 }
-
-/* Functions whose addresses stand in memory may be called from there. */
-static void mark_in_data(const struct mx_image *image, bool *seen, uint32_t *work) {
+static void visit_literals(struct reach *r, const struct mx_func *f) {
+  for (uint32_t k = 0; k < f->nlits; k++)
+    if (f->lits[k].kind == MX_LIT_FUNC) visit(r, f->lits[k].index);
+}
+/* All whose address is taken somewhere, by other kernels too: who calls through memory may find any of them there. */
+static void visit_taken(struct reach *r, const struct mx_image *image) {
+  for (uint32_t f = 0; f < image->nfuncs; f++) visit_literals(r, &image->funcs[f]);
   for (uint32_t v = 0; v < image->nvars; v++)
-    for (uint32_t r = 0; r < image->vars[v].nrelocs; r++) {
-      const struct mx_reloc *rel = &image->vars[v].relocs[r];
-      if (rel->kind == MX_LIT_FUNC && !seen[rel->index]) mark_reachable(image, rel->index, seen, work);
+    for (uint32_t k = 0; k < image->vars[v].nrelocs; k++)
+      if (image->vars[v].relocs[k].kind == MX_LIT_FUNC) visit(r, image->vars[v].relocs[k].index);
+}
+bool *mx__reachable(const struct mx_image *image, uint32_t kernel) {
+  struct reach r = {calloc(image->nfuncs, sizeof *r.seen), malloc(sizeof *r.work * image->nfuncs), 0};
+  bool indirect = false;
+  if (!r.seen || !r.work) {
+    free(r.seen);
+    free(r.work);
+    return NULL;
+  }
+  visit(&r, kernel);
+  while (r.n) {
+    const struct mx_func *f = &image->funcs[r.work[--r.n]];
+    const bool before = indirect;
+    for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
+      if (mx_w_op(f->code[pc]) == MX_CALL) visit(&r, mx_w_callee(f->code[pc]));
+      indirect |= mx_w_op(f->code[pc]) == MX_CALLI;
     }
+    visit_literals(&r, f);
+    if (indirect && !before) visit_taken(&r, image);
+  }
+  free(r.work);
+  return r.seen;
 }
 
 static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_level *level) {
@@ -216,9 +227,8 @@ static void lay_out_shared(struct mx_prepared *p) {
 struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
                                 const struct mx_level *level) {
   struct mx_prepared *p = calloc(1, sizeof *p);
-  bool *seen = calloc(image->nfuncs, 1);
-  uint32_t *work = malloc(sizeof *work * image->nfuncs);
-  if (!p || !seen || !work) goto fail;
+  bool *seen = mx__reachable(image, kernel);
+  if (!p || !seen) goto fail;
   p->image = image;
   p->kernel = kernel;
   p->lanes = image->lanes;
@@ -228,19 +238,15 @@ struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, c
   p->shared_offset = calloc(image->nvars ? image->nvars : 1, sizeof *p->shared_offset);
   if (!p->funcs || !p->shared_offset) goto fail;
   lay_out_shared(p);
-  mark_reachable(image, kernel, seen, work);
-  mark_in_data(image, seen, work);
   for (uint32_t f = 0; f < image->nfuncs; f++) {
     p->funcs[f].func = &image->funcs[f];
     p->funcs[f].number = f;
     if (seen[f] && !decode(p, &p->funcs[f], level)) goto fail;
   }
   free(seen);
-  free(work);
   return p;
 fail:
   mx__prepared_free(p);
   free(seen);
-  free(work);
   return NULL;
 }

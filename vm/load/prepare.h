@@ -4,6 +4,10 @@
 
 #include "vm/exec/exec.h"
 
+/* By function: whether code of the kernel may come to it, called by name or through an address. malloc'ed; NULL: out of memory. What the
+ * machine prepares and what the compiler compiles. The image must be verified. */
+bool *mx__reachable(const struct mx_image *image, uint32_t kernel);
+
 /* The image must be verified. var_address[]: by variable number, addresses of global and const variables in their own
  * spaces. NULL: out of memory. The result refers to the image and to var_address. */
 struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
