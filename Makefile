@@ -16,7 +16,7 @@
 #   core/ asm/ vm/ jit/runtime/ api/ -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
 #   vm/exec/lanes/                -> libmx, once per CPU level
 #   tools/common/ tools/NAME/[*/] -> NAME                   tests/unit/X.c  -> tests/unit/X (cmocka)
-#   tests/SUITE/*.c otherwise    -> tests/SUITE (one program a suite)
+#   tests/SUITE/*.c otherwise    -> tests/SUITE (one program a suite); tests/faults/ -> tests/faults.so
 #   tests/fuzz/X.c               -> tests/fuzz/X (with tests/fuzz/driver/), and by `make fuzz` fuzz/X
 
 MAKEFLAGS += --no-builtin-rules
@@ -77,7 +77,7 @@ TOOLS := $(patsubst tools/%/main.c,%,$(wildcard tools/*/main.c))
 COMMON_SRC := $(wildcard tools/common/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*.c)
-SUITES := $(sort $(filter-out unit fuzz,$(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
+SUITES := $(sort $(filter-out unit fuzz faults,$(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 
 ifeq ($(ARCH)$(SAN),x86_64)
 LEVELS := v2 v3 v4
@@ -124,7 +124,7 @@ LIBSO := $(BUILD)/libmx.so
 NO_DEPS := clean uninstall dist help
 .PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
-tests: all $(UNIT_BIN) $(FUZZ_BIN) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
+tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
 # ---- dependencies: checked once, installed where that is possible -----------------------------------------
@@ -249,6 +249,11 @@ $(BUILD)/tests/$(1): $(call objs,$(wildcard tests/$(1)/*.c)) $(BUILD)/libmx.a
 	$(Q)mkdir -p $$(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $$(filter %.o,$$^) $(BUILD)/libmx.a $(TEST_LIBS) $(TEST_LIBS_$(1)) $(LIBS) -o $$@
 endef
 $(foreach r,$(SUITES),$(eval $(call suite_rule,$(r))))
+
+# what is preloaded to make calls fail
+$(BUILD)/tests/faults.so: $(OBJ)/tests/faults/preload.o
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -shared $(LDFLAGS) $< -ldl -o $@
 
 # ---- checking ----------------------------------------------------------------------------------------
 # The whole under the plain build, then the unit tests, fuzz programs and golden files once more under the sanitizers.

@@ -233,8 +233,9 @@ int mx__jit_compile(const struct mx_jit_job *job, bool (*unwanted)(void *user), 
     const int error = errno;
     const ssize_t n = err >= 0 ? pread(err, said, sizeof said - 1, 0) : 0;
     said[n > 0 ? n : 0] = 0;
-    said[strcspn(said, "\n")] = 0;
-    const char *more = *said ? said : error ? strerror(error) : "";
+    char *line = said + strspn(said, "\n");
+    line[strcspn(line, "\n")] = 0;
+    const char *more = *line ? line : error ? strerror(error) : "";
     if (asprintf(why, "%s %s%s%s", job->compiler, how, *more ? ": " : "", more) < 0) *why = NULL;
     if (out >= 0) close(out);
     out = -1;
