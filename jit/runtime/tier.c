@@ -12,6 +12,7 @@
 #include "vm/exec/attach.h"
 #include "vm/exec/hooks.h"
 #include "vm/load/module.h"
+#include "vm/memory/lock.h"
 
 #include <errno.h>
 #include <stdlib.h>
