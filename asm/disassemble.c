@@ -178,25 +178,6 @@ static void put_place(struct printer *p, uint32_t pc) {
 /* ---- spelling ----------------------------------------------------------------------------------------*/
 #define SPELLING_MAX 256
 
-/* The row's canonical spelling with modifier `mod` into s. */
-static void spell(const struct mx_op_info *o, unsigned mod, char s[SPELLING_MAX]) {
-  size_t n = 0;
-  for (const char *c = o->spelling; *c && n < SPELLING_MAX - 1; c++) {
-    if (*c != '{' && *c != '<' && *c != '[') {
-      s[n++] = *c;
-      continue;
-    }
-    const char *end = c + strcspn(c, "}>]"), *from = c + 1;
-    unsigned choices = 1, choice = 0;
-    for (const char *x = c; x < end; x++) choices += *x == '|';
-    if (*c == '{') choice = mod % choices, mod /= choices;
-    for (; choice; choice--) from += strcspn(from, "|") + 1;
-    for (; *c != '[' && !strchr("|=}>", *from) && n < SPELLING_MAX - 1; from++) s[n++] = *from;
-    c = end;
-  }
-  s[n] = 0;
-}
-
 /* Whether the pattern can spell s. Few groups match at one place, so that trying them all is quick. */
 static bool can_spell(const char *pattern, const char *s) {
   for (; *pattern; pattern++) {
@@ -281,10 +262,16 @@ static void put_memory(struct printer *p, unsigned type, unsigned base, unsigned
   put(p, "]");
 }
 
-/* How the text groups operands; the assembler looks only at their order. */
+/* How the text groups operands, the one with operand k; but for rows whose table says vectors the assembler looks only at their order. */
 struct grouping { unsigned from, to; char open, close; const char *separator; };
 
-static struct grouping group(const struct mx_op_info *o) {
+static struct grouping group(const struct mx_op_info *o, unsigned k) {
+  if (o->opnd[k].vector) {
+    unsigned from = k, to = k + 1;
+    while (from && o->opnd[from - 1].vector == o->opnd[k].vector) from--;
+    while (to < o->nopnds && o->opnd[to].vector == o->opnd[k].vector) to++;
+    return (struct grouping){from, to, '{', '}', ", "};
+  }
   unsigned outs = 0;
   while (outs < o->nopnds && o->opnd[outs].role == MX_OUT) outs++;
   if (outs == 2 && o->opnd[1].type == MX_T_pred) return (struct grouping){0, 2, 0, 0, "|"};
@@ -298,8 +285,8 @@ static bool is_sreg_row(unsigned op) { return op == MX_SREG_PRED || op == MX_SRE
 
 static void put_operands(struct printer *p, const mx_word *w) {
   const struct mx_op_info *o = &mx__ops[mx_w_op(*w)];
-  struct grouping g = group(o);
   for (unsigned k = 0; k < o->nopnds; k++) {
+    const struct grouping g = group(o, k);
     unsigned field = mx_w_operand(w, k), type = o->opnd[k].type;
     if (k) put(p, "%s", k > g.from && k < g.to ? g.separator : ", ");
     else put(p, " ");
@@ -356,7 +343,7 @@ static void put_instruction(struct printer *p, const mx_word *w) {
   unsigned op = mx_w_op(*w);
   const struct mx_op_info *o = &mx__ops[op];
   char spelling[SPELLING_MAX];
-  spell(o, o->flags & MX_F_MOVI ? 0 : mx_w_mod(*w), spelling);
+  mx__spell(o, o->flags & MX_F_MOVI ? 0 : mx_w_mod(*w), spelling, sizeof spelling);
   put(p, "\t");
   if (mx_w_guard(*w) != MX_GUARD_NONE) put(p, "@%s%%.p%u ", mx_w_guard_neg(*w) ? "!" : "", mx_w_guard(*w));
   put(p, "%s", spelling);

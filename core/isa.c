@@ -5,12 +5,12 @@
 #include <string.h>
 
 /* Shapes as operand lists. A shape used in opcodes.def stands here and, for lane rows, in the engines' expansions. */
-#define O(t_) {MX_OUT, MX_T_##t_, MX_EXPLICIT, 0}
-#define I(t_) {MX_IN, MX_T_##t_, MX_EXPLICIT, 0}
-#define IMPLICIT(role_, t_, how_) {MX_##role_, MX_T_##t_, MX_##how_, 0}
-#define ISA_S0() 0, {{0, 0, 0, 0}}
+#define O(t_) {MX_OUT, MX_T_##t_, MX_EXPLICIT, 0, 0}
+#define I(t_) {MX_IN, MX_T_##t_, MX_EXPLICIT, 0, 0}
+#define IMPLICIT(role_, t_, how_) {MX_##role_, MX_T_##t_, MX_##how_, 0, 0}
+#define ISA_S0() 0, {{0, 0, 0, 0, 0}}
 #define ISA_S1(a_) 1, {I(a_)}
-#define ISA_NUM(range_) 1, {{MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_##range_}}
+#define ISA_NUM(range_) 1, {{MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_##range_, 0}}
 #define ISA_S2(a_, b_) 2, {I(a_), I(b_)}
 #define ISA_S5(a_, b_, c_, e_, g_) 5, {I(a_), I(b_), I(c_), I(e_), I(g_)}
 #define ISA_R0(d_) 1, {O(d_)}
@@ -53,6 +53,23 @@
                              I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_), I(t_)}
 #define ISA_PF(p_) 2, {I(p_), I(off)}
 #define ISA_PFN(p_) 3, {I(p_), I(off), I(u32)}
+/* n operands in braces, the v-th such vector of their instruction */
+#define V1(role_, t_, v_) {MX_##role_, MX_T_##t_, MX_EXPLICIT, 0, v_}
+#define V2(role_, t_, v_) V1(role_, t_, v_), V1(role_, t_, v_)
+#define V4(role_, t_, v_) V2(role_, t_, v_), V2(role_, t_, v_)
+#define V8(role_, t_, v_) V4(role_, t_, v_), V4(role_, t_, v_)
+#define ISA_FRAG(n_, t_, p_) n_ + 3, {V##n_(OUT, t_, 1), I(p_), I(off), IMPLICIT(IN, u32, ZERO)}
+#define ISA_TILE(n_, t_, p_) n_ + 3, {I(p_), I(off), V##n_(IN, t_, 1), IMPLICIT(IN, u32, ZERO)}
+#define ISA_MMA(nd_, td_, na_, ta_, nb_, tb_, nc_, tc_) nd_ + na_ + nb_ + nc_, \
+  {V##nd_(OUT, td_, 1), V##na_(IN, ta_, 2), V##nb_(IN, tb_, 3), V##nc_(IN, tc_, 4)}
+#define ISA_MMASP(range_, shape_) ISA_MMASP_(range_, ISA_BARE shape_)
+#define ISA_MMASP_(range_, ...) ISA_MMASP__(range_, __VA_ARGS__)
+#define ISA_MMASP__(range_, nd_, td_, na_, ta_, nb_, tb_, nc_, tc_) nd_ + na_ + nb_ + nc_ + 2, \
+  {V##nd_(OUT, td_, 1), V##na_(IN, ta_, 2), V##nb_(IN, tb_, 3), V##nc_(IN, tc_, 4), I(b32), {MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_##range_, 0}}
+#define ISA_BARE(...) __VA_ARGS__
+#define ISA_FILLED(n_, t_, a_) n_ + 1, {V##n_(OUT, t_, 1), I(a_)}
+#define ISA_LDV(n_, t_, p_) n_ + 2, {V##n_(OUT, t_, 1), I(p_), I(off)}
+#define ISA_STV(n_, t_, p_) n_ + 2, {I(p_), I(off), V##n_(IN, t_, 1)}
 #define ISA_BRX() 4, {I(u32), I(raw), I(raw), I(raw)}
 #define ISA_BAR() 2, {I(u32), IMPLICIT(IN, u32, ZERO)}
 #define ISA_BARRED(d_) 4, {O(d_), I(u32), IMPLICIT(IN, u32, ZERO), I(pred)}
@@ -95,6 +112,24 @@ const struct mx_sreg_info mx__sregs[MX_SR_COUNT] = {
 #define SREG(id_, name_, type_, varies_, doc_) [MX_SR_##id_] = {name_, MX_T_##type_, varies_, doc_},
 #include "core/sregs.def"
 };
+
+void mx__spell(const struct mx_op_info *o, unsigned mod, char *s, size_t room) {
+  size_t n = 0;
+  for (const char *c = o->spelling; *c && n < room - 1; c++) {
+    if (*c != '{' && *c != '<' && *c != '[') {
+      s[n++] = *c;
+      continue;
+    }
+    const char *end = c + strcspn(c, "}>]"), *from = c + 1;
+    unsigned choices = 1, choice = 0;
+    for (const char *x = c; x < end; x++) choices += *x == '|';
+    if (*c == '{') choice = mod % choices, mod /= choices;
+    for (; choice; choice--) from += strcspn(from, "|") + 1;
+    for (; *c != '[' && !strchr("|=}>", *from) && n < room - 1; from++) s[n++] = *from;
+    c = end;
+  }
+  s[n] = 0;
+}
 
 static uint64_t fnv(uint64_t h, const void *p, size_t n) {
   for (const unsigned char *c = p; n--; c++) h = (h ^ *c) * 0x100000001b3u;

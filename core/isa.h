@@ -117,6 +117,7 @@ enum mx_flag {
   MX_F_HIDDEN = 1 << 11, /* made by the assembler only; not a spelling for people */
   MX_F_W32 = 1 << 12,    /* only in modules of 32 lanes */
   MX_F_W64 = 1 << 13,    /* only in modules of 64 lanes */
+  MX_F_WHOLE = 1 << 14,  /* all lanes of the warp execute it together (SYNC, without a membermask) */
 };
 
 enum mx_role { MX_IN, MX_OUT };
@@ -133,7 +134,7 @@ enum mx_role { MX_IN, MX_OUT };
  *   MX_ZERO       literal 0 (the third source of scalar video instructions, the count of barriers) */
 enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_ZERO };
 /* Which numbers an operand of type raw may be: X(name, least, most, step). */
-#define MX_RANGES(X) X(FIELD, 0, 1023, 1) X(EVENT, 0, 15, 1) X(REGISTERS, 24, 256, 8)
+#define MX_RANGES(X) X(FIELD, 0, 1023, 1) X(EVENT, 0, 15, 1) X(REGISTERS, 24, 256, 8) X(LANE, 0, 3, 1) X(PAIR, 0, 1, 1) X(ALL, 0, 0, 1)
 enum mx_range_name {
 #define X(n_, least_, most_, step_) MX_RANGE_##n_,
   MX_RANGES(X)
@@ -144,8 +145,9 @@ extern const struct mx_range mx__ranges[];
 static inline bool mx_in_range(unsigned range, uint64_t n) {
   return n >= mx__ranges[range].least && n <= mx__ranges[range].most && n % mx__ranges[range].step == 0;
 }
-struct mx_opnd { uint8_t role, type, implicit, range; };
-#define MX_MAX_OPNDS 18
+/* vector: operands of one number stand in braces together; 0: none. Only rows where braces matter have it. */
+struct mx_opnd { uint8_t role, type, implicit, range, vector; };
+#define MX_MAX_OPNDS 32
 
 /* One row of the table. `spelling` is a pattern:
  *   {a|b=c|}  one of these (b and c are the same one, b is printed), its number is a digit of the modifier (first brace group least significant)
@@ -174,6 +176,15 @@ extern const struct mx_op_info mx__ops[MX_OP_COUNT];
 
 struct mx_type_info { const char *name; uint8_t slot_class, bits; };
 extern const struct mx_type_info mx__types[MX_T_COUNT];
+
+/* The canonical spelling of modifier `mod`, at most n bytes with the NUL. */
+void mx__spell(const struct mx_op_info *o, unsigned mod, char *s, size_t n);
+/* Whether an instruction remembers the bounds of the memory that it touched last. */
+static inline bool mx__has_bounds(const struct mx_op_info *o) {
+  bool address = o->cls == MX_MEM;
+  for (unsigned k = 0; k < o->nopnds; k++) address |= o->opnd[k].type == MX_T_off;
+  return address;
+}
 
 /* Words that the instruction takes, extension words included. */
 static inline unsigned mx_w_length(mx_word w) {

@@ -33,6 +33,11 @@ static bool line_up(const struct mx_op_info *row, const struct vals *vs, struct 
   for (unsigned k = 1; k < row->nopnds; k++)
     if (lu->v[k] && lu->v[k - 1] && lu->v[k]->number && lu->v[k]->number == lu->v[k - 1]->number && row->opnd[k].role != row->opnd[k - 1].role)
       return false;
+  for (unsigned k = 1; k < row->nopnds; k++) { /* braces as the row has them */
+    const unsigned vector = row->opnd[k].vector;
+    if (!vector || !lu->v[k] || !lu->v[k - 1]) continue;
+    if ((vector == row->opnd[k - 1].vector) != (lu->v[k]->number == lu->v[k - 1]->number)) return false;
+  }
   return true;
 }
 
@@ -186,9 +191,10 @@ static bool bracket_mismatch(struct lower *l, const char *mnemonic, const struct
   for (uint32_t r = 0; r < nrows; r++) {
     const struct mx_op_info *row = rows[r].row;
     unsigned n = 0;
-    for (unsigned k = 0; k < row->nopnds; k++) n += row->opnd[k].type != MX_T_off;
-    if (n != found) continue;
-    for (unsigned k = 0, v = 0; k < row->nopnds; k++, v++) {
+    unsigned implicit = 0;
+    for (unsigned k = 0; k < row->nopnds; k++) n += row->opnd[k].type != MX_T_off, implicit += row->opnd[k].implicit != MX_EXPLICIT;
+    if (n != found && n - implicit != found) continue;
+    for (unsigned k = 0, v = 0; k < row->nopnds && v < vs->n; k++, v++) {
       bool address = k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off;
       if (vs->v[v].is_address != address) {
         ERR(l->f, "operand-type", vs->v[v].loc, mx__signature(l), "%s: operand %u is %s, expected %s", mnemonic,

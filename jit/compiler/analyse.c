@@ -167,7 +167,7 @@ static void find_blocks(struct ja *a) {
     const mx_word w = f->code[pc];
     struct ja_ins *i = &a->ins[a->nins++];
     *i = (struct ja_ins){.pc = pc, .op = (uint16_t)mx_w_op(w), .w = &f->code[pc], .o = &mx__ops[mx_w_op(w)]};
-    if (i->o->cls == MX_MEM) i->memory = memory++;
+    if (mx__has_bounds(i->o)) i->memory = memory++;
     const uint32_t next = pc + mx_w_length(w);
     uint32_t rc = MX_PC_RET;
     if (i->o->flags & MX_F_BRANCH) {

@@ -38,6 +38,9 @@ void mx__put_function(struct text *t, const struct function *f);
 /* kernels.c: runs all through kernels; sets got or refused. */
 struct how { bool jit; unsigned threads; /* 0: one for each processor */ };
 bool mx__run_kernels(struct function *fs, size_t n, const struct how *how);
+/* tiles.c: runs a file of matrix instructions; false: it is none, or it cannot be run. only, every: as conform's options, of names. */
+struct tally { unsigned passed, failed; size_t elements; };
+bool mx__run_tiles(const char *path, const char *only, unsigned every, const struct how *how, struct tally *n);
 /* bounds.c: whether `got` will do; sets worst. */
 bool mx__right(struct function *f, const uint64_t *in, const uint64_t *want, const uint64_t *got);
 #endif

@@ -93,6 +93,12 @@ int main(int argc, char **argv) {
   struct function *fs = NULL;
   size_t n = 0;
   for (int i = optind; i < argc; i++) {
+    struct tally tiles = {0};
+    if (mx__run_tiles(argv[i], only, every ? every : 1, &how, &tiles)) {
+      passed += tiles.passed, failed += tiles.failed;
+      if (verbose) printf("%s: %zu elements\n", argv[i], tiles.elements);
+      continue;
+    }
     if (mx__read_vectors(argv[i], only, every ? every : 1, &fs, &n)) continue;
     fprintf(stderr, "conform: %s cannot be read\n", argv[i]);
     right = false;

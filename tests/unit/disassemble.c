@@ -24,11 +24,11 @@ static void spellings(void **state) {
   for (unsigned op = 0; op < MX_OP_COUNT; op++) {
     const struct mx_op_info *o = &mx__ops[op];
     for (unsigned mod = 0; mod < o->mods; mod++) {
-      spell(o, mod, s);
+      mx__spell(o, mod, s, sizeof s);
       assert_null(strpbrk(s, "{}<>[]|="));
       assert_true(strlen(s) < SPELLING_MAX - 20);
       if (!can_spell(o->spelling, s)) fail_msg("%s cannot spell its own %s", o->id, s);
-      spell(o, (mod + 1) % o->mods, t);
+      mx__spell(o, (mod + 1) % o->mods, t, sizeof t);
       if (o->mods > 1 && !strcmp(s, t)) fail_msg("%s: modifiers %u and %u both spell %s", o->id, mod, mod + 1, s);
     }
     assert_false(can_spell(o->spelling, "nonsense"));
@@ -41,7 +41,7 @@ static void patterns(void **state) {
   char s[SPELLING_MAX];
   static const char *const want[] = {"a.x.p", "a.y.p", "a.p", "a.x.p.t", "a.y.p.t", "a.p.t"};
   for (unsigned mod = 0; mod < 6; mod++) {
-    spell(&o, mod, s);
+    mx__spell(&o, mod, s, sizeof s);
     assert_string_equal(s, want[mod]);
   }
   assert_true(can_spell(o.spelling, "a.z.q.s.t"));

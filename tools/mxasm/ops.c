@@ -14,6 +14,7 @@ static const struct { uint32_t flag; const char *text; } notes[] = {
   {MX_F_CANON, "a NaN result is canonical"},
   {MX_F_SYNC, "may wait for other lanes"},
   {MX_F_END, "control does not go on"},
+  {MX_F_WHOLE, "all lanes of the warp together"},
   {MX_F_VOLATILE, "orders memory accesses"},
   {MX_F_UNIFORM, "same value in all lanes"},
   {MX_F_COMMUTE, "A and B may be exchanged"},

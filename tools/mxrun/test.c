@@ -30,7 +30,7 @@ static const struct cli_option options[] = {
   {"list", 0, CLI_NONE, T_LIST}, {"round-trip", 0, CLI_NONE, T_ROUND}, {"stats", 0, CLI_NONE, T_STATS}, {"json", 0, CLI_NONE, T_JSON}, {0}};
 
 /* Groups of instructions that mx refuses by name for now; a test that needs one is reported as refused. */
-static const char *const refused_groups[] = {"async", "mbarrier", "matrix", "texture", "surface", "cluster", "warpgroup"};
+static const char *const refused_groups[] = {"async", "mbarrier", "texture", "surface", "cluster", "warpgroup"};
 
 enum result { PASSED, FAILED, REFUSED };
 struct test {

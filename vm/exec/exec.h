@@ -14,6 +14,9 @@
 #include <stdatomic.h>
 
 struct mx_launch;  /* vm/exec/launch.h */
+struct mx_level;
+struct mx_tile_plan;
+struct mx_tile_regs;
 struct mx_block;
 struct mx_warp;
 struct mx_exec;
@@ -71,6 +74,7 @@ struct mx_pfunc {
 
 struct mx_prepared {            /* a kernel with all that it can reach; shared, read-only but for jit */
   const struct mx_image *image;
+  const struct mx_level *level;
   uint32_t kernel, lanes;
   struct mx_pfunc *funcs; uint32_t nfuncs; /* by image number; insns NULL where not reachable */
   uint32_t nbounds;
@@ -237,6 +241,7 @@ struct mx_level {
   const char *name;
   const mx_body *bodies;    /* [MX_OP_COUNT] */
   const mx_body *unguarded; /* the same for instructions that have no guard */
+  void (*tile_mma)(const struct mx_tile_plan *p, const struct mx_tile_regs *r); /* vm/exec/tile.h */
 };
 const struct mx_level *mx__level(const char *name); /* NULL: the best this CPU has; unknown or unsupported name: NULL result */
 const char *mx__level_of_cpu(void); /* the best that it has, whatever this build holds; NULL: none but plain */

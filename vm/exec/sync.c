@@ -195,6 +195,10 @@ void mx__sync_recheck(struct mx_exec *x, struct mx_warp *w) {
     if (w->splits[k].state != MX_WAIT_SYNC) continue;
     const struct mx_insn *i = mx__insn_of(&w->splits[k]);
     uint64_t mask = w->splits[k].sync_mask, here = waiting(w, i, mask);
+    if (mx__ops[i->op].flags & MX_F_WHOLE) {
+      if (mask & ~w->live) mx__whole_broken(x, &w->splits[k]);
+      continue;
+    }
     if ((mask & w->live) == here) run_together(x, w, i, mask, here);
   }
 }

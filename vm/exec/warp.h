@@ -70,6 +70,8 @@ bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait);
 
 /* sync.c: lanes have ended; waiting splits whose masks are complete now go on. */
 void mx__sync_recheck(struct mx_exec *x, struct mx_warp *w);
+/* matrix.c: lanes have ended without which a waiting split's instruction can never be executed. */
+void mx__whole_broken(struct mx_exec *x, const struct mx_split *s);
 /* barrier.c: the same for barriers of the block. */
 void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b);
 

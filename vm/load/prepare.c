@@ -188,7 +188,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
         else refs[k] = ref_of(p, fn, field, mx__types[type].slot_class);
       }
       if (i->more) memcpy(i->o, i->more, sizeof i->o);
-      if (o->cls == MX_MEM) i->aux = p->nbounds++;
+      if (mx__has_bounds(o)) i->aux = p->nbounds++;
     }
   }
   fn->nbounds = p->nbounds - fn->first_bounds;
@@ -232,6 +232,7 @@ struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, c
   p->image = image;
   p->kernel = kernel;
   p->lanes = image->lanes;
+  p->level = level;
   p->var_address = var_address;
   p->nfuncs = image->nfuncs;
   p->funcs = calloc(image->nfuncs, sizeof *p->funcs);

@@ -7,6 +7,7 @@
 #undef OPX
 
 #include "vm/exec/interp.h"
+#include "vm/exec/tile.h"
 
 #define OP(id_, ...) const struct mx_insn *MX_BODY(ROW_##id_)(struct mx_exec *, const struct mx_insn *);
 #define OPX(...)
@@ -35,4 +36,5 @@ static const mx_body bodies[MX_OP_COUNT] = {
 
 #define STRING(x_) STRING_(x_)
 #define STRING_(x_) #x_
-const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL), bodies, unguarded};
+mx__tile_mma MX_FN(tile_mma);
+const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL), bodies, unguarded, MX_FN(tile_mma)};

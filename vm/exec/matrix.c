@@ -1,0 +1,272 @@
+/* Matrix instructions: who takes part, where matrices lie in memory, fragments. The arithmetic is vm/exec/lanes/fn_tile.c's, what a
+ * form's registers hold core/tile.h's. All lanes of the warp execute one of these together: those that come first wait
+ * at it until the others have come, and where some have ended it is a trap. */
+#include "vm/exec/access.h"
+#include "vm/exec/tile.h"
+#include "vm/exec/warp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- all lanes together ---------------------------------------------------------------------------------*/
+static bool waits_here(const struct mx_exec *x, const struct mx_split *s, const struct mx_insn *i) {
+  return s->state == MX_WAIT_SYNC && s != x->split && s->frame == x->frame && s->pc == i->pc;
+}
+static char *missing_text(uint64_t lanes) {
+  return mx__format("all lanes of the warp must execute this together; those of the mask 0x%llx have ended, or the block has no such threads",
+    (unsigned long long)lanes);
+}
+/* Whether the instruction may be executed now, for the whole warp; otherwise what comes next is in *next: the split waits, or
+ * has trapped. */
+static bool all_here(struct mx_exec *x, const struct mx_insn *i, const struct mx_insn **next) {
+  struct mx_warp *w = x->warp;
+  if (x->mask == x->full) return true;
+  if (w->live != x->full) return *next = mx__trap_at(x, i, MX_TRAP_SYNC, x->mask, missing_text(x->full & ~w->live)), false;
+  uint64_t here = x->mask;
+  for (uint32_t k = 0; k < w->nsplits; k++)
+    if (waits_here(x, &w->splits[k], i)) here |= w->splits[k].mask;
+  if (here == x->full) return true;
+  x->split->pc = i->pc;
+  x->split->state = MX_WAIT_SYNC;
+  x->split->sync_mask = x->full;
+  return *next = mx__next_split(x), false;
+}
+/* The instruction has been executed: lanes that waited at it go on, too. */
+static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i) {
+  if (x->mask == x->full) return i + 1;
+  for (uint32_t k = 0; k < x->warp->nsplits; k++) {
+    struct mx_split *s = &x->warp->splits[k];
+    if (!waits_here(x, s, i)) continue;
+    s->pc = mx__next_pc(x, i);
+    s->state = MX_RUNNABLE;
+    s->spun = false;
+  }
+  return i + 1;
+}
+
+void mx__whole_broken(struct mx_exec *x, const struct mx_split *s) {
+  struct mx_trap t = {.kind = MX_TRAP_SYNC, .func = s->frame->fn->number, .pc = s->pc, .warp = x->warp->number, .lanes = s->mask,
+                      .detail = missing_text(x->full & ~x->warp->live)};
+  memcpy(t.block, x->block->ctaid, sizeof t.block);
+  mx__trap_raise(x->launch, &t);
+}
+
+/* ---- forms ----------------------------------------------------------------------------------------------*/
+enum { FIRST = MX_WMMA_LOAD_A_F16_32, LAST = MX_MOVMATRIX, MODS = 128 };
+
+static void lay_out(struct mx_tile_plan *p) {
+  struct mx_tile *t = &p->t;
+  const bool turned = t->m == 8 && t->n == 32;
+  unsigned rows, cols;
+  p->x = turned ? MX_PART_B : MX_PART_A;
+  p->y = turned ? MX_PART_A : MX_PART_B;
+  p->rows = turned ? t->n : t->m;
+  p->cols = turned ? t->m : t->n;
+  p->k = t->k;
+  p->stored = t->sparse ? t->k / 2 : t->k;
+  for (unsigned part = 0; part < MX_PARTS; part++) {
+    if (!t->nregs[part]) continue;
+    mx__tile_size(t, part, &rows, &cols);
+    for (unsigned r = 0; r < t->nregs[part]; r++)
+      for (unsigned l = 0; l < t->lanes; l++) {
+        const struct mx_cell c = mx__tile_cell(t, part, r, l, 0);
+        p->at[part][r][l] = (uint16_t)(part == MX_PART_B || ((part == MX_PART_C || part == MX_PART_D) && turned) ? c.col * rows + c.row : c.row * cols + c.col);
+        if (r && !l && p->at[part][r][0] == p->at[part][0][0] && !p->unique[part]) p->unique[part] = (uint8_t)r;
+      }
+    if (!p->unique[part]) p->unique[part] = t->nregs[part];
+  }
+}
+
+/* The plan of an instruction's form: made once in a process. NULL: out of memory. */
+static const struct mx_tile_plan *plan_of(const struct mx_insn *i) {
+  static _Atomic(struct mx_tile_plan *) plans[LAST - FIRST + 1][MODS];
+  _Atomic(struct mx_tile_plan *) *at = &plans[i->op - FIRST][i->mod];
+  struct mx_tile_plan *p = atomic_load_explicit(at, memory_order_acquire), *none = NULL;
+  if (p) return p;
+  p = calloc(1, sizeof *p);
+  if (!p) return NULL;
+  mx__tile_read(&p->t, i->op, i->mod);
+  lay_out(p);
+  if (atomic_compare_exchange_strong(at, &none, p)) return p;
+  free(p);
+  return none;
+}
+static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) {
+  return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL);
+}
+
+/* ---- products --------------------------------------------------------------------------------------------*/
+const struct mx_insn *mx__op_mma(struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_insn *next;
+  if (!all_here(x, i, &next)) return next;
+  const struct mx_tile_plan *p = plan_of(i);
+  if (!p) return no_memory(x, i);
+  struct mx_tile_regs r;
+  for (unsigned part = MX_PART_A; part <= MX_PART_C; part++)
+    for (unsigned k = 0; k < p->t.nregs[part]; k++) r.in[part][k] = mx__operand(x, mx__operand_ref(i, p->t.first[part] + k));
+  /* results may go to registers that are read */
+  uint64_t result[MX_TILE_MAX_REGS][MX_MAX_LANES];
+  const unsigned nd = p->t.nregs[MX_PART_D];
+  for (unsigned k = 0; k < nd; k++) r.d[k] = result[k];
+  if (p->t.sparse) {
+    r.meta = mx__operand(x, mx__operand_ref(i, i->nopnds - 2u));
+    r.selector = (unsigned)mx__operand_ref(i, i->nopnds - 1u);
+  }
+  x->prep->level->tile_mma(p, &r);
+  const size_t bytes = (mx__elements[p->t.type[MX_PART_D]].bits == 64 ? 8 : 4) * x->lanes;
+  for (unsigned k = 0; k < nd; k++) memcpy(mx__operand(x, mx__operand_ref(i, k)), result[k], bytes);
+  return go_on(x, i);
+}
+
+/* ---- matrices in memory ----------------------------------------------------------------------------------*/
+/* All lanes must have one value: the lanes that differ from lane 0. */
+static uint64_t unlike(const void *p, bool wide, unsigned lanes) {
+  uint64_t m = 0;
+  for (unsigned l = 1; l < lanes; l++)
+    m |= (uint64_t)(wide ? ((const uint64_t *)p)[l] != *(const uint64_t *)p : ((const uint32_t *)p)[l] != *(const uint32_t *)p) << l;
+  return m;
+}
+
+/* Host addresses of the pieces that the lanes access: piece `n` of a register is at host[n][lane]. */
+struct pieces {
+  unsigned per_reg, bytes, n;   /* of a register; of a piece; in all */
+  unsigned char *host[MX_TILE_MAX_REGS * 2][MX_MAX_LANES];
+};
+
+/* Finds the matrix of a load or store. NULL in *next: found. */
+static bool find_pieces(struct mx_exec *x, const struct mx_insn *i, const struct mx_tile_plan *p, unsigned address, bool write,
+                        struct pieces *at, const struct mx_insn **next) {
+  const struct mx_tile *t = &p->t;
+  const unsigned part = t->part, bits = mx__elements[t->type[part]].bits, per = mx__tile_per_reg(t, part);
+  const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64, is_col = t->is_col[part];
+  const void *base = mx__operand(x, mx__operand_ref(i, address)), *pitch = mx__operand(x, mx__operand_ref(i, i->nopnds - 1u));
+  const uint64_t odd = unlike(base, wide, x->lanes) | unlike(pitch, false, x->lanes);
+  if (odd) return *next = mx__trap_at(x, i, MX_TRAP_SYNC, odd, mx__format("their address or leading dimension is another one than lane 0's")), false;
+  unsigned rows, cols;
+  mx__tile_size(t, part, &rows, &cols);
+  const uint64_t start = wide ? *(const uint64_t *)base + (uint64_t)i->off : (uint32_t)(*(const uint32_t *)base + (uint32_t)i->off);
+  const uint32_t given = *(const uint32_t *)pitch, dense = is_col ? rows : cols, ld = given ? given : dense;
+  /* PTX: the address is a multiple of what a row of the dense matrix has, at most 32 bytes; the dimension, of 16 bytes */
+  const uint64_t align = (uint64_t)dense * bits / 8 > 32 ? 32 : (uint64_t)dense * bits / 8;
+  if (start & (align - 1)) {
+    struct mx_trap trap = {.kind = MX_TRAP_MISALIGNED, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = x->mask,
+                           .has_address = true, .is_write = write, .bytes = (uint32_t)align, .address = start + mx_space_window(t->space)};
+    memcpy(trap.block, x->block->ctaid, sizeof trap.block);
+    mx__trap_raise(x->launch, &trap);
+    return *next = mx__leave(x, i->pc, MX_EV_TRAP), false;
+  }
+  if ((uint64_t)ld * bits % 128 && !(bits == 64 && !(ld & 1)) && ld != dense)
+    return *next = mx__trap_at(x, i, MX_TRAP_MISALIGNED, x->mask, mx__format("the leading dimension %u is no multiple of 16 bytes", ld)), false;
+  if (ld < dense)
+    return *next = mx__trap_at(x, i, MX_TRAP_MISALIGNED, x->mask, mx__format("the leading dimension %u is less than the %u elements of a %s", ld, dense, is_col ? "column" : "row")), false;
+  /* a register's elements follow each other in memory, or they are apart */
+  const bool along = part == MX_PART_A ? !is_col : part == MX_PART_B ? is_col : (t->m == 8 && t->n == 32) == is_col;
+  at->per_reg = bits < 8 || along ? 1 : per;
+  at->bytes = bits > 32 ? 8 : at->per_reg == 1 && per > 1 ? 4 : bits / 8;
+  at->n = t->nregs[part] * at->per_reg;
+  for (unsigned n = 0; n < at->n; n++) {
+    uint64_t address_of[MX_MAX_LANES];
+    for (unsigned l = 0; l < x->lanes; l++) {
+      const struct mx_cell c = mx__tile_cell(t, part, n / at->per_reg, l, n % at->per_reg);
+      const uint64_t element = is_col ? (uint64_t)c.col * ld + c.row : (uint64_t)c.row * ld + c.col;
+      address_of[l] = start + element * bits / 8;
+      if (!wide) address_of[l] = (uint32_t)address_of[l];
+    }
+    if (!mx__access_find(x, i, x->full, address_of, at->bytes, t->space, write, at->host[n])) return *next = NULL, false;
+  }
+  return true;
+}
+
+const struct mx_insn *mx__op_wmma_load(struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_insn *next;
+  if (!all_here(x, i, &next)) return next;
+  const struct mx_tile_plan *p = plan_of(i);
+  if (!p) return no_memory(x, i);
+  struct pieces at;
+  const unsigned n = p->t.nregs[p->t.part];
+  if (!find_pieces(x, i, p, n, false, &at, &next)) return next;
+  for (unsigned r = 0; r < n; r++) {
+    unsigned char *d = mx__operand(x, mx__operand_ref(i, r));
+    const unsigned bytes = at.per_reg * at.bytes;
+    for (unsigned l = 0; l < x->lanes; l++)
+      for (unsigned e = 0; e < at.per_reg; e++) memcpy(d + l * bytes + e * at.bytes, at.host[r * at.per_reg + e][l], at.bytes);
+  }
+  return go_on(x, i);
+}
+
+const struct mx_insn *mx__op_wmma_store(struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_insn *next;
+  if (!all_here(x, i, &next)) return next;
+  const struct mx_tile_plan *p = plan_of(i);
+  if (!p) return no_memory(x, i);
+  struct pieces at;
+  if (!find_pieces(x, i, p, 0, true, &at, &next)) return next;
+  for (unsigned r = 0; r < p->t.nregs[p->t.part]; r++) {
+    const unsigned char *v = mx__operand(x, mx__operand_ref(i, p->t.first[p->t.part] + r));
+    const unsigned bytes = at.per_reg * at.bytes;
+    for (unsigned l = 0; l < x->lanes; l++)
+      for (unsigned e = 0; e < at.per_reg; e++) memcpy(at.host[r * at.per_reg + e][l], v + l * bytes + e * at.bytes, at.bytes);
+  }
+  return go_on(x, i);
+}
+
+/* ---- 8 x 8 tiles -----------------------------------------------------------------------------------------*/
+/* Rows of 16 bytes; lane l has the address of row l % 8 of tile l / 8. */
+static bool find_rows(struct mx_exec *x, const struct mx_insn *i, unsigned address, unsigned tiles, bool write, unsigned char **host) {
+  const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64;
+  const void *base = mx__operand(x, mx__operand_ref(i, address));
+  const unsigned space = i->mod >> 1 ? MX_SHARED : MX_GENERIC;
+  uint64_t at[MX_MAX_LANES];
+  for (unsigned l = 0; l < 8 * tiles; l++)
+    at[l] = wide ? ((const uint64_t *)base)[l] + (uint64_t)i->off : (uint32_t)(((const uint32_t *)base)[l] + (uint32_t)i->off);
+  return mx__access_find(x, i, UINT64_MAX >> (64 - 8 * tiles), at, 16, space, write, host);
+}
+/* Element e of a lane in a tile: row and column, or the other way round. */
+static unsigned place_in_tile(unsigned lane, unsigned e, bool transposed) {
+  const unsigned row = lane >> 2, col = (lane & 3) * 2 + e;
+  return transposed ? col * 8 + row : row * 8 + col;
+}
+
+const struct mx_insn *mx__op_ldmatrix(struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_insn *next;
+  if (!all_here(x, i, &next)) return next;
+  const unsigned tiles = i->nopnds - 2u;
+  unsigned char *host[MX_MAX_LANES];
+  if (!find_rows(x, i, tiles, tiles, false, host)) return NULL;
+  uint16_t tile[4][64];
+  for (unsigned l = 0; l < 8 * tiles; l++) memcpy(&tile[l / 8][l % 8 * 8], host[l], 16);
+  for (unsigned k = 0; k < tiles; k++) {
+    uint32_t *d = mx__operand(x, mx__operand_ref(i, k));
+    for (unsigned l = 0; l < 32; l++)
+      d[l] = tile[k][place_in_tile(l, 0, i->mod & 1)] | (uint32_t)tile[k][place_in_tile(l, 1, i->mod & 1)] << 16;
+  }
+  return go_on(x, i);
+}
+
+const struct mx_insn *mx__op_stmatrix(struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_insn *next;
+  if (!all_here(x, i, &next)) return next;
+  const unsigned tiles = i->nopnds - 2u;
+  unsigned char *host[MX_MAX_LANES];
+  if (!find_rows(x, i, 0, tiles, true, host)) return NULL;
+  uint16_t tile[4][64];
+  for (unsigned k = 0; k < tiles; k++) {
+    const uint32_t *v = mx__operand(x, mx__operand_ref(i, 2 + k));
+    for (unsigned l = 0; l < 32; l++)
+      for (unsigned e = 0; e < 2; e++) tile[k][place_in_tile(l, e, i->mod & 1)] = (uint16_t)(v[l] >> 16 * e);
+  }
+  for (unsigned l = 0; l < 8 * tiles; l++) memcpy(host[l], &tile[l / 8][l % 8 * 8], 16);
+  return go_on(x, i);
+}
+
+const struct mx_insn *mx__op_movmatrix(struct mx_exec *x, const struct mx_insn *i) {
+  const struct mx_insn *next;
+  if (!all_here(x, i, &next)) return next;
+  uint16_t tile[64];
+  const uint32_t *v = mx__operand(x, i->o[1]);
+  uint32_t *d = mx__operand(x, i->o[0]);
+  for (unsigned l = 0; l < 32; l++)
+    for (unsigned e = 0; e < 2; e++) tile[place_in_tile(l, e, false)] = (uint16_t)(v[l] >> 16 * e);
+  for (unsigned l = 0; l < 32; l++) d[l] = tile[place_in_tile(l, 0, true)] | (uint32_t)tile[place_in_tile(l, 1, true)] << 16;
+  return go_on(x, i);
+}

@@ -1,0 +1,30 @@
+/* What the body of a matrix instruction and the arithmetic of a CPU level share: a form with its fragments laid out. */
+#ifndef MX_VM_TILE_H
+#define MX_VM_TILE_H
+
+#include "core/tile.h"
+
+/* A and B as the arithmetic has them: `x` with `rows` rows and `y` with `cols` rows, both with k consecutive; so that
+ * result (i, j) is the product of row i of x and row j of y. The form m8n32k16 is computed transposed: its x is B. Sparse
+ * forms have in x what is stored, and k counts that. */
+struct mx_tile_plan {
+  struct mx_tile t;
+  uint8_t x, y;               /* enum mx_part */
+  uint8_t rows, cols;
+  uint8_t unique[MX_PARTS];   /* registers; those behind them are copies */
+  uint16_t k, stored;         /* of y; of x */
+  /* By register and lane: which element of its part, row after row, is the register's first. Lanes 4n to 4n + 3 follow each
+   * other there; in `sums` (C and D), which are counted in elements of 32 bits, every register holds every second one. */
+  uint16_t at[MX_PARTS][MX_TILE_MAX_REGS][MX_MAX_LANES];
+};
+
+/* Registers of the parts: arrays of lanes. meta: one register that says where a sparse A's elements belong. */
+struct mx_tile_regs {
+  void *d[MX_TILE_MAX_REGS];
+  const void *in[MX_PARTS][MX_TILE_MAX_REGS];
+  const uint32_t *meta;
+  unsigned selector;
+};
+typedef void mx__tile_mma(const struct mx_tile_plan *p, const struct mx_tile_regs *r);
+
+#endif
