@@ -15,8 +15,8 @@
 
 struct screen { int fd; pid_t pid; char *text; size_t n, room, read; };
 
-static void start(struct screen *s, char **argv) {
-  struct winsize size = {.ws_row = 50, .ws_col = 500};
+static void start_sized(struct screen *s, char **argv, unsigned short rows, unsigned short columns) {
+  struct winsize size = {.ws_row = rows, .ws_col = columns};
   *s = (struct screen){0};
   s->pid = forkpty(&s->fd, NULL, NULL, &size);
   if (s->pid < 0) { /* a number that must never be killed: it means everybody */
@@ -29,6 +29,8 @@ static void start(struct screen *s, char **argv) {
   execvp(argv[0], argv);
   _exit(127);
 }
+
+static void start(struct screen *s, char **argv) { start_sized(s, argv, 50, 500); }
 
 static void add(struct screen *s, const char *p, size_t n) {
   if (s->n + n + 1 > s->room) s->text = realloc(s->text, s->room = (s->n + n + 1) * 2);
@@ -183,6 +185,25 @@ int terminal(char **scripts) {
   keys(&s, "an empty line repeats", "\n", "first") ? passed++ : failed++;
   keys(&s, "an error does not end it", "frobnicate\n", "no command 'frobnicate'") ? passed++ : failed++;
   keys(&s, "Ctrl-A and Ctrl-K", "rubbish\001\013info focus\n", "block 0") ? passed++ : failed++;
+  finish(&s);
+
+  char *narrow[] = {"mxrun", "-i", "stuck.mxs", "-k", "outside", "--block", "64", "flag=zeros:u32[1]", NULL};
+  start_sized(&s, narrow, 24, 70);
+  free(until_prompt(&s, &prompted));
+  keys(&s, "lines fold at the terminal's width", "run\n", "write of 4 bytes at 0x40,\n    null pointer plus 64\n") ? passed++ : failed++;
+  finish(&s);
+
+  char *view[] = {"mxrun", "-i", "--tui", "branches.mxs", "--grid", "2", "--block", "128", "out=zeros:u32[256]", NULL};
+  start_sized(&s, view, 40, 150);
+  char *first = until_prompt(&s, &prompted);
+  strstr(first, "nothing runs: 'start' or 'run'") ? passed++ : (failed++, printf("the view before a launch:\n%s\n", first));
+  free(first);
+  keys(&s, "the view's source", "break 19\n", "b    19   add.u32 %v, %v, 3;") ? passed++ : failed++;
+  keys(&s, "the view's place", "run\n", "b0>  19   add.u32 %v, %v, 3;") ? passed++ : failed++;
+  keys(&s, "the view's lanes", "continue\n", "* 0 0-0-0-0- 0-0-0-0- 0-0-0-0-") ? passed++ : failed++;
+  keys(&s, "the view's registers", "stepi\n", "%v       u32  6           6 ... 68 (+1 a lane)") ? passed++ : failed++;
+  keys(&s, "the view's bar", "lane 2\n", " branches at branches.mxs:20   block 0 warp 0 lane 2 split 0 frame 0   position 19") ? passed++ : failed++;
+  keys(&s, "the view drawn anew", "\014\n", "registers, and in lane 2") ? passed++ : failed++;
   finish(&s);
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;

@@ -89,7 +89,7 @@ struct repl_start {
   const char *file, *kernel;   /* file NULL: the calculator */
   char **words; size_t nwords;
   struct repl_source *sources; size_t nsources;
-  bool batch, record, keep_going;
+  bool batch, record, keep_going, screen;
   uint64_t seed;
 };
 int repl_main(struct repl_start *start);

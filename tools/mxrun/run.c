@@ -33,7 +33,7 @@ const char *const run_help =
   "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
   "\n";
 
-enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_COMPARE, R_KEEP_GOING, R_LIVE };
+enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_COMPARE, R_KEEP_GOING, R_SCREEN, R_LIVE };
 static const struct cli_option options[] = {
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, {"block", 0, CLI_REQUIRED, R_BLOCK},
   {"shared", 0, CLI_REQUIRED, R_SHARED}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, {"print", 0, CLI_REQUIRED, R_PRINT},
@@ -41,7 +41,7 @@ static const struct cli_option options[] = {
   {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON},
   {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"compare", 0, CLI_NONE, R_COMPARE}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE},
   {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, {"schedule", 0, CLI_REQUIRED, R_SCHEDULE}, {"record", 0, CLI_NONE, R_RECORD},
-  {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {"live", 0, CLI_NONE, R_LIVE}, {0}};
+  {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {"tui", 0, CLI_NONE, R_SCREEN}, {"live", 0, CLI_NONE, R_LIVE}, {0}};
 
 struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or --expect, in the order given */
 
@@ -261,6 +261,7 @@ static int run(int argc, char **argv, int next, bool looks) {
     case R_BATCH: start.batch = true; break;
     case R_RECORD: start.record = true; break;
     case R_KEEP_GOING: start.keep_going = true; break;
+    case R_SCREEN: looks = start.screen = true; break;
     case R_LIVE: config.live = true; break;
     case R_SCHEDULE:
       if (!cli_number(value, UINT64_MAX, &start.seed)) cli_usage("mxrun", "--schedule: '%s' is not a number", value);

@@ -169,6 +169,13 @@ void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_ins
 
 void mx__debug_searched(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   struct mx_search *s = &g->search;
+  if (s->what == MX_SEARCH_REGISTER && s->is_argument && mx__ops[i->op].flags & MX_F_CALL && of_order(g, x) && of_frame(s, x->frame) &&
+      x->frame->lanes & s->lanes) { /* the call has handed it over */
+    found(g, g->executed);
+    mx__debug_culprit(g, x, i, x->frame->lanes & s->lanes, &s->culprit);
+    s->culprit.function = x->frame->parent->fn->func->name;
+    mx__line_of(g->prep->image, x->frame->parent->fn->number, i->pc, &s->culprit.file, &s->culprit.line);
+  }
   if (s->what == MX_SEARCH_ORDER && g->pending && g->order == MX_DEBUG_CONTINUE)
     found_stop(g, g->executed, g->pending_address ? MX_DEBUG_AT_WATCH : MX_DEBUG_AT_BREAKPOINT, g->pending);
   g->pending = 0;
@@ -306,6 +313,9 @@ mx_status mx_debug_last_register(mx_debug *g, uint64_t block, uint32_t warp, uin
   g->search.depth = f->depth;
   g->search.ref = (mx_ref)mx__debug_offset(f->fn, g->prep->lanes, &p, p.slot);
   g->search.lanes = lanes;
+  g->search.is_argument = false;
+  for (uint32_t k = 0; k < f->fn->func->nargs && !p.spilled; k++)
+    g->search.is_argument |= f->fn->func->args[k].cls == p.cls && f->fn->func->args[k].slot == p.slot;
   return last_fit(g, out);
 }
 

@@ -43,6 +43,7 @@ struct mx_search {
   const struct mx_func *of;    /* MX_SEARCH_REGISTER: in frames of this function, so deep */
   mx_ref ref;                  /* the register in such a frame */
   uint64_t lanes;
+  bool is_argument;            /* calls of the function write it */
   mx_addr address;             /* MX_SEARCH_WRITE */
   uint64_t bytes, hit;         /* hit: lanes whose write fits, by the instruction at hand */
   bool changes;                /* it must make a difference: */

@@ -299,6 +299,14 @@ void calc_changed(struct repl *r, const char *arguments) {
   if (r->calc && r->calc->alive) push(r, arguments, true);
 }
 
+bool calc_undo(struct repl *r) {
+  struct calculator *c = r->calc;
+  if (!c->n) return complain(r, "there is nothing to undo");
+  printf("taken back: %s\n", c->entry[c->n - 1].text);
+  pop(r);
+  return again(r);
+}
+
 bool do_clear(struct repl *r, char *arguments) {
   char *word = next_word(&arguments);
   uint64_t lanes = r->calc ? r->calc->lanes : REPL_LANES;

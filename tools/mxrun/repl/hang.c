@@ -55,31 +55,16 @@ static bool spins_on(struct repl *r, const mx_debug_split *s, struct word *w) {
   return false;
 }
 
-/* The same launch up to where it hangs, recorded; NULL: it does not come there. */
+/* The same launch up to where it hangs, recorded; stop.reason says whether it came there. */
 static struct repl *run_again(const struct repl *r) {
-  struct repl *again = cli_alloc(sizeof *again);
-  *again = (struct repl){.machine = r->machine, .config = r->config, .file = r->file, .bytes = r->bytes, .size = r->size, .kernel_name = r->kernel_name,
-                         .words = r->words, .nwords = r->nwords, .recording = true, .seed = r->seed, .patience = r->patience};
-  again->d = open_device(&again->machine);
+  struct repl *again = repl_copy(r);
+  again->recording = true;
   if (again->d && target_bind(again)) {
     mx_device_set_output(again->d, NULL, NULL); /* it has been printed */
-    again->unused = true;
-    bool good = launch_begin(again);
-    do good = good && go_on(again, MX_DEBUG_CONTINUE, 1) == MX_OK;
-    while (good && again->stop.reason == MX_DEBUG_AT_BRKPT);
-    if (good && again->stop.reason == MX_DEBUG_AT_HANG) return again;
+    if (launch_begin(again) && go_on(again, MX_DEBUG_CONTINUE, 1) == MX_OK && again->stop.reason == MX_DEBUG_AT_HANG) return again;
   }
   again->stop.reason = MX_DEBUG_AT_END;
   return again;
-}
-
-static void again_free(struct repl *again) {
-  if (!again) return;
-  again->file = again->bytes = again->kernel_name = NULL; /* those of the session */
-  again->words = NULL, again->nwords = 0;
-  target_free(again);
-  if (again->d) mx_device_destroy(again->d);
-  free(again);
 }
 
 static uint64_t value_at(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, const struct word *w, bool *known) {
@@ -171,6 +156,6 @@ void show_hang(struct repl *r) {
         if (s.state == MX_DEBUG_RUNNABLE && s.lanes && shown++ < 4) show_holder(&h, b.number, w, k, &s);
       }
     }
-  again_free(h.again);
+  if (h.again) repl_copy_free(h.again);
   free(h.answer);
 }

@@ -417,6 +417,7 @@ bool set_value(struct repl *r, const char *arguments) {
     uint64_t bits = v.lane[r->lane].u;
     if (type->kind == ELEM_FLOAT) bits = 0, elem_set_real(type, &bits, v.kind == VALUE_REAL ? v.lane[r->lane].f : v.kind == VALUE_SIGNED ? (double)v.lane[r->lane].i : (double)v.lane[r->lane].u);
     else if (v.kind == VALUE_REAL) bits = (uint64_t)(int64_t)v.lane[r->lane].f;
+    undo_memory(r, address, type->size);
     mx_status s = mx_debug_write(r->g, r->block, r->warp, r->lane, address, &bits, type->size);
     return s == MX_OK || complain_status(r, s);
   }
@@ -442,6 +443,7 @@ bool set_value(struct repl *r, const char *arguments) {
   if (!evaluate(r, rest + 1, NULL, &v)) return free(name), false;
   struct value was;
   value_of_register(&g, &was);
+  if (!r->calc) undo_register(r, name, lanes, &g);
   for (unsigned l = 0; l < g.lanes && s == MX_OK; l++) {
     if (!(lanes >> l & 1) || v.fault >> l & 1) continue;
     uint64_t bits = v.lane[l].u;

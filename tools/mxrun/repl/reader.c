@@ -52,6 +52,14 @@ static unsigned char on_tab(EditLine *edit, int key) {
   return answer;
 }
 
+static unsigned char on_clear(EditLine *edit, int key) {
+  (void)key;
+  struct reader *e;
+  el_get(edit, EL_CLIENTDATA, &e);
+  screen_clear(e->repl);
+  return CC_REDISPLAY;
+}
+
 struct reader *reader_new(struct repl *r, FILE *f, bool terminal) {
   struct reader *e = cli_alloc(sizeof *e);
   *e = (struct reader){.repl = r, .from = f};
@@ -71,6 +79,8 @@ struct reader *reader_new(struct repl *r, FILE *f, bool terminal) {
   }
   el_set(e->edit, EL_ADDFN, "mx-complete", "complete the word", on_tab);
   el_set(e->edit, EL_BIND, "^I", "mx-complete", NULL);
+  el_set(e->edit, EL_ADDFN, "mx-clear", "clear the screen", on_clear);
+  el_set(e->edit, EL_BIND, "^L", "mx-clear", NULL);
   el_set(e->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
   return e;
 }

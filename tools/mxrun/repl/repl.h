@@ -96,6 +96,9 @@ struct repl {
   uint64_t block;
   uint32_t warp, lane, split, frame;
 
+  struct undone *undone; size_t nundone; /* what `undo` takes back; the last is the last */
+  struct screen *screen;           /* NULL: no full-screen view */
+
   struct point **points; size_t npoints; int next_point;
   struct display *displays; size_t ndisplays; int next_display;
   struct kept { char *text; struct value *value; char format; } *values; size_t nvalues; /* what was printed */
@@ -158,6 +161,9 @@ bool target_text(struct repl *r, const char *name, const char *text, size_t size
 bool target_bind(struct repl *r); /* a fresh device with the program and its arguments on it */
 bool target_fresh(struct repl *r); /* the same, if what is bound is not fresh */
 void target_free(struct repl *r);
+/* The same program and arguments on a device of its own, for launches beside the session's; d NULL: there is none. */
+struct repl *repl_copy(const struct repl *r);
+void repl_copy_free(struct repl *o);
 
 /* run.c */
 bool running(struct repl *r);         /* a launch can be looked at; else complains */
@@ -184,6 +190,18 @@ struct point *point_fired(struct repl *r);
 bool points_hit(struct repl *r, struct point *p); /* counts it; false: ignored */
 void point_delete(struct repl *r, struct point *p);
 struct point *add_place(struct repl *r, char *arguments, bool temporary);
+
+/* undo.c */
+void undo_register(struct repl *r, const char *name, uint64_t lanes, const mx_debug_register *was); /* `set` is about to change it */
+void undo_memory(struct repl *r, uint64_t address, size_t bytes);
+void undo_move(struct repl *r);          /* the launch is about to go elsewhere */
+void undo_forget(struct repl *r);        /* it is over */
+bool calc_undo(struct repl *r);          /* calc.c: the last line */
+
+/* screen.c: the full-screen view */
+void screen_draw(struct repl *r);        /* if it is on */
+void screen_clear(struct repl *r);       /* empty but for the view */
+void screen_free(struct repl *r);
 
 /* source.c */
 bool find_place(struct repl *r, const char *text, char **function, uint32_t *pc, uint32_t *line, char **file);

@@ -20,6 +20,7 @@ bool running(struct repl *r) {
 
 void launch_end(struct repl *r) {
   points_forget(r);
+  undo_forget(r);
   r->unused = false;
   mx_debug_end(r->g);
   r->g = NULL;
@@ -210,6 +211,7 @@ static void after_stop(struct repl *r, struct point *p) {
 bool launch_go(struct repl *r, mx_debug_order order, uint64_t count) {
   struct point *p;
   if (!running(r)) return false;
+  undo_move(r);
   do {
     if (!go_once(r, order, count)) return false;
     if (counts(r, &p)) break;
@@ -346,6 +348,7 @@ static bool backwards(struct repl *r, char *arguments, mx_debug_order order) {
   uint64_t n;
   if (!count_of(r, arguments, &n)) return false;
   if (!r->g) return running(r);
+  undo_move(r);
   fflush(stdout);
   return arrived(r, mx_debug_back(r->g, order, r->block, r->warp, n, &r->stop));
 }
@@ -360,6 +363,7 @@ bool do_goto(struct repl *r, char *arguments) {
   uint64_t position;
   if (!word || !number_word(word, &position)) return complain(r, "go to what position?");
   if (!r->g) return running(r);
+  undo_move(r);
   return arrived(r, mx_debug_goto(r->g, position, &r->stop));
 }
 

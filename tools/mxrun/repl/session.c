@@ -195,6 +195,7 @@ const char *const repl_help =
   "  -i, --interactive       look at the launch while it runs: breakpoints, steps, registers, backwards\n"
   "  -x FILE  --ex COMMAND   commands from a file, or one; in the order given. Then those of a terminal, or of a pipe\n"
   "  --batch                 no more commands behind -x and --ex   --keep-going   errors do not end the commands\n"
+  "  --tui                   source, lanes and registers side by side, above the commands; `layout` does it, too\n"
   "  --schedule SEED         warps take turns at random   --record   keep what going back needs\n"
   "\n";
 
@@ -202,7 +203,7 @@ static void interactive(struct repl *r) {
   char *previous = NULL, *line;
   r->reader = reader_new(r, stdin, true);
   printf("mxrun %s. 'help' lists commands; Ctrl-D ends.\n", mx_version_string());
-  while (!r->quit && (line = reader_line(r->reader, r->collecting ? "> " : "(mx) "))) {
+  while (!r->quit && (screen_draw(r), line = reader_line(r->reader, r->collecting ? "> " : "(mx) "))) {
     if (!line[strspn(line, " \t")] && previous && !r->collecting) { /* an empty line repeats */
       free(line);
       line = cli_strdup(previous);
@@ -234,6 +235,7 @@ int repl_main(struct repl_start *s) {
   if (s->file) good = target_load(&r, s->file) && target_bind(&r);
   else good = calc_begin(&r, REPL_LANES);
   bool interact = r.terminal && !s->batch;
+  if (good && s->screen) good = do_layout(&r, (char[]){"on"});
   for (size_t k = 0; k < s->nsources && (good || interact || s->keep_going) && !r.quit; k++) {
     char *line = cli_strdup(s->sources[k].text);
     good = s->sources[k].file ? session_file(&r, line) : session_line(&r, line);
@@ -243,6 +245,7 @@ int repl_main(struct repl_start *s) {
   else if ((good || s->keep_going) && !s->batch && !r.quit) good = from_file(&r, stdin, NULL);
   calc_free(&r);
   values_free(&r);
+  screen_free(&r);
   while (r.npoints) point_delete(&r, r.points[0]);
   target_free(&r);
   while (r.npending) free(r.pending[--r.npending]);

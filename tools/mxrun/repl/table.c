@@ -52,13 +52,13 @@ const struct command *find_command(const char *name, size_t n, char **why) {
 static void help_line(const struct command *c) {
   char head[128];
   snprintf(head, sizeof head, "%s%s%s%s %s", c->name, *c->brief ? " (" : "", c->brief, *c->brief ? ")" : "", c->arguments);
-  printf("  %-34s %s\n", head, c->help);
+  say("  %-34s %s\n", head, c->help);
 }
 
 static void help_command(const struct command *c) {
   printf("%s%s%s\n", c->name, *c->arguments ? " " : "", c->arguments);
   if (*c->brief) printf("  short: %s\n", c->brief);
-  printf("  %s\n", c->help);
+  say("  %s\n", c->help);
   if (c->run == do_info)
     for (const struct info *i = infos; i->name; i++) printf("    info %-12s %s\n", i->name, i->help);
   printf("  example: %s\n", c->example);

@@ -89,6 +89,22 @@ void target_free(struct repl *r) {
   r->nwords = 0;
 }
 
+struct repl *repl_copy(const struct repl *r) {
+  struct repl *o = cli_alloc(sizeof *o);
+  *o = (struct repl){.machine = r->machine, .config = r->config, .file = r->file, .bytes = r->bytes, .size = r->size, .kernel_name = r->kernel_name,
+                     .words = r->words, .nwords = r->nwords, .seed = r->seed, .patience = r->patience};
+  o->d = open_device(&o->machine);
+  return o;
+}
+
+void repl_copy_free(struct repl *o) {
+  o->file = o->bytes = o->kernel_name = NULL; /* those of the session */
+  o->words = NULL, o->nwords = 0;
+  target_free(o);
+  if (o->d) mx_device_destroy(o->d);
+  free(o);
+}
+
 bool target_text(struct repl *r, const char *name, const char *text, size_t size) {
   char *copy = cli_alloc(size + 1), *file = cli_strdup(name);
   memcpy(copy, text, size);
