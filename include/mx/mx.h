@@ -98,6 +98,10 @@ MX_API mx_status mx_device_synchronize(mx_device *device); /* until all streams 
 MX_API void mx_device_interrupt(mx_device *device);
 /* How far the running launch is, or the last one was: blocks that have begun, of how many. Any thread may ask at any time. */
 MX_API void mx_device_progress(mx_device *device, uint64_t *begun, uint64_t *blocks);
+/* From any thread, of the launch that runs: NULL, or, once nobody's registers have changed for two seconds while all lanes spin or
+ * wait, who does so where and on what word of memory: lines, each with a newline before it. The launch is looked at from the first
+ * call on. mx_text_free frees it. */
+MX_API char *mx_device_stuck(mx_device *device);
 
 typedef struct mx_device_properties {
   size_t struct_size;

@@ -166,6 +166,33 @@ static bool keys(struct screen *s, const char *what, const char *typed, const ch
   return good;
 }
 
+/* A launch that hangs says so by itself, and Ctrl-C says where everybody was. */
+static bool hang(void) {
+  char *argv[] = {"mxrun", "stuck.mxs", "-k", "livelock", "--block", "128", "flag=zeros:u32[1]", NULL};
+  struct screen s;
+  start_sized(&s, argv, 24, 120);
+  bool told = false, interrupted = false;
+  for (int n = 0; n < 600 && !interrupted; n++) {
+    struct pollfd p = {.fd = s.fd, .events = POLLIN};
+    char buffer[4096];
+    if (poll(&p, 1, 100) <= 0) continue;
+    ssize_t got = read(s.fd, buffer, sizeof buffer);
+    if (got <= 0) break;
+    add(&s, buffer, (size_t)got);
+    const char *where = "block (0,0,0) warp 0 lanes 0-63 spin at stuck.mxs:5 in 'livelock', and so do lanes of 1 more warp\r\n"
+                        "    the word at 0x100000000 is 0";
+    const char *first = strstr(s.text, where), *ended = strstr(s.text, "was interrupted");
+    if (!told && first && strstr(s.text, "livelock makes no progress")) told = true, type(&s, "\003");
+    interrupted = told && ended && strstr(ended, where);
+  }
+  if (!interrupted) printf("a launch that hangs: %s, got:\n%s\n", told ? "Ctrl-C tells nothing" : "nothing is said", s.n ? s.text : "");
+  kill(s.pid, SIGKILL);
+  waitpid(s.pid, NULL, 0);
+  close(s.fd);
+  free(s.text);
+  return interrupted;
+}
+
 int terminal(char **scripts) {
   int passed = 0, failed = 0;
   for (; *scripts; scripts++) play(*scripts) ? passed++ : failed++;
@@ -205,6 +232,7 @@ int terminal(char **scripts) {
   keys(&s, "the view's bar", "lane 2\n", " branches at branches.mxs:20   block 0 warp 0 lane 2 split 0 frame 0   position 19") ? passed++ : failed++;
   keys(&s, "the view drawn anew", "\014\n", "registers, and in lane 2") ? passed++ : failed++;
   finish(&s);
+  hang() ? passed++ : failed++;
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }

@@ -1,8 +1,10 @@
-/* A launch under watch: Ctrl-C stops it cleanly, and on a terminal one that takes longer than a second says so. */
+/* A launch under watch: Ctrl-C stops it cleanly, and on a terminal one that takes longer than a second says so, and one that hangs says who
+ * spins where. */
 #include "mxrun.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +16,16 @@ static void on_interrupt(int sig) {
   if (d) mx_device_interrupt(d);
 }
 
-struct watch { pthread_mutex_t lock; pthread_cond_t done; bool over; const char *what; mx_device *device; };
+struct watch { pthread_mutex_t lock; pthread_cond_t done; bool over, terminal; const char *what; mx_device *device; };
+
+/* Nothing goes on any more: said once, on a terminal, while the launch goes on spinning. */
+static void say_stuck(const struct watch *w, const char *who) {
+  char *text = format("mxrun: %s makes no progress: all lanes spin or wait, and no register changes%s\n"
+                      "  'mxrun -i' with the same words, then 'run', stops there and tells who changed that memory; Ctrl-C ends this\n", w->what, who);
+  fputs("\r\033[K", stderr);
+  cli_fold(stderr, text);
+  free(text);
+}
 
 static void *show_progress(void *user) {
   struct watch *w = user;
@@ -26,6 +37,10 @@ static void *show_progress(void *user) {
     at.tv_sec++;
     while (!w->over && !pthread_cond_timedwait(&w->done, &w->lock, &at)) {}
     if (w->over) break;
+    char *who = mx_device_stuck(w->device); /* short launches are not looked at */
+    if (who && w->terminal) say_stuck(w, who);
+    mx_text_free(who);
+    if (!w->terminal) continue;
     uint64_t begun, blocks;
     mx_device_progress(w->device, &begun, &blocks);
     shown = true;
@@ -39,9 +54,9 @@ static void *show_progress(void *user) {
 mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *what) {
   /* After the first Ctrl-C the signal has its usual meaning again, so that a second one ends the program. */
   struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old;
-  struct watch w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, what, d};
+  struct watch w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, isatty(STDERR_FILENO), what, d};
   pthread_t thread;
-  bool progress = isatty(STDERR_FILENO) && !pthread_create(&thread, NULL, show_progress, &w);
+  bool progress = !pthread_create(&thread, NULL, show_progress, &w);
   running = d;
   sigaction(SIGINT, &action, &old);
   mx_status s = mx_launch(k, config, params, bytes);

@@ -8,6 +8,7 @@
 #include "vm/exec/hooks.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
+#include "vm/exec/stuck.h"
 #include "vm/host/output.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
@@ -304,22 +305,6 @@ struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct
   return g->rewinding && !g->quit ? mx__record_rewind(g, x) : NULL;
 }
 
-uint64_t mx__debug_digest(const struct mx_block *b) {
-  uint64_t h = 1;
-  for (uint32_t w = 0; w < b->nwarps; w++)
-    for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
-      const struct mx_split *s = &b->warps[w].splits[k];
-      const uint64_t *v = (const uint64_t *)s->frame->slots;
-      uint64_t p = s->pc, q = s->mask; /* side by side: a product waits for every second one only */
-      for (uint32_t n = 0; n < s->frame->fn->frame_bytes / 8; n += 2) {
-        p = (p ^ v[n]) * 0x9E3779B97F4A7C15u ^ p >> 31;
-        q = (q ^ v[n + 1]) * 0x9E3779B97F4A7C15u ^ q >> 31;
-      }
-      h = (h ^ p) * 0x9E3779B97F4A7C15u ^ q ^ h >> 31;
-    }
-  return h ? h : 1;
-}
-
 #define BUSY_TURNS 64u /* lanes that compute are not suspected as soon as those whose registers, too, are as they were */
 
 static uint64_t longest_quiet(const struct mx_debug *g, const struct mx_launch *l) { return g->patience * BUSY_TURNS * l->resident; }
@@ -347,7 +332,7 @@ static bool has_hung(struct mx_debug *g, const struct mx_exec *x, const struct m
   const bool watched = g->checks_values;
   if (g->value_changed) g->quiet = g->sure = 0;
   g->value_changed = false;
-  const bool same = note_turn(g, b, mx__debug_digest(b));
+  const bool same = note_turn(g, b, mx__block_digest(b));
   g->sure = watched ? g->sure + BUSY_TURNS : 0;
   g->checks_values = same || g->quiet >= limit;
   if (g->checks_values != watched) memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
@@ -399,7 +384,7 @@ static const struct mx_hooks hooks = {
     .helps = mx__debug_helps,
     .parts = mx__debug_parts,
     .rests = mx__debug_rests,
-    .digest = mx__debug_digest,
+    .digest = mx__block_digest,
     .spun = mx__debug_spun,
     .close = mx_debug_end,
 };

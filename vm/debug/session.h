@@ -140,7 +140,6 @@ struct mx_debug {
 struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 void mx__debug_spun(struct mx_debug *g, struct mx_launch *l, const struct mx_block *b, uint64_t digest);
-uint64_t mx__debug_digest(const struct mx_block *b);
 void mx__debug_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 static inline bool mx__debug_unwatched(const struct mx_debug *g, const struct mx_exec *x, const struct mx_insn *i) {
   return g->plain && !atomic_load_explicit(&g->pause, memory_order_relaxed) &&

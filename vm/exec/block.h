@@ -62,6 +62,7 @@ struct mx_block {
   struct mx_barrier barriers[MX_BARRIERS + 1];
   unsigned char *local; /* of all its lanes; zero at first */
   size_t local_bytes;
+  uint64_t digest;      /* stuck.c: of its registers, when it last had its turn in vain */
   void *memory;
 };
 

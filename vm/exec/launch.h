@@ -34,6 +34,7 @@ struct mx_launch {
   struct mx_debug *debug;         /* NULL: nobody looks */
   const struct mx_hooks *hooks;   /* of debug: hooks.h */
   struct schedule *schedule;      /* while it runs: schedule.c */
+  struct mx_stuck *stuck;         /* stuck.h; NULL: a session looks by itself */
 
   uint32_t grid[3], block[3];
   uint64_t nblocks;

@@ -17,6 +17,7 @@
 #include "block.h"
 #include "hooks.h"
 #include "pool.h"
+#include "stuck.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +208,11 @@ void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c
 }
 
 /* ---- for debuggers: workers that help the session's; vm/debug/parallel.c -----------------------------------------------*/
+static int by_number(const void *a, const void *b) {
+  const struct mx_block *const *x = a, *const *y = b;
+  return (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
+}
+
 static int by_number_down(const void *a, const void *b) {
   const struct mx_block *const *x = a, *const *y = b;
   return (*x)->index < (*y)->index ? 1 : (*x)->index > (*y)->index ? -1 : 0;
@@ -273,6 +279,37 @@ static struct mx_block *taken_back(struct schedule *s, struct mx_exec *x) {
   return b;
 }
 
+/* All blocks that stand still, by number, and `b`, unless it is NULL; malloc'ed. */
+static struct mx_block **standing(const struct schedule *s, struct mx_block *b, uint32_t *n) {
+  struct mx_block **list = malloc((parked_blocks(s) + 1) * sizeof *list);
+  *n = 0;
+  for (int k = 0; list && k < 2; k++)
+    for (uint32_t i = 0; i < s->nparked[k]; i++) list[(*n)++] = s->parked[k][i];
+  if (list && b) list[(*n)++] = b;
+  if (list) qsort(list, *n, sizeof *list, by_number);
+  return list;
+}
+
+/* Nothing goes on any more: who asks (mx_device_stuck) is told. s->lock is held. */
+static void tell_stuck(struct schedule *s, struct mx_block *b) {
+  uint32_t n;
+  struct mx_block **list = standing(s, b, &n);
+  char *text = list ? mx__stuck_text(s->l, list, n, true) : NULL;
+  free(atomic_exchange(&s->l->stuck->text, text));
+  free(list);
+}
+
+/* Where everybody was when the launch was interrupted. */
+static char *interrupted_text(const struct schedule *s) {
+  uint32_t n;
+  struct mx_block **list = standing(s, NULL, &n);
+  char *text = list ? mx__stuck_text(s->l, list, n, s->l->stuck && s->l->stuck->found) : NULL;
+  const size_t length = text ? strlen(text) : 0;
+  if (length > 3) memmove(text, text + 3, length - 2); /* the first line is indented by who prints it */
+  free(list);
+  return text;
+}
+
 /* ---- a worker ------------------------------------------------------------------------------------------------------*/
 static struct mx_exec *exec_new(struct mx_launch *l) {
   struct mx_exec *x = aligned_alloc(64, (sizeof *x + 63) & ~(size_t)63);
@@ -314,8 +351,11 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     }
     if ((status == MX_BLOCK_PARKED || status == MX_BLOCK_YIELDED) && own && !s->together) l->hooks->parked(l->debug, x, b);
     const uint64_t spun = status == MX_BLOCK_PARKED && s->together ? l->hooks->digest(b) : 0;
+    const bool looks = status == MX_BLOCK_PARKED && l->stuck && atomic_load_explicit(&l->stuck->look, memory_order_relaxed);
+    const uint64_t digest = looks ? mx__block_digest(b) : 0;
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     mx__lock(&s->lock);
+    if (digest && mx__stuck_turn(l->stuck, b, digest, s->resident)) tell_stuck(s, b);
     if (spun) l->hooks->spun(l->debug, l, b, spun);
     s->begun += more;
     if (more) s->turns = s->vain = s->rests = 0;
@@ -323,6 +363,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     if (status == MX_BLOCK_DONE) {
       ended = b;
       s->idle[s->nidle++] = b;
+      if (l->stuck) l->stuck->quiet = 0;
       s->resident--;
       s->turns = s->vain = s->rests = 0;
       if (s->waiting && !s->resident && s->next >= l->nblocks) pthread_cond_broadcast(&s->wake);
@@ -446,7 +487,8 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     s.allowed = l->cooperative || few > l->resident ? l->resident : (uint32_t)few;
     if (!mx__pool_run(pool, l->workers + l->helpers, work, &s, deadline, too_late)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     int why = atomic_load(l->stop);
-    if (why == MX_STOP_STEPS || why == MX_STOP_TIME || why == MX_STOP_INTERRUPT) *where = where_text(&s);
+    if (why == MX_STOP_INTERRUPT) *where = interrupted_text(&s);
+    else if (why == MX_STOP_STEPS || why == MX_STOP_TIME) *where = where_text(&s);
     l->stats.blocks = s.begun - s.resident;
     l->stats.parks = s.parks;
     l->stats.peak_resident_blocks = s.peak;

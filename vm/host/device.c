@@ -158,6 +158,7 @@ void mx_device_destroy(mx_device *d) {
   mx__lock_done(&d->lock);
   mx__lock_done(&d->queues);
   pthread_cond_destroy(&d->queues_moved);
+  free(atomic_load(&d->stuck.text));
   free(d->async_text);
   free(d->jit_compiler);
   free(d->cache_dir);
@@ -209,6 +210,12 @@ void mx_device_interrupt(mx_device *d) {
 void mx_device_progress(mx_device *d, uint64_t *begun, uint64_t *blocks) {
   *blocks = d ? atomic_load_explicit(&d->blocks, memory_order_relaxed) : 0;
   *begun = d ? atomic_load_explicit(&d->started, memory_order_relaxed) : 0;
+}
+
+char *mx_device_stuck(mx_device *d) {
+  if (!d) return NULL;
+  atomic_store(&d->stuck.look, true);
+  return atomic_exchange(&d->stuck.text, NULL);
 }
 
 /* ---- questions and settings -----------------------------------------------------------------------------*/

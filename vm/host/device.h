@@ -5,6 +5,7 @@
 
 #include "vm/exec/launch.h"
 #include "vm/exec/printf.h"
+#include "vm/exec/stuck.h"
 #include "vm/exec/trap.h"
 #include "vm/memory/lock.h"
 #include "vm/memory/memory.h"
@@ -51,6 +52,7 @@ struct mx_device {
   mx_stream *async_stream;
 
   atomic_int stop;              /* enum mx_stop, of the running launch */
+  struct mx_stuck stuck;            /* of the running launch */
   _Atomic uint64_t started, blocks; /* of the running launch, or the last one: blocks that have begun, and all */
   uint64_t launches;            /* grid ids */
   mx_launch_stats stats;        /* of the last one */

@@ -252,6 +252,12 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   shape(&l, k, c);
   if (watched) l.prep = watched->prep;
   atomic_store(&d->stop, MX_STOP_NOT);
+  if (!watched) {
+    l.stuck = &d->stuck;
+    atomic_store(&d->stuck.look, false);
+    free(atomic_exchange(&d->stuck.text, NULL));
+    d->stuck.quiet = 0, d->stuck.found = false;
+  }
 
   struct timespec begin, end, deadline;
   char *where = NULL;

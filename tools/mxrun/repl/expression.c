@@ -133,7 +133,8 @@ static struct expression *reg(struct compiler *c) {
   char *name = e->name;
   e->name = NULL;
   expression_free(e);
-  fail(c, "%s holds nothing here", name);
+  const bool has_parts = !strcmp(name, "%tid") || !strcmp(name, "%ntid") || !strcmp(name, "%ctaid") || !strcmp(name, "%nctaid");
+  fail(c, has_parts ? "%s has parts: .x .y .z" : "%s holds nothing here", name);
   free(name);
   return NULL;
 }
@@ -745,23 +746,20 @@ bool evaluate(struct repl *r, const char *text, const char **rest, struct value 
   return good;
 }
 
+/* Where brackets stand behind a type, a name or nothing it is memory; but elements whose index differs from lane to lane are values. */
 bool place_of(struct repl *r, const char *text, const char **rest, uint64_t *address, const struct elem **type, char **why) {
   *why = NULL;
-  const char *s = text + strspn(text, " \t");
+  const char *s = text + strspn(text, " \t"), *after = s;
   size_t n = 0;
-  while (isalnum((unsigned char)s[n])) n++;
-  const struct elem *t = n ? elem_find(s, n) : elem_find("u32", 3);
-  if (!t || s[n + strspn(s + n, " ")] != '[') return false;
-  struct compiler c = {.r = r, .s = s + n + strspn(s + n, " ") + 1};
-  struct expression *e = memory(&c, t);
+  while (isalnum((unsigned char)s[n]) || (s[n] && strchr("_$. ", s[n]))) n++;
+  if (s[n] != '[') return false;
+  struct expression *e = expression_compile(r, s, &after, NULL, why);
   struct value v;
-  bool good = e && expression_value(r, e->a, NULL, &v, &c.why);
-  expression_free(e);
-  blanks(&c);
-  if (rest) *rest = c.s;
-  else if (good && *c.s) good = false;
-  *type = t;
+  bool good = e && e->op == OP_MEMORY && (e->uniform || s[0] == '[' || elem_find(s, strcspn(s, "["))) && expression_value(r, e->a, NULL, &v, why);
+  if (rest) *rest = after;
+  else if (good && *after) good = false;
+  *type = good ? e->type : NULL;
   *address = good ? v.lane[r->lane].u : 0;
-  *why = c.why;
+  expression_free(e);
   return good;
 }

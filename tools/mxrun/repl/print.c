@@ -431,13 +431,16 @@ bool set_value(struct repl *r, const char *arguments) {
   if (good && *rest == '@') {
     const char *after = strchr(rest, '=');
     char *lane = after ? format("%.*s", (int)(after - rest - 1), rest + 1) : NULL;
-    good = lane && evaluate(r, lane, NULL, &at) && at.kind != VALUE_REAL;
+    unsigned lo, hi;
+    int end = 0;
+    const bool range = lane && sscanf(lane, " %2u..%2u %n", &lo, &hi, &end) == 2 && end && !lane[end] && lo <= hi && hi < warp_lanes(r);
+    good = range || (lane && evaluate(r, lane, NULL, &at) && at.kind != VALUE_REAL);
     free(lane);
-    if (good && at.lane[0].u >= warp_lanes(r)) return free(name), complain(r, "lanes are numbered 0 to %u", warp_lanes(r) - 1);
-    if (good) lanes = 1ull << at.lane[0].u, rest = after;
+    if (good && !range && at.lane[0].u >= warp_lanes(r)) return free(name), complain(r, "lanes are numbered 0 to %u", warp_lanes(r) - 1);
+    if (good) lanes = range ? UINT64_MAX >> (63 - hi) & UINT64_MAX << lo : 1ull << at.lane[0].u, rest = after;
   }
   mx_debug_register g = {.struct_size = sizeof g};
-  if (!good || *rest != '=') return free(name), complain(r, "expected %%REGISTER = EXPRESSION or TYPE[ADDRESS] = EXPRESSION");
+  if (!good || *rest != '=') return free(name), complain(r, "expected %%REGISTER [@ LANE] = EXPRESSION, NAME[INDEX] = EXPRESSION or TYPE[ADDRESS] = EXPRESSION");
   mx_status s = mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, name, &g);
   if (s != MX_OK) return free(name), complain_status(r, s);
   if (!evaluate(r, rest + 1, NULL, &v)) return free(name), false;

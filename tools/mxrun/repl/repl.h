@@ -187,6 +187,7 @@ bool points_establish(struct repl *r);   /* in a new launch */
 void points_forget(struct repl *r);      /* the launch has gone */
 struct point *point_of_inner(struct repl *r, int inner);
 struct point *point_fired(struct repl *r);
+struct point *point_at_begin(struct repl *r);
 bool points_hit(struct repl *r, struct point *p); /* counts it; false: ignored */
 void point_delete(struct repl *r, struct point *p);
 struct point *add_place(struct repl *r, char *arguments, bool temporary);

@@ -271,7 +271,12 @@ bool do_run(struct repl *r, char *arguments) {
   (void)arguments;
   if (r->calc) return complain(r, "the calculator runs already: type instructions");
   if (!launch_begin(r)) return launch_end(r), false;
-  return launch_go(r, MX_DEBUG_CONTINUE, 1);
+  struct point *p = point_at_begin(r);
+  if (!p || !points_hit(r, p)) return launch_go(r, MX_DEBUG_CONTINUE, 1);
+  r->stop.reason = MX_DEBUG_AT_BREAKPOINT;
+  r->stop.breakpoint = p->inner;
+  after_stop(r, p);
+  return true;
 }
 
 bool do_kill(struct repl *r, char *arguments) {

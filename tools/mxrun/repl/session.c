@@ -89,6 +89,12 @@ static bool collect(struct repl *r, const char *line) {
   return true;
 }
 
+/* "%name ... = EXPRESSION", which changes a register. */
+static bool means_set(const char *line) {
+  const char *equals = *line == '%' ? strchr(line, '=') : NULL;
+  return equals && equals[1] != '=' && !strchr("<>!", equals[-1]);
+}
+
 /* What is no command may be something to print: it begins like a value, or with a name that has one. */
 static bool means_value(struct repl *r, const char *line) {
   if (strchr("%$[(-!~", *line) || isdigit((unsigned char)*line)) return true;
@@ -110,6 +116,7 @@ static bool run_line(struct repl *r, char *line) {
   size_t length = strcspn(line, " \t/");
   char *why;
   const struct command *c = find_command(line, length, &why);
+  if (!c && means_set(line)) return free(why), do_set(r, line);
   if (!c && means_value(r, line)) return free(why), do_print(r, line);
   if (!c) {
     complain(r, "%s%s", why, is_instruction(r, line) ? "; instructions are for the calculator: 'clear' begins one" : "");

@@ -122,6 +122,27 @@ static bool watched(void *user, const mx_debug_point *at) {
   return stops;
 }
 
+/* A breakpoint at the instruction at which a launch that has just begun stands: it asks there, as later on. */
+struct point *point_at_begin(struct repl *r) {
+  mx_debug_breakpoint b = {.struct_size = sizeof b};
+  const mx_debug_stop *s = &r->stop;
+  for (size_t k = 0; mx_debug_break_at(r->g, k, &b) == MX_OK; k++) {
+    struct point *p = point_of_inner(r, b.number);
+    if (!p || p->kind != POINT_PLACE || !p->enabled || strcmp(b.function, s->function) || b.pc != s->pc) continue;
+    if ((p->block >= 0 && (uint64_t)p->block != s->block) || (p->warp >= 0 && (uint64_t)p->warp != s->warp)) continue;
+    if (p->lane >= 0 && !(s->lanes >> p->lane & 1)) continue;
+    struct value v = {0};
+    char *why = NULL;
+    struct expression *e = p->condition ? expression_compile(r, p->condition, NULL, NULL, &why) : NULL;
+    const bool holds = !p->condition || (e && expression_value(r, e, NULL, &v, &why) && value_truth(&v) & s->lanes);
+    p->matched = p->lane >= 0 ? 1ull << p->lane : holds && e && !v.uniform ? value_truth(&v) & s->lanes : 0;
+    expression_free(e);
+    free(why);
+    if (holds) return p;
+  }
+  return NULL;
+}
+
 /* ---- in a launch ------------------------------------------------------------------------------------------*/
 static mx_status tell_watch(struct repl *r) {
   bool any = false;

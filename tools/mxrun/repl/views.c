@@ -368,7 +368,7 @@ const struct info infos[] = {
   {"line", "where the split stands", info_line}, {"locals", "local memory of the lane", info_locals},
   {"mask", "a cell for each lane: its split's number, - waits to join, . ended", info_mask}, {"record", "how far back it goes", info_record},
   {"registers", "registers that hold something, [/FORMAT] [NAME]", info_registers}, {"source", "files and functions of the program", info_source}, {"splits", "as info stack", info_stack}, {"stack", "splits, joins, who waits for whom", info_stack},
-  {"threads", "threads of the block and where they are", info_threads}, {"values", "what was printed: $1, $2 ...", info_values}, {"warps", "warps of the block, their masks and places", info_warps}, {NULL, NULL, NULL}};
+  {"threads", "threads of the block and where they are", info_threads}, {"values", "what was printed: $1, $2 ...", info_values}, {"variables", "as info allocations", info_allocations}, {"warps", "warps of the block, their masks and places", info_warps}, {NULL, NULL, NULL}};
 
 bool do_info(struct repl *r, char *arguments) {
   char *word = next_word(&arguments);

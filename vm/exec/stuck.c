@@ -1,0 +1,152 @@
+/* Launches that make no progress, seen from outside: who spins where, on what word of memory. For plain launches; sessions, which can
+ * also tell who made the word what it is, have their own (vm/debug/session.c). */
+#include "stuck.h"
+
+#include "vm/memory/memory.h"
+#include "block.h"
+#include "warp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { QUIET_SWEEPS = 4, QUIET_SECONDS = 2, MOST_GROUPS = 12 };
+
+uint64_t mx__block_digest(const struct mx_block *b) {
+  uint64_t h = 1;
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
+      const struct mx_split *s = &b->warps[w].splits[k];
+      const uint64_t *v = (const uint64_t *)s->frame->slots;
+      uint64_t p = s->pc, q = s->mask; /* side by side: a product waits for every second one only */
+      for (uint32_t n = 0; n < s->frame->fn->frame_bytes / 8; n += 2) {
+        p = (p ^ v[n]) * 0x9E3779B97F4A7C15u ^ p >> 31;
+        q = (q ^ v[n + 1]) * 0x9E3779B97F4A7C15u ^ q >> 31;
+      }
+      h = (h ^ p) * 0x9E3779B97F4A7C15u ^ q ^ h >> 31;
+    }
+  return h ? h : 1;
+}
+
+/* ---- who is where ---------------------------------------------------------------------------------------------*/
+/* Lanes that stand at one place, in one state, on one word; others are only counted. */
+struct group {
+  const struct mx_block *block;
+  const struct mx_warp *warp;
+  const struct mx_split *split;
+  bool word, shared_word;   /* it reads one; by an access that is meant for what others write: volatile, relaxed, atomic */
+  uint64_t address, value;
+  unsigned bytes;
+  uint64_t others;
+};
+struct report { const struct mx_launch *l; struct group group[MOST_GROUPS]; uint32_t n; uint64_t left; };
+
+/* The word that an instruction reads of memory that others write, in the split's first lane. */
+static bool reads_word(const struct mx_launch *l, const struct mx_block *b, const struct mx_split *s, const struct mx_insn *i, struct group *g) {
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const bool load = !strncmp(o->id, "LD_", 3);
+  if ((!load && strncmp(o->id, "ATOM", 4)) || o->cls != MX_MEM) return false;
+  const unsigned lane = (unsigned)__builtin_ctzll(s->mask);
+  unsigned space = load ? i->mod >> 2 : i->mod;
+  for (unsigned k = 0; k + 1 < o->nopnds; k++) {
+    if (o->opnd[k + 1].type != MX_T_off) continue;
+    const mx_ref ref = mx__operand_ref(i, k);
+    const unsigned char *at = (ref & 1 ? s->frame->fn->pool : s->frame->slots) + ref;
+    uint32_t narrow;
+    uint64_t address;
+    if (mx__types[o->opnd[k].type].slot_class == MX_R32) memcpy(&narrow, at + lane * 4, 4), address = narrow;
+    else memcpy(&address, at + lane * 8, 8);
+    address += (uint64_t)i->off;
+    const unsigned window = (unsigned)(address >> MX_WINDOW_SHIFT);
+    if (space == MX_GENERIC && window == MX_WINDOW_SHARED) space = MX_SHARED, address -= MX_WINDOW(MX_WINDOW_SHARED);
+    if (space != MX_SHARED && space != MX_GLOBAL && (space != MX_GENERIC || window)) return false;
+    g->bytes = mx__types[o->opnd[0].type].bits / 8u;
+    if (!g->bytes || g->bytes > 8) g->bytes = 4;
+    const unsigned char *host = NULL;
+    if (space != MX_SHARED) host = mx__memory_host(l->memory, address, g->bytes);
+    else if (address <= l->shared_bytes && l->shared_bytes - address >= g->bytes) host = b->shared + address;
+    if (!host) return false;
+    g->address = space == MX_SHARED ? address + MX_WINDOW(MX_WINDOW_SHARED) : address;
+    memcpy(&g->value, host, g->bytes);
+    g->shared_word = !load || i->mod & 3;
+    return g->word = true;
+  }
+  return false;
+}
+
+/* What lanes that spin read: by one of the next instructions, since they stand where their loop begins. */
+static void find_word(const struct mx_launch *l, struct group *g) {
+  const struct mx_pfunc *fn = g->split->frame->fn;
+  const struct mx_insn *i = &fn->insns[fn->index_of_pc[g->split->pc]], *end = fn->insns + fn->ninsns;
+  for (int n = 0; n < 8 && i < end && g->split->state == MX_RUNNABLE; n++, i++)
+    if (i->kind == MX_INSN_OP && reads_word(l, g->block, g->split, i, g)) return;
+}
+
+static void add_split(struct report *r, struct group g) {
+  find_word(r->l, &g);
+  for (uint32_t k = 0; k < r->n; k++) {
+    struct group *x = &r->group[k];
+    if (x->split->frame->fn != g.split->frame->fn || x->split->pc != g.split->pc || x->split->state != g.split->state || x->word != g.word) continue;
+    if (g.word && (x->address != g.address || x->value != g.value)) continue;
+    x->others++;
+    return;
+  }
+  if (r->n < MOST_GROUPS) r->group[r->n++] = g;
+  else r->left++;
+}
+
+static void print_group(FILE *out, const struct mx_launch *l, const struct group *g, bool stuck) {
+  const struct mx_split *s = g->split;
+  const struct mx_pfunc *fn = s->frame->fn;
+  const char *file;
+  uint32_t line;
+  mx__line_of(l->image, fn->number, s->pc, &file, &line);
+  char *lanes = mx__lanes_text(s->mask);
+  fprintf(out, "\n  block (%u,%u,%u) warp %u %s ", g->block->ctaid[0], g->block->ctaid[1], g->block->ctaid[2], g->warp->number, lanes ? lanes : "lanes");
+  free(lanes);
+  if (s->state == MX_WAIT_BAR) fprintf(out, "wait at barrier %u, ", s->barrier);
+  else if (s->state == MX_WAIT_SYNC) fprintf(out, "wait for lanes, ");
+  else if (stuck) fprintf(out, s->mask & (s->mask - 1) ? "spin " : "spins ");
+  if (file) fprintf(out, "at %s:%u in '%s'", file, line, fn->func->name);
+  else fprintf(out, "at pc %u of '%s'", s->pc, fn->func->name);
+  if (g->others) fprintf(out, ", and so do lanes of %llu more warp%s", (unsigned long long)g->others, g->others == 1 ? "" : "s");
+  if (g->word && (stuck || g->shared_word))
+    fprintf(out, "\n    the word at 0x%llx%s is %llu", (unsigned long long)g->address, g->address >> MX_WINDOW_SHIFT ? " in shared memory" : "", (unsigned long long)g->value);
+}
+
+char *mx__stuck_text(const struct mx_launch *l, struct mx_block *const *blocks, uint32_t n, bool stuck) {
+  struct report r = {.l = l};
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  for (uint32_t b = 0; b < n; b++)
+    for (uint32_t w = 0; w < blocks[b]->nwarps && blocks[b]->started; w++)
+      for (uint32_t k = 0; k < blocks[b]->warps[w].nsplits; k++)
+        add_split(&r, (struct group){.block = blocks[b], .warp = &blocks[b]->warps[w], .split = &blocks[b]->warps[w].splits[k]});
+  for (uint32_t k = 0; k < r.n; k++) print_group(out, l, &r.group[k], stuck);
+  if (r.left) fprintf(out, "\n  and %llu more groups of lanes", (unsigned long long)r.left);
+  if (fclose(out)) free(text), text = NULL;
+  return text;
+}
+
+/* ---- whether there is progress ---------------------------------------------------------------------------------*/
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+bool mx__stuck_turn(struct mx_stuck *k, struct mx_block *b, uint64_t digest, uint32_t resident) {
+  const bool same = b->digest == digest;
+  b->digest = digest;
+  if (!same || !k->quiet) {
+    k->quiet = 1;
+    k->since = seconds();
+    k->found = false;
+    return false;
+  }
+  if (k->found || ++k->quiet < (uint64_t)QUIET_SWEEPS * resident || k->quiet % resident) return false;
+  return k->found = seconds() - k->since >= QUIET_SECONDS;
+}
