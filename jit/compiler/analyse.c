@@ -1,8 +1,11 @@
 #include "analyse.h"
 
+#include "apart.h"
 #include "graph.h"
 #include "meaning.h"
 #include "stops.h"
+
+#include "vm/load/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +41,7 @@ static void *get(struct ja *a, size_t n) {
 static uint64_t *set_new(struct ja *a, uint32_t words) { return get(a, 8 * (size_t)(words ? words : 1)); }
 void ja_free(struct ja *a) {
   if (!a) return;
+  for (uint32_t b = 0; b < a->nblocks; b++) free(a->blocks[b].then);
   for (struct chunk *c = a->memory, *n; c; c = n) n = c->next, free(c);
   free(a);
 }
@@ -159,7 +163,7 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
 /* ---- blocks -----------------------------------------------------------------------------------------------*/
 static void find_blocks(struct ja *a) {
   const struct mx_func *f = a->f;
-  bool *lead = get(a, f->ncode + 1), *back = get(a, f->ncode + 1), *reconv = get(a, f->ncode + 1);
+  bool *lead = get(a, f->ncode + 1), *back = get(a, f->ncode + 1);
   a->ins = get(a, sizeof *a->ins * (f->ncode + 1));
   lead[0] = true;
   uint32_t memory = 0;
@@ -169,11 +173,9 @@ static void find_blocks(struct ja *a) {
     *i = (struct ja_ins){.pc = pc, .op = (uint16_t)mx_w_op(w), .w = &f->code[pc], .o = &mx__ops[mx_w_op(w)]};
     if (mx__has_bounds(i->o)) i->memory = memory++;
     const uint32_t next = pc + mx_w_length(w);
-    uint32_t rc = MX_PC_RET;
     if (i->o->flags & MX_F_BRANCH) {
       lead[mx_w_target(w)] = lead[next] = true;
       if (mx_w_target(w) <= pc) back[mx_w_target(w)] = true;
-      rc = mx_w_reconv(w);
     }
     if (i->op == MX_BRX) {
       const struct mx_table *t = &f->tables[mx_w_operand(i->w, 1)];
@@ -181,14 +183,13 @@ static void find_blocks(struct ja *a) {
         lead[t->targets[k]] = true;
         if (t->targets[k] <= pc) back[t->targets[k]] = true;
       }
-      rc = mx_w_operand(i->w, 2) | mx_w_operand(i->w, 3) << 10;
     }
-    if (i->op == MX_CALLI) rc = next;
-    if (rc != MX_PC_RET && rc < f->ncode) lead[rc] = reconv[rc] = true;
+    const uint32_t rc = mx__reconvergence(f, pc);
+    if (rc < f->ncode) lead[rc] = true;
     if (ja_always_leaves(i)) lead[next] = true;
   }
   for (uint32_t pc = 0; pc < f->ncode; pc++) a->nblocks += lead[pc];
-  a->bwords = (a->nblocks + 63) / 64;
+  a->bwords = (a->nblocks + 1 + 63) / 64; /* a bit more for the function's return */
   a->blocks = get(a, sizeof *a->blocks * (a->nblocks + 1));
   a->block_of_pc = get(a, sizeof *a->block_of_pc * (f->ncode + 1));
   memset(a->block_of_pc, 0xFF, sizeof *a->block_of_pc * (f->ncode + 1));
@@ -198,7 +199,7 @@ static void find_blocks(struct ja *a) {
     if (lead[i->pc]) {
       if (b) a->blocks[b - 1].end = k;
       a->block_of_pc[i->pc] = b;
-      a->blocks[b++] = (struct ja_block){.pc = i->pc, .first = k, .back_target = back[i->pc], .reconv = reconv[i->pc], .hide = JA_NONE, .loop_exit = JA_NONE};
+      a->blocks[b++] = (struct ja_block){.pc = i->pc, .first = k, .back_target = back[i->pc]};
     }
     i->block = b - 1;
   }
@@ -217,74 +218,48 @@ static void find_blocks(struct ja *a) {
   }
 }
 /* ---- liveness ---------------------------------------------------------------------------------------------*/
-/* Whether leaving block b for block s ends the not-taken side of region g, whose taken side then begins. */
-static bool turns(uint32_t b, uint32_t s, const struct ja_region *g) {
-  return g->kind == JA_IF && g->target != g->reconv && g->next != g->reconv && s == g->reconv && ja_has(g->side[0], b);
-}
-static void liveness(struct ja *a, bool built) {
+/* What lanes still read where they are; then with what those read that stand elsewhere. */
+static void liveness(struct ja *a) {
   uint64_t *live = set_new(a, a->words);
   for (bool again = true; again;) {
     again = false;
     for (uint32_t b = a->nblocks; b--;) {
       struct ja_block *bl = &a->blocks[b];
       memset(live, 0, 8 * a->words);
-#define INTO(s_) for (uint32_t w = 0; w < a->words; w++) live[w] |= (built ? a->blocks[s_].live_in : a->blocks[s_].flow_in)[w]
-      JA_FOR_SUCC(a, b, s, {
-        INTO(s);
-        if (built)
-          for (uint32_t g = 0; g < bl->nstack; g++)
-            if (turns(b, s, &a->regions[bl->stack[g]])) INTO(a->regions[bl->stack[g]].target);
-      });
-      for (uint32_t k = bl->end; k-- > bl->first;) ja_live_step(a, &a->ins[k], built ? bl->kept : NULL, live);
-      uint64_t *in = built ? bl->live_in : bl->flow_in;
+      JA_FOR_SUCC(a, b, s, for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[s].flow_in[w]);
+      for (uint32_t k = bl->end; k-- > bl->first;) ja_live_step(a, &a->ins[k], NULL, live);
       for (uint32_t w = 0; w < a->words; w++) {
-        if (live[w] & ~in[w]) again = true;
-        in[w] |= live[w];
+        if (live[w] & ~bl->flow_in[w]) again = true;
+        bl->flow_in[w] |= live[w];
       }
     }
   }
 }
+static void find_kept(struct ja *a) {
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    struct ja_block *bl = &a->blocks[b];
+    memset(bl->kept, 0, 8 * a->words);
+    for (uint32_t v = 0; v < a->bwords; v++)
+      for (uint64_t m = bl->pending[v]; m; m &= m - 1) {
+        const struct ja_block *p = &a->blocks[64 * v + (uint32_t)__builtin_ctzll(m)];
+        for (uint32_t w = 0; w < a->words; w++) bl->kept[w] |= p->flow_in[w];
+      }
+    for (uint32_t w = 0; w < a->words; w++) bl->live_in[w] = bl->flow_in[w] | bl->kept[w];
+  }
+}
 
 void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live) {
-  JA_FOR_SUCC(a, b, s, for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[s].live_in[w]);
+  for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[b].kept[w];
+  JA_FOR_SUCC(a, b, s, for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[s].flow_in[w]);
 }
 
 /* ---- uniform slots -------------------------------------------------------------------------------------------*/
-/* Blocks that control may reach from `from` before `stop`. */
-static void reach(const struct ja *a, uint32_t from, uint32_t stop, uint64_t *set) {
-  if (from == stop || ja_has(set, from)) return;
-  uint32_t *work = malloc(sizeof *work * (a->nblocks + 1)), n = 0;
-  if (!work) abort();
-  ja_add(set, from);
-  work[n++] = from;
-  while (n) {
-    const uint32_t b = work[--n];
-    JA_FOR_SUCC(a, b, s, { if (s != stop && !ja_has(set, s)) { ja_add(set, s); work[n++] = s; } });
-  }
-  free(work);
-}
 static const struct ja_ins *branch_of(const struct ja *a, uint32_t b) {
   const struct ja_ins *i = &a->ins[a->blocks[b].end - 1];
   return i->op == MX_BRA && mx_w_guard(*i->w) != MX_GUARD_NONE ? i : NULL;
 }
-/* Slots written between a divergent branch and the point where its lanes meet differ there. */
-static void spoil(struct ja *a, uint32_t b, uint64_t *at_reconv) {
-  const struct ja_ins *i = branch_of(a, b);
-  const uint32_t rc = mx_w_reconv(*i->w) == MX_PC_RET ? JA_NONE : a->block_of_pc[mx_w_reconv(*i->w)];
-  if (rc == JA_NONE) return;
-  uint64_t *set = set_new(a, a->bwords);
-  for (uint32_t k = 0; k < a->blocks[b].nsucc; k++) reach(a, a->blocks[b].succ[k], rc, set);
-  uint32_t s[JA_MAX_TOUCH];
-  for (uint32_t q = 0; q < a->nblocks; q++)
-    if (ja_has(set, q))
-      for (uint32_t k = a->blocks[q].first; k < a->blocks[q].end; k++) {
-        const uint32_t n = ja_defs(a, &a->ins[k], s);
-        for (uint32_t m = 0; m < n; m++) ja_add(&at_reconv[(size_t)rc * a->words], s[m]);
-      }
-}
 static void uniformity(struct ja *a) {
-  uint64_t *uni = set_new(a, a->words), *spoilt = set_new(a, a->words * a->nblocks);
-  bool *known = get(a, a->nblocks + 1);
+  uint64_t *uni = set_new(a, a->words);
   for (uint32_t b = 0; b < a->nblocks; b++) memset(a->blocks[b].uni_in, b ? 0xFF : 0, 8 * a->words);
   for (uint32_t b = 0; b < a->nblocks; b++) { /* what tables lead to, and what follows calls, comes from the machine */
     const struct ja_ins *last = &a->ins[a->blocks[b].end - 1];
@@ -298,20 +273,12 @@ static void uniformity(struct ja *a) {
       for (uint32_t k = bl->first; k < bl->end; k++) ja_uniform_step(a, &a->ins[k], bl->kept, uni);
 #define MEET(s_) \
   for (uint32_t w = 0; w < a->words; w++) { \
-    const uint64_t was = a->blocks[s_].uni_in[w], now = was & uni[w] & ~spoilt[(size_t)(s_) * a->words + w]; \
+    const uint64_t was = a->blocks[s_].uni_in[w], now = was & uni[w]; \
     if (now != was) a->blocks[s_].uni_in[w] = now, again = true; \
   }
-      JA_FOR_SUCC(a, b, s, {
-        MEET(s);
-        for (uint32_t g = 0; g < bl->nstack; g++)
-          if (turns(b, s, &a->regions[bl->stack[g]])) MEET(a->regions[bl->stack[g]].target);
-      });
+      for (uint32_t k = 0; k < bl->nthen; k++) MEET(bl->then[k]);
       const struct ja_ins *br = branch_of(a, b);
-      if (br && !known[b] && !ja_has(uni, ja_slot(a, MX_PRED, mx_w_guard(*br->w)))) {
-        known[b] = bl->divergent = true;
-        spoil(a, b, spoilt);
-        again = true;
-      }
+      if (br && !ja_has(uni, ja_slot(a, MX_PRED, mx_w_guard(*br->w)))) bl->divergent = true;
     }
   }
 }
@@ -337,157 +304,45 @@ static void floats(struct ja *a) {
     if (f != to->float_in[w] || r != to->raw_in[w]) again = true; \
     to->float_in[w] = f, to->raw_in[w] = r; \
   }
-        JA_FOR_SUCC(a, b, s, {
-          FLOW(s);
-          for (uint32_t g = 0; g < bl->nstack; g++)
-            if (turns(b, s, &a->regions[bl->stack[g]])) FLOW(a->regions[bl->stack[g]].target);
-        });
+        if (a->ins[bl->end - 1].op == MX_BRX) JA_FOR_SUCC(a, b, s, FLOW(s));
+        else
+          for (uint32_t k = 0; k < bl->nthen; k++) FLOW(bl->then[k]);
       }
     }
 }
 
-/* ---- regions -------------------------------------------------------------------------------------------------*/
-static bool ends_inside(const struct ja *a, const uint64_t *set, uint32_t reconv) {
-  for (uint32_t b = 0; b < a->nblocks; b++)
-    if (ja_has(set, b)) {
-      const struct ja_block *bl = &a->blocks[b];
-      if (!bl->nsucc || a->ins[bl->end - 1].op == MX_BRX) return true;
-      JA_FOR_SUCC(a, b, s, if (s != reconv && !ja_has(set, s)) return true);
-    }
-  return false;
-}
-/* Whether every way into `set` from outside leads from block `from` to block `head`. */
-static bool one_entry(const struct ja *a, const uint64_t *set, uint32_t from, uint32_t head) {
-  for (uint32_t b = 0; b < a->nblocks; b++)
-    if (!ja_has(set, b)) JA_FOR_SUCC(a, b, s, if (ja_has(set, s) && (b != from || s != head)) return false);
-  return true;
-}
-static uint32_t count(const struct ja *a, const uint64_t *set) {
-  uint32_t n = 0;
-  for (uint32_t w = 0; w < a->bwords; w++) n += (uint32_t)__builtin_popcountll(set[w]);
-  return n;
-}
-static bool try_if(struct ja *a, uint32_t b, struct ja_region *g) {
-  const struct ja_ins *i = branch_of(a, b);
-  const uint32_t rc = mx_w_reconv(*i->w);
-  if (rc == MX_PC_RET || b + 1 >= a->nblocks) return false;
-  *g = (struct ja_region){.kind = JA_IF, .block = b, .next = b + 1, .target = a->block_of_pc[mx_w_target(*i->w)], .reconv = a->block_of_pc[rc]};
-  if (g->next == g->target) return false;
-  for (int k = 0; k < 2; k++) {
-    const uint32_t head = k ? g->target : g->next;
-    g->side[k] = set_new(a, a->bwords);
-    reach(a, head, g->reconv, g->side[k]);
-    if (ja_has(g->side[k], b) || ends_inside(a, g->side[k], g->reconv) || !one_entry(a, g->side[k], b, head)) return false;
-    if (ja_has(g->side[k], 0)) return false;
-  }
-  for (uint32_t w = 0; w < a->bwords; w++)
-    if (g->side[0][w] & g->side[1][w]) return false;
-  g->size = count(a, g->side[0]) + count(a, g->side[1]);
-  return true;
-}
-/* The natural loop of the back edges into h, if lanes may leave it apart and all leave for one place. */
-static bool try_loop(struct ja *a, uint32_t h, struct ja_region *g) {
-  *g = (struct ja_region){.kind = JA_LOOP, .block = h, .next = h, .target = h, .reconv = JA_NONE};
-  uint64_t *body = g->side[0] = set_new(a, a->bwords);
-  g->side[1] = set_new(a, a->bwords);
-  if (!jg_loop(a, h, body) || h == 0) return false;
-  for (uint32_t b = 0; b < a->nblocks; b++) {
-    if (!ja_has(body, b)) {
-      JA_FOR_SUCC(a, b, s, if (ja_has(body, s) && s != h) return false);
-      continue;
-    }
-    if (a->ins[a->blocks[b].end - 1].op == MX_BRX) return false;
-    if (!a->blocks[b].nsucc) return false;
-  }
-  bool apart = false;
-  for (uint32_t b = 0; b < a->nblocks; b++)
-    if (ja_has(body, b)) {
-      bool leaves = false;
-      JA_FOR_SUCC(a, b, s, if (!ja_has(body, s)) {
-        leaves = true;
-        if (g->reconv != JA_NONE && g->reconv != s) return false;
-        g->reconv = s;
-      });
-      if (leaves && a->blocks[b].divergent) {
-        const struct ja_ins *i = branch_of(a, b);
-        if (!i || mx_w_reconv(*i->w) == MX_PC_RET || a->block_of_pc[mx_w_reconv(*i->w)] != g->reconv) return false;
-        apart = true;
-      }
-    }
-  g->size = count(a, body);
-  return apart;
-}
-static bool inside(const struct ja_region *g, uint32_t b) { return ja_has(g->side[0], b) || ja_has(g->side[1], b); }
-static bool crosses(const struct ja *a, const struct ja_region *g, const struct ja_region *h) {
-  bool common = false, only_g = false, only_h = false;
-  for (uint32_t w = 0; w < a->bwords; w++) {
-    const uint64_t x = g->side[0][w] | g->side[1][w], y = h->side[0][w] | h->side[1][w];
-    common |= (x & y) != 0, only_g |= (x & ~y) != 0, only_h |= (y & ~x) != 0;
-  }
-  return common && only_g && only_h;
-}
-#define MAX_DEPTH 24u
-static void find_regions(struct ja *a) {
-  a->nregions = 0;
-  for (uint32_t b = 0; b < a->nblocks; b++) a->blocks[b].hide = a->blocks[b].loop_exit = JA_NONE, a->blocks[b].nstack = 0;
-  struct ja_region g;
-  for (uint32_t b = 0; b < a->nblocks; b++)
-    for (int kind = 0; kind < 2; kind++) {
-      if (kind == 0 ? !try_loop(a, b, &g) : !a->blocks[b].divergent || !try_if(a, b, &g)) continue;
-      bool good = true;
-      for (uint32_t k = 0; k < a->nregions; k++) good &= !crosses(a, &g, &a->regions[k]);
-      if (good) a->regions[a->nregions++] = g;
-    }
-  for (uint32_t b = 0; b < a->nblocks; b++) {
-    struct ja_block *bl = &a->blocks[b];
-    bl->stack = get(a, 4 * (size_t)(a->nregions + 1));
-    for (uint32_t k = 0; k < a->nregions; k++)
-      if (inside(&a->regions[k], b)) bl->stack[bl->nstack++] = k;
-    for (uint32_t x = 1; x < bl->nstack; x++) /* outermost first; of equal ones the branch is outside the loop that it guards */
-      for (uint32_t y = x; y; y--) {
-        const struct ja_region *p = &a->regions[bl->stack[y - 1]], *q = &a->regions[bl->stack[y]];
-        if (p->size > q->size || (p->size == q->size && !(p->kind == JA_LOOP && q->kind == JA_IF))) break;
-        const uint32_t t = bl->stack[y];
-        bl->stack[y] = bl->stack[y - 1];
-        bl->stack[y - 1] = t;
-      }
-  }
-  for (uint32_t k = 0; k < a->nregions; k++) {
-    const struct ja_region *r = &a->regions[k];
-    if (r->kind == JA_IF) a->blocks[r->block].hide = k;
-  }
-  for (uint32_t b = 0; b < a->nblocks; b++) {
-    struct ja_block *bl = &a->blocks[b];
-    if (!bl->nstack || bl->hide != JA_NONE) continue;
-    const struct ja_region *r = &a->regions[bl->stack[bl->nstack - 1]];
-    if (r->kind != JA_LOOP || !branch_of(a, b)) continue;
-    for (uint32_t k = 0; k < bl->nsucc; k++)
-      if (bl->succ[k] == r->reconv) bl->loop_exit = bl->stack[bl->nstack - 1];
-  }
-}
-/* Slots that lanes waiting elsewhere will read: results of masked code must not overwrite theirs. */
-static void find_kept(struct ja *a) {
-  for (uint32_t b = 0; b < a->nblocks; b++) {
-    struct ja_block *bl = &a->blocks[b];
-    memset(bl->kept, 0, 8 * a->words);
-    for (uint32_t k = 0; k < bl->nstack; k++) {
-      const struct ja_region *g = &a->regions[bl->stack[k]];
-      const bool first = g->kind == JA_IF && ja_has(g->side[0], b) && g->target != g->reconv;
-      const uint32_t need = first ? g->target : g->reconv;
-      for (uint32_t w = 0; w < a->words; w++) bl->kept[w] |= a->blocks[need].flow_in[w];
-    }
-  }
+/* ---- entries --------------------------------------------------------------------------------------------------*/
+static void enter_pending(struct ja *a, const struct ja_block *bl) {
+  for (uint32_t p = 0; p < a->nblocks; p++)
+    if (ja_has(bl->pending, p)) a->blocks[p].entry = true;
 }
 static void find_entries(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct ja_block *bl = &a->blocks[b];
-    bl->entry |= b == 0 || bl->back_target;
-    bool in_loop = false;
-    for (uint32_t k = 0; k < bl->nstack; k++) in_loop |= a->regions[bl->stack[k]].kind == JA_LOOP;
-    if (bl->reconv && !bl->nstack) bl->entry = true;
-    if (bl->leaves && !ja_goes_on(&a->ins[bl->end - 1])) JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
-    if (bl->divergent && bl->hide == JA_NONE && bl->loop_exit == JA_NONE) JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
-    if (a->ins[bl->end - 1].op == MX_BRX && b + 1 < a->nblocks && a->blocks[b + 1].reconv) a->blocks[b + 1].entry = true;
+    const struct ja_ins *last = &a->ins[bl->end - 1];
+    bl->entry |= b == 0 || bl->back_target || (bl->meets && bl->whole);
+    if (bl->leaves && !ja_goes_on(last)) {
+      JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
+      enter_pending(a, bl);
+    }
+    if (bl->divergent && !bl->hidden) {
+      JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
+      enter_pending(a, bl);
+    }
+    if (last->op == MX_BRX && b + 1 < a->nblocks && a->blocks[b + 1].meets) a->blocks[b + 1].entry = true;
+  }
+}
+
+static void find_loops(struct ja *a) {
+  a->loops = get(a, sizeof *a->loops * (a->nblocks + 1));
+  uint64_t *body = set_new(a, a->bwords);
+  for (uint32_t h = 0; h < a->nblocks; h++) {
+    if (!jg_loop(a, h, body)) {
+      memset(body, 0, 8 * a->bwords);
+      continue;
+    }
+    a->loops[a->nloops++] = (struct ja_loop){h, body};
+    body = set_new(a, a->bwords);
   }
 }
 
@@ -500,30 +355,30 @@ struct ja *ja_analyse(const struct mx_image *image, uint32_t func, const char *s
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;
   a->words = a->nslots / 64 + 1;
   find_blocks(a);
-  a->order = get(a, sizeof *a->order * (a->nblocks + 1));
+  a->order = get(a, sizeof *a->order * (a->nblocks + 1)), a->by_turn = get(a, sizeof *a->by_turn * (a->nblocks + 1));
   jg_find(a);
+  find_loops(a);
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct ja_block *bl = &a->blocks[b];
     bl->live_in = set_new(a, a->words), bl->flow_in = set_new(a, a->words);
     bl->float_in = set_new(a, a->words), bl->raw_in = set_new(a, a->words);
     bl->uni_in = set_new(a, a->words), bl->kept = set_new(a, a->words);
+    bl->pending = set_new(a, a->bwords), bl->open = set_new(a, a->bwords);
   }
-  a->regions = get(a, sizeof *a->regions * (2 * a->nblocks + 1));
+  if (!ja_order(a)) return ja_free(a), NULL;
   if (stops) js_keep(a);
   ja_widths(a);
-  liveness(a, false);
-  /* What regions hide makes slots differ, which makes more branches divergent: until nothing changes. */
+  liveness(a);
+  /* What is hidden makes slots differ, which makes more branches divergent: until nothing changes. */
   for (uint32_t before = JA_NONE, now = 0; before != now;) {
     before = now;
-    uniformity(a);
-    find_regions(a);
+    ja_apart(a);
     find_kept(a);
+    uniformity(a);
     now = 1;
     for (uint32_t b = 0; b < a->nblocks; b++) now += a->blocks[b].divergent;
   }
-  uniformity(a);
   floats(a);
-  liveness(a, true);
   find_entries(a);
   return a;
 }

@@ -1,10 +1,9 @@
 /* What the compiler finds out about one function before it builds anything: instructions and blocks, which slots live
  * where, which hold one value for all lanes, and which divergent branches can stay inside compiled code.
  *
- * A divergence is hidden in a *region*: the two sides of a branch up to its reconvergence point, or a loop whose lanes
- * leave at different iterations. Sides run one after the other under masks, the one not taken first, as the
- * interpreter runs them; a region has one entry, ends only at its reconvergence point, and regions nest. All other
- * divergent branches go through the machine. Knows nothing of gccjit. */
+ * A divergence is *hidden* where the code runs both sides under masks, in the order in which the machine would (apart.h). While a block
+ * runs, other lanes may stand before others: what these still read must stay as it is for them. Other divergent branches go through
+ * the machine. Knows nothing of gccjit. */
 #ifndef MX_JITC_ANALYSE_H
 #define MX_JITC_ANALYSE_H
 
@@ -26,30 +25,26 @@ enum ja_access_kind { JA_OTHER, JA_LOAD, JA_STORE, JA_ATOM };
 struct ja_access { uint8_t kind, type, n; const char *step; /* of an atomic: its meaning's name */ };
 extern const struct ja_access ja_access[MX_OP_COUNT];
 
-enum ja_kind { JA_IF, JA_LOOP };
-struct ja_region {
-  enum ja_kind kind;
-  uint32_t block;             /* of the branch, or the loop's header */
-  uint32_t next, target, reconv; /* blocks; JA_IF: where the sides begin (reconv: that side is empty) */
-  uint64_t *side[2];          /* blocks: not taken, taken; loop: side[0] its body */
-  uint32_t size;
-};
-
 struct ja_block {
   uint32_t pc, first, end;    /* instructions [first, end) */
   uint32_t succ[2], nsucc;    /* where control goes inside this function; tables of brx have no edges here, see leaves */
   uint32_t place, idom;       /* in reverse postorder; immediate dominator. JA_NONE: control does not get here. See graph.h */
   bool leaves;                /* its last instruction is always left to the machine */
-  bool back_target, reconv, entry, divergent; /* divergent: ends in a guarded branch whose guard may differ between lanes */
-  uint32_t hide;              /* the JA_IF region that its branch begins, or JA_NONE */
-  uint32_t loop_exit;         /* the JA_LOOP region that its branch leaves, or JA_NONE */
-  uint32_t nstack, *stack;    /* regions around it, outermost first */
-  uint64_t *live_in;          /* slots that some lane may still read: of the graph that is built, pending lanes included */
+  uint32_t rank, turn;        /* the machine's, and its place in that order among the blocks here */
+  bool meets;                 /* lanes may meet where it begins: the machine has a JOIN there */
+  bool back_target, entry, divergent; /* divergent: ends in a guarded branch whose guard may differ between lanes */
+  bool hidden;                /* of a divergent branch: both sides run here */
+  bool whole;                 /* while it runs, no lane of the split is anywhere else */
+  bool seen;
+  uint64_t *pending;          /* blocks before which other lanes may stand while it runs */
+  uint64_t *open;             /* blocks where lanes may be expected; bit nblocks: at the function's return */
+  uint32_t nthen, *then;      /* blocks that may run after it */
+  uint64_t *live_in;          /* slots that some lane may still read, pending ones included */
   uint64_t *flow_in;          /* the same for lanes that are here */
   uint64_t *uni_in;           /* slots that hold one value */
   uint64_t *float_in;         /* slots whose f32 value may be made canonical (again) without harm, on every way here */
   uint64_t *raw_in;           /* of these, those whose NaNs may not be canonical yet */
-  uint64_t *kept;             /* slots that others lanes' futures need while this block runs under a mask */
+  uint64_t *kept;             /* slots that pending lanes will read: results of the block must not overwrite theirs */
 };
 
 struct ja {
@@ -60,7 +55,9 @@ struct ja {
   struct ja_block *blocks; uint32_t nblocks, bwords;
   uint32_t *block_of_pc;      /* JA_NONE where no block begins */
   uint32_t *order, norder;    /* blocks in reverse postorder */
-  struct ja_region *regions; uint32_t nregions;
+  uint32_t *by_turn;          /* blocks in the machine's order */
+  struct ja_loop { uint32_t head; uint64_t *body; } *loops; uint32_t nloops; /* natural ones, by the number of the header */
+  bool tangled;               /* nothing is hidden */
   const char *stops;          /* of a debugging session; NULL: none */
   uint64_t *written;          /* with it: by instruction, slots that may have been written before */
   void *memory;               /* chunks, freed whole */

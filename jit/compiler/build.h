@@ -55,7 +55,7 @@ struct lw {
   gcc_jit_rvalue *x, *state;          /* parameters, as byte pointers */
   gcc_jit_lvalue *fn, *bounds;        /* x->fn; the function's bounds */
   gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */
-  gcc_jit_lvalue *join_pc, *steps, *home;
+  gcc_jit_lvalue *steps, *home;
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
   gcc_jit_lvalue **u;                 /* by slot: its one value */
   gcc_jit_block **head, **entry;      /* by block */
@@ -65,11 +65,11 @@ struct lw {
   gcc_jit_lvalue *which, *barrier;    /* at `waits`: the entry behind the barrier, and its pc */
   struct lw_serial **serial;          /* by block, a loop's header: how its lanes run one by one; NULL: they do not */
   bool one_lane; const uint64_t *floats; /* code for one lane is built; its slots that are floats: see serial.c */
-  struct lw_region { gcc_jit_lvalue *saved[LW_CHUNKS], *pending[LW_CHUNKS]; gcc_jit_block *close[2]; bool closed[2]; } *regions;
+  gcc_jit_lvalue *(*pending)[LW_CHUNKS], *(*expected)[LW_CHUNKS]; /* by block: lanes that stand before it; that are expected there. See edges.c */
   uint64_t *written;                  /* slots that compiled code may change */
   uint64_t *homed, *homed_in;         /* slots whose places in home have them as they are, here and by block; see homes.c */
   bool *steadies;                     /* by block: it begins a loop with barriers, before which the slots in homed_in are stored */
-  bool at_home;                       /* slots and the regions' masks live in state->home, not in registers */
+  bool at_home;                       /* slots and the blocks' masks live in state->home, not in registers */
   struct lw_loop *loop;               /* over the chunks, which is built: slots have one chunk; see loops.c */
   bool always;                        /* the instruction's step runs whatever its operands are */
   /* where we are */
@@ -117,7 +117,7 @@ uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an o
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
 gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the same in state->home */
-gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t region, bool pending, unsigned c); /* where exits have a region's masks */
+gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected, unsigned c); /* where exits have a block's masks */
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
 /* Operand k's literal, where only the prepared kernel knows its value. */
 gcc_jit_lvalue *lw_late(struct lw *l, unsigned k);
@@ -186,9 +186,17 @@ gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk)
 /* lower.c: builds instruction k of the block, which goes on to the next; whether it can be left out, see there */
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live);
 bool lw_can_wait(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);
-/* lower.c: the current instruction, if it is an operation on values; from the current block to another one */
-bool lw_compute(struct lw *l);
+/* edges.c: from the current block to another one, and the branch that it ends in; slots as block `to` takes them; masks that may hold
+ * lanes in block `to`, those in the sets apart, become empty. A block's masks. */
 void lw_edge(struct lw *l, uint32_t to, bool backward);
+void lw_branch(struct lw *l);
+void lw_convert(struct lw *l, uint32_t to);
+void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open);
+gcc_jit_lvalue *const *lw_pending(struct lw *l, uint32_t block);
+gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join);
+/* lower.c: the current instruction, if it is an operation on values; so many instructions have been executed */
+void lw_add_steps(struct lw *l, uint32_t n);
+bool lw_compute(struct lw *l);
 void lw_mark(struct lw *l); /* a comment that names the instruction, for people */
 /* serial.c: finds loops whose lanes may run one by one; builds that of such a loop; where a block begins that is not come to
  * from inside of its own loop */

@@ -18,16 +18,15 @@ static bool goes_on(const struct ja *a, const struct ja_block *b) {
 }
 /* Whether block h begins a loop in which there are barriers. */
 static bool has_barriers(const struct ja *a, uint32_t h) {
-  if (a->blocks[h].nstack) return false;
-  uint64_t *body = lw_need(8 * a->bwords);
+  if (!a->blocks[h].whole) return false;
   bool waits = false;
-  if (jg_loop(a, h, body))
-    for (uint32_t b = 0; b < a->nblocks; b++) waits |= ja_has(body, b) && a->ins[a->blocks[b].end - 1].op == MX_BAR_SYNC;
-  free(body);
+  for (uint32_t k = 0; k < a->nloops; k++)
+    for (uint32_t b = 0; a->loops[k].head == h && b < a->nblocks; b++)
+      waits |= ja_has(a->loops[k].body, b) && a->ins[a->blocks[b].end - 1].op == MX_BAR_SYNC;
   return waits;
 }
 static bool settles(const struct lw *l, uint32_t from, uint32_t to) {
-  return l->steadies[to] && !jg_dominates(l->a, to, from) && !l->a->blocks[from].nstack;
+  return l->steadies[to] && !jg_dominates(l->a, to, from) && l->a->blocks[from].whole;
 }
 
 /* What is in its place when block b ends; uni, raw: as of then. */
@@ -65,13 +64,7 @@ void lw_homes_find(struct lw *l) {
     again |= now != *in; \
     *in = now; \
   }
-      JA_FOR_SUCC(a, b, s, {
-        FLOW(s);
-        for (uint32_t g = 0; g < bl->nstack; g++) { /* the other side of a branch may follow */
-          const struct ja_region *r = &a->regions[bl->stack[g]];
-          if (r->kind == JA_IF && s == r->reconv && r->target != r->reconv && ja_has(r->side[0], b)) FLOW(r->target);
-        }
-      });
+      for (uint32_t k = 0; k < bl->nthen; k++) FLOW(bl->then[k]);
 #undef FLOW
     }
   }

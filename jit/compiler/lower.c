@@ -1,7 +1,7 @@
-/* The function's frame of code: blocks, branches, hidden divergence. What single instructions do stands in slots.c, memory.c
- * and meaning.c, how code is entered and left in tails.c.
+/* The function's frame of code: blocks and what they are made of. From block to block: edges.c. What single instructions do stands in
+ * slots.c, memory.c and meaning.c, how code is entered and left in tails.c.
  *
- * 1. cm[] are the lanes that run, em[] those of the whole split. Outside of regions they are equal.
+ * 1. cm[] are the lanes that run, em[] those of the whole split. In blocks that are `whole` they are equal (edges.c).
  * 2. At any point a slot is either uniform (one vector) or has a vector for each chunk, as the analysis says; edges
  *    convert. Slots that are not live hold anything.
  * 3. At an exit the instruction at its pc has not been executed (tails.c). */
@@ -79,13 +79,7 @@ static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) { ret
 static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {
   for (unsigned c = 0; c < l->nc; c++) to[c] = jx_rv(from[c]);
 }
-static void set_masks(struct lw *l, gcc_jit_lvalue *const *to, gcc_jit_rvalue *const *m) {
-  for (unsigned c = 0; c < l->nc; c++) jx_set(&l->j, to[c], m[c]);
-}
-static void copy_masks(struct lw *l, gcc_jit_lvalue *const *to, gcc_jit_lvalue *const *from) {
-  for (unsigned c = 0; c < l->nc; c++) jx_set(&l->j, to[c], jx_rv(from[c]));
-}
-static void add_steps(struct lw *l, uint32_t n) {
+void lw_add_steps(struct lw *l, uint32_t n) {
   struct jx *j = &l->j;
   if (n) jx_set(j, l->steps, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->steps), jx_int(j, j->t_u64, n)));
 }
@@ -101,7 +95,7 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   const uint32_t number = lw_hand_over(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
-  gcc_jit_rvalue *mask = a->blocks[l->block].nstack ? lw_pack(l, m) : jx_rv(l->emask);
+  gcc_jit_rvalue *mask = a->blocks[l->block].whole ? jx_rv(l->emask) : lw_pack(l, m);
   gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
   gcc_jit_rvalue *args[5] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
                              gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->home), j->t_ptr), jx_int(j, j->t_u32, number), mask};
@@ -128,7 +122,7 @@ static bool is_zero(struct lw *l, unsigned k) {
 }
 /* All lanes end; `steps` instructions of the block have been executed. */
 static void done(struct lw *l, uint32_t steps) {
-  add_steps(l, steps);
+  lw_add_steps(l, steps);
   lw_warp_ends(l);
 }
 
@@ -193,113 +187,30 @@ static bool special(struct lw *l) {
 
 bool lw_compute(struct lw *l) { return special(l) || by_meaning(l); }
 
-/* ---- edges ----------------------------------------------------------------------------------------------*/
-static bool in_region(const struct ja_region *g, uint32_t b) { return ja_has(g->side[0], b) || ja_has(g->side[1], b); }
-static uint32_t depth_of(const struct ja *a, uint32_t b, uint32_t region) {
-  uint32_t k = 0;
-  while (k < a->blocks[b].nstack && a->blocks[b].stack[k] != region) k++;
-  return k;
-}
-/* From within the regions stack[0..depth) to block `to`: out of those that it does not lie in, into loops that begin
- * there. `from` tells the side. */
-static void go_to(struct lw *l, const uint32_t *stack, uint32_t depth, uint32_t from, uint32_t to) {
-  const struct ja *a = l->a;
-  if (depth && !in_region(&a->regions[stack[depth - 1]], to)) {
-    const uint32_t g = stack[depth - 1];
-    const int side = a->regions[g].kind == JA_IF && ja_has(a->regions[g].side[1], from);
-    struct lw_region *r = &l->regions[g];
-    if (!r->close[side]) r->close[side] = lw_new_block(l, "close");
-    lw_go(l, r->close[side]);
-    return;
-  }
-  gcc_jit_block *begin = l->head[to];
-  for (uint32_t k = depth; k < a->blocks[to].nstack; k++) {
-    const uint32_t g = a->blocks[to].stack[k];
-    if (a->regions[g].kind != JA_LOOP) continue;
-    copy_masks(l, l->regions[g].saved, l->cm);
-    begin = lw_start(l, to);
-  }
-  lw_go(l, begin);
-}
-static void build_close(struct lw *l, uint32_t number, int side) {
-  const struct ja *a = l->a;
-  const struct ja_region *g = &a->regions[number];
-  struct lw_region *r = &l->regions[number];
-  struct jx *j = &l->j;
-  j->b = r->close[side];
-  if (g->kind == JA_IF && side == 0 && g->target != g->reconv) {
-    gcc_jit_rvalue *m[LW_CHUNKS];
-    gcc_jit_block *turn = lw_new_block(l, "turn"), *end = lw_new_block(l, "end");
-    values(l, r->pending, m);
-    lw_split(l, lw_any(l, m), turn, end);
-    j->b = turn;
-    copy_masks(l, l->cm, r->pending);
-    go_to(l, a->blocks[g->target].stack, depth_of(a, g->target, number) + 1, g->target, g->target);
-    j->b = end;
-  }
-  copy_masks(l, l->cm, r->saved);
-  const struct ja_block *outer = &a->blocks[g->block]; /* of a loop, its header, which lies in the loop too */
-  go_to(l, outer->stack, g->kind == JA_IF ? outer->nstack : depth_of(a, g->block, number), g->block, g->reconv);
-}
-/* Makes the slots ready for block `to`: those that are uniform here and not there get their chunks, NaNs that must be
- * canonical there become so. */
-static void convert(struct lw *l, uint64_t *done, uint32_t to) {
-  const struct ja *a = l->a;
-  const struct ja_block *t = &a->blocks[to];
-  struct jx *j = &l->j;
-  for (uint32_t s = 0; s < a->nslots; s++) {
-    if (!ja_has(t->live_in, s)) continue;
-    const bool one = ja_has(l->uni, s), wide = lw_class(a, s) == MX_R64;
-    if (ja_has(l->raw, s) && !ja_has(t->raw_in, s) && !ja_has(done + a->words, s)) {
-      for (unsigned c = 0; c < (one ? 1 : l->nc); c++) jx_set(j, one ? lw_one(l, s) : lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
-      ja_add(done + a->words, s);
-      ja_del(done, s);
-    }
-    if (!one || ja_has(t->uni_in, s)) continue;
-    if (!ja_has(done, s)) {
-      for (unsigned c = 0; c < (wide ? 2 * l->nc : l->nc); c++) jx_set(j, lw_var(l, s, c), jx_rv(lw_one(l, s)));
-      ja_add(done, s);
-    }
-    lw_shape_enter(l, s, to);
-  }
-}
-void lw_edge(struct lw *l, uint32_t to, bool backward) {
-  const struct ja *a = l->a;
-  const struct ja_block *b = &a->blocks[l->block], *t = &a->blocks[to];
-  struct jx *j = &l->j;
-  uint64_t *done = lw_need(16 * a->words); /* two sets */
-  convert(l, done, to);
-  for (uint32_t k = 0; k < b->nstack; k++) {
-    const struct ja_region *g = &a->regions[b->stack[k]];
-    if (g->kind == JA_IF && to == g->reconv && g->target != g->reconv && ja_has(g->side[0], l->block))
-      convert(l, done, g->target);
-  }
-  free(done);
-  lw_settle(l, to);
-  if (backward) {
-    gcc_jit_lvalue *slice = lw_field(l, l->x, X_FIELD(slice), j->t_int);
-    gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), jx_int(j, j->t_int, 1)));
-    jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), left);
-    gcc_jit_block *over = lw_new_block(l, "over"), *on = lw_new_block(l, "again");
-    lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0))), over, on);
-    j->b = over;
-    lw_leave(l, MX_JIT_SLICE, t->pc, 0, l->live_end, l->uni);
-    j->b = on;
-  }
-  go_to(l, b->stack, b->nstack, l->block, to);
-}
-
 /* ---- instructions that may block ---------------------------------------------------------------------------*/
+/* A condition: some lanes of the split are elsewhere, or, if that counts, are expected where branches reconverge. NULL: it never holds. */
+static gcc_jit_rvalue *are_apart(struct lw *l, bool expected) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const struct ja_block *b = &a->blocks[l->block];
+  gcc_jit_rvalue *m[LW_CHUNKS] = {NULL};
+  for (unsigned c = 0; c < l->nc && !b->whole; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), jx_rv(l->em[c]));
+  for (uint32_t k = 0; expected && k <= a->nblocks; k++)
+    for (unsigned c = 0; c < l->nc && ja_has(b->open, k); c++) {
+      gcc_jit_rvalue *e = jx_rv(lw_expected(l, k)[c]);
+      m[c] = m[c] ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, m[c], e) : e;
+    }
+  return m[0] ? lw_any(l, m) : NULL;
+}
 /* Where all lanes of the warp are here, nobody waits at a warp operation; at barrier 0 the warp may wait with its state kept.
  * Otherwise the machine does it. Returned: whether the code goes on in j->b. */
 static bool sync_step(struct lw *l, uint32_t number_in_block) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  gcc_jit_rvalue *m[LW_CHUNKS];
-  if (a->blocks[l->block].nstack) {
+  gcc_jit_rvalue *apart_from = are_apart(l, l->ins->o->cls != MX_CROSS);
+  if (apart_from) {
     gcc_jit_block *together = lw_new_block(l, "together"), *apart = lw_new_block(l, "apart");
-    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), jx_rv(l->em[c])));
-    lw_split(l, lw_any(l, m), apart, together);
+    lw_split(l, apart_from, apart, together);
     j->b = apart;
     lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
     j->b = together;
@@ -324,132 +235,22 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
     j->b = machine;
     lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
     j->b = behind;
-    add_steps(l, number_in_block + 1);
+    lw_add_steps(l, number_in_block + 1);
     return true;
   }
   if (l->kernel && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
     gcc_jit_block *here = lw_new_block(l, "park");
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, MX_AT(jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), here, machine);
     j->b = here;
-    add_steps(l, number_in_block + 1);
+    lw_add_steps(l, number_in_block + 1);
     const uint32_t next = a->blocks[l->block].succ[0];
-    uint64_t *done = lw_need(16 * a->words);
-    convert(l, done, next);
-    free(done);
+    lw_convert(l, next);
     lw_park(l, next);
   } else
     lw_go(l, machine);
   j->b = machine;
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
   return false;
-}
-
-/* ---- branches -------------------------------------------------------------------------------------------*/
-/* Into a side of the region that the current block's branch begins, with the lanes m; what is uniform here may have to
- * be chunks there, and at `later` too. */
-static void side(struct lw *l, gcc_jit_rvalue *const *m, uint32_t to, uint32_t later) {
-  const struct ja *a = l->a;
-  uint64_t *done = lw_need(16 * a->words); /* two sets */
-  set_masks(l, l->cm, m);
-  convert(l, done, to);
-  convert(l, done, later);
-  free(done);
-  go_to(l, a->blocks[to].stack, depth_of(a, to, a->blocks[l->block].hide) + 1, to, to);
-}
-/* Some lanes of a divergent branch, those of t, go backwards: that is one of the slice's. Where it is the last, the machine does it. */
-static void count_back(struct lw *l, gcc_jit_rvalue *const *t, uint32_t here) {
-  struct jx *j = &l->j;
-  gcc_jit_block *some = lw_new_block(l, "back"), *over = lw_new_block(l, "over"), *counts = lw_new_block(l, "counts"), *on = lw_new_block(l, "on");
-  lw_split(l, lw_any(l, t), some, on);
-  j->b = some;
-  gcc_jit_lvalue *slice = lw_field(l, l->x, X_FIELD(slice), j->t_int);
-  gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), jx_int(j, j->t_int, 1)));
-  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0))), over, counts);
-  j->b = over;
-  lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
-  j->b = counts;
-  jx_set(j, slice, left);
-  lw_go(l, on);
-  j->b = on;
-}
-static void branch(struct lw *l) {
-  const struct ja *a = l->a;
-  struct jx *j = &l->j;
-  const struct ja_block *b = &a->blocks[l->block];
-  const mx_word w = *l->ins->w;
-  const uint32_t target = a->block_of_pc[mx_w_target(w)], next = l->block + 1, here = (uint32_t)(l->ins - &a->ins[b->first]);
-  const bool back = mx_w_target(w) <= l->ins->pc;
-  if (mx_w_guard(w) == MX_GUARD_NONE) {
-    add_steps(l, here + 1);
-    lw_edge(l, target, back);
-    return;
-  }
-  const struct ja_region *g = b->hide == JA_NONE ? NULL : &a->regions[b->hide];
-  gcc_jit_block *taken = g && g->target == g->reconv ? NULL : lw_new_block(l, "taken");
-  gcc_jit_block *not = g && g->next == g->reconv ? NULL : lw_new_block(l, "next");
-  if (!b->divergent) {
-    add_steps(l, here + 1);
-    lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not);
-    j->b = taken;
-    lw_edge(l, target, back);
-    j->b = not;
-    lw_edge(l, next, false);
-    return;
-  }
-  gcc_jit_rvalue *t[LW_CHUNKS], *n[LW_CHUNKS];
-  for (unsigned c = 0; c < l->nc; c++) {
-    t[c] = lw_lanes(l, c);
-    n[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, t[c], jx_rv(l->cm[c])));
-  }
-  if (g) {
-    struct lw_region *r = &l->regions[b->hide];
-    if (back) count_back(l, t, here);
-    add_steps(l, here + 1);
-    copy_masks(l, r->saved, l->cm);
-    set_masks(l, r->pending, t);
-    /* the first side that has lanes; the other follows where this one closes */
-    const bool first = g->next != g->reconv, second = g->target != g->reconv;
-    gcc_jit_block *none = first && second ? NULL : lw_new_block(l, "skip");
-    lw_split(l, lw_any(l, first ? n : t), first ? not : taken, none ? none : taken);
-    if (first) {
-      j->b = not;
-      side(l, n, next, second ? target : next);
-    }
-    if (second) {
-      j->b = taken;
-      side(l, t, target, target);
-    }
-    if (none) {
-      j->b = none;
-      lw_edge(l, g->reconv, false);
-    }
-    return;
-  }
-  if (b->loop_exit != JA_NONE) {
-    const bool leaves = target == a->regions[b->loop_exit].reconv;
-    gcc_jit_block *stay = leaves ? not : taken, *all = leaves ? taken : not;
-    if (leaves && back) count_back(l, t, here);
-    add_steps(l, here + 1);
-    lw_split(l, lw_any(l, leaves ? n : t), stay, all);
-    j->b = all;
-    lw_edge(l, leaves ? target : next, false);
-    j->b = stay;
-    set_masks(l, l->cm, leaves ? n : t);
-    lw_edge(l, leaves ? next : target, !leaves && back);
-    return;
-  }
-  gcc_jit_block *some = lw_new_block(l, "some"), *apart = lw_new_block(l, "apart");
-  lw_split(l, lw_any(l, t), some, not);
-  j->b = some;
-  lw_split(l, lw_any(l, n), apart, taken);
-  j->b = apart;
-  lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
-  j->b = taken;
-  add_steps(l, here + 1);
-  lw_edge(l, target, back);
-  j->b = not;
-  add_steps(l, here + 1);
-  lw_edge(l, next, false);
 }
 
 void lw_mark(struct lw *l) {
@@ -584,12 +385,6 @@ static void build_block(struct lw *l, uint32_t number) {
   const uint32_t n = b->end - b->first;
   uint64_t *live = lw_need(8 * (size_t)a->words * (n + 1)), *at = live + (size_t)n * a->words;
   ja_live_out(a, number, at);
-  for (uint32_t g = 0; g < b->nstack; g++) { /* lanes that wait for the other side */
-    const struct ja_region *r = &a->regions[b->stack[g]];
-    if (r->kind == JA_IF && ja_has(r->side[0], number) && r->target != r->reconv)
-      for (uint32_t w = 0; w < a->words; w++) at[w] |= a->blocks[r->target].live_in[w];
-    for (uint32_t w = 0; w < a->words; w++) at[w] |= a->blocks[r->reconv].live_in[w];
-  }
   for (uint32_t k = n; k--;) {
     memcpy(live + (size_t)k * a->words, live + (size_t)(k + 1) * a->words, 8 * a->words);
     ja_live_step(a, &a->ins[b->first + k], b->kept, live + (size_t)k * a->words);
@@ -599,9 +394,10 @@ static void build_block(struct lw *l, uint32_t number) {
   memcpy(l->flt, b->float_in, 8 * a->words);
   memcpy(l->raw, b->raw_in, 8 * a->words);
   memcpy(l->homed, l->homed_in + (size_t)number * a->words, 8 * a->words);
-  if (b->reconv) {
+  if (b->meets) { /* with others, of whom the machine knows, or these go first */
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
-    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, b->pc)), meet, on);
+    gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(until), j->t_u32));
+    lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, b->rank))), meet, on);
     j->b = meet;
     lw_leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
     j->b = on;
@@ -637,9 +433,9 @@ static void build_block(struct lw *l, uint32_t number) {
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_lanes(l, c);
       lw_split(l, lw_any(l, m), some, on);
       j->b = some;
-      if (l->kernel && !b->nstack) {
+      if (l->kernel) {
         gcc_jit_block *all = lw_new_block(l, "all"), *not_all = lw_new_block(l, "not_all");
-        for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m[c], jx_rv(l->cm[c]));
+        for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m[c], jx_rv(l->em[c]));
         lw_split(l, lw_any(l, m), not_all, all);
         j->b = all;
         done(l, k + 1);
@@ -662,7 +458,15 @@ static void build_block(struct lw *l, uint32_t number) {
       lw_edge(l, b->succ[0], false);
       break;
     }
-    if (l->kernel && !b->nstack && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
+    if (l->kernel && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
+      gcc_jit_rvalue *apart_from = are_apart(l, false);
+      if (apart_from) {
+        gcc_jit_block *apart = lw_new_block(l, "apart"), *all = lw_new_block(l, "all");
+        lw_split(l, apart_from, apart, all);
+        j->b = apart;
+        lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
+        j->b = all;
+      }
       done(l, k + 1);
       ended = true;
       break;
@@ -673,14 +477,14 @@ static void build_block(struct lw *l, uint32_t number) {
       break;
     }
     if (l->ins->op == MX_BRA) {
-      branch(l);
+      lw_branch(l);
       ended = true;
       break;
     }
     build_ordinary(l, b, k, live);
   }
   if (!ended) {
-    add_steps(l, n);
+    lw_add_steps(l, n);
     l->ins = &a->ins[b->end - 1];
     lw_edge(l, number + 1, false);
   }
@@ -703,7 +507,6 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
     jx_set(j, l->cm[c], jx_rv(l->em[c]));
   }
   jx_set(j, l->home, jx_rv(lw_field(l, l->state, MX_AT(jit_state, home), j->t_pu8)));
-  jx_set(j, l->join_pc, jx_rv(lw_field(l, l->x, X_FIELD(join_pc), j->t_u32)));
   jx_set(j, l->steps, jx_int(j, j->t_u64, 0));
   gcc_jit_block *end = j->b;
   uint32_t n = 0;
@@ -742,7 +545,6 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->bounds = named(l, j->t_pu8, "bounds");
   l->emask = named(l, j->t_u64, "emask");
   for (unsigned k = 0; k < l->nc; k++) l->em[k] = jx_local(j, j->t_mask), l->cm[k] = jx_local(j, j->t_mask);
-  l->join_pc = named(l, j->t_u32, "join_pc");
   l->steps = named(l, j->t_u64, "steps");
   l->home = named(l, j->t_pu8, "home");
   l->which = named(l, j->t_u32, "which");
@@ -753,7 +555,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->head = lw_need(sizeof *l->head * (a->nblocks + 1));
   l->entry = lw_need(sizeof *l->entry * (a->nblocks + 1));
   l->serial = lw_need(sizeof *l->serial * (a->nblocks + 1));
-  l->regions = lw_need(sizeof *l->regions * (a->nregions + 1));
+  l->pending = lw_need(sizeof *l->pending * (a->nblocks + 1)), l->expected = lw_need(sizeof *l->expected * (a->nblocks + 1));
   l->uni = lw_need(8 * a->words);
   l->uni_after = lw_need(8 * a->words);
   l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
@@ -786,8 +588,8 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
     again = false;
     for (uint32_t b = 0; b < a->nblocks; b++) {
       if (!reached[b] && a->blocks[b].entry) reached[b] = again = true;
-      for (uint32_t k = 0; reached[b] && (!a->blocks[b].leaves || ja_goes_on(&a->ins[a->blocks[b].end - 1])) && k < a->blocks[b].nsucc; k++)
-        if (!reached[a->blocks[b].succ[k]]) reached[a->blocks[b].succ[k]] = again = true;
+      for (uint32_t k = 0; reached[b] && (!a->blocks[b].leaves || ja_goes_on(&a->ins[a->blocks[b].end - 1])) && k < a->blocks[b].nthen; k++)
+        if (!reached[a->blocks[b].then[k]]) reached[a->blocks[b].then[k]] = again = true;
     }
   }
   for (uint32_t b = 0; b < a->nblocks; b++) {
@@ -797,11 +599,6 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
     snprintf(name, sizeof name, "entry%u", a->blocks[b].pc);
     if (a->blocks[b].entry) l->entry[b] = gcc_jit_function_new_block(j->fn, name);
   }
-  for (uint32_t k = 0; k < a->nregions; k++)
-    for (unsigned m = 0; m < l->nc; m++) {
-      l->regions[k].saved[m] = l->at_home ? lw_mask_cell(l, k, false, m) : jx_local(j, j->t_mask);
-      l->regions[k].pending[m] = l->at_home ? lw_mask_cell(l, k, true, m) : jx_local(j, j->t_mask);
-    }
   l->dispatch = gcc_jit_function_new_block(j->fn, "dispatch");
   lw_serial_find(l);
   gcc_jit_block *refuse = gcc_jit_function_new_block(j->fn, "refuse");
@@ -811,15 +608,6 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
       if (l->serial[b]) lw_serial_build(l, b);
       build_block(l, b);
     }
-  for (bool again = true; again;) { /* closing one region may close the next */
-    again = false;
-    for (uint32_t k = 0; k < a->nregions; k++)
-      for (int side = 0; side < 2; side++)
-        if (l->regions[k].close[side] && !l->regions[k].closed[side]) {
-          build_close(l, k, side);
-          l->regions[k].closed[side] = again = true;
-        }
-  }
   lw_build_entries(l);
   lw_build_warps(l);
   lw_build_exits(l);

@@ -2,6 +2,7 @@
  *
  * A process of its own, started by libmx (jit/runtime/spawn.c) or by hand: the compiler's limits, failures and licence stay in here.
  * It trusts nobody with its time: processor time and memory are limited. */
+#include "dump.h"
 #include "link.h"
 #include "lower.h"
 
@@ -105,6 +106,8 @@ static int usage(FILE *to, int status) {
         "  --stops TEXT   code for a debugging session: where it is left\n"
         "  --asm          write assembly instead\n"
         "  --dump         show what gccjit is told, on standard error\n"
+        "  --dump-cfg     write the graph of blocks for dot, and nothing else\n"
+        "  --dump-plan    write in which order blocks run, and where lanes may be apart, and nothing else\n"
         "  --time         show where the time went\n"
         "  --cpu SECONDS, --memory MIB   limits (default 60, 4096)\n"
         "  --parent PID   end when who has started this one ends, at once if PID is gone\n", to);
@@ -122,8 +125,9 @@ static bool add_signature(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  enum { ASM = 256, DUMP, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, PARENT };
-  static const struct option longs[] = {{"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP},
+  enum { ASM = 256, DUMP, DUMP_CFG, DUMP_PLAN, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, PARENT };
+  static const struct option longs[] = {{"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP}, {"dump-cfg", no_argument, 0, DUMP_CFG},
+                                        {"dump-plan", no_argument, 0, DUMP_PLAN},
                                         {"time", no_argument, 0, TIME}, {"cpu", required_argument, 0, CPU},
                                         {"memory", required_argument, 0, MEMORY}, {"parent", required_argument, 0, PARENT},
                                         {"stops", required_argument, 0, STOPS}, {"level", required_argument, 0, LEVEL},
@@ -133,6 +137,7 @@ int main(int argc, char **argv) {
   bool as_asm = false, dump = false, times = false;
   long large = -1, parent = 0;
   unsigned long cpu = 60, memory = 4096;
+  void (*show)(const struct ja *a, FILE *to) = NULL;
   say_when_dying();
   huge_heap();
   gcc_jit_context *c = gcc_jit_context_acquire();
@@ -145,6 +150,8 @@ int main(int argc, char **argv) {
     case STOPS: stops = optarg; break;
     case ASM: as_asm = true; break;
     case DUMP: dump = true; break;
+    case DUMP_CFG: show = ja_dump_cfg; break;
+    case DUMP_PLAN: show = ja_dump_plan; break;
     case TIME: times = true; break;
     case CPU: cpu = strtoul(optarg, NULL, 10); break;
     case LEVEL: cpu_level = optarg; break;
@@ -204,12 +211,17 @@ int main(int argc, char **argv) {
     gcc_jit_context_add_command_line_option(c, "-fexpensive-optimizations");
     gcc_jit_context_add_command_line_option(c, "-fcaller-saves");
   }
+  FILE *dumped = show ? fopen(out, "w") : NULL;
+  if (show && !dumped) return fprintf(stderr, "mx-jitc: cannot write %s\n", out), 1;
   bool good = true;
   for (uint32_t f = 0; good && f < im->nfuncs; f++) {
     if (!seen[f]) continue;
     struct ja *a = ja_analyse(im, f, stops);
-    good = a && lw_function(c, isa, a, f, as_asm, large >= 0 ? a->nins > large : (uint64_t)a->nins * (im->lanes / isa->lanes) > isa->in_registers);
+    if (a && show) show(a, dumped);
+    else
+      good = a && lw_function(c, isa, a, f, as_asm, large >= 0 ? a->nins > large : (uint64_t)a->nins * (im->lanes / isa->lanes) > isa->in_registers);
   }
+  if (show) return fclose(dumped) || !good;
   const uint64_t layout = mx__jit_layout();
   gcc_jit_type *u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */
   gcc_jit_lvalue *exported = gcc_jit_context_new_global(c, NULL, GCC_JIT_GLOBAL_EXPORTED, gcc_jit_context_new_array_type(c, NULL, u32, 2), "mx_jit_layout");

@@ -10,6 +10,7 @@
  *    wrongly, where the vector form has as many under way as there are lanes.
  * 4. Costs are estimated, in quarters of a cycle; where the sum over the turns turns out to be more than what the rounds would have
  *    cost, or something was amiss, the next few times are the vector form's. */
+#include "apart.h"
 #include "build.h"
 #include "meaning.h"
 
@@ -39,7 +40,7 @@ struct load {
 struct lw_serial {
   gcc_jit_block *start;
   struct lw one;                     /* the function's state for code of one lane: slots are scalars */
-  const struct ja_region *region;
+  uint32_t head, behind;             /* the loop's header; where its lanes go when they leave it */
   uint32_t nblocks, block[MOST_BLOCKS];
   uint64_t *floats;                  /* slots that floats alone are made of or computed from: they need not move between registers of two kinds */
   uint64_t *in, *out, *moved;        /* that lanes begin with; that they leave behind; of these, those that are one value where rounds begin */
@@ -52,28 +53,35 @@ struct lw_serial {
 };
 
 /* ---- which loops ----------------------------------------------------------------------------------------------------*/
-/* The loop's blocks, each of which goes on to the next one or leaves for the region's end. */
-static bool find_chain(const struct ja *a, uint32_t region, struct lw_serial *p) {
-  const struct ja_region *g = p->region = &a->regions[region];
-  uint32_t b = g->block;
-  if (g->kind != JA_LOOP || g->size > MOST_BLOCKS) return false;
+/* The loop's blocks, each of which goes on to the next one or leaves for one place, where the lanes that have left meet. */
+static bool find_chain(const struct ja *a, const struct ja_loop *loop, struct lw_serial *p) {
+  uint32_t b = p->head = loop->head, size = 0, parts = 0;
+  p->behind = JA_NONE;
+  for (uint32_t k = 0; k < a->nblocks; k++) size += ja_has(loop->body, k);
+  if (size > MOST_BLOCKS || !p->head) return false;
   do {
     const struct ja_block *bl = &a->blocks[b];
     const struct ja_ins *last = &a->ins[bl->end - 1];
     uint32_t next = JA_NONE;
-    if (p->nblocks == g->size || bl->leaves || bl->hide != JA_NONE || bl->stack[bl->nstack - 1] != region || (bl->reconv && b != g->block)) return false;
+    if (p->nblocks == size || bl->leaves || (bl->divergent && !bl->hidden) || (bl->meets && b != p->head)) return false;
     p->block[p->nblocks++] = b;
     for (uint32_t k = 0; k < bl->nsucc; k++) {
       const bool back = last->op == MX_BRA && mx_w_target(*last->w) <= last->pc && bl->succ[k] == a->block_of_pc[mx_w_target(*last->w)];
-      if (back != (bl->succ[k] == g->block)) return false; /* rounds are counted at the one branch backwards */
-      if (bl->succ[k] == g->reconv) continue;
+      if (back != (bl->succ[k] == p->head)) return false; /* rounds are counted at the one branch backwards */
+      if (!ja_has(loop->body, bl->succ[k])) {
+        if (p->behind != JA_NONE && p->behind != bl->succ[k]) return false;
+        p->behind = bl->succ[k];
+        if (bl->divergent && ja_join_of(a, b) != p->behind) return false;
+        parts += bl->divergent;
+        continue;
+      }
       if (next != JA_NONE) return false;
       next = bl->succ[k];
     }
     if (next == JA_NONE) return false;
     b = next;
-  } while (b != g->block);
-  return p->nblocks == g->size;
+  } while (b != p->head);
+  return p->nblocks == size && parts;
 }
 
 /* Whether a row's meaning has a form for one lane: it is built where nobody will compile it. */
@@ -158,7 +166,7 @@ static bool steers_itself(const struct ja *a, const struct lw_serial *p, bool *t
       }
     again = false;
     for (uint32_t w = 0; w < a->words; w++) {
-      const uint64_t at_head = now[w] & a->blocks[p->region->block].live_in[w];
+      const uint64_t at_head = now[w] & a->blocks[p->head].live_in[w];
       again |= (at_head & ~carried[w]) != 0;
       carried[w] |= at_head;
     }
@@ -214,7 +222,7 @@ static void note_kinds(const struct ja *a, const struct ja_ins *i, uint64_t *flo
   }
 }
 static void find_slots(const struct ja *a, struct lw_serial *p) {
-  const struct ja_block *h = &a->blocks[p->region->block], *end = &a->blocks[p->region->reconv];
+  const struct ja_block *h = &a->blocks[p->head], *end = &a->blocks[p->behind];
   uint64_t *sets = lw_need(8 * 6 * (size_t)a->words), *written = sets, *numbers = sets + 5 * a->words;
   uint32_t s[JA_MAX_TOUCH];
   p->in = sets + a->words, p->out = p->in + a->words, p->moved = p->out + a->words, p->floats = p->moved + a->words;
@@ -233,22 +241,22 @@ static void find_slots(const struct ja *a, struct lw_serial *p) {
 }
 /* Slots for which more would have to be done. */
 static bool has_odd_slots(const struct lw *l, const struct lw_serial *p) {
-  const struct ja_block *end = &l->a->blocks[p->region->reconv];
+  const struct ja_block *end = &l->a->blocks[p->behind];
   for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(p->out, s) && ja_has(end->live_in, s) && (ja_has(end->uni_in, s) || ja_has(p->moved, s) || lw_shape_asked(l, s, p->region->reconv))) return true;
+    if (ja_has(p->out, s) && ja_has(end->live_in, s) && (ja_has(end->uni_in, s) || ja_has(p->moved, s) || lw_shape_asked(l, s, p->behind))) return true;
   return false;
 }
 
 void lw_serial_find(struct lw *l) {
   const struct ja *a = l->a;
-  for (uint32_t g = 0; g < a->nregions && !l->at_home; g++) {
+  for (uint32_t g = 0; g < a->nloops && !l->at_home; g++) {
     struct lw_serial *p = lw_need(sizeof *p);
     bool through[MOST_LOADS];
-    if (l->head[a->regions[g].block] && find_chain(a, g, p) && has_instructions(l, p) && steers_itself(a, p, through) && is_worth_it(l, p, through)) {
+    if (l->head[a->loops[g].head] && find_chain(a, &a->loops[g], p) && has_instructions(l, p) && steers_itself(a, p, through) && is_worth_it(l, p, through)) {
       find_slots(a, p);
-      if (!has_odd_slots(l, p)) l->serial[p->region->block] = p, p->start = lw_new_block(l, "lanes");
+      if (!has_odd_slots(l, p)) l->serial[p->head] = p, p->start = lw_new_block(l, "lanes");
     }
-    if (l->serial[a->regions[g].block] != p) free(p);
+    if (l->serial[a->loops[g].head] != p) free(p);
   }
 }
 gcc_jit_block *lw_start(const struct lw *l, uint32_t block) { return l->serial[block] ? l->serial[block]->start : l->head[block]; }
@@ -407,7 +415,7 @@ static void build_load(struct lw *l, const struct lw_serial *p, const struct loa
 /* ---- a lane's turn ---------------------------------------------------------------------------------------------------------*/
 /* NaNs become canonical in slots of `set` where they have to be: behind the loop, and where its next round begins. */
 static void clean(struct lw *l, const struct lw_serial *p, const uint64_t *set, bool behind) {
-  const struct ja_block *h = &l->a->blocks[p->region->block], *end = &l->a->blocks[p->region->reconv];
+  const struct ja_block *h = &l->a->blocks[p->head], *end = &l->a->blocks[p->behind];
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(set, s) && ja_has(l->raw, s) && !(ja_has(h->raw_in, s) && (!behind || ja_has(end->raw_in, s))))
       lw_set_one(l, s, lw_clean(l, s, lw_get(l, s, MX_T_u32, 0)).r[0]);
@@ -416,7 +424,7 @@ static void begin_turn(struct lw *l, struct lw_serial *p) {
   struct jx *j = &l->j;
   jx_set(j, p->lane, lw_lowest(l, jx_rv(p->todo)));
   for (uint32_t s = 0; s < l->a->nslots; s++) {
-    if (!ja_has(p->in, s) || (ja_has(l->a->blocks[p->region->block].uni_in, s) && !ja_has(p->moved, s))) continue;
+    if (!ja_has(p->in, s) || (ja_has(l->a->blocks[p->head].uni_in, s) && !ja_has(p->moved, s))) continue;
     gcc_jit_rvalue *v;
     if (ja_has(p->moved, s)) v = jx_rv(p->begin[s]);
     else if (p->begin[s]) v = cast(l, U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), lw_u64(l, 1)), j->t_mask);
@@ -479,10 +487,10 @@ static void build_block(struct lw *l, struct lw_serial *p, unsigned n, const str
     memcpy(l->raw, l->raw_after, 8 * a->words);
   }
   bool exits = false;
-  for (uint32_t k = 0; k < b->nsucc; k++) exits |= b->succ[k] == p->region->reconv;
+  for (uint32_t k = 0; k < b->nsucc; k++) exits |= b->succ[k] == p->behind;
   if (!exits) return;
   gcc_jit_block *stay = lw_new_block(l, "stay"), *out = lw_new_block(l, "out");
-  const bool taken = a->block_of_pc[mx_w_target(*l->ins->w)] == p->region->reconv;
+  const bool taken = a->block_of_pc[mx_w_target(*l->ins->w)] == p->behind;
   lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), taken ? out : stay, taken ? stay : out);
   j->b = out;
   end_turn(l, p, (int)n);
@@ -493,7 +501,7 @@ static void build_round(struct lw *l, struct lw_serial *p) {
   const struct load *load = p->load;
   j->b = p->body;
   for (unsigned n = 0; n < p->nblocks; n++) build_block(l, p, n, &load);
-  clean(l, p, l->a->blocks[p->region->block].live_in, false);
+  clean(l, p, l->a->blocks[p->head].live_in, false);
   gcc_jit_block *over = lw_new_block(l, "over");
   jx_set(j, p->left, U64(MINUS, jx_rv(p->left), lw_u64(l, 1)));
   lw_split(l, IS(NE, jx_rv(p->left), lw_u64(l, 0)), p->body, over);
@@ -508,7 +516,7 @@ static void bring_slots(struct lw *l, struct lw_serial *p) {
   struct jx *j = &l->j;
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(p->in, s) && !ja_has(p->out, s)) continue;
-    const bool here = ja_has(p->in, s), one = here && ja_has(a->blocks[p->region->block].uni_in, s);
+    const bool here = ja_has(p->in, s), one = here && ja_has(a->blocks[p->head].uni_in, s);
     if (one) continue; /* bring_uniform() */
     if (lw_class(a, s) != MX_PRED) {
       if (here && !ja_has(l->homed, s)) move(l, false, s);
@@ -524,7 +532,7 @@ static void bring_uniform(struct lw *l, struct lw_serial *p) {
   const struct ja *a = l->a;
   struct lw *one = &p->one;
   for (uint32_t s = 0; s < a->nslots; s++) {
-    if (!ja_has(p->in, s) || !ja_has(a->blocks[p->region->block].uni_in, s)) continue;
+    if (!ja_has(p->in, s) || !ja_has(a->blocks[p->head].uni_in, s)) continue;
     struct jx *j = &turn_to(l, one)->j;
     gcc_jit_rvalue *v = jx_rv(lw_one(l, s));
     v = lw_class(a, s) == MX_PRED ? j->isa->mask_any(j, v) : j->isa->first(j, lw_class(a, s) == MX_R64, v);
@@ -577,11 +585,32 @@ static void judge(struct lw *l, const struct lw_serial *p) {
   lw_go(l, good);
   j->b = good;
 }
+/* Some lanes have left, those of `rest` have not, and go on: as if they had parted at a branch. */
+static void part_from(struct lw *l, struct lw_serial *p) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *left[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *rest = jx_keep(j, j->isa->mask_of(j, jx_rv(p->rest), j->w * c));
+    left[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, rest, jx_rv(l->cm[c])));
+  }
+  gcc_jit_block *some = lw_new_block(l, "left"), *on = lw_new_block(l, "rest");
+  lw_split(l, lw_any(l, left), some, on);
+  j->b = some;
+#define ADD(to_, m_) jx_set(j, to_, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, jx_rv(to_), m_))
+  for (unsigned c = 0; c < l->nc; c++) {
+    ADD(lw_expected(l, p->behind)[c], jx_rv(l->cm[c]));
+    ADD(lw_pending(l, p->behind)[c], left[c]);
+    jx_set(j, l->cm[c], jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), left[c]));
+  }
+#undef ADD
+  lw_go(l, on);
+  j->b = on;
+}
 static void leave_loop(struct lw *l, struct lw_serial *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  const uint32_t head = p->region->block;
-  const struct ja_block *h = &a->blocks[head], *end = &a->blocks[p->region->reconv];
+  const uint32_t head = p->head;
+  const struct ja_block *h = &a->blocks[head], *end = &a->blocks[p->behind];
   gcc_jit_block *some = lw_new_block(l, "some"), *none = lw_new_block(l, "none");
   lw_split(l, lw_rare(l, IS(NE, jx_rv(p->rest), lw_u64(l, 0))), some, none);
   j->b = none;
@@ -590,10 +619,10 @@ static void leave_loop(struct lw *l, struct lw_serial *p) {
       ja_del(l->uni, s);
       if (!ja_has(end->raw_in, s)) ja_del(l->raw, s);
     }
-  lw_edge(l, p->region->reconv, false);
+  lw_edge(l, p->behind, false);
   memcpy(l->uni, h->uni_in, 8 * a->words), memcpy(l->raw, h->raw_in, 8 * a->words);
   j->b = some;
-  for (unsigned c = 0; c < l->nc; c++) jx_set(j, l->cm[c], j->isa->mask_of(j, jx_rv(p->rest), j->w * c));
+  part_from(l, p);
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(p->out, s)) continue;
     if (ja_has(p->moved, s)) {
@@ -644,7 +673,7 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   j->b = on;
   gcc_jit_rvalue *slice = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, slice), j->t_int)));
   gcc_jit_rvalue *bad = IS(LE, slice, jx_int(j, j->t_int, 1));
-  if (h->reconv) bad = lw_either(l, bad, IS(EQ, jx_rv(l->join_pc), jx_int(j, j->t_u32, h->pc)));
+  bad = lw_either(l, bad, IS(LE, jx_rv(lw_field(l, l->x, MX_AT(exec, until), j->t_u32)), jx_int(j, j->t_u32, h->rank)));
   turn_to(one, l);
   bring_uniform(l, p);
   for (unsigned k = 0; k < p->nloads; k++) bad = lw_either(one, bad, prepare_load(one, p, &p->load[k]));

@@ -2,7 +2,7 @@
  * bits, and whether the lanes of each chunk have one address or lie evenly apart. An access takes its address apart, within
  * its block, into such a slot, constant factors, and addends that are the same for all lanes. A slot with a shape has it
  * computed wherever it is written, for the lanes that run there; an access uses it where these include all of its own: where
- * every write that it can see stands in regions around it, on its own side of them. */
+ * from no place at which other lanes may stand meanwhile control gets to the access without another write. */
 #include "build.h"
 
 #include "vm/exec/exec.h"
@@ -24,26 +24,10 @@ bool lw_written_between(const struct ja *a, const struct ja_ins *from, const str
     if (writes(a, (uint32_t)(from - a->ins), slot)) return true;
   return false;
 }
-/* Whether the lanes that run in block `use` ran in block `def` too when it last ran. */
-static bool covers(const struct ja *a, uint32_t def, uint32_t use) {
-  const struct ja_block *d = &a->blocks[def], *u = &a->blocks[use];
-  if (d->nstack > u->nstack) return false;
-  for (uint32_t k = 0; k < d->nstack; k++) {
-    const struct ja_region *g = &a->regions[d->stack[k]];
-    if (u->stack[k] != d->stack[k] || ja_has(g->side[0], def) != ja_has(g->side[0], use)) return false;
-  }
-  return true;
-}
-/* Whether block p may run just before block b: by an edge, or because p ends the side whose turn comes first. */
+/* Whether block b may run just after block p. */
 static bool precedes(const struct ja *a, uint32_t p, uint32_t b) {
-  const struct ja_block *bl = &a->blocks[p];
-  for (uint32_t k = 0; k < bl->nsucc; k++) {
-    if (bl->succ[k] == b) return true;
-    for (uint32_t g = 0; g < bl->nstack; g++) {
-      const struct ja_region *r = &a->regions[bl->stack[g]];
-      if (r->kind == JA_IF && r->target == b && r->target != r->reconv && bl->succ[k] == r->reconv && ja_has(r->side[0], p)) return true;
-    }
-  }
+  for (uint32_t k = 0; k < a->blocks[p].nthen; k++)
+    if (a->blocks[p].then[k] == b) return true;
   return false;
 }
 bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot) {
@@ -73,6 +57,27 @@ static unsigned moves(const struct ja *a, uint32_t b, uint32_t k) {
   const unsigned o = slot_of(a, i, 1) == s ? 2 : slot_of(a, i, 2) == s ? 1 : 0;
   return o && lw_uniform_at(a, b, k, o) ? o : 0;
 }
+/* Blocks that write the slot anew. */
+static bool writes_anew(const struct ja *a, uint32_t b, uint32_t slot) {
+  for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
+    if (writes(a, k, slot) && !moves(a, b, k)) return true;
+  return false;
+}
+/* Whether the lanes that run in block `use` ran in block `def`, which writes the slot, too when it last ran. */
+static bool covers(const struct ja *a, uint32_t def, uint32_t use, uint32_t slot) {
+  if (a->blocks[def].whole) return true;
+  uint64_t *seen = lw_need(8 * a->bwords);
+  uint32_t *work = lw_need(sizeof *work * (a->nblocks + 1u)), n = 0;
+  for (uint32_t p = 0; p < a->nblocks; p++)
+    if (ja_has(a->blocks[def].pending, p)) ja_add(seen, p), work[n++] = p;
+  while (n && !ja_has(seen, use)) {
+    const uint32_t b = work[--n];
+    if (!writes_anew(a, b, slot)) JA_FOR_SUCC(a, b, s, if (!ja_has(seen, s)) { ja_add(seen, s); work[n++] = s; });
+  }
+  const bool good = !ja_has(seen, use);
+  free(seen), free(work);
+  return good;
+}
 static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
   bool *seen = calloc(a->nblocks, sizeof *seen), good = true;
   uint32_t *work = malloc(sizeof *work * (a->nblocks + 1u)), n = 0;
@@ -86,7 +91,7 @@ static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
       bool hidden = false; /* what was before: what is moved is still seen */
       for (uint32_t k = a->blocks[p].first; k < a->blocks[p].end; k++) {
         if (!writes(a, k, slot)) continue;
-        good = good && covers(a, p, use);
+        good = good && covers(a, p, use, slot);
         hidden |= !moves(a, p, k);
       }
       if (!hidden) work[n++] = p;
@@ -102,14 +107,11 @@ static bool only_moved(const struct ja *a, uint32_t b, uint32_t slot) {
   return true;
 }
 static bool steady_in_a_loop(const struct ja *a, uint32_t use, uint32_t slot) {
-  for (uint32_t b = use; b < a->nblocks; b++)
-    for (uint32_t k = 0; k < a->blocks[b].nsucc; k++) {
-      const uint32_t head = a->blocks[b].succ[k];
-      if (head > use) continue;
-      bool steady = true;
-      for (uint32_t m = head; m <= b && steady; m++) steady = only_moved(a, m, slot);
-      if (steady) return true;
-    }
+  for (uint32_t k = 0; k < a->nloops; k++) {
+    bool steady = ja_has(a->loops[k].body, use);
+    for (uint32_t m = 0; m < a->nblocks && steady; m++) steady = !ja_has(a->loops[k].body, m) || only_moved(a, m, slot);
+    if (steady) return true;
+  }
   return false;
 }
 

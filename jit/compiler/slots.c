@@ -72,7 +72,7 @@ static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
   struct jx *j = &l->j;
   gcc_jit_block *here = j->b;
   j->b = l->prologue;
-  const bool behind_join = l->a->blocks[l->ins->block].reconv && l->a->ins[l->a->blocks[l->ins->block].first].pc == l->ins->pc;
+  const bool behind_join = l->a->blocks[l->ins->block].meets && l->a->ins[l->a->blocks[l->ins->block].first].pc == l->ins->pc;
   gcc_jit_rvalue *index = jx_rv(lw_field(l, jx_rv(lw_field(l, jx_rv(l->fn), MX_AT(pfunc, index_of_pc), j->t_pu8)), 4ull * l->ins->pc, j->t_u32));
   gcc_jit_rvalue *at = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, gcc_jit_context_new_cast(j->c, NULL, index, j->t_u64), jx_int(j, j->t_u64, sizeof(struct mx_insn)));
   gcc_jit_rvalue *insn = lw_at(l, lw_add(l, jx_rv(lw_field(l, jx_rv(l->fn), MX_AT(pfunc, insns), j->t_pu8)), at), behind_join ? sizeof(struct mx_insn) : 0);

@@ -43,13 +43,13 @@ static bool of_result(const struct ja *a, uint32_t b, uint32_t k, unsigned left,
     default: return false;
   }
 }
-/* What the slot holds before instruction k of block b: written there before, outside of regions, or nowhere else than in the first
+/* What the slot holds before instruction k of block b: written there before, while all lanes are here, or nowhere else than in the first
  * block, which runs once, for all lanes. */
 static bool of_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot, unsigned left, int64_t *by) {
   *by = 0;
   if (lw_uniform_slot(a, b, k, slot)) return true;
   const struct ja_block *bl = &a->blocks[b];
-  if (bl->nstack == 0)
+  if (bl->whole)
     for (uint32_t d = k; d-- > bl->first;)
       if (lw_written_between(a, &a->ins[d], &a->ins[d + 1], slot)) return of_result(a, b, d, left, by);
   uint32_t at = JA_NONE;
@@ -58,7 +58,7 @@ static bool of_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot, u
       if (a->ins[d].block) return false;
       at = d;
     }
-  if (at == JA_NONE || a->blocks[0].back_target || a->blocks[0].nstack || ja_has(a->blocks[0].live_in, slot)) return false;
+  if (at == JA_NONE || a->blocks[0].back_target || !a->blocks[0].whole || ja_has(a->blocks[0].live_in, slot)) return false;
   return of_result(a, 0, at, left, by);
 }
 

@@ -10,10 +10,10 @@
 
 #define PLACES_AT 64u /* 0 is no place */
 
-/* What can be moved: slots in one vector (2s), in chunks (2s + 1); masks of regions, saved and pending; lanes that run; shapes. */
-static uint32_t saved_of(const struct ja *a, uint32_t region) { return 2 * a->nslots + 2 * region; }
-static uint32_t pending_of(const struct ja *a, uint32_t region) { return 2 * a->nslots + 2 * region + 1; }
-static uint32_t running(const struct ja *a) { return 2 * a->nslots + 2 * a->nregions; }
+/* What can be moved: slots in one vector (2s), in chunks (2s + 1); masks of blocks, of lanes that stand before them and that are expected there; of those
+ * that run; shapes. */
+static uint32_t mask_of(const struct ja *a, uint32_t block, bool expected) { return 2 * a->nslots + 2 * block + expected; }
+static uint32_t running(const struct ja *a) { return 2 * a->nslots + 2 * (a->nblocks + 1); }
 static uint32_t shape_of(const struct ja *a, uint32_t slot) { return running(a) + 1 + slot; }
 static uint32_t item_words(const struct ja *a) { return shape_of(a, a->nslots) / 64 + 1; }
 
@@ -90,8 +90,8 @@ gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, un
 gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk) {
   return lw_field(l, home, mask_place(l, &l->tails->loop_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
 }
-gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t region, bool pending, unsigned c) {
-  uint32_t *at = &l->tails->at[pending ? pending_of(l->a, region) : saved_of(l->a, region)];
+gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected, unsigned c) {
+  uint32_t *at = &l->tails->at[mask_of(l->a, block, expected)];
   return home_field(l, mask_place(l, at) + c * l->j.mask_bytes, l->j.t_mask);
 }
 /* Between a variable and its place. */
@@ -127,37 +127,28 @@ static void add_place(struct lw *l, uint32_t s, bool one, bool raw, bool shaped)
 }
 
 /* ---- exits ----------------------------------------------------------------------------------------------------*/
-/* Of the divergences that are hidden in the current block: what the machine is told, and the masks that it takes. */
+static void hide(struct lw *l, uint32_t block, bool expected, uint64_t *items) {
+  const struct ja *a = l->a;
+  struct lw_tails *t = l->tails;
+  const uint32_t item = mask_of(a, block, expected);
+  ja_add(items, item);
+  *APPEND(t->hidden, t->nhidden) = (struct mx_jit_hidden){.mask = mask_place(l, &t->at[item]), .expected = expected,
+                                                          .pc = block < a->nblocks ? a->blocks[block].pc : MX_PC_RET};
+}
+/* What the machine is told about lanes that do not run in the current block. */
 static void add_hidden(struct lw *l, struct mx_jit_site *site, uint64_t *items) {
   const struct ja *a = l->a;
   const struct ja_block *b = &a->blocks[l->block];
   struct lw_tails *t = l->tails;
   site->first_hidden = t->nhidden;
-  site->nhidden = b->nstack;
-  if (!b->nstack) return;
+  for (uint32_t k = 0; k <= a->nblocks; k++) {
+    if (k < a->nblocks && ja_has(b->pending, k)) hide(l, k, false, items);
+    if (ja_has(b->open, k)) hide(l, k, true, items);
+  }
+  site->nhidden = t->nhidden - site->first_hidden;
+  if (!site->nhidden) return;
   site->mask = mask_place(l, &t->at[running(a)]);
   ja_add(items, running(a));
-  for (uint32_t k = 0; k < b->nstack; k++) {
-    const uint32_t number = b->stack[k];
-    const struct ja_region *g = &a->regions[number];
-    struct mx_jit_hidden h = {.reconv = a->blocks[g->reconv].pc};
-    if (g->kind == JA_IF && ja_has(g->side[0], l->block) && g->target != g->reconv) {
-      h.taken = mask_place(l, &t->at[pending_of(a, number)]);
-      ja_add(items, pending_of(a, number));
-      h.target = a->blocks[g->target].pc;
-      h.next = a->blocks[g->next].pc;
-    } else {
-      const uint32_t inner = k + 1 < b->nstack ? saved_of(a, b->stack[k + 1]) : running(a);
-      h.taken = mask_place(l, &t->at[saved_of(a, number)]);
-      h.rest = mask_place(l, &t->at[inner]);
-      ja_add(items, saved_of(a, number));
-      ja_add(items, inner);
-      /* any place but where they would arrive; in the end the split gets its own pc */
-      h.target = a->blocks[g->kind == JA_IF && ja_has(g->side[1], l->block) ? g->target : g->next].pc;
-      h.next = a->blocks[g->reconv].pc;
-    }
-    *APPEND(t->hidden, t->nhidden) = h;
-  }
 }
 /* Whether no slot is in the one set as one vector and in the other as chunks. */
 static bool agree(const uint64_t *x, const uint64_t *y, uint32_t words) {
@@ -211,8 +202,8 @@ static void move_item(struct lw *l, bool in, uint32_t k) {
   if (k < 2 * a->nslots) move_slot(l, in, k / 2, !(k & 1));
   else if (k > running(a)) move_shape(l, in, k - running(a) - 1);
   else if (k == running(a) || !l->at_home) {
-    const struct lw_region *r = k == running(a) ? NULL : &l->regions[(k - 2 * a->nslots) / 2];
-    gcc_jit_lvalue *const *v = !r ? l->cm : k & 1 ? r->pending : r->saved;
+    const uint32_t block = (k - 2 * a->nslots) / 2;
+    gcc_jit_lvalue *const *v = k == running(a) ? l->cm : k & 1 ? lw_expected(l, block) : lw_pending(l, block);
     for (unsigned c = 0; c < l->nc; c++) move(l, in, v[c], mask_place(l, &l->tails->at[k]) + c * j->mask_bytes, j->t_mask);
   }
 }
@@ -285,16 +276,6 @@ void lw_build_exits(struct lw *l) {
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------*/
-static void enter_regions(struct lw *l, const struct ja_block *b) {
-  struct jx *j = &l->j;
-  for (uint32_t k = 0; k < b->nstack; k++) {
-    struct lw_region *r = &l->regions[b->stack[k]];
-    for (unsigned c = 0; c < l->nc; c++) {
-      jx_set(j, r->saved[c], jx_rv(l->em[c]));
-      jx_set(j, r->pending[c], jv_k(j, MX_T_pred, 0).r[0]);
-    }
-  }
-}
 /* Slot s, as block `number` takes it. */
 static void move_for(struct lw *l, bool in, uint32_t s, uint32_t number) {
   const bool one = ja_has(l->a->blocks[number].uni_in, s);
@@ -312,7 +293,7 @@ static uint64_t *describe(struct lw *l, uint32_t number) {
   uint64_t *items = lw_need(8 * item_words(l->a));
   struct mx_jit_way_in e = {.pc = b->pc, .first = t->nplaces};
   for (uint32_t s = 0; s < l->a->nslots; s++) {
-    if (!ja_has(b->live_in, s)) continue;
+    if (!ja_has(b->flow_in, s)) continue;
     const bool one = ja_has(b->uni_in, s), shaped = !one && lw_shape_asked(l, s, number);
     if (!l->at_home) ja_add(items, 2 * s + !one);
     if (shaped) ja_add(items, shape_of(l->a, s));
@@ -345,7 +326,7 @@ void lw_build_entries(struct lw *l) {
       const struct way *root = w;
       while (root->parent != JA_NONE) root = &all[root->parent];
       l->entry[block[k]] = root->block; /* where it begins */
-      enter_regions(l, &a->blocks[block[k]]);
+      lw_empty_masks(l, block[k], NULL, NULL);
       lw_go(l, lw_start(l, block[k]));
     } else {
       gcc_jit_rvalue *before = lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(l->which), jx_int(j, j->t_u32, all[w->right].first));
@@ -403,7 +384,7 @@ void lw_park(struct lw *l, uint32_t number) {
   uint32_t resume = 0;
   for (uint32_t b = 0; b < number; b++) resume += l->entry[b] != NULL;
   for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(l->a->blocks[number].live_in, s) && !lw_homed(l, s, number)) move_for(l, false, s, number);
+    if (ja_has(l->a->blocks[number].flow_in, s) && !lw_homed(l, s, number)) move_for(l, false, s, number);
   lw_warp_waits(l, resume);
 }
 

@@ -83,15 +83,33 @@ static mx_status find_warp(struct mx_debug *g, const char *call, uint64_t block,
   return MX_OK;
 }
 
-/* The running split first, then the others from the top of the stack down. */
+/* Those that go first; of equal ones, in one place but not one group, those of the lowest lane. */
+static bool follows(const struct mx_split *s, const struct mx_split *before) {
+  if (mx__goes_before(before, s)) return true;
+  return !mx__goes_before(s, before) && __builtin_ctzll(before->mask) < __builtin_ctzll(s->mask);
+}
+/* The running split first, then the others in the order in which they would run, without those that wait at joins. */
 struct mx_split *mx__debug_split(struct mx_debug *g, struct mx_block *b, struct mx_warp *w, uint32_t n) {
-  if (n >= w->nsplits) return NULL;
-  uint32_t current = w->nsplits - 1;
-  if (b == g->x->block && w == g->x->warp && g->x->split >= w->splits && g->x->split < w->splits + w->nsplits)
-    current = (uint32_t)(g->x->split - w->splits);
-  if (!n) return &w->splits[current];
-  uint32_t k = w->nsplits - n; /* from the top, without the running one */
-  return &w->splits[k > current ? k : k - 1];
+  const bool runs = b == g->x->block && w == g->x->warp && g->x->split >= w->splits && g->x->split < w->splits + w->nsplits;
+  struct mx_split *last = NULL;
+  for (uint32_t k = 0; k <= n; k++) {
+    struct mx_split *best = runs && !k ? g->x->split : NULL;
+    for (uint32_t m = 0; m < w->nsplits && !(runs && !k); m++) {
+      struct mx_split *s = &w->splits[m];
+      if ((runs && s == g->x->split) || mx__waits_at_join(s)) continue;
+      if (last && last != (runs ? g->x->split : NULL) && !follows(s, last)) continue;
+      if (!best || follows(best, s)) best = s;
+    }
+    if (!best) return NULL;
+    last = best;
+  }
+  return last;
+}
+
+static uint32_t splits_of(struct mx_debug *g, struct mx_block *b, struct mx_warp *w) {
+  uint32_t n = 0;
+  while (mx__debug_split(g, b, w, n)) n++;
+  return n;
 }
 
 static mx_status find_split(struct mx_debug *g, const char *call, uint64_t block, uint32_t warp, uint32_t split,
@@ -100,7 +118,7 @@ static mx_status find_split(struct mx_debug *g, const char *call, uint64_t block
   if (s != MX_OK) return s;
   *sp = mx__debug_split(g, *b, *w, split);
   if (*sp) return MX_OK;
-  return mx__fail(g->device, MX_NOT_FOUND, "warp %u of block %llu has %u splits", warp, (unsigned long long)block, (*w)->nsplits);
+  return mx__fail(g->device, MX_NOT_FOUND, "warp %u of block %llu has %u splits", warp, (unsigned long long)block, splits_of(g, *b, *w));
 }
 
 mx_status mx_debug_get_warp(mx_debug *g, uint64_t block, uint32_t warp, mx_debug_warp *out) {
@@ -108,7 +126,7 @@ mx_status mx_debug_get_warp(mx_debug *g, uint64_t block, uint32_t warp, mx_debug
   struct mx_warp *w;
   mx_status s = find_warp(g, "mx_debug_get_warp", block, warp, &b, &w);
   if (s != MX_OK) return s;
-  mx_debug_warp o = {.live = w->live, .splits = w->nsplits, .clock = w->clock};
+  mx_debug_warp o = {.live = w->live, .splits = splits_of(g, b, w), .clock = w->clock};
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
 
@@ -132,7 +150,8 @@ mx_status mx_debug_get_split(mx_debug *g, uint64_t block, uint32_t warp, uint32_
   };
   mx__line_of(g->prep->image, fn->number, sp->pc, &o.file, &o.line);
   for (const struct mx_frame *f = sp->frame; f; f = f->parent) o.depth++;
-  for (const struct mx_join *j = sp->join; j; j = j->parent) o.joins++;
+  struct mx_frame *at;
+  while (mx__join_above(sp, o.joins, &at) != MX_NO_JOIN) o.joins++;
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
 
@@ -142,12 +161,13 @@ mx_status mx_debug_get_join(mx_debug *g, uint64_t block, uint32_t warp, uint32_t
   struct mx_split *sp;
   mx_status s = find_split(g, "mx_debug_get_join", block, warp, split, &b, &w, &sp);
   if (s != MX_OK) return s;
-  const struct mx_join *j = sp->join;
-  for (uint32_t k = 0; j && k < join; k++) j = j->parent;
-  if (!j) return mx__fail(g->device, MX_NOT_FOUND, "the split has no join number %u", join);
-  const struct mx_pfunc *fn = j->frame->fn;
-  mx_debug_join o = {.function = fn->func->name, .pc = j->pc, .at_return = j->pc == MX_PC_RET, .expected = j->expected, .arrived = j->arrived};
-  if (!o.at_return) mx__line_of(g->prep->image, fn->number, j->pc, &o.file, &o.line);
+  struct mx_frame *f;
+  const uint32_t j = mx__join_above(sp, join, &f);
+  if (j == MX_NO_JOIN) return mx__fail(g->device, MX_NOT_FOUND, "the split has no join number %u", join);
+  const struct mx_pfunc *fn = f->fn;
+  const uint32_t pc = fn->join_pc[j];
+  mx_debug_join o = {.function = fn->func->name, .pc = pc, .at_return = pc == MX_PC_RET, .expected = mx__expected_at(f, j), .arrived = mx__arrived_at(w, f, j)};
+  if (!o.at_return) mx__line_of(g->prep->image, fn->number, pc, &o.file, &o.line);
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
 

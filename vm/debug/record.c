@@ -138,24 +138,9 @@ static void move(struct tape *t, void *p, size_t n) {
 }
 #define MOVE(t_, v_) move((t_), &(v_), sizeof(v_))
 
-static void used_joins(const struct mx_warp *w, bool used[MX_MAX_JOINS]) {
-  memset(used, 0, MX_MAX_JOINS);
-  for (uint32_t k = 0; k < w->nsplits; k++)
-    for (const struct mx_join *j = w->splits[k].join; j && !used[j - w->joins]; j = j->parent) used[j - w->joins] = true;
-}
-
 static void move_warp(struct tape *t, struct mx_warp *w) {
-  bool used[MX_MAX_JOINS];
   MOVE(t, w->live), MOVE(t, w->nsplits), MOVE(t, w->spins), MOVE(t, w->patience), MOVE(t, w->clock);
   move(t, w->splits, w->nsplits * sizeof w->splits[0]);
-  if (t->save) used_joins(w, used);
-  MOVE(t, used);
-  if (!t->save) w->free_joins = NULL, w->fresh_joins = MX_MAX_JOINS;
-  for (int k = MX_MAX_JOINS; k--;) {
-    struct mx_join *j = &w->joins[k];
-    if (used[k]) MOVE(t, *j);
-    else if (!t->save) *j = (struct mx_join){.parent = w->free_joins}, w->free_joins = j;
-  }
 }
 
 static void move_block(struct tape *t, struct mx_block *b) {
@@ -198,15 +183,12 @@ static void sort_once(struct frames *l) {
   l->n = kept;
 }
 
-/* All frames that lanes of the block's warps stand in, or wait in. */
+/* All frames that lanes of the block's warps stand in. */
 static void frames_of(const struct mx_block *b, struct frames *l) {
   for (uint32_t n = 0; n < b->nwarps; n++) {
     const struct mx_warp *w = &b->warps[n];
-    for (uint32_t k = 0; k < w->nsplits; k++) {
+    for (uint32_t k = 0; k < w->nsplits; k++)
       for (struct mx_frame *f = w->splits[k].frame; f; f = f->parent) add_frame(l, f);
-      for (const struct mx_join *j = w->splits[k].join; j; j = j->parent)
-        for (struct mx_frame *f = j->arrived ? j->frame : NULL; f; f = f->parent) add_frame(l, f);
-    }
   }
 }
 

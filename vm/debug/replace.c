@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include "vm/exec/interp.h"
+#include "vm/exec/warp.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
 #include "vm/load/verify.h"
@@ -44,8 +45,9 @@ static bool end_of_kept(const struct mx_block *b, uint32_t *end) {
       if (s->frame->parent) return false;
       uint32_t pc = s->pc + (s->state == MX_RUNNABLE ? 0 : mx_w_length(s->frame->fn->func->code[s->pc]));
       if (pc > *end) *end = pc;
-      for (const struct mx_join *j = s->join; j; j = j->parent)
-        if (j->pc != MX_PC_RET && j->pc > *end) *end = j->pc;
+      struct mx_frame *f;
+      for (uint32_t k = 0, join; (join = mx__join_above(s, k, &f)) != MX_NO_JOIN; k++)
+        if (f->fn->join_pc[join] != MX_PC_RET && f->fn->join_pc[join] > *end) *end = f->fn->join_pc[join];
     }
   return true;
 }
@@ -117,6 +119,8 @@ static bool make_frames(struct mx_debug *g, struct mx_prepared *prep, struct mx_
         to->fn = fn;
         to->size = size;
         copy_slots(from, to, fn, prep->lanes);
+        to->open = 0;
+        for (uint32_t j = 0; j < from->fn->njoins; j++) mx__expect_lanes(to, from->fn->join_pc[j], mx__expected_at(from, j));
         *m = (struct moved){from, to, *out};
         *out = m;
         atomic_fetch_add(&g->launch->frame_bytes, size);
@@ -125,13 +129,7 @@ static bool make_frames(struct mx_debug *g, struct mx_prepared *prep, struct mx_
 }
 
 static void move_warp(struct mx_warp *w, const struct moved *list) {
-  for (uint32_t s = 0; s < w->nsplits; s++) {
-    for (struct mx_join *j = w->splits[s].join; j; j = j->parent) {
-      struct mx_frame *to = moved_to(list, j->frame);
-      if (to) j->frame = to;
-    }
-    w->splits[s].frame = moved_to(list, w->splits[s].frame);
-  }
+  for (uint32_t s = 0; s < w->nsplits; s++) w->splits[s].frame = moved_to(list, w->splits[s].frame);
 }
 
 static void commit(struct mx_debug *g, struct mx_prepared *prep, struct mx_bounds *bounds, struct mx_block *const *blocks, size_t n,

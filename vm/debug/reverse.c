@@ -95,6 +95,7 @@ mx_status mx_debug_jump(mx_debug *g, uint64_t block, uint32_t warp, uint32_t spl
   edit_jump(g, block, warp, split, pc);
   g->jumped = true;
   sp->pc = pc;
+  sp->returns = false;
   if (sp == g->x->split) g->moved_code = true;
   return MX_OK;
 }

@@ -9,6 +9,7 @@
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
 #include "vm/exec/stuck.h"
+#include "vm/exec/warp.h"
 #include "vm/host/output.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
@@ -84,7 +85,7 @@ static void arm_at_order(struct mx_debug *g) {
   }
   const struct mx_warp *w = g->focus_block ? &g->focus_block->warps[g->warp] : NULL;
   bool waits = w && w->nsplits;
-  for (uint32_t n = 0; waits && n < w->nsplits; n++) waits = w->splits[n].state != MX_RUNNABLE;
+  for (uint32_t n = 0; waits && n < w->nsplits; n++) waits = w->splits[n].state != MX_RUNNABLE || mx__waits_at_join(&w->splits[n]);
   if (waits) arm(g, w->splits[w->nsplits - 1].frame, w->splits[w->nsplits - 1].pc);
 }
 

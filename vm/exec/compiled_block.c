@@ -350,7 +350,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   r.state.park = 1;
   x->fn = &x->prep->funcs[x->prep->kernel];
   x->base[1] = x->fn->pool;
-  x->join_pc = UINT32_MAX;
+  x->until = UINT32_MAX;
   enum mx_rounds end;
   while ((end = run(x, b, &r, at, next)) == MX_ROUNDS_DONE && then->next < then->end && atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT) {
     mx__block_start(b, then->next++);

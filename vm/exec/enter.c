@@ -8,13 +8,22 @@
 
 #include <stdlib.h>
 
-/* Whether the current split is the one that would be picked after a divergence. One above it may have been woken by
- * it (a barrier, a warp operation) and then goes first where lanes part: nothing may be hidden until then. */
-static bool is_top(const struct mx_exec *x) {
+/* Up to where compiled code may go by itself: where others can run that stand before, or lanes are expected, the machine has to be asked. */
+static uint32_t until(const struct mx_exec *x) {
   const struct mx_warp *w = x->warp;
-  for (uint32_t k = (uint32_t)(x->split - w->splits) + 1; k < w->nsplits; k++)
-    if (w->splits[k].state == MX_RUNNABLE && !w->splits[k].spun) return false;
-  return true;
+  const struct mx_pfunc *fn = x->fn;
+  uint32_t least = UINT32_MAX;
+  for (uint32_t k = 0; k < w->nsplits; k++) {
+    const struct mx_split *s = &w->splits[k];
+    if (s == x->split || s->state != MX_RUNNABLE || s->spun) continue;
+    if (s->frame != x->frame) {
+      if (mx__goes_before(s, x->split)) return 0;
+    } else if (!s->returns && fn->rank[s->pc] < least)
+      least = fn->rank[s->pc];
+  }
+  for (uint32_t k = 0; x->frame->open && k < fn->njoins; k++)
+    if (fn->join_pc[k] != MX_PC_RET && mx__expected_at(x->frame, k) & x->mask && fn->rank[fn->join_pc[k]] < least) least = fn->rank[fn->join_pc[k]];
+  return least;
 }
 
 static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
@@ -53,26 +62,32 @@ static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *
 
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i) {
   struct mx_jit_state s = {.help = &mx__jit_help, .code = code, .pc = i->pc};
-  if (!is_top(x)) return interpret(x, i);
+  x->until = x->warp->nsplits > 1 || x->frame->open ? until(x) : UINT32_MAX;
   if (x->warp->resume) s.home = mx__jit_keep(x->frame), entry = x->warp->resume, x->warp->resume = 0;
   else if (!(s.home = home_of(x, code)) || !mx__jit_bring(x, code, code->entries[entry].first, code->entries[entry].n, s.home)) return interpret(x, i);
   return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
 }
 
-/* Replays what the code had hidden; returned: the lanes that now run are those that ran there. */
-static bool tell(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home) {
+/* Makes the splits and joins known that the code had in its masks. */
+static void tell(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home) {
   const struct mx_jit_table *t = code->table;
-  const uint64_t lanes = site->mask ? mx__jit_mask(x, t, home + site->mask) : x->mask;
+  if (!site->mask) return;
+  x->split->mask = mx__jit_mask(x, t, home + site->mask);
   for (uint32_t k = 0; k < site->nhidden; k++) {
     const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
-    uint64_t taken = mx__jit_mask(x, t, home + h->taken);
-    if (h->rest) {
-      const uint64_t rest = mx__jit_mask(x, t, home + h->rest);
-      taken = taken == rest ? 0 : rest;
+    const uint64_t lanes = mx__jit_mask(x, t, home + h->mask);
+    if (!lanes) continue;
+    if (h->expected) {
+      mx__expect_lanes(x->frame, h->pc, lanes);
+      continue;
     }
-    if (taken) mx__diverge(x, taken, h->target, h->next, h->reconv);
+    const uint32_t at = mx__split_index(x);
+    struct mx_split other = *x->split;
+    other.mask = lanes, other.pc = h->pc;
+    x->split = mx__split_insert(x, at, &other) + 1;
+    x->stats.splits++;
   }
-  return x->mask == lanes;
+  mx__select(x, x->split);
 }
 const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i) {
   if (kind == MX_JIT_REFUSED) return interpret(x, i);
@@ -87,7 +102,7 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
     return x->launch->debug && !x->launch->hooks->unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
   x->steps += steps;
   const uint32_t event = x->event;
-  if (!tell(x, code, site, s->home)) return mx__trap_at(x, i, MX_TRAP_INTERNAL, x->mask, NULL);
+  tell(x, code, site, s->home);
   x->split->pc = site->pc;
   switch (site->kind) {
     case MX_JIT_GO: return mx__at(x->fn, site->pc);

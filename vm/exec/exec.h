@@ -1,11 +1,11 @@
 /* The machine while it runs: prepared code, frames, splits, joins, warps, and the context that both engines share.
  *
  * Compiled code (jit/) works on exactly these structures: their layout is part of the JIT cache key. Rules:
- *  - A split's state (pc, mask, frame, join) is true at safepoints and whenever a body returns NULL.
+ *  - A split's state (pc, mask, frame) is true at safepoints and whenever a body returns NULL.
  *  - x->slice counts down at every taken backward branch (target pc <= pc of the branch; once per branch executed,
  *    also when only some lanes take it) and at every call, in both engines alike; at 0 the engine stops *after* the
  *    branch or call, at the target, with MX_EV_SLICE. Nothing else preempts. So schedules are the same in both engines.
- *  - A warp's divergence may be hidden inside an engine only if it can be replayed: see mx__diverge. */
+ *  - A warp's divergence may be hidden inside an engine that goes by the same order (order.h) and can tell of the splits. */
 #ifndef MX_VM_EXEC_H
 #define MX_VM_EXEC_H
 
@@ -49,7 +49,8 @@ struct mx_insn {
   int64_t off;          /* memory: offset; MOVI: the value */
   const mx_ref *more;   /* all operands, where there are more than seven; calls: results, then arguments */
 };
-enum mx_insn_kind { MX_INSN_OP, MX_INSN_JOIN /* before the instruction at a reconvergence point */ };
+enum mx_insn_kind { MX_INSN_OP, MX_INSN_JOIN /* before the instruction at a place where lanes meet; aux: number of the join, or MX_NO_JOIN */ };
+#define MX_NO_JOIN UINT32_MAX
 
 /* Where operand k is, of an instruction that may have more than seven; not of calls. */
 static inline mx_ref mx__operand_ref(const struct mx_insn *i, size_t k) { return k < 7 ? i->o[k] : i->more[k]; }
@@ -66,6 +67,9 @@ struct mx_pfunc {
   uint32_t frame_bytes;
   mx_ref *more;
   uint32_t first_bounds, nbounds; /* its memory instructions' bounds caches */
+  uint32_t *rank;               /* pc -> the place of its block in the order in which groups of lanes run: see order.h */
+  uint32_t *join_pc, njoins;    /* where branches reconverge: by number; MX_PC_RET: at the return */
+  uint32_t off_joins;           /* in a frame: lanes that are expected there, a mask for each */
   /* Where a kernel's compiled code hangs. body_of[] keeps the bodies that entry points replaced. */
   struct mx_jit_code *_Atomic jit;
   mx_body *body_of;
@@ -91,40 +95,31 @@ struct mx_frame {
   uint32_t call;                /* index of the call instruction in the parent's code */
   uint32_t depth;
   uint64_t lanes;               /* those that have not returned */
+  uint32_t open;                /* joins at which lanes are expected */
   uint64_t local_base, local_dyn; /* local memory: where it begins; bytes added by alloca */
   size_t size;                  /* of the allocation, for the free list */
   uint32_t compiled;            /* sessions: number of the code that has run in it last; 0: none has */
   _Alignas(64) unsigned char slots[];
 };
 
-/* Lanes that arrive at pc in frame wait in arrived until it equals expected. pc MX_PC_RET: at the frame's return. */
-struct mx_join {
-  uint32_t pc;
-  struct mx_frame *frame;
-  uint64_t expected, arrived;
-  struct mx_join *parent;
-};
-
 enum mx_split_state { MX_RUNNABLE, MX_WAIT_SYNC, MX_WAIT_BAR };
+/* Lanes of one frame at one pc. Those that stand at a join at which they are expected wait until all that are have come: see mx__waits_at_join(). */
 struct mx_split {
   uint32_t pc;
   uint8_t state;
   bool spun;                    /* has used up a slice since the others last ran */
+  bool returns;                 /* the instruction at pc has been executed: they wait for others to return with */
   uint64_t mask;
   struct mx_frame *frame;
-  struct mx_join *join;
   uint64_t sync_mask;           /* MX_WAIT_SYNC: the membermask, the same for all lanes of the split */
   uint32_t barrier;             /* MX_WAIT_BAR */
 };
 
-#define MX_MAX_JOINS 128
-/* The arrays come last: a load waits for a store just made a multiple of 4096 bytes before it, and splits[0] is written first of all. */
+/* The array comes last: a load waits for a store just made a multiple of 4096 bytes before it, and splits[0] is written first of all. */
 struct mx_warp {
   uint32_t number;
   uint32_t nsplits;
   uint64_t live;                /* lanes that have not exited */
-  struct mx_join *free_joins;
-  uint32_t fresh_joins;         /* joins from here on have not been used */
   uint32_t spins;               /* turns that ended with nobody but spinning splits, since a join last let lanes go */
   uint32_t patience;            /* how many of them until one does */
   uint64_t clock;               /* %clock64: moves by MX_CLOCK_STEP at each read, and by nanosleep */
@@ -132,8 +127,7 @@ struct mx_warp {
   const uint32_t *tid[3];       /* arrays of lanes */
   bool ran_jit;
   uint32_t resume;              /* not 0: the frame has its state in compiled code's own form; number of the entry that takes it up */
-  struct mx_split splits[MX_MAX_LANES]; /* a stack: the last one runs first */
-  struct mx_join joins[MX_MAX_JOINS];
+  struct mx_split splits[MX_MAX_LANES]; /* in any order: see mx__next_split() */
 };
 #define MX_CLOCK_STEP 16
 #define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */
@@ -170,7 +164,7 @@ struct mx_exec {
   struct mx_split *split;       /* the current one, in warp->splits */
   struct mx_frame *frame;
   const struct mx_pfunc *fn;
-  uint32_t join_pc;             /* pc of the split's join if it lies in the current frame, else UINT32_MAX */
+  uint32_t until;               /* compiled code: at places of this rank and higher ones where lanes meet, the machine has to be asked */
   uint32_t event;
   struct mx_warp *warp;
   bool soiled;                  /* compiled code has put values into the current frame, not only into its own form of it */
@@ -212,12 +206,14 @@ static inline const struct mx_insn *mx__at(const struct mx_pfunc *fn, uint32_t p
   return &fn->insns[fn->index_of_pc[pc]];
 }
 /* A branch at `pc` (next instruction at next_pc) that `taken`, a proper non-empty subset of x->mask, takes to `target`:
- * makes the two splits under a join at `reconv` and selects the one to run (the one not taken first). Returns its
- * instruction, or NULL (x->event: RESCHED). Equals what the interpreter does, so an engine that hid a divergence
- * may replay it by one call, outermost branch first. */
+ * makes the two splits, expects both at `reconv`, and selects the one to run. Returns its instruction, or NULL (x->event: RESCHED). */
 const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t target, uint32_t next_pc, uint32_t reconv);
-/* The current split has reached the pc of its join: arrive there. Returns the instruction to run next, or NULL. */
-const struct mx_insn *mx__arrive(struct mx_exec *x);
+/* The number of the join at pc, or MX_NO_JOIN. */
+uint32_t mx__join_at(const struct mx_pfunc *fn, uint32_t pc);
+/* Lanes m are expected where branches of frame f reconverge that do so at pc. */
+void mx__expect_lanes(struct mx_frame *f, uint32_t pc, uint64_t m);
+/* The current split has come to i, a place where lanes meet. Returns the instruction to run next, or NULL. */
+const struct mx_insn *mx__meet(struct mx_exec *x, const struct mx_insn *i);
 /* Lanes m of the current split end. */
 const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m);
 /* Makes `s` the current split. */

@@ -10,7 +10,7 @@
 
 const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i) {
   x->steps--; /* no instruction of the program */
-  return x->join_pc == i->pc ? mx__arrive(x) : i + 1;
+  return x->warp->nsplits > 1 || x->frame->open ? mx__meet(x, i) : i + 1;
 }
 
 const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes, char *detail) {
@@ -79,7 +79,7 @@ static bool alone(const struct mx_exec *x) {
   if (b->begun < b->nwarps) return false;
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++)
-      if (b->warps[w].splits[k].state == MX_RUNNABLE && &b->warps[w].splits[k] != x->split) return false;
+      if (b->warps[w].splits[k].state == MX_RUNNABLE && &b->warps[w].splits[k] != x->split && !mx__waits_at_join(&b->warps[w].splits[k])) return false;
   return true;
 }
 static void pause_for(uint32_t ns) {

@@ -31,12 +31,11 @@ struct mx_jit_place {
   uint32_t home, shape; /* SHAPED: where the shape of its lanes lies, a struct mx_jit_shape */
 };
 struct mx_jit_way_in { uint32_t pc, first, n; };              /* its places */
-/* `steps` instructions have been executed since the counter was kept last. mask: where the lanes that run are; 0: all. */
+/* `steps` instructions have been executed since the counter was kept last. mask: where the lanes that run are; 0: all. hidden: what else
+ * the machine is told about lanes. */
 struct mx_jit_site { uint32_t kind, pc, steps, mask, first, n, first_hidden, nhidden; };
-/* One hidden divergence. taken: where the mask is of lanes that went to target, the others to next. rest 0: just so, and if it
- * is none there is nothing to tell. Else they are those at `rest`, if these are fewer than the lanes at `taken`.
- * next == reconv: the others wait there already. */
-struct mx_jit_hidden { uint32_t taken, rest, target, next, reconv; };
+/* Lanes whose mask lies at `mask`, if there are any: apart from those that run, at pc; or expected at the join at pc. */
+struct mx_jit_hidden { uint32_t mask, pc, expected; };
 /* Instructions [from, pc] that the interpreter's bodies do in the midst of compiled code: places of what they read, and of the last
  * one's results. */
 struct mx_jit_step { uint32_t from, pc, first, nin, nout; };
@@ -113,9 +112,9 @@ struct mx_jit_code {
 /* What compiled code assumes of these structures. All that it touches of them stands here: emission says MX_AT(structure, field), which
  * exists for these fields only, and the compiler's sources cannot say offsetof. */
 #define MX_JIT_FIELDS(X) \
-  X(exec, ahead) X(exec, base) X(exec, bounds) X(exec, fn) X(exec, join_pc) X(exec, launch) X(exec, mask) X(exec, more) X(exec, ring) \
-  X(exec, slice) X(exec, sreg) X(exec, sreg_lanes32) X(exec, sreg_lanes64) X(exec, stops) X(exec, tid_rows) X(exec, tmp) X(exec, warp) \
-  X(exec, window) X(launch, shared_bytes) X(warp, live) X(pfunc, first_bounds) X(pfunc, index_of_pc) X(pfunc, insns) X(insn, o) \
+  X(exec, ahead) X(exec, base) X(exec, bounds) X(exec, fn) X(exec, launch) X(exec, mask) X(exec, more) X(exec, ring) \
+  X(exec, slice) X(exec, sreg) X(exec, sreg_lanes32) X(exec, sreg_lanes64) X(exec, stops) X(exec, tid_rows) X(exec, tmp) X(exec, until) \
+  X(exec, warp) X(exec, window) X(launch, shared_bytes) X(warp, live) X(pfunc, first_bounds) X(pfunc, index_of_pc) X(pfunc, insns) X(insn, o) \
   X(insn, off) X(bounds, host) X(bounds, lanes_off) X(bounds, lo) X(bounds, reads) X(bounds, writes) X(ring, arrived) X(ring, at) \
   X(ring, ended) X(ring, from) X(ring, home) X(ring, left) X(ring, moved) X(ring, n) X(ring, pc) X(ring, to) X(jit_help, shape) \
   X(jit_help, step) X(jit_shape, kind) X(jit_shape, low) X(jit_shape, max) X(jit_shape, min) X(jit_state, help) X(jit_state, home) \
@@ -132,7 +131,7 @@ enum {
 
 /* That as one number: code made under another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-  enum { VERSION = 14 }; /* of what the offsets do not tell */
+  enum { VERSION = 15 }; /* of what the offsets do not tell */
   const size_t all[] = {VERSION,
 #define X(struct_, field_) MX_AT(struct_, field_),
                         MX_JIT_FIELDS(X)

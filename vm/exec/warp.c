@@ -17,8 +17,9 @@ static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn, 
     if ((*at)->size >= need && (*at)->size <= 4 * need) {
       struct mx_frame *f = *at;
       *at = f->parent;
-      f->compiled = 0;
+      f->compiled = f->open = 0;
       if (clean) memset(f->slots, 0, fn->frame_bytes);
+      else memset(f->slots + fn->off_joins, 0, 8 * fn->njoins);
       return f;
     }
   size_t size = (need + 63) / 64 * 64;
@@ -32,7 +33,7 @@ static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn, 
     return NULL;
   }
   f->size = size;
-  f->compiled = 0;
+  f->compiled = f->open = 0;
   memset(f->slots, 0, fn->frame_bytes);
   return f;
 }
@@ -55,16 +56,75 @@ static void frames_drop(struct mx_frame **list, struct mx_frame *f, const struct
 }
 
 /* ---- joins ----------------------------------------------------------------------------------------------*/
-static struct mx_join *join_new(struct mx_warp *w) {
-  struct mx_join *j = w->free_joins;
-  if (j) w->free_joins = j->parent;
-  else if (w->fresh_joins < MX_MAX_JOINS) j = &w->joins[w->fresh_joins++];
-  return j;
+uint32_t mx__join_at(const struct mx_pfunc *fn, uint32_t pc) {
+  uint32_t from = 0, n = fn->njoins;
+  while (n) {
+    const uint32_t half = n / 2;
+    if (fn->join_pc[from + half] == pc) return from + half;
+    if (fn->join_pc[from + half] < pc) from += half + 1, n -= half + 1;
+    else n = half;
+  }
+  return MX_NO_JOIN;
 }
-static void join_free(struct mx_warp *w, struct mx_join *j) {
-  j->frame = NULL;
-  j->parent = w->free_joins;
-  w->free_joins = j;
+
+static uint64_t *expected(const struct mx_frame *f) { return (uint64_t *)(void *)((unsigned char *)f->slots + f->fn->off_joins); }
+static void expect(struct mx_frame *f, uint32_t join, uint64_t m) {
+  uint64_t *e = &expected(f)[join];
+  f->open += !*e && m;
+  *e |= m;
+}
+static void expect_none(struct mx_frame *f, uint32_t join, uint64_t m) {
+  uint64_t *e = &expected(f)[join];
+  f->open -= *e && !(*e & ~m);
+  *e &= ~m;
+}
+void mx__expect_lanes(struct mx_frame *f, uint32_t pc, uint64_t m) {
+  const uint32_t join = mx__join_at(f->fn, pc);
+  if (join != MX_NO_JOIN) expect(f, join, m);
+}
+/* Lanes that have ended, or returned past where they were expected (code that no assembler of ours writes). */
+static void expect_nowhere(struct mx_frame *f, uint64_t m) {
+  for (uint32_t k = 0; f->open && k < f->fn->njoins; k++) expect_none(f, k, m);
+}
+/* The join that the split stands at, if it is expected there. */
+static uint32_t join_of(const struct mx_split *s) {
+  if (!s->frame->open) return MX_NO_JOIN;
+  uint32_t join;
+  if (s->returns) join = mx__join_at(s->frame->fn, MX_PC_RET);
+  else {
+    const struct mx_insn *i = mx__at(s->frame->fn, s->pc);
+    join = i->kind == MX_INSN_JOIN ? i->aux : MX_NO_JOIN;
+  }
+  return join != MX_NO_JOIN && expected(s->frame)[join] & s->mask ? join : MX_NO_JOIN;
+}
+bool mx__waits_at_join(const struct mx_split *s) {
+  const uint32_t join = s->state == MX_RUNNABLE ? join_of(s) : MX_NO_JOIN;
+  return join != MX_NO_JOIN && expected(s->frame)[join] & ~s->mask;
+}
+uint32_t mx__join_above(const struct mx_split *s, uint32_t n, struct mx_frame **f) {
+  for (*f = s->frame; *f; *f = (*f)->parent) {
+    const struct mx_pfunc *fn = (*f)->fn;
+    uint32_t last = 0, left = n;
+    for (bool any = true; any && (*f)->open;) { /* by rank: joins may lie in any order in the text */
+      uint32_t best = MX_NO_JOIN, rank = 0;
+      for (uint32_t k = 0; k < fn->njoins; k++) {
+        const uint32_t r = fn->join_pc[k] == MX_PC_RET ? UINT32_MAX : fn->rank[fn->join_pc[k]] + 1;
+        if (expected(*f)[k] & s->mask && r > last && (best == MX_NO_JOIN || r < rank)) best = k, rank = r;
+      }
+      any = best != MX_NO_JOIN;
+      if (any && !left--) return best;
+      last = rank;
+    }
+    n = left;
+  }
+  return MX_NO_JOIN;
+}
+uint64_t mx__expected_at(const struct mx_frame *f, uint32_t join) { return expected(f)[join]; }
+uint64_t mx__arrived_at(const struct mx_warp *w, const struct mx_frame *f, uint32_t join) {
+  uint64_t m = 0;
+  for (uint32_t k = 0; k < w->nsplits; k++)
+    if (w->splits[k].frame == f && w->splits[k].state == MX_RUNNABLE && join_of(&w->splits[k]) == join) m |= w->splits[k].mask;
+  return m;
 }
 
 /* ---- splits ---------------------------------------------------------------------------------------------*/
@@ -104,18 +164,69 @@ void mx__select(struct mx_exec *x, struct mx_split *s) {
   x->fn = s->frame->fn;
   x->base[0] = s->frame->slots;
   x->base[1] = x->fn->pool;
-  x->join_pc = s->join && s->join->frame == s->frame ? s->join->pc : UINT32_MAX;
 }
+
+/* ---- who goes first ---------------------------------------------------------------------------------------*/
+static bool equal(const struct mx_split *s, const struct mx_split *t) {
+  return s->frame == t->frame && (s->returns ? t->returns : s->pc == t->pc && !t->returns);
+}
+bool mx__goes_before(const struct mx_split *s, const struct mx_split *t) {
+  if (s->frame->depth != t->frame->depth) return s->frame->depth > t->frame->depth;
+  if (s->frame != t->frame) return __builtin_ctzll(s->frame->lanes) < __builtin_ctzll(t->frame->lanes); /* no lane is in both */
+  if (s->returns || t->returns) return !s->returns;
+  const uint32_t *rank = s->frame->fn->rank;
+  return rank[s->pc] != rank[t->pc] ? rank[s->pc] < rank[t->pc] : s->pc < t->pc;
+}
+/* Lanes that stand where those of split number k do join them; returned: its number then. */
+static uint32_t merge(struct mx_exec *x, uint32_t k) {
+  struct mx_warp *w = x->warp;
+  for (uint32_t n = w->nsplits; n--;) {
+    struct mx_split *s = &w->splits[k], *t = &w->splits[n];
+    if (n == k || t->state != MX_RUNNABLE || s->spun != t->spun || !equal(s, t)) continue;
+    s->mask |= t->mask;
+    x->stats.rejoins++;
+    mx__split_remove(x, n);
+    if (n < k) k--;
+  }
+  return k;
+}
+/* The same for the split that has lanes m. */
+static void merge_where(struct mx_exec *x, uint64_t m) {
+  uint32_t k = 0;
+  while (!(x->warp->splits[k].mask & m)) k++;
+  merge(x, k);
+}
+static void return_to_caller(struct mx_exec *x, uint32_t at);
 
 const struct mx_insn *mx__next_split(struct mx_exec *x) {
   struct mx_warp *w = x->warp;
-  for (uint32_t k = w->nsplits; k--;)
-    if (w->splits[k].state == MX_RUNNABLE && !w->splits[k].spun) {
-      mx__select(x, &w->splits[k]);
-      return mx__at(x->fn, x->split->pc);
+  for (;;) {
+    uint32_t best = UINT32_MAX;
+    for (uint32_t k = 0; k < w->nsplits; k++) {
+      const struct mx_split *s = &w->splits[k];
+      if (s->state != MX_RUNNABLE || s->spun || (best != UINT32_MAX && !mx__goes_before(s, &w->splits[best])) || mx__waits_at_join(s)) continue;
+      best = k;
     }
+    if (best == UINT32_MAX) break;
+    if (w->nsplits > 1) best = merge(x, best);
+    if (w->splits[best].returns) {
+      return_to_caller(x, best);
+      continue;
+    }
+    mx__select(x, &w->splits[best]);
+    return mx__at(x->fn, x->split->pc);
+  }
   x->event = MX_EV_RESCHED;
   return NULL;
+}
+
+const struct mx_insn *mx__meet(struct mx_exec *x, const struct mx_insn *i) {
+  x->split->pc = i->pc;
+  x->split = &x->warp->splits[merge(x, mx__split_index(x))];
+  const struct mx_insn *next = mx__next_split(x);
+  if (next != i) return next;
+  if (i->aux != MX_NO_JOIN && expected(x->frame)[i->aux] & x->mask) expect_none(x->frame, i->aux, x->mask); /* all of them have come */
+  return i + 1;
 }
 
 const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_event event) {
@@ -125,7 +236,7 @@ const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_event ev
 }
 
 /* ---- diverging and meeting ------------------------------------------------------------------------------*/
-/* A split in `frame` at position `at` returns to its caller: results are copied, and it stands behind the call. */
+/* The split at position `at` returns to its caller: results are copied, and it stands behind the call. */
 static void return_to_caller(struct mx_exec *x, uint32_t at) {
   struct mx_split *s = &x->warp->splits[at];
   struct mx_frame *callee = s->frame, *caller = callee->parent;
@@ -155,119 +266,64 @@ static void return_to_caller(struct mx_exec *x, uint32_t at) {
       }
     }
   }
+  expect_nowhere(callee, s->mask);
   s->pc = call->pc + mx_w_length(caller->fn->func->code[call->pc]);
   s->frame = caller;
+  s->returns = false;
   frames_drop(&x->free_frames, callee, caller, s->mask);
 }
 
-/* Lanes `mask` that waited at j go on behind it, on position `at`. */
-static void go_on_behind(struct mx_exec *x, const struct mx_join *j, uint64_t mask, uint32_t at) {
-  struct mx_split s = {.pc = j->pc, .state = MX_RUNNABLE, .mask = mask, .frame = j->frame, .join = j->parent};
-  mx__split_insert(x, at, &s);
-  if (j->pc == MX_PC_RET) return_to_caller(x, at);
-}
-
-/* Lets j's lanes go if all have come; frees j if none is expected any more. */
-static void join_check(struct mx_exec *x, struct mx_join *j, uint32_t at) {
-  if (j->arrived != j->expected) return;
-  if (j->expected) {
-    x->stats.rejoins++;
-    go_on_behind(x, j, j->expected, at);
-  }
-  join_free(x->warp, j);
-}
-
 const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t target, uint32_t next_pc, uint32_t reconv) {
-  struct mx_split *s = x->split;
-  struct mx_join *j = s->join;
   x->stats.splits++;
-  if (!j || j->pc != reconv || j->frame != s->frame) {
-    j = join_new(x->warp);
-    if (!j) { /* cannot happen: every join holds lanes apart */
-      struct mx_insn here = {.pc = s->pc};
-      return mx__trap_at(x, &here, MX_TRAP_INTERNAL, s->mask, NULL);
-    }
-    *j = (struct mx_join){.pc = reconv, .frame = s->frame, .expected = s->mask, .parent = s->join};
-  }
-  uint32_t at = mx__split_index(x);
-  struct mx_split side = *s;
-  side.join = j;
-  mx__split_remove(x, at);
-  side.mask = taken, side.pc = target;
-  if (target == reconv) j->arrived |= side.mask;
-  else mx__split_insert(x, at++, &side);
-  side.mask = x->mask & ~taken, side.pc = next_pc;
-  if (next_pc == reconv) j->arrived |= side.mask;
-  else mx__split_insert(x, at, &side);
-  join_check(x, j, at);
-  return mx__next_split(x);
-}
-
-const struct mx_insn *mx__arrive(struct mx_exec *x) {
-  struct mx_join *j = x->split->join;
-  uint32_t at = mx__split_index(x);
-  j->arrived |= x->mask;
-  mx__split_remove(x, at);
-  join_check(x, j, at);
+  mx__expect_lanes(x->frame, reconv, x->mask);
+  struct mx_split other = *x->split;
+  x->split->mask = taken, x->split->pc = target;
+  other.mask = x->mask & ~taken, other.pc = next_pc;
+  mx__split_insert(x, mx__split_index(x) + 1, &other);
+  merge_where(x, taken);
+  merge_where(x, other.mask);
   return mx__next_split(x);
 }
 
 bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait) {
-  x->warp = w;
-  for (uint32_t k = w->nsplits; k--;) {
+  (void)x;
+  uint64_t stuck = 0;
+  bool others = false; /* that will go on when their turn comes */
+  for (uint32_t k = 0; k < w->nsplits; k++) {
     const struct mx_split *s = &w->splits[k];
-    if (s->state == MX_RUNNABLE ? !s->spun : s->state == MX_WAIT_BAR && !any_wait) continue;
-    for (struct mx_join *j = s->join; j; j = j->parent)
-      if (j->arrived) {
-        uint64_t mask = j->arrived;
-        j->expected &= ~mask;
-        j->arrived = 0;
-        go_on_behind(x, j, mask, w->nsplits);
-        return true;
-      }
+    if (s->state == MX_RUNNABLE ? s->spun : s->state != MX_WAIT_BAR || any_wait) stuck |= s->mask;
+    else others |= s->state != MX_RUNNABLE;
   }
-  return false;
+  const struct mx_split *best = NULL;
+  for (int any = 0; any < 2 && !best && (!any || (!stuck && !others)); any++) /* any: they wait for one another, in code that no assembler of ours writes */
+    for (uint32_t k = 0; k < w->nsplits; k++) {
+      const struct mx_split *s = &w->splits[k];
+      if (s->spun || !mx__waits_at_join(s) || !(any || expected(s->frame)[join_of(s)] & stuck)) continue;
+      if (!best || mx__goes_before(s, best)) best = s;
+    }
+  if (best) expect_none(best->frame, join_of(best), UINT64_MAX);
+  return best != NULL;
 }
 
-/* Splits of equal pc, frame and join go on as one. */
 static void merge_equal(struct mx_exec *x) {
-  struct mx_warp *w = x->warp;
-  for (uint32_t a = w->nsplits; a-- > 1;)
-    for (uint32_t b = 0; b < a; b++) {
-      struct mx_split *s = &w->splits[a], *t = &w->splits[b];
-      if (s->state != MX_RUNNABLE || t->state != MX_RUNNABLE || s->pc != t->pc || s->frame != t->frame || s->join != t->join) continue;
-      s->mask |= t->mask;
-      mx__split_remove(x, b);
-      a--, b--;
-    }
+  for (uint32_t k = x->warp->nsplits; k-- > 1;)
+    if (k < x->warp->nsplits && x->warp->splits[k].state == MX_RUNNABLE) k = merge(x, k);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------------------*/
 const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {
   struct mx_warp *w = x->warp;
-  uint32_t at = mx__split_index(x);
   struct mx_split *s = x->split;
-  struct mx_join *join = s->join;
   w->live &= ~m;
   s->mask &= ~m;
   x->mask = s->mask;
+  for (struct mx_frame *f = s->frame; f; f = f->parent) expect_nowhere(f, m);
   frames_drop(&x->free_frames, s->frame, NULL, m);
-  bool all = !s->mask;
-  if (all) mx__split_remove(x, at);
-  for (struct mx_join *j = join, *up; j; j = up) {
-    up = j->parent;
-    j->expected &= ~m;
-    join_check(x, j, at); /* complete only if the whole split ended: its other lanes have not arrived */
-  }
+  const bool all = !s->mask;
+  if (all) mx__split_remove(x, mx__split_index(x));
   mx__sync_recheck(x, w);
   mx__barrier_recheck(x, x->block);
-  if (all) return mx__next_split(x);
-  for (uint32_t k = 0; k < w->nsplits; k++) /* the array may have moved */
-    if (w->splits[k].state == MX_RUNNABLE && w->splits[k].mask == x->mask) {
-      mx__select(x, &w->splits[k]);
-      break;
-    }
-  return NULL;
+  return all ? mx__next_split(x) : NULL;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------*/
@@ -322,28 +378,20 @@ const struct mx_insn *mx__op_calli(struct mx_exec *x, const struct mx_insn *i) {
   for (uint32_t k = 0; good && k < f->nresults; k++) good = f->results[k].cls == proto->res[k];
   for (uint32_t k = 0; good && k < f->nargs; k++) good = f->args[k].cls == proto->arg[k + 1];
   if (!good) return mx__trap_at(x, i, MX_TRAP_BAD_CALL, same, NULL);
-  if (same != x->mask) return mx__diverge(x, same, i->pc, i->pc, mx__next_pc(x, i)); /* each comes here again */
+  if (same != x->mask) { /* the others come here again: for now they are no longer with those that call */
+    x->stats.splits++;
+    mx__expect_lanes(x->frame, mx__next_pc(x, i), x->mask);
+    x->split->pc = i->pc;
+    mx__split_off(x, x->mask & ~same, i->pc, MX_RUNNABLE);
+  }
   return call(x, i, (uint32_t)(number / 16 - 1), args + 1);
 }
 
 const struct mx_insn *mx__op_ret(struct mx_exec *x, const struct mx_insn *i) {
-  (void)i;
-  struct mx_frame *f = x->frame;
-  if (!f->parent) return mx__exit_lanes(x, x->mask);
-  if (x->join_pc == MX_PC_RET) return mx__arrive(x);
-  struct mx_join *j = x->split->join;
-  uint32_t at = mx__split_index(x);
-  uint64_t m = x->mask;
-  /* Joins of this frame that these lanes will never reach (code that no assembler of ours writes) stop expecting them. */
-  struct mx_join *stale[MX_MAX_JOINS];
-  uint32_t nstale = 0;
-  for (; j && j->frame == f; j = j->parent) {
-    j->expected &= ~m;
-    stale[nstale++] = j;
-  }
-  x->split->join = j;
-  return_to_caller(x, at);
-  for (uint32_t k = 0; k < nstale; k++) join_check(x, stale[k], at);
+  if (!x->frame->parent) return mx__exit_lanes(x, x->mask);
+  x->split->pc = i->pc;
+  x->split->returns = true;
+  merge(x, mx__split_index(x));
   return mx__next_split(x);
 }
 
@@ -370,8 +418,6 @@ struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean) {
 void mx__warp_end(struct mx_warp *w) {
   struct mx_frame *list = NULL;
   for (uint32_t k = 0; k < w->nsplits; k++) frames_drop(&list, w->splits[k].frame, NULL, w->splits[k].mask);
-  for (uint32_t k = 0; k < w->fresh_joins; k++)
-    if (w->joins[k].frame && w->joins[k].arrived) frames_drop(&list, w->joins[k].frame, NULL, w->joins[k].arrived);
   for (struct mx_frame *next; list; list = next) {
     next = list->parent;
     free(list);
@@ -433,9 +479,11 @@ enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct m
       x->split->spun = true;
       if (mx__told_to_stop(x)) return MX_TURN_STOPPED;
     }
+    const bool piece = x->event == MX_EV_SLICE && x->reserve; /* of a slice: no reason to ask who goes first */
     if (x->slice <= 0) slice_begin(x);
     enum mx_turn turn;
-    if (!(i = next_of_turn(x, w, &turn))) return turn;
+    if (piece) mx__select(x, x->split), i = mx__at(x->fn, x->split->pc);
+    else if (!(i = next_of_turn(x, w, &turn))) return turn;
   }
 }
 

@@ -20,14 +20,13 @@ struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean);
 /* Begins a warp at the kernel's entry with the lanes of `live`. */
 static inline void mx__warp_begin(struct mx_warp *w, uint64_t live, struct mx_frame *f) {
   f->lanes = live;
+  f->open = 0;
   f->local_dyn = 0;
   w->live = live;
   w->clock = MX_CLOCK_START;
   w->ran_jit = false;
   w->spins = w->resume = 0;
   w->patience = MX_PATIENCE;
-  w->free_joins = NULL;
-  w->fresh_joins = 0;
   w->nsplits = 1;
   w->splits[0] = (struct mx_split){.state = MX_RUNNABLE, .mask = live, .frame = f};
 }
@@ -54,8 +53,17 @@ static inline bool mx__told_to_stop(struct mx_exec *x) {
   return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
 }
 
-/* Picks the split that runs next in the current warp; NULL: none can, x->event is RESCHED. */
+/* Picks the split that runs next in the current warp, of those that can the first in the order of order.h, in the deepest frame; all that
+ * stand where it does go on with it. NULL: none can, x->event is RESCHED. */
 const struct mx_insn *mx__next_split(struct mx_exec *x);
+bool mx__goes_before(const struct mx_split *s, const struct mx_split *t);
+/* Whether lanes are expected where it stands, among them its own, that have not come. */
+bool mx__waits_at_join(const struct mx_split *s);
+/* The n-th join, from the innermost, at which lanes of the split are expected: its number in frame *f; MX_NO_JOIN: there are fewer. Who
+ * is expected there, and who has come. */
+uint32_t mx__join_above(const struct mx_split *s, uint32_t n, struct mx_frame **f);
+uint64_t mx__expected_at(const struct mx_frame *f, uint32_t join);
+uint64_t mx__arrived_at(const struct mx_warp *w, const struct mx_frame *f, uint32_t join);
 /* Inserts a split in the current warp, above position `at` (at == nsplits: on top). */
 struct mx_split *mx__split_insert(struct mx_exec *x, uint32_t at, const struct mx_split *s);
 void mx__split_remove(struct mx_exec *x, uint32_t at);
@@ -64,8 +72,8 @@ static inline uint32_t mx__split_index(const struct mx_exec *x) { return (uint32
 /* Takes `lanes` out of the current split: they become a split of their own, at `pc` in `state`, below it. */
 struct mx_split *mx__split_off(struct mx_exec *x, uint64_t lanes, uint32_t pc, enum mx_split_state state);
 
-/* When nobody in the warp can go on: lets the lanes go that wait at the innermost join of those that spin or wait for
- * lanes (any_wait: also of those that wait for barriers). False: there is no such join. */
+/* When nobody in the warp can go on: lets the lanes go that wait at the innermost join at which those are expected that spin or wait for
+ * lanes (any_wait: also those that wait for barriers). False: there is no such join. */
 bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait);
 
 /* sync.c: lanes have ended; waiting splits whose masks are complete now go on. */

@@ -1,6 +1,8 @@
 /* Decoding of verified code into what the interpreter runs. Trusts the verifier completely. */
 #include "prepare.h"
 
+#include "order.h"
+
 #include "vm/exec/interp.h"
 
 #include <stdlib.h>
@@ -20,6 +22,8 @@ void mx__prepared_free(struct mx_prepared *p) {
     free(fn->more);
     free(fn->body_of);
     free(fn->entry_of);
+    free(fn->rank);
+    free(fn->join_pc);
   }
   free(p->funcs);
   free(p->shared_offset);
@@ -77,6 +81,7 @@ static void lay_out_frame(const struct mx_prepared *p, struct mx_pfunc *fn) {
   fn->off_spred = (uint32_t)at, at = align_up(at + (size_t)f->nspillpred * 8, 64);
   fn->off_s32 = (uint32_t)at, at += (size_t)f->nspill32 * p->lanes * 4;
   fn->off_s64 = (uint32_t)(at = align_up(at, 64)), at += (size_t)f->nspill64 * p->lanes * 8;
+  fn->off_joins = (uint32_t)at, at += (size_t)fn->njoins * 8;
   fn->frame_bytes = (uint32_t)align_up(at ? at : 64, 64);
 }
 
@@ -121,11 +126,34 @@ bool *mx__reachable(const struct mx_image *image, uint32_t kernel) {
   return r.seen;
 }
 
+static int by_pc(const void *a, const void *b) {
+  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return x < y ? -1 : x > y;
+}
+/* Where branches reconverge; a kernel's lanes that end do not wait for one another. */
+static bool find_joins(struct mx_pfunc *fn) {
+  const struct mx_func *f = fn->func;
+  uint32_t n = 0, kept = 0;
+  fn->join_pc = malloc(sizeof *fn->join_pc * (f->ncode + 1u));
+  if (!fn->join_pc) return false;
+  for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
+    const uint32_t r = mx__reconvergence(f, pc);
+    if (r != MX_NO_JOIN && (r < f->ncode || !(f->flags & MX_FUNC_KERNEL))) fn->join_pc[n++] = r;
+  }
+  qsort(fn->join_pc, n, sizeof *fn->join_pc, by_pc);
+  for (uint32_t k = 0; k < n; k++)
+    if (!kept || fn->join_pc[kept - 1] != fn->join_pc[k]) fn->join_pc[kept++] = fn->join_pc[k];
+  fn->njoins = kept;
+  return true;
+}
 static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_level *level) {
   const struct mx_func *f = fn->func;
-  bool *join = calloc(f->ncode ? f->ncode : 1, 1);
+  struct mx_order order;
   fn->index_of_pc = malloc(sizeof *fn->index_of_pc * (f->ncode ? f->ncode : 1));
-  if (!join || !fn->index_of_pc) return free(join), false;
+  if (!fn->index_of_pc || !mx__order_find(f, &order)) return false;
+  const bool *join = order.meets;
+  fn->rank = order.rank;
+  if (!find_joins(fn)) return free(order.meets), false;
   lay_out_frame(p, fn);
 
   size_t nmore = 0;
@@ -133,11 +161,6 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
     mx_word w = f->code[pc];
     const struct mx_op_info *o = &mx__ops[mx_w_op(w)];
-    uint32_t reconv = MX_PC_RET;
-    if (o->flags & MX_F_BRANCH) reconv = mx_w_reconv(w);
-    if (mx_w_op(w) == MX_BRX) reconv = mx_w_operand(&f->code[pc], 2) | mx_w_operand(&f->code[pc], 3) << 10;
-    if (reconv != MX_PC_RET) join[reconv] = true;
-    if (mx_w_op(w) == MX_CALLI && pc + mx_w_length(w) < f->ncode) join[pc + mx_w_length(w)] = true;
     nmore += o->flags & MX_F_CALL ? mx_w_nres(w) + mx_w_narg(w) : o->nopnds > 7 ? o->nopnds : 0;
     n++;
   }
@@ -146,7 +169,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
   fn->insns = calloc(n ? n : 1, sizeof *fn->insns);
   fn->body_of = calloc(n ? n : 1, sizeof *fn->body_of);
   fn->more = malloc(sizeof *fn->more * (nmore ? nmore : 1));
-  if (!fn->insns || !fn->body_of || !fn->more || !make_pool(p, fn)) return free(join), false;
+  if (!fn->insns || !fn->body_of || !fn->more || !make_pool(p, fn)) return free(order.meets), false;
   fn->ninsns = n;
   fn->first_bounds = p->nbounds;
   memset(fn->index_of_pc, 0xFF, sizeof *fn->index_of_pc * f->ncode);
@@ -157,7 +180,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
     const mx_word *w = &f->code[pc];
     const struct mx_op_info *o = &mx__ops[mx_w_op(*w)];
     fn->index_of_pc[pc] = at;
-    if (join[pc]) fn->insns[at++] = (struct mx_insn){.fn = mx__op_join, .kind = MX_INSN_JOIN, .pc = pc, .guard = MX_GUARD_NONE};
+    if (join[pc]) fn->insns[at++] = (struct mx_insn){.fn = mx__op_join, .kind = MX_INSN_JOIN, .pc = pc, .guard = MX_GUARD_NONE, .aux = mx__join_at(fn, pc)};
     struct mx_insn *i = &fn->insns[at++];
     *i = (struct mx_insn){.fn = (mx_w_guard(*w) == MX_GUARD_NONE ? level->unguarded : level->bodies)[mx_w_op(*w)], .op = (uint16_t)mx_w_op(*w), .mod = (uint8_t)mx_w_mod(*w),
                           .guard = (uint8_t)mx_w_guard(*w), .guard_neg = mx_w_guard_neg(*w), .pc = pc, .nopnds = o->nopnds};
@@ -197,7 +220,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
     if (i->kind == MX_INSN_OP && mx__ops[i->op].flags & MX_F_BRANCH) i->aux = fn->index_of_pc[i->aux];
     fn->body_of[k] = i->fn;
   }
-  free(join);
+  free(order.meets);
   return true;
 }
 

@@ -1,0 +1,166 @@
+#include "apart.h"
+
+#include "vm/load/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_WAYS 16u /* from a block to others, on average: in code that is more tangled, lanes part in the machine */
+
+static int by_rank(const void *x, const void *y) {
+  const struct ja_block *a = *(struct ja_block *const *)x, *b = *(struct ja_block *const *)y;
+  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+  return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+bool ja_order(struct ja *a) {
+  struct mx_order o;
+  struct ja_block **sorted = malloc(sizeof *sorted * (a->nblocks + 1));
+  if (!sorted || !mx__order_find(a->f, &o)) return free(sorted), false;
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    a->blocks[b].rank = o.rank[a->blocks[b].pc];
+    a->blocks[b].meets = o.meets[a->blocks[b].pc];
+    sorted[b] = &a->blocks[b];
+  }
+  qsort(sorted, a->nblocks, sizeof *sorted, by_rank);
+  for (uint32_t k = 0; k < a->nblocks; k++) sorted[k]->turn = k, a->by_turn[k] = (uint32_t)(sorted[k] - a->blocks);
+  mx__order_free(&o);
+  free(sorted);
+  return true;
+}
+
+uint32_t ja_join_of(const struct ja *a, uint32_t branch) {
+  const uint32_t pc = mx_w_reconv(*a->ins[a->blocks[branch].end - 1].w);
+  if (pc != MX_PC_RET) return a->block_of_pc[pc];
+  return a->f->flags & MX_FUNC_KERNEL ? JA_NONE : a->nblocks;
+}
+uint32_t ja_before(const struct ja *a, const uint64_t *set, uint32_t b, uint32_t *blocks) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < a->blocks[b].turn; k++)
+    if (ja_has(set, a->by_turn[k])) blocks[n++] = a->by_turn[k];
+  return n;
+}
+
+/* ---- which branches ----------------------------------------------------------------------------------------------------*/
+/* Whether all that lanes can come to before they meet again comes before that place. */
+static bool can_hide(const struct ja *a, uint32_t b) {
+  const struct ja_block *bl = &a->blocks[b];
+  const uint32_t join = ja_join_of(a, b);
+  if (bl->nsucc != 2) return false;
+  if (join >= a->nblocks) return true;
+  uint64_t *seen = calloc(a->bwords, 8);
+  uint32_t *work = malloc(sizeof *work * (a->nblocks + 1)), n = 0;
+  if (!seen || !work) abort();
+  bool good = true;
+  ja_add(seen, join);
+  for (uint32_t k = 0; k < 2; k++)
+    if (!ja_has(seen, bl->succ[k])) ja_add(seen, bl->succ[k]), work[n++] = bl->succ[k];
+  while (n && good) {
+    const uint32_t at = work[--n];
+    good = a->blocks[at].turn < a->blocks[join].turn;
+    JA_FOR_SUCC(a, at, s, if (!ja_has(seen, s)) { ja_add(seen, s); work[n++] = s; });
+  }
+  free(seen), free(work);
+  return good;
+}
+
+/* ---- who stands where ----------------------------------------------------------------------------------------------------*/
+struct finder { struct ja *a; uint32_t *work, nwork, nways; bool *waits; uint64_t *pending, *open; };
+
+static void add_then(struct finder *t, uint32_t from, uint32_t to) {
+  struct ja_block *b = &t->a->blocks[from];
+  for (uint32_t k = 0; k < b->nthen; k++)
+    if (b->then[k] == to) return;
+  if (!(b->nthen & (b->nthen - 1))) {
+    b->then = realloc(b->then, sizeof *b->then * (b->nthen ? 2 * b->nthen : 1));
+    if (!b->then) abort();
+  }
+  b->then[b->nthen++] = to;
+  t->nways++;
+}
+/* From block `from` to block `to`, the first of all that have lanes if `first`; t->pending and t->open hold then, but for what `to` takes up. */
+static void flow(struct finder *t, uint32_t from, uint32_t to, bool first) {
+  struct ja *a = t->a;
+  struct ja_block *b = &a->blocks[to];
+  bool more = !b->seen;
+  b->seen = true;
+  add_then(t, from, to);
+  for (uint32_t w = 0; w < a->bwords; w++) {
+    uint64_t p = t->pending[w], o = t->open[w];
+    for (uint64_t m = p; first && m; m &= m - 1) { /* before it, nobody stands any more */
+      const uint32_t k = 64 * w + (uint32_t)__builtin_ctzll(m);
+      if (a->blocks[k].turn <= b->turn) p &= ~(1ull << (k % 64));
+    }
+    for (uint64_t m = o; first && m; m &= m - 1) {
+      const uint32_t k = 64 * w + (uint32_t)__builtin_ctzll(m);
+      if (k < a->nblocks && a->blocks[k].turn <= b->turn) o &= ~(1ull << (k % 64));
+    }
+    more |= (p & ~b->pending[w]) || (o & ~b->open[w]);
+    b->pending[w] |= p, b->open[w] |= o;
+  }
+  if (more && !t->waits[to]) t->waits[to] = true, t->work[t->nwork++] = to;
+}
+/* All lanes that run go on to `to`; or they have parted, and it is that one of their places which comes first. */
+static void go_on(struct finder *t, uint32_t from, uint32_t to, bool parted) {
+  struct ja *a = t->a;
+  if (!a->blocks[to].meets && !parted) {
+    flow(t, from, to, false);
+    return;
+  }
+  const bool had = ja_has(t->pending, to);
+  uint32_t *before = malloc(sizeof *before * (a->nblocks + 1));
+  if (!before) abort();
+  const uint32_t n = ja_before(a, t->pending, to, before);
+  ja_add(t->pending, to);
+  for (uint32_t k = 0; k < n; k++) flow(t, from, before[k], true);
+  flow(t, from, to, true);
+  if (!had) ja_del(t->pending, to);
+  free(before);
+}
+static void visit(struct finder *t, uint32_t number) {
+  struct ja *a = t->a;
+  const struct ja_block *b = &a->blocks[number];
+  const struct ja_ins *last = &a->ins[b->end - 1];
+  if (last->op == MX_BRX) return; /* the machine does it */
+  memcpy(t->pending, b->pending, 8 * a->bwords), memcpy(t->open, b->open, 8 * a->bwords);
+  for (uint32_t k = 0; k < b->nsucc; k++) go_on(t, number, b->succ[k], false);
+  if (!b->hidden) return;
+  const uint32_t join = ja_join_of(a, number), x = b->succ[0], y = b->succ[1];
+  ja_add(t->pending, x), ja_add(t->pending, y);
+  if (join != JA_NONE) ja_add(t->open, join);
+  go_on(t, number, a->blocks[x].turn < a->blocks[y].turn ? x : y, true);
+}
+static void forget(struct ja *a) {
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    memset(a->blocks[b].pending, 0, 8 * a->bwords), memset(a->blocks[b].open, 0, 8 * a->bwords);
+    free(a->blocks[b].then);
+    a->blocks[b].then = NULL, a->blocks[b].nthen = 0, a->blocks[b].seen = false;
+  }
+}
+static bool find(struct ja *a) {
+  struct finder t = {.a = a, .work = malloc(sizeof *t.work * (a->nblocks + 1)), .waits = calloc(a->nblocks + 1, sizeof *t.waits),
+                     .pending = calloc(a->bwords, 8), .open = calloc(a->bwords, 8)};
+  if (!t.work || !t.waits || !t.pending || !t.open) abort();
+  forget(a);
+  for (uint32_t b = a->nblocks; b--;) t.waits[b] = true, t.work[t.nwork++] = b;
+  while (t.nwork && t.nways <= MOST_WAYS * a->nblocks) {
+    const uint32_t b = t.work[--t.nwork];
+    t.waits[b] = false;
+    visit(&t, b);
+  }
+  free(t.work), free(t.waits), free(t.pending), free(t.open);
+  return t.nways <= MOST_WAYS * a->nblocks;
+}
+
+void ja_apart(struct ja *a) {
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (a->blocks[b].divergent && !a->blocks[b].hidden) a->blocks[b].hidden = !a->tangled && can_hide(a, b);
+  if (!find(a)) {
+    a->tangled = true;
+    for (uint32_t b = 0; b < a->nblocks; b++) a->blocks[b].hidden = false;
+    find(a);
+  }
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    a->blocks[b].whole = true;
+    for (uint32_t w = 0; w < a->bwords; w++) a->blocks[b].whole &= !a->blocks[b].pending[w];
+  }
+}

@@ -1,0 +1,41 @@
+/* What the analyses have found, for people and tests: mx-jitc --dump-cfg (for dot), --dump-plan. */
+#include "dump.h"
+
+static void print_blocks(const struct ja *a, const char *what, const uint64_t *set, FILE *to) {
+  const char *before = what;
+  for (uint32_t b = 0; b <= a->nblocks; b++)
+    if (ja_has(set, b)) {
+      if (b < a->nblocks) fprintf(to, "%s%u", before, a->blocks[b].pc);
+      else fprintf(to, "%sreturn", before);
+      before = ",";
+    }
+}
+
+void ja_dump_plan(const struct ja *a, FILE *to) {
+  fprintf(to, "function %s: %u blocks%s\n", a->f->name, a->nblocks, a->tangled ? ", too tangled: lanes part in the machine" : "");
+  for (uint32_t k = 0; k < a->nblocks; k++) {
+    const struct ja_block *b = &a->blocks[a->by_turn[k]];
+    fprintf(to, "  %u:", b->pc);
+    if (b->entry) fprintf(to, " entry");
+    if (b->meets) fprintf(to, " meets");
+    if (b->whole) fprintf(to, " whole");
+    print_blocks(a, " pending ", b->pending, to);
+    print_blocks(a, " expected ", b->open, to);
+    if (b->nthen) fprintf(to, " ->");
+    for (uint32_t n = 0; n < b->nthen; n++) fprintf(to, " %u", a->blocks[b->then[n]].pc);
+    if (b->divergent) fprintf(to, b->hidden ? " parts" : " parts in the machine");
+    if (b->leaves) fprintf(to, " leaves");
+    fputc('\n', to);
+  }
+}
+
+void ja_dump_cfg(const struct ja *a, FILE *to) {
+  fprintf(to, "digraph \"%s\" {\n  node [shape=box fontname=monospace];\n", a->f->name);
+  for (uint32_t k = 0; k < a->nblocks; k++) {
+    const struct ja_block *b = &a->blocks[k];
+    fprintf(to, "  b%u [label=\"pc %u, turn %u\\l%u instructions%s\\l\"];\n", b->pc, b->pc, b->turn, b->end - b->first, b->meets ? ", lanes meet" : "");
+    if (b->idom != JA_NONE && b->idom != k) fprintf(to, "  b%u -> b%u [style=dotted];\n", a->blocks[b->idom].pc, b->pc);
+    JA_FOR_SUCC(a, k, s, fprintf(to, "  b%u -> b%u;\n", b->pc, a->blocks[s].pc));
+  }
+  fprintf(to, "}\n");
+}

@@ -1,0 +1,212 @@
+/* From block to block. A block's mask has the lanes that stand before it, cm[] those that run; where lanes part or meet, control goes
+ * to the first block, in the machine's order, that has some (apart.h says which may). Where branches reconverge a second mask has the
+ * lanes that are expected there: the machine wants to know when the code is left.
+ *
+ * 1. Masks that may hold lanes (pending and open of a block) are kept up to date; all others hold anything. Edges make those empty that
+ *    become such.
+ * 2. A slot that pending lanes will read is written for the lanes that run alone, so one form fits all of them: edges convert it. */
+#include "apart.h"
+#include "build.h"
+#include "graph.h"
+
+#include "vm/exec/exec.h"
+#include "vm/exec/jitabi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define X_FIELD(m_) MX_AT(exec, m_)
+
+/* ---- masks -----------------------------------------------------------------------------------------------------*/
+gcc_jit_lvalue *const *lw_pending(struct lw *l, uint32_t block) {
+  for (unsigned c = 0; c < l->nc && !l->pending[block][c]; c++)
+    l->pending[block][c] = l->at_home ? lw_mask_cell(l, block, false, c) : jx_local(&l->j, l->j.t_mask);
+  return l->pending[block];
+}
+gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join) {
+  for (unsigned c = 0; c < l->nc && !l->expected[join][c]; c++)
+    l->expected[join][c] = l->at_home ? lw_mask_cell(l, join, true, c) : jx_local(&l->j, l->j.t_mask);
+  return l->expected[join];
+}
+static void empty(struct lw *l, gcc_jit_lvalue *const *m) {
+  for (unsigned c = 0; c < l->nc; c++) jx_set(&l->j, m[c], jv_k(&l->j, MX_T_pred, 0).r[0]);
+}
+/* to = m, or to |= m */
+static void put(struct lw *l, gcc_jit_lvalue *const *to, gcc_jit_rvalue *const *m, bool add) {
+  struct jx *j = &l->j;
+  for (unsigned c = 0; c < l->nc; c++) jx_set(j, to[c], add ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, jx_rv(to[c]), m[c]) : m[c]);
+}
+static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {
+  for (unsigned c = 0; c < l->nc; c++) to[c] = jx_rv(from[c]);
+}
+static void copy(struct lw *l, gcc_jit_lvalue *const *to, gcc_jit_lvalue *const *from, bool add) {
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  values(l, from, m);
+  put(l, to, m, add);
+}
+void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open) {
+  const struct ja *a = l->a;
+  const struct ja_block *t = &a->blocks[to];
+  for (uint32_t b = 0; b <= a->nblocks; b++) {
+    if (b < a->nblocks && ja_has(t->pending, b) && !(pending && ja_has(pending, b))) empty(l, lw_pending(l, b));
+    if (ja_has(t->open, b) && !(open && ja_has(open, b))) empty(l, lw_expected(l, b));
+  }
+}
+
+/* ---- edges ----------------------------------------------------------------------------------------------*/
+/* Makes the slots ready for block `to`: those that are uniform here and not there get their chunks, NaNs that must be
+ * canonical there become so. */
+void lw_convert(struct lw *l, uint32_t to) {
+  const struct ja *a = l->a;
+  const struct ja_block *t = &a->blocks[to];
+  struct jx *j = &l->j;
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    if (!ja_has(t->live_in, s)) continue;
+    const bool one = ja_has(l->uni, s), wide = lw_class(a, s) == MX_R64;
+    if (ja_has(l->raw, s) && !ja_has(t->raw_in, s))
+      for (unsigned c = 0; c < (one ? 1 : l->nc); c++) jx_set(j, one ? lw_one(l, s) : lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
+    if (!one || ja_has(t->uni_in, s)) continue;
+    for (unsigned c = 0; c < (wide ? 2 * l->nc : l->nc); c++) jx_set(j, lw_var(l, s, c), jx_rv(lw_one(l, s)));
+    lw_shape_enter(l, s, to);
+  }
+}
+/* The lanes of cm[] go to block `to`; these masks hold lanes. */
+static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open, bool apart) {
+  const struct ja_block *t = &l->a->blocks[to];
+  lw_empty_masks(l, to, pending, open);
+  if (t->whole && apart) copy(l, l->cm, l->em, false);
+  lw_convert(l, to);
+  lw_settle(l, to);
+  lw_go(l, jg_dominates(l->a, to, l->block) ? l->head[to] : lw_start(l, to));
+}
+/* The lanes of cm[] stand before block `to`, others where `pending` says: the first ones go on. Frees both sets. */
+static void go_on(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, bool apart) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  uint32_t *before = lw_need(sizeof *before * (a->nblocks + 1));
+  const uint32_t n = a->blocks[to].meets || apart ? ja_before(a, pending, to, before) : 0;
+  if (n) {
+    copy(l, lw_pending(l, to), l->cm, ja_has(pending, to));
+    ja_add(pending, to);
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    gcc_jit_block *some = lw_new_block(l, "some"), *none = lw_new_block(l, "none");
+    gcc_jit_rvalue *m[LW_CHUNKS];
+    values(l, lw_pending(l, before[k]), m);
+    lw_split(l, lw_any(l, m), some, none);
+    j->b = some;
+    copy(l, l->cm, lw_pending(l, before[k]), false);
+    arrive(l, before[k], pending, open, true);
+    j->b = none;
+  }
+  if (n) copy(l, l->cm, lw_pending(l, to), false);
+  else if (a->blocks[to].meets || apart)
+    if (ja_has(pending, to)) copy(l, l->cm, lw_pending(l, to), true);
+  arrive(l, to, pending, open, apart || !a->blocks[l->block].whole);
+  free(before), free(pending), free(open);
+}
+static uint64_t *copy_set(const struct ja *a, const uint64_t *set) {
+  uint64_t *c = lw_need(8 * a->bwords);
+  memcpy(c, set, 8 * a->bwords);
+  return c;
+}
+static gcc_jit_lvalue *slice_of(struct lw *l) { return lw_field(l, l->x, X_FIELD(slice), l->j.t_int); }
+/* One turn of the slice has gone; where it is the last, code goes on in the block that is returned. */
+static gcc_jit_block *count_back(struct lw *l) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice_of(l)), jx_int(j, j->t_int, 1)));
+  gcc_jit_block *over = lw_new_block(l, "over"), *on = lw_new_block(l, "again");
+  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0))), over, on);
+  j->b = on;
+  jx_set(j, slice_of(l), left);
+  return over;
+}
+void lw_edge(struct lw *l, uint32_t to, bool backward) {
+  const struct ja *a = l->a;
+  const struct ja_block *b = &a->blocks[l->block];
+  struct jx *j = &l->j;
+  if (backward) {
+    gcc_jit_block *over = count_back(l), *on = j->b;
+    j->b = over;
+    jx_set(j, slice_of(l), jx_int(j, j->t_int, 0));
+    lw_leave(l, MX_JIT_SLICE, a->blocks[to].pc, 0, l->live_end, l->uni);
+    j->b = on;
+  }
+  go_on(l, to, copy_set(a, b->pending), copy_set(a, b->open), false);
+}
+
+/* ---- branches -------------------------------------------------------------------------------------------*/
+/* Lanes t of a hidden branch are taken, the others, n, are not, and there are some of both. */
+static void part(struct lw *l, gcc_jit_rvalue *const *t, gcc_jit_rvalue *const *n, uint32_t done, bool back) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const struct ja_block *b = &a->blocks[l->block];
+  const uint32_t join = ja_join_of(a, l->block);
+  const bool taken_first = a->blocks[b->succ[1]].turn < a->blocks[b->succ[0]].turn;
+  const uint32_t first = b->succ[taken_first], last = b->succ[!taken_first];
+  gcc_jit_block *ask = lw_new_block(l, "ask"), *go = lw_new_block(l, "part");
+  gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(until), j->t_u32));
+  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, a->blocks[last].rank))), ask, go);
+  j->b = ask;
+  lw_leave(l, MX_JIT_GO, l->ins->pc, done, l->live, l->uni);
+  j->b = go;
+  if (back) {
+    gcc_jit_block *over = count_back(l), *on = j->b;
+    j->b = over; /* the machine parts them */
+    lw_leave(l, MX_JIT_GO, l->ins->pc, done, l->live, l->uni);
+    j->b = on;
+  }
+  lw_add_steps(l, done + 1);
+  uint64_t *pending = copy_set(a, b->pending), *open = copy_set(a, b->open);
+  if (join != JA_NONE) {
+    copy(l, lw_expected(l, join), l->cm, ja_has(open, join));
+    ja_add(open, join);
+  }
+  if (first != last) {
+    put(l, lw_pending(l, last), taken_first ? n : t, ja_has(pending, last));
+    ja_add(pending, last);
+    put(l, l->cm, taken_first ? t : n, false);
+  }
+  go_on(l, first, pending, open, true);
+}
+void lw_branch(struct lw *l) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const struct ja_block *b = &a->blocks[l->block];
+  const mx_word w = *l->ins->w;
+  const uint32_t target = a->block_of_pc[mx_w_target(w)], next = l->block + 1, here = (uint32_t)(l->ins - &a->ins[b->first]);
+  const bool back = mx_w_target(w) <= l->ins->pc;
+  if (mx_w_guard(w) == MX_GUARD_NONE) {
+    lw_add_steps(l, here + 1);
+    lw_edge(l, target, back);
+    return;
+  }
+  gcc_jit_block *taken = lw_new_block(l, "taken"), *not = lw_new_block(l, "next");
+  if (!b->divergent) {
+    lw_add_steps(l, here + 1);
+    lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not);
+    j->b = taken;
+    lw_edge(l, target, back);
+    j->b = not;
+    lw_edge(l, next, false);
+    return;
+  }
+  gcc_jit_rvalue *t[LW_CHUNKS], *n[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) {
+    t[c] = lw_lanes(l, c);
+    n[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, t[c], jx_rv(l->cm[c])));
+  }
+  gcc_jit_block *some = lw_new_block(l, "some"), *apart = lw_new_block(l, "apart");
+  lw_split(l, lw_any(l, t), some, not);
+  j->b = some;
+  lw_split(l, lw_any(l, n), apart, taken);
+  j->b = apart;
+  if (b->hidden) part(l, t, n, here, back);
+  else lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
+  j->b = taken;
+  lw_add_steps(l, here + 1);
+  lw_edge(l, target, back);
+  j->b = not;
+  lw_add_steps(l, here + 1);
+  lw_edge(l, next, false);
+}
