@@ -40,7 +40,7 @@ uint32_t ja_before(const struct ja *a, const uint64_t *set, uint32_t b, uint32_t
   return n;
 }
 
-/* ---- which branches ----------------------------------------------------------------------------------------------------*/
+/* ---- which branches -----------------------------------------------------------------------------------------*/
 /* Whether all that lanes can come to before they meet again comes before that place. */
 static bool can_hide(const struct ja *a, uint32_t b) {
   const struct ja_block *bl = &a->blocks[b];
@@ -63,7 +63,7 @@ static bool can_hide(const struct ja *a, uint32_t b) {
   return good;
 }
 
-/* ---- who stands where ----------------------------------------------------------------------------------------------------*/
+/* ---- who stands where ---------------------------------------------------------------------------------------*/
 struct finder { struct ja *a; uint32_t *work, nwork, nways; bool *waits; uint64_t *pending, *open; };
 
 static void add_then(struct finder *t, uint32_t from, uint32_t to) {
@@ -77,7 +77,8 @@ static void add_then(struct finder *t, uint32_t from, uint32_t to) {
   b->then[b->nthen++] = to;
   t->nways++;
 }
-/* From block `from` to block `to`, the first of all that have lanes if `first`; t->pending and t->open hold then, but for what `to` takes up. */
+/* From block `from` to block `to`, the first of all that have lanes if `first`; t->pending and t->open hold then, but
+ * for what `to` takes up. */
 static void flow(struct finder *t, uint32_t from, uint32_t to, bool first) {
   struct ja *a = t->a;
   struct ja_block *b = &a->blocks[to];
@@ -137,7 +138,8 @@ static void forget(struct ja *a) {
   }
 }
 static bool find(struct ja *a) {
-  struct finder t = {.a = a, .work = malloc(sizeof *t.work * (a->nblocks + 1)), .waits = calloc(a->nblocks + 1, sizeof *t.waits),
+  struct finder t = {.a = a, .work = malloc(sizeof *t.work * (a->nblocks + 1)),
+                     .waits = calloc(a->nblocks + 1, sizeof *t.waits),
                      .pending = calloc(a->bwords, 8), .open = calloc(a->bwords, 8)};
   if (!t.work || !t.waits || !t.pending || !t.open) abort();
   forget(a);

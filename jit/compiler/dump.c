@@ -12,7 +12,8 @@ static void print_blocks(const struct ja *a, const char *what, const uint64_t *s
 }
 
 void ja_dump_plan(const struct ja *a, FILE *to) {
-  fprintf(to, "function %s: %u blocks%s\n", a->f->name, a->nblocks, a->tangled ? ", too tangled: lanes part in the machine" : "");
+  fprintf(to, "function %s: %u blocks%s\n", a->f->name, a->nblocks,
+          a->tangled ? ", too tangled: lanes part in the machine" : "");
   for (uint32_t k = 0; k < a->nblocks; k++) {
     const struct ja_block *b = &a->blocks[a->by_turn[k]];
     fprintf(to, "  %u:", b->pc);
@@ -33,7 +34,8 @@ void ja_dump_cfg(const struct ja *a, FILE *to) {
   fprintf(to, "digraph \"%s\" {\n  node [shape=box fontname=monospace];\n", a->f->name);
   for (uint32_t k = 0; k < a->nblocks; k++) {
     const struct ja_block *b = &a->blocks[k];
-    fprintf(to, "  b%u [label=\"pc %u, turn %u\\l%u instructions%s\\l\"];\n", b->pc, b->pc, b->turn, b->end - b->first, b->meets ? ", lanes meet" : "");
+    fprintf(to, "  b%u [label=\"pc %u, turn %u\\l%u instructions%s\\l\"];\n", b->pc, b->pc, b->turn, b->end - b->first,
+            b->meets ? ", lanes meet" : "");
     if (b->idom != JA_NONE && b->idom != k) fprintf(to, "  b%u -> b%u [style=dotted];\n", a->blocks[b->idom].pc, b->pc);
     JA_FOR_SUCC(a, k, s, fprintf(to, "  b%u -> b%u;\n", b->pc, a->blocks[s].pc));
   }

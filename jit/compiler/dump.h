@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-void ja_dump_plan(const struct ja *a, FILE *to); /* blocks in the machine's order, who may stand where while they run, and what may run next */
+/* blocks in the machine's order, who may stand where while they run, and what may run next */
+void ja_dump_plan(const struct ja *a, FILE *to);
 void ja_dump_cfg(const struct ja *a, FILE *to);  /* the graph of blocks and dominators, for dot */
 
 #endif

@@ -1,10 +1,12 @@
-/* From block to block. A block's mask has the lanes that stand before it, cm[] those that run; where lanes part or meet, control goes
- * to the first block, in the machine's order, that has some (apart.h says which may). Where branches reconverge a second mask has the
- * lanes that are expected there: the machine wants to know when the code is left.
+/* From block to block. A block's mask has the lanes that stand before it, cm[] those that run; where lanes part or
+ * meet, control goes to the first block, in the machine's order, that has some (apart.h says which may). Where
+ * branches reconverge a second mask has the lanes that are expected there: the machine wants to know when the code is
+ * left.
  *
- * 1. Masks that may hold lanes (pending and open of a block) are kept up to date; all others hold anything. Edges make those empty that
- *    become such.
- * 2. A slot that pending lanes will read is written for the lanes that run alone, so one form fits all of them: edges convert it. */
+ * 1. Masks that may hold lanes (pending and open of a block) are kept up to date; all others hold anything. Edges
+ *    make those empty that become such.
+ * 2. A slot that pending lanes will read is written for the lanes that run alone, so one form fits all of them: edges
+ *    convert it. */
 #include "apart.h"
 #include "build.h"
 #include "graph.h"
@@ -34,7 +36,8 @@ static void empty(struct lw *l, gcc_jit_lvalue *const *m) {
 /* to = m, or to |= m */
 static void put(struct lw *l, gcc_jit_lvalue *const *to, gcc_jit_rvalue *const *m, bool add) {
   struct jx *j = &l->j;
-  for (unsigned c = 0; c < l->nc; c++) jx_set(j, to[c], add ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, jx_rv(to[c]), m[c]) : m[c]);
+  for (unsigned c = 0; c < l->nc; c++)
+    jx_set(j, to[c], add ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, jx_rv(to[c]), m[c]) : m[c]);
 }
 static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {
   for (unsigned c = 0; c < l->nc; c++) to[c] = jx_rv(from[c]);
@@ -64,7 +67,8 @@ void lw_convert(struct lw *l, uint32_t to) {
     if (!ja_has(t->live_in, s)) continue;
     const bool one = ja_has(l->uni, s), wide = lw_class(a, s) == MX_R64;
     if (ja_has(l->raw, s) && !ja_has(t->raw_in, s))
-      for (unsigned c = 0; c < (one ? 1 : l->nc); c++) jx_set(j, one ? lw_one(l, s) : lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
+      for (unsigned c = 0; c < (one ? 1 : l->nc); c++)
+        jx_set(j, one ? lw_one(l, s) : lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
     if (!one || ja_has(t->uni_in, s)) continue;
     for (unsigned c = 0; c < (wide ? 2 * l->nc : l->nc); c++) jx_set(j, lw_var(l, s, c), jx_rv(lw_one(l, s)));
     lw_shape_enter(l, s, to);
@@ -114,7 +118,8 @@ static gcc_jit_lvalue *slice_of(struct lw *l) { return lw_field(l, l->x, X_FIELD
 /* One turn of the slice has gone; where it is the last, code goes on in the block that is returned. */
 static gcc_jit_block *count_back(struct lw *l) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice_of(l)), jx_int(j, j->t_int, 1)));
+  gcc_jit_rvalue *left = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice_of(l)), jx_int(j, j->t_int, 1));
+  left = jx_keep(j, left);
   gcc_jit_block *over = lw_new_block(l, "over"), *on = lw_new_block(l, "again");
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, left, jx_int(j, j->t_int, 0))), over, on);
   j->b = on;
@@ -146,7 +151,8 @@ static void part(struct lw *l, gcc_jit_rvalue *const *t, gcc_jit_rvalue *const *
   const uint32_t first = b->succ[taken_first], last = b->succ[!taken_first];
   gcc_jit_block *ask = lw_new_block(l, "ask"), *go = lw_new_block(l, "part");
   gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(until), j->t_u32));
-  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, a->blocks[last].rank))), ask, go);
+  gcc_jit_rvalue *others = lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, a->blocks[last].rank));
+  lw_split(l, lw_rare(l, others), ask, go);
   j->b = ask;
   lw_leave(l, MX_JIT_GO, l->ins->pc, done, l->live, l->uni);
   j->b = go;
@@ -174,7 +180,8 @@ void lw_branch(struct lw *l) {
   struct jx *j = &l->j;
   const struct ja_block *b = &a->blocks[l->block];
   const mx_word w = *l->ins->w;
-  const uint32_t target = a->block_of_pc[mx_w_target(w)], next = l->block + 1, here = (uint32_t)(l->ins - &a->ins[b->first]);
+  const uint32_t target = a->block_of_pc[mx_w_target(w)], next = l->block + 1;
+  const uint32_t here = (uint32_t)(l->ins - &a->ins[b->first]);
   const bool back = mx_w_target(w) <= l->ins->pc;
   if (mx_w_guard(w) == MX_GUARD_NONE) {
     lw_add_steps(l, here + 1);

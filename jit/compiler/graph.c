@@ -41,7 +41,8 @@ void jg_find(struct ja *a) {
   a->norder = n;
   for (uint32_t k = 0; k < n; k++) a->blocks[a->order[k]].place = k;
   a->blocks[0].idom = 0;
-  for (bool again = true; again;) { /* Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm", along the edges */
+  /* Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm", along the edges */
+  for (bool again = true; again;) {
     again = false;
     for (uint32_t k = 0; k < n; k++) {
       const uint32_t b = a->order[k];

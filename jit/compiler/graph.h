@@ -1,5 +1,5 @@
-/* The graph of a function's blocks, whatever the order of their text: reverse postorder, dominators, natural loops. Knows
- * nothing of slots, lanes or gccjit. */
+/* The graph of a function's blocks, whatever the order of their text: reverse postorder, dominators, natural loops.
+ * Knows nothing of slots, lanes or gccjit. */
 #ifndef MX_JITC_GRAPH_H
 #define MX_JITC_GRAPH_H
 
@@ -10,7 +10,8 @@ void jg_find(struct ja *a);
 static inline bool jg_reached(const struct ja *a, uint32_t b) { return a->blocks[b].place != JA_NONE; }
 /* Whether every way to block b leads through block d. */
 bool jg_dominates(const struct ja *a, uint32_t d, uint32_t b);
-/* Adds the blocks of the natural loop of h: those that reach it again without leaving what it dominates. False: h begins none. */
+/* Adds the blocks of the natural loop of h: those that reach it again without leaving what it dominates. False: h
+ * begins none. */
 bool jg_loop(const struct ja *a, uint32_t h, uint64_t *body);
 
 #endif

@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum {
-  MOST_BLOCKS = 4, MOST_INSTRUCTIONS = 64, MOST_LOADS = 16,
+  MOST_BLOCKS = 6, MOST_INSTRUCTIONS = 128, MOST_LOADS = 40, /* a loop that was unrolled eight times fits */
   TIMES_OFF = 15,                    /* the vector form's, after a bad choice */
   LANE = 100,                        /* cost of a lane's turn: a branch guessed wrongly, slots fetched and put back */
   LANE_OP = 1, LANE_LOAD = 3, LANE_ANYWHERE = 6, LANE_ROUND = 3, /* an address that is not made of a number costs more to check */
@@ -41,7 +41,7 @@ struct lw_serial {
   gcc_jit_block *start;
   struct lw one;                     /* the function's state for code of one lane: slots are scalars */
   uint32_t head, behind;             /* the loop's header; where its lanes go when they leave it */
-  uint32_t nblocks, block[MOST_BLOCKS];
+  uint32_t nblocks, block[MOST_BLOCKS], back; /* back: the block of these behind which the one branch backwards of a round is */
   uint64_t *floats;                  /* slots that floats alone are made of or computed from: they need not move between registers of two kinds */
   uint64_t *in, *out, *moved;        /* that lanes begin with; that they leave behind; of these, those that are one value where rounds begin */
   struct load load[MOST_LOADS]; unsigned nloads;
@@ -55,7 +55,7 @@ struct lw_serial {
 /* ---- which loops ----------------------------------------------------------------------------------------------------*/
 /* The loop's blocks, each of which goes on to the next one or leaves for one place, where the lanes that have left meet. */
 static bool find_chain(const struct ja *a, const struct ja_loop *loop, struct lw_serial *p) {
-  uint32_t b = p->head = loop->head, size = 0, parts = 0;
+  uint32_t b = p->head = loop->head, size = 0, parts = 0, ways_back = 0;
   p->behind = JA_NONE;
   for (uint32_t k = 0; k < a->nblocks; k++) size += ja_has(loop->body, k);
   if (size > MOST_BLOCKS || !p->head) return false;
@@ -67,8 +67,8 @@ static bool find_chain(const struct ja *a, const struct ja_loop *loop, struct lw
     p->block[p->nblocks++] = b;
     for (uint32_t k = 0; k < bl->nsucc; k++) {
       const bool back = last->op == MX_BRA && mx_w_target(*last->w) <= last->pc && bl->succ[k] == a->block_of_pc[mx_w_target(*last->w)];
-      if (back != (bl->succ[k] == p->head)) return false; /* rounds are counted at the one branch backwards */
       if (!ja_has(loop->body, bl->succ[k])) {
+        if (back) return false;
         if (p->behind != JA_NONE && p->behind != bl->succ[k]) return false;
         p->behind = bl->succ[k];
         if (bl->divergent && ja_join_of(a, b) != p->behind) return false;
@@ -77,11 +77,12 @@ static bool find_chain(const struct ja *a, const struct ja_loop *loop, struct lw
       }
       if (next != JA_NONE) return false;
       next = bl->succ[k];
+      if (back) ways_back++, p->back = p->nblocks - 1;
     }
     if (next == JA_NONE) return false;
     b = next;
   } while (b != p->head);
-  return p->nblocks == size && parts;
+  return p->nblocks == size && parts && ways_back == 1; /* which count for slices */
 }
 
 /* Whether a row's meaning has a form for one lane: it is built where nobody will compile it. */
@@ -249,7 +250,7 @@ static bool has_odd_slots(const struct lw *l, const struct lw_serial *p) {
 
 void lw_serial_find(struct lw *l) {
   const struct ja *a = l->a;
-  for (uint32_t g = 0; g < a->nloops && !l->at_home; g++) {
+  for (uint32_t g = 0; g < a->nloops; g++) {
     struct lw_serial *p = lw_need(sizeof *p);
     bool through[MOST_LOADS];
     if (l->head[a->loops[g].head] && find_chain(a, &a->loops[g], p) && has_instructions(l, p) && steers_itself(a, p, through) && is_worth_it(l, p, through)) {
@@ -290,9 +291,9 @@ static gcc_jit_lvalue *home_of_lane(struct lw *l, const struct lw_serial *p, uin
   gcc_jit_rvalue *place = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, s, false, 0), NULL), j->t_pu8);
   return lw_field(l, lw_add(l, place, U64(MULT, jx_rv(p->lane), lw_u64(l, wide ? 8 : 4))), 0, wide ? j->t_u64 : j->t_u32);
 }
-/* All lanes' values of a slot, between its variables and its place. */
+/* All lanes' values of a slot, between its variables and its place, where these are not the same. */
 static void move(struct lw *l, bool in, uint32_t s) {
-  for (unsigned k = 0; k < (lw_class(l->a, s) == MX_R64 ? 2 * l->nc : l->nc); k++) {
+  for (unsigned k = 0; !l->at_home && k < (lw_class(l->a, s) == MX_R64 ? 2 * l->nc : l->nc); k++) {
     gcc_jit_lvalue *v = lw_var(l, s, k), *m = lw_cell(l, s, false, k);
     jx_set(&l->j, in ? v : m, jx_rv(in ? m : v));
   }
@@ -556,13 +557,16 @@ static void take_back(struct lw *l, struct lw_serial *p) {
 static void count(struct lw *l, const struct lw_serial *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
+  gcc_jit_rvalue *back = NULL;
   for (unsigned n = 0; n < p->nblocks; n++) { /* so often block n was run */
     gcc_jit_rvalue *times = U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks));
+    if (n == p->back + 1) back = times = jx_keep(j, times);
     jx_set(j, l->steps, U64(PLUS, jx_rv(l->steps), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].end - a->blocks[p->block[n]].first))));
   }
-  /* and so often there was a way back: where no lane has stayed, not behind the last round */
-  gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);
-  gcc_jit_rvalue *back = U64(DIVIDE, U64(MINUS, jx_rv(p->longest), none), lw_u64(l, p->nblocks));
+  if (!back) { /* the way to the header: where no lane has stayed, not behind the last round */
+    gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);
+    back = U64(DIVIDE, U64(MINUS, jx_rv(p->longest), none), lw_u64(l, p->nblocks));
+  }
   gcc_jit_lvalue *slice = lw_field(l, l->x, MX_AT(exec, slice), j->t_int);
   jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, back, j->t_int)));
 }
@@ -650,7 +654,7 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   jx_init(&one->j, j->c, j->isa->one);
   one->j.fn = j->fn;
   turn_to(one, l);
-  one->nc = 1, one->one_lane = true;
+  one->nc = 1, one->one_lane = true, one->at_home = false;
   one->floats = p->floats;
   one->u = lw_need(sizeof *one->u * (a->nslots + 1));
   p->begin = lw_need(sizeof *p->begin * (a->nslots + 1)), p->end = lw_need(sizeof *p->end * (a->nslots + 1));

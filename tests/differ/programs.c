@@ -2,7 +2,8 @@
  * guard and operands, accesses of full words more often; rows whose effects reach further are given what they need:
  *   memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and then outside
  *   .sync       where no branch is open, with all lanes named
- *   control     branches forward, around one or two sides, and loops of few rounds, always well nested
+ *   control     branches forward, around one or two sides, and loops of few rounds, well nested; in every third program any graph of
+ *               blocks, in any order
  * All registers hold something from the start. 16-bit values have registers of their own: they must be zero-extended. */
 #include "programs.h"
 
@@ -234,6 +235,87 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
   }
 }
 
+/* ---- any graph ---------------------------------------------------------------------------------------------*/
+/* Blocks in any order of their text, with branches to any later one of their own order, so that sides share tails, and now and then
+ * back to an earlier one, into the midst of loops too. What makes it end is a count of ways back for each lane. */
+enum { MOST_BLOCKS = 12, PARTS = 3, END = MOST_BLOCKS * PARTS }; /* a block: up to the branch back; up to the other one; the jump */
+struct node { uint32_t pc, branch; unsigned to[2], n; };
+
+/* By node: those that every way to the end leads through. */
+static void find_postdominators(const struct node *node, uint64_t *after) {
+  for (unsigned x = 0; x < END; x++) after[x] = UINT64_MAX;
+  after[END] = (uint64_t)1 << END;
+  for (bool again = true; again;) {
+    again = false;
+    for (unsigned x = END; x--;) {
+      uint64_t m = node[x].n ? UINT64_MAX : 0;
+      for (unsigned e = 0; e < node[x].n; e++) m &= after[node[x].to[e]];
+      m |= (uint64_t)1 << x;
+      again |= m != after[x];
+      after[x] = m;
+    }
+  }
+}
+static uint32_t meeting_place(const struct node *node, const uint64_t *after, unsigned x) {
+  const uint64_t others = after[x] & ~((uint64_t)1 << x);
+  for (unsigned d = 0; d <= END; d++)
+    if (others >> d & 1 && after[d] == others) return node[d].pc;
+  return MX_PC_RET;
+}
+static void some_rows(struct maker *k) {
+  for (unsigned n = below(k, 4); n--;) {
+    unsigned op;
+    do op = below(k, MX_OP_COUNT);
+    while (!may(k, op, true));
+    row(k, op, false);
+  }
+}
+static void tangle(struct maker *k) {
+  struct node node[END + 1] = {{0}};
+  uint64_t after[END + 1];
+  unsigned order[MOST_BLOCKS];
+  const unsigned n = 3 + below(k, MOST_BLOCKS - 2);
+  const bool odd = !below(k, 16); /* branches say that they meet elsewhere than they do: no assembler of ours writes that */
+  for (unsigned b = 0; b < n; b++) {
+    const unsigned at = below(k, b + 1);
+    order[b] = order[at], order[at] = b;
+  }
+  PUT(MX_AND_32, 0, COUNTER, below(k, N32), number(k, 7));
+  const uint32_t first = branch(k, MX_GUARD_NONE, false);
+  for (unsigned t = 0; t < n; t++) {
+    const unsigned b = order[t];
+    struct node *part = &node[b * PARTS];
+    part[0].pc = k->f->ncode;
+    some_rows(k);
+    if (b && !below(k, 3)) {
+      PUT(MX_SUB_U32, 0, COUNTER, COUNTER, number(k, 1));
+      PUT(MX_SETP_S32, 5, AGAIN, COUNTER, number(k, 0));
+      part[0].to[part[0].n++] = below(k, b + 1) * PARTS;
+      part[0].branch = branch(k, AGAIN, false);
+    }
+    part[0].to[part[0].n++] = b * PARTS + 1;
+    part[1].pc = k->f->ncode;
+    some_rows(k);
+    const unsigned left = n - 1 - b;
+    if (left && below(k, 4)) {
+      part[1].to[part[1].n++] = (b + 1 + below(k, left)) * PARTS;
+      part[1].branch = branch(k, below(k, NPRED), below(k, 2));
+    }
+    part[1].to[part[1].n++] = b * PARTS + 2;
+    part[2].pc = k->f->ncode;
+    part[2].to[part[2].n++] = left ? (b + 1 + below(k, left < 3 ? left : 3)) * PARTS : END;
+    part[2].branch = branch(k, MX_GUARD_NONE, false);
+  }
+  node[END].pc = k->f->ncode;
+  find_postdominators(node, after);
+  aim(k, first, node[0].pc, MX_PC_RET);
+  for (unsigned x = 0; x < n * PARTS; x++) {
+    if (!node[x].branch) continue;
+    const uint32_t meet = odd ? node[below(k, n * PARTS)].pc : meeting_place(node, after, x);
+    aim(k, node[x].branch, node[node[x].to[0]].pc, node[x].n > 1 ? meet : MX_PC_RET);
+  }
+}
+
 static void program(struct maker *k, unsigned instructions) {
   static const struct mx_slot_ref args[NARG32 + NARG64 + 1] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5},
     {MX_R64, 0}, {MX_R64, 1}, {MX_R64, 2}, {MX_R64, 3}, {MX_R64, PLACE}};
@@ -257,7 +339,8 @@ static void program(struct maker *k, unsigned instructions) {
     PUT(MX_SPILL_32, 0, c, 0, c);
     PUT(MX_SPILL_64, 0, c, 0, c);
   }
-  body(k, instructions, 0);
+  if (!below(k, 3)) tangle(k);
+  else body(k, instructions, 0);
   k->code[f->ncode++] = mx_w_make(MX_RET, MX_GUARD_NONE, false, 0);
 }
 

@@ -93,6 +93,7 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
     put_result(bar, i, x->frame, same);
     release(b, n);
   }
+  if (last) mx__find_until(x);
   if (last || !wait) return i + 1;
   x->split->pc = i->pc;
   x->split->state = MX_WAIT_BAR;
@@ -109,7 +110,7 @@ const struct mx_insn *mx__op_cluster_arrive(struct mx_exec *x, const struct mx_i
   struct mx_barrier *bar = &x->block->barriers[MX_CLUSTER_BARRIER];
   x->block->barriers_used |= 1u << MX_CLUSTER_BARRIER;
   bar->arrived[x->warp->number] |= x->mask;
-  if (complete(x->block, bar)) release(x->block, MX_CLUSTER_BARRIER);
+  if (complete(x->block, bar)) release(x->block, MX_CLUSTER_BARRIER), mx__find_until(x);
   return i + 1;
 }
 const struct mx_insn *mx__op_cluster_wait(struct mx_exec *x, const struct mx_insn *i) {

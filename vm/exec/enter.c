@@ -8,24 +8,6 @@
 
 #include <stdlib.h>
 
-/* Up to where compiled code may go by itself: where others can run that stand before, or lanes are expected, the machine has to be asked. */
-static uint32_t until(const struct mx_exec *x) {
-  const struct mx_warp *w = x->warp;
-  const struct mx_pfunc *fn = x->fn;
-  uint32_t least = UINT32_MAX;
-  for (uint32_t k = 0; k < w->nsplits; k++) {
-    const struct mx_split *s = &w->splits[k];
-    if (s == x->split || s->state != MX_RUNNABLE || s->spun) continue;
-    if (s->frame != x->frame) {
-      if (mx__goes_before(s, x->split)) return 0;
-    } else if (!s->returns && fn->rank[s->pc] < least)
-      least = fn->rank[s->pc];
-  }
-  for (uint32_t k = 0; x->frame->open && k < fn->njoins; k++)
-    if (fn->join_pc[k] != MX_PC_RET && mx__expected_at(x->frame, k) & x->mask && fn->rank[fn->join_pc[k]] < least) least = fn->rank[fn->join_pc[k]];
-  return least;
-}
-
 static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
   if (x->ahead || (x->ring && x->ring->moved)) mx__rounds_catch_up(x);
   bool done;
@@ -62,7 +44,7 @@ static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *
 
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i) {
   struct mx_jit_state s = {.help = &mx__jit_help, .code = code, .pc = i->pc};
-  x->until = x->warp->nsplits > 1 || x->frame->open ? until(x) : UINT32_MAX;
+  mx__find_until(x);
   if (x->warp->resume) s.home = mx__jit_keep(x->frame), entry = x->warp->resume, x->warp->resume = 0;
   else if (!(s.home = home_of(x, code)) || !mx__jit_bring(x, code, code->entries[entry].first, code->entries[entry].n, s.home)) return interpret(x, i);
   return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);

@@ -49,7 +49,7 @@ struct mx_insn {
   int64_t off;          /* memory: offset; MOVI: the value */
   const mx_ref *more;   /* all operands, where there are more than seven; calls: results, then arguments */
 };
-enum mx_insn_kind { MX_INSN_OP, MX_INSN_JOIN /* before the instruction at a place where lanes meet; aux: number of the join, or MX_NO_JOIN */ };
+enum mx_insn_kind { MX_INSN_OP, MX_INSN_JOIN /* before the instruction at a place where lanes meet; aux: number of the join, or MX_NO_JOIN; reconv: rank */ };
 #define MX_NO_JOIN UINT32_MAX
 
 /* Where operand k is, of an instruction that may have more than seven; not of calls. */
@@ -164,7 +164,7 @@ struct mx_exec {
   struct mx_split *split;       /* the current one, in warp->splits */
   struct mx_frame *frame;
   const struct mx_pfunc *fn;
-  uint32_t until;               /* compiled code: at places of this rank and higher ones where lanes meet, the machine has to be asked */
+  uint32_t until;               /* at places of this rank and higher ones where lanes meet, it has to be asked who goes first: see mx__find_until() */
   uint32_t event;
   struct mx_warp *warp;
   bool soiled;                  /* compiled code has put values into the current frame, not only into its own form of it */

@@ -10,7 +10,7 @@
 
 const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i) {
   x->steps--; /* no instruction of the program */
-  return x->warp->nsplits > 1 || x->frame->open ? mx__meet(x, i) : i + 1;
+  return i->reconv < x->until ? i + 1 : mx__meet(x, i);
 }
 
 const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes, char *detail) {

@@ -154,8 +154,25 @@ struct mx_split *mx__split_off(struct mx_exec *x, uint64_t lanes, uint32_t pc, e
   x->mask = x->split->mask;
   struct mx_split *made = mx__split_insert(x, at, &s);
   x->split = made + 1;
+  mx__find_until(x);
   return made;
 }
+
+static uint32_t least_rank(const struct mx_exec *x) {
+  const struct mx_warp *w = x->warp;
+  const struct mx_frame *f = x->frame;
+  const struct mx_pfunc *fn = f->fn;
+  uint32_t least = UINT32_MAX;
+  for (uint32_t k = 0; k < w->nsplits; k++) {
+    const struct mx_split *s = &w->splits[k];
+    if (s == x->split || s->state != MX_RUNNABLE || s->spun) continue;
+    if (s->frame == f ? !s->returns && fn->rank[s->pc] < least : mx__goes_before(s, x->split)) least = s->frame == f ? fn->rank[s->pc] : 0;
+  }
+  for (uint32_t k = 0; f->open && k < fn->njoins; k++)
+    if (fn->join_pc[k] != MX_PC_RET && expected(f)[k] & x->mask && fn->rank[fn->join_pc[k]] < least) least = fn->rank[fn->join_pc[k]];
+  return least;
+}
+void mx__find_until(struct mx_exec *x) { x->until = x->warp->nsplits > 1 || x->frame->open ? least_rank(x) : UINT32_MAX; }
 
 void mx__select(struct mx_exec *x, struct mx_split *s) {
   x->split = s;
@@ -164,6 +181,7 @@ void mx__select(struct mx_exec *x, struct mx_split *s) {
   x->fn = s->frame->fn;
   x->base[0] = s->frame->slots;
   x->base[1] = x->fn->pool;
+  mx__find_until(x);
 }
 
 /* ---- who goes first ---------------------------------------------------------------------------------------*/
@@ -225,7 +243,10 @@ const struct mx_insn *mx__meet(struct mx_exec *x, const struct mx_insn *i) {
   x->split = &x->warp->splits[merge(x, mx__split_index(x))];
   const struct mx_insn *next = mx__next_split(x);
   if (next != i) return next;
-  if (i->aux != MX_NO_JOIN && expected(x->frame)[i->aux] & x->mask) expect_none(x->frame, i->aux, x->mask); /* all of them have come */
+  if (i->aux != MX_NO_JOIN && expected(x->frame)[i->aux] & x->mask) {
+    expect_none(x->frame, i->aux, x->mask); /* all of them have come */
+    mx__find_until(x);
+  }
   return i + 1;
 }
 
@@ -323,7 +344,9 @@ const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {
   if (all) mx__split_remove(x, mx__split_index(x));
   mx__sync_recheck(x, w);
   mx__barrier_recheck(x, x->block);
-  return all ? mx__next_split(x) : NULL;
+  if (all) return mx__next_split(x);
+  mx__find_until(x);
+  return NULL;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------*/

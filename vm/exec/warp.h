@@ -56,6 +56,9 @@ static inline bool mx__told_to_stop(struct mx_exec *x) {
 /* Picks the split that runs next in the current warp, of those that can the first in the order of order.h, in the deepest frame; all that
  * stand where it does go on with it. NULL: none can, x->event is RESCHED. */
 const struct mx_insn *mx__next_split(struct mx_exec *x);
+/* Finds x->until for the current split: up to where it need not be asked who goes first. Whoever lets other splits of the warp go on, and not
+ * the machine choose anew, calls this. */
+void mx__find_until(struct mx_exec *x);
 bool mx__goes_before(const struct mx_split *s, const struct mx_split *t);
 /* Whether lanes are expected where it stands, among them its own, that have not come. */
 bool mx__waits_at_join(const struct mx_split *s);

@@ -4,16 +4,19 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
-#define MOST_NESTED 64 /* loops; in what lies deeper, blocks run in the order of the text: no loop of sane code, and no more time than for it */
+/* Loops; in what lies deeper, blocks run in the order of the text: sane code has none, and it costs no more time. */
+#define MOST_NESTED 64
 
 struct finder {
   const struct mx_func *f;
   uint32_t nblocks, *block_of, *pc;          /* by pc: its block; by block: where it begins */
-  uint32_t *first_succ, *succ;               /* edges of block b: succ[first_succ[b]] to succ[first_succ[b + 1] - 1], the taken ones first */
+  /* edges of block b: succ[first_succ[b]] to succ[first_succ[b + 1] - 1], the taken ones first */
+  uint32_t *first_succ, *succ;
   uint32_t *part;                            /* by block: the set of blocks that is laid out now */
   uint32_t *number, *low, *stack, nstack, count; /* Tarjan's, "Depth-first search and linear graph algorithms" */
   uint32_t *at;                              /* by block on the way: the edge to look at next */
-  uint32_t *loop, *outer, nloops;            /* by block: its innermost loop, header included; by loop: the one around it */
+  /* by block: its innermost loop, header included; by loop: the one around it */
+  uint32_t *loop, *outer, nloops;
   uint32_t *order, norder;
 };
 
@@ -23,7 +26,9 @@ uint32_t mx__reconvergence(const struct mx_func *f, uint32_t pc) {
   if (mx_w_op(w) == MX_BRX) return mx_w_operand(&f->code[pc], 2) | mx_w_operand(&f->code[pc], 3) << 10;
   return mx_w_op(w) == MX_CALLI ? pc + mx_w_length(w) : NONE; /* lanes that call different functions */
 }
-static bool ends_block(mx_word w) { return mx__ops[mx_w_op(w)].flags & (MX_F_BRANCH | MX_F_END) || mx_w_op(w) == MX_BRX; }
+static bool ends_block(mx_word w) {
+  return mx__ops[mx_w_op(w)].flags & (MX_F_BRANCH | MX_F_END) || mx_w_op(w) == MX_BRX;
+}
 /* body_ for each pc that control may go to from the block's last instruction, at pc_, what is taken first. */
 #define FOR_TARGETS(f_, pc_, to_, body_) \
   do { \
@@ -33,7 +38,10 @@ static bool ends_block(mx_word w) { return mx__ops[mx_w_op(w)].flags & (MX_F_BRA
     if (mx_w_op(w__) == MX_BRX) { \
       const struct mx_table *t__ = &(f_)->tables[mx_w_operand(&(f_)->code[pc_], 1)]; \
       for (uint32_t k__ = t__->ntargets; k__--;) { const uint32_t to_ = t__->targets[k__]; body_; } \
-    } else if (next__ < (f_)->ncode && (mx_w_guard(w__) != MX_GUARD_NONE || !ends_block(w__))) { const uint32_t to_ = next__; body_; } \
+    } else if (next__ < (f_)->ncode && (mx_w_guard(w__) != MX_GUARD_NONE || !ends_block(w__))) { \
+      const uint32_t to_ = next__; \
+      body_; \
+    } \
   } while (0)
 
 static bool find_blocks(struct finder *t) {
@@ -53,9 +61,11 @@ static bool find_blocks(struct finder *t) {
     if (r < f->ncode) lead[r] = true;
   }
   for (uint32_t pc = 0; pc < f->ncode; pc++) t->nblocks += lead[pc];
-  uint32_t **const arrays[] = {&t->pc, &t->first_succ, &t->part, &t->number, &t->low, &t->stack, &t->at, &t->loop, &t->outer, &t->order};
+  uint32_t **const arrays[] = {&t->pc,    &t->first_succ, &t->part, &t->number, &t->low,
+                               &t->stack, &t->at,         &t->loop, &t->outer,  &t->order};
   bool good = true;
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) good &= (*arrays[k] = calloc(t->nblocks + 2u, sizeof(uint32_t))) != NULL;
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+    good &= (*arrays[k] = calloc(t->nblocks + 2u, sizeof(uint32_t))) != NULL;
   t->succ = malloc(sizeof *t->succ * (edges + t->nblocks + 1));
   if (!good || !t->succ) return free(lead), false;
   uint32_t b = NONE, n = 0;
@@ -74,8 +84,9 @@ static bool find_blocks(struct finder *t) {
   return true;
 }
 
-/* ---- layout ----------------------------------------------------------------------------------------------------------*/
-struct parts { uint32_t *blocks, n, *size, nparts; }; /* strongly connected ones, each before those that lead to it; its first visited block is its last */
+/* ---- layout -------------------------------------------------------------------------------------------------*/
+/* strongly connected ones, each before those that lead to it; its first visited block is its last */
+struct parts { uint32_t *blocks, n, *size, nparts; };
 
 static void visit(struct finder *t, uint32_t root, uint32_t part, struct parts *out) {
   uint32_t *way = t->order + t->norder, depth = 0; /* blocks not laid out yet have their room there */
@@ -113,8 +124,10 @@ static bool has_edge(const struct finder *t, uint32_t from, uint32_t to) {
     if (t->succ[e] == to) return true;
   return false;
 }
-/* Lays out the n blocks of a part that has no loop's header of its own, what lanes come to first first; of branches what is not taken. */
-static bool lay_out(struct finder *t, const uint32_t *blocks, uint32_t n, uint32_t part, uint32_t loop, unsigned depth) {
+/* Lays out the n blocks of a part that has no loop's header of its own, what lanes come to first first; of branches
+ * what is not taken. */
+static bool lay_out(struct finder *t, const uint32_t *blocks, uint32_t n, uint32_t part, uint32_t loop,
+                    unsigned depth) {
   struct parts p = {malloc(sizeof(uint32_t) * (n + 1u)), 0, malloc(sizeof(uint32_t) * (n + 1u)), 0};
   bool good = p.blocks && p.size;
   for (uint32_t k = 0; k < n; k++) t->number[blocks[k]] = 0;
@@ -130,7 +143,8 @@ static bool lay_out(struct finder *t, const uint32_t *blocks, uint32_t n, uint32
       const uint32_t inner = ++t->nloops;
       t->outer[inner] = loop, t->loop[head] = inner;
       for (uint32_t m = 0; m + 1 < size; m++) t->loop[own[m]] = t->part[own[m]] = inner, t->number[own[m]] = 0;
-      uint32_t *roots = malloc(sizeof *roots * size), nroots = 0; /* what the header leads to; the others are reached from there */
+      /* what the header leads to; the others are reached from there */
+      uint32_t *roots = malloc(sizeof *roots * size), nroots = 0;
       good = roots != NULL;
       for (uint32_t e = t->first_succ[head]; good && e < t->first_succ[head + 1]; e++) {
         const uint32_t to = t->succ[e];
@@ -150,7 +164,7 @@ static bool lay_out(struct finder *t, const uint32_t *blocks, uint32_t n, uint32
   return good;
 }
 
-/* ---- what comes of it -----------------------------------------------------------------------------------------------------*/
+/* ---- what comes of it ---------------------------------------------------------------------------------------*/
 static bool stays(const struct finder *t, uint32_t from, uint32_t to) { /* in the innermost loop of `from` */
   uint32_t l = t->loop[to];
   while (l && l != t->loop[from]) l = t->outer[l];
@@ -195,7 +209,8 @@ bool mx__order_find(const struct mx_func *f, struct mx_order *o) {
   struct finder t = {.f = f};
   *o = (struct mx_order){NULL, NULL};
   const bool good = !f->ncode || find(&t, o);
-  uint32_t *const arrays[] = {t.block_of, t.pc, t.first_succ, t.succ, t.part, t.number, t.low, t.stack, t.at, t.loop, t.outer, t.order};
+  uint32_t *const arrays[] = {t.block_of, t.pc,    t.first_succ, t.succ, t.part,  t.number,
+                              t.low,      t.stack, t.at,         t.loop, t.outer, t.order};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
   if (!good) mx__order_free(o);
   return good;

@@ -180,7 +180,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
     const mx_word *w = &f->code[pc];
     const struct mx_op_info *o = &mx__ops[mx_w_op(*w)];
     fn->index_of_pc[pc] = at;
-    if (join[pc]) fn->insns[at++] = (struct mx_insn){.fn = mx__op_join, .kind = MX_INSN_JOIN, .pc = pc, .guard = MX_GUARD_NONE, .aux = mx__join_at(fn, pc)};
+    if (join[pc]) fn->insns[at++] = (struct mx_insn){.fn = mx__op_join, .kind = MX_INSN_JOIN, .pc = pc, .guard = MX_GUARD_NONE, .aux = mx__join_at(fn, pc), .reconv = order.rank[pc]};
     struct mx_insn *i = &fn->insns[at++];
     *i = (struct mx_insn){.fn = (mx_w_guard(*w) == MX_GUARD_NONE ? level->unguarded : level->bodies)[mx_w_op(*w)], .op = (uint16_t)mx_w_op(*w), .mod = (uint8_t)mx_w_mod(*w),
                           .guard = (uint8_t)mx_w_guard(*w), .guard_neg = mx_w_guard_neg(*w), .pc = pc, .nopnds = o->nopnds};
