@@ -32,6 +32,7 @@ struct mx_jit_kernel {
   bool wanted;                /* a launch that may use it runs */
   enum state state;
   bool looked;                /* into the cache */
+  bool put_off;               /* a pause has ended its compile: the next one goes on, however often somebody pauses */
   double words;               /* instructions that a compile has to read */
   double spent;               /* seconds of launches without compiled code */
   double predicted;           /* seconds that compiling it is, or was, expected to take */
@@ -109,18 +110,18 @@ static bool from_cache(struct mx_jit *j, struct mx_jit_kernel *jk) {
 
 /* Whether the launch is to end before it has begun to run, since its code is waited for: as its limit or an interrupt say, or, of a
  * session's, a pause. */
-static bool is_over(struct mx_launch *l) {
+static bool is_over(struct mx_launch *l, const struct mx_jit_kernel *jk) {
   const struct timespec *end = l->deadline;
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   if (end && (t.tv_sec > end->tv_sec || (t.tv_sec == end->tv_sec && t.tv_nsec >= end->tv_nsec))) mx__launch_stop(l, MX_STOP_TIME);
   const int stop = atomic_load(l->stop);
-  return stop == MX_STOP_TIME || stop == MX_STOP_INTERRUPT || (l->debug && l->hooks->paused(l->debug));
+  return stop == MX_STOP_TIME || stop == MX_STOP_INTERRUPT || (l->debug && !jk->put_off && l->hooks->paused(l->debug));
 }
-struct watch { struct mx_jit *j; struct mx_launch *waits; /* NULL: none */ };
+struct watch { struct mx_jit *j; const struct mx_jit_kernel *jk; struct mx_launch *waits; /* NULL: none */ };
 static bool is_unwanted(void *user) {
   const struct watch *w = user;
-  return atomic_load(&w->j->stop) || (w->waits && is_over(w->waits));
+  return atomic_load(&w->j->stop) || (w->waits && is_over(w->waits, w->jk));
 }
 
 /* Compiles, for a launch that waits for it, or in the background (waits NULL): what fails there becomes a note. j->lock is held, and
@@ -134,7 +135,7 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch
   mx__unlock(&j->lock);
   const double begin = now();
   char *why = NULL, *unkept = NULL;
-  struct watch watch = {j, waits};
+  struct watch watch = {j, jk, waits};
   struct mx_jit_object *object = NULL;
   int fd = -1;
   if (!job.compiler) why = strdup("mx-jitc was not found (beside the program or library, in $PATH, by $MX_JITC or the device's options)");
@@ -153,6 +154,7 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch
     if (unkept) mx__device_note(d, "%s", unkept);
   } else if (unwanted) {
     jk->state = NEW; /* until somebody wants it */
+    jk->put_off = true;
   } else {
     jk->state = FAILED;
     jk->note = why;
@@ -246,11 +248,11 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
   }
   if (jk->state == NEW) from_cache(j, jk);
   if (l->jit == MX_JIT_ON) {
-    while (!is_over(l) && (jk->state == BUSY || (jk->state == NEW && j->compiling))) {
+    while (!is_over(l, jk) && (jk->state == BUSY || (jk->state == NEW && j->compiling))) {
       const struct timespec soon = mx__time_in(LOOK_AGAIN);
       mx__wait_until(&j->done, &j->lock, &soon);
     }
-    if (jk->state == NEW && !is_over(l)) compile(j, jk, l);
+    if (jk->state == NEW && !is_over(l, jk)) compile(j, jk, l);
     if (jk->state == FAILED) s = demanded(jk, l, jk->note);
     else if (jk->state != READY && !l->debug) s = mx__fail(d, MX_INTERRUPTED, "kernel '%s': its compile has been interrupted", jk->kernel->module->image->image.funcs[jk->kernel->func].name);
   } else if (jk->state == NEW && !j->running && !j->quit) {

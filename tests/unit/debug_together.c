@@ -1,5 +1,6 @@
 /* Sessions whose launch runs on several workers while nothing stops it: they show, stop by stop, what a session of one worker shows,
  * and come to the same end; blocks that rest in the middle of anything go on from there. */
+#include "jit/runtime/jit.h"
 #include "mx/debug.h"
 #include "mx/text.h"
 
@@ -10,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -247,6 +250,31 @@ static void pauses_change_nothing(void **state) {
     end(&many);
   }
 }
+/* However slow the compiler is, and however often somebody pauses, the launch ends. */
+static void pauses_while_code_is_made(void **state) {
+  (void)state;
+  char *real = mx__jit_find_compiler(NULL), name[] = "/tmp/mx-slow-XXXXXX";
+  if (!real || !mx__jit_level()) {
+    free(real);
+    skip();
+  }
+  const int fd = mkstemp(name);
+  dprintf(fd, "#!/bin/sh\nsleep 0.2\nexec '%s' \"$@\"\n", real);
+  fchmod(fd, 0700);
+  close(fd);
+  setenv("MX_JITC", name, 1);
+  struct machine one, many;
+  begin(&one, "work", 1, MX_JIT_OFF, NOTHING);
+  begin(&many, "work", 4, MX_JIT_ON, NOTHING);
+  go(&one);
+  end_with_pauses(&many, UINT32_MAX);
+  compare_memory(&one, &many);
+  end(&one);
+  end(&many);
+  setenv("MX_JITC", real, 1);
+  unlink(name);
+  free(real);
+}
 static void sessions_end_while_blocks_rest(void **state) {
   (void)state;
   struct machine w;
@@ -261,6 +289,7 @@ int main(void) {
       cmocka_unit_test(nothing_is_hit),        cmocka_unit_test(stops_come_in_order),         cmocka_unit_test(the_first_trap_is_shown),
       cmocka_unit_test(deadlocks_are_told),    cmocka_unit_test(text_is_printed_once),        cmocka_unit_test(blocks_that_wait_for_others),
       cmocka_unit_test(pauses_change_nothing), cmocka_unit_test(sessions_end_while_blocks_rest),
+      cmocka_unit_test(pauses_while_code_is_made),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
