@@ -100,8 +100,12 @@ jv lw_operand(struct lw *l, unsigned k, unsigned chunk) {
   const unsigned type = l->ins->o->opnd[k].type, field = field_of(l, k);
   if (field < MX_LIT) {
     const uint32_t slot = ja_slot(l->a, mx__types[type].slot_class, field);
+    if (jx_bitsof(type) < 32 && type != MX_T_pred && (k >= 64 || l->ins->wide >> k & 1)) { /* part of 32 bits, perhaps of a NaN */
+      jv v = lw_clean(l, slot, lw_get(l, slot, MX_T_u32, chunk));
+      v.t = (uint8_t)type;
+      return jx_trim(&l->j, v);
+    }
     jv v = lw_get(l, slot, type, chunk);
-    if (k >= 64 || l->ins->wide >> k & 1) v = jx_trim(&l->j, v);
     return jx_bitsof(type) != 32 || ja_any_nan(l->a, l->ins, k, l->raw_after) ? v : lw_clean(l, slot, v);
   }
   const struct mx_lit *lit = &l->a->f->lits[field - MX_LIT];

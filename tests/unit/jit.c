@@ -422,9 +422,9 @@ static void slow_machine(void **state) {
   (void)state;
   NEEDS_CODE();
   char *line;
-  assert_true(asprintf(&line, "sleep 1.1\nexec '%s' \"$@\"", real_compiler()) > 0);
+  assert_true(asprintf(&line, "sleep 3.2\nexec '%s' \"$@\"", real_compiler()) > 0);
   char *slow = script("waits", line);
-  setenv("MX_JIT_TIMEOUT", "1", 1);
+  setenv("MX_JIT_TIMEOUT", "3", 1);
   struct run r;
   start(&r, 64, slow, "");
   assert_int_equal(go(&r, MX_JIT_ON, 0), MX_OK);
