@@ -62,6 +62,7 @@ struct mx_debug {
   uint8_t *params;
   size_t param_bytes;
 
+  atomic_int pause;            /* by any thread, at any time: apart from what g->lock guards, which is read several bytes at once */
   pthread_t thread;
   struct mx_lock lock;
   pthread_cond_t moved;
@@ -73,7 +74,6 @@ struct mx_debug {
   bool quit, ended, running, begun, trap_shown;
   bool over;                   /* recorded, and at the launch's end: only going back is possible */
   bool fresh;                  /* no mx_debug_ask since the last order */
-  atomic_bool pause;
   mx_status status;            /* of the launch, once ended */
 
   /* while standing */
