@@ -20,7 +20,8 @@ static const char *const names[] = {
 };
 static const char *const values[] = {"%v", "%i", "%n", "%p", "%out", "%tid.x", "%laneid", "%a", "%b", "out", "1", "0", "-1", "63", "64", "0x100000000", "1.5", "0f7FC00000",
   "[out]", "[out + %i*4]", "u8[out+3]", "f32[0]", "any(%v > 3)", "all(%p)", "count(%p)", "sum(%i)", "isnan(f32(%v))", "lane(3, %v)", "%v @ 5", "%v @ 99", "differs(%v)",
-  "min(%v)", "abs(-%i)", "s16(%v)", "18446744073709551615", "9223372036854775808 / -1", "1 / 0", "1 % 0", "1 << 70", "nothing", "%nothing", "(", ")", "[", "]", "@", "?", ":"};
+  "min(%v)", "abs(-%i)", "s16(%v)", "18446744073709551615", "9223372036854775808 / -1", "1 / 0", "1 % 0", "1 << 70", "out[3]", "out[%i]", "out[1:4]", "f32 out[2]", "out[-1]", "%v @ 3..9",
+  "%v @ 9..70", "$", "$$", "$1", "$99", "$pc", "$lane", "$nothing", "nothing", "%nothing", "(", ")", "[", "]", "@", "?", ":"};
 static const char *const operators[] = {"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", ">", "&&", "||", "@", "?", ":", ",", "="};
 static const char *const words[] = {"19", "20", "9", "0", "1", "2", "even", "meet", "twice", "branches", "branches+3", "*5", "*99999", "branches.mxs:21", "if", "block", "warp",
   "lane", "thread", "(0,0,0)", "(1,0,0)", "(9,9,9)", "barrier", "divergence", "trap", "printf", "assert", "on", "off", "/x", "/8xw", "/2i", "/f", "at", "end", "mask", "stack", "registers",

@@ -110,6 +110,7 @@ struct repl {
   struct reader *reader;
   struct point *collecting;        /* `commands`: lines go there */
   char **pending; size_t npending; /* lines that come before any others */
+  unsigned restarts;               /* of the launch, by them */
   bool color, terminal, quit, keep_going;
   int depth;                       /* of `source` */
 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_RESTARTS = 100 };
+
 mx_debug *volatile interrupted;
 
 static void on_interrupt(int sig) {
@@ -270,6 +272,7 @@ bool do_start(struct repl *r, char *arguments) {
 bool do_run(struct repl *r, char *arguments) {
   (void)arguments;
   if (r->calc) return complain(r, "the calculator runs already: type instructions");
+  if (r->restarts++ > MOST_RESTARTS) return complain(r, "the commands of a stop begin the launch again and again");
   if (!launch_begin(r)) return launch_end(r), false;
   struct point *p = point_at_begin(r);
   if (!p || !points_hit(r, p)) return launch_go(r, MX_DEBUG_CONTINUE, 1);

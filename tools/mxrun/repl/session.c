@@ -129,6 +129,7 @@ static bool run_line(struct repl *r, char *line) {
 }
 
 static bool run_pending(struct repl *r) {
+  r->restarts = 0;
   for (unsigned n = 0; r->npending && !r->quit; n++) {
     char *line = r->pending[0];
     memmove(r->pending, r->pending + 1, --r->npending * sizeof *r->pending);
@@ -142,7 +143,10 @@ static bool run_pending(struct repl *r) {
   return true;
 }
 
-bool session_line(struct repl *r, char *line) { return run_line(r, line) && run_pending(r); }
+bool session_line(struct repl *r, char *line) {
+  r->restarts = 0;
+  return run_line(r, line) && run_pending(r);
+}
 
 static bool from_file(struct repl *r, FILE *f, const char *name) {
   struct reader *e = reader_new(r, f, false);
