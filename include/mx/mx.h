@@ -355,11 +355,15 @@ MX_API mx_status mx_stream_call(mx_stream *stream, void (*fn)(void *user), void 
 /* Configuration and parameters are copied; host memory of asynchronous copies must stay valid until they are done. */
 MX_API mx_status mx_launch_async(mx_kernel *kernel, const mx_launch_config *config, const void *params, size_t bytes,
                                  mx_stream *stream);
+MX_API mx_status mx_launch_args_async(mx_kernel *kernel, const mx_launch_config *config, const void *const *args,
+                                      size_t count, mx_stream *stream);
 MX_API mx_status mx_copy_to_device_async(mx_device *device, mx_addr to, const void *from, uint64_t bytes,
                                          mx_stream *stream);
 MX_API mx_status mx_copy_from_device_async(mx_device *device, void *to, mx_addr from, uint64_t bytes, mx_stream *stream);
 MX_API mx_status mx_copy_on_device_async(mx_device *device, mx_addr to, mx_addr from, uint64_t bytes, mx_stream *stream);
 MX_API mx_status mx_memset8_async(mx_device *device, mx_addr to, uint8_t value, uint64_t count, mx_stream *stream);
+MX_API mx_status mx_memset16_async(mx_device *device, mx_addr to, uint16_t value, uint64_t count, mx_stream *stream);
+MX_API mx_status mx_memset32_async(mx_device *device, mx_addr to, uint32_t value, uint64_t count, mx_stream *stream);
 
 MX_API mx_status mx_event_create(mx_device *device, mx_event **event);
 MX_API mx_status mx_event_destroy(mx_event *event);

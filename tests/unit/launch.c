@@ -348,6 +348,20 @@ static void streams_run_in_order(void **state) {
   assert_int_equal(mx_stream_synchronize(s), MX_OK);
   assert_int_equal(mx_stream_query(s), MX_OK);
   assert_int_equal(calls, 20);
+  uint32_t word = 0;
+  assert_int_equal(mx_memset32_async(d, p, 0x01020304, N, s), MX_OK);
+  assert_int_equal(mx_memset16_async(d, p + 4, 0xABCD, 1, s), MX_OK);
+  assert_int_equal(mx_copy_from_device_async(d, &word, p + 4, 4, s), MX_OK);
+  assert_int_equal(mx_stream_synchronize(s), MX_OK);
+  assert_int_equal(word, 0x0102ABCD);
+  assert_int_equal(mx_memset32_async(d, p, 0, UINT64_MAX / 2, s), MX_OK); /* its failure comes with the next synchronisation */
+  assert_int_equal(mx_stream_synchronize(s), MX_INVALID_VALUE);
+  assert_int_equal(mx_launch_args_async(kernel("number"), &c, (const void *[]){&p}, 1, s), MX_OK);
+  assert_int_equal(mx_copy_from_device_async(d, v, p, sizeof v, s), MX_OK);
+  assert_int_equal(mx_stream_synchronize(s), MX_OK);
+  for (uint32_t i = 0; i < N; i++) assert_int_equal(v[i], i);
+  assert_int_equal(mx_launch_args_async(kernel("number"), &c, (const void *[]){NULL}, 1, s), MX_INVALID_VALUE);
+  assert_int_equal(mx_launch_args_async(kernel("number"), &c, NULL, 0, s), MX_INVALID_LAUNCH);
   for (uint32_t i = 0; i < N; i++) assert_int_equal(v[i], i);
   assert_int_equal(mx_memset8_async(d, p, 7, sizeof v, s), MX_OK);
   assert_int_equal(mx_copy_from_device(d, v, p, sizeof v), MX_OK); /* waits for the stream */

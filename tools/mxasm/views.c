@@ -56,9 +56,14 @@ void print_resources(struct text *t, const struct mx_image *m, bool json) {
       text_printf(t, "%s\n {\"%s\": ", i ? "," : "", kernel ? "kernel" : "function");
       text_json(t, fn->name);
       text_printf(t, ", \"lanes\": %u, \"slots32\": %u, \"slots64\": %u, \"predicates\": %u, \"spills\": %u, \"shared_bytes\": %llu, "
-        "\"dynamic_shared\": %s, \"local_bytes\": %u, \"param_bytes\": %u, \"code_bytes\": %llu, \"divergence_depth\": %d, \"barriers\": %u}",
+        "\"dynamic_shared\": %s, \"local_bytes\": %u, \"param_bytes\": %u, \"code_bytes\": %llu, \"divergence_depth\": %d, \"barriers\": %u, \"params\": [",
         m->lanes, fn->n32, fn->n64, fn->npred, spills, (unsigned long long)shared, dynamic ? "true" : "false", fn->local_bytes,
         fn->param_bytes, 8ull * fn->ncode, depth == UINT32_MAX ? -1 : (int)depth, barriers(fn));
+      for (uint32_t k = 0; k < fn->nparams; k++) {
+        text_printf(t, k ? ", " : "");
+        text_json(t, fn->params[k].name ? fn->params[k].name : "");
+      }
+      text_printf(t, "]}");
       continue;
     }
     text_printf(t, "%s %s: %u+%u+%u slots (32-bit, 64-bit, predicates), %u spills, %llu%s bytes shared, %u local, %u param, %llu code, depth ",

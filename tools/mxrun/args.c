@@ -54,8 +54,57 @@ static const char *hex_bytes(struct data *d, const char *s) {
   return NULL;
 }
 
-static void set(struct args *a, struct arg *g, const char *s, mx_device *d, struct failure *f) {
-  char who[256], *why = NULL;
+/* ---- text, and what refers to other arguments ---------------------------------------------------------------*/
+/* 'the cat', "the cat", and the cat where the shell has taken the quotes: something with a blank in it that is nothing else. */
+static bool is_text(const char *s) {
+  const size_t n = strlen(s);
+  return (n > 1 && (*s == '\'' || *s == '"') && s[n - 1] == *s) || (strchr(s, ' ') && !strpbrk(s, "(:@"));
+}
+static const char *make_text(struct data *d, const char *s) {
+  static const char from[] = "nt0\\'\"", to[] = "\n\t\0\\'\"";
+  const bool quoted = *s == '\'' || *s == '"';
+  size_t n = strlen(s) - 2 * quoted, k = 0;
+  s += quoted;
+  d->bytes = cli_alloc(n + 1);
+  for (size_t i = 0; i < n; i++) {
+    const char *escape = quoted && s[i] == '\\' && i + 1 < n ? strchr(from, s[i + 1]) : NULL;
+    if (quoted && s[i] == '\\' && !escape) return "behind a backslash comes n, t, 0, a quote or a backslash";
+    d->bytes[k++] = (unsigned char)(escape ? to[escape - from] : s[i]);
+    i += escape != NULL;
+  }
+  d->bytes[k++] = 0;
+  d->type = elem_find("u8", 2);
+  d->size = d->dims[0] = k;
+  d->ndims = 1;
+  d->text = true;
+  return NULL;
+}
+
+/* "len(x)", "like(x)": the argument in brackets, a buffer that has been made; or NULL with f->text, or without it: it is to be made yet,
+ * or this is something else. */
+static const struct arg *refers(struct args *a, const bool *made, const char *s, const char *function, const char *who, struct failure *f) {
+  const size_t n = strlen(function), all = strlen(s);
+  if (strncmp(s, function, n) || s[n] != '(' || s[all - 1] != ')') return NULL;
+  const struct arg *of = find_arg(a, s + n + 1, all - n - 2);
+  if (!of) REFUSE(f, CLI_USAGE, "argument %s: %s: the kernel has no parameter '%.*s'", who, s, (int)(all - n - 2), s + n + 1);
+  else if (made[of - a->arg] && !of->buffer) REFUSE(f, CLI_USAGE, "argument %s: %s: that argument is not a buffer", who, s);
+  return of && !f->text && made[of - a->arg] ? of : NULL;
+}
+static bool is_reference(const char *s) { return !strncmp(s, "len(", 4) || !strncmp(s, "like(", 5); }
+
+/* As many zeros as another buffer has elements. */
+static bool make_like(struct data *d, const struct data *of) {
+  *d = *of;
+  d->bytes = calloc(of->size ? of->size : 1, 1);
+  d->zeros = true;
+  d->text = false;
+  return d->bytes != NULL;
+}
+/* A text's length is that of its letters. */
+static uint64_t length_of(const struct data *d) { return data_count(d) - d->text; }
+
+static void set(struct args *a, const bool *made_before, struct arg *g, const char *s, mx_device *d, struct failure *f) {
+  char who[256], length[24], *why = NULL;
   const char *reason = NULL;
   size_t number = (size_t)(g - a->arg);
   unsigned char *slot = a->params + g->param.offset;
@@ -68,12 +117,18 @@ static void set(struct args *a, struct arg *g, const char *s, mx_device *d, stru
     data_free(&raw);
     return;
   }
+  const struct arg *of = refers(a, made_before, s, "len", who, f);
+  if (of) snprintf(length, sizeof length, "%llu", (unsigned long long)length_of(&of->data)), s = length;
+  if (f->text) return;
   const bool constant = !strncmp(s, "const:", 6);
   if (constant) s += 6;
   enum data_result made = DATA_OTHER;
-  if (*s == '@') made = data_read(&g->data, s + 1, &why) ? DATA_MADE : DATA_BAD;
+  if ((of = refers(a, made_before, s, "like", who, f))) made = make_like(&g->data, &of->data) ? DATA_MADE : DATA_BAD;
+  else if (f->text) return;
+  else if (is_text(s)) made = (reason = make_text(&g->data, s)) ? DATA_BAD : DATA_MADE;
+  else if (*s == '@') made = data_read(&g->data, s + 1, &why) ? DATA_MADE : DATA_BAD;
   else made = data_generate(&g->data, s, &why);
-  if (made == DATA_BAD) REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who, why);
+  if (made == DATA_BAD) REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who, why ? why : reason ? reason : "out of memory");
   free(why);
   if (made == DATA_BAD) return;
   if (made == DATA_OTHER && constant) return (void)REFUSE(f, CLI_USAGE, "argument %s: behind const: comes @FILE or an array such as iota:f32[16]", who);
@@ -81,7 +136,8 @@ static void set(struct args *a, struct arg *g, const char *s, mx_device *d, stru
     const struct elem *e = elem_find(g->param.type, strlen(g->param.type));
     if (!e || e->size != g->param.size) REFUSE(f, CLI_USAGE, "argument %s: an array parameter of %u bytes is written bytes:HEX", who, g->param.size);
     else if (!elem_parse(e, slot, s, &reason))
-      REFUSE(f, CLI_USAGE, "argument %s: '%s': %s%s%s", who, s, reason, access(s, R_OK) ? "" : "; a file is written @", access(s, R_OK) ? "" : s);
+      REFUSE(f, CLI_USAGE, "argument %s: '%s': %s%s%s%s", who, s, reason, access(s, R_OK) ? "" : "; a file is written @", access(s, R_OK) ? "" : s,
+             access(s, R_OK) && g->param.size == 8 && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", *s) ? "; text has quotes of its own: \"'the cat'\"" : "");
     return;
   }
   if (g->param.size != 8 && g->param.size != 4) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
@@ -108,7 +164,8 @@ static struct failure bind(struct args *a, mx_device *d, mx_kernel *k, char **wo
   mx_kernel_get_info(k, &info);
   *a = (struct args){.arg = cli_alloc((info.params + 1) * sizeof *a->arg), .n = info.params,
     .params = cli_alloc(info.param_bytes + 8), .bytes = info.param_bytes};
-  bool *given = cli_alloc(a->n + 1);
+  bool *given = cli_alloc(a->n + 1), *made = cli_alloc(a->n + 1);
+  const char **later = cli_alloc((a->n + 1) * sizeof *later); /* of those that refer to others: as written */
   for (size_t i = 0; i < a->n; i++) {
     a->arg[i].param.struct_size = sizeof a->arg[i].param;
     mx_kernel_get_param(k, i, &a->arg[i].param);
@@ -126,13 +183,36 @@ static struct failure bind(struct args *a, mx_device *d, mx_kernel *k, char **wo
     if (!f.text && given[g - a->arg]) REFUSE(&f, CLI_USAGE, "argument '%s' is given twice", g->name);
     if (f.text) break;
     given[g - a->arg] = true;
-    set(a, g, s, d, &f);
+    if (is_reference(s)) {
+      later[g - a->arg] = s;
+      continue;
+    }
+    set(a, made, g, s, d, &f);
+    made[g - a->arg] = true;
+  }
+  for (bool again = true; again && !f.text;) { /* each when what it refers to is there */
+    again = false;
+    for (size_t i = 0; i < a->n && !f.text; i++) {
+      char who[256];
+      if (!later[i]) continue;
+      spoken(&a->arg[i], i, who, sizeof who);
+      if (!refers(a, made, later[i], "len", who, &f) && !f.text && !refers(a, made, later[i], "like", who, &f)) continue;
+      set(a, made, &a->arg[i], later[i], d, &f);
+      made[i] = again = true;
+      later[i] = NULL;
+    }
   }
   for (size_t i = 0; i < a->n && !f.text; i++) {
     char who[256];
     if (!given[i]) REFUSE(&f, CLI_USAGE, "argument %s is missing: the kernel '%s' takes %zu", spoken(&a->arg[i], i, who, sizeof who), info.name, a->n);
   }
+  for (size_t i = 0; i < a->n && !f.text; i++) {
+    char who[256];
+    if (later[i]) REFUSE(&f, CLI_USAGE, "argument %s: %s refers to an argument that is not there, or to itself", spoken(&a->arg[i], i, who, sizeof who), later[i]);
+  }
   free(given);
+  free(made);
+  free(later);
   return f;
 }
 
@@ -144,6 +224,20 @@ void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t 
   if (f.status == CLI_USAGE) cli_usage("mxrun", "%s", f.text);
   fprintf(stderr, "mxrun: %s\n", f.text);
   exit(f.status);
+}
+
+/* Blocks for one thread an element of the largest buffer; where blocks have rows, and it has, a thread for each of the last row's and so on. */
+void auto_grid(const struct args *a, mx_launch_config *c) {
+  if (!grid_is_auto(c)) return;
+  const struct data *most = NULL;
+  for (size_t k = 0; k < a->n; k++)
+    if (a->arg[k].buffer && (!most || data_count(&a->arg[k].data) > data_count(most))) most = &a->arg[k].data;
+  uint64_t want[3] = {most ? data_count(most) : 1, 1, 1};
+  if (most && c->block[1] > 1 && most->ndims > 1) want[0] = most->dims[1], want[1] = most->dims[0]; /* pictures: [height, width, colours] */
+  for (unsigned k = 0; k < 3; k++) {
+    const uint64_t blocks = (want[k] + c->block[k] - 1) / (c->block[k] ? c->block[k] : 1);
+    c->grid[k] = blocks > UINT32_MAX ? UINT32_MAX : blocks ? (uint32_t)blocks : 1;
+  }
 }
 
 bool fetch_args(struct args *a, mx_device *d) {

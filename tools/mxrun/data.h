@@ -16,6 +16,7 @@ struct data {
   uint64_t dims[DATA_DIMS];   /* in memory order, slowest first; ndims 0: as long as it is */
   unsigned ndims;
   bool zeros;                 /* made as such: nothing else is in it */
+  bool text;                  /* with a 0 behind its letters, which its length does not count */
 };
 void data_free(struct data *d);
 uint64_t data_count(const struct data *d); /* whole elements */

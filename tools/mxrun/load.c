@@ -134,5 +134,9 @@ void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given)
   mx_kernel_get_info(kernel, &info);
   if (!block_given && info.reqntid[0])
     for (int k = 0; k < 3; k++) config->block[k] = info.reqntid[k] ? info.reqntid[k] : 1;
+  else if (!block_given && grid_is_auto(config)) { /* one that covers an array: it may choose */
+    uint32_t grid;
+    mx_occupancy_block_size(kernel, config->shared_bytes, &grid, &config->block[0]);
+  }
   if (info.cooperative) config->cooperative = true;
 }

@@ -62,21 +62,49 @@ static bool hex_bits(struct marg *a, const char *s) {
   return n > 2 && n < (int)sizeof digits && cli_number(digits, max, &a->bytes);
 }
 
+static struct mstage *stage(struct manifest *m) { return &m->stages[m->nstages - 1]; }
+static bool next_stage(struct reader *r) {
+  struct manifest *m = r->m;
+  if (m->nstages == MANIFEST_STAGES) return bad(r, "too many launches");
+  m->stages[m->nstages++] = (struct mstage){.grid = {1, 1, 1}, .block = {1, 1, 1}, .first = m->nargs};
+  return true;
+}
+
+/* "as NAME" behind a buffer. */
+static bool named(struct reader *r, struct marg *a) {
+  char *as = word(r);
+  if (!as) return true;
+  if (strcmp(as, "as")) return bad(r, "something follows that does not belong there");
+  if (!one_word(r, &a->name)) return false;
+  for (const struct marg *o = r->m->args; o < a; o++)
+    if (o->name && !strcmp(o->name, a->name)) return bad(r, "this name is taken");
+  return true;
+}
+static bool same(struct reader *r, struct marg *a) {
+  a->kind = MARG_SAME;
+  if (!one_word(r, &a->name)) return false;
+  for (const struct marg *o = r->m->args; o < a; o++)
+    if (o->kind < MARG_SAME && o->name && !strcmp(o->name, a->name)) return a->same = (unsigned)(o - r->m->args), true;
+  return bad(r, "no buffer has that name: 'as NAME' behind one gives it");
+}
+
 static bool argument(struct reader *r) {
   struct manifest *m = r->m;
   if (m->nargs == MANIFEST_ARGS) return bad(r, "too many arguments");
   struct marg *a = &m->args[m->nargs++];
   *a = (struct marg){.line = r->line};
+  stage(m)->nargs++;
   char *kind = word(r);
-  if (!kind) return bad(r, "expected in, inout, const, out, scratch, bytes or a type");
+  if (!kind) return bad(r, "expected in, inout, const, out, scratch, same, bytes or a type");
   if (!strcmp(kind, "in") || !strcmp(kind, "inout") || !strcmp(kind, "const")) {
     a->kind = *kind == 'c' ? MARG_CONST : kind[2] ? MARG_INOUT : MARG_IN;
     a->text = word(r);
-    return a->text ? true : bad(r, "expected a file, or an array such as iota:u32[64]");
+    return a->text ? named(r, a) : bad(r, "expected a file, or an array such as iota:u32[64]");
   }
+  if (!strcmp(kind, "same")) return same(r, a);
   if (!strcmp(kind, "out") || !strcmp(kind, "scratch")) {
     a->kind = kind[0] == 'o' ? MARG_OUT : MARG_SCRATCH;
-    return number(r, DATA_LIMIT, &a->bytes);
+    return number(r, DATA_LIMIT, &a->bytes) && named(r, a);
   }
   if (!strcmp(kind, "bytes")) {
     char *s = word(r);
@@ -94,7 +122,7 @@ static bool argument(struct reader *r) {
   }
   a->kind = MARG_SCALAR;
   a->type = elem_find(kind, strlen(kind));
-  if (!a->type) return unknown(r, "arg", "expected in, inout, const, out, scratch, bytes or a type");
+  if (!a->type) return unknown(r, "arg", "expected in, inout, const, out, scratch, same, bytes or a type");
   char *s = word(r);
   const char *why = NULL;
   if (!s) return bad(r, "expected a value");
@@ -140,11 +168,11 @@ static bool diagnostic(struct reader *r) {
   return true;
 }
 
-/* Items that may stand once have a bit in `seen`. */
+/* Items that may stand once, or once for each launch, have a bit in `seen`. */
 static bool item(struct reader *r, const char *key) {
-  static const char *const keys[] = {"name", "ptx", "kernel", "grid", "block", "shared", "poison", "stack", "cooperative", "stdout",
-    "threads", "steps", "timeout", "trap", "refused", "needs", "limit", "arg", "expect", "diagnostic"};
-  enum { NAME, PTX, KERNEL, GRID, BLOCK, SHARED, POISON, STACK, COOPERATIVE, STDOUT, THREADS, STEPS, TIMEOUT, TRAP, REFUSED, NEEDS, LIMIT, ARG, EXPECT, DIAGNOSTIC, NONE };
+  static const char *const keys[] = {"name", "ptx", "poison", "stack", "stdout",
+    "threads", "steps", "timeout", "trap", "refused", "kernel", "grid", "block", "shared", "cooperative", "needs", "limit", "arg", "then", "expect", "diagnostic"};
+  enum { NAME, PTX, POISON, STACK, STDOUT, THREADS, STEPS, TIMEOUT, TRAP, REFUSED, KERNEL, GRID, BLOCK, SHARED, COOPERATIVE, NEEDS, LIMIT, ARG, THEN, EXPECT, DIAGNOSTIC, NONE };
   struct manifest *m = r->m;
   unsigned k = NAME;
   uint64_t v = 0;
@@ -156,13 +184,13 @@ static bool item(struct reader *r, const char *key) {
   switch (k) {
   case NAME: return one_word(r, &m->name);
   case PTX: return one_word(r, &m->file);
-  case KERNEL: return one_word(r, &m->kernel);
-  case GRID: return three(r, m->grid);
-  case BLOCK: return three(r, m->block);
-  case SHARED: return number(r, UINT32_MAX, &v) ? m->shared = (uint32_t)v, true : false;
+  case KERNEL: return one_word(r, &stage(m)->kernel);
+  case GRID: return three(r, stage(m)->grid);
+  case BLOCK: return three(r, stage(m)->block);
+  case SHARED: return number(r, UINT32_MAX, &v) ? stage(m)->shared = (uint32_t)v, true : false;
   case POISON: return number(r, 255, &v) ? m->poison = (uint8_t)v, true : false;
   case STACK: return number(r, (uint64_t)1 << 32, &m->stack);
-  case COOPERATIVE: return m->cooperative = true;
+  case COOPERATIVE: return stage(m)->cooperative = true;
   case STDOUT: return one_word(r, &m->stdout_file);
   case THREADS: return number(r, 1024, &v) && (v || bad(r, "expected a number from 1")) ? m->threads = (uint32_t)v, true : false;
   case STEPS: return number(r, UINT64_MAX, &m->steps);
@@ -185,14 +213,18 @@ static bool item(struct reader *r, const char *key) {
     if (m->nlimits == sizeof m->limits / sizeof *m->limits) return bad(r, "too many limits");
     return one_word(r, &m->limits[m->nlimits++]);
   case ARG: return argument(r);
+  case THEN:
+    r->seen &= ((uint64_t)1 << KERNEL) - 1;
+    return next_stage(r);
   case EXPECT: return expectation(r);
   default: return diagnostic(r);
   }
 }
 
 bool manifest_parse(struct manifest *m, char **text, char *end, unsigned *line, char **why) {
-  *m = (struct manifest){.grid = {1, 1, 1}, .block = {1, 1, 1}};
+  *m = (struct manifest){0};
   struct reader r = {.m = m};
+  next_stage(&r);
   while (*text < end && !r.error) {
     char *s = *text, *nl = memchr(s, '\n', (size_t)(end - s));
     *text = nl ? nl + 1 : end;

@@ -3,29 +3,39 @@
 #define MX_TOOLS_MANIFEST_H
 #include "data.h"
 
-enum marg_kind { MARG_IN, MARG_CONST, MARG_INOUT, MARG_OUT, MARG_SCRATCH, MARG_SCALAR, MARG_BYTES };
+enum marg_kind { MARG_IN, MARG_CONST, MARG_INOUT, MARG_OUT, MARG_SCRATCH, MARG_SAME, MARG_SCALAR, MARG_BYTES };
 struct marg {
   uint8_t kind;
   const struct elem *type;     /* scalars */
   const char *text;            /* file or generator; as written */
   uint64_t bytes;              /* OUT, SCRATCH: size; SCALAR: its bits; BYTES: how many */
   unsigned char *raw;          /* BYTES */
+  const char *name;            /* of a buffer that later launches take, or NULL; SAME: of the one taken, */
+  unsigned same;               /* which is this argument's */
   unsigned line;
 };
 struct mexpect { const char *text; int64_t ulp; const struct elem *type; unsigned line; };
 struct mdiag { const char *id; uint32_t at_line, at_col; bool found; unsigned line; };
 
+/* One launch of several; `then` begins the next one. */
+#define MANIFEST_STAGES 64
+struct mstage {
+  const char *kernel;
+  uint32_t grid[3], block[3], shared;
+  bool cooperative;
+  unsigned first, nargs;            /* of the manifest's arguments */
+};
+
 #define MANIFEST_ARGS 256
 struct manifest {
-  const char *name, *file, *kernel; /* file: program beside the manifest; NULL: inline */
+  const char *name, *file;          /* file: program beside the manifest; NULL: inline */
   const char *inline_text;          /* the program between `text` and `end` */
   size_t inline_size;
   unsigned inline_line;             /* manifest line of its first line */
-  uint32_t grid[3], block[3], shared;
+  struct mstage stages[MANIFEST_STAGES]; unsigned nstages;
   uint8_t poison;
   uint64_t stack, steps;
   double timeout;
-  bool cooperative;
   uint32_t threads;                 /* 0: not given */
   const char *stdout_file;
   const char *needs[16]; unsigned nneeds;

@@ -68,6 +68,9 @@ struct args { struct arg *arg; size_t n; unsigned char *params; size_t bytes; };
 void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n);
 /* The same; NULL, or what is wrong with them, malloc'ed. *a can be freed in any case. */
 char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n);
+static inline bool grid_is_auto(const mx_launch_config *c) { return !c->grid[0] && !c->grid[1] && !c->grid[2]; }
+/* A grid without blocks, --grid auto, becomes one that has a thread for each element of the largest buffer. */
+void auto_grid(const struct args *a, mx_launch_config *config);
 bool fetch_args(struct args *a, mx_device *d);
 void free_args(struct args *a);
 /* "name" or "3"; NULL: no such argument */

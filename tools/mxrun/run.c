@@ -9,6 +9,7 @@ const char *const run_help =
   "Options of a run, before or behind FILE; -- ends them:\n"
   "  -k, --kernel NAME       which kernel; not needed where there is one\n"
   "  --grid X[,Y[,Z]]  --block X[,Y[,Z]]   blocks, threads of a block; default 1, or what the kernel requires (.reqntid)\n"
+  "  --grid auto             a thread for each element of the largest buffer; without --block, in blocks of a good size\n"
   "  --shared BYTES  --cooperative   dynamic shared memory; all blocks at once, so that they may wait for one another\n"
   "  --print ARG[LO:HI]      elements of a buffer after the launch; ARG is a name or a number from 0; ARG:TYPE reads another type\n"
   "  --save ARG=FILE         .npy, .png, .pgm, and bytes for all other suffixes\n"
@@ -28,6 +29,8 @@ const char *const run_help =
   "ARG, in the order of the parameters or as NAME=ARG; in quotes where it has parentheses:\n"
   "  5 | 0x10 | -1.5 | 0f3F800000          read as the parameter's type     bytes:HEX    a structure\n"
   "  zeros:f32[1024] | iota:u32[1024] | fill(1.5):f32[64,64] | random(SEED):f32[1024] | values(1,2,3):u32[3]\n"
+  "  'the cat'                             text, with a 0 at its end; \\n, \\t, \\0 and \\' in it\n"
+  "  like(ARG) | len(ARG)                  zeros in the shape of another argument's array; how many elements that has\n"
   "  @file.npy | @file.bin                 buffers: the kernel gets the address\n"
   "  const:@file.npy | const:iota:f32[16]  in constant memory, for ld.const through a parameter: OpenCL's __constant\n"
   "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
@@ -47,6 +50,7 @@ struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or 
 
 static void parse_shape(const char *option, const char *s, uint32_t *v) {
   const char *whole = s;
+  if (!strcmp(option, "--grid") && !strcmp(s, "auto")) return (void)(v[0] = v[1] = v[2] = 0); /* args.c: auto_grid */
   v[0] = v[1] = v[2] = 1;
   for (unsigned k = 0;; k++) {
     char number[16];
@@ -57,9 +61,10 @@ static void parse_shape(const char *option, const char *s, uint32_t *v) {
     number[n] = 0;
     if (!cli_number(number, UINT32_MAX, &x)) cli_usage("mxrun", "%s: '%s' is not X[,Y[,Z]]", option, whole);
     v[k] = (uint32_t)x;
-    if (!s[n]) return;
+    if (!s[n]) break;
     s += n + 1;
   }
+  if (!v[0] && !v[1] && !v[2]) v[2] = 1; /* wrong, and no demand for a grid */
 }
 
 /* ---- output -----------------------------------------------------------------------------------------------*/
@@ -310,6 +315,7 @@ static int run(int argc, char **argv, int next, bool looks) {
   mx_kernel_get_info(kernel, &info);
   kernel_shape(kernel, &config, block_given);
   bind_args(&a, d, kernel, words, nwords);
+  auto_grid(&a, &config);
   if (compare) {
     status = compare_engines(&(struct comparison){&m, &config, name, bytes, info.name, size, words, nwords});
     goto end;

@@ -243,23 +243,25 @@ static char *check_end(struct test *t, mx_device *d, mx_status s) {
   return why;
 }
 
-struct buffers { struct data data[MANIFEST_ARGS]; mx_addr address[MANIFEST_ARGS]; };
+struct buffers { struct data data[MANIFEST_ARGS]; mx_addr address[MANIFEST_ARGS], argument[MANIFEST_ARGS]; };
 
-/* Buffers and the parameter block. */
-static char *set_up(struct test *t, mx_device *d, mx_kernel *k, struct buffers *b, unsigned char *params) {
+/* Buffers and the parameter block of one of the launches. */
+static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx_kernel *k, struct buffers *b, unsigned char *params) {
   struct manifest *m = &t->m;
   char *why = NULL;
-  for (unsigned i = 0; i < m->nargs; i++) {
+  for (unsigned i = stage->first; i < stage->first + stage->nargs; i++) {
     struct marg *a = &m->args[i];
     mx_param_info p = {.struct_size = sizeof p};
-    mx_kernel_get_param(k, i, &p);
-    bool buffer = a->kind <= MARG_SCRATCH;
+    mx_kernel_get_param(k, i - stage->first, &p);
+    bool buffer = a->kind <= MARG_SAME;
     uint64_t size = buffer ? 8 : a->kind == MARG_SCALAR ? a->type->size : a->bytes;
-    if (a->kind == MARG_CONST && p.size == 4) size = 4; /* offsets in the constant window fit */
-    if (p.size != size) return format("line %u: the argument has %llu bytes, parameter %u has %u", a->line, (unsigned long long)size, i, p.size);
+    const struct marg *made = a->kind == MARG_SAME ? &m->args[a->same] : a;
+    if (made->kind == MARG_CONST && p.size == 4) size = 4; /* offsets in the constant window fit */
+    if (p.size != size) return format("line %u: the argument has %llu bytes, parameter %u has %u", a->line, (unsigned long long)size, i - stage->first, p.size);
     if (a->kind == MARG_SCALAR) memcpy(params + p.offset, &a->bytes, p.size);
     if (a->kind == MARG_BYTES) memcpy(params + p.offset, a->raw, p.size);
-    if (!buffer) continue;
+    if (a->kind == MARG_SAME) memcpy(params + p.offset, &b->argument[a->same], p.size);
+    if (!buffer || a->kind == MARG_SAME) continue;
     struct data *data = &b->data[i];
     if (a->text) {
       if (!get_data(t, data, a->text, &why)) return why;
@@ -276,6 +278,7 @@ static char *set_up(struct test *t, mx_device *d, mx_kernel *k, struct buffers *
     if (s == MX_OK && p.name) s = mx_allocation_set_name(d, b->address[i], p.name);
     if (s == MX_OK && data->size) s = mx_copy_to_device(d, b->address[i], data->bytes, data->size);
     if (s != MX_OK) return failure_text(d, s);
+    b->argument[i] = argument;
     memcpy(params + p.offset, &argument, p.size);
   }
   return NULL;
@@ -303,6 +306,38 @@ static char *compare_memory(struct test *t, mx_device *d, struct buffers *b) {
   return NULL;
 }
 
+/* One launch of the manifest; *status is how it ended. */
+static char *run_stage(struct test *t, const struct suite *suite, const struct mstage *stage, mx_device *d, mx_module *module, struct buffers *b,
+                       mx_status *status) {
+  const struct manifest *m = &t->m;
+  mx_kernel *k = NULL;
+  if (!stage->kernel && mx_module_kernel_count(module) == 1) k = mx_module_kernel_at(module, 0);
+  else if (!stage->kernel) return cli_strdup("no 'kernel' line, and not exactly one kernel in the program");
+  else if (mx_module_kernel(module, stage->kernel, &k) != MX_OK) return format("there is no kernel '%s'", stage->kernel);
+  mx_kernel_info info = {.struct_size = sizeof info};
+  mx_kernel_get_info(k, &info);
+  if (stage->nargs != info.params) return format("%u arguments, the kernel takes %u", stage->nargs, info.params);
+  unsigned char *params = cli_alloc(info.param_bytes + 8);
+  char *why = set_up(t, stage, d, k, b, params);
+  if (!why) {
+    mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+    machine_config(&c, &suite->machine);
+    memcpy(c.grid, stage->grid, sizeof c.grid);
+    memcpy(c.block, stage->block, sizeof c.block);
+    c.shared_bytes = stage->shared;
+    c.cooperative = stage->cooperative;
+    if (m->threads) c.threads = m->threads;
+    if (m->steps) c.steps = m->steps;
+    if (m->timeout > 0) c.timeout = m->timeout;
+    *status = mx_launch(k, &c, params, info.param_bytes);
+    mx_launch_stats st = {.struct_size = sizeof st};
+    if (mx_device_stats(d, &st) == MX_OK)
+      t->warps_compiled += st.warps_compiled, t->warps_interpreted += st.warps_interpreted, t->steps += st.steps, t->steps_compiled += st.steps_compiled;
+  }
+  free(params);
+  return why;
+}
+
 static char *run_on(struct test *t, const struct suite *suite, mx_device *d, const char *name, const char *text, size_t size) {
   struct manifest *m = &t->m;
   mx_module *module = NULL;
@@ -328,43 +363,20 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
     return why ? (free(said), why) : said ? said : cli_strdup("it cannot be loaded");
   }
   free(said);
-  mx_kernel *k = NULL;
-  if (!m->kernel && mx_module_kernel_count(module) == 1) k = mx_module_kernel_at(module, 0);
-  else if (!m->kernel) return cli_strdup("no 'kernel' line, and not exactly one kernel in the program");
-  else if (mx_module_kernel(module, m->kernel, &k) != MX_OK) return format("there is no kernel '%s'", m->kernel);
-  mx_kernel_info info = {.struct_size = sizeof info};
-  mx_kernel_get_info(k, &info);
-  if (m->nargs != info.params) return format("%u arguments, the kernel takes %u", m->nargs, info.params);
-
   struct buffers *b = cli_alloc(sizeof *b);
-  unsigned char *params = cli_alloc(info.param_bytes + 8);
   struct text printed = {0};
-  why = set_up(t, d, k, b, params);
-  if (!why) {
-    mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
-    machine_config(&c, &suite->machine);
-    memcpy(c.grid, m->grid, sizeof c.grid);
-    memcpy(c.block, m->block, sizeof c.block);
-    c.shared_bytes = m->shared;
-    c.cooperative = m->cooperative;
-    if (m->threads) c.threads = m->threads;
-    if (m->steps) c.steps = m->steps;
-    if (m->timeout > 0) c.timeout = m->timeout;
-    mx_device_set_output(d, on_output, &printed);
-    mx_device_set_messages(d, on_message, NULL);
-    mx_status s = mx_launch(k, &c, params, info.param_bytes);
-    mx_launch_stats st = {.struct_size = sizeof st};
-    if (mx_device_stats(d, &st) == MX_OK)
-      t->warps_compiled = st.warps_compiled, t->warps_interpreted = st.warps_interpreted, t->steps = st.steps, t->steps_compiled = st.steps_compiled;
-    if (m->refused) {
-      said = s == MX_OK ? NULL : failure_text(d, s);
-      if (!said) why = format("expected a refusal with '%s', but it ran", m->refused);
-      else if (!strstr(said, m->refused)) why = format("expected '%s' in: %s", m->refused, said);
-      free(said);
-    } else {
-      why = check_end(t, d, s);
-      if (!why && s == MX_OK) why = compare_memory(t, d, b);
-    }
+  mx_device_set_output(d, on_output, &printed);
+  mx_device_set_messages(d, on_message, NULL);
+  mx_status s = MX_OK;
+  for (unsigned n = 0; n < m->nstages && !why && s == MX_OK; n++) why = run_stage(t, suite, &m->stages[n], d, module, b, &s);
+  if (!why && m->refused) {
+    said = s == MX_OK ? NULL : failure_text(d, s);
+    if (!said) why = format("expected a refusal with '%s', but it ran", m->refused);
+    else if (!strstr(said, m->refused)) why = format("expected '%s' in: %s", m->refused, said);
+    free(said);
+  } else if (!why) {
+    why = check_end(t, d, s);
+    if (!why && s == MX_OK) why = compare_memory(t, d, b);
   }
   if (!why && m->stdout_file) {
     struct data want;
@@ -378,7 +390,6 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
   text_free(&printed);
   for (unsigned i = 0; i < m->nargs; i++) data_free(&b->data[i]);
   free(b);
-  free(params);
   return why;
 }
 

@@ -346,8 +346,8 @@ mx_status mx_launch(mx_kernel *k, const mx_launch_config *config, const void *pa
   return s;
 }
 
-mx_status mx_launch_args(mx_kernel *k, const mx_launch_config *config, const void *const *args, size_t count) {
-  if (!k) return MX_INVALID_VALUE;
+/* One buffer of all arguments, malloc'ed. */
+static mx_status pack(mx_kernel *k, const void *const *args, size_t count, uint8_t **params) {
   struct mx_device *d = k->module->device;
   const struct mx_func *f = &k->module->image->image.funcs[k->func];
   if (count != f->nparams || (count && !args))
@@ -359,9 +359,23 @@ mx_status mx_launch_args(mx_kernel *k, const mx_launch_config *config, const voi
     if (args[i]) memcpy(buffer + f->params[i].offset, args[i], f->params[i].size);
     else s = mx__fail(d, MX_INVALID_VALUE, "kernel '%s': argument %zu is missing", f->name, i + 1);
   }
-  if (s == MX_OK) s = mx_launch(k, config, buffer, f->param_bytes);
-  free(buffer);
+  if (s == MX_OK) *params = buffer;
+  else free(buffer);
   return s;
+}
+
+mx_status mx_launch_args_async(mx_kernel *k, const mx_launch_config *config, const void *const *args, size_t count, mx_stream *stream) {
+  if (!k) return MX_INVALID_VALUE;
+  uint8_t *params = NULL;
+  mx_status s = pack(k, args, count, &params);
+  if (s != MX_OK) return s;
+  s = mx_launch_async(k, config, params, k->module->image->image.funcs[k->func].param_bytes, stream);
+  free(params);
+  return s;
+}
+
+mx_status mx_launch_args(mx_kernel *k, const mx_launch_config *config, const void *const *args, size_t count) {
+  return mx_launch_args_async(k, config, args, count, NULL);
 }
 
 /* ---- occupancy ------------------------------------------------------------------------------------------*/

@@ -24,7 +24,8 @@ struct op {
   void *out;
   const void *in;
   uint64_t bytes;            /* also of params */
-  uint8_t value;
+  uint32_t value;            /* FILL: so often as bytes says */
+  unsigned size;
   mx_event *event;           /* RECORD, WAIT: holds a reference */
   uint64_t generation;
   void (*fn)(void *user);    /* CALL */
@@ -89,7 +90,7 @@ static mx_status op_run(struct mx_device *d, struct op *o) {
     case COPY_IN: return mx__copy_in(d, o->to, o->in, o->bytes);
     case COPY_OUT: return mx__copy_out(d, o->out, o->from, o->bytes);
     case COPY_WITHIN: return mx__copy_within(d, o->to, o->from, o->bytes);
-    case FILL: return mx__fill(d, o->to, o->value, 1, o->bytes);
+    case FILL: return mx__fill(d, o->to, o->value, o->size, o->bytes);
     case CALL:
       mx__output_flush(d);
       o->fn(o->user);
@@ -385,11 +386,19 @@ mx_status mx_copy_on_device_async(mx_device *d, mx_addr to, mx_addr from, uint64
   return status == MX_OK ? enqueue(s, &(struct op){.work = COPY_WITHIN, .to = to, .from = from, .bytes = bytes}) : status;
 }
 
-mx_status mx_memset8_async(mx_device *d, mx_addr to, uint8_t value, uint64_t count, mx_stream *s) {
-  if (!s) return mx_memset8(d, to, value, count);
+static mx_status fill_async(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count, mx_stream *s, const char *call) {
   if (!d) return MX_INVALID_VALUE;
-  mx_status status = own_stream(d, s, "mx_memset8_async");
-  return status == MX_OK ? enqueue(s, &(struct op){.work = FILL, .to = to, .value = value, .bytes = count}) : status;
+  mx_status status = own_stream(d, s, call);
+  return status == MX_OK ? enqueue(s, &(struct op){.work = FILL, .to = to, .value = value, .size = size, .bytes = count}) : status;
+}
+mx_status mx_memset8_async(mx_device *d, mx_addr to, uint8_t value, uint64_t count, mx_stream *s) {
+  return s ? fill_async(d, to, value, 1, count, s, "mx_memset8_async") : mx_memset8(d, to, value, count);
+}
+mx_status mx_memset16_async(mx_device *d, mx_addr to, uint16_t value, uint64_t count, mx_stream *s) {
+  return s ? fill_async(d, to, value, 2, count, s, "mx_memset16_async") : mx_memset16(d, to, value, count);
+}
+mx_status mx_memset32_async(mx_device *d, mx_addr to, uint32_t value, uint64_t count, mx_stream *s) {
+  return s ? fill_async(d, to, value, 4, count, s, "mx_memset32_async") : mx_memset32(d, to, value, count);
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------*/

@@ -61,6 +61,8 @@ bool target_bind(struct repl *r) {
   if (!pick_kernel(r)) return false;
   char *why = try_args(&r->args, r->d, r->kernel, r->words, r->nwords);
   if (!why) {
+    kernel_shape(r->kernel, &r->config, !grid_is_auto(&r->config) || r->config.block[0] > 1);
+    auto_grid(&r->args, &r->config);
     r->unused = true;
     for (size_t k = 0; k < r->nwords; k++) r->unused &= !strchr(r->words[k], '@'); /* a file may change before 'run' */
     return true;
