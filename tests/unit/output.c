@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#define LONG100 "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyzABCDEF"
+#define LONG LONG100 LONG100
 static const char program[] =
     ".entry say(.param .u32 n)\n{\n  setp.eq.u32 %first, %tid.x, 0;\n  @%first printf _, \"%d\\n\", %n;\n  exit;\n}\n"
     /* prints, and waits for who reads it */
@@ -24,8 +26,8 @@ static const char program[] =
     /* all wait for thread 0, which fails */
     ".entry alone(.param .u64 flag)\n{\n  setp.ne.u32 %p, %tid.x, 0;\n  assert %p, \"not first\";\nwait:\n"
     "  ld.volatile.u32 %v, [%flag];\n  setp.eq.u32 %none, %v, 0;\n  @%none bra wait;\n  exit;\n}\n"
-    /* a thousand lanes of a million threads */
     ".entry often()\n{\n  assert.s32 0, \"never\";\n  exit;\n}\n"
+    ".entry long()\n{\n  assert.s32 0, \"" LONG LONG LONG LONG "\";\n  exit;\n}\n"
     ".entry stops(.param .u64 out)\n{\n  mov.u32 %i, %tid.x;\n  setp.eq.u32 %p, %i, 3;\n  @%p brkpt;\n  setp.gt.u32 %q, %i, 900;\n  @%q brkpt;\n"
     "  st.global.u32 [%out + %i*4], %i;\n  exit;\n}\n";
 
@@ -224,15 +226,15 @@ static void asynchronous_failures_are_told_when_asked(void **state) {
   assert_int_equal(mx_device_reset(d), MX_OK);
   load();
   assert_int_equal(mx_device_set_messages(d, NULL, NULL), MX_OK); /* then they go where text goes */
-  c.grid[0] = 15000;
+  c.grid[0] = 1300;
   c.block[0] = 64;
-  assert_int_equal(mx_launch(kernel("often"), &c, NULL, 0), MX_TRAPPED);
+  assert_int_equal(mx_launch(kernel("long"), &c, NULL, 0), MX_TRAPPED);
   const char *end = strstr(said.s, " more assertions failed\n");
   assert_non_null(end);
   unsigned long lines = 0;
   for (const char *s = said.s; (s = strchr(s, '\n')) && s < end; s++) lines++;
   while (end[-1] != '\n') end--;
-  assert_int_equal(lines + strtoul(end, NULL, 10), 15000 * 64);
+  assert_int_equal(lines + strtoul(end, NULL, 10), 1300 * 64);
 }
 
 static void brkpt_stops_a_session(void **state) {
@@ -250,9 +252,9 @@ static void brkpt_stops_a_session(void **state) {
     assert_int_equal(stop.reason, MX_DEBUG_AT_BRKPT);
     assert_int_equal(stop.block, block);
     assert_int_equal(stop.warp, 0);
-    assert_int_equal(stop.line, 51);
+    assert_int_equal(stop.line, 56);
     assert_int_equal(stop.breakpoint, 0);
-    if (!block) assert_int_equal(mx_debug_break_line(g, NULL, 54, &number), MX_OK); /* others come and go, this one stays */
+    if (!block) assert_int_equal(mx_debug_break_line(g, NULL, 59, &number), MX_OK); /* others come and go, this one stays */
     if (!block) assert_int_equal(mx_debug_break_delete(g, number), MX_OK);
   }
   assert_int_equal(mx_debug_go(g, MX_DEBUG_CONTINUE, 0, 0, 1, &stop), MX_OK);
