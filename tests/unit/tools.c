@@ -97,7 +97,7 @@ static void generators(void **state) {
 static void comparison(void **state) {
   (void)state;
   float x[] = {1, NAN, 0.0f, -1}, y[] = {1.0000001f, -NAN, -0.0f, -1};
-  struct data a = {(unsigned char *)x, sizeof x, elem_find("f32", 3), {4}, 1, false}, b = a;
+  struct data a = {(unsigned char *)x, sizeof x, elem_find("f32", 3), {4}, 1, false, false}, b = a;
   b.bytes = (unsigned char *)y;
   char *why = NULL;
   assert_true(data_equal(&a, &b, 1, &why));
@@ -108,7 +108,7 @@ static void comparison(void **state) {
   assert_non_null(strstr(why, "3 of 4 differ"));
   free(why);
   float lo = -1e-45f, hi = 1e-45f; /* neighbours of zero on both sides are two steps apart */
-  struct data p = {(unsigned char *)&lo, 4, elem_find("f32", 3), {1}, 1, false}, q = p;
+  struct data p = {(unsigned char *)&lo, 4, elem_find("f32", 3), {1}, 1, false, false}, q = p;
   q.bytes = (unsigned char *)&hi;
   assert_true(data_equal(&p, &q, 2, &why));
   assert_false(data_equal(&p, &q, 1, &why));
@@ -260,12 +260,13 @@ static void manifest_good(void **state) {
   struct manifest m;
   assert_true(manifest_parse(&m, &at, copy + strlen(text), &line, &why));
   assert_string_equal(m.name, "n");
-  assert_string_equal(m.kernel, "k");
-  assert_int_equal(m.grid[0] * 100 + m.grid[1] * 10 + m.grid[2], 311);
-  assert_int_equal(m.block[0] * 100 + m.block[1] * 10 + m.block[2], 451);
-  assert_int_equal(m.shared, 16);
+  assert_string_equal(m.stages[0].kernel, "k");
+  assert_int_equal(m.stages[0].grid[0] * 100 + m.stages[0].grid[1] * 10 + m.stages[0].grid[2], 311);
+  assert_int_equal(m.stages[0].block[0] * 100 + m.stages[0].block[1] * 10 + m.stages[0].block[2], 451);
+  assert_int_equal(m.stages[0].shared, 16);
   assert_int_equal(m.poison, 0xA5);
-  assert_true(m.cooperative);
+  assert_true(m.stages[0].cooperative);
+  assert_int_equal(m.nstages, 1);
   assert_int_equal(m.nneeds, 2);
   assert_int_equal(m.nargs, 8);
   assert_int_equal(m.args[4].bytes, 0xFFFFFFFB);
