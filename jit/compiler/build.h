@@ -235,12 +235,12 @@ gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run);
 gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run);
 gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run);
 bool lw_run_access(struct lw *l);
-/* memory.c: chunks at a host address: lanes of a mask, all of them (NULL), or one cell for all (same); multiples of `step` from lane `first` on */
-void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same);
-void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide);
+/* memory.c: chunks of elements of a memory type at a host address: lanes of a mask, all of them (NULL), or one cell for all (same); multiples of `step` from lane `first` on */
+void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type, bool same);
+void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type);
 /* cells at base + index * scale, of one chunk */
-void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, bool wide);
-void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, bool wide);
+void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type);
+void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned step, bool wide);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
 bool lw_memory(struct lw *l);

@@ -120,6 +120,7 @@ struct jx_isa {
   gcc_jit_rvalue *(*above)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m);  /* lanes of m where x > y, unsigned, of 32 bits */
   gcc_jit_rvalue *(*common)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m); /* lanes of m where x & y, of 32 bits */
   gcc_jit_rvalue *(*differ)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m); /* x ^ y, in other lanes 0 */
+  void (*collect)(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x, gcc_jit_rvalue *y); /* all |= v ^ (x + y) */
   gcc_jit_rvalue *(*any_bit)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* a condition: the vector is not 0 */
 
   /* of 32-bit lanes; NULL: several operations do it. Any logic of three, bit 4x + 2y + z of the table being the result; rotation to the right */
@@ -135,6 +136,9 @@ struct jx_isa {
   gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m);
   gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
   void (*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+  /* elements of 8 or 16 bits of all lanes, zero-extended; of m alone, where masks are integers, else of all */
+  gcc_jit_rvalue *(*load_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *place);
+  void (*write_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
   /* cells at base + index * scale, indices being a chunk's signed 32-bit ones; where several lanes write one, the highest is last */
   gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m);
   void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m);

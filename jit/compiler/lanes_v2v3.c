@@ -434,10 +434,43 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
   gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call(j->c, NULL, o.f, 4, (gcc_jit_rvalue *[]){base, index, jx_bits(j, V(wide), v), m}));
 }
 
+static void collect(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  char text[96];
+  if (is_v3(j)) snprintf(text, sizeof text, "vpadd%c %%4, %%3, %%1\n\tvpxor %%2, %%1, %%1\n\tvpor %%1, %%0, %%0", wide ? 'q' : 'd');
+  else snprintf(text, sizeof text, "movdqa %%3, %%1\n\tpadd%c %%4, %%1\n\tpxor %%2, %%1\n\tpor %%1, %%0", wide ? 'q' : 'd');
+  gcc_jit_lvalue *sum = jx_local(j, V(wide));
+  gcc_jit_extended_asm *a = jx_asm(j, text, "+x", all, 0);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", sum);
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "x", v);
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "x", x);
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "xm", y);
+}
+
+/* Of all lanes: no byte beside them may be written, and none outside of what was checked read. */
+static gcc_jit_rvalue *load_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place) {
+  char text[32];
+  snprintf(text, sizeof text, "%spmovzx%cd %%1, %%0", is_v3(j) ? "v" : "", bits == 8 ? 'b' : 'w');
+  return jx_ask(j, text, "=x", j->vu32, 1, "m", jx_rv(place));
+}
+static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  (void)m;
+  const char *const text = is_v3(j) ? bits == 8 ? "vextracti128 $1, %t2, %x1\n\tvpackusdw %x1, %x2, %x1\n\tvpackuswb %x1, %x1, %x1\n\tvmovq %x1, %0"
+                                                : "vextracti128 $1, %t2, %x1\n\tvpackusdw %x1, %x2, %x1\n\tvmovdqu %x1, %0"
+                           : bits == 8      ? "movdqa %2, %1\n\tpackusdw %1, %1\n\tpackuswb %1, %1\n\tmovd %1, %0"
+                                            : "movdqa %2, %1\n\tpackusdw %1, %1\n\tmovq %1, %0";
+  gcc_jit_lvalue *packed_here = jx_local(j, j->vu32);
+  gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, text);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "+m", place);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", packed_here);
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "x", v);
+  jx_touches_memory(a);
+}
+
 #define SAME \
   .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .mask_fill = mask_fill, .compare = compare, .blend = blend, \
   .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
-  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .load = load, .load_one = load_one, .read_one = read_one, .scatter = scatter
+  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, .load = load, .load_one = load_one, .read_one = read_one, \
+  .load_narrow = load_narrow, .write_narrow = write_narrow, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {"-march=x86-64-v2", "-mtune=generic", NULL};
 const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .in_registers = 500, .one = &jx_one, .fma = fma_v3, .choose = choose_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
 const struct jx_isa jx_v2 = {.name = "v2", .options = options_v2, .lanes = 4, .in_registers = 500, .one = &jx_one_v2, .fma = fma_v2, .read = read_v2, .write = write_v2, .gather = gather_v2, SAME};

@@ -144,6 +144,14 @@ static gcc_jit_rvalue *common(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y
 static gcc_jit_rvalue *differ(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m) {
   return jx_ask(j, wide ? "vpxorq %3, %2, %0%{%1%}%{z%}" : "vpxord %3, %2, %0%{%1%}%{z%}", "=v", V(wide), 3, "Yk", half_of(j, m, h), "v", x, "v", y);
 }
+static void collect(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  gcc_jit_lvalue *sum = jx_local(j, V(wide));
+  gcc_jit_extended_asm *a = jx_asm(j, wide ? "vpaddq %4, %3, %1\n\tvpternlogq $0xF6, %2, %1, %0" : "vpaddd %4, %3, %1\n\tvpternlogd $0xF6, %2, %1, %0", "+v", all, 0);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&v", sum);
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "v", v);
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "v", x);
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "vm", y);
+}
 static gcc_jit_rvalue *any_bit(struct jx *j, bool wide, gcc_jit_rvalue *v) {
   return mask_any(j, jx_ask(j, wide ? "vptestmq %1, %1, %0" : "vptestmd %1, %1, %0", "=Yk", j->t_mask, 1, "v", v));
 }
@@ -175,6 +183,12 @@ static gcc_jit_rvalue *read_one(struct jx *j, bool wide, unsigned h, gcc_jit_lva
 static void write(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   jx_touches_memory(jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk", half_of(j, m, h)));
 }
+static gcc_jit_rvalue *load_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place) {
+  return jx_ask(j, bits == 8 ? "vpmovzxbd %1, %0" : "vpmovzxwd %1, %0", "=v", j->vu32, 1, "m", jx_rv(place));
+}
+static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  jx_touches_memory(jx_asm(j, bits == 8 ? "vpmovdb %1, %0%{%2%}" : "vpmovdw %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk", m));
+}
 static gcc_jit_rvalue *gather(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
   char text[64];
   snprintf(text, sizeof text, wide ? "vpgatherdq (%%2,%%t3,%u), %%0%%{%%1%%}" : "vpgatherdd (%%2,%%3,%u), %%0%%{%%1%%}", scale);
@@ -198,5 +212,5 @@ static const char *const options[] = {"-march=x86-64-v4", "-mprefer-vector-width
 const struct jx_isa jx_v4 = {.name = "v4", .options = options, .lanes = 16, .in_registers = 1200, .one = &jx_one, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of,
                              .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .narrow = narrow, .convert = convert,
                              .unary = unary, .fma = multiply_add, .logic = logic, .rotate = rotate, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above,
-                             .common = common, .differ = differ, .any_bit = any_bit, .choose = choose, .load = load, .load_one = load_one, .read = read, .read_one = read_one, .write = write,
-                             .gather = gather, .scatter = scatter};
+                             .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, .choose = choose, .load = load, .load_one = load_one, .read = read, .read_one = read_one, .write = write,
+                             .load_narrow = load_narrow, .write_narrow = write_narrow, .gather = gather, .scatter = scatter};

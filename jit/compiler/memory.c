@@ -57,25 +57,62 @@ gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned bytes, bool wide)
   for (unsigned k = 0; k < n; k++) e[k] = jx_int(&l->j, wide ? l->j.t_u64 : l->j.t_u32, (uint64_t)(first + k) * bytes);
   return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, jx_vector(&l->j, wide), (int)n, e);
 }
-/* Chunk c at host address q, or its part for `lanes`, if these are given. */
-void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide, bool same) {
+/* An element as it came from memory, narrow ones zero-extended to 32 bits, into result `out`. */
+static void put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v) {
+  const unsigned to = l->ins->o->opnd[out].type;
+  if (!v.r[1]) v.r[1] = v.r[0];
+  v.t = jx_bitsof(type) < 32 || jx_wide(to) != jx_wide(type) ? (uint8_t)type : jx_wide(type) ? MX_T_u64 : MX_T_u32;
+  lw_put(l, out, c, v.t == type ? jv_cvt(&l->j, to, type, v) : v);
+}
+static gcc_jit_type *cell_type(const struct jx *j, unsigned type) {
+  const unsigned bits = jx_bitsof(type);
+  return bits == 8 ? j->t_u8 : bits == 16 ? j->t_u16 : bits == 32 ? j->t_u32 : j->t_u64;
+}
+/* One cell's value in all lanes. */
+static jv load_cell(struct lw *l, gcc_jit_rvalue *q, uint64_t off, unsigned type) {
   struct jx *j = &l->j;
+  gcc_jit_rvalue *v = jx_rv(lw_field(l, q, off, cell_type(j, type)));
+  if (jx_bitsof(type) < 32) v = gcc_jit_context_new_cast(j->c, NULL, v, j->t_u32);
+  return jv_broadcast(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, jx_keep(j, v));
+}
+/* Chunk c at host address q, or its part for `lanes`, if these are given. */
+void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type, bool same) {
+  struct jx *j = &l->j;
+  const bool wide = jx_wide(type);
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
+  if (jx_bitsof(type) < 32) {
+    if (same) v = load_cell(l, q, 0, type);
+    else v.r[0] = j->isa->load_narrow(j, jx_bitsof(type), lw_vector(l, q, 0, false));
+    put_element(l, out, c, type, v);
+    return;
+  }
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
     v.r[h] = same && lanes ? j->isa->read_one(j, wide, h, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32), lanes)
              : same ? (h ? v.r[0] : j->isa->load_one(j, wide, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32)))
              : lanes ? j->isa->read(j, wide, h, lw_vector(l, q, j->bytes * h, wide), lanes)
                      : j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
-  if (!wide) v.r[1] = v.r[0];
-  lw_put(l, out, c, v);
+  put_element(l, out, c, type, v);
 }
-static jv source(struct lw *l, unsigned k, unsigned c, bool wide) {
-  jv v = lw_operand(l, k, c);
-  return jv_as(&l->j, wide ? MX_T_u64 : MX_T_u32, v);
-}
-void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, bool wide) {
+/* What is to be stored as an element of the type; narrow ones zero-extended to 32 bits. */
+static jv source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   struct jx *j = &l->j;
-  jv v = source(l, in, c, wide);
+  jv v = lw_operand(l, k, c);
+  if (jx_bitsof(type) < 32) {
+    v = jv_cvt(j, type, v.t, v);
+    return v.k ? jv_k(j, MX_T_u32, v.kv) : (jv){.t = MX_T_u32, .u = v.u, .r = {v.r[0], v.r[0]}};
+  }
+  if (jx_wide(v.t) && !jx_wide(type)) return jv_cvt(j, MX_T_u32, MX_T_u64, jv_as(j, MX_T_u64, v));
+  return jv_as(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, v);
+}
+/* Narrow elements: of all lanes, where the level has no masks for them. */
+void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type) {
+  struct jx *j = &l->j;
+  const bool wide = jx_wide(type);
+  jv v = source(l, in, c, type);
+  if (jx_bitsof(type) < 32) {
+    j->isa->write_narrow(j, jx_bitsof(type), lw_vector(l, q, 0, false), v.r[0], lanes);
+    return;
+  }
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
     j->isa->write(j, wide, h, lw_vector(l, q, j->bytes * h, wide), v.r[h] ? v.r[h] : v.r[0], lanes);
 }
@@ -92,18 +129,31 @@ static gcc_jit_rvalue *first_number(struct lw *l, gcc_jit_rvalue *index) {
   return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, s64), j->t_u64);
 }
 
-struct access { bool load, wide, guarded; unsigned n, at, value, bytes; gcc_jit_block *slow, *end; };
-
-void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, bool wide) {
+struct access { bool load, guarded; unsigned type, n, at, value, bytes; gcc_jit_block *slow, *end; };
+static bool is_narrow(const struct access *ac) { return jx_bitsof(ac->type) < 32; }
+/* A condition: not all lanes of the warp are among these. */
+static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
+  if (!guarded && !l->a->blocks[l->ins->block].nstack)
+    return lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(l->emask), lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
+  gcc_jit_rvalue *all = lanes[0];
+  for (unsigned c = 1; c < l->nc; c++) all = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, all, lanes[c]);
+  return j->isa->mask_any(j, jx_mask_not(j, all));
+}
+/* Whether the lanes' narrow elements can be stored only where all lanes are there. */
+static bool stores_all(const struct lw *l, const struct access *ac) { return is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector; }
+
+void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type) {
+  struct jx *j = &l->j;
+  const bool wide = jx_wide(type);
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++) v.r[h] = j->isa->gather(j, wide, h, base, index, scale, lanes);
-  if (!wide) v.r[1] = v.r[0];
-  lw_put(l, 0, c, v);
+  put_element(l, 0, c, type, v);
 }
-void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, bool wide) {
+void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type) {
   struct jx *j = &l->j;
-  jv v = source(l, in, c, wide);
+  const bool wide = jx_wide(type);
+  jv v = source(l, in, c, type);
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++) j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes);
 }
 static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
@@ -112,19 +162,19 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
   const bool one = ac->guarded && lw_operand_uniform(l, ac->at); /* lane's store, most likely; and a scatter is slow with none, too */
   for (unsigned c = 0; c < l->nc; c++) {
     if (ac->load) {
-      lw_load_apart(l, p, index[c], scale, c, lanes[c], ac->wide);
+      lw_load_apart(l, p, index[c], scale, c, lanes[c], ac->type);
       continue;
     }
     gcc_jit_block *act = one ? lw_new_block(l, "act") : NULL, *next = one ? lw_new_block(l, "next") : NULL;
     if (one) lw_split(l, j->isa->mask_any(j, lanes[c]), act, next), j->b = act;
-    lw_store_apart(l, ac->value, p, index[c], scale, c, lanes[c], ac->wide);
+    lw_store_apart(l, ac->value, p, index[c], scale, c, lanes[c], ac->type);
     if (one) lw_go(l, next), j->b = next;
   }
 }
 
 unsigned lw_row_kind(const struct lw_base *base, unsigned bytes) {
   const uint64_t scale = base->before * base->behind, stride = bytes % scale ? 0 : bytes / scale;
-  return stride == 1 ? MX_JIT_ROWS1 : stride == 4 ? MX_JIT_ROWS4 : stride == 8 ? MX_JIT_ROWS8 : 0;
+  return stride == 1 ? MX_JIT_ROWS1 : stride == 2 ? MX_JIT_ROWS2 : stride == 4 ? MX_JIT_ROWS4 : stride == 8 ? MX_JIT_ROWS8 : 0;
 }
 /* Chunks of a slot with a shape: in one piece, with one address, or else gathered, if the slot is of 32 bits. */
 static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes) {
@@ -134,7 +184,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
   const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
   const uint64_t scale = base->before * base->behind;
   const unsigned bit = lw_row_kind(base, ac->bytes);
-  const bool apart = !long_slot && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->before == 1;
+  const bool apart = !long_slot && !is_narrow(ac) && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->before == 1;
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
   for (int form = 0; form < 2; form++) {
@@ -148,8 +198,8 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
       q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale))));
     }
     for (unsigned c = 0; c < l->nc; c++)
-      if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->wide, form == 1);
-      else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->wide);
+      if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, form == 1);
+      else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->type);
     lw_go(l, ac->end);
     j->b = others;
   }
@@ -192,6 +242,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, width)));
   gcc_jit_rvalue *low = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, TIMES(jx_rv(sh->low), scale), off);
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+  if (is_narrow(ac)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes)); /* no part of a chunk is loaded alone */
   lw_split(l, lw_rare(l, bad), ac->slow, near);
   j->b = near;
   by_chunks(l, ac, jx_keep(j, PLUS(p->host, off)), lanes);
@@ -288,13 +339,13 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
     const uint64_t at = (uint64_t)j->w * c * ac->bytes;
     gcc_jit_rvalue *v[4];
     if (ac->n == 1) {
-      if (ac->load) lw_load_chunk(l, 0, c, lw_at(l, q, at), NULL, ac->wide, false);
-      else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->wide);
+      if (ac->load) lw_load_chunk(l, 0, c, lw_at(l, q, at), NULL, ac->type, false);
+      else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type);
       continue;
     }
     for (unsigned e = 0; e < ac->n && ac->load; e++) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH + e * j->bytes, false));
     for (unsigned e = 0; e < ac->n; e++)
-      v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false)) : jx_keep(j, source(l, ac->value + e, c, false).r[0]);
+      v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false)) : jx_keep(j, source(l, ac->value + e, c, MX_T_u32).r[0]);
     if (ac->load) apart(l, v, ac->n);
     for (unsigned e = 0; e < ac->n; e++)
       if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
@@ -302,12 +353,14 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
   }
 }
 
+/* By how much numbers of lanes in a row differ; 0: they are in no row, most likely. */
+static unsigned row_step(const struct lw_base *base, unsigned bytes) { return bytes % base->behind || base->loaded ? 0 : (unsigned)(bytes / base->behind); }
 /* A 32-bit number, widened or the address itself: lanes one element apart in one piece, if all of a warp's lanes would be within
  * bounds; others are checked one by one and gathered. */
 static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  const unsigned scale = (unsigned)base->behind, step = ac->bytes % scale || base->loaded ? 0 : ac->bytes / scale, more = l->a->image->lanes - 1;
+  const unsigned scale = (unsigned)base->behind, step = row_step(base, ac->bytes), more = l->a->image->lanes - 1;
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE) off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off, times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
   off = jx_keep(j, off);
@@ -315,17 +368,17 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
   if (step) {
     const struct lw_piece piece = piece_of(l, ac, base->slot, step, index, lanes);
-    gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 ? ac->slow : lw_new_block(l, "others");
+    gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 || is_narrow(ac) ? ac->slow : lw_new_block(l, "others");
     gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)), *all = lw_u64(l, (more + 1ull) * ac->bytes);
     gcc_jit_rvalue *no = lw_either(l, piece.apart, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
     no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
     no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
-    if (ac->n > 1 && !ac->load) no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_NE, lw_pack(l, lanes), lw_u64(l, more == 63 ? UINT64_MAX : UINT32_MAX)));
+    if ((ac->n > 1 && !ac->load) || stores_all(l, ac)) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
     lw_split(l, lw_rare(l, no), others, whole);
     j->b = whole;
     in_one_piece(l, ac, byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), lanes);
     lw_go(l, ac->end);
-    if (ac->n > 1) return;
+    if (ac->n > 1 || is_narrow(ac)) return;
     j->b = others;
   }
   gcc_jit_rvalue *bad = limit(l, p, ac->bytes), *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
@@ -348,40 +401,54 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   lw_go(l, ac->end);
 }
 
-/* Lanes one element apart, the whole warp in one piece. */
-static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, jv off, gcc_jit_rvalue *const *lanes) {
+/* The same for a slot that is an address, of 32 or 64 bits, of which nothing is known: all of the warp's lanes are asked, also those
+ * that do not run, so that accesses through it share the answer, under whatever mask. */
+static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step) {
   struct jx *j = &l->j;
-  const bool long_address = jx_wide(l->ins->o->opnd[ac->at].type);
-  gcc_jit_type *vt = long_address ? j->vu64 : j->vu32;
-  gcc_jit_rvalue *start = NULL, *first = NULL, *apart = NULL;
+  struct lw_piece *known = &l->pieces[slot];
+  if (known->ins && known->ins->block == l->ins->block && known->step == step && !lw_written_between(l->a, known->ins, l->ins, slot)) return *known;
+  const bool wide = slot >= l->a->f->npred + l->a->f->n32;
+  gcc_jit_rvalue *first = NULL, *everywhere = NULL, *start = NULL;
+  gcc_jit_lvalue *apart = jx_local(j, jx_vector(j, wide));
   for (unsigned c = 0; c < l->nc; c++) {
-    jv a = lw_operand(l, ac->at, c);
-    if (!(off.k && !off.kv)) a = long_address ? jv_bin(j, JX_ADD, MX_T_u64, a, off) : jv_bin(j, JX_ADD, MX_T_u32, a, jv_cvt(j, MX_T_u32, MX_T_u64, off));
-    for (unsigned h = 0; h < (long_address ? 2u : 1u); h++) {
-      gcc_jit_rvalue *v = jx_bits(j, vt, a.r[h]);
-      if (!start) {
-        gcc_jit_rvalue *s = j->isa->first(j, long_address, v);
-        start = long_address ? s : jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, s, j->t_u64));
-        first = j->isa->first_everywhere(j, long_address, v);
-      }
-      gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, vt, first, lw_ramp(l, j->w * c + j->w / 2 * h, ac->bytes, long_address)));
-      gcc_jit_rvalue *d = j->isa->differ(j, long_address, h, v, want, lanes[c]);
-      apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, vt, apart, d) : d;
+    const jv a = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
+    for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
+      if (!first) {
+        first = a.r[0];
+        start = j->isa->first(j, wide, first);
+        if (!wide) start = gcc_jit_context_new_cast(j->c, NULL, start, j->t_u64);
+        everywhere = j->isa->first_everywhere(j, wide, first);
+        jx_set(j, apart, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), first, jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), everywhere, lw_ramp(l, 0, step, wide))));
+      } else
+        j->isa->collect(j, wide, apart, a.r[h], everywhere, lw_ramp(l, j->w * c + j->w / 2 * h, step, wide));
     }
   }
-  bad = lw_either(l, bad, j->isa->any_bit(j, long_address, jx_keep(j, apart)));
+  gcc_jit_lvalue *no = jx_local(j, j->t_bool);
+  jx_set(j, no, j->isa->any_bit(j, wide, jx_rv(apart)));
+  return *known = (struct lw_piece){.ins = l->ins, .step = step, .apart = jx_rv(no), .first = jx_keep(j, start)};
+}
+/* Lanes one element apart, the whole warp in one piece. */
+static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
+  const struct lw_piece piece = address_piece(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes);
+  gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, piece.first, off);
+  if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
+  start = jx_keep(j, start);
+  bad = lw_either(l, bad, piece.apart);
   gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->image->lanes - 1) * ac->bytes);
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+  if (stores_all(l, ac)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
   gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
-    if (ac->load) lw_load_chunk(l, 0, c, at, lanes[c], ac->wide, false);
-    else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->wide);
+    if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false); /* where lanes do not run, too, there is memory */
+    else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->type);
   }
   lw_go(l, ac->end);
 }
@@ -422,10 +489,11 @@ bool lw_memory(struct lw *l) {
   const struct ja_access ac = ja_access[l->ins->op];
   const struct mx_op_info *o = l->ins->o;
   const unsigned bits = jx_bitsof(ac.type), space = mx_w_mod(*l->ins->w) >> 2;
-  if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || (bits != 32 && bits != 64) || ac.n > 4 || space == MX_LOCAL) return false;
-  const bool load = ac.kind == JA_LOAD, wide = bits == 64;
+  if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || bits > 64 || ac.n > 4 || space == MX_LOCAL) return false;
+  const bool load = ac.kind == JA_LOAD;
   const unsigned at = load ? ac.n : 0, value = load ? 0 : 2;
-  if (o->nopnds != ac.n + 2u || mx__types[o->opnd[value].type].slot_class != (wide ? MX_R64 : MX_R32)) return false;
+  const bool whole = bits >= 32 && mx__types[o->opnd[value].type].bits == bits; /* as they lie in registers */
+  if (o->nopnds != ac.n + 2u) return false;
   const unsigned bytes = bits / 8 * ac.n;
   const bool guarded = mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
   gcc_jit_rvalue *variable;
@@ -438,33 +506,34 @@ bool lw_memory(struct lw *l) {
     for (unsigned e = 0; e < ac.n; e++) {
       gcc_jit_rvalue *q = jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_PARAM, j->t_pu8));
       const uint64_t place = l->a->f->lits[mx_w_operand(l->ins->w, at) - MX_LIT].value + off_k + (uint64_t)e * (bits / 8);
-      jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, q, place, wide ? j->t_u64 : j->t_u32)));
-      for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v);
+      const jv v = load_cell(l, q, place, ac.type);
+      for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v);
     }
     return true;
   }
   if (l->fixed[l->ins - l->a->ins]) {
     gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), lw_u64(l, off_k)));
     for (unsigned e = 0; e < ac.n; e++) {
-      jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_keep(j, jx_rv(lw_field(l, q, (uint64_t)e * (bits / 8), wide ? j->t_u64 : j->t_u32))));
-      for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v);
+      const jv v = load_cell(l, q, (uint64_t)e * (bits / 8), ac.type);
+      for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v);
     }
     return true;
   }
-  if (!uniform && ac.n > 1 && !(lw_base(l) && j->isa->choose)) {
+  const bool moves_by_index = lw_base(l) && lw_base(l)->indexed && row_step(lw_base(l), bytes);
+  if (!uniform && (ac.n > 1 ? !(whole && lw_base(l) && j->isa->choose) : bits < 32 && lw_base(l) && lw_base(l)->indexed && !moves_by_index)) {
     lw_step(l);
     return true;
   }
   gcc_jit_block *end = lw_new_block(l, "done");
   if (!uniform && lw_base(l) && lw_base(l)->sure) {
-    const struct access access = {load, wide, guarded, 1, at, value, bytes, NULL, end};
+    const struct access access = {load, guarded, ac.type, 1, at, value, bytes, NULL, end};
     gcc_jit_rvalue *lanes[LW_CHUNKS];
     for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
     sure(l, &access, off_k, lanes);
     return true;
   }
   gcc_jit_block *slow = lw_new_block(l, "slow");
-  const struct access access = {load, wide, guarded, ac.n, at, value, bytes, slow, end};
+  const struct access access = {load, guarded, ac.type, ac.n, at, value, bytes, slow, end};
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   if (guarded && uniform) lw_if_any(l, lw_any(l, lanes), load ? ac.n : 0, end); /* otherwise masks say that there is nothing to do */
@@ -473,22 +542,22 @@ bool lw_memory(struct lw *l) {
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
     gcc_jit_rvalue *q = one_place(l, at, off, bytes, &p, bad, slow);
-    gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
+    gcc_jit_type *t = cell_type(j, ac.type);
     jv v[4];
     for (unsigned e = 0; e < ac.n; e++) {
-      gcc_jit_lvalue *m = lw_field(l, q, (uint64_t)e * (bits / 8), t);
-      if (load) v[e] = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_keep(j, jx_rv(m)));
-      else jx_set(j, m, jv_scalar(j, source(l, value + e, 0, wide)));
+      const uint64_t place = (uint64_t)e * (bits / 8);
+      if (load) v[e] = load_cell(l, q, place, ac.type);
+      else jx_set(j, lw_field(l, q, place, t), gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, source(l, value + e, 0, ac.type)), t));
     }
     for (unsigned e = 0; load && e < ac.n; e++)
-      for (unsigned c = 0; c < l->nc; c++) lw_put(l, e, c, v[e]);
+      for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v[e]);
     lw_go(l, end);
   } else if (lw_base(l) && lw_base(l)->indexed)
     by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else if (lw_base(l))
     by_shape(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
   else
-    by_piece(l, &access, &p, bad, off, lanes);
+    by_piece(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
   j->b = slow;
   lw_step(l);
   lw_go(l, end);

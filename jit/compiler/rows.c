@@ -269,6 +269,7 @@ bool lw_run_access(struct lw *l) {
   const unsigned number = l->in_row[l->ins - l->a->ins];
   if (!number) return false;
   const struct lw_row *row = &l->run->row[number - 1];
+  const unsigned type = ja_access[l->ins->op].type;
   const bool load = ja_access[l->ins->op].kind == JA_LOAD, wide = row->bytes == 8;
   const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
   const bool apart = l->version == LW_OTHERWISE || row->kind == LW_APART || (row->kind == LW_NEAR && !load);
@@ -278,10 +279,10 @@ bool lw_run_access(struct lw *l) {
     gcc_jit_rvalue *lanes = jx_rv(l->cm[c]);
     if (row_of_all) lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {row_of_all, row_of_all}});
     else if (!apart && load && row->kind == LW_NEAR) load_near(l, row, c, off);
-    else if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->place[c], off), NULL, wide, row->kind == LW_SAME);
-    else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->place[c], off), lanes, wide);
-    else if (load) lw_load_apart(l, base, row->number[c], 1, c, lanes, wide);
-    else lw_store_apart(l, 2, base, row->number[c], 1, c, lanes, wide);
+    else if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->place[c], off), NULL, type, row->kind == LW_SAME);
+    else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->place[c], off), lanes, type);
+    else if (load) lw_load_apart(l, base, row->number[c], 1, c, lanes, type);
+    else lw_store_apart(l, 2, base, row->number[c], 1, c, lanes, type);
   }
   return true;
 }

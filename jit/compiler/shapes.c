@@ -255,13 +255,13 @@ void lw_shapes_find(struct lw *l) {
       const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
-      if (l->in_row[k] || (ac.kind != JA_LOAD && ac.kind != JA_STORE) || (ac.n == 1 ? bits != 32 && bits != 64 : bits != 32 || ac.n > 4)) continue;
+      if (l->in_row[k] || (ac.kind != JA_LOAD && ac.kind != JA_STORE) || (ac.n == 1 ? bits > 64 : bits != 32 || ac.n > 4)) continue;
       const uint32_t at = slot_of(a, i, ac.kind == JA_LOAD ? ac.n : 0);
       if (at == JA_NONE) continue;
       const bool steady = ac.n == 1 && find_base(l, b, k, at, base);
       if (!steady && !find_index(l, b, k, at, base)) continue;
       const uint64_t scale = base->before * base->behind;
-      base->sure = steady && mx_w_mod(*i->w) >> 2 == MX_SHARED && !base->widens && base->slot < a->f->npred + a->f->n32 &&
+      base->sure = steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED && !base->widens && base->slot < a->f->npred + a->f->n32 &&
                    (scale == 1 || scale == 2 || scale == 4 || scale == 8);
       for (unsigned n = 0; n < base->n; n++) /* addends that are known where the block begins */
         base->sure &= base->add[n].ins == JA_NONE || slot_of(a, &a->ins[base->add[n].ins], base->add[n].operand) == JA_NONE;

@@ -47,7 +47,7 @@ struct mx_jit_table {
 
 /* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of lanes. */
 struct mx_jit_shape { uint64_t min, max, low, kind; };
-enum { MX_JIT_SAME = 1, MX_JIT_ROWS1 = 2, MX_JIT_ROWS4 = 4, MX_JIT_ROWS8 = 8 }; /* each chunk: one number; 1, 4, or 8 from lane to lane */
+enum { MX_JIT_SAME = 1, MX_JIT_ROWS1 = 2, MX_JIT_ROWS4 = 4, MX_JIT_ROWS8 = 8, MX_JIT_ROWS2 = 16 }; /* each chunk: one number; 1, 4, 8, or 2 from lane to lane */
 
 struct mx_jit_state;
 struct mx_jit_help {

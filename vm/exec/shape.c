@@ -5,7 +5,7 @@
 #define LOOK(name_, type_) \
   static inline __attribute__((always_inline)) struct mx_jit_shape name_(const type_ *a, const type_ *on, uint32_t lanes, uint32_t chunk) { \
     type_ first[MX_MAX_LANES], far[MX_MAX_LANES]; /* each lane's chunk's first address; its distance from that lane */ \
-    type_ min = (type_)-1, max = 0, low = 0, same = 0, rows1 = 0, rows4 = 0, rows8 = 0; \
+    type_ min = (type_)-1, max = 0, low = 0, same = 0, rows1 = 0, rows2 = 0, rows4 = 0, rows8 = 0; \
     for (uint32_t c = 0; c < lanes; c += chunk) \
       for (uint32_t l = 0; l < chunk; l++) first[c + l] = a[c], far[c + l] = l; \
     for (uint32_t l = 0; l < lanes; l++) { \
@@ -15,10 +15,11 @@
       low |= most; \
       same |= (a[l] ^ first[l]) & on[l]; \
       rows1 |= (a[l] ^ (first[l] + far[l])) & on[l]; \
+      rows2 |= (a[l] ^ (first[l] + far[l] * 2)) & on[l]; \
       rows4 |= (a[l] ^ (first[l] + far[l] * 4)) & on[l]; \
       rows8 |= (a[l] ^ (first[l] + far[l] * 8)) & on[l]; \
     } \
-    const uint64_t kind = (same ? 0 : MX_JIT_SAME) | (rows1 ? 0 : MX_JIT_ROWS1) | (rows4 ? 0 : MX_JIT_ROWS4) | (rows8 ? 0 : MX_JIT_ROWS8); \
+    const uint64_t kind = (same ? 0 : MX_JIT_SAME) | (rows1 ? 0 : MX_JIT_ROWS1) | (rows2 ? 0 : MX_JIT_ROWS2) | (rows4 ? 0 : MX_JIT_ROWS4) | (rows8 ? 0 : MX_JIT_ROWS8); \
     return (struct mx_jit_shape){.min = min, .max = max, .low = low, .kind = kind}; \
   }
 LOOK(look32, uint32_t)

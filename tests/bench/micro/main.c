@@ -113,11 +113,12 @@ static void measure(const char *level, char **only, int nonly) {
     for (int n = 0; n < nonly; n++) wanted |= !strcmp(only[n], kernels[k].name);
     if (!wanted) continue;
     char *text = text_of(k);
-    mx_asm_result *r = mx_assemble(text, strlen(text), &(mx_asm_options){.file_name = kernels[k].name});
+    mx_asm_options assembler = MX_ASM_OPTIONS_INIT;
+    assembler.file_name = kernels[k].name;
+    mx_asm_result *r = mx_assemble(text, strlen(text), &assembler);
     size_t size = 0;
     const uint8_t *bytes = r ? mx_asm_bytes(r, &size) : NULL;
-    const mx_asm_diagnostic *list;
-    if (!bytes && mx_asm_diagnostics(r, &list)) fputs(mx_asm_format(list, false), stderr);
+    if (!bytes && mx_asm_diagnostic_count(r)) fputs(mx_asm_format(mx_asm_diagnostic_at(r, 0), false), stderr);
     need(d, bytes, kernels[k].name);
     mx_module *m;
     mx_kernel *kernel;
