@@ -353,6 +353,25 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
   }
 }
 
+/* Narrow elements of lanes apart: gathered as the aligned words that they lie in, which are in the same page, and shifted down. */
+static bool gathers_narrow(const struct lw *l, const struct access *ac) { return ac->load && l->j.isa->choose; /* and so each lane can be shifted by its own count */ }
+static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *word = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
+  gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
+  const jv odd = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, behind, j->t_u32));
+  for (unsigned c = 0; c < l->nc; c++) {
+    jv at = {.t = MX_T_u32, .r = {index[c], index[c]}};
+    if (scale > 1) at = jv_bin(j, JX_SHL, MX_T_u32, at, jv_k(j, MX_T_u32, (uint64_t)__builtin_ctz(scale)));
+    at = jv_bin(j, JX_ADD, MX_T_u32, at, odd);
+    const jv aligned = jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, ~3u)), bits = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, 3)), jv_k(j, MX_T_u32, 3));
+    gcc_jit_rvalue *v = j->isa->gather(j, false, 0, word, aligned.r[0], 1, lanes[c]);
+    jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {v, v}}, bits);
+    e = jv_bin(j, JX_AND, MX_T_u32, e, jv_k(j, MX_T_u32, jx_bitsof(ac->type) == 8 ? 0xFF : 0xFFFF));
+    put_element(l, 0, c, ac->type, e);
+  }
+}
+
 /* By how much numbers of lanes in a row differ; 0: they are in no row, most likely. */
 static unsigned row_step(const struct lw_base *base, unsigned bytes) { return bytes % base->behind || base->loaded ? 0 : (unsigned)(bytes / base->behind); }
 /* A 32-bit number, widened or the address itself: lanes one element apart in one piece, if all of a warp's lanes would be within
@@ -368,7 +387,7 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
   if (step) {
     const struct lw_piece piece = piece_of(l, ac, base->slot, step, index, lanes);
-    gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 || is_narrow(ac) ? ac->slow : lw_new_block(l, "others");
+    gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 || (is_narrow(ac) && !gathers_narrow(l, ac)) ? ac->slow : lw_new_block(l, "others");
     gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)), *all = lw_u64(l, (more + 1ull) * ac->bytes);
     gcc_jit_rvalue *no = lw_either(l, piece.apart, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
     no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
@@ -378,13 +397,13 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
     j->b = whole;
     in_one_piece(l, ac, byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), lanes);
     lw_go(l, ac->end);
-    if (ac->n > 1 || is_narrow(ac)) return;
+    if (others == ac->slow) return;
     j->b = others;
   }
   gcc_jit_rvalue *bad = limit(l, p, ac->bytes), *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
   gcc_jit_rvalue *most = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel), lw_u64(l, (uint64_t)__builtin_ctz(scale))));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, INT32_MAX)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, (is_narrow(ac) ? INT32_MAX - 3 : INT32_MAX) >> (is_narrow(ac) ? __builtin_ctz(scale) : 0))));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
   jv limit = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32)), low = jv_k(j, MX_T_u32, (ac->bytes - 1) / scale);
   gcc_jit_rvalue *miss = NULL;
@@ -397,7 +416,9 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
-  one_by_one(l, ac, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), index, scale, lanes);
+  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
+  if (is_narrow(ac)) narrow_apart(l, ac, host, index, scale, lanes);
+  else one_by_one(l, ac, host, index, scale, lanes);
   lw_go(l, ac->end);
 }
 
@@ -520,7 +541,7 @@ bool lw_memory(struct lw *l) {
     return true;
   }
   const bool moves_by_index = lw_base(l) && lw_base(l)->indexed && row_step(lw_base(l), bytes);
-  if (!uniform && (ac.n > 1 ? !(whole && lw_base(l) && j->isa->choose) : bits < 32 && lw_base(l) && lw_base(l)->indexed && !moves_by_index)) {
+  if (!uniform && (ac.n > 1 ? !(whole && lw_base(l) && j->isa->choose) : bits < 32 && lw_base(l) && lw_base(l)->indexed && !moves_by_index && !(load && j->isa->choose))) {
     lw_step(l);
     return true;
   }

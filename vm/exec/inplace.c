@@ -208,17 +208,22 @@ bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, u
 }
 
 /* ---- doing them --------------------------------------------------------------------------------------------------*/
-static uint32_t canonical(uint32_t v) { return (v & 0x7FFFFFFF) > 0x7F800000 ? 0x7FFFFFFF : v; }
+typedef uint32_t words __attribute__((vector_size(16), may_alias));
+typedef int32_t numbers __attribute__((vector_size(16), may_alias));
+static words canonical(words v) {
+  const words nan = (words)((numbers)(v & 0x7FFFFFFF) > 0x7F800000);
+  return (nan & 0x7FFFFFFF) | (~nan & v);
+}
 static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, const struct move *m) {
-  const uint32_t *from = (const uint32_t *)(const void *)(home + m->from);
-  uint32_t *to = (uint32_t *)(void *)(home + m->to);
+  const words *from = (const words *)(const void *)(home + m->from); /* places are aligned to 64 bytes */
+  words *to = (words *)(void *)(home + m->to);
   const uint32_t n = x->lanes;
   uint64_t mask;
   switch (m->how) {
-    case ONE32: for (uint32_t l = 0; l < n; l++) to[l] = from[0]; break;
-    case ONE64: for (uint32_t l = 0; l < n; l++) ((uint64_t *)to)[l] = *(const uint64_t *)from; break;
-    case RAW: for (uint32_t l = 0; l < n; l++) to[l] = canonical(from[l]); break;
-    case RAW_ONE: for (uint32_t l = 0; l < n; l++) to[l] = canonical(from[0]); break;
+    case ONE32: for (uint32_t k = 0; k < n / 4; k++) to[k] = from[0]; break; /* a vector has it in all of its lanes */
+    case ONE64: for (uint32_t k = 0; k < n / 2; k++) to[k] = from[0]; break;
+    case RAW: for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[k]); break;
+    case RAW_ONE: for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[0]); break;
     case MASK: mask = mx__jit_mask(x, t, home + m->from), memcpy(to, &mask, sizeof mask); break;
     case MASK_ONE: mask = home[m->from] & 1 ? x->full : 0, memcpy(to, &mask, sizeof mask); break;
     case COPY32: memcpy(to, from, 4 * n); break;

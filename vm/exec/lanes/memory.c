@@ -24,7 +24,7 @@ struct reach {
   bool shared;                  /* nobody else can see the bytes while this block runs */
   uint64_t origin, pitch;       /* unless APART: host address of lane 0's bytes, active or not, and from lane to lane */
   uint64_t group[MX_MAX_LANES / GROUP]; /* of GROUPS: where each begins */
-  uint64_t at[MX_MAX_LANES];    /* of APART: host addresses of the active lanes */
+  _Alignas(64) uint64_t at[MX_MAX_LANES]; /* of APART: host addresses of the active lanes */
 };
 MX__INL void *place(const struct reach *r, size_t lane, size_t at) {
   return (void *)(uintptr_t)((r->shape == APART ? r->at[lane] : r->origin + lane * r->pitch) + at);
@@ -81,14 +81,15 @@ enum { MOST_PITCH = 1 << 20 }; /* from lane to lane: rows of these do not wrap a
   } \
   /* where they are on the host, from host address `begin` of the bounds on; false: outside, or at odd places. */ \
   MX__INL bool apart##bits_(const uint##bits_##_t *a, uint##bits_##_t off, uint##bits_##_t lo, uint##bits_##_t limit, uint##bits_##_t odd, \
-                            uint64_t begin, uint64_t stride, uint64_t *at, unsigned n) { \
+                            uint64_t begin, uint32_t stride, uint64_t *at, unsigned n) { \
     uint##bits_##_t outside = 0, bits = 0; \
     for (uint32_t l = 0; l < n; l++) { \
       const uint##bits_##_t far = a[l] + off - lo; \
       outside |= far > limit ? (uint##bits_##_t)-1 : 0; \
       bits |= a[l] + off; \
-      at[l] = begin + far + l * stride; \
+      at[l] = begin + far; \
     } \
+    for (uint32_t l = 0; stride && l < n; l++) at[l] += (uint64_t)l * stride; \
     return !outside && !(bits & odd); \
   } \
   MX__INL bool some##bits_(const uint##bits_##_t *a, uint##bits_##_t off, uint##bits_##_t lo, uint##bits_##_t limit, uint##bits_##_t odd, \
