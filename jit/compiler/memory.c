@@ -519,7 +519,8 @@ bool lw_memory(struct lw *l) {
   const bool guarded = mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
   gcc_jit_rvalue *variable;
   const uint64_t off_k = lw_offset(l, at + 1, &variable);
-  bool uniform = lw_operand_uniform(l, at);
+  const bool one_address = lw_operand_uniform(l, at);
+  bool uniform = one_address;
   for (unsigned e = 0; !load && e < ac.n; e++) uniform &= lw_operand_uniform(l, value + e);
 
   struct place p = {0};
@@ -540,8 +541,11 @@ bool lw_memory(struct lw *l) {
     }
     return true;
   }
-  const bool moves_by_index = lw_base(l) && lw_base(l)->indexed && row_step(lw_base(l), bytes);
-  if (!uniform && (ac.n > 1 ? !(whole && lw_base(l) && j->isa->choose) : bits < 32 && lw_base(l) && lw_base(l)->indexed && !moves_by_index && !(load && j->isa->choose))) {
+  const struct lw_base *base = lw_base(l);
+  const bool gathers = j->isa->choose, by_body = ac.n > 1 ? !(whole && base && gathers)
+                                                 : !base  ? one_address /* of different values, the last one's stays */
+                                                          : bits < 32 && base->indexed && !row_step(base, bytes) && !(load && gathers);
+  if (!uniform && by_body) {
     lw_step(l);
     return true;
   }
