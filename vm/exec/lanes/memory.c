@@ -236,7 +236,7 @@ typedef void mover(void *slot, const struct reach *r, uint64_t m, uint64_t full,
   }
 
 /* Pairs and quads of words and pairs of long words, all lanes: each lane's bytes at once, turned into one vector of each element. */
-#ifdef __SSE2__
+#if defined __SSE2__ && !defined __clang__ /* whose vectors have no __builtin_shuffle */
 typedef uint32_t mx__words __attribute__((vector_size(16), may_alias, aligned(4)));
 typedef uint64_t mx__longs __attribute__((vector_size(16), may_alias, aligned(8)));
 #define PAIR(x_, y_) ((mx__words)(mx__longs){*(const uint64_t *)(x_), *(const uint64_t *)(y_)})
