@@ -282,7 +282,11 @@ endif
 # Speed: a table on stdout, the same in build/bench.json or build/bench-interp.json, and build/bench.png. PoCL and Oclgrind are
 # installed by these targets only.
 BENCH_NATIVE := -O3 -march=x86-64-v4 -mtune=icelake-server -mprefer-vector-width=512 -fno-math-errno -fopenmp
-$(patsubst %,$(OBJ)/tests/bench/%.o,native best plain): CFLAGS += $(BENCH_NATIVE)
+BENCH_LEVEL_v2 := $(LEVEL_v2)
+BENCH_LEVEL_v3 := $(LEVEL_v3) -mtune=haswell
+BENCH_LEVEL_v4 := $(LEVEL_v4) -mtune=icelake-server
+$(patsubst %,$(OBJ)/tests/bench/%.o,native best): CFLAGS += $(BENCH_NATIVE)
+$(foreach l,v2 v3 v4,$(eval $(OBJ)/tests/bench/plain_$(l).o: CFLAGS += -O3 $(BENCH_LEVEL_$(l)) -fno-math-errno -fopenmp))
 $(OBJ)/tests/bench/extras.o: CFLAGS += -fopenmp
 bench bench-interp: all $(BUILD)/tests/bench build/.deps-bench
 	$(Q)$(BUILD)/tests/bench $(if $(filter bench,$@),all,interp) . $(BUILD)

@@ -65,8 +65,11 @@ struct bench_contestant {
 double bench_now(void); /* milliseconds */
 
 /* Each opens one contestant; false, with the reason in `name`: it is not to be had here. */
-bool bench_open_best(struct bench_contestant *c, struct bench_data *data);   /* C by hand, for this kind of processor */
-bool bench_open_plain(struct bench_contestant *c, struct bench_data *data);  /* plain C, the kernels' own algorithms */
+bool bench_open_best(struct bench_contestant *c, struct bench_data *data);   /* C by hand, for x86-64-v4: not to be called elsewhere */
+/* plain C, the kernels' own algorithms, built for a CPU level */
+bool bench_open_plain_v2(struct bench_contestant *c, struct bench_data *data);
+bool bench_open_plain_v3(struct bench_contestant *c, struct bench_data *data);
+bool bench_open_plain_v4(struct bench_contestant *c, struct bench_data *data);
 /* library: of the OpenCL entry points; source: the kernels' file; platform: part of its name, or NULL for any */
 bool bench_open_opencl(struct bench_contestant *c, struct bench_data *data, const char *library, const char *source,
                        const char *platform);

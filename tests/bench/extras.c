@@ -182,8 +182,13 @@ void bench_extras_print(const struct bench_figures *f, const struct bench_contes
     printf("%-8s%10.0f%10.2f%10.2f\n", f->kernel[k], c[BENCH_JIT].compile_ms[k], x->scaling_jit[k], x->scaling_plain[k]);
   if (x->scaling_jit[0] > 0) printf("scaling against native's, geometric mean: %.3f\n", mean_scaling(f, x));
   printf("\na launch of saxpy (microseconds) by blocks of 256 threads\n%-8s%10s%10s%10s\n", "blocks", "mx-jit", "pocl", "native");
-  for (int g = 0; g < x->grids; g++)
-    printf("%-8d%10.1f%10.1f%10.1f\n", 1 << 2 * g, x->grid_us[0][g], x->grid_us[1][g], x->grid_us[2][g]);
+  for (int g = 0; g < x->grids; g++) {
+    printf("%-8d", 1 << 2 * g);
+    for (int e = 0; e < 3; e++)
+      if (x->grid_us[e][g] > 0) printf("%10.1f", x->grid_us[e][g]);
+      else printf("%10s", "-");
+    putchar('\n');
+  }
   printf("\nMandelbrot set, 1024 x 1024, 256 steps\n");
   printf("process start to 90 %% of steady speed, empty cache  %8.1f ms (steady launches take %.2f ms)\n", x->tierup_ms, x->tierup_steady_ms);
   printf("whole process, empty cache                          %8.1f ms\n", x->cold_ms);

@@ -1,5 +1,5 @@
 /* The kernels' own algorithms in plain C: blocks are iterations that OpenMP hands out, threads of a block are loops that the
- * compiler can vectorise, shared memory is an array. Built with the flags of native.c. */
+ * compiler can vectorise, shared memory is an array. plain_v2.c, plain_v3.c and plain_v4.c are this, built for a CPU level each. */
 #include "bench.h"
 
 #include <math.h>
@@ -291,9 +291,13 @@ static bool read_back(struct bench_contestant *c, int kernel, void *result) {
   memcpy(result, c->data->buffer[b], c->data->bytes[b]);
   return true;
 }
-bool bench_open_plain(struct bench_contestant *c, struct bench_data *data) {
+#define NAMED(level_) NAMED_(level_)
+#define NAMED_(level_) bench_open_plain_##level_
+#define QUOTED(level_) QUOTED_(level_)
+#define QUOTED_(level_) #level_
+bool NAMED(BENCH_LEVEL)(struct bench_contestant *c, struct bench_data *data) {
   *c = (struct bench_contestant){.data = data, .run = run, .read = read_back};
   bench_works(c->work, data->n);
-  snprintf(c->name, sizeof c->name, "plain C of the same algorithms, OpenMP, %d threads", omp_get_num_procs());
+  snprintf(c->name, sizeof c->name, "plain C of the same algorithms for x86-64-" QUOTED(BENCH_LEVEL) ", OpenMP, %d threads", omp_get_num_procs());
   return true;
 }

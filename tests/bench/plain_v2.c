@@ -1,0 +1,2 @@
+#define BENCH_LEVEL v2
+#include "plain.h"

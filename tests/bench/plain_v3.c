@@ -1,0 +1,2 @@
+#define BENCH_LEVEL v3
+#include "plain.h"

@@ -1,0 +1,2 @@
+#define BENCH_LEVEL v4
+#include "plain.h"
