@@ -346,11 +346,19 @@ typedef void stepper(void *d, const void *b, const void *c, const struct reach *
         old = *(cell_##t_ *)cell; \
         *(cell_##t_ *)cell = step_##step_(old, B, C, true); \
       } else { \
-        SWAP_LOOP(step_, t_, cell) \
+        IN_ONE_STEP(SECOND(STEP_##step_, SWAP_LOOP, ), step_, t_, cell) \
       } \
       if (d) mx__put_##t_(d, l, n, old); \
     } \
   }
+#define IN_ONE_STEP(how_, ...) how_(__VA_ARGS__)
+/* What processors have instructions for that leave the old value; what they do is what the rows say. */
+#define STEP_ADD_U32 , FETCH_ADD
+#define STEP_ADD_U64 , FETCH_ADD
+#define STEP_EXCH_B32 , EXCHANGE
+#define STEP_EXCH_B64 , EXCHANGE
+#define FETCH_ADD(step_, t_, at_) old = __atomic_fetch_add((cell_##t_ *)(at_), B, __ATOMIC_SEQ_CST);
+#define EXCHANGE(step_, t_, at_) old = __atomic_exchange_n((cell_##t_ *)(at_), B, __ATOMIC_SEQ_CST);
 #define SWAP_LOOP(step_, t_, at_) \
   union { mx_##t_ v; unsigned __int128 w16; uint64_t w8; uint32_t w4; uint16_t w2; } was, now; \
   if (sizeof(cell_##t_) == 16) { \
