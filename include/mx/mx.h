@@ -247,7 +247,8 @@ typedef enum mx_tier {
   MX_TIER_COMPILED,    /* it was compiled during the launch, or before it on demand */
   MX_TIER_CACHED,      /* its code came from the cache at the beginning */
   MX_TIER_READY,       /* its code was there already */
-  MX_TIER_FAILED       /* there is no code for it: mx_device_note */
+  MX_TIER_FAILED,      /* there is no code for it: mx_device_note */
+  MX_TIER_SLOWER       /* its code took longer than the interpreter, which has it again */
 } mx_tier;
 
 /* What the last launch that ended on the device did. */
@@ -271,6 +272,7 @@ typedef struct mx_launch_stats {
   double interpreted_ms;         /* what the kernel's launches without compiled code have taken so far, all of them */
   double predicted_compile_ms;   /* what compiling it was expected to take */
   uint32_t threads, resident_blocks, peak_resident_blocks;
+  double interpreted_ns, compiled_ns; /* processor time of an instruction, as far as measured for this kernel; 0: not */
 } mx_launch_stats;
 enum mx_exit_reason {
   MX_EXIT_DONE,    /* the warp has ended */

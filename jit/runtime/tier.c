@@ -6,6 +6,10 @@
  * compiled code doubles what a kernel costs, however long it runs. Launches may be too short to be looked at: when those of a
  * kernel have cost so much together, it is due. Code in the cache is taken in at once. MX_JIT_ON does all this before the launch.
  *
+ * Compiled code is not always faster. What an instruction costs is measured on both engines, in processor time and with all that
+ * entering and leaving takes, until enough has been seen; where compiled code loses, the interpreter has the kernel again. A kernel whose
+ * code was there from the start is interpreted for a moment, once, to know. Not with MX_JIT_ON: that is a demand.
+ *
  * jit->lock guards everything here; a kernel's state moves NEW -> BUSY -> READY or FAILED. */
 #include "jit.h"
 
@@ -22,6 +26,9 @@
 
 #define FIRST_LOOK 0.001   /* seconds into a launch */
 #define LOOK_AGAIN 1000000 /* nanoseconds */
+#define ENOUGH 0.008       /* seconds of an engine's time that are taken for what it is like */
+#define TRIAL 0.1          /* seconds of compiled code before the interpreter is tried, if nothing is known of it */
+#define CLEARLY 1.15       /* so much slower is slower */
 
 enum state { NEW, BUSY, READY, FAILED };
 struct mx_jit_kernel {
@@ -38,6 +45,8 @@ struct mx_jit_kernel {
   double predicted;           /* seconds that compiling it is, or was, expected to take */
   struct mx_jit_object *object;
   char *note;                 /* why there is no code */
+  struct mx_jit_engine { double seconds, steps; } engine[2]; /* what has been measured: interpreter, compiled code */
+  bool slower;                /* compiled code is */
   double compile_ms;          /* of the compile, until a launch's statistics have it */
   uint64_t hits, misses;
 };
@@ -52,6 +61,7 @@ struct mx_jit {
   struct mx_jit_kernel *due;     /* to be compiled, whether it is running or not; NULL: none */
   struct mx_launch *launch;
   double began;
+  struct { bool is; int engine; double seconds; uint64_t steps; } mark; /* where the measurement in progress began */
   uint64_t blocks_before;     /* of the launch, started before that */
   struct mx_jit_kernel *compiling;
   atomic_int stop;            /* the compile in progress is not wanted any more */
@@ -65,6 +75,49 @@ static double now(void) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
+static double processor_time(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- which engine is faster ------------------------------------------------------------------------------------*/
+static double cost_of(const struct mx_jit_engine *e) { return e->steps > 0 ? e->seconds / e->steps : 0; }
+static bool is_known(const struct mx_jit_kernel *jk) { return jk->engine[0].seconds >= ENOUGH && jk->engine[1].seconds >= ENOUGH; }
+/* Whether there is something to find out about the kernel. */
+static bool may_choose(const struct mx_jit_kernel *jk, const struct mx_launch *l) {
+  return l->jit == MX_JIT_AUTO && !l->jit_stress && !l->debug && jk->state == READY;
+}
+static void mark(struct mx_jit *j) {
+  const struct mx_jit_kernel *jk = j->watched;
+  j->mark.is = jk && j->launch->jit == MX_JIT_AUTO && !j->launch->debug && !is_known(jk);
+  if (!j->mark.is) return;
+  j->mark.engine = jk->state == READY && !atomic_load(&j->launch->interpreted);
+  j->mark.seconds = processor_time();
+  j->mark.steps = atomic_load_explicit(&j->launch->steps, memory_order_relaxed);
+}
+/* What has happened since the mark counts for the engine that ran then; a new measurement begins. */
+static void measure(struct mx_jit *j) {
+  if (j->mark.is && j->watched) {
+    struct mx_jit_engine *e = &j->watched->engine[j->mark.engine];
+    e->seconds += processor_time() - j->mark.seconds;
+    e->steps += (double)(atomic_load_explicit(&j->launch->steps, memory_order_relaxed) - j->mark.steps);
+  }
+  mark(j);
+}
+/* The engine for the launch that runs, by what is known. */
+static void choose(struct mx_jit *j) {
+  struct mx_jit_kernel *jk = j->watched;
+  if (!jk || !may_choose(jk, j->launch)) return;
+  if (is_known(jk)) jk->slower = cost_of(&jk->engine[1]) > CLEARLY * cost_of(&jk->engine[0]);
+  const bool trial = jk->engine[1].seconds >= TRIAL && jk->engine[0].seconds < ENOUGH;
+  const bool interpreted = jk->slower || trial;
+  if (interpreted == atomic_load(&j->launch->interpreted)) return;
+  measure(j);
+  atomic_store(&j->launch->interpreted, interpreted);
+  mark(j);
+}
+
 /* What a compile of k has to read: all that it can reach. */
 static double words_of(const struct mx_jit_kernel *jk) {
   double words = 0;
@@ -147,8 +200,10 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch
   const bool unwanted = !object && is_unwanted(&watch);
   mx__lock(&j->lock);
   j->compiling = NULL;
+  measure(j);
   if (object) {
     take_in(jk, object);
+    mark(j);
     jk->compile_ms += took * 1e3;
     mx__jit_costs_learn(&j->costs, j->cache, jk->words, took);
     if (unkept) mx__device_note(d, "%s", unkept);
@@ -189,11 +244,13 @@ static void *manage(void *arg) {
     }
     if (j->due && j->due->state != NEW) j->due = NULL;
     struct mx_jit_kernel *jk = j->due ? j->due : j->watched;
-    if (!jk || jk->state != NEW) {
+    const bool finds_out = jk && jk == j->watched && may_choose(jk, j->launch) && !is_known(jk);
+    if (!jk || (jk->state != NEW && !finds_out)) {
       mx__wait(&j->move, &j->lock);
       continue;
     }
-    if (jk == j->due || is_worth_it(j, jk)) {
+    if (finds_out) measure(j), choose(j);
+    else if (jk == j->due || is_worth_it(j, jk)) {
       compile(j, jk, NULL);
       continue;
     }
@@ -255,7 +312,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
     if (jk->state == NEW && !is_over(l, jk)) compile(j, jk, l);
     if (jk->state == FAILED) s = demanded(jk, l, jk->note);
     else if (jk->state != READY && !l->debug) s = mx__fail(d, MX_INTERRUPTED, "kernel '%s': its compile has been interrupted", jk->kernel->module->image->image.funcs[jk->kernel->func].name);
-  } else if (jk->state == NEW && !j->running && !j->quit) {
+  } else if ((jk->state == NEW || (may_choose(jk, l) && !is_known(jk))) && !j->running && !j->quit) {
     j->running = !pthread_create(&j->manager, NULL, manage, j);
   }
   if (s == MX_OK) {
@@ -264,7 +321,9 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
     j->began = now();
     j->blocks_before = atomic_load(l->started);
     if (jk->state == NEW && jk->spent > jk->predicted) j->due = jk;
-    if (jk->state == NEW) pthread_cond_signal(&j->move);
+    mark(j);
+    choose(j);
+    if (jk->state == NEW || j->mark.is) pthread_cond_signal(&j->move);
   }
   mx__unlock(&j->lock);
   return s;
@@ -282,11 +341,13 @@ static mx_tier tier_of(const struct mx_jit_kernel *k) {
     case NEW: return MX_TIER_WAITING;
     case BUSY: return MX_TIER_COMPILING;
     case FAILED: return MX_TIER_FAILED;
-    default: return k->hits ? MX_TIER_CACHED : k->compile_ms > 0 ? MX_TIER_COMPILED : MX_TIER_READY;
+    default: return k->slower ? MX_TIER_SLOWER : k->hits ? MX_TIER_CACHED : k->compile_ms > 0 ? MX_TIER_COMPILED : MX_TIER_READY;
   }
 }
 
 static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
+  measure(j);
+  choose(j);
   if (jk->state != READY) jk->spent += now() - j->began;
   j->watched = NULL;
   j->launch = NULL;
@@ -309,6 +370,8 @@ static void tier_end(mx_kernel *k, struct mx_launch *l) {
   l->stats.compile_ms = jk->compile_ms;
   l->stats.cache_hits = jk->hits;
   l->stats.cache_misses = jk->misses;
+  l->stats.interpreted_ns = 1e9 * cost_of(&jk->engine[0]);
+  l->stats.compiled_ns = 1e9 * cost_of(&jk->engine[1]);
   jk->compile_ms = 0;
   jk->hits = jk->misses = 0;
   mx__unlock(&j->lock);

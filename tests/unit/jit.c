@@ -753,6 +753,61 @@ static void warp_after_warp(void **state) {
     }
 }
 
+/* An indirect call leaves compiled code in each turn of a loop, with much that lives across it: the interpreter is faster, gets the kernel
+ * back in the launch in which that shows, and keeps it, unless compiled code is demanded. */
+static void slower_code(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  enum { KEPT = 40, THREADS_OF_BLOCK = 256, BLOCKS = 64 };
+  char *text, *before = NULL, *behind = NULL;
+  for (int r = 0; r < KEPT; r++) {
+    char *more;
+    assert_true(asprintf(&more, "%s  mad.lo.u32 %%v%d, %%i, %d, %d;\n", before ? before : "", r, 2 * r + 3, r) > 0);
+    free(before), before = more;
+    assert_true(asprintf(&more, "%s  xor.b32 %%s, %%s, %%v%d;\n", behind ? behind : "", r) > 0);
+    free(behind), behind = more;
+  }
+  assert_true(asprintf(&text, ".version 9.0\n.target mx64\n.address_size 64\n"
+    ".func (.param .b32 r) one(.param .b32 a)\n{\n  .reg .b32 %%a;\n  ld.param.b32 %%a, [a];\n  add.u32 %%a, %%a, 3;\n  st.param.b32 [r], %%a;\n  ret;\n}\n"
+    ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
+    "  .reg .b32 %%i, %%t, %%k, %%s, %%n, %%v<%d>;\n  .reg .b64 %%o, %%a, %%f;\n  .reg .pred %%p;\n"
+    "  ld.param.u64 %%o, [out];\n  ld.param.u32 %%n, [n];\n  mov.u32 %%k, %%ctaid.x;\n  mov.u32 %%t, %%ntid.x;\n  mov.u32 %%i, %%tid.x;\n"
+    "  mad.lo.u32 %%i, %%k, %%t, %%i;\n  mov.u64 %%f, one;\n  mov.u32 %%k, 0;\n  mov.u32 %%s, %%i;\n%s"
+    "L:\n  { .param .b32 x; .param .b32 r;\n  st.param.b32 [x], %%s;\n  prot: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+    "  call (r), %%f, (x), prot;\n  ld.param.b32 %%s, [r]; }\n"
+    "  add.u32 %%k, %%k, 1;\n  setp.lt.u32 %%p, %%k, %%n;\n  @%%p bra L;\n%s"
+    "  mul.wide.u32 %%a, %%i, 4;\n  add.u64 %%a, %%o, %%a;\n  st.global.u32 [%%a], %%s;\n  exit;\n}\n", KEPT, before, behind) > 0);
+  mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+  o.cache_dir = "";
+  mx_device *d;
+  mx_module *m;
+  mx_addr out;
+  static uint32_t got[2][BLOCKS * THREADS_OF_BLOCK];
+  mx_kernel *k = load(&o, text, "work", &d, &m);
+  assert_int_equal(mx_alloc(d, sizeof *got, &out), MX_OK);
+  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+  c.grid[0] = BLOCKS;
+  c.block[0] = THREADS_OF_BLOCK;
+  mx_launch_stats s = {.struct_size = sizeof s};
+  for (int way = 0; way < 4; way++) { /* until it is known; what follows; a demand; the interpreter alone */
+    const uint32_t turns = way ? 100 : 1000;
+    const void *args[] = {&out, &turns};
+    c.jit = way == 2 ? MX_JIT_ON : way == 3 ? MX_JIT_OFF : MX_JIT_AUTO;
+    int launches = 0;
+    do {
+      assert_int_equal(mx_launch_args(k, &c, args, 2), MX_OK);
+      assert_int_equal(mx_device_stats(d, &s), MX_OK);
+    } while (!way && s.tier != MX_TIER_SLOWER && ++launches < 40);
+    if (way < 2) assert_int_equal(s.tier, MX_TIER_SLOWER), assert_true(s.compiled_ns > s.interpreted_ns);
+    if (way == 1) assert_int_equal(s.steps_compiled, 0);
+    if (way == 2) assert_true(s.steps_compiled > 0);
+    if (way > 1) assert_int_equal(mx_copy_from_device(d, got[way - 2], out, sizeof *got), MX_OK);
+  }
+  assert_memory_equal(got[0], got[1], sizeof *got);
+  mx_device_destroy(d);
+  free(text), free(before), free(behind);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_in_both_engines), cmocka_unit_test(cache_entries),       cmocka_unit_test(no_cache),
@@ -764,6 +819,7 @@ int main(void) {
       cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
       cmocka_unit_test(warp_after_warp),      cmocka_unit_test(spoiled_results),     cmocka_unit_test(entries_cut_short_in_use),
       cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(called_through_memory),
+      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(slower_code),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }

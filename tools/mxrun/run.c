@@ -153,6 +153,9 @@ static void tier_text(struct text *t, const mx_launch_stats *s) {
   case MX_TIER_COMPILED: text_printf(t, "compiled in %.1f ms, %.0f ms expected", s->compile_ms, s->predicted_compile_ms); break;
   case MX_TIER_CACHED: text_printf(t, "compiled code from the cache"); break;
   case MX_TIER_READY: text_printf(t, "compiled code of an earlier launch"); break;
+  case MX_TIER_SLOWER:
+    text_printf(t, "interpreter: compiled code took %.0f ns for an instruction, the interpreter %.0f", s->compiled_ns, s->interpreted_ns);
+    break;
   case MX_TIER_FAILED: text_printf(t, "interpreter: there is no compiled code for this kernel"); break;
   }
   text_printf(t, "%s\n", s->cache_misses ? "; not in the cache" : "");
@@ -162,7 +165,7 @@ static void stats_text(struct text *t, mx_device *d, bool json) {
   mx_launch_stats s = {.struct_size = sizeof s};
   if (mx_device_stats(d, &s) != MX_OK) return text_printf(t, json ? "null" : "");
   static const char *const reasons[] = {"done", "poll", "trap", "call", "block", "opcode", "diverge", "stress"};
-  static const char *const tiers[] = {"interpreted", "waiting", "compiling", "compiled", "cached", "ready", "failed"};
+  static const char *const tiers[] = {"interpreted", "waiting", "compiling", "compiled", "cached", "ready", "failed", "slower"};
   double compiled = s.steps ? 100.0 * (double)s.steps_compiled / (double)s.steps : 0;
   if (json) {
     text_printf(t, "{\"seconds\": %.9g, \"threads\": %u, \"blocks\": %" PRIu64 ", \"warps\": %" PRIu64 ", \"steps\": %" PRIu64

@@ -1,6 +1,8 @@
 /* The body that stands at the entries of compiled code; see attach.h. */
 #include "attach.h"
 
+#include "launch.h"
+
 #include <stdlib.h>
 
 enum mx_exit_reason mx__exit_reason(const struct mx_exec *x, const struct mx_insn *next) {
@@ -32,7 +34,7 @@ const struct mx_insn *mx__jit_go_over(struct mx_exec *x, const struct mx_insn *i
 
 static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i) {
   /* In stress mode every other time the interpreter goes on; a launch without the JIT may share code with one that has it. */
-  if (x->jit_off || (x->stress && mx__random(x) & 1)) return x->fn->body_of[i - x->fn->insns](x, i);
+  if (x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) || (x->stress && mx__random(x) & 1)) return x->fn->body_of[i - x->fn->insns](x, i);
   return mx__jit_go_over(x, i);
 }
 

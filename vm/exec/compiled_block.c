@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct mx_jit_code *mx__rounds_code(const struct mx_exec *x) {
-  if (x->stress || x->jit_off || (x->launch->debug && !x->launch->hooks->may_run_compiled(x->launch->debug, x))) return NULL;
+  if (x->stress || x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) || (x->launch->debug && !x->launch->hooks->may_run_compiled(x->launch->debug, x))) return NULL;
   struct mx_jit_code *code = atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);
   return code && atomic_load_explicit(&code->attached, memory_order_acquire) ? code : NULL; /* what waits must find its way back */
 }

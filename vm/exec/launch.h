@@ -65,6 +65,7 @@ struct mx_launch {
   _Atomic uint64_t frame_bytes;   /* memory of frames, all workers */
   _Atomic uint64_t steps;         /* of all workers, brought up to date when a block gives up its worker */
   atomic_bool uses_local;         /* some block does */
+  atomic_bool interpreted;        /* compiled code is not to be entered from here on */
   atomic_int *stop;               /* enum mx_stop; the device's, so that a signal handler can reach it */
 
   bool live;                      /* what it prints is handed over at once */
