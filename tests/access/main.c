@@ -8,6 +8,7 @@
 #include "mx/mx.h"
 
 #include <ftw.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -262,10 +263,14 @@ static void ignore(void *user, const char *text, size_t size) { (void)user, (voi
 int main(int argc, char **argv) {
   unsigned long long seed = 1, part = 0, parts = 1;
   const char *jitc = NULL;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (!strcmp(argv[i], "--seed")) seed = strtoull(argv[i + 1], NULL, 0);
-    else if (!strcmp(argv[i], "--jitc")) jitc = argv[i + 1];
-    else if (strcmp(argv[i], "--part") || sscanf(argv[i + 1], "%llu/%llu", &part, &parts) != 2 || !parts) return fprintf(stderr, "access: %s %s?\n", argv[i], argv[i + 1]), 2;
+  static const struct option longs[] = {{"seed", 1, 0, 's'}, {"jitc", 1, 0, 'c'}, {"part", 1, 0, 'p'}, {0}};
+  for (int o; (o = getopt_long(argc, argv, "", longs, NULL)) != -1;) switch (o) {
+    case 's': seed = strtoull(optarg, NULL, 0); break;
+    case 'c': jitc = optarg; break;
+    case 'p':
+      if (sscanf(optarg, "%llu/%llu", &part, &parts) == 2 && parts) break;
+      return fprintf(stderr, "access: --part PART/PARTS\n"), 2;
+    default: return 2;
   }
   char cache[] = "/tmp/mx-access-XXXXXX";
   if (!mkdtemp(cache)) return 4;

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,21 +147,23 @@ static int discard(const char *path, const struct stat *s, int kind, struct FTW 
 
 int main(int argc, char **argv) {
   struct options o = {.seed = 1, .count = 100, .batch = 40, .instructions = 24};
-  for (int i = 1; i < argc; i += 2) {
-    const char *value = i + 1 < argc ? argv[i + 1] : "";
-    const struct { const char *name; uint64_t *to; } numbers[] = {{"--seed", &o.seed}, {"--count", &o.count}, {"--batch", &o.batch},
-      {"--instructions", &o.instructions}, {"--stress", &o.stress}};
-    bool known = false;
-    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-      if (!strcmp(argv[i], numbers[k].name) && *value) *numbers[k].to = strtoull(value, NULL, 0), known = true;
-    if (!strcmp(argv[i], "--jitc") && *value) o.jitc = value, known = true;
-    if (!strcmp(argv[i], "--keep") && *value) o.keep = value, known = true;
-    if (!strcmp(argv[i], "--costs") && *value) o.costs = value, known = true;
-    if (!strcmp(argv[i], "--row") && *value) o.row = value, known = true;
-    if (!known || !o.batch || o.batch > 500 || o.instructions > 100) {
-      fprintf(stderr, "differ: %s %s?\n", argv[i], value);
-      return 2;
-    }
+  static const struct option longs[] = {{"seed", 1, 0, 's'}, {"count", 1, 0, 'n'}, {"batch", 1, 0, 'b'}, {"instructions", 1, 0, 'i'},
+                                        {"stress", 1, 0, 'x'}, {"jitc", 1, 0, 'c'}, {"keep", 1, 0, 'k'}, {"costs", 1, 0, 'C'}, {"row", 1, 0, 'r'}, {0}};
+  for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) switch (c) {
+    case 's': o.seed = strtoull(optarg, NULL, 0); break;
+    case 'n': o.count = strtoull(optarg, NULL, 0); break;
+    case 'b': o.batch = strtoull(optarg, NULL, 0); break;
+    case 'i': o.instructions = strtoull(optarg, NULL, 0); break;
+    case 'x': o.stress = strtoull(optarg, NULL, 0); break;
+    case 'c': o.jitc = optarg; break;
+    case 'k': o.keep = optarg; break;
+    case 'C': o.costs = optarg; break;
+    case 'r': o.row = optarg; break;
+    default: return 2;
+  }
+  if (optind != argc || !o.batch || o.batch > 500 || o.instructions > 100) {
+    fprintf(stderr, "differ: too many words, or numbers\n");
+    return 2;
   }
   if (o.costs) return o.jitc ? differ_costs(o.jitc, o.costs, o.row) : 2;
   char cache[] = "/tmp/mx-differ-XXXXXX";

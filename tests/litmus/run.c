@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,18 +346,22 @@ static const char help[] =
 int main(int argc, char **argv) {
   struct options o = {.seeds = 4, .threads = {1, 2}, .nthreads = 2, .interpreter = true, .jit = true};
   struct tally n = {0};
-  for (int i = 1; i < argc; i++) {
-    const char *a = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-    if (!strcmp(a, "--help")) return fputs(help, stdout), 0;
-    else if (!strcmp(a, "--jit=on")) o.jit = true;
-    else if (!strcmp(a, "--jit=off")) o.jit = false;
-    else if (!strcmp(a, "--jit=only")) o.interpreter = false;
-    else if (!strcmp(a, "--seeds")) o.seeds = (unsigned)strtoul(value, NULL, 0), i++;
-    else if (!strcmp(a, "--threads")) o.threads[0] = (unsigned)strtoul(value, NULL, 0), o.nthreads = 1, i++;
-    else if (!strcmp(a, "--jitc")) o.jit_compiler = value, i++;
-    else if (!strcmp(a, "--show")) o.show = true;
-    else if (*a == '-') return fprintf(stderr, "litmus: unknown option %s\nTry 'litmus --help'\n", a), 2;
-    else run_file(a, &o, &n);
+  enum { JIT = 2, SEEDS, THREADS, JITC, SHOW };
+  static const struct option longs[] = {{"help", 0, 0, 'h'}, {"jit", 1, 0, JIT}, {"seeds", 1, 0, SEEDS}, {"threads", 1, 0, THREADS},
+                                        {"jitc", 1, 0, JITC}, {"show", 0, 0, SHOW}, {0}};
+  for (int c; (c = getopt_long(argc, argv, "-h", longs, NULL)) != -1;) switch (c) { /* "-": files, too, each with the options before it */
+    case 'h': return fputs(help, stdout), 0;
+    case JIT:
+      if (!strcmp(optarg, "only")) o.interpreter = false;
+      else if (!strcmp(optarg, "on") || !strcmp(optarg, "off")) o.jit = optarg[1] == 'n';
+      else return fprintf(stderr, "litmus: --jit=on, off or only\n"), 2;
+      break;
+    case SEEDS: o.seeds = (unsigned)strtoul(optarg, NULL, 0); break;
+    case THREADS: o.threads[0] = (unsigned)strtoul(optarg, NULL, 0), o.nthreads = 1; break;
+    case JITC: o.jit_compiler = optarg; break;
+    case SHOW: o.show = true; break;
+    case 1: run_file(optarg, &o, &n); break;
+    default: return fprintf(stderr, "Try 'litmus --help'\n"), 2;
   }
   if (o.jit) printf("%llu of %llu warps ran compiled code\n", (unsigned long long)n.compiled, (unsigned long long)n.warps);
   printf("%u passed, %u failed\n", n.passed, n.failed);

@@ -2,6 +2,7 @@
  * failing programs small. Or writes programs with their expected memory as launch manifests. */
 #include "machine.h"
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,26 +226,36 @@ static int run(const struct options *o) {
 
 int main(int argc, char **argv) {
   struct options o = {.seed = 1, .count = 1, .percent = 100, .machine = {.threads = 1}};
-  for (int i = 1; i < argc; i++) {
-    const char *a = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-    uint64_t n;
-    if (!strcmp(a, "--help") || !strcmp(a, "-h")) { fputs(help, stdout); return 0; }
-    else if (!strcmp(a, "--no-shrink")) o.no_shrink = true;
-    else if (!strcmp(a, "--tracked-masks")) o.tracked_masks = true;
-    else if (!strcmp(a, "--text")) o.text = true;
-    else if (!strcmp(a, "--jit=on")) o.machine.jit = true;
-    else if (!strcmp(a, "--jit=off")) o.machine.jit = false;
-    else if (!strcmp(a, "--jit=all")) o.machine.all = true;
-    else if (!strncmp(a, "--jit-stress=", 13) && number(a + 13, &n)) o.machine.stress = n, o.machine.jit = true;
-    else if (!strcmp(a, "--emit") && *value) o.emit = value, i++;
-    else if (!strcmp(a, "--jitc") && *value) o.machine.jit_compiler = value, i++;
-    else if (!strcmp(a, "--seed") && number(value, &n)) o.seed = n, i++;
-    else if (!strcmp(a, "--count") && number(value, &n)) o.count = n, i++;
-    else if (!strcmp(a, "--threads") && number(value, &n)) o.machine.threads = (unsigned)n, i++;
-    else if (!strcmp(a, "--lanes") && number(value, &n) && (n == 32 || n == 64)) o.lanes = (unsigned)n, i++;
-    else if (!strcmp(a, "--size") && number(value, &n) && n >= 1 && n <= 100) o.percent = (unsigned)n, i++;
-    else { fprintf(stderr, "oracle: %s?\n", a); return usage("unknown option or bad value"); }
+  enum { NO_SHRINK = 1, TRACKED_MASKS, TEXT, JIT, STRESS, EMIT, JITC, SEED, COUNT, THREADS, LANES, SIZE };
+  static const struct option longs[] = {
+    {"help", 0, 0, 'h'}, {"no-shrink", 0, 0, NO_SHRINK}, {"tracked-masks", 0, 0, TRACKED_MASKS}, {"text", 0, 0, TEXT}, {"jit", 1, 0, JIT},
+    {"jit-stress", 1, 0, STRESS}, {"emit", 1, 0, EMIT}, {"jitc", 1, 0, JITC}, {"seed", 1, 0, SEED}, {"count", 1, 0, COUNT},
+    {"threads", 1, 0, THREADS}, {"lanes", 1, 0, LANES}, {"size", 1, 0, SIZE}, {0}};
+  bool good = true;
+  for (int c; good && (c = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
+    uint64_t n = 0;
+    if (c == STRESS || c >= SEED) good = c == 'h' || c == '?' || number(optarg, &n);
+    if (good) switch (c) {
+      case 'h': fputs(help, stdout); return 0;
+      case NO_SHRINK: o.no_shrink = true; break;
+      case TRACKED_MASKS: o.tracked_masks = true; break;
+      case TEXT: o.text = true; break;
+      case JIT:
+        if (!strcmp(optarg, "all")) o.machine.all = true;
+        else if ((good = !strcmp(optarg, "on") || !strcmp(optarg, "off"))) o.machine.jit = optarg[1] == 'n';
+        break;
+      case STRESS: o.machine.stress = n, o.machine.jit = true; break;
+      case EMIT: o.emit = optarg; break;
+      case JITC: o.machine.jit_compiler = optarg; break;
+      case SEED: o.seed = n; break;
+      case COUNT: o.count = n; break;
+      case THREADS: o.machine.threads = (unsigned)n; break;
+      case LANES: good = n == 32 || n == 64, o.lanes = (unsigned)n; break;
+      case SIZE: good = n >= 1 && n <= 100, o.percent = (unsigned)n; break;
+      default: good = false;
+    }
   }
+  if (!good || optind != argc) return usage("unknown option or bad value");
   if (o.machine.all && !o.machine.stress) o.machine.stress = 1;
   return run(&o);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,12 +22,6 @@ _Noreturn void cli_usage(const char *tool, const char *fmt, ...) {
   va_end(ap);
   fprintf(stderr, "\nTry '%s --help'\n", tool);
   exit(CLI_USAGE);
-}
-
-static const struct cli_option *find_long(const struct cli *c, const char *name, size_t n) {
-  for (const struct cli_option *o = c->options; o->id; o++)
-    if (o->name && strlen(o->name) == n && !memcmp(o->name, name, n)) return o;
-  return NULL;
 }
 
 /* The option whose name is nearest, for the message; NULL: none is near. */
@@ -50,47 +45,80 @@ static _Noreturn void list_options(const struct cli *c) {
   exit(cli_finish(c->tool, CLI_DONE));
 }
 
+/* What getopt_long answers for an option: its letter, or, where it has none, LONG + its place in the table. */
+enum { LONG = 256 };
+static const struct cli_option *option_of(const struct cli *c, int answer) {
+  if (answer >= LONG) return &c->options[answer - LONG];
+  const struct cli_option *o = c->options;
+  while (o->id && o->letter != answer) o++;
+  return answer && o->id ? o : NULL;
+}
+
+/* The table as getopt_long wants it. A leading '-' in letters: words come in their place; ':': we say what is wrong. */
+static void prepare(struct cli *c) {
+  size_t n = 0;
+  while (c->options[n].id) n++;
+  c->longs = cli_alloc((n + 1) * sizeof *c->longs);
+  char *letter = c->letters = cli_alloc(2 * n + 3);
+  *letter++ = '-', *letter++ = ':';
+  size_t longs = 0;
+  for (size_t k = 0; k < n; k++) {
+    static const int arg[] = {[CLI_NONE] = no_argument, [CLI_REQUIRED] = required_argument, [CLI_OPTIONAL] = optional_argument};
+    const struct cli_option *o = &c->options[k];
+    if (o->name) c->longs[longs++] = (struct option){o->name, arg[o->arg], NULL, LONG + (int)k};
+    if (o->letter) *letter++ = o->letter;
+    if (o->letter && o->arg == CLI_REQUIRED) *letter++ = ':';
+  }
+  c->longs[longs] = (struct option){0};
+  *letter = 0;
+  optind = 0; /* begins anew */
+  opterr = 0;
+  (void)getopt_long(1, c->argv, c->letters, c->longs, NULL); /* takes the letters' first signs in */
+  optind = c->next;
+}
+
+static int word_or_end(struct cli *c, const char **value) {
+  if (optind >= c->argc) {
+    free(c->longs);
+    free(c->letters);
+    c->longs = NULL;
+    c->letters = NULL;
+    return CLI_END;
+  }
+  return *value = c->argv[optind++], CLI_WORD;
+}
+
 int cli_next(struct cli *c, const char **value) {
   *value = NULL;
-  if (c->cluster && *c->cluster) {
-    char letter = *c->cluster++;
-    const struct cli_option *o = c->options;
-    while (o->id && o->letter != letter) o++;
-    if (!o->id) cli_usage(c->tool, "unknown option '-%c'", letter);
-    if (o->arg != CLI_REQUIRED) return o->id;
-    if (*c->cluster) *value = c->cluster;
-    else if (c->next < c->argc) *value = c->argv[c->next++];
-    else cli_usage(c->tool, "option '-%c' needs a value", letter);
-    c->cluster = NULL;
-    return o->id;
+  if (!c->longs && !c->ended) prepare(c);
+  if (c->ended || optind >= c->argc) return word_or_end(c, value);
+  const char *word = c->argv[optind], *name = word + 2, *eq = strchr(word, '=');
+  const int n = (int)(eq ? eq - name : (long)strlen(word) - 2);
+  const bool is_long = !strncmp(word, "--", 2) && n > 0;
+  if (c->numbers_are_words && word[0] == '-' &&
+      ((word[1] >= '0' && word[1] <= '9') || word[1] == '.' || !strcmp(word + 1, "inf") || !strcmp(word + 1, "nan")))
+    return word_or_end(c, value);
+  if (!strcmp(word, "--list-options")) list_options(c);
+  const int answer = getopt_long(c->argc, c->argv, c->letters, c->longs, NULL);
+  if (answer == -1) return c->ended = true, word_or_end(c, value); /* behind -- */
+  if (answer == 1) return *value = optarg, CLI_WORD;
+  const struct cli_option *o = option_of(c, answer == '?' || answer == ':' ? optopt : answer);
+  const bool whole = !is_long || (o && o->name && (int)strlen(o->name) == n && !strncmp(o->name, name, (size_t)n)); /* no short forms of names */
+  if (!o && !is_long) cli_usage(c->tool, "unknown option '-%c'", optopt);
+  if (!o || !whole) {
+    const char *near = nearest(c, name, (size_t)n);
+    if (near) cli_usage(c->tool, "unknown option '--%.*s'; did you mean '--%s'?", n, name, near);
+    cli_usage(c->tool, "unknown option '--%.*s'", n, name);
   }
-  if (c->next >= c->argc) return CLI_END;
-  const char *word = c->argv[c->next++];
-  if (c->ended || word[0] != '-' || !word[1]) return *value = word, CLI_WORD;
-  if (!strcmp(word, "--")) return c->ended = true, cli_next(c, value);
-  if (word[1] != '-') {
-    bool number = (word[1] >= '0' && word[1] <= '9') || word[1] == '.' || !strcmp(word + 1, "inf") || !strcmp(word + 1, "nan");
-    if (c->numbers_are_words && number) return *value = word, CLI_WORD;
-    c->cluster = word + 1;
-    return cli_next(c, value);
-  }
-  const char *name = word + 2, *eq = strchr(name, '=');
-  size_t n = eq ? (size_t)(eq - name) : strlen(name);
-  const struct cli_option *o = find_long(c, name, n);
-  if (!o && !strcmp(name, "list-options")) list_options(c);
-  if (!o) {
-    const char *near = nearest(c, name, n);
-    if (near) cli_usage(c->tool, "unknown option '--%.*s'; did you mean '--%s'?", (int)n, name, near);
-    cli_usage(c->tool, "unknown option '--%.*s'", (int)n, name);
-  }
-  if (eq) {
-    if (o->arg == CLI_NONE) cli_usage(c->tool, "option '--%s' takes no value", o->name);
-    *value = eq + 1;
-  } else if (o->arg == CLI_REQUIRED) {
-    if (c->next >= c->argc) cli_usage(c->tool, "option '--%s' needs a value", o->name);
-    *value = c->argv[c->next++];
-  }
+  if (answer == ':' && is_long) cli_usage(c->tool, "option '--%s' needs a value", o->name);
+  if (answer == ':') cli_usage(c->tool, "option '-%c' needs a value", o->letter);
+  if (answer == '?') cli_usage(c->tool, "option '--%s' takes no value", o->name);
+  *value = optarg;
   return o->id;
+}
+
+void cli_take(struct cli *c, const char **value) {
+  if (optind < c->argc) *value = c->argv[optind++];
 }
 
 bool cli_number(const char *text, uint64_t max, uint64_t *value) {

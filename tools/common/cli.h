@@ -1,5 +1,5 @@
-/* Command lines: options in any order, exit codes, and the way both tools speak about wrong usage. Shared by the tools;
- * knows nothing of modules or machines. */
+/* Command lines: options in any order (getopt_long, with messages of our own), exit codes, and the way both tools speak
+ * about wrong usage. Shared by the tools; knows nothing of modules or machines. */
 #ifndef MX_TOOLS_CLI_H
 #define MX_TOOLS_CLI_H
 #include <stdbool.h>
@@ -23,16 +23,19 @@ enum { CLI_END = 0, CLI_WORD = -1 }; /* what cli_next answers besides ids */
 struct cli {
   const char *tool;
   const struct cli_option *options; /* ends with id 0 */
-  int argc, next;
+  int argc, next;      /* next: where to begin */
   char **argv;
-  const char *cluster; /* rest of -abc */
-  bool ended;          /* after -- */
   bool numbers_are_words; /* -5 is a word, not options */
+  bool ended;          /* after -- */
+  struct option *longs; /* the table for getopt_long, and its letters; NULL: not begun, or at the end */
+  char *letters;
 };
 
 /* The next option's id, CLI_WORD or CLI_END. *value: the option's value (NULL: none given) or the word. Wrong usage
  * ends the program with its message. */
 int cli_next(struct cli *c, const char **value);
+/* Takes the word behind it too, whatever it looks like, if there is one. */
+void cli_take(struct cli *c, const char **value);
 
 /* Message on stderr, "Try 'tool --help'", exit status 2. */
 _Noreturn void cli_usage(const char *tool, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -263,7 +263,7 @@ static int run(int argc, char **argv, int next, bool looks) {
     case R_INTERACTIVE: looks = true; break;
     case R_SOURCE: sources[start.nsources++] = (struct repl_source){true, value}; break;
     case R_COMMAND: /* -ex COMMAND, as debuggers write it */
-      if (!strcmp(value, "x") && c.next < argc) value = argv[c.next++];
+      if (!strcmp(value, "x")) cli_take(&c, &value);
       sources[start.nsources++] = (struct repl_source){false, value};
       break;
     case R_BATCH: start.batch = true; break;

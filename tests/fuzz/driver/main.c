@@ -5,6 +5,7 @@
 #include "../fuzz.h"
 
 #include <dirent.h>
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,12 +136,13 @@ static void run_mutations(unsigned runs) {
 int main(int argc, char **argv) {
   unsigned runs = 0;
   bool ok = true;
-  for (int k = 1; k < argc && ok; k++) {
-    bool more = k + 1 < argc;
-    if (!strcmp(argv[k], "--runs") && more) runs = (unsigned)strtoul(argv[++k], NULL, 0);
-    else if (!strcmp(argv[k], "--seed") && more) state = strtoull(argv[++k], NULL, 0);
-    else if (!strcmp(argv[k], "--write-seeds") && more) ok = write_seeds(argv[++k]);
-    else ok = replay(argv[k]);
+  static const struct option longs[] = {{"runs", 1, 0, 'r'}, {"seed", 1, 0, 's'}, {"write-seeds", 1, 0, 'w'}, {0}};
+  for (int o; ok && (o = getopt_long(argc, argv, "-", longs, NULL)) != -1;) switch (o) { /* "-": files, too, in their order */
+    case 'r': runs = (unsigned)strtoul(optarg, NULL, 0); break;
+    case 's': state = strtoull(optarg, NULL, 0); break;
+    case 'w': ok = write_seeds(optarg); break;
+    case 1: ok = replay(optarg); break;
+    default: return 2;
   }
   if (runs) run_mutations(runs);
   while (nstarts) free(starts[--nstarts].data);
