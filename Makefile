@@ -279,7 +279,7 @@ san-tests: $(MEANING) | build/.deps-build build/.deps-test
 	$(Q)+$(MAKE) --no-print-directory SAN=1 tests
 endif
 
-# Speed: a table on stdout, the same in build/bench.json or build/bench-interp.json, and build/bench.png. PoCL and Oclgrind are
+# Speed: a table on stdout, the same in build/bench.json or build/bench-interp.json, and build/bench.png. PoCL, Oclgrind and gnuplot are
 # installed by these targets only.
 BENCH_NATIVE := -O3 -march=x86-64-v4 -mtune=icelake-server -mprefer-vector-width=512 -fno-math-errno -fopenmp
 BENCH_LEVEL_v2 := $(LEVEL_v2)

@@ -11,7 +11,7 @@ part_build="gcc:/usr/bin/gcc make:/usr/bin/make libc6-dev:/usr/include/stdio.h
 part_test="libcmocka-dev:/usr/include/cmocka.h libmpfr-dev:/usr/include/mpfr.h pkg-config:/usr/bin/pkg-config
   g++:/usr/bin/g++"
 part_bench="pocl-opencl-icd:/etc/OpenCL/vendors/pocl.icd ocl-icd-libopencl1:/usr/lib/$arch/libOpenCL.so.1
-  oclgrind:/usr/bin/oclgrind"
+  oclgrind:/usr/bin/oclgrind gnuplot-nox:/usr/bin/gnuplot"
 part_deb="git:/usr/bin/git build-essential:/usr/share/build-essential/list dpkg-dev:/usr/bin/dpkg-buildpackage debhelper:/usr/bin/dh"
 part_fuzz="clang:/usr/bin/clang libclang-rt-14-dev:/usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-*.a"
 parts="build test bench deb fuzz"
