@@ -27,8 +27,8 @@ static char *all_messages(const mx_asm_result *r) {
   return all;
 }
 
-mx_status mx_module_load_text(mx_device *device, const char *text, size_t size, const mx_asm_options *options, mx_module **module,
-                              char **messages) {
+mx_status mx_module_load_text(mx_device *device, const char *text, size_t size, const mx_asm_options *options,
+                              mx_module **module, char **messages) {
   if (messages) *messages = NULL;
   if (!device || !text || !module || (options && !mx__asm_options_known(options))) return MX_INVALID_VALUE;
   *module = NULL;

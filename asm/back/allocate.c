@@ -2,7 +2,8 @@
  *
  * First fit over live ranges with their holes: each slot has a bit for every point of the function (the point i lies
  * before instruction i), set while the slot is taken. Registers come in the order in which they begin to live, so low
- * slots stay busy and frames small. Where a file of slots is full, registers move to cells (spill.c) and it begins anew. */
+ * slots stay busy and frames small. Where a file of slots is full, registers move to cells (spill.c) and it begins
+ * anew. */
 #include "back.h"
 
 #include <stdlib.h>
@@ -11,7 +12,11 @@
 /* Each round moves registers out of the way, most often all that must go in the first one. */
 #define MAX_ROUNDS 32
 
-struct slots { uint64_t **busy; uint32_t *end; uint32_t count, limit, capacity; };
+struct slots {
+  uint64_t **busy;
+  uint32_t *end;
+  uint32_t count, limit, capacity;
+};
 struct allocator {
   struct back_body *b;
   const struct back_live *live;
@@ -20,7 +25,7 @@ struct allocator {
 };
 
 static const uint32_t limits[BACK_FILES] = {
-  MX_MAX_PREDS, MX_MAX_SLOTS, MX_MAX_SLOTS, BACK_MAX_CELLS, BACK_MAX_CELLS, BACK_MAX_CELLS,
+    MX_MAX_PREDS, MX_MAX_SLOTS, MX_MAX_SLOTS, BACK_MAX_CELLS, BACK_MAX_CELLS, BACK_MAX_CELLS,
 };
 
 static bool any_bit(const uint64_t *bits, uint32_t lo, uint32_t hi) {
@@ -90,7 +95,10 @@ static bool place(struct allocator *a, uint32_t reg) {
   return false;
 }
 
-struct order { uint32_t reg, begin; bool wide; };
+struct order {
+  uint32_t reg, begin;
+  bool wide;
+};
 static int compare_order(const void *x, const void *y) {
   const struct order *a = x, *b = y;
   if (a->wide != b->wide) return a->wide ? -1 : 1; /* pairs first, while slots are not in pieces */
@@ -98,9 +106,15 @@ static int compare_order(const void *x, const void *y) {
   return a->reg < b->reg ? -1 : a->reg > b->reg;
 }
 
-/* Cells are plenty, and there may be tens of thousands of registers in them: no bits, just a heap of the cells in use by
- * the point where each falls free. Pairs come first and have cells of their own. */
-struct cells { struct { uint32_t free_at, cell; } *heap; uint32_t n, capacity; uint8_t width; };
+/* Cells are plenty, and there may be tens of thousands of registers in them: no bits, just a heap of the cells in use
+ * by the point where each falls free. Pairs come first and have cells of their own. */
+struct cells {
+  struct {
+    uint32_t free_at, cell;
+  } * heap;
+  uint32_t n, capacity;
+  uint8_t width;
+};
 
 static void sift_down(struct cells *c, uint32_t i) {
   for (uint32_t k = 2 * i + 1; k < c->n; i = k, k = 2 * i + 1) {
@@ -184,7 +198,11 @@ static bool keep_physical(struct back_body *b) {
 /* Slots kept free for the temporaries that the registers chosen to move will need. */
 static const uint32_t reserves[] = {[BACK_PRED] = 4, [BACK_R32] = 16, [BACK_R64] = 32};
 
-struct event { uint32_t at; bool begins; uint32_t reg; };
+struct event {
+  uint32_t at;
+  bool begins;
+  uint32_t reg;
+};
 static int compare_events(const void *x, const void *y) {
   const struct event *a = x, *b = y;
   if (a->at != b->at) return a->at < b->at ? -1 : 1;
@@ -193,7 +211,10 @@ static int compare_events(const void *x, const void *y) {
 }
 
 /* How much it would cost to move a register, for each point that would be freed. */
-struct score { float score; uint32_t reg; };
+struct score {
+  float score;
+  uint32_t reg;
+};
 static int compare_scores(const void *x, const void *y) {
   const struct score *a = x, *b = y;
   if (a->score < b->score || a->score > b->score) return a->score < b->score ? -1 : 1;
@@ -315,7 +336,8 @@ static uint32_t choose_moves(const struct allocator *a, const bool *homeless, ui
 }
 
 /* For debuggers: a named register is alive everywhere, so that it shares its slot with nobody. */
-static const struct back_live *name_by_name(const struct back_body *b, const struct back_live *live, const bool *apart) {
+static const struct back_live *name_by_name(const struct back_body *b, const struct back_live *live,
+                                            const bool *apart) {
   struct back_live *all = mx__arena_alloc(b->arena, sizeof *all);
   all->at = mx__arena_alloc(b->arena, ((size_t)b->nregs + 1) * sizeof *all->at);
   all->ranges = mx__arena_alloc(b->arena, ((size_t)live->at[b->nregs] + 1) * sizeof *all->ranges);
@@ -345,8 +367,8 @@ static void refuse(const struct back_body *b, const bool *homeless) {
   }
   mx__diag(b->diags, MX_DIAG_ERROR, "too-many-values", b->func->loc,
            "pass fewer values at once, or pass them in memory",
-           "%s has a call, an argument list or a result list of more .%s values than there are slots",
-           b->func->name, mx__types[b->regs[reg].type].name);
+           "%s has a call, an argument list or a result list of more .%s values than there are slots", b->func->name,
+           mx__types[b->regs[reg].type].name);
 }
 
 bool mx__allocate(struct back_body *b) {

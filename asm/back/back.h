@@ -16,30 +16,33 @@ enum back_file { BACK_PRED, BACK_R32, BACK_R64, BACK_CELL_PRED, BACK_CELL_32, BA
 struct back_reg {
   const char *name;
   uint8_t type;
-  uint8_t width;   /* slots it takes: 2 for .b128, else 1 */
-  uint8_t file;    /* enum back_file */
-  bool temporary;  /* made by a spill: may not be spilled itself */
-  bool one_write;  /* made by the front for one instruction: one definition, never read where that was masked off */
+  uint8_t width;  /* slots it takes: 2 for .b128, else 1 */
+  uint8_t file;   /* enum back_file */
+  bool temporary; /* made by a spill: may not be spilled itself */
+  bool one_write; /* made by the front for one instruction: one definition, never read where that was masked off */
   int32_t fixed;
-  uint32_t slot;   /* the answer of allocation */
+  uint32_t slot; /* the answer of allocation */
 };
 
 /* In the operands of a body, `raw` of an IR_REG is 0, or 1 for the high half of a .b128 register. The cell operand
  * of a SPILL or FILL row stands as the spilled register itself, in the place of the cell's low ten bits. */
 struct back_body {
-  struct mx_arena *arena;          /* scratch */
+  struct mx_arena *arena; /* scratch */
   struct mx_diags *diags;
   const struct ir_module *module;
   const struct ir_func *func;
-  struct ir_insn *insns; uint32_t ninsns;
-  struct back_reg *regs; uint32_t nregs, regs_capacity;
-  uint32_t *labels; uint32_t nlabels;   /* instruction that follows each */
-  uint32_t *args, *results;             /* func->nargs, func->nresults registers */
-  uint32_t slots[BACK_FILES];           /* the answer of allocation: how many of each file */
-  const struct back_live *live;         /* of the final instructions */
+  struct ir_insn *insns;
+  uint32_t ninsns;
+  struct back_reg *regs;
+  uint32_t nregs, regs_capacity;
+  uint32_t *labels;
+  uint32_t nlabels;             /* instruction that follows each */
+  uint32_t *args, *results;     /* func->nargs, func->nresults registers */
+  uint32_t slots[BACK_FILES];   /* the answer of allocation: how many of each file */
+  const struct back_live *live; /* of the final instructions */
 };
 
-bool mx__insn_ends(const struct ir_insn *in);      /* control never reaches the next instruction */
+bool mx__insn_ends(const struct ir_insn *in); /* control never reaches the next instruction */
 bool mx__insn_is_spill(uint16_t op);
 bool mx__insn_is_fill(uint16_t op);
 /* Whether operand k is written. */
@@ -48,23 +51,30 @@ uint32_t mx__body_add_reg(struct back_body *b, struct back_reg reg);
 uint8_t mx__type_file(uint8_t type);
 uint8_t mx__type_width(uint8_t type);
 
-/* Rewriting a body instruction by instruction: begin, then for every old instruction set place[i] = n and emit what stands in
- * its place, then finish. What is emitted before the first announcement runs once, before any label. */
-struct back_rewrite { struct ir_insn *insns; uint32_t n, capacity; uint32_t *place; };
+/* Rewriting a body instruction by instruction: begin, then for every old instruction set place[i] = n and emit what
+ * stands in its place, then finish. What is emitted before the first announcement runs once, before any label. */
+struct back_rewrite {
+  struct ir_insn *insns;
+  uint32_t n, capacity;
+  uint32_t *place;
+};
 struct back_rewrite mx__rewrite_begin(struct back_body *b);
 void mx__rewrite_emit(struct back_body *b, struct back_rewrite *w, struct ir_insn in);
 void mx__rewrite_finish(struct back_body *b, struct back_rewrite *w);
 /* An unguarded instruction of the assembler's own. */
-struct ir_insn mx__insn_make(struct back_body *b, uint16_t op, struct ir_loc loc, const struct ir_opnd *opnds, uint32_t n);
+struct ir_insn mx__insn_make(struct back_body *b, uint16_t op, struct ir_loc loc, const struct ir_opnd *opnds,
+                             uint32_t n);
 struct ir_opnd mx__opnd_reg(uint32_t reg);
 struct ir_opnd mx__opnd_value(uint64_t value);
 
 /* ---- liveness.c: for each register the ranges of instructions before which its value must be kept. */
-struct back_range { uint32_t lo, hi; };
+struct back_range {
+  uint32_t lo, hi;
+};
 struct back_live {
-  uint32_t *at;                /* ranges of register r: at[r] .. at[r + 1], ascending, disjoint, not touching */
+  uint32_t *at; /* ranges of register r: at[r] .. at[r + 1], ascending, disjoint, not touching */
   struct back_range *ranges;
-  float *weight;               /* reads and writes of r, each counted ten times per loop around it */
+  float *weight; /* reads and writes of r, each counted ten times per loop around it */
 };
 struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g);
 

@@ -30,9 +30,9 @@ uint32_t mx__body_add_reg(struct back_body *b, struct back_reg reg) {
 
 uint8_t mx__type_file(uint8_t type) {
   switch (mx__types[type].slot_class) {
-  case MX_PRED: return BACK_PRED;
-  case MX_R32: return BACK_R32;
-  default: return BACK_R64;
+    case MX_PRED: return BACK_PRED;
+    case MX_R32: return BACK_R32;
+    default: return BACK_R64;
   }
 }
 
@@ -59,14 +59,17 @@ void mx__rewrite_finish(struct back_body *b, struct back_rewrite *w) {
   b->insns = w->insns, b->ninsns = w->n;
 }
 
-struct ir_insn mx__insn_make(struct back_body *b, uint16_t op, struct ir_loc loc, const struct ir_opnd *opnds, uint32_t n) {
+struct ir_insn mx__insn_make(struct back_body *b, uint16_t op, struct ir_loc loc, const struct ir_opnd *opnds,
+                             uint32_t n) {
   struct ir_insn in = {.op = op, .guard = IR_NONE, .target = IR_NONE, .reconv = IR_NONE, .nopnds = n, .loc = loc};
   in.opnds = mx__arena_alloc(b->arena, n * sizeof *opnds);
   memcpy(in.opnds, opnds, n * sizeof *opnds);
   return in;
 }
 
-struct ir_opnd mx__opnd_reg(uint32_t reg) { return (struct ir_opnd){.kind = IR_REG, .reg = reg}; }
+struct ir_opnd mx__opnd_reg(uint32_t reg) {
+  return (struct ir_opnd){.kind = IR_REG, .reg = reg};
+}
 struct ir_opnd mx__opnd_value(uint64_t value) {
   return (struct ir_opnd){.kind = IR_LIT, .lit = {.kind = MX_LIT_VALUE, .value = value}};
 }

@@ -37,7 +37,11 @@ struct cfg *mx__cfg_link(struct mx_arena *arena, uint32_t nblocks, const struct 
   return g;
 }
 
-struct edges { struct mx_arena *arena; struct cfg_edge *list; uint32_t n, capacity; };
+struct edges {
+  struct mx_arena *arena;
+  struct cfg_edge *list;
+  uint32_t n, capacity;
+};
 static void add_edge(struct edges *e, uint32_t from, uint32_t to) {
   if (e->n == e->capacity) {
     uint32_t capacity = e->capacity ? e->capacity * 2 : 64;
@@ -79,7 +83,8 @@ struct cfg *mx__cfg_build(struct mx_arena *arena, const struct back_body *b) {
       }
       if (!t->nlabels) add_edge(&e, k, nblocks);
     } else if (mx__ops[in->op].flags & MX_F_END && mx__insn_ends(in)) {
-      add_edge(&e, k, nblocks); /* not under a guard: lanes that end are not waited for, the others meet as they would */
+      add_edge(&e, k,
+               nblocks); /* not under a guard: lanes that end are not waited for, the others meet as they would */
     }
     if (!mx__insn_ends(in)) add_edge(&e, k, k + 1);
   }
@@ -92,7 +97,8 @@ struct cfg *mx__cfg_build(struct mx_arena *arena, const struct back_body *b) {
 uint32_t *mx__cfg_postorder(struct mx_arena *arena, const struct cfg *g) {
   uint32_t n = g->nblocks, count = 0;
   uint32_t *order = mx__arena_alloc(arena, (n + 1) * sizeof *order);
-  uint32_t *next = mx__arena_alloc(arena, (n + 1) * sizeof *next), *stack = mx__arena_alloc(arena, (n + 1) * sizeof *stack);
+  uint32_t *next = mx__arena_alloc(arena, (n + 1) * sizeof *next),
+           *stack = mx__arena_alloc(arena, (n + 1) * sizeof *stack);
   bool *seen = mx__arena_alloc(arena, n + 1);
   for (uint32_t root = 0; root < n; root++) {
     if (seen[root]) continue;
@@ -116,8 +122,8 @@ uint32_t *mx__cfg_postorder(struct mx_arena *arena, const struct cfg *g) {
 struct search {
   const struct cfg *g;
   uint32_t count;
-  uint32_t *number;            /* of a node; UINT32_MAX: not reached yet */
-  uint32_t *node;              /* of a number */
+  uint32_t *number; /* of a node; UINT32_MAX: not reached yet */
+  uint32_t *node;   /* of a number */
   uint32_t *parent, *semi, *ancestor, *best, *idom;
   uint32_t *stack, *next;
 };
@@ -161,11 +167,12 @@ static uint32_t evaluate(struct search *s, uint32_t v) {
   return s->best[v];
 }
 
-/* Which blocks lie on a loop that nobody leaves: those of a strongly connected component without an edge out of it. Searches
- * backwards, begun in reverse postorder, find one component each. */
+/* Which blocks lie on a loop that nobody leaves: those of a strongly connected component without an edge out of it.
+ * Searches backwards, begun in reverse postorder, find one component each. */
 static bool *find_endless(struct mx_arena *arena, const struct cfg *g, const uint32_t *order) {
   const uint32_t n = g->nblocks;
-  uint32_t *component = mx__arena_alloc(arena, n * sizeof *component), *stack = mx__arena_alloc(arena, n * sizeof *stack);
+  uint32_t *component = mx__arena_alloc(arena, n * sizeof *component),
+           *stack = mx__arena_alloc(arena, n * sizeof *stack);
   bool *left = mx__arena_alloc(arena, n), *endless = mx__arena_alloc(arena, n);
   for (uint32_t b = 0; b < n; b++) component[b] = UNREACHED;
   for (uint32_t i = n; i-- > 0;) {
@@ -198,9 +205,9 @@ uint32_t *mx__cfg_postdominators(struct mx_arena *arena, const struct cfg *g) {
 
   reach(&s, n, 0);
   walk_back(&s, n);
-  /* Blocks from which no end can be reached are in, or lead only into, endless loops (or loops left by guarded ends alone).
-   * The first block of such a loop to finish a forward search has only edges back to blocks above it: it closes the loop, so
-   * the virtual edge that it gets leaves the branches inside, and before, their natural meeting points. */
+  /* Blocks from which no end can be reached are in, or lead only into, endless loops (or loops left by guarded ends
+   * alone). The first block of such a loop to finish a forward search has only edges back to blocks above it: it closes
+   * the loop, so the virtual edge that it gets leaves the branches inside, and before, their natural meeting points. */
   if (s.count <= n) {
     const uint32_t *order = mx__cfg_postorder(arena, g);
     const bool *endless = find_endless(arena, g, order);

@@ -10,13 +10,15 @@
 struct back_body;
 
 /* Node nblocks is the virtual exit, to which ret, exit and trap lead. */
-struct cfg_edge { uint32_t from, to; };
+struct cfg_edge {
+  uint32_t from, to;
+};
 struct cfg {
   uint32_t nblocks;
-  uint32_t *first;                 /* block b holds instructions first[b] .. first[b + 1] */
-  uint32_t *block_of;              /* by instruction */
-  uint32_t *succ_at, *succ;        /* successors of b: succ[succ_at[b]] .. succ[succ_at[b + 1]] */
-  uint32_t *pred_at, *pred;        /* the same for predecessors, virtual exit included */
+  uint32_t *first;          /* block b holds instructions first[b] .. first[b + 1] */
+  uint32_t *block_of;       /* by instruction */
+  uint32_t *succ_at, *succ; /* successors of b: succ[succ_at[b]] .. succ[succ_at[b + 1]] */
+  uint32_t *pred_at, *pred; /* the same for predecessors, virtual exit included */
 };
 
 /* Blocks and edges of a body, in text order; block 0 is the entry. */

@@ -23,8 +23,11 @@ static void copy_registers(struct back_body *b) {
       if (b->insns[i].opnds[k].kind == IR_REG && mx__insn_writes(&b->insns[i], k)) writes[b->insns[i].opnds[k].reg]++;
   for (uint32_t r = 0; r < f->nregs; r++) {
     const struct ir_reg *x = &f->regs[r];
-    mx__body_add_reg(b, (struct back_reg){.name = x->name, .type = x->type, .width = mx__type_width(x->type),
-                                          .file = mx__type_file(x->type), .fixed = x->fixed,
+    mx__body_add_reg(b, (struct back_reg){.name = x->name,
+                                          .type = x->type,
+                                          .width = mx__type_width(x->type),
+                                          .file = mx__type_file(x->type),
+                                          .fixed = x->fixed,
                                           .one_write = !x->name && x->fixed < 0 && writes[r] == 1});
   }
 }
@@ -54,18 +57,22 @@ static void copy_function(struct back_body *b) {
   if (!f->physical && falls_off(b)) {
     struct ir_loc loc = b->ninsns ? b->insns[b->ninsns - 1].loc : f->loc;
     b->insns[b->ninsns++] =
-      (struct ir_insn){.op = MX_RET, .guard = IR_NONE, .target = IR_NONE, .reconv = IR_NONE, .loc = loc};
+        (struct ir_insn){.op = MX_RET, .guard = IR_NONE, .target = IR_NONE, .reconv = IR_NONE, .loc = loc};
   }
   copy_registers(b);
 }
 
 /* ---- the literal pool ----------------------------------------------------------------------------------*/
 
-struct pool { struct mx_lit lits[MX_MAX_LITS]; uint32_t n; };
+struct pool {
+  struct mx_lit lits[MX_MAX_LITS];
+  uint32_t n;
+};
 
 static unsigned pooled(struct pool *p, struct mx_lit lit) {
   for (uint32_t i = 0; i < p->n; i++)
-    if (p->lits[i].kind == lit.kind && p->lits[i].index == lit.index && p->lits[i].value == lit.value) return MX_LIT + i;
+    if (p->lits[i].kind == lit.kind && p->lits[i].index == lit.index && p->lits[i].value == lit.value)
+      return MX_LIT + i;
   p->lits[p->n] = lit; /* literals.c saw to it that they fit */
   return MX_LIT + p->n++;
 }
@@ -74,12 +81,12 @@ static unsigned pooled(struct pool *p, struct mx_lit lit) {
 
 struct encoder {
   struct back_body *b;
-  struct mx_arena *arena;   /* of the image */
+  struct mx_arena *arena; /* of the image */
   struct mx_func *out;
-  uint32_t *pc;             /* by instruction; pc[ninsns] is the end */
+  uint32_t *pc; /* by instruction; pc[ninsns] is the end */
   const struct cfg *g;
   const uint32_t *ipdom;
-  const uint32_t *number;   /* of functions in the image */
+  const uint32_t *number; /* of functions in the image */
   struct pool pool;
 };
 
@@ -95,13 +102,13 @@ static uint32_t length_of(const struct ir_insn *in) {
 
 static unsigned field_of(struct encoder *e, const struct ir_opnd *o) {
   switch (o->kind) {
-  case IR_REG: return e->b->regs[o->reg].slot + o->raw;
-  case IR_LIT: {
-    struct mx_lit lit = o->lit;
-    if (lit.kind == MX_LIT_FUNC) lit.index = e->number[lit.index];
-    return pooled(&e->pool, lit);
-  }
-  default: return o->raw;
+    case IR_REG: return e->b->regs[o->reg].slot + o->raw;
+    case IR_LIT: {
+      struct mx_lit lit = o->lit;
+      if (lit.kind == MX_LIT_FUNC) lit.index = e->number[lit.index];
+      return pooled(&e->pool, lit);
+    }
+    default: return o->raw;
   }
 }
 
@@ -144,8 +151,8 @@ static void encode_insn(struct encoder *e, uint32_t i, mx_word *w) {
 }
 
 static void refuse_length(const struct back_body *b, struct ir_loc loc) {
-  mx__diag(b->diags, MX_DIAG_ERROR, "function-too-long", loc, "split the function", "%s takes more than %u words of code",
-           b->func->name, MX_MAX_CODE);
+  mx__diag(b->diags, MX_DIAG_ERROR, "function-too-long", loc, "split the function",
+           "%s takes more than %u words of code", b->func->name, MX_MAX_CODE);
 }
 
 /* Numbers that have to fit the fields of a word. */
@@ -239,7 +246,9 @@ static void encode_labels(struct encoder *e) {
 static uint8_t class_of(const struct back_reg *r) { return mx__types[r->type].slot_class; }
 
 /* A range of a register in one of its slots. */
-struct stay { uint32_t file, slot, lo, reg, range; };
+struct stay {
+  uint32_t file, slot, lo, reg, range;
+};
 static int compare_stays(const void *x, const void *y) {
   const struct stay *a = x, *b = y;
   if (a->file != b->file) return a->file < b->file ? -1 : 1;
@@ -286,8 +295,13 @@ static void encode_names(struct encoder *e) {
         names[n - 1].hi = hi;
         continue;
       }
-      names[n++] = (struct mx_name){.name = g->name, .cls = class_of(g), .type = g->type,
-                                    .spilled = g->file >= BACK_CELLS, .slot = (uint16_t)g->slot, .lo = lo, .hi = hi};
+      names[n++] = (struct mx_name){.name = g->name,
+                                    .cls = class_of(g),
+                                    .type = g->type,
+                                    .spilled = g->file >= BACK_CELLS,
+                                    .slot = (uint16_t)g->slot,
+                                    .lo = lo,
+                                    .hi = hi};
     }
   }
   qsort(names, n, sizeof *names, compare_names);
@@ -304,7 +318,8 @@ static struct mx_slot_ref *slot_refs(struct encoder *e, const uint32_t *regs, ui
 }
 
 static bool encode_function(struct mx_arena *scratch, struct mx_arena *arena, struct mx_diags *diags,
-                            const struct ir_module *m, const uint32_t *number, const struct ir_func *f, struct mx_func *out) {
+                            const struct ir_module *m, const uint32_t *number, const struct ir_func *f,
+                            struct mx_func *out) {
   struct back_body b = {.arena = scratch, .diags = diags, .module = m, .func = f};
   copy_function(&b);
   if (!f->physical) mx__warn_unwritten(&b);
@@ -312,14 +327,28 @@ static bool encode_function(struct mx_arena *scratch, struct mx_arena *arena, st
   struct encoder *e = mx__arena_alloc(scratch, sizeof *e);
   e->b = &b, e->arena = arena, e->out = out, e->number = number;
   *out = (struct mx_func){
-    .name = f->name, .flags = f->flags, .local_bytes = f->local_bytes, .arg_bytes = f->arg_bytes,
-    .params = f->params, .nparams = f->nparams, .param_bytes = f->param_bytes,
-    .locals = f->locals, .nlocals = f->nlocals, .nargs = f->nargs, .nresults = f->nresults, .protos = f->protos, .nprotos = f->nprotos,
-    .maxntid = {f->maxntid[0], f->maxntid[1], f->maxntid[2]},
-    .reqntid = {f->reqntid[0], f->reqntid[1], f->reqntid[2]}, .minnctapersm = f->minnctapersm,
-    .npred = (uint16_t)b.slots[BACK_PRED], .n32 = (uint16_t)b.slots[BACK_R32], .n64 = (uint16_t)b.slots[BACK_R64],
-    .nspillpred = (uint16_t)b.slots[BACK_CELL_PRED], .nspill32 = (uint16_t)b.slots[BACK_CELL_32],
-    .nspill64 = (uint16_t)b.slots[BACK_CELL_64],
+      .name = f->name,
+      .flags = f->flags,
+      .local_bytes = f->local_bytes,
+      .arg_bytes = f->arg_bytes,
+      .params = f->params,
+      .nparams = f->nparams,
+      .param_bytes = f->param_bytes,
+      .locals = f->locals,
+      .nlocals = f->nlocals,
+      .nargs = f->nargs,
+      .nresults = f->nresults,
+      .protos = f->protos,
+      .nprotos = f->nprotos,
+      .maxntid = {f->maxntid[0], f->maxntid[1], f->maxntid[2]},
+      .reqntid = {f->reqntid[0], f->reqntid[1], f->reqntid[2]},
+      .minnctapersm = f->minnctapersm,
+      .npred = (uint16_t)b.slots[BACK_PRED],
+      .n32 = (uint16_t)b.slots[BACK_R32],
+      .n64 = (uint16_t)b.slots[BACK_R64],
+      .nspillpred = (uint16_t)b.slots[BACK_CELL_PRED],
+      .nspill32 = (uint16_t)b.slots[BACK_CELL_32],
+      .nspill64 = (uint16_t)b.slots[BACK_CELL_64],
   };
   if (!encode_code(e)) return false;
   encode_lines(e);
@@ -335,9 +364,9 @@ static bool encode_function(struct mx_arena *scratch, struct mx_arena *arena, st
 /* Which functions a function calls, as edges; indirect calls reach every function whose address is taken. */
 struct calls {
   const struct ir_module *m;
-  uint32_t *at, *callee;    /* direct callees of f: callee[at[f]] .. callee[at[f + 1]] */
-  bool *indirect;           /* f calls through an address */
-  bool *taken;              /* its address is taken */
+  uint32_t *at, *callee; /* direct callees of f: callee[at[f]] .. callee[at[f + 1]] */
+  bool *indirect;        /* f calls through an address */
+  bool *taken;           /* its address is taken */
 };
 
 static void find_calls(struct mx_arena *arena, const struct ir_module *m, struct calls *c) {
@@ -438,8 +467,8 @@ static const struct mx_var *number_vars(struct mx_arena *arena, const struct ir_
 
 /* Encodes one function in working memory of its own, which goes before the next function comes: also when memory runs
  * out in one of the arenas that outlive it. */
-static bool encode_apart(struct mx_arena *arena, struct mx_diags *diags, const struct ir_module *m, const uint32_t *number,
-                         const struct ir_func *f, struct mx_func *out) {
+static bool encode_apart(struct mx_arena *arena, struct mx_diags *diags, const struct ir_module *m,
+                         const uint32_t *number, const struct ir_func *f, struct mx_func *out) {
   jmp_buf failed;
   struct mx_arena scratch = {.limit = arena->limit, .oom = &failed};
   jmp_buf *outer = arena->oom, *diags_outer = diags->arena->oom;
@@ -461,9 +490,16 @@ bool mx__asm_back(struct mx_arena *arena, struct mx_diags *diags, const struct i
   if (!check_uses(diags, m, number)) return false;
   struct mx_func *funcs = mx__arena_alloc(arena, ((size_t)n + 1) * sizeof *funcs);
   *out = (struct mx_image){
-    .lanes = m->lanes, .sm = m->sm, .ptx_version = m->ptx_version, .address_size = m->address_size,
-    .funcs = funcs, .nfuncs = n, .vars = number_vars(arena, m, number), .nvars = m->nvars,
-    .files = m->files, .nfiles = m->nfiles,
+      .lanes = m->lanes,
+      .sm = m->sm,
+      .ptx_version = m->ptx_version,
+      .address_size = m->address_size,
+      .funcs = funcs,
+      .nfuncs = n,
+      .vars = number_vars(arena, m, number),
+      .nvars = m->nvars,
+      .files = m->files,
+      .nfiles = m->nfiles,
   };
   struct calls calls = {0};
   find_calls(arena, m, &calls);

@@ -5,8 +5,17 @@
 #include <stdlib.h>
 
 /* Distinct literals of the function, found by hashing. */
-struct entry { struct mx_lit lit; uint32_t uses, first; bool keep_first, pooled; };
-struct table { struct entry *list; uint32_t n, capacity; uint32_t *hash; uint32_t nhash; };
+struct entry {
+  struct mx_lit lit;
+  uint32_t uses, first;
+  bool keep_first, pooled;
+};
+struct table {
+  struct entry *list;
+  uint32_t n, capacity;
+  uint32_t *hash;
+  uint32_t nhash;
+};
 
 static uint32_t hash_of(struct mx_lit lit) {
   uint64_t h = (lit.value ^ (uint64_t)lit.index << 40 ^ (uint64_t)lit.kind << 61) * 0x9E3779B97F4A7C15u;
@@ -92,7 +101,8 @@ static bool choose(struct back_body *b, struct table *t) {
   uint32_t needed = 0;
   for (uint32_t i = 0; i < t->n; i++) order[i] = &t->list[i], needed += t->list[i].keep_first;
   if (needed > MX_MAX_LITS) {
-    mx__diag(b->diags, MX_DIAG_ERROR, "too-many-literals", b->func->loc, "keep some addresses in registers or in memory",
+    mx__diag(b->diags, MX_DIAG_ERROR, "too-many-literals", b->func->loc,
+             "keep some addresses in registers or in memory",
              "%s uses %u different addresses of variables and functions, at most %u fit", b->func->name, needed,
              MX_MAX_LITS);
     return false;
@@ -103,8 +113,8 @@ static bool choose(struct back_body *b, struct table *t) {
 }
 
 static uint32_t temporary(struct back_body *b, uint8_t type) {
-  return mx__body_add_reg(b, (struct back_reg){.type = type, .width = 1, .file = mx__type_file(type),
-                                               .one_write = true, .fixed = -1});
+  return mx__body_add_reg(
+      b, (struct back_reg){.type = type, .width = 1, .file = mx__type_file(type), .one_write = true, .fixed = -1});
 }
 
 /* A register that holds the value, made just here. */

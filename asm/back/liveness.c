@@ -2,11 +2,12 @@
  * know slots.
  *
  * Why the plain, per-path liveness of a scalar machine is right although 32 or 64 lanes run at once: a slot is an array
- * with one value a lane, and an instruction writes only the lanes that execute it. So the values that lane l sees in its
- * column of a slot were all written by instructions on l's own path, in the order of that path, whatever the other
- * lanes of the warp did meanwhile: lanes that wait at a reconvergence point, or are on the other side of a branch, do not
- * execute, and their columns rest. Two registers may therefore share a slot if and only if no single path has both
- * alive at once. The same holds for predicate slots, which are written bit by bit under the mask. Three things need care:
+ * with one value a lane, and an instruction writes only the lanes that execute it. So the values that lane l sees in
+ * its column of a slot were all written by instructions on l's own path, in the order of that path, whatever the other
+ * lanes of the warp did meanwhile: lanes that wait at a reconvergence point, or are on the other side of a branch, do
+ * not execute, and their columns rest. Two registers may therefore share a slot if and only if no single path has both
+ * alive at once. The same holds for predicate slots, which are written bit by bit under the mask. Three things need
+ * care:
  *  - A guarded instruction leaves the lanes alone where its guard does not hold: it reads and writes its result.
  *  - Lanes read each other's registers only in the instructions that rendezvous (shuffles, votes, ballots). Each lane
  *    contributes the operand of the instruction at which it stands itself, where that operand is alive for it.
@@ -16,13 +17,16 @@
 #include <string.h>
 
 enum { READS = 1, WRITES = 2, KILLS = 4 };
-struct occurrence { uint32_t insn; uint32_t flags; };
+struct occurrence {
+  uint32_t insn;
+  uint32_t flags;
+};
 
-/* Registers that are alive across blocks are followed GROUP at a time, one bit each: so memory stays in proportion to the
- * blocks, and a register that lives through thousands of them costs next to nothing. */
+/* Registers that are alive across blocks are followed GROUP at a time, one bit each: so memory stays in proportion to
+ * the blocks, and a register that lives through thousands of them costs next to nothing. */
 enum { GROUP = 64 };
-/* Steps of this, one for a group in a block, take about a second. Where text is made to need more, its registers count as
- * alive everywhere: right as well, only wasteful. */
+/* Steps of this, one for a group in a block, take about a second. Where text is made to need more, its registers count
+ * as alive everywhere: right as well, only wasteful. */
 #ifndef MAX_WORK
 #define MAX_WORK (UINT64_C(1) << 25)
 #endif
@@ -30,15 +34,20 @@ enum { GROUP = 64 };
 struct finder {
   const struct back_body *b;
   const struct cfg *g;
-  uint32_t *occ_at, *nocc;         /* of each register, in the order of the text */
+  uint32_t *occ_at, *nocc; /* of each register, in the order of the text */
   struct occurrence *occ;
   uint32_t *postorder;
-  uint64_t *in, *out, *kills;      /* by block, for the group at hand */
-  bool *queued; uint32_t *queue;
+  uint64_t *in, *out, *kills; /* by block, for the group at hand */
+  bool *queued;
+  uint32_t *queue;
   /* Where bit k of `in` changes from block to block: changes[change_at[k]] .. changes[change_at[k + 1]]. */
-  struct change { uint32_t block, bit; } *raw_changes; uint32_t nchanges, changes_capacity;
+  struct change {
+    uint32_t block, bit;
+  } * raw_changes;
+  uint32_t nchanges, changes_capacity;
   uint32_t *changes, changes_sorted_capacity, change_at[GROUP + 1];
-  struct back_range *ranges; uint32_t nranges, capacity;
+  struct back_range *ranges;
+  uint32_t nranges, capacity;
 };
 
 static void note(struct finder *f, uint32_t reg, uint32_t insn, uint32_t flags) {
@@ -53,19 +62,19 @@ static void note(struct finder *f, uint32_t reg, uint32_t insn, uint32_t flags) 
 }
 
 /* Calls do(register, flags) for everything that instruction i touches. */
-#define EACH_TOUCH(b_, i_, do_)                                                                                     \
-  do {                                                                                                              \
-    const struct ir_insn *in_ = &(b_)->insns[i_];                                                                   \
-    if (in_->guard != IR_NONE) do_(in_->guard, READS);                                                              \
-    for (uint32_t k_ = 0; k_ < in_->nopnds; k_++) {                                                                 \
-      const struct ir_opnd *o_ = &in_->opnds[k_];                                                                   \
-      if (o_->kind != IR_REG) continue;                                                                             \
-      /* The high half of a pair is written after the low half, which must survive. */                              \
-      uint32_t keeps_ = in_->guard != IR_NONE && !(b_)->regs[o_->reg].one_write ? READS : o_->raw ? READS : KILLS;   \
-      do_(o_->reg, mx__insn_writes(in_, k_) ? WRITES | keeps_ : READS);                                             \
-    }                                                                                                               \
-    if (in_->op == MX_RET)                                                                                          \
-      for (uint32_t k_ = 0; k_ < (b_)->func->nresults; k_++) do_((b_)->results[k_], READS);                         \
+#define EACH_TOUCH(b_, i_, do_) \
+  do { \
+    const struct ir_insn *in_ = &(b_)->insns[i_]; \
+    if (in_->guard != IR_NONE) do_(in_->guard, READS); \
+    for (uint32_t k_ = 0; k_ < in_->nopnds; k_++) { \
+      const struct ir_opnd *o_ = &in_->opnds[k_]; \
+      if (o_->kind != IR_REG) continue; \
+      /* The high half of a pair is written after the low half, which must survive. */ \
+      uint32_t keeps_ = in_->guard != IR_NONE && !(b_)->regs[o_->reg].one_write ? READS : o_->raw ? READS : KILLS; \
+      do_(o_->reg, mx__insn_writes(in_, k_) ? WRITES | keeps_ : READS); \
+    } \
+    if (in_->op == MX_RET) \
+      for (uint32_t k_ = 0; k_ < (b_)->func->nresults; k_++) do_((b_)->results[k_], READS); \
   } while (0)
 
 static void collect(struct finder *f) {
@@ -198,7 +207,7 @@ static void ranges_of_register(struct finder *f, uint32_t reg, uint32_t bit, boo
   if (bit < GROUP) change = f->changes + f->change_at[bit], last = f->changes + f->change_at[bit + 1];
   uint32_t begin = 0; /* blocks before it are done */
   if (is_argument) add_range(f, 0, 1);
-  for (uint32_t i = 0;; ) {
+  for (uint32_t i = 0;;) {
     uint32_t block = i < n ? g->block_of[occ[i].insn] : g->nblocks;
     /* Blocks in between have no occurrence: alive at their begin is alive throughout. */
     for (; change < last && change[0] < block; change += 2) {
@@ -232,7 +241,8 @@ static void ranges_of_register(struct finder *f, uint32_t reg, uint32_t bit, boo
 struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
   struct mx_arena *arena = b->arena;
   struct finder f = {.b = b, .g = g, .postorder = mx__cfg_postorder(arena, g), .capacity = 256};
-  f.ranges = mx__arena_alloc(arena, f.capacity * sizeof *f.ranges); /* also where there will be none: others add to the address */
+  f.ranges = mx__arena_alloc(
+      arena, f.capacity * sizeof *f.ranges); /* also where there will be none: others add to the address */
   collect(&f);
   size_t nblocks = (size_t)g->nblocks + 1, nregs = (size_t)b->nregs + 1;
   f.in = mx__arena_alloc(arena, nblocks * sizeof *f.in), f.out = mx__arena_alloc(arena, nblocks * sizeof *f.out);

@@ -4,11 +4,11 @@
 
 struct spiller {
   struct back_body *b;
-  const bool *moves;        /* by register, of those that were there before */
+  const bool *moves; /* by register, of those that were there before */
   uint32_t nmoves;
   struct back_rewrite w;
-  uint32_t *temp, *stamp;   /* by register: its temporary in the instruction numbered stamp */
-  uint8_t *access;          /* what that instruction does to it */
+  uint32_t *temp, *stamp; /* by register: its temporary in the instruction numbered stamp */
+  uint8_t *access;        /* what that instruction does to it */
 };
 enum { READ = 1, WRITE = 2 };
 
@@ -95,7 +95,8 @@ void mx__spill(struct back_body *b, const bool *spilled) {
   replace_list(&s, b->args, f->nargs);
   for (uint32_t i = 0; i < f->nargs; i++)
     if (moves(&s, args[i])) transfer(&s, f->loc, b->args[i], args[i], false);
-  for (uint32_t r = 0; r < s.nmoves; r++) s.stamp[r] = 0; /* a result that was an argument gets a temporary of its own */
+  for (uint32_t r = 0; r < s.nmoves; r++)
+    s.stamp[r] = 0; /* a result that was an argument gets a temporary of its own */
   replace_list(&s, b->results, f->nresults);
   for (uint32_t i = 0; i < b->ninsns; i++) {
     s.w.place[i] = s.w.n;

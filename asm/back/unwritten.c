@@ -1,6 +1,6 @@
-/* Registers that are certainly read before they are written: a warning where no path to the read has a write. Separate because
- * everything else in the back takes programs as they are. Only registers of the author's, and of these only those that the text
- * reads before it writes them: nearly no program has any, so nearly none pays. */
+/* Registers that are certainly read before they are written: a warning where no path to the read has a write. Separate
+ * because everything else in the back takes programs as they are. Only registers of the author's, and of these only
+ * those that the text reads before it writes them: nearly no program has any, so nearly none pays. */
 #include "back.h"
 
 #include <string.h>
@@ -38,10 +38,10 @@ static void reach(const struct cfg *g, bool *from, uint32_t *queue) {
   }
 }
 
-/* The first read that no write comes before, on any path. `entered`: blocks that can be reached; `written`: scratch, blocks at whose
- * begin it may have been written. */
-static const struct ir_insn *certain_read(const struct back_body *b, const struct cfg *g, uint32_t reg, const bool *entered, bool *written,
-                                          uint32_t *queue) {
+/* The first read that no write comes before, on any path. `entered`: blocks that can be reached; `written`: scratch,
+ * blocks at whose begin it may have been written. */
+static const struct ir_insn *certain_read(const struct back_body *b, const struct cfg *g, uint32_t reg,
+                                          const bool *entered, bool *written, uint32_t *queue) {
   memset(written, 0, g->nblocks * sizeof *written);
   for (uint32_t i = 0; i < b->ninsns; i++)
     if (entered[g->block_of[i]] && writes(&b->insns[i], reg)) written[g->block_of[i]] = true;
@@ -67,7 +67,8 @@ void mx__warn_unwritten(const struct back_body *b) {
     if (in->guard != IR_NONE) touch(first, in->guard, READ_FIRST);
     for (unsigned pass = 0; pass < 2; pass++) /* an instruction reads before it writes */
       for (uint32_t k = 0; k < in->nopnds; k++)
-        if (in->opnds[k].kind == IR_REG && mx__insn_writes(in, k) == (pass == 1)) touch(first, in->opnds[k].reg, pass ? WRITTEN_FIRST : READ_FIRST);
+        if (in->opnds[k].kind == IR_REG && mx__insn_writes(in, k) == (pass == 1))
+          touch(first, in->opnds[k].reg, pass ? WRITTEN_FIRST : READ_FIRST);
   }
   const struct cfg *g = NULL;
   bool *entered = NULL, *written = NULL;
@@ -85,6 +86,8 @@ void mx__warn_unwritten(const struct back_body *b) {
       entered[0] = true;
     }
     const struct ir_insn *in = certain_read(b, g, r, entered, written, queue);
-    if (in) mx__diag(b->diags, MX_DIAG_WARNING, "read-before-write", in->loc, NULL, "'%s' is read, and nothing has been written to it before", b->regs[r].name);
+    if (in)
+      mx__diag(b->diags, MX_DIAG_WARNING, "read-before-write", in->loc, NULL,
+               "'%s' is read, and nothing has been written to it before", b->regs[r].name);
   }
 }

@@ -24,6 +24,5 @@ void mx__diag(struct mx_diags *d, enum mx_diag_level level, const char *id, stru
     d->list = mx__arena_grow(d->arena, d->list, d->count * sizeof *d->list, capacity * sizeof *d->list);
     d->capacity = capacity;
   }
-  d->list[d->count++] =
-      (struct mx_diag){.level = (uint8_t)level, .id = id, .text = text, .hint = hint, .loc = loc};
+  d->list[d->count++] = (struct mx_diag){.level = (uint8_t)level, .id = id, .text = text, .hint = hint, .loc = loc};
 }
