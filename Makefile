@@ -7,7 +7,7 @@
 #   make bench           compiled code against PoCL, Oclgrind, native C         make bench-interp    the interpreter
 #   make bench-foreign   the same for kernels that nobody tuned for (CASES='digest track': these)
 #   make bench-micro     one access to memory against plain C (LEVEL=v3: this CPU level alone)
-#   make bench-intrinsics    the guides' functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
+#   make bench-intrinsics    vendor device functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
 #   make install         PREFIX, DESTDIR       make uninstall
 #   make deb             Debian packages       make dist           an archive of the sources
 #   make help            this list             make clean

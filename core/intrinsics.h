@@ -1,4 +1,4 @@
-/* Names of the guides' device functions as instructions: the rows of intrinsics.def as data. Separate from isa.h, because
+/* Names of vendor device functions as instructions: the rows of intrinsics.def as data. Separate from isa.h, because
  * only the assembler and the tools know them: what they expand to is ordinary instructions. */
 #ifndef MX_INTRINSICS_H
 #define MX_INTRINSICS_H

@@ -216,7 +216,8 @@ extern const struct mx_sreg_info mx__sregs[MX_SR_COUNT];
 /* Address spaces, in the order of the space digit of ld/st/atom spellings. */
 enum mx_space { MX_GENERIC, MX_GLOBAL, MX_SHARED, MX_LOCAL, MX_CONST, MX_PARAM, MX_SPACES };
 
-/* XXH3-free digest of the whole table (spelling, operands, meanings): part of module headers and cache keys.
+/* FNV-1a digest (this layer does not depend on xxHash) of the whole table (spelling, operands, meanings): part of module
+ * headers and cache keys.
  * Computed once from mx__ops; a module assembled with another table is refused. */
 uint64_t mx__table_digest(void);
 

@@ -29,7 +29,8 @@ MX__INL uint32_t mx__raw_f32(float x) { uint32_t u; memcpy(&u, &x, sizeof u); re
 MX__INL uint64_t mx__raw_f64(double x) { uint64_t u; memcpy(&u, &x, sizeof u); return u; }
 MX__INL float mx__of_f32(uint32_t x) { float f; memcpy(&f, &x, sizeof f); return f; }
 MX__INL double mx__of_f64(uint64_t x) { double f; memcpy(&f, &x, sizeof f); return f; }
-/* Words that do nothing are casts, not functions: there are tens of thousands of them to inline. */
+/* Bit-preserving conversions are casts rather than inline functions: they are expanded tens of thousands of times, and inlining
+ * them took a twentieth of the time to compile. */
 #define mx__raw_u8 (mx_u8)
 #define mx__raw_s8 (mx_s8)
 #define mx__raw_b8 (mx_b8)

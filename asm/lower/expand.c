@@ -1,4 +1,4 @@
-/* Intrinsics: the guides' functions under their own names become the instructions that their rows in intrinsics.def write.
+/* Intrinsics: vendor device functions under their own names become the instructions that their rows in intrinsics.def write.
  * The operands have been checked against the row's signature (choose.c); here they go in as bits of their width, and
  * each instruction is selected like any other. Separate from macro.c: these are operands and registers, not text. */
 #include "lower.h"

@@ -1,6 +1,6 @@
 /* printf under its own name: the values behind the format go into the frame's memory, as C passes them (floats as f64, small
  * integers as 32 bits, each at a multiple of its size), and vprintf gets their address. Separate from expand.c: the one
- * function of the guides with any number of arguments. */
+ * vendor device function with any number of arguments. */
 #include "lower.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
  *   they must be; one device may be used from several threads.
  * - Structs that a caller fills begin with struct_size = sizeof the struct (the macros *_INIT do that), so that a
  *   program keeps working with a later library of the same major version. Fields left 0 mean the default.
- * - Calls without a stream are synchronous and in the order of the guides' default stream: they begin when everything
+ * - Calls without a stream are synchronous and in the order of the default stream, as the CUDA and MACA programming guides (here: the guides) have it: they begin when everything
  *   that was put into the device's blocking streams before them has ended.
  * - A kernel that traps leaves its record with the device (mx_device_trap); from then on every launch, copy and
  *   synchronisation answers MX_TRAPPED with the same text, until mx_device_reset. Other devices go on. */
@@ -71,7 +71,7 @@ typedef struct mx_device mx_device;
 typedef struct mx_module mx_module;
 typedef struct mx_kernel mx_kernel; /* belongs to its module */
 typedef struct mx_stream mx_stream;
-typedef struct mx_event_object mx_event; /* not struct mx_event: a plain tag of the machine itself */
+typedef struct mx_event mx_event;
 typedef uint64_t mx_addr;           /* a generic device address; never a host pointer */
 
 /* ---- devices --------------------------------------------------------------------------------------------*/

@@ -100,8 +100,8 @@ int mx__jit_cache_find(const struct mx_jit_job *job) {
   return close(code), -1;
 }
 
-struct mx_jit_entry *mx__jit_cache_list(const char *dir, size_t *n) {
-  struct mx_jit_entry *all = NULL;
+struct mx_jit_cache_entry *mx__jit_cache_list(const char *dir, size_t *n) {
+  struct mx_jit_cache_entry *all = NULL;
   size_t room = 0;
   *n = 0;
   DIR *d = opendir(dir);
@@ -111,12 +111,12 @@ struct mx_jit_entry *mx__jit_cache_list(const char *dir, size_t *n) {
     if (strlen(e->d_name) != 35 || strspn(e->d_name, "0123456789abcdef") != 32 || strcmp(e->d_name + 32, ".so") ||
         fstatat(dirfd(d), e->d_name, &s, AT_SYMLINK_NOFOLLOW)) continue;
     if (*n == room) {
-      struct mx_jit_entry *more = realloc(all, (room = room ? 2 * room : 64) * sizeof *all);
+      struct mx_jit_cache_entry *more = realloc(all, (room = room ? 2 * room : 64) * sizeof *all);
       if (!more) break;
       all = more;
     }
-    struct mx_jit_entry *x = &all[(*n)++];
-    *x = (struct mx_jit_entry){.bytes = (uint64_t)s.st_size, .used = s.st_mtim, .fault = "it is a link"};
+    struct mx_jit_cache_entry *x = &all[(*n)++];
+    *x = (struct mx_jit_cache_entry){.bytes = (uint64_t)s.st_size, .used = s.st_mtim, .fault = "it is a link"};
     memcpy(x->name, e->d_name, 32);
     const int fd = open_entry(dir, x->name);
     struct trailer t;
@@ -128,7 +128,7 @@ struct mx_jit_entry *mx__jit_cache_list(const char *dir, size_t *n) {
   closedir(d);
   return all;
 }
-void mx__jit_cache_list_free(struct mx_jit_entry *list, size_t n) {
+void mx__jit_cache_list_free(struct mx_jit_cache_entry *list, size_t n) {
   for (size_t k = 0; k < n; k++) free(list[k].key);
   free(list);
 }

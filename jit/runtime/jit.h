@@ -51,9 +51,9 @@ int mx__jit_cache_find(const struct mx_jit_job *job);
 /* Makes an entry of code that has been loaded, if there is a cache. The answer, malloc'ed: why it could not be kept, or NULL. */
 char *mx__jit_cache_keep(const struct mx_jit_job *job, const struct mx_jit_object *object);
 /* Everything in a folder that is named like an entry. key NULL: not usable, for the reason of `fault`. */
-struct mx_jit_entry { char name[33]; uint64_t bytes; struct timespec used; char *key; const char *fault; };
-struct mx_jit_entry *mx__jit_cache_list(const char *dir, size_t *n);
-void mx__jit_cache_list_free(struct mx_jit_entry *list, size_t n);
+struct mx_jit_cache_entry { char name[33]; uint64_t bytes; struct timespec used; char *key; const char *fault; };
+struct mx_jit_cache_entry *mx__jit_cache_list(const char *dir, size_t *n);
+void mx__jit_cache_list_free(struct mx_jit_cache_entry *list, size_t n);
 size_t mx__jit_cache_clear(const char *dir); /* how many entries went */
 
 /* cost.c. Seconds that a compile takes, as a line over the number of instructions through what earlier ones took. */

@@ -1,10 +1,11 @@
 /* When kernels get compiled code.
  *
- * A kernel starts in the interpreter. One thread of the device (the "manager") watches the launch that runs: what it will
- * still need, seen from how far it came, and what the kernel has cost so far, is at stake; when that exceeds what a compile
- * is expected to cost (cost.c), the compiler is started, and its code is attached while warps run. So at worst the wait for
- * compiled code doubles what a kernel costs, however long it runs. Launches may be too short to be looked at: when those of a
- * kernel have cost so much together, it is due. Code in the cache is taken in at once. MX_JIT_ON does all this before the launch.
+ * A kernel starts in the interpreter. One thread of the device (the "manager") watches the running launch and estimates
+ * the interpreter time that compiling could save: what the launch will still take, judged by its progress, plus what the
+ * kernel has cost so far. When that exceeds what a compile is expected to cost (cost.c), the compiler is started, and its
+ * code is attached while warps run. So at worst the wait for compiled code doubles what a kernel costs, however long it
+ * runs. A launch may be too short to be looked at: when a kernel's launches have cost as much together, it is compiled
+ * too. Code in the cache is loaded at once. MX_JIT_ON does all this before the launch.
  *
  * Compiled code is not always faster. What an instruction costs is measured on both engines, in processor time and with all that
  * entering and leaving takes, until enough has been seen; where compiled code loses, the interpreter has the kernel again. A kernel whose

@@ -1,5 +1,5 @@
-/* The guides' functions for people: docs/intrinsics.md, made of a list (docs/guide.tsv) and the tables. A line of the list:
- * group, signature as the guides have it, the instruction, and for approximations the largest error that
+/* Vendor device functions for people: docs/intrinsics.md, made of a list (docs/guide.tsv) and the tables. A line of the list:
+ * group, signature as the programming guides have it, the instruction, and for approximations the largest error that
  * `build/tests/conform --measure` has seen. */
 #include "mxasm.h"
 
@@ -92,7 +92,7 @@ int print_functions(const char *path) {
     missing += !put_row(&t, field);
   }
   if (in != stdin) fclose(in);
-  printf("# The guides' functions\n\nGenerated from `core/intrinsics.def` and `docs/guide.tsv`: %u functions, %u missing.\n%s", all, missing, note);
+  printf("# Vendor device functions\n\nThose of the CUDA and MACA programming guides (\"the guides\"). Generated from `core/intrinsics.def` and `docs/guide.tsv`: %u functions, %u missing.\n%s", all, missing, note);
   fwrite(t.s, 1, t.n, stdout);
   text_free(&t);
   return missing ? CLI_REFUSED : CLI_DONE;

@@ -30,7 +30,7 @@ static const char help[] =
   "      --cfg               control-flow graph for dot, on stdout or into OUT\n"
   "      --list-ops[=NAME]   the instructions, or the forms of one (also --list-ops NAME); then no FILE\n"
   "      --reference         the whole instruction table in Markdown\n"
-  "      --functions=LIST    the guides' functions that LIST names (docs/guide.tsv) in Markdown\n"
+  "      --functions=LIST    the vendor functions that LIST names (docs/guide.tsv) in Markdown\n"
   "      --syntax=vim|vscode   a syntax file for the editor\n"
   "      --json              -v, diagnostics and --list-ops for programs\n"
   "      --Werror            warnings are errors\n"

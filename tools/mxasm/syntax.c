@@ -1,4 +1,4 @@
-/* Syntax files for editors, from the tables of instructions and of the guides' functions. What is not in the table has a shape: directives and suffixes begin
+/* Syntax files for editors, from the tables of instructions and of vendor device functions. What is not in the table has a shape: directives and suffixes begin
  * with a dot, registers with %, labels end with a colon. */
 #include "mxasm.h"
 

@@ -18,7 +18,7 @@ const char *const cache_help =
 static const struct cli_option options[] = {COMMON_OPTIONS, {0}};
 
 static int newest_first(const void *a, const void *b) {
-  const struct timespec *x = &((const struct mx_jit_entry *)a)->used, *y = &((const struct mx_jit_entry *)b)->used;
+  const struct timespec *x = &((const struct mx_jit_cache_entry *)a)->used, *y = &((const struct mx_jit_cache_entry *)b)->used;
   if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? 1 : -1;
   return x->tv_nsec < y->tv_nsec ? 1 : x->tv_nsec > y->tv_nsec ? -1 : 0;
 }
@@ -37,7 +37,7 @@ static const char *part(const char *key, const char *word, int *length) {
 
 static int list(const char *dir) {
   size_t n;
-  struct mx_jit_entry *e = mx__jit_cache_list(dir, &n);
+  struct mx_jit_cache_entry *e = mx__jit_cache_list(dir, &n);
   uint64_t sum = 0;
   if (n) qsort(e, n, sizeof *e, newest_first);
   for (size_t k = 0; k < n; k++) {
@@ -64,20 +64,20 @@ static void say(void *user, const char *name, const char *was, const char *is) {
   printf("  %-9s was %s\n            is  %s\n", name, *was ? was : "nothing", *is ? is : "nothing");
 }
 
-static bool same_kernel(const struct mx_jit_entry *e, const char *key) {
+static bool same_kernel(const struct mx_jit_cache_entry *e, const char *key) {
   int a, b;
   const char *x = part(e->key, "kernel", &a), *y = part(key, "kernel", &b);
   return a == b && !memcmp(x, y, (size_t)a);
 }
 
-static void explain(const struct mx_jit_job *job, const struct mx_jit_entry *all, size_t n) {
+static void explain(const struct mx_jit_job *job, const struct mx_jit_cache_entry *all, size_t n) {
   const int fd = mx__jit_cache_find(job);
   if (fd >= 0) {
     printf("%s: in the cache, entry %.12s\n", job->kernel_name, job->key.name);
     close(fd);
     return;
   }
-  const struct mx_jit_entry *near = NULL;
+  const struct mx_jit_cache_entry *near = NULL;
   unsigned least = 0;
   for (size_t k = 0; k < n; k++) {
     if (!all[k].key) {
@@ -115,7 +115,7 @@ static int why(const char *dir, const char *file, const struct machine *m) {
   free(text);
   free(bytes);
   if (good) {
-    struct mx_jit_entry *all = mx__jit_cache_list(dir, &n);
+    struct mx_jit_cache_entry *all = mx__jit_cache_list(dir, &n);
     char *compiler = mx__jit_find_compiler(NULL);
     if (!compiler) printf("mx-jitc was not found: nothing will be compiled\n");
     for (size_t k = 0; k < mx_module_kernel_count(module); k++) {

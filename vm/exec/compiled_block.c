@@ -1,5 +1,6 @@
-/* See compiled_block.h. A warp runs until it ends, or arrives at barrier 0 with all its lanes; whoever arrives last goes on at
- * once, as in barrier.c. Anything else is the machine's: the waiting warps are made known to it, and it goes on.
+/* See compiled_block.h. A warp runs until it ends or arrives at barrier 0 with all its lanes; the warp that arrives last goes on at
+ * once, as in barrier.c. Whatever else happens, the interpreter does: the state of the waiting warps is written back, and block.c
+ * goes on with them.
  *
  * A warp begins when its first turn comes, mostly in the frame of the one that has just ended: what a warp of few
  * instructions costs is what is written here before its first and after its last. */
@@ -49,7 +50,7 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
     const struct mx_jit_way_in *at = &code->entries[warp->resume];
     x->base[0] = warp->splits[0].frame->slots;
     x->mask = warp->splits[0].mask;
-    mx__jit_fetch(x, code, at->first, at->n, mx__jit_keep(warp->splits[0].frame));
+    mx__jit_home_to_frame(x, code, at->first, at->n, mx__jit_keep(warp->splits[0].frame));
     warp->resume = 0;
   }
   x->base[0] = base;
@@ -211,9 +212,9 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct roun
   struct mx_frame *f = r->left;
   r->left = NULL;
   if (!f) f = mx__frame_first(x, r->code->home_bytes, r->clean || r->looked_at);
-  else if (r->clean || (r->looked_at && (x->soiled || spills(f->fn->func)))) memset(f->slots, 0, f->fn->frame_bytes);
+  else if (r->clean || (r->looked_at && (x->frame_dirty || spills(f->fn->func)))) memset(f->slots, 0, f->fn->frame_bytes);
   if (!f) return false;
-  x->soiled = false;
+  x->frame_dirty = false;
   mx__warp_begin(warp, w < r->whole ? x->full : mx__block_lanes(b, w), f);
   turn_to(x, warp);
   select_only(x, warp);
@@ -221,7 +222,7 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct roun
   warp->ran_jit = true;
   x->stats.warps++, x->stats.warps_compiled++;
   r->state.home = mx__jit_keep(f);
-  if (r->clean) mx__jit_bring(x, r->code, r->code->entries[0].first, r->code->entries[0].n, r->state.home);
+  if (r->clean) mx__jit_frame_to_home(x, r->code, r->code->entries[0].first, r->code->entries[0].n, r->state.home);
   return true;
 }
 static enum mx_rounds no_memory(struct mx_block *b) {

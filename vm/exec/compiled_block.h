@@ -18,9 +18,9 @@ enum mx_rounds {
 struct mx_jit_code *mx__rounds_code(const struct mx_exec *x);
 /* Runs a block whose warps have not begun, in the order in which the machine would; when it has ended, those of `then`. */
 enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then, uint32_t *w, const struct mx_insn **i);
-/* Compiled code goes from a warp that ends to the next one of the block by itself, where that has all its lanes: such a warp has no
- * split, and x->warp is still the one that entered. Now it needs both: those that it has left behind have ended, this one has begun.
- * Or it has gone round x->ring: now all warps' splits say where they are. */
+/* Compiled code in which a warp ends may start the block's next warp by itself, if that has all its lanes, and in a ring it goes from
+ * warp to warp at barriers. Meanwhile x->warp is still the warp that was entered, and the others' splits are not up to date. This
+ * brings all of it up to date, for a caller who looks at warps or splits. */
 void mx__rounds_catch_up(struct mx_exec *x);
 
 #endif

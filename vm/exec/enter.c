@@ -12,17 +12,17 @@ static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned c
   if (x->ahead || (x->ring && x->ring->moved)) mx__rounds_catch_up(x);
   bool done;
   if (mx__jit_inplace(x, s->code, home, number, mask, &done)) return done;
-  x->soiled = true;
+  x->frame_dirty = true;
   const struct mx_pfunc *fn = x->fn;
   const struct mx_jit_step *t = &s->code->steps[number];
-  mx__jit_fetch(x, s->code, t->first, t->nin, home);
+  mx__jit_home_to_frame(x, s->code, t->first, t->nin, home);
   uint32_t k = fn->index_of_pc[t->from];
   if (fn->insns[k].kind == MX_INSN_JOIN) k++;
   const uint64_t all = x->mask;
   x->mask = mask;
   for (; fn->insns[k].pc < t->pc; k++) fn->body_of[k](x, &fn->insns[k]);
   const struct mx_insn *next = fn->body_of[k](x, &fn->insns[k]);
-  if (next) mx__jit_bring_results(x, s->code, t->first + t->nin, t->nout, home);
+  if (next) mx__jit_results_to_home(x, s->code, t->first + t->nin, t->nout, home);
   x->mask = all;
   return next != NULL;
 }
@@ -46,7 +46,7 @@ const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code 
   struct mx_jit_state s = {.help = &mx__jit_help, .code = code, .pc = i->pc};
   mx__find_until(x);
   if (x->warp->resume) s.home = mx__jit_keep(x->frame), entry = x->warp->resume, x->warp->resume = 0;
-  else if (!(s.home = home_of(x, code)) || !mx__jit_bring(x, code, code->entries[entry].first, code->entries[entry].n, s.home)) return interpret(x, i);
+  else if (!(s.home = home_of(x, code)) || !mx__jit_frame_to_home(x, code, code->entries[entry].first, code->entries[entry].n, s.home)) return interpret(x, i);
   return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
 }
 
@@ -79,7 +79,7 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   }
   const struct mx_jit_site *site = &code->sites[kind - MX_JIT_SITE];
   const uint64_t steps = s->steps + site->steps;
-  mx__jit_fetch(x, code, site->first, site->n, s->home); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
+  mx__jit_home_to_frame(x, code, site->first, site->n, s->home); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
   if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* a breakpoint, perhaps */
     return x->launch->debug && !x->launch->hooks->unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
   x->steps += steps;

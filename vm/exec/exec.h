@@ -23,8 +23,8 @@ struct mx_exec;
 struct mx_insn;
 
 #define MX_SLICE 1024 /* K: back edges and calls until others get their turn */
-/* Slices that a warp may spin until lanes that wait at a join are let go: a long loop is no deadlock. Half as many after
- * each time: a warp whose lanes waited for one another once is likely to do so again, as at a lock that each takes. */
+/* How many slices a warp may spin before lanes that wait at a join are released: a long loop alone is no deadlock. The number is
+ * halved after each release: a warp whose lanes waited for one another once is likely to do so again, as at a lock. */
 #define MX_PATIENCE 16
 
 /* ---- prepared code (vm/load/prepare.c) ---------------------------------------------------------------------
@@ -107,7 +107,7 @@ enum mx_split_state { MX_RUNNABLE, MX_WAIT_SYNC, MX_WAIT_BAR };
 struct mx_split {
   uint32_t pc;
   uint8_t state;
-  bool spun;                    /* has used up a slice since the others last ran */
+  bool spun;                    /* has used up a slice since another split last ran */
   bool returns;                 /* the instruction at pc has been executed: they wait for others to return with */
   uint64_t mask;
   struct mx_frame *frame;
@@ -115,7 +115,8 @@ struct mx_split {
   uint32_t barrier;             /* MX_WAIT_BAR */
 };
 
-/* The array comes last: a load waits for a store just made a multiple of 4096 bytes before it, and splits[0] is written first of all. */
+/* The array comes last, which avoids 4K aliasing: a load waits for a recent store whose address differs by a multiple of 4096 bytes,
+ * and of all this splits[0] is written first. */
 struct mx_warp {
   uint32_t number;
   uint32_t nsplits;
@@ -147,7 +148,7 @@ struct mx_bounds {
 };
 
 /* ---- the context of one worker ---------------------------------------------------------------------------*/
-enum mx_event {
+enum mx_exit_event {
   MX_EV_NONE,
   MX_EV_SLICE,     /* slice used up; split saved */
   MX_EV_RESCHED,   /* the current split is gone or waits: pick another */
@@ -167,8 +168,8 @@ struct mx_exec {
   uint32_t until;               /* at places of this rank and higher ones where lanes meet, it has to be asked who goes first: see mx__find_until() */
   uint32_t event;
   struct mx_warp *warp;
-  bool soiled;                  /* compiled code has put values into the current frame, not only into its own form of it */
-  uint32_t ahead, more;         /* compiled code runs so many warps behind that one, and may begin so many more: compiled_block.h */
+  bool frame_dirty;             /* compiled code has put values into the current frame's slots, not only into state->home */
+  uint32_t ahead, more;         /* warps started past x->warp inside compiled code; warps that it may still start: compiled_block.h */
   struct mx_ring *ring;         /* NULL, or how compiled code goes from barrier to barrier by itself: jitabi.h */
   struct mx_block *block;
   struct mx_launch *launch;
@@ -219,7 +220,7 @@ const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m);
 /* Makes `s` the current split. */
 void mx__select(struct mx_exec *x, struct mx_split *s);
 /* Saves the current split at pc and gives up control with `event`. Always NULL. */
-const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_event event);
+const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_exit_event event);
 
 static inline uint64_t mx__random(struct mx_exec *x) { /* splitmix64 */
   uint64_t z = x->rng += 0x9E3779B97F4A7C15u;

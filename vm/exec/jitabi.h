@@ -150,11 +150,12 @@ static inline uint64_t mx__jit_layout(void) {
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i);
 /* The second half of it: code was entered at i's pc, left with `kind` and *s. */
 const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i);
-/* transfer.c: slots from the frame into their places in home; false: one that code takes for uniform is not. Places back into the
- * frame, for the lanes that run. A mask that code left in home. */
-bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home);
-void mx__jit_bring_results(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home); /* without a look at other lanes */
-void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home);
+/* transfer.c. frame_to_home: slots of the frame into their places in home; false: a slot that the code takes for uniform is not.
+ * results_to_home: the same for results of a step, which are not checked. home_to_frame: places back into slots, for the lanes that
+ * run. mask: a mask that the code left in home. */
+bool mx__jit_frame_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home);
+void mx__jit_results_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home);
+void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home);
 uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home);
 void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, uint64_t m);
 /* inplace.c. What code's steps take, before it is attached to fn; false: out of memory. Step `number` for the lanes of `mask`: false, if

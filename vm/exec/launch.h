@@ -19,7 +19,7 @@ struct mx_prepared;
 #define MX_MAX_SHARED 232448u /* 227 KiB */
 #define MX_MAX_PARAM_BYTES 32764u
 
-/* Why workers are asked to stop; in the stop flag. REST: for a session, which goes on with what they lay down. */
+/* Why workers are asked to stop; in the stop flag. REST: they suspend their blocks, with which a session's own worker goes on. */
 enum mx_stop { MX_STOP_NOT, MX_STOP_REST, MX_STOP_TRAP, MX_STOP_STEPS, MX_STOP_TIME, MX_STOP_INTERRUPT, MX_STOP_HOST_MEMORY };
 
 /* Another device whose memory is held while the launch runs. open: all of it may be reached, not only what is managed. */

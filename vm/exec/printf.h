@@ -1,4 +1,4 @@
-/* Formats of device printf: the guides' specifiers, read out of device memory. Knows neither lanes nor where the text
+/* Formats of device printf: the specifiers of the CUDA and MACA programming guides, read out of device memory. Knows neither lanes nor where the text
  * goes. */
 #ifndef MX_VM_PRINTF_H
 #define MX_VM_PRINTF_H
@@ -21,7 +21,7 @@ bool mx__text_append(struct mx_text *t, const char *s, size_t n);
 enum mx_formatted { MX_FORMATTED, MX_FORMAT_FAULT, MX_FORMAT_MEMORY };
 
 /* Appends the formatted text. Arguments lie behind one another at `args`, each at a multiple of its size (4 or 8).
- * *result: what the guides' printf returns: the number of arguments, or -1 for a null format. FAULT: *fault is an address
+ * *result: what device printf returns: the number of arguments, or -1 for a null format. FAULT: *fault is an address
  * that cannot be read. MEMORY: the host has none. */
 enum mx_formatted mx__printf(struct mx_text *out, const struct mx_reader *r, uint64_t format, uint64_t args, int32_t *result,
                              uint64_t *fault);

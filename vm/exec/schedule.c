@@ -10,7 +10,7 @@
  * Parked blocks take turns in sweeps, up and down in turn: chains of blocks that wait for their neighbours, in either
  * direction, then come undone in one sweep instead of one link a sweep. When a block ends, the parked one that is nearest to it
  * is asked before any other starts: it waited for that one, more likely than not. When all have been asked in vain, workers
- * rest, for longer and longer: whom all wait for may be on a worker that has no processor just now. */
+ * rest, for longer and longer: the worker of the block that all wait for may be descheduled just now. */
 #include "schedule.h"
 
 #include "vm/memory/memory.h"
@@ -49,17 +49,17 @@ struct schedule {
   uint32_t waiting;     /* workers asleep */
   struct mx_block **parked[2]; /* stacks of l->resident: those whose turn is still to come in this sweep, the others */
   uint32_t nparked[2];
-  uint32_t resting;       /* so many of the first stack come before any other block: the session's workers have laid them down */
+  uint32_t resting;       /* so many of the first stack come before any other block: a session's workers have suspended them */
   struct mx_block **idle; /* block objects without a block; stack of l->resident */
   uint32_t nidle;
   struct mx_block **all;  /* in the order in which they were made */
   uint32_t made, objects; /* in use since then; objects >= made where the launch was taken back */
   /* of a session whose launch runs on several workers now and then: */
-  pthread_cond_t company; /* the others are called, or have parted */
+  pthread_cond_t company; /* the other workers are called, or have left */
   bool together, over;
   uint64_t calls, others; /* how often they were called; what they have executed since the last time */
-  struct mx_taken *given; /* blocks that workers had taken and not started when they came to rest: by number, l->helpers + 1 at most */
-  uint32_t ngiven;
+  struct mx_taken *returned; /* blocks that workers had taken and returned unstarted when they came to rest: by number, l->helpers + 1 at most */
+  uint32_t nreturned;
   uint32_t joined;        /* so many are with it */
 };
 
@@ -94,25 +94,25 @@ static struct mx_block *pop_near(struct schedule *s, uint64_t index) {
   return b;
 }
 
-/* Of blocks that workers have laid down, and those that they have given back: whether one of the latter comes first. */
-static bool given_first(const struct schedule *s) {
-  return s->ngiven && s->given->next < s->parked[0][s->nparked[0] - 1]->index && s->resident < s->allowed;
+/* Whether a block that was returned unstarted has a lower number than all that were suspended, and may start. */
+static bool returned_first(const struct schedule *s) {
+  return s->nreturned && s->returned->next < s->parked[0][s->nparked[0] - 1]->index && s->resident < s->allowed;
 }
 
 /* A block to run, or NULL when there is nothing left to do here; `ended`: the one that has just ended, or NULL. s->lock is held. */
 static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const struct mx_block *ended, bool *start, uint64_t *index) {
   *start = false;
-  if (s->resting && !stopped(s) && !given_first(s)) return s->resting--, pop_parked(s);
+  if (s->resting && !stopped(s) && !returned_first(s)) return s->resting--, pop_parked(s);
   struct mx_block *next = ended && !s->resting && !stopped(s) ? pop_near(s, ended->index) : NULL;
   if (next) return next;
   for (;;) {
     if (stopped(s)) return NULL;
     const uint64_t left = s->l->nblocks - s->next;
-    *start = (mine->next < mine->end || s->ngiven || left) && s->resident < s->allowed;
+    *start = (mine->next < mine->end || s->nreturned || left) && s->resident < s->allowed;
     if (*start) {
-      if (mine->next == mine->end && s->ngiven) {
-        *mine = (struct mx_taken){s->given->next, s->given->next + 1, 1};
-        if (++s->given->next == s->given->end) memmove(s->given, s->given + 1, --s->ngiven * sizeof *s->given);
+      if (mine->next == mine->end && s->nreturned) {
+        *mine = (struct mx_taken){s->returned->next, s->returned->next + 1, 1};
+        if (++s->returned->next == s->returned->end) memmove(s->returned, s->returned + 1, --s->nreturned * sizeof *s->returned);
       } else if (mine->next == mine->end) {
         const bool singly = (s->l->debug && !s->together) || s->l->steps_limit || s->parks; /* who waits mostly waits for one before it */
         const uint64_t part = left / (s->l->workers * PART_TAKEN), most = part < MOST_TAKEN ? part : MOST_TAKEN;
@@ -158,7 +158,7 @@ static void park(struct schedule *s, struct mx_block *b) {
 static void rest(struct schedule *s) {
   if (s->turns < SWEEPS * (uint64_t)s->resident || s->turns % s->resident) return;
   const struct timespec t = mx__time_in(REST << (s->rests < 5 ? s->rests : 5));
-  if (!s->rests++) mx__pool_everywhere(*s->pool); /* who all wait for may have lost its processor */
+  if (!s->rests++) mx__pool_everywhere(*s->pool); /* the worker of the block that all wait for may be descheduled */
   s->waiting++;
   mx__wait_until(&s->wake, &s->lock, &t);
   s->waiting--;
@@ -174,20 +174,20 @@ static bool count_steps(struct mx_launch *l, struct mx_exec *x) {
 /* ---- for debuggers: where blocks are, to be gone back to; one worker, which holds no lock ----------------------*/
 struct mx_schedule_state {
   uint64_t next, turns, parks;
-  uint32_t resident, allowed, peak, made, nparked[2], nidle, resting, ngiven;
-  struct mx_block *list[]; /* behind it what was given back */
+  uint32_t resident, allowed, peak, made, nparked[2], nidle, resting, nreturned;
+  struct mx_block *list[]; /* behind it `returned` */
 };
 
 struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l) {
   const struct schedule *s = l->schedule;
-  struct mx_schedule_state *c = malloc(sizeof *c + sizeof c->list[0] * (parked_blocks(s) + s->nidle) + sizeof *s->given * s->ngiven);
+  struct mx_schedule_state *c = malloc(sizeof *c + sizeof c->list[0] * (parked_blocks(s) + s->nidle) + sizeof *s->returned * s->nreturned);
   if (!c) return NULL;
-  *c = (struct mx_schedule_state){s->next, s->turns, s->parks, s->resident, s->allowed, s->peak, s->made, {s->nparked[0], s->nparked[1]}, s->nidle, s->resting, s->ngiven};
+  *c = (struct mx_schedule_state){s->next, s->turns, s->parks, s->resident, s->allowed, s->peak, s->made, {s->nparked[0], s->nparked[1]}, s->nidle, s->resting, s->nreturned};
   struct mx_block **at = c->list;
   for (int k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) *at++ = s->parked[k][i];
   for (uint32_t i = 0; i < s->nidle; i++) *at++ = s->idle[i];
-  memcpy(at, s->given, sizeof *s->given * s->ngiven);
+  memcpy(at, s->returned, sizeof *s->returned * s->nreturned);
   return c;
 }
 
@@ -202,8 +202,8 @@ void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c
   }
   s->nidle = c->nidle, s->resting = c->resting;
   for (uint32_t i = 0; i < s->nidle; i++) s->idle[i] = *at++;
-  s->ngiven = c->ngiven;
-  memcpy(s->given, at, sizeof *s->given * s->ngiven);
+  s->nreturned = c->nreturned;
+  memcpy(s->returned, at, sizeof *s->returned * s->nreturned);
   atomic_store(l->started, s->next);
 }
 
@@ -227,18 +227,18 @@ static void line_up(struct schedule *s) {
 }
 
 /* Blocks that a worker has taken and will not start. */
-static void give_back(struct schedule *s, struct mx_taken *mine) {
+static void return_unstarted(struct schedule *s, struct mx_taken *mine) {
   if (mine->next == mine->end) return;
   uint32_t at = 0;
-  while (at < s->ngiven && s->given[at].next < mine->next) at++;
-  memmove(s->given + at + 1, s->given + at, (s->ngiven++ - at) * sizeof *mine);
-  s->given[at] = *mine;
+  while (at < s->nreturned && s->returned[at].next < mine->next) at++;
+  memmove(s->returned + at + 1, s->returned + at, (s->nreturned++ - at) * sizeof *mine);
+  s->returned[at] = *mine;
   mine->next = mine->end;
 }
 
 static uint64_t blocks_left(const struct schedule *s) {
   uint64_t n = s->resident + s->l->nblocks - s->next;
-  for (uint32_t k = 0; k < s->ngiven; k++) n += s->given[k].end - s->given[k].next;
+  for (uint32_t k = 0; k < s->nreturned; k++) n += s->returned[k].end - s->returned[k].next;
   return n;
 }
 
@@ -333,7 +333,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
   const struct mx_block *ended = NULL;
   for (struct mx_block *b;;) {
     while (!(b = take(s, &mine, ended, &start, &index))) {
-      if (l->debug) give_back(s, &mine);
+      if (l->debug) return_unstarted(s, &mine);
       if (!own || !has_rested(s, x)) break;
     }
     if (!b && own) start = false, b = taken_back(s, x);
@@ -476,8 +476,8 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
   for (int k = 0; k < 2; k++) s.parked[k] = calloc(l->resident, sizeof(struct mx_block *));
   s.idle = calloc(l->resident, sizeof(struct mx_block *));
   s.all = calloc(l->resident, sizeof(struct mx_block *));
-  s.given = calloc(1 + l->helpers, sizeof *s.given);
-  if (!s.parked[0] || !s.parked[1] || !s.idle || !s.all || !s.given) {
+  s.returned = calloc(1 + l->helpers, sizeof *s.returned);
+  if (!s.parked[0] || !s.parked[1] || !s.idle || !s.all || !s.returned) {
     mx__launch_stop(l, MX_STOP_HOST_MEMORY);
   } else {
     mx__lock_init(&s.lock, MX_LOCK_SCHEDULE);
@@ -501,5 +501,5 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
   free(s.parked[1]);
   free(s.idle);
   free(s.all);
-  free(s.given);
+  free(s.returned);
 }

@@ -74,13 +74,13 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
   }
   return true;
 }
-bool mx__jit_bring(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
+bool mx__jit_frame_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
   const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
   for (uint32_t k = 0; k < n; k++)
     if (!bring(x, code->table, &code->places[first + k], home, lane, false)) return false;
   return true;
 }
-void mx__jit_bring_results(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
+void mx__jit_results_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
   const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
   for (uint32_t k = 0; k < n; k++) bring(x, code->table, &code->places[first + k], home, lane, true);
 }
@@ -107,7 +107,7 @@ static void fetch64(const struct mx_exec *x, uint64_t *slot, const uint64_t *fro
       slot[l] = from[l * step];
     }
 }
-void mx__jit_fetch(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home) {
+void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home) {
   for (uint32_t k = 0; k < n; k++) {
     const struct mx_jit_place *p = &code->places[first + k];
     const void *from = home + p->home;

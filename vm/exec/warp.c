@@ -250,7 +250,7 @@ const struct mx_insn *mx__meet(struct mx_exec *x, const struct mx_insn *i) {
   return i + 1;
 }
 
-const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_event event) {
+const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_exit_event event) {
   x->split->pc = pc;
   x->event = event;
   return NULL;

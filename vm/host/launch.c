@@ -60,7 +60,7 @@ static uint32_t resident_blocks(struct mx_device *d, const mx_launch_config *c) 
   return c->resident_blocks ? c->resident_blocks : (uint32_t)atomic_load(&d->limits[MX_LIMIT_RESIDENT_BLOCKS]);
 }
 
-/* Everything that can be refused, in the order in which the guides name it. */
+/* Everything that can be refused, in the order in which the CUDA programming guide names it. */
 static mx_status check(mx_kernel *k, const mx_launch_config *c, size_t bytes) {
   struct mx_device *d = k->module->device;
   const struct mx_func *f = &k->module->image->image.funcs[k->func];

@@ -43,7 +43,7 @@ struct mx_stream {
   char *text;
 };
 
-struct mx_event_object {
+struct mx_event {
   mx_device *device;
   mx_event *next;
   uint32_t references;

@@ -3,7 +3,7 @@
  *
  * A body computes all lanes, also those that are not active: meanings are pure and total. With all lanes active results
  * go straight to the slot; otherwise to x->tmp, from where the active lanes are blended in. Files of the instructions
- * that programs are full of define MX_OFTEN: theirs have a second loop that blends at once, where vectors are long. */
+ * that are frequent define MX_HOT_FAMILY: theirs have a second loop that blends at once, where vectors are long. */
 #ifndef MX_LANES_BODY_H
 #define MX_LANES_BODY_H
 
@@ -20,7 +20,7 @@
 /* ---- one lane of a slot, by type ---------------------------------------------------------------------*/
 /* mix: a lane that is not active keeps its whole slot, in which another register of more bits may live. */
 typedef int mx_none;
-#if defined MX_OFTEN && defined MX__AVX512
+#if defined MX_HOT_FAMILY && defined MX__AVX512
 #define BLENDS_IN_LOOP true
 #else
 #define BLENDS_IN_LOOP false

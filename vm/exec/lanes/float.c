@@ -1,5 +1,5 @@
 /* Bodies of the rows in mx/ops/float.def. */
-#define MX_OFTEN
+#define MX_HOT_FAMILY
 #include "body.h"
 
 #include "core/ops/float.def"
