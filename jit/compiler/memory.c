@@ -134,7 +134,7 @@ static bool is_narrow(const struct access *ac) { return jx_bitsof(ac->type) < 32
 /* A condition: not all lanes of the warp are among these. */
 static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
-  if (!guarded && !l->a->blocks[l->ins->block].nstack)
+  if (!guarded && l->a->blocks[l->ins->block].whole)
     return lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(l->emask), lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
   gcc_jit_rvalue *all = lanes[0];
   for (unsigned c = 1; c < l->nc; c++) all = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, all, lanes[c]);
