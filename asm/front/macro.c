@@ -117,7 +117,7 @@ void mx__parse_include(struct front *f, struct ir_loc loc) {
     ERR(f, "include-missing", t.loc, NULL, ".include: cannot read '%s'", path);
     return;
   }
-  f->arena->limit += size * ARENA_PER_BYTE;
+  if (f->arena->limit) f->arena->limit += size * ARENA_PER_BYTE;
   mx__push_file(f, mx__add_text(f, path, bytes, size));
   f->includes++;
 }
@@ -357,7 +357,7 @@ bool mx__expand_macro(struct front *f) {
     if (b.n > MAX_EXPANSION) break;
   }
   f->expanded += b.n + 16;
-  f->arena->limit += b.n * ARENA_PER_BYTE; /* as for text that was given */
+  if (f->arena->limit) f->arena->limit += b.n * ARENA_PER_BYTE; /* as for text that was given */
   f->expansions++;
   f->macro_depth++;
   const char *what = mx__arena_printf(f->arena, "in macro %s, expanded at %s:%u", n->text,
