@@ -131,7 +131,6 @@ mx_status mx__device_create(const mx_device_options *options, const struct mx_en
   if (s == MX_OK && ((o.jit_compiler && !(d->jit_compiler = strdup(o.jit_compiler))) ||
                      (o.cache_dir && !(d->cache_dir = strdup(o.cache_dir)))))
     s = MX_OUT_OF_MEMORY;
-  if (s == MX_OK && o.beside) s = mx__group_join(d, o.beside);
   if (s != MX_OK) {
     mx_device_destroy(d);
     return s;
@@ -145,7 +144,6 @@ void mx_device_destroy(mx_device *d) {
   if (d->debug) d->hooks->close(d->debug);
   mx__streams_free(d);
   mx__output_flush(d);
-  mx__group_leave(d);
   mx__pool_free(d->pool);
   mx__modules_drop(d);
   mx__modules_free_gone(d);

@@ -18,7 +18,6 @@ struct mx_jit;       /* jit/: what a device keeps for compiled code */
 struct mx_debug;     /* vm/debug/: a debugging session */
 struct mx_hooks;
 struct mx_heap;      /* heap.c: device malloc */
-struct mx_group;     /* group.c */
 struct mx_fifo;      /* printf.c: what kernels printed */
 
 struct mx_device {
@@ -39,10 +38,6 @@ struct mx_device {
   bool noted;
   _Atomic bool trapped;
   struct mx_trap_record trap;
-
-  struct mx_group *group;       /* group.c: devices beside this one; NULL: none */
-  uint32_t place;               /* its place there */
-  _Atomic uint32_t reaches;     /* by place: whose memory it may reach */
 
   mx_module *modules;           /* list; changed under mem and lock */
   mx_module *gone;              /* reset has taken them away; they end when nobody uses them any more. lock */
@@ -131,13 +126,6 @@ mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const v
 /* Takes d->run; MX_BUSY, told as `what`, while a debugging session is open. */
 mx_status mx__device_take(struct mx_device *d, const char *what);
 uint32_t mx__cpu_count(void);
-
-/* group.c: d gets addresses of its own beside another device, before anything is allocated; leaves the others; for a launch, holds
- * what it may reach of the others, and lets it go. */
-mx_status mx__group_join(struct mx_device *d, struct mx_device *beside);
-void mx__group_leave(struct mx_device *d);
-void mx__group_hold(struct mx_device *d, struct mx_launch *l);
-void mx__group_release(struct mx_launch *l);
 
 /* stream.c */
 void mx__streams_wait(struct mx_device *d);       /* for all blocking streams; failures stay for the next drain */

@@ -273,13 +273,11 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   }
   clock_gettime(CLOCK_MONOTONIC, &begin);
   mx__lock_read(&d->mem);
-  mx__group_hold(d, &l);
   mx__schedule(&l, &d->pool, l.deadline, &where);
   clock_gettime(CLOCK_MONOTONIC, &end);
   d->engine->end(k, &l);
   mx__asserts_end(&l);
   s = outcome(&l, c->timeout, where);
-  mx__group_release(&l);
   mx__rwunlock(&d->mem);
 
   l.stats.struct_size = sizeof l.stats;

@@ -19,7 +19,6 @@
 #define MX_LOCK_LIST(X) \
   X(RUN)      /* device.h: one launch at a time; held while it runs */ \
   X(MEMORY)   /* device.h: readers: launches and copies; writer: who frees, names, loads or resets */ \
-  X(GROUP)    /* group.c: which devices are beside one another; MEMORY of the others is taken under it, see there */ \
   X(SCHEDULE) /* schedule.c: which block is whose turn */ \
   X(POOL)     /* pool.c: a device's worker threads */ \
   X(TIER)     /* jit/runtime/tier.c: who gets compiled code */ \
