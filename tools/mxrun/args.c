@@ -221,7 +221,9 @@ char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t 
 void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {
   struct failure f = bind(a, d, k, words, n);
   if (!f.text) return;
-  if (f.status == CLI_USAGE) cli_usage("mxrun", "%s", f.text);
+  static char *volatile text; /* cli_usage ends the process: what it still prints is not lost memory */
+  text = f.text;
+  if (f.status == CLI_USAGE) cli_usage("mxrun", "%s", text);
   fprintf(stderr, "mxrun: %s\n", f.text);
   exit(f.status);
 }
