@@ -197,6 +197,7 @@ static struct failure bind(struct args *a, mx_device *d, mx_kernel *k, char **wo
       if (!later[i]) continue;
       spoken(&a->arg[i], i, who, sizeof who);
       if (!refers(a, made, later[i], "len", who, &f) && !f.text && !refers(a, made, later[i], "like", who, &f)) continue;
+      if (f.text) break;
       set(a, made, &a->arg[i], later[i], d, &f);
       made[i] = again = true;
       later[i] = NULL;
@@ -221,9 +222,7 @@ char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t 
 void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {
   struct failure f = bind(a, d, k, words, n);
   if (!f.text) return;
-  static char *volatile text; /* cli_usage ends the process: what it still prints is not lost memory */
-  text = f.text;
-  if (f.status == CLI_USAGE) cli_usage("mxrun", "%s", text);
+  if (f.status == CLI_USAGE) cli_usage("mxrun", "%s", f.text);
   fprintf(stderr, "mxrun: %s\n", f.text);
   exit(f.status);
 }
