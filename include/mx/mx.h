@@ -5,7 +5,7 @@
  * Conventions
  * - Every call that can fail returns an mx_status. The full text of a device's last failure is
  *   mx_last_error_text(device); mx_status_text() is the short text of a code. Nothing is kept outside of devices.
- * - Devices share nothing: several threads may use several devices at once. Calls on one device are serialised where
+ * - Devices share nothing but what mx_device_reach says: several threads may use several devices at once. Calls on one device are serialised where
  *   they must be; one device may be used from several threads.
  * - Structs that a caller fills begin with struct_size = sizeof the struct (the macros *_INIT do that), so that a
  *   program keeps working with a later library of the same major version. Fields left 0 mean the default.
@@ -84,14 +84,21 @@ typedef struct mx_device_options {
   mx_jit_mode jit;          /* for launches that say MX_JIT_AUTO */
   const char *jit_compiler; /* path of mx-jitc; NULL: looked for beside the library and in PATH */
   const char *cache_dir;    /* NULL: $XDG_CACHE_HOME/mx; "": no cache */
+  mx_device *beside;        /* a device beside which the new one has addresses of its own: mx_device_reach. NULL: alone */
 } mx_device_options;
-#define MX_DEVICE_OPTIONS_INIT {sizeof(mx_device_options), 0, 0, MX_JIT_AUTO, NULL, NULL}
+#define MX_DEVICE_OPTIONS_INIT {sizeof(mx_device_options), 0, 0, MX_JIT_AUTO, NULL, NULL, NULL}
 
 MX_API mx_status mx_device_create(const mx_device_options *options, mx_device **device); /* options may be NULL */
 MX_API void mx_device_destroy(mx_device *device); /* waits for its streams; its handles of all kinds end with it */
 /* Ends all modules, allocations, streams' queued work and the trap; as new, save for limits and the output callback.
  * Stream and event handles stay usable, module and kernel handles do not. */
 MX_API mx_status mx_device_reset(mx_device *device);
+/* Devices that were created beside one another (options.beside; up to eight, 508 GiB in all) have distinct addresses. Their kernels see the
+ * managed memory of all of them; with mx_device_reach, kernels of `device` also read and write all other global memory of `peer`, until it is
+ * not allowed any more or one of them ends. Fences and atomics reach across (.sys). Memory of others stays as long as a launch runs: who frees
+ * it waits. Not reached: constants and what kernels have allocated. Sessions do not show others' memory, nor take changes of it back. */
+MX_API mx_status mx_device_can_reach(mx_device *device, mx_device *peer, bool *can);
+MX_API mx_status mx_device_reach(mx_device *device, mx_device *peer, bool allowed); /* MX_UNSUPPORTED: not beside one another */
 MX_API mx_status mx_device_synchronize(mx_device *device); /* until all streams are empty */
 /* Stops the running launch, if any, as soon as its workers look (MX_INTERRUPTED). The only call that a signal handler
  * may make. */

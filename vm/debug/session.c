@@ -45,6 +45,7 @@ static bool stand(struct mx_debug *g, struct mx_exec *x) {
   /* people want to see it now, and once */
   if (g->muted && g->executed <= g->muted) mx__output_discard(d);
   else mx__output_flush(d);
+  mx__group_release(x->launch);
   mx__rwunlock(&d->mem);
   mx__lock(&g->lock);
   g->launch = x->launch;
@@ -55,6 +56,7 @@ static bool stand(struct mx_debug *g, struct mx_exec *x) {
   bool go = !g->quit;
   mx__unlock(&g->lock);
   mx__lock_read(&d->mem);
+  mx__group_hold(d, x->launch);
   /* allocations may have gone meanwhile, and the code may be another */
   memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
   return go;

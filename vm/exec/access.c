@@ -15,6 +15,17 @@ static void window_bounds(const struct mx_exec *x, unsigned kind, uint64_t base,
   *b = (struct mx_bounds){.lo = base, .span = span, .off = 0, .kind = kind, .writable = kind != MX_PARAM};
 }
 
+/* Of this device, or of one beside it. */
+static const struct mx_alloc *find_record(const struct mx_launch *l, uint64_t address, struct mx_region **region) {
+  const struct mx_alloc *a = mx__memory_record(l->memory, address, region);
+  const bool shared = address >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && address < MX_HEAP_START;
+  for (uint32_t k = 0; !a && shared && k < l->nbeside; k++) {
+    a = mx__memory_record(l->beside[k].memory, address, region);
+    if (a && !l->beside[k].open && !(a->flags & MX_ALLOC_MANAGED)) return NULL;
+  }
+  return a;
+}
+
 bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct mx_bounds *b, bool *keep) {
   uint64_t base = 0;
   *keep = true;
@@ -34,7 +45,7 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   uint64_t shift = space == MX_CONST ? MX_WINDOW(MX_WINDOW_CONST) : 0;
   const struct mx_launch *l = x->launch;
   struct mx_region *region;
-  const struct mx_alloc *a = mx__memory_record(l->memory, addr + shift, &region);
+  const struct mx_alloc *a = find_record(l, addr + shift, &region);
   uint64_t lo, size;
   if (a) lo = a->lo, size = a->size;
   else if (l->heap && mx__heap_find(l->heap, addr, &lo, &size)) region = &l->memory->heap, *keep = false;

@@ -22,10 +22,15 @@ struct mx_prepared;
 /* Why workers are asked to stop; in the stop flag. REST: they suspend their blocks, with which a session's own worker goes on. */
 enum mx_stop { MX_STOP_NOT, MX_STOP_REST, MX_STOP_TRAP, MX_STOP_STEPS, MX_STOP_TIME, MX_STOP_INTERRUPT, MX_STOP_HOST_MEMORY };
 
+/* Another device whose memory is held while the launch runs. open: all of it may be reached, not only what is managed. */
+struct mx_beside { struct mx_memory *memory; pthread_rwlock_t *lock; bool open; };
+#define MX_LAUNCH_BESIDE 8
+
 struct mx_launch {
   struct mx_device *device;       /* for the host's side and engines only: the machine has what it needs in the next four */
   const struct mx_services *services;
   struct mx_memory *memory;
+  struct mx_beside beside[MX_LAUNCH_BESIDE]; uint32_t nbeside;
   struct mx_heap *heap;           /* of device malloc */
   struct mx_fifo *fifo;           /* what kernels print */
   const struct mx_image *image;

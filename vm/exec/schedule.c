@@ -19,6 +19,7 @@
 #include "pool.h"
 #include "stuck.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -162,6 +163,13 @@ static void rest(struct schedule *s) {
   s->waiting++;
   mx__wait_until(&s->wake, &s->lock, &t);
   s->waiting--;
+}
+
+/* A lone worker's block waits for another device's launch, perhaps, whose worker may want this processor. */
+static void let_others(struct schedule *s) {
+  mx__unlock(&s->lock);
+  sched_yield();
+  mx__lock(&s->lock);
 }
 
 /* Brings the launch's step count up to date, as the engines do now and then; true: its limit is reached. */
@@ -373,6 +381,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     } else {
       park(s, b);
       if (l->workers > 1 && status == MX_BLOCK_PARKED) rest(s);
+      else if (l->nbeside) let_others(s);
     }
   }
   if (s->waiting) pthread_cond_broadcast(&s->wake);

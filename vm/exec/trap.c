@@ -106,7 +106,18 @@ static char *nearest_text(const struct mx_launch *l, const struct mx_trap *t) {
   if (t->space == MX_SHARED || t->space == MX_LOCAL) return mx__nearest_variable(l, t);
   uint64_t window = t->address >> MX_WINDOW_SHIFT, base = 0;
   if (window != MX_WINDOW_GLOBAL && window != MX_WINDOW_CONST) return NULL;
-  char *near = mx__memory_nearest(l->memory, t->address, t->bytes, &base), *arg = argument_text(l, base);
+  struct mx_memory *of = l->memory;
+  for (uint32_t k = 0; k < l->nbeside && window == MX_WINDOW_GLOBAL; k++) {
+    const struct mx_region *r = &l->beside[k].memory->global;
+    if (t->address - r->start < r->capacity) of = l->beside[k].memory;
+  }
+  char *near = mx__memory_nearest(of, t->address, t->bytes, &base);
+  if (near && of != l->memory) {
+    char *other = mx__format("of another device, %s", near);
+    free(near);
+    near = other;
+  }
+  char *arg = argument_text(l, base);
   char *both = near && arg ? mx__format("%s%s", near, arg) : NULL;
   free(near);
   free(arg);

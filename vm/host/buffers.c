@@ -32,12 +32,12 @@ static mx_status allocate(struct mx_device *d, struct mx_region *r, uint64_t byt
   uint64_t in_use = r->in_use;
   mx__unlock(&d->lock);
   if (s == MX_BUSY) {
-    mx__lock_write(&d->mem);
+    mx__alone(d);
     mx__lock(&d->lock);
     s = mx__memory_alloc(m, r, bytes, 0, flags, NULL, true, address);
     if (s == MX_OK) *host = mx__memory_host(m, *address, 0);
     mx__unlock(&d->lock);
-    mx__rwunlock(&d->mem);
+    mx__alone_done(d);
   }
   if (s == MX_OUT_OF_DEVICE_MEMORY)
     return mx__fail(d, s, "allocating %llu bytes: the device is out of memory (%llu of %llu bytes are in use)",
@@ -95,14 +95,14 @@ mx_status mx_free(mx_device *d, mx_addr address) {
   if (!d) return MX_INVALID_VALUE;
   if (!address) return MX_OK;
   mx__streams_wait(d);
-  mx__lock_write(&d->mem);
+  mx__alone(d);
   mx__lock(&d->lock);
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   bool own = !a || !(a->flags & (MX_ALLOC_VARIABLE | MX_ALLOC_INTERNAL));
   mx_status s = own ? mx__memory_free(&d->memory, address) : MX_INVALID_ADDRESS;
   mx__unlock(&d->lock);
   if (s != MX_OK) s = not_to_be_freed(d, address);
-  mx__rwunlock(&d->mem);
+  mx__alone_done(d);
   return s;
 }
 
@@ -239,13 +239,13 @@ mx_status mx_allocation_range(mx_device *d, mx_addr address, mx_addr *base, uint
 
 mx_status mx_allocation_set_name(mx_device *d, mx_addr address, const char *name) {
   if (!d) return MX_INVALID_VALUE;
-  mx__lock_write(&d->mem);
+  mx__alone(d);
   mx__lock(&d->lock);
   mx_status s = mx__memory_name(&d->memory, address, name);
   mx__unlock(&d->lock);
   if (s == MX_INVALID_ADDRESS) s = bad_range(d, "mx_allocation_set_name", "range", address, 1);
   else s = mx__fail_plain(d, s);
-  mx__rwunlock(&d->mem);
+  mx__alone_done(d);
   return s;
 }
 

@@ -123,6 +123,7 @@ mx_status mx__device_create(const mx_device_options *options, const struct mx_en
   d->stats.struct_size = sizeof d->stats;
   mx__lock_init(&d->run, MX_LOCK_RUN);
   mx__rwlock_init(&d->mem, MX_LOCK_MEMORY);
+  mx__rwlock_init(&d->reached, MX_LOCK_REACHED);
   mx__lock_init(&d->print, MX_LOCK_OUTPUT);
   mx__lock_init(&d->lock, MX_LOCK_DEVICE);
   mx__lock_init(&d->queues, MX_LOCK_QUEUES);
@@ -131,6 +132,7 @@ mx_status mx__device_create(const mx_device_options *options, const struct mx_en
   if (s == MX_OK && ((o.jit_compiler && !(d->jit_compiler = strdup(o.jit_compiler))) ||
                      (o.cache_dir && !(d->cache_dir = strdup(o.cache_dir)))))
     s = MX_OUT_OF_MEMORY;
+  if (s == MX_OK && o.beside) s = mx__group_join(d, o.beside);
   if (s != MX_OK) {
     mx_device_destroy(d);
     return s;
@@ -144,6 +146,7 @@ void mx_device_destroy(mx_device *d) {
   if (d->debug) d->hooks->close(d->debug);
   mx__streams_free(d);
   mx__output_flush(d);
+  mx__group_leave(d);
   mx__pool_free(d->pool);
   mx__modules_drop(d);
   mx__modules_free_gone(d);
@@ -153,6 +156,7 @@ void mx_device_destroy(mx_device *d) {
   mx__memory_done(&d->memory);
   mx__trap_record_clear(&d->trap);
   mx__lock_done(&d->run);
+  mx__rwlock_done(&d->reached);
   mx__rwlock_done(&d->mem);
   mx__lock_done(&d->print);
   mx__lock_done(&d->lock);
@@ -179,7 +183,8 @@ mx_status mx_device_reset(mx_device *d) {
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
   mx__output_flush(d);
-  mx__lock_write(&d->mem);
+  mx__alone(d);
+  d->resets++;
   mx__heap_free(d->heap);
   d->heap = NULL;
   d->workspace = 0;
@@ -190,7 +195,7 @@ mx_status mx_device_reset(mx_device *d) {
   atomic_store(&d->trapped, false);
   d->launches = 0;
   mx__unlock(&d->lock);
-  mx__rwunlock(&d->mem);
+  mx__alone_done(d);
   mx__modules_free_gone(d);
   mx__unlock(&d->run);
   return mx__fail_plain(d, s);

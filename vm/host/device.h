@@ -18,11 +18,13 @@ struct mx_jit;       /* jit/: what a device keeps for compiled code */
 struct mx_debug;     /* vm/debug/: a debugging session */
 struct mx_hooks;
 struct mx_heap;      /* heap.c: device malloc */
+struct mx_group;     /* group.c */
 struct mx_fifo;      /* printf.c: what kernels printed */
 
 struct mx_device {
   struct mx_lock run;
-  struct mx_rwlock mem;
+  struct mx_rwlock mem;         /* of memory and modules: by group.c's mx__alone for what others may see */
+  struct mx_rwlock reached;     /* group.c: readers: launches of devices beside it */
   struct mx_lock print;
   struct mx_lock lock;
 
@@ -39,6 +41,11 @@ struct mx_device {
   _Atomic bool trapped;
   struct mx_trap_record trap;
 
+  struct mx_group *group;       /* group.c: devices beside this one; NULL: none */
+  uint32_t place;               /* its place there */
+  _Atomic uint32_t reaches;     /* by place: whose memory it may reach */
+
+  uint64_t resets;              /* what lay in memory before is gone; under mem */
   mx_module *modules;           /* list; changed under mem and lock */
   mx_module *gone;              /* reset has taken them away; they end when nobody uses them any more. lock */
 
@@ -83,6 +90,7 @@ struct mx_module {
   struct mx__image *image;
   uint8_t *bytes; size_t size;         /* as loaded: what compilers read */
   uint64_t *var_address;               /* by variable number: in its own space; 0 for shared ones */
+  uint64_t placed;                     /* resets of the device by then */
   mx_kernel *kernels;
   size_t nkernels;
   uint32_t users;                      /* launches that wait, are queued or run; device lock */
@@ -126,6 +134,17 @@ mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const v
 /* Takes d->run; MX_BUSY, told as `what`, while a debugging session is open. */
 mx_status mx__device_take(struct mx_device *d, const char *what);
 uint32_t mx__cpu_count(void);
+
+/* group.c: d gets addresses of its own beside another device, before anything is allocated; leaves the others; for a launch, holds
+ * what it may reach of the others, and lets it go. */
+mx_status mx__group_join(struct mx_device *d, struct mx_device *beside);
+void mx__group_leave(struct mx_device *d);
+void mx__group_hold(struct mx_device *d, struct mx_launch *l);
+void mx__group_release(struct mx_launch *l);
+/* No launch runs that may touch d's global memory, its own or another device's, nor begins until mx__alone_done: for who frees,
+ * names or takes freed memory again. */
+void mx__alone(struct mx_device *d);
+void mx__alone_done(struct mx_device *d);
 
 /* stream.c */
 void mx__streams_wait(struct mx_device *d);       /* for all blocking streams; failures stay for the next drain */

@@ -106,14 +106,13 @@ static uint32_t local_stride(uint64_t bytes) { return (uint32_t)((bytes + 63) & 
 
 /* What grid barriers count in, zeroed for each cooperative launch; its first word is its size. d->mem is not held. */
 static mx_status make_workspace(struct mx_device *d) {
-  mx_status s = MX_OK;
-  if (!d->workspace) {
-    mx__lock_write(&d->mem);
+  mx_status s = d->workspace ? MX_OK : MX_BUSY;
+  for (int alone = 0; s == MX_BUSY && alone < 2; alone++) { /* only taking freed memory again needs a quiet device */
+    if (alone) mx__alone(d);
     mx__lock(&d->lock);
-    s = mx__memory_alloc(&d->memory, &d->memory.global, WORKSPACE_BYTES, 0, MX_ALLOC_INTERNAL, "workspace", true,
-                         &d->workspace);
+    s = mx__memory_alloc(&d->memory, &d->memory.global, WORKSPACE_BYTES, 0, MX_ALLOC_INTERNAL, "workspace", alone, &d->workspace);
     mx__unlock(&d->lock);
-    mx__rwunlock(&d->mem);
+    if (alone) mx__alone_done(d);
     if (s != MX_OK) d->workspace = 0;
   }
   if (s == MX_OK) s = mx__fill(d, d->workspace, 0, 1, WORKSPACE_BYTES);
@@ -273,11 +272,13 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   }
   clock_gettime(CLOCK_MONOTONIC, &begin);
   mx__lock_read(&d->mem);
+  mx__group_hold(d, &l);
   mx__schedule(&l, &d->pool, l.deadline, &where);
   clock_gettime(CLOCK_MONOTONIC, &end);
   d->engine->end(k, &l);
   mx__asserts_end(&l);
   s = outcome(&l, c->timeout, where);
+  mx__group_release(&l);
   mx__rwunlock(&d->mem);
 
   l.stats.struct_size = sizeof l.stats;

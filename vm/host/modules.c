@@ -103,8 +103,8 @@ static mx_status initialise(mx_module *m, uint32_t number) {
 static bool lives_on_device(const struct mx_var *v) { return v->space == MX_GLOBAL || v->space == MX_CONST; }
 
 /* All variables have their places before the first is filled: they may hold each other's addresses. d->mem is held for
- * writing. */
-static mx_status place_variables(mx_module *m) {
+ * writing. MX_BUSY: there is freed memory only, which is taken by who is alone. */
+static mx_status place_variables(mx_module *m, bool alone) {
   struct mx_device *d = m->device;
   const struct mx_image *i = &m->image->image;
   const uint64_t most = atomic_load(&d->limits[MX_LIMIT_CONSTANT]);
@@ -128,9 +128,10 @@ static mx_status place_variables(mx_module *m) {
     uint64_t generic;
     mx__lock(&d->lock);
     mx_status s = mx__memory_alloc(&d->memory, r, v->size, v->align,
-                                   MX_ALLOC_VARIABLE | (v->flags & MX_VAR_MANAGED ? MX_ALLOC_MANAGED : 0u), v->name, true,
+                                   MX_ALLOC_VARIABLE | (v->flags & MX_VAR_MANAGED ? MX_ALLOC_MANAGED : 0u), v->name, alone,
                                    &generic);
     mx__unlock(&d->lock);
+    if (s == MX_BUSY) return s;
     if (s != MX_OK)
       return mx__fail(d, s, "variable '%s' of %llu bytes: %s", v->name, (unsigned long long)v->size, mx_status_text(s));
     m->var_address[k] = in_own_space(v, generic);
@@ -143,13 +144,42 @@ static mx_status place_variables(mx_module *m) {
   return MX_OK;
 }
 
+/* mx__alone. Nothing to do where a reset has come between. */
 static void remove_variables(mx_module *m) {
   struct mx_device *d = m->device;
   const struct mx_image *i = &m->image->image;
   mx__lock(&d->lock);
-  for (uint32_t k = 0; m->var_address && k < i->nvars; k++)
+  for (uint32_t k = 0; m->var_address && m->placed == d->resets && k < i->nvars; k++)
     if (m->var_address[k]) mx__memory_free(&d->memory, m->var_address[k] + mx_space_window(i->vars[k].space));
   mx__unlock(&d->lock);
+  free(m->var_address);
+  m->var_address = NULL;
+}
+
+/* Its variables get their places, and it becomes one of the device's modules. Where fresh addresses are left it waits for no launch of
+ * another device. */
+static mx_status place(mx_module *m) {
+  struct mx_device *d = m->device;
+  mx_status s = MX_BUSY;
+  for (int alone = 0; s == MX_BUSY && alone < 2; alone++) {
+    if (alone) {
+      mx__alone(d);
+      remove_variables(m); /* those that had their places the first time */
+    } else
+      mx__lock_write(&d->mem);
+    m->placed = d->resets;
+    s = place_variables(m, alone);
+    mx__lock(&d->lock);
+    if (s == MX_OK) m->next = d->modules, d->modules = m;
+    mx__unlock(&d->lock);
+    if (alone) mx__alone_done(d);
+    else mx__rwunlock(&d->mem);
+  }
+  if (s == MX_OK) return s;
+  mx__alone(d);
+  remove_variables(m);
+  mx__alone_done(d);
+  return s;
 }
 
 /* ---- loading --------------------------------------------------------------------------------------------*/
@@ -194,15 +224,7 @@ mx_status mx_module_load_data(mx_device *d, const void *bytes, size_t size, mx_m
   m->size = size;
   if (m->bytes) memcpy(m->bytes, bytes, size);
   s = m->bytes ? list_kernels(m) : mx__fail_plain(d, MX_OUT_OF_MEMORY);
-  if (s == MX_OK) {
-    mx__lock_write(&d->mem);
-    s = place_variables(m);
-    if (s != MX_OK) remove_variables(m);
-    mx__lock(&d->lock);
-    if (s == MX_OK) m->next = d->modules, d->modules = m;
-    mx__unlock(&d->lock);
-    mx__rwunlock(&d->mem);
-  }
+  if (s == MX_OK) s = place(m);
   if (s == MX_OK) *module = m;
   else mx__module_free(m);
   return s;
@@ -245,7 +267,7 @@ mx_status mx_module_unload(mx_module *m) {
   bool used = m->users != 0; /* then one may run, and nobody waits for it */
   mx__unlock(&d->lock);
   if (!used) {
-    mx__lock_write(&d->mem);
+    mx__alone(d);
     mx__lock(&d->lock);
     used = m->users != 0;
     for (mx_module **at = &d->modules; !used && *at; at = &(*at)->next)
@@ -255,7 +277,7 @@ mx_status mx_module_unload(mx_module *m) {
       }
     mx__unlock(&d->lock);
     if (!used) remove_variables(m);
-    mx__rwunlock(&d->mem);
+    mx__alone_done(d);
   }
   if (used) return mx__fail(d, MX_BUSY, "mx_module_unload: launches of the module are queued or running");
   mx__module_free(m);

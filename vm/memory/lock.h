@@ -19,6 +19,8 @@
 #define MX_LOCK_LIST(X) \
   X(RUN)      /* device.h: one launch at a time; held while it runs */ \
   X(MEMORY)   /* device.h: readers: launches and copies; writer: who frees, names, loads or resets */ \
+  X(GROUP)    /* group.c: which devices are beside one another */ \
+  X(REACHED)  /* device.h: readers: launches of other devices; writer: who frees, names or resets; see group.c */ \
   X(SCHEDULE) /* schedule.c: which block is whose turn */ \
   X(POOL)     /* pool.c: a device's worker threads */ \
   X(TIER)     /* jit/runtime/tier.c: who gets compiled code */ \
@@ -117,6 +119,11 @@ static inline void mx__lock_write(struct mx_rwlock *l) {
   mx__lock_asked(l->rank);
   pthread_rwlock_wrlock(&l->lock);
   mx__lock_taken(l->rank);
+}
+static inline bool mx__lock_try_write(struct mx_rwlock *l) {
+  if (pthread_rwlock_trywrlock(&l->lock)) return false;
+  mx__lock_taken(l->rank);
+  return true;
 }
 static inline void mx__rwunlock(struct mx_rwlock *l) {
   mx__lock_given(l->rank);
