@@ -2,10 +2,12 @@
 
 #include "apart.h"
 #include "graph.h"
+#include "inline.h"
 #include "meaning.h"
 #include "stops.h"
 
 #include "vm/load/order.h"
+#include "vm/load/prepare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,7 @@ void ja_free(struct ja *a) {
   if (!a) return;
   for (uint32_t b = 0; b < a->nblocks; b++) free(a->blocks[b].then);
   for (struct chunk *c = a->memory, *n; c; c = n) n = c->next, free(c);
+  ji_free(a);
   free(a);
 }
 
@@ -56,6 +59,12 @@ static uint32_t add_field(const struct ja *a, unsigned field, unsigned cls, uint
 static uint32_t touch(const struct ja *a, const struct ja_ins *i, bool out, uint32_t *slots) {
   uint32_t n = 0;
   const mx_word w = *i->w;
+  if (i->kind == JA_CALLS) { /* arguments and results have moves of their own; a frame begins with zeros */
+    for (uint32_t s = 0; out && i->zero && s < a->nslots; s++)
+      if (ja_has(i->zero, s)) slots[n++] = s;
+    return n;
+  }
+  if (i->kind == JA_RETURNS) return 0;
   if (!out && mx_w_guard(w) != MX_GUARD_NONE) slots[n++] = ja_slot(a, MX_PRED, mx_w_guard(w));
   if (i->o->flags & MX_F_BRANCH) return n;
   if (i->op == MX_RET) { /* the machine takes the results from their slots */
@@ -100,8 +109,9 @@ bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_
   return true;
 }
 /* Whether the results are the same in all lanes if the inputs are. */
-static bool keeps_uniform(const struct ja_ins *i) {
-  if (i->o->flags & MX_F_MOVI) return true;
+static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
+  if (i->o->flags & MX_F_MOVI || i->kind == JA_CALLS) return true;
+  if (ja_local(a, i)) return true;
   if (i->op == MX_SREG_32 && mx_w_operand(i->w, 1) == MX_SR_WARPID) return true;
   if (i->op == MX_SREG_32 || i->op == MX_SREG_64 || i->op == MX_SREG_PRED) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
@@ -114,7 +124,7 @@ static bool keeps_uniform(const struct ja_ins *i) {
 }
 void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *uni) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
-  const bool same = keeps_uniform(i) && ja_uniform_inputs(a, i, uni), guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
+  const bool same = keeps_uniform(a, i) && ja_uniform_inputs(a, i, uni), guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
   for (uint32_t k = 0; k < n; k++) {
     const bool blend = kept && ja_has(kept, s[k]);
     if (same && !blend && (!guarded || ja_has(uni, s[k]))) ja_add(uni, s[k]);
@@ -166,12 +176,13 @@ static void find_blocks(struct ja *a) {
   bool *lead = get(a, f->ncode + 1), *back = get(a, f->ncode + 1);
   a->ins = get(a, sizeof *a->ins * (f->ncode + 1));
   lead[0] = true;
-  uint32_t memory = 0;
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
     const mx_word w = f->code[pc];
     struct ja_ins *i = &a->ins[a->nins++];
-    *i = (struct ja_ins){.pc = pc, .op = (uint16_t)mx_w_op(w), .w = &f->code[pc], .o = &mx__ops[mx_w_op(w)]};
-    if (mx__has_bounds(i->o)) i->memory = memory++;
+    const struct ja_origin *from = &a->origin[pc];
+    *i = (struct ja_ins){.pc = pc, .op = (uint16_t)mx_w_op(w), .w = &f->code[pc], .o = &mx__ops[mx_w_op(w)], .frame = from->frame, .into = from->into, .kind = from->kind,
+                         .counts = from->counts, .bounds = from->bounds};
+    lead[pc] |= from->lead;
     const uint32_t next = pc + mx_w_length(w);
     if (i->o->flags & MX_F_BRANCH) {
       lead[mx_w_target(w)] = lead[next] = true;
@@ -202,6 +213,8 @@ static void find_blocks(struct ja *a) {
       a->blocks[b++] = (struct ja_block){.pc = i->pc, .first = k, .back_target = back[i->pc]};
     }
     i->block = b - 1;
+    i->steps = a->blocks[b - 1].steps;
+    a->blocks[b - 1].steps += i->counts;
   }
   if (b) a->blocks[b - 1].end = a->nins;
   for (uint32_t k = 0; k < a->nblocks; k++) {
@@ -212,7 +225,7 @@ static void find_blocks(struct ja *a) {
     if (last->op == MX_BRA) {
       if (guarded && k + 1 < a->nblocks) bl->succ[bl->nsucc++] = k + 1;
       bl->succ[bl->nsucc++] = a->block_of_pc[mx_w_target(*last->w)];
-    } else if (last->op == MX_BRX || ((last->o->flags & MX_F_END) && !guarded)) {
+    } else if (last->op == MX_BRX || ((last->o->flags & MX_F_END) && !guarded && last->kind == JA_PLAIN)) {
     } else if (k + 1 < a->nblocks)
       bl->succ[bl->nsucc++] = k + 1;
   }
@@ -234,6 +247,26 @@ static void liveness(struct ja *a) {
       }
     }
   }
+}
+/* What a copy of a function reads before it has written it is 0. False: there is nothing of that kind. */
+static bool find_zeros(struct ja *a) {
+  uint64_t *live = set_new(a, a->words);
+  bool any = false;
+  for (uint32_t b = 0; b < a->nblocks && a->nframes > 1; b++) {
+    memset(live, 0, 8 * a->words);
+    JA_FOR_SUCC(a, b, s, for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[s].flow_in[w]);
+    for (uint32_t k = a->blocks[b].end; k-- > a->blocks[b].first;) {
+      struct ja_ins *i = &a->ins[k];
+      for (uint32_t s = 0; i->kind == JA_CALLS && s < a->nslots; s++) {
+        if (!ja_has(live, s) || ja_number(a, s) < a->frames[i->into].first[ja_class(a, s)]) continue;
+        if (!i->zero) i->zero = set_new(a, a->words);
+        ja_add(i->zero, s);
+        any = true;
+      }
+      ja_live_step(a, i, NULL, live);
+    }
+  }
+  return any;
 }
 static void find_kept(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++) {
@@ -320,7 +353,7 @@ static void find_entries(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct ja_block *bl = &a->blocks[b];
     const struct ja_ins *last = &a->ins[bl->end - 1];
-    bl->entry |= b == 0 || bl->back_target || (bl->meets && bl->whole);
+    bl->entry |= b == 0 || bl->back_target || (bl->meets && bl->whole) || a->origin[bl->pc].lead;
     if (bl->leaves && !ja_goes_on(last)) {
       JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
       enter_pending(a, bl);
@@ -331,6 +364,7 @@ static void find_entries(struct ja *a) {
     }
     if (last->op == MX_BRX && b + 1 < a->nblocks && a->blocks[b + 1].meets) a->blocks[b + 1].entry = true;
   }
+  for (uint32_t b = 0; b < a->nblocks; b++) a->blocks[b].entry &= !ja_frame_of(a, b); /* inside of copies, the functions' own code is entered */
 }
 
 static void find_loops(struct ja *a) {
@@ -346,12 +380,31 @@ static void find_loops(struct ja *a) {
   }
 }
 
-struct ja *ja_analyse(const struct mx_image *image, uint32_t func, const char *stops) {
+bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops) {
+  *u = (struct ja_unit){.image = image, .stops = stops, .reachable = mx__reachable(image, kernel), .wanted = calloc(image->nfuncs + 1u, sizeof *u->wanted),
+                        .calls = calloc(image->nfuncs + 1u, sizeof *u->calls), .first_bounds = calloc(image->nfuncs + 1u, sizeof *u->first_bounds)};
+  if (!u->reachable || !u->wanted || !u->calls || !u->first_bounds) return false;
+  mx__first_bounds(image, u->reachable, u->first_bounds);
+  bool indirect = false;
+  for (uint32_t k = 0; k < image->nfuncs; k++) {
+    const struct mx_func *f = &image->funcs[k];
+    for (uint32_t pc = 0; u->reachable[k] && pc < f->ncode; pc += mx_w_length(f->code[pc])) {
+      if (mx_w_op(f->code[pc]) == MX_CALL) u->calls[mx_w_callee(f->code[pc])]++;
+      indirect |= mx_w_op(f->code[pc]) == MX_CALLI;
+    }
+  }
+  for (uint32_t k = 0; k < image->nfuncs; k++) u->wanted[k] = u->reachable[k] && (k == kernel || indirect);
+  return true;
+}
+
+struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   struct ja *a = calloc(1, sizeof *a);
   if (!a) return NULL;
-  a->image = image;
-  a->f = &image->funcs[func];
-  a->stops = stops;
+  a->unit = unit;
+  a->image = unit->image;
+  a->number = func;
+  a->stops = unit->stops;
+  ji_build(a);
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;
   a->words = a->nslots / 64 + 1;
   find_blocks(a);
@@ -366,9 +419,13 @@ struct ja *ja_analyse(const struct mx_image *image, uint32_t func, const char *s
     bl->pending = set_new(a, a->bwords), bl->open = set_new(a, a->bwords);
   }
   if (!ja_order(a)) return ja_free(a), NULL;
-  if (stops) js_keep(a);
+  if (a->stops) js_keep(a);
   ja_widths(a);
   liveness(a);
+  if (find_zeros(a)) {
+    for (uint32_t b = 0; b < a->nblocks; b++) memset(a->blocks[b].flow_in, 0, 8 * a->words);
+    liveness(a);
+  }
   /* What is hidden makes slots differ, which makes more branches divergent: until nothing changes. */
   for (uint32_t before = JA_NONE, now = 0; before != now;) {
     before = now;

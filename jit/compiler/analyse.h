@@ -11,13 +11,35 @@
 
 #define JA_NONE UINT32_MAX
 
+/* Where an instruction comes from, and what it is in code that calls are built into: see inline.h. Sets of `counts`: it is one that the
+ * machine counts. */
+enum ja_kind { JA_PLAIN, JA_ADDED, JA_CALLS, JA_RETURNS };
+struct ja_origin {
+  uint32_t frame, pc;         /* pc in the frame's own function */
+  uint32_t bounds, into;      /* number of its bounds cache, if it has one; of a call in line: the callee's frame */
+  uint8_t kind;
+  bool counts, lead;          /* lead: a block and an entry begin here */
+};
+/* A call that is built in its place; number 0 is the function itself. */
+struct ja_frame {
+  uint32_t func, parent, level;
+  uint32_t call, last, begin; /* pc of the call in the parent's function; of a return in this one; where it begins in the code that is built */
+  uint32_t first[3];          /* by class: the number of its first slot */
+  uint32_t rank;              /* the machine's, of what is behind the call; 0: it is in a copy */
+  uint64_t local;             /* where its local memory begins, behind where that of frame 0 does */
+};
+
 struct ja_ins {
-  uint32_t pc, block, memory; /* memory: number among the function's memory instructions */
+  uint32_t pc, block, bounds; /* bounds: as in ja_origin */
+  uint32_t frame, into, steps;      /* steps: so many are counted in its block before it */
+  uint8_t kind;
+  bool counts;
   uint16_t op;
   const mx_word *w;
   const struct mx_op_info *o;
   uint64_t wide;              /* operands of 8 and 16 bits whose slots may hold more: widths.c */
   uint64_t *keep;             /* of a stop: slots that have to be in the frame here; else NULL. See stops.c */
+  uint64_t *zero;             /* of a call in line: slots of the callee that are read before they are written; or NULL */
 };
 
 /* What a memory row does: elements of a type, as it lies in memory. */
@@ -27,6 +49,7 @@ extern const struct ja_access ja_access[MX_OP_COUNT];
 
 struct ja_block {
   uint32_t pc, first, end;    /* instructions [first, end) */
+  uint32_t steps;             /* as many are counted */
   uint32_t succ[2], nsucc;    /* where control goes inside this function; tables of brx have no edges here, see leaves */
   uint32_t place, idom;       /* in reverse postorder; immediate dominator. JA_NONE: control does not get here. See graph.h */
   bool leaves;                /* its last instruction is always left to the machine */
@@ -47,9 +70,24 @@ struct ja_block {
   uint64_t *kept;             /* slots that pending lanes will read: results of the block must not overwrite theirs */
 };
 
-struct ja {
+/* What is compiled together: a kernel and all that it may call. */
+struct ja_unit {
   const struct mx_image *image;
-  const struct mx_func *f;
+  const char *stops;          /* of a debugging session; NULL: none */
+  const bool *reachable;      /* by function */
+  bool *wanted;               /* by function: it needs code of its own; the analysis of a function adds those that its code leaves to */
+  uint32_t *calls;            /* by function: how many instructions call it */
+  uint32_t *first_bounds;     /* by function: the machine's number of its first bounds cache */
+};
+
+struct ja {
+  const struct ja_unit *unit;
+  const struct mx_image *image;
+  const struct mx_func *f;    /* with calls built in: a function of its own, see inline.h */
+  uint32_t number;            /* of the function */
+  struct ja_origin *origin;   /* by pc */
+  struct ja_frame *frames; uint32_t nframes;
+  bool fixed_stack;           /* its frame's local memory does not grow */
   uint32_t nslots, words;     /* slots: predicates, then 32-bit ones, then 64-bit ones; words of a set of them */
   struct ja_ins *ins; uint32_t nins;
   struct ja_block *blocks; uint32_t nblocks, bwords;
@@ -58,13 +96,14 @@ struct ja {
   uint32_t *by_turn;          /* blocks in the machine's order */
   struct ja_loop { uint32_t head; uint64_t *body; } *loops; uint32_t nloops; /* natural ones, by the number of the header */
   bool tangled;               /* nothing is hidden */
-  const char *stops;          /* of a debugging session; NULL: none */
+  const char *stops;          /* as the unit's */
   uint64_t *written;          /* with it: by instruction, slots that may have been written before */
   void *memory;               /* chunks, freed whole */
 };
 
-/* stops: of a debugging session, or NULL. The result is NULL when memory runs out. */
-struct ja *ja_analyse(const struct mx_image *image, uint32_t func, const char *stops);
+/* The unit of a kernel; false: out of memory. One of its functions; NULL: out of memory. */
+bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops);
+struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func);
 void ja_free(struct ja *a);
 void ja_widths(struct ja *a); /* part of it */
 
@@ -73,6 +112,23 @@ static inline void ja_add(uint64_t *set, uint32_t k) { set[k / 64] |= 1ull << (k
 static inline void ja_del(uint64_t *set, uint32_t k) { set[k / 64] &= ~(1ull << (k % 64)); }
 static inline uint32_t ja_slot(const struct ja *a, unsigned cls, unsigned number) {
   return cls == MX_PRED ? number : cls == MX_R32 ? a->f->npred + number : a->f->npred + a->f->n32 + number;
+}
+
+/* The class of a slot. */
+static inline unsigned ja_class(const struct ja *a, uint32_t slot) {
+  return slot < a->f->npred ? MX_PRED : slot < a->f->npred + a->f->n32 ? MX_R32 : MX_R64;
+}
+/* Whether it reads where the frame's local memory begins or ends, and code knows. */
+static inline bool ja_local(const struct ja *a, const struct ja_ins *i) {
+  if (i->op != MX_SREG_64) return false;
+  return mx_w_operand(i->w, 1) == MX_SR_LOCAL_BASE || (mx_w_operand(i->w, 1) == MX_SR_LOCAL_TOP && a->fixed_stack);
+}
+static inline uint32_t ja_number(const struct ja *a, uint32_t slot) { return slot - ja_slot(a, ja_class(a, slot), 0); }
+/* The frame of a block's first instruction; whether frame f is k or one that k was called from. */
+static inline uint32_t ja_frame_of(const struct ja *a, uint32_t b) { return a->origin[a->blocks[b].pc].frame; }
+static inline bool ja_encloses(const struct ja *a, uint32_t f, uint32_t k) {
+  while (a->frames[k].level > a->frames[f].level) k = a->frames[k].parent;
+  return k == f;
 }
 
 /* Slots read and written by an instruction; returns their number. At most JA_MAX_TOUCH. */
@@ -93,6 +149,7 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
 /* Whether all operands that it reads hold one value. */
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
 static inline bool ja_always_leaves(const struct ja_ins *i) {
+  if (i->kind != JA_PLAIN) return false;
   return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC || i->o->flags & MX_F_CALL;
 }
 /* Of these, warp operations, which need the machine only where lanes have to wait for others: then they need not come back at once. */

@@ -1,5 +1,6 @@
 #include "apart.h"
 
+#include "vm/exec/jitabi.h"
 #include "vm/load/order.h"
 
 #include <stdlib.h>
@@ -7,25 +8,48 @@
 
 #define MOST_WAYS 16u /* from a block to others, on average: in code that is more tangled, lanes part in the machine */
 
-static int by_rank(const void *x, const void *y) {
-  const struct ja_block *a = *(struct ja_block *const *)x, *b = *(struct ja_block *const *)y;
-  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-  return a->pc < b->pc ? -1 : a->pc > b->pc;
+/* Where a block stands in the order: in each frame from the first to its own, the rank and pc of the call or, at last, of the block. What has
+ * been called comes behind what is before the call, and before what is behind it: the deepest frame goes first. */
+struct place { uint32_t block, n, key[2 * (MX_JIT_LEVELS + 1)]; };
+static int by_place(const void *x, const void *y) {
+  const struct place *a = x, *b = y;
+  for (uint32_t k = 0; k < a->n && k < b->n; k++)
+    if (a->key[k] != b->key[k]) return a->key[k] < b->key[k] ? -1 : 1;
+  return a->n < b->n ? -1 : a->n > b->n;
+}
+static bool returned(const struct ja_origin *o) { return o->kind == JA_RETURNS && !o->counts; }
+static struct place place_of(const struct ja *a, uint32_t block, const struct mx_order *orders) {
+  const struct ja_origin *o = &a->origin[a->blocks[block].pc];
+  struct place p = {.block = block, .n = 2 * (a->frames[o->frame].level + 1)};
+  uint32_t pc = o->pc;
+  for (uint32_t k = o->frame, at = p.n;; k = a->frames[k].parent) {
+    at -= 2;
+    p.key[at] = k == o->frame && returned(o) ? UINT32_MAX : orders[k].rank[pc], p.key[at + 1] = pc;
+    pc = a->frames[k].call;
+    if (!k) return p;
+  }
 }
 bool ja_order(struct ja *a) {
-  struct mx_order o;
-  struct ja_block **sorted = malloc(sizeof *sorted * (a->nblocks + 1));
-  if (!sorted || !mx__order_find(a->f, &o)) return free(sorted), false;
-  for (uint32_t b = 0; b < a->nblocks; b++) {
-    a->blocks[b].rank = o.rank[a->blocks[b].pc];
-    a->blocks[b].meets = o.meets[a->blocks[b].pc];
-    sorted[b] = &a->blocks[b];
+  struct mx_order *orders = calloc(a->nframes, sizeof *orders); /* by frame */
+  struct place *sorted = malloc(sizeof *sorted * (a->nblocks + 1));
+  bool good = orders && sorted;
+  for (uint32_t k = 0; good && k < a->nframes; k++) good = mx__order_find(&a->image->funcs[a->frames[k].func], &orders[k]);
+  for (uint32_t b = 0; good && b < a->nblocks; b++) {
+    const struct ja_origin *o = &a->origin[a->blocks[b].pc];
+    a->blocks[b].rank = o->frame ? 0 : orders[0].rank[o->pc]; /* in a copy, only a deeper frame than its own goes first */
+    a->blocks[b].meets = returned(o) || orders[o->frame].meets[o->pc];
+    sorted[b] = place_of(a, b, orders);
   }
-  qsort(sorted, a->nblocks, sizeof *sorted, by_rank);
-  for (uint32_t k = 0; k < a->nblocks; k++) sorted[k]->turn = k, a->by_turn[k] = (uint32_t)(sorted[k] - a->blocks);
-  mx__order_free(&o);
-  free(sorted);
-  return true;
+  for (uint32_t k = 1; good && k < a->nframes; k++) {
+    const struct ja_frame *f = &a->frames[k];
+    const uint32_t behind = f->call + mx_w_length(a->image->funcs[a->frames[f->parent].func].code[f->call]);
+    a->frames[k].rank = f->parent ? 0 : orders[0].rank[behind];
+  }
+  if (good) qsort(sorted, a->nblocks, sizeof *sorted, by_place);
+  for (uint32_t k = 0; good && k < a->nblocks; k++) a->blocks[sorted[k].block].turn = k, a->by_turn[k] = sorted[k].block;
+  for (uint32_t k = 0; orders && k < a->nframes; k++) mx__order_free(&orders[k]);
+  free(orders), free(sorted);
+  return good;
 }
 
 uint32_t ja_join_of(const struct ja *a, uint32_t branch) {
@@ -123,6 +147,9 @@ static void visit(struct finder *t, uint32_t number) {
   const struct ja_ins *last = &a->ins[b->end - 1];
   if (last->op == MX_BRX) return; /* the machine does it */
   memcpy(t->pending, b->pending, 8 * a->bwords), memcpy(t->open, b->open, 8 * a->bwords);
+  const uint32_t frame = last->kind == JA_RETURNS ? a->frames[last->frame].parent : last->frame;
+  for (uint32_t k = 0; k < a->nblocks && a->nframes > 1; k++) /* behind a return, nobody is in its frame any more */
+    if (!ja_encloses(a, ja_frame_of(a, k), frame)) ja_del(t->pending, k), ja_del(t->open, k);
   for (uint32_t k = 0; k < b->nsucc; k++) go_on(t, number, b->succ[k], false);
   if (!b->hidden) return;
   const uint32_t join = ja_join_of(a, number), x = b->succ[0], y = b->succ[1];

@@ -53,7 +53,9 @@ struct lw {
   unsigned nc;                        /* chunks of a warp */
   bool marks;                         /* comments for people */
   gcc_jit_rvalue *x, *state;          /* parameters, as byte pointers */
-  gcc_jit_lvalue *fn, *bounds;        /* x->fn; the function's bounds */
+  gcc_jit_lvalue *fn, *bounds;        /* x->fn; all functions' bounds */
+  gcc_jit_lvalue **fn_of;             /* by frame: its function, if anybody has asked */
+  gcc_jit_lvalue *local, *room;       /* where the frame's local memory begins; whether all calls in line may be made. NULL: nobody has asked */
   gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */
   gcc_jit_lvalue *steps, *home;
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
@@ -98,9 +100,7 @@ struct lw {
 };
 
 void *lw_need(size_t n); /* zeros; a process that has no more memory ends */
-static inline unsigned lw_class(const struct ja *a, uint32_t slot) {
-  return slot < a->f->npred ? MX_PRED : slot < a->f->npred + a->f->n32 ? MX_R32 : MX_R64;
-}
+static inline unsigned lw_class(const struct ja *a, uint32_t slot) { return ja_class(a, slot); }
 
 /* ---- memory --------------------------------------------------------------------------------------------------*/
 /* pointer + offset, as a byte pointer; and what lies there */
@@ -194,10 +194,17 @@ void lw_convert(struct lw *l, uint32_t to);
 void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open);
 gcc_jit_lvalue *const *lw_pending(struct lw *l, uint32_t block);
 gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join);
-/* lower.c: the current instruction, if it is an operation on values; so many instructions have been executed */
+/* lower.c: the current instruction, if it is an operation on values; so many instructions of the block have been executed */
 void lw_add_steps(struct lw *l, uint32_t n);
+uint32_t lw_steps(const struct lw *l, uint32_t n); /* that are counted among the first n instructions of the block */
 bool lw_compute(struct lw *l);
 void lw_mark(struct lw *l); /* a comment that names the instruction, for people */
+/* calls.c: the function of a frame; what the current instruction reads, where local memory of its frame begins or ends; the current
+ * instruction, number k of its block, which calls a function whose code follows, or returns from it */
+gcc_jit_rvalue *lw_fn(struct lw *l, uint32_t frame);
+gcc_jit_rvalue *lw_local_memory(struct lw *l);
+void lw_call(struct lw *l, uint32_t k);
+void lw_return(struct lw *l, uint32_t k);
 /* serial.c: finds loops whose lanes may run one by one; builds that of such a loop; where a block begins that is not come to
  * from inside of its own loop */
 void lw_serial_find(struct lw *l);

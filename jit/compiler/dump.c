@@ -14,6 +14,10 @@ static void print_blocks(const struct ja *a, const char *what, const uint64_t *s
 void ja_dump_plan(const struct ja *a, FILE *to) {
   fprintf(to, "function %s: %u blocks%s\n", a->f->name, a->nblocks,
           a->tangled ? ", too tangled: lanes part in the machine" : "");
+  for (uint32_t k = 1; k < a->nframes; k++) {
+    const struct ja_frame *f = &a->frames[k], *from = &a->frames[f->parent];
+    fprintf(to, "  %s is built where %s calls it at %u, from %u on\n", a->image->funcs[f->func].name, a->image->funcs[from->func].name, f->call, f->begin);
+  }
   for (uint32_t k = 0; k < a->nblocks; k++) {
     const struct ja_block *b = &a->blocks[a->by_turn[k]];
     fprintf(to, "  %u:", b->pc);

@@ -79,8 +79,13 @@ static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) { ret
 static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {
   for (unsigned c = 0; c < l->nc; c++) to[c] = jx_rv(from[c]);
 }
+uint32_t lw_steps(const struct lw *l, uint32_t n) {
+  const struct ja_block *b = &l->a->blocks[l->block];
+  return n == b->end - b->first ? b->steps : l->a->ins[b->first + n].steps;
+}
 void lw_add_steps(struct lw *l, uint32_t n) {
   struct jx *j = &l->j;
+  n = lw_steps(l, n);
   if (n) jx_set(j, l->steps, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->steps), jx_int(j, j->t_u64, n)));
 }
 
@@ -164,6 +169,11 @@ static bool special(struct lw *l) {
     return true;
   }
   if (l->ins->op != MX_SREG_32 && l->ins->op != MX_SREG_64) return false;
+  if (ja_local(l->a, l->ins)) {
+    jv v = jv_broadcast(j, MX_T_u64, lw_local_memory(l));
+    for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, v);
+    return true;
+  }
   const unsigned number = mx_w_operand(l->ins->w, 1);
   const struct mx_sreg_info *r = &mx__sregs[number];
   if (r->varies == MX_PER_WARP && number != MX_SR_WARPID) return false; /* reading them moves the warp's clock */
@@ -238,7 +248,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
     lw_add_steps(l, number_in_block + 1);
     return true;
   }
-  if (l->kernel && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
+  if (l->kernel && !l->ins->frame && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
     gcc_jit_block *here = lw_new_block(l, "park");
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, MX_AT(jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), here, machine);
     j->b = here;
@@ -255,7 +265,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
 
 void lw_mark(struct lw *l) {
   char text[48];
-  snprintf(text, sizeof text, "# mx %u %u", (unsigned)(l->a->f - l->a->image->funcs), l->ins->pc);
+  snprintf(text, sizeof text, "# mx %u %u", (unsigned)l->a->frames[l->ins->frame].func, (unsigned)l->a->origin[l->ins->pc].pc);
   gcc_jit_extended_asm_set_volatile_flag(gcc_jit_block_add_extended_asm(l->j.b, NULL, text), 1);
 }
 
@@ -458,6 +468,14 @@ static void build_block(struct lw *l, uint32_t number) {
       lw_edge(l, b->succ[0], false);
       break;
     }
+    if (l->ins->kind == JA_CALLS) {
+      lw_call(l, k);
+      continue;
+    }
+    if (l->ins->kind == JA_RETURNS) {
+      lw_return(l, k);
+      continue;
+    }
     if (l->kernel && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
       gcc_jit_rvalue *apart_from = are_apart(l, false);
       if (apart_from) {
@@ -497,10 +515,7 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   j->b = l->prologue;
-#define OFFSET(m_) gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, jx_rv(l->fn), MX_AT(pfunc, m_), j->t_u32)), j->t_u64)
-  gcc_jit_rvalue *first = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, OFFSET(first_bounds), jx_int(j, j->t_u64, sizeof(struct mx_bounds)));
-#undef OFFSET
-  jx_set(j, l->bounds, lw_add(l, jx_rv(lw_field(l, l->x, X_FIELD(bounds), j->t_pu8)), first));
+  jx_set(j, l->bounds, jx_rv(lw_field(l, l->x, X_FIELD(bounds), j->t_pu8)));
   jx_set(j, l->emask, jx_rv(lw_field(l, l->x, X_FIELD(mask), j->t_u64)));
   for (unsigned c = 0; c < l->nc; c++) {
     jx_set(j, l->em[c], unpack(l, jx_rv(l->emask), c));
@@ -574,6 +589,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   lw_runs_find(l);
   lw_shapes_find(l);
   lw_homes_find(l);
+  l->fn_of = lw_need(sizeof *l->fn_of * a->nframes);
   l->lits = lw_need(sizeof *l->lits * (a->nins * 6 + 1));
   uint32_t s[JA_MAX_TOUCH];
   for (uint32_t k = 0; k < a->nins; k++) {

@@ -8,7 +8,6 @@
 
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
-#include "vm/load/prepare.h"
 #include "vm/load/verify.h"
 
 #include <errno.h>
@@ -201,10 +200,10 @@ int main(int argc, char **argv) {
   gcc_jit_timer *timer = times ? gcc_jit_timer_new() : NULL;
   if (timer) gcc_jit_context_set_timer(c, timer);
 
-  const bool *seen = mx__reachable(im, kernel);
-  if (!seen) return fputs("mx-jitc: out of memory\n", stderr), 4;
+  struct ja_unit unit;
+  if (!ja_unit_make(&unit, im, kernel, stops)) return fputs("mx-jitc: out of memory\n", stderr), 4;
   uint64_t words = 0;
-  for (uint32_t f = 0; f < im->nfuncs; f++) words += seen[f] ? im->funcs[f].ncode : 0;
+  for (uint32_t f = 0; f < im->nfuncs; f++) words += unit.reachable[f] ? im->funcs[f].ncode : 0;
   /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these two. */
   gcc_jit_context_set_int_option(c, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, level >= 0 ? level : 1);
   if (level < 0 && words <= MANY_WORDS) {
@@ -214,12 +213,15 @@ int main(int argc, char **argv) {
   FILE *dumped = show ? fopen(out, "w") : NULL;
   if (show && !dumped) return fprintf(stderr, "mx-jitc: cannot write %s\n", out), 1;
   bool good = true;
-  for (uint32_t f = 0; good && f < im->nfuncs; f++) {
-    if (!seen[f]) continue;
-    struct ja *a = ja_analyse(im, f, stops);
+  bool *done = calloc(im->nfuncs + 1u, sizeof *done);
+  for (uint32_t f = 0; good && done && f < im->nfuncs; f++) {
+    if (!unit.wanted[f] || done[f]) continue;
+    struct ja *a = ja_analyse(&unit, f);
+    done[f] = true;
     if (a && show) show(a, dumped);
     else
       good = a && lw_function(c, isa, a, f, as_asm, large >= 0 ? a->nins > large : (uint64_t)a->nins * (im->lanes / isa->lanes) > isa->in_registers);
+    f = UINT32_MAX; /* its code may leave to functions before it */
   }
   if (show) return fclose(dumped) || !good;
   const uint64_t layout = mx__jit_layout();

@@ -18,7 +18,7 @@ struct place {
 
 static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) { return jx_op(&l->j, op, l->j.t_u64, x, y); }
 static gcc_jit_rvalue *cached(struct lw *l, uint64_t member, gcc_jit_type *t) {
-  return jx_rv(lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->memory * sizeof(struct mx_bounds) + member, t));
+  return jx_rv(lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + member, t));
 }
 /* What is cached; limit() says whether the instruction can use it at all (else: the slow way). */
 static void read_cache(struct lw *l, struct place *p, bool write) {

@@ -299,7 +299,7 @@ static void move(struct lw *l, bool in, uint32_t s) {
   }
 }
 static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_serial *p) {
-  return lw_field(l, jx_rv(l->bounds), (uint64_t)p->load[0].ins->memory * sizeof(struct mx_bounds) + MX_AT(bounds, lanes_off), l->j.t_u32);
+  return lw_field(l, jx_rv(l->bounds), (uint64_t)p->load[0].ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, lanes_off), l->j.t_u32);
 }
 
 /* ---- loads -------------------------------------------------------------------------------------------------------------*/
@@ -561,7 +561,7 @@ static void count(struct lw *l, const struct lw_serial *p) {
   for (unsigned n = 0; n < p->nblocks; n++) { /* so often block n was run */
     gcc_jit_rvalue *times = U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks));
     if (n == p->back + 1) back = times = jx_keep(j, times);
-    jx_set(j, l->steps, U64(PLUS, jx_rv(l->steps), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].end - a->blocks[p->block[n]].first))));
+    jx_set(j, l->steps, U64(PLUS, jx_rv(l->steps), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].steps))));
   }
   if (!back) { /* the way to the header: where no lane has stayed, not behind the last round */
     gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);

@@ -73,15 +73,17 @@ static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
   gcc_jit_block *here = j->b;
   j->b = l->prologue;
   const bool behind_join = l->a->blocks[l->ins->block].meets && l->a->ins[l->a->blocks[l->ins->block].first].pc == l->ins->pc;
-  gcc_jit_rvalue *index = jx_rv(lw_field(l, jx_rv(lw_field(l, jx_rv(l->fn), MX_AT(pfunc, index_of_pc), j->t_pu8)), 4ull * l->ins->pc, j->t_u32));
+  gcc_jit_rvalue *fn = lw_fn(l, l->ins->frame);
+  const uint64_t pc = l->a->origin[l->ins->pc].pc;
+  gcc_jit_rvalue *index = jx_rv(lw_field(l, jx_rv(lw_field(l, fn, MX_AT(pfunc, index_of_pc), j->t_pu8)), 4 * pc, j->t_u32));
   gcc_jit_rvalue *at = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, gcc_jit_context_new_cast(j->c, NULL, index, j->t_u64), jx_int(j, j->t_u64, sizeof(struct mx_insn)));
-  gcc_jit_rvalue *insn = lw_at(l, lw_add(l, jx_rv(lw_field(l, jx_rv(l->fn), MX_AT(pfunc, insns), j->t_pu8)), at), behind_join ? sizeof(struct mx_insn) : 0);
+  gcc_jit_rvalue *insn = lw_at(l, lw_add(l, jx_rv(lw_field(l, fn, MX_AT(pfunc, insns), j->t_pu8)), at), behind_join ? sizeof(struct mx_insn) : 0);
   gcc_jit_lvalue *value = jx_local(j, j->t_u64);
   if (offset) jx_set(j, value, jx_rv(lw_field(l, insn, MX_AT(insn, off), j->t_u64)));
   else {
     gcc_jit_rvalue *ref = jx_rv(lw_field(l, insn, MX_AT(insn, o) + sizeof(mx_ref) * k, j->t_u32));
     ref = gcc_jit_context_new_cast(j->c, NULL, ref, j->t_u64);
-    gcc_jit_rvalue *pool = jx_rv(lw_field(l, l->x, MX_AT(exec, base) + 8, j->t_pu8));
+    gcc_jit_rvalue *pool = jx_rv(lw_field(l, fn, MX_AT(pfunc, pool), j->t_pu8));
     const bool wide = jx_wide(l->ins->o->opnd[k].type);
     gcc_jit_rvalue *read = jx_rv(lw_field(l, lw_add(l, pool, ref), 0, wide ? j->t_u64 : j->t_u32));
     jx_set(j, value, gcc_jit_context_new_cast(j->c, NULL, read, j->t_u64));

@@ -27,7 +27,7 @@ static void each_stop(const struct ja *a, void (*f)(void *user, unsigned number,
   unsigned number = 0, func, pc;
   int n;
   for (const char *s = a->stops; s && *s; s += strcspn(s, ";"), s += *s == ';', number++)
-    if (sscanf(s, "%u %u %n", &func, &pc, &n) == 2 && func == (unsigned)(a->f - a->image->funcs)) f(user, number, pc, s + n);
+    if (sscanf(s, "%u %u %n", &func, &pc, &n) == 2 && func == a->number) f(user, number, pc, s + n);
 }
 
 /* ---- what stays in the frame --------------------------------------------------------------------------------*/

@@ -117,12 +117,14 @@ static void move_shape(struct lw *l, bool in, uint32_t s) {
   gcc_jit_lvalue *const of[4] = {sh->min, sh->max, sh->low, sh->kind};
   for (unsigned k = 0; k < 4; k++) move(l, in, of[k], t->shape[s] + 8 * k, l->j.t_u64);
 }
-static void add_place(struct lw *l, uint32_t s, bool one, bool raw, bool shaped) {
+/* A slot of frame `frame`, or of one that it was called from. */
+static void add_place(struct lw *l, uint32_t frame, uint32_t s, bool one, bool raw, bool shaped) {
   struct lw_tails *t = l->tails;
   const unsigned cls = lw_class(l->a, s);
-  const uint32_t number = s - (cls == MX_PRED ? 0 : cls == MX_R32 ? l->a->f->npred : l->a->f->npred + l->a->f->n32);
+  const struct ja_frame *f = &l->a->frames[frame];
+  while (ja_number(l->a, s) < f->first[cls]) f = &l->a->frames[f->parent];
   *APPEND(t->places, t->nplaces) = (struct mx_jit_place){
-      .slot = number | (one ? MX_JIT_ONE : 0) | (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
+      .slot = (ja_number(l->a, s) - f->first[cls]) | f->level << MX_JIT_LEVEL | (one ? MX_JIT_ONE : 0) | (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
       .home = slot_place(l, s, one), .shape = t->shape[s]};
 }
 
@@ -131,17 +133,21 @@ static void hide(struct lw *l, uint32_t block, bool expected, uint64_t *items) {
   const struct ja *a = l->a;
   struct lw_tails *t = l->tails;
   const uint32_t item = mask_of(a, block, expected);
+  const struct ja_origin *o = block < a->nblocks ? &a->origin[a->blocks[block].pc] : NULL;
+  const bool returned = o && o->kind == JA_RETURNS && !o->counts;
   ja_add(items, item);
-  *APPEND(t->hidden, t->nhidden) = (struct mx_jit_hidden){.mask = mask_place(l, &t->at[item]), .expected = expected,
-                                                          .pc = block < a->nblocks ? a->blocks[block].pc : MX_PC_RET};
+  *APPEND(t->hidden, t->nhidden) = (struct mx_jit_hidden){.mask = mask_place(l, &t->at[item]), .level = o ? a->frames[o->frame].level : 0,
+                                                          .what = expected ? MX_JIT_EXPECTED : returned ? MX_JIT_RETURNED : MX_JIT_STAND,
+                                                          .pc = !o || (returned && expected) ? MX_PC_RET : o->pc};
 }
-/* What the machine is told about lanes that do not run in the current block. */
-static void add_hidden(struct lw *l, struct mx_jit_site *site, uint64_t *items) {
+/* What the machine is told about lanes that do not run in the current block, which is left in frame `frame`. */
+static void add_hidden(struct lw *l, uint32_t frame, struct mx_jit_site *site, uint64_t *items) {
   const struct ja *a = l->a;
   const struct ja_block *b = &a->blocks[l->block];
   struct lw_tails *t = l->tails;
   site->first_hidden = t->nhidden;
   for (uint32_t k = 0; k <= a->nblocks; k++) {
+    if (k < a->nblocks && !ja_encloses(a, ja_frame_of(a, k), frame)) continue;
     if (k < a->nblocks && ja_has(b->pending, k)) hide(l, k, false, items);
     if (ja_has(b->open, k)) hide(l, k, true, items);
   }
@@ -176,12 +182,14 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   const struct ja *a = l->a;
   struct lw_tails *t = l->tails;
   uint64_t *items = lw_need(16 * item_words(a)), *forms = items + item_words(a);
-  struct mx_jit_site site = {.kind = kind, .pc = pc, .steps = done, .first = t->nplaces};
+  const struct ja_origin *o = &a->origin[pc];
+  if (o->kind == JA_RETURNS && !o->counts) kind = MX_JIT_RETURN;
+  struct mx_jit_site site = {.kind = kind, .pc = o->pc, .steps = lw_steps(l, done), .first = t->nplaces, .frame = o->frame};
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(live, s) || !ja_has(l->written, s)) continue;
     if (!l->at_home) ja_add(forms, 2 * s + !ja_has(uni, s));
     if (!l->at_home && !ja_has(l->homed, s)) ja_add(items, 2 * s + !ja_has(uni, s));
-    add_place(l, s, ja_has(uni, s), ja_has(l->raw, s), false);
+    add_place(l, o->frame, s, ja_has(uni, s), ja_has(l->raw, s), false);
   }
   site.n = t->nplaces - site.first;
   if (t->nsites) { /* often the same as the one before */
@@ -189,7 +197,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
     if (last->n == site.n && last->first + last->n == site.first && !memcmp(&t->places[last->first], &t->places[site.first], site.n * sizeof *t->places))
       t->nplaces = site.first, site.first = last->first;
   }
-  add_hidden(l, &site, items);
+  add_hidden(l, o->frame, &site, items);
   jx_set(&l->j, t->site, jx_int(&l->j, l->j.t_u32, MX_JIT_SITE + t->nsites));
   lw_go(l, tail_for(l, items, forms)->block);
   *APPEND(t->sites, t->nsites) = site;
@@ -291,14 +299,14 @@ static uint64_t *describe(struct lw *l, uint32_t number) {
   struct lw_tails *t = l->tails;
   const struct ja_block *b = &l->a->blocks[number];
   uint64_t *items = lw_need(8 * item_words(l->a));
-  struct mx_jit_way_in e = {.pc = b->pc, .first = t->nplaces};
+  struct mx_jit_way_in e = {.pc = l->a->origin[b->pc].pc, .first = t->nplaces};
   for (uint32_t s = 0; s < l->a->nslots; s++) {
     if (!ja_has(b->flow_in, s)) continue;
     const bool one = ja_has(b->uni_in, s), shaped = !one && lw_shape_asked(l, s, number);
     if (!l->at_home) ja_add(items, 2 * s + !one);
     if (shaped) ja_add(items, shape_of(l->a, s));
     if (shaped && !t->shape[s]) t->shape[s] = t->end, t->end += 64;
-    add_place(l, s, one, ja_has(b->raw_in, s), shaped);
+    add_place(l, 0, s, one, ja_has(b->raw_in, s), shaped);
   }
   e.n = t->nplaces - e.first;
   *APPEND(t->entries, t->nentries) = e;
@@ -355,16 +363,17 @@ uint32_t lw_hand_over(struct lw *l) {
       ja_add(made, s[k]);
     }
   }
-  struct mx_jit_step step = {.from = from->pc, .pc = l->ins->pc, .first = t->nplaces};
+  const uint32_t frame = l->ins->frame;
+  struct mx_jit_step step = {.from = a->origin[from->pc].pc, .pc = a->origin[l->ins->pc].pc, .first = t->nplaces, .frame = frame};
   for (uint32_t k = 0; k < a->nslots; k++) {
     if (!ja_has(in, k)) continue;
     if (!ja_has(l->homed, k)) move_slot(l, false, k, ja_has(uni, k));
-    add_place(l, k, ja_has(uni, k), ja_has(raw, k), false);
+    add_place(l, frame, k, ja_has(uni, k), ja_has(raw, k), false);
     if (l->always) ja_add(l->homed, k);
   }
   step.nin = t->nplaces - step.first;
   n = ja_defs(a, l->ins, s);
-  for (uint32_t k = 0; k < n; k++) add_place(l, s[k], ja_has(l->uni_after, s[k]), false, false);
+  for (uint32_t k = 0; k < n; k++) add_place(l, frame, s[k], ja_has(l->uni_after, s[k]), false, false);
   step.nout = n;
   *APPEND(t->steps, t->nsteps) = step;
   free(in);
@@ -392,14 +401,20 @@ void lw_park(struct lw *l, uint32_t number) {
 void lw_export_table(struct lw *l, uint32_t number) {
   const struct lw_tails *t = l->tails;
   struct jx *j = &l->j;
+  struct mx_jit_frame *frames = lw_need(l->a->nframes * sizeof *frames);
+  for (uint32_t k = 0; k < l->a->nframes; k++) {
+    const struct ja_frame *f = &l->a->frames[k];
+    frames[k] = (struct mx_jit_frame){.func = f->func, .parent = f->parent, .level = f->level, .call = f->call};
+  }
   const struct mx_jit_table head = {.home_bytes = (t->end + 63) / 64 * 64, .clean = t->entries[0].n != 0, .waits = l->waits != NULL, .chunk = j->w, .vector_masks = j->isa->mask_is_vector,
-                                    .nentries = t->nentries, .nsites = t->nsites, .nplaces = t->nplaces, .nhidden = t->nhidden, .nsteps = t->nsteps};
+                                    .nframes = l->a->nframes, .nentries = t->nentries, .nsites = t->nsites, .nplaces = t->nplaces, .nhidden = t->nhidden, .nsteps = t->nsteps};
   const struct { const void *p; size_t bytes; } parts[] = {{&head, sizeof head},
                                                            {t->entries, t->nentries * sizeof *t->entries},
                                                            {t->sites, t->nsites * sizeof *t->sites},
                                                            {t->places, t->nplaces * sizeof *t->places},
                                                            {t->hidden, t->nhidden * sizeof *t->hidden},
-                                                           {t->steps, t->nsteps * sizeof *t->steps}};
+                                                           {t->steps, t->nsteps * sizeof *t->steps},
+                                                           {frames, l->a->nframes * sizeof *frames}};
   size_t size = 0, at = 0;
   for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) size += parts[k].bytes;
   unsigned char *all = lw_need(size);
@@ -410,5 +425,5 @@ void lw_export_table(struct lw *l, uint32_t number) {
   gcc_jit_type *type = gcc_jit_context_new_array_type(j->c, NULL, j->t_u32, (int)(size / 4));
   gcc_jit_lvalue *g = gcc_jit_context_new_global(j->c, NULL, GCC_JIT_GLOBAL_EXPORTED, type, name);
   gcc_jit_global_set_initializer(g, all, size);
-  free(all);
+  free(all), free(frames);
 }

@@ -54,7 +54,7 @@ static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
   jx_set(j, lw_field(l, l->x, X_FIELD(more), j->t_u32), u32_op(l, GCC_JIT_BINARY_OP_MINUS, more, 1));
   jx_set(j, ahead, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(ahead), 1));
   move_registers(l, jx_int(j, j->t_u64, 1));
-  if (loops(l->a)) jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
+  if (loops(l->a) || l->a->nframes > 1) jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
   lw_go(l, l->entry[0]);
 }
 /* Back to vm/exec/compiled_block.c. */
@@ -70,7 +70,7 @@ void lw_warp_waits(struct lw *l, uint32_t entry) {
   struct jx *j = &l->j;
   if (!l->waits) l->waits = lw_new_block(l, "waits");
   jx_set(j, l->which, jx_int(j, j->t_u32, entry));
-  jx_set(j, l->barrier, jx_int(j, j->t_u32, l->ins->pc));
+  jx_set(j, l->barrier, jx_int(j, j->t_u32, l->a->origin[l->ins->pc].pc));
   lw_go(l, l->waits);
 }
 /* The next warp of the ring goes on. */

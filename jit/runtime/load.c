@@ -40,7 +40,8 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs, char **why) {
     const struct mx_jit_site *sites = (const void *)(entries + t->nentries);
     const struct mx_jit_place *places = (const void *)(sites + t->nsites);
     const struct mx_jit_hidden *hidden = (const void *)(places + t->nplaces);
-    o->code[f] = (struct mx_jit_code){.home_bytes = t->home_bytes, .run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = hidden, .steps = (const void *)(hidden + t->nhidden),
+    const struct mx_jit_step *steps = (const void *)(hidden + t->nhidden);
+    o->code[f] = (struct mx_jit_code){.home_bytes = t->home_bytes, .run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = hidden, .steps = steps, .frames = (const void *)(steps + t->nsteps),
                                       .live = dlsym(o->handle, live)};
   }
   return o;

@@ -3,7 +3,8 @@
  *   memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and then outside
  *   .sync       where no branch is open, with all lanes named
  *   control     branches forward, around one or two sides, and loops of few rounds, well nested; in every third program any graph of
- *               blocks, in any order
+ *               blocks, in any order; calls of functions of the same kind, which call others, have local memory and spill cells or
+ *               none, and return early
  * All registers hold something from the start. 16-bit values have registers of their own: they must be zero-extended. */
 #include "programs.h"
 
@@ -18,9 +19,11 @@ enum {
   WORDS = 4000, DEPTH = 3,
   NARG32 = 6, NARG64 = 4,                 /* that the kernel fills */
   N32 = 12, HALVES = 4, COUNTER = N32 + HALVES, ALL32 = COUNTER + DEPTH,
-  N64 = 8, REACH = N64, PLACE = N64 + 1, ALL64 = N64 + 2, /* REACH: an address made from a value; PLACE: the thread's piece */
+  /* REACH: an address made from a value; PLACE: the thread's piece; OWN: a called function's local memory */
+  N64 = 8, REACH = N64, PLACE = N64 + 1, OWN = N64 + 2, ALL64 = N64 + 3,
   NPRED = 4, AGAIN = NPRED, ALLPRED = NPRED + 1,
   CELLS = 2,                              /* spill cells of each class */
+  CALLED = 6,                             /* functions that programs call, behind the kernel */
 };
 
 uint64_t differ_random(uint64_t *state) { /* splitmix64 */
@@ -32,7 +35,9 @@ uint64_t differ_random(uint64_t *state) { /* splitmix64 */
 
 /* chain: results go round four registers of each kind, and each instruction reads the results of the one before it where it can. */
 enum { PREDICATES, WORDS32, NARROW, WORDS64, KINDS };
-struct maker { uint64_t *state; uint32_t lanes; struct mx_func *f; mx_word *code; struct mx_lit *lits; bool chain; unsigned from[KINDS], to[KINDS], turn; };
+struct maker { uint64_t *state; uint32_t lanes; struct mx_func *f; mx_word *code; struct mx_lit *lits; bool chain; unsigned from[KINDS], to[KINDS], turn;
+               unsigned may_call, ncall; /* these functions */
+               bool called; };
 static uint32_t below(struct maker *k, uint32_t n) { return (uint32_t)(differ_random(k->state) % n); }
 
 static unsigned literal(struct maker *k, unsigned kind, uint32_t index, uint64_t value) {
@@ -97,6 +102,7 @@ static bool may(const struct maker *k, unsigned op, bool open) {
   const struct mx_op_info *o = &mx__ops[op];
   if (o->flags & ((k->lanes == 32 ? MX_F_W64 : MX_F_W32) | MX_F_BRANCH | MX_F_CALL | MX_F_END) || has_narrow(o)) return false;
   if (o->flags & MX_F_SYNC && open) return false;
+  if (!k->f->nspill32 && (!strncmp(o->id, "SPILL_", 6) || !strncmp(o->id, "FILL_", 5))) return false;
   switch (o->cls) {
     case MX_LANE: return true;
     case MX_CROSS: return true;
@@ -115,7 +121,7 @@ static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type,
   const uint32_t at = wide ? 64 * below(k, 3) : 16 * below(k, 12);
   *offset = number(k, at);
   if (space == MX_SHARED) *address = literal(k, MX_LIT_VAR, 0, 0);
-  else if (space == MX_LOCAL) *address = number(k, 0), *offset = number(k, wide ? 0 : at & 48);
+  else if (space == MX_LOCAL) *address = k->called ? OWN : number(k, 0), *offset = number(k, wide ? 0 : at & 48);
   else if (below(k, 3)) *address = PLACE;
   else { /* lanes apart */
     PUT(MX_AND_64, 0, REACH, below(k, N64), number(k, wide ? 0x40 : 0x30));
@@ -200,6 +206,13 @@ static void reading_loop(struct maker *k, unsigned depth) {
   if (out) aim(k, out, k->f->ncode, k->f->ncode);
 }
 
+static const struct mx_slot_ref called_args[] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R64, 0}, {MX_R64, 1}, {MX_PRED, 0}, {MX_R32, N32}, {MX_R64, PLACE}},
+                                called_results[] = {{MX_R32, 2}, {MX_R32, N32 + 1}, {MX_R64, 1}, {MX_PRED, 1}};
+static void call(struct maker *k) {
+  const unsigned n = k->may_call + below(k, k->ncall);
+  PUT(MX_CALL, 0, n & 1023, n >> 10, 4, 7, below(k, N32), N32 + below(k, HALVES), below(k, N64), below(k, NPRED), /* results */
+      input(k, MX_T_b32), below(k, N32), input(k, MX_T_b64), below(k, N64), below(k, NPRED), N32 + below(k, HALVES), PLACE);
+}
 static void body(struct maker *k, unsigned n, unsigned depth) {
   while (n--) {
     const unsigned dice = depth < DEPTH ? below(k, 40) : 40;
@@ -225,6 +238,8 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
       aim(k, back, top, k->f->ncode);
     } else if (dice == 5 || dice == 6) {
       reading_loop(k, depth);
+    } else if (k->ncall && dice >= 7 && dice < 11) {
+      call(k);
     } else {
       const bool full = !below(k, 6); /* words in memory: compiled code knows many forms of such rows */
       unsigned op;
@@ -316,6 +331,27 @@ static void tangle(struct maker *k) {
   }
 }
 
+/* A function that is called: registers that are not arguments begin with 0. */
+static void function(struct maker *k) {
+  struct mx_func *f = k->f;
+  f->n32 = ALL32, f->n64 = ALL64, f->npred = ALLPRED;
+  f->nspill32 = f->nspill64 = f->nspillpred = below(k, 4) ? 0 : CELLS;
+  f->args = called_args, f->nargs = sizeof called_args / sizeof *called_args;
+  f->results = called_results, f->nresults = sizeof called_results / sizeof *called_results;
+  f->local_bytes = 64 * (1 + below(k, 2));
+  PUT(MX_SREG_64, 0, OWN, MX_SR_LOCAL_BASE);
+  if (below(k, 2)) PUT(MX_XOR_32, 0, 3, 0, number(k, 0x9E3779B9u));
+  body(k, 1 + below(k, 4), 1);
+  if (!below(k, 2)) {
+    const uint32_t over = branch(k, below(k, NPRED), below(k, 2));
+    body(k, below(k, 3), 1);
+    k->code[f->ncode++] = mx_w_make(MX_RET, MX_GUARD_NONE, false, 0);
+    aim(k, over, f->ncode, MX_PC_RET);
+    body(k, 1 + below(k, 4), 1);
+  }
+  k->code[f->ncode++] = mx_w_make(MX_RET, MX_GUARD_NONE, false, 0);
+}
+
 static void program(struct maker *k, unsigned instructions) {
   static const struct mx_slot_ref args[NARG32 + NARG64 + 1] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5},
     {MX_R64, 0}, {MX_R64, 1}, {MX_R64, 2}, {MX_R64, 3}, {MX_R64, PLACE}};
@@ -346,7 +382,7 @@ static void program(struct maker *k, unsigned instructions) {
 
 /* Loads what registers begin with, calls program `which`, stores what they end with. */
 static void kernel(struct maker *k, unsigned programs, uint32_t *targets) {
-  enum { ADDRESS = N64 + 2, WHICH = COUNTER, TID = COUNTER + 1, LOAD = 4 * MX_GLOBAL, NRES = N32 + HALVES + N64 + NPRED, NARGS = NARG32 + NARG64 + 1 };
+  enum { ADDRESS = ALL64, WHICH = COUNTER, TID = COUNTER + 1, LOAD = 4 * MX_GLOBAL, NRES = N32 + HALVES + N64 + NPRED, NARGS = NARG32 + NARG64 + 1 };
   struct mx_func *f = k->f;
   f->n32 = ALL32, f->n64 = ALL64 + 1, f->npred = ALLPRED;
   PUT(MX_LD_B64, 4 * MX_PARAM, ADDRESS, number(k, 0), number(k, 0));
@@ -390,10 +426,11 @@ static void kernel(struct maker *k, unsigned programs, uint32_t *targets) {
 }
 
 uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigned instructions, size_t *size) {
-  const unsigned words = programs * 8 + WORDS;
-  struct mx_func *f = calloc(programs + 1, sizeof *f);
-  mx_word *code = calloc((size_t)programs * WORDS + words, sizeof *code);
-  struct mx_lit *lits = calloc((size_t)(programs + 1) * MX_MAX_LITS * 2, sizeof *lits);
+  static const char *const called[CALLED] = {"called0", "called1", "called2", "called3", "called4", "called5"};
+  const unsigned words = programs * 8 + WORDS, funcs = programs + 1 + CALLED;
+  struct mx_func *f = calloc(funcs, sizeof *f);
+  mx_word *code = calloc((size_t)(programs + CALLED) * WORDS + words, sizeof *code);
+  struct mx_lit *lits = calloc((size_t)funcs * MX_MAX_LITS * 2, sizeof *lits);
   char(*names)[24] = calloc(programs, sizeof *names);
   uint32_t *targets = calloc(programs, sizeof *targets), shared[] = {0};
   uint8_t *bytes = NULL;
@@ -402,9 +439,18 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
     for (unsigned p = 0; p < programs; p++) {
       snprintf(names[p], sizeof names[p], "program%u", p);
       uint64_t state = seed * 1000003u + p;
-      struct maker k = {.state = &state, .lanes = lanes, .f = &f[p], .code = code + (size_t)p * WORDS, .lits = lits + (size_t)p * MX_MAX_LITS * 2};
+      struct maker k = {.state = &state, .lanes = lanes, .f = &f[p], .code = code + (size_t)p * WORDS, .lits = lits + (size_t)p * MX_MAX_LITS * 2,
+                        .may_call = programs + 1, .ncall = CALLED};
       f[p].name = names[p], f[p].code = k.code, f[p].lits = k.lits;
       program(&k, instructions);
+    }
+    for (unsigned p = 0; p < CALLED; p++) {
+      struct mx_func *to = &f[programs + 1 + p];
+      uint64_t state = seed * 1000003u + 0x10000 + p;
+      struct maker k = {.state = &state, .lanes = lanes, .f = to, .code = code + (size_t)programs * WORDS + words + (size_t)p * WORDS,
+                        .lits = lits + (size_t)(programs + 1 + p) * MX_MAX_LITS * 2, .may_call = programs + 2 + p, .ncall = CALLED - 1 - p, .called = true};
+      to->name = called[p], to->code = k.code, to->lits = k.lits;
+      function(&k);
     }
     struct mx_func *e = &f[programs];
     struct maker k = {.lanes = lanes, .f = e, .code = code + (size_t)programs * WORDS, .lits = lits + (size_t)programs * MX_MAX_LITS * 2};
@@ -416,7 +462,7 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
     e->shared = shared, e->nshared = 1;
     kernel(&k, programs, targets);
     const struct mx_image image = {.lanes = lanes, .sm = lanes == 32 ? 90 : 0, .ptx_version = lanes == 32 ? 90 : 0, .address_size = 64,
-                                   .funcs = f, .nfuncs = programs + 1, .vars = &var, .nvars = 1};
+                                   .funcs = f, .nfuncs = funcs, .vars = &var, .nvars = 1};
     bytes = mx__image_write(&image, size);
   }
   free(f);
@@ -428,7 +474,7 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
 }
 
 uint8_t *differ_chain(unsigned op, unsigned instructions, size_t *size) {
-  enum { ADDRESS = N64 + 2, TID = COUNTER, ROUND = 4, STORE = 4 * MX_GLOBAL };
+  enum { ADDRESS = ALL64, TID = COUNTER, ROUND = 4, STORE = 4 * MX_GLOBAL };
   mx_word code[WORDS] = {0};
   struct mx_lit lits[2 * MX_MAX_LITS] = {0};
   uint32_t shared[] = {0};

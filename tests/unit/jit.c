@@ -753,6 +753,80 @@ static void warp_after_warp(void **state) {
     }
 }
 
+/* Small functions and those that are called once are built where they are called, whatever is in them: early returns, loops, memory of all
+ * kinds, calls; under masks too. No call leaves compiled code, but where the slice ends there, or no frame is left. */
+static const char calling[] =
+    ".version 9.0\n.target mx64\n.address_size 64\n"
+    ".func (.param .b32 r) mix(.param .b32 a, .param .b32 b)\n{\n"
+    "  .reg .b32 %a, %b, %t;\n  .reg .pred %p;\n  ld.param.b32 %a, [a];\n  ld.param.b32 %b, [b];\n"
+    "  xor.b32 %t, %a, %b;\n  setp.gt.u32 %p, %t, 1000;\n  @%p add.u32 %t, %t, %a;\n  st.param.b32 [r], %t;\n  ret;\n}\n"
+    /* returns early, or goes round a loop of its lane's length, reading memory */
+    ".func (.param .b32 r) sum(.param .b64 at, .param .b32 n)\n{\n"
+    "  .reg .b32 %n, %s, %v;\n  .reg .b64 %a;\n  .reg .pred %p;\n  ld.param.b64 %a, [at];\n  ld.param.b32 %n, [n];\n  mov.u32 %s, 0;\n"
+    "  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n  mov.u32 %s, 77;\n  st.param.b32 [r], %s;\n  ret;\n"
+    "L:\n  ld.global.u32 %v, [%a];\n  add.u32 %s, %s, %v;\n  add.u64 %a, %a, 4;\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n"
+    "  { .param .b32 x; .param .b32 y; .param .b32 q;\n  st.param.b32 [x], %s;\n  st.param.b32 [y], %v;\n"
+    "  call (q), mix, (x, y);\n  ld.param.b32 %s, [q]; }\n  st.param.b32 [r], %s;\n  ret;\n}\n"
+    /* has local memory of its own */
+    ".func (.param .b32 r) pick(.param .b32 v, .param .b32 n)\n{\n"
+    "  .local .align 4 .b8 t[32];\n  .reg .b32 %v, %n, %a;\n  ld.param.b32 %v, [v];\n  ld.param.b32 %n, [n];\n"
+    "  .reg .b64 %t, %d;\n  mov.u64 %t, t;\n  st.local.u32 [%t], %v;\n  not.b32 %v, %v;\n  st.local.u32 [%t+4], %v;\n  st.local.u32 [%t+8], %n;\n"
+    "  rem.u32 %n, %n, 3;\n  mul.wide.u32 %d, %n, 4;\n  add.u64 %t, %t, %d;\n  ld.local.u32 %a, [%t];\n  st.param.b32 [r], %a;\n  ret;\n}\n"
+    ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
+    "  .local .align 4 .b8 own[16];\n  .reg .b32 %i, %t, %k, %s, %n, %c;\n  .reg .b64 %o, %a, %l;\n  .reg .pred %p, %q;\n"
+    "  ld.param.u64 %o, [out];\n  ld.param.u32 %n, [n];\n  mov.u32 %i, %tid.x;\n  mov.u32 %k, 0;\n  mov.u32 %s, %i;\n"
+    "  mov.u64 %l, own;\n  st.local.u32 [%l+4], %i;\n"
+    "L:\n  and.b32 %t, %s, 3;\n  setp.eq.u32 %p, %t, 1;\n  @%p bra ODD;\n"
+    "  { .param .b32 x; .param .b32 y; .param .b32 r;\n  st.param.b32 [x], %s;\n  st.param.b32 [y], %k;\n"
+    "  call (r), pick, (x, y);\n  ld.param.b32 %s, [r]; }\n"
+    "  setp.eq.u32 %q, %t, 2;\n  @%q bra ODD;\n"
+    "  and.b32 %c, %s, 7;\n  add.u32 %c, %c, %n;\n"
+    "  { .param .b64 x; .param .b32 y; .param .b32 r;\n  st.param.b64 [x], %o;\n  st.param.b32 [y], %c;\n"
+    "  call (r), sum, (x, y);\n  ld.param.b32 %s, [r]; }\n"
+    "ODD:\n  ld.local.u32 %t, [%l+4];\n  add.u32 %s, %s, %t;\n  mad.lo.u32 %s, %s, 5, %k;\n  add.u32 %k, %k, 1;\n  setp.lt.u32 %p, %k, 3000;\n  @%p bra L;\n"
+    "  mul.wide.u32 %a, %i, 4;\n  add.u64 %a, %o, %a;\n  add.u64 %a, %a, 256;\n  st.global.u32 [%a], %s;\n  exit;\n}\n";
+static void calls_in_line(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  enum { LANES = 64 };
+  const struct { uint64_t depth; uint32_t n; mx_status status; } runs[] = {{1, 0, MX_TRAPPED}, {2, 0, MX_TRAPPED}, {3, 0, MX_OK}, {512, 0, MX_OK}, {512, 2 * LANES, MX_TRAPPED}};
+  for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
+    static uint32_t out[2][2 * LANES];
+    mx_launch_stats stats[2];
+    char *text[2] = {NULL, NULL};
+    for (int e = 0; e < 2; e++) {
+      mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+      o.cache_dir = "";
+      o.threads = 1;
+      mx_device *d;
+      mx_module *m;
+      mx_kernel *k = load(&o, calling, "work", &d, &m);
+      assert_int_equal(mx_limit_set(d, MX_LIMIT_CALL_DEPTH, runs[r].depth), MX_OK);
+      mx_addr memory;
+      assert_int_equal(mx_alloc(d, sizeof out[e], &memory), MX_OK);
+      for (uint32_t i = 0; i < 2 * LANES; i++) out[e][i] = i * 0x9E3779B9u;
+      assert_int_equal(mx_copy_to_device(d, memory, out[e], sizeof out[e]), MX_OK);
+      const void *args[] = {&memory, &runs[r].n};
+      mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+      c.block[0] = LANES;
+      c.jit = e ? MX_JIT_ON : MX_JIT_OFF;
+      assert_int_equal(mx_launch_args(k, &c, args, 2), runs[r].status);
+      stats[e] = (mx_launch_stats){.struct_size = sizeof stats[e]};
+      mx_device_stats(d, &stats[e]);
+      if (runs[r].status == MX_OK) mx_copy_from_device(d, out[e], memory, sizeof out[e]);
+      else text[e] = mx_last_error_text(d);
+      mx_device_destroy(d);
+    }
+    assert_int_equal(stats[1].steps, stats[0].steps);
+    if (runs[r].status != MX_OK) assert_string_equal(text[1], text[0]);
+    else {
+      assert_memory_equal(out[0], out[1], sizeof *out);
+      assert_true(stats[1].exits[MX_EXIT_CALL] <= (runs[r].depth == 3 ? 3000 : 12)); /* at the end of a slice; without room for all of them */
+    }
+    free(text[0]), free(text[1]);
+  }
+}
+
 /* An indirect call leaves compiled code in each turn of a loop, with much that lives across it: the interpreter is faster, gets the kernel
  * back in the launch in which that shows, and keeps it, unless compiled code is demanded. */
 static void slower_code(void **state) {
@@ -819,7 +893,7 @@ int main(void) {
       cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
       cmocka_unit_test(warp_after_warp),      cmocka_unit_test(spoiled_results),     cmocka_unit_test(entries_cut_short_in_use),
       cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(called_through_memory),
-      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(slower_code),
+      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(slower_code),          cmocka_unit_test(calls_in_line),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }

@@ -50,7 +50,7 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
     const struct mx_jit_way_in *at = &code->entries[warp->resume];
     x->base[0] = warp->splits[0].frame->slots;
     x->mask = warp->splits[0].mask;
-    mx__jit_home_to_frame(x, code, at->first, at->n, mx__jit_keep(warp->splits[0].frame));
+    mx__jit_home_to_frame(x, code, at->first, at->n, mx__jit_keep(warp->splits[0].frame), NULL);
     warp->resume = 0;
   }
   x->base[0] = base;

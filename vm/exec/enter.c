@@ -8,14 +8,38 @@
 
 #include <stdlib.h>
 
-static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
-  if (x->ahead || (x->ring && x->ring->moved)) mx__rounds_catch_up(x);
-  bool done;
-  if (mx__jit_inplace(x, s->code, home, number, mask, &done)) return done;
-  x->frame_dirty = true;
+/* ---- frames of calls in line -----------------------------------------------------------------------------------*/
+/* x->frame is the one in which code was entered: frames[0]. */
+static const struct mx_pfunc *function_of(const struct mx_exec *x, const struct mx_jit_frame *f) { return &x->prep->funcs[f->func]; }
+static const struct mx_insn *call_of(const struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_frame *f) {
+  const struct mx_insn *i = mx__at(function_of(x, &code->frames[f->parent]), f->call);
+  return i->kind == MX_INSN_JOIN ? i + 1 : i;
+}
+/* Makes frame `number` and those that it was called from, lanes[] being in them by level; false: there is no memory, and the launch has
+ * trapped. */
+static bool push_frames(struct mx_exec *x, const struct mx_jit_code *code, uint32_t number, const uint64_t *lanes, struct mx_frame **frames) {
+  const struct mx_jit_frame *way[MX_JIT_LEVELS + 1];
+  const uint32_t levels = code->frames[number].level;
+  for (uint32_t k = number; k; k = code->frames[k].parent) way[code->frames[k].level] = &code->frames[k];
+  frames[0] = x->frame;
+  for (uint32_t v = 1; v <= levels; v++) {
+    frames[v] = mx__frame_push(x, frames[v - 1], call_of(x, code, way[v]), function_of(x, way[v]), lanes[v]);
+    if (frames[v]) continue;
+    while (--v) mx__frame_end(x, frames[v]);
+    mx__trap_at(x, call_of(x, code, way[1]), MX_TRAP_STACK_OVERFLOW, x->mask, NULL);
+    return false;
+  }
+  return true;
+}
+static void set_frame(struct mx_exec *x, struct mx_frame *f) {
+  x->frame = x->split->frame = f;
+  x->fn = f->fn;
+  x->base[0] = f->slots, x->base[1] = f->fn->pool;
+}
+static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask, struct mx_frame *const *frames) {
   const struct mx_pfunc *fn = x->fn;
   const struct mx_jit_step *t = &s->code->steps[number];
-  mx__jit_home_to_frame(x, s->code, t->first, t->nin, home);
+  mx__jit_home_to_frame(x, s->code, t->first, t->nin, home, frames);
   uint32_t k = fn->index_of_pc[t->from];
   if (fn->insns[k].kind == MX_INSN_JOIN) k++;
   const uint64_t all = x->mask;
@@ -25,6 +49,42 @@ static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned c
   if (next) mx__jit_results_to_home(x, s->code, t->first + t->nin, t->nout, home);
   x->mask = all;
   return next != NULL;
+}
+/* The same in a call in line. Bodies that work in place only want to know where they are. */
+static uint32_t step_in_line(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
+  const struct mx_jit_code *code = s->code;
+  const struct mx_jit_step *t = &code->steps[number];
+  struct mx_frame *const entered = x->frame, *frames[MX_JIT_LEVELS + 1];
+  struct mx_frame light[MX_JIT_LEVELS + 1];
+  const struct mx_jit_frame *f = &code->frames[t->frame];
+  uint64_t lanes[MX_JIT_LEVELS + 1];
+  const uint32_t levels = f->level;
+  for (uint32_t v = 0; v <= levels; v++) lanes[v] = x->mask;
+  for (uint32_t k = t->frame; k; k = code->frames[k].parent) light[code->frames[k].level].fn = function_of(x, &code->frames[k]);
+  for (uint32_t v = 1; v <= levels; v++) {
+    light[v].parent = v > 1 ? &light[v - 1] : entered;
+    light[v].depth = light[v].parent->depth + 1, light[v].lanes = x->mask, light[v].open = 0;
+    light[v].local_base = mx__local_top(light[v].parent), light[v].local_dyn = 0;
+  }
+  bool done;
+  x->frame = &light[levels], x->fn = light[levels].fn, x->base[1] = x->fn->pool;
+  const bool in_place = mx__jit_inplace(x, code, home, number, mask, &done);
+  set_frame(x, entered);
+  if (in_place) return done;
+  if (!push_frames(x, code, t->frame, lanes, frames)) return 0;
+  set_frame(x, frames[levels]);
+  done = through_frame(x, s, home, number, mask, frames);
+  set_frame(x, entered);
+  for (uint32_t v = levels; v; v--) mx__frame_end(x, frames[v]);
+  return done;
+}
+static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
+  if (x->ahead || (x->ring && x->ring->moved)) mx__rounds_catch_up(x);
+  if (s->code->steps[number].frame) return step_in_line(x, s, home, number, mask);
+  bool done;
+  if (mx__jit_inplace(x, s->code, home, number, mask, &done)) return done;
+  x->frame_dirty = true;
+  return through_frame(x, s, home, number, mask, NULL);
 }
 const struct mx_jit_help mx__jit_help = {step, mx__jit_shape};
 
@@ -50,26 +110,35 @@ const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code 
   return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
 }
 
+/* By level: lanes that are in the site's frame of that level or in one called from there. */
+static void lanes_of(const struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home, uint64_t *lanes) {
+  const uint32_t levels = code->frames[site->frame].level;
+  for (uint32_t v = 0; v <= levels; v++) lanes[v] = site->mask ? mx__jit_mask(x, code->table, home + site->mask) : x->mask;
+  for (uint32_t k = 0; k < site->nhidden; k++) {
+    const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
+    for (uint32_t v = 0; h->what != MX_JIT_EXPECTED && v <= h->level; v++) lanes[v] |= mx__jit_mask(x, code->table, home + h->mask);
+  }
+}
 /* Makes the splits and joins known that the code had in its masks. */
-static void tell(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home) {
+static void tell(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home, struct mx_frame *const *frames) {
   const struct mx_jit_table *t = code->table;
-  if (!site->mask) return;
-  x->split->mask = mx__jit_mask(x, t, home + site->mask);
+  x->split->frame = frames[code->frames[site->frame].level];
+  if (site->mask) x->split->mask = mx__jit_mask(x, t, home + site->mask);
   for (uint32_t k = 0; k < site->nhidden; k++) {
     const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
     const uint64_t lanes = mx__jit_mask(x, t, home + h->mask);
     if (!lanes) continue;
-    if (h->expected) {
-      mx__expect_lanes(x->frame, h->pc, lanes);
+    if (h->what == MX_JIT_EXPECTED) {
+      mx__expect_lanes(frames[h->level], h->pc, lanes);
       continue;
     }
     const uint32_t at = mx__split_index(x);
     struct mx_split other = *x->split;
-    other.mask = lanes, other.pc = h->pc;
+    other.mask = lanes, other.pc = h->pc, other.frame = frames[h->level], other.returns = h->what == MX_JIT_RETURNED;
     x->split = mx__split_insert(x, at, &other) + 1;
     x->stats.splits++;
   }
-  mx__select(x, x->split);
+  if (site->mask || site->frame) mx__select(x, x->split);
 }
 const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i) {
   if (kind == MX_JIT_REFUSED) return interpret(x, i);
@@ -79,14 +148,19 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   }
   const struct mx_jit_site *site = &code->sites[kind - MX_JIT_SITE];
   const uint64_t steps = s->steps + site->steps;
-  mx__jit_home_to_frame(x, code, site->first, site->n, s->home); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
+  uint64_t lanes[MX_JIT_LEVELS + 1];
+  struct mx_frame *frames[MX_JIT_LEVELS + 1];
+  if (site->frame) lanes_of(x, code, site, s->home, lanes);
+  if (!push_frames(x, code, site->frame, lanes, frames)) return NULL;
+  mx__jit_home_to_frame(x, code, site->first, site->n, s->home, frames); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
   if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* a breakpoint, perhaps */
     return x->launch->debug && !x->launch->hooks->unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
   x->steps += steps;
   const uint32_t event = x->event;
-  tell(x, code, site, s->home);
+  tell(x, code, site, s->home, frames);
   x->split->pc = site->pc;
   switch (site->kind) {
+    case MX_JIT_RETURN: x->split->returns = true; return mx__next_split(x);
     case MX_JIT_GO: return mx__at(x->fn, site->pc);
     case MX_JIT_SLICE: return mx__leave(x, site->pc, MX_EV_SLICE);
     default: x->event = event; return NULL;

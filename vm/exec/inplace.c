@@ -80,7 +80,7 @@ static bool is_half(const struct making *k, uint32_t slot) {
 }
 static void take_input(struct making *k, const struct mx_jit_place *p) {
   const unsigned cls = p->slot >> MX_JIT_CLASS;
-  const uint32_t slot = p->slot & 0xFFFF;
+  const uint32_t slot = mx__jit_slot_number(p);
   const enum how how = form_of(p);
   if (find(k, cls, slot)) return; /* as half of a pair */
   if (cls == MX_R64 && is_half(k, slot)) return;
@@ -92,7 +92,7 @@ static void take_input(struct making *k, const struct mx_jit_place *p) {
 static const struct mx_jit_place *place_of(const struct making *k, const struct mx_jit_step *s, bool out, uint32_t slot) {
   const struct mx_jit_place *p = k->code->places + s->first + (out ? s->nin : 0);
   for (uint32_t n = 0; n < (out ? s->nout : s->nin); n++)
-    if (p[n].slot >> MX_JIT_CLASS == MX_R64 && (p[n].slot & 0xFFFF) == slot) return &p[n];
+    if (p[n].slot >> MX_JIT_CLASS == MX_R64 && mx__jit_slot_number(&p[n]) == slot) return &p[n];
   return NULL;
 }
 /* A register of 128 bits: its halves are copied there and back, whatever their form. */
@@ -117,7 +117,7 @@ static uint32_t take_result(struct making *k, const struct mx_jit_step *s, bool 
   const struct mx_jit_place *p = NULL;
   for (uint32_t n = 0; last && n < s->nout; n++) {
     const struct mx_jit_place *q = &k->code->places[s->first + s->nin + n];
-    if (q->slot >> MX_JIT_CLASS == cls && (q->slot & 0xFFFF) == slot) p = q;
+    if (q->slot >> MX_JIT_CLASS == cls && mx__jit_slot_number(q) == slot) p = q;
   }
   if (last && !p) return k->bad = true, 0;
   if (!last) { /* seen by the step's other instructions only; what the slot held before stays where it is */
@@ -170,8 +170,10 @@ static void *copy_of(const void *p, size_t bytes, bool *good) {
   else *good = false;
   return q;
 }
+/* fn: the code's own function. */
 static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t number, struct mx_jit_inplace *step) {
   const struct mx_jit_step *s = &code->steps[number];
+  fn = fn - fn->number + code->frames[s->frame].func;
   struct making k = {.fn = fn, .code = code, .end = (code->table->home_bytes + 63) / 64 * 64};
   for (uint32_t n = fn->index_of_pc[s->from]; n < fn->ninsns && fn->insns[n].pc <= s->pc; n++) {
     const struct mx_insn *i = &fn->insns[n];

@@ -11,12 +11,12 @@
 #define CANONICAL 0x7FFFFFFFu
 
 static unsigned class_of(const struct mx_jit_place *p) { return p->slot >> MX_JIT_CLASS; }
-static unsigned char *slot_of(const struct mx_exec *x, const struct mx_jit_place *p) {
-  const uint32_t n = p->slot & 0xFFFF;
+static unsigned char *slot_in(const struct mx_exec *x, const struct mx_jit_place *p, unsigned char *slots, const struct mx_pfunc *fn) {
+  const uint32_t n = mx__jit_slot_number(p);
   switch (class_of(p)) {
-    case MX_PRED: return x->base[0] + 8u * n;
-    case MX_R32: return x->base[0] + x->fn->off_r32 + 4u * (size_t)x->lanes * n;
-    default: return x->base[0] + x->fn->off_r64 + 8u * (size_t)x->lanes * n;
+    case MX_PRED: return slots + 8u * n;
+    case MX_R32: return slots + fn->off_r32 + 4u * (size_t)x->lanes * n;
+    default: return slots + fn->off_r64 + 8u * (size_t)x->lanes * n;
   }
 }
 
@@ -46,7 +46,7 @@ static bool one_value(const struct mx_exec *x, const unsigned char *slot, size_t
   return true;
 }
 static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_place *p, unsigned char *home, uint32_t first, bool sure) {
-  const unsigned char *slot = slot_of(x, p);
+  const unsigned char *slot = slot_in(x, p, x->base[0], x->fn);
   const unsigned cls = class_of(p);
   unsigned char *to = home + p->home;
   if (cls == MX_PRED) {
@@ -107,11 +107,12 @@ static void fetch64(const struct mx_exec *x, uint64_t *slot, const uint64_t *fro
       slot[l] = from[l * step];
     }
 }
-void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home) {
+void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home, struct mx_frame *const *frames) {
   for (uint32_t k = 0; k < n; k++) {
     const struct mx_jit_place *p = &code->places[first + k];
     const void *from = home + p->home;
-    void *slot = slot_of(x, p);
+    struct mx_frame *f = frames ? frames[mx__jit_slot_level(p)] : NULL;
+    void *slot = f ? slot_in(x, p, f->slots, f->fn) : slot_in(x, p, x->base[0], x->fn);
     const bool one = p->slot & MX_JIT_ONE;
     if (class_of(p) == MX_R32) fetch32(x, slot, from, one, p->slot & MX_JIT_RAW);
     else if (class_of(p) == MX_R64) fetch64(x, slot, from, one);

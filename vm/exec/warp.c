@@ -350,21 +350,25 @@ const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------*/
+struct mx_frame *mx__frame_push(struct mx_exec *x, struct mx_frame *parent, const struct mx_insn *i, const struct mx_pfunc *fn, uint64_t lanes) {
+  const uint64_t local_base = mx__local_top(parent);
+  if (parent->depth + 1 >= x->launch->call_depth || local_base + fn->func->local_bytes > x->launch->local_bytes) return NULL;
+  struct mx_frame *f = frame_new(x, fn, 0, true);
+  if (!f) return NULL;
+  f->parent = parent;
+  f->fn = fn;
+  f->call = (uint32_t)(i - parent->fn->insns);
+  f->depth = parent->depth + 1;
+  f->lanes = lanes;
+  f->local_base = local_base;
+  f->local_dyn = 0;
+  return f;
+}
 /* The current split calls function number `callee` with the operands behind the results. */
 static const struct mx_insn *call(struct mx_exec *x, const struct mx_insn *i, uint32_t callee, const mx_ref *args) {
   const struct mx_pfunc *fn = &x->prep->funcs[callee];
-  struct mx_frame *f = NULL;
-  uint64_t local_base = mx__local_top(x->frame);
-  if (x->frame->depth + 1 < x->launch->call_depth && local_base + fn->func->local_bytes <= x->launch->local_bytes)
-    f = frame_new(x, fn, 0, true);
+  struct mx_frame *f = mx__frame_push(x, x->frame, i, fn, x->mask);
   if (!f) return mx__trap_at(x, i, MX_TRAP_STACK_OVERFLOW, x->mask, NULL);
-  f->parent = x->frame;
-  f->fn = fn;
-  f->call = (uint32_t)(i - x->fn->insns);
-  f->depth = x->frame->depth + 1;
-  f->lanes = x->mask;
-  f->local_base = local_base;
-  f->local_dyn = 0;
   uint32_t lanes = x->lanes;
   for (uint32_t k = 0; k < fn->func->nargs; k++) {
     const void *from = mx__operand(x, args[k]);

@@ -15,6 +15,8 @@ static inline const struct mx_insn *mx__insn_of(const struct mx_split *s) {
 /* Where a frame's local memory ends, and that of its next callee begins. */
 static inline uint64_t mx__local_top(const struct mx_frame *f) { return f->local_base + f->fn->func->local_bytes + f->local_dyn; }
 
+/* A frame below f that instruction i of its function, a call of `fn`, makes for `lanes`, but for its arguments. NULL: there is no room. */
+struct mx_frame *mx__frame_push(struct mx_exec *x, struct mx_frame *f, const struct mx_insn *i, const struct mx_pfunc *fn, uint64_t lanes);
 /* A frame for a warp that begins: `room` bytes behind its slots; `clean`: these are zero. NULL: out of memory. */
 struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean);
 /* Begins a warp at the kernel's entry with the lanes of `live`. */

@@ -171,7 +171,6 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
   fn->more = malloc(sizeof *fn->more * (nmore ? nmore : 1));
   if (!fn->insns || !fn->body_of || !fn->more || !make_pool(p, fn)) return free(order.meets), false;
   fn->ninsns = n;
-  fn->first_bounds = p->nbounds;
   memset(fn->index_of_pc, 0xFF, sizeof *fn->index_of_pc * f->ncode);
 
   mx_ref *more = fn->more;
@@ -211,10 +210,9 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
         else refs[k] = ref_of(p, fn, field, mx__types[type].slot_class);
       }
       if (i->more) memcpy(i->o, i->more, sizeof i->o);
-      if (mx__has_bounds(o)) i->aux = p->nbounds++;
+      if (mx__has_bounds(o)) i->aux = fn->first_bounds + fn->nbounds++;
     }
   }
-  fn->nbounds = p->nbounds - fn->first_bounds;
   for (uint32_t k = 0; k < n; k++) {
     struct mx_insn *i = &fn->insns[k];
     if (i->kind == MX_INSN_OP && mx__ops[i->op].flags & MX_F_BRANCH) i->aux = fn->index_of_pc[i->aux];
@@ -247,10 +245,21 @@ static void lay_out_shared(struct mx_prepared *p) {
   p->shared_static = at > UINT32_MAX ? UINT32_MAX : (uint32_t)at;
 }
 
+uint32_t mx__first_bounds(const struct mx_image *image, const bool *reachable, uint32_t *first) {
+  uint32_t n = 0;
+  for (uint32_t f = 0; f < image->nfuncs; f++) {
+    const struct mx_func *of = &image->funcs[f];
+    first[f] = n;
+    for (uint32_t pc = 0; reachable[f] && pc < of->ncode; pc += mx_w_length(of->code[pc])) n += mx__has_bounds(&mx__ops[mx_w_op(of->code[pc])]);
+  }
+  return n;
+}
+
 struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
                                 const struct mx_level *level) {
   struct mx_prepared *p = calloc(1, sizeof *p);
   bool *seen = mx__reachable(image, kernel);
+  uint32_t *first = NULL;
   if (!p || !seen) goto fail;
   p->image = image;
   p->kernel = kernel;
@@ -260,17 +269,22 @@ struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, c
   p->nfuncs = image->nfuncs;
   p->funcs = calloc(image->nfuncs, sizeof *p->funcs);
   p->shared_offset = calloc(image->nvars ? image->nvars : 1, sizeof *p->shared_offset);
-  if (!p->funcs || !p->shared_offset) goto fail;
+  first = malloc(sizeof *first * (image->nfuncs ? image->nfuncs : 1));
+  if (!p->funcs || !p->shared_offset || !first) goto fail;
   lay_out_shared(p);
+  p->nbounds = mx__first_bounds(image, seen, first);
   for (uint32_t f = 0; f < image->nfuncs; f++) {
     p->funcs[f].func = &image->funcs[f];
     p->funcs[f].number = f;
+    p->funcs[f].first_bounds = first[f];
     if (seen[f] && !decode(p, &p->funcs[f], level)) goto fail;
   }
   free(seen);
+  free(first);
   return p;
 fail:
   mx__prepared_free(p);
   free(seen);
+  free(first);
   return NULL;
 }

@@ -8,6 +8,9 @@
  * machine prepares and what the compiler compiles. The image must be verified. */
 bool *mx__reachable(const struct mx_image *image, uint32_t kernel);
 
+/* By function that `reachable` names: the number of its first bounds cache; returned: how many there are of all. */
+uint32_t mx__first_bounds(const struct mx_image *image, const bool *reachable, uint32_t *first);
+
 /* The image must be verified. var_address[]: by variable number, addresses of global and const variables in their own
  * spaces. NULL: out of memory. The result refers to the image and to var_address. */
 struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,

@@ -1,0 +1,26 @@
+/* Calls that are built in their place. Before anything is analysed, the code of small functions, and of those that are
+ * called once, is copied to where they are called: what comes of it is a function like any other, in which all analyses
+ * and all forms of instructions find what they look for, but for these:
+ *
+ *   the call itself (JA_CALLS)    counts for the slice, and leaves where the slice would end, or no frame or local
+ * memory is left moves of arguments, results   (JA_ADDED) count as no instruction the return (JA_RETURNS)       behind
+ * it, the machine is asked who goes first, if others may
+ *
+ * A copy's slots lie behind those of its caller, its blocks come, in the machine's order, between those before the call
+ * and those behind it, since the deepest frame goes first. There is no frame while such code runs; where code is left
+ * inside of a copy, the machine is told of the frames that there would be (vm/exec/enter.c), and goes on in the
+ * function itself.
+ *
+ * What stays a call: recursion, calls through addresses, functions that branch through tables, spill registers or
+ * allocate on the stack, what would need more slots or literals than a function can have, and what is over the budget.
+ */
+#ifndef MX_JITC_INLINE_H
+#define MX_JITC_INLINE_H
+
+#include "analyse.h"
+
+/* Makes a->f, origin and frames of function a->number. */
+void ji_build(struct ja *a);
+void ji_free(struct ja *a);
+
+#endif
