@@ -101,6 +101,12 @@ enum mx_class {
   MX_MEM,    /* touches memory */
   MX_CTRL,   /* moves the pc, the mask, the frame, or blocks */
 };
+/* What an instruction of a class adds to the clock of its warp, whatever its lanes. */
+#define MX_TICKS_LANE 1u
+#define MX_TICKS_CROSS 2u
+#define MX_TICKS_MEM 4u
+#define MX_TICKS_CTRL 1u
+static inline uint32_t mx_ticks(uint8_t cls) { return cls == MX_MEM ? MX_TICKS_MEM : cls == MX_CROSS ? MX_TICKS_CROSS : cls == MX_CTRL ? MX_TICKS_CTRL : MX_TICKS_LANE; }
 
 enum mx_flag {
   MX_F_BRANCH = 1 << 0,  /* word layout "branch" */
@@ -209,7 +215,7 @@ enum mx_sreg {
 #include "core/sregs.def"
   MX_SR_COUNT
 };
-enum mx_varies { MX_PER_LANE, MX_PER_WARP, MX_PER_BLOCK, MX_PER_LAUNCH };
+enum mx_varies { MX_PER_LANE, MX_PER_READ /* of a clock: moves with what the warp does */, MX_PER_WARP, MX_PER_BLOCK, MX_PER_LAUNCH };
 struct mx_sreg_info { const char *name; uint8_t type, varies; const char *doc; };
 extern const struct mx_sreg_info mx__sregs[MX_SR_COUNT];
 

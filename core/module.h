@@ -114,4 +114,17 @@ static inline uint64_t mx_space_window(unsigned space) {
   return space <= MX_GLOBAL ? 0 : MX_WINDOW(space - MX_GLOBAL);
 }
 
+/* Whether an instruction reads a clock. */
+static inline bool mx_reads_clock(const mx_word *w) {
+  const unsigned op = mx_w_op(*w);
+  return (op == MX_SREG_32 || op == MX_SREG_64) && mx__sregs[mx_w_operand(w, 1)].varies == MX_PER_READ;
+}
+/* Whether some instruction of a module does: then its warps keep their clocks. */
+static inline bool mx_keeps_clocks(const struct mx_image *image) {
+  for (uint32_t f = 0; f < image->nfuncs; f++)
+    for (uint32_t pc = 0; pc < image->funcs[f].ncode; pc += mx_w_length(image->funcs[f].code[pc]))
+      if (mx_reads_clock(&image->funcs[f].code[pc])) return true;
+  return false;
+}
+
 #endif

@@ -213,8 +213,9 @@ static void find_blocks(struct ja *a) {
       a->blocks[b++] = (struct ja_block){.pc = i->pc, .first = k, .back_target = back[i->pc]};
     }
     i->block = b - 1;
-    i->steps = a->blocks[b - 1].steps;
-    a->blocks[b - 1].steps += i->counts;
+    struct ja_block *bl = &a->blocks[b - 1];
+    i->steps = bl->steps, i->ticks = bl->ticks;
+    if (i->counts) bl->steps++, bl->ticks += mx_ticks(i->o->cls);
   }
   if (b) a->blocks[b - 1].end = a->nins;
   for (uint32_t k = 0; k < a->nblocks; k++) {
@@ -381,7 +382,7 @@ static void find_loops(struct ja *a) {
 }
 
 bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops) {
-  *u = (struct ja_unit){.image = image, .stops = stops, .reachable = mx__reachable(image, kernel), .wanted = calloc(image->nfuncs + 1u, sizeof *u->wanted),
+  *u = (struct ja_unit){.image = image, .stops = stops, .clocks = stops || mx_keeps_clocks(image), .reachable = mx__reachable(image, kernel), .wanted = calloc(image->nfuncs + 1u, sizeof *u->wanted),
                         .calls = calloc(image->nfuncs + 1u, sizeof *u->calls), .first_bounds = calloc(image->nfuncs + 1u, sizeof *u->first_bounds)};
   if (!u->reachable || !u->wanted || !u->calls || !u->first_bounds) return false;
   mx__first_bounds(image, u->reachable, u->first_bounds);
@@ -404,6 +405,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   a->image = unit->image;
   a->number = func;
   a->stops = unit->stops;
+  a->clocks = unit->clocks;
   ji_build(a);
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;
   a->words = a->nslots / 64 + 1;

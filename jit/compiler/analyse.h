@@ -31,7 +31,7 @@ struct ja_frame {
 
 struct ja_ins {
   uint32_t pc, block, bounds; /* bounds: as in ja_origin */
-  uint32_t frame, into, steps;      /* steps: so many are counted in its block before it */
+  uint32_t frame, into, steps, ticks; /* steps: so many are counted in its block before it; what these add to the clock */
   uint8_t kind;
   bool counts;
   uint16_t op;
@@ -49,7 +49,7 @@ extern const struct ja_access ja_access[MX_OP_COUNT];
 
 struct ja_block {
   uint32_t pc, first, end;    /* instructions [first, end) */
-  uint32_t steps;             /* as many are counted */
+  uint32_t steps, ticks;      /* as many are counted; what they add to the clock */
   uint32_t succ[2], nsucc;    /* where control goes inside this function; tables of brx have no edges here, see leaves */
   uint32_t place, idom;       /* in reverse postorder; immediate dominator. JA_NONE: control does not get here. See graph.h */
   bool leaves;                /* its last instruction is always left to the machine */
@@ -74,6 +74,7 @@ struct ja_block {
 struct ja_unit {
   const struct mx_image *image;
   const char *stops;          /* of a debugging session; NULL: none */
+  bool clocks;                /* warps keep their clocks */
   const bool *reachable;      /* by function */
   bool *wanted;               /* by function: it needs code of its own; the analysis of a function adds those that its code leaves to */
   uint32_t *calls;            /* by function: how many instructions call it */
@@ -96,7 +97,7 @@ struct ja {
   uint32_t *by_turn;          /* blocks in the machine's order */
   struct ja_loop { uint32_t head; uint64_t *body; } *loops; uint32_t nloops; /* natural ones, by the number of the header */
   bool tangled;               /* nothing is hidden */
-  const char *stops;          /* as the unit's */
+  const char *stops; bool clocks; /* as the unit's */
   uint64_t *written;          /* with it: by instruction, slots that may have been written before */
   void *memory;               /* chunks, freed whole */
 };
@@ -150,7 +151,7 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
 static inline bool ja_always_leaves(const struct ja_ins *i) {
   if (i->kind != JA_PLAIN) return false;
-  return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC || i->o->flags & MX_F_CALL;
+  return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC || i->o->flags & MX_F_CALL || mx_reads_clock(i->w);
 }
 /* Of these, warp operations, which need the machine only where lanes have to wait for others: then they need not come back at once. */
 static inline bool ja_goes_on(const struct ja_ins *i) { return i->o->flags & MX_F_SYNC && i->o->cls == MX_CROSS; }

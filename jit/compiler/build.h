@@ -57,7 +57,7 @@ struct lw {
   gcc_jit_lvalue **fn_of;             /* by frame: its function, if anybody has asked */
   gcc_jit_lvalue *local, *room;       /* where the frame's local memory begins; whether all calls in line may be made. NULL: nobody has asked */
   gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */
-  gcc_jit_lvalue *steps, *home;
+  gcc_jit_lvalue *steps, *ticks, *home;
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
   gcc_jit_lvalue **u;                 /* by slot: its one value */
   gcc_jit_block **head, **entry;      /* by block */
@@ -159,6 +159,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
  * returned: its number in the table. */
 uint32_t lw_hand_over(struct lw *l);
 void lw_take_over(struct lw *l);
+void lw_tell_steps(struct lw *l); /* what has been counted goes into mx_jit_state */
 void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` is an entry */
 void lw_build_entries(struct lw *l);
 void lw_build_exits(struct lw *l);         /* when all else is built */
@@ -197,6 +198,7 @@ gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join);
 /* lower.c: the current instruction, if it is an operation on values; so many instructions of the block have been executed */
 void lw_add_steps(struct lw *l, uint32_t n);
 uint32_t lw_steps(const struct lw *l, uint32_t n); /* that are counted among the first n instructions of the block */
+uint32_t lw_ticks(const struct lw *l, uint32_t n); /* by which these move the clock, where it is kept */
 bool lw_compute(struct lw *l);
 void lw_mark(struct lw *l); /* a comment that names the instruction, for people */
 /* calls.c: the function of a frame; what the current instruction reads, where local memory of its frame begins or ends; the current

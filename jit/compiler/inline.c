@@ -167,7 +167,7 @@ static uint32_t add_frame(struct inliner *t, struct ja_frame f) {
 static bool stays_long(const struct inliner *t, uint32_t from, uint32_t end) {
   for (uint32_t pc = from; pc < end; pc += mx_w_length(t->code[pc])) {
     const unsigned op = mx_w_op(t->code[pc]);
-    const struct ja_ins i = {.op = (uint16_t)op, .o = &mx__ops[op], .kind = t->a->origin[pc].kind};
+    const struct ja_ins i = {.op = (uint16_t)op, .w = &t->code[pc], .o = &mx__ops[op], .kind = t->a->origin[pc].kind};
     if (op == MX_BRA ? mx_w_target(t->code[pc]) <= pc
                      : ja_always_leaves(&i) && op != MX_RET && op != MX_EXIT && op != MX_TRAP)
       return true;

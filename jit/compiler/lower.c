@@ -83,8 +83,19 @@ uint32_t lw_steps(const struct lw *l, uint32_t n) {
   const struct ja_block *b = &l->a->blocks[l->block];
   return n == b->end - b->first ? b->steps : l->a->ins[b->first + n].steps;
 }
+uint32_t lw_ticks(const struct lw *l, uint32_t n) {
+  const struct ja_block *b = &l->a->blocks[l->block];
+  return !l->a->clocks ? 0 : n == b->end - b->first ? b->ticks : l->a->ins[b->first + n].ticks;
+}
+void lw_tell_steps(struct lw *l) {
+  struct jx *j = &l->j;
+  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, steps), j->t_u64), jx_rv(l->steps));
+  if (l->a->clocks) jx_set(j, lw_field(l, l->state, MX_AT(jit_state, ticks), j->t_u64), jx_rv(l->ticks));
+}
 void lw_add_steps(struct lw *l, uint32_t n) {
   struct jx *j = &l->j;
+  const uint32_t ticks = lw_ticks(l, n);
+  if (ticks) jx_set(j, l->ticks, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->ticks), jx_int(j, j->t_u64, ticks)));
   n = lw_steps(l, n);
   if (n) jx_set(j, l->steps, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->steps), jx_int(j, j->t_u64, n)));
 }
@@ -176,7 +187,7 @@ static bool special(struct lw *l) {
   }
   const unsigned number = mx_w_operand(l->ins->w, 1);
   const struct mx_sreg_info *r = &mx__sregs[number];
-  if (r->varies == MX_PER_WARP && number != MX_SR_WARPID) return false; /* reading them moves the warp's clock */
+  if (r->varies == MX_PER_WARP && number != MX_SR_WARPID) return false; /* the frame's */
   const bool wide = l->ins->op == MX_SREG_64;
   if (r->varies != MX_PER_LANE) {
     jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, l->x, X_FIELD(sreg) + 8 * number, wide ? j->t_u64 : j->t_u32)));
@@ -523,6 +534,7 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   }
   jx_set(j, l->home, jx_rv(lw_field(l, l->state, MX_AT(jit_state, home), j->t_pu8)));
   jx_set(j, l->steps, jx_int(j, j->t_u64, 0));
+  jx_set(j, l->ticks, jx_int(j, j->t_u64, 0));
   gcc_jit_block *end = j->b;
   uint32_t n = 0;
   gcc_jit_case **cases = lw_need(sizeof *cases * (a->nblocks + 1u));
@@ -561,6 +573,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->emask = named(l, j->t_u64, "emask");
   for (unsigned k = 0; k < l->nc; k++) l->em[k] = jx_local(j, j->t_mask), l->cm[k] = jx_local(j, j->t_mask);
   l->steps = named(l, j->t_u64, "steps");
+  l->ticks = named(l, j->t_u64, "ticks");
   l->home = named(l, j->t_pu8, "home");
   l->which = named(l, j->t_u32, "which");
   l->barrier = named(l, j->t_u32, "barrier");

@@ -562,6 +562,7 @@ static void count(struct lw *l, const struct lw_serial *p) {
     gcc_jit_rvalue *times = U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks));
     if (n == p->back + 1) back = times = jx_keep(j, times);
     jx_set(j, l->steps, U64(PLUS, jx_rv(l->steps), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].steps))));
+    if (a->clocks) jx_set(j, l->ticks, U64(PLUS, jx_rv(l->ticks), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].ticks))));
   }
   if (!back) { /* the way to the header: where no lane has stayed, not behind the last round */
     gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);

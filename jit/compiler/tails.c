@@ -184,7 +184,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   uint64_t *items = lw_need(16 * item_words(a)), *forms = items + item_words(a);
   const struct ja_origin *o = &a->origin[pc];
   if (o->kind == JA_RETURNS && !o->counts) kind = MX_JIT_RETURN;
-  struct mx_jit_site site = {.kind = kind, .pc = o->pc, .steps = lw_steps(l, done), .first = t->nplaces, .frame = o->frame};
+  struct mx_jit_site site = {.kind = kind, .pc = o->pc, .steps = lw_steps(l, done), .ticks = lw_ticks(l, done), .first = t->nplaces, .frame = o->frame};
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(live, s) || !ja_has(l->written, s)) continue;
     if (!l->at_home) ja_add(forms, 2 * s + !ja_has(uni, s));
@@ -279,7 +279,7 @@ void lw_build_exits(struct lw *l) {
   }
   free(all);
   j->b = last;
-  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, steps), j->t_u64), jx_rv(l->steps));
+  lw_tell_steps(l);
   gcc_jit_block_end_with_return(j->b, NULL, jx_rv(t->site));
 }
 

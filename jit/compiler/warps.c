@@ -60,7 +60,7 @@ static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
 /* Back to vm/exec/compiled_block.c. */
 static void come_back(struct lw *l, enum mx_jit_exit kind) {
   struct jx *j = &l->j;
-  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, steps), j->t_u64), jx_rv(l->steps));
+  lw_tell_steps(l);
   gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, kind));
 }
 static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) { return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0)); }

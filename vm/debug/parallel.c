@@ -11,6 +11,7 @@
 
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
+#include "vm/exec/warp.h"
 
 #define ALONE (1u << 20)          /* instructions before the others are called: launches that are over by then run in order */
 #define MOST_ALONE (1u << 28)     /* at most so many, when calling them has been of little use */
@@ -51,11 +52,11 @@ bool mx__debug_rests(const struct mx_debug *g, struct mx_launch *l) {
 const struct mx_insn *mx__debug_suspend_before(struct mx_exec *x, const struct mx_insn *i) {
   mx__launch_stop(x->launch, MX_STOP_REST);
   x->slice = x->reserve = 0;
-  x->steps--; /* the machine counts i, and will again */
+  mx__uncount(x, i); /* the machine counts i, and will again */
   return mx__leave(x, i->pc, MX_EV_SLICE);
 }
 
 const struct mx_insn *mx__debug_uncount_trap(struct mx_exec *x, const struct mx_insn *next) {
-  if (!next && x->event == MX_EV_TRAP) x->steps--; /* the same */
+  if (!next && x->event == MX_EV_TRAP) mx__uncount(x, mx__insn_of(x->split)); /* the same */
   return next;
 }

@@ -11,6 +11,7 @@
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
 #include "vm/exec/schedule.h"
+#include "vm/exec/warp.h"
 #include "vm/load/prepare.h"
 
 #include <stdlib.h>
@@ -414,6 +415,13 @@ void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) 
   }
   r->recent = (struct recent){0};
   memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
+}
+
+void mx__record_first(struct mx_debug *g) {
+  const uint32_t ticks = mx__ticks(mx__insn_of(g->x->split)); /* the instruction that it stands at counts already */
+  g->x->warp->clock -= ticks;
+  mx__record_turn(g, g->x, g->x->block);
+  g->x->warp->clock += ticks;
 }
 
 uint64_t mx__record_before(struct mx_debug *g, uint64_t position) {

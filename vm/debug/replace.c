@@ -196,6 +196,7 @@ mx_status mx_debug_replace(mx_debug *g, const void *bytes, size_t size) {
   else s = check(g, image, kernel, blocks, n);
   if (s == MX_OK) {
     prep = mx__prepare(image, kernel, g->prep->var_address, &g->level);
+    if (prep) prep->clocks = true;
     bounds = prep ? calloc(prep->nbounds + 1u, sizeof *bounds) : NULL;
     if (prep && !still_starts(g, prep, blocks, n))
       s = mx__fail(d, MX_INVALID_MODULE, "mx_debug_replace: no instruction begins where lanes stand");

@@ -345,7 +345,7 @@ mx_status mx_debug_record(mx_debug *g, bool on, uint64_t limit) {
   mx__record_free(g);
   if (!on) return MX_OK;
   if (!mx__record_begin(g, limit)) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
-  if (!g->executed) mx__record_turn(g, g->x, g->x->block); /* nothing has run: as good as the beginning of a turn */
+  if (!g->executed) mx__record_first(g);
   return MX_OK;
 }
 

@@ -129,6 +129,7 @@ static void tell_trace(struct mx_debug *g, struct mx_exec *x, const struct mx_in
 static const struct mx_insn *leave_for_good(struct mx_exec *x, const struct mx_insn *i) {
   mx__launch_stop(x->launch, MX_STOP_INTERRUPT);
   x->slice = x->reserve = 0;
+  mx__uncount(x, i);
   return mx__leave(x, i->pc, MX_EV_SLICE);
 }
 
@@ -228,8 +229,9 @@ static void show(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
   else if (!b && g->record && !l->trapped && !atomic_load(l->stop)) show_end(g, x);
 }
 
-/* The split stands elsewhere than before: at the code that it stands at now. */
-static const struct mx_insn *look_again(struct mx_debug *g, struct mx_exec *x) {
+/* The split may stand elsewhere than at `was`, which has been counted: at the code that it stands at now. */
+static const struct mx_insn *look_again(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *was) {
+  mx__uncount(x, was);
   mx__select(x, x->split);
   const struct mx_insn *i = mx__at(x->fn, x->split->pc);
   g->pass = i->kind == MX_INSN_JOIN ? i + 1 : i;
@@ -259,7 +261,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
   if (i == g->pass) {
     g->pass = NULL;
   } else {
-    if (g->seed && preempts(g, x, i)) return mx__leave(x, i->pc, MX_EV_SLICE);
+    if (g->seed && preempts(g, x, i)) return mx__uncount(x, i), mx__leave(x, i->pc, MX_EV_SLICE);
     if (g->executed == g->muted && g->muted) {
       mx__output_discard(g->device);
       g->muted = 0;
@@ -267,7 +269,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
     if (g->record && g->begun) {
       x->split->pc = i->pc;
       mx__edits_apply(g);
-      if (g->moved_code) return look_again(g, x);
+      if (g->moved_code) return look_again(g, x, i);
     }
     if (g->search.on) {
       if (g->executed >= g->search.end) { /* who searches takes the launch back again */
@@ -283,7 +285,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
       g->stop.lanes = x->mask;
       describe(g, x, x->fn->number, i->pc);
       if (!stand(g, x) || g->rewinding) return leave_for_good(x, i);
-      if (g->moved_code) return look_again(g, x);
+      if (g->moved_code) return look_again(g, x, i);
       if (mx__record_is_empty(g)) { /* a state can be taken where a turn begins: let one begin */
         g->pass = i;
         return mx__debug_suspend_before(x, i);
@@ -453,6 +455,7 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   g->level = *g->real;
   g->level.bodies = g->level.unguarded = g->bodies;
   if (g->bodies) g->prep = mx__prepare(&k->module->image->image, k->func, k->module->var_address, &g->level);
+  if (g->prep) g->prep->clocks = true; /* somebody may look */
   for (uint32_t f = 0; g->prep && f < g->prep->nfuncs; f++) /* compiled code that does not want an instruction has it executed, and nothing asked */
     for (uint32_t n = 0; n < g->prep->funcs[f].ninsns; n++)
       if (g->prep->funcs[f].insns[n].kind == MX_INSN_OP) g->prep->funcs[f].body_of[n] = g->real->bodies[g->prep->funcs[f].insns[n].op];
@@ -600,7 +603,7 @@ mx_status mx_debug_schedule(mx_debug *g, uint64_t seed) {
   if (s != MX_OK) return s;
   g->seed = g->random = seed;
   mx__record_forget(g); /* the past had another schedule */
-  if (g->record && !g->executed) mx__record_turn(g, g->x, g->x->block);
+  if (g->record && !g->executed) mx__record_first(g);
   return MX_OK;
 }
 

@@ -224,6 +224,7 @@ void mx__record_take(struct mx_debug *g, uint64_t position); /* the rewinding la
 void mx__record_info(const struct mx_debug *g, mx_debug_recording *out);
 void mx__record_writes(struct mx_debug *g, unsigned char *lo, unsigned char *hi, unsigned char *at, uint64_t bytes);
 void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
+void mx__record_first(struct mx_debug *g); /* nothing has run: as good as the beginning of a turn */
 struct mx_block *mx__record_rewind(struct mx_debug *g, struct mx_exec *x); /* the block to run */
 void mx__record_cut(struct mx_debug *g);      /* a change at this position: what came behind it is forgotten */
 bool mx__record_is_empty(const struct mx_debug *g);

@@ -2,6 +2,7 @@
 #include "attach.h"
 
 #include "launch.h"
+#include "warp.h"
 
 #include <stdlib.h>
 
@@ -24,7 +25,7 @@ const struct mx_insn *mx__jit_go_over(struct mx_exec *x, const struct mx_insn *i
     x->stats.warps_compiled++;
   }
   x->stats.enters++;
-  x->steps--; /* compiled code counts for itself */
+  mx__uncount(x, i); /* compiled code counts for itself */
   uint64_t before = x->steps;
   const struct mx_insn *next = mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[i - fn->insns], i);
   x->stats.steps_compiled += x->steps - before;

@@ -64,7 +64,7 @@ struct rounds {
   struct mx_frame *left;     /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
   const struct mx_taken *then; /* blocks that the worker has taken */
   bool clean, looked_at;     /* registers are read before they are written: by code, or by a debugger who stops it */
-  uint32_t whole;            /* warps with all their lanes; or none, where somebody counts with every step */
+  uint32_t whole;            /* warps with all their lanes; or none, where somebody counts with every step or reads clocks */
   struct mx_ring ring;
   uint32_t at_first, left_first; /* where it began */
 };
@@ -229,9 +229,10 @@ static enum mx_rounds no_memory(struct mx_block *b) {
   mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
   return MX_ROUNDS_STOPPED;
 }
-static void count(struct mx_exec *x, uint64_t steps, enum mx_exit_reason why) {
-  x->steps += steps;
-  x->stats.steps_compiled += steps;
+static void count(struct mx_exec *x, const struct mx_jit_state *s, enum mx_exit_reason why) {
+  x->steps += s->steps;
+  x->stats.steps_compiled += s->steps;
+  x->warp->clock += s->ticks;
   x->stats.exits[why]++;
 }
 
@@ -267,7 +268,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
     }
     if (x->launch->debug) x->launch->hooks->enters_compiled(x);
     for (;;) {
-      s->steps = 0;
+      s->steps = s->ticks = 0;
       const uint32_t entry = warp->resume; /* 0 is the first instruction */
       warp->resume = 0;
       x->more = entry || b->begun >= r->whole ? 0 : r->whole - b->begun;
@@ -276,7 +277,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
       x->stats.enters++;
       if (x->ring) {
         if (!end_ring(x, r, kind)) {
-          count(x, s->steps, MX_EXIT_DONE);
+          count(x, s, MX_EXIT_DONE);
           return MX_ROUNDS_DONE;
         }
         waiting = r->ring.arrived;
@@ -292,7 +293,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
       }
       warp = x->warp;
       if (kind == MX_JIT_BARRIER) {
-        count(x, s->steps, MX_EXIT_BLOCK);
+        count(x, s, MX_EXIT_BLOCK);
         x->split->state = MX_WAIT_BAR;
         x->split->barrier = 0;
         x->split->pc = s->pc;
@@ -304,7 +305,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
         continue;
       }
       if (kind == MX_JIT_DONE) {
-        count(x, s->steps, MX_EXIT_DONE);
+        count(x, s, MX_EXIT_DONE);
         end(warp);
         alive--;
         if (waiting && waiting == alive) release(b), waiting = 0;
@@ -345,7 +346,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   r.clean = code->table->clean;
   r.looked_at = l->debug;
   r.ring.nframes = 0;
-  r.whole = l->steps_limit ? 0 : l->threads / l->lanes;
+  r.whole = l->steps_limit || l->prep->clocks ? 0 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
   r.state.code = code;
   r.state.park = 1;

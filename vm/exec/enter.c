@@ -98,7 +98,7 @@ static unsigned char *home_of(struct mx_exec *x, const struct mx_jit_code *code)
   return x->home;
 }
 static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *i) {
-  x->steps++;
+  mx__count(x, i);
   return x->fn->body_of[i - x->fn->insns](x, i);
 }
 
@@ -144,6 +144,7 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   if (kind == MX_JIT_REFUSED) return interpret(x, i);
   if (kind == MX_JIT_DONE) {
     x->steps += s->steps;
+    x->warp->clock += s->ticks;
     return mx__exit_lanes(x, x->mask);
   }
   const struct mx_jit_site *site = &code->sites[kind - MX_JIT_SITE];
@@ -156,6 +157,7 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* a breakpoint, perhaps */
     return x->launch->debug && !x->launch->hooks->unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
   x->steps += steps;
+  x->warp->clock += s->ticks + site->ticks;
   const uint32_t event = x->event;
   tell(x, code, site, s->home, frames);
   x->split->pc = site->pc;

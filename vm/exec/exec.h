@@ -80,6 +80,7 @@ struct mx_prepared {            /* a kernel with all that it can reach; shared, 
   const struct mx_image *image;
   const struct mx_level *level;
   uint32_t kernel, lanes;
+  bool clocks;                  /* warps keep theirs: somebody may read them */
   struct mx_pfunc *funcs; uint32_t nfuncs; /* by image number; insns NULL where not reachable */
   uint32_t nbounds;
   uint32_t shared_static;       /* bytes; dynamic shared memory begins here */
@@ -123,14 +124,13 @@ struct mx_warp {
   uint64_t live;                /* lanes that have not exited */
   uint32_t spins;               /* turns that ended with nobody but spinning splits, since a join last let lanes go */
   uint32_t patience;            /* how many of them until one does */
-  uint64_t clock;               /* %clock64: moves by MX_CLOCK_STEP at each read, and by nanosleep */
+  uint64_t clock;               /* %clock64, where clocks are kept */
   unsigned char *local;         /* local memory, lane after lane, stride launch->local_bytes */
   const uint32_t *tid[3];       /* arrays of lanes */
   bool ran_jit;
   uint32_t resume;              /* not 0: the frame has its state in compiled code's own form; number of the entry that takes it up */
   struct mx_split splits[MX_MAX_LANES]; /* in any order: see mx__next_split() */
 };
-#define MX_CLOCK_STEP 16
 #define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */
 
 /* ---- memory as the engines see it (filled by vm/memory/memory.c) -------------------------------------------------

@@ -9,7 +9,7 @@
 #include <string.h>
 
 const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i) {
-  x->steps--; /* no instruction of the program */
+  x->steps--; /* no instruction of the program; nor is a clock moved by it */
   return i->reconv < x->until ? i + 1 : mx__meet(x, i);
 }
 
@@ -147,12 +147,12 @@ const struct mx_insn *mx__op_movi64(struct mx_exec *x, const struct mx_insn *i) 
   return i + 1;
 }
 
-/* Registers that move with the warp. Reading a clock moves it: loops that wait for it end. */
+/* Registers that move with the warp. */
 static uint64_t warp_register(struct mx_exec *x, unsigned number) {
   switch (number) {
-    case MX_SR_CLOCK: case MX_SR_GLOBALTIMER_LO: return (uint32_t)(x->warp->clock += MX_CLOCK_STEP);
-    case MX_SR_CLOCK_HI: case MX_SR_GLOBALTIMER_HI: return (x->warp->clock += MX_CLOCK_STEP) >> 32;
-    case MX_SR_CLOCK64: case MX_SR_GLOBALTIMER: return x->warp->clock += MX_CLOCK_STEP;
+    case MX_SR_CLOCK: case MX_SR_GLOBALTIMER_LO: return (uint32_t)x->warp->clock;
+    case MX_SR_CLOCK_HI: case MX_SR_GLOBALTIMER_HI: return x->warp->clock >> 32;
+    case MX_SR_CLOCK64: case MX_SR_GLOBALTIMER: return x->warp->clock;
     case MX_SR_LOCAL_BASE: return x->frame->local_base;
     case MX_SR_LOCAL_TOP: return mx__local_top(x->frame);
     default: return x->sreg[number];
@@ -165,7 +165,7 @@ const struct mx_insn *mx__op_sreg(struct mx_exec *x, const struct mx_insn *i) {
   unsigned number = (unsigned)i->o[1];
   const struct mx_sreg_info *r = &mx__sregs[number];
   if (r->varies != MX_PER_LANE) {
-    broadcast(x, i, m, r->varies == MX_PER_WARP ? warp_register(x, number) : x->sreg[number]);
+    broadcast(x, i, m, r->varies <= MX_PER_WARP ? warp_register(x, number) : x->sreg[number]);
     return i + 1;
   }
   void *d = mx__operand(x, i->o[0]);

@@ -34,9 +34,9 @@ struct mx_jit_place {
 static inline uint32_t mx__jit_slot_number(const struct mx_jit_place *p) { return p->slot & ((1u << MX_JIT_LEVEL) - 1); }
 static inline uint32_t mx__jit_slot_level(const struct mx_jit_place *p) { return p->slot >> MX_JIT_LEVEL & 15; }
 struct mx_jit_way_in { uint32_t pc, first, n; };              /* its places */
-/* `steps` instructions have been executed since the counter was kept last. mask: where the lanes that run are; 0: all. hidden: what else
- * the machine is told about lanes. */
-struct mx_jit_site { uint32_t kind, pc, steps, mask, first, n, first_hidden, nhidden, frame; };
+/* `steps` instructions have been executed since the counter was kept last, and have moved the clock by `ticks`. mask: where the lanes
+ * that run are; 0: all. hidden: what else the machine is told about lanes. */
+struct mx_jit_site { uint32_t kind, pc, steps, ticks, mask, first, n, first_hidden, nhidden, frame; };
 /* Lanes whose mask lies at `mask`, if there are any: apart from those that run, in the frame of that level, at pc, or having returned there; or
  * expected at the join at pc. */
 enum mx_jit_where { MX_JIT_STAND, MX_JIT_RETURNED, MX_JIT_EXPECTED };
@@ -73,6 +73,7 @@ struct mx_jit_state {
   const struct mx_jit_code *code; /* which runs */
   unsigned char *home; /* aligned to 64 bytes */
   uint64_t steps;      /* out: instructions executed */
+  uint64_t ticks;      /* in: 0; out, where clocks are kept: by what they have moved it. Of one warp: there are no others on the way then */
   uint32_t park;       /* in: whether code may wait at barriers, home being kept for it */
   uint32_t resume, pc; /* out, BARRIER only */
 };
@@ -129,7 +130,7 @@ struct mx_jit_code {
   X(insn, off) X(bounds, host) X(bounds, lanes_off) X(bounds, lo) X(bounds, reads) X(bounds, writes) X(ring, arrived) X(ring, at) \
   X(ring, ended) X(ring, from) X(ring, home) X(ring, left) X(ring, moved) X(ring, n) X(ring, pc) X(ring, to) X(jit_help, shape) \
   X(jit_help, step) X(jit_shape, kind) X(jit_shape, low) X(jit_shape, max) X(jit_shape, min) X(jit_state, help) X(jit_state, home) \
-  X(jit_state, park) X(jit_state, pc) X(jit_state, resume) X(jit_state, steps)
+  X(jit_state, park) X(jit_state, pc) X(jit_state, resume) X(jit_state, steps) X(jit_state, ticks)
 /* Those that lie in arrays, and those that code comes with. */
 #define MX_JIT_SIZES(X) \
   X(insn) X(bounds) X(jit_way_in) X(jit_site) X(jit_place) X(jit_hidden) X(jit_step) X(jit_frame) X(pfunc) X(jit_table) X(jit_shape)
@@ -142,7 +143,7 @@ enum {
 
 /* That as one number: code made under another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-  enum { VERSION = 16 }; /* of what the offsets do not tell */
+  enum { VERSION = 17 }; /* of what the offsets do not tell */
   const size_t all[] = {VERSION,
 #define X(struct_, field_) MX_AT(struct_, field_),
                         MX_JIT_FIELDS(X)

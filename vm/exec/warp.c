@@ -499,7 +499,10 @@ static const struct mx_insn *next_of_turn(struct mx_exec *x, struct mx_warp *w, 
 enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct mx_insn *i) {
   for (;;) {
     uint64_t steps = 0;
-    for (; i; i = __atomic_load_n(&i->fn, __ATOMIC_ACQUIRE)(x, i)) steps++; /* code may be attached just now */
+    if (x->prep->clocks)
+      for (; i; i = __atomic_load_n(&i->fn, __ATOMIC_ACQUIRE)(x, i)) steps++, w->clock += mx__ticks(i);
+    else
+      for (; i; i = __atomic_load_n(&i->fn, __ATOMIC_ACQUIRE)(x, i)) steps++; /* code may be attached just now */
     x->steps += steps;
     if (x->event == MX_EV_TRAP) return MX_TURN_STOPPED;
     if (x->event == MX_EV_SLICE && !x->reserve) {

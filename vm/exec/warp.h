@@ -44,6 +44,12 @@ static inline void mx__warp_registers(struct mx_exec *x, struct mx_warp *w) {
   for (unsigned d = 0; d < 3; d++) x->sreg_lanes32[MX_SR_TID_X + d] = w->tid[d];
   x->sreg[MX_SR_WARPID] = w->number;
 }
+/* What i adds to a clock. */
+static inline uint32_t mx__ticks(const struct mx_insn *i) { return i->kind == MX_INSN_OP ? mx_ticks(mx__ops[i->op].cls) : 0; }
+/* Instruction i of the current warp counts, or is to count no more: where the loop over instructions does not see to it. */
+static inline void mx__count(struct mx_exec *x, const struct mx_insn *i) { x->steps++, x->warp->clock += mx__ticks(i); }
+static inline void mx__uncount(struct mx_exec *x, const struct mx_insn *i) { x->steps--, x->warp->clock -= mx__ticks(i); }
+
 /* What a turn of w needs of x. */
 void mx__warp_enter(struct mx_exec *x, struct mx_warp *w);
 /* Tells the launch how many instructions this worker has executed, which may stop it. */

@@ -265,6 +265,7 @@ struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, c
   p->kernel = kernel;
   p->lanes = image->lanes;
   p->level = level;
+  p->clocks = mx_keeps_clocks(image);
   p->var_address = var_address;
   p->nfuncs = image->nfuncs;
   p->funcs = calloc(image->nfuncs, sizeof *p->funcs);
