@@ -3,6 +3,7 @@
 #define MX_VM_ROUNDS_H
 
 #include "block.h"
+#include "jitabi.h"
 
 struct mx_jit_code;
 
@@ -22,5 +23,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
  * warp to warp at barriers. Meanwhile x->warp is still the warp that was entered, and the others' splits are not up to date. This
  * brings all of it up to date, for a caller who looks at warps or splits. */
 void mx__rounds_catch_up(struct mx_exec *x);
+/* Whether there is something to bring up to date. */
+static inline bool mx__rounds_behind(const struct mx_exec *x) { return x->ahead || (x->ring && x->ring->moved); }
 
 #endif

@@ -79,9 +79,15 @@ static uint32_t step_in_line(struct mx_exec *x, const struct mx_jit_state *s, un
   return done;
 }
 static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
-  if (x->ahead || (x->ring && x->ring->moved)) mx__rounds_catch_up(x);
-  if (s->code->steps[number].frame) return step_in_line(x, s, home, number, mask);
   bool done;
+  if (mx__rounds_behind(x)) {
+    if (!s->code->steps[number].frame && mx__jit_inplace_alone(s->code, number)) {
+      mx__jit_inplace(x, s->code, home, number, mask, &done);
+      if (done || x->event != MX_EV_BEHIND) return done;
+    }
+    mx__rounds_catch_up(x);
+  }
+  if (s->code->steps[number].frame) return step_in_line(x, s, home, number, mask);
   if (mx__jit_inplace(x, s->code, home, number, mask, &done)) return done;
   x->frame_dirty = true;
   return through_frame(x, s, home, number, mask, NULL);

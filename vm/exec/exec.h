@@ -154,6 +154,7 @@ enum mx_exit_event {
   MX_EV_RESCHED,   /* the current split is gone or waits: pick another */
   MX_EV_TRAP,      /* x->launch has the record */
   MX_EV_BREAK,     /* a debugger wants control; split saved before the instruction */
+  MX_EV_BEHIND,    /* a step of compiled code has done nothing yet: what is known of its warp has to catch up first */
 };
 
 struct mx_exec {

@@ -16,11 +16,19 @@ struct move { uint32_t from, to; enum how how; };
 struct mx_jit_inplace {
   struct mx_insn *insns; uint32_t n; /* 0: through the frame */
   struct move *in, *out; uint32_t nin, nout;
+  bool alone;                        /* it is one access to memory */
   uint32_t guard; bool negated;      /* of the last one, whose results the step has: where its mask is in scratch; 0: it has none */
 };
 
 static const bool by_table[MX_OP_COUNT] = {
 #define OP(id_, ...) [MX_##id_] = true,
+#define OPX(...)
+#include "core/opcodes.def"
+};
+
+static const bool of_memory[MX_OP_COUNT] = {
+#define OP(...)
+#define OPM(id_, ...) [MX_##id_] = true,
 #define OPX(...)
 #include "core/opcodes.def"
 };
@@ -189,6 +197,7 @@ static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t n
   step->insns = copy_of(k.insns, k.n * sizeof *k.insns, &good);
   step->in = copy_of(k.in, k.nin * sizeof *k.in, &good);
   step->out = copy_of(k.out, k.nout * sizeof *k.out, &good);
+  step->alone = k.n == 1 && of_memory[k.insns[0].op];
   step->n = k.n, step->nin = k.nin, step->nout = k.nout;
   if (k.end > code->home_bytes) code->home_bytes = k.end;
   return good;
@@ -247,6 +256,7 @@ static void bring_back(const struct mx_exec *x, const struct mx_jit_table *t, un
     case COPY64: memcpy(to, from, 8 * x->lanes); break;
   }
 }
+bool mx__jit_inplace_alone(const struct mx_jit_code *code, uint32_t number) { return code->inplace[number].alone; }
 bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number, uint64_t mask, bool *done) {
   const struct mx_jit_inplace *s = &code->inplace[number];
   if (!s->n) return false;

@@ -174,6 +174,8 @@ void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, uns
  * it goes through the frame; *done: whether its last body did not give up control. */
 bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes);
 void mx__jit_inplace_free(struct mx_jit_code *code);
+/* alone: its body looks at nothing but operands, mask and memory, and ends with MX_EV_BEHIND, nothing done, where it needs more. */
+bool mx__jit_inplace_alone(const struct mx_jit_code *code, uint32_t number);
 bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number, uint64_t mask, bool *done);
 
 /* What the compiler writes behind the code when that is whole: the loader takes nothing else. */

@@ -82,30 +82,43 @@ MX__MASKS uint64_t mx__pack32(const uint32_t *words, unsigned lanes) {
 }
 
 /* Whole vectors are stored: what a masked store leaves, the next instruction's loads would have to wait for. */
-MX__MASKS void mx__blend32(uint32_t *d, const uint32_t *s, uint64_t mask, unsigned lanes) {
 #ifdef MX__AVX512
+MX__MASKS void mx__blend32(uint32_t *d, const uint32_t *s, uint64_t mask, unsigned lanes) {
   for (unsigned l = 0; l < lanes; l += 16) {
     mx__16x32 *to = (mx__16x32 *)(d + l);
     *to = __builtin_ia32_blendmd_512_mask(*to, *(const mx__16x32 *)(s + l), (uint16_t)(mask >> l));
   }
-#else
-  uint8_t m[64];
-  mx__expand01(mask, m);
-  for (unsigned l = 0; l < lanes; l++) d[l] = m[l] ? s[l] : d[l];
-#endif
 }
-
 MX__MASKS void mx__blend64(uint64_t *d, const uint64_t *s, uint64_t mask, unsigned lanes) {
-#ifdef MX__AVX512
   for (unsigned l = 0; l < lanes; l += 8) {
     mx__8x64 *to = (mx__8x64 *)(d + l);
     *to = __builtin_ia32_blendmq_512_mask(*to, *(const mx__8x64 *)(s + l), (uint8_t)(mask >> l));
   }
-#else
-  uint8_t m[64];
-  mx__expand01(mask, m);
-  for (unsigned l = 0; l < lanes; l++) d[l] = m[l] ? s[l] : d[l];
-#endif
 }
+#else
+#ifdef __AVX2__
+#define MX__VECTOR 32
+#else
+#define MX__VECTOR 16
+#endif
+typedef uint32_t mx__v32 __attribute__((vector_size(MX__VECTOR), may_alias, aligned(4)));
+typedef uint64_t mx__v64 __attribute__((vector_size(MX__VECTOR), may_alias, aligned(8)));
+static const uint64_t mx__bit64[4] __attribute__((aligned(32), unused)) = {1, 2, 4, 8};
+MX__MASKS void mx__blend32(uint32_t *d, const uint32_t *s, uint64_t mask, unsigned lanes) {
+  for (unsigned l = 0; l < lanes; l += MX__VECTOR / 4) {
+    mx__v32 *to = (mx__v32 *)(d + l);
+    const mx__v32 bit = *(const mx__v32 *)(mx__bit + l), on = (mx__v32)((bit & (uint32_t)(mask >> (l & 32))) == bit);
+    *to = (*(const mx__v32 *)(s + l) & on) | (*to & ~on);
+  }
+}
+MX__MASKS void mx__blend64(uint64_t *d, const uint64_t *s, uint64_t mask, unsigned lanes) {
+  mx__v64 bit = *(const mx__v64 *)mx__bit64;
+  for (unsigned l = 0; l < lanes; l += MX__VECTOR / 8, bit <<= MX__VECTOR / 8) {
+    mx__v64 *to = (mx__v64 *)(d + l);
+    const mx__v64 on = (mx__v64)((bit & mask) == bit);
+    *to = (*(const mx__v64 *)(s + l) & on) | (*to & ~on);
+  }
+}
+#endif
 
 #endif

@@ -1,177 +1,18 @@
 /* Bodies of the rows in mx/ops/memory.def: loads, stores, atomics.
  *
- * Every lane's address is checked against the instruction's cached bounds before anything is touched; lanes that miss
- * send the whole instruction to vm/exec/access.c, which knows all allocations. Conflicts inside one instruction resolve in
- * lane order, the highest lane last.
+ * reach.h finds the places. Conflicts inside one instruction resolve in lane order, the highest lane last.
  *
  * A body is one call of load(), store() or atom(), which find the places, with a loop that does one element of every
  * lane. Rows that differ in the address's width or in the number of elements share that loop: each is made where the
  * first of them stands. */
-#include "vm/exec/access.h"
 #include "body.h"
+#include "reach.h"
 
 #undef OP
 #undef OPF
 #undef OPM
 #define OP(...)
 #define OPF(...)
-
-/* ---- where the lanes' bytes are ------------------------------------------------------------------------------*/
-enum shape { ROW /* one lane's after the other's */, POINT /* all at one place */, GROUPS /* each a row or a point */, APART };
-#define GROUP 16u
-struct reach {
-  enum shape shape;
-  bool shared;                  /* nobody else can see the bytes while this block runs */
-  uint64_t origin, pitch;       /* unless APART: host address of lane 0's bytes, active or not, and from lane to lane */
-  uint64_t group[MX_MAX_LANES / GROUP]; /* of GROUPS: where each begins */
-  _Alignas(64) uint64_t at[MX_MAX_LANES]; /* of APART: host addresses of the active lanes */
-};
-MX__INL void *place(const struct reach *r, size_t lane, size_t at) {
-  return (void *)(uintptr_t)((r->shape == APART ? r->at[lane] : r->origin + lane * r->pitch) + at);
-}
-/* For those who know no groups. */
-MX__INL void ungroup(struct reach *r, unsigned n) {
-  if (r->shape != GROUPS) return;
-  for (size_t g = 0; g < n; g += GROUP)
-    for (size_t l = 0; l < GROUP; l++) r->at[g + l] = r->group[g / GROUP] + l * r->pitch;
-  r->shape = APART;
-}
-
-/* The address of lane l, as the program computed it; 32-bit ones wrap, as addresses of that width do. */
-MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
-  return narrow ? ((const uint32_t *)p)[l] + (uint32_t)off : ((const uint64_t *)p)[l] + off;
-}
-
-/* The slow way: all allocations are asked. */
-static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p, bool narrow,
-                                             unsigned bytes, unsigned space, bool write, struct reach *r) {
-  unsigned char *host[MX_MAX_LANES];
-  for (size_t l = 0; l < x->lanes; l++) r->at[l] = address(p, narrow, (uint64_t)i->off, l);
-  if (!mx__access_find(x, i, m, r->at, bytes, space, write, host)) return false;
-  MX_FOR_LANES(l, m) r->at[l] = (uint64_t)(uintptr_t)host[l];
-  r->shape = APART;
-  r->shared = x->bounds[i->aux].kind == MX_SHARED || x->bounds[i->aux].kind == MX_LOCAL;
-  return true;
-}
-
-/* An instruction tends to go on as it did before: from one row to the next, in a loop or warp after warp. Each of these
- * instructions takes long enough for the processor to lose sight of that, and too short to hide a miss. */
-MX__INL void fetch_ahead(struct mx_bounds *b, uint64_t begin, uint64_t bytes) {
-  if (b->kind != MX_GLOBAL) return;
-  const uint64_t next = begin + (begin - b->last);
-  b->last = begin;
-  for (uint64_t l = 0; l <= bytes; l += 64) __builtin_prefetch((const void *)(uintptr_t)(next + l));
-}
-
-/* What addresses of 32 and of 64 bits have in common, over all n lanes of a warp: these loops become vectors. Some lanes' addresses
- * come one by one. */
-enum { MOST_PITCH = 1 << 20 }; /* from lane to lane: rows of these do not wrap around */
-#define OF_WIDTH(bits_) \
-  /* whether all are the first one's plus a multiple of pitch, from its group on or from the first lane of all on */ \
-  MX__INL bool row##bits_(const uint##bits_##_t *a, uint32_t pitch, unsigned n) { \
-    uint##bits_##_t unlike = 0; \
-    for (uint32_t l = 0; l < n; l++) unlike |= a[l] ^ (uint##bits_##_t)(a[0] + (uint##bits_##_t)(l * pitch)); \
-    return !unlike; \
-  } \
-  MX__INL bool groups##bits_(const uint##bits_##_t *a, uint32_t pitch, unsigned n) { \
-    uint##bits_##_t unlike = 0; \
-    for (uint32_t g = 0; g < n; g += GROUP) \
-      for (uint32_t l = 0; l < GROUP; l++) unlike |= a[g + l] ^ (uint##bits_##_t)(a[g] + (uint##bits_##_t)(l * pitch)); \
-    return !unlike; \
-  } \
-  /* where they are on the host, from host address `begin` of the bounds on; false: outside, or at odd places. */ \
-  MX__INL bool apart##bits_(const uint##bits_##_t *a, uint##bits_##_t off, uint##bits_##_t lo, uint##bits_##_t limit, uint##bits_##_t odd, \
-                            uint64_t begin, uint32_t stride, uint64_t *at, unsigned n) { \
-    uint##bits_##_t outside = 0, bits = 0; \
-    for (uint32_t l = 0; l < n; l++) { \
-      const uint##bits_##_t far = a[l] + off - lo; \
-      outside |= far > limit ? (uint##bits_##_t)-1 : 0; \
-      bits |= a[l] + off; \
-      at[l] = begin + far; \
-    } \
-    for (uint32_t l = 0; stride && l < n; l++) at[l] += (uint64_t)l * stride; \
-    return !outside && !(bits & odd); \
-  } \
-  MX__INL bool some##bits_(const uint##bits_##_t *a, uint##bits_##_t off, uint##bits_##_t lo, uint##bits_##_t limit, uint##bits_##_t odd, \
-                           uint64_t begin, uint64_t stride, uint64_t *at, uint64_t m) { \
-    uint##bits_##_t bits = 0; \
-    bool outside = false; \
-    MX_FOR_LANES(l, m) { \
-      const uint##bits_##_t far = a[l] + off - lo; \
-      outside |= far > limit; \
-      bits |= a[l] + off; \
-      at[l] = begin + far + l * stride; \
-    } \
-    return !outside && !(bits & odd); \
-  }
-OF_WIDTH(32)
-OF_WIDTH(64)
-
-/* All lanes. A row has its two ends checked, groups have theirs. */
-static bool reach_all(const struct mx_bounds *b, const void *p, bool narrow, uint64_t off, uint64_t limit, unsigned bytes, uint64_t stride, unsigned n,
-                      uint64_t host, struct reach *r) {
-  const uint64_t a[3] = {address(p, narrow, off, 0), address(p, narrow, off, 1), address(p, narrow, off, 2)}, pitch = a[1] - a[0];
-  const bool even = a[2] - a[1] == pitch && pitch < MOST_PITCH;
-  if (even && (narrow ? row32(p, (uint32_t)pitch, n) : row64(p, (uint32_t)pitch, n))) {
-    const uint64_t far = a[0] - b->lo, reach = (n - 1) * pitch;
-    if (far > limit || reach > limit - far || (a[0] | pitch) & (bytes - 1)) return false;
-    r->shape = pitch || stride ? ROW : POINT;
-    r->pitch = pitch + stride;
-    r->origin = host + a[0];
-    return true;
-  }
-  /* rows of a tile: groups of lanes that have neighbours or one place each */
-  if (even && (!pitch || pitch == bytes) && !stride && (narrow ? groups32(p, (uint32_t)pitch, n) : groups64(p, (uint32_t)pitch, n))) {
-    r->shape = GROUPS;
-    r->pitch = pitch;
-    for (size_t g = 0; g < n; g += GROUP) {
-      const uint64_t first = address(p, narrow, off, g), far = first - b->lo;
-      if (far > limit || (GROUP - 1) * pitch > limit - far || first & (bytes - 1)) return false;
-      r->group[g / GROUP] = host + first;
-    }
-    return true;
-  }
-  r->shape = APART;
-  return narrow ? apart32(p, (uint32_t)off, (uint32_t)b->lo, (uint32_t)limit, bytes - 1, host + b->lo, stride, r->at, n)
-                : apart64(p, off, b->lo, limit, bytes - 1, host + b->lo, stride, r->at, n);
-}
-static bool reach_some(const struct mx_bounds *b, const void *p, bool narrow, uint64_t off, uint64_t limit, unsigned bytes, uint64_t stride, uint64_t m,
-                       uint64_t host, struct reach *r) {
-  const size_t first = (size_t)__builtin_ctzll(m), last = 63 - (size_t)__builtin_clzll(m);
-  r->shape = APART;
-  if (!(narrow ? some32(p, (uint32_t)off, (uint32_t)b->lo, (uint32_t)limit, bytes - 1, host + b->lo, stride, r->at, m)
-               : some64(p, off, b->lo, limit, bytes - 1, host + b->lo, stride, r->at, m)))
-    return false;
-  const uint64_t begin = r->at[first], pitch = r->at[last] == begin ? 0 : bytes;
-  if (r->at[last] - begin != (last - first) * pitch) return true;
-  uint64_t unlike = 0;
-  MX_FOR_LANES(l, m) unlike |= r->at[l] ^ (begin + (l - first) * pitch);
-  if (unlike) return true;
-  r->shape = pitch ? ROW : POINT;
-  r->pitch = pitch;
-  r->origin = begin - first * pitch;
-  return true;
-}
-/* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Allocations begin at multiples of every access's size:
- * what is odd from their beginning on, is odd. */
-static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
-                  unsigned space, bool write, struct reach *r) {
-  const unsigned n = mx__lanes(x);
-  const void *p = mx__ref(x, base);
-  const uint64_t off = (uint64_t)i->off;
-  struct mx_bounds *b = &x->bounds[i->aux];
-  if (b->span < bytes || (write && !b->writable)) return search(x, i, m, p, narrow, bytes, space, write, r);
-  const uint64_t limit = b->span - bytes, host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - b->lo, stride = b->kind == MX_LOCAL ? x->local_stride : 0;
-  if (narrow && (b->lo > UINT32_MAX || limit > UINT32_MAX)) return search(x, i, m, p, narrow, bytes, space, write, r);
-  if (!(m == x->full ? reach_all(b, p, narrow, off, limit, bytes, stride, n, host, r) : reach_some(b, p, narrow, off, limit, bytes, stride, m, host, r)))
-    return search(x, i, m, p, narrow, bytes, space, write, r);
-  r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
-  if (r->shape == ROW && r->pitch == bytes) {
-    const size_t first = (size_t)__builtin_ctzll(m), last = 63 - (size_t)__builtin_clzll(m);
-    fetch_ahead(b, r->origin + first * bytes, (last - first) * bytes);
-  }
-  return true;
-}
 
 /* Types as they lie in memory; assignment to and from register types widens by their sign, or keeps the low bits. */
 #define CELL(t_, c_) typedef c_ cell_##t_;
@@ -182,57 +23,46 @@ CELL(u64, uint64_t) CELL(s64, int64_t) CELL(b64, uint64_t) CELL(f64, double) CEL
 #define CELL_AT(t_, r_, lane_, at_) (*(cell_##t_ *)place(r_, lane_, at_))
 
 /* ---- loads and stores ------------------------------------------------------------------------------------------*/
-typedef void mover(void *slot, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at);
+typedef void mover(struct mx_exec *x, void *slot, const struct reach *r, uint64_t m, size_t at);
 
+/* All lanes' places are good, also those of lanes that are not active: of more than a few, all are read, and blended. */
+#define FEW_LANES 4
 #define MAKE_LOADER(mt_, dt_) \
-  static void load_##mt_##_##dt_(void *d, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at) { \
-    const cell_##mt_ *row = (const cell_##mt_ *)(uintptr_t)r->origin; \
-    const uint64_t origin = r->origin + at, pitch = r->pitch; \
-    if (m != full && r->shape == APART) \
-      MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(r->at[l] + at)); \
-    else if (m != full) \
-      MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(origin + l * pitch)); \
-    else if (r->shape == POINT) { \
+  static void load_##mt_##_##dt_(struct mx_exec *x, void *d, const struct reach *r, uint64_t m, size_t at) { \
+    const unsigned n = mx__lanes(x); \
+    const bool all = m == x->full; \
+    if (r->shape == POINT) { \
       const mx_##dt_ v = CELL_AT(mt_, r, 0, at); \
-      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, v); \
-    } else if (r->shape == ROW && pitch == sizeof *row) \
-      _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, row[l]); \
-    else if (r->shape == GROUPS && pitch == sizeof *row) \
-      for (size_t g = 0; g < n; g += GROUP) { \
-        row = (const cell_##mt_ *)(uintptr_t)r->group[g / GROUP]; \
-        _Pragma("GCC ivdep") for (size_t l = 0; l < GROUP; l++) mx__put_##dt_(d, g + l, n, row[l]); \
-      } \
-    else if (r->shape == GROUPS) \
-      for (size_t g = 0; g < n; g += GROUP) { \
-        const mx_##dt_ v = *(const cell_##mt_ *)(uintptr_t)(r->group[g / GROUP] + at); \
-        for (size_t l = 0; l < GROUP; l++) mx__put_##dt_(d, g + l, n, v); \
-      } \
-    else if (r->shape == APART) \
-      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(r->at[l] + at)); \
-    else \
-      for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, *(const cell_##mt_ *)(uintptr_t)(origin + l * pitch)); \
+      if (all) for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, v); \
+      else MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, v); \
+      return; \
+    } \
+    if (!all && (sizeof(mx_##dt_) > 8 || __builtin_popcountll(m) <= FEW_LANES)) { \
+      MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
+      return; \
+    } \
+    void *to = all ? d : (void *)x->tmp; \
+    if (r->shape == ROW && r->bytes == sizeof(cell_##mt_)) { \
+      const cell_##mt_ *row = (const cell_##mt_ *)(uintptr_t)r->origin; \
+      _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) mx__put_##dt_(to, l, n, row[l]); \
+    } else \
+      for (size_t l = 0; l < n; l++) mx__put_##dt_(to, l, n, *(const cell_##mt_ *)(uintptr_t)(r->at[l] + at)); \
+    if (all) return; \
+    if (sizeof(mx_##dt_) <= 4) mx__blend32(d, to, m, n); \
+    else mx__blend64(d, to, m, n); \
   }
 #define MAKE_STORER(mt_, vt_) \
-  static void store_##mt_##_##vt_(void *v, const struct reach *r, uint64_t m, uint64_t full, unsigned n, size_t at) { \
+  static void store_##mt_##_##vt_(struct mx_exec *x, void *v, const struct reach *r, uint64_t m, size_t at) { \
+    const unsigned n = mx__lanes(x); \
     cell_##mt_ *row = (cell_##mt_ *)(uintptr_t)r->origin; \
-    const uint64_t origin = r->origin + at, pitch = r->pitch; \
     if (r->shape == POINT) /* the highest lane is last */ \
       CELL_AT(mt_, r, 0, at) = mx__get_##vt_(v, 63u - (unsigned)__builtin_clzll(m), n); \
-    else if (r->shape == ROW && pitch == sizeof *row && m == full) \
+    else if (m != x->full) \
+      MX_FOR_LANES(l, m) CELL_AT(mt_, r, l, at) = mx__get_##vt_(v, l, n); \
+    else if (r->shape == ROW && r->bytes == sizeof *row) \
       _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) row[l] = mx__get_##vt_(v, l, n); \
-    else if (r->shape == GROUPS && pitch == sizeof *row) /* which is of all lanes */ \
-      for (size_t g = 0; g < n; g += GROUP) { \
-        row = (cell_##mt_ *)(uintptr_t)r->group[g / GROUP]; \
-        _Pragma("GCC ivdep") for (size_t l = 0; l < GROUP; l++) row[l] = mx__get_##vt_(v, g + l, n); \
-      } \
-    else if (r->shape == GROUPS) \
-      for (size_t g = 0; g < n; g += GROUP) *(cell_##mt_ *)(uintptr_t)(r->group[g / GROUP] + at) = mx__get_##vt_(v, g + GROUP - 1, n); \
-    else if (r->shape == APART && m == full) \
-      for (size_t l = 0; l < n; l++) *(cell_##mt_ *)(uintptr_t)(r->at[l] + at) = mx__get_##vt_(v, l, n); \
-    else if (r->shape == APART) \
-      MX_FOR_LANES(l, m) *(cell_##mt_ *)(uintptr_t)(r->at[l] + at) = mx__get_##vt_(v, l, n); \
     else \
-      MX_FOR_LANES(l, m) *(cell_##mt_ *)(uintptr_t)(origin + l * pitch) = mx__get_##vt_(v, l, n); \
+      for (size_t l = 0; l < n; l++) *(cell_##mt_ *)(uintptr_t)(r->at[l] + at) = mx__get_##vt_(v, l, n); \
   }
 
 /* Pairs and quads of words and pairs of long words, all lanes: each lane's bytes at once, turned into one vector of each element. */
@@ -246,7 +76,7 @@ MX__INL void turn_quads(mx__words *v) {
   v[0] = __builtin_shuffle(a, b, (mx__words){0, 1, 4, 5}), v[1] = __builtin_shuffle(a, b, (mx__words){2, 3, 6, 7});
   v[2] = __builtin_shuffle(c, d, (mx__words){0, 1, 4, 5}), v[3] = __builtin_shuffle(c, d, (mx__words){2, 3, 6, 7});
 }
-MX__INL unsigned char *lane_at(const struct reach *r, size_t l) { return (unsigned char *)(uintptr_t)(r->shape == APART ? r->at[l] : r->origin + l * r->pitch); }
+MX__INL unsigned char *lane_at(const struct reach *r, size_t l) { return place(r, l, 0); }
 static bool load_whole(struct mx_exec *x, const struct mx_insn *i, size_t elements, unsigned bytes, const struct reach *r, unsigned n) {
   unsigned char *d[4];
   if (elements > 4 || (bytes == 8 && elements > 2)) return false;
@@ -301,9 +131,8 @@ static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, si
   struct reach r;
   if (!m) return i + 1;
   if (!reach(x, i, m, mx__operand_ref(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r)) return NULL;
-  if (elements > 1) ungroup(&r, n);
   if (elements > 1 && whole && m == x->full && load_whole(x, i, elements, bytes, &r, n)) return i + 1;
-  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, k)), &r, m, x->full, n, k * bytes);
+  for (size_t k = 0; k < elements; k++) move(x, mx__ref(x, mx__operand_ref(i, k)), &r, m, k * bytes);
   return i + 1;
 }
 static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, bool whole, mover *move) {
@@ -312,9 +141,8 @@ static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, s
   struct reach r;
   if (!m) return i + 1;
   if (!reach(x, i, m, i->o[0], narrow, bytes * (unsigned)elements, i->mod >> 2, true, &r)) return NULL;
-  if (elements > 1) ungroup(&r, n);
   if (elements > 1 && whole && m == x->full && r.shape != POINT && store_whole(x, i, elements, bytes, &r, n)) return i + 1;
-  for (size_t k = 0; k < elements; k++) move(mx__ref(x, mx__operand_ref(i, 2 + k)), &r, m, x->full, n, k * bytes);
+  for (size_t k = 0; k < elements; k++) move(x, mx__ref(x, mx__operand_ref(i, 2 + k)), &r, m, k * bytes);
   return i + 1;
 }
 #define BODY(id_, ...) const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { __VA_ARGS__ }
@@ -387,7 +215,6 @@ static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, si
   if (!m) return i + 1;
   if (!reach(x, i, m, mx__operand_ref(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
   const unsigned n = mx__lanes(x);
-  ungroup(&r, n);
   for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */
     const void *b = mx__ref(x, mx__operand_ref(i, results + 2 + k)), *c = operands == 1 ? b : mx__ref(x, mx__operand_ref(i, results + 3));
     steps(results == 1 ? mx__ref(x, i->o[0]) : results ? x->tmp + k * n * 4 : NULL, b, c, &r, m, n, k * bytes);
