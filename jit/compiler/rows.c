@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* ---- by how much numbers differ from lane to lane ------------------------------------------------------------------*/
-/* Of a 32-bit slot: bytes, say, from %tid.x to the next; 0: it does not depend on it. */
+/* Of a slot: bytes, say, from %tid.x to the next; 0: it does not depend on it. */
 enum { UNKNOWN = INT32_MIN, UNSET = INT32_MIN + 1 };
 
 static int32_t meet(int32_t x, int32_t y) { return x == UNSET ? y : y == UNSET || x == y ? x : UNKNOWN; }
@@ -37,15 +37,15 @@ static int32_t result(const struct ja *a, const struct ja_ins *i, const int32_t 
       const unsigned number = mx_w_operand(i->w, 1);
       return number == MX_SR_TID_X || number == MX_SR_LANEID;
     }
-    case MX_MOV_32: return of_operand(a, i, 1, at);
-    case MX_ADD_U32: return sum(of_operand(a, i, 1, at), of_operand(a, i, 2, at));
-    case MX_SUB_U32: {
+    case MX_MOV_32: case MX_MOV_64: case MX_CVT_WIDE_R32: return of_operand(a, i, 1, at);
+    case MX_ADD_U32: case MX_ADD_U64: return sum(of_operand(a, i, 1, at), of_operand(a, i, 2, at));
+    case MX_SUB_U32: case MX_SUB_U64: {
       const int32_t y = of_operand(a, i, 2, at);
       return sum(of_operand(a, i, 1, at), y == UNKNOWN ? y : -y);
     }
-    case MX_MUL_LO_U32: return product(a, i, 1, 2, at);
-    case MX_MAD_LO_U32: return sum(product(a, i, 1, 2, at), of_operand(a, i, 3, at));
-    case MX_SHL_32: {
+    case MX_MUL_LO_U32: case MX_MUL_LO_U64: case MX_MUL_WIDE_U32: case MX_MUL_WIDE_S32: return product(a, i, 1, 2, at);
+    case MX_MAD_LO_U32: case MX_MAD_LO_U64: case MX_MAD_WIDE_U32: case MX_MAD_WIDE_S32: return sum(product(a, i, 1, 2, at), of_operand(a, i, 3, at));
+    case MX_SHL_32: case MX_SHL_64: {
       const unsigned f = mx_w_operand(i->w, 2);
       const int32_t x = of_operand(a, i, 1, at);
       if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE || a->f->lits[f - MX_LIT].value > 8) break;
@@ -103,16 +103,17 @@ static bool find_number(const struct ja *a, const struct ja_block *b, uint32_t k
   if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || ac.n != 1 || mx_w_mod(*i->w) >> 2 != MX_SHARED || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
   const unsigned at = ac.kind == JA_LOAD ? 1 : 0, field = mx_w_operand(i->w, at), bits = jx_bitsof(ac.type);
   *n = (struct number){.bytes = bits / 8};
-  if ((bits != 32 && bits != 64) || field >= MX_LIT || mx__types[i->o->opnd[at].type].slot_class != MX_R32) return false;
+  const unsigned cls = mx__types[i->o->opnd[at].type].slot_class, add = cls == MX_R64 ? MX_ADD_U64 : MX_ADD_U32;
+  if ((bits != 32 && bits != 64) || field >= MX_LIT) return false;
   if (mx__types[i->o->opnd[ac.kind == JA_LOAD ? 0 : 2].type].slot_class != (bits == 64 ? MX_R64 : MX_R32)) return false;
   const int64_t off = offset_of(a, i);
   if (off % n->bytes || off > 1 << 20 || off < -(1 << 20)) return false;
-  n->slot = ja_slot(a, MX_R32, field);
+  n->slot = ja_slot(a, cls, field);
   uint32_t s[JA_MAX_TOUCH];
-  if (k == b->first || i[-1].op != MX_ADD_U32 || mx_w_guard(*i[-1].w) != MX_GUARD_NONE || !ja_defs(a, &i[-1], s) || s[0] != n->slot) return true;
+  if (k == b->first || i[-1].op != add || mx_w_guard(*i[-1].w) != MX_GUARD_NONE || !ja_defs(a, &i[-1], s) || s[0] != n->slot) return true;
   const unsigned literal = mx_w_operand(i[-1].w, 1) >= MX_LIT ? 1 : 2, other = mx_w_operand(i[-1].w, 3 - literal);
-  if (mx_w_operand(i[-1].w, literal) < MX_LIT || other >= MX_LIT || ja_slot(a, MX_R32, other) == n->slot) return true;
-  n->slot = ja_slot(a, MX_R32, other), n->sum = &i[-1], n->operand = literal;
+  if (mx_w_operand(i[-1].w, literal) < MX_LIT || other >= MX_LIT || ja_slot(a, cls, other) == n->slot) return true;
+  n->slot = ja_slot(a, cls, other), n->sum = &i[-1], n->operand = literal;
   return true;
 }
 static struct lw_row *row_of(struct lw_run *run, const struct number *n) {
@@ -167,6 +168,20 @@ void lw_runs_find(struct lw *l) {
   }
 }
 
+/* A number as 32 bits; one that does not fit gets the upper bit, and so is outside whatever the offset. */
+static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigned c, jv more) {
+  struct jx *j = &l->j;
+  if (lw_class(l->a, row->slot) == MX_R32) {
+    const jv v = lw_get(l, row->slot, MX_T_u32, c);
+    return jx_keep(j, (row->sum ? jv_bin(j, JX_ADD, MX_T_u32, v, more) : v).r[0]);
+  }
+  jv v = lw_get(l, row->slot, MX_T_u64, c);
+  if (row->sum) v = jv_bin(j, JX_ADD, MX_T_u64, v, more);
+  const jv high = jv_cvt(j, MX_T_u32, MX_T_u64, jv_bin(j, JX_SHR, MX_T_u64, v, jv_k(j, MX_T_u64, 32)));
+  const jv set = jv_bin(j, JX_AND, MX_T_u32, jv_bin(j, JX_OR, MX_T_u32, high, jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, 0), high)), jv_k(j, MX_T_u32, 0x80000000u));
+  return jx_keep(j, jv_bin(j, JX_OR, MX_T_u32, jv_cvt(j, MX_T_u32, MX_T_u64, v), set).r[0]);
+}
+
 /* ---- building them -------------------------------------------------------------------------------------------------*/
 void lw_run_begin(struct lw *l, struct lw_run *run) {
   struct jx *j = &l->j;
@@ -182,11 +197,7 @@ void lw_run_begin(struct lw *l, struct lw_run *run) {
       more = lw_operand(l, row->operand, 0);
       l->ins = here;
     }
-    for (unsigned c = 0; c < l->nc; c++) {
-      jv number = lw_get(l, row->slot, MX_T_u32, c);
-      if (row->sum) number = jv_bin(j, JX_ADD, MX_T_u32, number, more);
-      row->number[c] = jx_keep(j, number.r[0]);
-    }
+    for (unsigned c = 0; c < l->nc; c++) row->number[c] = number_of(l, row, c, more);
   }
 }
 

@@ -92,7 +92,8 @@ static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned c
   x->frame_dirty = true;
   return through_frame(x, s, home, number, mask, NULL);
 }
-const struct mx_jit_help mx__jit_help = {step, mx__jit_shape};
+static uint32_t shape(struct mx_exec *x, uint32_t form, uint64_t mask) { return x->prep->level->shape(x, form, mask); }
+const struct mx_jit_help mx__jit_help = {step, shape};
 
 /* This worker's own, for code of any function. */
 static unsigned char *home_of(struct mx_exec *x, const struct mx_jit_code *code) {

@@ -239,6 +239,7 @@ struct mx_level {
   const char *name;
   const mx_body *bodies;    /* [MX_OP_COUNT] */
   const mx_body *unguarded; /* the same for instructions that have no guard */
+  uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask); /* of struct mx_jit_help */
   void (*tile_mma)(const struct mx_tile_plan *p, const struct mx_tile_regs *r); /* vm/exec/tile.h */
 };
 const struct mx_level *mx__level(const char *name); /* NULL: the best this CPU has; unknown or unsupported name: NULL result */

@@ -100,7 +100,6 @@ struct mx_ring {
 typedef uint32_t (*mx_jit_fn)(struct mx_exec *x, uint32_t entry, struct mx_jit_state *state);
 
 extern const struct mx_jit_help mx__jit_help;
-uint32_t mx__jit_shape(struct mx_exec *x, uint32_t form, uint64_t mask);
 /* Where a frame keeps compiled code's own state, if it was made with room for it. */
 static inline unsigned char *mx__jit_keep(struct mx_frame *f) { return f->slots + f->fn->frame_bytes; }
 

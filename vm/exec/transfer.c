@@ -69,7 +69,7 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
   memcpy(to, slot, x->lanes * size);
   if (p->slot & MX_JIT_SHAPED) {
     memcpy(x->tmp, slot, x->lanes * size);
-    mx__jit_shape(x, 2 * t->chunk + (cls == MX_R64), x->mask);
+    x->prep->level->shape(x, 2 * t->chunk + (cls == MX_R64), x->mask);
     memcpy(home + p->shape, x->tmp, sizeof(struct mx_jit_shape));
   }
   return true;

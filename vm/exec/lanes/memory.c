@@ -26,7 +26,6 @@ CELL(u64, uint64_t) CELL(s64, int64_t) CELL(b64, uint64_t) CELL(f64, double) CEL
 typedef void mover(struct mx_exec *x, void *slot, const struct reach *r, uint64_t m, size_t at);
 
 /* All lanes' places are good, also those of lanes that are not active: of more than a few, all are read, and blended. */
-#define FEW_LANES 4
 #define MAKE_LOADER(mt_, dt_) \
   static void load_##mt_##_##dt_(struct mx_exec *x, void *d, const struct reach *r, uint64_t m, size_t at) { \
     const unsigned n = mx__lanes(x); \

@@ -4,31 +4,18 @@
 #ifndef MX_LANES_REACH_H
 #define MX_LANES_REACH_H
 
-#include "body.h"
+#include "addresses.h"
 #include "vm/exec/access.h"
 #include "vm/exec/compiled_block.h"
 
-/* The longest vectors of the level. Loops over lanes are written in them: gcc widens addresses of 32 bits at great length itself. */
-#if defined MX__AVX512
-#define REACH_BYTES 64
-#elif defined __AVX2__
-#define REACH_BYTES 32
-#else
-#define REACH_BYTES 16
-#endif
-enum { REACH_LANES = REACH_BYTES / 8 };
-typedef uint64_t reach_v __attribute__((vector_size(REACH_BYTES), may_alias, aligned(8)));
-typedef uint32_t reach_h __attribute__((vector_size(REACH_BYTES / 2), may_alias, aligned(4)));
-static const uint64_t reach_numbers[8] __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7};
-static const uint64_t reach_bits[8] __attribute__((aligned(64))) = {1, 2, 4, 8, 16, 32, 64, 128};
-
+enum { FEW_LANES = 4 };
 enum shape { ROW /* all of the warp's lanes, one behind the other */, POINT /* all at one place */, APART };
 struct reach {
   enum shape shape;
   bool shared;                  /* nobody else can see the bytes while this block runs */
   unsigned bytes;               /* of a lane */
   uint64_t origin;              /* of a ROW: host address of lane 0's bytes, active or not */
-  _Alignas(64) uint64_t at[MX_MAX_LANES]; /* host addresses; lanes that are not active have that of one that is */
+  _Alignas(64) uint64_t at[MX_MAX_LANES]; /* host addresses; where more than a few lanes are active, those that are not have that of one that is */
 };
 MX__INL void *place(const struct reach *r, size_t lane, size_t at) { return (void *)(uintptr_t)(r->at[lane] + at); }
 
@@ -61,10 +48,18 @@ MX__INL void fetch_ahead(struct mx_bounds *b, uint64_t begin, uint64_t bytes) {
   for (uint64_t l = 0; l <= bytes; l += 64) __builtin_prefetch((const void *)(uintptr_t)(next + l));
 }
 
-MX__INL uint64_t reach_any(reach_v v) {
-  uint64_t all = 0;
-  for (unsigned k = 0; k < REACH_LANES; k++) all |= v[k];
-  return all;
+/* The same for a few lanes, one by one; of the others nothing is known. */
+MX__INL bool reach_few(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p, bool narrow, unsigned bytes, const struct mx_bounds *b, struct reach *r) {
+  const uint64_t limit = b->span - bytes, off = (uint64_t)i->off, lo = b->lo, stride = b->kind == MX_LOCAL ? x->local_stride : 0;
+  const uint64_t host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off;
+  MX_FOR_LANES(l, m) {
+    const uint64_t far = address(p, narrow, off, l) - lo;
+    if (far > limit || far & (bytes - 1)) return false;
+    r->at[l] = host + far + l * stride;
+  }
+  r->shape = APART;
+  r->bytes = bytes;
+  return true;
 }
 MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool all, const void *p, bool narrow, unsigned bytes, const struct mx_bounds *b, struct reach *r) {
   const unsigned n = mx__lanes(x);
@@ -72,36 +67,36 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
   const uint64_t host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off; /* of the bounds' first byte */
   const size_t one = all ? 0 : (size_t)__builtin_ctzll(m);
   const uint64_t far = address(p, narrow, off, one) - lo, row = far - one * bytes; /* from the bounds' first byte on: of a lane that runs, of lane 0 if this is a row */
-  const reach_v numbers = *(const reach_v *)(const void *)reach_numbers;
-  reach_v bad = {0}, odd = {0}, bent = {0}, apart = {0}, in_row = numbers * bytes + row, bit = *(const reach_v *)(const void *)reach_bits, local = numbers * stride;
-  for (unsigned l = 0; l < n; l += REACH_LANES) {
-    reach_v f;
+  const lanes_v numbers = *(const lanes_v *)(const void *)lanes_numbers;
+  lanes_v bad = {0}, odd = {0}, bent = {0}, apart = {0}, in_row = numbers * bytes + row, bit = *(const lanes_v *)(const void *)lanes_bits, local = numbers * stride;
+  for (unsigned l = 0; l < n; l += LANES_A_VECTOR) {
+    lanes_v f;
     if (narrow) {
-      const reach_h a = *(const reach_h *)(const void *)((const uint32_t *)p + l) + (uint32_t)off;
-      f = __builtin_convertvector(a, reach_v) - lo;
+      const lanes_h a = *(const lanes_h *)(const void *)((const uint32_t *)p + l) + (uint32_t)off;
+      f = __builtin_convertvector(a, lanes_v) - lo;
     } else
-      f = *(const reach_v *)(const void *)((const uint64_t *)p + l) + (off - lo);
+      f = *(const lanes_v *)(const void *)((const uint64_t *)p + l) + (off - lo);
     if (!all) {
-      const reach_v on = (reach_v)((bit & m) == bit);
+      const lanes_v on = (lanes_v)((bit & m) == bit);
       f = (f & on) | (far & ~on);
       bent |= (f ^ in_row) & on;
-      bit <<= REACH_LANES;
+      bit <<= LANES_A_VECTOR;
     } else
       bent |= f ^ in_row;
     bad |= f | (limit - f); /* the sign: outside; a limit has none */
     odd |= f;
     apart |= f ^ far;
-    in_row += (uint64_t)REACH_LANES * bytes;
+    in_row += (uint64_t)LANES_A_VECTOR * bytes;
     f += host;
-    if (stride) f += local, local += REACH_LANES * stride;
-    *(reach_v *)(void *)(r->at + l) = f;
+    if (stride) f += local, local += LANES_A_VECTOR * stride;
+    *(lanes_v *)(void *)(r->at + l) = f;
   }
-  if (reach_any((bad >> 63) | (odd & (bytes - 1)))) return false;
+  if (lanes_any((bad >> 63) | (odd & (bytes - 1)))) return false;
   r->shape = APART;
   r->bytes = bytes;
   if (stride) return true;
-  if (!reach_any(apart)) r->shape = POINT;
-  else if (!reach_any(bent) && (all || (row <= limit && (n - 1) * bytes <= limit - row))) r->shape = ROW, r->origin = host + row;
+  if (!lanes_any(apart)) r->shape = POINT;
+  else if (!lanes_any(bent) && (all || (row <= limit && (n - 1) * bytes <= limit - row))) r->shape = ROW, r->origin = host + row;
   return true;
 }
 /* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Allocations begin at multiples of every access's size:
@@ -111,7 +106,8 @@ static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref
   const void *p = mx__ref(x, base);
   struct mx_bounds *b = &x->bounds[i->aux];
   if (b->span < bytes || b->span > INT64_MAX || (write && !b->writable) || (b->kind == MX_LOCAL && mx__rounds_behind(x))) return search(x, i, m, p, narrow, bytes, space, write, r);
-  const bool found = m == x->full ? (narrow ? reach_lanes(x, i, m, true, p, true, bytes, b, r) : reach_lanes(x, i, m, true, p, false, bytes, b, r))
+  const bool found = __builtin_popcountll(m) <= FEW_LANES ? reach_few(x, i, m, p, narrow, bytes, b, r)
+                     : m == x->full ? (narrow ? reach_lanes(x, i, m, true, p, true, bytes, b, r) : reach_lanes(x, i, m, true, p, false, bytes, b, r))
                                   : (narrow ? reach_lanes(x, i, m, false, p, true, bytes, b, r) : reach_lanes(x, i, m, false, p, false, bytes, b, r));
   if (!found) return search(x, i, m, p, narrow, bytes, space, write, r);
   r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;

@@ -1,0 +1,28 @@
+/* Vectors for loops over the addresses of all lanes. */
+#ifndef MX_LANES_ADDRESSES_H
+#define MX_LANES_ADDRESSES_H
+
+#include "body.h"
+
+/* The longest vectors of the level. Loops over lanes are written in them: gcc widens addresses of 32 bits at great length itself. */
+#if defined MX__AVX512
+#define VECTOR_BYTES 64
+#elif defined __AVX2__
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+enum { LANES_A_VECTOR = VECTOR_BYTES / 8 };
+typedef uint64_t lanes_v __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(8)));
+typedef int64_t lanes_s __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint32_t lanes_h __attribute__((vector_size(VECTOR_BYTES / 2), may_alias, aligned(4)));
+static const uint64_t lanes_numbers[8] __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7};
+static const uint64_t lanes_bits[8] __attribute__((aligned(64))) = {1, 2, 4, 8, 16, 32, 64, 128};
+
+MX__INL uint64_t lanes_any(lanes_v v) {
+  uint64_t all = 0;
+  for (unsigned k = 0; k < LANES_A_VECTOR; k++) all |= v[k];
+  return all;
+}
+
+#endif
