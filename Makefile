@@ -15,6 +15,7 @@
 # Sources are found by wildcard: a new file in one of these folders needs no edit here.
 #   core/ asm/ vm/ jit/runtime/ api/ -> libmx.a, libmx.so      jit/compiler/   -> mx-jitc (alone links libgccjit)
 #   vm/exec/lanes/                -> libmx, once per CPU level
+#   cxx/runtime/                  -> libmxrt.so, the runtime of programs that mxcc builds; with libmx.so, which it needs
 #   tools/common/ tools/NAME/[*/] -> NAME                   tests/unit/X.c  -> tests/unit/X (cmocka)
 #   tests/SUITE/*.c otherwise    -> tests/SUITE (one program a suite); tests/faults/ -> tests/faults.so
 #   tests/fuzz/X.c               -> tests/fuzz/X (with tests/fuzz/driver/), and by `make fuzz` fuzz/X
@@ -120,10 +121,15 @@ UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 SUITE_BIN := $(SUITES:%=$(BUILD)/tests/%)
 LIBSO := $(BUILD)/libmx.so
+RT_SRC := $(wildcard cxx/runtime/*.c)
+RT_OBJ := $(call objs,$(RT_SRC))
+RTSO := $(BUILD)/libmxrt.so
+# headers of kernels' C++ that are made of the list of the guides' functions
+CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16)
 
 NO_DEPS := clean uninstall dist help
 .PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
-all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
+all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
@@ -199,6 +205,20 @@ $(LIBSO): $(LIB_OBJ) $(BUILD)/libmx.map
 	$(Q)$(CC) -shared -Wl,-soname,libmx.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmx.map -Wl,-Bsymbolic -Wl,-z,defs \
 	  $(LDFLAGS) $(LIB_OBJ) $(LIBS) -o $@
 	$(Q)ln -sf libmx.so $@.$(SOVERSION)
+
+# The runtime knows libmx by mx.h alone. It looks for it beside itself.
+CFLAGS_cxx := -Icxx/include
+$(BUILD)/libmxrt.map: Makefile
+	$(Q)mkdir -p $(@D) && echo '{ global: cuda*; __cuda*; cu[A-Z]*; local: *; };' > $@
+$(RTSO): $(RT_OBJ) $(LIBSO) $(BUILD)/libmxrt.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libmxrt.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmxrt.map -Wl,-Bsymbolic -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
+	  $(LDFLAGS) $(RT_OBJ) -L$(BUILD) -lmx -ldl -o $@
+	$(Q)ln -sf libmxrt.so $@.$(SOVERSION)
+
+$(BUILD)/cxx/include/mx/functions_%.h: cxx/functions.awk docs/guide.tsv
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && awk -f cxx/functions.awk -v part=$* docs/guide.tsv > $@
 
 $(BUILD)/mx-jitc: $(JITC_OBJ) $(BUILD)/libmx.a
 	$(call say,LD,$@)

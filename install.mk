@@ -7,10 +7,11 @@
 # A program that is linked by mx.pc finds the library in its prefix, without ldconfig or LD_LIBRARY_PATH.
 # Manual pages, completion and syntax files are made from the programs' own tables and help, and from docs/.
 
-GEN := $(BUILD)/man/mxasm.1 $(BUILD)/man/mxrun.1 $(BUILD)/man/mx.7 $(BUILD)/man/mx-launch.5 $(BUILD)/man/mx-commands.7 \
+GEN := $(BUILD)/man/mxasm.1 $(BUILD)/man/mxcc.1 $(BUILD)/man/mxrun.1 $(BUILD)/man/mx.7 $(BUILD)/man/mx-launch.5 $(BUILD)/man/mx-commands.7 \
   $(BUILD)/completion/mx.bash $(BUILD)/completion/_mx $(BUILD)/editors/mx.vim $(BUILD)/editors/mx.tmLanguage.json
 
 BRIEF_mxasm := assembler and disassembler of GPU kernels in MX assembly or PTX
+BRIEF_mxcc := compiler driver for GPU kernels in C++
 BRIEF_mxrun := run GPU kernels on the CPU
 BRIEF_mx := MX assembly, the language of kernels
 BRIEF_mx-commands := commands of interactive sessions of mxrun
@@ -69,6 +70,10 @@ install: all $(GEN)
 	$(Q)install -m 755 $(LIBSO) $(LIBDIR)/libmx.so.$(VERSION)
 	$(Q)ln -sf libmx.so.$(VERSION) $(LIBDIR)/libmx.so.$(SOVERSION) && ln -sf libmx.so.$(SOVERSION) $(LIBDIR)/libmx.so
 	$(Q)$(call put,$(HEADERS),$(INCDIR))
+	$(Q)install -m 755 $(RTSO) $(LIBDIR)/libmxrt.so.$(VERSION)
+	$(Q)ln -sf libmxrt.so.$(VERSION) $(LIBDIR)/libmxrt.so.$(SOVERSION) && ln -sf libmxrt.so.$(SOVERSION) $(LIBDIR)/libmxrt.so
+	$(Q)cd cxx/include && find . -name '*.h' -o -path './cuda/*' -type f | while read -r f; do install -D -m 644 $$f $(abspath $(LIBDIR))/mx/cxx/$$f; done
+	$(Q)$(call put,$(CXX_MADE),$(LIBDIR)/mx/cxx/mx)
 	$(Q)$(call put,README.md LICENSE,$(DOCDIR)) && $(call put,$(wildcard docs/*.md docs/*.png) $(wildcard $(BUILD)/docs/*.md),$(DOCDIR)/docs)
 	$(Q)$(call put,$(EXAMPLES),$(DOCDIR)/examples) && $(call put,$(wildcard examples/cuda/*),$(DOCDIR)/examples/cuda)
 	$(Q)$(foreach s,1 5 7,$(call put,$(filter %.$(s),$(MANUALS)),$(SHARE)/man/man$(s)) &&) true
@@ -81,7 +86,7 @@ install: all $(GEN)
 
 uninstall:
 	$(call say,RM,$(DESTDIR)$(PREFIX))
-	$(Q)rm -f $(TOOLS:%=$(BINDIR)/%) $(LIBDIR)/libmx.a $(LIBDIR)/libmx.so* $(LIBDIR)/pkgconfig/mx.pc $(TOOLS:%=$(BASHDIR)/%) $(ZSHDIR)/_mx \
+	$(Q)rm -f $(TOOLS:%=$(BINDIR)/%) $(LIBDIR)/libmx.a $(LIBDIR)/libmx.so* $(LIBDIR)/libmxrt.so* $(LIBDIR)/pkgconfig/mx.pc $(TOOLS:%=$(BASHDIR)/%) $(ZSHDIR)/_mx \
 	  $(VIMDIR)/syntax/mx.vim $(VIMDIR)/ftdetect/mx.vim $(foreach s,1 5 7,$(patsubst $(BUILD)/man/%,$(SHARE)/man/man$(s)/%,$(filter %.$(s),$(MANUALS))))
 	$(Q)rm -rf $(LIBDIR)/mx $(INCDIR) $(DOCDIR) $(SHARE)/mx
 

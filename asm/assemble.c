@@ -122,7 +122,7 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
   m->address_size = f->address_size;
   m->one_slot_per_name = options->one_slot_per_name;
   /* Files of the text come first; disassembly's .file list follows, and its lines count from there. */
-  uint32_t extra = physical ? f->nfiles : 0;
+  uint32_t extra = physical || f->source_lines ? f->nfiles : 0;
   m->nfiles = f->ntexts + extra;
   m->files = mx__arena_alloc(f->arena, (m->nfiles + 1) * sizeof *m->files);
   for (uint32_t k = 0; k < f->ntexts; k++) m->files[k] = f->texts[k].name;
@@ -136,10 +136,11 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
     o->loc.file = mx__real_file(f, o->loc.file, NULL);
     for (uint32_t i = 0; i < o->ninsns; i++) {
       struct ir_loc *loc = &o->insns[i].loc;
-      if (!o->physical) {
+      if (!o->physical && !(loc->file & FROM_LOC && !(loc->file & IN_MACRO))) {
         loc->file = mx__real_file(f, loc->file, NULL);
         continue;
       }
+      loc->file &= ~FROM_LOC;
       if (loc->line && loc->file && loc->file <= extra)
         loc->file += f->ntexts - 1;
       else
@@ -152,6 +153,7 @@ static void run(mx_asm_result *r, const char *text, size_t size, const mx_asm_op
   struct front *f = mx__arena_alloc(&r->arena, sizeof *f);
   f->arena = f->diags.arena = f->names.arena = &r->arena;
   f->allow_include = options->allow_include;
+  f->source_lines = options->source_lines;
   f->lanes = 64;
   f->address_size = 64;
   f->scope = mx__scope_new(&f->names, NULL);

@@ -98,6 +98,7 @@ struct macro { struct name *name; struct name **params; const char **defaults; u
 /* Places inside an expansion have file numbers of their own while the text is assembled: IN_MACRO | index. `file`: where
  * the macro's body stands, `what`: for messages. */
 #define IN_MACRO 0x80000000u
+#define FROM_LOC 0x40000000u /* in a place's file: the rest is the number of a .file */
 struct expansion { uint32_t file; const char *what; };
 
 /* One assembly. */
@@ -105,7 +106,7 @@ struct front {
   struct mx_arena *arena;
   struct mx_diags diags;
   struct names names;
-  bool allow_include;
+  bool allow_include, source_lines;
   /* source texts, by file number */
   struct text *texts; uint32_t ntexts, cap_texts;
   void **owned; uint32_t nowned;   /* malloc'ed texts of included files */

@@ -423,11 +423,8 @@ static struct func *direct_callee(struct lower *l, const struct stmt *s) {
   return fn && fn->alias ? fn->alias : fn;
 }
 
-/* vprintf, malloc and the like: declared, not defined, and the name of a row. */
-static bool is_builtin(struct lower *l, const struct func *fn) {
-  const struct row_match *rows;
-  return fn && !fn->defined && mx__select_rows(l->select, fn->name->text, false, &rows) > 0;
-}
+/* vprintf, malloc, __nv_expf and the like: declared, not defined, and known to the tables. */
+static bool is_named(struct lower *l, const struct func *fn) { return fn && !fn->defined && mx__is_named(l, fn->name->text); }
 
 void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard) {
   struct front *f = l->f;
@@ -436,10 +433,13 @@ void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard) {
   const char *callee = fn ? fn->name->text : "call";
   uint32_t number = fn ? fn->index : 0;
   struct val target = {0};
-  bool builtin = is_builtin(l, fn);
-  if (fn && !fn->defined && !builtin) {
-    ERR(f, "undefined-function", s->opnds[s->nres].e.loc, NULL, "function '%s' is declared but not defined",
+  const bool named = is_named(l, fn);
+  if (fn && !fn->defined && !named) {
+    ERR(f, "undefined-function", s->opnds[s->nres].e.loc, NULL,
+        fn->is_extern ? "function '%s' is declared but not defined, and no function that mx provides" : "function '%s' is declared but not defined",
         callee);
+    if (f->source_lines && s->line.line && s->line.file && s->line.file <= f->nfiles)
+      mx__diag(&f->diags, MX_DIAG_NOTE, "undefined-function", s->loc, NULL, "called in %s:%u", f->files[s->line.file - 1]->text, s->line.line);
     return;
   }
   if (fn && fn->is_entry) {
@@ -483,18 +483,8 @@ void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard) {
   for (uint32_t k = 0; k < s->nres; k++)
     fine &= take_result(l, &s->opnds[k], &sig->res[k], callee, &res, &after[k]);
   if (!fine) return;
-  if (builtin) {
-    struct vals vs = {0};
-    for (uint32_t k = 0; k < res.n + args.n; k++) {
-      const struct ir_opnd *o = k < res.n ? &res.v[k] : &args.v[k - res.n];
-      if (o->kind == IR_REG)
-        mx__push_reg(l, &vs, o->reg);
-      else if (o->lit.kind == MX_LIT_VALUE)
-        mx__push_const(l, &vs, o->lit.value);
-      else
-        *mx__push(l, &vs) = (struct val){.kind = V_LIT, .type = MX_T_none, .lit = o->lit, .loc = l->loc};
-    }
-    if (!mx__select_emit(l, callee, NULL, &vs, IR_NONE, false, s->loc)) return;
+  if (named) {
+    if (!mx__lower_named(l, s, callee, res.v, res.n, args.v, args.n)) return;
   } else {
     struct ir_insn *i = mx__emit(l, fn ? MX_CALL : MX_CALLI, 0, res.n + args.n + (fn ? 0 : 1));
     i->callee = number;
@@ -559,7 +549,7 @@ void mx__place_call_vars(struct lower *l) {
     if (s->kind != ST_INSN && s->kind != ST_CALL) continue;
     if (!mx__base_is(s->mnemonic->text, "call") || s->nres >= s->nopnds) continue;
     struct func *fn = direct_callee(l, s);
-    if (fn && !is_builtin(l, fn)) {
+    if (fn && !is_named(l, fn)) {
       place_call_vars(l, s, &fn->sig);
     } else if (!fn) {
       uint32_t last = s->nres + 1 + s->nargs;

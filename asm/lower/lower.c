@@ -338,6 +338,8 @@ static void lower_statement(struct lower *l, const struct stmt *s) {
     if (l->f->diags.errors > errors || l->reads_unwritten) excuse(l, s);
     /* lines of disassembly come from .loc; its messages speak of the text */
     if (l->fn->physical && l->body.n > before) l->body.v[l->body.n - 1].loc = s->line;
+    for (uint32_t k = before; k < l->body.n && l->f->source_lines && !l->fn->physical && s->line.line; k++)
+      l->body.v[k].loc = (struct ir_loc){.file = s->line.file | FROM_LOC, .line = s->line.line};
   }
 }
 

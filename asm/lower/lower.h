@@ -88,6 +88,11 @@ bool mx__expand(struct lower *l, const struct row_match *m, const struct ir_opnd
 const char *mx__plain_spelling(struct mx_arena *a, const char *spelling);
 const char *mx__signature(struct lower *l); /* a hint: what the overloads being chosen take; NULL for opcodes */
 
+/* named.c: calls of functions that only the tables have; operands as a call's slots */
+bool mx__is_named(struct lower *l, const char *name);
+bool mx__lower_named(struct lower *l, const struct stmt *s, const char *name, const struct ir_opnd *res, uint32_t nres,
+                     const struct ir_opnd *args, uint32_t nargs);
+
 /* print.c: printf, whose operands are made */
 void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, uint32_t guard);
 

@@ -17,8 +17,9 @@ typedef struct mx_asm_options {
   bool allow_include;         /* .include, relative to the file; off for text from memory unless asked */
   bool one_slot_per_name;     /* for debuggers: registers share no slots */
   bool warnings_are_errors;
+  bool source_lines;          /* of a compiler's text: traps and debuggers speak of the lines that .loc names */
 } mx_asm_options;
-#define MX_ASM_OPTIONS_INIT {sizeof(mx_asm_options), NULL, false, false, false}
+#define MX_ASM_OPTIONS_INIT {sizeof(mx_asm_options), NULL, false, false, false, false}
 
 typedef enum mx_asm_level { MX_ASM_ERROR, MX_ASM_WARNING, MX_ASM_NOTE } mx_asm_level;
 typedef struct mx_asm_diagnostic {

@@ -33,21 +33,30 @@ char *mx__format(const char *fmt, ...) {
 
 /* ---- regions --------------------------------------------------------------------------------------------*/
 
-static void *reserve(uint64_t bytes) {
-  void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+/* at: where, if nothing lies there; 0: anywhere. */
+static void *reserve(uint64_t at, uint64_t bytes) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void *p = at ? mmap((void *)(uintptr_t)at, bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0) : MAP_FAILED;
+  if (at && p != MAP_FAILED && (uintptr_t)p != at) { /* a kernel that does not know the flag */
+    munmap(p, bytes);
+    p = MAP_FAILED;
+  }
+  if (p == MAP_FAILED) p = mmap(NULL, bytes, PROT_NONE, flags, -1, 0);
   return p == MAP_FAILED ? NULL : p;
 }
 
 /* PROT_NONE costs neither memory nor the kernel's commit limit, so a generous range is free. A host that limits address
  * space still refuses it; then half as much is tried, down to `least`. Where there is a choice, a quarter as much again stays free, for
- * threads and all else. */
+ * threads and all else. Where nothing else lies there, the memory lies at its device addresses: then managed memory has one address
+ * on both sides, which programs count on that keep pointers in it (cxx/runtime). Only of one device of a process can that be so. */
 static mx_status region_reserve(struct mx_region *r, uint64_t start, uint64_t bytes, uint64_t least) {
+  const uint64_t at = start == MX_GLOBAL_START ? start : 0;
   r->start = start;
   for (bytes = round_up(bytes, page_size()); bytes >= least && bytes; bytes = round_up(bytes / 2, page_size())) {
-    void *p = reserve(bytes);
+    void *p = reserve(at, bytes);
     if (!p) continue;
     const uint64_t spare = bytes / 4 > LEAST_BYTES ? round_up(bytes / 4, page_size()) : LEAST_BYTES;
-    void *more = bytes / 2 >= least ? reserve(spare) : p;
+    void *more = bytes / 2 >= least ? reserve(0, spare) : p;
     if (more && more != p) munmap(more, spare);
     if (more) {
       r->map = p;

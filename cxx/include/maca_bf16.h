@@ -1,0 +1,1 @@
+#include "mx/bfloat16.h"

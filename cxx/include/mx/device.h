@@ -1,0 +1,127 @@
+/* The guides' functions for kernels that take any type, and those made of the table of all of them. */
+#ifndef MX_CXX_DEVICE_H
+#define MX_CXX_DEVICE_H
+#include "mx/vector.h"
+
+#if __MX_LANES == 64
+typedef unsigned long __mx_mask;
+#define __MX_MASK "l"
+#else
+typedef unsigned int __mx_mask;
+#define __MX_MASK "r"
+#endif
+
+#include "mx/functions_device.h"
+
+/* ---- between lanes ----------------------------------------------------------------------------------------------*/
+#define __MX_SHUFFLE(t_, c_, s_) \
+  __MX_SHUFFLE_(t_, c_, s_, "__shfl_sync", __shfl_sync, int) __MX_SHUFFLE_(t_, c_, s_, "__shfl_up_sync", __shfl_up_sync, unsigned int) \
+  __MX_SHUFFLE_(t_, c_, s_, "__shfl_down_sync", __shfl_down_sync, unsigned int) __MX_SHUFFLE_(t_, c_, s_, "__shfl_xor_sync", __shfl_xor_sync, int)
+#define __MX_SHUFFLE_(t_, c_, s_, name_, fn_, how_) \
+  __MX_DEVICE t_ fn_(__mx_mask mask, t_ var, how_ lane, int width = warpSize) { \
+    t_ r; \
+    __asm__ volatile(name_ s_ " %0, %1, %2, %3, %4;" : "=" c_(r) : __MX_MASK(mask), c_(var), "r"(lane), "r"(width) : "memory"); \
+    return r; \
+  }
+__MX_SHUFFLE(int, "r", ".s32")
+__MX_SHUFFLE(unsigned int, "r", ".u32")
+__MX_SHUFFLE(float, "f", ".f32")
+__MX_SHUFFLE(long, "l", ".s64")
+__MX_SHUFFLE(unsigned long, "l", ".u64")
+__MX_SHUFFLE(long long, "l", ".s64")
+__MX_SHUFFLE(unsigned long long, "l", ".u64")
+__MX_SHUFFLE(double, "d", ".f64")
+#undef __MX_SHUFFLE
+#undef __MX_SHUFFLE_
+
+#define __MX_MATCH(t_, c_, s_) \
+  __MX_DEVICE __mx_mask __match_any_sync(__mx_mask mask, t_ value) { \
+    __mx_mask r; \
+    __asm__ volatile("__match_any_sync" s_ " %0, %1, %2;" : "=" __MX_MASK(r) : __MX_MASK(mask), c_(value) : "memory"); \
+    return r; \
+  } \
+  __MX_DEVICE __mx_mask __match_all_sync(__mx_mask mask, t_ value, int *pred) { \
+    __mx_mask r; \
+    int all; \
+    __asm__ volatile("__match_all_sync" s_ " %0, %1, %2, %3;" : "=" __MX_MASK(r), "=r"(all) : __MX_MASK(mask), c_(value) : "memory"); \
+    *pred = all; \
+    return r; \
+  }
+__MX_MATCH(int, "r", ".s32")
+__MX_MATCH(unsigned int, "r", ".u32")
+__MX_MATCH(float, "f", ".f32")
+__MX_MATCH(long, "l", ".s64")
+__MX_MATCH(unsigned long, "l", ".u64")
+__MX_MATCH(long long, "l", ".s64")
+__MX_MATCH(unsigned long long, "l", ".u64")
+__MX_MATCH(double, "d", ".f64")
+#undef __MX_MATCH
+
+__MX_DEVICE void __syncwarp(__mx_mask mask = (__mx_mask)-1) { __asm__ volatile("__syncwarp %0;" : : __MX_MASK(mask) : "memory"); }
+#if __MX_LANES == 64
+#define __MX_SHUFFLE(t_, c_) \
+  __MX_SHUFFLE_(t_, c_, "__shfl", __shfl, int) __MX_SHUFFLE_(t_, c_, "__shfl_up", __shfl_up, unsigned int) \
+  __MX_SHUFFLE_(t_, c_, "__shfl_down", __shfl_down, unsigned int) __MX_SHUFFLE_(t_, c_, "__shfl_xor", __shfl_xor, int)
+#define __MX_SHUFFLE_(t_, c_, name_, fn_, how_) \
+  __MX_DEVICE t_ fn_(t_ var, how_ lane, int width = warpSize) { \
+    t_ r; \
+    __asm__ volatile(name_ " %0, %1, %2, %3;" : "=" c_(r) : c_(var), "r"(lane), "r"(width) : "memory"); \
+    return r; \
+  }
+__MX_SHUFFLE(int, "r")
+__MX_SHUFFLE(unsigned int, "r")
+__MX_SHUFFLE(float, "f")
+#undef __MX_SHUFFLE
+#undef __MX_SHUFFLE_
+#endif
+
+/* ---- memory -----------------------------------------------------------------------------------------------------*/
+#define __MX_LOAD(name_) \
+  template <class T> __MX_DEVICE T name_(const T *address) { return *address; }
+#define __MX_STORE(name_) \
+  template <class T> __MX_DEVICE void name_(T *address, T value) { *address = value; }
+__MX_LOAD(__ldg) __MX_LOAD(__ldca) __MX_LOAD(__ldcg) __MX_LOAD(__ldcs) __MX_LOAD(__ldlu) __MX_LOAD(__ldcv)
+__MX_STORE(__stwb) __MX_STORE(__stcg) __MX_STORE(__stcs) __MX_STORE(__stwt)
+#undef __MX_LOAD
+#undef __MX_STORE
+/* where long is as wide as long long, which alone is in the guides' list */
+__MX_DEVICE unsigned long atomicAdd(unsigned long *address, unsigned long val) { return atomicAdd((unsigned long long *)address, (unsigned long long)val); }
+__MX_DEVICE void *__nv_aligned_device_malloc(size_t size, size_t align) {
+  void *r;
+  __asm__ volatile("__nv_aligned_device_malloc %0, %1, %2;" : "=l"(r) : "l"(size), "l"(align) : "memory");
+  return r;
+}
+
+/* ---- hints -----------------------------------------------------------------------------------------------------------*/
+__MX_DEVICE void __assume(bool exp) { __builtin_assume(exp); }
+#define __prof_trigger(counter_) __asm__ volatile("__prof_trigger %0;" : : "n"(counter_) : "memory")
+
+/* ---- what clang's headers leave out of the mathematical functions -------------------------------------------------*/
+#define __MX_SMALLER_LARGER(t_, a_, b_) \
+  __MX_DEVICE t_ max(a_ a, b_ b) { return (t_)a > (t_)b ? (t_)a : (t_)b; } \
+  __MX_DEVICE t_ min(a_ a, b_ b) { return (t_)a < (t_)b ? (t_)a : (t_)b; }
+__MX_SMALLER_LARGER(unsigned int, unsigned int, int)
+__MX_SMALLER_LARGER(unsigned int, int, unsigned int)
+__MX_SMALLER_LARGER(unsigned long long, unsigned long long, long long)
+__MX_SMALLER_LARGER(unsigned long long, long long, unsigned long long)
+#undef __MX_SMALLER_LARGER
+__MX_DEVICE float __tanhf(float a) {
+  float r;
+  __asm__("__tanhf.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
+
+#define __MX_DOT(t_, s_) \
+  __MX_DOT_(t_, "__dp4a", s_, __dp4a) __MX_DOT_(t_, "__dp2a_lo", s_, __dp2a_lo) __MX_DOT_(t_, "__dp2a_hi", s_, __dp2a_hi)
+#define __MX_DOT_(t_, name_, s_, fn_) \
+  __MX_DEVICE t_ fn_(t_ a, t_ b, t_ c) { \
+    t_ r; \
+    __asm__(name_ s_ " %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c)); \
+    return r; \
+  }
+__MX_DOT(int, ".s32")
+__MX_DOT(unsigned int, ".u32")
+#undef __MX_DOT
+#undef __MX_DOT_
+
+#endif

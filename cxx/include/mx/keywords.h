@@ -1,0 +1,47 @@
+/* What kernels' C++ adds to the language, as attributes of clang. */
+#ifndef MX_CXX_KEYWORDS_H
+#define MX_CXX_KEYWORDS_H
+
+#if defined(__CUDA__) && !defined(__CUDACC__)
+#define __CUDACC__ 1
+#endif
+#define __MACACC__ 1
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 0
+#define CUDART_VERSION 12000
+#ifdef __CUDA_ARCH__
+#define __MACA_ARCH__ __CUDA_ARCH__
+#endif
+#ifndef __MX_LANES
+#define __MX_LANES 32
+#endif
+
+#ifdef __CUDA__
+#define __host__ __attribute__((host))
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __managed__ managed_variables_are_not_supported_use_cudaMallocManaged
+#define __grid_constant__
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#if __clang_major__ < 15 /* later ones know the word themselves */
+#define __noinline__ __attribute__((noinline))
+#endif
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __MX_BOTH static __inline__ __attribute__((always_inline, host, device))
+#define __MX_DEVICE static __inline__ __attribute__((always_inline, device))
+#define __MX_HOST static __inline__ __attribute__((always_inline, host))
+#else /* a file without kernels */
+#define __host__
+#define __device__
+#define __MX_BOTH static inline
+#define __MX_HOST static inline
+#endif
+#define __align__(n_) __attribute__((aligned(n_)))
+#define __builtin_align__(n_) __attribute__((aligned(n_)))
+#define __device_builtin__
+#define CUDARTAPI
+#define CUDART_CB
+
+#endif

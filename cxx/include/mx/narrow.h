@@ -1,0 +1,118 @@
+/* A 16-bit floating-point type and its pair; included once for each, with the names defined that half.h and bfloat16.h give. On the host,
+ * arithmetic goes through float, which has more than twice the bits, so that its rounding before does no harm. */
+struct __MX_T2;
+struct __MX_T;
+struct __attribute__((aligned(2))) __MX_RAW { unsigned short x; };
+struct __attribute__((aligned(4))) __MX_RAW2 { unsigned short x, y; };
+
+struct __attribute__((aligned(2))) __MX_T {
+  unsigned short __x;
+  __MX_T() = default;
+  __attribute__((host, device)) __MX_T(__MX_RAW r) : __x(r.x) {}
+  __attribute__((host)) __MX_T(float f) : __x(__MX_BITS(f)) {}
+  __attribute__((device)) __MX_T(float f) { __asm__("cvt.rn" __MX_SUFFIX ".f32 %0, %1;" : "=h"(__x) : "f"(f)); }
+  __attribute__((host)) __MX_T(double f) : __x(__MX_BITS((float)f)) {}
+  __attribute__((device)) __MX_T(double f) { __asm__("cvt.rn" __MX_SUFFIX ".f64 %0, %1;" : "=h"(__x) : "d"(f)); }
+  __attribute__((host, device)) __MX_T(int i) : __MX_T((float)i) {}
+  __attribute__((host, device)) __MX_T(unsigned int i) : __MX_T((float)i) {}
+  __attribute__((host, device)) __MX_T(long i) : __MX_T((float)i) {}
+  __attribute__((host, device)) __MX_T(unsigned long i) : __MX_T((float)i) {}
+  __attribute__((host, device)) __MX_T(long long i) : __MX_T((float)i) {}
+  __attribute__((host, device)) __MX_T(unsigned long long i) : __MX_T((float)i) {}
+  __attribute__((host, device)) __MX_T(short i) : __MX_T((float)i) {}
+  __attribute__((host, device)) __MX_T(unsigned short i) : __MX_T((float)i) {}
+  __attribute__((host)) operator float() const { return __MX_VALUE(__x); }
+  __attribute__((device)) operator float() const {
+    float f;
+    __asm__("cvt.f32" __MX_SUFFIX " %0, %1;" : "=f"(f) : "h"(__x));
+    return f;
+  }
+  __attribute__((host, device)) operator __MX_RAW() const { return __MX_RAW{__x}; }
+  __attribute__((host, device)) explicit operator double() const { return (double)(float)*this; }
+  __attribute__((host, device)) explicit operator bool() const { return (__x & 0x7FFF) != 0; }
+  __attribute__((host, device)) explicit operator int() const { return (int)(float)*this; }
+  __attribute__((host, device)) explicit operator unsigned int() const { return (unsigned int)(float)*this; }
+  __attribute__((host, device)) explicit operator short() const { return (short)(float)*this; }
+  __attribute__((host, device)) explicit operator unsigned short() const { return (unsigned short)(float)*this; }
+  __attribute__((host, device)) explicit operator long long() const { return (long long)(float)*this; }
+  __attribute__((host, device)) explicit operator unsigned long long() const { return (unsigned long long)(float)*this; }
+  __attribute__((host, device)) __MX_T &operator=(float f) { return *this = __MX_T(f); }
+  __attribute__((host, device)) __MX_T &operator=(double f) { return *this = __MX_T(f); }
+  __attribute__((host, device)) __MX_T &operator=(int i) { return *this = __MX_T(i); }
+};
+
+struct __attribute__((aligned(4))) __MX_T2 {
+  __MX_T x, y;
+  __MX_T2() = default;
+  __attribute__((host, device)) __MX_T2(const __MX_T &a, const __MX_T &b) : x(a), y(b) {}
+  __attribute__((host, device)) __MX_T2(__MX_RAW2 r) : x(__MX_RAW{r.x}), y(__MX_RAW{r.y}) {}
+  __attribute__((host, device)) operator __MX_RAW2() const { return __MX_RAW2{x.__x, y.__x}; }
+};
+
+#include __MX_FUNCTIONS
+
+/* ---- the same names on the host --------------------------------------------------------------------------------------*/
+__MX_HOST __MX_T __MX_NAME(__float2, )(float f) { return __MX_T(f); }
+__MX_HOST __MX_T __MX_NAME(__float2, _rn)(float f) { return __MX_T(f); }
+__MX_HOST __MX_T __MX_NAME(__double2, )(double f) { return __MX_T(f); }
+__MX_HOST __MX_T __MX_NAME(__int2, _rn)(int i) { return __MX_T(i); }
+__MX_HOST float __MX_NAME(__, 2float)(__MX_T h) { return (float)h; }
+__MX_HOST __MX_T2 __MX_NAME2(__floats2, _rn)(float a, float b) { return __MX_T2(__MX_T(a), __MX_T(b)); }
+__MX_HOST __MX_T2 __MX_NAME2(__float2, _rn)(float a) { return __MX_T2(__MX_T(a), __MX_T(a)); }
+__MX_HOST __MX_T2 __MX_FROM_FLOAT2(float2 a) { return __MX_T2(__MX_T(a.x), __MX_T(a.y)); }
+__MX_HOST float2 __MX_TO_FLOAT2(__MX_T2 a) { return float2{(float)a.x, (float)a.y}; }
+__MX_HOST __MX_T2 __MX_NAME2(__halves2, )(__MX_T a, __MX_T b) { return __MX_T2(a, b); }
+__MX_HOST __MX_T2 __MX_NAME2(make_, )(__MX_T a, __MX_T b) { return __MX_T2(a, b); }
+__MX_HOST float __low2float(__MX_T2 a) { return (float)a.x; }
+__MX_HOST float __high2float(__MX_T2 a) { return (float)a.y; }
+__MX_HOST __MX_T __MX_NAME(__low2, )(__MX_T2 a) { return a.x; }
+__MX_HOST __MX_T __MX_NAME(__high2, )(__MX_T2 a) { return a.y; }
+__MX_HOST unsigned short __MX_NAME(__, _as_ushort)(__MX_T h) { return h.__x; }
+__MX_HOST short __MX_NAME(__, _as_short)(__MX_T h) { return (short)h.__x; }
+__MX_HOST __MX_T __MX_NAME(__ushort_as_, )(unsigned short i) { return __MX_RAW{i}; }
+__MX_HOST __MX_T __MX_NAME(__short_as_, )(short i) { return __MX_RAW{(unsigned short)i}; }
+__MX_HOST bool __hisnan(__MX_T a) { return (a.__x & 0x7FFF) > (__MX_BITS(__builtin_inff())); }
+
+/* ---- operators -------------------------------------------------------------------------------------------------------------*/
+#define __MX_HOST_ARITHMETIC(name_, name2_, op_) \
+  __MX_HOST __MX_T name_(__MX_T a, __MX_T b) { return __MX_T((float)a op_(float) b); } \
+  __MX_HOST __MX_T2 name2_(__MX_T2 a, __MX_T2 b) { return __MX_T2(name_(a.x, b.x), name_(a.y, b.y)); }
+__MX_HOST_ARITHMETIC(__hadd, __hadd2, +)
+__MX_HOST_ARITHMETIC(__hsub, __hsub2, -)
+__MX_HOST_ARITHMETIC(__hmul, __hmul2, *)
+__MX_HOST_ARITHMETIC(__hdiv, __h2div, /)
+#undef __MX_HOST_ARITHMETIC
+#define __MX_ARITHMETIC(name_, name2_, op_) \
+  __MX_BOTH __MX_T operator op_(const __MX_T &a, const __MX_T &b) { return name_(a, b); } \
+  __MX_BOTH __MX_T2 operator op_(const __MX_T2 &a, const __MX_T2 &b) { return name2_(a, b); } \
+  __MX_BOTH __MX_T &operator op_##=(__MX_T &a, const __MX_T &b) { return a = name_(a, b); } \
+  __MX_BOTH __MX_T2 &operator op_##=(__MX_T2 &a, const __MX_T2 &b) { return a = name2_(a, b); }
+__MX_ARITHMETIC(__hadd, __hadd2, +)
+__MX_ARITHMETIC(__hsub, __hsub2, -)
+__MX_ARITHMETIC(__hmul, __hmul2, *)
+__MX_ARITHMETIC(__hdiv, __h2div, /)
+#undef __MX_ARITHMETIC
+__MX_BOTH __MX_T operator-(const __MX_T &a) { return __MX_RAW{(unsigned short)(a.__x ^ 0x8000)}; }
+__MX_BOTH __MX_T operator+(const __MX_T &a) { return a; }
+__MX_BOTH __MX_T2 operator-(const __MX_T2 &a) { return __MX_T2(-a.x, -a.y); }
+__MX_BOTH __MX_T2 operator+(const __MX_T2 &a) { return a; }
+__MX_BOTH __MX_T &operator++(__MX_T &a) { return a = __hadd(a, __MX_T(1.0f)); }
+__MX_BOTH __MX_T &operator--(__MX_T &a) { return a = __hsub(a, __MX_T(1.0f)); }
+#define __MX_COMPARE(op_) \
+  __MX_BOTH bool operator op_(const __MX_T &a, const __MX_T &b) { return (float)a op_(float) b; } \
+  __MX_BOTH bool operator op_(const __MX_T2 &a, const __MX_T2 &b) { return a.x op_ b.x && a.y op_ b.y; }
+__MX_COMPARE(==) __MX_COMPARE(!=) __MX_COMPARE(<) __MX_COMPARE(>) __MX_COMPARE(<=) __MX_COMPARE(>=)
+#undef __MX_COMPARE
+
+#undef __MX_T
+#undef __MX_T2
+#undef __MX_RAW
+#undef __MX_RAW2
+#undef __MX_BITS
+#undef __MX_VALUE
+#undef __MX_NAME
+#undef __MX_NAME2
+#undef __MX_TO_FLOAT2
+#undef __MX_FROM_FLOAT2
+#undef __MX_SUFFIX
+#undef __MX_FUNCTIONS

@@ -1,0 +1,60 @@
+/* Before every source: mxcc includes it, as other compilers of this language include their own headers. The order is the one in
+ * which clang's own headers for this language go together; they bring threadIdx and the mathematical functions, which become
+ * calls of __nv_NAME, and mx's assembler knows these names. */
+#ifndef MX_CXX_PRELUDE_H
+#define MX_CXX_PRELUDE_H
+#include "mx/keywords.h"
+
+#include <climits>
+#include <__clang_cuda_math_forward_declares.h>
+#include <cmath>
+#include <cstdlib>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "mx/vector.h"
+
+#pragma push_macro("CUDA_VERSION")
+#undef CUDA_VERSION
+#define CUDA_VERSION 9000 /* the one whose functions on words of bytes are calls, each an instruction of mx */
+#define warpSize __mx_warp_size_of_32
+#include <__clang_cuda_builtin_vars.h>
+#undef warpSize
+#include <__clang_cuda_libdevice_declares.h>
+#define __all __mx_all_of_32
+#define __any __mx_any_of_32
+#define __ballot __mx_ballot_of_32
+#include <__clang_cuda_device_functions.h>
+#undef __all
+#undef __any
+#undef __ballot
+#include <__clang_cuda_math.h>
+#include <__clang_cuda_cmath.h>
+#pragma pop_macro("CUDA_VERSION")
+
+__attribute__((device)) const int warpSize = __MX_LANES;
+__attribute__((device)) inline __cuda_builtin_threadIdx_t::operator dim3() const { return dim3(x, y, z); }
+__attribute__((device)) inline __cuda_builtin_threadIdx_t::operator uint3() const { return uint3{x, y, z}; }
+__attribute__((device)) inline __cuda_builtin_blockIdx_t::operator dim3() const { return dim3(x, y, z); }
+__attribute__((device)) inline __cuda_builtin_blockIdx_t::operator uint3() const { return uint3{x, y, z}; }
+__attribute__((device)) inline __cuda_builtin_blockDim_t::operator dim3() const { return dim3(x, y, z); }
+__attribute__((device)) inline __cuda_builtin_blockDim_t::operator uint3() const { return uint3{x, y, z}; }
+__attribute__((device)) inline __cuda_builtin_gridDim_t::operator dim3() const { return dim3(x, y, z); }
+__attribute__((device)) inline __cuda_builtin_gridDim_t::operator uint3() const { return uint3{x, y, z}; }
+
+extern "C" {
+__device__ int vprintf(const char *, const char *);
+__device__ int printf(const char *, ...);
+__device__ void free(void *) __attribute__((nothrow));
+__device__ void *malloc(size_t) __attribute__((nothrow, malloc));
+__device__ void __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t size) __attribute__((noreturn));
+static __device__ __attribute__((noreturn)) inline void __assert_fail(const char *message, const char *file, unsigned line, const char *function) __THROW {
+  __assertfail(message, file, line, function, sizeof(char));
+}
+}
+
+#include "mx/device.h"
+#include "mx/runtime.h"
+
+#endif

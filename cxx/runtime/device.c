@@ -1,0 +1,291 @@
+/* Devices: how many, which one a thread uses, what they say of themselves; what kernels print. */
+#include "rt.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+pthread_mutex_t rt_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct rt_device devices[RT_MOST_DEVICES];
+static _Thread_local int current;
+
+/* ---- what kernels print: kept until the program synchronises, as there ---------------------------------------------------*/
+static struct { char *text; size_t n, room; } printed;
+static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
+
+static void keep(void *user, const char *text, size_t size) {
+  (void)user;
+  pthread_mutex_lock(&printing);
+  if (printed.n + size > printed.room) {
+    size_t room = 2 * (printed.n + size);
+    char *more = realloc(printed.text, room);
+    if (more) printed.text = more, printed.room = room;
+  }
+  if (printed.n + size <= printed.room) memcpy(printed.text + printed.n, text, size), printed.n += size;
+  pthread_mutex_unlock(&printing);
+}
+
+static void message(void *user, const char *text, size_t size) {
+  (void)user;
+  fflush(stdout);
+  fwrite(text, 1, size, stderr);
+}
+
+void rt_flush(void) {
+  pthread_mutex_lock(&printing);
+  if (printed.n) fwrite(printed.text, 1, printed.n, stdout);
+  printed.n = 0;
+  pthread_mutex_unlock(&printing);
+}
+
+__attribute__((destructor)) static void end(void) { rt_flush(); }
+
+/* ---- making them -----------------------------------------------------------------------------------------------------*/
+static const char *setting(const char *name) {
+  const char *v = getenv(name);
+  return v && *v ? v : NULL;
+}
+
+int rt_device_count(void) {
+  const char *v = setting("MX_DEVICES");
+  long n = v ? strtol(v, NULL, 10) : 1;
+  return n < 0 ? 0 : n > 1 ? 1 : (int)n;
+}
+
+/* A program keeps pointers in memory, so that the host must find everything where kernels do. */
+static bool same_addresses(mx_device *d) {
+  mx_addr a;
+  void *host = NULL;
+  if (mx_alloc_managed(d, 1, &a, &host) != MX_OK) return false;
+  const bool same = (uintptr_t)host == a;
+  mx_device_reset(d); /* the program's first allocation is the first */
+  return same;
+}
+
+static bool make(struct rt_device *d, int number) {
+  mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+  const char *jit = setting("MX_JIT"), *threads = setting("MX_THREADS");
+  if (jit) o.jit = !strcmp(jit, "on") ? MX_JIT_ON : !strcmp(jit, "off") ? MX_JIT_OFF : MX_JIT_AUTO;
+  if (threads) o.threads = (uint32_t)strtoul(threads, NULL, 10);
+  mx_device *mx;
+  mx_status s = mx_device_create(&o, &mx);
+  if (s != MX_OK) {
+    rt_say("device %d: %s", number, mx_status_text(s));
+    return false;
+  }
+  if (!same_addresses(mx)) {
+    rt_say("the memory of device %d cannot lie at its own addresses in this process: something else does", number);
+    mx_device_destroy(mx);
+    return false;
+  }
+  mx_device_set_output(mx, keep, NULL);
+  mx_device_set_messages(mx, message, NULL);
+  d->number = number;
+  d->mx = mx;
+  return true;
+}
+
+struct rt_device *rt_device(int number) {
+  if (number < 0 || number >= rt_device_count()) return NULL;
+  struct rt_device *d = &devices[number];
+  pthread_mutex_lock(&rt_lock);
+  const bool fine = d->mx || make(d, number);
+  pthread_mutex_unlock(&rt_lock);
+  return fine ? d : NULL;
+}
+
+struct rt_device *rt_current(void) { return rt_device(current); }
+
+struct rt_device *rt_owner(const void *address) {
+  mx_addr base;
+  uint64_t bytes;
+  for (int k = 0; k < rt_device_count(); k++)
+    if (devices[k].mx && mx_allocation_range(devices[k].mx, (uintptr_t)address, &base, &bytes) == MX_OK) return &devices[k];
+  return NULL;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------------------*/
+cudaError_t cudaGetDeviceCount(int *count) {
+  if (!count) return rt_error(cudaErrorInvalidValue);
+  *count = rt_device_count();
+  return *count ? cudaSuccess : rt_error(cudaErrorNoDevice);
+}
+
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= rt_device_count()) return rt_error(cudaErrorInvalidDevice);
+  current = device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device) {
+  if (!device) return rt_error(cudaErrorInvalidValue);
+  *device = current;
+  return cudaSuccess;
+}
+
+cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
+  (void)deviceFlags, (void)flags;
+  return cudaSetDevice(device);
+}
+
+cudaError_t cudaSetValidDevices(int *list, int count) {
+  (void)list, (void)count;
+  return cudaSuccess;
+}
+
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop) {
+  (void)prop;
+  if (!device) return rt_error(cudaErrorInvalidValue);
+  *device = 0;
+  return cudaSuccess;
+}
+
+enum { PROCESSORS = 16, THREADS_OF_ONE = 2048, BLOCKS_OF_ONE = 32 };
+
+cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *out, int device) {
+  struct rt_device *d = rt_device(device);
+  mx_device_properties m = {.struct_size = sizeof m};
+  if (!out || !d) return rt_error(out ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  if (mx_device_get_properties(d->mx, &m) != MX_OK) return rt_error(cudaErrorInvalidDevice);
+  struct cudaDeviceProp p = {
+      .totalGlobalMem = m.memory_bytes,
+      .sharedMemPerBlock = 48 << 10,
+      .regsPerBlock = 65536,
+      .warpSize = rt_lanes(),
+      .memPitch = INT_MAX,
+      .maxThreadsPerBlock = (int)m.max_threads_per_block,
+      .clockRate = 1000000,
+      .totalConstMem = 65536,
+      .major = 8,
+      .textureAlignment = 512,
+      .texturePitchAlignment = 32,
+      .deviceOverlap = 1,
+      .multiProcessorCount = PROCESSORS,
+      .canMapHostMemory = 1,
+      .surfaceAlignment = 512,
+      .concurrentKernels = 1,
+      .pciBusID = 1 + device,
+      .asyncEngineCount = 1,
+      .unifiedAddressing = 1,
+      .memoryClockRate = 1000000,
+      .memoryBusWidth = 256,
+      .l2CacheSize = 4 << 20,
+      .maxThreadsPerMultiProcessor = THREADS_OF_ONE,
+      .streamPrioritiesSupported = 1,
+      .globalL1CacheSupported = 1,
+      .localL1CacheSupported = 1,
+      .sharedMemPerMultiprocessor = m.max_shared_bytes,
+      .regsPerMultiprocessor = 65536,
+      .managedMemory = 1,
+      .hostNativeAtomicSupported = 1,
+      .singleToDoublePrecisionPerfRatio = 2,
+      .concurrentManagedAccess = 1,
+      .computePreemptionSupported = 1,
+      .cooperativeLaunch = 1,
+      .sharedMemPerBlockOptin = m.max_shared_bytes,
+      .maxBlocksPerMultiProcessor = BLOCKS_OF_ONE,
+      .memoryPoolsSupported = 1,
+  };
+  snprintf(p.name, sizeof p.name, "mx %s (%s, %u threads)", mx_version_string(), m.cpu_level, m.threads);
+  for (int k = 0; k < 3; k++) p.maxThreadsDim[k] = (int)m.max_block[k], p.maxGridSize[k] = m.max_grid[k] > INT_MAX ? INT_MAX : (int)m.max_grid[k];
+  *out = p;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
+  struct cudaDeviceProp p;
+  if (!value) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = cudaGetDeviceProperties_v2(&p, device);
+  if (e != cudaSuccess) return e;
+  switch (attribute) {
+#define X(name_, number_, value_) \
+  case cudaDevAttr##name_: *value = (int)(value_); return cudaSuccess;
+    MX_CUDA_ATTRIBUTES(X)
+#undef X
+  }
+  *value = 0; /* what a device does not know it has not */
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+  struct rt_device *d = rt_current();
+  if (!d) return rt_error(cudaErrorInitializationError);
+  cudaError_t e = rt_status(d, mx_device_synchronize(d->mx));
+  rt_flush();
+  return e;
+}
+cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
+
+cudaError_t cudaDeviceReset(void) {
+  struct rt_device *d = rt_current();
+  if (!d) return rt_error(cudaErrorInitializationError);
+  mx_device_synchronize(d->mx);
+  rt_flush();
+  cudaError_t e = rt_status(d, mx_device_reset(d->mx));
+  rt_forget_modules(d->number);
+  cudaGetLastError();
+  return e;
+}
+cudaError_t cudaThreadExit(void) { return cudaDeviceReset(); }
+
+static bool limit_of(enum cudaLimit limit, mx_limit *out) {
+  switch (limit) {
+  case cudaLimitStackSize: *out = MX_LIMIT_STACK; return true;
+  case cudaLimitPrintfFifoSize: *out = MX_LIMIT_PRINTF_FIFO; return true;
+  case cudaLimitMallocHeapSize: *out = MX_LIMIT_HEAP; return true;
+  default: return false;
+  }
+}
+
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
+  struct rt_device *d = rt_current();
+  mx_limit which;
+  if (!d) return rt_error(cudaErrorInitializationError);
+  return limit_of(limit, &which) ? rt_status(d, mx_limit_set(d->mx, which, value)) : cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit) {
+  struct rt_device *d = rt_current();
+  mx_limit which;
+  uint64_t v = 0;
+  if (!d || !value) return rt_error(value ? cudaErrorInitializationError : cudaErrorInvalidValue);
+  cudaError_t e = limit_of(limit, &which) ? rt_status(d, mx_limit_get(d->mx, which, &v)) : cudaSuccess;
+  *value = v;
+  return e;
+}
+
+/* ---- settings that mean nothing here -----------------------------------------------------------------------------------*/
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config) { return (void)config, cudaSuccess; }
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config) { return *config = cudaFuncCachePreferNone, cudaSuccess; }
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) { return (void)config, cudaSuccess; }
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config) { return *config = cudaSharedMemBankSizeFourByte, cudaSuccess; }
+cudaError_t cudaSetDeviceFlags(unsigned int flags) { return (void)flags, cudaSuccess; }
+cudaError_t cudaGetDeviceFlags(unsigned int *flags) { return *flags = cudaDeviceMapHost, cudaSuccess; }
+cudaError_t cudaProfilerStart(void) { return cudaSuccess; }
+cudaError_t cudaProfilerStop(void) { return cudaSuccess; }
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  if (least) *least = 0;
+  if (greatest) *greatest = -5;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device) {
+  if (!id || length < 1 || device < 0 || device >= rt_device_count()) return rt_error(cudaErrorInvalidValue);
+  snprintf(id, (size_t)length, "0000:%02x:00.0", 1 + device);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {
+  const int n = rt_device_count();
+  if (!can || device < 0 || device >= n || peer < 0 || peer >= n) return rt_error(cudaErrorInvalidDevice);
+  *can = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) { return (void)peer, (void)flags, rt_error(cudaErrorPeerAccessUnsupported); }
+cudaError_t cudaDeviceDisablePeerAccess(int peer) { return (void)peer, rt_error(cudaErrorPeerAccessNotEnabled); }
+
+cudaError_t cudaDriverGetVersion(int *version) { return version ? (*version = 13000, cudaSuccess) : rt_error(cudaErrorInvalidValue); }
+cudaError_t cudaRuntimeGetVersion(int *version) { return version ? (*version = 12000, cudaSuccess) : rt_error(cudaErrorInvalidValue); }

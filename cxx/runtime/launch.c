@@ -1,0 +1,179 @@
+/* Launches, and what kernels need and may have. */
+#include "rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- <<< >>> --------------------------------------------------------------------------------------------------------*/
+static _Thread_local struct { dim3 grid, block; size_t shared; cudaStream_t stream; } pushed[8];
+static _Thread_local unsigned depth;
+
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream) {
+  if (depth == sizeof pushed / sizeof *pushed) return 1;
+  pushed[depth].grid = grid;
+  pushed[depth].block = block;
+  pushed[depth].shared = shared;
+  pushed[depth++].stream = stream;
+  return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream) {
+  if (!depth) return rt_error(cudaErrorMissingConfiguration);
+  depth--;
+  *grid = pushed[depth].grid;
+  *block = pushed[depth].block;
+  *shared = pushed[depth].shared;
+  *(cudaStream_t *)stream = pushed[depth].stream;
+  return cudaSuccess;
+}
+
+/* A kernel's own failure is told by what synchronises with it, as there. */
+cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t s, bool cooperative) {
+  mx_kernel_info info = {.struct_size = sizeof info};
+  mx_trap_info trap = {.struct_size = sizeof trap};
+  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+  mx_status status = mx_kernel_get_info(k, &info);
+  if (status != MX_OK) return rt_status(d, status);
+  if (shared > UINT32_MAX) return rt_error(cudaErrorInvalidValue);
+  memcpy(c.grid, &grid, sizeof c.grid);
+  memcpy(c.block, &block, sizeof c.block);
+  c.shared_bytes = (uint32_t)shared;
+  c.cooperative = cooperative;
+  mx_stream *stream = rt_stream(s);
+  if (stream) return rt_status(d, mx_launch_args_async(k, &c, (const void *const *)args, info.params, stream));
+  const bool before = mx_device_trap(d->mx, &trap) == MX_OK && trap.kind != MX_TRAP_NONE;
+  status = mx_launch_args(k, &c, (const void *const *)args, info.params);
+  if (status != MX_TRAPPED || before) return rt_status(d, status);
+  const cudaError_t kept = cudaPeekAtLastError();
+  rt_status(d, status); /* says what happened */
+  cudaGetLastError();
+  rt_error(kept);
+  return cudaSuccess;
+}
+
+static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t s, bool cooperative) {
+  struct rt_device *d = rt_stream_device(s);
+  cudaError_t e;
+  if (!d) return rt_error(cudaErrorInitializationError);
+  mx_kernel *k = rt_kernel(d, function, &e);
+  return k ? rt_launch(d, k, grid, block, args, shared, s, cooperative) : e;
+}
+
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream) {
+  return launch(function, grid, block, args, shared, stream, false);
+}
+cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream) {
+  return launch(function, grid, block, args, shared, stream, true);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **args) {
+  bool cooperative = false;
+  if (!config) return rt_error(cudaErrorInvalidValue);
+  for (unsigned k = 0; k < config->numAttrs; k++)
+    if (config->attrs[k].id == cudaLaunchAttributeCooperative) cooperative = config->attrs[k].val.cooperative;
+  return launch(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream, cooperative);
+}
+
+/* Newer compilers ask for the kernel first; here it goes by the stub's address. */
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function) {
+  *kernel = (cudaKernel_t)(uintptr_t)function;
+  return rt_find_function(function) ? cudaSuccess : rt_error(cudaErrorInvalidDeviceFunction);
+}
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream) {
+  return launch(kernel, grid, block, args, shared, stream, false);
+}
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream) {
+  return launch(kernel, grid, block, args, shared, stream, false);
+}
+
+/* ---- what a kernel is --------------------------------------------------------------------------------------------------*/
+static cudaError_t info_of(const void *function, struct rt_device **d, mx_kernel **k, mx_kernel_info *info) {
+  cudaError_t e;
+  *d = rt_current();
+  if (!*d) return rt_error(cudaErrorInitializationError);
+  *k = rt_kernel(*d, function, &e);
+  *info = (mx_kernel_info){.struct_size = sizeof *info};
+  return *k ? rt_status(*d, mx_kernel_get_info(*k, info)) : e;
+}
+
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *symbol) {
+  struct rt_device *d = rt_current();
+  cudaError_t e;
+  if (!d || !function) return rt_error(cudaErrorInvalidValue);
+  *function = (cudaFunction_t)rt_kernel(d, symbol, &e);
+  return e;
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *function) {
+  struct rt_device *d;
+  mx_kernel *k;
+  mx_kernel_info info;
+  if (!a) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = info_of(function, &d, &k, &info);
+  if (e != cudaSuccess) return e;
+  *a = (struct cudaFuncAttributes){
+      .sharedSizeBytes = info.static_shared_bytes,
+      .localSizeBytes = info.local_bytes,
+      .maxThreadsPerBlock = (int)info.max_threads_per_block,
+      .numRegs = (int)(info.slots32 + 2 * info.slots64),
+      .ptxVersion = 80,
+      .binaryVersion = 80,
+      .maxDynamicSharedSizeBytes = 49152 - (int)info.static_shared_bytes,
+  };
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value) {
+  struct rt_device *d;
+  mx_kernel *k;
+  mx_kernel_info info;
+  cudaError_t e = info_of(function, &d, &k, &info);
+  mx_device_properties p = {.struct_size = sizeof p};
+  if (e != cudaSuccess || attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return e;
+  mx_device_get_properties(d->mx, &p);
+  return value < 0 || (uint64_t)value + info.static_shared_bytes > p.max_shared_bytes ? rt_error(cudaErrorInvalidValue) : cudaSuccess;
+}
+cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config) { return (void)function, (void)config, cudaSuccess; }
+cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config) { return (void)function, (void)config, cudaSuccess; }
+
+/* ---- occupancy: of one of the processors that the device says it has --------------------------------------------------------*/
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads, size_t shared, unsigned int flags) {
+  struct rt_device *d;
+  mx_kernel *k;
+  mx_kernel_info info;
+  struct cudaDeviceProp p;
+  uint32_t most = 0;
+  (void)flags;
+  if (!blocks || threads <= 0) return rt_error(cudaErrorInvalidValue);
+  *blocks = 0;
+  cudaError_t e = info_of(function, &d, &k, &info);
+  if (e != cudaSuccess || (e = cudaGetDeviceProperties_v2(&p, d->number)) != cudaSuccess) return e;
+  if (threads > (int)info.max_threads_per_block || shared > UINT32_MAX || mx_occupancy(k, (uint32_t)threads, (uint32_t)shared, &most) != MX_OK)
+    return cudaSuccess;
+  const int lanes = (int)info.lanes, whole = (threads + lanes - 1) / lanes * lanes;
+  int n = p.maxThreadsPerMultiProcessor / whole;
+  const size_t bytes = info.static_shared_bytes + shared;
+  if (bytes && (size_t)n > p.sharedMemPerMultiprocessor / bytes) n = (int)(p.sharedMemPerMultiprocessor / bytes);
+  if (n > p.maxBlocksPerMultiProcessor) n = p.maxBlocksPerMultiProcessor;
+  if ((uint32_t)n * (uint32_t)p.multiProcessorCount > most) n = (int)most / p.multiProcessorCount;
+  *blocks = n;
+  return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads, size_t shared) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function, int blocks, int threads) {
+  struct rt_device *d;
+  mx_kernel *k;
+  mx_kernel_info info;
+  mx_device_properties p = {.struct_size = sizeof p};
+  (void)threads;
+  if (!bytes || blocks < 1) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = info_of(function, &d, &k, &info);
+  if (e != cudaSuccess) return e;
+  mx_device_get_properties(d->mx, &p);
+  const size_t room = p.max_shared_bytes / (size_t)blocks;
+  *bytes = room > info.static_shared_bytes ? room - info.static_shared_bytes : 0;
+  return cudaSuccess;
+}

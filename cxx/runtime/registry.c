@@ -1,0 +1,199 @@
+/* What the program's own initialisation registers: images, kernels and variables; modules are loaded when first used. */
+#include "fatbin.h"
+#include "rt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 4096 };
+
+static struct rt_image *images;
+static struct rt_function *functions[BUCKETS];
+static struct rt_variable *variables[BUCKETS];
+
+static unsigned bucket(const void *p) { return (unsigned)(((uintptr_t)p * 0x9E3779B97F4A7C15u) >> 52) % BUCKETS; }
+
+static void *need(void *p) {
+  if (p) return p;
+  rt_say("the host is out of memory");
+  abort();
+}
+
+/* ---- registering ------------------------------------------------------------------------------------------------------*/
+void **__cudaRegisterFatBinary(void *wrapper) {
+  const struct fatbin_wrapper *w = wrapper;
+  struct rt_image *image = need(calloc(1, sizeof *image));
+  image->data = w->magic == FATBIN_WRAPPER ? w->data : NULL;
+  pthread_mutex_lock(&rt_lock);
+  image->next = images;
+  images = image;
+  pthread_mutex_unlock(&rt_lock);
+  return (void **)image;
+}
+
+void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
+
+/* Programs do this when they end, where devices still may print; the image's memory may go, its record stays. */
+void __cudaUnregisterFatBinary(void **handle) {
+  rt_flush();
+  ((struct rt_image *)handle)->gone = true;
+}
+
+void __cudaRegisterFunction(void **handle, const char *host, char *deviceFunction, const char *name, int threadLimit, void *tid, void *bid,
+                            void *blockDimension, void *gridDimension, int *warp) {
+  (void)deviceFunction, (void)threadLimit, (void)tid, (void)bid, (void)blockDimension, (void)gridDimension, (void)warp;
+  struct rt_function *f = need(calloc(1, sizeof *f));
+  *f = (struct rt_function){.host = host, .image = (struct rt_image *)handle, .name = need(strdup(name))};
+  pthread_mutex_lock(&rt_lock);
+  f->next = functions[bucket(host)];
+  functions[bucket(host)] = f;
+  pthread_mutex_unlock(&rt_lock);
+}
+
+static void add_variable(void **handle, const void *host, void **managed, const char *name, size_t size) {
+  struct rt_variable *v = need(calloc(1, sizeof *v));
+  *v = (struct rt_variable){.host = host, .managed = managed, .image = (struct rt_image *)handle, .name = need(strdup(name)), .size = size};
+  pthread_mutex_lock(&rt_lock);
+  v->next = variables[bucket(host)];
+  variables[bucket(host)] = v;
+  pthread_mutex_unlock(&rt_lock);
+}
+
+void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int external, size_t size, int constant, int global) {
+  (void)address, (void)external, (void)constant, (void)global;
+  add_variable(handle, host, NULL, name, size);
+}
+
+void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int external, size_t size, int constant, int global) {
+  (void)address, (void)external, (void)constant, (void)global;
+  add_variable(handle, host, host, name, size);
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------------*/
+static void complain(const char *why) { rt_say("the program's device code cannot be loaded: %s", why); }
+
+cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, char **why) {
+  size_t size = 0;
+  bool owned = false, is_module = false;
+  const char *reason = NULL, *code = data ? rt_code(data, &size, &owned, &is_module, &reason) : NULL;
+  *why = NULL;
+  if (!code) {
+    *why = strdup(reason ? reason : "it is no fat binary");
+    return rt_error(cudaErrorNoKernelImageForDevice);
+  }
+  char *messages = NULL;
+  mx_asm_options o = MX_ASM_OPTIONS_INIT;
+  o.file_name = "<program>";
+  o.source_lines = true;
+  mx_status s = is_module ? mx_module_load_data(d->mx, code, size, module) : mx_module_load_text(d->mx, code, size, &o, module, &messages);
+  if (s != MX_OK) {
+    char *text = mx_last_error_text(d->mx);
+    *why = strdup(messages ? messages : text ? text : mx_status_text(s));
+    mx_text_free(text);
+  }
+  mx_text_free(messages);
+  if (owned) free((void *)(uintptr_t)code);
+  return s == MX_OK ? cudaSuccess : s == MX_TRAPPED ? rt_status(d, s) : rt_error(is_module ? cudaErrorInvalidKernelImage : cudaErrorInvalidPtx);
+}
+
+/* The image's module on the device; loaded without the lock, since kernels' text may come out then. */
+static mx_module *module_of(struct rt_device *d, struct rt_image *image, cudaError_t *e) {
+  static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&loading);
+  *e = cudaSuccess;
+  if (!image->module[d->number]) {
+    char *why;
+    *e = rt_load(d, image->data, &image->module[d->number], &why);
+    if (*e != cudaSuccess && !image->gone && why) complain(why);
+    if (*e != cudaSuccess && *e != cudaErrorIllegalAddress) image->gone = true; /* says it once */
+    free(why);
+  }
+  mx_module *m = image->module[d->number];
+  pthread_mutex_unlock(&loading);
+  return m;
+}
+
+void rt_forget_modules(int device) {
+  pthread_mutex_lock(&rt_lock);
+  for (struct rt_image *i = images; i; i = i->next) i->module[device] = NULL;
+  for (unsigned b = 0; b < BUCKETS; b++)
+    for (struct rt_function *f = functions[b]; f; f = f->next) f->kernel[device] = NULL;
+  pthread_mutex_unlock(&rt_lock);
+}
+
+int rt_lanes(void) {
+  return images && images->data ? rt_image_lanes(images->data) : 32;
+}
+
+/* ---- finding -------------------------------------------------------------------------------------------------------------*/
+struct rt_function *rt_find_function(const void *host) {
+  pthread_mutex_lock(&rt_lock);
+  struct rt_function *f = functions[bucket(host)];
+  while (f && f->host != host) f = f->next;
+  pthread_mutex_unlock(&rt_lock);
+  return f;
+}
+
+mx_kernel *rt_kernel(struct rt_device *d, const void *host, cudaError_t *e) {
+  struct rt_function *f = rt_find_function(host);
+  *e = cudaSuccess;
+  if (!f) {
+    *e = rt_error(cudaErrorInvalidDeviceFunction);
+    return NULL;
+  }
+  if (f->kernel[d->number]) return f->kernel[d->number];
+  mx_module *m = module_of(d, f->image, e);
+  if (m && mx_module_kernel(m, f->name, &f->kernel[d->number]) != MX_OK) *e = rt_error(cudaErrorInvalidDeviceFunction);
+  return f->kernel[d->number];
+}
+
+cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, uint64_t *bytes) {
+  pthread_mutex_lock(&rt_lock);
+  struct rt_variable *v = variables[bucket(host)];
+  while (v && v->host != host) v = v->next;
+  pthread_mutex_unlock(&rt_lock);
+  if (!v) return rt_error(cudaErrorInvalidSymbol);
+  cudaError_t e;
+  mx_module *m = module_of(d, v->image, &e);
+  if (!m) return e;
+  return mx_module_symbol(m, v->name, address, bytes) == MX_OK ? cudaSuccess : rt_error(cudaErrorInvalidSymbol);
+}
+
+/* Managed variables have their addresses before the program touches them. */
+char __cudaInitModule(void **handle) {
+  struct rt_device *d = rt_current();
+  if (!d) return 0;
+  for (unsigned b = 0; b < BUCKETS; b++)
+    for (struct rt_variable *v = variables[b]; v; v = v->next) {
+      mx_addr address;
+      uint64_t bytes;
+      void *host;
+      cudaError_t e;
+      if (v->image != (struct rt_image *)handle || !v->managed) continue;
+      mx_module *m = module_of(d, v->image, &e);
+      if (m && mx_module_symbol(m, v->name, &address, &bytes) == MX_OK && mx_managed_pointer(d->mx, address, &host) == MX_OK) *v->managed = host;
+    }
+  return 1;
+}
+
+/* ---- symbols ---------------------------------------------------------------------------------------------------------------*/
+cudaError_t cudaGetSymbolAddress(void **p, const void *symbol) {
+  struct rt_device *d = rt_current();
+  mx_addr address;
+  uint64_t bytes;
+  if (!p || !d) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = rt_symbol(d, symbol, &address, &bytes);
+  if (e == cudaSuccess) *p = (void *)(uintptr_t)address;
+  return e;
+}
+
+cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol) {
+  struct rt_device *d = rt_current();
+  mx_addr address;
+  uint64_t bytes;
+  if (!size || !d) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = rt_symbol(d, symbol, &address, &bytes);
+  if (e == cudaSuccess) *size = bytes;
+  return e;
+}

@@ -1,0 +1,133 @@
+/* clang: where it is, running it, and the folder for files in between. */
+#include "mxcc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+void words_add(struct words *w, const char *word) {
+  if (w->n + 2 > w->capacity) {
+    w->capacity = 2 * (w->n + 2);
+    w->v = cli_realloc(w->v, w->capacity * sizeof *w->v);
+  }
+  w->v[w->n++] = cli_strdup(word);
+  w->v[w->n] = NULL;
+}
+void words_all(struct words *w, const struct words *more) {
+  for (size_t k = 0; k < more->n; k++) words_add(w, more->v[k]);
+}
+void words_free(struct words *w) {
+  for (size_t k = 0; k < w->n; k++) free(w->v[k]);
+  free(w->v);
+  *w = (struct words){0};
+}
+
+static bool in_path(const char *name) {
+  const char *path = getenv("PATH");
+  char file[PATH_MAX];
+  if (strchr(name, '/')) return !access(name, X_OK);
+  for (const char *p = path ? path : "/usr/bin"; *p;) {
+    size_t n = strcspn(p, ":");
+    snprintf(file, sizeof file, "%.*s/%s", (int)n, p, name);
+    if (n && !access(file, X_OK)) return true;
+    p += n + (p[n] == ':');
+  }
+  return false;
+}
+
+bool find_clang(struct job *j) {
+  static const char *const names[] = {"clang-16", "clang-17", "clang-18", "clang-19", "clang-15", "clang-14", "clang"};
+  const char *asked = getenv("MXCC_CLANG");
+  if (asked && *asked) {
+    j->clang = asked;
+    if (in_path(asked)) return true;
+    fprintf(stderr, "mxcc: MXCC_CLANG: there is no program '%s'\n", asked);
+    return false;
+  }
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (in_path(names[k])) {
+      j->clang = names[k];
+      return true;
+    }
+  fprintf(stderr, "mxcc: there is no clang (14 or later); as root: apt-get install clang-16 g++\n");
+  return false;
+}
+
+/* Beside a source tree's build folder, or where `make install` puts them. */
+bool find_folders(struct job *j, const char *argv0) {
+  char here[PATH_MAX], file[PATH_MAX + 64];
+  ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
+  if (n < 0) {
+    fprintf(stderr, "mxcc: %s: %s\n", argv0, strerror(errno));
+    return false;
+  }
+  here[n] = 0;
+  *strrchr(here, '/') = 0;
+  static const char *const places[][3] = {{"../cxx/include", "cxx/include", "."}, {"../lib/mx/cxx", NULL, "../lib"}};
+  for (size_t k = 0; k < 2; k++) {
+    snprintf(file, sizeof file, "%s/%s/mx/prelude.h", here, places[k][0]);
+    if (access(file, R_OK)) continue;
+    for (unsigned i = 0; i < 2 && places[k][i]; i++) {
+      snprintf(file, sizeof file, "%s/%s", here, places[k][i]);
+      words_add(&j->include, file);
+    }
+    snprintf(file, sizeof file, "%s/%s", here, places[k][2]);
+    char *real = realpath(file, NULL);
+    j->library = real ? real : cli_strdup(file);
+    return true;
+  }
+  fprintf(stderr, "mxcc: the headers are neither in %s/../cxx/include nor in %s/../lib/mx/cxx\n", here, here);
+  return false;
+}
+
+int run_clang(struct job *j, const struct words *words) {
+  pid_t child;
+  int status;
+  if (j->verbose) {
+    for (size_t k = 0; k < words->n; k++) fprintf(stderr, "%s%s", k ? " " : "", words->v[k]);
+    fputc('\n', stderr);
+  }
+  int error = posix_spawnp(&child, j->clang, NULL, NULL, words->v, environ);
+  if (error) {
+    fprintf(stderr, "mxcc: %s: %s\n", j->clang, strerror(error));
+    return 127;
+  }
+  while (waitpid(child, &status, 0) != child)
+    if (errno != EINTR) return 127;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* ---- files in between ---------------------------------------------------------------------------------------------*/
+static struct words scratch_files;
+
+char *scratch_file(struct job *j, const char *suffix) {
+  if (!j->scratch) {
+    const char *tmp = getenv("TMPDIR");
+    struct text t = {0};
+    text_printf(&t, "%s/mxcc.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    j->scratch = t.s;
+    if (!mkdtemp(j->scratch)) {
+      fprintf(stderr, "mxcc: %s: %s\n", j->scratch, strerror(errno));
+      exit(CLI_HOST);
+    }
+  }
+  struct text t = {0};
+  text_printf(&t, "%s/%zu%s", j->scratch, scratch_files.n, suffix);
+  words_add(&scratch_files, t.s);
+  return t.s;
+}
+
+void end_scratch(struct job *j) {
+  for (size_t k = 0; k < scratch_files.n; k++) unlink(scratch_files.v[k]);
+  words_free(&scratch_files);
+  if (j->scratch) rmdir(j->scratch);
+  free(j->scratch);
+  j->scratch = NULL;
+}

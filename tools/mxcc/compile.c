@@ -1,0 +1,127 @@
+/* A source of kernels becomes an object, PTX or a module. */
+#include "cxx/runtime/fatbin.h"
+#include "mx/asm.h"
+#include "mxcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_LIMIT ((size_t)1 << 30)
+
+/* What both sides of a source are compiled with. */
+static void add_common(struct words *w, struct job *j) {
+  static const char *const fixed[] = {"-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "--cuda-gpu-arch=sm_80", "-Wno-unknown-cuda-version",
+    "-Xclang", "-target-sdk-version=11.0"}; /* launches as since 9.2 */
+  char lanes[32];
+  words_add(w, j->clang);
+  for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) words_add(w, fixed[k]);
+  for (size_t k = 0; k < j->include.n; k++) words_add(w, "-isystem"), words_add(w, j->include.v[k]);
+  words_add(w, "-include");
+  words_add(w, "mx/prelude.h");
+  snprintf(lanes, sizeof lanes, "-D__MX_LANES=%d", j->lanes);
+  words_add(w, lanes);
+  words_all(w, &j->both);
+}
+
+static char *to_ptx(struct job *j, const char *source) {
+  struct words w = {0};
+  char *ptx = scratch_file(j, ".ptx");
+  static const char *const fixed[] = {"--cuda-device-only", "-S", "-Xclang", "-target-feature", "-Xclang", "+ptx70", "-gline-tables-only"};
+  add_common(&w, j);
+  for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) words_add(&w, fixed[k]);
+  words_add(&w, j->debug ? "-O0" : "-O3");
+  words_all(&w, &j->device);
+  words_add(&w, source);
+  words_add(&w, "-o");
+  words_add(&w, ptx);
+  const int status = run_clang(j, &w);
+  words_free(&w);
+  if (!status) return ptx;
+  free(ptx);
+  return NULL;
+}
+
+/* The text with the target of 64 lanes, where these are asked for. */
+static char *retarget(struct job *j, char *text, size_t *size) {
+  char *at = j->lanes == 64 ? strstr(text, "\n.target ") : NULL;
+  if (!at) return text;
+  struct text t = {0};
+  text_add(&t, text, (size_t)(at - text));
+  text_printf(&t, "\n.target mx64");
+  const char *rest = at + 1 + strcspn(at + 1, "\n,");
+  text_add(&t, rest, strlen(rest));
+  free(text);
+  *size = t.n;
+  return t.s;
+}
+
+static mx_asm_result *assemble(const char *source, const char *text, size_t size) {
+  mx_asm_options o = MX_ASM_OPTIONS_INIT;
+  struct text name = {0};
+  text_printf(&name, "<ptx of %s>", source);
+  o.file_name = name.s;
+  o.source_lines = true;
+  mx_asm_result *r = mx_assemble(text, size, &o);
+  if (!r) cli_no_memory();
+  for (size_t k = 0; k < mx_asm_diagnostic_count(r); k++) {
+    const mx_asm_diagnostic *d = mx_asm_diagnostic_at(r, k);
+    char *s = d->level != MX_ASM_WARNING ? mx_asm_format(d, cli_color(stderr)) : NULL; /* the compiler's text is not the author's to mend */
+    if (s) fputs(s, stderr);
+    mx_text_free(s);
+  }
+  text_free(&name);
+  return r;
+}
+
+static bool write_file(const char *path, const void *bytes, size_t size) {
+  const char *why;
+  if (cli_write_file(path, bytes, size, &why)) return true;
+  fprintf(stderr, "mxcc: %s: %s\n", cli_file_name(path), why);
+  return false;
+}
+
+static bool to_object(struct job *j, const char *source, const void *module, size_t size, const char *out) {
+  struct text t = {0};
+  const size_t padded = (size + 7) & ~(size_t)7;
+  const struct fatbin f = {FATBIN_MAGIC, 1, sizeof f, sizeof(struct fatbin_entry) + padded};
+  const struct fatbin_entry e = {.kind = FATBIN_MODULE, .version = 1, .header_bytes = sizeof e, .bytes = padded, .arch = (uint32_t)j->lanes, .plain_bytes = size};
+  text_add(&t, (const char *)&f, sizeof f);
+  text_add(&t, (const char *)&e, sizeof e);
+  text_add(&t, module, size);
+  text_add(&t, "\0\0\0\0\0\0\0", padded - size);
+  char *image = scratch_file(j, ".fatbin");
+  bool fine = write_file(image, t.s, t.n);
+  text_free(&t);
+  struct words w = {0};
+  add_common(&w, j);
+  const char *const more[] = {"--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", image, "-c", source, "-o", out};
+  words_all(&w, &j->host);
+  for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
+  fine = fine && !run_clang(j, &w);
+  words_free(&w);
+  free(image);
+  return fine;
+}
+
+bool compile(struct job *j, const char *source, enum product product, const char *out) {
+  const char *why;
+  char *ptx = to_ptx(j, source);
+  if (!ptx) return false;
+  size_t size, bytes = 0;
+  char *text = cli_read_file(ptx, FILE_LIMIT, &size, &why);
+  if (!text) {
+    fprintf(stderr, "mxcc: %s: %s\n", ptx, why);
+    free(ptx);
+    return false;
+  }
+  text = retarget(j, text, &size);
+  mx_asm_result *r = assemble(source, text, size);
+  const uint8_t *module = mx_asm_bytes(r, &bytes);
+  const bool fine = module && (product == P_PTX      ? write_file(out, text, size)
+                               : product == P_MODULE ? write_file(out, module, bytes)
+                                                     : to_object(j, source, module, bytes, out));
+  mx_asm_free(r);
+  free(text);
+  free(ptx);
+  return fine;
+}
