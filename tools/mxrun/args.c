@@ -22,6 +22,19 @@ struct arg *find_arg(struct args *a, const char *s, size_t n) {
   return cli_number(number, UINT32_MAX, &v) && v < a->n ? &a->arg[v] : NULL;
 }
 
+struct arg *find_in_launches(struct args *last, const char *s, size_t n) {
+  size_t launches = 0, digits = strspn(s, "0123456789");
+  for (struct args *a = last; a; a = a->before, launches++) {
+    struct arg *g = find_arg(a, s, n);
+    if (g) return g;
+  }
+  if (!digits || digits + 1 >= n || s[digits] != '.') return NULL;
+  const unsigned long number = strtoul(s, NULL, 10);
+  for (struct args *a = last; a; a = a->before, launches--)
+    if (launches == number) return find_arg(a, s + digits + 1, n - digits - 1);
+  return NULL;
+}
+
 /* What is wrong, and which exit status it deserves. */
 struct failure { char *text; int status; };
 #define REFUSE(f_, status_, ...) ((f_)->text = format(__VA_ARGS__), (f_)->status = (status_))
@@ -80,15 +93,38 @@ static const char *make_text(struct data *d, const char *s) {
   return NULL;
 }
 
-/* "len(x)", "like(x)": the argument in brackets, a buffer that has been made; or NULL with f->text, or without it: it is to be made yet,
- * or this is something else. */
-static const struct arg *refers(struct args *a, const bool *made, const char *s, const char *function, const char *who, struct failure *f) {
+/* "len(x)": what is in the brackets; NULL: it is something else. */
+static const char *within(const char *s, const char *function, size_t *length) {
   const size_t n = strlen(function), all = strlen(s);
   if (strncmp(s, function, n) || s[n] != '(' || s[all - 1] != ')') return NULL;
-  const struct arg *of = find_arg(a, s + n + 1, all - n - 2);
-  if (!of) REFUSE(f, CLI_USAGE, "argument %s: %s: the kernel has no parameter '%.*s'", who, s, (int)(all - n - 2), s + n + 1);
-  else if (made[of - a->arg] && !of->buffer) REFUSE(f, CLI_USAGE, "argument %s: %s: that argument is not a buffer", who, s);
-  return of && !f->text && made[of - a->arg] ? of : NULL;
+  *length = all - n - 2;
+  return s + n + 1;
+}
+/* "len(x)", "like(x)": the argument in brackets, a buffer that has been made, here or for an earlier launch; or NULL with f->text, or
+ * without it: it is to be made yet, or this is something else. */
+static struct arg *refers(struct args *a, const bool *made, const char *s, const char *function, const char *who, struct failure *f) {
+  size_t n;
+  const char *name = within(s, function, &n);
+  if (!name) return NULL;
+  struct arg *of = find_arg(a, name, n);
+  const bool own = of;
+  if (!of) of = find_in_launches(a->before, name, n);
+  if (!of) REFUSE(f, CLI_USAGE, "argument %s: %s: the kernel has no parameter '%.*s'", who, s, (int)n, name);
+  else if ((!own || made[of - a->arg]) && !of->buffer) REFUSE(f, CLI_USAGE, "argument %s: %s: that argument is not a buffer", who, s);
+  return of && !f->text && (!own || made[of - a->arg]) ? of : NULL;
+}
+/* "same(x)": a buffer of an earlier launch. */
+static void set_same(struct args *a, struct arg *g, const char *name, size_t n, const char *who, struct failure *f) {
+  struct arg *of = find_in_launches(a->before, name, n);
+  if (!of) REFUSE(f, CLI_USAGE, "argument %s: same(%.*s): no earlier launch has a parameter '%.*s'", who, (int)n, name, (int)n, name);
+  else if (!of->buffer) REFUSE(f, CLI_USAGE, "argument %s: same(%.*s): that argument is not a buffer", who, (int)n, name);
+  else if (of->value > UINT32_MAX && g->param.size < 8) REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
+  else if (g->param.size != 8 && g->param.size != 4) REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
+  if (f->text) return;
+  g->buffer = true;
+  g->same = of->same ? of->same : of;
+  g->address = of->address, g->value = of->value;
+  memcpy(a->params + g->param.offset, &g->value, g->param.size);
 }
 static bool is_reference(const char *s) { return !strncmp(s, "len(", 4) || !strncmp(s, "like(", 5); }
 
@@ -117,13 +153,16 @@ static void set(struct args *a, const bool *made_before, struct arg *g, const ch
     data_free(&raw);
     return;
   }
-  const struct arg *of = refers(a, made_before, s, "len", who, f);
-  if (of) snprintf(length, sizeof length, "%llu", (unsigned long long)length_of(&of->data)), s = length;
+  size_t n;
+  const char *of_earlier = within(s, "same", &n);
+  if (of_earlier) return set_same(a, g, of_earlier, n, who, f);
+  struct arg *of = refers(a, made_before, s, "len", who, f);
+  if (of) snprintf(length, sizeof length, "%llu", (unsigned long long)length_of(data_of(of))), s = length;
   if (f->text) return;
   const bool constant = !strncmp(s, "const:", 6);
   if (constant) s += 6;
   enum data_result made = DATA_OTHER;
-  if ((of = refers(a, made_before, s, "like", who, f))) made = make_like(&g->data, &of->data) ? DATA_MADE : DATA_BAD;
+  if ((of = refers(a, made_before, s, "like", who, f))) made = make_like(&g->data, data_of(of)) ? DATA_MADE : DATA_BAD;
   else if (f->text) return;
   else if (is_text(s)) made = (reason = make_text(&g->data, s)) ? DATA_BAD : DATA_MADE;
   else if (*s == '@') made = data_read(&g->data, s + 1, &why) ? DATA_MADE : DATA_BAD;
@@ -155,15 +194,16 @@ static void set(struct args *a, const bool *made_before, struct arg *g, const ch
     return;
   }
   if (g->param.size == 4 && argument > UINT32_MAX) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into 4 bytes", who);
+  g->value = argument;
   memcpy(slot, &argument, g->param.size);
 }
 
-static struct failure bind(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {
+static struct failure bind(struct args *a, struct args *before, mx_device *d, mx_kernel *k, char **words, size_t n) {
   struct failure f = {0};
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_kernel_get_info(k, &info);
   *a = (struct args){.arg = cli_alloc((info.params + 1) * sizeof *a->arg), .n = info.params,
-    .params = cli_alloc(info.param_bytes + 8), .bytes = info.param_bytes};
+    .params = cli_alloc(info.param_bytes + 8), .bytes = info.param_bytes, .before = before};
   bool *given = cli_alloc(a->n + 1), *made = cli_alloc(a->n + 1);
   const char **later = cli_alloc((a->n + 1) * sizeof *later); /* of those that refer to others: as written */
   for (size_t i = 0; i < a->n; i++) {
@@ -217,10 +257,10 @@ static struct failure bind(struct args *a, mx_device *d, mx_kernel *k, char **wo
   return f;
 }
 
-char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) { return bind(a, d, k, words, n).text; }
+char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) { return bind(a, NULL, d, k, words, n).text; }
 
-void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {
-  struct failure f = bind(a, d, k, words, n);
+void bind_args(struct args *a, struct args *before, mx_device *d, mx_kernel *k, char **words, size_t n) {
+  struct failure f = bind(a, before, d, k, words, n);
   if (!f.text) return;
   if (f.status == CLI_USAGE) cli_usage("mxrun", "%s", f.text);
   fprintf(stderr, "mxrun: %s\n", f.text);
@@ -232,7 +272,7 @@ void auto_grid(const struct args *a, mx_launch_config *c) {
   if (!grid_is_auto(c)) return;
   const struct data *most = NULL;
   for (size_t k = 0; k < a->n; k++)
-    if (a->arg[k].buffer && (!most || data_count(&a->arg[k].data) > data_count(most))) most = &a->arg[k].data;
+    if (a->arg[k].buffer && (!most || data_count(data_of(&a->arg[k])) > data_count(most))) most = data_of(&a->arg[k]);
   uint64_t want[3] = {most ? data_count(most) : 1, 1, 1};
   if (most && c->block[1] > 1 && most->ndims > 1) want[0] = most->dims[1], want[1] = most->dims[0]; /* pictures: [height, width, colours] */
   for (unsigned k = 0; k < 3; k++) {
@@ -244,7 +284,7 @@ void auto_grid(const struct args *a, mx_launch_config *c) {
 bool fetch_args(struct args *a, mx_device *d) {
   bool good = true;
   for (size_t k = 0; k < a->n; k++)
-    if (a->arg[k].buffer && a->arg[k].data.size) good &= mx_copy_from_device(d, a->arg[k].data.bytes, a->arg[k].address, a->arg[k].data.size) == MX_OK;
+    if (a->arg[k].buffer && !a->arg[k].same && a->arg[k].data.size) good &= mx_copy_from_device(d, a->arg[k].data.bytes, a->arg[k].address, a->arg[k].data.size) == MX_OK;
   return good;
 }
 

@@ -97,7 +97,7 @@ bool load_module(mx_device *d, const char *name, const char *bytes, size_t size,
   return *module != NULL;
 }
 
-static mx_kernel *pick_kernel(mx_module *module, const char *name, const char *file, int *status) {
+mx_kernel *kernel_of(mx_module *module, const char *name, const char *file, int *status) {
   mx_kernel *k = NULL;
   size_t n = mx_module_kernel_count(module);
   *status = CLI_REFUSED;
@@ -119,14 +119,14 @@ static mx_kernel *pick_kernel(mx_module *module, const char *name, const char *f
   return NULL;
 }
 
-mx_kernel *load_kernel(mx_device *d, const char *name, const char *bytes, size_t size, const char *kernel, int *status) {
+mx_module *load_program(mx_device *d, const char *name, const char *bytes, size_t size, int *status) {
   mx_module *module;
   char *text;
-  bool loaded = load_module(d, name, bytes, size, cli_color(stderr), &module, &text);
+  load_module(d, name, bytes, size, cli_color(stderr), &module, &text);
   if (text) fputs(text, stderr);
   free(text);
   *status = CLI_REFUSED;
-  return loaded ? pick_kernel(module, kernel, name, status) : NULL;
+  return module;
 }
 
 void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given) {

@@ -25,8 +25,9 @@ extern const char *const limit_names[MX_LIMIT_COUNT];
 bool parse_limit(const char *text, mx_limit *limit, uint64_t *value, char **why);
 /* Loads .mxs, .ptx or .mxb bytes. On failure *text (malloc'ed) holds everything there is to say. Warnings go there, too. */
 bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module, char **text);
-/* The same for a command: what there is to say goes to stderr. kernel NULL: the only one. Failure: NULL and an exit status. */
-mx_kernel *load_kernel(mx_device *d, const char *name, const char *bytes, size_t size, const char *kernel, int *status);
+/* The same for a command, and one of its kernels (NULL: the only one): what there is to say goes to stderr. Failure: NULL and an exit status. */
+mx_module *load_program(mx_device *d, const char *name, const char *bytes, size_t size, int *status);
+mx_kernel *kernel_of(mx_module *module, const char *kernel, const char *name, int *status);
 /* What the kernel itself demands of a launch. */
 void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given);
 /* The device's last error, or the status's text; malloc'ed. */
@@ -61,11 +62,17 @@ struct arg {
   mx_param_info param;
   bool buffer;
   struct data data;        /* a buffer's bytes before the launch and, after fetch_args, behind it */
-  mx_addr address;
+  mx_addr address, value;  /* on the device, and what the kernel gets for it */
+  struct arg *same;        /* of an earlier launch, whose buffer this is; or NULL */
 };
-struct args { struct arg *arg; size_t n; unsigned char *params; size_t bytes; };
+struct args {
+  struct arg *arg; size_t n;
+  unsigned char *params; size_t bytes;
+  struct args *before;     /* of the launch before this one, or NULL */
+};
+static inline struct data *data_of(struct arg *g) { return g->same ? &g->same->data : &g->data; }
 /* Binds the command line's ARGs to the kernel's parameters and puts buffers on the device; wrong usage ends the program. */
-void bind_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n);
+void bind_args(struct args *a, struct args *before, mx_device *d, mx_kernel *k, char **words, size_t n);
 /* The same; NULL, or what is wrong with them, malloc'ed. *a can be freed in any case. */
 char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n);
 static inline bool grid_is_auto(const mx_launch_config *c) { return !c->grid[0] && !c->grid[1] && !c->grid[2]; }
@@ -75,6 +82,8 @@ bool fetch_args(struct args *a, mx_device *d);
 void free_args(struct args *a);
 /* "name" or "3"; NULL: no such argument */
 struct arg *find_arg(struct args *a, const char *s, size_t n);
+/* The same, of the last of several launches that has such an argument; or of the one whose number is before a dot: "1.name". */
+struct arg *find_in_launches(struct args *last, const char *s, size_t n);
 
 /* ---- run.c, test.c, info.c, cache.c: the commands; each answers an exit status -------------------------------------*/
 int command_run(int argc, char **argv, int next);

@@ -1,4 +1,4 @@
-/* mxrun FILE: one launch, its arguments, and what is shown and kept of it. */
+/* mxrun FILE: one launch, or some behind one another, their arguments, and what is shown and kept of them. */
 #include "mxrun.h"
 
 #include <inttypes.h>
@@ -10,6 +10,9 @@ const char *const run_help =
   "  -k, --kernel NAME       which kernel; not needed where there is one\n"
   "  --grid X[,Y[,Z]]  --block X[,Y[,Z]]   blocks, threads of a block; default 1, or what the kernel requires (.reqntid)\n"
   "  --grid auto             a thread for each element of the largest buffer; without --block, in blocks of a good size\n"
+  "  --then                  another launch behind this one, of the same program on the same device: its -k, --grid, --block,\n"
+  "                          --shared, --cooperative and ARGs follow; same(ARG) is a buffer of an earlier one. Options below that\n"
+  "                          name an ARG mean the last launch that has it, or, as 1.ARG, the first\n"
   "  --shared BYTES  --cooperative   dynamic shared memory; all blocks at once, so that they may wait for one another\n"
   "  --print ARG[LO:HI]      elements of a buffer after the launch; ARG is a name or a number from 0; ARG:TYPE reads another type\n"
   "  --save ARG=FILE         .npy, .png, .pgm, and bytes for all other suffixes\n"
@@ -31,12 +34,13 @@ const char *const run_help =
   "  zeros:f32[1024] | iota:u32[1024] | fill(1.5):f32[64,64] | random(SEED):f32[1024] | values(1,2,3):u32[3]\n"
   "  'the cat'                             text, with a 0 at its end; \\n, \\t, \\0 and \\' in it\n"
   "  like(ARG) | len(ARG)                  zeros in the shape of another argument's array; how many elements that has\n"
+  "  same(ARG)                             behind --then: the buffer that an earlier launch had\n"
   "  @file.npy | @file.bin                 buffers: the kernel gets the address\n"
   "  const:@file.npy | const:iota:f32[16]  in constant memory, for ld.const through a parameter: OpenCL's __constant\n"
   "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
   "\n";
 
-enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_COMPARE, R_KEEP_GOING, R_SCREEN, R_LIVE };
+enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_COMPARE, R_KEEP_GOING, R_SCREEN, R_LIVE, R_THEN };
 static const struct cli_option options[] = {
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, {"block", 0, CLI_REQUIRED, R_BLOCK},
   {"shared", 0, CLI_REQUIRED, R_SHARED}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, {"print", 0, CLI_REQUIRED, R_PRINT},
@@ -44,7 +48,8 @@ static const struct cli_option options[] = {
   {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON},
   {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"compare", 0, CLI_NONE, R_COMPARE}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE},
   {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, {"schedule", 0, CLI_REQUIRED, R_SCHEDULE}, {"record", 0, CLI_NONE, R_RECORD},
-  {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {"tui", 0, CLI_NONE, R_SCREEN}, {"live", 0, CLI_NONE, R_LIVE}, {0}};
+  {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {"tui", 0, CLI_NONE, R_SCREEN}, {"live", 0, CLI_NONE, R_LIVE},
+  {"then", 0, CLI_NONE, R_THEN}, {0}};
 
 struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or --expect, in the order given */
 
@@ -82,12 +87,12 @@ static void on_message(void *user, const char *text, size_t size) {
 }
 
 /* "ARG[LO:HI]", "ARG:TYPE[LO:HI]", "ARG": the buffer, its element type and range */
-static struct arg *parse_print(struct args *a, const char *s, const struct elem **e, uint64_t *lo, uint64_t *hi) {
+static struct arg *parse_print(struct args *launches, const char *s, const struct elem **e, uint64_t *lo, uint64_t *hi) {
   size_t n = strcspn(s, "[:");
-  struct arg *g = find_arg(a, s, n);
+  struct arg *g = find_in_launches(launches, s, n);
   if (!g) cli_usage("mxrun", "--print %s: the kernel has no parameter '%.*s'", s, (int)n, s);
   if (!g->buffer) cli_usage("mxrun", "--print %s: that argument is not a buffer", s);
-  *e = g->data.type ? g->data.type : elem_find("u8", 2);
+  *e = data_of(g)->type ? data_of(g)->type : elem_find("u8", 2);
   const char *p = s + n;
   if (*p == ':') {
     size_t m = strcspn(p + 1, "[");
@@ -95,7 +100,7 @@ static struct arg *parse_print(struct args *a, const char *s, const struct elem 
     if (!*e) cli_usage("mxrun", "--print %s: unknown element type '%.*s'", s, (int)m, p + 1);
     p += m + 1;
   }
-  uint64_t count = g->data.size / (*e)->size;
+  uint64_t count = data_of(g)->size / (*e)->size;
   *lo = 0, *hi = count;
   if (!*p) return g;
   char range[64];
@@ -112,12 +117,12 @@ static struct arg *parse_print(struct args *a, const char *s, const struct elem 
   return g;
 }
 
-static void print_elements(struct text *t, struct args *a, const char *s, bool json) {
+static void print_elements(struct text *t, struct args *launches, const char *s, bool json) {
   const struct elem *e;
   uint64_t lo, hi;
-  struct arg *g = parse_print(a, s, &e, &lo, &hi);
+  struct arg *g = parse_print(launches, s, &e, &lo, &hi);
   char who[24];
-  snprintf(who, sizeof who, "%zu", (size_t)(g - a->arg));
+  snprintf(who, sizeof who, "%.*s", (int)strcspn(s, "[:"), s); /* where it has no name: as it was asked for */
   const char *name = g->name ? g->name : who;
   if (json) {
     text_printf(t, "{\"arg\": ");
@@ -125,7 +130,7 @@ static void print_elements(struct text *t, struct args *a, const char *s, bool j
     text_printf(t, ", \"type\": \"%s\", \"first\": %" PRIu64 ", \"values\": [", e->name, lo);
   }
   for (uint64_t k = lo; k < hi; k++) {
-    const unsigned char *p = g->data.bytes + k * e->size;
+    const unsigned char *p = data_of(g)->bytes + k * e->size;
     if (!json && (k - lo) % 8 == 0) {
       uint64_t last = k + 8 < hi ? k + 8 : hi;
       text_printf(t, "%s%s[%" PRIu64 ":%" PRIu64 "]", k > lo ? "\n" : "", name, k, last);
@@ -213,51 +218,180 @@ static void trap_json(struct text *t, mx_device *d) {
 }
 
 /* ---- --save and --expect --------------------------------------------------------------------------------*/
-static struct arg *parse_assignment(struct args *a, const char *option, const char *s, const char **rest) {
+static struct arg *parse_assignment(struct args *last, const char *option, const char *s, const char **rest) {
   const char *eq = strchr(s, '=');
   if (!eq || eq == s || !eq[1]) cli_usage("mxrun", "%s %s: expected ARG=FILE", option, s);
-  struct arg *g = find_arg(a, s, (size_t)(eq - s));
+  struct arg *g = find_in_launches(last, s, (size_t)(eq - s));
   if (!g) cli_usage("mxrun", "%s %s: the kernel has no parameter '%.*s'", option, s, (int)(eq - s), s);
   if (!g->buffer) cli_usage("mxrun", "%s %s: that argument is not a buffer", option, s);
   *rest = eq + 1;
   return g;
 }
 
+/* ---- launches -----------------------------------------------------------------------------------------------*/
+struct job {
+  const char *kernel_name;
+  mx_launch_config config;
+  bool block_given;
+  char **words; size_t nwords;
+  mx_kernel *kernel;
+  mx_kernel_info info;
+  struct args args;
+};
+struct jobs { struct job *at; size_t n; };
+struct showing { bool stats, json; const char *trace; const struct wish *wish; size_t nwishes; };
+
+static struct job *add_job(struct jobs *j, char **words) {
+  j->at[j->n] = (struct job){.config = MX_LAUNCH_CONFIG_INIT, .words = words};
+  return &j->at[j->n++];
+}
+
+/* What is said of a launch, in stats and in JSON. */
+static mx_status run_job(struct job *job, const struct jobs *all, mx_device *d, const struct showing *show, struct text *j) {
+  char *failure = NULL;
+  mx_status s = show->trace ? launch_traced(d, job->kernel, &job->config, job->args.params, job->args.bytes, show->trace, &failure)
+                            : launch_watched(d, job->kernel, &job->config, job->args.params, job->args.bytes, job->info.name);
+  if (show->json) text_printf(j, "\"kernel\": "), text_json(j, job->info.name), text_printf(j, ", \"status\": \"%s\"", mx_status_name(s));
+  if (s != MX_OK) {
+    char *text = failure ? failure : failure_text(d, s);
+    if (show->json) text_printf(j, ", \"error\": "), text_json(j, text);
+    if (show->json && s == MX_TRAPPED) text_printf(j, ", \"trap\": "), trap_json(j, d);
+    fflush(stdout);
+    fprintf(stderr, "mxrun: %s\n", text);
+    free(text);
+  }
+  char *note = mx_device_note(d);
+  if (note) fflush(stdout), fprintf(stderr, "mxrun: note: %s\n", note);
+  free(note);
+  if (show->stats || show->json) {
+    struct text t = {0};
+    if (show->json) text_printf(j, ", \"stats\": ");
+    if (show->stats && all->n > 1) text_printf(&t, "launch    %zu of %zu: %s\n", (size_t)(job - all->at) + 1, all->n, job->info.name);
+    stats_text(show->json ? j : &t, d, show->json);
+    fflush(stdout);
+    if (show->stats && t.s) fputs(t.s, stderr);
+    text_free(&t);
+  }
+  return s;
+}
+
+/* --print, --save and --expect, behind the last launch; status: what the command ends with so far. */
+static int show_wishes(struct args *last, mx_device *d, const struct showing *show, struct text *j, int status) {
+  const char *comma = "", *value;
+  bool fetched = true;
+  for (struct args *a = last; a && show->nwishes; a = a->before) fetched &= fetch_args(a, d);
+  if (!fetched) fprintf(stderr, "mxrun: the buffers could not be copied back\n"), status = CLI_HOST;
+  if (show->json) text_printf(j, ", \"prints\": [");
+  for (size_t k = 0; k < show->nwishes; k++) {
+    if (show->wish[k].id != R_PRINT) continue;
+    struct text t = {0};
+    if (show->json) text_printf(j, "%s", comma), comma = ", ";
+    print_elements(show->json ? j : &t, last, show->wish[k].text, show->json);
+    if (!show->json) fwrite(t.s, 1, t.n, stdout);
+    text_free(&t);
+  }
+  if (show->json) text_printf(j, "], \"failures\": [");
+  comma = "";
+  for (size_t k = 0; k < show->nwishes; k++) {
+    const struct wish *w = &show->wish[k];
+    char *reason = NULL;
+    if (w->id == R_SAVE) {
+      struct arg *g = parse_assignment(last, "--save", w->text, &value);
+      bool host;
+      if (!data_save(data_of(g), value, &reason, &host)) status = host ? CLI_HOST : CLI_REFUSED;
+    } else if (w->id == R_EXPECT) {
+      struct arg *g = parse_assignment(last, "--expect", w->text, &value);
+      struct data expected;
+      enum data_result made = data_generate(&expected, value, &reason);
+      if (made == DATA_OTHER) made = data_read(&expected, value, &reason) ? DATA_MADE : DATA_BAD;
+      if (made == DATA_MADE) {
+        char *difference = NULL;
+        if (!data_equal(data_of(g), &expected, w->ulp, &difference)) reason = format("%s: %s", w->text, difference);
+        free(difference);
+        data_free(&expected);
+      }
+      if (reason && status == CLI_DONE) status = CLI_REFUSED;
+    }
+    if (!reason) continue;
+    fflush(stdout);
+    fprintf(stderr, "mxrun: %s\n", reason);
+    if (show->json) text_printf(j, "%s", comma), text_json(j, reason), comma = ", ";
+    free(reason);
+  }
+  if (show->json) text_printf(j, "]");
+  return status;
+}
+
+/* One behind the other until one does not end well. */
+static int run_jobs(struct jobs *all, mx_device *d, const struct showing *show, struct output *out) {
+  struct args *last = &all->at[all->n - 1].args;
+  for (size_t k = 0; k < show->nwishes; k++) { /* wrong wishes are refused before anything runs */
+    const struct elem *e;
+    const char *value;
+    uint64_t lo, hi;
+    if (show->wish[k].id == R_PRINT) parse_print(last, show->wish[k].text, &e, &lo, &hi);
+    else parse_assignment(last, show->wish[k].id == R_SAVE ? "--save" : "--expect", show->wish[k].text, &value);
+  }
+  mx_device_set_output(d, on_output, out);
+  mx_device_set_messages(d, on_message, NULL);
+  struct text j = {0};
+  mx_status s = MX_OK;
+  if (show->json) text_printf(&j, all->n > 1 ? "{\"launches\": [" : "{");
+  for (size_t k = 0; k < all->n && s == MX_OK; k++) {
+    if (show->json && all->n > 1) text_printf(&j, k ? ", {" : "{");
+    s = run_job(&all->at[k], all, d, show, &j);
+    if (show->json && all->n > 1) text_printf(&j, "}");
+  }
+  if (show->json && all->n > 1) text_printf(&j, "]");
+  int status = exit_status_of(s);
+  if (show->json && out->printed.s) text_printf(&j, ", \"output\": "), text_json(&j, out->printed.s);
+  if (s == MX_OK) status = show_wishes(last, d, show, &j, status);
+  if (show->json) {
+    text_printf(&j, "}\n");
+    fwrite(j.s, 1, j.n, stdout);
+  }
+  text_free(&j);
+  return status;
+}
+
 /* looks: `mxrun repl`, an interactive session that needs no file. */
 static int run(int argc, char **argv, int next, bool looks) {
   struct machine m = {0};
-  mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
-  const char *file = NULL, *kernel_name = NULL, *trace = NULL, *dump = NULL, *value;
-  bool block_given = false, stats = false, json = false, compare = false;
+  const char *file = NULL, *dump = NULL, *value;
+  bool compare = false, live = false;
   char **words = cli_alloc(((size_t)argc + 1) * sizeof *words);
   struct wish *wish = cli_alloc(((size_t)argc + 1) * sizeof *wish);
   struct repl_source *sources = cli_alloc(((size_t)argc + 1) * sizeof *sources);
-  struct repl_start start = {.machine = &m, .config = &config, .sources = sources};
-  size_t nwords = 0, nwishes = 0;
+  struct jobs jobs = {.at = cli_alloc(((size_t)argc + 1) * sizeof *jobs.at)};
+  struct job *job = add_job(&jobs, words);
+  struct repl_start start = {.machine = &m, .config = &job->config, .sources = sources};
+  struct showing show = {.wish = wish};
+  size_t nwords = 0;
   int64_t ulp = -1;
   uint64_t v;
   struct cli c = {.tool = "mxrun", .options = options, .argc = argc, .argv = argv, .next = next};
   for (int id; (id = cli_next(&c, &value)) != CLI_END;) switch (id) {
     case CLI_WORD:
       if (!file) file = value, c.numbers_are_words = true;
-      else words[nwords++] = (char *)value;
+      else words[nwords++] = (char *)value, job->nwords++;
       break;
-    case R_KERNEL: kernel_name = value; break;
-    case R_GRID: parse_shape("--grid", value, config.grid); break;
-    case R_BLOCK: parse_shape("--block", value, config.block), block_given = true; break;
+    case R_KERNEL: job->kernel_name = value; break;
+    case R_GRID: parse_shape("--grid", value, job->config.grid); break;
+    case R_BLOCK: parse_shape("--block", value, job->config.block), job->block_given = true; break;
     case R_SHARED:
       if (!cli_number(value, UINT32_MAX, &v)) cli_usage("mxrun", "--shared: '%s' is not a number of bytes", value);
-      config.shared_bytes = (uint32_t)v;
+      job->config.shared_bytes = (uint32_t)v;
       break;
-    case R_COOPERATIVE: config.cooperative = true; break;
-    case R_PRINT: case R_SAVE: case R_EXPECT: wish[nwishes++] = (struct wish){id, value, 0}; break;
+    case R_COOPERATIVE: job->config.cooperative = true; break;
+    case R_THEN: job = add_job(&jobs, words + nwords); break;
+    case R_PRINT: case R_SAVE: case R_EXPECT: wish[show.nwishes++] = (struct wish){id, value, 0}; break;
     case R_ULP:
       if (!cli_number(value, INT64_MAX, &v)) cli_usage("mxrun", "--ulp: '%s' is not a number", value);
       ulp = (int64_t)v;
       break;
-    case R_STATS: stats = true; break;
-    case R_JSON: json = true; break;
-    case R_TRACE: trace = value ? value : "-"; break;
+    case R_STATS: show.stats = true; break;
+    case R_JSON: show.json = true; break;
+    case R_TRACE: show.trace = value ? value : "-"; break;
     case R_DUMP: dump = value ? value : "-"; break;
     case R_COMPARE: compare = true; break;
     case R_INTERACTIVE: looks = true; break;
@@ -270,145 +404,66 @@ static int run(int argc, char **argv, int next, bool looks) {
     case R_RECORD: start.record = true; break;
     case R_KEEP_GOING: start.keep_going = true; break;
     case R_SCREEN: looks = start.screen = true; break;
-    case R_LIVE: config.live = true; break;
+    case R_LIVE: live = true; break;
     case R_SCHEDULE:
       if (!cli_number(value, UINT64_MAX, &start.seed)) cli_usage("mxrun", "--schedule: '%s' is not a number", value);
       break;
     default: common_option(id, value, &m);
   }
-  machine_config(&config, &m);
+  for (size_t k = 0; k < jobs.n; k++) machine_config(&jobs.at[k].config, &m), jobs.at[k].config.live = live;
+  for (size_t k = 0; k < show.nwishes; k++) wish[k].ulp = ulp;
   if (!looks && (start.nsources || start.batch || start.record || start.seed)) cli_usage("mxrun", "-x, --ex, --batch, --record and --schedule belong to -i");
-  if (compare && (looks || trace || dump || stats || json || nwishes || m.jit_stress)) cli_usage("mxrun", "--compare stands alone: it shows what differs, and nothing else");
+  if (compare && (looks || show.trace || dump || show.stats || show.json || show.nwishes || m.jit_stress)) cli_usage("mxrun", "--compare stands alone: it shows what differs, and nothing else");
+  if (jobs.n > 1 && (looks || compare || show.trace || dump)) cli_usage("mxrun", "--then: sessions, --compare, --trace and --jit-dump look at one launch");
+  int status = CLI_REFUSED;
   if (looks) {
-    start.file = file, start.kernel = kernel_name, start.words = words, start.nwords = nwords;
-    int answer = repl_main(&start);
-    free(words);
-    free(wish);
-    free(sources);
-    return answer;
+    start.file = file, start.kernel = jobs.at->kernel_name, start.words = words, start.nwords = nwords;
+    status = repl_main(&start);
+    goto end;
   }
-  free(sources);
   if (!file) cli_usage("mxrun", "no file given");
 
   const char *why, *name = cli_file_name(file);
   size_t size;
-  char *bytes = cli_read_file(file, (size_t)1 << 30, &size, &why), *text = NULL;
+  char *bytes = cli_read_file(file, (size_t)1 << 30, &size, &why);
   if (!bytes) {
     if (!strcmp(file, "test") || !strcmp(file, "info")) cli_usage("mxrun", "options of '%s' stand behind it", file);
     fprintf(stderr, "mxrun: %s: %s\n", name, why);
-    free(words);
-    free(wish);
-    return CLI_REFUSED;
+    goto end;
   }
   mx_device *d = open_device(&m);
   if (!d) exit(CLI_HOST);
-  int status = CLI_REFUSED;
-  struct output out = {.to = stdout, .json = json, .live = config.live};
-  struct args a = {0};
-  mx_kernel *kernel = load_kernel(d, name, bytes, size, kernel_name, &status);
-  char *failure = NULL;
-  if (kernel && dump) {
-    status = dump_code(kernel, dump, name, bytes, size, &failure) ? CLI_DONE : CLI_HOST;
+  struct output out = {.to = stdout, .json = show.json, .live = live};
+  mx_module *module = load_program(d, name, bytes, size, &status);
+  bool good = module;
+  for (size_t k = 0; good && k < jobs.n; k++) {
+    struct job *b = &jobs.at[k];
+    b->kernel = kernel_of(module, b->kernel_name, name, &status);
+    good = b->kernel;
+    if (!good || dump) continue;
+    b->info.struct_size = sizeof b->info;
+    mx_kernel_get_info(b->kernel, &b->info);
+    kernel_shape(b->kernel, &b->config, b->block_given);
+    bind_args(&b->args, k ? &jobs.at[k - 1].args : NULL, d, b->kernel, b->words, b->nwords);
+    auto_grid(&b->args, &b->config);
+  }
+  if (good && dump) {
+    char *failure = NULL;
+    status = dump_code(jobs.at->kernel, dump, name, bytes, size, &failure) ? CLI_DONE : CLI_HOST;
     if (failure) fprintf(stderr, "mxrun: %s\n", failure);
     free(failure);
+  } else if (good && compare) {
+    status = compare_engines(&(struct comparison){&m, &jobs.at->config, name, bytes, jobs.at->info.name, size, words, nwords});
+  } else if (good) {
+    status = run_jobs(&jobs, d, &show, &out);
   }
-  if (!kernel || dump) goto end;
-
-  mx_kernel_info info = {.struct_size = sizeof info};
-  mx_kernel_get_info(kernel, &info);
-  kernel_shape(kernel, &config, block_given);
-  bind_args(&a, d, kernel, words, nwords);
-  auto_grid(&a, &config);
-  if (compare) {
-    status = compare_engines(&(struct comparison){&m, &config, name, bytes, info.name, size, words, nwords});
-    goto end;
-  }
-  for (size_t k = 0; k < nwishes; k++) { /* wrong wishes are refused before anything runs */
-    const struct elem *e;
-    uint64_t lo, hi;
-    if (wish[k].id == R_PRINT) parse_print(&a, wish[k].text, &e, &lo, &hi);
-    else parse_assignment(&a, wish[k].id == R_SAVE ? "--save" : "--expect", wish[k].text, &value);
-  }
-  mx_device_set_output(d, on_output, &out);
-  mx_device_set_messages(d, on_message, NULL);
-  mx_status s = trace ? launch_traced(d, kernel, &config, a.params, a.bytes, trace, &failure)
-                      : launch_watched(d, kernel, &config, a.params, a.bytes, info.name);
-  status = exit_status_of(s);
-
-  struct text j = {0};
-  if (json) text_printf(&j, "{\"kernel\": "), text_json(&j, info.name), text_printf(&j, ", \"status\": \"%s\"", mx_status_name(s));
-  if (s != MX_OK) {
-    text = failure ? failure : failure_text(d, s);
-    if (json) text_printf(&j, ", \"error\": "), text_json(&j, text);
-    if (json && s == MX_TRAPPED) text_printf(&j, ", \"trap\": "), trap_json(&j, d);
-    fflush(stdout);
-    fprintf(stderr, "mxrun: %s\n", text);
-    free(text);
-  }
-  char *note = mx_device_note(d);
-  if (note) fflush(stdout), fprintf(stderr, "mxrun: note: %s\n", note);
-  free(note);
-  if (stats || json) {
-    struct text t = {0};
-    if (json) text_printf(&j, ", \"stats\": ");
-    stats_text(json ? &j : &t, d, json);
-    fflush(stdout);
-    if (stats && t.s) fputs(t.s, stderr);
-    text_free(&t);
-  }
-  if (json && out.printed.s) text_printf(&j, ", \"output\": "), text_json(&j, out.printed.s);
-  if (s == MX_OK) {
-    const char *comma = "";
-    if (nwishes && !fetch_args(&a, d)) fprintf(stderr, "mxrun: the buffers could not be copied back\n"), status = CLI_HOST;
-    if (json) text_printf(&j, ", \"prints\": [");
-    for (size_t k = 0; k < nwishes; k++) {
-      if (wish[k].id != R_PRINT) continue;
-      struct text t = {0};
-      print_elements(json ? &j : &t, &a, wish[k].text, json);
-      if (!json) fwrite(t.s, 1, t.n, stdout);
-      text_free(&t);
-      if (json) text_printf(&j, "%s", comma = ", ");
-    }
-    if (json && *comma) j.n -= 2, j.s[j.n] = 0;
-    if (json) text_printf(&j, "], \"failures\": [");
-    comma = "";
-    for (size_t k = 0; k < nwishes; k++) {
-      char *reason = NULL;
-      if (wish[k].id == R_SAVE) {
-        struct arg *g = parse_assignment(&a, "--save", wish[k].text, &value);
-        bool host;
-        if (!data_save(&g->data, value, &reason, &host)) status = host ? CLI_HOST : CLI_REFUSED;
-      } else if (wish[k].id == R_EXPECT) {
-        struct arg *g = parse_assignment(&a, "--expect", wish[k].text, &value);
-        struct data expected;
-        enum data_result made = data_generate(&expected, value, &reason);
-        if (made == DATA_OTHER) made = data_read(&expected, value, &reason) ? DATA_MADE : DATA_BAD;
-        if (made == DATA_MADE) {
-          char *difference = NULL;
-          if (!data_equal(&g->data, &expected, ulp, &difference)) reason = format("%s: %s", wish[k].text, difference);
-          free(difference);
-          data_free(&expected);
-        }
-        if (reason && status == CLI_DONE) status = CLI_REFUSED;
-      }
-      if (!reason) continue;
-      fflush(stdout);
-      fprintf(stderr, "mxrun: %s\n", reason);
-      if (json) text_printf(&j, "%s", comma), text_json(&j, reason), comma = ", ";
-      free(reason);
-    }
-    if (json) text_printf(&j, "]");
-  }
-  if (json) {
-    text_printf(&j, "}\n");
-    fwrite(j.s, 1, j.n, stdout);
-  }
-  text_free(&j);
-end:
   free(bytes);
   text_free(&out.printed);
-  free_args(&a);
+  for (size_t k = 0; k < jobs.n; k++) free_args(&jobs.at[k].args);
   mx_device_destroy(d);
+end:
+  free(sources);
+  free(jobs.at);
   free(words);
   free(wish);
   return status;
