@@ -330,6 +330,15 @@ $(BUILD)/tests/bench-micro: $(MICRO_OBJ) $(BUILD)/libmx.a
 bench-micro: all $(BUILD)/tests/bench-micro
 	$(Q)MX_JITC=$(BUILD)/mx-jitc $(BUILD)/tests/bench-micro $(LEVEL)
 
+# Matrix instructions against f32 multiply-adds and plain C, on stdout; LEVEL: v2, v3, v4
+MATRIX_OBJ := $(OBJ)/tests/bench/matrix/main.o $(OBJ)/tests/bench/matrix/native.o
+$(OBJ)/tests/bench/matrix/native.o: CFLAGS += -O3
+$(BUILD)/tests/bench-matrix: $(MATRIX_OBJ) $(BUILD)/libmx.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -o $@
+bench-matrix: all $(BUILD)/tests/bench-matrix
+	$(Q)MX_JITC=$(BUILD)/mx-jitc $(if $(LEVEL),MX_LEVEL=$(LEVEL)) $(BUILD)/tests/bench-matrix .
+
 # Speed of single functions, on stdout; LEVEL: v2, v3, v4
 $(OBJ)/tests/bench-intrinsics/native.o: CFLAGS += $(BENCH_NATIVE)
 bench-intrinsics: $(BUILD)/tests/bench-intrinsics

@@ -3,6 +3,7 @@
  * at it until the others have come, and where some have ended it is a trap. */
 #include "vm/exec/access.h"
 #include "vm/exec/tile.h"
+#include "vm/exec/tile_moves.h"
 #include "vm/exec/warp.h"
 
 #include <stdlib.h>
@@ -75,6 +76,10 @@ static void lay_out(struct mx_tile_plan *p) {
       }
     if (!p->unique[part]) p->unique[part] = t->nregs[part];
   }
+  const unsigned sums = t->part < MX_PARTS ? t->part : MX_PART_C;
+  p->paired = !t->quads && !(t->nregs[sums] & 1) && mx__elements[t->type[sums]].bits == 32;
+  for (unsigned r = 0; r < t->nregs[sums]; r++)
+    for (unsigned l = 0; l < t->lanes && p->paired; l++) p->paired = p->at[sums][r][l] == p->at[sums][r & ~1u][l & ~3u] + (r & 1) + 2 * (l & 3);
 }
 
 /* The plan of an instruction's form: made once in a process. NULL: out of memory. */
@@ -104,17 +109,12 @@ const struct mx_insn *mx__op_mma(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_tile_regs r;
   for (unsigned part = MX_PART_A; part <= MX_PART_C; part++)
     for (unsigned k = 0; k < p->t.nregs[part]; k++) r.in[part][k] = mx__operand(x, mx__operand_ref(i, p->t.first[part] + k));
-  /* results may go to registers that are read */
-  uint64_t result[MX_TILE_MAX_REGS][MX_MAX_LANES];
-  const unsigned nd = p->t.nregs[MX_PART_D];
-  for (unsigned k = 0; k < nd; k++) r.d[k] = result[k];
+  for (unsigned k = 0; k < p->t.nregs[MX_PART_D]; k++) r.d[k] = mx__operand(x, mx__operand_ref(i, k));
   if (p->t.sparse) {
     r.meta = mx__operand(x, mx__operand_ref(i, i->nopnds - 2u));
     r.selector = (unsigned)mx__operand_ref(i, i->nopnds - 1u);
   }
   x->prep->level->tile_mma(p, &r);
-  const size_t bytes = (mx__elements[p->t.type[MX_PART_D]].bits == 64 ? 8 : 4) * x->lanes;
-  for (unsigned k = 0; k < nd; k++) memcpy(mx__operand(x, mx__operand_ref(i, k)), result[k], bytes);
   return go_on(x, i);
 }
 
@@ -127,17 +127,32 @@ static uint64_t unlike(const void *p, bool wide, unsigned lanes) {
   return m;
 }
 
-/* Host addresses of the pieces that the lanes access: piece `n` of a register is at host[n][lane]. */
-struct pieces {
-  unsigned per_reg, bytes, n;   /* of a register; of a piece; in all */
-  unsigned char *host[MX_TILE_MAX_REGS * 2][MX_MAX_LANES];
+/* Where the matrix of a load or store lies. Elements are counted as the plan counts them: k, or columns of sums, follow each other in
+ * a row; `along`: in memory, too. */
+struct matrix {
+  const struct mx_tile_plan *p;
+  unsigned part, bits, shift;      /* bits of an element; a row has 1 << shift */
+  bool along;
+  uint64_t start, pitch;           /* address; bytes from row to row, or from column to column */
+  unsigned char *host;             /* of the first one; NULL: pieces may lie anywhere */
+  /* piece n of a register, of `per_piece` elements, is at found[n][lane] */
+  unsigned per_piece, pieces;
+  unsigned char *found[MX_TILE_MAX_REGS * 2][MX_MAX_LANES];
 };
+static uint64_t offset_of(const struct matrix *m, unsigned element) {
+  const unsigned row = element >> m->shift, col = element & ((1u << m->shift) - 1);
+  return m->along ? row * m->pitch + col * m->bits / 8 : col * m->pitch + row * m->bits / 8;
+}
+static unsigned piece_bytes(const struct matrix *m) { return m->bits * m->per_piece / 8; }
+static unsigned char *piece(const struct matrix *m, unsigned reg, unsigned lane, unsigned n) {
+  return m->host ? m->host + offset_of(m, m->p->at[m->part][reg][lane] + n * m->per_piece) : m->found[reg * m->pieces + n][lane];
+}
 
-/* Finds the matrix of a load or store. NULL in *next: found. */
-static bool find_pieces(struct mx_exec *x, const struct mx_insn *i, const struct mx_tile_plan *p, unsigned address, bool write,
-                        struct pieces *at, const struct mx_insn **next) {
+/* Finds it. False: trapped, *next is what comes then. */
+static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct mx_tile_plan *p, unsigned address, bool write, struct matrix *m,
+                        const struct mx_insn **next) {
   const struct mx_tile *t = &p->t;
-  const unsigned part = t->part, bits = mx__elements[t->type[part]].bits, per = mx__tile_per_reg(t, part);
+  const unsigned part = t->part, bits = mx__elements[t->type[part]].bits;
   const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64, is_col = t->is_col[part];
   const void *base = mx__operand(x, mx__operand_ref(i, address)), *pitch = mx__operand(x, mx__operand_ref(i, i->nopnds - 1u));
   const uint64_t odd = unlike(base, wide, x->lanes) | unlike(pitch, false, x->lanes);
@@ -159,22 +174,66 @@ static bool find_pieces(struct mx_exec *x, const struct mx_insn *i, const struct
     return *next = mx__trap_at(x, i, MX_TRAP_MISALIGNED, x->mask, mx__format("the leading dimension %u is no multiple of 16 bytes", ld)), false;
   if (ld < dense)
     return *next = mx__trap_at(x, i, MX_TRAP_MISALIGNED, x->mask, mx__format("the leading dimension %u is less than the %u elements of a %s", ld, dense, is_col ? "column" : "row")), false;
-  /* a register's elements follow each other in memory, or they are apart */
-  const bool along = part == MX_PART_A ? !is_col : part == MX_PART_B ? is_col : (t->m == 8 && t->n == 32) == is_col;
-  at->per_reg = bits < 8 || along ? 1 : per;
-  at->bytes = bits > 32 ? 8 : at->per_reg == 1 && per > 1 ? 4 : bits / 8;
-  at->n = t->nregs[part] * at->per_reg;
-  for (unsigned n = 0; n < at->n; n++) {
-    uint64_t address_of[MX_MAX_LANES];
-    for (unsigned l = 0; l < x->lanes; l++) {
-      const struct mx_cell c = mx__tile_cell(t, part, n / at->per_reg, l, n % at->per_reg);
-      const uint64_t element = is_col ? (uint64_t)c.col * ld + c.row : (uint64_t)c.row * ld + c.col;
-      address_of[l] = start + element * bits / 8;
-      if (!wide) address_of[l] = (uint32_t)address_of[l];
+  m->p = p, m->part = part, m->bits = bits, m->start = start, m->pitch = (uint64_t)ld * bits / 8;
+  m->shift = (unsigned)__builtin_ctz(part == MX_PART_A ? cols : part == MX_PART_B ? rows : p->cols);
+  m->along = part == MX_PART_A ? !is_col : part == MX_PART_B ? is_col : (t->m == 8 && t->n == 32) == is_col;
+  const unsigned per = mx__tile_per_reg(t, part);
+  m->per_piece = m->along ? per : 1, m->pieces = m->along ? 1 : per;
+  /* all of it in what the instruction accessed last? */
+  const struct mx_bounds *b = &x->bounds[i->aux];
+  const uint64_t bytes = ((uint64_t)(is_col ? cols : rows) - 1) * m->pitch + dense * bits / 8, span = write ? b->writes : b->reads;
+  if (span >= bytes && start - b->lo <= span - bytes && (wide || start + bytes <= UINT32_MAX)) return m->host = (unsigned char *)(uintptr_t)(b->host + start), true;
+  m->host = NULL;
+  for (unsigned r = 0; r < t->nregs[part]; r++)
+    for (unsigned n = 0; n < m->pieces; n++) {
+      uint64_t address_of[MX_MAX_LANES];
+      for (unsigned l = 0; l < x->lanes; l++) {
+        address_of[l] = start + offset_of(m, p->at[part][r][l] + n * m->per_piece);
+        if (!wide) address_of[l] = (uint32_t)address_of[l];
+      }
+      if (!mx__access_find(x, i, x->full, address_of, piece_bytes(m), t->space, write, m->found[r * m->pieces + n])) return *next = NULL, false;
     }
-    if (!mx__access_find(x, i, x->full, address_of, at->bytes, t->space, write, at->host[n])) return *next = NULL, false;
-  }
   return true;
+}
+
+/* A register of 32 lanes, whose rows of 16 bytes lie in memory as they are, or across it. */
+static void load_rows(const struct matrix *m, unsigned element, unsigned char *to) {
+  const unsigned char *from = m->host + offset_of(m, element);
+  mx__4u32 v[8];
+  if (m->along)
+    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, mx__get16(from + g * m->pitch));
+  else if (m->bits == 32) {
+    for (unsigned e = 0; e < 4; e++) v[e] = mx__get16(from + e * m->pitch), v[e + 4] = mx__get16(from + e * m->pitch + 16);
+    mx__turn32(v), mx__turn32(v + 4);
+    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
+  } else {
+    for (unsigned e = 0; e < 8; e++) {
+      uint64_t pair[2][2] = {{0}};
+      if (m->bits == 16) v[e] = mx__get16(from + e * m->pitch);
+      else {
+        memcpy(pair[0], from + 2 * e * m->pitch, 8), memcpy(pair[1], from + (2 * e + 1) * m->pitch, 8);
+        v[e] = mx__low8(mx__get16(pair[0]), mx__get16(pair[1]));
+      }
+    }
+    mx__turn16(v);
+    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
+  }
+}
+/* The same of sums of 32 bits, of which it holds every second one of a row. */
+static void load_sums(const struct matrix *m, unsigned element, unsigned char *to) {
+  if (m->along) {
+    const unsigned char *from = m->host + offset_of(m, element & ~1u);
+    for (unsigned g = 0; g < 8; g++, from += m->pitch) {
+      const mx__4u32 a = mx__get16(from), b = mx__get16(from + 16);
+      mx__put16(to + 16 * g, element & 1 ? mx__odd32(a, b) : mx__even32(a, b));
+    }
+  } else {
+    const unsigned char *from = m->host + offset_of(m, element);
+    mx__4u32 v[8];
+    for (unsigned e = 0; e < 4; e++) v[e] = mx__get16(from + 2 * e * m->pitch), v[e + 4] = mx__get16(from + 2 * e * m->pitch + 16);
+    mx__turn32(v), mx__turn32(v + 4);
+    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
+  }
 }
 
 const struct mx_insn *mx__op_wmma_load(struct mx_exec *x, const struct mx_insn *i) {
@@ -182,14 +241,16 @@ const struct mx_insn *mx__op_wmma_load(struct mx_exec *x, const struct mx_insn *
   if (!all_here(x, i, &next)) return next;
   const struct mx_tile_plan *p = plan_of(i);
   if (!p) return no_memory(x, i);
-  struct pieces at;
-  const unsigned n = p->t.nregs[p->t.part];
-  if (!find_pieces(x, i, p, n, false, &at, &next)) return next;
-  for (unsigned r = 0; r < n; r++) {
+  struct matrix m;
+  if (!find_matrix(x, i, p, p->t.nregs[p->t.part], false, &m, &next)) return next;
+  const bool vectors = m.host && m.bits <= 32 && (m.along || m.bits >= 8);
+  const bool sums = (m.part == MX_PART_C || m.part == MX_PART_D) && m.bits == 32;
+  const unsigned bytes = piece_bytes(&m), lane_bytes = bytes * m.pieces;
+  for (unsigned r = 0; r < p->t.nregs[m.part]; r++) {
     unsigned char *d = mx__operand(x, mx__operand_ref(i, r));
-    const unsigned bytes = at.per_reg * at.bytes;
-    for (unsigned l = 0; l < x->lanes; l++)
-      for (unsigned e = 0; e < at.per_reg; e++) memcpy(d + l * bytes + e * at.bytes, at.host[r * at.per_reg + e][l], at.bytes);
+    for (unsigned l = 0; l < x->lanes && vectors; l += 32) (sums ? load_sums : load_rows)(&m, p->at[m.part][r][l], d + 4 * l);
+    for (unsigned l = 0; l < x->lanes && !vectors; l++)
+      for (unsigned n = 0; n < m.pieces; n++) memcpy(d + l * lane_bytes + n * bytes, piece(&m, r, l, n), bytes);
   }
   return go_on(x, i);
 }
@@ -199,13 +260,13 @@ const struct mx_insn *mx__op_wmma_store(struct mx_exec *x, const struct mx_insn 
   if (!all_here(x, i, &next)) return next;
   const struct mx_tile_plan *p = plan_of(i);
   if (!p) return no_memory(x, i);
-  struct pieces at;
-  if (!find_pieces(x, i, p, 0, true, &at, &next)) return next;
-  for (unsigned r = 0; r < p->t.nregs[p->t.part]; r++) {
-    const unsigned char *v = mx__operand(x, mx__operand_ref(i, p->t.first[p->t.part] + r));
-    const unsigned bytes = at.per_reg * at.bytes;
+  struct matrix m;
+  if (!find_matrix(x, i, p, 0, true, &m, &next)) return next;
+  const unsigned bytes = piece_bytes(&m), lane_bytes = bytes * m.pieces;
+  for (unsigned r = 0; r < p->t.nregs[m.part]; r++) {
+    const unsigned char *v = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r));
     for (unsigned l = 0; l < x->lanes; l++)
-      for (unsigned e = 0; e < at.per_reg; e++) memcpy(at.host[r * at.per_reg + e][l], v + l * bytes + e * at.bytes, at.bytes);
+      for (unsigned n = 0; n < m.pieces; n++) memcpy(piece(&m, r, l, n), v + l * lane_bytes + n * bytes, bytes);
   }
   return go_on(x, i);
 }
@@ -216,29 +277,29 @@ static bool find_rows(struct mx_exec *x, const struct mx_insn *i, unsigned addre
   const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64;
   const void *base = mx__operand(x, mx__operand_ref(i, address));
   const unsigned space = i->mod >> 1 ? MX_SHARED : MX_GENERIC;
-  uint64_t at[MX_MAX_LANES];
-  for (unsigned l = 0; l < 8 * tiles; l++)
+  const struct mx_bounds *b = &x->bounds[i->aux]; /* of what the instruction accessed last */
+  const uint64_t span = write ? b->writes : b->reads, most = span < 16 ? 0 : span - 16;
+  uint64_t at[MX_MAX_LANES], odd = span < 16;
+  for (unsigned l = 0; l < 8 * tiles; l++) {
     at[l] = wide ? ((const uint64_t *)base)[l] + (uint64_t)i->off : (uint32_t)(((const uint32_t *)base)[l] + (uint32_t)i->off);
-  return mx__access_find(x, i, UINT64_MAX >> (64 - 8 * tiles), at, 16, space, write, host);
-}
-/* Element e of a lane in a tile: row and column, or the other way round. */
-static unsigned place_in_tile(unsigned lane, unsigned e, bool transposed) {
-  const unsigned row = lane >> 2, col = (lane & 3) * 2 + e;
-  return transposed ? col * 8 + row : row * 8 + col;
+    odd |= (at[l] & 15) | (at[l] - b->lo > most);
+    host[l] = (unsigned char *)(uintptr_t)(b->host + at[l]);
+  }
+  return !odd || mx__access_find(x, i, UINT64_MAX >> (64 - 8 * tiles), at, 16, space, write, host);
 }
 
+/* A lane has two elements of a row; the registers' bytes are the tile's. */
 const struct mx_insn *mx__op_ldmatrix(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_insn *next;
   if (!all_here(x, i, &next)) return next;
   const unsigned tiles = i->nopnds - 2u;
   unsigned char *host[MX_MAX_LANES];
+  mx__4u32 tile[4][8];
   if (!find_rows(x, i, tiles, tiles, false, host)) return NULL;
-  uint16_t tile[4][64];
-  for (unsigned l = 0; l < 8 * tiles; l++) memcpy(&tile[l / 8][l % 8 * 8], host[l], 16);
+  for (unsigned l = 0; l < 8 * tiles; l++) tile[l / 8][l % 8] = mx__get16(host[l]);
   for (unsigned k = 0; k < tiles; k++) {
-    uint32_t *d = mx__operand(x, mx__operand_ref(i, k));
-    for (unsigned l = 0; l < 32; l++)
-      d[l] = tile[k][place_in_tile(l, 0, i->mod & 1)] | (uint32_t)tile[k][place_in_tile(l, 1, i->mod & 1)] << 16;
+    if (i->mod & 1) mx__turn16(tile[k]);
+    memcpy(mx__operand(x, mx__operand_ref(i, k)), tile[k], sizeof tile[k]);
   }
   return go_on(x, i);
 }
@@ -248,25 +309,22 @@ const struct mx_insn *mx__op_stmatrix(struct mx_exec *x, const struct mx_insn *i
   if (!all_here(x, i, &next)) return next;
   const unsigned tiles = i->nopnds - 2u;
   unsigned char *host[MX_MAX_LANES];
+  mx__4u32 tile[4][8];
   if (!find_rows(x, i, 0, tiles, true, host)) return NULL;
-  uint16_t tile[4][64];
   for (unsigned k = 0; k < tiles; k++) {
-    const uint32_t *v = mx__operand(x, mx__operand_ref(i, 2 + k));
-    for (unsigned l = 0; l < 32; l++)
-      for (unsigned e = 0; e < 2; e++) tile[k][place_in_tile(l, e, i->mod & 1)] = (uint16_t)(v[l] >> 16 * e);
+    memcpy(tile[k], mx__operand(x, mx__operand_ref(i, 2 + k)), sizeof tile[k]);
+    if (i->mod & 1) mx__turn16(tile[k]);
   }
-  for (unsigned l = 0; l < 8 * tiles; l++) memcpy(host[l], &tile[l / 8][l % 8 * 8], 16);
+  for (unsigned l = 0; l < 8 * tiles; l++) mx__put16(host[l], tile[l / 8][l % 8]);
   return go_on(x, i);
 }
 
 const struct mx_insn *mx__op_movmatrix(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_insn *next;
   if (!all_here(x, i, &next)) return next;
-  uint16_t tile[64];
-  const uint32_t *v = mx__operand(x, i->o[1]);
-  uint32_t *d = mx__operand(x, i->o[0]);
-  for (unsigned l = 0; l < 32; l++)
-    for (unsigned e = 0; e < 2; e++) tile[place_in_tile(l, e, false)] = (uint16_t)(v[l] >> 16 * e);
-  for (unsigned l = 0; l < 32; l++) d[l] = tile[place_in_tile(l, 0, true)] | (uint32_t)tile[place_in_tile(l, 1, true)] << 16;
+  mx__4u32 tile[8];
+  memcpy(tile, mx__operand(x, i->o[1]), sizeof tile);
+  mx__turn16(tile);
+  memcpy(mx__operand(x, i->o[0]), tile, sizeof tile);
   return go_on(x, i);
 }

@@ -11,6 +11,7 @@ struct mx_tile_plan {
   struct mx_tile t;
   uint8_t x, y;               /* enum mx_part */
   uint8_t rows, cols;
+  bool paired;                /* registers 2n and 2n + 1 of C and D, of 32 bits, hold neighbours, and lanes 4n to 4n + 3 eight of a row */
   uint8_t unique[MX_PARTS];   /* registers; those behind them are copies */
   uint16_t k, stored;         /* of y; of x */
   /* By register and lane: which element of its part, row after row, is the register's first. Lanes 4n to 4n + 3 follow each

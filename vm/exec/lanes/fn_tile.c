@@ -5,12 +5,13 @@
  * not normalised); the cut terms are summed exactly; the sum is cut to f32, or rounded to f16. fp8 is f16 in two such steps,
  * C added at the end. f64 is a chain of fused multiply-adds; integers are exact.
  *
- * The step in vectors: with f16's range of exponents a product is exact in f32, scaled by a power of two it is an integer
- * below 2^27, and 16 of these fit an int32. Where a matrix has infinities, NaNs or exponents that would leave f32's range,
+ * The step in vectors (tile_step.h): with f16's range of exponents a product is exact in f32, scaled by a power of two it is an
+ * integer below 2^27, and 16 of these fit an int32. Where a matrix has infinities, NaNs or exponents that would leave f32's range,
  * the same is done by integers, element after element (exact_step). */
 #include "vm/exec/lanes/narrow.h"
 #include "vm/exec/lanes/rounding.h"
 #include "vm/exec/tile.h"
+#include "vm/exec/tile_moves.h"
 
 #include "vm/exec/exec.h"
 #include "vm/exec/lanes/fn.h"
@@ -18,117 +19,169 @@
 #include <string.h>
 
 #pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only, all of them inline */
-#define WIDE 8 /* columns at once */
-typedef float vf __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t vi __attribute__((vector_size(32), aligned(4), may_alias));
-typedef double vd __attribute__((vector_size(64), aligned(8), may_alias));
-typedef int64_t vl __attribute__((vector_size(64), aligned(8), may_alias));
-typedef int64_t vq __attribute__((vector_size(32)));
-
-/* Exponents of a zero, and of what a sparse row does not have (it does not even meet an infinity); bits behind emax that a
- * term keeps. */
-enum { NONE = -1000, ABSENT = -1001, FRACTION = 25 };
-/* Exponents of factors (apart from zeros) and of C that the vectors take. */
-enum { FACTOR_LEAST = -40, FACTOR_MOST = 60, SUM_LEAST = -100 };
-
-MX__INL vi either(vi mask, vi a, vi b) { return (a & mask) | (b & ~mask); }
-MX__INL vi larger(vi a, vi b) {
-#ifdef __AVX2__
-  typedef int32_t whole __attribute__((vector_size(32)));
-  return (vi)__builtin_ia32_pmaxsd256((whole)a, (whole)b);
+#if defined __AVX512BW__ && defined __AVX512VL__ && !defined __clang__
+#define WIDEST 16
+typedef int32_t mx__16x32 __attribute__((vector_size(64), may_alias, aligned(4)));
+typedef int16_t mx__32x16 __attribute__((vector_size(64)));
 #else
-  return either(a > b, a, b);
+#define WIDEST 8
 #endif
-}
+
+/* Exponent of a zero, in 16 bits also when two are added; bits behind emax that a term keeps. */
+enum { NONE = -8192, FRACTION = 25 };
+/* What the vectors take: exponents of factors (apart from zeros), of C and sums, and sums that leave room for C. */
+enum { FACTOR_LEAST = -40, FACTOR_MOST = 60, SUM_LEAST = -100, SUM_MOST = 0x7B000000 };
 
 struct work {
-  float x[MX_TILE_MAX_SUMS * 4], y[MX_TILE_MAX_SUMS * 2]; /* k consecutive */
-  float yt[MX_TILE_MAX_SUMS * 2];                         /* columns consecutive */
-  int32_t ex[MX_TILE_MAX_SUMS * 4], eyt[MX_TILE_MAX_SUMS * 2];
+  float x[MX_TILE_MAX_SUMS * 4];   /* k consecutive */
+  float yt[MX_TILE_MAX_SUMS * 2];  /* columns consecutive */
+  int16_t ex[MX_TILE_MAX_SUMS * 4], eyt[MX_TILE_MAX_SUMS * 2]; /* pairs along k: of a row; of two rows, column after column */
   float c[MX_TILE_MAX_SUMS], d[MX_TILE_MAX_SUMS];
 };
 
 /* ---- from registers to matrices and back ---------------------------------------------------------------*/
 /* The elements of a part as they are in the registers, row after row: those of four lanes lie together. */
-static void gather(const struct mx_tile_plan *p, unsigned part, const void *const *regs, unsigned unique, unsigned char *dense) {
-  const unsigned bits = mx__elements[p->t.type[part]].bits, bytes = bits > 32 ? 32 : 16;
-  for (unsigned r = 0; r < unique; r++)
-    for (unsigned l = 0; l < p->t.lanes; l += 4)
-      memcpy(dense + p->at[part][r][l] * bits / 8, (const unsigned char *)regs[r] + l * bytes / 4, bytes);
-}
-
-static void gather_sums(const struct mx_tile_plan *p, const void *const *regs, float *c) {
-  const bool halves = p->t.type[MX_PART_C] == MX_E_f16;
-  for (unsigned r = 0; r < p->t.nregs[MX_PART_C]; r++)
-    for (unsigned l = 0; l < p->t.lanes; l++) {
-      const uint32_t v = ((const uint32_t *)regs[r])[l];
-      float *to = c + p->at[MX_PART_C][r][l];
-      if (halves) to[0] = H2F((uint16_t)v), to[1] = H2F((uint16_t)(v >> 16));
-      else to[0] = mx__of_f32(v);
+static void gather(const struct mx_tile_plan *p, unsigned part, const void *const *regs, unsigned char *dense) {
+  const unsigned bits = mx__elements[p->t.type[part]].bits;
+  for (unsigned r = 0; r < p->unique[part]; r++)
+    for (unsigned l = 0; l < p->t.lanes; l += 4) {
+      unsigned char *to = dense + p->at[part][r][l] * bits / 8;
+      const unsigned char *from = regs[r];
+      if (bits > 32) memcpy(to, from + l * 8, 32);
+      else memcpy(to, from + l * 4, 16);
     }
 }
-static void scatter_sums(const struct mx_tile_plan *p, void *const *regs, const float *d) {
-  const bool halves = p->t.type[MX_PART_D] == MX_E_f16;
-  for (unsigned r = 0; r < p->t.nregs[MX_PART_D]; r++)
-    for (unsigned l = 0; l < p->t.lanes; l++) {
-      const float *from = d + p->at[MX_PART_D][r][l];
-      ((uint32_t *)regs[r])[l] = halves ? (uint32_t)F2H(from[0]) | (uint32_t)F2H(from[1]) << 16 : mx__raw_f32(from[0]);
+/* y turned: columns follow each other. What changes places is 16 bits, which may be two or four elements along k; tf32: 32 bits. */
+static void gather_turned(const struct mx_tile_plan *p, const void *const *regs, unsigned char *turned) {
+  const unsigned bits = mx__elements[p->t.type[p->y]].bits, cols = p->cols, k = p->k;
+  for (unsigned r = 0; r < p->unique[p->y]; r++)
+    for (unsigned l = 0; l < p->t.lanes; l += 32) {
+      const unsigned col = p->at[p->y][r][l] / k, first = p->at[p->y][r][l] % k; /* of 8 columns */
+      const unsigned char *from = (const unsigned char *)regs[r] + 4 * l;
+      mx__4u32 v[8];
+      for (unsigned g = 0; g < 8; g++) v[g] = mx__get16(from + 16 * g);
+      if (bits == 32) {
+        mx__turn32(v), mx__turn32(v + 4);
+        for (unsigned e = 0; e < 4; e++) mx__put16(turned + ((first + e) * cols + col) * 4, v[e]), mx__put16(turned + ((first + e) * cols + col + 4) * 4, v[4 + e]);
+      } else {
+        mx__turn16(v);
+        for (unsigned e = 0; e < 8; e++) mx__put16(turned + ((first * bits / 16 + e) * cols + col) * 2, v[e]);
+      }
     }
 }
+/* Sums of 32 bits; those of 16 go as they lie. */
+typedef uint32_t __attribute__((may_alias)) word;
+static void gather_words(const struct mx_tile_plan *p, const void *const *regs, word *dense) {
+  const unsigned lanes = p->t.lanes;
+  for (unsigned r = 0; r < p->t.nregs[MX_PART_C]; r++) {
+    const uint32_t *from = regs[r];
+    const uint16_t *at = p->at[MX_PART_C][r];
+    if (p->paired) {
+      for (unsigned l = 0; l < lanes; l += 4) {
+        const mx__4u32 a = mx__get16(from + l), b = mx__get16((const uint32_t *)regs[r + 1] + l);
+        mx__put16(dense + at[l], mx__low32(a, b)), mx__put16(dense + at[l] + 4, mx__high32(a, b));
+      }
+      r++;
+    } else
+      for (unsigned l = 0; l < lanes; l++) dense[at[l]] = from[l];
+  }
+}
+static void scatter_words(const struct mx_tile_plan *p, void *const *regs, const word *dense) {
+  const unsigned lanes = p->t.lanes;
+  for (unsigned r = 0; r < p->t.nregs[MX_PART_D]; r++) {
+    uint32_t *to = regs[r];
+    const uint16_t *at = p->at[MX_PART_D][r];
+    if (p->paired) {
+      for (unsigned l = 0; l < lanes; l += 4) {
+        const mx__4u32 a = mx__get16(dense + at[l]), b = mx__get16(dense + at[l] + 4);
+        mx__put16(to + l, mx__even32(a, b)), mx__put16((uint32_t *)regs[r + 1] + l, mx__odd32(a, b));
+      }
+      r++;
+    } else
+      for (unsigned l = 0; l < lanes; l++) to[l] = dense[at[l]];
+  }
+}
 
+/* ---- elements as f32 -------------------------------------------------------------------------------------*/
+/* n: a multiple of 8. */
+typedef uint16_t __attribute__((may_alias)) half;
+MX__INL void widen_halves(const half *h, float *v, unsigned n) {
+#ifdef __F16C__
+  typedef int16_t halves __attribute__((vector_size(16)));
+  for (unsigned e = 0; e < n; e += 8) {
+    halves from;
+    memcpy(&from, h + e, sizeof from);
+    const __typeof__(__builtin_ia32_vcvtph2ps256(from)) to = __builtin_ia32_vcvtph2ps256(from);
+    memcpy(v + e, &to, sizeof to);
+  }
+#else
+  for (unsigned e = 0; e < n; e++) v[e] = H2F(h[e]);
+#endif
+}
+/* To nearest even. The only NaN here is 0x7fffffff. n: a multiple of 8. */
+MX__INL void narrow(const float *v, uint16_t *h, unsigned n) {
+#ifdef __F16C__
+  typedef float floats __attribute__((vector_size(32)));
+  for (unsigned e = 0; e < n; e += 8) {
+    floats from;
+    memcpy(&from, v + e, sizeof from);
+    const __typeof__(__builtin_ia32_vcvtps2ph256(from, 0)) to = __builtin_ia32_vcvtps2ph256(from, 0);
+    memcpy(h + e, &to, sizeof to);
+  }
+#else
+  for (unsigned e = 0; e < n; e++) h[e] = F2H(v[e]);
+#endif
+}
+/* n: a multiple of 8. */
+static void widen(unsigned type, const unsigned char *raw, float *v, unsigned n) {
+  const half *h = (const half *)raw;
+  const word *whole = (const word *)raw;
+  uint16_t halves[MX_TILE_MAX_SUMS * 4];
+  switch (type) {
+  case MX_E_f16:
+    widen_halves(h, v, n);
+    break;
+  case MX_E_bf16:
+    for (unsigned e = 0; e < n; e++) v[e] = mx__of_f32((uint32_t)h[e] << 16);
+    break;
+  case MX_E_tf32:
+    for (unsigned e = 0; e < n; e++) v[e] = mx__of_f32(whole[e] & 0xFFFFE000);
+    break;
+  case MX_E_e5m2:
+    for (unsigned e = 0; e < n; e++) halves[e] = (uint16_t)(raw[e] << 8);
+    widen_halves(halves, v, n);
+    break;
+  default: /* e4m3 as an f16: exponents are 8 less, and there are no infinities */
+    for (unsigned e = 0; e < n; e++) halves[e] = (uint16_t)((raw[e] & 0x7F) == 0x7F ? 0x7FFF : (raw[e] & 0x80) << 8 | (raw[e] & 0x7F) << 7);
+    widen_halves(halves, v, n);
+    for (unsigned e = 0; e < n; e++) v[e] *= 256;
+  }
+}
 /* Where element `at` of a row of k goes. fp8: those of the first step, then those of the second; these are the lower and the
  * upper halves of registers, each of `run` elements (of a sparse A's row: with those that are not stored). */
 MX__INL unsigned ordered(unsigned run, unsigned at, unsigned k) {
   return run ? at / (2 * run) * run + at % run + at / run % 2 * (k / 2) : at;
 }
-
-/* Elements of a floating-point part as f32, which holds them all. */
-static void widen(unsigned type, unsigned run, const unsigned char *raw, float *v, unsigned rows, unsigned k) {
-  const unsigned n = rows * k;
-  typedef uint16_t __attribute__((may_alias)) half_word;
-  typedef uint32_t __attribute__((may_alias)) whole_word;
-  const half_word *half = (const half_word *)raw;
-  const whole_word *word = (const whole_word *)raw;
-  switch (type) {
-  case MX_E_f16:
-    for (unsigned e = 0; e < n; e++) v[e] = H2F(half[e]);
-    break;
-  case MX_E_bf16:
-    for (unsigned e = 0; e < n; e++) v[e] = mx__of_f32((uint32_t)half[e] << 16);
-    break;
-  case MX_E_tf32:
-    for (unsigned e = 0; e < n; e++) v[e] = mx__of_f32(word[e] & 0xFFFFE000);
-    break;
-  default:
-    for (unsigned e = 0; e < n; e++) {
-      const unsigned row = e / k, at = e % k;
-      const uint8_t b = raw[e];
-      float x = type == MX_E_e5m2 ? H2F((uint16_t)(b << 8)) : (b & 0x7F) == 0x7F ? mx__of_f32(0x7FFFFFFF) : mx__of_f32((uint32_t)(b & 0x7F) << 20) * 0x1p120f;
-      if (type == MX_E_e4m3 && b & 0x80) x = -x;
-      v[row * k + ordered(run, at, k)] = x;
-    }
+static void order_rows(float *x, unsigned run, unsigned rows, unsigned k) {
+  float row[MX_TILE_MAX_K];
+  for (unsigned i = 0; i < rows; i++) {
+    memcpy(row, x + i * k, k * sizeof *row);
+    for (unsigned e = 0; e < k; e += 2) memcpy(x + i * k + ordered(run, e, k), row + e, 2 * sizeof *row);
   }
 }
-
-/* Exponents as the step sees them: a subnormal's is `least`. Returned: whether vectors can take all of them. */
-static bool exponents(const float *v, int32_t *e, unsigned n, int32_t least) {
-  int32_t most = NONE, smallest = 0;
-  for (unsigned k = 0; k < n; k++) {
-    const uint32_t b = mx__raw_f32(v[k]);
-    int32_t x = (int32_t)(b >> 23 & 255) - 127;
-    x = x < least ? least : x;
-    most = x > most ? x : most;
-    const bool zero = !(b << 1);
-    smallest = !zero && x < smallest ? x : smallest;
-    e[k] = zero ? NONE : x;
+/* From pairs of rows, column after column, to rows in that order. */
+static void order_columns(const float *pairs, float *yt, unsigned run, unsigned k, unsigned cols) {
+  for (unsigned e = 0; e < k; e += 2) {
+    float *to = yt + ordered(run, e, k) * cols;
+    for (unsigned j = 0; j < cols; j++) to[j] = pairs[e * cols + 2 * j], to[cols + j] = pairs[e * cols + 2 * j + 1];
   }
-  return most <= FACTOR_MOST && smallest >= FACTOR_LEAST;
 }
 
 /* ---- one fused step ----------------------------------------------------------------------------------------*/
 struct step {
-  const float *x, *y, *yt;      /* rows of x and y; columns of y */
-  const int32_t *ex, *eyt;
+  const float *x, *yt;          /* as in struct work */
+  const int16_t *ex, *eyt;
+  const bool *absent;           /* as x, of a sparse matrix; else NULL. What a row does not have does not even meet an infinity */
   unsigned rows, cols, k, pitch; /* k of `pitch` elements of a row take part */
   int32_t least_factor, least_sum; /* exponents of subnormals */
   bool halves;                  /* the result is rounded to f16 */
@@ -141,8 +194,8 @@ static float exact_step(const struct step *s, unsigned i, unsigned j, float c) {
   struct { int32_t e; int64_t m; } term[MX_TILE_MAX_K / 2 + 1];
   unsigned n = 0;
   for (unsigned k = 0; k <= s->k; k++) {
-    if (k < s->k && s->ex[i * s->pitch + k] == ABSENT) continue;
-    const float a = k < s->k ? s->x[i * s->pitch + k] : c, b = k < s->k ? s->y[j * s->pitch + k] : 1;
+    if (k < s->k && s->absent && s->absent[i * s->pitch + k]) continue;
+    const float a = k < s->k ? s->x[i * s->pitch + k] : c, b = k < s->k ? s->yt[k * s->cols + j] : 1;
     if (a != a || b != b) return mx__of_f32(nan);
     const uint32_t ra = mx__raw_f32(a), rb = mx__raw_f32(b);
     const bool negative = (ra ^ rb) >> 31;
@@ -187,48 +240,20 @@ static float exact_step(const struct step *s, unsigned i, unsigned j, float c) {
   return bits ? mx__of_f32(bits | (uint32_t)negative << 31) : 0;
 }
 
-/* A row of results, eight columns from j on. False: exponents that only exact_step takes. */
-MX__INL bool step_vector(const struct step *s, unsigned i, unsigned j, const float *c, float *d) {
-  const vf cv = *(const vf *)c;
-  const vi cb = (vi)cv, field = (cb >> 23 & 255) - 127;
-  const vi ce = larger(field, (vi){0} + s->least_sum);
-  vi most = either(cb << 1 == 0, (vi){0} + NONE, ce);
-  for (unsigned k = 0; k < s->k; k++) {
-    most = larger(most, s->ex[i * s->pitch + k] + *(const vi *)(s->eyt + k * s->cols + j));
-  }
-  const vi odd = ((most < SUM_LEAST) & (most > NONE / 2)) | (ce > 127);
-  const vq any = (vq)odd;
-  if (any[0] | any[1] | any[2] | any[3]) return false;
-  most = larger(most, (vi){0} + SUM_LEAST);
-  const vf scale = (vf)((FRACTION - most + 127) << 23);
-  vi sum = {0};
-  for (unsigned k = 0; k < s->k; k++)
-    sum += __builtin_convertvector(s->x[i * s->pitch + k] * *(const vf *)(s->yt + k * s->cols + j) * scale, vi);
-  const vd exact = __builtin_convertvector(sum, vd) + __builtin_convertvector(__builtin_convertvector(cv * scale, vi), vd);
-  const vl power = (__builtin_convertvector(most, vl) - FRACTION + 1023) << 52;
-  const vd r = exact * (vd)power;
-  const vl kept = (vl)r & ~((INT64_C(1) << 29) - 1);
-  vf f = __builtin_convertvector((vd)kept, vf);
-  if (s->halves) { /* what was cut off decides ties: it stays visible in the last bit, far below f16's */
-    const vi sticky = __builtin_convertvector(kept != (vl)r, vi);
-    f = (vf)((vi)f | (sticky & 1));
-    for (unsigned l = 0; l < WIDE; l++) {
-      const uint16_t h = F2H(f[l]);
-      d[l] = h << 1 & 0xFFFF ? H2F(h) : 0;
-    }
-  } else
-    *(vf *)d = f;
-  return true;
-}
-
-static void run_step(const struct step *s, bool vectors, const float *c, float *d) {
-  for (unsigned i = 0; i < s->rows; i++)
-    for (unsigned j = 0; j < s->cols; j += WIDE) {
-      const unsigned at = i * s->cols + j;
-      if (vectors && step_vector(s, i, j, c + at, d + at)) continue;
-      for (unsigned l = 0; l < WIDE; l++) d[at + l] = exact_step(s, i, j + l, c[at + l]);
-    }
-}
+#define WIDE 8
+#include "vm/exec/lanes/tile_step.h"
+#undef WIDE
+#if WIDEST == 16
+#define WIDE 16
+#include "vm/exec/lanes/tile_step.h"
+#undef WIDE
+#endif
+/* The widest that fits. */
+#if WIDEST == 16
+#define WIDTH(cols_, name_, ...) ((cols_) == 16 ? name_##16(__VA_ARGS__) : name_##8(__VA_ARGS__))
+#else
+#define WIDTH(cols_, name_, ...) name_##8(__VA_ARGS__)
+#endif
 
 /* ---- sparse A ---------------------------------------------------------------------------------------------*/
 /* Which element of its row each stored element is. Of two stored elements of four (one of two: tf32; two pairs of eight:
@@ -258,60 +283,66 @@ static void floats(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
   const struct mx_tile *t = &p->t;
   struct work w;
   unsigned char raw[MX_TILE_MAX_SUMS * 4 * 4] __attribute__((aligned(64)));
-  const unsigned type = t->type[MX_PART_A];
-  const bool fp8 = mx__elements[type].bits == 8, split = t->wmma && type == MX_E_tf32, halves = t->type[MX_PART_D] == MX_E_f16;
+  uint16_t halves[MX_TILE_MAX_SUMS];
+  bool absent[MX_TILE_MAX_SUMS * 4];
+  const unsigned type = t->type[MX_PART_A], cols = p->cols, k = p->k, n = (unsigned)p->rows * cols;
+  const bool fp8 = mx__elements[type].bits == 8, split = t->wmma && type == MX_E_tf32, to_halves = t->type[MX_PART_D] == MX_E_f16;
+  const bool of_halves = t->type[MX_PART_C] == MX_E_f16;
   const unsigned run = !fp8 ? 0 : t->sparse ? 4 : 2;
   const int32_t least = type == MX_E_bf16 || type == MX_E_tf32 ? -126 : -14;
-  uint16_t to[MX_TILE_MAX_SUMS * 4];
+  gather(p, p->x, r->in[p->x], raw);
   if (t->sparse) {
     const unsigned bytes = mx__elements[type].bits / 8;
     unsigned char stored[MX_TILE_MAX_SUMS * 4 * 4];
-    gather(p, p->x, r->in[p->x], p->unique[p->x], stored);
+    uint16_t to[MX_TILE_MAX_SUMS * 4];
+    memcpy(stored, raw, (size_t)p->rows * p->stored * bytes);
     places(p, r, to);
-    memset(raw, 0, (size_t)p->rows * p->k * bytes);
+    memset(raw, 0, (size_t)p->rows * k * bytes);
+    memset(absent, true, sizeof absent);
     for (unsigned i = 0; i < p->rows; i++)
-      for (unsigned e = 0; e < p->stored; e++)
-        memcpy(raw + (i * p->k + to[i * p->stored + e]) * bytes, stored + (i * p->stored + e) * bytes, bytes);
-  } else
-    gather(p, p->x, r->in[p->x], p->unique[p->x], raw);
-  widen(t->type[p->x], run, raw, w.x, p->rows, p->k);
-  gather(p, p->y, r->in[p->y], p->unique[p->y], raw);
-  widen(t->type[p->y], run, raw, w.y, p->cols, p->k);
-  for (unsigned k = 0; k < p->k; k++)
-    for (unsigned j = 0; j < p->cols; j++) w.yt[k * p->cols + j] = w.y[j * p->k + k];
-  bool vectors = exponents(w.x, w.ex, (unsigned)p->rows * p->k, least);
-  if (t->sparse) {
-    bool present[MX_TILE_MAX_SUMS * 4] = {false};
-    for (unsigned i = 0; i < p->rows; i++)
-      for (unsigned e = 0; e < p->stored; e++) present[i * p->k + ordered(run, to[i * p->stored + e], p->k)] = true;
-    for (unsigned e = 0; e < (unsigned)p->rows * p->k; e++)
-      if (!present[e]) w.ex[e] = ABSENT;
+      for (unsigned e = 0; e < p->stored; e++) {
+        memcpy(raw + (i * k + to[i * p->stored + e]) * bytes, stored + (i * p->stored + e) * bytes, bytes);
+        absent[i * k + ordered(run, to[i * p->stored + e], k)] = false;
+      }
   }
-  vectors &= exponents(w.yt, w.eyt, (unsigned)p->cols * p->k, least);
-  gather_sums(p, r->in[MX_PART_C], w.c);
-  struct step s = {w.x, w.y, w.yt, w.ex, w.eyt, p->rows, p->cols, p->k, p->k, least, t->type[MX_PART_C] == MX_E_f16 ? -14 : -126, halves};
+  widen(t->type[p->x], raw, w.x, p->rows * k);
+  gather_turned(p, r->in[p->y], raw);
+  if (fp8) {
+    float pairs[MX_TILE_MAX_SUMS * 2];
+    order_rows(w.x, run, p->rows, k);
+    widen(t->type[p->y], raw, pairs, cols * k);
+    order_columns(pairs, w.yt, run, k, cols);
+  } else
+    widen(t->type[p->y], raw, w.yt, cols * k);
+  bool vectors = WIDTH(cols, exponents, w.x, w.ex, p->rows * k, least);
+  vectors &= WIDTH(cols, pair_exponents, w.yt, w.eyt, k, cols, least);
+  if (of_halves) gather(p, MX_PART_C, r->in[MX_PART_C], (unsigned char *)halves), widen_halves(halves, w.c, n);
+  else gather_words(p, r->in[MX_PART_C], (word *)w.c);
+  struct step s = {w.x, w.yt, w.ex, w.eyt, t->sparse ? absent : NULL, p->rows, cols, k, k, least, of_halves ? -14 : -126, to_halves};
   if (fp8 || split) {
-    const unsigned n = (unsigned)p->rows * p->cols;
     s.k /= 2;
     if (fp8) memset(w.d, 0, n * sizeof w.d[0]);
-    if (fp8) s.least_sum = halves ? -14 : -126;
-    run_step(&s, vectors, fp8 ? w.d : w.c, w.d);
-    s.x += s.k, s.ex += s.k, s.y += s.k;
-    s.yt += s.k * s.cols, s.eyt += s.k * s.cols;
-    run_step(&s, vectors, w.d, w.d);
+    if (fp8) s.least_sum = to_halves ? -14 : -126;
+    WIDTH(cols, run_step, &s, vectors, fp8 ? w.d : w.c, w.d);
+    s.x += s.k, s.ex += s.k, s.yt += s.k * cols, s.eyt += s.k * cols;
+    if (s.absent) s.absent += s.k;
+    WIDTH(cols, run_step, &s, vectors, w.d, w.d);
     if (fp8)
       for (unsigned e = 0; e < n; e++) {
         const float sum = w.d[e] + w.c[e];
         w.d[e] = sum == sum ? sum : mx__of_f32(0x7FFFFFFF);
       }
   } else
-    run_step(&s, vectors, w.c, w.d);
+    WIDTH(cols, run_step, &s, vectors, w.c, w.d);
   if (t->saturates)
-    for (unsigned e = 0; e < (unsigned)p->rows * p->cols; e++) {
-      const float most = halves ? 65504.0f : mx__of_f32(0x7F7FFFFF);
+    for (unsigned e = 0; e < n; e++) {
+      const float most = to_halves ? 65504.0f : mx__of_f32(0x7F7FFFFF);
       w.d[e] = w.d[e] != w.d[e] ? 0 : w.d[e] > most ? most : w.d[e] < -most ? -most : w.d[e];
     }
-  scatter_sums(p, r->d, w.d);
+  if (!to_halves) return scatter_words(p, r->d, (const word *)w.d);
+  narrow(w.d, halves, n);
+  for (unsigned g = 0; g < t->nregs[MX_PART_D]; g++)
+    for (unsigned l = 0; l < t->lanes; l += 4) memcpy((uint32_t *)r->d[g] + l, halves + p->at[MX_PART_D][g][l], 16);
 }
 
 /* fma(a, b, acc) as the tensor cores pass NaNs on. */
@@ -324,8 +355,8 @@ static void doubles(const struct mx_tile_plan *p, const struct mx_tile_regs *r) 
   static const unsigned modes[] = {[MX_ROUND_NEAREST] = MX__RN, [MX_ROUND_ZERO] = MX__RZ, [MX_ROUND_DOWN] = MX__RM, [MX_ROUND_UP] = MX__RP};
   double x[16 * 16], y[8 * 16], c[16 * 8];
   const unsigned lanes = p->t.lanes;
-  gather(p, p->x, r->in[p->x], p->unique[p->x], (unsigned char *)x);
-  gather(p, p->y, r->in[p->y], p->unique[p->y], (unsigned char *)y);
+  gather(p, p->x, r->in[p->x], (unsigned char *)x);
+  gather(p, p->y, r->in[p->y], (unsigned char *)y);
   for (unsigned g = 0; g < p->t.nregs[MX_PART_C]; g++)
     for (unsigned l = 0; l < lanes; l++) c[p->at[MX_PART_C][g][l]] = ((const double *)r->in[MX_PART_C][g])[l];
   const unsigned old = p->t.rounding == MX_ROUND_NEAREST ? 0 : mx__set_rounding(modes[p->t.rounding]);
@@ -337,17 +368,6 @@ static void doubles(const struct mx_tile_plan *p, const struct mx_tile_regs *r) 
     for (unsigned l = 0; l < lanes; l++) ((double *)r->d[g])[l] = c[p->at[MX_PART_D][g][l]];
 }
 
-/* Two products a lane, added to its sum. */
-MX__INL vi add_products(vi sum, int32_t pair, const int16_t *pairs) {
-#if defined __AVX2__
-  typedef int16_t v16 __attribute__((vector_size(32), aligned(2), may_alias));
-  return sum + (vi)__builtin_ia32_pmaddwd256((v16)((vi){0} + pair), *(const v16 *)pairs);
-#else
-  const int32_t low = (int16_t)pair, high = pair >> 16;
-  for (unsigned l = 0; l < WIDE; l++) sum[l] = (int32_t)((uint32_t)sum[l] + (uint32_t)(low * pairs[2 * l]) + (uint32_t)(high * pairs[2 * l + 1]));
-  return sum;
-#endif
-}
 static void read_integers(unsigned type, const unsigned char *raw, int16_t *v, unsigned n) {
   switch (type) {
   case MX_E_s8:
@@ -364,60 +384,51 @@ static void read_integers(unsigned type, const unsigned char *raw, int16_t *v, u
   }
 }
 static void integers(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
-  int16_t x[16 * 128], y[8 * 128 * 2], pairs[16 * 128];
-  unsigned char raw[16 * 128];
-  int32_t c[MX_TILE_MAX_SUMS], d[MX_TILE_MAX_SUMS];
-  const unsigned k = p->k, cols = p->cols;
-  gather(p, p->x, r->in[p->x], p->unique[p->x], raw);
+  int16_t x[16 * 128], pairs[16 * 128];
+  unsigned char raw[16 * 128] __attribute__((aligned(64)));
+  int32_t c[MX_TILE_MAX_SUMS];
+  const unsigned k = p->k, cols = p->cols, bits = mx__elements[p->t.type[p->x]].bits;
+  gather(p, p->x, r->in[p->x], raw);
   if (p->t.sparse) {
     uint16_t to[16 * 64];
     int16_t stored[16 * 64];
     read_integers(p->t.type[p->x], raw, stored, (unsigned)p->rows * p->stored);
     places(p, r, to);
-    memset(x, 0, sizeof x);
+    memset(x, 0, (size_t)p->rows * k * sizeof *x);
     for (unsigned i = 0; i < p->rows; i++)
       for (unsigned e = 0; e < p->stored; e++) x[i * k + to[i * p->stored + e]] = stored[i * p->stored + e];
   } else
     read_integers(p->t.type[p->x], raw, x, p->rows * k);
-  gather(p, p->y, r->in[p->y], p->unique[p->y], raw);
-  read_integers(p->t.type[p->y], raw, y, cols * k);
-  for (unsigned h = 0; h < k; h += 2)
-    for (unsigned j = 0; j < cols; j++) memcpy(&pairs[h * cols + 2 * j], &y[j * k + h], 4);
-  for (unsigned g = 0; g < p->t.nregs[MX_PART_C]; g++)
-    for (unsigned l = 0; l < p->t.lanes; l++) c[p->at[MX_PART_C][g][l]] = ((const int32_t *)r->in[MX_PART_C][g])[l];
-  for (unsigned i = 0; i < p->rows; i++)
-    for (unsigned j = 0; j < cols; j += WIDE) {
-      vi sum = {0};
-      for (unsigned h = 0; h < k; h += 2) {
-        int32_t pair;
-        memcpy(&pair, &x[i * k + h], 4);
-        sum = add_products(sum, pair, pairs + h * cols + 2 * j);
+  gather_turned(p, r->in[p->y], raw);
+  if (bits == 8) read_integers(p->t.type[p->y], raw, pairs, cols * k);
+  else { /* four of 4 bits stand together */
+    int16_t fours[8 * 128];
+    read_integers(p->t.type[p->y], raw, fours, cols * k);
+    for (unsigned h = 0; h < k; h += 4)
+      for (unsigned j = 0; j < cols; j++) {
+        memcpy(&pairs[h * cols + 2 * j], &fours[h * cols + 4 * j], 4);
+        memcpy(&pairs[(h + 2) * cols + 2 * j], &fours[h * cols + 4 * j + 2], 4);
       }
-      for (unsigned l = 0; l < WIDE; l++) { /* the products alone stay below 2^23 */
-        const int64_t exact = (int64_t)c[i * cols + j + l] + sum[l];
-        d[i * cols + j + l] = !p->t.saturates ? (int32_t)(uint32_t)(uint64_t)exact : exact > INT32_MAX ? INT32_MAX : exact < INT32_MIN ? INT32_MIN : (int32_t)exact;
-      }
-    }
-  for (unsigned g = 0; g < p->t.nregs[MX_PART_D]; g++)
-    for (unsigned l = 0; l < p->t.lanes; l++) ((int32_t *)r->d[g])[l] = d[p->at[MX_PART_D][g][l]];
+  }
+  gather_words(p, r->in[MX_PART_C], (word *)c);
+  WIDTH(cols, add_products, x, pairs, c, p->rows, cols, k, p->t.saturates);
+  scatter_words(p, r->d, (const word *)c);
 }
 
 static void bits(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
   uint64_t x[16 * 4], y[8 * 4];
   uint32_t c[MX_TILE_MAX_SUMS];
   const unsigned words = p->k / 64;
-  gather(p, p->x, r->in[p->x], p->unique[p->x], (unsigned char *)x);
-  gather(p, p->y, r->in[p->y], p->unique[p->y], (unsigned char *)y);
-  for (unsigned g = 0; g < p->t.nregs[MX_PART_C]; g++)
-    for (unsigned l = 0; l < p->t.lanes; l++) c[p->at[MX_PART_C][g][l]] = ((const uint32_t *)r->in[MX_PART_C][g])[l];
+  gather(p, p->x, r->in[p->x], (unsigned char *)x);
+  gather(p, p->y, r->in[p->y], (unsigned char *)y);
+  gather_words(p, r->in[MX_PART_C], c);
   for (unsigned i = 0; i < p->rows; i++)
     for (unsigned j = 0; j < p->cols; j++)
       for (unsigned k = 0; k < words; k++) {
         const uint64_t a = x[i * words + k], b = y[j * words + k];
         c[i * p->cols + j] += (uint32_t)__builtin_popcountll(p->t.is_and ? a & b : a ^ b);
       }
-  for (unsigned g = 0; g < p->t.nregs[MX_PART_D]; g++)
-    for (unsigned l = 0; l < p->t.lanes; l++) ((uint32_t *)r->d[g])[l] = c[p->at[MX_PART_D][g][l]];
+  scatter_words(p, r->d, c);
 }
 
 /* Four 8 x 8 x 4 products, which newer GPUs make of scalar instructions: with other roundings than above. */
