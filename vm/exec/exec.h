@@ -241,6 +241,7 @@ struct mx_level {
   const mx_body *unguarded; /* the same for instructions that have no guard */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask); /* of struct mx_jit_help */
   void (*tile_mma)(const struct mx_tile_plan *p, const struct mx_tile_regs *r); /* vm/exec/tile.h */
+  void (*tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along, void *const *d);
 };
 const struct mx_level *mx__level(const char *name); /* NULL: the best this CPU has; unknown or unsupported name: NULL result */
 const char *mx__level_of_cpu(void); /* the best that it has, whatever this build holds; NULL: none but plain */

@@ -4,7 +4,8 @@
  * scratch places behind the others, and results are brought back. So a step costs its body and little else.
  *
  * Only bodies of rows of the table are run so: they know operands, masks and memory. Those written by hand (OPX) see frames and
- * splits, and instructions of more than seven operands keep these elsewhere: their steps go through the frame (enter.c). */
+ * splits: their steps go through the frame (enter.c). Where all lanes are here, those that the whole warp executes together (matrix
+ * instructions) know no more than the others. */
 #include "jitabi.h"
 #include "launch.h"
 
@@ -15,6 +16,8 @@ enum how { ONE32, ONE64, RAW, RAW_ONE, MASK, MASK_ONE, COPY32, COPY64 };
 struct move { uint32_t from, to; enum how how; };
 struct mx_jit_inplace {
   struct mx_insn *insns; uint32_t n; /* 0: through the frame */
+  mx_ref *more;                      /* an instruction's operands, of more than seven */
+  bool whole;                        /* only where all lanes are here */
   struct move *in, *out; uint32_t nin, nout;
   bool alone;                        /* it is one access to memory */
   uint32_t guard; bool negated;      /* of the last one, whose results the step has: where its mask is in scratch; 0: it has none */
@@ -34,12 +37,13 @@ static const bool of_memory[MX_OP_COUNT] = {
 };
 
 /* ---- making them ------------------------------------------------------------------------------------------------*/
-enum { MOST = 24, MOST_INSNS = 4 };
+enum { MOST = 48, MOST_INSNS = 4 };
 struct making {
   const struct mx_pfunc *fn;
   const struct mx_jit_code *code;
   struct mx_insn insns[MOST_INSNS]; uint32_t n;
   struct move in[MOST], out[MOST]; uint32_t nin, nout;
+  mx_ref more[MX_MAX_OPNDS];      /* of the one instruction that needs them */
   struct at { unsigned cls; uint32_t slot, place; bool scratch; } at[MOST]; uint32_t nat; /* where slots are */
   uint32_t end;                      /* of scratch */
   bool bad;
@@ -153,6 +157,7 @@ static void take_instruction(struct making *k, const struct mx_jit_step *s, uint
     else step->guard = p->place, step->negated = i->guard_neg;
     i->guard = MX_GUARD_NONE;
   }
+  mx_ref *refs = i->more ? memcpy(k->more, i->more, i->nopnds * sizeof *k->more) : i->o;
   if (o->flags & MX_F_MOVI) {
     i->o[0] = (mx_ref)take_result(k, s, n + 1 == k->n, mx__types[o->opnd[0].type].slot_class, mx_w_field(*w, 0));
     return;
@@ -163,14 +168,15 @@ static void take_instruction(struct making *k, const struct mx_jit_step *s, uint
       if (type >= MX_T_raw || (o->opnd[m].role == MX_OUT) != results) continue;
       const unsigned cls = mx__types[type].slot_class;
       if (field >= MX_LIT) continue; /* in the pool, as before */
-      if (cls == MX_R128) i->o[m] = pair(k, s, field);
-      else if (results) i->o[m] = (mx_ref)take_result(k, s, n + 1 == k->n, cls, field);
+      if (cls == MX_R128) refs[m] = pair(k, s, field);
+      else if (results) refs[m] = (mx_ref)take_result(k, s, n + 1 == k->n, cls, field);
       else {
         const struct at *p = find(k, cls, field);
         if (!p) k->bad = true;
-        else i->o[m] = (mx_ref)p->place;
+        else refs[m] = (mx_ref)p->place;
       }
     }
+  if (i->more) memcpy(i->o, refs, sizeof i->o);
 }
 static void *copy_of(const void *p, size_t bytes, bool *good) {
   void *q = malloc(bytes ? bytes : 1);
@@ -186,7 +192,9 @@ static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t n
   for (uint32_t n = fn->index_of_pc[s->from]; n < fn->ninsns && fn->insns[n].pc <= s->pc; n++) {
     const struct mx_insn *i = &fn->insns[n];
     if (i->kind == MX_INSN_JOIN) continue;
-    if (k.n == MOST_INSNS || !by_table[i->op] || i->more) return true;
+    const bool whole = mx__ops[i->op].flags & MX_F_WHOLE;
+    if (k.n == MOST_INSNS || (!by_table[i->op] && !whole) || (i->more && k.n)) return true;
+    step->whole |= whole;
     k.insns[k.n] = *i;
     k.insns[k.n++].fn = fn->body_of[n];
   }
@@ -198,13 +206,14 @@ static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t n
   step->in = copy_of(k.in, k.nin * sizeof *k.in, &good);
   step->out = copy_of(k.out, k.nout * sizeof *k.out, &good);
   step->alone = k.n == 1 && of_memory[k.insns[0].op];
+  if (good && step->insns[0].more) step->insns[0].more = step->more = copy_of(k.more, step->insns[0].nopnds * sizeof *k.more, &good);
   step->n = k.n, step->nin = k.nin, step->nout = k.nout;
   if (k.end > code->home_bytes) code->home_bytes = k.end;
   return good;
 }
 
 void mx__jit_inplace_free(struct mx_jit_code *code) {
-  for (uint32_t n = 0; code->inplace && n < code->table->nsteps; n++) free(code->inplace[n].insns), free(code->inplace[n].in), free(code->inplace[n].out);
+  for (uint32_t n = 0; code->inplace && n < code->table->nsteps; n++) free(code->inplace[n].insns), free(code->inplace[n].more), free(code->inplace[n].in), free(code->inplace[n].out);
   free(code->inplace);
   code->inplace = NULL;
 }
@@ -259,7 +268,7 @@ static void bring_back(const struct mx_exec *x, const struct mx_jit_table *t, un
 bool mx__jit_inplace_alone(const struct mx_jit_code *code, uint32_t number) { return code->inplace[number].alone; }
 bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number, uint64_t mask, bool *done) {
   const struct mx_jit_inplace *s = &code->inplace[number];
-  if (!s->n) return false;
+  if (!s->n || (s->whole && mask != x->full)) return false;
   *done = true;
   for (uint32_t k = 0; k < s->nin; k++) bring(x, code->table, home, &s->in[k]);
   if (s->guard) {

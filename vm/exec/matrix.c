@@ -68,6 +68,7 @@ static void lay_out(struct mx_tile_plan *p) {
   for (unsigned part = 0; part < MX_PARTS; part++) {
     if (!t->nregs[part]) continue;
     mx__tile_size(t, part, &rows, &cols);
+    p->width[part] = (uint8_t)__builtin_ctz(part == MX_PART_A ? cols : part == MX_PART_B ? rows : p->cols);
     for (unsigned r = 0; r < t->nregs[part]; r++)
       for (unsigned l = 0; l < t->lanes; l++) {
         const struct mx_cell c = mx__tile_cell(t, part, r, l, 0);
@@ -121,7 +122,9 @@ const struct mx_insn *mx__op_mma(struct mx_exec *x, const struct mx_insn *i) {
 /* ---- matrices in memory ----------------------------------------------------------------------------------*/
 /* All lanes must have one value: the lanes that differ from lane 0. */
 static uint64_t unlike(const void *p, bool wide, unsigned lanes) {
+  const size_t size = wide ? 8 : 4;
   uint64_t m = 0;
+  if (!memcmp(p, (const unsigned char *)p + size, (lanes - 1) * size)) return 0;
   for (unsigned l = 1; l < lanes; l++)
     m |= (uint64_t)(wide ? ((const uint64_t *)p)[l] != *(const uint64_t *)p : ((const uint32_t *)p)[l] != *(const uint32_t *)p) << l;
   return m;
@@ -131,7 +134,7 @@ static uint64_t unlike(const void *p, bool wide, unsigned lanes) {
  * a row; `along`: in memory, too. */
 struct matrix {
   const struct mx_tile_plan *p;
-  unsigned part, bits, shift;      /* bits of an element; a row has 1 << shift */
+  unsigned part, bits;             /* of an element */
   bool along;
   uint64_t start, pitch;           /* address; bytes from row to row, or from column to column */
   unsigned char *host;             /* of the first one; NULL: pieces may lie anywhere */
@@ -140,7 +143,7 @@ struct matrix {
   unsigned char *found[MX_TILE_MAX_REGS * 2][MX_MAX_LANES];
 };
 static uint64_t offset_of(const struct matrix *m, unsigned element) {
-  const unsigned row = element >> m->shift, col = element & ((1u << m->shift) - 1);
+  const unsigned width = m->p->width[m->part], row = element >> width, col = element & ((1u << width) - 1);
   return m->along ? row * m->pitch + col * m->bits / 8 : col * m->pitch + row * m->bits / 8;
 }
 static unsigned piece_bytes(const struct matrix *m) { return m->bits * m->per_piece / 8; }
@@ -175,14 +178,22 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
   if (ld < dense)
     return *next = mx__trap_at(x, i, MX_TRAP_MISALIGNED, x->mask, mx__format("the leading dimension %u is less than the %u elements of a %s", ld, dense, is_col ? "column" : "row")), false;
   m->p = p, m->part = part, m->bits = bits, m->start = start, m->pitch = (uint64_t)ld * bits / 8;
-  m->shift = (unsigned)__builtin_ctz(part == MX_PART_A ? cols : part == MX_PART_B ? rows : p->cols);
   m->along = part == MX_PART_A ? !is_col : part == MX_PART_B ? is_col : (t->m == 8 && t->n == 32) == is_col;
   const unsigned per = mx__tile_per_reg(t, part);
   m->per_piece = m->along ? per : 1, m->pieces = m->along ? 1 : per;
   /* all of it in what the instruction accessed last? */
-  const struct mx_bounds *b = &x->bounds[i->aux];
-  const uint64_t bytes = ((uint64_t)(is_col ? cols : rows) - 1) * m->pitch + dense * bits / 8, span = write ? b->writes : b->reads;
-  if (span >= bytes && start - b->lo <= span - bytes && (wide || start + bytes <= UINT32_MAX)) return m->host = (unsigned char *)(uintptr_t)(b->host + start), true;
+  struct mx_bounds *b = &x->bounds[i->aux];
+  const unsigned lines = is_col ? cols : rows;
+  const uint64_t bytes = (lines - 1) * m->pitch + dense * bits / 8, span = write ? b->writes : b->reads;
+  if (span >= bytes && start - b->lo <= span - bytes && (wide || start + bytes <= UINT32_MAX)) {
+    m->host = (unsigned char *)(uintptr_t)(b->host + start);
+    if (b->kind == MX_GLOBAL) { /* the next time probably goes on from here as this one from the last: its lines are far apart */
+      const uint64_t next = (uint64_t)(uintptr_t)m->host + (start - b->last);
+      b->last = start;
+      for (unsigned k = 0; k < lines; k++) __builtin_prefetch((const void *)(uintptr_t)(next + k * m->pitch));
+    }
+    return true;
+  }
   m->host = NULL;
   for (unsigned r = 0; r < t->nregs[part]; r++)
     for (unsigned n = 0; n < m->pieces; n++) {
@@ -196,46 +207,6 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
   return true;
 }
 
-/* A register of 32 lanes, whose rows of 16 bytes lie in memory as they are, or across it. */
-static void load_rows(const struct matrix *m, unsigned element, unsigned char *to) {
-  const unsigned char *from = m->host + offset_of(m, element);
-  mx__4u32 v[8];
-  if (m->along)
-    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, mx__get16(from + g * m->pitch));
-  else if (m->bits == 32) {
-    for (unsigned e = 0; e < 4; e++) v[e] = mx__get16(from + e * m->pitch), v[e + 4] = mx__get16(from + e * m->pitch + 16);
-    mx__turn32(v), mx__turn32(v + 4);
-    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
-  } else {
-    for (unsigned e = 0; e < 8; e++) {
-      uint64_t pair[2][2] = {{0}};
-      if (m->bits == 16) v[e] = mx__get16(from + e * m->pitch);
-      else {
-        memcpy(pair[0], from + 2 * e * m->pitch, 8), memcpy(pair[1], from + (2 * e + 1) * m->pitch, 8);
-        v[e] = mx__low8(mx__get16(pair[0]), mx__get16(pair[1]));
-      }
-    }
-    mx__turn16(v);
-    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
-  }
-}
-/* The same of sums of 32 bits, of which it holds every second one of a row. */
-static void load_sums(const struct matrix *m, unsigned element, unsigned char *to) {
-  if (m->along) {
-    const unsigned char *from = m->host + offset_of(m, element & ~1u);
-    for (unsigned g = 0; g < 8; g++, from += m->pitch) {
-      const mx__4u32 a = mx__get16(from), b = mx__get16(from + 16);
-      mx__put16(to + 16 * g, element & 1 ? mx__odd32(a, b) : mx__even32(a, b));
-    }
-  } else {
-    const unsigned char *from = m->host + offset_of(m, element);
-    mx__4u32 v[8];
-    for (unsigned e = 0; e < 4; e++) v[e] = mx__get16(from + 2 * e * m->pitch), v[e + 4] = mx__get16(from + 2 * e * m->pitch + 16);
-    mx__turn32(v), mx__turn32(v + 4);
-    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
-  }
-}
-
 const struct mx_insn *mx__op_wmma_load(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_insn *next;
   if (!all_here(x, i, &next)) return next;
@@ -243,15 +214,16 @@ const struct mx_insn *mx__op_wmma_load(struct mx_exec *x, const struct mx_insn *
   if (!p) return no_memory(x, i);
   struct matrix m;
   if (!find_matrix(x, i, p, p->t.nregs[p->t.part], false, &m, &next)) return next;
-  const bool vectors = m.host && m.bits <= 32 && (m.along || m.bits >= 8);
-  const bool sums = (m.part == MX_PART_C || m.part == MX_PART_D) && m.bits == 32;
-  const unsigned bytes = piece_bytes(&m), lane_bytes = bytes * m.pieces;
-  for (unsigned r = 0; r < p->t.nregs[m.part]; r++) {
-    unsigned char *d = mx__operand(x, mx__operand_ref(i, r));
-    for (unsigned l = 0; l < x->lanes && vectors; l += 32) (sums ? load_sums : load_rows)(&m, p->at[m.part][r][l], d + 4 * l);
-    for (unsigned l = 0; l < x->lanes && !vectors; l++)
-      for (unsigned n = 0; n < m.pieces; n++) memcpy(d + l * lane_bytes + n * bytes, piece(&m, r, l, n), bytes);
+  const unsigned n = p->t.nregs[m.part], bytes = piece_bytes(&m), lane_bytes = bytes * m.pieces;
+  void *d[MX_TILE_MAX_REGS];
+  for (unsigned r = 0; r < n; r++) d[r] = mx__operand(x, mx__operand_ref(i, r));
+  if (m.host && m.bits <= 32 && (m.along || m.bits >= 8)) {
+    x->prep->level->tile_load(p, m.host, m.pitch, m.along, d);
+    return go_on(x, i);
   }
+  for (unsigned r = 0; r < n; r++)
+    for (unsigned l = 0; l < x->lanes; l++)
+      for (unsigned e = 0; e < m.pieces; e++) memcpy((unsigned char *)d[r] + l * lane_bytes + e * bytes, piece(&m, r, l, e), bytes);
   return go_on(x, i);
 }
 

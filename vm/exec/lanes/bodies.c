@@ -37,5 +37,6 @@ static const mx_body bodies[MX_OP_COUNT] = {
 #define STRING(x_) STRING_(x_)
 #define STRING_(x_) #x_
 mx__tile_mma MX_FN(tile_mma);
+mx__tile_load MX_FN(tile_load);
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
-const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL), bodies, unguarded, MX_LV(mx__jit_shape), MX_FN(tile_mma)};
+const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL), bodies, unguarded, MX_LV(mx__jit_shape), MX_FN(tile_mma), MX_FN(tile_load)};

@@ -39,32 +39,39 @@ struct work {
   float c[MX_TILE_MAX_SUMS], d[MX_TILE_MAX_SUMS];
 };
 
+mx__tile_mma MX_FN(tile_mma);
+mx__tile_load MX_FN(tile_load);
+
 /* ---- from registers to matrices and back ---------------------------------------------------------------*/
 /* The elements of a part as they are in the registers, row after row: those of four lanes lie together. */
 static void gather(const struct mx_tile_plan *p, unsigned part, const void *const *regs, unsigned char *dense) {
   const unsigned bits = mx__elements[p->t.type[part]].bits;
+  const size_t pitch = ((size_t)bits << p->width[part]) / 8;
   for (unsigned r = 0; r < p->unique[part]; r++)
-    for (unsigned l = 0; l < p->t.lanes; l += 4) {
+    for (unsigned l = 0; l < p->t.lanes; l += 32) {
       unsigned char *to = dense + p->at[part][r][l] * bits / 8;
       const unsigned char *from = regs[r];
-      if (bits > 32) memcpy(to, from + l * 8, 32);
-      else memcpy(to, from + l * 4, 16);
+      if (bits > 32) for (unsigned g = 0; g < 8; g++) memcpy(to + g * pitch, from + l * 8 + 32 * g, 32);
+      else for (unsigned g = 0; g < 8; g++) memcpy(to + g * pitch, from + l * 4 + 16 * g, 16);
     }
 }
 /* y turned: columns follow each other. What changes places is 16 bits, which may be two or four elements along k; tf32: 32 bits. */
 static void gather_turned(const struct mx_tile_plan *p, const void *const *regs, unsigned char *turned) {
-  const unsigned bits = mx__elements[p->t.type[p->y]].bits, cols = p->cols, k = p->k;
+  const unsigned bits = mx__elements[p->t.type[p->y]].bits, k = p->k;
+  const size_t cols = p->cols;
   for (unsigned r = 0; r < p->unique[p->y]; r++)
     for (unsigned l = 0; l < p->t.lanes; l += 32) {
-      const unsigned col = p->at[p->y][r][l] / k, first = p->at[p->y][r][l] % k; /* of 8 columns */
+      const size_t col = p->at[p->y][r][l] >> p->width[p->y], first = p->at[p->y][r][l] & (k - 1); /* of 8 columns */
       const unsigned char *from = (const unsigned char *)regs[r] + 4 * l;
       mx__4u32 v[8];
+#pragma GCC unroll 8
       for (unsigned g = 0; g < 8; g++) v[g] = mx__get16(from + 16 * g);
       if (bits == 32) {
         mx__turn32(v), mx__turn32(v + 4);
         for (unsigned e = 0; e < 4; e++) mx__put16(turned + ((first + e) * cols + col) * 4, v[e]), mx__put16(turned + ((first + e) * cols + col + 4) * 4, v[4 + e]);
       } else {
         mx__turn16(v);
+#pragma GCC unroll 8
         for (unsigned e = 0; e < 8; e++) mx__put16(turned + ((first * bits / 16 + e) * cols + col) * 2, v[e]);
       }
     }
@@ -100,6 +107,61 @@ static void scatter_words(const struct mx_tile_plan *p, void *const *regs, const
     } else
       for (unsigned l = 0; l < lanes; l++) to[l] = dense[at[l]];
   }
+}
+
+/* ---- from memory to registers -----------------------------------------------------------------------------*/
+/* 32 lanes of a register, whose rows of 16 bytes lie in memory as they are, or across it. */
+MX__INL void load_rows(const unsigned char *from, size_t pitch, unsigned bits, bool along, unsigned char *to) {
+  mx__4u32 v[8];
+  if (along) {
+#pragma GCC unroll 8
+    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, mx__get16(from + g * pitch));
+    return;
+  }
+  if (bits == 32) {
+#pragma GCC unroll 4
+    for (unsigned e = 0; e < 4; e++) v[e] = mx__get16(from + e * pitch), v[e + 4] = mx__get16(from + e * pitch + 16);
+    mx__turn32(v), mx__turn32(v + 4);
+  } else if (bits == 16) {
+#pragma GCC unroll 8
+    for (unsigned e = 0; e < 8; e++) v[e] = mx__get16(from + e * pitch);
+    mx__turn16(v);
+  } else {
+#pragma GCC unroll 8
+    for (unsigned e = 0; e < 8; e++) v[e] = mx__low8(mx__get8(from + 2 * e * pitch), mx__get8(from + (2 * e + 1) * pitch));
+    mx__turn16(v);
+  }
+#pragma GCC unroll 8
+  for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
+}
+/* The same of sums of 32 bits, of which a register holds every second one of a row: the odd ones, or the even ones. */
+MX__INL void load_sums(const unsigned char *from, size_t pitch, bool odd, bool along, unsigned char *to) {
+  if (along) {
+    for (unsigned g = 0; g < 8; g++, from += pitch) {
+      const mx__4u32 a = mx__get16(from - 4 * odd), b = mx__get16(from - 4 * odd + 16);
+      mx__put16(to + 16 * g, odd ? mx__odd32(a, b) : mx__even32(a, b));
+    }
+    return;
+  }
+  mx__4u32 v[8];
+  for (unsigned e = 0; e < 4; e++) v[e] = mx__get16(from + 2 * e * pitch), v[e + 4] = mx__get16(from + 2 * e * pitch + 16);
+  mx__turn32(v), mx__turn32(v + 4);
+  for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
+}
+void MX_FN(tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along, void *const *d) {
+  const unsigned part = p->t.part, bits = mx__elements[p->t.type[part]].bits, width = p->width[part];
+  const bool sums = (part == MX_PART_C || part == MX_PART_D) && bits == 32;
+  for (unsigned r = 0; r < p->t.nregs[part]; r++)
+    for (unsigned l = 0; l < p->t.lanes; l += 32) {
+      const size_t at = p->at[part][r][l], row = at >> width, col = at & ((1u << width) - 1);
+      const unsigned char *from = host + (along ? row * pitch + col * bits / 8 : col * pitch + row * bits / 8);
+      unsigned char *to = (unsigned char *)d[r] + 4 * l;
+      if (sums) load_sums(from, pitch, at & 1, along, to);
+      else if (along) load_rows(from, pitch, bits, true, to);
+      else if (bits == 16) load_rows(from, pitch, 16, false, to);
+      else if (bits == 8) load_rows(from, pitch, 8, false, to);
+      else load_rows(from, pitch, 32, false, to);
+    }
 }
 
 /* ---- elements as f32 -------------------------------------------------------------------------------------*/
@@ -466,7 +528,6 @@ static void quads(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
     }
 }
 
-mx__tile_mma MX_FN(tile_mma);
 void MX_FN(tile_mma)(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
   const unsigned type = p->t.type[MX_PART_A];
   if (p->t.quads) quads(p, r);

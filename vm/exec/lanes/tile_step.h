@@ -82,15 +82,17 @@ static bool OF_WIDTH(pair_exponents)(const float *v, int16_t *e, unsigned rows, 
   return OF_WIDTH(within)(most, smallest);
 }
 
-/* Results (i, j) to (i, j + WIDE - 1). False: exponents or a sum that only exact_step takes. */
-MX__INL bool OF_WIDTH(step)(const struct step *s, unsigned i, unsigned j, const float *c, float *d) {
+/* WIDE results of a row, from a row x and columns yt of y on, `k` products each. False: exponents or a sum that only exact_step takes. */
+MX__INL bool OF_WIDTH(step)(const struct step *s, const float *x, const int16_t *ex, const float *yt, const int16_t *eyt, const float *c, float *d,
+                            size_t cols, size_t n) {
   const vf cv = *(const vf *)c;
   const vi cb = (vi)cv, ce = OF_WIDTH(larger)((cb >> 23 & 255) - 127, (vi){0} + s->least_sum), zero = cb << 1 == 0;
   vs pairs = (vs){0} + NONE;
-  for (unsigned k = 0; k < s->k; k += 2) {
+#pragma GCC unroll 8
+  for (size_t k = 0; k < n; k += 2) {
     int32_t pair;
-    memcpy(&pair, s->ex + i * s->pitch + k, sizeof pair);
-    pairs = OF_WIDTH(larger_pairs)(pairs, (vs)((vi){0} + pair) + *(const vs *)(s->eyt + k * s->cols + 2 * j));
+    memcpy(&pair, ex + k, sizeof pair);
+    pairs = OF_WIDTH(larger_pairs)(pairs, (vs)((vi){0} + pair) + *(const vs *)(eyt + k * cols));
   }
   vi most = OF_WIDTH(larger)((vi)pairs << 16 >> 16, (vi)pairs >> 16);
   most = OF_WIDTH(larger)(most, (ce & ~zero) | (((vi){0} + NONE) & zero));
@@ -98,7 +100,8 @@ MX__INL bool OF_WIDTH(step)(const struct step *s, unsigned i, unsigned j, const 
   most = OF_WIDTH(larger)(most, (vi){0} + SUM_LEAST);
   const vf scale = (vf)((FRACTION - most + 127) << 23);
   vi sum = {0};
-  for (unsigned k = 0; k < s->k; k++) sum += TO_INTS(s->x[i * s->pitch + k] * *(const vf *)(s->yt + k * s->cols + j) * scale);
+#pragma GCC unroll 16
+  for (size_t k = 0; k < n; k++) sum += TO_INTS(x[k] * *(const vf *)(yt + k * cols) * scale);
   odd |= (sum ^ sum >> 31) > SUM_MOST;
   if (OF_WIDTH(any)(odd)) return false;
   sum += TO_INTS(cv * scale);
@@ -117,21 +120,31 @@ MX__INL bool OF_WIDTH(step)(const struct step *s, unsigned i, unsigned j, const 
   *(vf *)d = f;
   return true;
 }
-static void OF_WIDTH(run_step)(const struct step *s, bool vectors, const float *c, float *d) {
+MX__INL void OF_WIDTH(rows)(const struct step *s, bool vectors, const float *c, float *d, size_t cols, size_t n) {
   for (unsigned i = 0; i < s->rows; i++)
-    for (unsigned j = 0; j < s->cols; j += WIDE) {
-      const unsigned at = i * s->cols + j;
-      if (vectors && OF_WIDTH(step)(s, i, j, c + at, d + at)) continue;
+    for (unsigned j = 0; j < cols; j += WIDE) {
+      const size_t at = i * cols + j, row = (size_t)i * s->pitch;
+      if (vectors && OF_WIDTH(step)(s, s->x + row, s->ex + row, s->yt + j, s->eyt + 2 * j, c + at, d + at, cols, n)) continue;
       for (unsigned l = 0; l < WIDE; l++) d[at + l] = exact_step(s, i, j + l, c[at + l]);
     }
 }
+/* Loops of known lengths are half as long. */
+static void OF_WIDTH(run_step)(const struct step *s, bool vectors, const float *c, float *d) {
+  if (s->cols == 16 && s->k == 16) OF_WIDTH(rows)(s, vectors, c, d, 16, 16);
+#if WIDE == 8
+  else if (s->cols == 8 && s->k == 16) OF_WIDTH(rows)(s, vectors, c, d, 8, 16);
+  else if (s->cols == 8 && s->k == 8) OF_WIDTH(rows)(s, vectors, c, d, 8, 8);
+#endif
+  else OF_WIDTH(rows)(s, vectors, c, d, s->cols, s->k);
+}
 
 /* c += x y, x with `k` consecutive, y as pairs of two rows; the products alone stay below 2^23. */
-static void OF_WIDTH(add_products)(const int16_t *x, const int16_t *pairs, int32_t *c, unsigned rows, unsigned cols, unsigned k, bool saturates) {
-  for (unsigned i = 0; i < rows; i++)
-    for (unsigned j = 0; j < cols; j += WIDE) {
+MX__INL void OF_WIDTH(add)(const int16_t *x, const int16_t *pairs, int32_t *c, size_t rows, size_t cols, size_t k, bool saturates) {
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < cols; j += WIDE) {
       vi sum = {0};
-      for (unsigned h = 0; h < k; h += 2) {
+#pragma GCC unroll 8
+      for (size_t h = 0; h < k; h += 2) {
         int32_t pair;
         memcpy(&pair, &x[i * k + h], sizeof pair);
         sum += OF_WIDTH(products)((vs)((vi){0} + pair), *(const vs *)(pairs + h * cols + 2 * j));
@@ -141,6 +154,13 @@ static void OF_WIDTH(add_products)(const int16_t *x, const int16_t *pairs, int32
       const vi all = (vi)((vu)old + (vu)sum), beyond = (((old ^ all) & (sum ^ all)) >> 31) & (saturates ? -1 : 0);
       *at = (all & ~beyond) | ((old >> 31 ^ INT32_MAX) & beyond);
     }
+}
+static void OF_WIDTH(add_products)(const int16_t *x, const int16_t *pairs, int32_t *c, unsigned rows, unsigned cols, unsigned k, bool saturates) {
+  if (cols == 16 && k == 16) OF_WIDTH(add)(x, pairs, c, rows, 16, 16, saturates);
+#if WIDE == 8
+  else if (cols == 8 && k == 32) OF_WIDTH(add)(x, pairs, c, rows, 8, 32, saturates);
+#endif
+  else OF_WIDTH(add)(x, pairs, c, rows, cols, k, saturates);
 }
 #undef TO_INTS
 #undef vf
