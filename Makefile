@@ -7,6 +7,7 @@
 #   make bench           compiled code against PoCL, Oclgrind, native C         make bench-interp    the interpreter
 #   make bench-foreign   the same for kernels that nobody tuned for (CASES='digest track': these)
 #   make bench-micro     one access to memory against plain C (LEVEL=v3: this CPU level alone)
+#   make bench-matrix    matrix instructions against f32 multiply-adds and plain C (LEVEL=v3: this CPU level)
 #   make bench-intrinsics    vendor device functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
 #   make install         PREFIX, DESTDIR       make uninstall
 #   make deb             Debian packages       make dist           an archive of the sources
@@ -128,7 +129,7 @@ RTSO := $(BUILD)/libmxrt.so
 CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16)
 
 NO_DEPS := clean uninstall dist help
-.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-matrix bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)

@@ -234,14 +234,24 @@ static words canonical(words v) {
   const words nan = (words)((numbers)(v & 0x7FFFFFFF) > 0x7F800000);
   return (nan & 0x7FFFFFFF) | (~nan & v);
 }
+/* One value, which a vector has in all of its lanes, of 16 bytes at least, for all lanes of the warp. */
+#if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
+__attribute__((target_clones("default", "avx512f"))) /* addresses of matrices come so */
+#endif
+static void spread(unsigned char *to, const unsigned char *from, uint32_t bytes) {
+  typedef uint64_t pair __attribute__((vector_size(16), may_alias));
+  typedef uint64_t line __attribute__((vector_size(64), may_alias));
+  const pair v = *(const pair *)(const void *)from;
+  for (uint32_t k = 0; k < bytes; k += 64) *(line *)(void *)(to + k) = __builtin_shufflevector(v, v, 0, 1, 0, 1, 0, 1, 0, 1);
+}
 static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, const struct move *m) {
   const words *from = (const words *)(const void *)(home + m->from); /* places are aligned to 64 bytes */
   words *to = (words *)(void *)(home + m->to);
   const uint32_t n = x->lanes;
   uint64_t mask;
   switch (m->how) {
-    case ONE32: for (uint32_t k = 0; k < n / 4; k++) to[k] = from[0]; break; /* a vector has it in all of its lanes */
-    case ONE64: for (uint32_t k = 0; k < n / 2; k++) to[k] = from[0]; break;
+    case ONE32: spread(home + m->to, home + m->from, 4 * n); break;
+    case ONE64: spread(home + m->to, home + m->from, 8 * n); break;
     case RAW: for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[k]); break;
     case RAW_ONE: for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[0]); break;
     case MASK: mask = mx__jit_mask(x, t, home + m->from), memcpy(to, &mask, sizeof mask); break;

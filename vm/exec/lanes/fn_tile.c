@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only, all of them inline */
+#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only, most of them inline */
 #if defined __AVX512BW__ && defined __AVX512VL__ && !defined __clang__
 #define WIDEST 16
 typedef int32_t mx__16x32 __attribute__((vector_size(64), may_alias, aligned(4)));
@@ -27,16 +27,19 @@ typedef int16_t mx__32x16 __attribute__((vector_size(64)));
 #define WIDEST 8
 #endif
 
-/* Exponent of a zero, in 16 bits also when two are added; bits behind emax that a term keeps. */
-enum { NONE = -8192, FRACTION = 25 };
+/* Exponent of a zero, in 16 bits also when two are added; f32's bias; bits behind emax that a term keeps. */
+enum { NONE = -8192, BIAS = 127, FRACTION = 25 };
 /* What the vectors take: exponents of factors (apart from zeros), of C and sums, and sums that leave room for C. */
 enum { FACTOR_LEAST = -40, FACTOR_MOST = 60, SUM_LEAST = -100, SUM_MOST = 0x7B000000 };
 
+#define LINES __attribute__((aligned(64))) /* vectors that lie in two cache lines take twice as long */
 struct work {
-  float x[MX_TILE_MAX_SUMS * 4];   /* k consecutive */
-  float yt[MX_TILE_MAX_SUMS * 2];  /* columns consecutive */
-  int16_t ex[MX_TILE_MAX_SUMS * 4], eyt[MX_TILE_MAX_SUMS * 2]; /* pairs along k: of a row; of two rows, column after column */
-  float c[MX_TILE_MAX_SUMS], d[MX_TILE_MAX_SUMS];
+  LINES float x[MX_TILE_MAX_SUMS * 4];  /* k consecutive */
+  LINES float yt[MX_TILE_MAX_SUMS * 2]; /* columns consecutive */
+  LINES int16_t ex[MX_TILE_MAX_SUMS * 4];  /* pairs along k: of a row */
+  LINES int16_t eyt[MX_TILE_MAX_SUMS * 2]; /* of two rows, column after column */
+  LINES float c[MX_TILE_MAX_SUMS];
+  LINES float d[MX_TILE_MAX_SUMS];
 };
 
 mx__tile_mma MX_FN(tile_mma);
@@ -344,8 +347,8 @@ static void places(const struct mx_tile_plan *p, const struct mx_tile_regs *r, u
 static void floats(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
   const struct mx_tile *t = &p->t;
   struct work w;
-  unsigned char raw[MX_TILE_MAX_SUMS * 4 * 4] __attribute__((aligned(64)));
-  uint16_t halves[MX_TILE_MAX_SUMS];
+  LINES unsigned char raw[MX_TILE_MAX_SUMS * 4 * 4];
+  LINES uint16_t halves[MX_TILE_MAX_SUMS];
   bool absent[MX_TILE_MAX_SUMS * 4];
   const unsigned type = t->type[MX_PART_A], cols = p->cols, k = p->k, n = (unsigned)p->rows * cols;
   const bool fp8 = mx__elements[type].bits == 8, split = t->wmma && type == MX_E_tf32, to_halves = t->type[MX_PART_D] == MX_E_f16;
@@ -368,16 +371,24 @@ static void floats(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
       }
   }
   widen(t->type[p->x], raw, w.x, p->rows * k);
-  gather_turned(p, r->in[p->y], raw);
-  if (fp8) {
-    float pairs[MX_TILE_MAX_SUMS * 2];
-    order_rows(w.x, run, p->rows, k);
-    widen(t->type[p->y], raw, pairs, cols * k);
-    order_columns(pairs, w.yt, run, k, cols);
-  } else
-    widen(t->type[p->y], raw, w.yt, cols * k);
-  bool vectors = WIDTH(cols, exponents, w.x, w.ex, p->rows * k, least);
-  vectors &= WIDTH(cols, pair_exponents, w.yt, w.eyt, k, cols, least);
+  bool vectors;
+  if (mx__elements[type].bits == 16) {
+    vectors = WIDTH(cols, half_exponents, type, raw, w.ex, p->rows * k, BIAS);
+    gather_turned(p, r->in[p->y], raw);
+    widen(type, raw, w.yt, cols * k);
+    vectors &= WIDTH(cols, half_pair_exponents, type, raw, w.eyt, k, cols);
+  } else {
+    gather_turned(p, r->in[p->y], raw);
+    if (fp8) {
+      LINES float pairs[MX_TILE_MAX_SUMS * 2];
+      order_rows(w.x, run, p->rows, k);
+      widen(t->type[p->y], raw, pairs, cols * k);
+      order_columns(pairs, w.yt, run, k, cols);
+    } else
+      widen(type, raw, w.yt, cols * k);
+    vectors = WIDTH(cols, exponents, w.x, w.ex, p->rows * k, least);
+    vectors &= WIDTH(cols, pair_exponents, w.yt, w.eyt, k, cols, least);
+  }
   if (of_halves) gather(p, MX_PART_C, r->in[MX_PART_C], (unsigned char *)halves), widen_halves(halves, w.c, n);
   else gather_words(p, r->in[MX_PART_C], (word *)w.c);
   struct step s = {w.x, w.yt, w.ex, w.eyt, t->sparse ? absent : NULL, p->rows, cols, k, k, least, of_halves ? -14 : -126, to_halves};
@@ -446,9 +457,10 @@ static void read_integers(unsigned type, const unsigned char *raw, int16_t *v, u
   }
 }
 static void integers(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
-  int16_t x[16 * 128], pairs[16 * 128];
-  unsigned char raw[16 * 128] __attribute__((aligned(64)));
-  int32_t c[MX_TILE_MAX_SUMS];
+  LINES int16_t x[16 * 128];
+  LINES int16_t pairs[16 * 128];
+  LINES unsigned char raw[16 * 128];
+  LINES int32_t c[MX_TILE_MAX_SUMS];
   const unsigned k = p->k, cols = p->cols, bits = mx__elements[p->t.type[p->x]].bits;
   gather(p, p->x, r->in[p->x], raw);
   if (p->t.sparse) {

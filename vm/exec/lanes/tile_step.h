@@ -8,7 +8,7 @@
 #define vs OF_WIDTH(vs)
 typedef float vf __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
 typedef int32_t vi __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
-typedef uint32_t vu __attribute__((vector_size(4 * WIDE)));
+typedef uint32_t vu __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
 typedef int16_t vs __attribute__((vector_size(4 * WIDE), aligned(2), may_alias));
 
 #if WIDE == 16
@@ -23,7 +23,10 @@ typedef int16_t OF_WIDTH(shorts) __attribute__((vector_size(32)));
 MX__INL vi OF_WIDTH(larger)(vi a, vi b) { return (vi)__builtin_ia32_pmaxsd256((OF_WIDTH(ints))a, (OF_WIDTH(ints))b); }
 MX__INL vi OF_WIDTH(smaller)(vi a, vi b) { return (vi)__builtin_ia32_pminsd256((OF_WIDTH(ints))a, (OF_WIDTH(ints))b); }
 MX__INL vs OF_WIDTH(larger_pairs)(vs a, vs b) { return (vs)__builtin_ia32_pmaxsw256((OF_WIDTH(shorts))a, (OF_WIDTH(shorts))b); }
-MX__INL bool OF_WIDTH(any)(vi m) { return __builtin_ia32_movmskps256((__attribute__((vector_size(32))) float)m); }
+MX__INL bool OF_WIDTH(any)(vi m) {
+  const __attribute__((vector_size(32))) long long bits = (__attribute__((vector_size(32))) long long)m;
+  return !__builtin_ia32_ptestz256(bits, bits);
+}
 MX__INL vi OF_WIDTH(products)(vs a, vs b) { return (vi)__builtin_ia32_pmaddwd256((OF_WIDTH(shorts))a, (OF_WIDTH(shorts))b); }
 #else
 MX__INL vi OF_WIDTH(larger)(vi a, vi b) { const vi m = a > b; return (a & m) | (b & ~m); }
@@ -39,6 +42,21 @@ MX__INL vi OF_WIDTH(products)(vs a, vs b) {
   return (x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16);
 }
 #endif
+/* Whether C is finite, and zero or no less than the least that sums may be, and sums leave room for it. `size`: C's bits without the sign. */
+MX__INL bool OF_WIDTH(all_fine)(vu size, vi exponent, vi sum) {
+  const vu tiny = size - 1, room = (vu)(sum + SUM_MOST);
+  const uint32_t least = ((uint32_t)(SUM_LEAST + BIAS) << 24) - 1, most = 2u * SUM_MOST;
+#if WIDE == 16
+  enum { LESS = 1, GREATER = 6 };
+  const uint16_t odd = __builtin_ia32_cmpd512_mask((mx__16x32)exponent, (mx__16x32)((vi){0} + 255), 0, 0xFFFF) |
+                       __builtin_ia32_ucmpd512_mask((mx__16x32)tiny, (mx__16x32)((vu){0} + least), LESS, 0xFFFF) |
+                       __builtin_ia32_ucmpd512_mask((mx__16x32)room, (mx__16x32)((vu){0} + most), GREATER, 0xFFFF);
+  return !odd;
+#else
+  const vi odd = (exponent == 255) | (vi)(tiny < least) | (vi)(room > most);
+  return !OF_WIDTH(any)(odd);
+#endif
+}
 /* An integer cut toward zero to the 24 bits of an f32. */
 MX__INL vf OF_WIDTH(cut)(vi v) {
 #if WIDE == 16
@@ -51,63 +69,88 @@ MX__INL vf OF_WIDTH(cut)(vi v) {
 }
 #define TO_INTS(v_) __builtin_convertvector(v_, vi) /* toward zero */
 
-/* Exponents of `n` numbers, as the step sees them: zeros have none, subnormals `least`. Below, two rows of a matrix become pairs. */
+/* Exponents as the step sees them, with f32's bias: zeros have none, subnormals `least`. */
 MX__INL vi OF_WIDTH(exponent)(vf v, int32_t least, vi *most, vi *least_seen) {
-  const vi e = OF_WIDTH(larger)(((vi)v >> 23 & 255) - 127, (vi){0} + least), zero = (vi)v << 1 == 0;
-  const vi r = (e & ~zero) | (((vi){0} + NONE) & zero);
-  *most = OF_WIDTH(larger)(*most, r);
-  *least_seen = OF_WIDTH(smaller)(*least_seen, e & ~zero);
-  return r;
+  const vi e = OF_WIDTH(larger)((vi)((vu)v << 1 >> 24), (vi){0} + (least + BIAS)), zero = (vi)v << 1 == 0;
+  *most = OF_WIDTH(larger)(*most, e);
+  *least_seen = OF_WIDTH(smaller)(*least_seen, e | (zero & INT32_MAX));
+  return (e & ~zero) | (((vi){0} + NONE) & zero);
 }
-static bool OF_WIDTH(within)(vi most, vi least) {
-  const vi odd = (most > FACTOR_MOST) | (least < FACTOR_LEAST);
+MX__INL bool OF_WIDTH(within)(vi most, vi least) {
+  const vi odd = (most > FACTOR_MOST + BIAS) | (least < FACTOR_LEAST + BIAS);
   return !OF_WIDTH(any)(odd);
 }
-/* Of a matrix whose pairs follow each other. `n`: a multiple of WIDE. */
+/* Of x, whose pairs follow each other. `n`: a multiple of WIDE. */
 static bool OF_WIDTH(exponents)(const float *v, int16_t *e, unsigned n, int32_t least) {
   typedef int16_t half __attribute__((vector_size(2 * WIDE), aligned(2), may_alias));
-  vi most = (vi){0} + NONE, smallest = {0};
+  vi most = {0}, smallest = (vi){0} + INT32_MAX;
   for (unsigned k = 0; k < n; k += WIDE) *(half *)(e + k) = __builtin_convertvector(OF_WIDTH(exponent)(*(const vf *)(v + k), least, &most, &smallest), half);
   return OF_WIDTH(within)(most, smallest);
 }
-/* Of a matrix of `rows` rows of `cols` columns; pairs are from two rows. */
+/* Of y, turned: `rows` rows of `cols` columns; pairs are from two rows. Without the bias, so that a sum has it once. */
 static bool OF_WIDTH(pair_exponents)(const float *v, int16_t *e, unsigned rows, unsigned cols, int32_t least) {
-  vi most = (vi){0} + NONE, smallest = {0};
+  vi most = {0}, smallest = (vi){0} + INT32_MAX;
   for (unsigned k = 0; k < rows; k += 2)
     for (unsigned j = 0; j < cols; j += WIDE) {
       const vi a = OF_WIDTH(exponent)(*(const vf *)(v + k * cols + j), least, &most, &smallest);
       const vi b = OF_WIDTH(exponent)(*(const vf *)(v + (k + 1) * cols + j), least, &most, &smallest);
-      *(vi *)(e + k * cols + 2 * j) = (a & 0xFFFF) | b << 16;
+      *(vi *)(e + k * cols + 2 * j) = ((a - BIAS) & 0xFFFF) | (b - BIAS) << 16;
     }
   return OF_WIDTH(within)(most, smallest);
+}
+
+/* The same of elements of 16 bits; n: a multiple of 2 WIDE. */
+static bool OF_WIDTH(half_exponents)(unsigned type, const void *halves, int16_t *e, unsigned n, int32_t bias) {
+  typedef uint16_t bits __attribute__((vector_size(4 * WIDE), aligned(2), may_alias));
+  const bool f16 = type == MX_E_f16;
+  const int16_t add = (int16_t)(bias - (f16 ? 15 : BIAS));
+  vs most = {0}, least = (vs){0} + NONE; /* least: the other way round */
+  for (unsigned k = 0; k < n; k += 2 * WIDE) {
+    const bits size = *(const bits *)((const uint16_t *)halves + k) << 1;
+    const vs x = OF_WIDTH(larger_pairs)((vs)(f16 ? size >> 11 : size >> 8), (vs){0} + 1), zero = (vs)(size == 0);
+    most = OF_WIDTH(larger_pairs)(most, x);
+    if (!f16) least = OF_WIDTH(larger_pairs)(least, (-x & ~zero) | (((vs){0} + NONE) & zero));
+    *(vs *)(e + k) = ((x + add) & ~zero) | (((vs){0} + NONE) & zero);
+  }
+  const int16_t limit = f16 ? 30 : FACTOR_MOST + BIAS;
+  const vi odd = (vi)((most > limit) | (least > -(FACTOR_LEAST + BIAS)));
+  return !OF_WIDTH(any)(odd);
+}
+static bool OF_WIDTH(half_pair_exponents)(unsigned type, const void *halves, int16_t *e, unsigned rows, unsigned cols) {
+  LINES int16_t plain[MX_TILE_MAX_SUMS * 2];
+  const bool fine = OF_WIDTH(half_exponents)(type, halves, plain, rows * cols, 0);
+  for (size_t k = 0; k < rows; k += 2)
+    for (size_t j = 0; j < cols; j += 8) {
+      const mx__4u32 a = mx__get16(plain + k * cols + j), b = mx__get16(plain + (k + 1) * cols + j);
+      mx__put16(e + k * cols + 2 * j, mx__low16(a, b)), mx__put16(e + k * cols + 2 * j + 8, mx__high16(a, b));
+    }
+  return fine;
 }
 
 /* WIDE results of a row, from a row x and columns yt of y on, `k` products each. False: exponents or a sum that only exact_step takes. */
 MX__INL bool OF_WIDTH(step)(const struct step *s, const float *x, const int16_t *ex, const float *yt, const int16_t *eyt, const float *c, float *d,
                             size_t cols, size_t n) {
   const vf cv = *(const vf *)c;
-  const vi cb = (vi)cv, ce = OF_WIDTH(larger)((cb >> 23 & 255) - 127, (vi){0} + s->least_sum), zero = cb << 1 == 0;
-  vs pairs = (vs){0} + NONE;
+  const vu size = (vu)cv << 1;
+  vi ce = (vi)(size >> 24);
+  if (s->least_sum > SUM_LEAST) ce = OF_WIDTH(larger)(ce, (vi){0} + (s->least_sum + BIAS)) & (vi)(size != 0);
+  vs pairs = (vs)((vi){0} + (SUM_LEAST + BIAS) * 0x10001);
 #pragma GCC unroll 8
   for (size_t k = 0; k < n; k += 2) {
     int32_t pair;
     memcpy(&pair, ex + k, sizeof pair);
     pairs = OF_WIDTH(larger_pairs)(pairs, (vs)((vi){0} + pair) + *(const vs *)(eyt + k * cols));
   }
-  vi most = OF_WIDTH(larger)((vi)pairs << 16 >> 16, (vi)pairs >> 16);
-  most = OF_WIDTH(larger)(most, (ce & ~zero) | (((vi){0} + NONE) & zero));
-  vi odd = ((most < SUM_LEAST) & (most > NONE / 2)) | (ce > 127);
-  most = OF_WIDTH(larger)(most, (vi){0} + SUM_LEAST);
-  const vf scale = (vf)((FRACTION - most + 127) << 23);
+  const vi most = OF_WIDTH(larger)(OF_WIDTH(larger)((vi)pairs & 0xFFFF, (vi)pairs >> 16), ce);
+  const vi scale = (FRACTION + 2 * BIAS - most) << 23;
   vi sum = {0};
 #pragma GCC unroll 16
-  for (size_t k = 0; k < n; k++) sum += TO_INTS(x[k] * *(const vf *)(yt + k * cols) * scale);
-  odd |= (sum ^ sum >> 31) > SUM_MOST;
-  if (OF_WIDTH(any)(odd)) return false;
-  sum += TO_INTS(cv * scale);
+  for (size_t k = 0; k < n; k++) sum += TO_INTS(x[k] * *(const vf *)(yt + k * cols) * (vf)scale);
+  if (!OF_WIDTH(all_fine)(size, ce, sum)) return false;
+  sum += TO_INTS(cv * (vf)scale);
   vf f = OF_WIDTH(cut)(sum);
   const vi rest = sum != TO_INTS(f);
-  f *= (vf)((most - FRACTION + 127) << 23);
+  f *= (vf)((2 * BIAS << 23) - scale); /* one over it */
   if (s->halves) { /* what was cut off decides ties: it stays visible in the last bit, far below f16's */
     f = (vf)((vi)f | (rest & 1));
     uint16_t h[WIDE];
