@@ -382,7 +382,8 @@ static void find_loops(struct ja *a) {
 }
 
 bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops) {
-  *u = (struct ja_unit){.image = image, .stops = stops, .clocks = stops || mx_keeps_clocks(image), .reachable = mx__reachable(image, kernel), .wanted = calloc(image->nfuncs + 1u, sizeof *u->wanted),
+  *u = (struct ja_unit){.image = image, .stops = stops, .clocks = stops || mx_keeps_clocks(image), .in_line = JI_SMALL,
+                        .reachable = mx__reachable(image, kernel), .wanted = calloc(image->nfuncs + 1u, sizeof *u->wanted),
                         .calls = calloc(image->nfuncs + 1u, sizeof *u->calls), .first_bounds = calloc(image->nfuncs + 1u, sizeof *u->first_bounds)};
   if (!u->reachable || !u->wanted || !u->calls || !u->first_bounds) return false;
   mx__first_bounds(image, u->reachable, u->first_bounds);

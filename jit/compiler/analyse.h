@@ -77,6 +77,7 @@ struct ja_unit {
   bool clocks;                /* warps keep their clocks */
   const bool *reachable;      /* by function */
   bool *wanted;               /* by function: it needs code of its own; the analysis of a function adds those that its code leaves to */
+  uint32_t in_line;           /* calls of functions of up to so many words are built in their place: inline.h */
   uint32_t *calls;            /* by function: how many instructions call it */
   uint32_t *first_bounds;     /* by function: the machine's number of its first bounds cache */
 };

@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy costs compile time like any code, some 0.3 ms for an instruction at v3, and saves 0.3 us for each call.
- * Functions of up to so many words are copied wherever they are called, longer ones that are called once anyway up to
- * the other bound; all copies of a function have no more than MOST words. */
-#define SMALL 96u
-#define CALLED_ONCE 1000u
-#define MOST 1500u
-
 struct inliner {
   struct ja *a;
   const struct mx_image *image;
@@ -76,8 +69,8 @@ static bool wanted(const struct inliner *t, uint32_t frame, const mx_word *w, ui
     if (a->frames[k].func == callee) return false;
     if (!k) break;
   }
-  if (f->ncode > SMALL && (f->ncode > CALLED_ONCE || a->unit->calls[callee] > 1)) return false;
-  return t->added + f->ncode <= MOST && t->f->nlits + f->nlits + f->nargs <= MX_MAX_LITS &&
+  if (f->ncode > a->unit->in_line && (!a->unit->in_line || f->ncode > JI_CALLED_ONCE || a->unit->calls[callee] > 1)) return false;
+  return t->added + f->ncode <= JI_MOST && t->f->nlits + f->nlits + f->nargs <= MX_MAX_LITS &&
          find_slots(t, frame, f, first) && has_arguments(t, frame, f, w);
 }
 

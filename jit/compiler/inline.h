@@ -19,6 +19,13 @@
 
 #include "analyse.h"
 
+/* A copy costs compile time like any code, some 0.3 ms for an instruction at v3, and saves 0.3 us for each call.
+ * Functions of up to so many words are copied wherever they are called, longer ones that are called once anyway up to
+ * the second bound; all copies in a function have no more than the last one. */
+#define JI_SMALL 48u
+#define JI_CALLED_ONCE 1000u
+#define JI_MOST 1500u
+
 /* Makes a->f, origin and frames of function a->number. */
 void ji_build(struct ja *a);
 void ji_free(struct ja *a);

@@ -101,6 +101,7 @@ static int usage(FILE *to, int status) {
         "  --level LEVEL  code for CPUs of level v2, v3 or v4 (default: that of this one, or $MX_LEVEL)\n"
         "  -O N           optimisation level, 0 to 3 (default: 1 and some more, for large functions 1)\n"
         "  --large N      slots of functions with more instructions live in memory, not in registers (default: by level)\n"
+        "  --inline N     build calls of functions of up to N words in their place (default: 48; 0: no calls)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
         "  --stops TEXT   code for a debugging session: where it is left\n"
         "  --asm          write assembly instead\n"
@@ -124,17 +125,17 @@ static bool add_signature(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  enum { ASM = 256, DUMP, DUMP_CFG, DUMP_PLAN, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, PARENT };
+  enum { ASM = 256, DUMP, DUMP_CFG, DUMP_PLAN, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, INLINE, PARENT };
   static const struct option longs[] = {{"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP}, {"dump-cfg", no_argument, 0, DUMP_CFG},
                                         {"dump-plan", no_argument, 0, DUMP_PLAN},
                                         {"time", no_argument, 0, TIME}, {"cpu", required_argument, 0, CPU},
                                         {"memory", required_argument, 0, MEMORY}, {"parent", required_argument, 0, PARENT},
                                         {"stops", required_argument, 0, STOPS}, {"level", required_argument, 0, LEVEL},
-                                        {"large", required_argument, 0, MANY}, {"help", no_argument, 0, 'h'}, {0}};
+                                        {"large", required_argument, 0, MANY}, {"inline", required_argument, 0, INLINE}, {"help", no_argument, 0, 'h'}, {0}};
   const char *out = NULL, *stops = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
   bool as_asm = false, dump = false, times = false;
-  long large = -1, parent = 0;
+  long large = -1, in_line = -1, parent = 0;
   unsigned long cpu = 60, memory = 4096;
   void (*show)(const struct ja *a, FILE *to) = NULL;
   say_when_dying();
@@ -154,6 +155,7 @@ int main(int argc, char **argv) {
     case TIME: times = true; break;
     case CPU: cpu = strtoul(optarg, NULL, 10); break;
     case LEVEL: cpu_level = optarg; break;
+    case INLINE: in_line = strtol(optarg, NULL, 10); break;
     case MANY: large = strtol(optarg, NULL, 10); break;
     case MEMORY: memory = strtoul(optarg, NULL, 10); break;
     case PARENT: parent = atol(optarg); break;
@@ -202,6 +204,7 @@ int main(int argc, char **argv) {
 
   struct ja_unit unit;
   if (!ja_unit_make(&unit, im, kernel, stops)) return fputs("mx-jitc: out of memory\n", stderr), 4;
+  if (in_line >= 0) unit.in_line = (uint32_t)in_line;
   uint64_t words = 0;
   for (uint32_t f = 0; f < im->nfuncs; f++) words += unit.reachable[f] ? im->funcs[f].ncode : 0;
   /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these two. */
