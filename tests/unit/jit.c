@@ -827,6 +827,53 @@ static void calls_in_line(void **state) {
   }
 }
 
+/* A block that needs the machine once, here for a call through an address and for lanes that end one by one, goes on in compiled code from the next
+ * barrier on at which all its warps have arrived: the machine executes few instructions, and no barrier behind that. */
+static void blocks_come_back(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  static const char text[] =
+    ".version 9.0\n.target mx64\n.address_size 64\n"
+    ".func (.param .b32 r) one(.param .b32 a)\n{\n  .reg .b32 %a;\n  ld.param.b32 %a, [a];\n  add.u32 %a, %a, 3;\n  st.param.b32 [r], %a;\n  ret;\n}\n"
+    ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
+    "  .shared .align 4 .b8 s[1024];\n  .reg .b32 %i, %t, %k, %s, %n, %x;\n  .reg .b64 %o, %a, %f, %m, %d;\n  .reg .pred %p;\n"
+    "  ld.param.u64 %o, [out];\n  ld.param.u32 %n, [n];\n  mov.u32 %i, %tid.x;\n  mov.u64 %f, one;\n  mov.u64 %m, s;\n"
+    "  mul.wide.u32 %a, %i, 4;\n  add.u64 %m, %m, %a;\n  add.u64 %o, %o, %a;\n  mov.u32 %k, 0;\n  mov.u32 %s, %i;\n"
+    "L:\n  st.shared.u32 [%m], %s;\n  bar.sync 0;\n"
+    "  xor.b32 %x, %i, 1;\n  mul.wide.u32 %d, %x, 4;\n  mov.u64 %a, s;\n  add.u64 %a, %a, %d;\n  ld.shared.u32 %t, [%a];\n  mad.lo.u32 %s, %s, 5, %t;\n"
+    "  setp.ne.u32 %p, %k, 5;\n  @%p bra ON;\n"
+    "  { .param .b32 x; .param .b32 r;\n  st.param.b32 [x], %s;\n  prot: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+    "  call (r), %f, (x), prot;\n  ld.param.b32 %s, [r]; }\n"
+    "  rem.u32 %t, %i, %n;\n  setp.eq.u32 %p, %t, 7;\n  @%p exit;\n"
+    "ON:\n  bar.sync 0;\n  add.u32 %k, %k, 1;\n  setp.lt.u32 %p, %k, 400;\n  @%p bra L;\n  st.global.u32 [%o], %s;\n  exit;\n}\n";
+  static const struct { uint32_t block, n; } runs[] = {{64, 1000}, {256, 1000}, {200, 1000}, {256, 100}};
+  for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
+    uint32_t out[2][256] = {{0}};
+    mx_launch_stats stats[2];
+    for (int e = 0; e < 2; e++) {
+      mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+      o.cache_dir = "";
+      mx_device *d;
+      mx_module *m;
+      mx_addr memory;
+      mx_kernel *k = load(&o, text, "work", &d, &m);
+      assert_int_equal(mx_alloc(d, sizeof *out, &memory), MX_OK);
+      const void *args[] = {&memory, &runs[r].n};
+      mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+      c.block[0] = runs[r].block;
+      c.jit = e ? MX_JIT_ON : MX_JIT_OFF;
+      assert_int_equal(mx_launch_args(k, &c, args, 2), MX_OK);
+      stats[e] = (mx_launch_stats){.struct_size = sizeof stats[e]};
+      mx_device_stats(d, &stats[e]);
+      mx_copy_from_device(d, out[e], memory, sizeof *out);
+      mx_device_destroy(d);
+    }
+    assert_memory_equal(out[0], out[1], sizeof *out);
+    assert_int_equal(stats[1].steps, stats[0].steps);
+    assert_true(stats[1].steps - stats[1].steps_compiled < 100); /* of 4 warps; 800 barriers each */
+  }
+}
+
 /* An indirect call leaves compiled code in each turn of a loop, with much that lives across it: the interpreter is faster, gets the kernel
  * back in the launch in which that shows, and keeps it, unless compiled code is demanded. */
 static void slower_code(void **state) {
@@ -893,7 +940,7 @@ int main(void) {
       cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
       cmocka_unit_test(warp_after_warp),      cmocka_unit_test(spoiled_results),     cmocka_unit_test(entries_cut_short_in_use),
       cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(called_through_memory),
-      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(slower_code),          cmocka_unit_test(calls_in_line),
+      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(slower_code),          cmocka_unit_test(calls_in_line),        cmocka_unit_test(blocks_come_back),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }

@@ -2,6 +2,7 @@
  * lanes have arrived counts as a whole one. */
 #include "warp.h"
 
+#include "compiled_block.h"
 #include "launch.h"
 
 static uint32_t arrived(const struct mx_block *b, const struct mx_barrier *bar) {
@@ -94,6 +95,7 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
     release(b, n);
   }
   if (last) mx__find_until(x);
+  if (last && !n && mx__rounds_want(x)) return mx__leave(x, mx__next_pc(x, i), MX_EV_TOGETHER);
   if (last || !wait) return i + 1;
   x->split->pc = i->pc;
   x->split->state = MX_WAIT_BAR;

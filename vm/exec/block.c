@@ -217,27 +217,38 @@ static void note_turn(struct mx_block *b, enum mx_turn turn, bool ran) {
   b->round.went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && ran);
 }
 
+/* All warps in compiled code alone, from the block's beginning, with `code`, or from where they stand together: NULL. True: the block's turn is over, as
+ * *status says; else that of warp b->round.warp is, as *turn says. */
+static bool compiled(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then, enum mx_turn *turn, enum mx_block_status *status) {
+  do {
+    uint32_t w;
+    const struct mx_insn *i;
+    const uint64_t before = x->steps;
+    const enum mx_rounds rounds = code ? mx__rounds_run(x, b, code, then, &w, &i) : mx__rounds_go_on(x, b, then, &w, &i);
+    code = NULL;
+    if (b->launch->debug) b->launch->hooks->ran_compiled(b->launch->debug, x, x->steps - before, rounds == MX_ROUNDS_MACHINE && !i);
+    switch (rounds) {
+      case MX_ROUNDS_DONE: return *status = MX_BLOCK_DONE, true;
+      case MX_ROUNDS_STOPPED: return *status = MX_BLOCK_STOPPED, true;
+      case MX_ROUNDS_RESTS: return b->round.warp = w + 1, *status = MX_BLOCK_STOPPED, true;
+      case MX_ROUNDS_YIELDS: return *status = MX_BLOCK_YIELDED, true;
+      case MX_ROUNDS_MACHINE: break;
+    }
+    b->round.warp = w;
+    *turn = mx__warp_go_on(x, &b->warps[w], i);
+  } while (*turn == MX_TURN_TOGETHER);
+  *status = MX_BLOCK_STOPPED;
+  return *turn == MX_TURN_STOPPED;
+}
 static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then) {
+  enum mx_block_status status;
+  enum mx_turn turn;
   mx__block_enter(x, b);
   if (!b->started) {
     struct mx_jit_code *code = mx__rounds_code(x);
     b->started = true;
     if (code) {
-      uint32_t w;
-      const struct mx_insn *i;
-      const uint64_t before = x->steps;
-      const enum mx_rounds rounds = mx__rounds_run(x, b, code, then, &w, &i);
-      if (b->launch->debug) b->launch->hooks->ran_compiled(b->launch->debug, x, x->steps - before, rounds == MX_ROUNDS_MACHINE && !i);
-      switch (rounds) {
-        case MX_ROUNDS_DONE: return MX_BLOCK_DONE;
-        case MX_ROUNDS_STOPPED: return MX_BLOCK_STOPPED;
-        case MX_ROUNDS_RESTS: b->round.warp = w + 1; return MX_BLOCK_STOPPED;
-        case MX_ROUNDS_YIELDS: return MX_BLOCK_YIELDED;
-        case MX_ROUNDS_MACHINE: break;
-      }
-      b->round.warp = w;
-      const enum mx_turn turn = mx__warp_go_on(x, &b->warps[w], i);
-      if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
+      if (compiled(x, b, code, then, &turn, &status)) return status;
       note_turn(b, turn, true);
       b->round.warp++; /* the rest of that round */
     } else if (!mx__block_begin_warps(x, b, 0)) {
@@ -251,7 +262,8 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
       if (!warp->live) continue;
       if (b->launch->debug) b->launch->hooks->turn(b->launch->debug, x, b);
       uint64_t before = x->steps;
-      enum mx_turn turn = mx__warp_run(x, warp);
+      turn = mx__warp_run(x, warp);
+      if (turn == MX_TURN_TOGETHER && compiled(x, b, NULL, then, &turn, &status)) return status;
       if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
       note_turn(b, turn, x->steps != before);
     }

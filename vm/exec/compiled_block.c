@@ -1,6 +1,6 @@
 /* See compiled_block.h. A warp runs until it ends or arrives at barrier 0 with all its lanes; the warp that arrives last goes on at
  * once, as in barrier.c. Whatever else happens, the interpreter does: the state of the waiting warps is written back, and block.c
- * goes on with them.
+ * goes on with them, until all have arrived at barrier 0 again.
  *
  * A warp begins when its first turn comes, mostly in the frame of the one that has just ended: what a warp of few
  * instructions costs is what is written here before its first and after its last. */
@@ -244,21 +244,86 @@ static enum mx_rounds yield(struct mx_exec *x, struct mx_block *b, const struct 
   return MX_ROUNDS_YIELDS;
 }
 
+/* ---- coming back -------------------------------------------------------------------------------------------*/
+bool mx__rounds_want(const struct mx_exec *x) {
+  const struct mx_jit_code *code = x->launch->debug ? NULL : mx__rounds_code(x);
+  return code && code->table->waits && !x->frame->depth && x->warp->nsplits == 1 && x->mask == x->warp->live;
+}
+/* Number of the entry at pc; 0: there is none, or that of the first instruction. */
+static uint32_t entry_at(const struct mx_jit_code *code, uint32_t pc) {
+  uint32_t from = 0, n = code->table->nentries;
+  while (n > 1) {
+    if (code->entries[from + n / 2].pc <= pc) from += n / 2, n -= n / 2;
+    else n /= 2;
+  }
+  return code->entries[from].pc == pc ? from : 0;
+}
+/* The warp's frame gets room for compiled code's state, if it has none; false: out of memory. */
+static bool make_room(struct mx_exec *x, struct mx_warp *warp, const struct mx_jit_code *code) {
+  struct mx_frame *f = warp->splits[0].frame;
+  if (f->size >= sizeof *f + f->fn->frame_bytes + code->home_bytes) return true;
+  struct mx_frame *new = mx__frame_first(x, code->home_bytes, false);
+  if (!new) return false;
+  memcpy(new->slots, f->slots, f->fn->frame_bytes);
+  new->lanes = f->lanes, new->open = f->open, new->local_dyn = f->local_dyn;
+  warp->splits[0].frame = new;
+  mx__frame_end(x, f);
+  return true;
+}
+/* The state of a warp that stands at an entry, in compiled code's form; false: it stands elsewhere, or the code wants other values. */
+static bool take_up(struct mx_exec *x, struct mx_warp *warp, const struct mx_jit_code *code) {
+  const struct mx_split *s = &warp->splits[0];
+  if (warp->nsplits != 1 || s->state != MX_RUNNABLE || s->frame->depth || s->frame->open || s->mask != warp->live) return false;
+  const uint32_t entry = entry_at(code, s->pc);
+  if (!entry || !make_room(x, warp, code)) return false;
+  select_only(x, warp);
+  if (!mx__jit_frame_to_home(x, code, code->entries[entry].first, code->entries[entry].n, mx__jit_keep(s->frame))) return false;
+  warp->resume = entry;
+  return true;
+}
+static bool take_up_all(struct mx_exec *x, struct mx_block *b, const struct mx_jit_code *code) {
+  uint64_t taken[(MX_MAX_BLOCK_THREADS / 32 + 63) / 64] = {0};
+  uint32_t w = 0;
+  for (; w < b->nwarps; w++) {
+    struct mx_warp *warp = &b->warps[w];
+    if (!warp->live || warp->resume) continue; /* those that have waited since code was left have never lost it */
+    if (!take_up(x, warp, code)) break;
+    taken[w / 64] |= 1ull << (w % 64);
+  }
+  const bool all = w == b->nwarps;
+  for (w = 0; w < b->nwarps && !all; w++)
+    if (taken[w / 64] >> (w % 64) & 1) b->warps[w].resume = 0; /* their frames have everything still */
+  select_only(x, x->warp);
+  return all;
+}
+/* Whether all warps have all lanes that a warp can have. */
+static bool are_full(const struct mx_exec *x, const struct mx_block *b) {
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    if (b->warps[w].live != x->full) return false;
+  return true;
+}
+
 /* ---- turns ---------------------------------------------------------------------------------------------------*/
-static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *r, uint32_t *at, const struct mx_insn **next) {
+/* `back`: the current warp's turn goes on. */
+static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *r, bool back, uint32_t *at, const struct mx_insn **next) {
   struct mx_jit_state *s = &r->state;
   uint32_t alive = b->nwarps, waiting = 0;
-  bool began = false;
-  const bool whole = r->whole == b->nwarps && b->nwarps <= MX_RING_WARPS, rings = whole && r->code->table->waits && !r->clean && !r->looked_at;
-  b->begun = 0;
-  for (uint32_t w = 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
+  bool began = back;
+  const bool whole = r->whole == b->nwarps && b->nwarps <= MX_RING_WARPS && (!back || are_full(x, b)), rings = whole && r->code->table->waits && !r->clean && !r->looked_at;
+  if (!back) b->begun = 0;
+  for (uint32_t w = 0; w < b->nwarps && back; w++) alive -= !b->warps[w].live;
+  for (uint32_t w = back ? x->warp->number : 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
-    if (!w) {
+    if (!w && !back) {
       if (began && mx__block_yields(b, r->then)) return yield(x, b, r);
       began = true;
-      b->round.alive = b->round.went_on = false;
+      b->round.alive = b->round.went_on = b->round.spun = false;
     }
-    if (w == b->begun) {
+    if (back) {
+      s->home = mx__jit_keep(x->frame);
+      if (whole && alive == b->nwarps) begin_ring(x, b, r);
+      back = false;
+    } else if (w == b->begun) {
       if (!(rings ? begin_in_ring(x, b, r) : begin(x, b, w, r))) return no_memory(b);
     } else {
       if (!warp->live) continue;
@@ -337,7 +402,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
   return MX_ROUNDS_DONE;
 }
 
-enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then, uint32_t *at, const struct mx_insn **next) {
+static enum mx_rounds run_blocks(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, bool back, struct mx_taken *then, uint32_t *at, const struct mx_insn **next) {
   const struct mx_launch *l = x->launch;
   struct rounds r;
   r.code = code;
@@ -354,7 +419,7 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   x->base[1] = x->fn->pool;
   x->until = UINT32_MAX;
   enum mx_rounds end;
-  while ((end = run(x, b, &r, at, next)) == MX_ROUNDS_DONE && then->next < then->end && atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT) {
+  for (; (end = run(x, b, &r, back, at, next)) == MX_ROUNDS_DONE && then->next < then->end && atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT; back = false) {
     mx__block_start(b, then->next++);
     mx__block_enter(x, b);
     b->started = true;
@@ -362,4 +427,15 @@ enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_j
   if (r.left) mx__frame_end(x, r.left);
   while (r.ring.nframes) mx__frame_end(x, r.ring.frame[--r.ring.nframes]);
   return end;
+}
+enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then, uint32_t *w, const struct mx_insn **i) {
+  return run_blocks(x, b, code, false, then, w, i);
+}
+enum mx_rounds mx__rounds_go_on(struct mx_exec *x, struct mx_block *b, struct mx_taken *then, uint32_t *w, const struct mx_insn **i) {
+  struct mx_jit_code *code = mx__rounds_code(x);
+  if (code && take_up_all(x, b, code)) return run_blocks(x, b, code, true, then, w, i);
+  mx__select(x, x->split);
+  *w = x->warp->number;
+  *i = mx__at(x->fn, x->split->pc);
+  return MX_ROUNDS_MACHINE;
 }

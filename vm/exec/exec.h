@@ -153,6 +153,7 @@ enum mx_exit_event {
   MX_EV_SLICE,     /* slice used up; split saved */
   MX_EV_RESCHED,   /* the current split is gone or waits: pick another */
   MX_EV_TRAP,      /* x->launch has the record */
+  MX_EV_TOGETHER,  /* all warps of the block have arrived at a barrier, the current one last; saved behind it */
   MX_EV_BREAK,     /* a debugger wants control; split saved before the instruction */
   MX_EV_BEHIND,    /* a step of compiled code has done nothing yet: what is known of its warp has to catch up first */
 };

@@ -505,6 +505,7 @@ enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct m
       for (; i; i = __atomic_load_n(&i->fn, __ATOMIC_ACQUIRE)(x, i)) steps++; /* code may be attached just now */
     x->steps += steps;
     if (x->event == MX_EV_TRAP) return MX_TURN_STOPPED;
+    if (x->event == MX_EV_TOGETHER) return MX_TURN_TOGETHER;
     if (x->event == MX_EV_SLICE && !x->reserve) {
       x->split->spun = true;
       if (mx__told_to_stop(x)) return MX_TURN_STOPPED;
