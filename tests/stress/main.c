@@ -67,14 +67,15 @@ static mx_status may_be(mx_device *d, const char *what, mx_status s, uint32_t th
 /* of a device that others reset: memory and modules may have gone, or a kernel of another thread have trapped */
 #define ROUGH (ONE(INTERRUPTED) | ONE(TRAPPED) | ONE(TIME_LIMIT) | ONE(INVALID_ADDRESS) | ONE(OUT_OF_DEVICE_MEMORY))
 
-static mx_device *device_new(uint32_t threads) {
+static mx_device *device_beside(mx_device *beside, uint32_t threads) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
-  o.memory_bytes = 1 << 26, o.threads = threads, o.jit = mode, o.jit_compiler = compiler;
+  o.memory_bytes = 1 << 26, o.threads = threads, o.jit = mode, o.jit_compiler = compiler, o.beside = beside;
   mx_device *d;
   if (mx_device_create(&o, &d) == MX_OK) return d;
   puts("no device");
   exit(4);
 }
+static mx_device *device_new(uint32_t threads) { return device_beside(NULL, threads); }
 static mx_launch_config shape(uint32_t blocks, double timeout) {
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
   c.grid[0] = blocks, c.block[0] = 64, c.timeout = timeout;
@@ -83,7 +84,7 @@ static mx_launch_config shape(uint32_t blocks, double timeout) {
 static void nap(uint32_t microseconds) { nanosleep(&(struct timespec){.tv_nsec = (long)microseconds * 1000}, NULL); }
 
 /* ---- threads --------------------------------------------------------------------------------------------------*/
-static atomic_ullong launches, streams, resets, sessions, limits;
+static atomic_ullong launches, streams, resets, sessions, limits, neighbours;
 
 /* Modules loaded, run and unloaded; memory of its own. Any call may be the one that tells of another thread's interrupted launch in a
  * stream; then it has done nothing. */
@@ -261,6 +262,45 @@ static void *limiter(void *arg) {
   return NULL;
 }
 
+/* Devices that come and go beside the others, whose memory they work on where they may. */
+static void *neighbour(void *arg) {
+  state = (uintptr_t)arg;
+  const uint32_t may = ONE(INTERRUPTED);
+  while (!over) {
+    mx_device *d = device_beside(below(2) ? calm : rough, 2);
+    mx_module *m;
+    mx_kernel *k;
+    mx_addr a;
+    uint32_t host[WORDS];
+    if (mx_module_load_data(d, bytes, size, &m) || mx_module_kernel(m, "work", &k)) wrong++;
+    else if (may_be(calm, "alloc", mx_alloc(calm, sizeof host, &a), may) == MX_OK) {
+      const bool allowed = below(4);
+      may_be(d, "reach", mx_device_reach(d, calm, allowed), 0);
+      may_be(rough, "reach", mx_device_reach(rough, d, allowed), ROUGH);
+      uint32_t expected = 7;
+      bool known = may_be(calm, "set", mx_memset32(calm, a, 7, WORDS), may) == MX_OK;
+      for (uint32_t n = 0; known && n < 3; n++) {
+        const mx_launch_config c = shape(WORDS / 64, 0);
+        const mx_status s = mx_launch(k, &c, &(struct params){a, WORDS}, PARAM_BYTES);
+        if (s != (allowed ? MX_OK : MX_TRAPPED)) printf("a launch beside another device: %s\n", mx_status_name(s)), wrong++;
+        if (s != MX_OK) break;
+        expected += 3 * ROUNDS;
+        known = may_be(calm, "copy", mx_copy_from_device(calm, host, a, sizeof host), may) == MX_OK;
+        for (uint32_t i = 0; known && i < WORDS; i++)
+          if (host[i] != expected) {
+            printf("word %u of another device is %u, expected %u\n", i, host[i], expected);
+            wrong++;
+            known = false;
+          }
+      }
+      may_be(calm, "free", mx_free(calm, a), may);
+      neighbours++;
+    }
+    mx_device_destroy(d);
+  }
+  return NULL;
+}
+
 static mx_debug *open_session;
 static pthread_mutex_t session_lock = PTHREAD_MUTEX_INITIALIZER;
 static void note_session(mx_debug *s) {
@@ -327,8 +367,8 @@ int main(int argc, char **argv) {
   bytes = mx_asm_bytes(assembled, &size);
   if (!bytes) return puts("the program does not assemble"), 4;
   calm = device_new(3);
-  rough = device_new(3);
-  void *(*const roles[])(void *) = {launcher, launcher, streamer, streamer, resetter, onlooker, interrupter, limiter, debugger, pauser};
+  rough = device_beside(calm, 3);
+  void *(*const roles[])(void *) = {launcher, launcher, streamer, streamer, resetter, onlooker, interrupter, limiter, neighbour, debugger, pauser};
   enum { ROLES = sizeof roles / sizeof *roles };
   pthread_t threads[ROLES];
   for (uintptr_t k = 0; k < ROLES; k++)
@@ -346,7 +386,7 @@ int main(int argc, char **argv) {
   mx_device_destroy(calm);
   mx_device_destroy(rough);
   mx_asm_free(assembled);
-  printf("%llu launches, %llu rounds of streams, %llu resets, %llu time limits, %llu sessions; %u wrong\n", launches, streams, resets,
-         limits, sessions, wrong);
+  printf("%llu launches, %llu rounds of streams, %llu resets, %llu time limits, %llu neighbours, %llu sessions; %u wrong\n", launches, streams,
+         resets, limits, neighbours, sessions, wrong);
   return wrong != 0;
 }
