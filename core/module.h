@@ -8,6 +8,8 @@
 
 #include "core/isa.h"
 
+#define MX_MAX_PARAM_BYTES 32764u /* of a kernel: as the guides' machines */
+
 /* ---- literals ---------------------------------------------------------------------------------------
  * Operand fields name them. All but VALUE are resolved when a kernel is prepared (addresses are known then). */
 enum mx_lit_kind {

@@ -10,7 +10,7 @@
 enum { ARENA_PER_BYTE = 512 }; /* memory that a byte of text may claim */
 enum {
   MAX_SCOPES = 200, MAX_EXPR_DEPTH = 200, MAX_INCLUDES = 32, MAX_MACRO_DEPTH = 64, MAX_OPERANDS = 300,
-  MAX_FUNC_PARAMS = 250, MAX_KERNEL_PARAM_BYTES = 32764, MAX_DIMS = 16, MAX_EXPANSION = 8 << 20, MAX_EXPANSIONS = 1 << 20,
+  MAX_FUNC_PARAMS = 250, MAX_DIMS = 16, MAX_EXPANSION = 8 << 20, MAX_EXPANSIONS = 1 << 20,
 };
 
 /* ---- expressions: an integer or a float, or a name plus constant, perhaps plus index * scale ------------ */

@@ -616,8 +616,8 @@ void mx__kernel_params(struct lower *l) {
     at = (at + p->align - 1) & ~(uint64_t)(p->align - 1);
     if (!p->has_offset) p->offset = at;
     at = p->offset + p->size;
-    if (at > MAX_KERNEL_PARAM_BYTES) {
-      ERR(l->f, "too-many", p->loc, NULL, "the parameters take more than %d bytes", MAX_KERNEL_PARAM_BYTES);
+    if (at > MX_MAX_PARAM_BYTES) {
+      ERR(l->f, "too-many", p->loc, NULL, "the parameters take more than %u bytes", MX_MAX_PARAM_BYTES);
       at = 0;
       p->offset = 0;
     }

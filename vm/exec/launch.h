@@ -17,7 +17,6 @@ struct mx_prepared;
 #define MX_MAX_GRID_X 0x7FFFFFFFu
 #define MX_MAX_GRID_YZ 65535u
 #define MX_MAX_SHARED 232448u /* 227 KiB */
-#define MX_MAX_PARAM_BYTES 32764u
 
 /* Why workers are asked to stop; in the stop flag. REST: they suspend their blocks, with which a session's own worker goes on. */
 enum mx_stop { MX_STOP_NOT, MX_STOP_REST, MX_STOP_TRAP, MX_STOP_STEPS, MX_STOP_TIME, MX_STOP_INTERRUPT, MX_STOP_HOST_MEMORY };

@@ -75,9 +75,6 @@ static mx_status check(mx_kernel *k, const mx_launch_config *c, size_t bytes) {
     return mx__fail(d, MX_INVALID_LAUNCH,
                     "kernel '%s': %u static and %u dynamic bytes of shared memory are %llu, the most are %u", f->name,
                     k->prep->shared_static, c->shared_bytes, (unsigned long long)shared, MX_MAX_SHARED);
-  if (f->param_bytes > MX_MAX_PARAM_BYTES)
-    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': its parameters take %u bytes, the most are %u", f->name,
-                    f->param_bytes, MX_MAX_PARAM_BYTES);
   if (bytes != f->param_bytes)
     return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %zu bytes of parameters, expected %u", f->name, bytes,
                     f->param_bytes);

@@ -23,7 +23,6 @@
 #define MAX_PROBLEMS 16
 #define MAX_ALIGN (1u << 16)
 #define MAX_VARS_BYTES ((uint64_t)1 << 40)
-#define MAX_PARAM_BYTES (32u << 10)
 #define MAX_LOCAL_BYTES (512u << 10)
 #define MAX_NAME 4095
 
@@ -440,7 +439,7 @@ static void check_literals(struct checker *c) {
 static void check_params(struct checker *c) {
   const struct mx_func *f = c->f;
   uint64_t end = 0;
-  if (f->param_bytes > MAX_PARAM_BYTES) problem(c, "%u bytes of parameters, the most is %u", f->param_bytes, MAX_PARAM_BYTES);
+  if (f->param_bytes > MX_MAX_PARAM_BYTES) problem(c, "%u bytes of parameters, the most is %u", f->param_bytes, MX_MAX_PARAM_BYTES);
   for (uint32_t k = 0; k < f->nparams; k++) {
     const struct mx_param *p = &f->params[k];
     if (!is_name(p->name)) problem(c, "parameter %u: its name is not an identifier", k);
