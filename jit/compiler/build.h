@@ -251,6 +251,8 @@ void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gc
 void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type);
 void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned step, bool wide);
+/* memory.c: the current instruction may move a slot whose addresses are known to be in a row: so are they behind it. */
+void lw_piece_moves(struct lw *l);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
 bool lw_memory(struct lw *l);
 /* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used not at all. */

@@ -342,6 +342,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   ja_uniform_step(a, l->ins, b->kept, l->uni_after);
   gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
   lw_addend(l);
+  lw_piece_moves(l);
   l->moving = l->addend[l->ins - a->ins].moves && !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
   if (can_wait(l, b->first + k, l->nwaiting, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);

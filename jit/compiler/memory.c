@@ -422,37 +422,131 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   lw_go(l, ac->end);
 }
 
-/* The same for a slot that is an address, of 32 or 64 bits, of which nothing is known: all of the warp's lanes are asked, also those
- * that do not run, so that accesses through it share the answer, under whatever mask. */
-static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step) {
+/* The same for a slot that is an address, of 32 or 64 bits, of which nothing is known. The answer is about the lanes that run in the
+ * block, and `first` is where lane 0 would be; accesses through the slot, and through sums of it with what all lanes have in common, share
+ * it, under whatever mask. */
+static bool piece_is_known(const struct lw *l, uint32_t slot, unsigned step) {
+  const struct lw_piece *known = &l->pieces[slot];
+  return known->ins && known->ins->block == l->ins->block && known->step == step && !lw_written_between(l->a, known->ins, l->ins, slot);
+}
+/* Instruction k is slot `from`, or that and one value for all lanes, operand `plus` (0: none). */
+static bool is_moved(const struct lw *l, uint32_t k, uint32_t *from, unsigned *plus) {
+  const struct ja *a = l->a;
+  const struct ja_ins *i = &a->ins[k];
+  *plus = 0;
+  if (mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
+  unsigned o = 1;
+  if (i->op == MX_ADD_U32 || i->op == MX_ADD_U64) {
+    const bool first = lw_uniform_at(a, i->block, k, 1), second = lw_uniform_at(a, i->block, k, 2);
+    if (first == second) return false;
+    o = first ? 2 : 1, *plus = first ? 1 : 2;
+  } else if (i->op != MX_MOV_32 && i->op != MX_MOV_64)
+    return false;
+  const unsigned f = mx_w_operand(i->w, o);
+  if (f >= MX_LIT) return false;
+  *from = ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f);
+  return true;
+}
+static gcc_jit_rvalue *value_of(struct lw *l, const struct ja_ins *i, unsigned operand) {
   struct jx *j = &l->j;
+  const struct ja_ins *here = l->ins;
+  l->ins = i;
+  gcc_jit_rvalue *v = gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, operand, 0)), j->t_u64);
+  l->ins = here;
+  return v;
+}
+static struct lw_piece moved_piece(struct lw *l, const struct lw_piece *from, const struct ja_ins *i, unsigned plus) {
+  struct lw_piece p = *from;
+  p.ins = l->ins;
+  if (plus) p.first = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.first, value_of(l, i, plus)));
+  return p;
+}
+/* The current instruction moves a slot of which it is known: so it is behind it. */
+void lw_piece_moves(struct lw *l) {
+  const struct ja_ins *i = l->ins;
+  uint32_t from, s[JA_MAX_TOUCH];
+  unsigned plus;
+  if (l->loop || l->one_lane || (i->op != MX_ADD_U32 && i->op != MX_ADD_U64 && i->op != MX_MOV_32 && i->op != MX_MOV_64)) return;
+  if (ja_defs(l->a, i, s) != 1 || !is_moved(l, (uint32_t)(i - l->a->ins), &from, &plus) || !l->pieces[from].ins || !piece_is_known(l, from, l->pieces[from].step)) return;
+  l->pieces[s[0]] = moved_piece(l, &l->pieces[from], i, plus);
+  l->pieces[s[0]].ins = i + 1;
+}
+#define MOST_MOVES 16
+static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step, unsigned moves) {
+  struct jx *j = &l->j;
+  const struct ja *a = l->a;
   struct lw_piece *known = &l->pieces[slot];
-  if (known->ins && known->ins->block == l->ins->block && known->step == step && !lw_written_between(l->a, known->ins, l->ins, slot)) return *known;
-  const bool wide = slot >= l->a->f->npred + l->a->f->n32;
-  gcc_jit_rvalue *first = NULL, *everywhere = NULL, *start = NULL;
+  if (piece_is_known(l, slot, step)) return *known;
+  uint32_t k = (uint32_t)(l->ins - a->ins), from;
+  const uint32_t begin = a->blocks[l->ins->block].first;
+  unsigned plus;
+  while (k > begin && !lw_written_between(a, &a->ins[k - 1], &a->ins[k], slot)) k--;
+  if (k-- > begin && moves < MOST_MOVES && is_moved(l, k, &from, &plus) && !lw_written_between(a, &a->ins[k], l->ins, from)) {
+    const struct ja_ins *i = &a->ins[k];
+    const unsigned f = plus ? mx_w_operand(i->w, plus) : MX_LIT;
+    if (f >= MX_LIT || !lw_written_between(a, i, l->ins, ja_slot(a, mx__types[i->o->opnd[plus].type].slot_class, f))) {
+      const struct lw_piece root = address_piece(l, from, step, moves + 1);
+      return *known = moved_piece(l, &root, i, plus);
+    }
+  }
+  const bool wide = slot >= a->f->npred + a->f->n32, whole = a->blocks[l->ins->block].whole;
+  const unsigned parts = wide ? 2 : 1;
+  gcc_jit_rvalue *first = NULL, *everywhere = NULL, *lanes[LW_CHUNKS];
   gcc_jit_lvalue *apart = jx_local(j, jx_vector(j, wide));
+  if (whole) {
+    const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, 0);
+    first = j->isa->first(j, wide, v.r[0]);
+    everywhere = j->isa->first_everywhere(j, wide, v.r[0]);
+  } else { /* by the lowest lane that runs */
+    gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
+    for (unsigned c = 0; c < l->nc; c++) {
+      const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
+      lanes[c] = jx_rv(l->cm[c]);
+      for (unsigned h = 0; h < parts; h++) jx_set(j, lw_vector(l, tmp, j->bytes * (parts * c + h), wide), v.r[h]);
+    }
+    gcc_jit_rvalue *lane = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, lw_lowest(l, lw_pack(l, lanes)), j->t_u64));
+    gcc_jit_rvalue *at = jx_keep(j, lw_add(l, tmp, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, wide ? 8 : 4))));
+    first = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, at, 0, wide ? j->t_u64 : j->t_u32)), j->t_u64);
+    first = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, first, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, step))));
+    everywhere = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, first, wide ? j->t_u64 : j->t_u32)).r[0];
+  }
   for (unsigned c = 0; c < l->nc; c++) {
-    const jv a = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
-    for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
-      if (!first) {
-        first = a.r[0];
-        start = j->isa->first(j, wide, first);
-        if (!wide) start = gcc_jit_context_new_cast(j->c, NULL, start, j->t_u64);
-        everywhere = j->isa->first_everywhere(j, wide, first);
-        jx_set(j, apart, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), first, jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), everywhere, lw_ramp(l, 0, step, wide))));
-      } else
-        j->isa->collect(j, wide, apart, a.r[h], everywhere, lw_ramp(l, j->w * c + j->w / 2 * h, step, wide));
+    const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
+    for (unsigned h = 0; h < parts; h++) {
+      gcc_jit_rvalue *ramp = lw_ramp(l, j->w * c + j->w / 2 * h, step, wide);
+      if (whole && (c || h)) {
+        j->isa->collect(j, wide, apart, v.r[h], everywhere, ramp);
+        continue;
+      }
+      gcc_jit_rvalue *want = jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), everywhere, ramp);
+      gcc_jit_rvalue *d = whole ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), v.r[h], want) : j->isa->differ(j, wide, h, v.r[h], want, lanes[c]);
+      jx_set(j, apart, c || h ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, jx_vector(j, wide), jx_rv(apart), d) : d);
     }
   }
   gcc_jit_lvalue *no = jx_local(j, j->t_bool);
   jx_set(j, no, j->isa->any_bit(j, wide, jx_rv(apart)));
-  return *known = (struct lw_piece){.ins = l->ins, .step = step, .apart = jx_rv(no), .first = jx_keep(j, start)};
+  if (!wide) first = gcc_jit_context_new_cast(j->c, NULL, first, j->t_u64);
+  return *known = (struct lw_piece){.ins = l->ins, .step = step, .apart = jx_rv(no), .first = jx_keep(j, first)};
+}
+/* In a loop an access tends to go on as it did before: from one row of a matrix to the next, say, which the processor does not see where
+ * rows are pages apart. */
+static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *host) {
+  struct jx *j = &l->j;
+  const unsigned space = mx_w_mod(*l->ins->w) >> 2;
+  bool loops = false;
+  for (uint32_t k = 0; k < l->a->nloops && !loops; k++) loops = ja_has(l->a->loops[k].body, l->ins->block);
+  if (!ac->load || !loops || (space != MX_GLOBAL && space != MX_GENERIC)) return;
+  gcc_jit_lvalue *last = lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, last), j->t_u64);
+  gcc_jit_rvalue *twice = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, host), *next = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, twice, jx_rv(last)));
+  jx_set(j, last, host);
+  gcc_jit_rvalue *q = byte_pointer(l, next);
+  for (uint64_t at = 0; at < (uint64_t)l->a->image->lanes * ac->bytes; at += 64) jx_prefetch(j, lw_vector(l, q, at, false));
 }
 /* Lanes one element apart, the whole warp in one piece. */
 static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
-  const struct lw_piece piece = address_piece(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes);
+  const struct lw_piece piece = address_piece(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes, 0);
   gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, piece.first, off);
   if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
   start = jx_keep(j, start);
@@ -465,7 +559,8 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
-  gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
+  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), *q = byte_pointer(l, host);
+  fetch_ahead(l, ac, host);
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
     if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false); /* where lanes do not run, too, there is memory */

@@ -126,7 +126,7 @@ struct mx_jit_code {
   X(exec, prep) X(exec, ring) X(frame, depth) X(frame, local_base) X(launch, call_depth) X(launch, local_bytes) X(pfunc, pool) X(prepared, funcs) \
   X(exec, slice) X(exec, sreg) X(exec, sreg_lanes32) X(exec, sreg_lanes64) X(exec, stops) X(exec, tid_rows) X(exec, tmp) X(exec, until) \
   X(exec, warp) X(exec, window) X(launch, shared_bytes) X(warp, live) X(pfunc, index_of_pc) X(pfunc, insns) X(insn, o) \
-  X(insn, off) X(bounds, host) X(bounds, lanes_off) X(bounds, lo) X(bounds, reads) X(bounds, writes) X(ring, arrived) X(ring, at) \
+  X(insn, off) X(bounds, host) X(bounds, lanes_off) X(bounds, last) X(bounds, lo) X(bounds, reads) X(bounds, writes) X(ring, arrived) X(ring, at) \
   X(ring, ended) X(ring, from) X(ring, home) X(ring, left) X(ring, moved) X(ring, n) X(ring, pc) X(ring, to) X(jit_help, shape) \
   X(jit_help, step) X(jit_shape, kind) X(jit_shape, low) X(jit_shape, max) X(jit_shape, min) X(jit_state, help) X(jit_state, home) \
   X(jit_state, park) X(jit_state, pc) X(jit_state, resume) X(jit_state, steps) X(jit_state, ticks)
