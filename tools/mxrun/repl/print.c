@@ -232,7 +232,7 @@ bool do_print(struct repl *r, char *arguments) {
   struct value v, when = {0};
   bool good;
   if (!*arguments) arguments = last;
-  if (is_slice(r, arguments, fmt, &good)) return good;
+  if (is_slice(r, arguments, fmt, &good) || print_fragment(r, arguments, fmt, &good)) return good;
   const size_t n = before_if(arguments);
   char *why = NULL, *text = n ? format("%.*s", (int)n, arguments) : cli_strdup(arguments);
   struct expression *condition = n ? expression_compile(r, strstr(arguments + n, "if ") + 3, NULL, NULL, &why) : NULL;
@@ -366,8 +366,10 @@ bool do_examine(struct repl *r, char *arguments) {
 static void show_display(struct repl *r, const struct display *d) {
   struct value v;
   char *why = NULL;
-  struct expression *e = expression_compile(r, d->text, NULL, NULL, &why);
+  bool good;
   printf("%d: ", d->number);
+  if (print_fragment(r, d->text, d->format, &good)) return;
+  struct expression *e = expression_compile(r, d->text, NULL, NULL, &why);
   if (e && expression_value(r, e, NULL, &v, &why)) print_value(r, d->text, &v, d->format);
   else printf("%s: %s\n", d->text, why ? why : "no value here");
   expression_free(e);

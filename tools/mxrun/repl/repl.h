@@ -213,6 +213,8 @@ void show_line(struct repl *r, const char *file, uint32_t line);
 void listing_free(struct repl *r);
 
 /* print.c */
+/* fragment.c: "wmma(REGISTERS, PART, SHAPE[, TYPE])" or "mma(...)"; false: the text is no such thing. */
+bool print_fragment(struct repl *r, const char *text, char fmt, bool *good);
 void print_value(struct repl *r, const char *name, const struct value *v, char format);
 char *value_text(const struct value *v, unsigned lane, char format); /* malloc'ed */
 bool info_values(struct repl *r, const char *rest);

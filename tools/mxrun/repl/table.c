@@ -73,6 +73,7 @@ static const char expressions[] =
   "  x @ 5  x @ 3..10         the value in a lane, in some lanes\n"
   "  any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes\n"
   "  isnan(x) abs(x) differs(x)   in each lane; differs: from the first active lane\n"
+  "  wmma(%c0..%c3, c, 16x16x16)   (print) a fragment as the matrix that it is: registers, part (a b c d), shape, perhaps a type; mma(...)\n"
   "  $ $$ $7                  the last value printed, the one before, number 7 of `info values`\n"
   "  $pc $block $warp $lane $split $frame $position   of the focus\n"
   "  5 0x10 1.5 0f3F800000    numbers; integers have 64 bits\n";
