@@ -276,6 +276,8 @@ static struct grouping group(const struct mx_op_info *o, unsigned k) {
   while (outs < o->nopnds && o->opnd[outs].role == MX_OUT) outs++;
   if (outs == 2 && o->opnd[1].type == MX_T_pred) return (struct grouping){0, 2, 0, 0, "|"};
   if (outs > 1) return (struct grouping){0, outs, '{', '}', ", "};
+  for (unsigned j = 0; j < o->nopnds; j++)
+    if (o->opnd[j].vector) return (struct grouping){0, 0, 0, 0, ""};
   if (strstr(o->spelling, ".v2") || strstr(o->spelling, ".v4")) return (struct grouping){2, o->nopnds, '{', '}', ", "};
   if (!strncmp(o->spelling, "mov", 3) && o->nopnds > 2) return (struct grouping){1, o->nopnds, '{', '}', ", "};
   return (struct grouping){0, 0, 0, 0, ""};

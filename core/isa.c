@@ -70,6 +70,29 @@
 #define ISA_FILLED(n_, t_, a_) n_ + 1, {V##n_(OUT, t_, 1), I(a_)}
 #define ISA_LDV(n_, t_, p_) n_ + 2, {V##n_(OUT, t_, 1), I(p_), I(off)}
 #define ISA_STV(n_, t_, p_) n_ + 2, {I(p_), I(off), V##n_(IN, t_, 1)}
+#define ISA_MBSET(p_) 3, {I(p_), I(off), I(u32)}
+#define ISA_MBARRIVE(p_) 4, {O(b64), I(p_), I(off), I(u32)}
+#define ISA_MBTEST(t_, p_) 4, {O(pred), I(p_), I(off), I(t_)}
+#define ISA_MBTRY(t_, p_) 5, {O(pred), I(p_), I(off), I(t_), IMPLICIT(IN, u32, ZERO)}
+#define COPY_OPERANDS(p_) I(p_), I(off), I(u64), I(off), {MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_COPY, 0}
+#define ISA_CPA(p_) 5, {COPY_OPERANDS(p_)}
+#define ISA_CPA_BYTES(p_) 6, {COPY_OPERANDS(p_), I(u32)}
+#define ISA_CPA_IGNORE(p_) 6, {COPY_OPERANDS(p_), I(pred)}
+#define ISA_CPA_HINT(p_) 6, {COPY_OPERANDS(p_), I(b64)}
+#define ISA_CPA_BYTES_HINT(p_) 7, {COPY_OPERANDS(p_), I(u32), I(b64)}
+#define ISA_CPA_IGNORE_HINT(p_) 7, {COPY_OPERANDS(p_), I(pred), I(b64)}
+#define BULK_OPERANDS(to_, from_) I(to_), I(off), I(from_), I(off), I(u32)
+#define ISA_BULKM(to_, from_) 7, {BULK_OPERANDS(to_, from_), I(to_), I(off)}
+#define ISA_BULKM_HINT(to_, from_) 8, {BULK_OPERANDS(to_, from_), I(to_), I(off), I(b64)}
+#define ISA_BULKM_MASK(to_, from_) 8, {BULK_OPERANDS(to_, from_), I(to_), I(off), I(b16)}
+#define ISA_BULKM_MASK_HINT(to_, from_) 9, {BULK_OPERANDS(to_, from_), I(to_), I(off), I(b16), I(b64)}
+#define ISA_BULKG(to_, from_) 5, {BULK_OPERANDS(to_, from_)}
+#define ISA_BULKG_HINT(to_, from_) 6, {BULK_OPERANDS(to_, from_), I(b64)}
+#define ISA_PFN_HINT(p_) 4, {I(p_), I(off), I(u32), I(b64)}
+#define STA_1(t_) I(t_)
+#define STA_2(t_) V2(IN, t_, 1)
+#define STA_4(t_) V4(IN, t_, 1)
+#define ISA_STA(n_, t_, p_) n_ + 4, {I(p_), I(off), STA_##n_(t_), I(p_), I(off)}
 #define ISA_BRX() 4, {I(u32), I(raw), I(raw), I(raw)}
 #define ISA_BAR() 2, {I(u32), IMPLICIT(IN, u32, ZERO)}
 #define ISA_BARRED(d_) 4, {O(d_), I(u32), IMPLICIT(IN, u32, ZERO), I(pred)}

@@ -139,8 +139,8 @@ enum mx_role { MX_IN, MX_OUT };
  *                 of .h10, .b3210); if none is written, elements 0, 1, ... for a and the following ones for b
  *   MX_ZERO       literal 0 (the third source of scalar video instructions, the count of barriers) */
 enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_ZERO };
-/* Which numbers an operand of type raw may be: X(name, least, most, step). */
-#define MX_RANGES(X) X(FIELD, 0, 1023, 1) X(EVENT, 0, 15, 1) X(REGISTERS, 24, 256, 8) X(LANE, 0, 3, 1) X(PAIR, 0, 1, 1) X(ALL, 0, 0, 1)
+/* Which numbers an operand of type raw may be: X(name, least, most, step); step 0: powers of two. */
+#define MX_RANGES(X) X(FIELD, 0, 1023, 1) X(COPY, 4, 16, 0) X(EVENT, 0, 15, 1) X(REGISTERS, 24, 256, 8) X(LANE, 0, 3, 1) X(PAIR, 0, 1, 1) X(ALL, 0, 0, 1)
 enum mx_range_name {
 #define X(n_, least_, most_, step_) MX_RANGE_##n_,
   MX_RANGES(X)
@@ -149,7 +149,8 @@ enum mx_range_name {
 struct mx_range { uint16_t least, most, step; };
 extern const struct mx_range mx__ranges[];
 static inline bool mx_in_range(unsigned range, uint64_t n) {
-  return n >= mx__ranges[range].least && n <= mx__ranges[range].most && n % mx__ranges[range].step == 0;
+  return n >= mx__ranges[range].least && n <= mx__ranges[range].most &&
+    (mx__ranges[range].step ? n % mx__ranges[range].step == 0 : !(n & (n - 1)));
 }
 /* vector: operands of one number stand in braces together; 0: none. Only rows where braces matter have it. */
 struct mx_opnd { uint8_t role, type, implicit, range, vector; };
@@ -185,11 +186,11 @@ extern const struct mx_type_info mx__types[MX_T_COUNT];
 
 /* The canonical spelling of modifier `mod`, at most n bytes with the NUL. */
 void mx__spell(const struct mx_op_info *o, unsigned mod, char *s, size_t n);
-/* Whether an instruction remembers the bounds of the memory that it touched last. */
-static inline bool mx__has_bounds(const struct mx_op_info *o) {
-  bool address = o->cls == MX_MEM;
-  for (unsigned k = 0; k < o->nopnds; k++) address |= o->opnd[k].type == MX_T_off;
-  return address;
+/* Of how many places an instruction remembers the bounds of the memory that it touched last: one for each address. */
+static inline unsigned mx__bounds_of(const struct mx_op_info *o) {
+  unsigned addresses = 0;
+  for (unsigned k = 0; k < o->nopnds; k++) addresses += o->opnd[k].type == MX_T_off;
+  return addresses ? addresses : o->cls == MX_MEM;
 }
 
 /* Words that the instruction takes, extension words included. */

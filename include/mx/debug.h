@@ -161,7 +161,7 @@ typedef struct mx_debug_block {
 MX_API size_t mx_debug_block_count(mx_debug *session);
 MX_API mx_status mx_debug_block_at(mx_debug *session, size_t n, mx_debug_block *out);
 
-typedef enum mx_debug_state { MX_DEBUG_RUNNABLE, MX_DEBUG_WAITS_FOR_LANES, MX_DEBUG_WAITS_AT_BARRIER } mx_debug_state;
+typedef enum mx_debug_state { MX_DEBUG_RUNNABLE, MX_DEBUG_WAITS_FOR_LANES, MX_DEBUG_WAITS_AT_BARRIER, MX_DEBUG_WAITS_AT_MBARRIER } mx_debug_state;
 typedef struct mx_debug_warp {
   size_t struct_size;
   uint64_t live;               /* lanes that have not ended */
@@ -179,6 +179,7 @@ typedef struct mx_debug_split {
   uint32_t line, pc;
   uint32_t depth;              /* nested calls: 1 in the kernel */
   uint32_t joins;              /* below it on the divergence stack */
+  mx_addr mbarrier;            /* WAITS_AT_MBARRIER */
 } mx_debug_split;
 /* Where lanes of a split meet others again. Join 0 is the innermost one. */
 typedef struct mx_debug_join {

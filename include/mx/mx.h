@@ -209,6 +209,10 @@ typedef struct mx_param_info {
 MX_API mx_status mx_kernel_get_param(const mx_kernel *kernel, size_t number, mx_param_info *out);
 
 /* ---- launches -------------------------------------------------------------------------------------------*/
+/* When asynchronous copies land. LATE: not before somebody waits for them and nothing else can go on, so that a wait that is missing shows in
+ * every run; NOW: at once; RANDOM: at any time between, the same ones for the same seed. */
+typedef enum mx_async_order { MX_ASYNC_LATE, MX_ASYNC_NOW, MX_ASYNC_RANDOM } mx_async_order;
+
 typedef struct mx_launch_config {
   size_t struct_size;
   uint32_t grid[3], block[3];
@@ -222,8 +226,11 @@ typedef struct mx_launch_config {
   uint64_t jit_stress;        /* not 0: change engines at random safepoints of this seed (for tests) */
   bool live;                  /* text goes to mx_device_set_output's function as it is printed, from the threads that run the launch, one
                                * at a time; without it, see there */
+  mx_async_order async;       /* when asynchronous copies land */
+  uint64_t async_seed;        /* of MX_ASYNC_RANDOM */
+  uint32_t cluster[3];        /* blocks of a cluster, which share their shared memory; 0: as the kernel says, or one */
 } mx_launch_config;
-#define MX_LAUNCH_CONFIG_INIT {sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0, false}
+#define MX_LAUNCH_CONFIG_INIT {sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0, false, MX_ASYNC_LATE, 0, {0, 0, 0}}
 
 /* Parameters travel as one buffer, laid out as mx_kernel_get_param says; bytes must be the kernel's param_bytes (0 and
  * NULL for none). Returns when the grid has ended. */
@@ -315,7 +322,9 @@ MX_API mx_status mx_device_set_messages(mx_device *device, mx_output_fn fn, void
   X(BAD_FREE, 14, "free of something that malloc did not return")                                      \
   X(UNSUPPORTED, 15, "the operation is not supported")                                                 \
   X(HOST_MEMORY, 16, "the host is out of memory")                                                      \
-  X(INTERNAL, 17, "internal error")
+  X(INTERNAL, 17, "internal error")                                                                    \
+  X(MBARRIER, 18, "mbarrier used wrongly")                                                             \
+  X(ASYNC, 19, "asynchronous copy used wrongly")
 
 typedef enum mx_trap_kind {
 #define X(name_, number_, text_) MX_TRAP_##name_ = number_,

@@ -234,7 +234,7 @@ static void copy_function(struct inliner *t, uint32_t frame) {
     n = mx_w_length(*w);
     at[pc] = t->f->ncode;
     struct ja_origin origin = {.frame = frame, .pc = pc, .kind = JA_PLAIN, .counts = true};
-    if (mx__has_bounds(&mx__ops[mx_w_op(*w)])) origin.bounds = bounds++;
+    if (mx__bounds_of(&mx__ops[mx_w_op(*w)])) origin.bounds = bounds, bounds += mx__bounds_of(&mx__ops[mx_w_op(*w)]);
     if (mx_w_op(*w) == MX_RET) a->frames[frame].last = pc;
     if (mx_w_op(*w) == MX_CALL && wanted(t, frame, w, first)) {
       call_in_line(t, frame, pc, first);

@@ -103,6 +103,7 @@ static bool may(const struct maker *k, unsigned op, bool open) {
   if (o->flags & ((k->lanes == 32 ? MX_F_W64 : MX_F_W32) | MX_F_BRANCH | MX_F_CALL | MX_F_END) || has_narrow(o)) return false;
   if (o->flags & MX_F_SYNC && open) return false;
   if (!k->f->nspill32 && (!strncmp(o->id, "SPILL_", 6) || !strncmp(o->id, "FILL_", 5))) return false;
+  if (!strncmp(o->id, "MBAR_", 5) || op == MX_CP_ASYNC_ARRIVE || op == MX_CP_ASYNC_ARRIVE_A32) return false; /* memory of any content is no mbarrier: traps would end all programs */
   switch (o->cls) {
     case MX_LANE: return true;
     case MX_CROSS: return true;

@@ -164,7 +164,8 @@ static void maker_row(struct maker *k, unsigned op, unsigned mod) {
     const struct mx_type_info *t = &mx__types[o->opnd[x].type];
     if (o->opnd[x].type == MX_T_raw) {
       const struct mx_range *r = &mx__ranges[o->opnd[x].range];
-      field[x] = r->least + (o->opnd[x].range == MX_RANGE_FIELD ? 0 : r->step * made_below(k->m, (r->most - r->least) / r->step + 1u));
+      if (!r->step) field[x] = (unsigned)r->least << made_below(k->m, 1u + (unsigned)__builtin_ctz(r->most / r->least)); /* powers of two */
+      else field[x] = r->least + (o->opnd[x].range == MX_RANGE_FIELD ? 0 : r->step * made_below(k->m, (r->most - r->least) / r->step + 1u));
     }
     else if (o->opnd[x].type == MX_T_off) field[x] = maker_lit(k, MX_LIT_VALUE, 0, (uint64_t)made_below(k->m, 5) * 4 - 8);
     else if (o->opnd[x].role == MX_OUT || op == MX_BRX) field[x] = maker_slot(k, t->slot_class);

@@ -158,6 +158,13 @@ static bool usable(uint16_t op) {
 }
 
 static bool is_sreg(uint16_t op) { return op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64; }
+/* A number that an operand of the range may be. */
+static uint32_t raw_like(const struct mx_range *r) {
+  if (!r->step) return (uint32_t)r->least << random_below(1u + (unsigned)__builtin_ctz(r->most / r->least));
+  const uint32_t numbers = (r->most - r->least) / r->step + 1u;
+  return r->least + r->step * random_below(numbers < 16 ? numbers : 16);
+}
+
 static uint32_t sreg_like(uint32_t r, const struct ir_func *f) {
   uint8_t class = mx__types[f->regs[r].type].slot_class;
   return class == MX_PRED ? MX_SR_IS_EXPLICIT_CLUSTER : class == MX_R32 ? MX_SR_TID_X : MX_SR_CLOCK64;
@@ -205,7 +212,7 @@ static void random_function(struct build *b, const uint32_t counts[4], uint32_t 
         uint8_t type = info->opnd[n].type, class = mx__types[type].slot_class;
         if (type == MX_T_off) o[n] = value((uint64_t)random_below(100) - 50);
         else if (is_sreg(op) && n) o[n] = (struct ir_opnd){.kind = IR_RAW, .raw = sreg_like(o[0].reg, f)};
-        else if (class == MX_NOCLASS) o[n] = (struct ir_opnd){.kind = IR_RAW, .raw = random_below(16)};
+        else if (class == MX_NOCLASS) o[n] = (struct ir_opnd){.kind = IR_RAW, .raw = raw_like(&mx__ranges[info->opnd[n].range])};
         else if (info->opnd[n].role == MX_OUT || class == MX_R128 || chance(85)) o[n] = reg(pick(&stock[class]));
         else o[n] = value(chance(50) ? random_below(100) : chance(50) ? ~(uint64_t)random_below(100) : mix(1, random_below(40)));
       }

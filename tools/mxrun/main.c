@@ -59,6 +59,13 @@ bool common_option(int id, const char *value, struct machine *m) {
   case O_STRESS:
     if (!cli_number(value, UINT64_MAX, &m->jit_stress) || !m->jit_stress) cli_usage("mxrun", "--jit-stress: '%s' is not a positive number", value);
     return true;
+  case O_ASYNC:
+    m->async_seed = 0;
+    if (!strcmp(value, "late")) m->async = MX_ASYNC_LATE;
+    else if (!strcmp(value, "now")) m->async = MX_ASYNC_NOW;
+    else if (cli_number(value, UINT64_MAX, &m->async_seed)) m->async = MX_ASYNC_RANDOM;
+    else cli_usage("mxrun", "--async: '%s' is not late, now or the number of a seed", value);
+    return true;
   case O_NO_CACHE: m->no_cache = true; return true;
   case O_LIMIT: {
     mx_limit limit;
@@ -79,6 +86,8 @@ void machine_config(mx_launch_config *c, const struct machine *m) {
   c->steps = m->steps;
   c->timeout = m->timeout;
   c->jit_stress = m->jit_stress;
+  c->async = m->async;
+  c->async_seed = m->async_seed;
 }
 
 int main(int argc, char **argv) {

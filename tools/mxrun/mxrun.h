@@ -12,6 +12,7 @@ struct machine { /* options that both `mxrun FILE` and `mxrun test` take */
   mx_jit_mode jit;
   bool no_cache;
   uint64_t jit_stress, steps;
+  mx_async_order async; uint64_t async_seed;
   double timeout;
   uint64_t limit[MX_LIMIT_COUNT];
   uint32_t limits; /* a bit for each that is given */
@@ -108,12 +109,13 @@ int repl_main(struct repl_start *start);
 extern const char *const repl_help;
 
 /* Options that several commands share. True: it was one of them. */
-enum { O_HELP = 1, O_VERSION, O_COLOR, O_THREADS, O_STEPS, O_TIMEOUT, O_JIT, O_STRESS, O_RESIDENT, O_NO_CACHE, O_LIMIT, O_COMMON };
+enum { O_HELP = 1, O_VERSION, O_COLOR, O_THREADS, O_STEPS, O_TIMEOUT, O_JIT, O_STRESS, O_RESIDENT, O_NO_CACHE, O_LIMIT, O_ASYNC, O_COMMON };
 #define COMMON_OPTIONS \
   {"help", 'h', CLI_NONE, O_HELP}, {"version", 0, CLI_NONE, O_VERSION}, {"color", 0, CLI_REQUIRED, O_COLOR}, \
   {"colour", 0, CLI_REQUIRED, O_COLOR}, {"threads", 0, CLI_REQUIRED, O_THREADS}, {"steps", 0, CLI_REQUIRED, O_STEPS}, \
   {"timeout", 0, CLI_REQUIRED, O_TIMEOUT}, {"jit", 0, CLI_REQUIRED, O_JIT}, {"jit-stress", 0, CLI_REQUIRED, O_STRESS}, \
-  {"resident", 0, CLI_REQUIRED, O_RESIDENT}, {"no-cache", 0, CLI_NONE, O_NO_CACHE}, {"limit", 0, CLI_REQUIRED, O_LIMIT}
+  {"resident", 0, CLI_REQUIRED, O_RESIDENT}, {"no-cache", 0, CLI_NONE, O_NO_CACHE}, {"limit", 0, CLI_REQUIRED, O_LIMIT}, \
+  {"async", 0, CLI_REQUIRED, O_ASYNC}
 bool common_option(int id, const char *value, struct machine *m);
 void machine_config(mx_launch_config *c, const struct machine *m);
 

@@ -26,6 +26,7 @@ const char *const run_help =
   "  --jit=auto|on|off  --no-cache  compiled code; without the cache of it\n"
   "  --jit-dump[=FILE]       does not run: writes the compiled code as assembly with the source's lines, on stdout or into FILE\n"
   "  --compare               runs on both engines and compares; where they differ, says which instruction does first\n"
+  "  --async=late|now|SEED   when asynchronous copies land: as late as may be, at once, or at random\n"
   "  --jit-stress SEED       switch engines at random, for tests\n"
   "  --color=auto|always|never  -h, --help  --version\n"
   "\n"

@@ -21,7 +21,7 @@ const char *const test_help =
   "  --filter TEXT           only tests whose name holds TEXT          --list         names only\n"
   "  --round-trip            also assemble, disassemble, assemble: the same bytes\n"
   "  --stats                 sums over all launches, on stderr         --json\n"
-  "  --threads N  --resident N  --jit=auto|on|off  --jit-stress SEED  --steps N  --timeout SECONDS (default 60)\n"
+  "  --threads N  --resident N  --jit=auto|on|off  --jit-stress SEED  --async late|now|SEED  --steps N  --timeout SECONDS (default 60)\n"
   "\n";
 
 enum { T_VERBOSE = O_COMMON, T_JOBS, T_FILTER, T_LIST, T_ROUND, T_STATS, T_JSON };
@@ -30,7 +30,7 @@ static const struct cli_option options[] = {
   {"list", 0, CLI_NONE, T_LIST}, {"round-trip", 0, CLI_NONE, T_ROUND}, {"stats", 0, CLI_NONE, T_STATS}, {"json", 0, CLI_NONE, T_JSON}, {0}};
 
 /* Groups of instructions that mx refuses by name for now; a test that needs one is reported as refused. */
-static const char *const refused_groups[] = {"async", "mbarrier", "texture", "surface", "cluster", "warpgroup"};
+static const char *const refused_groups[] = {"texture", "surface", "cluster", "warpgroup"};
 
 enum result { PASSED, FAILED, REFUSED };
 struct test {

@@ -141,8 +141,10 @@ mx_status mx_debug_get_split(mx_debug *g, uint64_t block, uint32_t warp, uint32_
       .lanes = sp->mask,
       .state = sp->state == MX_WAIT_SYNC ? MX_DEBUG_WAITS_FOR_LANES
                : sp->state == MX_WAIT_BAR ? MX_DEBUG_WAITS_AT_BARRIER
+               : sp->state == MX_WAIT_MBARRIER ? MX_DEBUG_WAITS_AT_MBARRIER
                                           : MX_DEBUG_RUNNABLE,
-      .sync_mask = sp->sync_mask,
+      .sync_mask = sp->state == MX_WAIT_MBARRIER ? 0 : sp->sync_mask,
+      .mbarrier = sp->state == MX_WAIT_MBARRIER ? sp->sync_mask - (uintptr_t)b->shared + MX_WINDOW(MX_WINDOW_SHARED) : 0,
       .barrier = sp->barrier,
       .function = fn->func->name,
       .instruction = mx__mnemonic(mx_w_op(fn->func->code[sp->pc])),

@@ -8,6 +8,7 @@
  * 2. So a state may be dropped by giving its pages to the one before: what that one has already is older and stays. */
 #include "session.h"
 
+#include "vm/exec/async.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
 #include "vm/exec/schedule.h"
@@ -144,6 +145,31 @@ static void move_warp(struct tape *t, struct mx_warp *w) {
   move(t, w->splits, w->nsplits * sizeof w->splits[0]);
 }
 
+/* Copies under way. */
+static void move_async(struct tape *t, struct mx_block *b) {
+  bool any = b->async != NULL;
+  MOVE(t, any);
+  if (!t->save) mx__async_clear(b);
+  if (!any) return;
+  struct mx_async *a = mx__async_of(b);
+  if (!a) {
+    t->oom = true;
+    return;
+  }
+  MOVE(t, a->nwanted), MOVE(t, a->wanted), MOVE(t, a->patience), MOVE(t, a->events), MOVE(t, a->random);
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    struct mx_warp_copies *of = &a->warp[w];
+    uint32_t n = of->n;
+    MOVE(t, n), MOVE(t, of->groups), MOVE(t, of->bulk_groups);
+    for (uint32_t k = 0; k < n; k++) {
+      struct mx_copy copy;
+      if (t->save) copy = *of->list[k];
+      MOVE(t, copy);
+      if (!t->save && !mx__async_put(b, w, &copy)) t->oom = true;
+    }
+  }
+}
+
 static void move_block(struct tape *t, struct mx_block *b) {
   MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->spins), MOVE(t, b->rounds), MOVE(t, b->started), MOVE(t, b->round), MOVE(t, b->barriers_used);
   for (unsigned n = 0; n <= MX_BARRIERS; n++) {
@@ -152,6 +178,8 @@ static void move_block(struct tape *t, struct mx_block *b) {
     move(t, bar->arrived, b->nwarps * sizeof *bar->arrived);
   }
   for (uint32_t w = 0; w < b->nwarps; w++) move_warp(t, &b->warps[w]);
+  move_async(t, b);
+  MOVE(t, b->vain), MOVE(t, b->time_over);
 }
 
 /* ---- frames: they stay where they are, in use or on the worker's free list -----------------------------------*/
@@ -284,6 +312,7 @@ static void put_back(struct mx_debug *g, struct mx_exec *x, struct state *s) {
   struct tape t = {.s = s};
   MOVE(&t, n);
   move_all(&t, g, x, NULL, n);
+  if (t.oom) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
   size_t frames;
   MOVE(&t, frames);
   struct frames used = {0};

@@ -2,6 +2,7 @@
 #include "access.h"
 
 #include "vm/memory/heap.h"
+#include "async.h"
 #include "block.h"
 #include "hooks.h"
 #include "interp.h"
@@ -39,6 +40,7 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   }
   if (space == MX_SHARED || space == MX_LOCAL || space == MX_PARAM) {
     window_bounds(x, space, base, b);
+    if (space == MX_SHARED && addr - base >= b->span && mx__cluster_bounds(x, addr, base, b)) return *keep = false, true;
     return addr - base < b->span && (space != MX_LOCAL || mx__block_local(x));
   }
   /* offsets in the constant window become generic addresses for the lookup, and back */
@@ -65,6 +67,29 @@ static void keep_bounds(const struct mx_exec *x, struct mx_bounds *cache, const 
 
 static bool inside(const struct mx_bounds *b, uint64_t addr, unsigned bytes) {
   return b->span >= bytes && addr - b->lo <= b->span - bytes;
+}
+
+static bool trap_access(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes, uint64_t addr, unsigned space, uint32_t bytes, bool write) {
+  struct mx_trap t = {.kind = kind, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = lanes, .has_address = true,
+                      .is_write = write, .bytes = bytes};
+  t.address = addr + mx_space_window(space);
+  t.space = space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED ? MX_SHARED
+            : space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL ? MX_LOCAL : (uint8_t)space;
+  t.offset = t.address - mx_space_window(t.space);
+  t.local_base = x->frame->local_base;
+  memcpy(t.block, x->block->ctaid, sizeof t.block);
+  mx__trap_raise(x->launch, &t);
+  mx__leave(x, i->pc, MX_EV_TRAP);
+  return false;
+}
+
+bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane, uint64_t addr, uint32_t bytes, unsigned align, unsigned space, bool write,
+                      unsigned char **host) {
+  struct mx_bounds b;
+  bool keep;
+  const bool there = mx__access_bounds(x, space, addr, &b, &keep) && b.span >= bytes && addr - b.lo <= b.span - bytes;
+  if (there && !(addr & (align - 1)) && (b.writable || !write)) return *host = mx__bounds_host(x, &b, addr, lane), true;
+  return trap_access(x, i, !there ? MX_TRAP_OUT_OF_BOUNDS : addr & (align - 1) ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY, 1ull << lane, addr, space, bytes, write);
 }
 
 bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
@@ -95,16 +120,6 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
     if (have) keep_bounds(x, cache, &first);
     return true;
   }
-  struct mx_trap t = {.kind = unmapped ? MX_TRAP_HOST_MEMORY : missing ? MX_TRAP_OUT_OF_BOUNDS : odd ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY,
-                      .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = wrong, .has_address = true,
-                      .is_write = write, .bytes = bytes};
-  t.address = addr[__builtin_ctzll(wrong)] + mx_space_window(space);
-  t.space = space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED ? MX_SHARED
-            : space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL ? MX_LOCAL : (uint8_t)space;
-  t.offset = t.address - mx_space_window(t.space);
-  t.local_base = x->frame->local_base;
-  memcpy(t.block, x->block->ctaid, sizeof t.block);
-  mx__trap_raise(x->launch, &t);
-  mx__leave(x, i->pc, MX_EV_TRAP);
-  return false;
+  return trap_access(x, i, unmapped ? MX_TRAP_HOST_MEMORY : missing ? MX_TRAP_OUT_OF_BOUNDS : odd ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY, wrong,
+                     addr[__builtin_ctzll(wrong)], space, bytes, write);
 }

@@ -11,6 +11,10 @@
 bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
                      unsigned space, bool write, unsigned char **host);
 
+/* The same for `bytes` from one lane's address on, a multiple of `align`; nothing is remembered. */
+bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane, uint64_t addr, uint32_t bytes, unsigned align, unsigned space, bool write,
+                      unsigned char **host);
+
 /* Bounds of what lies around one address; false: nothing does. *keep false: good for this access only (the heap of
  * device malloc, where a free by another worker may end it). */
 bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct mx_bounds *b, bool *keep);

@@ -2,6 +2,7 @@
  * its slice, waits, or ends. */
 #include "block.h"
 
+#include "async.h"
 #include "compiled_block.h"
 #include "hooks.h"
 #include "jitabi.h"
@@ -74,6 +75,7 @@ void mx__block_free(struct mx_block *b) {
   if (!b) return;
   for (uint32_t w = 0; b->warps && w < b->nwarps; w++)
     if (b->warps[w].live) mx__warp_end(&b->warps[w]);
+  mx__async_free(b);
   free(b->memory);
   if (b->local) munmap(b->local, b->local_bytes);
   free(b);
@@ -170,6 +172,8 @@ void mx__block_start(struct mx_block *b, uint64_t index) {
     memset(bar->arrived, 0, sizeof *bar->arrived * b->nwarps);
   }
   b->barriers_used = 0;
+  mx__async_end(b); /* compiled code goes from block to block by itself */
+  mx__async_clear(b);
   if (l->debug) l->hooks->clears(l->debug, b);
   if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
 }
@@ -256,6 +260,7 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
       return MX_BLOCK_STOPPED;
     }
   }
+  if (b->time_over) mx__mbarrier_time_out(b);
   for (;;) {
     for (; b->round.warp < b->nwarps; b->round.warp++) {
       struct mx_warp *warp = &b->warps[b->round.warp];
@@ -271,7 +276,12 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
     memset(&b->round, 0, sizeof b->round);
     if (!alive) return MX_BLOCK_DONE;
     if (went_on) {
+      mx__async_round(x, b);
       if (mx__block_yields(b, then)) return MX_BLOCK_YIELDED;
+      continue;
+    }
+    if (mx__async_land_wanted(x, b)) {
+      if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT) return MX_BLOCK_STOPPED; /* a copy that lands may trap */
       continue;
     }
     bool released = false;
@@ -280,14 +290,15 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
     for (uint32_t w = 0; w < b->nwarps; w++)
       if (b->warps[w].live) released |= mx__warp_release(x, &b->warps[w], true);
     if (released) continue;
-    if (spun) return MX_BLOCK_PARKED;
+    if (mx__mbarrier_time_over(b) || spun) return MX_BLOCK_PARKED;
     mx__report_stuck(x, b);
     return MX_BLOCK_STOPPED;
   }
 }
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then) {
   for (;;) {
-    const enum mx_block_status status = run(x, b, then);
+    enum mx_block_status status = run(x, b, then);
+    if (status == MX_BLOCK_DONE && !mx__async_end(b)) status = MX_BLOCK_STOPPED;
     if (status != MX_BLOCK_DONE || then->next == then->end) return status;
     if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT) return status;
     mx__block_start(b, then->next++);

@@ -103,7 +103,7 @@ struct mx_frame {
   _Alignas(64) unsigned char slots[];
 };
 
-enum mx_split_state { MX_RUNNABLE, MX_WAIT_SYNC, MX_WAIT_BAR };
+enum mx_split_state { MX_RUNNABLE, MX_WAIT_SYNC, MX_WAIT_BAR, MX_WAIT_MBARRIER };
 /* Lanes of one frame at one pc. Those that stand at a join at which they are expected wait until all that are have come: see mx__waits_at_join(). */
 struct mx_split {
   uint32_t pc;
@@ -112,7 +112,7 @@ struct mx_split {
   bool returns;                 /* the instruction at pc has been executed: they wait for others to return with */
   uint64_t mask;
   struct mx_frame *frame;
-  uint64_t sync_mask;           /* MX_WAIT_SYNC: the membermask, the same for all lanes of the split */
+  uint64_t sync_mask;           /* MX_WAIT_SYNC: the membermask, the same for all lanes of the split; MX_WAIT_MBARRIER: host address of the object */
   uint32_t barrier;             /* MX_WAIT_BAR */
 };
 

@@ -50,6 +50,7 @@ struct mx_launch {
   uint32_t local_bytes;           /* of a lane; multiple of 16 */
   uint32_t call_depth;            /* most nested frames */
   bool cooperative;
+  mx_async_order async; uint64_t async_seed; /* when asynchronous copies land */
   uint64_t workspace;             /* cooperative: generic address for %envreg1 (high half) and %envreg2; else 0 */
   uint64_t grid_id;
   mx_jit_mode jit;

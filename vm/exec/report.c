@@ -1,4 +1,5 @@
 /* What to say when nobody in a block can go on: who waits where, for what, by groups of lanes. */
+#include "async.h"
 #include "warp.h"
 
 #include "launch.h"
@@ -32,6 +33,12 @@ static void print_split(FILE *out, const struct mx_block *b, const struct mx_war
     uint64_t missing = s->sync_mask & w->live & ~s->mask;
     fprintf(out, "with mask 0x%llx for ", (unsigned long long)s->sync_mask);
     print_lanes(out, missing);
+    return;
+  }
+  if (s->state == MX_WAIT_MBARRIER) {
+    char *text = mx__mbarrier_text(b, (const unsigned char *)(uintptr_t)s->sync_mask);
+    fprintf(out, "at %s", text ? text : "an mbarrier");
+    free(text);
     return;
   }
   const struct mx_barrier *bar = &b->barriers[s->barrier];

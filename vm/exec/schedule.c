@@ -14,10 +14,12 @@
 #include "schedule.h"
 
 #include "vm/memory/memory.h"
+#include "async.h"
 #include "block.h"
 #include "hooks.h"
 #include "pool.h"
 #include "stuck.h"
+#include "warp.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -153,6 +155,17 @@ static void park(struct schedule *s, struct mx_block *b) {
   if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->begun >= s->l->nblocks) return;
   s->allowed = s->allowed > s->l->resident / 2 ? s->l->resident : s->allowed * 2;
   s->turns = s->rests = 0;
+}
+
+/* Whether all blocks under way wait at mbarriers in vain, b, which is parked now, among them, and no other can start: the lowest of them, or NULL. */
+static struct mx_block *deadlocked(const struct schedule *s, struct mx_block *b) {
+  if (b->vain < MX_VAIN || parked_blocks(s) != s->resident || (s->begun < s->l->nblocks && s->allowed < s->l->resident)) return NULL;
+  for (uint32_t k = 0; k < 2; k++)
+    for (uint32_t i = 0; i < s->nparked[k]; i++) {
+      if (s->parked[k][i]->vain < MX_VAIN) return NULL;
+      if (s->parked[k][i]->index < b->index) b = s->parked[k][i];
+    }
+  return b;
 }
 
 /* All resident blocks have been asked SWEEPS times since one has ended. */
@@ -380,6 +393,8 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
       s->parked[1][s->nparked[1]++] = b;
     } else {
       park(s, b);
+      struct mx_block *stuck = deadlocked(s, b);
+      if (stuck) mx__report_stuck(x, stuck);
       if (l->workers > 1 && status == MX_BLOCK_PARKED) rest(s);
       else if (l->nbeside) let_others(s);
     }

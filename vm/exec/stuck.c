@@ -106,6 +106,7 @@ static void print_group(FILE *out, const struct mx_launch *l, const struct group
   fprintf(out, "\n  block (%u,%u,%u) warp %u %s ", g->block->ctaid[0], g->block->ctaid[1], g->block->ctaid[2], g->warp->number, lanes ? lanes : "lanes");
   free(lanes);
   if (s->state == MX_WAIT_BAR) fprintf(out, "wait at barrier %u, ", s->barrier);
+  else if (s->state == MX_WAIT_MBARRIER) fprintf(out, "wait at the mbarrier at 0x%llx in shared memory, ", (unsigned long long)(s->sync_mask - (uintptr_t)g->block->shared));
   else if (s->state == MX_WAIT_SYNC) fprintf(out, "wait for lanes, ");
   else if (stuck) fprintf(out, s->mask & (s->mask - 1) ? "spin " : "spins ");
   if (file) fprintf(out, "at %s:%u in '%s'", file, line, fn->func->name);

@@ -312,7 +312,7 @@ bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait) {
   bool others = false; /* that will go on when their turn comes */
   for (uint32_t k = 0; k < w->nsplits; k++) {
     const struct mx_split *s = &w->splits[k];
-    if (s->state == MX_RUNNABLE ? s->spun : s->state != MX_WAIT_BAR || any_wait) stuck |= s->mask;
+    if (s->state == MX_RUNNABLE ? s->spun : (s->state != MX_WAIT_BAR && s->state != MX_WAIT_MBARRIER) || any_wait) stuck |= s->mask;
     else others |= s->state != MX_RUNNABLE;
   }
   const struct mx_split *best = NULL;

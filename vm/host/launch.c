@@ -78,8 +78,8 @@ static mx_status check(mx_kernel *k, const mx_launch_config *c, size_t bytes) {
   if (bytes != f->param_bytes)
     return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %zu bytes of parameters, expected %u", f->name, bytes,
                     f->param_bytes);
-  if ((unsigned)c->jit > MX_JIT_OFF || !(c->timeout >= 0) || c->threads > 4096 || c->resident_blocks > 65536)
-    return mx__fail(d, MX_INVALID_VALUE, "kernel '%s': the launch configuration's jit mode, timeout, threads (at most 4096) "
+  if ((unsigned)c->jit > MX_JIT_OFF || (unsigned)c->async > MX_ASYNC_RANDOM || !(c->timeout >= 0) || c->threads > 4096 || c->resident_blocks > 65536)
+    return mx__fail(d, MX_INVALID_VALUE, "kernel '%s': the launch configuration's jit mode, asynchronous order, timeout, threads (at most 4096) "
                     "or resident blocks (at most 65536) is not valid", f->name);
   uint64_t blocks = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
   if (c->cooperative && blocks > resident_blocks(d, c))
@@ -163,6 +163,8 @@ static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) 
   l->local_bytes = local_stride((uint64_t)f->local_bytes + atomic_load(&d->limits[MX_LIMIT_STACK]));
   l->call_depth = (uint32_t)atomic_load(&d->limits[MX_LIMIT_CALL_DEPTH]);
   l->cooperative = c->cooperative;
+  l->async = c->async;
+  l->async_seed = c->async_seed;
   l->workspace = c->cooperative ? d->workspace : 0;
   l->jit = c->jit == MX_JIT_AUTO ? d->jit_mode : c->jit;
   l->jit_stress = c->jit_stress;

@@ -206,11 +206,11 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
       for (unsigned k = 0; k < o->nopnds; k++) {
         unsigned field = mx_w_operand(w, k), type = o->opnd[k].type;
         if (type == MX_T_raw) refs[k] = (mx_ref)field;
-        else if (type == MX_T_off) refs[k] = 0, i->off = (int64_t)literal_value(p, &f->lits[field - MX_LIT]);
+        else if (type == MX_T_off) refs[k] = ref_of(p, fn, field, MX_R64), i->off = (int64_t)literal_value(p, &f->lits[field - MX_LIT]);
         else refs[k] = ref_of(p, fn, field, mx__types[type].slot_class);
       }
       if (i->more) memcpy(i->o, i->more, sizeof i->o);
-      if (mx__has_bounds(o)) i->aux = fn->first_bounds + fn->nbounds++;
+      if (mx__bounds_of(o)) i->aux = fn->first_bounds + fn->nbounds, fn->nbounds += mx__bounds_of(o);
     }
   }
   for (uint32_t k = 0; k < n; k++) {
@@ -250,7 +250,7 @@ uint32_t mx__first_bounds(const struct mx_image *image, const bool *reachable, u
   for (uint32_t f = 0; f < image->nfuncs; f++) {
     const struct mx_func *of = &image->funcs[f];
     first[f] = n;
-    for (uint32_t pc = 0; reachable[f] && pc < of->ncode; pc += mx_w_length(of->code[pc])) n += mx__has_bounds(&mx__ops[mx_w_op(of->code[pc])]);
+    for (uint32_t pc = 0; reachable[f] && pc < of->ncode; pc += mx_w_length(of->code[pc])) n += mx__bounds_of(&mx__ops[mx_w_op(of->code[pc])]);
   }
   return n;
 }

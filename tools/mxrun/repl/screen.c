@@ -147,7 +147,7 @@ static void lanes_panel(struct repl *r, struct panel *p) {
   for (uint32_t k = 0; k < splits && p->next < p->rows && mx_debug_get_split(r->g, r->block, r->warp, k, &s) == MX_OK; k++) {
     char *lanes = lanes_text(s.lanes);
     char *text = format("%csplit %u: %s:%u, %s%s", k == r->split ? '*' : ' ', k, s.file ? s.file : s.function, s.file ? s.line : s.pc,
-                        s.state == MX_DEBUG_RUNNABLE ? "" : s.state == MX_DEBUG_WAITS_AT_BARRIER ? "at a barrier, " : "waits for lanes, ", lanes);
+                        s.state == MX_DEBUG_RUNNABLE ? "" : s.state == MX_DEBUG_WAITS_AT_BARRIER ? "at a barrier, " : s.state == MX_DEBUG_WAITS_AT_MBARRIER ? "at an mbarrier, " : "waits for lanes, ", lanes);
     put_line(p, text);
     free(text);
     free(lanes);

@@ -46,6 +46,7 @@ static void put_row(struct repl *r, const char *row) {
 static const char *state_text(const mx_debug_split *s, char *buffer, size_t n) {
   if (s->state == MX_DEBUG_RUNNABLE) return "runs";
   if (s->state == MX_DEBUG_WAITS_AT_BARRIER) snprintf(buffer, n, "waits at barrier %u", s->barrier);
+  else if (s->state == MX_DEBUG_WAITS_AT_MBARRIER) snprintf(buffer, n, "waits at mbarrier 0x%llx", (unsigned long long)s->mbarrier);
   else {
     char *missing = lanes_text(s->sync_mask & ~s->lanes);
     snprintf(buffer, n, "waits for %s", missing);

@@ -1,0 +1,337 @@
+/* Asynchronous copies: kept when they are issued, checked then, and carried out when they land; see async.h. */
+#include "async.h"
+#include "vm/exec/access.h"
+#include "vm/exec/warp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPARE = 16, MOST_COPIES = 1024 /* of a warp: then the oldest land */, SOON = 16 /* MX_ASYNC_RANDOM: events until a copy lands */, ROUNDS = 1024 };
+
+/* ---- lists ----------------------------------------------------------------------------------------------*/
+struct mx_async *mx__async_of(struct mx_block *b) {
+  if (!b->async) b->async = calloc(1, sizeof *b->async + b->nwarps * sizeof b->async->warp[0]);
+  return b->async;
+}
+static void give_back(struct mx_async *a, struct mx_copy *c) {
+  if (a->nspare < SPARE) a->spare[a->nspare++] = c;
+  else free(c);
+}
+/* A copy at the end of the warp's list. NULL: out of memory. */
+static struct mx_copy *add(struct mx_async *a, struct mx_warp_copies *w) {
+  if (w->n == w->room) {
+    const uint32_t room = w->room ? w->room * 2 : 16;
+    struct mx_copy **list = realloc(w->list, room * sizeof *list);
+    if (!list) return NULL;
+    w->list = list, w->room = room;
+  }
+  struct mx_copy *c = a->nspare ? a->spare[--a->nspare] : malloc(sizeof *c);
+  if (c) w->list[w->n++] = c, a->n++;
+  return c;
+}
+bool mx__async_put(struct mx_block *b, uint32_t warp, const struct mx_copy *copy) {
+  struct mx_async *a = mx__async_of(b);
+  struct mx_copy *c = a ? add(a, &a->warp[warp]) : NULL;
+  if (c) *c = *copy;
+  return c != NULL;
+}
+/* Takes copies that have landed for all of their lanes out of the list. */
+static void sweep(struct mx_async *a, struct mx_warp_copies *w) {
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < w->n; k++)
+    if (w->list[k]->lanes) w->list[kept++] = w->list[k];
+    else give_back(a, w->list[k]), a->n--;
+  w->n = kept;
+}
+struct mx_trap mx__async_blame(const struct mx_block *b, uint32_t warp, const struct mx_copy *c, uint64_t lanes) {
+  struct mx_trap t = {.kind = MX_TRAP_MBARRIER, .func = c->func, .pc = c->pc, .warp = warp, .lanes = lanes};
+  memcpy(t.block, b->ctaid, sizeof t.block);
+  return t;
+}
+
+bool mx__async_end(struct mx_block *b) {
+  const struct mx_async *a = b->async;
+  if (!a || !a->n || atomic_load_explicit(b->launch->stop, memory_order_relaxed) != MX_STOP_NOT) return true;
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    for (uint32_t k = 0; k < a->warp[w].n; k++) {
+      const struct mx_copy *c = a->warp[w].list[k];
+      if (c->kind != MX_COPY_BULK || c->of) continue;
+      struct mx_trap t = mx__async_blame(b, w, c, c->lanes);
+      t.kind = MX_TRAP_ASYNC;
+      t.detail = mx__format("the block has ended, and its shared memory with it, before this copy has read it: nobody has waited (cp.async.bulk.wait_group)");
+      mx__trap_raise(b->launch, &t);
+      return false;
+    }
+  return true;
+}
+void mx__async_clear(struct mx_block *b) {
+  struct mx_async *a = b->async;
+  b->vain = 0;
+  b->time_over = false;
+  if (!a) return;
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    for (uint32_t k = 0; k < a->warp[w].n; k++) a->warp[w].list[k]->lanes = 0;
+    sweep(a, &a->warp[w]);
+    memset(a->warp[w].groups, 0, sizeof a->warp[w].groups);
+    memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
+  }
+  a->nwanted = a->patience = 0;
+  a->events = 0;
+  a->random = b->launch->async_seed ^ b->index * 0x9E3779B97F4A7C15u;
+}
+void mx__async_free(struct mx_block *b) {
+  struct mx_async *a = b->async;
+  if (!a) return;
+  mx__async_clear(b);
+  for (uint32_t w = 0; w < b->nwarps; w++) free(a->warp[w].list);
+  while (a->nspare) free(a->spare[--a->nspare]);
+  free(a);
+  b->async = NULL;
+}
+
+/* ---- landing --------------------------------------------------------------------------------------------*/
+static void copy_lane(const struct mx_copy *c, uint64_t l) {
+  unsigned char bytes[16] = {0};
+  if (c->read[l]) memcpy(bytes, c->from[l], c->read[l]);
+  memcpy(c->to[l], bytes, c->bytes);
+}
+/* Copies of whole words by all lanes m, source and target without gaps: rows of a tile mostly are. */
+static bool copy_row(const struct mx_copy *c, uint64_t m) {
+  if (m & (m + 1)) return false; /* from lane 0 on */
+  const size_t n = (size_t)__builtin_popcountll(m), bytes = c->bytes;
+  uintptr_t unlike = 0;
+  for (size_t l = 0; l < n; l++)
+    unlike |= ((uintptr_t)c->to[l] ^ ((uintptr_t)c->to[0] + l * bytes)) | ((uintptr_t)c->from[l] ^ ((uintptr_t)c->from[0] + l * bytes)) | (c->read[l] ^ bytes);
+  if (unlike) return false;
+  memmove(c->to[0], c->from[0], n * bytes);
+  return true;
+}
+
+static bool land_before(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t end, uint64_t m);
+/* Copy number k of the warp's list lands for its lanes among m. False: trapped. */
+static bool land(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t k, uint64_t m) {
+  struct mx_copy *c = b->async->warp[warp].list[k];
+  m &= c->lanes;
+  if (!m) return true;
+  if (c->kind == MX_COPY_ARRIVE) {
+    if (!land_before(x, b, warp, k, m)) return false;
+    c->lanes &= ~m;
+    MX_FOR_LANES(l, m) {
+      const struct mx_trap t = mx__async_blame(b, warp, c, 1ull << l);
+      if (!(c->bytes ? mx__mbarrier_bytes(x, b, c->to[l], -1, true, &t) : mx__mbarrier_arrive(x, b, c->to[l], 1, &t))) return false;
+    }
+    return true;
+  }
+  if (c->kind == MX_COPY_BULK) return mx__bulk_land(x, b, warp, c, m);
+  c->lanes &= ~m;
+  if (b->launch->debug) MX_FOR_LANES(l, m) mx__shared_write(x, b, c->to[l], c->bytes);
+  if (copy_row(c, m)) return true;
+  MX_FOR_LANES(l, m) copy_lane(c, l);
+  return true;
+}
+/* What lanes m issued before number `end`. */
+static bool land_before(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t end, uint64_t m) {
+  bool good = true;
+  for (uint32_t k = 0; good && k < end; k++) good = land(x, b, warp, k, m);
+  return good;
+}
+
+static bool is_wanted(const struct mx_async *a, const unsigned char *at) {
+  if (a->nwanted > MX_WANTED) return true;
+  for (uint32_t k = 0; k < a->nwanted; k++)
+    if (a->wanted[k] == at) return true;
+  return false;
+}
+static void want_of_splits(struct mx_block *b) {
+  struct mx_async *a = b->async;
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
+      const struct mx_split *s = &b->warps[w].splits[k];
+      if (s->state != MX_WAIT_MBARRIER || is_wanted(a, (unsigned char *)(uintptr_t)s->sync_mask)) continue;
+      if (a->nwanted < MX_WANTED) a->wanted[a->nwanted] = (unsigned char *)(uintptr_t)s->sync_mask;
+      a->nwanted++;
+    }
+}
+bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *b) {
+  struct mx_async *a = b->async;
+  if (!a || !a->n) return false;
+  want_of_splits(b);
+  bool landed = false, good = true;
+  for (uint32_t w = 0; w < b->nwarps && a->nwanted; w++) {
+    struct mx_warp_copies *of = &a->warp[w];
+    for (uint32_t k = 0; good && k < of->n; k++) {
+      uint64_t m = 0;
+        if (of->list[k]->kind == MX_COPY_BULK && of->list[k]->signal && is_wanted(a, of->list[k]->signal)) m = of->list[k]->lanes;
+      if (of->list[k]->kind == MX_COPY_ARRIVE) MX_FOR_LANES(l, of->list[k]->lanes) m |= (uint64_t)is_wanted(a, of->list[k]->to[l]) << l;
+      landed |= m != 0;
+      good = land(x, b, w, k, m);
+    }
+    sweep(a, of);
+  }
+  a->nwanted = a->patience = 0;
+  return landed;
+}
+void mx__async_round(struct mx_exec *x, struct mx_block *b) {
+  if (b->async && b->async->n && ++b->async->patience >= ROUNDS) mx__async_land_wanted(x, b);
+}
+
+/* An asynchronous instruction of the block: at random, copies land that are due. False: trapped. */
+static bool event(struct mx_exec *x) {
+  struct mx_block *b = x->block;
+  struct mx_async *a = b->async;
+  a->events++;
+  bool good = true;
+  for (uint32_t w = 0; w < b->nwarps && x->launch->async == MX_ASYNC_RANDOM && a->n; w++) {
+    for (uint32_t k = 0; good && k < a->warp[w].n; k++)
+      if (a->warp[w].list[k]->due <= a->events) good = land(x, b, w, k, UINT64_MAX);
+    sweep(a, &a->warp[w]);
+  }
+  return good;
+}
+static uint64_t due(struct mx_async *a) {
+  uint64_t z = a->random += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return a->events + (z ^ z >> 31) % SOON;
+}
+
+/* ---- issuing --------------------------------------------------------------------------------------------*/
+const struct mx_insn *mx__async_no_memory(struct mx_exec *x, const struct mx_insn *i) { return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL); }
+static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) { return mx__leave(x, i->pc, MX_EV_TRAP); }
+/* Behind whatever may have landed: lanes of this warp may go on that waited for it. */
+static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i, bool good) {
+  if (!good) return trapped(x, i);
+  mx__find_until(x);
+  return i + 1;
+}
+
+struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum mx_copy_kind kind, uint64_t m, uint64_t *taken) {
+  struct mx_async *a = x->block->async;
+  struct mx_warp_copies *w = &a->warp[x->warp->number];
+  const uint32_t *groups = kind == MX_COPY_BULK ? w->bulk_groups : w->groups, group = groups[__builtin_ctzll(m)];
+  *taken = 0;
+  MX_FOR_LANES(l, m) *taken |= (uint64_t)(groups[l] == group) << l;
+  struct mx_copy *c = add(a, w);
+  if (!c) return NULL;
+  c->kind = kind;
+  c->func = x->fn->number, c->pc = i->pc;
+  c->group = group;
+  c->lanes = *taken;
+  c->signal = NULL;
+  c->due = x->launch->async == MX_ASYNC_RANDOM ? due(a) : 0;
+  return c;
+}
+const struct mx_insn *mx__async_issued(struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_async *a = x->block->async;
+  struct mx_warp_copies *w = &a->warp[x->warp->number];
+  const uint32_t number = x->warp->number;
+  bool good = true;
+  if (x->launch->async == MX_ASYNC_NOW) good = land_before(x, x->block, number, w->n, UINT64_MAX), sweep(a, w);
+  else if (w->n > MOST_COPIES) good = land_before(x, x->block, number, MOST_COPIES / 2, UINT64_MAX), sweep(a, w);
+  return go_on(x, i, good && event(x));
+}
+
+/* How many bytes each lane reads; false: trapped. Operand 5: how many, or whether none. */
+static bool bytes_read(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned size, uint8_t *read) {
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const unsigned type = o->nopnds > 5 ? o->opnd[5].type : MX_T_none;
+  uint64_t odd = 0;
+  MX_FOR_LANES(l, m) {
+    uint32_t n = size;
+    if (type == MX_T_u32) n = ((const uint32_t *)mx__operand(x, i->o[5]))[l];
+    if (type == MX_T_pred && *(const uint64_t *)mx__operand(x, i->o[5]) >> l & 1) n = 0;
+    odd |= (uint64_t)(n > size) << l;
+    read[l] = (uint8_t)n;
+  }
+  if (!odd) return true;
+  mx__trap_at(x, i, MX_TRAP_ASYNC, odd, mx__format("they copy more bytes than the %u that land", size));
+  return false;
+}
+/* Where lanes m read; those that read fewer than all bytes may come to the end of an allocation. */
+static bool sources(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned size, const uint8_t *read, unsigned char **from) {
+  uint64_t whole = 0, part = 0;
+  MX_FOR_LANES(l, m) {
+    whole |= (uint64_t)(read[l] == size) << l;
+    part |= (uint64_t)(read[l] && read[l] < size) << l;
+  }
+  if (whole && !mx__async_places(x, i, whole, 2, size, MX_GLOBAL, false, 1, from)) return false;
+  const uint64_t *base = mx__operand(x, i->o[2]), off = *(const uint64_t *)mx__operand(x, i->o[3]);
+  MX_FOR_LANES(l, part)
+    if (!mx__access_range(x, i, l, base[l] + off, read[l], size, MX_GLOBAL, false, &from[l])) return false;
+  return true;
+}
+const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i) {
+  const uint64_t m = mx__lanes_of(x, i);
+  const unsigned size = (unsigned)i->o[4];
+  unsigned char *to[MX_MAX_LANES], *from[MX_MAX_LANES];
+  uint8_t read[MX_MAX_LANES];
+  if (!m) return i + 1;
+  if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
+  if (!bytes_read(x, i, m, size, read)) return NULL;
+  if (!sources(x, i, m, size, read, from) || !mx__async_places(x, i, m, 0, size, MX_SHARED, true, 0, to)) return NULL;
+  for (uint64_t left = m, taken; left; left &= ~taken) {
+    struct mx_copy *c = mx__async_issue(x, i, MX_COPY_LANES, left, &taken);
+    if (!c) return mx__async_no_memory(x, i);
+    c->bytes = (uint8_t)size;
+    memcpy(c->to, to, sizeof to[0] * x->lanes);
+    memcpy(c->from, from, sizeof from[0] * x->lanes);
+    memcpy(c->read, read, x->lanes);
+  }
+  return mx__async_issued(x, i);
+}
+
+const struct mx_insn *mx__op_cp_async_commit(struct mx_exec *x, const struct mx_insn *i) {
+  const uint64_t m = mx__lanes_of(x, i);
+  if (!m) return i + 1;
+  struct mx_async *a = mx__async_of(x->block);
+  if (!a) return mx__async_no_memory(x, i);
+  MX_FOR_LANES(l, m) a->warp[x->warp->number].groups[l]++;
+  return go_on(x, i, event(x));
+}
+
+const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool bulk, uint32_t n) {
+  struct mx_async *a = x->block->async;
+  if (!m || !a || !a->warp[x->warp->number].n) return i + 1;
+  struct mx_warp_copies *w = &a->warp[x->warp->number];
+  const uint32_t *groups = bulk ? w->bulk_groups : w->groups;
+  bool good = true;
+  for (uint32_t k = 0; good && k < w->n; k++) {
+    const struct mx_copy *c = w->list[k];
+    uint64_t now = 0;
+    if (c->kind != (bulk ? MX_COPY_BULK : MX_COPY_LANES) || c->signal) continue;
+    MX_FOR_LANES(l, m & c->lanes) now |= (uint64_t)(groups[l] - c->group > n) << l;
+    good = land(x, x->block, x->warp->number, k, now);
+  }
+  sweep(a, w);
+  return go_on(x, i, good && event(x));
+}
+/* It never takes longer than the copying. */
+const struct mx_insn *mx__op_cp_async_wait(struct mx_exec *x, const struct mx_insn *i) {
+  const uint64_t m = mx__lanes_of(x, i);
+  struct mx_async *a = x->block->async;
+  if (i->op != MX_CP_ASYNC_WAIT_ALL) return mx__async_wait(x, i, m, false, (uint32_t)i->o[0]);
+  if (a) MX_FOR_LANES(l, m) a->warp[x->warp->number].groups[l]++; /* what has not been committed, too */
+  return mx__async_wait(x, i, m, false, 0);
+}
+
+/* Modifier: whether this is one of the arrivals that the phase expects. Otherwise it lacks, until then, what counts as one byte more: arrivals
+ * return states in which nothing is to be seen of it, as those that were recorded. */
+const struct mx_insn *mx__op_cp_async_arrive(struct mx_exec *x, const struct mx_insn *i) {
+  const uint64_t m = mx__lanes_of(x, i);
+  unsigned char *at[MX_MAX_LANES];
+  if (!m) return i + 1;
+  if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
+  if (!mx__mbarrier_places(x, i, m, 0, true, at)) return NULL;
+  if (!(i->mod & 1))
+    MX_FOR_LANES(l, m) {
+      const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
+      if (!mx__mbarrier_bytes(x, x->block, at[l], 1, false, &t)) return trapped(x, i);
+    }
+  for (uint64_t left = m, taken; left; left &= ~taken) {
+    struct mx_copy *c = mx__async_issue(x, i, MX_COPY_ARRIVE, left, &taken);
+    if (!c) return mx__async_no_memory(x, i);
+    c->bytes = !(i->mod & 1);
+    memcpy(c->to, at, sizeof at[0] * x->lanes);
+  }
+  return mx__async_issued(x, i);
+}

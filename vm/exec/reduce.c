@@ -1,0 +1,63 @@
+/* Reductions of one element in memory, as functions: what the atomic rows of memory.def say, for copies that combine when they land. Separate
+ * because it expands these rows' meanings and nothing else. */
+#include "async.h"
+#include "core/ops/derived.h"
+#include "core/ops/reductions.h"
+#include "core/vocab.h"
+
+/* SHARED holds where only the cluster sees the cell. Others may change a cell of global memory meanwhile: compare and exchange. */
+#define IN_ONE_STEP(step_, w_) \
+  do now.v = value_##step_(was.v, b, shared); \
+  while (!__atomic_compare_exchange_n(&cell->w_, &was.w_, now.w_, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+#define MAKE(step_, t_, ...) \
+  __attribute__((unused)) static mx_##t_ value_##step_(const mx_##t_ OLD, const mx_##t_ B, const bool SHARED) { \
+    (void)OLD, (void)SHARED; \
+    return (__VA_ARGS__); \
+  } \
+  __attribute__((unused)) static void cell_##step_(void *at, const void *with, bool shared) { \
+    union __attribute__((may_alias)) word { mx_##t_ v; uint64_t w8; uint32_t w4; uint16_t w2; } was, now, *cell = at; \
+    const mx_##t_ b = ((const union word *)with)->v; \
+    was.v = cell->v; /* a guess; the exchange tells */ \
+    if (sizeof b == 8) { IN_ONE_STEP(step_, w8) } \
+    else if (sizeof b == 4) { IN_ONE_STEP(step_, w4) } \
+    else { IN_ONE_STEP(step_, w2) } \
+  }
+
+/* Of all rows those that stand for their step: with a 64-bit address, and a result. */
+#define HERE(make_, ...) make_(__VA_ARGS__)
+#define ELSEWHERE(...)
+#define NOTHING(...)
+#define ADDRESS_u64 HERE
+#define ADDRESS_u32 ELSEWHERE
+#define SH_AT1(t_, p_) ADDRESS_##p_
+#define SH_AV2(t_, p_) ADDRESS_##p_
+#define SH_LD1(...) ELSEWHERE
+#define SH_LD2 SH_LD1
+#define SH_LD4 SH_LD1
+#define SH_ST1 SH_LD1
+#define SH_ST2 SH_LD1
+#define SH_ST4 SH_LD1
+#define SH_AT2 SH_LD1
+#define SH_RE1 SH_LD1
+#define SH_AV4 SH_LD1
+#define SH_AV8 SH_LD1
+#define SH_RV2 SH_LD1
+#define SH_RV4 SH_LD1
+#define SH_RV8 SH_LD1
+#define SH_PF SH_LD1
+#define SH_PFN SH_LD1
+#define LOAD(...) NOTHING, ()
+#define STORE(...) NOTHING, ()
+#define PREFETCH(...) NOTHING, ()
+#define ATOM(step_, t_, ...) MAKE, (step_, t_, __VA_ARGS__)
+#define ATOMV(step_, t_, n_, ...) MAKE, (step_, t_, __VA_ARGS__)
+#define BARE(...) __VA_ARGS__
+#define OPX(...)
+#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OPM_((SH_##shape_), __VA_ARGS__)
+#define OPM_(which_, ...) OPM__(BARE which_, __VA_ARGS__)
+#define OPM__(which_, ...) OPM___(which_, __VA_ARGS__)
+#define OPM___(which_, do_, args_) which_(do_, BARE args_)
+#include "core/ops/memory.def"
+
+#define ENTRY(spelling_, step_, t_) {cell_##step_, sizeof(mx_##t_)},
+const struct mx_reduction mx__reductions[] = {MX_REDUCTIONS_32(ENTRY, ENTRY) MX_REDUCTIONS_64(ENTRY, ENTRY) MX_REDUCTIONS_FLOAT(ENTRY, ENTRY)};
