@@ -125,12 +125,13 @@ LIBSO := $(BUILD)/libmx.so
 RT_SRC := $(wildcard cxx/runtime/*.c)
 RT_OBJ := $(call objs,$(RT_SRC))
 RTSO := $(BUILD)/libmxrt.so
+EXEC_LIBS := $(patsubst %,$(BUILD)/exec/%,libcudart.so.11.0 libcudart.so.12 libcudart.so.13 libcuda.so.1)
 # headers of kernels' C++ that are made of the list of the guides' functions
 CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16)
 
 NO_DEPS := clean uninstall dist help
 .PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-matrix bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
-all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
+all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(EXEC_LIBS) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
@@ -216,6 +217,13 @@ $(RTSO): $(RT_OBJ) $(LIBSO) $(BUILD)/libmxrt.map
 	$(Q)$(CC) -shared -Wl,-soname,libmxrt.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmxrt.map -Wl,-Bsymbolic -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
 	  $(LDFLAGS) $(RT_OBJ) -L$(BUILD) -lmx -ldl -o $@
 	$(Q)ln -sf libmxrt.so $@.$(SOVERSION)
+
+# Under the names that programs of other compilers ask for, in a folder that only mxrun exec names: libraries that are empty but for the
+# version, and bring libmxrt with them.
+$(BUILD)/exec/%: $(RTSO)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && echo '$* { local: *; };' > $@.map && $(CC) -shared -nostdlib -x c /dev/null -x none -Wl,-soname,$* \
+	  $(if $(filter libcudart%,$*),-Wl$(comma)--version-script$(comma)$@.map) -Wl,--no-as-needed -L$(BUILD) -lmxrt -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -o $@ && rm -f $@.map
 
 $(BUILD)/cxx/include/mx/functions_%.h: cxx/functions.awk docs/guide.tsv
 	$(call say,GEN,$@)

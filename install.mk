@@ -74,6 +74,7 @@ install: all $(GEN)
 	$(Q)ln -sf libmxrt.so.$(VERSION) $(LIBDIR)/libmxrt.so.$(SOVERSION) && ln -sf libmxrt.so.$(SOVERSION) $(LIBDIR)/libmxrt.so
 	$(Q)cd cxx/include && find . -name '*.h' -o -path './cuda/*' -type f | while read -r f; do install -D -m 644 $$f $(abspath $(LIBDIR))/mx/cxx/$$f; done
 	$(Q)$(call put,$(CXX_MADE),$(LIBDIR)/mx/cxx/mx)
+	$(Q)install -d $(LIBDIR)/mx/exec && install -m 755 $(EXEC_LIBS) $(LIBDIR)/mx/exec
 	$(Q)$(call put,README.md LICENSE,$(DOCDIR)) && $(call put,$(wildcard docs/*.md docs/*.png) $(wildcard $(BUILD)/docs/*.md),$(DOCDIR)/docs)
 	$(Q)$(call put,$(EXAMPLES),$(DOCDIR)/examples) && $(call put,$(wildcard examples/cuda/*),$(DOCDIR)/examples/cuda)
 	$(Q)$(foreach s,1 5 7,$(call put,$(filter %.$(s),$(MANUALS)),$(SHARE)/man/man$(s)) &&) true

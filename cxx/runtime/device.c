@@ -8,6 +8,7 @@
 
 pthread_mutex_t rt_lock = PTHREAD_MUTEX_INITIALIZER;
 
+struct rt_settings rt_settings;
 static struct rt_device devices[RT_MOST_DEVICES];
 static _Thread_local int current;
 
@@ -66,7 +67,10 @@ static bool same_addresses(mx_device *d) {
 
 static bool make(struct rt_device *d, int number) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
-  const char *jit = setting("MX_JIT"), *threads = setting("MX_THREADS");
+  const char *jit = setting("MX_JIT"), *threads = setting("MX_THREADS"), *timeout = setting("MX_TIMEOUT");
+  if (timeout) rt_settings.timeout = strtod(timeout, NULL);
+  rt_settings.stats = setting("MX_STATS");
+  rt_settings.slack = setting("MX_LENIENT") ? 4096 : 0;
   if (jit) o.jit = !strcmp(jit, "on") ? MX_JIT_ON : !strcmp(jit, "off") ? MX_JIT_OFF : MX_JIT_AUTO;
   if (threads) o.threads = (uint32_t)strtoul(threads, NULL, 10);
   mx_device *mx;

@@ -30,8 +30,8 @@ static const char *unpack(const struct fatbin_entry *e, const char *from, size_t
   }
   *why = "its compressed PTX is damaged";
   if (!n || n > e->plain_bytes) return free(text), NULL;
-  text[n] = 0;
-  *size = n;
+  text[n] = 0; /* a zero may end the text already */
+  *size = strlen(text);
   return text;
 }
 

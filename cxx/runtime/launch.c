@@ -27,6 +27,17 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
   return cudaSuccess;
 }
 
+/* What the launch that has just ended did. */
+static void tell(struct rt_device *d, const mx_kernel_info *info, const mx_launch_config *c) {
+  static const char *const tiers[] = {[MX_TIER_INTERPRETED] = "interpreted", [MX_TIER_WAITING] = "interpreted", [MX_TIER_COMPILING] = "interpreted, compiler at work",
+    [MX_TIER_COMPILED] = "compiled", [MX_TIER_CACHED] = "compiled, from the cache", [MX_TIER_READY] = "compiled before", [MX_TIER_FAILED] = "interpreted, no code",
+    [MX_TIER_SLOWER] = "interpreted, its code is slower"};
+  mx_launch_stats s = {.struct_size = sizeof s};
+  if (mx_device_stats(d->mx, &s) != MX_OK) return;
+  rt_say("%s<<<(%u,%u,%u),(%u,%u,%u),%u>>>: %llu warps, %llu instructions, %s, %.3f ms", info->name, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
+         c->block[2], c->shared_bytes, (unsigned long long)s.warps, (unsigned long long)s.steps, tiers[s.tier], s.seconds * 1e3);
+}
+
 /* A kernel's own failure is told by what synchronises with it, as there. */
 cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t s, bool cooperative) {
   mx_kernel_info info = {.struct_size = sizeof info};
@@ -39,10 +50,16 @@ cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, 
   memcpy(c.block, &block, sizeof c.block);
   c.shared_bytes = (uint32_t)shared;
   c.cooperative = cooperative;
+  c.timeout = rt_settings.timeout;
   mx_stream *stream = rt_stream(s);
-  if (stream) return rt_status(d, mx_launch_args_async(k, &c, (const void *const *)args, info.params, stream));
+  if (stream) {
+    status = mx_launch_args_async(k, &c, (const void *const *)args, info.params, stream);
+    if (rt_settings.stats && status == MX_OK && mx_stream_synchronize(stream) == MX_OK) tell(d, &info, &c); /* one after the other */
+    return rt_status(d, status);
+  }
   const bool before = mx_device_trap(d->mx, &trap) == MX_OK && trap.kind != MX_TRAP_NONE;
   status = mx_launch_args(k, &c, (const void *const *)args, info.params);
+  if (rt_settings.stats) tell(d, &info, &c);
   if (status != MX_TRAPPED || before) return rt_status(d, status);
   const cudaError_t kept = cudaPeekAtLastError();
   rt_status(d, status); /* says what happened */

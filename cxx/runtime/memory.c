@@ -61,7 +61,7 @@ static cudaError_t allocate(void **p, size_t size) {
   if (!p || !d) return rt_error(p ? cudaErrorInitializationError : cudaErrorInvalidValue);
   *p = NULL;
   if (!size) return cudaSuccess;
-  cudaError_t e = rt_status(d, mx_alloc(d->mx, size, &a));
+  cudaError_t e = rt_status(d, mx_alloc(d->mx, size + rt_settings.slack, &a));
   if (e == cudaSuccess) *p = (void *)(uintptr_t)a;
   return e;
 }
@@ -72,7 +72,7 @@ static cudaError_t allocate_shared(void **p, size_t size, enum cudaMemoryType ty
   if (!p || !d || (!size && type == cudaMemoryTypeManaged)) return rt_error(cudaErrorInvalidValue);
   *p = NULL;
   if (!size) return cudaSuccess;
-  cudaError_t e = rt_status(d, mx_alloc_managed(d->mx, size, &a, p));
+  cudaError_t e = rt_status(d, mx_alloc_managed(d->mx, size + rt_settings.slack, &a, p));
   return e == cudaSuccess ? add(*p, size, type, flags) : e;
 }
 

@@ -55,6 +55,11 @@ struct CUevent_st {
 };
 
 extern pthread_mutex_t rt_lock;
+extern struct rt_settings { /* from the environment, when the first device is made */
+  double timeout;    /* MX_TIMEOUT: of a launch, seconds; 0: none */
+  bool stats;        /* MX_STATS: a line for each launch */
+  size_t slack;      /* MX_LENIENT: bytes behind each allocation */
+} rt_settings;
 
 /* errors.c */
 cudaError_t rt_error(cudaError_t e);                       /* remembers it for cudaGetLastError */

@@ -18,6 +18,7 @@ static const char help[] =
   "       mxrun -i [options] FILE [ARG...]   an interactive session\n"
   "       mxrun repl [options] [FILE]    the same; without a file, a calculator\n"
   "       mxrun cache list | why FILE | clear\n"
+  "       mxrun exec [options] PROGRAM [ARG...]   a program built for CUDA with a shared runtime, on mx\n"
   "\n";
 static const char help_end[] =
   "Exit status: 0 done, 1 input refused or not as expected, 2 wrong usage, 3 the kernel trapped or was stopped, 4 host failure.\n";
@@ -27,7 +28,7 @@ bool common_option(int id, const char *value, struct machine *m) {
   double seconds;
   switch (id) {
   case O_HELP:
-    printf("%s%s%s%s%s%s%s", help, run_help, repl_help, test_help, info_help, cache_help, help_end);
+    printf("%s%s%s%s%s%s%s%s", help, run_help, repl_help, test_help, info_help, cache_help, exec_help, help_end);
     exit(cli_finish("mxrun", CLI_DONE));
   case O_VERSION:
     printf("mxrun %s\n", mx_version_string());
@@ -95,6 +96,7 @@ int main(int argc, char **argv) {
   cli_begin();
   if (argc > 1 && !strcmp(argv[1], "test")) status = command_test(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "info")) status = command_info(argc, argv, 2);
+  else if (argc > 1 && !strcmp(argv[1], "exec")) status = command_exec(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "cache")) status = command_cache(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "repl")) status = command_repl(argc, argv, 2);
   else status = command_run(argc, argv, 1);

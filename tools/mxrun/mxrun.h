@@ -91,8 +91,9 @@ int command_run(int argc, char **argv, int next);
 int command_repl(int argc, char **argv, int next);
 int command_test(int argc, char **argv, int next);
 int command_info(int argc, char **argv, int next);
+int command_exec(int argc, char **argv, int next);
 int command_cache(int argc, char **argv, int next);
-extern const char *const run_help, *const test_help, *const info_help, *const cache_help;
+extern const char *const run_help, *const test_help, *const info_help, *const cache_help, *const exec_help;
 
 /* repl/: the interactive session; answers an exit status. */
 struct repl_source { bool file; const char *text; };

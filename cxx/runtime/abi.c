@@ -1,0 +1,90 @@
+/* Calls whose names stand for other types in programs that other compilers have built: which version of the runtime such a program
+ * asks for is known by the library of that name, which is loaded for it (mxrun exec). */
+#include "rt.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+cudaError_t cudaGetDeviceProperties(void *out, int device);
+cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to);
+
+static bool asks_for(const char *library) {
+  void *l = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  if (l) dlclose(l);
+  return l != NULL;
+}
+
+/* Version 13 has left fields out: where those stand that have a value here, and from which on how many bytes are the same. */
+#define FROM(field_) offsetof(struct cudaDeviceProp, field_)
+static const struct { size_t to, from, bytes; } moves13[] = {
+    {0, 0, FROM(clockRate)},
+    {352, FROM(totalConstMem), FROM(deviceOverlap) - FROM(totalConstMem)},
+    {384, FROM(multiProcessorCount), 4},
+    {388, FROM(integrated), 8},
+    {552, FROM(surfaceAlignment), FROM(memoryClockRate) - FROM(surfaceAlignment)},
+    {592, FROM(memoryBusWidth), FROM(sharedMemPerMultiprocessor) - FROM(memoryBusWidth)},
+    {624, FROM(sharedMemPerMultiprocessor), FROM(singleToDoublePrecisionPerfRatio) - FROM(sharedMemPerMultiprocessor)},
+    {652, FROM(pageableMemoryAccess), FROM(cooperativeMultiDeviceLaunch) - FROM(pageableMemoryAccess)},
+    {672, FROM(sharedMemPerBlockOptin), FROM(reserved) - FROM(sharedMemPerBlockOptin)},
+};
+enum { BYTES13 = 1008 };
+
+/* Version 12 calls it with the suffix _v2; in version 11 the struct ended earlier. */
+cudaError_t cudaGetDeviceProperties(void *out, int device) {
+  struct cudaDeviceProp p;
+  if (!out) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = cudaGetDeviceProperties_v2(&p, device);
+  if (e != cudaSuccess) return e;
+  if (!asks_for("libcudart.so.13")) {
+    memcpy(out, &p, FROM(hostRegisterSupported));
+    return cudaSuccess;
+  }
+  memset(out, 0, BYTES13);
+  for (size_t k = 0; k < sizeof moves13 / sizeof *moves13; k++) memcpy((char *)out + moves13[k].to, (const char *)&p + moves13[k].from, moves13[k].bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to) { return cudaEventElapsedTime(ms, from, to); }
+
+/* ---- small things that programs ask for before they decide what to do ---------------------------------------------------------*/
+struct channel { int x, y, z, w, kind; };
+struct channel cudaCreateChannelDesc(int x, int y, int z, int w, int kind);
+struct channel cudaCreateChannelDesc(int x, int y, int z, int w, int kind) { return (struct channel){x, y, z, w, kind}; }
+
+cudaError_t cudaFuncGetName(const char **name, const void *function);
+cudaError_t cudaFuncGetName(const char **name, const void *function) {
+  struct rt_function *f = rt_find_function(function);
+  if (!f || !name) return rt_error(cudaErrorInvalidDeviceFunction);
+  *name = f->name;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t s, int *device);
+cudaError_t cudaStreamGetDevice(cudaStream_t s, int *device) {
+  struct rt_device *d = rt_stream_device(s);
+  if (!d || !device) return rt_error(cudaErrorInvalidValue);
+  *device = d->number;
+  return cudaSuccess;
+}
+
+/* Nothing is ever captured. */
+cudaError_t cudaStreamIsCapturing(cudaStream_t s, int *status);
+cudaError_t cudaStreamIsCapturing(cudaStream_t s, int *status) { return (void)s, *status = 0, cudaSuccess; }
+
+/* There is one pool, and it keeps nothing. */
+cudaError_t cudaDeviceGetDefaultMemPool(void **pool, int device);
+cudaError_t cudaDeviceGetDefaultMemPool(void **pool, int device) {
+  static char only;
+  if (!pool || device < 0 || device >= rt_device_count()) return rt_error(cudaErrorInvalidValue);
+  *pool = &only;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetMemPool(void **pool, int device);
+cudaError_t cudaDeviceGetMemPool(void **pool, int device) { return cudaDeviceGetDefaultMemPool(pool, device); }
+cudaError_t cudaMemPoolSetAttribute(void *pool, int attribute, void *value);
+cudaError_t cudaMemPoolSetAttribute(void *pool, int attribute, void *value) { return (void)pool, (void)attribute, (void)value, cudaSuccess; }
+
+cudaError_t cudaDeviceGetP2PAttribute(int *value, int attribute, int source, int target);
+cudaError_t cudaDeviceGetP2PAttribute(int *value, int attribute, int source, int target) {
+  return (void)attribute, (void)source, (void)target, *value = 0, cudaSuccess;
+}
