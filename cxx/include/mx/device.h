@@ -97,14 +97,50 @@ __MX_DEVICE void __assume(bool exp) { __builtin_assume(exp); }
 #define __prof_trigger(counter_) __asm__ volatile("__prof_trigger %0;" : : "n"(counter_) : "memory")
 
 /* ---- what clang's headers leave out of the mathematical functions -------------------------------------------------*/
+/* of two integers the wider type, without a sign if one has none; of two NaN the first */
 #define __MX_SMALLER_LARGER(t_, a_, b_) \
-  __MX_DEVICE t_ max(a_ a, b_ b) { return (t_)a > (t_)b ? (t_)a : (t_)b; } \
-  __MX_DEVICE t_ min(a_ a, b_ b) { return (t_)a < (t_)b ? (t_)a : (t_)b; }
-__MX_SMALLER_LARGER(unsigned int, unsigned int, int)
-__MX_SMALLER_LARGER(unsigned int, int, unsigned int)
-__MX_SMALLER_LARGER(unsigned long long, unsigned long long, long long)
-__MX_SMALLER_LARGER(unsigned long long, long long, unsigned long long)
+  __MX_BOTH t_ max(a_ a, b_ b) { return (t_)a > (t_)b ? (t_)a : (t_)b; } \
+  __MX_BOTH t_ min(a_ a, b_ b) { return (t_)a < (t_)b ? (t_)a : (t_)b; }
+#define __MX_SIGNS(s_, u_) __MX_SMALLER_LARGER(u_, u_, u_) __MX_SMALLER_LARGER(u_, u_, s_) __MX_SMALLER_LARGER(u_, s_, u_)
+__MX_SIGNS(int, unsigned int)
+__MX_SIGNS(long, unsigned long)
+__MX_SIGNS(long long, unsigned long long)
+__MX_SMALLER_LARGER(long, long, long)
+__MX_SMALLER_LARGER(long long, long long, long long)
+__MX_HOST int max(int a, int b) { return a > b ? a : b; }
+__MX_HOST int min(int a, int b) { return a < b ? a : b; }
+#undef __MX_SIGNS
 #undef __MX_SMALLER_LARGER
+#define __MX_SMALLER_LARGER(t_, a_, b_, f_) \
+  __MX_DEVICE t_ max(a_ a, b_ b) { return __nv_fmax##f_((t_)a, (t_)b); } \
+  __MX_DEVICE t_ min(a_ a, b_ b) { return __nv_fmin##f_((t_)a, (t_)b); } \
+  __MX_HOST t_ max(a_ a, b_ b) { return __builtin_fmax##f_((t_)a, (t_)b); } \
+  __MX_HOST t_ min(a_ a, b_ b) { return __builtin_fmin##f_((t_)a, (t_)b); }
+__MX_SMALLER_LARGER(float, float, float, f)
+__MX_SMALLER_LARGER(double, double, double, )
+__MX_SMALLER_LARGER(double, float, double, )
+__MX_SMALLER_LARGER(double, double, float, )
+#undef __MX_SMALLER_LARGER
+
+/* of a float under the name of the double, which clang's headers declare and leave to others */
+#define __MX_FLOAT1(r_, name_) \
+  __MX_DEVICE r_ name_(float a) { return name_##f(a); }
+#define __MX_FLOAT2(name_, b_) \
+  __MX_DEVICE float name_(float a, b_ b) { return name_##f(a, b); }
+__MX_FLOAT1(float, acosh) __MX_FLOAT1(float, asinh) __MX_FLOAT1(float, atanh) __MX_FLOAT1(float, cbrt) __MX_FLOAT1(float, erf) __MX_FLOAT1(float, erfc)
+__MX_FLOAT1(float, exp2) __MX_FLOAT1(float, expm1) __MX_FLOAT1(float, lgamma) __MX_FLOAT1(float, log1p) __MX_FLOAT1(float, log2) __MX_FLOAT1(float, logb)
+__MX_FLOAT1(float, nearbyint) __MX_FLOAT1(float, rint) __MX_FLOAT1(float, round) __MX_FLOAT1(float, tgamma) __MX_FLOAT1(float, trunc)
+__MX_FLOAT1(float, rsqrt) __MX_FLOAT1(float, rcbrt) __MX_FLOAT1(float, sinpi) __MX_FLOAT1(float, cospi) __MX_FLOAT1(float, exp10)
+__MX_FLOAT1(float, erfinv) __MX_FLOAT1(float, erfcinv) __MX_FLOAT1(float, erfcx) __MX_FLOAT1(float, normcdf) __MX_FLOAT1(float, normcdfinv)
+__MX_FLOAT1(int, ilogb) __MX_FLOAT1(long, lrint) __MX_FLOAT1(long, lround) __MX_FLOAT1(long long, llrint) __MX_FLOAT1(long long, llround)
+__MX_FLOAT2(copysign, float) __MX_FLOAT2(fdim, float) __MX_FLOAT2(fmax, float) __MX_FLOAT2(fmin, float) __MX_FLOAT2(hypot, float)
+__MX_FLOAT2(nextafter, float) __MX_FLOAT2(remainder, float) __MX_FLOAT2(scalbln, long) __MX_FLOAT2(scalbn, int) __MX_FLOAT2(rhypot, float)
+#undef __MX_FLOAT1
+#undef __MX_FLOAT2
+__MX_DEVICE float fma(float a, float b, float c) { return fmaf(a, b, c); }
+__MX_DEVICE float remquo(float a, float b, int *c) { return remquof(a, b, c); }
+__MX_DEVICE void sincospi(float a, float *s, float *c) { sincospif(a, s, c); }
+__MX_DEVICE void sincos(float a, float *s, float *c) { sincosf(a, s, c); }
 __MX_DEVICE float __tanhf(float a) {
   float r;
   __asm__("__tanhf.f32 %0, %1;" : "=f"(r) : "f"(a));
