@@ -218,7 +218,7 @@ cudaError_t cudaDeviceSynchronize(void) {
   if (!d) return rt_error(cudaErrorInitializationError);
   cudaError_t e = rt_status(d, mx_device_synchronize(d->mx));
   rt_flush();
-  return e;
+  return e == cudaSuccess && atomic_load(&d->stopped) ? rt_error(cudaErrorLaunchTimeout) : e;
 }
 cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
 
@@ -229,6 +229,8 @@ cudaError_t cudaDeviceReset(void) {
   rt_flush();
   cudaError_t e = rt_status(d, mx_device_reset(d->mx));
   rt_forget_modules(d->number);
+  atomic_store(&d->stopped, false);
+  atomic_store(&d->told, false);
   cudaGetLastError();
   return e;
 }

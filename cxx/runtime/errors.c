@@ -83,11 +83,17 @@ static cudaError_t of_trap(mx_trap_kind kind) {
 
 /* Who has seen a trap knows enough; later calls only fail. */
 static cudaError_t trapped(struct rt_device *d) {
-  static _Atomic uint32_t said;
   mx_trap_info trap = {.struct_size = sizeof trap};
   if (!d || mx_device_trap(d->mx, &trap) != MX_OK) return cudaErrorLaunchFailure;
-  if (trap.kind != MX_TRAP_ASSERT && !(atomic_fetch_or(&said, 1u << d->number) >> d->number & 1)) rt_say("%s", trap.text);
+  if (trap.kind != MX_TRAP_ASSERT && !atomic_exchange(&d->told, true)) rt_say("%s", trap.text);
   return of_trap(trap.kind);
+}
+
+/* A program that does not ask for errors would not know why nothing happens. */
+static void explain(struct rt_device *d) {
+  char *text = d ? mx_last_error_text(d->mx) : NULL;
+  if (text) rt_say("%s", text);
+  mx_text_free(text);
 }
 
 cudaError_t rt_status(struct rt_device *d, mx_status s) {
@@ -98,12 +104,14 @@ cudaError_t rt_status(struct rt_device *d, mx_status s) {
   case MX_INVALID_MODULE: return rt_error(cudaErrorInvalidKernelImage);
   case MX_NOT_FOUND: return rt_error(cudaErrorSymbolNotFound);
   case MX_FILE_ERROR: return rt_error(cudaErrorFileNotFound);
-  case MX_INVALID_LAUNCH: return rt_error(cudaErrorInvalidConfiguration);
-  case MX_TOO_LARGE: return rt_error(cudaErrorCooperativeLaunchTooLarge);
+  case MX_INVALID_LAUNCH: return explain(d), rt_error(cudaErrorInvalidConfiguration);
+  case MX_TOO_LARGE: return explain(d), rt_error(cudaErrorCooperativeLaunchTooLarge);
   case MX_TRAPPED: return rt_error(trapped(d));
   case MX_STEP_LIMIT:
   case MX_TIME_LIMIT:
-  case MX_INTERRUPTED: return rt_error(cudaErrorLaunchTimeout);
+  case MX_INTERRUPTED:
+    if (d && !atomic_exchange(&d->stopped, true)) explain(d);
+    return rt_error(cudaErrorLaunchTimeout);
   case MX_NOT_READY: return cudaErrorNotReady;
   case MX_UNSUPPORTED: return rt_error(cudaErrorNotSupported);
   case MX_HOST_FAILURE: return rt_error(cudaErrorOperatingSystem);

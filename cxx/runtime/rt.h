@@ -40,6 +40,8 @@ struct rt_variable {
 struct rt_device {
   mx_device *mx;
   int number;
+  _Atomic bool told;      /* what its trap says has been printed */
+  _Atomic bool stopped;   /* a launch was stopped at its time limit; until a reset */
 };
 struct CUstream_st {
   struct rt_device *device;

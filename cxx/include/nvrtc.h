@@ -1,0 +1,1 @@
+#error "mx has no NVRTC: libraries of an SDK are out of its reach"
