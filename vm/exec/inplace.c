@@ -107,9 +107,16 @@ static const struct mx_jit_place *place_of(const struct making *k, const struct 
     if (p[n].slot >> MX_JIT_CLASS == MX_R64 && mx__jit_slot_number(&p[n]) == slot) return &p[n];
   return NULL;
 }
-/* A register of 128 bits: its halves are copied there and back, whatever their form. */
-static mx_ref pair(struct making *k, const struct mx_jit_step *s, uint32_t slot) {
+static void pair_back(struct making *k, const struct mx_jit_step *s, uint32_t slot, uint32_t from) {
+  for (uint32_t h = 0; h < 2; h++) {
+    const struct mx_jit_place *out = place_of(k, s, true, slot + h);
+    if (out) move(k, false, from + 8 * h * k->code->lanes, out->home, out->slot & MX_JIT_ONE ? ONE64 : COPY64);
+  }
+}
+/* A register of 128 bits: its halves are copied there and, of a result, back, whatever their form. (A half of an operand may be another result.) */
+static mx_ref pair(struct making *k, const struct mx_jit_step *s, uint32_t slot, bool result) {
   struct at *known = find(k, MX_R128, slot);
+  if (known && result) pair_back(k, s, slot, known->place);
   if (known) return (mx_ref)known->place;
   for (uint32_t h = 0; h < 2; h++)
     if (find(k, MX_R64, slot + h) || (h && find(k, MX_R128, slot + 1)) || (slot && find(k, MX_R128, slot - 1))) k->bad = true; /* halves in other roles */
@@ -117,10 +124,10 @@ static mx_ref pair(struct making *k, const struct mx_jit_step *s, uint32_t slot)
   add(k, MX_R128, slot, at, true);
   for (uint32_t h = 0; h < 2; h++) {
     const uint32_t to = scratch(k, MX_R64);
-    const struct mx_jit_place *in = place_of(k, s, false, slot + h), *out = place_of(k, s, true, slot + h);
+    const struct mx_jit_place *in = place_of(k, s, false, slot + h);
     if (in) move(k, true, in->home, to, in->slot & MX_JIT_ONE ? ONE64 : COPY64);
-    if (out) move(k, false, to, out->home, out->slot & MX_JIT_ONE ? ONE64 : COPY64);
   }
+  if (result) pair_back(k, s, slot, at);
   return (mx_ref)at;
 }
 /* A result that the instruction, one of several or the last, leaves. */
@@ -168,7 +175,7 @@ static void take_instruction(struct making *k, const struct mx_jit_step *s, uint
       if (type >= MX_T_raw || (o->opnd[m].role == MX_OUT) != results) continue;
       const unsigned cls = mx__types[type].slot_class;
       if (field >= MX_LIT) continue; /* in the pool, as before */
-      if (cls == MX_R128) refs[m] = pair(k, s, field);
+      if (cls == MX_R128) refs[m] = pair(k, s, field, results);
       else if (results) refs[m] = (mx_ref)take_result(k, s, n + 1 == k->n, cls, field);
       else {
         const struct at *p = find(k, cls, field);
