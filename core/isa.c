@@ -12,6 +12,8 @@
 #define ISA_S1(a_) 1, {I(a_)}
 #define ISA_NUM(range_) 1, {{MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_##range_, 0}}
 #define ISA_S2(a_, b_) 2, {I(a_), I(b_)}
+#define ISA_S4(a_, b_, c_, e_) 4, {I(a_), I(b_), I(c_), I(e_)}
+#define ISA_S4A(a_, b_, c_, e_, p_) 6, {I(a_), I(b_), I(c_), I(e_), I(p_), I(off)}
 #define ISA_S5(a_, b_, c_, e_, g_) 5, {I(a_), I(b_), I(c_), I(e_), I(g_)}
 #define ISA_R0(d_) 1, {O(d_)}
 #define ISA_R1(d_, a_) 2, {O(d_), I(a_)}
@@ -93,6 +95,7 @@
 #define STA_2(t_) V2(IN, t_, 1)
 #define STA_4(t_) V4(IN, t_, 1)
 #define ISA_STA(n_, t_, p_) n_ + 4, {I(p_), I(off), STA_##n_(t_), I(p_), I(off)}
+#define ISA_D3(d_, a_) 4, {O(d_), O(d_), O(d_), I(a_)}
 #define ISA_BRX() 4, {I(u32), I(raw), I(raw), I(raw)}
 #define ISA_BAR() 2, {I(u32), IMPLICIT(IN, u32, ZERO)}
 #define ISA_BARRED(d_) 4, {O(d_), I(u32), IMPLICIT(IN, u32, ZERO), I(pred)}

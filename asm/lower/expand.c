@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEMPS = 16, SHOWN = 3 };
+enum { TEMPS = 32, LABELS = 8, SHOWN = 3 };
 
 struct temp { const char *name; size_t len; struct sym *sym; uint32_t reg; };
 struct use {
@@ -15,7 +15,8 @@ struct use {
   const struct row_match *match;
   const struct ir_opnd *opnds;   /* by table operand; inputs that an earlier instruction overwrites stand as copies */
   struct temp temps[TEMPS];
-  unsigned ntemps;
+  struct { const char *name; size_t len; uint32_t label; } labels[LABELS];
+  unsigned ntemps, nlabels;
 };
 
 /* ---- what stands in a row's text ---------------------------------------------------------------------------------*/
@@ -90,10 +91,13 @@ static void push_operand(struct use *x, struct vals *vs, unsigned k, bool addres
     v->reg = o->reg;
     v->type = (uint8_t)bits_type(x->l->out->regs[o->reg].type);
     break;
-  case IR_RAW:
-    v->kind = V_RAW;
-    v->offset = o->raw;
+  case IR_RAW: { /* a number, which some instructions take in their words and others as a value */
+    struct expr *n = mx__arena_alloc(x->l->f->arena, sizeof *n);
+    *n = (struct expr){.kind = EX_INT, .value = o->raw, .loc = x->l->loc};
+    v->kind = V_CONST;
+    v->expr = n;
     break;
+  }
   default:
     v->kind = o->lit.kind == MX_LIT_VALUE ? V_BITS : V_LIT;
     v->lit = o->lit;
@@ -114,6 +118,14 @@ static struct temp *temp_of(struct use *x, const char *name, size_t len) {
   *t = (struct temp){name, len, mx__arena_alloc(f->arena, sizeof *t->sym), mx__new_reg(x->l, NULL, MX_T_none, x->l->loc)};
   *t->sym = (struct sym){.kind = SYM_REG, .type = MX_T_none, .implicit = true, .name = mx__name(&f->names, name, len), .loc = x->l->loc};
   return t;
+}
+
+static uint32_t label_of(struct use *x, const char *name, size_t len) {
+  for (unsigned k = 0; k < x->nlabels; k++)
+    if (x->labels[k].len == len && !memcmp(x->labels[k].name, name, len)) return x->labels[k].label;
+  x->labels[x->nlabels].name = name;
+  x->labels[x->nlabels].len = len;
+  return x->labels[x->nlabels++].label = mx__new_label(x->l, NULL, x->l->loc);
 }
 
 static void push_string(struct use *x, struct vals *vs, const char *text, size_t len) {
@@ -180,6 +192,11 @@ static bool writes_temps_only(struct use *x, const char *mnemonic, const struct 
 static bool instruction(struct use *x, const char *p, const char *end, uint32_t guard, bool guard_neg) {
   struct lower *l = x->l;
   struct vals vs = {0};
+  const size_t word = strcspn(p, " :;");
+  if (p[word] == ':' && p + word + 1 == end) {
+    mx__bind_label(l, label_of(x, p, word));
+    return true;
+  }
   if (*p == '@') {
     guard_neg = p[1] == '!';
     p += 1 + guard_neg;
@@ -199,6 +216,11 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
     p += strspn(p, " ");
   }
   const char *mnemonic = mnemonic_of(x, &p, end);
+  if (!strcmp(mnemonic, "bra")) {
+    p += strspn(p, " ");
+    mx__branch(l, label_of(x, p, strcspn(p, " ;")), guard, guard_neg);
+    return true;
+  }
   while (p < end) {
     bool address = false;
     p += strspn(p, " ,{}|");
@@ -211,6 +233,10 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
       const char *name = ++p;
       p += strcspn(p, " ,{}|;]");
       push_name(x, &vs, name, (size_t)(p - name));
+      if (address) {
+        vs.v[vs.n - 1].is_address = true;
+        mx__push(l, &vs)->kind = V_OFF;
+      }
     } else if (*p == '\'') {
       const char *text = ++p;
       p += strcspn(p, "'");
@@ -265,7 +291,7 @@ bool mx__expand(struct lower *l, const struct row_match *m, const struct ir_opnd
   struct use x = {.l = l, .match = m, .opnds = own};
   const char *text = m->row->meaning, *end, *p;
   uint32_t skip = IR_NONE;
-  if (guard != IR_NONE && strchr(text, '@')) { /* two conditions: the author's becomes a branch */
+  if (guard != IR_NONE && (strchr(text, '@') || strstr(text, ":;"))) { /* two conditions, or a loop: the author's becomes a branch */
     skip = mx__new_label(l, NULL, loc);
     mx__branch(l, skip, guard, !guard_neg);
     guard = IR_NONE;

@@ -53,7 +53,7 @@ static void put_kernel(struct text *t, const struct mx_intrinsic *i, unsigned nu
       put(t, k && o->type != MX_T_off ? ", " : " ");
       if (o->vector && (!k || o[-1].vector != o->vector)) put(t, "{");
       if (k + 1 < i->row.nopnds && o[1].type == MX_T_off) put(t, "[%%o%u+8]", k);
-      else if (o->type == MX_T_raw) put(t, "1");
+      else if (o->type == MX_T_raw) put(t, "%u", mx__ranges[o->range].least ? mx__ranges[o->range].least : 1u);
       else if (o->type != MX_T_off) put(t, "%%o%u", k);
       if (o->vector && (k + 1 == i->row.nopnds || o[1].vector != o->vector)) put(t, "}");
     }
