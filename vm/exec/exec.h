@@ -191,6 +191,7 @@ struct mx_exec {
   uint32_t tid_rows;            /* whether %tid.x is one more from lane to lane, in all warps */
   void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
   bool jit_off;                 /* this launch is interpreted, whatever is attached */
+  uint32_t ones;                /* of the matrix instruction that compiled code runs in place: operands of which only lane 0's value is there, all lanes having it */
   bool stress;                  /* --jit-stress: engines change at random safepoints */
   uint64_t rng;
   uint32_t naps, most_naps;     /* short sleeps since the block's turn began, and how many it may take before others have theirs */

@@ -18,6 +18,7 @@ struct mx_jit_inplace {
   struct mx_insn *insns; uint32_t n; /* 0: through the frame */
   mx_ref *more;                      /* an instruction's operands, of more than seven */
   bool whole;                        /* only where all lanes are here */
+  uint32_t ones;                     /* as in struct mx_exec */
   struct move *in, *out; uint32_t nin, nout;
   bool alone;                        /* it is one access to memory */
   uint32_t guard; bool negated;      /* of the last one, whose results the step has: where its mask is in scratch; 0: it has none */
@@ -44,7 +45,7 @@ struct making {
   struct mx_insn insns[MOST_INSNS]; uint32_t n;
   struct move in[MOST], out[MOST]; uint32_t nin, nout;
   mx_ref more[MX_MAX_OPNDS];      /* of the one instruction that needs them */
-  struct at { unsigned cls; uint32_t slot, place; bool scratch; } at[MOST]; uint32_t nat; /* where slots are */
+  struct at { unsigned cls; uint32_t slot, place; bool scratch, one; } at[MOST]; uint32_t nat; /* where slots are; one: of lane 0 alone */
   uint32_t end;                      /* of scratch */
   bool bad;
 };
@@ -62,7 +63,7 @@ static struct at *find(struct making *k, unsigned cls, uint32_t slot) {
 static struct at *add(struct making *k, unsigned cls, uint32_t slot, uint32_t place, bool is_scratch) {
   static struct at none;
   if (k->nat == MOST) return k->bad = true, &none;
-  k->at[k->nat] = (struct at){cls, slot, place, is_scratch};
+  k->at[k->nat] = (struct at){cls, slot, place, is_scratch, false};
   return &k->at[k->nat++];
 }
 static void move(struct making *k, bool in, uint32_t from, uint32_t to, enum how how) {
@@ -90,12 +91,32 @@ static bool is_half(const struct making *k, uint32_t slot) {
   }
   return false;
 }
+/* Whether a slot is nothing but the address or the leading dimension of a matrix in memory. */
+static bool is_of_matrix(const struct making *k, unsigned cls, uint32_t slot) {
+  const struct mx_insn *i = &k->insns[0];
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const mx_word *w = &k->fn->func->code[i->pc];
+  bool found = false;
+  if (!(o->flags & MX_F_WHOLE) || !mx__has_bounds(o)) return false;
+  for (unsigned m = 0; m < o->nopnds; m++) {
+    const struct mx_opnd *at = &o->opnd[m];
+    if (at->type >= MX_T_raw || mx__types[at->type].slot_class != cls || mx_w_operand(w, m) != slot) continue;
+    const bool address = m + 1u < o->nopnds && at[1].type == MX_T_off, dimension = m + 1u == o->nopnds && at->type == MX_T_u32;
+    if (at->role == MX_OUT || at->vector || !(address || dimension)) return false;
+    found = true;
+  }
+  return found;
+}
 static void take_input(struct making *k, const struct mx_jit_place *p) {
   const unsigned cls = p->slot >> MX_JIT_CLASS;
   const uint32_t slot = mx__jit_slot_number(p);
   const enum how how = form_of(p);
   if (find(k, cls, slot)) return; /* as half of a pair */
   if (cls == MX_R64 && is_half(k, slot)) return;
+  if ((how == ONE32 || how == ONE64) && is_of_matrix(k, cls, slot)) {
+    add(k, cls, slot, p->home, false)->one = true;
+    return;
+  }
   const bool direct = how == COPY32 || how == COPY64;
   const uint32_t to = direct ? p->home : scratch(k, cls);
   add(k, cls, slot, to, !direct);
@@ -141,7 +162,7 @@ static uint32_t take_result(struct making *k, const struct mx_jit_step *s, bool 
   if (last && !p) return k->bad = true, 0;
   if (!last) { /* seen by the step's other instructions only; what the slot held before stays where it is */
     const uint32_t at = scratch(k, cls);
-    if (known) *known = (struct at){cls, slot, at, true};
+    if (known) *known = (struct at){cls, slot, at, true, false};
     else add(k, cls, slot, at, true);
     return at;
   }
@@ -180,7 +201,10 @@ static void take_instruction(struct making *k, const struct mx_jit_step *s, uint
       else {
         const struct at *p = find(k, cls, field);
         if (!p) k->bad = true;
-        else refs[m] = (mx_ref)p->place;
+        else {
+          refs[m] = (mx_ref)p->place;
+          if (p->one) step->ones |= 1u << m;
+        }
       }
     }
   if (i->more) memcpy(i->o, refs, sizeof i->o);
@@ -298,10 +322,12 @@ bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned
   if (mask) {
     x->base[0] = home;
     x->mask = mask;
+    x->ones = s->ones;
     const struct mx_insn *next = s->insns;
     for (uint32_t k = 0; k < s->n && next; k++) next = s->insns[k].fn(x, &s->insns[k]);
     *done = next != NULL;
     x->base[0] = frame;
+    x->ones = 0;
   }
   if (*done && s->nout) {
     if (!mask) x->mask = all;

@@ -158,7 +158,7 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
   const unsigned part = t->part, bits = mx__elements[t->type[part]].bits;
   const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64, is_col = t->is_col[part];
   const void *base = mx__operand(x, mx__operand_ref(i, address)), *pitch = mx__operand(x, mx__operand_ref(i, i->nopnds - 1u));
-  const uint64_t odd = unlike(base, wide, x->lanes) | unlike(pitch, false, x->lanes);
+  const uint64_t odd = (x->ones >> address & 1 ? 0 : unlike(base, wide, x->lanes)) | (x->ones >> (i->nopnds - 1) & 1 ? 0 : unlike(pitch, false, x->lanes));
   if (odd) return *next = mx__trap_at(x, i, MX_TRAP_SYNC, odd, mx__format("their address or leading dimension is another one than lane 0's")), false;
   unsigned rows, cols;
   mx__tile_size(t, part, &rows, &cols);
@@ -234,8 +234,19 @@ const struct mx_insn *mx__op_wmma_store(struct mx_exec *x, const struct mx_insn 
   if (!p) return no_memory(x, i);
   struct matrix m;
   if (!find_matrix(x, i, p, 0, true, &m, &next)) return next;
-  const unsigned bytes = piece_bytes(&m), lane_bytes = bytes * m.pieces;
-  for (unsigned r = 0; r < p->t.nregs[m.part]; r++) {
+  const unsigned n = p->t.nregs[m.part], bytes = piece_bytes(&m), lane_bytes = bytes * m.pieces;
+  if (m.host && m.along && p->paired) { /* two registers of four lanes are 32 bytes of a row */
+    for (unsigned r = 0; r < n; r += 2) {
+      const uint32_t *even = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r)), *odd = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r + 1));
+      for (unsigned l = 0; l < x->lanes; l += 4) {
+        unsigned char *to = piece(&m, r, l, 0);
+        const mx__4u32 a = mx__get16(even + l), b = mx__get16(odd + l);
+        mx__put16(to, mx__low32(a, b)), mx__put16(to + 16, mx__high32(a, b));
+      }
+    }
+    return go_on(x, i);
+  }
+  for (unsigned r = 0; r < n; r++) {
     const unsigned char *v = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r));
     for (unsigned l = 0; l < x->lanes; l++)
       for (unsigned n = 0; n < m.pieces; n++) memcpy(piece(&m, r, l, n), v + l * lane_bytes + n * bytes, bytes);
@@ -253,7 +264,8 @@ static bool find_rows(struct mx_exec *x, const struct mx_insn *i, unsigned addre
   const uint64_t span = write ? b->writes : b->reads, most = span < 16 ? 0 : span - 16;
   uint64_t at[MX_MAX_LANES], odd = span < 16;
   for (unsigned l = 0; l < 8 * tiles; l++) {
-    at[l] = wide ? ((const uint64_t *)base)[l] + (uint64_t)i->off : (uint32_t)(((const uint32_t *)base)[l] + (uint32_t)i->off);
+    const unsigned n = x->ones >> address & 1 ? 0 : l;
+    at[l] = wide ? ((const uint64_t *)base)[n] + (uint64_t)i->off : (uint32_t)(((const uint32_t *)base)[n] + (uint32_t)i->off);
     odd |= (at[l] & 15) | (at[l] - b->lo > most);
     host[l] = (unsigned char *)(uintptr_t)(b->host + at[l]);
   }
