@@ -19,6 +19,7 @@ struct program { const char *name, *file, *kernel, *type, *sums; unsigned tile[2
 static const struct program programs[] = {
   {"f32 fma, tiles of 16 x 16 in shared memory", "examples/matmul.mxs", "matmul", "f32", "f32", {16, 16}, {16, 16}},
   {"wmma f16 into f32, 64 lanes", "examples/wmma.mxs", "wmma", "f16", "f32", {16, 16}, {64, 1}},
+  {"the same, 32 x 32 elements a warp", "tests/bench/matrix/f16.mxs", "f16", "f16", "f32", {32, 32}, {64, 1}},
   {"mma f16 into f32, ldmatrix, 32 lanes", "examples/mma.mxs", "mma", "f16", "f32", {8, 16}, {32, 1}},
   {"wmma s8 into s32, 64 lanes", "tests/bench/matrix/s8.mxs", "s8", "s8", "s32", {16, 16}, {64, 1}}};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
