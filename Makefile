@@ -127,7 +127,7 @@ RT_OBJ := $(call objs,$(RT_SRC))
 RTSO := $(BUILD)/libmxrt.so
 EXEC_LIBS := $(patsubst %,$(BUILD)/exec/%,libcudart.so.11.0 libcudart.so.12 libcudart.so.13 libcuda.so.1)
 # headers of kernels' C++ that are made of the list of the guides' functions
-CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16)
+CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16) $(BUILD)/cxx/include/mx/names.h
 
 NO_DEPS := clean uninstall dist help
 .PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-matrix bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
@@ -228,6 +228,10 @@ $(BUILD)/exec/%: $(RTSO)
 $(BUILD)/cxx/include/mx/functions_%.h: cxx/functions.awk docs/guide.tsv
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && awk -f cxx/functions.awk -v part=$* docs/guide.tsv > $@
+
+$(BUILD)/cxx/include/mx/names.h: cxx/names.awk cxx/include/mx/types.h cxx/include/mx/runtime.h
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && awk -f $^ > $@
 
 $(BUILD)/mx-jitc: $(JITC_OBJ) $(BUILD)/libmx.a
 	$(call say,LD,$@)

@@ -1,0 +1,1 @@
+#include <mc_runtime.h>
