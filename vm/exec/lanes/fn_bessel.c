@@ -81,59 +81,113 @@ OWN1(y1, { y1_all(r, x, lanes); })
 
 /* ---- any order ---------------------------------------------------------------------------------------------------------- */
 
-/* Upwards from orders 0 and 1: stable for Y, and for J up to order x. Ends early where nothing more can change. */
-static double upwards(int32_t n, double x, double first, double second) {
-  for (int32_t k = 1; k < n && second - second == 0; k++) {
-    const double next = 2 * (double)k / x * second - first;
-    first = second, second = next;
+/* A recurrence takes as many rounds as the order says: lanes go through them together, unless few have many. Orders beyond this, which
+ * would take too long, are taken to be this. */
+enum { MOST_ORDER = 1 << 20, AT_ONCE = 32 };
+static bool few_have_many(const int32_t *n, unsigned lanes) {
+  int64_t all = 0, most = 0;
+  for (unsigned l = 0; l < lanes; l++) all += n[l] > 0 ? n[l] : 0, most = n[l] > most ? n[l] : most;
+  return lanes > 1 && all * 4 < most * lanes;
+}
+
+/* Upwards from orders 0 and 1, in first and second, to order n[l], in second: stable for Y, and for J up to order x. Ends early where
+ * nothing more can change. */
+static void upwards(double *first, double *second, const int32_t *n, const double *x, unsigned lanes) {
+  if (few_have_many(n, lanes)) {
+    for (unsigned l = 0; l < lanes; l++) upwards(first + l, second + l, n + l, x + l, 1);
+    return;
   }
-  return n ? second : first;
-}
-/* Downwards from where J is negligible, then scaled by what order 0 or 1 is. */
-static double downwards(int32_t n, double x, double first, double second) {
-  if (x < 1e-8) { /* (x/2)^n / n! */
-    double t = 1;
-    for (int32_t k = 1; k <= n && t != 0; k++) t *= x / 2 / k;
-    return t;
+  int32_t most = 0;
+  for (unsigned l = 0; l < lanes; l++) most = n[l] > most ? n[l] : most;
+  uint32_t on = 1;
+  for (int32_t k = 1; on && k < most;) {
+    const int32_t end = most - k > AT_ONCE ? k + AT_ONCE : most;
+    for (on = 0; k < end; k++)
+      for (unsigned l = 0; l < lanes; l++) {
+        const bool goes = (k < n[l]) & (second[l] - second[l] == 0);
+        const double next = 2 * (double)k / x[l] * second[l] - first[l];
+        first[l] = goes ? second[l] : first[l];
+        second[l] = goes ? next : second[l];
+        on |= goes;
+      }
   }
-  double above = 0, here = 1e-300, wanted = 0, one = 0;
-  for (int32_t k = n + 20 + (int32_t)SQRT(f64, 60. * n); k > 0; k--) {
-    if (k == n) wanted = here;
-    if (k == 1) one = here;
-    const double below = 2 * (double)k / x * here - above;
-    above = here, here = below;
-    if (__builtin_fabs(here) > 1e200) here *= 1e-200, above *= 1e-200, wanted *= 1e-200, one *= 1e-200;
+}
+/* Downwards from where J is negligible, then scaled by what order 0 or 1 is; n[l] 0: not this lane. */
+static void downwards(double *r, const double *first, const double *second, const int32_t *n, const double *x, unsigned lanes) {
+  if (few_have_many(n, lanes)) {
+    for (unsigned l = 0; l < lanes; l++)
+      if (n[l]) downwards(r + l, first + l, second + l, n + l, x + l, 1);
+    return;
   }
-  return __builtin_fabs(first) > __builtin_fabs(second) ? wanted * (first / here) : wanted * (second / one);
+  double above[MX_MAX_LANES], here[MX_MAX_LANES], wanted[MX_MAX_LANES], one[MX_MAX_LANES];
+  int32_t begin[MX_MAX_LANES], most = 0;
+  for (unsigned l = 0; l < lanes; l++) {
+    above[l] = wanted[l] = one[l] = 0;
+    here[l] = 1e-300;
+    begin[l] = n[l] ? n[l] + 20 + (int32_t)SQRT(f64, 60. * n[l]) : 0;
+    most = begin[l] > most ? begin[l] : most;
+  }
+  for (int32_t k = most; k > 0; k--)
+    for (unsigned l = 0; l < lanes; l++) {
+      const bool goes = k <= begin[l];
+      const double below = 2 * (double)k / x[l] * here[l] - above[l];
+      wanted[l] = k == n[l] ? here[l] : wanted[l];
+      one[l] = k == 1 ? here[l] : one[l];
+      above[l] = goes ? here[l] : above[l];
+      here[l] = goes ? below : here[l];
+      const double scale = __builtin_fabs(here[l]) > 1e200 ? 1e-200 : 1;
+      here[l] *= scale, above[l] *= scale, wanted[l] *= scale, one[l] *= scale;
+    }
+  for (unsigned l = 0; l < lanes; l++)
+    if (n[l]) r[l] = __builtin_fabs(first[l]) > __builtin_fabs(second[l]) ? wanted[l] * (first[l] / here[l]) : wanted[l] * (second[l] / one[l]);
 }
-static double first_kind(int32_t n, double x, double first, double second) {
-  if (n < 0 || x != x) return __builtin_nan("");
-  if (n < 2) return n ? second : first;
-  const double m = __builtin_fabs(x);
-  if (m > 0x1.fffffffffffffp1023) return 0;
-  if (x < 0) second = -second; /* J1 is odd */
-  const double r = n <= m ? upwards(n, m, first, second) : downwards(n, m, first, second);
-  return x < 0 && n % 2 ? -r : r;
+static double small(int32_t n, double x) { /* (x/2)^n / n! */
+  double t = 1;
+  for (int32_t k = 1; k <= n && t != 0; k++) t *= x / 2 / k;
+  return t;
 }
-static double second_kind(int32_t n, double x, double first, double second) {
-  return n < 0 || !(x >= 0) ? __builtin_nan("") : upwards(n, x, first, second);
+static void first_kind(double *r, const int32_t *n, const double *x, double *first, double *second, unsigned lanes) {
+  double m[MX_MAX_LANES], w[MX_MAX_LANES];
+  int32_t up[MX_MAX_LANES], down[MX_MAX_LANES];
+  for (unsigned l = 0; l < lanes; l++) {
+    m[l] = __builtin_fabs(x[l]);
+    w[l] = 0x1.5bf0a8b145769p0 * m[l] / n[l]; /* e x / 2n: to the power of n it is more than J */
+  }
+  pass_log_f64(w, w, lanes);
+  for (unsigned l = 0; l < lanes; l++) {
+    const bool recurs = n[l] >= 2 && m[l] <= 0x1.fffffffffffffp1023;
+    r[l] = n[l] < 0 || x[l] != x[l] ? __builtin_nan("") : n[l] >= 2 ? 0 : n[l] ? second[l] : first[l];
+    up[l] = recurs && n[l] <= m[l] ? n[l] : 0;
+    down[l] = recurs && n[l] > m[l] && m[l] >= 1e-8 && n[l] * w[l] > -760 ? n[l] : 0; /* below that it is less than any number */
+    if (recurs && m[l] < 1e-8) r[l] = small(n[l], m[l]);
+    second[l] = x[l] < 0 ? -second[l] : second[l]; /* J1 is odd */
+  }
+  upwards(first, second, up, m, lanes);
+  downwards(r, first, second, down, m, lanes);
+  for (unsigned l = 0; l < lanes; l++) {
+    r[l] = up[l] ? second[l] : r[l];
+    r[l] = n[l] >= 2 && x[l] < 0 && m[l] <= 0x1.fffffffffffffp1023 && n[l] % 2 ? -r[l] : r[l];
+  }
 }
-/* Orders beyond this, whose recurrences would take too long, are taken to be this. */
-enum { MOST_ORDER = 1 << 20 };
+static void second_kind(double *r, const int32_t *n, const double *x, double *first, double *second, unsigned lanes) {
+  int32_t up[MX_MAX_LANES];
+  for (unsigned l = 0; l < lanes; l++) up[l] = x[l] >= 0 ? n[l] : 0;
+  upwards(first, second, up, x, lanes);
+  for (unsigned l = 0; l < lanes; l++) r[l] = n[l] < 0 || !(x[l] >= 0) ? __builtin_nan("") : n[l] ? second[l] : first[l];
+}
 #define ORDER(name_, t_, value_, zero_, one_, nan_) \
   void MX_FN(name_##_##t_)(MX_FN_ARGS) { \
     (void)q, (void)c, (void)e, (void)mod; \
     mx_##t_ *to = d; \
     const mx_##t_ *from = b; \
     const int32_t *n = a; \
-    double x[MX_MAX_LANES], first[MX_MAX_LANES], second[MX_MAX_LANES]; \
-    for (unsigned l = 0; l < lanes; l++) x[l] = from[l]; \
+    double x[MX_MAX_LANES], first[MX_MAX_LANES], second[MX_MAX_LANES], r[MX_MAX_LANES]; \
+    int32_t order[MX_MAX_LANES]; \
+    for (unsigned l = 0; l < lanes; l++) x[l] = from[l], order[l] = n[l] < MOST_ORDER ? n[l] : MOST_ORDER; \
     zero_(first, x, lanes); \
     one_(second, x, lanes); \
-    for (unsigned l = 0; l < lanes; l++) { \
-      const mx_##t_ r = (mx_##t_)value_(n[l] < MOST_ORDER ? n[l] : MOST_ORDER, x[l], first[l], second[l]); \
-      to[l] = nan_(from[l], r); \
-    } \
+    value_(r, order, x, first, second, lanes); \
+    for (unsigned l = 0; l < lanes; l++) to[l] = nan_(from[l], (mx_##t_)r[l]); \
   }
 #define NAN_f32(a_, r_) CANON(f32, r_)
 #define NAN_f64(a_, r_) LET(f64, A, a_, NAN1(r_))
