@@ -37,7 +37,7 @@ uint64_t differ_random(uint64_t *state) { /* splitmix64 */
 enum { PREDICATES, WORDS32, NARROW, WORDS64, KINDS };
 struct maker { uint64_t *state; uint32_t lanes; struct mx_func *f; mx_word *code; struct mx_lit *lits; bool chain; unsigned from[KINDS], to[KINDS], turn;
                unsigned may_call, ncall; /* these functions */
-               bool called; };
+               bool called, clocks; }; /* clocks: of the warp, read now and then */
 static uint32_t below(struct maker *k, uint32_t n) { return (uint32_t)(differ_random(k->state) % n); }
 
 static unsigned literal(struct maker *k, unsigned kind, uint32_t index, uint64_t value) {
@@ -241,6 +241,9 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
       reading_loop(k, depth);
     } else if (k->ncall && dice >= 7 && dice < 11) {
       call(k);
+    } else if (k->clocks && !below(k, 8)) {
+      if (below(k, 2)) PUT(MX_SREG_64, 0, below(k, N64), MX_SR_CLOCK64);
+      else PUT(MX_SREG_32, 0, below(k, N32), MX_SR_CLOCK);
     } else {
       const bool full = !below(k, 6); /* words in memory: compiled code knows many forms of such rows */
       unsigned op;
@@ -441,7 +444,7 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
       snprintf(names[p], sizeof names[p], "program%u", p);
       uint64_t state = seed * 1000003u + p;
       struct maker k = {.state = &state, .lanes = lanes, .f = &f[p], .code = code + (size_t)p * WORDS, .lits = lits + (size_t)p * MX_MAX_LITS * 2,
-                        .may_call = programs + 1, .ncall = CALLED};
+                        .may_call = programs + 1, .ncall = CALLED, .clocks = seed % 3 == 2};
       f[p].name = names[p], f[p].code = k.code, f[p].lits = k.lits;
       program(&k, instructions);
     }
@@ -449,7 +452,7 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
       struct mx_func *to = &f[programs + 1 + p];
       uint64_t state = seed * 1000003u + 0x10000 + p;
       struct maker k = {.state = &state, .lanes = lanes, .f = to, .code = code + (size_t)programs * WORDS + words + (size_t)p * WORDS,
-                        .lits = lits + (size_t)(programs + 1 + p) * MX_MAX_LITS * 2, .may_call = programs + 2 + p, .ncall = CALLED - 1 - p, .called = true};
+                        .lits = lits + (size_t)(programs + 1 + p) * MX_MAX_LITS * 2, .may_call = programs + 2 + p, .ncall = CALLED - 1 - p, .called = true, .clocks = seed % 3 == 2};
       to->name = called[p], to->code = k.code, to->lits = k.lits;
       function(&k);
     }

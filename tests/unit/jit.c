@@ -940,7 +940,7 @@ int main(void) {
       cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
       cmocka_unit_test(warp_after_warp),      cmocka_unit_test(spoiled_results),     cmocka_unit_test(entries_cut_short_in_use),
       cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(called_through_memory),
-      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(slower_code),          cmocka_unit_test(calls_in_line),        cmocka_unit_test(blocks_come_back),
+      cmocka_unit_test(slower_code),          cmocka_unit_test(calls_in_line),        cmocka_unit_test(blocks_come_back),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }
