@@ -204,21 +204,6 @@ const struct mx_insn *mx__op_fill(struct mx_exec *x, const struct mx_insn *i) {
   return i + 1;
 }
 
-/* ---- address windows ------------------------------------------------------------------------------------*/
-static const struct mx_insn *add_window(struct mx_exec *x, const struct mx_insn *i, uint64_t window) {
-  uint64_t m = mx__lanes_of(x, i), *d = mx__operand(x, i->o[0]);
-  const uint64_t *a = mx__operand(x, i->o[1]);
-  if (m == x->full) for (uint32_t l = 0; l < x->lanes; l++) d[l] = a[l] + window;
-  else MX_FOR_LANES(l, m) d[l] = a[l] + window;
-  return i + 1;
-}
-const struct mx_insn *mx__op_cvta(struct mx_exec *x, const struct mx_insn *i) {
-  return add_window(x, i, mx_space_window(i->mod + 1u));
-}
-const struct mx_insn *mx__op_cvta_to(struct mx_exec *x, const struct mx_insn *i) {
-  return add_window(x, i, -mx_space_window(i->mod + 1u));
-}
-
 /* ---- a lane's stack --------------------------------------------------------------------------------------
  * Grows for all lanes of a frame together: a lane may own less of it than there is. So it shrinks only when all lanes of
  * the frame say so; what others leave behind ends with the frame. */
