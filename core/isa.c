@@ -96,6 +96,48 @@
 #define STA_4(t_) V4(IN, t_, 1)
 #define ISA_STA(n_, t_, p_) n_ + 4, {I(p_), I(off), STA_##n_(t_), I(p_), I(off)}
 #define ISA_D3(d_, a_) 4, {O(d_), O(d_), O(d_), I(a_)}
+/* Textures and surfaces: results, the object's address, coordinates, and what a form has beyond them. */
+#define TEX_COUNT_1D 1
+#define TEX_COUNT_2D 2
+#define TEX_COUNT_3D 4
+#define TEX_COUNT_A1D 2
+#define TEX_COUNT_A2D 4
+#define TEX_COUNT_ACUBE 4
+#define TEX_COORDS_1D(c_) V1(IN, c_, 2)
+#define TEX_COORDS_2D(c_) V2(IN, c_, 2)
+#define TEX_COORDS_3D(c_) V2(IN, c_, 2), V1(IN, c_, 2), V1(IN, b32, 2)
+#define TEX_COORDS_A1D(c_) V1(IN, u32, 2), V1(IN, c_, 2)
+#define TEX_COORDS_A2D(c_) V1(IN, u32, 2), V2(IN, c_, 2), V1(IN, b32, 2)
+#define TEX_COORDS_ACUBE(c_) V1(IN, u32, 2), V2(IN, c_, 2), V1(IN, c_, 2)
+#define TEX_COUNT_NONE 0
+#define TEX_COUNT_LEVEL 1
+#define TEX_COUNT_GRAD1 2
+#define TEX_COUNT_GRAD2 4
+#define TEX_COUNT_GRAD4 8
+#define TEX_EXTRA_NONE(c_)
+#define TEX_EXTRA_LEVEL(c_) , I(c_)
+#define TEX_EXTRA_GRAD1(c_) , V1(IN, c_, 3), V1(IN, c_, 4)
+#define TEX_EXTRA_GRAD2(c_) , V2(IN, c_, 3), V2(IN, c_, 4)
+#define TEX_EXTRA_GRAD4(c_) , V4(IN, c_, 3), V4(IN, c_, 4)
+#define TEX_OFFSET {MX_IN, MX_T_s32, MX_ZERO, 0, 5}
+#define TEX_OFFSETS_0
+#define TEX_OFFSETS_1 , TEX_OFFSET
+#define TEX_OFFSETS_2 , TEX_OFFSET, TEX_OFFSET
+#define TEX_OFFSETS_4 , TEX_OFFSET, TEX_OFFSET, TEX_OFFSET, TEX_OFFSET
+#define TEX_COUNT_PLAIN 0
+#define TEX_COUNT_DEPTH 1
+#define TEX_PLAIN
+#define TEX_DEPTH , I(f32)
+#define ISA_TEX(n_, t_, geometry_, c_, extra_, offsets_, depth_) \
+  n_ + 2 + TEX_COUNT_##geometry_ + TEX_COUNT_##extra_ + offsets_ + TEX_COUNT_##depth_, \
+  {V##n_(OUT, t_, 1), I(u64), I(off), TEX_COORDS_##geometry_(c_) TEX_EXTRA_##extra_(c_) TEX_OFFSETS_##offsets_ TEX_##depth_}
+#define ISA_SULD(n_, t_, geometry_) n_ + 2 + TEX_COUNT_##geometry_, {V##n_(OUT, t_, 1), I(u64), I(off), TEX_COORDS_##geometry_(b32)}
+#define ISA_SUST(n_, t_, geometry_) n_ + 2 + TEX_COUNT_##geometry_, {I(u64), I(off), TEX_COORDS_##geometry_(b32), V##n_(IN, t_, 1)}
+/* the guides' functions on them: n elements that result or are written, and other inputs */
+#define ISA_SAMPLE(n_, t_, count_, inputs_) n_ + count_, {V##n_(OUT, t_, 1), ISA_BARE inputs_}
+#define ISA_PUT(n_, t_, count_, inputs_) n_ + count_, {V##n_(IN, t_, 1), ISA_BARE inputs_}
+#define ISA_OBJECT(d_) 3, {O(d_), I(u64), I(off)}
+#define ISA_OBJECTL(d_) 4, {O(d_), I(u64), I(off), I(b32)}
 #define ISA_BRX() 4, {I(u32), I(raw), I(raw), I(raw)}
 #define ISA_BAR() 2, {I(u32), IMPLICIT(IN, u32, ZERO)}
 #define ISA_BARRED(d_) 4, {O(d_), I(u32), IMPLICIT(IN, u32, ZERO), I(pred)}

@@ -507,8 +507,10 @@ void mx__parse_variable(struct front *f, unsigned linkage) {
       vec = 3;
     else if (mx__tok_is(&t, ".attribute"))
       parse_attribute(f, &flags);
-    else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".samplerref") || mx__tok_is(&t, ".surfref")) {
-      ERR(f, "unsupported", t.loc, NULL, "textures and surfaces are not supported");
+    else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".surfref"))
+      type = MX_T_u64; /* the object's number, which the host puts there */
+    else if (mx__tok_is(&t, ".samplerref")) {
+      ERR(f, "unsupported", t.loc, NULL, "samplers apart from textures are not supported");
       mx__resync(f);
       return;
     } else {
@@ -608,7 +610,7 @@ static bool parse_param(struct front *f, struct param *p, bool entry, bool proto
     else if (type >= 0)
       p->type = (uint8_t)type;
     else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".samplerref") || mx__tok_is(&t, ".surfref")) {
-      ERR(f, "unsupported", t.loc, NULL, "textures and surfaces are not supported");
+      ERR(f, "unsupported", t.loc, "pass the object's number as .u64", "references as parameters are not supported");
       return false;
     } else {
       ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a parameter",

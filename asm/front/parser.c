@@ -135,8 +135,12 @@ static bool add_operand(struct front *f, struct list *l, struct opnd o) {
   return true;
 }
 
-/* [base + index*scale + constant]; disassembly also writes [(base)+constant] */
-static bool parse_address(struct front *f, struct list *l, unsigned number) {
+static bool parse_operand(struct front *f, struct list *l, unsigned *number, unsigned depth, bool in_braces);
+
+/* [base + index*scale + constant]; disassembly also writes [(base)+constant]. Behind an object in brackets stand operands of their own,
+ * numbered on: [texture, {x, y}]. */
+static bool parse_address(struct front *f, struct list *l, unsigned *count, unsigned depth) {
+  const unsigned number = *count;
   struct ir_loc loc = mx__next(f).loc;
   struct opnd o = {.is_address = true, .number = (uint16_t)number};
   struct token *t = mx__peek(f, 0);
@@ -157,28 +161,35 @@ static bool parse_address(struct front *f, struct list *l, unsigned number) {
     if (o.e.kind == EX_BAD) return false;
   }
   struct ir_loc end = mx__peek(f, 0)->loc;
-  if (!mx__expect(f, ']', "the address")) return false;
+  const bool more = depth < 4 && mx__accept(f, ',');
+  if (!more && !mx__expect(f, ']', "the address")) return false;
   o.e.loc = loc;
   if (end.line == loc.line && end.col >= loc.col) o.e.loc.width = end.col + 1 - loc.col;
   if (o.e.kind != EX_INT || o.e.negated || o.e.minus) {
     ERR(f, "bad-address", o.e.loc, NULL, "expected [base + index*scale + constant]");
     return false;
   }
-  return add_operand(f, l, o);
+  if (!add_operand(f, l, o)) return false;
+  if (!more) return true;
+  do {
+    ++*count;
+    if (!parse_operand(f, l, count, depth + 1, false)) return false;
+  } while (mx__accept(f, ','));
+  return mx__expect(f, ']', "the object and its coordinates");
 }
 
-static bool parse_operand(struct front *f, struct list *l, unsigned number, unsigned depth) {
+static bool parse_operand(struct front *f, struct list *l, unsigned *number, unsigned depth, bool in_braces) {
   struct token *t = mx__peek(f, 0);
   if (t->kind == TOK_PUNCT && t->punct == '{' && depth < 4) {
     mx__next(f);
     do {
-      if (!parse_operand(f, l, number, depth + 1)) return false;
+      if (!parse_operand(f, l, number, depth + 1, true)) return false;
     } while (mx__accept(f, ','));
     if (!mx__expect(f, '}', "the group")) return false;
   } else if (t->kind == TOK_PUNCT && t->punct == '[') {
-    if (!parse_address(f, l, number)) return false;
+    if (!parse_address(f, l, number, depth)) return false;
   } else {
-    struct opnd o = {.number = (uint16_t)number};
+    struct opnd o = {.number = (uint16_t)*number, .in_braces = in_braces};
     o.e = mx__parse_expr(f);
     if (o.e.kind == EX_BAD || !add_operand(f, l, o)) return false;
     if (o.e.index) {
@@ -187,7 +198,7 @@ static bool parse_operand(struct front *f, struct list *l, unsigned number, unsi
       return false;
     }
   }
-  if (mx__accept(f, '|')) return parse_operand(f, l, number, depth);
+  if (mx__accept(f, '|')) return parse_operand(f, l, number, depth, in_braces);
   return true;
 }
 
@@ -196,7 +207,7 @@ static bool parse_call_list(struct front *f, struct list *l, unsigned number) {
   if (!mx__expect(f, '(', "call")) return false;
   if (mx__accept(f, ')')) return true;
   do {
-    if (!parse_operand(f, l, number, 4)) return false;
+    if (!parse_operand(f, l, &number, 4, false)) return false;
   } while (mx__accept(f, ','));
   return mx__expect(f, ')', "the list");
 }
@@ -209,14 +220,16 @@ static bool parse_call(struct front *f, struct stmt *s) {
     if (!parse_call_list(f, &l, 1) || !mx__expect(f, ',', "the results")) return false;
     s->nres = l.n;
   }
-  if (!parse_operand(f, &l, 2, 4)) return false;
+  unsigned number = 2;
+  if (!parse_operand(f, &l, &number, 4, false)) return false;
   if (mx__accept(f, ',')) {
     uint32_t before = l.n;
     t = mx__peek(f, 0);
     bool list = !(t->kind == TOK_WORD && before == s->nres + 1); /* `call f, prototype`: no arguments */
     if (list && !parse_call_list(f, &l, 3)) return false;
     s->nargs = l.n - before;
-    if ((!list || mx__accept(f, ',')) && !parse_operand(f, &l, 4, 4)) return false;
+    number = 4;
+    if ((!list || mx__accept(f, ',')) && !parse_operand(f, &l, &number, 4, false)) return false;
   }
   s->opnds = l.v;
   s->nopnds = l.n;
@@ -246,7 +259,8 @@ static bool parse_operands(struct front *f, struct stmt *s) {
   unsigned number = 1;
   if (!no_operands(f)) {
     do {
-      if (!parse_operand(f, &l, number++, 0)) return false;
+      if (!parse_operand(f, &l, &number, 0, false)) return false;
+      number++;
     } while (mx__accept(f, ',') || missing_comma(f, s));
   }
   if (mx__accept(f, '!')) {
@@ -945,7 +959,7 @@ static void parse_top(struct front *f) {
   else if (mx__tok_is(&t, ".reloc"))
     parse_reloc(f);
   else if (mx__tok_is(&t, ".tex")) {
-    ERR(f, "unsupported", t.loc, NULL, "textures and surfaces are not supported");
+    ERR(f, "unsupported", t.loc, "write .global .texref", ".tex is not supported");
     mx__resync(f);
   } else if (!parse_common_directive(f, &t)) {
     if (t.kind != TOK_BAD)

@@ -30,7 +30,7 @@ struct expr {
 };
 
 /* ---- statements -------------------------------------------------------------------------------------- */
-struct opnd { struct expr e; bool is_address; uint16_t number; }; /* number: place in the text, from 1; groups share it */
+struct opnd { struct expr e; bool is_address, in_braces; uint16_t number; }; /* number: place in the text, from 1; groups share it */
 
 enum stmt_kind { ST_INSN, ST_CALL, ST_LABEL };
 struct stmt {

@@ -447,14 +447,6 @@ const char *mx__refused_group(const char *mnemonic) {
   static const struct {
     const char *prefix, *group;
   } refused[] = {
-      {"tex", "textures are"},
-      {"tld4", "textures are"},
-      {"txq", "textures are"},
-      {"istypep", "textures are"},
-      {"suld", "surfaces are"},
-      {"sust", "surfaces are"},
-      {"sured", "surfaces are"},
-      {"suq", "surfaces are"},
       {"st.bulk", "asynchronous stores are"},
       {"cp.async.bulk.tensor", "tensor maps are"},
       {"cp.async.bulk.prefetch.tensor", "tensor maps are"},

@@ -35,6 +35,9 @@ static bool line_up(const struct mx_op_info *row, const struct vals *vs, struct 
       return false;
   for (unsigned k = 1; k < row->nopnds; k++) { /* braces as the row has them */
     const unsigned vector = row->opnd[k].vector;
+    if (vector && vector == row->opnd[k - 1].vector && out[k] != out[k - 1]) return false; /* left out as a whole */
+    /* braces around one operand tell offsets, which may be left out, from what comes behind them */
+    if (lu->v[k] && row->opnd[k - 1].vector && (vector ? row->opnd[k].implicit && !lu->v[k]->in_braces : lu->v[k]->in_braces)) return false;
     if (!vector || !lu->v[k] || !lu->v[k - 1]) continue;
     if ((vector == row->opnd[k - 1].vector) != (lu->v[k]->number == lu->v[k - 1]->number)) return false;
   }

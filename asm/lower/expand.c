@@ -107,7 +107,8 @@ static void push_operand(struct use *x, struct vals *vs, unsigned k, bool addres
   if (!address) return;
   struct val *off = mx__push(x->l, vs);
   off->kind = V_OFF;
-  off->offset = x->opnds[k + 1].lit.value;
+  const struct mx_op_info *row = x->match->row; /* an object's number is an address without an offset */
+  off->offset = k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off ? x->opnds[k + 1].lit.value : 0;
 }
 
 static struct temp *temp_of(struct use *x, const char *name, size_t len) {
@@ -221,9 +222,15 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
     mx__branch(l, label_of(x, p, strcspn(p, " ;")), guard, guard_neg);
     return true;
   }
+  uint16_t group = 0; /* what stands in one pair of braces has one number */
+  bool in_braces = false;
   while (p < end) {
     bool address = false;
-    p += strspn(p, " ,{}|");
+    const uint32_t before = vs.n;
+    bool begins = !in_braces;
+    for (; p < end && strchr(" ,{}|]", *p); p++)
+      if (*p == '{' || *p == '}') in_braces = *p == '{', begins = true;
+    group += begins || !in_braces;
     if (p < end && *p == '[') address = true, p++;
     if (p >= end) break;
     if (*p == '$') {
@@ -248,8 +255,8 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
       push_number(x, &vs, p, &p);
     }
     if (address && p < end && *p == ']') p++;
+    for (uint32_t k = before; k < vs.n; k++) vs.v[k].loc = l->loc, vs.v[k].number = group, vs.v[k].in_braces = in_braces;
   }
-  for (uint32_t k = 0; k < vs.n; k++) vs.v[k].loc = l->loc, vs.v[k].number = (uint16_t)(k + 1);
   if (writes_temps_only(x, mnemonic, &vs)) guard = IR_NONE;
   return mx__select_emit(l, mnemonic, NULL, &vs, guard, guard_neg, l->loc);
 }

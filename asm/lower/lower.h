@@ -20,7 +20,7 @@ enum val_kind {
 /* One operand as the table counts them: a group is taken apart, an address is two. */
 struct val {
   uint8_t kind, type;
-  bool is_address, minus, generic;
+  bool is_address, minus, generic, in_braces;
   uint16_t number;           /* in the text, from 1 */
   uint32_t reg, sreg;
   struct sym *sym;

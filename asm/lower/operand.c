@@ -605,6 +605,7 @@ bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs, bool ge
   struct val *v = mx__push(l, vs);
   v->loc = e->loc;
   v->number = o->number;
+  v->in_braces = o->in_braces;
   v->minus = e->minus;
   if (e->kind == EX_STRING) {
     v->kind = V_LIT;

@@ -324,7 +324,9 @@ MX_API mx_status mx_device_set_messages(mx_device *device, mx_output_fn fn, void
   X(HOST_MEMORY, 16, "the host is out of memory")                                                      \
   X(INTERNAL, 17, "internal error")                                                                    \
   X(MBARRIER, 18, "mbarrier used wrongly")                                                             \
-  X(ASYNC, 19, "asynchronous copy used wrongly")
+  X(ASYNC, 19, "asynchronous copy used wrongly")                                                       \
+  X(BAD_OBJECT, 20, "no texture or surface that the instruction can use")                              \
+  X(OUTSIDE_SURFACE, 21, "access outside of a surface")
 
 typedef enum mx_trap_kind {
 #define X(name_, number_, text_) MX_TRAP_##name_ = number_,

@@ -41,6 +41,8 @@ bool mx__run_kernels(struct function *fs, size_t n, const struct how *how);
 /* tiles.c: runs a file of matrix instructions; false: it is none, or it cannot be run. only, every: as conform's options, of names. */
 struct tally { unsigned passed, failed; size_t elements; };
 bool mx__run_tiles(const char *path, const char *only, unsigned every, const struct how *how, struct tally *n);
+/* textures.c: the same of a file of textures or surfaces. */
+bool mx__run_textures(const char *path, const char *only, unsigned every, const struct how *how, struct tally *n);
 /* bounds.c: whether `got` will do; sets worst. */
 bool mx__right(struct function *f, const uint64_t *in, const uint64_t *want, const uint64_t *got);
 #endif

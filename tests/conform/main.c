@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
   size_t n = 0;
   for (int i = optind; i < argc; i++) {
     struct tally tiles = {0};
-    if (mx__run_tiles(argv[i], only, every ? every : 1, &how, &tiles)) {
+    if (mx__run_tiles(argv[i], only, every ? every : 1, &how, &tiles) || mx__run_textures(argv[i], only, every ? every : 1, &how, &tiles)) {
       passed += tiles.passed, failed += tiles.failed;
       if (verbose) printf("%s: %zu elements\n", argv[i], tiles.elements);
       continue;

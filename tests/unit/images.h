@@ -170,7 +170,7 @@ static void maker_row(struct maker *k, unsigned op, unsigned mod) {
     else if (o->opnd[x].type == MX_T_off) field[x] = maker_lit(k, MX_LIT_VALUE, 0, (uint64_t)made_below(k->m, 5) * 4 - 8);
     else if (o->opnd[x].role == MX_OUT || op == MX_BRX) field[x] = maker_slot(k, t->slot_class);
     else if (x + 1 == o->nopnds || o->opnd[x + 1].type != MX_T_off) field[x] = maker_in(k, o->opnd[x].type, MAKER_VALUE);
-    else field[x] = maker_in(k, o->opnd[x].type, mod < 4 ? MAKER_GENERIC : MAKER_BASE);
+    else field[x] = maker_in(k, o->opnd[x].type, mod < 4 || !strstr(o->spelling, ".global") ? MAKER_GENERIC : MAKER_BASE);
   }
   if (op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64) field[1] = maker_sreg(k, mx__types[o->opnd[0].type].slot_class);
   if (op == MX_SPILL_PRED || op == MX_SPILL_32 || op == MX_SPILL_64) field[0] = made_below(k->m, 2);

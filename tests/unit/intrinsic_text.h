@@ -35,7 +35,7 @@ static void put_spelling(struct text *t, const char *p, unsigned pick, bool suff
       continue;
     }
     for (unsigned k = 0; k < pick && memchr(p + 1, '|', (size_t)(end - p - 1)); k++) p += 1 + strcspn(p + 1, "|");
-    put(t, "%.*s", (int)strcspn(p + 1, "|}>"), p + 1);
+    put(t, "%.*s", (int)strcspn(p + 1, "|=}>"), p + 1);
     p = end + 1;
   }
 }

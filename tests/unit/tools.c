@@ -14,6 +14,7 @@
 #undef types
 #define number manifest_number
 #include "tools/mxrun/manifest.c"
+#include "tools/mxrun/textures.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* The command line's ARGs as a kernel's parameters. */
 #include "mxrun.h"
+#include "textures.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,31 @@ static bool make_like(struct data *d, const struct data *of) {
 /* A text's length is that of its letters. */
 static uint64_t length_of(const struct data *d) { return data_count(d) - d->text; }
 
+/* "@photo.png:linear,wrap", "new:u8x4[480,640]": an image, as a texture or a surface. False: s is something else. */
+static bool set_image(struct args *a, struct arg *g, const char *s, const char *who, mx_device *d, struct failure *f) {
+  struct image_words w = {.texture = MX_TEXTURE_DESC_INIT, .surface = true};
+  const char *colon = strrchr(s, ':');
+  const bool is_new = !strncmp(s, "new:", 4);
+  char *why = NULL;
+  if (!is_new && (!colon || !image_words(&w, colon + 1))) return false;
+  char *source = is_new ? NULL : format("%.*s", (int)(colon - s), s);
+  enum data_result made = is_new ? image_new(&g->data, s + 4) ? DATA_MADE : DATA_BAD : *s == '@' ? data_read(&g->data, source + 1, &why) ? DATA_MADE : DATA_BAD : data_generate(&g->data, source, &why);
+  free(source);
+  if (made == DATA_OTHER) return false;
+  if (made == DATA_BAD) REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who, why ? why : "expected an image such as new:u8x4[480,640]");
+  else if (g->param.size != 8) REFUSE(f, CLI_USAGE, "argument %s: an image's number does not fit into %u bytes", who, g->param.size);
+  free(why);
+  if (f->text) return true;
+  uint64_t number = 0;
+  why = image_argument(d, &w, &g->data, &g->array, &number);
+  if (why) REFUSE(f, CLI_REFUSED, "argument %s: %s", who, why);
+  free(why);
+  g->buffer = true;
+  g->value = number;
+  memcpy(a->params + g->param.offset, &number, sizeof number);
+  return true;
+}
+
 static void set(struct args *a, const bool *made_before, struct arg *g, const char *s, mx_device *d, struct failure *f) {
   char who[256], length[24], *why = NULL;
   const char *reason = NULL;
@@ -159,6 +185,7 @@ static void set(struct args *a, const bool *made_before, struct arg *g, const ch
   struct arg *of = refers(a, made_before, s, "len", who, f);
   if (of) snprintf(length, sizeof length, "%llu", (unsigned long long)length_of(data_of(of))), s = length;
   if (f->text) return;
+  if (!is_text(s) && set_image(a, g, s, who, d, f)) return;
   const bool constant = !strncmp(s, "const:", 6);
   if (constant) s += 6;
   enum data_result made = DATA_OTHER;
@@ -284,7 +311,9 @@ void auto_grid(const struct args *a, mx_launch_config *c) {
 bool fetch_args(struct args *a, mx_device *d) {
   bool good = true;
   for (size_t k = 0; k < a->n; k++)
-    if (a->arg[k].buffer && !a->arg[k].same && a->arg[k].data.size) good &= mx_copy_from_device(d, a->arg[k].data.bytes, a->arg[k].address, a->arg[k].data.size) == MX_OK;
+    if (a->arg[k].buffer && !a->arg[k].same && a->arg[k].data.size)
+      good &= (a->arg[k].array ? mx_array_copy_out(a->arg[k].array, NULL, a->arg[k].data.bytes, 0, 0)
+                               : mx_copy_from_device(d, a->arg[k].data.bytes, a->arg[k].address, a->arg[k].data.size)) == MX_OK;
   return good;
 }
 

@@ -88,6 +88,54 @@ static bool same(struct reader *r, struct marg *a) {
   return bad(r, "no buffer has that name: 'as NAME' behind one gives it");
 }
 
+/* image NAME KIND SIZE FORMAT [layers=N] [levels=N] [gather] FILE */
+static bool image(struct reader *r) {
+  struct manifest *m = r->m;
+  if (m->nimages == MANIFEST_IMAGES) return bad(r, "too many images");
+  struct image_spec *s = &m->images[m->nimages];
+  *s = (struct image_spec){.desc = MX_ARRAY_DESC_INIT, .line = r->line};
+  if (!one_word(r, &s->name)) return false;
+  for (unsigned k = 0; k < m->nimages; k++)
+    if (!strcmp(m->images[k].name, s->name)) return bad(r, "this name is taken");
+  const char *w = word(r);
+  if (!w || !image_kind(s, w)) return bad(r, "expected 1d, 2d, 3d, 1dlayered, 2dlayered, cube, cubelayered, linear or pitch2d");
+  w = word(r);
+  if (!w || !image_size(s, w)) return bad(r, "expected a size such as 640x480");
+  w = word(r);
+  if (!w || !image_format(&s->desc, w, strlen(w))) return bad(r, "expected a format such as u8x4 or f32x1");
+  while ((w = word(r)) && image_option(s, w)) {}
+  s->file = w;
+  if (!w) return bad(r, "expected a file, or an array such as iota:u32[64]");
+  m->nimages++;
+  return true;
+}
+static bool named_image(struct reader *r, struct marg *a) {
+  const char *name = word(r);
+  if (!name) return bad(r, "expected an image's name");
+  for (a->image = 0; a->image < r->m->nimages; a->image++)
+    if (!strcmp(r->m->images[a->image].name, name)) return true;
+  return bad(r, "no image has that name: an 'image' line before it gives one");
+}
+static bool texture(struct reader *r, struct marg *a) {
+  a->kind = MARG_TEX;
+  if (!named_image(r, a)) return false;
+  a->texture = (mx_texture_desc)MX_TEXTURE_DESC_INIT;
+  for (const char *w; (w = word(r));) {
+    const char *wrong = texture_key(&a->texture, w);
+    if (wrong) return bad(r, wrong);
+  }
+  return true;
+}
+static bool surface(struct reader *r, struct marg *a) {
+  a->kind = MARG_SURF;
+  a->is_result = true;
+  if (!named_image(r, a)) return false;
+  if (r->m->images[a->image].where != IMAGE_ARRAY) return bad(r, "surfaces are of arrays");
+  for (const struct marg *o = r->m->args; o < a; o++)
+    if (o->kind == MARG_SURF && o->image == a->image) a->is_result = false;
+  return true;
+}
+
 static bool argument(struct reader *r) {
   struct manifest *m = r->m;
   if (m->nargs == MANIFEST_ARGS) return bad(r, "too many arguments");
@@ -95,13 +143,15 @@ static bool argument(struct reader *r) {
   *a = (struct marg){.line = r->line};
   stage(m)->nargs++;
   char *kind = word(r);
-  if (!kind) return bad(r, "expected in, inout, const, out, scratch, same, bytes or a type");
+  if (!kind) return bad(r, "expected in, inout, const, out, scratch, same, tex, surf, bytes or a type");
   if (!strcmp(kind, "in") || !strcmp(kind, "inout") || !strcmp(kind, "const")) {
     a->kind = *kind == 'c' ? MARG_CONST : kind[2] ? MARG_INOUT : MARG_IN;
     a->text = word(r);
     return a->text ? named(r, a) : bad(r, "expected a file, or an array such as iota:u32[64]");
   }
   if (!strcmp(kind, "same")) return same(r, a);
+  if (!strcmp(kind, "tex")) return texture(r, a);
+  if (!strcmp(kind, "surf")) return surface(r, a);
   if (!strcmp(kind, "out") || !strcmp(kind, "scratch")) {
     a->kind = kind[0] == 'o' ? MARG_OUT : MARG_SCRATCH;
     return number(r, DATA_LIMIT, &a->bytes) && named(r, a);
@@ -122,7 +172,7 @@ static bool argument(struct reader *r) {
   }
   a->kind = MARG_SCALAR;
   a->type = elem_find(kind, strlen(kind));
-  if (!a->type) return unknown(r, "arg", "expected in, inout, const, out, scratch, same, bytes or a type");
+  if (!a->type) return unknown(r, "arg", "expected in, inout, const, out, scratch, same, tex, surf, bytes or a type");
   char *s = word(r);
   const char *why = NULL;
   if (!s) return bad(r, "expected a value");
@@ -171,8 +221,8 @@ static bool diagnostic(struct reader *r) {
 /* Items that may stand once, or once for each launch, have a bit in `seen`. */
 static bool item(struct reader *r, const char *key) {
   static const char *const keys[] = {"name", "ptx", "poison", "stack", "stdout",
-    "threads", "steps", "timeout", "trap", "refused", "kernel", "grid", "block", "shared", "cooperative", "needs", "limit", "arg", "then", "expect", "diagnostic"};
-  enum { NAME, PTX, POISON, STACK, STDOUT, THREADS, STEPS, TIMEOUT, TRAP, REFUSED, KERNEL, GRID, BLOCK, SHARED, COOPERATIVE, NEEDS, LIMIT, ARG, THEN, EXPECT, DIAGNOSTIC, NONE };
+    "threads", "steps", "timeout", "trap", "refused", "kernel", "grid", "block", "shared", "cooperative", "needs", "limit", "image", "arg", "then", "expect", "diagnostic"};
+  enum { NAME, PTX, POISON, STACK, STDOUT, THREADS, STEPS, TIMEOUT, TRAP, REFUSED, KERNEL, GRID, BLOCK, SHARED, COOPERATIVE, NEEDS, LIMIT, IMAGE, ARG, THEN, EXPECT, DIAGNOSTIC, NONE };
   struct manifest *m = r->m;
   unsigned k = NAME;
   uint64_t v = 0;
@@ -212,6 +262,7 @@ static bool item(struct reader *r, const char *key) {
   case LIMIT:
     if (m->nlimits == sizeof m->limits / sizeof *m->limits) return bad(r, "too many limits");
     return one_word(r, &m->limits[m->nlimits++]);
+  case IMAGE: return image(r);
   case ARG: return argument(r);
   case THEN:
     r->seen &= ((uint64_t)1 << KERNEL) - 1;

@@ -2,8 +2,9 @@
 #ifndef MX_TOOLS_MANIFEST_H
 #define MX_TOOLS_MANIFEST_H
 #include "data.h"
+#include "textures.h"
 
-enum marg_kind { MARG_IN, MARG_CONST, MARG_INOUT, MARG_OUT, MARG_SCRATCH, MARG_SAME, MARG_SCALAR, MARG_BYTES };
+enum marg_kind { MARG_IN, MARG_CONST, MARG_INOUT, MARG_OUT, MARG_SCRATCH, MARG_SAME, MARG_SCALAR, MARG_BYTES, MARG_TEX, MARG_SURF };
 struct marg {
   uint8_t kind;
   const struct elem *type;     /* scalars */
@@ -12,6 +13,9 @@ struct marg {
   unsigned char *raw;          /* BYTES */
   const char *name;            /* of a buffer that later launches take, or NULL; SAME: of the one taken, */
   unsigned same;               /* which is this argument's */
+  unsigned image;              /* TEX, SURF: which of the manifest's */
+  bool is_result;              /* SURF: the first of its image, whose texels are compared */
+  mx_texture_desc texture;     /* TEX */
   unsigned line;
 };
 struct mexpect { const char *text; int64_t ulp; const struct elem *type; unsigned line; };
@@ -27,6 +31,7 @@ struct mstage {
 };
 
 #define MANIFEST_ARGS 256
+#define MANIFEST_IMAGES 32
 struct manifest {
   const char *name, *file;          /* file: program beside the manifest; NULL: inline */
   const char *inline_text;          /* the program between `text` and `end` */
@@ -41,6 +46,7 @@ struct manifest {
   const char *needs[16]; unsigned nneeds;
   const char *limits[16]; unsigned nlimits; /* NAME=NUMBER */
   struct marg args[MANIFEST_ARGS]; unsigned nargs;
+  struct image_spec images[MANIFEST_IMAGES]; unsigned nimages;
   struct mexpect expects[MANIFEST_ARGS]; unsigned nexpects;
   const char *trap, *trap_text;     /* a trap, or a status of the launch, that must come; words that its text must hold */
   struct mdiag diags[64]; unsigned ndiags; /* diagnostics that the program must get; then nothing is launched */

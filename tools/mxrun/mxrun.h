@@ -63,6 +63,7 @@ struct arg {
   mx_param_info param;
   bool buffer;
   struct data data;        /* a buffer's bytes before the launch and, after fetch_args, behind it */
+  struct mx_array *array;  /* of an image: then it has no address */
   mx_addr address, value;  /* on the device, and what the kernel gets for it */
   struct arg *same;        /* of an earlier launch, whose buffer this is; or NULL */
 };

@@ -39,6 +39,8 @@ const char *const run_help =
   "  @file.npy | @file.bin                 buffers: the kernel gets the address\n"
   "  const:@file.npy | const:iota:f32[16]  in constant memory, for ld.const through a parameter: OpenCL's __constant\n"
   "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
+  "  @file.png:linear,wrap,normalized      a texture: also clamp mirror border point texel float srgb cube volume layers\n"
+  "  new:u8x4[480,640] | @file.npy:surface a surface\n"
   "\n";
 
 enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_COMPARE, R_KEEP_GOING, R_SCREEN, R_LIVE, R_THEN };

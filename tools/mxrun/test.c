@@ -30,7 +30,7 @@ static const struct cli_option options[] = {
   {"list", 0, CLI_NONE, T_LIST}, {"round-trip", 0, CLI_NONE, T_ROUND}, {"stats", 0, CLI_NONE, T_STATS}, {"json", 0, CLI_NONE, T_JSON}, {0}};
 
 /* Groups of instructions that mx refuses by name for now; a test that needs one is reported as refused. */
-static const char *const refused_groups[] = {"texture", "surface", "cluster", "warpgroup"};
+static const char *const refused_groups[] = {"cluster", "warpgroup"};
 
 enum result { PASSED, FAILED, REFUSED };
 struct test {
@@ -243,7 +243,37 @@ static char *check_end(struct test *t, mx_device *d, mx_status s) {
   return why;
 }
 
-struct buffers { struct data data[MANIFEST_ARGS]; mx_addr address[MANIFEST_ARGS], argument[MANIFEST_ARGS]; };
+struct buffers {
+  struct data data[MANIFEST_ARGS];
+  mx_addr address[MANIFEST_ARGS], argument[MANIFEST_ARGS];
+  struct image images[MANIFEST_IMAGES];
+};
+
+static char *make_images(struct test *t, mx_device *d, struct buffers *b) {
+  for (unsigned k = 0; k < t->m.nimages; k++) {
+    struct data texels = {0};
+    char *why = NULL;
+    if (!get_data(t, &texels, t->m.images[k].file, &why)) return why;
+    why = image_create(d, &t->m.images[k], &texels, &b->images[k]);
+    data_free(&texels);
+    if (why) return why;
+  }
+  return NULL;
+}
+/* The number of a texture or surface argument. */
+static char *make_object(struct test *t, mx_device *d, struct buffers *b, const struct marg *a, uint64_t *number) {
+  struct image *i = &b->images[a->image];
+  mx_status s = MX_OK;
+  if (a->kind == MARG_SURF) {
+    if (!i->surface) s = mx_surface_create(i->array, 0, &i->surface);
+    *number = i->surface;
+  } else {
+    mx_texture_desc desc = a->texture;
+    image_show(&t->m.images[a->image], i, &desc);
+    s = mx_texture_create(d, &desc, number);
+  }
+  return s == MX_OK ? NULL : failure_text(d, s);
+}
 
 /* Buffers and the parameter block of one of the launches. */
 static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx_kernel *k, struct buffers *b, unsigned char *params) {
@@ -254,12 +284,18 @@ static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx
     mx_param_info p = {.struct_size = sizeof p};
     mx_kernel_get_param(k, i - stage->first, &p);
     bool buffer = a->kind <= MARG_SAME;
-    uint64_t size = buffer ? 8 : a->kind == MARG_SCALAR ? a->type->size : a->bytes;
+    const bool object = a->kind == MARG_TEX || a->kind == MARG_SURF;
+    uint64_t size = buffer || object ? 8 : a->kind == MARG_SCALAR ? a->type->size : a->bytes;
     const struct marg *made = a->kind == MARG_SAME ? &m->args[a->same] : a;
     if (made->kind == MARG_CONST && p.size == 4) size = 4; /* offsets in the constant window fit */
     if (p.size != size) return format("line %u: the argument has %llu bytes, parameter %u has %u", a->line, (unsigned long long)size, i - stage->first, p.size);
     if (a->kind == MARG_SCALAR) memcpy(params + p.offset, &a->bytes, p.size);
     if (a->kind == MARG_BYTES) memcpy(params + p.offset, a->raw, p.size);
+    if (object) {
+      uint64_t number;
+      if ((why = make_object(t, d, b, a, &number))) return why;
+      memcpy(params + p.offset, &number, sizeof number);
+    }
     if (a->kind == MARG_SAME) memcpy(params + p.offset, &b->argument[a->same], p.size);
     if (!buffer || a->kind == MARG_SAME) continue;
     struct data *data = &b->data[i];
@@ -284,17 +320,24 @@ static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx
   return NULL;
 }
 
+static bool is_result(const struct marg *a) { return a->kind == MARG_OUT || a->kind == MARG_INOUT || (a->kind == MARG_SURF && a->is_result); }
 static char *compare_memory(struct test *t, mx_device *d, struct buffers *b) {
   struct manifest *m = &t->m;
   unsigned e = 0, outs = 0;
-  for (unsigned i = 0; i < m->nargs; i++) outs += m->args[i].kind == MARG_OUT || m->args[i].kind == MARG_INOUT;
-  if (m->nexpects && m->nexpects != outs) return format("%u expectations for %u out and inout arguments", m->nexpects, outs);
+  for (unsigned i = 0; i < m->nargs; i++) outs += is_result(&m->args[i]);
+  if (m->nexpects && m->nexpects != outs) return format("%u expectations for %u out and inout arguments and surfaces", m->nexpects, outs);
   for (unsigned i = 0; i < m->nargs && m->nexpects; i++) {
-    if (m->args[i].kind != MARG_OUT && m->args[i].kind != MARG_INOUT) continue;
+    const struct marg *a = &m->args[i];
+    if (!is_result(a)) continue;
     struct mexpect *x = &m->expects[e++];
     struct data want = {0};
     char *why = NULL, *difference = NULL;
-    mx_status s = b->data[i].size ? mx_copy_from_device(d, b->data[i].bytes, b->address[i], b->data[i].size) : MX_OK;
+    if (a->kind == MARG_SURF) {
+      b->data[i].size = image_bytes(&m->images[a->image]);
+      b->data[i].bytes = cli_alloc(b->data[i].size + 1);
+      if ((why = image_read_back(d, &m->images[a->image], &b->images[a->image], b->data[i].bytes))) return why;
+    }
+    mx_status s = a->kind == MARG_SURF ? MX_OK : b->data[i].size ? mx_copy_from_device(d, b->data[i].bytes, b->address[i], b->data[i].size) : MX_OK;
     if (s != MX_OK) return failure_text(d, s);
     if (!get_data(t, &want, x->text, &why)) return why;
     if (x->type) want.type = x->type;
@@ -368,6 +411,7 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
   mx_device_set_output(d, on_output, &printed);
   mx_device_set_messages(d, on_message, NULL);
   mx_status s = MX_OK;
+  why = make_images(t, d, b);
   for (unsigned n = 0; n < m->nstages && !why && s == MX_OK; n++) why = run_stage(t, suite, &m->stages[n], d, module, b, &s);
   if (!why && m->refused) {
     said = s == MX_OK ? NULL : failure_text(d, s);

@@ -49,6 +49,7 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   struct mx_region *region;
   const struct mx_alloc *a = find_record(l, addr + shift, &region);
   uint64_t lo, size;
+  if (a && a->flags & MX_ALLOC_TEXELS) return false;
   if (a) lo = a->lo, size = a->size;
   else if (l->heap && mx__heap_find(l->heap, addr, &lo, &size)) region = &l->memory->heap, *keep = false;
   else return false;

@@ -31,6 +31,7 @@ struct mx_launch {
   struct mx_memory *memory;
   struct mx_beside beside[MX_LAUNCH_BESIDE]; uint32_t nbeside;
   struct mx_heap *heap;           /* of device malloc */
+  const struct mx_objects *objects; /* textures and surfaces */
   struct mx_fifo *fifo;           /* what kernels print */
   const struct mx_image *image;
   uint32_t func;                  /* the kernel, in the image */

@@ -24,17 +24,17 @@ static mx_status bad_range(struct mx_device *d, const char *call, const char *wh
 }
 
 /* Appending needs no quiet device; taking freed memory again does. Nobody changes records without d->lock. */
-static mx_status allocate(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, uint64_t *address, void **host) {
+mx_status mx__device_alloc(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, const char *name, uint64_t *address, void **host) {
   struct mx_memory *m = &d->memory;
   mx__lock(&d->lock);
-  mx_status s = mx__memory_alloc(m, r, bytes, 0, flags, NULL, false, address);
+  mx_status s = mx__memory_alloc(m, r, bytes, 0, flags, name, false, address);
   if (s == MX_OK) *host = mx__memory_host(m, *address, 0);
   uint64_t in_use = r->in_use;
   mx__unlock(&d->lock);
   if (s == MX_BUSY) {
     mx__alone(d);
     mx__lock(&d->lock);
-    s = mx__memory_alloc(m, r, bytes, 0, flags, NULL, true, address);
+    s = mx__memory_alloc(m, r, bytes, 0, flags, name, true, address);
     if (s == MX_OK) *host = mx__memory_host(m, *address, 0);
     mx__unlock(&d->lock);
     mx__alone_done(d);
@@ -52,7 +52,7 @@ mx_status mx_alloc(mx_device *d, uint64_t bytes, mx_addr *address) {
   *address = 0;
   mx_status s = mx__device_usable(d);
   void *host;
-  return s == MX_OK ? allocate(d, &d->memory.global, bytes, 0, address, &host) : s;
+  return s == MX_OK ? mx__device_alloc(d, &d->memory.global, bytes, 0, NULL, address, &host) : s;
 }
 
 mx_status mx_alloc_managed(mx_device *d, uint64_t bytes, mx_addr *address, void **host) {
@@ -61,7 +61,7 @@ mx_status mx_alloc_managed(mx_device *d, uint64_t bytes, mx_addr *address, void 
   *address = 0;
   *host = NULL;
   mx_status s = mx__device_usable(d);
-  return s == MX_OK ? allocate(d, &d->memory.global, bytes, MX_ALLOC_MANAGED, address, host) : s;
+  return s == MX_OK ? mx__device_alloc(d, &d->memory.global, bytes, MX_ALLOC_MANAGED, NULL, address, host) : s;
 }
 
 mx_status mx_alloc_constant(mx_device *d, uint64_t bytes, mx_addr *address, mx_addr *offset) {
@@ -73,7 +73,7 @@ mx_status mx_alloc_constant(mx_device *d, uint64_t bytes, mx_addr *address, mx_a
     s = mx__fail(d, MX_OUT_OF_DEVICE_MEMORY, "mx_alloc_constant: %llu bytes, the limit of constant memory is %llu", (unsigned long long)bytes,
                  (unsigned long long)most);
   void *host;
-  if (s == MX_OK) s = allocate(d, &d->memory.constant, bytes, 0, &at, &host);
+  if (s == MX_OK) s = mx__device_alloc(d, &d->memory.constant, bytes, 0, NULL, &at, &host);
   if (address) *address = at;
   if (offset) *offset = at ? at - MX_WINDOW(MX_WINDOW_CONST) : 0;
   return s;
@@ -99,7 +99,9 @@ mx_status mx_free(mx_device *d, mx_addr address) {
   mx__lock(&d->lock);
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   bool own = !a || !(a->flags & (MX_ALLOC_VARIABLE | MX_ALLOC_INTERNAL));
+  const uint64_t bytes = a ? a->size : 0;
   mx_status s = own ? mx__memory_free(&d->memory, address) : MX_INVALID_ADDRESS;
+  if (s == MX_OK) mx__objects_lose(&d->objects, NULL, address, bytes, "its memory has been freed");
   mx__unlock(&d->lock);
   if (s != MX_OK) s = not_to_be_freed(d, address);
   mx__alone_done(d);

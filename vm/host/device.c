@@ -153,6 +153,8 @@ void mx_device_destroy(mx_device *d) {
   d->engine->done(d);
   mx__fifo_free(d->fifo);
   mx__heap_free(d->heap);
+  mx__arrays_free(d);
+  mx__objects_done(&d->objects);
   mx__memory_done(&d->memory);
   mx__trap_record_clear(&d->trap);
   mx__lock_done(&d->run);
@@ -190,6 +192,8 @@ mx_status mx_device_reset(mx_device *d) {
   d->workspace = 0;
   mx__lock(&d->lock); /* memory is allocated without the other */
   mx__modules_drop(d);
+  mx__objects_reset(&d->objects);
+  mx__arrays_free(d);
   mx_status s = mx__memory_reset(&d->memory);
   mx__trap_record_clear(&d->trap);
   atomic_store(&d->trapped, false);

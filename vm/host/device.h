@@ -9,6 +9,7 @@
 #include "vm/exec/trap.h"
 #include "vm/memory/lock.h"
 #include "vm/memory/memory.h"
+#include "vm/texture/objects.h"
 
 #include <stdatomic.h>
 
@@ -71,6 +72,8 @@ struct mx_device {
   struct mx_text messages;      /* of assertions that failed: still to be told */
   struct mx_fifo *fifo;         /* another one is made by who has `run` too */
   struct mx_heap *heap;
+  struct mx_objects objects;    /* textures and surfaces; changed under mem (reader: appended to) and lock */
+  mx_array *arrays;             /* list; lock */
   const struct mx_engine *engine; /* engine.h */
   struct mx_jit *jit;           /* what the engine keeps for this device */
   struct mx_debug *debug;       /* the open session, or NULL */
@@ -114,6 +117,12 @@ mx_status mx__copy_in(mx_device *d, mx_addr to, const void *from, uint64_t bytes
 mx_status mx__copy_out(mx_device *d, void *to, mx_addr from, uint64_t bytes);
 mx_status mx__copy_within(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes);
 mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count);
+
+/* Memory of a region, zeroed; a failure is the device's last one. */
+mx_status mx__device_alloc(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, const char *name, uint64_t *address, void **host);
+
+/* textures.c: all arrays end; the caller has the device for itself */
+void mx__arrays_free(struct mx_device *d);
 
 /* modules.c */
 void mx__module_free(mx_module *m); /* not its memory on the device */

@@ -146,6 +146,7 @@ static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) 
   l->services = &mx__services;
   l->memory = &d->memory;
   l->heap = d->heap;
+  l->objects = &d->objects;
   l->fifo = d->fifo;
   l->image = image;
   l->func = k->func;

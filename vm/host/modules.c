@@ -149,8 +149,12 @@ static void remove_variables(mx_module *m) {
   struct mx_device *d = m->device;
   const struct mx_image *i = &m->image->image;
   mx__lock(&d->lock);
-  for (uint32_t k = 0; m->var_address && m->placed == d->resets && k < i->nvars; k++)
-    if (m->var_address[k]) mx__memory_free(&d->memory, m->var_address[k] + mx_space_window(i->vars[k].space));
+  for (uint32_t k = 0; m->var_address && m->placed == d->resets && k < i->nvars; k++) {
+    if (!m->var_address[k]) continue;
+    const uint64_t address = m->var_address[k] + mx_space_window(i->vars[k].space);
+    mx__memory_free(&d->memory, address);
+    mx__objects_lose(&d->objects, NULL, address, i->vars[k].size, "its memory was a variable of a module, which has been unloaded");
+  }
   mx__unlock(&d->lock);
   free(m->var_address);
   m->var_address = NULL;

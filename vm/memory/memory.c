@@ -369,6 +369,7 @@ static char *record_text(const struct mx_alloc *a) {
   const char *freed = a->flags & MX_ALLOC_FREED ? "freed " : "";
   const char *s = a->size == 1 ? "" : "s";
   unsigned long long bytes = a->size, lo = a->lo, number = a->number;
+  if (a->flags & MX_ALLOC_TEXELS) return mx__format("%sarray of texels (%llu byte%s at 0x%llx), which only textures and surfaces reach", freed, bytes, s, lo);
   if (a->flags & MX_ALLOC_VARIABLE)
     return mx__format("%svariable '%s' (%llu byte%s at 0x%llx)", freed, a->name ? a->name : "?", bytes, s, lo);
   if (!number) return mx__format("%smemory (%llu byte%s at 0x%llx)", freed, bytes, s, lo);

@@ -28,6 +28,7 @@ enum mx_alloc_flag {
   MX_ALLOC_MANAGED = 2,   /* the host holds a pointer */
   MX_ALLOC_VARIABLE = 4,  /* of a module; mx_free refuses it */
   MX_ALLOC_INTERNAL = 8,  /* of the machine itself */
+  MX_ALLOC_TEXELS = 16,   /* an array's: no address leads there */
 };
 
 struct mx_alloc {

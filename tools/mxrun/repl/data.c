@@ -1,4 +1,5 @@
 /* Buffers and values into files: arrays, pictures. */
+#include "mx/texture.h"
 #include "repl.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static bool save(struct repl *r, const struct data *d, const char *path) {
 static bool buffer(struct repl *r, const struct arg *a, struct data *d) {
   *d = a->data;
   d->bytes = cli_alloc(d->size + 1);
-  mx_status s = d->size ? mx_copy_from_device(r->d, d->bytes, a->address, d->size) : MX_OK;
+  mx_status s = !d->size ? MX_OK : a->array ? mx_array_copy_out(a->array, NULL, d->bytes, 0, 0) : mx_copy_from_device(r->d, d->bytes, a->address, d->size);
   if (s == MX_OK) return true;
   data_free(d);
   return complain_status(r, s);

@@ -176,7 +176,7 @@ bool find_variable(struct repl *r, const char *name, size_t n, mx_debug_variable
 bool find_elements(struct repl *r, const char *name, size_t n, uint64_t *address, uint64_t *bytes, const struct elem **type) {
   const struct arg *a = find_arg(&r->args, name, n);
   mx_debug_variable v;
-  if (a && a->buffer) return *address = a->address, *bytes = a->data.size, *type = a->data.type ? a->data.type : elem_find("u8", 2), true;
+  if (a && a->buffer && !a->array) return *address = a->address, *bytes = a->data.size, *type = a->data.type ? a->data.type : elem_find("u8", 2), true;
   if (isdigit((unsigned char)*name) || !find_variable(r, name, n, &v)) return false;
   return *address = v.address, *bytes = v.bytes, *type = elem_find("u32", 3), true;
 }
