@@ -181,6 +181,19 @@ typedef struct mx_debug_split {
   uint32_t joins;              /* below it on the divergence stack */
   mx_addr mbarrier;            /* WAITS_AT_MBARRIER */
 } mx_debug_split;
+/* An asynchronous copy that has not landed. */
+typedef struct mx_debug_copy {
+  size_t struct_size;
+  uint32_t warp;
+  uint64_t lanes;              /* that issued it and have not waited for it */
+  const char *function, *instruction, *file;
+  uint32_t line, pc;           /* where it was issued */
+  uint32_t bytes;              /* of a lane */
+  mx_addr target;              /* of the lowest lane; 0: it only tells its mbarrier that those before it have landed */
+  mx_addr mbarrier;            /* of the lowest lane; 0: it is in a group */
+} mx_debug_copy;
+/* Copy number n of the block, warp after warp in the order in which they were issued. MX_NOT_FOUND: there are fewer. */
+MX_API mx_status mx_debug_get_copy(mx_debug *session, uint64_t block, size_t n, mx_debug_copy *out);
 /* Where lanes of a split meet others again. Join 0 is the innermost one. */
 typedef struct mx_debug_join {
   size_t struct_size;

@@ -2,6 +2,7 @@
  * Running and stopping are session.c's. */
 #include "session.h"
 
+#include "vm/exec/async.h"
 #include "vm/exec/flow.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/schedule.h"
@@ -155,6 +156,39 @@ mx_status mx_debug_get_split(mx_debug *g, uint64_t block, uint32_t warp, uint32_
   struct mx_frame *at;
   while (mx__join_above(sp, o.joins, &at) != MX_NO_JOIN) o.joins++;
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
+}
+
+static mx_addr in_shared(const struct mx_block *b, const unsigned char *at) { return at ? (uint64_t)(at - b->shared) + MX_WINDOW(MX_WINDOW_SHARED) : 0; }
+
+mx_status mx_debug_get_copy(mx_debug *g, uint64_t block, size_t n, mx_debug_copy *out) {
+  struct mx_block *b;
+  struct mx_warp *w;
+  mx_status s = find_warp(g, "mx_debug_get_copy", block, 0, &b, &w);
+  if (s != MX_OK) return s;
+  for (uint32_t k = 0; b->async && k < b->nwarps; k++) {
+    const struct mx_warp_copies *of = &b->async->warp[k];
+    if (n >= of->n) {
+      n -= of->n;
+      continue;
+    }
+    const struct mx_copy *c = of->list[n];
+    const unsigned first = c->kind == MX_COPY_BULK ? 0 : (unsigned)__builtin_ctzll(c->lanes);
+    const bool arrives = c->kind == MX_COPY_ARRIVE;
+    const struct mx_pfunc *fn = &g->prep->funcs[c->func];
+    mx_debug_copy o = {
+        .warp = k,
+        .lanes = c->lanes,
+        .function = fn->func->name,
+        .instruction = mx__mnemonic(mx_w_op(fn->func->code[c->pc])),
+        .pc = c->pc,
+        .bytes = arrives ? 0 : c->kind == MX_COPY_BULK ? c->size : c->bytes,
+        .target = arrives ? 0 : c->kind == MX_COPY_BULK && !c->of ? c->address : in_shared(b, c->to[first]),
+        .mbarrier = in_shared(b, arrives ? c->to[first] : c->signal),
+    };
+    mx__line_of(g->prep->image, c->func, c->pc, &o.file, &o.line);
+    return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
+  }
+  return MX_NOT_FOUND;
 }
 
 mx_status mx_debug_get_join(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t join, mx_debug_join *out) {

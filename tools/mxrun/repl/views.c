@@ -1,6 +1,7 @@
 /* What there is, as text and pictures of text: info, masks, the divergence stack, registers, heat strips, sparklines. */
 #include "repl.h"
 
+#include "core/mbarrier.h"
 #include "vm/exec/trap.h" /* lanes are written in one way everywhere */
 
 #include <math.h>
@@ -155,6 +156,50 @@ static bool info_barriers(struct repl *r, const char *rest) {
     printf("barrier %u: %u of %u live threads wait\n", bar, waiting, b.live_threads);
   }
   if (!any) printf("nobody waits at a barrier\n");
+  return true;
+}
+
+static bool info_async(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!running(r)) return false;
+  mx_debug_copy c = {.struct_size = sizeof c};
+  size_t n = 0;
+  for (; mx_debug_get_copy(r->g, r->block, n, &c) == MX_OK; n++) {
+    char *lanes = lanes_text(c.lanes);
+    char *what = c.target ? format("%u bytes%s to 0x%llx", c.bytes, c.lanes & (c.lanes - 1) ? " each" : "", (unsigned long long)c.target) : cli_strdup("arrives when those before it have landed");
+    char *tells = c.mbarrier ? format(", tells mbarrier 0x%llx", (unsigned long long)c.mbarrier) : cli_strdup("");
+    say("  warp %u %s: %s%s, issued at %s:%u\n", c.warp, lanes, what, tells, c.file ? c.file : c.function, c.file ? c.line : c.pc);
+    free(lanes);
+    free(what);
+    free(tells);
+  }
+  if (!n) printf("no copies are under way in this block\n");
+  return true;
+}
+
+/* The objects at which lanes wait. */
+static bool info_mbarriers(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!running(r)) return false;
+  enum { MOST = 64 };
+  mx_addr seen[MOST];
+  uint32_t n = 0;
+  mx_debug_block b = {.struct_size = sizeof b};
+  for (size_t k = 0; mx_debug_block_at(r->g, k, &b) == MX_OK && b.number != r->block; k++) {}
+  mx_debug_split s = {.struct_size = sizeof s};
+  for (uint32_t w = 0; w < b.warps; w++)
+    for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, w, k, &s) == MX_OK; k++) {
+      bool known = s.state != MX_DEBUG_WAITS_AT_MBARRIER || n == MOST;
+      for (uint32_t j = 0; j < n; j++) known |= seen[j] == s.mbarrier;
+      if (!known) seen[n++] = s.mbarrier;
+    }
+  for (uint32_t j = 0; j < n; j++) {
+    uint64_t word = 0;
+    mx_debug_read(r->g, r->block, r->warp, 0, seen[j], &word, sizeof word);
+    const struct mx_mbarrier m = mx_mbarrier_unpack(word);
+    printf("mbarrier 0x%llx: phase of parity %u, %u of %u arrivals and %d bytes missing\n", (unsigned long long)seen[j], m.parity, m.pending, m.expected, m.bytes);
+  }
+  if (!n) printf("nobody waits at an mbarrier\n");
   return true;
 }
 
@@ -362,12 +407,12 @@ static bool info_display(struct repl *r, const char *rest) {
 }
 
 const struct info infos[] = {
-  {"allocations", "buffers and variables, and where they are", info_allocations}, {"args", "parameters and what they are given", info_args}, {"barriers", "who waits at barriers of the block", info_barriers},
+  {"allocations", "buffers and variables, and where they are", info_allocations}, {"args", "parameters and what they are given", info_args}, {"async", "copies that have not landed", info_async}, {"barriers", "who waits at barriers of the block", info_barriers},
   {"blocks", "blocks that are under way", info_blocks}, {"breakpoints", "all stops, and how often they were hit", info_breakpoints},
   {"display", "what is printed at each stop", info_display}, {"focus", "what is looked at", info_focus},
   {"kernel", "the kernel, its parameters and launch", info_kernel}, {"lanes", "lanes of the warp, and their threads", info_lanes},
   {"line", "where the split stands", info_line}, {"locals", "local memory of the lane", info_locals},
-  {"mask", "a cell for each lane: its split's number, - waits to join, . ended", info_mask}, {"record", "how far back it goes", info_record},
+  {"mask", "a cell for each lane: its split's number, - waits to join, . ended", info_mask}, {"mbarriers", "those at which lanes of the block wait, and what they lack", info_mbarriers}, {"record", "how far back it goes", info_record},
   {"registers", "registers that hold something, [/FORMAT] [NAME]", info_registers}, {"source", "files and functions of the program", info_source}, {"splits", "as info stack", info_stack}, {"stack", "splits, joins, who waits for whom", info_stack},
   {"threads", "threads of the block and where they are", info_threads}, {"values", "what was printed: $1, $2 ...", info_values}, {"variables", "as info allocations", info_allocations}, {"warps", "warps of the block, their masks and places", info_warps}, {NULL, NULL, NULL}};
 
