@@ -203,8 +203,8 @@ static bool match(struct matcher *m, const char *p, const char *t, unsigned mod,
 }
 
 /* Atomics are written in two orders, `atom.add.release.gpu.u32` and `atom.release.gpu.add.u32`, `red.global.v2.f32.add`
- * and `red.global.add.v2.f32`: the table's is order, scope, space, operation, the rest, vector, type. NULL: none of them,
- * or in that order already. */
+ * and `red.global.add.v2.f32`: the table's is order, scope, space, operation, the rest, vector, type. So are votes,
+ * `vote.ballot.sync.b32` for `vote.sync.ballot.b32`. NULL: none of them, or in that order already. */
 static const char *usual_order(struct select *s, const char *mnemonic) {
   static const char *const groups[][12] = {
       {".relaxed", ".acquire", ".release", ".acq_rel"},
@@ -215,6 +215,8 @@ static const char *usual_order(struct select *s, const char *mnemonic) {
       {".v2", ".v4", ".v8"},
       {".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".f16x2", ".bf16x2", ".f16", ".bf16"}};
   enum { GROUPS = sizeof groups / sizeof *groups, REST = 4 };
+  const char *sync = !strncmp(mnemonic, "vote.", 5) ? strstr(mnemonic + 5, ".sync") : NULL; /* vote.ballot.sync.b32 */
+  if (sync) return mx__arena_printf(s->arena, "vote.sync%.*s%s", (int)(sync - mnemonic) - 4, mnemonic + 4, sync + 5);
   if (strncmp(mnemonic, "atom.", 5) && strncmp(mnemonic, "red.", 4)) return NULL;
   size_t base = strcspn(mnemonic, ".");
   const char *out = mx__arena_strndup(s->arena, mnemonic, base);

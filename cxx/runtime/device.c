@@ -52,7 +52,7 @@ static const char *setting(const char *name) {
 int rt_device_count(void) {
   const char *v = setting("MX_DEVICES");
   long n = v ? strtol(v, NULL, 10) : 1;
-  return n < 0 ? 0 : n > 1 ? 1 : (int)n;
+  return n < 0 ? 0 : n > RT_MOST_DEVICES ? RT_MOST_DEVICES : (int)n;
 }
 
 /* A program keeps pointers in memory, so that the host must find everything where kernels do. */
@@ -73,6 +73,7 @@ static bool make(struct rt_device *d, int number) {
   rt_settings.slack = setting("MX_LENIENT") ? 4096 : 0;
   if (jit) o.jit = !strcmp(jit, "on") ? MX_JIT_ON : !strcmp(jit, "off") ? MX_JIT_OFF : MX_JIT_AUTO;
   if (threads) o.threads = (uint32_t)strtoul(threads, NULL, 10);
+  if (number) o.beside = devices[0].mx;
   mx_device *mx;
   mx_status s = mx_device_create(&o, &mx);
   if (s != MX_OK) {
@@ -95,7 +96,7 @@ struct rt_device *rt_device(int number) {
   if (number < 0 || number >= rt_device_count()) return NULL;
   struct rt_device *d = &devices[number];
   pthread_mutex_lock(&rt_lock);
-  const bool fine = d->mx || make(d, number);
+  const bool fine = d->mx || ((!number || devices[0].mx || make(&devices[0], 0)) && make(d, number));
   pthread_mutex_unlock(&rt_lock);
   return fine ? d : NULL;
 }
@@ -285,13 +286,27 @@ cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device) {
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {
-  const int n = rt_device_count();
-  if (!can || device < 0 || device >= n || peer < 0 || peer >= n) return rt_error(cudaErrorInvalidDevice);
-  *can = 0;
+  struct rt_device *d = rt_device(device), *p = rt_device(peer);
+  bool reach = false;
+  if (!can || !d || !p) return rt_error(cudaErrorInvalidDevice);
+  if (d != p) mx_device_can_reach(d->mx, p->mx, &reach);
+  *can = reach;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) { return (void)peer, (void)flags, rt_error(cudaErrorPeerAccessUnsupported); }
-cudaError_t cudaDeviceDisablePeerAccess(int peer) { return (void)peer, rt_error(cudaErrorPeerAccessNotEnabled); }
+
+static cudaError_t set_peer(int peer, bool allowed) {
+  struct rt_device *d = rt_current(), *p = rt_device(peer);
+  if (!d || !p || d == p) return rt_error(cudaErrorInvalidDevice);
+  pthread_mutex_lock(&rt_lock);
+  const bool was = d->reaches >> peer & 1;
+  if (allowed) d->reaches |= 1u << peer;
+  else d->reaches &= ~(1u << peer);
+  pthread_mutex_unlock(&rt_lock);
+  if (was == allowed) return rt_error(was ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled);
+  return rt_status(d, mx_device_reach(d->mx, p->mx, allowed));
+}
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) { return flags ? rt_error(cudaErrorInvalidValue) : set_peer(peer, true); }
+cudaError_t cudaDeviceDisablePeerAccess(int peer) { return set_peer(peer, false); }
 
 cudaError_t cudaDriverGetVersion(int *version) { return version ? (*version = 13000, cudaSuccess) : rt_error(cudaErrorInvalidValue); }
 cudaError_t cudaRuntimeGetVersion(int *version) { return version ? (*version = 12000, cudaSuccess) : rt_error(cudaErrorInvalidValue); }

@@ -100,7 +100,8 @@ cudaError_t cudaFree(void *p) {
   struct rt_device *d = p ? rt_owner(p) : rt_current();
   if (!p) return d ? cudaSuccess : rt_error(cudaErrorInitializationError);
   if (!d) return rt_error(cudaErrorInvalidValue);
-  cudaError_t e = cudaDeviceSynchronize();
+  cudaError_t e = rt_status(d, mx_device_synchronize(d->mx));
+  rt_flush();
   if (e != cudaSuccess) return e;
   if (mx_free(d->mx, (uintptr_t)p) != MX_OK) return rt_error(cudaErrorInvalidValue);
   take_away(p, cudaMemoryTypeManaged, cudaMemoryTypeManaged);
@@ -188,6 +189,11 @@ static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKin
     cudaError_t e = s ? rt_status(d, mx_stream_synchronize(s)) : cudaSuccess;
     memmove(to, from, n);
     return e;
+  }
+  if (s && ((a && a != d) || (b && b != d))) { /* between devices: when the stream comes to it */
+    cudaError_t e = rt_status(d, mx_stream_synchronize(s));
+    if (e != cudaSuccess) return e;
+    s = NULL;
   }
   if (a && b) status = s ? mx_copy_on_device_async(d->mx, ato, afrom, n, s) : mx_copy_between_devices(a->mx, ato, b->mx, afrom, n);
   else if (a) status = s ? mx_copy_to_device_async(d->mx, ato, from, n, s) : mx_copy_to_device(a->mx, ato, from, n);

@@ -71,7 +71,12 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *address, const c
 }
 
 /* ---- loading ------------------------------------------------------------------------------------------------------------*/
-static void complain(const char *why) { rt_say("the program's device code cannot be loaded: %s", why); }
+/* The first few lines say enough. */
+static void complain(const char *why) {
+  const char *end = why;
+  for (unsigned n = 0; *end && n < 12; n++) end += strcspn(end, "\n"), end += *end == '\n';
+  rt_say("the program's device code cannot be loaded: %.*s%s", (int)(end - why), why, *end ? "..." : "");
+}
 
 cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, char **why) {
   size_t size = 0;

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { RT_MOST_DEVICES = 16, RT_LANES_UNKNOWN = 0 };
+enum { RT_MOST_DEVICES = 8 /* as many as mx has beside one another */ };
 
 /* ---- images: what compilers embed ---------------------------------------------------------------------------------*/
 struct rt_image {
@@ -40,6 +40,7 @@ struct rt_variable {
 struct rt_device {
   mx_device *mx;
   int number;
+  uint32_t reaches;       /* a bit for each peer whose memory its kernels may use; rt_lock */
   _Atomic bool told;      /* what its trap says has been printed */
   _Atomic bool stopped;   /* a launch was stopped at its time limit; until a reset */
 };

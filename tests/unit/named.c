@@ -304,7 +304,27 @@ static void suffixes_and_messages(void **state) {
   mx_text_free(s);
 }
 
+/* Headers of other compilers write votes in another order than the manual; both are one instruction. */
+static void votes_in_both_orders(void **state) {
+  (void)state;
+#define VOTE(words_) ".target sm_80\n.entry k() {\n.reg .pred %p, %q;\n.reg .b32 %r;\nsetp.eq.u32 %p, %tid.x, 0;\n" words_ "\nret;\n}\n"
+  static const char *const pairs[][2] = {
+      {VOTE("vote.ballot.sync.b32 %r, %p, -1;"), VOTE("vote.sync.ballot.b32 %r, %p, -1;")},
+      {VOTE("vote.any.sync.pred %q, %p, -1;"), VOTE("vote.sync.any.pred %q, %p, -1;")}};
+  for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+    size_t n[2];
+    mx_asm_result *r[2] = {mx_assemble(pairs[k][0], strlen(pairs[k][0]), NULL), mx_assemble(pairs[k][1], strlen(pairs[k][1]), NULL)};
+    const uint8_t *a = mx_asm_bytes(r[0], &n[0]), *b = mx_asm_bytes(r[1], &n[1]);
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_int_equal(n[0], n[1]);
+    assert_memory_equal(a, b, n[0]);
+    mx_asm_free(r[0]);
+    mx_asm_free(r[1]);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(calls_are_instructions), cmocka_unit_test(suffixes_and_messages)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(calls_are_instructions), cmocka_unit_test(suffixes_and_messages), cmocka_unit_test(votes_in_both_orders)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

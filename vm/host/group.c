@@ -43,7 +43,7 @@ mx_status mx__group_join(struct mx_device *d, struct mx_device *beside) {
   while (start + r->capacity <= MX_HEAP_START && overlaps(g, start, r->capacity)) start += RANGE;
   const bool fits = place < MOST_DEVICES && start + r->capacity <= MX_HEAP_START;
   if (fits) {
-    r->start = start;
+    mx__memory_place(r, start);
     d->group = g;
     d->place = place;
     g->at[place] = d;

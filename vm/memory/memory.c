@@ -48,7 +48,8 @@ static void *reserve(uint64_t at, uint64_t bytes) {
 /* PROT_NONE costs neither memory nor the kernel's commit limit, so a generous range is free. A host that limits address
  * space still refuses it; then half as much is tried, down to `least`. Where there is a choice, a quarter as much again stays free, for
  * threads and all else. Where nothing else lies there, the memory lies at its device addresses: then managed memory has one address
- * on both sides, which programs count on that keep pointers in it (cxx/runtime). Only of one device of a process can that be so. */
+ * on both sides, which programs count on that keep pointers in it (cxx/runtime). Of the devices of a process that
+ * can be so for one, and for those beside it: mx__memory_place. */
 static mx_status region_reserve(struct mx_region *r, uint64_t start, uint64_t bytes, uint64_t least) {
   const uint64_t at = start == MX_GLOBAL_START ? start : 0;
   r->start = start;
@@ -66,6 +67,15 @@ static mx_status region_reserve(struct mx_region *r, uint64_t start, uint64_t by
     munmap(p, bytes);
   }
   return MX_HOST_FAILURE;
+}
+
+void mx__memory_place(struct mx_region *r, uint64_t start) {
+  if (r->start == start) return;
+  r->start = start;
+  uint8_t *p = reserve(start, r->capacity);
+  if (!p) return; /* it stays where it lies */
+  munmap(r->map, r->capacity);
+  r->map = p;
 }
 
 static struct mx_alloc_table *table_of(const struct mx_region *r) {

@@ -63,6 +63,8 @@ struct mx_memory {
 
 /* memory_bytes 0: 64 GiB or the machine's memory, whichever is less. */
 mx_status mx__memory_init(struct mx_memory *m, uint64_t memory_bytes);
+/* Another first address, before anything is allocated; the memory lies there in the process, too, where nothing else does. */
+void mx__memory_place(struct mx_region *r, uint64_t start);
 void mx__memory_done(struct mx_memory *m);
 /* As after init; the heap is gone: mx__heap_free first; exclusive. */
 mx_status mx__memory_reset(struct mx_memory *m);
