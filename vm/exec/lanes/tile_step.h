@@ -44,7 +44,7 @@ MX__INL vi OF_WIDTH(products)(vs a, vs b) {
 #endif
 /* Whether C is finite, and zero or no less than the least that sums may be, and sums leave room for it. `size`: C's bits without the sign. */
 MX__INL bool OF_WIDTH(all_fine)(vu size, vi exponent, vi sum) {
-  const vu tiny = size - 1, room = (vu)(sum + SUM_MOST);
+  const vu tiny = size - 1, room = (vu)sum + SUM_MOST;
   const uint32_t least = ((uint32_t)(SUM_LEAST + BIAS) << 24) - 1, most = 2u * SUM_MOST;
 #if WIDE == 16
   enum { LESS = 1, GREATER = 6 };
