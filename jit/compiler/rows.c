@@ -130,6 +130,7 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
   struct number n;
   for (uint32_t k = bl->first; k < bl->end; step(a, &a->ins[k], at), k++) {
     const struct ja_ins *i = &a->ins[k];
+    if (run->n && (i->kind == JA_CALLS || i->kind == JA_RETURNS || i->o->flags & MX_F_SYNC || ja_always_leaves(i))) break; /* not built as others are */
     if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST) || lw_uniform_at(a, b, k, ja_access[i->op].kind == JA_LOAD ? 1 : 0)) continue;
     const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
     const bool load = ja_access[i->op].kind == JA_LOAD, near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose;
@@ -168,7 +169,7 @@ void lw_runs_find(struct lw *l) {
   }
 }
 
-/* A number as 32 bits; one that does not fit gets the upper bit, and so is outside whatever the offset. */
+/* A number as 32 bits; of one that does not fit only the upper bit is set: it is outside whatever the offset. */
 static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigned c, jv more) {
   struct jx *j = &l->j;
   if (lw_class(l->a, row->slot) == MX_R32) {
@@ -178,8 +179,11 @@ static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigne
   jv v = lw_get(l, row->slot, MX_T_u64, c);
   if (row->sum) v = jv_bin(j, JX_ADD, MX_T_u64, v, more);
   const jv high = jv_cvt(j, MX_T_u32, MX_T_u64, jv_bin(j, JX_SHR, MX_T_u64, v, jv_k(j, MX_T_u64, 32)));
-  const jv set = jv_bin(j, JX_AND, MX_T_u32, jv_bin(j, JX_OR, MX_T_u32, high, jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, 0), high)), jv_k(j, MX_T_u32, 0x80000000u));
-  return jx_keep(j, jv_bin(j, JX_OR, MX_T_u32, jv_cvt(j, MX_T_u32, MX_T_u64, v), set).r[0]);
+  const jv some = jv_bin(j, JX_OR, MX_T_u32, high, jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, 0), high)); /* its sign: high is not 0 */
+  const jv beyond = jv_bin(j, JX_SHR, MX_T_s32, jv_as(j, MX_T_s32, some), jv_k(j, MX_T_u32, 31));
+  const jv low = jv_bin(j, JX_OR, MX_T_u32, jv_cvt(j, MX_T_u32, MX_T_u64, v), jv_as(j, MX_T_u32, beyond));
+  const jv lower = jv_bin(j, JX_AND, MX_T_u32, jv_as(j, MX_T_u32, beyond), jv_k(j, MX_T_u32, INT32_MAX));
+  return jx_keep(j, jv_bin(j, JX_XOR, MX_T_u32, low, lower).r[0]);
 }
 
 /* ---- building them -------------------------------------------------------------------------------------------------*/
