@@ -249,6 +249,13 @@ static void liveness(struct ja *a) {
     }
   }
 }
+/* Whether a slot is one of the frame's function itself. */
+static bool owns(const struct ja *a, uint32_t frame, uint32_t slot) {
+  const struct mx_func *f = &a->image->funcs[a->frames[frame].func];
+  const uint32_t of[] = {[MX_PRED] = f->npred, [MX_R32] = f->n32, [MX_R64] = f->n64};
+  const unsigned cls = ja_class(a, slot);
+  return ja_number(a, slot) - a->frames[frame].first[cls] < of[cls];
+}
 /* What a copy of a function reads before it has written it is 0. False: there is nothing of that kind. */
 static bool find_zeros(struct ja *a) {
   uint64_t *live = set_new(a, a->words);
@@ -259,7 +266,7 @@ static bool find_zeros(struct ja *a) {
     for (uint32_t k = a->blocks[b].end; k-- > a->blocks[b].first;) {
       struct ja_ins *i = &a->ins[k];
       for (uint32_t s = 0; i->kind == JA_CALLS && s < a->nslots; s++) {
-        if (!ja_has(live, s) || ja_number(a, s) < a->frames[i->into].first[ja_class(a, s)]) continue;
+        if (!ja_has(live, s) || !owns(a, i->into, s)) continue;
         if (!i->zero) i->zero = set_new(a, a->words);
         ja_add(i->zero, s);
         any = true;
