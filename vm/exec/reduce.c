@@ -5,21 +5,26 @@
 #include "core/ops/reductions.h"
 #include "core/vocab.h"
 
+#include <string.h>
+
 /* SHARED holds where only the cluster sees the cell. Others may change a cell of global memory meanwhile: compare and exchange. */
 #define IN_ONE_STEP(step_, w_) \
-  do now.v = value_##step_(was.v, b, shared); \
-  while (!__atomic_compare_exchange_n(&cell->w_, &was.w_, now.w_, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+  do now.v = value_##step_(was.v, b.v, shared); \
+  while (!__atomic_compare_exchange_n((cell_##w_ *)at, &was.w_, now.w_, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+typedef uint64_t __attribute__((may_alias)) cell_w8;
+typedef uint32_t __attribute__((may_alias)) cell_w4;
+typedef uint16_t __attribute__((may_alias)) cell_w2;
 #define MAKE(step_, t_, ...) \
   __attribute__((unused)) static mx_##t_ value_##step_(const mx_##t_ OLD, const mx_##t_ B, const bool SHARED) { \
     (void)OLD, (void)SHARED; \
     return (__VA_ARGS__); \
   } \
   __attribute__((unused)) static void cell_##step_(void *at, const void *with, bool shared) { \
-    union __attribute__((may_alias)) word { mx_##t_ v; uint64_t w8; uint32_t w4; uint16_t w2; } was, now, *cell = at; \
-    const mx_##t_ b = ((const union word *)with)->v; \
-    was.v = cell->v; /* a guess; the exchange tells */ \
-    if (sizeof b == 8) { IN_ONE_STEP(step_, w8) } \
-    else if (sizeof b == 4) { IN_ONE_STEP(step_, w4) } \
+    union __attribute__((may_alias)) { mx_##t_ v; uint64_t w8; uint32_t w4; uint16_t w2; } was, now, b; \
+    memcpy(&b.v, with, sizeof b.v); \
+    memcpy(&was.v, at, sizeof was.v); /* a guess; the exchange tells */ \
+    if (sizeof b.v == 8) { IN_ONE_STEP(step_, w8) } \
+    else if (sizeof b.v == 4) { IN_ONE_STEP(step_, w4) } \
     else { IN_ONE_STEP(step_, w2) } \
   }
 
