@@ -112,6 +112,7 @@ gcc_jit_lvalue *lw_vector(struct lw *l, gcc_jit_rvalue *p, uint64_t off, bool wi
 
 /* ---- operands and slots ----------------------------------------------------------------------------------------*/
 jv lw_operand(struct lw *l, unsigned k, unsigned chunk);      /* operand k of the current instruction */
+jv lw_operand_of(struct lw *l, const struct ja_ins *i, unsigned k); /* the same of another instruction, where all lanes have one value */
 bool lw_operand_uniform(struct lw *l, unsigned k);
 uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an off operand: a constant, or a variable */
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
@@ -217,6 +218,8 @@ void lw_shapes_find(struct lw *l);
 /* Whether operand o of instruction k, in block b, holds one value; or a slot, before it. */
 bool lw_uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o);
 bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot);
+/* The last instruction of *k's block, before that, which writes the slot: to *k; false: there is none. */
+bool lw_last_write(const struct ja *a, uint32_t *k, uint32_t slot);
 /* Whether an instruction from `from` on, before `to`, writes the slot. */
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot);
 /* Of the current instruction's address; NULL: none. */

@@ -223,19 +223,21 @@ static gcc_jit_rvalue *are_apart(struct lw *l, bool expected) {
     }
   return m[0] ? lw_any(l, m) : NULL;
 }
+/* Where `cond` holds (NULL: nowhere), the code is left before the current instruction. */
+static void leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_block) {
+  if (!cond) return;
+  gcc_jit_block *left = lw_new_block(l, "apart"), *on = lw_new_block(l, "together");
+  lw_split(l, cond, left, on);
+  l->j.b = left;
+  lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
+  l->j.b = on;
+}
 /* Where all lanes of the warp are here, nobody waits at a warp operation; at barrier 0 the warp may wait with its state kept.
  * Otherwise the machine does it. Returned: whether the code goes on in j->b. */
 static bool sync_step(struct lw *l, uint32_t number_in_block) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  gcc_jit_rvalue *apart_from = are_apart(l, l->ins->o->cls != MX_CROSS);
-  if (apart_from) {
-    gcc_jit_block *together = lw_new_block(l, "together"), *apart = lw_new_block(l, "apart");
-    lw_split(l, apart_from, apart, together);
-    j->b = apart;
-    lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
-    j->b = together;
-  }
+  leave_where(l, are_apart(l, l->ins->o->cls != MX_CROSS), number_in_block);
   gcc_jit_block *machine = lw_new_block(l, "machine");
   if (l->ins->o->cls == MX_CROSS) {
     gcc_jit_block *behind = lw_new_block(l, "behind"), *body = lw_new_block(l, "body");
@@ -489,14 +491,7 @@ static void build_block(struct lw *l, uint32_t number) {
       continue;
     }
     if (l->kernel && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
-      gcc_jit_rvalue *apart_from = are_apart(l, false);
-      if (apart_from) {
-        gcc_jit_block *apart = lw_new_block(l, "apart"), *all = lw_new_block(l, "all");
-        lw_split(l, apart_from, apart, all);
-        j->b = apart;
-        lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
-        j->b = all;
-      }
+      leave_where(l, are_apart(l, false), k);
       done(l, k + 1);
       ended = true;
       break;

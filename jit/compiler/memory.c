@@ -447,18 +447,11 @@ static bool is_moved(const struct lw *l, uint32_t k, uint32_t *from, unsigned *p
   *from = ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f);
   return true;
 }
-static gcc_jit_rvalue *value_of(struct lw *l, const struct ja_ins *i, unsigned operand) {
-  struct jx *j = &l->j;
-  const struct ja_ins *here = l->ins;
-  l->ins = i;
-  gcc_jit_rvalue *v = gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, operand, 0)), j->t_u64);
-  l->ins = here;
-  return v;
-}
 static struct lw_piece moved_piece(struct lw *l, const struct lw_piece *from, const struct ja_ins *i, unsigned plus) {
+  struct jx *j = &l->j;
   struct lw_piece p = *from;
   p.ins = l->ins;
-  if (plus) p.first = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.first, value_of(l, i, plus)));
+  if (plus) p.first = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.first, gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand_of(l, i, plus)), j->t_u64)));
   return p;
 }
 /* The current instruction moves a slot of which it is known: so it is behind it. */
@@ -478,10 +471,8 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step,
   struct lw_piece *known = &l->pieces[slot];
   if (piece_is_known(l, slot, step)) return *known;
   uint32_t k = (uint32_t)(l->ins - a->ins), from;
-  const uint32_t begin = a->blocks[l->ins->block].first;
   unsigned plus;
-  while (k > begin && !lw_written_between(a, &a->ins[k - 1], &a->ins[k], slot)) k--;
-  if (k-- > begin && moves < MOST_MOVES && is_moved(l, k, &from, &plus) && !lw_written_between(a, &a->ins[k], l->ins, from)) {
+  if (lw_last_write(a, &k, slot) && moves < MOST_MOVES && is_moved(l, k, &from, &plus) && !lw_written_between(a, &a->ins[k], l->ins, from)) {
     const struct ja_ins *i = &a->ins[k];
     const unsigned f = plus ? mx_w_operand(i->w, plus) : MX_LIT;
     if (f >= MX_LIT || !lw_written_between(a, i, l->ins, ja_slot(a, mx__types[i->o->opnd[plus].type].slot_class, f))) {

@@ -195,12 +195,7 @@ void lw_run_begin(struct lw *l, struct lw_run *run) {
   for (unsigned g = 0; g < run->n; g++) {
     struct lw_row *row = &run->row[g];
     jv more = {0};
-    if (row->sum) {
-      const struct ja_ins *here = l->ins;
-      l->ins = row->sum;
-      more = lw_operand(l, row->operand, 0);
-      l->ins = here;
-    }
+    if (row->sum) more = lw_operand_of(l, row->sum, row->operand);
     for (unsigned c = 0; c < l->nc; c++) row->number[c] = number_of(l, row, c, more);
   }
 }

@@ -19,6 +19,11 @@ static bool writes(const struct ja *a, uint32_t k, uint32_t slot) {
     if (s[m] == slot) return true;
   return false;
 }
+bool lw_last_write(const struct ja *a, uint32_t *k, uint32_t slot) {
+  for (uint32_t n = *k, first = a->blocks[a->ins[*k].block].first; n-- > first;)
+    if (writes(a, n, slot)) return *k = n, true;
+  return false;
+}
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot) {
   for (; from < to; from++)
     if (writes(a, (uint32_t)(from - a->ins), slot)) return true;
@@ -151,9 +156,7 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
   const uint32_t use = k;
   for (;;) {
     uint32_t def = k;
-    bool found = false;
-    while (!found && def-- > bl->first) found = writes(a, def, base->slot); /* the last before k */
-    if (!found) break;
+    if (!lw_last_write(a, &def, base->slot)) break;
     struct step t;
     if (base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
     const uint32_t from = slot_of(a, &a->ins[def], t.from);
@@ -177,24 +180,19 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
 }
 
 /* Whether the slot's value comes from memory, by its last write in the block: hardly ever numbers in a row. */
-static bool loaded(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot) {
-  while (k-- > a->blocks[b].first)
-    if (writes(a, k, slot)) return a->ins[k].o->cls == MX_MEM;
-  return false;
+static bool loaded(const struct ja *a, uint32_t k, uint32_t slot) {
+  return lw_last_write(a, &k, slot) && a->ins[k].o->cls == MX_MEM;
 }
 /* The address of instruction k in block b is slot `at` there: of 32 bits, or a sum with a widened slot of 32 bits. */
 static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
   const struct ja *a = l->a;
-  const struct ja_block *bl = &a->blocks[b];
   *base = (struct lw_base){.slot = at, .before = 1, .behind = 1};
   const uint32_t use = k;
-  if (at < a->f->npred + a->f->n32) return base->loaded = loaded(a, b, use, at), base->indexed = true;
+  if (at < a->f->npred + a->f->n32) return base->loaded = loaded(a, use, at), base->indexed = true;
   while (!base->widens) {
     uint32_t def = k;
-    bool found = false;
-    while (!found && def-- > bl->first) found = writes(a, def, base->slot);
     struct step t;
-    if (!found || base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
+    if (!lw_last_write(a, &def, base->slot) || base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
     const uint32_t from = slot_of(a, &a->ins[def], t.from);
     if (from == JA_NONE) return false;
     base->add[base->n].ins = t.plus ? def : JA_NONE;
@@ -209,7 +207,7 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
   if (lw_uniform_at(a, b, k, slot_of(a, &a->ins[k], 1) == base->slot ? 1 : 2)) return false;
   for (uint32_t n = k; n < use; n++) /* at the access it is still what it was */
     if (writes(a, n, base->slot)) return false;
-  base->loaded = loaded(a, b, use, base->slot);
+  base->loaded = loaded(a, use, base->slot);
   return base->indexed = base->behind == 1 || base->behind == 2 || base->behind == 4 || base->behind == 8;
 }
 
@@ -374,10 +372,9 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     gcc_jit_rvalue *sum = U64(0);
     for (unsigned n = 0; n < base->n; n++) {
       if (base->add[n].ins == JA_NONE) continue;
-      l->ins = &a->ins[base->add[n].ins];
-      sum = OP(PLUS, sum, OP(MULT, gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, base->add[n].operand, 0)), j->t_u64), U64(base->add[n].factor)));
+      const jv addend = lw_operand_of(l, &a->ins[base->add[n].ins], base->add[n].operand);
+      sum = OP(PLUS, sum, OP(MULT, gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, addend), j->t_u64), U64(base->add[n].factor)));
     }
-    l->ins = here;
     sum = jx_keep(j, sum); /* below 2^32 each: no sum here wraps */
     OR_IF(GT, jx_rv(sh->max), U64(FAR));
     OR_IF(GT, jx_rv(sh->min), jx_rv(sh->max)); /* some lanes' numbers, moved by the same step, have wrapped */

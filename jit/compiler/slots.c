@@ -120,6 +120,13 @@ jv lw_operand(struct lw *l, unsigned k, unsigned chunk) {
   if (!jx_wide(type)) s = gcc_jit_context_new_cast(l->j.c, NULL, s, l->j.t_u32);
   return jv_as(&l->j, type, jv_broadcast(&l->j, jx_wide(type) ? MX_T_u64 : MX_T_u32, s));
 }
+jv lw_operand_of(struct lw *l, const struct ja_ins *i, unsigned k) {
+  const struct ja_ins *here = l->ins;
+  l->ins = i;
+  const jv v = lw_operand(l, k, 0);
+  l->ins = here;
+  return v;
+}
 bool lw_operand_uniform(struct lw *l, unsigned k) {
   const unsigned field = field_of(l, k);
   return field >= MX_LIT || ja_has(l->uni, ja_slot(l->a, mx__types[l->ins->o->opnd[k].type].slot_class, field));
