@@ -13,13 +13,18 @@
 
 static const char program[] =
     /* adds one to n words, and counts itself */
-    ".entry add(.param .u64 p, .param .u64 count, .param .u32 n)\n{\n  mad.lo.u32 %i, %ctaid.x, %ntid.x, %tid.x;\n  setp.ge.u32 %q, %i, %n;\n"
-    "  @%q exit;\n  ld.global.u32 %v, [%p + %i*4];\n  add.u32 %v, %v, 1;\n  st.global.u32 [%p + %i*4], %v;\n  fence.acq_rel.sys;\n"
+    ".entry add(.param .u64 p, .param .u64 count, .param .u32 n)\n{\n  mad.lo.u32 %i, %ctaid.x, %ntid.x, %tid.x;\n  "
+    "setp.ge.u32 %q, %i, %n;\n"
+    "  @%q exit;\n  ld.global.u32 %v, [%p + %i*4];\n  add.u32 %v, %v, 1;\n  st.global.u32 [%p + %i*4], %v;\n  "
+    "fence.acq_rel.sys;\n"
     "  red.sys.global.add.u32 [%count], 1;\n  exit;\n}\n"
     /* takes turns with the other device: waits until the word is what it should be, makes it the next one */
-    ".entry turns(.param .u64 p, .param .u32 first, .param .u32 rounds)\n{\n  mov.u32 %k, 0;\nround:\n  shl.b32 %mine, %k, 1;\n"
-    "  add.u32 %mine, %mine, %first;\nwait:\n  ld.acquire.sys.global.u32 %v, [%p];\n  setp.ne.u32 %q, %v, %mine;\n  @%q bra wait;\n"
-    "  add.u32 %v, %v, 1;\n  st.release.sys.global.u32 [%p], %v;\n  add.u32 %k, %k, 1;\n  setp.lt.u32 %q, %k, %rounds;\n  @%q bra round;\n  exit;\n}\n";
+    ".entry turns(.param .u64 p, .param .u32 first, .param .u32 rounds)\n{\n  mov.u32 %k, 0;\nround:\n  shl.b32 %mine, "
+    "%k, 1;\n"
+    "  add.u32 %mine, %mine, %first;\nwait:\n  ld.acquire.sys.global.u32 %v, [%p];\n  setp.ne.u32 %q, %v, %mine;\n  "
+    "@%q bra wait;\n"
+    "  add.u32 %v, %v, 1;\n  st.release.sys.global.u32 [%p], %v;\n  add.u32 %k, %k, 1;\n  setp.lt.u32 %q, %k, "
+    "%rounds;\n  @%q bra round;\n  exit;\n}\n";
 
 static mx_device *a, *b;
 static mx_kernel *add[2], *turns[2];
@@ -67,6 +72,7 @@ static mx_launch_config config(uint32_t grid, uint32_t block) {
 static mx_status run_add(unsigned k, mx_addr p, mx_addr count, uint32_t n, mx_jit_mode jit) {
   mx_launch_config c = config(4, 128);
   c.jit = jit;
+  c.threads = 1; /* the first block's trap is the one that is told */
   return mx_launch_args(add[k], &c, (const void *[]){&p, &count, &n}, 3);
 }
 
@@ -92,7 +98,9 @@ static void addresses_are_distinct(void **state) {
   mx_device_destroy(c);
   mx_device *more[8];
   unsigned n = 0;
-  for (mx_device_options o = {sizeof o, 64 << 20, 1, MX_JIT_OFF, NULL, NULL, a}; n < 8 && mx_device_create(&o, &more[n]) == MX_OK;) n++;
+  for (mx_device_options o = {sizeof o, 64 << 20, 1, MX_JIT_OFF, NULL, NULL, a};
+       n < 8 && mx_device_create(&o, &more[n]) == MX_OK;)
+    n++;
   assert_int_equal(n, 6); /* eight in all */
   while (n) mx_device_destroy(more[--n]);
 }
@@ -139,12 +147,19 @@ static void managed_memory_is_everybodys(void **state) {
   void *host, *counted;
   assert_int_equal(mx_alloc_managed(a, 4 * 500, &p, &host), MX_OK);
   assert_int_equal(mx_alloc_managed(b, 4, &count, &counted), MX_OK);
-  for (unsigned k = 0; k < 6; k++) assert_int_equal(run_add(k & 1, p, count, 500, k & 2 ? MX_JIT_ON : MX_JIT_OFF), MX_OK);
+  for (unsigned k = 0; k < 6; k++)
+    assert_int_equal(run_add(k & 1, p, count, 500, k & 2 ? MX_JIT_ON : MX_JIT_OFF), MX_OK);
   for (unsigned k = 0; k < 500; k++) assert_int_equal(((uint32_t *)host)[k], 6);
   assert_int_equal(*(uint32_t *)counted, 3000);
 }
 
-struct player { unsigned k; mx_addr p; uint32_t rounds; mx_jit_mode jit; mx_status status; };
+struct player {
+  unsigned k;
+  mx_addr p;
+  uint32_t rounds;
+  mx_jit_mode jit;
+  mx_status status;
+};
 static void *play(void *of) {
   struct player *me = of;
   mx_launch_config c = config(1, 1);
@@ -206,8 +221,7 @@ static void nothing_goes_while_others_may_touch_it(void **state) {
     if (status == MX_TRAPPED) {
       assert_int_equal(mx_device_reset(b), MX_OK);
       load(b, 1);
-    } else
-      assert_int_equal(status, MX_OK);
+    } else assert_int_equal(status, MX_OK);
   }
 }
 
