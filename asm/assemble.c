@@ -28,7 +28,10 @@ static int by_place(const void *a, const void *b) {
 }
 
 /* The line that was asked for last: messages come sorted, and many may speak of one long line. */
-struct reader { uint32_t file, line; const char *at, *text; };
+struct reader {
+  uint32_t file, line;
+  const char *at, *text;
+};
 
 static const char *source_line(struct front *f, struct reader *r, const struct ir_loc *loc) {
   if (!loc->line || loc->file >= f->ntexts) return NULL;
@@ -141,10 +144,8 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
         continue;
       }
       loc->file &= ~FROM_LOC;
-      if (loc->line && loc->file && loc->file <= extra)
-        loc->file += f->ntexts - 1;
-      else
-        *loc = (struct ir_loc){0};
+      if (loc->line && loc->file && loc->file <= extra) loc->file += f->ntexts - 1;
+      else *loc = (struct ir_loc){0};
     }
   }
 }
@@ -235,8 +236,7 @@ static void put(struct out *o, const char *s, size_t n) {
 static void puts_to(struct out *o, const char *s) { put(o, s, strlen(s)); }
 
 char *mx_asm_format(const mx_asm_diagnostic *d, bool colour) {
-  static const char *const levels[] = {"error", "warning", "note"}, *const colours[] = {"\033[1;31m",
-                                                                                        "\033[1;35m",
+  static const char *const levels[] = {"error", "warning", "note"}, *const colours[] = {"\033[1;31m", "\033[1;35m",
                                                                                         "\033[1;36m"};
   struct out o = {0};
   char place[64];

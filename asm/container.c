@@ -12,18 +12,28 @@
 #include <xxhash.h>
 
 /* ---- bytes -------------------------------------------------------------------------------------------*/
-struct bytes { uint8_t *at; size_t size, capacity; bool oom; };
+struct bytes {
+  uint8_t *at;
+  size_t size, capacity;
+  bool oom;
+};
 
 static void put_bytes(struct bytes *b, const void *p, size_t n) {
   if (b->oom || !n) return;
   if (n > b->capacity - b->size) {
     size_t capacity = b->capacity ? b->capacity : 256;
     while (capacity - b->size < n) {
-      if (capacity > SIZE_MAX / 2) { b->oom = true; return; }
+      if (capacity > SIZE_MAX / 2) {
+        b->oom = true;
+        return;
+      }
       capacity *= 2;
     }
     uint8_t *at = realloc(b->at, capacity);
-    if (!at) { b->oom = true; return; }
+    if (!at) {
+      b->oom = true;
+      return;
+    }
     b->at = at;
     b->capacity = capacity;
   }
@@ -58,7 +68,10 @@ static unsigned varint_size(uint64_t v) {
 
 /* ---- strings -----------------------------------------------------------------------------------------
  * A string is a text of section 'S', or one followed by a decimal number: %r12 is text "%r" and number 12. */
-struct text { const char *at; size_t size; };
+struct text {
+  const char *at;
+  size_t size;
+};
 struct strings {
   struct text *list;
   uint32_t count, capacity;
@@ -77,7 +90,11 @@ static void strings_grow(struct strings *t) {
   uint32_t *hash = calloc(size, sizeof *hash);
   struct text *list = realloc(t->list, size / 2 * sizeof *list);
   if (list) t->list = list;
-  if (!hash || !list) { free(hash); t->oom = true; return; }
+  if (!hash || !list) {
+    free(hash);
+    t->oom = true;
+    return;
+  }
   for (uint32_t k = 0; k < t->count; k++) {
     size_t at = string_hash(list[k].at, list[k].size) & (size - 1);
     while (hash[at]) at = (at + 1) & (size - 1);
@@ -144,16 +161,19 @@ static void free_strings(struct strings *t) {
 }
 
 /* ---- the writer --------------------------------------------------------------------------------------*/
-struct palette { uint32_t number; bool used; };
+struct palette {
+  uint32_t number;
+  bool used;
+};
 #define PALETTE_KEYS (2048u * 128u)
 
 struct writer {
   const struct mx_image *image;
   struct strings strings;
   struct bytes section[MX__SECTIONS];
-  struct palette *palette;  /* by opcode and modifier */
+  struct palette *palette; /* by opcode and modifier */
   uint32_t npalette;
-  uint32_t *file_number;    /* new number + 1 of each file, or 0 */
+  uint32_t *file_number; /* new number + 1 of each file, or 0 */
   uint32_t nfiles;
   bool oom;
 };
@@ -162,9 +182,9 @@ static void put_literal(struct bytes *b, const struct mx_lit *l) {
   unsigned form = MX__LIT_PLAIN;
   uint64_t v = l->value, payload = v;
   if (l->kind == MX_LIT_VALUE) {
-    const uint64_t forms[MX__LIT_FORMS] = {
-        v, ~v, v <= UINT32_MAX ? ~v & UINT32_MAX : UINT64_MAX,
-        v <= UINT32_MAX ? __builtin_bswap32((uint32_t)v) : UINT64_MAX, __builtin_bswap64(v)};
+    const uint64_t forms[MX__LIT_FORMS] = {v, ~v, v <= UINT32_MAX ? ~v & UINT32_MAX : UINT64_MAX,
+                                           v <= UINT32_MAX ? __builtin_bswap32((uint32_t)v) : UINT64_MAX,
+                                           __builtin_bswap64(v)};
     for (unsigned k = 1; k < MX__LIT_FORMS; k++) {
       if (varint_size(forms[k]) < varint_size(payload)) form = k, payload = forms[k];
     }
@@ -211,10 +231,10 @@ static void write_func(struct writer *w, const struct mx_func *f) {
   struct bytes *b = &w->section[MX__SEC_FUNCS];
   put_string(b, &w->strings, f->name);
   /* Most of these are 0 in most functions: a mask says which are there. */
-  const uint32_t field[] = {f->param_bytes, f->nparams, f->nshared, f->local_bytes, f->nargs, f->nresults, f->arg_bytes,
-                            f->maxntid[0], f->maxntid[1], f->maxntid[2], f->minnctapersm, f->ntables, f->nprotos,
-                            f->reqntid[0], f->reqntid[1], f->reqntid[2], f->nspill32, f->nspill64, f->nspillpred,
-                            f->nlocals};
+  const uint32_t field[] = {f->param_bytes,  f->nparams,   f->nshared,    f->local_bytes, f->nargs,
+                            f->nresults,     f->arg_bytes, f->maxntid[0], f->maxntid[1],  f->maxntid[2],
+                            f->minnctapersm, f->ntables,   f->nprotos,    f->reqntid[0],  f->reqntid[1],
+                            f->reqntid[2],   f->nspill32,  f->nspill64,   f->nspillpred,  f->nlocals};
   uint32_t mask = 0;
   for (unsigned k = 0; k < sizeof field / sizeof *field; k++) mask |= (uint32_t)(field[k] != 0) << k;
   put_varint(b, f->flags);
@@ -272,7 +292,11 @@ static void write_func(struct writer *w, const struct mx_func *f) {
 /* ---- code --------------------------------------------------------------------------------------------
  * A stream of bits, lowest first: the code of all functions. Every field has as many bits as the number of things that
  * it can name in its function. */
-struct bits { struct bytes *to; uint64_t hold; unsigned n; };
+struct bits {
+  struct bytes *to;
+  uint64_t hold;
+  unsigned n;
+};
 
 static void put_bits(struct bits *b, uint64_t v, unsigned n) { /* n <= 32 */
   b->hold |= v << b->n;
@@ -330,11 +354,16 @@ static uint32_t palette_key(const struct mx_func *f, uint32_t pc) {
   return mx_w_op(w) << 7 | (mx__ops[mx_w_op(w)].flags & MX_F_MOVI ? 0 : mx_w_mod(w));
 }
 
-static uint32_t next_pc(const struct mx_func *f, uint32_t pc) { return pc + (is_plain(f, pc) ? mx_w_length(f->code[pc]) : 1); }
+static uint32_t next_pc(const struct mx_func *f, uint32_t pc) {
+  return pc + (is_plain(f, pc) ? mx_w_length(f->code[pc]) : 1);
+}
 
 static void put_palette(struct writer *w) {
   w->palette = calloc(PALETTE_KEYS, sizeof *w->palette);
-  if (!w->palette) { w->oom = true; return; }
+  if (!w->palette) {
+    w->oom = true;
+    return;
+  }
   bool used[PALETTE_KEYS >> 7] = {0}; /* opcodes: most of the keys are in memory that nobody has touched */
   for (uint32_t k = 0; k < w->image->nfuncs; k++) {
     const struct mx_func *f = &w->image->funcs[k];
@@ -422,7 +451,11 @@ static void write_code(struct writer *w) {
 
 /* ---- lines -------------------------------------------------------------------------------------------
  * Entries as differences to the one before; a difference that repeats is counted. Line 0 is "none", of no file. */
-struct line_walk { uint32_t next; bool begun; struct mx_line last; };
+struct line_walk {
+  uint32_t next;
+  bool begun;
+  struct mx_line last;
+};
 
 static bool next_line(struct writer *w, const struct mx_func *f, struct line_walk *walk) {
   while (walk->next < f->nlines) {
@@ -447,7 +480,10 @@ static bool next_line(struct writer *w, const struct mx_func *f, struct line_wal
 static void write_lines(struct writer *w) {
   struct bytes *b = &w->section[MX__SEC_LINES];
   w->file_number = calloc(w->image->nfiles + 1u, sizeof *w->file_number);
-  if (!w->file_number) { w->oom = true; return; }
+  if (!w->file_number) {
+    w->oom = true;
+    return;
+  }
   for (uint32_t k = 0; k < w->image->nfuncs; k++) {
     const struct mx_func *f = &w->image->funcs[k];
     struct line_walk count = {0}, walk = {0};
@@ -474,7 +510,10 @@ static void write_lines(struct writer *w) {
     if (run) put_varint(b, (uint64_t)run << 1 | 1);
   }
   uint32_t *by_number = calloc(w->nfiles + 1u, sizeof *by_number);
-  if (!by_number) { w->oom = true; return; }
+  if (!by_number) {
+    w->oom = true;
+    return;
+  }
   for (uint32_t k = 0; k < w->image->nfiles; k++) {
     if (w->file_number[k]) by_number[w->file_number[k] - 1] = k;
   }
@@ -485,7 +524,9 @@ static void write_lines(struct writer *w) {
 
 /* ---- names -------------------------------------------------------------------------------------------*/
 /* The class of a name's slot follows from its type. */
-static unsigned class_of(const struct mx_name *n) { return n->type < MX_T_COUNT ? mx__types[n->type].slot_class : MX_NOCLASS; }
+static unsigned class_of(const struct mx_name *n) {
+  return n->type < MX_T_COUNT ? mx__types[n->type].slot_class : MX_NOCLASS;
+}
 
 static int by_place(const void *a, const void *b) {
   const struct mx_name *x = a, *y = b;
@@ -504,9 +545,13 @@ static int by_pc(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
-static void *sorted(struct writer *w, const void *list, uint32_t n, size_t size, int (*order)(const void *, const void *)) {
+static void *sorted(struct writer *w, const void *list, uint32_t n, size_t size,
+                    int (*order)(const void *, const void *)) {
   void *copy = malloc((n + 1u) * size);
-  if (!copy) { w->oom = true; return NULL; }
+  if (!copy) {
+    w->oom = true;
+    return NULL;
+  }
   if (n) memcpy(copy, list, n * size);
   qsort(copy, n, size, order);
   return copy;
@@ -514,12 +559,25 @@ static void *sorted(struct writer *w, const void *list, uint32_t n, size_t size,
 
 /* Kinds of names: text before the number, and type. Few in a module, so that a name is mostly kind and number. */
 _Static_assert(MX_T_COUNT <= 32, "a kind keeps its type in five bits");
-struct kind { uint64_t key; uint32_t count, number; const struct mx_func *func; int64_t last; /* number of the last one in func */ };
-struct kinds { struct strings texts; struct kind *list; uint32_t count, capacity; uint32_t *hash; uint32_t hash_size; bool oom; };
+struct kind {
+  uint64_t key;
+  uint32_t count, number;
+  const struct mx_func *func;
+  int64_t last; /* number of the last one in func */
+};
+struct kinds {
+  struct strings texts;
+  struct kind *list;
+  uint32_t count, capacity;
+  uint32_t *hash;
+  uint32_t hash_size;
+  bool oom;
+};
 
 static uint64_t kind_key(struct kinds *t, const struct mx_name *n, int64_t *number) {
   size_t size = split_number(n->name, number);
-  return (uint64_t)string_number(&t->texts, n->name, size) << 7 | (*number >= 0 ? 64u : 0) | (n->spilled ? 32u : 0) | (n->type & 31u);
+  return (uint64_t)string_number(&t->texts, n->name, size) << 7 | (*number >= 0 ? 64u : 0) | (n->spilled ? 32u : 0) |
+         (n->type & 31u);
 }
 
 static void kinds_grow(struct kinds *t) {
@@ -527,7 +585,11 @@ static void kinds_grow(struct kinds *t) {
   uint32_t *hash = calloc(size, sizeof *hash);
   struct kind *list = realloc(t->list, size / 2 * sizeof *list);
   if (list) t->list = list;
-  if (!hash || !list) { free(hash); t->oom = true; return; }
+  if (!hash || !list) {
+    free(hash);
+    t->oom = true;
+    return;
+  }
   for (uint32_t k = 0; k < t->count; k++) {
     size_t at = string_hash((const char *)&list[k].key, sizeof list[k].key) & (size - 1);
     while (hash[at]) at = (at + 1) & (size - 1);
@@ -552,7 +614,10 @@ static struct kind *find_kind(struct kinds *t, uint64_t key) {
   return &t->list[t->count - 1];
 }
 
-struct kind_order { struct kind *kind; struct text text; };
+struct kind_order {
+  struct kind *kind;
+  struct text text;
+};
 static int by_text(const void *a, const void *b) {
   const struct kind_order *x = a, *y = b;
   size_t n = x->text.size < y->text.size ? x->text.size : y->text.size;
@@ -576,8 +641,12 @@ static void put_kinds(struct writer *w, struct kinds *t) {
     }
   }
   struct kind_order *order = t->oom || t->texts.oom ? NULL : malloc((t->count + 1u) * sizeof *order);
-  if (!order) { w->oom = true; return; }
-  for (uint32_t k = 0; k < t->count; k++) order[k] = (struct kind_order){&t->list[k], t->texts.list[t->list[k].key >> 7]};
+  if (!order) {
+    w->oom = true;
+    return;
+  }
+  for (uint32_t k = 0; k < t->count; k++)
+    order[k] = (struct kind_order){&t->list[k], t->texts.list[t->list[k].key >> 7]};
   qsort(order, t->count, sizeof *order, by_kind_count);
   uint32_t frequent = t->count < MX__KINDS_SHORT ? t->count : MX__KINDS_SHORT;
   qsort(order, frequent, sizeof *order, by_text);
@@ -591,10 +660,16 @@ static void put_kinds(struct writer *w, struct kinds *t) {
   free(order);
 }
 
-struct name_walk { struct mx__result *results; size_t nresults, at; struct mx__covered covered; uint32_t lo; };
+struct name_walk {
+  struct mx__result *results;
+  size_t nresults, at;
+  struct mx__covered covered;
+  uint32_t lo;
+};
 
 /* The place of a name: which result begins it, or class and slot and pc. */
-static void put_place(struct writer *w, struct name_walk *walk, const struct mx_name *n, uint64_t kind, bool numbered, int64_t step) {
+static void put_place(struct writer *w, struct name_walk *walk, const struct mx_name *n, uint64_t kind, bool numbered,
+                      int64_t step) {
   struct bytes *b = &w->section[MX__SEC_NAMES];
   size_t at = mx__next_result(&walk->covered, walk->results, walk->nresults, walk->at), skipped = 0;
   while (!n->spilled && at < walk->nresults && walk->results[at].lo <= n->lo) {
@@ -670,7 +745,10 @@ static uint8_t *finish(struct writer *w, size_t *size) {
     put_bytes(&out, w->section[k].at, w->section[k].size);
     oom |= w->section[k].oom;
   }
-  if (oom || out.oom) { free(out.at); return NULL; }
+  if (oom || out.oom) {
+    free(out.at);
+    return NULL;
+  }
   const uint8_t *body = out.at + MX_CONTAINER_HEADER;
   size_t nbody = out.size - MX_CONTAINER_HEADER;
   XXH128_canonical_t digest;

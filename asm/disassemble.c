@@ -15,8 +15,8 @@
  *   functions, numbered in the order of their definitions; names may be used before they are defined
  *
  * A function:
- *   [.visible] .entry NAME (.param [.align A] .TYPE [.ptr] P[BYTES], ...)   [BYTES]: only if the size is not the type's.
- *                                   Each parameter is followed by `@OFFSET`
+ *   [.visible] .entry NAME (.param [.align A] .TYPE [.ptr] P[BYTES], ...)   [BYTES]: only if the size is not the
+ * type's. Each parameter is followed by `@OFFSET`
  *   [.visible] .func (.reg .CLASS SLOT, ...) NAME (.reg .CLASS SLOT, ...)   CLASS pred, b32, b64 or b128
  *   .maxntid X, Y, Z  .reqntid X, Y, Z  .minnctapersm N  .cooperative     .paramsize N: bytes of a kernel's parameters
  *   {
@@ -24,30 +24,29 @@
  *     .frame local_bytes, arg_bytes;     if either is not 0
  *     .var "NAME", OFFSET, BYTES;        a .local variable, where it lies in the frame's local bytes
  *     .uses VAR, ...;                    the kernel's shared variables, in order
- *     %.TN: .branchtargets L, ...;       table N       %.PN: .callprototype (.reg .CLASS _, ...) _ (.reg .CLASS _, ...);
- *     code
- *     .name .TYPE "NAME", SLOT, LO, HI;  name map; SLOT a slot or, for a spill cell, %.sN; pcs in words
+ *     %.TN: .branchtargets L, ...;       table N       %.PN: .callprototype (.reg .CLASS _, ...) _ (.reg .CLASS _,
+ * ...); code .name .TYPE "NAME", SLOT, LO, HI;  name map; SLOT a slot or, for a spill cell, %.sN; pcs in words
  *   }
  * `.slots` says that the function is taken as written: no slot is allocated, no operand is folded or moved, nothing is
  * inserted, no name is recorded but by .name, and lines come from .loc only (`.loc N LINE 0` with the numbers of .file,
  * `.loc 0 0 0` none).
  *
- * Slots: %.rN 32-bit, %.hN a 32-bit slot where the row's type has 16 bits, %.bN where it has 8, %.dN 64-bit, %.qN a pair
- * of 64-bit slots (N even), %.pN predicate. So overloads are found by operand width as always. Where one more row
+ * Slots: %.rN 32-bit, %.hN a 32-bit slot where the row's type has 16 bits, %.bN where it has 8, %.dN 64-bit, %.qN a
+ * pair of 64-bit slots (N even), %.pN predicate. So overloads are found by operand width as always. Where one more row
  * fits the operands (literals fit any width) and stands earlier in the table, the mnemonic is followed by `!ID`, the
  * row's name in the table: `ld.b32!LD_B32_A32 %.r1, [(8)];`. Rows flagged HIDDEN are written like all others.
  *
  * Operands, in the order of the row's shape:
- *   values       a slot or a literal. Literals: decimal or 0x..., the operand's bits (also for f16, bf16 and packed types);
- *                0fXXXXXXXX for f32, 0dXXXXXXXXXXXXXXXX for f64; VAR, VAR+N, VAR-N (its address in its own space),
+ *   values       a slot or a literal. Literals: decimal or 0x..., the operand's bits (also for f16, bf16 and packed
+ * types); 0fXXXXXXXX for f32, 0dXXXXXXXXXXXXXXXX for f64; VAR, VAR+N, VAR-N (its address in its own space),
  *                generic(VAR), generic(VAR)+N, FUNC. In code, VAR is a name, or %.vN where that would be ambiguous
  *   addresses    [base], [base+N], [base-N]: N is the `off` operand; base is a slot, a bare VAR, or any literal in
  *                parentheses, `[(8)+4]`, `[(buf+16)]`
  *   raw fields   a decimal number; of SREG rows the special register's name, %tid.x
  *   MOVI rows    SLOT, value as a signed decimal
  *   branches     bra LABEL !reconv LABEL;   brx.idx INDEX, %.TN !reconv LABEL;   `!reconv ret`: the function's end
- *   calls        call (results), NAME, (arguments);   call (results), TARGET, (arguments), %.PN;  empty lists are left out
- * Labels: an author's label stands as `NAME:` if it is the only one of its name in the function and nothing else is
+ *   calls        call (results), NAME, (arguments);   call (results), TARGET, (arguments), %.PN;  empty lists are left
+ * out Labels: an author's label stands as `NAME:` if it is the only one of its name in the function and nothing else is
  * called so, or else as `.label "NAME";`. Other places that code names are `%.LN:`, N the pc.
  */
 #include "asm/disassemble.h"
@@ -59,7 +58,10 @@
 #include <string.h>
 
 /* Names of one scope, sorted: how often does a name stand in it? */
-struct index { const char **list; size_t count; };
+struct index {
+  const char **list;
+  size_t count;
+};
 
 struct printer {
   char *at;
@@ -67,10 +69,10 @@ struct printer {
   bool oom;
   const struct mx_image *m;
   const struct mx_func *f;
-  struct index module;  /* variables and functions */
-  struct index labels;  /* of f */
-  struct index params;  /* of f */
-  uint8_t *named;       /* bit per word of f: some code or table names this place */
+  struct index module; /* variables and functions */
+  struct index labels; /* of f */
+  struct index params; /* of f */
+  uint8_t *named;      /* bit per word of f: some code or table names this place */
 };
 
 /* ---- output ------------------------------------------------------------------------------------------*/
@@ -150,8 +152,8 @@ static void put_func_name(struct printer *p, uint32_t number) {
 
 /* The label's name where the text can say it: only one of its name, and nothing else is meant by it. */
 static bool is_clear_label(struct printer *p, const char *name) {
-  return starts_plainly(name) && strcmp(name, "ret") && occurrences(&p->labels, name) == 1 && !occurrences(&p->params, name) &&
-         !occurrences(&p->module, name);
+  return starts_plainly(name) && strcmp(name, "ret") && occurrences(&p->labels, name) == 1 &&
+         !occurrences(&p->params, name) && !occurrences(&p->module, name);
 }
 
 /* The first clear label at pc, found among the ascending labels; NULL if there is none. */
@@ -262,8 +264,13 @@ static void put_memory(struct printer *p, unsigned type, unsigned base, unsigned
   put(p, "]");
 }
 
-/* How the text groups operands, the one with operand k; but for rows whose table says vectors the assembler looks only at their order. */
-struct grouping { unsigned from, to; char open, close; const char *separator; };
+/* How the text groups operands, the one with operand k; but for rows whose table says vectors the assembler looks only
+ * at their order. */
+struct grouping {
+  unsigned from, to;
+  char open, close;
+  const char *separator;
+};
 
 static struct grouping group(const struct mx_op_info *o, unsigned k) {
   if (o->opnd[k].vector) {
@@ -295,7 +302,8 @@ static void put_operands(struct printer *p, const mx_word *w) {
     if (k == g.from && g.to && g.open) put(p, "%c", g.open);
     if (type == MX_T_raw && is_sreg_row(mx_w_op(*w)) && field < MX_SR_COUNT) put(p, "%%%s", mx__sregs[field].name);
     else if (type == MX_T_raw) put(p, "%u", field);
-    else if (k + 1 < o->nopnds && o->opnd[k + 1].type == MX_T_off) put_memory(p, type, field, mx_w_operand(w, k + 1)), k++;
+    else if (k + 1 < o->nopnds && o->opnd[k + 1].type == MX_T_off)
+      put_memory(p, type, field, mx_w_operand(w, k + 1)), k++;
     else put_operand(p, type, field);
     if (k + 1 == g.to && g.close) put(p, "%c", g.close);
   }

@@ -6,8 +6,8 @@
 
 struct mx_image;
 
-/* Text that assembles to the same bytes, malloc'ed. `image` comes from mx__image_read (vm) or an assembly; it may be one that is
- * refused. NULL: out of memory. */
+/* Text that assembles to the same bytes, malloc'ed. `image` comes from mx__image_read (vm) or an assembly; it may be
+ * one that is refused. NULL: out of memory. */
 char *mx__disassemble(const struct mx_image *image);
 
 /* Whether this library knows options of that size. */

@@ -49,7 +49,8 @@ static void step(struct walk *w, const mx_word *word, uint32_t end, uint32_t nex
   size_t first = w->n;
   for (unsigned k = 0; k < o->nopnds && w->out; k++) {
     /* a result under a guard keeps the old value in some lanes, as if it were read */
-    if (o->opnd[k].role == MX_IN || guarded) touch(w, mx__types[o->opnd[k].type].slot_class, mx_w_operand(word, k), end);
+    if (o->opnd[k].role == MX_IN || guarded)
+      touch(w, mx__types[o->opnd[k].type].slot_class, mx_w_operand(word, k), end);
   }
   for (unsigned k = 0; k < o->nopnds; k++) {
     unsigned cls = mx__types[o->opnd[k].type].slot_class, slot = mx_w_operand(word, k);

@@ -1,6 +1,6 @@
-/* What writer (asm/container.c) and reader (vm/load/module.c) of the container share: sections, literal forms, limits, zigzag,
- * and how the places of names are guessed. Separate because neither floor includes the other. docs/container.md explains
- * the fields. */
+/* What writer (asm/container.c) and reader (vm/load/module.c) of the container share: sections, literal forms, limits,
+ * zigzag, and how the places of names are guessed. Separate because neither floor includes the other. docs/container.md
+ * explains the fields. */
 #ifndef MX_CONTAINER_H
 #define MX_CONTAINER_H
 
@@ -8,20 +8,20 @@
 
 /* In the order of the file. X(id, name for messages) */
 #define MX_SECTIONS(X) \
-  X(TARGET, "target") X(STRINGS, "strings") X(VARS, "variables") X(FUNCS, "functions") X(CODE, "code") \
-  X(LINES, "lines") X(NAMES, "names")
+  X(TARGET, "target") \
+  X(STRINGS, "strings") X(VARS, "variables") X(FUNCS, "functions") X(CODE, "code") X(LINES, "lines") X(NAMES, "names")
 enum mx__section {
 #define X(id_, name_) MX__SEC_##id_,
   MX_SECTIONS(X)
 #undef X
-  MX__SECTIONS
+      MX__SECTIONS
 };
 
 /* A value literal is one byte, kind | form << 2 | payload << 5, and a varint payload where the three bits say 7. */
 enum mx__lit_form {
-  MX__LIT_PLAIN, /* the payload is the value */
-  MX__LIT_NOT64, /* its complement: small negative 64-bit numbers */
-  MX__LIT_NOT32, /* its complement within 32 bits */
+  MX__LIT_PLAIN,  /* the payload is the value */
+  MX__LIT_NOT64,  /* its complement: small negative 64-bit numbers */
+  MX__LIT_NOT32,  /* its complement within 32 bits */
   MX__LIT_SWAP32, /* its bytes in reverse order: round f32 values */
   MX__LIT_SWAP64, /* the same for f64 */
   MX__LIT_FORMS
@@ -50,18 +50,26 @@ static inline uint32_t mx__slots_of(const struct mx_func *f, unsigned cls) {
   return n < MX_LIT ? n : MX_LIT;
 }
 static inline uint32_t mx__lits_of(const struct mx_func *f) { return f->nlits < MX_MAX_LITS ? f->nlits : MX_MAX_LITS; }
-static inline uint32_t mx__guards_of(const struct mx_func *f) { return f->npred < MX_GUARD_NONE ? f->npred : MX_GUARD_NONE; }
+static inline uint32_t mx__guards_of(const struct mx_func *f) {
+  return f->npred < MX_GUARD_NONE ? f->npred : MX_GUARD_NONE;
+}
 
 /* What the code itself tells about the name map: result operands of general instructions, in the order of the code
  * (those of one instruction by class and slot). A name usually begins where an instruction has written its slot, lo,
  * and ends after the last reader, of which hi is a guess. A name that begins at one of these places is stored as its
  * distance from the one before, counting only those where no name lives in the slot already. */
-struct mx__result { uint32_t lo, hi; uint8_t cls; uint16_t slot; };
+struct mx__result {
+  uint32_t lo, hi;
+  uint8_t cls;
+  uint16_t slot;
+};
 /* Number of results; into `out` unless it is NULL. Any words will do, also unverified ones. */
 size_t mx__results(const struct mx_func *f, struct mx__result *out);
 
 /* Until where a slot has a name, while names are written or read in ascending order. */
-struct mx__covered { uint32_t until[3][MX_MAX_SLOTS]; };
+struct mx__covered {
+  uint32_t until[3][MX_MAX_SLOTS];
+};
 static inline uint32_t *mx__covered_at(struct mx__covered *c, unsigned cls, unsigned slot) {
   return &c->until[cls == MX_R128 ? MX_R64 : cls % 3][slot % MX_MAX_SLOTS];
 }
@@ -72,7 +80,7 @@ static inline size_t mx__pass_results(const struct mx__result *list, size_t n, s
 }
 /* The first result from `at` on whose slot has no name there; n if there is none. */
 static inline size_t mx__next_result(struct mx__covered *c, const struct mx__result *list, size_t n, size_t at) {
-  while (at < n && *mx__covered_at(c, list[at].cls, list[at].slot) > list[at].lo) at++;
+  while (at<n && * mx__covered_at(c, list[at].cls, list[at].slot)> list[at].lo) at++;
   return at;
 }
 

@@ -5,7 +5,8 @@
 #include "core/isa.h"
 
 struct mx_intrinsic {
-  struct mx_op_info row; /* spelling and operands as an opcode's; `meaning` is the expansion, "" where an opcode has the name */
+  struct mx_op_info
+      row; /* spelling and operands as an opcode's; `meaning` is the expansion, "" where an opcode has the name */
   const char *group, *exactness, *how;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 /* Shapes as operand lists. A shape used in opcodes.def stands here and, for lane rows, in the engines' expansions. */
+// clang-format off
 #define O(t_) {MX_OUT, MX_T_##t_, MX_EXPLICIT, 0, 0}
 #define I(t_) {MX_IN, MX_T_##t_, MX_EXPLICIT, 0, 0}
 #define IMPLICIT(role_, t_, how_) {MX_##role_, MX_T_##t_, MX_##how_, 0, 0}
@@ -67,7 +68,8 @@
 #define ISA_MMASP(range_, shape_) ISA_MMASP_(range_, ISA_BARE shape_)
 #define ISA_MMASP_(range_, ...) ISA_MMASP__(range_, __VA_ARGS__)
 #define ISA_MMASP__(range_, nd_, td_, na_, ta_, nb_, tb_, nc_, tc_) nd_ + na_ + nb_ + nc_ + 2, \
-  {V##nd_(OUT, td_, 1), V##na_(IN, ta_, 2), V##nb_(IN, tb_, 3), V##nc_(IN, tc_, 4), I(b32), {MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_##range_, 0}}
+  {V##nd_(OUT, td_, 1), V##na_(IN, ta_, 2), V##nb_(IN, tb_, 3), V##nc_(IN, tc_, 4), I(b32), \
+   {MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_##range_, 0}}
 #define ISA_BARE(...) __VA_ARGS__
 #define ISA_FILLED(n_, t_, a_) n_ + 1, {V##n_(OUT, t_, 1), I(a_)}
 #define ISA_LDV(n_, t_, p_) n_ + 2, {V##n_(OUT, t_, 1), I(p_), I(off)}
@@ -130,9 +132,12 @@
 #define TEX_DEPTH , I(f32)
 #define ISA_TEX(n_, t_, geometry_, c_, extra_, offsets_, depth_) \
   n_ + 2 + TEX_COUNT_##geometry_ + TEX_COUNT_##extra_ + offsets_ + TEX_COUNT_##depth_, \
-  {V##n_(OUT, t_, 1), I(u64), I(off), TEX_COORDS_##geometry_(c_) TEX_EXTRA_##extra_(c_) TEX_OFFSETS_##offsets_ TEX_##depth_}
-#define ISA_SULD(n_, t_, geometry_) n_ + 2 + TEX_COUNT_##geometry_, {V##n_(OUT, t_, 1), I(u64), I(off), TEX_COORDS_##geometry_(b32)}
-#define ISA_SUST(n_, t_, geometry_) n_ + 2 + TEX_COUNT_##geometry_, {I(u64), I(off), TEX_COORDS_##geometry_(b32), V##n_(IN, t_, 1)}
+  {V##n_(OUT, t_, 1), I(u64), I(off), \
+   TEX_COORDS_##geometry_(c_) TEX_EXTRA_##extra_(c_) TEX_OFFSETS_##offsets_ TEX_##depth_}
+#define ISA_SULD(n_, t_, geometry_) \
+  n_ + 2 + TEX_COUNT_##geometry_, {V##n_(OUT, t_, 1), I(u64), I(off), TEX_COORDS_##geometry_(b32)}
+#define ISA_SUST(n_, t_, geometry_) \
+  n_ + 2 + TEX_COUNT_##geometry_, {I(u64), I(off), TEX_COORDS_##geometry_(b32), V##n_(IN, t_, 1)}
 /* the guides' functions on them: n elements that result or are written, and other inputs */
 #define ISA_SAMPLE(n_, t_, count_, inputs_) n_ + count_, {V##n_(OUT, t_, 1), ISA_BARE inputs_}
 #define ISA_PUT(n_, t_, count_, inputs_) n_ + count_, {V##n_(IN, t_, 1), ISA_BARE inputs_}
@@ -145,6 +150,7 @@
 #define ISA_SREG(d_) 2, {O(d_), I(raw)}
 #define ISA_SPILL(t_) 3, {I(raw), I(raw), I(t_)}
 #define ISA_FILL(t_) 3, {O(t_), I(raw), I(raw)}
+// clang-format on
 
 #define F(x_) MX_F_##x_
 
@@ -163,17 +169,17 @@ const unsigned mx__intrinsic_count = sizeof mx__intrinsics / sizeof *mx__intrins
 
 const struct mx_range mx__ranges[] = {
 #define X(n_, least_, most_, step_) {least_, most_, step_},
-  MX_RANGES(X)
+    MX_RANGES(X)
 #undef X
 };
 
 const struct mx_type_info mx__types[MX_T_COUNT] = {
 #define X(n_, c_, b_, t_) [MX_T_##n_] = {#n_, MX_##c_, b_},
-  MX_TYPES(X)
+    MX_TYPES(X)
 #undef X
-  [MX_T_raw] = {"raw", MX_NOCLASS, 10},
-  [MX_T_off] = {"off", MX_NOCLASS, 64},
-  [MX_T_none] = {"none", MX_NOCLASS, 0},
+        [MX_T_raw] = {"raw", MX_NOCLASS, 10},
+    [MX_T_off] = {"off", MX_NOCLASS, 64},
+    [MX_T_none] = {"none", MX_NOCLASS, 0},
 };
 
 const struct mx_sreg_info mx__sregs[MX_SR_COUNT] = {

@@ -14,24 +14,35 @@
  * X(name, slot class, bits, C type of one lane). 8- and 16-bit values live zero-extended in 32-bit slots.
  * f16, bf16 and the packed types are carried as bits; opcodes.def says what they mean. */
 #define MX_TYPES(X) \
-  X(pred, PRED, 1, uint8_t)                                                                        \
-  X(u8, R32, 8, uint8_t) X(s8, R32, 8, int8_t) X(b8, R32, 8, uint8_t)                              \
-  X(u16, R32, 16, uint16_t) X(s16, R32, 16, int16_t) X(b16, R32, 16, uint16_t)                     \
-  X(f16, R32, 16, uint16_t) X(bf16, R32, 16, uint16_t)                                             \
-  X(u32, R32, 32, uint32_t) X(s32, R32, 32, int32_t) X(b32, R32, 32, uint32_t)                     \
-  X(f32, R32, 32, float) X(f16x2, R32, 32, uint32_t) X(bf16x2, R32, 32, uint32_t)                  \
-  X(u64, R64, 64, uint64_t) X(s64, R64, 64, int64_t) X(b64, R64, 64, uint64_t) X(f64, R64, 64, double) \
-  X(b128, R128, 128, mx_b128)
+  X(pred, PRED, 1, uint8_t) \
+  X(u8, R32, 8, uint8_t) \
+  X(s8, R32, 8, int8_t) \
+  X(b8, R32, 8, uint8_t) \
+  X(u16, R32, 16, uint16_t) \
+  X(s16, R32, 16, int16_t) \
+  X(b16, R32, 16, uint16_t) \
+  X(f16, R32, 16, uint16_t) \
+  X(bf16, R32, 16, uint16_t) \
+  X(u32, R32, 32, uint32_t) \
+  X(s32, R32, 32, int32_t) \
+  X(b32, R32, 32, uint32_t) \
+  X(f32, R32, 32, float) \
+  X(f16x2, R32, 32, uint32_t) \
+  X(bf16x2, R32, 32, uint32_t) \
+  X(u64, R64, 64, uint64_t) \
+  X(s64, R64, 64, int64_t) X(b64, R64, 64, uint64_t) X(f64, R64, 64, double) X(b128, R128, 128, mx_b128)
 
-typedef struct { uint64_t lo, hi; } mx_b128;
+typedef struct {
+  uint64_t lo, hi;
+} mx_b128;
 
 enum mx_type {
 #define X(n_, c_, b_, t_) MX_T_##n_,
   MX_TYPES(X)
 #undef X
   /* operands that are not values of a lane */
-  MX_T_raw,     /* the 10-bit field itself, unsigned: special register number, barrier kind, byte selector */
-  MX_T_off,     /* an address offset: a literal, read as one s64, never a register */
+  MX_T_raw, /* the 10-bit field itself, unsigned: special register number, barrier kind, byte selector */
+  MX_T_off, /* an address offset: a literal, read as one s64, never a register */
   MX_T_none,
   MX_T_COUNT
 };
@@ -44,9 +55,9 @@ MX_TYPES(X)
  * A function has n32 32-bit slots, n64 64-bit slots and npred predicate slots, numbered from its frame.
  * A .b128 is an even pair of 64-bit slots (low half first). */
 enum mx_slot_class { MX_PRED, MX_R32, MX_R64, MX_R128, MX_NOCLASS };
-#define MX_MAX_SLOTS 512  /* of R32 and of R64 each, in one function; more live values are spilled */
-#define MX_MAX_PREDS 31   /* predicate 31 in a guard field means "no guard" */
-#define MX_MAX_LITS 512   /* literals of one function; a literal beyond that is made by MOVI */
+#define MX_MAX_SLOTS 512 /* of R32 and of R64 each, in one function; more live values are spilled */
+#define MX_MAX_PREDS 31  /* predicate 31 in a guard field means "no guard" */
+#define MX_MAX_LITS 512  /* literals of one function; a literal beyond that is made by MOVI */
 #define MX_MAX_LANES 64
 
 /* ---- an instruction word -----------------------------------------------------------------------------
@@ -96,34 +107,39 @@ static inline mx_word mx_w_put_movi(unsigned d, uint32_t v) {
 
 /* ---- classes and flags of a row ---------------------------------------------------------------------*/
 enum mx_class {
-  MX_LANE,   /* each lane by itself; no side effect; total: any input has a result */
-  MX_CROSS,  /* lanes of a warp see each other */
-  MX_MEM,    /* touches memory */
-  MX_CTRL,   /* moves the pc, the mask, the frame, or blocks */
+  MX_LANE,  /* each lane by itself; no side effect; total: any input has a result */
+  MX_CROSS, /* lanes of a warp see each other */
+  MX_MEM,   /* touches memory */
+  MX_CTRL,  /* moves the pc, the mask, the frame, or blocks */
 };
 /* What an instruction of a class adds to the clock of its warp, whatever its lanes. */
 #define MX_TICKS_LANE 1u
 #define MX_TICKS_CROSS 2u
 #define MX_TICKS_MEM 4u
 #define MX_TICKS_CTRL 1u
-static inline uint32_t mx_ticks(uint8_t cls) { return cls == MX_MEM ? MX_TICKS_MEM : cls == MX_CROSS ? MX_TICKS_CROSS : cls == MX_CTRL ? MX_TICKS_CTRL : MX_TICKS_LANE; }
+static inline uint32_t mx_ticks(uint8_t cls) {
+  return cls == MX_MEM     ? MX_TICKS_MEM
+         : cls == MX_CROSS ? MX_TICKS_CROSS
+         : cls == MX_CTRL  ? MX_TICKS_CTRL
+                           : MX_TICKS_LANE;
+}
 
 enum mx_flag {
-  MX_F_BRANCH = 1 << 0,  /* word layout "branch" */
-  MX_F_MOVI = 1 << 1,    /* word layout "movi" */
-  MX_F_CALL = 1 << 2,    /* word layout "call" */
-  MX_F_TRAP = 1 << 3,    /* may trap */
-  MX_F_CANON = 1 << 4,   /* a NaN result is the type's canonical one */
-  MX_F_SYNC = 1 << 5,    /* may block until other lanes arrive */
-  MX_F_END = 1 << 6,     /* unguarded, control never reaches the next word */
+  MX_F_BRANCH = 1 << 0,   /* word layout "branch" */
+  MX_F_MOVI = 1 << 1,     /* word layout "movi" */
+  MX_F_CALL = 1 << 2,     /* word layout "call" */
+  MX_F_TRAP = 1 << 3,     /* may trap */
+  MX_F_CANON = 1 << 4,    /* a NaN result is the type's canonical one */
+  MX_F_SYNC = 1 << 5,     /* may block until other lanes arrive */
+  MX_F_END = 1 << 6,      /* unguarded, control never reaches the next word */
   MX_F_VOLATILE = 1 << 7, /* ends a region: may not be reordered with other memory accesses */
-  MX_F_UNIFORM = 1 << 8, /* every lane gets the same value */
-  MX_F_COMMUTE = 1 << 9, /* operands A and B may be exchanged (commutative also in its NaN results) */
+  MX_F_UNIFORM = 1 << 8,  /* every lane gets the same value */
+  MX_F_COMMUTE = 1 << 9,  /* operands A and B may be exchanged (commutative also in its NaN results) */
   MX_F_NOGUARD = 1 << 10, /* takes no guard: the assembler branches around it instead */
-  MX_F_HIDDEN = 1 << 11, /* made by the assembler only; not a spelling for people */
-  MX_F_W32 = 1 << 12,    /* only in modules of 32 lanes */
-  MX_F_W64 = 1 << 13,    /* only in modules of 64 lanes */
-  MX_F_WHOLE = 1 << 14,  /* all lanes of the warp execute it together (SYNC, without a membermask) */
+  MX_F_HIDDEN = 1 << 11,  /* made by the assembler only; not a spelling for people */
+  MX_F_W32 = 1 << 12,     /* only in modules of 32 lanes */
+  MX_F_W64 = 1 << 13,     /* only in modules of 64 lanes */
+  MX_F_WHOLE = 1 << 14,   /* all lanes of the warp execute it together (SYNC, without a membermask) */
 };
 
 enum mx_role { MX_IN, MX_OUT };
@@ -132,35 +148,40 @@ enum mx_role { MX_IN, MX_OUT };
  *   MX_CARRY      the carry of extended-precision arithmetic: a predicate register `%cc` that the assembler declares,
  *                 one to a function, written by *.cc and read by addc, subc, madc
  *   MX_SELECTORS  a literal that packs what the text writes on operands of video instructions:
- *                 scalar (vadd ...): 3 bits each for d (bit 0), a (3), b (6): 0 whole, 1 to 4 .b0 to .b3, 5 and 6 .h0 and .h1;
- *                 bits 9, 10, 11: a, b, c negated (vmad)
- *                 vadd2, vadd4 ...: bits 0 to 3 the mask on d (all of its elements if none is written); from bit 4 and
- *                 from bit 16 the source of each element of a and of b, 3 bits each, lowest element first (the last digit
- *                 of .h10, .b3210); if none is written, elements 0, 1, ... for a and the following ones for b
+ *                 scalar (vadd ...): 3 bits each for d (bit 0), a (3), b (6): 0 whole, 1 to 4 .b0 to .b3, 5 and 6 .h0
+ * and .h1; bits 9, 10, 11: a, b, c negated (vmad) vadd2, vadd4 ...: bits 0 to 3 the mask on d (all of its elements if
+ * none is written); from bit 4 and from bit 16 the source of each element of a and of b, 3 bits each, lowest element
+ * first (the last digit of .h10, .b3210); if none is written, elements 0, 1, ... for a and the following ones for b
  *   MX_ZERO       literal 0 (the third source of scalar video instructions, the count of barriers) */
 enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_ZERO };
 /* Which numbers an operand of type raw may be: X(name, least, most, step); step 0: powers of two. */
-#define MX_RANGES(X) X(FIELD, 0, 1023, 1) X(COPY, 4, 16, 0) X(EVENT, 0, 15, 1) X(REGISTERS, 24, 256, 8) X(LANE, 0, 3, 1) X(PAIR, 0, 1, 1) X(ALL, 0, 0, 1)
+#define MX_RANGES(X) \
+  X(FIELD, 0, 1023, 1) \
+  X(COPY, 4, 16, 0) X(EVENT, 0, 15, 1) X(REGISTERS, 24, 256, 8) X(LANE, 0, 3, 1) X(PAIR, 0, 1, 1) X(ALL, 0, 0, 1)
 enum mx_range_name {
 #define X(n_, least_, most_, step_) MX_RANGE_##n_,
   MX_RANGES(X)
 #undef X
 };
-struct mx_range { uint16_t least, most, step; };
+struct mx_range {
+  uint16_t least, most, step;
+};
 extern const struct mx_range mx__ranges[];
 static inline bool mx_in_range(unsigned range, uint64_t n) {
   return n >= mx__ranges[range].least && n <= mx__ranges[range].most &&
-    (mx__ranges[range].step ? n % mx__ranges[range].step == 0 : !(n & (n - 1)));
+         (mx__ranges[range].step ? n % mx__ranges[range].step == 0 : !(n & (n - 1)));
 }
 /* vector: operands of one number stand in braces together; 0: none. Only rows where braces matter have it. */
-struct mx_opnd { uint8_t role, type, implicit, range, vector; };
+struct mx_opnd {
+  uint8_t role, type, implicit, range, vector;
+};
 #define MX_MAX_OPNDS 32
 
 /* One row of the table. `spelling` is a pattern:
- *   {a|b=c|}  one of these (b and c are the same one, b is printed), its number is a digit of the modifier (first brace group least significant)
- *   <a|b>   one of these; they mean the same, the first is printed by the disassembler
- *   [a|b]   optional and without meaning here (cache hints); never printed
- * Groups do not nest; everything else is literal text. `mods` is the product of the brace groups' sizes. */
+ *   {a|b=c|}  one of these (b and c are the same one, b is printed), its number is a digit of the modifier (first brace
+ * group least significant) <a|b>   one of these; they mean the same, the first is printed by the disassembler [a|b]
+ * optional and without meaning here (cache hints); never printed Groups do not nest; everything else is literal text.
+ * `mods` is the product of the brace groups' sizes. */
 struct mx_op_info {
   const char *id;
   const char *spelling;
@@ -181,7 +202,10 @@ enum mx_op {
 
 extern const struct mx_op_info mx__ops[MX_OP_COUNT];
 
-struct mx_type_info { const char *name; uint8_t slot_class, bits; };
+struct mx_type_info {
+  const char *name;
+  uint8_t slot_class, bits;
+};
 extern const struct mx_type_info mx__types[MX_T_COUNT];
 
 /* The canonical spelling of modifier `mod`, at most n bytes with the NUL. */
@@ -216,16 +240,25 @@ enum mx_sreg {
 #include "core/sregs.def"
   MX_SR_COUNT
 };
-enum mx_varies { MX_PER_LANE, MX_PER_READ /* of a clock: moves with what the warp does */, MX_PER_WARP, MX_PER_BLOCK, MX_PER_LAUNCH };
-struct mx_sreg_info { const char *name; uint8_t type, varies; const char *doc; };
+enum mx_varies {
+  MX_PER_LANE,
+  MX_PER_READ /* of a clock: moves with what the warp does */,
+  MX_PER_WARP,
+  MX_PER_BLOCK,
+  MX_PER_LAUNCH
+};
+struct mx_sreg_info {
+  const char *name;
+  uint8_t type, varies;
+  const char *doc;
+};
 extern const struct mx_sreg_info mx__sregs[MX_SR_COUNT];
 
 /* Address spaces, in the order of the space digit of ld/st/atom spellings. */
 enum mx_space { MX_GENERIC, MX_GLOBAL, MX_SHARED, MX_LOCAL, MX_CONST, MX_PARAM, MX_SPACES };
 
-/* FNV-1a digest (this layer does not depend on xxHash) of the whole table (spelling, operands, meanings): part of module
- * headers and cache keys.
- * Computed once from mx__ops; a module assembled with another table is refused. */
+/* FNV-1a digest (this layer does not depend on xxHash) of the whole table (spelling, operands, meanings): part of
+ * module headers and cache keys. Computed once from mx__ops; a module assembled with another table is refused. */
 uint64_t mx__table_digest(void);
 
 #endif

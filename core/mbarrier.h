@@ -1,5 +1,6 @@
-/* What the 8 bytes of an mbarrier hold. Programs see the word only as the state that an arrival returns, of which they may ask how
- * many arrivals were still pending; the machine, sessions and reports read all of it. Knows nothing of the machine. */
+/* What the 8 bytes of an mbarrier hold. Programs see the word only as the state that an arrival returns, of which they
+ * may ask how many arrivals were still pending; the machine, sessions and reports read all of it. Knows nothing of the
+ * machine. */
 #ifndef MX_MBARRIER_H
 #define MX_MBARRIER_H
 
@@ -15,16 +16,20 @@ struct mx_mbarrier {
   unsigned parity;   /* of the phase */
 };
 
-/* Bits: 20 pending, 20 expected, 21 bytes, 1 parity, and 10, which says that it is one: memory full of zeros or ones is none. */
+/* Bits: 20 pending, 20 expected, 21 bytes, 1 parity, and 10, which says that it is one: memory full of zeros or ones is
+ * none. */
 static inline bool mx_mbarrier_is(uint64_t w) { return w >> 62 == 2; }
 static inline uint64_t mx_mbarrier_pack(struct mx_mbarrier m) {
-  return m.pending | (uint64_t)m.expected << 20 | (uint64_t)((uint32_t)m.bytes & 0x1FFFFF) << 40 | (uint64_t)(m.parity & 1) << 61 | (uint64_t)2 << 62;
+  return m.pending | (uint64_t)m.expected << 20 | (uint64_t)((uint32_t)m.bytes & 0x1FFFFF) << 40 |
+         (uint64_t)(m.parity & 1) << 61 | (uint64_t)2 << 62;
 }
 static inline unsigned mx_mbarrier_parity(uint64_t w) { return (unsigned)(w >> 61 & 1); }
 static inline struct mx_mbarrier mx_mbarrier_unpack(uint64_t w) {
   const uint32_t bytes = (uint32_t)(w >> 40) & 0x1FFFFF;
-  return (struct mx_mbarrier){.pending = (uint32_t)w & 0xFFFFF, .expected = (uint32_t)(w >> 20) & 0xFFFFF,
-                              .bytes = bytes & 0x100000 ? (int32_t)bytes - 0x200000 : (int32_t)bytes, .parity = mx_mbarrier_parity(w)};
+  return (struct mx_mbarrier){.pending = (uint32_t)w & 0xFFFFF,
+                              .expected = (uint32_t)(w >> 20) & 0xFFFFF,
+                              .bytes = bytes & 0x100000 ? (int32_t)bytes - 0x200000 : (int32_t)bytes,
+                              .parity = mx_mbarrier_parity(w)};
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* Forms of matrix instructions, read from the table's spellings, and their fragments: see tile.h. The maps of mma.sync and
- * ldmatrix are PTX's; those of wmma are what the hardware was seen to do, though PTX leaves them open. */
+/* Forms of matrix instructions, read from the table's spellings, and their fragments: see tile.h. The maps of mma.sync
+ * and ldmatrix are PTX's; those of wmma are what the hardware was seen to do, though PTX leaves them open. */
 #include "core/tile.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 const struct mx_element_info mx__elements[MX_E_COUNT] = {
 #define X(n_, b_, k_) [MX_E_##n_] = {#n_, b_, MX_ELEMENT_##k_},
-  MX_ELEMENTS(X)
+    MX_ELEMENTS(X)
 #undef X
 };
 
@@ -84,8 +84,8 @@ void mx__tile_size(const struct mx_tile *t, unsigned part, unsigned *rows, unsig
   *cols = part == MX_PART_A ? (t->sparse ? t->k / 2u : t->k) : t->n;
 }
 
-/* m8n8k4 with f16: four products at once, each by eight lanes that are two groups of four, 16 lanes apart. Rows of the four
- * A and C lie one behind the other, as if m were 32. */
+/* m8n8k4 with f16: four products at once, each by eight lanes that are two groups of four, 16 lanes apart. Rows of the
+ * four A and C lie one behind the other, as if m were 32. */
 static struct mx_cell quad_cell(const struct mx_tile *t, unsigned part, unsigned reg, unsigned lane, unsigned e) {
   const unsigned quad = lane >> 2 & 3, high = lane >> 4 << 2, at = reg * mx__tile_per_reg(t, part) + e;
   unsigned row, col;
@@ -111,7 +111,8 @@ struct mx_cell mx__tile_cell(const struct mx_tile *t, unsigned part, unsigned re
   const unsigned per = mx__tile_per_reg(t, part), bits = mx__elements[t->type[part]].bits;
   unsigned rows, cols;
   mx__tile_size(t, part, &rows, &cols);
-  /* registers that 32 lanes need; wmma with f16 has copies behind them. The upper 32 of 64 lanes have the second half of them. */
+  /* registers that 32 lanes need; wmma with f16 has copies behind them. The upper 32 of 64 lanes have the second half
+   * of them. */
   const unsigned own = rows * cols * (bits > 32 ? 32 : bits) / 1024, unique = own ? own : 1;
   if (t->lanes == 64 && unique > 1) reg = reg % (unique / 2) + (lane >> 5) * (unique / 2);
   reg %= unique;
@@ -132,7 +133,8 @@ struct mx_cell mx__tile_cell(const struct mx_tile *t, unsigned part, unsigned re
     }
     outer = outer * 8 + group;
     inner = (block * 4 + in_group) * per + e;
-    return part == MX_PART_A ? (struct mx_cell){(uint8_t)outer, (uint8_t)inner} : (struct mx_cell){(uint8_t)inner, (uint8_t)outer};
+    return part == MX_PART_A ? (struct mx_cell){(uint8_t)outer, (uint8_t)inner}
+                             : (struct mx_cell){(uint8_t)inner, (uint8_t)outer};
   }
   const unsigned at = reg * per + e, blocks = (turned ? cols : rows) / 8, pair = at >> 1;
   outer = pair % blocks * 8 + group;

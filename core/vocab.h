@@ -19,18 +19,35 @@
 #define MX__INL static inline __attribute__((always_inline))
 
 /* Carriers: arithmetic wraps in these, never in a signed type. */
-typedef uint32_t mx__c_pred, mx__c_u8, mx__c_s8, mx__c_b8, mx__c_u16, mx__c_s16, mx__c_b16, mx__c_u32, mx__c_s32, mx__c_b32;
+typedef uint32_t mx__c_pred, mx__c_u8, mx__c_s8, mx__c_b8, mx__c_u16, mx__c_s16, mx__c_b16, mx__c_u32, mx__c_s32,
+    mx__c_b32;
 typedef uint64_t mx__c_u64, mx__c_s64, mx__c_b64;
 typedef float mx__c_f32;
 typedef double mx__c_f64;
 
 /* Bits of a value, and the value of bits. */
-MX__INL uint32_t mx__raw_f32(float x) { uint32_t u; memcpy(&u, &x, sizeof u); return u; }
-MX__INL uint64_t mx__raw_f64(double x) { uint64_t u; memcpy(&u, &x, sizeof u); return u; }
-MX__INL float mx__of_f32(uint32_t x) { float f; memcpy(&f, &x, sizeof f); return f; }
-MX__INL double mx__of_f64(uint64_t x) { double f; memcpy(&f, &x, sizeof f); return f; }
-/* Bit-preserving conversions are casts rather than inline functions: they are expanded tens of thousands of times, and inlining
- * them took a twentieth of the time to compile. */
+MX__INL uint32_t mx__raw_f32(float x) {
+  uint32_t u;
+  memcpy(&u, &x, sizeof u);
+  return u;
+}
+MX__INL uint64_t mx__raw_f64(double x) {
+  uint64_t u;
+  memcpy(&u, &x, sizeof u);
+  return u;
+}
+MX__INL float mx__of_f32(uint32_t x) {
+  float f;
+  memcpy(&f, &x, sizeof f);
+  return f;
+}
+MX__INL double mx__of_f64(uint64_t x) {
+  double f;
+  memcpy(&f, &x, sizeof f);
+  return f;
+}
+/* Bit-preserving conversions are casts rather than inline functions: they are expanded tens of thousands of times, and
+ * inlining them took a twentieth of the time to compile. */
 #define mx__raw_u8 (mx_u8)
 #define mx__raw_s8 (mx_s8)
 #define mx__raw_b8 (mx_b8)
@@ -72,7 +89,7 @@ typedef uint32_t mx__bits_u32, mx__bits_s32, mx__bits_b32, mx__bits_f32, mx__bit
 typedef uint64_t mx__bits_u64, mx__bits_s64, mx__bits_b64, mx__bits_f64;
 #define CVT(to_, from_, x_) ((mx_##to_)(mx_##from_)(x_))
 
-#define MX__ARITH(t_, x_, op_, y_) ((mx_##t_)((mx__c_##t_)(x_) op_ (mx__c_##t_)(y_)))
+#define MX__ARITH(t_, x_, op_, y_) ((mx_##t_)((mx__c_##t_)(x_)op_(mx__c_##t_)(y_)))
 #define ADD(t_, x_, y_) MX__ARITH(t_, x_, +, y_)
 #define SUB(t_, x_, y_) MX__ARITH(t_, x_, -, y_)
 #define MUL(t_, x_, y_) MX__ARITH(t_, x_, *, y_)
@@ -93,7 +110,11 @@ typedef uint64_t mx__bits_u64, mx__bits_s64, mx__bits_b64, mx__bits_f64;
 #define EQ(t_, x_, y_) ((mx_##t_)(x_) == (mx_##t_)(y_))
 #define NE(t_, x_, y_) ((mx_##t_)(x_) != (mx_##t_)(y_))
 #define SEL(t_, c_, x_, y_) ((c_) ? (mx_##t_)(x_) : (mx_##t_)(y_))
-#define LET(t_, name_, value_, body_) (__extension__({ const mx_##t_ name_ = (mx_##t_)(value_); body_; }))
+#define LET(t_, name_, value_, body_) \
+  (__extension__({ \
+    const mx_##t_ name_ = (mx_##t_)(value_); \
+    body_; \
+  }))
 #define FMA(t_, x_, y_, z_) mx__fma_##t_((x_), (y_), (z_))
 #define SQRT(t_, x_) mx__sqrt_##t_(x_)
 #define RINT(t_, x_) mx__rint_##t_(x_)
@@ -114,9 +135,19 @@ MX__INL mx_b128 mx__cas128(mx_b128 old, mx_b128 b, mx_b128 c) { return old.lo ==
 
 #define MX__INT(t_) \
   MX__INL mx_##t_ mx__neg_##t_(mx_##t_ x) { return (mx_##t_)(0 - (mx__c_##t_)x); } \
-  MX__INL mx_##t_ mx__not_##t_(mx_##t_ x) { return (mx_##t_)~x; }
-MX__INT(u8) MX__INT(s8) MX__INT(b8) MX__INT(u16) MX__INT(s16) MX__INT(b16) MX__INT(u32) MX__INT(s32) MX__INT(b32)
-MX__INT(u64) MX__INT(s64) MX__INT(b64)
+  MX__INL mx_##t_ mx__not_##t_(mx_##t_ x) { return (mx_##t_) ~x; }
+MX__INT(u8)
+MX__INT(s8)
+MX__INT(b8)
+MX__INT(u16)
+MX__INT(s16)
+MX__INT(b16)
+MX__INT(u32)
+MX__INT(s32)
+MX__INT(b32)
+MX__INT(u64)
+MX__INT(s64)
+MX__INT(b64)
 #undef MX__INT
 MX__INL mx_pred mx__not_pred(int x) { return !x; }
 MX__INL float mx__neg_f32(float x) { return -x; }

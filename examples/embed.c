@@ -6,18 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char text[] =
-    ".entry saxpy (.param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n)\n"
-    "{\n"
-    "  mad.lo.u32 %i, %ctaid.x, %ntid.x, %tid.x;\n"
-    "  setp.ge.u32 %outside, %i, %n;\n"
-    "  @%outside exit;\n"
-    "  ld.global.f32 %xi, [%x + %i*4];\n"
-    "  ld.global.f32 %yi, [%y + %i*4];\n"
-    "  fma.rn.f32 %r, %a, %xi, %yi;\n"
-    "  st.global.f32 [%y + %i*4], %r;\n"
-    "  exit;\n"
-    "}\n";
+static const char text[] = ".entry saxpy (.param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n)\n"
+                           "{\n"
+                           "  mad.lo.u32 %i, %ctaid.x, %ntid.x, %tid.x;\n"
+                           "  setp.ge.u32 %outside, %i, %n;\n"
+                           "  @%outside exit;\n"
+                           "  ld.global.f32 %xi, [%x + %i*4];\n"
+                           "  ld.global.f32 %yi, [%y + %i*4];\n"
+                           "  fma.rn.f32 %r, %a, %xi, %yi;\n"
+                           "  st.global.f32 [%y + %i*4], %r;\n"
+                           "  exit;\n"
+                           "}\n";
 
 enum { N = 1000 };
 

@@ -30,9 +30,9 @@ uint32_t mx__body_add_reg(struct back_body *b, struct back_reg reg) {
 
 uint8_t mx__type_file(uint8_t type) {
   switch (mx__types[type].slot_class) {
-    case MX_PRED: return BACK_PRED;
-    case MX_R32: return BACK_R32;
-    default: return BACK_R64;
+  case MX_PRED: return BACK_PRED;
+  case MX_R32: return BACK_R32;
+  default: return BACK_R64;
   }
 }
 

@@ -102,13 +102,13 @@ static uint32_t length_of(const struct ir_insn *in) {
 
 static unsigned field_of(struct encoder *e, const struct ir_opnd *o) {
   switch (o->kind) {
-    case IR_REG: return e->b->regs[o->reg].slot + o->raw;
-    case IR_LIT: {
-      struct mx_lit lit = o->lit;
-      if (lit.kind == MX_LIT_FUNC) lit.index = e->number[lit.index];
-      return pooled(&e->pool, lit);
-    }
-    default: return o->raw;
+  case IR_REG: return e->b->regs[o->reg].slot + o->raw;
+  case IR_LIT: {
+    struct mx_lit lit = o->lit;
+    if (lit.kind == MX_LIT_FUNC) lit.index = e->number[lit.index];
+    return pooled(&e->pool, lit);
+  }
+  default: return o->raw;
   }
 }
 

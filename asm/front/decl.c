@@ -7,15 +7,13 @@
 int mx__type_of(const struct token *t) {
   if (t->kind != TOK_DOT) return -1;
   for (int k = 0; k < MX_T_raw; k++)
-    if (t->len == 1 + strlen(mx__types[k].name) && !memcmp(t->text + 1, mx__types[k].name, t->len - 1))
-      return k;
+    if (t->len == 1 + strlen(mx__types[k].name) && !memcmp(t->text + 1, mx__types[k].name, t->len - 1)) return k;
   return -1;
 }
 
 static uint32_t type_bytes(int type) { return type == MX_T_pred ? 1 : mx__types[type].bits / 8u; }
 
-static struct sym *declare(struct front *f, struct scope *s, struct name *n, enum sym_kind kind,
-                           struct ir_loc loc) {
+static struct sym *declare(struct front *f, struct scope *s, struct name *n, enum sym_kind kind, struct ir_loc loc) {
   struct sym *old = mx__scope_find_here(&f->names, s, n);
   if (old) {
     ERR(f, "redefined", loc, NULL, "'%s' is defined already", n->text);
@@ -32,8 +30,7 @@ static uint32_t parse_align(struct front *f) {
   struct ir_loc loc = mx__peek(f, 0)->loc;
   if (!mx__parse_const(f, &v, &u)) return 0;
   if (v && v <= 65536 && !(v & (v - 1))) return (uint32_t)v;
-  ERR(f, "bad-align", loc, NULL, ".align: expected a power of two up to 65536, found %llu",
-      (unsigned long long)v);
+  ERR(f, "bad-align", loc, NULL, ".align: expected a power of two up to 65536, found %llu", (unsigned long long)v);
   return 0;
 }
 
@@ -44,12 +41,9 @@ void mx__parse_reg(struct front *f) {
   struct token t = *mx__peek(f, 0);
   for (; t.kind == TOK_DOT; t = *mx__peek(f, 0)) {
     mx__next(f);
-    if (mx__tok_is(&t, ".v2"))
-      vec = 2;
-    else if (mx__tok_is(&t, ".v4"))
-      vec = 4;
-    else if (mx__tok_is(&t, ".align"))
-      parse_align(f);
+    if (mx__tok_is(&t, ".v2")) vec = 2;
+    else if (mx__tok_is(&t, ".v4")) vec = 4;
+    else if (mx__tok_is(&t, ".align")) parse_align(f);
     else if ((type = mx__type_of(&t)) < 0) {
       ERR(f, "unknown-type", t.loc, NULL, ".reg: %s is not a type", mx__tok_text(f, &t));
       mx__resync(f);
@@ -75,11 +69,8 @@ void mx__parse_reg(struct front *f) {
     if (mx__accept(f, '<')) {
       /* a constant alone: an expression would take the > */
       struct token c = mx__next(f);
-      struct sym *y =
-          c.kind == TOK_WORD ? mx__scope_find(&f->names, s, mx__name(&f->names, c.text, c.len)) : NULL;
-      uint64_t count = c.kind == TOK_INT                           ? c.value
-                       : y && y->kind == SYM_CONST && !y->is_float ? y->value
-                                                                   : UINT64_MAX;
+      struct sym *y = c.kind == TOK_WORD ? mx__scope_find(&f->names, s, mx__name(&f->names, c.text, c.len)) : NULL;
+      uint64_t count = c.kind == TOK_INT ? c.value : y && y->kind == SYM_CONST && !y->is_float ? y->value : UINT64_MAX;
       if (count > 1 << 24) {
         ERR(f, "bad-range", c.loc, NULL, ".reg %s<...>: expected a number up to 16777216, found %s", n->text,
             mx__tok_text(f, &c));
@@ -87,10 +78,8 @@ void mx__parse_reg(struct front *f) {
         return;
       }
       mx__expect(f, '>', "the number of registers");
-      if (s->nranges >= 256)
-        ERR(f, "bad-range", t.loc, NULL, "more than 256 register ranges in one scope");
-      else
-        mx__scope_add_range(&f->names, s, (struct range){n, (uint32_t)count, (uint8_t)type, t.loc});
+      if (s->nranges >= 256) ERR(f, "bad-range", t.loc, NULL, "more than 256 register ranges in one scope");
+      else mx__scope_add_range(&f->names, s, (struct range){n, (uint32_t)count, (uint8_t)type, t.loc});
       continue;
     }
     struct sym *y = declare(f, s, n, SYM_REG, t.loc);
@@ -164,8 +153,7 @@ bool mx__literal_bits(struct front *f, const struct expr *e, int type, uint64_t 
     } else if (type == MX_T_f16 || type == MX_T_bf16) {
       *out = half_of(e->real, type == MX_T_bf16);
     } else {
-      ERR(f, "literal-type", e->loc, NULL, "a floating-point number where .%s is expected",
-          mx__types[type].name);
+      ERR(f, "literal-type", e->loc, NULL, "a floating-point number where .%s is expected", mx__types[type].name);
       return false;
     }
     return true;
@@ -185,8 +173,8 @@ bool mx__literal_bits(struct front *f, const struct expr *e, int type, uint64_t 
     int64_t s = (int64_t)v;
     int64_t lowest = -((int64_t)1 << (bits - 1)), highest = ((int64_t)1 << bits) - 1;
     if (s < lowest || s > highest) /* 0xFFFFFFFFFFFFFFFF is -1 */
-      WARN_(f, "literal-truncated", e->loc, NULL, "%lld does not fit in .%s; its low %u bits are used",
-            (long long)s, mx__types[type].name, bits);
+      WARN_(f, "literal-truncated", e->loc, NULL, "%lld does not fit in .%s; its low %u bits are used", (long long)s,
+            mx__types[type].name, bits);
     v &= ((uint64_t)1 << bits) - 1;
   }
   *out = v;
@@ -211,7 +199,8 @@ bool mx__parse_mask(struct front *f, unsigned *byte) {
   return false;
 }
 
-/* One element, or {elements} of dims[0]; `stride[d]` bytes lie between elements of dimension d. Gives the bytes taken. */
+/* One element, or {elements} of dims[0]; `stride[d]` bytes lie between elements of dimension d. Gives the bytes taken.
+ */
 static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, unsigned ndims, unsigned depth,
                        uint64_t *taken) {
   struct front *f = in->f;
@@ -226,8 +215,7 @@ static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, uns
       do {
         uint64_t n;
         if (mx__peek(f, 0)->kind == TOK_PUNCT && mx__peek(f, 0)->punct == '}') break; /* a comma too many */
-        if (!parse_init(in, at + pos, ndims ? stride + 1 : stride, ndims ? ndims - 1 : 0, depth + 1, &n))
-          return false;
+        if (!parse_init(in, at + pos, ndims ? stride + 1 : stride, ndims ? ndims - 1 : 0, depth + 1, &n)) return false;
         /* an inner list fills a whole inner array */
         pos += ndims > 1 && n != in->elem ? stride[1] : n;
       } while (mx__accept(f, ','));
@@ -261,11 +249,12 @@ static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, uns
     if (e.index || e.negated || e.minus || e.suffix || (!masked && in->elem != 4 && in->elem != 8)) {
       ERR(f, "not-constant", e.loc, NULL,
           !masked && in->elem != 4 && in->elem != 8 ? "an address needs a .u32, .b32, .u64 or .b64 element"
-                                         : "expected a constant or an address");
+                                                    : "expected a constant or an address");
       return false;
     }
     GROW(f->arena, f->fixups, f->nfixups, f->cap_fixups);
-    f->fixups[f->nfixups++] = (struct fixup){in->var, at, (uint8_t)in->elem, (uint8_t)byte, e.generic, e.base, e.value, e.loc};
+    f->fixups[f->nfixups++] =
+        (struct fixup){in->var, at, (uint8_t)in->elem, (uint8_t)byte, e.generic, e.base, e.value, e.loc};
     if (e.has_element) ERR(f, "not-constant", e.loc, NULL, "write the address as name+bytes");
     put_bytes(in, at, &(uint64_t){0}, in->elem);
     return true;
@@ -282,11 +271,8 @@ static int space_of(const struct token *t) {
   static const struct {
     const char *text;
     int space;
-  } spaces[] = {{".global", MX_GLOBAL},
-                {".shared", MX_SHARED},
-                {".const", MX_CONST},
-                {".local", MX_LOCAL},
-                {".param", MX_PARAM}};
+  } spaces[] = {
+      {".global", MX_GLOBAL}, {".shared", MX_SHARED}, {".const", MX_CONST}, {".local", MX_LOCAL}, {".param", MX_PARAM}};
   for (size_t k = 0; k < sizeof spaces / sizeof *spaces; k++)
     if (mx__tok_is(t, spaces[k].text)) return spaces[k].space;
   return -1;
@@ -296,8 +282,7 @@ static void parse_attribute(struct front *f, unsigned *flags) {
   if (!mx__expect(f, '(', ".attribute")) return;
   do {
     struct token t = mx__next(f);
-    if (mx__tok_is(&t, ".managed"))
-      *flags |= MX_VAR_MANAGED;
+    if (mx__tok_is(&t, ".managed")) *flags |= MX_VAR_MANAGED;
     else if (mx__tok_is(&t, ".unified") && mx__accept(f, '(')) {
       while (!mx__accept(f, ')') && mx__peek(f, 0)->kind != TOK_END) mx__next(f);
     } else if (!mx__tok_is(&t, ".unified")) {
@@ -340,12 +325,11 @@ static void skip_variable(struct front *f) {
 }
 
 /* False: reported, and skipped to the statement's end. */
-static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags, int space, int type,
-                               unsigned vec, uint32_t align) {
+static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags, int space, int type, unsigned vec,
+                               uint32_t align) {
   struct token t = mx__next(f);
   if (t.kind != TOK_WORD) {
-    if (t.kind != TOK_BAD)
-      ERR(f, "syntax", t.loc, NULL, "expected a variable's name, found %s", mx__tok_text(f, &t));
+    if (t.kind != TOK_BAD) ERR(f, "syntax", t.loc, NULL, "expected a variable's name, found %s", mx__tok_text(f, &t));
     skip_variable(f);
     return false;
   }
@@ -379,10 +363,8 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
       skip_variable(f);
       return false;
     }
-    if (!dims[ndims] && ndims == 0)
-      open = true; /* [0] is how old compilers write [] */
-    else if (__builtin_mul_overflow(count, dims[ndims], &count) || count > (uint64_t)1 << 40)
-      fine = false;
+    if (!dims[ndims] && ndims == 0) open = true; /* [0] is how old compilers write [] */
+    else if (__builtin_mul_overflow(count, dims[ndims], &count) || count > (uint64_t)1 << 40) fine = false;
     ndims++;
   }
   uint32_t elem = type_bytes(type) * (vec ? vec : 1);
@@ -398,8 +380,7 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
   if (has_init) {
     in.var = f->nvars;
     if (space == MX_SHARED || space == MX_LOCAL || space == MX_PARAM) {
-      ERR(f, "no-initialiser", t.loc, NULL, "%s: only .global and .const variables have initial values",
-          n->text);
+      ERR(f, "no-initialiser", t.loc, NULL, "%s: only .global and .const variables have initial values", n->text);
       skip_variable(f);
       return false;
     }
@@ -478,10 +459,8 @@ static bool parse_one_variable(struct front *f, unsigned linkage, unsigned flags
   v->ninit = in.n;
   v->flags = (uint8_t)flags;
   if (linkage & (LINK_VISIBLE | LINK_WEAK | LINK_COMMON)) v->flags |= MX_VAR_VISIBLE;
-  if ((linkage & LINK_EXTERN) && space == MX_SHARED)
-    v->flags |= MX_VAR_EXTERN_SHARED, v->size = 0;
-  else if (linkage & LINK_EXTERN)
-    v->flags |= MX_VAR_EXTERN;
+  if ((linkage & LINK_EXTERN) && space == MX_SHARED) v->flags |= MX_VAR_EXTERN_SHARED, v->size = 0;
+  else if (linkage & LINK_EXTERN) v->flags |= MX_VAR_EXTERN;
   return true;
 }
 
@@ -493,20 +472,13 @@ void mx__parse_variable(struct front *f, unsigned linkage) {
   for (; t.kind == TOK_DOT; t = *mx__peek(f, 0)) {
     mx__next(f);
     int s = space_of(&t), ty = mx__type_of(&t);
-    if (s >= 0)
-      space = s;
-    else if (ty >= 0)
-      type = ty;
-    else if (mx__tok_is(&t, ".align"))
-      align = parse_align(f);
-    else if (mx__tok_is(&t, ".v2"))
-      vec = 2;
-    else if (mx__tok_is(&t, ".v4"))
-      vec = 4;
-    else if (mx__tok_is(&t, ".v3"))
-      vec = 3;
-    else if (mx__tok_is(&t, ".attribute"))
-      parse_attribute(f, &flags);
+    if (s >= 0) space = s;
+    else if (ty >= 0) type = ty;
+    else if (mx__tok_is(&t, ".align")) align = parse_align(f);
+    else if (mx__tok_is(&t, ".v2")) vec = 2;
+    else if (mx__tok_is(&t, ".v4")) vec = 4;
+    else if (mx__tok_is(&t, ".v3")) vec = 3;
+    else if (mx__tok_is(&t, ".attribute")) parse_attribute(f, &flags);
     else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".surfref"))
       type = MX_T_u64; /* the object's number, which the host puts there */
     else if (mx__tok_is(&t, ".samplerref")) {
@@ -514,8 +486,7 @@ void mx__parse_variable(struct front *f, unsigned linkage) {
       mx__resync(f);
       return;
     } else {
-      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a variable",
-          mx__tok_text(f, &t));
+      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a variable", mx__tok_text(f, &t));
       mx__resync(f);
       return;
     }
@@ -523,8 +494,7 @@ void mx__parse_variable(struct front *f, unsigned linkage) {
   if (type < 0 || type == MX_T_pred) {
     if (t.kind != TOK_BAD)
       ERR(f, "unknown-type", t.loc, NULL,
-          type < 0 ? "expected the variable's type, found %s" : "a variable cannot be .pred: %s",
-          mx__tok_text(f, &t));
+          type < 0 ? "expected the variable's type, found %s" : "a variable cannot be .pred: %s", mx__tok_text(f, &t));
     mx__resync(f);
     return;
   }
@@ -563,7 +533,8 @@ void mx__resolve_fixups(struct front *f) {
       r.kind = MX_LIT_FUNC;
       r.index = fn->alias ? fn->alias->index : fn->index;
       if (!fn->defined && !fn->alias) {
-        ERR(f, "undefined-function", x->loc, NULL, "function '%s' is declared but not defined: it has no address", x->name->text);
+        ERR(f, "undefined-function", x->loc, NULL, "function '%s' is declared but not defined: it has no address",
+            x->name->text);
         continue;
       }
       if (x->size == 4 || x->addend) {
@@ -592,29 +563,21 @@ static bool parse_param(struct front *f, struct param *p, bool entry, bool proto
   for (; t.kind == TOK_DOT; t = *mx__peek(f, 0)) {
     mx__next(f);
     int type = mx__type_of(&t);
-    if (mx__tok_is(&t, ".param"))
-      any = true;
-    else if (mx__tok_is(&t, ".reg"))
-      p->is_reg = any = true;
+    if (mx__tok_is(&t, ".param")) any = true;
+    else if (mx__tok_is(&t, ".reg")) p->is_reg = any = true;
     else if (mx__tok_is(&t, ".align")) {
       uint32_t a = parse_align(f);
       if (!p->is_pointer) p->align = a; /* behind .ptr it speaks of what is pointed at */
-    } else if (mx__tok_is(&t, ".ptr"))
-      p->is_pointer = true;
-    else if (p->is_pointer && (space_of(&t) >= 0))
-      continue;
-    else if (mx__tok_is(&t, ".v2"))
-      vec = 2;
-    else if (mx__tok_is(&t, ".v4"))
-      vec = 4;
-    else if (type >= 0)
-      p->type = (uint8_t)type;
+    } else if (mx__tok_is(&t, ".ptr")) p->is_pointer = true;
+    else if (p->is_pointer && (space_of(&t) >= 0)) continue;
+    else if (mx__tok_is(&t, ".v2")) vec = 2;
+    else if (mx__tok_is(&t, ".v4")) vec = 4;
+    else if (type >= 0) p->type = (uint8_t)type;
     else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".samplerref") || mx__tok_is(&t, ".surfref")) {
       ERR(f, "unsupported", t.loc, "pass the object's number as .u64", "references as parameters are not supported");
       return false;
     } else {
-      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a parameter",
-          mx__tok_text(f, &t));
+      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a parameter", mx__tok_text(f, &t));
       return false;
     }
   }
@@ -660,8 +623,7 @@ static bool parse_param(struct front *f, struct param *p, bool entry, bool proto
 }
 
 /* ( param, ... ): the opening parenthesis is next. Names go into `scope`, if there is one. */
-void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n, struct scope *scope,
-                              bool entry) {
+void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n, struct scope *scope, bool entry) {
   uint32_t cap = 0;
   bool full = false;
   if (!mx__expect(f, '(', "the function") || mx__accept(f, ')')) return;

@@ -1,8 +1,8 @@
 /* Constant expressions with C's operators, and the linear forms of addresses (name + index * scale + constant).
  * Separate because operands, addresses, initialisers and directives all use them; knows no instruction.
  *
- * Integers have 64 bits and a sign, as PTX says: a literal is signed unless it ends in U or needs bit 63, an operation is
- * unsigned if an operand is, a comparison's result is signed. */
+ * Integers have 64 bits and a sign, as PTX says: a literal is signed unless it ends in U or needs bit 63, an operation
+ * is unsigned if an operand is, a comparison's result is signed. */
 #include "parser.h"
 
 #include <string.h>
@@ -62,8 +62,7 @@ static struct expr parse_word(struct front *f) {
   } else if (p->kind == TOK_PUNCT && p->punct == '[' && !p->spaced && t.text[0] != '%') {
     mx__next(f);
     bool is_unsigned;
-    if (!mx__parse_const(f, &e.element, &is_unsigned) || !mx__expect(f, ']', "the element's number"))
-      return bad(t.loc);
+    if (!mx__parse_const(f, &e.element, &is_unsigned) || !mx__expect(f, ']', "the element's number")) return bad(t.loc);
     e.has_element = true;
   }
   return e;
@@ -101,8 +100,7 @@ static struct expr parse_primary(struct front *f) {
       struct expr e = bad(loc);
       if (f->expr_depth++ >= MAX_EXPR_DEPTH)
         ERR(f, "expression-depth", loc, NULL, "expression nested more than %d deep", MAX_EXPR_DEPTH);
-      else
-        e = parse_unary(f);
+      else e = parse_unary(f);
       f->expr_depth--;
       e.is_unsigned = to_unsigned;
       return e;
@@ -146,10 +144,8 @@ static struct expr parse_unary(struct front *f) {
     return e;
   }
   if (e.base && !e.index && !e.value && !e.negated && !e.minus && (op == '!' || op == '-')) {
-    if (op == '!')
-      e.negated = true;
-    else
-      e.minus = true;
+    if (op == '!') e.negated = true;
+    else e.minus = true;
     return e;
   }
   e = need_integer(f, e);
@@ -257,12 +253,9 @@ static struct expr operation(struct front *f, int op, struct expr a, struct expr
       ERR(f, "division-by-zero", loc, NULL, "division by zero in a constant");
       return bad(loc);
     }
-    if (!u && sy == -1)
-      x = op == '/' ? 0 - x : 0;
-    else if (u)
-      x = op == '/' ? x / y : x % y;
-    else
-      x = (uint64_t)(op == '/' ? sx / sy : sx % sy);
+    if (!u && sy == -1) x = op == '/' ? 0 - x : 0;
+    else if (u) x = op == '/' ? x / y : x % y;
+    else x = (uint64_t)(op == '/' ? sx / sy : sx % sy);
     break;
   case P_SHL:
     x = y > 63 ? 0 : x << y;
@@ -270,10 +263,8 @@ static struct expr operation(struct front *f, int op, struct expr a, struct expr
     break;
   case P_SHR:
     u = a.is_unsigned;
-    if (u)
-      x = y > 63 ? 0 : x >> y;
-    else
-      x = (uint64_t)(sx >> (y > 63 ? 63 : y));
+    if (u) x = y > 63 ? 0 : x >> y;
+    else x = (uint64_t)(sx >> (y > 63 ? 63 : y));
     break;
   case '&': x &= y; break;
   case '^': x ^= y; break;
@@ -336,8 +327,7 @@ static struct expr parse_binary(struct front *f, int lowest) {
 
 static struct expr parse_ternary(struct front *f) {
   if (f->expr_depth >= MAX_EXPR_DEPTH) {
-    ERR(f, "expression-depth", mx__peek(f, 0)->loc, NULL, "expression nested more than %d deep",
-        MAX_EXPR_DEPTH);
+    ERR(f, "expression-depth", mx__peek(f, 0)->loc, NULL, "expression nested more than %d deep", MAX_EXPR_DEPTH);
     return bad(mx__peek(f, 0)->loc);
   }
   f->expr_depth++;

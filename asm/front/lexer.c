@@ -1,4 +1,5 @@
-/* Characters to tokens. Separate so that the parser never sees a character; knows no mnemonic, directive or register. */
+/* Characters to tokens. Separate so that the parser never sees a character; knows no mnemonic, directive or register.
+ */
 #include "lexer.h"
 
 #include <errno.h>
@@ -13,8 +14,7 @@ void mx__lex_init(struct lexer *lx, const char *text, size_t size, uint32_t file
 }
 
 bool mx__tok_is(const struct token *t, const char *text) {
-  return t->len == strlen(text) && !memcmp(t->text, text, t->len) && t->kind != TOK_STRING &&
-         t->kind != TOK_END;
+  return t->len == strlen(text) && !memcmp(t->text, text, t->len) && t->kind != TOK_STRING && t->kind != TOK_END;
 }
 
 static bool letter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$'; }
@@ -59,10 +59,8 @@ static bool skip_blanks(struct lexer *lx, struct mx_diags *diags) {
       while (lx->pos < lx->end && !(at(lx, 0) == '*' && at(lx, 1) == '/')) {
         if (*lx->pos++ == '\n') new_line(lx);
       }
-      if (lx->pos == lx->end)
-        mx__diag(diags, MX_DIAG_ERROR, "open-comment", loc, NULL, "this comment does not end");
-      else
-        lx->pos += 2;
+      if (lx->pos == lx->end) mx__diag(diags, MX_DIAG_ERROR, "open-comment", loc, NULL, "this comment does not end");
+      else lx->pos += 2;
     } else {
       return any;
     }
@@ -115,9 +113,8 @@ static void lex_number(struct lexer *lx, struct mx_diags *diags, struct token *t
   /* A decimal float has a point between digits or an exponent. */
   size_t k = 0;
   while (digit(at(lx, k))) k++;
-  bool exponent =
-      (at(lx, k) | 0x20) == 'e' &&
-      (digit(at(lx, k + 1)) || ((at(lx, k + 1) == '+' || at(lx, k + 1) == '-') && digit(at(lx, k + 2))));
+  bool exponent = (at(lx, k) | 0x20) == 'e' &&
+                  (digit(at(lx, k + 1)) || ((at(lx, k + 1) == '+' || at(lx, k + 1) == '-') && digit(at(lx, k + 2))));
   if (at(lx, k) == '.' || exponent) {
     if (at(lx, k) == '.') k++;
     while (digit(at(lx, k))) k++;
@@ -145,12 +142,9 @@ static void lex_number(struct lexer *lx, struct mx_diags *diags, struct token *t
   size_t start = 0;
   if (at(lx, 0) == '0') {
     int c = at(lx, 1);
-    if (c == 'x' || c == 'X')
-      base = 16, start = 2;
-    else if (c == 'b' || c == 'B')
-      base = 2, start = 2;
-    else if (digit(c))
-      base = 8, start = 1;
+    if (c == 'x' || c == 'X') base = 16, start = 2;
+    else if (c == 'b' || c == 'B') base = 2, start = 2;
+    else if (digit(c)) base = 8, start = 1;
   }
   uint64_t v = 0;
   bool over = false;
@@ -186,8 +180,7 @@ static void lex_string(struct lexer *lx, struct mx_diags *diags, struct token *t
   const char *p = ++lx->pos;
   while (p < lx->end && *p != '"' && *p != '\n') p += *p == '\\' && p + 1 < lx->end && p[1] != '\n' ? 2 : 1;
   if (p >= lx->end || *p != '"') {
-    mx__diag(diags, MX_DIAG_ERROR, "open-string", place(lx, t->text, 1), NULL,
-             "this string does not end on its line");
+    mx__diag(diags, MX_DIAG_ERROR, "open-string", place(lx, t->text, 1), NULL, "this string does not end on its line");
     mx__lex_skip_line(lx);
     t->kind = TOK_BAD;
     return;
@@ -198,14 +191,10 @@ static void lex_string(struct lexer *lx, struct mx_diags *diags, struct token *t
     char c = *q;
     if (c == '\\') {
       c = *++q;
-      if (c == 'n')
-        c = '\n';
-      else if (c == 't')
-        c = '\t';
-      else if (c == 'r')
-        c = '\r';
-      else if (c == 'a')
-        c = '\a';
+      if (c == 'n') c = '\n';
+      else if (c == 't') c = '\t';
+      else if (c == 'r') c = '\r';
+      else if (c == 'a') c = '\a';
       else if (c == 'x' && q + 1 < p && hex_value((unsigned char)q[1]) >= 0) {
         int v = 0;
         for (int k = 0; k < 2 && q + 1 < p && hex_value((unsigned char)q[1]) >= 0; k++)
@@ -271,7 +260,8 @@ struct token mx__lex(struct lexer *lx, struct mx_diags *diags) {
     if (!strchr("{}()[]<>,;:|!@=+-*/%&^~?\\", c)) {
       while (at(lx, 0) >= 0x80) lx->pos++; /* the rest of a character beyond ASCII */
       t.kind = TOK_BAD;
-      mx__diag(diags, MX_DIAG_ERROR, "bad-character", place(lx, t.text, 1), c == '#' ? "a comment begins with //" : NULL,
+      mx__diag(diags, MX_DIAG_ERROR, "bad-character", place(lx, t.text, 1),
+               c == '#' ? "a comment begins with //" : NULL,
                c > 32 && c < 127 ? "unexpected character '%c'" : "unexpected character (code %d)", c);
     }
   }

@@ -45,10 +45,8 @@ static struct token lex(struct front *f) {
   for (;;) {
     struct token t = mx__lex(&f->source->lx, &f->diags);
     if (t.kind != TOK_END || !f->source->outer) return t;
-    if (f->source->kind == SOURCE_MACRO)
-      f->macro_depth--;
-    else
-      f->includes--;
+    if (f->source->kind == SOURCE_MACRO) f->macro_depth--;
+    else f->includes--;
     f->source = f->source->outer;
   }
 }
@@ -106,11 +104,8 @@ void mx__parse_include(struct front *f, struct ir_loc loc) {
   }
   const char *from = f->texts[mx__real_file(f, f->source->lx.file, NULL)].name, *slash = strrchr(from, '/');
   char *path;
-  if (t.nbytes && t.bytes[0] == '/')
-    path = mx__arena_strndup(f->arena, t.bytes, t.nbytes);
-  else
-    path = mx__arena_printf(f->arena, "%.*s%.*s", slash ? (int)(slash + 1 - from) : 0, from, (int)t.nbytes,
-                            t.bytes);
+  if (t.nbytes && t.bytes[0] == '/') path = mx__arena_strndup(f->arena, t.bytes, t.nbytes);
+  else path = mx__arena_printf(f->arena, "%.*s%.*s", slash ? (int)(slash + 1 - from) : 0, from, (int)t.nbytes, t.bytes);
   size_t size = 0;
   char *bytes = strlen(path) < t.nbytes ? NULL : read_file(f, path, &size);
   if (!bytes) {
@@ -275,7 +270,8 @@ static const char **take_arguments(struct front *f, const struct macro *m, struc
         n++;
       }
       if (n > m->nparams) {
-        ERR(f, "macro-arguments", loc, t.loc.line == loc.line ? NULL : "the arguments end at ';'", "%s: takes %u arguments, found %u", m->name->text, m->nparams, n);
+        ERR(f, "macro-arguments", loc, t.loc.line == loc.line ? NULL : "the arguments end at ';'",
+            "%s: takes %u arguments, found %u", m->name->text, m->nparams, n);
         return NULL;
       }
       for (uint32_t k = 0; k < m->nparams; k++) {
@@ -312,7 +308,8 @@ bool mx__expand_macro(struct front *f) {
   struct token *t = mx__peek(f, 0);
   const struct lexer *lx = &f->source->lx;
   if (!f->macros || t->kind != TOK_WORD || f->nahead != 1) return false;
-  if (lx->pos < lx->end && (*lx->pos == '.' || *lx->pos == ':')) return false; /* an instruction or label of that name */
+  if (lx->pos < lx->end && (*lx->pos == '.' || *lx->pos == ':'))
+    return false; /* an instruction or label of that name */
   struct name *n = mx__name(&f->names, t->text, t->len);
   struct macro *m = f->macros;
   while (m && m->name != n) m = m->next;
@@ -348,10 +345,8 @@ bool mx__expand_macro(struct front *f) {
       while (k < m->nparams &&
              !(m->params[k]->len == (size_t)(q - p) && !memcmp(m->params[k]->text, p, (size_t)(q - p))))
         k++;
-      if (k < m->nparams)
-        put(f, &b, args[k], strlen(args[k]));
-      else
-        put(f, &b, slash, (size_t)(q - slash) ? (size_t)(q - slash) : 1); /* of an inner macro, or an escape */
+      if (k < m->nparams) put(f, &b, args[k], strlen(args[k]));
+      else put(f, &b, slash, (size_t)(q - slash) ? (size_t)(q - slash) : 1); /* of an inner macro, or an escape */
       p = q;
     }
     if (b.n > MAX_EXPANSION) break;

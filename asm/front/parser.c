@@ -1,5 +1,6 @@
 /* Statements and directives. Separate from declarations (decl.c) and expressions (expr.c); knows the directives but no
- * instruction: every mnemonic is parsed alike, save `call` with its lists. After an error it goes on behind the next `;`. */
+ * instruction: every mnemonic is parsed alike, save `call` with its lists. After an error it goes on behind the next
+ * `;`. */
 #include "parser.h"
 #include "select.h"
 
@@ -15,8 +16,7 @@ bool mx__accept(struct front *f, int punct) {
 
 const char *mx__tok_text(struct front *f, const struct token *t) {
   if (t->kind == TOK_END) return "the end of the text";
-  return mx__arena_printf(f->arena, "'%.*s'%s", (int)(t->len > 40 ? 40 : t->len), t->text,
-                          t->len > 40 ? "..." : "");
+  return mx__arena_printf(f->arena, "'%.*s'%s", (int)(t->len > 40 ? 40 : t->len), t->text, t->len > 40 ? "..." : "");
 }
 
 /* Hostile text has errors without end; hints are for the first ones. */
@@ -77,8 +77,7 @@ static void parse_file_directive(struct front *f) {
     mx__next(f);
     struct token s = *mx__peek(f, 0);
     if (s.kind == TOK_STRING && n.value == f->nfiles + 1 && f->nfiles < 1 << 16) {
-      f->files =
-          mx__arena_grow(f->arena, f->files, f->nfiles * sizeof *f->files, (f->nfiles + 1) * sizeof *f->files);
+      f->files = mx__arena_grow(f->arena, f->files, f->nfiles * sizeof *f->files, (f->nfiles + 1) * sizeof *f->files);
       f->files[f->nfiles++] = mx__name(&f->names, s.bytes, s.nbytes);
     }
   }
@@ -98,24 +97,15 @@ static void parse_loc_directive(struct front *f) {
 }
 
 static bool parse_common_directive(struct front *f, const struct token *t) {
-  if (mx__tok_is(t, ".loc"))
-    parse_loc_directive(f);
-  else if (mx__tok_is(t, ".file"))
-    parse_file_directive(f);
-  else if (mx__tok_is(t, ".section"))
-    skip_section(f);
-  else if (mx__tok_is(t, ".pragma"))
-    mx__resync(f);
-  else if (mx__tok_is(t, ".include"))
-    mx__parse_include(f, t->loc);
-  else if (mx__tok_is(t, ".macro"))
-    mx__parse_macro(f, t->loc);
-  else if (mx__tok_is(t, ".equ"))
-    mx__parse_equ(f);
-  else if (mx__tok_is(t, ".endm"))
-    ERR(f, "syntax", t->loc, NULL, ".endm without .macro");
-  else
-    return false;
+  if (mx__tok_is(t, ".loc")) parse_loc_directive(f);
+  else if (mx__tok_is(t, ".file")) parse_file_directive(f);
+  else if (mx__tok_is(t, ".section")) skip_section(f);
+  else if (mx__tok_is(t, ".pragma")) mx__resync(f);
+  else if (mx__tok_is(t, ".include")) mx__parse_include(f, t->loc);
+  else if (mx__tok_is(t, ".macro")) mx__parse_macro(f, t->loc);
+  else if (mx__tok_is(t, ".equ")) mx__parse_equ(f);
+  else if (mx__tok_is(t, ".endm")) ERR(f, "syntax", t->loc, NULL, ".endm without .macro");
+  else return false;
   return true;
 }
 
@@ -137,8 +127,8 @@ static bool add_operand(struct front *f, struct list *l, struct opnd o) {
 
 static bool parse_operand(struct front *f, struct list *l, unsigned *number, unsigned depth, bool in_braces);
 
-/* [base + index*scale + constant]; disassembly also writes [(base)+constant]. Behind an object in brackets stand operands of their own,
- * numbered on: [texture, {x, y}]. */
+/* [base + index*scale + constant]; disassembly also writes [(base)+constant]. Behind an object in brackets stand
+ * operands of their own, numbered on: [texture, {x, y}]. */
 static bool parse_address(struct front *f, struct list *l, unsigned *count, unsigned depth) {
   const unsigned number = *count;
   struct ir_loc loc = mx__next(f).loc;
@@ -239,14 +229,16 @@ static bool parse_call(struct front *f, struct stmt *s) {
 /* Another operand comes without a comma before it: said, and read as if there were one. */
 static bool missing_comma(struct front *f, const struct stmt *s) {
   const struct token *t = mx__peek(f, 0);
-  const bool operand = t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_STRING || (t->kind == TOK_WORD && t->text[0] == '%') ||
+  const bool operand = t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_STRING ||
+                       (t->kind == TOK_WORD && t->text[0] == '%') ||
                        (t->kind == TOK_PUNCT && (t->punct == '[' || t->punct == '{'));
   if (!operand || t->first_on_line) return false;
   ERR(f, "syntax", missing_before(f, t), NULL, "%s: expected ',' before %s", s->mnemonic->text, mx__tok_text(f, t));
   return true;
 }
 
-/* Whether the statement ends here, though perhaps without its `;`: before a brace, or before another mnemonic in a line of its own. */
+/* Whether the statement ends here, though perhaps without its `;`: before a brace, or before another mnemonic in a line
+ * of its own. */
 static bool no_operands(struct front *f) {
   const struct token *t = mx__peek(f, 0);
   if (t->kind == TOK_PUNCT) return t->punct == ';' || t->punct == '!' || t->punct == '}';
@@ -288,7 +280,8 @@ static struct stmt *new_stmt(struct front *f, enum stmt_kind kind, struct ir_loc
 
 /* @@DWARF lines of old compilers, behind the first @. */
 static bool skip_dwarf(struct front *f) {
-  if (mx__peek(f, 0)->kind != TOK_PUNCT || mx__peek(f, 0)->punct != '@' || !mx__tok_is(mx__peek(f, 1), "DWARF")) return false;
+  if (mx__peek(f, 0)->kind != TOK_PUNCT || mx__peek(f, 0)->punct != '@' || !mx__tok_is(mx__peek(f, 1), "DWARF"))
+    return false;
   mx__next(f);
   mx__skip_line(f);
   return true;
@@ -311,8 +304,7 @@ static void parse_instruction(struct front *f) {
   }
   struct token t = mx__next(f);
   if (t.kind != TOK_WORD) {
-    if (t.kind != TOK_BAD)
-      ERR(f, "syntax", t.loc, NULL, "expected an instruction, found %s", mx__tok_text(f, &t));
+    if (t.kind != TOK_BAD) ERR(f, "syntax", t.loc, NULL, "expected an instruction, found %s", mx__tok_text(f, &t));
     if (!(t.kind == TOK_PUNCT && t.punct == ';')) mx__resync(f);
     return;
   }
@@ -324,10 +316,8 @@ static void parse_instruction(struct front *f) {
   bool fits = n == t.len;
   while (mx__peek(f, 0)->kind == TOK_DOT && !mx__peek(f, 0)->first_on_line) {
     struct token d = mx__next(f);
-    if (d.len < sizeof buffer - n)
-      memcpy(buffer + n, d.text, d.len), n += d.len;
-    else
-      fits = false;
+    if (d.len < sizeof buffer - n) memcpy(buffer + n, d.text, d.len), n += d.len;
+    else fits = false;
     if (d.loc.line == s.loc.line && d.loc.col > s.loc.col) s.loc.width = d.loc.col + d.loc.width - s.loc.col;
   }
   s.mnemonic = mx__name(&f->names, buffer, n);
@@ -355,7 +345,8 @@ static void parse_instruction(struct front *f) {
   }
   struct token *end = mx__peek(f, 0);
   if (!mx__accept(f, ';')) {
-    ERR(f, "syntax", missing_before(f, end), NULL, "%s: expected ';' before %s", s.mnemonic->text, mx__tok_text(f, end));
+    ERR(f, "syntax", missing_before(f, end), NULL, "%s: expected ';' before %s", s.mnemonic->text,
+        mx__tok_text(f, end));
     /* a forgotten ; loses no further statement */
     if (!end->first_on_line && end->kind != TOK_WORD) {
       mx__resync(f);
@@ -398,14 +389,12 @@ static void parse_words(struct front *f, struct table *tb) {
 
 static void parse_callprototype(struct front *f, struct proto *p) {
   struct token *t = mx__peek(f, 0);
-  if (t->kind == TOK_PUNCT && t->punct == '(')
-    mx__parse_signature_list(f, &p->sig.res, &p->sig.nres, NULL, false);
+  if (t->kind == TOK_PUNCT && t->punct == '(') mx__parse_signature_list(f, &p->sig.res, &p->sig.nres, NULL, false);
   struct token name = mx__next(f);
   if (name.kind != TOK_WORD)
     ERR(f, "syntax", name.loc, NULL, ".callprototype: expected '_', found %s", mx__tok_text(f, &name));
   t = mx__peek(f, 0);
-  if (t->kind == TOK_PUNCT && t->punct == '(')
-    mx__parse_signature_list(f, &p->sig.arg, &p->sig.narg, NULL, false);
+  if (t->kind == TOK_PUNCT && t->punct == '(') mx__parse_signature_list(f, &p->sig.arg, &p->sig.narg, NULL, false);
   mx__layout_signature(&p->sig);
   mx__resync(f); /* .noreturn and the like */
 }
@@ -471,8 +460,7 @@ bool mx__physical(const char *text, uint8_t *type, uint32_t *slot) {
   static const struct {
     char letter;
     uint8_t type;
-  } letters[] = {{'r', MX_T_b32}, {'h', MX_T_b16},  {'b', MX_T_b8},
-                 {'d', MX_T_b64}, {'q', MX_T_b128}, {'p', MX_T_pred}};
+  } letters[] = {{'r', MX_T_b32}, {'h', MX_T_b16}, {'b', MX_T_b8}, {'d', MX_T_b64}, {'q', MX_T_b128}, {'p', MX_T_pred}};
   if (text[0] != '%' || text[1] != '.' || !text[2] || !text[3]) return false;
   uint64_t n = 0;
   for (const char *p = text + 3; *p; p++) {
@@ -538,7 +526,8 @@ static void parse_local_entry(struct front *f) {
     return;
   }
   GROW(f->arena, fn->locals, fn->nlocals, fn->cap_locals);
-  fn->locals[fn->nlocals++] = (struct mx_local){mx__arena_strndup(f->arena, name.bytes, name.nbytes), (uint32_t)v[0], (uint32_t)v[1]};
+  fn->locals[fn->nlocals++] =
+      (struct mx_local){mx__arena_strndup(f->arena, name.bytes, name.nbytes), (uint32_t)v[0], (uint32_t)v[1]};
   mx__expect(f, ';', ".var");
 }
 
@@ -550,29 +539,22 @@ static void parse_uses(struct front *f) {
   for (uint32_t k = 0; k < tb.n; k++) {
     struct sym *y = mx__scope_find(&f->names, f->scope, tb.labels[k]);
     unsigned number;
-    if (y && y->kind == SYM_VAR)
-      fn->uses[fn->nuses++] = y->index;
-    else if (sscanf(tb.labels[k]->text, "%%.v%u", &number) == 1 && number < f->nvars)
-      fn->uses[fn->nuses++] = number;
-    else
-      ERR(f, "unknown-name", tb.locs[k], NULL, ".uses: '%s' is not a variable", tb.labels[k]->text);
+    if (y && y->kind == SYM_VAR) fn->uses[fn->nuses++] = y->index;
+    else if (sscanf(tb.labels[k]->text, "%%.v%u", &number) == 1 && number < f->nvars) fn->uses[fn->nuses++] = number;
+    else ERR(f, "unknown-name", tb.locs[k], NULL, ".uses: '%s' is not a variable", tb.labels[k]->text);
   }
 }
 
 static bool parse_physical_directive(struct front *f, const struct token *t) {
   struct func *fn = f->func;
-  if (mx__tok_is(t, ".slots"))
-    parse_slots(f);
+  if (mx__tok_is(t, ".slots")) parse_slots(f);
   else if (mx__tok_is(t, ".frame")) {
     uint64_t v[2];
     if (parse_numbers(f, v, 2, 1 << 27)) fn->frame[0] = (uint32_t)v[0], fn->frame[1] = (uint32_t)v[1];
     mx__expect(f, ';', ".frame");
-  } else if (mx__tok_is(t, ".uses"))
-    parse_uses(f);
-  else if (mx__tok_is(t, ".name"))
-    parse_name_entry(f);
-  else if (mx__tok_is(t, ".var"))
-    parse_local_entry(f);
+  } else if (mx__tok_is(t, ".uses")) parse_uses(f);
+  else if (mx__tok_is(t, ".name")) parse_name_entry(f);
+  else if (mx__tok_is(t, ".var")) parse_local_entry(f);
   else if (mx__tok_is(t, ".label")) {
     struct token s = mx__next(f);
     if (s.kind == TOK_STRING) {
@@ -584,8 +566,7 @@ static bool parse_physical_directive(struct front *f, const struct token *t) {
       ERR(f, "syntax", s.loc, NULL, ".label: expected a name in quotes");
     }
     mx__expect(f, ';', ".label");
-  } else
-    return false;
+  } else return false;
   return true;
 }
 
@@ -594,8 +575,7 @@ static void parse_statement(struct front *f) {
   struct token *t = mx__peek(f, 0);
   if (t->kind == TOK_DOT) {
     struct token d = mx__next(f);
-    if (mx__tok_is(&d, ".reg"))
-      mx__parse_reg(f);
+    if (mx__tok_is(&d, ".reg")) mx__parse_reg(f);
     else if (mx__tok_is(&d, ".extern") || mx__tok_is(&d, ".visible") || mx__tok_is(&d, ".weak"))
       mx__parse_variable(f, mx__tok_is(&d, ".extern") ? LINK_EXTERN : 0);
     else if (mx__tok_is(&d, ".global") || mx__tok_is(&d, ".shared") || mx__tok_is(&d, ".const") ||
@@ -642,10 +622,8 @@ static void parse_body(struct front *f, struct func *fn, struct ir_loc open) {
     }
     if (mx__accept(f, ';')) continue;
     if (mx__accept(f, '{')) {
-      if (depth++ < MAX_SCOPES)
-        f->here = mx__scope_new(&f->names, f->here);
-      else if (!skipped++)
-        ERR(f, "scope-depth", t->loc, NULL, "scopes nested more than %d deep", MAX_SCOPES);
+      if (depth++ < MAX_SCOPES) f->here = mx__scope_new(&f->names, f->here);
+      else if (!skipped++) ERR(f, "scope-depth", t->loc, NULL, "scopes nested more than %d deep", MAX_SCOPES);
       continue;
     }
     if (mx__accept(f, '}')) {
@@ -668,8 +646,7 @@ static void declare_formals(struct front *f, struct func *fn) {
       /* disassembly: a slot may be argument and result at once */
       if (p->name && p->name->len > 2 && p->name->text[1] == '.') continue;
       ERR(f, p->name ? "redefined" : "syntax", p->loc, NULL,
-          p->name ? "there are two parameters '%s'" : "the parameter has no name%s",
-          p->name ? p->name->text : "");
+          p->name ? "there are two parameters '%s'" : "the parameter has no name%s", p->name ? p->name->text : "");
       continue;
     }
     struct sym *y = mx__scope_add(&f->names, fn->scope, p->name, p->is_reg ? SYM_REG : SYM_PARAM, p->loc);
@@ -698,8 +675,7 @@ static void parse_tuning(struct front *f, struct func *fn) {
                mx__tok_is(&d, ".abi_preserve_control")) {
       if (mx__accept(f, '('))
         while (!mx__accept(f, ')') && mx__peek(f, 0)->kind != TOK_END) mx__next(f);
-      else
-        mx__next(f);
+      else mx__next(f);
     } else {
       bool max = mx__tok_is(&d, ".maxntid"), req = mx__tok_is(&d, ".reqntid"),
            cluster = mx__tok_is(&d, ".reqnctapercluster");
@@ -775,8 +751,7 @@ static void parse_function(struct front *f, bool entry, unsigned linkage) {
   }
   struct name *n = mx__name(&f->names, name.text, name.len);
   t = mx__peek(f, 0);
-  if (t->kind == TOK_PUNCT && t->punct == '(')
-    mx__parse_signature_list(f, &sig.arg, &sig.narg, f->scope, entry);
+  if (t->kind == TOK_PUNCT && t->punct == '(') mx__parse_signature_list(f, &sig.arg, &sig.narg, f->scope, entry);
   if (!entry) mx__layout_signature(&sig);
   struct func scratch = {.name = n}, *fn = mx__declare_func(f, n, name.loc);
   if (!fn) fn = &scratch;
@@ -833,8 +808,8 @@ static void parse_target(struct front *f, struct ir_loc loc) {
       f->lanes = 32;
     } else if (!mx__tok_is(&t, "debug") && strncmp(copy, "texmode_", 8) && !mx__tok_is(&t, "map_f64_to_f32") &&
                t.kind != TOK_BAD) {
-      ERR(f, "unknown-target", t.loc, "targets are mx64 (64 lanes), sm_NN and compute_NN (32 lanes)", "%s is not a target",
-          mx__tok_text(f, &t));
+      ERR(f, "unknown-target", t.loc, "targets are mx64 (64 lanes), sm_NN and compute_NN (32 lanes)",
+          "%s is not a target", mx__tok_text(f, &t));
     }
   } while (mx__accept(f, ','));
   mx__accept(f, ';');
@@ -847,9 +822,7 @@ static void parse_reloc(struct front *f) {
   char copy[32];
   unsigned number;
   snprintf(copy, sizeof copy, "%.*s", (int)(t.len < 31 ? t.len : 31), t.text);
-  uint32_t var = y && y->kind == SYM_VAR                ? y->index
-                 : sscanf(copy, "%%.v%u", &number) == 1 ? number
-                                                        : UINT32_MAX;
+  uint32_t var = y && y->kind == SYM_VAR ? y->index : sscanf(copy, "%%.v%u", &number) == 1 ? number : UINT32_MAX;
   uint64_t v[2];
   if (var >= f->nvars) ERR(f, "unknown-name", t.loc, NULL, ".reloc: %s is not a variable", mx__tok_text(f, &t));
   if (var < f->nvars && mx__expect(f, ',', "the variable") && parse_numbers(f, v, 2, UINT32_MAX) &&
@@ -858,9 +831,11 @@ static void parse_reloc(struct front *f) {
     const bool masked = mx__parse_mask(f, &byte);
     struct expr e = mx__parse_expr(f);
     if (masked && !mx__expect(f, ')', "the address")) e.kind = EX_BAD;
-    if (e.kind == EX_INT && e.base && (masked ? v[1] == 1 : v[1] == 4 || v[1] == 8) && v[0] + v[1] <= f->vars[var].size) {
+    if (e.kind == EX_INT && e.base && (masked ? v[1] == 1 : v[1] == 4 || v[1] == 8) &&
+        v[0] + v[1] <= f->vars[var].size) {
       GROW(f->arena, f->fixups, f->nfixups, f->cap_fixups);
-      f->fixups[f->nfixups++] = (struct fixup){var, v[0], (uint8_t)v[1], (uint8_t)byte, e.generic, e.base, e.value, e.loc};
+      f->fixups[f->nfixups++] =
+          (struct fixup){var, v[0], (uint8_t)v[1], (uint8_t)byte, e.generic, e.base, e.value, e.loc};
       mx__expect(f, ';', ".reloc");
       return;
     }
@@ -892,10 +867,8 @@ static void parse_version(struct front *f) {
   char copy[32];
   snprintf(copy, sizeof copy, "%.*s", (int)(t.len < 31 ? t.len : 31), t.text);
   if (t.kind != TOK_FLOAT || sscanf(copy, "%3u.%3u", &major, &minor) != 2)
-    ERR(f, "bad-version", t.loc, NULL, ".version: expected a number such as 9.0, found %s",
-        mx__tok_text(f, &t));
-  else if (major > 9 || minor > 9)
-    ERR(f, "bad-version", t.loc, NULL, ".version %s: versions up to 9 are known", copy);
+    ERR(f, "bad-version", t.loc, NULL, ".version: expected a number such as 9.0, found %s", mx__tok_text(f, &t));
+  else if (major > 9 || minor > 9) ERR(f, "bad-version", t.loc, NULL, ".version %s: versions up to 9 are known", copy);
   f->ptx_version = major * 10 + minor;
   mx__accept(f, ';');
 }
@@ -905,10 +878,8 @@ static void parse_address_size(struct front *f) {
   bool u;
   struct ir_loc loc = mx__peek(f, 0)->loc;
   if (!mx__parse_const(f, &v, &u)) return;
-  if (v != 32 && v != 64)
-    ERR(f, "bad-size", loc, NULL, ".address_size: expected 32 or 64");
-  else
-    f->address_size = (uint32_t)v;
+  if (v != 32 && v != 64) ERR(f, "bad-size", loc, NULL, ".address_size: expected 32 or 64");
+  else f->address_size = (uint32_t)v;
   mx__accept(f, ';');
 }
 
@@ -926,21 +897,14 @@ static void parse_top(struct front *f) {
   }
   unsigned linkage = 0;
   for (;; t = mx__next(f)) {
-    if (mx__tok_is(&t, ".visible"))
-      linkage |= LINK_VISIBLE;
-    else if (mx__tok_is(&t, ".extern"))
-      linkage |= LINK_EXTERN;
-    else if (mx__tok_is(&t, ".weak"))
-      linkage |= LINK_WEAK;
-    else if (mx__tok_is(&t, ".common"))
-      linkage |= LINK_COMMON;
-    else
-      break;
+    if (mx__tok_is(&t, ".visible")) linkage |= LINK_VISIBLE;
+    else if (mx__tok_is(&t, ".extern")) linkage |= LINK_EXTERN;
+    else if (mx__tok_is(&t, ".weak")) linkage |= LINK_WEAK;
+    else if (mx__tok_is(&t, ".common")) linkage |= LINK_COMMON;
+    else break;
   }
-  if (mx__tok_is(&t, ".entry"))
-    parse_function(f, true, linkage);
-  else if (mx__tok_is(&t, ".func"))
-    parse_function(f, false, linkage);
+  if (mx__tok_is(&t, ".entry")) parse_function(f, true, linkage);
+  else if (mx__tok_is(&t, ".func")) parse_function(f, false, linkage);
   else if (mx__tok_is(&t, ".global") || mx__tok_is(&t, ".shared") || mx__tok_is(&t, ".const") ||
            mx__tok_is(&t, ".local") || mx__tok_is(&t, ".param") || mx__tok_is(&t, ".attribute") ||
            mx__tok_is(&t, ".align")) {
@@ -948,16 +912,11 @@ static void parse_top(struct front *f) {
     f->ahead[0] = t;
     f->nahead++;
     mx__parse_variable(f, linkage);
-  } else if (mx__tok_is(&t, ".version"))
-    parse_version(f);
-  else if (mx__tok_is(&t, ".target"))
-    parse_target(f, t.loc);
-  else if (mx__tok_is(&t, ".address_size"))
-    parse_address_size(f);
-  else if (mx__tok_is(&t, ".alias"))
-    parse_alias(f);
-  else if (mx__tok_is(&t, ".reloc"))
-    parse_reloc(f);
+  } else if (mx__tok_is(&t, ".version")) parse_version(f);
+  else if (mx__tok_is(&t, ".target")) parse_target(f, t.loc);
+  else if (mx__tok_is(&t, ".address_size")) parse_address_size(f);
+  else if (mx__tok_is(&t, ".alias")) parse_alias(f);
+  else if (mx__tok_is(&t, ".reloc")) parse_reloc(f);
   else if (mx__tok_is(&t, ".tex")) {
     ERR(f, "unsupported", t.loc, "write .global .texref", ".tex is not supported");
     mx__resync(f);
@@ -978,7 +937,6 @@ void mx__parse_module(struct front *f) {
     if (!to || to->alias_of || !to->defined || fn->defined)
       ERR(f, "unknown-name", fn->loc, NULL, ".alias: '%s' is not a function defined in this module",
           fn->alias_of->text);
-    else
-      fn->alias = to;
+    else fn->alias = to;
   }
 }

@@ -151,7 +151,8 @@ static long take(struct matcher *m, const char *t, const char *lit, size_t len) 
   return -1;
 }
 
-/* Whether a mnemonic may match this spelling, by its end alone, where most rows of one base differ: a tenth of the time of trying them all. */
+/* Whether a mnemonic may match this spelling, by its end alone, where most rows of one base differ: a tenth of the time
+ * of trying them all. */
 static bool ends_alike(const char *p, const char *t, size_t length) {
   const char *end = p + strlen(p), *from = end;
   if (from > p && end[-1] == ']') return true;
@@ -175,10 +176,8 @@ static bool match(struct matcher *m, const char *p, const char *t, unsigned mod,
     t += k;
   }
   if (!*p) {
-    if (*t)
-      expected_here(m, t, "", 0);
-    else
-      m->mod = mod;
+    if (*t) expected_here(m, t, "", 0);
+    else m->mod = mod;
     return !*t;
   }
   char open = *p++;
@@ -263,9 +262,11 @@ static void find_rows(struct select *s, struct cached *c, const char *mnemonic) 
     const struct mx_op_info *row = row_of(b->rows[k]);
     const bool intrinsic = b->rows[k] >= MX_OP_COUNT;
     struct matcher m = {0};
-    if (intrinsic && !*row->meaning) continue; /* says more about an opcode */
+    if (intrinsic && !*row->meaning) continue;                                        /* says more about an opcode */
     if (intrinsic && (c->hidden || (c->nrows && c->rows[0].op < MX_OP_COUNT))) break; /* opcodes come first */
-    if ((row->flags & MX_F_HIDDEN && !c->hidden) || !ends_alike(row->spelling, mnemonic, length) || !match(&m, row->spelling, mnemonic, 0, 1)) continue;
+    if ((row->flags & MX_F_HIDDEN && !c->hidden) || !ends_alike(row->spelling, mnemonic, length) ||
+        !match(&m, row->spelling, mnemonic, 0, 1))
+      continue;
     if (row->flags & (s->lanes == 32 ? MX_F_W64 : MX_F_W32)) {
       c->other_lanes++;
       continue;
@@ -291,8 +292,8 @@ static const char *join_expected(struct select *s, const struct matcher *m) {
   unsigned shown = 0;
   for (unsigned k = 0; k < m->nexpected; k++) {
     if (!m->expected[k].len || (m->expected[k].optional && m->nexpected > MOST_SHOWN)) continue;
-    text = mx__arena_printf(s->arena, "%s%s%.*s", text, shown++ ? ", " : "", (int)m->expected[k].len,
-                            m->expected[k].text);
+    text =
+        mx__arena_printf(s->arena, "%s%s%.*s", text, shown++ ? ", " : "", (int)m->expected[k].len, m->expected[k].text);
   }
   return text;
 }
@@ -306,7 +307,8 @@ static const char *width_of(const char *suffix, size_t len, size_t *n) {
   return *n = len - k, suffix + k;
 }
 
-/* The same suffixes in another order, two of them exchanged: ld.global.f32 for ld.f32.global. NULL: that does not help. */
+/* The same suffixes in another order, two of them exchanged: ld.global.f32 for ld.f32.global. NULL: that does not help.
+ */
 static const char *exchanged(struct select *s, const char *mnemonic) {
   enum { MOST = 8 };
   const char *suffix[MOST];
@@ -329,7 +331,8 @@ static const char *exchanged(struct select *s, const char *mnemonic) {
 }
 
 /* What may stand behind the first `before` characters of the mnemonic; false: they are wrong already. */
-static bool expected_behind(struct select *s, const struct base *b, const char *mnemonic, int before, struct matcher *m) {
+static bool expected_behind(struct select *s, const struct base *b, const char *mnemonic, int before,
+                            struct matcher *m) {
   const char *prefix = mx__arena_strndup(s->arena, mnemonic, (size_t)before);
   *m = (struct matcher){.tracing = true, .furthest = prefix};
   for (uint32_t k = 0; k < b->nrows; k++)
@@ -344,7 +347,8 @@ static const char *with_one_more(struct select *s, const struct base *b, const c
     const int before = (int)(dot - mnemonic);
     if (!expected_behind(s, b, mnemonic, before, &m)) return NULL;
     for (unsigned k = 0; k < m.nexpected; k++) {
-      const char *more = mx__arena_printf(s->arena, "%.*s%.*s%s", before, mnemonic, (int)m.expected[k].len, m.expected[k].text, dot);
+      const char *more =
+          mx__arena_printf(s->arena, "%.*s%.*s%s", before, mnemonic, (int)m.expected[k].len, m.expected[k].text, dot);
       if (m.expected[k].len && exists(s, more)) return more;
     }
   }
@@ -354,18 +358,20 @@ static const char *with_one_more(struct select *s, const struct base *b, const c
 /* Other languages' suffixes. */
 static const char *suffix_meant(const char *suffix, size_t len) {
   static const char *const same[][2] = {
-      {".i8", ".s8"}, {".i16", ".s16"}, {".i32", ".s32"}, {".i64", ".s64"}, {".int8", ".s8"}, {".int16", ".s16"}, {".int32", ".s32"},
-      {".int64", ".s64"}, {".int", ".s32"}, {".long", ".s64"}, {".uint8", ".u8"}, {".uint16", ".u16"}, {".uint32", ".u32"},
-      {".uint64", ".u64"}, {".uint", ".u32"}, {".f", ".f32"}, {".float", ".f32"}, {".float16", ".f16"}, {".float32", ".f32"},
-      {".float64", ".f64"}, {".double", ".f64"}, {".half", ".f16"}, {".bool", ".pred"}, {".xor", ".bfly"}, {".less", ".lt"},
+      {".i8", ".s8"},      {".i16", ".s16"},    {".i32", ".s32"},     {".i64", ".s64"},     {".int8", ".s8"},
+      {".int16", ".s16"},  {".int32", ".s32"},  {".int64", ".s64"},   {".int", ".s32"},     {".long", ".s64"},
+      {".uint8", ".u8"},   {".uint16", ".u16"}, {".uint32", ".u32"},  {".uint64", ".u64"},  {".uint", ".u32"},
+      {".f", ".f32"},      {".float", ".f32"},  {".float16", ".f16"}, {".float32", ".f32"}, {".float64", ".f64"},
+      {".double", ".f64"}, {".half", ".f16"},   {".bool", ".pred"},   {".xor", ".bfly"},    {".less", ".lt"},
       {".greater", ".gt"}, {".equal", ".eq"}};
   for (size_t k = 0; k < sizeof same / sizeof *same; k++)
     if (strlen(same[k][0]) == len && !memcmp(same[k][0], suffix, len)) return same[k][1];
   return NULL;
 }
 
-/* What was probably meant: one suffix more, or another one in the place of one that is misspelt (ld.gobal), another language's
- * (add.i32), or a type of the same width (shl.u32), perhaps with one more besides; or another order. NULL: no idea. */
+/* What was probably meant: one suffix more, or another one in the place of one that is misspelt (ld.gobal), another
+ * language's (add.i32), or a type of the same width (shl.u32), perhaps with one more besides; or another order. NULL:
+ * no idea. */
 static const char *meant(struct select *s, const struct base *b, const char *mnemonic) {
   const char *more = with_one_more(s, b, mnemonic);
   if (more) return more;
@@ -396,13 +402,18 @@ static const char *meant(struct select *s, const struct base *b, const char *mne
 
 /* Names that other assemblers and languages have for instructions. */
 static const char *instruction_meant(const char *word) {
-  static const char *const same[][2] = {
-      {"jmp", "bra"}, {"jump", "bra"}, {"goto", "bra"}, {"branch", "bra"}, {"br", "bra"}, {"load", "ld"}, {"store", "st"}, {"move", "mov"},
-      {"cmp", "setp"}, {"sel", "selp"}, {"select", "selp"}, {"fadd", "add.f32"}, {"fsub", "sub.f32"}, {"fmul", "mul.f32"},
-      {"fdiv", "div.rn.f32"}, {"ffma", "fma.rn.f32"}, {"iadd", "add.s32"}, {"isub", "sub.s32"}, {"imul", "mul.lo.s32"},
-      {"imad", "mad.lo.s32"}, {"idiv", "div.s32"}, {"mod", "rem"}, {"inc", "add"}, {"dec", "sub"}, {"return", "ret"}, {"halt", "exit"},
-      {"end", "exit"}, {"sync", "bar.sync"}, {"barsync", "bar.sync"}, {"syncthreads", "bar.sync"}, {"shuffle", "shfl"}, {"atomic", "atom"},
-      {"fetch", "ld"}, {"if", "setp"}};
+  static const char *const same[][2] = {{"jmp", "bra"},         {"jump", "bra"},         {"goto", "bra"},
+                                        {"branch", "bra"},      {"br", "bra"},           {"load", "ld"},
+                                        {"store", "st"},        {"move", "mov"},         {"cmp", "setp"},
+                                        {"sel", "selp"},        {"select", "selp"},      {"fadd", "add.f32"},
+                                        {"fsub", "sub.f32"},    {"fmul", "mul.f32"},     {"fdiv", "div.rn.f32"},
+                                        {"ffma", "fma.rn.f32"}, {"iadd", "add.s32"},     {"isub", "sub.s32"},
+                                        {"imul", "mul.lo.s32"}, {"imad", "mad.lo.s32"},  {"idiv", "div.s32"},
+                                        {"mod", "rem"},         {"inc", "add"},          {"dec", "sub"},
+                                        {"return", "ret"},      {"halt", "exit"},        {"end", "exit"},
+                                        {"sync", "bar.sync"},   {"barsync", "bar.sync"}, {"syncthreads", "bar.sync"},
+                                        {"shuffle", "shfl"},    {"atomic", "atom"},      {"fetch", "ld"},
+                                        {"if", "setp"}};
   for (size_t k = 0; k < sizeof same / sizeof *same; k++)
     if (!strcmp(same[k][0], word)) return same[k][1];
   return NULL;
@@ -426,8 +437,8 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
       for (struct base *o = s->bases[k]; o; o = o->chain)
         if (o->visible) mx__nearest(&n, o->text);
     mx__diag(diags, MX_DIAG_ERROR, "unknown-mnemonic", loc,
-             n.best ? mx__arena_printf(s->arena, "did you mean '%s'?", n.best) : NULL,
-             "unknown instruction '%s'", word);
+             n.best ? mx__arena_printf(s->arena, "did you mean '%s'?", n.best) : NULL, "unknown instruction '%s'",
+             word);
     return;
   }
   struct matcher m = {.tracing = true, .furthest = mnemonic};
@@ -439,10 +450,9 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
   if (probably) hint = mx__arena_printf(s->arena, "did you mean %s?", probably);
   else if (*list) hint = mx__arena_printf(s->arena, "after %.*s can stand: %s", before, mnemonic, list);
   if (found)
-    mx__diag(diags, MX_DIAG_ERROR, "bad-suffix", loc, hint, "%s: '%.*s' does not combine with '%.*s'", mnemonic,
-             found, m.furthest, before, mnemonic);
-  else
-    mx__diag(diags, MX_DIAG_ERROR, "missing-suffix", loc, hint, "%s: a suffix is missing", mnemonic);
+    mx__diag(diags, MX_DIAG_ERROR, "bad-suffix", loc, hint, "%s: '%.*s' does not combine with '%.*s'", mnemonic, found,
+             m.furthest, before, mnemonic);
+  else mx__diag(diags, MX_DIAG_ERROR, "missing-suffix", loc, hint, "%s: a suffix is missing", mnemonic);
 }
 
 const char *mx__refused_group(const char *mnemonic) {
@@ -464,8 +474,7 @@ const char *mx__refused_group(const char *mnemonic) {
   };
   for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
     size_t n = strlen(refused[k].prefix);
-    if (!strncmp(mnemonic, refused[k].prefix, n) && (mnemonic[n] == '.' || !mnemonic[n]))
-      return refused[k].group;
+    if (!strncmp(mnemonic, refused[k].prefix, n) && (mnemonic[n] == '.' || !mnemonic[n])) return refused[k].group;
   }
   return NULL;
 }

@@ -8,9 +8,13 @@ struct select;
 struct select *mx__select_new(struct mx_arena *arena, uint32_t lanes);
 
 /* op: the opcode; MX_OP_COUNT: an intrinsic, whose row says what it expands to (expand.c). */
-struct row_match { const struct mx_op_info *row; uint16_t op; uint8_t mod; };
-/* All opcodes that this mnemonic spells, in the table's order; if there are none, all intrinsics. For hidden rows `hidden`
- * must be true. */
+struct row_match {
+  const struct mx_op_info *row;
+  uint16_t op;
+  uint8_t mod;
+};
+/* All opcodes that this mnemonic spells, in the table's order; if there are none, all intrinsics. For hidden rows
+ * `hidden` must be true. */
 uint32_t mx__select_rows(struct select *s, const char *mnemonic, bool hidden, const struct row_match **rows);
 
 /* Reports why nothing matches: unknown first word, suffixes that do not combine, wrong number of lanes. */

@@ -30,8 +30,7 @@ struct name *mx__name(struct names *ns, const char *text, size_t len) {
     ns->nbuckets = nb;
   }
   struct name *n = mx__arena_alloc(ns->arena, sizeof *n);
-  *n = (struct name){mx__arena_strndup(ns->arena, text, len), (uint32_t)len, h,
-                     ns->buckets[h & (ns->nbuckets - 1)]};
+  *n = (struct name){mx__arena_strndup(ns->arena, text, len), (uint32_t)len, h, ns->buckets[h & (ns->nbuckets - 1)]};
   ns->buckets[h & (ns->nbuckets - 1)] = n;
   ns->count++;
   return n;
@@ -51,8 +50,7 @@ static struct sym *find_exact(struct scope *s, struct name *n) {
   return y;
 }
 
-struct sym *mx__scope_add(struct names *ns, struct scope *s, struct name *n, enum sym_kind kind,
-                          struct ir_loc loc) {
+struct sym *mx__scope_add(struct names *ns, struct scope *s, struct name *n, enum sym_kind kind, struct ir_loc loc) {
   if (s->count >= s->nbuckets) {
     uint32_t nb = s->nbuckets ? s->nbuckets * 4 : 8;
     struct sym **b = mx__arena_alloc(ns->arena, nb * sizeof *b);
@@ -133,7 +131,8 @@ static uint32_t edit_distance(const char *a, const char *b, uint32_t most) {
       uint32_t d = last[j - 1] + (a[i - 1] != b[j - 1]);
       if (last[j] + 1 < d) d = last[j] + 1;
       if (now[j - 1] + 1 < d) d = now[j - 1] + 1;
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < d) d = before[j - 2] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < d)
+        d = before[j - 2] + 1;
       now[j] = d;
       if (d < least) least = d;
     }

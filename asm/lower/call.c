@@ -55,10 +55,8 @@ void mx__scan_params(struct lower *l) {
       if (!y || (y->kind != SYM_PARAM && y->kind != SYM_CALLVAR)) continue;
       if (y->kind == SYM_CALLVAR) {
         struct callvar *c = y->detail;
-        if (s->kind == ST_CALL)
-          c->nuses++;
-        else if (!is_whole(l, s, o, c->type, c->is_array))
-          c->partial = true;
+        if (s->kind == ST_CALL) c->nuses++;
+        else if (!is_whole(l, s, o, c->type, c->is_array)) c->partial = true;
       } else if (!fn->is_entry && s->kind != ST_CALL) {
         struct param *p = y->detail;
         if (!p->is_array && !is_whole(l, s, o, p->type, false)) p->in_memory = true;
@@ -80,11 +78,7 @@ static int slot_type(int type) { return mx__types[type].bits == 8 ? MX_T_b16 : t
 static bool access_memory(struct lower *l, bool store, int type, uint32_t reg, uint32_t base, uint64_t offset) {
   struct vals vs = {0};
   int width = mx__types[type].bits;
-  const char *suffix = width == 8    ? "b8"
-                       : width == 16 ? "b16"
-                       : width == 32 ? "b32"
-                       : width == 64 ? "b64"
-                                     : "b128";
+  const char *suffix = width == 8 ? "b8" : width == 16 ? "b16" : width == 32 ? "b32" : width == 64 ? "b64" : "b128";
   if (!store) mx__push_reg(l, &vs, reg);
   mx__push_reg(l, &vs, base);
   vs.v[vs.n - 1].is_address = true;
@@ -93,8 +87,8 @@ static bool access_memory(struct lower *l, bool store, int type, uint32_t reg, u
   off->offset = offset;
   if (store) mx__push_reg(l, &vs, reg);
   if (width == 8 && !store) suffix = "u8";
-  return mx__select_emit(l, mx__arena_printf(l->f->arena, "%s.local.%s", store ? "st" : "ld", suffix), NULL,
-                         &vs, IR_NONE, false, l->loc);
+  return mx__select_emit(l, mx__arena_printf(l->f->arena, "%s.local.%s", store ? "st" : "ld", suffix), NULL, &vs,
+                         IR_NONE, false, l->loc);
 }
 
 static uint32_t local_top(struct lower *l) {
@@ -182,8 +176,8 @@ bool mx__lower_param_access(struct lower *l, const struct stmt *s, uint32_t guar
       mx__push_reg(l, &vs, reg);
       if (!mx__operand(l, other, &vs, false)) return true;
     }
-    mx__select_emit(l, mx__arena_printf(f->arena, "mov.%s", mx__types[said].name), NULL, &vs, guard,
-                    s->guard_neg, s->loc);
+    mx__select_emit(l, mx__arena_printf(f->arena, "mov.%s", mx__types[said].name), NULL, &vs, guard, s->guard_neg,
+                    s->loc);
     return true;
   }
   /* memory: the same access in the local space */
@@ -243,10 +237,11 @@ static bool wrong_argument(struct lower *l, const struct opnd *o, const struct p
   return false;
 }
 
-/* A variable used by one call only, in a scope that holds one call and no label, may lie where the callee looks for it. */
+/* A variable used by one call only, in a scope that holds one call and no label, may lie where the callee looks for it.
+ */
 static bool may_lie_in_call(struct lower *l, struct sym *y, const struct callvar *c) {
-  return c->nuses == 1 && y->scope->ncalls == 1 && !y->scope->nlabels &&
-         y->scope->depth > l->fn->scope->depth && !l->has_alloca;
+  return c->nuses == 1 && y->scope->ncalls == 1 && !y->scope->nlabels && y->scope->depth > l->fn->scope->depth &&
+         !l->has_alloca;
 }
 
 /* Before lowering: arrays that may be written straight into the callee's area. */
@@ -342,8 +337,7 @@ static bool take_result(struct lower *l, const struct opnd *o, const struct para
   }
   int type = slot_type(p->type);
   if (c) {
-    if (c->is_array || mx__types[c->type].bits != mx__types[p->type].bits)
-      return wrong_argument(l, o, p, callee, true);
+    if (c->is_array || mx__types[c->type].bits != mx__types[p->type].bits) return wrong_argument(l, o, p, callee, true);
     uint32_t reg = c->reg;
     if (c->home != HOME_SLOT) {
       reg = mx__new_reg(l, NULL, type, l->loc);
@@ -424,7 +418,9 @@ static struct func *direct_callee(struct lower *l, const struct stmt *s) {
 }
 
 /* vprintf, malloc, __nv_expf and the like: declared, not defined, and known to the tables. */
-static bool is_named(struct lower *l, const struct func *fn) { return fn && !fn->defined && mx__is_named(l, fn->name->text); }
+static bool is_named(struct lower *l, const struct func *fn) {
+  return fn && !fn->defined && mx__is_named(l, fn->name->text);
+}
 
 void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard) {
   struct front *f = l->f;
@@ -436,10 +432,12 @@ void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard) {
   const bool named = is_named(l, fn);
   if (fn && !fn->defined && !named) {
     ERR(f, "undefined-function", s->opnds[s->nres].e.loc, NULL,
-        fn->is_extern ? "function '%s' is declared but not defined, and no function that mx provides" : "function '%s' is declared but not defined",
+        fn->is_extern ? "function '%s' is declared but not defined, and no function that mx provides"
+                      : "function '%s' is declared but not defined",
         callee);
     if (f->source_lines && s->line.line && s->line.file && s->line.file <= f->nfiles)
-      mx__diag(&f->diags, MX_DIAG_NOTE, "undefined-function", s->loc, NULL, "called in %s:%u", f->files[s->line.file - 1]->text, s->line.line);
+      mx__diag(&f->diags, MX_DIAG_NOTE, "undefined-function", s->loc, NULL, "called in %s:%u",
+               f->files[s->line.file - 1]->text, s->line.line);
     return;
   }
   if (fn && fn->is_entry) {
@@ -458,16 +456,15 @@ void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard) {
     if (!mx__operand(l, &s->opnds[s->nres], &vs, false)) return;
     target = vs.v[0];
     if (vs.n != 1 || target.kind != V_REG || mx__types[target.type].bits != 64) {
-      ERR(f, "call-type", e->loc, NULL,
-          "call: expected a function or a .u64 or .b64 register that holds its address");
+      ERR(f, "call-type", e->loc, NULL, "call: expected a function or a .u64 or .b64 register that holds its address");
       return;
     }
     sig = indirect_signature(l, s, &number);
     if (!sig) return;
   }
   if (s->nres != sig->nres || s->nargs != sig->narg) {
-    ERR(f, "call-count", s->loc, NULL, "%s: has %u results and %u arguments, found %u and %u", callee,
-        sig->nres, sig->narg, s->nres, s->nargs);
+    ERR(f, "call-count", s->loc, NULL, "%s: has %u results and %u arguments, found %u and %u", callee, sig->nres,
+        sig->narg, s->nres, s->nargs);
     return;
   }
   uint32_t skip = IR_NONE;
@@ -480,8 +477,7 @@ void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard) {
   bool fine = true;
   for (uint32_t k = 0; k < s->nargs; k++)
     fine &= pass_argument(l, &s->opnds[s->nres + 1 + k], &sig->arg[k], callee, &args);
-  for (uint32_t k = 0; k < s->nres; k++)
-    fine &= take_result(l, &s->opnds[k], &sig->res[k], callee, &res, &after[k]);
+  for (uint32_t k = 0; k < s->nres; k++) fine &= take_result(l, &s->opnds[k], &sig->res[k], callee, &res, &after[k]);
   if (!fine) return;
   if (named) {
     if (!mx__lower_named(l, s, callee, res.v, res.n, args.v, args.n)) return;
@@ -500,8 +496,7 @@ void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard) {
     if (a->p->is_array)
       copy_memory(l, mx__local_base(l), a->var->offset, local_top(l), a->p->local, a->p->size,
                   a->p->align < a->var->align ? a->p->align : a->var->align);
-    else
-      access_memory(l, true, a->var->type, a->reg, mx__local_base(l), a->var->offset);
+    else access_memory(l, true, a->var->type, a->reg, mx__local_base(l), a->var->offset);
   }
   if (skip != IR_NONE) mx__bind_label(l, skip);
 }
@@ -520,10 +515,8 @@ void mx__lower_physical_call(struct lower *l, const struct stmt *s) {
     struct vals vs = {0};
     if (!mx__operand(l, &s->opnds[k], &vs, false)) return;
     const struct val *v = &vs.v[0];
-    if (v->kind == V_REG)
-      i->opnds[at++] = (struct ir_opnd){.kind = IR_REG, .reg = v->reg};
-    else if (v->kind == V_LIT)
-      i->opnds[at++] = (struct ir_opnd){.kind = IR_LIT, .lit = v->lit};
+    if (v->kind == V_REG) i->opnds[at++] = (struct ir_opnd){.kind = IR_REG, .reg = v->reg};
+    else if (v->kind == V_LIT) i->opnds[at++] = (struct ir_opnd){.kind = IR_LIT, .lit = v->lit};
     else if (v->kind == V_CONST)
       i->opnds[at++] = (struct ir_opnd){.kind = IR_LIT, .lit = {.kind = MX_LIT_VALUE, .value = v->expr->value}};
     else {

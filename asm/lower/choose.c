@@ -13,8 +13,8 @@ struct lineup {
 };
 
 static bool is_barrier_count(const struct mx_op_info *row, unsigned k) {
-  return k > 0 && row->opnd[k].role == MX_IN && row->opnd[k].type == MX_T_u32 &&
-         row->opnd[k - 1].role == MX_IN && row->opnd[k - 1].type == MX_T_u32 && row->cls == MX_CTRL;
+  return k > 0 && row->opnd[k].role == MX_IN && row->opnd[k].type == MX_T_u32 && row->opnd[k - 1].role == MX_IN &&
+         row->opnd[k - 1].type == MX_T_u32 && row->cls == MX_CTRL;
 }
 
 /* The text may leave out implicit operands: carries first, then selectors, then zeros; and a barrier's thread count. */
@@ -31,13 +31,16 @@ static bool line_up(const struct mx_op_info *row, const struct vals *vs, struct 
   for (unsigned k = 0, n = 0; k < row->nopnds; k++) lu->v[k] = out[k] ? NULL : &vs->v[n++];
   /* what stands in one pair of braces is written or read: mov.b16 {%a, %b}, %h and mov.b16 %h, {%a, %b} */
   for (unsigned k = 1; k < row->nopnds; k++)
-    if (lu->v[k] && lu->v[k - 1] && lu->v[k]->number && lu->v[k]->number == lu->v[k - 1]->number && row->opnd[k].role != row->opnd[k - 1].role)
+    if (lu->v[k] && lu->v[k - 1] && lu->v[k]->number && lu->v[k]->number == lu->v[k - 1]->number &&
+        row->opnd[k].role != row->opnd[k - 1].role)
       return false;
   for (unsigned k = 1; k < row->nopnds; k++) { /* braces as the row has them */
     const unsigned vector = row->opnd[k].vector;
     if (vector && vector == row->opnd[k - 1].vector && out[k] != out[k - 1]) return false; /* left out as a whole */
     /* braces around one operand tell offsets, which may be left out, from what comes behind them */
-    if (lu->v[k] && row->opnd[k - 1].vector && (vector ? row->opnd[k].implicit && !lu->v[k]->in_braces : lu->v[k]->in_braces)) return false;
+    if (lu->v[k] && row->opnd[k - 1].vector &&
+        (vector ? row->opnd[k].implicit && !lu->v[k]->in_braces : lu->v[k]->in_braces))
+      return false;
     if (!vector || !lu->v[k] || !lu->v[k - 1]) continue;
     if ((vector == row->opnd[k - 1].vector) != (lu->v[k]->number == lu->v[k - 1]->number)) return false;
   }
@@ -140,11 +143,8 @@ static const char *describe(struct lower *l, const struct val *v) {
                ? "not yet written"
                : mx__arena_printf(a, "%s.%s", v->is_address ? "an address in ." : "", mx__types[v->type].name);
   case V_CONST:
-    return v->is_address               ? "an address"
-           : v->expr->kind == EX_FLOAT ? "a floating-point number"
-                                       : "an immediate";
-  case V_SREG:
-    return mx__arena_printf(a, "%%%s, which is .%s", mx__sregs[v->sreg].name, mx__types[v->type].name);
+    return v->is_address ? "an address" : v->expr->kind == EX_FLOAT ? "a floating-point number" : "an immediate";
+  case V_SREG: return mx__arena_printf(a, "%%%s, which is .%s", mx__sregs[v->sreg].name, mx__types[v->type].name);
   case V_SINK: return "'_'";
   case V_OFF: return "an address";
   case V_RAW: return "a selector";
@@ -177,8 +177,8 @@ static const char *expectation(struct lower *l, const char *mnemonic, const stru
     return add_alternative(l, list, "an address in brackets");
   if (row->opnd[k].type == MX_T_raw) return add_alternative(l, list, "an immediate");
   int type = refined(l, mnemonic, row->opnd[k].type);
-  list = add_alternative(l, list,
-                         mx__arena_printf(l->f->arena, ".%s", type < MX_T_raw ? mx__types[type].name : "none"));
+  list =
+      add_alternative(l, list, mx__arena_printf(l->f->arena, ".%s", type < MX_T_raw ? mx__types[type].name : "none"));
   return list;
 }
 
@@ -189,13 +189,14 @@ static void first_write_note(struct lower *l, const struct val *v) {
 }
 
 /* As many operands as a row has in the text, but brackets are missing or should not be there. */
-static bool bracket_mismatch(struct lower *l, const char *mnemonic, const struct row_match *rows,
-                             uint32_t nrows, const struct vals *vs, unsigned found) {
+static bool bracket_mismatch(struct lower *l, const char *mnemonic, const struct row_match *rows, uint32_t nrows,
+                             const struct vals *vs, unsigned found) {
   for (uint32_t r = 0; r < nrows; r++) {
     const struct mx_op_info *row = rows[r].row;
     unsigned n = 0;
     unsigned implicit = 0;
-    for (unsigned k = 0; k < row->nopnds; k++) n += row->opnd[k].type != MX_T_off, implicit += row->opnd[k].implicit != MX_EXPLICIT;
+    for (unsigned k = 0; k < row->nopnds; k++)
+      n += row->opnd[k].type != MX_T_off, implicit += row->opnd[k].implicit != MX_EXPLICIT;
     if (n != found && n - implicit != found) continue;
     for (unsigned k = 0, v = 0; k < row->nopnds && v < vs->n; k++, v++) {
       bool address = k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off;
@@ -257,8 +258,8 @@ static void report(struct lower *l, const char *mnemonic, const struct row_match
   }
   if (input) list = add_alternative(l, list, "an immediate");
   bool conflict = wrong->sym && wrong->sym->implicit && wrong->type != MX_T_none;
-  ERR(f, conflict ? "implicit-conflict" : "operand-type", wrong->loc, mx__signature(l), "%s: operand %u is %s, expected %s",
-      mnemonic, wrong->number, describe(l, wrong), speak(l, list));
+  ERR(f, conflict ? "implicit-conflict" : "operand-type", wrong->loc, mx__signature(l),
+      "%s: operand %u is %s, expected %s", mnemonic, wrong->number, describe(l, wrong), speak(l, list));
   first_write_note(l, wrong);
 }
 
@@ -271,9 +272,8 @@ static uint32_t carry_reg(struct lower *l) {
 /* What the text wrote on operands of video instructions, packed as isa.h says. */
 static bool selectors(struct lower *l, const char *mnemonic, const struct lineup *lu, uint64_t *out) {
   size_t base = strcspn(mnemonic, ".");
-  unsigned elements = base && (mnemonic[base - 1] == '2' || mnemonic[base - 1] == '4')
-                          ? (unsigned)(mnemonic[base - 1] - '0')
-                          : 1;
+  unsigned elements =
+      base && (mnemonic[base - 1] == '2' || mnemonic[base - 1] == '4') ? (unsigned)(mnemonic[base - 1] - '0') : 1;
   uint64_t w = 0;
   if (elements > 1) w = (1u << elements) - 1;
   for (unsigned k = 0; k < 3; k++) {
@@ -291,16 +291,12 @@ static bool selectors(struct lower *l, const char *mnemonic, const struct lineup
     for (size_t d = 0; d < n && fine; d++) {
       unsigned digit = (unsigned)(s[2 + d] - '0');
       fine = digit < (elements == 1 ? (s[1] == 'b' ? 4u : 2u) : k ? 2 * elements : elements);
-      if (elements == 1)
-        w |= (uint64_t)(digit + (s[1] == 'b' ? 1 : 5)) << (3 * k);
-      else if (k)
-        w |= (uint64_t)digit << (at + 3 * (n - 1 - d));
-      else
-        mask |= 1u << digit;
+      if (elements == 1) w |= (uint64_t)(digit + (s[1] == 'b' ? 1 : 5)) << (3 * k);
+      else if (k) w |= (uint64_t)digit << (at + 3 * (n - 1 - d));
+      else mask |= 1u << digit;
     }
     if (!fine) {
-      ERR(l->f, "bad-selector", lu->v[k]->loc, NULL, "%s: '%s' is not a selector for operand %u", mnemonic, s,
-          k + 1);
+      ERR(l->f, "bad-selector", lu->v[k]->loc, NULL, "%s: '%s' is not a selector for operand %u", mnemonic, s, k + 1);
       return false;
     }
     if (elements > 1 && k == 0) w = (w & ~(uint64_t)15) | mask;
@@ -312,20 +308,18 @@ static bool selectors(struct lower *l, const char *mnemonic, const struct lineup
 }
 
 /* ---- choosing and emitting -------------------------------------------------------------------------------*/
-/* A register without a type prefers the width that the mnemonic names for the result (of two types the first: cvt.u32.u64), or
- * 32 bits for narrower loads. */
+/* A register without a type prefers the width that the mnemonic names for the result (of two types the first:
+ * cvt.u32.u64), or 32 bits for narrower loads. */
 static int preference(const struct lineup *lu, const struct mx_op_info *row, int said) {
   int score = 0;
   for (unsigned k = 0; k < row->nopnds; k++) {
     const struct val *v = lu->v[k];
-    if (!v || row->opnd[k].role != MX_OUT ||
-        !(v->kind == V_SINK || (v->kind == V_REG && v->type == MX_T_none)) || !has_value(row->opnd[k].type))
+    if (!v || row->opnd[k].role != MX_OUT || !(v->kind == V_SINK || (v->kind == V_REG && v->type == MX_T_none)) ||
+        !has_value(row->opnd[k].type))
       continue;
     unsigned bits = mx__types[row->opnd[k].type].bits, want = said < MX_T_raw ? mx__types[said].bits : 32;
-    if (bits == want)
-      score += 2;
-    else if (want < 32 && bits == 32)
-      score += 1;
+    if (bits == want) score += 2;
+    else if (want < 32 && bits == 32) score += 1;
   }
   return score;
 }
@@ -351,8 +345,10 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
     uint64_t n = v->kind == V_CONST ? v->expr->value : v->kind == V_SREG ? v->sreg : v->offset;
     if (!mx_in_range(o->range, n)) {
       const struct mx_range *r = &mx__ranges[o->range];
-      ERR(f, "bad-operand", v->loc, NULL, r->step == 1 ? "%s: operand %u: expected %u to %u"
-          : r->step ? "%s: operand %u: expected %u to %u in steps of %u" : "%s: operand %u: expected a power of two from %u to %u",
+      ERR(f, "bad-operand", v->loc, NULL,
+          r->step == 1 ? "%s: operand %u: expected %u to %u"
+          : r->step    ? "%s: operand %u: expected %u to %u in steps of %u"
+                       : "%s: operand %u: expected a power of two from %u to %u",
           mnemonic, v->number, r->least, r->most, r->step);
       return false;
     }
@@ -365,10 +361,8 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
   }
   if (v->kind == V_CONST) {
     uint64_t bits;
-    if (address)
-      bits = mx__types[o->type].bits == 32 ? v->expr->value & UINT32_MAX : v->expr->value;
-    else if (!mx__literal_bits(f, v->expr, type, &bits))
-      return false;
+    if (address) bits = mx__types[o->type].bits == 32 ? v->expr->value & UINT32_MAX : v->expr->value;
+    else if (!mx__literal_bits(f, v->expr, type, &bits)) return false;
     *out = (struct ir_opnd){.kind = IR_LIT, .lit = {.kind = MX_LIT_VALUE, .value = bits}};
     return true;
   }
@@ -388,8 +382,7 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
   if (v->kind == V_SREG || v->kind == V_LOCAL) {
     if (!mx__value_reg(l, v, o->type)) return false;
   }
-  if (v->kind == V_REG &&
-      v->type == MX_T_none) { /* implicit, written for the first time (reads were refused) */
+  if (v->kind == V_REG && v->type == MX_T_none) { /* implicit, written for the first time (reads were refused) */
     struct sym *y = v->sym;
     if (y->type == MX_T_none) {
       y->type = (uint8_t)type;
@@ -422,21 +415,18 @@ static bool refuse_writes(struct lower *l, const struct lineup *lu, const struct
     if (!v || row->opnd[k].role != MX_OUT) continue;
     if (v->kind == V_REG && v->sym && v->sym->kind == SYM_PARAM) {
       ERR(l->f, "read-only", v->loc, "name the register differently",
-          "'%%%s' is the value of parameter '%s' and cannot be written", v->sym->name->text,
-          v->sym->name->text);
+          "'%%%s' is the value of parameter '%s' and cannot be written", v->sym->name->text, v->sym->name->text);
       return true;
     }
     if (v->kind == V_SREG && row->opnd[k].type != MX_T_raw) {
-      ERR(l->f, "read-only", v->loc, NULL, "special register '%%%s' cannot be written",
-          mx__sregs[v->sreg].name);
+      ERR(l->f, "read-only", v->loc, NULL, "special register '%%%s' cannot be written", mx__sregs[v->sreg].name);
       return true;
     }
   }
   return false;
 }
 
-static bool refuse_minus(struct lower *l, const char *mnemonic, const struct lineup *lu,
-                         const struct mx_op_info *row) {
+static bool refuse_minus(struct lower *l, const char *mnemonic, const struct lineup *lu, const struct mx_op_info *row) {
   bool takes = false;
   for (unsigned k = 0; k < row->nopnds; k++) takes |= row->opnd[k].implicit == MX_SELECTORS;
   for (unsigned k = 0; k < row->nopnds && !takes; k++) {
@@ -449,15 +439,16 @@ static bool refuse_minus(struct lower *l, const char *mnemonic, const struct lin
   return false;
 }
 
-/* How far an overload of an intrinsic is from the operands' types: 0 they are its own (bits go with everything), more for
- * each of another sign, -1 for another kind of number. */
+/* How far an overload of an intrinsic is from the operands' types: 0 they are its own (bits go with everything), more
+ * for each of another sign, -1 for another kind of number. */
 static int distance(const struct lineup *lu, const struct mx_op_info *row) {
   int n = 0;
   for (unsigned k = 0; k < row->nopnds; k++) {
     const struct val *v = lu->v[k];
     int type = row->opnd[k].type;
     if (!v || !has_value(type) || v->is_address || v->type >= MX_T_raw) continue;
-    if (v->kind == V_CONST && v->expr->kind == EX_FLOAT && (family(type) == FAM_INT || family(type) == FAM_PRED)) return -1;
+    if (v->kind == V_CONST && v->expr->kind == EX_FLOAT && (family(type) == FAM_INT || family(type) == FAM_PRED))
+      return -1;
     if (v->kind != V_REG) continue;
     enum family a = family(v->type), b = family(type);
     if (a == FAM_BITS || b == FAM_BITS) continue;
@@ -475,8 +466,8 @@ static bool types_optional(const char *spelling) {
 }
 
 /* The overload that takes these operands. With several as near as each other a suffix must say which is meant. */
-static const struct row_match *overload(struct lower *l, const char *mnemonic, const struct row_match *rows, uint32_t nrows,
-                                        const struct vals *vs, struct ir_loc loc, struct lineup *out) {
+static const struct row_match *overload(struct lower *l, const char *mnemonic, const struct row_match *rows,
+                                        uint32_t nrows, const struct vals *vs, struct ir_loc loc, struct lineup *out) {
   const struct row_match *best = NULL, *other = NULL;
   int best_n = 0;
   for (uint32_t r = 0; r < nrows; r++) {
@@ -495,7 +486,9 @@ static const struct row_match *overload(struct lower *l, const char *mnemonic, c
     *out = lu;
   }
   if (!other) return best;
-  ERR(l->f, "ambiguous-overload", loc, mx__arena_printf(l->f->arena, "write %s or %s", mx__plain_spelling(l->f->arena, best->row->spelling), mx__plain_spelling(l->f->arena, other->row->spelling)),
+  ERR(l->f, "ambiguous-overload", loc,
+      mx__arena_printf(l->f->arena, "write %s or %s", mx__plain_spelling(l->f->arena, best->row->spelling),
+                       mx__plain_spelling(l->f->arena, other->row->spelling)),
       "%s: the operands do not say which function is meant; a type suffix does", mnemonic);
   return NULL;
 }
@@ -547,8 +540,7 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
     return false;
   }
   const struct mx_op_info *row = best->row;
-  if (refuse_reads(l, &best_lu, row) || refuse_writes(l, &best_lu, row) ||
-      refuse_minus(l, mnemonic, &best_lu, row))
+  if (refuse_reads(l, &best_lu, row) || refuse_writes(l, &best_lu, row) || refuse_minus(l, mnemonic, &best_lu, row))
     return false;
   /* Filling may emit helpers before the instruction, so that its operands are made first. Inputs come before
    * outputs: add %x, %x, 1 with an unwritten %x reads first. */
@@ -561,11 +553,10 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, 
       const struct val *v = best_lu.v[k];
       if (v && v->kind == V_SREG &&
           o->type == MX_T_raw) /* of two registers of one name, the one of the result's width */
-        mx__find_sreg(mx__sregs[v->sreg].name, f->lanes, mx__types[row->opnd[0].type].bits,
-                      &((struct val *)v)->sreg);
+        mx__find_sreg(mx__sregs[v->sreg].name, f->lanes, mx__types[row->opnd[0].type].bits, &((struct val *)v)->sreg);
       if (v) {
-        fine &= fill(l, mnemonic, (struct val *)v, o, k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off,
-                     &opnds[k]);
+        fine &=
+            fill(l, mnemonic, (struct val *)v, o, k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off, &opnds[k]);
       } else if (o->implicit == MX_CARRY) {
         opnds[k] = (struct ir_opnd){.kind = IR_REG, .reg = carry_reg(l)};
       } else {

@@ -1,6 +1,7 @@
-/* Intrinsics: vendor device functions under their own names become the instructions that their rows in intrinsics.def write.
- * The operands have been checked against the row's signature (choose.c); here they go in as bits of their width, and
- * each instruction is selected like any other. Separate from macro.c: these are operands and registers, not text. */
+/* Intrinsics: vendor device functions under their own names become the instructions that their rows in intrinsics.def
+ * write. The operands have been checked against the row's signature (choose.c); here they go in as bits of their width,
+ * and each instruction is selected like any other. Separate from macro.c: these are operands and registers, not text.
+ */
 #include "lower.h"
 
 #include <ctype.h>
@@ -9,17 +10,26 @@
 
 enum { TEMPS = 32, LABELS = 8, SHOWN = 3 };
 
-struct temp { const char *name; size_t len; struct sym *sym; uint32_t reg; };
+struct temp {
+  const char *name;
+  size_t len;
+  struct sym *sym;
+  uint32_t reg;
+};
 struct use {
   struct lower *l;
   const struct row_match *match;
-  const struct ir_opnd *opnds;   /* by table operand; inputs that an earlier instruction overwrites stand as copies */
+  const struct ir_opnd *opnds; /* by table operand; inputs that an earlier instruction overwrites stand as copies */
   struct temp temps[TEMPS];
-  struct { const char *name; size_t len; uint32_t label; } labels[LABELS];
+  struct {
+    const char *name;
+    size_t len;
+    uint32_t label;
+  } labels[LABELS];
   unsigned ntemps, nlabels;
 };
 
-/* ---- what stands in a row's text ---------------------------------------------------------------------------------*/
+/* ---- what stands in a row's text --------------------------------------------------------------------------------*/
 /* The text between ';'s; *end is where the next begins. */
 static const char *piece(const char *p, const char **end) {
   p += strspn(p, " ;");
@@ -70,7 +80,7 @@ static const char *mnemonic_of(struct use *x, const char **p, const char *end) {
   return mx__arena_strndup(x->l->f->arena, text, n);
 }
 
-/* ---- operands -----------------------------------------------------------------------------------------------------*/
+/* ---- operands ---------------------------------------------------------------------------------------------------*/
 static int bits_type(int type) {
   switch (mx__types[type].bits) {
   case 1: return MX_T_pred;
@@ -116,8 +126,10 @@ static struct temp *temp_of(struct use *x, const char *name, size_t len) {
     if (x->temps[k].len == len && !memcmp(x->temps[k].name, name, len)) return &x->temps[k];
   struct front *f = x->l->f;
   struct temp *t = &x->temps[x->ntemps++];
-  *t = (struct temp){name, len, mx__arena_alloc(f->arena, sizeof *t->sym), mx__new_reg(x->l, NULL, MX_T_none, x->l->loc)};
-  *t->sym = (struct sym){.kind = SYM_REG, .type = MX_T_none, .implicit = true, .name = mx__name(&f->names, name, len), .loc = x->l->loc};
+  *t = (struct temp){name, len, mx__arena_alloc(f->arena, sizeof *t->sym),
+                     mx__new_reg(x->l, NULL, MX_T_none, x->l->loc)};
+  *t->sym = (struct sym){
+      .kind = SYM_REG, .type = MX_T_none, .implicit = true, .name = mx__name(&f->names, name, len), .loc = x->l->loc};
   return t;
 }
 
@@ -174,7 +186,10 @@ static void push_number(struct use *x, struct vals *vs, const char *p, const cha
     struct expr *n = mx__arena_alloc(x->l->f->arena, sizeof *n);
     bool negative = *p == '-';
     uint64_t value = strtoull(p + negative, &e, 0);
-    *n = (struct expr){.kind = EX_INT, .value = negative ? 0 - value : value, .is_unsigned = !negative && value >> 63, .loc = x->l->loc};
+    *n = (struct expr){.kind = EX_INT,
+                       .value = negative ? 0 - value : value,
+                       .is_unsigned = !negative && value >> 63,
+                       .loc = x->l->loc};
     v->kind = V_CONST;
     v->expr = n;
   }
@@ -255,13 +270,14 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
       push_number(x, &vs, p, &p);
     }
     if (address && p < end && *p == ']') p++;
-    for (uint32_t k = before; k < vs.n; k++) vs.v[k].loc = l->loc, vs.v[k].number = group, vs.v[k].in_braces = in_braces;
+    for (uint32_t k = before; k < vs.n; k++)
+      vs.v[k].loc = l->loc, vs.v[k].number = group, vs.v[k].in_braces = in_braces;
   }
   if (writes_temps_only(x, mnemonic, &vs)) guard = IR_NONE;
   return mx__select_emit(l, mnemonic, NULL, &vs, guard, guard_neg, l->loc);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------*/
+/* ---- the whole --------------------------------------------------------------------------------------------------*/
 /* Number of the first or last instruction in whose text operand k stands; -1: in none. */
 static int place(const char *text, unsigned k, bool last) {
   int found = -1, n = 0;
@@ -280,25 +296,30 @@ static bool keep_inputs(struct use *x, struct ir_opnd *opnds, struct ir_loc loc)
     int read = place(row->meaning, i, true);
     for (unsigned o = 0; o < row->nopnds && row->opnd[o].role == MX_OUT; o++) {
       if (opnds[o].kind != IR_REG || opnds[o].reg != opnds[i].reg || place(row->meaning, o, false) >= read) continue;
-      static const char *const moves[] = {[MX_PRED] = "mov.pred", [MX_R32] = "mov.b32", [MX_R64] = "mov.b64", [MX_R128] = "mov.b128"};
+      static const char *const moves[] = {
+          [MX_PRED] = "mov.pred", [MX_R32] = "mov.b32", [MX_R64] = "mov.b64", [MX_R128] = "mov.b128"};
       int type = bits_type(x->l->out->regs[opnds[i].reg].type);
       struct vals vs = {0};
       mx__push_reg(x->l, &vs, mx__new_reg(x->l, NULL, type, loc));
       push_operand(x, &vs, i, false);
-      if (!mx__select_emit(x->l, type == MX_T_b16 ? "mov.b16" : moves[mx__types[type].slot_class], NULL, &vs, IR_NONE, false, loc)) return false;
+      if (!mx__select_emit(x->l, type == MX_T_b16 ? "mov.b16" : moves[mx__types[type].slot_class], NULL, &vs, IR_NONE,
+                           false, loc))
+        return false;
       opnds[i].reg = vs.v[0].reg;
     }
   }
   return true;
 }
 
-bool mx__expand(struct lower *l, const struct row_match *m, const struct ir_opnd *opnds, uint32_t guard, bool guard_neg, struct ir_loc loc) {
+bool mx__expand(struct lower *l, const struct row_match *m, const struct ir_opnd *opnds, uint32_t guard, bool guard_neg,
+                struct ir_loc loc) {
   struct ir_opnd own[MX_MAX_OPNDS];
   memcpy(own, opnds, m->row->nopnds * sizeof *own);
   struct use x = {.l = l, .match = m, .opnds = own};
   const char *text = m->row->meaning, *end, *p;
   uint32_t skip = IR_NONE;
-  if (guard != IR_NONE && (strchr(text, '@') || strstr(text, ":;"))) { /* two conditions, or a loop: the author's becomes a branch */
+  if (guard != IR_NONE &&
+      (strchr(text, '@') || strstr(text, ":;"))) { /* two conditions, or a loop: the author's becomes a branch */
     skip = mx__new_label(l, NULL, loc);
     mx__branch(l, skip, guard, !guard_neg);
     guard = IR_NONE;
@@ -333,7 +354,8 @@ const char *mx__signature(struct lower *l) {
     for (unsigned k = 0, in = 0, out = 0; k < row->nopnds; k++) {
       bool address = k + 1 < row->nopnds && row->opnd[k + 1].type == MX_T_off;
       char name = row->opnd[k].role == MX_OUT ? "dqrstuvw"[out++ & 7] : "abcefghi"[in++ & 7];
-      text = mx__arena_printf(a, address ? "%s%s[%c]" : "%s%s%c:%s", text, k ? ", " : " ", name, mx__types[row->opnd[k].type].name);
+      text = mx__arena_printf(a, address ? "%s%s[%c]" : "%s%s%c:%s", text, k ? ", " : " ", name,
+                              mx__types[row->opnd[k].type].name);
       k += address;
     }
   }

@@ -1,5 +1,5 @@
-/* Cache policies: operands that have no effect here and go before a row is chosen, so that the table need not hold every
- * memory instruction a second time. Knows no rows, only spellings. */
+/* Cache policies: operands that have no effect here and go before a row is chosen, so that the table need not hold
+ * every memory instruction a second time. Knows no rows, only spellings. */
 #include "lower.h"
 
 #include <string.h>

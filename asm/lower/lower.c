@@ -4,11 +4,10 @@
 
 #include <string.h>
 
-/* ---- control ------------------------------------------------------------------------------------------------------*/
+/* ---- control ----------------------------------------------------------------------------------------------------*/
 static uint32_t label_index(struct lower *l, struct sym *y) {
   if (y->index == UINT32_MAX)
-    y->index =
-        mx__new_label(l, y->name->text[0] == '%' && y->name->text[1] == '.' ? NULL : y->name->text, y->loc);
+    y->index = mx__new_label(l, y->name->text[0] == '%' && y->name->text[1] == '.' ? NULL : y->name->text, y->loc);
   return y->index;
 }
 
@@ -51,8 +50,7 @@ static void lower_bra(struct lower *l, const struct stmt *s, uint32_t guard) {
 
 static void lower_brx(struct lower *l, const struct stmt *s, uint32_t guard) {
   struct front *f = l->f;
-  struct sym *y =
-      s->nopnds == 2 && s->opnds[1].e.base ? mx__scope_find(&f->names, s->scope, s->opnds[1].e.base) : NULL;
+  struct sym *y = s->nopnds == 2 && s->opnds[1].e.base ? mx__scope_find(&f->names, s->scope, s->opnds[1].e.base) : NULL;
   struct table *t = y && y->kind == SYM_TABLE && !y->is_unsigned ? y->detail : NULL;
   const struct row_match *rows;
   if (!mx__select_rows(l->select, s->mnemonic->text, false, &rows)) {
@@ -175,8 +173,7 @@ static int narrow_cvt(struct lower *l, const char *m, struct vals *vs, struct va
 /* movi.b32 %.r1, -5; its value stands in the word, not in an operand field. */
 static bool lower_movi(struct lower *l, const struct stmt *s, const struct vals *vs, uint32_t guard) {
   const struct row_match *rows;
-  if (!mx__select_rows(l->select, s->mnemonic->text, true, &rows) || !(rows[0].row->flags & MX_F_MOVI))
-    return false;
+  if (!mx__select_rows(l->select, s->mnemonic->text, true, &rows) || !(rows[0].row->flags & MX_F_MOVI)) return false;
   if (vs->n != 2 || vs->v[0].kind != V_REG || vs->v[1].kind != V_CONST || vs->v[1].expr->kind != EX_INT ||
       mx__types[vs->v[0].type].bits != mx__types[rows[0].row->opnd[0].type].bits) {
     ERR(l->f, "operand-type", s->loc, NULL, "%s: expected a slot and a number", s->mnemonic->text);
@@ -186,14 +183,13 @@ static bool lower_movi(struct lower *l, const struct stmt *s, const struct vals 
   struct ir_insn *i = mx__emit(l, rows[0].op, 0, 2);
   i->opnds[0] = (struct ir_opnd){.kind = IR_REG, .reg = vs->v[0].reg};
   i->opnds[1] = (struct ir_opnd){
-      .kind = IR_LIT,
-      .lit = {.kind = MX_LIT_VALUE, .value = mx__types[vs->v[0].type].bits == 32 ? v & UINT32_MAX : v}};
+      .kind = IR_LIT, .lit = {.kind = MX_LIT_VALUE, .value = mx__types[vs->v[0].type].bits == 32 ? v & UINT32_MAX : v}};
   i->guard = guard;
   i->guard_neg = guard != IR_NONE && s->guard_neg;
   return true;
 }
 
-/* ---- statements -------------------------------------------------------------------------------------------------------*/
+/* ---- statements -------------------------------------------------------------------------------------------------*/
 static bool has_space(const char *m) {
   return strstr(m, ".global") || strstr(m, ".shared") || strstr(m, ".local") || strstr(m, ".const") ||
          strstr(m, ".param");
@@ -202,8 +198,9 @@ static bool has_space(const char *m) {
 /* Whether there is no such instruction, whatever its operands: then that is what is wrong with it. */
 static bool unknown_instruction(struct lower *l, const char *m, struct ir_loc loc) {
   const struct row_match *rows;
-  const bool made_here = !strcmp(m, "printf") || strstr(m, ".L2::cache_hint") || !strncmp(m, "createpolicy.range.", 19) ||
-                         !strncmp(m, "mov.v2.", 7) || !strncmp(m, "mov.v4.", 7);
+  const bool made_here = !strcmp(m, "printf") || strstr(m, ".L2::cache_hint") ||
+                         !strncmp(m, "createpolicy.range.", 19) || !strncmp(m, "mov.v2.", 7) ||
+                         !strncmp(m, "mov.v4.", 7);
   if (made_here || mx__base_is(m, "call") || mx__select_rows(l->select, m, l->fn->physical, &rows)) return false;
   mx__select_report(l->select, &l->f->diags, m, loc);
   return true;
@@ -217,17 +214,16 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
   l->scope = s->scope;
   if (!mx__guard_of(l, s, &guard) || unknown_instruction(l, m, s->loc)) return;
   if (mx__base_is(m, "st") && strstr(m, ".const") && !l->fn->physical) {
-    ERR(l->f, "bad-suffix", s->loc, "the host writes constant memory, kernels read it", "%s: there are no stores to constant memory", m);
+    ERR(l->f, "bad-suffix", s->loc, "the host writes constant memory, kernels read it",
+        "%s: there are no stores to constant memory", m);
     return;
   }
   if (mx__base_is(m, "call")) {
     const struct row_match *rows;
     if (strcmp(m, "call") && strcmp(m, "call.uni") && !mx__select_rows(l->select, m, true, &rows))
       mx__select_report(l->select, &l->f->diags, m, s->loc);
-    else if (l->fn->physical)
-      mx__lower_physical_call(l, s);
-    else
-      mx__lower_call(l, s, guard);
+    else if (l->fn->physical) mx__lower_physical_call(l, s);
+    else mx__lower_call(l, s, guard);
     return;
   }
   if (mx__base_is(m, "bra")) {
@@ -249,8 +245,8 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
   if (!l->fn->physical && mx__is_param_access(m) && mx__lower_param_access(l, s, guard)) return;
   struct vals vs = {0};
   bool generic = !has_space(m), fine = true;
-  bool memory = mx__base_is(m, "ld") || mx__base_is(m, "st") || mx__base_is(m, "atom") ||
-                mx__base_is(m, "red") || mx__base_is(m, "ldu");
+  bool memory = mx__base_is(m, "ld") || mx__base_is(m, "st") || mx__base_is(m, "atom") || mx__base_is(m, "red") ||
+                mx__base_is(m, "ldu");
   for (uint32_t k = 0; k < s->nopnds; k++) {
     struct opnd *o = &s->opnds[k];
     o->is_address |= memory && o->e.has_element; /* ld.global.u32 %r, table[3] */
@@ -276,8 +272,7 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
     bool plain = said != MX_T_none && mx__types[said].bits == bits && count == 1 && vs.v[0].type != MX_T_f32 &&
                  vs.v[0].type != MX_T_f64;
     uint32_t number = vs.v[1].sreg;
-    if (plain && vs.v[1].kind == V_SREG &&
-        mx__find_sreg(mx__sregs[number].name, l->f->lanes, (int)bits, &number) &&
+    if (plain && vs.v[1].kind == V_SREG && mx__find_sreg(mx__sregs[number].name, l->f->lanes, (int)bits, &number) &&
         mx__types[mx__sregs[number].type].bits == bits) {
       struct ir_insn *i = mx__emit(l, bits == 1 ? MX_SREG_PRED : bits == 64 ? MX_SREG_64 : MX_SREG_32, 0, 2);
       i->opnds[0] = (struct ir_opnd){.kind = IR_REG, .reg = vs.v[0].reg};
@@ -305,7 +300,8 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
     *mx__push(l, &pair) = wide;
     mx__push_reg(l, &pair, vs.v[0].reg);
     if (mx__select_emit(l, m, NULL, &vs, IR_NONE, false, s->loc))
-      mx__select_emit(l, extended == MX_T_s32 ? "cvt.s64.s32" : "cvt.u64.u32", NULL, &pair, guard, s->guard_neg, s->loc);
+      mx__select_emit(l, extended == MX_T_s32 ? "cvt.s64.s32" : "cvt.u64.u32", NULL, &pair, guard, s->guard_neg,
+                      s->loc);
     return;
   }
   mx__select_emit(l, m, s->row ? s->row->text : NULL, &vs, guard, s->guard_neg, s->loc);
@@ -354,16 +350,10 @@ static void join_code(struct lower *l) {
     o->labels[k].insn = o->labels[k].insn == UINT32_MAX ? o->ninsns : o->labels[k].insn + n;
 }
 
-void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, struct func *fn,
-                    struct ir_func *out) {
-  struct lower low = {.f = f,
-                      .select = select,
-                      .fn = fn,
-                      .out = out,
-                      .stamps = stamps,
-                      .loc = fn->loc,
-                      .scope = fn->scope},
-               *l = &low;
+void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, struct func *fn, struct ir_func *out) {
+  struct lower
+      low = {.f = f, .select = select, .fn = fn, .out = out, .stamps = stamps, .loc = fn->loc, .scope = fn->scope},
+      *l = &low;
   l->to = &l->body;
   out->name = fn->name->text;
   out->flags = fn->flags;
@@ -387,10 +377,8 @@ void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, st
   out->locals = fn->locals;
   out->nlocals = fn->nlocals;
   for (uint32_t k = 0; k < fn->nlocals && !fn->physical; k++) fn->locals[k].offset += (uint32_t)l->locals_at;
-  if (fn->is_entry)
-    mx__kernel_params(l);
-  else
-    mx__declare_slots(l);
+  if (fn->is_entry) mx__kernel_params(l);
+  else mx__declare_slots(l);
   if (!fn->physical) {
     mx__scan_params(l);
     mx__place_call_vars(l);
@@ -399,8 +387,8 @@ void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, st
   for (uint32_t k = 0; k < fn->nstmts; k++) lower_statement(l, &fn->stmts[k]);
   if (!fn->physical) {
     /* control that reaches the end returns */
-    bool ends = l->body.n && mx__ops[l->body.v[l->body.n - 1].op].flags & MX_F_END &&
-                l->body.v[l->body.n - 1].guard == IR_NONE;
+    bool ends =
+        l->body.n && mx__ops[l->body.v[l->body.n - 1].op].flags & MX_F_END && l->body.v[l->body.n - 1].guard == IR_NONE;
     for (uint32_t k = 0; k < out->nlabels && ends; k++) ends = out->labels[k].insn != l->body.n;
     struct stmt s = {.kind = ST_INSN, .mnemonic = NAME(f, "ret"), .loc = l->loc, .scope = fn->scope};
     if (!ends) lower_ret(l, &s, IR_NONE);

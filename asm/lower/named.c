@@ -1,19 +1,31 @@
 /* Calls of functions that a text declares and does not define, by their names in the tables: `.extern .func __nv_expf`,
- * `.extern .func __syncthreads_or`, vprintf. Separate from call.c: nothing is called, an instruction stands in the place.
+ * `.extern .func __syncthreads_or`, vprintf. Separate from call.c: nothing is called, an instruction stands in the
+ * place.
  *
- * What a C compiler passes is made into what the row takes: integers below 32 bits come in 32, truth values are integers,
- * addresses are registers, and results beyond the first go through pointers behind the other arguments. */
+ * What a C compiler passes is made into what the row takes: integers below 32 bits come in 32, truth values are
+ * integers, addresses are registers, and results beyond the first go through pointers behind the other arguments. */
 #include "lower.h"
 
 #include <string.h>
 
 /* ---- names ----------------------------------------------------------------------------------------------------*/
 /* Functions of libdevice whose rows are called otherwise than __nv_NAME, __nv_fast_NAME: NAME or __NAME. */
-static const char *const libdevice[][2] = {
-    {"max", "max.s32"}, {"min", "min.s32"}, {"finitef", "isfinite.f32"}, {"isfinited", "isfinite.f64"}, {"isinff", "isinf.f32"},
-    {"isinfd", "isinf.f64"}, {"isnanf", "isnan.f32"}, {"isnand", "isnan.f64"}, {"signbitf", "signbit.f32"}, {"signbitd", "signbit.f64"},
-    {"powi", "__powi.f64"}, {"powif", "__powi.f32"}, {"rcp64h", "rcp.approx.ftz.f64"}, {"hadd", "__hadd.s32"},
-    {"float2half_rn", "__float2half_rn.f16.f32"}, {"half2float", "__half2float.f32.f16"}};
+static const char *const libdevice[][2] = {{"max", "max.s32"},
+                                           {"min", "min.s32"},
+                                           {"finitef", "isfinite.f32"},
+                                           {"isfinited", "isfinite.f64"},
+                                           {"isinff", "isinf.f32"},
+                                           {"isinfd", "isinf.f64"},
+                                           {"isnanf", "isnan.f32"},
+                                           {"isnand", "isnan.f64"},
+                                           {"signbitf", "signbit.f32"},
+                                           {"signbitd", "signbit.f64"},
+                                           {"powi", "__powi.f64"},
+                                           {"powif", "__powi.f32"},
+                                           {"rcp64h", "rcp.approx.ftz.f64"},
+                                           {"hadd", "__hadd.s32"},
+                                           {"float2half_rn", "__float2half_rn.f16.f32"},
+                                           {"half2float", "__half2float.f32.f16"}};
 
 /* The mnemonic that stands for a function's name, and its rows. A type suffix begins with '$': names have no dots. */
 static const char *mnemonic_of(struct lower *l, const char *name, const struct row_match **rows, uint32_t *n) {
@@ -25,7 +37,8 @@ static const char *mnemonic_of(struct lower *l, const char *name, const struct r
   if (strncmp(name, "__nv_", 5)) return NULL;
   const char *own = name + 5, *plain = strncmp(own, "fast_", 5) ? own : own + 5;
   for (size_t k = 0; k < sizeof libdevice / sizeof *libdevice; k++)
-    if (!strcmp(own, libdevice[k][0]) && (*n = mx__select_rows(l->select, libdevice[k][1], false, rows))) return libdevice[k][1];
+    if (!strcmp(own, libdevice[k][0]) && (*n = mx__select_rows(l->select, libdevice[k][1], false, rows)))
+      return libdevice[k][1];
   if (own == plain && (*n = mx__select_rows(l->select, own, false, rows))) return own;
   found = mx__arena_printf(a, "__%s", plain);
   return (*n = mx__select_rows(l->select, found, false, rows)) ? found : NULL;
@@ -37,7 +50,7 @@ bool mx__is_named(struct lower *l, const char *name) {
   return mnemonic_of(l, name, &rows, &n) != NULL;
 }
 
-/* ---- what C passes, as the row takes it ---------------------------------------------------------------------------*/
+/* ---- what C passes, as the row takes it -------------------------------------------------------------------------*/
 struct passed {
   const struct ir_opnd *res, *args;
   uint32_t nres, nargs;
@@ -101,7 +114,8 @@ static bool narrow(struct lower *l, uint32_t *reg, int type) {
   if (have == want) return true;
   uint32_t from = *reg, to = *reg = mx__new_reg(l, NULL, want == 1 ? MX_T_pred : MX_T_b16, l->loc);
   if (want == 1) return emit(l, have == 32 ? "setp.ne.u32" : "setp.ne.u16", to, from, "0");
-  return have == 32 ? emit(l, want == 8 ? "cvt.u8.u32" : "cvt.u16.u32", to, from, "") : emit(l, "mov.b16", to, from, "");
+  return have == 32 ? emit(l, want == 8 ? "cvt.u8.u32" : "cvt.u16.u32", to, from, "")
+                    : emit(l, "mov.b16", to, from, "");
 }
 
 /* The other way: what the row wrote, in the register that C takes it from. */
@@ -109,7 +123,11 @@ static bool widen(struct lower *l, uint32_t to, uint32_t from, int type) {
   unsigned have = mx__types[type].bits, want = mx__types[l->out->regs[to].type].bits;
   if (have == 1) return emit(l, want == 32 ? "selp.b32" : "selp.b16", to, from, "1");
   if (want != 32) return emit(l, "mov.b16", to, from, "");
-  return emit(l, is_signed(type) ? (have == 8 ? "cvt.s32.s8" : "cvt.s32.s16") : have == 8 ? "cvt.u32.u8" : "cvt.u32.u16", to, from, "");
+  return emit(l,
+              is_signed(type) ? (have == 8 ? "cvt.s32.s8" : "cvt.s32.s16")
+              : have == 8     ? "cvt.u32.u8"
+                              : "cvt.u32.u16",
+              to, from, "");
 }
 
 /* Stores a result through the pointer that C passed for it; truth values are int. */
@@ -144,11 +162,15 @@ bool mx__lower_named(struct lower *l, const struct stmt *s, const char *name, co
   }
   struct vals vs = {0};
   if (best == UINT32_MAX) { /* what does not fit is said as of any instruction */
-    for (uint32_t k = 0; k < nres + nargs; k++) push_passed(l, &vs, k < nres ? &res[k] : &args[k - nres]), vs.v[k].number = (uint16_t)(k + 1);
+    for (uint32_t k = 0; k < nres + nargs; k++)
+      push_passed(l, &vs, k < nres ? &res[k] : &args[k - nres]), vs.v[k].number = (uint16_t)(k + 1);
     return mx__select_emit(l, mnemonic, NULL, &vs, IR_NONE, false, s->loc);
   }
   const struct mx_op_info *row = rows[best].row;
-  struct { uint32_t reg; int type; } out[MX_MAX_OPNDS];
+  struct {
+    uint32_t reg;
+    int type;
+  } out[MX_MAX_OPNDS];
   uint32_t outs = 0, at = 0;
   bool fine = true;
   for (uint32_t k = 0; k < row->nopnds && fine; k++) {
@@ -157,7 +179,13 @@ bool mx__lower_named(struct lower *l, const struct stmt *s, const char *name, co
     if (o->role == MX_OUT) {
       const bool direct = k < nres && bits_of(l, &res[k]) == bits;
       out[outs].type = o->type;
-      out[outs].reg = direct ? res[k].reg : mx__new_reg(l, NULL, bits == 1 ? MX_T_pred : bits <= 16 ? MX_T_b16 : bits == 32 ? MX_T_b32 : MX_T_b64, l->loc);
+      out[outs].reg = direct ? res[k].reg
+                             : mx__new_reg(l, NULL,
+                                           bits == 1    ? MX_T_pred
+                                           : bits <= 16 ? MX_T_b16
+                                           : bits == 32 ? MX_T_b32
+                                                        : MX_T_b64,
+                                           l->loc);
       mx__push_reg(l, &vs, out[outs++].reg);
     } else if (o->type == MX_T_off) {
       vs.v[vs.n - 1].is_address = true;

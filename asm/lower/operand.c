@@ -79,7 +79,8 @@ void mx__use_shared(struct lower *l, uint32_t var) {
 }
 
 /* ---- special registers -----------------------------------------------------------------------------------*/
-/* Of two registers of one name (lanemasks) the one with `bits` bits; 0: the first, or in 64-lane modules the wide one. */
+/* Of two registers of one name (lanemasks) the one with `bits` bits; 0: the first, or in 64-lane modules the wide one.
+ */
 bool mx__find_sreg(const char *name, uint32_t lanes, int bits, uint32_t *number) {
   bool found = false;
   for (uint32_t k = 0; k < MX_SR_COUNT; k++) {
@@ -120,11 +121,12 @@ uint32_t mx__local_base(struct lower *l) {
 }
 
 /* ---- names to values -------------------------------------------------------------------------------------*/
-/* A hint for a name that is none: the special register that CUDA C++ calls so, or one of a near name; NULL: neither. `text` may begin
- * with % and end with a part, .x. */
+/* A hint for a name that is none: the special register that CUDA C++ calls so, or one of a near name; NULL: neither.
+ * `text` may begin with % and end with a part, .x. */
 static const char *near_sreg(struct lower *l, const char *text) {
-  static const char *const cuda[][2] = {{"threadIdx", "tid"}, {"blockIdx", "ctaid"}, {"blockDim", "ntid"}, {"gridDim", "nctaid"},
-                                        {"laneId", "laneid"}, {"lane_id", "laneid"}, {"warpId", "warpid"}, {"warp_id", "warpid"}};
+  static const char *const cuda[][2] = {{"threadIdx", "tid"},  {"blockIdx", "ctaid"}, {"blockDim", "ntid"},
+                                        {"gridDim", "nctaid"}, {"laneId", "laneid"},  {"lane_id", "laneid"},
+                                        {"warpId", "warpid"},  {"warp_id", "warpid"}};
   struct mx_arena *a = l->f->arena;
   if (l->f->diags.errors >= MX_DIAG_HINTS) return NULL;
   text += *text == '%';
@@ -135,7 +137,8 @@ static const char *near_sreg(struct lower *l, const char *text) {
       return mx__arena_printf(a, "did you mean '%%%s%s'?", cuda[k][1], k < 4 && !text[base] ? ".x" : text + base);
   const char *whole = mx__arena_printf(a, "%.*s.x", (int)base, text);
   uint32_t number;
-  if (mx__find_sreg(whole, l->f->lanes, 0, &number)) return mx__arena_printf(a, "the parts of %%%.*s are .x, .y and .z", (int)base, text);
+  if (mx__find_sreg(whole, l->f->lanes, 0, &number))
+    return mx__arena_printf(a, "the parts of %%%.*s are .x, .y and .z", (int)base, text);
   struct nearest s = {text, NULL, 0};
   for (uint32_t k = 0; k < MX_SR_COUNT; k++) mx__nearest(&s, mx__sregs[k].name);
   return s.best ? mx__arena_printf(a, "did you mean '%%%s'?", s.best) : NULL;
@@ -176,9 +179,8 @@ static bool param_value(struct lower *l, struct sym *y, struct val *v) {
   struct param *p = y->detail;
   struct front *f = l->f;
   if (p->is_array || p->type == MX_T_b128 || mx__types[p->type].bits < 16) {
-    ERR(f, "bad-operand", v->loc, NULL,
-        "parameter '%s' is not one value of 16, 32 or 64 bits; load it from [%s]", y->name->text,
-        y->name->text);
+    ERR(f, "bad-operand", v->loc, NULL, "parameter '%s' is not one value of 16, 32 or 64 bits; load it from [%s]",
+        y->name->text, y->name->text);
     return false;
   }
   if (!p->reg) {
@@ -191,8 +193,8 @@ static bool param_value(struct lower *l, struct sym *y, struct val *v) {
     mx__push_const(l, &vs, p->offset);
     vs.v[1].is_address = true;
     mx__push(l, &vs)->kind = V_OFF;
-    bool fine = mx__select_emit(l, mx__arena_printf(f->arena, "ld.param.%s", mx__types[p->type].name), NULL,
-                                &vs, IR_NONE, false, y->loc); /* its line is the parameter's: it runs before all others */
+    bool fine = mx__select_emit(l, mx__arena_printf(f->arena, "ld.param.%s", mx__types[p->type].name), NULL, &vs,
+                                IR_NONE, false, y->loc); /* its line is the parameter's: it runs before all others */
     l->to = to;
     if (!fine) return false;
   }
@@ -203,15 +205,20 @@ static bool param_value(struct lower *l, struct sym *y, struct val *v) {
   return true;
 }
 
-/* The name of a kernel's parameter is its address, as in PTX. Where no instruction would want that, its value was meant. */
+/* The name of a kernel's parameter is its address, as in PTX. Where no instruction would want that, its value was
+ * meant. */
 static void warn_parameter(struct lower *l, const struct sym *y, struct ir_loc loc) {
   const char *m = l->mnemonic;
-  if (l->fn->physical || mx__base_is(m, "mov") || mx__base_is(m, "cvta") || mx__base_is(m, "call") || strstr(m, ".param")) return;
+  if (l->fn->physical || mx__base_is(m, "mov") || mx__base_is(m, "cvta") || mx__base_is(m, "call") ||
+      strstr(m, ".param"))
+    return;
   const struct sym *hidden = mx__scope_find(&l->f->names, l->f->scope, y->name);
   WARN_(l->f, "parameter-address", loc, mx__arena_printf(l->f->arena, "its value is %%%s", y->name->text),
-        hidden ? "%s: '%s' is the address of the parameter, which hides the %s of this name" : "%s: '%s' is the address of the parameter", m,
-        y->name->text, hidden && hidden->kind == SYM_VAR ? "variable" : "name");
-  if (hidden) mx__diag(&l->f->diags, MX_DIAG_NOTE, "parameter-address", hidden->loc, NULL, "which is hidden is declared here");
+        hidden ? "%s: '%s' is the address of the parameter, which hides the %s of this name"
+               : "%s: '%s' is the address of the parameter",
+        m, y->name->text, hidden && hidden->kind == SYM_VAR ? "variable" : "name");
+  if (hidden)
+    mx__diag(&l->f->diags, MX_DIAG_NOTE, "parameter-address", hidden->loc, NULL, "which is hidden is declared here");
 }
 
 static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, struct val *v, struct vals *vs) {
@@ -229,8 +236,8 @@ static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, s
       vs->n--;
       static const char *const parts[] = {".x", ".y", ".z", ".w"};
       for (unsigned k = 0; k < y->vec; k++) {
-        struct sym *part = mx__scope_find(&f->names, l->scope,
-                                          NAME(f, mx__arena_printf(f->arena, "%s%s", y->name->text, parts[k])));
+        struct sym *part =
+            mx__scope_find(&f->names, l->scope, NAME(f, mx__arena_printf(f->arena, "%s%s", y->name->text, parts[k])));
         struct val *x = mx__push(l, vs);
         *x = shape;
         x->kind = V_REG;
@@ -269,7 +276,8 @@ static bool symbol_value(struct lower *l, struct sym *y, const struct expr *e, s
     struct func *fn = y->detail;
     if (offset) break;
     if (!fn->defined && !fn->alias) {
-      ERR(f, "undefined-function", e->loc, NULL, "function '%s' is declared but not defined: it has no address", y->name->text);
+      ERR(f, "undefined-function", e->loc, NULL, "function '%s' is declared but not defined: it has no address",
+          y->name->text);
       return false;
     }
     v->kind = V_LIT;
@@ -297,8 +305,7 @@ static bool physical_value(struct lower *l, const struct name *n, struct ir_loc 
       [MX_PRED] = MX_MAX_PREDS, [MX_R32] = MX_MAX_SLOTS, [MX_R64] = MX_MAX_SLOTS, [MX_R128] = MX_MAX_SLOTS};
   if (slot >= most[mx__types[type].slot_class] || !l->fn->physical) {
     ERR(l->f, "unknown-register", loc, NULL,
-        l->fn->physical ? "there is no slot '%s'" : "'%s': slots by number belong into functions with .slots",
-        n->text);
+        l->fn->physical ? "there is no slot '%s'" : "'%s': slots by number belong into functions with .slots", n->text);
     return false;
   }
   struct sym *y = mx__scope_find_here(&l->f->names, l->fn->scope, (struct name *)n);
@@ -315,7 +322,8 @@ static bool physical_value(struct lower *l, const struct name *n, struct ir_loc 
   return true;
 }
 
-/* Whether the expression is a register of any kind (declared, implicit, special, a parameter's value) and a constant more. */
+/* Whether the expression is a register of any kind (declared, implicit, special, a parameter's value) and a constant
+ * more. */
 static bool register_sum(struct lower *l, const struct expr *e) {
   const struct name *n = e->base;
   struct sym *y = mx__scope_find(&l->f->names, l->scope, (struct name *)n);
@@ -348,8 +356,7 @@ static bool name_value(struct lower *l, const struct expr *e, struct val *v, str
   if (e->suffix) {
     char *text = mx__arena_printf(f->arena, "%s%s", n->text, e->suffix->text);
     size_t last = strlen(text) - 1;
-    if (e->suffix->len == 2 && strchr("rgba", text[last]))
-      text[last] = "xyzw"[strchr("rgba", text[last]) - "rgba"];
+    if (e->suffix->len == 2 && strchr("rgba", text[last])) text[last] = "xyzw"[strchr("rgba", text[last]) - "rgba"];
     struct name *whole = NAME(f, text);
     struct sym *y = mx__scope_find(&f->names, l->scope, whole);
     uint32_t number;
@@ -367,8 +374,8 @@ static bool name_value(struct lower *l, const struct expr *e, struct val *v, str
     }
     v->selector = e->suffix->text;
     if (!strchr("bh", e->suffix->text[1]) || e->suffix->text[2] < '0' || e->suffix->text[2] > '9') {
-      ERR(f, "unknown-register", e->loc, near_sreg(l, text), "'%s%s' is neither a special register nor a part of a register",
-          n->text, e->suffix->text);
+      ERR(f, "unknown-register", e->loc, near_sreg(l, text),
+          "'%s%s' is neither a special register nor a part of a register", n->text, e->suffix->text);
       return false;
     }
   }
@@ -524,7 +531,11 @@ static bool scaled_address(struct lower *l, const struct expr *e, struct val *ba
   }
   *mx__push(l, &vs) = *base;
   vs.v[vs.n - 1].is_address = false;
-  const char *mad = sum ? narrow ? "add.u32" : "add.u64" : narrow ? "mad.lo.u32" : wide ? "mad.lo.u64" : is_signed ? "mad.wide.s32" : "mad.wide.u32";
+  const char *mad = sum         ? narrow ? "add.u32" : "add.u64"
+                    : narrow    ? "mad.lo.u32"
+                    : wide      ? "mad.lo.u64"
+                    : is_signed ? "mad.wide.s32"
+                                : "mad.wide.u32";
   if (!mx__select_emit(l, mad, NULL, &vs, IR_NONE, false, l->loc)) return false;
   base->kind = V_REG;
   base->reg = r;
@@ -552,8 +563,7 @@ static bool address_operand(struct lower *l, const struct opnd *o, struct vals *
       return false;
     }
     v->sym = v->sym && v->sym->kind == SYM_REG ? v->sym : NULL;
-    if (v->kind == V_LIT && v->lit.kind == MX_LIT_VALUE)
-      offset = 0; /* a parameter: its place holds it already */
+    if (v->kind == V_LIT && v->lit.kind == MX_LIT_VALUE) offset = 0; /* a parameter: its place holds it already */
     if (v->kind == V_LIT && e->has_inner) v->lit.value = e->inner;
     if (v->kind == V_LIT && e->has_element)
       offset += e->element * mx__scope_find(&l->f->names, l->scope, e->base)->elem;
@@ -642,8 +652,7 @@ void mx__unwritten(struct lower *l, const struct sym *y, struct ir_loc loc, bool
   if (y->excused || l->f->parse_errors) return;
   const char *near = search ? mx__near(l->f, l->scope, y->name->text, SYM_REG) : NULL;
   if (search && !near) near = near_sreg(l, y->name->text);
-  ERR(l->f, "read-before-write", loc, near,
-      "'%s' is read before anything was written to it", y->name->text);
+  ERR(l->f, "read-before-write", loc, near, "'%s' is read before anything was written to it", y->name->text);
 }
 
 bool mx__guard_of(struct lower *l, const struct stmt *s, uint32_t *reg) {

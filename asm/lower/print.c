@@ -1,19 +1,24 @@
-/* printf under its own name: the values behind the format go into the frame's memory, as C passes them (floats as f64, small
- * integers as 32 bits, each at a multiple of its size), and vprintf gets their address. Separate from expand.c: the one
- * vendor device function with any number of arguments. */
+/* printf under its own name: the values behind the format go into the frame's memory, as C passes them (floats as f64,
+ * small integers as 32 bits, each at a multiple of its size), and vprintf gets their address. Separate from expand.c:
+ * the one vendor device function with any number of arguments. */
 #include "lower.h"
 
 #include <string.h>
 
 /* What of a format's text is still to be read; NULL: it is not known. */
-struct format { const char *at, *end; bool star; };
+struct format {
+  const char *at, *end;
+  bool star;
+};
 
 /* The format, where it is a text in the call or a variable's initial value. */
 static struct format format_of(const struct lower *l, const struct opnd *o, const struct val *v) {
   if (o && o->e.kind == EX_STRING) return (struct format){o->e.bytes, o->e.bytes + o->e.nbytes, false};
-  const bool variable = v->kind == V_LIT && (v->lit.kind == MX_LIT_VAR || v->lit.kind == MX_LIT_GENERIC) && v->lit.index < l->f->nvars && !v->lit.value;
+  const bool variable = v->kind == V_LIT && (v->lit.kind == MX_LIT_VAR || v->lit.kind == MX_LIT_GENERIC) &&
+                        v->lit.index < l->f->nvars && !v->lit.value;
   const struct mx_var *x = variable ? &l->f->vars[v->lit.index] : NULL;
-  return x && x->init && !x->nrelocs ? (struct format){(const char *)x->init, (const char *)x->init + x->ninit, false} : (struct format){0};
+  return x && x->init && !x->nrelocs ? (struct format){(const char *)x->init, (const char *)x->init + x->ninit, false}
+                                     : (struct format){0};
 }
 
 /* How wide the integer is that the format expects next: 32 or 64 bits; 0: it does not say. */
@@ -38,26 +43,29 @@ static unsigned next_integer(struct format *f) {
   return 0;
 }
 
-/* The value in a register of the type that C passes it as; 0: none of those. expected: what the format says of an integer's width. */
+/* The value in a register of the type that C passes it as; 0: none of those. expected: what the format says of an
+ * integer's width. */
 static unsigned promote(struct lower *l, struct val *v, unsigned expected) {
   if (v->kind == V_CONST) {
-    const bool real = v->expr->kind == EX_FLOAT, fits = v->expr->value <= UINT32_MAX || !((v->expr->value + 0x80000000u) >> 32);
+    const bool real = v->expr->kind == EX_FLOAT,
+               fits = v->expr->value <= UINT32_MAX || !((v->expr->value + 0x80000000u) >> 32);
     const bool wide = expected ? expected == 64 : !fits;
     const int type = real ? MX_T_f64 : wide ? MX_T_b64 : MX_T_b32;
     struct vals vs = {0};
     mx__push_reg(l, &vs, mx__new_reg(l, NULL, type, v->loc));
     *mx__push(l, &vs) = *v;
-    if (!mx__select_emit(l, real ? "mov.f64" : wide ? "mov.b64" : "mov.b32", NULL, &vs, IR_NONE, false, v->loc)) return 0;
+    if (!mx__select_emit(l, real ? "mov.f64" : wide ? "mov.b64" : "mov.b32", NULL, &vs, IR_NONE, false, v->loc))
+      return 0;
     *v = vs.v[0];
     return mx__types[type].bits;
   }
   if (v->kind != V_REG && !mx__value_reg(l, v, MX_T_u64)) return 0;
-  const char *how = v->type == MX_T_f32                             ? "cvt.f64.f32"
-                    : v->type == MX_T_f16                           ? "cvt.f32.f16"
-                    : v->type == MX_T_bf16                          ? "cvt.f32.bf16"
-                    : v->type == MX_T_s16 || v->type == MX_T_s8     ? "cvt.s32.s16"
+  const char *how = v->type == MX_T_f32                                                          ? "cvt.f64.f32"
+                    : v->type == MX_T_f16                                                        ? "cvt.f32.f16"
+                    : v->type == MX_T_bf16                                                       ? "cvt.f32.bf16"
+                    : v->type == MX_T_s16 || v->type == MX_T_s8                                  ? "cvt.s32.s16"
                     : v->type < MX_T_raw && mx__types[v->type].bits < 32 && v->type != MX_T_pred ? "cvt.u32.u16"
-                                                                    : NULL;
+                                                                                                 : NULL;
   if (v->type >= MX_T_raw || v->type == MX_T_pred || mx__types[v->type].bits > 64) return 0;
   if (!how) return mx__types[v->type].bits;
   const int to = v->type == MX_T_f32 ? MX_T_f64 : v->type == MX_T_f16 || v->type == MX_T_bf16 ? MX_T_f32 : MX_T_s32;
@@ -71,7 +79,8 @@ static unsigned promote(struct lower *l, struct val *v, unsigned expected) {
 
 void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, uint32_t guard) {
   if (vs->n < 2) {
-    ERR(l->f, "operand-count", s->loc, "signature: printf d:s32, format:u64, values", "printf: takes 2 operands or more, found %u", vs->n);
+    ERR(l->f, "operand-count", s->loc, "signature: printf d:s32, format:u64, values",
+        "printf: takes 2 operands or more, found %u", vs->n);
     return;
   }
   const uint64_t base = (l->frame + 7) & ~(uint64_t)7;

@@ -1,5 +1,5 @@
-/* Cooperative groups: blocks, grids, tiles of warps and the lanes that are together, on barriers, shuffles and votes. Groups of one warp
- * know which of its lanes they are. */
+/* Cooperative groups: blocks, grids, tiles of warps and the lanes that are together, on barriers, shuffles and votes.
+ * Groups of one warp know which of its lanes they are. */
 #ifndef MX_CXX_COOPERATIVE_GROUPS_H
 #define MX_CXX_COOPERATIVE_GROUPS_H
 #include "mx/runtime.h"
@@ -21,7 +21,10 @@ __MX_DEVICE int place(__mx_mask m, int k) {
 }
 /* Values of any type travel in words. */
 template <class T, class F> __MX_DEVICE T by_words(T v, F f) {
-  union { T value; unsigned int word[(sizeof(T) + 3) / 4]; } u;
+  union {
+    T value;
+    unsigned int word[(sizeof(T) + 3) / 4];
+  } u;
   if (sizeof(T) % 4) u.word[sizeof(T) / 4] = 0;
   u.value = v;
   for (unsigned k = 0; k < sizeof u.word / 4; k++) u.word[k] = f(u.word[k]);
@@ -29,11 +32,13 @@ template <class T, class F> __MX_DEVICE T by_words(T v, F f) {
 }
 } // namespace __mx
 
-/* ---- the block, the grid ------------------------------------------------------------------------------------------------*/
+/* ---- the block, the grid ----------------------------------------------------------------------------------------*/
 class thread_block {
 public:
   __device__ static void sync() { __syncthreads(); }
-  __device__ static unsigned int thread_rank() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
+  __device__ static unsigned int thread_rank() {
+    return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  }
   __device__ static unsigned int size() { return blockDim.x * blockDim.y * blockDim.z; }
   __device__ static unsigned int num_threads() { return size(); }
   __device__ static dim3 group_index() { return blockIdx; }
@@ -55,7 +60,8 @@ class grid_group {
 
 public:
   __device__ static bool is_valid() { return arrivals() != (unsigned int *)0; }
-  /* One thread of each block arrives; the last one opens the way for all. Half of the numbers are one turn of the barrier. */
+  /* One thread of each block arrives; the last one opens the way for all. Half of the numbers are one turn of the
+   * barrier. */
   __device__ static void sync() {
     __syncthreads();
     if (!thread_block::thread_rank()) {
@@ -64,7 +70,8 @@ public:
       __threadfence();
       bool first = !(blockIdx.x | blockIdx.y | blockIdx.z);
       unsigned int add = first ? 0x80000000u - (blocks - 1) : 1, old = atomicAdd(at, add);
-      while (!((old ^ *(volatile unsigned int *)at) & 0x80000000u)) __asm__ volatile("nanosleep.u32 20;" : : : "memory");
+      while (!((old ^ *(volatile unsigned int *)at) & 0x80000000u))
+        __asm__ volatile("nanosleep.u32 20;" : : : "memory");
       __threadfence();
     }
     __syncthreads();
@@ -72,26 +79,33 @@ public:
   __device__ static unsigned long long size() { return num_blocks() * thread_block::size(); }
   __device__ static unsigned long long num_threads() { return size(); }
   __device__ static unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
-  __device__ static unsigned long long block_rank() { return (blockIdx.z * gridDim.y + blockIdx.y) * (unsigned long long)gridDim.x + blockIdx.x; }
-  __device__ static unsigned long long thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
+  __device__ static unsigned long long block_rank() {
+    return (blockIdx.z * gridDim.y + blockIdx.y) * (unsigned long long)gridDim.x + blockIdx.x;
+  }
+  __device__ static unsigned long long thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
   __device__ static dim3 group_dim() { return gridDim; }
   __device__ static dim3 dim_blocks() { return gridDim; }
   __device__ static dim3 block_index() { return blockIdx; }
 };
 __MX_DEVICE grid_group this_grid() { return grid_group(); }
 
-/* ---- lanes of a warp --------------------------------------------------------------------------------------------------------*/
+/* ---- lanes of a warp --------------------------------------------------------------------------------------------*/
 class coalesced_group {
 protected:
   __mx_mask lanes;
   unsigned int meta_rank, meta_size;
 
 public:
-  __device__ explicit coalesced_group(__mx_mask m, unsigned int rank = 0, unsigned int size = 1) : lanes(m), meta_rank(rank), meta_size(size) {}
+  __device__ explicit coalesced_group(__mx_mask m, unsigned int rank = 0, unsigned int size = 1)
+      : lanes(m), meta_rank(rank), meta_size(size) {}
   __device__ void sync() const { __syncwarp(lanes); }
   __device__ unsigned int size() const { return (unsigned)__mx::count(lanes); }
   __device__ unsigned int num_threads() const { return size(); }
-  __device__ unsigned int thread_rank() const { return (unsigned)__mx::count(lanes & (((__mx_mask)1 << __mx::lane()) - 1)); }
+  __device__ unsigned int thread_rank() const {
+    return (unsigned)__mx::count(lanes & (((__mx_mask)1 << __mx::lane()) - 1));
+  }
   __device__ unsigned int meta_group_rank() const { return meta_rank; }
   __device__ unsigned int meta_group_size() const { return meta_size; }
   __device__ __mx_mask __mx_lanes() const { return lanes; }
@@ -128,8 +142,10 @@ __MX_DEVICE coalesced_group coalesced_threads() { return coalesced_group(__activ
 
 /* SIZE: a power of two, at most the lanes of a warp. */
 template <unsigned int SIZE, class Parent = void> class thread_block_tile {
-  static_assert(SIZE && !(SIZE & (SIZE - 1)) && SIZE <= __MX_LANES, "the size of a tile is a power of two, at most that of a warp");
-  static constexpr __mx_mask all_of = SIZE == sizeof(__mx_mask) * 8 ? ~(__mx_mask)0 : ((__mx_mask)1 << SIZE % (sizeof(__mx_mask) * 8)) - 1;
+  static_assert(SIZE && !(SIZE & (SIZE - 1)) && SIZE <= __MX_LANES,
+                "the size of a tile is a power of two, at most that of a warp");
+  static constexpr __mx_mask all_of =
+      SIZE == sizeof(__mx_mask) * 8 ? ~(__mx_mask)0 : ((__mx_mask)1 << SIZE % (sizeof(__mx_mask) * 8)) - 1;
   __device__ static unsigned int first() { return __mx::lane() & ~(SIZE - 1); }
 
 public:
@@ -158,12 +174,18 @@ public:
   __device__ int any(int p) const { return __any_sync(__mx_lanes(), p); }
   __device__ int all(int p) const { return __all_sync(__mx_lanes(), p); }
   __device__ __mx_mask ballot(int p) const { return __ballot_sync(__mx_lanes(), p) >> first() & all_of; }
-  template <class T> __device__ __mx_mask match_any(T v) const { return __match_any_sync(__mx_lanes(), v) >> first() & all_of; }
-  template <class T> __device__ __mx_mask match_all(T v, int &p) const { return __match_all_sync(__mx_lanes(), v, &p) >> first() & all_of; }
+  template <class T> __device__ __mx_mask match_any(T v) const {
+    return __match_any_sync(__mx_lanes(), v) >> first() & all_of;
+  }
+  template <class T> __device__ __mx_mask match_all(T v, int &p) const {
+    return __match_all_sync(__mx_lanes(), v, &p) >> first() & all_of;
+  }
 };
 
-/* ---- parts of groups --------------------------------------------------------------------------------------------------------*/
-template <unsigned int SIZE> __MX_DEVICE thread_block_tile<SIZE, thread_block> tiled_partition(const thread_block &) { return {}; }
+/* ---- parts of groups --------------------------------------------------------------------------------------------*/
+template <unsigned int SIZE> __MX_DEVICE thread_block_tile<SIZE, thread_block> tiled_partition(const thread_block &) {
+  return {};
+}
 template <unsigned int SIZE, unsigned int OUTER, class P>
 __MX_DEVICE thread_block_tile<SIZE, thread_block_tile<OUTER, P>> tiled_partition(const thread_block_tile<OUTER, P> &) {
   static_assert(SIZE <= OUTER, "a part is no larger than the whole");
@@ -171,27 +193,43 @@ __MX_DEVICE thread_block_tile<SIZE, thread_block_tile<OUTER, P>> tiled_partition
 }
 template <class G> __MX_DEVICE coalesced_group tiled_partition(const G &g, unsigned int size) {
   unsigned int rank = g.thread_rank(), first = __mx::lane() - rank % size;
-  return coalesced_group(__activemask() & ((size >= sizeof(__mx_mask) * 8 ? ~(__mx_mask)0 : ((__mx_mask)1 << size) - 1) << first), rank / size,
-                         (g.size() + size - 1) / size);
+  return coalesced_group(__activemask() &
+                             ((size >= sizeof(__mx_mask) * 8 ? ~(__mx_mask)0 : ((__mx_mask)1 << size) - 1) << first),
+                         rank / size, (g.size() + size - 1) / size);
 }
 template <class G, class L> __MX_DEVICE coalesced_group labeled_partition(const G &g, L label) {
   return coalesced_group(__match_any_sync(g.__mx_lanes(), label));
 }
-template <class G> __MX_DEVICE coalesced_group binary_partition(const G &g, bool p) { return labeled_partition(g, (int)p); }
+template <class G> __MX_DEVICE coalesced_group binary_partition(const G &g, bool p) {
+  return labeled_partition(g, (int)p);
+}
 
 template <class G> __MX_DEVICE void sync(const G &g) { g.sync(); }
 template <class G> __MX_DEVICE unsigned int thread_rank(const G &g) { return g.thread_rank(); }
 template <class G> __MX_DEVICE unsigned int group_size(const G &g) { return g.size(); }
 
-/* ---- reductions and scans over lanes ------------------------------------------------------------------------------------------*/
-template <class T> struct plus { __device__ T operator()(const T &a, const T &b) const { return a + b; } };
-template <class T> struct less { __device__ T operator()(const T &a, const T &b) const { return b < a ? b : a; } };
-template <class T> struct greater { __device__ T operator()(const T &a, const T &b) const { return a < b ? b : a; } };
-template <class T> struct bit_and { __device__ T operator()(const T &a, const T &b) const { return a & b; } };
-template <class T> struct bit_or { __device__ T operator()(const T &a, const T &b) const { return a | b; } };
-template <class T> struct bit_xor { __device__ T operator()(const T &a, const T &b) const { return a ^ b; } };
+/* ---- reductions and scans over lanes ----------------------------------------------------------------------------*/
+template <class T> struct plus {
+  __device__ T operator()(const T &a, const T &b) const { return a + b; }
+};
+template <class T> struct less {
+  __device__ T operator()(const T &a, const T &b) const { return b < a ? b : a; }
+};
+template <class T> struct greater {
+  __device__ T operator()(const T &a, const T &b) const { return a < b ? b : a; }
+};
+template <class T> struct bit_and {
+  __device__ T operator()(const T &a, const T &b) const { return a & b; }
+};
+template <class T> struct bit_or {
+  __device__ T operator()(const T &a, const T &b) const { return a | b; }
+};
+template <class T> struct bit_xor {
+  __device__ T operator()(const T &a, const T &b) const { return a ^ b; }
+};
 
-template <unsigned int SIZE, class P, class T, class Op> __MX_DEVICE T reduce(const thread_block_tile<SIZE, P> &g, T v, Op op) {
+template <unsigned int SIZE, class P, class T, class Op>
+__MX_DEVICE T reduce(const thread_block_tile<SIZE, P> &g, T v, Op op) {
   for (unsigned int d = SIZE / 2; d; d /= 2) v = op(v, g.shfl_xor(v, d));
   return v;
 }
@@ -214,7 +252,7 @@ template <class G, class T, class Op> __MX_DEVICE T exclusive_scan(const G &g, T
 }
 template <class G, class T> __MX_DEVICE T exclusive_scan(const G &g, T v) { return exclusive_scan(g, v, plus<T>()); }
 
-/* ---- copies by all threads of a group; they are there when it has waited ------------------------------------------------------*/
+/* ---- copies by all threads of a group; they are there when it has waited ----------------------------------------*/
 template <class G> __MX_DEVICE void memcpy_async(const G &g, void *to, const void *from, size_t bytes) {
   for (size_t k = g.thread_rank(); k < bytes; k += g.size()) ((char *)to)[k] = ((const char *)from)[k];
 }

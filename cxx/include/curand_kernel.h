@@ -1,6 +1,7 @@
-/* Random numbers in kernels: Philox4x32 with ten rounds (Salmon and others, 2011), XORWOW (Marsaglia, 2003) and MRG32k3a (L'Ecuyer, 1999).
- * Philox is counted: its numbers for a seed, a sequence and an offset are the same everywhere. The states of the others are seeded by a
- * mixer, so that sequences differ from one another, and from those of other implementations. */
+/* Random numbers in kernels: Philox4x32 with ten rounds (Salmon and others, 2011), XORWOW (Marsaglia, 2003) and
+ * MRG32k3a (L'Ecuyer, 1999). Philox is counted: its numbers for a seed, a sequence and an offset are the same
+ * everywhere. The states of the others are seeded by a mixer, so that sequences differ from one another, and from those
+ * of other implementations. */
 #ifndef MX_CXX_CURAND_KERNEL_H
 #define MX_CXX_CURAND_KERNEL_H
 #include "mx/runtime.h"
@@ -31,10 +32,11 @@ struct curandStateMRG32k3a {
 };
 typedef struct curandStateMRG32k3a curandStateMRG32k3a_t;
 
-/* ---- Philox ---------------------------------------------------------------------------------------------------------------*/
+/* ---- Philox -----------------------------------------------------------------------------------------------------*/
 __MX_DEVICE uint4 __mx_philox(uint4 c, uint2 k) {
   for (int round = 0; round < 10; round++) {
-    unsigned int high0 = __umulhi(0xD2511F53u, c.x), low0 = 0xD2511F53u * c.x, high1 = __umulhi(0xCD9E8D57u, c.z), low1 = 0xCD9E8D57u * c.z;
+    unsigned int high0 = __umulhi(0xD2511F53u, c.x), low0 = 0xD2511F53u * c.x, high1 = __umulhi(0xCD9E8D57u, c.z),
+                 low1 = 0xCD9E8D57u * c.z;
     c = make_uint4(high1 ^ c.y ^ k.x, low1, high0 ^ c.w ^ k.y, low0);
     k.x += 0x9E3779B9u, k.y += 0xBB67AE85u;
   }
@@ -57,14 +59,18 @@ __MX_DEVICE void skipahead_sequence(unsigned long long n, curandStatePhilox4_32_
   s->ctr.z = (unsigned int)high, s->ctr.w = (unsigned int)(high >> 32);
   s->output = __mx_philox(s->ctr, s->key);
 }
-__MX_DEVICE void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandStatePhilox4_32_10 *s) {
+__MX_DEVICE void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset,
+                             curandStatePhilox4_32_10 *s) {
   *s = curandStatePhilox4_32_10();
   s->key = make_uint2((unsigned int)seed, (unsigned int)(seed >> 32));
   skipahead_sequence(sequence, s);
   skipahead(offset, s);
 }
 __MX_DEVICE unsigned int curand(curandStatePhilox4_32_10 *s) {
-  unsigned int r = s->STATE == 0 ? s->output.x : s->STATE == 1 ? s->output.y : s->STATE == 2 ? s->output.z : s->output.w;
+  unsigned int r = s->STATE == 0   ? s->output.x
+                   : s->STATE == 1 ? s->output.y
+                   : s->STATE == 2 ? s->output.z
+                                   : s->output.w;
   if (++s->STATE == 4) {
     s->STATE = 0;
     __mx_philox_forward(s, 1);
@@ -78,7 +84,7 @@ __MX_DEVICE uint4 curand4(curandStatePhilox4_32_10 *s) {
   return r;
 }
 
-/* ---- the others -------------------------------------------------------------------------------------------------------------*/
+/* ---- the others -------------------------------------------------------------------------------------------------*/
 __MX_DEVICE unsigned long long __mx_mixed(unsigned long long &state) {
   unsigned long long z = state += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
@@ -99,7 +105,8 @@ __MX_DEVICE unsigned int curand(curandStateXORWOW *s) {
 __MX_DEVICE void skipahead(unsigned long long n, curandStateXORWOW *s) {
   while (n--) curand(s);
 }
-__MX_DEVICE void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandStateXORWOW *s) {
+__MX_DEVICE void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset,
+                             curandStateXORWOW *s) {
   unsigned long long m = __mx_start(seed, sequence);
   *s = curandStateXORWOW();
   for (int k = 0; k < 5; k++) s->v[k] = (unsigned int)__mx_mixed(m) | (k == 4); /* not all are zero */
@@ -114,18 +121,22 @@ __MX_DEVICE double __mx_mrg(curandStateMRG32k3a *s) {
   s->s2[0] = s->s2[1], s->s2[1] = s->s2[2], s->s2[2] = q;
   return p <= q ? p - q + m1 : p - q;
 }
-__MX_DEVICE unsigned int curand(curandStateMRG32k3a *s) { return (unsigned int)(__mx_mrg(s) * (4294967296.0 / 4294967088.0)); }
+__MX_DEVICE unsigned int curand(curandStateMRG32k3a *s) {
+  return (unsigned int)(__mx_mrg(s) * (4294967296.0 / 4294967088.0));
+}
 __MX_DEVICE void skipahead(unsigned long long n, curandStateMRG32k3a *s) {
   while (n--) __mx_mrg(s);
 }
-__MX_DEVICE void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandStateMRG32k3a *s) {
+__MX_DEVICE void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset,
+                             curandStateMRG32k3a *s) {
   unsigned long long m = __mx_start(seed, sequence);
   *s = curandStateMRG32k3a();
-  for (int k = 0; k < 3; k++) s->s1[k] = (double)(1 + __mx_mixed(m) % 4294944000u), s->s2[k] = (double)(1 + __mx_mixed(m) % 4294944000u);
+  for (int k = 0; k < 3; k++)
+    s->s1[k] = (double)(1 + __mx_mixed(m) % 4294944000u), s->s2[k] = (double)(1 + __mx_mixed(m) % 4294944000u);
   skipahead(offset, s);
 }
 
-/* ---- distributions: above 0, up to 1; normal ones in pairs by Box and Muller's way ------------------------------------------*/
+/* ---- distributions: above 0, up to 1; normal ones in pairs by Box and Muller's way ------------------------------*/
 __MX_DEVICE float __mx_uniform(unsigned int x) { return x * 2.3283064365386963e-10f + 1.1641532182693481e-10f; }
 __MX_DEVICE float2 __mx_normal(unsigned int x, unsigned int y) {
   float radius = sqrtf(-2.0f * logf(__mx_uniform(x))), s, c;
@@ -155,7 +166,9 @@ template <class S> __MX_DEVICE double curand_normal_double(S *s) {
   double radius = sqrt(-2.0 * log(curand_uniform_double(s)));
   return radius * sin(curand_uniform_double(s) * 6.283185307179586);
 }
-template <class S> __MX_DEVICE float curand_log_normal(S *s, float mean, float deviation) { return expf(mean + deviation * curand_normal(s)); }
+template <class S> __MX_DEVICE float curand_log_normal(S *s, float mean, float deviation) {
+  return expf(mean + deviation * curand_normal(s));
+}
 __MX_DEVICE float4 curand_uniform4(curandStatePhilox4_32_10 *s) {
   uint4 r = curand4(s);
   return make_float4(__mx_uniform(r.x), __mx_uniform(r.y), __mx_uniform(r.z), __mx_uniform(r.w));

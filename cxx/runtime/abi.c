@@ -1,5 +1,5 @@
-/* Calls whose names stand for other types in programs that other compilers have built: which version of the runtime such a program
- * asks for is known by the library of that name, which is loaded for it (mxrun exec). */
+/* Calls whose names stand for other types in programs that other compilers have built: which version of the runtime
+ * such a program asks for is known by the library of that name, which is loaded for it (mxrun exec). */
 #include "rt.h"
 
 #include <dlfcn.h>
@@ -14,9 +14,12 @@ static bool asks_for(const char *library) {
   return l != NULL;
 }
 
-/* Version 13 has left fields out: where those stand that have a value here, and from which on how many bytes are the same. */
+/* Version 13 has left fields out: where those stand that have a value here, and from which on how many bytes are the
+ * same. */
 #define FROM(field_) offsetof(struct cudaDeviceProp, field_)
-static const struct { size_t to, from, bytes; } moves13[] = {
+static const struct {
+  size_t to, from, bytes;
+} moves13[] = {
     {0, 0, FROM(clockRate)},
     {352, FROM(totalConstMem), FROM(deviceOverlap) - FROM(totalConstMem)},
     {384, FROM(multiProcessorCount), 4},
@@ -40,16 +43,23 @@ cudaError_t cudaGetDeviceProperties(void *out, int device) {
     return cudaSuccess;
   }
   memset(out, 0, BYTES13);
-  for (size_t k = 0; k < sizeof moves13 / sizeof *moves13; k++) memcpy((char *)out + moves13[k].to, (const char *)&p + moves13[k].from, moves13[k].bytes);
+  for (size_t k = 0; k < sizeof moves13 / sizeof *moves13; k++)
+    memcpy((char *)out + moves13[k].to, (const char *)&p + moves13[k].from, moves13[k].bytes);
   return cudaSuccess;
 }
 
-cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to) { return cudaEventElapsedTime(ms, from, to); }
+cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to) {
+  return cudaEventElapsedTime(ms, from, to);
+}
 
-/* ---- small things that programs ask for before they decide what to do ---------------------------------------------------------*/
-struct channel { int x, y, z, w, kind; };
+/* ---- small things that programs ask for before they decide what to do -------------------------------------------*/
+struct channel {
+  int x, y, z, w, kind;
+};
 struct channel cudaCreateChannelDesc(int x, int y, int z, int w, int kind);
-struct channel cudaCreateChannelDesc(int x, int y, int z, int w, int kind) { return (struct channel){x, y, z, w, kind}; }
+struct channel cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {
+  return (struct channel){x, y, z, w, kind};
+}
 
 cudaError_t cudaFuncGetName(const char **name, const void *function);
 cudaError_t cudaFuncGetName(const char **name, const void *function) {
@@ -82,7 +92,9 @@ cudaError_t cudaDeviceGetDefaultMemPool(void **pool, int device) {
 cudaError_t cudaDeviceGetMemPool(void **pool, int device);
 cudaError_t cudaDeviceGetMemPool(void **pool, int device) { return cudaDeviceGetDefaultMemPool(pool, device); }
 cudaError_t cudaMemPoolSetAttribute(void *pool, int attribute, void *value);
-cudaError_t cudaMemPoolSetAttribute(void *pool, int attribute, void *value) { return (void)pool, (void)attribute, (void)value, cudaSuccess; }
+cudaError_t cudaMemPoolSetAttribute(void *pool, int attribute, void *value) {
+  return (void)pool, (void)attribute, (void)value, cudaSuccess;
+}
 
 cudaError_t cudaDeviceGetP2PAttribute(int *value, int attribute, int source, int target);
 cudaError_t cudaDeviceGetP2PAttribute(int *value, int attribute, int source, int target) {

@@ -12,8 +12,11 @@ struct rt_settings rt_settings;
 static struct rt_device devices[RT_MOST_DEVICES];
 static _Thread_local int current;
 
-/* ---- what kernels print: kept until the program synchronises, as there ---------------------------------------------------*/
-static struct { char *text; size_t n, room; } printed;
+/* ---- what kernels print: kept until the program synchronises, as there ------------------------------------------*/
+static struct {
+  char *text;
+  size_t n, room;
+} printed;
 static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
 
 static void keep(void *user, const char *text, size_t size) {
@@ -43,7 +46,7 @@ void rt_flush(void) {
 
 __attribute__((destructor)) static void end(void) { rt_flush(); }
 
-/* ---- making them -----------------------------------------------------------------------------------------------------*/
+/* ---- making them ------------------------------------------------------------------------------------------------*/
 static const char *setting(const char *name) {
   const char *v = getenv(name);
   return v && *v ? v : NULL;
@@ -101,17 +104,20 @@ struct rt_device *rt_device(int number) {
   return fine ? d : NULL;
 }
 
-struct rt_device *rt_current(void) { return rt_device(current); }
+struct rt_device *rt_current(void) {
+  return rt_device(current);
+}
 
 struct rt_device *rt_owner(const void *address) {
   mx_addr base;
   uint64_t bytes;
   for (int k = 0; k < rt_device_count(); k++)
-    if (devices[k].mx && mx_allocation_range(devices[k].mx, (uintptr_t)address, &base, &bytes) == MX_OK) return &devices[k];
+    if (devices[k].mx && mx_allocation_range(devices[k].mx, (uintptr_t)address, &base, &bytes) == MX_OK)
+      return &devices[k];
   return NULL;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------------------*/
+/* ---- calls ------------------------------------------------------------------------------------------------------*/
 cudaError_t cudaGetDeviceCount(int *count) {
   if (!count) return rt_error(cudaErrorInvalidValue);
   *count = rt_device_count();
@@ -194,7 +200,8 @@ cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *out, int device) {
       .memoryPoolsSupported = 1,
   };
   snprintf(p.name, sizeof p.name, "mx %s (%s, %u threads)", mx_version_string(), m.cpu_level, m.threads);
-  for (int k = 0; k < 3; k++) p.maxThreadsDim[k] = (int)m.max_block[k], p.maxGridSize[k] = m.max_grid[k] > INT_MAX ? INT_MAX : (int)m.max_grid[k];
+  for (int k = 0; k < 3; k++)
+    p.maxThreadsDim[k] = (int)m.max_block[k], p.maxGridSize[k] = m.max_grid[k] > INT_MAX ? INT_MAX : (int)m.max_grid[k];
   *out = p;
   return cudaSuccess;
 }
@@ -263,11 +270,15 @@ cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit) {
   return e;
 }
 
-/* ---- settings that mean nothing here -----------------------------------------------------------------------------------*/
+/* ---- settings that mean nothing here ----------------------------------------------------------------------------*/
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config) { return (void)config, cudaSuccess; }
-cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config) { return *config = cudaFuncCachePreferNone, cudaSuccess; }
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config) {
+  return *config = cudaFuncCachePreferNone, cudaSuccess;
+}
 cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) { return (void)config, cudaSuccess; }
-cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config) { return *config = cudaSharedMemBankSizeFourByte, cudaSuccess; }
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config) {
+  return *config = cudaSharedMemBankSizeFourByte, cudaSuccess;
+}
 cudaError_t cudaSetDeviceFlags(unsigned int flags) { return (void)flags, cudaSuccess; }
 cudaError_t cudaGetDeviceFlags(unsigned int *flags) { return *flags = cudaDeviceMapHost, cudaSuccess; }
 cudaError_t cudaProfilerStart(void) { return cudaSuccess; }
@@ -305,8 +316,14 @@ static cudaError_t set_peer(int peer, bool allowed) {
   if (was == allowed) return rt_error(was ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled);
   return rt_status(d, mx_device_reach(d->mx, p->mx, allowed));
 }
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) { return flags ? rt_error(cudaErrorInvalidValue) : set_peer(peer, true); }
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+  return flags ? rt_error(cudaErrorInvalidValue) : set_peer(peer, true);
+}
 cudaError_t cudaDeviceDisablePeerAccess(int peer) { return set_peer(peer, false); }
 
-cudaError_t cudaDriverGetVersion(int *version) { return version ? (*version = 13000, cudaSuccess) : rt_error(cudaErrorInvalidValue); }
-cudaError_t cudaRuntimeGetVersion(int *version) { return version ? (*version = 12000, cudaSuccess) : rt_error(cudaErrorInvalidValue); }
+cudaError_t cudaDriverGetVersion(int *version) {
+  return version ? (*version = 13000, cudaSuccess) : rt_error(cudaErrorInvalidValue);
+}
+cudaError_t cudaRuntimeGetVersion(int *version) {
+  return version ? (*version = 12000, cudaSuccess) : rt_error(cudaErrorInvalidValue);
+}

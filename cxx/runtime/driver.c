@@ -1,5 +1,5 @@
-/* The driver's API for modules and launches: cu… names over the same devices, streams and events as the runtime's. A context is a device;
- * errors have the runtime's numbers, which are the same. */
+/* The driver's API for modules and launches: cu… names over the same devices, streams and events as the runtime's. A
+ * context is a device; errors have the runtime's numbers, which are the same. */
 #include "rt.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ typedef cudaEvent_t CUevent;
   CUresult name_(__VA_ARGS__)
 #define POINTER(a_) ((void *)(uintptr_t)(a_))
 
-/* ---- devices, contexts ----------------------------------------------------------------------------------------------------*/
+/* ---- devices, contexts ------------------------------------------------------------------------------------------*/
 CU(cuInit, unsigned flags) { return flags ? cudaErrorInvalidValue : cudaSuccess; }
 CU(cuDriverGetVersion, int *version) { return (CUresult)cudaDriverGetVersion(version); }
 CU(cuDeviceGetCount, int *count) { return *count = rt_device_count(), cudaSuccess; }
@@ -58,7 +58,9 @@ static CUresult enter(CUcontext *context, CUdevice device) {
   return cudaSuccess;
 }
 CU(cuCtxCreate_v2, CUcontext *context, unsigned flags, CUdevice device) { return (void)flags, enter(context, device); }
-CU(cuCtxCreate_v4, CUcontext *context, void *parameters, unsigned flags, CUdevice device) { return (void)parameters, (void)flags, enter(context, device); }
+CU(cuCtxCreate_v4, CUcontext *context, void *parameters, unsigned flags, CUdevice device) {
+  return (void)parameters, (void)flags, enter(context, device);
+}
 CU(cuDevicePrimaryCtxRetain, CUcontext *context, CUdevice device) { return enter(context, device); }
 CU(cuDevicePrimaryCtxRelease_v2, CUdevice device) { return (void)device, cudaSuccess; }
 CU(cuCtxDestroy_v2, CUcontext context) { return (void)context, (CUresult)cudaDeviceSynchronize(); }
@@ -70,10 +72,14 @@ CU(cuCtxGetDevice, CUdevice *device) { return (CUresult)cudaGetDevice(device); }
 CU(cuCtxSynchronize, void) { return (CUresult)cudaDeviceSynchronize(); }
 CU(cuCtxSetCacheConfig, int config) { return (void)config, cudaSuccess; }
 
-CU(cuGetErrorName, CUresult error, const char **name) { return *name = cudaGetErrorName((cudaError_t)error), cudaSuccess; }
-CU(cuGetErrorString, CUresult error, const char **text) { return *text = cudaGetErrorString((cudaError_t)error), cudaSuccess; }
+CU(cuGetErrorName, CUresult error, const char **name) {
+  return *name = cudaGetErrorName((cudaError_t)error), cudaSuccess;
+}
+CU(cuGetErrorString, CUresult error, const char **text) {
+  return *text = cudaGetErrorString((cudaError_t)error), cudaSuccess;
+}
 
-/* ---- memory -------------------------------------------------------------------------------------------------------------------*/
+/* ---- memory -----------------------------------------------------------------------------------------------------*/
 CU(cuMemAlloc_v2, CUdeviceptr *p, size_t bytes) {
   void *a = NULL;
   cudaError_t e = !p || !bytes ? cudaErrorInvalidValue : cudaMalloc(&a, bytes);
@@ -91,25 +97,33 @@ CU(cuMemAllocHost_v2, void **p, size_t bytes) { return (CUresult)cudaHostAlloc(p
 CU(cuMemHostAlloc, void **p, size_t bytes, unsigned flags) { return (CUresult)cudaHostAlloc(p, bytes, flags); }
 CU(cuMemFreeHost, void *p) { return (CUresult)cudaFreeHost(p); }
 CU(cuMemGetInfo_v2, size_t *available, size_t *total) { return (CUresult)cudaMemGetInfo(available, total); }
-CU(cuMemcpyHtoD_v2, CUdeviceptr to, const void *from, size_t bytes) { return (CUresult)cudaMemcpy(POINTER(to), from, bytes, cudaMemcpyHostToDevice); }
-CU(cuMemcpyDtoH_v2, void *to, CUdeviceptr from, size_t bytes) { return (CUresult)cudaMemcpy(to, POINTER(from), bytes, cudaMemcpyDeviceToHost); }
+CU(cuMemcpyHtoD_v2, CUdeviceptr to, const void *from, size_t bytes) {
+  return (CUresult)cudaMemcpy(POINTER(to), from, bytes, cudaMemcpyHostToDevice);
+}
+CU(cuMemcpyDtoH_v2, void *to, CUdeviceptr from, size_t bytes) {
+  return (CUresult)cudaMemcpy(to, POINTER(from), bytes, cudaMemcpyDeviceToHost);
+}
 CU(cuMemcpyDtoD_v2, CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   return (CUresult)cudaMemcpy(POINTER(to), POINTER(from), bytes, cudaMemcpyDeviceToDevice);
 }
-CU(cuMemcpy, CUdeviceptr to, CUdeviceptr from, size_t bytes) { return (CUresult)cudaMemcpy(POINTER(to), POINTER(from), bytes, cudaMemcpyDefault); }
+CU(cuMemcpy, CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return (CUresult)cudaMemcpy(POINTER(to), POINTER(from), bytes, cudaMemcpyDefault);
+}
 CU(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void *from, size_t bytes, CUstream s) {
   return (CUresult)cudaMemcpyAsync(POINTER(to), from, bytes, cudaMemcpyHostToDevice, s);
 }
 CU(cuMemcpyDtoHAsync_v2, void *to, CUdeviceptr from, size_t bytes, CUstream s) {
   return (CUresult)cudaMemcpyAsync(to, POINTER(from), bytes, cudaMemcpyDeviceToHost, s);
 }
-CU(cuMemsetD8_v2, CUdeviceptr to, unsigned char value, size_t count) { return (CUresult)cudaMemset(POINTER(to), value, count); }
+CU(cuMemsetD8_v2, CUdeviceptr to, unsigned char value, size_t count) {
+  return (CUresult)cudaMemset(POINTER(to), value, count);
+}
 CU(cuMemsetD32_v2, CUdeviceptr to, unsigned value, size_t count) {
   struct rt_device *d = rt_owner(POINTER(to));
   return d ? (CUresult)rt_status(d, mx_memset32(d->mx, to, value, count)) : cudaErrorInvalidValue;
 }
 
-/* ---- modules, kernels ---------------------------------------------------------------------------------------------------------*/
+/* ---- modules, kernels -------------------------------------------------------------------------------------------*/
 static CUresult load(CUmodule *module, const void *data) {
   struct rt_device *d = rt_current();
   char *why = NULL;
@@ -142,12 +156,15 @@ CU(cuModuleLoad, CUmodule *module, const char *path) {
   data[n] = 0;
   struct rt_device *d = rt_current();
   CUresult e;
-  if (d && n > 4 && !memcmp(data, "MXB", 3)) e = (CUresult)rt_status(d, mx_module_load_data(d->mx, data, n, module)); /* a module of mx */
+  if (d && n > 4 && !memcmp(data, "MXB", 3))
+    e = (CUresult)rt_status(d, mx_module_load_data(d->mx, data, n, module)); /* a module of mx */
   else e = load(module, data);
   free(data);
   return e;
 }
-CU(cuModuleUnload, CUmodule module) { return mx_module_unload(module) == MX_OK ? cudaSuccess : cudaErrorInvalidResourceHandle; }
+CU(cuModuleUnload, CUmodule module) {
+  return mx_module_unload(module) == MX_OK ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
 CU(cuModuleGetFunction, CUfunction *function, CUmodule module, const char *name) {
   if (!function || !module || !name) return cudaErrorInvalidValue;
   CUfunction found;
@@ -166,7 +183,8 @@ CU(cuModuleGetGlobal_v2, CUdeviceptr *p, size_t *bytes, CUmodule module, const c
 }
 
 /* Parameters as pointers to them, or packed: a list of {1, buffer, 2, its size, 0}. */
-static CUresult launch(CUfunction f, const unsigned grid[3], const unsigned block[3], unsigned shared, CUstream s, void **args, void **extra, bool cooperative) {
+static CUresult launch(CUfunction f, const unsigned grid[3], const unsigned block[3], unsigned shared, CUstream s,
+                       void **args, void **extra, bool cooperative) {
   struct rt_device *d = rt_stream_device(s);
   if (!f || !d) return cudaErrorInvalidValue;
   const dim3 g = {grid[0], grid[1], grid[2]}, b = {block[0], block[1], block[2]};
@@ -187,18 +205,20 @@ static CUresult launch(CUfunction f, const unsigned grid[3], const unsigned bloc
   free(list);
   return e;
 }
-CU(cuLaunchKernel, CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **args,
-   void **extra) {
+CU(cuLaunchKernel, CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+   unsigned shared, CUstream s, void **args, void **extra) {
   return launch(f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, s, args, extra, false);
 }
-CU(cuLaunchCooperativeKernel, CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,
-   void **args) {
+CU(cuLaunchCooperativeKernel, CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+   unsigned bz, unsigned shared, CUstream s, void **args) {
   return launch(f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, s, args, NULL, true);
 }
-CU(cuFuncSetAttribute, CUfunction f, int attribute, int value) { return (void)f, (void)attribute, (void)value, cudaSuccess; }
+CU(cuFuncSetAttribute, CUfunction f, int attribute, int value) {
+  return (void)f, (void)attribute, (void)value, cudaSuccess;
+}
 CU(cuFuncSetCacheConfig, CUfunction f, int config) { return (void)f, (void)config, cudaSuccess; }
 
-/* ---- streams, events ------------------------------------------------------------------------------------------------------------*/
+/* ---- streams, events --------------------------------------------------------------------------------------------*/
 CU(cuStreamCreate, CUstream *s, unsigned flags) { return (CUresult)cudaStreamCreateWithFlags(s, flags); }
 CU(cuStreamDestroy_v2, CUstream s) { return (CUresult)cudaStreamDestroy(s); }
 CU(cuStreamSynchronize, CUstream s) { return (CUresult)cudaStreamSynchronize(s); }

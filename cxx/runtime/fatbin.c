@@ -1,6 +1,6 @@
-/* Images: from a fat binary, PTX or a module the text or module that mx loads. Compressed PTX is unpacked by the system's own
- * libraries, which are opened when something needs them. What is read here stands in the program that registered it, and is as
- * trustworthy as that. */
+/* Images: from a fat binary, PTX or a module the text or module that mx loads. Compressed PTX is unpacked by the
+ * system's own libraries, which are opened when something needs them. What is read here stands in the program that
+ * registered it, and is as trustworthy as that. */
 #include "fatbin.h"
 #include "rt.h"
 
@@ -15,7 +15,8 @@ static const char *unpack(const struct fatbin_entry *e, const char *from, size_t
   void *library = dlopen(file, RTLD_NOW);
   void *symbol = library ? dlsym(library, zstd ? "ZSTD_decompress" : "LZ4_decompress_safe") : NULL;
   char *text = symbol ? malloc(e->plain_bytes + 1) : NULL;
-  *why = zstd ? "its PTX is compressed and libzstd.so.1 cannot be loaded: install libzstd1" : "its PTX is compressed and liblz4.so.1 cannot be loaded: install liblz4-1";
+  *why = zstd ? "its PTX is compressed and libzstd.so.1 cannot be loaded: install libzstd1"
+              : "its PTX is compressed and liblz4.so.1 cannot be loaded: install liblz4-1";
   if (!text) return NULL;
   size_t n = 0;
   if (zstd) {

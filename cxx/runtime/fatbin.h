@@ -1,4 +1,5 @@
-/* Fat binaries: what compilers embed in programs. A header, then entries, each with a header of its own before what it holds. */
+/* Fat binaries: what compilers embed in programs. A header, then entries, each with a header of its own before what it
+ * holds. */
 #ifndef MX_CXX_FATBIN_H
 #define MX_CXX_FATBIN_H
 #include <stdint.h>
@@ -16,18 +17,22 @@ struct fatbin {
   uint16_t version, header_bytes;
   uint64_t bytes; /* of all entries */
 };
-enum fatbin_kind { FATBIN_PTX = 1, FATBIN_CODE = 2, FATBIN_MODULE = 0x584D }; /* the last one is mx's own: a container */
+enum fatbin_kind {
+  FATBIN_PTX = 1,
+  FATBIN_CODE = 2,
+  FATBIN_MODULE = 0x584D
+}; /* the last one is mx's own: a container */
 enum fatbin_flag { FATBIN_LZ4 = 0x2000, FATBIN_ZSTD = 0x8000 };
 struct fatbin_entry {
   uint16_t kind, version;
   uint32_t header_bytes;
-  uint64_t bytes;           /* that follow the header */
-  uint32_t packed_bytes;    /* of these, where they are compressed */
+  uint64_t bytes;        /* that follow the header */
+  uint32_t packed_bytes; /* of these, where they are compressed */
   uint32_t options_offset;
   uint16_t minor, major;
-  uint32_t arch;            /* of a module: lanes of a warp */
+  uint32_t arch; /* of a module: lanes of a warp */
   uint32_t name_offset, name_bytes;
   uint64_t flags, zero;
-  uint64_t plain_bytes;     /* decompressed */
+  uint64_t plain_bytes; /* decompressed */
 };
 #endif

@@ -4,8 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- <<< >>> --------------------------------------------------------------------------------------------------------*/
-static _Thread_local struct { dim3 grid, block; size_t shared; cudaStream_t stream; } pushed[8];
+/* ---- <<< >>> ----------------------------------------------------------------------------------------------------*/
+static _Thread_local struct {
+  dim3 grid, block;
+  size_t shared;
+  cudaStream_t stream;
+} pushed[8];
 static _Thread_local unsigned depth;
 
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream) {
@@ -29,17 +33,24 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 
 /* What the launch that has just ended did. */
 static void tell(struct rt_device *d, const mx_kernel_info *info, const mx_launch_config *c) {
-  static const char *const tiers[] = {[MX_TIER_INTERPRETED] = "interpreted", [MX_TIER_WAITING] = "interpreted", [MX_TIER_COMPILING] = "interpreted, compiler at work",
-    [MX_TIER_COMPILED] = "compiled", [MX_TIER_CACHED] = "compiled, from the cache", [MX_TIER_READY] = "compiled before", [MX_TIER_FAILED] = "interpreted, no code",
-    [MX_TIER_SLOWER] = "interpreted, its code is slower"};
+  static const char *const tiers[] = {[MX_TIER_INTERPRETED] = "interpreted",
+                                      [MX_TIER_WAITING] = "interpreted",
+                                      [MX_TIER_COMPILING] = "interpreted, compiler at work",
+                                      [MX_TIER_COMPILED] = "compiled",
+                                      [MX_TIER_CACHED] = "compiled, from the cache",
+                                      [MX_TIER_READY] = "compiled before",
+                                      [MX_TIER_FAILED] = "interpreted, no code",
+                                      [MX_TIER_SLOWER] = "interpreted, its code is slower"};
   mx_launch_stats s = {.struct_size = sizeof s};
   if (mx_device_stats(d->mx, &s) != MX_OK) return;
-  rt_say("%s<<<(%u,%u,%u),(%u,%u,%u),%u>>>: %llu warps, %llu instructions, %s, %.3f ms", info->name, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
-         c->block[2], c->shared_bytes, (unsigned long long)s.warps, (unsigned long long)s.steps, tiers[s.tier], s.seconds * 1e3);
+  rt_say("%s<<<(%u,%u,%u),(%u,%u,%u),%u>>>: %llu warps, %llu instructions, %s, %.3f ms", info->name, c->grid[0],
+         c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared_bytes, (unsigned long long)s.warps,
+         (unsigned long long)s.steps, tiers[s.tier], s.seconds * 1e3);
 }
 
 /* A kernel's own failure is told by what synchronises with it, as there. */
-cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t s, bool cooperative) {
+cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, void **args, size_t shared,
+                      cudaStream_t s, bool cooperative) {
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_trap_info trap = {.struct_size = sizeof trap};
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
@@ -54,7 +65,8 @@ cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, 
   mx_stream *stream = rt_stream(s);
   if (stream) {
     status = mx_launch_args_async(k, &c, (const void *const *)args, info.params, stream);
-    if (rt_settings.stats && status == MX_OK && mx_stream_synchronize(stream) == MX_OK) tell(d, &info, &c); /* one after the other */
+    if (rt_settings.stats && status == MX_OK && mx_stream_synchronize(stream) == MX_OK)
+      tell(d, &info, &c); /* one after the other */
     return rt_status(d, status);
   }
   const bool before = mx_device_trap(d->mx, &trap) == MX_OK && trap.kind != MX_TRAP_NONE;
@@ -68,7 +80,8 @@ cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, 
   return cudaSuccess;
 }
 
-static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t s, bool cooperative) {
+static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t s,
+                          bool cooperative) {
   struct rt_device *d = rt_stream_device(s);
   cudaError_t e;
   if (!d) return rt_error(cudaErrorInitializationError);
@@ -76,10 +89,12 @@ static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **ar
   return k ? rt_launch(d, k, grid, block, args, shared, s, cooperative) : e;
 }
 
-cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream) {
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
+                             cudaStream_t stream) {
   return launch(function, grid, block, args, shared, stream, false);
 }
-cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream) {
+cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
+                                        cudaStream_t stream) {
   return launch(function, grid, block, args, shared, stream, true);
 }
 
@@ -88,7 +103,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
   if (!config) return rt_error(cudaErrorInvalidValue);
   for (unsigned k = 0; k < config->numAttrs; k++)
     if (config->attrs[k].id == cudaLaunchAttributeCooperative) cooperative = config->attrs[k].val.cooperative;
-  return launch(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream, cooperative);
+  return launch(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream,
+                cooperative);
 }
 
 /* Newer compilers ask for the kernel first; here it goes by the stub's address. */
@@ -96,14 +112,16 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function) {
   *kernel = (cudaKernel_t)(uintptr_t)function;
   return rt_find_function(function) ? cudaSuccess : rt_error(cudaErrorInvalidDeviceFunction);
 }
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream) {
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                               cudaStream_t stream) {
   return launch(kernel, grid, block, args, shared, stream, false);
 }
-cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream) {
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                    cudaStream_t stream) {
   return launch(kernel, grid, block, args, shared, stream, false);
 }
 
-/* ---- what a kernel is --------------------------------------------------------------------------------------------------*/
+/* ---- what a kernel is -------------------------------------------------------------------------------------------*/
 static cudaError_t info_of(const void *function, struct rt_device **d, mx_kernel **k, mx_kernel_info *info) {
   cudaError_t e;
   *d = rt_current();
@@ -148,13 +166,19 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
   mx_device_properties p = {.struct_size = sizeof p};
   if (e != cudaSuccess || attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return e;
   mx_device_get_properties(d->mx, &p);
-  return value < 0 || (uint64_t)value + info.static_shared_bytes > p.max_shared_bytes ? rt_error(cudaErrorInvalidValue) : cudaSuccess;
+  return value < 0 || (uint64_t)value + info.static_shared_bytes > p.max_shared_bytes ? rt_error(cudaErrorInvalidValue)
+                                                                                      : cudaSuccess;
 }
-cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config) { return (void)function, (void)config, cudaSuccess; }
-cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config) { return (void)function, (void)config, cudaSuccess; }
+cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config) {
+  return (void)function, (void)config, cudaSuccess;
+}
+cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config) {
+  return (void)function, (void)config, cudaSuccess;
+}
 
-/* ---- occupancy: of one of the processors that the device says it has --------------------------------------------------------*/
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads, size_t shared, unsigned int flags) {
+/* ---- occupancy: of one of the processors that the device says it has --------------------------------------------*/
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
+                                                                   size_t shared, unsigned int flags) {
   struct rt_device *d;
   mx_kernel *k;
   mx_kernel_info info;
@@ -165,7 +189,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
   *blocks = 0;
   cudaError_t e = info_of(function, &d, &k, &info);
   if (e != cudaSuccess || (e = cudaGetDeviceProperties_v2(&p, d->number)) != cudaSuccess) return e;
-  if (threads > (int)info.max_threads_per_block || shared > UINT32_MAX || mx_occupancy(k, (uint32_t)threads, (uint32_t)shared, &most) != MX_OK)
+  if (threads > (int)info.max_threads_per_block || shared > UINT32_MAX ||
+      mx_occupancy(k, (uint32_t)threads, (uint32_t)shared, &most) != MX_OK)
     return cudaSuccess;
   const int lanes = (int)info.lanes, whole = (threads + lanes - 1) / lanes * lanes;
   int n = p.maxThreadsPerMultiProcessor / whole;
@@ -176,7 +201,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
   *blocks = n;
   return cudaSuccess;
 }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads, size_t shared) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads,
+                                                          size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the program allocated otherwise than by cudaMalloc -------------------------------------------------------------*/
+/* ---- what the program allocated otherwise than by cudaMalloc ----------------------------------------------------*/
 struct piece {
   struct piece *next;
   uintptr_t at;
@@ -54,7 +54,7 @@ static bool take_away(const void *p, enum cudaMemoryType a, enum cudaMemoryType 
   return found;
 }
 
-/* ---- allocating ------------------------------------------------------------------------------------------------------*/
+/* ---- allocating -------------------------------------------------------------------------------------------------*/
 static cudaError_t allocate(void **p, size_t size) {
   struct rt_device *d = rt_current();
   mx_addr a;
@@ -78,8 +78,12 @@ static cudaError_t allocate_shared(void **p, size_t size, enum cudaMemoryType ty
 
 cudaError_t cudaMalloc(void **p, size_t size) { return allocate(p, size); }
 cudaError_t cudaMallocAsync(void **p, size_t size, cudaStream_t stream) { return (void)stream, allocate(p, size); }
-cudaError_t cudaMallocManaged(void **p, size_t size, unsigned int flags) { return allocate_shared(p, size, cudaMemoryTypeManaged, flags); }
-cudaError_t cudaHostAlloc(void **p, size_t size, unsigned int flags) { return allocate_shared(p, size, cudaMemoryTypeHost, flags); }
+cudaError_t cudaMallocManaged(void **p, size_t size, unsigned int flags) {
+  return allocate_shared(p, size, cudaMemoryTypeManaged, flags);
+}
+cudaError_t cudaHostAlloc(void **p, size_t size, unsigned int flags) {
+  return allocate_shared(p, size, cudaMemoryTypeHost, flags);
+}
 cudaError_t cudaMallocHost(void **p, size_t size) { return cudaHostAlloc(p, size, 0); }
 
 static size_t pitch_of(size_t width) { return (width + 511) & ~(size_t)511; }
@@ -142,7 +146,8 @@ cudaError_t cudaHostRegister(void *p, size_t size, unsigned int flags) {
   return add(p, size, cudaMemoryTypeHost, flags);
 }
 cudaError_t cudaHostUnregister(void *p) {
-  return take_away(p, cudaMemoryTypeHost, cudaMemoryTypeHost) ? cudaSuccess : rt_error(cudaErrorHostMemoryNotRegistered);
+  return take_away(p, cudaMemoryTypeHost, cudaMemoryTypeHost) ? cudaSuccess
+                                                              : rt_error(cudaErrorHostMemoryNotRegistered);
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_, size_t *total) {
@@ -161,7 +166,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void
   enum cudaMemoryType t = type_of(p, NULL);
   if (d && t == cudaMemoryTypeUnregistered) t = cudaMemoryTypeDevice;
   void *address = (void *)(uintptr_t)p;
-  *a = (struct cudaPointerAttributes){t, d ? d->number : -2, d ? address : NULL, t == cudaMemoryTypeDevice ? NULL : address};
+  *a = (struct cudaPointerAttributes){t, d ? d->number : -2, d ? address : NULL,
+                                      t == cudaMemoryTypeDevice ? NULL : address};
   return cudaSuccess;
 }
 
@@ -172,17 +178,19 @@ cudaError_t cudaMemAdvise(const void *p, size_t count, enum cudaMemoryAdvise adv
   return (void)count, (void)advice, (void)device, rt_owner(p) ? cudaSuccess : rt_error(cudaErrorInvalidValue);
 }
 
-/* ---- copies -----------------------------------------------------------------------------------------------------------*/
-/* A copy in a stream, or without one. Host memory that was not allocated for it may change as soon as the call returns, so that
- * such a copy ends before that. */
-static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t stream, bool async) {
+/* ---- copies -----------------------------------------------------------------------------------------------------*/
+/* A copy in a stream, or without one. Host memory that was not allocated for it may change as soon as the call returns,
+ * so that such a copy ends before that. */
+static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t stream,
+                        bool async) {
   struct rt_device *d = rt_stream_device(stream), *a = rt_owner(to), *b = rt_owner(from);
   mx_stream *s = async ? rt_stream(stream) : NULL;
   const mx_addr ato = (uintptr_t)to, afrom = (uintptr_t)from;
   if (!n) return cudaSuccess;
   if (!d) return rt_error(cudaErrorInitializationError);
   if ((unsigned)kind > cudaMemcpyDefault) return rt_error(cudaErrorInvalidMemcpyDirection);
-  if (((kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) && !a) || ((kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice) && !b))
+  if (((kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) && !a) ||
+      ((kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice) && !b))
     return rt_error(cudaErrorInvalidValue);
   mx_status status;
   if (!a && !b) {
@@ -195,39 +203,47 @@ static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKin
     if (e != cudaSuccess) return e;
     s = NULL;
   }
-  if (a && b) status = s ? mx_copy_on_device_async(d->mx, ato, afrom, n, s) : mx_copy_between_devices(a->mx, ato, b->mx, afrom, n);
+  if (a && b)
+    status =
+        s ? mx_copy_on_device_async(d->mx, ato, afrom, n, s) : mx_copy_between_devices(a->mx, ato, b->mx, afrom, n);
   else if (a) status = s ? mx_copy_to_device_async(d->mx, ato, from, n, s) : mx_copy_to_device(a->mx, ato, from, n);
   else status = s ? mx_copy_from_device_async(d->mx, to, afrom, n, s) : mx_copy_from_device(b->mx, to, afrom, n);
-  if (status == MX_OK && s && !(a && b) && type_of(a ? from : to, NULL) == cudaMemoryTypeUnregistered) status = mx_stream_synchronize(s);
+  if (status == MX_OK && s && !(a && b) && type_of(a ? from : to, NULL) == cudaMemoryTypeUnregistered)
+    status = mx_stream_synchronize(s);
   if (!s) rt_flush();
   return status == MX_INVALID_ADDRESS ? rt_error(cudaErrorInvalidValue) : rt_status(d, status);
 }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t count, enum cudaMemcpyKind kind) { return copy(to, from, count, kind, NULL, false); }
+cudaError_t cudaMemcpy(void *to, const void *from, size_t count, enum cudaMemcpyKind kind) {
+  return copy(to, from, count, kind, NULL, false);
+}
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
   return copy(to, from, count, kind, stream, true);
 }
 cudaError_t cudaMemcpyPeer(void *to, int todevice, const void *from, int fromdevice, size_t count) {
   return (void)todevice, (void)fromdevice, copy(to, from, count, cudaMemcpyDefault, NULL, false);
 }
-cudaError_t cudaMemcpyPeerAsync(void *to, int todevice, const void *from, int fromdevice, size_t count, cudaStream_t stream) {
+cudaError_t cudaMemcpyPeerAsync(void *to, int todevice, const void *from, int fromdevice, size_t count,
+                                cudaStream_t stream) {
   return (void)todevice, (void)fromdevice, copy(to, from, count, cudaMemcpyDefault, stream, true);
 }
 
-static cudaError_t copy_rows(char *to, size_t topitch, const char *from, size_t frompitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-                             cudaStream_t stream, bool async) {
+static cudaError_t copy_rows(char *to, size_t topitch, const char *from, size_t frompitch, size_t width, size_t height,
+                             enum cudaMemcpyKind kind, cudaStream_t stream, bool async) {
   cudaError_t e = cudaSuccess;
   if (width > topitch || width > frompitch) return rt_error(cudaErrorInvalidPitchValue);
   if (width == topitch && width == frompitch) return copy(to, from, width * height, kind, stream, async);
-  for (size_t y = 0; y < height && e == cudaSuccess; y++) e = copy(to + y * topitch, from + y * frompitch, width, kind, stream, async);
+  for (size_t y = 0; y < height && e == cudaSuccess; y++)
+    e = copy(to + y * topitch, from + y * frompitch, width, kind, stream, async);
   return e;
 }
 
-cudaError_t cudaMemcpy2D(void *to, size_t topitch, const void *from, size_t frompitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
+cudaError_t cudaMemcpy2D(void *to, size_t topitch, const void *from, size_t frompitch, size_t width, size_t height,
+                         enum cudaMemcpyKind kind) {
   return copy_rows(to, topitch, from, frompitch, width, height, kind, NULL, false);
 }
-cudaError_t cudaMemcpy2DAsync(void *to, size_t topitch, const void *from, size_t frompitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-                              cudaStream_t stream) {
+cudaError_t cudaMemcpy2DAsync(void *to, size_t topitch, const void *from, size_t frompitch, size_t width, size_t height,
+                              enum cudaMemcpyKind kind, cudaStream_t stream) {
   return copy_rows(to, topitch, from, frompitch, width, height, kind, stream, true);
 }
 
@@ -238,26 +254,31 @@ static cudaError_t copy_box(const struct cudaMemcpy3DParms *p, cudaStream_t stre
   const struct cudaPitchedPtr *s = &p->srcPtr, *d = &p->dstPtr;
   for (size_t z = 0; z < p->extent.depth && e == cudaSuccess; z++)
     e = copy_rows((char *)d->ptr + ((z + p->dstPos.z) * d->ysize + p->dstPos.y) * d->pitch + p->dstPos.x, d->pitch,
-                  (const char *)s->ptr + ((z + p->srcPos.z) * s->ysize + p->srcPos.y) * s->pitch + p->srcPos.x, s->pitch, p->extent.width,
-                  p->extent.height, p->kind, stream, async);
+                  (const char *)s->ptr + ((z + p->srcPos.z) * s->ysize + p->srcPos.y) * s->pitch + p->srcPos.x,
+                  s->pitch, p->extent.width, p->extent.height, p->kind, stream, async);
   return e;
 }
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p) { return copy_box(p, NULL, false); }
-cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) { return copy_box(p, stream, true); }
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+  return copy_box(p, stream, true);
+}
 
-/* ---- filling ----------------------------------------------------------------------------------------------------------*/
+/* ---- filling ----------------------------------------------------------------------------------------------------*/
 static cudaError_t fill(void *to, int value, size_t n, cudaStream_t stream) {
   struct rt_device *d = rt_stream_device(stream), *owner = rt_owner(to);
   mx_stream *s = rt_stream(stream);
   if (!n) return cudaSuccess;
   if (!d) return rt_error(cudaErrorInitializationError);
   if (!owner) return rt_error(cudaErrorInvalidValue);
-  mx_status status = s ? mx_memset8_async(d->mx, (uintptr_t)to, (uint8_t)value, n, s) : mx_memset8(owner->mx, (uintptr_t)to, (uint8_t)value, n);
+  mx_status status = s ? mx_memset8_async(d->mx, (uintptr_t)to, (uint8_t)value, n, s)
+                       : mx_memset8(owner->mx, (uintptr_t)to, (uint8_t)value, n);
   return status == MX_INVALID_ADDRESS ? rt_error(cudaErrorInvalidValue) : rt_status(d, status);
 }
 
 cudaError_t cudaMemset(void *to, int value, size_t count) { return fill(to, value, count, NULL); }
-cudaError_t cudaMemsetAsync(void *to, int value, size_t count, cudaStream_t stream) { return fill(to, value, count, stream); }
+cudaError_t cudaMemsetAsync(void *to, int value, size_t count, cudaStream_t stream) {
+  return fill(to, value, count, stream);
+}
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
   cudaError_t e = width > pitch ? rt_error(cudaErrorInvalidPitchValue) : cudaSuccess;
   for (size_t y = 0; y < height && e == cudaSuccess; y++) e = fill((char *)to + y * pitch, value, width, stream);
@@ -273,7 +294,7 @@ cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent 
   return e;
 }
 
-/* ---- symbols ------------------------------------------------------------------------------------------------------------*/
+/* ---- symbols ----------------------------------------------------------------------------------------------------*/
 static cudaError_t with_symbol(const void *symbol, size_t count, size_t offset, char **at) {
   struct rt_device *d = rt_current();
   mx_addr address;
@@ -285,7 +306,8 @@ static cudaError_t with_symbol(const void *symbol, size_t count, size_t offset, 
   return e;
 }
 
-cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t count, size_t offset, enum cudaMemcpyKind kind) {
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t count, size_t offset,
+                               enum cudaMemcpyKind kind) {
   char *at;
   cudaError_t e = with_symbol(symbol, count, offset, &at);
   return e == cudaSuccess ? copy(at, from, count, kind, NULL, false) : e;
@@ -295,12 +317,14 @@ cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t count, siz
   cudaError_t e = with_symbol(symbol, count, offset, &at);
   return e == cudaSuccess ? copy(to, at, count, kind, NULL, false) : e;
 }
-cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t count, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t count, size_t offset,
+                                    enum cudaMemcpyKind kind, cudaStream_t stream) {
   char *at;
   cudaError_t e = with_symbol(symbol, count, offset, &at);
   return e == cudaSuccess ? copy(at, from, count, kind, stream, true) : e;
 }
-cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t count, size_t offset,
+                                      enum cudaMemcpyKind kind, cudaStream_t stream) {
   char *at;
   cudaError_t e = with_symbol(symbol, count, offset, &at);
   return e == cudaSuccess ? copy(to, at, count, kind, stream, true) : e;

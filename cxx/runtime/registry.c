@@ -1,4 +1,5 @@
-/* What the program's own initialisation registers: images, kernels and variables; modules are loaded when first used. */
+/* What the program's own initialisation registers: images, kernels and variables; modules are loaded when first used.
+ */
 #include "fatbin.h"
 #include "rt.h"
 
@@ -20,7 +21,7 @@ static void *need(void *p) {
   abort();
 }
 
-/* ---- registering ------------------------------------------------------------------------------------------------------*/
+/* ---- registering ------------------------------------------------------------------------------------------------*/
 void **__cudaRegisterFatBinary(void *wrapper) {
   const struct fatbin_wrapper *w = wrapper;
   struct rt_image *image = need(calloc(1, sizeof *image));
@@ -40,8 +41,8 @@ void __cudaUnregisterFatBinary(void **handle) {
   ((struct rt_image *)handle)->gone = true;
 }
 
-void __cudaRegisterFunction(void **handle, const char *host, char *deviceFunction, const char *name, int threadLimit, void *tid, void *bid,
-                            void *blockDimension, void *gridDimension, int *warp) {
+void __cudaRegisterFunction(void **handle, const char *host, char *deviceFunction, const char *name, int threadLimit,
+                            void *tid, void *bid, void *blockDimension, void *gridDimension, int *warp) {
   (void)deviceFunction, (void)threadLimit, (void)tid, (void)bid, (void)blockDimension, (void)gridDimension, (void)warp;
   struct rt_function *f = need(calloc(1, sizeof *f));
   *f = (struct rt_function){.host = host, .image = (struct rt_image *)handle, .name = need(strdup(name))};
@@ -53,24 +54,27 @@ void __cudaRegisterFunction(void **handle, const char *host, char *deviceFunctio
 
 static void add_variable(void **handle, const void *host, void **managed, const char *name, size_t size) {
   struct rt_variable *v = need(calloc(1, sizeof *v));
-  *v = (struct rt_variable){.host = host, .managed = managed, .image = (struct rt_image *)handle, .name = need(strdup(name)), .size = size};
+  *v = (struct rt_variable){
+      .host = host, .managed = managed, .image = (struct rt_image *)handle, .name = need(strdup(name)), .size = size};
   pthread_mutex_lock(&rt_lock);
   v->next = variables[bucket(host)];
   variables[bucket(host)] = v;
   pthread_mutex_unlock(&rt_lock);
 }
 
-void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int external, size_t size, int constant, int global) {
+void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int external, size_t size,
+                       int constant, int global) {
   (void)address, (void)external, (void)constant, (void)global;
   add_variable(handle, host, NULL, name, size);
 }
 
-void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int external, size_t size, int constant, int global) {
+void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int external, size_t size,
+                              int constant, int global) {
   (void)address, (void)external, (void)constant, (void)global;
   add_variable(handle, host, host, name, size);
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------------*/
+/* ---- loading ----------------------------------------------------------------------------------------------------*/
 /* The first few lines say enough. */
 static void complain(const char *why) {
   const char *end = why;
@@ -91,7 +95,8 @@ cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, c
   mx_asm_options o = MX_ASM_OPTIONS_INIT;
   o.file_name = "<program>";
   o.source_lines = true;
-  mx_status s = is_module ? mx_module_load_data(d->mx, code, size, module) : mx_module_load_text(d->mx, code, size, &o, module, &messages);
+  mx_status s = is_module ? mx_module_load_data(d->mx, code, size, module)
+                          : mx_module_load_text(d->mx, code, size, &o, module, &messages);
   if (s != MX_OK) {
     char *text = mx_last_error_text(d->mx);
     *why = strdup(messages ? messages : text ? text : mx_status_text(s));
@@ -99,7 +104,9 @@ cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, c
   }
   mx_text_free(messages);
   if (owned) free((void *)(uintptr_t)code);
-  return s == MX_OK ? cudaSuccess : s == MX_TRAPPED ? rt_status(d, s) : rt_error(is_module ? cudaErrorInvalidKernelImage : cudaErrorInvalidPtx);
+  return s == MX_OK        ? cudaSuccess
+         : s == MX_TRAPPED ? rt_status(d, s)
+                           : rt_error(is_module ? cudaErrorInvalidKernelImage : cudaErrorInvalidPtx);
 }
 
 /* The image's module on the device; loaded without the lock, since kernels' text may come out then. */
@@ -127,11 +134,9 @@ void rt_forget_modules(int device) {
   pthread_mutex_unlock(&rt_lock);
 }
 
-int rt_lanes(void) {
-  return images && images->data ? rt_image_lanes(images->data) : 32;
-}
+int rt_lanes(void) { return images && images->data ? rt_image_lanes(images->data) : 32; }
 
-/* ---- finding -------------------------------------------------------------------------------------------------------------*/
+/* ---- finding ----------------------------------------------------------------------------------------------------*/
 struct rt_function *rt_find_function(const void *host) {
   pthread_mutex_lock(&rt_lock);
   struct rt_function *f = functions[bucket(host)];
@@ -177,12 +182,14 @@ char __cudaInitModule(void **handle) {
       cudaError_t e;
       if (v->image != (struct rt_image *)handle || !v->managed) continue;
       mx_module *m = module_of(d, v->image, &e);
-      if (m && mx_module_symbol(m, v->name, &address, &bytes) == MX_OK && mx_managed_pointer(d->mx, address, &host) == MX_OK) *v->managed = host;
+      if (m && mx_module_symbol(m, v->name, &address, &bytes) == MX_OK &&
+          mx_managed_pointer(d->mx, address, &host) == MX_OK)
+        *v->managed = host;
     }
   return 1;
 }
 
-/* ---- symbols ---------------------------------------------------------------------------------------------------------------*/
+/* ---- symbols ----------------------------------------------------------------------------------------------------*/
 cudaError_t cudaGetSymbolAddress(void **p, const void *symbol) {
   struct rt_device *d = rt_current();
   mx_addr address;

@@ -6,19 +6,25 @@
 static bool is_default(cudaStream_t s) { return !s || s == cudaStreamLegacy || s == cudaStreamPerThread; }
 
 mx_stream *rt_stream(cudaStream_t s) { return is_default(s) ? NULL : s->mx; }
-struct rt_device *rt_stream_device(cudaStream_t s) { return is_default(s) ? rt_current() : s->device; }
+struct rt_device *rt_stream_device(cudaStream_t s) {
+  return is_default(s) ? rt_current() : s->device;
+}
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) {
   struct rt_device *d = rt_current();
   struct CUstream_st *s = stream && d ? calloc(1, sizeof *s) : NULL;
-  if (!s) return rt_error(!stream ? cudaErrorInvalidValue : d ? cudaErrorMemoryAllocation : cudaErrorInitializationError);
+  if (!s)
+    return rt_error(!stream ? cudaErrorInvalidValue : d ? cudaErrorMemoryAllocation : cudaErrorInitializationError);
   *s = (struct CUstream_st){.device = d, .flags = flags, .priority = priority};
-  cudaError_t e = rt_status(d, mx_stream_create(d->mx, flags & cudaStreamNonBlocking ? MX_STREAM_NON_BLOCKING : 0, &s->mx));
+  cudaError_t e =
+      rt_status(d, mx_stream_create(d->mx, flags & cudaStreamNonBlocking ? MX_STREAM_NON_BLOCKING : 0, &s->mx));
   if (e != cudaSuccess) return free(s), e;
   *stream = s;
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) { return cudaStreamCreateWithPriority(stream, flags, 0); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
 cudaError_t cudaStreamCreate(cudaStream_t *stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
@@ -80,17 +86,22 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t fn, void *user) {
   return fn ? enqueue(s, (struct callback){fn, NULL, user, s}) : rt_error(cudaErrorInvalidValue);
 }
 
-cudaError_t cudaStreamGetFlags(cudaStream_t s, unsigned int *flags) { return *flags = is_default(s) ? 0 : s->flags, cudaSuccess; }
-cudaError_t cudaStreamGetPriority(cudaStream_t s, int *priority) { return *priority = is_default(s) ? 0 : s->priority, cudaSuccess; }
+cudaError_t cudaStreamGetFlags(cudaStream_t s, unsigned int *flags) {
+  return *flags = is_default(s) ? 0 : s->flags, cudaSuccess;
+}
+cudaError_t cudaStreamGetPriority(cudaStream_t s, int *priority) {
+  return *priority = is_default(s) ? 0 : s->priority, cudaSuccess;
+}
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t s, void *p, size_t length, unsigned int flags) {
   return (void)s, (void)p, (void)length, (void)flags, cudaSuccess;
 }
 
-/* ---- events -----------------------------------------------------------------------------------------------------------*/
+/* ---- events -----------------------------------------------------------------------------------------------------*/
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
   struct rt_device *d = rt_current();
   struct CUevent_st *e = event && d ? calloc(1, sizeof *e) : NULL;
-  if (!e) return rt_error(!event ? cudaErrorInvalidValue : d ? cudaErrorMemoryAllocation : cudaErrorInitializationError);
+  if (!e)
+    return rt_error(!event ? cudaErrorInvalidValue : d ? cudaErrorMemoryAllocation : cudaErrorInitializationError);
   e->device = d;
   e->flags = flags;
   cudaError_t s = rt_status(d, mx_event_create(d->mx, &e->mx));
@@ -112,7 +123,9 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
   atomic_store(&e->recorded, true);
   return rt_status(e->device, mx_event_record(e->mx, rt_stream(stream)));
 }
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t stream, unsigned int flags) { return (void)flags, cudaEventRecord(e, stream); }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t stream, unsigned int flags) {
+  return (void)flags, cudaEventRecord(e, stream);
+}
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   if (!e) return rt_error(cudaErrorInvalidResourceHandle);
@@ -126,7 +139,8 @@ cudaError_t cudaEventQuery(cudaEvent_t e) {
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {
   double t = 0;
-  if (!ms || !from || !to || !atomic_load(&from->recorded) || !atomic_load(&to->recorded) || (from->flags | to->flags) & cudaEventDisableTiming)
+  if (!ms || !from || !to || !atomic_load(&from->recorded) || !atomic_load(&to->recorded) ||
+      (from->flags | to->flags) & cudaEventDisableTiming)
     return rt_error(cudaErrorInvalidResourceHandle);
   cudaError_t e = rt_status(from->device, mx_event_elapsed_ms(from->mx, to->mx, &t));
   if (e == cudaSuccess) *ms = (float)t;

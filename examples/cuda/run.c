@@ -1,5 +1,5 @@
-/* A kernel in CUDA C++ on libmx: nvcc compiles it to PTX, mx runs that on the CPU. Needs nvcc, but no GPU; where there is no
- * nvcc, it says so and ends.
+/* A kernel in CUDA C++ on libmx: nvcc compiles it to PTX, mx runs that on the CPU. Needs nvcc, but no GPU; where there
+ * is no nvcc, it says so and ends.
  *
  *   cc examples/cuda/run.c $(pkg-config --cflags --libs mx) -o run && ./run examples/cuda/saxpy.cu */
 #include <mx/text.h>

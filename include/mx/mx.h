@@ -5,12 +5,13 @@
  * Conventions
  * - Every call that can fail returns an mx_status. The full text of a device's last failure is
  *   mx_last_error_text(device); mx_status_text() is the short text of a code. Nothing is kept outside of devices.
- * - Devices share nothing but what mx_device_reach says: several threads may use several devices at once. Calls on one device are serialised where
- *   they must be; one device may be used from several threads.
+ * - Devices share nothing but what mx_device_reach says: several threads may use several devices at once. Calls on one
+ * device are serialised where they must be; one device may be used from several threads.
  * - Structs that a caller fills begin with struct_size = sizeof the struct (the macros *_INIT do that), so that a
  *   program keeps working with a later library of the same major version. Fields left 0 mean the default.
- * - Calls without a stream are synchronous and in the order of the default stream, as the CUDA and MACA programming guides (here: the guides) have it: they begin when everything
- *   that was put into the device's blocking streams before them has ended.
+ * - Calls without a stream are synchronous and in the order of the default stream, as the CUDA and MACA programming
+ * guides (here: the guides) have it: they begin when everything that was put into the device's blocking streams before
+ * them has ended.
  * - A kernel that traps leaves its record with the device (mx_device_trap); from then on every launch, copy and
  *   synchronisation answers MX_TRAPPED with the same text, until mx_device_reset. Other devices go on. */
 #ifndef MX_MX_H
@@ -31,30 +32,30 @@ extern "C" {
 #define MX_VERSION_MINOR 2
 #define MX_VERSION_PATCH 0
 #define MX_VERSION_HEX (MX_VERSION_MAJOR << 16 | MX_VERSION_MINOR << 8 | MX_VERSION_PATCH)
-MX_API unsigned mx_version(void);            /* MX_VERSION_HEX of the library that runs */
-MX_API const char *mx_version_string(void);  /* "0.2.0" */
+MX_API unsigned mx_version(void);           /* MX_VERSION_HEX of the library that runs */
+MX_API const char *mx_version_string(void); /* "0.2.0" */
 
 /* ---- status ---------------------------------------------------------------------------------------------
  * X(name, number, text). Numbers never change their meaning. */
-#define MX_STATUS_LIST(X)                                                                              \
-  X(OK, 0, "success")                                                                                  \
-  X(INVALID_VALUE, 1, "an argument is not valid")                                                      \
-  X(OUT_OF_MEMORY, 2, "the host is out of memory")                                                     \
-  X(OUT_OF_DEVICE_MEMORY, 3, "the device is out of memory")                                            \
-  X(INVALID_ADDRESS, 4, "the address range is not inside one live allocation of the device")           \
+#define MX_STATUS_LIST(X) \
+  X(OK, 0, "success") \
+  X(INVALID_VALUE, 1, "an argument is not valid") \
+  X(OUT_OF_MEMORY, 2, "the host is out of memory") \
+  X(OUT_OF_DEVICE_MEMORY, 3, "the device is out of memory") \
+  X(INVALID_ADDRESS, 4, "the address range is not inside one live allocation of the device") \
   X(INVALID_MODULE, 5, "the module is damaged, was made for another version, or was refused by the verifier") \
-  X(NOT_FOUND, 6, "no such name")                                                                      \
-  X(FILE_ERROR, 7, "a file could not be read")                                                         \
-  X(INVALID_LAUNCH, 8, "the launch configuration is not possible for this kernel")                     \
-  X(TOO_LARGE, 9, "a cooperative launch has more blocks than can be resident at once")                 \
-  X(TRAPPED, 10, "a kernel trapped; the device refuses work until it is reset")                        \
-  X(STEP_LIMIT, 11, "the launch was stopped at its step limit")                                        \
-  X(TIME_LIMIT, 12, "the launch was stopped at its time limit")                                        \
-  X(INTERRUPTED, 13, "the launch was interrupted")                                                     \
-  X(NOT_READY, 14, "not finished yet")                                                                 \
-  X(UNSUPPORTED, 15, "this is not supported")                                                          \
-  X(HOST_FAILURE, 16, "the operating system refused something that the machine needs")                 \
-  X(JIT_FAILURE, 17, "compiled code was demanded and could not be had")                                \
+  X(NOT_FOUND, 6, "no such name") \
+  X(FILE_ERROR, 7, "a file could not be read") \
+  X(INVALID_LAUNCH, 8, "the launch configuration is not possible for this kernel") \
+  X(TOO_LARGE, 9, "a cooperative launch has more blocks than can be resident at once") \
+  X(TRAPPED, 10, "a kernel trapped; the device refuses work until it is reset") \
+  X(STEP_LIMIT, 11, "the launch was stopped at its step limit") \
+  X(TIME_LIMIT, 12, "the launch was stopped at its time limit") \
+  X(INTERRUPTED, 13, "the launch was interrupted") \
+  X(NOT_READY, 14, "not finished yet") \
+  X(UNSUPPORTED, 15, "this is not supported") \
+  X(HOST_FAILURE, 16, "the operating system refused something that the machine needs") \
+  X(JIT_FAILURE, 17, "compiled code was demanded and could not be had") \
   X(BUSY, 18, "still in use")
 
 typedef enum mx_status {
@@ -72,7 +73,7 @@ typedef struct mx_module mx_module;
 typedef struct mx_kernel mx_kernel; /* belongs to its module */
 typedef struct mx_stream mx_stream;
 typedef struct mx_event mx_event;
-typedef uint64_t mx_addr;           /* a generic device address; never a host pointer */
+typedef uint64_t mx_addr; /* a generic device address; never a host pointer */
 
 /* ---- devices --------------------------------------------------------------------------------------------*/
 typedef enum mx_jit_mode { MX_JIT_AUTO, MX_JIT_ON, MX_JIT_OFF } mx_jit_mode;
@@ -84,42 +85,46 @@ typedef struct mx_device_options {
   mx_jit_mode jit;          /* for launches that say MX_JIT_AUTO */
   const char *jit_compiler; /* path of mx-jitc; NULL: looked for beside the library and in PATH */
   const char *cache_dir;    /* NULL: $XDG_CACHE_HOME/mx; "": no cache */
-  mx_device *beside;        /* a device beside which the new one has addresses of its own: mx_device_reach. NULL: alone */
+  mx_device *beside; /* a device beside which the new one has addresses of its own: mx_device_reach. NULL: alone */
 } mx_device_options;
-#define MX_DEVICE_OPTIONS_INIT {sizeof(mx_device_options), 0, 0, MX_JIT_AUTO, NULL, NULL, NULL}
+#define MX_DEVICE_OPTIONS_INIT \
+  { sizeof(mx_device_options), 0, 0, MX_JIT_AUTO, NULL, NULL, NULL }
 
 MX_API mx_status mx_device_create(const mx_device_options *options, mx_device **device); /* options may be NULL */
 MX_API void mx_device_destroy(mx_device *device); /* waits for its streams; its handles of all kinds end with it */
 /* Ends all modules, allocations, streams' queued work and the trap; as new, save for limits and the output callback.
  * Stream and event handles stay usable, module and kernel handles do not. */
 MX_API mx_status mx_device_reset(mx_device *device);
-/* Devices that were created beside one another (options.beside; up to eight, 508 GiB in all) have distinct addresses. Their kernels see the
- * managed memory of all of them; with mx_device_reach, kernels of `device` also read and write all other global memory of `peer`, until it is
- * not allowed any more or one of them ends. Fences and atomics reach across (.sys). Memory of others stays as long as a launch runs: who frees
- * it waits. Not reached: constants and what kernels have allocated. Sessions do not show others' memory, nor take changes of it back. */
+/* Devices that were created beside one another (options.beside; up to eight, 508 GiB in all) have distinct addresses.
+ * Their kernels see the managed memory of all of them; with mx_device_reach, kernels of `device` also read and write
+ * all other global memory of `peer`, until it is not allowed any more or one of them ends. Fences and atomics reach
+ * across (.sys). Memory of others stays as long as a launch runs: who frees it waits. Not reached: constants and what
+ * kernels have allocated. Sessions do not show others' memory, nor take changes of it back. */
 MX_API mx_status mx_device_can_reach(mx_device *device, mx_device *peer, bool *can);
-MX_API mx_status mx_device_reach(mx_device *device, mx_device *peer, bool allowed); /* MX_UNSUPPORTED: not beside one another */
+MX_API mx_status mx_device_reach(mx_device *device, mx_device *peer,
+                                 bool allowed);            /* MX_UNSUPPORTED: not beside one another */
 MX_API mx_status mx_device_synchronize(mx_device *device); /* until all streams are empty */
 /* Stops the running launch, if any, as soon as its workers look (MX_INTERRUPTED). The only call that a signal handler
  * may make. */
 MX_API void mx_device_interrupt(mx_device *device);
-/* How far the running launch is, or the last one was: blocks that have begun, of how many. Any thread may ask at any time. */
+/* How far the running launch is, or the last one was: blocks that have begun, of how many. Any thread may ask at any
+ * time. */
 MX_API void mx_device_progress(mx_device *device, uint64_t *begun, uint64_t *blocks);
-/* From any thread, of the launch that runs: NULL, or, once nobody's registers have changed for two seconds while all lanes spin or
- * wait, who does so where and on what word of memory: lines, each with a newline before it. The launch is looked at from the first
- * call on. mx_text_free frees it. */
+/* From any thread, of the launch that runs: NULL, or, once nobody's registers have changed for two seconds while all
+ * lanes spin or wait, who does so where and on what word of memory: lines, each with a newline before it. The launch is
+ * looked at from the first call on. mx_text_free frees it. */
 MX_API char *mx_device_stuck(mx_device *device);
 
 typedef struct mx_device_properties {
   size_t struct_size;
-  const char *name, *cpu_level;    /* "mx", "x86-64-v4" */
+  const char *name, *cpu_level; /* "mx", "x86-64-v4" */
   uint32_t threads;
-  uint32_t max_threads_per_block;  /* 1024 */
+  uint32_t max_threads_per_block; /* 1024 */
   uint32_t max_block[3], max_grid[3];
-  uint32_t max_shared_bytes;       /* of a block, static and dynamic: 232448 */
-  uint32_t max_param_bytes;        /* of a kernel: 32764 */
-  uint32_t max_resident_blocks;    /* also the largest cooperative grid */
-  uint32_t multiprocessors;        /* 1 */
+  uint32_t max_shared_bytes;    /* of a block, static and dynamic: 232448 */
+  uint32_t max_param_bytes;     /* of a kernel: 32764 */
+  uint32_t max_resident_blocks; /* also the largest cooperative grid */
+  uint32_t multiprocessors;     /* 1 */
   uint64_t memory_bytes;
 } mx_device_properties;
 MX_API mx_status mx_device_get_properties(mx_device *device, mx_device_properties *out); /* set struct_size first */
@@ -130,7 +135,8 @@ typedef enum mx_limit {
   MX_LIMIT_HEAP,            /* bytes of the heap of device malloc; default 8 MiB; not while the heap is in use */
   MX_LIMIT_RESIDENT_BLOCKS, /* most blocks of one launch that are resident at once; default 1024, at most 65536 */
   MX_LIMIT_CALL_DEPTH,      /* most nested calls of a lane; default 4096 */
-  MX_LIMIT_CONSTANT,        /* most bytes of a module's .const variables, and of one mx_alloc_constant; default 65536, at most 32 MiB */
+  MX_LIMIT_CONSTANT, /* most bytes of a module's .const variables, and of one mx_alloc_constant; default 65536, at most
+                        32 MiB */
   MX_LIMIT_COUNT
 } mx_limit;
 MX_API mx_status mx_limit_get(mx_device *device, mx_limit limit, uint64_t *value);
@@ -139,8 +145,9 @@ MX_API mx_status mx_limit_set(mx_device *device, mx_limit limit, uint64_t value)
 /* Full text of the device's last failure: several lines are possible, no newline at the end. mx_text_free
  * frees it. NULL: nothing failed yet, or out of memory. device NULL: NULL. */
 MX_API char *mx_last_error_text(mx_device *device);
-/* What a user should know though nothing failed: that kernels stay in the interpreter because the compiler is missing or
- * fails, or that compiled code cannot be kept. Once for a device, for the first such reason; mx_text_free frees it. NULL: nothing. */
+/* What a user should know though nothing failed: that kernels stay in the interpreter because the compiler is missing
+ * or fails, or that compiled code cannot be kept. Once for a device, for the first such reason; mx_text_free frees it.
+ * NULL: nothing. */
 MX_API char *mx_device_note(mx_device *device);
 
 /* ---- memory ---------------------------------------------------------------------------------------------
@@ -148,9 +155,9 @@ MX_API char *mx_device_note(mx_device *device);
  * allocations never touch: one past the end of one is not the start of the next. New memory is zero. */
 MX_API mx_status mx_alloc(mx_device *device, uint64_t bytes, mx_addr *address);
 MX_API mx_status mx_free(mx_device *device, mx_addr address); /* 0: nothing */
-/* Memory that kernels read only, in the constant window: OpenCL's __constant pointers, ld.const through a parameter. *address is
- * generic, for copies, mx_free and loads that name no space; *offset is the same place in the constant space: what ld.const takes,
- * and so the kernel's argument. Either may be NULL. */
+/* Memory that kernels read only, in the constant window: OpenCL's __constant pointers, ld.const through a parameter.
+ * *address is generic, for copies, mx_free and loads that name no space; *offset is the same place in the constant
+ * space: what ld.const takes, and so the kernel's argument. Either may be NULL. */
 MX_API mx_status mx_alloc_constant(mx_device *device, uint64_t bytes, mx_addr *address, mx_addr *offset);
 MX_API mx_status mx_copy_to_device(mx_device *device, mx_addr to, const void *from, uint64_t bytes);
 MX_API mx_status mx_copy_from_device(mx_device *device, void *to, mx_addr from, uint64_t bytes);
@@ -188,49 +195,54 @@ MX_API mx_kernel *mx_module_kernel_at(mx_module *module, size_t number); /* in t
 typedef struct mx_kernel_info {
   size_t struct_size;
   const char *name;
-  uint32_t lanes;                       /* of a warp: 32 or 64 */
+  uint32_t lanes; /* of a warp: 32 or 64 */
   uint32_t params, param_bytes;
   uint32_t static_shared_bytes;
-  uint32_t local_bytes;                 /* of the kernel's own frame, a lane */
+  uint32_t local_bytes; /* of the kernel's own frame, a lane */
   uint32_t slots32, slots64, predicates, spills;
   uint32_t code_words;
-  uint32_t reqntid[3], maxntid[3];      /* 0: not given */
+  uint32_t reqntid[3], maxntid[3]; /* 0: not given */
   uint32_t max_threads_per_block;
-  bool cooperative;                     /* its text asks for cooperative launches */
+  bool cooperative; /* its text asks for cooperative launches */
 } mx_kernel_info;
 MX_API mx_status mx_kernel_get_info(const mx_kernel *kernel, mx_kernel_info *out); /* set struct_size first */
 
 typedef struct mx_param_info {
   size_t struct_size;
-  const char *name, *type;              /* type as in the text, without the dot: "u64", "f32"; arrays: of an element */
-  uint32_t offset, size, align;         /* in the parameter buffer, bytes; an array's size is that of all elements */
-  bool is_pointer;                      /* declared .ptr */
+  const char *name, *type;      /* type as in the text, without the dot: "u64", "f32"; arrays: of an element */
+  uint32_t offset, size, align; /* in the parameter buffer, bytes; an array's size is that of all elements */
+  bool is_pointer;              /* declared .ptr */
 } mx_param_info;
 MX_API mx_status mx_kernel_get_param(const mx_kernel *kernel, size_t number, mx_param_info *out);
 
 /* ---- launches -------------------------------------------------------------------------------------------*/
-/* When asynchronous copies land. LATE: not before somebody waits for them and nothing else can go on, so that a wait that is missing shows in
- * every run; NOW: at once; RANDOM: at any time between, the same ones for the same seed. */
+/* When asynchronous copies land. LATE: not before somebody waits for them and nothing else can go on, so that a wait
+ * that is missing shows in every run; NOW: at once; RANDOM: at any time between, the same ones for the same seed. */
 typedef enum mx_async_order { MX_ASYNC_LATE, MX_ASYNC_NOW, MX_ASYNC_RANDOM } mx_async_order;
 
 typedef struct mx_launch_config {
   size_t struct_size;
   uint32_t grid[3], block[3];
-  uint32_t shared_bytes;      /* dynamic shared memory */
-  bool cooperative;           /* all blocks resident at once; grid barriers work */
+  uint32_t shared_bytes; /* dynamic shared memory */
+  bool cooperative;      /* all blocks resident at once; grid barriers work */
   mx_jit_mode jit;
-  uint32_t threads;           /* workers; 0: the device's */
-  uint32_t resident_blocks;   /* 0: chosen; more is more blocks that may wait for one another */
-  uint64_t steps;             /* stop after about so many warp instructions, all warps together; 0: never */
-  double timeout;             /* seconds, those included in which it waits for compiled code; 0: never */
-  uint64_t jit_stress;        /* not 0: change engines at random safepoints of this seed (for tests) */
-  bool live;                  /* text goes to mx_device_set_output's function as it is printed, from the threads that run the launch, one
-                               * at a time; without it, see there */
-  mx_async_order async;       /* when asynchronous copies land */
-  uint64_t async_seed;        /* of MX_ASYNC_RANDOM */
-  uint32_t cluster[3];        /* blocks of a cluster, which share their shared memory; 0: as the kernel says, or one */
+  uint32_t threads;         /* workers; 0: the device's */
+  uint32_t resident_blocks; /* 0: chosen; more is more blocks that may wait for one another */
+  uint64_t steps;           /* stop after about so many warp instructions, all warps together; 0: never */
+  double timeout;           /* seconds, those included in which it waits for compiled code; 0: never */
+  uint64_t jit_stress;      /* not 0: change engines at random safepoints of this seed (for tests) */
+  bool live; /* text goes to mx_device_set_output's function as it is printed, from the threads that run the launch, one
+              * at a time; without it, see there */
+  mx_async_order async; /* when asynchronous copies land */
+  uint64_t async_seed;  /* of MX_ASYNC_RANDOM */
+  uint32_t cluster[3];  /* blocks of a cluster, which share their shared memory; 0: as the kernel says, or one */
 } mx_launch_config;
-#define MX_LAUNCH_CONFIG_INIT {sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0, false, MX_ASYNC_LATE, 0, {0, 0, 0}}
+#define MX_LAUNCH_CONFIG_INIT \
+  { \
+    sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0, false, MX_ASYNC_LATE, 0, { \
+      0, 0, 0 \
+    } \
+  }
 
 /* Parameters travel as one buffer, laid out as mx_kernel_get_param says; bytes must be the kernel's param_bytes (0 and
  * NULL for none). Returns when the grid has ended. */
@@ -262,28 +274,28 @@ typedef enum mx_tier {
 typedef struct mx_launch_stats {
   size_t struct_size;
   uint64_t blocks, warps;
-  uint64_t steps;                /* warp instructions of the interpreter; compiled code counts the same instructions */
-  uint64_t steps_compiled;       /* of these, by compiled code */
-  uint64_t warps_interpreted;    /* warps that never entered compiled code */
-  uint64_t warps_compiled;       /* warps that did */
-  uint64_t splits, rejoins;      /* divergent branches taken, lanes meeting again */
-  uint64_t parks;                /* blocks set aside because all their warps waited */
-  uint64_t enters;               /* into compiled code */
-  uint64_t exits[8];             /* out of compiled code: enum mx_exit_reason */
+  uint64_t steps;             /* warp instructions of the interpreter; compiled code counts the same instructions */
+  uint64_t steps_compiled;    /* of these, by compiled code */
+  uint64_t warps_interpreted; /* warps that never entered compiled code */
+  uint64_t warps_compiled;    /* warps that did */
+  uint64_t splits, rejoins;   /* divergent branches taken, lanes meeting again */
+  uint64_t parks;             /* blocks set aside because all their warps waited */
+  uint64_t enters;            /* into compiled code */
+  uint64_t exits[8];          /* out of compiled code: enum mx_exit_reason */
   uint64_t pmevents[16];
-  uint64_t printf_lost;          /* bytes overwritten in the FIFO */
-  double seconds;                /* wall time of the launch */
-  double compile_ms;             /* of compiles that ended in this launch */
+  uint64_t printf_lost; /* bytes overwritten in the FIFO */
+  double seconds;       /* wall time of the launch */
+  double compile_ms;    /* of compiles that ended in this launch */
   uint64_t cache_hits, cache_misses;
   mx_tier tier;
-  double interpreted_ms;         /* what the kernel's launches without compiled code have taken so far, all of them */
-  double predicted_compile_ms;   /* what compiling it was expected to take */
+  double interpreted_ms;       /* what the kernel's launches without compiled code have taken so far, all of them */
+  double predicted_compile_ms; /* what compiling it was expected to take */
   uint32_t threads, resident_blocks, peak_resident_blocks;
   double interpreted_ns, compiled_ns; /* processor time of an instruction, as far as measured for this kernel; 0: not */
 } mx_launch_stats;
 enum mx_exit_reason {
-  MX_EXIT_DONE,    /* the warp has ended */
-  MX_EXIT_POLL,    /* the slice is used up: others have their turn */
+  MX_EXIT_DONE, /* the warp has ended */
+  MX_EXIT_POLL, /* the slice is used up: others have their turn */
   MX_EXIT_TRAP,
   MX_EXIT_CALL,    /* a call of something that is not compiled */
   MX_EXIT_BLOCK,   /* lanes wait for others */
@@ -293,39 +305,40 @@ enum mx_exit_reason {
 };
 MX_API mx_status mx_device_stats(mx_device *device, mx_launch_stats *out); /* set struct_size first */
 
-/* Where the text of device printf goes: whole records, in the FIFO's order. It waits until somebody synchronises with the device, one of its
- * streams or an event, begins a launch, copies or fills memory without a stream, loads or unloads a module, or resets or ends the device, and
- * until a stream comes to a mx_stream_call; then the thread that does that calls fn. A launch without a stream, and a stop of a debugging
- * session, end with it. (mx_launch_config.live does not wait.) NULL: text is dropped. fn must not call mx functions of the device. */
+/* Where the text of device printf goes: whole records, in the FIFO's order. It waits until somebody synchronises with
+ * the device, one of its streams or an event, begins a launch, copies or fills memory without a stream, loads or
+ * unloads a module, or resets or ends the device, and until a stream comes to a mx_stream_call; then the thread that
+ * does that calls fn. A launch without a stream, and a stop of a debugging session, end with it. (mx_launch_config.live
+ * does not wait.) NULL: text is dropped. fn must not call mx functions of the device. */
 typedef void (*mx_output_fn)(void *user, const char *text, size_t size);
 MX_API mx_status mx_device_set_output(mx_device *device, mx_output_fn fn, void *user);
-/* Where messages about failed assertions go, a line for each thread, at the same times: of all threads of a launch, in the order of blocks.
- * NULL: where printf's text goes. */
+/* Where messages about failed assertions go, a line for each thread, at the same times: of all threads of a launch, in
+ * the order of blocks. NULL: where printf's text goes. */
 MX_API mx_status mx_device_set_messages(mx_device *device, mx_output_fn fn, void *user);
 
 /* ---- traps ----------------------------------------------------------------------------------------------
  * X(name, number, text). */
-#define MX_TRAP_LIST(X)                                                                                \
-  X(NONE, 0, "no trap")                                                                                \
-  X(OUT_OF_BOUNDS, 1, "access outside of every allocation")                                            \
-  X(MISALIGNED, 2, "misaligned access")                                                                \
-  X(READ_ONLY, 3, "write to read-only memory")                                                         \
-  X(WRONG_SPACE, 4, "the instruction cannot access this address space")                                \
-  X(TRAP, 5, "trap instruction")                                                                       \
-  X(ASSERT, 6, "assertion failed")                                                                     \
-  X(SYNC, 8, "lanes disagree about a warp operation")                                                  \
-  X(BARRIER, 9, "barrier used wrongly")                                                                \
-  X(DEADLOCK, 10, "deadlock: nobody can go on")                                                        \
-  X(STACK_OVERFLOW, 11, "the lane's stack is full")                                                    \
-  X(BAD_CALL, 12, "indirect call to something that is not a function of that signature")               \
-  X(BAD_BRANCH, 13, "branch table index out of range")                                                 \
-  X(BAD_FREE, 14, "free of something that malloc did not return")                                      \
-  X(UNSUPPORTED, 15, "the operation is not supported")                                                 \
-  X(HOST_MEMORY, 16, "the host is out of memory")                                                      \
-  X(INTERNAL, 17, "internal error")                                                                    \
-  X(MBARRIER, 18, "mbarrier used wrongly")                                                             \
-  X(ASYNC, 19, "asynchronous copy used wrongly")                                                       \
-  X(BAD_OBJECT, 20, "no texture or surface that the instruction can use")                              \
+#define MX_TRAP_LIST(X) \
+  X(NONE, 0, "no trap") \
+  X(OUT_OF_BOUNDS, 1, "access outside of every allocation") \
+  X(MISALIGNED, 2, "misaligned access") \
+  X(READ_ONLY, 3, "write to read-only memory") \
+  X(WRONG_SPACE, 4, "the instruction cannot access this address space") \
+  X(TRAP, 5, "trap instruction") \
+  X(ASSERT, 6, "assertion failed") \
+  X(SYNC, 8, "lanes disagree about a warp operation") \
+  X(BARRIER, 9, "barrier used wrongly") \
+  X(DEADLOCK, 10, "deadlock: nobody can go on") \
+  X(STACK_OVERFLOW, 11, "the lane's stack is full") \
+  X(BAD_CALL, 12, "indirect call to something that is not a function of that signature") \
+  X(BAD_BRANCH, 13, "branch table index out of range") \
+  X(BAD_FREE, 14, "free of something that malloc did not return") \
+  X(UNSUPPORTED, 15, "the operation is not supported") \
+  X(HOST_MEMORY, 16, "the host is out of memory") \
+  X(INTERNAL, 17, "internal error") \
+  X(MBARRIER, 18, "mbarrier used wrongly") \
+  X(ASYNC, 19, "asynchronous copy used wrongly") \
+  X(BAD_OBJECT, 20, "no texture or surface that the instruction can use") \
   X(OUTSIDE_SURFACE, 21, "access outside of a surface")
 
 typedef enum mx_trap_kind {
@@ -343,18 +356,18 @@ typedef struct mx_trap_info {
   const char *kernel, *function; /* the function may be a callee of the kernel */
   const char *file;              /* source line, if the module has a line table: else NULL and 0 */
   uint32_t line;
-  uint32_t pc;                   /* word number in the function */
-  const char *instruction;       /* spelling of the opcode there, or NULL */
+  uint32_t pc;             /* word number in the function */
+  const char *instruction; /* spelling of the opcode there, or NULL */
   uint32_t block[3];
-  uint32_t warp;                 /* in its block */
-  uint64_t lanes;                /* the lanes that trapped; for a deadlock, those that wait */
-  bool has_address;              /* address, access_bytes and is_write mean something */
+  uint32_t warp;    /* in its block */
+  uint64_t lanes;   /* the lanes that trapped; for a deadlock, those that wait */
+  bool has_address; /* address, access_bytes and is_write mean something */
   bool is_write;
-  mx_addr address;               /* of the lowest trapping lane; generic */
+  mx_addr address; /* of the lowest trapping lane; generic */
   uint32_t access_bytes;
-  const char *nearest;           /* "64 bytes past the end of buffer #3 (4096 bytes at 0x100002000)", or NULL */
-  const char *detail;            /* more about it, several lines possible, or NULL */
-  const char *text;              /* all of it, for people */
+  const char *nearest; /* "64 bytes past the end of buffer #3 (4096 bytes at 0x100002000)", or NULL */
+  const char *detail;  /* more about it, several lines possible, or NULL */
+  const char *text;    /* all of it, for people */
 } mx_trap_info;
 /* The sticky trap of the device. kind MX_TRAP_NONE: there is none. Strings live until reset or destroy. */
 MX_API mx_status mx_device_trap(mx_device *device, mx_trap_info *out); /* set struct_size first */
@@ -379,8 +392,10 @@ MX_API mx_status mx_launch_args_async(mx_kernel *kernel, const mx_launch_config 
                                       size_t count, mx_stream *stream);
 MX_API mx_status mx_copy_to_device_async(mx_device *device, mx_addr to, const void *from, uint64_t bytes,
                                          mx_stream *stream);
-MX_API mx_status mx_copy_from_device_async(mx_device *device, void *to, mx_addr from, uint64_t bytes, mx_stream *stream);
-MX_API mx_status mx_copy_on_device_async(mx_device *device, mx_addr to, mx_addr from, uint64_t bytes, mx_stream *stream);
+MX_API mx_status mx_copy_from_device_async(mx_device *device, void *to, mx_addr from, uint64_t bytes,
+                                           mx_stream *stream);
+MX_API mx_status mx_copy_on_device_async(mx_device *device, mx_addr to, mx_addr from, uint64_t bytes,
+                                         mx_stream *stream);
 MX_API mx_status mx_memset8_async(mx_device *device, mx_addr to, uint8_t value, uint64_t count, mx_stream *stream);
 MX_API mx_status mx_memset16_async(mx_device *device, mx_addr to, uint16_t value, uint64_t count, mx_stream *stream);
 MX_API mx_status mx_memset32_async(mx_device *device, mx_addr to, uint32_t value, uint64_t count, mx_stream *stream);

@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /* Assembles `size` bytes of text and loads the result. *messages, where messages is not NULL, gets all diagnostics in
- * the usual form, or NULL when there are none; mx_text_free frees it. MX_INVALID_MODULE: the text has errors (see *messages),
- * or the device refuses the module (see mx_last_error_text). */
+ * the usual form, or NULL when there are none; mx_text_free frees it. MX_INVALID_MODULE: the text has errors (see
+ * *messages), or the device refuses the module (see mx_last_error_text). */
 MX_API mx_status mx_module_load_text(mx_device *device, const char *text, size_t size, const mx_asm_options *options,
                                      mx_module **module, char **messages);
 

@@ -14,11 +14,16 @@
 
 /* ---- memory rows -----------------------------------------------------------------------------------------*/
 const struct ja_access ja_access[MX_OP_COUNT] = {
-#define LOAD(mt_, dt_, n_) {JA_LOAD, MX_T_##mt_, n_}
-#define STORE(mt_, n_) {JA_STORE, MX_T_##mt_, n_}
-#define ATOM(step_, t_, ...) {JA_ATOM, MX_T_##t_, 1, #step_}
-#define ATOMV(step_, t_, n_, ...) {JA_OTHER, MX_T_##t_, n_}
-#define PREFETCH() {JA_OTHER, MX_T_none, 0}
+#define LOAD(mt_, dt_, n_) \
+  { JA_LOAD, MX_T_##mt_, n_ }
+#define STORE(mt_, n_) \
+  { JA_STORE, MX_T_##mt_, n_ }
+#define ATOM(step_, t_, ...) \
+  { JA_ATOM, MX_T_##t_, 1, #step_ }
+#define ATOMV(step_, t_, n_, ...) \
+  { JA_OTHER, MX_T_##t_, n_ }
+#define PREFETCH() \
+  { JA_OTHER, MX_T_none, 0 }
 #define OP(...)
 #define OPF(...)
 #define OPX(...)
@@ -32,7 +37,9 @@ const struct ja_access ja_access[MX_OP_COUNT] = {
 };
 
 /* ---- memory: freed whole --------------------------------------------------------------------------------*/
-struct chunk { struct chunk *next; };
+struct chunk {
+  struct chunk *next;
+};
 static void *get(struct ja *a, size_t n) {
   struct chunk *c = calloc(1, sizeof *c + 8 + n);
   if (!c) abort(); /* a process of its own: its caller goes on without compiled code */
@@ -68,10 +75,12 @@ static uint32_t touch(const struct ja *a, const struct ja_ins *i, bool out, uint
   if (!out && mx_w_guard(w) != MX_GUARD_NONE) slots[n++] = ja_slot(a, MX_PRED, mx_w_guard(w));
   if (i->o->flags & MX_F_BRANCH) return n;
   if (i->op == MX_RET) { /* the machine takes the results from their slots */
-    for (uint32_t k = 0; !out && k < a->f->nresults; k++) n = add_field(a, a->f->results[k].slot, a->f->results[k].cls, slots, n);
+    for (uint32_t k = 0; !out && k < a->f->nresults; k++)
+      n = add_field(a, a->f->results[k].slot, a->f->results[k].cls, slots, n);
     return n;
   }
-  if (i->o->flags & MX_F_MOVI) return out ? add_field(a, mx_w_field(w, 0), mx__types[i->o->opnd[0].type].slot_class, slots, n) : n;
+  if (i->o->flags & MX_F_MOVI)
+    return out ? add_field(a, mx_w_field(w, 0), mx__types[i->o->opnd[0].type].slot_class, slots, n) : n;
   if (i->o->flags & MX_F_CALL) {
     const struct mx_func *callee = i->op == MX_CALL ? &a->image->funcs[mx_w_callee(w)] : NULL;
     const struct mx_proto *proto = callee ? NULL : &a->f->protos[mx_w_callee(w)];
@@ -79,7 +88,8 @@ static uint32_t touch(const struct ja *a, const struct ja_ins *i, bool out, uint
       const bool result = k < mx_w_nres(w);
       const unsigned j = result ? k : k - mx_w_nres(w);
       if (result != out) continue;
-      const unsigned cls = callee ? (result ? callee->results[j].cls : callee->args[j].cls) : (result ? proto->res[j] : proto->arg[j]);
+      const unsigned cls =
+          callee ? (result ? callee->results[j].cls : callee->args[j].cls) : (result ? proto->res[j] : proto->arg[j]);
       n = add_field(a, mx_w_ext_field(i->w[1 + k / MX_EXT_FIELDS], k % MX_EXT_FIELDS), cls, slots, n);
     }
     return n;
@@ -113,7 +123,8 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (i->o->flags & MX_F_MOVI || i->kind == JA_CALLS) return true;
   if (ja_local(a, i)) return true;
   if (i->op == MX_SREG_32 && mx_w_operand(i->w, 1) == MX_SR_WARPID) return true;
-  if (i->op == MX_SREG_32 || i->op == MX_SREG_64 || i->op == MX_SREG_PRED) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
+  if (i->op == MX_SREG_32 || i->op == MX_SREG_64 || i->op == MX_SREG_PRED)
+    return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
   /* one address, one value; local memory differs from lane to lane */
   if (i->o->cls == MX_MEM && ja_access[i->op].kind == JA_LOAD) {
@@ -134,7 +145,8 @@ void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t 
 
 /* ---- NaNs -----------------------------------------------------------------------------------------------*/
 static bool makes_float(const struct ja_ins *i) {
-  return i->o->flags & MX_F_CANON && i->o->opnd[0].type == MX_T_f32 && jx_meanings[i->op] && i->o->nopnds > 1 && i->o->opnd[1].role == MX_IN;
+  return i->o->flags & MX_F_CANON && i->o->opnd[0].type == MX_T_f32 && jx_meanings[i->op] && i->o->nopnds > 1 &&
+         i->o->opnd[1].role == MX_IN;
 }
 static bool is_nan(uint32_t v) { return (v & 0x7FFFFFFF) > 0x7F800000; }
 /* A copy's source: a slot, or JA_NONE and *harmless whether a constant is no NaN. */
@@ -153,7 +165,8 @@ void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *k
   bool harmless;
   const uint32_t from = copied(a, i, &harmless);
   const bool made = makes_float(i), guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
-  const bool f = made || harmless || (from != JA_NONE && ja_has(flt, from)), r = made || (from != JA_NONE && ja_has(raw, from));
+  const bool f = made || harmless || (from != JA_NONE && ja_has(flt, from)),
+             r = made || (from != JA_NONE && ja_has(raw, from));
   for (uint32_t k = 0; k < n; k++) {
     const bool mixed = guarded || (kept && ja_has(kept, s[k]));
     const bool now_f = f && (!mixed || ja_has(flt, s[k])), now_r = now_f && (r || (mixed && ja_has(raw, s[k])));
@@ -180,8 +193,15 @@ static void find_blocks(struct ja *a) {
     const mx_word w = f->code[pc];
     struct ja_ins *i = &a->ins[a->nins++];
     const struct ja_origin *from = &a->origin[pc];
-    *i = (struct ja_ins){.pc = pc, .op = (uint16_t)mx_w_op(w), .w = &f->code[pc], .o = &mx__ops[mx_w_op(w)], .frame = from->frame, .into = from->into, .kind = from->kind,
-                         .counts = from->counts, .bounds = from->bounds};
+    *i = (struct ja_ins){.pc = pc,
+                         .op = (uint16_t)mx_w_op(w),
+                         .w = &f->code[pc],
+                         .o = &mx__ops[mx_w_op(w)],
+                         .frame = from->frame,
+                         .into = from->into,
+                         .kind = from->kind,
+                         .counts = from->counts,
+                         .bounds = from->bounds};
     lead[pc] |= from->lead;
     const uint32_t next = pc + mx_w_length(w);
     if (i->o->flags & MX_F_BRANCH) {
@@ -227,8 +247,7 @@ static void find_blocks(struct ja *a) {
       if (guarded && k + 1 < a->nblocks) bl->succ[bl->nsucc++] = k + 1;
       bl->succ[bl->nsucc++] = a->block_of_pc[mx_w_target(*last->w)];
     } else if (last->op == MX_BRX || ((last->o->flags & MX_F_END) && !guarded && last->kind == JA_PLAIN)) {
-    } else if (k + 1 < a->nblocks)
-      bl->succ[bl->nsucc++] = k + 1;
+    } else if (k + 1 < a->nblocks) bl->succ[bl->nsucc++] = k + 1;
   }
 }
 /* ---- liveness ---------------------------------------------------------------------------------------------*/
@@ -372,7 +391,8 @@ static void find_entries(struct ja *a) {
     }
     if (last->op == MX_BRX && b + 1 < a->nblocks && a->blocks[b + 1].meets) a->blocks[b + 1].entry = true;
   }
-  for (uint32_t b = 0; b < a->nblocks; b++) a->blocks[b].entry &= !ja_frame_of(a, b); /* inside of copies, the functions' own code is entered */
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    a->blocks[b].entry &= !ja_frame_of(a, b); /* inside of copies, the functions' own code is entered */
 }
 
 static void find_loops(struct ja *a) {
@@ -389,9 +409,14 @@ static void find_loops(struct ja *a) {
 }
 
 bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops) {
-  *u = (struct ja_unit){.image = image, .stops = stops, .clocks = stops || mx_keeps_clocks(image), .in_line = JI_SMALL,
-                        .reachable = mx__reachable(image, kernel), .wanted = calloc(image->nfuncs + 1u, sizeof *u->wanted),
-                        .calls = calloc(image->nfuncs + 1u, sizeof *u->calls), .first_bounds = calloc(image->nfuncs + 1u, sizeof *u->first_bounds)};
+  *u = (struct ja_unit){.image = image,
+                        .stops = stops,
+                        .clocks = stops || mx_keeps_clocks(image),
+                        .in_line = JI_SMALL,
+                        .reachable = mx__reachable(image, kernel),
+                        .wanted = calloc(image->nfuncs + 1u, sizeof *u->wanted),
+                        .calls = calloc(image->nfuncs + 1u, sizeof *u->calls),
+                        .first_bounds = calloc(image->nfuncs + 1u, sizeof *u->first_bounds)};
   if (!u->reachable || !u->wanted || !u->calls || !u->first_bounds) return false;
   mx__first_bounds(image, u->reachable, u->first_bounds);
   bool indirect = false;

@@ -1,9 +1,9 @@
 /* What the compiler finds out about one function before it builds anything: instructions and blocks, which slots live
  * where, which hold one value for all lanes, and which divergent branches can stay inside compiled code.
  *
- * A divergence is *hidden* where the code runs both sides under masks, in the order in which the machine would (apart.h). While a block
- * runs, other lanes may stand before others: what these still read must stay as it is for them. Other divergent branches go through
- * the machine. Knows nothing of gccjit. */
+ * A divergence is *hidden* where the code runs both sides under masks, in the order in which the machine would
+ * (apart.h). While a block runs, other lanes may stand before others: what these still read must stay as it is for
+ * them. Other divergent branches go through the machine. Knows nothing of gccjit. */
 #ifndef MX_JITC_ANALYSE_H
 #define MX_JITC_ANALYSE_H
 
@@ -11,19 +11,20 @@
 
 #define JA_NONE UINT32_MAX
 
-/* Where an instruction comes from, and what it is in code that calls are built into: see inline.h. Sets of `counts`: it is one that the
- * machine counts. */
+/* Where an instruction comes from, and what it is in code that calls are built into: see inline.h. Sets of `counts`: it
+ * is one that the machine counts. */
 enum ja_kind { JA_PLAIN, JA_ADDED, JA_CALLS, JA_RETURNS };
 struct ja_origin {
-  uint32_t frame, pc;         /* pc in the frame's own function */
-  uint32_t bounds, into;      /* number of its bounds cache, if it has one; of a call in line: the callee's frame */
+  uint32_t frame, pc;    /* pc in the frame's own function */
+  uint32_t bounds, into; /* number of its bounds cache, if it has one; of a call in line: the callee's frame */
   uint8_t kind;
-  bool counts, lead;          /* lead: a block and an entry begin here */
+  bool counts, lead; /* lead: a block and an entry begin here */
 };
 /* A call that is built in its place; number 0 is the function itself. */
 struct ja_frame {
   uint32_t func, parent, level;
-  uint32_t call, last, begin; /* pc of the call in the parent's function; of a return in this one; where it begins in the code that is built */
+  uint32_t call, last, begin; /* pc of the call in the parent's function; of a return in this one; where it begins in
+                                 the code that is built */
   uint32_t first[3];          /* by class: the number of its first slot */
   uint32_t rank;              /* the machine's, of what is behind the call; 0: it is in a copy */
   uint64_t local;             /* where its local memory begins, behind where that of frame 0 does */
@@ -31,76 +32,89 @@ struct ja_frame {
 
 struct ja_ins {
   uint32_t pc, block, bounds; /* bounds: as in ja_origin */
-  uint32_t frame, into, steps, ticks; /* steps: so many are counted in its block before it; what these add to the clock */
+  uint32_t frame, into, steps,
+      ticks; /* steps: so many are counted in its block before it; what these add to the clock */
   uint8_t kind;
   bool counts;
   uint16_t op;
   const mx_word *w;
   const struct mx_op_info *o;
-  uint64_t wide;              /* operands of 8 and 16 bits whose slots may hold more: widths.c */
-  uint64_t *keep;             /* of a stop: slots that have to be in the frame here; else NULL. See stops.c */
-  uint64_t *zero;             /* of a call in line: slots of the callee that are read before they are written; or NULL */
+  uint64_t wide;  /* operands of 8 and 16 bits whose slots may hold more: widths.c */
+  uint64_t *keep; /* of a stop: slots that have to be in the frame here; else NULL. See stops.c */
+  uint64_t *zero; /* of a call in line: slots of the callee that are read before they are written; or NULL */
 };
 
 /* What a memory row does: elements of a type, as it lies in memory. */
 enum ja_access_kind { JA_OTHER, JA_LOAD, JA_STORE, JA_ATOM };
-struct ja_access { uint8_t kind, type, n; const char *step; /* of an atomic: its meaning's name */ };
+struct ja_access {
+  uint8_t kind, type, n;
+  const char *step; /* of an atomic: its meaning's name */
+};
 extern const struct ja_access ja_access[MX_OP_COUNT];
 
 struct ja_block {
-  uint32_t pc, first, end;    /* instructions [first, end) */
-  uint32_t steps, ticks;      /* as many are counted; what they add to the clock */
-  uint32_t succ[2], nsucc;    /* where control goes inside this function; tables of brx have no edges here, see leaves */
-  uint32_t place, idom;       /* in reverse postorder; immediate dominator. JA_NONE: control does not get here. See graph.h */
-  bool leaves;                /* its last instruction is always left to the machine */
-  uint32_t rank, turn;        /* the machine's, and its place in that order among the blocks here */
-  bool meets;                 /* lanes may meet where it begins: the machine has a JOIN there */
+  uint32_t pc, first, end; /* instructions [first, end) */
+  uint32_t steps, ticks;   /* as many are counted; what they add to the clock */
+  uint32_t succ[2], nsucc; /* where control goes inside this function; tables of brx have no edges here, see leaves */
+  uint32_t place, idom; /* in reverse postorder; immediate dominator. JA_NONE: control does not get here. See graph.h */
+  bool leaves;          /* its last instruction is always left to the machine */
+  uint32_t rank, turn;  /* the machine's, and its place in that order among the blocks here */
+  bool meets;           /* lanes may meet where it begins: the machine has a JOIN there */
   bool back_target, entry, divergent; /* divergent: ends in a guarded branch whose guard may differ between lanes */
-  bool hidden;                /* of a divergent branch: both sides run here */
-  bool whole;                 /* while it runs, no lane of the split is anywhere else */
+  bool hidden;                        /* of a divergent branch: both sides run here */
+  bool whole;                         /* while it runs, no lane of the split is anywhere else */
   bool seen;
-  uint64_t *pending;          /* blocks before which other lanes may stand while it runs */
-  uint64_t *open;             /* blocks where lanes may be expected; bit nblocks: at the function's return */
-  uint32_t nthen, *then;      /* blocks that may run after it */
-  uint64_t *live_in;          /* slots that some lane may still read, pending ones included */
-  uint64_t *flow_in;          /* the same for lanes that are here */
-  uint64_t *uni_in;           /* slots that hold one value */
-  uint64_t *float_in;         /* slots whose f32 value may be made canonical (again) without harm, on every way here */
-  uint64_t *raw_in;           /* of these, those whose NaNs may not be canonical yet */
-  uint64_t *kept;             /* slots that pending lanes will read: results of the block must not overwrite theirs */
+  uint64_t *pending;     /* blocks before which other lanes may stand while it runs */
+  uint64_t *open;        /* blocks where lanes may be expected; bit nblocks: at the function's return */
+  uint32_t nthen, *then; /* blocks that may run after it */
+  uint64_t *live_in;     /* slots that some lane may still read, pending ones included */
+  uint64_t *flow_in;     /* the same for lanes that are here */
+  uint64_t *uni_in;      /* slots that hold one value */
+  uint64_t *float_in;    /* slots whose f32 value may be made canonical (again) without harm, on every way here */
+  uint64_t *raw_in;      /* of these, those whose NaNs may not be canonical yet */
+  uint64_t *kept;        /* slots that pending lanes will read: results of the block must not overwrite theirs */
 };
 
 /* What is compiled together: a kernel and all that it may call. */
 struct ja_unit {
   const struct mx_image *image;
-  const char *stops;          /* of a debugging session; NULL: none */
-  bool clocks;                /* warps keep their clocks */
-  const bool *reachable;      /* by function */
-  bool *wanted;               /* by function: it needs code of its own; the analysis of a function adds those that its code leaves to */
-  uint32_t in_line;           /* calls of functions of up to so many words are built in their place: inline.h */
-  uint32_t *calls;            /* by function: how many instructions call it */
-  uint32_t *first_bounds;     /* by function: the machine's number of its first bounds cache */
+  const char *stops;     /* of a debugging session; NULL: none */
+  bool clocks;           /* warps keep their clocks */
+  const bool *reachable; /* by function */
+  bool *
+      wanted; /* by function: it needs code of its own; the analysis of a function adds those that its code leaves to */
+  uint32_t in_line;       /* calls of functions of up to so many words are built in their place: inline.h */
+  uint32_t *calls;        /* by function: how many instructions call it */
+  uint32_t *first_bounds; /* by function: the machine's number of its first bounds cache */
 };
 
 struct ja {
   const struct ja_unit *unit;
   const struct mx_image *image;
-  const struct mx_func *f;    /* with calls built in: a function of its own, see inline.h */
-  uint32_t number;            /* of the function */
-  struct ja_origin *origin;   /* by pc */
-  struct ja_frame *frames; uint32_t nframes;
-  bool fixed_stack;           /* its frame's local memory does not grow */
-  uint32_t nslots, words;     /* slots: predicates, then 32-bit ones, then 64-bit ones; words of a set of them */
-  struct ja_ins *ins; uint32_t nins;
-  struct ja_block *blocks; uint32_t nblocks, bwords;
-  uint32_t *block_of_pc;      /* JA_NONE where no block begins */
-  uint32_t *order, norder;    /* blocks in reverse postorder */
-  uint32_t *by_turn;          /* blocks in the machine's order */
-  struct ja_loop { uint32_t head; uint64_t *body; } *loops; uint32_t nloops; /* natural ones, by the number of the header */
-  bool tangled;               /* nothing is hidden */
-  const char *stops; bool clocks; /* as the unit's */
-  uint64_t *written;          /* with it: by instruction, slots that may have been written before */
-  void *memory;               /* chunks, freed whole */
+  const struct mx_func *f;  /* with calls built in: a function of its own, see inline.h */
+  uint32_t number;          /* of the function */
+  struct ja_origin *origin; /* by pc */
+  struct ja_frame *frames;
+  uint32_t nframes;
+  bool fixed_stack;       /* its frame's local memory does not grow */
+  uint32_t nslots, words; /* slots: predicates, then 32-bit ones, then 64-bit ones; words of a set of them */
+  struct ja_ins *ins;
+  uint32_t nins;
+  struct ja_block *blocks;
+  uint32_t nblocks, bwords;
+  uint32_t *block_of_pc;   /* JA_NONE where no block begins */
+  uint32_t *order, norder; /* blocks in reverse postorder */
+  uint32_t *by_turn;       /* blocks in the machine's order */
+  struct ja_loop {
+    uint32_t head;
+    uint64_t *body;
+  } * loops;
+  uint32_t nloops; /* natural ones, by the number of the header */
+  bool tangled;    /* nothing is hidden */
+  const char *stops;
+  bool clocks;       /* as the unit's */
+  uint64_t *written; /* with it: by instruction, slots that may have been written before */
+  void *memory;      /* chunks, freed whole */
 };
 
 /* The unit of a kernel; false: out of memory. One of its functions; NULL: out of memory. */
@@ -143,8 +157,8 @@ void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *ke
 void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live);
 /* Takes one instruction forwards through a set of uniform slots. */
 void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *uni);
-/* NaN results become canonical only where someone may look at their bits. Takes one instruction forwards through the sets
- * float and raw (see ja_block). */
+/* NaN results become canonical only where someone may look at their bits. Takes one instruction forwards through the
+ * sets float and raw (see ja_block). */
 void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *flt, uint64_t *raw);
 /* Whether the instruction's result does not depend on which NaN its operand k is. */
 bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *raw_after);
@@ -152,20 +166,28 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
 static inline bool ja_always_leaves(const struct ja_ins *i) {
   if (i->kind != JA_PLAIN) return false;
-  return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC || i->o->flags & MX_F_CALL || mx_reads_clock(i->w);
+  return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC ||
+         i->o->flags & MX_F_CALL || mx_reads_clock(i->w);
 }
-/* Of these, warp operations, which need the machine only where lanes have to wait for others: then they need not come back at once. */
+/* Of these, warp operations, which need the machine only where lanes have to wait for others: then they need not come
+ * back at once. */
 static inline bool ja_goes_on(const struct ja_ins *i) { return i->o->flags & MX_F_SYNC && i->o->cls == MX_CROSS; }
 
 /* The statement behind for every block s_ that control may reach from b, tables included. */
 #define JA_FOR_SUCC(a_, b_, s_, ...) \
   do { \
     const struct ja_block *bl__ = &(a_)->blocks[b_]; \
-    for (uint32_t k__ = 0; k__ < bl__->nsucc; k__++) { const uint32_t s_ = bl__->succ[k__]; __VA_ARGS__; } \
+    for (uint32_t k__ = 0; k__ < bl__->nsucc; k__++) { \
+      const uint32_t s_ = bl__->succ[k__]; \
+      __VA_ARGS__; \
+    } \
     const struct ja_ins *l__ = &(a_)->ins[bl__->end - 1]; \
     if (l__->op == MX_BRX) { \
       const struct mx_table *t__ = &(a_)->f->tables[mx_w_operand(l__->w, 1)]; \
-      for (uint32_t k__ = 0; k__ < t__->ntargets; k__++) { const uint32_t s_ = (a_)->block_of_pc[t__->targets[k__]]; __VA_ARGS__; } \
+      for (uint32_t k__ = 0; k__ < t__->ntargets; k__++) { \
+        const uint32_t s_ = (a_)->block_of_pc[t__->targets[k__]]; \
+        __VA_ARGS__; \
+      } \
     } \
   } while (0)
 

@@ -6,11 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_WAYS 16u /* from a block to others, on average: in code that is more tangled, lanes part in the machine */
+#define MOST_WAYS \
+  16u /* from a block to others, on average: in code that is more tangled, lanes part in the machine \
+       */
 
-/* Where a block stands in the order: in each frame from the first to its own, the rank and pc of the call or, at last, of the block. What has
- * been called comes behind what is before the call, and before what is behind it: the deepest frame goes first. */
-struct place { uint32_t block, n, key[2 * (MX_JIT_LEVELS + 1)]; };
+/* Where a block stands in the order: in each frame from the first to its own, the rank and pc of the call or, at last,
+ * of the block. What has been called comes behind what is before the call, and before what is behind it: the deepest
+ * frame goes first. */
+struct place {
+  uint32_t block, n, key[2 * (MX_JIT_LEVELS + 1)];
+};
 static int by_place(const void *x, const void *y) {
   const struct place *a = x, *b = y;
   for (uint32_t k = 0; k < a->n && k < b->n; k++)
@@ -33,10 +38,12 @@ bool ja_order(struct ja *a) {
   struct mx_order *orders = calloc(a->nframes, sizeof *orders); /* by frame */
   struct place *sorted = malloc(sizeof *sorted * (a->nblocks + 1));
   bool good = orders && sorted;
-  for (uint32_t k = 0; good && k < a->nframes; k++) good = mx__order_find(&a->image->funcs[a->frames[k].func], &orders[k]);
+  for (uint32_t k = 0; good && k < a->nframes; k++)
+    good = mx__order_find(&a->image->funcs[a->frames[k].func], &orders[k]);
   for (uint32_t b = 0; good && b < a->nblocks; b++) {
     const struct ja_origin *o = &a->origin[a->blocks[b].pc];
-    a->blocks[b].rank = o->frame ? 0 : orders[0].rank[o->pc]; /* in a copy, only a deeper frame than its own goes first */
+    a->blocks[b].rank =
+        o->frame ? 0 : orders[0].rank[o->pc]; /* in a copy, only a deeper frame than its own goes first */
     a->blocks[b].meets = returned(o) || orders[o->frame].meets[o->pc];
     sorted[b] = place_of(a, b, orders);
   }
@@ -46,7 +53,8 @@ bool ja_order(struct ja *a) {
     a->frames[k].rank = f->parent ? 0 : orders[0].rank[behind];
   }
   if (good) qsort(sorted, a->nblocks, sizeof *sorted, by_place);
-  for (uint32_t k = 0; good && k < a->nblocks; k++) a->blocks[sorted[k].block].turn = k, a->by_turn[k] = sorted[k].block;
+  for (uint32_t k = 0; good && k < a->nblocks; k++)
+    a->blocks[sorted[k].block].turn = k, a->by_turn[k] = sorted[k].block;
   for (uint32_t k = 0; orders && k < a->nframes; k++) mx__order_free(&orders[k]);
   free(orders), free(sorted);
   return good;
@@ -81,14 +89,23 @@ static bool can_hide(const struct ja *a, uint32_t b) {
   while (n && good) {
     const uint32_t at = work[--n];
     good = a->blocks[at].turn < a->blocks[join].turn;
-    JA_FOR_SUCC(a, at, s, if (!ja_has(seen, s)) { ja_add(seen, s); work[n++] = s; });
+    JA_FOR_SUCC(
+        a, at, s, if (!ja_has(seen, s)) {
+          ja_add(seen, s);
+          work[n++] = s;
+        });
   }
   free(seen), free(work);
   return good;
 }
 
 /* ---- who stands where ---------------------------------------------------------------------------------------*/
-struct finder { struct ja *a; uint32_t *work, nwork, nways; bool *waits; uint64_t *pending, *open; };
+struct finder {
+  struct ja *a;
+  uint32_t *work, nwork, nways;
+  bool *waits;
+  uint64_t *pending, *open;
+};
 
 static void add_then(struct finder *t, uint32_t from, uint32_t to) {
   struct ja_block *b = &t->a->blocks[from];
@@ -165,9 +182,11 @@ static void forget(struct ja *a) {
   }
 }
 static bool find(struct ja *a) {
-  struct finder t = {.a = a, .work = malloc(sizeof *t.work * (a->nblocks + 1)),
+  struct finder t = {.a = a,
+                     .work = malloc(sizeof *t.work * (a->nblocks + 1)),
                      .waits = calloc(a->nblocks + 1, sizeof *t.waits),
-                     .pending = calloc(a->bwords, 8), .open = calloc(a->bwords, 8)};
+                     .pending = calloc(a->bwords, 8),
+                     .open = calloc(a->bwords, 8)};
   if (!t.work || !t.waits || !t.pending || !t.open) abort();
   forget(a);
   for (uint32_t b = a->nblocks; b--;) t.waits[b] = true, t.work[t.nwork++] = b;

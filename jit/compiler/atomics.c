@@ -1,6 +1,7 @@
-/* Sums in two forms: in shared memory without their old values, as histograms make them: the warps of a block never run at the same
- * time, so one lane after the other adds with plain instructions. And what is added to one place by all lanes, or, where the old value is
- * wanted, by one lane: counters, tickets. All other atomics are the interpreter's bodies'. */
+/* Sums in two forms: in shared memory without their old values, as histograms make them: the warps of a block never run
+ * at the same time, so one lane after the other adds with plain instructions. And what is added to one place by all
+ * lanes, or, where the old value is wanted, by one lane: counters, tickets. All other atomics are the interpreter's
+ * bodies'. */
 #include "build.h"
 
 #include "vm/exec/exec.h"
@@ -13,7 +14,8 @@ enum { UNROLL = 4 };
 /* One lane: the cell whose address stands at x->tmp + 4 * lane gets what stands 256 bytes further. */
 static void add_lane(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *lane) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *at = lw_add(l, lw_at(l, l->x, MX_AT(exec, tmp)), jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, 4)));
+  gcc_jit_rvalue *at =
+      lw_add(l, lw_at(l, l->x, MX_AT(exec, tmp)), jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, 4)));
   gcc_jit_rvalue *a = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, at, 0, j->t_u32)), j->t_u64);
   gcc_jit_lvalue *cell = lw_field(l, lw_add(l, host, a), 0, j->t_u32);
   jx_set(j, cell, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u32, jx_rv(cell), jx_rv(lw_field(l, at, 256, j->t_u32))));
@@ -38,14 +40,17 @@ static bool to_one_place(struct lw *l) {
   struct jx *j = &l->j;
   const struct ja_access ac = ja_access[l->ins->op];
   const unsigned at = l->ins->o->nopnds - 3u, bytes = jx_bitsof(ac.type) / 8, raw = bytes == 8 ? MX_T_u64 : MX_T_u32;
-  if (ac.kind != JA_ATOM || (strcmp(ac.step, "ADD_U32") && strcmp(ac.step, "ADD_U64")) || !lw_operand_uniform(l, at) || !lw_operand_uniform(l, at + 2)) return false;
+  if (ac.kind != JA_ATOM || (strcmp(ac.step, "ADD_U32") && strcmp(ac.step, "ADD_U64")) || !lw_operand_uniform(l, at) ||
+      !lw_operand_uniform(l, at + 2))
+    return false;
   gcc_jit_type *t = bytes == 8 ? j->t_u64 : j->t_u32;
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done");
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   gcc_jit_rvalue *m = jx_keep(j, lw_pack(l, lanes));
   lw_if_any(l, lw_compare(l, GCC_JIT_COMPARISON_NE, m, lw_u64(l, 0)), at, end);
-  gcc_jit_rvalue *several = at ? lw_compare(l, GCC_JIT_COMPARISON_NE, lw_but_lowest(l, m), lw_u64(l, 0)) : NULL; /* the old value is one lane's */
+  gcc_jit_rvalue *several = at ? lw_compare(l, GCC_JIT_COMPARISON_NE, lw_but_lowest(l, m), lw_u64(l, 0))
+                               : NULL; /* the old value is one lane's */
   gcc_jit_lvalue *cell = lw_field(l, lw_one_place(l, at, bytes, true, several, slow), 0, t);
   gcc_jit_rvalue *more = jv_scalar(j, jv_as(j, raw, lw_operand(l, at + 2, 0)));
   if (!at) more = jx_op(j, GCC_JIT_BINARY_OP_MULT, t, more, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, m), t));
@@ -67,7 +72,8 @@ static bool in_shared(struct lw *l) {
   const uint64_t off = lw_offset(l, 1, &variable);
   if (variable) return false;
   gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *fast = lw_new_block(l, "fast");
-  gcc_jit_rvalue *lo, *limit, *host, *bad = lw_bounds(l, 4, true, &lo, &limit, &host), *miss = NULL, *lanes[LW_CHUNKS], *a[LW_CHUNKS];
+  gcc_jit_rvalue *lo, *limit, *host, *bad = lw_bounds(l, 4, true, &lo, &limit, &host), *miss = NULL, *lanes[LW_CHUNKS],
+                                     *a[LW_CHUNKS];
   jv low = jv_k(j, MX_T_u32, 3), base = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, lo, j->t_u32));
   /* a window of 32-bit addresses */
   jv most = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, limit, j->t_u32));

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #undef offsetof
-#pragma GCC poison offsetof /* MX_AT(structure, field): a field that code reads stands in jitabi.h, and so in the key of the cache */
+#pragma GCC poison \
+    offsetof /* MX_AT(structure, field): a field that code reads stands in jitabi.h, and so in the key of the cache */
 
-#define LW_CHUNKS 16 /* of a warp, at most */
+#define LW_CHUNKS 16     /* of a warp, at most */
 #define LW_PREFETCH 4096 /* so many bytes ahead */
 
 /* (slot * before + addends) * behind + addends: a 32-bit number up to the widening, if there is one. */
@@ -26,77 +27,113 @@ struct lw_run {
   unsigned n;          /* numbers; 0: there is no run */
   struct lw_row {
     uint32_t slot;
-    const struct ja_ins *sum; unsigned operand; /* the constant that is added to it, if one is: an operand of a sum */
-    unsigned bytes;          /* of an element */
-    enum lw_row_kind { LW_APART, LW_SAME, LW_IN_ROWS, LW_NEAR } kind; /* of a chunk's numbers, as guessed. NEAR: in as many bytes as two chunks have, from the first on */
-    int64_t least, most;     /* of offsets, and behind the last byte */
-    gcc_jit_rvalue *number[LW_CHUNKS], *place[LW_CHUNKS]; /* of the lanes; where a chunk's first lane's leads, if it is as guessed */
+    const struct ja_ins *sum;
+    unsigned operand; /* the constant that is added to it, if one is: an operand of a sum */
+    unsigned bytes;   /* of an element */
+    enum lw_row_kind {
+      LW_APART,
+      LW_SAME,
+      LW_IN_ROWS,
+      LW_NEAR
+    } kind; /* of a chunk's numbers, as guessed. NEAR: in as many bytes as two chunks have, from the first on */
+    int64_t least, most; /* of offsets, and behind the last byte */
+    gcc_jit_rvalue *number[LW_CHUNKS],
+        *place[LW_CHUNKS];              /* of the lanes; where a chunk's first lane's leads, if it is as guessed */
     gcc_jit_rvalue *element[LW_CHUNKS]; /* NEAR: which of those behind the first */
   } row[LW_ROWS];
   gcc_jit_rvalue *window, *size; /* of the memory */
-  bool guesses, tile;    /* there is something to guess; also that rows are the same for all chunks, as those of a tile as wide as a chunk */
+  bool guesses, tile; /* there is something to guess; also that rows are the same for all chunks, as those of a tile as
+                         wide as a chunk */
 };
 struct lw_base {
   bool is, widens;
-  bool indexed;                       /* not steady, but a 32-bit slot: widened, * behind + addends behind it; or the address itself */
-  bool loaded;                        /* indexed, and the number comes from memory */
-  bool sure;                          /* in shared memory, and its bounds are checked where the block begins */
+  bool indexed; /* not steady, but a 32-bit slot: widened, * behind + addends behind it; or the address itself */
+  bool loaded;  /* indexed, and the number comes from memory */
+  bool sure;    /* in shared memory, and its bounds are checked where the block begins */
   uint32_t slot;
   uint64_t before, behind;
   unsigned n;
-  struct { uint32_t ins; unsigned operand; uint64_t factor; bool wide; } add[LW_ADDENDS]; /* wide: behind the widening */
+  struct {
+    uint32_t ins;
+    unsigned operand;
+    uint64_t factor;
+    bool wide;
+  } add[LW_ADDENDS]; /* wide: behind the widening */
 };
 
 struct lw {
   struct jx j;
   const struct ja *a;
-  unsigned nc;                        /* chunks of a warp */
-  bool marks;                         /* comments for people */
-  gcc_jit_rvalue *x, *state;          /* parameters, as byte pointers */
-  gcc_jit_lvalue *fn, *bounds;        /* x->fn; all functions' bounds */
-  gcc_jit_lvalue **fn_of;             /* by frame: its function, if anybody has asked */
-  gcc_jit_lvalue *local, *room;       /* where the frame's local memory begins; whether all calls in line may be made. NULL: nobody has asked */
+  unsigned nc;                 /* chunks of a warp */
+  bool marks;                  /* comments for people */
+  gcc_jit_rvalue *x, *state;   /* parameters, as byte pointers */
+  gcc_jit_lvalue *fn, *bounds; /* x->fn; all functions' bounds */
+  gcc_jit_lvalue **fn_of;      /* by frame: its function, if anybody has asked */
+  gcc_jit_lvalue *local,
+      *room; /* where the frame's local memory begins; whether all calls in line may be made. NULL: nobody has asked */
   gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */
   gcc_jit_lvalue *steps, *ticks, *home;
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
-  gcc_jit_lvalue **u;                 /* by slot: its one value */
-  gcc_jit_block **head, **entry;      /* by block */
-  gcc_jit_lvalue *in_rows;            /* see lw_in_rows(); NULL: nobody has asked */
-  gcc_jit_block *ended;               /* all lanes have; NULL: none has been asked for */
-  gcc_jit_block *waits, *dispatch;    /* the warp has arrived at barrier 0, NULL as before; the entry whose number is in `which` */
-  gcc_jit_lvalue *which, *barrier;    /* at `waits`: the entry behind the barrier, and its pc */
-  struct lw_serial **serial;          /* by block, a loop's header: how its lanes run one by one; NULL: they do not */
-  bool one_lane; const uint64_t *floats; /* code for one lane is built; its slots that are floats: see serial.c */
-  gcc_jit_lvalue *(*pending)[LW_CHUNKS], *(*expected)[LW_CHUNKS]; /* by block: lanes that stand before it; that are expected there. See edges.c */
-  uint64_t *written;                  /* slots that compiled code may change */
-  uint64_t *homed, *homed_in;         /* slots whose places in home have them as they are, here and by block; see homes.c */
-  bool *steadies;                     /* by block: it begins a loop with barriers, before which the slots in homed_in are stored */
-  bool at_home;                       /* slots and the blocks' masks live in state->home, not in registers */
-  struct lw_loop *loop;               /* over the chunks, which is built: slots have one chunk; see loops.c */
-  bool always;                        /* the instruction's step runs whatever its operands are */
+  gcc_jit_lvalue **u;                  /* by slot: its one value */
+  gcc_jit_block **head, **entry;       /* by block */
+  gcc_jit_lvalue *in_rows;             /* see lw_in_rows(); NULL: nobody has asked */
+  gcc_jit_block *ended;                /* all lanes have; NULL: none has been asked for */
+  gcc_jit_block *waits,
+      *dispatch; /* the warp has arrived at barrier 0, NULL as before; the entry whose number is in `which` */
+  gcc_jit_lvalue *which, *barrier; /* at `waits`: the entry behind the barrier, and its pc */
+  struct lw_serial **serial;       /* by block, a loop's header: how its lanes run one by one; NULL: they do not */
+  bool one_lane;
+  const uint64_t *floats; /* code for one lane is built; its slots that are floats: see serial.c */
+  gcc_jit_lvalue *(*pending)[LW_CHUNKS],
+      *(*expected)[LW_CHUNKS]; /* by block: lanes that stand before it; that are expected there. See edges.c */
+  uint64_t *written;           /* slots that compiled code may change */
+  uint64_t *homed, *homed_in;  /* slots whose places in home have them as they are, here and by block; see homes.c */
+  bool *steadies;       /* by block: it begins a loop with barriers, before which the slots in homed_in are stored */
+  bool at_home;         /* slots and the blocks' masks live in state->home, not in registers */
+  struct lw_loop *loop; /* over the chunks, which is built: slots have one chunk; see loops.c */
+  bool always;          /* the instruction's step runs whatever its operands are */
   /* where we are */
   uint32_t block;
   const struct ja_ins *ins;
-  gcc_jit_rvalue *guard[LW_CHUNKS]; bool held; /* its guard, where it has to be kept from its results */
-  uint64_t *uni, *uni_after, *live, *live_end; /* uniform before and after the instruction; live before it, and behind the block */
-  uint64_t *flt, *raw, *raw_after;    /* as float_in and raw_in of blocks, here */
+  gcc_jit_rvalue *guard[LW_CHUNKS];
+  bool held; /* its guard, where it has to be kept from its results */
+  uint64_t *uni, *uni_after, *live,
+      *live_end;                   /* uniform before and after the instruction; live before it, and behind the block */
+  uint64_t *flt, *raw, *raw_after; /* as float_in and raw_in of blocks, here */
   struct lw_tails *tails;
   bool kernel;
-  struct lw_shape { gcc_jit_lvalue *min, *max, *low, *kind; } *shapes; /* by slot; see shapes.c */
-  gcc_jit_lvalue **fixed;             /* by instruction: host address of the variable that it reads, if its bounds were checked */
-  struct lw_base *based;              /* by instruction: what its address is made of */
-  struct lw_addend { gcc_jit_lvalue *value; unsigned operand; bool moves, wanted; } *addend; /* by instruction: what it adds to addresses; whether a shape that it changes is asked for */
-  uint64_t *asked_in;                 /* by block: slots whose shapes are asked for there or later */
-  struct lw_piece { const struct ja_ins *ins; unsigned step; gcc_jit_rvalue *apart, *first; } *pieces; /* by slot: at ins, its numbers were `step` apart */
-  unsigned nwaiting; uint64_t *wait_uni, *wait_raw; /* so many instructions just before this one are left out so far; uni and raw before them */
-  struct lw_run *runs;                /* by block */
-  unsigned char *in_row;              /* by instruction: which number of its block's run it goes through, from 1 */
-  const struct lw_run *run;           /* built now */
+  struct lw_shape {
+    gcc_jit_lvalue *min, *max, *low, *kind;
+  } * shapes;             /* by slot; see shapes.c */
+  gcc_jit_lvalue **fixed; /* by instruction: host address of the variable that it reads, if its bounds were checked */
+  struct lw_base *based;  /* by instruction: what its address is made of */
+  struct lw_addend {
+    gcc_jit_lvalue *value;
+    unsigned operand;
+    bool moves, wanted;
+  } * addend;         /* by instruction: what it adds to addresses; whether a shape that it changes is asked for */
+  uint64_t *asked_in; /* by block: slots whose shapes are asked for there or later */
+  struct lw_piece {
+    const struct ja_ins *ins;
+    unsigned step;
+    gcc_jit_rvalue *apart, *first;
+  } * pieces; /* by slot: at ins, its numbers were `step` apart */
+  unsigned nwaiting;
+  uint64_t *wait_uni,
+      *wait_raw;            /* so many instructions just before this one are left out so far; uni and raw before them */
+  struct lw_run *runs;      /* by block */
+  unsigned char *in_row;    /* by instruction: which number of its block's run it goes through, from 1 */
+  const struct lw_run *run; /* built now */
   enum { LW_OTHERWISE, LW_GUESSED, LW_TILE, LW_VERSIONS } version; /* and how */
-  bool moving;                        /* the instruction moves a slot that has a shape by one step for all lanes */
-  struct { unsigned field, cls; bool offset; gcc_jit_lvalue *value; } *lits; uint32_t nlits;
+  bool moving; /* the instruction moves a slot that has a shape by one step for all lanes */
+  struct {
+    unsigned field, cls;
+    bool offset;
+    gcc_jit_lvalue *value;
+  } * lits;
+  uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_step, *t_shape;     /* of struct mx_jit_help */
+  gcc_jit_type *t_step, *t_shape; /* of struct mx_jit_help */
 };
 
 void *lw_need(size_t n); /* zeros; a process that has no more memory ends */
@@ -111,14 +148,16 @@ gcc_jit_rvalue *lw_add(struct lw *l, gcc_jit_rvalue *p, gcc_jit_rvalue *off);
 gcc_jit_lvalue *lw_vector(struct lw *l, gcc_jit_rvalue *p, uint64_t off, bool wide);
 
 /* ---- operands and slots ----------------------------------------------------------------------------------------*/
-jv lw_operand(struct lw *l, unsigned k, unsigned chunk);      /* operand k of the current instruction */
-jv lw_operand_of(struct lw *l, const struct ja_ins *i, unsigned k); /* the same of another instruction, where all lanes have one value */
+jv lw_operand(struct lw *l, unsigned k, unsigned chunk); /* operand k of the current instruction */
+jv lw_operand_of(struct lw *l, const struct ja_ins *i,
+                 unsigned k); /* the same of another instruction, where all lanes have one value */
 bool lw_operand_uniform(struct lw *l, unsigned k);
 uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an off operand: a constant, or a variable */
-gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
+gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k);         /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
 gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the same in state->home */
-gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected, unsigned c); /* where exits have a block's masks */
+gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected,
+                             unsigned c); /* where exits have a block's masks */
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
 /* Operand k's literal, where only the prepared kernel knows its value. */
 gcc_jit_lvalue *lw_late(struct lw *l, unsigned k);
@@ -132,7 +171,8 @@ void lw_hold_guard(struct lw *l); /* to be called before an instruction is built
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
 /* Result operand k gets a chunk of a value; uniform results once. */
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val);
-/* Goes on where a lane runs; elsewhere the first `results` results stay as they are, in the form that they are to have, until `end`. */
+/* Goes on where a lane runs; elsewhere the first `results` results stay as they are, in the form that they are to have,
+ * until `end`. */
 void lw_if_any(struct lw *l, gcc_jit_rvalue *any, unsigned results, gcc_jit_block *end);
 bool lw_result_uniform(struct lw *l, unsigned k);
 
@@ -146,70 +186,73 @@ void lw_go(struct lw *l, gcc_jit_block *to);
 void lw_split(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no);
 /* A condition that hardly ever holds: its code goes out of the way. */
 gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond);
-gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks); /* whether one of the chunks' masks is not 0 */
+gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks);  /* whether one of the chunks' masks is not 0 */
 gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* chunks' masks as one u64 */
 gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the number of the lowest bit of a u64 that is not 0 */
 gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the other bits */
-gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);  /* how many bits of a u64 are set */
+gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);      /* how many bits of a u64 are set */
 /* The interpreter's body executes the current instruction; on failure the function is left. */
 void lw_step(struct lw *l);
 /* tails.c: leaving from j->b, `done` instructions of the block having been executed; what is live and uniform there. */
 void lw_tails_begin(struct lw *l);
-void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live, const uint64_t *uni);
-/* Around an instruction that the interpreter's body does: what it reads goes to its places, and the results come from theirs;
- * returned: its number in the table. */
+void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
+              const uint64_t *uni);
+/* Around an instruction that the interpreter's body does: what it reads goes to its places, and the results come from
+ * theirs; returned: its number in the table. */
 uint32_t lw_hand_over(struct lw *l);
 void lw_take_over(struct lw *l);
-void lw_tell_steps(struct lw *l); /* what has been counted goes into mx_jit_state */
+void lw_tell_steps(struct lw *l);          /* what has been counted goes into mx_jit_state */
 void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` is an entry */
 void lw_build_entries(struct lw *l);
-void lw_build_exits(struct lw *l);         /* when all else is built */
+void lw_build_exits(struct lw *l); /* when all else is built */
 void lw_export_table(struct lw *l, uint32_t number);
-void lw_settle(struct lw *l, uint32_t to);  /* stores what lw_settles() names on the way to block `to` */
-/* homes.c: finds what is where; the current instruction has been built; whether a slot's place has it, as block `to` takes it;
- * whether it has to get there on the way to `to`. */
+void lw_settle(struct lw *l, uint32_t to); /* stores what lw_settles() names on the way to block `to` */
+/* homes.c: finds what is where; the current instruction has been built; whether a slot's place has it, as block `to`
+ * takes it; whether it has to get there on the way to `to`. */
 void lw_homes_find(struct lw *l);
 void lw_homes_step(struct lw *l);
 bool lw_homed(const struct lw *l, uint32_t slot, uint32_t to);
 bool lw_settles(const struct lw *l, uint32_t slot, uint32_t to);
-/* warps.c: the warp ends in j->b, or waits at barrier 0 until it goes on at entry number `entry`, its steps being counted; and what is
- * done then, when all else is built. */
+/* warps.c: the warp ends in j->b, or waits at barrier 0 until it goes on at entry number `entry`, its steps being
+ * counted; and what is done then, when all else is built. */
 void lw_warp_ends(struct lw *l);
 void lw_warp_waits(struct lw *l, uint32_t entry);
 void lw_build_warps(struct lw *l);
-/* loops.c: where a run of operations ends that begins at instruction `from` of the block, or `from`: there is none. Builds it. In a loop,
- * part h of a slot of this chunk. */
+/* loops.c: where a run of operations ends that begins at instruction `from` of the block, or `from`: there is none.
+ * Builds it. In a loop, part h of a slot of this chunk. */
 uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, const uint64_t *live);
 void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live);
 gcc_jit_lvalue *lw_loop_var(struct lw *l, uint32_t slot, unsigned h);
-/* tails.c: part h of a slot's chunk, whose place `home` has been moved to; and the like for masks of lanes that run, for loops. */
+/* tails.c: part h of a slot's chunk, whose place `home` has been moved to; and the like for masks of lanes that run,
+ * for loops. */
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, unsigned h);
 gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk);
 /* lower.c: builds instruction k of the block, which goes on to the next; whether it can be left out, see there */
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live);
 bool lw_can_wait(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);
-/* edges.c: from the current block to another one, and the branch that it ends in; slots as block `to` takes them; masks that may hold
- * lanes in block `to`, those in the sets apart, become empty. A block's masks. */
+/* edges.c: from the current block to another one, and the branch that it ends in; slots as block `to` takes them; masks
+ * that may hold lanes in block `to`, those in the sets apart, become empty. A block's masks. */
 void lw_edge(struct lw *l, uint32_t to, bool backward);
 void lw_branch(struct lw *l);
 void lw_convert(struct lw *l, uint32_t to);
 void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open);
 gcc_jit_lvalue *const *lw_pending(struct lw *l, uint32_t block);
 gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join);
-/* lower.c: the current instruction, if it is an operation on values; so many instructions of the block have been executed */
+/* lower.c: the current instruction, if it is an operation on values; so many instructions of the block have been
+ * executed */
 void lw_add_steps(struct lw *l, uint32_t n);
 uint32_t lw_steps(const struct lw *l, uint32_t n); /* that are counted among the first n instructions of the block */
 uint32_t lw_ticks(const struct lw *l, uint32_t n); /* by which these move the clock, where it is kept */
 bool lw_compute(struct lw *l);
 void lw_mark(struct lw *l); /* a comment that names the instruction, for people */
-/* calls.c: the function of a frame; what the current instruction reads, where local memory of its frame begins or ends; the current
- * instruction, number k of its block, which calls a function whose code follows, or returns from it */
+/* calls.c: the function of a frame; what the current instruction reads, where local memory of its frame begins or ends;
+ * the current instruction, number k of its block, which calls a function whose code follows, or returns from it */
 gcc_jit_rvalue *lw_fn(struct lw *l, uint32_t frame);
 gcc_jit_rvalue *lw_local_memory(struct lw *l);
 void lw_call(struct lw *l, uint32_t k);
 void lw_return(struct lw *l, uint32_t k);
-/* serial.c: finds loops whose lanes may run one by one; builds that of such a loop; where a block begins that is not come to
- * from inside of its own loop */
+/* serial.c: finds loops whose lanes may run one by one; builds that of such a loop; where a block begins that is not
+ * come to from inside of its own loop */
 void lw_serial_find(struct lw *l);
 void lw_serial_build(struct lw *l, uint32_t head);
 gcc_jit_block *lw_start(const struct lw *l, uint32_t block);
@@ -233,35 +276,44 @@ void lw_shape_update(struct lw *l, uint32_t slot);
 /* A slot has got its chunks where a block begins; and whether its shape is asked for from there on. */
 void lw_shape_enter(struct lw *l, uint32_t slot, uint32_t block);
 bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
-/* strides.c: whether a slot is, before the current instruction, `by` more from lane to lane where lw_in_rows() holds: all lanes are
- * there, and %tid.x is one more from each to the next. */
+/* strides.c: whether a slot is, before the current instruction, `by` more from lane to lane where lw_in_rows() holds:
+ * all lanes are there, and %tid.x is one more from each to the next. */
 bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by);
 gcc_jit_rvalue *lw_in_rows(struct lw *l);
 /* cross.c: each lane's number, & keep | set. */
 jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
-/* rows.c: finds runs; what is done where one begins; a condition: the guess is wrong or some lane's number, also of lanes that do not run,
- * is out of bounds; another: one of the lanes that run is; a third: chunks have rows of their own. One of a run's accesses, or false: the instruction is none. */
+/* rows.c: finds runs; what is done where one begins; a condition: the guess is wrong or some lane's number, also of
+ * lanes that do not run, is out of bounds; another: one of the lanes that run is; a third: chunks have rows of their
+ * own. One of a run's accesses, or false: the instruction is none. */
 void lw_runs_find(struct lw *l);
 void lw_run_begin(struct lw *l, struct lw_run *run);
 gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run);
 gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run);
 gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run);
 bool lw_run_access(struct lw *l);
-/* memory.c: chunks of elements of a memory type at a host address: lanes of a mask, all of them (NULL), or one cell for all (same); multiples of `step` from lane `first` on */
-void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type, bool same);
+/* memory.c: chunks of elements of a memory type at a host address: lanes of a mask, all of them (NULL), or one cell for
+ * all (same); multiples of `step` from lane `first` on */
+void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
+                   bool same);
 void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type);
 /* cells at base + index * scale, of one chunk */
-void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type);
-void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type);
+void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+                   gcc_jit_rvalue *lanes, unsigned type);
+void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+                    gcc_jit_rvalue *lanes, unsigned type);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned step, bool wide);
 /* memory.c: the current instruction may move a slot whose addresses are known to be in a row: so are they behind it. */
 void lw_piece_moves(struct lw *l);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
 bool lw_memory(struct lw *l);
-/* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used not at all. */
-gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit, gcc_jit_rvalue **host);
-/* One address for all lanes, in operand `at`: the host's, if it is within bounds and nothing is `bad` (or NULL); else out to `slow`. */
-gcc_jit_rvalue *lw_one_place(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad, gcc_jit_block *slow);
+/* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used
+ * not at all. */
+gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit,
+                          gcc_jit_rvalue **host);
+/* One address for all lanes, in operand `at`: the host's, if it is within bounds and nothing is `bad` (or NULL); else
+ * out to `slow`. */
+gcc_jit_rvalue *lw_one_place(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
+                             gcc_jit_block *slow);
 jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k + off */
 /* The kind of shape, of MX_JIT_ROWS, with which such an access moves elements in a row; 0: there is none. */
 unsigned lw_row_kind(const struct lw_base *base, unsigned bytes);

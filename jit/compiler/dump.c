@@ -16,7 +16,8 @@ void ja_dump_plan(const struct ja *a, FILE *to) {
           a->tangled ? ", too tangled: lanes part in the machine" : "");
   for (uint32_t k = 1; k < a->nframes; k++) {
     const struct ja_frame *f = &a->frames[k], *from = &a->frames[f->parent];
-    fprintf(to, "  %s is built where %s calls it at %u, from %u on\n", a->image->funcs[f->func].name, a->image->funcs[from->func].name, f->call, f->begin);
+    fprintf(to, "  %s is built where %s calls it at %u, from %u on\n", a->image->funcs[f->func].name,
+            a->image->funcs[from->func].name, f->call, f->begin);
   }
   for (uint32_t k = 0; k < a->nblocks; k++) {
     const struct ja_block *b = &a->blocks[a->by_turn[k]];

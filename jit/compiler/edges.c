@@ -191,10 +191,10 @@ void lw_branch(struct lw *l) {
   gcc_jit_block *taken = lw_new_block(l, "taken"), *not = lw_new_block(l, "next");
   if (!b->divergent) {
     lw_add_steps(l, here + 1);
-    lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not);
+    lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not );
     j->b = taken;
     lw_edge(l, target, back);
-    j->b = not;
+    j->b = not ;
     lw_edge(l, next, false);
     return;
   }
@@ -204,7 +204,7 @@ void lw_branch(struct lw *l) {
     n[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, t[c], jx_rv(l->cm[c])));
   }
   gcc_jit_block *some = lw_new_block(l, "some"), *apart = lw_new_block(l, "apart");
-  lw_split(l, lw_any(l, t), some, not);
+  lw_split(l, lw_any(l, t), some, not );
   j->b = some;
   lw_split(l, lw_any(l, n), apart, taken);
   j->b = apart;
@@ -213,7 +213,7 @@ void lw_branch(struct lw *l) {
   j->b = taken;
   lw_add_steps(l, here + 1);
   lw_edge(l, target, back);
-  j->b = not;
+  j->b = not ;
   lw_add_steps(l, here + 1);
   lw_edge(l, next, false);
 }

@@ -4,7 +4,9 @@
 
 /* Depth first, without recursion: a function may have thousands of blocks in a chain. */
 static void postorder(struct ja *a, uint32_t *order, uint32_t *n) {
-  struct visit { uint32_t block, next; } *stack = malloc(sizeof *stack * (a->nblocks + 1));
+  struct visit {
+    uint32_t block, next;
+  } *stack = malloc(sizeof *stack * (a->nblocks + 1));
   bool *seen = calloc(a->nblocks + 1, sizeof *seen);
   if (!stack || !seen) abort();
   uint32_t depth = 0;
@@ -14,7 +16,12 @@ static void postorder(struct ja *a, uint32_t *order, uint32_t *n) {
   while (depth) {
     struct visit *v = &stack[depth - 1];
     uint32_t k = 0, to = JA_NONE;
-    JA_FOR_SUCC(a, v->block, s, { if (k++ >= v->next && to == JA_NONE) { v->next++; if (!seen[s]) to = s; } });
+    JA_FOR_SUCC(a, v->block, s, {
+      if (k++ >= v->next && to == JA_NONE) {
+        v->next++;
+        if (!seen[s]) to = s;
+      }
+    });
     if (to == JA_NONE) order[(*n)++] = stack[--depth].block;
     else seen[to] = true, stack[depth++] = (struct visit){to, 0};
   }
@@ -65,13 +72,22 @@ bool jg_loop(const struct ja *a, uint32_t h, uint64_t *body) {
   bool any = false;
   ja_add(body, h);
   for (uint32_t b = 0; b < a->nblocks; b++)
-    if (jg_dominates(a, h, b)) JA_FOR_SUCC(a, b, s, if (s == h) { ja_add(body, b); any = true; });
+    if (jg_dominates(a, h, b))
+      JA_FOR_SUCC(
+          a, b, s, if (s == h) {
+            ja_add(body, b);
+            any = true;
+          });
   for (bool again = any; again;) { /* against the edges */
     again = false;
     for (uint32_t k = a->norder; k--;) {
       const uint32_t b = a->order[k];
       if (ja_has(body, b) || !jg_dominates(a, h, b)) continue;
-      JA_FOR_SUCC(a, b, s, if (s != h && ja_has(body, s) && !ja_has(body, b)) { ja_add(body, b); again = true; });
+      JA_FOR_SUCC(
+          a, b, s, if (s != h && ja_has(body, s) && !ja_has(body, b)) {
+            ja_add(body, b);
+            again = true;
+          });
     }
   }
   return any;

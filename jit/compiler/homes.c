@@ -1,6 +1,6 @@
-/* Which slots need not be stored where code is left: those whose places in state->home have them already, since nobody has written
- * them after an entry took them from there. So a barrier costs what was changed since the last one, not what is live. What a
- * loop with barriers does not change is stored once, before it begins. */
+/* Which slots need not be stored where code is left: those whose places in state->home have them already, since nobody
+ * has written them after an entry took them from there. So a barrier costs what was changed since the last one, not
+ * what is live. What a loop with barriers does not change is stored once, before it begins. */
 #include "build.h"
 #include "graph.h"
 
@@ -42,14 +42,16 @@ static void at_end(const struct lw *l, uint32_t b, uint64_t *homed, uint64_t *un
   }
 }
 /* Of these, what still is in the form of block `to`. */
-static uint64_t fitting(const struct ja *a, uint32_t to, uint32_t w, const uint64_t *homed, const uint64_t *uni, const uint64_t *raw) {
+static uint64_t fitting(const struct ja *a, uint32_t to, uint32_t w, const uint64_t *homed, const uint64_t *uni,
+                        const uint64_t *raw) {
   const struct ja_block *t = &a->blocks[to];
   return homed[w] & ~(uni[w] & ~t->uni_in[w]) & ~(raw[w] & ~t->raw_in[w]);
 }
 
 void lw_homes_find(struct lw *l) {
   const struct ja *a = l->a;
-  uint64_t *homed = lw_need(8 * 4 * (size_t)a->words), *uni = homed + a->words, *flt = uni + a->words, *raw = flt + a->words;
+  uint64_t *homed = lw_need(8 * 4 * (size_t)a->words), *uni = homed + a->words, *flt = uni + a->words,
+           *raw = flt + a->words;
   for (uint32_t b = 0; b < a->nblocks; b++) l->steadies[b] = l->kernel && has_barriers(a, b);
   memset(l->homed_in, 0xFF, 8 * (size_t)a->words * a->nblocks);
   for (bool again = true; again;) {
@@ -60,7 +62,7 @@ void lw_homes_find(struct lw *l) {
       at_end(l, b, homed, uni, flt, raw);
 #define FLOW(s_) \
   for (uint32_t w = 0; w < a->words && !settles(l, b, s_); w++) { \
-    uint64_t *in = &l->homed_in[(size_t)(s_) * a->words + w], now = *in & fitting(a, s_, w, homed, uni, raw); \
+    uint64_t *in = &l->homed_in[(size_t)(s_)*a->words + w], now = *in & fitting(a, s_, w, homed, uni, raw); \
     again |= now != *in; \
     *in = now; \
   }

@@ -69,7 +69,8 @@ static bool wanted(const struct inliner *t, uint32_t frame, const mx_word *w, ui
     if (a->frames[k].func == callee) return false;
     if (!k) break;
   }
-  if (f->ncode > a->unit->in_line && (!a->unit->in_line || f->ncode > JI_CALLED_ONCE || a->unit->calls[callee] > 1)) return false;
+  if (f->ncode > a->unit->in_line && (!a->unit->in_line || f->ncode > JI_CALLED_ONCE || a->unit->calls[callee] > 1))
+    return false;
   return t->added + f->ncode <= JI_MOST && t->f->nlits + f->nlits + f->nargs <= MX_MAX_LITS &&
          find_slots(t, frame, f, first) && has_arguments(t, frame, f, w);
 }

@@ -1,4 +1,5 @@
-/* What is the same at all CPU levels: statements, constants, and operations in terms of those that struct jx_isa has. */
+/* What is the same at all CPU levels: statements, constants, and operations in terms of those that struct jx_isa has.
+ */
 #include "lanes.h"
 
 #include <stdarg.h>
@@ -12,9 +13,13 @@ const struct jx_isa *jx_isa_named(const char *name) {
   return NULL;
 }
 
-/* Of one lane: its type. One type for all functions of the object: to libgccjit, each vector type that it makes is another one. */
+/* Of one lane: its type. One type for all functions of the object: to libgccjit, each vector type that it makes is
+ * another one. */
 static gcc_jit_type *vector_of(struct jx *j, gcc_jit_type *t, unsigned n) {
-  static struct { gcc_jit_type *of, *vector; unsigned n; } known[24]; /* two levels have twelve */
+  static struct {
+    gcc_jit_type *of, *vector;
+    unsigned n;
+  } known[24]; /* two levels have twelve */
   unsigned k = 0;
   if (j->w == 1) return t;
   while (known[k].of && (known[k].of != t || known[k].n != n)) k++;
@@ -36,7 +41,8 @@ void jx_init(struct jx *j, gcc_jit_context *c, const struct jx_isa *isa) {
   j->t_u64 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_LONG);
   j->t_ptr = gcc_jit_context_get_type(c, GCC_JIT_TYPE_VOID_PTR);
   j->t_pu8 = gcc_jit_type_get_pointer(j->t_u8);
-  gcc_jit_type *s32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_INT), *s64 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_LONG);
+  gcc_jit_type *s32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_INT),
+               *s64 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_LONG);
   j->vu32 = vector_of(j, j->t_u32, j->w);
   j->vs32 = vector_of(j, s32, j->w);
   j->vf32 = vector_of(j, gcc_jit_context_get_type(c, GCC_JIT_TYPE_FLOAT), j->w);
@@ -62,11 +68,14 @@ gcc_jit_rvalue *jx_keep(struct jx *j, gcc_jit_rvalue *r) {
 gcc_jit_rvalue *jx_op(struct jx *j, enum gcc_jit_binary_op op, gcc_jit_type *t, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return gcc_jit_context_new_binary_op(j->c, NULL, op, t, x, y);
 }
-gcc_jit_rvalue *jx_int(struct jx *j, gcc_jit_type *t, uint64_t v) { return gcc_jit_context_new_rvalue_from_long(j->c, t, (long)v); }
+gcc_jit_rvalue *jx_int(struct jx *j, gcc_jit_type *t, uint64_t v) {
+  return gcc_jit_context_new_rvalue_from_long(j->c, t, (long)v);
+}
 gcc_jit_rvalue *jx_bits(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *r) {
   return gcc_jit_rvalue_get_type(r) == t ? r : gcc_jit_context_new_bitcast(j->c, NULL, r, t);
 }
-static gcc_jit_extended_asm *asm_of(struct jx *j, const char *text, const char *oc, gcc_jit_lvalue *out, int n, va_list ap) {
+static gcc_jit_extended_asm *asm_of(struct jx *j, const char *text, const char *oc, gcc_jit_lvalue *out, int n,
+                                    va_list ap) {
   gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, text);
   if (out) gcc_jit_extended_asm_add_output_operand(a, NULL, oc, out);
   for (int k = 0; k < n; k++) {
@@ -91,7 +100,9 @@ gcc_jit_rvalue *jx_ask(struct jx *j, const char *text, const char *oc, gcc_jit_t
   return jx_rv(out);
 }
 /* libgccjit fails on an asm without an output: so the place is one. */
-void jx_prefetch(struct jx *j, gcc_jit_lvalue *place) { gcc_jit_extended_asm_set_volatile_flag(jx_asm(j, "prefetcht0 %0", "+m", place, 0), 1); }
+void jx_prefetch(struct jx *j, gcc_jit_lvalue *place) {
+  gcc_jit_extended_asm_set_volatile_flag(jx_asm(j, "prefetcht0 %0", "+m", place, 0), 1);
+}
 void jx_touches_memory(gcc_jit_extended_asm *a) {
   gcc_jit_extended_asm_set_volatile_flag(a, 1);
   gcc_jit_extended_asm_add_clobber(a, "memory");
@@ -116,7 +127,8 @@ static gcc_jit_rvalue *const_vector(struct jx *j, bool wide, uint64_t bits) {
   gcc_jit_rvalue *e = jx_int(j, wide ? j->t_u64 : j->t_u32, bits), *all[JX_MOST_LANES];
   if (j->w == 1) return e;
   for (unsigned k = 0; k < j->w; k++) all[k] = e;
-  gcc_jit_rvalue *r = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, jx_vector(j, wide), wide ? j->w / 2 : j->w, all);
+  gcc_jit_rvalue *r =
+      gcc_jit_context_new_rvalue_from_vector(j->c, NULL, jx_vector(j, wide), wide ? j->w / 2 : j->w, all);
   if (j->nconsts < JX_CONSTS) {
     j->consts[j->nconsts].wide = wide;
     j->consts[j->nconsts].bits = bits;
@@ -132,7 +144,9 @@ jv jv_k(struct jx *j, unsigned t, uint64_t bits) {
   jv v = jx_fresh(t, true);
   v.k = true;
   v.kv = cut(t, bits);
-  if (t == MX_T_pred) v.r[0] = v.r[1] = j->isa->mask_is_vector ? const_vector(j, false, v.kv ? 0xFFFFFFFF : 0) : jx_int(j, j->t_mask, v.kv ? (1u << j->w) - 1 : 0);
+  if (t == MX_T_pred)
+    v.r[0] = v.r[1] = j->isa->mask_is_vector ? const_vector(j, false, v.kv ? 0xFFFFFFFF : 0)
+                                             : jx_int(j, j->t_mask, v.kv ? (1u << j->w) - 1 : 0);
   else v.r[0] = v.r[1] = jx_bits(j, jx_type(j, t), const_vector(j, jx_wide(t), v.kv));
   return v;
 }
@@ -216,12 +230,15 @@ static jv cvt_int(struct jx *j, unsigned to, jv x) {
   x.k = false;
   return jx_bitsof(to) < 32 ? jx_trim(j, x) : x;
 }
-static bool is_int(unsigned t) { return t >= MX_T_u8 && t <= MX_T_b64 && !jx_float(t) && t != MX_T_f16 && t != MX_T_bf16; }
+static bool is_int(unsigned t) {
+  return t >= MX_T_u8 && t <= MX_T_b64 && !jx_float(t) && t != MX_T_f16 && t != MX_T_bf16;
+}
 jv jv_cvt(struct jx *j, unsigned to, unsigned from, jv x) {
   if (x.t != from && x.t != MX_T_pred) x = want(j, from, x);
   if (to == x.t) return x;
   if (x.t == MX_T_pred)
-    return jx_float(to) ? jv_sel(j, to, x, jv_kf(j, to, 1), jv_kf(j, to, 0)) : jv_sel(j, to, x, jv_k(j, to, 1), jv_k(j, to, 0));
+    return jx_float(to) ? jv_sel(j, to, x, jv_kf(j, to, 1), jv_kf(j, to, 0))
+                        : jv_sel(j, to, x, jv_k(j, to, 1), jv_k(j, to, 0));
   if (to == MX_T_pred) return jv_cmp(j, JX_NE, x.t, x, jv_k(j, x.t, 0));
   if (is_int(to) && is_int(x.t)) return cvt_int(j, to, x);
   if ((jx_float(to) || is_int(to)) && (jx_float(from) || is_int(from) || (from == MX_T_f16 && to == MX_T_f32)))
@@ -262,7 +279,8 @@ static jv mulhi(struct jx *j, unsigned t, jv x, jv y) {
   if (!jx_wide(t)) {
     const unsigned w = jx_signed(t) ? MX_T_s64 : MX_T_u64, n = jx_bitsof(t);
     if (n < 32) {
-      jv p = each(j, jx_signed(t) ? MX_T_s32 : MX_T_u32, jx_spread(j, x), jx_spread(j, y), GCC_JIT_BINARY_OP_MULT, j->vu32);
+      jv p = each(j, jx_signed(t) ? MX_T_s32 : MX_T_u32, jx_spread(j, x), jx_spread(j, y), GCC_JIT_BINARY_OP_MULT,
+                  j->vu32);
       p = shift(j, false, p.t, p, jv_k(j, MX_T_u32, n));
       p.t = (uint8_t)t;
       return jx_trim(j, p);
@@ -273,21 +291,28 @@ static jv mulhi(struct jx *j, unsigned t, jv x, jv y) {
   }
   const unsigned u = MX_T_u64;
   jv s32 = jv_k(j, MX_T_u32, 32), lo = jv_k(j, u, 0xFFFFFFFF), a = jv_as(j, u, x), b = jv_as(j, u, y);
-  jv al = jv_bin(j, JX_AND, u, a, lo), ah = shift(j, false, u, a, s32), bl = jv_bin(j, JX_AND, u, b, lo), bh = shift(j, false, u, b, s32);
-  jv p0 = jv_bin(j, JX_MUL, u, al, bl), p1 = jv_bin(j, JX_MUL, u, al, bh), p2 = jv_bin(j, JX_MUL, u, ah, bl), p3 = jv_bin(j, JX_MUL, u, ah, bh);
-  jv mid = jv_bin(j, JX_ADD, u, shift(j, false, u, p0, s32), jv_bin(j, JX_ADD, u, jv_bin(j, JX_AND, u, p1, lo), jv_bin(j, JX_AND, u, p2, lo)));
-  jv hi = jv_bin(j, JX_ADD, u, jv_bin(j, JX_ADD, u, p3, shift(j, false, u, p1, s32)), jv_bin(j, JX_ADD, u, shift(j, false, u, p2, s32), shift(j, false, u, mid, s32)));
+  jv al = jv_bin(j, JX_AND, u, a, lo), ah = shift(j, false, u, a, s32), bl = jv_bin(j, JX_AND, u, b, lo),
+     bh = shift(j, false, u, b, s32);
+  jv p0 = jv_bin(j, JX_MUL, u, al, bl), p1 = jv_bin(j, JX_MUL, u, al, bh), p2 = jv_bin(j, JX_MUL, u, ah, bl),
+     p3 = jv_bin(j, JX_MUL, u, ah, bh);
+  jv mid = jv_bin(j, JX_ADD, u, shift(j, false, u, p0, s32),
+                  jv_bin(j, JX_ADD, u, jv_bin(j, JX_AND, u, p1, lo), jv_bin(j, JX_AND, u, p2, lo)));
+  jv hi = jv_bin(j, JX_ADD, u, jv_bin(j, JX_ADD, u, p3, shift(j, false, u, p1, s32)),
+                 jv_bin(j, JX_ADD, u, shift(j, false, u, p2, s32), shift(j, false, u, mid, s32)));
   if (jx_signed(t)) {
     jv n63 = jv_k(j, MX_T_u32, 63);
-    jv sa = jv_as(j, u, shift(j, false, MX_T_s64, jv_as(j, MX_T_s64, x), n63)), sb = jv_as(j, u, shift(j, false, MX_T_s64, jv_as(j, MX_T_s64, y), n63));
+    jv sa = jv_as(j, u, shift(j, false, MX_T_s64, jv_as(j, MX_T_s64, x), n63)),
+       sb = jv_as(j, u, shift(j, false, MX_T_s64, jv_as(j, MX_T_s64, y), n63));
     hi = jv_bin(j, JX_SUB, u, jv_bin(j, JX_SUB, u, hi, jv_bin(j, JX_AND, u, sa, b)), jv_bin(j, JX_AND, u, sb, a));
   }
   return jv_as(j, t, hi);
 }
 jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y) {
   static const enum gcc_jit_binary_op ops[] = {
-      [JX_ADD] = GCC_JIT_BINARY_OP_PLUS, [JX_SUB] = GCC_JIT_BINARY_OP_MINUS, [JX_MUL] = GCC_JIT_BINARY_OP_MULT, [JX_DIV] = GCC_JIT_BINARY_OP_DIVIDE,
-      [JX_AND] = GCC_JIT_BINARY_OP_BITWISE_AND, [JX_OR] = GCC_JIT_BINARY_OP_BITWISE_OR, [JX_XOR] = GCC_JIT_BINARY_OP_BITWISE_XOR};
+      [JX_ADD] = GCC_JIT_BINARY_OP_PLUS,        [JX_SUB] = GCC_JIT_BINARY_OP_MINUS,
+      [JX_MUL] = GCC_JIT_BINARY_OP_MULT,        [JX_DIV] = GCC_JIT_BINARY_OP_DIVIDE,
+      [JX_AND] = GCC_JIT_BINARY_OP_BITWISE_AND, [JX_OR] = GCC_JIT_BINARY_OP_BITWISE_OR,
+      [JX_XOR] = GCC_JIT_BINARY_OP_BITWISE_XOR};
   x = want(j, t, x);
   if (op == JX_SHL || op == JX_SHR) return shift(j, op == JX_SHL, t, x, y);
   y = want(j, t, y);
@@ -325,7 +350,12 @@ jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
   if (!jx_float(t) && x.k && y.k) {
     const uint64_t a = sext(t, x.kv), b = sext(t, y.kv);
     const bool lt = jx_signed(t) ? (int64_t)a < (int64_t)b : a < b;
-    const bool r = op == JX_EQ ? a == b : op == JX_NE ? a != b : op == JX_LT ? lt : op == JX_GE ? !lt : op == JX_LE ? lt || a == b : !(lt || a == b);
+    const bool r = op == JX_EQ   ? a == b
+                   : op == JX_NE ? a != b
+                   : op == JX_LT ? lt
+                   : op == JX_GE ? !lt
+                   : op == JX_LE ? lt || a == b
+                                 : !(lt || a == b);
     return jv_k(j, MX_T_pred, r);
   }
   if ((t == MX_T_f16 || t == MX_T_bf16)) return jx_refuse(j, MX_T_pred);
@@ -335,7 +365,7 @@ jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
 static jv popc(struct jx *j, jv x) {
   const unsigned t = jx_wide(x.t) ? MX_T_u64 : MX_T_u32;
   const bool w = jx_wide(t);
-#define C(v_) jv_k(j, t, w ? (v_) * 0x0101010101010101ull : (v_) * 0x01010101ull)
+#define C(v_) jv_k(j, t, w ? (v_)*0x0101010101010101ull : (v_)*0x01010101ull)
 #define R(v_, n_) shift(j, false, t, v_, jv_k(j, MX_T_u32, n_))
   jv a = jv_as(j, t, x);
   a = jv_bin(j, JX_SUB, t, a, jv_bin(j, JX_AND, t, R(a, 1), C(0x55)));
@@ -350,10 +380,14 @@ jv jv_un(struct jx *j, enum jx_un op, unsigned t, jv x) {
   x = want(j, t, x);
   switch (op) {
   case JX_NEG:
-    if (jx_float(t)) return jv_as(j, t, jv_bin(j, JX_XOR, t == MX_T_f32 ? MX_T_u32 : MX_T_u64, jv_as(j, t == MX_T_f32 ? MX_T_u32 : MX_T_u64, x),
-                                             jv_k(j, t == MX_T_f32 ? MX_T_u32 : MX_T_u64, t == MX_T_f32 ? 0x80000000u : 1ull << 63)));
+    if (jx_float(t))
+      return jv_as(j, t,
+                   jv_bin(j, JX_XOR, t == MX_T_f32 ? MX_T_u32 : MX_T_u64,
+                          jv_as(j, t == MX_T_f32 ? MX_T_u32 : MX_T_u64, x),
+                          jv_k(j, t == MX_T_f32 ? MX_T_u32 : MX_T_u64, t == MX_T_f32 ? 0x80000000u : 1ull << 63)));
     return jv_bin(j, JX_SUB, t, jv_k(j, t, 0), x);
-  case JX_NOT: return t == MX_T_pred ? jv_bin(j, JX_XOR, t, x, jv_k(j, t, 1)) : jv_bin(j, JX_XOR, t, x, jv_k(j, t, ~0ull));
+  case JX_NOT:
+    return t == MX_T_pred ? jv_bin(j, JX_XOR, t, x, jv_k(j, t, 1)) : jv_bin(j, JX_XOR, t, x, jv_k(j, t, ~0ull));
   case JX_POPC: return popc(j, x);
   case JX_CLZ: {
     jv v = j->isa->unary(j, op, jx_wide(t) ? MX_T_u64 : MX_T_u32, x);
@@ -378,7 +412,8 @@ jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z) {
 
 /* Of 16 bits, zero-extended; inf: the type's infinity. */
 static jv canon16(struct jx *j, jv x, uint64_t inf) {
-  jv nan = jv_cmp(j, JX_GT, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, x, jv_k(j, MX_T_u32, 0x7FFF)), jv_k(j, MX_T_u32, inf));
+  jv nan =
+      jv_cmp(j, JX_GT, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, x, jv_k(j, MX_T_u32, 0x7FFF)), jv_k(j, MX_T_u32, inf));
   return jv_sel(j, MX_T_u32, nan, jv_k(j, MX_T_u32, 0x7FFF), x);
 }
 
@@ -386,7 +421,8 @@ jv jv_canon(struct jx *j, unsigned t, jv x) {
   const uint64_t inf = t == MX_T_f16 || t == MX_T_f16x2 ? 0x7C00 : 0x7F80;
   if (t == MX_T_f16 || t == MX_T_bf16) return jv_as(j, t, canon16(j, jv_as(j, MX_T_u32, x), inf));
   if (t == MX_T_f16x2 || t == MX_T_bf16x2) {
-    jv both = jv_as(j, MX_T_u32, x), low = canon16(j, jv_bin(j, JX_AND, MX_T_u32, both, jv_k(j, MX_T_u32, 0xFFFF)), inf);
+    jv both = jv_as(j, MX_T_u32, x),
+       low = canon16(j, jv_bin(j, JX_AND, MX_T_u32, both, jv_k(j, MX_T_u32, 0xFFFF)), inf);
     jv high = canon16(j, jv_bin(j, JX_SHR, MX_T_u32, both, jv_k(j, MX_T_u32, 16)), inf);
     return jv_as(j, t, jv_bin(j, JX_OR, MX_T_u32, low, jv_bin(j, JX_SHL, MX_T_u32, high, jv_k(j, MX_T_u32, 16))));
   }

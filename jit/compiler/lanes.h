@@ -1,11 +1,11 @@
-/* Values of lanes as the compiler builds them: chunks of lanes in explicit vectors, 16, 8 or 4 lanes where these have 512, 256 or
- * 128 bits.
+/* Values of lanes as the compiler builds them: chunks of lanes in explicit vectors, 16, 8 or 4 lanes where these have
+ * 512, 256 or 128 bits.
  *
- * A value of up to 32 bits is one vector, of 64 bits two (its halves), a predicate a mask. Every operation is one statement
- * for each vector: GNU vector arithmetic where libgccjit 12 has it, else an asm of one instruction (compare, blend, convert,
- * gather), which stands in the file of the CPU level (struct jx_isa). Nothing is left to the auto-vectoriser: measured on
- * Mandelbrot, 5.3 ms against 15 for fused scalar loops, and compile time grows evenly. Knows nothing of slots, control flow
- * or the machine. */
+ * A value of up to 32 bits is one vector, of 64 bits two (its halves), a predicate a mask. Every operation is one
+ * statement for each vector: GNU vector arithmetic where libgccjit 12 has it, else an asm of one instruction (compare,
+ * blend, convert, gather), which stands in the file of the CPU level (struct jx_isa). Nothing is left to the
+ * auto-vectoriser: measured on Mandelbrot, 5.3 ms against 15 for fused scalar loops, and compile time grows evenly.
+ * Knows nothing of slots, control flow or the machine. */
 #ifndef MX_JITC_LANES_H
 #define MX_JITC_LANES_H
 
@@ -36,13 +36,20 @@ struct jx {
   gcc_jit_type *vu32, *vs32, *vf32, *vu64, *vs64, *vf64;
   gcc_jit_type *t_mask; /* which lanes of a chunk */
   unsigned mask_bytes;
-  struct { char what[24]; gcc_jit_function *f; } owns[JX_OWNS]; /* functions that this one calls, of lanes_v2v3.c */
+  struct {
+    char what[24];
+    gcc_jit_function *f;
+  } owns[JX_OWNS]; /* functions that this one calls, of lanes_v2v3.c */
   unsigned nowns;
-  bool bad;         /* something was asked for that has no vector form here */
+  bool bad; /* something was asked for that has no vector form here */
   unsigned serial;
-  struct { bool wide; uint64_t bits; gcc_jit_rvalue *r; } consts[JX_CONSTS];
+  struct {
+    bool wide;
+    uint64_t bits;
+    gcc_jit_rvalue *r;
+  } consts[JX_CONSTS];
   unsigned nconsts;
-  jv values[1024];  /* of the meaning that is being built */
+  jv values[1024]; /* of the meaning that is being built */
   unsigned nvalues;
 };
 
@@ -76,7 +83,7 @@ enum jx_cmp { JX_EQ, JX_NE, JX_LT, JX_LE, JX_GT, JX_GE };
 enum jx_un { JX_NEG, JX_NOT, JX_SQRT, JX_RINT, JX_FLOOR, JX_CEIL, JX_TRUNC, JX_POPC, JX_CLZ };
 jv jv_k(struct jx *j, unsigned t, uint64_t bits);
 jv jv_kf(struct jx *j, unsigned t, double v);
-jv jv_as(struct jx *j, unsigned t, jv x);   /* the same bits as another type of the same width */
+jv jv_as(struct jx *j, unsigned t, jv x); /* the same bits as another type of the same width */
 jv jv_cvt(struct jx *j, unsigned to, unsigned from, jv x);
 jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y);
 jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y);
@@ -91,39 +98,47 @@ jv jv_broadcast(struct jx *j, unsigned t, gcc_jit_rvalue *scalar); /* u32 or u64
 gcc_jit_rvalue *jx_mask_not(struct jx *j, gcc_jit_rvalue *m);
 
 /* ---- what differs between CPU levels ------------------------------------------------------------------------*/
-/* Vectors are of 32-bit lanes, or (wide) of half h of a chunk's lanes, 64 bits each; masks are those of whole chunks. */
+/* Vectors are of 32-bit lanes, or (wide) of half h of a chunk's lanes, 64 bits each; masks are those of whole chunks.
+ */
 struct jx_isa {
-  const char *name;       /* as in MX_LEVEL */
+  const char *name;           /* as in MX_LEVEL */
   const char *const *options; /* of the compiler, up to NULL */
-  unsigned lanes;         /* of a chunk */
-  unsigned in_registers;  /* instructions, times chunks of a warp, up to which slots are better off in registers than in memory: see loops.c */
+  unsigned lanes;             /* of a chunk */
+  unsigned in_registers; /* instructions, times chunks of a warp, up to which slots are better off in registers than in
+                            memory: see loops.c */
   const struct jx_isa *one; /* for chunks of one lane */
-  bool mask_is_vector;    /* of 0 and -1 for 32-bit lanes; else an integer with a bit for each lane */
+  bool mask_is_vector;      /* of 0 and -1 for 32-bit lanes; else an integer with a bit for each lane */
 
   gcc_jit_rvalue *(*mask_any)(struct jx *j, gcc_jit_rvalue *m);  /* a condition: some lane is in it */
   gcc_jit_rvalue *(*mask_bits)(struct jx *j, gcc_jit_rvalue *m); /* as a u64, the chunk's first lane being bit 0 */
-  gcc_jit_rvalue *(*mask_of)(struct jx *j, gcc_jit_rvalue *bits, unsigned from); /* the bits of a u64 from that one on */
+  gcc_jit_rvalue *(*mask_of)(struct jx *j, gcc_jit_rvalue *bits,
+                             unsigned from);                       /* the bits of a u64 from that one on */
   gcc_jit_rvalue *(*mask_fill)(struct jx *j, gcc_jit_rvalue *bit); /* all lanes or none: for the u64 1 or 0 */
 
   jv (*compare)(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y); /* of 32 and 64 bits */
   jv (*blend)(struct jx *j, unsigned t, jv c, jv x, jv y);
-  jv (*widen)(struct jx *j, unsigned to, unsigned from, jv x);  /* integers of 32 bits to 64 */
-  jv (*narrow)(struct jx *j, unsigned to, jv x);                /* 64 to 32, the low bits */
+  jv (*widen)(struct jx *j, unsigned to, unsigned from, jv x);   /* integers of 32 bits to 64 */
+  jv (*narrow)(struct jx *j, unsigned to, jv x);                 /* 64 to 32, the low bits */
   jv (*convert)(struct jx *j, unsigned to, unsigned from, jv x); /* from or to floats */
-  jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x);   /* roots, roundings, leading zeros */
+  jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x);    /* roots, roundings, leading zeros */
   jv (*fma)(struct jx *j, unsigned t, jv x, jv y, jv z);
 
   gcc_jit_rvalue *(*broadcast)(struct jx *j, bool wide, gcc_jit_rvalue *scalar);
   gcc_jit_rvalue *(*first)(struct jx *j, bool wide, gcc_jit_rvalue *v);            /* the first lane, a u32 or u64 */
   gcc_jit_rvalue *(*first_everywhere)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* in all lanes */
 
-  gcc_jit_rvalue *(*above)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m);  /* lanes of m where x > y, unsigned, of 32 bits */
-  gcc_jit_rvalue *(*common)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m); /* lanes of m where x & y, of 32 bits */
-  gcc_jit_rvalue *(*differ)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m); /* x ^ y, in other lanes 0 */
-  void (*collect)(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x, gcc_jit_rvalue *y); /* all |= v ^ (x + y) */
+  gcc_jit_rvalue *(*above)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
+                           gcc_jit_rvalue *m); /* lanes of m where x > y, unsigned, of 32 bits */
+  gcc_jit_rvalue *(*common)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
+                            gcc_jit_rvalue *m); /* lanes of m where x & y, of 32 bits */
+  gcc_jit_rvalue *(*differ)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
+                            gcc_jit_rvalue *m); /* x ^ y, in other lanes 0 */
+  void (*collect)(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x,
+                  gcc_jit_rvalue *y);                                     /* all |= v ^ (x + y) */
   gcc_jit_rvalue *(*any_bit)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* a condition: the vector is not 0 */
 
-  /* of 32-bit lanes; NULL: several operations do it. Any logic of three, bit 4x + 2y + z of the table being the result; rotation to the right */
+  /* of 32-bit lanes; NULL: several operations do it. Any logic of three, bit 4x + 2y + z of the table being the result;
+   * rotation to the right */
   gcc_jit_rvalue *(*logic)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *z, unsigned table);
   gcc_jit_rvalue *(*rotate)(struct jx *j, gcc_jit_rvalue *x, unsigned n);
 
@@ -131,7 +146,7 @@ struct jx_isa {
   gcc_jit_rvalue *(*choose)(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index);
 
   /* Memory at any address; lanes that are not in m are not touched, and read as 0. */
-  gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *place); /* all lanes */
+  gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *place);    /* all lanes */
   gcc_jit_rvalue *(*load_one)(struct jx *j, bool wide, gcc_jit_lvalue *cell); /* one cell, for all lanes */
   gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m);
   gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
@@ -139,9 +154,12 @@ struct jx_isa {
   /* elements of 8 or 16 bits of all lanes, zero-extended; of m alone, where masks are integers, else of all */
   gcc_jit_rvalue *(*load_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *place);
   void (*write_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
-  /* cells at base + index * scale, indices being a chunk's signed 32-bit ones; where several lanes write one, the highest is last */
-  gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m);
-  void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+  /* cells at base + index * scale, indices being a chunk's signed 32-bit ones; where several lanes write one, the
+   * highest is last */
+  gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
+                            unsigned scale, gcc_jit_rvalue *m);
+  void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
+                  gcc_jit_rvalue *v, gcc_jit_rvalue *m);
 };
 extern const struct jx_isa jx_v2, jx_v3, jx_v4, jx_one, jx_one_v2;
 const struct jx_isa *jx_isa_named(const char *name); /* NULL: no code is made for that level */
@@ -149,10 +167,11 @@ const struct jx_isa *jx_isa_named(const char *name); /* NULL: no code is made fo
 /* Parts that the levels' files share with lanes.c. */
 static inline jv jx_fresh(unsigned t, bool u) { return (jv){.t = (uint8_t)t, .u = u}; }
 static inline gcc_jit_type *jx_vector(struct jx *j, bool wide) { return wide ? j->vu64 : j->vu32; }
-jv jx_refuse(struct jx *j, unsigned t);  /* there is no vector form */
-jv jx_spread(struct jx *j, jv x);        /* narrow signed values as full 32-bit ones */
-jv jx_trim(struct jx *j, jv v);          /* narrow results back to their zero-extended form */
-/* By one instruction with three operands; the constraints of its registers, and of an operand that may lie in memory. */
+jv jx_refuse(struct jx *j, unsigned t); /* there is no vector form */
+jv jx_spread(struct jx *j, jv x);       /* narrow signed values as full 32-bit ones */
+jv jx_trim(struct jx *j, jv v);         /* narrow results back to their zero-extended form */
+/* By one instruction with three operands; the constraints of its registers, and of an operand that may lie in memory.
+ */
 jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any);
 void jx_touches_memory(gcc_jit_extended_asm *a);
 /* Asks for a cache line that may be wanted soon; the place need not exist. */

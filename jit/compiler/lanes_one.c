@@ -1,6 +1,6 @@
-/* Chunks of one lane, in scalar registers: what serial.c builds its loops of. Every value counts as one that all lanes have, so
- * it never has halves. Masks are 0 or 1. The compiler knows scalar arithmetic itself; what is not here (roots, roundings, some
- * conversions) keeps a loop from having such a form. */
+/* Chunks of one lane, in scalar registers: what serial.c builds its loops of. Every value counts as one that all lanes
+ * have, so it never has halves. Masks are 0 or 1. The compiler knows scalar arithmetic itself; what is not here (roots,
+ * roundings, some conversions) keeps a loop from having such a form. */
 #include "lanes.h"
 
 static jv value(struct jx *j, unsigned t, gcc_jit_rvalue *r) {
@@ -8,7 +8,9 @@ static jv value(struct jx *j, unsigned t, gcc_jit_rvalue *r) {
   v.r[0] = v.r[1] = jx_keep(j, jx_bits(j, jx_type(j, t), r));
   return v;
 }
-static gcc_jit_rvalue *cast(struct jx *j, gcc_jit_rvalue *r, gcc_jit_type *t) { return gcc_jit_context_new_cast(j->c, NULL, r, t); }
+static gcc_jit_rvalue *cast(struct jx *j, gcc_jit_rvalue *r, gcc_jit_type *t) {
+  return gcc_jit_context_new_cast(j->c, NULL, r, t);
+}
 static gcc_jit_type *number_type(struct jx *j, unsigned t) {
   return jx_float(t) ? jx_type(j, t) : jx_signed(t) ? (jx_wide(t) ? j->vs64 : j->vs32) : jx_vector(j, jx_wide(t));
 }
@@ -26,17 +28,25 @@ static gcc_jit_rvalue *mask_of(struct jx *j, gcc_jit_rvalue *bits, unsigned from
 
 /* ---- operations -------------------------------------------------------------------------------------------------*/
 static jv compare(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
-  static const enum gcc_jit_comparison ops[] = {[JX_EQ] = GCC_JIT_COMPARISON_EQ, [JX_NE] = GCC_JIT_COMPARISON_NE, [JX_LT] = GCC_JIT_COMPARISON_LT,
-                                                [JX_LE] = GCC_JIT_COMPARISON_LE, [JX_GT] = GCC_JIT_COMPARISON_GT, [JX_GE] = GCC_JIT_COMPARISON_GE};
-  return value(j, MX_T_pred, cast(j, gcc_jit_context_new_comparison(j->c, NULL, ops[op], number(j, t, x), number(j, t, y)), j->t_mask));
+  static const enum gcc_jit_comparison ops[] = {
+      [JX_EQ] = GCC_JIT_COMPARISON_EQ, [JX_NE] = GCC_JIT_COMPARISON_NE, [JX_LT] = GCC_JIT_COMPARISON_LT,
+      [JX_LE] = GCC_JIT_COMPARISON_LE, [JX_GT] = GCC_JIT_COMPARISON_GT, [JX_GE] = GCC_JIT_COMPARISON_GE};
+  return value(
+      j, MX_T_pred,
+      cast(j, gcc_jit_context_new_comparison(j->c, NULL, ops[op], number(j, t, x), number(j, t, y)), j->t_mask));
 }
 static jv blend(struct jx *j, unsigned t, jv c, jv x, jv y) {
   gcc_jit_type *vt = jx_vector(j, jx_wide(t));
-  gcc_jit_rvalue *all = jx_op(j, GCC_JIT_BINARY_OP_MINUS, vt, jx_int(j, vt, 0), cast(j, c.r[0], vt)), *other = jx_keep(j, jx_bits(j, vt, y.r[0]));
+  gcc_jit_rvalue *all = jx_op(j, GCC_JIT_BINARY_OP_MINUS, vt, jx_int(j, vt, 0), cast(j, c.r[0], vt)),
+                 *other = jx_keep(j, jx_bits(j, vt, y.r[0]));
   gcc_jit_rvalue *differ = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, vt, jx_bits(j, vt, x.r[0]), other);
-  return value(j, t, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, vt, other, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, vt, differ, all)));
+  return value(
+      j, t,
+      jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, vt, other, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, vt, differ, all)));
 }
-static jv widen(struct jx *j, unsigned to, unsigned from, jv x) { return value(j, to, cast(j, number(j, from, x), jx_signed(from) ? j->vs64 : j->vu64)); }
+static jv widen(struct jx *j, unsigned to, unsigned from, jv x) {
+  return value(j, to, cast(j, number(j, from, x), jx_signed(from) ? j->vs64 : j->vu64));
+}
 static jv narrow(struct jx *j, unsigned to, jv x) { return value(j, to, cast(j, x.r[0], j->vu32)); }
 static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
   if (from == MX_T_f16) return jx_refuse(j, to);
@@ -64,10 +74,12 @@ static jv no_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z) {
   return jx_refuse(j, t);
 }
 
-static gcc_jit_rvalue *broadcast(struct jx *j, bool wide, gcc_jit_rvalue *s) { return jx_bits(j, jx_vector(j, wide), s); }
+static gcc_jit_rvalue *broadcast(struct jx *j, bool wide, gcc_jit_rvalue *s) {
+  return jx_bits(j, jx_vector(j, wide), s);
+}
 static gcc_jit_rvalue *first(struct jx *j, bool wide, gcc_jit_rvalue *v) { return jx_bits(j, jx_vector(j, wide), v); }
 
 #define SAME \
-  .lanes = 1, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .compare = compare, .blend = blend, .widen = widen, .narrow = narrow, \
-  .convert = convert, .unary = unary, .broadcast = broadcast, .first = first
+  .lanes = 1, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .compare = compare, .blend = blend, \
+  .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first
 const struct jx_isa jx_one = {.fma = multiply_add, SAME}, jx_one_v2 = {.fma = no_multiply_add, SAME};

@@ -1,5 +1,5 @@
-/* Chunks of 8 lanes in 256-bit vectors (v3: AVX2, FMA, F16C) and of 4 in 128-bit ones (v2: SSE4.2). Masks are vectors of
- * 0 and -1. What one of the two has no instruction for is put together from others, goes lane by lane, or is the
+/* Chunks of 8 lanes in 256-bit vectors (v3: AVX2, FMA, F16C) and of 4 in 128-bit ones (v2: SSE4.2). Masks are vectors
+ * of 0 and -1. What one of the two has no instruction for is put together from others, goes lane by lane, or is the
  * interpreter's body. */
 #include "lanes.h"
 
@@ -10,10 +10,15 @@
 
 static bool is_v3(const struct jx *j) { return j->isa == &jx_v3; }
 
-/* ---- functions of the object's own, for what would be long in line ------------------------------------------------*/
-struct own { gcc_jit_function *f, *caller; gcc_jit_block *here; gcc_jit_rvalue *arg[4]; };
+/* ---- functions of the object's own, for what would be long in line ----------------------------------------------*/
+struct own {
+  gcc_jit_function *f, *caller;
+  gcc_jit_block *here;
+  gcc_jit_rvalue *arg[4];
+};
 /* True: it is there. False: begun, to be built and ended. */
-static bool own_function(struct jx *j, struct own *o, const char *what, gcc_jit_type *result, unsigned n, gcc_jit_type *const *types) {
+static bool own_function(struct jx *j, struct own *o, const char *what, gcc_jit_type *result, unsigned n,
+                         gcc_jit_type *const *types) {
   for (unsigned k = 0; k < j->nowns; k++)
     if (!strcmp(j->owns[k].what, what)) return o->f = j->owns[k].f, true;
   char name[96];
@@ -48,7 +53,8 @@ static gcc_jit_rvalue *one(struct jx *j, const char *text, gcc_jit_type *t, gcc_
   return jx_ask(j, full, "=x", t, 1, "x", x);
 }
 /* name, and an immediate operand "$1, " or "": x is the one that v2 overwrites. */
-static gcc_jit_rvalue *two(struct jx *j, const char *name, const char *imm, gcc_jit_type *t, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+static gcc_jit_rvalue *two(struct jx *j, const char *name, const char *imm, gcc_jit_type *t, gcc_jit_rvalue *x,
+                           gcc_jit_rvalue *y) {
   char full[64];
   if (is_v3(j)) {
     snprintf(full, sizeof full, "v%s %s%%2, %%1, %%0", name, imm);
@@ -73,13 +79,22 @@ static gcc_jit_rvalue *low_parts(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *
 }
 
 /* ---- masks ----------------------------------------------------------------------------------------------------*/
-static gcc_jit_rvalue *half_of(struct jx *j, gcc_jit_rvalue *m, unsigned h) { return one(j, "pmovsxdq %x1, %0", j->vu64, h ? upper(j, j->vu32, m) : m); }
-static gcc_jit_rvalue *lanes_of(struct jx *j, bool wide, gcc_jit_rvalue *m, unsigned h) { return wide ? half_of(j, m, h) : m; }
-static gcc_jit_rvalue *packed(struct jx *j, gcc_jit_rvalue *m) { return jx_ask(j, is_v3(j) ? "vmovmskps %1, %0" : "movmskps %1, %0", "=r", j->t_u32, 1, "x", m); }
-static gcc_jit_rvalue *mask_any(struct jx *j, gcc_jit_rvalue *m) {
-  return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, packed(j, jx_keep(j, m)), jx_int(j, j->t_u32, 0));
+static gcc_jit_rvalue *half_of(struct jx *j, gcc_jit_rvalue *m, unsigned h) {
+  return one(j, "pmovsxdq %x1, %0", j->vu64, h ? upper(j, j->vu32, m) : m);
 }
-static gcc_jit_rvalue *mask_bits(struct jx *j, gcc_jit_rvalue *m) { return gcc_jit_context_new_cast(j->c, NULL, packed(j, jx_keep(j, m)), j->t_u64); }
+static gcc_jit_rvalue *lanes_of(struct jx *j, bool wide, gcc_jit_rvalue *m, unsigned h) {
+  return wide ? half_of(j, m, h) : m;
+}
+static gcc_jit_rvalue *packed(struct jx *j, gcc_jit_rvalue *m) {
+  return jx_ask(j, is_v3(j) ? "vmovmskps %1, %0" : "movmskps %1, %0", "=r", j->t_u32, 1, "x", m);
+}
+static gcc_jit_rvalue *mask_any(struct jx *j, gcc_jit_rvalue *m) {
+  return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, packed(j, jx_keep(j, m)),
+                                        jx_int(j, j->t_u32, 0));
+}
+static gcc_jit_rvalue *mask_bits(struct jx *j, gcc_jit_rvalue *m) {
+  return gcc_jit_context_new_cast(j->c, NULL, packed(j, jx_keep(j, m)), j->t_u64);
+}
 
 static gcc_jit_rvalue *broadcast(struct jx *j, bool wide, gcc_jit_rvalue *s) {
   gcc_jit_rvalue *all[JX_MOST_LANES];
@@ -106,7 +121,8 @@ static gcc_jit_rvalue *greater(struct jx *j, unsigned t, gcc_jit_rvalue *x, gcc_
   const bool wide = jx_wide(t);
   if (!jx_signed(t)) { /* only signed numbers can be compared: move both by half of their range */
     gcc_jit_rvalue *sign = jv_k(j, wide ? MX_T_u64 : MX_T_u32, wide ? 1ull << 63 : 1u << 31).r[0];
-    x = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, sign), y = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, y, sign);
+    x = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, sign),
+    y = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, y, sign);
   }
   return two(j, wide ? "pcmpgtq" : "pcmpgtd", "", V(wide), x, y);
 }
@@ -114,7 +130,8 @@ static jv compare(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
   const bool wide = jx_wide(t), f = jx_float(t);
   /* floats have ==, <, <=, and "not equal or NaN", integers == and > alone */
   const char *const imm = op == JX_EQ ? "$0, " : op == JX_NE ? "$4, " : op == JX_LT || op == JX_GT ? "$1, " : "$2, ";
-  const bool turn = op == JX_GE || op == (f ? JX_GT : JX_LT), invert = !f && (op == JX_NE || op == JX_LE || op == JX_GE);
+  const bool turn = op == JX_GE || op == (f ? JX_GT : JX_LT),
+             invert = !f && (op == JX_NE || op == JX_LE || op == JX_GE);
   jv v = jx_fresh(MX_T_pred, x.u && y.u);
   gcc_jit_rvalue *k[2];
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
@@ -130,34 +147,42 @@ static jv compare(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
   return v;
 }
 /* x in the lanes of m, else y */
-static gcc_jit_rvalue *choice(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *m, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+static gcc_jit_rvalue *choice(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *m, gcc_jit_rvalue *x,
+                              gcc_jit_rvalue *y) {
   m = lanes_of(j, wide, m, h);
-  if (is_v3(j)) return jx_ask(j, wide ? "vblendvpd %1, %3, %2, %0" : "vblendvps %1, %3, %2, %0", "=x", V(wide), 3, "x", m, "x", y, "xm", x);
+  if (is_v3(j))
+    return jx_ask(j, wide ? "vblendvpd %1, %3, %2, %0" : "vblendvps %1, %3, %2, %0", "=x", V(wide), 3, "x", m, "x", y,
+                  "xm", x);
   /* v2's own instruction wants the mask in xmm0 */
-  gcc_jit_rvalue *d = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, y), m);
+  gcc_jit_rvalue *d =
+      bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, y), m);
   return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, d, y);
 }
 static jv blend(struct jx *j, unsigned t, jv c, jv x, jv y) {
   const bool wide = jx_wide(t);
   jv v = jx_fresh(t, c.u && x.u && y.u);
-  for (unsigned h = 0; h < (wide && !v.u ? 2u : 1u); h++) v.r[h] = jx_bits(j, jx_type(j, t), choice(j, wide, h, c.r[0], x.r[h], y.r[h]));
+  for (unsigned h = 0; h < (wide && !v.u ? 2u : 1u); h++)
+    v.r[h] = jx_bits(j, jx_type(j, t), choice(j, wide, h, c.r[0], x.r[h], y.r[h]));
   if (v.u || !wide) v.r[1] = v.r[0];
   return v;
 }
 
-/* ---- arithmetic ---------------------------------------------------------------------------------------------------*/
+/* ---- arithmetic -------------------------------------------------------------------------------------------------*/
 static jv leading_zeros(struct jx *j, unsigned t, jv x) {
-  for (unsigned n = 1; n < jx_bitsof(t); n *= 2) x = jv_bin(j, JX_OR, t, x, jv_bin(j, JX_SHR, t, x, jv_k(j, MX_T_u32, n)));
+  for (unsigned n = 1; n < jx_bitsof(t); n *= 2)
+    x = jv_bin(j, JX_OR, t, x, jv_bin(j, JX_SHR, t, x, jv_k(j, MX_T_u32, n)));
   return jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, jx_bitsof(t)), jv_un(j, JX_POPC, t, x));
 }
 static jv unary(struct jx *j, enum jx_un op, unsigned t, jv x) {
-  static const char *const text[][2] = {[JX_SQRT] = {"sqrtps %1, %0", "sqrtpd %1, %0"}, [JX_RINT] = {"roundps $8, %1, %0", "roundpd $8, %1, %0"},
+  static const char *const text[][2] = {[JX_SQRT] = {"sqrtps %1, %0", "sqrtpd %1, %0"},
+                                        [JX_RINT] = {"roundps $8, %1, %0", "roundpd $8, %1, %0"},
                                         [JX_FLOOR] = {"roundps $9, %1, %0", "roundpd $9, %1, %0"},
                                         [JX_CEIL] = {"roundps $10, %1, %0", "roundpd $10, %1, %0"},
                                         [JX_TRUNC] = {"roundps $11, %1, %0", "roundpd $11, %1, %0"}};
   if (op == JX_CLZ) return leading_zeros(j, t, x);
   jv v = jx_fresh(t, x.u);
-  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) v.r[h] = one(j, text[op][jx_wide(t)], jx_type(j, t), x.r[h]);
+  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++)
+    v.r[h] = one(j, text[op][jx_wide(t)], jx_type(j, t), x.r[h]);
   if (v.u || !jx_wide(t)) v.r[1] = v.r[0];
   return v;
 }
@@ -172,8 +197,8 @@ static jv rounded_to_odd(struct jx *j, jv p, jv c, jv s) {
   jv odd = jv_bin(j, JX_OR, u, jv_bin(j, JX_SUB, u, jv_as(j, u, s), toward), jv_k(j, u, 1));
   return jv_as(j, d, jv_sel(j, u, inexact, odd, jv_as(j, u, s)));
 }
-/* A function for one chunk: in line it would be most of the code, and registers are few anyway. Only a sum half-way between
- * two floats, or below all normal ones, needs more than to be rounded twice. */
+/* A function for one chunk: in line it would be most of the code, and registers are few anyway. Only a sum half-way
+ * between two floats, or below all normal ones, needs more than to be rounded twice. */
 static gcc_jit_function *fma_function(struct jx *j) {
   struct own o;
   if (own_function(j, &o, "fma", j->vf32, 3, (gcc_jit_type *[]){j->vf32, j->vf32, j->vf32})) return o.f;
@@ -185,9 +210,11 @@ static gcc_jit_function *fma_function(struct jx *j) {
   high.r[0] = high.r[1] = two(j, "shufps", "$0xDD, ", j->vu32, s.r[0], s.r[1]);
   high = jv_bin(j, JX_AND, s32, high, jv_k(j, s32, 0x7FFFFFFF));
   jv half_way = jv_cmp(j, JX_EQ, s32, jv_bin(j, JX_AND, s32, low, jv_k(j, s32, 0x1FFFFFFF)), jv_k(j, s32, 0x10000000));
-  jv small = jv_bin(j, JX_AND, MX_T_pred, jv_cmp(j, JX_GT, s32, jv_k(j, s32, 0x38100000), high), jv_cmp(j, JX_GT, s32, high, jv_k(j, s32, 0)));
+  jv small = jv_bin(j, JX_AND, MX_T_pred, jv_cmp(j, JX_GT, s32, jv_k(j, s32, 0x38100000), high),
+                    jv_cmp(j, JX_GT, s32, high, jv_k(j, s32, 0)));
   gcc_jit_block *twice = gcc_jit_function_new_block(o.f, "twice"), *odd = gcc_jit_function_new_block(o.f, "odd");
-  gcc_jit_block_end_with_conditional(j->b, NULL, mask_any(j, jv_bin(j, JX_OR, MX_T_pred, half_way, small).r[0]), odd, twice);
+  gcc_jit_block_end_with_conditional(j->b, NULL, mask_any(j, jv_bin(j, JX_OR, MX_T_pred, half_way, small).r[0]), odd,
+                                     twice);
   j->b = odd;
   gcc_jit_block_end_with_return(j->b, NULL, jv_cvt(j, MX_T_f32, d, rounded_to_odd(j, p, in[2], s)).r[0]);
   j->b = twice;
@@ -197,11 +224,12 @@ static gcc_jit_function *fma_function(struct jx *j) {
 static jv fma_v2(struct jx *j, unsigned t, jv x, jv y, jv z) {
   if (t != MX_T_f32) return jx_refuse(j, t);
   jv v = jx_fresh(t, x.u && y.u && z.u);
-  v.r[0] = v.r[1] = jx_keep(j, gcc_jit_context_new_call(j->c, NULL, fma_function(j), 3, (gcc_jit_rvalue *[]){x.r[0], y.r[0], z.r[0]}));
+  v.r[0] = v.r[1] = jx_keep(
+      j, gcc_jit_context_new_call(j->c, NULL, fma_function(j), 3, (gcc_jit_rvalue *[]){x.r[0], y.r[0], z.r[0]}));
   return v;
 }
 
-/* ---- conversion ---------------------------------------------------------------------------------------------------*/
+/* ---- conversion -------------------------------------------------------------------------------------------------*/
 /* 32-bit lanes to 64-bit ones by an instruction that takes half a vector */
 static jv up(struct jx *j, unsigned to, const char *text, jv x) {
   jv v = jx_fresh(to, x.u);
@@ -214,10 +242,13 @@ static jv down(struct jx *j, unsigned to, const char *text, jv x) {
   jv v = jx_fresh(to, x.u);
   gcc_jit_type *t = jx_type(j, to);
   gcc_jit_rvalue *lo = one(j, text, t, x.r[0]), *hi = x.u ? lo : one(j, text, t, x.r[1]);
-  v.r[0] = v.r[1] = is_v3(j) ? jx_ask(j, "vinserti128 $1, %x2, %1, %0", "=x", t, 2, "x", lo, "x", hi) : two(j, "punpcklqdq", "", t, lo, hi);
+  v.r[0] = v.r[1] = is_v3(j) ? jx_ask(j, "vinserti128 $1, %x2, %1, %0", "=x", t, 2, "x", lo, "x", hi)
+                             : two(j, "punpcklqdq", "", t, lo, hi);
   return v;
 }
-static jv widen(struct jx *j, unsigned to, unsigned from, jv x) { return up(j, to, jx_signed(from) ? "pmovsxdq %x1, %0" : "pmovzxdq %x1, %0", x); }
+static jv widen(struct jx *j, unsigned to, unsigned from, jv x) {
+  return up(j, to, jx_signed(from) ? "pmovsxdq %x1, %0" : "pmovzxdq %x1, %0", x);
+}
 static jv narrow(struct jx *j, unsigned to, jv x) {
   jv v = jx_fresh(to, x.u);
   v.r[0] = v.r[1] = low_parts(j, jx_type(j, to), x.r[0], x.r[1]);
@@ -225,7 +256,9 @@ static jv narrow(struct jx *j, unsigned to, jv x) {
 }
 #define TWO_TO_52 0x4330000000000000ull /* as a double: its last bit is worth 1 */
 #define TWO_TO_84 0x4530000000000000ull /* 2^32 */
-static jv float_of_bits(struct jx *j, jv low, uint64_t of) { return jv_as(j, MX_T_f64, jv_bin(j, JX_OR, MX_T_u64, low, jv_k(j, MX_T_u64, of))); }
+static jv float_of_bits(struct jx *j, jv low, uint64_t of) {
+  return jv_as(j, MX_T_f64, jv_bin(j, JX_OR, MX_T_u64, low, jv_k(j, MX_T_u64, of)));
+}
 static jv bits_as_float(struct jx *j, uint64_t b) { return jv_as(j, MX_T_f64, jv_k(j, MX_T_u64, b)); }
 /* Both parts become exact doubles, and their sum is rounded once. */
 static jv f64_of_64(struct jx *j, bool is_signed, jv x) {
@@ -234,7 +267,8 @@ static jv f64_of_64(struct jx *j, bool is_signed, jv x) {
   jv high = jv_bin(j, JX_SHR, u, jv_as(j, u, x), jv_k(j, MX_T_u32, 32));
   if (is_signed) high = jv_bin(j, JX_XOR, u, high, jv_k(j, u, 1u << 31));
   /* 2^84 + 2^52, and 2^63 more where the sign was moved */
-  high = jv_bin(j, JX_SUB, MX_T_f64, float_of_bits(j, high, TWO_TO_84), bits_as_float(j, is_signed ? TWO_TO_84 + 0x80100000 : TWO_TO_84 + 0x100000));
+  high = jv_bin(j, JX_SUB, MX_T_f64, float_of_bits(j, high, TWO_TO_84),
+                bits_as_float(j, is_signed ? TWO_TO_84 + 0x80100000 : TWO_TO_84 + 0x100000));
   return jv_bin(j, JX_ADD, MX_T_f64, high, low);
 }
 static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
@@ -244,7 +278,8 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
     if (from == MX_T_f16) {
       if (!is_v3(j)) return jx_refuse(j, to);
       jv h = jx_fresh(to, x.u);
-      gcc_jit_rvalue *v = jx_ask(j, "vpermq $8, %1, %0", "=x", j->vu32, 1, "x", two(j, "packusdw", "", j->vu32, x.r[0], x.r[0]));
+      gcc_jit_rvalue *v =
+          jx_ask(j, "vpermq $8, %1, %0", "=x", j->vu32, 1, "x", two(j, "packusdw", "", j->vu32, x.r[0], x.r[0]));
       h.r[0] = h.r[1] = jx_ask(j, "vcvtph2ps %x1, %0", "=x", j->vf32, 1, "x", v);
       return h;
     }
@@ -258,7 +293,8 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
     if (from == MX_T_f32) return up(j, to, "cvtps2pd %x1, %0", x);
     if (jx_wide(from)) return f64_of_64(j, jx_signed(from), x);
     if (jx_signed(from) || small) return up(j, to, "cvtdq2pd %x1, %0", jx_spread(j, x));
-    return jv_bin(j, JX_SUB, to, float_of_bits(j, jv_cvt(j, MX_T_u64, MX_T_u32, jv_as(j, MX_T_u32, x)), TWO_TO_52), bits_as_float(j, TWO_TO_52));
+    return jv_bin(j, JX_SUB, to, float_of_bits(j, jv_cvt(j, MX_T_u64, MX_T_u32, jv_as(j, MX_T_u32, x)), TWO_TO_52),
+                  bits_as_float(j, TWO_TO_52));
   }
   if (jx_wide(to)) return jx_refuse(j, to);
   if (jx_signed(to) || jx_bitsof(to) < 32) {
@@ -269,11 +305,12 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
     return jx_trim(j, v);
   }
   if (from == MX_T_f32) x = jv_cvt(j, MX_T_f64, from, x);
-  x = jv_bin(j, JX_ADD, MX_T_f64, jv_un(j, JX_TRUNC, MX_T_f64, x), bits_as_float(j, TWO_TO_52)); /* now its low bits are the number */
+  x = jv_bin(j, JX_ADD, MX_T_f64, jv_un(j, JX_TRUNC, MX_T_f64, x),
+             bits_as_float(j, TWO_TO_52)); /* now its low bits are the number */
   return narrow(j, to, jv_as(j, MX_T_u64, x));
 }
 
-/* ---- one lane, and all -----------------------------------------------------------------------------------------------*/
+/* ---- one lane, and all ------------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *first(struct jx *j, bool wide, gcc_jit_rvalue *v) {
   char text[32];
   snprintf(text, sizeof text, "%smov%c %%x1, %%0", is_v3(j) ? "v" : "", wide ? 'q' : 'd');
@@ -287,15 +324,19 @@ static gcc_jit_rvalue *above(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
   return bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, greater(j, MX_T_u32, x, y), m);
 }
 static gcc_jit_rvalue *common(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m) {
-  gcc_jit_rvalue *not = two(j, "pcmpeqd", "", j->t_mask, bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, x, y), none(j, false));
-  return bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, jx_mask_not(j, not), m);
+  gcc_jit_rvalue *not =
+      two(j, "pcmpeqd", "", j->t_mask, bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, x, y), none(j, false));
+  return bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, jx_mask_not(j, not ), m);
 }
-static gcc_jit_rvalue *differ(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m) {
-  return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, y), lanes_of(j, wide, m, h));
+static gcc_jit_rvalue *differ(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
+                              gcc_jit_rvalue *m) {
+  return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, y),
+              lanes_of(j, wide, m, h));
 }
 static gcc_jit_rvalue *any_bit(struct jx *j, bool wide, gcc_jit_rvalue *v) {
   (void)wide;
-  gcc_jit_rvalue *any = jx_ask(j, is_v3(j) ? "vptest %1, %1\n\tsetnz %0" : "ptest %1, %1\n\tsetnz %0", "=q", j->t_u8, 1, "x", v);
+  gcc_jit_rvalue *any =
+      jx_ask(j, is_v3(j) ? "vptest %1, %1\n\tsetnz %0" : "ptest %1, %1\n\tsetnz %0", "=q", j->t_u8, 1, "x", v);
   return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, any, jx_int(j, j->t_u8, 0));
 }
 
@@ -304,54 +345,69 @@ static gcc_jit_rvalue *choose_v3(struct jx *j, gcc_jit_rvalue *const *chunks, un
   gcc_jit_rvalue *v[8];
   for (unsigned k = 0; k < n; k++) v[k] = jx_ask(j, "vpermd %2, %1, %0", "=x", j->vu32, 2, "x", index, "x", chunks[k]);
   for (unsigned bit = 3; n > 1; bit++, n /= 2) {
-    gcc_jit_rvalue *odd = bits(j, false, GCC_JIT_BINARY_OP_LSHIFT, index, jv_k(j, MX_T_u32, 31 - bit).r[0]); /* in the sign */
-    for (unsigned k = 0; k < n / 2; k++) v[k] = jx_ask(j, "vblendvps %1, %3, %2, %0", "=x", j->vu32, 3, "x", odd, "x", v[2 * k], "x", v[2 * k + 1]);
+    gcc_jit_rvalue *odd =
+        bits(j, false, GCC_JIT_BINARY_OP_LSHIFT, index, jv_k(j, MX_T_u32, 31 - bit).r[0]); /* in the sign */
+    for (unsigned k = 0; k < n / 2; k++)
+      v[k] = jx_ask(j, "vblendvps %1, %3, %2, %0", "=x", j->vu32, 3, "x", odd, "x", v[2 * k], "x", v[2 * k + 1]);
   }
   return v[0];
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------*/
+/* ---- memory -----------------------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) {
   return jx_ask(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=x", V(wide), 1, "m", jx_rv(place));
 }
 static gcc_jit_rvalue *load_one(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
-  const char *text = is_v3(j) ? wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0" : wide ? "movq %1, %0\n\tpshufd $0x44, %0, %0" : "movd %1, %0\n\tpshufd $0, %0, %0";
+  const char *text = is_v3(j) ? wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0"
+                     : wide   ? "movq %1, %0\n\tpshufd $0x44, %0, %0"
+                              : "movd %1, %0\n\tpshufd $0, %0, %0";
   return jx_ask(j, text, "=x", V(wide), 1, "m", jx_rv(cell));
 }
 static gcc_jit_rvalue *read_one(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m) {
-  const char *text = is_v3(j) ? wide ? "vpxor %0, %0, %0\n\tvptest %1, %1\n\tjz 1f\n\tvpbroadcastq %2, %0\n1:" : "vpxor %0, %0, %0\n\tvptest %1, %1\n\tjz 1f\n\tvpbroadcastd %2, %0\n1:"
-                     : wide ? "pxor %0, %0\n\tptest %1, %1\n\tjz 1f\n\tmovq %2, %0\n\tpshufd $0x44, %0, %0\n1:" : "pxor %0, %0\n\tptest %1, %1\n\tjz 1f\n\tmovd %2, %0\n\tpshufd $0, %0, %0\n1:";
+  const char *text = is_v3(j) ? wide ? "vpxor %0, %0, %0\n\tvptest %1, %1\n\tjz 1f\n\tvpbroadcastq %2, %0\n1:"
+                                     : "vpxor %0, %0, %0\n\tvptest %1, %1\n\tjz 1f\n\tvpbroadcastd %2, %0\n1:"
+                     : wide   ? "pxor %0, %0\n\tptest %1, %1\n\tjz 1f\n\tmovq %2, %0\n\tpshufd $0x44, %0, %0\n1:"
+                              : "pxor %0, %0\n\tptest %1, %1\n\tjz 1f\n\tmovd %2, %0\n\tpshufd $0, %0, %0\n1:";
   m = lanes_of(j, wide, m, h);
   return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, jx_ask(j, text, "=&x", V(wide), 2, "x", m, "m", jx_rv(cell)), m);
 }
 
-/* Moves lane by lane between a vector of 128 bits and memory: where the mask's bit `bit` + k is set, `text` with the lane's
- * number k, and with `step` * k, for each # and @ in it. The mask's bits are in `test`, an operand of 8 bits. */
-static void lane_by_lane(char *out, size_t room, unsigned lanes, const char *test, unsigned bit, unsigned step, const char *text) {
+/* Moves lane by lane between a vector of 128 bits and memory: where the mask's bit `bit` + k is set, `text` with the
+ * lane's number k, and with `step` * k, for each # and @ in it. The mask's bits are in `test`, an operand of 8 bits. */
+static void lane_by_lane(char *out, size_t room, unsigned lanes, const char *test, unsigned bit, unsigned step,
+                         const char *text) {
   size_t n = strlen(out);
   for (unsigned k = 0; k < lanes; k++) {
     n += (size_t)snprintf(out + n, room - n, "\ttestb $%u, %s\n\tjz 1f\n\t", 1u << (bit + k), test);
     for (const char *p = text; *p; p++)
-      n += (size_t)(*p == '#' ? snprintf(out + n, room - n, "%u", k) : *p == '@' ? snprintf(out + n, room - n, "%u", step * k) : snprintf(out + n, room - n, "%c", *p));
+      n += (size_t)(*p == '#'   ? snprintf(out + n, room - n, "%u", k)
+                    : *p == '@' ? snprintf(out + n, room - n, "%u", step * k)
+                                : snprintf(out + n, room - n, "%c", *p));
     n += (size_t)snprintf(out + n, room - n, "\n1:\n");
   }
 }
-/* A vector in one piece where all of its lanes are wanted, else lane by lane. Operand 2 is the mask; `t` a register to spare. */
-static void piece_or_lanes(char *out, size_t room, bool wide, unsigned h, unsigned t, const char *whole, const char *part) {
+/* A vector in one piece where all of its lanes are wanted, else lane by lane. Operand 2 is the mask; `t` a register to
+ * spare. */
+static void piece_or_lanes(char *out, size_t room, bool wide, unsigned h, unsigned t, const char *whole,
+                           const char *part) {
   const unsigned lanes = wide ? 2 : 4, bit = wide ? 2 * h : 0;
   char test[8];
   snprintf(test, sizeof test, "%%b%u", t);
-  snprintf(out, room, "movmskps %%2, %%%u\n\tnot %%%u\n\ttestb $%u, %s\n\tjnz 2f\n\t%s\n\tjmp 3f\n2:\n\tnot %%%u\n", t, t, ((1u << lanes) - 1) << bit, test, whole, t);
+  snprintf(out, room, "movmskps %%2, %%%u\n\tnot %%%u\n\ttestb $%u, %s\n\tjnz 2f\n\t%s\n\tjmp 3f\n2:\n\tnot %%%u\n", t,
+           t, ((1u << lanes) - 1) << bit, test, whole, t);
   lane_by_lane(out, room, lanes, test, bit, wide ? 8 : 4, part);
   strcat(out, "3:");
 }
-static gcc_jit_rvalue *address(struct jx *j, gcc_jit_lvalue *place) { return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(place, NULL), j->t_pu8); }
+static gcc_jit_rvalue *address(struct jx *j, gcc_jit_lvalue *place) {
+  return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(place, NULL), j->t_pu8);
+}
 static gcc_jit_rvalue *read_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
   char what[32], text[512];
   struct own o;
   snprintf(what, sizeof what, "read%u_%u", wide, h);
   if (!own_function(j, &o, what, V(wide), 2, (gcc_jit_type *[]){j->t_pu8, j->t_mask})) {
-    piece_or_lanes(text, sizeof text, wide, h, 1, "movdqu (%3), %0", wide ? "pinsrq $#, @(%3), %0" : "pinsrd $#, @(%3), %0");
+    piece_or_lanes(text, sizeof text, wide, h, 1, "movdqu (%3), %0",
+                   wide ? "pinsrq $#, @(%3), %0" : "pinsrd $#, @(%3), %0");
     gcc_jit_lvalue *d = jx_local(j, V(wide)), *t = jx_local(j, j->t_u32);
     jx_set(j, d, none(j, wide));
     gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 2, "x", o.arg[1], "r", o.arg[0]);
@@ -366,27 +422,34 @@ static void write_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place,
   struct own o;
   snprintf(what, sizeof what, "write%u_%u", wide, h);
   if (!own_function(j, &o, what, j->t_void, 3, (gcc_jit_type *[]){j->t_pu8, V(wide), j->t_mask})) {
-    piece_or_lanes(text, sizeof text, wide, h, 0, "movdqu %1, (%3)", wide ? "pextrq $#, %1, @(%3)" : "pextrd $#, %1, @(%3)");
+    piece_or_lanes(text, sizeof text, wide, h, 0, "movdqu %1, (%3)",
+                   wide ? "pextrq $#, %1, @(%3)" : "pextrd $#, %1, @(%3)");
     gcc_jit_lvalue *t = jx_local(j, j->t_u32);
     jx_touches_memory(jx_asm(j, text, "=&r", t, 3, "x", o.arg[1], "x", o.arg[2], "r", o.arg[0]));
     own_end(j, &o, NULL);
   }
-  gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){address(j, place), jx_bits(j, V(wide), v), m}));
+  gcc_jit_block_add_eval(
+      j->b, NULL,
+      gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){address(j, place), jx_bits(j, V(wide), v), m}));
 }
 static gcc_jit_rvalue *read_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
-  return jx_ask(j, wide ? "vpmaskmovq %2, %1, %0" : "vpmaskmovd %2, %1, %0", "=x", V(wide), 2, "x", lanes_of(j, wide, m, h), "m", jx_rv(place));
+  return jx_ask(j, wide ? "vpmaskmovq %2, %1, %0" : "vpmaskmovd %2, %1, %0", "=x", V(wide), 2, "x",
+                lanes_of(j, wide, m, h), "m", jx_rv(place));
 }
 /* Stores under a mask are microcode on some processors: they are made only where lanes are missing. */
 static void write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   gcc_jit_lvalue *t = jx_local(j, j->t_u32);
-  gcc_jit_extended_asm *a = jx_asm(j, wide ? "vmovmskps %3, %1\n\tcmpl $255, %1\n\tjne 1f\n\tvmovdqu %2, %0\n\tjmp 2f\n1:\tvpmaskmovq %2, %3, %0\n2:"
-                                           : "vmovmskps %3, %1\n\tcmpl $255, %1\n\tjne 1f\n\tvmovdqu %2, %0\n\tjmp 2f\n1:\tvpmaskmovd %2, %3, %0\n2:",
-                                   "+m", place, 2, "x", v, "x", lanes_of(j, wide, m, h));
+  gcc_jit_extended_asm *a = jx_asm(
+      j,
+      wide ? "vmovmskps %3, %1\n\tcmpl $255, %1\n\tjne 1f\n\tvmovdqu %2, %0\n\tjmp 2f\n1:\tvpmaskmovq %2, %3, %0\n2:"
+           : "vmovmskps %3, %1\n\tcmpl $255, %1\n\tjne 1f\n\tvmovdqu %2, %0\n\tjmp 2f\n1:\tvpmaskmovd %2, %3, %0\n2:",
+      "+m", place, 2, "x", v, "x", lanes_of(j, wide, m, h));
   gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", t);
   jx_touches_memory(a);
 }
 
-static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
+static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
+                                 unsigned scale, gcc_jit_rvalue *m) {
   char text[64];
   snprintf(text, sizeof text, wide ? "vpgatherdq %%1, (%%2,%%x3,%u), %%0" : "vpgatherdd %%1, (%%2,%%3,%u), %%0", scale);
   gcc_jit_lvalue *d = jx_local(j, V(wide)), *k = jx_local(j, V(wide));
@@ -397,23 +460,27 @@ static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rv
   jx_touches_memory(a);
   return jx_rv(d);
 }
-static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
+static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
+                                 unsigned scale, gcc_jit_rvalue *m) {
   char what[32], text[640] = "", lane[96];
   struct own o;
   snprintf(what, sizeof what, "gather%u_%u_%u", wide, h, scale);
   if (!own_function(j, &o, what, V(wide), 3, (gcc_jit_type *[]){j->t_pu8, j->vu32, j->t_mask})) {
-    snprintf(lane, sizeof lane, "pextrd $#, %%4, %%k1\n\tmovslq %%k1, %%1\n\tpinsr%c $#, (%%3,%%1,%u), %%0", wide ? 'q' : 'd', scale);
+    snprintf(lane, sizeof lane, "pextrd $#, %%4, %%k1\n\tmovslq %%k1, %%1\n\tpinsr%c $#, (%%3,%%1,%u), %%0",
+             wide ? 'q' : 'd', scale);
     lane_by_lane(text, sizeof text, wide ? 2 : 4, "%b2", wide ? 2 * h : 0, 0, lane);
     gcc_jit_lvalue *d = jx_local(j, V(wide)), *at = jx_local(j, j->t_u64);
     jx_set(j, d, none(j, wide));
-    gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 3, "r", packed(j, o.arg[2]), "r", o.arg[0], "x", wide && h ? upper(j, j->vu32, o.arg[1]) : o.arg[1]);
+    gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d, 3, "r", packed(j, o.arg[2]), "r", o.arg[0], "x",
+                                     wide && h ? upper(j, j->vu32, o.arg[1]) : o.arg[1]);
     gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", at);
     jx_touches_memory(a);
     own_end(j, &o, jx_rv(d));
   }
   return jx_keep(j, gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){base, index, m}));
 }
-static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
+                    gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   char what[32];
   struct own o;
   snprintf(what, sizeof what, "scatter%u_%u_%u", wide, h, scale);
@@ -423,21 +490,31 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
     gcc_jit_rvalue *in = packed(j, o.arg[3]), *numbers = wide && h ? upper(j, j->vu32, o.arg[1]) : o.arg[1];
     for (unsigned part = 0; part < j->bytes / 16; part++) {
       char text[640] = "", lane[96];
-      snprintf(lane, sizeof lane, "%spextrd $#, %%x3, %%k0\n\tmovslq %%k0, %%0\n\t%spextr%c $#, %%x4, (%%2,%%0,%u)", x, x, wide ? 'q' : 'd', scale);
+      snprintf(lane, sizeof lane, "%spextrd $#, %%x3, %%k0\n\tmovslq %%k0, %%0\n\t%spextr%c $#, %%x4, (%%2,%%0,%u)", x,
+               x, wide ? 'q' : 'd', scale);
       lane_by_lane(text, sizeof text, lanes, "%b1", (wide ? h * j->w / 2 : 0) + part * lanes, 0, lane);
       gcc_jit_lvalue *at = jx_local(j, j->t_u64);
-      gcc_jit_rvalue *here = !part ? numbers : wide ? one(j, "pshufd $0xEE, %x1, %x0", j->vu32, numbers) : upper(j, j->vu32, numbers);
-      jx_touches_memory(jx_asm(j, text, "=&r", at, 4, "r", in, "r", o.arg[0], "x", here, "x", part ? upper(j, V(wide), o.arg[2]) : o.arg[2]));
+      gcc_jit_rvalue *here = !part  ? numbers
+                             : wide ? one(j, "pshufd $0xEE, %x1, %x0", j->vu32, numbers)
+                                    : upper(j, j->vu32, numbers);
+      jx_touches_memory(jx_asm(j, text, "=&r", at, 4, "r", in, "r", o.arg[0], "x", here, "x",
+                               part ? upper(j, V(wide), o.arg[2]) : o.arg[2]));
     }
     own_end(j, &o, NULL);
   }
-  gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call(j->c, NULL, o.f, 4, (gcc_jit_rvalue *[]){base, index, jx_bits(j, V(wide), v), m}));
+  gcc_jit_block_add_eval(
+      j->b, NULL,
+      gcc_jit_context_new_call(j->c, NULL, o.f, 4, (gcc_jit_rvalue *[]){base, index, jx_bits(j, V(wide), v), m}));
 }
 
-static void collect(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+static void collect(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x,
+                    gcc_jit_rvalue *y) {
   char text[96];
-  if (is_v3(j)) snprintf(text, sizeof text, "vpadd%c %%4, %%3, %%1\n\tvpxor %%2, %%1, %%1\n\tvpor %%1, %%0, %%0", wide ? 'q' : 'd');
-  else snprintf(text, sizeof text, "movdqa %%3, %%1\n\tpadd%c %%4, %%1\n\tpxor %%2, %%1\n\tpor %%1, %%0", wide ? 'q' : 'd');
+  if (is_v3(j))
+    snprintf(text, sizeof text, "vpadd%c %%4, %%3, %%1\n\tvpxor %%2, %%1, %%1\n\tvpor %%1, %%0, %%0", wide ? 'q' : 'd');
+  else
+    snprintf(text, sizeof text, "movdqa %%3, %%1\n\tpadd%c %%4, %%1\n\tpxor %%2, %%1\n\tpor %%1, %%0",
+             wide ? 'q' : 'd');
   gcc_jit_lvalue *sum = jx_local(j, V(wide));
   gcc_jit_extended_asm *a = jx_asm(j, text, "+x", all, 0);
   gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", sum);
@@ -454,10 +531,13 @@ static gcc_jit_rvalue *load_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *
 }
 static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   (void)m;
-  const char *const text = is_v3(j) ? bits == 8 ? "vextracti128 $1, %t2, %x1\n\tvpackusdw %x1, %x2, %x1\n\tvpackuswb %x1, %x1, %x1\n\tvmovq %x1, %0"
-                                                : "vextracti128 $1, %t2, %x1\n\tvpackusdw %x1, %x2, %x1\n\tvmovdqu %x1, %0"
-                           : bits == 8      ? "movdqa %2, %1\n\tpackusdw %1, %1\n\tpackuswb %1, %1\n\tmovd %1, %0"
-                                            : "movdqa %2, %1\n\tpackusdw %1, %1\n\tmovq %1, %0";
+  const char *const text =
+      is_v3(j)
+          ? bits == 8
+                ? "vextracti128 $1, %t2, %x1\n\tvpackusdw %x1, %x2, %x1\n\tvpackuswb %x1, %x1, %x1\n\tvmovq %x1, %0"
+                : "vextracti128 $1, %t2, %x1\n\tvpackusdw %x1, %x2, %x1\n\tvmovdqu %x1, %0"
+      : bits == 8 ? "movdqa %2, %1\n\tpackusdw %1, %1\n\tpackuswb %1, %1\n\tmovd %1, %0"
+                  : "movdqa %2, %1\n\tpackusdw %1, %1\n\tmovq %1, %0";
   gcc_jit_lvalue *packed_here = jx_local(j, j->vu32);
   gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, text);
   gcc_jit_extended_asm_add_output_operand(a, NULL, "+m", place);
@@ -467,10 +547,32 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc
 }
 
 #define SAME \
-  .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .mask_fill = mask_fill, .compare = compare, .blend = blend, \
-  .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
-  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, .load = load, .load_one = load_one, .read_one = read_one, \
+  .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .mask_fill = mask_fill, \
+  .compare = compare, .blend = blend, .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, \
+  .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above, .common = common, \
+  .differ = differ, .any_bit = any_bit, .collect = collect, .load = load, .load_one = load_one, .read_one = read_one, \
   .load_narrow = load_narrow, .write_narrow = write_narrow, .scatter = scatter
-static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {"-march=x86-64-v2", "-mtune=generic", NULL};
-const struct jx_isa jx_v3 = {.name = "v3", .options = options_v3, .lanes = 8, .in_registers = 500, .one = &jx_one, .fma = fma_v3, .choose = choose_v3, .read = read_v3, .write = write_v3, .gather = gather_v3, SAME};
-const struct jx_isa jx_v2 = {.name = "v2", .options = options_v2, .lanes = 4, .in_registers = 500, .one = &jx_one_v2, .fma = fma_v2, .read = read_v2, .write = write_v2, .gather = gather_v2, SAME};
+static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {
+                                                                                          "-march=x86-64-v2",
+                                                                                          "-mtune=generic", NULL};
+const struct jx_isa jx_v3 = {.name = "v3",
+                             .options = options_v3,
+                             .lanes = 8,
+                             .in_registers = 500,
+                             .one = &jx_one,
+                             .fma = fma_v3,
+                             .choose = choose_v3,
+                             .read = read_v3,
+                             .write = write_v3,
+                             .gather = gather_v3,
+                             SAME};
+const struct jx_isa jx_v2 = {.name = "v2",
+                             .options = options_v2,
+                             .lanes = 4,
+                             .in_registers = 500,
+                             .one = &jx_one_v2,
+                             .fma = fma_v2,
+                             .read = read_v2,
+                             .write = write_v2,
+                             .gather = gather_v2,
+                             SAME};

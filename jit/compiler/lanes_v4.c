@@ -12,13 +12,16 @@ static gcc_jit_rvalue *half_of(struct jx *j, gcc_jit_rvalue *m, unsigned h) {
 static gcc_jit_rvalue *mask_any(struct jx *j, gcc_jit_rvalue *m) {
   return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, m, jx_int(j, j->t_mask, 0));
 }
-static gcc_jit_rvalue *mask_bits(struct jx *j, gcc_jit_rvalue *m) { return gcc_jit_context_new_cast(j->c, NULL, m, j->t_u64); }
+static gcc_jit_rvalue *mask_bits(struct jx *j, gcc_jit_rvalue *m) {
+  return gcc_jit_context_new_cast(j->c, NULL, m, j->t_u64);
+}
 static gcc_jit_rvalue *mask_of(struct jx *j, gcc_jit_rvalue *bits, unsigned from) {
   if (from) bits = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, bits, jx_int(j, j->t_u64, from));
   return gcc_jit_context_new_cast(j->c, NULL, bits, j->t_mask);
 }
 static gcc_jit_rvalue *mask_fill(struct jx *j, gcc_jit_rvalue *bit) {
-  return gcc_jit_context_new_cast(j->c, NULL, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, bit, jx_int(j, j->t_u64, 0xFFFF)), j->t_mask);
+  return gcc_jit_context_new_cast(
+      j->c, NULL, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, bit, jx_int(j, j->t_u64, 0xFFFF)), j->t_mask);
 }
 
 /* ---- one instruction, over the halves -----------------------------------------------------------------------*/
@@ -34,11 +37,15 @@ static jv compare(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
   static const uint8_t in[] = {[JX_EQ] = 0, [JX_NE] = 4, [JX_LT] = 1, [JX_LE] = 2, [JX_GT] = 6, [JX_GE] = 5};
   char text[64];
   if (jx_float(t)) snprintf(text, sizeof text, "vcmpp%c $%d, %%2, %%1, %%0", t == MX_T_f32 ? 's' : 'd', fl[op]);
-  else snprintf(text, sizeof text, "vpcmp%s%c $%d, %%2, %%1, %%0", jx_signed(t) ? "" : "u", jx_wide(t) ? 'q' : 'd', in[op]);
+  else
+    snprintf(text, sizeof text, "vpcmp%s%c $%d, %%2, %%1, %%0", jx_signed(t) ? "" : "u", jx_wide(t) ? 'q' : 'd',
+             in[op]);
   jv v = jx_fresh(MX_T_pred, x.u && y.u);
   gcc_jit_rvalue *k[2];
-  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++) k[h] = jx_ask(j, text, "=Yk", j->t_mask, 2, "v", x.r[h], "vm", y.r[h]);
-  v.r[0] = v.r[1] = !jx_wide(t) ? k[0] : jx_ask(j, "kunpckbw %1, %2, %0", "=Yk", j->t_mask, 2, "Yk", k[0], "Yk", v.u ? k[0] : k[1]);
+  for (unsigned h = 0; h < (jx_wide(t) && !v.u ? 2u : 1u); h++)
+    k[h] = jx_ask(j, text, "=Yk", j->t_mask, 2, "v", x.r[h], "vm", y.r[h]);
+  v.r[0] = v.r[1] =
+      !jx_wide(t) ? k[0] : jx_ask(j, "kunpckbw %1, %2, %0", "=Yk", j->t_mask, 2, "Yk", k[0], "Yk", v.u ? k[0] : k[1]);
   return v;
 }
 static jv blend(struct jx *j, unsigned t, jv c, jv x, jv y) {
@@ -75,7 +82,9 @@ static gcc_jit_rvalue *rotate(struct jx *j, gcc_jit_rvalue *x, unsigned n) {
 }
 
 /* ---- conversion ---------------------------------------------------------------------------------------------*/
-static gcc_jit_rvalue *upper(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) { return jx_ask(j, "vextracti64x4 $1, %1, %t0", "=v", t, 1, "v", v); }
+static gcc_jit_rvalue *upper(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) {
+  return jx_ask(j, "vextracti64x4 $1, %1, %t0", "=v", t, 1, "v", v);
+}
 /* 32-bit lanes to 64-bit ones by an instruction that takes a ymm */
 static jv up(struct jx *j, unsigned to, const char *text, jv x) {
   jv v = jx_fresh(to, x.u);
@@ -92,7 +101,9 @@ static jv down(struct jx *j, unsigned to, const char *text, jv x) {
   v.r[0] = v.r[1] = jx_ask(j, "vinserti64x4 $1, %t2, %1, %0", "=v", t, 2, "v", lo, "v", hi);
   return v;
 }
-static jv widen(struct jx *j, unsigned to, unsigned from, jv x) { return up(j, to, jx_signed(from) ? "vpmovsxdq %t1, %0" : "vpmovzxdq %t1, %0", x); }
+static jv widen(struct jx *j, unsigned to, unsigned from, jv x) {
+  return up(j, to, jx_signed(from) ? "vpmovsxdq %t1, %0" : "vpmovzxdq %t1, %0", x);
+}
 static jv narrow(struct jx *j, unsigned to, jv x) { return down(j, to, "vpmovqd %1, %t0", x); }
 static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
   const bool s = jx_signed(from) || jx_bitsof(from) < 32;
@@ -100,7 +111,8 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
     if (from == MX_T_f64) return down(j, to, "vcvtpd2ps %1, %t0", x);
     if (from == MX_T_f16) {
       jv h = jx_fresh(to, x.u);
-      h.r[0] = h.r[1] = jx_ask(j, "vcvtph2ps %t1, %0", "=v", j->vf32, 1, "v", jx_ask(j, "vpmovdw %1, %t0", "=v", j->vu32, 1, "v", x.r[0]));
+      h.r[0] = h.r[1] = jx_ask(j, "vcvtph2ps %t1, %0", "=v", j->vf32, 1, "v",
+                               jx_ask(j, "vpmovdw %1, %t0", "=v", j->vu32, 1, "v", x.r[0]));
       return h;
     }
     if (jx_wide(from)) return down(j, to, s ? "vcvtqq2ps %1, %t0" : "vcvtuqq2ps %1, %t0", x);
@@ -141,12 +153,18 @@ static gcc_jit_rvalue *above(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
 static gcc_jit_rvalue *common(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m) {
   return jx_ask(j, "vptestmd %2, %1, %0%{%3%}", "=Yk", j->t_mask, 3, "v", x, "v", y, "Yk", m);
 }
-static gcc_jit_rvalue *differ(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *m) {
-  return jx_ask(j, wide ? "vpxorq %3, %2, %0%{%1%}%{z%}" : "vpxord %3, %2, %0%{%1%}%{z%}", "=v", V(wide), 3, "Yk", half_of(j, m, h), "v", x, "v", y);
+static gcc_jit_rvalue *differ(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
+                              gcc_jit_rvalue *m) {
+  return jx_ask(j, wide ? "vpxorq %3, %2, %0%{%1%}%{z%}" : "vpxord %3, %2, %0%{%1%}%{z%}", "=v", V(wide), 3, "Yk",
+                half_of(j, m, h), "v", x, "v", y);
 }
-static void collect(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+static void collect(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x,
+                    gcc_jit_rvalue *y) {
   gcc_jit_lvalue *sum = jx_local(j, V(wide));
-  gcc_jit_extended_asm *a = jx_asm(j, wide ? "vpaddq %4, %3, %1\n\tvpternlogq $0xF6, %2, %1, %0" : "vpaddd %4, %3, %1\n\tvpternlogd $0xF6, %2, %1, %0", "+v", all, 0);
+  gcc_jit_extended_asm *a = jx_asm(j,
+                                   wide ? "vpaddq %4, %3, %1\n\tvpternlogq $0xF6, %2, %1, %0"
+                                        : "vpaddd %4, %3, %1\n\tvpternlogd $0xF6, %2, %1, %0",
+                                   "+v", all, 0);
   gcc_jit_extended_asm_add_output_operand(a, NULL, "=&v", sum);
   gcc_jit_extended_asm_add_input_operand(a, NULL, "v", v);
   gcc_jit_extended_asm_add_input_operand(a, NULL, "v", x);
@@ -165,33 +183,43 @@ static gcc_jit_rvalue *choose_two(struct jx *j, gcc_jit_rvalue *low, gcc_jit_rva
 static gcc_jit_rvalue *choose(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index) {
   gcc_jit_rvalue *v = choose_two(j, chunks[0], chunks[1], index);
   if (n == 2) return v;
-  gcc_jit_rvalue *upper_half = jx_ask(j, "vptestmd %2, %1, %0", "=Yk", j->t_mask, 2, "v", index, "v", jv_k(j, MX_T_u32, 32).r[0]);
-  return jx_ask(j, "vpblendmd %3, %2, %0%{%1%}", "=v", j->vu32, 3, "Yk", upper_half, "v", v, "v", choose_two(j, chunks[2], chunks[3], index));
+  gcc_jit_rvalue *upper_half =
+      jx_ask(j, "vptestmd %2, %1, %0", "=Yk", j->t_mask, 2, "v", index, "v", jv_k(j, MX_T_u32, 32).r[0]);
+  return jx_ask(j, "vpblendmd %3, %2, %0%{%1%}", "=v", j->vu32, 3, "Yk", upper_half, "v", v, "v",
+                choose_two(j, chunks[2], chunks[3], index));
 }
 
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
-static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) { return jx_ask(j, "vmovdqu32 %1, %0", "=v", V(wide), 1, "m", jx_rv(place)); }
+static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) {
+  return jx_ask(j, "vmovdqu32 %1, %0", "=v", V(wide), 1, "m", jx_rv(place));
+}
 static gcc_jit_rvalue *load_one(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   return jx_ask(j, wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0", "=v", V(wide), 1, "m", jx_rv(cell));
 }
 static gcc_jit_rvalue *read(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
-  return jx_ask(j, wide ? "vmovdqu64 %2, %0%{%1%}%{z%}" : "vmovdqu32 %2, %0%{%1%}%{z%}", "=v", V(wide), 2, "Yk", half_of(j, m, h), "m", jx_rv(place));
+  return jx_ask(j, wide ? "vmovdqu64 %2, %0%{%1%}%{z%}" : "vmovdqu32 %2, %0%{%1%}%{z%}", "=v", V(wide), 2, "Yk",
+                half_of(j, m, h), "m", jx_rv(place));
 }
 static gcc_jit_rvalue *read_one(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m) {
-  return jx_ask(j, wide ? "vpbroadcastq %2, %0%{%1%}%{z%}" : "vpbroadcastd %2, %0%{%1%}%{z%}", "=v", V(wide), 2, "Yk", half_of(j, m, h), "m", jx_rv(cell));
+  return jx_ask(j, wide ? "vpbroadcastq %2, %0%{%1%}%{z%}" : "vpbroadcastd %2, %0%{%1%}%{z%}", "=v", V(wide), 2, "Yk",
+                half_of(j, m, h), "m", jx_rv(cell));
 }
 static void write(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
-  jx_touches_memory(jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk", half_of(j, m, h)));
+  jx_touches_memory(jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk",
+                           half_of(j, m, h)));
 }
 static gcc_jit_rvalue *load_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place) {
   return jx_ask(j, bits == 8 ? "vpmovzxbd %1, %0" : "vpmovzxwd %1, %0", "=v", j->vu32, 1, "m", jx_rv(place));
 }
 static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
-  jx_touches_memory(jx_asm(j, bits == 8 ? "vpmovdb %1, %0%{%2%}" : "vpmovdw %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk", m));
+  jx_touches_memory(
+      jx_asm(j, bits == 8 ? "vpmovdb %1, %0%{%2%}" : "vpmovdw %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk", m));
 }
-static gcc_jit_rvalue *gather(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *m) {
+static gcc_jit_rvalue *gather(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
+                              unsigned scale, gcc_jit_rvalue *m) {
   char text[64];
-  snprintf(text, sizeof text, wide ? "vpgatherdq (%%2,%%t3,%u), %%0%%{%%1%%}" : "vpgatherdd (%%2,%%3,%u), %%0%%{%%1%%}", scale);
+  snprintf(text, sizeof text, wide ? "vpgatherdq (%%2,%%t3,%u), %%0%%{%%1%%}" : "vpgatherdd (%%2,%%3,%u), %%0%%{%%1%%}",
+           scale);
   gcc_jit_lvalue *d = jx_local(j, V(wide)), *k = jx_local(j, j->t_mask);
   jx_set(j, d, jv_k(j, wide ? MX_T_u64 : MX_T_u32, 0).r[0]);
   jx_set(j, k, half_of(j, m, h));
@@ -200,17 +228,50 @@ static gcc_jit_rvalue *gather(struct jx *j, bool wide, unsigned h, gcc_jit_rvalu
   jx_touches_memory(a);
   return jx_rv(d);
 }
-static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
+                    gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   char text[64];
-  snprintf(text, sizeof text, wide ? "vpscatterdq %%3, (%%1,%%t2,%u)%%{%%0%%}" : "vpscatterdd %%3, (%%1,%%2,%u)%%{%%0%%}", scale);
+  snprintf(text, sizeof text,
+           wide ? "vpscatterdq %%3, (%%1,%%t2,%u)%%{%%0%%}" : "vpscatterdd %%3, (%%1,%%2,%u)%%{%%0%%}", scale);
   gcc_jit_lvalue *k = jx_local(j, j->t_mask);
   jx_set(j, k, half_of(j, m, h));
   jx_touches_memory(jx_asm(j, text, "+&Yk", k, 3, "r", base, "v", h ? upper(j, j->vu32, index) : index, "v", v));
 }
 
 static const char *const options[] = {"-march=x86-64-v4", "-mprefer-vector-width=512", "-mtune=icelake-server", NULL};
-const struct jx_isa jx_v4 = {.name = "v4", .options = options, .lanes = 16, .in_registers = 1200, .one = &jx_one, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of,
-                             .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .narrow = narrow, .convert = convert,
-                             .unary = unary, .fma = multiply_add, .logic = logic, .rotate = rotate, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above,
-                             .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, .choose = choose, .load = load, .load_one = load_one, .read = read, .read_one = read_one, .write = write,
-                             .load_narrow = load_narrow, .write_narrow = write_narrow, .gather = gather, .scatter = scatter};
+const struct jx_isa jx_v4 = {.name = "v4",
+                             .options = options,
+                             .lanes = 16,
+                             .in_registers = 1200,
+                             .one = &jx_one,
+                             .mask_any = mask_any,
+                             .mask_bits = mask_bits,
+                             .mask_of = mask_of,
+                             .mask_fill = mask_fill,
+                             .compare = compare,
+                             .blend = blend,
+                             .widen = widen,
+                             .narrow = narrow,
+                             .convert = convert,
+                             .unary = unary,
+                             .fma = multiply_add,
+                             .logic = logic,
+                             .rotate = rotate,
+                             .broadcast = broadcast,
+                             .first = first,
+                             .first_everywhere = first_everywhere,
+                             .above = above,
+                             .common = common,
+                             .differ = differ,
+                             .any_bit = any_bit,
+                             .collect = collect,
+                             .choose = choose,
+                             .load = load,
+                             .load_one = load_one,
+                             .read = read,
+                             .read_one = read_one,
+                             .write = write,
+                             .load_narrow = load_narrow,
+                             .write_narrow = write_narrow,
+                             .gather = gather,
+                             .scatter = scatter};

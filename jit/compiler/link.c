@@ -1,5 +1,5 @@
-/* From assembly to a shared object. The assembler and the linker are started from here, not by gcc's driver, whose own start and
- * collect2's take half as long as theirs; between them are files in memory. */
+/* From assembly to a shared object. The assembler and the linker are started from here, not by gcc's driver, whose own
+ * start and collect2's take half as long as theirs; between them are files in memory. */
 #include "link.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* Operations on values as loops over the chunks, where slots live in memory: each operation is built once instead of once for each
- * chunk, and what it leaves for the next one of the run stays in registers. What is the same in all lanes is computed before the loop. */
+/* Operations on values as loops over the chunks, where slots live in memory: each operation is built once instead of
+ * once for each chunk, and what it leaves for the next one of the run stays in registers. What is the same in all lanes
+ * is computed before the loop. */
 #include "build.h"
 
 #include "meaning.h"
@@ -8,12 +9,12 @@
 #include <string.h>
 
 struct lw_loop {
-  gcc_jit_lvalue *(*v)[2];     /* by slot: the vectors of this chunk; NULL: not met yet */
-  uint64_t *outside;           /* slots that are read before the run has written them */
-  gcc_jit_rvalue *at[3];       /* state->home, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits */
+  gcc_jit_lvalue *(*v)[2]; /* by slot: the vectors of this chunk; NULL: not met yet */
+  uint64_t *outside;       /* slots that are read before the run has written them */
+  gcc_jit_rvalue *at[3];   /* state->home, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits */
 };
 
-/* ---- runs --------------------------------------------------------------------------------------------------------*/
+/* ---- runs -------------------------------------------------------------------------------------------------------*/
 /* What operands look like, without building them. False: one of them is not to be had. */
 static bool operands(struct lw *l, const struct ja_ins *i, const uint64_t *uni, unsigned nout, jv *in) {
   for (unsigned k = nout; k < i->o->nopnds; k++, in++) {
@@ -37,7 +38,8 @@ static bool fits(struct lw *l, const struct ja_ins *i, const uint64_t *uni) {
   while (nout < i->o->nopnds && i->o->opnd[nout].role == MX_OUT) nout++;
   const unsigned nin = i->o->nopnds - nout;
   jv in[8];
-  return jx_meanings[i->op] && nin <= 8 && operands(l, i, uni, nout, in) && jx_row_exists(&l->j, i->op, mx_w_mod(*i->w), in, nin);
+  return jx_meanings[i->op] && nin <= 8 && operands(l, i, uni, nout, in) &&
+         jx_row_exists(&l->j, i->op, mx_w_mod(*i->w), in, nin);
 }
 /* How an instruction's results are: of one value all, or none. */
 enum results { APART, SAME, MIXED };
@@ -85,7 +87,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
   return apart ? k - b->first : from;
 }
 
-/* ---- building them --------------------------------------------------------------------------------------------------*/
+/* ---- building them ----------------------------------------------------------------------------------------------*/
 gcc_jit_lvalue *lw_loop_var(struct lw *l, uint32_t slot, unsigned h) {
   struct lw_loop *o = l->loop;
   if (o->v[slot][h]) return o->v[slot][h];
@@ -106,8 +108,8 @@ static gcc_jit_rvalue *scaled(struct lw *l, gcc_jit_lvalue *chunk, uint64_t byte
   gcc_jit_rvalue *by = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, jx_rv(chunk), jx_int(j, j->t_u64, bytes));
   return jx_keep(j, lw_add(l, jx_rv(l->home), by));
 }
-/* Slots that have to be in memory behind the run: those that live, and those that accesses take numbers from, from which an address is
- * made that alone is read any more. */
+/* Slots that have to be in memory behind the run: those that live, and those that accesses take numbers from, from
+ * which an address is made that alone is read any more. */
 static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t end, const uint64_t *live) {
   const struct ja *a = l->a;
   const struct lw_run *rows = &l->runs[l->block];
@@ -139,7 +141,8 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const size_t bytes = 8 * a->words;
-  uint64_t *before = lw_need(5 * bytes), *uni = before, *flt = uni + a->words, *raw = flt + a->words, *outside = raw + a->words, *made = outside + a->words;
+  uint64_t *before = lw_need(5 * bytes), *uni = before, *flt = uni + a->words, *raw = flt + a->words,
+           *outside = raw + a->words, *made = outside + a->words;
   memcpy(uni, l->uni, bytes), memcpy(flt, l->flt, bytes), memcpy(raw, l->raw, bytes);
   build_same(l, b, from, end, live);
 
@@ -182,7 +185,8 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(made, s) || ja_has(l->uni, s) || !ja_has(at_end, s)) continue;
     const unsigned cls = lw_class(a, s);
-    for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++) jx_set(j, lw_cell_at(l, loop.at[cls], s, h), jx_rv(loop.v[s][h]));
+    for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++)
+      jx_set(j, lw_cell_at(l, loop.at[cls], s, h), jx_rv(loop.v[s][h]));
   }
   l->loop = NULL;
   l->nc = nc;

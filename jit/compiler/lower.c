@@ -1,5 +1,5 @@
-/* The function's frame of code: blocks and what they are made of. From block to block: edges.c. What single instructions do stands in
- * slots.c, memory.c and meaning.c, how code is entered and left in tails.c.
+/* The function's frame of code: blocks and what they are made of. From block to block: edges.c. What single
+ * instructions do stands in slots.c, memory.c and meaning.c, how code is entered and left in tails.c.
  *
  * 1. cm[] are the lanes that run, em[] those of the whole split. In blocks that are `whole` they are equal (edges.c).
  * 2. At any point a slot is either uniform (one vector) or has a vector for each chunk, as the analysis says; edges
@@ -45,7 +45,8 @@ gcc_jit_rvalue *lw_either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
 gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond) {
   gcc_jit_type *t = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG);
   gcc_jit_rvalue *args[2] = {gcc_jit_context_new_cast(l->j.c, NULL, cond, t), gcc_jit_context_zero(l->j.c, t)};
-  gcc_jit_rvalue *e = gcc_jit_context_new_call(l->j.c, NULL, gcc_jit_context_get_builtin_function(l->j.c, "__builtin_expect"), 2, args);
+  gcc_jit_rvalue *e =
+      gcc_jit_context_new_call(l->j.c, NULL, gcc_jit_context_get_builtin_function(l->j.c, "__builtin_expect"), 2, args);
   return lw_compare(l, GCC_JIT_COMPARISON_NE, e, args[1]);
 }
 gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *m) {
@@ -65,17 +66,22 @@ gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *m) {
 }
 static gcc_jit_rvalue *of_bits(struct lw *l, const char *builtin, gcc_jit_rvalue *mask) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *arg = gcc_jit_context_new_cast(j->c, NULL, mask, gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_UNSIGNED_LONG_LONG));
-  gcc_jit_rvalue *n = gcc_jit_context_new_call(j->c, NULL, gcc_jit_context_get_builtin_function(j->c, builtin), 1, &arg);
+  gcc_jit_rvalue *arg =
+      gcc_jit_context_new_cast(j->c, NULL, mask, gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_UNSIGNED_LONG_LONG));
+  gcc_jit_rvalue *n =
+      gcc_jit_context_new_call(j->c, NULL, gcc_jit_context_get_builtin_function(j->c, builtin), 1, &arg);
   return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, n, j->t_u64));
 }
 gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l, "__builtin_ctzll", mask); }
 gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask) {
   struct jx *j = &l->j;
-  return jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, mask, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, mask, lw_u64(l, 1)));
+  return jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, mask,
+               jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, mask, lw_u64(l, 1)));
 }
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l, "__builtin_popcountll", mask); }
-static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) { return l->j.isa->mask_of(&l->j, m, l->j.w * c); }
+static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) {
+  return l->j.isa->mask_of(&l->j, m, l->j.w * c);
+}
 static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {
   for (unsigned c = 0; c < l->nc; c++) to[c] = jx_rv(from[c]);
 }
@@ -95,7 +101,8 @@ void lw_tell_steps(struct lw *l) {
 void lw_add_steps(struct lw *l, uint32_t n) {
   struct jx *j = &l->j;
   const uint32_t ticks = lw_ticks(l, n);
-  if (ticks) jx_set(j, l->ticks, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->ticks), jx_int(j, j->t_u64, ticks)));
+  if (ticks)
+    jx_set(j, l->ticks, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->ticks), jx_int(j, j->t_u64, ticks)));
   n = lw_steps(l, n);
   if (n) jx_set(j, l->steps, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->steps), jx_int(j, j->t_u64, n)));
 }
@@ -113,9 +120,12 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   values(l, l->cm, m);
   gcc_jit_rvalue *mask = a->blocks[l->block].whole ? jx_rv(l->emask) : lw_pack(l, m);
   gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[5] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
-                             gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->home), j->t_ptr), jx_int(j, j->t_u32, number), mask};
-  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, step), l->t_step)), 5, args));
+  gcc_jit_rvalue *args[5] = {
+      gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
+      gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->home), j->t_ptr), jx_int(j, j->t_u32, number), mask};
+  gcc_jit_rvalue *done =
+      jx_keep(j, gcc_jit_context_new_call_through_ptr(
+                     j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, step), l->t_step)), 5, args));
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
@@ -129,7 +139,9 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
 }
 void lw_step(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
 /* A nap, or the end of the slice behind it. */
-static void sleep_step(struct lw *l) { run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words); }
+static void sleep_step(struct lw *l) {
+  run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words);
+}
 
 /* ---- instructions that end something ----------------------------------------------------------------------------*/
 static bool is_zero(struct lw *l, unsigned k) {
@@ -151,7 +163,8 @@ static bool by_meaning(struct lw *l) {
   bool uniform = true;
   for (unsigned k = nout; k < o->nopnds; k++)
     if (o->opnd[k].type < MX_T_raw) uniform &= lw_operand_uniform(l, k);
-  const bool canon = o->flags & MX_F_CANON && !ja_has(l->raw_after, ja_slot(l->a, mx__types[o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
+  const bool canon = o->flags & MX_F_CANON && !ja_has(l->raw_after, ja_slot(l->a, mx__types[o->opnd[0].type].slot_class,
+                                                                            mx_w_operand(l->ins->w, 0)));
   jv d[LW_CHUNKS], q[LW_CHUNKS];
   const unsigned n = uniform ? 1 : l->nc;
   jv in[8] = {{0}};
@@ -190,12 +203,14 @@ static bool special(struct lw *l) {
   if (r->varies == MX_PER_WARP && number != MX_SR_WARPID) return false; /* the frame's */
   const bool wide = l->ins->op == MX_SREG_64;
   if (r->varies != MX_PER_LANE) {
-    jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_rv(lw_field(l, l->x, X_FIELD(sreg) + 8 * number, wide ? j->t_u64 : j->t_u32)));
+    jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32,
+                        jx_rv(lw_field(l, l->x, X_FIELD(sreg) + 8 * number, wide ? j->t_u64 : j->t_u32)));
     for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, v);
     return true;
   }
   if (jx_wide(r->type) != wide) return false;
-  gcc_jit_rvalue *p = jx_keep(j, jx_rv(lw_field(l, l->x, (wide ? X_FIELD(sreg_lanes64) : X_FIELD(sreg_lanes32)) + 8 * number, j->t_pu8)));
+  gcc_jit_rvalue *p = jx_keep(
+      j, jx_rv(lw_field(l, l->x, (wide ? X_FIELD(sreg_lanes64) : X_FIELD(sreg_lanes32)) + 8 * number, j->t_pu8)));
   for (unsigned c = 0; c < l->nc; c++) {
     jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
     for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
@@ -209,13 +224,15 @@ static bool special(struct lw *l) {
 bool lw_compute(struct lw *l) { return special(l) || by_meaning(l); }
 
 /* ---- instructions that may block ---------------------------------------------------------------------------*/
-/* A condition: some lanes of the split are elsewhere, or, if that counts, are expected where branches reconverge. NULL: it never holds. */
+/* A condition: some lanes of the split are elsewhere, or, if that counts, are expected where branches reconverge. NULL:
+ * it never holds. */
 static gcc_jit_rvalue *are_apart(struct lw *l, bool expected) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const struct ja_block *b = &a->blocks[l->block];
   gcc_jit_rvalue *m[LW_CHUNKS] = {NULL};
-  for (unsigned c = 0; c < l->nc && !b->whole; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), jx_rv(l->em[c]));
+  for (unsigned c = 0; c < l->nc && !b->whole; c++)
+    m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), jx_rv(l->em[c]));
   for (uint32_t k = 0; expected && k <= a->nblocks; k++)
     for (unsigned c = 0; c < l->nc && ja_has(b->open, k); c++) {
       gcc_jit_rvalue *e = jx_rv(lw_expected(l, k)[c]);
@@ -232,8 +249,8 @@ static void leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_b
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
   l->j.b = on;
 }
-/* Where all lanes of the warp are here, nobody waits at a warp operation; at barrier 0 the warp may wait with its state kept.
- * Otherwise the machine does it. Returned: whether the code goes on in j->b. */
+/* Where all lanes of the warp are here, nobody waits at a warp operation; at barrier 0 the warp may wait with its state
+ * kept. Otherwise the machine does it. Returned: whether the code goes on in j->b. */
 static bool sync_step(struct lw *l, uint32_t number_in_block) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -242,7 +259,8 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   if (l->ins->o->cls == MX_CROSS) {
     gcc_jit_block *behind = lw_new_block(l, "behind"), *body = lw_new_block(l, "body");
     gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, X_FIELD(warp), j->t_pu8));
-    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, MX_AT(warp, live), j->t_u64)), *native = lw_cross_condition(l, alive);
+    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, MX_AT(warp, live), j->t_u64)),
+                   *native = lw_cross_condition(l, alive);
     if (native) {
       gcc_jit_block *here = lw_new_block(l, "here"), *rare = lw_new_block(l, "rare");
       lw_split(l, native, here, rare);
@@ -263,14 +281,16 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   }
   if (l->kernel && !l->ins->frame && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
     gcc_jit_block *here = lw_new_block(l, "park");
-    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, MX_AT(jit_state, park), j->t_u32)), jx_int(j, j->t_u32, 0)), here, machine);
+    lw_split(l,
+             lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, MX_AT(jit_state, park), j->t_u32)),
+                        jx_int(j, j->t_u32, 0)),
+             here, machine);
     j->b = here;
     lw_add_steps(l, number_in_block + 1);
     const uint32_t next = a->blocks[l->block].succ[0];
     lw_convert(l, next);
     lw_park(l, next);
-  } else
-    lw_go(l, machine);
+  } else lw_go(l, machine);
   j->b = machine;
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
   return false;
@@ -278,40 +298,51 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
 
 void lw_mark(struct lw *l) {
   char text[48];
-  snprintf(text, sizeof text, "# mx %u %u", (unsigned)l->a->frames[l->ins->frame].func, (unsigned)l->a->origin[l->ins->pc].pc);
+  snprintf(text, sizeof text, "# mx %u %u", (unsigned)l->a->frames[l->ins->frame].func,
+           (unsigned)l->a->origin[l->ins->pc].pc);
   gcc_jit_extended_asm_set_volatile_flag(gcc_jit_block_add_extended_asm(l->j.b, NULL, text), 1);
 }
 
 /* ---- addresses that are not needed ------------------------------------------------------------------------*/
 static bool names(const struct ja_ins *i, unsigned k, uint32_t slot, const struct ja *a) {
-  return mx__types[i->o->opnd[k].type].slot_class == MX_R64 && mx_w_operand(i->w, k) < MX_LIT && ja_slot(a, MX_R64, mx_w_operand(i->w, k)) == slot;
+  return mx__types[i->o->opnd[k].type].slot_class == MX_R64 && mx_w_operand(i->w, k) < MX_LIT &&
+         ja_slot(a, MX_R64, mx_w_operand(i->w, k)) == slot;
 }
-/* Whether instruction k of the block can be left out until the access for whose address alone it is made, just behind it, turns out
- * to need the interpreter's body: compiled code takes the number that the address is made of. `waiting`: so many are left out before. */
+/* Whether instruction k of the block can be left out until the access for whose address alone it is made, just behind
+ * it, turns out to need the interpreter's body: compiled code takes the number that the address is made of. `waiting`:
+ * so many are left out before. */
 static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const struct ja_block *b, const uint64_t *live) {
   const struct ja *a = l->a;
   const struct ja_ins *i = &a->ins[k], *next = i + 1;
-  const bool sum = i->op == MX_ADD_U64, product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 || i->op == MX_MUL_WIDE_U32 || i->op == MX_MUL_WIDE_S32;
-  if ((!sum && !product) || waiting == LW_WAITING || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end || l->addend[k].wanted || next->keep) return false;
+  const bool sum = i->op == MX_ADD_U64, product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 ||
+                                                  i->op == MX_MUL_WIDE_U32 || i->op == MX_MUL_WIDE_S32;
+  if ((!sum && !product) || waiting == LW_WAITING || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end ||
+      l->addend[k].wanted || next->keep)
+    return false;
   const uint32_t slot = ja_slot(a, MX_R64, mx_w_operand(i->w, 0));
-  if (ja_has(live + (size_t)(k + 2 - b->first) * a->words, slot)) { /* wanted later: unless it is another value by then */
+  if (ja_has(live + (size_t)(k + 2 - b->first) * a->words,
+             slot)) { /* wanted later: unless it is another value by then */
     uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, next, s);
     while (n && s[n - 1] != slot) n--;
     if (!n || mx_w_guard(*next->w) != MX_GUARD_NONE) return false;
   }
-  if (next->op == MX_ADD_U64) return (names(next, 1, slot, a) || names(next, 2, slot, a)) && can_wait(l, k + 1, waiting + 1, b, live);
+  if (next->op == MX_ADD_U64)
+    return (names(next, 1, slot, a) || names(next, 2, slot, a)) && can_wait(l, k + 1, waiting + 1, b, live);
   if (!l->based[k + 1].indexed && !l->based[k + 1].is) return false;
   const unsigned load = ja_access[next->op].kind == JA_LOAD;
   for (unsigned e = 2; !load && e < next->o->nopnds; e++)
     if (names(next, e, slot, a)) return false;
   return names(next, load ? ja_access[next->op].n : 0, slot, a);
 }
-bool lw_can_wait(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live) { return can_wait(l, k, 0, b, live); }
+bool lw_can_wait(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live) {
+  return can_wait(l, k, 0, b, live);
+}
 static void wait(struct lw *l) {
   if (!l->nwaiting++) memcpy(l->wait_uni, l->uni, 8 * l->a->words), memcpy(l->wait_raw, l->raw, 8 * l->a->words);
 }
 
-/* The current instruction's results: their places have them where the interpreter's body left them there, on every way. */
+/* The current instruction's results: their places have them where the interpreter's body left them there, on every way.
+ */
 static void note_homed(struct lw *l) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(l->a, l->ins, s);
   lw_homes_step(l);
@@ -345,7 +376,9 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
   lw_addend(l);
   lw_piece_moves(l);
-  l->moving = l->addend[l->ins - a->ins].moves && !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
+  l->moving =
+      l->addend[l->ins - a->ins].moves &&
+      !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
   if (can_wait(l, b->first + k, l->nwaiting, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
@@ -369,7 +402,8 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   uint64_t *before = lw_need(4 * bytes);
   memcpy(before, l->uni, bytes), memcpy(before + a->words, l->flt, bytes), memcpy(before + 2 * a->words, l->raw, bytes);
   memcpy(before + 3 * a->words, l->homed, bytes);
-  gcc_jit_block *version[LW_VERSIONS] = {lw_new_block(l, "otherwise"), run->guesses ? lw_new_block(l, "guessed") : NULL, run->tile ? lw_new_block(l, "tile") : NULL};
+  gcc_jit_block *version[LW_VERSIONS] = {lw_new_block(l, "otherwise"), run->guesses ? lw_new_block(l, "guessed") : NULL,
+                                         run->tile ? lw_new_block(l, "tile") : NULL};
   gcc_jit_block *behind = lw_new_block(l, "behind");
   lw_run_begin(l, run);
   if (run->guesses) {
@@ -384,12 +418,14 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   gcc_jit_block *outside = lw_new_block(l, "outside");
   lw_split(l, lw_rare(l, lw_run_outside(l, run)), outside, version[LW_OTHERWISE]);
   j->b = outside;
-  lw_leave(l, MX_JIT_GO, a->ins[run->first].pc, run->first - b->first, live + (size_t)(run->first - b->first) * a->words, l->uni);
+  lw_leave(l, MX_JIT_GO, a->ins[run->first].pc, run->first - b->first,
+           live + (size_t)(run->first - b->first) * a->words, l->uni);
   l->run = run;
   for (int v = 0; v < LW_VERSIONS && version[v]; v++) {
     j->b = version[v];
     l->version = v;
-    memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes), memcpy(l->raw, before + 2 * a->words, bytes);
+    memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes),
+        memcpy(l->raw, before + 2 * a->words, bytes);
     memcpy(l->homed, before + 3 * a->words, bytes);
     for (uint32_t k = run->first; k < run->end; k++) lw_instruction(l, b, k - b->first, live);
     lw_go(l, behind);
@@ -448,7 +484,8 @@ static void build_block(struct lw *l, uint32_t number) {
       continue;
     }
     begin_instruction(l, b, k, live);
-    if (l->ins->op == MX_EXIT && mx_w_guard(*l->ins->w) != MX_GUARD_NONE) { /* often nobody's: past the end of the data */
+    if (l->ins->op == MX_EXIT &&
+        mx_w_guard(*l->ins->w) != MX_GUARD_NONE) { /* often nobody's: past the end of the data */
       gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none"), *any = lw_new_block(l, "any");
       gcc_jit_rvalue *m[LW_CHUNKS];
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_guard(l, c);
@@ -459,7 +496,8 @@ static void build_block(struct lw *l, uint32_t number) {
       j->b = some;
       if (l->kernel) {
         gcc_jit_block *all = lw_new_block(l, "all"), *not_all = lw_new_block(l, "not_all");
-        for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m[c], jx_rv(l->em[c]));
+        for (unsigned c = 0; c < l->nc; c++)
+          m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m[c], jx_rv(l->em[c]));
         lw_split(l, lw_any(l, m), not_all, all);
         j->b = all;
         done(l, k + 1);
@@ -516,7 +554,9 @@ static void build_block(struct lw *l, uint32_t number) {
   free(live);
 }
 
-static gcc_jit_lvalue *named(struct lw *l, gcc_jit_type *t, const char *name) { return gcc_jit_function_new_local(l->j.fn, NULL, t, name); }
+static gcc_jit_lvalue *named(struct lw *l, gcc_jit_type *t, const char *name) {
+  return gcc_jit_function_new_local(l->j.fn, NULL, t, name);
+}
 
 static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   const struct ja *a = l->a;
@@ -545,7 +585,8 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   free(cases);
 }
 
-bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks, bool at_home) {
+bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks,
+                 bool at_home) {
   struct lw *l = lw_need(sizeof *l);
   struct jx *j = &l->j;
   jx_init(j, c, isa);
@@ -555,11 +596,13 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->at_home = at_home;
   l->kernel = a->f->flags & MX_FUNC_KERNEL;
   char name[48];
-  gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"), gcc_jit_context_new_param(c, NULL, j->t_u32, "entry"),
+  gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"),
+                              gcc_jit_context_new_param(c, NULL, j->t_u32, "entry"),
                               gcc_jit_context_new_param(c, NULL, j->t_pu8, "state")};
   snprintf(name, sizeof name, "mx_jit_F%u", number);
   j->fn = gcc_jit_context_new_function(c, NULL, GCC_JIT_FUNCTION_EXPORTED, j->t_u32, name, 3, params, 0);
-  gcc_jit_type *help[5] = {j->t_ptr, j->t_ptr, j->t_ptr, j->t_u32, j->t_u64}, *shape[3] = {j->t_ptr, j->t_u32, j->t_u64};
+  gcc_jit_type *help[5] = {j->t_ptr, j->t_ptr, j->t_ptr, j->t_u32, j->t_u64},
+               *shape[3] = {j->t_ptr, j->t_u32, j->t_u64};
   l->t_step = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 5, help, 0);
   l->t_shape = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, shape, 0);
   l->x = gcc_jit_param_as_rvalue(params[0]);
@@ -579,7 +622,8 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->head = lw_need(sizeof *l->head * (a->nblocks + 1));
   l->entry = lw_need(sizeof *l->entry * (a->nblocks + 1));
   l->serial = lw_need(sizeof *l->serial * (a->nblocks + 1));
-  l->pending = lw_need(sizeof *l->pending * (a->nblocks + 1)), l->expected = lw_need(sizeof *l->expected * (a->nblocks + 1));
+  l->pending = lw_need(sizeof *l->pending * (a->nblocks + 1)),
+  l->expected = lw_need(sizeof *l->expected * (a->nblocks + 1));
   l->uni = lw_need(8 * a->words);
   l->uni_after = lw_need(8 * a->words);
   l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
@@ -608,12 +652,14 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->prologue = gcc_jit_function_new_block(j->fn, "prologue"); /* the first block is where the function begins */
   j->b = l->prologue;
   jx_set(j, l->fn, jx_rv(lw_field(l, l->x, X_FIELD(fn), j->t_pu8))); /* literals are read from it as they are met */
-  bool *reached = lw_need(a->nblocks + 1); /* gccjit refuses blocks that nothing leads to */
+  bool *reached = lw_need(a->nblocks + 1);                           /* gccjit refuses blocks that nothing leads to */
   for (bool again = true; again;) {
     again = false;
     for (uint32_t b = 0; b < a->nblocks; b++) {
       if (!reached[b] && a->blocks[b].entry) reached[b] = again = true;
-      for (uint32_t k = 0; reached[b] && (!a->blocks[b].leaves || ja_goes_on(&a->ins[a->blocks[b].end - 1])) && k < a->blocks[b].nthen; k++)
+      for (uint32_t k = 0;
+           reached[b] && (!a->blocks[b].leaves || ja_goes_on(&a->ins[a->blocks[b].end - 1])) && k < a->blocks[b].nthen;
+           k++)
         if (!reached[a->blocks[b].then[k]]) reached[a->blocks[b].then[k]] = again = true;
     }
   }

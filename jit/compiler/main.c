@@ -1,7 +1,7 @@
 /* mx-jitc: compiles a kernel of a module and all that it can reach into a shared object.
  *
- * A process of its own, started by libmx (jit/runtime/spawn.c) or by hand: the compiler's limits, failures and licence stay in here.
- * It trusts nobody with its time: processor time and memory are limited. */
+ * A process of its own, started by libmx (jit/runtime/spawn.c) or by hand: the compiler's limits, failures and licence
+ * stay in here. It trusts nobody with its time: processor time and memory are limited. */
 #include "dump.h"
 #include "link.h"
 #include "lower.h"
@@ -38,7 +38,8 @@ static void limit(int what, rlim_t most) {
   setrlimit(what, &r);
 }
 
-/* What allocates here, libgccjit before all, mostly takes memory for given, and a process of one compile may end anywhere: but it says so. */
+/* What allocates here, libgccjit before all, mostly takes memory for given, and a process of one compile may end
+ * anywhere: but it says so. */
 static void has_died(int sig) {
   static const char out[] = "mx-jitc: out of memory, or a fault in the compiler\n", late[] = "mx-jitc: took too long\n";
   if (sig == SIGXCPU) (void)!write(STDERR_FILENO, late, sizeof late - 1);
@@ -55,8 +56,8 @@ static void say_when_dying(void) {
 #endif
 }
 
-/* A compile touches twenty megabytes and more, once. Where the system has huge pages, that is a third fewer page faults, and up to 8 % of
- * the time. */
+/* A compile touches twenty megabytes and more, once. Where the system has huge pages, that is a third fewer page
+ * faults, and up to 8 % of the time. */
 static void huge_heap(void) {
 #ifndef __SANITIZE_ADDRESS__ /* which has a heap of its own */
   enum { BYTES = 32 << 20, PAGE = 2 << 20 };
@@ -100,7 +101,8 @@ static int usage(FILE *to, int status) {
         "  -o FILE        the shared object to write\n"
         "  --level LEVEL  code for CPUs of level v2, v3 or v4 (default: that of this one, or $MX_LEVEL)\n"
         "  -O N           optimisation level, 0 to 3 (default: 1 and some more, for large functions 1)\n"
-        "  --large N      slots of functions with more instructions live in memory, not in registers (default: by level)\n"
+        "  --large N      slots of functions with more instructions live in memory, not in registers (default: by "
+        "level)\n"
         "  --inline N     build calls of functions of up to N words in their place (default: 48; 0: no calls)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
         "  --stops TEXT   code for a debugging session: where it is left\n"
@@ -110,7 +112,8 @@ static int usage(FILE *to, int status) {
         "  --dump-plan    write in which order blocks run, and where lanes may be apart, and nothing else\n"
         "  --time         show where the time went\n"
         "  --cpu SECONDS, --memory MIB   limits (default 60, 4096)\n"
-        "  --parent PID   end when who has started this one ends, at once if PID is gone\n", to);
+        "  --parent PID   end when who has started this one ends, at once if PID is gone\n",
+        to);
   return status;
 }
 
@@ -126,12 +129,20 @@ static bool add_signature(const char *path) {
 
 int main(int argc, char **argv) {
   enum { ASM = 256, DUMP, DUMP_CFG, DUMP_PLAN, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, INLINE, PARENT };
-  static const struct option longs[] = {{"asm", no_argument, 0, ASM}, {"dump", no_argument, 0, DUMP}, {"dump-cfg", no_argument, 0, DUMP_CFG},
+  static const struct option longs[] = {{"asm", no_argument, 0, ASM},
+                                        {"dump", no_argument, 0, DUMP},
+                                        {"dump-cfg", no_argument, 0, DUMP_CFG},
                                         {"dump-plan", no_argument, 0, DUMP_PLAN},
-                                        {"time", no_argument, 0, TIME}, {"cpu", required_argument, 0, CPU},
-                                        {"memory", required_argument, 0, MEMORY}, {"parent", required_argument, 0, PARENT},
-                                        {"stops", required_argument, 0, STOPS}, {"level", required_argument, 0, LEVEL},
-                                        {"large", required_argument, 0, MANY}, {"inline", required_argument, 0, INLINE}, {"help", no_argument, 0, 'h'}, {0}};
+                                        {"time", no_argument, 0, TIME},
+                                        {"cpu", required_argument, 0, CPU},
+                                        {"memory", required_argument, 0, MEMORY},
+                                        {"parent", required_argument, 0, PARENT},
+                                        {"stops", required_argument, 0, STOPS},
+                                        {"level", required_argument, 0, LEVEL},
+                                        {"large", required_argument, 0, MANY},
+                                        {"inline", required_argument, 0, INLINE},
+                                        {"help", no_argument, 0, 'h'},
+                                        {0}};
   const char *out = NULL, *stops = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
   bool as_asm = false, dump = false, times = false;
@@ -160,7 +171,7 @@ int main(int argc, char **argv) {
     case MEMORY: memory = strtoul(optarg, NULL, 10); break;
     case PARENT: parent = atol(optarg); break;
     default: return usage(stderr, 2);
-  }
+    }
   if (!out || argc - optind != 2) return usage(stderr, 2);
   const struct jx_isa *isa = jx_isa_named(cpu_level);
   if (!isa) return fprintf(stderr, "mx-jitc: no code for CPU level '%s'\n", cpu_level), 2;
@@ -188,14 +199,16 @@ int main(int argc, char **argv) {
     for (kernel = 0; kernel < im->nfuncs && strcmp(im->funcs[kernel].name, argv[optind + 1]); kernel++) {}
   if (kernel >= im->nfuncs) return fprintf(stderr, "mx-jitc: no kernel '%s'\n", argv[optind + 1]), 1;
 
-  static const char *const options[] = {"-ffp-contract=off", "-fno-strict-aliasing", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-math-errno",
-                                        "-fno-trapping-math", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-g0",
-                                        /* passes that find nothing in such code, or move what was better where it stood: a third of the time */
-                                        "-fno-tree-fre", "-fno-tree-ccp", "-fno-tree-dominator-opts", "-fno-tree-pta", "-fno-tree-dse", "-fno-dse",
-                                        "-fno-forward-propagate", "-fno-tree-sink", "-fno-tree-reassoc", "-fno-tree-loop-optimize", "-fno-thread-jumps",
-                                        "-fno-cprop-registers", "-fno-if-conversion", "-fno-if-conversion2", "-fira-region=one",
-                                        /* how far passes look for what is hardly ever there: hardly other code, a tenth of the time */
-                                        "--param=max-combine-insns=2", "--param=max-cselib-memory-locations=16", "--param=lra-max-considered-reload-pseudos=100"};
+  static const char *const options[] = {
+      "-ffp-contract=off", "-fno-strict-aliasing", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-math-errno",
+      "-fno-trapping-math", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-g0",
+      /* passes that find nothing in such code, or move what was better where it stood: a third of the time */
+      "-fno-tree-fre", "-fno-tree-ccp", "-fno-tree-dominator-opts", "-fno-tree-pta", "-fno-tree-dse", "-fno-dse",
+      "-fno-forward-propagate", "-fno-tree-sink", "-fno-tree-reassoc", "-fno-tree-loop-optimize", "-fno-thread-jumps",
+      "-fno-cprop-registers", "-fno-if-conversion", "-fno-if-conversion2", "-fira-region=one",
+      /* how far passes look for what is hardly ever there: hardly other code, a tenth of the time */
+      "--param=max-combine-insns=2", "--param=max-cselib-memory-locations=16",
+      "--param=lra-max-considered-reload-pseudos=100"};
   for (size_t k = 0; k < sizeof options / sizeof *options; k++) gcc_jit_context_add_command_line_option(c, options[k]);
   for (const char *const *o = isa->options; *o; o++) gcc_jit_context_add_command_line_option(c, *o);
   gcc_jit_context_set_bool_option(c, GCC_JIT_BOOL_OPTION_DUMP_INITIAL_GIMPLE, dump);
@@ -207,7 +220,8 @@ int main(int argc, char **argv) {
   if (in_line >= 0) unit.in_line = (uint32_t)in_line;
   uint64_t words = 0;
   for (uint32_t f = 0; f < im->nfuncs; f++) words += unit.reachable[f] ? im->funcs[f].ncode : 0;
-  /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these two. */
+  /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these
+   * two. */
   gcc_jit_context_set_int_option(c, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, level >= 0 ? level : 1);
   if (level < 0 && words <= MANY_WORDS) {
     gcc_jit_context_add_command_line_option(c, "-fexpensive-optimizations");
@@ -223,13 +237,17 @@ int main(int argc, char **argv) {
     done[f] = true;
     if (a && show) show(a, dumped);
     else
-      good = a && lw_function(c, isa, a, f, as_asm, large >= 0 ? a->nins > large : (uint64_t)a->nins * (im->lanes / isa->lanes) > isa->in_registers);
+      good = a && lw_function(c, isa, a, f, as_asm,
+                              large >= 0 ? a->nins > large
+                                         : (uint64_t)a->nins * (im->lanes / isa->lanes) > isa->in_registers);
     f = UINT32_MAX; /* its code may leave to functions before it */
   }
   if (show) return fclose(dumped) || !good;
   const uint64_t layout = mx__jit_layout();
-  gcc_jit_type *u32 = gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */
-  gcc_jit_lvalue *exported = gcc_jit_context_new_global(c, NULL, GCC_JIT_GLOBAL_EXPORTED, gcc_jit_context_new_array_type(c, NULL, u32, 2), "mx_jit_layout");
+  gcc_jit_type *u32 =
+      gcc_jit_context_get_type(c, GCC_JIT_TYPE_UNSIGNED_INT); /* gccjit 12 has a wrong size for long here */
+  gcc_jit_lvalue *exported = gcc_jit_context_new_global(
+      c, NULL, GCC_JIT_GLOBAL_EXPORTED, gcc_jit_context_new_array_type(c, NULL, u32, 2), "mx_jit_layout");
   gcc_jit_global_set_initializer(exported, &layout, sizeof layout);
   struct jl_file assembly;
   if (good && !as_asm && !jl_file(&assembly, "assembly")) return 4;

@@ -16,11 +16,19 @@ static const jv *k(struct jx *j, unsigned t, uint64_t bits) { return keep(j, jv_
 static const jv *kf(struct jx *j, unsigned t, double v) { return keep(j, jv_kf(j, t, v)); }
 static const jv *as(struct jx *j, unsigned t, const jv *x) { return keep(j, jv_as(j, t, *x)); }
 static const jv *cvt(struct jx *j, unsigned to, unsigned from, const jv *x) { return keep(j, jv_cvt(j, to, from, *x)); }
-static const jv *bin(struct jx *j, enum jx_bin op, unsigned t, const jv *x, const jv *y) { return keep(j, jv_bin(j, op, t, *x, *y)); }
+static const jv *bin(struct jx *j, enum jx_bin op, unsigned t, const jv *x, const jv *y) {
+  return keep(j, jv_bin(j, op, t, *x, *y));
+}
 static const jv *un(struct jx *j, enum jx_un op, unsigned t, const jv *x) { return keep(j, jv_un(j, op, t, *x)); }
-static const jv *cmp(struct jx *j, enum jx_cmp op, unsigned t, const jv *x, const jv *y) { return keep(j, jv_cmp(j, op, t, *x, *y)); }
-static const jv *sel(struct jx *j, unsigned t, const jv *c, const jv *x, const jv *y) { return keep(j, jv_sel(j, t, *c, *x, *y)); }
-static const jv *fused(struct jx *j, unsigned t, const jv *x, const jv *y, const jv *z) { return keep(j, jv_fma(j, t, *x, *y, *z)); }
+static const jv *cmp(struct jx *j, enum jx_cmp op, unsigned t, const jv *x, const jv *y) {
+  return keep(j, jv_cmp(j, op, t, *x, *y));
+}
+static const jv *sel(struct jx *j, unsigned t, const jv *c, const jv *x, const jv *y) {
+  return keep(j, jv_sel(j, t, *c, *x, *y));
+}
+static const jv *fused(struct jx *j, unsigned t, const jv *x, const jv *y, const jv *z) {
+  return keep(j, jv_fma(j, t, *x, *y, *z));
+}
 
 #define T_(t_) MX_T_##t_
 #define K_INT(t_, v_) k(j_, T_(t_), (uint64_t)(v_))
@@ -75,7 +83,11 @@ static const jv *fused(struct jx *j, unsigned t, const jv *x, const jv *y, const
 #define SEL(t_, c_, x_, y_) sel(j_, T_(t_), (c_), (x_), (y_))
 #define FMA(t_, x_, y_, z_) fused(j_, T_(t_), (x_), (y_), (z_))
 #define LET(t_, name_, value_, body_) \
-  (__extension__({ const jv *const name_ = cvt(j_, T_(t_), T_(t_), (value_)); (void)name_; body_; }))
+  (__extension__({ \
+    const jv *const name_ = cvt(j_, T_(t_), T_(t_), (value_)); \
+    (void)name_; \
+    body_; \
+  }))
 #define TWO(x_, y_) (*q_ = *(y_), (x_))
 
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) \
@@ -85,7 +97,8 @@ static const jv *fused(struct jx *j, unsigned t, const jv *x, const jv *y, const
     j_->nvalues = 0; \
     return *(__VA_ARGS__); \
   }
-#define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, name_, ...) OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, __VA_ARGS__)
+#define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, name_, ...) \
+  OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, __VA_ARGS__)
 #define OPF(...)
 #define OPM(...)
 #define OPX(...)

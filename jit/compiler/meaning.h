@@ -12,8 +12,9 @@ extern jx_meaning *const jx_meanings[MX_OP_COUNT];
 /* shortcuts.c: the same result where operands are constants for which less will do; false: use the meaning. */
 bool jx_shortcut(struct jx *j, unsigned op, unsigned m, const jv *in, jv *out);
 
-/* outline.c: the row's results for one chunk of its operands in[], in the types of its registers, as the two above make them; canon: NaNs are
- * made canonical. Long ones by a function of the object. *q stays empty where there is one result. False: there is no vector form. */
+/* outline.c: the row's results for one chunk of its operands in[], in the types of its registers, as the two above make
+ * them; canon: NaNs are made canonical. Long ones by a function of the object. *q stays empty where there is one
+ * result. False: there is no vector form. */
 bool jx_row(struct jx *j, unsigned op, unsigned modifier, bool canon, const jv *in, unsigned nin, jv *d, jv *q);
 /* Whether that is so for operands of these types; of in[], values are looked at only where they are constants. */
 bool jx_row_exists(struct jx *j, unsigned op, unsigned modifier, const jv *in, unsigned nin);

@@ -1,10 +1,10 @@
 /* Loads and stores in compiled code.
  *
  * All lanes are checked against the instruction's cached bounds before anything is touched. Three forms are native: one
- * address for all lanes; lanes one element apart, moved as vectors; and, where the address does not change in a loop, chunks
- * each of which has one address or lanes one element apart, found out outside of the loop (shapes.c). In all other cases, and
- * where bounds are missed, the interpreter's body does the whole instruction, and the cache learns. What vm/exec/lanes/memory.c
- * does is the meaning; this is its second writing, for speed. */
+ * address for all lanes; lanes one element apart, moved as vectors; and, where the address does not change in a loop,
+ * chunks each of which has one address or lanes one element apart, found out outside of the loop (shapes.c). In all
+ * other cases, and where bounds are missed, the interpreter's body does the whole instruction, and the cache learns.
+ * What vm/exec/lanes/memory.c does is the meaning; this is its second writing, for speed. */
 #include "build.h"
 
 #include "vm/exec/exec.h"
@@ -13,10 +13,13 @@
 #include <stdio.h>
 
 struct place {
-  gcc_jit_rvalue *lo, *span, *limit, *host; /* scalars: bounds, limit being the last address's distance; host address of device address 0 */
+  gcc_jit_rvalue *lo, *span, *limit,
+      *host; /* scalars: bounds, limit being the last address's distance; host address of device address 0 */
 };
 
-static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) { return jx_op(&l->j, op, l->j.t_u64, x, y); }
+static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return jx_op(&l->j, op, l->j.t_u64, x, y);
+}
 static gcc_jit_rvalue *cached(struct lw *l, uint64_t member, gcc_jit_type *t) {
   return jx_rv(lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + member, t));
 }
@@ -32,7 +35,8 @@ static gcc_jit_rvalue *limit(struct lw *l, struct place *p, unsigned bytes) {
   return jx_keep(&l->j, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, lw_u64(l, bytes)));
 }
 
-gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **most, gcc_jit_rvalue **host) {
+gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **most,
+                          gcc_jit_rvalue **host) {
   struct place p;
   read_cache(l, &p, write);
   gcc_jit_rvalue *bad = limit(l, &p, bytes);
@@ -48,7 +52,9 @@ jv lw_address(struct lw *l, unsigned k, unsigned c, jv off) {
   if (a.t != MX_T_u32) return jv_bin(j, JX_ADD, MX_T_u64, jv_cvt(j, MX_T_u64, a.t, a), off);
   return jv_cvt(j, MX_T_u64, MX_T_u32, jv_bin(j, JX_ADD, MX_T_u32, a, jv_cvt(j, MX_T_u32, MX_T_u64, off)));
 }
-static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) { return jx_keep(&l->j, gcc_jit_context_new_bitcast(l->j.c, NULL, host, l->j.t_pu8)); }
+static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) {
+  return jx_keep(&l->j, gcc_jit_context_new_bitcast(l->j.c, NULL, host, l->j.t_pu8));
+}
 
 /* Multiples of the element size, from lane `first` on, in one vector. */
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned bytes, bool wide) {
@@ -76,7 +82,8 @@ static jv load_cell(struct lw *l, gcc_jit_rvalue *q, uint64_t off, unsigned type
   return jv_broadcast(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, jx_keep(j, v));
 }
 /* Chunk c at host address q, or its part for `lanes`, if these are given. */
-void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type, bool same) {
+void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
+                   bool same) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
@@ -88,9 +95,9 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
   }
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
     v.r[h] = same && lanes ? j->isa->read_one(j, wide, h, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32), lanes)
-             : same ? (h ? v.r[0] : j->isa->load_one(j, wide, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32)))
-             : lanes ? j->isa->read(j, wide, h, lw_vector(l, q, j->bytes * h, wide), lanes)
-                     : j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
+             : same        ? (h ? v.r[0] : j->isa->load_one(j, wide, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32)))
+             : lanes       ? j->isa->read(j, wide, h, lw_vector(l, q, j->bytes * h, wide), lanes)
+                           : j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
   put_element(l, out, c, type, v);
 }
 /* What is to be stored as an element of the type; narrow ones zero-extended to 32 bits. */
@@ -129,37 +136,49 @@ static gcc_jit_rvalue *first_number(struct lw *l, gcc_jit_rvalue *index) {
   return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, s64), j->t_u64);
 }
 
-struct access { bool load, guarded; unsigned type, n, at, value, bytes; gcc_jit_block *slow, *end; };
+struct access {
+  bool load, guarded;
+  unsigned type, n, at, value, bytes;
+  gcc_jit_block *slow, *end;
+};
 static bool is_narrow(const struct access *ac) { return jx_bitsof(ac->type) < 32; }
 /* A condition: not all lanes of the warp are among these. */
 static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   if (!guarded && l->a->blocks[l->ins->block].whole)
-    return lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(l->emask), lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
+    return lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(l->emask),
+                      lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
   gcc_jit_rvalue *all = lanes[0];
   for (unsigned c = 1; c < l->nc; c++) all = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, all, lanes[c]);
   return j->isa->mask_any(j, jx_mask_not(j, all));
 }
 /* Whether the lanes' narrow elements can be stored only where all lanes are there. */
-static bool stores_all(const struct lw *l, const struct access *ac) { return is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector; }
+static bool stores_all(const struct lw *l, const struct access *ac) {
+  return is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector;
+}
 
-void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type) {
+void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+                   gcc_jit_rvalue *lanes, unsigned type) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++) v.r[h] = j->isa->gather(j, wide, h, base, index, scale, lanes);
   put_element(l, 0, c, type, v);
 }
-void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c, gcc_jit_rvalue *lanes, unsigned type) {
+void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+                    gcc_jit_rvalue *lanes, unsigned type) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
   jv v = source(l, in, c, type);
-  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes);
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
+    j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes);
 }
-static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
+static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                       unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *p = byte_pointer(l, host);
-  const bool one = ac->guarded && lw_operand_uniform(l, ac->at); /* lane's store, most likely; and a scatter is slow with none, too */
+  const bool one = ac->guarded &&
+                   lw_operand_uniform(l, ac->at); /* lane's store, most likely; and a scatter is slow with none, too */
   for (unsigned c = 0; c < l->nc; c++) {
     if (ac->load) {
       lw_load_apart(l, p, index[c], scale, c, lanes[c], ac->type);
@@ -174,7 +193,11 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
 
 unsigned lw_row_kind(const struct lw_base *base, unsigned bytes) {
   const uint64_t scale = base->before * base->behind, stride = bytes % scale ? 0 : bytes / scale;
-  return stride == 1 ? MX_JIT_ROWS1 : stride == 2 ? MX_JIT_ROWS2 : stride == 4 ? MX_JIT_ROWS4 : stride == 8 ? MX_JIT_ROWS8 : 0;
+  return stride == 1   ? MX_JIT_ROWS1
+         : stride == 2 ? MX_JIT_ROWS2
+         : stride == 4 ? MX_JIT_ROWS4
+         : stride == 8 ? MX_JIT_ROWS8
+                       : 0;
 }
 /* Chunks of a slot with a shape: in one piece, with one address, or else gathered, if the slot is of 32 bits. */
 static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes) {
@@ -184,18 +207,21 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
   const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
   const uint64_t scale = base->before * base->behind;
   const unsigned bit = lw_row_kind(base, ac->bytes);
-  const bool apart = !long_slot && !is_narrow(ac) && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->before == 1;
+  const bool apart =
+      !long_slot && !is_narrow(ac) && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->before == 1;
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
   for (int form = 0; form < 2; form++) {
     if (form ? !ac->load : !bit) continue;
     gcc_jit_block *this = lw_new_block(l, "chunks"), *others = lw_new_block(l, "others");
-    gcc_jit_rvalue *is = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), lw_u64(l, form ? MX_JIT_SAME : bit)), *q[LW_CHUNKS];
+    gcc_jit_rvalue *is = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), lw_u64(l, form ? MX_JIT_SAME : bit)),
+                   *q[LW_CHUNKS];
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, is, lw_u64(l, 0)), this, others);
     j->b = this;
     for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
       gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : first_number(l, index[c]);
-      q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale))));
+      q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
+                                    scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale))));
     }
     for (unsigned c = 0; c < l->nc; c++)
       if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, form == 1);
@@ -206,12 +232,12 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
   if (apart) {
     one_by_one(l, ac, host, index, (unsigned)scale, lanes);
     lw_go(l, ac->end);
-  } else
-    lw_go(l, ac->slow);
+  } else lw_go(l, ac->slow);
 }
 
 /* The address's slot has a shape (shapes.c): chunks are moved one by one. */
-static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off,
+                     gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   const struct lw_shape *sh = &l->shapes[base->slot];
@@ -234,14 +260,19 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
     bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, least, lw_u64(l, INT32_MAX)));
     bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, INT32_MAX)));
   }
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, jx_rv(sh->max), lw_u64(l, base->slot < l->a->f->npred + l->a->f->n32 ? INT32_MAX : UINT64_MAX)));
+  bad = lw_either(l, bad,
+                  lw_compare(l, GCC_JIT_COMPARISON_GT, jx_rv(sh->max),
+                             lw_u64(l, base->slot < l->a->f->npred + l->a->f->n32 ? INT32_MAX : UINT64_MAX)));
   const uint64_t scale = base->before * base->behind;
   gcc_jit_rvalue *width = jx_keep(j, TIMES(u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)), scale));
   gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, PLUS(TIMES(jx_rv(sh->min), scale), off), p->lo);
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, width, p->limit));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, width)));
+  bad =
+      lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, width)));
   gcc_jit_rvalue *low = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, TIMES(jx_rv(sh->low), scale), off);
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+  bad = lw_either(l, bad,
+                  lw_compare(l, GCC_JIT_COMPARISON_NE,
+                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
   if (is_narrow(ac)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes)); /* no part of a chunk is loaded alone */
   lw_split(l, lw_rare(l, bad), ac->slow, near);
   j->b = near;
@@ -254,33 +285,43 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
 static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  gcc_jit_rvalue *host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)), lw_u64(l, off_k));
+  gcc_jit_rvalue *host =
+      u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)),
+             lw_u64(l, off_k));
   for (unsigned n = 0; n < base->n; n++)
-    if (base->add[n].ins != JA_NONE) host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
+    if (base->add[n].ins != JA_NONE)
+      host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
+                    times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
   by_chunks(l, ac, jx_keep(j, host), lanes);
   j->b = ac->end;
 }
 
-/* Whether the numbers in a slot lie `step` apart from lane to lane, and the first of them. Accesses of one block that use the
- * same numbers share the answer, which is given for all lanes that run. */
-static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t slot, unsigned step, gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes) {
+/* Whether the numbers in a slot lie `step` apart from lane to lane, and the first of them. Accesses of one block that
+ * use the same numbers share the answer, which is given for all lanes that run. */
+static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t slot, unsigned step,
+                                gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   struct lw_piece *known = &l->pieces[slot];
-  if (known->ins && known->ins->block == l->ins->block && known->step == step && !lw_written_between(l->a, known->ins, l->ins, slot)) return *known;
-  gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])), *most = lw_u64(l, INT32_MAX - (l->a->image->lanes - 1) * step);
+  if (known->ins && known->ins->block == l->ins->block && known->step == step &&
+      !lw_written_between(l->a, known->ins, l->ins, slot))
+    return *known;
+  gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])),
+                 *most = lw_u64(l, INT32_MAX - (l->a->image->lanes - 1) * step);
   gcc_jit_lvalue *no = jx_local(j, j->t_bool);
   jx_set(j, no, lw_compare(l, GCC_JIT_COMPARISON_GT, first, most)); /* otherwise signs do not matter */
   int64_t by;
   gcc_jit_block *known_row = lw_stride(l, slot, &by) && by == (int64_t)step ? lw_new_block(l, "row") : NULL;
   if (known_row) {
     gcc_jit_block *ask = lw_new_block(l, "ask");
-    gcc_jit_rvalue *not = gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, lw_in_rows(l));
-    lw_split(l, lw_rare(l, not), ask, known_row);
+    gcc_jit_rvalue *not =
+        gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, lw_in_rows(l));
+    lw_split(l, lw_rare(l, not ), ask, known_row);
     j->b = ask;
   }
   gcc_jit_rvalue *start = j->isa->first_everywhere(j, false, index[0]), *apart = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *want = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, lw_ramp(l, j->w * c, step, false)));
+    gcc_jit_rvalue *want =
+        jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, lw_ramp(l, j->w * c, step, false)));
     gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
     apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
   }
@@ -299,10 +340,11 @@ static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, 
   struct jx *j = &l->j;
   gcc_jit_rvalue *place[JX_MOST_LANES];
   for (unsigned k = 0; k < j->w; k++) place[k] = jx_int(j, j->t_u32, from[k]);
-  return j->isa->choose(j, (gcc_jit_rvalue *[]){x, y}, 2, gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, place));
+  return j->isa->choose(j, (gcc_jit_rvalue *[]){x, y}, 2,
+                        gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, place));
 }
-/* n vectors as they lie in memory, n elements of each lane behind one another, become one of each element. Those of quads take two steps:
- * at first elements 2 * (t % 2) and the next, of half t / 2 of the lanes. */
+/* n vectors as they lie in memory, n elements of each lane behind one another, become one of each element. Those of
+ * quads take two steps: at first elements 2 * (t % 2) and the next, of half t / 2 of the lanes. */
 static void apart(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
   const unsigned w = l->j.w, half = w / 2;
   unsigned from[JX_MOST_LANES];
@@ -316,7 +358,8 @@ static void apart(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
     v[e] = n == 2 ? step[e] : pick(l, step[e / 2], step[2 + e / 2], from);
   }
 }
-/* The other way: vector number t of what memory gets. Of quads in two steps, pairs at first, it would be fewer operations, but take scan 7 % longer. */
+/* The other way: vector number t of what memory gets. Of quads in two steps, pairs at first, it would be fewer
+ * operations, but take scan 7 % longer. */
 static gcc_jit_rvalue *together(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t) {
   struct jx *j = &l->j;
   unsigned from[JX_MOST_LANES], upper = 0;
@@ -326,13 +369,19 @@ static gcc_jit_rvalue *together(struct lw *l, gcc_jit_rvalue *const *v, unsigned
     half[h] = pick(l, v[2 * h], v[2 * h + 1], from);
   }
   if (n == 2) return half[0];
-  for (unsigned k = 0; k < j->w; k++) upper |= k % 4 / 2 << k, bits[k] = jx_int(j, j->t_u32, k % 4 / 2 ? UINT32_MAX : 0);
-  gcc_jit_rvalue *m = j->isa->mask_is_vector ? gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, bits) : jx_int(j, j->t_mask, upper);
-  return jv_sel(j, MX_T_u32, (jv){.t = MX_T_pred, .r = {m, m}}, (jv){.t = MX_T_u32, .r = {half[1], half[1]}}, (jv){.t = MX_T_u32, .r = {half[0], half[0]}}).r[0];
+  for (unsigned k = 0; k < j->w; k++)
+    upper |= k % 4 / 2 << k, bits[k] = jx_int(j, j->t_u32, k % 4 / 2 ? UINT32_MAX : 0);
+  gcc_jit_rvalue *m = j->isa->mask_is_vector
+                          ? gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, bits)
+                          : jx_int(j, j->t_mask, upper);
+  return jv_sel(j, MX_T_u32, (jv){.t = MX_T_pred, .r = {m, m}}, (jv){.t = MX_T_u32, .r = {half[1], half[1]}},
+                (jv){.t = MX_T_u32, .r = {half[0], half[0]}})
+      .r[0];
 }
 
-/* Lanes' elements lie one behind the other, from q on; n of each lane. Pairs and quads are those of kernels that take much at once; what
- * blocks behind this one will take is asked for: the processor itself does not look beyond a page, which often is a block's. */
+/* Lanes' elements lie one behind the other, from q on; n of each lane. Pairs and quads are those of kernels that take
+ * much at once; what blocks behind this one will take is asked for: the processor itself does not look beyond a page,
+ * which often is a block's. */
 static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   for (unsigned c = 0; c < l->nc; c++) {
@@ -343,9 +392,11 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
       else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type);
       continue;
     }
-    for (unsigned e = 0; e < ac->n && ac->load; e++) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH + e * j->bytes, false));
+    for (unsigned e = 0; e < ac->n && ac->load; e++)
+      jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH + e * j->bytes, false));
     for (unsigned e = 0; e < ac->n; e++)
-      v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false)) : jx_keep(j, source(l, ac->value + e, c, MX_T_u32).r[0]);
+      v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false))
+                      : jx_keep(j, source(l, ac->value + e, c, MX_T_u32).r[0]);
     if (ac->load) apart(l, v, ac->n);
     for (unsigned e = 0; e < ac->n; e++)
       if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
@@ -353,9 +404,13 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
   }
 }
 
-/* Narrow elements of lanes apart: gathered as the aligned words that they lie in, which are in the same page, and shifted down. */
-static bool gathers_narrow(const struct lw *l, const struct access *ac) { return ac->load && l->j.isa->choose; /* and so each lane can be shifted by its own count */ }
-static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
+/* Narrow elements of lanes apart: gathered as the aligned words that they lie in, which are in the same page, and
+ * shifted down. */
+static bool gathers_narrow(const struct lw *l, const struct access *ac) {
+  return ac->load && l->j.isa->choose; /* and so each lane can be shifted by its own count */
+}
+static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                         unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *word = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
   gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
@@ -364,7 +419,9 @@ static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *
     jv at = {.t = MX_T_u32, .r = {index[c], index[c]}};
     if (scale > 1) at = jv_bin(j, JX_SHL, MX_T_u32, at, jv_k(j, MX_T_u32, (uint64_t)__builtin_ctz(scale)));
     at = jv_bin(j, JX_ADD, MX_T_u32, at, odd);
-    const jv aligned = jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, ~3u)), bits = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, 3)), jv_k(j, MX_T_u32, 3));
+    const jv aligned = jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, ~3u)),
+             bits = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, 3)),
+                           jv_k(j, MX_T_u32, 3));
     gcc_jit_rvalue *v = j->isa->gather(j, false, 0, word, aligned.r[0], 1, lanes[c]);
     jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {v, v}}, bits);
     e = jv_bin(j, JX_AND, MX_T_u32, e, jv_k(j, MX_T_u32, jx_bitsof(ac->type) == 8 ? 0xFF : 0xFFFF));
@@ -373,25 +430,37 @@ static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *
 }
 
 /* By how much numbers of lanes in a row differ; 0: they are in no row, most likely. */
-static unsigned row_step(const struct lw_base *base, unsigned bytes) { return bytes % base->behind || base->loaded ? 0 : (unsigned)(bytes / base->behind); }
-/* A 32-bit number, widened or the address itself: lanes one element apart in one piece, if all of a warp's lanes would be within
- * bounds; others are checked one by one and gathered. */
-static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+static unsigned row_step(const struct lw_base *base, unsigned bytes) {
+  return bytes % base->behind || base->loaded ? 0 : (unsigned)(bytes / base->behind);
+}
+/* A 32-bit number, widened or the address itself: lanes one element apart in one piece, if all of a warp's lanes would
+ * be within bounds; others are checked one by one and gathered. */
+static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *off,
+                     gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   const unsigned scale = (unsigned)base->behind, step = row_step(base, ac->bytes), more = l->a->image->lanes - 1;
   for (unsigned n = 0; n < base->n; n++)
-    if (base->add[n].ins != JA_NONE) off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off, times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
+    if (base->add[n].ins != JA_NONE)
+      off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off,
+                   times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
   off = jx_keep(j, off);
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
   if (step) {
     const struct lw_piece piece = piece_of(l, ac, base->slot, step, index, lanes);
-    gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 || (is_narrow(ac) && !gathers_narrow(l, ac)) ? ac->slow : lw_new_block(l, "others");
-    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)), *all = lw_u64(l, (more + 1ull) * ac->bytes);
+    gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 || (is_narrow(ac) && !gathers_narrow(l, ac))
+                                                                   ? ac->slow
+                                                                   : lw_new_block(l, "others");
+    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)),
+                   *all = lw_u64(l, (more + 1ull) * ac->bytes);
     gcc_jit_rvalue *no = lw_either(l, piece.apart, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
-    no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
-    no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+    no = lw_either(l, no,
+                   lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo),
+                              u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
+    no = lw_either(l, no,
+                   lw_compare(l, GCC_JIT_COMPARISON_NE,
+                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
     if ((ac->n > 1 && !ac->load) || stores_all(l, ac)) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
     lw_split(l, lw_rare(l, no), others, whole);
     j->b = whole;
@@ -400,17 +469,27 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
     if (others == ac->slow) return;
     j->b = others;
   }
-  gcc_jit_rvalue *bad = limit(l, p, ac->bytes), *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
-  gcc_jit_rvalue *most = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel), lw_u64(l, (uint64_t)__builtin_ctz(scale))));
+  gcc_jit_rvalue *bad = limit(l, p, ac->bytes),
+                 *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
+  gcc_jit_rvalue *most =
+      jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel),
+                        lw_u64(l, (uint64_t)__builtin_ctz(scale))));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, (is_narrow(ac) ? INT32_MAX - 3 : INT32_MAX) >> (is_narrow(ac) ? __builtin_ctz(scale) : 0))));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
-  jv limit = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32)), low = jv_k(j, MX_T_u32, (ac->bytes - 1) / scale);
+  bad = lw_either(
+      l, bad,
+      lw_compare(l, GCC_JIT_COMPARISON_GT, most,
+                 lw_u64(l, (is_narrow(ac) ? INT32_MAX - 3 : INT32_MAX) >> (is_narrow(ac) ? __builtin_ctz(scale) : 0))));
+  bad = lw_either(l, bad,
+                  lw_compare(l, GCC_JIT_COMPARISON_NE,
+                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+  jv limit = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32)),
+     low = jv_k(j, MX_T_u32, (ac->bytes - 1) / scale);
   gcc_jit_rvalue *miss = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *k = j->isa->above(j, index[c], limit.r[0], lanes[c]);
     miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
-    if (scale % ac->bytes) miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, j->isa->common(j, index[c], low.r[0], lanes[c]));
+    if (scale % ac->bytes)
+      miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, j->isa->common(j, index[c], low.r[0], lanes[c]));
   }
   bad = lw_either(l, bad, j->isa->mask_any(j, miss));
   gcc_jit_block *fast = lw_new_block(l, "fast");
@@ -422,12 +501,13 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   lw_go(l, ac->end);
 }
 
-/* The same for a slot that is an address, of 32 or 64 bits, of which nothing is known. The answer is about the lanes that run in the
- * block, and `first` is where lane 0 would be; accesses through the slot, and through sums of it with what all lanes have in common, share
- * it, under whatever mask. */
+/* The same for a slot that is an address, of 32 or 64 bits, of which nothing is known. The answer is about the lanes
+ * that run in the block, and `first` is where lane 0 would be; accesses through the slot, and through sums of it with
+ * what all lanes have in common, share it, under whatever mask. */
 static bool piece_is_known(const struct lw *l, uint32_t slot, unsigned step) {
   const struct lw_piece *known = &l->pieces[slot];
-  return known->ins && known->ins->block == l->ins->block && known->step == step && !lw_written_between(l->a, known->ins, l->ins, slot);
+  return known->ins && known->ins->block == l->ins->block && known->step == step &&
+         !lw_written_between(l->a, known->ins, l->ins, slot);
 }
 /* Instruction k is slot `from`, or that and one value for all lanes, operand `plus` (0: none). */
 static bool is_moved(const struct lw *l, uint32_t k, uint32_t *from, unsigned *plus) {
@@ -440,8 +520,7 @@ static bool is_moved(const struct lw *l, uint32_t k, uint32_t *from, unsigned *p
     const bool first = lw_uniform_at(a, i->block, k, 1), second = lw_uniform_at(a, i->block, k, 2);
     if (first == second) return false;
     o = first ? 2 : 1, *plus = first ? 1 : 2;
-  } else if (i->op != MX_MOV_32 && i->op != MX_MOV_64)
-    return false;
+  } else if (i->op != MX_MOV_32 && i->op != MX_MOV_64) return false;
   const unsigned f = mx_w_operand(i->w, o);
   if (f >= MX_LIT) return false;
   *from = ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f);
@@ -451,7 +530,10 @@ static struct lw_piece moved_piece(struct lw *l, const struct lw_piece *from, co
   struct jx *j = &l->j;
   struct lw_piece p = *from;
   p.ins = l->ins;
-  if (plus) p.first = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.first, gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand_of(l, i, plus)), j->t_u64)));
+  if (plus)
+    p.first =
+        jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.first,
+                          gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand_of(l, i, plus)), j->t_u64)));
   return p;
 }
 /* The current instruction moves a slot of which it is known: so it is behind it. */
@@ -459,8 +541,12 @@ void lw_piece_moves(struct lw *l) {
   const struct ja_ins *i = l->ins;
   uint32_t from, s[JA_MAX_TOUCH];
   unsigned plus;
-  if (l->loop || l->one_lane || (i->op != MX_ADD_U32 && i->op != MX_ADD_U64 && i->op != MX_MOV_32 && i->op != MX_MOV_64)) return;
-  if (ja_defs(l->a, i, s) != 1 || !is_moved(l, (uint32_t)(i - l->a->ins), &from, &plus) || !l->pieces[from].ins || !piece_is_known(l, from, l->pieces[from].step)) return;
+  if (l->loop || l->one_lane ||
+      (i->op != MX_ADD_U32 && i->op != MX_ADD_U64 && i->op != MX_MOV_32 && i->op != MX_MOV_64))
+    return;
+  if (ja_defs(l->a, i, s) != 1 || !is_moved(l, (uint32_t)(i - l->a->ins), &from, &plus) || !l->pieces[from].ins ||
+      !piece_is_known(l, from, l->pieces[from].step))
+    return;
   l->pieces[s[0]] = moved_piece(l, &l->pieces[from], i, plus);
   l->pieces[s[0]].ins = i + 1;
 }
@@ -472,7 +558,8 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step,
   if (piece_is_known(l, slot, step)) return *known;
   uint32_t k = (uint32_t)(l->ins - a->ins), from;
   unsigned plus;
-  if (lw_last_write(a, &k, slot) && moves < MOST_MOVES && is_moved(l, k, &from, &plus) && !lw_written_between(a, &a->ins[k], l->ins, from)) {
+  if (lw_last_write(a, &k, slot) && moves < MOST_MOVES && is_moved(l, k, &from, &plus) &&
+      !lw_written_between(a, &a->ins[k], l->ins, from)) {
     const struct ja_ins *i = &a->ins[k];
     const unsigned f = plus ? mx_w_operand(i->w, plus) : MX_LIT;
     if (f >= MX_LIT || !lw_written_between(a, i, l->ins, ja_slot(a, mx__types[i->o->opnd[plus].type].slot_class, f))) {
@@ -498,8 +585,11 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step,
     gcc_jit_rvalue *lane = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, lw_lowest(l, lw_pack(l, lanes)), j->t_u64));
     gcc_jit_rvalue *at = jx_keep(j, lw_add(l, tmp, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, wide ? 8 : 4))));
     first = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, at, 0, wide ? j->t_u64 : j->t_u32)), j->t_u64);
-    first = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, first, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, step))));
-    everywhere = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, first, wide ? j->t_u64 : j->t_u32)).r[0];
+    first =
+        jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, first, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, step))));
+    everywhere = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32,
+                              gcc_jit_context_new_cast(j->c, NULL, first, wide ? j->t_u64 : j->t_u32))
+                     .r[0];
   }
   for (unsigned c = 0; c < l->nc; c++) {
     const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
@@ -510,7 +600,8 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step,
         continue;
       }
       gcc_jit_rvalue *want = jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), everywhere, ramp);
-      gcc_jit_rvalue *d = whole ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), v.r[h], want) : j->isa->differ(j, wide, h, v.r[h], want, lanes[c]);
+      gcc_jit_rvalue *d = whole ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), v.r[h], want)
+                                : j->isa->differ(j, wide, h, v.r[h], want, lanes[c]);
       jx_set(j, apart, c || h ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, jx_vector(j, wide), jx_rv(apart), d) : d);
     }
   }
@@ -519,22 +610,26 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step,
   if (!wide) first = gcc_jit_context_new_cast(j->c, NULL, first, j->t_u64);
   return *known = (struct lw_piece){.ins = l->ins, .step = step, .apart = jx_rv(no), .first = jx_keep(j, first)};
 }
-/* In a loop an access tends to go on as it did before: from one row of a matrix to the next, say, which the processor does not see where
- * rows are pages apart. */
+/* In a loop an access tends to go on as it did before: from one row of a matrix to the next, say, which the processor
+ * does not see where rows are pages apart. */
 static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *host) {
   struct jx *j = &l->j;
   const unsigned space = mx_w_mod(*l->ins->w) >> 2;
   bool loops = false;
   for (uint32_t k = 0; k < l->a->nloops && !loops; k++) loops = ja_has(l->a->loops[k].body, l->ins->block);
   if (!ac->load || !loops || (space != MX_GLOBAL && space != MX_GENERIC)) return;
-  gcc_jit_lvalue *last = lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, last), j->t_u64);
-  gcc_jit_rvalue *twice = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, host), *next = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, twice, jx_rv(last)));
+  gcc_jit_lvalue *last = lw_field(l, jx_rv(l->bounds),
+                                  (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, last), j->t_u64);
+  gcc_jit_rvalue *twice = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, host),
+                 *next = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, twice, jx_rv(last)));
   jx_set(j, last, host);
   gcc_jit_rvalue *q = byte_pointer(l, next);
-  for (uint64_t at = 0; at < (uint64_t)l->a->image->lanes * ac->bytes; at += 64) jx_prefetch(j, lw_vector(l, q, at, false));
+  for (uint64_t at = 0; at < (uint64_t)l->a->image->lanes * ac->bytes; at += 64)
+    jx_prefetch(j, lw_vector(l, q, at, false));
 }
 /* Lanes one element apart, the whole warp in one piece. */
-static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off,
+                     gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
   const struct lw_piece piece = address_piece(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes, 0);
@@ -544,8 +639,12 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
   bad = lw_either(l, bad, piece.apart);
   gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->image->lanes - 1) * ac->bytes);
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo), u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+  bad = lw_either(l, bad,
+                  lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo),
+                             u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
+  bad = lw_either(l, bad,
+                  lw_compare(l, GCC_JIT_COMPARISON_NE,
+                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
   if (stores_all(l, ac)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
@@ -569,25 +668,31 @@ static bool parameter(struct lw *l, unsigned at, uint64_t off, gcc_jit_rvalue *v
   return place < f->param_bytes && bytes <= f->param_bytes - place && !(place & (bytes - 1));
 }
 
-/* One address for all lanes, in operand `at`: the host's, if it is within p and nothing is `bad`; else out to `slow`. */
-static gcc_jit_rvalue *one_place(struct lw *l, unsigned at, jv off, unsigned bytes, const struct place *p, gcc_jit_rvalue *bad, gcc_jit_block *slow) {
+/* One address for all lanes, in operand `at`: the host's, if it is within p and nothing is `bad`; else out to `slow`.
+ */
+static gcc_jit_rvalue *one_place(struct lw *l, unsigned at, jv off, unsigned bytes, const struct place *p,
+                                 gcc_jit_rvalue *bad, gcc_jit_block *slow) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, off)));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p->lo), p->limit));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
+  bad = lw_either(l, bad,
+                  lw_compare(l, GCC_JIT_COMPARISON_NE,
+                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), slow, fast);
   j->b = fast;
   return byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, a));
 }
-gcc_jit_rvalue *lw_one_place(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad, gcc_jit_block *slow) {
+gcc_jit_rvalue *lw_one_place(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
+                             gcc_jit_block *slow) {
   struct jx *j = &l->j;
   struct place p;
   read_cache(l, &p, write);
   bad = lw_either(l, bad, limit(l, &p, bytes));
   gcc_jit_rvalue *variable;
   const uint64_t off = lw_offset(l, at + 1, &variable);
-  return one_place(l, at, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off), bytes, &p, bad, slow);
+  return one_place(l, at, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off), bytes, &p, bad,
+                   slow);
 }
 
 bool lw_memory(struct lw *l) {
@@ -613,14 +718,16 @@ bool lw_memory(struct lw *l) {
   if (load && space == MX_PARAM && !guarded && parameter(l, at, off_k, variable, bytes)) {
     for (unsigned e = 0; e < ac.n; e++) {
       gcc_jit_rvalue *q = jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_PARAM, j->t_pu8));
-      const uint64_t place = l->a->f->lits[mx_w_operand(l->ins->w, at) - MX_LIT].value + off_k + (uint64_t)e * (bits / 8);
+      const uint64_t place =
+          l->a->f->lits[mx_w_operand(l->ins->w, at) - MX_LIT].value + off_k + (uint64_t)e * (bits / 8);
       const jv v = load_cell(l, q, place, ac.type);
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v);
     }
     return true;
   }
   if (l->fixed[l->ins - l->a->ins]) {
-    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), lw_u64(l, off_k)));
+    gcc_jit_rvalue *q =
+        byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), lw_u64(l, off_k)));
     for (unsigned e = 0; e < ac.n; e++) {
       const jv v = load_cell(l, q, (uint64_t)e * (bits / 8), ac.type);
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v);
@@ -628,9 +735,10 @@ bool lw_memory(struct lw *l) {
     return true;
   }
   const struct lw_base *base = lw_base(l);
-  const bool gathers = j->isa->choose, by_body = ac.n > 1 ? !(whole && base && gathers)
-                                                 : !base  ? one_address /* of different values, the last one's stays */
-                                                          : bits < 32 && base->indexed && !row_step(base, bytes) && !(load && gathers);
+  const bool gathers = j->isa->choose,
+             by_body = ac.n > 1 ? !(whole && base && gathers)
+                       : !base  ? one_address /* of different values, the last one's stays */
+                                : bits < 32 && base->indexed && !row_step(base, bytes) && !(load && gathers);
   if (!uniform && by_body) {
     lw_step(l);
     return true;
@@ -647,7 +755,8 @@ bool lw_memory(struct lw *l) {
   const struct access access = {load, guarded, ac.type, ac.n, at, value, bytes, slow, end};
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
-  if (guarded && uniform) lw_if_any(l, lw_any(l, lanes), load ? ac.n : 0, end); /* otherwise masks say that there is nothing to do */
+  if (guarded && uniform)
+    lw_if_any(l, lw_any(l, lanes), load ? ac.n : 0, end); /* otherwise masks say that there is nothing to do */
   read_cache(l, &p, !load);
   gcc_jit_rvalue *bad = lw_base(l) && lw_base(l)->indexed && !uniform ? NULL : limit(l, &p, bytes);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
@@ -658,17 +767,16 @@ bool lw_memory(struct lw *l) {
     for (unsigned e = 0; e < ac.n; e++) {
       const uint64_t place = (uint64_t)e * (bits / 8);
       if (load) v[e] = load_cell(l, q, place, ac.type);
-      else jx_set(j, lw_field(l, q, place, t), gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, source(l, value + e, 0, ac.type)), t));
+      else
+        jx_set(j, lw_field(l, q, place, t),
+               gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, source(l, value + e, 0, ac.type)), t));
     }
     for (unsigned e = 0; load && e < ac.n; e++)
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v[e]);
     lw_go(l, end);
-  } else if (lw_base(l) && lw_base(l)->indexed)
-    by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
-  else if (lw_base(l))
-    by_shape(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
-  else
-    by_piece(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
+  } else if (lw_base(l) && lw_base(l)->indexed) by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
+  else if (lw_base(l)) by_shape(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
+  else by_piece(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
   j->b = slow;
   lw_step(l);
   lw_go(l, end);

@@ -1,25 +1,30 @@
-/* An instruction's results from its row's meaning, chunk by chunk: in line, or, where that takes many statements, by a function of the object
- * that is built once for all instructions of its kind. So a row whose meaning is long costs what a call costs, at every place but the first.
- * The function is one more expansion of the same meaning. */
+/* An instruction's results from its row's meaning, chunk by chunk: in line, or, where that takes many statements, by a
+ * function of the object that is built once for all instructions of its kind. So a row whose meaning is long costs what
+ * a call costs, at every place but the first. The function is one more expansion of the same meaning. */
 #include "meaning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Statements for a chunk from which on the instruction is called; a call with its operands costs about four. With shorter vectors
- * there are more chunks. */
+/* Statements for a chunk from which on the instruction is called; a call with its operands costs about four. With
+ * shorter vectors there are more chunks. */
 static unsigned long_one(const struct jx *j) { return 2 * j->w + 8; }
 
-/* Kinds of instructions: row, modifier, which operands are constants, fields of the instruction itself, whether all lanes have the same
- * operands, whether results are made canonical. */
-struct kind { uint16_t op, field[3]; uint8_t modifier, constants; bool same, canon; };
+/* Kinds of instructions: row, modifier, which operands are constants, fields of the instruction itself, whether all
+ * lanes have the same operands, whether results are made canonical. */
+struct kind {
+  uint16_t op, field[3];
+  uint8_t modifier, constants;
+  bool same, canon;
+};
 static struct outlined {
   struct kind kind;
   enum { NO_FORM, IN_LINE, CALLED } how;
   gcc_jit_function *f;
-  gcc_jit_type *results; gcc_jit_field *field[4]; /* of several vectors */
-} *known; /* of the object that this process makes */
+  gcc_jit_type *results;
+  gcc_jit_field *field[4]; /* of several vectors */
+} * known;                 /* of the object that this process makes */
 static unsigned nknown, room, nbuilt;
 
 static unsigned vectors(unsigned type, bool same) { return jx_wide(type) && !same ? 2 : 1; }
@@ -90,10 +95,10 @@ static unsigned build(struct jx *j, struct outlined *to, const jv *in, unsigned 
     gcc_jit_lvalue *all = jx_local(j, type);
     for (unsigned r = 0, f = 0; r < nout; r++)
       for (unsigned h = 0; h < vectors(o->opnd[r].type, k->same); h++, f++)
-        jx_set(j, gcc_jit_lvalue_access_field(all, NULL, to->field[f]), jx_bits(j, jx_type(j, o->opnd[r].type), result[r].r[h]));
+        jx_set(j, gcc_jit_lvalue_access_field(all, NULL, to->field[f]),
+               jx_bits(j, jx_type(j, o->opnd[r].type), result[r].r[h]));
     gcc_jit_block_end_with_return(j->b, NULL, jx_rv(all));
-  } else
-    gcc_jit_block_end_with_return(j->b, NULL, jx_bits(j, type, result[0].r[0]));
+  } else gcc_jit_block_end_with_return(j->b, NULL, jx_bits(j, type, result[0].r[0]));
   j->fn = caller, j->b = here;
   return statements;
 }
@@ -104,7 +109,8 @@ static void call(struct jx *j, const struct outlined *to, const jv *in, unsigned
   gcc_jit_rvalue *arg[MOST];
   unsigned n = 0;
   for (unsigned i = 0; i < nin; i++)
-    for (unsigned h = 0; passed(o, nout, i) && h < vectors(in[i].t, k->same); h++) arg[n++] = jx_bits(j, jx_type(j, in[i].t), in[i].r[h]);
+    for (unsigned h = 0; passed(o, nout, i) && h < vectors(in[i].t, k->same); h++)
+      arg[n++] = jx_bits(j, jx_type(j, in[i].t), in[i].r[h]);
   gcc_jit_rvalue *got = gcc_jit_context_new_call(j->c, NULL, to->f, (int)n, arg);
   jv *const result[2] = {d, q};
   if (!to->results) {
@@ -117,16 +123,19 @@ static void call(struct jx *j, const struct outlined *to, const jv *in, unsigned
   for (unsigned r = 0, f = 0; r < nout; r++) {
     *result[r] = jx_fresh(o->opnd[r].type, k->same);
     for (unsigned h = 0; h < 2; h++)
-      result[r]->r[h] = h && vectors(o->opnd[r].type, k->same) == 1 ? result[r]->r[0] : jx_keep(j, jx_rv(gcc_jit_lvalue_access_field(all, NULL, to->field[f++])));
+      result[r]->r[h] = h && vectors(o->opnd[r].type, k->same) == 1
+                            ? result[r]->r[0]
+                            : jx_keep(j, jx_rv(gcc_jit_lvalue_access_field(all, NULL, to->field[f++])));
   }
 }
 
-/* How instructions of that kind are made. What is built to find that out and never called costs next to nothing: the compiler
- * drops it at once. */
+/* How instructions of that kind are made. What is built to find that out and never called costs next to nothing: the
+ * compiler drops it at once. */
 static struct outlined *look_up(struct jx *j, const struct kind *k, const jv *in, unsigned nin) {
   for (unsigned n = 0; n < nknown; n++)
     if (!memcmp(&known[n].kind, k, sizeof *k)) return &known[n];
-  if (nknown == room && !(known = realloc(known, sizeof *known * (room = room ? 2 * room : 32)))) abort(); /* a process of its own */
+  if (nknown == room && !(known = realloc(known, sizeof *known * (room = room ? 2 * room : 32))))
+    abort(); /* a process of its own */
   struct outlined *new = &known[nknown++];
   *new = (struct outlined){.kind = *k, .how = IN_LINE};
   const unsigned statements = build(j, new, in, nin, true);

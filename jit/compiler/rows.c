@@ -1,8 +1,10 @@
-/* Runs of accesses to shared memory through a few numbers and constant offsets, as a tile's elements are fetched. What the numbers look
- * like is guessed, from how they were made of %tid.x. The run is built twice, or, where that looks like a tile's, three times: where the guess is right for all lanes, also those that do
- * not run, and all of them are in bounds, which is asked once, before it, each chunk's address is one scalar, and each access a load,
- * store or broadcast of a chunk, or a choice among two chunks of memory. Otherwise all of them are gathered, bounds being checked
- * once for the lanes that run; where one of these is outside, the interpreter takes over there. A wrong guess costs time, never anything else. */
+/* Runs of accesses to shared memory through a few numbers and constant offsets, as a tile's elements are fetched. What
+ * the numbers look like is guessed, from how they were made of %tid.x. The run is built twice, or, where that looks
+ * like a tile's, three times: where the guess is right for all lanes, also those that do not run, and all of them are
+ * in bounds, which is asked once, before it, each chunk's address is one scalar, and each access a load, store or
+ * broadcast of a chunk, or a choice among two chunks of memory. Otherwise all of them are gathered, bounds being
+ * checked once for the lanes that run; where one of these is outside, the interpreter takes over there. A wrong guess
+ * costs time, never anything else. */
 #include "build.h"
 
 #include "vm/exec/exec.h"
@@ -10,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* ---- by how much numbers differ from lane to lane ------------------------------------------------------------------*/
+/* ---- by how much numbers differ from lane to lane ---------------------------------------------------------------*/
 /* Of a slot: bytes, say, from %tid.x to the next; 0: it does not depend on it. */
 enum { UNKNOWN = INT32_MIN, UNSET = INT32_MIN + 1 };
 
@@ -21,7 +23,9 @@ static int32_t of_operand(const struct ja *a, const struct ja_ins *i, unsigned k
   const int32_t v = at[ja_slot(a, cls, f)];
   return v == UNSET ? 0 : v;
 }
-static int32_t sum(int32_t x, int32_t y) { return x == UNKNOWN || y == UNKNOWN || labs((long)x + y) > 1 << 24 ? UNKNOWN : x + y; }
+static int32_t sum(int32_t x, int32_t y) {
+  return x == UNKNOWN || y == UNKNOWN || labs((long)x + y) > 1 << 24 ? UNKNOWN : x + y;
+}
 /* Operands k and m multiplied: only by what is known here. */
 static int32_t product(const struct ja *a, const struct ja_ins *i, unsigned k, unsigned m, const int32_t *at) {
   const int32_t x = of_operand(a, i, k, at), y = of_operand(a, i, m, at);
@@ -33,25 +37,36 @@ static int32_t product(const struct ja *a, const struct ja_ins *i, unsigned k, u
 }
 static int32_t result(const struct ja *a, const struct ja_ins *i, const int32_t *at) {
   switch (i->op) {
-    case MX_SREG_32: {
-      const unsigned number = mx_w_operand(i->w, 1);
-      return number == MX_SR_TID_X || number == MX_SR_LANEID;
-    }
-    case MX_MOV_32: case MX_MOV_64: case MX_CVT_WIDE_R32: return of_operand(a, i, 1, at);
-    case MX_ADD_U32: case MX_ADD_U64: return sum(of_operand(a, i, 1, at), of_operand(a, i, 2, at));
-    case MX_SUB_U32: case MX_SUB_U64: {
-      const int32_t y = of_operand(a, i, 2, at);
-      return sum(of_operand(a, i, 1, at), y == UNKNOWN ? y : -y);
-    }
-    case MX_MUL_LO_U32: case MX_MUL_LO_U64: case MX_MUL_WIDE_U32: case MX_MUL_WIDE_S32: return product(a, i, 1, 2, at);
-    case MX_MAD_LO_U32: case MX_MAD_LO_U64: case MX_MAD_WIDE_U32: case MX_MAD_WIDE_S32: return sum(product(a, i, 1, 2, at), of_operand(a, i, 3, at));
-    case MX_SHL_32: case MX_SHL_64: {
-      const unsigned f = mx_w_operand(i->w, 2);
-      const int32_t x = of_operand(a, i, 1, at);
-      if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE || a->f->lits[f - MX_LIT].value > 8) break;
-      return x == UNKNOWN ? x : sum(x << a->f->lits[f - MX_LIT].value, 0);
-    }
-    default: break;
+  case MX_SREG_32: {
+    const unsigned number = mx_w_operand(i->w, 1);
+    return number == MX_SR_TID_X || number == MX_SR_LANEID;
+  }
+  case MX_MOV_32:
+  case MX_MOV_64:
+  case MX_CVT_WIDE_R32: return of_operand(a, i, 1, at);
+  case MX_ADD_U32:
+  case MX_ADD_U64: return sum(of_operand(a, i, 1, at), of_operand(a, i, 2, at));
+  case MX_SUB_U32:
+  case MX_SUB_U64: {
+    const int32_t y = of_operand(a, i, 2, at);
+    return sum(of_operand(a, i, 1, at), y == UNKNOWN ? y : -y);
+  }
+  case MX_MUL_LO_U32:
+  case MX_MUL_LO_U64:
+  case MX_MUL_WIDE_U32:
+  case MX_MUL_WIDE_S32: return product(a, i, 1, 2, at);
+  case MX_MAD_LO_U32:
+  case MX_MAD_LO_U64:
+  case MX_MAD_WIDE_U32:
+  case MX_MAD_WIDE_S32: return sum(product(a, i, 1, 2, at), of_operand(a, i, 3, at));
+  case MX_SHL_32:
+  case MX_SHL_64: {
+    const unsigned f = mx_w_operand(i->w, 2);
+    const int32_t x = of_operand(a, i, 1, at);
+    if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE || a->f->lits[f - MX_LIT].value > 8) break;
+    return x == UNKNOWN ? x : sum(x << a->f->lits[f - MX_LIT].value, 0);
+  }
+  default: break;
   }
   if (i->o->flags & MX_F_MOVI) return 0;
   uint32_t s[JA_MAX_TOUCH];
@@ -88,19 +103,30 @@ static int32_t *find_strides(const struct ja *a) {
   return in;
 }
 
-/* ---- runs ----------------------------------------------------------------------------------------------------------*/
-enum { MOST = 400, MOST_BLOCKS = 200, TILE = 8 }; /* instructions of a run; blocks of functions in which runs are looked for; loads that make a tile */
+/* ---- runs -------------------------------------------------------------------------------------------------------*/
+enum {
+  MOST = 400,
+  MOST_BLOCKS = 200,
+  TILE = 8
+}; /* instructions of a run; blocks of functions in which runs are looked for; loads that make a tile */
 
 static int64_t offset_of(const struct ja *a, const struct ja_ins *i) {
   const struct mx_lit *lit = &a->f->lits[mx_w_operand(i->w, ja_access[i->op].kind == JA_LOAD ? 2 : 1) - MX_LIT];
   return lit->kind == MX_LIT_VALUE ? (int64_t)lit->value : INT64_MAX;
 }
-/* What the address of access k is: a slot, and a constant or a variable's name where one was added to it just before. */
-struct number { uint32_t slot; const struct ja_ins *sum; unsigned operand, bytes; };
+/* What the address of access k is: a slot, and a constant or a variable's name where one was added to it just before.
+ */
+struct number {
+  uint32_t slot;
+  const struct ja_ins *sum;
+  unsigned operand, bytes;
+};
 static bool find_number(const struct ja *a, const struct ja_block *b, uint32_t k, struct number *n) {
   const struct ja_ins *i = &a->ins[k];
   const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
-  if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || ac.n != 1 || mx_w_mod(*i->w) >> 2 != MX_SHARED || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
+  if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || ac.n != 1 || mx_w_mod(*i->w) >> 2 != MX_SHARED ||
+      mx_w_guard(*i->w) != MX_GUARD_NONE)
+    return false;
   const unsigned at = ac.kind == JA_LOAD ? 1 : 0, field = mx_w_operand(i->w, at), bits = jx_bitsof(ac.type);
   *n = (struct number){.bytes = bits / 8};
   const unsigned cls = mx__types[i->o->opnd[at].type].slot_class, add = cls == MX_R64 ? MX_ADD_U64 : MX_ADD_U32;
@@ -110,7 +136,9 @@ static bool find_number(const struct ja *a, const struct ja_block *b, uint32_t k
   if (off % n->bytes || off > 1 << 20 || off < -(1 << 20)) return false;
   n->slot = ja_slot(a, cls, field);
   uint32_t s[JA_MAX_TOUCH];
-  if (k == b->first || i[-1].op != add || mx_w_guard(*i[-1].w) != MX_GUARD_NONE || !ja_defs(a, &i[-1], s) || s[0] != n->slot) return true;
+  if (k == b->first || i[-1].op != add || mx_w_guard(*i[-1].w) != MX_GUARD_NONE || !ja_defs(a, &i[-1], s) ||
+      s[0] != n->slot)
+    return true;
   const unsigned literal = mx_w_operand(i[-1].w, 1) >= MX_LIT ? 1 : 2, other = mx_w_operand(i[-1].w, 3 - literal);
   if (mx_w_operand(i[-1].w, literal) < MX_LIT || other >= MX_LIT || ja_slot(a, cls, other) == n->slot) return true;
   n->slot = ja_slot(a, cls, other), n->sum = &i[-1], n->operand = literal;
@@ -119,7 +147,9 @@ static bool find_number(const struct ja *a, const struct ja_block *b, uint32_t k
 static struct lw_row *row_of(struct lw_run *run, const struct number *n) {
   for (unsigned g = 0; g < run->n; g++) {
     struct lw_row *r = &run->row[g];
-    if (r->slot == n->slot && r->bytes == n->bytes && !r->sum == !n->sum && (!n->sum || mx_w_operand(r->sum->w, r->operand) == mx_w_operand(n->sum->w, n->operand))) return r;
+    if (r->slot == n->slot && r->bytes == n->bytes && !r->sum == !n->sum &&
+        (!n->sum || mx_w_operand(r->sum->w, r->operand) == mx_w_operand(n->sum->w, n->operand)))
+      return r;
   }
   return NULL;
 }
@@ -130,20 +160,31 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
   struct number n;
   for (uint32_t k = bl->first; k < bl->end; step(a, &a->ins[k], at), k++) {
     const struct ja_ins *i = &a->ins[k];
-    if (run->n && (i->kind == JA_CALLS || i->kind == JA_RETURNS || i->o->flags & MX_F_SYNC || ja_always_leaves(i))) break; /* not built as others are */
-    if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST) || lw_uniform_at(a, b, k, ja_access[i->op].kind == JA_LOAD ? 1 : 0)) continue;
+    if (run->n && (i->kind == JA_CALLS || i->kind == JA_RETURNS || i->o->flags & MX_F_SYNC || ja_always_leaves(i)))
+      break; /* not built as others are */
+    if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST) ||
+        lw_uniform_at(a, b, k, ja_access[i->op].kind == JA_LOAD ? 1 : 0))
+      continue;
     const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
     const bool load = ja_access[i->op].kind == JA_LOAD, near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose;
-    const enum lw_row_kind kind = stride == 0 && load ? LW_SAME : stride == (int32_t)n.bytes ? LW_IN_ROWS : near ? LW_NEAR : LW_APART;
+    const enum lw_row_kind kind = stride == 0 && load          ? LW_SAME
+                                  : stride == (int32_t)n.bytes ? LW_IN_ROWS
+                                  : near                       ? LW_NEAR
+                                                               : LW_APART;
     struct lw_row *row = row_of(run, &n);
     if (run->n && lw_written_between(a, &a->ins[run->first], i, n.slot)) continue;
     if (!row) {
       if (run->n == LW_ROWS) continue;
       if (!run->n) run->first = k;
       row = &run->row[run->n++];
-      *row = (struct lw_row){.slot = n.slot, .sum = n.sum, .operand = n.operand, .bytes = n.bytes, .kind = kind, .least = INT64_MAX, .most = INT64_MIN};
-    } else if (row->kind != kind)
-      row->kind = LW_APART;
+      *row = (struct lw_row){.slot = n.slot,
+                             .sum = n.sum,
+                             .operand = n.operand,
+                             .bytes = n.bytes,
+                             .kind = kind,
+                             .least = INT64_MAX,
+                             .most = INT64_MIN};
+    } else if (row->kind != kind) row->kind = LW_APART;
     const int64_t off = offset_of(a, i);
     if (off < row->least) row->least = off;
     if (off + n.bytes > row->most) row->most = off + n.bytes;
@@ -163,7 +204,8 @@ void lw_runs_find(struct lw *l) {
     for (unsigned g = 0; g < run->n; g++) run->guesses |= run->row[g].kind != LW_APART;
     for (uint32_t k = run->first; k < run->end; k++) {
       const struct lw_row *row = l->in_row[k] ? &run->row[l->in_row[k] - 1] : NULL;
-      if (row && row->bytes == 4 && ja_access[a->ins[k].op].kind == JA_LOAD) same += row->kind == LW_SAME, rows += row->kind == LW_IN_ROWS;
+      if (row && row->bytes == 4 && ja_access[a->ins[k].op].kind == JA_LOAD)
+        same += row->kind == LW_SAME, rows += row->kind == LW_IN_ROWS;
     }
     run->tile = same >= TILE && rows >= TILE;
   }
@@ -179,14 +221,15 @@ static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigne
   jv v = lw_get(l, row->slot, MX_T_u64, c);
   if (row->sum) v = jv_bin(j, JX_ADD, MX_T_u64, v, more);
   const jv high = jv_cvt(j, MX_T_u32, MX_T_u64, jv_bin(j, JX_SHR, MX_T_u64, v, jv_k(j, MX_T_u64, 32)));
-  const jv some = jv_bin(j, JX_OR, MX_T_u32, high, jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, 0), high)); /* its sign: high is not 0 */
+  const jv some = jv_bin(j, JX_OR, MX_T_u32, high,
+                         jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, 0), high)); /* its sign: high is not 0 */
   const jv beyond = jv_bin(j, JX_SHR, MX_T_s32, jv_as(j, MX_T_s32, some), jv_k(j, MX_T_u32, 31));
   const jv low = jv_bin(j, JX_OR, MX_T_u32, jv_cvt(j, MX_T_u32, MX_T_u64, v), jv_as(j, MX_T_u32, beyond));
   const jv lower = jv_bin(j, JX_AND, MX_T_u32, jv_as(j, MX_T_u32, beyond), jv_k(j, MX_T_u32, INT32_MAX));
   return jx_keep(j, jv_bin(j, JX_XOR, MX_T_u32, low, lower).r[0]);
 }
 
-/* ---- building them -------------------------------------------------------------------------------------------------*/
+/* ---- building them ----------------------------------------------------------------------------------------------*/
 void lw_run_begin(struct lw *l, struct lw_run *run) {
   struct jx *j = &l->j;
   run->window = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_pu8)));
@@ -206,26 +249,37 @@ gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
   gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
   gcc_jit_rvalue *wrong = NULL;
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->vu32, x_, y_)
-#define COLLECT(into_, v_) do { gcc_jit_rvalue *v__ = (v_); into_ = jx_keep(j, into_ ? OP(BITWISE_OR, into_, v__) : v__); } while (0)
+#define COLLECT(into_, v_) \
+  do { \
+    gcc_jit_rvalue *v__ = (v_); \
+    into_ = jx_keep(j, into_ ? OP(BITWISE_OR, into_, v__) : v__); \
+  } while (0)
   for (unsigned g = 0; g < run->n; g++) {
     struct lw_row *row = &run->row[g];
-    /* the greatest number from which the greatest offset is in bounds, a multiple of the elements' size; negative: there is none */
-    gcc_jit_rvalue *greatest = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, jx_int(j, j->t_u32, (uint64_t)row->most));
-    greatest = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, greatest, jx_int(j, j->t_u32, ~(uint64_t)(row->bytes - 1) & UINT32_MAX));
+    /* the greatest number from which the greatest offset is in bounds, a multiple of the elements' size; negative:
+     * there is none */
+    gcc_jit_rvalue *greatest =
+        jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, jx_int(j, j->t_u32, (uint64_t)row->most));
+    greatest = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, greatest,
+                     jx_int(j, j->t_u32, ~(uint64_t)(row->bytes - 1) & UINT32_MAX));
     gcc_jit_rvalue *limit = jx_keep(j, jv_broadcast(j, MX_T_u32, greatest).r[0]), *out = limit;
     for (unsigned c = 0; c < l->nc; c++) {
       gcc_jit_rvalue *v = row->number[c], *low = v;
       if (row->least < 0) low = OP(PLUS, v, jv_k(j, MX_T_u32, (uint64_t)row->least).r[0]);
-      COLLECT(out, OP(BITWISE_OR, low, OP(MINUS, limit, v))); /* negative ones, and not multiples of the elements' size */
+      COLLECT(out,
+              OP(BITWISE_OR, low, OP(MINUS, limit, v))); /* negative ones, and not multiples of the elements' size */
       if (row->kind == LW_APART) continue;
       gcc_jit_rvalue *first = j->isa->first_everywhere(j, false, v);
       if (row->kind == LW_NEAR) {
         gcc_jit_rvalue *behind = jx_keep(j, OP(MINUS, v, first));
         COLLECT(wrong, OP(BITWISE_AND, behind, jv_k(j, MX_T_u32, ~(uint64_t)(2 * j->bytes - 1) & UINT32_MAX).r[0]));
-        row->element[c] = jx_keep(j, jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {behind, behind}}, jv_k(j, MX_T_u32, 2)).r[0]);
+        row->element[c] = jx_keep(
+            j, jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {behind, behind}}, jv_k(j, MX_T_u32, 2)).r[0]);
       } else
-        COLLECT(wrong, OP(BITWISE_XOR, v, row->kind == LW_IN_ROWS ? OP(PLUS, first, lw_ramp(l, 0, row->bytes, false)) : first));
-      gcc_jit_rvalue *at = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, false, v), j->t_int), s64);
+        COLLECT(wrong, OP(BITWISE_XOR, v,
+                          row->kind == LW_IN_ROWS ? OP(PLUS, first, lw_ramp(l, 0, row->bytes, false)) : first));
+      gcc_jit_rvalue *at = gcc_jit_context_new_cast(
+          j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, false, v), j->t_int), s64);
       row->place[c] = jx_keep(j, lw_add(l, run->window, at));
     }
     COLLECT(wrong, OP(BITWISE_AND, out, jv_k(j, MX_T_u32, 0x80000000u | (row->bytes - 1)).r[0]));
@@ -242,17 +296,21 @@ gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
     const struct lw_row *row = &run->row[g];
     gcc_jit_rvalue *reach = jx_int(j, j->t_u32, (uint64_t)(row->most - row->least));
     gcc_jit_rvalue *less = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, run->size, reach);
-    small = small ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, less) : less;
-    jv limit = jv_broadcast(j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, reach)); /* of the least offset's address */
+    small =
+        small ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, less) : less;
+    jv limit = jv_broadcast(
+        j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, reach)); /* of the least offset's address */
     for (unsigned c = 0; c < l->nc; c++) {
       jv low = {.t = MX_T_u32, .r = {row->number[c], row->number[c]}};
       if (row->least) low = jv_bin(j, JX_ADD, MX_T_u32, low, jv_k(j, MX_T_u32, (uint64_t)row->least));
       gcc_jit_rvalue *m = j->isa->above(j, low.r[0], limit.r[0], jx_rv(l->cm[c]));
-      m = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, m, j->isa->common(j, row->number[c], jv_k(j, MX_T_u32, row->bytes - 1).r[0], jx_rv(l->cm[c])));
+      m = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, m,
+                j->isa->common(j, row->number[c], jv_k(j, MX_T_u32, row->bytes - 1).r[0], jx_rv(l->cm[c])));
       out = out ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, out, m) : m;
     }
   }
-  return gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, j->isa->mask_any(j, jx_keep(j, out)));
+  return gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small,
+                                       j->isa->mask_any(j, jx_keep(j, out)));
 }
 
 gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run) {
@@ -260,8 +318,10 @@ gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run) {
   gcc_jit_rvalue *apart = NULL;
   for (unsigned g = 0; g < run->n; g++)
     for (unsigned c = 1; c < l->nc && run->row[g].kind == LW_IN_ROWS; c++) {
-      gcc_jit_rvalue *other = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, run->row[g].place[c], run->row[g].place[0]);
-      apart = apart ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, apart, other) : other;
+      gcc_jit_rvalue *other =
+          gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, run->row[g].place[c], run->row[g].place[0]);
+      apart = apart ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, apart, other)
+                    : other;
     }
   return apart;
 }
@@ -270,7 +330,8 @@ gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run) {
 static void load_near(struct lw *l, const struct lw_row *row, unsigned c, uint64_t off) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *two[2];
-  for (unsigned n = 0; n < 2; n++) two[n] = j->isa->load(j, false, lw_vector(l, row->place[c], off + n * j->bytes, false));
+  for (unsigned n = 0; n < 2; n++)
+    two[n] = j->isa->load(j, false, lw_vector(l, row->place[c], off + n * j->bytes, false));
   gcc_jit_rvalue *v = j->isa->choose(j, two, 2, row->element[c]);
   lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {v, v}});
 }
@@ -283,7 +344,9 @@ bool lw_run_access(struct lw *l) {
   const bool load = ja_access[l->ins->op].kind == JA_LOAD, wide = row->bytes == 8;
   const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
   const bool apart = l->version == LW_OTHERWISE || row->kind == LW_APART || (row->kind == LW_NEAR && !load);
-  gcc_jit_rvalue *row_of_all = l->version == LW_TILE && load && row->kind == LW_IN_ROWS && !wide ? j->isa->load(j, false, lw_vector(l, row->place[0], off, false)) : NULL;
+  gcc_jit_rvalue *row_of_all = l->version == LW_TILE && load && row->kind == LW_IN_ROWS && !wide
+                                   ? j->isa->load(j, false, lw_vector(l, row->place[0], off, false))
+                                   : NULL;
   gcc_jit_rvalue *base = apart ? jx_keep(j, lw_at(l, l->run->window, off)) : NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *lanes = jx_rv(l->cm[c]);

@@ -1,15 +1,18 @@
-/* Loops whose lanes run one by one. Where lanes leave a loop at different times and gather what they read, most of a warp waits
- * while each step costs what it costs for all lanes: scalar code, one lane behind the other, does only what is needed. Nobody can
- * see the order in a loop that does nothing but compute and read memory weakly, so it may be chosen: where the loop begins, at run time.
+/* Loops whose lanes run one by one. Where lanes leave a loop at different times and gather what they read, most of a
+ * warp waits while each step costs what it costs for all lanes: scalar code, one lane behind the other, does only what
+ * is needed. Nobody can see the order in a loop that does nothing but compute and read memory weakly, so it may be
+ * chosen: where the loop begins, at run time.
  *
- * 1. A lane's turn ends where it leaves the loop, or where the slice would end. Then its slots go to its place in the chunks'
- *    homes, and when all lanes have had theirs, everything is as if the warp had run as many rounds as the longest turn: instructions
- *    and rounds are counted from that. Lanes that are still in the loop go on in the vector form, to the slice's end.
- * 2. Whatever is amiss (an access outside of its cached bounds) leaves no trace: the vector form runs all of it, from the start.
+ * 1. A lane's turn ends where it leaves the loop, or where the slice would end. Then its slots go to its place in the
+ * chunks' homes, and when all lanes have had theirs, everything is as if the warp had run as many rounds as the longest
+ * turn: instructions and rounds are counted from that. Lanes that are still in the loop go on in the vector form, to
+ * the slice's end.
+ * 2. Whatever is amiss (an access outside of its cached bounds) leaves no trace: the vector form runs all of it, from
+ * the start.
  * 3. What steers the loop may not come from memory: else each lane would wait for its loads, and for branches guessed
  *    wrongly, where the vector form has as many under way as there are lanes.
- * 4. Costs are estimated, in quarters of a cycle; where the sum over the turns turns out to be more than what the rounds would have
- *    cost, or something was amiss, the next few times are the vector form's. */
+ * 4. Costs are estimated, in quarters of a cycle; where the sum over the turns turns out to be more than what the
+ * rounds would have cost, or something was amiss, the next few times are the vector form's. */
 #include "apart.h"
 #include "build.h"
 #include "meaning.h"
@@ -20,40 +23,56 @@
 #include <string.h>
 
 enum {
-  MOST_BLOCKS = 6, MOST_INSTRUCTIONS = 128, MOST_LOADS = 40, /* a loop that was unrolled eight times fits */
-  TIMES_OFF = 15,                    /* the vector form's, after a bad choice */
-  LANE = 100,                        /* cost of a lane's turn: a branch guessed wrongly, slots fetched and put back */
-  LANE_OP = 1, LANE_LOAD = 3, LANE_ANYWHERE = 6, LANE_ROUND = 3, /* an address that is not made of a number costs more to check */
-  ROUND = 80, WARP_OP = 3, GATHERED = 10, IN_ROWS = 1, UNKNOWN = 2, /* of a round; of a chunk of 16 lanes; of a lane's load */
-  BY_BODY = 1500                     /* a load that the interpreter's body does */
+  MOST_BLOCKS = 6,
+  MOST_INSTRUCTIONS = 128,
+  MOST_LOADS = 40, /* a loop that was unrolled eight times fits */
+  TIMES_OFF = 15,  /* the vector form's, after a bad choice */
+  LANE = 100,      /* cost of a lane's turn: a branch guessed wrongly, slots fetched and put back */
+  LANE_OP = 1,
+  LANE_LOAD = 3,
+  LANE_ANYWHERE = 6,
+  LANE_ROUND = 3, /* an address that is not made of a number costs more to check */
+  ROUND = 80,
+  WARP_OP = 3,
+  GATHERED = 10,
+  IN_ROWS = 1,
+  UNKNOWN = 2,   /* of a round; of a chunk of 16 lanes; of a lane's load */
+  BY_BODY = 1500 /* a load that the interpreter's body does */
 };
 
 /* A load of the loop. */
 struct load {
   const struct ja_ins *ins;
   uint32_t block;
-  unsigned at, bytes;                /* the address's operand; what is read */
-  bool in_place;                     /* by the 32-bit number that the address is made of, for which bounds are known before the loop */
-  const struct load *checked;        /* in_place: one before it through the same number, in whose limit this one's is; else NULL */
-  gcc_jit_rvalue *lo, *limit, *host; /* bounds, and where device address 0 is; in_place: number 0, and limit is the greatest number */
+  unsigned at, bytes; /* the address's operand; what is read */
+  bool in_place;      /* by the 32-bit number that the address is made of, for which bounds are known before the loop */
+  const struct load
+      *checked; /* in_place: one before it through the same number, in whose limit this one's is; else NULL */
+  gcc_jit_rvalue *lo, *limit,
+      *host; /* bounds, and where device address 0 is; in_place: number 0, and limit is the greatest number */
 };
 struct lw_serial {
   gcc_jit_block *start;
-  struct lw one;                     /* the function's state for code of one lane: slots are scalars */
-  uint32_t head, behind;             /* the loop's header; where its lanes go when they leave it */
-  uint32_t nblocks, block[MOST_BLOCKS], back; /* back: the block of these behind which the one branch backwards of a round is */
-  uint64_t *floats;                  /* slots that floats alone are made of or computed from: they need not move between registers of two kinds */
-  uint64_t *in, *out, *moved;        /* that lanes begin with; that they leave behind; of these, those that are one value where rounds begin */
-  struct load load[MOST_LOADS]; unsigned nloads;
-  unsigned lane_cost, cost;          /* of a round: a lane's, the warp's */
-  gcc_jit_lvalue **begin;            /* by slot: what lanes begin with, if it is one value; bits of a predicate */
-  gcc_jit_lvalue **end;              /* by slot of moved: its value in lanes that are still in the loop */
+  struct lw one;         /* the function's state for code of one lane: slots are scalars */
+  uint32_t head, behind; /* the loop's header; where its lanes go when they leave it */
+  uint32_t nblocks, block[MOST_BLOCKS],
+      back;         /* back: the block of these behind which the one branch backwards of a round is */
+  uint64_t *floats; /* slots that floats alone are made of or computed from: they need not move between registers of two
+                       kinds */
+  uint64_t *in, *out,
+      *moved; /* that lanes begin with; that they leave behind; of these, those that are one value where rounds begin */
+  struct load load[MOST_LOADS];
+  unsigned nloads;
+  unsigned lane_cost, cost; /* of a round: a lane's, the warp's */
+  gcc_jit_lvalue **begin;   /* by slot: what lanes begin with, if it is one value; bits of a predicate */
+  gcc_jit_lvalue **end;     /* by slot of moved: its value in lanes that are still in the loop */
   gcc_jit_lvalue *todo, *rest, *lane, *rounds, *left, *turn, *longest, *sum;
   gcc_jit_block *vector, *amiss, *body, *put;
 };
 
-/* ---- which loops ----------------------------------------------------------------------------------------------------*/
-/* The loop's blocks, each of which goes on to the next one or leaves for one place, where the lanes that have left meet. */
+/* ---- which loops ------------------------------------------------------------------------------------------------*/
+/* The loop's blocks, each of which goes on to the next one or leaves for one place, where the lanes that have left
+ * meet. */
 static bool find_chain(const struct ja *a, const struct ja_loop *loop, struct lw_serial *p) {
   uint32_t b = p->head = loop->head, size = 0, parts = 0, ways_back = 0;
   p->behind = JA_NONE;
@@ -66,7 +85,8 @@ static bool find_chain(const struct ja *a, const struct ja_loop *loop, struct lw
     if (p->nblocks == size || bl->leaves || (bl->divergent && !bl->hidden) || (bl->meets && b != p->head)) return false;
     p->block[p->nblocks++] = b;
     for (uint32_t k = 0; k < bl->nsucc; k++) {
-      const bool back = last->op == MX_BRA && mx_w_target(*last->w) <= last->pc && bl->succ[k] == a->block_of_pc[mx_w_target(*last->w)];
+      const bool back = last->op == MX_BRA && mx_w_target(*last->w) <= last->pc &&
+                        bl->succ[k] == a->block_of_pc[mx_w_target(*last->w)];
       if (!ja_has(loop->body, bl->succ[k])) {
         if (back) return false;
         if (p->behind != JA_NONE && p->behind != bl->succ[k]) return false;
@@ -99,7 +119,9 @@ static bool has_form(gcc_jit_context *scratch, const struct jx_isa *isa, const s
   for (unsigned k = nout; k < o->nopnds; k++) {
     const unsigned t = o->opnd[k].type;
     if (t >= MX_T_raw) in[k - nout] = jv_k(j, MX_T_u32, mx_w_operand(i->w, k));
-    else in[k - nout] = jv_broadcast(j, t, jx_rv(jx_local(j, t == MX_T_pred ? j->t_mask : jx_vector(j, jx_wide(t))))), in[k - nout].t = (uint8_t)t;
+    else
+      in[k - nout] = jv_broadcast(j, t, jx_rv(jx_local(j, t == MX_T_pred ? j->t_mask : jx_vector(j, jx_wide(t))))),
+             in[k - nout].t = (uint8_t)t;
   }
   jv first = jx_meanings[i->op](j, mx_w_mod(*i->w), in, &second);
   jv_canon(j, o->opnd[0].type, jv_cvt(j, o->opnd[0].type, first.t, first));
@@ -120,7 +142,9 @@ static bool has_operands(const struct ja *a, const struct ja_ins *i) {
 static bool add_load(struct lw_serial *p, uint32_t b, const struct ja_ins *i) {
   const struct ja_access ac = ja_access[i->op];
   const unsigned space = mx_w_mod(*i->w) >> 2, weak = !(mx_w_mod(*i->w) & 3);
-  if (ac.kind != JA_LOAD || !weak || ac.n > 4 || ac.type == MX_T_b128 || space == MX_LOCAL || space == MX_PARAM || p->nloads == MOST_LOADS) return false;
+  if (ac.kind != JA_LOAD || !weak || ac.n > 4 || ac.type == MX_T_b128 || space == MX_LOCAL || space == MX_PARAM ||
+      p->nloads == MOST_LOADS)
+    return false;
   p->load[p->nloads++] = (struct load){.ins = i, .block = b, .at = ac.n, .bytes = jx_bitsof(ac.type) / 8 * ac.n};
   return true;
 }
@@ -142,7 +166,8 @@ static bool has_instructions(struct lw *l, struct lw_serial *p) {
   return good && p->nloads;
 }
 
-/* Whether neither branches nor, from round to round, addresses depend on what is read. `loaded`: by load, whether its address does. */
+/* Whether neither branches nor, from round to round, addresses depend on what is read. `loaded`: by load, whether its
+ * address does. */
 static bool steers_itself(const struct ja *a, const struct lw_serial *p, bool *through) {
   uint64_t *sets = lw_need(8 * 3 * (size_t)a->words), *carried = sets, *now = sets + a->words, *old = now + a->words;
   uint32_t s[JA_MAX_TOUCH];
@@ -181,7 +206,8 @@ static unsigned gathered(const struct lw *l, const struct load *ld) {
   if (base->is && (base->before != 1 || base->slot >= l->a->f->npred + l->a->f->n32)) return BY_BODY;
   return GATHERED * l->a->image->lanes * (ld->bytes > 4 ? 2u : 1u);
 }
-/* What a load costs the warp where nothing is found out at run time; *steady: then its slot's shape says whether it is gathered. */
+/* What a load costs the warp where nothing is found out at run time; *steady: then its slot's shape says whether it is
+ * gathered. */
 static unsigned load_cost(const struct lw *l, const struct load *ld, bool through, bool *steady) {
   const struct ja *a = l->a;
   const uint32_t k = (uint32_t)(ld->ins - a->ins);
@@ -244,7 +270,9 @@ static void find_slots(const struct ja *a, struct lw_serial *p) {
 static bool has_odd_slots(const struct lw *l, const struct lw_serial *p) {
   const struct ja_block *end = &l->a->blocks[p->behind];
   for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(p->out, s) && ja_has(end->live_in, s) && (ja_has(end->uni_in, s) || ja_has(p->moved, s) || lw_shape_asked(l, s, p->behind))) return true;
+    if (ja_has(p->out, s) && ja_has(end->live_in, s) &&
+        (ja_has(end->uni_in, s) || ja_has(p->moved, s) || lw_shape_asked(l, s, p->behind)))
+      return true;
   return false;
 }
 
@@ -253,16 +281,19 @@ void lw_serial_find(struct lw *l) {
   for (uint32_t g = 0; g < a->nloops; g++) {
     struct lw_serial *p = lw_need(sizeof *p);
     bool through[MOST_LOADS];
-    if (l->head[a->loops[g].head] && find_chain(a, &a->loops[g], p) && has_instructions(l, p) && steers_itself(a, p, through) && is_worth_it(l, p, through)) {
+    if (l->head[a->loops[g].head] && find_chain(a, &a->loops[g], p) && has_instructions(l, p) &&
+        steers_itself(a, p, through) && is_worth_it(l, p, through)) {
       find_slots(a, p);
       if (!has_odd_slots(l, p)) l->serial[p->head] = p, p->start = lw_new_block(l, "lanes");
     }
     if (l->serial[a->loops[g].head] != p) free(p);
   }
 }
-gcc_jit_block *lw_start(const struct lw *l, uint32_t block) { return l->serial[block] ? l->serial[block]->start : l->head[block]; }
+gcc_jit_block *lw_start(const struct lw *l, uint32_t block) {
+  return l->serial[block] ? l->serial[block]->start : l->head[block];
+}
 
-/* ---- scalars ----------------------------------------------------------------------------------------------------------*/
+/* ---- scalars ----------------------------------------------------------------------------------------------------*/
 /* Both views of the function, of whole chunks and of one lane, build in turns: `to` goes on where `from` stands. */
 static struct lw *turn_to(struct lw *to, const struct lw *from) {
   to->j.b = from->j.b;
@@ -270,11 +301,16 @@ static struct lw *turn_to(struct lw *to, const struct lw *from) {
   to->nlits = from->nlits;
   return to;
 }
-static gcc_jit_rvalue *cast(struct lw *l, gcc_jit_rvalue *v, gcc_jit_type *t) { return gcc_jit_context_new_cast(l->j.c, NULL, v, t); }
-/* As good as never: the compiler takes a check in a round that is only rare for a way out of the loop, and keeps other things in registers. */
+static gcc_jit_rvalue *cast(struct lw *l, gcc_jit_rvalue *v, gcc_jit_type *t) {
+  return gcc_jit_context_new_cast(l->j.c, NULL, v, t);
+}
+/* As good as never: the compiler takes a check in a round that is only rare for a way out of the loop, and keeps other
+ * things in registers. */
 static gcc_jit_rvalue *never(struct lw *l, gcc_jit_rvalue *cond) {
-  gcc_jit_type *t = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG), *f = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_DOUBLE);
-  gcc_jit_rvalue *args[3] = {cast(l, cond, t), gcc_jit_context_zero(l->j.c, t), gcc_jit_context_new_rvalue_from_double(l->j.c, f, 0.9999)};
+  gcc_jit_type *t = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG),
+               *f = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_DOUBLE);
+  gcc_jit_rvalue *args[3] = {cast(l, cond, t), gcc_jit_context_zero(l->j.c, t),
+                             gcc_jit_context_new_rvalue_from_double(l->j.c, f, 0.9999)};
   gcc_jit_function *expect = gcc_jit_context_get_builtin_function(l->j.c, "__builtin_expect_with_probability");
   return lw_compare(l, GCC_JIT_COMPARISON_NE, gcc_jit_context_new_call(l->j.c, NULL, expect, 3, args), args[1]);
 }
@@ -288,8 +324,10 @@ static gcc_jit_type *slot_type(struct lw *l, uint32_t s) {
 static gcc_jit_lvalue *home_of_lane(struct lw *l, const struct lw_serial *p, uint32_t s) {
   struct jx *j = &l->j;
   const bool wide = lw_class(l->a, s) == MX_R64;
-  gcc_jit_rvalue *place = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, s, false, 0), NULL), j->t_pu8);
-  return lw_field(l, lw_add(l, place, U64(MULT, jx_rv(p->lane), lw_u64(l, wide ? 8 : 4))), 0, wide ? j->t_u64 : j->t_u32);
+  gcc_jit_rvalue *place =
+      gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, s, false, 0), NULL), j->t_pu8);
+  return lw_field(l, lw_add(l, place, U64(MULT, jx_rv(p->lane), lw_u64(l, wide ? 8 : 4))), 0,
+                  wide ? j->t_u64 : j->t_u32);
 }
 /* All lanes' values of a slot, between its variables and its place, where these are not the same. */
 static void move(struct lw *l, bool in, uint32_t s) {
@@ -299,18 +337,21 @@ static void move(struct lw *l, bool in, uint32_t s) {
   }
 }
 static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_serial *p) {
-  return lw_field(l, jx_rv(l->bounds), (uint64_t)p->load[0].ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, lanes_off), l->j.t_u32);
+  return lw_field(l, jx_rv(l->bounds),
+                  (uint64_t)p->load[0].ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, lanes_off), l->j.t_u32);
 }
 
-/* ---- loads -------------------------------------------------------------------------------------------------------------*/
+/* ---- loads ------------------------------------------------------------------------------------------------------*/
 /* One check for all loads through a number: the least limit is that of the first one. */
 static void share_limit(struct lw *l, struct lw_serial *p, struct load *ld) {
   struct jx *j = &l->j;
   const uint32_t slot = l->based[ld->ins - l->a->ins].slot;
   for (struct load *first = p->load; first < ld && !ld->checked; first++)
-    if (first->in_place && !first->checked && first->block == ld->block && l->based[first->ins - l->a->ins].slot == slot &&
-        mx_w_guard(*first->ins->w) == MX_GUARD_NONE && !lw_written_between(l->a, first->ins, ld->ins, slot)) {
-      const jv one = {.t = MX_T_u32, .u = true, .r = {first->limit, first->limit}}, other = {.t = MX_T_u32, .u = true, .r = {ld->limit, ld->limit}};
+    if (first->in_place && !first->checked && first->block == ld->block &&
+        l->based[first->ins - l->a->ins].slot == slot && mx_w_guard(*first->ins->w) == MX_GUARD_NONE &&
+        !lw_written_between(l->a, first->ins, ld->ins, slot)) {
+      const jv one = {.t = MX_T_u32, .u = true, .r = {first->limit, first->limit}},
+               other = {.t = MX_T_u32, .u = true, .r = {ld->limit, ld->limit}};
       first->limit = jv_sel(j, MX_T_u32, jv_cmp(j, JX_LT, MX_T_u32, one, other), one, other).r[0];
       ld->checked = first;
     }
@@ -324,20 +365,22 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_serial *p, struct lo
   l->ins = ld->ins;
   if (mx_w_mod(*ld->ins->w) >> 2 == MX_SHARED) { /* often checked without being cached: see rows.c */
     gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
-    gcc_jit_rvalue *size = jx_keep(j, cast(l, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
+    gcc_jit_rvalue *size =
+        jx_keep(j, cast(l, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
     bad = IS(LT, size, lw_u64(l, ld->bytes));
     ld->lo = lw_u64(l, 0);
     ld->limit = jx_keep(j, U64(MINUS, size, lw_u64(l, ld->bytes)));
     ld->host = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)));
-  } else
-    bad = lw_bounds(l, ld->bytes, false, &ld->lo, &ld->limit, &ld->host);
+  } else bad = lw_bounds(l, ld->bytes, false, &ld->lo, &ld->limit, &ld->host);
   const uint64_t scale = base->behind;
-  ld->in_place = (base->is || base->indexed) && base->before == 1 && base->slot < a->f->npred + a->f->n32 && (scale == 1 || scale == 2 || scale == 4 || scale == 8);
+  ld->in_place = (base->is || base->indexed) && base->before == 1 && base->slot < a->f->npred + a->f->n32 &&
+                 (scale == 1 || scale == 2 || scale == 4 || scale == 8);
   for (unsigned k = 0; k < base->n && ld->in_place; k++) { /* addends: of 64 bits, and the same in all rounds */
     if (base->add[k].ins == JA_NONE) continue;
     const struct ja_ins *i = &a->ins[base->add[k].ins];
     const unsigned f = mx_w_operand(i->w, base->add[k].operand);
-    ld->in_place = base->widens && base->add[k].wide && (f >= MX_LIT || (!ja_has(p->out, ja_slot(a, MX_R64, f)) && ja_has(p->in, ja_slot(a, MX_R64, f))));
+    ld->in_place = base->widens && base->add[k].wide &&
+                   (f >= MX_LIT || (!ja_has(p->out, ja_slot(a, MX_R64, f)) && ja_has(p->in, ja_slot(a, MX_R64, f))));
   }
   if (!ld->in_place) return bad;
   gcc_jit_rvalue *variable, *off = lw_u64(l, lw_offset(l, ld->at + 1, &variable));
@@ -345,13 +388,15 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_serial *p, struct lo
   for (unsigned k = 0; k < base->n; k++) {
     if (base->add[k].ins == JA_NONE) continue;
     l->ins = &a->ins[base->add[k].ins];
-    off = U64(PLUS, off, U64(MULT, jv_scalar(j, lw_operand(l, base->add[k].operand, 0)), lw_u64(l, base->add[k].factor)));
+    off =
+        U64(PLUS, off, U64(MULT, jv_scalar(j, lw_operand(l, base->add[k].operand, 0)), lw_u64(l, base->add[k].factor)));
   }
   off = jx_keep(j, off);
   gcc_jit_rvalue *of_none = jx_keep(j, U64(MINUS, off, ld->lo)); /* number 0's place within the bounds */
   bad = lw_either(l, bad, IS(GT, of_none, ld->limit));
   bad = lw_either(l, bad, IS(NE, U64(BITWISE_AND, off, lw_u64(l, ld->bytes - 1)), lw_u64(l, 0)));
-  gcc_jit_rvalue *most = jx_keep(j, U64(RSHIFT, U64(MINUS, ld->limit, of_none), lw_u64(l, (uint64_t)__builtin_ctzll(scale))));
+  gcc_jit_rvalue *most =
+      jx_keep(j, U64(RSHIFT, U64(MINUS, ld->limit, of_none), lw_u64(l, (uint64_t)__builtin_ctzll(scale))));
   bad = lw_either(l, bad, IS(GT, most, lw_u64(l, INT32_MAX))); /* up to there, signs do not matter */
   ld->limit = jx_keep(j, cast(l, most, j->t_u32));
   share_limit(l, p, ld);
@@ -368,12 +413,15 @@ static gcc_jit_rvalue *place_of(struct lw *l, const struct lw_serial *p, const s
     gcc_jit_rvalue *number = lw_get(l, base->slot, MX_T_u32, 0).r[0];
     const uint64_t low = (ld->bytes - 1) / base->behind;
     if (!ld->checked) outside = IS(GT, number, ld->limit);
-    if (base->behind % ld->bytes) odd = IS(NE, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, number, jx_int(j, j->t_u32, low)), jx_int(j, j->t_u32, 0));
+    if (base->behind % ld->bytes)
+      odd = IS(NE, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, number, jx_int(j, j->t_u32, low)),
+               jx_int(j, j->t_u32, 0));
     at = U64(MULT, cast(l, number, j->t_u64), lw_u64(l, base->behind));
   } else {
     gcc_jit_rvalue *variable;
     const uint64_t off = lw_offset(l, ld->at + 1, &variable);
-    at = jx_keep(j, lw_address(l, ld->at, 0, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off)).r[0]);
+    at = jx_keep(
+        j, lw_address(l, ld->at, 0, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off)).r[0]);
     outside = IS(GT, U64(MINUS, at, ld->lo), ld->limit);
     if (ld->bytes > 1) odd = IS(NE, U64(BITWISE_AND, at, lw_u64(l, ld->bytes - 1)), lw_u64(l, 0));
   }
@@ -398,13 +446,15 @@ static void build_load(struct lw *l, const struct lw_serial *p, const struct loa
   }
   gcc_jit_rvalue *place = place_of(l, p, ld);
   const uint32_t slot = ja_slot(l->a, bits == 64 ? MX_R64 : MX_R32, mx_w_operand(ld->ins->w, 0));
-  if (ac.n == 1 && bits >= 32 && !behind && mx__types[ld->ins->o->opnd[0].type].bits == bits && ja_has(l->floats, slot)) {
+  if (ac.n == 1 && bits >= 32 && !behind && mx__types[ld->ins->o->opnd[0].type].bits == bits &&
+      ja_has(l->floats, slot)) {
     jx_set(j, lw_one(l, slot), jx_rv(lw_field(l, place, 0, bits == 64 ? j->vf64 : j->vf32)));
     return;
   }
   jv v[4];
   for (unsigned e = 0; e < ac.n; e++) { /* all of them before the first result, which may go to the address's slot */
-    gcc_jit_rvalue *r = jx_keep(j, cast(l, jx_rv(lw_field(l, place, (uint64_t)e * (bits / 8), cell)), jx_vector(j, bits == 64)));
+    gcc_jit_rvalue *r =
+        jx_keep(j, cast(l, jx_rv(lw_field(l, place, (uint64_t)e * (bits / 8), cell)), jx_vector(j, bits == 64)));
     v[e] = (jv){.t = ac.type, .u = true, .r = {r, r}};
   }
   for (unsigned e = 0; e < ac.n; e++) lw_put(l, e, 0, jv_cvt(j, ld->ins->o->opnd[e].type, ac.type, v[e]));
@@ -413,7 +463,7 @@ static void build_load(struct lw *l, const struct lw_serial *p, const struct loa
   j->b = behind;
 }
 
-/* ---- a lane's turn ---------------------------------------------------------------------------------------------------------*/
+/* ---- a lane's turn ----------------------------------------------------------------------------------------------*/
 /* NaNs become canonical in slots of `set` where they have to be: behind the loop, and where its next round begins. */
 static void clean(struct lw *l, const struct lw_serial *p, const uint64_t *set, bool behind) {
   const struct ja_block *h = &l->a->blocks[p->head], *end = &l->a->blocks[p->behind];
@@ -428,7 +478,8 @@ static void begin_turn(struct lw *l, struct lw_serial *p) {
     if (!ja_has(p->in, s) || (ja_has(l->a->blocks[p->head].uni_in, s) && !ja_has(p->moved, s))) continue;
     gcc_jit_rvalue *v;
     if (ja_has(p->moved, s)) v = jx_rv(p->begin[s]);
-    else if (p->begin[s]) v = cast(l, U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), lw_u64(l, 1)), j->t_mask);
+    else if (p->begin[s])
+      v = cast(l, U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), lw_u64(l, 1)), j->t_mask);
     else v = jx_rv(home_of_lane(l, p, s));
     lw_set_one(l, s, v);
   }
@@ -510,7 +561,7 @@ static void build_round(struct lw *l, struct lw_serial *p) {
   end_turn(l, p, -1);
 }
 
-/* ---- before the loop, and behind it ------------------------------------------------------------------------------------------*/
+/* ---- before the loop, and behind it -----------------------------------------------------------------------------*/
 /* What lanes begin with goes to where each finds its own. */
 static void bring_slots(struct lw *l, struct lw_serial *p) {
   const struct ja *a = l->a;
@@ -551,7 +602,8 @@ static void take_back(struct lw *l, struct lw_serial *p) {
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(p->out, s) || ja_has(p->moved, s)) continue;
     if (lw_class(a, s) != MX_PRED) move(l, true, s);
-    else for (unsigned c = 0; c < l->nc; c++) jx_set(j, lw_var(l, s, c), j->isa->mask_of(j, jx_rv(p->begin[s]), j->w * c));
+    else
+      for (unsigned c = 0; c < l->nc; c++) jx_set(j, lw_var(l, s, c), j->isa->mask_of(j, jx_rv(p->begin[s]), j->w * c));
   }
 }
 static void count(struct lw *l, const struct lw_serial *p) {
@@ -559,10 +611,12 @@ static void count(struct lw *l, const struct lw_serial *p) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *back = NULL;
   for (unsigned n = 0; n < p->nblocks; n++) { /* so often block n was run */
-    gcc_jit_rvalue *times = U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks));
+    gcc_jit_rvalue *times =
+        U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks));
     if (n == p->back + 1) back = times = jx_keep(j, times);
     jx_set(j, l->steps, U64(PLUS, jx_rv(l->steps), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].steps))));
-    if (a->clocks) jx_set(j, l->ticks, U64(PLUS, jx_rv(l->ticks), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].ticks))));
+    if (a->clocks)
+      jx_set(j, l->ticks, U64(PLUS, jx_rv(l->ticks), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].ticks))));
   }
   if (!back) { /* the way to the header: where no lane has stayed, not behind the last round */
     gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);
@@ -580,8 +634,10 @@ static void judge(struct lw *l, const struct lw_serial *p) {
     load_cost(l, &p->load[k], false, &steady);
     if (!steady) continue;
     const struct lw_base *base = &l->based[p->load[k].ins - l->a->ins];
-    gcc_jit_rvalue *rows = U64(BITWISE_AND, jx_rv(l->shapes[base->slot].kind), lw_u64(l, MX_JIT_SAME | lw_row_kind(base, p->load[k].bytes)));
-    cost = U64(PLUS, cost, U64(MULT, cast(l, IS(EQ, rows, lw_u64(l, 0)), j->t_u64), lw_u64(l, gathered(l, &p->load[k]))));
+    gcc_jit_rvalue *rows = U64(BITWISE_AND, jx_rv(l->shapes[base->slot].kind),
+                               lw_u64(l, MX_JIT_SAME | lw_row_kind(base, p->load[k].bytes)));
+    cost =
+        U64(PLUS, cost, U64(MULT, cast(l, IS(EQ, rows, lw_u64(l, 0)), j->t_u64), lw_u64(l, gathered(l, &p->load[k]))));
   }
   gcc_jit_block *bad = lw_new_block(l, "bad"), *good = lw_new_block(l, "good");
   lw_split(l, IS(GT, U64(MULT, jx_rv(p->sum), lw_u64(l, p->lane_cost)), U64(MULT, jx_rv(p->longest), cost)), bad, good);
@@ -633,9 +689,9 @@ static void leave_loop(struct lw *l, struct lw_serial *p) {
     if (ja_has(p->moved, s)) {
       const unsigned cls = lw_class(a, s);
       gcc_jit_rvalue *v = jx_rv(p->end[s]);
-      jx_set(j, lw_one(l, s), cls == MX_PRED ? j->isa->mask_fill(j, cast(l, v, j->t_u64)) : j->isa->broadcast(j, cls == MX_R64, v));
-    } else
-      lw_shape_enter(l, s, head);
+      jx_set(j, lw_one(l, s),
+             cls == MX_PRED ? j->isa->mask_fill(j, cast(l, v, j->t_u64)) : j->isa->broadcast(j, cls == MX_R64, v));
+    } else lw_shape_enter(l, s, head);
   }
   lw_go(l, l->head[head]);
 }
@@ -647,7 +703,8 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   const struct ja_block *h = &a->blocks[head];
   l->block = head;
   l->ins = &a->ins[h->first];
-  memcpy(l->uni, h->uni_in, 8 * a->words), memcpy(l->flt, h->float_in, 8 * a->words), memcpy(l->raw, h->raw_in, 8 * a->words);
+  memcpy(l->uni, h->uni_in, 8 * a->words), memcpy(l->flt, h->float_in, 8 * a->words),
+      memcpy(l->raw, h->raw_in, 8 * a->words);
   memcpy(l->homed, l->homed_in + (size_t)head * a->words, 8 * a->words);
   j->b = p->start;
   struct lw *one = &p->one;
@@ -660,10 +717,12 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   one->u = lw_need(sizeof *one->u * (a->nslots + 1));
   p->begin = lw_need(sizeof *p->begin * (a->nslots + 1)), p->end = lw_need(sizeof *p->end * (a->nslots + 1));
   uint64_t *sets = lw_need(8 * 4 * (size_t)a->words);
-  one->uni = one->uni_after = sets, one->flt = sets + a->words, one->raw = one->flt + a->words, one->raw_after = one->raw + a->words;
+  one->uni = one->uni_after = sets, one->flt = sets + a->words, one->raw = one->flt + a->words,
+  one->raw_after = one->raw + a->words;
   memset(sets, 0xFF, 8 * a->words);
   memcpy(one->flt, l->flt, 8 * a->words), memcpy(one->raw, l->raw, 8 * a->words);
-  gcc_jit_lvalue **const locals[] = {&p->todo, &p->rest, &p->lane, &p->rounds, &p->left, &p->turn, &p->longest, &p->sum};
+  gcc_jit_lvalue **const locals[] = {&p->todo, &p->rest, &p->lane,    &p->rounds,
+                                     &p->left, &p->turn, &p->longest, &p->sum};
   for (size_t k = 0; k < sizeof locals / sizeof *locals; k++) *locals[k] = jx_local(j, j->t_u64);
   p->vector = l->head[head];
   p->amiss = lw_new_block(l, "amiss"), p->body = lw_new_block(l, "round"), p->put = lw_new_block(l, "put");

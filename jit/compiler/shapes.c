@@ -1,8 +1,9 @@
-/* Shapes of addresses that a loop does not change, or moves by the same step for all lanes: the least and the greatest, their
- * bits, and whether the lanes of each chunk have one address or lie evenly apart. An access takes its address apart, within
- * its block, into such a slot, constant factors, and addends that are the same for all lanes. A slot with a shape has it
- * computed wherever it is written, for the lanes that run there; an access uses it where these include all of its own: where
- * from no place at which other lanes may stand meanwhile control gets to the access without another write. */
+/* Shapes of addresses that a loop does not change, or moves by the same step for all lanes: the least and the greatest,
+ * their bits, and whether the lanes of each chunk have one address or lie evenly apart. An access takes its address
+ * apart, within its block, into such a slot, constant factors, and addends that are the same for all lanes. A slot with
+ * a shape has it computed wherever it is written, for the lanes that run there; an access uses it where these include
+ * all of its own: where from no place at which other lanes may stand meanwhile control gets to the access without
+ * another write. */
 #include "build.h"
 
 #include "vm/exec/exec.h"
@@ -53,7 +54,9 @@ static uint32_t slot_of(const struct ja *a, const struct ja_ins *i, unsigned o) 
   const unsigned f = mx_w_operand(i->w, o);
   return f >= MX_LIT ? JA_NONE : ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f);
 }
-static bool is_sum(const struct ja_ins *i) { return (i->op == MX_ADD_U32 || i->op == MX_ADD_U64) && mx_w_guard(*i->w) == MX_GUARD_NONE; }
+static bool is_sum(const struct ja_ins *i) {
+  return (i->op == MX_ADD_U32 || i->op == MX_ADD_U64) && mx_w_guard(*i->w) == MX_GUARD_NONE;
+}
 /* s = s + one value: which operand that is; 0: the instruction is none such. */
 static unsigned moves(const struct ja *a, uint32_t b, uint32_t k) {
   const struct ja_ins *i = &a->ins[k];
@@ -77,7 +80,12 @@ static bool covers(const struct ja *a, uint32_t def, uint32_t use, uint32_t slot
     if (ja_has(a->blocks[def].pending, p)) ja_add(seen, p), work[n++] = p;
   while (n && !ja_has(seen, use)) {
     const uint32_t b = work[--n];
-    if (!writes_anew(a, b, slot)) JA_FOR_SUCC(a, b, s, if (!ja_has(seen, s)) { ja_add(seen, s); work[n++] = s; });
+    if (!writes_anew(a, b, slot))
+      JA_FOR_SUCC(
+          a, b, s, if (!ja_has(seen, s)) {
+            ja_add(seen, s);
+            work[n++] = s;
+          });
   }
   const bool good = !ja_has(seen, use);
   free(seen), free(work);
@@ -126,8 +134,13 @@ static bool constant(const struct ja *a, const struct ja_ins *i, unsigned o, uin
   *v = a->f->lits[f - MX_LIT].value;
   return true;
 }
-/* One step of taking an address apart: instruction k, which wrote it, is factor * operand `from` + operand `plus` (0: none). */
-struct step { unsigned from, plus; uint64_t factor; bool widens; };
+/* One step of taking an address apart: instruction k, which wrote it, is factor * operand `from` + operand `plus` (0:
+ * none). */
+struct step {
+  unsigned from, plus;
+  uint64_t factor;
+  bool widens;
+};
 static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *s) {
   const struct ja_ins *i = &a->ins[k];
   *s = (struct step){.factor = 1};
@@ -137,7 +150,8 @@ static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *
     s->from = first ? 2 : 1, s->plus = first ? 1 : 2;
     return first != second;
   }
-  if (i->op == MX_SHL_32) return s->from = 1, constant(a, i, 2, &s->factor) && s->factor < 16 && (s->factor = 1ull << s->factor);
+  if (i->op == MX_SHL_32)
+    return s->from = 1, constant(a, i, 2, &s->factor) && s->factor < 16 && (s->factor = 1ull << s->factor);
   const bool sum = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32;
   if (!sum && i->op != MX_MUL_WIDE_U32 && i->op != MX_MUL_WIDE_S32) return false;
   s->widens = true;
@@ -234,7 +248,8 @@ static void find_asked(struct lw *l) {
       uint64_t *in = l->asked_in + (size_t)b * a->words;
       memset(asked, 0, 8 * a->words);
       for (uint32_t next = 0; next < a->nblocks; next++)
-        for (uint32_t w = 0; w < a->words && precedes(a, b, next); w++) asked[w] |= l->asked_in[(size_t)next * a->words + w];
+        for (uint32_t w = 0; w < a->words && precedes(a, b, next); w++)
+          asked[w] |= l->asked_in[(size_t)next * a->words + w];
       for (uint32_t k = a->blocks[b].end; k-- > a->blocks[b].first;) l->addend[k].wanted = step_asked(l, k, asked);
       again |= memcmp(in, asked, 8 * a->words) != 0;
       memcpy(in, asked, 8 * a->words);
@@ -253,19 +268,23 @@ void lw_shapes_find(struct lw *l) {
       const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
-      if (l->in_row[k] || (ac.kind != JA_LOAD && ac.kind != JA_STORE) || (ac.n == 1 ? bits > 64 : bits != 32 || ac.n > 4)) continue;
+      if (l->in_row[k] || (ac.kind != JA_LOAD && ac.kind != JA_STORE) ||
+          (ac.n == 1 ? bits > 64 : bits != 32 || ac.n > 4))
+        continue;
       const uint32_t at = slot_of(a, i, ac.kind == JA_LOAD ? ac.n : 0);
       if (at == JA_NONE) continue;
       const bool steady = ac.n == 1 && find_base(l, b, k, at, base);
       if (!steady && !find_index(l, b, k, at, base)) continue;
       const uint64_t scale = base->before * base->behind;
-      base->sure = steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED && !base->widens && base->slot < a->f->npred + a->f->n32 &&
-                   (scale == 1 || scale == 2 || scale == 4 || scale == 8);
+      base->sure = steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED && !base->widens &&
+                   base->slot < a->f->npred + a->f->n32 && (scale == 1 || scale == 2 || scale == 4 || scale == 8);
       for (unsigned n = 0; n < base->n; n++) /* addends that are known where the block begins */
-        base->sure &= base->add[n].ins == JA_NONE || slot_of(a, &a->ins[base->add[n].ins], base->add[n].operand) == JA_NONE;
+        base->sure &=
+            base->add[n].ins == JA_NONE || slot_of(a, &a->ins[base->add[n].ins], base->add[n].operand) == JA_NONE;
       for (unsigned n = 0; n < base->n; n++)
         if (base->add[n].ins != JA_NONE && !l->addend[base->add[n].ins].value)
-          l->addend[base->add[n].ins].value = jx_local(&l->j, l->j.t_u64), l->addend[base->add[n].ins].operand = base->add[n].operand;
+          l->addend[base->add[n].ins].value = jx_local(&l->j, l->j.t_u64),
+          l->addend[base->add[n].ins].operand = base->add[n].operand;
       struct lw_shape *sh = &l->shapes[base->slot];
       if (!steady || sh->min) continue;
       sh->min = jx_local(&l->j, l->j.t_u64), sh->max = jx_local(&l->j, l->j.t_u64);
@@ -290,7 +309,8 @@ static bool same_sum(const struct ja *a, const struct lw_base *x, const struct l
   for (unsigned n = 0; n < x->n; n++) {
     if (x->add[n].ins == JA_NONE || y->add[n].ins == JA_NONE) {
       if (x->add[n].ins != y->add[n].ins) return false;
-    } else if (mx_w_operand(a->ins[x->add[n].ins].w, x->add[n].operand) != mx_w_operand(a->ins[y->add[n].ins].w, y->add[n].operand) ||
+    } else if (mx_w_operand(a->ins[x->add[n].ins].w, x->add[n].operand) !=
+                   mx_w_operand(a->ins[y->add[n].ins].w, y->add[n].operand) ||
                x->add[n].factor != y->add[n].factor)
       return false;
   }
@@ -303,13 +323,21 @@ static uint64_t offset_of(const struct lw *l, const struct ja_ins *i) {
 /* Loads that begin at a variable's name plus a constant, in spaces that do not differ from lane to lane. */
 static bool reads_variable(const struct ja *a, const struct ja_ins *i) {
   if (i->o->cls != MX_MEM || ja_access[i->op].kind != JA_LOAD || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
-  const unsigned bits = jx_bitsof(ja_access[i->op].type), space = mx_w_mod(*i->w) >> 2, field = mx_w_operand(i->w, ja_access[i->op].n);
-  if ((bits != 32 && bits != 64) || ja_access[i->op].n > 4 || (space != MX_SHARED && space != MX_CONST && space != MX_GLOBAL)) return false;
+  const unsigned bits = jx_bitsof(ja_access[i->op].type), space = mx_w_mod(*i->w) >> 2,
+                 field = mx_w_operand(i->w, ja_access[i->op].n);
+  if ((bits != 32 && bits != 64) || ja_access[i->op].n > 4 ||
+      (space != MX_SHARED && space != MX_CONST && space != MX_GLOBAL))
+    return false;
   return field >= MX_LIT && a->f->lits[field - MX_LIT].kind == MX_LIT_VAR;
 }
-/* Offsets of accesses that are checked together. Sums with them are made in 64 bits and must not wrap: all of them are near to 0. */
+/* Offsets of accesses that are checked together. Sums with them are made in 64 bits and must not wrap: all of them are
+ * near to 0. */
 #define FAR (INT64_C(1) << 30)
-struct span { int64_t least, most; /* the last byte's end */ uint64_t low; /* bits that must not be set in the address */ bool odd, far; };
+struct span {
+  int64_t least, most; /* the last byte's end */
+  uint64_t low;        /* bits that must not be set in the address */
+  bool odd, far;
+};
 static void take_in(struct span *s, int64_t off, uint64_t size) {
   s->low |= size - 1;
   s->odd |= ((uint64_t)off & (size - 1)) != 0;
@@ -335,7 +363,9 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     for (uint32_t m = k; m < b->end; m++) {
       const struct ja_ins *i = &a->ins[m];
       const struct ja_access ac = ja_access[i->op];
-      if (!reads_variable(a, i) || mx_w_operand(i->w, ac.n) != field || mx_w_mod(*i->w) >> 2 != mx_w_mod(*a->ins[k].w) >> 2) continue;
+      if (!reads_variable(a, i) || mx_w_operand(i->w, ac.n) != field ||
+          mx_w_mod(*i->w) >> 2 != mx_w_mod(*a->ins[k].w) >> 2)
+        continue;
       take_in(&all, (int64_t)offset_of(l, i), jx_bitsof(ac.type) / 8 * ac.n);
       loads++;
     }
@@ -357,7 +387,8 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     const struct lw_base *base = &l->based[k];
     if (!base->is || !base->sure) continue;
     bool first = true;
-    for (uint32_t m = b->first; m < k && first; m++) first = !(l->based[m].is && l->based[m].sure && same_sum(a, base, &l->based[m]));
+    for (uint32_t m = b->first; m < k && first; m++)
+      first = !(l->based[m].is && l->based[m].sure && same_sum(a, base, &l->based[m]));
     if (!first) continue;
     struct span all = {.least = INT64_MAX, .most = INT64_MIN};
     for (uint32_t m = k; m < b->end; m++)
@@ -366,14 +397,17 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     if (all.odd || all.far) return jx_int(j, j->t_bool, 1);
     if (!bytes) {
       gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
-      bytes = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
+      bytes = jx_keep(j, gcc_jit_context_new_cast(
+                             j->c, NULL, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
     }
     const struct lw_shape *sh = &l->shapes[base->slot];
     gcc_jit_rvalue *sum = U64(0);
     for (unsigned n = 0; n < base->n; n++) {
       if (base->add[n].ins == JA_NONE) continue;
       const jv addend = lw_operand_of(l, &a->ins[base->add[n].ins], base->add[n].operand);
-      sum = OP(PLUS, sum, OP(MULT, gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, addend), j->t_u64), U64(base->add[n].factor)));
+      sum =
+          OP(PLUS, sum,
+             OP(MULT, gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, addend), j->t_u64), U64(base->add[n].factor)));
     }
     sum = jx_keep(j, sum); /* below 2^32 each: no sum here wraps */
     OR_IF(GT, jx_rv(sh->max), U64(FAR));
@@ -395,7 +429,9 @@ void lw_addend(struct lw *l) {
   gcc_jit_rvalue *v = jv_scalar(j, lw_operand(l, to->operand, 0));
   if (l->ins->op == MX_ADD_U32) { /* as a signed number */
     gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
-    v = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, j->t_int), s64), j->t_u64);
+    v = gcc_jit_context_new_cast(
+        j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, j->t_int), s64),
+        j->t_u64);
   }
   jx_set(j, to->value, v);
 }
@@ -411,7 +447,8 @@ static void move(struct lw *l, const struct lw_shape *sh, bool wide) {
   gcc_jit_rvalue *most = wide ? jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT64_MAX), width)
                               : jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT32_MAX), width);
   gcc_jit_rvalue *good = lw_compare(l, GCC_JIT_COMPARISON_LE, jx_rv(sh->min), most);
-  good = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, 0), gcc_jit_context_new_cast(j->c, NULL, good, j->t_u64));
+  good = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, 0),
+               gcc_jit_context_new_cast(j->c, NULL, good, j->t_u64));
   jx_set(j, sh->kind, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(sh->kind), good));
 }
 
@@ -424,10 +461,12 @@ static void update(struct lw *l, uint32_t slot) {
     return;
   }
   gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp))), *m[LW_CHUNKS];
-  for (unsigned k = 0; k < (wide ? 2 * l->nc : l->nc); k++) jx_set(j, lw_vector(l, tmp, j->bytes * k, wide), jx_rv(lw_var(l, slot, k)));
+  for (unsigned k = 0; k < (wide ? 2 * l->nc : l->nc); k++)
+    jx_set(j, lw_vector(l, tmp, j->bytes * k, wide), jx_rv(lw_var(l, slot, k)));
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
   gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, j->w * 2 + wide), lw_pack(l, m)};
+  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, j->w * 2 + wide),
+                             lw_pack(l, m)};
   gcc_jit_rvalue *f = jx_rv(lw_field(l, help, MX_AT(jit_help, shape), l->t_shape));
   gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call_through_ptr(j->c, NULL, f, 3, args));
 #define TAKE(m_) jx_set(j, sh->m_, jx_rv(lw_field(l, tmp, MX_AT(jit_shape, m_), j->t_u64)))

@@ -1,5 +1,6 @@
-/* Rows whose meanings take many operations and few where an operand is a constant: logic of three by a table, funnel shifts,
- * bytes picked by number. The meanings in the table say what comes out; this is their second writing, for speed. */
+/* Rows whose meanings take many operations and few where an operand is a constant: logic of three by a table, funnel
+ * shifts, bytes picked by number. The meanings in the table say what comes out; this is their second writing, for
+ * speed. */
 #include "meaning.h"
 
 static jv op(struct jx *j, enum jx_bin what, jv x, jv y) { return jv_bin(j, what, MX_T_u32, x, y); }

@@ -35,7 +35,9 @@ gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) {
   if (l->loop) return lw_loop_var(l, slot, k);
   return l->at_home ? lw_cell(l, slot, false, k) : var(l, &l->v[slot][k], slot, "v", k);
 }
-gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) { return l->at_home ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0); }
+gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) {
+  return l->at_home ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0);
+}
 
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v) {
   gcc_jit_lvalue *to = lw_one(l, slot);
@@ -72,12 +74,16 @@ static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
   struct jx *j = &l->j;
   gcc_jit_block *here = j->b;
   j->b = l->prologue;
-  const bool behind_join = l->a->blocks[l->ins->block].meets && l->a->ins[l->a->blocks[l->ins->block].first].pc == l->ins->pc;
+  const bool behind_join =
+      l->a->blocks[l->ins->block].meets && l->a->ins[l->a->blocks[l->ins->block].first].pc == l->ins->pc;
   gcc_jit_rvalue *fn = lw_fn(l, l->ins->frame);
   const uint64_t pc = l->a->origin[l->ins->pc].pc;
-  gcc_jit_rvalue *index = jx_rv(lw_field(l, jx_rv(lw_field(l, fn, MX_AT(pfunc, index_of_pc), j->t_pu8)), 4 * pc, j->t_u32));
-  gcc_jit_rvalue *at = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, gcc_jit_context_new_cast(j->c, NULL, index, j->t_u64), jx_int(j, j->t_u64, sizeof(struct mx_insn)));
-  gcc_jit_rvalue *insn = lw_at(l, lw_add(l, jx_rv(lw_field(l, fn, MX_AT(pfunc, insns), j->t_pu8)), at), behind_join ? sizeof(struct mx_insn) : 0);
+  gcc_jit_rvalue *index =
+      jx_rv(lw_field(l, jx_rv(lw_field(l, fn, MX_AT(pfunc, index_of_pc), j->t_pu8)), 4 * pc, j->t_u32));
+  gcc_jit_rvalue *at = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, gcc_jit_context_new_cast(j->c, NULL, index, j->t_u64),
+                             jx_int(j, j->t_u64, sizeof(struct mx_insn)));
+  gcc_jit_rvalue *insn = lw_at(l, lw_add(l, jx_rv(lw_field(l, fn, MX_AT(pfunc, insns), j->t_pu8)), at),
+                               behind_join ? sizeof(struct mx_insn) : 0);
   gcc_jit_lvalue *value = jx_local(j, j->t_u64);
   if (offset) jx_set(j, value, jx_rv(lw_field(l, insn, MX_AT(insn, off), j->t_u64)));
   else {
@@ -102,7 +108,8 @@ jv lw_operand(struct lw *l, unsigned k, unsigned chunk) {
   const unsigned type = l->ins->o->opnd[k].type, field = field_of(l, k);
   if (field < MX_LIT) {
     const uint32_t slot = ja_slot(l->a, mx__types[type].slot_class, field);
-    if (jx_bitsof(type) < 32 && type != MX_T_pred && (k >= 64 || l->ins->wide >> k & 1)) { /* part of 32 bits, perhaps of a NaN */
+    if (jx_bitsof(type) < 32 && type != MX_T_pred &&
+        (k >= 64 || l->ins->wide >> k & 1)) { /* part of 32 bits, perhaps of a NaN */
       jv v = lw_clean(l, slot, lw_get(l, slot, MX_T_u32, chunk));
       v.t = (uint8_t)type;
       return jx_trim(&l->j, v);
@@ -169,11 +176,18 @@ gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk) {
 bool lw_result_uniform(struct lw *l, unsigned k) {
   return ja_has(l->uni_after, ja_slot(l->a, mx__types[l->ins->o->opnd[k].type].slot_class, field_of(l, k)));
 }
-/* Where a result goes, and its value as it was; after the instruction every NaN in it is the usual one, unless raw_after says otherwise. */
-struct result { uint32_t slot; unsigned cls, raw; };
+/* Where a result goes, and its value as it was; after the instruction every NaN in it is the usual one, unless
+ * raw_after says otherwise. */
+struct result {
+  uint32_t slot;
+  unsigned cls, raw;
+};
 static struct result result_of(struct lw *l, unsigned k) {
   const unsigned cls = mx__types[l->ins->o->opnd[k].type].slot_class;
-  return (struct result){ja_slot(l->a, cls, field_of(l, k)), cls, cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64};
+  return (struct result){ja_slot(l->a, cls, field_of(l, k)), cls,
+                         cls == MX_PRED  ? MX_T_pred
+                         : cls == MX_R32 ? MX_T_u32
+                                         : MX_T_u64};
 }
 static jv old_value(struct lw *l, struct result r, unsigned chunk) {
   const jv v = lw_get(l, r.slot, r.raw, chunk);
@@ -187,19 +201,21 @@ static void set_result(struct lw *l, struct result r, unsigned chunk, jv val) {
   } else if (r.cls == MX_R64) {
     jx_set(j, lw_var(l, r.slot, 2 * chunk), val.r[0]);
     jx_set(j, lw_var(l, r.slot, 2 * chunk + 1), val.r[1] ? val.r[1] : val.r[0]);
-  } else
-    jx_set(j, lw_var(l, r.slot, chunk), val.r[0]);
+  } else jx_set(j, lw_var(l, r.slot, chunk), val.r[0]);
   if (!uniform && chunk + 1 == l->nc) lw_shape_update(l, r.slot);
 }
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
   struct jx *j = &l->j;
   const struct result r = result_of(l, k);
-  if (jx_bitsof(val.t) < 32 && val.t != MX_T_pred && r.cls == MX_R32) val.t = MX_T_u32; /* narrow values are zero-extended */
+  if (jx_bitsof(val.t) < 32 && val.t != MX_T_pred && r.cls == MX_R32)
+    val.t = MX_T_u32; /* narrow values are zero-extended */
   val = jv_as(j, r.raw, val);
   const bool kept = !l->one_lane && ja_has(l->a->blocks[l->block].kept, r.slot);
   gcc_jit_rvalue *g = lw_guard(l, chunk);
   gcc_jit_rvalue *m = kept ? g ? lw_lanes(l, chunk) : jx_rv(l->cm[chunk]) : g;
-  if (m) val = jv_sel(j, r.raw, (jv){.t = MX_T_pred, .u = ja_has(l->uni_after, r.slot), .r = {m, m}}, val, old_value(l, r, chunk));
+  if (m)
+    val = jv_sel(j, r.raw, (jv){.t = MX_T_pred, .u = ja_has(l->uni_after, r.slot), .r = {m, m}}, val,
+                 old_value(l, r, chunk));
   set_result(l, r, chunk, val);
 }
 void lw_if_any(struct lw *l, gcc_jit_rvalue *any, unsigned results, gcc_jit_block *end) {
@@ -208,7 +224,8 @@ void lw_if_any(struct lw *l, gcc_jit_rvalue *any, unsigned results, gcc_jit_bloc
   l->j.b = none;
   for (unsigned k = 0; k < results; k++) {
     const struct result r = result_of(l, k);
-    const bool as_before = ja_has(l->uni, r.slot) == ja_has(l->uni_after, r.slot) && ja_has(l->raw, r.slot) == ja_has(l->raw_after, r.slot);
+    const bool as_before = ja_has(l->uni, r.slot) == ja_has(l->uni_after, r.slot) &&
+                           ja_has(l->raw, r.slot) == ja_has(l->raw_after, r.slot);
     for (unsigned c = 0; c < l->nc && !as_before; c++) set_result(l, r, c, old_value(l, r, c));
   }
   lw_go(l, end);

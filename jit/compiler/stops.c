@@ -1,10 +1,10 @@
-/* Code for debugging sessions: instructions before which it is left, always or where a test holds in some lane; and what the frame
- * holds there and elsewhere, for the session to know. The text of stops is vm/debug/compiled.c's: "FUNC PC TEST;" for each. TEST is nothing,
- * or "all" where somebody will be asked who may look at any register, or the steps of mx_debug_break_test; one that cannot be read,
- * or built, is no test: the code leaves.
+/* Code for debugging sessions: instructions before which it is left, always or where a test holds in some lane; and
+ * what the frame holds there and elsewhere, for the session to know. The text of stops is vm/debug/compiled.c's: "FUNC
+ * PC TEST;" for each. TEST is nothing, or "all" where somebody will be asked who may look at any register, or the steps
+ * of mx_debug_break_test; one that cannot be read, or built, is no test: the code leaves.
  *
- * At a stop the frame has what named registers hold, even if nobody will read it, except what other blocks of a loop have left in them:
- * to carry such values costs the Mandelbrot loop a third of its time, the others nothing. */
+ * At a stop the frame has what named registers hold, even if nobody will read it, except what other blocks of a loop
+ * have left in them: to carry such values costs the Mandelbrot loop a third of its time, the others nothing. */
 #include "stops.h"
 
 #include "mx/debug.h"
@@ -23,7 +23,8 @@ static uint64_t *set_new(const struct ja *a) {
 }
 
 /* Calls f for each stop of the function: its number, its pc, its test. */
-static void each_stop(const struct ja *a, void (*f)(void *user, unsigned number, uint32_t pc, const char *test), void *user) {
+static void each_stop(const struct ja *a, void (*f)(void *user, unsigned number, uint32_t pc, const char *test),
+                      void *user) {
   unsigned number = 0, func, pc;
   int n;
   for (const char *s = a->stops; s && *s; s += strcspn(s, ";"), s += *s == ';', number++)
@@ -33,7 +34,8 @@ static void each_stop(const struct ja *a, void (*f)(void *user, unsigned number,
 /* ---- what stays in the frame --------------------------------------------------------------------------------*/
 /* By instruction: slots that have been written on some way there; all others are as the frame began. */
 static uint64_t *written_before(const struct ja *a) {
-  uint64_t *in = calloc((size_t)a->nblocks * a->words + 1, 8), *all = calloc((size_t)a->nins * a->words + 1, 8), *now = set_new(a);
+  uint64_t *in = calloc((size_t)a->nblocks * a->words + 1, 8), *all = calloc((size_t)a->nins * a->words + 1, 8),
+           *now = set_new(a);
   if (!in || !all) abort();
   uint32_t s[JA_MAX_TOUCH];
   for (uint32_t k = 0; k < a->f->nargs; k++) { /* 128 bits: two slots */
@@ -50,11 +52,12 @@ static uint64_t *written_before(const struct ja *a) {
         const uint32_t n = ja_defs(a, &a->ins[k], s);
         for (uint32_t m = 0; m < n; m++) ja_add(now, s[m]);
       }
-      JA_FOR_SUCC(a, b, to, for (uint32_t w = 0; w < a->words; w++) {
-        uint64_t *at = &in[(size_t)to * a->words + w];
-        again |= (now[w] & ~*at) != 0;
-        *at |= now[w];
-      });
+      JA_FOR_SUCC(
+          a, b, to, for (uint32_t w = 0; w < a->words; w++) {
+            uint64_t *at = &in[(size_t)to * a->words + w];
+            again |= (now[w] & ~*at) != 0;
+            *at |= now[w];
+          });
     }
   }
   free(in);
@@ -62,7 +65,8 @@ static uint64_t *written_before(const struct ja *a) {
   return all;
 }
 
-/* By block: the block behind the loop of which it is the header; itself: it is none. Edges lead forward, or to headers. */
+/* By block: the block behind the loop of which it is the header; itself: it is none. Edges lead forward, or to headers.
+ */
 static uint32_t loop_end(const struct ja *a, uint32_t header) {
   uint32_t end = header;
   for (uint32_t b = header; b < a->nblocks; b++) JA_FOR_SUCC(a, b, to, if (to == header) end = b + 1);
@@ -103,7 +107,10 @@ static void add_tested(const struct ja *a, const char *test, uint64_t *set) {
     if (sscanf(test + k, "c%x%n", &slot, &n) == 1 && slot < a->nslots) ja_add(set, slot);
 }
 
-struct keeping { struct ja *a; const uint64_t *left_by_loops; };
+struct keeping {
+  struct ja *a;
+  const uint64_t *left_by_loops;
+};
 static void keep_names(void *user, unsigned number, uint32_t pc, const char *test) {
   const struct keeping *of = user;
   struct ja *a = of->a;
@@ -118,9 +125,11 @@ static void keep_names(void *user, unsigned number, uint32_t pc, const char *tes
       ja_add(keep, ja_slot(a, name->cls == MX_R128 ? MX_R64 : name->cls, name->slot));
       if (name->cls == MX_R128) ja_add(keep, ja_slot(a, MX_R64, name->slot + 1u));
     }
-    for (uint32_t w = 0; w < a->words; w++) keep[w] &= a->written[(size_t)k * a->words + w] & ~(all ? 0 : of->left_by_loops[(size_t)k * a->words + w]);
+    for (uint32_t w = 0; w < a->words; w++)
+      keep[w] &= a->written[(size_t)k * a->words + w] & ~(all ? 0 : of->left_by_loops[(size_t)k * a->words + w]);
     add_tested(a, test, keep);
-    for (uint32_t w = 0; a->ins[k].keep && w < a->words; w++) keep[w] |= a->ins[k].keep[w]; /* of another stop at the same place */
+    for (uint32_t w = 0; a->ins[k].keep && w < a->words; w++)
+      keep[w] |= a->ins[k].keep[w]; /* of another stop at the same place */
     a->ins[k].keep = keep;
   }
 }
@@ -141,12 +150,14 @@ void js_export(struct lw *l, uint32_t number) {
     ja_live_out(a, b, live);
     for (uint32_t k = a->blocks[b].end; k-- > a->blocks[b].first;) {
       ja_live_step(a, &a->ins[k], a->blocks[b].kept, live);
-      for (uint32_t w = 0; w < a->words; w++) all[(size_t)a->ins[k].pc * a->words + w] = live[w] | ~a->written[(size_t)k * a->words + w];
+      for (uint32_t w = 0; w < a->words; w++)
+        all[(size_t)a->ins[k].pc * a->words + w] = live[w] | ~a->written[(size_t)k * a->words + w];
     }
   }
   char name[48];
   snprintf(name, sizeof name, "mx_jit_live_F%u", number);
-  gcc_jit_type *t = gcc_jit_context_new_array_type(l->j.c, NULL, l->j.t_u32, (int)(size / 4)); /* as of 64 bits gccjit 12 writes half of it */
+  gcc_jit_type *t = gcc_jit_context_new_array_type(l->j.c, NULL, l->j.t_u32,
+                                                   (int)(size / 4)); /* as of 64 bits gccjit 12 writes half of it */
   gcc_jit_lvalue *g = gcc_jit_context_new_global(l->j.c, NULL, GCC_JIT_GLOBAL_EXPORTED, t, name);
   gcc_jit_global_set_initializer(g, all, size);
   free(all);
@@ -155,8 +166,14 @@ void js_export(struct lw *l, uint32_t number) {
 
 /* ---- tests ---------------------------------------------------------------------------------------------------*/
 /* A value of all lanes: 64-bit integers, doubles, truths; registers as they are until something else meets them. */
-struct value { jv c[LW_CHUNKS]; };
-struct stack { struct value v[DEPTH]; unsigned n; bool bad; };
+struct value {
+  jv c[LW_CHUNKS];
+};
+struct stack {
+  struct value v[DEPTH];
+  unsigned n;
+  bool bad;
+};
 
 static struct value *push(struct stack *s) {
   if (s->n < DEPTH) return &s->v[s->n++];
@@ -196,7 +213,8 @@ static void constant(struct lw *l, struct stack *s, unsigned t, uint64_t bits) {
 
 static void of_register(struct lw *l, struct stack *s, const char *word) {
   unsigned slot, type;
-  if (sscanf(word, "c%x.%x", &slot, &type) != 2 || slot >= l->a->nslots || type >= MX_T_raw || !(type == MX_T_pred || jx_float(type) || jx_bitsof(type) >= 32)) {
+  if (sscanf(word, "c%x.%x", &slot, &type) != 2 || slot >= l->a->nslots || type >= MX_T_raw ||
+      !(type == MX_T_pred || jx_float(type) || jx_bitsof(type) >= 32)) {
     s->bad = true;
     return;
   }
@@ -210,7 +228,9 @@ static unsigned common(struct value *x, struct value *y) {
   const unsigned t = x->c[0].t, u = y->c[0].t;
   for (int k = 0; k < 2; k++) {
     const struct value *one = k ? x : y, *number = k ? y : x;
-    if (one->c[0].t == MX_T_f32 && number->c[0].t == MX_T_f64 && number->c[0].k && (float)real_of(number) == real_of(number)) return MX_T_f32;
+    if (one->c[0].t == MX_T_f32 && number->c[0].t == MX_T_f64 && number->c[0].k &&
+        (float)real_of(number) == real_of(number))
+      return MX_T_f32;
   }
   if (is_real(x) || is_real(y)) return t == u ? t : MX_T_f64;
   if (t == u && !is_truth(x)) return t;
@@ -247,7 +267,7 @@ static void of_truths(struct lw *l, struct stack *s, enum jx_bin op) {
   for (unsigned c = 0; c < l->nc; c++) v->c[c] = jv_bin(&l->j, op, MX_T_pred, x.c[c], y.c[c]);
 }
 
-static void not(struct lw *l, struct stack *s) {
+static void not(struct lw * l, struct stack *s) {
   struct value x = pop(s), *v = push(s);
   to_truth(l, &x);
   for (unsigned c = 0; c < l->nc; c++) v->c[c] = jv_bin(&l->j, JX_XOR, MX_T_pred, x.c[c], jv_k(&l->j, MX_T_pred, 1));
@@ -258,7 +278,8 @@ static void any(struct lw *l, struct stack *s) {
   struct value x = pop(s), *v = push(s);
   gcc_jit_rvalue *m[LW_CHUNKS];
   to_truth(l, &x);
-  for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, x.c[c].r[0], lw_lanes(l, c));
+  for (unsigned c = 0; c < l->nc; c++)
+    m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, x.c[c].r[0], lw_lanes(l, c));
   gcc_jit_rvalue *yes = jx_keep(j, j->isa->mask_fill(j, gcc_jit_context_new_cast(j->c, NULL, lw_any(l, m), j->t_u64)));
   for (unsigned c = 0; c < l->nc; c++) v->c[c] = (jv){.t = MX_T_pred, .u = true, .r = {yes, yes}};
 }
@@ -289,21 +310,26 @@ static void step(struct lw *l, struct stack *s, unsigned op) {
   static const enum jx_cmp cmp[] = {JX_EQ, JX_NE, JX_LT, JX_LE, JX_GT, JX_GE};
   static const enum jx_bin bin[] = {JX_ADD, JX_SUB, JX_MUL, JX_AND, JX_OR, JX_XOR};
   switch (op) {
-    case MX_DEBUG_TEST_ADD ... MX_DEBUG_TEST_BITS_XOR: calculate(l, s, bin[op - MX_DEBUG_TEST_ADD]); break;
-    case MX_DEBUG_TEST_EQ ... MX_DEBUG_TEST_GE: compare(l, s, cmp[op - MX_DEBUG_TEST_EQ], false); break;
-    case MX_DEBUG_TEST_LT_UNSIGNED ... MX_DEBUG_TEST_GE_UNSIGNED: compare(l, s, cmp[op - MX_DEBUG_TEST_LT_UNSIGNED + 2], true); break;
-    case MX_DEBUG_TEST_AND: of_truths(l, s, JX_AND); break;
-    case MX_DEBUG_TEST_OR: of_truths(l, s, JX_OR); break;
-    case MX_DEBUG_TEST_NOT: not(l, s); break;
-    case MX_DEBUG_TEST_ANY: any(l, s); break;
-    case MX_DEBUG_TEST_BLOCK: block_number(l, s); break;
-    case MX_DEBUG_TEST_WARP: scalar(l, s, special(l, MX_SR_WARPID)); break;
-    case MX_DEBUG_TEST_LANE: lane_numbers(l, s); break;
-    default: s->bad = true;
+  case MX_DEBUG_TEST_ADD ... MX_DEBUG_TEST_BITS_XOR: calculate(l, s, bin[op - MX_DEBUG_TEST_ADD]); break;
+  case MX_DEBUG_TEST_EQ ... MX_DEBUG_TEST_GE: compare(l, s, cmp[op - MX_DEBUG_TEST_EQ], false); break;
+  case MX_DEBUG_TEST_LT_UNSIGNED ... MX_DEBUG_TEST_GE_UNSIGNED:
+    compare(l, s, cmp[op - MX_DEBUG_TEST_LT_UNSIGNED + 2], true);
+    break;
+  case MX_DEBUG_TEST_AND: of_truths(l, s, JX_AND); break;
+  case MX_DEBUG_TEST_OR: of_truths(l, s, JX_OR); break;
+  case MX_DEBUG_TEST_NOT: not(l, s); break;
+  case MX_DEBUG_TEST_ANY: any(l, s); break;
+  case MX_DEBUG_TEST_BLOCK: block_number(l, s); break;
+  case MX_DEBUG_TEST_WARP: scalar(l, s, special(l, MX_SR_WARPID)); break;
+  case MX_DEBUG_TEST_LANE: lane_numbers(l, s); break;
+  default: s->bad = true;
   }
 }
 
-struct here { struct lw *l; gcc_jit_rvalue *leaves; };
+struct here {
+  struct lw *l;
+  gcc_jit_rvalue *leaves;
+};
 
 static void build_stop(void *user, unsigned number, uint32_t pc, const char *test) {
   struct here *h = user;
@@ -321,13 +347,15 @@ static void build_stop(void *user, unsigned number, uint32_t pc, const char *tes
   }
   s.bad |= j->bad;
   j->bad = false;
-  gcc_jit_rvalue *on = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(lw_field(l, l->x, MX_AT(exec, stops), j->t_u64)),
-                             jx_int(j, j->t_u64, 1ull << number % 64));
+  gcc_jit_rvalue *on =
+      jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(lw_field(l, l->x, MX_AT(exec, stops), j->t_u64)),
+            jx_int(j, j->t_u64, 1ull << number % 64));
   on = lw_compare(l, GCC_JIT_COMPARISON_NE, on, lw_u64(l, 0));
   if (s.n == 1 && !s.bad) {
     gcc_jit_rvalue *m[LW_CHUNKS];
     to_truth(l, &s.v[0]);
-    for (unsigned c = 0; c < l->nc; c++) m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, s.v[0].c[c].r[0], jx_rv(l->cm[c]));
+    for (unsigned c = 0; c < l->nc; c++)
+      m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, s.v[0].c[c].r[0], jx_rv(l->cm[c]));
     on = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, on, lw_any(l, m));
   }
   h->leaves = lw_either(l, h->leaves, on);

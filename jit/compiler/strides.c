@@ -1,6 +1,6 @@
-/* By how much numbers differ from lane to lane, where that is certain: sums of what all lanes have in common and of multiples of
- * %tid.x. Whether %tid.x itself is one more from lane to lane is known when code is entered: lw_in_rows(). (What rows.c finds out is
- * a guess, and asked.) */
+/* By how much numbers differ from lane to lane, where that is certain: sums of what all lanes have in common and of
+ * multiples of %tid.x. Whether %tid.x itself is one more from lane to lane is known when code is entered: lw_in_rows().
+ * (What rows.c finds out is a guess, and asked.) */
 #include "build.h"
 
 #include "vm/exec/exec.h"
@@ -35,16 +35,20 @@ static bool of_result(const struct ja *a, uint32_t b, uint32_t k, unsigned left,
   int64_t more = 0;
   if (!left || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
   switch (i->op) {
-    case MX_SREG_32: return *by = 1, mx_w_operand(i->w, 1) == MX_SR_TID_X;
-    case MX_MOV_32: return of_operand(a, b, k, 1, left - 1, by);
-    case MX_ADD_U32: return of_operand(a, b, k, 1, left - 1, by) && of_operand(a, b, k, 2, left - 1, &more) && (*by += more, llabs(*by) < 1 << 20);
-    case MX_MUL_LO_U32: return of_product(a, b, k, left - 1, by);
-    case MX_MAD_LO_U32: return of_product(a, b, k, left - 1, by) && of_operand(a, b, k, 3, left - 1, &more) && (*by += more, llabs(*by) < 1 << 20);
-    default: return false;
+  case MX_SREG_32: return *by = 1, mx_w_operand(i->w, 1) == MX_SR_TID_X;
+  case MX_MOV_32: return of_operand(a, b, k, 1, left - 1, by);
+  case MX_ADD_U32:
+    return of_operand(a, b, k, 1, left - 1, by) && of_operand(a, b, k, 2, left - 1, &more) &&
+           (*by += more, llabs(*by) < 1 << 20);
+  case MX_MUL_LO_U32: return of_product(a, b, k, left - 1, by);
+  case MX_MAD_LO_U32:
+    return of_product(a, b, k, left - 1, by) && of_operand(a, b, k, 3, left - 1, &more) &&
+           (*by += more, llabs(*by) < 1 << 20);
+  default: return false;
   }
 }
-/* What the slot holds before instruction k of block b: written there before, while all lanes are here, or nowhere else than in the first
- * block, which runs once, for all lanes. */
+/* What the slot holds before instruction k of block b: written there before, while all lanes are here, or nowhere else
+ * than in the first block, which runs once, for all lanes. */
 static bool of_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot, unsigned left, int64_t *by) {
   *by = 0;
   if (lw_uniform_slot(a, b, k, slot)) return true;
@@ -58,11 +62,14 @@ static bool of_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot, u
       if (a->ins[d].block) return false;
       at = d;
     }
-  if (at == JA_NONE || a->blocks[0].back_target || !a->blocks[0].whole || ja_has(a->blocks[0].live_in, slot)) return false;
+  if (at == JA_NONE || a->blocks[0].back_target || !a->blocks[0].whole || ja_has(a->blocks[0].live_in, slot))
+    return false;
   return of_result(a, 0, at, left, by);
 }
 
-bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by) { return of_slot(l->a, l->ins->block, (uint32_t)(l->ins - l->a->ins), slot, MOST, by); }
+bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by) {
+  return of_slot(l->a, l->ins->block, (uint32_t)(l->ins - l->a->ins), slot, MOST, by);
+}
 
 gcc_jit_rvalue *lw_in_rows(struct lw *l) {
   struct jx *j = &l->j;
@@ -72,7 +79,8 @@ gcc_jit_rvalue *lw_in_rows(struct lw *l) {
   l->in_rows = jx_local(j, j->t_bool);
   gcc_jit_rvalue *all = lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(lw_field(l, l->x, MX_AT(exec, mask), j->t_u64)),
                                    lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
-  gcc_jit_rvalue *rows = lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->x, MX_AT(exec, tid_rows), j->t_u32)), jx_int(j, j->t_u32, 0));
+  gcc_jit_rvalue *rows = lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->x, MX_AT(exec, tid_rows), j->t_u32)),
+                                    jx_int(j, j->t_u32, 0));
   jx_set(j, l->in_rows, gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, all, rows));
   j->b = here;
   return jx_rv(l->in_rows);

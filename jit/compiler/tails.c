@@ -1,7 +1,8 @@
-/* Ways into compiled code and out of it. Values come from and go to places in state->home, one for each slot, as the vectors
- * that they are; which slots are live at an entry or exit and in which form stands in tables (vm/exec/jitabi.h) that vm/exec/transfer.c reads.
- * A kernel has hundreds of exits, which hardly ever run, and at first they were most of what the compiler had to do: so an exit
- * is a number and a jump, and what two exits or two entries have in common is moved in one place: exits go on there, entries come from there. */
+/* Ways into compiled code and out of it. Values come from and go to places in state->home, one for each slot, as the
+ * vectors that they are; which slots are live at an entry or exit and in which form stands in tables (vm/exec/jitabi.h)
+ * that vm/exec/transfer.c reads. A kernel has hundreds of exits, which hardly ever run, and at first they were most of
+ * what the compiler had to do: so an exit is a number and a jump, and what two exits or two entries have in common is
+ * moved in one place: exits go on there, entries come from there. */
 #include "build.h"
 
 #include <stdio.h>
@@ -10,26 +11,32 @@
 
 #define PLACES_AT 64u /* 0 is no place */
 
-/* What can be moved: slots in one vector (2s), in chunks (2s + 1); masks of blocks, of lanes that stand before them and that are expected there; of those
- * that run; shapes. */
-static uint32_t mask_of(const struct ja *a, uint32_t block, bool expected) { return 2 * a->nslots + 2 * block + expected; }
+/* What can be moved: slots in one vector (2s), in chunks (2s + 1); masks of blocks, of lanes that stand before them and
+ * that are expected there; of those that run; shapes. */
+static uint32_t mask_of(const struct ja *a, uint32_t block, bool expected) {
+  return 2 * a->nslots + 2 * block + expected;
+}
 static uint32_t running(const struct ja *a) { return 2 * a->nslots + 2 * (a->nblocks + 1); }
 static uint32_t shape_of(const struct ja *a, uint32_t slot) { return running(a) + 1 + slot; }
 static uint32_t item_words(const struct ja *a) { return shape_of(a, a->nslots) / 64 + 1; }
 
 struct lw_tails {
-  uint32_t *at;                      /* places: two for each slot, then by mask; 0: none yet */
-  uint32_t end, line;                /* of all places; of a begun line of small masks, its end */
-  uint32_t *shape;                   /* by slot */
-  uint32_t loop_mask;                /* of lanes that run, where a loop over the chunks takes it */
-  struct tail { gcc_jit_block *block; uint64_t *items, *forms; uint32_t of_block; } *tails; /* forms: items, and what else lives there */
+  uint32_t *at;       /* places: two for each slot, then by mask; 0: none yet */
+  uint32_t end, line; /* of all places; of a begun line of small masks, its end */
+  uint32_t *shape;    /* by slot */
+  uint32_t loop_mask; /* of lanes that run, where a loop over the chunks takes it */
+  struct tail {
+    gcc_jit_block *block;
+    uint64_t *items, *forms;
+    uint32_t of_block;
+  } * tails; /* forms: items, and what else lives there */
   struct mx_jit_way_in *entries;
   struct mx_jit_site *sites;
   struct mx_jit_place *places;
   struct mx_jit_hidden *hidden;
   struct mx_jit_step *steps;
   uint32_t ntails, nentries, nsites, nplaces, nhidden, nsteps;
-  gcc_jit_lvalue *site;              /* the one at which code is left */
+  gcc_jit_lvalue *site; /* the one at which code is left */
 };
 
 void lw_tails_begin(struct lw *l) {
@@ -76,7 +83,9 @@ static uint32_t slot_place(struct lw *l, uint32_t s, bool one) {
   }
   return *at;
 }
-static gcc_jit_lvalue *home_field(struct lw *l, uint32_t at, gcc_jit_type *t) { return lw_field(l, jx_rv(l->home), at, t); }
+static gcc_jit_lvalue *home_field(struct lw *l, uint32_t at, gcc_jit_type *t) {
+  return lw_field(l, jx_rv(l->home), at, t);
+}
 gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k) {
   const struct jx *j = &l->j;
   const unsigned cls = lw_class(l->a, slot);
@@ -85,7 +94,8 @@ gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k) {
 }
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, unsigned h) {
   const unsigned cls = lw_class(l->a, slot);
-  return lw_field(l, home, slot_place(l, slot, false) + h * l->j.bytes, cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64));
+  return lw_field(l, home, slot_place(l, slot, false) + h * l->j.bytes,
+                  cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64));
 }
 gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk) {
   return lw_field(l, home, mask_place(l, &l->tails->loop_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
@@ -108,7 +118,8 @@ static void move_slot(struct lw *l, bool in, uint32_t s, bool one) {
   const uint32_t bytes = cls == MX_PRED ? j->mask_bytes : j->bytes;
   if (l->at_home) return;
   if (one) move(l, in, lw_one(l, s), at, t);
-  else for (unsigned k = 0; k < (cls == MX_R64 ? 2 * l->nc : l->nc); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
+  else
+    for (unsigned k = 0; k < (cls == MX_R64 ? 2 * l->nc : l->nc); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
 }
 static void move_shape(struct lw *l, bool in, uint32_t s) {
   struct lw_tails *t = l->tails;
@@ -124,8 +135,10 @@ static void add_place(struct lw *l, uint32_t frame, uint32_t s, bool one, bool r
   const struct ja_frame *f = &l->a->frames[frame];
   while (ja_number(l->a, s) < f->first[cls]) f = &l->a->frames[f->parent];
   *APPEND(t->places, t->nplaces) = (struct mx_jit_place){
-      .slot = (ja_number(l->a, s) - f->first[cls]) | f->level << MX_JIT_LEVEL | (one ? MX_JIT_ONE : 0) | (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
-      .home = slot_place(l, s, one), .shape = t->shape[s]};
+      .slot = (ja_number(l->a, s) - f->first[cls]) | f->level << MX_JIT_LEVEL | (one ? MX_JIT_ONE : 0) |
+              (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
+      .home = slot_place(l, s, one),
+      .shape = t->shape[s]};
 }
 
 /* ---- exits ----------------------------------------------------------------------------------------------------*/
@@ -136,8 +149,11 @@ static void hide(struct lw *l, uint32_t block, bool expected, uint64_t *items) {
   const struct ja_origin *o = block < a->nblocks ? &a->origin[a->blocks[block].pc] : NULL;
   const bool returned = o && o->kind == JA_RETURNS && !o->counts;
   ja_add(items, item);
-  *APPEND(t->hidden, t->nhidden) = (struct mx_jit_hidden){.mask = mask_place(l, &t->at[item]), .level = o ? a->frames[o->frame].level : 0,
-                                                          .what = expected ? MX_JIT_EXPECTED : returned ? MX_JIT_RETURNED : MX_JIT_STAND,
+  *APPEND(t->hidden, t->nhidden) = (struct mx_jit_hidden){.mask = mask_place(l, &t->at[item]),
+                                                          .level = o ? a->frames[o->frame].level : 0,
+                                                          .what = expected   ? MX_JIT_EXPECTED
+                                                                  : returned ? MX_JIT_RETURNED
+                                                                             : MX_JIT_STAND,
                                                           .pc = !o || (returned && expected) ? MX_PC_RET : o->pc};
 }
 /* What the machine is told about lanes that do not run in the current block, which is left in frame `frame`. */
@@ -163,7 +179,8 @@ static bool agree(const uint64_t *x, const uint64_t *y, uint32_t words) {
     if ((x[w] & ones & y[w] >> 1) | (y[w] & ones & x[w] >> 1)) return false;
   return true;
 }
-/* A tail of this block, for what lives in it, or a new one. It may store more than a site needs: what is in its place already. */
+/* A tail of this block, for what lives in it, or a new one. It may store more than a site needs: what is in its place
+ * already. */
 static struct tail *tail_for(struct lw *l, const uint64_t *items, const uint64_t *forms) {
   struct lw_tails *t = l->tails;
   const uint32_t words = item_words(l->a);
@@ -178,13 +195,19 @@ static struct tail *tail_for(struct lw *l, const uint64_t *items, const uint64_t
   memcpy(new->items, items, 8 * words), memcpy(new->forms, forms, 8 * words);
   return new;
 }
-void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live, const uint64_t *uni) {
+void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
+              const uint64_t *uni) {
   const struct ja *a = l->a;
   struct lw_tails *t = l->tails;
   uint64_t *items = lw_need(16 * item_words(a)), *forms = items + item_words(a);
   const struct ja_origin *o = &a->origin[pc];
   if (o->kind == JA_RETURNS && !o->counts) kind = MX_JIT_RETURN;
-  struct mx_jit_site site = {.kind = kind, .pc = o->pc, .steps = lw_steps(l, done), .ticks = lw_ticks(l, done), .first = t->nplaces, .frame = o->frame};
+  struct mx_jit_site site = {.kind = kind,
+                             .pc = o->pc,
+                             .steps = lw_steps(l, done),
+                             .ticks = lw_ticks(l, done),
+                             .first = t->nplaces,
+                             .frame = o->frame};
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(live, s) || !ja_has(l->written, s)) continue;
     if (!l->at_home) ja_add(forms, 2 * s + !ja_has(uni, s));
@@ -194,7 +217,8 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   site.n = t->nplaces - site.first;
   if (t->nsites) { /* often the same as the one before */
     const struct mx_jit_site *last = &t->sites[t->nsites - 1];
-    if (last->n == site.n && last->first + last->n == site.first && !memcmp(&t->places[last->first], &t->places[site.first], site.n * sizeof *t->places))
+    if (last->n == site.n && last->first + last->n == site.first &&
+        !memcmp(&t->places[last->first], &t->places[site.first], site.n * sizeof *t->places))
       t->nplaces = site.first, site.first = last->first;
   }
   add_hidden(l, o->frame, &site, items);
@@ -212,14 +236,20 @@ static void move_item(struct lw *l, bool in, uint32_t k) {
   else if (k == running(a) || !l->at_home) {
     const uint32_t block = (k - 2 * a->nslots) / 2;
     gcc_jit_lvalue *const *v = k == running(a) ? l->cm : k & 1 ? lw_expected(l, block) : lw_pending(l, block);
-    for (unsigned c = 0; c < l->nc; c++) move(l, in, v[c], mask_place(l, &l->tails->at[k]) + c * j->mask_bytes, j->t_mask);
+    for (unsigned c = 0; c < l->nc; c++)
+      move(l, in, v[c], mask_place(l, &l->tails->at[k]) + c * j->mask_bytes, j->t_mask);
   }
 }
 
-/* ---- what ways have in common ------------------------------------------------------------------------------------*/
+/* ---- what ways have in common -----------------------------------------------------------------------------------*/
 /* Ways are leaves of trees; an inner node moves what all ways below it do. */
 #define WORTH 4 /* vectors in common: less than that is not worth a node */
-struct way { uint64_t *items; bool often; uint32_t parent, first, left, right; gcc_jit_block *block; }; /* often: it moves all by itself; first: leaf below */
+struct way {
+  uint64_t *items;
+  bool often;
+  uint32_t parent, first, left, right;
+  gcc_jit_block *block;
+}; /* often: it moves all by itself; first: leaf below */
 
 static uint32_t vectors(const struct lw *l, uint32_t item) {
   const struct ja *a = l->a;
@@ -229,10 +259,12 @@ static uint32_t vectors(const struct lw *l, uint32_t item) {
 static uint32_t in_common(const struct lw *l, const struct way *x, const struct way *y) {
   uint32_t n = 0;
   for (uint32_t w = 0; w < item_words(l->a); w++)
-    for (uint64_t both = x->items[w] & y->items[w]; both; both &= both - 1) n += vectors(l, 64 * w + (uint32_t)__builtin_ctzll(both));
+    for (uint64_t both = x->items[w] & y->items[w]; both; both &= both - 1)
+      n += vectors(l, 64 * w + (uint32_t)__builtin_ctzll(both));
   return n;
 }
-/* Finds inner nodes above `n` leaves, of which neighbours have most in common; returned: how many nodes there are then. */
+/* Finds inner nodes above `n` leaves, of which neighbours have most in common; returned: how many nodes there are then.
+ */
 static uint32_t share(struct lw *l, struct way *all, uint32_t n) {
   uint32_t *root = lw_need(sizeof *root * (n + 1)), *gain = lw_need(sizeof *gain * (n + 1)), roots = 0;
   for (uint32_t k = 0; k < n; k++) {
@@ -246,7 +278,11 @@ static uint32_t share(struct lw *l, struct way *all, uint32_t n) {
       if (gain[k] > gain[best]) best = k;
     if (roots < 2 || gain[best] < WORTH) break;
     struct way *x = &all[root[best]], *y = &all[root[best + 1]];
-    all[n] = (struct way){.items = lw_need(8 * item_words(l->a)), .parent = JA_NONE, .first = x->first, .left = root[best], .right = root[best + 1],
+    all[n] = (struct way){.items = lw_need(8 * item_words(l->a)),
+                          .parent = JA_NONE,
+                          .first = x->first,
+                          .left = root[best],
+                          .right = root[best + 1],
                           .block = lw_new_block(l, "common")};
     for (uint32_t w = 0; w < item_words(l->a); w++) all[n].items[w] = x->items[w] & y->items[w];
     x->parent = y->parent = n;
@@ -337,7 +373,8 @@ void lw_build_entries(struct lw *l) {
       lw_empty_masks(l, block[k], NULL, NULL);
       lw_go(l, lw_start(l, block[k]));
     } else {
-      gcc_jit_rvalue *before = lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(l->which), jx_int(j, j->t_u32, all[w->right].first));
+      gcc_jit_rvalue *before =
+          lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(l->which), jx_int(j, j->t_u32, all[w->right].first));
       lw_split(l, before, all[w->left].block, all[w->right].block);
     }
     free(w->items);
@@ -345,7 +382,7 @@ void lw_build_entries(struct lw *l) {
   free(all), free(block);
 }
 
-/* ---- instructions that the interpreter's bodies do ----------------------------------------------------------------*/
+/* ---- instructions that the interpreter's bodies do --------------------------------------------------------------*/
 uint32_t lw_hand_over(struct lw *l) {
   const struct ja *a = l->a;
   struct lw_tails *t = l->tails;
@@ -359,12 +396,14 @@ uint32_t lw_hand_over(struct lw *l) {
       if (!ja_has(made, s[k])) ja_add(in, s[k]);
     n = ja_defs(a, i, s);
     for (uint32_t k = 0; k < n; k++) { /* results that other lanes keep come back whole */
-      if (!ja_has(made, s[k]) && (ja_has(a->blocks[l->block].kept, s[k]) || mx_w_guard(*i->w) != MX_GUARD_NONE)) ja_add(in, s[k]);
+      if (!ja_has(made, s[k]) && (ja_has(a->blocks[l->block].kept, s[k]) || mx_w_guard(*i->w) != MX_GUARD_NONE))
+        ja_add(in, s[k]);
       ja_add(made, s[k]);
     }
   }
   const uint32_t frame = l->ins->frame;
-  struct mx_jit_step step = {.from = a->origin[from->pc].pc, .pc = a->origin[l->ins->pc].pc, .first = t->nplaces, .frame = frame};
+  struct mx_jit_step step = {
+      .from = a->origin[from->pc].pc, .pc = a->origin[l->ins->pc].pc, .first = t->nplaces, .frame = frame};
   for (uint32_t k = 0; k < a->nslots; k++) {
     if (!ja_has(in, k)) continue;
     if (!ja_has(l->homed, k)) move_slot(l, false, k, ja_has(uni, k));
@@ -406,15 +445,27 @@ void lw_export_table(struct lw *l, uint32_t number) {
     const struct ja_frame *f = &l->a->frames[k];
     frames[k] = (struct mx_jit_frame){.func = f->func, .parent = f->parent, .level = f->level, .call = f->call};
   }
-  const struct mx_jit_table head = {.home_bytes = (t->end + 63) / 64 * 64, .clean = t->entries[0].n != 0, .waits = l->waits != NULL, .chunk = j->w, .vector_masks = j->isa->mask_is_vector,
-                                    .nframes = l->a->nframes, .nentries = t->nentries, .nsites = t->nsites, .nplaces = t->nplaces, .nhidden = t->nhidden, .nsteps = t->nsteps};
-  const struct { const void *p; size_t bytes; } parts[] = {{&head, sizeof head},
-                                                           {t->entries, t->nentries * sizeof *t->entries},
-                                                           {t->sites, t->nsites * sizeof *t->sites},
-                                                           {t->places, t->nplaces * sizeof *t->places},
-                                                           {t->hidden, t->nhidden * sizeof *t->hidden},
-                                                           {t->steps, t->nsteps * sizeof *t->steps},
-                                                           {frames, l->a->nframes * sizeof *frames}};
+  const struct mx_jit_table head = {.home_bytes = (t->end + 63) / 64 * 64,
+                                    .clean = t->entries[0].n != 0,
+                                    .waits = l->waits != NULL,
+                                    .chunk = j->w,
+                                    .vector_masks = j->isa->mask_is_vector,
+                                    .nframes = l->a->nframes,
+                                    .nentries = t->nentries,
+                                    .nsites = t->nsites,
+                                    .nplaces = t->nplaces,
+                                    .nhidden = t->nhidden,
+                                    .nsteps = t->nsteps};
+  const struct {
+    const void *p;
+    size_t bytes;
+  } parts[] = {{&head, sizeof head},
+               {t->entries, t->nentries * sizeof *t->entries},
+               {t->sites, t->nsites * sizeof *t->sites},
+               {t->places, t->nplaces * sizeof *t->places},
+               {t->hidden, t->nhidden * sizeof *t->hidden},
+               {t->steps, t->nsteps * sizeof *t->steps},
+               {frames, l->a->nframes * sizeof *frames}};
   size_t size = 0, at = 0;
   for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) size += parts[k].bytes;
   unsigned char *all = lw_need(size);

@@ -1,5 +1,6 @@
-/* From warp to warp: where a warp ends, the next one of its block begins, and where it waits, the next one goes on, without coming
- * back to vm/exec/compiled_block.c, which is told how many have. Such a warp has no split, frame or masks of its own until it needs them: see mx__rounds_catch_up(). */
+/* From warp to warp: where a warp ends, the next one of its block begins, and where it waits, the next one goes on,
+ * without coming back to vm/exec/compiled_block.c, which is told how many have. Such a warp has no split, frame or
+ * masks of its own until it needs them: see mx__rounds_catch_up(). */
 #include "build.h"
 
 #include "vm/exec/exec.h"
@@ -7,7 +8,9 @@
 
 #define X_FIELD(m_) MX_AT(exec, m_)
 
-static gcc_jit_lvalue *ring_field(struct lw *l, gcc_jit_rvalue *ring, size_t at) { return lw_field(l, ring, at, l->j.t_u32); }
+static gcc_jit_lvalue *ring_field(struct lw *l, gcc_jit_rvalue *ring, size_t at) {
+  return lw_field(l, ring, at, l->j.t_u32);
+}
 #define RING(m_) ring_field(l, ring, MX_AT(ring, m_))
 static gcc_jit_rvalue *u32_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, uint32_t y) {
   return jx_keep(&l->j, jx_op(&l->j, op, l->j.t_u32, x, jx_int(&l->j, l->j.t_u32, y)));
@@ -54,7 +57,8 @@ static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
   jx_set(j, lw_field(l, l->x, X_FIELD(more), j->t_u32), u32_op(l, GCC_JIT_BINARY_OP_MINUS, more, 1));
   jx_set(j, ahead, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(ahead), 1));
   move_registers(l, jx_int(j, j->t_u64, 1));
-  if (loops(l->a) || l->a->nframes > 1) jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
+  if (loops(l->a) || l->a->nframes > 1)
+    jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
   lw_go(l, l->entry[0]);
 }
 /* Back to vm/exec/compiled_block.c. */
@@ -63,9 +67,11 @@ static void come_back(struct lw *l, enum mx_jit_exit kind) {
   lw_tell_steps(l);
   gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, kind));
 }
-static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) { return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0)); }
+static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) {
+  return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0));
+}
 
-/* ---- barriers ------------------------------------------------------------------------------------------------------*/
+/* ---- barriers ---------------------------------------------------------------------------------------------------*/
 void lw_warp_waits(struct lw *l, uint32_t entry) {
   struct jx *j = &l->j;
   if (!l->waits) l->waits = lw_new_block(l, "waits");
@@ -78,12 +84,14 @@ static void go_round(struct lw *l, gcc_jit_rvalue *ring) {
   struct jx *j = &l->j;
   jx_set(j, RING(moved), jx_int(j, j->t_u32, 1));
   gcc_jit_rvalue *at = jx_keep(j, jx_rv(RING(at))), *next = u32_op(l, GCC_JIT_BINARY_OP_PLUS, at, 1);
-  gcc_jit_rvalue *within = gcc_jit_context_new_cast(j->c, NULL, lw_compare(l, GCC_JIT_COMPARISON_NE, next, jx_rv(RING(n))), j->t_u32);
+  gcc_jit_rvalue *within =
+      gcc_jit_context_new_cast(j->c, NULL, lw_compare(l, GCC_JIT_COMPARISON_NE, next, jx_rv(RING(n))), j->t_u32);
   next = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u32, next, within));
   jx_set(j, RING(at), next);
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
 #define U64(v_) gcc_jit_context_new_cast(j->c, NULL, v_, j->t_u64)
-  gcc_jit_rvalue *place = lw_add(l, ring, OP(PLUS, OP(MULT, U64(next), jx_int(j, j->t_u64, 8)), jx_int(j, j->t_u64, MX_AT(ring, home))));
+  gcc_jit_rvalue *place =
+      lw_add(l, ring, OP(PLUS, OP(MULT, U64(next), jx_int(j, j->t_u64, 8)), jx_int(j, j->t_u64, MX_AT(ring, home))));
   jx_set(j, l->home, jx_rv(lw_field(l, place, 0, j->t_pu8)));
   move_registers(l, jx_keep(j, OP(MINUS, U64(next), U64(at))));
 #undef OP
@@ -105,7 +113,8 @@ static void build_ended(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on
   }
   gcc_jit_block *back = lw_new_block(l, "back");
   if (go_on) {
-    gcc_jit_block *round = lw_new_block(l, "round"), *alone = lw_new_block(l, "alone"), *others = lw_new_block(l, "others");
+    gcc_jit_block *round = lw_new_block(l, "round"), *alone = lw_new_block(l, "alone"),
+                  *others = lw_new_block(l, "others");
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
     j->b = round;
     lw_split(l, is_zero(l, jx_rv(RING(arrived))), alone, back);
@@ -115,21 +124,24 @@ static void build_ended(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on
     j->b = others;
     jx_set(j, RING(ended), ended);
     lw_go(l, go_on);
-  } else
-    lw_go(l, back);
+  } else lw_go(l, back);
   j->b = back;
   come_back(l, MX_JIT_DONE);
 }
 static void build_waits(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on) {
   struct jx *j = &l->j;
-  gcc_jit_block *round = lw_new_block(l, "round"), *here = lw_new_block(l, "here"), *all = lw_new_block(l, "all"), *some = lw_new_block(l, "some"), *back = lw_new_block(l, "back");
+  gcc_jit_block *round = lw_new_block(l, "round"), *here = lw_new_block(l, "here"), *all = lw_new_block(l, "all"),
+                *some = lw_new_block(l, "some"), *back = lw_new_block(l, "back");
   j->b = l->waits;
   lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
   j->b = round;
 #define BITS(op_, x_, y_) gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_##op_, j->t_bool, x_, y_)
   gcc_jit_rvalue *left = jx_keep(j, jx_rv(RING(left))), *arrived = jx_keep(j, jx_rv(RING(arrived)));
-  gcc_jit_rvalue *apart = BITS(AND, lw_compare(l, GCC_JIT_COMPARISON_NE, arrived, jx_int(j, j->t_u32, 0)), lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(to)), jx_rv(l->which)));
-  apart = BITS(OR, apart, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(ended)), jx_int(j, j->t_u32, 0))); /* those before are elsewhere */
+  gcc_jit_rvalue *apart = BITS(AND, lw_compare(l, GCC_JIT_COMPARISON_NE, arrived, jx_int(j, j->t_u32, 0)),
+                               lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(to)), jx_rv(l->which)));
+  apart = BITS(OR, apart,
+               lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(ended)),
+                          jx_int(j, j->t_u32, 0))); /* those before are elsewhere */
   lw_split(l, lw_rare(l, BITS(OR, apart, is_zero(l, left))), back, here);
 #undef BITS
   j->b = here;

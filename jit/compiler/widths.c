@@ -1,5 +1,6 @@
-/* Which operands of 8 and 16 bits lie in slots that may hold more: a verified module may write 32 bits and read some of them. The
- * interpreter reads as many as it wants; compiled code takes narrow values for zero-extended, and trims these operands only. */
+/* Which operands of 8 and 16 bits lie in slots that may hold more: a verified module may write 32 bits and read some of
+ * them. The interpreter reads as many as it wants; compiled code takes narrow values for zero-extended, and trims these
+ * operands only. */
 #include "analyse.h"
 
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static void step(const struct ja *a, const struct ja_ins *i, uint64_t *const ove
     const unsigned type = i->o->opnd[k].type;
     if (i->o->opnd[k].role != MX_OUT || type >= MX_T_raw || mx__types[type].slot_class != MX_R32) continue;
     const bool known = i->o->flags & MX_F_MOVI;
-    const uint32_t slot = ja_slot(a, MX_R32, known ? mx_w_field(*i->w, 0) : mx_w_operand(i->w, k)), value = known ? (uint32_t)mx_w_movi(*i->w) : 0;
+    const uint32_t slot = ja_slot(a, MX_R32, known ? mx_w_field(*i->w, 0) : mx_w_operand(i->w, k)),
+                   value = known ? (uint32_t)mx_w_movi(*i->w) : 0;
     note(over, slot, known ? value > 0xFFFF ? 32 : value > 0xFF ? 16 : 8 : mx__types[type].bits, always);
   }
 }
@@ -37,9 +39,12 @@ static uint64_t wide_operands(const struct ja *a, const struct ja_ins *i, uint64
   if (i->o->flags & (MX_F_CALL | MX_F_MOVI | MX_F_BRANCH)) return 0;
   for (unsigned k = 0; k < i->o->nopnds && k < 64; k++) {
     const unsigned type = i->o->opnd[k].type;
-    if (i->o->opnd[k].role == MX_OUT || type >= MX_T_raw || mx__types[type].slot_class != MX_R32 || mx__types[type].bits >= 32) continue;
+    if (i->o->opnd[k].role == MX_OUT || type >= MX_T_raw || mx__types[type].slot_class != MX_R32 ||
+        mx__types[type].bits >= 32)
+      continue;
     const unsigned field = mx_w_operand(i->w, k);
-    if (field < MX_LIT && ja_has(over[mx__types[type].bits <= 8 ? OVER8 : OVER16], ja_slot(a, MX_R32, field))) wide |= 1ull << k;
+    if (field < MX_LIT && ja_has(over[mx__types[type].bits <= 8 ? OVER8 : OVER16], ja_slot(a, MX_R32, field)))
+      wide |= 1ull << k;
   }
   return wide;
 }

@@ -14,7 +14,11 @@
 
 #define MAGIC "mx code\n"
 #define MOST_MIB 256 /* of a folder, unless $MX_CACHE_MIB says otherwise; the least recently used entries make room */
-struct trailer { uint64_t object, key; uint8_t digest[16]; char magic[8]; };
+struct trailer {
+  uint64_t object, key;
+  uint8_t digest[16];
+  char magic[8];
+};
 
 /* ---- the folder --------------------------------------------------------------------------------------------*/
 static bool is_mine(const struct stat *s) { return s->st_uid == geteuid() && !(s->st_mode & (S_IWGRP | S_IWOTH)); }
@@ -47,7 +51,8 @@ char *mx__jit_cache_dir(const char *named, char **why) {
     if (asprintf(&path, "%s/.cache/mx", home) < 0) return NULL;
   }
   if (!path) return NULL;
-  for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--) path[n - 1] = 0; /* with it a link would be followed */
+  for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+    path[n - 1] = 0; /* with it a link would be followed */
   make_folders(path);
   const char *fault = folder_fault(path);
   if (!fault) return path;
@@ -57,7 +62,8 @@ char *mx__jit_cache_dir(const char *named, char **why) {
 }
 
 /* ---- entries -------------------------------------------------------------------------------------------------*/
-/* The bytes of an entry that is whole, malloc'ed; the key's text begins behind t->object of them. Else NULL, and what is wrong with it. */
+/* The bytes of an entry that is whole, malloc'ed; the key's text begins behind t->object of them. Else NULL, and what
+ * is wrong with it. */
 static uint8_t *read_entry(int fd, struct trailer *t, const char **fault) {
   struct stat s;
   *fault = "it cannot be read";
@@ -73,7 +79,8 @@ static uint8_t *read_entry(int fd, struct trailer *t, const char **fault) {
     const size_t body = size - sizeof *t;
     memcpy(t, p + body, sizeof *t);
     mx__jit_digest(seen, p, body);
-    if (!memcmp(t->magic, MAGIC, 8) && !memcmp(t->digest, seen, 16) && t->key <= body && t->object == body - t->key) return *fault = NULL, p;
+    if (!memcmp(t->magic, MAGIC, 8) && !memcmp(t->digest, seen, 16) && t->key <= body && t->object == body - t->key)
+      return *fault = NULL, p;
   }
   free(p);
   return NULL;
@@ -109,7 +116,8 @@ struct mx_jit_cache_entry *mx__jit_cache_list(const char *dir, size_t *n) {
   for (struct dirent *e; (e = readdir(d));) {
     struct stat s;
     if (strlen(e->d_name) != 35 || strspn(e->d_name, "0123456789abcdef") != 32 || strcmp(e->d_name + 32, ".so") ||
-        fstatat(dirfd(d), e->d_name, &s, AT_SYMLINK_NOFOLLOW)) continue;
+        fstatat(dirfd(d), e->d_name, &s, AT_SYMLINK_NOFOLLOW))
+      continue;
     if (*n == room) {
       struct mx_jit_cache_entry *more = realloc(all, (room = room ? 2 * room : 64) * sizeof *all);
       if (!more) break;
@@ -133,11 +141,16 @@ void mx__jit_cache_list_free(struct mx_jit_cache_entry *list, size_t n) {
   free(list);
 }
 
-/* Removes entries, the least recently used first, while more than `most` bytes remain; and what killed processes left. */
+/* Removes entries, the least recently used first, while more than `most` bytes remain; and what killed processes left.
+ */
 static size_t shrink(const char *dir, uint64_t most) {
   DIR *d = opendir(dir);
   if (!d) return 0;
-  struct old { char name[36]; off_t size; struct timespec used; } *all = NULL;
+  struct old {
+    char name[36];
+    off_t size;
+    struct timespec used;
+  } *all = NULL;
   size_t n = 0, room = 0, gone = 0;
   uint64_t sum = 0;
   for (struct dirent *e; (e = readdir(d));) {
@@ -188,7 +201,8 @@ static bool write_entry(const struct mx_jit_job *job, int to, const uint8_t *obj
   memcpy(p + size, job->key.text, job->key.size);
   mx__jit_digest(t.digest, p, body);
   memcpy(p + body, &t, sizeof t);
-  const bool good = body + sizeof t <= MX_JIT_MOST_BYTES ? mx__jit_write(to, p, body + sizeof t) : (errno = EFBIG, false);
+  const bool good =
+      body + sizeof t <= MX_JIT_MOST_BYTES ? mx__jit_write(to, p, body + sizeof t) : (errno = EFBIG, false);
   free(p);
   return good;
 }

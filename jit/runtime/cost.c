@@ -69,7 +69,8 @@ void mx__jit_costs_learn(struct mx_jit_costs *c, const char *dir, double words, 
     const int fd = mx__jit_apart(mkostemp(aside, O_CLOEXEC));
     if (fd >= 0) {
       char line[200];
-      const int n = snprintf(line, sizeof line, FIRST "%.17g %.17g %.17g %.17g %.17g\n", c->n, c->words, c->words2, c->seconds, c->both);
+      const int n = snprintf(line, sizeof line, FIRST "%.17g %.17g %.17g %.17g %.17g\n", c->n, c->words, c->words2,
+                             c->seconds, c->both);
       const bool good = mx__jit_write(fd, line, (size_t)n);
       if (close(fd) || !good || rename(aside, path)) unlink(aside);
     }

@@ -15,8 +15,8 @@ static void hex(char *out, XXH128_hash_t h) {
   for (int k = 0; k < 16; k++) snprintf(out + 2 * k, 3, "%02x", c.digest[k]);
 }
 
-/* The level of the bodies: engines agree in every bit. Beside plain ones, where nobody has asked for these, what the CPU has: a build
- * for the sanitizers holds no others. */
+/* The level of the bodies: engines agree in every bit. Beside plain ones, where nobody has asked for these, what the
+ * CPU has: a build for the sanitizers holds no others. */
 const char *mx__jit_level(void) {
   const struct mx_level *level = mx__level(NULL);
   if (!level || strcmp(level->name, "plain")) return level ? level->name : NULL;
@@ -34,9 +34,13 @@ bool mx__jit_key_make(struct mx_jit_job *job) {
     hex(stops + 6, XXH3_128bits(job->stops, strlen(job->stops)));
     strcat(stops, "\n");
   }
-  const int n = asprintf(&job->key.text, "mx %s\nkernel %u %s\nmodule %s, %zu bytes\ntable %016llx\nlayout %016llx\ncpu %s\ncompiler %lld bytes of %lld.%09ld\n%s",
-                         mx_version_string(), job->kernel, job->kernel_name, module, job->module_size, (unsigned long long)mx__table_digest(),
-                         (unsigned long long)mx__jit_layout(), job->level ? job->level : "none", (long long)s.st_size, (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec, stops);
+  const int n = asprintf(&job->key.text,
+                         "mx %s\nkernel %u %s\nmodule %s, %zu bytes\ntable %016llx\nlayout %016llx\ncpu %s\ncompiler "
+                         "%lld bytes of %lld.%09ld\n%s",
+                         mx_version_string(), job->kernel, job->kernel_name, module, job->module_size,
+                         (unsigned long long)mx__table_digest(), (unsigned long long)mx__jit_layout(),
+                         job->level ? job->level : "none", (long long)s.st_size, (long long)s.st_mtim.tv_sec,
+                         s.st_mtim.tv_nsec, stops);
   if (n < 0) return job->key.text = NULL, false;
   job->key.size = (size_t)n;
   hex(job->key.name, XXH3_128bits(job->key.text, job->key.size));
@@ -53,7 +57,9 @@ static void part(char *out, size_t room, const char *text, const char *word, siz
       return;
     }
 }
-unsigned mx__jit_key_compare(const char *was, const char *is, void (*differs)(void *user, const char *part, const char *was, const char *is), void *user) {
+unsigned mx__jit_key_compare(const char *was, const char *is,
+                             void (*differs)(void *user, const char *part, const char *was, const char *is),
+                             void *user) {
   unsigned n = 0;
   for (const char *p = is; *p; p += strcspn(p, "\n"), p += *p == '\n') {
     char name[32], before[256], after[256];

@@ -7,8 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The descriptor stays open: the loader knows objects by name, and one of the same number would be taken for this one. */
-struct mx_jit_object { void *handle; int fd; uint32_t nfuncs; struct mx_jit_code *code; };
+/* The descriptor stays open: the loader knows objects by name, and one of the same number would be taken for this one.
+ */
+struct mx_jit_object {
+  void *handle;
+  int fd;
+  uint32_t nfuncs;
+  struct mx_jit_code *code;
+};
 
 struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs, char **why) {
   struct mx_jit_object *o = calloc(1, sizeof *o);
@@ -19,7 +25,8 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs, char **why) {
   o->fd = fd;
   o->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   const char *fault = o->handle ? NULL : dlerror();
-  if (!o->handle && asprintf(why, "the compiler's result cannot be loaded: %s", fault ? fault : "unknown reason") < 0) *why = NULL;
+  if (!o->handle && asprintf(why, "the compiler's result cannot be loaded: %s", fault ? fault : "unknown reason") < 0)
+    *why = NULL;
   if (!o->handle || !(o->code = calloc(nfuncs ? nfuncs : 1, sizeof *o->code))) return mx__jit_unload(o), NULL;
   o->nfuncs = nfuncs;
   const uint64_t *layout = dlsym(o->handle, "mx_jit_layout");
@@ -41,13 +48,23 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs, char **why) {
     const struct mx_jit_place *places = (const void *)(sites + t->nsites);
     const struct mx_jit_hidden *hidden = (const void *)(places + t->nplaces);
     const struct mx_jit_step *steps = (const void *)(hidden + t->nhidden);
-    o->code[f] = (struct mx_jit_code){.home_bytes = t->home_bytes, .run = (mx_jit_fn)run, .table = t, .entries = entries, .sites = sites, .places = places, .hidden = hidden, .steps = steps, .frames = (const void *)(steps + t->nsteps),
+    o->code[f] = (struct mx_jit_code){.home_bytes = t->home_bytes,
+                                      .run = (mx_jit_fn)run,
+                                      .table = t,
+                                      .entries = entries,
+                                      .sites = sites,
+                                      .places = places,
+                                      .hidden = hidden,
+                                      .steps = steps,
+                                      .frames = (const void *)(steps + t->nsteps),
                                       .live = dlsym(o->handle, live)};
   }
   return o;
 }
 int mx__jit_bytes(const struct mx_jit_object *o) { return o->fd; }
-struct mx_jit_code *mx__jit_code(struct mx_jit_object *o, uint32_t f) { return f < o->nfuncs && o->code[f].run ? &o->code[f] : NULL; }
+struct mx_jit_code *mx__jit_code(struct mx_jit_object *o, uint32_t f) {
+  return f < o->nfuncs && o->code[f].run ? &o->code[f] : NULL;
+}
 void mx__jit_unload(struct mx_jit_object *o) {
   if (!o) return;
   for (uint32_t f = 0; o->code && f < o->nfuncs; f++) mx__jit_inplace_free(&o->code[f]);

@@ -1,5 +1,5 @@
-/* Running mx-jitc: finding it, giving it its input and taking its result through files in memory, with a folder of its own for what it
- * leaves besides, waiting no longer than sensible. */
+/* Running mx-jitc: finding it, giving it its input and taking its result through files in memory, with a folder of its
+ * own for what it leaves besides, waiting no longer than sensible. */
 #include "jit.h"
 
 #include <dirent.h>
@@ -61,7 +61,8 @@ char *mx__jit_find_compiler(const char *named) {
     if ((p = beside(exe))) return p;
   }
   const char *path = getenv("PATH");
-  for (char *all = path ? strdup(path) : NULL, *save, *dir = all ? strtok_r(all, ":", &save) : NULL; all; dir = strtok_r(NULL, ":", &save)) {
+  for (char *all = path ? strdup(path) : NULL, *save, *dir = all ? strtok_r(all, ":", &save) : NULL; all;
+       dir = strtok_r(NULL, ":", &save)) {
     if (!dir || (p = usable(text("%s%s", dir, "/mx-jitc")))) {
       free(all);
       break;
@@ -88,8 +89,8 @@ static double time_of(pid_t pid) {
   return clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Waits for the child; its whole process group goes when it takes too long or is not wanted any more. What counts is its own time: on a
- * busy machine a sound compile may take many times as long. One that does nothing ends, too. */
+/* Waits for the child; its whole process group goes when it takes too long or is not wanted any more. What counts is
+ * its own time: on a busy machine a sound compile may take many times as long. One that does nothing ends, too. */
 static bool await(pid_t pid, bool (*unwanted)(void *user), void *user, const char **why) {
   const double begin = now(), most = most_seconds();
   for (int status;;) {
@@ -124,15 +125,28 @@ static char **environment(char *tmpdir) {
   return e;
 }
 
-/* Starts the compiler and waits. It writes into `out`, and what it leaves besides into the folder. False: *how and errno say why. */
-static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tmpdir, bool (*unwanted)(void *user), void *user,
-                const char **how) {
+/* Starts the compiler and waits. It writes into `out`, and what it leaves besides into the folder. False: *how and
+ * errno say why. */
+static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tmpdir, bool (*unwanted)(void *user),
+                void *user, const char **how) {
   char number[16], seconds[32], parent[32];
   snprintf(number, sizeof number, "%u", job->kernel);
   snprintf(seconds, sizeof seconds, "%.0f", ceil(fmin(most_seconds(), 1e6)));
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
-  char *argv[] = {(char *)job->compiler, (char *)"-o", (char *)"/dev/fd/4", (char *)"--level", (char *)job->level, (char *)"--cpu", seconds,
-                  (char *)"--parent", parent, (char *)"/dev/fd/3", number, (char *)(job->stops ? "--stops" : NULL), (char *)job->stops, NULL};
+  char *argv[] = {(char *)job->compiler,
+                  (char *)"-o",
+                  (char *)"/dev/fd/4",
+                  (char *)"--level",
+                  (char *)job->level,
+                  (char *)"--cpu",
+                  seconds,
+                  (char *)"--parent",
+                  parent,
+                  (char *)"/dev/fd/3",
+                  number,
+                  (char *)(job->stops ? "--stops" : NULL),
+                  (char *)job->stops,
+                  NULL};
   char **env = environment(tmpdir);
   if (!env) return errno = ENOMEM, false;
   posix_spawn_file_actions_t act;
@@ -159,7 +173,7 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
   return good;
 }
 
-/* ---- the folder --------------------------------------------------------------------------------------------------*/
+/* ---- the folder -------------------------------------------------------------------------------------------------*/
 static int discard(const char *path, const struct stat *s, int kind, struct FTW *f) {
   (void)s, (void)kind, (void)f;
   remove(path);
@@ -167,7 +181,8 @@ static int discard(const char *path, const struct stat *s, int kind, struct FTW 
 }
 static void remove_folder(const char *path) { nftw(path, discard, 8, FTW_DEPTH | FTW_PHYS); }
 
-/* Processes that were killed have left theirs: those of this user that nobody has locked. The youngest may be about to be. */
+/* Processes that were killed have left theirs: those of this user that nobody has locked. The youngest may be about to
+ * be. */
 static void remove_abandoned(const char *tmp) {
   DIR *d = opendir(tmp);
   for (struct dirent *e; d && (e = readdir(d));) {
@@ -202,7 +217,7 @@ static char *folder_new(const char *tmp, int *lock) {
   return said;
 }
 
-/* ---- a compile ---------------------------------------------------------------------------------------------------*/
+/* ---- a compile --------------------------------------------------------------------------------------------------*/
 /* Whether the compiler has signed what it wrote, for the loader. False: *how and errno say what is wrong. */
 static bool is_sound(int out, const char **how) {
   size_t size = 0;

@@ -1,15 +1,16 @@
 /* When kernels get compiled code.
  *
  * A kernel starts in the interpreter. One thread of the device (the "manager") watches the running launch and estimates
- * the interpreter time that compiling could save: what the launch will still take, judged by its progress, plus what the
- * kernel has cost so far. When that exceeds what a compile is expected to cost (cost.c), the compiler is started, and its
- * code is attached while warps run. So at worst the wait for compiled code doubles what a kernel costs, however long it
- * runs. A launch may be too short to be looked at: when a kernel's launches have cost as much together, it is compiled
- * too. Code in the cache is loaded at once. MX_JIT_ON does all this before the launch.
+ * the interpreter time that compiling could save: what the launch will still take, judged by its progress, plus what
+ * the kernel has cost so far. When that exceeds what a compile is expected to cost (cost.c), the compiler is started,
+ * and its code is attached while warps run. So at worst the wait for compiled code doubles what a kernel costs, however
+ * long it runs. A launch may be too short to be looked at: when a kernel's launches have cost as much together, it is
+ * compiled too. Code in the cache is loaded at once. MX_JIT_ON does all this before the launch.
  *
- * Compiled code is not always faster. What an instruction costs is measured on both engines, in processor time and with all that
- * entering and leaving takes, until enough has been seen; where compiled code loses, the interpreter has the kernel again. A kernel whose
- * code was there from the start is interpreted for a moment, once, to know. Not with MX_JIT_ON: that is a demand.
+ * Compiled code is not always faster. What an instruction costs is measured on both engines, in processor time and with
+ * all that entering and leaving takes, until enough has been seen; where compiled code loses, the interpreter has the
+ * kernel again. A kernel whose code was there from the start is interpreted for a moment, once, to know. Not with
+ * MX_JIT_ON: that is a demand.
  *
  * jit->lock guards everything here; a kernel's state moves NEW -> BUSY -> READY or FAILED. */
 #include "jit.h"
@@ -34,39 +35,46 @@
 enum state { NEW, BUSY, READY, FAILED };
 struct mx_jit_kernel {
   mx_kernel *kernel;
-  struct mx_prepared *prep;   /* what the code is attached to */
-  char *stops;                /* of a session; NULL: it is the kernel's own code */
-  mx_body leave, enter;       /* of a session: bodies of instructions without and with an entry */
-  bool wanted;                /* a launch that may use it runs */
+  struct mx_prepared *prep; /* what the code is attached to */
+  char *stops;              /* of a session; NULL: it is the kernel's own code */
+  mx_body leave, enter;     /* of a session: bodies of instructions without and with an entry */
+  bool wanted;              /* a launch that may use it runs */
   enum state state;
-  bool looked;                /* into the cache */
-  bool put_off;               /* a pause has ended its compile: the next one goes on, however often somebody pauses */
-  double words;               /* instructions that a compile has to read */
-  double spent;               /* seconds of launches without compiled code */
-  double predicted;           /* seconds that compiling it is, or was, expected to take */
+  bool looked;      /* into the cache */
+  bool put_off;     /* a pause has ended its compile: the next one goes on, however often somebody pauses */
+  double words;     /* instructions that a compile has to read */
+  double spent;     /* seconds of launches without compiled code */
+  double predicted; /* seconds that compiling it is, or was, expected to take */
   struct mx_jit_object *object;
-  char *note;                 /* why there is no code */
-  struct mx_jit_engine { double seconds, steps; } engine[2]; /* what has been measured: interpreter, compiled code */
-  bool slower;                /* compiled code is */
-  double compile_ms;          /* of the compile, until a launch's statistics have it */
+  char *note; /* why there is no code */
+  struct mx_jit_engine {
+    double seconds, steps;
+  } engine[2];       /* what has been measured: interpreter, compiled code */
+  bool slower;       /* compiled code is */
+  double compile_ms; /* of the compile, until a launch's statistics have it */
   uint64_t hits, misses;
 };
 
 struct mx_jit {
   struct mx_lock lock;
-  pthread_cond_t move;        /* to the manager: a launch began or ended, or it is to end itself */
-  pthread_cond_t done;        /* from it: a compile ended */
+  pthread_cond_t move; /* to the manager: a launch began or ended, or it is to end itself */
+  pthread_cond_t done; /* from it: a compile ended */
   pthread_t manager;
   bool running, quit;
   struct mx_jit_kernel *watched; /* whose launch is running, NULL: none */
   struct mx_jit_kernel *due;     /* to be compiled, whether it is running or not; NULL: none */
   struct mx_launch *launch;
   double began;
-  struct { bool is; int engine; double seconds; uint64_t steps; } mark; /* where the measurement in progress began */
-  uint64_t blocks_before;     /* of the launch, started before that */
+  struct {
+    bool is;
+    int engine;
+    double seconds;
+    uint64_t steps;
+  } mark;                 /* where the measurement in progress began */
+  uint64_t blocks_before; /* of the launch, started before that */
   struct mx_jit_kernel *compiling;
-  atomic_int stop;            /* the compile in progress is not wanted any more */
-  char *compiler, *cache;     /* found once */
+  atomic_int stop;        /* the compile in progress is not wanted any more */
+  char *compiler, *cache; /* found once */
   bool searched;
   struct mx_jit_costs costs;
 };
@@ -84,7 +92,9 @@ static double processor_time(void) {
 
 /* ---- which engine is faster ------------------------------------------------------------------------------------*/
 static double cost_of(const struct mx_jit_engine *e) { return e->steps > 0 ? e->seconds / e->steps : 0; }
-static bool is_known(const struct mx_jit_kernel *jk) { return jk->engine[0].seconds >= ENOUGH && jk->engine[1].seconds >= ENOUGH; }
+static bool is_known(const struct mx_jit_kernel *jk) {
+  return jk->engine[0].seconds >= ENOUGH && jk->engine[1].seconds >= ENOUGH;
+}
 /* Whether there is something to find out about the kernel. */
 static bool may_choose(const struct mx_jit_kernel *jk, const struct mx_launch *l) {
   return l->jit == MX_JIT_AUTO && !l->jit_stress && !l->debug && jk->state == READY;
@@ -130,7 +140,8 @@ static double words_of(const struct mx_jit_kernel *jk) {
 static void attach(struct mx_jit_kernel *jk) {
   for (uint32_t f = 0; f < jk->prep->nfuncs; f++) {
     struct mx_jit_code *code = mx__jit_code(jk->object, f);
-    if (code && jk->prep->funcs[f].insns && mx__jit_inplace_make(code, &jk->prep->funcs[f], jk->prep->lanes)) mx__jit_attach(&jk->prep->funcs[f], code, jk->enter);
+    if (code && jk->prep->funcs[f].insns && mx__jit_inplace_make(code, &jk->prep->funcs[f], jk->prep->lanes))
+      mx__jit_attach(&jk->prep->funcs[f], code, jk->enter);
   }
 }
 static void take_in(struct mx_jit_kernel *jk, struct mx_jit_object *object) {
@@ -141,9 +152,14 @@ static void take_in(struct mx_jit_kernel *jk, struct mx_jit_object *object) {
 
 static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kernel *jk) {
   const mx_kernel *k = jk->kernel;
-  return (struct mx_jit_job){.module = k->module->bytes, .module_size = k->module->size, .kernel = k->func, .stops = jk->stops,
-                             .kernel_name = k->module->image->image.funcs[k->func].name, .level = mx__jit_level(),
-                             .compiler = j->compiler, .cache = j->cache};
+  return (struct mx_jit_job){.module = k->module->bytes,
+                             .module_size = k->module->size,
+                             .kernel = k->func,
+                             .stops = jk->stops,
+                             .kernel_name = k->module->image->image.funcs[k->func].name,
+                             .level = mx__jit_level(),
+                             .compiler = j->compiler,
+                             .cache = j->cache};
 }
 
 /* Takes code in from the cache. True: the kernel has code now. j->lock is held. */
@@ -162,24 +178,29 @@ static bool from_cache(struct mx_jit *j, struct mx_jit_kernel *jk) {
   return object;
 }
 
-/* Whether the launch is to end before it has begun to run, since its code is waited for: as its limit or an interrupt say, or, of a
- * session's, a pause. */
+/* Whether the launch is to end before it has begun to run, since its code is waited for: as its limit or an interrupt
+ * say, or, of a session's, a pause. */
 static bool is_over(struct mx_launch *l, const struct mx_jit_kernel *jk) {
   const struct timespec *end = l->deadline;
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  if (end && (t.tv_sec > end->tv_sec || (t.tv_sec == end->tv_sec && t.tv_nsec >= end->tv_nsec))) mx__launch_stop(l, MX_STOP_TIME);
+  if (end && (t.tv_sec > end->tv_sec || (t.tv_sec == end->tv_sec && t.tv_nsec >= end->tv_nsec)))
+    mx__launch_stop(l, MX_STOP_TIME);
   const int stop = atomic_load(l->stop);
   return stop == MX_STOP_TIME || stop == MX_STOP_INTERRUPT || (l->debug && !jk->put_off && l->hooks->paused(l->debug));
 }
-struct watch { struct mx_jit *j; const struct mx_jit_kernel *jk; struct mx_launch *waits; /* NULL: none */ };
+struct watch {
+  struct mx_jit *j;
+  const struct mx_jit_kernel *jk;
+  struct mx_launch *waits; /* NULL: none */
+};
 static bool is_unwanted(void *user) {
   const struct watch *w = user;
   return atomic_load(&w->j->stop) || (w->waits && is_over(w->waits, w->jk));
 }
 
-/* Compiles, for a launch that waits for it, or in the background (waits NULL): what fails there becomes a note. j->lock is held, and
- * given up meanwhile. Nobody else compiles. */
+/* Compiles, for a launch that waits for it, or in the background (waits NULL): what fails there becomes a note. j->lock
+ * is held, and given up meanwhile. Nobody else compiles. */
 static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch *waits) {
   struct mx_device *d = jk->kernel->module->device;
   jk->state = BUSY;
@@ -192,7 +213,9 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch
   struct watch watch = {j, jk, waits};
   struct mx_jit_object *object = NULL;
   int fd = -1;
-  if (!job.compiler) why = strdup("mx-jitc was not found (beside the program or library, in $PATH, by $MX_JITC or the device's options)");
+  if (!job.compiler)
+    why =
+        strdup("mx-jitc was not found (beside the program or library, in $PATH, by $MX_JITC or the device's options)");
   else if (mx__jit_key_make(&job)) fd = mx__jit_compile(&job, is_unwanted, &watch, &why);
   const double took = now() - begin;
   if (fd >= 0) object = mx__jit_load(fd, jk->prep->nfuncs, &why);
@@ -214,7 +237,9 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch
   } else {
     jk->state = FAILED;
     jk->note = why;
-    if (!waits) mx__device_note(d, "kernel '%s' stays in the interpreter: %s", job.kernel_name, jk->note ? jk->note : "out of memory");
+    if (!waits)
+      mx__device_note(d, "kernel '%s' stays in the interpreter: %s", job.kernel_name,
+                      jk->note ? jk->note : "out of memory");
     why = NULL;
   }
   free(why);
@@ -274,8 +299,8 @@ static struct mx_jit *make(struct mx_device *d) {
 
 static mx_status demanded(const struct mx_jit_kernel *jk, struct mx_launch *l, const char *why) {
   if (l->jit != MX_JIT_ON) return MX_OK;
-  return mx__fail(l->device, MX_JIT_FAILURE, "kernel '%s': no compiled code: %s", jk->kernel->module->image->image.funcs[jk->kernel->func].name,
-                  why ? why : "out of memory");
+  return mx__fail(l->device, MX_JIT_FAILURE, "kernel '%s': no compiled code: %s",
+                  jk->kernel->module->image->image.funcs[jk->kernel->func].name, why ? why : "out of memory");
 }
 
 static struct mx_jit_kernel *kernel_new(mx_kernel *k, struct mx_prepared *prep) {
@@ -312,7 +337,9 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
     }
     if (jk->state == NEW && !is_over(l, jk)) compile(j, jk, l);
     if (jk->state == FAILED) s = demanded(jk, l, jk->note);
-    else if (jk->state != READY && !l->debug) s = mx__fail(d, MX_INTERRUPTED, "kernel '%s': its compile has been interrupted", jk->kernel->module->image->image.funcs[jk->kernel->func].name);
+    else if (jk->state != READY && !l->debug)
+      s = mx__fail(d, MX_INTERRUPTED, "kernel '%s': its compile has been interrupted",
+                   jk->kernel->module->image->image.funcs[jk->kernel->func].name);
   } else if ((jk->state == NEW || (may_choose(jk, l) && !is_known(jk))) && !j->running && !j->quit) {
     j->running = !pthread_create(&j->manager, NULL, manage, j);
   }
@@ -339,10 +366,11 @@ static mx_status tier_begin(mx_kernel *k, struct mx_launch *l) {
 
 static mx_tier tier_of(const struct mx_jit_kernel *k) {
   switch (k->state) {
-    case NEW: return MX_TIER_WAITING;
-    case BUSY: return MX_TIER_COMPILING;
-    case FAILED: return MX_TIER_FAILED;
-    default: return k->slower ? MX_TIER_SLOWER : k->hits ? MX_TIER_CACHED : k->compile_ms > 0 ? MX_TIER_COMPILED : MX_TIER_READY;
+  case NEW: return MX_TIER_WAITING;
+  case BUSY: return MX_TIER_COMPILING;
+  case FAILED: return MX_TIER_FAILED;
+  default:
+    return k->slower ? MX_TIER_SLOWER : k->hits ? MX_TIER_CACHED : k->compile_ms > 0 ? MX_TIER_COMPILED : MX_TIER_READY;
   }
 }
 
@@ -402,7 +430,8 @@ static void tier_forget(mx_module *m) {
 }
 
 /* ---- sessions ---------------------------------------------------------------------------------------------*/
-static struct mx_jit_kernel *tier_session(mx_kernel *k, struct mx_prepared *prep, const char *stops, mx_body leave, mx_body enter) {
+static struct mx_jit_kernel *tier_session(mx_kernel *k, struct mx_prepared *prep, const char *stops, mx_body leave,
+                                          mx_body enter) {
   struct mx_jit_kernel *jk = kernel_new(k, prep);
   if (!jk) return NULL;
   jk->wanted = false;
@@ -446,7 +475,9 @@ static bool tier_session_ready(struct mx_jit_kernel *jk) {
   return ready;
 }
 
-static struct mx_jit_code *tier_session_code(struct mx_jit_kernel *jk, uint32_t func) { return jk->object ? mx__jit_code(jk->object, func) : NULL; }
+static struct mx_jit_code *tier_session_code(struct mx_jit_kernel *jk, uint32_t func) {
+  return jk->object ? mx__jit_code(jk->object, func) : NULL;
+}
 
 static void tier_session_forget(struct mx_jit_kernel *jk) { forget(jk->kernel->module->device->jit, jk); }
 

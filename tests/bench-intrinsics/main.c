@@ -1,5 +1,6 @@
 /* Speed of the guides' functions: a lane's time in the body that the interpreter runs, at one CPU level, in turns with
- *   - the mathematical functions: a plain loop over glibc's function, and SLEEF's `finz` form called directly at that level;
+ *   - the mathematical functions: a plain loop over glibc's function, and SLEEF's `finz` form called directly at that
+ * level;
  *   - other operations: a loop over arrays that the compiler vectorised for the best level (native.c).
  * Usage: bench-intrinsics [LEVEL]. Times are the shortest of many short runs. Ratios are mx's time by the other's. */
 #include "tests/bench-intrinsics/native.h"
@@ -23,7 +24,13 @@ static const struct mx_level *level;
 static _Alignas(64) unsigned char frame[SLOTS * SLOT], array[SLOTS][SLOT];
 
 /* ---- contestants ----------------------------------------------------------------------------------------*/
-struct contestant { void (*run)(const struct contestant *c); const struct mx_insn *insn; const struct native *native; void *function; double best; };
+struct contestant {
+  void (*run)(const struct contestant *c);
+  const struct mx_insn *insn;
+  const struct native *native;
+  void *function;
+  double best;
+};
 
 static void run_body(const struct contestant *c) { c->insn->fn(&x, c->insn); }
 static void run_native(const struct contestant *c) { c->native->run(array[0], array[1], array[2], array[3]); }
@@ -57,7 +64,8 @@ static void run_glibc_f64_2(const struct contestant *c) {
     for (int l = 0; l < (int)c->insn->aux; l++) r[l] = f(a[l]); \
   } \
   target_ static void run_sleef_##bytes_##_2(const struct contestant *c) { \
-    vector##bytes_ (*f)(vector##bytes_, vector##bytes_), *r = (void *)array[0], *a = (void *)array[1], *b = (void *)array[2]; \
+    vector##bytes_ (*f)(vector##bytes_, vector##bytes_), *r = (void *)array[0], *a = (void *)array[1], \
+                                                         *b = (void *)array[2]; \
     memcpy(&f, &c->function, sizeof f); \
     for (int l = 0; l < (int)c->insn->aux; l++) r[l] = f(a[l], b[l]); \
   }
@@ -85,7 +93,11 @@ static void race(struct contestant *c, unsigned n) {
 
 /* ---- the instruction and its operands --------------------------------------------------------------------*/
 static struct mx_insn instruction(unsigned op, unsigned mod) {
-  struct mx_insn i = {.fn = level->unguarded[op], .op = (uint16_t)op, .mod = (uint8_t)mod, .guard = MX_GUARD_NONE, .nopnds = mx__ops[op].nopnds};
+  struct mx_insn i = {.fn = level->unguarded[op],
+                      .op = (uint16_t)op,
+                      .mod = (uint8_t)mod,
+                      .guard = MX_GUARD_NONE,
+                      .nopnds = mx__ops[op].nopnds};
   for (int k = 0; k < 7; k++) i.o[k] = k * SLOT;
   return i;
 }
@@ -114,10 +126,14 @@ static void fill(int k, unsigned type, double low, double high) {
 }
 
 /* ---- mathematical functions ----------------------------------------------------------------------------*/
-static const struct { const char *name; double low, high; } domains[] = {
-  {"acos", -1, 1}, {"asin", -1, 1}, {"atanh", -1, 1}, {"erfinv", -1, 1}, {"acosh", 1, 100}, {"cos", -30, 30}, {"sin", -30, 30}, {"tan", -30, 30},
-  {"sincos", -30, 30}, {"exp", -20, 20}, {"exp2", -20, 20}, {"exp10", -8, 8}, {"expm1", -5, 5}, {"tanh", -3, 3}, {"sinh", -10, 10}, {"cosh", -10, 10},
-  {"log", 0, 100}, {"log2", 0, 100}, {"log10", 0, 100}, {"erfcinv", 0, 2}, {"normcdfinv", 0, 1}, {"normcdf", -5, 5}};
+static const struct {
+  const char *name;
+  double low, high;
+} domains[] = {{"acos", -1, 1},      {"asin", -1, 1},   {"atanh", -1, 1}, {"erfinv", -1, 1},   {"acosh", 1, 100},
+               {"cos", -30, 30},     {"sin", -30, 30},  {"tan", -30, 30}, {"sincos", -30, 30}, {"exp", -20, 20},
+               {"exp2", -20, 20},    {"exp10", -8, 8},  {"expm1", -5, 5}, {"tanh", -3, 3},     {"sinh", -10, 10},
+               {"cosh", -10, 10},    {"log", 0, 100},   {"log2", 0, 100}, {"log10", 0, 100},   {"erfcinv", 0, 2},
+               {"normcdfinv", 0, 1}, {"normcdf", -5, 5}};
 
 static void *sleef(const char *name, bool wide) {
   static const char *const errors[] = {"u05", "u10", "u15", "u35"};
@@ -125,7 +141,11 @@ static void *sleef(const char *name, bool wide) {
   if (!best && strcmp(level->name, "v3")) return NULL;
   for (unsigned k = 0; k < sizeof errors / sizeof *errors; k++) {
     char symbol[96];
-    snprintf(symbol, sizeof symbol, "Sleef_finz_%s%s%s_%s%s", name, wide ? "d" : "f", best ? wide ? "8" : "16" : wide ? "4" : "8", errors[k], best ? "avx512f" : "avx2");
+    snprintf(symbol, sizeof symbol, "Sleef_finz_%s%s%s_%s%s", name, wide ? "d" : "f",
+             best   ? wide ? "8" : "16"
+             : wide ? "4"
+                    : "8",
+             errors[k], best ? "avx512f" : "avx2");
     void *f = dlsym(RTLD_DEFAULT, symbol);
     if (f) return f;
   }
@@ -149,12 +169,16 @@ static void measure_function(unsigned op) {
   for (unsigned k = 1; k < row->nopnds; k++) uniform &= row->opnd[k].type == type;
   if (uniform && inputs <= 2) {
     c[1] = (struct contestant){NULL, &i, NULL, dlsym(RTLD_DEFAULT, name), 0};
-    if (c[1].function) c[1].run = wide ? inputs == 1 ? run_glibc_f64_1 : run_glibc_f64_2 : inputs == 1 ? run_glibc_f32_1 : run_glibc_f32_2;
+    if (c[1].function)
+      c[1].run = wide          ? inputs == 1 ? run_glibc_f64_1 : run_glibc_f64_2
+                 : inputs == 1 ? run_glibc_f32_1
+                               : run_glibc_f32_2;
     c[2] = (struct contestant){NULL, &i, NULL, sleef(base, wide), 0};
 #if defined __x86_64__
     const bool best = !strcmp(level->name, "v4");
     i.aux = (uint32_t)(LANES * (wide ? 8 : 4) / (best ? 64 : 32)); /* vectors that the direct call takes */
-    if (c[2].function) c[2].run = best ? inputs == 1 ? run_sleef_64_1 : run_sleef_64_2 : inputs == 1 ? run_sleef_32_1 : run_sleef_32_2;
+    if (c[2].function)
+      c[2].run = best ? inputs == 1 ? run_sleef_64_1 : run_sleef_64_2 : inputs == 1 ? run_sleef_32_1 : run_sleef_32_2;
 #endif
   }
   race(c, 3);
@@ -187,7 +211,8 @@ int main(int argc, char **argv) {
   x.base[0] = frame;
   x.lanes = LANES;
   x.mask = x.full = ~0ull;
-  printf("level %s, nanoseconds a lane; ratios: mx's time by the other's\n\n%-16s %9s %9s %9s\n", level->name, "function", "mx", "/glibc", "/SLEEF");
+  printf("level %s, nanoseconds a lane; ratios: mx's time by the other's\n\n%-16s %9s %9s %9s\n", level->name,
+         "function", "mx", "/glibc", "/SLEEF");
   static const unsigned functions[] = {
 #define OP(...)
 #define OPF(id_, ...) MX_##id_,
@@ -197,7 +222,8 @@ int main(int argc, char **argv) {
 #undef OPF
   };
   for (unsigned k = 0; k < sizeof functions / sizeof *functions; k++)
-    if (mx__ops[functions[k]].spelling[0] != '{' && mx__ops[functions[k]].spelling[0] != '<') measure_function(functions[k]);
+    if (mx__ops[functions[k]].spelling[0] != '{' && mx__ops[functions[k]].spelling[0] != '<')
+      measure_function(functions[k]);
   printf("\n%-16s %9s %9s %9s\n", "operation", "mx", "native", "ratio");
   jmp_buf oom;
   struct mx_arena arena = {.oom = &oom};

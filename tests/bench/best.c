@@ -1,4 +1,5 @@
-/* Five more kernels by hand with AVX-512, for the bench's "best" column: whatever the processor does best with the same work. */
+/* Five more kernels by hand with AVX-512, for the bench's "best" column: whatever the processor does best with the same
+ * work. */
 #include "bench.h"
 
 #include <immintrin.h>
@@ -9,10 +10,10 @@
 static __m512i up(__m512i v, int n) { /* lanes moved up by n, zeros below */
   const __m512i zero = _mm512_setzero_si512();
   switch (n) {
-    case 1: return _mm512_alignr_epi32(v, zero, 15);
-    case 2: return _mm512_alignr_epi32(v, zero, 14);
-    case 4: return _mm512_alignr_epi32(v, zero, 12);
-    default: return _mm512_alignr_epi32(v, zero, 8);
+  case 1: return _mm512_alignr_epi32(v, zero, 15);
+  case 2: return _mm512_alignr_epi32(v, zero, 14);
+  case 4: return _mm512_alignr_epi32(v, zero, 12);
+  default: return _mm512_alignr_epi32(v, zero, 8);
   }
 }
 static void scan(struct bench_data *d) {
@@ -20,7 +21,8 @@ static void scan(struct bench_data *d) {
   uint32_t *out = d->buffer[BENCH_C], sums[256] = {0};
 #pragma omp parallel
   {
-    const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num(), part = (d->n / threads + 63) & ~(size_t)63;
+    const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num(),
+                 part = (d->n / threads + 63) & ~(size_t)63;
     const size_t from = me * part < d->n ? me * part : d->n, to = from + part < d->n ? from + part : d->n;
     __m512i s0 = _mm512_setzero_si512(), s1 = s0;
     for (size_t i = from; i < to; i += 32) {
@@ -50,14 +52,19 @@ static void scan(struct bench_data *d) {
 static void turn(const float *a, float *b, size_t side) {
   __m512i r[16], t[16];
   for (int k = 0; k < 16; k++) r[k] = _mm512_loadu_si512(a + (size_t)k * side);
-  for (int k = 0; k < 16; k += 2) t[k] = _mm512_unpacklo_epi32(r[k], r[k + 1]), t[k + 1] = _mm512_unpackhi_epi32(r[k], r[k + 1]);
+  for (int k = 0; k < 16; k += 2)
+    t[k] = _mm512_unpacklo_epi32(r[k], r[k + 1]), t[k + 1] = _mm512_unpackhi_epi32(r[k], r[k + 1]);
   for (int k = 0; k < 16; k += 4)
-    for (int h = 0; h < 2; h++) r[k + 2 * h] = _mm512_unpacklo_epi64(t[k + h], t[k + 2 + h]), r[k + 2 * h + 1] = _mm512_unpackhi_epi64(t[k + h], t[k + 2 + h]);
+    for (int h = 0; h < 2; h++)
+      r[k + 2 * h] = _mm512_unpacklo_epi64(t[k + h], t[k + 2 + h]),
+                r[k + 2 * h + 1] = _mm512_unpackhi_epi64(t[k + h], t[k + 2 + h]);
   for (int k = 0; k < 4; k++) {
     t[k] = _mm512_shuffle_i32x4(r[k], r[k + 4], 0x88), t[k + 4] = _mm512_shuffle_i32x4(r[k], r[k + 4], 0xdd);
-    t[k + 8] = _mm512_shuffle_i32x4(r[k + 8], r[k + 12], 0x88), t[k + 12] = _mm512_shuffle_i32x4(r[k + 8], r[k + 12], 0xdd);
+    t[k + 8] = _mm512_shuffle_i32x4(r[k + 8], r[k + 12], 0x88),
+          t[k + 12] = _mm512_shuffle_i32x4(r[k + 8], r[k + 12], 0xdd);
   }
-  for (int k = 0; k < 8; k++) r[k] = _mm512_shuffle_i32x4(t[k], t[k + 8], 0x88), r[k + 8] = _mm512_shuffle_i32x4(t[k], t[k + 8], 0xdd);
+  for (int k = 0; k < 8; k++)
+    r[k] = _mm512_shuffle_i32x4(t[k], t[k + 8], 0x88), r[k + 8] = _mm512_shuffle_i32x4(t[k], t[k + 8], 0xdd);
   for (int k = 0; k < 16; k++) _mm512_storeu_si512(b + (size_t)k * side, r[k]);
 }
 static void transpose(struct bench_data *d) {
@@ -110,7 +117,8 @@ static void convolution(struct bench_data *d) {
             }
         }
       }
-      for (int k = 0; k < 4; k++) _mm512_storeu_ps(out + (y + k) * side + x, s[k][0]), _mm512_storeu_ps(out + (y + k) * side + x + 16, s[k][1]);
+      for (int k = 0; k < 4; k++)
+        _mm512_storeu_ps(out + (y + k) * side + x, s[k][0]), _mm512_storeu_ps(out + (y + k) * side + x + 16, s[k][1]);
     }
     const int done = 2 + (side - 4) / 32 * 32;
     for (int k = 0; k < 4; k++) {
@@ -131,16 +139,22 @@ static void convolution(struct bench_data *d) {
   d_ = ADD(d_, h_); \
   h_ = ADD(h_, ADD(X3(R(a_, 2), R(a_, 13), R(a_, 22)), _mm512_ternarylogic_epi32(a_, b_, c_, 0xE8)));
 #define EIGHT(k_) \
-  ROUND(a, b, c, e0, e, f, g, h, k_) ROUND(h, a, b, c, e0, e, f, g, k_ + 1) ROUND(g, h, a, b, c, e0, e, f, k_ + 2) ROUND(f, g, h, a, b, c, e0, e, k_ + 3) \
-  ROUND(e, f, g, h, a, b, c, e0, k_ + 4) ROUND(e0, e, f, g, h, a, b, c, k_ + 5) ROUND(c, e0, e, f, g, h, a, b, k_ + 6) ROUND(b, c, e0, e, f, g, h, a, k_ + 7)
+  ROUND(a, b, c, e0, e, f, g, h, k_) \
+  ROUND(h, a, b, c, e0, e, f, g, k_ + 1) \
+  ROUND(g, h, a, b, c, e0, e, f, k_ + 2) \
+  ROUND(f, g, h, a, b, c, e0, e, k_ + 3) \
+  ROUND(e, f, g, h, a, b, c, e0, k_ + 4) \
+  ROUND(e0, e, f, g, h, a, b, c, k_ + 5) ROUND(c, e0, e, f, g, h, a, b, k_ + 6) ROUND(b, c, e0, e, f, g, h, a, k_ + 7)
 static __m512i swapped(__m512i v) {
   return _mm512_shuffle_epi8(v, _mm512_set4_epi32(0x0c0d0e0f, 0x08090a0b, 0x04050607, 0x00010203));
 }
 static void sha256(struct bench_data *d) {
-  static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const uint32_t *x = d->buffer[BENCH_WORDS];
   uint32_t *digests = d->buffer[BENCH_C];
-  const __m512i at = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi32(8));
+  const __m512i at =
+      _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi32(8));
 #pragma omp parallel for
   for (size_t m = 0; m < d->n / 8; m += 16) {
     __m512i w[16];
@@ -148,12 +162,13 @@ static void sha256(struct bench_data *d) {
     for (int k = 9; k < 15; k++) w[k] = _mm512_setzero_si512();
     w[8] = _mm512_set1_epi32((int)0x80000000);
     w[15] = _mm512_set1_epi32(256);
-    __m512i a = _mm512_set1_epi32((int)start[0]), b = _mm512_set1_epi32((int)start[1]), c = _mm512_set1_epi32((int)start[2]);
-    __m512i e0 = _mm512_set1_epi32((int)start[3]), e = _mm512_set1_epi32((int)start[4]), f = _mm512_set1_epi32((int)start[5]);
+    __m512i a = _mm512_set1_epi32((int)start[0]), b = _mm512_set1_epi32((int)start[1]),
+            c = _mm512_set1_epi32((int)start[2]);
+    __m512i e0 = _mm512_set1_epi32((int)start[3]), e = _mm512_set1_epi32((int)start[4]),
+            f = _mm512_set1_epi32((int)start[5]);
     __m512i g = _mm512_set1_epi32((int)start[6]), h = _mm512_set1_epi32((int)start[7]);
     for (int t = 0;; t += 16) {
-      EIGHT(0) EIGHT(8)
-      if (t == 48) break;
+      EIGHT(0) EIGHT(8) if (t == 48) break;
 #pragma GCC unroll 16
       for (int k = 0; k < 16; k++) {
         const __m512i p = w[(k + 1) & 15], q = w[(k + 14) & 15];
@@ -161,7 +176,8 @@ static void sha256(struct bench_data *d) {
       }
     }
     const __m512i s[8] = {a, b, c, e0, e, f, g, h};
-    for (int k = 0; k < 8; k++) _mm512_i32scatter_epi32(digests + 8 * m + (size_t)k, at, swapped(ADD(s[k], _mm512_set1_epi32((int)start[k]))), 4);
+    for (int k = 0; k < 8; k++)
+      _mm512_i32scatter_epi32(digests + 8 * m + (size_t)k, at, swapped(ADD(s[k], _mm512_set1_epi32((int)start[k]))), 4);
   }
 }
 
@@ -188,13 +204,15 @@ static void bitonic(struct bench_data *d) {
         }
 #pragma GCC unroll 9
       for (int j = k / 2 < 16 ? k / 2 : 8; j; j /= 2) {
-        const __mmask16 upper = _mm512_test_epi32_mask(lane, _mm512_set1_epi32(j)), falls = _mm512_test_epi32_mask(lane, _mm512_set1_epi32(k));
+        const __mmask16 upper = _mm512_test_epi32_mask(lane, _mm512_set1_epi32(j)),
+                        falls = _mm512_test_epi32_mask(lane, _mm512_set1_epi32(k));
         const __m512i other = _mm512_xor_si512(lane, _mm512_set1_epi32(j));
 #pragma GCC unroll 32
         for (int i = 0; i < 32; i++) {
           const __m512i p = _mm512_permutexvar_epi32(other, v[i]);
           const __mmask16 down = k >= 16 ? (16 * i & k ? 0xffff : 0) : falls;
-          v[i] = _mm512_mask_blend_epi32((__mmask16)(upper ^ down), _mm512_min_epu32(v[i], p), _mm512_max_epu32(v[i], p));
+          v[i] =
+              _mm512_mask_blend_epi32((__mmask16)(upper ^ down), _mm512_min_epu32(v[i], p), _mm512_max_epu32(v[i], p));
         }
       }
     }
@@ -202,4 +220,5 @@ static void bitonic(struct bench_data *d) {
   }
 }
 
-void (*const bench_best[BENCH_KERNELS - BENCH_FIRST])(struct bench_data *) = {scan, transpose, convolution, sha256, bitonic};
+void (*const bench_best[BENCH_KERNELS - BENCH_FIRST])(struct bench_data *) = {scan, transpose, convolution, sha256,
+                                                                              bitonic};

@@ -90,8 +90,10 @@ static void whole(const struct bench_paths *paths, const char *cache, struct ben
   char mxrun[600], source[600], said[4096];
   snprintf(mxrun, sizeof mxrun, "%s/mxrun", paths->build);
   snprintf(source, sizeof source, "%s/examples/mandelbrot.mxs", paths->root);
-  char *argv[] = {mxrun, source, "--grid", "4096", "--block", "256", "--json", "out=zeros:s32[1024,1024]", "w=1024", "h=1024", "maxit=256", NULL};
-  char *compile[] = {mxrun, source, "--grid", "1", "--block", "256", "--jit=on", "out=zeros:s32[1024,1024]", "w=1024", "h=1024", "maxit=256", NULL};
+  char *argv[] = {mxrun,    source,   "--grid",    "4096", "--block", "256", "--json", "out=zeros:s32[1024,1024]",
+                  "w=1024", "h=1024", "maxit=256", NULL};
+  char *compile[] = {mxrun,    source,   "--grid",    "1", "--block", "256", "--jit=on", "out=zeros:s32[1024,1024]",
+                     "w=1024", "h=1024", "maxit=256", NULL};
   double cold[PROCESSES], warm[PROCESSES];
   for (int r = 0; r < PROCESSES; r++) {
     empty(cache);
@@ -111,7 +113,8 @@ static void tierup(const struct bench_paths *paths, const char *cache, struct be
     empty(cache);
     snprintf(started, sizeof started, "%.6f", bench_now());
     char *argv[] = {(char *)paths->self, "tierup", folder, started, NULL};
-    if (process(argv, NULL, said, sizeof said) < 0 || sscanf(said, "%lf %lf", &at[r], &steady[r]) != 2) at[r] = steady[r] = INFINITY;
+    if (process(argv, NULL, said, sizeof said) < 0 || sscanf(said, "%lf %lf", &at[r], &steady[r]) != 2)
+      at[r] = steady[r] = INFINITY;
   }
   x->tierup_ms = bench_median(at, PROCESSES);
   x->tierup_steady_ms = bench_median(steady, PROCESSES);
@@ -179,9 +182,11 @@ void bench_extras_print(const struct bench_figures *f, const struct bench_contes
   printf("\ncompile time (ms, the median of five), and how many times as fast two threads are as one\n");
   printf("%-8s%10s%10s%10s\n", "kernel", "compile", "mx-jit", "native");
   for (int k = 0; k < f->kernels; k++)
-    printf("%-8s%10.0f%10.2f%10.2f\n", f->kernel[k], c[BENCH_JIT].compile_ms[k], x->scaling_jit[k], x->scaling_plain[k]);
+    printf("%-8s%10.0f%10.2f%10.2f\n", f->kernel[k], c[BENCH_JIT].compile_ms[k], x->scaling_jit[k],
+           x->scaling_plain[k]);
   if (x->scaling_jit[0] > 0) printf("scaling against native's, geometric mean: %.3f\n", mean_scaling(f, x));
-  printf("\na launch of saxpy (microseconds) by blocks of 256 threads\n%-8s%10s%10s%10s\n", "blocks", "mx-jit", "pocl", "native");
+  printf("\na launch of saxpy (microseconds) by blocks of 256 threads\n%-8s%10s%10s%10s\n", "blocks", "mx-jit", "pocl",
+         "native");
   for (int g = 0; g < x->grids; g++) {
     printf("%-8d", 1 << 2 * g);
     for (int e = 0; e < 3; e++)
@@ -190,20 +195,29 @@ void bench_extras_print(const struct bench_figures *f, const struct bench_contes
     putchar('\n');
   }
   printf("\nMandelbrot set, 1024 x 1024, 256 steps\n");
-  printf("process start to 90 %% of steady speed, empty cache  %8.1f ms (steady launches take %.2f ms)\n", x->tierup_ms, x->tierup_steady_ms);
+  printf("process start to 90 %% of steady speed, empty cache  %8.1f ms (steady launches take %.2f ms)\n", x->tierup_ms,
+         x->tierup_steady_ms);
   printf("whole process, empty cache                          %8.1f ms\n", x->cold_ms);
-  printf("whole process, warm cache                           %8.1f ms (at 1.2 times the steady launch and 10 ms: %.1f ms)\n", x->warm_ms,
-         1.2 * x->steady_ms + 10);
+  printf("whole process, warm cache                           %8.1f ms (at 1.2 times the steady launch and 10 ms: %.1f "
+         "ms)\n",
+         x->warm_ms, 1.2 * x->steady_ms + 10);
   printf("peak memory of that process                         %8.1f MiB (the picture has 4)\n", x->peak_mib);
 }
-void bench_extras_json(FILE *out, const struct bench_figures *f, const struct bench_contestant *c, const struct bench_extras *x) {
+void bench_extras_json(FILE *out, const struct bench_figures *f, const struct bench_contestant *c,
+                       const struct bench_extras *x) {
   fprintf(out, "\"compile_ms\": {");
-  for (int k = 0; k < f->kernels; k++) fprintf(out, "%s\"%s\": %.1f", k ? ", " : "", f->kernel[k], c[BENCH_JIT].compile_ms[k]);
+  for (int k = 0; k < f->kernels; k++)
+    fprintf(out, "%s\"%s\": %.1f", k ? ", " : "", f->kernel[k], c[BENCH_JIT].compile_ms[k]);
   fprintf(out, "},\n \"scaling\": {");
-  for (int k = 0; k < f->kernels; k++) fprintf(out, "%s\"%s\": [%.3f, %.3f]", k ? ", " : "", f->kernel[k], x->scaling_jit[k], x->scaling_plain[k]);
-  fprintf(out, "},\n \"scaling_against_native\": %.3f,\n \"grid_us\": [", x->scaling_jit[0] > 0 ? mean_scaling(f, x) : 0);
+  for (int k = 0; k < f->kernels; k++)
+    fprintf(out, "%s\"%s\": [%.3f, %.3f]", k ? ", " : "", f->kernel[k], x->scaling_jit[k], x->scaling_plain[k]);
+  fprintf(out, "},\n \"scaling_against_native\": %.3f,\n \"grid_us\": [",
+          x->scaling_jit[0] > 0 ? mean_scaling(f, x) : 0);
   for (int g = 0; g < x->grids; g++)
-    fprintf(out, "%s[%d, %.2f, %.2f, %.2f]", g ? ", " : "", 1 << 2 * g, x->grid_us[0][g], x->grid_us[1][g], x->grid_us[2][g]);
-  fprintf(out, "],\n \"tierup_ms\": %.2f, \"cold_process_ms\": %.2f, \"warm_process_ms\": %.2f, \"steady_ms\": %.3f, \"peak_mib\": %.1f", x->tierup_ms,
-          x->cold_ms, x->warm_ms, x->steady_ms, x->peak_mib);
+    fprintf(out, "%s[%d, %.2f, %.2f, %.2f]", g ? ", " : "", 1 << 2 * g, x->grid_us[0][g], x->grid_us[1][g],
+            x->grid_us[2][g]);
+  fprintf(out,
+          "],\n \"tierup_ms\": %.2f, \"cold_process_ms\": %.2f, \"warm_process_ms\": %.2f, \"steady_ms\": %.3f, "
+          "\"peak_mib\": %.1f",
+          x->tierup_ms, x->cold_ms, x->warm_ms, x->steady_ms, x->peak_mib);
 }

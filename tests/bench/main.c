@@ -1,7 +1,7 @@
-/* bench: mx against PoCL, Oclgrind and native C, in turns within one run: a table on stdout, the same as JSON in a file, and
- * for the whole bench a picture.
- *   bench interp ROOT BUILD [ROUNDS]   the interpreter on eight kernels: BUILD/bench-interp.json
- *   bench all ROOT BUILD [ROUNDS]      compiled code on all, and what steady speed does not show: BUILD/bench.json, .png */
+/* bench: mx against PoCL, Oclgrind and native C, in turns within one run: a table on stdout, the same as JSON in a
+ * file, and for the whole bench a picture. bench interp ROOT BUILD [ROUNDS]   the interpreter on eight kernels:
+ * BUILD/bench-interp.json bench all ROOT BUILD [ROUNDS]      compiled code on all, and what steady speed does not show:
+ * BUILD/bench.json, .png */
 #include "bench.h"
 
 #include "vm/exec/exec.h"
@@ -14,7 +14,8 @@
 
 enum { FULL = 1 << 22, SMALL = 1 << 16 };
 
-static bool save_json(const char *path, const struct bench_figures *f, const struct bench_contestant *c, const struct bench_extras *x) {
+static bool save_json(const char *path, const struct bench_figures *f, const struct bench_contestant *c,
+                      const struct bench_extras *x) {
   FILE *out = fopen(path, "w");
   if (!out) return false;
   fputc('{', out);
@@ -46,8 +47,8 @@ static bool open_one(enum bench_who e, struct setup *s, struct bench_contestant 
                                      : bench_open_plain_v2(c, &s->plain);
   }
 }
-/* Opens a contestant, if a process of its own got through opening it and its first kernel: what takes its process down with it costs a
- * column. To be called before there are threads. */
+/* Opens a contestant, if a process of its own got through opening it and its first kernel: what takes its process down
+ * with it costs a column. To be called before there are threads. */
 static bool open_safely(enum bench_who e, struct setup *s, struct bench_contestant *c) {
   fflush(NULL);
   const pid_t p = fork();
@@ -74,7 +75,8 @@ static int bench(bool all, const struct bench_paths *paths, int rounds) {
   static struct bench_extras x;
   if (all) bench_processes(paths, &x);
   set.level = mx__level(NULL) ? mx__level(NULL)->name : "";
-  if (!bench_data_make(&set.full, FULL) || !bench_data_make(&set.best, FULL) || !bench_data_make(&set.plain, FULL) || !bench_data_make(&set.small, SMALL)) {
+  if (!bench_data_make(&set.full, FULL) || !bench_data_make(&set.best, FULL) || !bench_data_make(&set.plain, FULL) ||
+      !bench_data_make(&set.small, SMALL)) {
     fprintf(stderr, "bench: no memory\n");
     return 4;
   }
@@ -83,7 +85,8 @@ static int bench(bool all, const struct bench_paths *paths, int rounds) {
   f.own = all ? BENCH_JIT : BENCH_INTERP;
   f.kernels = all ? BENCH_KERNELS : BENCH_FIRST;
   f.rounds = rounds;
-  for (int e = 0; e < BENCH_CONTESTANTS; e++) f.open[e] = (all || (e != BENCH_JIT && e != BENCH_PLAIN)) && open_safely(e, &set, &c[e]);
+  for (int e = 0; e < BENCH_CONTESTANTS; e++)
+    f.open[e] = (all || (e != BENCH_JIT && e != BENCH_PLAIN)) && open_safely(e, &set, &c[e]);
   for (int e = 0; e < BENCH_CONTESTANTS; e++) f.open[e] = f.open[e] && open_one(e, &set, &c[e]);
   if (!f.open[f.own]) {
     fprintf(stderr, "bench: %s\n", c[f.own].name);
@@ -112,7 +115,9 @@ int main(int argc, char **argv) {
   const bool all = argc > 1 && !strcmp(argv[1], "all");
   const int rounds = argc > 4 ? atoi(argv[4]) : 15;
   if (argc < 4 || (!all && strcmp(argv[1], "interp")) || rounds < 1 || rounds > BENCH_MAX_ROUNDS) {
-    fprintf(stderr, "usage: bench all|interp ROOT BUILD [ROUNDS]\n  ROOT  the project's folder, with examples/ and tests/bench/\n");
+    fprintf(
+        stderr,
+        "usage: bench all|interp ROOT BUILD [ROUNDS]\n  ROOT  the project's folder, with examples/ and tests/bench/\n");
     return 2;
   }
   struct bench_paths paths = {.root = argv[2], .build = argv[3]};

@@ -1,5 +1,5 @@
-/* Steady speed: contestants in turns, medians, the table and its numbers as JSON. Measures, and checks that all left the same
- * results; does not judge. */
+/* Steady speed: contestants in turns, medians, the table and its numbers as JSON. Measures, and checks that all left
+ * the same results; does not judge. */
 #include "bench.h"
 
 #include <math.h>
@@ -86,7 +86,8 @@ bool bench_table(const struct bench_figures *f) {
     const int e = (i + (int)f->own) % BENCH_CONTESTANTS;
     if (f->open[e]) who[n++] = e;
   }
-  printf("%d interleaved runs, medians in milliseconds; ratios: how many times as fast as the other %s is\n", f->rounds, bench_who_name[f->own]);
+  printf("%d interleaved runs, medians in milliseconds; ratios: how many times as fast as the other %s is\n", f->rounds,
+         bench_who_name[f->own]);
   for (int e = 0; e < BENCH_CONTESTANTS; e++)
     if (*f->name[e]) printf("  %-10s %s\n", bench_who_name[e], f->name[e]);
   printf("%-8s", "kernel");

@@ -21,7 +21,8 @@ static double run(struct bench_contestant *c, int kernel) {
   const void *args[BENCH_ARGS];
   size_t n = 0;
   for (; n < BENCH_ARGS && w->arg[n].kind != BENCH_END; n++)
-    args[n] = w->arg[n].kind == BENCH_BUFFER ? (const void *)&m->buffer[w->arg[n].value] : (const void *)&w->arg[n].value;
+    args[n] =
+        w->arg[n].kind == BENCH_BUFFER ? (const void *)&m->buffer[w->arg[n].value] : (const void *)&w->arg[n].value;
   mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
   for (int d = 0; d < 2; d++) {
     config.grid[d] = (uint32_t)(w->items[d] / w->block[d]);
@@ -55,7 +56,9 @@ static mx_module *load(struct bench_contestant *c, struct machine *m, const char
   char *text = file_text(folder, c->work[k].text, &size), *messages = NULL;
   bool ok = text && mx_module_load_text(m->device, text, size, NULL, &module, &messages) == MX_OK &&
             mx_module_kernel(module, c->work[k].text, &m->kernel[k]) == MX_OK;
-  if (!ok) snprintf(c->name, sizeof c->name, "mx: %s/%s.mxs: %s", folder, c->work[k].text, messages ? messages : "cannot be loaded");
+  if (!ok)
+    snprintf(c->name, sizeof c->name, "mx: %s/%s.mxs: %s", folder, c->work[k].text,
+             messages ? messages : "cannot be loaded");
   free(messages);
   free(text);
   return ok ? module : NULL;

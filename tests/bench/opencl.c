@@ -17,8 +17,8 @@ typedef int (*clBuildProgram_t)(void *, unsigned, void **, const char *, void *,
 typedef void *(*clCreateKernel_t)(void *, const char *, int *);
 typedef void *(*clCreateBuffer_t)(void *, uint64_t, size_t, void *, int *);
 typedef int (*clSetKernelArg_t)(void *, unsigned, size_t, const void *);
-typedef int (*clEnqueueNDRangeKernel_t)(void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned, void *,
-                                        void *);
+typedef int (*clEnqueueNDRangeKernel_t)(void *, void *, unsigned, const size_t *, const size_t *, const size_t *,
+                                        unsigned, void *, void *);
 typedef int (*clEnqueueReadBuffer_t)(void *, void *, unsigned, size_t, size_t, void *, unsigned, void *, void *);
 typedef int (*clFinish_t)(void *);
 
@@ -83,7 +83,8 @@ static const char *open_device(struct bench_contestant *c, struct opencl *cl, co
   }
   if (!chosen) return "no such OpenCL platform";
   CL(clGetPlatformInfo)(chosen, PLATFORM_VERSION, sizeof version, version, NULL);
-  if (CL(clGetDeviceIDs)(chosen, (uint64_t)DEVICE_TYPE_ALL & 0xFFFFFFFF, 1, &device, &n) || !n) return "no OpenCL device";
+  if (CL(clGetDeviceIDs)(chosen, (uint64_t)DEVICE_TYPE_ALL & 0xFFFFFFFF, 1, &device, &n) || !n)
+    return "no OpenCL device";
   void *context = CL(clCreateContext)(NULL, 1, &device, NULL, NULL, NULL);
   cl->queue = CL(clCreateCommandQueue)(context, device, 0, NULL);
   void *program = CL(clCreateProgramWithSource)(context, 1, (const char **)&source, NULL, NULL);
@@ -109,7 +110,8 @@ bool bench_open_opencl(struct bench_contestant *c, struct bench_data *data, cons
   char *text = file_text(source);
   *c = (struct bench_contestant){.data = data, .state = cl, .run = run, .read = read_back};
   bench_works(c->work, data->n);
-  const char *reason = !cl || !text ? "the kernels' source cannot be read" : open_device(c, cl, library, text, platform);
+  const char *reason =
+      !cl || !text ? "the kernels' source cannot be read" : open_device(c, cl, library, text, platform);
   if (reason) snprintf(c->name, sizeof c->name, "%s: %s", library, reason);
   free(text);
   return !reason;

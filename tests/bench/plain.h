@@ -1,5 +1,6 @@
-/* The kernels' own algorithms in plain C: blocks are iterations that OpenMP hands out, threads of a block are loops that the
- * compiler can vectorise, shared memory is an array. plain_v2.c, plain_v3.c and plain_v4.c are this, built for a CPU level each. */
+/* The kernels' own algorithms in plain C: blocks are iterations that OpenMP hands out, threads of a block are loops
+ * that the compiler can vectorise, shared memory is an array. plain_v2.c, plain_v3.c and plain_v4.c are this, built for
+ * a CPU level each. */
 #include "bench.h"
 
 #include <math.h>
@@ -25,8 +26,7 @@ static void mandel(struct bench_data *d) {
   for (int b = 0; b < 1024 * 1024; b += LANES) {
     float cx[LANES], cy[LANES], x[LANES], y[LANES];
     int n[LANES];
-    SIMD
-    for (int l = 0; l < LANES; l++) {
+    SIMD for (int l = 0; l < LANES; l++) {
       cx[l] = -2.f + 3.f * (float)((b + l) % 1024) / 1024.f;
       cy[l] = -1.5f + 3.f * (float)((b + l) / 1024) / 1024.f;
       x[l] = y[l] = 0;
@@ -58,8 +58,7 @@ static void nbody(struct bench_data *d) {
     for (int l = 0; l < LANES; l++) x[l] = p[4 * (b + l)], y[l] = p[4 * (b + l) + 1], z[l] = p[4 * (b + l) + 2];
     for (int j = 0; j < BODIES; j++) {
       const float qx = p[4 * j], qy = p[4 * j + 1], qz = p[4 * j + 2], qm = p[4 * j + 3];
-      SIMD
-      for (int l = 0; l < LANES; l++) {
+      SIMD for (int l = 0; l < LANES; l++) {
         const float dx = qx - x[l], dy = qy - y[l], dz = qz - z[l];
         const float r = 1.f / sqrtf(dx * dx + dy * dy + dz * dz + 1e-6f), s = qm * r * r * r;
         ax[l] += dx * s;
@@ -67,7 +66,8 @@ static void nbody(struct bench_data *d) {
         az[l] += dz * s;
       }
     }
-    for (int l = 0; l < LANES; l++) a[4 * (b + l)] = ax[l], a[4 * (b + l) + 1] = ay[l], a[4 * (b + l) + 2] = az[l], a[4 * (b + l) + 3] = 0;
+    for (int l = 0; l < LANES; l++)
+      a[4 * (b + l)] = ax[l], a[4 * (b + l) + 1] = ay[l], a[4 * (b + l) + 2] = az[l], a[4 * (b + l) + 3] = 0;
   }
 }
 
@@ -81,12 +81,10 @@ static void matmul(struct bench_data *d) {
     float s[TILE][TILE] = {0}, tile_a[TILE][TILE], tile_b[TILE][TILE];
     for (int k = 0; k < N; k += TILE) {
       for (int y = 0; y < TILE; y++)
-        for (int x = 0; x < TILE; x++) tile_a[y][x] = a[(row + y) * N + k + x], tile_b[y][x] = b[(k + y) * N + column + x];
+        for (int x = 0; x < TILE; x++)
+          tile_a[y][x] = a[(row + y) * N + k + x], tile_b[y][x] = b[(k + y) * N + column + x];
       for (int y = 0; y < TILE; y++)
-        for (int j = 0; j < TILE; j++) {
-          SIMD
-          for (int x = 0; x < TILE; x++) s[y][x] += tile_a[y][j] * tile_b[j][x];
-        }
+        for (int j = 0; j < TILE; j++) { SIMD for (int x = 0; x < TILE; x++) s[y][x] += tile_a[y][j] * tile_b[j][x]; }
     }
     for (int y = 0; y < TILE; y++) memcpy(c + (row + y) * N + column, s[y], sizeof s[y]);
   }
@@ -99,8 +97,7 @@ static void reduce(struct bench_data *d) {
   for (int g = 0; g < GROUPS; g++) {
     float s[GROUP] = {0};
     for (size_t i = (size_t)g * GROUP; i < d->n; i += GROUPS * GROUP) {
-      SIMD
-      for (int l = 0; l < GROUP; l++) s[l] += x[i + (size_t)l];
+      SIMD for (int l = 0; l < GROUP; l++) s[l] += x[i + (size_t)l];
     }
     for (int half = GROUP / 2; half; half /= 2)
       for (int l = 0; l < half; l++) s[l] += s[l + half];
@@ -188,8 +185,7 @@ static void transpose(struct bench_data *d) {
     float tile[LANES][LANES + 1];
     for (int y = 0; y < LANES; y++) memcpy(tile[y], a + (row + (size_t)y) * side + column, LANES * sizeof(float));
     for (int y = 0; y < LANES; y++) {
-      SIMD
-      for (int x = 0; x < LANES; x++) b[(column + (size_t)y) * side + row + (size_t)x] = tile[x][y];
+      SIMD for (int x = 0; x < LANES; x++) b[(column + (size_t)y) * side + row + (size_t)x] = tile[x][y];
     }
   }
 }
@@ -217,10 +213,7 @@ static void convolution(struct bench_data *d) {
     for (int y = 0; y < 4; y++) {
       float s[LANES] = {0};
       for (int j = 0; j < 5; j++)
-        for (int i = 0; i < 5; i++) {
-          SIMD
-          for (int x = 0; x < LANES; x++) s[x] += filter[j][i] * tile[y + j][x + i];
-        }
+        for (int i = 0; i < 5; i++) { SIMD for (int x = 0; x < LANES; x++) s[x] += filter[j][i] * tile[y + j][x + i]; }
       memcpy(out + (line + y) * side + column, s, sizeof s);
     }
   }
@@ -230,24 +223,31 @@ static void convolution(struct bench_data *d) {
 /* 16 messages together, so that a word of each is one vector */
 static void sha256(struct bench_data *d) {
   enum { M = 16 };
-  static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const uint32_t *x = d->buffer[BENCH_WORDS];
   uint32_t *digests = d->buffer[BENCH_C];
 #pragma omp parallel for
   for (size_t m = 0; m < d->n / 8; m += M) {
     uint32_t w[16][M], s[8][M];
     for (int k = 0; k < 16; k++)
-      for (int l = 0; l < M; l++) w[k][l] = k < 8 ? __builtin_bswap32(x[8 * (m + (size_t)l) + (size_t)k]) : k == 8 ? 0x80000000 : k == 15 ? 256 : 0;
+      for (int l = 0; l < M; l++)
+        w[k][l] = k < 8     ? __builtin_bswap32(x[8 * (m + (size_t)l) + (size_t)k])
+                  : k == 8  ? 0x80000000
+                  : k == 15 ? 256
+                            : 0;
     for (int k = 0; k < 8; k++)
       for (int l = 0; l < M; l++) s[k][l] = start[k];
     for (int t = 0; t < 64; t += 16)
 #pragma GCC unroll 16
       for (int k = 0; k < 16; k++) {
-        uint32_t *a = s[(64 - k) & 7], *b = s[(65 - k) & 7], *c = s[(66 - k) & 7], *e0 = s[(67 - k) & 7], *e = s[(68 - k) & 7];
-        uint32_t *f = s[(69 - k) & 7], *g = s[(70 - k) & 7], *h = s[(71 - k) & 7], *v = w[k], *p = w[(k + 1) & 15], *q = w[(k + 9) & 15], *r = w[(k + 14) & 15];
-        SIMD
-        for (int l = 0; l < M; l++) {
-          const uint32_t t1 = h[l] + bench_sha_k[t + k] + v[l] + (ROR(e[l], 6) ^ ROR(e[l], 11) ^ ROR(e[l], 25)) + ((e[l] & f[l]) ^ (~e[l] & g[l]));
+        uint32_t *a = s[(64 - k) & 7], *b = s[(65 - k) & 7], *c = s[(66 - k) & 7], *e0 = s[(67 - k) & 7],
+                 *e = s[(68 - k) & 7];
+        uint32_t *f = s[(69 - k) & 7], *g = s[(70 - k) & 7], *h = s[(71 - k) & 7], *v = w[k], *p = w[(k + 1) & 15],
+                 *q = w[(k + 9) & 15], *r = w[(k + 14) & 15];
+        SIMD for (int l = 0; l < M; l++) {
+          const uint32_t t1 = h[l] + bench_sha_k[t + k] + v[l] + (ROR(e[l], 6) ^ ROR(e[l], 11) ^ ROR(e[l], 25)) +
+                              ((e[l] & f[l]) ^ (~e[l] & g[l]));
           h[l] = t1 + (ROR(a[l], 2) ^ ROR(a[l], 13) ^ ROR(a[l], 22)) + ((a[l] & b[l]) ^ (a[l] & c[l]) ^ (b[l] & c[l]));
           e0[l] += t1;
           v[l] += (ROR(p[l], 7) ^ ROR(p[l], 18) ^ p[l] >> 3) + q[l] + (ROR(r[l], 17) ^ ROR(r[l], 19) ^ r[l] >> 10);
@@ -268,8 +268,7 @@ static void bitonic(struct bench_data *d) {
       for (unsigned j = k / 2; j; j /= 2)
         for (unsigned base = 0; base < RUN; base += 2 * j) {
           const uint32_t down = base & k ? ~0u : 0; /* falling is rising for complements */
-          SIMD
-          for (unsigned i = 0; i < j; i++) {
+          SIMD for (unsigned i = 0; i < j; i++) {
             const uint32_t a = x[base + i] ^ down, b = x[base + i + j] ^ down;
             x[base + i] = (a < b ? a : b) ^ down;
             x[base + i + j] = (a < b ? b : a) ^ down;
@@ -278,8 +277,8 @@ static void bitonic(struct bench_data *d) {
   }
 }
 
-static void (*const kernels[BENCH_KERNELS])(struct bench_data *) = {saxpy, mandel, nbody, matmul, reduce, spmv, hist, bs,
-                                                                   scan, transpose, convolution, sha256, bitonic};
+static void (*const kernels[BENCH_KERNELS])(struct bench_data *) = {
+    saxpy, mandel, nbody, matmul, reduce, spmv, hist, bs, scan, transpose, convolution, sha256, bitonic};
 static double run(struct bench_contestant *c, int kernel) {
   omp_set_num_threads(c->threads ? (int)c->threads : omp_get_num_procs());
   const double start = bench_now();
@@ -298,6 +297,8 @@ static bool read_back(struct bench_contestant *c, int kernel, void *result) {
 bool NAMED(BENCH_LEVEL)(struct bench_contestant *c, struct bench_data *data) {
   *c = (struct bench_contestant){.data = data, .run = run, .read = read_back};
   bench_works(c->work, data->n);
-  snprintf(c->name, sizeof c->name, "plain C of the same algorithms for x86-64-" QUOTED(BENCH_LEVEL) ", OpenMP, %d threads", omp_get_num_procs());
+  snprintf(c->name, sizeof c->name,
+           "plain C of the same algorithms for x86-64-" QUOTED(BENCH_LEVEL) ", OpenMP, %d threads",
+           omp_get_num_procs());
   return true;
 }

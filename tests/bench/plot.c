@@ -1,5 +1,5 @@
-/* The bench's ratios as bars on a logarithmic scale: how many times as fast as PoCL each contestant is (without PoCL: as the C by
- * hand). gnuplot draws; here are the numbers. */
+/* The bench's ratios as bars on a logarithmic scale: how many times as fast as PoCL each contestant is (without PoCL:
+ * as the C by hand). gnuplot draws; here are the numbers. */
 #include "bench.h"
 
 #include <math.h>
@@ -32,16 +32,20 @@ bool bench_plot(const char *path, const struct bench_figures *f) {
     if (f->open[e] && e != (int)base) who[bars++] = (enum bench_who)e;
   FILE *g = popen("gnuplot", "w");
   if (!g || !bars) return false;
-  fprintf(g, "set terminal png size %d,%d\nset output '%s'\nset logscale y\nset grid ytics mytics\nset key above left\n",
+  fprintf(g,
+          "set terminal png size %d,%d\nset output '%s'\nset logscale y\nset grid ytics mytics\nset key above left\n",
           MARGIN + (f->kernels + 1) * WIDTH_OF_GROUP, HEIGHT, path);
   fprintf(g, "set title 'how many times as fast as %s, all processors, median of %d runs' noenhanced\n",
           base == BENCH_POCL ? "PoCL 3.1" : "C by hand", f->rounds);
   fprintf(g, "set style fill solid\nset xrange [-0.5:%d.5]\nset xtics (", f->kernels);
-  for (int k = 0; k <= f->kernels; k++) fprintf(g, "%s'%s' %d", k ? ", " : "", k < f->kernels ? f->kernel[k] : "mean", k);
+  for (int k = 0; k <= f->kernels; k++)
+    fprintf(g, "%s'%s' %d", k ? ", " : "", k < f->kernels ? f->kernel[k] : "mean", k);
   /* a bar reaches from 1 to its value; the labels are a plot of their own */
   fprintf(g, ")\nplot 1 lc rgb '#%06x' title '%s'", colors[base], bench_who_name[base]);
   for (int b = 0; b < bars; b++)
-    fprintf(g, ", '-' using 1:4:2:3:(1):4 with boxxyerror lc rgb '#%06x' title '%s', '-' with labels offset 0,0.6 font ',8' notitle",
+    fprintf(g,
+            ", '-' using 1:4:2:3:(1):4 with boxxyerror lc rgb '#%06x' title '%s', '-' with labels offset 0,0.6 font "
+            "',8' notitle",
             colors[who[b]], bench_who_name[who[b]]);
   fputc('\n', g);
   for (int b = 0; b < bars; b++) {

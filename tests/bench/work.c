@@ -22,8 +22,10 @@ bool bench_data_make(struct bench_data *d, size_t n) {
   size_t rows = n / 16, used = 0;
   *d = (struct bench_data){.n = n};
   for (int k = 0; k < BENCH_BUFFERS; k++) {
-    d->bytes[k] = k == BENCH_ROWS ? sizeof(int) * (rows + 1) : k == BENCH_CHAIN ? sizeof(uint64_t) * (n / SCANNED) :
-                  k == BENCH_KEYS ? sizeof(float) * (n / 4) : sizeof(float) * n;
+    d->bytes[k] = k == BENCH_ROWS    ? sizeof(int) * (rows + 1)
+                  : k == BENCH_CHAIN ? sizeof(uint64_t) * (n / SCANNED)
+                  : k == BENCH_KEYS  ? sizeof(float) * (n / 4)
+                                     : sizeof(float) * n;
     d->bytes[k] = (d->bytes[k] + 63) & ~(size_t)63;
     d->buffer[k] = aligned_alloc(64, d->bytes[k]);
     if (!d->buffer[k]) return false;
@@ -51,7 +53,8 @@ void bench_data_free(struct bench_data *d) {
   *d = (struct bench_data){0};
 }
 
-#define BUFFER(x_) {BENCH_BUFFER, BENCH_##x_}
+#define BUFFER(x_) \
+  { BENCH_BUFFER, BENCH_##x_ }
 void bench_works(struct bench_work work[BENCH_KERNELS], size_t n) {
   /* the kernels whose work is not in proportion to n get smaller in one step, with the same shape of work */
   bool small = n < SIDE * SIDE;
@@ -61,29 +64,113 @@ void bench_works(struct bench_work work[BENCH_KERNELS], size_t n) {
   int factor;
   memcpy(&factor, &two, sizeof factor);
   const struct bench_work list[BENCH_KERNELS] = {
-      {"saxpy", "saxpy", {n, 1}, {GROUP, 1}, (double)n, BENCH_B, n, false,
+      {"saxpy",
+       "saxpy",
+       {n, 1},
+       {GROUP, 1},
+       (double)n,
+       BENCH_B,
+       n,
+       false,
        {BUFFER(A), BUFFER(B), {BENCH_FLOAT, factor}, {BENCH_COUNT, count}}},
-      {"mandel", "mandelbrot", {(size_t)side * (size_t)side, 1}, {GROUP, 1}, (double)side * side, BENCH_C,
-       (size_t)side * (size_t)side, true, {BUFFER(C), {BENCH_INT, side}, {BENCH_INT, side}, {BENCH_INT, ITERATIONS}}},
-      {"nbody", "nbody", {(size_t)bodies, 1}, {GROUP, 1}, (double)bodies * bodies, BENCH_C, (size_t)bodies * 4, false,
+      {"mandel",
+       "mandelbrot",
+       {(size_t)side * (size_t)side, 1},
+       {GROUP, 1},
+       (double)side * side,
+       BENCH_C,
+       (size_t)side * (size_t)side,
+       true,
+       {BUFFER(C), {BENCH_INT, side}, {BENCH_INT, side}, {BENCH_INT, ITERATIONS}}},
+      {"nbody",
+       "nbody",
+       {(size_t)bodies, 1},
+       {GROUP, 1},
+       (double)bodies * bodies,
+       BENCH_C,
+       (size_t)bodies * 4,
+       false,
        {BUFFER(A), BUFFER(C), {BENCH_INT, bodies}}},
-      {"matmul", "matmul", {(size_t)order, (size_t)order}, {TILE, TILE}, pow(order, 3), BENCH_C, (size_t)order * (size_t)order,
-       false, {BUFFER(A), BUFFER(B), BUFFER(C), {BENCH_INT, order}}},
-      {"reduce", "reduce", {GROUPS * GROUP, 1}, {GROUP, 1}, (double)n, BENCH_C, GROUPS, false,
+      {"matmul",
+       "matmul",
+       {(size_t)order, (size_t)order},
+       {TILE, TILE},
+       pow(order, 3),
+       BENCH_C,
+       (size_t)order * (size_t)order,
+       false,
+       {BUFFER(A), BUFFER(B), BUFFER(C), {BENCH_INT, order}}},
+      {"reduce",
+       "reduce",
+       {GROUPS * GROUP, 1},
+       {GROUP, 1},
+       (double)n,
+       BENCH_C,
+       GROUPS,
+       false,
        {BUFFER(A), BUFFER(C), {BENCH_INT, count}}},
-      {"spmv", "spmv", {rows, 1}, {GROUP, 1}, (double)n, BENCH_C, rows, false,
+      {"spmv",
+       "spmv",
+       {rows, 1},
+       {GROUP, 1},
+       (double)n,
+       BENCH_C,
+       rows,
+       false,
        {BUFFER(ROWS), BUFFER(COLUMNS), BUFFER(A), BUFFER(B), BUFFER(C), {BENCH_COUNT, (int)rows}}},
-      {"hist", "histogram", {GROUPS * GROUP, 1}, {GROUP, 1}, (double)n, BENCH_D, 256, true,
+      {"hist",
+       "histogram",
+       {GROUPS * GROUP, 1},
+       {GROUP, 1},
+       (double)n,
+       BENCH_D,
+       256,
+       true,
        {BUFFER(WORDS), BUFFER(D), {BENCH_INT, count}}},
-      {"bs", "blackscholes", {n / 4, 1}, {GROUP, 1}, (double)n, BENCH_C, n / 4, false,
+      {"bs",
+       "blackscholes",
+       {n / 4, 1},
+       {GROUP, 1},
+       (double)n,
+       BENCH_C,
+       n / 4,
+       false,
        {BUFFER(A), BUFFER(B), BUFFER(A), BUFFER(C), BUFFER(D), {BENCH_COUNT, count / 4}}},
-      {"scan", "scan", {n / SCANNED * GROUP, 1}, {GROUP, 1}, (double)n, BENCH_C, n, true,
+      {"scan",
+       "scan",
+       {n / SCANNED * GROUP, 1},
+       {GROUP, 1},
+       (double)n,
+       BENCH_C,
+       n,
+       true,
        {BUFFER(WORDS), BUFFER(C), BUFFER(CHAIN), {BENCH_INT, count}}},
-      {"transp", "transpose", {edge, edge / 16}, {WARP, 4}, (double)n, BENCH_C, n, false,
+      {"transp",
+       "transpose",
+       {edge, edge / 16},
+       {WARP, 4},
+       (double)n,
+       BENCH_C,
+       n,
+       false,
        {BUFFER(A), BUFFER(C), {BENCH_INT, (int)edge}, {BENCH_INT, (int)edge}}},
-      {"conv", "convolution", {edge, edge}, {WARP, 4}, (double)n, BENCH_C, n, false,
+      {"conv",
+       "convolution",
+       {edge, edge},
+       {WARP, 4},
+       (double)n,
+       BENCH_C,
+       n,
+       false,
        {BUFFER(A), BUFFER(C), {BENCH_INT, (int)edge}, {BENCH_INT, (int)edge}}},
-      {"sha256", "sha256", {n / 8, 1}, {GROUP, 1}, (double)n, BENCH_C, n, true,
+      {"sha256",
+       "sha256",
+       {n / 8, 1},
+       {GROUP, 1},
+       (double)n,
+       BENCH_C,
+       n,
+       true,
        {BUFFER(WORDS), BUFFER(C), {BENCH_INT, count / 8}}},
       {"bitonic", "bitonic", {n / 8, 1}, {GROUP, 1}, (double)n, BENCH_KEYS, n / 4, true, {BUFFER(KEYS)}},
   };
@@ -91,15 +178,14 @@ void bench_works(struct bench_work work[BENCH_KERNELS], size_t n) {
 }
 
 const uint32_t bench_sha_k[64] = {
-  0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-  0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-  0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-  0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-  0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-  0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-  0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-  0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
-};
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 double bench_sum(const struct bench_work *work, const void *result) {
   const bool placed = strcmp(work->name, "reduce"); /* which one leaves as one sum or as many */

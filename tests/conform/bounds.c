@@ -1,11 +1,12 @@
-/* Whether a result will do. Exact functions bit for bit, as a GPU gave it; approximations by their error against the true
- * value, which MPFR computes, within the bound that the guides state. The bounds are the exactness column of
+/* Whether a result will do. Exact functions bit for bit, as a GPU gave it; approximations by their error against the
+ * true value, which MPFR computes, within the bound that the guides state. The bounds are the exactness column of
  * intrinsics.def, and, for PTX instructions, the list here; nothing else is a tolerance. Their words:
  *
- *   bound   N ulp | N+floor(|C*x|) ulp | max abs error E | max relative error E | as __sinf(x)*(1/__cosf(x)) | as exp2f(y*__log2f(x))
- *   where   for x in [A,B] | for |x|<A | for |y| in [A,B] | outside A..B          (x, y: the inputs; without: everywhere)
- *   several, joined by ", else ": the first that applies. Where none does, the result is finite where the GPU's is.
- * Infinities, NaN, and results for inputs that are zeros, infinities or NaN are as the GPU gave them. */
+ *   bound   N ulp | N+floor(|C*x|) ulp | max abs error E | max relative error E | as __sinf(x)*(1/__cosf(x)) | as
+ * exp2f(y*__log2f(x)) where   for x in [A,B] | for |x|<A | for |y| in [A,B] | outside A..B          (x, y: the inputs;
+ * without: everywhere) several, joined by ", else ": the first that applies. Where none does, the result is finite
+ * where the GPU's is. Infinities, NaN, and results for inputs that are zeros, infinities or NaN are as the GPU gave
+ * them. */
 #include "tests/conform/conform.h"
 #include "tests/conform/truth.h"
 
@@ -16,20 +17,37 @@
 #include <string.h>
 
 /* instruction up to its type, type, what it computes, bound */
-static const struct { const char *start, *type, *truth, *bound; } instructions[] = {
-  {"div.approx", "f32", "div", "2 ulp for |y| in [2^-126,2^126]"}, {"div.full", "f32", "div", "2 ulp"},
-  {"rcp.approx", "f32", "rcp", "1 ulp"}, {"sqrt.approx", "f32", "sqrt", "max relative error 2^-23"}, {"rsqrt.approx", "f32", "rsqrt", "max relative error 2^-22.9"},
-  {"sin.approx", "f32", "sin", "max abs error 2^-20.5 for x in [-pi,pi]"}, {"cos.approx", "f32", "cos", "max abs error 2^-20.5 for x in [-pi,pi]"},
-  {"lg2.approx", "f32", "log2", "max abs error 2^-22 for x in [0.5,2], else max relative error 2^-22"}, {"ex2.approx", "f32", "exp2", "max relative error 2^-22"},
-  {"tanh.approx", "f32", "tanh", "max relative error 2^-11"}, {"rcp.approx", "f64", "rcp", "max relative error 2^-20"},
-  {"rsqrt.approx", "f64", "rsqrt", "max relative error 2^-20"}, {"ex2.approx", "bf16", "exp2", "max relative error 2^-7"},
-  {"ex2.approx", "f16", "exp2", "max relative error 2^-9.9"}, {"tanh.approx", "bf16", "tanh", "max abs error 2^-8"},
-  {"tanh.approx", "f16", "tanh", "max abs error 2^-10.987"}};
+static const struct {
+  const char *start, *type, *truth, *bound;
+} instructions[] = {
+    {"div.approx", "f32", "div", "2 ulp for |y| in [2^-126,2^126]"},
+    {"div.full", "f32", "div", "2 ulp"},
+    {"rcp.approx", "f32", "rcp", "1 ulp"},
+    {"sqrt.approx", "f32", "sqrt", "max relative error 2^-23"},
+    {"rsqrt.approx", "f32", "rsqrt", "max relative error 2^-22.9"},
+    {"sin.approx", "f32", "sin", "max abs error 2^-20.5 for x in [-pi,pi]"},
+    {"cos.approx", "f32", "cos", "max abs error 2^-20.5 for x in [-pi,pi]"},
+    {"lg2.approx", "f32", "log2", "max abs error 2^-22 for x in [0.5,2], else max relative error 2^-22"},
+    {"ex2.approx", "f32", "exp2", "max relative error 2^-22"},
+    {"tanh.approx", "f32", "tanh", "max relative error 2^-11"},
+    {"rcp.approx", "f64", "rcp", "max relative error 2^-20"},
+    {"rsqrt.approx", "f64", "rsqrt", "max relative error 2^-20"},
+    {"ex2.approx", "bf16", "exp2", "max relative error 2^-7"},
+    {"ex2.approx", "f16", "exp2", "max relative error 2^-9.9"},
+    {"tanh.approx", "bf16", "tanh", "max abs error 2^-8"},
+    {"tanh.approx", "f16", "tanh", "max abs error 2^-10.987"}};
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------*/
+/* ---- numbers ----------------------------------------------------------------------------------------------------*/
 enum { PRECISION = 160 };
-struct format { const char *name; int digits, least; double max; }; /* bits of a normal one; exponent of the least normal; largest */
-static const struct format formats[] = {{"f32", 24, -126, 0x1.fffffep127}, {"f64", 53, -1022, 0x1.fffffffffffffp1023}, {"f16", 11, -14, 65504}, {"bf16", 8, -126, 0x1.fep127}};
+struct format {
+  const char *name;
+  int digits, least;
+  double max;
+}; /* bits of a normal one; exponent of the least normal; largest */
+static const struct format formats[] = {{"f32", 24, -126, 0x1.fffffep127},
+                                        {"f64", 53, -1022, 0x1.fffffffffffffp1023},
+                                        {"f16", 11, -14, 65504},
+                                        {"bf16", 8, -126, 0x1.fep127}};
 
 static const struct format *format_of(const char *type) {
   for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
@@ -37,7 +55,11 @@ static const struct format *format_of(const char *type) {
   return NULL;
 }
 
-static double of_f32(uint32_t u) { float f; memcpy(&f, &u, sizeof f); return f; }
+static double of_f32(uint32_t u) {
+  float f;
+  memcpy(&f, &u, sizeof f);
+  return f;
+}
 static double value(const char *type, uint64_t bits) {
   double d;
   if (type[0] == 's') return type[1] == '6' ? (double)(int64_t)bits : (double)(int32_t)bits;
@@ -58,7 +80,7 @@ static double unit(const struct format *f, double x) {
   return ldexp(1, e - f->digits + 1);
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------------------------------*/
+/* ---- bounds -----------------------------------------------------------------------------------------------------*/
 static bool word(const char **p, const char *w) {
   if (strncmp(*p, w, strlen(w))) return false;
   *p += strlen(w);
@@ -123,11 +145,15 @@ static double allowed(const char *bound, const struct format *f, const double *x
   return -1;
 }
 
-/* ---- one value ---------------------------------------------------------------------------------------------------------*/
-struct approximation { const char *truth, *bound; bool flushes, high_words; };
+/* ---- one value --------------------------------------------------------------------------------------------------*/
+struct approximation {
+  const char *truth, *bound;
+  bool flushes, high_words;
+};
 
 /* near: `got` for the true value of the function at x; `want` is the GPU's. */
-static bool near(struct function *f, const struct approximation *a, const struct format *t, unsigned which, const double *x, double want, double got) {
+static bool near(struct function *f, const struct approximation *a, const struct format *t, unsigned which,
+                 const double *x, double want, double got) {
   bool special = false;
   mpfr_t in[MAX_VALUES], y, e;
   for (unsigned k = 0; k < f->sig.nin; k++) {
@@ -141,7 +167,8 @@ static bool near(struct function *f, const struct approximation *a, const struct
     const double right = mpfr_get_d(y, MPFR_RNDN), least = ldexp(1, t->least);
     double most = allowed(a->bound, t, x, right);
     special |= !isfinite(right) || right == 0;
-    if (most >= 0) most += ldexp(1, t->least - t->digits); /* half of the smallest subnormal, which a result rounds to anyway */
+    if (most >= 0)
+      most += ldexp(1, t->least - t->digits); /* half of the smallest subnormal, which a result rounds to anyway */
     if (most >= 0 && a->flushes && fabs(right) < least * (1 + 0x1p-20)) most = fmax(most, least);
     if (isnan(want) || isnan(got)) {
       /* close to 0 the GPU's recurrence for orders above 1 loses its way; the true value is a small number */
@@ -149,8 +176,10 @@ static bool near(struct function *f, const struct approximation *a, const struct
       fine = isnan(want) && (isnan(got) || lost);
     } else if (most < 0) { /* where nothing is said the GPU's kind of value will do */
       fine = isfinite(got) || got == want;
-    } else if (special || isinf(got)) { /* beyond the largest number as the GPU, or as rounding of what the bound allows */
-      fine = got == want || (isfinite(got) && isfinite(want) && fabs(got - want) <= most) || (isinf(got) && fabs(right) + most > t->max && signbit(got) == signbit(right));
+    } else if (special ||
+               isinf(got)) { /* beyond the largest number as the GPU, or as rounding of what the bound allows */
+      fine = got == want || (isfinite(got) && isfinite(want) && fabs(got - want) <= most) ||
+             (isinf(got) && fabs(right) + most > t->max && signbit(got) == signbit(right));
     } else {
       mpfr_set_d(e, got, MPFR_RNDN);
       mpfr_sub(e, e, y, MPFR_RNDN);
@@ -159,7 +188,8 @@ static bool near(struct function *f, const struct approximation *a, const struct
       if (fine && error > f->worst * most) {
         f->worst = error / most;
         if (strstr(a->bound, "abs")) snprintf(f->worst_text, sizeof f->worst_text, "%.2g", error);
-        else if (strstr(a->bound, "relative")) snprintf(f->worst_text, sizeof f->worst_text, "%.2g relative", error / fabs(right));
+        else if (strstr(a->bound, "relative"))
+          snprintf(f->worst_text, sizeof f->worst_text, "%.2g relative", error / fabs(right));
         else snprintf(f->worst_text, sizeof f->worst_text, "%.2g ulp", error / unit(t, right));
       }
     }
@@ -169,7 +199,7 @@ static bool near(struct function *f, const struct approximation *a, const struct
   return fine;
 }
 
-/* ---- which functions are approximations ----------------------------------------------------------------------------------*/
+/* ---- which functions are approximations -------------------------------------------------------------------------*/
 /* Whether a row's spelling is this name, suffixes left out. */
 static bool spelled(const char *p, const char *name) {
   if (*p != '<') {
@@ -184,7 +214,8 @@ static bool spelled(const char *p, const char *name) {
 /* What __expf, hexp2, expf compute is what exp does. */
 static bool truth_of(const char *name, char *out, size_t room) {
   mpfr_t one[MAX_VALUES], y;
-  static const char *const renamed[][2] = {{"__fdividef", "div"}, {"fdividef", "div"}, {"fdivide", "div"}, {"__powf", "pow"}, {"htanh_approx", "tanh"}, {"h2tanh_approx", "tanh"}};
+  static const char *const renamed[][2] = {{"__fdividef", "div"}, {"fdividef", "div"},      {"fdivide", "div"},
+                                           {"__powf", "pow"},     {"htanh_approx", "tanh"}, {"h2tanh_approx", "tanh"}};
   snprintf(out, room, "%.*s", (int)strcspn(name, "."), name);
   for (size_t k = 0; k < sizeof renamed / sizeof *renamed; k++)
     if (!strcmp(out, renamed[k][0])) snprintf(out, room, "%s", renamed[k][1]);
@@ -218,13 +249,16 @@ static struct approximation approximation_of(const struct function *f) {
   found = (struct approximation){0};
   const char *type = f->sig.out[0];
   for (size_t k = 0; k < sizeof instructions / sizeof *instructions; k++)
-    if (!strncmp(f->name, instructions[k].start, strlen(instructions[k].start)) && !strncmp(type, instructions[k].type, strlen(instructions[k].type)))
-      found = (struct approximation){instructions[k].truth, instructions[k].bound, strstr(f->name, ".ftz"), strstr(f->name, ".ftz.f64")};
+    if (!strncmp(f->name, instructions[k].start, strlen(instructions[k].start)) &&
+        !strncmp(type, instructions[k].type, strlen(instructions[k].type)))
+      found = (struct approximation){instructions[k].truth, instructions[k].bound, strstr(f->name, ".ftz"),
+                                     strstr(f->name, ".ftz.f64")};
   for (unsigned k = 0; k < mx__intrinsic_count && !f->ptx; k++) {
     const struct mx_intrinsic *i = &mx__intrinsics[k];
     if (!spelled(i->row.spelling, f->name) || strcmp(mx__types[i->row.opnd[0].type].name, type)) continue;
     const bool exact = !strcmp(i->exactness, "exact") || !strcmp(i->exactness, "rounded");
-    if (!exact && truth_of(f->name, truth, sizeof truth)) found = (struct approximation){truth, i->exactness, false, false};
+    if (!exact && truth_of(f->name, truth, sizeof truth))
+      found = (struct approximation){truth, i->exactness, false, false};
   }
   return found;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------*/
+/* ---- lines ------------------------------------------------------------------------------------------------------*/
 static void set_types(char types[][8], unsigned *n, const char *text) {
   *n = 0;
   while (*text && *n < MAX_VALUES) {
@@ -86,8 +86,13 @@ static bool warp_line(struct function *f, const char *line) {
   return true;
 }
 
-/* ---- files -----------------------------------------------------------------------------------------------------------*/
-struct reader { const char *file, *only; unsigned every, number; struct function **fs; size_t *n; };
+/* ---- files ------------------------------------------------------------------------------------------------------*/
+struct reader {
+  const char *file, *only;
+  unsigned every, number;
+  struct function **fs;
+  size_t *n;
+};
 
 static struct function *new_function(struct reader *r, const char *name, const char *in, const char *out) {
   if ((r->only && !strstr(name, r->only)) || r->number++ % r->every) return NULL;

@@ -1,4 +1,5 @@
-/* A recorded name as an instruction, with what surrounds it. Most names are the instruction; README.md lists the others. */
+/* A recorded name as an instruction, with what surrounds it. Most names are the instruction; README.md lists the
+ * others. */
 #include "tests/conform/conform.h"
 
 #include <ctype.h>
@@ -22,7 +23,7 @@ void mx__put(struct text *t, const char *format, ...) {
   t->size += (size_t)n;
 }
 
-/* ---- operands: %i0 ... and %o0 ... ----------------------------------------------------------------------------------*/
+/* ---- operands: %i0 ... and %o0 ... ------------------------------------------------------------------------------*/
 static unsigned bits_of(const char *type) {
   if (!strcmp(type, "pred")) return 1;
   return strstr(type, "x2") ? 32 : (unsigned)atoi(type + strcspn(type, "0123456789"));
@@ -56,12 +57,14 @@ static void put_inputs(struct text *t, const struct function *f, unsigned from) 
   for (unsigned k = from; k < f->sig.nin; k++) mx__put(t, ", %%i%u", k);
 }
 
-/* ---- names that are not the instruction ------------------------------------------------------------------------------*/
+/* ---- names that are not the instruction -------------------------------------------------------------------------*/
 /* C's operators: op_add.s32, cast.TO.FROM */
 static bool put_operator(struct text *t, const struct function *f) {
-  static const char *const names[][3] = {{"add", "add", "add"}, {"sub", "sub", "sub"}, {"mul", "mul.lo", "mul"}, {"div", "", "div.rn"}, {"neg", "neg", "neg"},
-    {"and", "and", ""}, {"or", "or", ""}, {"xor", "xor", ""}, {"lt", "", "setp.lt"}, {"le", "", "setp.le"}, {"gt", "", "setp.gt"}, {"ge", "", "setp.ge"},
-    {"eq", "", "setp.eq"}, {"ne", "", "setp.neu"}};
+  static const char *const names[][3] = {{"add", "add", "add"}, {"sub", "sub", "sub"}, {"mul", "mul.lo", "mul"},
+                                         {"div", "", "div.rn"}, {"neg", "neg", "neg"}, {"and", "and", ""},
+                                         {"or", "or", ""},      {"xor", "xor", ""},    {"lt", "", "setp.lt"},
+                                         {"le", "", "setp.le"}, {"gt", "", "setp.gt"}, {"ge", "", "setp.ge"},
+                                         {"eq", "", "setp.eq"}, {"ne", "", "setp.neu"}};
   char op[8], to[8], from[8];
   if (sscanf(f->name, "op_%7[a-z].%7s", op, to) == 2) {
     const bool is_float = to[0] == 'f';
@@ -112,13 +115,15 @@ static void put_carry(struct text *t, const struct function *f) {
   if (!strncmp(f->name, "mad", 3)) {
     mx__put(t, "  mad.lo.cc.%s %%o0, %%i0, %%i1, %%i2;\n  madc.hi.%s %%o1, %%i0, %%i1, %%i3;\n", type, type);
   } else if (strstr(f->name, "chain")) {
-    mx__put(t, "  add.cc.%s %%o0, %%i0, %%i1;\n  addc.cc.%s %%o1, %%i2, %%i3;\n  addc.%s %%o2, %%i0, %%i3;\n", type, type, type);
+    mx__put(t, "  add.cc.%s %%o0, %%i0, %%i1;\n  addc.cc.%s %%o1, %%i2, %%i3;\n  addc.%s %%o2, %%i0, %%i3;\n", type,
+            type, type);
   } else {
     mx__put(t, "  %.3s.cc.%s %%o0, %%i0, %%i2;\n  %.3sc.%s %%o1, %%i1, %%i3;\n", f->name, type, f->name, type);
   }
 }
 
-/* atomicAdd.shared.f32: on a cell in that space, once, or four times (.seq4); the last output is what the cell holds then */
+/* atomicAdd.shared.f32: on a cell in that space, once, or four times (.seq4); the last output is what the cell holds
+ * then */
 static void put_atomic(struct text *t, const struct function *f) {
   char name[128];
   snprintf(name, sizeof name, "%s", f->name);
@@ -140,16 +145,20 @@ static void put_atomic(struct text *t, const struct function *f) {
 static void put_warp(struct text *t, const struct function *f) {
   const char *dot = strchr(f->name, '.');
   const int base = dot ? (int)(dot - f->name) : (int)strlen(f->name);
-  mx__put(t, "  mov.u32 %%t, %%laneid;\n  shr.u32 %%t, %%i2, %%t;\n  and.b32 %%t, %%t, 1;\n  setp.ne.u32 %%in_mask, %%t, 0;\n");
+  mx__put(t, "  mov.u32 %%t, %%laneid;\n  shr.u32 %%t, %%i2, %%t;\n  and.b32 %%t, %%t, 1;\n  setp.ne.u32 %%in_mask, "
+             "%%t, 0;\n");
   if (!strncmp(f->name, "shfl.", 5)) {
-    mx__put(t, "  sub.u32 %%t, 32, %%i3;\n  shl.b32 %%t, %%t, 8;\n  or.b32 %%t, %%t, %d;\n", strstr(f->name, ".up") ? 0 : 31);
+    mx__put(t, "  sub.u32 %%t, 32, %%i3;\n  shl.b32 %%t, %%t, 8;\n  or.b32 %%t, %%t, %d;\n",
+            strstr(f->name, ".up") ? 0 : 31);
     mx__put(t, "  @%%in_mask %s %%o0|%%o1, %%i0, %%i1, %%t, %%i2;\n", f->name);
   } else if (!strncmp(f->name, "vote.", 5)) {
-    mx__put(t, "  setp.ne.s32 %%p, %%i0, 0;\n  @%%in_mask %s.pred %%p, %%p, %%i2;\n  selp.s32 %%o0, 1, 0, %%p;\n", f->name);
+    mx__put(t, "  setp.ne.s32 %%p, %%i0, 0;\n  @%%in_mask %s.pred %%p, %%p, %%i2;\n  selp.s32 %%o0, 1, 0, %%p;\n",
+            f->name);
   } else if (!strncmp(f->name, "shfl_", 5)) {
     const bool idx = !strncmp(f->name, "shfl_idx", 8);
     mx__put(t, "  .reg .s32 %%lane_operand;\n  mov.b32 %%lane_operand, %%i1;\n");
-    mx__put(t, "  @%%in_mask __shfl%.*s_sync%s %%o0, %%i2, %%i0, %%lane_operand, %%i3;\n", idx ? 0 : base - 4, f->name + 4, dot);
+    mx__put(t, "  @%%in_mask __shfl%.*s_sync%s %%o0, %%i2, %%i0, %%lane_operand, %%i3;\n", idx ? 0 : base - 4,
+            f->name + 4, dot);
   } else if (!strcmp(f->name, "activemask")) {
     mx__put(t, "  @%%in_mask __activemask %%o0;\n");
   } else {
@@ -163,7 +172,8 @@ static void put_warp(struct text *t, const struct function *f) {
 static void put_norm(struct text *t, const struct function *f) {
   const unsigned bytes = bits_of(f->sig.in[1]) / 8;
   mx__put(t, "  .local .align 8 .b8 elements[40];\n  .reg .u64 %%elements;\n");
-  for (unsigned k = 1; k < f->sig.nin; k++) mx__put(t, "  st.local.b%u [elements+%u], %%i%u;\n", 8 * bytes, bytes * (k - 1), k);
+  for (unsigned k = 1; k < f->sig.nin; k++)
+    mx__put(t, "  st.local.b%u [elements+%u], %%i%u;\n", 8 * bytes, bytes * (k - 1), k);
   mx__put(t, "  cvta.local.u64 %%elements, elements;\n  %s %%o0, %%i0, [%%elements];\n", f->name);
 }
 
@@ -193,8 +203,11 @@ void mx__put_function(struct text *t, const struct function *f) {
   else if (strstr(f->name, "cc_")) put_carry(t, f);
   else if (starts(f, "atomic")) put_atomic(t, f);
   else if (starts(f, "__ld")) mx__put(t, "  %s %%o0, [%%in];\n", f->name);
-  else if (starts(f, "__st")) mx__put(t, "  %s [%%out], %%i0;\n  ld.global.b%u %%o0, [%%out];\n", f->name, bits_of(f->sig.in[0]));
-  else if (!strcmp(f->name, "norm") || !strcmp(f->name, "normf") || !strcmp(f->name, "rnorm") || !strcmp(f->name, "rnormf")) put_norm(t, f);
+  else if (starts(f, "__st"))
+    mx__put(t, "  %s [%%out], %%i0;\n  ld.global.b%u %%o0, [%%out];\n", f->name, bits_of(f->sig.in[0]));
+  else if (!strcmp(f->name, "norm") || !strcmp(f->name, "normf") || !strcmp(f->name, "rnorm") ||
+           !strcmp(f->name, "rnormf"))
+    put_norm(t, f);
   else if (!put_operator(t, f)) put_plain(t, f);
   for (unsigned k = 0; k < f->sig.nout; k++) put_store(t, f->sig.out[k], k);
 }

@@ -1,5 +1,5 @@
-/* Recorded functions as kernels: some functions to a kernel, since a compile costs more than a launch, a thread to a line.
- * Warps are always full: the last lines stand for those that are missing. Knows the public interface only. */
+/* Recorded functions as kernels: some functions to a kernel, since a compile costs more than a launch, a thread to a
+ * line. Warps are always full: the last lines stand for those that are missing. Knows the public interface only. */
 #include "tests/conform/conform.h"
 
 #include "mx/mx.h"
@@ -9,40 +9,53 @@
 #include <string.h>
 
 enum { BLOCK = 128, TOGETHER = 16 };
-struct job { mx_addr in, out; uint64_t lines; };
+struct job {
+  mx_addr in, out;
+  uint64_t lines;
+};
 
 /* How much of a kernel a function takes: atomics compile slowly. */
-static size_t cost(const struct function *f) { return strncmp(f->name, "atomic", 6) ? 1 : strstr(f->name, ".seq4") ? TOGETHER / 2 : TOGETHER / 4; }
+static size_t cost(const struct function *f) {
+  return strncmp(f->name, "atomic", 6) ? 1 : strstr(f->name, ".seq4") ? TOGETHER / 2 : TOGETHER / 4;
+}
 
-/* ---- text ----------------------------------------------------------------------------------------------------------*/
+/* ---- text -------------------------------------------------------------------------------------------------------*/
 static void put_kernel(struct text *t, struct function *const *fs, size_t n) {
   mx__put(t, fs[0]->warp ? ".target sm_90\n" : ".target mx64\n");
-  mx__put(t, ".visible .entry run(.param .u64 jobs) {\n  .reg .u32 %%lane;\n  .reg .b64 %%jobs, %%in, %%out;\n  .reg .u64 %%lines, %%number;\n");
-  mx__put(t, "  .reg .u32 %%t, %%cell;\n  .reg .pred %%over, %%in_mask, %%p;\n  .shared .align 8 .b8 cells[%d];\n", 8 * BLOCK);
-  mx__put(t, "  mov.u32 %%t, %%tid.x;\n  mad.lo.u32 %%lane, %%ctaid.x, %d, %%t;\n  cvt.u64.u32 %%number, %%lane;\n", BLOCK);
+  mx__put(t, ".visible .entry run(.param .u64 jobs) {\n  .reg .u32 %%lane;\n  .reg .b64 %%jobs, %%in, %%out;\n  .reg "
+             ".u64 %%lines, %%number;\n");
+  mx__put(t, "  .reg .u32 %%t, %%cell;\n  .reg .pred %%over, %%in_mask, %%p;\n  .shared .align 8 .b8 cells[%d];\n",
+          8 * BLOCK);
+  mx__put(t, "  mov.u32 %%t, %%tid.x;\n  mad.lo.u32 %%lane, %%ctaid.x, %d, %%t;\n  cvt.u64.u32 %%number, %%lane;\n",
+          BLOCK);
   mx__put(t, "  mov.u32 %%cell, cells;\n  mad.lo.u32 %%cell, %%t, 8, %%cell;\n  ld.param.u64 %%jobs, [jobs];\n");
   for (size_t k = 0; k < n; k++) {
     const size_t at = sizeof(struct job) * k;
-    mx__put(t, "{\n  ld.global.u64 %%lines, [%%jobs+%zu];\n  setp.ge.u64 %%over, %%number, %%lines;\n  @%%over bra done;\n", at + 16);
+    mx__put(
+        t, "{\n  ld.global.u64 %%lines, [%%jobs+%zu];\n  setp.ge.u64 %%over, %%number, %%lines;\n  @%%over bra done;\n",
+        at + 16);
     mx__put(t, "  ld.global.u64 %%in, [%%jobs+%zu];\n  mad.wide.u32 %%in, %%lane, %u, %%in;\n", at, 8 * fs[k]->sig.nin);
-    mx__put(t, "  ld.global.u64 %%out, [%%jobs+%zu];\n  mad.wide.u32 %%out, %%lane, %u, %%out;\n", at + 8, 8 * fs[k]->sig.nout);
+    mx__put(t, "  ld.global.u64 %%out, [%%jobs+%zu];\n  mad.wide.u32 %%out, %%lane, %u, %%out;\n", at + 8,
+            8 * fs[k]->sig.nout);
     mx__put_function(t, fs[k]);
     mx__put(t, "done:\n}\n");
   }
   mx__put(t, "  ret;\n}\n");
 }
 
-/* ---- launches --------------------------------------------------------------------------------------------------------*/
+/* ---- launches ---------------------------------------------------------------------------------------------------*/
 static size_t full(size_t lines) { return (lines + BLOCK - 1) / BLOCK * BLOCK; }
 
 static bool fill(mx_device *device, const struct function *f, struct job *job) {
   const size_t nin = f->sig.nin, nout = f->sig.nout, n = full(f->lines);
   uint64_t *cells = malloc(n * nin * sizeof *cells + 1);
   if (!cells) return false;
-  for (size_t l = 0; l < n; l++) memcpy(cells + l * nin, f->values + (l < f->lines ? l : f->lines - 1) * (nin + nout), nin * sizeof *cells);
+  for (size_t l = 0; l < n; l++)
+    memcpy(cells + l * nin, f->values + (l < f->lines ? l : f->lines - 1) * (nin + nout), nin * sizeof *cells);
   job->lines = n;
   bool fine = mx_alloc(device, n * nin * 8, &job->in) == MX_OK && mx_alloc(device, n * nout * 8, &job->out) == MX_OK &&
-              mx_copy_to_device(device, job->in, cells, n * nin * 8) == MX_OK && mx_memset8(device, job->out, 0, n * nout * 8) == MX_OK;
+              mx_copy_to_device(device, job->in, cells, n * nin * 8) == MX_OK &&
+              mx_memset8(device, job->out, 0, n * nout * 8) == MX_OK;
   free(cells);
   return fine;
 }
@@ -71,7 +84,8 @@ static bool launch(mx_device *device, mx_module *module, struct function *const 
   config.block[0] = BLOCK;
   config.jit = jit ? MX_JIT_ON : MX_JIT_OFF;
   const void *args[] = {&table};
-  fine = fine && mx_copy_to_device(device, table, jobs, sizeof jobs) == MX_OK && mx_launch_args(kernel, &config, args, 1) == MX_OK;
+  fine = fine && mx_copy_to_device(device, table, jobs, sizeof jobs) == MX_OK &&
+         mx_launch_args(kernel, &config, args, 1) == MX_OK;
   for (size_t k = 0; k < n && fine; k++) fine = take(device, fs[k], &jobs[k]);
   if (!fine) {
     char *text = mx_last_error_text(device);

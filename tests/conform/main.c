@@ -1,9 +1,9 @@
 /* Compares functions and instructions with recordings of a real GPU, each run inside a kernel.
- *   conform [-v] [--engine=interp|jit] [--level=v2|v3|v4] [--threads=N] [--only=TEXT] [--every=N] [--measure] [--digest] FILE...
- * FILE: vectors (README.md), - for stdin. --only: functions whose name has TEXT; --every: only every N-th function of a file.
- * -v: every function. --measure: name and largest error of approximations. --digest: one of all
- * results, which is the same for every level, engine and number of threads.
- * A line for each function that differs, with the first three cases; ends 'N passed, N failed', counting functions. */
+ *   conform [-v] [--engine=interp|jit] [--level=v2|v3|v4] [--threads=N] [--only=TEXT] [--every=N] [--measure]
+ * [--digest] FILE... FILE: vectors (README.md), - for stdin. --only: functions whose name has TEXT; --every: only every
+ * N-th function of a file. -v: every function. --measure: name and largest error of approximations. --digest: one of
+ * all results, which is the same for every level, engine and number of threads. A line for each function that differs,
+ * with the first three cases; ends 'N passed, N failed', counting functions. */
 #include "tests/conform/conform.h"
 
 #include <getopt.h>
@@ -33,9 +33,11 @@ static void compare(struct function *f, const uint64_t *in, const uint64_t *reco
   if (mx__right(f, in, want, got) || f->bad++ >= CASES) return;
   char *s = f->first[f->bad - 1];
   int n = 0, room = (int)sizeof f->first[0];
-  for (unsigned k = 0; k < f->sig.nin && n < room; k++) n += snprintf(s + n, (size_t)(room - n), "%s%llx", k ? "," : "", (unsigned long long)in[k]);
+  for (unsigned k = 0; k < f->sig.nin && n < room; k++)
+    n += snprintf(s + n, (size_t)(room - n), "%s%llx", k ? "," : "", (unsigned long long)in[k]);
   for (unsigned k = 0; k < f->sig.nout && n < room; k++)
-    n += snprintf(s + n, (size_t)(room - n), "%s want %llx got %llx", k ? "," : ":", (unsigned long long)want[k], (unsigned long long)got[k]);
+    n += snprintf(s + n, (size_t)(room - n), "%s want %llx got %llx", k ? "," : ":", (unsigned long long)want[k],
+                  (unsigned long long)got[k]);
 }
 
 static void report(const struct function *f) {
@@ -50,7 +52,8 @@ static void report(const struct function *f) {
   } else if (measure && f->worst_text[0]) {
     printf("%s\t%s\t%s\n", f->name, f->sig.out[0], f->worst_text);
   } else if (verbose) {
-    printf("%s: %s: %zu lines%s%s\n", f->file, f->name, f->lines, f->worst_text[0] ? ", largest error " : "", f->worst_text);
+    printf("%s: %s: %zu lines%s%s\n", f->file, f->name, f->lines, f->worst_text[0] ? ", largest error " : "",
+           f->worst_text);
   }
 }
 
@@ -69,9 +72,11 @@ static void finish(struct function *f) {
 
 int main(int argc, char **argv) {
   enum { ENGINE = 256, LEVEL, THREADS, ONLY, EVERY, MEASURE, DIGEST };
-  static const struct option longs[] = {{"engine", required_argument, 0, ENGINE}, {"level", required_argument, 0, LEVEL}, {"only", required_argument, 0, ONLY},
-                                        {"every", required_argument, 0, EVERY}, {"measure", no_argument, 0, MEASURE}, {"threads", required_argument, 0, THREADS},
-                                        {"digest", no_argument, 0, DIGEST}, {0}};
+  static const struct option longs[] = {
+      {"engine", required_argument, 0, ENGINE}, {"level", required_argument, 0, LEVEL},
+      {"only", required_argument, 0, ONLY},     {"every", required_argument, 0, EVERY},
+      {"measure", no_argument, 0, MEASURE},     {"threads", required_argument, 0, THREADS},
+      {"digest", no_argument, 0, DIGEST},       {0}};
   const char *only = NULL;
   unsigned every = 1;
   struct how how = {0};
@@ -89,12 +94,13 @@ int main(int argc, char **argv) {
     case DIGEST: digests = true; break;
     case MEASURE: measure = true; break;
     default: return 2;
-  }
+    }
   struct function *fs = NULL;
   size_t n = 0;
   for (int i = optind; i < argc; i++) {
     struct tally tiles = {0};
-    if (mx__run_tiles(argv[i], only, every ? every : 1, &how, &tiles) || mx__run_textures(argv[i], only, every ? every : 1, &how, &tiles)) {
+    if (mx__run_tiles(argv[i], only, every ? every : 1, &how, &tiles) ||
+        mx__run_textures(argv[i], only, every ? every : 1, &how, &tiles)) {
       passed += tiles.passed, failed += tiles.failed;
       if (verbose) printf("%s: %zu elements\n", argv[i], tiles.elements);
       continue;

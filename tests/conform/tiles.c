@@ -1,5 +1,6 @@
-/* Recordings of matrix instructions: whole matrices (wmma/X.txt) in warps of 32 lanes and of 64, and registers (mma.txt). All
- * lines of one name are the blocks of one launch. Every bit must agree. Knows the public interface only. */
+/* Recordings of matrix instructions: whole matrices (wmma/X.txt) in warps of 32 lanes and of 64, and registers
+ * (mma.txt). All lines of one name are the blocks of one launch. Every bit must agree. Knows the public interface only.
+ */
 #include "tests/conform/conform.h"
 
 #include "mx/mx.h"
@@ -13,14 +14,24 @@ enum { PARTS = 4, D, A = 0, B, C, META = PARTS - 1, MOST = 4096, LINES = 4096 };
 /* One name of a file, with its lines. */
 struct group {
   char name[128];
-  unsigned count[PARTS + 1];    /* elements of A, B, C, metadata, D */
+  unsigned count[PARTS + 1]; /* elements of A, B, C, metadata, D */
   unsigned bits[PARTS + 1];
-  uint64_t *cells;              /* line after line: all of A, B, C, metadata, D */
+  uint64_t *cells; /* line after line: all of A, B, C, metadata, D */
   size_t lines, room;
 };
-struct place { unsigned rows, cols; bool is_col; char type[8]; };
+struct place {
+  unsigned rows, cols;
+  bool is_col;
+  char type[8];
+};
 /* What a file's header says of whole matrices. */
-struct matrices { bool is; char shape[16]; char op[8]; unsigned k; struct place a, b, c, d; };
+struct matrices {
+  bool is;
+  char shape[16];
+  char op[8];
+  unsigned k;
+  struct place a, b, c, d;
+};
 
 static size_t line_cells(const struct group *g) {
   size_t n = 0;
@@ -47,7 +58,10 @@ static unsigned read_cells(const char *s, size_t n, uint64_t *to) {
 
 static unsigned type_bits(const char *type) {
   const char *digits = strpbrk(type, "0123456789");
-  return !strcmp(type, "tf32") ? 32 : !strncmp(type, "b1", 2) && type[2] != '6' ? 1 : digits ? (unsigned)atoi(digits) : 0;
+  return !strcmp(type, "tf32")                       ? 32
+         : !strncmp(type, "b1", 2) && type[2] != '6' ? 1
+         : digits                                    ? (unsigned)atoi(digits)
+                                                     : 0;
 }
 
 /* "# m16n16k16_f16_f32_f32: A f16[16x16], B ..., C ... -> D ..." */
@@ -81,12 +95,16 @@ static void put_registers(struct text *t, char letter, unsigned n) {
   mx__put(t, "}");
 }
 static void put_begin(struct text *t, unsigned lanes) {
-  mx__put(t, "%s\n.entry run(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 meta, .param .u64 d)\n{\n", lanes == 32 ? ".target sm_90" : ".target mx64");
+  mx__put(t, "%s\n.entry run(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 meta, .param .u64 d)\n{\n",
+          lanes == 32 ? ".target sm_90" : ".target mx64");
 }
 static void put_address(struct text *t, const char *what, size_t bytes) {
-  mx__put(t, "  .reg .u64 %%p%s;\n  ld.param.u64 %%p%s, [%s];\n  mad.wide.u32 %%p%s, %%ctaid.x, %zu, %%p%s;\n", what, what, what, what, bytes, what);
+  mx__put(t, "  .reg .u64 %%p%s;\n  ld.param.u64 %%p%s, [%s];\n  mad.wide.u32 %%p%s, %%ctaid.x, %zu, %%p%s;\n", what,
+          what, what, what, bytes, what);
 }
-static const char *register_type(unsigned bits, const char *type) { return bits == 64 ? "f64" : !strcmp(type, "f32") ? "f32" : "b32"; }
+static const char *register_type(unsigned bits, const char *type) {
+  return bits == 64 ? "f64" : !strcmp(type, "f32") ? "f32" : "b32";
+}
 
 static unsigned fragment(const struct place *p, unsigned lanes, bool sum) {
   const unsigned bits = type_bits(p->type), all = p->rows * p->cols * (bits == 64 ? 32 : bits) / 1024;
@@ -105,11 +123,13 @@ static void put_wmma(struct text *t, const struct matrices *m, bool finite, unsi
     put_address(t, names[k], matrix_bytes(part[k]));
     mx__put(t, "  .reg .%s %%%s<%u>;\n", register_type(type_bits(part[k]->type), part[k]->type), names[k], n);
     if (k == 3) break;
-    mx__put(t, "  wmma.load.%s.sync.aligned.%s.%s.global.%s ", names[k], part[k]->is_col ? "col" : "row", m->shape, part[k]->type);
+    mx__put(t, "  wmma.load.%s.sync.aligned.%s.%s.global.%s ", names[k], part[k]->is_col ? "col" : "row", m->shape,
+            part[k]->type);
     put_registers(t, names[k][0], n);
     mx__put(t, ", [%%p%s], %u;\n", names[k], pitch(part[k]));
   }
-  mx__put(t, "  wmma.mma%s%s.sync.aligned.%s.%s.%s.%s", m->op, *m->op ? ".popc" : "", m->a.is_col ? "col" : "row", m->b.is_col ? "col" : "row", m->shape, m->d.type);
+  mx__put(t, "  wmma.mma%s%s.sync.aligned.%s.%s.%s.%s", m->op, *m->op ? ".popc" : "", m->a.is_col ? "col" : "row",
+          m->b.is_col ? "col" : "row", m->shape, m->d.type);
   if (strcmp(m->a.type, "f16")) mx__put(t, ".%s.%s", m->a.type, m->b.type);
   mx__put(t, ".%s%s ", m->c.type, finite ? ".satfinite" : "");
   static const char order[] = "dabc";
@@ -118,7 +138,8 @@ static void put_wmma(struct text *t, const struct matrices *m, bool finite, unsi
     mx__put(t, k ? ", " : "");
     put_registers(t, order[k], fragment(part[at], lanes, at > 1));
   }
-  mx__put(t, ";\n  wmma.store.d.sync.aligned.%s.%s.global.%s [%%pd], ", m->d.is_col ? "col" : "row", m->shape, m->d.type);
+  mx__put(t, ";\n  wmma.store.d.sync.aligned.%s.%s.global.%s [%%pd], ", m->d.is_col ? "col" : "row", m->shape,
+          m->d.type);
   put_registers(t, 'd', fragment(&m->d, lanes, true));
   mx__put(t, ", %u;\n  ret;\n}\n", pitch(&m->d));
 }
@@ -133,8 +154,10 @@ static void put_mma(struct text *t, const struct group *g) {
     if (!g->count[p]) continue;
     const unsigned bytes = g->bits[p] / 8, n = g->count[p] / 32;
     put_address(t, names[p], (size_t)g->count[p] * bytes);
-    mx__put(t, "  .reg .b%u %%%c<%u>;\n  mad.wide.u32 %%p%s, %%lane, %u, %%p%s;\n", g->bits[p], names[p][0], n, names[p], bytes, names[p]);
-    for (unsigned k = 0; k < n && p < PARTS; k++) mx__put(t, "  ld.global.b%u %%%c%u, [%%p%s+%u];\n", g->bits[p], names[p][0], k, names[p], k * 32 * bytes);
+    mx__put(t, "  .reg .b%u %%%c<%u>;\n  mad.wide.u32 %%p%s, %%lane, %u, %%p%s;\n", g->bits[p], names[p][0], n,
+            names[p], bytes, names[p]);
+    for (unsigned k = 0; k < n && p < PARTS; k++)
+      mx__put(t, "  ld.global.b%u %%%c%u, [%%p%s+%u];\n", g->bits[p], names[p][0], k, names[p], k * 32 * bytes);
   }
   mx__put(t, "  %.*s ", selector ? (int)(selector - g->name) : (int)strlen(g->name), g->name);
   static const unsigned order[] = {PARTS, A, B, C};
@@ -168,7 +191,8 @@ static uint64_t unpack(const unsigned char *from, const struct place *p, unsigne
 }
 
 /* Runs the lines of a group; returns how many elements differ, or -1. */
-static long run_group(mx_device *device, const struct group *g, const struct matrices *m, struct text *t, unsigned lanes, bool jit, char *first, size_t room) {
+static long run_group(mx_device *device, const struct group *g, const struct matrices *m, struct text *t,
+                      unsigned lanes, bool jit, char *first, size_t room) {
   mx_module *module = NULL;
   char *messages = NULL;
   mx_kernel *kernel;
@@ -182,16 +206,20 @@ static long run_group(mx_device *device, const struct group *g, const struct mat
     flat[p] = (struct place){1, g->count[p], false, ""};
     snprintf(flat[p].type, sizeof flat[p].type, "b%u", g->bits[p]);
   }
-  const struct place *places[] = {m->is ? &m->a : &flat[0], m->is ? &m->b : &flat[1], m->is ? &m->c : &flat[2], &flat[3], m->is ? &m->d : &flat[4]};
-  bool fine = mx_module_load_text(device, t->at, t->size, NULL, &module, &messages) == MX_OK && mx_module_kernel(module, "run", &kernel) == MX_OK;
+  const struct place *places[] = {m->is ? &m->a : &flat[0], m->is ? &m->b : &flat[1], m->is ? &m->c : &flat[2],
+                                  &flat[3], m->is ? &m->d : &flat[4]};
+  bool fine = mx_module_load_text(device, t->at, t->size, NULL, &module, &messages) == MX_OK &&
+              mx_module_kernel(module, "run", &kernel) == MX_OK;
   for (unsigned p = 0; p <= PARTS && fine; p++) {
     bytes[p] = g->count[p] ? matrix_bytes(places[p]) : 0;
     host[p] = calloc(bytes[p] * g->lines + 1, 1);
     fine = host[p] && mx_alloc(device, bytes[p] * g->lines + 1, &address[p]) == MX_OK;
     size_t before = 0;
     for (unsigned q = 0; q < p; q++) before += g->count[q];
-    for (size_t l = 0; l < g->lines && p < PARTS && fine && bytes[p]; l++) pack(host[p] + l * bytes[p], g->cells + l * all + before, places[p]);
-    if (fine && p < PARTS && bytes[p]) fine = mx_copy_to_device(device, address[p], host[p], bytes[p] * g->lines) == MX_OK;
+    for (size_t l = 0; l < g->lines && p < PARTS && fine && bytes[p]; l++)
+      pack(host[p] + l * bytes[p], g->cells + l * all + before, places[p]);
+    if (fine && p < PARTS && bytes[p])
+      fine = mx_copy_to_device(device, address[p], host[p], bytes[p] * g->lines) == MX_OK;
   }
   if (fine) {
     mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
@@ -199,15 +227,19 @@ static long run_group(mx_device *device, const struct group *g, const struct mat
     config.block[0] = lanes;
     config.jit = jit ? MX_JIT_ON : MX_JIT_OFF;
     const void *args[] = {&address[0], &address[1], &address[2], &address[3], &address[4]};
-    fine = mx_launch_args(kernel, &config, args, 5) == MX_OK && mx_copy_from_device(device, host[PARTS], address[PARTS], bytes[PARTS] * g->lines) == MX_OK;
+    fine = mx_launch_args(kernel, &config, args, 5) == MX_OK &&
+           mx_copy_from_device(device, host[PARTS], address[PARTS], bytes[PARTS] * g->lines) == MX_OK;
   }
   if (fine) {
     bad = 0;
     for (size_t l = 0; l < g->lines; l++)
       for (unsigned c = 0; c < g->count[PARTS]; c++) {
-        const uint64_t want = g->cells[l * all + all - g->count[PARTS] + c], got = unpack(host[PARTS] + l * bytes[PARTS], places[PARTS], c);
+        const uint64_t want = g->cells[l * all + all - g->count[PARTS] + c],
+                       got = unpack(host[PARTS] + l * bytes[PARTS], places[PARTS], c);
         if (want == got) continue;
-        if (!bad++) snprintf(first, room, "line %zu, element %u: want %llx got %llx", l, c, (unsigned long long)want, (unsigned long long)got);
+        if (!bad++)
+          snprintf(first, room, "line %zu, element %u: want %llx got %llx", l, c, (unsigned long long)want,
+                   (unsigned long long)got);
       }
   } else {
     char *text = messages ? NULL : mx_last_error_text(device);
@@ -220,7 +252,8 @@ static long run_group(mx_device *device, const struct group *g, const struct mat
   return bad;
 }
 
-static void run(mx_device *device, const char *file, struct group *g, const struct matrices *header, bool jit, struct tally *n) {
+static void run(mx_device *device, const char *file, struct group *g, const struct matrices *header, bool jit,
+                struct tally *n) {
   struct matrices m = *header;
   const char *layouts = m.is ? strchr(g->name, '.') : NULL;
   if (layouts) m.a.is_col = m.c.is_col = layouts[1] == 'c', m.b.is_col = m.d.is_col = layouts[2] == 'c';
@@ -231,7 +264,9 @@ static void run(mx_device *device, const char *file, struct group *g, const stru
     else put_mma(&t, g);
     const long bad = run_group(device, g, &m, &t, lanes, jit, first, sizeof first);
     n->elements += g->lines * g->count[PARTS];
-    if (bad) n->failed++, printf("%s: %s, %u lanes: %ld of %zu elements differ; %s\n", file, g->name, lanes, bad, g->lines * g->count[PARTS], first);
+    if (bad)
+      n->failed++, printf("%s: %s, %u lanes: %ld of %zu elements differ; %s\n", file, g->name, lanes, bad,
+                          g->lines * g->count[PARTS], first);
     else n->passed++;
     free(t.at);
   }

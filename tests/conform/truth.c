@@ -11,13 +11,36 @@ typedef void function(mpfr_t r, const mpfr_t *x);
 enum { MORE = 2200 };
 
 static int sign_of_gamma;
-#define ONE(name_) static void f_##name_(mpfr_t r, const mpfr_t *x) { mpfr_##name_(r, x[0], RN); }
-ONE(acos) ONE(acosh) ONE(asin) ONE(asinh) ONE(atan) ONE(atanh) ONE(cbrt) ONE(cos) ONE(cosh) ONE(erf) ONE(erfc) ONE(exp)
-ONE(exp10) ONE(exp2) ONE(expm1) ONE(log) ONE(log10) ONE(log1p) ONE(log2) ONE(sin) ONE(sinh) ONE(sqrt) ONE(tan) ONE(tanh)
-ONE(j0) ONE(j1) ONE(y0) ONE(y1)
-static void f_rsqrt(mpfr_t r, const mpfr_t *x) { mpfr_rec_sqrt(r, x[0], RN); }
+#define ONE(name_) \
+  static void f_##name_(mpfr_t r, const mpfr_t *x) { mpfr_##name_(r, x[0], RN); }
+ONE(acos)
+ONE(acosh)
+ONE(asin)
+ONE(asinh)
+ONE(atan)
+ONE(atanh)
+ONE(cbrt)
+ONE(cos)
+ONE(cosh)
+ONE(erf)
+ONE(erfc)
+ONE(exp)
+ONE(exp10)
+ONE(exp2)
+ONE(expm1)
+ONE(log)
+ONE(log10)
+ONE(log1p)
+ONE(log2)
+ONE(sin)
+ONE(sinh) ONE(sqrt) ONE(tan) ONE(tanh) ONE(j0) ONE(j1) ONE(y0) ONE(y1) static void f_rsqrt(mpfr_t r, const mpfr_t *x) {
+  mpfr_rec_sqrt(r, x[0], RN);
+}
 static void f_rcp(mpfr_t r, const mpfr_t *x) { mpfr_ui_div(r, 1, x[0], RN); }
-static void f_rcbrt(mpfr_t r, const mpfr_t *x) { mpfr_cbrt(r, x[0], RN); mpfr_ui_div(r, 1, r, RN); }
+static void f_rcbrt(mpfr_t r, const mpfr_t *x) {
+  mpfr_cbrt(r, x[0], RN);
+  mpfr_ui_div(r, 1, r, RN);
+}
 static void f_sinpi(mpfr_t r, const mpfr_t *x) { mpfr_sinu(r, x[0], 2, RN); }
 static void f_cospi(mpfr_t r, const mpfr_t *x) { mpfr_cosu(r, x[0], 2, RN); }
 static void f_lgamma(mpfr_t r, const mpfr_t *x) { mpfr_lgamma(r, &sign_of_gamma, x[0], RN); }
@@ -25,10 +48,12 @@ static void f_tgamma(mpfr_t r, const mpfr_t *x) { mpfr_gamma(r, x[0], RN); }
 static void f_atan2(mpfr_t r, const mpfr_t *x) { mpfr_atan2(r, x[0], x[1], RN); }
 static void f_pow(mpfr_t r, const mpfr_t *x) { mpfr_pow(r, x[0], x[1], RN); }
 static void f_div(mpfr_t r, const mpfr_t *x) { mpfr_div(r, x[0], x[1], RN); }
-/* Orders up to x by recurrence from 0 and 1, which is stable there; MPFR's own sum would want too much memory for large x. */
+/* Orders up to x by recurrence from 0 and 1, which is stable there; MPFR's own sum would want too much memory for large
+ * x. */
 typedef int order(mpfr_t r, const mpfr_t x, mpfr_rnd_t rounding);
 static bool upwards(mpfr_t r, long n, const mpfr_t x, order *zero, order *one) {
-  if (n < 2 || mpfr_nan_p(x) || mpfr_inf_p(x) || mpfr_cmpabs_ui(x, (unsigned long)n) < 0 || mpfr_cmpabs_ui(x, 100) < 0) return false;
+  if (n < 2 || mpfr_nan_p(x) || mpfr_inf_p(x) || mpfr_cmpabs_ui(x, (unsigned long)n) < 0 || mpfr_cmpabs_ui(x, 100) < 0)
+    return false;
   mpfr_t a, b, c;
   mpfr_inits2(mpfr_get_prec(r) + 200, a, b, c, NULL);
   zero(a, x, RN);
@@ -71,11 +96,16 @@ static void norm(mpfr_t r, const mpfr_t *x, int n) {
 }
 #define NORM(name_, x_, n_) \
   static void f_##name_(mpfr_t r, const mpfr_t *x) { norm(r, x_, n_); } \
-  static void f_r##name_(mpfr_t r, const mpfr_t *x) { norm(r, x_, n_); mpfr_ui_div(r, 1, r, RN); }
+  static void f_r##name_(mpfr_t r, const mpfr_t *x) { \
+    norm(r, x_, n_); \
+    mpfr_ui_div(r, 1, r, RN); \
+  }
 NORM(hypot, x, 2)
 NORM(norm3d, x, 3)
 NORM(norm4d, x, 4)
-static int dimension(const mpfr_t n) { return mpfr_cmp_ui(n, 1) < 0 ? 1 : (int)mpfr_get_si(n, RN); } /* below 1 the GPU takes 1 */
+static int dimension(const mpfr_t n) {
+  return mpfr_cmp_ui(n, 1) < 0 ? 1 : (int)mpfr_get_si(n, RN);
+} /* below 1 the GPU takes 1 */
 NORM(norm, x + 1, dimension(x[0]))
 
 static void f_erfcx(mpfr_t r, const mpfr_t *x) {
@@ -145,9 +175,18 @@ static void erfc_root(mpfr_t r, const mpfr_t y) {
   mpfr_clears(f, g, NULL);
 }
 static void f_erfcinv(mpfr_t r, const mpfr_t *x) {
-  if (mpfr_nan_p(x[0]) || mpfr_sgn(x[0]) < 0 || mpfr_cmp_ui(x[0], 2) > 0) { mpfr_set_nan(r); return; }
-  if (mpfr_zero_p(x[0])) { mpfr_set_inf(r, 1); return; }
-  if (mpfr_cmp_ui(x[0], 2) == 0) { mpfr_set_inf(r, -1); return; }
+  if (mpfr_nan_p(x[0]) || mpfr_sgn(x[0]) < 0 || mpfr_cmp_ui(x[0], 2) > 0) {
+    mpfr_set_nan(r);
+    return;
+  }
+  if (mpfr_zero_p(x[0])) {
+    mpfr_set_inf(r, 1);
+    return;
+  }
+  if (mpfr_cmp_ui(x[0], 2) == 0) {
+    mpfr_set_inf(r, -1);
+    return;
+  }
   mpfr_t y, wide;
   mpfr_inits2(MORE, y, wide, NULL);
   bool above = mpfr_cmp_ui(x[0], 1) > 0;
@@ -167,8 +206,7 @@ static void f_erfinv(mpfr_t r, const mpfr_t *x) {
   mpfr_ui_sub(y, 1, y, RN);
   if (mpfr_zero_p(x[0])) mpfr_set(r, x[0], RN);
   else if (mpfr_sgn(y) < 0 || mpfr_nan_p(y)) mpfr_set_nan(r);
-  else if (mpfr_get_exp(x[0]) < -200) { /* linear there */
-    mpfr_const_pi(r, RN);
+  else if (mpfr_get_exp(x[0]) < -200) { /* linear there */ mpfr_const_pi(r, RN);
     mpfr_sqrt(r, r, RN);
     mpfr_div_ui(r, r, 2, RN);
     mpfr_mul(r, r, x[0], RN);
@@ -215,15 +253,20 @@ static void bessel_i(mpfr_t r, const mpfr_t x, unsigned n) {
 static void f_cyl_bessel_i0(mpfr_t r, const mpfr_t *x) { bessel_i(r, x[0], 0); }
 static void f_cyl_bessel_i1(mpfr_t r, const mpfr_t *x) { bessel_i(r, x[0], 1); }
 
-static const struct { const char *name; unsigned nin; function *value, *second; } functions[] = {
+static const struct {
+  const char *name;
+  unsigned nin;
+  function *value, *second;
+} functions[] = {
 #define F(name_, n_) {#name_, n_, f_##name_, NULL},
-  F(acos, 1) F(acosh, 1) F(asin, 1) F(asinh, 1) F(atan, 1) F(atanh, 1) F(cbrt, 1) F(cos, 1) F(cosh, 1) F(cospi, 1)
-  F(cyl_bessel_i0, 1) F(cyl_bessel_i1, 1) F(erf, 1) F(erfc, 1) F(erfcinv, 1) F(erfcx, 1) F(erfinv, 1) F(exp, 1) F(exp10, 1)
-  F(exp2, 1) F(expm1, 1) F(j0, 1) F(j1, 1) F(lgamma, 1) F(log, 1) F(log10, 1) F(log1p, 1) F(log2, 1) F(normcdf, 1)
-  F(normcdfinv, 1) F(rcbrt, 1) F(rcp, 1) F(rsqrt, 1) F(sin, 1) F(sinh, 1) F(sinpi, 1) F(sqrt, 1) F(tan, 1) F(tanh, 1) F(tgamma, 1)
-  F(y0, 1) F(y1, 1) F(atan2, 2) F(div, 2) F(hypot, 2) F(pow, 2) F(rhypot, 2) F(jn, 2) F(yn, 2) F(norm3d, 3) F(rnorm3d, 3)
-  F(norm4d, 4) F(rnorm4d, 4) F(norm, 6) F(rnorm, 6)
-  {"sincos", 1, f_sin, f_cos}, {"sincospi", 1, f_sinpi, f_cospi},
+    F(acos, 1) F(acosh, 1) F(asin, 1) F(asinh, 1) F(atan, 1) F(atanh, 1) F(cbrt, 1) F(cos, 1) F(cosh, 1) F(cospi, 1)
+        F(cyl_bessel_i0, 1) F(cyl_bessel_i1, 1) F(erf, 1) F(erfc, 1) F(erfcinv, 1) F(erfcx, 1) F(erfinv, 1) F(exp, 1)
+            F(exp10, 1) F(exp2, 1) F(expm1, 1) F(j0, 1) F(j1, 1) F(lgamma, 1) F(log, 1) F(log10, 1) F(log1p, 1)
+                F(log2, 1) F(normcdf, 1) F(normcdfinv, 1) F(rcbrt, 1) F(rcp, 1) F(rsqrt, 1) F(sin, 1) F(sinh, 1)
+                    F(sinpi, 1) F(sqrt, 1) F(tan, 1) F(tanh, 1) F(tgamma, 1) F(y0, 1) F(y1, 1) F(atan2, 2) F(div, 2)
+                        F(hypot, 2) F(pow, 2) F(rhypot, 2) F(jn, 2) F(yn, 2) F(norm3d, 3) F(rnorm3d, 3) F(norm4d, 4)
+                            F(rnorm4d, 4) F(norm, 6) F(rnorm, 6){"sincos", 1, f_sin, f_cos},
+    {"sincospi", 1, f_sinpi, f_cospi},
 #undef F
 };
 

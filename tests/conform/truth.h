@@ -6,8 +6,8 @@
 
 #include <mpfr.h>
 
-/* The value of function `name` (as for f64: "sin", "norm3d"), or its second value if `which` is 1, at the precision that
- * `out` has; false if there is no such function of `nin` inputs. Inputs are exact. */
+/* The value of function `name` (as for f64: "sin", "norm3d"), or its second value if `which` is 1, at the precision
+ * that `out` has; false if there is no such function of `nin` inputs. Inputs are exact. */
 bool mx__truth(const char *name, unsigned nin, const mpfr_t *in, unsigned which, mpfr_t out);
 
 #endif

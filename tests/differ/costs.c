@@ -1,6 +1,6 @@
-/* What compiling an instruction costs, for each row of the table: processor time of mx-jitc for a chain of a hundred of them, less
- * that for an empty program. All lanes have values of their own. Rows that only the interpreter does cost what leaving for its
- * body costs. */
+/* What compiling an instruction costs, for each row of the table: processor time of mx-jitc for a chain of a hundred of
+ * them, less that for an empty program. All lanes have values of their own. Rows that only the interpreter does cost
+ * what leaving for its body costs. */
 #include "programs.h"
 
 #include "core/isa.h"
@@ -28,12 +28,14 @@ static double compile(const char *jitc, const char *level, const char *module, c
     int status;
     struct rusage u;
     if (wait4(p, &status, 0, &u) != p || !WIFEXITED(status) || WEXITSTATUS(status)) return -1;
-    const double ms = 1e3 * (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-3 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    const double ms = 1e3 * (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+                      1e-3 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
     if (least < 0 || ms < least) least = ms;
   }
   return least;
 }
-static double chain(const char *jitc, const char *level, unsigned op, unsigned n, const char *module, const char *object) {
+static double chain(const char *jitc, const char *level, unsigned op, unsigned n, const char *module,
+                    const char *object) {
   size_t size;
   uint8_t *bytes = differ_chain(op, n, &size);
   FILE *f = bytes ? fopen(module, "wb") : NULL;
@@ -43,7 +45,10 @@ static double chain(const char *jitc, const char *level, unsigned op, unsigned n
   return good ? compile(jitc, level, module, object) : -1;
 }
 
-struct cost { unsigned op; double ms; };
+struct cost {
+  unsigned op;
+  double ms;
+};
 static int dearer(const void *a, const void *b) {
   const double x = ((const struct cost *)a)->ms, y = ((const struct cost *)b)->ms;
   return x < y ? 1 : x > y ? -1 : 0;
@@ -67,8 +72,11 @@ int differ_costs(const char *jitc, const char *level, const char *row) {
     else cost[n++] = (struct cost){op, (ms - empty) / CHAIN};
   }
   qsort(cost, n, sizeof *cost, dearer);
-  for (unsigned k = 0; k < n; k++) printf("%8.3f ms  %-18s %s\n", cost[k].ms, mx__ops[cost[k].op].id, mx__ops[cost[k].op].spelling);
-  if (n) printf("%s: %u rows, median %.3f ms, dearest %.3f ms (%s)\n", level, n, cost[n / 2].ms, cost[0].ms, mx__ops[cost[0].op].id);
+  for (unsigned k = 0; k < n; k++)
+    printf("%8.3f ms  %-18s %s\n", cost[k].ms, mx__ops[cost[k].op].id, mx__ops[cost[k].op].spelling);
+  if (n)
+    printf("%s: %u rows, median %.3f ms, dearest %.3f ms (%s)\n", level, n, cost[n / 2].ms, cost[0].ms,
+           mx__ops[cost[0].op].id);
   remove(module), remove(object), remove(folder);
   return empty < 0 || failed || !n;
 }

@@ -1,8 +1,8 @@
-/* Both engines on random programs over the whole table: the registers of all threads, their memory, and traps with their
- * place must be the same, instruction counts too.
- *   differ --count 1000 [--seed N] [--batch N] [--instructions N] [--stress N] [--jitc PATH] [--keep DIR]
- *   differ --costs LEVEL --jitc PATH [--row ID]      what compiling an instruction costs, for each row of the table; see costs.c
- * A module that shows a difference is kept in DIR as NAME.mxb, with its text in NAME.mxs. */
+/* Both engines on random programs over the whole table: the registers of all threads, their memory, and traps with
+ * their place must be the same, instruction counts too. differ --count 1000 [--seed N] [--batch N] [--instructions N]
+ * [--stress N] [--jitc PATH] [--keep DIR] differ --costs LEVEL --jitc PATH [--row ID]      what compiling an
+ * instruction costs, for each row of the table; see costs.c A module that shows a difference is kept in DIR as
+ * NAME.mxb, with its text in NAME.mxs. */
 #include "programs.h"
 
 #include "asm/disassemble.h"
@@ -18,13 +18,40 @@
 #include <string.h>
 
 enum { BLOCKS = 2, BLOCK = 112, THREADS = BLOCKS * BLOCK }; /* the last warp of a block is not full */
-struct options { uint64_t seed, count, batch, instructions, stress; const char *jitc, *keep, *costs, *row; };
-struct outcome { mx_status status; uint64_t steps, compiled; char *error; uint8_t memory[THREADS * DIFFER_SPAN]; };
-struct machine { mx_device *device; mx_module *module; mx_kernel *kernel; mx_addr memory; };
+struct options {
+  uint64_t seed, count, batch, instructions, stress;
+  const char *jitc, *keep, *costs, *row;
+};
+struct outcome {
+  mx_status status;
+  uint64_t steps, compiled;
+  char *error;
+  uint8_t memory[THREADS * DIFFER_SPAN];
+};
+struct machine {
+  mx_device *device;
+  mx_module *module;
+  mx_kernel *kernel;
+  mx_addr memory;
+};
 
 static void fill(uint8_t *memory, uint64_t seed) {
-  static const uint64_t corners[] = {0, 1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 0x3F800000, 0x7F800000, 0xFFC00001, 0x00000001, 0x7FF0000000000000,
-    0xFFF8000000000001, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF, 0x3FF0000000000000, 0x0000000000000001, 0x7C007E00};
+  static const uint64_t corners[] = {0,
+                                     1,
+                                     0xFFFFFFFF,
+                                     0x80000000,
+                                     0x7FFFFFFF,
+                                     0x3F800000,
+                                     0x7F800000,
+                                     0xFFC00001,
+                                     0x00000001,
+                                     0x7FF0000000000000,
+                                     0xFFF8000000000001,
+                                     0x8000000000000000,
+                                     0xFFFFFFFFFFFFFFFF,
+                                     0x3FF0000000000000,
+                                     0x0000000000000001,
+                                     0x7C007E00};
   for (size_t i = 0; i < THREADS * DIFFER_SPAN; i += 8) {
     uint64_t v = differ_random(&seed);
     if (!(v & 7)) v = corners[v >> 8 & 15];
@@ -35,7 +62,8 @@ static void fill(uint8_t *memory, uint64_t seed) {
 }
 
 static bool load(struct machine *m, const uint8_t *bytes, size_t size) {
-  const bool good = mx_module_load_data(m->device, bytes, size, &m->module) == MX_OK && mx_module_kernel(m->module, "differ", &m->kernel) == MX_OK &&
+  const bool good = mx_module_load_data(m->device, bytes, size, &m->module) == MX_OK &&
+                    mx_module_kernel(m->module, "differ", &m->kernel) == MX_OK &&
                     mx_alloc(m->device, THREADS * DIFFER_SPAN, &m->memory) == MX_OK;
   if (!good) {
     char *why = mx_last_error_text(m->device);
@@ -47,7 +75,8 @@ static bool load(struct machine *m, const uint8_t *bytes, size_t size) {
 
 static void ignore(void *user, const char *text, size_t size) { (void)user, (void)text, (void)size; }
 
-static void run(struct machine *m, uint32_t which, mx_jit_mode jit, uint64_t stress, const uint8_t *begin, struct outcome *o) {
+static void run(struct machine *m, uint32_t which, mx_jit_mode jit, uint64_t stress, const uint8_t *begin,
+                struct outcome *o) {
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
   c.grid[0] = BLOCKS;
   c.block[0] = BLOCK;
@@ -72,15 +101,16 @@ static void run(struct machine *m, uint32_t which, mx_jit_mode jit, uint64_t str
 static void say(const struct outcome *a, const struct outcome *b) {
   if (a->status != b->status || (a->error && b->error && strcmp(a->error, b->error)))
     printf("  interpreter: %s\n  compiled:    %s\n", a->error ? a->error : "ended", b->error ? b->error : "ended");
-  else if (a->steps != b->steps) printf("  %llu instructions, compiled %llu\n", (unsigned long long)a->steps, (unsigned long long)b->steps);
+  else if (a->steps != b->steps)
+    printf("  %llu instructions, compiled %llu\n", (unsigned long long)a->steps, (unsigned long long)b->steps);
   for (size_t i = 0, said = 0; i < sizeof a->memory && said < 6; i += 4)
     if (memcmp(a->memory + i, b->memory + i, 4)) {
       uint32_t x, y;
       memcpy(&x, a->memory + i, 4);
       memcpy(&y, b->memory + i, 4);
       const size_t at = i % DIFFER_SPAN;
-      printf("  thread %zu, %s %zu: interpreter %08x, compiled %08x\n", i / DIFFER_SPAN, at < DIFFER_OUT ? "memory byte" : "result byte",
-             at < DIFFER_OUT ? at : at - DIFFER_OUT, x, y);
+      printf("  thread %zu, %s %zu: interpreter %08x, compiled %08x\n", i / DIFFER_SPAN,
+             at < DIFFER_OUT ? "memory byte" : "result byte", at < DIFFER_OUT ? at : at - DIFFER_OUT, x, y);
       said++;
     }
 }
@@ -106,7 +136,8 @@ static void keep(const struct options *o, uint64_t seed, const uint8_t *bytes, s
 }
 
 /* One module. Traps stay with a device: it is reset, and the module loaded again, its code from the cache. */
-static bool batch(struct machine *m, const struct options *o, uint64_t seed, uint64_t n, uint64_t *passed, uint64_t *failed, uint64_t *steps) {
+static bool batch(struct machine *m, const struct options *o, uint64_t seed, uint64_t n, uint64_t *passed,
+                  uint64_t *failed, uint64_t *steps) {
   static struct outcome a, b;
   static uint8_t begin[THREADS * DIFFER_SPAN];
   size_t size;
@@ -147,8 +178,11 @@ static int discard(const char *path, const struct stat *s, int kind, struct FTW 
 
 int main(int argc, char **argv) {
   struct options o = {.seed = 1, .count = 100, .batch = 40, .instructions = 24};
-  static const struct option longs[] = {{"seed", 1, 0, 's'}, {"count", 1, 0, 'n'}, {"batch", 1, 0, 'b'}, {"instructions", 1, 0, 'i'},
-                                        {"stress", 1, 0, 'x'}, {"jitc", 1, 0, 'c'}, {"keep", 1, 0, 'k'}, {"costs", 1, 0, 'C'}, {"row", 1, 0, 'r'}, {0}};
+  static const struct option longs[] = {{"seed", 1, 0, 's'},   {"count", 1, 0, 'n'},
+                                        {"batch", 1, 0, 'b'},  {"instructions", 1, 0, 'i'},
+                                        {"stress", 1, 0, 'x'}, {"jitc", 1, 0, 'c'},
+                                        {"keep", 1, 0, 'k'},   {"costs", 1, 0, 'C'},
+                                        {"row", 1, 0, 'r'},    {0}};
   for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) switch (c) {
     case 's': o.seed = strtoull(optarg, NULL, 0); break;
     case 'n': o.count = strtoull(optarg, NULL, 0); break;
@@ -160,7 +194,7 @@ int main(int argc, char **argv) {
     case 'C': o.costs = optarg; break;
     case 'r': o.row = optarg; break;
     default: return 2;
-  }
+    }
   if (optind != argc || !o.batch || o.batch > 500 || o.instructions > 100) {
     fprintf(stderr, "differ: too many words, or numbers\n");
     return 2;
@@ -176,7 +210,8 @@ int main(int argc, char **argv) {
   bool good = mx_device_create(&d, &m.device) == MX_OK;
   if (good) mx_device_set_output(m.device, ignore, NULL);
   for (uint64_t done = 0, seed = o.seed; good && done < o.count; done += o.batch, seed++)
-    if (!batch(&m, &o, seed, o.count - done < o.batch ? o.count - done : o.batch, &passed, &failed, steps) && !failed) good = false;
+    if (!batch(&m, &o, seed, o.count - done < o.batch ? o.count - done : o.batch, &passed, &failed, steps) && !failed)
+      good = false;
   printf("%.1f %% of the instructions ran compiled\n", steps[0] ? 100.0 * (double)steps[1] / (double)steps[0] : 0.0);
   printf("%llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)failed + !good);
   if (m.device) mx_device_destroy(m.device);

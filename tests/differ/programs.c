@@ -1,11 +1,10 @@
-/* Programs from a seed. Every row of the table that has a result without further arrangements may occur, with any modifier,
- * guard and operands, accesses of full words more often; rows whose effects reach further are given what they need:
- *   memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and then outside
- *   .sync       where no branch is open, with all lanes named
- *   control     branches forward, around one or two sides, and loops of few rounds, well nested; in every third program any graph of
- *               blocks, in any order; calls of functions of the same kind, which call others, have local memory and spill cells or
- *               none, and return early
- * All registers hold something from the start. 16-bit values have registers of their own: they must be zero-extended. */
+/* Programs from a seed. Every row of the table that has a result without further arrangements may occur, with any
+ * modifier, guard and operands, accesses of full words more often; rows whose effects reach further are given what they
+ * need: memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and
+ * then outside .sync       where no branch is open, with all lanes named control     branches forward, around one or
+ * two sides, and loops of few rounds, well nested; in every third program any graph of blocks, in any order; calls of
+ * functions of the same kind, which call others, have local memory and spill cells or none, and return early All
+ * registers hold something from the start. 16-bit values have registers of their own: they must be zero-extended. */
 #include "programs.h"
 
 #include "asm/container.h"
@@ -16,14 +15,25 @@
 #include <string.h>
 
 enum {
-  WORDS = 4000, DEPTH = 3,
-  NARG32 = 6, NARG64 = 4,                 /* that the kernel fills */
-  N32 = 12, HALVES = 4, COUNTER = N32 + HALVES, ALL32 = COUNTER + DEPTH,
+  WORDS = 4000,
+  DEPTH = 3,
+  NARG32 = 6,
+  NARG64 = 4, /* that the kernel fills */
+  N32 = 12,
+  HALVES = 4,
+  COUNTER = N32 + HALVES,
+  ALL32 = COUNTER + DEPTH,
   /* REACH: an address made from a value; PLACE: the thread's piece; OWN: a called function's local memory */
-  N64 = 8, REACH = N64, PLACE = N64 + 1, OWN = N64 + 2, ALL64 = N64 + 3,
-  NPRED = 4, AGAIN = NPRED, ALLPRED = NPRED + 1,
-  CELLS = 2,                              /* spill cells of each class */
-  CALLED = 6,                             /* functions that programs call, behind the kernel */
+  N64 = 8,
+  REACH = N64,
+  PLACE = N64 + 1,
+  OWN = N64 + 2,
+  ALL64 = N64 + 3,
+  NPRED = 4,
+  AGAIN = NPRED,
+  ALLPRED = NPRED + 1,
+  CELLS = 2,  /* spill cells of each class */
+  CALLED = 6, /* functions that programs call, behind the kernel */
 };
 
 uint64_t differ_random(uint64_t *state) { /* splitmix64 */
@@ -33,11 +43,20 @@ uint64_t differ_random(uint64_t *state) { /* splitmix64 */
   return z ^ z >> 31;
 }
 
-/* chain: results go round four registers of each kind, and each instruction reads the results of the one before it where it can. */
+/* chain: results go round four registers of each kind, and each instruction reads the results of the one before it
+ * where it can. */
 enum { PREDICATES, WORDS32, NARROW, WORDS64, KINDS };
-struct maker { uint64_t *state; uint32_t lanes; struct mx_func *f; mx_word *code; struct mx_lit *lits; bool chain; unsigned from[KINDS], to[KINDS], turn;
-               unsigned may_call, ncall; /* these functions */
-               bool called, clocks; }; /* clocks: of the warp, read now and then */
+struct maker {
+  uint64_t *state;
+  uint32_t lanes;
+  struct mx_func *f;
+  mx_word *code;
+  struct mx_lit *lits;
+  bool chain;
+  unsigned from[KINDS], to[KINDS], turn;
+  unsigned may_call, ncall; /* these functions */
+  bool called, clocks;
+}; /* clocks: of the warp, read now and then */
 static uint32_t below(struct maker *k, uint32_t n) { return (uint32_t)(differ_random(k->state) % n); }
 
 static unsigned literal(struct maker *k, unsigned kind, uint32_t index, uint64_t value) {
@@ -56,7 +75,9 @@ static void put(struct maker *k, mx_word w, const unsigned *field, unsigned n) {
   for (unsigned x = 4; x < n; x += MX_EXT_FIELDS) k->code[k->f->ncode++] = 0;
   for (unsigned x = 0; x < n; x++) mx_w_set_operand(at, x, field[x]);
 }
-#define PUT(op_, mod_, ...) put(k, mx_w_make(op_, MX_GUARD_NONE, false, mod_), (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
+#define PUT(op_, mod_, ...) \
+  put(k, mx_w_make(op_, MX_GUARD_NONE, false, mod_), (const unsigned[]){__VA_ARGS__}, \
+      sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
 
 /* ---- operands -------------------------------------------------------------------------------------------*/
 static unsigned kind(unsigned type) {
@@ -66,16 +87,46 @@ static unsigned kind(unsigned type) {
 static unsigned slot(struct maker *k, unsigned type) {
   if (k->chain) return k->from[kind(type)];
   switch (mx__types[type].slot_class) {
-    case MX_PRED: return below(k, NPRED);
-    case MX_R32: return mx__types[type].bits < 32 ? N32 + below(k, HALVES) : below(k, N32);
-    case MX_R64: return below(k, N64);
-    default: return below(k, N64 / 2) * 2;
+  case MX_PRED: return below(k, NPRED);
+  case MX_R32: return mx__types[type].bits < 32 ? N32 + below(k, HALVES) : below(k, N32);
+  case MX_R64: return below(k, N64);
+  default: return below(k, N64 / 2) * 2;
   }
 }
 static unsigned input(struct maker *k, unsigned type) {
-  static const uint64_t corners[] = {0, 1, 2, 31, 32, 33, 63, 64, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
-    0x3C00, 0x7C00, 0x7E01, 0x3F800000, 0x7F800000, 0x7FC00001, 0xFF800000, 0x00000001, 0x3FF0000000000000, 0x7FF0000000000000,
-    0x7FF8000000000001, 0x8000000000000000, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0x3210, 0x7654};
+  static const uint64_t corners[] = {0,
+                                     1,
+                                     2,
+                                     31,
+                                     32,
+                                     33,
+                                     63,
+                                     64,
+                                     0x7F,
+                                     0x80,
+                                     0xFF,
+                                     0x7FFF,
+                                     0x8000,
+                                     0xFFFF,
+                                     0x7FFFFFFF,
+                                     0x80000000,
+                                     0xFFFFFFFF,
+                                     0x3C00,
+                                     0x7C00,
+                                     0x7E01,
+                                     0x3F800000,
+                                     0x7F800000,
+                                     0x7FC00001,
+                                     0xFF800000,
+                                     0x00000001,
+                                     0x3FF0000000000000,
+                                     0x7FF0000000000000,
+                                     0x7FF8000000000001,
+                                     0x8000000000000000,
+                                     0x7FFFFFFFFFFFFFFF,
+                                     0xFFFFFFFFFFFFFFFF,
+                                     0x3210,
+                                     0x7654};
   const unsigned bits = mx__types[type].bits;
   if (k->chain || bits == 128 || bits == 1 || below(k, 4)) return slot(k, type);
   const uint64_t v = corners[below(k, sizeof corners / sizeof *corners)];
@@ -100,15 +151,17 @@ static bool has_narrow(const struct mx_op_info *o) { /* 8-bit registers: none ar
 }
 static bool may(const struct maker *k, unsigned op, bool open) {
   const struct mx_op_info *o = &mx__ops[op];
-  if (o->flags & ((k->lanes == 32 ? MX_F_W64 : MX_F_W32) | MX_F_BRANCH | MX_F_CALL | MX_F_END) || has_narrow(o)) return false;
+  if (o->flags & ((k->lanes == 32 ? MX_F_W64 : MX_F_W32) | MX_F_BRANCH | MX_F_CALL | MX_F_END) || has_narrow(o))
+    return false;
   if (o->flags & MX_F_SYNC && open) return false;
   if (!k->f->nspill32 && (!strncmp(o->id, "SPILL_", 6) || !strncmp(o->id, "FILL_", 5))) return false;
-  if (!strncmp(o->id, "MBAR_", 5) || op == MX_CP_ASYNC_ARRIVE || op == MX_CP_ASYNC_ARRIVE_A32) return false; /* memory of any content is no mbarrier: traps would end all programs */
+  if (!strncmp(o->id, "MBAR_", 5) || op == MX_CP_ASYNC_ARRIVE || op == MX_CP_ASYNC_ARRIVE_A32)
+    return false; /* memory of any content is no mbarrier: traps would end all programs */
   switch (o->cls) {
-    case MX_LANE: return true;
-    case MX_CROSS: return true;
-    case MX_MEM: return has_offset(o) || !o->nopnds;
-    default: return o->flags & MX_F_SYNC; /* the block's barriers */
+  case MX_LANE: return true;
+  case MX_CROSS: return true;
+  case MX_MEM: return has_offset(o) || !o->nopnds;
+  default: return o->flags & MX_F_SYNC; /* the block's barriers */
   }
 }
 
@@ -124,8 +177,7 @@ static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type,
   if (space == MX_SHARED) *address = literal(k, MX_LIT_VAR, 0, 0);
   else if (space == MX_LOCAL) *address = k->called ? OWN : number(k, 0), *offset = number(k, wide ? 0 : at & 48);
   else if (below(k, 3)) *address = PLACE;
-  else { /* lanes apart */
-    PUT(MX_AND_64, 0, REACH, below(k, N64), number(k, wide ? 0x40 : 0x30));
+  else { /* lanes apart */ PUT(MX_AND_64, 0, REACH, below(k, N64), number(k, wide ? 0x40 : 0x30));
     PUT(MX_ADD_U64, 0, REACH, REACH, PLACE);
     *address = REACH;
     if (!below(k, 300)) *offset = number(k, (uint64_t)1 << 38); /* outside of everything */
@@ -136,7 +188,8 @@ static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type,
 static unsigned special(struct maker *k, unsigned cls) {
   for (;;) {
     const unsigned n = below(k, MX_SR_COUNT);
-    if (mx__types[mx__sregs[n].type].slot_class == cls && n != MX_SR_GRIDID) return n; /* the number of the launch differs */
+    if (mx__types[mx__sregs[n].type].slot_class == cls && n != MX_SR_GRIDID)
+      return n; /* the number of the launch differs */
   }
 }
 
@@ -150,7 +203,8 @@ static void row(struct maker *k, unsigned op, bool weak) {
   const struct mx_op_info *o = &mx__ops[op];
   unsigned field[MX_MAX_OPNDS], mod = k->chain ? 0 : below(k, o->mods ? o->mods : 1);
   if (o->flags & MX_F_MOVI) {
-    k->code[k->f->ncode++] = head(k, op, 0) | mx_w_put_movi(result(k, o->opnd[0].type), (uint32_t)differ_random(k->state));
+    k->code[k->f->ncode++] =
+        head(k, op, 0) | mx_w_put_movi(result(k, o->opnd[0].type), (uint32_t)differ_random(k->state));
     return;
   }
   if (weak && o->cls == MX_MEM) mod &= ~3u;
@@ -159,12 +213,15 @@ static void row(struct maker *k, unsigned op, bool weak) {
     if (p->type == MX_T_raw) field[x] = mx__ranges[p->range].least;
     else if (p->type == MX_T_off) continue; /* came with its address */
     else if (p->role == MX_OUT) field[x] = result(k, p->type);
-    else if (x + 1 < o->nopnds && o->opnd[x + 1].type == MX_T_off) mod = place(k, op, mod, p->type, &field[x], &field[x + 1]);
-    else if (o->flags & MX_F_SYNC && o->cls == MX_CROSS && x + 1 == o->nopnds) field[x] = number(k, p->type == MX_T_b64 ? UINT64_MAX : UINT32_MAX);
+    else if (x + 1 < o->nopnds && o->opnd[x + 1].type == MX_T_off)
+      mod = place(k, op, mod, p->type, &field[x], &field[x + 1]);
+    else if (o->flags & MX_F_SYNC && o->cls == MX_CROSS && x + 1 == o->nopnds)
+      field[x] = number(k, p->type == MX_T_b64 ? UINT64_MAX : UINT32_MAX);
     else if (o->cls == MX_CTRL && p->type != MX_T_pred) field[x] = number(k, 0); /* barrier 0, all threads */
     else field[x] = input(k, p->type);
   }
-  if (op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64) field[1] = special(k, mx__types[o->opnd[0].type].slot_class);
+  if (op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64)
+    field[1] = special(k, mx__types[o->opnd[0].type].slot_class);
   if (op == MX_SPILL_PRED || op == MX_SPILL_32 || op == MX_SPILL_64) field[0] = k->chain ? 0 : below(k, CELLS);
   if (op == MX_FILL_PRED || op == MX_FILL_32 || op == MX_FILL_64) field[1] = k->chain ? 0 : below(k, CELLS);
   put(k, head(k, op, mod), field, o->nopnds);
@@ -176,12 +233,17 @@ static uint32_t branch(struct maker *k, unsigned guard, bool neg) { /* to be aim
   k->code[k->f->ncode] = mx_w_make(MX_BRA, guard, neg, 0);
   return k->f->ncode++;
 }
-static void aim(struct maker *k, uint32_t at, uint32_t target, uint32_t reconv) { k->code[at] |= mx_w_put_branch(target, reconv); }
+static void aim(struct maker *k, uint32_t at, uint32_t target, uint32_t reconv) {
+  k->code[at] |= mx_w_put_branch(target, reconv);
+}
 
-/* A loop that only computes, mostly with full words, and reads: its lanes may run one by one. Now and then there is another way out. */
+/* A loop that only computes, mostly with full words, and reads: its lanes may run one by one. Now and then there is
+ * another way out. */
 static bool is_plain(const struct mx_op_info *o) {
   for (unsigned x = 0; x < o->nopnds; x++)
-    if (o->opnd[x].type < MX_T_raw && mx__types[o->opnd[x].type].bits != 1 && mx__types[o->opnd[x].type].bits != 32 && mx__types[o->opnd[x].type].bits != 64) return false;
+    if (o->opnd[x].type < MX_T_raw && mx__types[o->opnd[x].type].bits != 1 && mx__types[o->opnd[x].type].bits != 32 &&
+        mx__types[o->opnd[x].type].bits != 64)
+      return false;
   return true;
 }
 static void reading_loop(struct maker *k, unsigned depth) {
@@ -193,7 +255,8 @@ static void reading_loop(struct maker *k, unsigned depth) {
     const bool load = i == 0 || i == n;
     unsigned op;
     do op = below(k, MX_OP_COUNT);
-    while (load ? mx__ops[op].cls != MX_MEM || mx__ops[op].flags & MX_F_VOLATILE || mx__ops[op].opnd[0].role != MX_OUT || !may(k, op, true)
+    while (load ? mx__ops[op].cls != MX_MEM || mx__ops[op].flags & MX_F_VOLATILE ||
+                      mx__ops[op].opnd[0].role != MX_OUT || !may(k, op, true)
                 : mx__ops[op].cls != MX_LANE || !is_plain(&mx__ops[op]) || !may(k, op, true));
     row(k, op, true);
     if (i != 1 || below(k, 4)) continue;
@@ -207,12 +270,15 @@ static void reading_loop(struct maker *k, unsigned depth) {
   if (out) aim(k, out, k->f->ncode, k->f->ncode);
 }
 
-static const struct mx_slot_ref called_args[] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R64, 0}, {MX_R64, 1}, {MX_PRED, 0}, {MX_R32, N32}, {MX_R64, PLACE}},
+static const struct mx_slot_ref called_args[] = {{MX_R32, 0},  {MX_R32, 1},   {MX_R64, 0},    {MX_R64, 1},
+                                                 {MX_PRED, 0}, {MX_R32, N32}, {MX_R64, PLACE}},
                                 called_results[] = {{MX_R32, 2}, {MX_R32, N32 + 1}, {MX_R64, 1}, {MX_PRED, 1}};
 static void call(struct maker *k) {
   const unsigned n = k->may_call + below(k, k->ncall);
-  PUT(MX_CALL, 0, n & 1023, n >> 10, 4, 7, below(k, N32), N32 + below(k, HALVES), below(k, N64), below(k, NPRED), /* results */
-      input(k, MX_T_b32), below(k, N32), input(k, MX_T_b64), below(k, N64), below(k, NPRED), N32 + below(k, HALVES), PLACE);
+  PUT(MX_CALL, 0, n & 1023, n >> 10, 4, 7, below(k, N32), N32 + below(k, HALVES), below(k, N64),
+      below(k, NPRED), /* results */
+      input(k, MX_T_b32), below(k, N32), input(k, MX_T_b64), below(k, N64), below(k, NPRED), N32 + below(k, HALVES),
+      PLACE);
 }
 static void body(struct maker *k, unsigned n, unsigned depth) {
   while (n--) {
@@ -248,17 +314,26 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
       const bool full = !below(k, 6); /* words in memory: compiled code knows many forms of such rows */
       unsigned op;
       do op = below(k, MX_OP_COUNT);
-      while (!may(k, op, depth > 0) || (full && (mx__ops[op].cls != MX_MEM || mx__ops[op].flags & MX_F_VOLATILE || !is_plain(&mx__ops[op]))));
+      while (!may(k, op, depth > 0) ||
+             (full && (mx__ops[op].cls != MX_MEM || mx__ops[op].flags & MX_F_VOLATILE || !is_plain(&mx__ops[op]))));
       row(k, op, false);
     }
   }
 }
 
 /* ---- any graph ---------------------------------------------------------------------------------------------*/
-/* Blocks in any order of their text, with branches to any later one of their own order, so that sides share tails, and now and then
- * back to an earlier one, into the midst of loops too. What makes it end is a count of ways back for each lane. */
-enum { MOST_BLOCKS = 12, PARTS = 3, END = MOST_BLOCKS * PARTS }; /* a block: up to the branch back; up to the other one; the jump */
-struct node { uint32_t pc, branch; unsigned to[2], n; };
+/* Blocks in any order of their text, with branches to any later one of their own order, so that sides share tails, and
+ * now and then back to an earlier one, into the midst of loops too. What makes it end is a count of ways back for each
+ * lane. */
+enum {
+  MOST_BLOCKS = 12,
+  PARTS = 3,
+  END = MOST_BLOCKS * PARTS
+}; /* a block: up to the branch back; up to the other one; the jump */
+struct node {
+  uint32_t pc, branch;
+  unsigned to[2], n;
+};
 
 /* By node: those that every way to the end leads through. */
 static void find_postdominators(const struct node *node, uint64_t *after) {
@@ -294,7 +369,8 @@ static void tangle(struct maker *k) {
   uint64_t after[END + 1];
   unsigned order[MOST_BLOCKS];
   const unsigned n = 3 + below(k, MOST_BLOCKS - 2);
-  const bool odd = !below(k, 16); /* branches say that they meet elsewhere than they do: no assembler of ours writes that */
+  const bool odd =
+      !below(k, 16); /* branches say that they meet elsewhere than they do: no assembler of ours writes that */
   for (unsigned b = 0; b < n; b++) {
     const unsigned at = below(k, b + 1);
     order[b] = order[at], order[at] = b;
@@ -357,12 +433,14 @@ static void function(struct maker *k) {
 }
 
 static void program(struct maker *k, unsigned instructions) {
-  static const struct mx_slot_ref args[NARG32 + NARG64 + 1] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5},
-    {MX_R64, 0}, {MX_R64, 1}, {MX_R64, 2}, {MX_R64, 3}, {MX_R64, PLACE}};
-  static const struct mx_slot_ref results[] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 3}, {MX_R32, 4}, {MX_R32, 5}, {MX_R32, 6},
-    {MX_R32, 7}, {MX_R32, 8}, {MX_R32, 9}, {MX_R32, 10}, {MX_R32, 11}, {MX_R32, 12}, {MX_R32, 13}, {MX_R32, 14}, {MX_R32, 15},
-    {MX_R64, 0}, {MX_R64, 1}, {MX_R64, 2}, {MX_R64, 3}, {MX_R64, 4}, {MX_R64, 5}, {MX_R64, 6}, {MX_R64, 7},
-    {MX_PRED, 0}, {MX_PRED, 1}, {MX_PRED, 2}, {MX_PRED, 3}};
+  static const struct mx_slot_ref args[NARG32 + NARG64 + 1] = {{MX_R32, 0}, {MX_R32, 1}, {MX_R32, 2},    {MX_R32, 3},
+                                                               {MX_R32, 4}, {MX_R32, 5}, {MX_R64, 0},    {MX_R64, 1},
+                                                               {MX_R64, 2}, {MX_R64, 3}, {MX_R64, PLACE}};
+  static const struct mx_slot_ref results[] = {
+      {MX_R32, 0},  {MX_R32, 1},  {MX_R32, 2}, {MX_R32, 3},  {MX_R32, 4},  {MX_R32, 5},  {MX_R32, 6},
+      {MX_R32, 7},  {MX_R32, 8},  {MX_R32, 9}, {MX_R32, 10}, {MX_R32, 11}, {MX_R32, 12}, {MX_R32, 13},
+      {MX_R32, 14}, {MX_R32, 15}, {MX_R64, 0}, {MX_R64, 1},  {MX_R64, 2},  {MX_R64, 3},  {MX_R64, 4},
+      {MX_R64, 5},  {MX_R64, 6},  {MX_R64, 7}, {MX_PRED, 0}, {MX_PRED, 1}, {MX_PRED, 2}, {MX_PRED, 3}};
   struct mx_func *f = k->f;
   f->n32 = ALL32, f->n64 = ALL64, f->npred = ALLPRED;
   f->nspill32 = f->nspill64 = f->nspillpred = CELLS;
@@ -370,10 +448,13 @@ static void program(struct maker *k, unsigned instructions) {
   f->args = args, f->nargs = sizeof args / sizeof *args;
   f->results = results, f->nresults = sizeof results / sizeof *results;
   /* some are the same in all lanes */
-  for (unsigned s = NARG32; s < N32; s++) PUT(MX_XOR_32, 0, s, below(k, 3) ? s - NARG32 : number(k, 0), number(k, 0x9E3779B9u * s));
+  for (unsigned s = NARG32; s < N32; s++)
+    PUT(MX_XOR_32, 0, s, below(k, 3) ? s - NARG32 : number(k, 0), number(k, 0x9E3779B9u * s));
   for (unsigned s = N32; s < COUNTER; s++) PUT(MX_AND_32, 0, s, s - N32, number(k, 0xFFFF));
-  for (unsigned s = NARG64; s < N64; s++) PUT(MX_XOR_64, 0, s, below(k, 3) ? s - NARG64 : number(k, 0), number(k, 0x9E3779B97F4A7C15u * s));
-  for (unsigned s = 0; s < NPRED; s++) PUT(MX_SETP_U32, 2, s, s, below(k, 3) ? s + 1 : number(k, 0)); /* less than 0: nowhere, which only running shows */
+  for (unsigned s = NARG64; s < N64; s++)
+    PUT(MX_XOR_64, 0, s, below(k, 3) ? s - NARG64 : number(k, 0), number(k, 0x9E3779B97F4A7C15u * s));
+  for (unsigned s = 0; s < NPRED; s++)
+    PUT(MX_SETP_U32, 2, s, s, below(k, 3) ? s + 1 : number(k, 0)); /* less than 0: nowhere, which only running shows */
   for (unsigned c = 0; c < CELLS; c++) {
     PUT(MX_SPILL_PRED, 0, c, 0, c);
     PUT(MX_SPILL_32, 0, c, 0, c);
@@ -386,7 +467,14 @@ static void program(struct maker *k, unsigned instructions) {
 
 /* Loads what registers begin with, calls program `which`, stores what they end with. */
 static void kernel(struct maker *k, unsigned programs, uint32_t *targets) {
-  enum { ADDRESS = ALL64, WHICH = COUNTER, TID = COUNTER + 1, LOAD = 4 * MX_GLOBAL, NRES = N32 + HALVES + N64 + NPRED, NARGS = NARG32 + NARG64 + 1 };
+  enum {
+    ADDRESS = ALL64,
+    WHICH = COUNTER,
+    TID = COUNTER + 1,
+    LOAD = 4 * MX_GLOBAL,
+    NRES = N32 + HALVES + N64 + NPRED,
+    NARGS = NARG32 + NARG64 + 1
+  };
   struct mx_func *f = k->f;
   f->n32 = ALL32, f->n64 = ALL64 + 1, f->npred = ALLPRED;
   PUT(MX_LD_B64, 4 * MX_PARAM, ADDRESS, number(k, 0), number(k, 0));
@@ -443,21 +531,37 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
     for (unsigned p = 0; p < programs; p++) {
       snprintf(names[p], sizeof names[p], "program%u", p);
       uint64_t state = seed * 1000003u + p;
-      struct maker k = {.state = &state, .lanes = lanes, .f = &f[p], .code = code + (size_t)p * WORDS, .lits = lits + (size_t)p * MX_MAX_LITS * 2,
-                        .may_call = programs + 1, .ncall = CALLED, .clocks = seed % 3 == 2};
+      struct maker k = {.state = &state,
+                        .lanes = lanes,
+                        .f = &f[p],
+                        .code = code + (size_t)p * WORDS,
+                        .lits = lits + (size_t)p * MX_MAX_LITS * 2,
+                        .may_call = programs + 1,
+                        .ncall = CALLED,
+                        .clocks = seed % 3 == 2};
       f[p].name = names[p], f[p].code = k.code, f[p].lits = k.lits;
       program(&k, instructions);
     }
     for (unsigned p = 0; p < CALLED; p++) {
       struct mx_func *to = &f[programs + 1 + p];
       uint64_t state = seed * 1000003u + 0x10000 + p;
-      struct maker k = {.state = &state, .lanes = lanes, .f = to, .code = code + (size_t)programs * WORDS + words + (size_t)p * WORDS,
-                        .lits = lits + (size_t)(programs + 1 + p) * MX_MAX_LITS * 2, .may_call = programs + 2 + p, .ncall = CALLED - 1 - p, .called = true, .clocks = seed % 3 == 2};
+      struct maker k = {.state = &state,
+                        .lanes = lanes,
+                        .f = to,
+                        .code = code + (size_t)programs * WORDS + words + (size_t)p * WORDS,
+                        .lits = lits + (size_t)(programs + 1 + p) * MX_MAX_LITS * 2,
+                        .may_call = programs + 2 + p,
+                        .ncall = CALLED - 1 - p,
+                        .called = true,
+                        .clocks = seed % 3 == 2};
       to->name = called[p], to->code = k.code, to->lits = k.lits;
       function(&k);
     }
     struct mx_func *e = &f[programs];
-    struct maker k = {.lanes = lanes, .f = e, .code = code + (size_t)programs * WORDS, .lits = lits + (size_t)programs * MX_MAX_LITS * 2};
+    struct maker k = {.lanes = lanes,
+                      .f = e,
+                      .code = code + (size_t)programs * WORDS,
+                      .lits = lits + (size_t)programs * MX_MAX_LITS * 2};
     const struct mx_param params[] = {{"memory", 0, 8, 8, MX_T_u64, false}, {"which", 8, 4, 4, MX_T_u32, false}};
     const struct mx_table table = {targets, programs};
     e->name = "differ", e->code = k.code, e->lits = k.lits, e->flags = MX_FUNC_KERNEL | MX_FUNC_VISIBLE;
@@ -465,8 +569,14 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
     e->tables = &table, e->ntables = 1;
     e->shared = shared, e->nshared = 1;
     kernel(&k, programs, targets);
-    const struct mx_image image = {.lanes = lanes, .sm = lanes == 32 ? 90 : 0, .ptx_version = lanes == 32 ? 90 : 0, .address_size = 64,
-                                   .funcs = f, .nfuncs = funcs, .vars = &var, .nvars = 1};
+    const struct mx_image image = {.lanes = lanes,
+                                   .sm = lanes == 32 ? 90 : 0,
+                                   .ptx_version = lanes == 32 ? 90 : 0,
+                                   .address_size = 64,
+                                   .funcs = f,
+                                   .nfuncs = funcs,
+                                   .vars = &var,
+                                   .nvars = 1};
     bytes = mx__image_write(&image, size);
   }
   free(f);
@@ -483,8 +593,14 @@ uint8_t *differ_chain(unsigned op, unsigned instructions, size_t *size) {
   struct mx_lit lits[2 * MX_MAX_LITS] = {0};
   uint32_t shared[] = {0};
   uint64_t state = 1;
-  struct mx_func f = {.name = "differ", .code = code, .lits = lits, .flags = MX_FUNC_KERNEL | MX_FUNC_VISIBLE, .shared = shared, .nshared = 1};
-  struct maker wide = {.state = &state, .lanes = 64, .f = &f, .code = code, .lits = lits, .chain = true}, narrow = wide, *k = &wide;
+  struct mx_func f = {.name = "differ",
+                      .code = code,
+                      .lits = lits,
+                      .flags = MX_FUNC_KERNEL | MX_FUNC_VISIBLE,
+                      .shared = shared,
+                      .nshared = 1};
+  struct maker wide = {.state = &state, .lanes = 64, .f = &f, .code = code, .lits = lits, .chain = true}, narrow = wide,
+               *k = &wide;
   narrow.lanes = 32;
   if (!may(k, op, false) && !may(k = &narrow, op, false)) return NULL;
   const struct mx_param param = {"memory", 0, 8, 8, MX_T_u64, false};
@@ -517,7 +633,13 @@ uint8_t *differ_chain(unsigned op, unsigned instructions, size_t *size) {
     PUT(MX_ST_B32, STORE, ADDRESS, number(k, DIFFER_OUT + 128 + 4 * s), TID);
   }
   code[f.ncode++] = mx_w_make(MX_EXIT, MX_GUARD_NONE, false, 0);
-  const struct mx_image image = {.lanes = k->lanes, .sm = k->lanes == 32 ? 90 : 0, .ptx_version = k->lanes == 32 ? 90 : 0, .address_size = 64,
-                                 .funcs = &f, .nfuncs = 1, .vars = &var, .nvars = 1};
+  const struct mx_image image = {.lanes = k->lanes,
+                                 .sm = k->lanes == 32 ? 90 : 0,
+                                 .ptx_version = k->lanes == 32 ? 90 : 0,
+                                 .address_size = 64,
+                                 .funcs = &f,
+                                 .nfuncs = 1,
+                                 .vars = &var,
+                                 .nvars = 1};
   return mx__image_write(&image, size);
 }

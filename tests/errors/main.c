@@ -1,13 +1,13 @@
-/* Wrong programs and what the assembler says of them: tests/golden/errors/ *.mxs. Separate from the unit tests because each
- * program counts as a test. Also holds asm/common/diagnostics.def and docs/diagnostics.md to one another.
+/* Wrong programs and what the assembler says of them: tests/golden/errors/ *.mxs. Separate from the unit tests because
+ * each program counts as a test. Also holds asm/common/diagnostics.def and docs/diagnostics.md to one another.
  *
  * A file holds programs, each begun by a line `//// name [options]`; options: strict (warnings are errors), include
  * (.include is allowed). Lines are counted from there. What is expected stands on the line itself:
  *   ... // error: id            an error of that id, and no other there
  *   ... // error: id "text"     whose message or hint contains the text; several are separated by further `//`
  *   // warning: id, // note: id  likewise
- * A program without any expectation must assemble. `//+ N line` as a line: N copies of the line, on one line, with blanks between
- * them; `//= N text`: without. `//@ error: id` speaks of no particular line.
+ * A program without any expectation must assemble. `//+ N line` as a line: N copies of the line, on one line, with
+ * blanks between them; `//= N text`: without. `//@ error: id` speaks of no particular line.
  *
  *   main           runs all, prints failures, ends `N passed, N failed`
  *   main --docs    prints docs/diagnostics.md */
@@ -73,8 +73,7 @@ static void fail(const char *where, const char *what, const char *detail) {
   printf("not ok %s: %s%s%s\n", where, what, detail ? ": " : "", detail ? detail : "");
 }
 
-static unsigned read_expectations(const char *line, size_t len, unsigned number, struct expectation *x,
-                                  unsigned n) {
+static unsigned read_expectations(const char *line, size_t len, unsigned number, struct expectation *x, unsigned n) {
   static const char *const levels[] = {"error: ", "warning: ", "note: "};
   char copy[600];
   snprintf(copy, sizeof copy, "%.*s", (int)(len < sizeof copy - 1 ? len : sizeof copy - 1), line);
@@ -98,8 +97,7 @@ static unsigned read_expectations(const char *line, size_t len, unsigned number,
   return n;
 }
 
-static void check_program(const char *where, const char *file, const char *options, const char *text,
-                          size_t size) {
+static void check_program(const char *where, const char *file, const char *options, const char *text, size_t size) {
   static struct expectation x[MOST];
   struct buffer program = {0};
   unsigned n = 0, line = 1;
@@ -111,8 +109,7 @@ static void check_program(const char *where, const char *file, const char *optio
     int skip = 0;
     if ((sscanf(p, "//+ %u %n", &count, &skip) == 1 || sscanf(p, "//= %u %n", &count, &skip) == 1) && skip) {
       /* the copies stand on one line, so that lines stay */
-      for (unsigned k = 0; k < count; k++)
-        put(&program, p + skip, len - (size_t)skip), put(&program, " ", p[2] == '+');
+      for (unsigned k = 0; k < count; k++) put(&program, p + skip, len - (size_t)skip), put(&program, " ", p[2] == '+');
     } else {
       put(&program, p, len);
       n = read_expectations(p, len, line, x, n);
@@ -121,7 +118,8 @@ static void check_program(const char *where, const char *file, const char *optio
     line++;
     p += len + (nl != NULL);
   }
-  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = file,
+  mx_asm_options o = {.struct_size = sizeof(mx_asm_options),
+                      .file_name = file,
                       .allow_include = strstr(options, "include") != NULL,
                       .warnings_are_errors = strstr(options, "strict") != NULL};
   mx_asm_result *r = mx_assemble(program.p, program.n, &o);
@@ -133,17 +131,14 @@ static void check_program(const char *where, const char *file, const char *optio
     bool expected = false;
     errors |= d->level == MX_ASM_ERROR;
     for (unsigned e = 0; e < n && !expected; e++) {
-      if (x[e].met || x[e].level != d->level || (x[e].line && x[e].line != d->line) || strcmp(x[e].id, d->id))
-        continue;
+      if (x[e].met || x[e].level != d->level || (x[e].line && x[e].line != d->line) || strcmp(x[e].id, d->id)) continue;
       if (x[e].text[0] && !strstr(d->text, x[e].text) && !(d->hint && strstr(d->hint, x[e].text))) continue;
       x[e].met = expected = true;
     }
     unsigned row = 0;
     while (row < DOCUMENTED && strcmp(documented[row].id, d->id)) row++;
-    if (row == DOCUMENTED)
-      fail(where, "no row in diagnostics.def", d->id), good = false;
-    else
-      covered[row] = true;
+    if (row == DOCUMENTED) fail(where, "no row in diagnostics.def", d->id), good = false;
+    else covered[row] = true;
     if (!expected) fail(where, "unexpected", shown), good = false;
     if (!shown || !coloured || (d->line && (!d->col || !d->width || !d->source_line)))
       fail(where, "has no place", shown), good = false;
@@ -162,10 +157,8 @@ static void check_program(const char *where, const char *file, const char *optio
     fail(where, errors ? "bytes in spite of errors" : "no bytes", NULL), good = false;
   mx_asm_free(r);
   free(program.p);
-  if (good)
-    passed++;
-  else
-    failed++;
+  if (good) passed++;
+  else failed++;
 }
 
 static void check_file(const char *name) {
@@ -194,8 +187,8 @@ static void check_file(const char *name) {
 
 static char *documentation(void) {
   struct buffer b = {0};
-  static const char head[] =
-      "# Diagnostics of the assembler\n\nEvery message ends with its id in brackets. This page is made from `asm/common/diagnostics.def`.\n\n| id | what it means |\n| --- | --- |\n";
+  static const char head[] = "# Diagnostics of the assembler\n\nEvery message ends with its id in brackets. This page "
+                             "is made from `asm/common/diagnostics.def`.\n\n| id | what it means |\n| --- | --- |\n";
   put(&b, head, strlen(head));
   for (unsigned k = 0; k < DOCUMENTED; k++) {
     put(&b, "| `", 3);

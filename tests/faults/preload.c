@@ -1,6 +1,7 @@
-/* Preloaded into a program: of the calls that may fail, number $FAULT_AT fails, once, or with $FAULT_ON all from there on. $FAULT_KINDS
- * says which calls count: a allocations, m mappings, o opens, w writes, s spawns, d folders, f files in memory, t threads. How many there
- * were goes to the file $FAULT_COUNT. Processes that this one starts are spared, unless $FAULT_CHILDREN is set. */
+/* Preloaded into a program: of the calls that may fail, number $FAULT_AT fails, once, or with $FAULT_ON all from there
+ * on. $FAULT_KINDS says which calls count: a allocations, m mappings, o opens, w writes, s spawns, d folders, f files
+ * in memory, t threads. How many there were goes to the file $FAULT_COUNT. Processes that this one starts are spared,
+ * unless $FAULT_CHILDREN is set. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+    *__libc_memalign(size_t, size_t);
 
 static atomic_long count;
 static long at;
@@ -83,8 +85,8 @@ ssize_t write(int fd, const void *bytes, size_t n) {
   REAL(write);
   return fails('w', ENOSPC) ? -1 : real(fd, bytes, n);
 }
-int posix_spawn(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
-                char *const argv[], char *const env[]) {
+int posix_spawn(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                const posix_spawnattr_t *attributes, char *const argv[], char *const env[]) {
   REAL(posix_spawn);
   return fails('s', EAGAIN) ? EAGAIN : real(pid, file, actions, attributes, argv, env);
 }

@@ -65,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!text) return 0;
   if (size) memcpy(text, data, size);
   text[size] = 0;
-  mx_asm_options options = {.struct_size = sizeof(mx_asm_options), .file_name = "fuzz.mxs", .one_slot_per_name = size % 8 == 1};
+  mx_asm_options options = {
+      .struct_size = sizeof(mx_asm_options), .file_name = "fuzz.mxs", .one_slot_per_name = size % 8 == 1};
   mx_asm_result *r = mx_assemble(text, size, &options);
   if (r) {
     size_t n;
@@ -89,9 +90,11 @@ static const char *const texts[] = {
     " ld.param.u64 %rd1, [p]; mov.u32 %r1, s; ld.shared.v2.u32 {%r2, %r3}, [%r1+8]; call (%r4), f, (%r2);\n"
     " fma.rn.f32 %f1, %f2, 0f3F800000, %f1; shfl.sync.bfly.b32 %r5|%p1, %r4, 1, 31, -1; bar.sync 0;\n"
     " @!%p1 atom.global.add.u32 %r6, [%rd1], 1; vote.sync.ballot.b32 %r7, %p1, -1; selp.u32 %r8, 1, 2, %p1; exit; }\n",
-    ".equ N, 3*4\n.macro twice r\n add.u32 \\r, \\r, N\n.endm\n.entry k(.param .u64 o) {\n mov.u32 %i, %tid.x;\n twice %i\n"
+    ".equ N, 3*4\n.macro twice r\n add.u32 \\r, \\r, N\n.endm\n.entry k(.param .u64 o) {\n mov.u32 %i, %tid.x;\n twice "
+    "%i\n"
     " st.global.u32 [%o + %i*4 + 16], %i;\n ret;\n}\n",
-    ".entry k() {\n .reg .u32 i; .reg .b64 d; .local .b8 l[16];\n mov.u32 i, %laneid;\nT: .branchtargets A, B;\n brx.idx i, T;\n"
+    ".entry k() {\n .reg .u32 i; .reg .b64 d; .local .b8 l[16];\n mov.u32 i, %laneid;\nT: .branchtargets A, B;\n "
+    "brx.idx i, T;\n"
     "A: { .reg .u32 i; mov.u32 i, 5; }\nB: mov.u64 d, l; cvta.local.u64 d, d; st.u8 [d], 7; trap;\n}\n",
     /* more live registers, predicates and literals than there are slots */
     ".macro L a\n"
@@ -141,8 +144,10 @@ static const char *const texts[] = {
     ".endm\n"
     ".macro each m d\n \\m \\d\\()0;\n \\m \\d\\()1;\n \\m \\d\\()2;\n \\m \\d\\()3;\n \\m \\d\\()4;\n \\m \\d\\()5;\n"
     " \\m \\d\\()6;\n \\m \\d\\()7;\n \\m \\d\\()8;\n \\m \\d\\()9;\n.endm\n"
-    ".entry k(.param .u64 p) {\n .reg .b32 %r<700>; .reg .b64 %rd<700>; .reg .pred %p<700>; ld.param.u64 %rd1, [p]; mov.u32 %r1, 3;\n"
-    " each L, 1;\n each L, 2;\n each L, 3;\n each L, 4;\n each L, 5;\n each L, 6;\nagain: bar.sync 0; @%p101 bra again;\n"
+    ".entry k(.param .u64 p) {\n .reg .b32 %r<700>; .reg .b64 %rd<700>; .reg .pred %p<700>; ld.param.u64 %rd1, [p]; "
+    "mov.u32 %r1, 3;\n"
+    " each L, 1;\n each L, 2;\n each L, 3;\n each L, 4;\n each L, 5;\n each L, 6;\nagain: bar.sync 0; @%p101 bra "
+    "again;\n"
     " each S, 1;\n each S, 2;\n each S, 3;\n each S, 4;\n each S, 5;\n each S, 6;\n"
     " each W, 1;\n each W, 2;\n each W, 3;\n each W, 4;\n each W, 5;\n each W, 6;\n"
     " each V, 1;\n each V, 2;\n each V, 3;\n each V, 4;\n each V, 5;\n each V, 6;\n ret;\n}\n",

@@ -1,6 +1,6 @@
-/* Runs litmus programs: one file is a program and what must come of it, in `//!` lines; README.md of this folder describes
- * them. Every file is run on the interpreter, on compiled code and in stress mode, with one worker and with two. Knows the
- * machine only by its public interface. */
+/* Runs litmus programs: one file is a program and what must come of it, in `//!` lines; README.md of this folder
+ * describes them. Every file is run on the interpreter, on compiled code and in stress mode, with one worker and with
+ * two. Knows the machine only by its public interface. */
 #include "mx/asm.h"
 #include "mx/mx.h"
 
@@ -14,11 +14,14 @@
 
 enum { MAX_ARGS = 8, MAX_TEXTS = 16, MAX_MARKS = 32 };
 
-struct value_list { uint64_t *v; size_t n; };
+struct value_list {
+  uint64_t *v;
+  size_t n;
+};
 struct arg {
   char name[32];
   bool buffer, expected, sorted;
-  unsigned size;              /* of an element: 4 or 8 */
+  unsigned size; /* of an element: 4 or 8 */
   size_t count;
   struct value_list start, want;
   uint64_t scalar;
@@ -30,10 +33,13 @@ struct litmus {
   mx_launch_config config;
   struct arg args[MAX_ARGS];
   unsigned nargs;
-  char trap[32], status[32];  /* empty: none expected */
-  char *texts[MAX_TEXTS];     /* what the report must hold */
+  char trap[32], status[32]; /* empty: none expected */
+  char *texts[MAX_TEXTS];    /* what the report must hold */
   unsigned ntexts;
-  struct { char name[32]; unsigned line; } marks[MAX_MARKS];
+  struct {
+    char name[32];
+    unsigned line;
+  } marks[MAX_MARKS];
   unsigned nmarks;
 };
 
@@ -85,7 +91,8 @@ static bool read_values(const char *s, struct value_list *l) {
 }
 
 static struct arg *arg_of(struct litmus *t, const char *name) {
-  for (unsigned i = 0; i < t->nargs; i++) if (!strcmp(t->args[i].name, name)) return &t->args[i];
+  for (unsigned i = 0; i < t->nargs; i++)
+    if (!strcmp(t->args[i].name, name)) return &t->args[i];
   return NULL;
 }
 
@@ -152,7 +159,8 @@ static char *load(const char *path, struct litmus *t) {
   fclose(out);
   t->path = path;
   t->config = (mx_launch_config)MX_LAUNCH_CONFIG_INIT;
-  t->config.steps = 1000000000; /* against hangs alone: compiled code spins through 50 million while another thread is off its processor */
+  t->config.steps = 1000000000; /* against hangs alone: compiled code spins through 50 million while another thread is
+                                   off its processor */
   unsigned line = 1;
   for (char *s = t->text; *s; line++) {
     char *end = strchr(s, '\n'), *copy = end ? strndup(s, (size_t)(end - s)) : strdup(s), *mark = strstr(copy, "//@");
@@ -180,7 +188,8 @@ static char *with_marks(const struct litmus *t, const char *s) {
     const char *end = *s == '{' ? strchr(s, '}') : NULL;
     unsigned k = 0;
     for (; end && k < t->nmarks; k++)
-      if (strlen(t->marks[k].name) == (size_t)(end - s - 1) && !strncmp(t->marks[k].name, s + 1, (size_t)(end - s - 1))) break;
+      if (strlen(t->marks[k].name) == (size_t)(end - s - 1) && !strncmp(t->marks[k].name, s + 1, (size_t)(end - s - 1)))
+        break;
     if (end && k < t->nmarks) fprintf(out, "%u", t->marks[k].line), s = end + 1;
     else fputc(*s++, out);
   }
@@ -211,8 +220,8 @@ static char *compare(mx_device *d, const struct arg *a, mx_addr at) {
   if (a->sorted) qsort(v, a->count, sizeof *v, by_value);
   for (size_t i = 0; i < a->count && !why; i++)
     if (v[i] != a->want.v[i])
-      why = say("%s[%zu]%s is 0x%llx, expected 0x%llx", a->name, i, a->sorted ? " (sorted)" : "", (unsigned long long)v[i],
-                (unsigned long long)a->want.v[i]);
+      why = say("%s[%zu]%s is 0x%llx, expected 0x%llx", a->name, i, a->sorted ? " (sorted)" : "",
+                (unsigned long long)v[i], (unsigned long long)a->want.v[i]);
   free(b);
   free(v);
   return why;
@@ -229,7 +238,8 @@ static char *judge(const struct litmus *t, mx_device *d, mx_status s, const mx_a
   mx_trap_info trap = {.struct_size = sizeof trap};
   char *why = NULL;
   mx_device_trap(d, &trap);
-  const char *kind = s == MX_TRAPPED ? mx_trap_kind_name(trap.kind) : "", *status = s == MX_OK || s == MX_TRAPPED ? "" : mx_status_name(s) + 3;
+  const char *kind = s == MX_TRAPPED ? mx_trap_kind_name(trap.kind) : "",
+             *status = s == MX_OK || s == MX_TRAPPED ? "" : mx_status_name(s) + 3;
   char *report = report_of(d, &trap);
   if (show && s != MX_OK) printf("%s", report);
   if (strcmp(kind, t->trap)) why = say("trap '%s', expected '%s'\n%s", kind, t->trap, report);
@@ -245,8 +255,8 @@ static char *judge(const struct litmus *t, mx_device *d, mx_status s, const mx_a
   return why;
 }
 
-static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size, const mx_launch_config *config, const struct options *o,
-                      mx_launch_stats *stats) {
+static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size, const mx_launch_config *config,
+                      const struct options *o, mx_launch_stats *stats) {
   mx_device_options dopt = MX_DEVICE_OPTIONS_INIT;
   dopt.jit_compiler = o->jit_compiler;
   mx_device *d;
@@ -281,11 +291,15 @@ static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size,
 }
 
 /* ---- all runs of a file ----------------------------------------------------------------------------------*/
-struct tally { unsigned passed, failed; uint64_t warps, compiled; };
+struct tally {
+  unsigned passed, failed;
+  uint64_t warps, compiled;
+};
 
-/* *steps: instructions that the file's first run with one worker retired, 0 before it; all others must retire as many. */
-static void run_as(const struct litmus *t, const uint8_t *bytes, size_t size, mx_launch_config c, const char *how, const struct options *o,
-                   uint64_t *steps, struct tally *n) {
+/* *steps: instructions that the file's first run with one worker retired, 0 before it; all others must retire as many.
+ */
+static void run_as(const struct litmus *t, const uint8_t *bytes, size_t size, mx_launch_config c, const char *how,
+                   const struct options *o, uint64_t *steps, struct tally *n) {
   for (unsigned i = 0; i < o->nthreads; i++) {
     c.threads = o->threads[i];
     mx_launch_stats stats = {.struct_size = sizeof stats};
@@ -306,7 +320,8 @@ static void run_as(const struct litmus *t, const uint8_t *bytes, size_t size, mx
 static void run_file(const char *path, const struct options *o, struct tally *n) {
   struct litmus t = {0};
   char *why = load(path, &t);
-  mx_asm_options ao = {.struct_size = sizeof(mx_asm_options), .file_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path};
+  mx_asm_options ao = {.struct_size = sizeof(mx_asm_options),
+                       .file_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path};
   mx_asm_result *a = why ? NULL : mx_assemble(t.text, t.size, &ao);
   size_t size = 0;
   const uint8_t *bytes = a ? mx_asm_bytes(a, &size) : NULL;
@@ -335,21 +350,26 @@ static void run_file(const char *path, const struct options *o, struct tally *n)
   unload(&t);
 }
 
-static const char help[] =
-  "litmus tests/litmus/*.ptx tests/litmus/*.mxs\n\n"
-  "  --jit=on|off|only   also on compiled code (on), only there\n"
-  "  --seeds N           runs in stress mode (4)\n"
-  "  --threads N         only with N workers (1, then 2)\n"
-  "  --jitc PATH         the compiler process (where the library looks)\n"
-  "  --show              print the reports\n";
+static const char help[] = "litmus tests/litmus/*.ptx tests/litmus/*.mxs\n\n"
+                           "  --jit=on|off|only   also on compiled code (on), only there\n"
+                           "  --seeds N           runs in stress mode (4)\n"
+                           "  --threads N         only with N workers (1, then 2)\n"
+                           "  --jitc PATH         the compiler process (where the library looks)\n"
+                           "  --show              print the reports\n";
 
 int main(int argc, char **argv) {
   struct options o = {.seeds = 4, .threads = {1, 2}, .nthreads = 2, .interpreter = true, .jit = true};
   struct tally n = {0};
   enum { JIT = 2, SEEDS, THREADS, JITC, SHOW };
-  static const struct option longs[] = {{"help", 0, 0, 'h'}, {"jit", 1, 0, JIT}, {"seeds", 1, 0, SEEDS}, {"threads", 1, 0, THREADS},
-                                        {"jitc", 1, 0, JITC}, {"show", 0, 0, SHOW}, {0}};
-  for (int c; (c = getopt_long(argc, argv, "-h", longs, NULL)) != -1;) switch (c) { /* "-": files, too, each with the options before it */
+  static const struct option longs[] = {{"help", 0, 0, 'h'},
+                                        {"jit", 1, 0, JIT},
+                                        {"seeds", 1, 0, SEEDS},
+                                        {"threads", 1, 0, THREADS},
+                                        {"jitc", 1, 0, JITC},
+                                        {"show", 0, 0, SHOW},
+                                        {0}};
+  for (int c; (c = getopt_long(argc, argv, "-h", longs, NULL)) != -1;)
+    switch (c) { /* "-": files, too, each with the options before it */
     case 'h': return fputs(help, stdout), 0;
     case JIT:
       if (!strcmp(optarg, "only")) o.interpreter = false;
@@ -362,8 +382,9 @@ int main(int argc, char **argv) {
     case SHOW: o.show = true; break;
     case 1: run_file(optarg, &o, &n); break;
     default: return fprintf(stderr, "Try 'litmus --help'\n"), 2;
-  }
-  if (o.jit) printf("%llu of %llu warps ran compiled code\n", (unsigned long long)n.compiled, (unsigned long long)n.warps);
+    }
+  if (o.jit)
+    printf("%llu of %llu warps ran compiled code\n", (unsigned long long)n.compiled, (unsigned long long)n.warps);
   printf("%u passed, %u failed\n", n.passed, n.failed);
   return n.failed ? 1 : 0;
 }

@@ -1,7 +1,7 @@
-/* Matrix instructions against the rules written a second time (rules.c): random steps of every form, in styles that come to the
- * corners of the arithmetic.
- *   matrix [--steps N] [--seed S] [--jit] [PART-OF-A-NAME]...      N elements of D for each form
- * Prints the forms that differ, and how many forms passed. Knows the public interface only; which lane holds what is PTX's table. */
+/* Matrix instructions against the rules written a second time (rules.c): random steps of every form, in styles that
+ * come to the corners of the arithmetic. matrix [--steps N] [--seed S] [--jit] [PART-OF-A-NAME]...      N elements of D
+ * for each form Prints the forms that differ, and how many forms passed. Knows the public interface only; which lane
+ * holds what is PTX's table. */
 #include "tests/matrix/rules.h"
 
 #include "mx/mx.h"
@@ -16,14 +16,17 @@
 enum { D, A, B, C, PARTS, MOST = 4096, TILES = 256, STYLES = 16 };
 struct form {
   char name[128];
-  unsigned size[3];              /* m, n, k */
+  unsigned size[3]; /* m, n, k */
   const struct format *type[PARTS];
   enum rule rule;
   int rounding;
-  bool saturates, memory, columns[2]; /* memory: whole matrices, by wmma's loads; A and B column by column (of QUAD: in the registers) */
+  bool saturates, memory,
+      columns[2]; /* memory: whole matrices, by wmma's loads; A and B column by column (of QUAD: in the registers) */
   unsigned lanes;
 };
-struct place { unsigned row, col; };
+struct place {
+  unsigned row, col;
+};
 
 static uint64_t state;
 static uint64_t next_random(void) {
@@ -49,7 +52,8 @@ static uint64_t number(const struct format *f, bool negative, int e, uint64_t fr
 }
 static uint64_t special(const struct format *f) {
   if (f == &e4m3) return below(2) ? 0x7F : 0xFF;
-  const uint64_t infinite = ((UINT64_C(1) << f->exponent) - 1) << f->fraction, r = infinite | (below(2) ? 0 : 1 + next_random() % ((UINT64_C(1) << f->fraction) - 1));
+  const uint64_t infinite = ((UINT64_C(1) << f->exponent) - 1) << f->fraction,
+                 r = infinite | (below(2) ? 0 : 1 + next_random() % ((UINT64_C(1) << f->fraction) - 1));
   return (r | (uint64_t)below(2) << (f->fraction + f->exponent)) << (f == &tf32 ? 13 : 0);
 }
 static uint64_t element(const struct format *f, unsigned style, unsigned part, unsigned k, unsigned chosen) {
@@ -67,11 +71,15 @@ static uint64_t element(const struct format *f, unsigned style, unsigned part, u
   case 7: return number(f, negative, range - (int)below(4) - (sum ? 0 : range / 2), any);
   case 8: return number(f, negative, -range + (int)below(8) + (sum ? 0 : range / 2 - 4), any);
   case 9: return any & (f->bits == 64 ? UINT64_MAX : (UINT64_C(1) << f->bits) - 1);
-  case 10: return sum || k == chosen || k == (chosen + 3) % 4 ? number(f, negative, (int)below((unsigned)range) - range / 2, any) : 0;
+  case 10:
+    return sum || k == chosen || k == (chosen + 3) % 4
+               ? number(f, negative, (int)below((unsigned)range) - range / 2, any)
+               : 0;
   case 11: return below(4) ? (uint64_t)negative << (f->bits - 1) : number(f, negative, 0, any);
   case 12: return number(f, negative, sum ? 6 + (int)below(18) : (int)below(6) - 4, any);
   case 13: return number(f, negative, (int)below(4) - 2, UINT64_MAX);
-  case 14: return number(f, negative, (int)below(10) - 5 + (sum ? 8 : 0), any << (f->fraction > 2 ? f->fraction - 2 : 0));
+  case 14:
+    return number(f, negative, (int)below(10) - 5 + (sum ? 8 : 0), any << (f->fraction > 2 ? f->fraction - 2 : 0));
   default: return element(f, below(STYLES - 1), part, k, chosen);
   }
 }
@@ -79,7 +87,9 @@ static uint64_t integer(const struct format *f, unsigned style, unsigned part) {
   const uint64_t any = next_random(), mask = (UINT64_C(1) << f->bits) - 1;
   if (f->bits == 1 || style % 4 == 0) return any & mask;
   if (style % 4 == 1) return any & 1 ? mask >> 1 : (mask >> 1) + 1; /* the greatest and the least */
-  if (style % 4 == 2) return part == C ? (any & 1 ? UINT64_C(0x7FFFFFFF) - any % 4096 : UINT64_C(0x80000000) + any % 4096) & mask : any & mask;
+  if (style % 4 == 2)
+    return part == C ? (any & 1 ? UINT64_C(0x7FFFFFFF) - any % 4096 : UINT64_C(0x80000000) + any % 4096) & mask
+                     : any & mask;
   return any % 3 ? 0 : mask;
 }
 static void fill(const struct form *f, uint64_t *const *cells, unsigned style) {
@@ -88,14 +98,17 @@ static void fill(const struct form *f, uint64_t *const *cells, unsigned style) {
   for (unsigned p = A; p < PARTS; p++)
     for (unsigned e = 0; e < count[p]; e++) {
       const unsigned at = p == A ? e % k : e / n % k;
-      cells[p][e] = f->type[p]->kind == FLOAT ? element(f->type[p], style, p, at, chosen) : integer(f->type[p], style, p);
+      cells[p][e] =
+          f->type[p]->kind == FLOAT ? element(f->type[p], style, p, at, chosen) : integer(f->type[p], style, p);
     }
   if (style != 2 || f->type[A]->kind != FLOAT) return;
   const struct format *t = f->type[B];
   for (unsigned e = 0; e < count[A]; e++)
     if (e % 2) cells[A][e] = cells[A][e - 1];
   for (unsigned e = 0; e < count[B]; e++)
-    if (e / n % 2) cells[B][e] = cells[B][e - n] ^ UINT64_C(1) << (t == &tf32 ? 31 : t->bits - 1) ^ (below(8) ? 0 : UINT64_C(1) << (t == &tf32 ? 13 : 0));
+    if (e / n % 2)
+      cells[B][e] = cells[B][e - n] ^ UINT64_C(1) << (t == &tf32 ? 31 : t->bits - 1) ^
+                    (below(8) ? 0 : UINT64_C(1) << (t == &tf32 ? 13 : 0));
 }
 
 /* ---- registers -----------------------------------------------------------------------------------------------*/
@@ -108,18 +121,24 @@ static unsigned registers(const struct form *f, unsigned part) {
   if (f->rule == QUAD) return part == A || part == B ? 2 : f->type[part] == &f16 ? 4 : 8;
   return cells_of(f, part) / per_register(f->type[part]) / 32;
 }
-/* PTX, "Matrix Fragments for mma": element e of register r of a lane. QUAD: rows of the four products one behind the other. */
+/* PTX, "Matrix Fragments for mma": element e of register r of a lane. QUAD: rows of the four products one behind the
+ * other. */
 static struct place place_of(const struct form *f, unsigned part, unsigned r, unsigned lane, unsigned e) {
   const unsigned group = lane >> 2, in_group = lane & 3, per = per_register(f->type[part]);
   if (f->rule == QUAD) {
     const unsigned i = r * per + e, up = lane < 16 ? 0 : 4, which = lane / 4 % 4;
-    if (part == A) return f->columns[0] ? (struct place){which * 8 + i % 4 + up, lane % 4} : (struct place){which * 8 + lane % 4 + up, i};
-    if (part == B) return f->columns[1] ? (struct place){which * 4 + i, lane % 4 + up} : (struct place){which * 4 + lane % 4, i + up};
+    if (part == A)
+      return f->columns[0] ? (struct place){which * 8 + i % 4 + up, lane % 4}
+                           : (struct place){which * 8 + lane % 4 + up, i};
+    if (part == B)
+      return f->columns[1] ? (struct place){which * 4 + i, lane % 4 + up}
+                           : (struct place){which * 4 + lane % 4, i + up};
     if (f->type[part] == &f16) return (struct place){which * 8 + lane % 4 + up, i};
     return (struct place){which * 8 + (lane & 1) + (i & 2) + up, (i & 4) + (lane & 2) + (i & 1)};
   }
   const bool tall = f->size[0] == 16;
-  if (part == A) return (struct place){group + (tall ? 8 * (r & 1) : 0), per * (in_group + 4 * (tall ? r >> 1 : r)) + e};
+  if (part == A)
+    return (struct place){group + (tall ? 8 * (r & 1) : 0), per * (in_group + 4 * (tall ? r >> 1 : r)) + e};
   if (part == B) return (struct place){per * (in_group + 4 * r) + e, group};
   const unsigned i = r * per + e;
   return (struct place){group + 8 * (i >> 1), 2 * in_group + (i & 1)};
@@ -157,7 +176,10 @@ static void move(const struct form *f, unsigned part, uint64_t *cells, unsigned 
 }
 
 /* ---- programs ------------------------------------------------------------------------------------------------*/
-struct text { char at[8192]; size_t size; };
+struct text {
+  char at[8192];
+  size_t size;
+};
 __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -166,7 +188,8 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 }
 static unsigned fragment(const struct form *f, unsigned part) {
   if (!f->memory) return registers(f, part);
-  const unsigned n = (part == A || part == B) && f->type[part] == &f16 ? 8 : cells_of(f, part) * f->type[part]->bits / 1024;
+  const unsigned n =
+      (part == A || part == B) && f->type[part] == &f16 ? 8 : cells_of(f, part) * f->type[part]->bits / 1024;
   return f->lanes == 64 && n > 1 ? n / 2 : n;
 }
 static void put_fragment(struct text *t, const struct form *f, unsigned part) {
@@ -176,14 +199,20 @@ static void put_fragment(struct text *t, const struct form *f, unsigned part) {
 }
 static void make_text(const struct form *f, struct text *t) {
   t->size = 0;
-  put(t, "%s\n.entry run(.param .u64 d, .param .u64 a, .param .u64 b, .param .u64 c)\n{\n  .reg .u32 %%lane;\n  mov.u32 %%lane, %%tid.x;\n", f->lanes == 32 ? ".target sm_90" : ".target mx64");
+  put(t,
+      "%s\n.entry run(.param .u64 d, .param .u64 a, .param .u64 b, .param .u64 c)\n{\n  .reg .u32 %%lane;\n  mov.u32 "
+      "%%lane, %%tid.x;\n",
+      f->lanes == 32 ? ".target sm_90" : ".target mx64");
   char shape[32];
   snprintf(shape, sizeof shape, ".m%un%uk%u", f->size[0], f->size[1], f->size[2]);
   for (unsigned p = 0; p < PARTS; p++) {
     const struct format *type = f->type[p];
     const char letter = "dabc"[p], *of = type->bits == 64 ? "f64" : type == &f32 ? "f32" : "b32";
     const unsigned bytes = type->bits == 64 ? 8 : 4;
-    put(t, "  .reg .u64 %%p%c;\n  .reg .%s %%%c<%u>;\n  ld.param.u64 %%p%c, [%c];\n  mad.wide.u32 %%p%c, %%ctaid.x, %zu, %%p%c;\n", letter, of, letter, fragment(f, p), letter, letter, letter, bytes_of(f, p), letter);
+    put(t,
+        "  .reg .u64 %%p%c;\n  .reg .%s %%%c<%u>;\n  ld.param.u64 %%p%c, [%c];\n  mad.wide.u32 %%p%c, %%ctaid.x, %zu, "
+        "%%p%c;\n",
+        letter, of, letter, fragment(f, p), letter, letter, letter, bytes_of(f, p), letter);
     if (!f->memory) put(t, "  mad.wide.u32 %%p%c, %%lane, %u, %%p%c;\n", letter, bytes, letter);
     if (p == D) continue;
     if (f->memory) {
@@ -192,7 +221,8 @@ static void make_text(const struct form *f, struct text *t) {
       put_fragment(t, f, p);
       put(t, ", [%%p%c], %u;\n", letter, col ? cells_of(f, p) / width_of(f, p) : width_of(f, p));
     } else
-      for (unsigned r = 0; r < registers(f, p); r++) put(t, "  ld.global.%s %%%c%u, [%%p%c+%u];\n", of, letter, r, letter, r * 32 * bytes);
+      for (unsigned r = 0; r < registers(f, p); r++)
+        put(t, "  ld.global.%s %%%c%u, [%%p%c+%u];\n", of, letter, r, letter, r * 32 * bytes);
   }
   put(t, "  %s ", f->name);
   for (unsigned p = 0; p < PARTS; p++) {
@@ -206,7 +236,12 @@ static void make_text(const struct form *f, struct text *t) {
     put(t, ", %u;\n", f->size[1]);
   } else {
     const unsigned bytes = f->type[D]->bits == 64 ? 8 : 4;
-    for (unsigned r = 0; r < registers(f, D); r++) put(t, "  st.global.%s [%%pd+%u], %%d%u;\n", bytes == 8 ? "f64" : f->type[D] == &f32 ? "f32" : "b32", r * 32 * bytes, r);
+    for (unsigned r = 0; r < registers(f, D); r++)
+      put(t, "  st.global.%s [%%pd+%u], %%d%u;\n",
+          bytes == 8           ? "f64"
+          : f->type[D] == &f32 ? "f32"
+                               : "b32",
+          r * 32 * bytes, r);
   }
   put(t, "  ret;\n}\n");
 }
@@ -227,8 +262,11 @@ static long compare(const struct form *f, uint64_t *const *cells, const uint64_t
       for (unsigned e = 0; e < k; e++) column[e] = cells[B][((f->rule == QUAD ? i / 8 * 4 : 0) + e) * n + j];
       const uint64_t want = exact_sum(&sum, cells[A] + i * k, column, cells[C][i * n + j]);
       if (want == got[i * n + j] || bad++) continue;
-      int at = snprintf(first, room, "(%u, %u): want %llx got %llx; c %llx", i, j, (unsigned long long)want, (unsigned long long)got[i * n + j], (unsigned long long)cells[C][i * n + j]);
-      for (unsigned e = 0; e < k && at < (int)room; e++) at += snprintf(first + at, room - (size_t)at, " %llx*%llx", (unsigned long long)cells[A][i * k + e], (unsigned long long)column[e]);
+      int at = snprintf(first, room, "(%u, %u): want %llx got %llx; c %llx", i, j, (unsigned long long)want,
+                        (unsigned long long)got[i * n + j], (unsigned long long)cells[C][i * n + j]);
+      for (unsigned e = 0; e < k && at < (int)room; e++)
+        at += snprintf(first + at, room - (size_t)at, " %llx*%llx", (unsigned long long)cells[A][i * k + e],
+                       (unsigned long long)column[e]);
     }
   return bad;
 }
@@ -243,7 +281,8 @@ static void run_form(const struct form *f) {
   unsigned char *host[PARTS];
   long bad = 0;
   make_text(f, &t);
-  bool fine = mx_module_load_text(device, t.at, t.size, NULL, &module, &messages) == MX_OK && mx_module_kernel(module, "run", &kernel) == MX_OK;
+  bool fine = mx_module_load_text(device, t.at, t.size, NULL, &module, &messages) == MX_OK &&
+              mx_module_kernel(module, "run", &kernel) == MX_OK;
   for (unsigned p = 0; p < PARTS; p++) {
     host[p] = malloc(bytes_of(f, p) * TILES);
     fine = fine && host[p] && mx_alloc(device, bytes_of(f, p) * TILES, &address[p]) == MX_OK;
@@ -257,11 +296,13 @@ static void run_form(const struct form *f) {
       fill(f, cells, style++ % STYLES);
       for (unsigned p = A; p < PARTS; p++) move(f, p, store[p][n], host[p] + n * bytes_of(f, p), false);
     }
-    for (unsigned p = A; p < PARTS; p++) fine = fine && mx_copy_to_device(device, address[p], host[p], bytes_of(f, p) * tiles) == MX_OK;
+    for (unsigned p = A; p < PARTS; p++)
+      fine = fine && mx_copy_to_device(device, address[p], host[p], bytes_of(f, p) * tiles) == MX_OK;
     mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
     config.grid[0] = tiles, config.block[0] = f->lanes, config.threads = 1, config.jit = jit ? MX_JIT_ON : MX_JIT_OFF;
     const void *args[] = {&address[D], &address[A], &address[B], &address[C]};
-    fine = fine && mx_launch_args(kernel, &config, args, 4) == MX_OK && mx_copy_from_device(device, host[D], address[D], bytes_of(f, D) * tiles) == MX_OK;
+    fine = fine && mx_launch_args(kernel, &config, args, 4) == MX_OK &&
+           mx_copy_from_device(device, host[D], address[D], bytes_of(f, D) * tiles) == MX_OK;
     for (unsigned n = 0; n < tiles && fine; n++) {
       uint64_t *cells[PARTS] = {NULL, store[A][n], store[B][n], store[C][n]};
       char here[2048] = "";
@@ -297,39 +338,53 @@ __attribute__((format(printf, 2, 3))) static void form(struct form f, const char
   if (wanted) run_form(&f);
 }
 static void mma_forms(void) {
-  const struct format *const sums[] = {&f16, &f32}, *const fp8[] = {&e4m3, &e5m2}, *const bytes[] = {&s8, &u8}, *const fours[] = {&s4, &u4};
+  const struct format *const sums[] = {&f16, &f32}, *const fp8[] = {&e4m3, &e5m2}, *const bytes[] = {&s8, &u8},
+                             *const fours[] = {&s4, &u4};
   for (unsigned k = 8; k <= 16; k += 8) {
     for (unsigned d = 0; d < 2; d++)
-      form((struct form){.size = {16, 8, k}, .type = {sums[d], &f16, &f16, sums[d]}, .rule = STEP}, "mma.sync.aligned.m16n8k%u.row.col.%s.f16.f16.%s", k, sums[d]->name, sums[d]->name);
-    form((struct form){.size = {16, 8, k}, .type = {&f32, &bf16, &bf16, &f32}, .rule = STEP}, "mma.sync.aligned.m16n8k%u.row.col.f32.bf16.bf16.f32", k);
-    form((struct form){.size = {16, 8, k / 2}, .type = {&f32, &tf32, &tf32, &f32}, .rule = STEP}, "mma.sync.aligned.m16n8k%u.row.col.f32.tf32.tf32.f32", k / 2);
+      form((struct form){.size = {16, 8, k}, .type = {sums[d], &f16, &f16, sums[d]}, .rule = STEP},
+           "mma.sync.aligned.m16n8k%u.row.col.%s.f16.f16.%s", k, sums[d]->name, sums[d]->name);
+    form((struct form){.size = {16, 8, k}, .type = {&f32, &bf16, &bf16, &f32}, .rule = STEP},
+         "mma.sync.aligned.m16n8k%u.row.col.f32.bf16.bf16.f32", k);
+    form((struct form){.size = {16, 8, k / 2}, .type = {&f32, &tf32, &tf32, &f32}, .rule = STEP},
+         "mma.sync.aligned.m16n8k%u.row.col.f32.tf32.tf32.f32", k / 2);
     for (unsigned x = 0; x < 8; x++) {
       const struct format *d = sums[x & 1], *a = fp8[x >> 1 & 1], *b = fp8[x >> 2];
-      form((struct form){.size = {16, 8, 2 * k}, .type = {d, a, b, d}, .rule = FP8}, "mma.sync.aligned.m16n8k%u.row.col.%s.%s.%s.%s", 2 * k, d->name, a->name, b->name, d->name);
+      form((struct form){.size = {16, 8, 2 * k}, .type = {d, a, b, d}, .rule = FP8},
+           "mma.sync.aligned.m16n8k%u.row.col.%s.%s.%s.%s", 2 * k, d->name, a->name, b->name, d->name);
     }
   }
   static const char *const modes[] = {"", ".rn", ".rz", ".rm", ".rp"};
   static const int rounding[] = {MPFR_RNDN, MPFR_RNDN, MPFR_RNDZ, MPFR_RNDD, MPFR_RNDU};
   for (unsigned k = 2; k <= 16; k *= 2)
     for (unsigned r = 0; r < 5; r++)
-      form((struct form){.size = {k == 2 ? 8 : 16, 8, k == 2 ? 4 : k}, .type = {&f64, &f64, &f64, &f64}, .rule = CHAIN, .rounding = rounding[r]},
+      form((struct form){.size = {k == 2 ? 8 : 16, 8, k == 2 ? 4 : k},
+                         .type = {&f64, &f64, &f64, &f64},
+                         .rule = CHAIN,
+                         .rounding = rounding[r]},
            "mma.sync.aligned.m%un8k%u.row.col%s.f64.f64.f64.f64", k == 2 ? 8 : 16, k == 2 ? 4 : k, modes[r]);
   for (unsigned x = 0; x < 8; x++) {
     const char *finite = x >> 2 ? ".satfinite" : "";
     for (unsigned s = 0; s < 3; s++) {
       const struct format *a = bytes[x & 1], *b = bytes[x >> 1 & 1], *p = fours[x & 1], *q = fours[x >> 1 & 1];
       const unsigned m = s ? 16 : 8, k = s == 2 ? 32 : 16;
-      form((struct form){.size = {m, 8, k}, .type = {&s32, a, b, &s32}, .rule = WHOLE, .saturates = x >> 2}, "mma.sync.aligned.m%un8k%u.row.col%s.s32.%s.%s.s32", m, k, finite, a->name, b->name);
-      form((struct form){.size = {m, 8, 2 * k}, .type = {&s32, p, q, &s32}, .rule = WHOLE, .saturates = x >> 2}, "mma.sync.aligned.m%un8k%u.row.col%s.s32.%s.%s.s32", m, 2 * k, finite, p->name, q->name);
+      form((struct form){.size = {m, 8, k}, .type = {&s32, a, b, &s32}, .rule = WHOLE, .saturates = x >> 2},
+           "mma.sync.aligned.m%un8k%u.row.col%s.s32.%s.%s.s32", m, k, finite, a->name, b->name);
+      form((struct form){.size = {m, 8, 2 * k}, .type = {&s32, p, q, &s32}, .rule = WHOLE, .saturates = x >> 2},
+           "mma.sync.aligned.m%un8k%u.row.col%s.s32.%s.%s.s32", m, 2 * k, finite, p->name, q->name);
     }
   }
   for (unsigned s = 0; s < 6; s++)
-    form((struct form){.size = {s < 2 ? 8 : 16, 8, s < 4 ? 128 : 256}, .type = {&s32, &b1, &b1, &s32}, .rule = s & 1 ? POPC_AND : POPC_XOR},
-         "mma.sync.aligned.m%un8k%u.row.col.s32.b1.b1.s32.%s.popc", s < 2 ? 8 : 16, s < 4 ? 128 : 256, s & 1 ? "and" : "xor");
+    form((struct form){.size = {s < 2 ? 8 : 16, 8, s < 4 ? 128 : 256},
+                       .type = {&s32, &b1, &b1, &s32},
+                       .rule = s & 1 ? POPC_AND : POPC_XOR},
+         "mma.sync.aligned.m%un8k%u.row.col.s32.b1.b1.s32.%s.popc", s < 2 ? 8 : 16, s < 4 ? 128 : 256,
+         s & 1 ? "and" : "xor");
   static const char *const layout[] = {"row", "col"};
   for (unsigned x = 0; x < 12; x++) {
     const struct format *d = x < 4 ? &f16 : &f32, *c = x < 8 ? &f16 : &f32;
-    form((struct form){.size = {8, 8, 4}, .type = {d, &f16, &f16, c}, .rule = QUAD, .columns = {x & 1, x >> 1 & 1}}, "mma.sync.aligned.m8n8k4.%s.%s.%s.f16.f16.%s", layout[x & 1], layout[x >> 1 & 1], d->name, c->name);
+    form((struct form){.size = {8, 8, 4}, .type = {d, &f16, &f16, c}, .rule = QUAD, .columns = {x & 1, x >> 1 & 1}},
+         "mma.sync.aligned.m8n8k4.%s.%s.%s.f16.f16.%s", layout[x & 1], layout[x >> 1 & 1], d->name, c->name);
   }
 }
 static void wmma_forms(void) {
@@ -339,9 +394,11 @@ static void wmma_forms(void) {
   for (unsigned lanes = 32; lanes <= 64; lanes *= 2)
     for (unsigned x = 0; x < 24; x++) { /* shape, layouts, and whether results are made finite */
       const unsigned m = shapes[x % 3][0], n = shapes[x % 3][1];
-      struct form f = {.size = {m, n, 16}, .memory = true, .lanes = lanes, .columns = {x / 3 & 1, x / 6 & 1}, .saturates = x >= 12};
+      struct form f = {
+          .size = {m, n, 16}, .memory = true, .lanes = lanes, .columns = {x / 3 & 1, x / 6 & 1}, .saturates = x >= 12};
       char head[64];
-      snprintf(head, sizeof head, "wmma.mma.sync.aligned.%s.%s.m%un%uk", layout[f.columns[0]], layout[f.columns[1]], m, n);
+      snprintf(head, sizeof head, "wmma.mma.sync.aligned.%s.%s.m%un%uk", layout[f.columns[0]], layout[f.columns[1]], m,
+               n);
       const char *finite = f.saturates ? ".satfinite" : "";
       for (unsigned d = 0; d < 4; d++) {
         f.rule = STEP, f.type[A] = f.type[B] = &f16, f.type[D] = sums[d & 1], f.type[C] = sums[d >> 1];

@@ -5,13 +5,20 @@
 
 #include <string.h>
 
-const struct format f16 = {"f16", 16, 5, 10, FLOAT}, bf16 = {"bf16", 16, 8, 7, FLOAT}, tf32 = {"tf32", 32, 8, 10, FLOAT}, e4m3 = {"e4m3", 8, 4, 3, FLOAT},
-                    e5m2 = {"e5m2", 8, 5, 2, FLOAT}, f32 = {"f32", 32, 8, 23, FLOAT}, f64 = {"f64", 64, 11, 52, FLOAT}, s8 = {"s8", 8, 0, 0, SIGNED},
-                    u8 = {"u8", 8, 0, 0, UNSIGNED}, s4 = {"s4", 4, 0, 0, SIGNED}, u4 = {"u4", 4, 0, 0, UNSIGNED}, b1 = {"b1", 1, 0, 0, BIT}, s32 = {"s32", 32, 0, 0, SIGNED};
+const struct format f16 = {"f16", 16, 5, 10, FLOAT}, bf16 = {"bf16", 16, 8, 7, FLOAT},
+                    tf32 = {"tf32", 32, 8, 10, FLOAT}, e4m3 = {"e4m3", 8, 4, 3, FLOAT}, e5m2 = {"e5m2", 8, 5, 2, FLOAT},
+                    f32 = {"f32", 32, 8, 23, FLOAT}, f64 = {"f64", 64, 11, 52, FLOAT}, s8 = {"s8", 8, 0, 0, SIGNED},
+                    u8 = {"u8", 8, 0, 0, UNSIGNED}, s4 = {"s4", 4, 0, 0, SIGNED}, u4 = {"u4", 4, 0, 0, UNSIGNED},
+                    b1 = {"b1", 1, 0, 0, BIT}, s32 = {"s32", 32, 0, 0, SIGNED};
 
 enum { FRACTION = 25 };
 /* (-1)^negative m 2^e; top: the exponent that the rules give it. */
-struct number { enum { ZERO, FINITE, INFINITE, NOT } kind; bool negative; uint64_t m; int e, top; };
+struct number {
+  enum { ZERO, FINITE, INFINITE, NOT } kind;
+  bool negative;
+  uint64_t m;
+  int e, top;
+};
 
 static struct number decode(const struct format *f, uint64_t bits) {
   if (f == &tf32) bits >>= 13; /* the other bits are not looked at */
@@ -43,7 +50,8 @@ static uint64_t encode(const struct format *f, const mpz_t m, int e, bool neares
   mpz_t q, rest;
   mpz_inits(q, rest, NULL);
   mpz_abs(q, m);
-  const int least = 2 - (1 << (f->exponent - 1)), top = (int)mpz_sizeinbase(q, 2) - 1 + e, place = (top < least ? least : top) - (int)f->fraction;
+  const int least = 2 - (1 << (f->exponent - 1)), top = (int)mpz_sizeinbase(q, 2) - 1 + e,
+            place = (top < least ? least : top) - (int)f->fraction;
   if (place <= e) mpz_mul_2exp(q, q, (mp_bitcnt_t)(e - place));
   else {
     mpz_t half;
@@ -55,14 +63,17 @@ static uint64_t encode(const struct format *f, const mpz_t m, int e, bool neares
     if (nearest && (order > 0 || (!order && mpz_odd_p(q)))) mpz_add_ui(q, q, 1);
     mpz_clear(half);
   }
-  const uint64_t bits = (uint64_t)((top < least ? least : top) - least) * (UINT64_C(1) << f->fraction) + mpz_get_ui(q), over = infinity_of(f, false);
+  const uint64_t bits = (uint64_t)((top < least ? least : top) - least) * (UINT64_C(1) << f->fraction) + mpz_get_ui(q),
+                 over = infinity_of(f, false);
   mpz_clears(q, rest, NULL);
   return sign_of(f, negative) | (bits < over ? bits : over);
 }
 
-static uint64_t step(const struct sum *s, const struct format *c_format, uint64_t c, const struct format *d, const uint64_t *a, const uint64_t *b, unsigned n,
-                     unsigned apart) {
-  struct { struct number x, y; } term[257];
+static uint64_t step(const struct sum *s, const struct format *c_format, uint64_t c, const struct format *d,
+                     const uint64_t *a, const uint64_t *b, unsigned n, unsigned apart) {
+  struct {
+    struct number x, y;
+  } term[257];
   bool plus = false, minus = false, none = true;
   int most = 0;
   for (unsigned k = 0; k <= n; k++) {
@@ -104,7 +115,8 @@ static uint64_t step(const struct sum *s, const struct format *c_format, uint64_
 /* x + y, to nearest even. */
 static uint64_t add(const struct format *f, uint64_t x, uint64_t y) {
   const struct number p = decode(f, x), q = decode(f, y);
-  if (p.kind == NOT || q.kind == NOT || (p.kind == INFINITE && q.kind == INFINITE && p.negative != q.negative)) return nan_of(f);
+  if (p.kind == NOT || q.kind == NOT || (p.kind == INFINITE && q.kind == INFINITE && p.negative != q.negative))
+    return nan_of(f);
   if (p.kind == INFINITE) return x;
   if (q.kind == INFINITE) return y;
   if (p.kind == ZERO && q.kind == ZERO) return p.negative && q.negative ? x : 0;
@@ -167,13 +179,15 @@ static uint64_t quad(const struct sum *s, const uint64_t *a, const uint64_t *b, 
   mpfr_set_zero(t, 1), mpfr_set_zero(u, 1);
   take(z, s->c, c);
   if (s->d == &f32) {
-    for (unsigned k = 0; k < 4; k++) take(x, s->a, a[k]), take(y, s->b, b[k]), round32(t, mpfr_fma(t, x, y, t, MPFR_RNDN));
+    for (unsigned k = 0; k < 4; k++)
+      take(x, s->a, a[k]), take(y, s->b, b[k]), round32(t, mpfr_fma(t, x, y, t, MPFR_RNDN));
     round32(t, mpfr_add(t, t, z, MPFR_RNDN));
   } else {
     for (unsigned k = 0; k < 4; k += 2) {
       mpfr_t *to = k ? &u : &t;
       take(x, s->a, a[k]), take(y, s->b, b[k]), round32(*to, mpfr_mul(*to, x, y, MPFR_RNDN));
-      take(x, s->a, a[k + 1]), take(y, s->b, b[k + 1]), round32(*to, mpfr_fma(*to, x, y, *to, MPFR_RNDN)); /* products are exact */
+      take(x, s->a, a[k + 1]), take(y, s->b, b[k + 1]),
+          round32(*to, mpfr_fma(*to, x, y, *to, MPFR_RNDN)); /* products are exact */
     }
     round32(t, mpfr_add(t, t, z, MPFR_RNDN));
     round32(t, mpfr_add(t, t, u, MPFR_RNDN));
@@ -215,7 +229,9 @@ uint64_t exact_sum(const struct sum *s, const uint64_t *a, const uint64_t *b, ui
   case QUAD: return quad(s, a, b, c);
   default: {
     int64_t sum = whole(&s32, c);
-    for (unsigned k = 0; k < s->k; k++) sum += s->rule == WHOLE ? whole(s->a, a[k]) * whole(s->b, b[k]) : (int64_t)(s->rule == POPC_AND ? a[k] & b[k] : a[k] ^ b[k]);
+    for (unsigned k = 0; k < s->k; k++)
+      sum += s->rule == WHOLE ? whole(s->a, a[k]) * whole(s->b, b[k])
+                              : (int64_t)(s->rule == POPC_AND ? a[k] & b[k] : a[k] ^ b[k]);
     if (s->saturates) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
     return (uint32_t)sum;
   }

@@ -1,9 +1,11 @@
-/* Modules with changed fields: an image that assembles (or that tests/unit/images.h makes) is changed in a few fields, written and signed
- * again, and looked at as anyone's module would be: verified, disassembled, loaded, run in the interpreter and, some of them, in compiled
- * code. Nothing may crash, hang or trap as INTERNAL, what the verifier refuses must not load, and engines must agree.
- *   mutate [--seed FIRST] [--count N] [--jit EVERY] [--jitc FILE] [--keep DIR] [--show] FILE...
- * FILE: assembly or a module. --jit: one of EVERY that run is compiled too (0: none). --keep: a folder for the modules that show something.
- * --show: the one of the seed, here, with what it did. Children run 200 seeds each, so that one crash costs one seed. */
+/* Modules with changed fields: an image that assembles (or that tests/unit/images.h makes) is changed in a few fields,
+ * written and signed again, and looked at as anyone's module would be: verified, disassembled, loaded, run in the
+ * interpreter and, some of them, in compiled code. Nothing may crash, hang or trap as INTERNAL, what the verifier
+ * refuses must not load, and engines must agree. mutate [--seed FIRST] [--count N] [--jit EVERY] [--jitc FILE] [--keep
+ * DIR] [--show] FILE... FILE: assembly or a module. --jit: one of EVERY that run is compiled too (0: none). --keep: a
+ * folder for the modules that show something.
+ * --show: the one of the seed, here, with what it did. Children run 200 seeds each, so that one crash costs one seed.
+ */
 #include "mutate.h"
 
 #include "asm/container.h"
@@ -27,8 +29,13 @@
 #define BYTES 4096
 #define STEPS 4000
 
-static struct counts { atomic_ullong seed, verified, refused, loaded, ended, trapped, other, compiled, wrong; } *counts;
-static struct input { uint8_t *bytes; size_t size; } *inputs;
+static struct counts {
+  atomic_ullong seed, verified, refused, loaded, ended, trapped, other, compiled, wrong;
+} * counts;
+static struct input {
+  uint8_t *bytes;
+  size_t size;
+} * inputs;
 static size_t ninputs;
 static uint64_t jit_every = 40;
 static const char *compiler, *keep_in;
@@ -50,8 +57,14 @@ static void wrong(const char *what, uint64_t seed, const uint8_t *bytes, size_t 
   keep(what, seed, bytes, size);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------*/
-struct outcome { mx_status status; mx_trap_kind trap; uint32_t pc, function; uint64_t lanes, digest, steps; char text[240]; };
+/* ---- running ----------------------------------------------------------------------------------------------------*/
+struct outcome {
+  mx_status status;
+  mx_trap_kind trap;
+  uint32_t pc, function;
+  uint64_t lanes, digest, steps;
+  char text[240];
+};
 
 static void fill(mx_addr *a) {
   static uint8_t init[BYTES];
@@ -69,12 +82,16 @@ static void arguments(mx_kernel *k, const mx_kernel_info *info, const mx_addr *a
   for (uint32_t p = 0; p < info->params; p++) {
     mx_param_info q = {.struct_size = sizeof q};
     if (mx_kernel_get_param(k, p, &q) != MX_OK) continue;
-    uint64_t v = q.size == 8 ? a[p % BUFFERS] + (below(8) ? 0 : BYTES - 4 * below(66)) : below(5) ? below(200) : interesting();
-    for (uint32_t at = 0; at < q.size; at += 8, v = interesting()) memcpy(params + q.offset + at, &v, q.size - at < 8 ? q.size - at : 8);
+    uint64_t v = q.size == 8 ? a[p % BUFFERS] + (below(8) ? 0 : BYTES - 4 * below(66))
+                 : below(5)  ? below(200)
+                             : interesting();
+    for (uint32_t at = 0; at < q.size; at += 8, v = interesting())
+      memcpy(params + q.offset + at, &v, q.size - at < 8 ? q.size - at : 8);
   }
 }
 /* The kernel, its launch and its arguments follow from `how`. False: it does not load. */
-static bool run(const uint8_t *bytes, size_t size, uint64_t how, mx_jit_mode jit, uint64_t stress, struct outcome *out) {
+static bool run(const uint8_t *bytes, size_t size, uint64_t how, mx_jit_mode jit, uint64_t stress,
+                struct outcome *out) {
   *out = (struct outcome){0};
   mx_module *m;
   mx_device_reset(device);
@@ -108,7 +125,8 @@ static bool run(const uint8_t *bytes, size_t size, uint64_t how, mx_jit_mode jit
   } else if (out->status == MX_OK) {
     static uint8_t all[BYTES];
     for (int b = 0; b < BUFFERS; b++)
-      if (mx_copy_from_device(device, all, a[b], BYTES) == MX_OK) out->digest = XXH3_64bits_withSeed(all, BYTES, out->digest);
+      if (mx_copy_from_device(device, all, a[b], BYTES) == MX_OK)
+        out->digest = XXH3_64bits_withSeed(all, BYTES, out->digest);
   }
   char *text = out->status == MX_OK ? NULL : mx_last_error_text(device);
   if (text) snprintf(out->text, sizeof out->text, "%s", text);
@@ -117,11 +135,13 @@ static bool run(const uint8_t *bytes, size_t size, uint64_t how, mx_jit_mode jit
 }
 static bool agree(const struct outcome *a, const struct outcome *b) {
   if (a->status == MX_STEP_LIMIT || b->status == MX_STEP_LIMIT) return true; /* a limit is looked at now and then */
-  return a->status == b->status && a->trap == b->trap && a->pc == b->pc && a->lanes == b->lanes && a->digest == b->digest &&
-         (a->status != MX_OK || a->steps == b->steps);
+  return a->status == b->status && a->trap == b->trap && a->pc == b->pc && a->lanes == b->lanes &&
+         a->digest == b->digest && (a->status != MX_OK || a->steps == b->steps);
 }
 static void say(const char *engine, const struct outcome *o) {
-  if (show) printf("%s: %s, %llu steps, digest %016llx\n%s\n", engine, mx_status_name(o->status), (unsigned long long)o->steps, (unsigned long long)o->digest, o->text);
+  if (show)
+    printf("%s: %s, %llu steps, digest %016llx\n%s\n", engine, mx_status_name(o->status), (unsigned long long)o->steps,
+           (unsigned long long)o->digest, o->text);
 }
 static void both_engines(uint64_t seed, uint64_t how, const uint8_t *bytes, size_t size) {
   struct outcome one, two;
@@ -130,20 +150,22 @@ static void both_engines(uint64_t seed, uint64_t how, const uint8_t *bytes, size
   (one.status == MX_OK ? &counts->ended : one.status == MX_TRAPPED ? &counts->trapped : &counts->other)[0]++;
   say("interpreter", &one);
   if (one.status == MX_TRAPPED && one.trap == MX_TRAP_INTERNAL) wrong("internal", seed, bytes, size, one.text);
-  if (!jit_every || (!show && how % jit_every) || (one.status != MX_OK && (one.status != MX_TRAPPED || one.steps < 20))) return;
+  if (!jit_every || (!show && how % jit_every) || (one.status != MX_OK && (one.status != MX_TRAPPED || one.steps < 20)))
+    return;
   counts->compiled++;
   for (uint64_t stress = 0; stress < 2; stress++) {
     run(bytes, size, how, MX_JIT_ON, stress ? seed + 1 : 0, &two);
     say(stress ? "changing engines" : "compiled", &two);
     if (agree(&one, &two)) continue;
     char both[640];
-    snprintf(both, sizeof both, "%s %llx pc %u | %s %llx pc %u: %s", mx_status_name(one.status), (unsigned long long)one.digest, one.pc,
-             mx_status_name(two.status), (unsigned long long)two.digest, two.pc, two.text);
+    snprintf(both, sizeof both, "%s %llx pc %u | %s %llx pc %u: %s", mx_status_name(one.status),
+             (unsigned long long)one.digest, one.pc, mx_status_name(two.status), (unsigned long long)two.digest, two.pc,
+             two.text);
     wrong("differs", seed, bytes, size, both);
   }
 }
 
-/* ---- one seed -------------------------------------------------------------------------------------------------------*/
+/* ---- one seed ---------------------------------------------------------------------------------------------------*/
 static uint8_t *some_module(size_t *size) {
   if (ninputs && below(10) > 2) {
     const struct input *i = &inputs[below(ninputs)];
@@ -188,10 +210,12 @@ static void one(uint64_t seed) {
   } else {
     counts->refused++;
     struct outcome o;
-    if (run(exact, size, how, MX_JIT_OFF, 0, &o)) { /* the reader may have brought it back into order: then it must verify */
+    if (run(exact, size, how, MX_JIT_OFF, 0,
+            &o)) { /* the reader may have brought it back into order: then it must verify */
       struct mx__image *again;
       if (mx__image_read(exact, size, &again, NULL) == MX__LOAD_OK) {
-        if (mx__verify(&again->image, NULL) != MX__LOAD_OK) wrong("refused", seed, exact, size, "and loaded all the same");
+        if (mx__verify(&again->image, NULL) != MX__LOAD_OK)
+          wrong("refused", seed, exact, size, "and loaded all the same");
         mx__image_free(again);
       }
     }
@@ -200,7 +224,7 @@ static void one(uint64_t seed) {
   mx__image_free(image);
 }
 
-/* ---- the program -----------------------------------------------------------------------------------------------------*/
+/* ---- the program ------------------------------------------------------------------------------------------------*/
 static void add_input(const char *path) {
   FILE *f = fopen(path, "rb");
   uint8_t *bytes = malloc(1 << 20);
@@ -229,8 +253,13 @@ static void device_begin(void) {
   mx_limit_set(device, MX_LIMIT_HEAP, 1 << 16);
 }
 int main(int argc, char **argv) {
-  static const struct option longs[] = {{"seed", required_argument, 0, 's'}, {"count", required_argument, 0, 'n'}, {"jit", required_argument, 0, 'j'},
-                                        {"jitc", required_argument, 0, 'c'}, {"keep", required_argument, 0, 'k'}, {"show", no_argument, 0, 'S'}, {0}};
+  static const struct option longs[] = {{"seed", required_argument, 0, 's'},
+                                        {"count", required_argument, 0, 'n'},
+                                        {"jit", required_argument, 0, 'j'},
+                                        {"jitc", required_argument, 0, 'c'},
+                                        {"keep", required_argument, 0, 'k'},
+                                        {"show", no_argument, 0, 'S'},
+                                        {0}};
   uint64_t first = 1, count = 1000;
   for (int o; (o = getopt_long(argc, argv, "", longs, NULL)) != -1;) switch (o) {
     case 's': first = strtoull(optarg, NULL, 0); break;
@@ -240,7 +269,7 @@ int main(int argc, char **argv) {
     case 'k': keep_in = optarg; break;
     case 'S': show = true; break;
     default: return 2;
-  }
+    }
   for (int k = optind; k < argc; k++) add_input(argv[k]);
   counts = mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (counts == MAP_FAILED) return 4;
@@ -271,10 +300,13 @@ int main(int argc, char **argv) {
     s = end;
     if (WIFEXITED(status) && !WEXITSTATUS(status)) continue;
     counts->wrong++;
-    printf("seed %llu: %s %d\n", (unsigned long long)counts->seed, WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    printf("seed %llu: %s %d\n", (unsigned long long)counts->seed, WIFSIGNALED(status) ? "signal" : "status",
+           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     s = counts->seed + 1;
   }
-  printf("%llu seeds from %zu files: %llu verified, %llu refused; %llu ended, %llu trapped, %llu otherwise; %llu compiled; %llu wrong\n", (unsigned long long)count,
-         ninputs, counts->verified, counts->refused, counts->ended, counts->trapped, counts->other, counts->compiled, counts->wrong);
+  printf("%llu seeds from %zu files: %llu verified, %llu refused; %llu ended, %llu trapped, %llu otherwise; %llu "
+         "compiled; %llu wrong\n",
+         (unsigned long long)count, ninputs, counts->verified, counts->refused, counts->ended, counts->trapped,
+         counts->other, counts->compiled, counts->wrong);
   return counts->wrong != 0;
 }

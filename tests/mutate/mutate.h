@@ -6,8 +6,8 @@
 
 void seed_set(uint64_t seed);
 uint64_t rnd(void);
-uint64_t below(uint64_t n);  /* n 0: 0 */
-uint64_t interesting(void);  /* ends of ranges, addresses, and what lies beside */
+uint64_t below(uint64_t n); /* n 0: 0 */
+uint64_t interesting(void); /* ends of ranges, addresses, and what lies beside */
 
 extern const unsigned nmutations, ngentle; /* the first ones mostly leave a module that verifies */
 const char *mutation_name(unsigned number);

@@ -1,4 +1,5 @@
-/* Changes of an image's fields, each by one kind of mistake; see mutate.h. The images are the reader's own, and writable. */
+/* Changes of an image's fields, each by one kind of mistake; see mutate.h. The images are the reader's own, and
+ * writable. */
 #include "mutate.h"
 
 #include <string.h>
@@ -13,8 +14,10 @@ uint64_t rnd(void) { /* splitmix64 */
 }
 uint64_t below(uint64_t n) { return n ? rnd() % n : 0; }
 uint64_t interesting(void) {
-  static const uint64_t ends[] = {0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 65536, 232448, 1u << 24, 1u << 31, 1ull << 32,
-                                  0x100001000, 1ull << 40, 2ull << 40, 3ull << 40, 4ull << 40, 5ull << 40, 1ull << 63};
+  static const uint64_t ends[] = {0,          1,          2,          4,          8,          16,          32,
+                                  64,         128,        256,        512,        1024,       4096,        16384,
+                                  65536,      232448,     1u << 24,   1u << 31,   1ull << 32, 0x100001000, 1ull << 40,
+                                  2ull << 40, 3ull << 40, 4ull << 40, 5ull << 40, 1ull << 63};
   const uint64_t end = ends[below(sizeof ends / sizeof *ends)];
   switch (below(5)) {
   case 0: return end + below(64);
@@ -25,7 +28,13 @@ uint64_t interesting(void) {
 }
 
 /* ---- where ------------------------------------------------------------------------------------------------------*/
-struct place { struct mx_image *m; struct mx_func *f; mx_word *code, *w; const struct mx_op_info *o; uint32_t pc, nstarts, starts[4096]; };
+struct place {
+  struct mx_image *m;
+  struct mx_func *f;
+  mx_word *code, *w;
+  const struct mx_op_info *o;
+  uint32_t pc, nstarts, starts[4096];
+};
 static uint32_t some_start(const struct place *p) { return p->starts[below(p->nstarts)]; }
 /* An instruction of some function; false: there is none. */
 static bool find_place(struct place *p, struct mx_image *m) {
@@ -34,7 +43,8 @@ static bool find_place(struct place *p, struct mx_image *m) {
   if (!m->nfuncs) return false;
   p->f = (struct mx_func *)(uintptr_t)&m->funcs[below(m->nfuncs)];
   p->code = (mx_word *)(uintptr_t)p->f->code;
-  for (uint32_t pc = 0; pc < p->f->ncode && p->nstarts < 4096 && mx_w_op(p->code[pc]) < MX_OP_COUNT; pc += mx_w_length(p->code[pc]))
+  for (uint32_t pc = 0; pc < p->f->ncode && p->nstarts < 4096 && mx_w_op(p->code[pc]) < MX_OP_COUNT;
+       pc += mx_w_length(p->code[pc]))
     if (mx_w_length(p->code[pc]) <= p->f->ncode - pc) p->starts[p->nstarts++] = pc;
   if (!p->nstarts) return false;
   p->pc = some_start(p);
@@ -47,9 +57,15 @@ static void put_field(mx_word *w, unsigned k, unsigned value) {
   const unsigned shift = k < 4 ? 24 + 10 * k : (k - 4) % MX_EXT_FIELDS * 10;
   *to = (*to & ~((mx_word)0x3FF << shift)) | (mx_word)(value & 0x3FF) << shift;
 }
-static void put_op(mx_word *w, unsigned op, unsigned mod) { *w = (*w & ~(mx_word)0x7FF & ~((mx_word)0x7F << 17)) | op | (mx_word)mod << 17; }
-static void put_guard(mx_word *w, unsigned guard, unsigned negated) { *w = (*w & ~((mx_word)63 << 11)) | (mx_word)guard << 11 | (mx_word)negated << 16; }
-static unsigned operands(const struct place *p) { return p->o->flags & MX_F_CALL ? 4 + mx_w_nres(*p->w) + mx_w_narg(*p->w) : p->o->nopnds; }
+static void put_op(mx_word *w, unsigned op, unsigned mod) {
+  *w = (*w & ~(mx_word)0x7FF & ~((mx_word)0x7F << 17)) | op | (mx_word)mod << 17;
+}
+static void put_guard(mx_word *w, unsigned guard, unsigned negated) {
+  *w = (*w & ~((mx_word)63 << 11)) | (mx_word)guard << 11 | (mx_word)negated << 16;
+}
+static unsigned operands(const struct place *p) {
+  return p->o->flags & MX_F_CALL ? 4 + mx_w_nres(*p->w) + mx_w_narg(*p->w) : p->o->nopnds;
+}
 #define WRITABLE(type_, pointer_) ((type_ *)(uintptr_t)(pointer_))
 
 /* ---- that mostly verify -----------------------------------------------------------------------------------------*/
@@ -82,7 +98,9 @@ static bool same_shape(const struct mx_op_info *x, const struct mx_op_info *y) {
   if (x->nopnds != y->nopnds || ((x->flags ^ y->flags) & (MX_F_BRANCH | MX_F_MOVI | MX_F_CALL))) return false;
   for (unsigned k = 0; k < x->nopnds; k++) {
     const unsigned a = x->opnd[k].type, b = y->opnd[k].type;
-    if (x->opnd[k].role != y->opnd[k].role || mx__types[a].slot_class != mx__types[b].slot_class || (a == MX_T_raw) != (b == MX_T_raw)) return false;
+    if (x->opnd[k].role != y->opnd[k].role || mx__types[a].slot_class != mx__types[b].slot_class ||
+        (a == MX_T_raw) != (b == MX_T_raw))
+      return false;
   }
   return true;
 }
@@ -115,38 +133,50 @@ static void other_table(struct place *p) {
   if (t && t->ntargets) WRITABLE(uint32_t, t->targets)[below(t->ntargets)] = some_start(p);
 }
 
-/* ---- that mostly do not -------------------------------------------------------------------------------------------*/
+/* ---- that mostly do not -----------------------------------------------------------------------------------------*/
 static void any_operand(struct place *p) {
-  if (operands(p)) put_field(p->w, (unsigned)below(operands(p) < 4u + 6 * (mx_w_length(*p->w) - 1) ? operands(p) : 4), (unsigned)below(1024));
+  if (operands(p))
+    put_field(p->w, (unsigned)below(operands(p) < 4u + 6 * (mx_w_length(*p->w) - 1) ? operands(p) : 4),
+              (unsigned)below(1024));
 }
 static void one_bit(struct place *p) { *p->w ^= (mx_word)1 << below(64); }
 static void any_branch(struct place *p) {
-  const uint32_t t = (uint32_t)(below(2) ? below(p->f->ncode + 3u) : interesting() & 0xFFFFF), r = (uint32_t)(below(2) ? below(p->f->ncode + 3u) : interesting() & 0xFFFFF);
+  const uint32_t t = (uint32_t)(below(2) ? below(p->f->ncode + 3u) : interesting() & 0xFFFFF),
+                 r = (uint32_t)(below(2) ? below(p->f->ncode + 3u) : interesting() & 0xFFFFF);
   *p->w = (*p->w & 0xFFFFFF) | mx_w_put_branch(t, r);
 }
 static void any_word(struct place *p) { p->code[below(p->f->ncode)] = rnd(); }
 static void frame_size(struct place *p) {
   struct mx_func *f = p->f;
-  uint16_t *const all[] = {&f->n32, &f->n64, &f->npred, &f->nspill32, &f->nspill64, &f->nspillpred}, *one = all[below(6)];
+  uint16_t *const all[] = {&f->n32, &f->n64, &f->npred, &f->nspill32, &f->nspill64, &f->nspillpred},
+                  *one = all[below(6)];
   *one = (uint16_t)(below(2) ? *one + below(5) - 2 : interesting());
 }
 static void function_number(struct place *p) {
   struct mx_func *f = p->f;
-  uint32_t *const all[] = {&f->local_bytes, &f->arg_bytes, &f->param_bytes, &f->flags, &f->minnctapersm, &f->maxntid[below(3)], &f->reqntid[below(3)]}, *one = all[below(7)];
+  uint32_t *const all[] = {&f->local_bytes,  &f->arg_bytes,         &f->param_bytes,      &f->flags,
+                           &f->minnctapersm, &f->maxntid[below(3)], &f->reqntid[below(3)]},
+                  *one = all[below(7)];
   *one = (uint32_t)(below(2) ? *one + (below(7) - 3) * 16 : interesting());
 }
 static void shorter_list(struct place *p) {
   struct mx_func *f = p->f;
-  uint32_t *const all[] = {&f->nlits, &f->nargs, &f->nresults, &f->ntables, &f->nprotos, &f->nparams, &f->nshared, &f->ncode, &f->nnames, &f->nlabels, &f->nlines}, *one = all[below(11)];
+  uint32_t *const all[] = {&f->nlits,   &f->nargs, &f->nresults, &f->ntables, &f->nprotos, &f->nparams,
+                           &f->nshared, &f->ncode, &f->nnames,   &f->nlabels, &f->nlines},
+                  *one = all[below(11)];
   *one = (uint32_t)below(*one + 1ull);
 }
 static void any_literal(struct place *p) {
   if (p->f->nlits)
     *WRITABLE(struct mx_lit, &p->f->lits[below(p->f->nlits)]) =
-        (struct mx_lit){.kind = (uint8_t)below(5), .index = (uint32_t)(below(3) ? below(6) : interesting()), .value = below(2) ? 0 : interesting()};
+        (struct mx_lit){.kind = (uint8_t)below(5),
+                        .index = (uint32_t)(below(3) ? below(6) : interesting()),
+                        .value = below(2) ? 0 : interesting()};
 }
 static void other_argument(struct place *p) {
-  const struct mx_slot_ref *of = p->f->nargs && below(2) ? &p->f->args[below(p->f->nargs)] : p->f->nresults ? &p->f->results[below(p->f->nresults)] : NULL;
+  const struct mx_slot_ref *of = p->f->nargs && below(2) ? &p->f->args[below(p->f->nargs)]
+                                 : p->f->nresults        ? &p->f->results[below(p->f->nresults)]
+                                                         : NULL;
   struct mx_slot_ref *r = WRITABLE(struct mx_slot_ref, of);
   if (r && below(2)) r->cls = (uint8_t)below(6);
   else if (r) r->slot = (uint16_t)(below(2) ? below(40) : interesting());
@@ -157,7 +187,8 @@ static void other_prototype(struct place *p) {
   else if (t && t->nres) WRITABLE(uint8_t, t->res)[below(t->nres)] = (uint8_t)below(6);
 }
 static void other_shared(struct place *p) {
-  if (p->f->nshared) WRITABLE(uint32_t, p->f->shared)[below(p->f->nshared)] = (uint32_t)(below(2) ? below(p->m->nvars + 1u) : interesting());
+  if (p->f->nshared) WRITABLE(uint32_t, p->f->shared)
+  [below(p->f->nshared)] = (uint32_t)(below(2) ? below(p->m->nvars + 1u) : interesting());
 }
 static void other_variable(struct place *p) {
   struct mx_var *v = WRITABLE(struct mx_var, p->m->nvars ? &p->m->vars[below(p->m->nvars)] : NULL);
@@ -207,7 +238,10 @@ static void other_name(struct place *p) {
   case 1: n->lo = (uint32_t)interesting(); break;
   case 2: n->hi = (uint32_t)interesting(); break;
   case 3: n->spilled = !n->spilled; break;
-  default: n->type = (uint8_t)below(32); n->cls = (uint8_t)below(6); break;
+  default:
+    n->type = (uint8_t)below(32);
+    n->cls = (uint8_t)below(6);
+    break;
   }
 }
 static void other_call(struct place *p) {
@@ -220,16 +254,30 @@ static void other_machine(struct place *p) {
   else p->m->address_size = (uint32_t)(below(2) ? 32 : interesting() & 127);
 }
 
-#define GENTLE(X) X(other_operand) X(other_branch) X(other_opcode) X(other_modifier) X(other_guard) X(other_literal) X(copied_instruction) X(other_table)
+#define GENTLE(X) \
+  X(other_operand) \
+  X(other_branch) X(other_opcode) X(other_modifier) X(other_guard) X(other_literal) X(copied_instruction) X(other_table)
 #define ROUGH(X) \
-  X(any_operand) X(one_bit) X(any_branch) X(any_word) X(frame_size) X(function_number) X(shorter_list) X(any_literal) X(other_argument) \
-  X(other_prototype) X(other_shared) X(other_variable) X(other_relocation) X(other_parameter) X(other_name) X(other_call) X(other_machine)
-static const struct { const char *name; void (*apply)(struct place *p); } all[] = {
+  X(any_operand) \
+  X(one_bit) \
+  X(any_branch) \
+  X(any_word) \
+  X(frame_size) \
+  X(function_number) \
+  X(shorter_list) \
+  X(any_literal) \
+  X(other_argument) \
+  X(other_prototype) \
+  X(other_shared) X(other_variable) X(other_relocation) X(other_parameter) X(other_name) X(other_call) X(other_machine)
+static const struct {
+  const char *name;
+  void (*apply)(struct place *p);
+} all[] = {
 #define X(name_) {#name_, name_},
     GENTLE(X) ROUGH(X)
 #undef X
 };
-#define X(name_) + 1
+#define X(name_) +1
 const unsigned ngentle = 0 GENTLE(X), nmutations = 0 GENTLE(X) ROUGH(X);
 #undef X
 const char *mutation_name(unsigned number) { return all[number].name; }

@@ -1,5 +1,6 @@
-/* Program tree -> text: PTX for 32 lanes, the same with 64-bit masks for 64. Computes no value; tracks the membermask in
- * registers %m0 (everybody), %m1 (one level in) ... by ballots before each branch, where somebody inside needs it. */
+/* Program tree -> text: PTX for 32 lanes, the same with 64-bit masks for 64. Computes no value; tracks the membermask
+ * in registers %m0 (everybody), %m1 (one level in) ... by ballots before each branch, where somebody inside needs it.
+ */
 #include "oracle.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,13 +11,13 @@ struct emitter {
   const struct program *p;
   const struct layout *at;
   struct emit_options opt;
-  FILE *o, *late;      /* where text goes; what follows the function's end */
+  FILE *o, *late; /* where text goes; what follows the function's end */
   unsigned labels, level, loops, graphs;
   int func;
-  bool tracked;        /* %m<level> holds the mask of those who are here */
-  const char *leave, *again; /* labels of the loop around */
+  bool tracked;               /* %m<level> holds the mask of those who are here */
+  const char *leave, *again;  /* labels of the loop around */
   bool func_exits[MAX_FUNCS]; /* lanes may end in it */
-  const char *mt;      /* "b32" or "b64": type of masks */
+  const char *mt;             /* "b32" or "b64": type of masks */
 };
 
 __attribute__((format(printf, 2, 3))) static void out(struct emitter *e, const char *fmt, ...) {
@@ -35,9 +36,11 @@ static bool any(const struct emitter *e, const struct list *l, bool into_calls, 
   for (const struct stmt *s = l->first; s; s = s->next) {
     if (s->dropped) continue;
     if (q(e, s)) return true;
-    for (unsigned i = 0; i < s->nsub; i++) if (any(e, &s->sub[i], into_calls, q)) return true;
+    for (unsigned i = 0; i < s->nsub; i++)
+      if (any(e, &s->sub[i], into_calls, q)) return true;
     if (s->kind == S_GRAPH)
-      for (unsigned b = 0; b < s->graph->nblocks; b++) if (any(e, &s->graph->blocks[b].body, into_calls, q)) return true;
+      for (unsigned b = 0; b < s->graph->nblocks; b++)
+        if (any(e, &s->graph->blocks[b].body, into_calls, q)) return true;
     if (s->kind == S_CALL && into_calls && !s->flag && any(e, &e->p->funcs[s->func].body, true, q)) return true;
   }
   return false;
@@ -46,7 +49,10 @@ static bool real_mask(const struct emitter *e) { return e->p->together && e->opt
 static bool q_needs_mask(const struct emitter *e, const struct stmt *s) {
   switch (s->kind) {
   case S_MASK: return !real_mask(e);
-  case S_BALLOT: case S_VOTE: case S_SHFL: case S_WARPX: return true;
+  case S_BALLOT:
+  case S_VOTE:
+  case S_SHFL:
+  case S_WARPX: return true;
   case S_MEET: return s->op >= MEET_BALLOT;
   case S_GRAPH: return s->graph->meet;
   case S_CALL: return e->p->funcs[s->func].cls != F_PLAIN;
@@ -58,9 +64,13 @@ static bool q_exits(const struct emitter *e, const struct stmt *s) {
 }
 static bool q_shared(const struct emitter *e, const struct stmt *s) {
   (void)e;
-  return s->kind == S_SHACC || s->kind == S_SHREAD || s->kind == S_BLOCKX || s->kind == S_HANDOVER || (s->kind == S_MEET && s->op == MEET_BAR);
+  return s->kind == S_SHACC || s->kind == S_SHREAD || s->kind == S_BLOCKX || s->kind == S_HANDOVER ||
+         (s->kind == S_MEET && s->op == MEET_BAR);
 }
-static bool q_local(const struct emitter *e, const struct stmt *s) { (void)e; return s->kind == S_LDLOC || s->kind == S_STLOC; }
+static bool q_local(const struct emitter *e, const struct stmt *s) {
+  (void)e;
+  return s->kind == S_LDLOC || s->kind == S_STLOC;
+}
 static bool needs_mask(const struct emitter *e, const struct list *l) { return any(e, l, false, q_needs_mask); }
 
 /* ---- small pieces ------------------------------------------------------------------------------------------*/
@@ -157,11 +167,12 @@ static void guard_text(const struct stmt *s, char *g, size_t n) {
 }
 
 static void emit_alu(struct emitter *e, const struct stmt *s) {
-  static const char *const names[] = {"add.u32", "sub.u32", "mul.lo.u32", "mad.lo.u32", "and.b32", "or.b32", "xor.b32", "not.b32",
-                                      "shl.b32", "shr.u32", "shr.s32", "selp.b32", "mov.b32"};
+  static const char *const names[] = {"add.u32", "sub.u32", "mul.lo.u32", "mad.lo.u32", "and.b32",  "or.b32", "xor.b32",
+                                      "not.b32", "shl.b32", "shr.u32",    "shr.s32",    "selp.b32", "mov.b32"};
   char b[24], g[16];
   guard_text(s, g, sizeof g);
-  if (s->imm) snprintf(b, sizeof b, s->id & 1 ? "0x%X" : "%u", s->k); else snprintf(b, sizeof b, "%%v%u", s->b);
+  if (s->imm) snprintf(b, sizeof b, s->id & 1 ? "0x%X" : "%u", s->k);
+  else snprintf(b, sizeof b, "%%v%u", s->b);
   switch (s->op) {
   case A_NOT: out(e, "%snot.b32 %%v%u, %%v%u;", g, s->d, s->a); break;
   case A_MOV: out(e, "%smov.b32 %%v%u, %s;", g, s->d, b); break;
@@ -172,14 +183,19 @@ static void emit_alu(struct emitter *e, const struct stmt *s) {
 }
 
 static void emit_alu64(struct emitter *e, const struct stmt *s) {
-  static const char *const names[] = {"add.u64", "sub.u64", "mul.lo.u64", "and.b64", "or.b64", "xor.b64", "shl.b64", "shr.u64", "shr.s64"};
+  static const char *const names[] = {"add.u64", "sub.u64", "mul.lo.u64", "and.b64", "or.b64",
+                                      "xor.b64", "shl.b64", "shr.u64",    "shr.s64"};
   unsigned d = s->d % NW, a = s->a % NW;
   char b[24], n[24], g[16];
   guard_text(s, g, sizeof g);
-  if (s->imm) snprintf(b, sizeof b, "0x%llX", (unsigned long long)s->wide); else snprintf(b, sizeof b, "%%w%u", s->b % NW);
-  if (s->imm) snprintf(n, sizeof n, "%u", s->k); else snprintf(n, sizeof n, "%%v%u", s->b);
+  if (s->imm) snprintf(b, sizeof b, "0x%llX", (unsigned long long)s->wide);
+  else snprintf(b, sizeof b, "%%w%u", s->b % NW);
+  if (s->imm) snprintf(n, sizeof n, "%u", s->k);
+  else snprintf(n, sizeof n, "%%v%u", s->b);
   switch (s->op) {
-  case W_SHL: case W_SHRU: case W_SHRS: out(e, "%s%s %%w%u, %%w%u, %s;", g, names[s->op], d, a, n); break;
+  case W_SHL:
+  case W_SHRU:
+  case W_SHRS: out(e, "%s%s %%w%u, %%w%u, %s;", g, names[s->op], d, a, n); break;
   case W_MULU: out(e, "%smul.wide.u32 %%w%u, %%v%u, %%v%u;", g, d, s->a, s->b); break;
   case W_MULS: out(e, "%smul.wide.s32 %%w%u, %%v%u, %%v%u;", g, d, s->a, s->b); break;
   case W_MADU: out(e, "%smad.wide.u32 %%w%u, %%v%u, %%v%u, %%w%u;", g, d, s->a, s->b, s->c % NW); break;
@@ -200,8 +216,8 @@ static void emit_setp(struct emitter *e, const struct stmt *s) {
   guard_text(s, g, sizeof g);
   if (s->imm) snprintf(b, sizeof b, "%u", s->k);
   else snprintf(b, sizeof b, wide ? "%%w%u" : "%%v%u", wide ? s->b % NW : s->b);
-  out(e, wide ? "%ssetp.%s.%s %%q%u, %%w%u, %s;" : "%ssetp.%s.%s %%q%u, %%v%u, %s;", g, cmp_names[s->op], types[s->form], s->d,
-      wide ? s->a % NW : s->a, b);
+  out(e, wide ? "%ssetp.%s.%s %%q%u, %%w%u, %s;" : "%ssetp.%s.%s %%q%u, %%v%u, %s;", g, cmp_names[s->op],
+      types[s->form], s->d, wide ? s->a % NW : s->a, b);
 }
 
 static void emit_memory(struct emitter *e, const struct stmt *s) {
@@ -213,13 +229,19 @@ static void emit_memory(struct emitter *e, const struct stmt *s) {
   char regs[64], g[16];
   guard_text(s, g, sizeof g);
   if (s->op == M_V2) snprintf(regs, sizeof regs, "{%%v%u, %%v%u}", r, (r + 1) % NV);
-  else if (s->op == M_V4) snprintf(regs, sizeof regs, "{%%v%u, %%v%u, %%v%u, %%v%u}", r, (r + 1) % NV, (r + 2) % NV, (r + 3) % NV);
+  else if (s->op == M_V4)
+    snprintf(regs, sizeof regs, "{%%v%u, %%v%u, %%v%u, %%v%u}", r, (r + 1) % NV, (r + 2) % NV, (r + 3) % NV);
   else if (s->op == M_B64) snprintf(regs, sizeof regs, "%%w%u", r % NW);
   else snprintf(regs, sizeof regs, "%%v%u", r);
   out(e, "and.b32 %%t0, %%v%u, %u;", s->a, keep[s->op]);
   out(e, "mad.wide.u32 %%x0, %%t0, %u, %%pv;", scale[s->op]);
   if (s->kind == S_LD) out(e, "%sld%s%s.%s %s, [%%x0];", g, kind, space, types[s->op], regs);
-  else out(e, "%sst%s%s.%s [%%x0], %s;", g, kind, space, s->op == M_S8 ? "b8" : s->op == M_S16 ? "b16" : types[s->op], regs);
+  else
+    out(e, "%sst%s%s.%s [%%x0], %s;", g, kind, space,
+        s->op == M_S8    ? "b8"
+        : s->op == M_S16 ? "b16"
+                         : types[s->op],
+        regs);
 }
 
 static void emit_local_at(struct emitter *e, const struct stmt *s, const char **space) {
@@ -250,7 +272,8 @@ static void emit_plain(struct emitter *e, const struct stmt *s) {
     out(e, "fma.rn.f32 %%f0, %%f0, %%f1, %%f2;");
     out(e, "mov.b32 %%v%u, %%f0;", s->d);
     break;
-  case S_LD: case S_ST: emit_memory(e, s); break;
+  case S_LD:
+  case S_ST: emit_memory(e, s); break;
   case S_ATOM:
     out(e, "and.b32 %%t0, %%v%u, 15;", s->a);
     out(e, "mad.wide.u32 %%x0, %%t0, 4, %%pv;");
@@ -270,13 +293,26 @@ static void emit_plain(struct emitter *e, const struct stmt *s) {
     emit_shared_at(e, "shacc", "%t1");
     out(e, s->form & 1 ? "red.shared.add.u32 [%%t0], %%v%u;" : "atom.shared.add.u32 %%t1, [%%t0], %%v%u;", s->b);
     break;
-  case S_LDLOC: emit_local_at(e, s, &space); out(e, "ld%s.b32 %%v%u, [%%x0];", space, s->d); break;
-  case S_STLOC: emit_local_at(e, s, &space); out(e, "st%s.b32 [%%x0], %%v%u;", space, s->b); break;
-  case S_REC: snprintf(r, sizeof r, "%%v%u", s->a); emit_record(e, s->id, r, NULL); break;
-  case S_REC64: out(e, "mov.b64 {%%t0, %%t1}, %%w%u;", s->a % NW); emit_record(e, s->id, "%t0", "%t1"); break;
+  case S_LDLOC:
+    emit_local_at(e, s, &space);
+    out(e, "ld%s.b32 %%v%u, [%%x0];", space, s->d);
+    break;
+  case S_STLOC:
+    emit_local_at(e, s, &space);
+    out(e, "st%s.b32 [%%x0], %%v%u;", space, s->b);
+    break;
+  case S_REC:
+    snprintf(r, sizeof r, "%%v%u", s->a);
+    emit_record(e, s->id, r, NULL);
+    break;
+  case S_REC64:
+    out(e, "mov.b64 {%%t0, %%t1}, %%w%u;", s->a % NW);
+    emit_record(e, s->id, "%t0", "%t1");
+    break;
   case S_RECQ:
     out(e, "selp.b32 %%t0, 1, 0, %%q0;");
-    for (unsigned k = 1; k < NQ; k++) out(e, "selp.b32 %%t1, %u, 0, %%q%u;", 1u << k, k), out(e, "or.b32 %%t0, %%t0, %%t1;");
+    for (unsigned k = 1; k < NQ; k++)
+      out(e, "selp.b32 %%t1, %u, 0, %%q%u;", 1u << k, k), out(e, "or.b32 %%t0, %%t0, %%t1;");
     emit_record(e, s->id, "%t0", NULL);
     break;
   case S_ORDER:
@@ -335,16 +371,20 @@ static void emit_warp(struct emitter *e, const struct stmt *s) {
     if (real_mask(e)) out(e, "activemask.%s %%k1;", e->mt);
     emit_record_mask(e, s->id, real_mask(e) ? "%k1" : m);
     break;
-  case S_ABALLOT: case S_BALLOT:
+  case S_ABALLOT:
+  case S_BALLOT:
     snprintf(b, sizeof b, "%%q%u", s->a % NQ);
     if (s->kind == S_BALLOT) emit_ballot(e, "%k1", b, e->level);
     else out(e, "vote.ballot.b64 %%k1, %s;", b);
     emit_mask_to_wide(e, s->d % NW, "%k1");
     emit_record_mask(e, s->id, "%k1");
     break;
-  case S_VOTE: out(e, "vote.sync.%s.pred %%q%u, %%q%u, %s;", s->op == 0 ? "all" : s->op == 1 ? "any" : "uni", s->d, s->a, m); break;
+  case S_VOTE:
+    out(e, "vote.sync.%s.pred %%q%u, %%q%u, %s;", s->op == 0 ? "all" : s->op == 1 ? "any" : "uni", s->d, s->a, m);
+    break;
   case S_SHFL:
-    if (s->imm) snprintf(b, sizeof b, "%u", s->k); else snprintf(b, sizeof b, "%%v%u", s->b);
+    if (s->imm) snprintf(b, sizeof b, "%u", s->k);
+    else snprintf(b, sizeof b, "%%v%u", s->b);
     emit_shfl(e, s, s->op, b, (uint32_t)s->wide, s->form & 1);
     break;
   case S_WARPX:
@@ -458,10 +498,14 @@ static void emit_if(struct emitter *e, const struct stmt *s) {
     char *text;
     size_t size;
     FILE *was = NULL;
-    if (s->form == 2) was = out_of_line(e, &text, &size); else out(e, "bra L%u;", end);
+    if (s->form == 2) was = out_of_line(e, &text, &size);
+    else out(e, "bra L%u;", end);
     label(e, other);
     emit_inner(e, &s->sub[0]);
-    if (s->form == 2) { out(e, "bra L%u;", end); back_in_line(e, was, &text, &size); }
+    if (s->form == 2) {
+      out(e, "bra L%u;", end);
+      back_in_line(e, was, &text, &size);
+    }
   }
   label(e, end);
 }
@@ -474,7 +518,10 @@ static void emit_meet_op(struct emitter *e, const struct stmt *s) {
     emit_ballot(e, "%k1", b, e->level);
     emit_mask_to_wide(e, s->d % NW, "%k1");
     break;
-  case MEET_SHFL: snprintf(b, sizeof b, "%u", s->k); emit_shfl(e, s, SH_IDX, b, e->p->lanes - 1, false); break;
+  case MEET_SHFL:
+    snprintf(b, sizeof b, "%u", s->k);
+    emit_shfl(e, s, SH_IDX, b, e->p->lanes - 1, false);
+    break;
   case MEET_WARP: out(e, "bar.warp.sync %%m%u;", e->level); break;
   default: emit_block(e, s, false);
   }
@@ -490,7 +537,8 @@ static void emit_meet(struct emitter *e, const struct stmt *s) {
   for (unsigned i = 0; i < 2; i++) exits |= any(e, &s->sub[i], false, q_exits);
   if (inner) emit_ballot(e, next, "%c0", e->level);
   for (unsigned side = 0; side < 2; side++) {
-    if (side == 0) out(e, "@!%%c0 bra L%u;", other); else label(e, other);
+    if (side == 0) out(e, "@!%%c0 bra L%u;", other);
+    else label(e, other);
     if (side == 1 && inner) {
       out(e, "not.%s %s, %s;", e->mt, next, next);
       out(e, "and.%s %s, %s, %%m%u;", e->mt, next, next, e->level);
@@ -521,7 +569,8 @@ static void emit_loop(struct emitter *e, const struct stmt *s) {
   snprintf(next, sizeof next, "%%m%u", e->level + 1);
   e->leave = leave, e->again = again;
   bool tracked = needs_mask(e, &s->sub[0]);
-  if (s->flag) out(e, "mov.b32 %%n%u, %u;", i, s->k); else out(e, "and.b32 %%n%u, %%v%u, %u;", i, s->a, s->k);
+  if (s->flag) out(e, "mov.b32 %%n%u, %u;", i, s->k);
+  else out(e, "and.b32 %%n%u, %%v%u, %u;", i, s->a, s->k);
   out(e, "mov.b32 %%i%u, 0;", i);
   if (tracked) out(e, "mov.%s %s, %%m%u;", e->mt, next, e->level);
   label(e, head);
@@ -596,18 +645,20 @@ static void emit_call(struct emitter *e, const struct stmt *s) {
   snprintf(args[4], 16, "%%v%u", s->a);
   snprintf(args[5], 16, "%%w%u", s->b % NW);
   if (f->cls != F_PLAIN) snprintf(args[n++], 16, "%%m%u", e->level);
-  if (s->flag) out(e, "sub.u32 %%t1, %%dp, 1;"); else out(e, "and.b32 %%t1, %%v%u, %u;", s->c, s->k);
+  if (s->flag) out(e, "sub.u32 %%t1, %%dp, 1;");
+  else out(e, "and.b32 %%t1, %%v%u, %u;", s->c, s->k);
   if (s->form & 1) {
     out(e, "{");
     for (unsigned i = 0; i < n; i++) out(e, ".param .%s b%u;", i == 6 ? e->mt : types[i], i);
     out(e, ".param .b64 r;");
     for (unsigned i = 0; i < n; i++) out(e, "st.param.%s [b%u+0], %s;", i == 6 ? e->mt : types[i], i, args[i]);
-    out(e, n == 7 ? "call.uni (r), f%d, (b0, b1, b2, b3, b4, b5, b6);" : "call.uni (r), f%d, (b0, b1, b2, b3, b4, b5);", s->func);
+    out(e, n == 7 ? "call.uni (r), f%d, (b0, b1, b2, b3, b4, b5, b6);" : "call.uni (r), f%d, (b0, b1, b2, b3, b4, b5);",
+        s->func);
     out(e, "ld.param.b64 %%x0, [r+0];");
     out(e, "}");
   } else {
-    out(e, "call (%%x0), f%d, (%s, %s, %s, %s, %s, %s%s%s);", s->func, args[0], args[1], args[2], args[3], args[4], args[5],
-        n == 7 ? ", " : "", n == 7 ? args[6] : "");
+    out(e, "call (%%x0), f%d, (%s, %s, %s, %s, %s, %s%s%s);", s->func, args[0], args[1], args[2], args[3], args[4],
+        args[5], n == 7 ? ", " : "", n == 7 ? args[6] : "");
   }
   out(e, "mov.b64 {%%v%u, %%o}, %%x0;", s->d);
 }
@@ -662,16 +713,31 @@ static void emit_graph(struct emitter *e, const struct stmt *s) {
 
 static void emit_stmt(struct emitter *e, const struct stmt *s) {
   switch (s->kind) {
-  case S_MASK: case S_BALLOT: case S_ABALLOT: case S_VOTE: case S_SHFL: case S_WARPX: emit_warp(e, s); break;
-  case S_BLOCKX: case S_BARRED: case S_SHREAD: case S_HANDOVER: emit_block(e, s, true); break;
+  case S_MASK:
+  case S_BALLOT:
+  case S_ABALLOT:
+  case S_VOTE:
+  case S_SHFL:
+  case S_WARPX: emit_warp(e, s); break;
+  case S_BLOCKX:
+  case S_BARRED:
+  case S_SHREAD:
+  case S_HANDOVER: emit_block(e, s, true); break;
   case S_IF: emit_if(e, s); break;
   case S_MEET: emit_meet(e, s); break;
   case S_LOOP: emit_loop(e, s); break;
   case S_SWITCH: emit_switch(e, s); break;
   case S_CALL: emit_call(e, s); break;
   case S_GRAPH: emit_graph(e, s); break;
-  case S_BREAK: emit_cond(e, &s->cond); emit_drop(e); out(e, "@%%c0 bra %s;", e->leave); break;
-  case S_CONTINUE: emit_cond(e, &s->cond); out(e, "@%%c0 bra %s;", e->again); break;
+  case S_BREAK:
+    emit_cond(e, &s->cond);
+    emit_drop(e);
+    out(e, "@%%c0 bra %s;", e->leave);
+    break;
+  case S_CONTINUE:
+    emit_cond(e, &s->cond);
+    out(e, "@%%c0 bra %s;", e->again);
+    break;
   case S_EXIT:
     emit_cond(e, &s->cond);
     if (s->flag) {
@@ -736,7 +802,8 @@ static void emit_who(struct emitter *e) {
 
 static void emit_locals(struct emitter *e, const struct list *body, const char *base) {
   if (!any(e, body, false, q_local)) return;
-  for (unsigned k = 0; k < NLOC; k++) out(e, "add.u32 %%t0, %s, %u;", base, k), out(e, "st.local.b32 [loc+%u], %%t0;", 4 * k);
+  for (unsigned k = 0; k < NLOC; k++)
+    out(e, "add.u32 %%t0, %s, %u;", base, k), out(e, "st.local.b32 [loc+%u], %%t0;", 4 * k);
 }
 
 static void emit_body(struct emitter *e, const struct list *body) {
@@ -764,7 +831,9 @@ static void emit_body(struct emitter *e, const struct list *body) {
 static void emit_function(struct emitter *e, unsigned number) {
   const struct func *f = &e->p->funcs[number];
   e->func = (int)number;
-  fprintf(e->o, ".func (.param .b64 result) f%u(.param .b64 a0, .param .b64 a1, .param .b32 a2, .param .b32 a3, .param .b32 a4, .param .b64 a5",
+  fprintf(e->o,
+          ".func (.param .b64 result) f%u(.param .b64 a0, .param .b64 a1, .param .b32 a2, .param .b32 a3, .param .b32 "
+          "a4, .param .b64 a5",
           number);
   if (f->cls != F_PLAIN) fprintf(e->o, ", .param .%s a6", e->mt);
   fprintf(e->o, ")\n{\n");
@@ -840,11 +909,12 @@ char *program_text(const struct program *p, const struct layout *at, const struc
   char *text;
   e.o = open_memstream(&text, size);
   if (!e.o) abort();
-  fprintf(e.o, "// random divergent program, seed %llu, %u lanes, %u blocks of %u threads\n", (unsigned long long)p->seed, p->lanes, p->blocks,
-          p->threads);
-  fprintf(e.o, p->lanes == 64 ? ".version 9.0\n.target mx64\n.address_size 64\n\n" : ".version 9.0\n.target sm_90\n.address_size 64\n\n");
-  fprintf(e.o, ".shared .align 16 .b8 sh[%u];\n.shared .align 16 .b8 sh2[%u];\n.shared .align 16 .b8 shacc[%d];\n\n", p->threads * 4,
-          p->threads * 4, NSHACC * 4);
+  fprintf(e.o, "// random divergent program, seed %llu, %u lanes, %u blocks of %u threads\n",
+          (unsigned long long)p->seed, p->lanes, p->blocks, p->threads);
+  fprintf(e.o, p->lanes == 64 ? ".version 9.0\n.target mx64\n.address_size 64\n\n"
+                              : ".version 9.0\n.target sm_90\n.address_size 64\n\n");
+  fprintf(e.o, ".shared .align 16 .b8 sh[%u];\n.shared .align 16 .b8 sh2[%u];\n.shared .align 16 .b8 shacc[%d];\n\n",
+          p->threads * 4, p->threads * 4, NSHACC * 4);
   for (unsigned f = p->nfuncs; f-- > 1;) e.func_exits[f] = any(&e, &p->funcs[f].body, false, q_exits);
   for (unsigned f = p->nfuncs; f-- > 1;) emit_function(&e, f);
   emit_kernel(&e);

@@ -12,7 +12,7 @@
 struct machine {
   struct machine_options opt;
   mx_device *device;
-  bool reset;           /* the last failure took the device's modules with it */
+  bool reset; /* the last failure took the device's modules with it */
   uint64_t warps, compiled;
 };
 
@@ -50,7 +50,8 @@ void machine_warps(const struct machine *m, uint64_t *all, uint64_t *compiled) {
 
 static char *assembly_errors(const mx_asm_result *a) {
   const mx_asm_diagnostic *first = mx_asm_diagnostic_at(a, 0);
-  char *one = first ? mx_asm_format(first, false) : NULL, *text = say("does not assemble: %s", one ? one : "no diagnostic");
+  char *one = first ? mx_asm_format(first, false) : NULL,
+       *text = say("does not assemble: %s", one ? one : "no diagnostic");
   free(one);
   return text;
 }
@@ -61,7 +62,8 @@ static char *failure(struct machine *m, const char *what, mx_status s) {
   return text;
 }
 
-static char *difference(const char *engine, const char *what, const uint8_t *got, const uint8_t *want, size_t size, uint32_t stride, const struct program *p) {
+static char *difference(const char *engine, const char *what, const uint8_t *got, const uint8_t *want, size_t size,
+                        uint32_t stride, const struct program *p) {
   for (size_t i = 0; i < size; i += 4) {
     uint32_t g, w;
     memcpy(&g, got + i, 4);
@@ -69,8 +71,8 @@ static char *difference(const char *engine, const char *what, const uint8_t *got
     if (g == w) continue;
     if (!stride) return say("%s: %s +%zu: 0x%08x, expected 0x%08x", engine, what, i, g, w);
     size_t t = i / stride, tid = t % p->threads;
-    return say("%s: %s of block %zu, warp %zu, lane %zu, +%zu: 0x%08x, expected 0x%08x", engine, what, t / p->threads, tid / p->lanes, tid % p->lanes,
-               i % stride, g, w);
+    return say("%s: %s of block %zu, warp %zu, lane %zu, +%zu: 0x%08x, expected 0x%08x", engine, what, t / p->threads,
+               tid / p->lanes, tid % p->lanes, i % stride, g, w);
   }
   return NULL;
 }
@@ -79,7 +81,8 @@ static char *difference(const char *engine, const char *what, const uint8_t *got
 enum engine { INTERPRETED, COMPILED, STRESSED, ENGINES };
 static const char *const engine_name[ENGINES] = {"interpreter", "compiled", "stress"};
 
-static mx_status launch(struct machine *m, mx_module *module, const struct program *p, enum engine e, mx_addr mem, mx_addr trace) {
+static mx_status launch(struct machine *m, mx_module *module, const struct program *p, enum engine e, mx_addr mem,
+                        mx_addr trace) {
   mx_kernel *k;
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
   c.grid[0] = p->blocks;
@@ -92,28 +95,32 @@ static mx_status launch(struct machine *m, mx_module *module, const struct progr
   const void *args[] = {&mem, &trace};
   if (s == MX_OK) s = mx_launch_args(k, &c, args, 2);
   mx_launch_stats st = {.struct_size = sizeof st};
-  if (s == MX_OK && e == COMPILED && mx_device_stats(m->device, &st) == MX_OK) m->warps += st.warps, m->compiled += st.warps_compiled;
+  if (s == MX_OK && e == COMPILED && mx_device_stats(m->device, &st) == MX_OK)
+    m->warps += st.warps, m->compiled += st.warps_compiled;
   return s;
 }
 
-static char *run(struct machine *m, const struct program *p, const struct result *want, mx_module *module, enum engine e) {
+static char *run(struct machine *m, const struct program *p, const struct result *want, mx_module *module,
+                 enum engine e) {
   mx_addr mem, trace;
   mx_status s;
   uint8_t *got = malloc(want->at.mem_bytes + (size_t)want->at.trace_bytes);
   if (!got) abort();
-  if ((s = mx_alloc(m->device, want->at.mem_bytes, &mem)) != MX_OK || (s = mx_alloc(m->device, want->at.trace_bytes, &trace)) != MX_OK
-      || (s = mx_copy_to_device(m->device, mem, want->mem_in, want->at.mem_bytes)) != MX_OK
-      || (s = mx_memset8(m->device, trace, 0xA5, want->at.trace_bytes)) != MX_OK
-      || (s = launch(m, module, p, e, mem, trace)) != MX_OK
-      || (s = mx_copy_from_device(m->device, got, mem, want->at.mem_bytes)) != MX_OK
-      || (s = mx_copy_from_device(m->device, got + want->at.mem_bytes, trace, want->at.trace_bytes)) != MX_OK) {
+  if ((s = mx_alloc(m->device, want->at.mem_bytes, &mem)) != MX_OK ||
+      (s = mx_alloc(m->device, want->at.trace_bytes, &trace)) != MX_OK ||
+      (s = mx_copy_to_device(m->device, mem, want->mem_in, want->at.mem_bytes)) != MX_OK ||
+      (s = mx_memset8(m->device, trace, 0xA5, want->at.trace_bytes)) != MX_OK ||
+      (s = launch(m, module, p, e, mem, trace)) != MX_OK ||
+      (s = mx_copy_from_device(m->device, got, mem, want->at.mem_bytes)) != MX_OK ||
+      (s = mx_copy_from_device(m->device, got + want->at.mem_bytes, trace, want->at.trace_bytes)) != MX_OK) {
     char *why = failure(m, engine_name[e], s);
     free(got);
     mx_device_reset(m->device);
     m->reset = true;
     return why;
   }
-  char *why = difference(engine_name[e], "trace", got + want->at.mem_bytes, want->trace, want->at.trace_bytes, want->at.trace_stride, p);
+  char *why = difference(engine_name[e], "trace", got + want->at.mem_bytes, want->trace, want->at.trace_bytes,
+                         want->at.trace_stride, p);
   if (!why) why = difference(engine_name[e], "memory", got, want->mem, want->at.mem_bytes, 0, p);
   free(got);
   mx_free(m->device, mem);
@@ -122,7 +129,8 @@ static char *run(struct machine *m, const struct program *p, const struct result
 }
 
 /* On one engine, or on all of them with one compile. */
-static char *run_engines(struct machine *m, const struct program *p, const struct result *want, const uint8_t *bytes, size_t size) {
+static char *run_engines(struct machine *m, const struct program *p, const struct result *want, const uint8_t *bytes,
+                         size_t size) {
   const struct machine_options *o = &m->opt;
   mx_module *module;
   mx_status s = mx_module_load_data(m->device, bytes, size, &module);
@@ -136,7 +144,8 @@ static char *run_engines(struct machine *m, const struct program *p, const struc
   return why;
 }
 
-bool machine_check(struct machine *m, const struct program *p, const struct result *want, const char *text, size_t size, char **why) {
+bool machine_check(struct machine *m, const struct program *p, const struct result *want, const char *text, size_t size,
+                   char **why) {
   mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "oracle"};
   mx_asm_result *a = mx_assemble(text, size, &o);
   size_t n;

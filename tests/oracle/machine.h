@@ -6,8 +6,8 @@
 struct machine;
 struct machine_options {
   bool jit;
-  bool all;             /* interpreted, compiled, and with engine changes, one after the other */
-  uint64_t stress;      /* not 0: seed of engine changes */
+  bool all;        /* interpreted, compiled, and with engine changes, one after the other */
+  uint64_t stress; /* not 0: seed of engine changes */
   unsigned threads;
   const char *jit_compiler; /* path of mx-jitc; NULL: where the library looks */
 };
@@ -15,7 +15,8 @@ struct machine *machine_open(const struct machine_options *o);
 void machine_close(struct machine *m);
 
 /* True: memory is as the reference left it. Otherwise *why says the first difference or the failure (malloc'ed). */
-bool machine_check(struct machine *m, const struct program *p, const struct result *want, const char *text, size_t size, char **why);
+bool machine_check(struct machine *m, const struct program *p, const struct result *want, const char *text, size_t size,
+                   char **why);
 
 /* Warps of runs of compiled code so far, and those of them that ran compiled code. */
 void machine_warps(const struct machine *m, uint64_t *all, uint64_t *compiled);

@@ -10,8 +10,8 @@
 
 struct options {
   uint64_t seed, count;
-  unsigned lanes;       /* 0: both in turn */
-  unsigned percent;     /* size of programs */
+  unsigned lanes;   /* 0: both in turn */
+  unsigned percent; /* size of programs */
   const char *emit;
   bool text, no_shrink, tracked_masks;
   struct machine_options machine;
@@ -23,30 +23,33 @@ static int usage(const char *what) {
 }
 
 static const char help[] =
-  "oracle --count 1000                       programs 1 to 1000 on the interpreter, 32 and 64 lanes in turn\n"
-  "oracle --seed 77 --lanes 64 --jit=on      one program on compiled code\n"
-  "oracle --seed 77 --lanes 64 --text        its text\n"
-  "oracle --count 20 --emit DIR              texts, memory and launch manifests\n"
-  "\n"
-  "  --seed N         first seed (1)\n"
-  "  --count N        how many programs (1)\n"
-  "  --lanes 32|64    lanes of a warp (both in turn)\n"
-  "  --size PERCENT   of the usual length (100): a seed's program is another one at each size\n"
-  "  --jit=on|off|all engine (off); all: interpreter, compiled code, stress mode, one after the other\n"
-  "  --jit-stress=S   change engines at random safepoints; S (1) is mixed with each program's seed\n"
-  "  --threads N      worker threads (1)\n"
-  "  --jitc PATH      the compiler process (where the library looks)\n"
-  "  --no-shrink      report failing programs as they are\n"
-  "  --tracked-masks  record tracked masks in place of activemask (for hardware that promises no reconvergence)\n"
-  "  --emit DIR       write instead of running\n"
-  "  --text           print the text instead of running\n";
+    "oracle --count 1000                       programs 1 to 1000 on the interpreter, 32 and 64 lanes in turn\n"
+    "oracle --seed 77 --lanes 64 --jit=on      one program on compiled code\n"
+    "oracle --seed 77 --lanes 64 --text        its text\n"
+    "oracle --count 20 --emit DIR              texts, memory and launch manifests\n"
+    "\n"
+    "  --seed N         first seed (1)\n"
+    "  --count N        how many programs (1)\n"
+    "  --lanes 32|64    lanes of a warp (both in turn)\n"
+    "  --size PERCENT   of the usual length (100): a seed's program is another one at each size\n"
+    "  --jit=on|off|all engine (off); all: interpreter, compiled code, stress mode, one after the other\n"
+    "  --jit-stress=S   change engines at random safepoints; S (1) is mixed with each program's seed\n"
+    "  --threads N      worker threads (1)\n"
+    "  --jitc PATH      the compiler process (where the library looks)\n"
+    "  --no-shrink      report failing programs as they are\n"
+    "  --tracked-masks  record tracked masks in place of activemask (for hardware that promises no reconvergence)\n"
+    "  --emit DIR       write instead of running\n"
+    "  --text           print the text instead of running\n";
 
 static char *text_of(const struct program *p, const struct result *r, const struct options *o, size_t *size) {
   struct emit_options e = {.observe_masks = !o->tracked_masks};
   return program_text(p, &r->at, &e, size);
 }
 
-struct walk { struct stmt **list; unsigned n, capacity; };
+struct walk {
+  struct stmt **list;
+  unsigned n, capacity;
+};
 static void collect(struct walk *w, struct list *l) {
   for (struct stmt *s = l->first; s; s = s->next) {
     if (w->n == w->capacity) {
@@ -99,7 +102,10 @@ static bool still_fails(struct machine *m, struct program *p, const struct optio
     free(text);
   }
   result_free(&r);
-  if (fails) { free(*why); *why = now; } else free(now);
+  if (fails) {
+    free(*why);
+    *why = now;
+  } else free(now);
   return fails;
 }
 
@@ -121,7 +127,9 @@ static void shrink(struct machine *m, struct program *p, const struct options *o
       for (unsigned k = 0; k < chunk && i + k < w.n; k++)
         if (!w.list[i + k]->dropped) w.list[i + k]->dropped = had[k] = true, tried++;
       if (tried && still_fails(m, p, o, why)) changed = 1;
-      else for (unsigned k = 0; k < chunk; k++) if (had[k]) w.list[i + k]->dropped = false;
+      else
+        for (unsigned k = 0; k < chunk; k++)
+          if (had[k]) w.list[i + k]->dropped = false;
       free(had);
     }
   }
@@ -149,10 +157,10 @@ static bool emit(const struct program *p, const struct result *r, const struct o
                    "name %s\nptx %s%s\nkernel oracle\ngrid %u 1 1\nblock %u 1 1\nshared 0\npoison 165\nstack 4096\n"
                    "arg inout %s.in0.bin\narg out %u\nexpect %s.out0.bin exact\nexpect %s.out1.bin exact\n",
                    name, name, ext, p->blocks, p->threads, name, r->at.trace_bytes, name, name);
-  bool ok = write_file(o->emit, name, ext, text, size) && write_file(o->emit, name, ".launch", manifest, (size_t)n)
-            && write_file(o->emit, name, ".in0.bin", r->mem_in, r->at.mem_bytes)
-            && write_file(o->emit, name, ".out0.bin", r->mem, r->at.mem_bytes)
-            && write_file(o->emit, name, ".out1.bin", r->trace, r->at.trace_bytes);
+  bool ok = write_file(o->emit, name, ext, text, size) && write_file(o->emit, name, ".launch", manifest, (size_t)n) &&
+            write_file(o->emit, name, ".in0.bin", r->mem_in, r->at.mem_bytes) &&
+            write_file(o->emit, name, ".out0.bin", r->mem, r->at.mem_bytes) &&
+            write_file(o->emit, name, ".out1.bin", r->trace, r->at.trace_bytes);
   free(text);
   return ok;
 }
@@ -227,10 +235,20 @@ static int run(const struct options *o) {
 int main(int argc, char **argv) {
   struct options o = {.seed = 1, .count = 1, .percent = 100, .machine = {.threads = 1}};
   enum { NO_SHRINK = 1, TRACKED_MASKS, TEXT, JIT, STRESS, EMIT, JITC, SEED, COUNT, THREADS, LANES, SIZE };
-  static const struct option longs[] = {
-    {"help", 0, 0, 'h'}, {"no-shrink", 0, 0, NO_SHRINK}, {"tracked-masks", 0, 0, TRACKED_MASKS}, {"text", 0, 0, TEXT}, {"jit", 1, 0, JIT},
-    {"jit-stress", 1, 0, STRESS}, {"emit", 1, 0, EMIT}, {"jitc", 1, 0, JITC}, {"seed", 1, 0, SEED}, {"count", 1, 0, COUNT},
-    {"threads", 1, 0, THREADS}, {"lanes", 1, 0, LANES}, {"size", 1, 0, SIZE}, {0}};
+  static const struct option longs[] = {{"help", 0, 0, 'h'},
+                                        {"no-shrink", 0, 0, NO_SHRINK},
+                                        {"tracked-masks", 0, 0, TRACKED_MASKS},
+                                        {"text", 0, 0, TEXT},
+                                        {"jit", 1, 0, JIT},
+                                        {"jit-stress", 1, 0, STRESS},
+                                        {"emit", 1, 0, EMIT},
+                                        {"jitc", 1, 0, JITC},
+                                        {"seed", 1, 0, SEED},
+                                        {"count", 1, 0, COUNT},
+                                        {"threads", 1, 0, THREADS},
+                                        {"lanes", 1, 0, LANES},
+                                        {"size", 1, 0, SIZE},
+                                        {0}};
   bool good = true;
   for (int c; good && (c = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
     uint64_t n = 0;
@@ -253,7 +271,7 @@ int main(int argc, char **argv) {
       case LANES: good = n == 32 || n == 64, o.lanes = (unsigned)n; break;
       case SIZE: good = n >= 1 && n <= 100, o.percent = (unsigned)n; break;
       default: good = false;
-    }
+      }
   }
   if (!good || optind != argc) return usage("unknown option or bad value");
   if (o.machine.all && !o.machine.stress) o.machine.stress = 1;

@@ -1,6 +1,6 @@
-/* Program tree -> memory, thread by thread. Deliberately simple: one statement at a time for all threads that are at it,
- * by recursion over the tree. "Who is here" is a list of threads, so an active mask is just the members of that list in
- * one warp. Must share nothing with the machine: not its meanings of opcodes, not its splits and joins. */
+/* Program tree -> memory, thread by thread. Deliberately simple: one statement at a time for all threads that are at
+ * it, by recursion over the tree. "Who is here" is a list of threads, so an active mask is just the members of that
+ * list in one warp. Must share nothing with the machine: not its meanings of opcodes, not its splits and joins. */
 #include "oracle.h"
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +10,15 @@ enum { MAX_TRACE = 2048, MAX_DEPTH = 12 };
 static const uint64_t max_steps = 60000;
 
 enum status { RUN, BROKE, CONTINUED, RETURNED, ENDED };
-struct frame { uint32_t v[NV], loc[NLOC], depth, result; uint64_t w[NW]; bool q[NQ]; };
-struct set { unsigned n; uint16_t t[MAX_THREADS]; };
+struct frame {
+  uint32_t v[NV], loc[NLOC], depth, result;
+  uint64_t w[NW];
+  bool q[NQ];
+};
+struct set {
+  unsigned n;
+  uint16_t t[MAX_THREADS];
+};
 
 struct ref {
   const struct program *p;
@@ -35,7 +42,10 @@ static unsigned warp_of(const struct ref *r, unsigned t) { /* in the grid */
 }
 
 static void record(struct ref *r, unsigned t, uint32_t value) {
-  if (r->cursor[t] + 4 > MAX_TRACE) { r->failed = true; return; }
+  if (r->cursor[t] + 4 > MAX_TRACE) {
+    r->failed = true;
+    return;
+  }
   memcpy(r->trace + (size_t)t * MAX_TRACE + r->cursor[t], &value, 4);
   r->cursor[t] += 4;
 }
@@ -125,7 +135,10 @@ static void alu64(const struct stmt *s, struct frame *f) {
   case W_CVTS: *d = (uint64_t)(int64_t)(int32_t)va; break;
   case W_LOW: f->v[s->d] = (uint32_t)a; break;
   case W_PACK: *d = (uint64_t)vb << 32 | va; break;
-  case W_UNPACK: f->v[s->d] = (uint32_t)a; f->v[(s->d + 1u) % NV] = (uint32_t)(a >> 32); break;
+  case W_UNPACK:
+    f->v[s->d] = (uint32_t)a;
+    f->v[(s->d + 1u) % NV] = (uint32_t)(a >> 32);
+    break;
   default: *d = f->q[s->c % NQ] ? a : b; break;
   }
 }
@@ -150,13 +163,16 @@ static uint32_t float_step(uint32_t a, uint32_t b, uint32_t c) {
   return bits;
 }
 
-static uint8_t *private_at(struct ref *r, unsigned t, uint32_t byte) { return r->mem + r->at.priv + t * NPRIV * 4 + byte; }
+static uint8_t *private_at(struct ref *r, unsigned t, uint32_t byte) {
+  return r->mem + r->at.priv + t * NPRIV * 4 + byte;
+}
 
 static void access_private(struct ref *r, const struct stmt *s, struct frame *f, unsigned t) {
   static const uint8_t mask[] = {60, 63, 63, 62, 62, 56, 48, 56};
   uint32_t i = f->v[s->a];
-  uint32_t byte = s->op == M_U8 || s->op == M_S8 ? i & 63 : s->op == M_U16 || s->op == M_S16 ? (i & 31) * 2
-                  : (i & 15) * 4 & mask[s->op];
+  uint32_t byte = s->op == M_U8 || s->op == M_S8     ? i & 63
+                  : s->op == M_U16 || s->op == M_S16 ? (i & 31) * 2
+                                                     : (i & 15) * 4 & mask[s->op];
   uint8_t *m = private_at(r, t, byte);
   unsigned words = s->op == M_V2 ? 2 : s->op == M_V4 ? 4 : 1;
   if (s->kind == S_LD) {
@@ -168,15 +184,19 @@ static void access_private(struct ref *r, const struct stmt *s, struct frame *f,
     case M_U16: f->v[s->d] = h; break;
     case M_S16: f->v[s->d] = (uint32_t)(int32_t)(int16_t)h; break;
     case M_B64: memcpy(&f->w[s->d % NW], m, 8); break;
-    default: for (unsigned i2 = 0; i2 < words; i2++) memcpy(&f->v[(s->d + i2) % NV], m + 4 * i2, 4);
+    default:
+      for (unsigned i2 = 0; i2 < words; i2++) memcpy(&f->v[(s->d + i2) % NV], m + 4 * i2, 4);
     }
   } else {
     uint16_t h = (uint16_t)f->v[s->b];
     switch (s->op) {
-    case M_U8: case M_S8: *m = (uint8_t)f->v[s->b]; break;
-    case M_U16: case M_S16: memcpy(m, &h, 2); break;
+    case M_U8:
+    case M_S8: *m = (uint8_t)f->v[s->b]; break;
+    case M_U16:
+    case M_S16: memcpy(m, &h, 2); break;
     case M_B64: memcpy(m, &f->w[s->b % NW], 8); break;
-    default: for (unsigned i2 = 0; i2 < words; i2++) memcpy(m + 4 * i2, &f->v[(s->b + i2) % NV], 4);
+    default:
+      for (unsigned i2 = 0; i2 < words; i2++) memcpy(m + 4 * i2, &f->v[(s->b + i2) % NV], 4);
     }
   }
 }
@@ -228,19 +248,26 @@ static void step(struct ref *r, const struct stmt *s, struct frame *f, unsigned 
     break;
   }
   case S_FOP: f->v[s->d] = float_step(f->v[s->a], f->v[s->b], f->v[s->c]); break;
-  case S_LD: case S_ST: access_private(r, s, f, t); break;
+  case S_LD:
+  case S_ST: access_private(r, s, f, t); break;
   case S_ATOM: atomic_private(r, s, f, t); break;
   case S_ACC: accumulate(r, s, f); break;
   case S_SHACC: r->shacc[block_of(r, t) * NSHACC + (f->v[s->a] & 7)] += f->v[s->b]; break;
   case S_LDLOC: f->v[s->d] = f->loc[f->v[s->a] & 7]; break;
   case S_STLOC: f->loc[f->v[s->a] & 7] = f->v[s->b]; break;
-  case S_REC: record(r, t, s->id); record(r, t, f->v[s->a]); break;
+  case S_REC:
+    record(r, t, s->id);
+    record(r, t, f->v[s->a]);
+    break;
   case S_REC64:
     record(r, t, s->id);
     record(r, t, (uint32_t)f->w[s->a % NW]);
     record(r, t, (uint32_t)(f->w[s->a % NW] >> 32));
     break;
-  case S_RECQ: record(r, t, s->id); record(r, t, f->q[0] + 2u * f->q[1] + 4u * f->q[2] + 8u * f->q[3]); break;
+  case S_RECQ:
+    record(r, t, s->id);
+    record(r, t, f->q[0] + 2u * f->q[1] + 4u * f->q[2] + 8u * f->q[3]);
+    break;
   case S_ORDER: order_cell(r, s, f, t); break;
   }
 }
@@ -250,11 +277,13 @@ static void run_list(struct ref *r, const struct list *l, struct frame *f, const
 
 static void still_here(const struct ref *r, const struct set *from, struct set *to) {
   unsigned n = 0;
-  for (unsigned i = 0; i < from->n; i++) if (r->status[from->t[i]] == RUN) to->t[n++] = from->t[i];
+  for (unsigned i = 0; i < from->n; i++)
+    if (r->status[from->t[i]] == RUN) to->t[n++] = from->t[i];
   to->n = n;
 }
 
-static void part(const struct ref *r, const struct set *from, const struct cond *c, const struct frame *f, struct set *yes, struct set *no) {
+static void part(const struct ref *r, const struct set *from, const struct cond *c, const struct frame *f,
+                 struct set *yes, struct set *no) {
   yes->n = no->n = 0;
   for (unsigned i = 0; i < from->n; i++) {
     struct set *to = holds(r, c, &f[from->t[i]], from->t[i]) ? yes : no;
@@ -274,15 +303,28 @@ static void ballot(const struct ref *r, const struct set *here, const struct fra
 }
 
 /* Value of `from` (by thread) as shfl moves it; 0 where the source lane is not here. */
-static uint32_t shuffled(const struct ref *r, unsigned op, uint32_t b, uint32_t c, const uint32_t *from, unsigned t, uint64_t mask, bool *in_range) {
+static uint32_t shuffled(const struct ref *r, unsigned op, uint32_t b, uint32_t c, const uint32_t *from, unsigned t,
+                         uint64_t mask, bool *in_range) {
   int width = (int)r->p->lanes, lane = (int)lane_of(r, t), amount = (int)b & (width - 1);
   int clamp = (int)c & (width - 1), segment = (int)(c >> 8) & (width - 1);
   int highest = (lane & segment) | (clamp & ~segment & (width - 1)), lowest = lane & segment, j;
   switch (op) {
-  case SH_UP: j = lane - amount; *in_range = j >= highest; break;
-  case SH_DOWN: j = lane + amount; *in_range = j <= highest; break;
-  case SH_BFLY: j = lane ^ amount; *in_range = j <= highest; break;
-  default: j = lowest | (amount & ~segment & (width - 1)); *in_range = j <= highest; break;
+  case SH_UP:
+    j = lane - amount;
+    *in_range = j >= highest;
+    break;
+  case SH_DOWN:
+    j = lane + amount;
+    *in_range = j <= highest;
+    break;
+  case SH_BFLY:
+    j = lane ^ amount;
+    *in_range = j <= highest;
+    break;
+  default:
+    j = lowest | (amount & ~segment & (width - 1));
+    *in_range = j <= highest;
+    break;
   }
   if (!*in_range) j = lane;
   return mask >> j & 1 ? from[t - (unsigned)lane + (unsigned)j] : 0;
@@ -306,8 +348,16 @@ static void warp_op(struct ref *r, const struct stmt *s, struct frame *f, const 
     bool in_range;
     switch (s->kind) {
     case S_MASK: record_mask(r, t, s->id, mask[w]); break;
-    case S_BALLOT: case S_ABALLOT: ft->w[s->d % NW] = votes[w]; record_mask(r, t, s->id, votes[w]); break;
-    case S_VOTE: ft->q[s->d % NQ] = s->op == 0 ? votes[w] == mask[w] : s->op == 1 ? votes[w] != 0 : votes[w] == mask[w] || !votes[w]; break;
+    case S_BALLOT:
+    case S_ABALLOT:
+      ft->w[s->d % NW] = votes[w];
+      record_mask(r, t, s->id, votes[w]);
+      break;
+    case S_VOTE:
+      ft->q[s->d % NQ] = s->op == 0   ? votes[w] == mask[w]
+                         : s->op == 1 ? votes[w] != 0
+                                      : votes[w] == mask[w] || !votes[w];
+      break;
     case S_SHFL: {
       uint32_t b = s->imm ? s->k : ft->v[s->b];
       ft->v[s->d] = shuffled(r, s->op, b, (uint32_t)s->wide, from, t, mask[w], &in_range);
@@ -317,7 +367,8 @@ static void warp_op(struct ref *r, const struct stmt *s, struct frame *f, const 
     case S_WARPX: r->sh2[t] = from[t]; break;
     case S_MEET:
       if (s->op == MEET_BALLOT) ft->w[s->d % NW] = votes[w];
-      else if (s->op == MEET_SHFL) ft->v[s->d] = shuffled(r, SH_IDX, s->k, r->p->lanes - 1, from, t, mask[w], &in_range);
+      else if (s->op == MEET_SHFL)
+        ft->v[s->d] = shuffled(r, SH_IDX, s->k, r->p->lanes - 1, from, t, mask[w], &in_range);
       break;
     }
   }
@@ -346,7 +397,9 @@ static void block_op(struct ref *r, const struct stmt *s, struct frame *f, const
     bool gives = (tid_of(r, t) / r->p->lanes & 1) == (s->form & 1);
     switch (kind) {
     case S_BLOCKX: f[t].v[s->d] = r->sh[turned(r, t, s->k)]; break;
-    case S_HANDOVER: if (!gives) f[t].v[s->d] = r->sh[turned(r, t, s->k)]; break;
+    case S_HANDOVER:
+      if (!gives) f[t].v[s->d] = r->sh[turned(r, t, s->k)];
+      break;
     case S_SHREAD: f[t].v[s->d] = r->shacc[b * NSHACC + (f[t].v[s->a] & 7)]; break;
     default:
       if (red == 0) f[t].v[s->d] = yes[b];
@@ -377,7 +430,8 @@ static void leave(struct ref *r, const struct stmt *s, struct frame *f, const st
 }
 
 static void come_back(struct ref *r, const struct set *all, enum status from) {
-  for (unsigned i = 0; i < all->n; i++) if (r->status[all->t[i]] == from) r->status[all->t[i]] = RUN;
+  for (unsigned i = 0; i < all->n; i++)
+    if (r->status[all->t[i]] == from) r->status[all->t[i]] = RUN;
 }
 
 static void run_loop(struct ref *r, const struct stmt *s, struct frame *f, const struct set *all) {
@@ -419,7 +473,10 @@ static void enter(struct frame *n, uint32_t x, uint64_t y, uint32_t depth) {
 }
 
 static void run_call(struct ref *r, const struct stmt *s, struct frame *f, const struct set *here) {
-  if (r->depth == MAX_DEPTH) { r->failed = true; return; }
+  if (r->depth == MAX_DEPTH) {
+    r->failed = true;
+    return;
+  }
   struct frame *n = calloc(r->nthreads, sizeof *n);
   if (!n) abort();
   for (unsigned i = 0; i < here->n; i++) {
@@ -457,7 +514,10 @@ static void run_graph(struct ref *r, const struct stmt *s, struct frame *f, cons
         r->steps++;
         r->edges[warp_of(r, t)] += 2;
         run_list(r, &b->body, f, &one);
-        if (fuel[t] <= 1) { fuel[t] = 1; break; }
+        if (fuel[t] <= 1) {
+          fuel[t] = 1;
+          break;
+        }
         fuel[t]--;
         at = holds(r, &b->cond, &f[t], t) ? b->yes : b->no;
       }
@@ -475,8 +535,16 @@ static void run_graph(struct ref *r, const struct stmt *s, struct frame *f, cons
 static void run_stmt(struct ref *r, const struct stmt *s, struct frame *f, const struct set *here) {
   struct set yes, no;
   switch (s->kind) {
-  case S_MASK: case S_BALLOT: case S_ABALLOT: case S_VOTE: case S_SHFL: case S_WARPX: warp_op(r, s, f, here); break;
-  case S_BLOCKX: case S_BARRED: case S_SHREAD: case S_HANDOVER: block_op(r, s, f, here); break;
+  case S_MASK:
+  case S_BALLOT:
+  case S_ABALLOT:
+  case S_VOTE:
+  case S_SHFL:
+  case S_WARPX: warp_op(r, s, f, here); break;
+  case S_BLOCKX:
+  case S_BARRED:
+  case S_SHREAD:
+  case S_HANDOVER: block_op(r, s, f, here); break;
   case S_IF: /* the side that falls through goes first; form 0: that is the then side */
     part(r, here, &s->cond, f, &yes, &no);
     if (s->form == 2) count_edges(r, s, &yes);
@@ -491,7 +559,8 @@ static void run_stmt(struct ref *r, const struct stmt *s, struct frame *f, const
     {
       struct set both;
       still_here(r, here, &both);
-      if (s->op <= MEET_OR) block_op(r, s, f, &both); else warp_op(r, s, f, &both);
+      if (s->op <= MEET_OR) block_op(r, s, f, &both);
+      else warp_op(r, s, f, &both);
     }
     run_list(r, &s->sub[2], f, &yes);
     run_list(r, &s->sub[3], f, &no);
@@ -504,7 +573,8 @@ static void run_stmt(struct ref *r, const struct stmt *s, struct frame *f, const
   case S_SWITCH: run_switch(r, s, f, here); break;
   case S_CALL: run_call(r, s, f, here); break;
   case S_GRAPH: run_graph(r, s, f, here); break;
-  default: for (unsigned i = 0; i < here->n; i++) step(r, s, &f[here->t[i]], here->t[i]);
+  default:
+    for (unsigned i = 0; i < here->n; i++) step(r, s, &f[here->t[i]], here->t[i]);
   }
 }
 
@@ -515,7 +585,10 @@ static void run_list(struct ref *r, const struct list *l, struct frame *f, const
     still_here(r, all, &here);
     if (!here.n || r->failed) return;
     r->steps += here.n;
-    if (r->steps > max_steps * (1 + r->nthreads / 64)) { r->failed = true; return; }
+    if (r->steps > max_steps * (1 + r->nthreads / 64)) {
+      r->failed = true;
+      return;
+    }
     run_stmt(r, s, f, &here);
   }
 }
@@ -564,9 +637,11 @@ bool reference_run(const struct program *p, struct result *out) {
   }
   run_list(r, &p->funcs[0].body, f, &all);
   for (unsigned t = 0; t < r->nthreads; t++) /* what the end of the kernel records */
-    if (r->status[t] == RUN) for (unsigned k = 0; k < NV; k++) record(r, t, f[t].v[k]);
+    if (r->status[t] == RUN)
+      for (unsigned k = 0; k < NV; k++) record(r, t, f[t].v[k]);
 
-  for (unsigned t = 0; t < r->nthreads; t++) if (r->cursor[t] > at->trace_stride) at->trace_stride = r->cursor[t];
+  for (unsigned t = 0; t < r->nthreads; t++)
+    if (r->cursor[t] > at->trace_stride) at->trace_stride = r->cursor[t];
   at->trace_stride = (at->trace_stride + 19) & ~15u;
   at->trace_bytes = at->trace_stride * r->nthreads;
   out->trace = malloc(at->trace_bytes);
@@ -579,12 +654,11 @@ bool reference_run(const struct program *p, struct result *out) {
   out->mem_in = mem_in;
   out->steps = r->steps;
   out->edges = 0;
-  for (unsigned w = 0; w < r->nwarps; w++) if (r->edges[w] > out->edges) out->edges = r->edges[w];
+  for (unsigned w = 0; w < r->nwarps; w++)
+    if (r->edges[w] > out->edges) out->edges = r->edges[w];
   bool ok = !r->failed;
   free(r->trace), free(f), free(r->sh), free(r->sh2), free(r->shacc), free(r);
   return ok;
 }
 
-void result_free(struct result *r) {
-  free(r->mem_in), free(r->mem), free(r->trace);
-}
+void result_free(struct result *r) { free(r->mem_in), free(r->mem), free(r->trace); }

@@ -7,7 +7,8 @@
 #include <string.h>
 
 int main(int argc, char **argv) {
-  if (argc == 4 && !strcmp(argv[1], "random")) return random_lines(strtoull(argv[2], NULL, 0), strtoull(argv[3], NULL, 0));
+  if (argc == 4 && !strcmp(argv[1], "random"))
+    return random_lines(strtoull(argv[2], NULL, 0), strtoull(argv[3], NULL, 0));
   if (argc >= 3 && !strcmp(argv[1], "terminal")) return terminal(argv + 2);
   fprintf(stderr, "usage: repl terminal SCRIPT... | repl random SEED LINES\n");
   return 2;

@@ -1,5 +1,6 @@
-/* A person at a terminal: types a script's lines one by one, each when the prompt has come, and reads what is answered. Without the
- * prompts and the echo of what was typed that must be the text of the same script on a pipe. Then completion and history. */
+/* A person at a terminal: types a script's lines one by one, each when the prompt has come, and reads what is answered.
+ * Without the prompts and the echo of what was typed that must be the text of the same script on a pipe. Then
+ * completion and history. */
 #include "repl.h"
 
 #include <poll.h>
@@ -13,7 +14,12 @@
 
 #define PROMPT "(mx) "
 
-struct screen { int fd; pid_t pid; char *text; size_t n, room, read; };
+struct screen {
+  int fd;
+  pid_t pid;
+  char *text;
+  size_t n, room, read;
+};
 
 static void start_sized(struct screen *s, char **argv, unsigned short rows, unsigned short columns) {
   struct winsize size = {.ws_row = rows, .ws_col = columns};
@@ -126,7 +132,8 @@ static void finish(struct screen *s) {
 }
 
 static bool play(const char *name) {
-  char *script = read_file(name, ".mxr"), *expected = read_file(name, ".out"), *got = calloc(1, 1 << 20), *argv[64] = {"mxrun"};
+  char *script = read_file(name, ".mxr"), *expected = read_file(name, ".out"), *got = calloc(1, 1 << 20),
+       *argv[64] = {"mxrun"};
   if (!script || !expected) return printf("%s: no such script\n", name), false;
   char *rest = script, *line = strsep(&rest, "\n"), *words = line + strlen("# mxrun ");
   for (int n = 1; n < 63 && (argv[n] = strsep(&words, " ")); n++) {}
@@ -179,13 +186,15 @@ static bool hang(void) {
     ssize_t got = read(s.fd, buffer, sizeof buffer);
     if (got <= 0) break;
     add(&s, buffer, (size_t)got);
-    const char *where = "block (0,0,0) warp 0 lanes 0-63 spin at stuck.mxs:5 in 'livelock', and so do lanes of 1 more warp\r\n"
-                        "    the word at 0x100000000 is 0";
+    const char *where =
+        "block (0,0,0) warp 0 lanes 0-63 spin at stuck.mxs:5 in 'livelock', and so do lanes of 1 more warp\r\n"
+        "    the word at 0x100000000 is 0";
     const char *first = strstr(s.text, where), *ended = strstr(s.text, "was interrupted");
     if (!told && first && strstr(s.text, "livelock makes no progress")) told = true, type(&s, "\003");
     interrupted = told && ended && strstr(ended, where);
   }
-  if (!interrupted) printf("a launch that hangs: %s, got:\n%s\n", told ? "Ctrl-C tells nothing" : "nothing is said", s.n ? s.text : "");
+  if (!interrupted)
+    printf("a launch that hangs: %s, got:\n%s\n", told ? "Ctrl-C tells nothing" : "nothing is said", s.n ? s.text : "");
   kill(s.pid, SIGKILL);
   waitpid(s.pid, NULL, 0);
   close(s.fd);
@@ -203,7 +212,8 @@ int terminal(char **scripts) {
   free(until_prompt(&s, &prompted));
   keys(&s, "a command", "tbreak twice\n", "Breakpoint 1") ? passed++ : failed++;
   keys(&s, "a stop", "run\n", "twice at branches.mxs:5") ? passed++ : failed++;
-  keys(&s, "completion of a command's word", "info focu\t\n", "block 0, warp 0, lane 1, split 0, frame 0") ? passed++ : failed++;
+  keys(&s, "completion of a command's word", "info focu\t\n", "block 0, warp 0, lane 1, split 0, frame 0") ? passed++
+                                                                                                           : failed++;
   keys(&s, "completion of a register", "print %fro\t@ 5\n", "= 5") ? passed++ : failed++;
   keys(&s, "completion offers choices", "info b\tx\n", "barriers  blocks  breakpoints") ? passed++ : failed++;
   keys(&s, "history", "echo first\n", "first") ? passed++ : failed++;
@@ -217,19 +227,25 @@ int terminal(char **scripts) {
   char *narrow[] = {"mxrun", "-i", "stuck.mxs", "-k", "outside", "--block", "64", "flag=zeros:u32[1]", NULL};
   start_sized(&s, narrow, 24, 70);
   free(until_prompt(&s, &prompted));
-  keys(&s, "lines fold at the terminal's width", "run\n", "write of 4 bytes at 0x40,\n    null pointer plus 64\n") ? passed++ : failed++;
+  keys(&s, "lines fold at the terminal's width", "run\n", "write of 4 bytes at 0x40,\n    null pointer plus 64\n")
+      ? passed++
+      : failed++;
   finish(&s);
 
   char *view[] = {"mxrun", "-i", "--tui", "branches.mxs", "--grid", "2", "--block", "128", "out=zeros:u32[256]", NULL};
   start_sized(&s, view, 40, 150);
   char *first = until_prompt(&s, &prompted);
-  strstr(first, "nothing runs: 'start' or 'run'") ? passed++ : (failed++, printf("the view before a launch:\n%s\n", first));
+  strstr(first, "nothing runs: 'start' or 'run'") ? passed++
+                                                  : (failed++, printf("the view before a launch:\n%s\n", first));
   free(first);
   keys(&s, "the view's source", "break 19\n", "b    19   add.u32 %v, %v, 3;") ? passed++ : failed++;
   keys(&s, "the view's place", "run\n", "b0>  19   add.u32 %v, %v, 3;") ? passed++ : failed++;
   keys(&s, "the view's lanes", "continue\n", "* 0 0-0-0-0- 0-0-0-0- 0-0-0-0-") ? passed++ : failed++;
   keys(&s, "the view's registers", "stepi\n", "%v       u32  6           6 ... 68 (+1 a lane)") ? passed++ : failed++;
-  keys(&s, "the view's bar", "lane 2\n", " branches at branches.mxs:20   block 0 warp 0 lane 2 split 0 frame 0   position 19") ? passed++ : failed++;
+  keys(&s, "the view's bar", "lane 2\n",
+       " branches at branches.mxs:20   block 0 warp 0 lane 2 split 0 frame 0   position 19")
+      ? passed++
+      : failed++;
   keys(&s, "the view drawn anew", "\014\n", "registers, and in lane 2") ? passed++ : failed++;
   finish(&s);
   hang() ? passed++ : failed++;

@@ -1,8 +1,8 @@
-/* Host threads against one another for some seconds: launches, streams, events, modules, memory, resets, sessions, time limits and
- * interrupts, on devices that they share. What an answer may be is checked, and what a launch has left in memory; the thread sanitizer,
- * and in its builds the order of locks, see the rest.
- *   stress [--seconds N] [--jit off|auto|on] [--jitc FILE]
- * The kernels and copies themselves are in order, by events or because their memory is one thread's own. */
+/* Host threads against one another for some seconds: launches, streams, events, modules, memory, resets, sessions, time
+ * limits and interrupts, on devices that they share. What an answer may be is checked, and what a launch has left in
+ * memory; the thread sanitizer, and in its builds the order of locks, see the rest. stress [--seconds N] [--jit
+ * off|auto|on] [--jitc FILE] The kernels and copies themselves are in order, by events or because their memory is one
+ * thread's own. */
 #include "mx/debug.h"
 #include "mx/text.h"
 
@@ -19,23 +19,25 @@
 #define WORDS 256u
 #define ROUNDS 40u
 
-static const char text[] =
-    ".target mx64\n"
-    ".global .u32 count = 0;\n"
-    ".shared .u32 tile[64];\n"
-    ".entry work(.param .u64 p, .param .u32 n) {\n"
-    "  .reg .u32 i, v, t, c; .reg .pred q; .reg .u64 a;\n"
-    "  mov.u32 t, %tid.x; mad.lo.u32 i, %ctaid.x, %ntid.x, t; setp.ge.u32 q, i, %n; @q exit;\n"
-    "  mul.wide.u32 a, i, 4; add.u64 a, a, %p; ld.global.u32 v, [a]; mov.u32 c, 0;\n"
-    "L: add.u32 v, v, 3; add.u32 c, c, 1; setp.lt.u32 q, c, 40; @q bra L;\n"
-    "  st.shared.u32 [tile + t*4], v; bar.sync 0; ld.shared.u32 v, [tile + t*4];\n"
-    "  st.global.u32 [a], v; atom.global.add.u32 v, [count], 1; ret; }\n"
-    ".entry trapper(.param .u64 p, .param .u32 n) { trap; }\n"
-    ".entry forever(.param .u64 p, .param .u32 n) { L: bra L; }\n"
-    ".entry waits(.param .u64 p, .param .u32 n) {\n"
-    "  .reg .u32 v; .reg .pred q;\n"
-    "L: ld.volatile.global.u32 v, [%p]; setp.eq.u32 q, v, 0; @q bra L; ret; }\n";
-struct params { uint64_t p; uint32_t n; };
+static const char text[] = ".target mx64\n"
+                           ".global .u32 count = 0;\n"
+                           ".shared .u32 tile[64];\n"
+                           ".entry work(.param .u64 p, .param .u32 n) {\n"
+                           "  .reg .u32 i, v, t, c; .reg .pred q; .reg .u64 a;\n"
+                           "  mov.u32 t, %tid.x; mad.lo.u32 i, %ctaid.x, %ntid.x, t; setp.ge.u32 q, i, %n; @q exit;\n"
+                           "  mul.wide.u32 a, i, 4; add.u64 a, a, %p; ld.global.u32 v, [a]; mov.u32 c, 0;\n"
+                           "L: add.u32 v, v, 3; add.u32 c, c, 1; setp.lt.u32 q, c, 40; @q bra L;\n"
+                           "  st.shared.u32 [tile + t*4], v; bar.sync 0; ld.shared.u32 v, [tile + t*4];\n"
+                           "  st.global.u32 [a], v; atom.global.add.u32 v, [count], 1; ret; }\n"
+                           ".entry trapper(.param .u64 p, .param .u32 n) { trap; }\n"
+                           ".entry forever(.param .u64 p, .param .u32 n) { L: bra L; }\n"
+                           ".entry waits(.param .u64 p, .param .u32 n) {\n"
+                           "  .reg .u32 v; .reg .pred q;\n"
+                           "L: ld.volatile.global.u32 v, [%p]; setp.eq.u32 q, v, 0; @q bra L; ret; }\n";
+struct params {
+  uint64_t p;
+  uint32_t n;
+};
 enum { PARAM_BYTES = 12 };
 
 static const uint8_t *bytes;
@@ -86,8 +88,8 @@ static void nap(uint32_t microseconds) { nanosleep(&(struct timespec){.tv_nsec =
 /* ---- threads --------------------------------------------------------------------------------------------------*/
 static atomic_ullong launches, streams, resets, sessions, limits, neighbours;
 
-/* Modules loaded, run and unloaded; memory of its own. Any call may be the one that tells of another thread's interrupted launch in a
- * stream; then it has done nothing. */
+/* Modules loaded, run and unloaded; memory of its own. Any call may be the one that tells of another thread's
+ * interrupted launch in a stream; then it has done nothing. */
 static bool launch_and_look(mx_kernel *k, mx_addr a, uint32_t expected) {
   const uint32_t may = ONE(INTERRUPTED);
   const mx_launch_config c = shape(WORDS / 64 + below(3), 0);
@@ -195,7 +197,8 @@ static void *resetter(void *arg) {
     const struct params p = {a, WORDS};
     const mx_launch_config c = shape(5, 0.05);
     mx_stream_create(rough, 0, &s);
-    for (int n = 0; n < 3; n++) may_be(rough, "launch in a stream", mx_launch_async(k, &c, &p, PARAM_BYTES, s), ROUGH), launches++;
+    for (int n = 0; n < 3; n++)
+      may_be(rough, "launch in a stream", mx_launch_async(k, &c, &p, PARAM_BYTES, s), ROUGH), launches++;
     if (below(2)) nap(below(3000));
     may_be(rough, "reset", mx_device_reset(rough), 0);
     resets++;
@@ -251,13 +254,14 @@ static void *limiter(void *arg) {
   mx_kernel *k;
   mx_addr a;
   if (mx_module_load_data(d, bytes, size, &m) || mx_module_kernel(m, "waits", &k) || mx_alloc(d, 64, &a)) wrong++;
-  else while (!over) {
-    mx_launch_config c = shape(6, 0.0005 + 0.0001 * below(40));
-    c.block[0] = 1, c.jit = MX_JIT_OFF;
-    const mx_status s = mx_launch(k, &c, &(struct params){a, 1}, PARAM_BYTES);
-    if (s != MX_TIME_LIMIT) printf("a launch with a time limit: %s\n", mx_status_name(s)), wrong++;
-    limits++;
-  }
+  else
+    while (!over) {
+      mx_launch_config c = shape(6, 0.0005 + 0.0001 * below(40));
+      c.block[0] = 1, c.jit = MX_JIT_OFF;
+      const mx_status s = mx_launch(k, &c, &(struct params){a, 1}, PARAM_BYTES);
+      if (s != MX_TIME_LIMIT) printf("a launch with a time limit: %s\n", mx_status_name(s)), wrong++;
+      limits++;
+    }
   mx_device_destroy(d);
   return NULL;
 }
@@ -282,7 +286,8 @@ static void *neighbour(void *arg) {
       for (uint32_t n = 0; known && n < 3; n++) {
         const mx_launch_config c = shape(WORDS / 64, 0);
         const mx_status s = mx_launch(k, &c, &(struct params){a, WORDS}, PARAM_BYTES);
-        if (s != (allowed ? MX_OK : MX_TRAPPED)) printf("a launch beside another device: %s\n", mx_status_name(s)), wrong++;
+        if (s != (allowed ? MX_OK : MX_TRAPPED))
+          printf("a launch beside another device: %s\n", mx_status_name(s)), wrong++;
         if (s != MX_OK) break;
         expected += 3 * ROUNDS;
         known = may_be(calm, "copy", mx_copy_from_device(calm, host, a, sizeof host), may) == MX_OK;
@@ -338,7 +343,9 @@ static void *debugger(void *arg) {
       mx_debug_break(s, "work", 5, &number);
       for (uint32_t n = 0; n < 20; n++) {
         const bool back = n % 5 == 4;
-        if (mx_debug_go(s, n % 3 ? MX_DEBUG_STEP : MX_DEBUG_CONTINUE, 0, 0, 1 + n, &stop) || stop.reason == MX_DEBUG_AT_END) break;
+        if (mx_debug_go(s, n % 3 ? MX_DEBUG_STEP : MX_DEBUG_CONTINUE, 0, 0, 1 + n, &stop) ||
+            stop.reason == MX_DEBUG_AT_END)
+          break;
         if (back && mx_debug_back(s, MX_DEBUG_STEP, 0, 0, 2, &stop) == MX_OK && stop.reason == MX_DEBUG_AT_END) break;
       }
       note_session(NULL);
@@ -352,8 +359,10 @@ static void *debugger(void *arg) {
 
 /* ---- the program ------------------------------------------------------------------------------------------------*/
 int main(int argc, char **argv) {
-  static const struct option longs[] = {{"seconds", required_argument, 0, 's'}, {"jit", required_argument, 0, 'j'},
-                                        {"jitc", required_argument, 0, 'c'}, {0}};
+  static const struct option longs[] = {{"seconds", required_argument, 0, 's'},
+                                        {"jit", required_argument, 0, 'j'},
+                                        {"jitc", required_argument, 0, 'c'},
+                                        {0}};
   uint32_t seconds = 2;
   mode = MX_JIT_OFF;
   for (int o; (o = getopt_long(argc, argv, "", longs, NULL)) != -1;) switch (o) {
@@ -361,14 +370,15 @@ int main(int argc, char **argv) {
     case 'j': mode = *optarg == 'a' ? MX_JIT_AUTO : optarg[1] == 'n' ? MX_JIT_ON : MX_JIT_OFF; break;
     case 'c': compiler = optarg; break;
     default: return 2;
-  }
+    }
   setvbuf(stdout, NULL, _IOLBF, 0);
   mx_asm_result *assembled = mx_assemble(text, strlen(text), NULL);
   bytes = mx_asm_bytes(assembled, &size);
   if (!bytes) return puts("the program does not assemble"), 4;
   calm = device_new(3);
   rough = device_beside(calm, 3);
-  void *(*const roles[])(void *) = {launcher, launcher, streamer, streamer, resetter, onlooker, interrupter, limiter, neighbour, debugger, pauser};
+  void *(*const roles[])(void *) = {launcher,    launcher, streamer,  streamer, resetter, onlooker,
+                                    interrupter, limiter,  neighbour, debugger, pauser};
   enum { ROLES = sizeof roles / sizeof *roles };
   pthread_t threads[ROLES];
   for (uintptr_t k = 0; k < ROLES; k++)
@@ -386,7 +396,8 @@ int main(int argc, char **argv) {
   mx_device_destroy(calm);
   mx_device_destroy(rough);
   mx_asm_free(assembled);
-  printf("%llu launches, %llu rounds of streams, %llu resets, %llu time limits, %llu neighbours, %llu sessions; %u wrong\n", launches, streams,
-         resets, limits, neighbours, sessions, wrong);
+  printf("%llu launches, %llu rounds of streams, %llu resets, %llu time limits, %llu neighbours, %llu sessions; %u "
+         "wrong\n",
+         launches, streams, resets, limits, neighbours, sessions, wrong);
   return wrong != 0;
 }

@@ -94,7 +94,9 @@ static uint32_t *slots_from_words(const struct ir_func *f, const struct mx_func 
 }
 
 static bool share(const struct ir_func *f, const uint32_t *slot, uint32_t x, uint32_t y) {
-  if (slot[x] == UINT32_MAX || slot[y] == UINT32_MAX || mx__type_file(f->regs[x].type) != mx__type_file(f->regs[y].type)) return false;
+  if (slot[x] == UINT32_MAX || slot[y] == UINT32_MAX ||
+      mx__type_file(f->regs[x].type) != mx__type_file(f->regs[y].type))
+    return false;
   return slot[x] < slot[y] + mx__type_width(f->regs[y].type) && slot[y] < slot[x] + mx__type_width(f->regs[x].type);
 }
 
@@ -104,7 +106,8 @@ static void check_sharing(const struct ir_func *f, const struct mx_func *out) {
   for (uint32_t x = 0; x < f->nregs; x++)
     for (uint32_t y = 0; y < x; y++) {
       if (!share(f, slot, x, y)) continue;
-      for (uint32_t i = 0; i < f->ninsns; i++) assert_false(alive[(size_t)i * f->nregs + x] && alive[(size_t)i * f->nregs + y]);
+      for (uint32_t i = 0; i < f->ninsns; i++)
+        assert_false(alive[(size_t)i * f->nregs + x] && alive[(size_t)i * f->nregs + y]);
     }
   /* A write must not hurt a value alive after it, even if nobody reads what is written. */
   for (uint32_t i = 0; i + 1 < f->ninsns; i++)
@@ -160,8 +163,12 @@ static void many_values(struct build *b, uint8_t type, uint32_t count) {
 
 static void test_pressure(void **state) {
   (void)state;
-  static const struct { uint8_t type; uint32_t count; } cases[] = {
-    {MX_T_pred, 31}, {MX_T_pred, 60}, {MX_T_b32, 1000}, {MX_T_b64, 511}, {MX_T_b64, 1000}, {MX_T_b128, 400}, {MX_T_b32, 3000},
+  static const struct {
+    uint8_t type;
+    uint32_t count;
+  } cases[] = {
+      {MX_T_pred, 31},  {MX_T_pred, 60},  {MX_T_b32, 1000}, {MX_T_b64, 511},
+      {MX_T_b64, 1000}, {MX_T_b128, 400}, {MX_T_b32, 3000},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct build b;
@@ -185,7 +192,8 @@ static void test_pins(void **state) {
   (void)state;
   struct build b;
   open_arena(), begin(&b);
-  uint32_t x = new_reg(&b.f[0], MX_T_b32), y = new_reg(&b.f[0], MX_T_b32), z = new_reg(&b.f[0], MX_T_b64), q = new_reg(&b.f[0], MX_T_b128);
+  uint32_t x = new_reg(&b.f[0], MX_T_b32), y = new_reg(&b.f[0], MX_T_b32), z = new_reg(&b.f[0], MX_T_b64),
+           q = new_reg(&b.f[0], MX_T_b128);
   b.f[0].regs[x].fixed = 0, b.f[0].regs[z].fixed = 2;
   ADD(&b, MX_MOV_32, reg(x), value(1));
   ADD(&b, MX_MOV_32, reg(y), value(2));
@@ -229,7 +237,8 @@ static void test_one_slot_per_name(void **state) {
   }
 }
 
-/* What the assembler itself makes for one guarded instruction does not live from the function's begin, nor round loops. */
+/* What the assembler itself makes for one guarded instruction does not live from the function's begin, nor round loops.
+ */
 static void test_single_writes(void **state) {
   (void)state;
   struct build b;
@@ -291,15 +300,11 @@ static void test_many_literals(void **state) {
 }
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_random_programs),
-    cmocka_unit_test(test_random_programs_that_spill),
-    cmocka_unit_test(test_sharing),
-    cmocka_unit_test(test_pressure),
-    cmocka_unit_test(test_never_returns),
-    cmocka_unit_test(test_pins),
-    cmocka_unit_test(test_one_slot_per_name),
-    cmocka_unit_test(test_single_writes),
-    cmocka_unit_test(test_many_literals),
+      cmocka_unit_test(test_random_programs),   cmocka_unit_test(test_random_programs_that_spill),
+      cmocka_unit_test(test_sharing),           cmocka_unit_test(test_pressure),
+      cmocka_unit_test(test_never_returns),     cmocka_unit_test(test_pins),
+      cmocka_unit_test(test_one_slot_per_name), cmocka_unit_test(test_single_writes),
+      cmocka_unit_test(test_many_literals),
   };
   return cmocka_run_group_tests_name("allocate", tests, NULL, NULL);
 }

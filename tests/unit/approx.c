@@ -1,5 +1,5 @@
-/* The f64 approximations against digests of what an H200 answered: every upper half of a mantissa, and 2^19 numbers of all
- * sizes for the refined root. */
+/* The f64 approximations against digests of what an H200 answered: every upper half of a mantissa, and 2^19 numbers of
+ * all sizes for the refined root. */
 #include <mx/mx.h>
 #include <mx/text.h>
 
@@ -15,13 +15,18 @@
 static const char text[] =
     ".target sm_90\n"
     ".entry upper_rcp(.param .u64 to) { .reg .u32 %i, %n, %lo; .reg .u64 %p, %a; .reg .f64 %x;\n"
-    "  mov.u32 %i, %ctaid.x; mov.u32 %n, %tid.x; mad.lo.u32 %i, %i, 256, %n; ld.param.u64 %p, [to]; mad.wide.u32 %a, %i, 4, %p;\n"
-    "  add.u32 %n, %i, 0x3FF00000; mov.b64 %x, {%i, %n}; rcp.approx.ftz.f64 %x, %x; mov.b64 {%lo, %n}, %x; st.global.u32 [%a], %n; ret; }\n"
+    "  mov.u32 %i, %ctaid.x; mov.u32 %n, %tid.x; mad.lo.u32 %i, %i, 256, %n; ld.param.u64 %p, [to]; mad.wide.u32 %a, "
+    "%i, 4, %p;\n"
+    "  add.u32 %n, %i, 0x3FF00000; mov.b64 %x, {%i, %n}; rcp.approx.ftz.f64 %x, %x; mov.b64 {%lo, %n}, %x; "
+    "st.global.u32 [%a], %n; ret; }\n"
     ".entry upper_rsqrt(.param .u64 to) { .reg .u32 %i, %n, %lo; .reg .u64 %p, %a; .reg .f64 %x;\n"
-    "  mov.u32 %i, %ctaid.x; mov.u32 %n, %tid.x; mad.lo.u32 %i, %i, 256, %n; ld.param.u64 %p, [to]; mad.wide.u32 %a, %i, 4, %p;\n"
-    "  add.u32 %n, %i, 0x3FF00000; mov.b64 %x, {%i, %n}; rsqrt.approx.ftz.f64 %x, %x; mov.b64 {%lo, %n}, %x; st.global.u32 [%a], %n; ret; }\n"
+    "  mov.u32 %i, %ctaid.x; mov.u32 %n, %tid.x; mad.lo.u32 %i, %i, 256, %n; ld.param.u64 %p, [to]; mad.wide.u32 %a, "
+    "%i, 4, %p;\n"
+    "  add.u32 %n, %i, 0x3FF00000; mov.b64 %x, {%i, %n}; rsqrt.approx.ftz.f64 %x, %x; mov.b64 {%lo, %n}, %x; "
+    "st.global.u32 [%a], %n; ret; }\n"
     ".entry rsqrt(.param .u64 to) { .reg .u32 %i, %n; .reg .u64 %p, %a; .reg .f64 %x;\n"
-    "  mov.u32 %i, %ctaid.x; mov.u32 %n, %tid.x; mad.lo.u32 %i, %i, 256, %n; ld.param.u64 %p, [to]; mad.wide.u32 %a, %i, 8, %p;\n"
+    "  mov.u32 %i, %ctaid.x; mov.u32 %n, %tid.x; mad.lo.u32 %i, %i, 256, %n; ld.param.u64 %p, [to]; mad.wide.u32 %a, "
+    "%i, 8, %p;\n"
     "  ld.global.f64 %x, [%a]; rsqrt.approx.f64 %x, %x; st.global.f64 [%a], %x; ret; }\n";
 
 /* The kernel over `threads` threads on `size` bytes of data. */

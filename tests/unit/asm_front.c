@@ -30,8 +30,7 @@ static void print(struct page *o, const char *fmt, ...) {
 }
 
 static void print_reg(struct page *o, const struct ir_func *f, uint32_t r) {
-  if (f->regs[r].name)
-    print(o, "%s", f->regs[r].name);
+  if (f->regs[r].name) print(o, "%s", f->regs[r].name);
   else {
     /* the assembler's own are numbered as they appear */
     uint32_t k = 0;
@@ -44,11 +43,8 @@ static void print_reg(struct page *o, const struct ir_func *f, uint32_t r) {
 static void print_lit(struct page *o, const struct ir_module *m, const struct mx_lit *l) {
   if (l->kind == MX_LIT_VALUE)
     print(o, (int64_t)l->value < 0 ? "%lld" : l->value < 4096 ? "%llu" : "0x%llx", (long long)l->value);
-  else if (l->kind == MX_LIT_FUNC)
-    print(o, "&%s", m->funcs[l->index].name);
-  else
-    print(o, "%s%s+%lld", l->kind == MX_LIT_GENERIC ? "generic " : "", m->vars[l->index].name,
-          (long long)l->value);
+  else if (l->kind == MX_LIT_FUNC) print(o, "&%s", m->funcs[l->index].name);
+  else print(o, "%s%s+%lld", l->kind == MX_LIT_GENERIC ? "generic " : "", m->vars[l->index].name, (long long)l->value);
 }
 
 static void print_func(struct page *o, const struct ir_module *m, const struct ir_func *f) {
@@ -68,14 +64,11 @@ static void print_func(struct page *o, const struct ir_module *m, const struct i
     for (uint32_t k = 0; k < n->nopnds; k++) {
       const struct ir_opnd *x = &n->opnds[k];
       print(o, k ? ", " : " ");
-      if (x->kind == IR_REG)
-        print_reg(o, f, x->reg);
-      else if (x->kind == IR_LIT)
-        print_lit(o, m, &x->lit);
+      if (x->kind == IR_REG) print_reg(o, f, x->reg);
+      else if (x->kind == IR_LIT) print_lit(o, m, &x->lit);
       else if (n->op == MX_SREG_32 || n->op == MX_SREG_64 || n->op == MX_SREG_PRED)
         print(o, "%%%s", mx__sregs[x->raw].name);
-      else
-        print(o, "#%u", x->raw);
+      else print(o, "#%u", x->raw);
     }
     print(o, "\n");
   }
@@ -166,15 +159,14 @@ static void implicit_registers_and_scaled_addresses(void **state) {
 
 static void literals_take_the_type_that_is_meant(void **state) {
   (void)state;
-  open_text(
-      ".entry k() { .reg .f32 %f; .reg .f64 %d; .reg .b32 %r; .reg .b64 %q; .reg .b16 %h; .reg .pred %p;\n"
-      "  mov.f32 %f, 1; mov.b32 %r, 1; mov.f32 %f, 0f40000000; mov.f64 %d, 0.5; mov.b32 %r, -1; mov.b64 %q, -1; mov.b16 %h, -1;\n"
-      "  mov.pred %p, -1; add.f32 %f, %f, 2.0; mov.u32 %r, WARP_SZ;\n"
-      "  ret; }");
-  expect(
-      "k",
-      "MOV_32 %f, 0x3f800000\nMOV_32 %r, 1\nMOV_32 %f, 0x40000000\nMOV_64 %d, 0x3fe0000000000000\nMOV_32 %r, 0xffffffff\nMOV_64 %q, -1\n"
-      "MOV_16 %h, 0xffff\nMOV_PRED %p, 1\nADD_F32 %f, %f, 0x40000000\nMOV_32 %r, 64\nRET\n");
+  open_text(".entry k() { .reg .f32 %f; .reg .f64 %d; .reg .b32 %r; .reg .b64 %q; .reg .b16 %h; .reg .pred %p;\n"
+            "  mov.f32 %f, 1; mov.b32 %r, 1; mov.f32 %f, 0f40000000; mov.f64 %d, 0.5; mov.b32 %r, -1; mov.b64 %q, -1; "
+            "mov.b16 %h, -1;\n"
+            "  mov.pred %p, -1; add.f32 %f, %f, 2.0; mov.u32 %r, WARP_SZ;\n"
+            "  ret; }");
+  expect("k", "MOV_32 %f, 0x3f800000\nMOV_32 %r, 1\nMOV_32 %f, 0x40000000\nMOV_64 %d, 0x3fe0000000000000\nMOV_32 %r, "
+              "0xffffffff\nMOV_64 %q, -1\n"
+              "MOV_16 %h, 0xffff\nMOV_PRED %p, 1\nADD_F32 %f, %f, 0x40000000\nMOV_32 %r, 64\nRET\n");
   done();
 }
 
@@ -195,21 +187,19 @@ static void overloads_by_width(void **state) {
 
 static void guards_that_rows_do_not_take(void **state) {
   (void)state;
-  open_text(
-      ".entry k() { .reg .pred %p; .reg .b32 %r; @%p bar.sync 0; @!%p bra E; @%p add.u32 %r, %r, 1; @%p ret; E: exit; }");
-  expect(
-      "k",
-      "@!%p BRA L0\nBAR_SYNC 0, 0\nL0: @!%p BRA L1\n@%p ADD_U32 %r, %r, 1\n@!%p BRA L2\nRET\nL1: L2: EXIT\n");
+  open_text(".entry k() { .reg .pred %p; .reg .b32 %r; @%p bar.sync 0; @!%p bra E; @%p add.u32 %r, %r, 1; @%p ret; E: "
+            "exit; }");
+  expect("k", "@!%p BRA L0\nBAR_SYNC 0, 0\nL0: @!%p BRA L1\n@%p ADD_U32 %r, %r, 1\n@!%p BRA L2\nRET\nL1: L2: EXIT\n");
   done();
 }
 
 static void carries_and_selectors(void **state) {
   (void)state;
-  open_text(
-      ".entry k() { .reg .b32 %r<5>;\n"
-      "  add.cc.u32 %r0, %r1, %r2; addc.u32 %r3, %r3, 0;\n"
-      "  vadd.u32.u32.u32 %r0, %r1.b2, %r2.h1; vadd4.u32.u32.u32 %r0.b20, %r1, %r2.b7610, %r3; vmad.s32.s32.u32.shr7 %r0, %r1, %r2, -%r3;\n"
-      "  ret; }");
+  open_text(".entry k() { .reg .b32 %r<5>;\n"
+            "  add.cc.u32 %r0, %r1, %r2; addc.u32 %r3, %r3, 0;\n"
+            "  vadd.u32.u32.u32 %r0, %r1.b2, %r2.h1; vadd4.u32.u32.u32 %r0.b20, %r1, %r2.b7610, %r3; "
+            "vmad.s32.s32.u32.shr7 %r0, %r1, %r2, -%r3;\n"
+            "  ret; }");
   static struct page o;
   print_func(&o, &module, func_named("k"));
   assert_non_null(strstr(o.p, "%r0, %cc, %r1, %r2\n"));
@@ -237,24 +227,25 @@ static void names_and_scopes(void **state) {
 
 static void vectors_and_special_registers(void **state) {
   (void)state;
-  open_text(
-      ".entry k() { .reg .b32 %r<4>; .reg .v2 .b32 %v; .reg .b64 %q;\n"
-      "  mov.v4.u32 {%r0, %r1, %r2, %r3}, %tid; ld.global.v2.b32 %v, [%q]; mov.b32 %r0, %v.y; mov.u64 %q, %clock64; mov.u32 %r0, %laneid;\n"
-      "  mov.b64 %q, %lanemask_lt; ret; }");
-  expect(
-      "k",
-      "MOV_32 t0, 0\nSREG_32 t1, %tid.x\nMOV_32 %r0, t1\nSREG_32 t2, %tid.y\nMOV_32 %r1, t2\nSREG_32 t3, %tid.z\nMOV_32 %r2, t3\nMOV_32 %r3, t0\n"
-      "LD_B32_V2/4 %v.x, %v.y, %q, 0\nMOV_32 %r0, %v.y\nSREG_64 %q, %clock64\nSREG_32 %r0, %laneid\nSREG_64 %q, %lanemask_lt\nRET\n");
+  open_text(".entry k() { .reg .b32 %r<4>; .reg .v2 .b32 %v; .reg .b64 %q;\n"
+            "  mov.v4.u32 {%r0, %r1, %r2, %r3}, %tid; ld.global.v2.b32 %v, [%q]; mov.b32 %r0, %v.y; mov.u64 %q, "
+            "%clock64; mov.u32 %r0, %laneid;\n"
+            "  mov.b64 %q, %lanemask_lt; ret; }");
+  expect("k", "MOV_32 t0, 0\nSREG_32 t1, %tid.x\nMOV_32 %r0, t1\nSREG_32 t2, %tid.y\nMOV_32 %r1, t2\nSREG_32 t3, "
+              "%tid.z\nMOV_32 %r2, t3\nMOV_32 %r3, t0\n"
+              "LD_B32_V2/4 %v.x, %v.y, %q, 0\nMOV_32 %r0, %v.y\nSREG_64 %q, %clock64\nSREG_32 %r0, %laneid\nSREG_64 "
+              "%q, %lanemask_lt\nRET\n");
   done();
 }
 
 /* ---- variables -----------------------------------------------------------------------------------------------*/
 static void initial_values(void **state) {
   (void)state;
-  open_text(
-      ".func f() { ret; }\n.global .u16 a[2][3] = {{1, 2}, {4, 5, 6}};\n.const .f32 c[] = {1.0, 2};\n.global .b8 s[] = \"hi\";\n"
-      ".global .u64 p[] = {a, generic(a) + 4, f, later};\n.shared .align 16 .b8 sh[64];\n.global .s8 later = -1;\n.extern .shared .b8 dyn[];\n"
-      ".visible .global .f64 d = 0d3FF0000000000000;\n.global .b128 q = -2;\n");
+  open_text(".func f() { ret; }\n.global .u16 a[2][3] = {{1, 2}, {4, 5, 6}};\n.const .f32 c[] = {1.0, 2};\n.global .b8 "
+            "s[] = \"hi\";\n"
+            ".global .u64 p[] = {a, generic(a) + 4, f, later};\n.shared .align 16 .b8 sh[64];\n.global .s8 later = "
+            "-1;\n.extern .shared .b8 dyn[];\n"
+            ".visible .global .f64 d = 0d3FF0000000000000;\n.global .b128 q = -2;\n");
   const struct mx_var *v = module.vars;
   assert_int_equal(module.nvars, 9);
   assert_int_equal(v[0].size, 12);
@@ -279,8 +270,9 @@ static void initial_values(void **state) {
 
 static void halves_round_to_nearest_even(void **state) {
   (void)state;
-  open_text(".global .f16 h[] = {1.0, -2.0, 65519.0, 65520.0, 5.9604644775390625e-08, 2.98023223876953125e-08, 2.99e-08, "
-            "6.097555160522461e-05, 0.1, 1e300, -0.0};\n.global .bf16 b[] = {1.0, 3.14159, 3.4e38, 1e-40, 0.1};\n");
+  open_text(
+      ".global .f16 h[] = {1.0, -2.0, 65519.0, 65520.0, 5.9604644775390625e-08, 2.98023223876953125e-08, 2.99e-08, "
+      "6.097555160522461e-05, 0.1, 1e300, -0.0};\n.global .bf16 b[] = {1.0, 3.14159, 3.4e38, 1e-40, 0.1};\n");
   static const uint16_t h[] = {0x3C00, 0xC000, 0x7BFF, 0x7C00, 1, 0, 1, 0x3FF, 0x2E66, 0x7C00, 0x8000};
   static const uint16_t b[] = {0x3F80, 0x4049, 0x7F80, 1, 0x3DCD};
   assert_int_equal(module.vars[0].ninit, sizeof h);
@@ -291,14 +283,16 @@ static void halves_round_to_nearest_even(void **state) {
 
 static void addresses_of_variables(void **state) {
   (void)state;
-  open_text(
-      ".global .u32 g[4];\n.shared .u32 s[4];\n.entry k() { .local .align 8 .b8 buf[24]; .local .u32 one; .shared .u32 s2; .reg .b64 %q; .reg .b32 %r;\n"
-      "  mov.u64 %q, g; mov.u64 %q, g+8; mov.u32 %r, s; ld.global.u32 %r, [g+4]; ld.u32 %r, [s]; ld.global.u32 %r, g[3];\n"
-      "  mov.u64 %q, buf; mov.u64 %q, one; ld.local.u32 %r, [one]; ld.local.u32 %r, [buf+4]; st.shared.u32 [s2], %r; mov.u64 %q, \"text\"; ret; }");
-  expect(
-      "k",
-      "SREG_64 t0, %local_base\nMOV_64 %q, g+0\nMOV_64 %q, g+8\nMOV_32 %r, s+0\nLD_B32/4 %r, g+0, 4\nLD_B32 %r, generic s+0, 0\nLD_B32/4 %r, g+0, 12\n"
-      "MOV_64 %q, t0\nADD_U64 %q, t0, 24\nLD_B32/12 %r, t0, 24\nLD_B32/12 %r, t0, 4\nST_B32/8 s2+0, 0, %r\nMOV_64 %q, $text3+0\nRET\n");
+  open_text(".global .u32 g[4];\n.shared .u32 s[4];\n.entry k() { .local .align 8 .b8 buf[24]; .local .u32 one; "
+            ".shared .u32 s2; .reg .b64 %q; .reg .b32 %r;\n"
+            "  mov.u64 %q, g; mov.u64 %q, g+8; mov.u32 %r, s; ld.global.u32 %r, [g+4]; ld.u32 %r, [s]; ld.global.u32 "
+            "%r, g[3];\n"
+            "  mov.u64 %q, buf; mov.u64 %q, one; ld.local.u32 %r, [one]; ld.local.u32 %r, [buf+4]; st.shared.u32 [s2], "
+            "%r; mov.u64 %q, \"text\"; ret; }");
+  expect("k", "SREG_64 t0, %local_base\nMOV_64 %q, g+0\nMOV_64 %q, g+8\nMOV_32 %r, s+0\nLD_B32/4 %r, g+0, 4\nLD_B32 "
+              "%r, generic s+0, 0\nLD_B32/4 %r, g+0, 12\n"
+              "MOV_64 %q, t0\nADD_U64 %q, t0, 24\nLD_B32/12 %r, t0, 24\nLD_B32/12 %r, t0, 4\nST_B32/8 s2+0, 0, "
+              "%r\nMOV_64 %q, $text3+0\nRET\n");
   const struct ir_func *f = func_named("k");
   assert_int_equal(f->local_bytes, 32);
   assert_int_equal(f->nshared, 2);
@@ -310,15 +304,15 @@ static void addresses_of_variables(void **state) {
 /* ---- calls ---------------------------------------------------------------------------------------------------*/
 static void scalars_travel_in_slots(void **state) {
   (void)state;
-  open_text(
-      ".func (.param .b32 r) f(.param .b32 a, .param .b64 b) { .reg .b32 %x; .reg .b64 %y; ld.param.u32 %x, [a]; ld.param.u64 %y, [b+0]; st.param.b32 [r+0], %x; ret; }\n"
-      ".entry k() { .reg .b32 %x; .reg .b64 %y;\n"
-      "  { .param .b32 p0; st.param.b32 [p0+0], %x; .param .b64 p1; st.param.b64 [p1], 7; .param .b32 q; call.uni (q), f, (p0, p1); ld.param.b32 %x, [q+0]; }\n"
-      "  call (%x), f, (%x, 5); call (_), f, (%tid.x, %y); ret; }");
+  open_text(".func (.param .b32 r) f(.param .b32 a, .param .b64 b) { .reg .b32 %x; .reg .b64 %y; ld.param.u32 %x, [a]; "
+            "ld.param.u64 %y, [b+0]; st.param.b32 [r+0], %x; ret; }\n"
+            ".entry k() { .reg .b32 %x; .reg .b64 %y;\n"
+            "  { .param .b32 p0; st.param.b32 [p0+0], %x; .param .b64 p1; st.param.b64 [p1], 7; .param .b32 q; "
+            "call.uni (q), f, (p0, p1); ld.param.b32 %x, [q+0]; }\n"
+            "  call (%x), f, (%x, 5); call (_), f, (%tid.x, %y); ret; }");
   expect("f", "MOV_32 %x, a\nMOV_64 %y, b\nMOV_32 r, %x\nRET\n");
-  expect(
-      "k",
-      "MOV_32 p0, %x\nMOV_64 p1, 7\nCALL f:1 q, p0, p1\nMOV_32 %x, q\nCALL f:1 %x, %x, 5\nSREG_32 t0, %tid.x\nCALL f:1 t1, t0, %y\nRET\n");
+  expect("k", "MOV_32 p0, %x\nMOV_64 p1, 7\nCALL f:1 q, p0, p1\nMOV_32 %x, q\nCALL f:1 %x, %x, 5\nSREG_32 t0, "
+              "%tid.x\nCALL f:1 t1, t0, %y\nRET\n");
   const struct ir_func *f = func_named("f");
   assert_int_equal(f->nargs, 2);
   assert_int_equal(f->nresults, 1);
@@ -328,26 +322,26 @@ static void scalars_travel_in_slots(void **state) {
 
 static void scalars_in_parts_get_a_home(void **state) {
   (void)state;
-  open_text(
-      ".func (.param .b64 r) f(.param .b64 a) { .reg .b32 %x; ld.param.b32 %x, [a+4]; st.param.b32 [r], %x; st.param.b32 [r+4], %x; ret; }");
-  expect(
-      "f",
-      "SREG_64 t0, %local_base\nST_B64/12 t0, 8, a\nLD_B32/12 %x, t0, 12\nST_B32/12 t0, 0, %x\nST_B32/12 t0, 4, %x\nLD_B64/12 r, t0, 0\nRET\n");
+  open_text(".func (.param .b64 r) f(.param .b64 a) { .reg .b32 %x; ld.param.b32 %x, [a+4]; st.param.b32 [r], %x; "
+            "st.param.b32 [r+4], %x; ret; }");
+  expect("f", "SREG_64 t0, %local_base\nST_B64/12 t0, 8, a\nLD_B32/12 %x, t0, 12\nST_B32/12 t0, 0, %x\nST_B32/12 t0, "
+              "4, %x\nLD_B64/12 r, t0, 0\nRET\n");
   assert_int_equal(func_named("f")->local_bytes, 16);
   done();
 }
 
 static void arrays_travel_in_memory(void **state) {
   (void)state;
-  open_text(
-      ".func (.param .align 8 .b8 r[16]) f(.param .align 8 .b8 a[16], .param .b32 n) { .reg .b64 %x; ld.param.b64 %x, [a+8]; st.param.b64 [r], %x; ret; }\n"
-      ".entry k() { .reg .b64 %x;\n"
-      "  { .param .align 8 .b8 p[16]; st.param.b64 [p], %x; .param .b32 n; st.param.b32 [n], 3; .param .align 8 .b8 q[16]; call (q), f, (p, n); ld.param.b64 %x, [q+8]; }\n"
-      "  ret; }\n"
-      ".entry twice() { .reg .b64 %x; .param .align 8 .b8 p[16]; .param .align 8 .b8 q[16]; st.param.b64 [p+8], %x; call (q), f, (p, 1); call (q), f, (p, 2); ld.param.b64 %x, [q]; ret; }");
+  open_text(".func (.param .align 8 .b8 r[16]) f(.param .align 8 .b8 a[16], .param .b32 n) { .reg .b64 %x; "
+            "ld.param.b64 %x, [a+8]; st.param.b64 [r], %x; ret; }\n"
+            ".entry k() { .reg .b64 %x;\n"
+            "  { .param .align 8 .b8 p[16]; st.param.b64 [p], %x; .param .b32 n; st.param.b32 [n], 3; .param .align 8 "
+            ".b8 q[16]; call (q), f, (p, n); ld.param.b64 %x, [q+8]; }\n"
+            "  ret; }\n"
+            ".entry twice() { .reg .b64 %x; .param .align 8 .b8 p[16]; .param .align 8 .b8 q[16]; st.param.b64 [p+8], "
+            "%x; call (q), f, (p, 1); call (q), f, (p, 2); ld.param.b64 %x, [q]; ret; }");
   expect("f", "SREG_64 t0, %local_base\nLD_B64/12 %x, t0, 24\nST_B64/12 t0, 0, %x\nRET\n");
-  expect("k",
-         "SREG_64 t0, %local_top\nST_B64/12 t0, 16, %x\nMOV_32 n, 3\nCALL f:0 n\nLD_B64/12 %x, t0, 8\nRET\n");
+  expect("k", "SREG_64 t0, %local_top\nST_B64/12 t0, 16, %x\nMOV_32 n, 3\nCALL f:0 n\nLD_B64/12 %x, t0, 8\nRET\n");
   const struct ir_func *f = func_named("f");
   assert_int_equal(f->arg_bytes, 32);
   assert_int_equal(f->local_bytes, 32);
@@ -390,8 +384,8 @@ static void branch_tables(void **state) {
 
 static void macros_have_the_lines_of_their_body(void **state) {
   (void)state;
-  open_text(
-      ".macro twice r\n  add.u32 \\r, \\r, \\r;\n  add.u32 \\r, \\r, \\r;\n.endm\n.entry k() {\n  .reg .b32 %a;\n  twice %a;\n  ret;\n}\n");
+  open_text(".macro twice r\n  add.u32 \\r, \\r, \\r;\n  add.u32 \\r, \\r, \\r;\n.endm\n.entry k() {\n  .reg .b32 "
+            "%a;\n  twice %a;\n  ret;\n}\n");
   const struct ir_func *f = func_named("k");
   assert_int_equal(f->insns[0].loc.line, 2);
   assert_int_equal(f->insns[1].loc.line, 3);
@@ -401,10 +395,12 @@ static void macros_have_the_lines_of_their_body(void **state) {
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------*/
-static const char sample[] =
-    ".target sm_90\n.global .u32 t[4] = {1, 2, 3, 4};\n.func (.param .b32 r) f(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; st.param.b32 [r], %x; ret; }\n"
-    ".entry k(.param .u64 p) { .reg .b32 %x<4>; .reg .b64 %q; .reg .pred %c; ld.param.u64 %q, [p]; mov.u32 %x0, %tid.x;\n"
-    "L: call (%x1), f, (%x0); add.u32 %x0, %x0, 1; setp.lt.u32 %c, %x0, 10; @%c bra L; st.global.u32 [%q], %x1; ret; }\n";
+static const char sample[] = ".target sm_90\n.global .u32 t[4] = {1, 2, 3, 4};\n.func (.param .b32 r) f(.param .b32 a) "
+                             "{ .reg .b32 %x; ld.param.b32 %x, [a]; st.param.b32 [r], %x; ret; }\n"
+                             ".entry k(.param .u64 p) { .reg .b32 %x<4>; .reg .b64 %q; .reg .pred %c; ld.param.u64 %q, "
+                             "[p]; mov.u32 %x0, %tid.x;\n"
+                             "L: call (%x1), f, (%x0); add.u32 %x0, %x0, 1; setp.lt.u32 %c, %x0, 10; @%c bra L; "
+                             "st.global.u32 [%q], %x1; ret; }\n";
 
 static void assembles_or_says_out_of_memory(void **state) {
   (void)state;
@@ -465,7 +461,8 @@ int main(void) {
       cmocka_unit_test(names_and_scopes),
       cmocka_unit_test(vectors_and_special_registers),
       cmocka_unit_test(initial_values),
-      cmocka_unit_test(addresses_of_variables), cmocka_unit_test(halves_round_to_nearest_even),
+      cmocka_unit_test(addresses_of_variables),
+      cmocka_unit_test(halves_round_to_nearest_even),
       cmocka_unit_test(scalars_travel_in_slots),
       cmocka_unit_test(scalars_in_parts_get_a_home),
       cmocka_unit_test(arrays_travel_in_memory),

@@ -1,4 +1,5 @@
-/* The container's writer: what is read back is what was written, bytes are canonical, and memory may run out anywhere. */
+/* The container's writer: what is read back is what was written, bytes are canonical, and memory may run out anywhere.
+ */
 #include "images.h"
 
 #include "failing.h"
@@ -37,7 +38,8 @@ static void same_params(const struct mx_func *a, const struct mx_func *b) {
   for (uint32_t k = 0; k < a->nparams; k++) {
     const struct mx_param *p = &a->params[k], *q = &b->params[k];
     assert_string_equal(p->name, q->name);
-    assert_true(p->offset == q->offset && p->size == q->size && p->align == q->align && p->type == q->type && p->is_pointer == q->is_pointer);
+    assert_true(p->offset == q->offset && p->size == q->size && p->align == q->align && p->type == q->type &&
+                p->is_pointer == q->is_pointer);
   }
 }
 
@@ -68,7 +70,8 @@ static const struct mx_line *line_at(const struct mx_func *f, uint32_t pc) {
   return found;
 }
 
-static void same_lines(const struct mx_image *a, const struct mx_image *b, const struct mx_func *x, const struct mx_func *y) {
+static void same_lines(const struct mx_image *a, const struct mx_image *b, const struct mx_func *x,
+                       const struct mx_func *y) {
   for (uint32_t pc = 0; pc < x->ncode; pc += 1 + x->ncode / 997) {
     const struct mx_line *p = line_at(x, pc), *q = line_at(y, pc);
     assert_int_equal(p->line, q->line);
@@ -80,7 +83,9 @@ static void same_names(const struct mx_func *a, const struct mx_func *b) {
   assert_int_equal(a->nnames, b->nnames);
   for (uint32_t k = 0; k < a->nnames; k++) {
     uint32_t j = 0;
-    while (j < b->nnames && (strcmp(a->names[k].name, b->names[j].name) || a->names[k].lo != b->names[j].lo || a->names[k].hi != b->names[j].hi)) j++;
+    while (j < b->nnames && (strcmp(a->names[k].name, b->names[j].name) || a->names[k].lo != b->names[j].lo ||
+                             a->names[k].hi != b->names[j].hi))
+      j++;
     assert_true(j < b->nnames);
     const struct mx_name *p = &a->names[k], *q = &b->names[j];
     assert_true(p->cls == q->cls && p->type == q->type && p->spilled == q->spilled && p->slot == q->slot);
@@ -123,7 +128,8 @@ static void same_vars(const struct mx_image *a, const struct mx_image *b) {
     if (v->ninit) assert_memory_equal(v->init, w->init, v->ninit);
     for (uint32_t x = 0; x < v->nrelocs; x++) {
       const struct mx_reloc *r = &v->relocs[x], *s = &w->relocs[x];
-      assert_true(r->offset == s->offset && r->size == s->size && r->byte == s->byte && r->kind == s->kind && r->index == s->index && r->addend == s->addend);
+      assert_true(r->offset == s->offset && r->size == s->size && r->byte == s->byte && r->kind == s->kind &&
+                  r->index == s->index && r->addend == s->addend);
     }
   }
 }
@@ -136,7 +142,8 @@ static void round_trip(void **state) {
     uint8_t *bytes = mx__image_write(&m.image, &size);
     struct mx__image *back = read_back(bytes, size);
     const struct mx_image *a = &m.image, *b = &back->image;
-    assert_true(a->lanes == b->lanes && a->sm == b->sm && a->ptx_version == b->ptx_version && a->address_size == b->address_size);
+    assert_true(a->lanes == b->lanes && a->sm == b->sm && a->ptx_version == b->ptx_version &&
+                a->address_size == b->address_size);
     same_vars(a, b);
     assert_int_equal(a->nfuncs, b->nfuncs);
     for (uint32_t k = 0; k < a->nfuncs; k++) {
@@ -202,7 +209,17 @@ static void literals(void **state) {
 
 static void names_with_numbers(void **state) {
   (void)state;
-  static const char *const names[] = {"%r0", "%r12", "x007", "9", "", "a1b22c333", "n4294967296123456789", "0000000000000", "%rd999999999", "%rd1000000000", "_Z3fooPfi_param_10"};
+  static const char *const names[] = {"%r0",
+                                      "%r12",
+                                      "x007",
+                                      "9",
+                                      "",
+                                      "a1b22c333",
+                                      "n4294967296123456789",
+                                      "0000000000000",
+                                      "%rd999999999",
+                                      "%rd1000000000",
+                                      "_Z3fooPfi_param_10"};
   static char big[400];
   memset(big, 'q', 390);
   struct mx_label labels[12] = {{0}};

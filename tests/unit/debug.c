@@ -1,4 +1,5 @@
-/* Debugging sessions: stops, steps, breakpoints, splits and joins, frames, registers, memory, code taken up in mid-launch. */
+/* Debugging sessions: stops, steps, breakpoints, splits and joins, frames, registers, memory, code taken up in
+ * mid-launch. */
 #include "mx/debug.h"
 #include "mx/text.h"
 
@@ -15,41 +16,41 @@
 /* Line numbers matter: each piece is one line. */
 static const char program[] =
     /* 1*/ ".version 9.0\n"
-    /* 2*/ ".target sm_90\n"
-    /* 3*/ ".func (.reg .u32 %out) twice(.reg .u32 %in) {\n"
-    /* 4*/ "  add.u32 %out, %in, %in;\n"
-    /* 5*/ "  ret;\n"
-    /* 6*/ "}\n"
-    /* 7*/ ".visible .entry work(.param .u64 p) {\n"
-    /* 8*/ "  .shared .align 4 .b8 s[64];\n"
-    /* 9*/ "  .reg .u32 %r<6>; .reg .u64 %d<4>; .reg .pred %p<2>;\n"
-    /*10*/ "  mov.u32 %r0, %tid.x;\n"
-    /*11*/ "  mov.u32 %r2, 1;\n"
-    /*12*/ "  st.shared.u32 [s], 77;\n"
-    /*13*/ "  setp.lt.u32 %p0, %r0, 8;\n"
-    /*14*/ "  @%p0 bra LOW;\n"
-    /*15*/ "  add.u32 %r1, %r0, 100;\n"
-    /*16*/ "  bra.uni MEET;\n"
-    /*17*/ "LOW:\n"
-    /*18*/ "  call (%r1), twice, (%r0);\n"
-    /*19*/ "MEET:\n"
-    /*20*/ "  ld.param.u64 %d0, [p];\n"
-    /*21*/ "  mul.wide.u32 %d1, %r0, 4;\n"
-    /*22*/ "  add.u64 %d2, %d0, %d1;\n"
-    /*23*/ "  st.global.u32 [%d2], %r1;\n"
-    /*24*/ "  bar.sync 0;\n"
-    /*25*/ "  ret;\n"
-    /*26*/ "}\n"
-    /*27*/ ".visible .entry forever() {\n"
-    /*28*/ "LOOP:\n"
-    /*29*/ "  bra LOOP;\n"
-    /*30*/ "}\n"
-    /*31*/ ".visible .entry local() {\n"
-    /*32*/ "  .local .align 8 .b8 mine[8]; .reg .u32 %r<2>;\n"
-    /*33*/ "  mov.u32 %r0, %tid.x;\n"
-    /*34*/ "  st.local.u32 [mine], %r0;\n"
-    /*35*/ "  ret;\n"
-    /*36*/ "}\n";
+           /* 2*/ ".target sm_90\n"
+           /* 3*/ ".func (.reg .u32 %out) twice(.reg .u32 %in) {\n"
+           /* 4*/ "  add.u32 %out, %in, %in;\n"
+           /* 5*/ "  ret;\n"
+           /* 6*/ "}\n"
+           /* 7*/ ".visible .entry work(.param .u64 p) {\n"
+           /* 8*/ "  .shared .align 4 .b8 s[64];\n"
+           /* 9*/ "  .reg .u32 %r<6>; .reg .u64 %d<4>; .reg .pred %p<2>;\n"
+           /*10*/ "  mov.u32 %r0, %tid.x;\n"
+           /*11*/ "  mov.u32 %r2, 1;\n"
+           /*12*/ "  st.shared.u32 [s], 77;\n"
+           /*13*/ "  setp.lt.u32 %p0, %r0, 8;\n"
+           /*14*/ "  @%p0 bra LOW;\n"
+           /*15*/ "  add.u32 %r1, %r0, 100;\n"
+           /*16*/ "  bra.uni MEET;\n"
+           /*17*/ "LOW:\n"
+           /*18*/ "  call (%r1), twice, (%r0);\n"
+           /*19*/ "MEET:\n"
+           /*20*/ "  ld.param.u64 %d0, [p];\n"
+           /*21*/ "  mul.wide.u32 %d1, %r0, 4;\n"
+           /*22*/ "  add.u64 %d2, %d0, %d1;\n"
+           /*23*/ "  st.global.u32 [%d2], %r1;\n"
+           /*24*/ "  bar.sync 0;\n"
+           /*25*/ "  ret;\n"
+           /*26*/ "}\n"
+           /*27*/ ".visible .entry forever() {\n"
+           /*28*/ "LOOP:\n"
+           /*29*/ "  bra LOOP;\n"
+           /*30*/ "}\n"
+           /*31*/ ".visible .entry local() {\n"
+           /*32*/ "  .local .align 8 .b8 mine[8]; .reg .u32 %r<2>;\n"
+           /*33*/ "  mov.u32 %r0, %tid.x;\n"
+           /*34*/ "  st.local.u32 [mine], %r0;\n"
+           /*35*/ "  ret;\n"
+           /*36*/ "}\n";
 
 static mx_device *d;
 static mx_module *m;
@@ -381,11 +382,13 @@ static void a_trace_sees_every_instruction(void **state) {
 
 static void code_can_be_added_while_it_runs(void **state) {
   (void)state;
-  static const char first[] = ".version 9.0\n.target sm_90\n.visible .entry work(.param .u64 p) {\n  .reg .u32 %r<9>; .reg .u64 %d<9>;\n"
-                              "  mov.u32 %r0, %tid.x;\n  add.u32 %r1, %r0, 1;\n  ret;\n}\n";
-  static const char second[] = ".version 9.0\n.target sm_90\n.visible .entry work(.param .u64 p) {\n  .reg .u32 %r<9>; .reg .u64 %d<9>;\n"
-                               "  mov.u32 %r0, %tid.x;\n  add.u32 %r1, %r0, 1;\n  ld.param.u64 %d0, [p];\n  mul.wide.u32 %d1, %r0, 4;\n"
-                               "  add.u64 %d2, %d0, %d1;\n  st.global.u32 [%d2], %r1;\n  ret;\n}\n";
+  static const char first[] =
+      ".version 9.0\n.target sm_90\n.visible .entry work(.param .u64 p) {\n  .reg .u32 %r<9>; .reg .u64 %d<9>;\n"
+      "  mov.u32 %r0, %tid.x;\n  add.u32 %r1, %r0, 1;\n  ret;\n}\n";
+  static const char second[] =
+      ".version 9.0\n.target sm_90\n.visible .entry work(.param .u64 p) {\n  .reg .u32 %r<9>; .reg .u64 %d<9>;\n"
+      "  mov.u32 %r0, %tid.x;\n  add.u32 %r1, %r0, 1;\n  ld.param.u64 %d0, [p];\n  mul.wide.u32 %d1, %r0, 4;\n"
+      "  add.u64 %d2, %d0, %d1;\n  st.global.u32 [%d2], %r1;\n  ret;\n}\n";
   static const char third[] = ".version 9.0\n.target sm_90\n.visible .entry work(.param .u64 p) {\n  .reg .u32 %r<9>;\n"
                               "  mov.u32 %r0, %tid.y;\n  ret;\n}\n";
   assert_int_equal(load(first, &m), MX_OK);

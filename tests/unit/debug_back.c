@@ -1,4 +1,5 @@
-/* Debugging sessions backwards: every recorded position is what it was; conditions, watchpoints, kinds, jumps, schedules, hangs. */
+/* Debugging sessions backwards: every recorded position is what it was; conditions, watchpoints, kinds, jumps,
+ * schedules, hangs. */
 #include "mx/debug.h"
 #include "mx/text.h"
 
@@ -13,65 +14,66 @@
 /* Loops, divergence, a call, barriers, shared and global memory, atomics, the heap, local memory. */
 static const char program[] =
     /* 1*/ ".version 9.0\n"
-    /* 2*/ ".target sm_90\n"
-    /* 3*/ ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
-    /* 4*/ ".extern .func free(.param .b64 p);\n"
-    /* 5*/ ".func (.reg .u32 %out) twice(.reg .u32 %in) {\n"
-    /* 6*/ "  add.u32 %out, %in, %in;\n"
-    /* 7*/ "  ret;\n"
-    /* 8*/ "}\n"
-    /* 9*/ ".visible .entry work(.param .u64 p) {\n"
-    /*10*/ "  .shared .align 4 .b8 s[512]; .local .align 8 .b8 mine[64];\n"
-    /*11*/ "  .reg .u32 %r<9>; .reg .u64 %d<6>; .reg .pred %p<3>;\n"
-    /*12*/ "  mov.u32 %r0, %tid.x;\n"
-    /*13*/ "  mov.u32 %r1, 0;\n"
-    /*14*/ "  mov.u32 %r2, %r0;\n"
-    /*15*/ "  ld.param.u64 %d0, [p];\n"
-    /*16*/ "LOOP:\n"
-    /*17*/ "  and.b32 %r3, %r2, 3;\n"
-    /*18*/ "  setp.eq.u32 %p0, %r3, 1;\n"
-    /*19*/ "  @%p0 bra ODD;\n"
-    /*20*/ "  add.u32 %r2, %r2, 7;\n"
-    /*21*/ "  bra.uni MEET;\n"
-    /*22*/ "ODD:\n"
-    /*23*/ "  call (%r2), twice, (%r2);\n"
-    /*24*/ "MEET:\n"
-    /*25*/ "  shl.b32 %r4, %r0, 2; mov.u32 %r8, s;\n"
-    /*26*/ "  st.shared.u32 [%r4], %r2;\n"
-    /*27*/ "  bar.sync 0;\n"
-    /*28*/ "  xor.b32 %r5, %r4, 4;\n"
-    /*29*/ "  ld.shared.u32 %r6, [%r5];\n"
-    /*30*/ "  atom.global.add.u32 %r7, [%d0], %r6;\n"
-    /*31*/ "  st.local.u32 [mine], %r7;\n"
-    /*32*/ "  cvt.u64.u32 %d1, %r4;\n"
-    /*33*/ "  add.u64 %d2, %d0, %d1;\n"
-    /*34*/ "  st.global.u32 [%d2+4096], %r7;\n"
-    /*35*/ "  bar.sync 0;\n"
-    /*36*/ "  { .param .b64 n; .param .b64 r; st.param.b64 [n], 100; call (r), malloc, (n); ld.param.b64 %d3, [r]; }\n"
-    /*37*/ "  st.u32 [%d3], %r7;\n"
-    /*38*/ "  { .param .b64 q; st.param.b64 [q], %d3; call free, (q); }\n"
-    /*39*/ "  add.u32 %r1, %r1, 1;\n"
-    /*40*/ "  setp.lt.u32 %p1, %r1, 40;\n"
-    /*41*/ "  @%p1 bra LOOP;\n"
-    /*42*/ "  ret;\n"
-    /*43*/ "}\n"
-    /*44*/ ".visible .entry stuck(.param .u64 p) {\n"
-    /*45*/ "  .reg .u32 %r<3>; .reg .u64 %d0; .reg .pred %p0;\n"
-    /*46*/ "  ld.param.u64 %d0, [p];\n"
-    /*47*/ "WAIT:\n"
-    /*48*/ "  ld.volatile.global.u32 %r0, [%d0];\n"
-    /*49*/ "  setp.eq.u32 %p0, %r0, 0;\n"
-    /*50*/ "  @%p0 bra WAIT;\n"
-    /*51*/ "  ret;\n"
-    /*52*/ "}\n"
-    /*53*/ ".visible .entry race(.param .u64 p) {\n"
-    /*54*/ "  .reg .u32 %r<3>; .reg .u64 %d0;\n"
-    /*55*/ "  ld.param.u64 %d0, [p];\n"
-    /*56*/ "  ld.global.u32 %r0, [%d0];\n"
-    /*57*/ "  add.u32 %r0, %r0, 1;\n"
-    /*58*/ "  st.global.u32 [%d0], %r0;\n"
-    /*59*/ "  ret;\n"
-    /*60*/ "}\n";
+           /* 2*/ ".target sm_90\n"
+           /* 3*/ ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+           /* 4*/ ".extern .func free(.param .b64 p);\n"
+           /* 5*/ ".func (.reg .u32 %out) twice(.reg .u32 %in) {\n"
+           /* 6*/ "  add.u32 %out, %in, %in;\n"
+           /* 7*/ "  ret;\n"
+           /* 8*/ "}\n"
+           /* 9*/ ".visible .entry work(.param .u64 p) {\n"
+           /*10*/ "  .shared .align 4 .b8 s[512]; .local .align 8 .b8 mine[64];\n"
+           /*11*/ "  .reg .u32 %r<9>; .reg .u64 %d<6>; .reg .pred %p<3>;\n"
+           /*12*/ "  mov.u32 %r0, %tid.x;\n"
+           /*13*/ "  mov.u32 %r1, 0;\n"
+           /*14*/ "  mov.u32 %r2, %r0;\n"
+           /*15*/ "  ld.param.u64 %d0, [p];\n"
+           /*16*/ "LOOP:\n"
+           /*17*/ "  and.b32 %r3, %r2, 3;\n"
+           /*18*/ "  setp.eq.u32 %p0, %r3, 1;\n"
+           /*19*/ "  @%p0 bra ODD;\n"
+           /*20*/ "  add.u32 %r2, %r2, 7;\n"
+           /*21*/ "  bra.uni MEET;\n"
+           /*22*/ "ODD:\n"
+           /*23*/ "  call (%r2), twice, (%r2);\n"
+           /*24*/ "MEET:\n"
+           /*25*/ "  shl.b32 %r4, %r0, 2; mov.u32 %r8, s;\n"
+           /*26*/ "  st.shared.u32 [%r4], %r2;\n"
+           /*27*/ "  bar.sync 0;\n"
+           /*28*/ "  xor.b32 %r5, %r4, 4;\n"
+           /*29*/ "  ld.shared.u32 %r6, [%r5];\n"
+           /*30*/ "  atom.global.add.u32 %r7, [%d0], %r6;\n"
+           /*31*/ "  st.local.u32 [mine], %r7;\n"
+           /*32*/ "  cvt.u64.u32 %d1, %r4;\n"
+           /*33*/ "  add.u64 %d2, %d0, %d1;\n"
+           /*34*/ "  st.global.u32 [%d2+4096], %r7;\n"
+           /*35*/ "  bar.sync 0;\n"
+           /*36*/ "  { .param .b64 n; .param .b64 r; st.param.b64 [n], 100; call (r), malloc, (n); ld.param.b64 %d3, "
+           "[r]; }\n"
+           /*37*/ "  st.u32 [%d3], %r7;\n"
+           /*38*/ "  { .param .b64 q; st.param.b64 [q], %d3; call free, (q); }\n"
+           /*39*/ "  add.u32 %r1, %r1, 1;\n"
+           /*40*/ "  setp.lt.u32 %p1, %r1, 40;\n"
+           /*41*/ "  @%p1 bra LOOP;\n"
+           /*42*/ "  ret;\n"
+           /*43*/ "}\n"
+           /*44*/ ".visible .entry stuck(.param .u64 p) {\n"
+           /*45*/ "  .reg .u32 %r<3>; .reg .u64 %d0; .reg .pred %p0;\n"
+           /*46*/ "  ld.param.u64 %d0, [p];\n"
+           /*47*/ "WAIT:\n"
+           /*48*/ "  ld.volatile.global.u32 %r0, [%d0];\n"
+           /*49*/ "  setp.eq.u32 %p0, %r0, 0;\n"
+           /*50*/ "  @%p0 bra WAIT;\n"
+           /*51*/ "  ret;\n"
+           /*52*/ "}\n"
+           /*53*/ ".visible .entry race(.param .u64 p) {\n"
+           /*54*/ "  .reg .u32 %r<3>; .reg .u64 %d0;\n"
+           /*55*/ "  ld.param.u64 %d0, [p];\n"
+           /*56*/ "  ld.global.u32 %r0, [%d0];\n"
+           /*57*/ "  add.u32 %r0, %r0, 1;\n"
+           /*58*/ "  st.global.u32 [%d0], %r0;\n"
+           /*59*/ "  ret;\n"
+           /*60*/ "}\n";
 
 static mx_device *d;
 static mx_module *m;
@@ -364,9 +366,17 @@ static void little_memory_goes_less_far(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(name_) cmocka_unit_test_setup_teardown(name_, setup, teardown)
-      T(positions_come_again), T(positions_come_again_in_other_schedules), T(steps_back_undo_steps), T(lines_and_calls_backwards),
-      T(who_wrote_it), T(changes_are_done_again), T(conditions_and_kinds), T(a_jump_skips_code), T(a_livelock_is_suspected),
-      T(schedules_find_races), T(little_memory_goes_less_far),
+      T(positions_come_again),
+      T(positions_come_again_in_other_schedules),
+      T(steps_back_undo_steps),
+      T(lines_and_calls_backwards),
+      T(who_wrote_it),
+      T(changes_are_done_again),
+      T(conditions_and_kinds),
+      T(a_jump_skips_code),
+      T(a_livelock_is_suspected),
+      T(schedules_find_races),
+      T(little_memory_goes_less_far),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

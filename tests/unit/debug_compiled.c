@@ -1,5 +1,6 @@
-/* Sessions whose launches run compiled code: they stop where interpreted ones do, having counted the same, and show the same
- * registers, or say that they do not know; conditions are asked by compiled code; what is set while they stand counts. */
+/* Sessions whose launches run compiled code: they stop where interpreted ones do, having counted the same, and show the
+ * same registers, or say that they do not know; conditions are asked by compiled code; what is set while they stand
+ * counts. */
 #include "mx/debug.h"
 #include "mx/text.h"
 
@@ -11,42 +12,43 @@
 
 #include <cmocka.h>
 
-/* A divergent loop with an if in it, a call, barriers that several warps wait at, a shuffle, a register that only holds what was. */
-static const char program[] =
-    ".version 9.0\n.target mx64\n"
-    ".func (.reg .u32 %out) twice (.reg .u32 %in)\n{\n  add.u32 %t, %in, 1;\n  add.u32 %out, %in, %in;\n  add.u32 %out, %out, %t;\n  ret;\n}\n"
-    ".visible .entry work (.param .u64 p)\n{\n"
-    "  .shared .align 4 .b8 s[1024];\n"
-    "  mad.lo.u32 %i, %ctaid.x, %ntid.x, %tid.x;\n"
-    "  mov.u32 %sum, 0;\n"
-    "  and.b32 %n, %i, 7;\n"
-    "  add.u32 %n, %n, 2;\n"
-    "loop:\n"
-    "  and.b32 %odd, %n, 1;\n"
-    "  setp.eq.u32 %is, %odd, 1;\n"
-    "  @%is bra left;\n"
-    "  mad.lo.u32 %sum, %n, %i, %sum;\n"
-    "  bra meet;\n"
-    "left:\n"
-    "  shl.b32 %k, %n, 2;\n"
-    "  add.u32 %sum, %sum, %k;\n"
-    "meet:\n"
-    "  sub.u32 %n, %n, 1;\n"
-    "  setp.ne.u32 %more, %n, 0;\n"
-    "  @%more bra loop;\n"
-    "  shl.b32 %at, %tid.x, 2;\n"
-    "  st.shared.u32 [s + %at], %sum;\n"
-    "  bar.sync 0;\n"
-    "  xor.b32 %other, %at, 256;\n"
-    "  ld.shared.u32 %v, [s + %other];\n"
-    "  add.u32 %sum, %sum, %v;\n"
-    "  bar.sync 0;\n"
-    "  shfl.sync.bfly.b32 %x, %sum, 3, 63, -1;\n"
-    "  setp.lt.u32 %low, %tid.x, 9;\n"
-    "  @%low add.u32 %sum, %sum, %x;\n"
-    "  call (%sum), twice, (%sum);\n"
-    "  st.global.u32 [%p + %i*4], %sum;\n"
-    "  exit;\n}\n";
+/* A divergent loop with an if in it, a call, barriers that several warps wait at, a shuffle, a register that only holds
+ * what was. */
+static const char program[] = ".version 9.0\n.target mx64\n"
+                              ".func (.reg .u32 %out) twice (.reg .u32 %in)\n{\n  add.u32 %t, %in, 1;\n  add.u32 %out, "
+                              "%in, %in;\n  add.u32 %out, %out, %t;\n  ret;\n}\n"
+                              ".visible .entry work (.param .u64 p)\n{\n"
+                              "  .shared .align 4 .b8 s[1024];\n"
+                              "  mad.lo.u32 %i, %ctaid.x, %ntid.x, %tid.x;\n"
+                              "  mov.u32 %sum, 0;\n"
+                              "  and.b32 %n, %i, 7;\n"
+                              "  add.u32 %n, %n, 2;\n"
+                              "loop:\n"
+                              "  and.b32 %odd, %n, 1;\n"
+                              "  setp.eq.u32 %is, %odd, 1;\n"
+                              "  @%is bra left;\n"
+                              "  mad.lo.u32 %sum, %n, %i, %sum;\n"
+                              "  bra meet;\n"
+                              "left:\n"
+                              "  shl.b32 %k, %n, 2;\n"
+                              "  add.u32 %sum, %sum, %k;\n"
+                              "meet:\n"
+                              "  sub.u32 %n, %n, 1;\n"
+                              "  setp.ne.u32 %more, %n, 0;\n"
+                              "  @%more bra loop;\n"
+                              "  shl.b32 %at, %tid.x, 2;\n"
+                              "  st.shared.u32 [s + %at], %sum;\n"
+                              "  bar.sync 0;\n"
+                              "  xor.b32 %other, %at, 256;\n"
+                              "  ld.shared.u32 %v, [s + %other];\n"
+                              "  add.u32 %sum, %sum, %v;\n"
+                              "  bar.sync 0;\n"
+                              "  shfl.sync.bfly.b32 %x, %sum, 3, 63, -1;\n"
+                              "  setp.lt.u32 %low, %tid.x, 9;\n"
+                              "  @%low add.u32 %sum, %sum, %x;\n"
+                              "  call (%sum), twice, (%sum);\n"
+                              "  st.global.u32 [%p + %i*4], %sum;\n"
+                              "  exit;\n}\n";
 
 enum { GRID = 3, BLOCK = 128, THREADS = GRID * BLOCK, MOST = 40 };
 
@@ -93,7 +95,8 @@ static int tear_down(void **state) {
 
 static mx_debug_stop go(struct machine *w, mx_debug_order order, const mx_debug_stop *at) {
   mx_debug_stop s = {.struct_size = sizeof s};
-  if (mx_debug_go(w->g, order, at ? at->block : 0, at ? at->warp : 0, 1, &s) != MX_OK) fail_msg("%s", mx_last_error_text(w->d));
+  if (mx_debug_go(w->g, order, at ? at->block : 0, at ? at->warp : 0, 1, &s) != MX_OK)
+    fail_msg("%s", mx_last_error_text(w->d));
   return s;
 }
 
@@ -109,7 +112,8 @@ static uint64_t compare_registers(const mx_debug_stop *s, uint32_t warp, uint32_
     assert_true(a.known == UINT64_MAX);
     for (unsigned l = 0; l < 64; l++)
       if (split.lanes >> l & b.known >> l & 1 && a.low[l] != b.low[l])
-        fail_msg("%s of warp %u in lane %u, pc %u: %llu, expected %llu (known %llx)", a.name, warp, l, s->pc, (unsigned long long)b.low[l], (unsigned long long)a.low[l], (unsigned long long)b.known);
+        fail_msg("%s of warp %u in lane %u, pc %u: %llu, expected %llu (known %llx)", a.name, warp, l, s->pc,
+                 (unsigned long long)b.low[l], (unsigned long long)a.low[l], (unsigned long long)b.known);
     unknown |= split.lanes & ~b.known;
   }
   return unknown;
@@ -177,7 +181,10 @@ static bool sum_is(void *user, const mx_debug_point *at) {
 
 static void set_test(int number, uint64_t value) {
   mx_debug_breakpoint b = {.struct_size = sizeof b};
-  mx_debug_test t[] = {{.op = MX_DEBUG_TEST_CELL}, {.op = MX_DEBUG_TEST_INT, .bits = value}, {.op = MX_DEBUG_TEST_EQ}, {.op = MX_DEBUG_TEST_ANY}};
+  mx_debug_test t[] = {{.op = MX_DEBUG_TEST_CELL},
+                       {.op = MX_DEBUG_TEST_INT, .bits = value},
+                       {.op = MX_DEBUG_TEST_EQ},
+                       {.op = MX_DEBUG_TEST_ANY}};
   assert_int_equal(mx_debug_break_at(compiled.g, 0, &b), MX_OK);
   t[0].cell.struct_size = sizeof t[0].cell;
   assert_int_equal(mx_debug_find_cell(compiled.g, b.function, b.pc, "%sum", &t[0].cell), MX_OK);

@@ -1,5 +1,5 @@
-/* Sessions whose launch runs on several workers while nothing stops it: they show, stop by stop, what a session of one worker shows,
- * and come to the same end; blocks that rest in the middle of anything go on from there. */
+/* Sessions whose launch runs on several workers while nothing stops it: they show, stop by stop, what a session of one
+ * worker shows, and come to the same end; blocks that rest in the middle of anything go on from there. */
 #include "jit/runtime/jit.h"
 #include "mx/debug.h"
 #include "mx/text.h"
@@ -17,7 +17,8 @@
 
 #include <cmocka.h>
 
-/* Each block spins for a while, through barriers and divergence. Then those from `first` on, one in four, do what `what` says. */
+/* Each block spins for a while, through barriers and divergence. Then those from `first` on, one in four, do what
+ * `what` says. */
 static const char program[] =
     ".version 9.0\n.target mx64\n"
     ".visible .entry work (.param .u64 p, .param .u32 n, .param .u32 first, .param .u32 what)\n{\n"
@@ -89,7 +90,17 @@ static const char program[] =
     "hit:\n"
     "  exit;\n}\n";
 
-enum { GRID = 48, BLOCK = 128, THREADS = GRID * BLOCK, TIMES = 3000, FIRST = 20, NOTHING = 0, TRAPS = 1, HANGS = 2, PRINTS = 3 };
+enum {
+  GRID = 48,
+  BLOCK = 128,
+  THREADS = GRID * BLOCK,
+  TIMES = 3000,
+  FIRST = 20,
+  NOTHING = 0,
+  TRAPS = 1,
+  HANGS = 2,
+  PRINTS = 3
+};
 
 struct machine {
   mx_device *d;
@@ -117,7 +128,10 @@ static void begin(struct machine *w, const char *kernel, uint32_t threads, mx_ji
   assert_int_equal(mx_alloc(w->d, THREADS * 4, &w->out), MX_OK);
   assert_int_equal(mx_memset32(w->d, w->out, 0, THREADS), MX_OK);
   assert_int_equal(mx_module_kernel(w->m, kernel, &k), MX_OK);
-  struct { uint64_t p; uint32_t n, first, what; } params = {w->out, TIMES, FIRST, what};
+  struct {
+    uint64_t p;
+    uint32_t n, first, what;
+  } params = {w->out, TIMES, FIRST, what};
   c.grid[0] = GRID, c.block[0] = BLOCK, c.jit = jit, c.threads = threads;
   if (mx_debug_begin(k, &c, &params, 20, &w->g) != MX_OK) fail_msg("%s", mx_last_error_text(w->d));
 }
@@ -208,10 +222,14 @@ static void blocks_that_wait_for_others(void **state) {
 }
 
 /* Ctrl-C at any moment, again and again. */
-static struct { mx_debug *g; atomic_bool stop; } pauser;
+static struct {
+  mx_debug *g;
+  atomic_bool stop;
+} pauser;
 static void *pause_often(void *arg) {
   (void)arg;
-  /* Longer and longer apart: where other programs have the processors, a session may need most of a short time to begin again. */
+  /* Longer and longer apart: where other programs have the processors, a session may need most of a short time to begin
+   * again. */
   for (long nap = 3000000; !atomic_load(&pauser.stop); nap += nap / 16) {
     nanosleep(&(struct timespec){.tv_sec = nap / 1000000000, .tv_nsec = nap % 1000000000}, NULL);
     mx_debug_pause(pauser.g);
@@ -286,9 +304,14 @@ static void sessions_end_while_blocks_rest(void **state) {
 int main(void) {
   setenv("MX_CACHE_DIR", "", 1);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nothing_is_hit),        cmocka_unit_test(stops_come_in_order),         cmocka_unit_test(the_first_trap_is_shown),
-      cmocka_unit_test(deadlocks_are_told),    cmocka_unit_test(text_is_printed_once),        cmocka_unit_test(blocks_that_wait_for_others),
-      cmocka_unit_test(pauses_change_nothing), cmocka_unit_test(sessions_end_while_blocks_rest),
+      cmocka_unit_test(nothing_is_hit),
+      cmocka_unit_test(stops_come_in_order),
+      cmocka_unit_test(the_first_trap_is_shown),
+      cmocka_unit_test(deadlocks_are_told),
+      cmocka_unit_test(text_is_printed_once),
+      cmocka_unit_test(blocks_that_wait_for_others),
+      cmocka_unit_test(pauses_change_nothing),
+      cmocka_unit_test(sessions_end_while_blocks_rest),
       cmocka_unit_test(pauses_while_code_is_made),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,8 @@ static void ranges_are_checked_as_a_whole(void **state) {
   assert_int_equal(mx_alloc(d, 100, &a), MX_OK);
   assert_int_equal(mx_allocation_set_name(d, a, "x"), MX_OK);
   assert_int_equal(mx_copy_to_device(d, a, bytes, 200), MX_INVALID_ADDRESS);
-  expect_text("mx_copy_to_device: write of 200 bytes at 0x100000000: the last 100 of 200 bytes are past the end of buffer #1 'x'");
+  expect_text("mx_copy_to_device: write of 200 bytes at 0x100000000: the last 100 of 200 bytes are past the end of "
+              "buffer #1 'x'");
   assert_int_equal(mx_copy_from_device(d, bytes, 0, 1), MX_INVALID_ADDRESS);
   expect_text("null pointer");
   assert_int_equal(mx_memset32(d, a, 0, UINT64_MAX / 2), MX_INVALID_VALUE);

@@ -73,10 +73,12 @@ static void declarations(void **state) {
   has(t, ".extern .global .align 1 .b8 %.v6 \"main\"[9];\n");
   has(t, ".reloc table, 8, 8, coefficients+4;\n.reloc table, 16, 8, generic(table)-8;\n.reloc table, 40, 8, helper;\n");
   has(t, ".func (.reg .b32 %.r3, .reg .pred %.p0) helper(.reg .b64 %.d2, .reg .b32 %.r0, .reg .b128 %.q4, ");
-  has(t, ".visible .entry main(\n\t.param .u64 .ptr main_param_0 @0,\n\t.param .s32 n @8,\n\t.param .align 16 .b8 box[20] @16,\n\t.param .f64 scale @40)\n");
+  has(t, ".visible .entry main(\n\t.param .u64 .ptr main_param_0 @0,\n\t.param .s32 n @8,\n\t.param .align 16 .b8 "
+         "box[20] @16,\n\t.param .f64 scale @40)\n");
   has(t, ".maxntid 256, 1, 1\n.reqntid 8, 4, 2\n.minnctapersm 3\n.cooperative\n.paramsize 48\n{\n");
   has(t, "\t.slots 40, 20, 9, 5, 3, 2;\n\t.frame 64, 0;\n\t.uses %.v3, %.v2, dynamic;\n");
-  has(t, "%.P0:\t.callprototype (.reg .b32 _, .reg .pred _) _ (.reg .b32 _, .reg .b128 _, .reg .pred _, .reg .b64 _, .reg .b32 _, .reg .b32 _, .reg .b32 _);\n%.P1:\t.callprototype _ ();\n");
+  has(t, "%.P0:\t.callprototype (.reg .b32 _, .reg .pred _) _ (.reg .b32 _, .reg .b128 _, .reg .pred _, .reg .b64 _, "
+         ".reg .b32 _, .reg .b32 _, .reg .b32 _);\n%.P1:\t.callprototype _ ();\n");
   has(t, "\tcall last;\n");
   free(t);
   m.image.sm = m.image.ptx_version = 0;
@@ -93,10 +95,14 @@ static void instructions(void **state) {
   made_vars(&m, true);
   struct mx_func f = {0};
   struct maker k = maker_begin(&m, &f, "f");
-  unsigned v5 = maker_lit(&k, MX_LIT_VALUE, 0, 5), v0 = maker_lit(&k, MX_LIT_VALUE, 0, 0), minus4 = maker_lit(&k, MX_LIT_VALUE, 0, (uint64_t)-4);
-  unsigned one = maker_lit(&k, MX_LIT_VALUE, 0, 0x3F800000), var = maker_lit(&k, MX_LIT_VAR, 0, 0), far = maker_lit(&k, MX_LIT_VAR, 0, 16);
+  unsigned v5 = maker_lit(&k, MX_LIT_VALUE, 0, 5), v0 = maker_lit(&k, MX_LIT_VALUE, 0, 0),
+           minus4 = maker_lit(&k, MX_LIT_VALUE, 0, (uint64_t)-4);
+  unsigned one = maker_lit(&k, MX_LIT_VALUE, 0, 0x3F800000), var = maker_lit(&k, MX_LIT_VAR, 0, 0),
+           far = maker_lit(&k, MX_LIT_VAR, 0, 16);
   unsigned buffer = maker_lit(&k, MX_LIT_GENERIC, 2, (uint64_t)-8);
-#define I(op_, mod_, ...) maker_fields(&k, mx_w_make(op_, MX_GUARD_NONE, false, mod_), (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
+#define I(op_, mod_, ...) \
+  maker_fields(&k, mx_w_make(op_, MX_GUARD_NONE, false, mod_), (const unsigned[]){__VA_ARGS__}, \
+               sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
   I(MX_ADD_U32, 0, 1, 2, v5);
   I(MX_ADD_F32, 0, 1, 2, one);
   I(MX_LD_B32, 4, 1, 2, v0);
@@ -206,7 +212,8 @@ static void round_trip(void **state) {
       size_t at = 0;
       while (text[at] && text[at] == second[at]) at++;
       while (at && text[at - 1] != '\n') at--;
-      fail_msg("seed %llu: bytes differ; first line that does: %.200s\nand: %.200s", (unsigned long long)seed, text + at, second + at);
+      fail_msg("seed %llu: bytes differ; first line that does: %.200s\nand: %.200s", (unsigned long long)seed,
+               text + at, second + at);
     }
     mx_asm_free(r);
     free(text);
@@ -218,8 +225,8 @@ static void round_trip(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(spellings),     cmocka_unit_test(patterns),      cmocka_unit_test(declarations),
-      cmocka_unit_test(instructions),  cmocka_unit_test(broken_images), cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(spellings),    cmocka_unit_test(patterns),      cmocka_unit_test(declarations),
+      cmocka_unit_test(instructions), cmocka_unit_test(broken_images), cmocka_unit_test(out_of_memory),
       cmocka_unit_test(round_trip),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

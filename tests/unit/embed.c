@@ -31,6 +31,7 @@ static void the_trap_is_the_one_that_is_meant(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(the_example_runs), cmocka_unit_test(the_trap_is_the_one_that_is_meant)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_example_runs),
+                                     cmocka_unit_test(the_trap_is_the_one_that_is_meant)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

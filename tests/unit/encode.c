@@ -1,5 +1,5 @@
-/* Words, names, lines, labels, tables and module-wide numbers; meeting points in words; what is refused; memory that runs
- * out anywhere. */
+/* Words, names, lines, labels, tables and module-wide numbers; meeting points in words; what is refused; memory that
+ * runs out anywhere. */
 #include "failing.h"
 
 #include "asm/common/arena.c"
@@ -23,9 +23,9 @@ static void test_words(void **state) {
   f->tables = calloc(1, sizeof *f->tables), f->ntables = 1;
   f->tables[0] = (struct ir_table){calloc(2, sizeof(uint32_t)), 2};
 
-  ADD(&b, MX_MOV_32, reg(x), value(0xFFFFFFFF12345678));                  /*  0 movi, trimmed */
-  ADD(&b, MX_MOV_64, reg(a), value(~UINT64_C(4)));                        /*  1 movi, sign-extended */
-  ADD(&b, MX_VOTE_ACTIVE, reg(p), value(3))->mod = 2;                     /*  2 a predicate literal is one bit */
+  ADD(&b, MX_MOV_32, reg(x), value(0xFFFFFFFF12345678)); /*  0 movi, trimmed */
+  ADD(&b, MX_MOV_64, reg(a), value(~UINT64_C(4)));       /*  1 movi, sign-extended */
+  ADD(&b, MX_VOTE_ACTIVE, reg(p), value(3))->mod = 2;    /*  2 a predicate literal is one bit */
   uint32_t top = add_label(&b);
   f->labels[top].name = NULL;
   struct ir_insn *add = ADD(&b, MX_ADD_U32, reg(x), reg(x), value(0x1FFFFFFFF)); /*  3 */
@@ -33,16 +33,16 @@ static void test_words(void **state) {
   struct ir_insn *call = ADD(&b, MX_CALL, reg(a), reg(x), value(0x12345)); /*  4, 5 */
   call->callee = 1, call->nres = 1, call->guard_neg = true;
   uint32_t skip = add_label(&b);
-  add_bra(&b, p, skip);                                                   /*  6 */
-  ADD(&b, MX_MOV_64, reg(a), value(UINT64_C(1) << 40));                   /*  7 pooled */
+  add_bra(&b, p, skip);                                 /*  6 */
+  ADD(&b, MX_MOV_64, reg(a), value(UINT64_C(1) << 40)); /*  7 pooled */
   f->labels[skip].insn = f->ninsns, f->labels[skip].name = "skip";
   ADD(&b, MX_LD_B32_V4, reg(x), reg(y), reg(x), reg(y), reg(a), value(8)); /*  8, 9 */
-  ADD(&b, MX_ST_B32_V2, reg(a), value(8), reg(x), reg(y));                /* 10 */
+  ADD(&b, MX_ST_B32_V2, reg(a), value(8), reg(x), reg(y));                 /* 10 */
   f->tables[0].labels[0] = top, f->tables[0].labels[1] = skip;
-  ADD(&b, MX_BRX, reg(y));                                                /* 11 */
+  ADD(&b, MX_BRX, reg(y)); /* 11 */
   uint32_t unreached = add_label(&b);
   f->labels[unreached].name = "unreached";
-  struct ir_insn *back = add_bra(&b, p, top);                             /* 12; then ret, 13 */
+  struct ir_insn *back = add_bra(&b, p, top); /* 12; then ret, 13 */
   back->fixed_reconv = true, back->reconv = skip;
   for (uint32_t i = 0; i < f->ninsns; i++) f->insns[i].loc.line = i < 3 ? 10 : i == 5 ? 0 : i + 10;
 
@@ -50,22 +50,25 @@ static void test_words(void **state) {
   const struct mx_func *o = &image.funcs[0];
   const mx_word none = mx_w_make(0, MX_GUARD_NONE, false, 0);
   const mx_word want[] = {
-    (none | MX_MOVI_32) | mx_w_put_movi(0, 0x12345678),
-    (none | MX_MOVI_64) | mx_w_put_movi(0, (uint32_t)-5),
-    mx_w_make(MX_VOTE_ACTIVE, MX_GUARD_NONE, false, 2) | mx_w_put(1, MX_LIT),
-    mx_w_make(MX_ADD_U32, 0, true, 0) | mx_w_put(2, MX_LIT + 1),
-    (none | MX_CALL) | mx_w_put_branch(1, 0) | mx_w_put(2, 1) | mx_w_put(3, 2), mx_w_put_ext(2, MX_LIT + 2),
-    mx_w_make(MX_BRA, 0, false, 0) | mx_w_put_branch(8, 8),
-    (none | MX_MOV_64) | mx_w_put(1, MX_LIT + 3),
-    (none | MX_LD_B32_V4) | mx_w_put(1, 1) | mx_w_put(3, 1), mx_w_put_ext(1, MX_LIT + 4),
-    (none | MX_ST_B32_V2) | mx_w_put(1, MX_LIT + 4) | mx_w_put(3, 1),
-    (none | MX_BRX) | mx_w_put(0, 1) | mx_w_put(2, 0x3FF) | mx_w_put(3, 0x3FF),
-    mx_w_make(MX_BRA, 0, false, 0) | mx_w_put_branch(3, 8),
-    (none | MX_RET),
+      (none | MX_MOVI_32) | mx_w_put_movi(0, 0x12345678),
+      (none | MX_MOVI_64) | mx_w_put_movi(0, (uint32_t)-5),
+      mx_w_make(MX_VOTE_ACTIVE, MX_GUARD_NONE, false, 2) | mx_w_put(1, MX_LIT),
+      mx_w_make(MX_ADD_U32, 0, true, 0) | mx_w_put(2, MX_LIT + 1),
+      (none | MX_CALL) | mx_w_put_branch(1, 0) | mx_w_put(2, 1) | mx_w_put(3, 2),
+      mx_w_put_ext(2, MX_LIT + 2),
+      mx_w_make(MX_BRA, 0, false, 0) | mx_w_put_branch(8, 8),
+      (none | MX_MOV_64) | mx_w_put(1, MX_LIT + 3),
+      (none | MX_LD_B32_V4) | mx_w_put(1, 1) | mx_w_put(3, 1),
+      mx_w_put_ext(1, MX_LIT + 4),
+      (none | MX_ST_B32_V2) | mx_w_put(1, MX_LIT + 4) | mx_w_put(3, 1),
+      (none | MX_BRX) | mx_w_put(0, 1) | mx_w_put(2, 0x3FF) | mx_w_put(3, 0x3FF),
+      mx_w_make(MX_BRA, 0, false, 0) | mx_w_put_branch(3, 8),
+      (none | MX_RET),
   };
   assert_int_equal(o->ncode, sizeof want / sizeof *want);
   for (uint32_t i = 0; i < o->ncode; i++)
-    if (o->code[i] != want[i]) fail_msg("word %u is %#llx, not %#llx", i, (unsigned long long)o->code[i], (unsigned long long)want[i]);
+    if (o->code[i] != want[i])
+      fail_msg("word %u is %#llx, not %#llx", i, (unsigned long long)o->code[i], (unsigned long long)want[i]);
   const uint64_t lits[] = {1, 0xFFFFFFFF, 0x2345, UINT64_C(1) << 40, 8};
   assert_int_equal(o->nlits, 5);
   for (uint32_t i = 0; i < 5; i++) assert_true(o->lits[i].value == lits[i] && o->lits[i].kind == MX_LIT_VALUE);
@@ -74,7 +77,8 @@ static void test_words(void **state) {
   assert_true(!strcmp(o->labels[0].name, "skip") && o->labels[0].pc == 8);
   assert_true(!strcmp(o->labels[1].name, "unreached") && o->labels[1].pc == 12);
   assert_true(o->tables[0].ntargets == 2 && o->tables[0].targets[0] == 3 && o->tables[0].targets[1] == 8);
-  const struct mx_line lines[] = {{0, 0, 10}, {3, 0, 13}, {4, 0, 14}, {7, 0, 16}, {8, 0, 17}, {10, 0, 18}, {11, 0, 19}, {12, 0, 20}};
+  const struct mx_line lines[] = {{0, 0, 10}, {3, 0, 13},  {4, 0, 14},  {7, 0, 16},
+                                  {8, 0, 17}, {10, 0, 18}, {11, 0, 19}, {12, 0, 20}};
   assert_int_equal(o->nlines, sizeof lines / sizeof *lines);
   assert_memory_equal(o->lines, lines, sizeof lines);
   assert_true(o->npred == 1 && o->n32 == 2 && o->n64 == 1);
@@ -97,20 +101,21 @@ static void test_names(void **state) {
   struct ir_func *f = &b.f[0];
   uint32_t x = new_reg(f, MX_T_b32), y = new_reg(f, MX_T_b32), z = new_reg(f, MX_T_b32), a = new_reg(f, MX_T_u64);
   f->regs[x].name = "%x", f->regs[y].name = "%y", f->regs[z].name = "%z", f->regs[a].name = "%a";
-  ADD(&b, MX_MOV_32, reg(x), value(1));              /* 0 */
-  ADD(&b, MX_ST_B32, reg(a), value(0), reg(x));      /* 1: x ends */
-  add_insn(&b, MX_BRKPT, 0, NULL);                   /* 2 */
-  ADD(&b, MX_MOV_32, reg(x), value(2));              /* 3: x again */
-  ADD(&b, MX_ST_B32, reg(a), value(0), reg(x));      /* 4 */
-  ADD(&b, MX_MOV_32, reg(y), value(3));              /* 5: y in the same slot */
-  ADD(&b, MX_ST_B32, reg(a), value(0), reg(y));      /* 6 */
-  ADD(&b, MX_MOV_32, reg(x), value(3));              /* 7: and x once more */
-  ADD(&b, MX_ST_B32, reg(a), value(0), reg(x));      /* 8 */
+  ADD(&b, MX_MOV_32, reg(x), value(1));         /* 0 */
+  ADD(&b, MX_ST_B32, reg(a), value(0), reg(x)); /* 1: x ends */
+  add_insn(&b, MX_BRKPT, 0, NULL);              /* 2 */
+  ADD(&b, MX_MOV_32, reg(x), value(2));         /* 3: x again */
+  ADD(&b, MX_ST_B32, reg(a), value(0), reg(x)); /* 4 */
+  ADD(&b, MX_MOV_32, reg(y), value(3));         /* 5: y in the same slot */
+  ADD(&b, MX_ST_B32, reg(a), value(0), reg(y)); /* 6 */
+  ADD(&b, MX_MOV_32, reg(x), value(3));         /* 7: and x once more */
+  ADD(&b, MX_ST_B32, reg(a), value(0), reg(x)); /* 8 */
   assert_true(assemble(&b));
   assert_int_equal(image.funcs[0].n32, 1);
-  assert_int_equal(image.funcs[0].nnames, 4);        /* z is never used, x stands twice */
+  assert_int_equal(image.funcs[0].nnames, 4); /* z is never used, x stands twice */
   assert_null(name_at("%x", 0));
-  for (uint32_t pc = 1; pc < 5; pc++) assert_true(name_at("%x", pc) && name_at("%x", pc)->slot == 0 && !name_at("%x", pc)->spilled);
+  for (uint32_t pc = 1; pc < 5; pc++)
+    assert_true(name_at("%x", pc) && name_at("%x", pc)->slot == 0 && !name_at("%x", pc)->spilled);
   assert_null(name_at("%x", 6));
   assert_non_null(name_at("%y", 6));
   assert_non_null(name_at("%x", 8));
@@ -133,11 +138,13 @@ static void test_disassembled(void **state) {
   uint32_t x = new_reg(f, MX_T_b32), q = new_reg(f, MX_T_b64);
   f->regs[x].fixed = 7, f->regs[q].fixed = 2;
   ADD(&b, MX_MOV_32, reg(x), value(1));
-  ADD(&b, MX_SPILL_64, (struct ir_opnd){.kind = IR_RAW, .raw = 4}, (struct ir_opnd){.kind = IR_RAW}, reg(q))->loc.line = 0;
+  ADD(&b, MX_SPILL_64, (struct ir_opnd){.kind = IR_RAW, .raw = 4}, (struct ir_opnd){.kind = IR_RAW}, reg(q))->loc.line =
+      0;
   add_insn(&b, MX_EXIT, 0, NULL);
   assert_true(assemble(&b));
   const struct mx_func *o = &image.funcs[0];
-  assert_true(o->n32 == 9 && o->n64 == 3 && o->npred == 2 && o->nspill32 == 1 && o->nspill64 == 5 && o->nspillpred == 4);
+  assert_true(o->n32 == 9 && o->n64 == 3 && o->npred == 2 && o->nspill32 == 1 && o->nspill64 == 5 &&
+              o->nspillpred == 4);
   assert_int_equal(o->ncode, 3);
   assert_true(o->code[0] == (mx_w_make(MX_MOV_32, MX_GUARD_NONE, false, 0) | mx_w_put(0, 7) | mx_w_put(1, MX_LIT)));
   assert_true(o->code[1] == (mx_w_make(MX_SPILL_64, MX_GUARD_NONE, false, 0) | mx_w_put(0, 4) | mx_w_put(2, 2)));
@@ -156,7 +163,9 @@ static void test_module(void **state) {
   const char *names[] = {"declared", "kernel", "callee", "taken", "lonely", "by_address", "idle"};
   uint32_t shared[] = {0, 1, 2, 3, 4};
   struct mx_var vars[6];
-  for (uint32_t i = 0; i < 5; i++) vars[i] = (struct mx_var){.name = (const char *[]){"a", "b", "c", "d", "e"}[i], .space = MX_SHARED, .align = 4, .size = 4};
+  for (uint32_t i = 0; i < 5; i++)
+    vars[i] = (struct mx_var){
+        .name = (const char *[]){"a", "b", "c", "d", "e"}[i], .space = MX_SHARED, .align = 4, .size = 4};
   struct mx_reloc reloc = {.size = 8, .kind = MX_LIT_FUNC, .index = 3};
   vars[5] = (struct mx_var){.name = "t", .space = MX_GLOBAL, .align = 8, .size = 8, .relocs = &reloc, .nrelocs = 1};
   for (uint32_t i = 0; i < 7; i++) f[i].name = names[i];
@@ -164,10 +173,11 @@ static void test_module(void **state) {
   f[1].flags = f[5].flags = f[6].flags = MX_FUNC_KERNEL;
   f[1].shared = shared + 3, f[2].shared = shared + 1, f[3].shared = shared, f[4].shared = shared + 2;
   f[1].nshared = f[2].nshared = f[3].nshared = f[4].nshared = 1;
-  struct ir_insn calls[2] = {{.op = MX_CALL, .guard = IR_NONE, .callee = 2}, {.op = MX_CALL, .guard = IR_NONE, .callee = 1}};
-  f[1].insns = &calls[0], f[1].ninsns = 1;     /* kernel calls callee */
+  struct ir_insn calls[2] = {{.op = MX_CALL, .guard = IR_NONE, .callee = 2},
+                             {.op = MX_CALL, .guard = IR_NONE, .callee = 1}};
+  f[1].insns = &calls[0], f[1].ninsns = 1; /* kernel calls callee */
   struct ir_insn recursive = {.op = MX_CALL, .guard = IR_NONE, .callee = 2};
-  f[2].insns = &recursive, f[2].ninsns = 1;    /* which calls itself */
+  f[2].insns = &recursive, f[2].ninsns = 1; /* which calls itself */
   uint8_t classes[] = {MX_R64};
   struct mx_proto proto = {.arg = classes, .narg = 1};
   struct ir_opnd target = {.kind = IR_LIT, .lit = {.kind = MX_LIT_FUNC, .index = 3}};
@@ -211,7 +221,8 @@ static void test_reconvergence(void **state) {
         for (uint32_t k = 0; k < f->tables[in->table].nlabels; k++)
           edges[m++] = (struct cfg_edge){i, f->labels[f->tables[in->table].labels[k]].insn};
       /* under a guard, ending is no way to the end: lanes that end are not waited for */
-      if (mx__ops[in->op].flags & MX_F_END && in->op != MX_BRX && mx__insn_ends(in)) edges[m++] = (struct cfg_edge){i, n};
+      if (mx__ops[in->op].flags & MX_F_END && in->op != MX_BRX && mx__insn_ends(in))
+        edges[m++] = (struct cfg_edge){i, n};
       if (!mx__insn_ends(in)) edges[m++] = (struct cfg_edge){i, i + 1};
     }
     struct cfg *g = mx__cfg_link(&arena, n, edges, m);
@@ -301,13 +312,9 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_words),
-    cmocka_unit_test(test_names),
-    cmocka_unit_test(test_disassembled),
-    cmocka_unit_test(test_module),
-    cmocka_unit_test(test_reconvergence),
-    cmocka_unit_test(test_refusals),
-    cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_words),     cmocka_unit_test(test_names),         cmocka_unit_test(test_disassembled),
+      cmocka_unit_test(test_module),    cmocka_unit_test(test_reconvergence), cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests_name("encode", tests, NULL, NULL);
 }

@@ -8,8 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct made { struct mx_image image; struct made_block *blocks; uint64_t state; };
-struct made_block { struct made_block *next; uint64_t at[]; };
+struct made {
+  struct mx_image image;
+  struct made_block *blocks;
+  uint64_t state;
+};
+struct made_block {
+  struct made_block *next;
+  uint64_t at[];
+};
 
 static void *made_take(struct made *m, size_t size) {
   struct made_block *b = calloc(1, sizeof *b + size + 8);
@@ -86,8 +93,9 @@ static unsigned maker_slot(struct maker *k, unsigned cls) {
 
 /* Few enough values that a function never runs out of literals. */
 static unsigned maker_value(struct maker *k, unsigned bits) {
-  static const uint64_t values[] = {0, 1, 5, 0x3F800000, 0x3FF0000000000000, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFF0,
-                                    0x8000, 0xBEEF, 77, 200, 0x7FFFFFFF12345678, 0x40490FDB, 0x400921FB54442D18};
+  static const uint64_t values[] = {
+      0,      1,      5,  0x3F800000, 0x3FF0000000000000, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFF0,
+      0x8000, 0xBEEF, 77, 200,        0x7FFFFFFF12345678, 0x40490FDB, 0x400921FB54442D18};
   uint64_t v = values[made_below(k->m, sizeof values / sizeof *values)];
   if (bits < 64) v &= ((uint64_t)1 << bits) - 1;
   return maker_lit(k, MX_LIT_VALUE, 0, v);
@@ -101,8 +109,10 @@ static unsigned maker_in(struct maker *k, unsigned type, enum maker_use use) {
   uint32_t dice = made_below(k->m, 16);
   if (cls != MX_R128 && dice < 4) return maker_value(k, bits);
   if (cls != MX_R64 || type == MX_T_f64) return maker_slot(k, cls);
-  if (dice == 4 && use != MAKER_GENERIC) return maker_lit(k, MX_LIT_VAR, made_below(k->m, k->m->image.nvars), made_below(k->m, 3) * 8);
-  if (dice == 5) return maker_lit(k, MX_LIT_GENERIC, made_below(k->m, k->m->image.nvars), 0 - (uint64_t)made_below(k->m, 2) * 4);
+  if (dice == 4 && use != MAKER_GENERIC)
+    return maker_lit(k, MX_LIT_VAR, made_below(k->m, k->m->image.nvars), made_below(k->m, 3) * 8);
+  if (dice == 5)
+    return maker_lit(k, MX_LIT_GENERIC, made_below(k->m, k->m->image.nvars), 0 - (uint64_t)made_below(k->m, 2) * 4);
   if (dice == 6 && use == MAKER_VALUE) return maker_lit(k, MX_LIT_FUNC, 0, 0);
   return maker_slot(k, cls);
 }
@@ -111,7 +121,8 @@ static void maker_begin_insn(struct maker *k) { k->starts[k->nstarts++] = k->f->
 
 static mx_word maker_head(struct maker *k, unsigned op, unsigned mod) {
   bool guarded = !(mx__ops[op].flags & MX_F_NOGUARD) && !made_below(k->m, 4);
-  return guarded ? mx_w_make(op, made_below(k->m, MAKER_NPRED), made_below(k->m, 2), mod) : mx_w_make(op, MX_GUARD_NONE, false, mod);
+  return guarded ? mx_w_make(op, made_below(k->m, MAKER_NPRED), made_below(k->m, 2), mod)
+                 : mx_w_make(op, MX_GUARD_NONE, false, mod);
 }
 
 static void maker_fields(struct maker *k, mx_word w, const unsigned *field, unsigned n) {
@@ -129,12 +140,14 @@ static void maker_branch(struct maker *k) {
   k->code[k->f->ncode++] = maker_head(k, MX_BRA, 0);
 }
 
-static void maker_call(struct maker *k, unsigned op, uint32_t callee, const uint8_t *res, unsigned nres, const uint8_t *arg, unsigned narg) {
+static void maker_call(struct maker *k, unsigned op, uint32_t callee, const uint8_t *res, unsigned nres,
+                       const uint8_t *arg, unsigned narg) {
   static const uint8_t types[] = {MX_T_pred, MX_T_b32, MX_T_b64, MX_T_b128};
   unsigned field[64] = {0};
   for (unsigned x = 0; x < nres; x++) field[4 + x] = maker_slot(k, res[x]);
   for (unsigned x = op == MX_CALLI; x < narg; x++) field[4 + nres + x] = maker_in(k, types[arg[x]], MAKER_VALUE);
-  if (op == MX_CALLI) field[4 + nres] = maker_slot(k, MX_R64); /* through a register: else the text says a direct call */
+  if (op == MX_CALLI)
+    field[4 + nres] = maker_slot(k, MX_R64); /* through a register: else the text says a direct call */
   field[0] = callee & 1023;
   field[1] = callee >> 10;
   field[2] = nres;
@@ -152,27 +165,39 @@ static unsigned maker_sreg(struct maker *k, unsigned cls) {
 static void maker_row(struct maker *k, unsigned op, unsigned mod) {
   const struct mx_op_info *o = &mx__ops[op];
   unsigned field[MX_MAX_OPNDS];
-  if (o->flags & MX_F_BRANCH) { maker_branch(k); return; }
+  if (o->flags & MX_F_BRANCH) {
+    maker_branch(k);
+    return;
+  }
   if (o->flags & MX_F_CALL) return; /* made apart, with what they call */
   if (o->flags & MX_F_MOVI) {
     maker_begin_insn(k);
     unsigned cls = mx__types[o->opnd[0].type].slot_class;
-    k->code[k->f->ncode++] = maker_head(k, op, 0) | mx_w_put_movi(maker_slot(k, cls), (uint32_t)made_random(k->m) >> made_below(k->m, 32));
+    k->code[k->f->ncode++] =
+        maker_head(k, op, 0) | mx_w_put_movi(maker_slot(k, cls), (uint32_t)made_random(k->m) >> made_below(k->m, 32));
     return;
   }
   for (unsigned x = 0; x < o->nopnds; x++) {
     const struct mx_type_info *t = &mx__types[o->opnd[x].type];
     if (o->opnd[x].type == MX_T_raw) {
       const struct mx_range *r = &mx__ranges[o->opnd[x].range];
-      if (!r->step) field[x] = (unsigned)r->least << made_below(k->m, 1u + (unsigned)__builtin_ctz(r->most / r->least)); /* powers of two */
-      else field[x] = r->least + (o->opnd[x].range == MX_RANGE_FIELD ? 0 : r->step * made_below(k->m, (r->most - r->least) / r->step + 1u));
-    }
-    else if (o->opnd[x].type == MX_T_off) field[x] = maker_lit(k, MX_LIT_VALUE, 0, (uint64_t)made_below(k->m, 5) * 4 - 8);
+      if (!r->step)
+        field[x] = (unsigned)r->least << made_below(
+                       k->m, 1u + (unsigned)__builtin_ctz(r->most / r->least)); /* powers of two */
+      else
+        field[x] =
+            r->least +
+            (o->opnd[x].range == MX_RANGE_FIELD ? 0 : r->step * made_below(k->m, (r->most - r->least) / r->step + 1u));
+    } else if (o->opnd[x].type == MX_T_off)
+      field[x] = maker_lit(k, MX_LIT_VALUE, 0, (uint64_t)made_below(k->m, 5) * 4 - 8);
     else if (o->opnd[x].role == MX_OUT || op == MX_BRX) field[x] = maker_slot(k, t->slot_class);
-    else if (x + 1 == o->nopnds || o->opnd[x + 1].type != MX_T_off) field[x] = maker_in(k, o->opnd[x].type, MAKER_VALUE);
-    else field[x] = maker_in(k, o->opnd[x].type, mod < 4 || !strstr(o->spelling, ".global") ? MAKER_GENERIC : MAKER_BASE);
+    else if (x + 1 == o->nopnds || o->opnd[x + 1].type != MX_T_off)
+      field[x] = maker_in(k, o->opnd[x].type, MAKER_VALUE);
+    else
+      field[x] = maker_in(k, o->opnd[x].type, mod < 4 || !strstr(o->spelling, ".global") ? MAKER_GENERIC : MAKER_BASE);
   }
-  if (op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64) field[1] = maker_sreg(k, mx__types[o->opnd[0].type].slot_class);
+  if (op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64)
+    field[1] = maker_sreg(k, mx__types[o->opnd[0].type].slot_class);
   if (op == MX_SPILL_PRED || op == MX_SPILL_32 || op == MX_SPILL_64) field[0] = made_below(k->m, 2);
   if (op == MX_FILL_PRED || op == MX_FILL_32 || op == MX_FILL_64) field[1] = made_below(k->m, 2);
   maker_fields(k, maker_head(k, op, mod), field, o->nopnds);
@@ -201,14 +226,21 @@ static void maker_end(struct maker *k) {
   uint32_t line = 10;
   for (uint32_t s = 0; s < k->nstarts; s++) {
     line += made_below(m, 8) ? 1 : made_below(m, 40);
-    if (made_below(m, 4)) lines[f->nlines++] = (struct mx_line){k->starts[s], made_below(m, 20) ? 0 : 1, made_below(m, 50) ? line : 0};
+    if (made_below(m, 4))
+      lines[f->nlines++] = (struct mx_line){k->starts[s], made_below(m, 20) ? 0 : 1, made_below(m, 50) ? line : 0};
     if (!made_below(m, 3)) {
       uint32_t hi = k->starts[s] + made_below(m, f->ncode - k->starts[s] + 1);
       bool spilled = !made_below(m, 10);
-      names[f->nnames++] = (struct mx_name){made_name(m, "%r", f->nnames), MX_R32, made_below(m, 2) ? MX_T_u32 : MX_T_f16, spilled,
-                                            (uint16_t)(spilled ? made_below(m, 5) : maker_slot(k, MX_R32)), k->starts[s], hi};
+      names[f->nnames++] = (struct mx_name){made_name(m, "%r", f->nnames),
+                                            MX_R32,
+                                            made_below(m, 2) ? MX_T_u32 : MX_T_f16,
+                                            spilled,
+                                            (uint16_t)(spilled ? made_below(m, 5) : maker_slot(k, MX_R32)),
+                                            k->starts[s],
+                                            hi};
     }
-    if (!made_below(m, 9)) labels[f->nlabels++] = (struct mx_label){made_name(m, "$L__BB0_", made_below(m, 30)), k->starts[s]};
+    if (!made_below(m, 9))
+      labels[f->nlabels++] = (struct mx_label){made_name(m, "$L__BB0_", made_below(m, 30)), k->starts[s]};
   }
   f->lines = lines;
   f->names = names;
@@ -234,8 +266,9 @@ static void made_vars(struct made *m, bool loadable) {
   v[3] = (struct mx_var){"buffer", MX_SHARED, 0, 4, 100, NULL, 0, NULL, 0}; /* of another scope, but of the same name */
   v[4] = (struct mx_var){"dynamic", MX_SHARED, MX_VAR_EXTERN_SHARED, 16, 0, NULL, 0, NULL, 0};
   v[5] = (struct mx_var){"counter", MX_GLOBAL, MX_VAR_MANAGED, 4, 4, NULL, 0, NULL, 0};
-  v[6] = (struct mx_var){"main", MX_GLOBAL, loadable ? 0 : MX_VAR_EXTERN, 1, 9, NULL, 0, NULL, 0}; /* a function's name */
-  v[7] = (struct mx_var){"n", MX_GLOBAL, 0, 1, 3, NULL, 0, NULL, 0}; /* a parameter's name */
+  v[6] =
+      (struct mx_var){"main", MX_GLOBAL, loadable ? 0 : MX_VAR_EXTERN, 1, 9, NULL, 0, NULL, 0}; /* a function's name */
+  v[7] = (struct mx_var){"n", MX_GLOBAL, 0, 1, 3, NULL, 0, NULL, 0};                            /* a parameter's name */
   m->image.vars = v;
   m->image.nvars = 8;
 }
@@ -249,10 +282,12 @@ static void maker_some(struct maker *k, unsigned op, unsigned mod, const uint8_t
   if (!made_below(k->m, 90)) maker_call(k, MX_CALLI, 1, NULL, 0, arg, 1);
 }
 
-/* Every row that fits the lanes with `tries` modifiers each, and `more` rows at random (then the module can be loaded), between branches and calls. */
+/* Every row that fits the lanes with `tries` modifiers each, and `more` rows at random (then the module can be loaded),
+ * between branches and calls. */
 static struct made made_image_of(uint64_t seed, uint32_t lanes, unsigned tries, unsigned more) {
   struct made m = {.state = seed};
-  m.image = (struct mx_image){.lanes = lanes, .sm = lanes == 32 ? 90 : 0, .ptx_version = lanes == 32 ? 90 : 0, .address_size = 64};
+  m.image = (struct mx_image){
+      .lanes = lanes, .sm = lanes == 32 ? 90 : 0, .ptx_version = lanes == 32 ? 90 : 0, .address_size = 64};
   bool loadable = more; /* a device refuses variables without definition */
   const char **files = made_take(&m, 2 * sizeof *files);
   files[0] = "kernels/first.mxs";
@@ -264,9 +299,11 @@ static struct made made_image_of(uint64_t seed, uint32_t lanes, unsigned tries, 
   m.image.funcs = f;
   m.image.nfuncs = 3;
 
-  static const uint8_t res[] = {MX_R32, MX_PRED}, arg[] = {MX_R64, MX_R32, MX_R128, MX_PRED, MX_R64, MX_R32, MX_R32, MX_R32};
+  static const uint8_t res[] = {MX_R32, MX_PRED},
+                       arg[] = {MX_R64, MX_R32, MX_R128, MX_PRED, MX_R64, MX_R32, MX_R32, MX_R32};
   static const struct mx_slot_ref results[] = {{MX_R32, 3}, {MX_PRED, 0}};
-  static const struct mx_slot_ref args[] = {{MX_R64, 2}, {MX_R32, 0}, {MX_R128, 4}, {MX_PRED, 1}, {MX_R64, 3}, {MX_R32, 1}, {MX_R32, 2}, {MX_R32, 9}};
+  static const struct mx_slot_ref args[] = {{MX_R64, 2}, {MX_R32, 0}, {MX_R128, 4}, {MX_PRED, 1},
+                                            {MX_R64, 3}, {MX_R32, 1}, {MX_R32, 2},  {MX_R32, 9}};
   struct maker k = maker_begin(&m, &f[0], "helper");
   f[0].args = args;
   f[0].nargs = 8;
@@ -319,5 +356,7 @@ static struct made made_image_of(uint64_t seed, uint32_t lanes, unsigned tries, 
   return m;
 }
 
-static inline struct made made_image(uint64_t seed, uint32_t lanes, unsigned tries) { return made_image_of(seed, lanes, tries, 0); }
+static inline struct made made_image(uint64_t seed, uint32_t lanes, unsigned tries) {
+  return made_image_of(seed, lanes, tries, 0);
+}
 #endif

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct text { char *s; size_t n, room; };
+struct text {
+  char *s;
+  size_t n, room;
+};
 __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...) {
   va_list a;
   if (t->room - t->n < 512) t->s = realloc(t->s, t->room = 2 * t->room + 4096);
@@ -62,6 +65,8 @@ static void put_kernel(struct text *t, const struct mx_intrinsic *i, unsigned nu
   put(t, "ret;\n}\n");
 }
 
-static bool of_lanes(const struct mx_intrinsic *i, int lanes) { return !(i->row.flags & (lanes == 32 ? MX_F_W64 : MX_F_W32)); }
+static bool of_lanes(const struct mx_intrinsic *i, int lanes) {
+  return !(i->row.flags & (lanes == 32 ? MX_F_W64 : MX_F_W32));
+}
 
 #endif

@@ -1,5 +1,5 @@
-/* Every row of intrinsics.def as an instruction: with registers of its types it assembles, without a suffix where these are
- * enough, and what it expands to is ordinary code. */
+/* Every row of intrinsics.def as an instruction: with registers of its types it assembles, without a suffix where these
+ * are enough, and what it expands to is ordinary code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,7 +33,9 @@ static void every_row_assembles(void **state) {
     struct text t = {0};
     put(&t, lanes == 32 ? ".target sm_90\n" : ".target mx64\n");
     for (unsigned k = 0; k < mx__intrinsic_count; k++)
-      for (unsigned pick = 0; of_lanes(&mx__intrinsics[k], lanes) && pick < (strpbrk(mx__intrinsics[k].row.spelling, "{<") ? 4 : 1); pick++)
+      for (unsigned pick = 0;
+           of_lanes(&mx__intrinsics[k], lanes) && pick < (strpbrk(mx__intrinsics[k].row.spelling, "{<") ? 4 : 1);
+           pick++)
         put_kernel(&t, &mx__intrinsics[k], k, pick, true);
     assembles(&t);
   }

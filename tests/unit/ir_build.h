@@ -1,5 +1,5 @@
-/* For tests of the assembler's back: functions built by hand or at random, assembled and verified; and by definition, where
- * diverged lanes meet. */
+/* For tests of the assembler's back: functions built by hand or at random, assembled and verified; and by definition,
+ * where diverged lanes meet. */
 #ifndef MX_TEST_IR_BUILD_H
 #define MX_TEST_IR_BUILD_H
 #include "asm/back/back.h"
@@ -63,7 +63,7 @@ static uint32_t ipdom_by_definition(const struct cfg *g, uint32_t b) {
 
 struct build {
   struct ir_module m;
-  struct ir_func f[2];   /* the function at hand, and one that it calls */
+  struct ir_func f[2]; /* the function at hand, and one that it calls */
   uint32_t capacity, label_capacity;
 };
 
@@ -92,7 +92,9 @@ static uint32_t new_reg(struct ir_func *f, uint8_t type) {
 }
 
 static struct ir_opnd reg(uint32_t r) { return (struct ir_opnd){.kind = IR_REG, .reg = r, .raw = 77}; }
-static struct ir_opnd value(uint64_t v) { return (struct ir_opnd){.kind = IR_LIT, .lit = {.kind = MX_LIT_VALUE, .value = v}}; }
+static struct ir_opnd value(uint64_t v) {
+  return (struct ir_opnd){.kind = IR_LIT, .lit = {.kind = MX_LIT_VALUE, .value = v}};
+}
 
 static struct ir_insn *add_insn(struct build *b, uint16_t op, uint32_t n, const struct ir_opnd *opnds) {
   struct ir_func *f = &b->f[0];
@@ -101,8 +103,8 @@ static struct ir_insn *add_insn(struct build *b, uint16_t op, uint32_t n, const 
     f->insns = realloc(f->insns, b->capacity * sizeof *f->insns);
   }
   struct ir_insn *in = &f->insns[f->ninsns++];
-  *in = (struct ir_insn){.op = op, .guard = IR_NONE, .target = IR_NONE, .reconv = IR_NONE, .nopnds = n,
-                         .loc = {.line = f->ninsns + 1}};
+  *in = (struct ir_insn){
+      .op = op, .guard = IR_NONE, .target = IR_NONE, .reconv = IR_NONE, .nopnds = n, .loc = {.line = f->ninsns + 1}};
   in->opnds = calloc(n + 1, sizeof *opnds);
   if (n) memcpy(in->opnds, opnds, n * sizeof *opnds);
   return in;
@@ -141,10 +143,13 @@ static bool assemble(struct build *b) {
 
 /* ---- random programs ----------------------------------------------------------------------------------- */
 
-static const uint8_t type_of_class[] = {[MX_PRED] = MX_T_pred, [MX_R32] = MX_T_b32, [MX_R64] = MX_T_b64, [MX_R128] = MX_T_b128};
+static const uint8_t type_of_class[] = {
+    [MX_PRED] = MX_T_pred, [MX_R32] = MX_T_b32, [MX_R64] = MX_T_b64, [MX_R128] = MX_T_b128};
 
 /* Registers by class: a stretch of them is in use at a time, so that values die now and then. */
-struct stock { uint32_t first, count, window, at; };
+struct stock {
+  uint32_t first, count, window, at;
+};
 static uint32_t pick(struct stock *s) {
   if (chance(5)) s->at = random_below(s->count);
   return s->first + (s->at + random_below(s->window < s->count ? s->window : s->count)) % s->count;
@@ -170,7 +175,8 @@ static uint32_t sreg_like(uint32_t r, const struct ir_func *f) {
   return class == MX_PRED ? MX_SR_IS_EXPLICIT_CLUSTER : class == MX_R32 ? MX_SR_TID_X : MX_SR_CLOCK64;
 }
 
-static void random_function(struct build *b, const uint32_t counts[4], uint32_t window, uint32_t nblocks, uint32_t block_length) {
+static void random_function(struct build *b, const uint32_t counts[4], uint32_t window, uint32_t nblocks,
+                            uint32_t block_length) {
   begin(b);
   struct ir_func *f = &b->f[0], *callee = &b->f[1];
   struct stock stock[4];
@@ -180,8 +186,10 @@ static void random_function(struct build *b, const uint32_t counts[4], uint32_t 
   }
   f->args = calloc(40, sizeof *f->args), f->results = calloc(40, sizeof *f->results);
   callee->args = calloc(40, sizeof *f->args), callee->results = calloc(40, sizeof *f->results);
-  for (uint32_t k = random_below(12); k > 0; k--) callee->args[callee->nargs++] = new_reg(callee, type_of_class[random_below(4)]);
-  for (uint32_t k = random_below(6); k > 0; k--) callee->results[callee->nresults++] = new_reg(callee, type_of_class[random_below(4)]);
+  for (uint32_t k = random_below(12); k > 0; k--)
+    callee->args[callee->nargs++] = new_reg(callee, type_of_class[random_below(4)]);
+  for (uint32_t k = random_below(6); k > 0; k--)
+    callee->results[callee->nresults++] = new_reg(callee, type_of_class[random_below(4)]);
   for (uint32_t c = 0; c < 4; c++)
     for (uint32_t k = random_below(8); k > 0 && k <= counts[c]; k--) f->args[f->nargs++] = stock[c].first + k - 1;
   for (uint32_t k = random_below(12); k > 0; k--) f->results[f->nresults++] = pick(&stock[random_below(4)]);
@@ -195,7 +203,8 @@ static void random_function(struct build *b, const uint32_t counts[4], uint32_t 
       if (chance(3)) {
         struct ir_opnd o[64];
         uint32_t n = 0;
-        for (uint32_t r = 0; r < callee->nresults; r++) o[n++] = reg(pick(&stock[mx__types[callee->regs[callee->results[r]].type].slot_class]));
+        for (uint32_t r = 0; r < callee->nresults; r++)
+          o[n++] = reg(pick(&stock[mx__types[callee->regs[callee->results[r]].type].slot_class]));
         for (uint32_t r = 0; r < callee->nargs; r++) {
           uint8_t class = mx__types[callee->regs[callee->args[r]].type].slot_class;
           o[n++] = class != MX_R128 && chance(20) ? value(random_below(3)) : reg(pick(&stock[class]));
@@ -212,9 +221,13 @@ static void random_function(struct build *b, const uint32_t counts[4], uint32_t 
         uint8_t type = info->opnd[n].type, class = mx__types[type].slot_class;
         if (type == MX_T_off) o[n] = value((uint64_t)random_below(100) - 50);
         else if (is_sreg(op) && n) o[n] = (struct ir_opnd){.kind = IR_RAW, .raw = sreg_like(o[0].reg, f)};
-        else if (class == MX_NOCLASS) o[n] = (struct ir_opnd){.kind = IR_RAW, .raw = raw_like(&mx__ranges[info->opnd[n].range])};
+        else if (class == MX_NOCLASS)
+          o[n] = (struct ir_opnd){.kind = IR_RAW, .raw = raw_like(&mx__ranges[info->opnd[n].range])};
         else if (info->opnd[n].role == MX_OUT || class == MX_R128 || chance(85)) o[n] = reg(pick(&stock[class]));
-        else o[n] = value(chance(50) ? random_below(100) : chance(50) ? ~(uint64_t)random_below(100) : mix(1, random_below(40)));
+        else
+          o[n] = value(chance(50)   ? random_below(100)
+                       : chance(50) ? ~(uint64_t)random_below(100)
+                                    : mix(1, random_below(40)));
       }
       struct ir_insn *in = add_insn(b, op, info->nopnds, o);
       in->mod = (uint8_t)random_below(info->mods ? info->mods : 1);
@@ -229,7 +242,8 @@ static void random_function(struct build *b, const uint32_t counts[4], uint32_t 
     } else if (chance(20)) {
       struct ir_table *t = &f->tables[f->ntables];
       t->labels = calloc(8, sizeof *t->labels);
-      for (t->nlabels = 0; t->nlabels < 1 + random_below(7); t->nlabels++) t->labels[t->nlabels] = random_below(nblocks);
+      for (t->nlabels = 0; t->nlabels < 1 + random_below(7); t->nlabels++)
+        t->labels[t->nlabels] = random_below(nblocks);
       ADD(b, MX_BRX, reg(pick(&stock[MX_R32])))->table = f->ntables++;
     } else if (chance(10)) {
       add_insn(b, MX_RET, 0, NULL);

@@ -1,11 +1,14 @@
-/* For tests of the assembler's back: one lane of a function run on virtual registers, and from the words of its image. */
+/* For tests of the assembler's back: one lane of a function run on virtual registers, and from the words of its image.
+ */
 #ifndef MX_TEST_IR_RUN_H
 #define MX_TEST_IR_RUN_H
 #include "ir_build.h"
 
 /* ---- two simple machines, one lane each ---------------------------------------------------------------- */
 
-struct val { uint64_t lo, hi; };
+struct val {
+  uint64_t lo, hi;
+};
 
 static struct val trimmed(struct val v, uint8_t type) {
   uint8_t bits = mx__types[type].bits;
@@ -16,7 +19,10 @@ static struct val trimmed(struct val v, uint8_t type) {
 
 /* What an instruction does here: rows that the back itself rewrites or inserts do what they say, all others mix their
  * inputs into their outputs, and those without outputs leave a trace. */
-struct trace { uint64_t *list; uint32_t n, capacity; };
+struct trace {
+  uint64_t *list;
+  uint32_t n, capacity;
+};
 static void leave(struct trace *t, uint64_t h) {
   if (t->n == t->capacity) {
     t->capacity = t->capacity ? t->capacity * 2 : 256;
@@ -32,8 +38,11 @@ static void evaluate(uint16_t op, uint8_t mod, uint32_t nopnds, const uint8_t *t
     if (types[k] == MX_T_off) v[k - 1].lo += v[k].lo, v[k].lo = 0, v[k - 1] = trimmed(v[k - 1], types[k - 1]);
   }
   switch (op) {
-  case MX_MOV_16: case MX_MOV_32: case MX_MOV_64: v[0] = trimmed(v[1], types[0]); return;
-  case MX_ADD_U32: case MX_ADD_U64: v[0].lo = v[1].lo + v[2].lo, v[0] = trimmed(v[0], types[0]); return;
+  case MX_MOV_16:
+  case MX_MOV_32:
+  case MX_MOV_64: v[0] = trimmed(v[1], types[0]); return;
+  case MX_ADD_U32:
+  case MX_ADD_U64: v[0].lo = v[1].lo + v[2].lo, v[0] = trimmed(v[0], types[0]); return;
   case MX_PACK_64: v[0] = (struct val){v[1].lo | v[2].lo << 32, 0}; return;
   default: break;
   }
@@ -73,7 +82,9 @@ static bool run_virtual(const struct build *b, uint32_t steps, const struct val 
     }
     for (uint32_t k = 0; k < in->nopnds; k++) {
       const struct ir_opnd *o = &in->opnds[k];
-      v[k] = o->kind == IR_REG ? regs[o->reg] : o->kind == IR_LIT ? (struct val){o->lit.value, 0} : (struct val){o->raw, 0};
+      v[k] = o->kind == IR_REG   ? regs[o->reg]
+             : o->kind == IR_LIT ? (struct val){o->lit.value, 0}
+                                 : (struct val){o->raw, 0};
       outs[k] = in->op == MX_CALL ? k < in->nres : mx__ops[in->op].opnd[k].role == MX_OUT;
       if (in->op != MX_CALL) types[k] = mx__ops[in->op].opnd[k].type;
       else types[k] = b->f[1].regs[k < in->nres ? b->f[1].results[k] : b->f[1].args[k - in->nres]].type;
@@ -91,16 +102,16 @@ static bool run_virtual(const struct build *b, uint32_t steps, const struct val 
 }
 
 /* On slots and cells, from the words. */
-struct frame { uint64_t r32[MX_MAX_SLOTS], r64[MX_MAX_SLOTS], pred[MX_MAX_PREDS], *cells[3]; };
+struct frame {
+  uint64_t r32[MX_MAX_SLOTS], r64[MX_MAX_SLOTS], pred[MX_MAX_PREDS], *cells[3];
+};
 
 static struct val get_slot(const struct frame *s, const struct mx_func *f, uint8_t class, uint32_t field) {
   switch (class) {
   case MX_PRED: assert_in_range(field, 0, f->npred - 1); return (struct val){s->pred[field], 0};
   case MX_R32: assert_in_range(field, 0, f->n32 - 1); return (struct val){s->r32[field], 0};
   case MX_R64: assert_in_range(field, 0, f->n64 - 1); return (struct val){s->r64[field], 0};
-  default:
-    assert_true(field % 2 == 0 && field + 1 < f->n64);
-    return (struct val){s->r64[field], s->r64[field + 1]};
+  default: assert_true(field % 2 == 0 && field + 1 < f->n64); return (struct val){s->r64[field], s->r64[field + 1]};
   }
 }
 
@@ -114,7 +125,8 @@ static void set_slot(struct frame *s, const struct mx_func *f, uint8_t class, ui
   }
 }
 
-static bool run_words(const struct build *b, const struct mx_func *f, uint32_t steps, const struct val *args, struct trace *t) {
+static bool run_words(const struct build *b, const struct mx_func *f, uint32_t steps, const struct val *args,
+                      struct trace *t) {
   struct frame *s = calloc(1, sizeof *s);
   uint32_t ncells[3] = {f->nspillpred, f->nspill32, f->nspill64};
   struct val v[MOST_OPERANDS];
@@ -169,7 +181,8 @@ static bool run_words(const struct build *b, const struct mx_func *f, uint32_t s
       else types[k] = b->f[1].regs[k < mx_w_nres(*w) ? b->f[1].results[k] : b->f[1].args[k - mx_w_nres(*w)]].type;
       uint8_t class = mx__types[types[k]].slot_class;
       if (class == MX_NOCLASS && types[k] != MX_T_off) v[k] = (struct val){field, 0};
-      else if (field >= MX_LIT) assert_in_range(field - MX_LIT, 0, f->nlits - 1), v[k] = (struct val){f->lits[field - MX_LIT].value, 0};
+      else if (field >= MX_LIT)
+        assert_in_range(field - MX_LIT, 0, f->nlits - 1), v[k] = (struct val){f->lits[field - MX_LIT].value, 0};
       else v[k] = get_slot(s, f, class, field);
       assert_false(outs[k] && field >= MX_LIT);
     }
@@ -191,7 +204,8 @@ static bool run_words(const struct build *b, const struct mx_func *f, uint32_t s
 static void compare_runs(const struct build *b) {
   for (int lane = 0; lane < 3; lane++) {
     struct val args[64];
-    for (uint32_t i = 0; i < 64; i++) args[i] = (struct val){mix(i, random_state + (uint64_t)lane), mix(i, random_state + 7)};
+    for (uint32_t i = 0; i < 64; i++)
+      args[i] = (struct val){mix(i, random_state + (uint64_t)lane), mix(i, random_state + 7)};
     struct trace want = {0}, got = {0};
     bool ended = run_virtual(b, 3000, args, &want);
     bool ended_too = run_words(b, &image.funcs[0], 60000, args, &got);

@@ -1,5 +1,5 @@
-/* Compiled code against the interpreter, and everything that can go wrong on the way to it: no compiler, one that fails,
- * dies or hangs, no cache, damaged or foreign entries. Results are right in every case. */
+/* Compiled code against the interpreter, and everything that can go wrong on the way to it: no compiler, one that
+ * fails, dies or hangs, no cache, damaged or foreign entries. Results are right in every case. */
 #include "jit/runtime/jit.h"
 #include "mx/text.h"
 
@@ -25,7 +25,8 @@ static const char body[] =
     ".func (.param .b32 r) twist(.param .b32 a, .param .b32 n)\n{\n"
     "  .reg .b32 %a, %n, %t;\n  .reg .pred %p;\n"
     "  ld.param.b32 %a, [a];\n  ld.param.b32 %n, [n];\n"
-    "L:\n  setp.eq.u32 %p, %n, 0;\n  @%p bra E;\n  shl.b32 %t, %a, 5;\n  xor.b32 %a, %a, %t;\n  shr.u32 %t, %a, 7;\n  add.u32 %a, %a, %t;\n"
+    "L:\n  setp.eq.u32 %p, %n, 0;\n  @%p bra E;\n  shl.b32 %t, %a, 5;\n  xor.b32 %a, %a, %t;\n  shr.u32 %t, %a, 7;\n  "
+    "add.u32 %a, %a, %t;\n"
     "  sub.u32 %n, %n, 1;\n  bra L;\n"
     "E:\n  st.param.b32 [r], %a;\n  ret;\n}\n"
     ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
@@ -36,17 +37,21 @@ static const char body[] =
     "  mul.lo.u32 %v, %i, 2654435761;\n  mov.u32 %s, 0;\n  mov.u32 %k, 0;\n"
     /* lanes leave at different steps, with an if inside */
     "LOOP:\n  and.b32 %lo, %v, 31;\n  setp.eq.u32 %p1, %lo, %k;\n  @%p1 bra OUT;\n"
-    "  and.b32 %lo, %v, 3;\n  setp.eq.u32 %p2, %lo, 1;\n  @%p2 bra ODD;\n  add.u32 %s, %s, %k;\n  mad.lo.u32 %v, %v, 3, 1;\n  bra MEET;\n"
+    "  and.b32 %lo, %v, 3;\n  setp.eq.u32 %p2, %lo, 1;\n  @%p2 bra ODD;\n  add.u32 %s, %s, %k;\n  mad.lo.u32 %v, %v, "
+    "3, 1;\n  bra MEET;\n"
     "ODD:\n  xor.b32 %s, %s, %v;\n  shr.u32 %v, %v, 1;\n"
     "MEET:\n  add.u32 %k, %k, 1;\n  setp.lt.u32 %p3, %k, 40;\n  @%p3 bra LOOP;\n"
     "OUT:\n"
-    "  and.b32 %lo, %s, 7;\n  { .param .b32 x; .param .b32 y; .param .b32 r;\n  st.param.b32 [x], %s;\n  st.param.b32 [y], %lo;\n"
+    "  and.b32 %lo, %s, 7;\n  { .param .b32 x; .param .b32 y; .param .b32 r;\n  st.param.b32 [x], %s;\n  st.param.b32 "
+    "[y], %lo;\n"
     "  call (r), twist, (x, y);\n  ld.param.b32 %s, [r]; }\n"
-    "  cvt.rn.f32.u32 %f, %lo;\n  sub.f32 %g, %f, %f;\n  div.rn.f32 %f, %f, %g;\n  mul.f32 %f, %f, %g;\n  mov.b32 %lo, %f;\n  xor.b32 %s, %s, %lo;\n"
+    "  cvt.rn.f32.u32 %f, %lo;\n  sub.f32 %g, %f, %f;\n  div.rn.f32 %f, %f, %g;\n  mul.f32 %f, %f, %g;\n  mov.b32 %lo, "
+    "%f;\n  xor.b32 %s, %s, %lo;\n"
     "  mul.wide.u32 %a, %i, 4;\n  add.u64 %a, %o, %a;\n"
     "  @%p2 add.u32 %s, %s, %v;\n"
     "  st.global.u32 [%a], %s;\n"
-    "  and.b32 %lo, %v, 63;\n  mul.wide.u32 %q, %lo, 4;\n  add.u64 %q, %q, %o;\n  mul.wide.u32 %a, %n, 4;\n  add.u64 %q, %q, %a;\n"
+    "  and.b32 %lo, %v, 63;\n  mul.wide.u32 %q, %lo, 4;\n  add.u64 %q, %q, %o;\n  mul.wide.u32 %a, %n, 4;\n  add.u64 "
+    "%q, %q, %a;\n"
     "  red.global.add.u32 [%q], 1;\n  exit;\n}\n";
 
 #define THREADS 1000u
@@ -80,7 +85,14 @@ static mx_kernel *load(const mx_device_options *o, const char *text, const char 
   return k;
 }
 
-struct run { mx_device *d; mx_module *m; mx_kernel *k; mx_addr out; mx_launch_stats stats; uint32_t got[THREADS + 64]; };
+struct run {
+  mx_device *d;
+  mx_module *m;
+  mx_kernel *k;
+  mx_addr out;
+  mx_launch_stats stats;
+  uint32_t got[THREADS + 64];
+};
 static void start(struct run *r, unsigned lanes, const char *compiler, const char *cache) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
   o.threads = 1;
@@ -267,8 +279,9 @@ static char *script(const char *name, const char *text) {
 static void compilers_that_fail(void **state) {
   (void)state;
   NEEDS_CODE();
-  char *bad[] = {strdup("/nonexistent/mx-jitc"), script("fails", "echo it does not work >&2; exit 1"), script("dies", "kill -9 $$"),
-                 script("lies", "exit 0"), script("garbage", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\"")};
+  char *bad[] = {strdup("/nonexistent/mx-jitc"), script("fails", "echo it does not work >&2; exit 1"),
+                 script("dies", "kill -9 $$"), script("lies", "exit 0"),
+                 script("garbage", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\"")};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     struct run r;
     start(&r, 64, bad[k], in_folder("bad"));
@@ -289,14 +302,16 @@ static void one_note(void **state) {
   (void)state;
   NEEDS_CODE();
   setenv("MX_JIT_TIMEOUT", "0.2", 1);
-  const struct { const char *compiler, *says; } bad[] = {
-      {"/nonexistent/mx-jitc", "not found"},
-      {script("n1", "echo it does not work >&2; exit 1"), "it does not work"},
-      {script("n2", "kill -9 $$"), "was killed"},
-      {script("n3", "sleep 100"), "took too long"},
-      {script("n4", "while :; do :; done"), "took too long"},
-      {script("n5", "exit 0"), "wrote nothing"},
-      {script("n6", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\""), "wrote something that is not whole"}};
+  const struct {
+    const char *compiler, *says;
+  } bad[] = {{"/nonexistent/mx-jitc", "not found"},
+             {script("n1", "echo it does not work >&2; exit 1"), "it does not work"},
+             {script("n2", "kill -9 $$"), "was killed"},
+             {script("n3", "sleep 100"), "took too long"},
+             {script("n4", "while :; do :; done"), "took too long"},
+             {script("n5", "exit 0"), "wrote nothing"},
+             {script("n6", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\""),
+              "wrote something that is not whole"}};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     char *note = note_of(bad[k].compiler, "", false);
     assert_non_null(note);
@@ -318,7 +333,8 @@ static char *real_compiler(void) {
 }
 static char *spoiler(const char *name, const char *then) {
   char *line;
-  assert_true(asprintf(&line, "'%s' \"$@\" || exit\nwhile [ \"$1\" != -o ]; do shift; done\n%s", real_compiler(), then) > 0);
+  assert_true(
+      asprintf(&line, "'%s' \"$@\" || exit\nwhile [ \"$1\" != -o ]; do shift; done\n%s", real_compiler(), then) > 0);
   char *path = script(name, line);
   free(line);
   return path;
@@ -340,11 +356,15 @@ static void spoiled_results(void **state) {
   close(fd);
   char *swap;
   assert_true(asprintf(&swap, "cat '%s' > \"$2\"", in_folder("signed")) > 0);
-  const struct { char *compiler; const char *says; } bad[] = {
+  const struct {
+    char *compiler;
+    const char *says;
+  } bad[] = {
       {spoiler("s1", "truncate -s -1 \"$2\""), "not whole"},
       {spoiler("s2", "truncate -s -3000 \"$2\""), "not whole"},
       {spoiler("s3", "truncate -s 40 \"$2\""), "not whole"},
-      {spoiler("s4", "tail -c 40 \"$2\" > \"${0%/*}/end\"; truncate -s -3000 \"$2\"; cat \"${0%/*}/end\" >> \"$2\""), "not whole"},
+      {spoiler("s4", "tail -c 40 \"$2\" > \"${0%/*}/end\"; truncate -s -3000 \"$2\"; cat \"${0%/*}/end\" >> \"$2\""),
+       "not whole"},
       {spoiler("s5", "printf x | dd of=\"$2\" bs=1 seek=2000 conv=notrunc 2> /dev/null"), "not whole"},
       {spoiler("s6", ": > \"$2\""), "wrote nothing"},
       {spoiler("s7", swap), "cannot be loaded"}};
@@ -451,7 +471,8 @@ static void full_disk(void **state) {
   assert_non_null(note);
   assert_non_null(strstr(note, "is not kept in"));
   char command[700];
-  snprintf(command, sizeof command, "test -z \"$(ls -A '%s' | grep -v '^costs$')\"", cache); /* nothing half-written stays */
+  snprintf(command, sizeof command, "test -z \"$(ls -A '%s' | grep -v '^costs$')\"",
+           cache); /* nothing half-written stays */
   assert_int_equal(system(command), 0);
   free(note);
   free(cache);
@@ -489,8 +510,8 @@ static void no_linker(void **state) {
   NEEDS_CODE();
   without_tool("as");
 }
-/* A folder in which nothing can be written. Modes do not stop root; the kernel's own file systems do, where they are mounted, and
- * else a file where a folder should be. */
+/* A folder in which nothing can be written. Modes do not stop root; the kernel's own file systems do, where they are
+ * mounted, and else a file where a folder should be. */
 static char *unwritable(void) {
   static const char *const kernels[] = {"/sys/kernel", "/proc/self"};
   char *dir = strdup(in_folder("read only"));
@@ -600,17 +621,21 @@ static const char through_memory[] =
     ".target mx64\n"
     ".func (.param .b32 r) slow (.param .b32 n)\n{\n"
     "  .reg .b32 %n, %h;\n  .reg .pred %p;\n  ld.param.b32 %n, [n];\n  mov.u32 %h, 1;\n"
-    "L:\n  mad.lo.u32 %h, %h, 31, %n;\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n  st.param.b32 [r], %h;\n  ret;\n}\n"
+    "L:\n  mad.lo.u32 %h, %h, 31, %n;\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n  st.param.b32 "
+    "[r], %h;\n  ret;\n}\n"
     ".func (.param .b32 r) twin (.param .b32 n)\n{\n"
     "  .reg .b32 %n, %h;\n  .reg .pred %p;\n  ld.param.b32 %n, [n];\n  mov.u32 %h, 1;\n"
-    "L:\n  mad.lo.u32 %h, %h, 31, %n;\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n  st.param.b32 [r], %h;\n  ret;\n}\n"
+    "L:\n  mad.lo.u32 %h, %h, 31, %n;\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n  st.param.b32 "
+    "[r], %h;\n  ret;\n}\n"
     ".global .u64 table[2] = {slow};\n"
     ".entry put ()\n{\n  .reg .b64 %f;\n  mov.u64 %f, twin;\n  st.global.u64 [table + 8], %f;\n  exit;\n}\n"
     ".entry work (.param .u64 out, .param .u32 which)\n{\n"
     "  .reg .b64 %f, %a;\n  .reg .u32 %v, %t, %w;\n  mov.u32 %t, %tid.x;\n  add.u32 %v, %t, 500;\n"
     "  ld.param.u32 %w, [which];\n  mul.wide.u32 %a, %w, 8;\n  ld.global.u64 %f, [table + %a];\n"
-    "  { .param .b32 a; .param .b32 r;\n  st.param.b32 [a], %v;\n  prototype: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
-    "  call (r), %f, (a), prototype;\n  ld.param.b32 %v, [r]; }\n  ld.param.u64 %a, [out];\n  st.global.u32 [%a + %t*4], %v;\n  exit;\n}\n";
+    "  { .param .b32 a; .param .b32 r;\n  st.param.b32 [a], %v;\n  prototype: .callprototype (.param .b32 _) _ (.param "
+    ".b32 _);\n"
+    "  call (r), %f, (a), prototype;\n  ld.param.b32 %v, [r]; }\n  ld.param.u64 %a, [out];\n  st.global.u32 [%a + "
+    "%t*4], %v;\n  exit;\n}\n";
 static void called_through_memory(void **state) {
   (void)state;
   NEEDS_CODE();
@@ -643,15 +668,15 @@ static void called_through_memory(void **state) {
   mx_device_destroy(d);
 }
 
-/* Addresses of all shapes: rows that begin in front of the first lane that runs, one address a chunk, columns, numbers and
- * pointers that a loop moves up and down, with barriers in between. Blocks of 16 x 16. */
+/* Addresses of all shapes: rows that begin in front of the first lane that runs, one address a chunk, columns, numbers
+ * and pointers that a loop moves up and down, with barriers in between. Blocks of 16 x 16. */
 static const char shapes[] =
     ".shared .align 16 .b8 tile[4352];\n"
     ".entry shapes(.param .u64 out, .param .u32 n)\n{\n"
     "  mov.u32 %x, %tid.x;\n  mov.u32 %y, %tid.y;\n  mad.lo.u32 %t, %y, 16, %x;\n"
     "  mad.lo.u32 %i, %ctaid.x, 256, %t;\n"
     "  mul.lo.u32 %v, %i, 2654435761;\n  mul.lo.u32 %at, %x, 68;\n  shl.b32 %down, %y, 2;\n  add.u32 %at, %at, %down;\n"
-    "  st.shared.u32 [%at + tile], %v;\n  bar.sync 0;\n"                    /* a column each row */
+    "  st.shared.u32 [%at + tile], %v;\n  bar.sync 0;\n" /* a column each row */
     "  shl.b32 %row, %y, 6;\n  shl.b32 %column, %x, 2;\n  mov.u32 %k, 0;\n  mov.u32 %s, 0;\n"
     "steps:\n  ld.shared.u32 %a, [%row + tile + 4];\n  ld.shared.u32 %b, [%column + tile + 128];\n"
     "  mad.lo.u32 %s, %a, %b, %s;\n  setp.ge.u32 %in, %t, %k;\n  sub.u32 %from, %t, %k;\n  mov.u32 %c, 7;\n"
@@ -662,7 +687,8 @@ static const char shapes[] =
     "up:\n  setp.ge.u32 %end, %j, %n;\n  @%end bra turn;\n  ld.global.u32 %c, [%out + %j*4];\n  add.u32 %s, %s, %c;\n"
     "  add.u32 %j, %j, 64;\n  bra up;\n"
     "turn:\n  mov.u32 %k, 0;\n  and.b32 %few, %t, 3;\n"
-    "back:\n  st.global.u32 [%p], %s;\n  add.s64 %p, %p, 4096;\n  add.u32 %k, %k, 1;\n  setp.le.u32 %more, %k, %few;\n  @%more bra back;\n"
+    "back:\n  st.global.u32 [%p], %s;\n  add.s64 %p, %p, 4096;\n  add.u32 %k, %k, 1;\n  setp.le.u32 %more, %k, %few;\n "
+    " @%more bra back;\n"
     "  exit;\n}\n";
 static void addresses(void **state) {
   (void)state;
@@ -693,8 +719,9 @@ static void addresses(void **state) {
   assert_memory_equal(got[0], got[1], sizeof got[0]);
 }
 
-/* Warps that end in compiled code begin the next ones there, until one needs a split of its own: here each odd one asks for its
- * number and clock, the third may call, the last has not all its lanes, and some loop for longer than a slice or leave it apart. */
+/* Warps that end in compiled code begin the next ones there, until one needs a split of its own: here each odd one asks
+ * for its number and clock, the third may call, the last has not all its lanes, and some loop for longer than a slice
+ * or leave it apart. */
 static const char warps[] =
     ".func (.reg .u32 %r) twice(.reg .u32 %v)\n{\n  add.u32 %r, %v, %v;\n  ret;\n}\n"
     ".entry warps(.param .u64 out, .param .u32 bad, .param .u32 turns, .param .u32 calls)\n{\n"
@@ -753,27 +780,34 @@ static void warp_after_warp(void **state) {
     }
 }
 
-/* Small functions and those that are called once are built where they are called, whatever is in them: early returns, loops, memory of all
- * kinds, calls; under masks too. No call leaves compiled code, but where the slice ends there, or no frame is left. */
+/* Small functions and those that are called once are built where they are called, whatever is in them: early returns,
+ * loops, memory of all kinds, calls; under masks too. No call leaves compiled code, but where the slice ends there, or
+ * no frame is left. */
 static const char calling[] =
     ".version 9.0\n.target mx64\n.address_size 64\n"
     ".func (.param .b32 r) mix(.param .b32 a, .param .b32 b)\n{\n"
     "  .reg .b32 %a, %b, %t;\n  .reg .pred %p;\n  ld.param.b32 %a, [a];\n  ld.param.b32 %b, [b];\n"
-    "  xor.b32 %t, %a, %b;\n  setp.gt.u32 %p, %t, 1000;\n  @%p add.u32 %t, %t, %a;\n  st.param.b32 [r], %t;\n  ret;\n}\n"
+    "  xor.b32 %t, %a, %b;\n  setp.gt.u32 %p, %t, 1000;\n  @%p add.u32 %t, %t, %a;\n  st.param.b32 [r], %t;\n  "
+    "ret;\n}\n"
     /* returns early, or goes round a loop of its lane's length, reading memory */
     ".func (.param .b32 r) sum(.param .b64 at, .param .b32 n)\n{\n"
-    "  .reg .b32 %n, %s, %v;\n  .reg .b64 %a;\n  .reg .pred %p;\n  ld.param.b64 %a, [at];\n  ld.param.b32 %n, [n];\n  mov.u32 %s, 0;\n"
+    "  .reg .b32 %n, %s, %v;\n  .reg .b64 %a;\n  .reg .pred %p;\n  ld.param.b64 %a, [at];\n  ld.param.b32 %n, [n];\n  "
+    "mov.u32 %s, 0;\n"
     "  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n  mov.u32 %s, 77;\n  st.param.b32 [r], %s;\n  ret;\n"
-    "L:\n  ld.global.u32 %v, [%a];\n  add.u32 %s, %s, %v;\n  add.u64 %a, %a, 4;\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra L;\n"
+    "L:\n  ld.global.u32 %v, [%a];\n  add.u32 %s, %s, %v;\n  add.u64 %a, %a, 4;\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 "
+    "%p, %n, 0;\n  @%p bra L;\n"
     "  { .param .b32 x; .param .b32 y; .param .b32 q;\n  st.param.b32 [x], %s;\n  st.param.b32 [y], %v;\n"
     "  call (q), mix, (x, y);\n  ld.param.b32 %s, [q]; }\n  st.param.b32 [r], %s;\n  ret;\n}\n"
     /* has local memory of its own */
     ".func (.param .b32 r) pick(.param .b32 v, .param .b32 n)\n{\n"
     "  .local .align 4 .b8 t[32];\n  .reg .b32 %v, %n, %a;\n  ld.param.b32 %v, [v];\n  ld.param.b32 %n, [n];\n"
-    "  .reg .b64 %t, %d;\n  mov.u64 %t, t;\n  st.local.u32 [%t], %v;\n  not.b32 %v, %v;\n  st.local.u32 [%t+4], %v;\n  st.local.u32 [%t+8], %n;\n"
-    "  rem.u32 %n, %n, 3;\n  mul.wide.u32 %d, %n, 4;\n  add.u64 %t, %t, %d;\n  ld.local.u32 %a, [%t];\n  st.param.b32 [r], %a;\n  ret;\n}\n"
+    "  .reg .b64 %t, %d;\n  mov.u64 %t, t;\n  st.local.u32 [%t], %v;\n  not.b32 %v, %v;\n  st.local.u32 [%t+4], %v;\n  "
+    "st.local.u32 [%t+8], %n;\n"
+    "  rem.u32 %n, %n, 3;\n  mul.wide.u32 %d, %n, 4;\n  add.u64 %t, %t, %d;\n  ld.local.u32 %a, [%t];\n  st.param.b32 "
+    "[r], %a;\n  ret;\n}\n"
     ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
-    "  .local .align 4 .b8 own[16];\n  .reg .b32 %i, %t, %k, %s, %n, %c;\n  .reg .b64 %o, %a, %l;\n  .reg .pred %p, %q;\n"
+    "  .local .align 4 .b8 own[16];\n  .reg .b32 %i, %t, %k, %s, %n, %c;\n  .reg .b64 %o, %a, %l;\n  .reg .pred %p, "
+    "%q;\n"
     "  ld.param.u64 %o, [out];\n  ld.param.u32 %n, [n];\n  mov.u32 %i, %tid.x;\n  mov.u32 %k, 0;\n  mov.u32 %s, %i;\n"
     "  mov.u64 %l, own;\n  st.local.u32 [%l+4], %i;\n"
     "L:\n  and.b32 %t, %s, 3;\n  setp.eq.u32 %p, %t, 1;\n  @%p bra ODD;\n"
@@ -783,13 +817,18 @@ static const char calling[] =
     "  and.b32 %c, %s, 7;\n  add.u32 %c, %c, %n;\n"
     "  { .param .b64 x; .param .b32 y; .param .b32 r;\n  st.param.b64 [x], %o;\n  st.param.b32 [y], %c;\n"
     "  call (r), sum, (x, y);\n  ld.param.b32 %s, [r]; }\n"
-    "ODD:\n  ld.local.u32 %t, [%l+4];\n  add.u32 %s, %s, %t;\n  mad.lo.u32 %s, %s, 5, %k;\n  add.u32 %k, %k, 1;\n  setp.lt.u32 %p, %k, 3000;\n  @%p bra L;\n"
+    "ODD:\n  ld.local.u32 %t, [%l+4];\n  add.u32 %s, %s, %t;\n  mad.lo.u32 %s, %s, 5, %k;\n  add.u32 %k, %k, 1;\n  "
+    "setp.lt.u32 %p, %k, 3000;\n  @%p bra L;\n"
     "  mul.wide.u32 %a, %i, 4;\n  add.u64 %a, %o, %a;\n  add.u64 %a, %a, 256;\n  st.global.u32 [%a], %s;\n  exit;\n}\n";
 static void calls_in_line(void **state) {
   (void)state;
   NEEDS_CODE();
   enum { LANES = 64 };
-  const struct { uint64_t depth; uint32_t n; mx_status status; } runs[] = {{1, 0, MX_TRAPPED}, {2, 0, MX_TRAPPED}, {3, 0, MX_OK}, {512, 0, MX_OK}, {512, 2 * LANES, MX_TRAPPED}};
+  const struct {
+    uint64_t depth;
+    uint32_t n;
+    mx_status status;
+  } runs[] = {{1, 0, MX_TRAPPED}, {2, 0, MX_TRAPPED}, {3, 0, MX_OK}, {512, 0, MX_OK}, {512, 2 * LANES, MX_TRAPPED}};
   for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
     static uint32_t out[2][2 * LANES];
     mx_launch_stats stats[2];
@@ -821,31 +860,39 @@ static void calls_in_line(void **state) {
     if (runs[r].status != MX_OK) assert_string_equal(text[1], text[0]);
     else {
       assert_memory_equal(out[0], out[1], sizeof *out);
-      assert_true(stats[1].exits[MX_EXIT_CALL] <= (runs[r].depth == 3 ? 3000 : 12)); /* at the end of a slice; without room for all of them */
+      assert_true(stats[1].exits[MX_EXIT_CALL] <=
+                  (runs[r].depth == 3 ? 3000 : 12)); /* at the end of a slice; without room for all of them */
     }
     free(text[0]), free(text[1]);
   }
 }
 
-/* A block that needs the machine once, here for a call through an address and for lanes that end one by one, goes on in compiled code from the next
- * barrier on at which all its warps have arrived: the machine executes few instructions, and no barrier behind that. */
+/* A block that needs the machine once, here for a call through an address and for lanes that end one by one, goes on in
+ * compiled code from the next barrier on at which all its warps have arrived: the machine executes few instructions,
+ * and no barrier behind that. */
 static void blocks_come_back(void **state) {
   (void)state;
   NEEDS_CODE();
   static const char text[] =
-    ".version 9.0\n.target mx64\n.address_size 64\n"
-    ".func (.param .b32 r) one(.param .b32 a)\n{\n  .reg .b32 %a;\n  ld.param.b32 %a, [a];\n  add.u32 %a, %a, 3;\n  st.param.b32 [r], %a;\n  ret;\n}\n"
-    ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
-    "  .shared .align 4 .b8 s[1024];\n  .reg .b32 %i, %t, %k, %s, %n, %x;\n  .reg .b64 %o, %a, %f, %m, %d;\n  .reg .pred %p;\n"
-    "  ld.param.u64 %o, [out];\n  ld.param.u32 %n, [n];\n  mov.u32 %i, %tid.x;\n  mov.u64 %f, one;\n  mov.u64 %m, s;\n"
-    "  mul.wide.u32 %a, %i, 4;\n  add.u64 %m, %m, %a;\n  add.u64 %o, %o, %a;\n  mov.u32 %k, 0;\n  mov.u32 %s, %i;\n"
-    "L:\n  st.shared.u32 [%m], %s;\n  bar.sync 0;\n"
-    "  xor.b32 %x, %i, 1;\n  mul.wide.u32 %d, %x, 4;\n  mov.u64 %a, s;\n  add.u64 %a, %a, %d;\n  ld.shared.u32 %t, [%a];\n  mad.lo.u32 %s, %s, 5, %t;\n"
-    "  setp.ne.u32 %p, %k, 5;\n  @%p bra ON;\n"
-    "  { .param .b32 x; .param .b32 r;\n  st.param.b32 [x], %s;\n  prot: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
-    "  call (r), %f, (x), prot;\n  ld.param.b32 %s, [r]; }\n"
-    "  rem.u32 %t, %i, %n;\n  setp.eq.u32 %p, %t, 7;\n  @%p exit;\n"
-    "ON:\n  bar.sync 0;\n  add.u32 %k, %k, 1;\n  setp.lt.u32 %p, %k, 400;\n  @%p bra L;\n  st.global.u32 [%o], %s;\n  exit;\n}\n";
+      ".version 9.0\n.target mx64\n.address_size 64\n"
+      ".func (.param .b32 r) one(.param .b32 a)\n{\n  .reg .b32 %a;\n  ld.param.b32 %a, [a];\n  add.u32 %a, %a, 3;\n  "
+      "st.param.b32 [r], %a;\n  ret;\n}\n"
+      ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
+      "  .shared .align 4 .b8 s[1024];\n  .reg .b32 %i, %t, %k, %s, %n, %x;\n  .reg .b64 %o, %a, %f, %m, %d;\n  .reg "
+      ".pred %p;\n"
+      "  ld.param.u64 %o, [out];\n  ld.param.u32 %n, [n];\n  mov.u32 %i, %tid.x;\n  mov.u64 %f, one;\n  mov.u64 %m, "
+      "s;\n"
+      "  mul.wide.u32 %a, %i, 4;\n  add.u64 %m, %m, %a;\n  add.u64 %o, %o, %a;\n  mov.u32 %k, 0;\n  mov.u32 %s, %i;\n"
+      "L:\n  st.shared.u32 [%m], %s;\n  bar.sync 0;\n"
+      "  xor.b32 %x, %i, 1;\n  mul.wide.u32 %d, %x, 4;\n  mov.u64 %a, s;\n  add.u64 %a, %a, %d;\n  ld.shared.u32 %t, "
+      "[%a];\n  mad.lo.u32 %s, %s, 5, %t;\n"
+      "  setp.ne.u32 %p, %k, 5;\n  @%p bra ON;\n"
+      "  { .param .b32 x; .param .b32 r;\n  st.param.b32 [x], %s;\n  prot: .callprototype (.param .b32 _) _ (.param "
+      ".b32 _);\n"
+      "  call (r), %f, (x), prot;\n  ld.param.b32 %s, [r]; }\n"
+      "  rem.u32 %t, %i, %n;\n  setp.eq.u32 %p, %t, 7;\n  @%p exit;\n"
+      "ON:\n  bar.sync 0;\n  add.u32 %k, %k, 1;\n  setp.lt.u32 %p, %k, 400;\n  @%p bra L;\n  st.global.u32 [%o], %s;\n "
+      " exit;\n}\n";
   static const struct { uint32_t block, n; } runs[] = {{64, 1000}, {256, 1000}, {200, 1000}, {256, 100}};
   for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
     uint32_t out[2][256] = {{0}};
@@ -874,8 +921,8 @@ static void blocks_come_back(void **state) {
   }
 }
 
-/* An indirect call leaves compiled code in each turn of a loop, with much that lives across it: the interpreter is faster, gets the kernel
- * back in the launch in which that shows, and keeps it, unless compiled code is demanded. */
+/* An indirect call leaves compiled code in each turn of a loop, with much that lives across it: the interpreter is
+ * faster, gets the kernel back in the launch in which that shows, and keeps it, unless compiled code is demanded. */
 static void slower_code(void **state) {
   (void)state;
   NEEDS_CODE();
@@ -888,16 +935,22 @@ static void slower_code(void **state) {
     assert_true(asprintf(&more, "%s  xor.b32 %%s, %%s, %%v%d;\n", behind ? behind : "", r) > 0);
     free(behind), behind = more;
   }
-  assert_true(asprintf(&text, ".version 9.0\n.target mx64\n.address_size 64\n"
-    ".func (.param .b32 r) one(.param .b32 a)\n{\n  .reg .b32 %%a;\n  ld.param.b32 %%a, [a];\n  add.u32 %%a, %%a, 3;\n  st.param.b32 [r], %%a;\n  ret;\n}\n"
-    ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
-    "  .reg .b32 %%i, %%t, %%k, %%s, %%n, %%v<%d>;\n  .reg .b64 %%o, %%a, %%f;\n  .reg .pred %%p;\n"
-    "  ld.param.u64 %%o, [out];\n  ld.param.u32 %%n, [n];\n  mov.u32 %%k, %%ctaid.x;\n  mov.u32 %%t, %%ntid.x;\n  mov.u32 %%i, %%tid.x;\n"
-    "  mad.lo.u32 %%i, %%k, %%t, %%i;\n  mov.u64 %%f, one;\n  mov.u32 %%k, 0;\n  mov.u32 %%s, %%i;\n%s"
-    "L:\n  { .param .b32 x; .param .b32 r;\n  st.param.b32 [x], %%s;\n  prot: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
-    "  call (r), %%f, (x), prot;\n  ld.param.b32 %%s, [r]; }\n"
-    "  add.u32 %%k, %%k, 1;\n  setp.lt.u32 %%p, %%k, %%n;\n  @%%p bra L;\n%s"
-    "  mul.wide.u32 %%a, %%i, 4;\n  add.u64 %%a, %%o, %%a;\n  st.global.u32 [%%a], %%s;\n  exit;\n}\n", KEPT, before, behind) > 0);
+  assert_true(
+      asprintf(&text,
+               ".version 9.0\n.target mx64\n.address_size 64\n"
+               ".func (.param .b32 r) one(.param .b32 a)\n{\n  .reg .b32 %%a;\n  ld.param.b32 %%a, [a];\n  add.u32 "
+               "%%a, %%a, 3;\n  st.param.b32 [r], %%a;\n  ret;\n}\n"
+               ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
+               "  .reg .b32 %%i, %%t, %%k, %%s, %%n, %%v<%d>;\n  .reg .b64 %%o, %%a, %%f;\n  .reg .pred %%p;\n"
+               "  ld.param.u64 %%o, [out];\n  ld.param.u32 %%n, [n];\n  mov.u32 %%k, %%ctaid.x;\n  mov.u32 %%t, "
+               "%%ntid.x;\n  mov.u32 %%i, %%tid.x;\n"
+               "  mad.lo.u32 %%i, %%k, %%t, %%i;\n  mov.u64 %%f, one;\n  mov.u32 %%k, 0;\n  mov.u32 %%s, %%i;\n%s"
+               "L:\n  { .param .b32 x; .param .b32 r;\n  st.param.b32 [x], %%s;\n  prot: .callprototype (.param .b32 "
+               "_) _ (.param .b32 _);\n"
+               "  call (r), %%f, (x), prot;\n  ld.param.b32 %%s, [r]; }\n"
+               "  add.u32 %%k, %%k, 1;\n  setp.lt.u32 %%p, %%k, %%n;\n  @%%p bra L;\n%s"
+               "  mul.wide.u32 %%a, %%i, 4;\n  add.u64 %%a, %%o, %%a;\n  st.global.u32 [%%a], %%s;\n  exit;\n}\n",
+               KEPT, before, behind) > 0);
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
   o.cache_dir = "";
   mx_device *d;
@@ -931,16 +984,31 @@ static void slower_code(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(same_in_both_engines), cmocka_unit_test(cache_entries),       cmocka_unit_test(no_cache),
+      cmocka_unit_test(same_in_both_engines),
+      cmocka_unit_test(cache_entries),
+      cmocka_unit_test(no_cache),
       cmocka_unit_test(levels),
-      cmocka_unit_test(compilers_that_fail),  cmocka_unit_test(compiler_that_hangs), cmocka_unit_test(by_itself),
+      cmocka_unit_test(compilers_that_fail),
+      cmocka_unit_test(compiler_that_hangs),
+      cmocka_unit_test(by_itself),
       cmocka_unit_test(short_launches),
-      cmocka_unit_test(one_note),             cmocka_unit_test(full_disk),           cmocka_unit_test(no_assembler),
-      cmocka_unit_test(no_linker),            cmocka_unit_test(read_only),
-      cmocka_unit_test(eviction),             cmocka_unit_test(two_modules),         cmocka_unit_test(addresses),
-      cmocka_unit_test(warp_after_warp),      cmocka_unit_test(spoiled_results),     cmocka_unit_test(entries_cut_short_in_use),
-      cmocka_unit_test(waiting_ends),         cmocka_unit_test(slow_machine),        cmocka_unit_test(called_through_memory),
-      cmocka_unit_test(slower_code),          cmocka_unit_test(calls_in_line),        cmocka_unit_test(blocks_come_back),
+      cmocka_unit_test(one_note),
+      cmocka_unit_test(full_disk),
+      cmocka_unit_test(no_assembler),
+      cmocka_unit_test(no_linker),
+      cmocka_unit_test(read_only),
+      cmocka_unit_test(eviction),
+      cmocka_unit_test(two_modules),
+      cmocka_unit_test(addresses),
+      cmocka_unit_test(warp_after_warp),
+      cmocka_unit_test(spoiled_results),
+      cmocka_unit_test(entries_cut_short_in_use),
+      cmocka_unit_test(waiting_ends),
+      cmocka_unit_test(slow_machine),
+      cmocka_unit_test(called_through_memory),
+      cmocka_unit_test(slower_code),
+      cmocka_unit_test(calls_in_line),
+      cmocka_unit_test(blocks_come_back),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }

@@ -25,30 +25,36 @@ static const char program[] =
     ".visible .entry number(.param .u64 p)\n{\n"
     "  .reg .u32 %r<5>;\n  .reg .u64 %d<4>;\n"
     "  mov.u32 %r0, %tid.x;\n  mov.u32 %r1, %ctaid.x;\n  mov.u32 %r2, %ntid.x;\n  mad.lo.u32 %r3, %r1, %r2, %r0;\n"
-    "  ld.param.u64 %d0, [p];\n  mul.wide.u32 %d1, %r3, 4;\n  add.u64 %d2, %d0, %d1;\n  st.global.u32 [%d2], %r3;\n  ret;\n}\n"
+    "  ld.param.u64 %d0, [p];\n  mul.wide.u32 %d1, %r3, 4;\n  add.u64 %d2, %d0, %d1;\n  st.global.u32 [%d2], %r3;\n  "
+    "ret;\n}\n"
     /* blocks wait for the block after them: p[] are flags */
     ".visible .entry backwards(.param .u64 p)\n{\n"
     "  .reg .u32 %r<6>;\n  .reg .u64 %d<4>;\n  .reg .pred %p<3>;\n"
     "  mov.u32 %r0, %ctaid.x;\n  mov.u32 %r1, %nctaid.x;\n  ld.param.u64 %d0, [p];\n"
-    "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d2, %d0, %d1;\n  add.u32 %r2, %r0, 1;\n  setp.eq.u32 %p0, %r2, %r1;\n  @%p0 bra DONE;\n"
+    "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d2, %d0, %d1;\n  add.u32 %r2, %r0, 1;\n  setp.eq.u32 %p0, %r2, %r1;\n  "
+    "@%p0 bra DONE;\n"
     "LOOP:\n  ld.volatile.global.u32 %r3, [%d2+4];\n  setp.eq.u32 %p1, %r3, 0;\n  @%p1 bra LOOP;\n"
     "DONE:\n  st.volatile.global.u32 [%d2], 1;\n  ret;\n}\n"
     ".visible .entry forever()\n{\nLOOP:\n  bra LOOP;\n}\n"
     ".visible .entry bounded()\n.maxntid 64\n{\n  ret;\n}\n"
     ".visible .entry exact()\n.reqntid 8, 4\n{\n  ret;\n}\n"
-    ".visible .entry shared()\n{\n  .shared .align 4 .b8 s[1024];\n  .reg .u32 %r<2>;\n  mov.u32 %r0, s;\n  st.shared.u32 [%r0], %r0;\n"
+    ".visible .entry shared()\n{\n  .shared .align 4 .b8 s[1024];\n  .reg .u32 %r<2>;\n  mov.u32 %r0, s;\n  "
+    "st.shared.u32 [%r0], %r0;\n"
     "  mov.u32 %r1, dynamic;\n  st.shared.u32 [%r1], %r0;\n  ret;\n}\n"
     ".visible .entry print()\n{\n  .local .align 8 .b8 a[8];\n  .reg .u32 %r<2>;\n  .reg .u64 %d<3>;\n"
     "  mov.u32 %r0, %ctaid.x;\n  st.local.u32 [a], %r0;\n  mov.u64 %d0, format;\n  cvta.global.u64 %d0, %d0;\n"
     "  mov.u64 %d1, a;\n  cvta.local.u64 %d1, %d1;\n  {\n  .param .b64 p0;\n  .param .b64 p1;\n  .param .b32 r;\n"
-    "  st.param.b64 [p0], %d0;\n  st.param.b64 [p1], %d1;\n  call.uni (r), vprintf, (p0, p1);\n  ld.param.b32 %r1, [r];\n  }\n  ret;\n}\n"
+    "  st.param.b64 [p0], %d0;\n  st.param.b64 [p1], %d1;\n  call.uni (r), vprintf, (p0, p1);\n  ld.param.b32 %r1, "
+    "[r];\n  }\n  ret;\n}\n"
     /* every thread: a piece of the heap, written, read and given back; out[thread] = value */
     ".visible .entry pieces(.param .u64 p)\n{\n  .reg .u32 %r<4>;\n  .reg .u64 %d<5>;\n"
     "  mov.u32 %r0, %tid.x;\n  mov.u64 %d0, 48;\n  {\n  .param .b64 n;\n  .param .b64 r;\n  st.param.b64 [n], %d0;\n"
-    "  call.uni (r), malloc, (n);\n  ld.param.b64 %d1, [r];\n  }\n  st.u32 [%d1+44], %r0;\n  bar.sync 0;\n  ld.u32 %r1, [%d1+44];\n"
+    "  call.uni (r), malloc, (n);\n  ld.param.b64 %d1, [r];\n  }\n  st.u32 [%d1+44], %r0;\n  bar.sync 0;\n  ld.u32 "
+    "%r1, [%d1+44];\n"
     "  ld.param.u64 %d2, [p];\n  mul.wide.u32 %d3, %r0, 4;\n  add.u64 %d2, %d2, %d3;\n  st.global.u32 [%d2], %r1;\n"
     "  {\n  .param .b64 q;\n  st.param.b64 [q], %d1;\n  call.uni free, (q);\n  }\n  ret;\n}\n"
-    ".visible .entry twice()\n{\n  .reg .u64 %d<2>;\n  mov.u64 %d0, 4660;\n  {\n  .param .b64 q;\n  st.param.b64 [q], %d0;\n"
+    ".visible .entry twice()\n{\n  .reg .u64 %d<2>;\n  mov.u64 %d0, 4660;\n  {\n  .param .b64 q;\n  st.param.b64 [q], "
+    "%d0;\n"
     "  call.uni free, (q);\n  }\n  ret;\n}\n";
 
 static mx_device *d;
@@ -274,7 +280,10 @@ static void many_blocks_take_no_more_memory(void **state) {
 
 /* ---- printing and the heap -------------------------------------------------------------------------------*/
 
-struct text { char s[4096]; size_t n; };
+struct text {
+  char s[4096];
+  size_t n;
+};
 static void collect(void *user, const char *s, size_t n) {
   struct text *t = user;
   if (t->n + n >= sizeof t->s) n = sizeof t->s - 1 - t->n;
@@ -354,7 +363,8 @@ static void streams_run_in_order(void **state) {
   assert_int_equal(mx_copy_from_device_async(d, &word, p + 4, 4, s), MX_OK);
   assert_int_equal(mx_stream_synchronize(s), MX_OK);
   assert_int_equal(word, 0x0102ABCD);
-  assert_int_equal(mx_memset32_async(d, p, 0, UINT64_MAX / 2, s), MX_OK); /* its failure comes with the next synchronisation */
+  assert_int_equal(mx_memset32_async(d, p, 0, UINT64_MAX / 2, s),
+                   MX_OK); /* its failure comes with the next synchronisation */
   assert_int_equal(mx_stream_synchronize(s), MX_INVALID_VALUE);
   assert_int_equal(mx_launch_args_async(kernel("number"), &c, (const void *[]){&p}, 1, s), MX_OK);
   assert_int_equal(mx_copy_from_device_async(d, v, p, sizeof v, s), MX_OK);

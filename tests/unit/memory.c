@@ -1,4 +1,5 @@
-/* vm/memory/memory.c, vm/memory/heap.c, vm/exec/fifo.c: addresses, reuse, what is said about addresses near allocations, pieces, rings. */
+/* vm/memory/memory.c, vm/memory/heap.c, vm/exec/fifo.c: addresses, reuse, what is said about addresses near
+ * allocations, pieces, rings. */
 #include "vm/exec/fifo.h"
 #include "vm/memory/heap.h"
 #include "vm/memory/memory.h"
@@ -104,7 +105,10 @@ static void freed_memory_is_kept_apart_until_needed(void **state) {
 static void random_use(void **state) {
   (void)state;
   enum { N = 64 };
-  struct { uint64_t at, size; uint8_t fill; } live[N] = {0};
+  struct {
+    uint64_t at, size;
+    uint8_t fill;
+  } live[N] = {0};
   uint32_t x = 12345;
   for (int step = 0; step < 20000; step++) {
     x = x * 1664525u + 1013904223u;
@@ -124,7 +128,8 @@ static void random_use(void **state) {
     assert_int_equal(s, MX_OK);
     assert_int_equal(a % align, 0);
     for (unsigned j = 0; j < N; j++)
-      if (live[j].at) assert_true(a >= live[j].at + live[j].size + MX_ALLOC_GUARD || a + size + MX_ALLOC_GUARD <= live[j].at);
+      if (live[j].at)
+        assert_true(a >= live[j].at + live[j].size + MX_ALLOC_GUARD || a + size + MX_ALLOC_GUARD <= live[j].at);
     live[k].at = a;
     live[k].size = size;
     live[k].fill = (uint8_t)step;
@@ -199,7 +204,9 @@ static void random_pieces(void **state) {
   (void)state;
   enum { N = 256 };
   struct mx_heap *h;
-  struct { uint64_t at, size; } live[N] = {0};
+  struct {
+    uint64_t at, size;
+  } live[N] = {0};
   assert_int_equal(mx__heap_new(&m, 1 << 16, &h), MX_OK);
   uint32_t x = 99;
   for (int step = 0; step < 100000; step++) {
@@ -227,7 +234,10 @@ static void random_pieces(void **state) {
 
 /* ---- the ring of printed records ---------------------------------------------------------------------------*/
 
-struct text { char s[256]; size_t n; };
+struct text {
+  char s[256];
+  size_t n;
+};
 static void collect(void *user, const char *text, size_t n) {
   struct text *t = user;
   assert_true(t->n + n < sizeof t->s);

@@ -59,9 +59,15 @@ static void refuses(const uint8_t *file, size_t n, const char *text) {
 static void headers(void **state) {
   (void)state;
   uint8_t *copy = calloc(1, size + 1);
-  static const struct { size_t at; const char *text; } cases[] = {
-      {0, "not a module"},   {4, "format version 0, this library reads version 1"}, {6, "the header is damaged"},
-      {8, "assembled with another instruction table"}, {16, "the digest does not fit"}, {100, "the digest does not fit"}};
+  static const struct {
+    size_t at;
+    const char *text;
+  } cases[] = {{0, "not a module"},
+               {4, "format version 0, this library reads version 1"},
+               {6, "the header is damaged"},
+               {8, "assembled with another instruction table"},
+               {16, "the digest does not fit"},
+               {100, "the digest does not fit"}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     memcpy(copy, bytes, size);
     copy[cases[k].at] ^= cases[k].at == 4 ? 1 : 0x80;
@@ -79,9 +85,13 @@ static void headers(void **state) {
 
 /* Files of one section with given content; the others are empty or as small as they may be. */
 static uint8_t *file_with(enum mx__section section, const char *content, size_t n, size_t *out) {
-  static const char *const usual[MX__SECTIONS] = {
-      [MX__SEC_TARGET] = "\4\40\0\0\100", [MX__SEC_STRINGS] = "\1\0", [MX__SEC_VARS] = "\1\0", [MX__SEC_FUNCS] = "\1\0",
-      [MX__SEC_CODE] = "\1\0",            [MX__SEC_LINES] = "\1\0",   [MX__SEC_NAMES] = "\1\0"};
+  static const char *const usual[MX__SECTIONS] = {[MX__SEC_TARGET] = "\4\40\0\0\100",
+                                                  [MX__SEC_STRINGS] = "\1\0",
+                                                  [MX__SEC_VARS] = "\1\0",
+                                                  [MX__SEC_FUNCS] = "\1\0",
+                                                  [MX__SEC_CODE] = "\1\0",
+                                                  [MX__SEC_LINES] = "\1\0",
+                                                  [MX__SEC_NAMES] = "\1\0"};
   uint8_t *file = calloc(1, MX_CONTAINER_HEADER + 64 + n);
   memcpy(file, bytes, MX_CONTAINER_HEADER);
   size_t at = MX_CONTAINER_HEADER;
@@ -98,7 +108,8 @@ static uint8_t *file_with(enum mx__section section, const char *content, size_t 
   return file;
 }
 
-#define REFUSES(section_, content_, text_) do { \
+#define REFUSES(section_, content_, text_) \
+  do { \
     size_t n_; \
     uint8_t *file_ = file_with(MX__SEC_##section_, content_, sizeof(content_) - 1, &n_); \
     refuses(file_, n_, text_); \
@@ -119,7 +130,8 @@ static void sections(void **state) {
   REFUSES(VARS, "", "section 'variables', byte 40: the section ends too early");
   REFUSES(VARS, "\200\0", "a number that is longer than needed");
   REFUSES(VARS, "\377\377\377\377\377\377\377\377\377\2", "a number of more than 64 bits");
-  REFUSES(VARS, "\377\377\377\377\377\377\377\377\377\1", "18446744073709551615 variables do not fit into the 0 bytes that are left");
+  REFUSES(VARS, "\377\377\377\377\377\377\377\377\377\1",
+          "18446744073709551615 variables do not fit into the 0 bytes that are left");
   REFUSES(VARS, "\1\2", "a variable's name is string 1 of 0");
   REFUSES(STRINGS, "\1\1", "the length shared with the text before is 1, the most is 0");
   REFUSES(STRINGS, "\1\40a", "2 characters do not fit into the 1 bytes");
@@ -228,7 +240,7 @@ static void out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(headers), cmocka_unit_test(sections), cmocka_unit_test(code),
+      cmocka_unit_test(headers), cmocka_unit_test(sections),      cmocka_unit_test(code),
       cmocka_unit_test(damage),  cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,6 +1,6 @@
 /* The n-th allocation fails, for every n: making a device, loading, launching, streams and debugging sessions then fail
- * with a status, or do without; nothing crashes or hangs, and the next try succeeds. The whole library is under test, so
- * the process's own allocator is replaced; the sanitizers have theirs in that place. */
+ * with a status, or do without; nothing crashes or hangs, and the next try succeeds. The whole library is under test,
+ * so the process's own allocator is replaced; the sanitizers have theirs in that place. */
 #include "mx/debug.h"
 #include "mx/text.h"
 
@@ -51,8 +51,10 @@ void *mmap(void *at, size_t n, int may, int kind, int file, off_t offset) {
 static const char program[] =
     ".version 9.0\n.target sm_90\n.global .u32 cell = 3;\n"
     ".func (.reg .u32 %out) twice(.reg .u32 %in) {\n  add.u32 %out, %in, %in;\n  ret;\n}\n"
-    ".visible .entry work(.param .u64 p) {\n  .reg .u32 %r<4>; .reg .u64 %d<4>;\n  mov.u32 %r0, %tid.x;\n  call (%r1), twice, (%r0);\n"
-    "  ld.param.u64 %d0, [p];\n  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d2, %d0, %d1;\n  st.global.u32 [%d2], %r1;\n  bar.sync 0;\n  ret;\n}\n"
+    ".visible .entry work(.param .u64 p) {\n  .reg .u32 %r<4>; .reg .u64 %d<4>;\n  mov.u32 %r0, %tid.x;\n  call (%r1), "
+    "twice, (%r0);\n"
+    "  ld.param.u64 %d0, [p];\n  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d2, %d0, %d1;\n  st.global.u32 [%d2], %r1;\n  "
+    "bar.sync 0;\n  ret;\n}\n"
     ".visible .entry own(.param .u64 p) {\n  .local .u32 cell[4];\n  st.local.u32 [cell], 7;\n  ret;\n}\n";
 
 static uint8_t *bytes;
@@ -171,7 +173,8 @@ static mx_status launch_own(mx_device *d, mx_module *m) {
   if (s == MX_OK) s = mx_launch(k, &c, &p, 8);
   atomic_store(&maps, -1);
   mx_trap_info trap = {.struct_size = sizeof trap};
-  if (s == MX_TRAPPED && (mx_device_trap(d, &trap) != MX_OK || trap.kind != MX_TRAP_HOST_MEMORY)) return MX_HOST_FAILURE;
+  if (s == MX_TRAPPED && (mx_device_trap(d, &trap) != MX_OK || trap.kind != MX_TRAP_HOST_MEMORY))
+    return MX_HOST_FAILURE;
   return s;
 }
 static void own_memory(void **state) {
@@ -187,6 +190,7 @@ static void own_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(launches), cmocka_unit_test(sessions), cmocka_unit_test(own_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(launches), cmocka_unit_test(sessions),
+                                     cmocka_unit_test(own_memory)};
   return cmocka_run_group_tests(tests, assemble, clean);
 }

@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#define LONG100 "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyzABCDEF"
+#define LONG100 \
+  "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyzABCDEF"
 #define LONG LONG100 LONG100
 static const char program[] =
     ".entry say(.param .u32 n)\n{\n  setp.eq.u32 %first, %tid.x, 0;\n  @%first printf _, \"%d\\n\", %n;\n  exit;\n}\n"
@@ -20,18 +21,25 @@ static const char program[] =
     ".entry ask(.param .u64 answer)\n{\n  setp.eq.u32 %first, %tid.x, 0;\n  @%first printf _, \"now\\n\";\nwait:\n"
     "  ld.volatile.u32 %v, [%answer];\n  setp.eq.u32 %none, %v, 0;\n  @%none bra wait;\n  exit;\n}\n"
     /* thread 1 of odd blocks, and the last thread of each */
-    ".entry fail(.param .u64 out)\n{\n  mov.u32 %i, %tid.x;\n  and.b32 %odd, %ctaid.x, 1;\n  setp.ne.u32 %p, %i, %odd;\n  setp.eq.or.u32 %p, %odd, 0, %p;\n"
-    "  assert %p, \"i != odd\";\n  sub.u32 %last, %ntid.x, 1;\n  setp.ne.u32 %q, %i, %last;\n  bar.sync 0;\n  assert %q, \"i != last\";\n"
+    ".entry fail(.param .u64 out)\n{\n  mov.u32 %i, %tid.x;\n  and.b32 %odd, %ctaid.x, 1;\n  setp.ne.u32 %p, %i, "
+    "%odd;\n  setp.eq.or.u32 %p, %odd, 0, %p;\n"
+    "  assert %p, \"i != odd\";\n  sub.u32 %last, %ntid.x, 1;\n  setp.ne.u32 %q, %i, %last;\n  bar.sync 0;\n  assert "
+    "%q, \"i != last\";\n"
     "  mad.lo.u32 %k, %ctaid.x, %ntid.x, %i;\n  st.global.u32 [%out + %k*4], 1;\n  exit;\n}\n"
     /* all wait for thread 0, which fails */
     ".entry alone(.param .u64 flag)\n{\n  setp.ne.u32 %p, %tid.x, 0;\n  assert %p, \"not first\";\nwait:\n"
     "  ld.volatile.u32 %v, [%flag];\n  setp.eq.u32 %none, %v, 0;\n  @%none bra wait;\n  exit;\n}\n"
     ".entry often()\n{\n  assert.s32 0, \"never\";\n  exit;\n}\n"
     ".entry long()\n{\n  assert.s32 0, \"" LONG LONG LONG LONG "\";\n  exit;\n}\n"
-    ".entry stops(.param .u64 out)\n{\n  mov.u32 %i, %tid.x;\n  setp.eq.u32 %p, %i, 3;\n  @%p brkpt;\n  setp.gt.u32 %q, %i, 900;\n  @%q brkpt;\n"
+    ".entry stops(.param .u64 out)\n{\n  mov.u32 %i, %tid.x;\n  setp.eq.u32 %p, %i, 3;\n  @%p brkpt;\n  setp.gt.u32 "
+    "%q, %i, 900;\n  @%q brkpt;\n"
     "  st.global.u32 [%out + %i*4], %i;\n  exit;\n}\n";
 
-struct heard { char *s; size_t n; uint32_t *answer; };
+struct heard {
+  char *s;
+  size_t n;
+  uint32_t *answer;
+};
 static mx_device *d;
 static mx_module *m;
 static mx_stream *stream;
@@ -182,8 +190,10 @@ static void every_failing_lane_is_told(void **state) {
     assert_int_equal(mx_launch(kernel("fail"), &c, &p, 8), MX_TRAPPED);
     char all[2 * BLOCKS * 100], *to = all;
     for (unsigned b = 0; b < BLOCKS; b++) {
-      if (b & 1) to += sprintf(to, "<text>:23: fail: block: [%u,0,0], thread: [1,0,0] Assertion `i != odd` failed.\n", b);
-      to += sprintf(to, "<text>:27: fail: block: [%u,0,0], thread: [%u,0,0] Assertion `i != last` failed.\n", b, THREADS - 1);
+      if (b & 1)
+        to += sprintf(to, "<text>:23: fail: block: [%u,0,0], thread: [1,0,0] Assertion `i != odd` failed.\n", b);
+      to += sprintf(to, "<text>:27: fail: block: [%u,0,0], thread: [%u,0,0] Assertion `i != last` failed.\n", b,
+                    THREADS - 1);
     }
     expect(&said, "");
     expect(&told, all);
@@ -254,7 +264,8 @@ static void brkpt_stops_a_session(void **state) {
     assert_int_equal(stop.warp, 0);
     assert_int_equal(stop.line, 56);
     assert_int_equal(stop.breakpoint, 0);
-    if (!block) assert_int_equal(mx_debug_break_line(g, NULL, 59, &number), MX_OK); /* others come and go, this one stays */
+    if (!block)
+      assert_int_equal(mx_debug_break_line(g, NULL, 59, &number), MX_OK); /* others come and go, this one stays */
     if (!block) assert_int_equal(mx_debug_break_delete(g, number), MX_OK);
   }
   assert_int_equal(mx_debug_go(g, MX_DEBUG_CONTINUE, 0, 0, 1, &stop), MX_OK);

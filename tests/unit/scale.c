@@ -14,11 +14,12 @@
 
 #include <cmocka.h>
 
-static const char text[] =
-    ".target sm_90\n"
-    ".entry count(.param .u64 to) { .reg .u64 %p; .reg .u32 %t; .reg .pred %rest; .shared .align 4 .b32 cell[64]; .local .b32 mine[4];\n"
-    "  mov.u32 %t, %tid.x; st.local.u32 [mine], %t; st.shared.u32 [cell], %t; bar.sync 0; setp.ne.u32 %rest, %t, 0; @%rest exit;\n"
-    "  ld.param.u64 %p, [to]; red.global.add.u32 [%p], 1; exit; }\n";
+static const char text[] = ".target sm_90\n"
+                           ".entry count(.param .u64 to) { .reg .u64 %p; .reg .u32 %t; .reg .pred %rest; .shared "
+                           ".align 4 .b32 cell[64]; .local .b32 mine[4];\n"
+                           "  mov.u32 %t, %tid.x; st.local.u32 [mine], %t; st.shared.u32 [cell], %t; bar.sync 0; "
+                           "setp.ne.u32 %rest, %t, 0; @%rest exit;\n"
+                           "  ld.param.u64 %p, [to]; red.global.add.u32 [%p], 1; exit; }\n";
 
 static void launch(uint32_t blocks, uint32_t threads) {
   mx_device *device;

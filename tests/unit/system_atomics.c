@@ -1,5 +1,5 @@
-/* Atomics of system scope are atomic against a thread of the host too: both add to the cells of managed memory while the other
- * does, and nothing is lost. */
+/* Atomics of system scope are atomic against a thread of the host too: both add to the cells of managed memory while
+ * the other does, and nothing is lost. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -14,28 +14,35 @@
 
 enum { ROUNDS = 20, BLOCKS = 8, THREADS = 64 };
 
-static const char text[] =
-  ".entry add(.param .u64 cells, .param .u32 rounds)\n{\n"
-  "  mov.u32 %n, %rounds;\n"
-  "  mov.u32 %value, 1;\n  mov.u64 %wide, 0x100000001;\n  mov.f32 %float, 1.0;\n"
-  "again:\n"
-  "  atomicAdd_system.u32 _, [%cells], %value;\n"
-  "  atomicAdd_system.u64 _, [%cells+8], %wide;\n"
-  "  atomicAdd_system.f32 _, [%cells+16], %float;\n"
-  "  ld.volatile.u32 %old, [%cells+24];\n"
-  "swap:\n" /* plus one by comparison */
-  "  add.u32 %new, %old, 1;\n"
-  "  atomicCAS_system.u32 %seen, [%cells+24], %old, %new;\n"
-  "  setp.ne.u32 %other, %seen, %old;\n"
-  "  mov.u32 %old, %seen;\n"
-  "  @%other bra swap;\n"
-  "  sub.u32 %n, %n, 1;\n"
-  "  setp.ne.u32 %more, %n, 0;\n"
-  "  @%more bra again;\n"
-  "  exit;\n}\n";
+static const char text[] = ".entry add(.param .u64 cells, .param .u32 rounds)\n{\n"
+                           "  mov.u32 %n, %rounds;\n"
+                           "  mov.u32 %value, 1;\n  mov.u64 %wide, 0x100000001;\n  mov.f32 %float, 1.0;\n"
+                           "again:\n"
+                           "  atomicAdd_system.u32 _, [%cells], %value;\n"
+                           "  atomicAdd_system.u64 _, [%cells+8], %wide;\n"
+                           "  atomicAdd_system.f32 _, [%cells+16], %float;\n"
+                           "  ld.volatile.u32 %old, [%cells+24];\n"
+                           "swap:\n" /* plus one by comparison */
+                           "  add.u32 %new, %old, 1;\n"
+                           "  atomicCAS_system.u32 %seen, [%cells+24], %old, %new;\n"
+                           "  setp.ne.u32 %other, %seen, %old;\n"
+                           "  mov.u32 %old, %seen;\n"
+                           "  @%other bra swap;\n"
+                           "  sub.u32 %n, %n, 1;\n"
+                           "  setp.ne.u32 %more, %n, 0;\n"
+                           "  @%more bra again;\n"
+                           "  exit;\n}\n";
 
-struct cells { uint32_t count, pad; uint64_t wide; uint32_t real /* an f32 */, pad2, swapped; };
-struct host { struct cells *cells; volatile uint32_t rounds; volatile int stop; };
+struct cells {
+  uint32_t count, pad;
+  uint64_t wide;
+  uint32_t real /* an f32 */, pad2, swapped;
+};
+struct host {
+  struct cells *cells;
+  volatile uint32_t rounds;
+  volatile int stop;
+};
 
 static void *add_too(void *p) {
   struct host *h = p;

@@ -8,12 +8,12 @@
 
 #include <cmocka.h>
 
-static const char program[] =
-    ".visible .global .align 4 .u32 counter;\n"
-    ".entry piece(.param .u64 out)\n{\n"
-    "  malloc %p, 64;\n  st.global.u64 [%out], %p;\n  ret;\n}\n"
-    ".entry constant(.param .u64 offset, .param .u64 address, .param .u64 out)\n{\n"
-    "  ld.const.u32 %v, [%offset+4];\n  ld.u32 %w, [%address+4];\n  add.u32 %v, %v, %w;\n  st.global.u32 [%out], %v;\n  ret;\n}\n";
+static const char program[] = ".visible .global .align 4 .u32 counter;\n"
+                              ".entry piece(.param .u64 out)\n{\n"
+                              "  malloc %p, 64;\n  st.global.u64 [%out], %p;\n  ret;\n}\n"
+                              ".entry constant(.param .u64 offset, .param .u64 address, .param .u64 out)\n{\n"
+                              "  ld.const.u32 %v, [%offset+4];\n  ld.u32 %w, [%address+4];\n  add.u32 %v, %v, %w;\n  "
+                              "st.global.u32 [%out], %v;\n  ret;\n}\n";
 
 static mx_device *d;
 

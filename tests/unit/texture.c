@@ -19,33 +19,37 @@ static mx_device *new_device(void) {
 /* The call failed so, with these words. */
 static void assert_said(mx_device *d, mx_status got, mx_status want, const char *words) {
   char *text = mx_last_error_text(d);
-  if (got != want || !text || !strstr(text, words)) fail_msg("status %d, expected %d; '%s' in '%s'", got, want, words, text ? text : "");
+  if (got != want || !text || !strstr(text, words))
+    fail_msg("status %d, expected %d; '%s' in '%s'", got, want, words, text ? text : "");
   mx_text_free(text);
 }
 
 static void wrong_arrays(void **state) {
   (void)state;
   mx_device *d = new_device();
-  static const struct { mx_array_desc a; const char *words; } rows[] = {
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, 3, 8, 4, 4, 4, 0, 0, 0}, "no such type"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 12, 4, 4, 4, 0, 0, 0}, "8, 16 or 32 bits"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 64, 1, 4, 4, 0, 0, 0}, "8, 16 or 32 bits"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_FLOAT, 8, 4, 4, 4, 0, 0, 0}, "floats have 16 or 32 bits"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 3, 4, 4, 0, 0, 0}, "1, 2 or 4 channels"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 0, 4, 4, 0, 0, 0}, "1, 2 or 4 channels"},
-    {{sizeof(mx_array_desc), 9, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "no such kind"},
-    {{sizeof(mx_array_desc), MX_ARRAY_1D, MX_TEXEL_UNSIGNED, 8, 4, 0, 0, 0, 0, 0}, "width is 0"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 0, 0, 0, 0}, "height is 0"},
-    {{sizeof(mx_array_desc), MX_ARRAY_3D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "depth is 0"},
-    {{sizeof(mx_array_desc), MX_ARRAY_1D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "has no height"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 4, 0, 0}, "have a depth"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 2, 0}, "have layers"},
-    {{sizeof(mx_array_desc), MX_ARRAY_CUBE, MX_TEXEL_UNSIGNED, 8, 4, 4, 5, 0, 0, 0}, "square"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 131073, 4, 0, 0, 0}, "larger than"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D_LAYERED, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 2049, 0}, "2048 layers"},
-    {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 4}, "more levels"},
-    {{3, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "struct_size"},
-    {{sizeof(mx_array_desc) + 8, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "struct_size"},
+  static const struct {
+    mx_array_desc a;
+    const char *words;
+  } rows[] = {
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, 3, 8, 4, 4, 4, 0, 0, 0}, "no such type"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 12, 4, 4, 4, 0, 0, 0}, "8, 16 or 32 bits"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 64, 1, 4, 4, 0, 0, 0}, "8, 16 or 32 bits"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_FLOAT, 8, 4, 4, 4, 0, 0, 0}, "floats have 16 or 32 bits"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 3, 4, 4, 0, 0, 0}, "1, 2 or 4 channels"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 0, 4, 4, 0, 0, 0}, "1, 2 or 4 channels"},
+      {{sizeof(mx_array_desc), 9, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "no such kind"},
+      {{sizeof(mx_array_desc), MX_ARRAY_1D, MX_TEXEL_UNSIGNED, 8, 4, 0, 0, 0, 0, 0}, "width is 0"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 0, 0, 0, 0}, "height is 0"},
+      {{sizeof(mx_array_desc), MX_ARRAY_3D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "depth is 0"},
+      {{sizeof(mx_array_desc), MX_ARRAY_1D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "has no height"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 4, 0, 0}, "have a depth"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 2, 0}, "have layers"},
+      {{sizeof(mx_array_desc), MX_ARRAY_CUBE, MX_TEXEL_UNSIGNED, 8, 4, 4, 5, 0, 0, 0}, "square"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 131073, 4, 0, 0, 0}, "larger than"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D_LAYERED, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 2049, 0}, "2048 layers"},
+      {{sizeof(mx_array_desc), MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 4}, "more levels"},
+      {{3, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "struct_size"},
+      {{sizeof(mx_array_desc) + 8, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 4, 4, 0, 0, 0}, "struct_size"},
   };
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     mx_array *a = (mx_array *)d;
@@ -60,8 +64,11 @@ static void wrong_arrays(void **state) {
   mx_device_destroy(d);
 }
 
-static mx_array *new_array(mx_device *d, mx_array_kind kind, mx_texel_type type, uint32_t bits, uint32_t channels, uint32_t size, uint32_t levels) {
-  mx_array_desc desc = {sizeof desc, kind, type, bits, channels, size, kind == MX_ARRAY_1D ? 0 : size, kind == MX_ARRAY_3D ? size : 0, 0, levels};
+static mx_array *new_array(mx_device *d, mx_array_kind kind, mx_texel_type type, uint32_t bits, uint32_t channels,
+                           uint32_t size, uint32_t levels) {
+  mx_array_desc desc = {
+      sizeof desc, kind,  type, bits, channels, size, kind == MX_ARRAY_1D ? 0 : size, kind == MX_ARRAY_3D ? size : 0,
+      0,           levels};
   mx_array *a;
   assert_int_equal(mx_array_create(d, &desc, &a), MX_OK);
   return a;
@@ -70,13 +77,16 @@ static mx_array *new_array(mx_device *d, mx_array_kind kind, mx_texel_type type,
 static void wrong_textures(void **state) {
   (void)state;
   mx_device *d = new_device(), *other = new_device();
-  mx_array *bytes = new_array(d, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 8, 0), *words = new_array(d, MX_ARRAY_2D, MX_TEXEL_SIGNED, 32, 1, 8, 0);
-  mx_array *levels = new_array(d, MX_ARRAY_2D, MX_TEXEL_FLOAT, 32, 1, 8, 4), *cube = new_array(d, MX_ARRAY_CUBE, MX_TEXEL_FLOAT, 32, 1, 8, 0);
+  mx_array *bytes = new_array(d, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 8, 0),
+           *words = new_array(d, MX_ARRAY_2D, MX_TEXEL_SIGNED, 32, 1, 8, 0);
+  mx_array *levels = new_array(d, MX_ARRAY_2D, MX_TEXEL_FLOAT, 32, 1, 8, 4),
+           *cube = new_array(d, MX_ARRAY_CUBE, MX_TEXEL_FLOAT, 32, 1, 8, 0);
   mx_array *foreign = new_array(other, MX_ARRAY_2D, MX_TEXEL_FLOAT, 32, 1, 8, 0);
   mx_addr memory;
   assert_int_equal(mx_alloc(d, 4096, &memory), MX_OK);
   mx_texture number;
-#define WRONG(words_, ...) do { \
+#define WRONG(words_, ...) \
+  do { \
     mx_texture_desc t = MX_TEXTURE_DESC_INIT; \
     __VA_ARGS__; \
     assert_said(d, mx_texture_create(d, &t, &number), MX_INVALID_VALUE, words_); \
@@ -121,18 +131,22 @@ static void wrong_textures(void **state) {
 static void boxes(void **state) {
   (void)state;
   mx_device *d = new_device();
-  mx_array *a = new_array(d, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 1, 4, 0), *b = new_array(d, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 1, 4, 0), *c = new_array(d, MX_ARRAY_2D, MX_TEXEL_SIGNED, 8, 1, 4, 0);
+  mx_array *a = new_array(d, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 1, 4, 0),
+           *b = new_array(d, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 1, 4, 0),
+           *c = new_array(d, MX_ARRAY_2D, MX_TEXEL_SIGNED, 8, 1, 4, 0);
   unsigned char in[16], out[16] = {0};
   for (unsigned k = 0; k < 16; k++) in[k] = (unsigned char)k;
   assert_int_equal(mx_array_copy_in(a, NULL, in, 0, 0), MX_OK);
   mx_texel_box box = MX_TEXEL_BOX_INIT;
   box.x = 1, box.y = 2, box.width = 2;
   assert_int_equal(mx_array_copy_out(a, &box, out, 3, 0), MX_OK); /* two rows, three bytes apart */
-  assert_int_equal(out[0], 9), assert_int_equal(out[1], 10), assert_int_equal(out[2], 0), assert_int_equal(out[3], 13), assert_int_equal(out[4], 14);
+  assert_int_equal(out[0], 9), assert_int_equal(out[1], 10), assert_int_equal(out[2], 0), assert_int_equal(out[3], 13),
+      assert_int_equal(out[4], 14);
   mx_texel_box to = MX_TEXEL_BOX_INIT;
   assert_int_equal(mx_array_copy(b, &to, a, &box), MX_OK);
   assert_int_equal(mx_array_copy_out(b, NULL, out, 0, 0), MX_OK);
-  assert_int_equal(out[0], 9), assert_int_equal(out[1], 10), assert_int_equal(out[2], 0), assert_int_equal(out[4], 13), assert_int_equal(out[5], 14);
+  assert_int_equal(out[0], 9), assert_int_equal(out[1], 10), assert_int_equal(out[2], 0), assert_int_equal(out[4], 13),
+      assert_int_equal(out[5], 14);
   to.y = 1; /* within one array, over itself */
   box = (mx_texel_box)MX_TEXEL_BOX_INIT, box.height = 3;
   assert_int_equal(mx_array_copy(a, &to, a, &box), MX_OK);
@@ -217,6 +231,7 @@ static void many(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_arrays), cmocka_unit_test(wrong_textures), cmocka_unit_test(boxes), cmocka_unit_test(ended), cmocka_unit_test(many)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_arrays), cmocka_unit_test(wrong_textures),
+                                     cmocka_unit_test(boxes), cmocka_unit_test(ended), cmocka_unit_test(many)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Arrays, .npy files, pictures and manifests of the tools: what they accept, the message for everything else, and that mutated files
- * never do worse than that. The sources are included: the tools are programs, not a library. */
+/* Arrays, .npy files, pictures and manifests of the tools: what they accept, the message for everything else, and that
+ * mutated files never do worse than that. The sources are included: the tools are programs, not a library. */
 #include "tools/common/cli.c"
 #include "tools/mxrun/data.c"
 #include "tools/mxrun/image.c"
@@ -23,16 +23,38 @@
 /* ---- elements and generators ------------------------------------------------------------------------------*/
 static void element_texts(void **state) {
   (void)state;
-  static const struct { const char *type, *text; uint64_t bits; const char *printed; } rows[] = {
-    {"u8", "255", 255, "255"}, {"u8", "-1", 255, "255"}, {"s8", "-128", 0x80, "-128"}, {"s8", "0xFF", 0xFF, "-1"},
-    {"u16", "0xFFFF", 0xFFFF, "65535"}, {"s32", "-2147483648", 0x80000000, "-2147483648"}, {"u32", "0f3F800000", 0x3F800000, "1065353216"},
-    {"f32", "1.5", 0x3FC00000, "1.5"}, {"f32", "0f7F800000", 0x7F800000, "inf"}, {"f32", "-0", 0x80000000, "-0"},
-    {"f32", "0.1", 0x3DCCCCCD, "0.1"}, {"f32", "16777217", 0x4B800000, "16777216"}, {"f32", "nan", 0x7FC00000, "nan"},
-    {"f64", "0.1", 0x3FB999999999999A, "0.1"}, {"f64", "0d4000000000000000", 0x4000000000000000, "2"},
-    {"f16", "1", 0x3C00, "1"}, {"f16", "65504", 0x7BFF, "65504"}, {"f16", "65520", 0x7C00, "inf"}, {"f16", "5.9604645e-08", 1, "5.9605e-08"},
-    {"f16", "2.9802322e-08", 0, "0"}, {"f16", "-6.1035156e-05", 0x8400, "-6.1035e-05"}, {"f16", "0.00006097555", 0x3FF, "6.0976e-05"},
-    {"bf16", "1", 0x3F80, "1"}, {"bf16", "3.3895314e38", 0x7F7F, "3.3895e+38"}, {"bf16", "1.00390625", 0x3F80, "1"},
-    {"u64", "18446744073709551615", UINT64_MAX, "18446744073709551615"}, {"s64", "-9223372036854775808", (uint64_t)1 << 63, "-9223372036854775808"},
+  static const struct {
+    const char *type, *text;
+    uint64_t bits;
+    const char *printed;
+  } rows[] = {
+      {"u8", "255", 255, "255"},
+      {"u8", "-1", 255, "255"},
+      {"s8", "-128", 0x80, "-128"},
+      {"s8", "0xFF", 0xFF, "-1"},
+      {"u16", "0xFFFF", 0xFFFF, "65535"},
+      {"s32", "-2147483648", 0x80000000, "-2147483648"},
+      {"u32", "0f3F800000", 0x3F800000, "1065353216"},
+      {"f32", "1.5", 0x3FC00000, "1.5"},
+      {"f32", "0f7F800000", 0x7F800000, "inf"},
+      {"f32", "-0", 0x80000000, "-0"},
+      {"f32", "0.1", 0x3DCCCCCD, "0.1"},
+      {"f32", "16777217", 0x4B800000, "16777216"},
+      {"f32", "nan", 0x7FC00000, "nan"},
+      {"f64", "0.1", 0x3FB999999999999A, "0.1"},
+      {"f64", "0d4000000000000000", 0x4000000000000000, "2"},
+      {"f16", "1", 0x3C00, "1"},
+      {"f16", "65504", 0x7BFF, "65504"},
+      {"f16", "65520", 0x7C00, "inf"},
+      {"f16", "5.9604645e-08", 1, "5.9605e-08"},
+      {"f16", "2.9802322e-08", 0, "0"},
+      {"f16", "-6.1035156e-05", 0x8400, "-6.1035e-05"},
+      {"f16", "0.00006097555", 0x3FF, "6.0976e-05"},
+      {"bf16", "1", 0x3F80, "1"},
+      {"bf16", "3.3895314e38", 0x7F7F, "3.3895e+38"},
+      {"bf16", "1.00390625", 0x3F80, "1"},
+      {"u64", "18446744073709551615", UINT64_MAX, "18446744073709551615"},
+      {"s64", "-9223372036854775808", (uint64_t)1 << 63, "-9223372036854775808"},
   };
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     const struct elem *e = elem_find(rows[k].type, strlen(rows[k].type));
@@ -46,8 +68,13 @@ static void element_texts(void **state) {
     assert_string_equal(t.s, rows[k].printed);
     text_free(&t);
   }
-  static const char *const bad[][2] = {{"u8", "256"}, {"u8", "-129"}, {"s8", "256"}, {"u32", "1.5"}, {"u32", ""}, {"u32", "0x"}, {"u32", "12a"},
-    {"u64", "18446744073709551616"}, {"f32", "1.5x"}, {"f32", ""}, {"f32", "0f3F8"}, {"f64", "0f3F800000"}, {"f32", " 1"}, {"s64", "-9223372036854775809"}};
+  static const char *const bad[][2] = {{"u8", "256"},    {"u8", "-129"},
+                                       {"s8", "256"},    {"u32", "1.5"},
+                                       {"u32", ""},      {"u32", "0x"},
+                                       {"u32", "12a"},   {"u64", "18446744073709551616"},
+                                       {"f32", "1.5x"},  {"f32", ""},
+                                       {"f32", "0f3F8"}, {"f64", "0f3F800000"},
+                                       {"f32", " 1"},    {"s64", "-9223372036854775809"}};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     const char *why = NULL;
     uint64_t bits = 0;
@@ -81,13 +108,29 @@ static void generators(void **state) {
   assert_int_equal(data_generate(&d, "zeros:u8[0]", &why), DATA_MADE);
   data_free(&d);
   static const char *const other[] = {"5", "0x10", "zero:u8[1]", "file.bin", "1:2", "C:file"};
-  for (size_t k = 0; k < sizeof other / sizeof *other; k++) assert_int_equal(data_generate(&d, other[k], &why), DATA_OTHER);
-  static const char *const bad[][2] = {{"zeros:x8[1]", "unknown element type"}, {"zeros:u8", "expected [count]"}, {"zeros:u8[", "expected a count"},
-    {"zeros:u8[1", "expected a count"}, {"zeros:u8[-1]", "not a number"}, {"zeros:u8[1]x", "follows"}, {"zeros(1):u8[1]", "takes no value"},
-    {"fill:u8[1]", "fill(VALUE)"}, {"fill(x):u8[1]", "not a number"}, {"fill(256):u8[1]", "does not fit"}, {"fill(1:u8[1]", "no ')'"},
-    {"random(x):u8[1]", "seed"}, {"values(1,2):u8[1]", "more values"}, {"values():u8[1]", "not a number"}, {"iota:u8[1,1,1,1,1,1,1,1,1]", "too many dimensions"},
-    {"zeros:u64[68719476736]", "too large"}, {"zeros:u64[99999999999999999999]", "not a number"}, {"zeros:u8[65536,65536,65536]", "too large"},
-    {"iota(3)u8[1]", "expected ':'"}, {"iota", "expected ':'"}, {"zeros:u8[]", "not a number"}};
+  for (size_t k = 0; k < sizeof other / sizeof *other; k++)
+    assert_int_equal(data_generate(&d, other[k], &why), DATA_OTHER);
+  static const char *const bad[][2] = {{"zeros:x8[1]", "unknown element type"},
+                                       {"zeros:u8", "expected [count]"},
+                                       {"zeros:u8[", "expected a count"},
+                                       {"zeros:u8[1", "expected a count"},
+                                       {"zeros:u8[-1]", "not a number"},
+                                       {"zeros:u8[1]x", "follows"},
+                                       {"zeros(1):u8[1]", "takes no value"},
+                                       {"fill:u8[1]", "fill(VALUE)"},
+                                       {"fill(x):u8[1]", "not a number"},
+                                       {"fill(256):u8[1]", "does not fit"},
+                                       {"fill(1:u8[1]", "no ')'"},
+                                       {"random(x):u8[1]", "seed"},
+                                       {"values(1,2):u8[1]", "more values"},
+                                       {"values():u8[1]", "not a number"},
+                                       {"iota:u8[1,1,1,1,1,1,1,1,1]", "too many dimensions"},
+                                       {"zeros:u64[68719476736]", "too large"},
+                                       {"zeros:u64[99999999999999999999]", "not a number"},
+                                       {"zeros:u8[65536,65536,65536]", "too large"},
+                                       {"iota(3)u8[1]", "expected ':'"},
+                                       {"iota", "expected ':'"},
+                                       {"zeros:u8[]", "not a number"}};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     assert_int_equal(data_generate(&d, bad[k][0], &why), DATA_BAD);
     if (!strstr(why, bad[k][1])) fail_msg("%s: %s", bad[k][0], why);
@@ -166,20 +209,35 @@ static void npy_good(void **state) {
 }
 
 static const char *const npy_wrong[][2] = {
-  {"", "no dictionary"}, {"{", "bad header"}, {"[1]", "no dictionary"}, {"{}", "missing"},
-  {"{'descr': '<f4', 'fortran_order': False}", "missing"}, {"{'descr': '<f4', 'shape': (2,)}", "missing"},
-  {"{'fortran_order': False, 'shape': (2,)}", "missing"}, {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "unsupported"},
-  {"{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}", "unsupported"}, {"{'descr': 'f4', 'fortran_order': False, 'shape': (2,)}", "unsupported"},
-  {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", "structured"}, {"{'descr': '<O8', 'fortran_order': False, 'shape': (1,)}", "unsupported"},
-  {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", "fortran_order"}, {"{'descr': '<f4', 'fortran_order': False, 'shape': 2}", "tuple"},
-  {"{'descr': '<f4', 'fortran_order': False, 'shape': (2}", "bad shape"}, {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,", "dimension"},
-  {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", "dimension"}, {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "does not fit"},
-  {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "does not fit"}, {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "dimension"},
-  {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296,4294967296)}", "larger than the file"},
-  {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693953,)}", "dimension"},
-  {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2)}", "too many dimensions"},
-  {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'shape': (2,)}", "two shapes"}, {"{'descr': '<f4' 'fortran_order': False}", "bad header"},
-  {"{'nosuch': 1}", "unknown key"}, {"{descr: '<f4'}", "bad header"}, {"{'descr: <f4}", "bad header"}, {"{'descr' '<f4'}", "bad header"},
+    {"", "no dictionary"},
+    {"{", "bad header"},
+    {"[1]", "no dictionary"},
+    {"{}", "missing"},
+    {"{'descr': '<f4', 'fortran_order': False}", "missing"},
+    {"{'descr': '<f4', 'shape': (2,)}", "missing"},
+    {"{'fortran_order': False, 'shape': (2,)}", "missing"},
+    {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "unsupported"},
+    {"{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}", "unsupported"},
+    {"{'descr': 'f4', 'fortran_order': False, 'shape': (2,)}", "unsupported"},
+    {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", "structured"},
+    {"{'descr': '<O8', 'fortran_order': False, 'shape': (1,)}", "unsupported"},
+    {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", "fortran_order"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': 2}", "tuple"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2}", "bad shape"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,", "dimension"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", "dimension"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "does not fit"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "does not fit"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "dimension"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296,4294967296)}", "larger than the file"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693953,)}", "dimension"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2)}", "too many dimensions"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'shape': (2,)}", "two shapes"},
+    {"{'descr': '<f4' 'fortran_order': False}", "bad header"},
+    {"{'nosuch': 1}", "unknown key"},
+    {"{descr: '<f4'}", "bad header"},
+    {"{'descr: <f4}", "bad header"},
+    {"{'descr' '<f4'}", "bad header"},
 };
 
 static void npy_refused(void **state) {
@@ -252,10 +310,12 @@ static bool parse(const char *s, size_t n, struct manifest *m, char **why, char 
 static void manifest_good(void **state) {
   (void)state;
   static const char text[] =
-    "# comment\nname n # more\nkernel k\r\ngrid 3\nblock 4 5\nshared 0x10\npoison 0xA5\nstack 100\ncooperative\nneeds a b\n"
-    "arg in f.bin\narg inout iota:u32[4]\narg out 16\narg scratch 8\narg s32 -5\narg f32 0x3F800000\narg f64 3ff0000000000000\narg bytes 0aFF\n"
-    "expect a exact\nexpect b approx f32 ULP=3\nthreads 2\nsteps 10\ntimeout 0.5\nstdout s\n"
-    "text\nline one\nline two\nend\n---\nname second\nptx x\ntrap OUT_OF_BOUNDS past the end\n";
+      "# comment\nname n # more\nkernel k\r\ngrid 3\nblock 4 5\nshared 0x10\npoison 0xA5\nstack "
+      "100\ncooperative\nneeds a b\n"
+      "arg in f.bin\narg inout iota:u32[4]\narg out 16\narg scratch 8\narg s32 -5\narg f32 0x3F800000\narg f64 "
+      "3ff0000000000000\narg bytes 0aFF\n"
+      "expect a exact\nexpect b approx f32 ULP=3\nthreads 2\nsteps 10\ntimeout 0.5\nstdout s\n"
+      "text\nline one\nline two\nend\n---\nname second\nptx x\ntrap OUT_OF_BOUNDS past the end\n";
   char *copy = cli_strdup(text), *at = copy, *why = NULL;
   unsigned line = 0;
   struct manifest m;
@@ -289,21 +349,64 @@ static void manifest_good(void **state) {
 }
 
 static const char *const manifest_wrong[][2] = {
-  {"", "no program"}, {"name n\n", "no program"}, {"nosuch 1\n", "line 1: nosuch: unknown item"}, {"ptx a\nptx b\n", "line 2: ptx: this item is there twice"},
-  {"ptx a\nprogram b\n", "twice"}, {"ptx\n", "expected a name"}, {"ptx a b\n", "something follows"}, {"grid x\n", "expected X Y Z"}, {"grid\n", "expected X Y Z"},
-  {"grid 1 2 3 4\n", "something follows"}, {"block 1 -2\n", "expected X Y Z"}, {"block 4294967296\n", "expected X Y Z"}, {"poison 256\n", "expected a number"},
-  {"poison\n", "expected a number"}, {"shared -1\n", "expected a number"}, {"shared 4294967296\n", "expected a number"}, {"timeout 0\n", "expected seconds"},
-  {"timeout x\n", "expected seconds"}, {"threads 1025\n", "expected a number"}, {"steps\n", "expected a number"}, {"cooperative yes\n", "something follows"},
-  {"arg\n", "expected in, inout"}, {"arg in\n", "expected a file"}, {"arg out\n", "expected a number"}, {"arg out -1\n", "expected a number"},
-  {"arg out 68719476737\n", "expected a number"}, {"arg u32\n", "expected a value"}, {"arg u32 x\n", "not a number"}, {"arg u8 256\n", "does not fit"},
-  {"arg x32 1\n", "expected in, inout"}, {"arg f32 1.5\n", "float's bits"}, {"arg f32 0x1FFFFFFFF\n", "float's bits"}, {"arg f64\n", "expected a value"},
-  {"arg bytes 0\n", "odd number"}, {"arg bytes 0g\n", "expected hexadecimal digits"}, {"expect\n", "expected a file"}, {"expect a almost\n", "exact or approx"},
-  {"expect a approx\n", "expected f16"}, {"expect a approx u32 ULP=1\n", "expected f16"}, {"expect a approx f32\n", "expected ULP=N"},
-  {"expect a approx f32 ULP=x\n", "expected ULP=N"}, {"expect a approx f32 1\n", "expected ULP=N"}, {"trap\n", "expected a name"}, {"refused\n", "expected words"},
-  {"diagnostic\n", "expected a name"}, {"diagnostic id x\n", "expected LINE"}, {"diagnostic id 1:x\n", "expected LINE:COL"}, {"text\nabc\n", "no line 'end'"},
-  {"ptx a\ntext\nend\n", "both a file and a text"}, {"text\nend\ntext\nend\n", "twice"}, {"ptx a\ntrap X\nexpect b\n", "beside a trap"},
-  {"ptx a\nrefused x\nexpect b\n", "beside a trap"}, {"stdout\n", "expected a name"}, {"kernel # k\n", "expected a name"}, {"stack x\n", "expected a number"},
-  {"needs a a a a a a a a a a a a a a a a a\n", "too many groups"}, {"ptx a\n\nname b\nname c\n", "line 4"}, {"GRID 1\n", "unknown item"},
+    {"", "no program"},
+    {"name n\n", "no program"},
+    {"nosuch 1\n", "line 1: nosuch: unknown item"},
+    {"ptx a\nptx b\n", "line 2: ptx: this item is there twice"},
+    {"ptx a\nprogram b\n", "twice"},
+    {"ptx\n", "expected a name"},
+    {"ptx a b\n", "something follows"},
+    {"grid x\n", "expected X Y Z"},
+    {"grid\n", "expected X Y Z"},
+    {"grid 1 2 3 4\n", "something follows"},
+    {"block 1 -2\n", "expected X Y Z"},
+    {"block 4294967296\n", "expected X Y Z"},
+    {"poison 256\n", "expected a number"},
+    {"poison\n", "expected a number"},
+    {"shared -1\n", "expected a number"},
+    {"shared 4294967296\n", "expected a number"},
+    {"timeout 0\n", "expected seconds"},
+    {"timeout x\n", "expected seconds"},
+    {"threads 1025\n", "expected a number"},
+    {"steps\n", "expected a number"},
+    {"cooperative yes\n", "something follows"},
+    {"arg\n", "expected in, inout"},
+    {"arg in\n", "expected a file"},
+    {"arg out\n", "expected a number"},
+    {"arg out -1\n", "expected a number"},
+    {"arg out 68719476737\n", "expected a number"},
+    {"arg u32\n", "expected a value"},
+    {"arg u32 x\n", "not a number"},
+    {"arg u8 256\n", "does not fit"},
+    {"arg x32 1\n", "expected in, inout"},
+    {"arg f32 1.5\n", "float's bits"},
+    {"arg f32 0x1FFFFFFFF\n", "float's bits"},
+    {"arg f64\n", "expected a value"},
+    {"arg bytes 0\n", "odd number"},
+    {"arg bytes 0g\n", "expected hexadecimal digits"},
+    {"expect\n", "expected a file"},
+    {"expect a almost\n", "exact or approx"},
+    {"expect a approx\n", "expected f16"},
+    {"expect a approx u32 ULP=1\n", "expected f16"},
+    {"expect a approx f32\n", "expected ULP=N"},
+    {"expect a approx f32 ULP=x\n", "expected ULP=N"},
+    {"expect a approx f32 1\n", "expected ULP=N"},
+    {"trap\n", "expected a name"},
+    {"refused\n", "expected words"},
+    {"diagnostic\n", "expected a name"},
+    {"diagnostic id x\n", "expected LINE"},
+    {"diagnostic id 1:x\n", "expected LINE:COL"},
+    {"text\nabc\n", "no line 'end'"},
+    {"ptx a\ntext\nend\n", "both a file and a text"},
+    {"text\nend\ntext\nend\n", "twice"},
+    {"ptx a\ntrap X\nexpect b\n", "beside a trap"},
+    {"ptx a\nrefused x\nexpect b\n", "beside a trap"},
+    {"stdout\n", "expected a name"},
+    {"kernel # k\n", "expected a name"},
+    {"stack x\n", "expected a number"},
+    {"needs a a a a a a a a a a a a a a a a a\n", "too many groups"},
+    {"ptx a\n\nname b\nname c\n", "line 4"},
+    {"GRID 1\n", "unknown item"},
 };
 
 static void manifest_refused(void **state) {
@@ -311,7 +414,8 @@ static void manifest_refused(void **state) {
   struct manifest *m = cli_alloc(sizeof *m);
   char *why, *copy;
   for (size_t k = 0; k < sizeof manifest_wrong / sizeof *manifest_wrong; k++) {
-    if (parse(manifest_wrong[k][0], strlen(manifest_wrong[k][0]), m, &why, &copy)) fail_msg("accepted: %s", manifest_wrong[k][0]);
+    if (parse(manifest_wrong[k][0], strlen(manifest_wrong[k][0]), m, &why, &copy))
+      fail_msg("accepted: %s", manifest_wrong[k][0]);
     if (!strstr(why, manifest_wrong[k][1])) fail_msg("%s: %s", manifest_wrong[k][0], why);
     manifest_free(m);
     free(why);
@@ -340,7 +444,9 @@ static uint64_t mutate(unsigned char *bytes, size_t *n, size_t capacity, uint64_
     case 0: bytes[at] = (unsigned char)(r >> 40); break;
     case 1: bytes[at] ^= (unsigned char)(1u << (r >> 40 & 7)); break;
     case 2: *n = at; break;
-    case 3: if (*n < capacity) memmove(bytes + at + 1, bytes + at, *n - at), ++*n; break;
+    case 3:
+      if (*n < capacity) memmove(bytes + at + 1, bytes + at, *n - at), ++*n;
+      break;
     case 4: memmove(bytes + at, bytes + at + 1, *n - at - 1), --*n; break;
     case 5: bytes[at] = (unsigned char)"(){}[],:'\"#-\n\r\t 0x9"[(r >> 40) % 19]; break;
     case 6: bytes[at] = (unsigned char)('0' + (r >> 40) % 10); break;
@@ -374,8 +480,10 @@ static void mutated_pictures(void **state) {
 
 static void mutated(void **state) {
   (void)state;
-  static const char good[] = "name n\nkernel k\ngrid 3\nblock 4 5\nneeds a b\narg in f.bin\narg inout iota:u32[4]\narg s32 -5\narg f32 0x3F800000\narg bytes 0aFF\n"
-    "expect a exact\nexpect b approx f32 ULP=3\ntimeout 0.5\ntext\nline one\nend\n---\nptx x\ntrap OUT_OF_BOUNDS past\ndiagnostic a 1:2\n";
+  static const char good[] = "name n\nkernel k\ngrid 3\nblock 4 5\nneeds a b\narg in f.bin\narg inout iota:u32[4]\narg "
+                             "s32 -5\narg f32 0x3F800000\narg bytes 0aFF\n"
+                             "expect a exact\nexpect b approx f32 ULP=3\ntimeout 0.5\ntext\nline one\nend\n---\nptx "
+                             "x\ntrap OUT_OF_BOUNDS past\ndiagnostic a 1:2\n";
   uint64_t seed = 1;
   struct manifest *m = cli_alloc(sizeof *m);
   for (int round = 0; round < 20000; round++) {
@@ -398,7 +506,8 @@ static void mutated(void **state) {
     }
     free(copy);
     /* .npy: the file in a block of its exact size */
-    n = npy_file(bytes, 1 + round % 3u, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }\n", "\0\0\200\77\0\0\0\100", 8);
+    n = npy_file(bytes, 1 + round % 3u, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }\n",
+                 "\0\0\200\77\0\0\0\100", 8);
     mutate(bytes, &n, sizeof bytes, &seed);
     unsigned char *exact = cli_realloc(NULL, n);
     memcpy(exact, bytes, n);
@@ -413,9 +522,10 @@ static void mutated(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(element_texts), cmocka_unit_test(generators), cmocka_unit_test(comparison), cmocka_unit_test(npy_good),
-    cmocka_unit_test(npy_refused), cmocka_unit_test(manifest_good), cmocka_unit_test(manifest_refused), cmocka_unit_test(mutated),
-    cmocka_unit_test(pictures), cmocka_unit_test(mutated_pictures)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(element_texts),    cmocka_unit_test(generators),
+                                     cmocka_unit_test(comparison),       cmocka_unit_test(npy_good),
+                                     cmocka_unit_test(npy_refused),      cmocka_unit_test(manifest_good),
+                                     cmocka_unit_test(manifest_refused), cmocka_unit_test(mutated),
+                                     cmocka_unit_test(pictures),         cmocka_unit_test(mutated_pictures)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

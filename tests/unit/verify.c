@@ -58,18 +58,24 @@ static uint32_t find(unsigned op) {
 }
 
 /* Refused, in these words, while the place holds the value. */
-#define WITH(place_, value_, text_) do { \
+#define WITH(place_, value_, text_) \
+  do { \
     __typeof__(place_) old_ = place_; \
     place_ = value_; \
     refuses(text_); \
     place_ = old_; \
   } while (0)
 
-static mx_word with_field(mx_word w, unsigned k, unsigned field) { return (w & ~((mx_word)1023 << (24 + 10 * k))) | mx_w_put(k, field); }
-static mx_word with_guard(mx_word w, unsigned guard, unsigned neg) { return (w & ~((mx_word)63 << 11)) | (mx_word)guard << 11 | (mx_word)neg << 16; }
+static mx_word with_field(mx_word w, unsigned k, unsigned field) {
+  return (w & ~((mx_word)1023 << (24 + 10 * k))) | mx_w_put(k, field);
+}
+static mx_word with_guard(mx_word w, unsigned guard, unsigned neg) {
+  return (w & ~((mx_word)63 << 11)) | (mx_word)guard << 11 | (mx_word)neg << 16;
+}
 static mx_word with_mod(mx_word w, unsigned mod) { return (w & ~((mx_word)127 << 17)) | (mx_word)mod << 17; }
 
-#define WORD(op_, change_, text_) do { \
+#define WORD(op_, change_, text_) \
+  do { \
     uint32_t pc_ = find(op_); \
     mx_word w __attribute__((unused)) = *word(pc_); \
     WITH(*word(pc_), change_, text_); \
@@ -391,10 +397,12 @@ static void random_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(good_images), cmocka_unit_test(words),      cmocka_unit_test(extension_words), cmocka_unit_test(literals),
-      cmocka_unit_test(control),     cmocka_unit_test(calls),      cmocka_unit_test(raw_fields),      cmocka_unit_test(frames),
-      cmocka_unit_test(signatures),  cmocka_unit_test(parameters), cmocka_unit_test(variables),       cmocka_unit_test(debug_tables),
-      cmocka_unit_test(targets),     cmocka_unit_test(many_problems), cmocka_unit_test(out_of_memory), cmocka_unit_test(random_bits),
+      cmocka_unit_test(good_images), cmocka_unit_test(words),         cmocka_unit_test(extension_words),
+      cmocka_unit_test(literals),    cmocka_unit_test(control),       cmocka_unit_test(calls),
+      cmocka_unit_test(raw_fields),  cmocka_unit_test(frames),        cmocka_unit_test(signatures),
+      cmocka_unit_test(parameters),  cmocka_unit_test(variables),     cmocka_unit_test(debug_tables),
+      cmocka_unit_test(targets),     cmocka_unit_test(many_problems), cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(random_bits),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

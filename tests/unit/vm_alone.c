@@ -1,5 +1,5 @@
-/* The machine without jit/, whose objects this program is not linked with: launches, traps and sessions are interpreted, and a launch
- * that demands compiled code fails with a reason. */
+/* The machine without jit/, whose objects this program is not linked with: launches, traps and sessions are
+ * interpreted, and a launch that demands compiled code fails with a reason. */
 #include "vm/host/engine.h"
 
 #include "mx/debug.h"
@@ -33,7 +33,9 @@ static int set_up(void **state) {
   uint32_t in[N];
   for (uint32_t i = 0; i < N; i++) in[i] = 7;
   if (mx__device_create(NULL, &mx__interpreter, &d) != MX_OK) return -1;
-  if (mx_module_load_text(d, program, sizeof program - 1, NULL, &m, &messages) != MX_OK || mx_module_kernel(m, "twice", &k) != MX_OK) return -1;
+  if (mx_module_load_text(d, program, sizeof program - 1, NULL, &m, &messages) != MX_OK ||
+      mx_module_kernel(m, "twice", &k) != MX_OK)
+    return -1;
   return mx_alloc(d, sizeof in, &p) == MX_OK && mx_copy_to_device(d, p, in, sizeof in) == MX_OK ? 0 : -1;
 }
 static int tear_down(void **state) {
@@ -109,7 +111,7 @@ static void a_device_may_go_before_its_session(void **state) {
 
 int main(void) {
 #define T(f_) cmocka_unit_test_setup_teardown(f_, set_up, tear_down)
-  const struct CMUnitTest tests[] = {T(a_launch_is_interpreted), T(compiled_code_cannot_be_demanded), T(a_trap_is_told), T(a_session_stops_and_goes_on),
-                                     T(a_device_may_go_before_its_session)};
+  const struct CMUnitTest tests[] = {T(a_launch_is_interpreted), T(compiled_code_cannot_be_demanded), T(a_trap_is_told),
+                                     T(a_session_stops_and_goes_on), T(a_device_may_go_before_its_session)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* Shuffles, votes, matches and reductions of 64 lanes, under their own names, against the guides' definitions applied to each
- * lane by itself. The lanes of a warp are in up to four groups, each with its mask; a group calls in a branch of its own, or
- * all groups at one place, or at one place after some lanes have ended. Nothing here comes from the machine. */
+/* Shuffles, votes, matches and reductions of 64 lanes, under their own names, against the guides' definitions applied
+ * to each lane by itself. The lanes of a warp are in up to four groups, each with its mask; a group calls in a branch
+ * of its own, or all groups at one place, or at one place after some lanes have ended. Nothing here comes from the
+ * machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@ enum { LANES = 64, WARPS = 96, GROUPS = 4 };
 enum where { APART, TOGETHER, AFTER_EXIT, PLACES };
 
 /* What a lane brings and takes: one call's cells. */
-struct cell { uint64_t mask, value, operand, width, group, result, flag, pad; };
+struct cell {
+  uint64_t mask, value, operand, width, group, result, flag, pad;
+};
 
 static uint64_t random_state = 1;
 static uint64_t rnd(void) {
@@ -26,24 +29,66 @@ static uint64_t rnd(void) {
   return z ^ z >> 31;
 }
 
-/* ---- the functions --------------------------------------------------------------------------------------------------*/
-enum kind { IDX, UP, DOWN, XOR, ALL, ANY, BALLOT, MATCH_ANY, MATCH_ALL, ADD, MIN, MAX, AND, OR, XORED, A_ALL, A_ANY, A_BALLOT };
-static const struct function { enum kind kind; const char *text; unsigned bits; bool is_signed; } functions[] = {
-  /* %mask %v (64 bits) %v32 %v16 %operand %width -> %r, %r32, %r16, %p */
-  {IDX, "__shfl_sync.u32 %r32, %mask, %v32, %operand, %width", 32, false}, {UP, "__shfl_up_sync.u32 %r32, %mask, %v32, %operand, %width", 32, false},
-  {DOWN, "__shfl_down_sync.u32 %r32, %mask, %v32, %operand, %width", 32, false}, {XOR, "__shfl_xor_sync.u32 %r32, %mask, %v32, %operand, %width", 32, false},
-  {IDX, "__shfl_sync.u64 %r, %mask, %v, %operand, %width", 64, false}, {UP, "__shfl_up_sync.s64 %r, %mask, %v, %operand, %width", 64, false},
-  {DOWN, "__shfl_down_sync.f64 %r, %mask, %v, %operand, %width", 64, false}, {XOR, "__shfl_xor_sync.u64 %r, %mask, %v, %operand, %width", 64, false},
-  {IDX, "__shfl_sync.f16 %r16, %mask, %v16, %operand, %width", 16, false}, {UP, "__shfl_up_sync.bf16 %r16, %mask, %v16, %operand, %width", 16, false},
-  {DOWN, "__shfl_down_sync.f16 %r16, %mask, %v16, %operand, %width", 16, false}, {XOR, "__shfl_xor_sync.bf16 %r16, %mask, %v16, %operand, %width", 16, false},
-  {ALL, "__all_sync.s32 %r32, %mask, %some", 32, false}, {ANY, "__any_sync.s32 %r32, %mask, %some", 32, false}, {BALLOT, "__ballot_sync.s32 %r, %mask, %some", 64, false},
-  {BALLOT, "__ballot_sync %r, %mask, %q", 64, false},
-  {MATCH_ANY, "__match_any_sync.u32 %r, %mask, %few32", 64, false}, {MATCH_ANY, "__match_any_sync.u64 %r, %mask, %few", 64, false},
-  {MATCH_ALL, "__match_all_sync.f32 %r|%p, %mask, %few32", 64, false}, {MATCH_ALL, "__match_all_sync.s64 %r|%p, %mask, %few", 64, false},
-  {ADD, "__reduce_add_sync.u32 %r32, %mask, %v32", 32, false}, {MIN, "__reduce_min_sync.u32 %r32, %mask, %v32", 32, false}, {MAX, "__reduce_max_sync.u32 %r32, %mask, %v32", 32, false},
-  {ADD, "__reduce_add_sync.s32 %r32, %mask, %v32", 32, true}, {MIN, "__reduce_min_sync.s32 %r32, %mask, %v32", 32, true}, {MAX, "__reduce_max_sync.s32 %r32, %mask, %v32", 32, true},
-  {AND, "__reduce_and_sync.u32 %r32, %mask, %v32", 32, false}, {OR, "__reduce_or_sync.u32 %r32, %mask, %v32", 32, false}, {XORED, "__reduce_xor_sync.u32 %r32, %mask, %v32", 32, false},
-  {A_ALL, "__all.s32 %r32, %some", 32, false}, {A_ANY, "__any.s32 %r32, %some", 32, false}, {A_BALLOT, "__ballot.s32 %r, %some", 64, false}};
+/* ---- the functions ----------------------------------------------------------------------------------------------*/
+enum kind {
+  IDX,
+  UP,
+  DOWN,
+  XOR,
+  ALL,
+  ANY,
+  BALLOT,
+  MATCH_ANY,
+  MATCH_ALL,
+  ADD,
+  MIN,
+  MAX,
+  AND,
+  OR,
+  XORED,
+  A_ALL,
+  A_ANY,
+  A_BALLOT
+};
+static const struct function {
+  enum kind kind;
+  const char *text;
+  unsigned bits;
+  bool is_signed;
+} functions[] = {
+    /* %mask %v (64 bits) %v32 %v16 %operand %width -> %r, %r32, %r16, %p */
+    {IDX, "__shfl_sync.u32 %r32, %mask, %v32, %operand, %width", 32, false},
+    {UP, "__shfl_up_sync.u32 %r32, %mask, %v32, %operand, %width", 32, false},
+    {DOWN, "__shfl_down_sync.u32 %r32, %mask, %v32, %operand, %width", 32, false},
+    {XOR, "__shfl_xor_sync.u32 %r32, %mask, %v32, %operand, %width", 32, false},
+    {IDX, "__shfl_sync.u64 %r, %mask, %v, %operand, %width", 64, false},
+    {UP, "__shfl_up_sync.s64 %r, %mask, %v, %operand, %width", 64, false},
+    {DOWN, "__shfl_down_sync.f64 %r, %mask, %v, %operand, %width", 64, false},
+    {XOR, "__shfl_xor_sync.u64 %r, %mask, %v, %operand, %width", 64, false},
+    {IDX, "__shfl_sync.f16 %r16, %mask, %v16, %operand, %width", 16, false},
+    {UP, "__shfl_up_sync.bf16 %r16, %mask, %v16, %operand, %width", 16, false},
+    {DOWN, "__shfl_down_sync.f16 %r16, %mask, %v16, %operand, %width", 16, false},
+    {XOR, "__shfl_xor_sync.bf16 %r16, %mask, %v16, %operand, %width", 16, false},
+    {ALL, "__all_sync.s32 %r32, %mask, %some", 32, false},
+    {ANY, "__any_sync.s32 %r32, %mask, %some", 32, false},
+    {BALLOT, "__ballot_sync.s32 %r, %mask, %some", 64, false},
+    {BALLOT, "__ballot_sync %r, %mask, %q", 64, false},
+    {MATCH_ANY, "__match_any_sync.u32 %r, %mask, %few32", 64, false},
+    {MATCH_ANY, "__match_any_sync.u64 %r, %mask, %few", 64, false},
+    {MATCH_ALL, "__match_all_sync.f32 %r|%p, %mask, %few32", 64, false},
+    {MATCH_ALL, "__match_all_sync.s64 %r|%p, %mask, %few", 64, false},
+    {ADD, "__reduce_add_sync.u32 %r32, %mask, %v32", 32, false},
+    {MIN, "__reduce_min_sync.u32 %r32, %mask, %v32", 32, false},
+    {MAX, "__reduce_max_sync.u32 %r32, %mask, %v32", 32, false},
+    {ADD, "__reduce_add_sync.s32 %r32, %mask, %v32", 32, true},
+    {MIN, "__reduce_min_sync.s32 %r32, %mask, %v32", 32, true},
+    {MAX, "__reduce_max_sync.s32 %r32, %mask, %v32", 32, true},
+    {AND, "__reduce_and_sync.u32 %r32, %mask, %v32", 32, false},
+    {OR, "__reduce_or_sync.u32 %r32, %mask, %v32", 32, false},
+    {XORED, "__reduce_xor_sync.u32 %r32, %mask, %v32", 32, false},
+    {A_ALL, "__all.s32 %r32, %some", 32, false},
+    {A_ANY, "__any.s32 %r32, %some", 32, false},
+    {A_BALLOT, "__ballot.s32 %r, %some", 64, false}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* Values that few lanes share would never match. */
@@ -55,7 +100,8 @@ static bool expected(const struct function *f, const struct cell *warp, unsigned
   const struct cell *me = &warp[l];
   const uint64_t bits = f->bits == 64 ? ~0ull : (1ull << f->bits) - 1;
   const unsigned width = (unsigned)me->width, first = l / width * width;
-  const unsigned operand = (unsigned)me->operand & (LANES - 1); /* as the hardware, which takes as many bits as lanes have */
+  const unsigned operand =
+      (unsigned)me->operand & (LANES - 1); /* as the hardware, which takes as many bits as lanes have */
   uint64_t votes = 0, same = 0, sum = 0, all = UINT32_MAX, any = 0, odd = 0;
   int64_t least = INT64_MAX, most = INT64_MIN;
   for (unsigned k = 0; k < LANES; k++) {
@@ -72,28 +118,36 @@ static bool expected(const struct function *f, const struct cell *warp, unsigned
   *flag = 0;
   unsigned from = l;
   switch (f->kind) {
-    case IDX: from = first + operand % width; break;
-    case UP: from = operand > l - first ? l : l - operand; break;
-    case DOWN: from = operand >= first + width - l ? l : l + operand; break;
-    case XOR: from = (l ^ operand) < first + width ? l ^ operand : l; break; /* earlier groups may be read, later ones not */
-    case ALL: case A_ALL: *result = votes == me->mask; return true;
-    case ANY: case A_ANY: *result = votes != 0; return true;
-    case BALLOT: case A_BALLOT: *result = votes; return true;
-    case MATCH_ANY: *result = same; return true;
-    case MATCH_ALL: *result = same == me->mask ? me->mask : 0, *flag = same == me->mask; return true;
-    case ADD: *result = (uint32_t)sum; return true;
-    case MIN: *result = (uint32_t)least; return true;
-    case MAX: *result = (uint32_t)most; return true;
-    case AND: *result = all; return true;
-    case OR: *result = any; return true;
-    case XORED: *result = odd; return true;
+  case IDX: from = first + operand % width; break;
+  case UP: from = operand > l - first ? l : l - operand; break;
+  case DOWN: from = operand >= first + width - l ? l : l + operand; break;
+  case XOR:
+    from = (l ^ operand) < first + width ? l ^ operand : l;
+    break; /* earlier groups may be read, later ones not */
+  case ALL:
+  case A_ALL: *result = votes == me->mask; return true;
+  case ANY:
+  case A_ANY: *result = votes != 0; return true;
+  case BALLOT:
+  case A_BALLOT: *result = votes; return true;
+  case MATCH_ANY: *result = same; return true;
+  case MATCH_ALL: *result = same == me->mask ? me->mask : 0, *flag = same == me->mask; return true;
+  case ADD: *result = (uint32_t)sum; return true;
+  case MIN: *result = (uint32_t)least; return true;
+  case MAX: *result = (uint32_t)most; return true;
+  case AND: *result = all; return true;
+  case OR: *result = any; return true;
+  case XORED: *result = odd; return true;
   }
   *result = warp[from].value & bits;
   return me->mask >> from & 1;
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------------------------------*/
-struct text { char *s; size_t n, room; };
+/* ---- kernels ----------------------------------------------------------------------------------------------------*/
+struct text {
+  char *s;
+  size_t n, room;
+};
 __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...) {
   va_list a;
   if (t->room - t->n < 1024) t->s = realloc(t->s, t->room = 2 * t->room + 4096);
@@ -105,12 +159,21 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 
 static void put_kernel(struct text *t, unsigned number, enum where where) {
   const struct function *f = &functions[number];
-  put(t, ".entry k%u_%u(.param .u64 cells)\n{\n  .reg .b64 %%at, %%r, %%v, %%few, %%mask, %%b;\n  .reg .b32 %%i, %%r32, %%v32, %%few32, %%flag, %%group;\n", number, where);
+  put(t,
+      ".entry k%u_%u(.param .u64 cells)\n{\n  .reg .b64 %%at, %%r, %%v, %%few, %%mask, %%b;\n  .reg .b32 %%i, %%r32, "
+      "%%v32, %%few32, %%flag, %%group;\n",
+      number, where);
   put(t, "  .reg .s32 %%operand, %%width, %%some;\n  .reg .b16 %%r16, %%v16;\n  .reg .pred %%p, %%q, %%here;\n");
-  put(t, "  mad.lo.u32 %%i, %%ctaid.x, %%ntid.x, %%tid.x;\n  mul.wide.u32 %%at, %%i, %zu;\n  ld.param.u64 %%b, [cells];\n  add.u64 %%at, %%at, %%b;\n", sizeof(struct cell));
-  put(t, "  ld.global.u64 %%mask, [%%at];\n  ld.global.u64 %%v, [%%at+8];\n  ld.global.u32 %%operand, [%%at+16];\n  ld.global.u32 %%width, [%%at+24];\n  ld.global.u32 %%group, [%%at+32];\n");
-  put(t, "  cvt.u32.u64 %%v32, %%v;\n  cvt.u16.u64 %%v16, %%v;\n  and.b64 %%b, %%v, 6;\n  setp.ne.u64 %%q, %%b, 0;\n  selp.s32 %%some, -7, 0, %%q;\n");
-  put(t, "  and.b64 %%b, %%v, 1;\n  setp.ne.u64 %%here, %%b, 0;\n  rem.u64 %%few, %%v, 5;\n  selp.b64 %%few, 7, %%few, %%here;\n  cvt.u32.u64 %%few32, %%few;\n");
+  put(t,
+      "  mad.lo.u32 %%i, %%ctaid.x, %%ntid.x, %%tid.x;\n  mul.wide.u32 %%at, %%i, %zu;\n  ld.param.u64 %%b, [cells];\n "
+      " add.u64 %%at, %%at, %%b;\n",
+      sizeof(struct cell));
+  put(t, "  ld.global.u64 %%mask, [%%at];\n  ld.global.u64 %%v, [%%at+8];\n  ld.global.u32 %%operand, [%%at+16];\n  "
+         "ld.global.u32 %%width, [%%at+24];\n  ld.global.u32 %%group, [%%at+32];\n");
+  put(t, "  cvt.u32.u64 %%v32, %%v;\n  cvt.u16.u64 %%v16, %%v;\n  and.b64 %%b, %%v, 6;\n  setp.ne.u64 %%q, %%b, 0;\n  "
+         "selp.s32 %%some, -7, 0, %%q;\n");
+  put(t, "  and.b64 %%b, %%v, 1;\n  setp.ne.u64 %%here, %%b, 0;\n  rem.u64 %%few, %%v, 5;\n  selp.b64 %%few, 7, %%few, "
+         "%%here;\n  cvt.u32.u64 %%few32, %%few;\n");
   put(t, "  mov.u64 %%r, 0;\n  mov.u32 %%r32, 0;\n  mov.u16 %%r16, 0;\n  setp.ne.u32 %%p, 0, 0;\n");
   if (where == AFTER_EXIT) put(t, "  setp.eq.u32 %%here, %%group, 3;\n  @%%here exit;\n");
   for (unsigned g = 0; g < (where == APART ? GROUPS : 1); g++) {
@@ -120,7 +183,8 @@ static void put_kernel(struct text *t, unsigned number, enum where where) {
   }
   if (f->bits == 32) put(t, "  cvt.u64.u32 %%r, %%r32;\n");
   if (f->bits == 16) put(t, "  cvt.u64.u16 %%r, %%r16;\n");
-  put(t, "  selp.u32 %%flag, 1, 0, %%p;\n  st.global.u64 [%%at+40], %%r;\n  st.global.u32 [%%at+48], %%flag;\n  exit;\n}\n");
+  put(t, "  selp.u32 %%flag, 1, 0, %%p;\n  st.global.u64 [%%at+40], %%r;\n  st.global.u32 [%%at+48], %%flag;\n  "
+         "exit;\n}\n");
 }
 
 static void fill(struct cell *cells, enum where where) {
@@ -136,7 +200,8 @@ static void fill(struct cell *cells, enum where where) {
       masks[warp[l].group] |= 1ull << l;
     }
     /* lanes that have ended drop out of masks: one group has them in its own */
-    for (unsigned l = 0; l < LANES; l++) warp[l].mask = masks[warp[l].group] | (where == AFTER_EXIT && warp[l].group == 1 ? masks[3] : 0);
+    for (unsigned l = 0; l < LANES; l++)
+      warp[l].mask = masks[warp[l].group] | (where == AFTER_EXIT && warp[l].group == 1 ? masks[3] : 0);
   }
 }
 
@@ -193,9 +258,9 @@ static void run(bool jit) {
           if (where == AFTER_EXIT && c->group == 3) continue;
           if (!expected(f, warp, l, &result, &flag) || (result == c->result && flag == c->flag)) continue;
           if (bad++ < 5)
-            print_message("%s (place %u): warp %u lane %u mask %llx operand %llx width %llu: %llx, expected %llx\n", f->text, where, w, l,
-                          (unsigned long long)c->mask, (unsigned long long)c->operand, (unsigned long long)c->width, (unsigned long long)c->result,
-                          (unsigned long long)result);
+            print_message("%s (place %u): warp %u lane %u mask %llx operand %llx width %llu: %llx, expected %llx\n",
+                          f->text, where, w, l, (unsigned long long)c->mask, (unsigned long long)c->operand,
+                          (unsigned long long)c->width, (unsigned long long)c->result, (unsigned long long)result);
         }
       }
     }
@@ -206,7 +271,10 @@ static void run(bool jit) {
   mx_device_destroy(device);
 }
 
-static void interpreted(void **state) { (void)state; run(false); }
+static void interpreted(void **state) {
+  (void)state;
+  run(false);
+}
 static void compiled(void **state) {
   (void)state;
 #ifdef __SANITIZE_ADDRESS__

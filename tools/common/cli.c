@@ -63,7 +63,8 @@ static void prepare(struct cli *c) {
   *letter++ = '-', *letter++ = ':';
   size_t longs = 0;
   for (size_t k = 0; k < n; k++) {
-    static const int arg[] = {[CLI_NONE] = no_argument, [CLI_REQUIRED] = required_argument, [CLI_OPTIONAL] = optional_argument};
+    static const int arg[] = {
+        [CLI_NONE] = no_argument, [CLI_REQUIRED] = required_argument, [CLI_OPTIONAL] = optional_argument};
     const struct cli_option *o = &c->options[k];
     if (o->name) c->longs[longs++] = (struct option){o->name, arg[o->arg], NULL, LONG + (int)k};
     if (o->letter) *letter++ = o->letter;
@@ -103,7 +104,8 @@ int cli_next(struct cli *c, const char **value) {
   if (answer == -1) return c->ended = true, word_or_end(c, value); /* behind -- */
   if (answer == 1) return *value = optarg, CLI_WORD;
   const struct cli_option *o = option_of(c, answer == '?' || answer == ':' ? optopt : answer);
-  const bool whole = !is_long || (o && o->name && (int)strlen(o->name) == n && !strncmp(o->name, name, (size_t)n)); /* no short forms of names */
+  const bool whole = !is_long || (o && o->name && (int)strlen(o->name) == n &&
+                                  !strncmp(o->name, name, (size_t)n)); /* no short forms of names */
   if (!o && !is_long) cli_usage(c->tool, "unknown option '-%c'", optopt);
   if (!o || !whole) {
     const char *near = nearest(c, name, (size_t)n);
@@ -165,7 +167,8 @@ bool cli_color(FILE *stream) {
 void cli_begin(void) {
   static const int other_way[] = {O_WRONLY, O_RDONLY, O_RDONLY};
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", other_way[fd]); /* the lowest that is free: this one */
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      (void)!open("/dev/null", other_way[fd]); /* the lowest that is free: this one */
   signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -256,7 +259,9 @@ static size_t utf8_length(const unsigned char *s) {
   size_t n = s[0] >= 0xC2 && s[0] <= 0xDF ? 2 : s[0] >= 0xE0 && s[0] <= 0xEF ? 3 : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4 : 0;
   for (size_t k = 1; k < n; k++)
     if ((s[k] & 0xC0) != 0x80) return 0;
-  if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F)) return 0;
+  if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) ||
+      (s[0] == 0xF4 && s[1] > 0x8F))
+    return 0;
   return n;
 }
 

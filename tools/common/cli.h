@@ -12,10 +12,10 @@ enum { CLI_DONE = 0, CLI_REFUSED = 1, CLI_USAGE = 2, CLI_TRAPPED = 3, CLI_HOST =
 
 enum cli_arg { CLI_NONE, CLI_REQUIRED, CLI_OPTIONAL }; /* optional values only as --name=value */
 struct cli_option {
-  const char *name;   /* without the dashes; NULL: short form only */
-  char letter;        /* 0: long form only */
+  const char *name; /* without the dashes; NULL: short form only */
+  char letter;      /* 0: long form only */
   enum cli_arg arg;
-  int id;             /* at least 1 */
+  int id; /* at least 1 */
 };
 
 enum { CLI_END = 0, CLI_WORD = -1 }; /* what cli_next answers besides ids */
@@ -23,11 +23,11 @@ enum { CLI_END = 0, CLI_WORD = -1 }; /* what cli_next answers besides ids */
 struct cli {
   const char *tool;
   const struct cli_option *options; /* ends with id 0 */
-  int argc, next;      /* next: where to begin */
+  int argc, next;                   /* next: where to begin */
   char **argv;
   bool numbers_are_words; /* -5 is a word, not options */
-  bool ended;          /* after -- */
-  struct option *longs; /* the table for getopt_long, and its letters; NULL: not begun, or at the end */
+  bool ended;             /* after -- */
+  struct option *longs;   /* the table for getopt_long, and its letters; NULL: not begun, or at the end */
   char *letters;
 };
 
@@ -48,8 +48,8 @@ bool cli_real(const char *text, double *value);
 bool cli_color_mode(const char *when); /* false: not a mode */
 bool cli_color(FILE *stream);
 
-/* First of all. What opens a file never gets the number of a standard stream that is closed, which then fails as it should; where the
- * system limits the sizes of files, writing fails, and the program goes on to say so. */
+/* First of all. What opens a file never gets the number of a standard stream that is closed, which then fails as it
+ * should; where the system limits the sizes of files, writing fails, and the program goes on to say so. */
 void cli_begin(void);
 /* Flushes stdout; a failure there (full disk, closed pipe) turns status 0 into CLI_HOST with a message. */
 int cli_finish(const char *tool, int status);
@@ -68,7 +68,10 @@ unsigned cli_width(FILE *stream);
 void cli_fold(FILE *stream, const char *text);
 
 /* Growable text. */
-struct text { char *s; size_t n, capacity; };
+struct text {
+  char *s;
+  size_t n, capacity;
+};
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_add(struct text *t, const char *s, size_t n);
 /* s as a JSON string, quotes included; bytes that are not UTF-8 become U+FFFD. */

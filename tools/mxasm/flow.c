@@ -97,9 +97,15 @@ void flow_free(struct flow *f) {
 
 /* A join belongs to a reconvergence point. Point r lies inside point s when a branch that meets again at r stands in a
  * block that lanes may pass between a branch of s and s itself. The depth is the longest chain of that relation. */
-struct region { uint32_t reconv; uint8_t *in; uint32_t depth; bool open; };
+struct region {
+  uint32_t reconv;
+  uint8_t *in;
+  uint32_t depth;
+  bool open;
+};
 
-static uint32_t region_depth(struct region *all, uint32_t n, uint32_t k, const struct flow *f, const struct mx_func *fn) {
+static uint32_t region_depth(struct region *all, uint32_t n, uint32_t k, const struct flow *f,
+                             const struct mx_func *fn) {
   struct region *me = &all[k];
   if (me->depth || me->open) return me->depth;
   me->open = true;
@@ -154,7 +160,9 @@ uint32_t flow_depth(const struct flow *f, const struct mx_func *fn) {
     uint32_t d = region_depth(all, n, k, f, fn);
     if (d > depth) depth = d;
   }
-  if (0) too_large: depth = UINT32_MAX;
+  if (0)
+  too_large:
+    depth = UINT32_MAX;
   for (uint32_t k = 0; k < n; k++) free(all[k].in);
   free(all);
   free(stack);

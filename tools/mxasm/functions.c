@@ -1,6 +1,6 @@
-/* Vendor device functions for people: docs/intrinsics.md, made of a list (docs/guide.tsv) and the tables. A line of the list:
- * group, signature as the programming guides have it, the instruction, and for approximations the largest error that
- * `build/tests/conform --measure` has seen. */
+/* Vendor device functions for people: docs/intrinsics.md, made of a list (docs/guide.tsv) and the tables. A line of the
+ * list: group, signature as the programming guides have it, the instruction, and for approximations the largest error
+ * that `build/tests/conform --measure` has seen. */
 #include "mxasm.h"
 
 #include "core/intrinsics.h"
@@ -43,7 +43,8 @@ static bool put_row(struct text *t, char *field[4]) {
   bool opcode = false;
   for (unsigned k = 0; k < mx__intrinsic_count && !found; k++)
     if (spells(mx__intrinsics[k].row.spelling, field[2])) found = &mx__intrinsics[k];
-  for (unsigned k = 0; k < MX_OP_COUNT && !opcode; k++) opcode = !(mx__ops[k].flags & MX_F_HIDDEN) && spells(mx__ops[k].spelling, field[2]);
+  for (unsigned k = 0; k < MX_OP_COUNT && !opcode; k++)
+    opcode = !(mx__ops[k].flags & MX_F_HIDDEN) && spells(mx__ops[k].spelling, field[2]);
   const bool own = found ? !*found->row.meaning : true;
   text_printf(t, "|");
   cell(t, field[1], true);
@@ -60,11 +61,14 @@ static bool put_row(struct text *t, char *field[4]) {
   return true;
 }
 
-static const char note[] =
-  "\nA row: the function as the guides declare it; the instruction (`mxasm --list-ops NAME` shows its operands; suffixes may be left\n"
-  "out where the operands say which overload is meant); what it stands for, `$0` and so on being its operands, results first, an\n"
-  "address taking two; how exact it is; the largest error measured, if it is an approximation; how that was verified.\n"
-  "Recorded: every result compared with an NVIDIA H200's, bit for bit, or for approximations with the true value (MPFR).\n";
+static const char note[] = "\nA row: the function as the guides declare it; the instruction (`mxasm --list-ops NAME` "
+                           "shows its operands; suffixes may be left\n"
+                           "out where the operands say which overload is meant); what it stands for, `$0` and so on "
+                           "being its operands, results first, an\n"
+                           "address taking two; how exact it is; the largest error measured, if it is an "
+                           "approximation; how that was verified.\n"
+                           "Recorded: every result compared with an NVIDIA H200's, bit for bit, or for approximations "
+                           "with the true value (MPFR).\n";
 
 int print_functions(const char *path) {
   FILE *in = strcmp(path, "-") ? fopen(path, "r") : stdin;
@@ -86,13 +90,18 @@ int print_functions(const char *path) {
     }
     if (strcmp(group, field[0])) {
       snprintf(group, sizeof group, "%.63s", field[0]);
-      text_printf(&t, "\n## %s\n\n| function | instruction | stands for | exactness | largest error | verified |\n| --- | --- | --- | --- | --- | --- |\n", group);
+      text_printf(&t,
+                  "\n## %s\n\n| function | instruction | stands for | exactness | largest error | verified |\n| --- | "
+                  "--- | --- | --- | --- | --- |\n",
+                  group);
     }
     all++;
     missing += !put_row(&t, field);
   }
   if (in != stdin) fclose(in);
-  printf("# Vendor device functions\n\nThose of the CUDA and MACA programming guides (\"the guides\"). Generated from `core/intrinsics.def` and `docs/guide.tsv`: %u functions, %u missing.\n%s", all, missing, note);
+  printf("# Vendor device functions\n\nThose of the CUDA and MACA programming guides (\"the guides\"). Generated from "
+         "`core/intrinsics.def` and `docs/guide.tsv`: %u functions, %u missing.\n%s",
+         all, missing, note);
   fwrite(t.s, 1, t.n, stdout);
   text_free(&t);
   return missing ? CLI_REFUSED : CLI_DONE;

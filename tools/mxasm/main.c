@@ -12,42 +12,70 @@
 #include <string.h>
 
 static const char help[] =
-  "Examples:\n"
-  "  mxasm saxpy.mxs                 assemble into saxpy.mxb\n"
-  "  mxasm -c kernel.ptx             check only: all errors of the text\n"
-  "  mxasm -v kernel.ptx             and say what each kernel needs\n"
-  "  mxasm -l saxpy.mxs              source lines beside the words made of them\n"
-  "  mxasm -d saxpy.mxb | less       the text of a module\n"
-  "  mxasm --cfg saxpy.mxs | dot -Tsvg > saxpy.svg\n"
-  "  mxasm --list-ops setp           the forms of an instruction\n"
-  "\n"
-  "Usage: mxasm [options] FILE    FILE: MX assembly or PTX, or a module (.mxb); - is stdin\n"
-  "  -o, --output OUT        write the module to OUT; - is stdout (default: FILE with suffix .mxb)\n"
-  "  -c, --check             write nothing\n"
-  "  -d, --disassemble       text that assembles to the same bytes, on stdout or into OUT\n"
-  "  -l, --listing           listing, on stdout or into OUT\n"
-  "  -v, --verbose           a line for each kernel: slots, spills, bytes, depth of divergence, barriers\n"
-  "      --cfg               control-flow graph for dot, on stdout or into OUT\n"
-  "      --list-ops[=NAME]   the instructions, or the forms of one (also --list-ops NAME); then no FILE\n"
-  "      --reference         the whole instruction table in Markdown\n"
-  "      --functions=LIST    the vendor functions that LIST names (docs/guide.tsv) in Markdown\n"
-  "      --syntax=vim|vscode   a syntax file for the editor\n"
-  "      --json              -v, diagnostics and --list-ops for programs\n"
-  "      --Werror            warnings are errors\n"
-  "      --one-slot          registers share no slots, as debuggers want it\n"
-  "      --color=auto|always|never\n"
-  "  -h, --help   --version\n"
-  "\n"
-  "Exit status: 0 done, 1 input refused, 2 wrong usage, 4 host failure.\n";
+    "Examples:\n"
+    "  mxasm saxpy.mxs                 assemble into saxpy.mxb\n"
+    "  mxasm -c kernel.ptx             check only: all errors of the text\n"
+    "  mxasm -v kernel.ptx             and say what each kernel needs\n"
+    "  mxasm -l saxpy.mxs              source lines beside the words made of them\n"
+    "  mxasm -d saxpy.mxb | less       the text of a module\n"
+    "  mxasm --cfg saxpy.mxs | dot -Tsvg > saxpy.svg\n"
+    "  mxasm --list-ops setp           the forms of an instruction\n"
+    "\n"
+    "Usage: mxasm [options] FILE    FILE: MX assembly or PTX, or a module (.mxb); - is stdin\n"
+    "  -o, --output OUT        write the module to OUT; - is stdout (default: FILE with suffix .mxb)\n"
+    "  -c, --check             write nothing\n"
+    "  -d, --disassemble       text that assembles to the same bytes, on stdout or into OUT\n"
+    "  -l, --listing           listing, on stdout or into OUT\n"
+    "  -v, --verbose           a line for each kernel: slots, spills, bytes, depth of divergence, barriers\n"
+    "      --cfg               control-flow graph for dot, on stdout or into OUT\n"
+    "      --list-ops[=NAME]   the instructions, or the forms of one (also --list-ops NAME); then no FILE\n"
+    "      --reference         the whole instruction table in Markdown\n"
+    "      --functions=LIST    the vendor functions that LIST names (docs/guide.tsv) in Markdown\n"
+    "      --syntax=vim|vscode   a syntax file for the editor\n"
+    "      --json              -v, diagnostics and --list-ops for programs\n"
+    "      --Werror            warnings are errors\n"
+    "      --one-slot          registers share no slots, as debuggers want it\n"
+    "      --color=auto|always|never\n"
+    "  -h, --help   --version\n"
+    "\n"
+    "Exit status: 0 done, 1 input refused, 2 wrong usage, 4 host failure.\n";
 
-enum { O_OUT = 1, O_CHECK, O_DIS, O_LIST, O_VERBOSE, O_CFG, O_OPS, O_REFERENCE, O_FUNCTIONS, O_SYNTAX, O_JSON, O_WERROR, O_SLOT, O_COLOR, O_HELP, O_VERSION };
-static const struct cli_option options[] = {
-  {"output", 'o', CLI_REQUIRED, O_OUT}, {"check", 'c', CLI_NONE, O_CHECK}, {"disassemble", 'd', CLI_NONE, O_DIS},
-  {"listing", 'l', CLI_NONE, O_LIST}, {"verbose", 'v', CLI_NONE, O_VERBOSE}, {"cfg", 0, CLI_NONE, O_CFG},
-  {"list-ops", 0, CLI_OPTIONAL, O_OPS}, {"reference", 0, CLI_NONE, O_REFERENCE}, {"functions", 0, CLI_REQUIRED, O_FUNCTIONS},
-  {"syntax", 0, CLI_REQUIRED, O_SYNTAX}, {"json", 0, CLI_NONE, O_JSON},
-  {"Werror", 0, CLI_NONE, O_WERROR}, {"one-slot", 0, CLI_NONE, O_SLOT}, {"color", 0, CLI_REQUIRED, O_COLOR},
-  {"colour", 0, CLI_REQUIRED, O_COLOR}, {"help", 'h', CLI_NONE, O_HELP}, {"version", 0, CLI_NONE, O_VERSION}, {0}};
+enum {
+  O_OUT = 1,
+  O_CHECK,
+  O_DIS,
+  O_LIST,
+  O_VERBOSE,
+  O_CFG,
+  O_OPS,
+  O_REFERENCE,
+  O_FUNCTIONS,
+  O_SYNTAX,
+  O_JSON,
+  O_WERROR,
+  O_SLOT,
+  O_COLOR,
+  O_HELP,
+  O_VERSION
+};
+static const struct cli_option options[] = {{"output", 'o', CLI_REQUIRED, O_OUT},
+                                            {"check", 'c', CLI_NONE, O_CHECK},
+                                            {"disassemble", 'd', CLI_NONE, O_DIS},
+                                            {"listing", 'l', CLI_NONE, O_LIST},
+                                            {"verbose", 'v', CLI_NONE, O_VERBOSE},
+                                            {"cfg", 0, CLI_NONE, O_CFG},
+                                            {"list-ops", 0, CLI_OPTIONAL, O_OPS},
+                                            {"reference", 0, CLI_NONE, O_REFERENCE},
+                                            {"functions", 0, CLI_REQUIRED, O_FUNCTIONS},
+                                            {"syntax", 0, CLI_REQUIRED, O_SYNTAX},
+                                            {"json", 0, CLI_NONE, O_JSON},
+                                            {"Werror", 0, CLI_NONE, O_WERROR},
+                                            {"one-slot", 0, CLI_NONE, O_SLOT},
+                                            {"color", 0, CLI_REQUIRED, O_COLOR},
+                                            {"colour", 0, CLI_REQUIRED, O_COLOR},
+                                            {"help", 'h', CLI_NONE, O_HELP},
+                                            {"version", 0, CLI_NONE, O_VERSION},
+                                            {0}};
 
 #define FILE_LIMIT ((size_t)1 << 30)
 
@@ -97,7 +125,8 @@ static void show_diagnostics(const mx_asm_result *r, bool json) {
 int main(int argc, char **argv) {
   cli_begin();
   const char *file = NULL, *out = NULL, *value;
-  bool check = false, disassemble = false, listing = false, verbose = false, cfg = false, ops = false, reference = false, json = false;
+  bool check = false, disassemble = false, listing = false, verbose = false, cfg = false, ops = false,
+       reference = false, json = false;
   const char *op_name = NULL;
   mx_asm_options opt = {.struct_size = sizeof(mx_asm_options), .allow_include = true};
   struct cli c = {.tool = "mxasm", .options = options, .argc = argc, .argv = argv, .next = 1};
@@ -122,11 +151,13 @@ int main(int argc, char **argv) {
     case O_JSON: json = true; break;
     case O_WERROR: opt.warnings_are_errors = true; break;
     case O_SLOT: opt.one_slot_per_name = true; break;
-    case O_COLOR: if (!cli_color_mode(value)) cli_usage("mxasm", "--color: '%s' is not auto, always or never", value); break;
+    case O_COLOR:
+      if (!cli_color_mode(value)) cli_usage("mxasm", "--color: '%s' is not auto, always or never", value);
+      break;
     case O_HELP: fputs(help, stdout); return cli_finish("mxasm", CLI_DONE);
     case O_VERSION: printf("mxasm %s\n", mx_version_string()); return cli_finish("mxasm", CLI_DONE);
     default: break;
-  }
+    }
   if (disassemble + listing + cfg + check + ops + reference > 1)
     cli_usage("mxasm", "only one of --check, --disassemble, --listing, --cfg, --list-ops, --reference");
   if (ops || reference) {

@@ -20,8 +20,16 @@ int print_functions(const char *list);
 bool print_syntax(const char *editor);
 
 /* flow.c: basic blocks of verified code */
-struct flow_block { uint32_t lo, hi; uint32_t *next; uint32_t nnext; }; /* pcs; numbers of blocks */
-struct flow { struct flow_block *blocks; uint32_t nblocks; uint32_t *block_of; /* pc -> block */ };
+struct flow_block {
+  uint32_t lo, hi;
+  uint32_t *next;
+  uint32_t nnext;
+}; /* pcs; numbers of blocks */
+struct flow {
+  struct flow_block *blocks;
+  uint32_t nblocks;
+  uint32_t *block_of; /* pc -> block */
+};
 void flow_build(struct flow *f, const struct mx_func *fn);
 void flow_free(struct flow *f);
 /* How deeply divergent branches of the function (without its callees) nest: joins that a warp may have open at once. */

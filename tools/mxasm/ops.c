@@ -9,20 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { uint32_t flag; const char *text; } notes[] = {
-  {MX_F_TRAP, "may trap"},
-  {MX_F_CANON, "a NaN result is canonical"},
-  {MX_F_SYNC, "may wait for other lanes"},
-  {MX_F_END, "control does not go on"},
-  {MX_F_WHOLE, "all lanes of the warp together"},
-  {MX_F_VOLATILE, "orders memory accesses"},
-  {MX_F_UNIFORM, "same value in all lanes"},
-  {MX_F_COMMUTE, "A and B may be exchanged"},
-  {MX_F_W32, "32 lanes only"},
-  {MX_F_W64, "64 lanes only"},
-  {MX_F_HIDDEN, "made by the assembler"},
+static const struct {
+  uint32_t flag;
+  const char *text;
+} notes[] = {
+    {MX_F_TRAP, "may trap"},
+    {MX_F_CANON, "a NaN result is canonical"},
+    {MX_F_SYNC, "may wait for other lanes"},
+    {MX_F_END, "control does not go on"},
+    {MX_F_WHOLE, "all lanes of the warp together"},
+    {MX_F_VOLATILE, "orders memory accesses"},
+    {MX_F_UNIFORM, "same value in all lanes"},
+    {MX_F_COMMUTE, "A and B may be exchanged"},
+    {MX_F_W32, "32 lanes only"},
+    {MX_F_W64, "64 lanes only"},
+    {MX_F_HIDDEN, "made by the assembler"},
 };
-static const char *const classes[] = {[MX_LANE] = "lane", [MX_CROSS] = "cross-lane", [MX_MEM] = "memory", [MX_CTRL] = "control"};
+static const char *const classes[] = {
+    [MX_LANE] = "lane", [MX_CROSS] = "cross-lane", [MX_MEM] = "memory", [MX_CTRL] = "control"};
 
 /* ---- spelling patterns (isa.h, struct mx_op_info) ------------------------------------------------------ */
 static char closing(char open) { return open == '{' ? '}' : open == '<' ? '>' : ']'; }
@@ -121,8 +125,9 @@ static void print_notes(struct text *t, const struct mx_op_info *o, const char *
 static void json_intrinsic(struct text *t, const struct mx_intrinsic *i) {
   struct text ops = {0};
   operands(&ops, &i->row);
-  const char *const members[][2] = {{"spelling", i->row.spelling}, {"operands", ops.n ? ops.s : ""}, {"group", i->group},
-                                    {"exactness", i->exactness},   {"verified", i->how},             {"expansion", i->row.meaning}};
+  const char *const members[][2] = {{"spelling", i->row.spelling}, {"operands", ops.n ? ops.s : ""},
+                                    {"group", i->group},           {"exactness", i->exactness},
+                                    {"verified", i->how},          {"expansion", i->row.meaning}};
   for (size_t k = 0; k < sizeof members / sizeof *members; k++) {
     text_printf(t, "%s\"%s\": ", k ? ", " : "{", members[k][0]);
     text_json(t, members[k][1]);
@@ -134,7 +139,8 @@ static void json_intrinsic(struct text *t, const struct mx_intrinsic *i) {
 static void print_intrinsic(struct text *t, const struct mx_intrinsic *i) {
   text_printf(t, "%s%s", i->row.spelling, i->row.nopnds ? " " : "");
   operands(t, &i->row);
-  text_printf(t, "\n    %s, %s; %s\n    %s\n", i->group, i->exactness, i->how, *i->row.meaning ? i->row.meaning : "an instruction of its own");
+  text_printf(t, "\n    %s, %s; %s\n    %s\n", i->group, i->exactness, i->how,
+              *i->row.meaning ? i->row.meaning : "an instruction of its own");
 }
 
 /* The row whose mnemonic shares most of its beginning with `name`. */
@@ -209,15 +215,20 @@ static void cell(struct text *t, const char *s) {
 }
 
 void print_reference(void) {
-  static const char *const titles[] = {
-    [MX_CTRL] = "Control", [MX_CROSS] = "Operations across the lanes of a warp", [MX_MEM] = "Memory", [MX_LANE] = "Operations of a lane"};
+  static const char *const titles[] = {[MX_CTRL] = "Control",
+                                       [MX_CROSS] = "Operations across the lanes of a warp",
+                                       [MX_MEM] = "Memory",
+                                       [MX_LANE] = "Operations of a lane"};
   static const uint8_t order[] = {MX_LANE, MX_MEM, MX_CROSS, MX_CTRL};
   struct text t = {0};
-  text_printf(&t,
-    "# Instructions\n\nGenerated from the table in `core/opcodes.def`; %d rows.\n\n"
-    "Spellings: `{a|b=c|}` is one of these, `b` and `c` being the same one; `<a|b>` are names of the same thing; `[a|b]` may stand\n"
-    "there and changes nothing. Operands: `d` and `q` are results, `[a+offset]` is an address, `#` a number.\n"
-    "Meanings are per lane, in the vocabulary described at the head of the table.\n", MX_OP_COUNT);
+  text_printf(
+      &t,
+      "# Instructions\n\nGenerated from the table in `core/opcodes.def`; %d rows.\n\n"
+      "Spellings: `{a|b=c|}` is one of these, `b` and `c` being the same one; `<a|b>` are names of the same thing; "
+      "`[a|b]` may stand\n"
+      "there and changes nothing. Operands: `d` and `q` are results, `[a+offset]` is an address, `#` a number.\n"
+      "Meanings are per lane, in the vocabulary described at the head of the table.\n",
+      MX_OP_COUNT);
   for (size_t c = 0; c < sizeof order; c++) {
     text_printf(&t, "\n## %s\n\n| instruction | operands | |\n| --- | --- | --- |\n", titles[order[c]]);
     for (int i = 0; i < MX_OP_COUNT; i++) {
@@ -242,10 +253,12 @@ void print_reference(void) {
   }
   text_printf(&t, "\n## Special registers\n\n| name | type | |\n| --- | --- | --- |\n");
   for (int i = 0; i < MX_SR_COUNT; i++)
-    text_printf(&t, "| `%%%s` | `.%s` | %s |\n", mx__sregs[i].name, mx__types[mx__sregs[i].type].name, mx__sregs[i].doc);
+    text_printf(&t, "| `%%%s` | `.%s` | %s |\n", mx__sregs[i].name, mx__types[mx__sregs[i].type].name,
+                mx__sregs[i].doc);
   text_printf(&t, "\n## Types\n\n| type | bits |\n| --- | --- |\n");
   for (int i = 0; i < MX_T_COUNT; i++)
-    if (mx__types[i].slot_class != MX_NOCLASS) text_printf(&t, "| `.%s` | %d |\n", mx__types[i].name, mx__types[i].bits);
+    if (mx__types[i].slot_class != MX_NOCLASS)
+      text_printf(&t, "| `.%s` | %d |\n", mx__types[i].name, mx__types[i].bits);
   fwrite(t.s, 1, t.n, stdout);
   text_free(&t);
 }

@@ -1,5 +1,5 @@
-/* Syntax files for editors, from the tables of instructions and of vendor device functions. What is not in the table has a shape: directives and suffixes begin
- * with a dot, registers with %, labels end with a colon. */
+/* Syntax files for editors, from the tables of instructions and of vendor device functions. What is not in the table
+ * has a shape: directives and suffixes begin with a dot, registers with %, labels end with a colon. */
 #include "mxasm.h"
 
 #include "core/intrinsics.h"
@@ -9,7 +9,10 @@
 #include <string.h>
 
 /* First words of instructions: "ld" of "ld.global.u32", both of "<ld|ldu>{...}". */
-struct words { char **word; size_t n; };
+struct words {
+  char **word;
+  size_t n;
+};
 
 static void add_word(struct words *w, const char *s, size_t n) {
   w->word = cli_realloc(w->word, (w->n + 1) * sizeof *w->word);
@@ -60,7 +63,8 @@ static struct words mnemonics(void) {
 }
 
 /* Names with `between` between them; dot: how a pattern spells a dot. */
-static void join(struct text *t, const char *between, const char *dot, const char *(*name)(size_t k, const void *of), const void *of, size_t n) {
+static void join(struct text *t, const char *between, const char *dot, const char *(*name)(size_t k, const void *of),
+                 const void *of, size_t n) {
   const char *separator = "";
   for (size_t k = 0; k < n; k++) {
     const char *s = name(k, of);
@@ -71,72 +75,77 @@ static void join(struct text *t, const char *between, const char *dot, const cha
   }
 }
 static const char *word_name(size_t k, const void *of) { return ((const struct words *)of)->word[k]; }
-static const char *type_name(size_t k, const void *of) { return (void)of, mx__types[k].slot_class != MX_NOCLASS ? mx__types[k].name : NULL; }
+static const char *type_name(size_t k, const void *of) {
+  return (void)of, mx__types[k].slot_class != MX_NOCLASS ? mx__types[k].name : NULL;
+}
 static const char *sreg_name(size_t k, const void *of) { return (void)of, mx__sregs[k].name; }
 
 static void vim(struct text *t, const struct words *w) {
-  text_printf(t,
-    "\" MX assembly and PTX; made from mxasm's instruction table.\n"
-    "if exists('b:current_syntax')\n  finish\nendif\n"
-    "syntax case match\n"
-    "syntax iskeyword @,48-57,_,$\n"
-    "syntax keyword mxInstruction ");
+  text_printf(t, "\" MX assembly and PTX; made from mxasm's instruction table.\n"
+                 "if exists('b:current_syntax')\n  finish\nendif\n"
+                 "syntax case match\n"
+                 "syntax iskeyword @,48-57,_,$\n"
+                 "syntax keyword mxInstruction ");
   join(t, " ", ".", word_name, w, w->n);
   text_printf(t, "\nsyntax match mxDirective /\\%%(^\\|[^A-Za-z0-9_]\\)\\@1<=\\.[a-zA-Z_]\\w*/\n"
-    "syntax match mxSuffix /[A-Za-z0-9_]\\@1<=\\.[a-zA-Z]\\w*\\%%(::\\w\\+\\)\\?/\n"
-    "syntax match mxType /\\.\\%%(");
+                 "syntax match mxSuffix /[A-Za-z0-9_]\\@1<=\\.[a-zA-Z]\\w*\\%%(::\\w\\+\\)\\?/\n"
+                 "syntax match mxType /\\.\\%%(");
   join(t, "\\|", "\\.", type_name, NULL, MX_T_COUNT);
   text_printf(t, "\\)\\>/\n"
-    "syntax match mxRegister /%%[A-Za-z_$][A-Za-z0-9_$]*/\n"
-    "syntax match mxSpecial /%%\\%%(");
+                 "syntax match mxRegister /%%[A-Za-z_$][A-Za-z0-9_$]*/\n"
+                 "syntax match mxSpecial /%%\\%%(");
   join(t, "\\|", "\\.", sreg_name, NULL, MX_SR_COUNT);
   text_printf(t, "\\)\\>/\n"
-    "syntax match mxGuard /@!\\?%%[A-Za-z_$][A-Za-z0-9_$]*/\n"
-    "syntax match mxLabel /^\\s*[A-Za-z_$][A-Za-z0-9_$]*:/\n"
-    "syntax match mxNumber /\\<\\%%(0[xX]\\x\\+\\|0[fF]\\x\\{8}\\|0[dD]\\x\\{16}\\|\\d\\+\\%%(\\.\\d*\\)\\?\\%%([eE][-+]\\?\\d\\+\\)\\?\\)U\\?\\>/\n"
-    "syntax region mxString start=/\"/ skip=/\\\\./ end=/\"/ oneline\n"
-    "syntax match mxComment /\\/\\/.*/ contains=@Spell\n"
-    "syntax region mxComment start=/\\/\\*/ end=/\\*\\// contains=@Spell\n"
-    "highlight default link mxInstruction Statement\n"
-    "highlight default link mxDirective PreProc\n"
-    "highlight default link mxSuffix Special\n"
-    "highlight default link mxType Type\n"
-    "highlight default link mxRegister Identifier\n"
-    "highlight default link mxSpecial Constant\n"
-    "highlight default link mxGuard Conditional\n"
-    "highlight default link mxLabel Label\n"
-    "highlight default link mxNumber Number\n"
-    "highlight default link mxString String\n"
-    "highlight default link mxComment Comment\n"
-    "let b:current_syntax = 'mx'\n");
+                 "syntax match mxGuard /@!\\?%%[A-Za-z_$][A-Za-z0-9_$]*/\n"
+                 "syntax match mxLabel /^\\s*[A-Za-z_$][A-Za-z0-9_$]*:/\n"
+                 "syntax match mxNumber "
+                 "/\\<\\%%(0[xX]\\x\\+\\|0[fF]\\x\\{8}\\|0[dD]\\x\\{16}\\|\\d\\+\\%%(\\.\\d*\\)\\?\\%%([eE][-+]\\?"
+                 "\\d\\+\\)\\?\\)U\\?\\>/\n"
+                 "syntax region mxString start=/\"/ skip=/\\\\./ end=/\"/ oneline\n"
+                 "syntax match mxComment /\\/\\/.*/ contains=@Spell\n"
+                 "syntax region mxComment start=/\\/\\*/ end=/\\*\\// contains=@Spell\n"
+                 "highlight default link mxInstruction Statement\n"
+                 "highlight default link mxDirective PreProc\n"
+                 "highlight default link mxSuffix Special\n"
+                 "highlight default link mxType Type\n"
+                 "highlight default link mxRegister Identifier\n"
+                 "highlight default link mxSpecial Constant\n"
+                 "highlight default link mxGuard Conditional\n"
+                 "highlight default link mxLabel Label\n"
+                 "highlight default link mxNumber Number\n"
+                 "highlight default link mxString String\n"
+                 "highlight default link mxComment Comment\n"
+                 "let b:current_syntax = 'mx'\n");
 }
 
 /* A TextMate grammar, as VS Code reads it. */
 static void textmate(struct text *t, const struct words *w) {
-  text_printf(t,
-    "{\n"
-    "  \"name\": \"MX assembly\", \"scopeName\": \"source.mx\", \"fileTypes\": [\"mxs\", \"ptx\"],\n"
-    "  \"patterns\": [\n"
-    "    {\"name\": \"comment.line.double-slash.mx\", \"match\": \"//.*$\"},\n"
-    "    {\"name\": \"comment.block.mx\", \"begin\": \"/\\\\*\", \"end\": \"\\\\*/\"},\n"
-    "    {\"name\": \"string.quoted.double.mx\", \"begin\": \"\\\"\", \"end\": \"\\\"\", \"patterns\": [{\"match\": \"\\\\\\\\.\"}]},\n"
-    "    {\"name\": \"entity.name.label.mx\", \"match\": \"^\\\\s*[A-Za-z_$][\\\\w$]*:\"},\n"
-    "    {\"name\": \"keyword.control.guard.mx\", \"match\": \"@!?%%[A-Za-z_$][\\\\w$]*\"},\n"
-    "    {\"name\": \"variable.language.mx\", \"match\": \"%%(?:");
+  text_printf(t, "{\n"
+                 "  \"name\": \"MX assembly\", \"scopeName\": \"source.mx\", \"fileTypes\": [\"mxs\", \"ptx\"],\n"
+                 "  \"patterns\": [\n"
+                 "    {\"name\": \"comment.line.double-slash.mx\", \"match\": \"//.*$\"},\n"
+                 "    {\"name\": \"comment.block.mx\", \"begin\": \"/\\\\*\", \"end\": \"\\\\*/\"},\n"
+                 "    {\"name\": \"string.quoted.double.mx\", \"begin\": \"\\\"\", \"end\": \"\\\"\", \"patterns\": "
+                 "[{\"match\": \"\\\\\\\\.\"}]},\n"
+                 "    {\"name\": \"entity.name.label.mx\", \"match\": \"^\\\\s*[A-Za-z_$][\\\\w$]*:\"},\n"
+                 "    {\"name\": \"keyword.control.guard.mx\", \"match\": \"@!?%%[A-Za-z_$][\\\\w$]*\"},\n"
+                 "    {\"name\": \"variable.language.mx\", \"match\": \"%%(?:");
   join(t, "|", "\\\\.", sreg_name, NULL, MX_SR_COUNT);
   text_printf(t, ")\\\\b\"},\n"
-    "    {\"name\": \"variable.other.register.mx\", \"match\": \"%%[A-Za-z_$][\\\\w$]*\"},\n"
-    "    {\"name\": \"storage.type.mx\", \"match\": \"\\\\.(?:");
+                 "    {\"name\": \"variable.other.register.mx\", \"match\": \"%%[A-Za-z_$][\\\\w$]*\"},\n"
+                 "    {\"name\": \"storage.type.mx\", \"match\": \"\\\\.(?:");
   join(t, "|", "\\\\.", type_name, NULL, MX_T_COUNT);
   text_printf(t, ")\\\\b\"},\n"
-    "    {\"name\": \"keyword.mnemonic.mx\", \"match\": \"(?<![.\\\\w$%%])(?:");
+                 "    {\"name\": \"keyword.mnemonic.mx\", \"match\": \"(?<![.\\\\w$%%])(?:");
   join(t, "|", "\\\\.", word_name, w, w->n);
-  text_printf(t, ")\\\\b\"},\n"
-    "    {\"name\": \"keyword.other.suffix.mx\", \"match\": \"(?<=\\\\w)\\\\.[A-Za-z]\\\\w*(?:::\\\\w+)?\"},\n"
-    "    {\"name\": \"keyword.directive.mx\", \"match\": \"(?<!\\\\w)\\\\.[A-Za-z_]\\\\w*\"},\n"
-    "    {\"name\": \"constant.numeric.mx\", \"match\": \"\\\\b(?:0[xX][0-9A-Fa-f]+|0[fF][0-9A-Fa-f]{8}|0[dD][0-9A-Fa-f]{16}"
-    "|\\\\d+(?:\\\\.\\\\d*)?(?:[eE][-+]?\\\\d+)?)U?\\\\b\"}\n"
-    "  ]\n}\n");
+  text_printf(
+      t, ")\\\\b\"},\n"
+         "    {\"name\": \"keyword.other.suffix.mx\", \"match\": \"(?<=\\\\w)\\\\.[A-Za-z]\\\\w*(?:::\\\\w+)?\"},\n"
+         "    {\"name\": \"keyword.directive.mx\", \"match\": \"(?<!\\\\w)\\\\.[A-Za-z_]\\\\w*\"},\n"
+         "    {\"name\": \"constant.numeric.mx\", \"match\": "
+         "\"\\\\b(?:0[xX][0-9A-Fa-f]+|0[fF][0-9A-Fa-f]{8}|0[dD][0-9A-Fa-f]{16}"
+         "|\\\\d+(?:\\\\.\\\\d*)?(?:[eE][-+]?\\\\d+)?)U?\\\\b\"}\n"
+         "  ]\n}\n");
 }
 
 bool print_syntax(const char *editor) {

@@ -55,10 +55,14 @@ void print_resources(struct text *t, const struct mx_image *m, bool json) {
     if (json) {
       text_printf(t, "%s\n {\"%s\": ", i ? "," : "", kernel ? "kernel" : "function");
       text_json(t, fn->name);
-      text_printf(t, ", \"lanes\": %u, \"slots32\": %u, \"slots64\": %u, \"predicates\": %u, \"spills\": %u, \"shared_bytes\": %llu, "
-        "\"dynamic_shared\": %s, \"local_bytes\": %u, \"param_bytes\": %u, \"code_bytes\": %llu, \"divergence_depth\": %d, \"barriers\": %u, \"params\": [",
-        m->lanes, fn->n32, fn->n64, fn->npred, spills, (unsigned long long)shared, dynamic ? "true" : "false", fn->local_bytes,
-        fn->param_bytes, 8ull * fn->ncode, depth == UINT32_MAX ? -1 : (int)depth, barriers(fn));
+      text_printf(t,
+                  ", \"lanes\": %u, \"slots32\": %u, \"slots64\": %u, \"predicates\": %u, \"spills\": %u, "
+                  "\"shared_bytes\": %llu, "
+                  "\"dynamic_shared\": %s, \"local_bytes\": %u, \"param_bytes\": %u, \"code_bytes\": %llu, "
+                  "\"divergence_depth\": %d, \"barriers\": %u, \"params\": [",
+                  m->lanes, fn->n32, fn->n64, fn->npred, spills, (unsigned long long)shared, dynamic ? "true" : "false",
+                  fn->local_bytes, fn->param_bytes, 8ull * fn->ncode, depth == UINT32_MAX ? -1 : (int)depth,
+                  barriers(fn));
       for (uint32_t k = 0; k < fn->nparams; k++) {
         text_printf(t, k ? ", " : "");
         text_json(t, fn->params[k].name ? fn->params[k].name : "");
@@ -66,9 +70,12 @@ void print_resources(struct text *t, const struct mx_image *m, bool json) {
       text_printf(t, "]}");
       continue;
     }
-    text_printf(t, "%s %s: %u+%u+%u slots (32-bit, 64-bit, predicates), %u spills, %llu%s bytes shared, %u local, %u param, %llu code, depth ",
-      kernel ? "kernel" : "function", fn->name, fn->n32, fn->n64, fn->npred, spills, (unsigned long long)shared,
-      dynamic ? "+dynamic" : "", fn->local_bytes, fn->param_bytes, 8ull * fn->ncode);
+    text_printf(t,
+                "%s %s: %u+%u+%u slots (32-bit, 64-bit, predicates), %u spills, %llu%s bytes shared, %u local, %u "
+                "param, %llu code, depth ",
+                kernel ? "kernel" : "function", fn->name, fn->n32, fn->n64, fn->npred, spills,
+                (unsigned long long)shared, dynamic ? "+dynamic" : "", fn->local_bytes, fn->param_bytes,
+                8ull * fn->ncode);
     text_printf(t, depth == UINT32_MAX ? "?" : "%u", depth);
     text_printf(t, ", %u barrier%s\n", barriers(fn), barriers(fn) == 1 ? "" : "s");
   }
@@ -76,7 +83,11 @@ void print_resources(struct text *t, const struct mx_image *m, bool json) {
 }
 
 /* ---- the disassembler's lines by place -------------------------------------------------------------------*/
-struct lines { char *text; const char ***at; uint32_t nfuncs; }; /* at[function][pc]: a line, or NULL */
+struct lines {
+  char *text;
+  const char ***at;
+  uint32_t nfuncs;
+}; /* at[function][pc]: a line, or NULL */
 
 static bool is_instruction(const char *s, size_t n) {
   return n && ((s[0] >= 'a' && s[0] <= 'z') || s[0] == '@' || s[0] == '{') && s[n - 1] == ';';
@@ -150,9 +161,11 @@ void print_cfg(struct text *t, const struct mx_image *m) {
       while (last + mx_w_length(fn->code[last]) < f.blocks[b].hi) last += mx_w_length(fn->code[last]);
       bool diverges = flow_reconv(fn, last, &r);
       for (uint32_t k = 0; k < f.blocks[b].nnext; k++)
-        text_printf(t, "    f%ub%u -> f%ub%u%s;\n", i, b, i, f.blocks[b].next[k], f.blocks[b].next[k] <= b ? " [style=bold]" : "");
+        text_printf(t, "    f%ub%u -> f%ub%u%s;\n", i, b, i, f.blocks[b].next[k],
+                    f.blocks[b].next[k] <= b ? " [style=bold]" : "");
       if (diverges && r < fn->ncode)
-        text_printf(t, "    f%ub%u -> f%ub%u [style=dotted, constraint=false, label=\"meet\"];\n", i, b, i, f.block_of[r]);
+        text_printf(t, "    f%ub%u -> f%ub%u [style=dotted, constraint=false, label=\"meet\"];\n", i, b, i,
+                    f.block_of[r]);
     }
     text_printf(t, "  }\n");
     flow_free(&f);
@@ -162,7 +175,11 @@ void print_cfg(struct text *t, const struct mx_image *m) {
 }
 
 /* ---- listing --------------------------------------------------------------------------------------------*/
-struct source { const char **line; uint32_t n; char *owned; };
+struct source {
+  const char **line;
+  uint32_t n;
+  char *owned;
+};
 
 static void split_source(struct source *s, const char *text, size_t size) {
   s->line = NULL, s->n = 0;
@@ -174,7 +191,8 @@ static void split_source(struct source *s, const char *text, size_t size) {
   }
 }
 
-/* Source lines stand before the first word that came from them, each once in a row; words that no line made stand bare. */
+/* Source lines stand before the first word that came from them, each once in a row; words that no line made stand bare.
+ */
 void print_listing(struct text *t, const struct mx_image *m, const char *text, size_t size, const char *name) {
   struct lines l;
   lines_build(&l, m);
@@ -184,12 +202,14 @@ void print_listing(struct text *t, const struct mx_image *m, const char *text, s
     size_t n = size;
     bool given = text && name && !strcmp(m->files[k], name);
     struct stat st; /* a module from elsewhere may name anything: only plain files are opened */
-    if (!given && !stat(m->files[k], &st) && S_ISREG(st.st_mode)) files[k].owned = cli_read_file(m->files[k], 64 << 20, &n, &why);
+    if (!given && !stat(m->files[k], &st) && S_ISREG(st.st_mode))
+      files[k].owned = cli_read_file(m->files[k], 64 << 20, &n, &why);
     if (given || files[k].owned) split_source(&files[k], given ? text : files[k].owned, n);
   }
   for (uint32_t i = 0; i < m->nfuncs; i++) {
     const struct mx_func *fn = &m->funcs[i];
-    text_printf(t, "%s%s %s: %u words\n", i ? "\n" : "", fn->flags & MX_FUNC_KERNEL ? "kernel" : "function", fn->name, fn->ncode);
+    text_printf(t, "%s%s %s: %u words\n", i ? "\n" : "", fn->flags & MX_FUNC_KERNEL ? "kernel" : "function", fn->name,
+                fn->ncode);
     uint32_t line = 0;
     for (uint32_t pc = 0; pc < fn->ncode; pc += mx_w_length(fn->code[pc])) {
       while (line < fn->nlines && fn->lines[line].pc <= pc) {

@@ -104,7 +104,7 @@ int run_clang(struct job *j, const struct words *words) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* ---- files in between ---------------------------------------------------------------------------------------------*/
+/* ---- files in between -------------------------------------------------------------------------------------------*/
 static struct words scratch_files;
 
 char *scratch_file(struct job *j, const char *suffix) {

@@ -10,8 +10,15 @@
 
 /* What both sides of a source are compiled with. */
 static void add_common(struct words *w, struct job *j) {
-  static const char *const fixed[] = {"-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-path=/nonexistent", "--cuda-gpu-arch=sm_80", "-Wno-unknown-cuda-version",
-    "-Xclang", "-target-sdk-version=11.0"}; /* launches as since 9.2 */
+  static const char *const fixed[] = {"-x",
+                                      "cuda",
+                                      "-nocudainc",
+                                      "-nocudalib",
+                                      "--cuda-path=/nonexistent",
+                                      "--cuda-gpu-arch=sm_80",
+                                      "-Wno-unknown-cuda-version",
+                                      "-Xclang",
+                                      "-target-sdk-version=11.0"}; /* launches as since 9.2 */
   char lanes[32];
   words_add(w, j->clang);
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) words_add(w, fixed[k]);
@@ -26,7 +33,8 @@ static void add_common(struct words *w, struct job *j) {
 static char *to_ptx(struct job *j, const char *source) {
   struct words w = {0};
   char *ptx = scratch_file(j, ".ptx");
-  static const char *const fixed[] = {"--cuda-device-only", "-S", "-Xclang", "-target-feature", "-Xclang", "+ptx70", "-gline-tables-only"};
+  static const char *const fixed[] = {"--cuda-device-only", "-S", "-Xclang", "-target-feature", "-Xclang", "+ptx70",
+                                      "-gline-tables-only"};
   add_common(&w, j);
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) words_add(&w, fixed[k]);
   words_add(&w, j->debug ? "-O0" : "-O3");
@@ -65,7 +73,8 @@ static mx_asm_result *assemble(const char *source, const char *text, size_t size
   if (!r) cli_no_memory();
   for (size_t k = 0; k < mx_asm_diagnostic_count(r); k++) {
     const mx_asm_diagnostic *d = mx_asm_diagnostic_at(r, k);
-    char *s = d->level != MX_ASM_WARNING ? mx_asm_format(d, cli_color(stderr)) : NULL; /* the compiler's text is not the author's to mend */
+    char *s = d->level != MX_ASM_WARNING ? mx_asm_format(d, cli_color(stderr))
+                                         : NULL; /* the compiler's text is not the author's to mend */
     if (s) fputs(s, stderr);
     mx_text_free(s);
   }
@@ -84,7 +93,12 @@ static bool to_object(struct job *j, const char *source, const void *module, siz
   struct text t = {0};
   const size_t padded = (size + 7) & ~(size_t)7;
   const struct fatbin f = {FATBIN_MAGIC, 1, sizeof f, sizeof(struct fatbin_entry) + padded};
-  const struct fatbin_entry e = {.kind = FATBIN_MODULE, .version = 1, .header_bytes = sizeof e, .bytes = padded, .arch = (uint32_t)j->lanes, .plain_bytes = size};
+  const struct fatbin_entry e = {.kind = FATBIN_MODULE,
+                                 .version = 1,
+                                 .header_bytes = sizeof e,
+                                 .bytes = padded,
+                                 .arch = (uint32_t)j->lanes,
+                                 .plain_bytes = size};
   text_add(&t, (const char *)&f, sizeof f);
   text_add(&t, (const char *)&e, sizeof e);
   text_add(&t, module, size);
@@ -94,7 +108,8 @@ static bool to_object(struct job *j, const char *source, const void *module, siz
   text_free(&t);
   struct words w = {0};
   add_common(&w, j);
-  const char *const more[] = {"--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", image, "-c", source, "-o", out};
+  const char *const more[] = {
+      "--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", image, "-c", source, "-o", out};
   words_all(&w, &j->host);
   for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
   fine = fine && !run_clang(j, &w);

@@ -1,5 +1,5 @@
-/* mxcc: kernels' C++ in, programs out. Options are those of compilers, which begin with one dash and take their values in many ways, so
- * that they are read here and not by getopt. */
+/* mxcc: kernels' C++ in, programs out. Options are those of compilers, which begin with one dash and take their values
+ * in many ways, so that they are read here and not by getopt. */
 #include "mxcc.h"
 
 #include "mx/mx.h"
@@ -8,32 +8,34 @@
 #include <string.h>
 
 static const char help[] =
-  "Examples:\n"
-  "  mxcc saxpy.cu -o saxpy && ./saxpy\n"
-  "  mxcc -O3 -I include a.cu b.cu main.cpp -o prog\n"
-  "  mxcc --ptx a.cu -o - | less      what clang makes of the kernels\n"
-  "  mxcc --mxb a.cu && mxasm -v a.mxb   what mx makes of that\n"
-  "\n"
-  "Usage: mxcc [options] FILE...    FILE: .cu; .c .cpp .cc .cxx for the host alone; .o .a .so\n"
-  "  -o OUT                  write to OUT (default: a.out, or FILE with the suffix .o, .ptx or .mxb); - is stdout, but for programs and objects\n"
-  "  -c                      objects, no program\n"
-  "      --ptx               the kernels as PTX\n"
-  "      --mxb               the kernels as a module, for mxrun\n"
-  "      --lanes=32|64       lanes of a warp (default: 32); warpSize and masks of lanes are as wide\n"
-  "  -I DIR, -D NAME[=TEXT], -U NAME, -include FILE, -std=STANDARD, -W..., -f..., -m...   as in clang\n"
-  "  -O LEVEL                of the host's code; the kernels' is optimised unless -G is given\n"
-  "  -g                      debugging information of the host's code; traps know source lines without it\n"
-  "  -G                      kernels without optimisation, too\n"
-  "  -L DIR, -l LIBRARY, -shared, -static-libstdc++, -Wl,...   for the linker\n"
-  "  -Xcompiler WORDS        for the host's compiler; -Xclang WORD for clang, both sides\n"
-  "  -use_fast_math          fast functions in kernels\n"
-  "  -v                      show the commands\n"
-  "  -h, --help   --version\n"
-  "\n"
-  "Options of other compilers of this language that mean nothing here are accepted: -arch, -gencode, -rdc=false, -lineinfo, -cudart, -ccbin,\n"
-  "-m64, -lcudart. clang 14 or later is needed (MXCC_CLANG=PROGRAM: this one) and a C++ library (g++).\n"
-  "\n"
-  "Exit status: 0 done, 1 input refused, 2 wrong usage, 4 host failure.\n";
+    "Examples:\n"
+    "  mxcc saxpy.cu -o saxpy && ./saxpy\n"
+    "  mxcc -O3 -I include a.cu b.cu main.cpp -o prog\n"
+    "  mxcc --ptx a.cu -o - | less      what clang makes of the kernels\n"
+    "  mxcc --mxb a.cu && mxasm -v a.mxb   what mx makes of that\n"
+    "\n"
+    "Usage: mxcc [options] FILE...    FILE: .cu; .c .cpp .cc .cxx for the host alone; .o .a .so\n"
+    "  -o OUT                  write to OUT (default: a.out, or FILE with the suffix .o, .ptx or .mxb); - is stdout, "
+    "but for programs and objects\n"
+    "  -c                      objects, no program\n"
+    "      --ptx               the kernels as PTX\n"
+    "      --mxb               the kernels as a module, for mxrun\n"
+    "      --lanes=32|64       lanes of a warp (default: 32); warpSize and masks of lanes are as wide\n"
+    "  -I DIR, -D NAME[=TEXT], -U NAME, -include FILE, -std=STANDARD, -W..., -f..., -m...   as in clang\n"
+    "  -O LEVEL                of the host's code; the kernels' is optimised unless -G is given\n"
+    "  -g                      debugging information of the host's code; traps know source lines without it\n"
+    "  -G                      kernels without optimisation, too\n"
+    "  -L DIR, -l LIBRARY, -shared, -static-libstdc++, -Wl,...   for the linker\n"
+    "  -Xcompiler WORDS        for the host's compiler; -Xclang WORD for clang, both sides\n"
+    "  -use_fast_math          fast functions in kernels\n"
+    "  -v                      show the commands\n"
+    "  -h, --help   --version\n"
+    "\n"
+    "Options of other compilers of this language that mean nothing here are accepted: -arch, -gencode, -rdc=false, "
+    "-lineinfo, -cudart, -ccbin,\n"
+    "-m64, -lcudart. clang 14 or later is needed (MXCC_CLANG=PROGRAM: this one) and a C++ library (g++).\n"
+    "\n"
+    "Exit status: 0 done, 1 input refused, 2 wrong usage, 4 host failure.\n";
 
 static bool ends(const char *s, const char *end) {
   size_t n = strlen(s), m = strlen(end);
@@ -50,15 +52,49 @@ static bool is_source(const char *file) {
 
 /* Options that mean nothing here: NAME, NAME=VALUE, or NAME VALUE where takes says so. */
 static bool ignored(const char *word, bool *takes) {
-  static const struct { const char *name; bool value; } list[] = {
-      {"-arch", true}, {"--gpu-architecture", true}, {"-code", true}, {"-gencode", true}, {"--generate-code", true}, {"-rdc=false", false},
-      {"--relocatable-device-code=false", false}, {"-lineinfo", false}, {"--generate-line-info", false}, {"-cudart", true}, {"--cudart", true},
-      {"-ccbin", true}, {"--compiler-bindir", true}, {"-m64", false}, {"-lcudart", false}, {"-lcudart_static", false}, {"-lcuda", false},
-      {"--expt-relaxed-constexpr", false}, {"-expt-relaxed-constexpr", false}, {"--extended-lambda", false}, {"-extended-lambda", false},
-      {"--expt-extended-lambda", false}, {"-expt-extended-lambda", false}, {"-maxrregcount", true}, {"--maxrregcount", true},
-      {"--threads", true}, {"-Xptxas", true}, {"--ptxas-options", true}, {"-allow-unsupported-compiler", false}, {"-diag-suppress", true},
-      {"--default-stream", true}, {"-default-stream", true}, {"--ftz", true}, {"--prec-div", true}, {"--prec-sqrt", true}, {"--fmad", true},
-      {"-ftz", true}, {"-prec-div", true}, {"-prec-sqrt", true}, {"-fmad", true}};
+  static const struct {
+    const char *name;
+    bool value;
+  } list[] = {{"-arch", true},
+              {"--gpu-architecture", true},
+              {"-code", true},
+              {"-gencode", true},
+              {"--generate-code", true},
+              {"-rdc=false", false},
+              {"--relocatable-device-code=false", false},
+              {"-lineinfo", false},
+              {"--generate-line-info", false},
+              {"-cudart", true},
+              {"--cudart", true},
+              {"-ccbin", true},
+              {"--compiler-bindir", true},
+              {"-m64", false},
+              {"-lcudart", false},
+              {"-lcudart_static", false},
+              {"-lcuda", false},
+              {"--expt-relaxed-constexpr", false},
+              {"-expt-relaxed-constexpr", false},
+              {"--extended-lambda", false},
+              {"-extended-lambda", false},
+              {"--expt-extended-lambda", false},
+              {"-expt-extended-lambda", false},
+              {"-maxrregcount", true},
+              {"--maxrregcount", true},
+              {"--threads", true},
+              {"-Xptxas", true},
+              {"--ptxas-options", true},
+              {"-allow-unsupported-compiler", false},
+              {"-diag-suppress", true},
+              {"--default-stream", true},
+              {"-default-stream", true},
+              {"--ftz", true},
+              {"--prec-div", true},
+              {"--prec-sqrt", true},
+              {"--fmad", true},
+              {"-ftz", true},
+              {"-prec-div", true},
+              {"-prec-sqrt", true},
+              {"-fmad", true}};
   for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
     size_t n = strlen(list[k].name);
     if (strncmp(word, list[k].name, n) || (word[n] && word[n] != '=')) continue;
@@ -133,12 +169,14 @@ static void read_option(struct job *j, struct request *r, int argc, char **argv,
   } else if (begins(word, "-Xlinker")) {
     words_add(&r->linker, "-Xlinker");
     words_add(&r->linker, value_of(argc, argv, k, "-Xlinker"));
-  } else if (!strcmp(word, "-Xclang") || !strcmp(word, "-include") || !strcmp(word, "-isystem") || !strcmp(word, "-x")) {
+  } else if (!strcmp(word, "-Xclang") || !strcmp(word, "-include") || !strcmp(word, "-isystem") ||
+             !strcmp(word, "-x")) {
     value = value_of(argc, argv, k, word);
     if (!strcmp(word, "-x")) return; /* what a file is its suffix says */
     words_add(&j->both, word);
     words_add(&j->both, value);
-  } else if (!strcmp(word, "-I") || !strcmp(word, "-D") || !strcmp(word, "-U") || !strcmp(word, "-std") || !strcmp(word, "--std")) {
+  } else if (!strcmp(word, "-I") || !strcmp(word, "-D") || !strcmp(word, "-U") || !strcmp(word, "-std") ||
+             !strcmp(word, "--std")) {
     value = value_of(argc, argv, k, word);
     struct text t = {0};
     text_printf(&t, "%s%s%s", strstr(word, "std") ? "-std" : word, strstr(word, "std") ? "=" : "", value);
@@ -152,10 +190,11 @@ static void read_option(struct job *j, struct request *r, int argc, char **argv,
     text_printf(&t, "-%c%s", word[1], value);
     words_add(&r->linker, t.s);
     text_free(&t);
-  } else if (begins(word, "-Wl,") || begins(word, "-static") || !strcmp(word, "-shared") || !strcmp(word, "-pthread") || !strcmp(word, "-rdynamic")) {
+  } else if (begins(word, "-Wl,") || begins(word, "-static") || !strcmp(word, "-shared") || !strcmp(word, "-pthread") ||
+             !strcmp(word, "-rdynamic")) {
     words_add(&r->linker, word);
-  } else if (begins(word, "-O") || begins(word, "-g") || begins(word, "-fPI") || begins(word, "-fpi") || begins(word, "-march") || begins(word, "-mtune") ||
-             !strcmp(word, "-fopenmp")) {
+  } else if (begins(word, "-O") || begins(word, "-g") || begins(word, "-fPI") || begins(word, "-fpi") ||
+             begins(word, "-march") || begins(word, "-mtune") || !strcmp(word, "-fopenmp")) {
     words_add(&j->host, word);
     if (!strcmp(word, "-fopenmp")) words_add(&r->linker, word);
   } else if (strchr("IDUWfmsMwp", word[1]) && word[1]) {
@@ -221,11 +260,23 @@ static bool build(struct job *j, struct request *r) {
 }
 
 /* For completion: those that have a meaning here. */
-static const struct cli_option options[] = {
-  {NULL, 'o', CLI_REQUIRED, 1}, {NULL, 'c', CLI_NONE, 1}, {"ptx", 0, CLI_NONE, 1}, {"mxb", 0, CLI_NONE, 1}, {"lanes", 0, CLI_REQUIRED, 1},
-  {NULL, 'I', CLI_REQUIRED, 1}, {NULL, 'D', CLI_REQUIRED, 1}, {NULL, 'U', CLI_REQUIRED, 1}, {NULL, 'O', CLI_REQUIRED, 1}, {NULL, 'g', CLI_NONE, 1},
-  {NULL, 'G', CLI_NONE, 1}, {NULL, 'L', CLI_REQUIRED, 1}, {NULL, 'l', CLI_REQUIRED, 1}, {NULL, 'v', CLI_NONE, 1}, {"help", 'h', CLI_NONE, 1},
-  {"version", 0, CLI_NONE, 1}, {0}};
+static const struct cli_option options[] = {{NULL, 'o', CLI_REQUIRED, 1},
+                                            {NULL, 'c', CLI_NONE, 1},
+                                            {"ptx", 0, CLI_NONE, 1},
+                                            {"mxb", 0, CLI_NONE, 1},
+                                            {"lanes", 0, CLI_REQUIRED, 1},
+                                            {NULL, 'I', CLI_REQUIRED, 1},
+                                            {NULL, 'D', CLI_REQUIRED, 1},
+                                            {NULL, 'U', CLI_REQUIRED, 1},
+                                            {NULL, 'O', CLI_REQUIRED, 1},
+                                            {NULL, 'g', CLI_NONE, 1},
+                                            {NULL, 'G', CLI_NONE, 1},
+                                            {NULL, 'L', CLI_REQUIRED, 1},
+                                            {NULL, 'l', CLI_REQUIRED, 1},
+                                            {NULL, 'v', CLI_NONE, 1},
+                                            {"help", 'h', CLI_NONE, 1},
+                                            {"version", 0, CLI_NONE, 1},
+                                            {0}};
 
 int main(int argc, char **argv) {
   cli_begin();
@@ -252,12 +303,15 @@ int main(int argc, char **argv) {
   if (!r.files.n) cli_usage("mxcc", "no file given");
   if (r.ptx + r.module + r.objects > 1) cli_usage("mxcc", "only one of -c, --ptx, --mxb");
   if (r.out && !*r.out) cli_usage("mxcc", "-o: empty file name");
-  if (r.out && r.files.n > 1 && (r.ptx || r.module || r.objects)) cli_usage("mxcc", "-o with -c, --ptx or --mxb: one file at a time");
-  if (r.fast) words_add(&j.device, "-fcuda-approx-transcendentals"), words_add(&j.device, "-fcuda-flush-denormals-to-zero");
+  if (r.out && r.files.n > 1 && (r.ptx || r.module || r.objects))
+    cli_usage("mxcc", "-o with -c, --ptx or --mxb: one file at a time");
+  if (r.fast)
+    words_add(&j.device, "-fcuda-approx-transcendentals"), words_add(&j.device, "-fcuda-flush-denormals-to-zero");
   if (!find_clang(&j) || !find_folders(&j, argv[0])) return CLI_HOST;
   const bool fine = build(&j, &r);
   end_scratch(&j);
-  words_free(&j.include), words_free(&j.both), words_free(&j.host), words_free(&j.device), words_free(&r.files), words_free(&r.linker);
+  words_free(&j.include), words_free(&j.both), words_free(&j.host), words_free(&j.device), words_free(&r.files),
+      words_free(&r.linker);
   free(j.library);
   return cli_finish("mxcc", fine ? CLI_DONE : CLI_REFUSED);
 }

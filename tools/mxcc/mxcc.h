@@ -3,25 +3,28 @@
 #define MX_MXCC_H
 #include "tools/common/cli.h"
 
-struct words { char **v; size_t n, capacity; };
+struct words {
+  char **v;
+  size_t n, capacity;
+};
 void words_add(struct words *w, const char *word);
 void words_all(struct words *w, const struct words *more);
 void words_free(struct words *w);
 
 struct job {
-  const char *clang;     /* its path */
-  struct words include;  /* folders of headers */
-  char *library;         /* folder of libmxrt */
-  struct words both;     /* options for both sides, as given: -I, -D, -std= ... */
-  struct words host;     /* for the host's side only: -O, -Xcompiler, -g */
-  struct words device;   /* for the device's side only */
+  const char *clang;    /* its path */
+  struct words include; /* folders of headers */
+  char *library;        /* folder of libmxrt */
+  struct words both;    /* options for both sides, as given: -I, -D, -std= ... */
+  struct words host;    /* for the host's side only: -O, -Xcompiler, -g */
+  struct words device;  /* for the device's side only */
   int lanes;
   bool verbose, debug;
-  char *scratch;         /* a folder of our own */
+  char *scratch; /* a folder of our own */
 };
 
 /* clang.c */
-bool find_clang(struct job *j);       /* false: there is none, and a message has said so */
+bool find_clang(struct job *j); /* false: there is none, and a message has said so */
 bool find_folders(struct job *j, const char *argv0);
 int run_clang(struct job *j, const struct words *words); /* its status; 127: it could not be run */
 char *scratch_file(struct job *j, const char *suffix);

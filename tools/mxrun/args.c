@@ -37,7 +37,10 @@ struct arg *find_in_launches(struct args *last, const char *s, size_t n) {
 }
 
 /* What is wrong, and which exit status it deserves. */
-struct failure { char *text; int status; };
+struct failure {
+  char *text;
+  int status;
+};
 #define REFUSE(f_, status_, ...) ((f_)->text = format(__VA_ARGS__), (f_)->status = (status_))
 
 /* "NAME=rest": the parameter, with *s moved behind the '='. A value may hold '=' itself, as in a file's name. */
@@ -69,7 +72,8 @@ static const char *hex_bytes(struct data *d, const char *s) {
 }
 
 /* ---- text, and what refers to other arguments ---------------------------------------------------------------*/
-/* 'the cat', "the cat", and the cat where the shell has taken the quotes: something with a blank in it that is nothing else. */
+/* 'the cat', "the cat", and the cat where the shell has taken the quotes: something with a blank in it that is nothing
+ * else. */
 static bool is_text(const char *s) {
   const size_t n = strlen(s);
   return (n > 1 && (*s == '\'' || *s == '"') && s[n - 1] == *s) || (strchr(s, ' ') && !strpbrk(s, "(:@"));
@@ -101,9 +105,10 @@ static const char *within(const char *s, const char *function, size_t *length) {
   *length = all - n - 2;
   return s + n + 1;
 }
-/* "len(x)", "like(x)": the argument in brackets, a buffer that has been made, here or for an earlier launch; or NULL with f->text, or
- * without it: it is to be made yet, or this is something else. */
-static struct arg *refers(struct args *a, const bool *made, const char *s, const char *function, const char *who, struct failure *f) {
+/* "len(x)", "like(x)": the argument in brackets, a buffer that has been made, here or for an earlier launch; or NULL
+ * with f->text, or without it: it is to be made yet, or this is something else. */
+static struct arg *refers(struct args *a, const bool *made, const char *s, const char *function, const char *who,
+                          struct failure *f) {
   size_t n;
   const char *name = within(s, function, &n);
   if (!name) return NULL;
@@ -111,16 +116,22 @@ static struct arg *refers(struct args *a, const bool *made, const char *s, const
   const bool own = of;
   if (!of) of = find_in_launches(a->before, name, n);
   if (!of) REFUSE(f, CLI_USAGE, "argument %s: %s: the kernel has no parameter '%.*s'", who, s, (int)n, name);
-  else if ((!own || made[of - a->arg]) && !of->buffer) REFUSE(f, CLI_USAGE, "argument %s: %s: that argument is not a buffer", who, s);
+  else if ((!own || made[of - a->arg]) && !of->buffer)
+    REFUSE(f, CLI_USAGE, "argument %s: %s: that argument is not a buffer", who, s);
   return of && !f->text && (!own || made[of - a->arg]) ? of : NULL;
 }
 /* "same(x)": a buffer of an earlier launch. */
 static void set_same(struct args *a, struct arg *g, const char *name, size_t n, const char *who, struct failure *f) {
   struct arg *of = find_in_launches(a->before, name, n);
-  if (!of) REFUSE(f, CLI_USAGE, "argument %s: same(%.*s): no earlier launch has a parameter '%.*s'", who, (int)n, name, (int)n, name);
-  else if (!of->buffer) REFUSE(f, CLI_USAGE, "argument %s: same(%.*s): that argument is not a buffer", who, (int)n, name);
-  else if (of->value > UINT32_MAX && g->param.size < 8) REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
-  else if (g->param.size != 8 && g->param.size != 4) REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
+  if (!of)
+    REFUSE(f, CLI_USAGE, "argument %s: same(%.*s): no earlier launch has a parameter '%.*s'", who, (int)n, name, (int)n,
+           name);
+  else if (!of->buffer)
+    REFUSE(f, CLI_USAGE, "argument %s: same(%.*s): that argument is not a buffer", who, (int)n, name);
+  else if (of->value > UINT32_MAX && g->param.size < 8)
+    REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
+  else if (g->param.size != 8 && g->param.size != 4)
+    REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
   if (f->text) return;
   g->buffer = true;
   g->same = of->same ? of->same : of;
@@ -148,11 +159,16 @@ static bool set_image(struct args *a, struct arg *g, const char *s, const char *
   char *why = NULL;
   if (!is_new && (!colon || !image_words(&w, colon + 1))) return false;
   char *source = is_new ? NULL : format("%.*s", (int)(colon - s), s);
-  enum data_result made = is_new ? image_new(&g->data, s + 4) ? DATA_MADE : DATA_BAD : *s == '@' ? data_read(&g->data, source + 1, &why) ? DATA_MADE : DATA_BAD : data_generate(&g->data, source, &why);
+  enum data_result made = is_new      ? image_new(&g->data, s + 4) ? DATA_MADE : DATA_BAD
+                          : *s == '@' ? data_read(&g->data, source + 1, &why) ? DATA_MADE : DATA_BAD
+                                      : data_generate(&g->data, source, &why);
   free(source);
   if (made == DATA_OTHER) return false;
-  if (made == DATA_BAD) REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who, why ? why : "expected an image such as new:u8x4[480,640]");
-  else if (g->param.size != 8) REFUSE(f, CLI_USAGE, "argument %s: an image's number does not fit into %u bytes", who, g->param.size);
+  if (made == DATA_BAD)
+    REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who,
+           why ? why : "expected an image such as new:u8x4[480,640]");
+  else if (g->param.size != 8)
+    REFUSE(f, CLI_USAGE, "argument %s: an image's number does not fit into %u bytes", who, g->param.size);
   free(why);
   if (f->text) return true;
   uint64_t number = 0;
@@ -165,7 +181,8 @@ static bool set_image(struct args *a, struct arg *g, const char *s, const char *
   return true;
 }
 
-static void set(struct args *a, const bool *made_before, struct arg *g, const char *s, mx_device *d, struct failure *f) {
+static void set(struct args *a, const bool *made_before, struct arg *g, const char *s, mx_device *d,
+                struct failure *f) {
   char who[256], length[24], *why = NULL;
   const char *reason = NULL;
   size_t number = (size_t)(g - a->arg);
@@ -174,7 +191,9 @@ static void set(struct args *a, const bool *made_before, struct arg *g, const ch
   if (!strncmp(s, "bytes:", 6)) {
     struct data raw = {0};
     if ((reason = hex_bytes(&raw, s + 6))) REFUSE(f, CLI_USAGE, "argument %s: %s", who, reason);
-    else if (raw.size != g->param.size) REFUSE(f, CLI_USAGE, "argument %s: %llu bytes given, the parameter has %u", who, (unsigned long long)raw.size, g->param.size);
+    else if (raw.size != g->param.size)
+      REFUSE(f, CLI_USAGE, "argument %s: %llu bytes given, the parameter has %u", who, (unsigned long long)raw.size,
+             g->param.size);
     else memcpy(slot, raw.bytes, raw.size);
     data_free(&raw);
     return;
@@ -194,25 +213,36 @@ static void set(struct args *a, const bool *made_before, struct arg *g, const ch
   else if (is_text(s)) made = (reason = make_text(&g->data, s)) ? DATA_BAD : DATA_MADE;
   else if (*s == '@') made = data_read(&g->data, s + 1, &why) ? DATA_MADE : DATA_BAD;
   else made = data_generate(&g->data, s, &why);
-  if (made == DATA_BAD) REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who, why ? why : reason ? reason : "out of memory");
+  if (made == DATA_BAD)
+    REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who,
+           why      ? why
+           : reason ? reason
+                    : "out of memory");
   free(why);
   if (made == DATA_BAD) return;
-  if (made == DATA_OTHER && constant) return (void)REFUSE(f, CLI_USAGE, "argument %s: behind const: comes @FILE or an array such as iota:f32[16]", who);
+  if (made == DATA_OTHER && constant)
+    return (void)REFUSE(f, CLI_USAGE, "argument %s: behind const: comes @FILE or an array such as iota:f32[16]", who);
   if (made == DATA_OTHER) {
     const struct elem *e = elem_find(g->param.type, strlen(g->param.type));
-    if (!e || e->size != g->param.size) REFUSE(f, CLI_USAGE, "argument %s: an array parameter of %u bytes is written bytes:HEX", who, g->param.size);
+    if (!e || e->size != g->param.size)
+      REFUSE(f, CLI_USAGE, "argument %s: an array parameter of %u bytes is written bytes:HEX", who, g->param.size);
     else if (!elem_parse(e, slot, s, &reason))
-      REFUSE(f, CLI_USAGE, "argument %s: '%s': %s%s%s%s", who, s, reason, access(s, R_OK) ? "" : "; a file is written @", access(s, R_OK) ? "" : s,
-             access(s, R_OK) && g->param.size == 8 && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", *s) ? "; text has quotes of its own: \"'the cat'\"" : "");
+      REFUSE(f, CLI_USAGE, "argument %s: '%s': %s%s%s%s", who, s, reason,
+             access(s, R_OK) ? "" : "; a file is written @", access(s, R_OK) ? "" : s,
+             access(s, R_OK) && g->param.size == 8 && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", *s)
+                 ? "; text has quotes of its own: \"'the cat'\""
+                 : "");
     return;
   }
-  if (g->param.size != 8 && g->param.size != 4) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
+  if (g->param.size != 8 && g->param.size != 4)
+    return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into %u bytes", who, g->param.size);
   g->buffer = true;
   mx_addr argument; /* in constant memory the place in its window: what ld.const takes */
   mx_status st = constant ? mx_alloc_constant(d, g->data.size ? g->data.size : 1, &g->address, &argument)
                           : mx_alloc(d, g->data.size ? g->data.size : 1, &g->address);
   if (!constant) argument = g->address;
-  if (st == MX_OK && !g->data.zeros) st = mx_copy_to_device(d, g->address, g->data.bytes, g->data.size); /* new memory is zero */
+  if (st == MX_OK && !g->data.zeros)
+    st = mx_copy_to_device(d, g->address, g->data.bytes, g->data.size); /* new memory is zero */
   if (st == MX_OK && g->name) st = mx_allocation_set_name(d, g->address, g->name);
   if (st != MX_OK) {
     why = failure_text(d, st);
@@ -220,7 +250,8 @@ static void set(struct args *a, const bool *made_before, struct arg *g, const ch
     free(why);
     return;
   }
-  if (g->param.size == 4 && argument > UINT32_MAX) return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into 4 bytes", who);
+  if (g->param.size == 4 && argument > UINT32_MAX)
+    return (void)REFUSE(f, CLI_USAGE, "argument %s: a buffer's address does not fit into 4 bytes", who);
   g->value = argument;
   memcpy(slot, &argument, g->param.size);
 }
@@ -229,8 +260,11 @@ static struct failure bind(struct args *a, struct args *before, mx_device *d, mx
   struct failure f = {0};
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_kernel_get_info(k, &info);
-  *a = (struct args){.arg = cli_alloc((info.params + 1) * sizeof *a->arg), .n = info.params,
-    .params = cli_alloc(info.param_bytes + 8), .bytes = info.param_bytes, .before = before};
+  *a = (struct args){.arg = cli_alloc((info.params + 1) * sizeof *a->arg),
+                     .n = info.params,
+                     .params = cli_alloc(info.param_bytes + 8),
+                     .bytes = info.param_bytes,
+                     .before = before};
   bool *given = cli_alloc(a->n + 1), *made = cli_alloc(a->n + 1);
   const char **later = cli_alloc((a->n + 1) * sizeof *later); /* of those that refer to others: as written */
   for (size_t i = 0; i < a->n; i++) {
@@ -263,7 +297,8 @@ static struct failure bind(struct args *a, struct args *before, mx_device *d, mx
       char who[256];
       if (!later[i]) continue;
       spoken(&a->arg[i], i, who, sizeof who);
-      if (!refers(a, made, later[i], "len", who, &f) && !f.text && !refers(a, made, later[i], "like", who, &f)) continue;
+      if (!refers(a, made, later[i], "len", who, &f) && !f.text && !refers(a, made, later[i], "like", who, &f))
+        continue;
       if (f.text) break;
       set(a, made, &a->arg[i], later[i], d, &f);
       made[i] = again = true;
@@ -272,11 +307,15 @@ static struct failure bind(struct args *a, struct args *before, mx_device *d, mx
   }
   for (size_t i = 0; i < a->n && !f.text; i++) {
     char who[256];
-    if (!given[i]) REFUSE(&f, CLI_USAGE, "argument %s is missing: the kernel '%s' takes %zu", spoken(&a->arg[i], i, who, sizeof who), info.name, a->n);
+    if (!given[i])
+      REFUSE(&f, CLI_USAGE, "argument %s is missing: the kernel '%s' takes %zu", spoken(&a->arg[i], i, who, sizeof who),
+             info.name, a->n);
   }
   for (size_t i = 0; i < a->n && !f.text; i++) {
     char who[256];
-    if (later[i]) REFUSE(&f, CLI_USAGE, "argument %s: %s refers to an argument that is not there, or to itself", spoken(&a->arg[i], i, who, sizeof who), later[i]);
+    if (later[i])
+      REFUSE(&f, CLI_USAGE, "argument %s: %s refers to an argument that is not there, or to itself",
+             spoken(&a->arg[i], i, who, sizeof who), later[i]);
   }
   free(given);
   free(made);
@@ -284,7 +323,9 @@ static struct failure bind(struct args *a, struct args *before, mx_device *d, mx
   return f;
 }
 
-char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) { return bind(a, NULL, d, k, words, n).text; }
+char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n) {
+  return bind(a, NULL, d, k, words, n).text;
+}
 
 void bind_args(struct args *a, struct args *before, mx_device *d, mx_kernel *k, char **words, size_t n) {
   struct failure f = bind(a, before, d, k, words, n);
@@ -294,14 +335,16 @@ void bind_args(struct args *a, struct args *before, mx_device *d, mx_kernel *k, 
   exit(f.status);
 }
 
-/* Blocks for one thread an element of the largest buffer; where blocks have rows, and it has, a thread for each of the last row's and so on. */
+/* Blocks for one thread an element of the largest buffer; where blocks have rows, and it has, a thread for each of the
+ * last row's and so on. */
 void auto_grid(const struct args *a, mx_launch_config *c) {
   if (!grid_is_auto(c)) return;
   const struct data *most = NULL;
   for (size_t k = 0; k < a->n; k++)
     if (a->arg[k].buffer && (!most || data_count(data_of(&a->arg[k])) > data_count(most))) most = data_of(&a->arg[k]);
   uint64_t want[3] = {most ? data_count(most) : 1, 1, 1};
-  if (most && c->block[1] > 1 && most->ndims > 1) want[0] = most->dims[1], want[1] = most->dims[0]; /* pictures: [height, width, colours] */
+  if (most && c->block[1] > 1 && most->ndims > 1)
+    want[0] = most->dims[1], want[1] = most->dims[0]; /* pictures: [height, width, colours] */
   for (unsigned k = 0; k < 3; k++) {
     const uint64_t blocks = (want[k] + c->block[k] - 1) / (c->block[k] ? c->block[k] : 1);
     c->grid[k] = blocks > UINT32_MAX ? UINT32_MAX : blocks ? (uint32_t)blocks : 1;
@@ -312,8 +355,9 @@ bool fetch_args(struct args *a, mx_device *d) {
   bool good = true;
   for (size_t k = 0; k < a->n; k++)
     if (a->arg[k].buffer && !a->arg[k].same && a->arg[k].data.size)
-      good &= (a->arg[k].array ? mx_array_copy_out(a->arg[k].array, NULL, a->arg[k].data.bytes, 0, 0)
-                               : mx_copy_from_device(d, a->arg[k].data.bytes, a->arg[k].address, a->arg[k].data.size)) == MX_OK;
+      good &= (a->arg[k].array
+                   ? mx_array_copy_out(a->arg[k].array, NULL, a->arg[k].data.bytes, 0, 0)
+                   : mx_copy_from_device(d, a->arg[k].data.bytes, a->arg[k].address, a->arg[k].data.size)) == MX_OK;
   return good;
 }
 

@@ -9,16 +9,17 @@
 #include <unistd.h>
 
 const char *const cache_help =
-  "Commands of cache:\n"
-  "  list                    the entries, the most recently used first\n"
-  "  why FILE                for each kernel: in the cache, or what differs from the entry that is nearest\n"
-  "  clear                   removes all entries\n"
-  "\n";
+    "Commands of cache:\n"
+    "  list                    the entries, the most recently used first\n"
+    "  why FILE                for each kernel: in the cache, or what differs from the entry that is nearest\n"
+    "  clear                   removes all entries\n"
+    "\n";
 
 static const struct cli_option options[] = {COMMON_OPTIONS, {0}};
 
 static int newest_first(const void *a, const void *b) {
-  const struct timespec *x = &((const struct mx_jit_cache_entry *)a)->used, *y = &((const struct mx_jit_cache_entry *)b)->used;
+  const struct timespec *x = &((const struct mx_jit_cache_entry *)a)->used,
+                        *y = &((const struct mx_jit_cache_entry *)b)->used;
   if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? 1 : -1;
   return x->tv_nsec < y->tv_nsec ? 1 : x->tv_nsec > y->tv_nsec ? -1 : 0;
 }
@@ -88,7 +89,8 @@ static void explain(const struct mx_jit_job *job, const struct mx_jit_cache_entr
       continue;
     }
     /* another kernel is further away than the same one of an older program or compiler */
-    const unsigned d = mx__jit_key_compare(all[k].key, job->key.text, NULL, NULL) + (same_kernel(&all[k], job->key.text) ? 0 : 100);
+    const unsigned d =
+        mx__jit_key_compare(all[k].key, job->key.text, NULL, NULL) + (same_kernel(&all[k], job->key.text) ? 0 : 100);
     if (!near || d < least) near = &all[k], least = d;
   }
   if (!near || least > 100) {
@@ -120,8 +122,12 @@ static int why(const char *dir, const char *file, const struct machine *m) {
     if (!compiler) printf("mx-jitc was not found: nothing will be compiled\n");
     for (size_t k = 0; k < mx_module_kernel_count(module); k++) {
       const mx_kernel *kernel = mx_module_kernel_at(module, k);
-      struct mx_jit_job job = {.module = module->bytes, .module_size = module->size, .kernel = kernel->func,
-                               .kernel_name = module->image->image.funcs[kernel->func].name, .level = mx__jit_level(), .compiler = compiler,
+      struct mx_jit_job job = {.module = module->bytes,
+                               .module_size = module->size,
+                               .kernel = kernel->func,
+                               .kernel_name = module->image->image.funcs[kernel->func].name,
+                               .level = mx__jit_level(),
+                               .compiler = compiler,
                                .cache = dir};
       if (!mx__jit_key_make(&job)) continue;
       explain(&job, all, n);
@@ -146,8 +152,10 @@ int command_cache(int argc, char **argv, int next) {
   }
   if (!words) cli_usage("mxrun", "cache: list, why FILE or clear?");
   const bool asks = !strcmp(word[0], "why");
-  if (!asks && strcmp(word[0], "list") && strcmp(word[0], "clear")) cli_usage("mxrun", "cache: '%s' is not list, why or clear", word[0]);
-  if (asks != (words == 2)) cli_usage("mxrun", asks ? "cache why: no file given" : "cache %s takes no argument", word[0]);
+  if (!asks && strcmp(word[0], "list") && strcmp(word[0], "clear"))
+    cli_usage("mxrun", "cache: '%s' is not list, why or clear", word[0]);
+  if (asks != (words == 2))
+    cli_usage("mxrun", asks ? "cache why: no file given" : "cache %s takes no argument", word[0]);
   char *reason, *dir = mx__jit_cache_dir(NULL, &reason);
   if (!dir) {
     fprintf(stderr, "mxrun: there is no cache%s%s\n", reason ? ": " : ", by $MX_CACHE_DIR", reason ? reason : "");

@@ -1,9 +1,9 @@
 /* mxrun --compare: one launch on each engine and, where they do not agree, the first instruction whose result differs.
  *
- * Whole launches come first. Then pairs of sessions, one interpreted and one compiled, stop before the same instruction of a
- * warp: before the one we look for they hold the same, behind it they do not. Halving the warp's instructions finds it in as
- * many pairs as their number has bits. The warp is the one that wrote the first byte that differs last, or trapped; where it
- * got wrong values from another one through memory, that one is looked at next. */
+ * Whole launches come first. Then pairs of sessions, one interpreted and one compiled, stop before the same instruction
+ * of a warp: before the one we look for they hold the same, behind it they do not. Halving the warp's instructions
+ * finds it in as many pairs as their number has bits. The warp is the one that wrote the first byte that differs last,
+ * or trapped; where it got wrong values from another one through memory, that one is looked at next. */
 #include "mxrun.h"
 
 #include "mx/debug.h"
@@ -38,8 +38,9 @@ static bool open_side(struct side *s, const struct comparison *c, mx_jit_mode ji
   if (!s->device) return false;
   mx_module *module;
   char *why = NULL;
-  if (!load_module(s->device, c->file, c->bytes, c->size, false, &module, &why)) {}
-  else if (mx_module_kernel(module, c->kernel, &s->kernel) != MX_OK) free(why), why = failure_text(s->device, MX_NOT_FOUND);
+  if (!load_module(s->device, c->file, c->bytes, c->size, false, &module, &why)) {
+  } else if (mx_module_kernel(module, c->kernel, &s->kernel) != MX_OK)
+    free(why), why = failure_text(s->device, MX_NOT_FOUND);
   else {
     free(why); /* warnings have been shown */
     why = try_args(&s->args, s->device, s->kernel, c->words, c->nwords);
@@ -75,7 +76,12 @@ static bool go_on(struct side *s) {
 }
 
 /* ---- whole launches --------------------------------------------------------------------------------------------*/
-struct outcome { mx_status status; char *error; mx_launch_stats stats; mx_trap_info trap; };
+struct outcome {
+  mx_status status;
+  char *error;
+  mx_launch_stats stats;
+  mx_trap_info trap;
+};
 
 /* CLI_DONE: it can be compared; else what failed has been said. */
 static int launch_side(struct side *s, const struct comparison *c, struct outcome *o) {
@@ -84,7 +90,8 @@ static int launch_side(struct side *s, const struct comparison *c, struct outcom
   if (o->status != MX_OK) o->error = failure_text(s->device, o->status);
   mx_device_stats(s->device, &o->stats);
   if (o->status == MX_TRAPPED) mx_device_trap(s->device, &o->trap);
-  if (o->status == MX_TRAPPED || o->status == MX_STEP_LIMIT || (o->status == MX_OK && fetch_args(&s->args, s->device))) return CLI_DONE;
+  if (o->status == MX_TRAPPED || o->status == MX_STEP_LIMIT || (o->status == MX_OK && fetch_args(&s->args, s->device)))
+    return CLI_DONE;
   fprintf(stderr, "mxrun: %s\n", o->error ? o->error : "the buffers could not be copied back");
   return o->error ? exit_status_of(o->status) : CLI_HOST;
 }
@@ -100,7 +107,8 @@ static const struct arg *first_difference(const struct side *i, const struct sid
   return NULL;
 }
 
-static size_t say_differences(const struct side *i, const struct side *c, const struct outcome *oi, const struct outcome *oc) {
+static size_t say_differences(const struct side *i, const struct side *c, const struct outcome *oi,
+                              const struct outcome *oc) {
   size_t n = 0;
   if (oi->status != oc->status || (oi->error && oc->error && strcmp(oi->error, oc->error)))
     n++, printf("interpreted: %s\ncompiled: %s\n", oi->error ? oi->error : "ended", oc->error ? oc->error : "ended");
@@ -112,20 +120,29 @@ static size_t say_differences(const struct side *i, const struct side *c, const 
       n++, printf("%s: compiled, %s\n", a->name ? a->name : "a buffer", how);
       free(how);
     }
-  if (i->printed.n != c->printed.n || (i->printed.n && memcmp(i->printed.s, c->printed.s, i->printed.n))) n++, printf("what the kernel printed differs\n");
-  if (oi->stats.steps != oc->stats.steps) n++, printf("%" PRIu64 " warp instructions interpreted, %" PRIu64 " compiled\n", oi->stats.steps, oc->stats.steps);
+  if (i->printed.n != c->printed.n || (i->printed.n && memcmp(i->printed.s, c->printed.s, i->printed.n)))
+    n++, printf("what the kernel printed differs\n");
+  if (oi->stats.steps != oc->stats.steps)
+    n++, printf("%" PRIu64 " warp instructions interpreted, %" PRIu64 " compiled\n", oi->stats.steps, oc->stats.steps);
   return n;
 }
 
 /* ---- what a warp executes, interpreted -------------------------------------------------------------------------*/
-struct step { uint32_t function, pc; uint64_t position; };
-static bool same_place(const struct step *x, const struct step *y) { return x->pc == y->pc && x->function == y->function; }
+struct step {
+  uint32_t function, pc;
+  uint64_t position;
+};
+static bool same_place(const struct step *x, const struct step *y) {
+  return x->pc == y->pc && x->function == y->function;
+}
 struct walk {
   uint64_t block;
   uint32_t warp;
-  char **names; size_t nnames; /* of functions */
-  struct step *step; size_t n, room;
-  uint64_t seen;               /* instructions of all warps */
+  char **names;
+  size_t nnames; /* of functions */
+  struct step *step;
+  size_t n, room;
+  uint64_t seen; /* instructions of all warps */
 };
 static void on_step(void *user, const mx_debug_event *e) {
   struct walk *w = user;
@@ -133,7 +150,8 @@ static void on_step(void *user, const mx_debug_event *e) {
   if (e->block != w->block || e->warp != w->warp) return;
   uint32_t f = 0;
   while (f + 1 < w->nnames && strcmp(w->names[f], e->function)) f++;
-  if (w->n == w->room) w->room = w->room ? 2 * w->room : 1024, w->step = cli_realloc(w->step, w->room * sizeof *w->step);
+  if (w->n == w->room)
+    w->room = w->room ? 2 * w->room : 1024, w->step = cli_realloc(w->step, w->room * sizeof *w->step);
   w->step[w->n++] = (struct step){f, e->pc, position};
 }
 static void free_walk(struct walk *w) {
@@ -159,19 +177,24 @@ static bool walk_of(const struct comparison *c, struct walk *w) {
 }
 
 /* Who wrote a byte last, before a position. block: whose memory it is, if shared. */
-static bool last_writer(const struct comparison *c, mx_addr address, uint64_t block, uint64_t before, mx_debug_culprit *out) {
+static bool last_writer(const struct comparison *c, mx_addr address, uint64_t block, uint64_t before,
+                        mx_debug_culprit *out) {
   struct side s;
   int number;
   bool found = false;
   if (open_side(&s, c, MX_JIT_OFF) && begin_session(&s) &&
       mx_debug_watch_write(s.session, address, 1, block, &number) == MX_OK)
-    while (go_on(&s) && s.stop.reason == MX_DEBUG_AT_WATCH && s.stop.writer.position < before) *out = s.stop.writer, found = true;
+    while (go_on(&s) && s.stop.reason == MX_DEBUG_AT_WATCH && s.stop.writer.position < before)
+      *out = s.stop.writer, found = true;
   close_side(&s);
   return found;
 }
 
-/* ---- both engines before the same instruction --------------------------------------------------------------------*/
-struct visit { uint64_t block, left; uint32_t warp; };
+/* ---- both engines before the same instruction -------------------------------------------------------------------*/
+struct visit {
+  uint64_t block, left;
+  uint32_t warp;
+};
 static bool is_visit(void *user, const mx_debug_point *p) {
   struct visit *v = user;
   return p->block == v->block && p->warp == v->warp && !v->left--;
@@ -180,15 +203,17 @@ static bool is_visit(void *user, const mx_debug_point *p) {
 enum sameness { SAME, DIFFERENT, FAILED };
 struct verdict {
   enum sameness is;
-  bool memory;         /* only there, first at this address */
+  bool memory; /* only there, first at this address */
   mx_addr address;
   uint64_t lanes;
-  struct text text;    /* what differs */
-  bool ends_wrong;     /* going on from here, compiled code still comes to another result */
+  struct text text; /* what differs */
+  bool ends_wrong;  /* going on from here, compiled code still comes to another result */
 };
 
-static void say_register(struct verdict *v, const mx_debug_register *x, const mx_debug_register *y, unsigned lane, unsigned frame) {
-  text_printf(&v->text, "  %s%s of lane %u: interpreted 0x%" PRIx64, x->name, frame ? " (of a caller)" : "", lane, x->low[lane]);
+static void say_register(struct verdict *v, const mx_debug_register *x, const mx_debug_register *y, unsigned lane,
+                         unsigned frame) {
+  text_printf(&v->text, "  %s%s of lane %u: interpreted 0x%" PRIx64, x->name, frame ? " (of a caller)" : "", lane,
+              x->low[lane]);
   if (x->high[lane] || y->high[lane]) text_printf(&v->text, " (upper half 0x%" PRIx64 ")", x->high[lane]);
   text_printf(&v->text, ", compiled 0x%" PRIx64, y->low[lane]);
   if (x->high[lane] || y->high[lane]) text_printf(&v->text, " (upper half 0x%" PRIx64 ")", y->high[lane]);
@@ -203,9 +228,13 @@ static void compare_registers(struct side *i, struct side *c, struct verdict *v)
   for (uint32_t f = 0; f < split.depth; f++)
     for (size_t k = 0, n = mx_debug_register_count(i->session, block, warp, 0, f); k < n; k++) {
       mx_debug_register x = {.struct_size = sizeof x}, y = {.struct_size = sizeof y};
-      if (mx_debug_register_at(i->session, block, warp, 0, f, k, &x) != MX_OK || mx_debug_get_register(c->session, block, warp, 0, f, x.name, &y) != MX_OK) continue;
+      if (mx_debug_register_at(i->session, block, warp, 0, f, k, &x) != MX_OK ||
+          mx_debug_get_register(c->session, block, warp, 0, f, x.name, &y) != MX_OK)
+        continue;
       for (unsigned lane = 0; lane < x.lanes; lane++) {
-        if (!(i->stop.lanes & x.known & y.known & (uint64_t)1 << lane) || (x.low[lane] == y.low[lane] && x.high[lane] == y.high[lane])) continue;
+        if (!(i->stop.lanes & x.known & y.known & (uint64_t)1 << lane) ||
+            (x.low[lane] == y.low[lane] && x.high[lane] == y.high[lane]))
+          continue;
         v->is = DIFFERENT;
         if (shown++ < MOST_SHOWN) say_register(v, &x, &y, lane, f);
         break;
@@ -225,15 +254,17 @@ static void compare_memory(struct side *i, struct side *c, struct verdict *v) {
   if (!fetch_args(&i->args, i->device) || !fetch_args(&c->args, c->device)) return (void)(v->is = FAILED);
   const struct arg *a = first_difference(i, c, &at);
   if (a)
-    return say_memory(v, mx_debug_generic(MX_DEBUG_GLOBAL, a->address + at), at, a->name ? a->name : "a buffer", a->data.bytes[at],
-                      c->args.arg[a - i->args.arg].data.bytes[at]);
+    return say_memory(v, mx_debug_generic(MX_DEBUG_GLOBAL, a->address + at), at, a->name ? a->name : "a buffer",
+                      a->data.bytes[at], c->args.arg[a - i->args.arg].data.bytes[at]);
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_kernel_get_info(i->kernel, &info);
   unsigned char x[256], y[sizeof x];
   for (uint64_t n = info.static_shared_bytes + i->config.shared_bytes, k = 0, m; k < n; k += m) {
     m = n - k < sizeof x ? n - k : sizeof x;
     const mx_addr p = mx_debug_generic(MX_DEBUG_SHARED, k);
-    if (mx_debug_read(i->session, i->stop.block, i->stop.warp, 0, p, x, m) != MX_OK || mx_debug_read(c->session, i->stop.block, i->stop.warp, 0, p, y, m) != MX_OK) return;
+    if (mx_debug_read(i->session, i->stop.block, i->stop.warp, 0, p, x, m) != MX_OK ||
+        mx_debug_read(c->session, i->stop.block, i->stop.warp, 0, p, y, m) != MX_OK)
+      return;
     if (!memcmp(x, y, m)) continue;
     for (at = 0; x[at] == y[at]; at++) {}
     return say_memory(v, p + at, k + at, "the block's shared memory", x[at], y[at]);
@@ -242,12 +273,19 @@ static void compare_memory(struct side *i, struct side *c, struct verdict *v) {
 
 /* Compiled code of other warps passes without asking. */
 static bool break_at_visit(struct side *s, const char *function, uint32_t pc, struct visit *visit) {
-#define STEP(...) {.struct_size = sizeof(mx_debug_test), __VA_ARGS__}
-  const mx_debug_test test[] = {STEP(.op = MX_DEBUG_TEST_BLOCK), STEP(.op = MX_DEBUG_TEST_INT, .bits = visit->block), STEP(.op = MX_DEBUG_TEST_EQ),
-    STEP(.op = MX_DEBUG_TEST_WARP), STEP(.op = MX_DEBUG_TEST_INT, .bits = visit->warp), STEP(.op = MX_DEBUG_TEST_EQ), STEP(.op = MX_DEBUG_TEST_AND)};
+#define STEP(...) \
+  { .struct_size = sizeof(mx_debug_test), __VA_ARGS__ }
+  const mx_debug_test test[] = {STEP(.op = MX_DEBUG_TEST_BLOCK),
+                                STEP(.op = MX_DEBUG_TEST_INT, .bits = visit->block),
+                                STEP(.op = MX_DEBUG_TEST_EQ),
+                                STEP(.op = MX_DEBUG_TEST_WARP),
+                                STEP(.op = MX_DEBUG_TEST_INT, .bits = visit->warp),
+                                STEP(.op = MX_DEBUG_TEST_EQ),
+                                STEP(.op = MX_DEBUG_TEST_AND)};
 #undef STEP
   int number;
-  return mx_debug_break(s->session, function, pc, &number) == MX_OK && mx_debug_break_when(s->session, number, is_visit, visit) == MX_OK &&
+  return mx_debug_break(s->session, function, pc, &number) == MX_OK &&
+         mx_debug_break_when(s->session, number, is_visit, visit) == MX_OK &&
          mx_debug_break_test(s->session, number, test, sizeof test / sizeof *test) == MX_OK;
 }
 
@@ -268,9 +306,11 @@ static struct verdict probe(const struct comparison *c, const struct walk *w, si
   if (good && side[0].stop.reason == MX_DEBUG_AT_BREAKPOINT) {
     v.is = SAME;
     v.lanes = side[0].stop.lanes;
-    if (side[1].stop.reason != MX_DEBUG_AT_BREAKPOINT) v.is = DIFFERENT, text_printf(&v.text, "  compiled code does not come to what is next\n");
+    if (side[1].stop.reason != MX_DEBUG_AT_BREAKPOINT)
+      v.is = DIFFERENT, text_printf(&v.text, "  compiled code does not come to what is next\n");
     else if (side[1].stop.lanes != v.lanes)
-      v.is = DIFFERENT, text_printf(&v.text, "  lanes behind it: interpreted %016" PRIx64 ", compiled %016" PRIx64 "\n", v.lanes, side[1].stop.lanes);
+      v.is = DIFFERENT, text_printf(&v.text, "  lanes behind it: interpreted %016" PRIx64 ", compiled %016" PRIx64 "\n",
+                                    v.lanes, side[1].stop.lanes);
     else {
       compare_registers(&side[0], &side[1], &v);
       compare_memory(&side[0], &side[1], &v);
@@ -279,8 +319,8 @@ static struct verdict probe(const struct comparison *c, const struct walk *w, si
       for (int e = 0; e < 2; e++)
         while (go_on(&side[e]) && side[e].stop.reason != MX_DEBUG_AT_END) {}
       uint64_t offset;
-      v.ends_wrong = side[0].stop.status != side[1].stop.status || !fetch_args(&side[0].args, side[0].device) || !fetch_args(&side[1].args, side[1].device) ||
-                     first_difference(&side[0], &side[1], &offset);
+      v.ends_wrong = side[0].stop.status != side[1].stop.status || !fetch_args(&side[0].args, side[0].device) ||
+                     !fetch_args(&side[1].args, side[1].device) || first_difference(&side[0], &side[1], &offset);
     }
   }
   close_side(&side[0]);
@@ -288,7 +328,7 @@ static struct verdict probe(const struct comparison *c, const struct walk *w, si
   return v;
 }
 
-/* ---- the search --------------------------------------------------------------------------------------------------*/
+/* ---- the search -------------------------------------------------------------------------------------------------*/
 static void progress(unsigned probes) {
   if (!isatty(STDERR_FILENO)) return;
   if (probes) fprintf(stderr, "\rlooking for the first difference: %u pairs of sessions\033[K", probes);
@@ -307,8 +347,9 @@ static void say_step(const struct comparison *c, const struct walk *w, size_t n,
     printf("first different: ");
     if (i.file) printf("%s:%u: ", i.file, i.line);
     if (length) printf("%.*s\n  ", length, text);
-    printf("%s at %s+%u, block (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ") warp %u, instruction %zu of the warp\n", i.instruction ? i.instruction : "?", w->names[at->function], at->pc,
-      w->block % grid[0], w->block / grid[0] % grid[1], w->block / grid[0] / grid[1], w->warp, n + 1);
+    printf("%s at %s+%u, block (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ") warp %u, instruction %zu of the warp\n",
+           i.instruction ? i.instruction : "?", w->names[at->function], at->pc, w->block % grid[0],
+           w->block / grid[0] % grid[1], w->block / grid[0] / grid[1], w->warp, n + 1);
     if (v->text.s) fwrite(v->text.s, 1, v->text.n, stdout);
   }
   close_side(&s);
@@ -316,9 +357,10 @@ static void say_step(const struct comparison *c, const struct walk *w, size_t n,
 
 enum found { FOUND, ELSEWHERE, NOTHING };
 
-/* Step lo is right and wrong is what follows it. Code that was left there is interpreted up to where it is entered again, so in
- * a loop faults may have been passed over: the same two instructions, the first time. */
-static size_t first_time(const struct comparison *c, const struct walk *w, size_t lo, unsigned *probes, struct verdict *behind) {
+/* Step lo is right and wrong is what follows it. Code that was left there is interpreted up to where it is entered
+ * again, so in a loop faults may have been passed over: the same two instructions, the first time. */
+static size_t first_time(const struct comparison *c, const struct walk *w, size_t lo, unsigned *probes,
+                         struct verdict *behind) {
   size_t n = 0, *times = cli_alloc((lo + 1) * sizeof *times);
   for (size_t k = 0; k <= lo; k++)
     if (same_place(&w->step[k], &w->step[lo]) && same_place(&w->step[k + 1], &w->step[lo + 1])) times[n++] = k;
@@ -335,9 +377,10 @@ static size_t first_time(const struct comparison *c, const struct walk *w, size_
   return lo;
 }
 
-/* In the walk of one warp, whose first `end` steps lead to a difference. ELSEWHERE: to be looked for at who wrote *address last,
- * before position *before. */
-static enum found search_walk(const struct comparison *c, const struct walk *w, size_t end, unsigned *probes, mx_addr *address, uint64_t *before) {
+/* In the walk of one warp, whose first `end` steps lead to a difference. ELSEWHERE: to be looked for at who wrote
+ * *address last, before position *before. */
+static enum found search_walk(const struct comparison *c, const struct walk *w, size_t end, unsigned *probes,
+                              mx_addr *address, uint64_t *before) {
   size_t lo = 0, hi = end;
   bool known = false; /* that they are the same before step lo */
   struct verdict behind = {.is = SAME}, v = {.is = SAME};
@@ -353,7 +396,9 @@ static enum found search_walk(const struct comparison *c, const struct walk *w, 
   enum found found = FOUND;
   if (behind.memory) *address = behind.address, *before = w->step[hi].position, found = ELSEWHERE;
   else if (v.is == FAILED || !known) found = NOTHING;
-  else if (hi == end && !v.ends_wrong) printf("no instruction can be named: compiled code that can stop on the way to it comes to the interpreter's results\n");
+  else if (hi == end && !v.ends_wrong)
+    printf("no instruction can be named: compiled code that can stop on the way to it comes to the interpreter's "
+           "results\n");
   else say_step(c, w, lo, &behind);
   text_free(&behind.text);
   return found;
@@ -367,7 +412,8 @@ static bool search(const struct comparison *c, const mx_trap_info *trap, mx_addr
     mx_debug_culprit writer = {.struct_size = sizeof writer};
     if (trap) {
       const uint32_t *grid = c->config->grid;
-      w.block = trap->block[0] + (uint64_t)grid[0] * (trap->block[1] + (uint64_t)grid[1] * trap->block[2]), w.warp = trap->warp;
+      w.block = trap->block[0] + (uint64_t)grid[0] * (trap->block[1] + (uint64_t)grid[1] * trap->block[2]),
+      w.warp = trap->warp;
     } else if (address && last_writer(c, address, block, before, &writer)) w.block = writer.block, w.warp = writer.warp;
     else return false;
     size_t end = 0;
@@ -385,12 +431,17 @@ int compare_engines(const struct comparison *c) {
   struct side side[2] = {0};
   struct outcome o[2] = {0};
   int status = CLI_DONE;
-  for (int e = 0; e < 2 && status == CLI_DONE; e++) status = open_side(&side[e], c, e ? MX_JIT_ON : MX_JIT_OFF) ? launch_side(&side[e], c, &o[e]) : CLI_HOST;
+  for (int e = 0; e < 2 && status == CLI_DONE; e++)
+    status = open_side(&side[e], c, e ? MX_JIT_ON : MX_JIT_OFF) ? launch_side(&side[e], c, &o[e]) : CLI_HOST;
   if (status == CLI_DONE && !say_differences(&side[0], &side[1], &o[0], &o[1])) {
     uint64_t bytes = 0, buffers = 0;
-    for (size_t k = 0; k < side[0].args.n; k++) bytes += side[0].args.arg[k].data.size, buffers += side[0].args.arg[k].buffer;
-    printf("no difference: %" PRIu64 " warp instructions (%.1f %% compiled), %" PRIu64 " bytes in %" PRIu64 " buffers, %zu bytes printed\n", o[0].stats.steps,
-      o[1].stats.steps ? 100.0 * (double)o[1].stats.steps_compiled / (double)o[1].stats.steps : 0.0, bytes, buffers, side[0].printed.n);
+    for (size_t k = 0; k < side[0].args.n; k++)
+      bytes += side[0].args.arg[k].data.size, buffers += side[0].args.arg[k].buffer;
+    printf("no difference: %" PRIu64 " warp instructions (%.1f %% compiled), %" PRIu64 " bytes in %" PRIu64
+           " buffers, %zu bytes printed\n",
+           o[0].stats.steps,
+           o[1].stats.steps ? 100.0 * (double)o[1].stats.steps_compiled / (double)o[1].stats.steps : 0.0, bytes,
+           buffers, side[0].printed.n);
     if (o[0].error) printf("both: %s\n", o[0].error);
   } else if (status == CLI_DONE) {
     uint64_t offset = 0;
@@ -398,7 +449,8 @@ int compare_engines(const struct comparison *c) {
     const struct arg *a = ended ? first_difference(&side[0], &side[1], &offset) : NULL;
     const mx_trap_info *trap = o[0].status == MX_TRAPPED ? &o[0].trap : o[1].status == MX_TRAPPED ? &o[1].trap : NULL;
     fflush(stdout);
-    if (!search(c, trap, a ? mx_debug_generic(MX_DEBUG_GLOBAL, a->address + offset) : 0)) printf("the first instruction that differs was not found\n");
+    if (!search(c, trap, a ? mx_debug_generic(MX_DEBUG_GLOBAL, a->address + offset) : 0))
+      printf("the first instruction that differs was not found\n");
     status = CLI_REFUSED;
   }
   for (int e = 0; e < 2; e++) close_side(&side[e]), free(o[e].error);

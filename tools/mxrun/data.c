@@ -8,11 +8,12 @@
 #include <string.h>
 
 static const struct elem elems[] = {
-  {"u8", 1, ELEM_UNSIGNED, 0}, {"b8", 1, ELEM_UNSIGNED, 0}, {"s8", 1, ELEM_SIGNED, 0},
-  {"u16", 2, ELEM_UNSIGNED, 0}, {"b16", 2, ELEM_UNSIGNED, 0}, {"s16", 2, ELEM_SIGNED, 0},
-  {"f16", 2, ELEM_FLOAT, 0}, {"bf16", 2, ELEM_FLOAT, 1},
-  {"u32", 4, ELEM_UNSIGNED, 0}, {"b32", 4, ELEM_UNSIGNED, 0}, {"s32", 4, ELEM_SIGNED, 0}, {"f32", 4, ELEM_FLOAT, 0},
-  {"u64", 8, ELEM_UNSIGNED, 0}, {"b64", 8, ELEM_UNSIGNED, 0}, {"s64", 8, ELEM_SIGNED, 0}, {"f64", 8, ELEM_FLOAT, 0},
+    {"u8", 1, ELEM_UNSIGNED, 0},  {"b8", 1, ELEM_UNSIGNED, 0},  {"s8", 1, ELEM_SIGNED, 0},
+    {"u16", 2, ELEM_UNSIGNED, 0}, {"b16", 2, ELEM_UNSIGNED, 0}, {"s16", 2, ELEM_SIGNED, 0},
+    {"f16", 2, ELEM_FLOAT, 0},    {"bf16", 2, ELEM_FLOAT, 1},   {"u32", 4, ELEM_UNSIGNED, 0},
+    {"b32", 4, ELEM_UNSIGNED, 0}, {"s32", 4, ELEM_SIGNED, 0},   {"f32", 4, ELEM_FLOAT, 0},
+    {"u64", 8, ELEM_UNSIGNED, 0}, {"b64", 8, ELEM_UNSIGNED, 0}, {"s64", 8, ELEM_SIGNED, 0},
+    {"f64", 8, ELEM_FLOAT, 0},
 };
 
 const struct elem *elem_find(const char *name, size_t n) {
@@ -108,7 +109,8 @@ bool elem_parse(const struct elem *e, void *p, const char *s, const char **why) 
     size_t want = digits[1] == 'f' ? 8 : 16;
     char hex[20] = "0x";
     if (e->size != want / 2) return *why = "the bits are of another width", false;
-    if (strlen(digits + 2) != want) return *why = want == 8 ? "0f is followed by 8 digits" : "0d is followed by 16 digits", false;
+    if (strlen(digits + 2) != want)
+      return *why = want == 8 ? "0f is followed by 8 digits" : "0d is followed by 16 digits", false;
     memcpy(hex + 2, digits + 2, want + 1);
     if (!cli_number(hex, UINT64_MAX, &v)) return *why = "not hexadecimal digits", false;
     return memcpy(p, &v, e->size), true;
@@ -195,8 +197,10 @@ enum data_result data_generate(struct data *d, const char *s, char **why) {
     at = paren + inner + 1;
   }
   if (*at != ':') return *why = format("'%s': expected ':' and a type, as in %s:f32[1024]", s, names[kind]), DATA_BAD;
-  if ((kind == FILL || kind == VALUES) && !paren) return *why = format("'%s': expected %s(VALUE)", s, names[kind]), DATA_BAD;
-  if ((kind == ZEROS || kind == IOTA) && paren) return *why = format("'%s': %s takes no value", s, names[kind]), DATA_BAD;
+  if ((kind == FILL || kind == VALUES) && !paren)
+    return *why = format("'%s': expected %s(VALUE)", s, names[kind]), DATA_BAD;
+  if ((kind == ZEROS || kind == IOTA) && paren)
+    return *why = format("'%s': %s takes no value", s, names[kind]), DATA_BAD;
   if ((bad = parse_shape(d, at + 1))) return *why = format("'%s': %s", s, bad), DATA_BAD;
   d->bytes = calloc(d->size ? d->size : 1, 1);
   if (!d->bytes) return *why = format("'%s': not enough memory", s), DATA_BAD;
@@ -206,7 +210,8 @@ enum data_result data_generate(struct data *d, const char *s, char **why) {
   char *list = paren ? cli_strdup(paren) : NULL;
   if (list) list[inner] = 0;
   if (kind == FILL && !elem_parse(e, value, list, &bad)) *why = format("'%s': %s", list, bad);
-  if (kind == RANDOM && list && *list && !cli_number(list, UINT64_MAX, &state)) *why = format("'%s': %s", list, bad = "the seed is not a number");
+  if (kind == RANDOM && list && *list && !cli_number(list, UINT64_MAX, &state))
+    *why = format("'%s': %s", list, bad = "the seed is not a number");
   char *next = list;
   for (uint64_t k = 0; !bad && k < count && kind != ZEROS; k++) {
     void *p = d->bytes + k * e->size;
@@ -217,7 +222,11 @@ enum data_result data_generate(struct data *d, const char *s, char **why) {
       memcpy(p, value, e->size);
     } else if (kind == RANDOM) {
       uint64_t r = mix(&state);
-      if (e->kind == ELEM_FLOAT) elem_set_real(e, p, e->size == 8 ? (double)(r >> 11) * 0x1p-53 : e->size == 4 ? (double)(r >> 40) * 0x1p-24 : (double)(r >> 57) * 0x1p-7);
+      if (e->kind == ELEM_FLOAT)
+        elem_set_real(e, p,
+                      e->size == 8   ? (double)(r >> 11) * 0x1p-53
+                      : e->size == 4 ? (double)(r >> 40) * 0x1p-24
+                                     : (double)(r >> 57) * 0x1p-7);
       else memcpy(p, &r, e->size);
     } else {
       char *item = strsep(&next, ",");
@@ -250,7 +259,8 @@ static bool foreign_picture(const char *path) {
 static void convert(struct data *d, const struct elem *to) {
   uint64_t count = data_count(d);
   unsigned char *bytes = cli_alloc(count * to->size + 1);
-  for (uint64_t k = 0; k < count; k++) elem_set_real(to, bytes + k * to->size, elem_real(d->type, d->bytes + k * d->type->size));
+  for (uint64_t k = 0; k < count; k++)
+    elem_set_real(to, bytes + k * to->size, elem_real(d->type, d->bytes + k * d->type->size));
   free(d->bytes);
   d->bytes = bytes;
   d->size = count * to->size;
@@ -329,14 +339,17 @@ static bool close_enough(const struct elem *e, const void *a, const void *b, int
 
 bool data_equal(const struct data *got, const struct data *expected, int64_t ulp, char **difference) {
   if (got->size != expected->size)
-    return *difference = format("%llu bytes, expected %llu", (unsigned long long)got->size, (unsigned long long)expected->size), false;
+    return *difference =
+               format("%llu bytes, expected %llu", (unsigned long long)got->size, (unsigned long long)expected->size),
+           false;
   const struct elem *e = expected->type ? expected->type : got->type ? got->type : elem_find("u8", 2);
   uint64_t count = got->size / e->size, bad = 0, first = 0;
   if (!memcmp(got->bytes, expected->bytes, got->size)) return true;
   for (uint64_t k = 0; k < count; k++)
     if (!close_enough(e, got->bytes + k * e->size, expected->bytes + k * e->size, ulp) && !bad++) first = k;
   uint64_t rest = got->size % e->size;
-  if (!bad && rest && memcmp(got->bytes + count * e->size, expected->bytes + count * e->size, rest)) bad = 1, first = count;
+  if (!bad && rest && memcmp(got->bytes + count * e->size, expected->bytes + count * e->size, rest))
+    bad = 1, first = count;
   if (!bad) return true;
   struct text t = {0};
   text_printf(&t, "element %llu", (unsigned long long)first);

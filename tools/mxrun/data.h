@@ -4,7 +4,11 @@
 #include "tools/common/cli.h"
 
 enum elem_kind { ELEM_UNSIGNED, ELEM_SIGNED, ELEM_FLOAT };
-struct elem { const char *name; uint8_t size, kind; bool brain; }; /* brain: bf16, the other 16-bit float */
+struct elem {
+  const char *name;
+  uint8_t size, kind;
+  bool brain;
+}; /* brain: bf16, the other 16-bit float */
 const struct elem *elem_find(const char *name, size_t n);
 
 #define DATA_DIMS 8
@@ -12,11 +16,11 @@ const struct elem *elem_find(const char *name, size_t n);
 struct data {
   unsigned char *bytes;
   uint64_t size;
-  const struct elem *type;    /* NULL: bytes of unknown type, taken as u8 */
-  uint64_t dims[DATA_DIMS];   /* in memory order, slowest first; ndims 0: as long as it is */
+  const struct elem *type;  /* NULL: bytes of unknown type, taken as u8 */
+  uint64_t dims[DATA_DIMS]; /* in memory order, slowest first; ndims 0: as long as it is */
   unsigned ndims;
-  bool zeros;                 /* made as such: nothing else is in it */
-  bool text;                  /* with a 0 behind its letters, which its length does not count */
+  bool zeros; /* made as such: nothing else is in it */
+  bool text;  /* with a 0 behind its letters, which its length does not count */
 };
 void data_free(struct data *d);
 uint64_t data_count(const struct data *d); /* whole elements */
@@ -32,8 +36,8 @@ void elem_print(struct text *t, const struct elem *e, const void *p); /* shortes
  * DATA_OTHER: s is no such thing. DATA_BAD: *why, malloc'ed. */
 enum data_result { DATA_MADE, DATA_OTHER, DATA_BAD };
 enum data_result data_generate(struct data *d, const char *s, char **why);
-/* .npy and .png by suffix, all else bytes; - is stdin. A picture is u8[height,width], with colours u8[height,width,3 or 4];
- * "photo.png:f32" makes its values, 0 to 255, another type. False: *why, malloc'ed. */
+/* .npy and .png by suffix, all else bytes; - is stdin. A picture is u8[height,width], with colours u8[height,width,3 or
+ * 4]; "photo.png:f32" makes its values, 0 to 255, another type. False: *why, malloc'ed. */
 bool data_read(struct data *d, const char *path, char **why);
 /* .npy .png .pgm by suffix, all else bytes. False: *why, malloc'ed; *host: the file system's fault, not the array's. */
 bool data_save(const struct data *d, const char *path, char **why, bool *host);

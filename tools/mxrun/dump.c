@@ -61,7 +61,8 @@ static bool assemble(const mx_kernel *k, int out, char **why) {
   char *argv[] = {compiler, (char *)"--asm", (char *)"--level", (char *)level, (char *)"-o", to, from, number, NULL};
   if (!level) *why = cli_strdup("no code is made for this CPU's level");
   else if (!compiler) *why = cli_strdup("mx-jitc was not found");
-  else if (in < 0 || write(in, k->module->bytes, k->module->size) != (ssize_t)k->module->size) *why = cli_strdup(strerror(errno));
+  else if (in < 0 || write(in, k->module->bytes, k->module->size) != (ssize_t)k->module->size)
+    *why = cli_strdup(strerror(errno));
   else if (posix_spawn(&pid, compiler, NULL, NULL, argv, environ)) *why = format("%s: %s", compiler, strerror(errno));
   else if (waitpid(pid, &status, 0) != pid || status) *why = format("%s failed", compiler);
   else good = true;
@@ -79,7 +80,8 @@ bool dump_code(const mx_kernel *k, const char *path, const char *name, const cha
   good = good && pread(out, assembly, (size_t)length, 0) == (ssize_t)length;
   FILE *to = !good ? NULL : strcmp(path, "-") ? fopen(path, "we") : stdout;
   if (to) annotate(to, assembly, k->module, name, text, size);
-  if (good && (!to || (to == stdout ? fflush(to) : fclose(to)))) *why = format("%s: %s", path, strerror(errno)), good = false;
+  if (good && (!to || (to == stdout ? fflush(to) : fclose(to))))
+    *why = format("%s: %s", path, strerror(errno)), good = false;
   if (out >= 0) close(out);
   free(assembly);
   if (!good && !*why) *why = cli_strdup("the assembly cannot be read");

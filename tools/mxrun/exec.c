@@ -1,5 +1,5 @@
-/* mxrun exec: a program that another compiler has built for a GPU, with the runtime in the place of the one that it asks for. The loader
- * finds that in a folder which only this command names; the program itself is not touched. */
+/* mxrun exec: a program that another compiler has built for a GPU, with the runtime in the place of the one that it
+ * asks for. The loader finds that in a folder which only this command names; the program itself is not touched. */
 #include "mxrun.h"
 
 #include <elf.h>
@@ -10,22 +10,31 @@
 #include <unistd.h>
 
 const char *const exec_help =
-  "Options of exec, before PROGRAM; what stands behind it is the program's:\n"
-  "  --threads=N, --jit=auto|on|off   as above\n"
-  "  --timeout=SECONDS       stop a launch after SECONDS\n"
-  "  --stats                 a line on stderr for each launch: kernel, grid and block, warps, compiled or not, time\n"
-  "  --lenient               room behind each allocation, for programs that go a little beyond them\n"
-  "\n";
+    "Options of exec, before PROGRAM; what stands behind it is the program's:\n"
+    "  --threads=N, --jit=auto|on|off   as above\n"
+    "  --timeout=SECONDS       stop a launch after SECONDS\n"
+    "  --stats                 a line on stderr for each launch: kernel, grid and block, warps, compiled or not, time\n"
+    "  --lenient               room behind each allocation, for programs that go a little beyond them\n"
+    "\n";
 
 enum { E_STATS = 1, E_LENIENT, E_THREADS, E_JIT, E_TIMEOUT, E_HELP };
-static const struct cli_option options[] = {
-  {"threads", 0, CLI_REQUIRED, E_THREADS}, {"jit", 0, CLI_REQUIRED, E_JIT}, {"timeout", 0, CLI_REQUIRED, E_TIMEOUT},
-  {"stats", 0, CLI_NONE, E_STATS}, {"lenient", 0, CLI_NONE, E_LENIENT}, {"help", 'h', CLI_NONE, E_HELP}, {0}};
+static const struct cli_option options[] = {{"threads", 0, CLI_REQUIRED, E_THREADS},
+                                            {"jit", 0, CLI_REQUIRED, E_JIT},
+                                            {"timeout", 0, CLI_REQUIRED, E_TIMEOUT},
+                                            {"stats", 0, CLI_NONE, E_STATS},
+                                            {"lenient", 0, CLI_NONE, E_LENIENT},
+                                            {"help", 'h', CLI_NONE, E_HELP},
+                                            {0}};
 
-/* ---- what the program asks for --------------------------------------------------------------------------------------*/
-struct elf { const char *bytes; size_t size; };
+/* ---- what the program asks for ----------------------------------------------------------------------------------*/
+struct elf {
+  const char *bytes;
+  size_t size;
+};
 
-static const void *part(const struct elf *e, uint64_t at, uint64_t bytes) { return at <= e->size && bytes <= e->size - at ? e->bytes + at : NULL; }
+static const void *part(const struct elf *e, uint64_t at, uint64_t bytes) {
+  return at <= e->size && bytes <= e->size - at ? e->bytes + at : NULL;
+}
 
 /* Where an address of the program lies in its file; the file's end: nowhere. */
 static uint64_t in_file(const struct elf *e, const Elf64_Phdr *p, unsigned n, uint64_t address) {
@@ -52,14 +61,19 @@ static bool libraries(const struct elf *e, void (*see)(const char *name, void *u
   return p != NULL;
 }
 
-struct needs { bool runtime; char missing[64]; };
+struct needs {
+  bool runtime;
+  char missing[64];
+};
 
 static void see(const char *name, void *user) {
   struct needs *n = user;
-  static const char *const beyond[] = {"libcublas", "libcufft", "libcurand", "libcusparse", "libcusolver", "libcudnn", "libnpp", "libnccl", "libnvrtc", "libnvJitLink", "libnvjpeg"};
+  static const char *const beyond[] = {"libcublas", "libcufft", "libcurand", "libcusparse",  "libcusolver", "libcudnn",
+                                       "libnpp",    "libnccl",  "libnvrtc",  "libnvJitLink", "libnvjpeg"};
   if (!strncmp(name, "libcudart.so.", 13) || !strcmp(name, "libcuda.so.1")) n->runtime = true;
   for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++)
-    if (!strncmp(name, beyond[k], strlen(beyond[k])) && !*n->missing) snprintf(n->missing, sizeof n->missing, "%s", name);
+    if (!strncmp(name, beyond[k], strlen(beyond[k])) && !*n->missing)
+      snprintf(n->missing, sizeof n->missing, "%s", name);
 }
 
 static char *find_program(const char *name) {
@@ -100,7 +114,7 @@ static int look(const char *file) {
   return status;
 }
 
-/* ---- running it -------------------------------------------------------------------------------------------------------*/
+/* ---- running it -------------------------------------------------------------------------------------------------*/
 /* Beside a build's programs, or where `make install` puts it. */
 static char *find_folder(void) {
   static const char *const places[] = {"exec", "../lib/mx/exec"};
@@ -127,21 +141,24 @@ int command_exec(int argc, char **argv, int next) {
   int id;
   while ((id = cli_next(&c, &value)) > 0) switch (id) {
     case E_THREADS:
-      if (!cli_number(value, 1024, &number) || !number) cli_usage("mxrun", "--threads: '%s' is not a number from 1 to 1024", value);
+      if (!cli_number(value, 1024, &number) || !number)
+        cli_usage("mxrun", "--threads: '%s' is not a number from 1 to 1024", value);
       setenv("MX_THREADS", value, 1);
       break;
     case E_JIT:
-      if (strcmp(value, "auto") && strcmp(value, "on") && strcmp(value, "off")) cli_usage("mxrun", "--jit: '%s' is not auto, on or off", value);
+      if (strcmp(value, "auto") && strcmp(value, "on") && strcmp(value, "off"))
+        cli_usage("mxrun", "--jit: '%s' is not auto, on or off", value);
       setenv("MX_JIT", value, 1);
       break;
     case E_TIMEOUT:
-      if (!cli_real(value, &seconds) || !(seconds > 0) || seconds > 1e9) cli_usage("mxrun", "--timeout: '%s' is not a number of seconds", value);
+      if (!cli_real(value, &seconds) || !(seconds > 0) || seconds > 1e9)
+        cli_usage("mxrun", "--timeout: '%s' is not a number of seconds", value);
       setenv("MX_TIMEOUT", value, 1);
       break;
     case E_STATS: setenv("MX_STATS", "1", 1); break;
     case E_LENIENT: setenv("MX_LENIENT", "1", 1); break;
     default: common_option(O_HELP, NULL, NULL);
-  }
+    }
   if (id == CLI_END) cli_usage("mxrun", "exec: no program given");
   char **words = argv;
   while (*words != value) words++; /* the program's name, and its own words behind it */

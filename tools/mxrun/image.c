@@ -1,5 +1,6 @@
-/* Arrays as pictures, and .png files as arrays. .u8 stands as it is; other types are spread from their least to their greatest finite value.
- * Shapes: [height,width], [height,width,3] (RGB) and [height,width,4] (RGBA) for .png; a flat array of n*n is a square. */
+/* Arrays as pictures, and .png files as arrays. .u8 stands as it is; other types are spread from their least to their
+ * greatest finite value. Shapes: [height,width], [height,width,3] (RGB) and [height,width,4] (RGBA) for .png; a flat
+ * array of n*n is a square. */
 #include "data.h"
 
 #include <errno.h>
@@ -15,14 +16,16 @@ bool image_save(const struct data *d, const char *path, bool png, const char **w
   const struct elem *e = d->type ? d->type : elem_find("u8", 2);
   uint64_t count = data_count(d), h = 0, w = 0, channels = 1;
   if (d->ndims == 2) h = d->dims[0], w = d->dims[1];
-  else if (d->ndims == 3 && png && (d->dims[2] == 3 || d->dims[2] == 4 || d->dims[2] == 1)) h = d->dims[0], w = d->dims[1], channels = d->dims[2];
+  else if (d->ndims == 3 && png && (d->dims[2] == 3 || d->dims[2] == 4 || d->dims[2] == 1))
+    h = d->dims[0], w = d->dims[1], channels = d->dims[2];
   else if (d->ndims < 2) {
     h = (uint64_t)sqrt((double)count);
     while (h * h > count) h--;
     while ((h + 1) * (h + 1) <= count) h++;
     w = h;
   }
-  if (!h || !w || h * w * channels != count) return *why = "not the shape of a picture: give the array one, as in u8[height,width]", false;
+  if (!h || !w || h * w * channels != count)
+    return *why = "not the shape of a picture: give the array one, as in u8[height,width]", false;
   if (h > 65535 || w > 65535) return *why = "the picture is too large", false;
   *host = true;
   unsigned char *pixels = cli_realloc(NULL, count);
@@ -44,8 +47,12 @@ bool image_save(const struct data *d, const char *path, bool png, const char **w
   }
   bool good;
   if (png) {
-    png_image image = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)w, .height = (png_uint_32)h,
-      .format = channels == 1 ? PNG_FORMAT_GRAY : channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_RGBA};
+    png_image image = {.version = PNG_IMAGE_VERSION,
+                       .width = (png_uint_32)w,
+                       .height = (png_uint_32)h,
+                       .format = channels == 1   ? PNG_FORMAT_GRAY
+                                 : channels == 3 ? PNG_FORMAT_RGB
+                                                 : PNG_FORMAT_RGBA};
     errno = 0;
     good = png_image_write_to_file(&image, path, 0, pixels, 0, NULL) != 0;
     if (!good) *why = errno ? strerror(errno) : "the picture could not be written";

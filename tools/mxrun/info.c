@@ -5,10 +5,9 @@
 
 #include <stdlib.h>
 
-const char *const info_help =
-  "Options of info:\n"
-  "  --json\n"
-  "\n";
+const char *const info_help = "Options of info:\n"
+                              "  --json\n"
+                              "\n";
 
 enum { I_JSON = O_COMMON };
 static const struct cli_option options[] = {COMMON_OPTIONS, {"json", 0, CLI_NONE, I_JSON}, {0}};
@@ -44,7 +43,11 @@ int command_info(int argc, char **argv, int next) {
   line(&t, json, "version", "", mx_version_string(), 0);
   line(&t, json, "cpu_level", "", p.cpu_level ? p.cpu_level : "?", 0);
   line(&t, json, "threads", "%llu", NULL, p.threads);
-  line(&t, json, "compiler", "", !mx__jit_level() ? "none for this CPU level: kernels are interpreted" : compiler ? compiler : "not found: kernels are interpreted", 0);
+  line(&t, json, "compiler", "",
+       !mx__jit_level() ? "none for this CPU level: kernels are interpreted"
+       : compiler       ? compiler
+                        : "not found: kernels are interpreted",
+       0);
   line(&t, json, "cache", "", cache ? cache : "none", 0);
   line(&t, json, "memory_bytes", "%llu (address range; only touched pages cost memory)", NULL, p.memory_bytes);
   line(&t, json, "max_threads_per_block", "%llu", NULL, p.max_threads_per_block);

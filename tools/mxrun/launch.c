@@ -1,5 +1,5 @@
-/* A launch under watch: Ctrl-C stops it cleanly, and on a terminal one that takes longer than a second says so, and one that hangs says who
- * spins where. */
+/* A launch under watch: Ctrl-C stops it cleanly, and on a terminal one that takes longer than a second says so, and one
+ * that hangs says who spins where. */
 #include "mxrun.h"
 
 #include <pthread.h>
@@ -16,12 +16,20 @@ static void on_interrupt(int sig) {
   if (d) mx_device_interrupt(d);
 }
 
-struct watch { pthread_mutex_t lock; pthread_cond_t done; bool over, terminal; const char *what; mx_device *device; };
+struct watch {
+  pthread_mutex_t lock;
+  pthread_cond_t done;
+  bool over, terminal;
+  const char *what;
+  mx_device *device;
+};
 
 /* Nothing goes on any more: said once, on a terminal, while the launch goes on spinning. */
 static void say_stuck(const struct watch *w, const char *who) {
-  char *text = format("mxrun: %s makes no progress: all lanes spin or wait, and no register changes%s\n"
-                      "  'mxrun -i' with the same words, then 'run', stops there and tells who changed that memory; Ctrl-C ends this\n", w->what, who);
+  char *text = format(
+      "mxrun: %s makes no progress: all lanes spin or wait, and no register changes%s\n"
+      "  'mxrun -i' with the same words, then 'run', stops there and tells who changed that memory; Ctrl-C ends this\n",
+      w->what, who);
   fputs("\r\033[K", stderr);
   cli_fold(stderr, text);
   free(text);
@@ -44,14 +52,16 @@ static void *show_progress(void *user) {
     uint64_t begun, blocks;
     mx_device_progress(w->device, &begun, &blocks);
     shown = true;
-    fprintf(stderr, "\r%s: %u s, block %llu of %llu\033[K", w->what, seconds, (unsigned long long)begun, (unsigned long long)blocks);
+    fprintf(stderr, "\r%s: %u s, block %llu of %llu\033[K", w->what, seconds, (unsigned long long)begun,
+            (unsigned long long)blocks);
   }
   if (shown) fputs("\r\033[K", stderr);
   pthread_mutex_unlock(&w->lock);
   return NULL;
 }
 
-mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *what) {
+mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                         const char *what) {
   /* After the first Ctrl-C the signal has its usual meaning again, so that a second one ends the program. */
   struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old;
   struct watch w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, isatty(STDERR_FILENO), what, d};

@@ -12,8 +12,9 @@ char *failure_text(mx_device *d, mx_status s) {
 }
 
 const char *const limit_names[MX_LIMIT_COUNT] = {
-  [MX_LIMIT_STACK] = "stack_bytes", [MX_LIMIT_PRINTF_FIFO] = "printf_fifo_bytes", [MX_LIMIT_HEAP] = "heap_bytes",
-  [MX_LIMIT_RESIDENT_BLOCKS] = "resident_blocks", [MX_LIMIT_CALL_DEPTH] = "call_depth", [MX_LIMIT_CONSTANT] = "constant_bytes"};
+    [MX_LIMIT_STACK] = "stack_bytes",     [MX_LIMIT_PRINTF_FIFO] = "printf_fifo_bytes",
+    [MX_LIMIT_HEAP] = "heap_bytes",       [MX_LIMIT_RESIDENT_BLOCKS] = "resident_blocks",
+    [MX_LIMIT_CALL_DEPTH] = "call_depth", [MX_LIMIT_CONSTANT] = "constant_bytes"};
 
 bool parse_limit(const char *text, mx_limit *limit, uint64_t *value, char **why) {
   const size_t n = strcspn(text, "=");
@@ -48,8 +49,13 @@ mx_device *open_device(const struct machine *m) {
 int exit_status_of(mx_status s) {
   switch (s) {
   case MX_OK: return CLI_DONE;
-  case MX_TRAPPED: case MX_STEP_LIMIT: case MX_TIME_LIMIT: case MX_INTERRUPTED: return CLI_TRAPPED;
-  case MX_OUT_OF_MEMORY: case MX_HOST_FAILURE: case MX_JIT_FAILURE: return CLI_HOST;
+  case MX_TRAPPED:
+  case MX_STEP_LIMIT:
+  case MX_TIME_LIMIT:
+  case MX_INTERRUPTED: return CLI_TRAPPED;
+  case MX_OUT_OF_MEMORY:
+  case MX_HOST_FAILURE:
+  case MX_JIT_FAILURE: return CLI_HOST;
   default: return CLI_REFUSED;
   }
 }
@@ -57,7 +63,8 @@ int exit_status_of(mx_status s) {
 /* Nothing but bytes of text that assemble: a module's own magic decides, not the file's suffix. */
 static bool is_container(const char *bytes, size_t size) { return size >= 4 && !memcmp(bytes, "MXB\n", 4); }
 
-bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module, char **text) {
+bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module,
+                 char **text) {
   struct text t = {0};
   mx_asm_result *r = NULL;
   const void *container = bytes;
@@ -134,8 +141,7 @@ void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given)
   mx_kernel_get_info(kernel, &info);
   if (!block_given && info.reqntid[0])
     for (int k = 0; k < 3; k++) config->block[k] = info.reqntid[k] ? info.reqntid[k] : 1;
-  else if (!block_given && grid_is_auto(config)) { /* one that covers an array: it may choose */
-    uint32_t grid;
+  else if (!block_given && grid_is_auto(config)) { /* one that covers an array: it may choose */ uint32_t grid;
     mx_occupancy_block_size(kernel, config->shared_bytes, &grid, &config->block[0]);
   }
   if (info.cooperative) config->cooperative = true;

@@ -5,23 +5,23 @@
 #include <string.h>
 
 static const char help[] =
-  "Examples:\n"
-  "  mxrun saxpy.mxs --grid 4 --block 256 --print y[0:8] x=iota:f32[1000] y=zeros:f32[1000] a=2.5 n=1000\n"
-  "  mxrun kernel.ptx -k main --block 128 @input.npy zeros:f32[128] --save 1=out.npy\n"
-  "  mxrun mandelbrot.mxs --grid 4096 --block 256 out=zeros:u32[1024,1024] w=1024 h=1024 maxit=256 --save out=m.png\n"
-  "  mxrun test tests/golden          run every launch manifest in a folder\n"
-  "  mxrun info                       version, CPU level, limits, compiler, cache\n"
-  "\n"
-  "Usage: mxrun [options] FILE [-k KERNEL] [ARG...]     FILE: .mxs, .ptx or .mxb; - is stdin\n"
-  "       mxrun test [options] PATH...\n"
-  "       mxrun info [--json]\n"
-  "       mxrun -i [options] FILE [ARG...]   an interactive session\n"
-  "       mxrun repl [options] [FILE]    the same; without a file, a calculator\n"
-  "       mxrun cache list | why FILE | clear\n"
-  "       mxrun exec [options] PROGRAM [ARG...]   a program built for CUDA with a shared runtime, on mx\n"
-  "\n";
-static const char help_end[] =
-  "Exit status: 0 done, 1 input refused or not as expected, 2 wrong usage, 3 the kernel trapped or was stopped, 4 host failure.\n";
+    "Examples:\n"
+    "  mxrun saxpy.mxs --grid 4 --block 256 --print y[0:8] x=iota:f32[1000] y=zeros:f32[1000] a=2.5 n=1000\n"
+    "  mxrun kernel.ptx -k main --block 128 @input.npy zeros:f32[128] --save 1=out.npy\n"
+    "  mxrun mandelbrot.mxs --grid 4096 --block 256 out=zeros:u32[1024,1024] w=1024 h=1024 maxit=256 --save out=m.png\n"
+    "  mxrun test tests/golden          run every launch manifest in a folder\n"
+    "  mxrun info                       version, CPU level, limits, compiler, cache\n"
+    "\n"
+    "Usage: mxrun [options] FILE [-k KERNEL] [ARG...]     FILE: .mxs, .ptx or .mxb; - is stdin\n"
+    "       mxrun test [options] PATH...\n"
+    "       mxrun info [--json]\n"
+    "       mxrun -i [options] FILE [ARG...]   an interactive session\n"
+    "       mxrun repl [options] [FILE]    the same; without a file, a calculator\n"
+    "       mxrun cache list | why FILE | clear\n"
+    "       mxrun exec [options] PROGRAM [ARG...]   a program built for CUDA with a shared runtime, on mx\n"
+    "\n";
+static const char help_end[] = "Exit status: 0 done, 1 input refused or not as expected, 2 wrong usage, 3 the kernel "
+                               "trapped or was stopped, 4 host failure.\n";
 
 bool common_option(int id, const char *value, struct machine *m) {
   uint64_t v;
@@ -30,9 +30,7 @@ bool common_option(int id, const char *value, struct machine *m) {
   case O_HELP:
     printf("%s%s%s%s%s%s%s%s", help, run_help, repl_help, test_help, info_help, cache_help, exec_help, help_end);
     exit(cli_finish("mxrun", CLI_DONE));
-  case O_VERSION:
-    printf("mxrun %s\n", mx_version_string());
-    exit(cli_finish("mxrun", CLI_DONE));
+  case O_VERSION: printf("mxrun %s\n", mx_version_string()); exit(cli_finish("mxrun", CLI_DONE));
   case O_COLOR:
     if (!cli_color_mode(value)) cli_usage("mxrun", "--color: '%s' is not auto, always or never", value);
     return true;
@@ -41,14 +39,17 @@ bool common_option(int id, const char *value, struct machine *m) {
     m->threads = (uint32_t)v;
     return true;
   case O_RESIDENT:
-    if (!cli_number(value, 65536, &v) || !v) cli_usage("mxrun", "--resident: '%s' is not a number from 1 to 65536", value);
+    if (!cli_number(value, 65536, &v) || !v)
+      cli_usage("mxrun", "--resident: '%s' is not a number from 1 to 65536", value);
     m->resident = (uint32_t)v;
     return true;
   case O_STEPS:
-    if (!cli_number(value, UINT64_MAX, &m->steps) || !m->steps) cli_usage("mxrun", "--steps: '%s' is not a positive number", value);
+    if (!cli_number(value, UINT64_MAX, &m->steps) || !m->steps)
+      cli_usage("mxrun", "--steps: '%s' is not a positive number", value);
     return true;
   case O_TIMEOUT:
-    if (!cli_real(value, &seconds) || !(seconds > 0) || seconds > 1e9) cli_usage("mxrun", "--timeout: '%s' is not a number of seconds", value);
+    if (!cli_real(value, &seconds) || !(seconds > 0) || seconds > 1e9)
+      cli_usage("mxrun", "--timeout: '%s' is not a number of seconds", value);
     m->timeout = seconds;
     return true;
   case O_JIT:
@@ -58,7 +59,8 @@ bool common_option(int id, const char *value, struct machine *m) {
     else cli_usage("mxrun", "--jit: '%s' is not auto, on or off", value);
     return true;
   case O_STRESS:
-    if (!cli_number(value, UINT64_MAX, &m->jit_stress) || !m->jit_stress) cli_usage("mxrun", "--jit-stress: '%s' is not a positive number", value);
+    if (!cli_number(value, UINT64_MAX, &m->jit_stress) || !m->jit_stress)
+      cli_usage("mxrun", "--jit-stress: '%s' is not a positive number", value);
     return true;
   case O_ASYNC:
     m->async_seed = 0;

@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader { struct manifest *m; char *at; unsigned line; uint64_t seen; const char *error; char *text; };
+struct reader {
+  struct manifest *m;
+  char *at;
+  unsigned line;
+  uint64_t seen;
+  const char *error;
+  char *text;
+};
 
 /* An item or a kind of argument that this version does not know. A test of a group of instructions which mx refuses may
  * have such lines, so the rest is read before `needs` decides what they mean. */
@@ -98,7 +105,8 @@ static bool image(struct reader *r) {
   for (unsigned k = 0; k < m->nimages; k++)
     if (!strcmp(m->images[k].name, s->name)) return bad(r, "this name is taken");
   const char *w = word(r);
-  if (!w || !image_kind(s, w)) return bad(r, "expected 1d, 2d, 3d, 1dlayered, 2dlayered, cube, cubelayered, linear or pitch2d");
+  if (!w || !image_kind(s, w))
+    return bad(r, "expected 1d, 2d, 3d, 1dlayered, 2dlayered, cube, cubelayered, linear or pitch2d");
   w = word(r);
   if (!w || !image_size(s, w)) return bad(r, "expected a size such as 640x480");
   w = word(r);
@@ -220,9 +228,35 @@ static bool diagnostic(struct reader *r) {
 
 /* Items that may stand once, or once for each launch, have a bit in `seen`. */
 static bool item(struct reader *r, const char *key) {
-  static const char *const keys[] = {"name", "ptx", "poison", "stack", "stdout",
-    "threads", "steps", "timeout", "trap", "refused", "kernel", "grid", "block", "shared", "cooperative", "needs", "limit", "image", "arg", "then", "expect", "diagnostic"};
-  enum { NAME, PTX, POISON, STACK, STDOUT, THREADS, STEPS, TIMEOUT, TRAP, REFUSED, KERNEL, GRID, BLOCK, SHARED, COOPERATIVE, NEEDS, LIMIT, IMAGE, ARG, THEN, EXPECT, DIAGNOSTIC, NONE };
+  static const char *const keys[] = {"name",  "ptx",     "poison",      "stack",     "stdout", "threads",
+                                     "steps", "timeout", "trap",        "refused",   "kernel", "grid",
+                                     "block", "shared",  "cooperative", "needs",     "limit",  "image",
+                                     "arg",   "then",    "expect",      "diagnostic"};
+  enum {
+    NAME,
+    PTX,
+    POISON,
+    STACK,
+    STDOUT,
+    THREADS,
+    STEPS,
+    TIMEOUT,
+    TRAP,
+    REFUSED,
+    KERNEL,
+    GRID,
+    BLOCK,
+    SHARED,
+    COOPERATIVE,
+    NEEDS,
+    LIMIT,
+    IMAGE,
+    ARG,
+    THEN,
+    EXPECT,
+    DIAGNOSTIC,
+    NONE
+  };
   struct manifest *m = r->m;
   unsigned k = NAME;
   uint64_t v = 0;
@@ -242,7 +276,8 @@ static bool item(struct reader *r, const char *key) {
   case STACK: return number(r, (uint64_t)1 << 32, &m->stack);
   case COOPERATIVE: return stage(m)->cooperative = true;
   case STDOUT: return one_word(r, &m->stdout_file);
-  case THREADS: return number(r, 1024, &v) && (v || bad(r, "expected a number from 1")) ? m->threads = (uint32_t)v, true : false;
+  case THREADS:
+    return number(r, 1024, &v) && (v || bad(r, "expected a number from 1")) ? m->threads = (uint32_t)v, true : false;
   case STEPS: return number(r, UINT64_MAX, &m->steps);
   case TIMEOUT: {
     char *s = word(r);
@@ -264,9 +299,7 @@ static bool item(struct reader *r, const char *key) {
     return one_word(r, &m->limits[m->nlimits++]);
   case IMAGE: return image(r);
   case ARG: return argument(r);
-  case THEN:
-    r->seen &= ((uint64_t)1 << KERNEL) - 1;
-    return next_stage(r);
+  case THEN: r->seen &= ((uint64_t)1 << KERNEL) - 1; return next_stage(r);
   case EXPECT: return expectation(r);
   default: return diagnostic(r);
   }

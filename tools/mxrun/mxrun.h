@@ -6,13 +6,17 @@
 #include "mx/mx.h"
 
 /* ---- what a launch needs, from options or from a manifest ------------------------------------------------*/
-struct shape { uint32_t grid[3], block[3]; bool block_given; };
+struct shape {
+  uint32_t grid[3], block[3];
+  bool block_given;
+};
 struct machine { /* options that both `mxrun FILE` and `mxrun test` take */
   uint32_t threads, resident;
   mx_jit_mode jit;
   bool no_cache;
   uint64_t jit_stress, steps;
-  mx_async_order async; uint64_t async_seed;
+  mx_async_order async;
+  uint64_t async_seed;
   double timeout;
   uint64_t limit[MX_LIMIT_COUNT];
   uint32_t limits; /* a bit for each that is given */
@@ -24,9 +28,12 @@ mx_device *open_device(const struct machine *m);
 extern const char *const limit_names[MX_LIMIT_COUNT];
 /* "stack_bytes=65536"; false: *why, malloc'ed. */
 bool parse_limit(const char *text, mx_limit *limit, uint64_t *value, char **why);
-/* Loads .mxs, .ptx or .mxb bytes. On failure *text (malloc'ed) holds everything there is to say. Warnings go there, too. */
-bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module, char **text);
-/* The same for a command, and one of its kernels (NULL: the only one): what there is to say goes to stderr. Failure: NULL and an exit status. */
+/* Loads .mxs, .ptx or .mxb bytes. On failure *text (malloc'ed) holds everything there is to say. Warnings go there,
+ * too. */
+bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module,
+                 char **text);
+/* The same for a command, and one of its kernels (NULL: the only one): what there is to say goes to stderr. Failure:
+ * NULL and an exit status. */
 mx_module *load_program(mx_device *d, const char *name, const char *bytes, size_t size, int *status);
 mx_kernel *kernel_of(mx_module *module, const char *kernel, const char *name, int *status);
 /* What the kernel itself demands of a launch. */
@@ -36,18 +43,23 @@ char *failure_text(mx_device *d, mx_status s);
 int exit_status_of(mx_status s);
 
 /* ---- launch.c: a launch that can be interrupted and shows that it lives ----------------------------------*/
-mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *what);
+mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                         const char *what);
 
 /* trace.c: the same, interpreted by one thread, with a line for every warp instruction; path "-": stderr. *why: NULL or
  * malloc'ed, the failure in full. */
-mx_status launch_traced(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *path, char **why);
+mx_status launch_traced(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                        const char *path, char **why);
 
-/* compare.c: the launch on both engines; says whether they agree and, if not, which instruction differs first. An exit status. */
+/* compare.c: the launch on both engines; says whether they agree and, if not, which instruction differs first. An exit
+ * status. */
 struct comparison {
   const struct machine *machine;
   const mx_launch_config *config;
-  const char *file, *bytes, *kernel; size_t size;
-  char **words; size_t nwords;
+  const char *file, *bytes, *kernel;
+  size_t size;
+  char **words;
+  size_t nwords;
 };
 int compare_engines(const struct comparison *c);
 
@@ -59,21 +71,24 @@ bool dump_code(const mx_kernel *k, const char *path, const char *name, const cha
 
 /* ---- args.c ----------------------------------------------------------------------------------------------*/
 struct arg {
-  const char *name;        /* the parameter's */
+  const char *name; /* the parameter's */
   mx_param_info param;
   bool buffer;
-  struct data data;        /* a buffer's bytes before the launch and, after fetch_args, behind it */
-  struct mx_array *array;  /* of an image: then it has no address */
-  mx_addr address, value;  /* on the device, and what the kernel gets for it */
-  struct arg *same;        /* of an earlier launch, whose buffer this is; or NULL */
+  struct data data;       /* a buffer's bytes before the launch and, after fetch_args, behind it */
+  struct mx_array *array; /* of an image: then it has no address */
+  mx_addr address, value; /* on the device, and what the kernel gets for it */
+  struct arg *same;       /* of an earlier launch, whose buffer this is; or NULL */
 };
 struct args {
-  struct arg *arg; size_t n;
-  unsigned char *params; size_t bytes;
-  struct args *before;     /* of the launch before this one, or NULL */
+  struct arg *arg;
+  size_t n;
+  unsigned char *params;
+  size_t bytes;
+  struct args *before; /* of the launch before this one, or NULL */
 };
 static inline struct data *data_of(struct arg *g) { return g->same ? &g->same->data : &g->data; }
-/* Binds the command line's ARGs to the kernel's parameters and puts buffers on the device; wrong usage ends the program. */
+/* Binds the command line's ARGs to the kernel's parameters and puts buffers on the device; wrong usage ends the
+ * program. */
 void bind_args(struct args *a, struct args *before, mx_device *d, mx_kernel *k, char **words, size_t n);
 /* The same; NULL, or what is wrong with them, malloc'ed. *a can be freed in any case. */
 char *try_args(struct args *a, mx_device *d, mx_kernel *k, char **words, size_t n);
@@ -84,10 +99,11 @@ bool fetch_args(struct args *a, mx_device *d);
 void free_args(struct args *a);
 /* "name" or "3"; NULL: no such argument */
 struct arg *find_arg(struct args *a, const char *s, size_t n);
-/* The same, of the last of several launches that has such an argument; or of the one whose number is before a dot: "1.name". */
+/* The same, of the last of several launches that has such an argument; or of the one whose number is before a dot:
+ * "1.name". */
 struct arg *find_in_launches(struct args *last, const char *s, size_t n);
 
-/* ---- run.c, test.c, info.c, cache.c: the commands; each answers an exit status -------------------------------------*/
+/* ---- run.c, test.c, info.c, cache.c: the commands; each answers an exit status ----------------------------------*/
 int command_run(int argc, char **argv, int next);
 int command_repl(int argc, char **argv, int next);
 int command_test(int argc, char **argv, int next);
@@ -97,13 +113,18 @@ int command_cache(int argc, char **argv, int next);
 extern const char *const run_help, *const test_help, *const info_help, *const cache_help, *const exec_help;
 
 /* repl/: the interactive session; answers an exit status. */
-struct repl_source { bool file; const char *text; };
+struct repl_source {
+  bool file;
+  const char *text;
+};
 struct repl_start {
   const struct machine *machine;
   const mx_launch_config *config;
-  const char *file, *kernel;   /* file NULL: the calculator */
-  char **words; size_t nwords;
-  struct repl_source *sources; size_t nsources;
+  const char *file, *kernel; /* file NULL: the calculator */
+  char **words;
+  size_t nwords;
+  struct repl_source *sources;
+  size_t nsources;
   bool batch, record, keep_going, screen;
   uint64_t seed;
 };
@@ -111,13 +132,29 @@ int repl_main(struct repl_start *start);
 extern const char *const repl_help;
 
 /* Options that several commands share. True: it was one of them. */
-enum { O_HELP = 1, O_VERSION, O_COLOR, O_THREADS, O_STEPS, O_TIMEOUT, O_JIT, O_STRESS, O_RESIDENT, O_NO_CACHE, O_LIMIT, O_ASYNC, O_COMMON };
+enum {
+  O_HELP = 1,
+  O_VERSION,
+  O_COLOR,
+  O_THREADS,
+  O_STEPS,
+  O_TIMEOUT,
+  O_JIT,
+  O_STRESS,
+  O_RESIDENT,
+  O_NO_CACHE,
+  O_LIMIT,
+  O_ASYNC,
+  O_COMMON
+};
 #define COMMON_OPTIONS \
   {"help", 'h', CLI_NONE, O_HELP}, {"version", 0, CLI_NONE, O_VERSION}, {"color", 0, CLI_REQUIRED, O_COLOR}, \
-  {"colour", 0, CLI_REQUIRED, O_COLOR}, {"threads", 0, CLI_REQUIRED, O_THREADS}, {"steps", 0, CLI_REQUIRED, O_STEPS}, \
-  {"timeout", 0, CLI_REQUIRED, O_TIMEOUT}, {"jit", 0, CLI_REQUIRED, O_JIT}, {"jit-stress", 0, CLI_REQUIRED, O_STRESS}, \
-  {"resident", 0, CLI_REQUIRED, O_RESIDENT}, {"no-cache", 0, CLI_NONE, O_NO_CACHE}, {"limit", 0, CLI_REQUIRED, O_LIMIT}, \
-  {"async", 0, CLI_REQUIRED, O_ASYNC}
+      {"colour", 0, CLI_REQUIRED, O_COLOR}, {"threads", 0, CLI_REQUIRED, O_THREADS}, \
+      {"steps", 0, CLI_REQUIRED, O_STEPS}, {"timeout", 0, CLI_REQUIRED, O_TIMEOUT}, {"jit", 0, CLI_REQUIRED, O_JIT}, \
+      {"jit-stress", 0, CLI_REQUIRED, O_STRESS}, {"resident", 0, CLI_REQUIRED, O_RESIDENT}, \
+      {"no-cache", 0, CLI_NONE, O_NO_CACHE}, {"limit", 0, CLI_REQUIRED, O_LIMIT}, { \
+    "async", 0, CLI_REQUIRED, O_ASYNC \
+  }
 bool common_option(int id, const char *value, struct machine *m);
 void machine_config(mx_launch_config *c, const struct machine *m);
 

@@ -1,11 +1,14 @@
-/* NumPy's .npy files. The header is a Python dict, of which only what such files hold is read; the file is not trusted. */
+/* NumPy's .npy files. The header is a Python dict, of which only what such files hold is read; the file is not trusted.
+ */
 #include "data.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* A reader over the header's text. */
-struct cursor { const char *s, *end; };
+struct cursor {
+  const char *s, *end;
+};
 
 static void blanks(struct cursor *c) {
   while (c->s < c->end && (*c->s == ' ' || *c->s == '\n' || *c->s == '\t')) c->s++;
@@ -31,9 +34,10 @@ static bool word(struct cursor *c, const char *w) {
   return true;
 }
 
-static const struct { const char *code, *type; } types[] = {
-  {"u1", "u8"}, {"i1", "s8"}, {"b1", "u8"}, {"u2", "u16"}, {"i2", "s16"}, {"f2", "f16"}, {"u4", "u32"}, {"i4", "s32"},
-  {"f4", "f32"}, {"u8", "u64"}, {"i8", "s64"}, {"f8", "f64"}};
+static const struct {
+  const char *code, *type;
+} types[] = {{"u1", "u8"},  {"i1", "s8"},  {"b1", "u8"},  {"u2", "u16"}, {"i2", "s16"}, {"f2", "f16"},
+             {"u4", "u32"}, {"i4", "s32"}, {"f4", "f32"}, {"u8", "u64"}, {"i8", "s64"}, {"f8", "f64"}};
 
 static const char *shape(struct cursor *c, struct data *d) {
   if (!take(c, '(')) return "npy: the shape is no tuple";
@@ -100,7 +104,8 @@ bool npy_read(struct data *d, const unsigned char *file, size_t size, const char
     if (d->dims[k] && count > DATA_LIMIT / d->dims[k]) return *why = "npy: the shape is larger than the file", false;
     count *= d->dims[k];
   }
-  if (count > have / d->type->size || count * d->type->size != have) return *why = "npy: the shape does not fit the file's size", false;
+  if (count > have / d->type->size || count * d->type->size != have)
+    return *why = "npy: the shape does not fit the file's size", false;
   if (fortran) /* memory order counts here: the same bytes, dimensions the other way round */
     for (unsigned k = 0; k < d->ndims / 2; k++) {
       uint64_t t = d->dims[k];
@@ -125,14 +130,16 @@ void npy_write(struct text *t, const struct data *d) {
   const char *code = "u1", *name = d->type ? d->type->name : "u8";
   char plain[8];
   snprintf(plain, sizeof plain, "%s", name);
-  if (plain[0] == 'b') plain[0] = 'u', snprintf(plain + 1, sizeof plain - 1, "%d", 8 * d->type->size); /* b32, bf16: bits */
+  if (plain[0] == 'b')
+    plain[0] = 'u', snprintf(plain + 1, sizeof plain - 1, "%d", 8 * d->type->size); /* b32, bf16: bits */
   for (size_t k = 0; k < sizeof types / sizeof *types; k++)
     if (strcmp(types[k].code, "b1") && !strcmp(types[k].type, plain)) code = types[k].code;
   struct text h = {0};
   text_printf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", code[1] == '1' ? '|' : '<', code);
   if (!d->ndims) text_printf(&h, "%llu,", (unsigned long long)data_count(d));
   for (unsigned k = 0; k < d->ndims; k++)
-    text_printf(&h, "%s%llu%s", k ? " " : "", (unsigned long long)d->dims[k], k + 1 < d->ndims || d->ndims == 1 ? "," : "");
+    text_printf(&h, "%s%llu%s", k ? " " : "", (unsigned long long)d->dims[k],
+                k + 1 < d->ndims || d->ndims == 1 ? "," : "");
   text_printf(&h, "), }");
   while ((h.n + 11) % 64) text_add(&h, " ", 1);
   text_add(&h, "\n", 1);

@@ -6,55 +6,114 @@
 #include <string.h>
 
 const char *const run_help =
-  "Options of a run, before or behind FILE; -- ends them:\n"
-  "  -k, --kernel NAME       which kernel; not needed where there is one\n"
-  "  --grid X[,Y[,Z]]  --block X[,Y[,Z]]   blocks, threads of a block; default 1, or what the kernel requires (.reqntid)\n"
-  "  --grid auto             a thread for each element of the largest buffer; without --block, in blocks of a good size\n"
-  "  --then                  another launch behind this one, of the same program on the same device: its -k, --grid, --block,\n"
-  "                          --shared, --cooperative and ARGs follow; same(ARG) is a buffer of an earlier one. Options below that\n"
-  "                          name an ARG mean the last launch that has it, or, as 1.ARG, the first\n"
-  "  --shared BYTES  --cooperative   dynamic shared memory; all blocks at once, so that they may wait for one another\n"
-  "  --print ARG[LO:HI]      elements of a buffer after the launch; ARG is a name or a number from 0; ARG:TYPE reads another type\n"
-  "  --save ARG=FILE         .npy, .png, .pgm, and bytes for all other suffixes\n"
-  "  --expect ARG=FILE       compare with .npy or bytes, or with a made array; --ulp N allows floats that distance\n"
-  "  --stats                 what the launch did, on stderr    --json   everything as one object on stdout\n"
-  "  --trace[=FILE]          a line for every warp instruction, on stderr or into FILE; one thread, interpreted\n"
-  "  --threads N  --resident N   workers; blocks that may be resident at once\n"
-  "  --live                  text that the kernel prints appears at once, not when the launch has ended\n"
-  "  --limit NAME=N          a limit of the device, by its name in mxrun info: stack_bytes, heap_bytes, constant_bytes ...\n"
-  "  --steps N  --timeout SECONDS   stop after so many warp instructions, or so long\n"
-  "  --jit=auto|on|off  --no-cache  compiled code; without the cache of it\n"
-  "  --jit-dump[=FILE]       does not run: writes the compiled code as assembly with the source's lines, on stdout or into FILE\n"
-  "  --compare               runs on both engines and compares; where they differ, says which instruction does first\n"
-  "  --async=late|now|SEED   when asynchronous copies land: as late as may be, at once, or at random\n"
-  "  --jit-stress SEED       switch engines at random, for tests\n"
-  "  --color=auto|always|never  -h, --help  --version\n"
-  "\n"
-  "ARG, in the order of the parameters or as NAME=ARG; in quotes where it has parentheses:\n"
-  "  5 | 0x10 | -1.5 | 0f3F800000          read as the parameter's type     bytes:HEX    a structure\n"
-  "  zeros:f32[1024] | iota:u32[1024] | fill(1.5):f32[64,64] | random(SEED):f32[1024] | values(1,2,3):u32[3]\n"
-  "  'the cat'                             text, with a 0 at its end; \\n, \\t, \\0 and \\' in it\n"
-  "  like(ARG) | len(ARG)                  zeros in the shape of another argument's array; how many elements that has\n"
-  "  same(ARG)                             behind --then: the buffer that an earlier launch had\n"
-  "  @file.npy | @file.bin                 buffers: the kernel gets the address\n"
-  "  const:@file.npy | const:iota:f32[16]  in constant memory, for ld.const through a parameter: OpenCL's __constant\n"
-  "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as another type\n"
-  "  @file.png:linear,wrap,normalized      a texture: also clamp mirror border point texel float srgb cube volume layers\n"
-  "  new:u8x4[480,640] | @file.npy:surface a surface\n"
-  "\n";
+    "Options of a run, before or behind FILE; -- ends them:\n"
+    "  -k, --kernel NAME       which kernel; not needed where there is one\n"
+    "  --grid X[,Y[,Z]]  --block X[,Y[,Z]]   blocks, threads of a block; default 1, or what the kernel requires "
+    "(.reqntid)\n"
+    "  --grid auto             a thread for each element of the largest buffer; without --block, in blocks of a good "
+    "size\n"
+    "  --then                  another launch behind this one, of the same program on the same device: its -k, --grid, "
+    "--block,\n"
+    "                          --shared, --cooperative and ARGs follow; same(ARG) is a buffer of an earlier one. "
+    "Options below that\n"
+    "                          name an ARG mean the last launch that has it, or, as 1.ARG, the first\n"
+    "  --shared BYTES  --cooperative   dynamic shared memory; all blocks at once, so that they may wait for one "
+    "another\n"
+    "  --print ARG[LO:HI]      elements of a buffer after the launch; ARG is a name or a number from 0; ARG:TYPE reads "
+    "another type\n"
+    "  --save ARG=FILE         .npy, .png, .pgm, and bytes for all other suffixes\n"
+    "  --expect ARG=FILE       compare with .npy or bytes, or with a made array; --ulp N allows floats that distance\n"
+    "  --stats                 what the launch did, on stderr    --json   everything as one object on stdout\n"
+    "  --trace[=FILE]          a line for every warp instruction, on stderr or into FILE; one thread, interpreted\n"
+    "  --threads N  --resident N   workers; blocks that may be resident at once\n"
+    "  --live                  text that the kernel prints appears at once, not when the launch has ended\n"
+    "  --limit NAME=N          a limit of the device, by its name in mxrun info: stack_bytes, heap_bytes, "
+    "constant_bytes ...\n"
+    "  --steps N  --timeout SECONDS   stop after so many warp instructions, or so long\n"
+    "  --jit=auto|on|off  --no-cache  compiled code; without the cache of it\n"
+    "  --jit-dump[=FILE]       does not run: writes the compiled code as assembly with the source's lines, on stdout "
+    "or into FILE\n"
+    "  --compare               runs on both engines and compares; where they differ, says which instruction does "
+    "first\n"
+    "  --async=late|now|SEED   when asynchronous copies land: as late as may be, at once, or at random\n"
+    "  --jit-stress SEED       switch engines at random, for tests\n"
+    "  --color=auto|always|never  -h, --help  --version\n"
+    "\n"
+    "ARG, in the order of the parameters or as NAME=ARG; in quotes where it has parentheses:\n"
+    "  5 | 0x10 | -1.5 | 0f3F800000          read as the parameter's type     bytes:HEX    a structure\n"
+    "  zeros:f32[1024] | iota:u32[1024] | fill(1.5):f32[64,64] | random(SEED):f32[1024] | values(1,2,3):u32[3]\n"
+    "  'the cat'                             text, with a 0 at its end; \\n, \\t, \\0 and \\' in it\n"
+    "  like(ARG) | len(ARG)                  zeros in the shape of another argument's array; how many elements that "
+    "has\n"
+    "  same(ARG)                             behind --then: the buffer that an earlier launch had\n"
+    "  @file.npy | @file.bin                 buffers: the kernel gets the address\n"
+    "  const:@file.npy | const:iota:f32[16]  in constant memory, for ld.const through a parameter: OpenCL's "
+    "__constant\n"
+    "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as "
+    "another type\n"
+    "  @file.png:linear,wrap,normalized      a texture: also clamp mirror border point texel float srgb cube volume "
+    "layers\n"
+    "  new:u8x4[480,640] | @file.npy:surface a surface\n"
+    "\n";
 
-enum { R_KERNEL = O_COMMON, R_GRID, R_BLOCK, R_SHARED, R_COOPERATIVE, R_PRINT, R_SAVE, R_EXPECT, R_ULP, R_STATS, R_JSON, R_TRACE, R_INTERACTIVE, R_SOURCE, R_COMMAND, R_BATCH, R_SCHEDULE, R_RECORD, R_DUMP, R_COMPARE, R_KEEP_GOING, R_SCREEN, R_LIVE, R_THEN };
-static const struct cli_option options[] = {
-  COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, {"block", 0, CLI_REQUIRED, R_BLOCK},
-  {"shared", 0, CLI_REQUIRED, R_SHARED}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, {"print", 0, CLI_REQUIRED, R_PRINT},
-  {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, {"ulp", 0, CLI_REQUIRED, R_ULP},
-  {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON},
-  {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"compare", 0, CLI_NONE, R_COMPARE}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE},
-  {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, {"schedule", 0, CLI_REQUIRED, R_SCHEDULE}, {"record", 0, CLI_NONE, R_RECORD},
-  {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {"tui", 0, CLI_NONE, R_SCREEN}, {"live", 0, CLI_NONE, R_LIVE},
-  {"then", 0, CLI_NONE, R_THEN}, {0}};
+enum {
+  R_KERNEL = O_COMMON,
+  R_GRID,
+  R_BLOCK,
+  R_SHARED,
+  R_COOPERATIVE,
+  R_PRINT,
+  R_SAVE,
+  R_EXPECT,
+  R_ULP,
+  R_STATS,
+  R_JSON,
+  R_TRACE,
+  R_INTERACTIVE,
+  R_SOURCE,
+  R_COMMAND,
+  R_BATCH,
+  R_SCHEDULE,
+  R_RECORD,
+  R_DUMP,
+  R_COMPARE,
+  R_KEEP_GOING,
+  R_SCREEN,
+  R_LIVE,
+  R_THEN
+};
+static const struct cli_option options[] = {COMMON_OPTIONS,
+                                            {"kernel", 'k', CLI_REQUIRED, R_KERNEL},
+                                            {"grid", 0, CLI_REQUIRED, R_GRID},
+                                            {"block", 0, CLI_REQUIRED, R_BLOCK},
+                                            {"shared", 0, CLI_REQUIRED, R_SHARED},
+                                            {"cooperative", 0, CLI_NONE, R_COOPERATIVE},
+                                            {"print", 0, CLI_REQUIRED, R_PRINT},
+                                            {"save", 0, CLI_REQUIRED, R_SAVE},
+                                            {"expect", 0, CLI_REQUIRED, R_EXPECT},
+                                            {"ulp", 0, CLI_REQUIRED, R_ULP},
+                                            {"stats", 0, CLI_NONE, R_STATS},
+                                            {"json", 0, CLI_NONE, R_JSON},
+                                            {"trace", 0, CLI_OPTIONAL, R_TRACE},
+                                            {"jit-dump", 0, CLI_OPTIONAL, R_DUMP},
+                                            {"compare", 0, CLI_NONE, R_COMPARE},
+                                            {"interactive", 'i', CLI_NONE, R_INTERACTIVE},
+                                            {NULL, 'x', CLI_REQUIRED, R_SOURCE},
+                                            {"ex", 'e', CLI_REQUIRED, R_COMMAND},
+                                            {"batch", 0, CLI_NONE, R_BATCH},
+                                            {"schedule", 0, CLI_REQUIRED, R_SCHEDULE},
+                                            {"record", 0, CLI_NONE, R_RECORD},
+                                            {"keep-going", 0, CLI_NONE, R_KEEP_GOING},
+                                            {"tui", 0, CLI_NONE, R_SCREEN},
+                                            {"live", 0, CLI_NONE, R_LIVE},
+                                            {"then", 0, CLI_NONE, R_THEN},
+                                            {0}};
 
-struct wish { int id; const char *text; int64_t ulp; }; /* a --print, --save or --expect, in the order given */
+struct wish {
+  int id;
+  const char *text;
+  int64_t ulp;
+}; /* a --print, --save or --expect, in the order given */
 
 static void parse_shape(const char *option, const char *s, uint32_t *v) {
   const char *whole = s;
@@ -76,11 +135,15 @@ static void parse_shape(const char *option, const char *s, uint32_t *v) {
 }
 
 /* ---- output -----------------------------------------------------------------------------------------------*/
-struct output { FILE *to; struct text printed; bool json, live; };
+struct output {
+  FILE *to;
+  struct text printed;
+  bool json, live;
+};
 static void on_output(void *user, const char *text, size_t size) {
   struct output *o = user;
   if (o->json) text_add(&o->printed, text, size);
-  else fwrite(text, 1, size, o->to), o->live && fflush(o->to);
+  else fwrite(text, 1, size, o->to), o->live &&fflush(o->to);
 }
 /* Assertions that have failed. */
 static void on_message(void *user, const char *text, size_t size) {
@@ -90,7 +153,8 @@ static void on_message(void *user, const char *text, size_t size) {
 }
 
 /* "ARG[LO:HI]", "ARG:TYPE[LO:HI]", "ARG": the buffer, its element type and range */
-static struct arg *parse_print(struct args *launches, const char *s, const struct elem **e, uint64_t *lo, uint64_t *hi) {
+static struct arg *parse_print(struct args *launches, const char *s, const struct elem **e, uint64_t *lo,
+                               uint64_t *hi) {
   size_t n = strcspn(s, "[:");
   struct arg *g = find_in_launches(launches, s, n);
   if (!g) cli_usage("mxrun", "--print %s: the kernel has no parameter '%.*s'", s, (int)n, s);
@@ -113,9 +177,11 @@ static struct arg *parse_print(struct args *launches, const char *s, const struc
   range[m - 2] = 0;
   char *colon = strchr(range, ':');
   if (colon) *colon++ = 0;
-  if ((*range || !colon) && !cli_number(range, UINT64_MAX - 1, lo)) cli_usage("mxrun", "--print %s: '%s' is not a number", s, range);
+  if ((*range || !colon) && !cli_number(range, UINT64_MAX - 1, lo))
+    cli_usage("mxrun", "--print %s: '%s' is not a number", s, range);
   if (!colon) *hi = *lo + 1;
-  else if (*colon && !cli_number(colon, UINT64_MAX, hi)) cli_usage("mxrun", "--print %s: '%s' is not a number", s, colon);
+  else if (*colon && !cli_number(colon, UINT64_MAX, hi))
+    cli_usage("mxrun", "--print %s: '%s' is not a number", s, colon);
   if (*lo > *hi || *hi > count) cli_usage("mxrun", "--print %s: the buffer has %" PRIu64 " elements", s, count);
   return g;
 }
@@ -156,13 +222,23 @@ static void tier_text(struct text *t, const mx_launch_stats *s) {
   text_printf(t, "engine    ");
   switch (s->tier) {
   case MX_TIER_INTERPRETED: text_printf(t, "interpreter, as demanded"); break;
-  case MX_TIER_WAITING: text_printf(t, "interpreter: %.1f ms so far, a compile would take about %.0f ms", s->interpreted_ms, s->predicted_compile_ms); break;
-  case MX_TIER_COMPILING: text_printf(t, "interpreter: the compiler, started in this launch or before, was not ready; about %.0f ms were expected", s->predicted_compile_ms); break;
-  case MX_TIER_COMPILED: text_printf(t, "compiled in %.1f ms, %.0f ms expected", s->compile_ms, s->predicted_compile_ms); break;
+  case MX_TIER_WAITING:
+    text_printf(t, "interpreter: %.1f ms so far, a compile would take about %.0f ms", s->interpreted_ms,
+                s->predicted_compile_ms);
+    break;
+  case MX_TIER_COMPILING:
+    text_printf(
+        t, "interpreter: the compiler, started in this launch or before, was not ready; about %.0f ms were expected",
+        s->predicted_compile_ms);
+    break;
+  case MX_TIER_COMPILED:
+    text_printf(t, "compiled in %.1f ms, %.0f ms expected", s->compile_ms, s->predicted_compile_ms);
+    break;
   case MX_TIER_CACHED: text_printf(t, "compiled code from the cache"); break;
   case MX_TIER_READY: text_printf(t, "compiled code of an earlier launch"); break;
   case MX_TIER_SLOWER:
-    text_printf(t, "interpreter: compiled code took %.0f ns for an instruction, the interpreter %.0f", s->compiled_ns, s->interpreted_ns);
+    text_printf(t, "interpreter: compiled code took %.0f ns for an instruction, the interpreter %.0f", s->compiled_ns,
+                s->interpreted_ns);
     break;
   case MX_TIER_FAILED: text_printf(t, "interpreter: there is no compiled code for this kernel"); break;
   }
@@ -173,27 +249,37 @@ static void stats_text(struct text *t, mx_device *d, bool json) {
   mx_launch_stats s = {.struct_size = sizeof s};
   if (mx_device_stats(d, &s) != MX_OK) return text_printf(t, json ? "null" : "");
   static const char *const reasons[] = {"done", "poll", "trap", "call", "block", "opcode", "diverge", "stress"};
-  static const char *const tiers[] = {"interpreted", "waiting", "compiling", "compiled", "cached", "ready", "failed", "slower"};
+  static const char *const tiers[] = {"interpreted", "waiting", "compiling", "compiled",
+                                      "cached",      "ready",   "failed",    "slower"};
   double compiled = s.steps ? 100.0 * (double)s.steps_compiled / (double)s.steps : 0;
   if (json) {
-    text_printf(t, "{\"seconds\": %.9g, \"threads\": %u, \"blocks\": %" PRIu64 ", \"warps\": %" PRIu64 ", \"steps\": %" PRIu64
-      ", \"steps_compiled\": %" PRIu64 ", \"warps_interpreted\": %" PRIu64 ", \"warps_compiled\": %" PRIu64 ", \"splits\": %" PRIu64
-      ", \"rejoins\": %" PRIu64 ", \"parks\": %" PRIu64 ", \"enters\": %" PRIu64 ", \"exits\": {", s.seconds, s.threads, s.blocks, s.warps,
-      s.steps, s.steps_compiled, s.warps_interpreted, s.warps_compiled, s.splits, s.rejoins, s.parks, s.enters);
+    text_printf(t,
+                "{\"seconds\": %.9g, \"threads\": %u, \"blocks\": %" PRIu64 ", \"warps\": %" PRIu64
+                ", \"steps\": %" PRIu64 ", \"steps_compiled\": %" PRIu64 ", \"warps_interpreted\": %" PRIu64
+                ", \"warps_compiled\": %" PRIu64 ", \"splits\": %" PRIu64 ", \"rejoins\": %" PRIu64
+                ", \"parks\": %" PRIu64 ", \"enters\": %" PRIu64 ", \"exits\": {",
+                s.seconds, s.threads, s.blocks, s.warps, s.steps, s.steps_compiled, s.warps_interpreted,
+                s.warps_compiled, s.splits, s.rejoins, s.parks, s.enters);
     for (size_t k = 0; k < 8; k++) text_printf(t, "%s\"%s\": %" PRIu64, k ? ", " : "", reasons[k], s.exits[k]);
-    text_printf(t, "}, \"tier\": \"%s\", \"interpreted_ms\": %.6g, \"predicted_compile_ms\": %.6g, \"compile_ms\": %.6g, \"cache_hits\": %" PRIu64 ", \"cache_misses\": %" PRIu64 ", \"resident_blocks\": %u, "
-      "\"peak_resident_blocks\": %u, \"printf_lost\": %" PRIu64 ", \"pmevents\": [", tiers[s.tier], s.interpreted_ms, s.predicted_compile_ms, s.compile_ms, s.cache_hits, s.cache_misses,
-      s.resident_blocks, s.peak_resident_blocks, s.printf_lost);
+    text_printf(t,
+                "}, \"tier\": \"%s\", \"interpreted_ms\": %.6g, \"predicted_compile_ms\": %.6g, \"compile_ms\": %.6g, "
+                "\"cache_hits\": %" PRIu64 ", \"cache_misses\": %" PRIu64 ", \"resident_blocks\": %u, "
+                "\"peak_resident_blocks\": %u, \"printf_lost\": %" PRIu64 ", \"pmevents\": [",
+                tiers[s.tier], s.interpreted_ms, s.predicted_compile_ms, s.compile_ms, s.cache_hits, s.cache_misses,
+                s.resident_blocks, s.peak_resident_blocks, s.printf_lost);
     for (size_t k = 0; k < 16; k++) text_printf(t, "%s%" PRIu64, k ? ", " : "", s.pmevents[k]);
     text_printf(t, "]}");
     return;
   }
-  text_printf(t, "time      %.3f ms on %u thread%s, %" PRIu64 " blocks, %" PRIu64 " warps\n", s.seconds * 1e3, s.threads, s.threads == 1 ? "" : "s", s.blocks, s.warps);
+  text_printf(t, "time      %.3f ms on %u thread%s, %" PRIu64 " blocks, %" PRIu64 " warps\n", s.seconds * 1e3,
+              s.threads, s.threads == 1 ? "" : "s", s.blocks, s.warps);
   text_printf(t, "steps     %" PRIu64 " warp instructions", s.steps);
   if (s.seconds > 0) text_printf(t, ", %.1f million a second", (double)s.steps / s.seconds * 1e-6);
   text_printf(t, "; %.1f %% in compiled code\n", compiled);
-  text_printf(t, "warps     %" PRIu64 " ran compiled code, %" PRIu64 " never did\n", s.warps_compiled, s.warps_interpreted);
-  text_printf(t, "control   %" PRIu64 " splits, %" PRIu64 " rejoins, %" PRIu64 " parked blocks, at most %u resident\n", s.splits, s.rejoins, s.parks, s.peak_resident_blocks);
+  text_printf(t, "warps     %" PRIu64 " ran compiled code, %" PRIu64 " never did\n", s.warps_compiled,
+              s.warps_interpreted);
+  text_printf(t, "control   %" PRIu64 " splits, %" PRIu64 " rejoins, %" PRIu64 " parked blocks, at most %u resident\n",
+              s.splits, s.rejoins, s.parks, s.peak_resident_blocks);
   if (s.enters) {
     text_printf(t, "compiled  %" PRIu64 " entries; exits:", s.enters);
     for (size_t k = 0; k < 8; k++)
@@ -203,7 +289,8 @@ static void stats_text(struct text *t, mx_device *d, bool json) {
   tier_text(t, &s);
   for (size_t k = 0; k < 16; k++)
     if (s.pmevents[k]) text_printf(t, "pmevent   %zu: %" PRIu64 "\n", k, s.pmevents[k]);
-  if (s.printf_lost) text_printf(t, "printf    %" PRIu64 " bytes were overwritten before they could be read\n", s.printf_lost);
+  if (s.printf_lost)
+    text_printf(t, "printf    %" PRIu64 " bytes were overwritten before they could be read\n", s.printf_lost);
 }
 
 /* The device's trap as an object: what the text says, in parts. */
@@ -211,12 +298,15 @@ static void trap_json(struct text *t, mx_device *d) {
   mx_trap_info i = {.struct_size = sizeof i};
   if (mx_device_trap(d, &i) != MX_OK || i.kind == MX_TRAP_NONE) return text_printf(t, "null");
   text_printf(t, "{\"kind\": \"%s\"", mx_trap_kind_name(i.kind));
-  const char *const texts[][2] = {{"kernel", i.kernel}, {"function", i.function}, {"file", i.file}, {"instruction", i.instruction}, {"nearest", i.nearest}, {"detail", i.detail}};
+  const char *const texts[][2] = {{"kernel", i.kernel},           {"function", i.function}, {"file", i.file},
+                                  {"instruction", i.instruction}, {"nearest", i.nearest},   {"detail", i.detail}};
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
     if (texts[k][1]) text_printf(t, ", \"%s\": ", texts[k][0]), text_json(t, texts[k][1]);
-  text_printf(t, ", \"line\": %u, \"pc\": %u, \"block\": [%u, %u, %u], \"warp\": %u, \"lanes\": \"0x%" PRIx64 "\"", i.line, i.pc, i.block[0], i.block[1],
-    i.block[2], i.warp, i.lanes);
-  if (i.has_address) text_printf(t, ", \"address\": \"0x%" PRIx64 "\", \"bytes\": %u, \"write\": %s", i.address, i.access_bytes, i.is_write ? "true" : "false");
+  text_printf(t, ", \"line\": %u, \"pc\": %u, \"block\": [%u, %u, %u], \"warp\": %u, \"lanes\": \"0x%" PRIx64 "\"",
+              i.line, i.pc, i.block[0], i.block[1], i.block[2], i.warp, i.lanes);
+  if (i.has_address)
+    text_printf(t, ", \"address\": \"0x%" PRIx64 "\", \"bytes\": %u, \"write\": %s", i.address, i.access_bytes,
+                i.is_write ? "true" : "false");
   text_printf(t, "}");
 }
 
@@ -236,13 +326,22 @@ struct job {
   const char *kernel_name;
   mx_launch_config config;
   bool block_given;
-  char **words; size_t nwords;
+  char **words;
+  size_t nwords;
   mx_kernel *kernel;
   mx_kernel_info info;
   struct args args;
 };
-struct jobs { struct job *at; size_t n; };
-struct showing { bool stats, json; const char *trace; const struct wish *wish; size_t nwishes; };
+struct jobs {
+  struct job *at;
+  size_t n;
+};
+struct showing {
+  bool stats, json;
+  const char *trace;
+  const struct wish *wish;
+  size_t nwishes;
+};
 
 static struct job *add_job(struct jobs *j, char **words) {
   j->at[j->n] = (struct job){.config = MX_LAUNCH_CONFIG_INIT, .words = words};
@@ -250,11 +349,16 @@ static struct job *add_job(struct jobs *j, char **words) {
 }
 
 /* What is said of a launch, in stats and in JSON. */
-static mx_status run_job(struct job *job, const struct jobs *all, mx_device *d, const struct showing *show, struct text *j) {
+static mx_status run_job(struct job *job, const struct jobs *all, mx_device *d, const struct showing *show,
+                         struct text *j) {
   char *failure = NULL;
-  mx_status s = show->trace ? launch_traced(d, job->kernel, &job->config, job->args.params, job->args.bytes, show->trace, &failure)
-                            : launch_watched(d, job->kernel, &job->config, job->args.params, job->args.bytes, job->info.name);
-  if (show->json) text_printf(j, "\"kernel\": "), text_json(j, job->info.name), text_printf(j, ", \"status\": \"%s\"", mx_status_name(s));
+  mx_status s =
+      show->trace
+          ? launch_traced(d, job->kernel, &job->config, job->args.params, job->args.bytes, show->trace, &failure)
+          : launch_watched(d, job->kernel, &job->config, job->args.params, job->args.bytes, job->info.name);
+  if (show->json)
+    text_printf(j, "\"kernel\": "), text_json(j, job->info.name),
+        text_printf(j, ", \"status\": \"%s\"", mx_status_name(s));
   if (s != MX_OK) {
     char *text = failure ? failure : failure_text(d, s);
     if (show->json) text_printf(j, ", \"error\": "), text_json(j, text);
@@ -269,7 +373,8 @@ static mx_status run_job(struct job *job, const struct jobs *all, mx_device *d, 
   if (show->stats || show->json) {
     struct text t = {0};
     if (show->json) text_printf(j, ", \"stats\": ");
-    if (show->stats && all->n > 1) text_printf(&t, "launch    %zu of %zu: %s\n", (size_t)(job - all->at) + 1, all->n, job->info.name);
+    if (show->stats && all->n > 1)
+      text_printf(&t, "launch    %zu of %zu: %s\n", (size_t)(job - all->at) + 1, all->n, job->info.name);
     stats_text(show->json ? j : &t, d, show->json);
     fflush(stdout);
     if (show->stats && t.s) fputs(t.s, stderr);
@@ -387,7 +492,9 @@ static int run(int argc, char **argv, int next, bool looks) {
       break;
     case R_COOPERATIVE: job->config.cooperative = true; break;
     case R_THEN: job = add_job(&jobs, words + nwords); break;
-    case R_PRINT: case R_SAVE: case R_EXPECT: wish[show.nwishes++] = (struct wish){id, value, 0}; break;
+    case R_PRINT:
+    case R_SAVE:
+    case R_EXPECT: wish[show.nwishes++] = (struct wish){id, value, 0}; break;
     case R_ULP:
       if (!cli_number(value, INT64_MAX, &v)) cli_usage("mxrun", "--ulp: '%s' is not a number", value);
       ulp = (int64_t)v;
@@ -412,12 +519,15 @@ static int run(int argc, char **argv, int next, bool looks) {
       if (!cli_number(value, UINT64_MAX, &start.seed)) cli_usage("mxrun", "--schedule: '%s' is not a number", value);
       break;
     default: common_option(id, value, &m);
-  }
+    }
   for (size_t k = 0; k < jobs.n; k++) machine_config(&jobs.at[k].config, &m), jobs.at[k].config.live = live;
   for (size_t k = 0; k < show.nwishes; k++) wish[k].ulp = ulp;
-  if (!looks && (start.nsources || start.batch || start.record || start.seed)) cli_usage("mxrun", "-x, --ex, --batch, --record and --schedule belong to -i");
-  if (compare && (looks || show.trace || dump || show.stats || show.json || show.nwishes || m.jit_stress)) cli_usage("mxrun", "--compare stands alone: it shows what differs, and nothing else");
-  if (jobs.n > 1 && (looks || compare || show.trace || dump)) cli_usage("mxrun", "--then: sessions, --compare, --trace and --jit-dump look at one launch");
+  if (!looks && (start.nsources || start.batch || start.record || start.seed))
+    cli_usage("mxrun", "-x, --ex, --batch, --record and --schedule belong to -i");
+  if (compare && (looks || show.trace || dump || show.stats || show.json || show.nwishes || m.jit_stress))
+    cli_usage("mxrun", "--compare stands alone: it shows what differs, and nothing else");
+  if (jobs.n > 1 && (looks || compare || show.trace || dump))
+    cli_usage("mxrun", "--then: sessions, --compare, --trace and --jit-dump look at one launch");
   int status = CLI_REFUSED;
   if (looks) {
     start.file = file, start.kernel = jobs.at->kernel_name, start.words = words, start.nwords = nwords;
@@ -456,7 +566,8 @@ static int run(int argc, char **argv, int next, bool looks) {
     if (failure) fprintf(stderr, "mxrun: %s\n", failure);
     free(failure);
   } else if (good && compare) {
-    status = compare_engines(&(struct comparison){&m, &jobs.at->config, name, bytes, jobs.at->info.name, size, words, nwords});
+    status = compare_engines(
+        &(struct comparison){&m, &jobs.at->config, name, bytes, jobs.at->info.name, size, words, nwords});
   } else if (good) {
     status = run_jobs(&jobs, d, &show, &out);
   }

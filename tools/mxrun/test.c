@@ -15,27 +15,34 @@
 #include <unistd.h>
 
 const char *const test_help =
-  "Options of test:\n"
-  "  PATH...                 manifests, and every *.launch under a folder\n"
-  "  -v, --verbose           a line for each test, passed ones too     -j, --jobs N   tests at the same time\n"
-  "  --filter TEXT           only tests whose name holds TEXT          --list         names only\n"
-  "  --round-trip            also assemble, disassemble, assemble: the same bytes\n"
-  "  --stats                 sums over all launches, on stderr         --json\n"
-  "  --threads N  --resident N  --jit=auto|on|off  --jit-stress SEED  --async late|now|SEED  --steps N  --timeout SECONDS (default 60)\n"
-  "\n";
+    "Options of test:\n"
+    "  PATH...                 manifests, and every *.launch under a folder\n"
+    "  -v, --verbose           a line for each test, passed ones too     -j, --jobs N   tests at the same time\n"
+    "  --filter TEXT           only tests whose name holds TEXT          --list         names only\n"
+    "  --round-trip            also assemble, disassemble, assemble: the same bytes\n"
+    "  --stats                 sums over all launches, on stderr         --json\n"
+    "  --threads N  --resident N  --jit=auto|on|off  --jit-stress SEED  --async late|now|SEED  --steps N  --timeout "
+    "SECONDS (default 60)\n"
+    "\n";
 
 enum { T_VERBOSE = O_COMMON, T_JOBS, T_FILTER, T_LIST, T_ROUND, T_STATS, T_JSON };
-static const struct cli_option options[] = {
-  COMMON_OPTIONS, {"verbose", 'v', CLI_NONE, T_VERBOSE}, {"jobs", 'j', CLI_REQUIRED, T_JOBS}, {"filter", 0, CLI_REQUIRED, T_FILTER},
-  {"list", 0, CLI_NONE, T_LIST}, {"round-trip", 0, CLI_NONE, T_ROUND}, {"stats", 0, CLI_NONE, T_STATS}, {"json", 0, CLI_NONE, T_JSON}, {0}};
+static const struct cli_option options[] = {COMMON_OPTIONS,
+                                            {"verbose", 'v', CLI_NONE, T_VERBOSE},
+                                            {"jobs", 'j', CLI_REQUIRED, T_JOBS},
+                                            {"filter", 0, CLI_REQUIRED, T_FILTER},
+                                            {"list", 0, CLI_NONE, T_LIST},
+                                            {"round-trip", 0, CLI_NONE, T_ROUND},
+                                            {"stats", 0, CLI_NONE, T_STATS},
+                                            {"json", 0, CLI_NONE, T_JSON},
+                                            {0}};
 
 /* Groups of instructions that mx refuses by name for now; a test that needs one is reported as refused. */
 static const char *const refused_groups[] = {"cluster", "warpgroup"};
 
 enum result { PASSED, FAILED, REFUSED };
 struct test {
-  char *path;           /* of the manifest */
-  char *folder;         /* paths in it start here; ends with '/', or is "" */
+  char *path;   /* of the manifest */
+  char *folder; /* paths in it start here; ends with '/', or is "" */
   char *name;
   struct manifest m;
   enum result result;
@@ -49,7 +56,8 @@ struct suite {
   struct machine machine;
   bool verbose, round_trip, json, terminal;
   pthread_mutex_t lock;
-  char **files; size_t nfiles; /* texts of manifests: strings of tests point into them */
+  char **files;
+  size_t nfiles; /* texts of manifests: strings of tests point into them */
 };
 
 /* ---- finding --------------------------------------------------------------------------------------------*/
@@ -67,7 +75,8 @@ static void add_manifests(struct suite *s, const char *path) {
   do {
     s->test = cli_realloc(s->test, (s->n + 1) * sizeof *s->test);
     struct test *t = &s->test[s->n++];
-    *t = (struct test){.path = cli_strdup(cli_file_name(path)), .folder = slash ? format("%.*s/", (int)(slash - path), path) : cli_strdup("")};
+    *t = (struct test){.path = cli_strdup(cli_file_name(path)),
+                       .folder = slash ? format("%.*s/", (int)(slash - path), path) : cli_strdup("")};
     char *stem = cli_strdup(base), *dot = strrchr(stem, '.');
     if (dot && dot > stem) *dot = 0;
     if (!bytes) {
@@ -115,7 +124,9 @@ static void on_output(void *user, const char *text, size_t size) { text_add(user
 /* Failed assertions: no output of the program, and the trap tells of them. */
 static void on_message(void *user, const char *text, size_t size) { (void)user, (void)text, (void)size; }
 
-static char *beside(const struct test *t, const char *file) { return *file == '/' ? cli_strdup(file) : format("%s%s", t->folder, file); }
+static char *beside(const struct test *t, const char *file) {
+  return *file == '/' ? cli_strdup(file) : format("%s%s", t->folder, file);
+}
 
 /* A file beside the manifest, or a made array. */
 static bool get_data(const struct test *t, struct data *d, const char *text, char **why) {
@@ -162,7 +173,8 @@ static char *check_diagnostics(struct test *t, const char *name, const char *tex
     if (!expected) wrong = format("unexpected diagnostic: %u:%u: %s [%s]", x->line, x->col, x->text, x->id);
   }
   for (unsigned j = 0; j < t->m.ndiags && !wrong; j++)
-    if (!t->m.diags[j].found) wrong = format("line %u: the diagnostic '%s' did not come", t->m.diags[j].line, t->m.diags[j].id);
+    if (!t->m.diags[j].found)
+      wrong = format("line %u: the diagnostic '%s' did not come", t->m.diags[j].line, t->m.diags[j].id);
   if (!wrong && errors && mx_asm_bytes(r, &nbytes)) wrong = cli_strdup("bytes in spite of errors");
   mx_asm_free(r);
   return wrong;
@@ -180,11 +192,14 @@ static char *check_round_trip(const char *name, const char *text, size_t size) {
     why = cli_strdup("round trip: it does not assemble");
   } else if (mx__image_read(first, n, &image, &why) == MX__LOAD_OK) {
     back = mx__disassemble(&image->image);
-    again = back ? mx_assemble(back, strlen(back), &(mx_asm_options){.struct_size = sizeof(mx_asm_options), .file_name = "<disassembly>"}) : NULL;
+    again = back ? mx_assemble(back, strlen(back),
+                               &(mx_asm_options){.struct_size = sizeof(mx_asm_options), .file_name = "<disassembly>"})
+                 : NULL;
     second = again ? mx_asm_bytes(again, &m) : NULL;
     const mx_asm_diagnostic *first_error = mx_asm_diagnostic_at(again, 0);
     if (again && !second && first_error)
-      why = format("round trip: the disassembly's line %u: %s: %s", first_error->line, first_error->text, first_error->source_line ? first_error->source_line : "");
+      why = format("round trip: the disassembly's line %u: %s: %s", first_error->line, first_error->text,
+                   first_error->source_line ? first_error->source_line : "");
     else if (!second) cli_no_memory();
     else if (n != m || memcmp(first, second, n)) why = format("round trip: %zu bytes became %zu other ones", n, m);
   } else if (!why) {
@@ -232,9 +247,13 @@ static char *check_end(struct test *t, mx_device *d, mx_status s) {
   if (m->trap) {
     mx_trap_info trap = {.struct_size = sizeof trap};
     mx_device_trap(d, &trap);
-    bool right = s == MX_TRAPPED ? !strcmp(mx_trap_kind_name(trap.kind), m->trap) || !strcmp(m->trap, "TRAPPED") : status_named(s, m->trap);
-    if (!right) why = format("expected %s, the launch ended with %s", m->trap, s == MX_TRAPPED ? mx_trap_kind_name(trap.kind) : mx_status_name(s));
-    else if (m->trap_text && (!text || !strstr(text, m->trap_text))) why = format("expected '%s' in: %s", m->trap_text, text ? text : "");
+    bool right = s == MX_TRAPPED ? !strcmp(mx_trap_kind_name(trap.kind), m->trap) || !strcmp(m->trap, "TRAPPED")
+                                 : status_named(s, m->trap);
+    if (!right)
+      why = format("expected %s, the launch ended with %s", m->trap,
+                   s == MX_TRAPPED ? mx_trap_kind_name(trap.kind) : mx_status_name(s));
+    else if (m->trap_text && (!text || !strstr(text, m->trap_text)))
+      why = format("expected '%s' in: %s", m->trap_text, text ? text : "");
   } else if (s != MX_OK) {
     why = text;
     text = NULL;
@@ -276,7 +295,8 @@ static char *make_object(struct test *t, mx_device *d, struct buffers *b, const 
 }
 
 /* Buffers and the parameter block of one of the launches. */
-static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx_kernel *k, struct buffers *b, unsigned char *params) {
+static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx_kernel *k, struct buffers *b,
+                    unsigned char *params) {
   struct manifest *m = &t->m;
   char *why = NULL;
   for (unsigned i = stage->first; i < stage->first + stage->nargs; i++) {
@@ -288,7 +308,9 @@ static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx
     uint64_t size = buffer || object ? 8 : a->kind == MARG_SCALAR ? a->type->size : a->bytes;
     const struct marg *made = a->kind == MARG_SAME ? &m->args[a->same] : a;
     if (made->kind == MARG_CONST && p.size == 4) size = 4; /* offsets in the constant window fit */
-    if (p.size != size) return format("line %u: the argument has %llu bytes, parameter %u has %u", a->line, (unsigned long long)size, i - stage->first, p.size);
+    if (p.size != size)
+      return format("line %u: the argument has %llu bytes, parameter %u has %u", a->line, (unsigned long long)size,
+                    i - stage->first, p.size);
     if (a->kind == MARG_SCALAR) memcpy(params + p.offset, &a->bytes, p.size);
     if (a->kind == MARG_BYTES) memcpy(params + p.offset, a->raw, p.size);
     if (object) {
@@ -320,12 +342,15 @@ static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx
   return NULL;
 }
 
-static bool is_result(const struct marg *a) { return a->kind == MARG_OUT || a->kind == MARG_INOUT || (a->kind == MARG_SURF && a->is_result); }
+static bool is_result(const struct marg *a) {
+  return a->kind == MARG_OUT || a->kind == MARG_INOUT || (a->kind == MARG_SURF && a->is_result);
+}
 static char *compare_memory(struct test *t, mx_device *d, struct buffers *b) {
   struct manifest *m = &t->m;
   unsigned e = 0, outs = 0;
   for (unsigned i = 0; i < m->nargs; i++) outs += is_result(&m->args[i]);
-  if (m->nexpects && m->nexpects != outs) return format("%u expectations for %u out and inout arguments and surfaces", m->nexpects, outs);
+  if (m->nexpects && m->nexpects != outs)
+    return format("%u expectations for %u out and inout arguments and surfaces", m->nexpects, outs);
   for (unsigned i = 0; i < m->nargs && m->nexpects; i++) {
     const struct marg *a = &m->args[i];
     if (!is_result(a)) continue;
@@ -337,11 +362,14 @@ static char *compare_memory(struct test *t, mx_device *d, struct buffers *b) {
       b->data[i].bytes = cli_alloc(b->data[i].size + 1);
       if ((why = image_read_back(d, &m->images[a->image], &b->images[a->image], b->data[i].bytes))) return why;
     }
-    mx_status s = a->kind == MARG_SURF ? MX_OK : b->data[i].size ? mx_copy_from_device(d, b->data[i].bytes, b->address[i], b->data[i].size) : MX_OK;
+    mx_status s = a->kind == MARG_SURF ? MX_OK
+                  : b->data[i].size    ? mx_copy_from_device(d, b->data[i].bytes, b->address[i], b->data[i].size)
+                                       : MX_OK;
     if (s != MX_OK) return failure_text(d, s);
     if (!get_data(t, &want, x->text, &why)) return why;
     if (x->type) want.type = x->type;
-    if (!data_equal(&b->data[i], &want, x->ulp, &difference)) why = format("argument %u (%s): %s", i, x->text, difference);
+    if (!data_equal(&b->data[i], &want, x->ulp, &difference))
+      why = format("argument %u (%s): %s", i, x->text, difference);
     free(difference);
     data_free(&want);
     if (why) return why;
@@ -350,13 +378,14 @@ static char *compare_memory(struct test *t, mx_device *d, struct buffers *b) {
 }
 
 /* One launch of the manifest; *status is how it ended. */
-static char *run_stage(struct test *t, const struct suite *suite, const struct mstage *stage, mx_device *d, mx_module *module, struct buffers *b,
-                       mx_status *status) {
+static char *run_stage(struct test *t, const struct suite *suite, const struct mstage *stage, mx_device *d,
+                       mx_module *module, struct buffers *b, mx_status *status) {
   const struct manifest *m = &t->m;
   mx_kernel *k = NULL;
   if (!stage->kernel && mx_module_kernel_count(module) == 1) k = mx_module_kernel_at(module, 0);
   else if (!stage->kernel) return cli_strdup("no 'kernel' line, and not exactly one kernel in the program");
-  else if (mx_module_kernel(module, stage->kernel, &k) != MX_OK) return format("there is no kernel '%s'", stage->kernel);
+  else if (mx_module_kernel(module, stage->kernel, &k) != MX_OK)
+    return format("there is no kernel '%s'", stage->kernel);
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_kernel_get_info(k, &info);
   if (stage->nargs != info.params) return format("%u arguments, the kernel takes %u", stage->nargs, info.params);
@@ -375,13 +404,15 @@ static char *run_stage(struct test *t, const struct suite *suite, const struct m
     *status = mx_launch(k, &c, params, info.param_bytes);
     mx_launch_stats st = {.struct_size = sizeof st};
     if (mx_device_stats(d, &st) == MX_OK)
-      t->warps_compiled += st.warps_compiled, t->warps_interpreted += st.warps_interpreted, t->steps += st.steps, t->steps_compiled += st.steps_compiled;
+      t->warps_compiled += st.warps_compiled, t->warps_interpreted += st.warps_interpreted, t->steps += st.steps,
+          t->steps_compiled += st.steps_compiled;
   }
   free(params);
   return why;
 }
 
-static char *run_on(struct test *t, const struct suite *suite, mx_device *d, const char *name, const char *text, size_t size) {
+static char *run_on(struct test *t, const struct suite *suite, mx_device *d, const char *name, const char *text,
+                    size_t size) {
   struct manifest *m = &t->m;
   mx_module *module = NULL;
   char *why = NULL, *said = NULL;
@@ -412,7 +443,8 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
   mx_device_set_messages(d, on_message, NULL);
   mx_status s = MX_OK;
   why = make_images(t, d, b);
-  for (unsigned n = 0; n < m->nstages && !why && s == MX_OK; n++) why = run_stage(t, suite, &m->stages[n], d, module, b, &s);
+  for (unsigned n = 0; n < m->nstages && !why && s == MX_OK; n++)
+    why = run_stage(t, suite, &m->stages[n], d, module, b, &s);
   if (!why && m->refused) {
     said = s == MX_OK ? NULL : failure_text(d, s);
     if (!said) why = format("expected a refusal with '%s', but it ran", m->refused);
@@ -427,7 +459,8 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
     if (get_data(t, &want, m->stdout_file, &why)) {
       want.bytes = cli_realloc(want.bytes, want.size + 1);
       want.bytes[want.size] = 0;
-      if (!same_lines(printed.s, printed.n, (char *)want.bytes, want.size)) why = format("stdout differs from %s", m->stdout_file);
+      if (!same_lines(printed.s, printed.n, (char *)want.bytes, want.size))
+        why = format("stdout differs from %s", m->stdout_file);
       data_free(&want);
     }
   }
@@ -477,7 +510,8 @@ static void run_test(struct test *t, const struct suite *suite) {
 static void report(const struct suite *s, const struct test *t) {
   if (s->json || (t->result == PASSED && !s->verbose)) return;
   bool color = cli_color(stdout);
-  static const char *const words[] = {"ok", "FAILED", "refused"}, *const colors[] = {"\033[32m", "\033[31m", "\033[33m"};
+  static const char *const words[] = {"ok", "FAILED", "refused"}, *const colors[] = {"\033[32m", "\033[31m",
+                                                                                     "\033[33m"};
   printf("%s%s%s %s", color ? colors[t->result] : "", words[t->result], color ? "\033[0m" : "", t->name);
   if (t->result == FAILED) printf(" (%s)", t->path);
   if (t->reason) { /* the first line says most; a program with many errors would hide the other tests */
@@ -534,14 +568,17 @@ int command_test(int argc, char **argv, int next) {
   for (int id; (id = cli_next(&c, &value)) != CLI_END;) switch (id) {
     case CLI_WORD: add_path(&s, value, 0), paths++; break;
     case T_VERBOSE: s.verbose = true; break;
-    case T_JOBS: if (!cli_number(value, 256, &jobs) || !jobs) cli_usage("mxrun", "--jobs: '%s' is not a number from 1 to 256", value); break;
+    case T_JOBS:
+      if (!cli_number(value, 256, &jobs) || !jobs)
+        cli_usage("mxrun", "--jobs: '%s' is not a number from 1 to 256", value);
+      break;
     case T_FILTER: filter = value; break;
     case T_LIST: list = true; break;
     case T_ROUND: s.round_trip = true; break;
     case T_STATS: stats = true; break;
     case T_JSON: s.json = true; break;
     default: common_option(id, value, &s.machine);
-  }
+    }
   if (!paths) cli_usage("mxrun", "test: no manifest or folder given");
   size_t kept = 0;
   for (size_t k = 0; k < s.n; k++) {
@@ -577,8 +614,9 @@ int command_test(int argc, char **argv, int next) {
     size_t passed = s.n - s.failed - refused;
     fflush(stdout);
     if (stats)
-      fprintf(stderr, "%llu warps ran compiled code, %llu never did; %llu steps, %llu of them compiled\n", (unsigned long long)compiled,
-        (unsigned long long)interpreted, (unsigned long long)steps, (unsigned long long)in_code);
+      fprintf(stderr, "%llu warps ran compiled code, %llu never did; %llu steps, %llu of them compiled\n",
+              (unsigned long long)compiled, (unsigned long long)interpreted, (unsigned long long)steps,
+              (unsigned long long)in_code);
     if (s.json) print_json(&s, passed, refused);
     else {
       if (refused) printf("%zu refused\n", refused);

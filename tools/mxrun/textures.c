@@ -4,10 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { const char *name; mx_array_kind kind; int where; } kinds[] = {
-  {"1d", MX_ARRAY_1D, IMAGE_ARRAY}, {"2d", MX_ARRAY_2D, IMAGE_ARRAY}, {"3d", MX_ARRAY_3D, IMAGE_ARRAY}, {"1dlayered", MX_ARRAY_1D_LAYERED, IMAGE_ARRAY},
-  {"2dlayered", MX_ARRAY_2D_LAYERED, IMAGE_ARRAY}, {"cube", MX_ARRAY_CUBE, IMAGE_ARRAY}, {"cubelayered", MX_ARRAY_CUBE_LAYERED, IMAGE_ARRAY},
-  {"linear", MX_ARRAY_1D, IMAGE_LINEAR}, {"pitch2d", MX_ARRAY_2D, IMAGE_PITCHED}};
+static const struct {
+  const char *name;
+  mx_array_kind kind;
+  int where;
+} kinds[] = {{"1d", MX_ARRAY_1D, IMAGE_ARRAY},
+             {"2d", MX_ARRAY_2D, IMAGE_ARRAY},
+             {"3d", MX_ARRAY_3D, IMAGE_ARRAY},
+             {"1dlayered", MX_ARRAY_1D_LAYERED, IMAGE_ARRAY},
+             {"2dlayered", MX_ARRAY_2D_LAYERED, IMAGE_ARRAY},
+             {"cube", MX_ARRAY_CUBE, IMAGE_ARRAY},
+             {"cubelayered", MX_ARRAY_CUBE_LAYERED, IMAGE_ARRAY},
+             {"linear", MX_ARRAY_1D, IMAGE_LINEAR},
+             {"pitch2d", MX_ARRAY_2D, IMAGE_PITCHED}};
 
 bool image_kind(struct image_spec *s, const char *word) {
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
@@ -39,13 +48,18 @@ bool image_size(struct image_spec *s, const char *word) {
 }
 
 bool image_format(mx_array_desc *a, const char *word, size_t n) {
-  static const struct { const char *name; mx_texel_type type; uint32_t bits; } types[] = {
-    {"u8", MX_TEXEL_UNSIGNED, 8}, {"u16", MX_TEXEL_UNSIGNED, 16}, {"u32", MX_TEXEL_UNSIGNED, 32}, {"s8", MX_TEXEL_SIGNED, 8},
-    {"s16", MX_TEXEL_SIGNED, 16}, {"s32", MX_TEXEL_SIGNED, 32}, {"f16", MX_TEXEL_FLOAT, 16}, {"f32", MX_TEXEL_FLOAT, 32}};
+  static const struct {
+    const char *name;
+    mx_texel_type type;
+    uint32_t bits;
+  } types[] = {{"u8", MX_TEXEL_UNSIGNED, 8}, {"u16", MX_TEXEL_UNSIGNED, 16}, {"u32", MX_TEXEL_UNSIGNED, 32},
+               {"s8", MX_TEXEL_SIGNED, 8},   {"s16", MX_TEXEL_SIGNED, 16},   {"s32", MX_TEXEL_SIGNED, 32},
+               {"f16", MX_TEXEL_FLOAT, 16},  {"f32", MX_TEXEL_FLOAT, 32}};
   for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
     const size_t length = strlen(types[k].name);
     if (n < length || memcmp(word, types[k].name, length)) continue;
-    const bool has_count = n == length + 2 && word[length] == 'x' && word[length + 1] && strchr("124", word[length + 1]);
+    const bool has_count =
+        n == length + 2 && word[length] == 'x' && word[length + 1] && strchr("124", word[length + 1]);
     if (n != length && !has_count) continue;
     a->type = types[k].type, a->bits = types[k].bits, a->channels = has_count ? (uint32_t)(word[length + 1] - '0') : 1;
     return true;
@@ -80,15 +94,18 @@ static bool float_bits(const char *s, size_t n, float *v) {
 }
 
 const char *texture_key(mx_texture_desc *t, const char *word) {
-  static const char *const modes[] = {"wrap", "clamp", "mirror", "border", NULL}, *const filters[] = {"point", "linear", NULL};
+  static const char *const modes[] = {"wrap", "clamp", "mirror", "border", NULL}, *const filters[] = {"point", "linear",
+                                                                                                      NULL};
   static const char *const coords[] = {"texel", "normalized", NULL}, *const reads[] = {"element", "normalized", NULL};
-  static const char *const keys[] = {"addr", "filter", "coords", "read", "border", "mip", "bias", "minlod", "maxlod", "aniso", NULL};
+  static const char *const keys[] = {"addr", "filter", "coords", "read",  "border", "mip",
+                                     "bias", "minlod", "maxlod", "aniso", NULL};
   enum { ADDR, FILTER, COORDS, READ, BORDER, MIP, BIAS, MINLOD, MAXLOD, ANISO };
   unsigned key, v = 0;
   if (!strcmp(word, "srgb")) return t->srgb = true, NULL;
   if (!strcmp(word, "seamless")) return t->seamless = true, NULL;
   const char *value = strchr(word, '=');
-  if (!value || !choice(word, (size_t)(value - word), keys, &key)) return "expected addr=, filter=, coords=, read=, srgb, seamless, border=, mip=, bias=, minlod=, maxlod= or aniso=";
+  if (!value || !choice(word, (size_t)(value - word), keys, &key))
+    return "expected addr=, filter=, coords=, read=, srgb, seamless, border=, mip=, bias=, minlod=, maxlod= or aniso=";
   const size_t n = strlen(++value);
   uint64_t number;
   switch (key) {
@@ -97,7 +114,8 @@ const char *texture_key(mx_texture_desc *t, const char *word) {
     for (const char *p = value; k < 3; k++) {
       const size_t length = strcspn(p, ",");
       if (!choice(p, length, modes, &v)) return "expected wrap, clamp, mirror or border, up to three of them";
-      for (unsigned j = k; j < 3; j++) t->address_mode[j] = (mx_address_mode)v; /* the last one is that of all others, too */
+      for (unsigned j = k; j < 3; j++)
+        t->address_mode[j] = (mx_address_mode)v; /* the last one is that of all others, too */
       p += length;
       if (!*p) return NULL;
       p++;
@@ -122,7 +140,8 @@ const char *texture_key(mx_texture_desc *t, const char *word) {
   case BIAS: return float_bits(value, n, &t->mip_bias) ? NULL : "expected a float's bits in hexadecimal";
   case MINLOD: return float_bits(value, n, &t->min_lod) ? NULL : "expected a float's bits in hexadecimal";
   case MAXLOD: return float_bits(value, n, &t->max_lod) ? NULL : "expected a float's bits in hexadecimal";
-  default: return cli_number(value, 16, &number) ? t->max_anisotropy = (uint32_t)number, NULL : "expected a number up to 16";
+  default:
+    return cli_number(value, 16, &number) ? t->max_anisotropy = (uint32_t)number, NULL : "expected a number up to 16";
   }
 }
 
@@ -136,7 +155,8 @@ uint64_t image_level_bytes(const struct image_spec *s, unsigned level) {
   const mx_array_desc *a = &s->desc;
   const bool cube = a->kind == MX_ARRAY_CUBE || a->kind == MX_ARRAY_CUBE_LAYERED;
   const uint64_t rows = extent(cube && !a->height ? a->width : a->height, level);
-  const uint64_t slices = a->kind == MX_ARRAY_3D ? extent(a->depth, level) : (a->layers ? a->layers : 1) * (cube ? 6u : 1u);
+  const uint64_t slices =
+      a->kind == MX_ARRAY_3D ? extent(a->depth, level) : (a->layers ? a->layers : 1) * (cube ? 6u : 1u);
   return extent(a->width, level) * image_texel_bytes(s) * rows * slices;
 }
 uint64_t image_bytes(const struct image_spec *s) {
@@ -147,7 +167,9 @@ uint64_t image_bytes(const struct image_spec *s) {
 
 /* ---- command lines ----------------------------------------------------------------------------------------*/
 bool image_words(struct image_words *w, const char *s) {
-  static const char *const words[] = {"wrap", "clamp", "mirror", "border", "point", "linear", "texel", "normalized", "float", "srgb", "seamless", "surface", "layers", "cube", "volume", NULL};
+  static const char *const words[] = {"wrap",   "clamp",      "mirror", "border", "point",    "linear",
+                                      "texel",  "normalized", "float",  "srgb",   "seamless", "surface",
+                                      "layers", "cube",       "volume", NULL};
   enum { POINT = 4, LINEAR, TEXEL, NORMALIZED, FLOAT, SRGB, SEAMLESS, SURFACE, LAYERS, CUBE, VOLUME };
   *w = (struct image_words){.texture = MX_TEXTURE_DESC_INIT};
   for (;; s++) {
@@ -155,8 +177,10 @@ bool image_words(struct image_words *w, const char *s) {
     unsigned k;
     if (!choice(s, n, words, &k)) return false;
     switch (k) {
-    case POINT: case LINEAR: w->texture.filter = k == LINEAR ? MX_FILTER_LINEAR : MX_FILTER_POINT; break;
-    case TEXEL: case NORMALIZED: w->texture.normalized_coords = k == NORMALIZED; break;
+    case POINT:
+    case LINEAR: w->texture.filter = k == LINEAR ? MX_FILTER_LINEAR : MX_FILTER_POINT; break;
+    case TEXEL:
+    case NORMALIZED: w->texture.normalized_coords = k == NORMALIZED; break;
     case FLOAT: w->texture.normalized_read = true; break;
     case SRGB: w->texture.srgb = w->texture.normalized_read = true; break;
     case SEAMLESS: w->texture.seamless = true; break;
@@ -164,7 +188,8 @@ bool image_words(struct image_words *w, const char *s) {
     case LAYERS: w->has_layers = true; break;
     case CUBE: w->is_cube = w->texture.normalized_coords = true; break;
     case VOLUME: w->is_volume = true; break;
-    default: for (unsigned axis = 0; axis < 3; axis++) w->texture.address_mode[axis] = (mx_address_mode)k;
+    default:
+      for (unsigned axis = 0; axis < 3; axis++) w->texture.address_mode[axis] = (mx_address_mode)k;
     }
     s += n;
     if (!*s) return true;
@@ -178,7 +203,7 @@ bool image_new(struct data *d, const char *s) {
   const size_t name = strcspn(s, "x");
   *d = (struct data){.type = elem_find(s, name < n ? name : n), .zeros = true};
   uint64_t count = 1;
-  for (const char *p = s + n; *p == '[' || *p == ','; ) {
+  for (const char *p = s + n; *p == '[' || *p == ',';) {
     char number[16];
     const size_t length = strcspn(++p, ",]");
     if (!length || length >= sizeof number || d->ndims == 3) return false;

@@ -17,13 +17,14 @@ static void on_interrupt(int sig) {
 
 static void on_step(void *user, const mx_debug_event *e) {
   FILE *f = user;
-  fprintf(f, "block %llu warp %u %s+%u lanes %016llx %s", (unsigned long long)e->block, e->warp, e->function ? e->function : "?", e->pc,
-    (unsigned long long)e->lanes, e->instruction ? e->instruction : "?");
+  fprintf(f, "block %llu warp %u %s+%u lanes %016llx %s", (unsigned long long)e->block, e->warp,
+          e->function ? e->function : "?", e->pc, (unsigned long long)e->lanes, e->instruction ? e->instruction : "?");
   if (e->file) fprintf(f, " %s:%u", e->file, e->line);
   fputc('\n', f);
 }
 
-mx_status launch_traced(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const char *path, char **why) {
+mx_status launch_traced(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                        const char *path, char **why) {
   bool standard = !strcmp(path, "-");
   FILE *f = standard ? stderr : fopen(path, "we");
   *why = NULL;
@@ -43,8 +44,8 @@ mx_status launch_traced(mx_device *d, mx_kernel *k, const mx_launch_config *conf
       status = mx_debug_go(s, MX_DEBUG_CONTINUE, 0, 0, 1, &stop);
       if (status != MX_OK || stop.reason == MX_DEBUG_AT_END) break;
       if (stop.reason != MX_DEBUG_AT_PAUSE) continue;
-      trap = format("interrupted in %s at %s:%u, block %llu, warp %u", stop.function ? stop.function : "?", stop.file ? stop.file : "?", stop.line,
-        (unsigned long long)stop.block, stop.warp);
+      trap = format("interrupted in %s at %s:%u, block %llu, warp %u", stop.function ? stop.function : "?",
+                    stop.file ? stop.file : "?", stop.line, (unsigned long long)stop.block, stop.warp);
       break;
     }
     session = NULL;

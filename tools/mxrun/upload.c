@@ -12,7 +12,8 @@ static char *create_plain(mx_device *d, const struct image_spec *s, const struct
   to->pitch = s->where == IMAGE_PITCHED ? (row + 31) / 32 * 32 : row;
   mx_status st = mx_alloc(d, to->pitch * rows, &to->address);
   if (st == MX_OK) st = mx_allocation_set_name(d, to->address, s->name);
-  for (uint32_t y = 0; y < rows && st == MX_OK; y++) st = mx_copy_to_device(d, to->address + y * to->pitch, texels->bytes + y * row, row);
+  for (uint32_t y = 0; y < rows && st == MX_OK; y++)
+    st = mx_copy_to_device(d, to->address + y * to->pitch, texels->bytes + y * row, row);
   return st == MX_OK ? NULL : failure_text(d, st);
 }
 char *image_create(mx_device *d, const struct image_spec *s, const struct data *texels, struct image *to) {
@@ -21,18 +22,21 @@ char *image_create(mx_device *d, const struct image_spec *s, const struct data *
   mx_status st = s->where == IMAGE_ARRAY ? mx_array_create(d, &desc, &to->array) : MX_OK;
   if (st != MX_OK) return failure_text(d, st);
   if (texels->size != image_bytes(s))
-    return format("image '%s': %llu bytes, its texels are %llu", s->name, (unsigned long long)texels->size, (unsigned long long)image_bytes(s));
+    return format("image '%s': %llu bytes, its texels are %llu", s->name, (unsigned long long)texels->size,
+                  (unsigned long long)image_bytes(s));
   if (s->where != IMAGE_ARRAY) return create_plain(d, s, texels, to);
   uint64_t at = 0;
   for (unsigned l = 0; l < (s->desc.levels ? s->desc.levels : 1) && st == MX_OK; at += image_level_bytes(s, l++))
-    st = mx_array_copy_in(to->array, &(mx_texel_box){.struct_size = sizeof(mx_texel_box), .level = l}, texels->bytes + at, 0, 0);
+    st = mx_array_copy_in(to->array, &(mx_texel_box){.struct_size = sizeof(mx_texel_box), .level = l},
+                          texels->bytes + at, 0, 0);
   return st == MX_OK ? NULL : failure_text(d, st);
 }
 char *image_read_back(mx_device *d, const struct image_spec *s, const struct image *i, unsigned char *bytes) {
   mx_status st = MX_OK;
   uint64_t at = 0;
   for (unsigned l = 0; l < (s->desc.levels ? s->desc.levels : 1) && st == MX_OK; at += image_level_bytes(s, l++))
-    st = mx_array_copy_out(i->array, &(mx_texel_box){.struct_size = sizeof(mx_texel_box), .level = l}, bytes + at, 0, 0);
+    st =
+        mx_array_copy_out(i->array, &(mx_texel_box){.struct_size = sizeof(mx_texel_box), .level = l}, bytes + at, 0, 0);
   return st == MX_OK ? NULL : failure_text(d, st);
 }
 void image_show(const struct image_spec *s, const struct image *i, mx_texture_desc *t) {
@@ -51,7 +55,10 @@ static void add_alpha(struct data *d) {
   const size_t size = d->type->size;
   const uint64_t n = d->size / (3 * size);
   unsigned char *wide = cli_alloc(4 * n * size + 1), full[8];
-  elem_set_real(d->type, full, d->type->kind == ELEM_FLOAT ? 1 : d->type->kind == ELEM_SIGNED ? (double)((1ull << (8 * size - 1)) - 1) : (double)((1ull << (8 * size)) - 1));
+  elem_set_real(d->type, full,
+                d->type->kind == ELEM_FLOAT    ? 1
+                : d->type->kind == ELEM_SIGNED ? (double)((1ull << (8 * size - 1)) - 1)
+                                               : (double)((1ull << (8 * size)) - 1));
   for (uint64_t k = 0; k < n; k++) {
     memcpy(wide + 4 * k * size, d->bytes + 3 * k * size, 3 * size);
     memcpy(wide + (4 * k + 3) * size, full, size);
@@ -67,15 +74,22 @@ static const char *shape_of(const struct image_words *w, struct data *d, mx_arra
   if (!image_format(a, name, strlen(name))) return "texels are u8, u16, u32, s8, s16, s32, f16 or f32";
   if (!d->ndims) return "an image has a shape: [height,width] or [height,width,channels]";
   const unsigned axes = w->is_volume || w->has_layers || w->is_cube ? 3 : d->ndims == 1 ? 1 : 2;
-  if (d->ndims != axes && d->ndims != axes + 1) return axes == 3 ? "expected three dimensions, or four with channels" : "expected the shape [height,width] or [height,width,channels]";
+  if (d->ndims != axes && d->ndims != axes + 1)
+    return axes == 3 ? "expected three dimensions, or four with channels"
+                     : "expected the shape [height,width] or [height,width,channels]";
   if (d->ndims == axes + 1 && d->dims[axes] == 3) add_alpha(d);
   a->channels = d->ndims == axes + 1 ? (uint32_t)d->dims[axes] : 1;
   if (d->ndims == axes + 1 && d->dims[axes] > 4) return "an image has 1, 2, 3 or 4 channels";
   for (unsigned k = 0; k < axes; k++)
     if (d->dims[k] > 131072 || !d->dims[k]) return "an image has from 1 to 131072 texels along each axis";
-  const uint32_t width = (uint32_t)d->dims[axes - 1], height = axes > 1 ? (uint32_t)d->dims[axes - 2] : 0, depth = axes > 2 ? (uint32_t)d->dims[0] : 0;
+  const uint32_t width = (uint32_t)d->dims[axes - 1], height = axes > 1 ? (uint32_t)d->dims[axes - 2] : 0,
+                 depth = axes > 2 ? (uint32_t)d->dims[0] : 0;
   if (w->is_cube && depth % 6) return "a cube has six faces";
-  a->kind = w->is_cube ? depth > 6 ? MX_ARRAY_CUBE_LAYERED : MX_ARRAY_CUBE : w->is_volume ? MX_ARRAY_3D : w->has_layers ? MX_ARRAY_2D_LAYERED : axes == 1 ? MX_ARRAY_1D : MX_ARRAY_2D;
+  a->kind = w->is_cube      ? depth > 6 ? MX_ARRAY_CUBE_LAYERED : MX_ARRAY_CUBE
+            : w->is_volume  ? MX_ARRAY_3D
+            : w->has_layers ? MX_ARRAY_2D_LAYERED
+            : axes == 1     ? MX_ARRAY_1D
+                            : MX_ARRAY_2D;
   a->width = width, a->height = height;
   a->depth = w->is_volume ? depth : 0;
   a->layers = w->has_layers ? depth : w->is_cube ? depth / 6 : 0;

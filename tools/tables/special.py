@@ -78,7 +78,7 @@ def table(out, name, f, low, high, bits, degree, zeros=(), near=mpf(0), first=No
     for l in lines:
         cur = ""
         for tok in l.split(" "):
-            if len(cur) + len(tok) + 1 > 150:
+            if len(cur) + len(tok) + 1 > 118:
                 wrapped.append(cur)
                 cur = "   " + tok
             else:
@@ -93,14 +93,15 @@ def table(out, name, f, low, high, bits, degree, zeros=(), near=mpf(0), first=No
 
 def poly(out, name, co):
     out.append(f"static const double {name}[{len(co)}] = {{")
-    out.append("  " + ",\n  ".join(", ".join(hexd(v) for v in co[k:k + 6]) for k in range(0, len(co), 6)))
+    out.append("  " + ",\n  ".join(", ".join(hexd(v) for v in co[k:k + 5]) for k in range(0, len(co), 5)))
     out.append("};")
     out.append("")
     print(f"{name}: degree {len(co) - 1}", file=sys.stderr)
 
 def header(text):
     return [f"/* {text} Written by tools/tables/special.py: rows are the pieces'",
-            " * centres, high and low part, then the coefficients from the constant up. */", ""]
+            " * centres, high and low part, then the coefficients from the constant up. */",
+            "// clang-format off", ""]
 
 def write(path, out):
     with open(path, "w") as f:

@@ -1,4 +1,5 @@
-/* Breakpoints, watchpoints and conditions of a session: where it stops besides its orders. Stopping itself is session.c's. */
+/* Breakpoints, watchpoints and conditions of a session: where it stops besides its orders. Stopping itself is
+ * session.c's. */
 #include "session.h"
 
 #include "vm/exec/interp.h"
@@ -10,8 +11,13 @@
 
 bool mx__debug_asks(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, mx_debug_ask ask, void *user) {
   x->split->pc = i->pc;
-  mx_debug_point p = {.struct_size = sizeof p, .block = x->block->index, .lanes = mx__lanes_of(x, i), .warp = x->warp->number, .pc = i->pc,
-                      .function = x->fn->func->name, .fresh = g->fresh};
+  mx_debug_point p = {.struct_size = sizeof p,
+                      .block = x->block->index,
+                      .lanes = mx__lanes_of(x, i),
+                      .warp = x->warp->number,
+                      .pc = i->pc,
+                      .function = x->fn->func->name,
+                      .fresh = g->fresh};
   g->fresh = false;
   mx__debug_asking = g;
   bool yes = ask(user, &p);
@@ -135,7 +141,8 @@ static uint32_t line_with_code(const struct mx_debug *g, const char *file, uint3
   for (uint32_t f = 0; f < image->nfuncs; f++)
     for (uint32_t k = 0; reachable(g, f) && k < image->funcs[f].nlines; k++) {
       const struct mx_line *l = &image->funcs[f].lines[k];
-      if (l->file < image->nfiles && file_matches(image->files[l->file], file) && l->line >= line && (!best || l->line < best))
+      if (l->file < image->nfiles && file_matches(image->files[l->file], file) && l->line >= line &&
+          (!best || l->line < best))
         best = l->line;
     }
   return best;
@@ -148,7 +155,8 @@ mx_status mx_debug_break_line(mx_debug *g, const char *file, uint32_t line, int 
   const struct mx_image *image = g->prep->image;
   uint32_t found = line_with_code(g, file, line);
   if (!found)
-    return mx__fail(g->device, MX_NOT_FOUND, "no code at or after line %u%s%s", line, file ? " of " : "", file ? file : "");
+    return mx__fail(g->device, MX_NOT_FOUND, "no code at or after line %u%s%s", line, file ? " of " : "",
+                    file ? file : "");
   struct mx_place *places = malloc(image->nfuncs * sizeof *places);
   if (!places) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
   uint32_t n = 0;
@@ -166,19 +174,21 @@ mx_status mx_debug_break_line(mx_debug *g, const char *file, uint32_t line, int 
 
 static bool of_kind(unsigned op, mx_debug_kind kind) {
   switch (kind) {
-    case MX_DEBUG_BARRIERS: return op == MX_BAR_SYNC || op == MX_BAR_ARRIVE || op == MX_BAR_RED_POPC || op == MX_BAR_RED_AND || op == MX_BAR_RED_OR ||
-                                   op == MX_CLUSTER_ARRIVE || op == MX_CLUSTER_WAIT;
-    case MX_DEBUG_PRINTS: return op == MX_VPRINTF;
-    case MX_DEBUG_ASSERTS: return op == MX_ASSERTFAIL;
-    case MX_DEBUG_TRAPS: return op == MX_TRAP;
-    default: return false;
+  case MX_DEBUG_BARRIERS:
+    return op == MX_BAR_SYNC || op == MX_BAR_ARRIVE || op == MX_BAR_RED_POPC || op == MX_BAR_RED_AND ||
+           op == MX_BAR_RED_OR || op == MX_CLUSTER_ARRIVE || op == MX_CLUSTER_WAIT;
+  case MX_DEBUG_PRINTS: return op == MX_VPRINTF;
+  case MX_DEBUG_ASSERTS: return op == MX_ASSERTFAIL;
+  case MX_DEBUG_TRAPS: return op == MX_TRAP;
+  default: return false;
   }
 }
 
 mx_status mx_debug_break_kind(mx_debug *g, mx_debug_kind kind, int *number) {
   mx_status s = mx__debug_code_ready(g, "mx_debug_break_kind");
   if (s != MX_OK) return s;
-  if (!number || (unsigned)kind > MX_DEBUG_TRAPS) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_kind: no such kind, or no place for the number");
+  if (!number || (unsigned)kind > MX_DEBUG_TRAPS)
+    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_kind: no such kind, or no place for the number");
   if (kind == MX_DEBUG_DIVERGENCES) return add(g, (struct mx_breakpoint){.divergence = true}, number);
   uint32_t n = 0, all = 0;
   for (uint32_t f = 0; f < g->prep->nfuncs; f++) all += reachable(g, f) ? g->prep->funcs[f].ninsns : 0;
@@ -195,7 +205,8 @@ mx_status mx_debug_break_kind(mx_debug *g, mx_debug_kind kind, int *number) {
 mx_status mx_debug_watch_write(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, int *number) {
   mx_status s = mx__debug_code_ready(g, "mx_debug_watch_write");
   if (s != MX_OK) return s;
-  if (!number || !bytes) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_watch_write: no bytes, or no place for the number");
+  if (!number || !bytes)
+    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_watch_write: no bytes, or no place for the number");
   return add(g, (struct mx_breakpoint){.write = true, .address = address, .bytes = bytes, .block = block}, number);
 }
 

@@ -1,11 +1,13 @@
-/* Compiled code in a session. While an order is to go on and nothing needs to see every instruction, entries lead to code that was
- * compiled for the session: it leaves before the instructions with breakpoints, so that the session stops there as ever.
+/* Compiled code in a session. While an order is to go on and nothing needs to see every instruction, entries lead to
+ * code that was compiled for the session: it leaves before the instructions with breakpoints, so that the session stops
+ * there as ever.
  *
- * 1. A place where code leaves is a stop; it may have a test, and then code leaves only where that holds in some lane. Stops are part
- *    of the code. Code with more stops than are wanted serves too: each asks a bit of x->stops whether it is on.
- * 2. Code keeps in frames only what somebody may still read; at stops, also what named registers hold, nearly all. What a frame holds truly is known from the
- *    code's sets, and from what the interpreter has written while the session stepped. Code stays until the session ends, because
- *    frames may have been left by it. */
+ * 1. A place where code leaves is a stop; it may have a test, and then code leaves only where that holds in some lane.
+ * Stops are part of the code. Code with more stops than are wanted serves too: each asks a bit of x->stops whether it
+ * is on.
+ * 2. Code keeps in frames only what somebody may still read; at stops, also what named registers hold, nearly all. What
+ * a frame holds truly is known from the code's sets, and from what the interpreter has written while the session
+ * stepped. Code stays until the session ends, because frames may have been left by it. */
 #include "session.h"
 
 #include "vm/exec/attach.h"
@@ -20,13 +22,25 @@
 #include <string.h>
 
 /* test: the breakpoint's; "": always; "all": always, for somebody to be asked who may look at any register. */
-struct stop { uint32_t func, pc; const char *test; };
-struct code { struct mx_jit_kernel *jit; struct stop *stops; size_t nstops; char *text; /* the stops' */ };
-/* Lanes whose values are known, by slot; frames of which there is none: what the code that has run there keeps at their pc. */
-struct known { const struct mx_frame *frame; uint64_t *lanes; };
+struct stop {
+  uint32_t func, pc;
+  const char *test;
+};
+struct code {
+  struct mx_jit_kernel *jit;
+  struct stop *stops;
+  size_t nstops;
+  char *text; /* the stops' */
+};
+/* Lanes whose values are known, by slot; frames of which there is none: what the code that has run there keeps at their
+ * pc. */
+struct known {
+  const struct mx_frame *frame;
+  uint64_t *lanes;
+};
 struct mx_compiled {
   struct code *codes;
-  size_t ncodes, now;          /* now: number of the one in use, from 1; 0: none */
+  size_t ncodes, now; /* now: number of the one in use, from 1; 0: none */
   struct known *known;
   size_t nknown, recent;
 };
@@ -58,7 +72,10 @@ static bool wanted(const struct mx_debug *g, struct stop **stops, size_t *n) {
   for (size_t b = 0; b < g->nbreaks; b++)
     for (uint32_t k = 0; g->breaks[b].enabled && k < g->breaks[b].nplaces; k++) {
       const struct mx_place *p = &g->breaks[b].places[k];
-      (*stops)[(*n)++] = (struct stop){p->func, p->pc, !g->breaks[b].ask ? "" : g->breaks[b].test ? g->breaks[b].test : "all"};
+      (*stops)[(*n)++] = (struct stop){p->func, p->pc,
+                                       !g->breaks[b].ask   ? ""
+                                       : g->breaks[b].test ? g->breaks[b].test
+                                                           : "all"};
     }
   return true;
 }
@@ -66,7 +83,9 @@ static bool wanted(const struct mx_debug *g, struct stop **stops, size_t *n) {
 /* The bit of a stop that does for s; -1: there is none. */
 static int covering(const struct code *c, const struct stop *s) {
   for (size_t k = 0; k < c->nstops; k++)
-    if (c->stops[k].func == s->func && c->stops[k].pc == s->pc && (!strcmp(c->stops[k].test, "all") || !strcmp(c->stops[k].test, s->test))) return (int)(k % 64);
+    if (c->stops[k].func == s->func && c->stops[k].pc == s->pc &&
+        (!strcmp(c->stops[k].test, "all") || !strcmp(c->stops[k].test, s->test)))
+      return (int)(k % 64);
   return -1;
 }
 
@@ -105,7 +124,8 @@ static size_t choose(struct mx_debug *g, uint64_t *bits) {
   if (!wanted(g, &stops, &n)) return 0;
   for (int ready = 1; ready >= 0; ready--)
     for (size_t k = 0; k < m->ncodes; k++)
-      if (covers(&m->codes[k], stops, n, bits) && (ready ? g->device->engine->session_ready(m->codes[k].jit) : m->codes[k].nstops == n)) {
+      if (covers(&m->codes[k], stops, n, bits) &&
+          (ready ? g->device->engine->session_ready(m->codes[k].jit) : m->codes[k].nstops == n)) {
         free(stops);
         return k + 1;
       }
@@ -130,7 +150,8 @@ void mx__compiled_enters(struct mx_exec *x) { x->frame->compiled = (uint32_t)x->
 
 bool mx__compiled_rounds(const struct mx_debug *g, const struct mx_exec *x) {
   const struct mx_pfunc *kernel = &x->prep->funcs[x->prep->kernel];
-  return g->plain && !g->checks_values && !atomic_load(&g->pause) && !(g->marks && g->marks[kernel->number] && g->marks[kernel->number][0]);
+  return g->plain && !g->checks_values && !atomic_load(&g->pause) &&
+         !(g->marks && g->marks[kernel->number] && g->marks[kernel->number][0]);
 }
 
 void mx__compiled_ran(struct mx_debug *g, struct mx_exec *x, uint64_t steps, bool trapped) {
@@ -222,7 +243,8 @@ static uint64_t *make_known(struct mx_debug *g, const struct mx_frame *f, uint32
   return lanes;
 }
 
-static void written(struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t offset, unsigned cls, uint64_t lanes) {
+static void written(struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t offset, unsigned cls,
+                    uint64_t lanes) {
   const uint32_t slot = slot_at(f->fn, g->prep->lanes, offset);
   uint64_t *known = slot == UINT32_MAX || is_interpreted(g, f) ? NULL : make_known(g, f, pc);
   if (!known) return;
@@ -237,7 +259,8 @@ void mx__compiled_steps(struct mx_debug *g, struct mx_exec *x, const struct mx_i
   if (above && !is_interpreted(g, above)) {
     const struct mx_insn *call = &above->fn->insns[x->frame->call];
     const struct mx_func *f = x->fn->func;
-    for (uint32_t k = 0; k < f->nresults; k++) written(g, above, call->pc, (uint32_t)call->more[k], f->results[k].cls, lanes);
+    for (uint32_t k = 0; k < f->nresults; k++)
+      written(g, above, call->pc, (uint32_t)call->more[k], f->results[k].cls, lanes);
   }
   if (is_interpreted(g, x->frame) || o->flags & (MX_F_CALL | MX_F_BRANCH)) return;
   for (unsigned k = 0; k < o->nopnds; k++)
@@ -245,7 +268,8 @@ void mx__compiled_steps(struct mx_debug *g, struct mx_exec *x, const struct mx_i
       written(g, x->frame, i->pc, (uint32_t)mx__operand_ref(i, k), mx__types[o->opnd[k].type].slot_class, lanes);
 }
 
-void mx__compiled_wrote(struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t offset, unsigned cls, uint64_t lanes) {
+void mx__compiled_wrote(struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t offset, unsigned cls,
+                        uint64_t lanes) {
   written(g, f, pc, offset, cls, lanes);
 }
 
@@ -271,7 +295,8 @@ mx_status mx_debug_break_test(mx_debug *g, int number, const mx_debug_test *step
   free(b->test);
   b->test = NULL;
   if (!count) return MX_OK;
-  if (!steps || b->nplaces != 1) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_test: no steps, or a breakpoint of several places");
+  if (!steps || b->nplaces != 1)
+    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_test: no steps, or a breakpoint of several places");
   const struct mx_pfunc *fn = &g->prep->funcs[b->places[0].func];
   const size_t step_size = steps->struct_size;
   char *text = strdup("");
@@ -279,13 +304,17 @@ mx_status mx_debug_break_test(mx_debug *g, int number, const mx_debug_test *step
     mx_debug_test step = {0}, *const t = &step;
     memcpy(&step.struct_size, (const char *)steps + k * step_size, sizeof step.struct_size);
     if (step_size < offsetof(mx_debug_test, cell) || step_size > sizeof step || step.struct_size != step_size)
-      return free(text), mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_test: struct_size of step %zu is %zu, expected %zu", k, step.struct_size, sizeof step);
+      return free(text),
+             mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_test: struct_size of step %zu is %zu, expected %zu",
+                      k, step.struct_size, sizeof step);
     memcpy(&step, (const char *)steps + k * step_size, step_size);
-    if ((unsigned)t->op > MX_DEBUG_TEST_LAST) return free(text), mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_test: no such step");
+    if ((unsigned)t->op > MX_DEBUG_TEST_LAST)
+      return free(text), mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_test: no such step");
     if (t->op == MX_DEBUG_TEST_CELL) {
       const uint32_t slot = slot_at(fn, g->prep->lanes, t->cell.place[1]);
       if (t->cell.place[0] != fn->number || slot == UINT32_MAX)
-        return free(text), mx__fail(g->device, MX_NOT_FOUND, "mx_debug_break_test: compiled code has no such register there");
+        return free(text),
+               mx__fail(g->device, MX_NOT_FOUND, "mx_debug_break_test: compiled code has no such register there");
       add_text(&text, "c%x.%x ", slot, t->cell.place[2]);
     } else if (t->op == MX_DEBUG_TEST_INT || t->op == MX_DEBUG_TEST_REAL) {
       add_text(&text, "%c%" PRIx64 " ", t->op == MX_DEBUG_TEST_INT ? 'i' : 'r', t->bits);

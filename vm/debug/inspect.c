@@ -1,5 +1,5 @@
-/* What a debugger sees and changes while a session stands still: blocks, warps, splits, joins, frames, registers, memory.
- * Running and stopping are session.c's. */
+/* What a debugger sees and changes while a session stands still: blocks, warps, splits, joins, frames, registers,
+ * memory. Running and stopping are session.c's. */
 #include "session.h"
 
 #include "vm/exec/async.h"
@@ -79,7 +79,9 @@ static mx_status find_warp(struct mx_debug *g, const char *call, uint64_t block,
   if (s != MX_OK) return s;
   *b = mx__debug_block(g, block);
   if (!*b) return mx__fail(g->device, MX_NOT_FOUND, "block %llu is not resident", (unsigned long long)block);
-  if (warp >= (*b)->nwarps) return mx__fail(g->device, MX_NOT_FOUND, "block %llu has warps 0 to %u", (unsigned long long)block, (*b)->nwarps - 1);
+  if (warp >= (*b)->nwarps)
+    return mx__fail(g->device, MX_NOT_FOUND, "block %llu has warps 0 to %u", (unsigned long long)block,
+                    (*b)->nwarps - 1);
   *w = &(*b)->warps[warp];
   return MX_OK;
 }
@@ -91,7 +93,8 @@ static bool follows(const struct mx_split *s, const struct mx_split *before) {
 }
 /* The running split first, then the others in the order in which they would run, without those that wait at joins. */
 struct mx_split *mx__debug_split(struct mx_debug *g, struct mx_block *b, struct mx_warp *w, uint32_t n) {
-  const bool runs = b == g->x->block && w == g->x->warp && g->x->split >= w->splits && g->x->split < w->splits + w->nsplits;
+  const bool runs =
+      b == g->x->block && w == g->x->warp && g->x->split >= w->splits && g->x->split < w->splits + w->nsplits;
   struct mx_split *last = NULL;
   for (uint32_t k = 0; k <= n; k++) {
     struct mx_split *best = runs && !k ? g->x->split : NULL;
@@ -119,7 +122,8 @@ static mx_status find_split(struct mx_debug *g, const char *call, uint64_t block
   if (s != MX_OK) return s;
   *sp = mx__debug_split(g, *b, *w, split);
   if (*sp) return MX_OK;
-  return mx__fail(g->device, MX_NOT_FOUND, "warp %u of block %llu has %u splits", warp, (unsigned long long)block, splits_of(g, *b, *w));
+  return mx__fail(g->device, MX_NOT_FOUND, "warp %u of block %llu has %u splits", warp, (unsigned long long)block,
+                  splits_of(g, *b, *w));
 }
 
 mx_status mx_debug_get_warp(mx_debug *g, uint64_t block, uint32_t warp, mx_debug_warp *out) {
@@ -140,12 +144,13 @@ mx_status mx_debug_get_split(mx_debug *g, uint64_t block, uint32_t warp, uint32_
   const struct mx_pfunc *fn = sp->frame->fn;
   mx_debug_split o = {
       .lanes = sp->mask,
-      .state = sp->state == MX_WAIT_SYNC ? MX_DEBUG_WAITS_FOR_LANES
-               : sp->state == MX_WAIT_BAR ? MX_DEBUG_WAITS_AT_BARRIER
+      .state = sp->state == MX_WAIT_SYNC       ? MX_DEBUG_WAITS_FOR_LANES
+               : sp->state == MX_WAIT_BAR      ? MX_DEBUG_WAITS_AT_BARRIER
                : sp->state == MX_WAIT_MBARRIER ? MX_DEBUG_WAITS_AT_MBARRIER
-                                          : MX_DEBUG_RUNNABLE,
+                                               : MX_DEBUG_RUNNABLE,
       .sync_mask = sp->state == MX_WAIT_MBARRIER ? 0 : sp->sync_mask,
-      .mbarrier = sp->state == MX_WAIT_MBARRIER ? sp->sync_mask - (uintptr_t)b->shared + MX_WINDOW(MX_WINDOW_SHARED) : 0,
+      .mbarrier =
+          sp->state == MX_WAIT_MBARRIER ? sp->sync_mask - (uintptr_t)b->shared + MX_WINDOW(MX_WINDOW_SHARED) : 0,
       .barrier = sp->barrier,
       .function = fn->func->name,
       .instruction = mx__mnemonic(mx_w_op(fn->func->code[sp->pc])),
@@ -158,7 +163,9 @@ mx_status mx_debug_get_split(mx_debug *g, uint64_t block, uint32_t warp, uint32_
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
 
-static mx_addr in_shared(const struct mx_block *b, const unsigned char *at) { return at ? (uint64_t)(at - b->shared) + MX_WINDOW(MX_WINDOW_SHARED) : 0; }
+static mx_addr in_shared(const struct mx_block *b, const unsigned char *at) {
+  return at ? (uint64_t)(at - b->shared) + MX_WINDOW(MX_WINDOW_SHARED) : 0;
+}
 
 mx_status mx_debug_get_copy(mx_debug *g, uint64_t block, size_t n, mx_debug_copy *out) {
   struct mx_block *b;
@@ -181,8 +188,12 @@ mx_status mx_debug_get_copy(mx_debug *g, uint64_t block, size_t n, mx_debug_copy
         .function = fn->func->name,
         .instruction = mx__mnemonic(mx_w_op(fn->func->code[c->pc])),
         .pc = c->pc,
-        .bytes = arrives ? 0 : c->kind == MX_COPY_BULK ? c->size : c->bytes,
-        .target = arrives ? 0 : c->kind == MX_COPY_BULK && !c->of ? c->address : in_shared(b, c->to[first]),
+        .bytes = arrives                   ? 0
+                 : c->kind == MX_COPY_BULK ? c->size
+                                           : c->bytes,
+        .target = arrives                             ? 0
+                  : c->kind == MX_COPY_BULK && !c->of ? c->address
+                                                      : in_shared(b, c->to[first]),
         .mbarrier = in_shared(b, arrives ? c->to[first] : c->signal),
     };
     mx__line_of(g->prep->image, c->func, c->pc, &o.file, &o.line);
@@ -191,7 +202,8 @@ mx_status mx_debug_get_copy(mx_debug *g, uint64_t block, size_t n, mx_debug_copy
   return MX_NOT_FOUND;
 }
 
-mx_status mx_debug_get_join(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t join, mx_debug_join *out) {
+mx_status mx_debug_get_join(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t join,
+                            mx_debug_join *out) {
   struct mx_block *b;
   struct mx_warp *w;
   struct mx_split *sp;
@@ -202,13 +214,18 @@ mx_status mx_debug_get_join(mx_debug *g, uint64_t block, uint32_t warp, uint32_t
   if (j == MX_NO_JOIN) return mx__fail(g->device, MX_NOT_FOUND, "the split has no join number %u", join);
   const struct mx_pfunc *fn = f->fn;
   const uint32_t pc = fn->join_pc[j];
-  mx_debug_join o = {.function = fn->func->name, .pc = pc, .at_return = pc == MX_PC_RET, .expected = mx__expected_at(f, j), .arrived = mx__arrived_at(w, f, j)};
+  mx_debug_join o = {.function = fn->func->name,
+                     .pc = pc,
+                     .at_return = pc == MX_PC_RET,
+                     .expected = mx__expected_at(f, j),
+                     .arrived = mx__arrived_at(w, f, j)};
   if (!o.at_return) mx__line_of(g->prep->image, fn->number, pc, &o.file, &o.line);
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
 
 /* Frame n of a split, and the pc at which it stands. */
-static mx_status find_frame(struct mx_debug *g, const struct mx_split *sp, uint32_t n, struct mx_frame **frame, uint32_t *pc) {
+static mx_status find_frame(struct mx_debug *g, const struct mx_split *sp, uint32_t n, struct mx_frame **frame,
+                            uint32_t *pc) {
   struct mx_frame *f = sp->frame;
   *pc = sp->pc;
   for (uint32_t k = 0; f && k < n; k++) {
@@ -219,7 +236,8 @@ static mx_status find_frame(struct mx_debug *g, const struct mx_split *sp, uint3
   return f ? MX_OK : mx__fail(g->device, MX_NOT_FOUND, "the split has no frame number %u", n);
 }
 
-mx_status mx_debug_get_frame(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, mx_debug_frame *out) {
+mx_status mx_debug_get_frame(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
+                             mx_debug_frame *out) {
   struct mx_block *b;
   struct mx_warp *w;
   struct mx_split *sp;
@@ -242,7 +260,8 @@ uint32_t mx__debug_offset(const struct mx_pfunc *fn, uint32_t lanes, const struc
   return (p->spilled ? fn->off_s64 : fn->off_r64) + slot * lanes * 8;
 }
 
-static unsigned char *cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_register_place *p, uint32_t slot) {
+static unsigned char *cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_register_place *p,
+                            uint32_t slot) {
   return f->slots + mx__debug_offset(f->fn, g->prep->lanes, p, slot);
 }
 
@@ -253,7 +272,8 @@ static bool exists(const struct mx_func *f, const struct mx_register_place *p) {
   return end <= (p->spilled ? f->nspill64 : f->n64);
 }
 
-static void read_cells(struct mx_debug *g, struct mx_frame *f, uint32_t pc, const struct mx_register_place *p, mx_debug_register *out) {
+static void read_cells(struct mx_debug *g, struct mx_frame *f, uint32_t pc, const struct mx_register_place *p,
+                       mx_debug_register *out) {
   uint32_t lanes = g->prep->lanes;
   out->known = mx__compiled_known(g, f, pc, mx__debug_offset(f->fn, lanes, p, p->slot), p->cls);
   const unsigned char *c = cells(g, f, p, p->slot);
@@ -276,7 +296,8 @@ static void read_cells(struct mx_debug *g, struct mx_frame *f, uint32_t pc, cons
   }
 }
 
-static void write_cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_register_place *p, uint64_t m, uint64_t low, uint64_t high) {
+static void write_cells(const struct mx_debug *g, struct mx_frame *f, const struct mx_register_place *p, uint64_t m,
+                        uint64_t low, uint64_t high) {
   unsigned char *c = cells(g, f, p, p->slot);
   unsigned bits = mx__types[p->type].bits;
   if (bits < 64) low &= (1ull << bits) - 1;
@@ -287,7 +308,7 @@ static void write_cells(const struct mx_debug *g, struct mx_frame *f, const stru
     memcpy(c, &all, 8);
     return;
   }
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     if (p->cls == MX_R32) memcpy(c + l * 4, &(uint32_t){(uint32_t)low}, 4);
     else memcpy(c + l * 8, &low, 8);
     if (p->cls == MX_R128) memcpy(cells(g, f, p, p->slot + 1u) + l * 8, &high, 8);
@@ -302,8 +323,10 @@ static bool physical(const char *name, struct mx_register_place *p) {
   if (sscanf(name, "%%.%c%5u%n", &kind, &slot, &end) != 2 || name[end]) return false;
   const char *k = memchr("prdq", kind, 4);
   if (!k) return false;
-  static const struct mx_register_place of[] = {{MX_PRED, MX_T_pred, false, 0}, {MX_R32, MX_T_b32, false, 0},
-                                    {MX_R64, MX_T_b64, false, 0}, {MX_R128, MX_T_b128, false, 0}};
+  static const struct mx_register_place of[] = {{MX_PRED, MX_T_pred, false, 0},
+                                                {MX_R32, MX_T_b32, false, 0},
+                                                {MX_R64, MX_T_b64, false, 0},
+                                                {MX_R128, MX_T_b128, false, 0}};
   *p = of[kind == 'p' ? 0 : kind == 'r' ? 1 : kind == 'd' ? 2 : 3];
   p->slot = (uint16_t)slot;
   return slot < MX_MAX_SLOTS;
@@ -315,7 +338,9 @@ static const struct mx_name *named(const struct mx_func *f, const char *name, ui
   return NULL;
 }
 
-static struct mx_register_place place_of(const struct mx_name *n) { return (struct mx_register_place){n->cls, n->type, n->spilled, n->slot}; }
+static struct mx_register_place place_of(const struct mx_name *n) {
+  return (struct mx_register_place){n->cls, n->type, n->spilled, n->slot};
+}
 
 _Static_assert(MX_SR_TID_X == 0, "the thread numbers come first");
 
@@ -323,7 +348,8 @@ static bool special(const struct mx_debug *g, const struct mx_block *b, const st
                     mx_debug_register *out) {
   uint32_t lanes = g->prep->lanes, sr = MX_SR_COUNT;
   for (uint32_t k = 0; name[0] == '%' && k < MX_SR_COUNT; k++)
-    if (!strcmp(mx__sregs[k].name, name + 1) && (sr == MX_SR_COUNT || lanes == 64)) sr = k; /* the 64-lane rows come last */
+    if (!strcmp(mx__sregs[k].name, name + 1) && (sr == MX_SR_COUNT || lanes == 64))
+      sr = k; /* the 64-lane rows come last */
   if (sr == MX_SR_COUNT) return false;
   const struct mx_exec *x = g->x;
   out->name = name;
@@ -347,7 +373,8 @@ static bool special(const struct mx_debug *g, const struct mx_block *b, const st
 }
 
 /* Nothing has written it on any way to here, neither code nor, as an argument, the caller, nor the debugger. */
-static bool is_unset(const struct mx_debug *g, const struct mx_frame *f, uint32_t pc, const struct mx_register_place *p) {
+static bool is_unset(const struct mx_debug *g, const struct mx_frame *f, uint32_t pc,
+                     const struct mx_register_place *p) {
   const struct mx_func *fn = f->fn->func;
   const mx_ref ref = (mx_ref)mx__debug_offset(f->fn, g->prep->lanes, p, p->slot);
   uint32_t writer;
@@ -408,12 +435,14 @@ bool mx__debug_place(const struct mx_func *fn, uint32_t pc, const char *name, st
   return n || (physical(name, p) && exists(fn, p));
 }
 
-static mx_status find_place(struct mx_debug *g, struct mx_frame *f, uint32_t pc, const char *name, struct mx_register_place *p) {
+static mx_status find_place(struct mx_debug *g, struct mx_frame *f, uint32_t pc, const char *name,
+                            struct mx_register_place *p) {
   if (mx__debug_place(f->fn->func, pc, name, p)) return MX_OK;
   return mx__fail(g->device, MX_NOT_FOUND, "'%s' holds nothing at pc %u of '%s'", name, pc, f->fn->func->name);
 }
 
-mx_status mx__debug_frame(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t n, struct mx_frame **frame, uint32_t *pc) {
+mx_status mx__debug_frame(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t n,
+                          struct mx_frame **frame, uint32_t *pc) {
   struct mx_block *b;
   struct mx_warp *w;
   struct mx_split *sp;
@@ -469,14 +498,18 @@ mx_status mx_debug_find_cell(mx_debug *g, const char *function, uint32_t pc, con
   const struct mx_pfunc *fn = mx__debug_function(g, function);
   struct mx_register_place p;
   if (!fn || !name || !mx__debug_place(fn->func, pc, name, &p) || p.cls == MX_R128)
-    return mx__fail(g->device, MX_NOT_FOUND, "'%s' holds nothing at pc %u of '%s'", name ? name : "", pc, fn ? fn->func->name : function);
-  mx_debug_cell o = {.type = mx__types[p.type].name, .bits = mx__types[p.type].bits, .lanes = g->prep->lanes,
+    return mx__fail(g->device, MX_NOT_FOUND, "'%s' holds nothing at pc %u of '%s'", name ? name : "", pc,
+                    fn ? fn->func->name : function);
+  mx_debug_cell o = {.type = mx__types[p.type].name,
+                     .bits = mx__types[p.type].bits,
+                     .lanes = g->prep->lanes,
                      .place = {fn->number, mx__debug_offset(fn, g->prep->lanes, &p, p.slot), p.type}};
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
 
 const void *mx_debug_cell_lanes(mx_debug *g, const mx_debug_cell *c) {
-  if (!g || mx__debug_asking != g || g->x->fn->number != c->place[0] || c->place[1] >= g->x->fn->frame_bytes) return NULL;
+  if (!g || mx__debug_asking != g || g->x->fn->number != c->place[0] || c->place[1] >= g->x->fn->frame_bytes)
+    return NULL;
   return g->x->frame->slots + c->place[1];
 }
 
@@ -484,7 +517,8 @@ const void *mx_debug_cell_lanes(mx_debug *g, const mx_debug_cell *c) {
 
 const struct mx_pfunc *mx__debug_function(const struct mx_debug *g, const char *name) {
   for (uint32_t f = 0; f < g->prep->nfuncs; f++)
-    if (g->prep->funcs[f].insns && (name ? !strcmp(g->prep->funcs[f].func->name, name) : f == g->prep->kernel)) return &g->prep->funcs[f];
+    if (g->prep->funcs[f].insns && (name ? !strcmp(g->prep->funcs[f].func->name, name) : f == g->prep->kernel))
+      return &g->prep->funcs[f];
   return NULL;
 }
 
@@ -538,24 +572,25 @@ static unsigned char *lane_range(struct mx_debug *g, const struct mx_block *b, c
   uint64_t off = address & ((1ull << MX_WINDOW_SHIFT) - 1), size = 0, lo;
   unsigned char *base = NULL;
   switch (address >> MX_WINDOW_SHIFT) {
-    case MX_WINDOW_SHARED: base = b->shared, size = l->shared_bytes; break;
-    case MX_WINDOW_LOCAL: base = w->local + (size_t)lane * l->local_bytes, size = l->local_bytes; break;
-    case MX_WINDOW_PARAM: base = (unsigned char *)(uintptr_t)l->params, size = l->param_bytes; break;
-    default:
-      if (address >= MX_HEAP_START && g->device->heap && mx__heap_find(g->device->heap, address, &lo, &size))
-        return size - (address - lo) >= bytes ? g->device->memory.heap.map + (address - MX_HEAP_START) : NULL;
-      return mx__memory_host(&g->device->memory, address, bytes);
+  case MX_WINDOW_SHARED: base = b->shared, size = l->shared_bytes; break;
+  case MX_WINDOW_LOCAL: base = w->local + (size_t)lane * l->local_bytes, size = l->local_bytes; break;
+  case MX_WINDOW_PARAM: base = (unsigned char *)(uintptr_t)l->params, size = l->param_bytes; break;
+  default:
+    if (address >= MX_HEAP_START && g->device->heap && mx__heap_find(g->device->heap, address, &lo, &size))
+      return size - (address - lo) >= bytes ? g->device->memory.heap.map + (address - MX_HEAP_START) : NULL;
+    return mx__memory_host(&g->device->memory, address, bytes);
   }
   return off <= size && size - off >= bytes ? base + off : NULL;
 }
 
-static mx_status transfer(struct mx_debug *g, const char *call, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address,
-                          void *host, size_t bytes, bool write) {
+static mx_status transfer(struct mx_debug *g, const char *call, uint64_t block, uint32_t warp, uint32_t lane,
+                          mx_addr address, void *host, size_t bytes, bool write) {
   struct mx_block *b;
   struct mx_warp *w;
   mx_status s = find_warp(g, call, block, warp, &b, &w);
   if (s != MX_OK) return s;
-  if (lane >= g->prep->lanes || (bytes && !host)) return mx__fail(g->device, MX_INVALID_VALUE, "%s: no such lane, or no buffer", call);
+  if (lane >= g->prep->lanes || (bytes && !host))
+    return mx__fail(g->device, MX_INVALID_VALUE, "%s: no such lane, or no buffer", call);
   const bool held = mx__debug_asking == g;
   if (!held) mx__lock_read(&g->device->mem);
   unsigned char *p = lane_range(g, b, w, lane, address, bytes);
@@ -563,10 +598,12 @@ static mx_status transfer(struct mx_debug *g, const char *call, uint64_t block, 
   if (p && bytes) memcpy(write ? (void *)p : host, write ? host : (void *)p, bytes);
   if (!held) mx__rwunlock(&g->device->mem);
   if (p || !bytes) return MX_OK;
-  return mx__fail(g->device, MX_INVALID_ADDRESS, "%s: lane %u cannot reach %zu bytes at 0x%llx", call, lane, bytes, (unsigned long long)address);
+  return mx__fail(g->device, MX_INVALID_ADDRESS, "%s: lane %u cannot reach %zu bytes at 0x%llx", call, lane, bytes,
+                  (unsigned long long)address);
 }
 
-mx_status mx_debug_read(mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address, void *to, size_t bytes) {
+mx_status mx_debug_read(mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address, void *to,
+                        size_t bytes) {
   return transfer(g, "mx_debug_read", block, warp, lane, address, to, bytes, false);
 }
 
@@ -585,11 +622,14 @@ static bool uses_variable(const struct mx_debug *g, uint32_t number) {
 static void describe_variable(const struct mx_debug *g, uint32_t number, mx_debug_variable *out) {
   const struct mx_var *v = &g->prep->image->vars[number];
   const uint64_t at = v->space == MX_SHARED ? g->prep->shared_offset[number] : g->prep->var_address[number];
-  *out = (mx_debug_variable){.name = v->name, .space = v->space - MX_GLOBAL, .address = at + mx_space_window(v->space),
+  *out = (mx_debug_variable){.name = v->name,
+                             .space = v->space - MX_GLOBAL,
+                             .address = at + mx_space_window(v->space),
                              .bytes = v->flags & MX_VAR_EXTERN_SHARED ? g->launch->shared_dynamic : v->size};
 }
 
-mx_status mx_debug_variable_at(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, size_t n, mx_debug_variable *out) {
+mx_status mx_debug_variable_at(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, size_t n,
+                               mx_debug_variable *out) {
   mx_status s = mx__debug_ready(g, "mx_debug_variable_at");
   if (s != MX_OK) return s;
   const struct mx_image *image = g->prep->image;
@@ -604,7 +644,10 @@ mx_status mx_debug_variable_at(mx_debug *g, uint64_t block, uint32_t warp, uint3
   if (mx__debug_frame(g, block, warp, split, frame, &f, &pc) != MX_OK || n >= f->fn->func->nlocals)
     return mx__fail(g->device, MX_NOT_FOUND, "there are fewer variables");
   const struct mx_local *v = &f->fn->func->locals[n];
-  o = (mx_debug_variable){.name = v->name, .space = MX_DEBUG_LOCAL, .bytes = v->size, .address = MX_WINDOW(MX_WINDOW_LOCAL) + f->local_base + v->offset};
+  o = (mx_debug_variable){.name = v->name,
+                          .space = MX_DEBUG_LOCAL,
+                          .bytes = v->size,
+                          .address = MX_WINDOW(MX_WINDOW_LOCAL) + f->local_base + v->offset};
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
 

@@ -1,11 +1,12 @@
-/* Sessions whose launch runs on all its workers while nobody wants to look: an order to go on for which only breakpoints are to be
- * asked, after some time in which none has stopped it.
+/* Sessions whose launch runs on all its workers while nobody wants to look: an order to go on for which only
+ * breakpoints are to be asked, after some time in which none has stopped it.
  *
- * 1. Only the session's own worker asks, stops, traps and is looked at. The others, and itself while it runs with them, come to rest
- *    (MX_STOP_REST) before an instruction at which the session has something to ask, or that has trapped: as if it had not been tried.
- * 2. Then all come to rest at their next safepoint, and the session's worker goes on alone with the blocks that they have suspended, lowest
- *    number first: the scheduler's part of it. So of several stops that is shown which comes first in the order of blocks, wherever
- *    blocks do not wait for one another.
+ * 1. Only the session's own worker asks, stops, traps and is looked at. The others, and itself while it runs with them,
+ * come to rest (MX_STOP_REST) before an instruction at which the session has something to ask, or that has trapped: as
+ * if it had not been tried.
+ * 2. Then all come to rest at their next safepoint, and the session's worker goes on alone with the blocks that they
+ * have suspended, lowest number first: the scheduler's part of it. So of several stops that is shown which comes first
+ * in the order of blocks, wherever blocks do not wait for one another.
  * 3. What is counted meanwhile each worker counts in x->steps; the session hears of it when they rest. */
 #include "session.h"
 
@@ -13,8 +14,8 @@
 #include "vm/exec/launch.h"
 #include "vm/exec/warp.h"
 
-#define ALONE (1u << 20)          /* instructions before the others are called: launches that are over by then run in order */
-#define MOST_ALONE (1u << 28)     /* at most so many, when calling them has been of little use */
+#define ALONE (1u << 20) /* instructions before the others are called: launches that are over by then run in order */
+#define MOST_ALONE (1u << 28) /* at most so many, when calling them has been of little use */
 
 void mx__debug_order_begins(struct mx_debug *g) {
   g->alone = ALONE;
@@ -23,7 +24,8 @@ void mx__debug_order_begins(struct mx_debug *g) {
 
 void mx__debug_went_on(struct mx_debug *g, const struct mx_exec *x) {
   const bool long_alone = !g->together && x->steps >= g->alone_until && !g->checks_values;
-  if (long_alone || (g->plain && atomic_load_explicit(&g->pause, memory_order_relaxed))) mx__launch_stop(x->launch, MX_STOP_REST);
+  if (long_alone || (g->plain && atomic_load_explicit(&g->pause, memory_order_relaxed)))
+    mx__launch_stop(x->launch, MX_STOP_REST);
 }
 
 bool mx__debug_joins(struct mx_debug *g, struct mx_exec *x, uint64_t blocks) {

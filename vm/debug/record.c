@@ -1,10 +1,10 @@
 /* States of a launch that a session can go back to. A state is taken where a turn of a warp begins: all that is
- * alive then lies in blocks, frames and the schedule. Of memory only what is written afterwards is kept, page by page as it was
- * before: going back puts the pages back, newest state first, and then the rest.
+ * alive then lies in blocks, frames and the schedule. Of memory only what is written afterwards is kept, page by page
+ * as it was before: going back puts the pages back, newest state first, and then the rest.
  *
- * 1. The state `now` is the last one that the launch has passed. The pages of `now` are all that were written since it; those of a
- *    state before it, all that were written up to the next. States behind `now` are of a future that will come again just so,
- *    unless the debugger changes something: then they are dropped.
+ * 1. The state `now` is the last one that the launch has passed. The pages of `now` are all that were written since it;
+ * those of a state before it, all that were written up to the next. States behind `now` are of a future that will come
+ * again just so, unless the debugger changes something: then they are dropped.
  * 2. So a state may be dropped by giving its pages to the one before: what that one has already is older and stays. */
 #include "session.h"
 
@@ -20,10 +20,13 @@
 
 #define PAGE 4096u
 #define STATES 96u
-#define FIRST_INTERVAL 4096u      /* instructions between states, at first; it doubles as the launch gets longer */
+#define FIRST_INTERVAL 4096u /* instructions between states, at first; it doubles as the launch gets longer */
 #define DEFAULT_LIMIT (256ull << 20)
 
-struct page { unsigned char *at, *old; uint32_t bytes; /* old NULL: they were zero */ };
+struct page {
+  unsigned char *at, *old;
+  uint32_t bytes; /* old NULL: they were zero */
+};
 struct state {
   uint64_t position, turn;
   struct mx_block *running;
@@ -32,21 +35,21 @@ struct state {
   size_t used, room;
   struct page *pages;
   uint32_t npages, page_room;
-  uint64_t written;               /* bytes kept in them */
-  uint32_t *index, slots;         /* hash over `at`: number + 1 */
+  uint64_t written;       /* bytes kept in them */
+  uint32_t *index, slots; /* hash over `at`: number + 1 */
 };
 struct mx_record {
   struct state *state[STATES + 1];
   uint32_t n, now;
   uint64_t limit, bytes, interval, newest, target;
-  uint64_t turn;                  /* turns so far: tells states of one position apart */
-  struct mx_block **blocks;       /* room for all of the launch */
-  struct recent {                 /* what the current state has: */
-    unsigned char *page;          /* the page that was kept last: most writes are to it again */
-    unsigned char *whole[2];      /* long ranges from there on: the heap's tables, at each malloc */
+  uint64_t turn;             /* turns so far: tells states of one position apart */
+  struct mx_block **blocks;  /* room for all of the launch */
+  struct recent {            /* what the current state has: */
+    unsigned char *page;     /* the page that was kept last: most writes are to it again */
+    unsigned char *whole[2]; /* long ranges from there on: the heap's tables, at each malloc */
     uint64_t bytes[2];
   } recent;
-  bool lost;                      /* out of memory: a page is missing */
+  bool lost; /* out of memory: a page is missing */
 };
 
 /* ---- pages ----------------------------------------------------------------------------------------------*/
@@ -117,7 +120,11 @@ void mx__record_writes(struct mx_debug *g, unsigned char *lo, unsigned char *hi,
 }
 
 /* ---- states: one description for taking and for putting back ----------------------------------------------*/
-struct tape { struct state *s; size_t at; bool save, oom; };
+struct tape {
+  struct state *s;
+  size_t at;
+  bool save, oom;
+};
 
 static void move(struct tape *t, void *p, size_t n) {
   struct state *s = t->s;
@@ -171,7 +178,8 @@ static void move_async(struct tape *t, struct mx_block *b) {
 }
 
 static void move_block(struct tape *t, struct mx_block *b) {
-  MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->spins), MOVE(t, b->rounds), MOVE(t, b->started), MOVE(t, b->round), MOVE(t, b->barriers_used);
+  MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->spins), MOVE(t, b->rounds), MOVE(t, b->started), MOVE(t, b->round),
+      MOVE(t, b->barriers_used);
   for (unsigned n = 0; n <= MX_BARRIERS; n++) {
     struct mx_barrier *bar = &b->barriers[n];
     MOVE(t, bar->want), MOVE(t, bar->hold), MOVE(t, bar->all);
@@ -183,7 +191,11 @@ static void move_block(struct tape *t, struct mx_block *b) {
 }
 
 /* ---- frames: they stay where they are, in use or on the worker's free list -----------------------------------*/
-struct frames { struct mx_frame **at; size_t n, room; bool oom; };
+struct frames {
+  struct mx_frame **at;
+  size_t n, room;
+  bool oom;
+};
 
 static void add_frame(struct frames *l, struct mx_frame *f) {
   if (l->n == l->room) {
@@ -224,7 +236,8 @@ static void frames_of(const struct mx_block *b, struct frames *l) {
 static size_t frame_bytes(const struct mx_frame *f) { return sizeof *f + f->fn->frame_bytes; }
 
 /* ---- taking and putting back ------------------------------------------------------------------------------*/
-static void move_all(struct tape *t, struct mx_debug *g, struct mx_exec *x, struct mx_block *const *blocks, uint32_t n) {
+static void move_all(struct tape *t, struct mx_debug *g, struct mx_exec *x, struct mx_block *const *blocks,
+                     uint32_t n) {
   struct mx_launch *l = x->launch;
   MOVE(t, x->steps), MOVE(t, x->steps_told), MOVE(t, x->stats);
   uint64_t steps = atomic_load(&l->steps);
@@ -405,8 +418,8 @@ static void keep_within_limit(struct mx_record *r) {
   }
 }
 
-/* Instructions from one state to the next: more where many pages are written, since each state keeps them anew. Near a place
- * that was gone back to states are close, because the next step back is likely. */
+/* Instructions from one state to the next: more where many pages are written, since each state keeps them anew. Near a
+ * place that was gone back to states are close, because the next step back is likely. */
 static uint64_t interval(const struct mx_debug *g, const struct mx_record *r) {
   uint64_t written = r->state[r->now]->written;
   bool back = r->now + 1 < r->n || g->search.on || g->stop_at != UINT64_MAX;
@@ -416,8 +429,8 @@ static uint64_t interval(const struct mx_debug *g, const struct mx_record *r) {
   return least > costs ? least : costs;
 }
 
-/* On the way back to a position: whether half of what was left behind the last state has passed. So the states before the position
- * are the closer to it the nearer they are, whatever was written, and the next step back is short. */
+/* On the way back to a position: whether half of what was left behind the last state has passed. So the states before
+ * the position are the closer to it the nearer they are, whatever was written, and the next step back is short. */
 static bool is_half_way(const struct mx_debug *g, const struct mx_record *r) {
   const uint64_t to = g->search.on ? g->search.end : g->stop_at, passed = g->executed - r->state[r->now]->position;
   return to != UINT64_MAX && passed >= FIRST_INTERVAL && to > g->executed && to - g->executed <= passed;

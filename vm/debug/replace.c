@@ -13,8 +13,8 @@
 
 struct mx_replaced {
   struct mx_replaced *next;
-  struct mx__image *image;    /* that came by mx_debug_replace; its code may be the one that runs */
-  struct mx_prepared *prep;   /* that it took the place of */
+  struct mx__image *image;  /* that came by mx_debug_replace; its code may be the one that runs */
+  struct mx_prepared *prep; /* that it took the place of */
 };
 
 void mx__debug_forget(struct mx_debug *g) {
@@ -28,7 +28,10 @@ void mx__debug_forget(struct mx_debug *g) {
 }
 
 /* A frame is moved at most once: its old place leads to the new one through `parent`. */
-struct moved { struct mx_frame *from, *to; struct moved *next; };
+struct moved {
+  struct mx_frame *from, *to;
+  struct moved *next;
+};
 
 static struct mx_frame *moved_to(const struct moved *list, const struct mx_frame *from) {
   for (; list; list = list->next)
@@ -36,8 +39,8 @@ static struct mx_frame *moved_to(const struct moved *list, const struct mx_frame
   return NULL;
 }
 
-/* The end of the code that must stay: the highest pc at which lanes stand or are awaited, a waiting instruction included.
- * False: some stand in a called function. */
+/* The end of the code that must stay: the highest pc at which lanes stand or are awaited, a waiting instruction
+ * included. False: some stand in a called function. */
 static bool end_of_kept(const struct mx_block *b, uint32_t *end) {
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t n = 0; n < b->warps[w].nsplits; n++) {
@@ -55,22 +58,27 @@ static bool end_of_kept(const struct mx_block *b, uint32_t *end) {
 static bool same_literal(const struct mx_func *a, const struct mx_func *b) {
   if (b->nlits < a->nlits) return false;
   for (uint32_t k = 0; k < a->nlits; k++)
-    if (a->lits[k].kind != b->lits[k].kind || a->lits[k].index != b->lits[k].index || a->lits[k].value != b->lits[k].value)
+    if (a->lits[k].kind != b->lits[k].kind || a->lits[k].index != b->lits[k].index ||
+        a->lits[k].value != b->lits[k].value)
       return false;
   return true;
 }
 
-static mx_status check(struct mx_debug *g, const struct mx_image *image, uint32_t kernel, struct mx_block *const *blocks, size_t n) {
+static mx_status check(struct mx_debug *g, const struct mx_image *image, uint32_t kernel,
+                       struct mx_block *const *blocks, size_t n) {
   const struct mx_image *old = g->prep->image;
   const struct mx_func *a = &old->funcs[g->prep->kernel], *b = &image->funcs[kernel];
   uint32_t pc = 0;
   for (size_t k = 0; k < n; k++)
-    if (!end_of_kept(blocks[k], &pc)) return mx__fail(g->device, MX_BUSY, "mx_debug_replace: lanes stand in a called function");
-  if (image->lanes != old->lanes) return mx__fail(g->device, MX_INVALID_MODULE, "mx_debug_replace: the warps' sizes differ");
+    if (!end_of_kept(blocks[k], &pc))
+      return mx__fail(g->device, MX_BUSY, "mx_debug_replace: lanes stand in a called function");
+  if (image->lanes != old->lanes)
+    return mx__fail(g->device, MX_INVALID_MODULE, "mx_debug_replace: the warps' sizes differ");
   if (pc > b->ncode || pc > a->ncode || memcmp(a->code, b->code, pc * sizeof *a->code) || !same_literal(a, b))
-    return mx__fail(g->device, MX_INVALID_MODULE, "mx_debug_replace: the code differs before pc %u, up to where lanes stand", pc);
-  if (b->n32 < a->n32 || b->n64 < a->n64 || b->npred < a->npred || b->nspill32 < a->nspill32 || b->nspill64 < a->nspill64 ||
-      b->nspillpred < a->nspillpred)
+    return mx__fail(g->device, MX_INVALID_MODULE,
+                    "mx_debug_replace: the code differs before pc %u, up to where lanes stand", pc);
+  if (b->n32 < a->n32 || b->n64 < a->n64 || b->npred < a->npred || b->nspill32 < a->nspill32 ||
+      b->nspill64 < a->nspill64 || b->nspillpred < a->nspillpred)
     return mx__fail(g->device, MX_INVALID_MODULE, "mx_debug_replace: the new code has fewer registers");
   if (b->param_bytes != a->param_bytes || image->nvars != old->nvars || b->local_bytes > g->launch->local_bytes)
     return mx__fail(g->device, MX_INVALID_MODULE, "mx_debug_replace: parameters or variables differ");
@@ -81,7 +89,8 @@ static mx_status check(struct mx_debug *g, const struct mx_image *image, uint32_
 }
 
 /* Lanes that stand at the very end of what stays need an instruction there. */
-static bool still_starts(const struct mx_debug *g, const struct mx_prepared *prep, struct mx_block *const *blocks, size_t n) {
+static bool still_starts(const struct mx_debug *g, const struct mx_prepared *prep, struct mx_block *const *blocks,
+                         size_t n) {
   const struct mx_pfunc *fn = &prep->funcs[prep->kernel], *was = &g->prep->funcs[g->prep->kernel];
   uint32_t end = 0;
   for (size_t k = 0; k < n; k++) end_of_kept(blocks[k], &end);
@@ -101,7 +110,8 @@ static void copy_slots(const struct mx_frame *from, struct mx_frame *to, const s
 }
 
 /* A new frame for every old one of the blocks. NULL in *out and false: out of memory. */
-static bool make_frames(struct mx_debug *g, struct mx_prepared *prep, struct mx_block *const *blocks, size_t n, struct moved **out) {
+static bool make_frames(struct mx_debug *g, struct mx_prepared *prep, struct mx_block *const *blocks, size_t n,
+                        struct moved **out) {
   const struct mx_pfunc *fn = &prep->funcs[prep->kernel];
   size_t size = (sizeof(struct mx_frame) + fn->frame_bytes + 63) / 64 * 64;
   for (size_t k = 0; k < n; k++)
@@ -120,7 +130,8 @@ static bool make_frames(struct mx_debug *g, struct mx_prepared *prep, struct mx_
         to->size = size;
         copy_slots(from, to, fn, prep->lanes);
         to->open = 0;
-        for (uint32_t j = 0; j < from->fn->njoins; j++) mx__expect_lanes(to, from->fn->join_pc[j], mx__expected_at(from, j));
+        for (uint32_t j = 0; j < from->fn->njoins; j++)
+          mx__expect_lanes(to, from->fn->join_pc[j], mx__expected_at(from, j));
         *m = (struct moved){from, to, *out};
         *out = m;
         atomic_fetch_add(&g->launch->frame_bytes, size);
@@ -132,8 +143,8 @@ static void move_warp(struct mx_warp *w, const struct moved *list) {
   for (uint32_t s = 0; s < w->nsplits; s++) w->splits[s].frame = moved_to(list, w->splits[s].frame);
 }
 
-static void commit(struct mx_debug *g, struct mx_prepared *prep, struct mx_bounds *bounds, struct mx_block *const *blocks, size_t n,
-                   struct moved *list) {
+static void commit(struct mx_debug *g, struct mx_prepared *prep, struct mx_bounds *bounds,
+                   struct mx_block *const *blocks, size_t n, struct moved *list) {
   struct mx_exec *x = g->x;
   for (size_t k = 0; k < n; k++)
     for (uint32_t w = 0; w < blocks[k]->nwarps; w++) move_warp(&blocks[k]->warps[w], list);
@@ -183,7 +194,8 @@ mx_status mx_debug_replace(mx_debug *g, const void *bytes, size_t size) {
   const struct mx_image *image = l == MX__LOAD_OK ? &r->image->image : NULL, *old = g->prep->image;
   uint32_t kernel = 0, old_funcs = g->prep->nfuncs;
   while (image && kernel < image->nfuncs &&
-         (strcmp(image->funcs[kernel].name, old->funcs[g->prep->kernel].name) || !(image->funcs[kernel].flags & MX_FUNC_KERNEL)))
+         (strcmp(image->funcs[kernel].name, old->funcs[g->prep->kernel].name) ||
+          !(image->funcs[kernel].flags & MX_FUNC_KERNEL)))
     kernel++;
   struct mx_block **blocks;
   size_t n = mx__debug_blocks(g, &blocks);
@@ -192,7 +204,8 @@ mx_status mx_debug_replace(mx_debug *g, const void *bytes, size_t size) {
   struct moved *list = NULL;
   if (l == MX__LOAD_OOM || !blocks) s = mx__fail_plain(d, MX_OUT_OF_MEMORY);
   else if (l != MX__LOAD_OK) s = mx__fail(d, MX_INVALID_MODULE, "%s", why ? why : mx_status_text(MX_INVALID_MODULE));
-  else if (kernel >= image->nfuncs) s = mx__fail(d, MX_NOT_FOUND, "mx_debug_replace: the new module has no such kernel");
+  else if (kernel >= image->nfuncs)
+    s = mx__fail(d, MX_NOT_FOUND, "mx_debug_replace: the new module has no such kernel");
   else s = check(g, image, kernel, blocks, n);
   if (s == MX_OK) {
     prep = mx__prepare(image, kernel, g->prep->var_address, &g->level);
@@ -202,8 +215,7 @@ mx_status mx_debug_replace(mx_debug *g, const void *bytes, size_t size) {
       s = mx__fail(d, MX_INVALID_MODULE, "mx_debug_replace: no instruction begins where lanes stand");
     else if (prep && prep->shared_static != g->prep->shared_static)
       s = mx__fail(d, MX_INVALID_MODULE, "mx_debug_replace: shared memory differs");
-    else if (!bounds || !make_frames(g, prep, blocks, n, &list))
-      s = mx__fail_plain(d, MX_OUT_OF_MEMORY);
+    else if (!bounds || !make_frames(g, prep, blocks, n, &list)) s = mx__fail_plain(d, MX_OUT_OF_MEMORY);
   }
   if (s == MX_OK) {
     r->prep = g->prep;

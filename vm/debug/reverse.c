@@ -1,8 +1,9 @@
-/* Going back: which position an order means, changes of the debugger that are done again on the way, and who wrote what.
+/* Going back: which position an order means, changes of the debugger that are done again on the way, and who wrote
+ * what.
  *
- * The launch is taken back to the last recorded state and runs up to where it was, while every instruction is looked at;
- * the last one that fits is the answer. When none does, the state before is tried. Then the launch is taken back once more
- * and stops at the answer. */
+ * The launch is taken back to the last recorded state and runs up to where it was, while every instruction is looked
+ * at; the last one that fits is the answer. When none does, the state before is tried. Then the launch is taken back
+ * once more and stops at the answer. */
 #include "session.h"
 
 #include "vm/exec/flow.h"
@@ -20,9 +21,13 @@ struct edit {
   uint32_t warp, split, frame, lane, pc;
   mx_addr address;
   size_t bytes;
-  void *data;                  /* of EDIT_MEMORY; EDIT_REGISTER: the name */
+  void *data; /* of EDIT_MEMORY; EDIT_REGISTER: the name */
 };
-struct mx_edits { struct edit *at; size_t n, room; bool applying; };
+struct mx_edits {
+  struct edit *at;
+  size_t n, room;
+  bool applying;
+};
 
 void mx__edits_free(struct mx_debug *g) {
   for (size_t k = 0; g->edits && k < g->edits->n; k++) free(g->edits->at[k].data);
@@ -53,13 +58,25 @@ static void keep_edit(struct mx_debug *g, struct edit e, const void *data, size_
   l->at[l->n++] = e;
 }
 
-void mx__edit_register(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, const char *name,
-                       uint64_t lanes, uint64_t low, uint64_t high) {
-  keep_edit(g, (struct edit){.what = EDIT_REGISTER, .block = block, .warp = warp, .split = split, .frame = frame, .lanes = lanes,
-                             .low = low, .high = high}, name, strlen(name) + 1);
+void mx__edit_register(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
+                       const char *name, uint64_t lanes, uint64_t low, uint64_t high) {
+  keep_edit(g,
+            (struct edit){.what = EDIT_REGISTER,
+                          .block = block,
+                          .warp = warp,
+                          .split = split,
+                          .frame = frame,
+                          .lanes = lanes,
+                          .low = low,
+                          .high = high},
+            name, strlen(name) + 1);
 }
-void mx__edit_memory(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address, const void *from, size_t bytes) {
-  keep_edit(g, (struct edit){.what = EDIT_MEMORY, .block = block, .warp = warp, .lane = lane, .address = address, .bytes = bytes}, from, bytes);
+void mx__edit_memory(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address,
+                     const void *from, size_t bytes) {
+  keep_edit(g,
+            (struct edit){
+                .what = EDIT_MEMORY, .block = block, .warp = warp, .lane = lane, .address = address, .bytes = bytes},
+            from, bytes);
 }
 static void edit_jump(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc) {
   keep_edit(g, (struct edit){.what = EDIT_JUMP, .block = block, .warp = warp, .split = split, .pc = pc}, "", 0);
@@ -73,7 +90,8 @@ void mx__edits_apply(struct mx_debug *g) {
   for (size_t k = 0; k < l->n; k++) {
     const struct edit *e = &l->at[k];
     if (e->position != g->executed) continue;
-    if (e->what == EDIT_REGISTER) mx_debug_set_register(g, e->block, e->warp, e->split, e->frame, e->data, e->lanes, e->low, e->high);
+    if (e->what == EDIT_REGISTER)
+      mx_debug_set_register(g, e->block, e->warp, e->split, e->frame, e->data, e->lanes, e->low, e->high);
     else if (e->what == EDIT_MEMORY) mx_debug_write(g, e->block, e->warp, e->lane, e->address, e->data, e->bytes);
     else mx_debug_jump(g, e->block, e->warp, e->split, e->pc);
   }
@@ -84,7 +102,8 @@ void mx__edits_apply(struct mx_debug *g) {
 mx_status mx_debug_jump(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc) {
   mx_status s = mx__debug_ready(g, "mx_debug_jump");
   if (s != MX_OK) return s;
-  if (mx__debug_asking != g && g->stop.reason == MX_DEBUG_AT_TRAP) return mx__fail(g->device, MX_TRAPPED, "mx_debug_jump: the launch has trapped");
+  if (mx__debug_asking != g && g->stop.reason == MX_DEBUG_AT_TRAP)
+    return mx__fail(g->device, MX_TRAPPED, "mx_debug_jump: the launch has trapped");
   struct mx_block *b = mx__debug_block(g, block);
   struct mx_split *sp = b && warp < b->nwarps ? mx__debug_split(g, b, &b->warps[warp], split) : NULL;
   if (!sp) return mx__fail(g->device, MX_NOT_FOUND, "mx_debug_jump: no such split");
@@ -123,7 +142,9 @@ static bool of_order(const struct mx_debug *g, const struct mx_exec *x) {
 }
 
 /* The frame that is asked for: recursion apart, there is one of that function so deep in the warp. */
-static bool of_frame(const struct mx_search *s, const struct mx_frame *f) { return f && f->fn->func == s->of && f->depth == s->depth; }
+static bool of_frame(const struct mx_search *s, const struct mx_frame *f) {
+  return f && f->fn->func == s->of && f->depth == s->depth;
+}
 
 static void look_for_register(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   struct mx_search *s = &g->search;
@@ -145,8 +166,10 @@ void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_ins
   if (s->what == MX_SEARCH_REGISTER) look_for_register(g, x, i);
   if (s->what != MX_SEARCH_ORDER) return;
   if (g->order == MX_DEBUG_CONTINUE) {
-    if (g->marks && mx__debug_breakpoint(g, x, i)) found_stop(g, g->executed, MX_DEBUG_AT_BREAKPOINT, g->stop.breakpoint);
-    if (g->watch && mx__debug_asks(g, x, i, g->watch, g->watch_user)) found_stop(g, s->known && of_order(g, x) ? s->previous : g->executed, MX_DEBUG_AT_WATCH, 0);
+    if (g->marks && mx__debug_breakpoint(g, x, i))
+      found_stop(g, g->executed, MX_DEBUG_AT_BREAKPOINT, g->stop.breakpoint);
+    if (g->watch && mx__debug_asks(g, x, i, g->watch, g->watch_user))
+      found_stop(g, s->known && of_order(g, x) ? s->previous : g->executed, MX_DEBUG_AT_WATCH, 0);
     if (of_order(g, x)) s->previous = g->executed, s->known = true;
     return;
   }
@@ -170,8 +193,8 @@ void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_ins
 
 void mx__debug_searched(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   struct mx_search *s = &g->search;
-  if (s->what == MX_SEARCH_REGISTER && s->is_argument && mx__ops[i->op].flags & MX_F_CALL && of_order(g, x) && of_frame(s, x->frame) &&
-      x->frame->lanes & s->lanes) { /* the call has handed it over */
+  if (s->what == MX_SEARCH_REGISTER && s->is_argument && mx__ops[i->op].flags & MX_F_CALL && of_order(g, x) &&
+      of_frame(s, x->frame) && x->frame->lanes & s->lanes) { /* the call has handed it over */
     found(g, g->executed);
     mx__debug_culprit(g, x, i, x->frame->lanes & s->lanes, &s->culprit);
     s->culprit.function = x->frame->parent->fn->func->name;
@@ -241,15 +264,19 @@ static bool search(struct mx_debug *g, uint64_t count, uint64_t *position) {
   return got;
 }
 
-mx_status mx_debug_back(mx_debug *g, mx_debug_order order, uint64_t block, uint32_t warp, uint64_t count, mx_debug_stop *stop) {
+mx_status mx_debug_back(mx_debug *g, mx_debug_order order, uint64_t block, uint32_t warp, uint64_t count,
+                        mx_debug_stop *stop) {
   mx_status s = can_go_back(g, "mx_debug_back");
   if (s != MX_OK) return s;
   if ((unsigned)order > MX_DEBUG_FINISH || count > 1u << 20)
     return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_back: no such order, or more than %u steps", 1u << 20);
   if (order != MX_DEBUG_CONTINUE && (block >= g->launch->nblocks || warp >= g->launch->warps))
-    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_back: block %llu has no warp %u", (unsigned long long)block, warp);
+    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_back: block %llu has no warp %u", (unsigned long long)block,
+                    warp);
   const struct mx_block *b = g->over ? NULL : mx__debug_block(g, block);
-  const struct mx_split *sp = b && warp < b->nwarps ? mx__debug_split(g, (struct mx_block *)(uintptr_t)b, (struct mx_warp *)&b->warps[warp], 0) : NULL;
+  const struct mx_split *sp =
+      b && warp < b->nwarps ? mx__debug_split(g, (struct mx_block *)(uintptr_t)b, (struct mx_warp *)&b->warps[warp], 0)
+                            : NULL;
   g->order = order;
   g->block = block;
   g->warp = warp;
@@ -262,7 +289,8 @@ mx_status mx_debug_back(mx_debug *g, mx_debug_order order, uint64_t block, uint3
     if (order != MX_DEBUG_CONTINUE) return travel(g, position, MX_DEBUG_AT_STEP, stop);
     if ((s = travel(g, position, why.reason, NULL)) != MX_OK) return s;
     if (g->stop.reason == why.reason && count <= 1) /* of the first of several no more is known than that it was one */
-      g->stop.breakpoint = why.breakpoint, g->stop.watch = why.watch, g->stop.address = why.address, g->stop.writer = why.writer;
+      g->stop.breakpoint = why.breakpoint, g->stop.watch = why.watch, g->stop.address = why.address,
+      g->stop.writer = why.writer;
     return stop ? mx_debug_where(g, stop) : MX_OK;
   }
   mx_debug_recording r = {0};
@@ -276,8 +304,8 @@ mx_status mx_debug_goto(mx_debug *g, uint64_t position, mx_debug_stop *stop) {
   mx_debug_recording r = {0};
   mx__record_info(g, &r);
   if (position < r.oldest || position > r.newest)
-    return mx__fail(g->device, MX_NOT_FOUND, "position %llu is not recorded: %llu to %llu are", (unsigned long long)position,
-                    (unsigned long long)r.oldest, (unsigned long long)r.newest);
+    return mx__fail(g->device, MX_NOT_FOUND, "position %llu is not recorded: %llu to %llu are",
+                    (unsigned long long)position, (unsigned long long)r.oldest, (unsigned long long)r.newest);
   return travel(g, position, MX_DEBUG_AT_STEP, stop);
 }
 
@@ -291,15 +319,17 @@ static mx_status last_fit(struct mx_debug *g, mx_debug_culprit *out) {
   travel(g, here, reason, NULL);
   if (got) return mx__fail_plain(g->device, mx__struct_out(out, &c, sizeof c));
   mx__record_info(g, &r);
-  return mx__fail(g->device, MX_NOT_FOUND, "not written since position %llu, the oldest that is recorded", (unsigned long long)r.oldest);
+  return mx__fail(g->device, MX_NOT_FOUND, "not written since position %llu, the oldest that is recorded",
+                  (unsigned long long)r.oldest);
 }
 
-mx_status mx_debug_last_register(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame, const char *name,
-                                 uint64_t lanes, mx_debug_culprit *out) {
+mx_status mx_debug_last_register(mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
+                                 const char *name, uint64_t lanes, mx_debug_culprit *out) {
   mx_status s = can_go_back(g, "mx_debug_last_register");
   if (s == MX_OK) s = mx__debug_ready(g, "mx_debug_last_register");
   if (s != MX_OK) return s;
-  if (!name || !out) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_last_register: no name, or no place for the answer");
+  if (!name || !out)
+    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_last_register: no name, or no place for the answer");
   uint32_t pc;
   struct mx_frame *f;
   struct mx_register_place p;
@@ -320,7 +350,8 @@ mx_status mx_debug_last_register(mx_debug *g, uint64_t block, uint32_t warp, uin
   return last_fit(g, out);
 }
 
-static mx_status last_write(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, bool changes, mx_debug_culprit *out, const char *call) {
+static mx_status last_write(mx_debug *g, mx_addr address, uint64_t bytes, uint64_t block, bool changes,
+                            mx_debug_culprit *out, const char *call) {
   mx_status s = can_go_back(g, call);
   if (s != MX_OK) return s;
   if (!bytes || !out) return mx__fail(g->device, MX_INVALID_VALUE, "%s: no bytes, or no place for the answer", call);

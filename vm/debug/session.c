@@ -33,8 +33,14 @@ static void describe(struct mx_debug *g, struct mx_exec *x, uint32_t func, uint3
   s->steps = g->executed;
 }
 
-void mx__debug_culprit(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, uint64_t lanes, mx_debug_culprit *out) {
-  *out = (mx_debug_culprit){.struct_size = sizeof *out, .block = x->block->index, .lanes = lanes, .position = g->executed, .warp = x->warp->number, .pc = i->pc,
+void mx__debug_culprit(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, uint64_t lanes,
+                       mx_debug_culprit *out) {
+  *out = (mx_debug_culprit){.struct_size = sizeof *out,
+                            .block = x->block->index,
+                            .lanes = lanes,
+                            .position = g->executed,
+                            .warp = x->warp->number,
+                            .pc = i->pc,
                             .function = x->fn->func->name};
   mx__line_of(g->prep->image, x->fn->number, i->pc, &out->file, &out->line);
 }
@@ -87,7 +93,8 @@ static void arm_at_order(struct mx_debug *g) {
   }
   const struct mx_warp *w = g->focus_block ? &g->focus_block->warps[g->warp] : NULL;
   bool waits = w && w->nsplits;
-  for (uint32_t n = 0; waits && n < w->nsplits; n++) waits = w->splits[n].state != MX_RUNNABLE || mx__waits_at_join(&w->splits[n]);
+  for (uint32_t n = 0; waits && n < w->nsplits; n++)
+    waits = w->splits[n].state != MX_RUNNABLE || mx__waits_at_join(&w->splits[n]);
   if (waits) arm(g, w->splits[w->nsplits - 1].frame, w->splits[w->nsplits - 1].pc);
 }
 
@@ -105,7 +112,8 @@ static bool order_done(struct mx_debug *g, struct mx_exec *x, const struct mx_in
     return false;
   }
   *reason = MX_DEBUG_AT_STEP;
-  bool deeper = x->frame->depth > g->start_depth, lines = g->order == MX_DEBUG_STEP_LINE || g->order == MX_DEBUG_NEXT_LINE;
+  bool deeper = x->frame->depth > g->start_depth,
+       lines = g->order == MX_DEBUG_STEP_LINE || g->order == MX_DEBUG_NEXT_LINE;
   if (g->order == MX_DEBUG_FINISH) return x->frame->depth < g->start_depth;
   if ((g->order == MX_DEBUG_NEXT || g->order == MX_DEBUG_NEXT_LINE) && deeper) return false;
   if (lines) {
@@ -119,8 +127,13 @@ static bool order_done(struct mx_debug *g, struct mx_exec *x, const struct mx_in
 }
 
 static void tell_trace(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
-  mx_debug_event e = {.struct_size = sizeof e, .block = x->block->index, .warp = x->warp->number, .pc = i->pc, .lanes = mx__lanes_of(x, i),
-                      .function = x->fn->func->name, .instruction = mx__mnemonic(i->op)};
+  mx_debug_event e = {.struct_size = sizeof e,
+                      .block = x->block->index,
+                      .warp = x->warp->number,
+                      .pc = i->pc,
+                      .lanes = mx__lanes_of(x, i),
+                      .function = x->fn->func->name,
+                      .instruction = mx__mnemonic(i->op)};
   mx__line_of(g->prep->image, x->fn->number, i->pc, &e.file, &e.line);
   g->trace(g->trace_user, &e);
 }
@@ -141,7 +154,8 @@ static bool wants_stop(struct mx_debug *g, struct mx_exec *x, const struct mx_in
     return true;
   }
   if (g->stop_at != UINT64_MAX) { /* on the way back to a position: nothing else stops */
-    *reason = g->stop_at_reason == MX_DEBUG_AT_BREAKPOINT && !g->stop.breakpoint ? MX_DEBUG_AT_BRKPT : g->stop_at_reason;
+    *reason =
+        g->stop_at_reason == MX_DEBUG_AT_BREAKPOINT && !g->stop.breakpoint ? MX_DEBUG_AT_BRKPT : g->stop_at_reason;
     return g->executed >= g->stop_at;
   }
   bool done = order_done(g, x, i, reason);
@@ -158,7 +172,8 @@ static bool wants_stop(struct mx_debug *g, struct mx_exec *x, const struct mx_in
   if (hit) *reason = g->stop.breakpoint ? MX_DEBUG_AT_BREAKPOINT : MX_DEBUG_AT_BRKPT;
   else if (g->watch && mx__debug_asks(g, x, i, g->watch, g->watch_user)) *reason = MX_DEBUG_AT_WATCH;
   else if (done) return true;
-  else if (atomic_load_explicit(&g->pause, memory_order_relaxed) && atomic_exchange(&g->pause, false)) *reason = MX_DEBUG_AT_PAUSE;
+  else if (atomic_load_explicit(&g->pause, memory_order_relaxed) && atomic_exchange(&g->pause, false))
+    *reason = MX_DEBUG_AT_PAUSE;
   else return false;
   return true;
 }
@@ -310,9 +325,12 @@ struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct
   return g->rewinding && !g->quit ? mx__record_rewind(g, x) : NULL;
 }
 
-#define BUSY_TURNS 64u /* lanes that compute are not suspected as soon as those whose registers, too, are as they were */
+#define BUSY_TURNS \
+  64u /* lanes that compute are not suspected as soon as those whose registers, too, are as they were */
 
-static uint64_t longest_quiet(const struct mx_debug *g, const struct mx_launch *l) { return g->patience * BUSY_TURNS * l->resident; }
+static uint64_t longest_quiet(const struct mx_debug *g, const struct mx_launch *l) {
+  return g->patience * BUSY_TURNS * l->resident;
+}
 
 /* True: a turn of the block has left its registers as they were. */
 static bool note_turn(struct mx_debug *g, const struct mx_block *b, uint64_t digest) {
@@ -330,8 +348,8 @@ void mx__debug_spun(struct mx_debug *g, struct mx_launch *l, const struct mx_blo
   if (g->quiet >= longest_quiet(g, l)) mx__launch_stop(l, MX_STOP_REST);
 }
 
-/* Whether memory's values change is watched, instruction by instruction, only when registers no longer do, or after a long time: until
- * then compiled code may run. */
+/* Whether memory's values change is watched, instruction by instruction, only when registers no longer do, or after a
+ * long time: until then compiled code may run. */
 static bool has_hung(struct mx_debug *g, const struct mx_exec *x, const struct mx_block *b) {
   const uint64_t limit = longest_quiet(g, x->launch);
   const bool watched = g->checks_values;
@@ -456,9 +474,11 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   g->level.bodies = g->level.unguarded = g->bodies;
   if (g->bodies) g->prep = mx__prepare(&k->module->image->image, k->func, k->module->var_address, &g->level);
   if (g->prep) g->prep->clocks = true; /* somebody may look */
-  for (uint32_t f = 0; g->prep && f < g->prep->nfuncs; f++) /* compiled code that does not want an instruction has it executed, and nothing asked */
+  for (uint32_t f = 0; g->prep && f < g->prep->nfuncs;
+       f++) /* compiled code that does not want an instruction has it executed, and nothing asked */
     for (uint32_t n = 0; n < g->prep->funcs[f].ninsns; n++)
-      if (g->prep->funcs[f].insns[n].kind == MX_INSN_OP) g->prep->funcs[f].body_of[n] = g->real->bodies[g->prep->funcs[f].insns[n].op];
+      if (g->prep->funcs[f].insns[n].kind == MX_INSN_OP)
+        g->prep->funcs[f].body_of[n] = g->real->bodies[g->prep->funcs[f].insns[n].op];
   if (g->params && g->prep && g->written && mx__debug_mark(g) == MX_OK) return g;
   session_free(g);
   return NULL;
@@ -539,8 +559,8 @@ mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
 /* ---- orders ---------------------------------------------------------------------------------------------*/
 
 mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
-  g->plain = g->order == MX_DEBUG_CONTINUE && g->begun && g->stop_at == UINT64_MAX && !g->moved_code && !g->search.on && !g->rewinding &&
-             !g->record && !g->watch && !g->trace && !g->seed && !g->divergences && !g->writes;
+  g->plain = g->order == MX_DEBUG_CONTINUE && g->begun && g->stop_at == UINT64_MAX && !g->moved_code && !g->search.on &&
+             !g->rewinding && !g->record && !g->watch && !g->trace && !g->seed && !g->divergences && !g->writes;
   atomic_store(&g->pause, false);
   mx_status s = g->plain ? mx__compiled_begin(g) : MX_OK;
   if (s != MX_OK) return s;
@@ -565,7 +585,8 @@ mx_status mx_debug_go(mx_debug *g, mx_debug_order order, uint64_t block, uint32_
   if (s != MX_OK) return s;
   if ((unsigned)order > MX_DEBUG_FINISH) return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_go: no such order");
   if (order != MX_DEBUG_CONTINUE && (block >= g->launch->nblocks || warp >= g->launch->warps))
-    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_go: block %llu has no warp %u", (unsigned long long)block, warp);
+    return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_go: block %llu has no warp %u", (unsigned long long)block,
+                    warp);
   g->order = order;
   g->block = block;
   g->warp = warp;

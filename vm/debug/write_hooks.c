@@ -1,5 +1,5 @@
-/* What a debugging session does when memory is about to be written: keeps the old bytes for going back, tells watchpoints,
- * and notices whether any value changes. Sessions that want none of it are never asked. */
+/* What a debugging session does when memory is about to be written: keeps the old bytes for going back, tells
+ * watchpoints, and notices whether any value changes. Sessions that want none of it are never asked. */
 #include "session.h"
 
 #include "vm/exec/launch.h"
@@ -10,22 +10,23 @@
 #define PAGE 4096u
 
 /* The piece of host memory that belongs to nobody but the space of this address. */
-static void owner(const struct mx_exec *x, uint64_t address, unsigned char *host, uint64_t bytes, unsigned char **lo, unsigned char **hi) {
+static void owner(const struct mx_exec *x, uint64_t address, unsigned char *host, uint64_t bytes, unsigned char **lo,
+                  unsigned char **hi) {
   const struct mx_launch *l = x->launch;
   switch (address >> MX_WINDOW_SHIFT) {
-    case MX_WINDOW_SHARED: *lo = x->block->shared, *hi = *lo + l->shared_bytes; break;
-    case MX_WINDOW_LOCAL: *lo = x->block->local, *hi = *lo + (size_t)l->local_bytes * l->lanes * x->block->nwarps; break;
-    default: /* whole pages of the arena */
-      *lo = (unsigned char *)((uintptr_t)host & ~(uintptr_t)(PAGE - 1));
-      *hi = (unsigned char *)(((uintptr_t)host + bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+  case MX_WINDOW_SHARED: *lo = x->block->shared, *hi = *lo + l->shared_bytes; break;
+  case MX_WINDOW_LOCAL: *lo = x->block->local, *hi = *lo + (size_t)l->local_bytes * l->lanes * x->block->nwarps; break;
+  default: /* whole pages of the arena */
+    *lo = (unsigned char *)((uintptr_t)host & ~(uintptr_t)(PAGE - 1));
+    *hi = (unsigned char *)(((uintptr_t)host + bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
   }
 }
 
-static uint64_t overlap(const struct mx_exec *x, const struct mx_breakpoint *b, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
-                        mx_addr *first) {
+static uint64_t overlap(const struct mx_exec *x, const struct mx_breakpoint *b, uint64_t m, const uint64_t *address,
+                        uint64_t base, uint64_t bytes, mx_addr *first) {
   uint64_t window = b->address >> MX_WINDOW_SHIFT, hit = 0;
   if ((window == MX_WINDOW_SHARED || window == MX_WINDOW_LOCAL) && x->block->index != b->block) return 0;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     uint64_t a = address[l] + base;
     if (a >= b->address + b->bytes || a + bytes <= b->address) continue;
     if (!hit) *first = a > b->address ? a : b->address;
@@ -34,7 +35,8 @@ static uint64_t overlap(const struct mx_exec *x, const struct mx_breakpoint *b, 
   return hit;
 }
 
-static void tell_watchpoints(struct mx_debug *g, struct mx_exec *x, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes) {
+static void tell_watchpoints(struct mx_debug *g, struct mx_exec *x, uint64_t m, const uint64_t *address, uint64_t base,
+                             uint64_t bytes) {
   for (size_t n = 0; n < g->nbreaks; n++) {
     struct mx_breakpoint *b = &g->breaks[n];
     mx_addr first = 0;
@@ -53,7 +55,7 @@ static void keep_values(struct mx_debug *g, uint64_t m, uint64_t bytes, unsigned
     g->value_changed = true;
     return;
   }
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     if (g->nwritten == MX_MAX_LANES) return;
     struct mx_written *w = &g->written[g->nwritten++];
     w->at = host[l];
@@ -63,14 +65,16 @@ static void keep_values(struct mx_debug *g, uint64_t m, uint64_t bytes, unsigned
 }
 
 void mx__debug_compare(struct mx_debug *g) {
-  for (uint32_t n = 0; n < g->nwritten; n++) g->value_changed |= memcmp(g->written[n].at, g->written[n].old, g->written[n].bytes) != 0;
+  for (uint32_t n = 0; n < g->nwritten; n++)
+    g->value_changed |= memcmp(g->written[n].at, g->written[n].old, g->written[n].bytes) != 0;
   g->nwritten = 0;
 }
 
-void mx__debug_writes(struct mx_exec *x, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes, unsigned char *const *host) {
+void mx__debug_writes(struct mx_exec *x, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
+                      unsigned char *const *host) {
   struct mx_debug *g = x->launch->debug;
   if (g->record)
-    MX_FOR_LANES(l, m) {
+    MX_FOR_LANES (l, m) {
       unsigned char *lo, *hi;
       owner(x, address[l] + base, host[l], bytes, &lo, &hi);
       mx__record_writes(g, lo, hi, host[l], bytes);

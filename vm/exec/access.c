@@ -35,12 +35,12 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
     if (space == MX_GENERIC && (window == MX_WINDOW_SHARED || window == MX_WINDOW_LOCAL || window == MX_WINDOW_PARAM)) {
       base = MX_WINDOW(window);
       space = window == MX_WINDOW_SHARED ? MX_SHARED : window == MX_WINDOW_LOCAL ? MX_LOCAL : MX_PARAM;
-    } else if (window == MX_WINDOW_CONST ? space == MX_GLOBAL : window != MX_WINDOW_GLOBAL)
-      return false;
+    } else if (window == MX_WINDOW_CONST ? space == MX_GLOBAL : window != MX_WINDOW_GLOBAL) return false;
   }
   if (space == MX_SHARED || space == MX_LOCAL || space == MX_PARAM) {
     window_bounds(x, space, base, b);
-    if (space == MX_SHARED && addr - base >= b->span && mx__cluster_bounds(x, addr, base, b)) return *keep = false, true;
+    if (space == MX_SHARED && addr - base >= b->span && mx__cluster_bounds(x, addr, base, b))
+      return *keep = false, true;
     return addr - base < b->span && (space != MX_LOCAL || mx__block_local(x));
   }
   /* offsets in the constant window become generic addresses for the lookup, and back */
@@ -53,8 +53,11 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   if (a) lo = a->lo, size = a->size;
   else if (l->heap && mx__heap_find(l->heap, addr, &lo, &size)) region = &l->memory->heap, *keep = false;
   else return false;
-  *b = (struct mx_bounds){.lo = lo - shift, .span = size, .off = (uint64_t)(uintptr_t)(region->map + (lo - region->start)),
-                          .kind = region->device_writable ? MX_GLOBAL : MX_CONST, .writable = region->device_writable};
+  *b = (struct mx_bounds){.lo = lo - shift,
+                          .span = size,
+                          .off = (uint64_t)(uintptr_t)(region->map + (lo - region->start)),
+                          .kind = region->device_writable ? MX_GLOBAL : MX_CONST,
+                          .writable = region->device_writable};
   return true;
 }
 
@@ -70,12 +73,20 @@ static bool inside(const struct mx_bounds *b, uint64_t addr, unsigned bytes) {
   return b->span >= bytes && addr - b->lo <= b->span - bytes;
 }
 
-static bool trap_access(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes, uint64_t addr, unsigned space, uint32_t bytes, bool write) {
-  struct mx_trap t = {.kind = kind, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = lanes, .has_address = true,
-                      .is_write = write, .bytes = bytes};
+static bool trap_access(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes, uint64_t addr,
+                        unsigned space, uint32_t bytes, bool write) {
+  struct mx_trap t = {.kind = kind,
+                      .func = x->fn->number,
+                      .pc = i->pc,
+                      .warp = x->warp->number,
+                      .lanes = lanes,
+                      .has_address = true,
+                      .is_write = write,
+                      .bytes = bytes};
   t.address = addr + mx_space_window(space);
-  t.space = space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED ? MX_SHARED
-            : space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL ? MX_LOCAL : (uint8_t)space;
+  t.space = space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED  ? MX_SHARED
+            : space == MX_GENERIC && t.address >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL ? MX_LOCAL
+                                                                                     : (uint8_t)space;
   t.offset = t.address - mx_space_window(t.space);
   t.local_base = x->frame->local_base;
   memcpy(t.block, x->block->ctaid, sizeof t.block);
@@ -84,13 +95,17 @@ static bool trap_access(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind
   return false;
 }
 
-bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane, uint64_t addr, uint32_t bytes, unsigned align, unsigned space, bool write,
-                      unsigned char **host) {
+bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane, uint64_t addr, uint32_t bytes,
+                      unsigned align, unsigned space, bool write, unsigned char **host) {
   struct mx_bounds b;
   bool keep;
   const bool there = mx__access_bounds(x, space, addr, &b, &keep) && b.span >= bytes && addr - b.lo <= b.span - bytes;
   if (there && !(addr & (align - 1)) && (b.writable || !write)) return *host = mx__bounds_host(x, &b, addr, lane), true;
-  return trap_access(x, i, !there ? MX_TRAP_OUT_OF_BOUNDS : addr & (align - 1) ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY, 1ull << lane, addr, space, bytes, write);
+  return trap_access(x, i,
+                     !there               ? MX_TRAP_OUT_OF_BOUNDS
+                     : addr & (align - 1) ? MX_TRAP_MISALIGNED
+                                          : MX_TRAP_READ_ONLY,
+                     1ull << lane, addr, space, bytes, write);
 }
 
 bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
@@ -100,7 +115,7 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
   if (seen) b.span = 0; /* what is remembered of a write that a session sees says read-only: see below */
   uint64_t missing = 0, odd = 0, locked = 0;
   bool have = false, keep = true, unmapped = false;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     uint64_t a = addr[l];
     if (a & (bytes - 1)) odd |= 1ull << l;
     if (!inside(&b, a, bytes) && (!mx__access_bounds(x, space, a, &b, &keep) || !inside(&b, a, bytes))) {
@@ -121,6 +136,10 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
     if (have) keep_bounds(x, cache, &first);
     return true;
   }
-  return trap_access(x, i, unmapped ? MX_TRAP_HOST_MEMORY : missing ? MX_TRAP_OUT_OF_BOUNDS : odd ? MX_TRAP_MISALIGNED : MX_TRAP_READ_ONLY, wrong,
-                     addr[__builtin_ctzll(wrong)], space, bytes, write);
+  return trap_access(x, i,
+                     unmapped  ? MX_TRAP_HOST_MEMORY
+                     : missing ? MX_TRAP_OUT_OF_BOUNDS
+                     : odd     ? MX_TRAP_MISALIGNED
+                               : MX_TRAP_READ_ONLY,
+                     wrong, addr[__builtin_ctzll(wrong)], space, bytes, write);
 }

@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPARE = 16, MOST_COPIES = 1024 /* of a warp: then the oldest land */, SOON = 16 /* MX_ASYNC_RANDOM: events until a copy lands */, ROUNDS = 1024 };
+enum {
+  SPARE = 16,
+  MOST_COPIES = 1024 /* of a warp: then the oldest land */,
+  SOON = 16 /* MX_ASYNC_RANDOM: events until a copy lands */,
+  ROUNDS = 1024
+};
 
 /* ---- lists ----------------------------------------------------------------------------------------------*/
 struct mx_async *mx__async_of(struct mx_block *b) {
@@ -58,7 +63,8 @@ bool mx__async_end(struct mx_block *b) {
       if (c->kind != MX_COPY_BULK || c->of) continue;
       struct mx_trap t = mx__async_blame(b, w, c, c->lanes);
       t.kind = MX_TRAP_ASYNC;
-      t.detail = mx__format("the block has ended, and its shared memory with it, before this copy has read it: nobody has waited (cp.async.bulk.wait_group)");
+      t.detail = mx__format("the block has ended, and its shared memory with it, before this copy has read it: nobody "
+                            "has waited (cp.async.bulk.wait_group)");
       mx__trap_raise(b->launch, &t);
       return false;
     }
@@ -101,7 +107,8 @@ static bool copy_row(const struct mx_copy *c, uint64_t m) {
   const size_t n = (size_t)__builtin_popcountll(m), bytes = c->bytes;
   uintptr_t unlike = 0;
   for (size_t l = 0; l < n; l++)
-    unlike |= ((uintptr_t)c->to[l] ^ ((uintptr_t)c->to[0] + l * bytes)) | ((uintptr_t)c->from[l] ^ ((uintptr_t)c->from[0] + l * bytes)) | (c->read[l] ^ bytes);
+    unlike |= ((uintptr_t)c->to[l] ^ ((uintptr_t)c->to[0] + l * bytes)) |
+              ((uintptr_t)c->from[l] ^ ((uintptr_t)c->from[0] + l * bytes)) | (c->read[l] ^ bytes);
   if (unlike) return false;
   memmove(c->to[0], c->from[0], n * bytes);
   return true;
@@ -116,17 +123,19 @@ static bool land(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t 
   if (c->kind == MX_COPY_ARRIVE) {
     if (!land_before(x, b, warp, k, m)) return false;
     c->lanes &= ~m;
-    MX_FOR_LANES(l, m) {
+    MX_FOR_LANES (l, m) {
       const struct mx_trap t = mx__async_blame(b, warp, c, 1ull << l);
-      if (!(c->bytes ? mx__mbarrier_bytes(x, b, c->to[l], -1, true, &t) : mx__mbarrier_arrive(x, b, c->to[l], 1, &t))) return false;
+      if (!(c->bytes ? mx__mbarrier_bytes(x, b, c->to[l], -1, true, &t) : mx__mbarrier_arrive(x, b, c->to[l], 1, &t)))
+        return false;
     }
     return true;
   }
   if (c->kind == MX_COPY_BULK) return mx__bulk_land(x, b, warp, c, m);
   c->lanes &= ~m;
-  if (b->launch->debug) MX_FOR_LANES(l, m) mx__shared_write(x, b, c->to[l], c->bytes);
+  if (b->launch->debug)
+    MX_FOR_LANES (l, m) mx__shared_write(x, b, c->to[l], c->bytes);
   if (copy_row(c, m)) return true;
-  MX_FOR_LANES(l, m) copy_lane(c, l);
+  MX_FOR_LANES (l, m) copy_lane(c, l);
   return true;
 }
 /* What lanes m issued before number `end`. */
@@ -161,8 +170,10 @@ bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *b) {
     struct mx_warp_copies *of = &a->warp[w];
     for (uint32_t k = 0; good && k < of->n; k++) {
       uint64_t m = 0;
-        if (of->list[k]->kind == MX_COPY_BULK && of->list[k]->signal && is_wanted(a, of->list[k]->signal)) m = of->list[k]->lanes;
-      if (of->list[k]->kind == MX_COPY_ARRIVE) MX_FOR_LANES(l, of->list[k]->lanes) m |= (uint64_t)is_wanted(a, of->list[k]->to[l]) << l;
+      if (of->list[k]->kind == MX_COPY_BULK && of->list[k]->signal && is_wanted(a, of->list[k]->signal))
+        m = of->list[k]->lanes;
+      if (of->list[k]->kind == MX_COPY_ARRIVE)
+        MX_FOR_LANES (l, of->list[k]->lanes) m |= (uint64_t)is_wanted(a, of->list[k]->to[l]) << l;
       landed |= m != 0;
       good = land(x, b, w, k, m);
     }
@@ -196,8 +207,12 @@ static uint64_t due(struct mx_async *a) {
 }
 
 /* ---- issuing --------------------------------------------------------------------------------------------*/
-const struct mx_insn *mx__async_no_memory(struct mx_exec *x, const struct mx_insn *i) { return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL); }
-static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) { return mx__leave(x, i->pc, MX_EV_TRAP); }
+const struct mx_insn *mx__async_no_memory(struct mx_exec *x, const struct mx_insn *i) {
+  return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL);
+}
+static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) {
+  return mx__leave(x, i->pc, MX_EV_TRAP);
+}
 /* Behind whatever may have landed: lanes of this warp may go on that waited for it. */
 static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i, bool good) {
   if (!good) return trapped(x, i);
@@ -205,12 +220,13 @@ static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i, b
   return i + 1;
 }
 
-struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum mx_copy_kind kind, uint64_t m, uint64_t *taken) {
+struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum mx_copy_kind kind, uint64_t m,
+                                uint64_t *taken) {
   struct mx_async *a = x->block->async;
   struct mx_warp_copies *w = &a->warp[x->warp->number];
   const uint32_t *groups = kind == MX_COPY_BULK ? w->bulk_groups : w->groups, group = groups[__builtin_ctzll(m)];
   *taken = 0;
-  MX_FOR_LANES(l, m) *taken |= (uint64_t)(groups[l] == group) << l;
+  MX_FOR_LANES (l, m) *taken |= (uint64_t)(groups[l] == group) << l;
   struct mx_copy *c = add(a, w);
   if (!c) return NULL;
   c->kind = kind;
@@ -236,7 +252,7 @@ static bool bytes_read(struct mx_exec *x, const struct mx_insn *i, uint64_t m, u
   const struct mx_op_info *o = &mx__ops[i->op];
   const unsigned type = o->nopnds > 5 ? o->opnd[5].type : MX_T_none;
   uint64_t odd = 0;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     uint32_t n = size;
     if (type == MX_T_u32) n = ((const uint32_t *)mx__operand(x, i->o[5]))[l];
     if (type == MX_T_pred && *(const uint64_t *)mx__operand(x, i->o[5]) >> l & 1) n = 0;
@@ -248,15 +264,16 @@ static bool bytes_read(struct mx_exec *x, const struct mx_insn *i, uint64_t m, u
   return false;
 }
 /* Where lanes m read; those that read fewer than all bytes may come to the end of an allocation. */
-static bool sources(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned size, const uint8_t *read, unsigned char **from) {
+static bool sources(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned size, const uint8_t *read,
+                    unsigned char **from) {
   uint64_t whole = 0, part = 0;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     whole |= (uint64_t)(read[l] == size) << l;
     part |= (uint64_t)(read[l] && read[l] < size) << l;
   }
   if (whole && !mx__async_places(x, i, whole, 2, size, MX_GLOBAL, false, 1, from)) return false;
   const uint64_t *base = mx__operand(x, i->o[2]), off = *(const uint64_t *)mx__operand(x, i->o[3]);
-  MX_FOR_LANES(l, part)
+  MX_FOR_LANES (l, part)
     if (!mx__access_range(x, i, l, base[l] + off, read[l], size, MX_GLOBAL, false, &from[l])) return false;
   return true;
 }
@@ -285,7 +302,7 @@ const struct mx_insn *mx__op_cp_async_commit(struct mx_exec *x, const struct mx_
   if (!m) return i + 1;
   struct mx_async *a = mx__async_of(x->block);
   if (!a) return mx__async_no_memory(x, i);
-  MX_FOR_LANES(l, m) a->warp[x->warp->number].groups[l]++;
+  MX_FOR_LANES (l, m) a->warp[x->warp->number].groups[l]++;
   return go_on(x, i, event(x));
 }
 
@@ -299,7 +316,7 @@ const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i,
     const struct mx_copy *c = w->list[k];
     uint64_t now = 0;
     if (c->kind != (bulk ? MX_COPY_BULK : MX_COPY_LANES) || c->signal) continue;
-    MX_FOR_LANES(l, m & c->lanes) now |= (uint64_t)(groups[l] - c->group > n) << l;
+    MX_FOR_LANES (l, m & c->lanes) now |= (uint64_t)(groups[l] - c->group > n) << l;
     good = land(x, x->block, x->warp->number, k, now);
   }
   sweep(a, w);
@@ -310,12 +327,13 @@ const struct mx_insn *mx__op_cp_async_wait(struct mx_exec *x, const struct mx_in
   const uint64_t m = mx__lanes_of(x, i);
   struct mx_async *a = x->block->async;
   if (i->op != MX_CP_ASYNC_WAIT_ALL) return mx__async_wait(x, i, m, false, (uint32_t)i->o[0]);
-  if (a) MX_FOR_LANES(l, m) a->warp[x->warp->number].groups[l]++; /* what has not been committed, too */
+  if (a)
+    MX_FOR_LANES (l, m) a->warp[x->warp->number].groups[l]++; /* what has not been committed, too */
   return mx__async_wait(x, i, m, false, 0);
 }
 
-/* Modifier: whether this is one of the arrivals that the phase expects. Otherwise it lacks, until then, what counts as one byte more: arrivals
- * return states in which nothing is to be seen of it, as those that were recorded. */
+/* Modifier: whether this is one of the arrivals that the phase expects. Otherwise it lacks, until then, what counts as
+ * one byte more: arrivals return states in which nothing is to be seen of it, as those that were recorded. */
 const struct mx_insn *mx__op_cp_async_arrive(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   unsigned char *at[MX_MAX_LANES];
@@ -323,7 +341,7 @@ const struct mx_insn *mx__op_cp_async_arrive(struct mx_exec *x, const struct mx_
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
   if (!mx__mbarrier_places(x, i, m, 0, true, at)) return NULL;
   if (!(i->mod & 1))
-    MX_FOR_LANES(l, m) {
+    MX_FOR_LANES (l, m) {
       const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
       if (!mx__mbarrier_bytes(x, x->block, at[l], 1, false, &t)) return trapped(x, i);
     }

@@ -1,6 +1,6 @@
-/* Asynchronous copies under way, and mbarriers. A copy is kept from the instruction that issues it until it lands: when a lane
- * waits for its group, or, where an mbarrier is to be told, when lanes wait there and nobody else in the block can go on. So what reads a copy's
- * target without having waited finds the old bytes, in every run. */
+/* Asynchronous copies under way, and mbarriers. A copy is kept from the instruction that issues it until it lands: when
+ * a lane waits for its group, or, where an mbarrier is to be told, when lanes wait there and nobody else in the block
+ * can go on. So what reads a copy's target without having waited finds the old bytes, in every run. */
 #ifndef MX_VM_ASYNC_H
 #define MX_VM_ASYNC_H
 
@@ -15,23 +15,26 @@ enum mx_copy_kind {
   MX_COPY_BULK,   /* one lane's piece of any size: cp.async.bulk, st.async and their reductions */
 };
 /* What becomes of a cell in memory: one of reductions.h. */
-struct mx_reduction { void (*cell)(void *at, const void *with, bool shared); uint32_t bytes; };
+struct mx_reduction {
+  void (*cell)(void *at, const void *with, bool shared);
+  uint32_t bytes;
+};
 extern const struct mx_reduction mx__reductions[];
 struct mx_copy {
   uint8_t kind;
-  uint8_t bytes;                  /* of a lane; of ARRIVE: by which the phase is short until then, or 0 for an arrival that it expects */
-  uint32_t func, pc;              /* the instruction that issued it */
-  uint32_t group;                 /* the number of its lanes' group */
-  uint64_t lanes;                 /* for which it has not landed */
-  uint64_t due;                   /* MX_ASYNC_RANDOM: the event at which it lands, if nobody has waited before */
-  unsigned char *to[MX_MAX_LANES];   /* host addresses; of ARRIVE: of the mbarriers */
+  uint8_t bytes; /* of a lane; of ARRIVE: by which the phase is short until then, or 0 for an arrival that it expects */
+  uint32_t func, pc;               /* the instruction that issued it */
+  uint32_t group;                  /* the number of its lanes' group */
+  uint64_t lanes;                  /* for which it has not landed */
+  uint64_t due;                    /* MX_ASYNC_RANDOM: the event at which it lands, if nobody has waited before */
+  unsigned char *to[MX_MAX_LANES]; /* host addresses; of ARRIVE: of the mbarriers */
   const unsigned char *from[MX_MAX_LANES];
-  uint8_t read[MX_MAX_LANES];     /* so many bytes are copied, the others are zeros */
+  uint8_t read[MX_MAX_LANES]; /* so many bytes are copied, the others are zeros */
   /* BULK: to[0], from[0]; from[0] NULL: what is to be stored stands here */
-  struct mx_block *of;            /* whose shared memory it goes to; NULL: global memory */
-  uint64_t address, value[4];     /* the target's */
+  struct mx_block *of;        /* whose shared memory it goes to; NULL: global memory */
+  uint64_t address, value[4]; /* the target's */
   uint32_t size;
-  unsigned char *signal;          /* an mbarrier of that block that lacks these bytes until then; NULL: it is in a bulk group */
+  unsigned char *signal; /* an mbarrier of that block that lacks these bytes until then; NULL: it is in a bulk group */
   const struct mx_reduction *reduce; /* NULL: none */
 };
 /* Those of a warp, in the order in which they were issued. */
@@ -44,25 +47,29 @@ struct mx_warp_copies {
 struct mx_async {
   struct mx_copy *spare[16];
   uint32_t nspare;
-  uint32_t n;                     /* copies in all */
-  uint32_t nwanted;               /* mbarriers that lanes have asked and found incomplete since copies last landed; more than MX_WANTED: any */
+  uint32_t n;       /* copies in all */
+  uint32_t nwanted; /* mbarriers that lanes have asked and found incomplete since copies last landed; more than
+                       MX_WANTED: any */
   unsigned char *wanted[MX_WANTED];
-  uint32_t patience;              /* rounds of the block in which something went on while lanes wait */
+  uint32_t patience; /* rounds of the block in which something went on while lanes wait */
   uint64_t events, random;
   struct mx_warp_copies warp[];
 };
 
 /* ---- block.c asks ---------------------------------------------------------------------------------------*/
-/* Nobody in the block can go on but by copies: those land that lanes wait for at mbarriers. True: somebody can go on. */
+/* Nobody in the block can go on but by copies: those land that lanes wait for at mbarriers. True: somebody can go on.
+ */
 bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *b);
-/* A round has ended in which something went on: lanes at mbarriers are not to wait forever for copies that wait for that to end. */
+/* A round has ended in which something went on: lanes at mbarriers are not to wait forever for copies that wait for
+ * that to end. */
 void mx__async_round(struct mx_exec *x, struct mx_block *b);
 /* Whether lanes wait at mbarriers with a limit; then they are told in the block's next turn that it is reached. */
 bool mx__mbarrier_time_over(struct mx_block *b);
 void mx__mbarrier_time_out(struct mx_block *b);
 /* So many times in vain, for all of a launch's blocks: then it is a deadlock. */
 #define MX_VAIN 1024u
-/* The block has ended: a bulk copy that has not read its shared memory is a trap; what is under way otherwise, nobody can see. False: trapped. */
+/* The block has ended: a bulk copy that has not read its shared memory is a trap; what is under way otherwise, nobody
+ * can see. False: trapped. */
 bool mx__async_end(struct mx_block *b);
 /* Before the block's first instruction, and when it goes. */
 void mx__async_clear(struct mx_block *b);
@@ -73,8 +80,10 @@ struct mx_async *mx__async_of(struct mx_block *b); /* NULL: out of memory */
 
 /* ---- async.c and bulk.c ---------------------------------------------------------------------------------*/
 /* A copy by the lanes of m that have committed as many groups as the first; these in *taken. NULL: out of memory. */
-struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum mx_copy_kind kind, uint64_t m, uint64_t *taken);
-/* What instruction i has issued lands now, where that is the order, or there is no end to it. The next instruction, or NULL: trapped. */
+struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum mx_copy_kind kind, uint64_t m,
+                                uint64_t *taken);
+/* What instruction i has issued lands now, where that is the order, or there is no end to it. The next instruction, or
+ * NULL: trapped. */
 const struct mx_insn *mx__async_issued(struct mx_exec *x, const struct mx_insn *i);
 /* Copies of the current warp land that lanes m wait for, all but those of their last n groups. The same. */
 const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool bulk, uint32_t n);
@@ -84,11 +93,13 @@ bool mx__bulk_land(struct mx_exec *x, struct mx_block *b, uint32_t warp, struct 
 struct mx_trap mx__async_blame(const struct mx_block *b, uint32_t warp, const struct mx_copy *c, uint64_t lanes);
 
 /* ---- mbarrier.c, for copies that land --------------------------------------------------------------------*/
-/* `count` arrivals at the object at `at`, and what follows: lanes that wait for the phase go on. False: trapped as `t`, whose instruction is to
- * blame. */
-bool mx__mbarrier_arrive(struct mx_exec *x, struct mx_block *b, unsigned char *at, uint32_t count, const struct mx_trap *t);
+/* `count` arrivals at the object at `at`, and what follows: lanes that wait for the phase go on. False: trapped as `t`,
+ * whose instruction is to blame. */
+bool mx__mbarrier_arrive(struct mx_exec *x, struct mx_block *b, unsigned char *at, uint32_t count,
+                         const struct mx_trap *t);
 /* Its phase lacks so many bytes more; landed: which may be the end of it. False: trapped. */
-bool mx__mbarrier_bytes(struct mx_exec *x, struct mx_block *b, unsigned char *at, int64_t bytes, bool landed, const struct mx_trap *t);
+bool mx__mbarrier_bytes(struct mx_exec *x, struct mx_block *b, unsigned char *at, int64_t bytes, bool landed,
+                        const struct mx_trap *t);
 /* Tells a session that `bytes` at `host`, in shared memory, are about to be written. */
 void mx__shared_write(struct mx_exec *x, struct mx_block *b, unsigned char *host, uint64_t bytes);
 /* "the mbarrier at 0x40 in shared memory, phase 1: 3 of 64 arrivals and 128 bytes are missing"; malloc'ed. */
@@ -104,16 +115,21 @@ static inline uint64_t mx__shared_at_rank(uint64_t address, unsigned rank) {
   return (address & ~((uint64_t)255 << MX_RANK_SHIFT)) | (uint64_t)(rank + 1) << MX_RANK_SHIFT;
 }
 
-/* Bounds of the shared memory of the block that an address in the window from `base` on names by its rank; false: it names none. */
+/* Bounds of the shared memory of the block that an address in the window from `base` on names by its rank; false: it
+ * names none. */
 bool mx__cluster_bounds(struct mx_exec *x, uint64_t address, uint64_t base, struct mx_bounds *b);
 
 /* Addresses of lanes m of instruction i, operand k and the offset behind it, in `space`; see access.h. */
-bool mx__async_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, unsigned bytes, unsigned space, bool write, unsigned bounds,
-                      unsigned char **host);
-/* Whether the last {} group of the spelling says shared memory; otherwise addresses are generic ones that must lie there. */
-static inline unsigned mx__async_space(const struct mx_insn *i) { return i->mod >= mx__ops[i->op].mods / 2 ? MX_SHARED : MX_GENERIC; }
+bool mx__async_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, unsigned bytes,
+                      unsigned space, bool write, unsigned bounds, unsigned char **host);
+/* Whether the last {} group of the spelling says shared memory; otherwise addresses are generic ones that must lie
+ * there. */
+static inline unsigned mx__async_space(const struct mx_insn *i) {
+  return i->mod >= mx__ops[i->op].mods / 2 ? MX_SHARED : MX_GENERIC;
+}
 /* The mbarriers of lanes m: in shared memory. False: trapped. */
-bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write, unsigned char **host);
+bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write,
+                         unsigned char **host);
 struct mx_trap mx__trap_of(const struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes);
 
 #endif

@@ -27,15 +27,19 @@ const struct mx_insn *mx__jit_go_over(struct mx_exec *x, const struct mx_insn *i
   x->stats.enters++;
   mx__uncount(x, i); /* compiled code counts for itself */
   uint64_t before = x->steps;
-  const struct mx_insn *next = mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[i - fn->insns], i);
+  const struct mx_insn *next =
+      mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[i - fn->insns], i);
   x->stats.steps_compiled += x->steps - before;
   x->stats.exits[mx__exit_reason(x, next)]++;
   return next;
 }
 
 static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i) {
-  /* In stress mode every other time the interpreter goes on; a launch without the JIT may share code with one that has it. */
-  if (x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) || (x->stress && mx__random(x) & 1)) return x->fn->body_of[i - x->fn->insns](x, i);
+  /* In stress mode every other time the interpreter goes on; a launch without the JIT may share code with one that has
+   * it. */
+  if (x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
+      (x->stress && mx__random(x) & 1))
+    return x->fn->body_of[i - x->fn->insns](x, i);
   return mx__jit_go_over(x, i);
 }
 
@@ -60,6 +64,7 @@ bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body enter
 }
 
 void mx__jit_detach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body leave) {
-  for (uint32_t e = 0; e < code->table->nentries; e++) __atomic_store_n(&entry(fn, code, e)->fn, leave, __ATOMIC_RELEASE);
+  for (uint32_t e = 0; e < code->table->nentries; e++)
+    __atomic_store_n(&entry(fn, code, e)->fn, leave, __ATOMIC_RELEASE);
   atomic_store(&code->attached, false);
 }

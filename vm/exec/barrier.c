@@ -1,5 +1,5 @@
-/* Barriers of a block: bar.sync, bar.arrive, bar.red, and the cluster's, which is the block. Arrivals are counted by lanes, at any pc; a warp all of whose living
- * lanes have arrived counts as a whole one. */
+/* Barriers of a block: bar.sync, bar.arrive, bar.red, and the cluster's, which is the block. Arrivals are counted by
+ * lanes, at any pc; a warp all of whose living lanes have arrived counts as a whole one. */
 #include "warp.h"
 
 #include "compiled_block.h"
@@ -26,7 +26,7 @@ static void put_result(const struct mx_barrier *bar, const struct mx_insn *i, st
   if (!mx__ops[i->op].nopnds || mx__ops[i->op].opnd[0].role != MX_OUT) return;
   unsigned char *d = f->slots + i->o[0];
   if (i->op == MX_BAR_RED_POPC) {
-    MX_FOR_LANES(l, m) ((uint32_t *)d)[l] = bar->hold;
+    MX_FOR_LANES (l, m) ((uint32_t *)d)[l] = bar->hold;
   } else {
     bool yes = i->op == MX_BAR_RED_AND ? bar->hold == bar->all : bar->hold != 0;
     uint64_t *p = (uint64_t *)d;
@@ -67,7 +67,7 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
   unsigned first = (unsigned)__builtin_ctzll(x->mask);
   uint32_t n = number[first], want = count[first];
   uint64_t same = 0;
-  MX_FOR_LANES(l, x->mask) same |= (uint64_t)(number[l] == n && count[l] == want) << l;
+  MX_FOR_LANES (l, x->mask) same |= (uint64_t)(number[l] == n && count[l] == want) << l;
   if (same != x->mask) {
     x->split->pc = i->pc;
     mx__split_off(x, x->mask & ~same, i->pc, MX_RUNNABLE);
@@ -75,10 +75,12 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
   struct mx_barrier *bar = n < MX_BARRIERS ? &b->barriers[n] : NULL;
   char *wrong = NULL;
   if (!bar) wrong = mx__format("barrier %u: there are 0 to %u", n, MX_BARRIERS - 1);
-  else if (want % x->lanes) wrong = mx__format("a count of %u threads is not a multiple of the warp, %u", want, x->lanes);
+  else if (want % x->lanes)
+    wrong = mx__format("a count of %u threads is not a multiple of the warp, %u", want, x->lanes);
   else if (!wait && !want) wrong = mx__format("bar.arrive needs a count of threads");
   else if (b->barriers_used >> n & 1 && bar->want != want)
-    wrong = mx__format("barrier %u: waits for %u threads, earlier arrivals for %u (0: all of the block)", n, want, bar->want);
+    wrong = mx__format("barrier %u: waits for %u threads, earlier arrivals for %u (0: all of the block)", n, want,
+                       bar->want);
   if (wrong) return mx__trap_at(x, i, MX_TRAP_BARRIER, same, wrong);
 
   b->barriers_used |= 1u << n;

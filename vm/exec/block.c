@@ -17,12 +17,14 @@
 static size_t align_up(size_t n, size_t a) { return (n + a - 1) / a * a; }
 
 /* ---- memory -----------------------------------------------------------------------------------------------*/
-/* Most kernels use none, and asking the system for it costs as much as a block. Zero pages: what a lane does not write costs nothing,
- * and it never sees the host's leftovers. calloc() clears them itself once such memory has been freed: forty microseconds a launch. */
+/* Most kernels use none, and asking the system for it costs as much as a block. Zero pages: what a lane does not write
+ * costs nothing, and it never sees the host's leftovers. calloc() clears them itself once such memory has been freed:
+ * forty microseconds a launch. */
 static bool map_local(struct mx_block *b) {
   const struct mx_launch *l = b->launch;
   const size_t of_warp = (size_t)l->local_bytes * l->lanes;
-  void *local = mmap(NULL, of_warp * b->nwarps, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *local =
+      mmap(NULL, of_warp * b->nwarps, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (local == MAP_FAILED) return false;
   b->local = local;
   b->local_bytes = of_warp * b->nwarps;
@@ -38,7 +40,8 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   b->nwarps = l->warps;
   size_t warps = align_up(sizeof(struct mx_warp) * b->nwarps, 64), tids = (size_t)b->nwarps * l->lanes * 4;
   /* compiled code reads two vectors from an element on */
-  size_t arrived = align_up((MX_BARRIERS + 1) * sizeof(uint64_t) * b->nwarps, 64), shared = align_up(l->shared_bytes + 128u, 64);
+  size_t arrived = align_up((MX_BARRIERS + 1) * sizeof(uint64_t) * b->nwarps, 64),
+         shared = align_up(l->shared_bytes + 128u, 64);
   b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
   if (!b->memory) return mx__block_free(b), NULL;
   unsigned char *at = b->memory;
@@ -46,7 +49,8 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   b->warps = (struct mx_warp *)at, at += warps;
   uint32_t *tid[3];
   for (unsigned d = 0; d < 3; d++) tid[d] = (uint32_t *)at, at += tids;
-  for (uint32_t n = 0; n <= MX_BARRIERS; n++) b->barriers[n].arrived = (uint64_t *)(at + n * sizeof(uint64_t) * b->nwarps);
+  for (uint32_t n = 0; n <= MX_BARRIERS; n++)
+    b->barriers[n].arrived = (uint64_t *)(at + n * sizeof(uint64_t) * b->nwarps);
   memset(at, 0, arrived);
   at += arrived;
   b->shared = at;
@@ -83,7 +87,10 @@ void mx__block_free(struct mx_block *b) {
 
 /* ---- the context of a worker ------------------------------------------------------------------------------*/
 /* Lane masks of %lanemask_*, the same for every warp. */
-struct lane_tables { uint32_t laneid[MX_MAX_LANES], m32[5][MX_MAX_LANES]; uint64_t m64[5][MX_MAX_LANES]; };
+struct lane_tables {
+  uint32_t laneid[MX_MAX_LANES], m32[5][MX_MAX_LANES];
+  uint64_t m64[5][MX_MAX_LANES];
+};
 
 static void set_uniform_registers(struct mx_exec *x) {
   const struct mx_launch *l = x->launch;
@@ -119,7 +126,8 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
   x->stress = l->jit_stress != 0 && !x->jit_off;
   x->rng = l->jit_stress;
   for (unsigned n = 0; n < MX_MAX_LANES; n++) {
-    uint64_t eq = 1ull << n, lt = eq - 1, m[5] = {eq, lt | eq, lt, ~lt, ~(lt | eq)}; /* eq le lt ge gt, as in sregs.def */
+    uint64_t eq = 1ull << n, lt = eq - 1,
+             m[5] = {eq, lt | eq, lt, ~lt, ~(lt | eq)}; /* eq le lt ge gt, as in sregs.def */
     t->laneid[n] = n;
     for (unsigned k = 0; k < 5; k++) t->m32[k][n] = (uint32_t)m[k], t->m64[k][n] = m[k];
   }
@@ -221,22 +229,25 @@ static void note_turn(struct mx_block *b, enum mx_turn turn, bool ran) {
   b->round.went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && ran);
 }
 
-/* All warps in compiled code alone, from the block's beginning, with `code`, or from where they stand together: NULL. True: the block's turn is over, as
- * *status says; else that of warp b->round.warp is, as *turn says. */
-static bool compiled(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then, enum mx_turn *turn, enum mx_block_status *status) {
+/* All warps in compiled code alone, from the block's beginning, with `code`, or from where they stand together: NULL.
+ * True: the block's turn is over, as *status says; else that of warp b->round.warp is, as *turn says. */
+static bool compiled(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then,
+                     enum mx_turn *turn, enum mx_block_status *status) {
   do {
     uint32_t w;
     const struct mx_insn *i;
     const uint64_t before = x->steps;
-    const enum mx_rounds rounds = code ? mx__rounds_run(x, b, code, then, &w, &i) : mx__rounds_go_on(x, b, then, &w, &i);
+    const enum mx_rounds rounds =
+        code ? mx__rounds_run(x, b, code, then, &w, &i) : mx__rounds_go_on(x, b, then, &w, &i);
     code = NULL;
-    if (b->launch->debug) b->launch->hooks->ran_compiled(b->launch->debug, x, x->steps - before, rounds == MX_ROUNDS_MACHINE && !i);
+    if (b->launch->debug)
+      b->launch->hooks->ran_compiled(b->launch->debug, x, x->steps - before, rounds == MX_ROUNDS_MACHINE && !i);
     switch (rounds) {
-      case MX_ROUNDS_DONE: return *status = MX_BLOCK_DONE, true;
-      case MX_ROUNDS_STOPPED: return *status = MX_BLOCK_STOPPED, true;
-      case MX_ROUNDS_RESTS: return b->round.warp = w + 1, *status = MX_BLOCK_STOPPED, true;
-      case MX_ROUNDS_YIELDS: return *status = MX_BLOCK_YIELDED, true;
-      case MX_ROUNDS_MACHINE: break;
+    case MX_ROUNDS_DONE: return *status = MX_BLOCK_DONE, true;
+    case MX_ROUNDS_STOPPED: return *status = MX_BLOCK_STOPPED, true;
+    case MX_ROUNDS_RESTS: return b->round.warp = w + 1, *status = MX_BLOCK_STOPPED, true;
+    case MX_ROUNDS_YIELDS: return *status = MX_BLOCK_YIELDED, true;
+    case MX_ROUNDS_MACHINE: break;
     }
     b->round.warp = w;
     *turn = mx__warp_go_on(x, &b->warps[w], i);
@@ -281,7 +292,8 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
       continue;
     }
     if (mx__async_land_wanted(x, b)) {
-      if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT) return MX_BLOCK_STOPPED; /* a copy that lands may trap */
+      if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT)
+        return MX_BLOCK_STOPPED; /* a copy that lands may trap */
       continue;
     }
     bool released = false;

@@ -12,16 +12,20 @@ enum mx_block_status {
   MX_BLOCK_STOPPED, /* trap raised, or x->stop seen */
 };
 
-/* A block object for blocks of this launch's shape; NULL: out of memory. Its memory is reused by every block it runs. */
+/* A block object for blocks of this launch's shape; NULL: out of memory. Its memory is reused by every block it runs.
+ */
 struct mx_block *mx__block_new(struct mx_launch *l);
 /* Makes it block number `index` (x fastest), before its first instruction. */
 void mx__block_start(struct mx_block *b, uint64_t index);
 /* Blocks that a worker has taken and not started; n were taken at once. */
-struct mx_taken { uint64_t next, end, n; };
+struct mx_taken {
+  uint64_t next, end, n;
+};
 /* Runs until it ends, parks or is stopped. When it has ended, those of `then` run in its place, one after the other. */
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then);
 void mx__block_free(struct mx_block *b);
-/* A round of its warps has ended in which something went on. True: others are to have their turn, for one of which it may wait. */
+/* A round of its warps has ended in which something went on. True: others are to have their turn, for one of which it
+ * may wait. */
 bool mx__block_yields(struct mx_block *b, const struct mx_taken *then);
 #define MX_TURN_ROUNDS (1u << 16) /* in a turn; some 100 ms, where each is from one barrier to the next */
 /* What its turn needs of x. */
@@ -39,33 +43,36 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l);
 void mx__exec_done(struct mx_exec *x);
 
 /* ---- between block.c, warp.c and barrier.c ---------------------------------------------------------------*/
-#define MX_BARRIERS 16                  /* that programs name */
-#define MX_CLUSTER_BARRIER MX_BARRIERS  /* that of the cluster, which is the block */
+#define MX_BARRIERS 16                 /* that programs name */
+#define MX_CLUSTER_BARRIER MX_BARRIERS /* that of the cluster, which is the block */
 struct mx_barrier {
-  uint32_t want;        /* threads to wait for; 0: all that live */
-  uint64_t *arrived;    /* lanes of each warp that have arrived */
-  uint32_t hold, all;   /* red: how many predicates held; arrivals that took part in a reduction */
+  uint32_t want;      /* threads to wait for; 0: all that live */
+  uint64_t *arrived;  /* lanes of each warp that have arrived */
+  uint32_t hold, all; /* red: how many predicates held; arrivals that took part in a reduction */
 };
 struct mx_block {
   struct mx_launch *launch;
   uint64_t index;
   uint32_t ctaid[3];
   uint32_t nwarps;
-  uint32_t spins;       /* turns in which its warps only spun or waited */
-  uint32_t rounds;      /* in which something went on, since it last might have yielded */
-  uint32_t begun;       /* warps that have begun, from the first on */
-  struct { uint32_t warp; bool alive, went_on, spun; } round; /* whose turn it is, and what those before it have come to */
-  bool started;         /* its warps stand at the first instruction, or beyond */
+  uint32_t spins;  /* turns in which its warps only spun or waited */
+  uint32_t rounds; /* in which something went on, since it last might have yielded */
+  uint32_t begun;  /* warps that have begun, from the first on */
+  struct {
+    uint32_t warp;
+    bool alive, went_on, spun;
+  } round;      /* whose turn it is, and what those before it have come to */
+  bool started; /* its warps stand at the first instruction, or beyond */
   struct mx_warp *warps;
   unsigned char *shared;
   uint32_t barriers_used; /* by number, those at which somebody has arrived */
   struct mx_barrier barriers[MX_BARRIERS + 1];
   struct mx_async *async; /* copies under way: async.h; NULL: there has been none */
-  uint32_t vain;        /* times in a row that lanes at mbarriers were told that their time is over, and came back */
-  bool time_over;       /* they are to be told in the block's next turn */
-  unsigned char *local; /* of all its lanes; zero at first */
+  uint32_t vain;          /* times in a row that lanes at mbarriers were told that their time is over, and came back */
+  bool time_over;         /* they are to be told in the block's next turn */
+  unsigned char *local;   /* of all its lanes; zero at first */
   size_t local_bytes;
-  uint64_t digest;      /* stuck.c: of its registers, when it last had its turn in vain */
+  uint64_t digest; /* stuck.c: of its registers, when it last had its turn in vain */
   void *memory;
 };
 

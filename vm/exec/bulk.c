@@ -1,5 +1,5 @@
-/* Bulk copies, stores that land later, and their reductions: pieces of one lane, of any size. Those to shared memory tell an mbarrier of the same
- * block when they land; those to global memory are in bulk groups. */
+/* Bulk copies, stores that land later, and their reductions: pieces of one lane, of any size. Those to shared memory
+ * tell an mbarrier of the same block when they land; those to global memory are in bulk groups. */
 #include "async.h"
 #include "vm/exec/access.h"
 #include "vm/exec/hooks.h"
@@ -23,7 +23,8 @@ bool mx__bulk_land(struct mx_exec *x, struct mx_block *b, uint32_t warp, struct 
   tell_session(x, c);
   if (!c->reduce) memmove(c->to[0], from, c->size);
   else
-    for (uint32_t at = 0; at < c->size; at += c->reduce->bytes) c->reduce->cell(c->to[0] + at, (const unsigned char *)from + at, c->of != NULL);
+    for (uint32_t at = 0; at < c->size; at += c->reduce->bytes)
+      c->reduce->cell(c->to[0] + at, (const unsigned char *)from + at, c->of != NULL);
   if (!c->signal) return true;
   const struct mx_trap t = mx__async_blame(b, warp, c, m);
   return mx__mbarrier_bytes(x, c->of, c->signal, -(int64_t)c->size, true, &t);
@@ -37,7 +38,8 @@ static uint64_t address(const struct mx_exec *x, const struct mx_insn *i, unsign
   const uint64_t off = *(const uint64_t *)mx__operand(x, mx__operand_ref(i, k + 1));
   return is_narrow(i, k) ? ((const uint32_t *)base)[lane] + (uint32_t)off : ((const uint64_t *)base)[lane] + off;
 }
-static const struct mx_insn *wrong(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lane, char *detail) {
+static const struct mx_insn *wrong(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lane,
+                                   char *detail) {
   return mx__trap_at(x, i, kind, 1ull << lane, detail);
 }
 /* Both are in one block's shared memory: that of `to`; NULL: they are not. */
@@ -46,7 +48,8 @@ static struct mx_block *in_one_block(struct mx_exec *x, const unsigned char *to,
   return of && of == mx__shared_owner(x->block, signal) ? of : NULL;
 }
 
-static struct mx_copy *piece(struct mx_exec *x, const struct mx_insn *i, uint64_t lane, unsigned char *to, const unsigned char *from, uint32_t size) {
+static struct mx_copy *piece(struct mx_exec *x, const struct mx_insn *i, uint64_t lane, unsigned char *to,
+                             const unsigned char *from, uint32_t size) {
   uint64_t taken;
   struct mx_copy *c = mx__async_issue(x, i, MX_COPY_BULK, 1ull << lane, &taken);
   if (!c) return NULL;
@@ -59,26 +62,37 @@ static struct mx_copy *piece(struct mx_exec *x, const struct mx_insn *i, uint64_
   return c;
 }
 
-/* What the rows of bulk copies have in common; spaces are those of shared addresses, which may be generic ones where the space says so. */
-struct form { bool to_shared, from_shared, cast; unsigned mask; };
+/* What the rows of bulk copies have in common; spaces are those of shared addresses, which may be generic ones where
+ * the space says so. */
+struct form {
+  bool to_shared, from_shared, cast;
+  unsigned mask;
+};
 static struct form form_of(unsigned op) {
   const char *s = mx__ops[op].spelling;
-  struct form f = {.to_shared = strstr(s, "mbarrier") != NULL, .from_shared = strstr(s, ".shared::cta") && !strstr(s, "}.global"), .cast = strstr(s, "multicast") != NULL};
+  struct form f = {.to_shared = strstr(s, "mbarrier") != NULL,
+                   .from_shared = strstr(s, ".shared::cta") && !strstr(s, "}.global"),
+                   .cast = strstr(s, "multicast") != NULL};
   return f;
 }
 /* Shared addresses may stand in the window as generic ones do, in registers of 64 bits. */
 static unsigned shared_space(uint64_t a) { return a >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED ? MX_GENERIC : MX_SHARED; }
 
 /* One lane's copy to one block. False: *next is what comes. */
-static bool copy_to(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t lane, uint64_t to, uint64_t from, uint64_t signal, uint32_t size,
-                    const struct mx_insn **next) {
+static bool copy_to(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t lane, uint64_t to,
+                    uint64_t from, uint64_t signal, uint32_t size, const struct mx_insn **next) {
   unsigned char *target, *source, *tell = NULL;
   *next = NULL;
-  if (!mx__access_range(x, i, lane, from, size, 16, f->from_shared ? shared_space(from) : MX_GLOBAL, false, &source)) return false;
-  if (!mx__access_range(x, i, lane, to, size, 16, f->to_shared ? shared_space(to) : MX_GLOBAL, true, &target)) return false;
+  if (!mx__access_range(x, i, lane, from, size, 16, f->from_shared ? shared_space(from) : MX_GLOBAL, false, &source))
+    return false;
+  if (!mx__access_range(x, i, lane, to, size, 16, f->to_shared ? shared_space(to) : MX_GLOBAL, true, &target))
+    return false;
   if (f->to_shared && !mx__access_range(x, i, lane, signal, 8, 8, shared_space(signal), true, &tell)) return false;
   struct mx_block *of = f->to_shared ? in_one_block(x, target, tell) : NULL;
-  if (f->to_shared && !of) return *next = wrong(x, i, MX_TRAP_ASYNC, lane, mx__format("the target and its mbarrier must lie in the shared memory of one block")), false;
+  if (f->to_shared && !of)
+    return *next = wrong(x, i, MX_TRAP_ASYNC, lane,
+                         mx__format("the target and its mbarrier must lie in the shared memory of one block")),
+           false;
   struct mx_copy *c = piece(x, i, lane, target, source, size);
   if (!c) return *next = mx__async_no_memory(x, i), false;
   c->of = of;
@@ -93,17 +107,21 @@ const struct mx_insn *mx__op_bulk(struct mx_exec *x, const struct mx_insn *i) {
   const struct form f = form_of(i->op);
   if (!m) return i + 1;
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
-  const uint32_t *sizes = mx__operand(x, mx__operand_ref(i, 4)), *masks = f.cast ? mx__operand(x, mx__operand_ref(i, 7)) : NULL;
-  MX_FOR_LANES(l, m) {
+  const uint32_t *sizes = mx__operand(x, mx__operand_ref(i, 4)),
+                 *masks = f.cast ? mx__operand(x, mx__operand_ref(i, 7)) : NULL;
+  MX_FOR_LANES (l, m) {
     const uint64_t to = address(x, i, 0, l), from = address(x, i, 2, l), signal = f.to_shared ? address(x, i, 5, l) : 0;
     const struct mx_insn *next;
-    if (sizes[l] % 16) return wrong(x, i, MX_TRAP_ASYNC, l, mx__format("%u bytes: bulk copies are multiples of 16 bytes", sizes[l]));
+    if (sizes[l] % 16)
+      return wrong(x, i, MX_TRAP_ASYNC, l, mx__format("%u bytes: bulk copies are multiples of 16 bytes", sizes[l]));
     if (!f.cast) {
       if (!copy_to(x, i, &f, l, to, from, signal, sizes[l], &next)) return next;
       continue;
     }
     for (unsigned rank = 0; rank < 16; rank++)
-      if (masks[l] >> rank & 1 && !copy_to(x, i, &f, l, mx__shared_at_rank(to, rank), from, mx__shared_at_rank(signal, rank), sizes[l], &next)) return next;
+      if (masks[l] >> rank & 1 &&
+          !copy_to(x, i, &f, l, mx__shared_at_rank(to, rank), from, mx__shared_at_rank(signal, rank), sizes[l], &next))
+        return next;
   }
   return mx__async_issued(x, i);
 }
@@ -112,7 +130,7 @@ const struct mx_insn *mx__op_bulk_commit(struct mx_exec *x, const struct mx_insn
   const uint64_t m = mx__lanes_of(x, i);
   struct mx_async *a = m ? mx__async_of(x->block) : NULL;
   if (m && !a) return mx__async_no_memory(x, i);
-  MX_FOR_LANES(l, m) a->warp[x->warp->number].bulk_groups[l]++;
+  MX_FOR_LANES (l, m) a->warp[x->warp->number].bulk_groups[l]++;
   return i + 1;
 }
 /* Modifier: only until sources have been read; they are read when all of it lands. */
@@ -120,26 +138,32 @@ const struct mx_insn *mx__op_bulk_wait(struct mx_exec *x, const struct mx_insn *
   return mx__async_wait(x, i, mx__lanes_of(x, i), true, (uint32_t)i->o[0]);
 }
 
-/* st.async and red.async: values of one, two or four registers; the space's group comes first, then that of the operation. */
+/* st.async and red.async: values of one, two or four registers; the space's group comes first, then that of the
+ * operation. */
 const struct mx_insn *mx__op_st_async(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_op_info *o = &mx__ops[i->op];
   const uint64_t m = mx__lanes_of(x, i);
-  const unsigned n = o->nopnds - 4u, each = mx__types[o->opnd[2].type].bits / 8u, size = n * each, space = i->mod & 1 ? MX_SHARED : MX_GENERIC;
+  const unsigned n = o->nopnds - 4u, each = mx__types[o->opnd[2].type].bits / 8u, size = n * each,
+                 space = i->mod & 1 ? MX_SHARED : MX_GENERIC;
   const bool reduces = o->mods > 2;
   if (!m) return i + 1;
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     const uint64_t to = address(x, i, 0, l);
     unsigned char *target, *tell;
     if (!mx__access_range(x, i, l, to, size, size, space, true, &target)) return NULL;
     if (!mx__access_range(x, i, l, address(x, i, 2 + n, l), 8, 8, space, true, &tell)) return NULL;
     struct mx_block *of = in_one_block(x, target, tell);
-    if (!of) return wrong(x, i, MX_TRAP_ASYNC, l, mx__format("the target and its mbarrier must lie in the shared memory of one block"));
+    if (!of)
+      return wrong(x, i, MX_TRAP_ASYNC, l,
+                   mx__format("the target and its mbarrier must lie in the shared memory of one block"));
     struct mx_copy *c = piece(x, i, l, target, NULL, size);
     if (!c) return mx__async_no_memory(x, i);
     c->of = of;
     c->signal = tell;
-    for (unsigned k = 0; k < n; k++) memcpy((unsigned char *)c->value + k * each, (const unsigned char *)mx__operand(x, mx__operand_ref(i, 2 + k)) + l * each, each);
+    for (unsigned k = 0; k < n; k++)
+      memcpy((unsigned char *)c->value + k * each,
+             (const unsigned char *)mx__operand(x, mx__operand_ref(i, 2 + k)) + l * each, each);
     if (reduces) c->reduce = &mx__reductions[i->mod / 2 + (each == 8 ? FIRST_64 : 0)];
   }
   return mx__async_issued(x, i);

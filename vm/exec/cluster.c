@@ -6,7 +6,11 @@ bool mx__cluster_bounds(struct mx_exec *x, uint64_t address, uint64_t base, stru
   const uint64_t rank = (address - base) >> MX_RANK_SHIFT;
   if (rank != 1) return false;
   const uint64_t lo = base + (rank << MX_RANK_SHIFT);
-  *b = (struct mx_bounds){.lo = lo, .span = x->launch->shared_bytes, .off = (uint64_t)(uintptr_t)x->block->shared, .kind = MX_GLOBAL, .writable = true};
+  *b = (struct mx_bounds){.lo = lo,
+                          .span = x->launch->shared_bytes,
+                          .off = (uint64_t)(uintptr_t)x->block->shared,
+                          .kind = MX_GLOBAL,
+                          .writable = true};
   return address - lo < b->span;
 }
 
@@ -16,8 +20,9 @@ const struct mx_insn *mx__op_getctarank(struct mx_exec *x, const struct mx_insn 
   const bool narrow = mx__types[mx__ops[i->op].opnd[1].type].bits == 32;
   const void *a = mx__operand(x, i->o[1]);
   uint32_t *d = mx__operand(x, i->o[0]);
-  MX_FOR_LANES(l, m) {
-    const uint32_t rank = (uint32_t)((narrow ? ((const uint32_t *)a)[l] : ((const uint64_t *)a)[l]) >> MX_RANK_SHIFT & 255);
+  MX_FOR_LANES (l, m) {
+    const uint32_t rank =
+        (uint32_t)((narrow ? ((const uint32_t *)a)[l] : ((const uint64_t *)a)[l]) >> MX_RANK_SHIFT & 255);
     d[l] = rank ? rank - 1 : (uint32_t)x->sreg[MX_SR_CLUSTER_CTARANK];
   }
   return i + 1;

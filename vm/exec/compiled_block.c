@@ -1,6 +1,6 @@
-/* See compiled_block.h. A warp runs until it ends or arrives at barrier 0 with all its lanes; the warp that arrives last goes on at
- * once, as in barrier.c. Whatever else happens, the interpreter does: the state of the waiting warps is written back, and block.c
- * goes on with them, until all have arrived at barrier 0 again.
+/* See compiled_block.h. A warp runs until it ends or arrives at barrier 0 with all its lanes; the warp that arrives
+ * last goes on at once, as in barrier.c. Whatever else happens, the interpreter does: the state of the waiting warps is
+ * written back, and block.c goes on with them, until all have arrived at barrier 0 again.
  *
  * A warp begins when its first turn comes, mostly in the frame of the one that has just ended: what a warp of few
  * instructions costs is what is written here before its first and after its last. */
@@ -14,9 +14,13 @@
 #include <string.h>
 
 struct mx_jit_code *mx__rounds_code(const struct mx_exec *x) {
-  if (x->stress || x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) || (x->launch->debug && !x->launch->hooks->may_run_compiled(x->launch->debug, x))) return NULL;
+  if (x->stress || x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
+      (x->launch->debug && !x->launch->hooks->may_run_compiled(x->launch->debug, x)))
+    return NULL;
   struct mx_jit_code *code = atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);
-  return code && atomic_load_explicit(&code->attached, memory_order_acquire) ? code : NULL; /* what waits must find its way back */
+  return code && atomic_load_explicit(&code->attached, memory_order_acquire)
+             ? code
+             : NULL; /* what waits must find its way back */
 }
 
 static void release(struct mx_block *b) {
@@ -40,7 +44,8 @@ static void tell_barrier(struct mx_block *b, uint32_t at) {
   }
 }
 
-/* Warps that have their registers in compiled code's form get them into their frames, where a debugger sees and changes them. */
+/* Warps that have their registers in compiled code's form get them into their frames, where a debugger sees and changes
+ * them. */
 static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_code *code) {
   unsigned char *const base = x->base[0];
   const uint64_t mask = x->mask;
@@ -60,11 +65,11 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
 /* ---- beginnings and ends -----------------------------------------------------------------------------------*/
 struct rounds {
   struct mx_jit_code *code;
-  struct mx_jit_state state; /* its records are not touched before they are needed */
-  struct mx_frame *left;     /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
+  struct mx_jit_state state;   /* its records are not touched before they are needed */
+  struct mx_frame *left;       /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
   const struct mx_taken *then; /* blocks that the worker has taken */
-  bool clean, looked_at;     /* registers are read before they are written: by code, or by a debugger who stops it */
-  uint32_t whole;            /* warps with all their lanes; or none, where somebody counts with every step or reads clocks */
+  bool clean, looked_at;       /* registers are read before they are written: by code, or by a debugger who stops it */
+  uint32_t whole; /* warps with all their lanes; or none, where somebody counts with every step or reads clocks */
   struct mx_ring ring;
   uint32_t at_first, left_first; /* where it began */
 };
@@ -98,8 +103,8 @@ static void count_ahead(struct mx_exec *x) {
 
 enum { ARRIVALS = 128 }; /* at barriers, until somebody looks whether the launch is to stop */
 
-/* How many arrivals compiled code may do, of warp `at` first: at most those before the one with which the block's turn ends. The last
- * of n goes on at once, so n arrivals are n - 1 turns. */
+/* How many arrivals compiled code may do, of warp `at` first: at most those before the one with which the block's turn
+ * ends. The last of n goes on at once, so n arrivals are n - 1 turns. */
 static uint32_t arrivals_left(const struct mx_block *b, uint32_t at) {
   const uint64_t n = b->nwarps, turns = (uint64_t)(MX_TURN_ROUNDS - b->rounds) * n - at;
   const uint64_t arrivals = n > 1 ? turns - 1 + (turns - 1) / (n - 1) : ARRIVALS;
@@ -212,7 +217,8 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct roun
   struct mx_frame *f = r->left;
   r->left = NULL;
   if (!f) f = mx__frame_first(x, r->code->home_bytes, r->clean || r->looked_at);
-  else if (r->clean || (r->looked_at && (x->frame_dirty || spills(f->fn->func)))) memset(f->slots, 0, f->fn->frame_bytes);
+  else if (r->clean || (r->looked_at && (x->frame_dirty || spills(f->fn->func))))
+    memset(f->slots, 0, f->fn->frame_bytes);
   if (!f) return false;
   x->frame_dirty = false;
   mx__warp_begin(warp, w < r->whole ? x->full : mx__block_lanes(b, w), f);
@@ -270,14 +276,17 @@ static bool make_room(struct mx_exec *x, struct mx_warp *warp, const struct mx_j
   mx__frame_end(x, f);
   return true;
 }
-/* The state of a warp that stands at an entry, in compiled code's form; false: it stands elsewhere, or the code wants other values. */
+/* The state of a warp that stands at an entry, in compiled code's form; false: it stands elsewhere, or the code wants
+ * other values. */
 static bool take_up(struct mx_exec *x, struct mx_warp *warp, const struct mx_jit_code *code) {
   const struct mx_split *s = &warp->splits[0];
-  if (warp->nsplits != 1 || s->state != MX_RUNNABLE || s->frame->depth || s->frame->open || s->mask != warp->live) return false;
+  if (warp->nsplits != 1 || s->state != MX_RUNNABLE || s->frame->depth || s->frame->open || s->mask != warp->live)
+    return false;
   const uint32_t entry = entry_at(code, s->pc);
   if (!entry || !make_room(x, warp, code)) return false;
   select_only(x, warp);
-  if (!mx__jit_frame_to_home(x, code, code->entries[entry].first, code->entries[entry].n, mx__jit_keep(s->frame))) return false;
+  if (!mx__jit_frame_to_home(x, code, code->entries[entry].first, code->entries[entry].n, mx__jit_keep(s->frame)))
+    return false;
   warp->resume = entry;
   return true;
 }
@@ -305,11 +314,13 @@ static bool are_full(const struct mx_exec *x, const struct mx_block *b) {
 
 /* ---- turns ---------------------------------------------------------------------------------------------------*/
 /* `back`: the current warp's turn goes on. */
-static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *r, bool back, uint32_t *at, const struct mx_insn **next) {
+static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *r, bool back, uint32_t *at,
+                          const struct mx_insn **next) {
   struct mx_jit_state *s = &r->state;
   uint32_t alive = b->nwarps, waiting = 0;
   bool began = back;
-  const bool whole = r->whole == b->nwarps && b->nwarps <= MX_RING_WARPS && (!back || are_full(x, b)), rings = whole && r->code->table->waits && !r->clean && !r->looked_at;
+  const bool whole = r->whole == b->nwarps && b->nwarps <= MX_RING_WARPS && (!back || are_full(x, b)),
+             rings = whole && r->code->table->waits && !r->clean && !r->looked_at;
   if (!back) b->begun = 0;
   for (uint32_t w = 0; w < b->nwarps && back; w++) alive -= !b->warps[w].live;
   for (uint32_t w = back ? x->warp->number : 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
@@ -350,7 +361,8 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
         w = x->warp->number;
         s->home = mx__jit_keep(x->frame);
       } else {
-        const uint32_t here = x->warp->number + x->ahead; /* x->warp may be another one by now: where a body has caught up */
+        const uint32_t here =
+            x->warp->number + x->ahead; /* x->warp may be another one by now: where a body has caught up */
         alive -= here - w;
         w = here;
         if (x->ahead && kind == MX_JIT_DONE) count_ahead(x); /* nobody will ask for the last one */
@@ -388,7 +400,8 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
       x->stats.exits[mx__exit_reason(x, *next)]++;
       return MX_ROUNDS_MACHINE;
     }
-    b->round.alive |= warp->live != 0; /* what the machine will ask about this round, should it go on in the middle of it */
+    b->round.alive |=
+        warp->live != 0; /* what the machine will ask about this round, should it go on in the middle of it */
     b->round.went_on = true;
     if (alive && mx__told_to_stop(x)) {
       if (atomic_load(x->stop) != MX_STOP_REST) return MX_ROUNDS_STOPPED;
@@ -402,7 +415,8 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
   return MX_ROUNDS_DONE;
 }
 
-static enum mx_rounds run_blocks(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, bool back, struct mx_taken *then, uint32_t *at, const struct mx_insn **next) {
+static enum mx_rounds run_blocks(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, bool back,
+                                 struct mx_taken *then, uint32_t *at, const struct mx_insn **next) {
   const struct mx_launch *l = x->launch;
   struct rounds r;
   r.code = code;
@@ -419,7 +433,9 @@ static enum mx_rounds run_blocks(struct mx_exec *x, struct mx_block *b, struct m
   x->base[1] = x->fn->pool;
   x->until = UINT32_MAX;
   enum mx_rounds end;
-  for (; (end = run(x, b, &r, back, at, next)) == MX_ROUNDS_DONE && then->next < then->end && atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT; back = false) {
+  for (; (end = run(x, b, &r, back, at, next)) == MX_ROUNDS_DONE && then->next < then->end &&
+         atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT;
+       back = false) {
     mx__block_start(b, then->next++);
     mx__block_enter(x, b);
     b->started = true;
@@ -428,10 +444,12 @@ static enum mx_rounds run_blocks(struct mx_exec *x, struct mx_block *b, struct m
   while (r.ring.nframes) mx__frame_end(x, r.ring.frame[--r.ring.nframes]);
   return end;
 }
-enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then, uint32_t *w, const struct mx_insn **i) {
+enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then,
+                              uint32_t *w, const struct mx_insn **i) {
   return run_blocks(x, b, code, false, then, w, i);
 }
-enum mx_rounds mx__rounds_go_on(struct mx_exec *x, struct mx_block *b, struct mx_taken *then, uint32_t *w, const struct mx_insn **i) {
+enum mx_rounds mx__rounds_go_on(struct mx_exec *x, struct mx_block *b, struct mx_taken *then, uint32_t *w,
+                                const struct mx_insn **i) {
   struct mx_jit_code *code = mx__rounds_code(x);
   if (code && take_up_all(x, b, code)) return run_blocks(x, b, code, true, then, w, i);
   mx__select(x, x->split);

@@ -10,14 +10,18 @@
 
 /* ---- frames of calls in line -----------------------------------------------------------------------------------*/
 /* x->frame is the one in which code was entered: frames[0]. */
-static const struct mx_pfunc *function_of(const struct mx_exec *x, const struct mx_jit_frame *f) { return &x->prep->funcs[f->func]; }
-static const struct mx_insn *call_of(const struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_frame *f) {
+static const struct mx_pfunc *function_of(const struct mx_exec *x, const struct mx_jit_frame *f) {
+  return &x->prep->funcs[f->func];
+}
+static const struct mx_insn *call_of(const struct mx_exec *x, const struct mx_jit_code *code,
+                                     const struct mx_jit_frame *f) {
   const struct mx_insn *i = mx__at(function_of(x, &code->frames[f->parent]), f->call);
   return i->kind == MX_INSN_JOIN ? i + 1 : i;
 }
-/* Makes frame `number` and those that it was called from, lanes[] being in them by level; false: there is no memory, and the launch has
- * trapped. */
-static bool push_frames(struct mx_exec *x, const struct mx_jit_code *code, uint32_t number, const uint64_t *lanes, struct mx_frame **frames) {
+/* Makes frame `number` and those that it was called from, lanes[] being in them by level; false: there is no memory,
+ * and the launch has trapped. */
+static bool push_frames(struct mx_exec *x, const struct mx_jit_code *code, uint32_t number, const uint64_t *lanes,
+                        struct mx_frame **frames) {
   const struct mx_jit_frame *way[MX_JIT_LEVELS + 1];
   const uint32_t levels = code->frames[number].level;
   for (uint32_t k = number; k; k = code->frames[k].parent) way[code->frames[k].level] = &code->frames[k];
@@ -36,7 +40,8 @@ static void set_frame(struct mx_exec *x, struct mx_frame *f) {
   x->fn = f->fn;
   x->base[0] = f->slots, x->base[1] = f->fn->pool;
 }
-static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask, struct mx_frame *const *frames) {
+static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number,
+                              uint64_t mask, struct mx_frame *const *frames) {
   const struct mx_pfunc *fn = x->fn;
   const struct mx_jit_step *t = &s->code->steps[number];
   mx__jit_home_to_frame(x, s->code, t->first, t->nin, home, frames);
@@ -51,7 +56,8 @@ static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, u
   return next != NULL;
 }
 /* The same in a call in line. Bodies that work in place only want to know where they are. */
-static uint32_t step_in_line(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
+static uint32_t step_in_line(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number,
+                             uint64_t mask) {
   const struct mx_jit_code *code = s->code;
   const struct mx_jit_step *t = &code->steps[number];
   struct mx_frame *const entered = x->frame, *frames[MX_JIT_LEVELS + 1];
@@ -60,7 +66,8 @@ static uint32_t step_in_line(struct mx_exec *x, const struct mx_jit_state *s, un
   uint64_t lanes[MX_JIT_LEVELS + 1];
   const uint32_t levels = f->level;
   for (uint32_t v = 0; v <= levels; v++) lanes[v] = x->mask;
-  for (uint32_t k = t->frame; k; k = code->frames[k].parent) light[code->frames[k].level].fn = function_of(x, &code->frames[k]);
+  for (uint32_t k = t->frame; k; k = code->frames[k].parent)
+    light[code->frames[k].level].fn = function_of(x, &code->frames[k]);
   for (uint32_t v = 1; v <= levels; v++) {
     light[v].parent = v > 1 ? &light[v - 1] : entered;
     light[v].depth = light[v].parent->depth + 1, light[v].lanes = x->mask, light[v].open = 0;
@@ -78,7 +85,8 @@ static uint32_t step_in_line(struct mx_exec *x, const struct mx_jit_state *s, un
   for (uint32_t v = levels; v; v--) mx__frame_end(x, frames[v]);
   return done;
 }
-static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask) {
+static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number,
+                     uint64_t mask) {
   bool done;
   if (mx__rounds_behind(x)) {
     if (!s->code->steps[number].frame && mx__jit_inplace_alone(s->code, number)) {
@@ -109,25 +117,32 @@ static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *
   return x->fn->body_of[i - x->fn->insns](x, i);
 }
 
-const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i) {
+const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry,
+                                    const struct mx_insn *i) {
   struct mx_jit_state s = {.help = &mx__jit_help, .code = code, .pc = i->pc};
   mx__find_until(x);
   if (x->warp->resume) s.home = mx__jit_keep(x->frame), entry = x->warp->resume, x->warp->resume = 0;
-  else if (!(s.home = home_of(x, code)) || !mx__jit_frame_to_home(x, code, code->entries[entry].first, code->entries[entry].n, s.home)) return interpret(x, i);
+  else if (!(s.home = home_of(x, code)) ||
+           !mx__jit_frame_to_home(x, code, code->entries[entry].first, code->entries[entry].n, s.home))
+    return interpret(x, i);
   return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
 }
 
 /* By level: lanes that are in the site's frame of that level or in one called from there. */
-static void lanes_of(const struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home, uint64_t *lanes) {
+static void lanes_of(const struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site,
+                     const unsigned char *home, uint64_t *lanes) {
   const uint32_t levels = code->frames[site->frame].level;
-  for (uint32_t v = 0; v <= levels; v++) lanes[v] = site->mask ? mx__jit_mask(x, code->table, home + site->mask) : x->mask;
+  for (uint32_t v = 0; v <= levels; v++)
+    lanes[v] = site->mask ? mx__jit_mask(x, code->table, home + site->mask) : x->mask;
   for (uint32_t k = 0; k < site->nhidden; k++) {
     const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
-    for (uint32_t v = 0; h->what != MX_JIT_EXPECTED && v <= h->level; v++) lanes[v] |= mx__jit_mask(x, code->table, home + h->mask);
+    for (uint32_t v = 0; h->what != MX_JIT_EXPECTED && v <= h->level; v++)
+      lanes[v] |= mx__jit_mask(x, code->table, home + h->mask);
   }
 }
 /* Makes the splits and joins known that the code had in its masks. */
-static void tell(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site, const unsigned char *home, struct mx_frame *const *frames) {
+static void tell(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site,
+                 const unsigned char *home, struct mx_frame *const *frames) {
   const struct mx_jit_table *t = code->table;
   x->split->frame = frames[code->frames[site->frame].level];
   if (site->mask) x->split->mask = mx__jit_mask(x, t, home + site->mask);
@@ -147,7 +162,8 @@ static void tell(struct mx_exec *x, const struct mx_jit_code *code, const struct
   }
   if (site->mask || site->frame) mx__select(x, x->split);
 }
-const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i) {
+const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind,
+                                    const struct mx_jit_state *s, const struct mx_insn *i) {
   if (kind == MX_JIT_REFUSED) return interpret(x, i);
   if (kind == MX_JIT_DONE) {
     x->steps += s->steps;
@@ -160,7 +176,8 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   struct mx_frame *frames[MX_JIT_LEVELS + 1];
   if (site->frame) lanes_of(x, code, site, s->home, lanes);
   if (!push_frames(x, code, site->frame, lanes, frames)) return NULL;
-  mx__jit_home_to_frame(x, code, site->first, site->n, s->home, frames); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
+  mx__jit_home_to_frame(x, code, site->first, site->n, s->home,
+                        frames); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
   if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* a breakpoint, perhaps */
     return x->launch->debug && !x->launch->hooks->unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
   x->steps += steps;
@@ -169,9 +186,9 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   tell(x, code, site, s->home, frames);
   x->split->pc = site->pc;
   switch (site->kind) {
-    case MX_JIT_RETURN: x->split->returns = true; return mx__next_split(x);
-    case MX_JIT_GO: return mx__at(x->fn, site->pc);
-    case MX_JIT_SLICE: return mx__leave(x, site->pc, MX_EV_SLICE);
-    default: x->event = event; return NULL;
+  case MX_JIT_RETURN: x->split->returns = true; return mx__next_split(x);
+  case MX_JIT_GO: return mx__at(x->fn, site->pc);
+  case MX_JIT_SLICE: return mx__leave(x, site->pc, MX_EV_SLICE);
+  default: x->event = event; return NULL;
   }
 }

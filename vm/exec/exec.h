@@ -5,7 +5,8 @@
  *  - x->slice counts down at every taken backward branch (target pc <= pc of the branch; once per branch executed,
  *    also when only some lanes take it) and at every call, in both engines alike; at 0 the engine stops *after* the
  *    branch or call, at the target, with MX_EV_SLICE. Nothing else preempts. So schedules are the same in both engines.
- *  - A warp's divergence may be hidden inside an engine that goes by the same order (order.h) and can tell of the splits. */
+ *  - A warp's divergence may be hidden inside an engine that goes by the same order (order.h) and can tell of the
+ * splits. */
 #ifndef MX_VM_EXEC_H
 #define MX_VM_EXEC_H
 
@@ -13,7 +14,7 @@
 
 #include <stdatomic.h>
 
-struct mx_launch;  /* vm/exec/launch.h */
+struct mx_launch; /* vm/exec/launch.h */
 struct mx_level;
 struct mx_tile_plan;
 struct mx_tile_regs;
@@ -23,8 +24,9 @@ struct mx_exec;
 struct mx_insn;
 
 #define MX_SLICE 1024 /* K: back edges and calls until others get their turn */
-/* How many slices a warp may spin before lanes that wait at a join are released: a long loop alone is no deadlock. The number is
- * halved after each release: a warp whose lanes waited for one another once is likely to do so again, as at a lock. */
+/* How many slices a warp may spin before lanes that wait at a join are released: a long loop alone is no deadlock. The
+ * number is halved after each release: a warp whose lanes waited for one another once is likely to do so again, as at a
+ * lock. */
 #define MX_PATIENCE 16
 
 /* ---- prepared code (vm/load/prepare.c) ---------------------------------------------------------------------
@@ -32,60 +34,67 @@ struct mx_insn;
  * x->event set. */
 typedef const struct mx_insn *(*mx_body)(struct mx_exec *x, const struct mx_insn *i);
 
-/* Operand reference: byte offset from x->base[ref & 1]: even: the frame's slots, odd: the function's literal pool (broadcast
- * to all lanes), whose literals therefore begin one byte behind its start. Raw operands are the field itself. */
+/* Operand reference: byte offset from x->base[ref & 1]: even: the frame's slots, odd: the function's literal pool
+ * (broadcast to all lanes), whose literals therefore begin one byte behind its start. Raw operands are the field
+ * itself. */
 typedef int32_t mx_ref;
 
 struct mx_insn {
   mx_body fn;
   uint16_t op;
-  uint8_t mod, guard;   /* guard: predicate number or MX_GUARD_NONE */
+  uint8_t mod, guard; /* guard: predicate number or MX_GUARD_NONE */
   uint8_t guard_neg, nopnds;
-  uint16_t kind;        /* enum mx_insn_kind: pseudo-instructions have no opcode */
-  uint32_t pc;          /* word number in the function */
-  uint32_t aux;         /* memory: number of its bounds cache; branch: index of the target instruction; call: callee */
-  uint32_t reconv;      /* branch: reconvergence pc */
+  uint16_t kind;   /* enum mx_insn_kind: pseudo-instructions have no opcode */
+  uint32_t pc;     /* word number in the function */
+  uint32_t aux;    /* memory: number of its bounds cache; branch: index of the target instruction; call: callee */
+  uint32_t reconv; /* branch: reconvergence pc */
   mx_ref o[7];
-  int64_t off;          /* memory: offset; MOVI: the value */
-  const mx_ref *more;   /* all operands, where there are more than seven; calls: results, then arguments */
+  int64_t off;        /* memory: offset; MOVI: the value */
+  const mx_ref *more; /* all operands, where there are more than seven; calls: results, then arguments */
 };
-enum mx_insn_kind { MX_INSN_OP, MX_INSN_JOIN /* before the instruction at a place where lanes meet; aux: number of the join, or MX_NO_JOIN; reconv: rank */ };
+enum mx_insn_kind {
+  MX_INSN_OP,
+  MX_INSN_JOIN /* before the instruction at a place where lanes meet; aux: number of the join, or MX_NO_JOIN; reconv:
+                  rank */
+};
 #define MX_NO_JOIN UINT32_MAX
 
 /* Where operand k is, of an instruction that may have more than seven; not of calls. */
 static inline mx_ref mx__operand_ref(const struct mx_insn *i, size_t k) { return k < 7 ? i->o[k] : i->more[k]; }
 
-struct mx_jit_code;     /* jit/: loaded code of one function */
+struct mx_jit_code; /* jit/: loaded code of one function */
 
 struct mx_pfunc {
   const struct mx_func *func;
-  uint32_t number;              /* in the image */
-  struct mx_insn *insns; uint32_t ninsns;
-  uint32_t *index_of_pc;        /* pc -> index into insns (of the JOIN where there is one); UINT32_MAX for extension words */
-  unsigned char *pool;          /* literals, broadcast, from pool + 1 on */
+  uint32_t number; /* in the image */
+  struct mx_insn *insns;
+  uint32_t ninsns;
+  uint32_t *index_of_pc; /* pc -> index into insns (of the JOIN where there is one); UINT32_MAX for extension words */
+  unsigned char *pool;   /* literals, broadcast, from pool + 1 on */
   uint32_t off_r32, off_r64, off_spred, off_s32, off_s64; /* byte offsets in a frame; predicates begin at 0 */
   uint32_t frame_bytes;
   mx_ref *more;
   uint32_t first_bounds, nbounds; /* its memory instructions' bounds caches */
-  uint32_t *rank;               /* pc -> the place of its block in the order in which groups of lanes run: see order.h */
-  uint32_t *join_pc, njoins;    /* where branches reconverge: by number; MX_PC_RET: at the return */
-  uint32_t off_joins;           /* in a frame: lanes that are expected there, a mask for each */
+  uint32_t *rank;            /* pc -> the place of its block in the order in which groups of lanes run: see order.h */
+  uint32_t *join_pc, njoins; /* where branches reconverge: by number; MX_PC_RET: at the return */
+  uint32_t off_joins;        /* in a frame: lanes that are expected there, a mask for each */
   /* Where a kernel's compiled code hangs. body_of[] keeps the bodies that entry points replaced. */
   struct mx_jit_code *_Atomic jit;
   mx_body *body_of;
-  uint32_t *entry_of;           /* entry number by instruction, where one is; NULL before code is attached */
+  uint32_t *entry_of; /* entry number by instruction, where one is; NULL before code is attached */
 };
 
-struct mx_prepared {            /* a kernel with all that it can reach; shared, read-only but for jit */
+struct mx_prepared { /* a kernel with all that it can reach; shared, read-only but for jit */
   const struct mx_image *image;
   const struct mx_level *level;
   uint32_t kernel, lanes;
-  bool clocks;                  /* warps keep theirs: somebody may read them */
-  struct mx_pfunc *funcs; uint32_t nfuncs; /* by image number; insns NULL where not reachable */
+  bool clocks; /* warps keep theirs: somebody may read them */
+  struct mx_pfunc *funcs;
+  uint32_t nfuncs; /* by image number; insns NULL where not reachable */
   uint32_t nbounds;
-  uint32_t shared_static;       /* bytes; dynamic shared memory begins here */
-  uint32_t *shared_offset;      /* by variable number */
-  const uint64_t *var_address;  /* by variable number: address in its own space (global, const) */
+  uint32_t shared_static;      /* bytes; dynamic shared memory begins here */
+  uint32_t *shared_offset;     /* by variable number */
+  const uint64_t *var_address; /* by variable number: address in its own space (global, const) */
   void *memory;
 };
 
@@ -93,42 +102,45 @@ struct mx_prepared {            /* a kernel with all that it can reach; shared, 
 struct mx_frame {
   struct mx_frame *parent;
   const struct mx_pfunc *fn;
-  uint32_t call;                /* index of the call instruction in the parent's code */
+  uint32_t call; /* index of the call instruction in the parent's code */
   uint32_t depth;
-  uint64_t lanes;               /* those that have not returned */
-  uint32_t open;                /* joins at which lanes are expected */
+  uint64_t lanes;                 /* those that have not returned */
+  uint32_t open;                  /* joins at which lanes are expected */
   uint64_t local_base, local_dyn; /* local memory: where it begins; bytes added by alloca */
-  size_t size;                  /* of the allocation, for the free list */
-  uint32_t compiled;            /* sessions: number of the code that has run in it last; 0: none has */
+  size_t size;                    /* of the allocation, for the free list */
+  uint32_t compiled;              /* sessions: number of the code that has run in it last; 0: none has */
   _Alignas(64) unsigned char slots[];
 };
 
 enum mx_split_state { MX_RUNNABLE, MX_WAIT_SYNC, MX_WAIT_BAR, MX_WAIT_MBARRIER };
-/* Lanes of one frame at one pc. Those that stand at a join at which they are expected wait until all that are have come: see mx__waits_at_join(). */
+/* Lanes of one frame at one pc. Those that stand at a join at which they are expected wait until all that are have
+ * come: see mx__waits_at_join(). */
 struct mx_split {
   uint32_t pc;
   uint8_t state;
-  bool spun;                    /* has used up a slice since another split last ran */
-  bool returns;                 /* the instruction at pc has been executed: they wait for others to return with */
+  bool spun;    /* has used up a slice since another split last ran */
+  bool returns; /* the instruction at pc has been executed: they wait for others to return with */
   uint64_t mask;
   struct mx_frame *frame;
-  uint64_t sync_mask;           /* MX_WAIT_SYNC: the membermask, the same for all lanes of the split; MX_WAIT_MBARRIER: host address of the object */
-  uint32_t barrier;             /* MX_WAIT_BAR */
+  uint64_t sync_mask; /* MX_WAIT_SYNC: the membermask, the same for all lanes of the split; MX_WAIT_MBARRIER: host
+                         address of the object */
+  uint32_t barrier;   /* MX_WAIT_BAR */
 };
 
-/* The array comes last, which avoids 4K aliasing: a load waits for a recent store whose address differs by a multiple of 4096 bytes,
- * and of all this splits[0] is written first. */
+/* The array comes last, which avoids 4K aliasing: a load waits for a recent store whose address differs by a multiple
+ * of 4096 bytes, and of all this splits[0] is written first. */
 struct mx_warp {
   uint32_t number;
   uint32_t nsplits;
-  uint64_t live;                /* lanes that have not exited */
-  uint32_t spins;               /* turns that ended with nobody but spinning splits, since a join last let lanes go */
-  uint32_t patience;            /* how many of them until one does */
-  uint64_t clock;               /* %clock64, where clocks are kept */
-  unsigned char *local;         /* local memory, lane after lane, stride launch->local_bytes */
-  const uint32_t *tid[3];       /* arrays of lanes */
+  uint64_t live;          /* lanes that have not exited */
+  uint32_t spins;         /* turns that ended with nobody but spinning splits, since a join last let lanes go */
+  uint32_t patience;      /* how many of them until one does */
+  uint64_t clock;         /* %clock64, where clocks are kept */
+  unsigned char *local;   /* local memory, lane after lane, stride launch->local_bytes */
+  const uint32_t *tid[3]; /* arrays of lanes */
   bool ran_jit;
-  uint32_t resume;              /* not 0: the frame has its state in compiled code's own form; number of the entry that takes it up */
+  uint32_t
+      resume; /* not 0: the frame has its state in compiled code's own form; number of the entry that takes it up */
   struct mx_split splits[MX_MAX_LANES]; /* in any order: see mx__next_split() */
 };
 #define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */
@@ -141,48 +153,52 @@ struct mx_bounds {
   uint64_t lo, span, off;
   uint16_t kind; /* enum mx_space, not generic */
   uint16_t writable;
-  uint32_t lanes_off; /* of a loop's first load: how often compiled code does not run it lane by lane (jit/compiler/serial.c) */
-  uint64_t last; /* where the interpreter's last access in a row began */
-  /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not read or write */
+  uint32_t lanes_off; /* of a loop's first load: how often compiled code does not run it lane by lane
+                         (jit/compiler/serial.c) */
+  uint64_t last;      /* where the interpreter's last access in a row began */
+  /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not
+   * read or write */
   uint64_t host, reads, writes;
 };
 
 /* ---- the context of one worker ---------------------------------------------------------------------------*/
 enum mx_exit_event {
   MX_EV_NONE,
-  MX_EV_SLICE,     /* slice used up; split saved */
-  MX_EV_RESCHED,   /* the current split is gone or waits: pick another */
-  MX_EV_TRAP,      /* x->launch has the record */
-  MX_EV_TOGETHER,  /* all warps of the block have arrived at a barrier, the current one last; saved behind it */
-  MX_EV_BREAK,     /* a debugger wants control; split saved before the instruction */
-  MX_EV_BEHIND,    /* a step of compiled code has done nothing yet: what is known of its warp has to catch up first */
+  MX_EV_SLICE,    /* slice used up; split saved */
+  MX_EV_RESCHED,  /* the current split is gone or waits: pick another */
+  MX_EV_TRAP,     /* x->launch has the record */
+  MX_EV_TOGETHER, /* all warps of the block have arrived at a barrier, the current one last; saved behind it */
+  MX_EV_BREAK,    /* a debugger wants control; split saved before the instruction */
+  MX_EV_BEHIND,   /* a step of compiled code has done nothing yet: what is known of its warp has to catch up first */
 };
 
 struct mx_exec {
-  unsigned char *base[2];       /* current frame's slots; current function's literal pool */
-  uint64_t mask;                /* active lanes of the current split */
-  uint64_t full;                /* all lanes of a warp: 32 or 64 ones */
+  unsigned char *base[2]; /* current frame's slots; current function's literal pool */
+  uint64_t mask;          /* active lanes of the current split */
+  uint64_t full;          /* all lanes of a warp: 32 or 64 ones */
   uint32_t lanes;
-  int32_t slice, reserve;       /* slice + reserve: what is left of MX_SLICE */
-  struct mx_split *split;       /* the current one, in warp->splits */
+  int32_t slice, reserve; /* slice + reserve: what is left of MX_SLICE */
+  struct mx_split *split; /* the current one, in warp->splits */
   struct mx_frame *frame;
   const struct mx_pfunc *fn;
-  uint32_t until;               /* at places of this rank and higher ones where lanes meet, it has to be asked who goes first: see mx__find_until() */
+  uint32_t until; /* at places of this rank and higher ones where lanes meet, it has to be asked who goes first: see
+                     mx__find_until() */
   uint32_t event;
   struct mx_warp *warp;
-  bool frame_dirty;             /* compiled code has put values into the current frame's slots, not only into state->home */
-  uint32_t ahead, more;         /* warps started past x->warp inside compiled code; warps that it may still start: compiled_block.h */
-  struct mx_ring *ring;         /* NULL, or how compiled code goes from barrier to barrier by itself: jitabi.h */
+  bool frame_dirty; /* compiled code has put values into the current frame's slots, not only into state->home */
+  uint32_t ahead,
+      more; /* warps started past x->warp inside compiled code; warps that it may still start: compiled_block.h */
+  struct mx_ring *ring; /* NULL, or how compiled code goes from barrier to barrier by itself: jitabi.h */
   struct mx_block *block;
   struct mx_launch *launch;
   struct mx_prepared *prep;
-  struct mx_bounds *bounds;     /* prep->nbounds of them, this worker's own */
+  struct mx_bounds *bounds;         /* prep->nbounds of them, this worker's own */
   unsigned char *window[MX_SPACES]; /* host base of each space's window for the current warp */
   uint64_t local_stride;
-  uint64_t steps;               /* warp instructions retired (compiled code adds a region at a time) */
+  uint64_t steps; /* warp instructions retired (compiled code adds a region at a time) */
   uint64_t steps_limit;
-  uint64_t stops;               /* sessions: which of the code's stops are on, by number modulo 64 */
-  _Atomic int *stop;            /* polled when a slice ends */
+  uint64_t stops;    /* sessions: which of the code's stops are on, by number modulo 64 */
+  _Atomic int *stop; /* polled when a slice ends */
   /* sregs by value where uniform: [MX_SR_COUNT], per-lane ones as pointers to lane arrays in sreg_lanes */
   uint64_t sreg[MX_SR_COUNT];
   const uint32_t *sreg_lanes32[MX_SR_COUNT];
@@ -191,15 +207,17 @@ struct mx_exec {
   uint32_t tid_rows;            /* whether %tid.x is one more from lane to lane, in all warps */
   void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
   bool jit_off;                 /* this launch is interpreted, whatever is attached */
-  uint32_t ones;                /* of the matrix instruction that compiled code runs in place: operands of which only lane 0's value is there, all lanes having it */
-  bool stress;                  /* --jit-stress: engines change at random safepoints */
+  uint32_t ones; /* of the matrix instruction that compiled code runs in place: operands of which only lane 0's value is
+                    there, all lanes having it */
+  bool stress;   /* --jit-stress: engines change at random safepoints */
   uint64_t rng;
-  uint32_t naps, most_naps;     /* short sleeps since the block's turn began, and how many it may take before others have theirs */
+  uint32_t naps,
+      most_naps; /* short sleeps since the block's turn began, and how many it may take before others have theirs */
   struct mx_exec_stats {
     uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
   } stats;
-  uint64_t steps_told;          /* of steps, already added to the launch's */
-  unsigned char *home;          /* where compiled code finds and leaves its values: see jitabi.h */
+  uint64_t steps_told; /* of steps, already added to the launch's */
+  unsigned char *home; /* where compiled code finds and leaves its values: see jitabi.h */
   size_t home_bytes;
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };
@@ -210,8 +228,10 @@ static inline const struct mx_insn *mx__at(const struct mx_pfunc *fn, uint32_t p
   return &fn->insns[fn->index_of_pc[pc]];
 }
 /* A branch at `pc` (next instruction at next_pc) that `taken`, a proper non-empty subset of x->mask, takes to `target`:
- * makes the two splits, expects both at `reconv`, and selects the one to run. Returns its instruction, or NULL (x->event: RESCHED). */
-const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t target, uint32_t next_pc, uint32_t reconv);
+ * makes the two splits, expects both at `reconv`, and selects the one to run. Returns its instruction, or NULL
+ * (x->event: RESCHED). */
+const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t target, uint32_t next_pc,
+                                  uint32_t reconv);
 /* The number of the join at pc, or MX_NO_JOIN. */
 uint32_t mx__join_at(const struct mx_pfunc *fn, uint32_t pc);
 /* Lanes m are expected where branches of frame f reconverge that do so at pc. */
@@ -239,13 +259,15 @@ static inline uint64_t mx__random(struct mx_exec *x) { /* splitmix64 */
 /* Bodies by opcode for a CPU level; chosen once. */
 struct mx_level {
   const char *name;
-  const mx_body *bodies;    /* [MX_OP_COUNT] */
-  const mx_body *unguarded; /* the same for instructions that have no guard */
+  const mx_body *bodies;                                              /* [MX_OP_COUNT] */
+  const mx_body *unguarded;                                           /* the same for instructions that have no guard */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask); /* of struct mx_jit_help */
   void (*tile_mma)(const struct mx_tile_plan *p, const struct mx_tile_regs *r); /* vm/exec/tile.h */
-  void (*tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along, void *const *d);
+  void (*tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along,
+                    void *const *d);
 };
-const struct mx_level *mx__level(const char *name); /* NULL: the best this CPU has; unknown or unsupported name: NULL result */
+const struct mx_level *mx__level(
+    const char *name);              /* NULL: the best this CPU has; unknown or unsupported name: NULL result */
 const char *mx__level_of_cpu(void); /* the best that it has, whatever this build holds; NULL: none but plain */
 
 #endif

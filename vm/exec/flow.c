@@ -28,7 +28,11 @@ static bool gives(const struct mx_pfunc *fn, uint32_t lanes, const struct mx_ins
   return false;
 }
 
-struct walk { const struct mx_func *f; bool *seen; uint32_t *work, n; };
+struct walk {
+  const struct mx_func *f;
+  bool *seen;
+  uint32_t *work, n;
+};
 
 static void go_to(struct walk *w, uint32_t pc) {
   if (pc < w->f->ncode && !w->seen[pc]) w->seen[pc] = true, w->work[w->n++] = pc;

@@ -1,5 +1,5 @@
-/* What a running launch tells a debugging session, and asks it. The session (vm/debug/) fills the table; the machine below it
- * knows no more of it than this. A launch without a session has launch->debug NULL and calls none of these. */
+/* What a running launch tells a debugging session, and asks it. The session (vm/debug/) fills the table; the machine
+ * below it knows no more of it than this. A launch without a session has launch->debug NULL and calls none of these. */
 #ifndef MX_VM_HOOKS_H
 #define MX_VM_HOOKS_H
 
@@ -13,14 +13,15 @@ struct mx_hooks {
   void (*went_on)(struct mx_debug *g, const struct mx_exec *x);
   /* Everybody in block b spins or waits. */
   void (*parked)(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
-  /* A block's turn has ended with everybody stopped, or (b NULL) all blocks have ended. Returns a block when the launch has been taken
-   * back to where that one runs. */
+  /* A block's turn has ended with everybody stopped, or (b NULL) all blocks have ended. Returns a block when the launch
+   * has been taken back to where that one runs. */
   struct mx_block *(*stopped)(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
 
   /* Memory. Whether the session wants to know of writes at all. */
   bool (*sees_writes)(const struct mx_debug *g);
   /* Lanes m are about to write `bytes` at host[]; addresses are as the program computed them, plus base. */
-  void (*writes)(struct mx_exec *x, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes, unsigned char *const *host);
+  void (*writes)(struct mx_exec *x, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
+                 unsigned char *const *host);
   /* The block's shared memory is about to be cleared. */
   void (*clears)(struct mx_debug *g, struct mx_block *b);
 
@@ -44,8 +45,8 @@ struct mx_hooks {
   void (*parts)(struct mx_debug *g, const struct mx_exec *x, uint64_t others);
   /* A worker has trapped: whether it is to rest instead, so that the session's own worker comes to the same trap. */
   bool (*rests)(const struct mx_debug *g, struct mx_launch *l);
-  /* What all registers and places of the block's lanes come to (not 0), and, while several workers run, that everybody in it spins
-   * or waits with such a digest; one calls at a time. */
+  /* What all registers and places of the block's lanes come to (not 0), and, while several workers run, that everybody
+   * in it spins or waits with such a digest; one calls at a time. */
   uint64_t (*digest)(const struct mx_block *b);
   void (*spun)(struct mx_debug *g, struct mx_launch *l, const struct mx_block *b, uint64_t digest);
 

@@ -1,11 +1,12 @@
-/* Steps of compiled code that are the interpreter's bodies, done where compiled code has its values: a step's instructions, copied,
- * with operands that are places in state->home. A place holds lane after lane, as a slot of the frame does; what lies there in
- * another form (one value for all lanes, masks of predicates, NaNs that are not canonical yet, halves of 128 bits) is brought into
- * scratch places behind the others, and results are brought back. So a step costs its body and little else.
+/* Steps of compiled code that are the interpreter's bodies, done where compiled code has its values: a step's
+ * instructions, copied, with operands that are places in state->home. A place holds lane after lane, as a slot of the
+ * frame does; what lies there in another form (one value for all lanes, masks of predicates, NaNs that are not
+ * canonical yet, halves of 128 bits) is brought into scratch places behind the others, and results are brought back. So
+ * a step costs its body and little else.
  *
- * Only bodies of rows of the table are run so: they know operands, masks and memory. Those written by hand (OPX) see frames and
- * splits: their steps go through the frame (enter.c). Where all lanes are here, those that the whole warp executes together (matrix
- * instructions) know no more than the others. */
+ * Only bodies of rows of the table are run so: they know operands, masks and memory. Those written by hand (OPX) see
+ * frames and splits: their steps go through the frame (enter.c). Where all lanes are here, those that the whole warp
+ * executes together (matrix instructions) know no more than the others. */
 #include "jitabi.h"
 #include "launch.h"
 
@@ -13,15 +14,21 @@
 #include <string.h>
 
 enum how { ONE32, ONE64, RAW, RAW_ONE, MASK, MASK_ONE, COPY32, COPY64 };
-struct move { uint32_t from, to; enum how how; };
+struct move {
+  uint32_t from, to;
+  enum how how;
+};
 struct mx_jit_inplace {
-  struct mx_insn *insns; uint32_t n; /* 0: through the frame */
-  mx_ref *more;                      /* an instruction's operands, of more than seven */
-  bool whole;                        /* only where all lanes are here */
-  uint32_t ones;                     /* as in struct mx_exec */
-  struct move *in, *out; uint32_t nin, nout;
-  bool alone;                        /* it is one access to memory */
-  uint32_t guard; bool negated;      /* of the last one, whose results the step has: where its mask is in scratch; 0: it has none */
+  struct mx_insn *insns;
+  uint32_t n;    /* 0: through the frame */
+  mx_ref *more;  /* an instruction's operands, of more than seven */
+  bool whole;    /* only where all lanes are here */
+  uint32_t ones; /* as in struct mx_exec */
+  struct move *in, *out;
+  uint32_t nin, nout;
+  bool alone; /* it is one access to memory */
+  uint32_t guard;
+  bool negated; /* of the last one, whose results the step has: where its mask is in scratch; 0: it has none */
 };
 
 static const bool by_table[MX_OP_COUNT] = {
@@ -42,11 +49,18 @@ enum { MOST = 48, MOST_INSNS = 4 };
 struct making {
   const struct mx_pfunc *fn;
   const struct mx_jit_code *code;
-  struct mx_insn insns[MOST_INSNS]; uint32_t n;
-  struct move in[MOST], out[MOST]; uint32_t nin, nout;
-  mx_ref more[MX_MAX_OPNDS];      /* of the one instruction that needs them */
-  struct at { unsigned cls; uint32_t slot, place; bool scratch, one; } at[MOST]; uint32_t nat; /* where slots are; one: of lane 0 alone */
-  uint32_t end;                      /* of scratch */
+  struct mx_insn insns[MOST_INSNS];
+  uint32_t n;
+  struct move in[MOST], out[MOST];
+  uint32_t nin, nout;
+  mx_ref more[MX_MAX_OPNDS]; /* of the one instruction that needs them */
+  struct at {
+    unsigned cls;
+    uint32_t slot, place;
+    bool scratch, one;
+  } at[MOST];
+  uint32_t nat; /* where slots are; one: of lane 0 alone */
+  uint32_t end; /* of scratch */
   bool bad;
 };
 static uint32_t scratch(struct making *k, unsigned cls) {
@@ -86,7 +100,9 @@ static bool is_half(const struct making *k, uint32_t slot) {
     const mx_word *w = &k->fn->func->code[i->pc];
     for (unsigned m = 0; m < o->nopnds; m++) {
       const unsigned field = mx_w_operand(w, m);
-      if (o->opnd[m].type < MX_T_raw && mx__types[o->opnd[m].type].slot_class == MX_R128 && field < MX_LIT && (field == slot || field + 1 == slot)) return true;
+      if (o->opnd[m].type < MX_T_raw && mx__types[o->opnd[m].type].slot_class == MX_R128 && field < MX_LIT &&
+          (field == slot || field + 1 == slot))
+        return true;
     }
   }
   return false;
@@ -101,7 +117,8 @@ static bool is_of_matrix(const struct making *k, unsigned cls, uint32_t slot) {
   for (unsigned m = 0; m < o->nopnds; m++) {
     const struct mx_opnd *at = &o->opnd[m];
     if (at->type >= MX_T_raw || mx__types[at->type].slot_class != cls || mx_w_operand(w, m) != slot) continue;
-    const bool address = m + 1u < o->nopnds && at[1].type == MX_T_off, dimension = m + 1u == o->nopnds && at->type == MX_T_u32;
+    const bool address = m + 1u < o->nopnds && at[1].type == MX_T_off,
+               dimension = m + 1u == o->nopnds && at->type == MX_T_u32;
     if (at->role == MX_OUT || at->vector || !(address || dimension)) return false;
     found = true;
   }
@@ -122,7 +139,8 @@ static void take_input(struct making *k, const struct mx_jit_place *p) {
   add(k, cls, slot, to, !direct);
   if (!direct) move(k, true, p->home, to, how);
 }
-static const struct mx_jit_place *place_of(const struct making *k, const struct mx_jit_step *s, bool out, uint32_t slot) {
+static const struct mx_jit_place *place_of(const struct making *k, const struct mx_jit_step *s, bool out,
+                                           uint32_t slot) {
   const struct mx_jit_place *p = k->code->places + s->first + (out ? s->nin : 0);
   for (uint32_t n = 0; n < (out ? s->nout : s->nin); n++)
     if (p[n].slot >> MX_JIT_CLASS == MX_R64 && mx__jit_slot_number(&p[n]) == slot) return &p[n];
@@ -134,13 +152,15 @@ static void pair_back(struct making *k, const struct mx_jit_step *s, uint32_t sl
     if (out) move(k, false, from + 8 * h * k->code->lanes, out->home, out->slot & MX_JIT_ONE ? ONE64 : COPY64);
   }
 }
-/* A register of 128 bits: its halves are copied there and, of a result, back, whatever their form. (A half of an operand may be another result.) */
+/* A register of 128 bits: its halves are copied there and, of a result, back, whatever their form. (A half of an
+ * operand may be another result.) */
 static mx_ref pair(struct making *k, const struct mx_jit_step *s, uint32_t slot, bool result) {
   struct at *known = find(k, MX_R128, slot);
   if (known && result) pair_back(k, s, slot, known->place);
   if (known) return (mx_ref)known->place;
   for (uint32_t h = 0; h < 2; h++)
-    if (find(k, MX_R64, slot + h) || (h && find(k, MX_R128, slot + 1)) || (slot && find(k, MX_R128, slot - 1))) k->bad = true; /* halves in other roles */
+    if (find(k, MX_R64, slot + h) || (h && find(k, MX_R128, slot + 1)) || (slot && find(k, MX_R128, slot - 1)))
+      k->bad = true; /* halves in other roles */
   const uint32_t at = k->end;
   add(k, MX_R128, slot, at, true);
   for (uint32_t h = 0; h < 2; h++) {
@@ -167,7 +187,9 @@ static uint32_t take_result(struct making *k, const struct mx_jit_step *s, bool 
     return at;
   }
   const enum how how = form_of(p);
-  if (!known) known = add(k, cls, slot, how == COPY32 || how == COPY64 ? p->home : scratch(k, cls), how != COPY32 && how != COPY64);
+  if (!known)
+    known =
+        add(k, cls, slot, how == COPY32 || how == COPY64 ? p->home : scratch(k, cls), how != COPY32 && how != COPY64);
   if (known->scratch || known->place != p->home) {
     for (uint32_t n = 0; n < k->nout; n++)
       if (k->out[n].from == known->place) return known->place; /* both results of an instruction may be one slot */
@@ -237,14 +259,16 @@ static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t n
   step->in = copy_of(k.in, k.nin * sizeof *k.in, &good);
   step->out = copy_of(k.out, k.nout * sizeof *k.out, &good);
   step->alone = k.n == 1 && of_memory[k.insns[0].op];
-  if (good && step->insns[0].more) step->insns[0].more = step->more = copy_of(k.more, step->insns[0].nopnds * sizeof *k.more, &good);
+  if (good && step->insns[0].more)
+    step->insns[0].more = step->more = copy_of(k.more, step->insns[0].nopnds * sizeof *k.more, &good);
   step->n = k.n, step->nin = k.nin, step->nout = k.nout;
   if (k.end > code->home_bytes) code->home_bytes = k.end;
   return good;
 }
 
 void mx__jit_inplace_free(struct mx_jit_code *code) {
-  for (uint32_t n = 0; code->inplace && n < code->table->nsteps; n++) free(code->inplace[n].insns), free(code->inplace[n].more), free(code->inplace[n].in), free(code->inplace[n].out);
+  for (uint32_t n = 0; code->inplace && n < code->table->nsteps; n++)
+    free(code->inplace[n].insns), free(code->inplace[n].more), free(code->inplace[n].in), free(code->inplace[n].out);
   free(code->inplace);
   code->inplace = NULL;
 }
@@ -258,7 +282,7 @@ bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, u
   return good;
 }
 
-/* ---- doing them --------------------------------------------------------------------------------------------------*/
+/* ---- doing them -------------------------------------------------------------------------------------------------*/
 typedef uint32_t words __attribute__((vector_size(16), may_alias));
 typedef int32_t numbers __attribute__((vector_size(16), may_alias));
 static words canonical(words v) {
@@ -269,11 +293,13 @@ static words canonical(words v) {
 #if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
 __attribute__((target_clones("default", "avx512f"))) /* addresses of matrices come so */
 #endif
-static void spread(unsigned char *to, const unsigned char *from, uint32_t bytes) {
+static void
+spread(unsigned char *to, const unsigned char *from, uint32_t bytes) {
   typedef uint64_t pair __attribute__((vector_size(16), may_alias));
   typedef uint64_t line __attribute__((vector_size(64), may_alias));
   const pair v = *(const pair *)(const void *)from;
-  for (uint32_t k = 0; k < bytes; k += 64) *(line *)(void *)(to + k) = __builtin_shufflevector(v, v, 0, 1, 0, 1, 0, 1, 0, 1);
+  for (uint32_t k = 0; k < bytes; k += 64)
+    *(line *)(void *)(to + k) = __builtin_shufflevector(v, v, 0, 1, 0, 1, 0, 1, 0, 1);
 }
 static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, const struct move *m) {
   const words *from = (const words *)(const void *)(home + m->from); /* places are aligned to 64 bytes */
@@ -281,33 +307,45 @@ static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigne
   const uint32_t n = x->lanes;
   uint64_t mask;
   switch (m->how) {
-    case ONE32: spread(home + m->to, home + m->from, 4 * n); break;
-    case ONE64: spread(home + m->to, home + m->from, 8 * n); break;
-    case RAW: for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[k]); break;
-    case RAW_ONE: for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[0]); break;
-    case MASK: mask = mx__jit_mask(x, t, home + m->from), memcpy(to, &mask, sizeof mask); break;
-    case MASK_ONE: mask = home[m->from] & 1 ? x->full : 0, memcpy(to, &mask, sizeof mask); break;
-    case COPY32: memcpy(to, from, 4 * n); break;
-    case COPY64: memcpy(to, from, 8 * n); break;
+  case ONE32: spread(home + m->to, home + m->from, 4 * n); break;
+  case ONE64: spread(home + m->to, home + m->from, 8 * n); break;
+  case RAW:
+    for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[k]);
+    break;
+  case RAW_ONE:
+    for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[0]);
+    break;
+  case MASK: mask = mx__jit_mask(x, t, home + m->from), memcpy(to, &mask, sizeof mask); break;
+  case MASK_ONE: mask = home[m->from] & 1 ? x->full : 0, memcpy(to, &mask, sizeof mask); break;
+  case COPY32: memcpy(to, from, 4 * n); break;
+  case COPY64: memcpy(to, from, 8 * n); break;
   }
 }
 /* Of one value for all lanes, that of the first one that runs. */
-static void bring_back(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, const struct move *m) {
+static void bring_back(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home,
+                       const struct move *m) {
   const unsigned char *from = home + m->from;
   unsigned char *to = home + m->to;
   const size_t first = (size_t)__builtin_ctzll(x->mask);
   uint64_t mask;
   switch (m->how) {
-    case ONE32: case RAW_ONE: for (size_t k = 0; k < 64; k += 4) memcpy(to + k, from + 4 * first, 4); break;
-    case ONE64: for (size_t k = 0; k < 64; k += 8) memcpy(to + k, from + 8 * first, 8); break;
-    case MASK: memcpy(&mask, from, sizeof mask), mx__jit_put_mask(x, t, to, mask); break;
-    case MASK_ONE: memcpy(&mask, from, sizeof mask), mx__jit_put_mask(x, t, to, mask >> first & 1 ? x->full : 0); break;
-    case COPY32: case RAW: memcpy(to, from, 4 * x->lanes); break;
-    case COPY64: memcpy(to, from, 8 * x->lanes); break;
+  case ONE32:
+  case RAW_ONE:
+    for (size_t k = 0; k < 64; k += 4) memcpy(to + k, from + 4 * first, 4);
+    break;
+  case ONE64:
+    for (size_t k = 0; k < 64; k += 8) memcpy(to + k, from + 8 * first, 8);
+    break;
+  case MASK: memcpy(&mask, from, sizeof mask), mx__jit_put_mask(x, t, to, mask); break;
+  case MASK_ONE: memcpy(&mask, from, sizeof mask), mx__jit_put_mask(x, t, to, mask >> first & 1 ? x->full : 0); break;
+  case COPY32:
+  case RAW: memcpy(to, from, 4 * x->lanes); break;
+  case COPY64: memcpy(to, from, 8 * x->lanes); break;
   }
 }
 bool mx__jit_inplace_alone(const struct mx_jit_code *code, uint32_t number) { return code->inplace[number].alone; }
-bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number, uint64_t mask, bool *done) {
+bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number,
+                     uint64_t mask, bool *done) {
   const struct mx_jit_inplace *s = &code->inplace[number];
   if (!s->n || (s->whole && mask != x->full)) return false;
   *done = true;

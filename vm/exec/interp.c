@@ -13,17 +13,20 @@ const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i) {
   return i->reconv < x->until ? i + 1 : mx__meet(x, i);
 }
 
-const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes, char *detail) {
-  struct mx_trap t = {.kind = kind, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = lanes, .detail = detail};
+const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes,
+                                  char *detail) {
+  struct mx_trap t = {
+      .kind = kind, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = lanes, .detail = detail};
   memcpy(t.block, x->block->ctaid, sizeof t.block);
   mx__trap_raise(x->launch, &t);
   return mx__leave(x, i->pc, MX_EV_TRAP);
 }
 
 /* ---- branches -------------------------------------------------------------------------------------------*/
-/* Lanes `t` of the current split go to `target`, an instruction of the same function; the others, if any, to next_pc. */
-static const struct mx_insn *branch(struct mx_exec *x, const struct mx_insn *i, uint64_t t, const struct mx_insn *target,
-                                    uint32_t next_pc, uint32_t reconv) {
+/* Lanes `t` of the current split go to `target`, an instruction of the same function; the others, if any, to next_pc.
+ */
+static const struct mx_insn *branch(struct mx_exec *x, const struct mx_insn *i, uint64_t t,
+                                    const struct mx_insn *target, uint32_t next_pc, uint32_t reconv) {
   bool back = target->pc <= i->pc;
   if (back) x->slice--;
   if (t == x->mask) return back && x->slice <= 0 ? mx__leave(x, target->pc, MX_EV_SLICE) : target;
@@ -43,10 +46,10 @@ const struct mx_insn *mx__op_brx(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_table *table = &x->fn->func->tables[i->o[1]];
   uint32_t reconv = (uint32_t)i->o[2] | (uint32_t)i->o[3] << 10;
   uint64_t wrong = 0, same = 0;
-  MX_FOR_LANES(l, x->mask) wrong |= (uint64_t)(index[l] >= table->ntargets) << l;
+  MX_FOR_LANES (l, x->mask) wrong |= (uint64_t)(index[l] >= table->ntargets) << l;
   if (wrong) return mx__trap_at(x, i, MX_TRAP_BAD_BRANCH, wrong, NULL);
   uint32_t target = table->targets[index[__builtin_ctzll(x->mask)]];
-  MX_FOR_LANES(l, x->mask) same |= (uint64_t)(table->targets[index[l]] == target) << l;
+  MX_FOR_LANES (l, x->mask) same |= (uint64_t)(table->targets[index[l]] == target) << l;
   return branch(x, i, same, mx__at(x->fn, target), i->pc, reconv);
 }
 
@@ -79,7 +82,9 @@ static bool alone(const struct mx_exec *x) {
   if (b->begun < b->nwarps) return false;
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++)
-      if (b->warps[w].splits[k].state == MX_RUNNABLE && &b->warps[w].splits[k] != x->split && !mx__waits_at_join(&b->warps[w].splits[k])) return false;
+      if (b->warps[w].splits[k].state == MX_RUNNABLE && &b->warps[w].splits[k] != x->split &&
+          !mx__waits_at_join(&b->warps[w].splits[k]))
+        return false;
   return true;
 }
 static void pause_for(uint32_t ns) {
@@ -90,13 +95,13 @@ static void pause_for(uint32_t ns) {
     __asm__ volatile("" ::: "memory");
 #endif
 }
-/* Sleeping lets the others run: the split counts as having used its slice. But where all of them are on other workers, what it
- * waits for is often done soon, and another block's turn is a long time. */
+/* Sleeping lets the others run: the split counts as having used its slice. But where all of them are on other workers,
+ * what it waits for is often done soon, and another block's turn is a long time. */
 const struct mx_insn *mx__op_nanosleep(struct mx_exec *x, const struct mx_insn *i) {
   enum { SHORT = 100 }; /* nanoseconds */
   const uint32_t *t = mx__operand(x, i->o[0]);
   uint32_t most = 0;
-  MX_FOR_LANES(l, x->mask) most = t[l] > most ? t[l] : most;
+  MX_FOR_LANES (l, x->mask) most = t[l] > most ? t[l] : most;
   x->warp->clock += most;
   if (x->launch->workers > 1 && most <= SHORT && x->naps < x->most_naps && x->slice > 1 && alone(x)) {
     x->naps++;
@@ -127,14 +132,16 @@ static void fill64(const struct mx_exec *x, uint64_t *d, uint64_t v) {
 static void broadcast(struct mx_exec *x, const struct mx_insn *i, uint64_t m, uint64_t v) {
   void *d = mx__operand(x, i->o[0]);
   switch (mx__types[mx__ops[i->op].opnd[0].type].slot_class) {
-    case MX_PRED: *(uint64_t *)d = v ? *(uint64_t *)d | m : *(uint64_t *)d & ~m; break;
-    case MX_R32:
-      if (m == x->full) fill32(x, d, (uint32_t)v);
-      else MX_FOR_LANES(l, m) ((uint32_t *)d)[l] = (uint32_t)v;
-      break;
-    default:
-      if (m == x->full) fill64(x, d, v);
-      else MX_FOR_LANES(l, m) ((uint64_t *)d)[l] = v;
+  case MX_PRED: *(uint64_t *)d = v ? *(uint64_t *)d | m : *(uint64_t *)d & ~m; break;
+  case MX_R32:
+    if (m == x->full) fill32(x, d, (uint32_t)v);
+    else
+      MX_FOR_LANES (l, m) ((uint32_t *)d)[l] = (uint32_t)v;
+    break;
+  default:
+    if (m == x->full) fill64(x, d, v);
+    else
+      MX_FOR_LANES (l, m) ((uint64_t *)d)[l] = v;
   }
 }
 
@@ -150,12 +157,15 @@ const struct mx_insn *mx__op_movi64(struct mx_exec *x, const struct mx_insn *i) 
 /* Registers that move with the warp. */
 static uint64_t warp_register(struct mx_exec *x, unsigned number) {
   switch (number) {
-    case MX_SR_CLOCK: case MX_SR_GLOBALTIMER_LO: return (uint32_t)x->warp->clock;
-    case MX_SR_CLOCK_HI: case MX_SR_GLOBALTIMER_HI: return x->warp->clock >> 32;
-    case MX_SR_CLOCK64: case MX_SR_GLOBALTIMER: return x->warp->clock;
-    case MX_SR_LOCAL_BASE: return x->frame->local_base;
-    case MX_SR_LOCAL_TOP: return mx__local_top(x->frame);
-    default: return x->sreg[number];
+  case MX_SR_CLOCK:
+  case MX_SR_GLOBALTIMER_LO: return (uint32_t)x->warp->clock;
+  case MX_SR_CLOCK_HI:
+  case MX_SR_GLOBALTIMER_HI: return x->warp->clock >> 32;
+  case MX_SR_CLOCK64:
+  case MX_SR_GLOBALTIMER: return x->warp->clock;
+  case MX_SR_LOCAL_BASE: return x->frame->local_base;
+  case MX_SR_LOCAL_TOP: return mx__local_top(x->frame);
+  default: return x->sreg[number];
   }
 }
 
@@ -172,11 +182,13 @@ const struct mx_insn *mx__op_sreg(struct mx_exec *x, const struct mx_insn *i) {
   if (mx__types[r->type].slot_class == MX_R32) {
     const uint32_t *v = x->sreg_lanes32[number];
     if (m == x->full) memcpy(d, v, x->lanes * 4);
-    else MX_FOR_LANES(l, m) ((uint32_t *)d)[l] = v[l];
+    else
+      MX_FOR_LANES (l, m) ((uint32_t *)d)[l] = v[l];
   } else {
     const uint64_t *v = x->sreg_lanes64[number];
     if (m == x->full) memcpy(d, v, x->lanes * 8);
-    else MX_FOR_LANES(l, m) ((uint64_t *)d)[l] = v[l];
+    else
+      MX_FOR_LANES (l, m) ((uint64_t *)d)[l] = v[l];
   }
   return i + 1;
 }
@@ -190,8 +202,10 @@ static void *cell(const struct mx_exec *x, unsigned cls, uint32_t number) {
 }
 static void copy_lanes(const struct mx_exec *x, unsigned cls, void *d, const void *v) {
   if (cls == MX_PRED) *(uint64_t *)d = (*(uint64_t *)d & ~x->mask) | (*(const uint64_t *)v & x->mask);
-  else if (cls == MX_R32) MX_FOR_LANES(l, x->mask) ((uint32_t *)d)[l] = ((const uint32_t *)v)[l];
-  else MX_FOR_LANES(l, x->mask) ((uint64_t *)d)[l] = ((const uint64_t *)v)[l];
+  else if (cls == MX_R32)
+    MX_FOR_LANES (l, x->mask) ((uint32_t *)d)[l] = ((const uint32_t *)v)[l];
+  else
+    MX_FOR_LANES (l, x->mask) ((uint64_t *)d)[l] = ((const uint64_t *)v)[l];
 }
 const struct mx_insn *mx__op_spill(struct mx_exec *x, const struct mx_insn *i) {
   unsigned cls = mx__types[mx__ops[i->op].opnd[2].type].slot_class;
@@ -205,16 +219,17 @@ const struct mx_insn *mx__op_fill(struct mx_exec *x, const struct mx_insn *i) {
 }
 
 /* ---- a lane's stack --------------------------------------------------------------------------------------
- * Grows for all lanes of a frame together: a lane may own less of it than there is. So it shrinks only when all lanes of
- * the frame say so; what others leave behind ends with the frame. */
+ * Grows for all lanes of a frame together: a lane may own less of it than there is. So it shrinks only when all lanes
+ * of the frame say so; what others leave behind ends with the frame. */
 /* Operand k, of 32 or 64 bits. */
 static uint64_t value_of(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint64_t lane) {
   const void *p = mx__operand(x, i->o[k]);
-  return mx__types[mx__ops[i->op].opnd[k].type].slot_class == MX_R32 ? ((const uint32_t *)p)[lane] : ((const uint64_t *)p)[lane];
+  return mx__types[mx__ops[i->op].opnd[k].type].slot_class == MX_R32 ? ((const uint32_t *)p)[lane]
+                                                                     : ((const uint64_t *)p)[lane];
 }
 const struct mx_insn *mx__op_alloca(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t most = 0, limit = x->launch->local_bytes, a = 16;
-  MX_FOR_LANES(l, x->mask) {
+  MX_FOR_LANES (l, x->mask) {
     const uint64_t size = value_of(x, i, 1, l), align = value_of(x, i, 2, l);
     most = size > most ? size : most;
     if (align > a && align <= 4096 && !(align & (align - 1))) a = align;
@@ -231,10 +246,11 @@ const struct mx_insn *mx__op_stacksave(struct mx_exec *x, const struct mx_insn *
 }
 const struct mx_insn *mx__op_stackrestore(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t most = 0, floor = mx__local_top(x->frame) - x->frame->local_dyn;
-  MX_FOR_LANES(l, x->mask) {
+  MX_FOR_LANES (l, x->mask) {
     const uint64_t to = value_of(x, i, 0, l);
     most = to > most ? to : most;
   }
-  if (x->mask == x->frame->lanes && most >= floor && most <= mx__local_top(x->frame)) x->frame->local_dyn = most - floor;
+  if (x->mask == x->frame->lanes && most >= floor && most <= mx__local_top(x->frame))
+    x->frame->local_dyn = most - floor;
   return i + 1;
 }

@@ -10,7 +10,8 @@
 #define OP(...)
 #define OPF(...)
 #define OPM(...)
-#define OPX(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) const struct mx_insn *mx__op_##fn_(struct mx_exec *x, const struct mx_insn *i);
+#define OPX(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) \
+  const struct mx_insn *mx__op_##fn_(struct mx_exec *x, const struct mx_insn *i);
 #include "core/opcodes.def"
 const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i);
 
@@ -27,9 +28,11 @@ static inline uint32_t mx__next_pc(const struct mx_exec *x, const struct mx_insn
 }
 
 /* Raises a trap at i for `lanes`; detail is malloc'ed or NULL and is taken over. Always NULL, x->event is set. */
-const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes, char *detail);
+const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes,
+                                  char *detail);
 
-/* Runs splits of the warp until none can go on in this turn; TOGETHER: it can, and compiled code alone may go on with all warps. */
+/* Runs splits of the warp until none can go on in this turn; TOGETHER: it can, and compiled code alone may go on with
+ * all warps. */
 enum mx_turn { MX_TURN_DONE, MX_TURN_BLOCKED, MX_TURN_SPUN, MX_TURN_STOPPED, MX_TURN_TOGETHER };
 enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w);
 /* The rest of a turn that another engine began: from instruction i, or from x->event if that is NULL. */

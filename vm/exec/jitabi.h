@@ -1,5 +1,5 @@
-/* What compiled code and the machine agree on beyond exec.h: entries, exits, and how a divergence that compiled code had
- * hidden is told to the machine. Plain structures; no compiler appears here. Part of the JIT cache key.
+/* What compiled code and the machine agree on beyond exec.h: entries, exits, and how a divergence that compiled code
+ * had hidden is told to the machine. Plain structures; no compiler appears here. Part of the JIT cache key.
  *
  * A shared object exports, for every compiled function number N of the module,
  *   mx_jit_F<N>        mx_jit_fn
@@ -17,53 +17,80 @@ enum mx_jit_exit {
   MX_JIT_SLICE,   /* the slice ended; the split stands at the site's pc */
   MX_JIT_EVENT,   /* a body gave up control (x->event) at the site's pc */
   MX_JIT_DONE,    /* all lanes of the split have ended, and those of x->ahead warps behind it, which began here */
-  MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->home has what they need at entry `resume` */
+  MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->home has what they need at
+                     entry `resume` */
   MX_JIT_RETURN,  /* the lanes have executed the return at the site's pc */
   MX_JIT_REFUSED, /* not entered: a slot that should be uniform is not */
   MX_JIT_SITE,    /* this and more: left at the site of that number, whose kind is one of the above */
 };
 
-/* How values go between the frame and compiled code: through state->home, where each slot has a place in which code keeps it
- * as it has it in its vectors. Entries and sites say which slots are live there and in which form. So compiled code moves
- * vectors and nothing else; what lanes it is about, vm/exec/transfer.c knows. */
+/* How values go between the frame and compiled code: through state->home, where each slot has a place in which code
+ * keeps it as it has it in its vectors. Entries and sites say which slots are live there and in which form. So compiled
+ * code moves vectors and nothing else; what lanes it is about, vm/exec/transfer.c knows. */
 enum { MX_JIT_LEVEL = 12, MX_JIT_ONE = 1u << 16, MX_JIT_RAW = 2u << 16, MX_JIT_SHAPED = 4u << 16, MX_JIT_CLASS = 24 };
 struct mx_jit_place {
-  uint32_t slot; /* number, level << MX_JIT_LEVEL, flags, class << MX_JIT_CLASS. Level: of the frame, see mx_jit_frame. ONE: one vector holds it for all lanes. RAW: f32 whose NaNs may not be canonical yet */
+  uint32_t slot; /* number, level << MX_JIT_LEVEL, flags, class << MX_JIT_CLASS. Level: of the frame, see mx_jit_frame.
+                    ONE: one vector holds it for all lanes. RAW: f32 whose NaNs may not be canonical yet */
   uint32_t home, shape; /* SHAPED: where the shape of its lanes lies, a struct mx_jit_shape */
 };
-static inline uint32_t mx__jit_slot_number(const struct mx_jit_place *p) { return p->slot & ((1u << MX_JIT_LEVEL) - 1); }
+static inline uint32_t mx__jit_slot_number(const struct mx_jit_place *p) {
+  return p->slot & ((1u << MX_JIT_LEVEL) - 1);
+}
 static inline uint32_t mx__jit_slot_level(const struct mx_jit_place *p) { return p->slot >> MX_JIT_LEVEL & 15; }
-struct mx_jit_way_in { uint32_t pc, first, n; };              /* its places */
-/* `steps` instructions have been executed since the counter was kept last, and have moved the clock by `ticks`. mask: where the lanes
- * that run are; 0: all. hidden: what else the machine is told about lanes. */
-struct mx_jit_site { uint32_t kind, pc, steps, ticks, mask, first, n, first_hidden, nhidden, frame; };
-/* Lanes whose mask lies at `mask`, if there are any: apart from those that run, in the frame of that level, at pc, or having returned there; or
- * expected at the join at pc. */
+struct mx_jit_way_in {
+  uint32_t pc, first, n;
+}; /* its places */
+/* `steps` instructions have been executed since the counter was kept last, and have moved the clock by `ticks`. mask:
+ * where the lanes that run are; 0: all. hidden: what else the machine is told about lanes. */
+struct mx_jit_site {
+  uint32_t kind, pc, steps, ticks, mask, first, n, first_hidden, nhidden, frame;
+};
+/* Lanes whose mask lies at `mask`, if there are any: apart from those that run, in the frame of that level, at pc, or
+ * having returned there; or expected at the join at pc. */
 enum mx_jit_where { MX_JIT_STAND, MX_JIT_RETURNED, MX_JIT_EXPECTED };
-struct mx_jit_hidden { uint32_t mask, pc, level, what; };
-/* Code may hold calls in line (jit/compiler/inline.h), whose frames there are only when it is left inside of them: number 0, level 0 is the one in
- * which it was entered; the others were called by an instruction of their parent. */
-struct mx_jit_frame { uint32_t func, parent, level, call; };
+struct mx_jit_hidden {
+  uint32_t mask, pc, level, what;
+};
+/* Code may hold calls in line (jit/compiler/inline.h), whose frames there are only when it is left inside of them:
+ * number 0, level 0 is the one in which it was entered; the others were called by an instruction of their parent. */
+struct mx_jit_frame {
+  uint32_t func, parent, level, call;
+};
 #define MX_JIT_LEVELS 8 /* calls in line inside of one another */
-/* Instructions [from, pc] that the interpreter's bodies do in the midst of compiled code: places of what they read, and of the last
- * one's results. */
-struct mx_jit_step { uint32_t from, pc, first, nin, nout, frame; };
+/* Instructions [from, pc] that the interpreter's bodies do in the midst of compiled code: places of what they read, and
+ * of the last one's results. */
+struct mx_jit_step {
+  uint32_t from, pc, first, nin, nout, frame;
+};
 struct mx_jit_table {
-  uint32_t home_bytes, clean, chunk, vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
-  uint32_t waits;                                      /* at barriers, by itself */
-  uint32_t nentries, nsites, nplaces, nhidden, nsteps, nframes; /* which follow in this order, entries with their pcs ascending */
+  uint32_t home_bytes, clean, chunk,
+      vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
+  uint32_t waits;   /* at barriers, by itself */
+  uint32_t nentries, nsites, nplaces, nhidden, nsteps,
+      nframes; /* which follow in this order, entries with their pcs ascending */
 };
 
-/* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of lanes. */
-struct mx_jit_shape { uint64_t min, max, low, kind; };
-enum { MX_JIT_SAME = 1, MX_JIT_ROWS1 = 2, MX_JIT_ROWS4 = 4, MX_JIT_ROWS8 = 8, MX_JIT_ROWS2 = 16 }; /* each chunk: one number; 1, 4, 8, or 2 from lane to lane */
+/* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of
+ * lanes. */
+struct mx_jit_shape {
+  uint64_t min, max, low, kind;
+};
+enum {
+  MX_JIT_SAME = 1,
+  MX_JIT_ROWS1 = 2,
+  MX_JIT_ROWS4 = 4,
+  MX_JIT_ROWS8 = 8,
+  MX_JIT_ROWS2 = 16
+}; /* each chunk: one number; 1, 4, 8, or 2 from lane to lane */
 
 struct mx_jit_state;
 struct mx_jit_help {
-  /* Executes step `number` of the table for the lanes of `mask`: operands and results are in home, the current warp's. 0: it gave
-   * up control. */
-  uint32_t (*step)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number, uint64_t mask);
-  /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if they have 64 bits. */
+  /* Executes step `number` of the table for the lanes of `mask`: operands and results are in home, the current warp's.
+   * 0: it gave up control. */
+  uint32_t (*step)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number,
+                   uint64_t mask);
+  /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if
+   * they have 64 bits. */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
 };
 
@@ -71,17 +98,18 @@ struct mx_jit_code;
 struct mx_jit_state {
   const struct mx_jit_help *help;
   const struct mx_jit_code *code; /* which runs */
-  unsigned char *home; /* aligned to 64 bytes */
-  uint64_t steps;      /* out: instructions executed */
-  uint64_t ticks;      /* in: 0; out, where clocks are kept: by what they have moved it. Of one warp: there are no others on the way then */
-  uint32_t park;       /* in: whether code may wait at barriers, home being kept for it */
+  unsigned char *home;            /* aligned to 64 bytes */
+  uint64_t steps;                 /* out: instructions executed */
+  uint64_t ticks; /* in: 0; out, where clocks are kept: by what they have moved it. Of one warp: there are no others on
+                     the way then */
+  uint32_t park;  /* in: whether code may wait at barriers, home being kept for it */
   uint32_t resume, pc; /* out, BARRIER only */
 };
 
-/* A block's warps on their way from their beginning or a barrier 0 to the next one or their end: all are there, with all their lanes,
- * and go on at one entry. Compiled code runs them in turns: from a warp that arrives or ends it goes to the next, and when all have
- * arrived, on with the last. While `moved`, x->warp and what belongs to it are not those of warp `at` yet, see
- * mx__rounds_catch_up(). */
+/* A block's warps on their way from their beginning or a barrier 0 to the next one or their end: all are there, with
+ * all their lanes, and go on at one entry. Compiled code runs them in turns: from a warp that arrives or ends it goes
+ * to the next, and when all have arrived, on with the last. While `moved`, x->warp and what belongs to it are not those
+ * of warp `at` yet, see mx__rounds_catch_up(). */
 #define MX_RING_WARPS 32
 struct mx_ring {
   uint32_t n, at;          /* warps; the current one */
@@ -91,8 +119,9 @@ struct mx_ring {
   uint32_t left, moved;    /* arrivals until vm/exec/compiled_block.c wants to be asked */
   unsigned char *home[MX_RING_WARPS];
   const struct mx_jit_code *code;
-  struct mx_frame *frame[MX_RING_WARPS]; uint32_t nframes; /* for warps that have not begun */
-  bool begun; /* the machine knows of them */
+  struct mx_frame *frame[MX_RING_WARPS];
+  uint32_t nframes; /* for warps that have not begun */
+  bool begun;       /* the machine knows of them */
 };
 
 /* Runs the current split from entry number `entry` until something happens; slots, slice are then what the
@@ -113,26 +142,77 @@ struct mx_jit_code {
   const struct mx_jit_hidden *hidden;
   const struct mx_jit_step *steps;
   const struct mx_jit_frame *frames;
-  const uint64_t *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
+  const uint64_t
+      *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
   struct mx_jit_inplace *inplace; /* by step: how it is done with values in home; inplace.c */
   uint32_t home_bytes, lanes;     /* the table's and what steps need besides; of a warp */
-  atomic_bool attached; /* all its entries lead to it */
+  atomic_bool attached;           /* all its entries lead to it */
 };
 
-/* What compiled code assumes of these structures. All that it touches of them stands here: emission says MX_AT(structure, field), which
- * exists for these fields only, and the compiler's sources cannot say offsetof. */
+/* What compiled code assumes of these structures. All that it touches of them stands here: emission says
+ * MX_AT(structure, field), which exists for these fields only, and the compiler's sources cannot say offsetof. */
 #define MX_JIT_FIELDS(X) \
-  X(exec, ahead) X(exec, base) X(exec, bounds) X(exec, fn) X(exec, frame) X(exec, launch) X(exec, mask) X(exec, more) \
-  X(exec, prep) X(exec, ring) X(frame, depth) X(frame, local_base) X(launch, call_depth) X(launch, local_bytes) X(pfunc, pool) X(prepared, funcs) \
-  X(exec, slice) X(exec, sreg) X(exec, sreg_lanes32) X(exec, sreg_lanes64) X(exec, stops) X(exec, tid_rows) X(exec, tmp) X(exec, until) \
-  X(exec, warp) X(exec, window) X(launch, shared_bytes) X(warp, live) X(pfunc, index_of_pc) X(pfunc, insns) X(insn, o) \
-  X(insn, off) X(bounds, host) X(bounds, lanes_off) X(bounds, last) X(bounds, lo) X(bounds, reads) X(bounds, writes) X(ring, arrived) X(ring, at) \
-  X(ring, ended) X(ring, from) X(ring, home) X(ring, left) X(ring, moved) X(ring, n) X(ring, pc) X(ring, to) X(jit_help, shape) \
-  X(jit_help, step) X(jit_shape, kind) X(jit_shape, low) X(jit_shape, max) X(jit_shape, min) X(jit_state, help) X(jit_state, home) \
-  X(jit_state, park) X(jit_state, pc) X(jit_state, resume) X(jit_state, steps) X(jit_state, ticks)
+  X(exec, ahead) \
+  X(exec, base) \
+  X(exec, bounds) \
+  X(exec, fn) \
+  X(exec, frame) \
+  X(exec, launch) \
+  X(exec, mask) \
+  X(exec, more) \
+  X(exec, prep) \
+  X(exec, ring) \
+  X(frame, depth) \
+  X(frame, local_base) \
+  X(launch, call_depth) \
+  X(launch, local_bytes) \
+  X(pfunc, pool) \
+  X(prepared, funcs) \
+  X(exec, slice) \
+  X(exec, sreg) \
+  X(exec, sreg_lanes32) \
+  X(exec, sreg_lanes64) \
+  X(exec, stops) \
+  X(exec, tid_rows) \
+  X(exec, tmp) \
+  X(exec, until) \
+  X(exec, warp) \
+  X(exec, window) \
+  X(launch, shared_bytes) \
+  X(warp, live) \
+  X(pfunc, index_of_pc) \
+  X(pfunc, insns) \
+  X(insn, o) \
+  X(insn, off) \
+  X(bounds, host) \
+  X(bounds, lanes_off) \
+  X(bounds, last) \
+  X(bounds, lo) \
+  X(bounds, reads) \
+  X(bounds, writes) \
+  X(ring, arrived) \
+  X(ring, at) \
+  X(ring, ended) \
+  X(ring, from) \
+  X(ring, home) \
+  X(ring, left) \
+  X(ring, moved) \
+  X(ring, n) \
+  X(ring, pc) \
+  X(ring, to) \
+  X(jit_help, shape) \
+  X(jit_help, step) \
+  X(jit_shape, kind) \
+  X(jit_shape, low) \
+  X(jit_shape, max) \
+  X(jit_shape, min) \
+  X(jit_state, help) \
+  X(jit_state, home) X(jit_state, park) X(jit_state, pc) X(jit_state, resume) X(jit_state, steps) X(jit_state, ticks)
 /* Those that lie in arrays, and those that code comes with. */
 #define MX_JIT_SIZES(X) \
-  X(insn) X(bounds) X(jit_way_in) X(jit_site) X(jit_place) X(jit_hidden) X(jit_step) X(jit_frame) X(pfunc) X(jit_table) X(jit_shape)
+  X(insn) \
+  X(bounds) \
+  X(jit_way_in) X(jit_site) X(jit_place) X(jit_hidden) X(jit_step) X(jit_frame) X(pfunc) X(jit_table) X(jit_shape)
 enum {
 #define X(struct_, field_) MX_AT_##struct_##_##field_ = offsetof(struct mx_##struct_, field_),
   MX_JIT_FIELDS(X)
@@ -148,7 +228,7 @@ static inline uint64_t mx__jit_layout(void) {
                         MX_JIT_FIELDS(X)
 #undef X
 #define X(struct_) sizeof(struct mx_##struct_),
-                        MX_JIT_SIZES(X)
+                            MX_JIT_SIZES(X)
 #undef X
   };
   uint64_t h = 14695981039346656037u;
@@ -158,29 +238,41 @@ static inline uint64_t mx__jit_layout(void) {
 
 /* Enters compiled code of x->fn at the entry for instruction i's pc (i is an entry) and does what followed from it: as
  * a body, the next instruction or NULL. Where nothing was executed, runs i's own body. */
-const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry, const struct mx_insn *i);
+const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry,
+                                    const struct mx_insn *i);
 /* The second half of it: code was entered at i's pc, left with `kind` and *s. */
-const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind, const struct mx_jit_state *s, const struct mx_insn *i);
-/* transfer.c. frames: by level; NULL: x->frame alone. frame_to_home: slots of the frame into their places in home; false: a slot that the code takes for uniform is not.
- * results_to_home: the same for results of a step, which are not checked. home_to_frame: places back into slots, for the lanes that
- * run. mask: a mask that the code left in home. */
-bool mx__jit_frame_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home);
-void mx__jit_results_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home);
-void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home, struct mx_frame *const *frames);
+const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind,
+                                    const struct mx_jit_state *s, const struct mx_insn *i);
+/* transfer.c. frames: by level; NULL: x->frame alone. frame_to_home: slots of the frame into their places in home;
+ * false: a slot that the code takes for uniform is not. results_to_home: the same for results of a step, which are not
+ * checked. home_to_frame: places back into slots, for the lanes that run. mask: a mask that the code left in home. */
+bool mx__jit_frame_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                           unsigned char *home);
+void mx__jit_results_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                             unsigned char *home);
+void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                           const unsigned char *home, struct mx_frame *const *frames);
 uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home);
 void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, uint64_t m);
-/* inplace.c. What code's steps take, before it is attached to fn; false: out of memory. Step `number` for the lanes of `mask`: false, if
- * it goes through the frame; *done: whether its last body did not give up control. */
+/* inplace.c. What code's steps take, before it is attached to fn; false: out of memory. Step `number` for the lanes of
+ * `mask`: false, if it goes through the frame; *done: whether its last body did not give up control. */
 bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes);
 void mx__jit_inplace_free(struct mx_jit_code *code);
-/* alone: its body looks at nothing but operands, mask and memory, and ends with MX_EV_BEHIND, nothing done, where it needs more. */
+/* alone: its body looks at nothing but operands, mask and memory, and ends with MX_EV_BEHIND, nothing done, where it
+ * needs more. */
 bool mx__jit_inplace_alone(const struct mx_jit_code *code, uint32_t number);
-bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number, uint64_t mask, bool *done);
+bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number,
+                     uint64_t mask, bool *done);
 
 /* What the compiler writes behind the code when that is whole: the loader takes nothing else. */
-struct mx_jit_signature { uint64_t bytes; uint8_t digest[16]; char magic[8]; };
+struct mx_jit_signature {
+  uint64_t bytes;
+  uint8_t digest[16];
+  char magic[8];
+};
 struct mx_jit_signature mx__jit_sign(const void *bytes, size_t size);
-size_t mx__jit_signed(const uint8_t *bytes, size_t size); /* how many bytes the signature at the end is for; 0: it is for others */
+size_t mx__jit_signed(const uint8_t *bytes,
+                      size_t size); /* how many bytes the signature at the end is for; 0: it is for others */
 void mx__jit_digest(uint8_t out[16], const void *bytes, size_t size);
 
 #endif

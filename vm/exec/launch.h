@@ -18,64 +18,80 @@ struct mx_prepared;
 #define MX_MAX_GRID_YZ 65535u
 #define MX_MAX_SHARED 232448u /* 227 KiB */
 
-/* Why workers are asked to stop; in the stop flag. REST: they suspend their blocks, with which a session's own worker goes on. */
-enum mx_stop { MX_STOP_NOT, MX_STOP_REST, MX_STOP_TRAP, MX_STOP_STEPS, MX_STOP_TIME, MX_STOP_INTERRUPT, MX_STOP_HOST_MEMORY };
+/* Why workers are asked to stop; in the stop flag. REST: they suspend their blocks, with which a session's own worker
+ * goes on. */
+enum mx_stop {
+  MX_STOP_NOT,
+  MX_STOP_REST,
+  MX_STOP_TRAP,
+  MX_STOP_STEPS,
+  MX_STOP_TIME,
+  MX_STOP_INTERRUPT,
+  MX_STOP_HOST_MEMORY
+};
 
-/* Another device whose memory is held while the launch runs. open: all of it may be reached, not only what is managed. */
-struct mx_beside { struct mx_memory *memory; pthread_rwlock_t *lock; bool open; };
+/* Another device whose memory is held while the launch runs. open: all of it may be reached, not only what is managed.
+ */
+struct mx_beside {
+  struct mx_memory *memory;
+  pthread_rwlock_t *lock;
+  bool open;
+};
 #define MX_LAUNCH_BESIDE 8
 
 struct mx_launch {
-  struct mx_device *device;       /* for the host's side and engines only: the machine has what it needs in the next four */
+  struct mx_device *device; /* for the host's side and engines only: the machine has what it needs in the next four */
   const struct mx_services *services;
   struct mx_memory *memory;
-  struct mx_beside beside[MX_LAUNCH_BESIDE]; uint32_t nbeside;
-  struct mx_heap *heap;           /* of device malloc */
+  struct mx_beside beside[MX_LAUNCH_BESIDE];
+  uint32_t nbeside;
+  struct mx_heap *heap;             /* of device malloc */
   const struct mx_objects *objects; /* textures and surfaces */
-  struct mx_fifo *fifo;           /* what kernels print */
+  struct mx_fifo *fifo;             /* what kernels print */
   const struct mx_image *image;
-  uint32_t func;                  /* the kernel, in the image */
+  uint32_t func; /* the kernel, in the image */
   struct mx_prepared *prep;
-  struct mx_debug *debug;         /* NULL: nobody looks */
-  const struct mx_hooks *hooks;   /* of debug: hooks.h */
-  struct schedule *schedule;      /* while it runs: schedule.c */
-  struct mx_stuck *stuck;         /* stuck.h; NULL: a session looks by itself */
+  struct mx_debug *debug;       /* NULL: nobody looks */
+  const struct mx_hooks *hooks; /* of debug: hooks.h */
+  struct schedule *schedule;    /* while it runs: schedule.c */
+  struct mx_stuck *stuck;       /* stuck.h; NULL: a session looks by itself */
 
   uint32_t grid[3], block[3];
   uint64_t nblocks;
-  uint32_t threads;               /* of a block */
-  uint32_t lanes, warps;          /* of a warp; of a block */
-  const uint8_t *params;          /* param_bytes of them, 64-byte aligned, padded with 64 zero bytes */
+  uint32_t threads;      /* of a block */
+  uint32_t lanes, warps; /* of a warp; of a block */
+  const uint8_t *params; /* param_bytes of them, 64-byte aligned, padded with 64 zero bytes */
   uint32_t param_bytes;
   uint32_t shared_static, shared_dynamic, shared_bytes; /* dynamic begins at prep->shared_static */
-  uint32_t local_bytes;           /* of a lane; multiple of 16 */
-  uint32_t call_depth;            /* most nested frames */
+  uint32_t local_bytes;                                 /* of a lane; multiple of 16 */
+  uint32_t call_depth;                                  /* most nested frames */
   bool cooperative;
-  mx_async_order async; uint64_t async_seed; /* when asynchronous copies land */
-  uint64_t workspace;             /* cooperative: generic address for %envreg1 (high half) and %envreg2; else 0 */
+  mx_async_order async;
+  uint64_t async_seed; /* when asynchronous copies land */
+  uint64_t workspace;  /* cooperative: generic address for %envreg1 (high half) and %envreg2; else 0 */
   uint64_t grid_id;
   mx_jit_mode jit;
   uint64_t jit_stress;
-  _Atomic uint32_t workers;       /* that run blocks; of a session 1, and more while it runs together */
-  uint32_t helpers;               /* of a session: workers that may join its own */
+  _Atomic uint32_t workers; /* that run blocks; of a session 1, and more while it runs together */
+  uint32_t helpers;         /* of a session: workers that may join its own */
   uint32_t resident;
 
-  _Atomic uint64_t *started;      /* blocks; how far the launch is. The device's: others ask */
-  uint64_t steps_limit;           /* 0: none */
+  _Atomic uint64_t *started;       /* blocks; how far the launch is. The device's: others ask */
+  uint64_t steps_limit;            /* 0: none */
   const struct timespec *deadline; /* CLOCK_MONOTONIC; NULL: none */
-  _Atomic uint64_t frame_bytes;   /* memory of frames, all workers */
-  _Atomic uint64_t steps;         /* of all workers, brought up to date when a block gives up its worker */
-  atomic_bool uses_local;         /* some block does */
-  atomic_bool interpreted;        /* compiled code is not to be entered from here on */
-  atomic_int *stop;               /* enum mx_stop; the device's, so that a signal handler can reach it */
+  _Atomic uint64_t frame_bytes;    /* memory of frames, all workers */
+  _Atomic uint64_t steps;          /* of all workers, brought up to date when a block gives up its worker */
+  atomic_bool uses_local;          /* some block does */
+  atomic_bool interpreted;         /* compiled code is not to be entered from here on */
+  atomic_int *stop;                /* enum mx_stop; the device's, so that a signal handler can reach it */
 
-  bool live;                      /* what it prints is handed over at once */
-  atomic_bool asserted;           /* an assertion has failed: it goes on for the others only */
-  struct mx_lock lock;            /* of what follows */
-  struct mx_asserts *asserts;     /* output.c; NULL: none has failed */
+  bool live;                  /* what it prints is handed over at once */
+  atomic_bool asserted;       /* an assertion has failed: it goes on for the others only */
+  struct mx_lock lock;        /* of what follows */
+  struct mx_asserts *asserts; /* output.c; NULL: none has failed */
   bool trapped;
   struct mx_trap trap;
-  mx_launch_stats stats;          /* workers add theirs when they end */
+  mx_launch_stats stats; /* workers add theirs when they end */
 };
 
 /* What the machine asks of the device's side while the launch runs; vm/host/output.c, which says more. */
@@ -87,7 +103,8 @@ struct mx_services {
 /* Asks all workers to stop; the first reason stays, unless it is to rest. */
 static inline void mx__stop(atomic_int *stop, enum mx_stop why) {
   int was = atomic_load(stop);
-  while ((was == MX_STOP_NOT || (was == MX_STOP_REST && why != MX_STOP_REST)) && !atomic_compare_exchange_weak(stop, &was, (int)why)) {}
+  while ((was == MX_STOP_NOT || (was == MX_STOP_REST && why != MX_STOP_REST)) &&
+         !atomic_compare_exchange_weak(stop, &was, (int)why)) {}
 }
 static inline void mx__launch_stop(struct mx_launch *l, enum mx_stop why) { mx__stop(l->stop, why); }
 

@@ -1,6 +1,6 @@
-/* Matrix instructions: who takes part, where matrices lie in memory, fragments. The arithmetic is vm/exec/lanes/fn_tile.c's, what a
- * form's registers hold core/tile.h's. All lanes of the warp execute one of these together: those that come first wait
- * at it until the others have come, and where some have ended it is a trap. */
+/* Matrix instructions: who takes part, where matrices lie in memory, fragments. The arithmetic is
+ * vm/exec/lanes/fn_tile.c's, what a form's registers hold core/tile.h's. All lanes of the warp execute one of these
+ * together: those that come first wait at it until the others have come, and where some have ended it is a trap. */
 #include "vm/exec/access.h"
 #include "vm/exec/tile.h"
 #include "vm/exec/tile_moves.h"
@@ -14,15 +14,17 @@ static bool waits_here(const struct mx_exec *x, const struct mx_split *s, const 
   return s->state == MX_WAIT_SYNC && s != x->split && s->frame == x->frame && s->pc == i->pc;
 }
 static char *missing_text(uint64_t lanes) {
-  return mx__format("all lanes of the warp must execute this together; those of the mask 0x%llx have ended, or the block has no such threads",
-    (unsigned long long)lanes);
+  return mx__format("all lanes of the warp must execute this together; those of the mask 0x%llx have ended, or the "
+                    "block has no such threads",
+                    (unsigned long long)lanes);
 }
-/* Whether the instruction may be executed now, for the whole warp; otherwise what comes next is in *next: the split waits, or
- * has trapped. */
+/* Whether the instruction may be executed now, for the whole warp; otherwise what comes next is in *next: the split
+ * waits, or has trapped. */
 static bool all_here(struct mx_exec *x, const struct mx_insn *i, const struct mx_insn **next) {
   struct mx_warp *w = x->warp;
   if (x->mask == x->full) return true;
-  if (w->live != x->full) return *next = mx__trap_at(x, i, MX_TRAP_SYNC, x->mask, missing_text(x->full & ~w->live)), false;
+  if (w->live != x->full)
+    return *next = mx__trap_at(x, i, MX_TRAP_SYNC, x->mask, missing_text(x->full & ~w->live)), false;
   uint64_t here = x->mask;
   for (uint32_t k = 0; k < w->nsplits; k++)
     if (waits_here(x, &w->splits[k], i)) here |= w->splits[k].mask;
@@ -46,7 +48,11 @@ static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i) {
 }
 
 void mx__whole_broken(struct mx_exec *x, const struct mx_split *s) {
-  struct mx_trap t = {.kind = MX_TRAP_SYNC, .func = s->frame->fn->number, .pc = s->pc, .warp = x->warp->number, .lanes = s->mask,
+  struct mx_trap t = {.kind = MX_TRAP_SYNC,
+                      .func = s->frame->fn->number,
+                      .pc = s->pc,
+                      .warp = x->warp->number,
+                      .lanes = s->mask,
                       .detail = missing_text(x->full & ~x->warp->live)};
   memcpy(t.block, x->block->ctaid, sizeof t.block);
   mx__trap_raise(x->launch, &t);
@@ -72,7 +78,9 @@ static void lay_out(struct mx_tile_plan *p) {
     for (unsigned r = 0; r < t->nregs[part]; r++)
       for (unsigned l = 0; l < t->lanes; l++) {
         const struct mx_cell c = mx__tile_cell(t, part, r, l, 0);
-        p->at[part][r][l] = (uint16_t)(part == MX_PART_B || ((part == MX_PART_C || part == MX_PART_D) && turned) ? c.col * rows + c.row : c.row * cols + c.col);
+        p->at[part][r][l] = (uint16_t)(part == MX_PART_B || ((part == MX_PART_C || part == MX_PART_D) && turned)
+                                           ? c.col * rows + c.row
+                                           : c.row * cols + c.col);
         if (r && !l && p->at[part][r][0] == p->at[part][0][0] && !p->unique[part]) p->unique[part] = (uint8_t)r;
       }
     if (!p->unique[part]) p->unique[part] = t->nregs[part];
@@ -80,7 +88,8 @@ static void lay_out(struct mx_tile_plan *p) {
   const unsigned sums = t->part < MX_PARTS ? t->part : MX_PART_C;
   p->paired = !t->quads && !(t->nregs[sums] & 1) && mx__elements[t->type[sums]].bits == 32;
   for (unsigned r = 0; r < t->nregs[sums]; r++)
-    for (unsigned l = 0; l < t->lanes && p->paired; l++) p->paired = p->at[sums][r][l] == p->at[sums][r & ~1u][l & ~3u] + (r & 1) + 2 * (l & 3);
+    for (unsigned l = 0; l < t->lanes && p->paired; l++)
+      p->paired = p->at[sums][r][l] == p->at[sums][r & ~1u][l & ~3u] + (r & 1) + 2 * (l & 3);
 }
 
 /* The plan of an instruction's form: made once in a process. NULL: out of memory. */
@@ -109,7 +118,8 @@ const struct mx_insn *mx__op_mma(struct mx_exec *x, const struct mx_insn *i) {
   if (!p) return no_memory(x, i);
   struct mx_tile_regs r;
   for (unsigned part = MX_PART_A; part <= MX_PART_C; part++)
-    for (unsigned k = 0; k < p->t.nregs[part]; k++) r.in[part][k] = mx__operand(x, mx__operand_ref(i, p->t.first[part] + k));
+    for (unsigned k = 0; k < p->t.nregs[part]; k++)
+      r.in[part][k] = mx__operand(x, mx__operand_ref(i, p->t.first[part] + k));
   for (unsigned k = 0; k < p->t.nregs[MX_PART_D]; k++) r.d[k] = mx__operand(x, mx__operand_ref(i, k));
   if (p->t.sparse) {
     r.meta = mx__operand(x, mx__operand_ref(i, i->nopnds - 2u));
@@ -126,18 +136,20 @@ static uint64_t unlike(const void *p, bool wide, unsigned lanes) {
   uint64_t m = 0;
   if (!memcmp(p, (const unsigned char *)p + size, (lanes - 1) * size)) return 0;
   for (unsigned l = 1; l < lanes; l++)
-    m |= (uint64_t)(wide ? ((const uint64_t *)p)[l] != *(const uint64_t *)p : ((const uint32_t *)p)[l] != *(const uint32_t *)p) << l;
+    m |= (uint64_t)(wide ? ((const uint64_t *)p)[l] != *(const uint64_t *)p
+                         : ((const uint32_t *)p)[l] != *(const uint32_t *)p)
+         << l;
   return m;
 }
 
-/* Where the matrix of a load or store lies. Elements are counted as the plan counts them: k, or columns of sums, follow each other in
- * a row; `along`: in memory, too. */
+/* Where the matrix of a load or store lies. Elements are counted as the plan counts them: k, or columns of sums, follow
+ * each other in a row; `along`: in memory, too. */
 struct matrix {
   const struct mx_tile_plan *p;
-  unsigned part, bits;             /* of an element */
+  unsigned part, bits; /* of an element */
   bool along;
-  uint64_t start, pitch;           /* address; bytes from row to row, or from column to column */
-  unsigned char *host;             /* of the first one; NULL: pieces may lie anywhere */
+  uint64_t start, pitch; /* address; bytes from row to row, or from column to column */
+  unsigned char *host;   /* of the first one; NULL: pieces may lie anywhere */
   /* piece n of a register, of `per_piece` elements, is at found[n][lane] */
   unsigned per_piece, pieces;
   unsigned char *found[MX_TILE_MAX_REGS * 2][MX_MAX_LANES];
@@ -148,35 +160,55 @@ static uint64_t offset_of(const struct matrix *m, unsigned element) {
 }
 static unsigned piece_bytes(const struct matrix *m) { return m->bits * m->per_piece / 8; }
 static unsigned char *piece(const struct matrix *m, unsigned reg, unsigned lane, unsigned n) {
-  return m->host ? m->host + offset_of(m, m->p->at[m->part][reg][lane] + n * m->per_piece) : m->found[reg * m->pieces + n][lane];
+  return m->host ? m->host + offset_of(m, m->p->at[m->part][reg][lane] + n * m->per_piece)
+                 : m->found[reg * m->pieces + n][lane];
 }
 
 /* Finds it. False: trapped, *next is what comes then. */
-static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct mx_tile_plan *p, unsigned address, bool write, struct matrix *m,
-                        const struct mx_insn **next) {
+static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct mx_tile_plan *p, unsigned address,
+                        bool write, struct matrix *m, const struct mx_insn **next) {
   const struct mx_tile *t = &p->t;
   const unsigned part = t->part, bits = mx__elements[t->type[part]].bits;
   const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64, is_col = t->is_col[part];
-  const void *base = mx__operand(x, mx__operand_ref(i, address)), *pitch = mx__operand(x, mx__operand_ref(i, i->nopnds - 1u));
-  const uint64_t odd = (x->ones >> address & 1 ? 0 : unlike(base, wide, x->lanes)) | (x->ones >> (i->nopnds - 1) & 1 ? 0 : unlike(pitch, false, x->lanes));
-  if (odd) return *next = mx__trap_at(x, i, MX_TRAP_SYNC, odd, mx__format("their address or leading dimension is another one than lane 0's")), false;
+  const void *base = mx__operand(x, mx__operand_ref(i, address)),
+             *pitch = mx__operand(x, mx__operand_ref(i, i->nopnds - 1u));
+  const uint64_t odd = (x->ones >> address & 1 ? 0 : unlike(base, wide, x->lanes)) |
+                       (x->ones >> (i->nopnds - 1) & 1 ? 0 : unlike(pitch, false, x->lanes));
+  if (odd)
+    return *next = mx__trap_at(x, i, MX_TRAP_SYNC, odd,
+                               mx__format("their address or leading dimension is another one than lane 0's")),
+           false;
   unsigned rows, cols;
   mx__tile_size(t, part, &rows, &cols);
-  const uint64_t start = wide ? *(const uint64_t *)base + (uint64_t)i->off : (uint32_t)(*(const uint32_t *)base + (uint32_t)i->off);
+  const uint64_t start =
+      wide ? *(const uint64_t *)base + (uint64_t)i->off : (uint32_t)(*(const uint32_t *)base + (uint32_t)i->off);
   const uint32_t given = *(const uint32_t *)pitch, dense = is_col ? rows : cols, ld = given ? given : dense;
-  /* PTX: the address is a multiple of what a row of the dense matrix has, at most 32 bytes; the dimension, of 16 bytes */
+  /* PTX: the address is a multiple of what a row of the dense matrix has, at most 32 bytes; the dimension, of 16 bytes
+   */
   const uint64_t align = (uint64_t)dense * bits / 8 > 32 ? 32 : (uint64_t)dense * bits / 8;
   if (start & (align - 1)) {
-    struct mx_trap trap = {.kind = MX_TRAP_MISALIGNED, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = x->mask,
-                           .has_address = true, .is_write = write, .bytes = (uint32_t)align, .address = start + mx_space_window(t->space)};
+    struct mx_trap trap = {.kind = MX_TRAP_MISALIGNED,
+                           .func = x->fn->number,
+                           .pc = i->pc,
+                           .warp = x->warp->number,
+                           .lanes = x->mask,
+                           .has_address = true,
+                           .is_write = write,
+                           .bytes = (uint32_t)align,
+                           .address = start + mx_space_window(t->space)};
     memcpy(trap.block, x->block->ctaid, sizeof trap.block);
     mx__trap_raise(x->launch, &trap);
     return *next = mx__leave(x, i->pc, MX_EV_TRAP), false;
   }
   if ((uint64_t)ld * bits % 128 && !(bits == 64 && !(ld & 1)) && ld != dense)
-    return *next = mx__trap_at(x, i, MX_TRAP_MISALIGNED, x->mask, mx__format("the leading dimension %u is no multiple of 16 bytes", ld)), false;
+    return *next = mx__trap_at(x, i, MX_TRAP_MISALIGNED, x->mask,
+                               mx__format("the leading dimension %u is no multiple of 16 bytes", ld)),
+           false;
   if (ld < dense)
-    return *next = mx__trap_at(x, i, MX_TRAP_MISALIGNED, x->mask, mx__format("the leading dimension %u is less than the %u elements of a %s", ld, dense, is_col ? "column" : "row")), false;
+    return *next = mx__trap_at(x, i, MX_TRAP_MISALIGNED, x->mask,
+                               mx__format("the leading dimension %u is less than the %u elements of a %s", ld, dense,
+                                          is_col ? "column" : "row")),
+           false;
   m->p = p, m->part = part, m->bits = bits, m->start = start, m->pitch = (uint64_t)ld * bits / 8;
   m->along = part == MX_PART_A ? !is_col : part == MX_PART_B ? is_col : (t->m == 8 && t->n == 32) == is_col;
   const unsigned per = mx__tile_per_reg(t, part);
@@ -187,7 +219,8 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
   const uint64_t bytes = (lines - 1) * m->pitch + dense * bits / 8, span = write ? b->writes : b->reads;
   if (span >= bytes && start - b->lo <= span - bytes && (wide || start + bytes <= UINT32_MAX)) {
     m->host = (unsigned char *)(uintptr_t)(b->host + start);
-    if (b->kind == MX_GLOBAL) { /* the next time probably goes on from here as this one from the last: its lines are far apart */
+    if (b->kind ==
+        MX_GLOBAL) { /* the next time probably goes on from here as this one from the last: its lines are far apart */
       const uint64_t next = (uint64_t)(uintptr_t)m->host + (start - b->last);
       b->last = start;
       for (unsigned k = 0; k < lines; k++) __builtin_prefetch((const void *)(uintptr_t)(next + k * m->pitch));
@@ -202,7 +235,8 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
         address_of[l] = start + offset_of(m, p->at[part][r][l] + n * m->per_piece);
         if (!wide) address_of[l] = (uint32_t)address_of[l];
       }
-      if (!mx__access_find(x, i, x->full, address_of, piece_bytes(m), t->space, write, m->found[r * m->pieces + n])) return *next = NULL, false;
+      if (!mx__access_find(x, i, x->full, address_of, piece_bytes(m), t->space, write, m->found[r * m->pieces + n]))
+        return *next = NULL, false;
     }
   return true;
 }
@@ -223,7 +257,8 @@ const struct mx_insn *mx__op_wmma_load(struct mx_exec *x, const struct mx_insn *
   }
   for (unsigned r = 0; r < n; r++)
     for (unsigned l = 0; l < x->lanes; l++)
-      for (unsigned e = 0; e < m.pieces; e++) memcpy((unsigned char *)d[r] + l * lane_bytes + e * bytes, piece(&m, r, l, e), bytes);
+      for (unsigned e = 0; e < m.pieces; e++)
+        memcpy((unsigned char *)d[r] + l * lane_bytes + e * bytes, piece(&m, r, l, e), bytes);
   return go_on(x, i);
 }
 
@@ -237,7 +272,8 @@ const struct mx_insn *mx__op_wmma_store(struct mx_exec *x, const struct mx_insn 
   const unsigned n = p->t.nregs[m.part], bytes = piece_bytes(&m), lane_bytes = bytes * m.pieces;
   if (m.host && m.along && p->paired) { /* two registers of four lanes are 32 bytes of a row */
     for (unsigned r = 0; r < n; r += 2) {
-      const uint32_t *even = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r)), *odd = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r + 1));
+      const uint32_t *even = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r)),
+                     *odd = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r + 1));
       for (unsigned l = 0; l < x->lanes; l += 4) {
         unsigned char *to = piece(&m, r, l, 0);
         const mx__4u32 a = mx__get16(even + l), b = mx__get16(odd + l);
@@ -256,7 +292,8 @@ const struct mx_insn *mx__op_wmma_store(struct mx_exec *x, const struct mx_insn 
 
 /* ---- 8 x 8 tiles -----------------------------------------------------------------------------------------*/
 /* Rows of 16 bytes; lane l has the address of row l % 8 of tile l / 8. */
-static bool find_rows(struct mx_exec *x, const struct mx_insn *i, unsigned address, unsigned tiles, bool write, unsigned char **host) {
+static bool find_rows(struct mx_exec *x, const struct mx_insn *i, unsigned address, unsigned tiles, bool write,
+                      unsigned char **host) {
   const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64;
   const void *base = mx__operand(x, mx__operand_ref(i, address));
   const unsigned space = i->mod >> 1 ? MX_SHARED : MX_GENERIC;
@@ -265,7 +302,8 @@ static bool find_rows(struct mx_exec *x, const struct mx_insn *i, unsigned addre
   uint64_t at[MX_MAX_LANES], odd = span < 16;
   for (unsigned l = 0; l < 8 * tiles; l++) {
     const unsigned n = x->ones >> address & 1 ? 0 : l;
-    at[l] = wide ? ((const uint64_t *)base)[n] + (uint64_t)i->off : (uint32_t)(((const uint32_t *)base)[n] + (uint32_t)i->off);
+    at[l] = wide ? ((const uint64_t *)base)[n] + (uint64_t)i->off
+                 : (uint32_t)(((const uint32_t *)base)[n] + (uint32_t)i->off);
     odd |= (at[l] & 15) | (at[l] - b->lo > most);
     host[l] = (unsigned char *)(uintptr_t)(b->host + at[l]);
   }

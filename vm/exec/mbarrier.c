@@ -1,6 +1,7 @@
-/* Mbarriers: what arrivals and bytes do to the object, and the lanes that wait for the end of a phase. A lane that waits is no longer runnable;
- * whoever completes the phase lets it go on. A wait with a limit is told that its time is over only when nobody in the block can go on
- * otherwise. Copies that land tell mbarriers through the same functions (async.c). */
+/* Mbarriers: what arrivals and bytes do to the object, and the lanes that wait for the end of a phase. A lane that
+ * waits is no longer runnable; whoever completes the phase lets it go on. A wait with a limit is told that its time is
+ * over only when nobody in the block can go on otherwise. Copies that land tell mbarriers through the same functions
+ * (async.c). */
 #include "async.h"
 #include "core/mbarrier.h"
 #include "vm/exec/access.h"
@@ -19,7 +20,9 @@ static void put_word(struct mx_exec *x, struct mx_block *b, unsigned char *at, u
   mx__shared_write(x, b, at, sizeof w);
   memcpy(at, &w, sizeof w);
 }
-static unsigned long long offset_of(const struct mx_block *b, const unsigned char *at) { return (unsigned long long)(at - b->shared); }
+static unsigned long long offset_of(const struct mx_block *b, const unsigned char *at) {
+  return (unsigned long long)(at - b->shared);
+}
 
 void mx__shared_write(struct mx_exec *x, struct mx_block *b, unsigned char *host, uint64_t bytes) {
   const struct mx_launch *l = b->launch;
@@ -33,8 +36,8 @@ char *mx__mbarrier_text(const struct mx_block *b, const unsigned char *at) {
   if (!mx_mbarrier_is(w)) return mx__format("0x%llx in shared memory, which is no mbarrier any more", offset_of(b, at));
   const struct mx_mbarrier m = mx_mbarrier_unpack(w);
   char *bytes = m.bytes ? mx__format(" and %d byte%s", m.bytes, m.bytes == 1 ? "" : "s") : NULL;
-  char *text = mx__format("the mbarrier at 0x%llx in shared memory, phase of parity %u: %u of %u arrivals%s missing", offset_of(b, at), m.parity, m.pending,
-                          m.expected, bytes ? bytes : "");
+  char *text = mx__format("the mbarrier at 0x%llx in shared memory, phase of parity %u: %u of %u arrivals%s missing",
+                          offset_of(b, at), m.parity, m.pending, m.expected, bytes ? bytes : "");
   free(bytes);
   return text;
 }
@@ -53,31 +56,37 @@ static bool wrong(struct mx_block *b, const struct mx_trap *like, char *detail) 
 }
 static bool is_one(struct mx_block *b, const unsigned char *at, const struct mx_trap *t) {
   return mx_mbarrier_is(word_at(at)) ||
-         wrong(b, t, mx__format("there is no mbarrier at 0x%llx in shared memory: mbarrier.init makes one", offset_of(b, at)));
+         wrong(
+             b, t,
+             mx__format("there is no mbarrier at 0x%llx in shared memory: mbarrier.init makes one", offset_of(b, at)));
 }
 
 /* ---- places ---------------------------------------------------------------------------------------------*/
-bool mx__async_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, unsigned bytes, unsigned space, bool write, unsigned bounds,
-                      unsigned char **host) {
+bool mx__async_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, unsigned bytes,
+                      unsigned space, bool write, unsigned bounds, unsigned char **host) {
   const bool narrow = mx__types[mx__ops[i->op].opnd[k].type].bits == 32;
   const void *base = mx__operand(x, i->o[k]);
   const uint64_t off = *(const uint64_t *)mx__operand(x, i->o[k + 1]);
   uint64_t at[MX_MAX_LANES];
-  MX_FOR_LANES(l, m) at[l] = narrow ? ((const uint32_t *)base)[l] + (uint32_t)off : ((const uint64_t *)base)[l] + off;
+  MX_FOR_LANES (l, m) at[l] = narrow ? ((const uint32_t *)base)[l] + (uint32_t)off : ((const uint64_t *)base)[l] + off;
   struct mx_insn with = *i; /* an instruction with two addresses remembers two places */
   with.aux += bounds;
   return mx__access_find(x, &with, m, at, bytes, space, write, host);
 }
-bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write, unsigned char **host) {
+bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write,
+                         unsigned char **host) {
   if (!mx__async_places(x, i, m, k, 8, mx__async_space(i), write, 0, host)) return false;
   uint64_t elsewhere = 0;
-  MX_FOR_LANES(l, m) elsewhere |= (uint64_t)(host[l] < x->block->shared || host[l] >= x->block->shared + x->launch->shared_bytes) << l;
+  MX_FOR_LANES (l, m)
+    elsewhere |= (uint64_t)(host[l] < x->block->shared || host[l] >= x->block->shared + x->launch->shared_bytes) << l;
   if (!elsewhere) return true;
   mx__trap_at(x, i, MX_TRAP_WRONG_SPACE, elsewhere, mx__format("mbarriers lie in shared memory"));
   return false;
 }
 /* Of an instruction: the trap has been raised, and the split stands before it. */
-static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) { return mx__leave(x, i->pc, MX_EV_TRAP); }
+static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) {
+  return mx__leave(x, i->pc, MX_EV_TRAP);
+}
 
 /* ---- phases ---------------------------------------------------------------------------------------------*/
 static void go_on(struct mx_split *s, bool done) {
@@ -105,21 +114,29 @@ static void settle(struct mx_exec *x, struct mx_block *b, unsigned char *at, str
   put_word(x, b, at, mx_mbarrier_pack(m));
   if (done) let_go(b, at);
 }
-static bool too_many(struct mx_block *b, const unsigned char *at, const struct mx_mbarrier *m, uint32_t count, const struct mx_trap *t) {
-  return wrong(b, t, mx__format("%u arrivals at the mbarrier at 0x%llx in shared memory, whose phase lacks %u", count, offset_of(b, at), m->pending));
+static bool too_many(struct mx_block *b, const unsigned char *at, const struct mx_mbarrier *m, uint32_t count,
+                     const struct mx_trap *t) {
+  return wrong(b, t,
+               mx__format("%u arrivals at the mbarrier at 0x%llx in shared memory, whose phase lacks %u", count,
+                          offset_of(b, at), m->pending));
 }
 static bool too_many_bytes(struct mx_block *b, const unsigned char *at, int64_t bytes, const struct mx_trap *t) {
-  return wrong(b, t, mx__format("the mbarrier at 0x%llx in shared memory would lack %lld bytes, the most are %u in either direction", offset_of(b, at), (long long)bytes, MX_MBARRIER_MOST));
+  return wrong(
+      b, t,
+      mx__format("the mbarrier at 0x%llx in shared memory would lack %lld bytes, the most are %u in either direction",
+                 offset_of(b, at), (long long)bytes, MX_MBARRIER_MOST));
 }
 
-bool mx__mbarrier_arrive(struct mx_exec *x, struct mx_block *b, unsigned char *at, uint32_t count, const struct mx_trap *t) {
+bool mx__mbarrier_arrive(struct mx_exec *x, struct mx_block *b, unsigned char *at, uint32_t count,
+                         const struct mx_trap *t) {
   if (!is_one(b, at, t)) return false;
   struct mx_mbarrier m = mx_mbarrier_unpack(word_at(at));
   if (count > m.pending) return too_many(b, at, &m, count, t);
   m.pending -= count;
   return settle(x, b, at, m), true;
 }
-bool mx__mbarrier_bytes(struct mx_exec *x, struct mx_block *b, unsigned char *at, int64_t bytes, bool landed, const struct mx_trap *t) {
+bool mx__mbarrier_bytes(struct mx_exec *x, struct mx_block *b, unsigned char *at, int64_t bytes, bool landed,
+                        const struct mx_trap *t) {
   if (!is_one(b, at, t)) return false;
   struct mx_mbarrier m = mx_mbarrier_unpack(word_at(at));
   const int64_t now = m.bytes + bytes;
@@ -137,10 +154,14 @@ const struct mx_insn *mx__op_mbarrier_init(struct mx_exec *x, const struct mx_in
   unsigned char *at[MX_MAX_LANES];
   uint64_t odd = 0;
   if (!m) return i + 1;
-  MX_FOR_LANES(l, m) odd |= (uint64_t)(!count[l] || count[l] > MX_MBARRIER_MOST) << l;
-  if (odd) return mx__trap_at(x, i, MX_TRAP_MBARRIER, odd, mx__format("%u arrivals in a phase: there are 1 to %u", count[__builtin_ctzll(odd)], MX_MBARRIER_MOST));
+  MX_FOR_LANES (l, m) odd |= (uint64_t)(!count[l] || count[l] > MX_MBARRIER_MOST) << l;
+  if (odd)
+    return mx__trap_at(
+        x, i, MX_TRAP_MBARRIER, odd,
+        mx__format("%u arrivals in a phase: there are 1 to %u", count[__builtin_ctzll(odd)], MX_MBARRIER_MOST));
   if (!mx__mbarrier_places(x, i, m, 0, true, at)) return NULL;
-  MX_FOR_LANES(l, m) put_word(x, x->block, at[l], mx_mbarrier_pack((struct mx_mbarrier){.pending = count[l], .expected = count[l]}));
+  MX_FOR_LANES (l, m)
+    put_word(x, x->block, at[l], mx_mbarrier_pack((struct mx_mbarrier){.pending = count[l], .expected = count[l]}));
   return i + 1;
 }
 
@@ -149,7 +170,7 @@ const struct mx_insn *mx__op_mbarrier_inval(struct mx_exec *x, const struct mx_i
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
   if (!mx__mbarrier_places(x, i, m, 0, true, at)) return NULL;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
     if (!is_one(x->block, at[l], &t)) return trapped(x, i);
     put_word(x, x->block, at[l], 0);
@@ -167,7 +188,7 @@ const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
   if (!mx__mbarrier_places(x, i, m, 1, true, at)) return NULL;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     struct mx_block *b = x->block;
     const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
     if (!is_one(b, at[l], &t)) return trapped(x, i);
@@ -175,7 +196,8 @@ const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_
     struct mx_mbarrier o = mx_mbarrier_unpack(before);
     const uint32_t value = operand ? operand[l] : 1, count = how == 2 ? 1 : value;
     if (how == 2) {
-      if (value > MX_MBARRIER_MOST || (int64_t)o.bytes + value > MX_MBARRIER_MOST) return too_many_bytes(b, at[l], (int64_t)o.bytes + value, &t), trapped(x, i);
+      if (value > MX_MBARRIER_MOST || (int64_t)o.bytes + value > MX_MBARRIER_MOST)
+        return too_many_bytes(b, at[l], (int64_t)o.bytes + value, &t), trapped(x, i);
       o.bytes += (int32_t)value;
     }
     if (!count) return wrong(b, &t, mx__format("an arrival counts once or more, not 0 times")), trapped(x, i);
@@ -183,7 +205,11 @@ const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_
     o.pending -= count;
     if (drop) o.expected -= count > o.expected ? o.expected : count;
     if (how == 1 && !o.pending && !o.bytes)
-      return wrong(b, &t, mx__format("an arrival with .noComplete would end the phase of the mbarrier at 0x%llx in shared memory", offset_of(b, at[l]))), trapped(x, i);
+      return wrong(b, &t,
+                   mx__format(
+                       "an arrival with .noComplete would end the phase of the mbarrier at 0x%llx in shared memory",
+                       offset_of(b, at[l]))),
+             trapped(x, i);
     settle(x, b, at[l], o);
     state[l] = before;
   }
@@ -197,10 +223,11 @@ const struct mx_insn *mx__op_mbarrier_tx(struct mx_exec *x, const struct mx_insn
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
   if (!mx__mbarrier_places(x, i, m, 0, true, at)) return NULL;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
     const bool complete = i->mod & 1;
-    if (!mx__mbarrier_bytes(x, x->block, at[l], complete ? -(int64_t)bytes[l] : bytes[l], complete, &t)) return trapped(x, i);
+    if (!mx__mbarrier_bytes(x, x->block, at[l], complete ? -(int64_t)bytes[l] : bytes[l], complete, &t))
+      return trapped(x, i);
   }
   mx__find_until(x);
   return i + 1;
@@ -213,7 +240,7 @@ static bool ended(struct mx_exec *x, const struct mx_insn *i, unsigned k, unsign
   const void *which = mx__operand(x, i->o[k + 2]);
   if (!mx__mbarrier_places(x, i, x->mask, k, false, at)) return false;
   *done = 0;
-  MX_FOR_LANES(l, x->mask) {
+  MX_FOR_LANES (l, x->mask) {
     const uint64_t w = word_at(at[l]);
     if (!mx_mbarrier_is(w)) {
       const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
@@ -240,7 +267,7 @@ const struct mx_insn *mx__op_mbarrier_test(struct mx_exec *x, const struct mx_in
   if (!ended(x, i, 1, at, &done)) return NULL;
   *p = (*p & ~x->mask) | done;
   if (done == x->mask) return i + 1;
-  MX_FOR_LANES(l, x->mask & ~done) want(x->block, at[l]);
+  MX_FOR_LANES (l, x->mask & ~done) want(x->block, at[l]);
   x->slice = x->reserve = 0; /* who asks again and again lets the others run, as one who sleeps */
   return mx__leave(x, mx__next_pc(x, i), MX_EV_SLICE);
 }
@@ -263,7 +290,7 @@ const struct mx_insn *mx__op_mbarrier_wait(struct mx_exec *x, const struct mx_in
   while (waits) {
     unsigned char *first = at[__builtin_ctzll(waits)];
     uint64_t same = 0;
-    MX_FOR_LANES(l, waits) same |= (uint64_t)(at[l] == first) << l;
+    MX_FOR_LANES (l, waits) same |= (uint64_t)(at[l] == first) << l;
     waits &= ~same;
     struct mx_split *s = same == x->mask ? x->split : mx__split_off(x, same, i->pc, MX_WAIT_MBARRIER);
     s->state = MX_WAIT_MBARRIER;
@@ -272,7 +299,9 @@ const struct mx_insn *mx__op_mbarrier_wait(struct mx_exec *x, const struct mx_in
   return mx__next_split(x);
 }
 
-static bool has_limit(const struct mx_split *s) { return s->state == MX_WAIT_MBARRIER && mx__ops[mx__insn_of(s)->op].opnd[0].role == MX_OUT; }
+static bool has_limit(const struct mx_split *s) {
+  return s->state == MX_WAIT_MBARRIER && mx__ops[mx__insn_of(s)->op].opnd[0].role == MX_OUT;
+}
 bool mx__mbarrier_time_over(struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps && !b->time_over; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) b->time_over |= has_limit(&b->warps[w].splits[k]);

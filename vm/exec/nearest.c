@@ -1,5 +1,5 @@
-/* Traps in memory that belongs to a block or a lane: which variable an access was meant for. There variables lie side by
- * side, so that the nearest one says little; the instructions that made the address say more. */
+/* Traps in memory that belongs to a block or a lane: which variable an access was meant for. There variables lie side
+ * by side, so that the nearest one says little; the instructions that made the address say more. */
 #include "exec.h"
 #include "flow.h"
 #include "launch.h"
@@ -10,9 +10,19 @@
 #include <string.h>
 
 /* What an address was made of: a variable of the module, or (frame) a place in the frame's local memory. */
-struct origin { bool frame; uint32_t var; uint64_t offset; };
+struct origin {
+  bool frame;
+  uint32_t var;
+  uint64_t offset;
+};
 
-struct tracing { const struct mx_pfunc *fn; uint32_t lanes; uint8_t space; struct origin found; unsigned depth; };
+struct tracing {
+  const struct mx_pfunc *fn;
+  uint32_t lanes;
+  uint8_t space;
+  struct origin found;
+  unsigned depth;
+};
 
 static bool from_operand(struct tracing *t, const struct mx_insn *i, unsigned k);
 
@@ -52,7 +62,8 @@ static bool from_operand(struct tracing *t, const struct mx_insn *i, unsigned k)
   const struct origin was = t->found;
   bool found = false, same = n < 3;
   t->depth++;
-  for (size_t w = 0; w < n && same; w++) { /* a pointer that steps is written by its step, too, which leads to where it began */
+  for (size_t w = 0; w < n && same;
+       w++) { /* a pointer that steps is written by its step, too, which leads to where it began */
     struct origin first = t->found;
     t->found = was;
     if (!from_instruction(t, writer[w])) t->found = first;
@@ -78,9 +89,13 @@ static bool find_origin(const struct mx_pfunc *fn, uint32_t lanes, uint32_t pc, 
   return false;
 }
 
-struct piece { const char *name, *what; uint64_t lo, size; };
+struct piece {
+  const char *name, *what;
+  uint64_t lo, size;
+};
 
-static bool variable_at(const struct mx_launch *l, const struct mx_trap *t, const struct mx_pfunc *fn, struct piece *v) {
+static bool variable_at(const struct mx_launch *l, const struct mx_trap *t, const struct mx_pfunc *fn,
+                        struct piece *v) {
   struct origin at = {0};
   const bool known = t->func < l->prep->nfuncs && fn->insns && find_origin(fn, l->lanes, t->pc, t->space, &at);
   const struct mx_func *k = &l->image->funcs[l->func], *f = fn->func;
@@ -120,8 +135,10 @@ char *mx__nearest_variable(const struct mx_launch *l, const struct mx_trap *t) {
   if (!what) return NULL;
   const unsigned long long past = t->offset - v.lo, before = v.lo - t->offset, behind = past - v.size;
   if ((int64_t)past < 0) text = mx__format("%llu byte%s before the start of %s", before, plural(before), what);
-  else if (past < v.size && v.size - past >= t->bytes) text = mx__format("%llu byte%s into %s", past, plural(past), what);
-  else if (past < v.size) text = mx__format("the last %llu of %u bytes are past the end of %s", t->bytes + behind, t->bytes, what);
+  else if (past < v.size && v.size - past >= t->bytes)
+    text = mx__format("%llu byte%s into %s", past, plural(past), what);
+  else if (past < v.size)
+    text = mx__format("the last %llu of %u bytes are past the end of %s", t->bytes + behind, t->bytes, what);
   else if (past == v.size) text = mx__format("right past the end of %s", what);
   else text = mx__format("%llu byte%s past the end of %s", behind, plural(behind), what);
   free(what);

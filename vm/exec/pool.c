@@ -1,8 +1,8 @@
-/* Worker threads; see pool.h. A job wakes all; the first ones to come make its calls, one each, the others sleep on. A thread
- * may take longer to wake than the job does: when the caller's own part has ended, calls that nobody has begun are taken back.
- * Left alone, the system often wakes a thread on the caller's own processor, where it gets no turn before the job is over, even if it
- * slept elsewhere (a virtual machine's processor that sleeps counts as taken): so all are kept from there, as long as the caller stays
- * on it and does not wait for them. */
+/* Worker threads; see pool.h. A job wakes all; the first ones to come make its calls, one each, the others sleep on. A
+ * thread may take longer to wake than the job does: when the caller's own part has ended, calls that nobody has begun
+ * are taken back. Left alone, the system often wakes a thread on the caller's own processor, where it gets no turn
+ * before the job is over, even if it slept elsewhere (a virtual machine's processor that sleeps counts as taken): so
+ * all are kept from there, as long as the caller stays on it and does not wait for them. */
 #include "pool.h"
 
 #include "vm/memory/lock.h"
@@ -14,7 +14,7 @@
 
 struct place {
   pthread_t thread;
-  int away;        /* the processor of `usual` that it is kept from; -1: none */
+  int away; /* the processor of `usual` that it is kept from; -1: none */
   cpu_set_t usual;
   struct place *next;
 };
@@ -24,9 +24,9 @@ struct mx_pool {
   pthread_cond_t work, done;
   struct place *threads;
   uint32_t nthreads;
-  uint64_t job;               /* counts jobs: a thread serves each once */
-  uint32_t held;              /* locks of the one who waits for the job */
-  uint32_t next, n, running;  /* the call that the next thread makes, while that is below n; calls that have not ended */
+  uint64_t job;              /* counts jobs: a thread serves each once */
+  uint32_t held;             /* locks of the one who waits for the job */
+  uint32_t next, n, running; /* the call that the next thread makes, while that is below n; calls that have not ended */
   void (*fn)(void *, uint32_t);
   void *arg;
   bool quit;
@@ -144,7 +144,8 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
           continue;
         }
         deadline = NULL;
-        mx__unlock(&p->lock); /* what late() does is the caller's business: it may wait for a thread that wants something of the pool */
+        mx__unlock(&p->lock); /* what late() does is the caller's business: it may wait for a thread that wants
+                                 something of the pool */
         late(arg);
         mx__lock(&p->lock);
       }

@@ -14,7 +14,8 @@ struct mx_pool;
  * made: fewer than n when the system refuses threads; 0 only with a deadline and no thread at all. */
 uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *arg, uint32_t k), void *arg,
                       const struct timespec *deadline, void (*late)(void *arg));
-/* Threads are kept from the caller's processor: no more until the next job, since the caller is about to sleep. NULL: nothing. */
+/* Threads are kept from the caller's processor: no more until the next job, since the caller is about to sleep. NULL:
+ * nothing. */
 void mx__pool_everywhere(struct mx_pool *p);
 void mx__pool_free(struct mx_pool *p); /* NULL: nothing; joins all threads */
 

@@ -143,44 +143,44 @@ static enum mx_formatted print_one(struct state *st, struct spec *sp) {
   bool wide = sp->longs > 0 || strchr("psaAeEfFgG", sp->type);
   if (!read_argument(st, wide ? 8 : 4, &v)) return MX_FORMAT_FAULT;
   switch (sp->type) {
-    case 's': {
-      size_t n, most = sp->precision >= 0 ? (size_t)sp->precision : 1u << 20;
-      const char *s = v ? read_string(st, v, most, &n) : "(null)";
-      if (!s) return MX_FORMAT_FAULT;
-      if (!v) n = 6;
-      sp->precision = (int)n; /* the text need not end where it stops */
-      rebuild(sp, "", 's', host);
-      return print_with(st->out, host, 's', 0, s) ? MX_FORMATTED : MX_FORMAT_MEMORY;
-    }
-    case 'c':
-      rebuild(sp, "", 'c', host);
-      return print_with(st->out, host, 'c', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
-    case 'p':
-      rebuild(sp, "", 'p', host);
-      return print_with(st->out, host, 'p', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
-    case 'd':
-    case 'i':
-      if (!wide) v = (uint64_t)(int64_t)(int32_t)(uint32_t)v;
-      if (sp->longs == -1) v = (uint64_t)(int64_t)(int16_t)(uint16_t)v;
-      if (sp->longs == -2) v = (uint64_t)(int64_t)(int8_t)(uint8_t)v;
-      rebuild(sp, "ll", 'd', host);
-      return print_with(st->out, host, 'd', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
-    case 'o':
-    case 'u':
-    case 'x':
-    case 'X':
-      if (sp->longs == -1) v = (uint16_t)v;
-      if (sp->longs == -2) v = (uint8_t)v;
-      rebuild(sp, "ll", sp->type, host);
-      return print_with(st->out, host, 'u', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
-    default:
-      rebuild(sp, "", sp->type, host);
-      return print_with(st->out, host, 'e', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
+  case 's': {
+    size_t n, most = sp->precision >= 0 ? (size_t)sp->precision : 1u << 20;
+    const char *s = v ? read_string(st, v, most, &n) : "(null)";
+    if (!s) return MX_FORMAT_FAULT;
+    if (!v) n = 6;
+    sp->precision = (int)n; /* the text need not end where it stops */
+    rebuild(sp, "", 's', host);
+    return print_with(st->out, host, 's', 0, s) ? MX_FORMATTED : MX_FORMAT_MEMORY;
+  }
+  case 'c':
+    rebuild(sp, "", 'c', host);
+    return print_with(st->out, host, 'c', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
+  case 'p':
+    rebuild(sp, "", 'p', host);
+    return print_with(st->out, host, 'p', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
+  case 'd':
+  case 'i':
+    if (!wide) v = (uint64_t)(int64_t)(int32_t)(uint32_t)v;
+    if (sp->longs == -1) v = (uint64_t)(int64_t)(int16_t)(uint16_t)v;
+    if (sp->longs == -2) v = (uint64_t)(int64_t)(int8_t)(uint8_t)v;
+    rebuild(sp, "ll", 'd', host);
+    return print_with(st->out, host, 'd', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
+  case 'o':
+  case 'u':
+  case 'x':
+  case 'X':
+    if (sp->longs == -1) v = (uint16_t)v;
+    if (sp->longs == -2) v = (uint8_t)v;
+    rebuild(sp, "ll", sp->type, host);
+    return print_with(st->out, host, 'u', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
+  default:
+    rebuild(sp, "", sp->type, host);
+    return print_with(st->out, host, 'e', v, NULL) ? MX_FORMATTED : MX_FORMAT_MEMORY;
   }
 }
 
-enum mx_formatted mx__printf(struct mx_text *out, const struct mx_reader *r, uint64_t format, uint64_t args, int32_t *result,
-                             uint64_t *fault) {
+enum mx_formatted mx__printf(struct mx_text *out, const struct mx_reader *r, uint64_t format, uint64_t args,
+                             int32_t *result, uint64_t *fault) {
   struct state st = {.out = out, .r = r, .args = args, .fault = fault};
   size_t n;
   *result = -1;

@@ -1,5 +1,5 @@
-/* Reductions of one element in memory, as functions: what the atomic rows of memory.def say, for copies that combine when they land. Separate
- * because it expands these rows' meanings and nothing else. */
+/* Reductions of one element in memory, as functions: what the atomic rows of memory.def say, for copies that combine
+ * when they land. Separate because it expands these rows' meanings and nothing else. */
 #include "async.h"
 #include "core/ops/derived.h"
 #include "core/ops/reductions.h"
@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* SHARED holds where only the cluster sees the cell. Others may change a cell of global memory meanwhile: compare and exchange. */
+/* SHARED holds where only the cluster sees the cell. Others may change a cell of global memory meanwhile: compare and
+ * exchange. */
 #define IN_ONE_STEP(step_, w_) \
   do now.v = value_##step_(was.v, b.v, shared); \
   while (!__atomic_compare_exchange_n((cell_##w_ *)at, &was.w_, now.w_, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
@@ -20,12 +21,21 @@ typedef uint16_t __attribute__((may_alias)) cell_w2;
     return (__VA_ARGS__); \
   } \
   __attribute__((unused)) static void cell_##step_(void *at, const void *with, bool shared) { \
-    union __attribute__((may_alias)) { mx_##t_ v; uint64_t w8; uint32_t w4; uint16_t w2; } was, now, b; \
+    union __attribute__((may_alias)) { \
+      mx_##t_ v; \
+      uint64_t w8; \
+      uint32_t w4; \
+      uint16_t w2; \
+    } was, now, b; \
     memcpy(&b.v, with, sizeof b.v); \
     memcpy(&was.v, at, sizeof was.v); /* a guess; the exchange tells */ \
-    if (sizeof b.v == 8) { IN_ONE_STEP(step_, w8) } \
-    else if (sizeof b.v == 4) { IN_ONE_STEP(step_, w4) } \
-    else { IN_ONE_STEP(step_, w2) } \
+    if (sizeof b.v == 8) { \
+      IN_ONE_STEP(step_, w8) \
+    } else if (sizeof b.v == 4) { \
+      IN_ONE_STEP(step_, w4) \
+    } else { \
+      IN_ONE_STEP(step_, w2) \
+    } \
   }
 
 /* Of all rows those that stand for their step: with a 64-bit address, and a result. */
@@ -65,4 +75,5 @@ typedef uint16_t __attribute__((may_alias)) cell_w2;
 #include "core/ops/memory.def"
 
 #define ENTRY(spelling_, step_, t_) {cell_##step_, sizeof(mx_##t_)},
-const struct mx_reduction mx__reductions[] = {MX_REDUCTIONS_32(ENTRY, ENTRY) MX_REDUCTIONS_64(ENTRY, ENTRY) MX_REDUCTIONS_FLOAT(ENTRY, ENTRY)};
+const struct mx_reduction mx__reductions[] = {MX_REDUCTIONS_32(ENTRY, ENTRY) MX_REDUCTIONS_64(ENTRY, ENTRY)
+                                                  MX_REDUCTIONS_FLOAT(ENTRY, ENTRY)};

@@ -87,7 +87,8 @@ void mx__report_stuck(struct mx_exec *x, struct mx_block *b) {
     free(t.detail);
     t.detail = NULL;
   }
-  if (t.detail && t.detail[0] == '\n') memmove(t.detail, t.detail + 3, strlen(t.detail + 3) + 1); /* the first line has its indent */
+  if (t.detail && t.detail[0] == '\n')
+    memmove(t.detail, t.detail + 3, strlen(t.detail + 3) + 1); /* the first line has its indent */
   if (place) t.func = place->frame->fn->number, t.pc = place->pc;
   mx__trap_raise(b->launch, &t);
   x->event = MX_EV_TRAP;

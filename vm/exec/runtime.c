@@ -1,6 +1,6 @@
-/* The rows of ops/runtime.def: device printf, malloc and free, assertions, memcpy and memset, and the functions that read vectors. Separate from interp.c
- * because they call services of the device instead of steering the warp. Every address is checked, for all lanes, before
- * anything is written or printed. */
+/* The rows of ops/runtime.def: device printf, malloc and free, assertions, memcpy and memset, and the functions that
+ * read vectors. Separate from interp.c because they call services of the device instead of steering the warp. Every
+ * address is checked, for all lanes, before anything is written or printed. */
 #include "vm/memory/heap.h"
 #include "vm/memory/memory.h"
 #include "access.h"
@@ -17,15 +17,24 @@
 /* Traps at i because a lane cannot touch `bytes` at `address`. Always NULL. */
 static const struct mx_insn *bad_access(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, unsigned lane,
                                         uint64_t address, uint64_t bytes, bool write) {
-  struct mx_trap t = {.kind = kind, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = 1ull << lane,
-                      .has_address = true, .is_write = write, .address = address,
+  struct mx_trap t = {.kind = kind,
+                      .func = x->fn->number,
+                      .pc = i->pc,
+                      .warp = x->warp->number,
+                      .lanes = 1ull << lane,
+                      .has_address = true,
+                      .is_write = write,
+                      .address = address,
                       .bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX};
   memcpy(t.block, x->block->ctaid, sizeof t.block);
   mx__trap_raise(x->launch, &t);
   return mx__leave(x, i->pc, MX_EV_TRAP);
 }
 
-struct lane_memory { struct mx_exec *x; unsigned lane; };
+struct lane_memory {
+  struct mx_exec *x;
+  unsigned lane;
+};
 
 /* Host address of a lane's generic address and the bytes that follow in its allocation; NULL: none. */
 static unsigned char *lane_bytes(struct mx_exec *x, unsigned lane, uint64_t address, uint64_t *follow, bool *writable) {
@@ -52,7 +61,7 @@ const struct mx_insn *mx__op_vprintf(struct mx_exec *x, const struct mx_insn *i)
   size_t end[MX_MAX_LANES];
   struct mx_text text = {0};
   enum mx_formatted f = MX_FORMATTED;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     struct lane_memory context = {x, (unsigned)l};
     f = mx__printf(&text, &(struct mx_reader){read_at, &context}, format[l], args[l], &results[l], &fault);
     end[l] = text.size;
@@ -62,7 +71,7 @@ const struct mx_insn *mx__op_vprintf(struct mx_exec *x, const struct mx_insn *i)
                                 : mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, 1ull << l, NULL);
   }
   size_t begin = 0;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     if (end[l] > begin) mx__fifo_put(x->launch->fifo, text.s + begin, end[l] - begin);
     begin = end[l];
     d[l] = results[l];
@@ -97,8 +106,8 @@ static char *assertion_text(struct mx_exec *x, const struct mx_insn *i, unsigned
   return text;
 }
 
-/* Each failing lane has its message and ends; the launch goes on to those of the others, and fails then. A session stops here instead:
- * everything is still there to be seen. */
+/* Each failing lane has its message and ends; the launch goes on to those of the others, and fails then. A session
+ * stops here instead: everything is still there to be seen. */
 const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t m = mx__lanes_of(x, i);
   if (!m) return i + 1;
@@ -106,7 +115,7 @@ const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn 
   if (x->launch->debug) return mx__trap_at(x, i, MX_TRAP_ASSERT, m, first);
   struct mx_text all = {0};
   bool good = true;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     char *text = assertion_text(x, i, (unsigned)l);
     good = good && text && mx__text_append(&all, text, strlen(text)) && mx__text_append(&all, "\n", 1);
     free(text);
@@ -116,7 +125,8 @@ const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn 
     free(first);
     return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, m, NULL);
   }
-  struct mx_trap t = {.kind = MX_TRAP_ASSERT, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = m, .detail = first};
+  struct mx_trap t = {
+      .kind = MX_TRAP_ASSERT, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = m, .detail = first};
   memcpy(t.block, x->block->ctaid, sizeof t.block);
   x->launch->services->assert_failed(x->launch, x->block->index, &t, all.s, all.size);
   free(all.s);
@@ -128,20 +138,20 @@ const struct mx_insn *mx__op_assertfail(struct mx_exec *x, const struct mx_insn 
 const struct mx_insn *mx__op_malloc(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t *d = mx__operand(x, i->o[0]);
   const uint64_t *bytes = mx__operand(x, i->o[1]);
-  MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->heap, bytes[l], 1);
+  MX_FOR_LANES (l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->heap, bytes[l], 1);
   return i + 1;
 }
 
 const struct mx_insn *mx__op_aligned_malloc(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t *d = mx__operand(x, i->o[0]);
   const uint64_t *bytes = mx__operand(x, i->o[1]), *align = mx__operand(x, i->o[2]);
-  MX_FOR_LANES(l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->heap, bytes[l], align[l]);
+  MX_FOR_LANES (l, mx__lanes_of(x, i)) d[l] = mx__heap_alloc(x->launch->heap, bytes[l], align[l]);
   return i + 1;
 }
 
 const struct mx_insn *mx__op_free(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t *address = mx__operand(x, i->o[0]);
-  MX_FOR_LANES(l, mx__lanes_of(x, i))
+  MX_FOR_LANES (l, mx__lanes_of(x, i))
     if (!mx__heap_release(x->launch->heap, address[l]))
       return bad_access(x, i, MX_TRAP_BAD_FREE, (unsigned)l, address[l], 0, false);
   return i + 1;
@@ -150,9 +160,9 @@ const struct mx_insn *mx__op_free(struct mx_exec *x, const struct mx_insn *i) {
 /* ---- memory ---------------------------------------------------------------------------------------------*/
 
 /* Host addresses of `bytes[l]` bytes at address[l] for the lanes m. False: trapped. */
-static bool ranges(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *address, const uint64_t *bytes,
-                   bool write, unsigned char **host) {
-  MX_FOR_LANES(l, m) {
+static bool ranges(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *address,
+                   const uint64_t *bytes, bool write, unsigned char **host) {
+  MX_FOR_LANES (l, m) {
     uint64_t follow = 0;
     bool writable = true;
     host[l] = bytes[l] ? lane_bytes(x, (unsigned)l, address[l], &follow, &writable) : NULL;
@@ -166,7 +176,8 @@ static bool ranges(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const
     }
   }
   if (write && x->launch->debug && x->launch->hooks->sees_writes(x->launch->debug))
-    MX_FOR_LANES(l, m) if (bytes[l]) x->launch->hooks->writes(x, 1ull << l, address, 0, bytes[l], host);
+    MX_FOR_LANES (l, m)
+      if (bytes[l]) x->launch->hooks->writes(x, 1ull << l, address, 0, bytes[l], host);
   return true;
 }
 
@@ -175,7 +186,7 @@ const struct mx_insn *mx__op_memcpy(struct mx_exec *x, const struct mx_insn *i) 
   const uint64_t *to = mx__operand(x, i->o[1]), *from = mx__operand(x, i->o[2]), *bytes = mx__operand(x, i->o[3]);
   unsigned char *t[MX_MAX_LANES], *f[MX_MAX_LANES];
   if (!ranges(x, i, m, to, bytes, true, t) || !ranges(x, i, m, from, bytes, false, f)) return NULL;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     if (bytes[l]) memmove(t[l], f[l], bytes[l]);
     d[l] = to[l];
   }
@@ -188,7 +199,7 @@ const struct mx_insn *mx__op_memset(struct mx_exec *x, const struct mx_insn *i) 
   const uint32_t *value = mx__operand(x, i->o[2]);
   unsigned char *t[MX_MAX_LANES];
   if (!ranges(x, i, m, to, bytes, true, t)) return NULL;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     if (bytes[l]) memset(t[l], (int)(value[l] & 0xFF), bytes[l]);
     d[l] = to[l];
   }
@@ -198,11 +209,12 @@ const struct mx_insn *mx__op_memset(struct mx_exec *x, const struct mx_insn *i) 
 /* ---- lengths of vectors ---------------------------------------------------------------------------------*/
 
 /* Each lane's vector lies at its address; a dimension below 1 counts as 1. */
-static bool vectors(struct mx_exec *x, const struct mx_insn *i, uint64_t m, size_t size, uint64_t *dimension, unsigned char **host) {
+static bool vectors(struct mx_exec *x, const struct mx_insn *i, uint64_t m, size_t size, uint64_t *dimension,
+                    unsigned char **host) {
   const int32_t *n = mx__operand(x, i->o[1]);
   const uint64_t *base = mx__operand(x, i->o[2]);
   uint64_t address[MX_MAX_LANES], bytes[MX_MAX_LANES];
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     address[l] = base[l] + (uint64_t)i->off;
     dimension[l] = n[l] < 1 ? 1 : (uint64_t)n[l];
     bytes[l] = dimension[l] * size;
@@ -215,7 +227,7 @@ static bool vectors(struct mx_exec *x, const struct mx_insn *i, uint64_t m, size
     uint64_t m = mx__lanes_of(x, i), n[MX_MAX_LANES]; \
     unsigned char *v[MX_MAX_LANES]; \
     if (!vectors(x, i, m, sizeof(t_), n, v)) return NULL; \
-    MX_FOR_LANES(l, m) d[l] = (value_); \
+    MX_FOR_LANES (l, m) d[l] = (value_); \
     return i + 1; \
   }
 NORM(norm_f32, float, CANON(f32, (float)mx__norm_of_floats(v[l], n[l], mx__float_at)))

@@ -4,13 +4,14 @@
  * many turns and none has ended, they may be waiting for a block that has not started, so twice as many are let in, up
  * to l->resident. The rule counts turns, never time, so one worker always makes the same schedule.
  *
- * A worker takes several blocks at once where there are many: the lock is not for each of them. It starts them in order, one
- * when the other has ended or been parked, so with one worker nothing is different.
+ * A worker takes several blocks at once where there are many: the lock is not for each of them. It starts them in
+ * order, one when the other has ended or been parked, so with one worker nothing is different.
  *
  * Parked blocks take turns in sweeps, up and down in turn: chains of blocks that wait for their neighbours, in either
- * direction, then come undone in one sweep instead of one link a sweep. When a block ends, the parked one that is nearest to it
- * is asked before any other starts: it waited for that one, more likely than not. When all have been asked in vain, workers
- * rest, for longer and longer: the worker of the block that all wait for may be descheduled just now. */
+ * direction, then come undone in one sweep instead of one link a sweep. When a block ends, the parked one that is
+ * nearest to it is asked before any other starts: it waited for that one, more likely than not. When all have been
+ * asked in vain, workers rest, for longer and longer: the worker of the block that all wait for may be descheduled just
+ * now. */
 #include "schedule.h"
 
 #include "vm/memory/memory.h"
@@ -27,32 +28,36 @@
 #include <time.h>
 
 #define FIRST_RESIDENT 4u /* blocks a worker */
-#define FIRST_TAKEN 8u    /* blocks that a worker takes at once; then twice as many each time (parts of large arrays that lie side by side stream */
-#define MOST_TAKEN 256u   /* better), up to these, which may be 20 us of work, and at most this part of its share of what is left: */
+#define FIRST_TAKEN \
+  8u /* blocks that a worker takes at once; then twice as many each time (parts of large arrays that lie side by side \
+        stream */
+#define MOST_TAKEN \
+  256u /* better), up to these, which may be 20 us of work, and at most this part of its share of what is left: */
 #define PART_TAKEN 16u
-#define REST 50000        /* nanoseconds, the first time; at most 32 times as long */
-#define NAPS 400u         /* naps (see nanosleep) in the turns of all blocks that wait: some 30 us where they ask for 20 ns */
-#define SWEEPS 4u         /* in vain, before workers rest */
-#define LAST_TURNS 1024u  /* turns without a block ending, and this many a resident block, */
-#define LAST_SWEEPS 4u    /* after an assertion has failed: who is left waits for lanes that ended there */
-#define PATIENCE 8u       /* turns a resident block without one ending, before more are let in */
+#define REST 50000 /* nanoseconds, the first time; at most 32 times as long */
+#define NAPS 400u  /* naps (see nanosleep) in the turns of all blocks that wait: some 30 us where they ask for 20 ns */
+#define SWEEPS 4u  /* in vain, before workers rest */
+#define LAST_TURNS 1024u /* turns without a block ending, and this many a resident block, */
+#define LAST_SWEEPS 4u   /* after an assertion has failed: who is left waits for lanes that ended there */
+#define PATIENCE 8u      /* turns a resident block without one ending, before more are let in */
 
 struct schedule {
   struct mx_launch *l;
   struct mx_pool **pool;
   struct mx_lock lock;
   pthread_cond_t wake;
-  uint64_t next;        /* block that nobody has taken */
-  uint64_t begun;       /* blocks that have started */
+  uint64_t next;  /* block that nobody has taken */
+  uint64_t begun; /* blocks that have started */
   uint32_t resident, allowed, peak;
-  uint64_t turns;       /* that ended parked, since a block ended or more were let in */
-  uint64_t vain;        /* the same, since a block ended */
-  uint32_t rests;       /* the same, of workers */
+  uint64_t turns; /* that ended parked, since a block ended or more were let in */
+  uint64_t vain;  /* the same, since a block ended */
+  uint32_t rests; /* the same, of workers */
   uint64_t parks;
-  uint32_t waiting;     /* workers asleep */
+  uint32_t waiting;            /* workers asleep */
   struct mx_block **parked[2]; /* stacks of l->resident: those whose turn is still to come in this sweep, the others */
   uint32_t nparked[2];
-  uint32_t resting;       /* so many of the first stack come before any other block: a session's workers have suspended them */
+  uint32_t
+      resting; /* so many of the first stack come before any other block: a session's workers have suspended them */
   struct mx_block **idle; /* block objects without a block; stack of l->resident */
   uint32_t nidle;
   struct mx_block **all;  /* in the order in which they were made */
@@ -60,10 +65,11 @@ struct schedule {
   /* of a session whose launch runs on several workers now and then: */
   pthread_cond_t company; /* the other workers are called, or have left */
   bool together, over;
-  uint64_t calls, others; /* how often they were called; what they have executed since the last time */
-  struct mx_taken *returned; /* blocks that workers had taken and returned unstarted when they came to rest: by number, l->helpers + 1 at most */
+  uint64_t calls, others;    /* how often they were called; what they have executed since the last time */
+  struct mx_taken *returned; /* blocks that workers had taken and returned unstarted when they came to rest: by number,
+                                l->helpers + 1 at most */
   uint32_t nreturned;
-  uint32_t joined;        /* so many are with it */
+  uint32_t joined; /* so many are with it */
 };
 
 static bool stopped(const struct schedule *s) { return atomic_load_explicit(s->l->stop, memory_order_relaxed); }
@@ -102,8 +108,10 @@ static bool returned_first(const struct schedule *s) {
   return s->nreturned && s->returned->next < s->parked[0][s->nparked[0] - 1]->index && s->resident < s->allowed;
 }
 
-/* A block to run, or NULL when there is nothing left to do here; `ended`: the one that has just ended, or NULL. s->lock is held. */
-static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const struct mx_block *ended, bool *start, uint64_t *index) {
+/* A block to run, or NULL when there is nothing left to do here; `ended`: the one that has just ended, or NULL. s->lock
+ * is held. */
+static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const struct mx_block *ended, bool *start,
+                             uint64_t *index) {
   *start = false;
   if (s->resting && !stopped(s) && !returned_first(s)) return s->resting--, pop_parked(s);
   struct mx_block *next = ended && !s->resting && !stopped(s) ? pop_near(s, ended->index) : NULL;
@@ -115,9 +123,11 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
     if (*start) {
       if (mine->next == mine->end && s->nreturned) {
         *mine = (struct mx_taken){s->returned->next, s->returned->next + 1, 1};
-        if (++s->returned->next == s->returned->end) memmove(s->returned, s->returned + 1, --s->nreturned * sizeof *s->returned);
+        if (++s->returned->next == s->returned->end)
+          memmove(s->returned, s->returned + 1, --s->nreturned * sizeof *s->returned);
       } else if (mine->next == mine->end) {
-        const bool singly = (s->l->debug && !s->together) || s->l->steps_limit || s->parks; /* who waits mostly waits for one before it */
+        const bool singly = (s->l->debug && !s->together) || s->l->steps_limit ||
+                            s->parks; /* who waits mostly waits for one before it */
         const uint64_t part = left / (s->l->workers * PART_TAKEN), most = part < MOST_TAKEN ? part : MOST_TAKEN;
         mine->n = mine->n ? 2 * mine->n : FIRST_TAKEN;
         if (mine->n > most) mine->n = most;
@@ -151,15 +161,18 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
 static void park(struct schedule *s, struct mx_block *b) {
   s->parked[1][s->nparked[1]++] = b;
   s->parks++;
-  if (++s->vain >= LAST_TURNS + (uint64_t)s->resident * LAST_SWEEPS && atomic_load(&s->l->asserted)) mx__launch_stop(s->l, MX_STOP_TRAP);
+  if (++s->vain >= LAST_TURNS + (uint64_t)s->resident * LAST_SWEEPS && atomic_load(&s->l->asserted))
+    mx__launch_stop(s->l, MX_STOP_TRAP);
   if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->begun >= s->l->nblocks) return;
   s->allowed = s->allowed > s->l->resident / 2 ? s->l->resident : s->allowed * 2;
   s->turns = s->rests = 0;
 }
 
-/* Whether all blocks under way wait at mbarriers in vain, b, which is parked now, among them, and no other can start: the lowest of them, or NULL. */
+/* Whether all blocks under way wait at mbarriers in vain, b, which is parked now, among them, and no other can start:
+ * the lowest of them, or NULL. */
 static struct mx_block *deadlocked(const struct schedule *s, struct mx_block *b) {
-  if (b->vain < MX_VAIN || parked_blocks(s) != s->resident || (s->begun < s->l->nblocks && s->allowed < s->l->resident)) return NULL;
+  if (b->vain < MX_VAIN || parked_blocks(s) != s->resident || (s->begun < s->l->nblocks && s->allowed < s->l->resident))
+    return NULL;
   for (uint32_t k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) {
       if (s->parked[k][i]->vain < MX_VAIN) return NULL;
@@ -201,9 +214,12 @@ struct mx_schedule_state {
 
 struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l) {
   const struct schedule *s = l->schedule;
-  struct mx_schedule_state *c = malloc(sizeof *c + sizeof c->list[0] * (parked_blocks(s) + s->nidle) + sizeof *s->returned * s->nreturned);
+  struct mx_schedule_state *c =
+      malloc(sizeof *c + sizeof c->list[0] * (parked_blocks(s) + s->nidle) + sizeof *s->returned * s->nreturned);
   if (!c) return NULL;
-  *c = (struct mx_schedule_state){s->next, s->turns, s->parks, s->resident, s->allowed, s->peak, s->made, {s->nparked[0], s->nparked[1]}, s->nidle, s->resting, s->nreturned};
+  *c = (struct mx_schedule_state){s->next,    s->turns,   s->parks,    s->resident,
+                                  s->allowed, s->peak,    s->made,     {s->nparked[0], s->nparked[1]},
+                                  s->nidle,   s->resting, s->nreturned};
   struct mx_block **at = c->list;
   for (int k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) *at++ = s->parked[k][i];
@@ -228,7 +244,7 @@ void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c
   atomic_store(l->started, s->next);
 }
 
-/* ---- for debuggers: workers that help the session's; vm/debug/parallel.c -----------------------------------------------*/
+/* ---- for debuggers: workers that help the session's; vm/debug/parallel.c ----------------------------------------*/
 static int by_number(const void *a, const void *b) {
   const struct mx_block *const *x = a, *const *y = b;
   return (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
@@ -287,7 +303,8 @@ static bool has_rested(struct schedule *s, struct mx_exec *x) {
   if (!atomic_compare_exchange_strong(l->stop, &rest, MX_STOP_NOT)) return false;
   const bool joins = !were_together && l->hooks->joins(l->debug, x, blocks_left(s));
   if (were_together || joins) line_up(s);
-  else if (s->nparked[1]) s->resting++, s->parked[0][s->nparked[0]++] = s->parked[1][--s->nparked[1]]; /* its own block goes on */
+  else if (s->nparked[1])
+    s->resting++, s->parked[0][s->nparked[0]++] = s->parked[1][--s->nparked[1]]; /* its own block goes on */
   if (joins) call_others(s);
   return true;
 }
@@ -331,7 +348,7 @@ static char *interrupted_text(const struct schedule *s) {
   return text;
 }
 
-/* ---- a worker ------------------------------------------------------------------------------------------------------*/
+/* ---- a worker ---------------------------------------------------------------------------------------------------*/
 static struct mx_exec *exec_new(struct mx_launch *l) {
   struct mx_exec *x = aligned_alloc(64, (sizeof *x + 63) & ~(size_t)63);
   if (x && mx__exec_init(x, l)) return x;
@@ -359,7 +376,8 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     }
     if (!b && own) start = false, b = taken_back(s, x);
     if (!b) break;
-    if (s->waiting && (parked_blocks(s) || (s->next < l->nblocks && s->resident < s->allowed))) pthread_cond_signal(&s->wake);
+    if (s->waiting && (parked_blocks(s) || (s->next < l->nblocks && s->resident < s->allowed)))
+      pthread_cond_signal(&s->wake);
     x->most_naps = NAPS / (1 + parked_blocks(s));
     mx__unlock(&s->lock);
     if (start) mx__block_start(b, index);
@@ -370,9 +388,11 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
       b = back;
       status = mx__block_run(x, b, &mine);
     }
-    if ((status == MX_BLOCK_PARKED || status == MX_BLOCK_YIELDED) && own && !s->together) l->hooks->parked(l->debug, x, b);
+    if ((status == MX_BLOCK_PARKED || status == MX_BLOCK_YIELDED) && own && !s->together)
+      l->hooks->parked(l->debug, x, b);
     const uint64_t spun = status == MX_BLOCK_PARKED && s->together ? l->hooks->digest(b) : 0;
-    const bool looks = status == MX_BLOCK_PARKED && l->stuck && atomic_load_explicit(&l->stuck->look, memory_order_relaxed);
+    const bool looks =
+        status == MX_BLOCK_PARKED && l->stuck && atomic_load_explicit(&l->stuck->look, memory_order_relaxed);
     const uint64_t digest = looks ? mx__block_digest(b) : 0;
     if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     mx__lock(&s->lock);
@@ -509,7 +529,8 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     pthread_cond_init(&s.company, NULL);
     uint64_t few = (uint64_t)l->workers * FIRST_RESIDENT;
     s.allowed = l->cooperative || few > l->resident ? l->resident : (uint32_t)few;
-    if (!mx__pool_run(pool, l->workers + l->helpers, work, &s, deadline, too_late)) mx__launch_stop(l, MX_STOP_HOST_MEMORY);
+    if (!mx__pool_run(pool, l->workers + l->helpers, work, &s, deadline, too_late))
+      mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     int why = atomic_load(l->stop);
     if (why == MX_STOP_INTERRUPT) *where = interrupted_text(&s);
     else if (why == MX_STOP_STEPS || why == MX_STOP_TIME) *where = where_text(&s);

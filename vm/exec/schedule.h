@@ -1,4 +1,5 @@
-/* Which block a worker takes next: blocks start in index order, at most so many are resident, parked ones take turns. */
+/* Which block a worker takes next: blocks start in index order, at most so many are resident, parked ones take turns.
+ */
 #ifndef MX_VM_SCHEDULE_H
 #define MX_VM_SCHEDULE_H
 
@@ -24,7 +25,8 @@ uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list);
 /* All block objects, in use or not, into such a list. */
 uint32_t mx__schedule_made(struct mx_launch *l, struct mx_block **list);
 
-/* Where every block is, to be gone back to. Save: malloc'ed; NULL: out of memory. The block that runs is the caller's business. */
+/* Where every block is, to be gone back to. Save: malloc'ed; NULL: out of memory. The block that runs is the caller's
+ * business. */
 struct mx_schedule_state;
 struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l);
 void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *state);

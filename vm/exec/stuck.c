@@ -1,5 +1,5 @@
-/* Launches that make no progress, seen from outside: who spins where, on what word of memory. For plain launches; sessions, which can
- * also tell who made the word what it is, have their own (vm/debug/session.c). */
+/* Launches that make no progress, seen from outside: who spins where, on what word of memory. For plain launches;
+ * sessions, which can also tell who made the word what it is, have their own (vm/debug/session.c). */
 #include "stuck.h"
 
 #include "vm/memory/memory.h"
@@ -35,15 +35,22 @@ struct group {
   const struct mx_block *block;
   const struct mx_warp *warp;
   const struct mx_split *split;
-  bool word, shared_word;   /* it reads one; by an access that is meant for what others write: volatile, relaxed, atomic */
+  bool word,
+      shared_word; /* it reads one; by an access that is meant for what others write: volatile, relaxed, atomic */
   uint64_t address, value;
   unsigned bytes;
   uint64_t others;
 };
-struct report { const struct mx_launch *l; struct group group[MOST_GROUPS]; uint32_t n; uint64_t left; };
+struct report {
+  const struct mx_launch *l;
+  struct group group[MOST_GROUPS];
+  uint32_t n;
+  uint64_t left;
+};
 
 /* The word that an instruction reads of memory that others write, in the split's first lane. */
-static bool reads_word(const struct mx_launch *l, const struct mx_block *b, const struct mx_split *s, const struct mx_insn *i, struct group *g) {
+static bool reads_word(const struct mx_launch *l, const struct mx_block *b, const struct mx_split *s,
+                       const struct mx_insn *i, struct group *g) {
   const struct mx_op_info *o = &mx__ops[i->op];
   const bool load = !strncmp(o->id, "LD_", 3);
   if ((!load && strncmp(o->id, "ATOM", 4)) || o->cls != MX_MEM) return false;
@@ -87,7 +94,9 @@ static void add_split(struct report *r, struct group g) {
   find_word(r->l, &g);
   for (uint32_t k = 0; k < r->n; k++) {
     struct group *x = &r->group[k];
-    if (x->split->frame->fn != g.split->frame->fn || x->split->pc != g.split->pc || x->split->state != g.split->state || x->word != g.word) continue;
+    if (x->split->frame->fn != g.split->frame->fn || x->split->pc != g.split->pc || x->split->state != g.split->state ||
+        x->word != g.word)
+      continue;
     if (g.word && (x->address != g.address || x->value != g.value)) continue;
     x->others++;
     return;
@@ -103,17 +112,22 @@ static void print_group(FILE *out, const struct mx_launch *l, const struct group
   uint32_t line;
   mx__line_of(l->image, fn->number, s->pc, &file, &line);
   char *lanes = mx__lanes_text(s->mask);
-  fprintf(out, "\n  block (%u,%u,%u) warp %u %s ", g->block->ctaid[0], g->block->ctaid[1], g->block->ctaid[2], g->warp->number, lanes ? lanes : "lanes");
+  fprintf(out, "\n  block (%u,%u,%u) warp %u %s ", g->block->ctaid[0], g->block->ctaid[1], g->block->ctaid[2],
+          g->warp->number, lanes ? lanes : "lanes");
   free(lanes);
   if (s->state == MX_WAIT_BAR) fprintf(out, "wait at barrier %u, ", s->barrier);
-  else if (s->state == MX_WAIT_MBARRIER) fprintf(out, "wait at the mbarrier at 0x%llx in shared memory, ", (unsigned long long)(s->sync_mask - (uintptr_t)g->block->shared));
+  else if (s->state == MX_WAIT_MBARRIER)
+    fprintf(out, "wait at the mbarrier at 0x%llx in shared memory, ",
+            (unsigned long long)(s->sync_mask - (uintptr_t)g->block->shared));
   else if (s->state == MX_WAIT_SYNC) fprintf(out, "wait for lanes, ");
   else if (stuck) fprintf(out, s->mask & (s->mask - 1) ? "spin " : "spins ");
   if (file) fprintf(out, "at %s:%u in '%s'", file, line, fn->func->name);
   else fprintf(out, "at pc %u of '%s'", s->pc, fn->func->name);
-  if (g->others) fprintf(out, ", and so do lanes of %llu more warp%s", (unsigned long long)g->others, g->others == 1 ? "" : "s");
+  if (g->others)
+    fprintf(out, ", and so do lanes of %llu more warp%s", (unsigned long long)g->others, g->others == 1 ? "" : "s");
   if (g->word && (stuck || g->shared_word))
-    fprintf(out, "\n    the word at 0x%llx%s is %llu", (unsigned long long)g->address, g->address >> MX_WINDOW_SHIFT ? " in shared memory" : "", (unsigned long long)g->value);
+    fprintf(out, "\n    the word at 0x%llx%s is %llu", (unsigned long long)g->address,
+            g->address >> MX_WINDOW_SHIFT ? " in shared memory" : "", (unsigned long long)g->value);
 }
 
 char *mx__stuck_text(const struct mx_launch *l, struct mx_block *const *blocks, uint32_t n, bool stuck) {
@@ -125,7 +139,8 @@ char *mx__stuck_text(const struct mx_launch *l, struct mx_block *const *blocks, 
   for (uint32_t b = 0; b < n; b++)
     for (uint32_t w = 0; w < blocks[b]->nwarps && blocks[b]->started; w++)
       for (uint32_t k = 0; k < blocks[b]->warps[w].nsplits; k++)
-        add_split(&r, (struct group){.block = blocks[b], .warp = &blocks[b]->warps[w], .split = &blocks[b]->warps[w].splits[k]});
+        add_split(&r, (struct group){
+                          .block = blocks[b], .warp = &blocks[b]->warps[w], .split = &blocks[b]->warps[w].splits[k]});
   for (uint32_t k = 0; k < r.n; k++) print_group(out, l, &r.group[k], stuck);
   if (r.left) fprintf(out, "\n  and %llu more groups of lanes", (unsigned long long)r.left);
   if (fclose(out)) free(text), text = NULL;

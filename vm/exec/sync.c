@@ -9,7 +9,10 @@
 
 #define MAX_IN 3
 /* Operands of one operation, in the layout of slots: lane arrays of 32 or 64 bits, predicates as masks. */
-struct operands { const void *in[MAX_IN]; void *out[2]; };
+struct operands {
+  const void *in[MAX_IN];
+  void *out[2];
+};
 typedef void (*mx_eval)(const struct mx_insn *i, unsigned lanes, uint64_t group, const struct operands *o);
 
 /* ---- what the operations do, for the lanes of a group ---------------------------------------------------*/
@@ -44,10 +47,10 @@ static void eval_shfl(const struct mx_insn *i, unsigned lanes, uint64_t group, c
     unsigned last = low | (clamp & ~segment & wrap), j;
     bool good;
     switch (i->mod) {
-      case 0: j = l - by, good = (int)(l - by) >= (int)last; break;
-      case 1: j = l + by, good = j <= last; break;
-      case 2: j = l ^ by, good = j <= last; break;
-      default: j = low | (by & ~segment), good = j <= last;
+    case 0: j = l - by, good = (int)(l - by) >= (int)last; break;
+    case 1: j = l + by, good = j <= last; break;
+    case 2: j = l ^ by, good = j <= last; break;
+    default: j = low | (by & ~segment), good = j <= last;
     }
     if (!good) j = l;
     d[l] = a[group >> (j & 63) & 1 ? j : l];
@@ -73,8 +76,8 @@ static void eval_match_any(const struct mx_insn *i, unsigned lanes, uint64_t gro
   (void)lanes;
   for (uint64_t left = group; left;) {
     uint64_t v = value_at(o->in[0], wide, (unsigned)__builtin_ctzll(left)), same = 0;
-    MX_FOR_LANES(l, left) same |= (uint64_t)(value_at(o->in[0], wide, (unsigned)l) == v) << l;
-    MX_FOR_LANES(l, same) set_at(o->out[0], wide_mask, (unsigned)l, same);
+    MX_FOR_LANES (l, left) same |= (uint64_t)(value_at(o->in[0], wide, (unsigned)l) == v) << l;
+    MX_FOR_LANES (l, same) set_at(o->out[0], wide_mask, (unsigned)l, same);
     left &= ~same;
   }
 }
@@ -82,11 +85,12 @@ static void eval_match_any(const struct mx_insn *i, unsigned lanes, uint64_t gro
 static void eval_match_all(const struct mx_insn *i, unsigned lanes, uint64_t group, const struct operands *o) {
   const struct mx_op_info *info = &mx__ops[i->op];
   unsigned nres = o->out[1] ? 2 : 1;
-  bool wide = mx__types[info->opnd[nres].type].bits == 64, wide_mask = mx__types[info->opnd[0].type].bits == 64, all = true;
+  bool wide = mx__types[info->opnd[nres].type].bits == 64, wide_mask = mx__types[info->opnd[0].type].bits == 64,
+       all = true;
   (void)lanes;
   uint64_t v = value_at(o->in[0], wide, (unsigned)__builtin_ctzll(group));
-  MX_FOR_LANES(l, group) all &= value_at(o->in[0], wide, (unsigned)l) == v;
-  MX_FOR_LANES(l, group) set_at(o->out[0], wide_mask, (unsigned)l, all ? group : 0);
+  MX_FOR_LANES (l, group) all &= value_at(o->in[0], wide, (unsigned)l) == v;
+  MX_FOR_LANES (l, group) set_at(o->out[0], wide_mask, (unsigned)l, all ? group : 0);
   if (o->out[1]) *(uint64_t *)o->out[1] = all ? group : 0;
 }
 
@@ -95,7 +99,7 @@ static void eval_redux(const struct mx_insn *i, unsigned lanes, uint64_t group, 
   unsigned type = mx__ops[i->op].opnd[0].type;
   uint32_t r = a[__builtin_ctzll(group)];
   (void)lanes;
-  MX_FOR_LANES(l, group & (group - 1)) {
+  MX_FOR_LANES (l, group & (group - 1)) {
     uint32_t v = a[l];
     if (type == MX_T_b32) r = i->mod == 0 ? r & v : i->mod == 1 ? r | v : r ^ v;
     else if (i->mod == 0) r += v;
@@ -104,12 +108,12 @@ static void eval_redux(const struct mx_insn *i, unsigned lanes, uint64_t group, 
       r = less == (i->mod == 1) ? v : r;
     }
   }
-  MX_FOR_LANES(l, group) ((uint32_t *)o->out[0])[l] = r;
+  MX_FOR_LANES (l, group) ((uint32_t *)o->out[0])[l] = r;
 }
 
 static void eval_elect(const struct mx_insn *i, unsigned lanes, uint64_t group, const struct operands *o) {
   (void)i, (void)lanes;
-  MX_FOR_LANES(l, group) ((uint32_t *)o->out[0])[l] = (uint32_t)__builtin_ctzll(group);
+  MX_FOR_LANES (l, group) ((uint32_t *)o->out[0])[l] = (uint32_t)__builtin_ctzll(group);
   *(uint64_t *)o->out[1] = group & -group;
 }
 
@@ -129,10 +133,13 @@ static unsigned results_of(const struct mx_op_info *o) {
 static size_t lane_bytes(unsigned type) { return mx__types[type].slot_class == MX_R64 ? 8 : 4; }
 
 static void put(void *slot, const void *from, unsigned type, uint64_t m, uint64_t full, unsigned lanes) {
-  if (mx__types[type].slot_class == MX_PRED) *(uint64_t *)slot = (*(uint64_t *)slot & ~m) | (*(const uint64_t *)from & m);
+  if (mx__types[type].slot_class == MX_PRED)
+    *(uint64_t *)slot = (*(uint64_t *)slot & ~m) | (*(const uint64_t *)from & m);
   else if (m == full) memcpy(slot, from, lane_bytes(type) * lanes);
-  else if (lane_bytes(type) == 4) MX_FOR_LANES(l, m) ((uint32_t *)slot)[l] = ((const uint32_t *)from)[l];
-  else MX_FOR_LANES(l, m) ((uint64_t *)slot)[l] = ((const uint64_t *)from)[l];
+  else if (lane_bytes(type) == 4)
+    MX_FOR_LANES (l, m) ((uint32_t *)slot)[l] = ((const uint32_t *)from)[l];
+  else
+    MX_FOR_LANES (l, m) ((uint64_t *)slot)[l] = ((const uint64_t *)from)[l];
 }
 
 /* For lanes `group` of the current split alone; nin operands count. */
@@ -144,7 +151,8 @@ static void run_here(struct mx_exec *x, const struct mx_insn *i, uint64_t group,
   for (unsigned k = 0; k < nres; k++) v.out[k] = result[k];
   for (unsigned k = 0; k < nin; k++) v.in[k] = mx__operand(x, i->o[nres + k]);
   eval(i, x->lanes, group, &v);
-  for (unsigned k = 0; k < nres; k++) put(mx__operand(x, i->o[k]), result[k], o->opnd[k].type, group, x->full, x->lanes);
+  for (unsigned k = 0; k < nres; k++)
+    put(mx__operand(x, i->o[k]), result[k], o->opnd[k].type, group, x->full, x->lanes);
 }
 
 static void *split_operand(const struct mx_split *s, mx_ref r) {
@@ -152,13 +160,16 @@ static void *split_operand(const struct mx_split *s, mx_ref r) {
 }
 /* Same operation, same mask: such splits meet. */
 static bool meets(const struct mx_split *s, const struct mx_insn *i, uint64_t mask) {
-  return s->state == MX_WAIT_SYNC && s->sync_mask == mask && mx__insn_of(s)->op == i->op && mx__insn_of(s)->mod == i->mod;
+  return s->state == MX_WAIT_SYNC && s->sync_mask == mask && mx__insn_of(s)->op == i->op &&
+         mx__insn_of(s)->mod == i->mod;
 }
 
 static mx_eval eval_of(unsigned op);
 
-/* For waiting splits that meet, `group` lanes in all: values are gathered from their frames, results scattered to them. */
-static void run_together(struct mx_exec *x, struct mx_warp *w, const struct mx_insn *like, uint64_t mask, uint64_t group) {
+/* For waiting splits that meet, `group` lanes in all: values are gathered from their frames, results scattered to them.
+ */
+static void run_together(struct mx_exec *x, struct mx_warp *w, const struct mx_insn *like, uint64_t mask,
+                         uint64_t group) {
   const struct mx_op_info *o = &mx__ops[like->op];
   unsigned nres = results_of(o), nin = o->nopnds - nres - 1;
   uint64_t in[MAX_IN][MX_MAX_LANES], result[2][MX_MAX_LANES];
@@ -169,13 +180,15 @@ static void run_together(struct mx_exec *x, struct mx_warp *w, const struct mx_i
   for (uint32_t n = 0; n < w->nsplits; n++)
     if (meets(&w->splits[n], like, mask))
       for (unsigned k = 0; k < nin; k++)
-        put(in[k], split_operand(&w->splits[n], mx__insn_of(&w->splits[n])->o[nres + k]), o->opnd[nres + k].type, w->splits[n].mask, x->full, x->lanes);
+        put(in[k], split_operand(&w->splits[n], mx__insn_of(&w->splits[n])->o[nres + k]), o->opnd[nres + k].type,
+            w->splits[n].mask, x->full, x->lanes);
   eval_of(like->op)(like, x->lanes, group, &v);
   for (uint32_t n = 0; n < w->nsplits; n++) {
     struct mx_split *s = &w->splits[n];
     if (!meets(s, like, mask)) continue;
     const struct mx_insn *i = mx__insn_of(s);
-    for (unsigned k = 0; k < nres; k++) put(split_operand(s, i->o[k]), result[k], o->opnd[k].type, s->mask, x->full, x->lanes);
+    for (unsigned k = 0; k < nres; k++)
+      put(split_operand(s, i->o[k]), result[k], o->opnd[k].type, s->mask, x->full, x->lanes);
     s->pc += mx_w_length(s->frame->fn->func->code[s->pc]);
     s->state = MX_RUNNABLE;
     s->spun = false;
@@ -210,12 +223,14 @@ static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn 
   const void *masks = mx__operand(x, i->o[o->nopnds - 1]);
   bool wide = mx__types[o->opnd[o->nopnds - 1].type].bits == 64;
   uint64_t pending = x->mask, waits = 0;
-  struct { uint64_t mask, lanes; } groups[MX_MAX_LANES];
+  struct {
+    uint64_t mask, lanes;
+  } groups[MX_MAX_LANES];
   unsigned ngroups = 0;
   while (pending) {
     unsigned first = (unsigned)__builtin_ctzll(pending);
     uint64_t mask = wide ? ((const uint64_t *)masks)[first] : ((const uint32_t *)masks)[first], group = 0;
-    MX_FOR_LANES(l, pending)
+    MX_FOR_LANES (l, pending)
       group |= (uint64_t)((wide ? ((const uint64_t *)masks)[l] : ((const uint32_t *)masks)[l]) == mask) << l;
     if (group & ~mask) {
       char *text = mx__format("they call with the mask 0x%llx, which does not name them", (unsigned long long)mask);
@@ -230,7 +245,8 @@ static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn 
   /* Each waiting group becomes a split; the last may be the current split itself, when no lane of it goes on. */
   bool some_go_on = waits != x->mask;
   for (unsigned k = 0; k < ngroups; k++) {
-    struct mx_split *s = k + 1 == ngroups && !some_go_on ? x->split : mx__split_off(x, groups[k].lanes, i->pc, MX_WAIT_SYNC);
+    struct mx_split *s =
+        k + 1 == ngroups && !some_go_on ? x->split : mx__split_off(x, groups[k].lanes, i->pc, MX_WAIT_SYNC);
     s->state = MX_WAIT_SYNC;
     s->sync_mask = groups[k].mask;
   }
@@ -244,8 +260,10 @@ static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn 
 
 /* ---- bodies ---------------------------------------------------------------------------------------------*/
 #define EACH_SYNC(X) \
-  X(bar_warp, eval_nothing) X(vote, eval_vote) X(ballot, eval_ballot) X(shfl, eval_shfl) X(match_any, eval_match_any) \
-  X(match_all, eval_match_all) X(redux, eval_redux) X(elect, eval_elect)
+  X(bar_warp, eval_nothing) \
+  X(vote, eval_vote) \
+  X(ballot, eval_ballot) \
+  X(shfl, eval_shfl) X(match_any, eval_match_any) X(match_all, eval_match_all) X(redux, eval_redux) X(elect, eval_elect)
 #define SYNC_BODY(name_, eval_) \
   const struct mx_insn *mx__op_##name_(struct mx_exec *x, const struct mx_insn *i) { return rendezvous(x, i, eval_); }
 EACH_SYNC(SYNC_BODY)
@@ -264,7 +282,10 @@ ACTIVE_BODY(shfl_active, 3, eval_shfl)
 
 static mx_eval eval_of(unsigned op) {
 #define BY_NAME(name_, eval_) {#name_, eval_},
-  static const struct { const char *name; mx_eval eval; } by_name[] = {EACH_SYNC(BY_NAME)};
+  static const struct {
+    const char *name;
+    mx_eval eval;
+  } by_name[] = {EACH_SYNC(BY_NAME)};
   for (size_t k = 0; k < sizeof by_name / sizeof by_name[0]; k++)
     if (!strcmp(mx__ops[op].meaning, by_name[k].name)) return by_name[k].eval;
   return eval_nothing;

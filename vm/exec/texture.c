@@ -1,5 +1,5 @@
-/* The rows of ops/texture.def: which object each lane means, which coordinates, where results go. What is sampled is vm/texture's.
- * All lanes are looked at before anything is written. */
+/* The rows of ops/texture.def: which object each lane means, which coordinates, where results go. What is sampled is
+ * vm/texture's. All lanes are looked at before anything is written. */
 #include "vm/memory/memory.h"
 #include "vm/texture/objects.h"
 #include "access.h"
@@ -18,12 +18,12 @@ enum reduction { ADD, MIN, MAX, AND, OR };
 
 /* What a spelling says. */
 struct form {
-  uint8_t kind;             /* mx_array_kind */
+  uint8_t kind; /* mx_array_kind */
   uint8_t lod, outside, reduction, channel, query;
   bool whole, depth, halves, by_element, is_signed;
-  uint8_t results, object;  /* number of results; operand number of the object's address */
+  uint8_t results, object; /* number of results; operand number of the object's address */
   uint8_t coords, ncoords, dx, dy, offsets, noffsets, level, depth_at, values, nvalues;
-  uint8_t bytes;            /* surfaces: of an element */
+  uint8_t bytes; /* surfaces: of an element */
 };
 
 /* Whether the word stands between two dots, or at the end. */
@@ -41,7 +41,8 @@ static unsigned one_of(const char *spelling, const char *const *words) {
 
 static void read_form(struct form *f, unsigned op, unsigned mod) {
   static const char *const geometries[] = {"1d", "2d", "3d", "a1d", "a2d", "cube", "acube", NULL};
-  static const char *const modes[] = {"trap", "clamp", "zero", NULL}, *const reductions[] = {"add", "min", "max", "and", "or", NULL};
+  static const char *const modes[] = {"trap", "clamp", "zero", NULL}, *const reductions[] = {"add", "min", "max",
+                                                                                             "and", "or",  NULL};
   static const char *const channels[] = {"r", "g", "b", "a", NULL};
   const struct mx_op_info *o = &mx__ops[op];
   char s[128];
@@ -59,7 +60,11 @@ static void read_form(struct form *f, unsigned op, unsigned mod) {
   uint8_t behind = 0; /* the last of coordinates and gradients */
   for (uint8_t k = 0; k < o->nopnds; k++) {
     const uint8_t vector = o->opnd[k].vector;
-    uint8_t *const first = vector == 2 ? &f->coords : vector == 3 ? &f->dx : vector == 4 ? &f->dy : vector == 5 ? &f->offsets : NULL;
+    uint8_t *const first = vector == 2   ? &f->coords
+                           : vector == 3 ? &f->dx
+                           : vector == 4 ? &f->dy
+                           : vector == 5 ? &f->offsets
+                                         : NULL;
     if (vector == 1 && o->opnd[k].role == MX_IN) f->values = f->values ? f->values : k, f->nvalues++;
     if (!first) continue;
     if (!*first) *first = k;
@@ -89,27 +94,46 @@ static const struct form *form_of(const struct mx_insn *i) {
   return none;
 }
 
-static const void *operand(const struct mx_exec *x, const struct mx_insn *i, unsigned k) { return mx__operand(x, mx__operand_ref(i, k)); }
-static uint32_t word(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint64_t l) { return ((const uint32_t *)operand(x, i, k))[l]; }
-static float number(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint64_t l) { return ((const float *)operand(x, i, k))[l]; }
+static const void *operand(const struct mx_exec *x, const struct mx_insn *i, unsigned k) {
+  return mx__operand(x, mx__operand_ref(i, k));
+}
+static uint32_t word(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint64_t l) {
+  return ((const uint32_t *)operand(x, i, k))[l];
+}
+static float number(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint64_t l) {
+  return ((const float *)operand(x, i, k))[l];
+}
 
 /* ---- objects --------------------------------------------------------------------------------------------*/
-static const char *const kind_names[] = {"one-dimensional", "two-dimensional", "three-dimensional", "layered one-dimensional", "layered two-dimensional", "cube", "layered cube"};
+static const char *const kind_names[] = {"one-dimensional",
+                                         "two-dimensional",
+                                         "three-dimensional",
+                                         "layered one-dimensional",
+                                         "layered two-dimensional",
+                                         "cube",
+                                         "layered cube"};
 
 /* A reference is a variable in which the host has put an object's number; its address stands for it. */
 static uint64_t referred(struct mx_exec *x, uint64_t n) {
-  const struct mx_alloc *a = n >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL ? mx__memory_record(x->launch->memory, n, NULL) : NULL;
+  const struct mx_alloc *a =
+      n >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL ? mx__memory_record(x->launch->memory, n, NULL) : NULL;
   struct mx_bounds b;
   bool keep;
-  if (!a || !(a->flags & MX_ALLOC_VARIABLE) || a->size - (n - a->lo) < sizeof n || !mx__access_bounds(x, MX_GLOBAL, n, &b, &keep)) return n;
+  if (!a || !(a->flags & MX_ALLOC_VARIABLE) || a->size - (n - a->lo) < sizeof n ||
+      !mx__access_bounds(x, MX_GLOBAL, n, &b, &keep))
+    return n;
   memcpy(&n, mx__bounds_host(x, &b, n, 0), sizeof n);
   return n;
 }
 
 /* The lanes' objects; neighbours mostly have the same one. NULL: trapped. */
-struct lookup { uint64_t number; struct mx_object *object; };
+struct lookup {
+  uint64_t number;
+  struct mx_object *object;
+};
 
-static struct mx_object *object_of(struct mx_exec *x, const struct mx_insn *i, const struct form *f, unsigned kind, struct lookup *last, uint64_t l) {
+static struct mx_object *object_of(struct mx_exec *x, const struct mx_insn *i, const struct form *f, unsigned kind,
+                                   struct lookup *last, uint64_t l) {
   const uint64_t n = ((const uint64_t *)operand(x, i, f->object))[l] + (uint64_t)i->off;
   if (last->object && last->number == n) return last->object;
   const char *why;
@@ -117,7 +141,9 @@ static struct mx_object *object_of(struct mx_exec *x, const struct mx_insn *i, c
   const uint64_t object = referred(x, n);
   last->object = mx__object_find(x->launch->objects, object, kind, &why);
   if (!last->object)
-    mx__trap_at(x, i, MX_TRAP_BAD_OBJECT, 1ull << l, mx__format("%s 0x%llx: %s", kind == MX_OBJECT_SURFACE ? "surface" : "texture", (unsigned long long)object, why));
+    mx__trap_at(x, i, MX_TRAP_BAD_OBJECT, 1ull << l,
+                mx__format("%s 0x%llx: %s", kind == MX_OBJECT_SURFACE ? "surface" : "texture",
+                           (unsigned long long)object, why));
   return last->object;
 }
 /* Images that an instruction of a geometry may be used on: cubes are layers to surfaces. */
@@ -125,21 +151,29 @@ static bool goes_with(const struct mx_object *o, const struct form *f) {
   const unsigned kind = o->image.kind;
   return kind == f->kind || (o->kind == MX_OBJECT_SURFACE && f->kind == MX_ARRAY_2D_LAYERED && mx__image_is_cube(kind));
 }
-static const struct mx_insn *wrong_kind(struct mx_exec *x, const struct mx_insn *i, const struct form *f, const struct mx_object *o, uint64_t l) {
-  return mx__trap_at(x, i, MX_TRAP_BAD_OBJECT, 1ull << l, mx__format("the %s is %s, the instruction's geometry %s", o->kind == MX_OBJECT_SURFACE ? "surface" : "texture",
-                     kind_names[o->image.kind], kind_names[f->kind]));
+static const struct mx_insn *wrong_kind(struct mx_exec *x, const struct mx_insn *i, const struct form *f,
+                                        const struct mx_object *o, uint64_t l) {
+  return mx__trap_at(x, i, MX_TRAP_BAD_OBJECT, 1ull << l,
+                     mx__format("the %s is %s, the instruction's geometry %s",
+                                o->kind == MX_OBJECT_SURFACE ? "surface" : "texture", kind_names[o->image.kind],
+                                kind_names[f->kind]));
 }
-static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) { return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL); }
+static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) {
+  return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL);
+}
 
 /* ---- textures -------------------------------------------------------------------------------------------*/
-static void take_coordinates(const struct mx_exec *x, const struct mx_insn *i, const struct form *f, const struct mx_object *o, uint64_t l, struct mx_sample *at) {
+static void take_coordinates(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
+                             const struct mx_object *o, uint64_t l, struct mx_sample *at) {
   const bool layered = mx__image_is_layered(f->kind);
   const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
   *at = (struct mx_sample){.whole = f->whole};
   if (layered) at->layer = word(x, i, f->coords, l);
   for (unsigned k = 0; k < axes; k++) at->x[k] = word(x, i, f->coords + layered + k, l);
   for (unsigned k = 0; k < f->noffsets && k < axes; k++) at->offset[k] = (int32_t)word(x, i, f->offsets + k, l);
-  if (f->lod == LEVEL) at->lod = mx__texture_lod(&o->image, &o->sampler, f->whole ? (float)(int32_t)word(x, i, f->level, l) : number(x, i, f->level, l));
+  if (f->lod == LEVEL)
+    at->lod = mx__texture_lod(&o->image, &o->sampler,
+                              f->whole ? (float)(int32_t)word(x, i, f->level, l) : number(x, i, f->level, l));
   if (f->lod == GRADIENT) {
     float dx[3], dy[3];
     for (unsigned k = 0; k < axes; k++) dx[k] = number(x, i, f->dx + k, l), dy[k] = number(x, i, f->dy + k, l);
@@ -154,7 +188,7 @@ static const struct mx_insn *sample(struct mx_exec *x, const struct mx_insn *i, 
   const uint64_t m = mx__lanes_of(x, i);
   struct lookup last = {0};
   uint32_t result[4][MX_MAX_LANES];
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     const struct mx_object *o = object_of(x, i, f, MX_OBJECT_TEXTURE, &last, l);
     if (!o) return NULL;
     if (!goes_with(o, f)) return wrong_kind(x, i, f, o, l);
@@ -166,13 +200,14 @@ static const struct mx_insn *sample(struct mx_exec *x, const struct mx_insn *i, 
     if (f->halves) {
       float c[4];
       memcpy(c, v, sizeof c);
-      for (unsigned k = 0; k < 2; k++) v[k] = mx__float_to_half(c[2 * k]) | (uint32_t)mx__float_to_half(c[2 * k + 1]) << 16;
+      for (unsigned k = 0; k < 2; k++)
+        v[k] = mx__float_to_half(c[2 * k]) | (uint32_t)mx__float_to_half(c[2 * k + 1]) << 16;
     }
     for (unsigned k = 0; k < f->results; k++) result[k][l] = v[k];
   }
   for (unsigned k = 0; k < f->results; k++) { /* they may go to registers that are read */
     uint32_t *d = mx__operand(x, mx__operand_ref(i, k));
-    MX_FOR_LANES(l, m) d[l] = result[k][l];
+    MX_FOR_LANES (l, m) d[l] = result[k][l];
   }
   return i + 1;
 }
@@ -188,21 +223,28 @@ static uint32_t channel_type(const struct mx_object *o) {
   if (o->sampler.normalized_read && f->bits < 32) return (f->type == MX_TEXEL_SIGNED ? 0x10D0 : 0x10D2) + size;
   return (f->type == MX_TEXEL_SIGNED ? 0x10D7 : 0x10DA) + size;
 }
-static uint32_t channel_order(const struct mx_object *o) { return o->image.channels == 1 ? 0x10B0 : o->image.channels == 2 ? 0x10B2 : 0x10B5; }
+static uint32_t channel_order(const struct mx_object *o) {
+  return o->image.channels == 1 ? 0x10B0 : o->image.channels == 2 ? 0x10B2 : 0x10B5;
+}
 static uint32_t extent(const struct mx_object *o, unsigned axis, uint32_t level) {
   const struct mx_image_form *f = &o->image;
   if (level >= f->levels) return 0;
   const struct mx_texels *t = &f->level[level];
   return !axis ? t->w : axis == 1 ? t->h : f->kind == MX_ARRAY_3D ? t->d : 1;
 }
-static uint32_t array_size(const struct mx_object *o) { return mx__image_is_layered(o->image.kind) ? o->image.layers : 0; }
+static uint32_t array_size(const struct mx_object *o) {
+  return mx__image_is_layered(o->image.kind) ? o->image.layers : 0;
+}
 static uint32_t address_mode(const struct mx_object *o, unsigned axis) {
-  static const uint8_t codes[] = {[MX_ADDRESS_WRAP] = 0, [MX_ADDRESS_MIRROR] = 1, [MX_ADDRESS_CLAMP] = 3, [MX_ADDRESS_BORDER] = 4};
+  static const uint8_t codes[] = {
+      [MX_ADDRESS_WRAP] = 0, [MX_ADDRESS_MIRROR] = 1, [MX_ADDRESS_CLAMP] = 3, [MX_ADDRESS_BORDER] = 4};
   return codes[o->sampler.address[axis]];
 }
 static uint32_t texture_property(const struct mx_object *o, unsigned query) {
   switch (query) {
-  case 0: case 1: case 2: return extent(o, query, 0);
+  case 0:
+  case 1:
+  case 2: return extent(o, query, 0);
   case 3: return channel_type(o);
   case 4: return channel_order(o);
   case 5: return o->sampler.normalized_coords;
@@ -216,7 +258,9 @@ static uint32_t texture_property(const struct mx_object *o, unsigned query) {
 }
 static uint32_t surface_property(const struct mx_object *o, unsigned query) {
   switch (query) {
-  case 0: case 1: case 2: return extent(o, query, 0);
+  case 0:
+  case 1:
+  case 2: return extent(o, query, 0);
   case 3: return channel_type(o);
   case 4: return channel_order(o);
   case 5: return mx__image_is_cube(o->image.kind) ? 6 * o->image.layers : array_size(o);
@@ -230,16 +274,20 @@ static const struct mx_insn *ask(struct mx_exec *x, const struct mx_insn *i, enu
   const uint64_t m = mx__lanes_of(x, i);
   struct lookup last = {0};
   uint32_t result[MX_MAX_LANES];
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     const struct mx_object *o = object_of(x, i, f, which == SURFACE ? MX_OBJECT_SURFACE : MX_OBJECT_TEXTURE, &last, l);
     if (!o) return NULL;
-    result[l] = which == TEXTURE ? texture_property(o, f->query) : which == SURFACE ? surface_property(o, f->query) : extent(o, f->query, word(x, i, 3, l));
+    result[l] = which == TEXTURE   ? texture_property(o, f->query)
+                : which == SURFACE ? surface_property(o, f->query)
+                                   : extent(o, f->query, word(x, i, 3, l));
   }
   uint32_t *d = mx__operand(x, i->o[0]);
-  MX_FOR_LANES(l, m) d[l] = result[l];
+  MX_FOR_LANES (l, m) d[l] = result[l];
   return i + 1;
 }
-const struct mx_insn *mx__op_txq(struct mx_exec *x, const struct mx_insn *i) { return ask(x, i, i->op == MX_TXQ ? TEXTURE : TEXTURE_LEVEL); }
+const struct mx_insn *mx__op_txq(struct mx_exec *x, const struct mx_insn *i) {
+  return ask(x, i, i->op == MX_TXQ ? TEXTURE : TEXTURE_LEVEL);
+}
 const struct mx_insn *mx__op_suq(struct mx_exec *x, const struct mx_insn *i) { return ask(x, i, SURFACE); }
 
 const struct mx_insn *mx__op_istypep(struct mx_exec *x, const struct mx_insn *i) {
@@ -247,28 +295,38 @@ const struct mx_insn *mx__op_istypep(struct mx_exec *x, const struct mx_insn *i)
   static const uint8_t kinds[] = {MX_OBJECT_TEXTURE, MX_OBJECT_NONE, MX_OBJECT_SURFACE};
   uint64_t *d = mx__operand(x, i->o[0]), yes = 0;
   const char *why;
-  MX_FOR_LANES(l, m)
-    if (kinds[i->mod] && mx__object_find(x->launch->objects, referred(x, numbers[l] + (uint64_t)i->off), kinds[i->mod], &why)) yes |= 1ull << l;
+  MX_FOR_LANES (l, m)
+    if (kinds[i->mod] &&
+        mx__object_find(x->launch->objects, referred(x, numbers[l] + (uint64_t)i->off), kinds[i->mod], &why))
+      yes |= 1ull << l;
   *d = (*d & ~m) | yes;
   return i + 1;
 }
 
 /* ---- surfaces -------------------------------------------------------------------------------------------*/
 /* Where each lane's bytes are; NULL: outside, in an access that then does nothing. */
-struct reach { unsigned char *host[MX_MAX_LANES]; uint64_t address[MX_MAX_LANES]; };
+struct reach {
+  unsigned char *host[MX_MAX_LANES];
+  uint64_t address[MX_MAX_LANES];
+};
 
-static const struct mx_insn *outside(struct mx_exec *x, const struct mx_insn *i, const struct mx_object *o, uint64_t l, int64_t px, int64_t y, int64_t z, bool write) {
+static const struct mx_insn *outside(struct mx_exec *x, const struct mx_insn *i, const struct mx_object *o, uint64_t l,
+                                     int64_t px, int64_t y, int64_t z, bool write) {
   const struct mx_texels *t = &o->image.level[0];
-  return mx__trap_at(x, i, MX_TRAP_OUTSIDE_SURFACE, 1ull << l, mx__format("%s at byte %lld of a row, row %lld, slice or layer %lld; the surface has %llu bytes in a row, %u row%s, %u slice%s or layer%s",
-                     write ? "write" : "read", (long long)px, (long long)y, (long long)z, (unsigned long long)t->w * o->image.texel, t->h, t->h == 1 ? "" : "s", t->d,
-                     t->d == 1 ? "" : "s", t->d == 1 ? "" : "s"));
+  return mx__trap_at(x, i, MX_TRAP_OUTSIDE_SURFACE, 1ull << l,
+                     mx__format("%s at byte %lld of a row, row %lld, slice or layer %lld; the surface has %llu bytes "
+                                "in a row, %u row%s, %u slice%s or layer%s",
+                                write ? "write" : "read", (long long)px, (long long)y, (long long)z,
+                                (unsigned long long)t->w * o->image.texel, t->h, t->h == 1 ? "" : "s", t->d,
+                                t->d == 1 ? "" : "s", t->d == 1 ? "" : "s"));
 }
 static int64_t clamped(int64_t v, int64_t most) { return v < 0 ? 0 : v > most ? most : v; }
 
 /* False: trapped. bytes: what a lane accesses, 0: one texel. */
-static bool find_elements(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m, unsigned bytes, bool write, struct reach *r, const struct mx_object **object) {
+static bool find_elements(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m, unsigned bytes,
+                          bool write, struct reach *r, const struct mx_object **object) {
   struct lookup last = {0};
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     const struct mx_object *o = object_of(x, i, f, MX_OBJECT_SURFACE, &last, l);
     if (!o) return false;
     if (!goes_with(o, f)) return wrong_kind(x, i, f, o, l), false;
@@ -282,14 +340,18 @@ static bool find_elements(struct mx_exec *x, const struct mx_insn *i, const stru
     if (axes > 2) z = (int32_t)word(x, i, f->coords + 2, l);
     if (layered) z = (int32_t)word(x, i, f->coords, l);
     if (size > o->image.texel) {
-      mx__trap_at(x, i, MX_TRAP_BAD_OBJECT, 1ull << l, mx__format("an access of %lld bytes to a surface whose elements have %u", (long long)size, o->image.texel));
+      mx__trap_at(
+          x, i, MX_TRAP_BAD_OBJECT, 1ull << l,
+          mx__format("an access of %lld bytes to a surface whose elements have %u", (long long)size, o->image.texel));
       return false;
     }
     const bool out = px < 0 || px > row - size || y < 0 || y >= (int64_t)t->h || z < 0 || z >= (int64_t)t->d;
     if (out && f->outside == TRAP) return outside(x, i, o, l, px, y, z, write), false;
     if (out && f->outside == CLAMP) px = clamped(px, row - size), y = clamped(y, t->h - 1), z = clamped(z, t->d - 1);
     if (px % size && (!out || f->outside == CLAMP)) {
-      mx__trap_at(x, i, MX_TRAP_MISALIGNED, 1ull << l, mx__format("byte %lld of a surface's row, in an access of %lld bytes", (long long)px, (long long)size));
+      mx__trap_at(
+          x, i, MX_TRAP_MISALIGNED, 1ull << l,
+          mx__format("byte %lld of a surface's row, in an access of %lld bytes", (long long)px, (long long)size));
       return false;
     }
     const size_t at = (size_t)px + (size_t)y * t->row + (size_t)z * t->slice;
@@ -297,8 +359,9 @@ static bool find_elements(struct mx_exec *x, const struct mx_insn *i, const stru
     r->address[l] = o->lo + (uint64_t)(t->bytes - o->image.level[0].bytes) + at;
   }
   if (write && x->launch->debug && x->launch->hooks->sees_writes(x->launch->debug))
-    MX_FOR_LANES(l, m)
-      if (r->host[l]) x->launch->hooks->writes(x, 1ull << l, r->address, 0, bytes ? bytes : object[l]->image.texel, r->host);
+    MX_FOR_LANES (l, m)
+      if (r->host[l])
+        x->launch->hooks->writes(x, 1ull << l, r->address, 0, bytes ? bytes : object[l]->image.texel, r->host);
   return true;
 }
 
@@ -316,7 +379,7 @@ const struct mx_insn *mx__op_suld(struct mx_exec *x, const struct mx_insn *i) {
   if (!find_elements(x, i, f, m, f->results * f->bytes, false, &r, object)) return NULL;
   for (unsigned k = 0; k < f->results; k++) {
     void *d = mx__operand(x, mx__operand_ref(i, k));
-    MX_FOR_LANES(l, m) {
+    MX_FOR_LANES (l, m) {
       uint64_t v = 0;
       if (r.host[l]) memcpy(&v, r.host[l] + k * f->bytes, f->bytes);
       if (f->bytes == 8) ((uint64_t *)d)[l] = v;
@@ -326,7 +389,11 @@ const struct mx_insn *mx__op_suld(struct mx_exec *x, const struct mx_insn *i) {
   return i + 1;
 }
 
-static uint32_t float_bits(float v) { uint32_t u; memcpy(&u, &v, sizeof u); return u; }
+static uint32_t float_bits(float v) {
+  uint32_t u;
+  memcpy(&u, &v, sizeof u);
+  return u;
+}
 /* A value of 32 bits as a channel of the format: integers are limited to its range. */
 static uint32_t formatted(const struct mx_image_form *f, uint32_t v) {
   if (f->type == MX_TEXEL_FLOAT) {
@@ -347,7 +414,7 @@ const struct mx_insn *mx__op_sust(struct mx_exec *x, const struct mx_insn *i) {
   struct reach r;
   const struct mx_object *object[MX_MAX_LANES];
   if (!find_elements(x, i, f, m, f->by_element ? 0 : f->nvalues * f->bytes, true, &r, object)) return NULL;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     if (!r.host[l]) continue;
     const struct mx_image_form *image = &object[l]->image;
     const unsigned n = f->by_element ? image->channels : f->nvalues, bytes = f->by_element ? image->bits / 8 : f->bytes;
@@ -372,7 +439,8 @@ const struct mx_insn *mx__op_sust(struct mx_exec *x, const struct mx_insn *i) {
   } \
   static void reduce_##t_(const struct form *f, void *at, t_ v) { \
     t_ old = __atomic_load_n((t_ *)at, __ATOMIC_RELAXED); \
-    while (!__atomic_compare_exchange_n((t_ *)at, &old, new_##t_(f, old, v), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {} \
+    while (!__atomic_compare_exchange_n((t_ *)at, &old, new_##t_(f, old, v), false, __ATOMIC_SEQ_CST, \
+                                        __ATOMIC_RELAXED)) {} \
   }
 REDUCE(uint32_t, int32_t)
 REDUCE(uint64_t, int64_t)
@@ -384,7 +452,7 @@ const struct mx_insn *mx__op_sured(struct mx_exec *x, const struct mx_insn *i) {
   struct reach r;
   const struct mx_object *object[MX_MAX_LANES];
   if (!find_elements(x, i, f, m, f->bytes, true, &r, object)) return NULL;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     const uint64_t v = element(x, i, f->values, f->bytes, l);
     if (!r.host[l]) continue;
     if (f->bytes == 8) reduce_uint64_t(f, r.host[l], v);

@@ -5,18 +5,20 @@
 #include "core/tile.h"
 
 /* A and B as the arithmetic has them: `x` with `rows` rows and `y` with `cols` rows, both with k consecutive; so that
- * result (i, j) is the product of row i of x and row j of y. The form m8n32k16 is computed transposed: its x is B. Sparse
- * forms have in x what is stored, and k counts that. */
+ * result (i, j) is the product of row i of x and row j of y. The form m8n32k16 is computed transposed: its x is B.
+ * Sparse forms have in x what is stored, and k counts that. */
 struct mx_tile_plan {
   struct mx_tile t;
-  uint8_t x, y;               /* enum mx_part */
+  uint8_t x, y; /* enum mx_part */
   uint8_t rows, cols;
-  bool paired;                /* registers 2n and 2n + 1 of C and D, of 32 bits, hold neighbours, and lanes 4n to 4n + 3 eight of a row */
-  uint8_t unique[MX_PARTS];   /* registers; those behind them are copies */
-  uint16_t k, stored;         /* of y; of x */
-  uint8_t width[MX_PARTS];    /* elements of a row of each part are 1 << that many */
-  /* By register and lane: which element of its part, row after row, is the register's first. Lanes 4n to 4n + 3 follow each
-   * other there; in `sums` (C and D), which are counted in elements of 32 bits, every register holds every second one. */
+  bool paired; /* registers 2n and 2n + 1 of C and D, of 32 bits, hold neighbours, and lanes 4n to 4n + 3 eight of a row
+                */
+  uint8_t unique[MX_PARTS]; /* registers; those behind them are copies */
+  uint16_t k, stored;       /* of y; of x */
+  uint8_t width[MX_PARTS];  /* elements of a row of each part are 1 << that many */
+  /* By register and lane: which element of its part, row after row, is the register's first. Lanes 4n to 4n + 3 follow
+   * each other there; in `sums` (C and D), which are counted in elements of 32 bits, every register holds every second
+   * one. */
   uint16_t at[MX_PARTS][MX_TILE_MAX_REGS][MX_MAX_LANES];
 };
 
@@ -28,8 +30,9 @@ struct mx_tile_regs {
   unsigned selector;
 };
 typedef void mx__tile_mma(const struct mx_tile_plan *p, const struct mx_tile_regs *r);
-/* The registers of a matrix in memory, whose rows, or columns if it lies across, are `pitch` bytes apart. Elements of 8 to 32 bits, or
- * rows that lie in memory as they are (`along`). */
-typedef void mx__tile_load(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along, void *const *d);
+/* The registers of a matrix in memory, whose rows, or columns if it lies across, are `pitch` bytes apart. Elements of 8
+ * to 32 bits, or rows that lie in memory as they are (`along`). */
+typedef void mx__tile_load(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along,
+                           void *const *d);
 
 #endif

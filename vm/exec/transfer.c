@@ -1,5 +1,5 @@
-/* Values of slots on their way between the frame, where the interpreter has them lane by lane, and the places in which compiled
- * code leaves and finds its vectors. Written once here instead of at every entry and exit in every kernel. */
+/* Values of slots on their way between the frame, where the interpreter has them lane by lane, and the places in which
+ * compiled code leaves and finds its vectors. Written once here instead of at every entry and exit in every kernel. */
 #include "jitabi.h"
 
 #ifdef __SSE2__
@@ -11,12 +11,13 @@
 #define CANONICAL 0x7FFFFFFFu
 
 static unsigned class_of(const struct mx_jit_place *p) { return p->slot >> MX_JIT_CLASS; }
-static unsigned char *slot_in(const struct mx_exec *x, const struct mx_jit_place *p, unsigned char *slots, const struct mx_pfunc *fn) {
+static unsigned char *slot_in(const struct mx_exec *x, const struct mx_jit_place *p, unsigned char *slots,
+                              const struct mx_pfunc *fn) {
   const uint32_t n = mx__jit_slot_number(p);
   switch (class_of(p)) {
-    case MX_PRED: return slots + 8u * n;
-    case MX_R32: return slots + fn->off_r32 + 4u * (size_t)x->lanes * n;
-    default: return slots + fn->off_r64 + 8u * (size_t)x->lanes * n;
+  case MX_PRED: return slots + 8u * n;
+  case MX_R32: return slots + fn->off_r32 + 4u * (size_t)x->lanes * n;
+  default: return slots + fn->off_r64 + 8u * (size_t)x->lanes * n;
   }
 }
 
@@ -24,7 +25,8 @@ uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, con
   uint64_t m = 0;
   if (t->vector_masks)
 #ifdef __SSE2__
-    for (uint32_t l = 0; l < x->lanes; l += 4) m |= (uint64_t)(unsigned)_mm_movemask_ps(_mm_load_ps((const float *)(const void *)(home + 4 * l))) << l;
+    for (uint32_t l = 0; l < x->lanes; l += 4)
+      m |= (uint64_t)(unsigned)_mm_movemask_ps(_mm_load_ps((const float *)(const void *)(home + 4 * l))) << l;
 #else
     for (uint32_t l = 0; l < x->lanes; l++) m |= (uint64_t)(home[4 * l] & 1) << l;
 #endif
@@ -45,7 +47,8 @@ static bool one_value(const struct mx_exec *x, const unsigned char *slot, size_t
     if (memcmp(slot + (uint32_t)__builtin_ctzll(m) * size, slot + first * size, size)) return false;
   return true;
 }
-static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_place *p, unsigned char *home, uint32_t first, bool sure) {
+static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_place *p, unsigned char *home,
+                  uint32_t first, bool sure) {
   const unsigned char *slot = slot_in(x, p, x->base[0], x->fn);
   const unsigned cls = class_of(p);
   unsigned char *to = home + p->home;
@@ -74,13 +77,15 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
   }
   return true;
 }
-bool mx__jit_frame_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
+bool mx__jit_frame_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                           unsigned char *home) {
   const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
   for (uint32_t k = 0; k < n; k++)
     if (!bring(x, code->table, &code->places[first + k], home, lane, false)) return false;
   return true;
 }
-void mx__jit_results_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *home) {
+void mx__jit_results_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                             unsigned char *home) {
   const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
   for (uint32_t k = 0; k < n; k++) bring(x, code->table, &code->places[first + k], home, lane, true);
 }
@@ -107,7 +112,8 @@ static void fetch64(const struct mx_exec *x, uint64_t *slot, const uint64_t *fro
       slot[l] = from[l * step];
     }
 }
-void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n, const unsigned char *home, struct mx_frame *const *frames) {
+void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                           const unsigned char *home, struct mx_frame *const *frames) {
   for (uint32_t k = 0; k < n; k++) {
     const struct mx_jit_place *p = &code->places[first + k];
     const void *from = home + p->home;

@@ -74,7 +74,8 @@ char *mx__lanes_text(uint64_t m) {
   if (step) return mx__format("lanes %u, %u ... %u", from, from + step, 63u - (unsigned)__builtin_clzll(m));
   char *text = strdup(m & (m - 1) ? "lanes" : "lane");
   for (const char *comma = " "; text && m; comma = ", ") {
-    const unsigned a = (unsigned)__builtin_ctzll(m), n = m >> a == UINT64_MAX >> a ? 64 - a : (unsigned)__builtin_ctzll(~(m >> a));
+    const unsigned a = (unsigned)__builtin_ctzll(m),
+                   n = m >> a == UINT64_MAX >> a ? 64 - a : (unsigned)__builtin_ctzll(~(m >> a));
     char *more = n > 1 ? mx__format("%s%s%u-%u", text, comma, a, a + n - 1) : mx__format("%s%s%u", text, comma, a);
     free(text);
     text = more;
@@ -159,11 +160,12 @@ mx_status mx__trap_record_make(struct mx_trap_record *r, const struct mx_launch 
                                  : mx__format(": %s of %u byte%s at 0x%llx", t->is_write ? "write" : "read", t->bytes,
                                               t->bytes == 1 ? "" : "s", (unsigned long long)t->address);
   if (where && callee && lanes && access)
-    s[TEXT] = mx__format("%s%s%s%s\n  kernel '%s'%s, %s%s%s%s\n  block (%u,%u,%u), warp %u, %s (mask 0x%llx)%s%s", mx_trap_kind_text(t->kind),
-                         access, s[NEAREST] ? ", " : "", s[NEAREST] ? s[NEAREST] : "", s[KERNEL] ? s[KERNEL] : "?", callee,
-                         where, s[INSTRUCTION] ? " (" : "", s[INSTRUCTION] ? s[INSTRUCTION] : "",
-                         s[INSTRUCTION] ? ")" : "", t->block[0], t->block[1], t->block[2], t->warp, lanes, (unsigned long long)t->lanes,
-                         t->detail ? "\n  " : "", t->detail ? t->detail : "");
+    s[TEXT] = mx__format("%s%s%s%s\n  kernel '%s'%s, %s%s%s%s\n  block (%u,%u,%u), warp %u, %s (mask 0x%llx)%s%s",
+                         mx_trap_kind_text(t->kind), access, s[NEAREST] ? ", " : "", s[NEAREST] ? s[NEAREST] : "",
+                         s[KERNEL] ? s[KERNEL] : "?", callee, where, s[INSTRUCTION] ? " (" : "",
+                         s[INSTRUCTION] ? s[INSTRUCTION] : "", s[INSTRUCTION] ? ")" : "", t->block[0], t->block[1],
+                         t->block[2], t->warp, lanes, (unsigned long long)t->lanes, t->detail ? "\n  " : "",
+                         t->detail ? t->detail : "");
   free(where);
   free(callee);
   free(lanes);

@@ -12,15 +12,15 @@ struct mx_device;
 /* What an engine knows. */
 struct mx_trap {
   mx_trap_kind kind;
-  uint32_t func, pc;          /* number of the function in the image; word in it */
+  uint32_t func, pc; /* number of the function in the image; word in it */
   uint32_t block[3], warp;
   uint64_t lanes;
   bool has_address, is_write;
-  uint64_t address;           /* generic, of the lowest trapping lane */
+  uint64_t address; /* generic, of the lowest trapping lane */
   uint32_t bytes;
-  uint8_t space;              /* MX_SHARED, MX_LOCAL: the address is `offset` there, and the frame's local memory begins at */
+  uint8_t space; /* MX_SHARED, MX_LOCAL: the address is `offset` there, and the frame's local memory begins at */
   uint64_t offset, local_base;
-  char *detail;               /* malloc'ed or NULL; may have several lines */
+  char *detail; /* malloc'ed or NULL; may have several lines */
 };
 
 /* Gives the launch its trap, if it has none yet, and tells all workers to stop. Takes t->detail over in any case. */
@@ -37,7 +37,8 @@ void mx__trap_record_clear(struct mx_trap_record *r);
 
 /* "lane 3", "lanes 0-3, 7, 9-10", "lanes 1, 3 ... 63", "no lanes"; malloc'ed, NULL: out of memory. */
 char *mx__lanes_text(uint64_t lanes);
-/* nearest.c: where the address lies, seen from the variable of shared or local memory that was meant; malloc'ed, NULL: out of memory. */
+/* nearest.c: where the address lies, seen from the variable of shared or local memory that was meant; malloc'ed, NULL:
+ * out of memory. */
 char *mx__nearest_variable(const struct mx_launch *l, const struct mx_trap *t);
 
 /* Source line of a pc: file NULL and line 0 where the module has none. */

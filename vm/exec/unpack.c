@@ -7,9 +7,10 @@ const struct mx_insn *mx__op_unpack4(struct mx_exec *x, const struct mx_insn *i)
   const void *v = mx__operand(x, i->o[4]);
   uint32_t *d[4];
   for (unsigned k = 0; k < 4; k++) d[k] = mx__operand(x, i->o[k]);
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     const uint64_t low = bits == 32 ? ((const uint32_t *)v)[l] : ((const uint64_t *)v)[l];
-    const uint64_t high = bits == 128 ? ((const uint64_t *)v)[n + l] : low >> 2 * part, mask = UINT32_MAX >> (32 - part);
+    const uint64_t high = bits == 128 ? ((const uint64_t *)v)[n + l] : low >> 2 * part,
+                   mask = UINT32_MAX >> (32 - part);
     d[0][l] = (uint32_t)(low & mask);
     d[1][l] = (uint32_t)(low >> part & mask);
     d[2][l] = (uint32_t)(high & mask);

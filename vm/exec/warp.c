@@ -67,7 +67,9 @@ uint32_t mx__join_at(const struct mx_pfunc *fn, uint32_t pc) {
   return MX_NO_JOIN;
 }
 
-static uint64_t *expected(const struct mx_frame *f) { return (uint64_t *)(void *)((unsigned char *)f->slots + f->fn->off_joins); }
+static uint64_t *expected(const struct mx_frame *f) {
+  return (uint64_t *)(void *)((unsigned char *)f->slots + f->fn->off_joins);
+}
 static void expect(struct mx_frame *f, uint32_t join, uint64_t m) {
   uint64_t *e = &expected(f)[join];
   f->open += !*e && m;
@@ -123,7 +125,8 @@ uint64_t mx__expected_at(const struct mx_frame *f, uint32_t join) { return expec
 uint64_t mx__arrived_at(const struct mx_warp *w, const struct mx_frame *f, uint32_t join) {
   uint64_t m = 0;
   for (uint32_t k = 0; k < w->nsplits; k++)
-    if (w->splits[k].frame == f && w->splits[k].state == MX_RUNNABLE && join_of(&w->splits[k]) == join) m |= w->splits[k].mask;
+    if (w->splits[k].frame == f && w->splits[k].state == MX_RUNNABLE && join_of(&w->splits[k]) == join)
+      m |= w->splits[k].mask;
   return m;
 }
 
@@ -166,13 +169,17 @@ static uint32_t least_rank(const struct mx_exec *x) {
   for (uint32_t k = 0; k < w->nsplits; k++) {
     const struct mx_split *s = &w->splits[k];
     if (s == x->split || s->state != MX_RUNNABLE || s->spun) continue;
-    if (s->frame == f ? !s->returns && fn->rank[s->pc] < least : mx__goes_before(s, x->split)) least = s->frame == f ? fn->rank[s->pc] : 0;
+    if (s->frame == f ? !s->returns && fn->rank[s->pc] < least : mx__goes_before(s, x->split))
+      least = s->frame == f ? fn->rank[s->pc] : 0;
   }
   for (uint32_t k = 0; f->open && k < fn->njoins; k++)
-    if (fn->join_pc[k] != MX_PC_RET && expected(f)[k] & x->mask && fn->rank[fn->join_pc[k]] < least) least = fn->rank[fn->join_pc[k]];
+    if (fn->join_pc[k] != MX_PC_RET && expected(f)[k] & x->mask && fn->rank[fn->join_pc[k]] < least)
+      least = fn->rank[fn->join_pc[k]];
   return least;
 }
-void mx__find_until(struct mx_exec *x) { x->until = x->warp->nsplits > 1 || x->frame->open ? least_rank(x) : UINT32_MAX; }
+void mx__find_until(struct mx_exec *x) {
+  x->until = x->warp->nsplits > 1 || x->frame->open ? least_rank(x) : UINT32_MAX;
+}
 
 void mx__select(struct mx_exec *x, struct mx_split *s) {
   x->split = s;
@@ -190,7 +197,8 @@ static bool equal(const struct mx_split *s, const struct mx_split *t) {
 }
 bool mx__goes_before(const struct mx_split *s, const struct mx_split *t) {
   if (s->frame->depth != t->frame->depth) return s->frame->depth > t->frame->depth;
-  if (s->frame != t->frame) return __builtin_ctzll(s->frame->lanes) < __builtin_ctzll(t->frame->lanes); /* no lane is in both */
+  if (s->frame != t->frame)
+    return __builtin_ctzll(s->frame->lanes) < __builtin_ctzll(t->frame->lanes); /* no lane is in both */
   if (s->returns || t->returns) return !s->returns;
   const uint32_t *rank = s->frame->fn->rank;
   return rank[s->pc] != rank[t->pc] ? rank[s->pc] < rank[t->pc] : s->pc < t->pc;
@@ -222,7 +230,9 @@ const struct mx_insn *mx__next_split(struct mx_exec *x) {
     uint32_t best = UINT32_MAX;
     for (uint32_t k = 0; k < w->nsplits; k++) {
       const struct mx_split *s = &w->splits[k];
-      if (s->state != MX_RUNNABLE || s->spun || (best != UINT32_MAX && !mx__goes_before(s, &w->splits[best])) || mx__waits_at_join(s)) continue;
+      if (s->state != MX_RUNNABLE || s->spun || (best != UINT32_MAX && !mx__goes_before(s, &w->splits[best])) ||
+          mx__waits_at_join(s))
+        continue;
       best = k;
     }
     if (best == UINT32_MAX) break;
@@ -268,23 +278,23 @@ static void return_to_caller(struct mx_exec *x, uint32_t at) {
     unsigned slot = f->results[k].slot;
     unsigned char *to = caller->slots + call->more[k];
     switch (f->results[k].cls) {
-      case MX_PRED: {
-        uint64_t *d = (uint64_t *)to, v = ((const uint64_t *)callee->slots)[slot];
-        *d = (*d & ~s->mask) | (v & s->mask);
-        break;
+    case MX_PRED: {
+      uint64_t *d = (uint64_t *)to, v = ((const uint64_t *)callee->slots)[slot];
+      *d = (*d & ~s->mask) | (v & s->mask);
+      break;
+    }
+    case MX_R32: {
+      const uint32_t *v = (const uint32_t *)(callee->slots + callee->fn->off_r32) + (size_t)slot * lanes;
+      MX_FOR_LANES (l, s->mask) ((uint32_t *)to)[l] = v[l];
+      break;
+    }
+    default: { /* 64 bits, or a pair of them */
+      const uint64_t *v = (const uint64_t *)(callee->slots + callee->fn->off_r64) + (size_t)slot * lanes;
+      MX_FOR_LANES (l, s->mask) {
+        ((uint64_t *)to)[l] = v[l];
+        if (f->results[k].cls == MX_R128) ((uint64_t *)to)[lanes + l] = v[lanes + l];
       }
-      case MX_R32: {
-        const uint32_t *v = (const uint32_t *)(callee->slots + callee->fn->off_r32) + (size_t)slot * lanes;
-        MX_FOR_LANES(l, s->mask) ((uint32_t *)to)[l] = v[l];
-        break;
-      }
-      default: { /* 64 bits, or a pair of them */
-        const uint64_t *v = (const uint64_t *)(callee->slots + callee->fn->off_r64) + (size_t)slot * lanes;
-        MX_FOR_LANES(l, s->mask) {
-          ((uint64_t *)to)[l] = v[l];
-          if (f->results[k].cls == MX_R128) ((uint64_t *)to)[lanes + l] = v[lanes + l];
-        }
-      }
+    }
     }
   }
   expect_nowhere(callee, s->mask);
@@ -294,7 +304,8 @@ static void return_to_caller(struct mx_exec *x, uint32_t at) {
   frames_drop(&x->free_frames, callee, caller, s->mask);
 }
 
-const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t target, uint32_t next_pc, uint32_t reconv) {
+const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t target, uint32_t next_pc,
+                                  uint32_t reconv) {
   x->stats.splits++;
   mx__expect_lanes(x->frame, reconv, x->mask);
   struct mx_split other = *x->split;
@@ -312,11 +323,13 @@ bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait) {
   bool others = false; /* that will go on when their turn comes */
   for (uint32_t k = 0; k < w->nsplits; k++) {
     const struct mx_split *s = &w->splits[k];
-    if (s->state == MX_RUNNABLE ? s->spun : (s->state != MX_WAIT_BAR && s->state != MX_WAIT_MBARRIER) || any_wait) stuck |= s->mask;
+    if (s->state == MX_RUNNABLE ? s->spun : (s->state != MX_WAIT_BAR && s->state != MX_WAIT_MBARRIER) || any_wait)
+      stuck |= s->mask;
     else others |= s->state != MX_RUNNABLE;
   }
   const struct mx_split *best = NULL;
-  for (int any = 0; any < 2 && !best && (!any || (!stuck && !others)); any++) /* any: they wait for one another, in code that no assembler of ours writes */
+  for (int any = 0; any < 2 && !best && (!any || (!stuck && !others));
+       any++) /* any: they wait for one another, in code that no assembler of ours writes */
     for (uint32_t k = 0; k < w->nsplits; k++) {
       const struct mx_split *s = &w->splits[k];
       if (s->spun || !mx__waits_at_join(s) || !(any || expected(s->frame)[join_of(s)] & stuck)) continue;
@@ -350,9 +363,11 @@ const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------*/
-struct mx_frame *mx__frame_push(struct mx_exec *x, struct mx_frame *parent, const struct mx_insn *i, const struct mx_pfunc *fn, uint64_t lanes) {
+struct mx_frame *mx__frame_push(struct mx_exec *x, struct mx_frame *parent, const struct mx_insn *i,
+                                const struct mx_pfunc *fn, uint64_t lanes) {
   const uint64_t local_base = mx__local_top(parent);
-  if (parent->depth + 1 >= x->launch->call_depth || local_base + fn->func->local_bytes > x->launch->local_bytes) return NULL;
+  if (parent->depth + 1 >= x->launch->call_depth || local_base + fn->func->local_bytes > x->launch->local_bytes)
+    return NULL;
   struct mx_frame *f = frame_new(x, fn, 0, true);
   if (!f) return NULL;
   f->parent = parent;
@@ -374,10 +389,10 @@ static const struct mx_insn *call(struct mx_exec *x, const struct mx_insn *i, ui
     const void *from = mx__operand(x, args[k]);
     size_t slot = fn->func->args[k].slot;
     switch (fn->func->args[k].cls) {
-      case MX_PRED: ((uint64_t *)f->slots)[slot] = *(const uint64_t *)from; break;
-      case MX_R32: memcpy(f->slots + fn->off_r32 + slot * lanes * 4, from, lanes * 4); break;
-      case MX_R64: memcpy(f->slots + fn->off_r64 + slot * lanes * 8, from, lanes * 8); break;
-      default: memcpy(f->slots + fn->off_r64 + slot * lanes * 8, from, lanes * 16);
+    case MX_PRED: ((uint64_t *)f->slots)[slot] = *(const uint64_t *)from; break;
+    case MX_R32: memcpy(f->slots + fn->off_r32 + slot * lanes * 4, from, lanes * 4); break;
+    case MX_R64: memcpy(f->slots + fn->off_r64 + slot * lanes * 8, from, lanes * 8); break;
+    default: memcpy(f->slots + fn->off_r64 + slot * lanes * 8, from, lanes * 16);
     }
   }
   x->split->frame = f;
@@ -397,7 +412,7 @@ const struct mx_insn *mx__op_calli(struct mx_exec *x, const struct mx_insn *i) {
   const mx_ref *args = i->more + proto->nres;
   const uint64_t *target = mx__operand(x, args[0]);
   uint64_t first = target[__builtin_ctzll(x->mask)], same = 0;
-  MX_FOR_LANES(l, x->mask) same |= (uint64_t)(target[l] == first) << l;
+  MX_FOR_LANES (l, x->mask) same |= (uint64_t)(target[l] == first) << l;
   uint64_t number = first - MX_WINDOW(MX_WINDOW_FUNC);
   bool good = number % 16 == 0 && number && number / 16 <= x->prep->nfuncs && x->prep->funcs[number / 16 - 1].insns;
   const struct mx_func *f = good ? x->prep->funcs[number / 16 - 1].func : NULL;
@@ -455,7 +470,8 @@ void mx__warp_end(struct mx_warp *w) {
 
 void mx__tell_steps(struct mx_exec *x) {
   struct mx_launch *l = x->launch;
-  const uint64_t more = x->steps - x->steps_told, all = atomic_fetch_add_explicit(&l->steps, more, memory_order_relaxed) + more;
+  const uint64_t more = x->steps - x->steps_told,
+                 all = atomic_fetch_add_explicit(&l->steps, more, memory_order_relaxed) + more;
   x->steps_told = x->steps;
   if (l->steps_limit && all > l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
   if (l->debug) l->hooks->went_on(l->debug, x);

@@ -13,10 +13,14 @@ static inline const struct mx_insn *mx__insn_of(const struct mx_split *s) {
   return i->kind == MX_INSN_JOIN ? i + 1 : i;
 }
 /* Where a frame's local memory ends, and that of its next callee begins. */
-static inline uint64_t mx__local_top(const struct mx_frame *f) { return f->local_base + f->fn->func->local_bytes + f->local_dyn; }
+static inline uint64_t mx__local_top(const struct mx_frame *f) {
+  return f->local_base + f->fn->func->local_bytes + f->local_dyn;
+}
 
-/* A frame below f that instruction i of its function, a call of `fn`, makes for `lanes`, but for its arguments. NULL: there is no room. */
-struct mx_frame *mx__frame_push(struct mx_exec *x, struct mx_frame *f, const struct mx_insn *i, const struct mx_pfunc *fn, uint64_t lanes);
+/* A frame below f that instruction i of its function, a call of `fn`, makes for `lanes`, but for its arguments. NULL:
+ * there is no room. */
+struct mx_frame *mx__frame_push(struct mx_exec *x, struct mx_frame *f, const struct mx_insn *i,
+                                const struct mx_pfunc *fn, uint64_t lanes);
 /* A frame for a warp that begins: `room` bytes behind its slots; `clean`: these are zero. NULL: out of memory. */
 struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean);
 /* Begins a warp at the kernel's entry with the lanes of `live`. */
@@ -45,10 +49,15 @@ static inline void mx__warp_registers(struct mx_exec *x, struct mx_warp *w) {
   x->sreg[MX_SR_WARPID] = w->number;
 }
 /* What i adds to a clock. */
-static inline uint32_t mx__ticks(const struct mx_insn *i) { return i->kind == MX_INSN_OP ? mx_ticks(mx__ops[i->op].cls) : 0; }
-/* Instruction i of the current warp counts, or is to count no more: where the loop over instructions does not see to it. */
+static inline uint32_t mx__ticks(const struct mx_insn *i) {
+  return i->kind == MX_INSN_OP ? mx_ticks(mx__ops[i->op].cls) : 0;
+}
+/* Instruction i of the current warp counts, or is to count no more: where the loop over instructions does not see to
+ * it. */
 static inline void mx__count(struct mx_exec *x, const struct mx_insn *i) { x->steps++, x->warp->clock += mx__ticks(i); }
-static inline void mx__uncount(struct mx_exec *x, const struct mx_insn *i) { x->steps--, x->warp->clock -= mx__ticks(i); }
+static inline void mx__uncount(struct mx_exec *x, const struct mx_insn *i) {
+  x->steps--, x->warp->clock -= mx__ticks(i);
+}
 
 /* What a turn of w needs of x. */
 void mx__warp_enter(struct mx_exec *x, struct mx_warp *w);
@@ -61,17 +70,17 @@ static inline bool mx__told_to_stop(struct mx_exec *x) {
   return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
 }
 
-/* Picks the split that runs next in the current warp, of those that can the first in the order of order.h, in the deepest frame; all that
- * stand where it does go on with it. NULL: none can, x->event is RESCHED. */
+/* Picks the split that runs next in the current warp, of those that can the first in the order of order.h, in the
+ * deepest frame; all that stand where it does go on with it. NULL: none can, x->event is RESCHED. */
 const struct mx_insn *mx__next_split(struct mx_exec *x);
-/* Finds x->until for the current split: up to where it need not be asked who goes first. Whoever lets other splits of the warp go on, and not
- * the machine choose anew, calls this. */
+/* Finds x->until for the current split: up to where it need not be asked who goes first. Whoever lets other splits of
+ * the warp go on, and not the machine choose anew, calls this. */
 void mx__find_until(struct mx_exec *x);
 bool mx__goes_before(const struct mx_split *s, const struct mx_split *t);
 /* Whether lanes are expected where it stands, among them its own, that have not come. */
 bool mx__waits_at_join(const struct mx_split *s);
-/* The n-th join, from the innermost, at which lanes of the split are expected: its number in frame *f; MX_NO_JOIN: there are fewer. Who
- * is expected there, and who has come. */
+/* The n-th join, from the innermost, at which lanes of the split are expected: its number in frame *f; MX_NO_JOIN:
+ * there are fewer. Who is expected there, and who has come. */
 uint32_t mx__join_above(const struct mx_split *s, uint32_t n, struct mx_frame **f);
 uint64_t mx__expected_at(const struct mx_frame *f, uint32_t join);
 uint64_t mx__arrived_at(const struct mx_warp *w, const struct mx_frame *f, uint32_t join);
@@ -83,8 +92,8 @@ static inline uint32_t mx__split_index(const struct mx_exec *x) { return (uint32
 /* Takes `lanes` out of the current split: they become a split of their own, at `pc` in `state`, below it. */
 struct mx_split *mx__split_off(struct mx_exec *x, uint64_t lanes, uint32_t pc, enum mx_split_state state);
 
-/* When nobody in the warp can go on: lets the lanes go that wait at the innermost join at which those are expected that spin or wait for
- * lanes (any_wait: also those that wait for barriers). False: there is no such join. */
+/* When nobody in the warp can go on: lets the lanes go that wait at the innermost join at which those are expected that
+ * spin or wait for lanes (any_wait: also those that wait for barriers). False: there is no such join. */
 bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait);
 
 /* sync.c: lanes have ended; waiting splits whose masks are complete now go on. */

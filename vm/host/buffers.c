@@ -24,7 +24,8 @@ static mx_status bad_range(struct mx_device *d, const char *call, const char *wh
 }
 
 /* Appending needs no quiet device; taking freed memory again does. Nobody changes records without d->lock. */
-mx_status mx__device_alloc(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, const char *name, uint64_t *address, void **host) {
+mx_status mx__device_alloc(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, const char *name,
+                           uint64_t *address, void **host) {
   struct mx_memory *m = &d->memory;
   mx__lock(&d->lock);
   mx_status s = mx__memory_alloc(m, r, bytes, 0, flags, name, false, address);
@@ -41,8 +42,7 @@ mx_status mx__device_alloc(struct mx_device *d, struct mx_region *r, uint64_t by
   }
   if (s == MX_OUT_OF_DEVICE_MEMORY)
     return mx__fail(d, s, "allocating %llu bytes: the device is out of memory (%llu of %llu bytes are in use)",
-                    (unsigned long long)bytes, (unsigned long long)in_use,
-                    (unsigned long long)r->capacity);
+                    (unsigned long long)bytes, (unsigned long long)in_use, (unsigned long long)r->capacity);
   return mx__fail_plain(d, s);
 }
 
@@ -70,8 +70,8 @@ mx_status mx_alloc_constant(mx_device *d, uint64_t bytes, mx_addr *address, mx_a
   const uint64_t most = atomic_load(&d->limits[MX_LIMIT_CONSTANT]);
   mx_status s = mx__device_usable(d);
   if (s == MX_OK && bytes > most)
-    s = mx__fail(d, MX_OUT_OF_DEVICE_MEMORY, "mx_alloc_constant: %llu bytes, the limit of constant memory is %llu", (unsigned long long)bytes,
-                 (unsigned long long)most);
+    s = mx__fail(d, MX_OUT_OF_DEVICE_MEMORY, "mx_alloc_constant: %llu bytes, the limit of constant memory is %llu",
+                 (unsigned long long)bytes, (unsigned long long)most);
   void *host;
   if (s == MX_OK) s = mx__device_alloc(d, &d->memory.constant, bytes, 0, NULL, &at, &host);
   if (address) *address = at;
@@ -85,9 +85,11 @@ static mx_status not_to_be_freed(struct mx_device *d, mx_addr address) {
   uint64_t lo, size;
   const unsigned long long at = address;
   if (d->heap && mx__heap_find(d->heap, address, &lo, &size))
-    return mx__fail(d, MX_INVALID_ADDRESS, "mx_free: 0x%llx is memory that a kernel got by malloc: only kernels can free it", at);
+    return mx__fail(d, MX_INVALID_ADDRESS,
+                    "mx_free: 0x%llx is memory that a kernel got by malloc: only kernels can free it", at);
   if (a && a->flags & MX_ALLOC_VARIABLE && a->name)
-    return mx__fail(d, MX_INVALID_ADDRESS, "mx_free: 0x%llx is in variable '%s': unloading its module frees it", at, a->name);
+    return mx__fail(d, MX_INVALID_ADDRESS, "mx_free: 0x%llx is in variable '%s': unloading its module frees it", at,
+                    a->name);
   return bad_range(d, "mx_free", "not the start of an allocation; access", address, 1);
 }
 
@@ -150,8 +152,11 @@ mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint
   void *host;
   if (count > UINT64_MAX / size) return mx__fail(d, MX_INVALID_VALUE, "mx_memset%u: too many elements", size * 8);
   mx__lock_read(&d->mem);
-  mx_status s = host_range(d, size == 1 ? "mx_memset8" : size == 2 ? "mx_memset16" : "mx_memset32", "write", to,
-                           count * size, &host);
+  mx_status s = host_range(d,
+                           size == 1   ? "mx_memset8"
+                           : size == 2 ? "mx_memset16"
+                                       : "mx_memset32",
+                           "write", to, count * size, &host);
   if (s == MX_OK && count) {
     if (size == 1) memset(host, (int)value, count);
     for (uint64_t i = 0; size == 2 && i < count; i++) memcpy((uint8_t *)host + i * 2, &(uint16_t){(uint16_t)value}, 2);
@@ -179,7 +184,8 @@ mx_status mx_copy_on_device(mx_device *d, mx_addr to, mx_addr from, uint64_t byt
   return s == MX_OK ? mx__copy_within(d, to, from, bytes) : s;
 }
 
-/* Through a buffer of the host, piece by piece: holding both devices' locks at once would need an order between them. */
+/* Through a buffer of the host, piece by piece: holding both devices' locks at once would need an order between them.
+ */
 mx_status mx_copy_between_devices(mx_device *to_device, mx_addr to, mx_device *from_device, mx_addr from,
                                   uint64_t bytes) {
   if (!to_device || !from_device) return MX_INVALID_VALUE;
@@ -258,10 +264,10 @@ mx_status mx_managed_pointer(mx_device *d, mx_addr address, void **host) {
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   *host = a && a->flags & MX_ALLOC_MANAGED ? mx__memory_host(&d->memory, address, 0) : NULL;
   mx_status s = MX_OK;
-  if (!a)
-    s = bad_range(d, "mx_managed_pointer", "range", address, 1);
+  if (!a) s = bad_range(d, "mx_managed_pointer", "range", address, 1);
   else if (!*host)
-    s = mx__fail(d, MX_INVALID_ADDRESS, "mx_managed_pointer: 0x%llx is not managed memory", (unsigned long long)address);
+    s = mx__fail(d, MX_INVALID_ADDRESS, "mx_managed_pointer: 0x%llx is not managed memory",
+                 (unsigned long long)address);
   mx__rwunlock(&d->mem);
   return s;
 }

@@ -248,13 +248,13 @@ mx_status mx_device_get_properties(mx_device *d, mx_device_properties *out) {
   return mx__fail_plain(d, mx__struct_out(out, &p, sizeof p));
 }
 
-static const struct { const char *name; uint64_t lo, hi; } limit_range[MX_LIMIT_COUNT] = {
-    [MX_LIMIT_STACK] = {"stack", 0, 512u << 10},
-    [MX_LIMIT_PRINTF_FIFO] = {"printf FIFO", 1024, 1u << 30},
-    [MX_LIMIT_HEAP] = {"heap", 0, 1ull << 34},
-    [MX_LIMIT_RESIDENT_BLOCKS] = {"resident blocks", 1, 65536},
-    [MX_LIMIT_CALL_DEPTH] = {"call depth", 1, 1u << 20},
-    [MX_LIMIT_CONSTANT] = {"constant", 0, MX_CONST_BYTES / 2},
+static const struct {
+  const char *name;
+  uint64_t lo, hi;
+} limit_range[MX_LIMIT_COUNT] = {
+    [MX_LIMIT_STACK] = {"stack", 0, 512u << 10},         [MX_LIMIT_PRINTF_FIFO] = {"printf FIFO", 1024, 1u << 30},
+    [MX_LIMIT_HEAP] = {"heap", 0, 1ull << 34},           [MX_LIMIT_RESIDENT_BLOCKS] = {"resident blocks", 1, 65536},
+    [MX_LIMIT_CALL_DEPTH] = {"call depth", 1, 1u << 20}, [MX_LIMIT_CONSTANT] = {"constant", 0, MX_CONST_BYTES / 2},
 };
 
 mx_status mx_limit_get(mx_device *d, mx_limit limit, uint64_t *value) {
@@ -296,7 +296,8 @@ mx_status mx_device_trap(mx_device *d, mx_trap_info *out) {
   return mx__fail_plain(d, mx__struct_out(out, &i, sizeof i));
 }
 
-static mx_status set_output(mx_device *d, const char *call, mx_output_fn *to, void **to_user, mx_output_fn fn, void *user) {
+static mx_status set_output(mx_device *d, const char *call, mx_output_fn *to, void **to_user, mx_output_fn fn,
+                            void *user) {
   mx_status s = mx__device_take(d, call);
   if (s != MX_OK) return s;
   mx__output_flush(d); /* what has been printed before is the old one's */

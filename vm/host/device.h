@@ -13,91 +13,92 @@
 
 #include <stdatomic.h>
 
-struct mx_pool;      /* launch.c: worker threads */
-struct mx_engine;    /* engine.h: who compiles kernels */
-struct mx_jit;       /* jit/: what a device keeps for compiled code */
-struct mx_debug;     /* vm/debug/: a debugging session */
+struct mx_pool;   /* launch.c: worker threads */
+struct mx_engine; /* engine.h: who compiles kernels */
+struct mx_jit;    /* jit/: what a device keeps for compiled code */
+struct mx_debug;  /* vm/debug/: a debugging session */
 struct mx_hooks;
-struct mx_heap;      /* heap.c: device malloc */
-struct mx_group;     /* group.c */
-struct mx_fifo;      /* printf.c: what kernels printed */
+struct mx_heap;  /* heap.c: device malloc */
+struct mx_group; /* group.c */
+struct mx_fifo;  /* printf.c: what kernels printed */
 
 struct mx_device {
   struct mx_lock run;
-  struct mx_rwlock mem;         /* of memory and modules: by group.c's mx__alone for what others may see */
-  struct mx_rwlock reached;     /* group.c: readers: launches of devices beside it */
+  struct mx_rwlock mem;     /* of memory and modules: by group.c's mx__alone for what others may see */
+  struct mx_rwlock reached; /* group.c: readers: launches of devices beside it */
   struct mx_lock print;
   struct mx_lock lock;
 
   struct mx_memory memory;
-  uint32_t threads;             /* default workers of a launch */
+  uint32_t threads; /* default workers of a launch */
   mx_jit_mode jit_mode;
   char *jit_compiler, *cache_dir; /* as in the options; NULL: default */
   _Atomic uint64_t limits[MX_LIMIT_COUNT];
 
-  char *error;                  /* text of the last failure */
-  bool error_lost;              /* there was no memory for it */
-  char *note;                   /* what a user should know though nothing failed; only the first one, until it is asked for */
+  char *error;     /* text of the last failure */
+  bool error_lost; /* there was no memory for it */
+  char *note;      /* what a user should know though nothing failed; only the first one, until it is asked for */
   bool noted;
   _Atomic bool trapped;
   struct mx_trap_record trap;
 
-  struct mx_group *group;       /* group.c: devices beside this one; NULL: none */
-  uint32_t place;               /* its place there */
-  _Atomic uint32_t reaches;     /* by place: whose memory it may reach */
+  struct mx_group *group;   /* group.c: devices beside this one; NULL: none */
+  uint32_t place;           /* its place there */
+  _Atomic uint32_t reaches; /* by place: whose memory it may reach */
 
-  uint64_t resets;              /* what lay in memory before is gone; under mem */
-  mx_module *modules;           /* list; changed under mem and lock */
-  mx_module *gone;              /* reset has taken them away; they end when nobody uses them any more. lock */
+  uint64_t resets;    /* what lay in memory before is gone; under mem */
+  mx_module *modules; /* list; changed under mem and lock */
+  mx_module *gone;    /* reset has taken them away; they end when nobody uses them any more. lock */
 
-  struct mx_lock queues;       /* streams and events, all of them */
+  struct mx_lock queues; /* streams and events, all of them */
   pthread_cond_t queues_moved;
-  mx_stream *streams;           /* list */
-  mx_event *events;             /* list */
-  uint64_t blocking_pending;    /* operations in blocking streams that have not ended */
-  mx_status async_failure;      /* of asynchronous work, not yet reported; its text; its stream */
+  mx_stream *streams;        /* list */
+  mx_event *events;          /* list */
+  uint64_t blocking_pending; /* operations in blocking streams that have not ended */
+  mx_status async_failure;   /* of asynchronous work, not yet reported; its text; its stream */
   char *async_text;
   mx_stream *async_stream;
 
-  atomic_int stop;              /* enum mx_stop, of the running launch */
+  atomic_int stop;                  /* enum mx_stop, of the running launch */
   struct mx_stuck stuck;            /* of the running launch */
   _Atomic uint64_t started, blocks; /* of the running launch, or the last one: blocks that have begun, and all */
-  uint64_t launches;            /* grid ids */
-  mx_launch_stats stats;        /* of the last one */
-  uint64_t workspace;           /* of cooperative launches; 0: not made yet */
-  struct mx_pool *pool;         /* NULL: not made yet */
+  uint64_t launches;                /* grid ids */
+  mx_launch_stats stats;            /* of the last one */
+  uint64_t workspace;               /* of cooperative launches; 0: not made yet */
+  struct mx_pool *pool;             /* NULL: not made yet */
 
   mx_output_fn output, messages_to; /* these under `print`: output.c */
   void *output_user, *messages_user;
-  struct mx_text messages;      /* of assertions that failed: still to be told */
-  struct mx_fifo *fifo;         /* another one is made by who has `run` too */
+  struct mx_text messages; /* of assertions that failed: still to be told */
+  struct mx_fifo *fifo;    /* another one is made by who has `run` too */
   struct mx_heap *heap;
-  struct mx_objects objects;    /* textures and surfaces; changed under mem (reader: appended to) and lock */
-  mx_array *arrays;             /* list; lock */
+  struct mx_objects objects;      /* textures and surfaces; changed under mem (reader: appended to) and lock */
+  mx_array *arrays;               /* list; lock */
   const struct mx_engine *engine; /* engine.h */
-  struct mx_jit *jit;           /* what the engine keeps for this device */
-  struct mx_debug *debug;       /* the open session, or NULL */
-  const struct mx_hooks *hooks; /* of debug */
+  struct mx_jit *jit;             /* what the engine keeps for this device */
+  struct mx_debug *debug;         /* the open session, or NULL */
+  const struct mx_hooks *hooks;   /* of debug */
 };
 
 struct mx_kernel {
   mx_module *module;
-  uint32_t func;                       /* in the image */
-  struct mx_prepared *prep;            /* made when first needed; device lock */
-  struct mx_jit_kernel *jit;           /* jit/runtime/tier.c: its compiled code and what is known about it */
+  uint32_t func;             /* in the image */
+  struct mx_prepared *prep;  /* made when first needed; device lock */
+  struct mx_jit_kernel *jit; /* jit/runtime/tier.c: its compiled code and what is known about it */
 };
 
 struct mx_module {
   mx_device *device;
   mx_module *next;
   struct mx__image *image;
-  uint8_t *bytes; size_t size;         /* as loaded: what compilers read */
-  uint64_t *var_address;               /* by variable number: in its own space; 0 for shared ones */
-  uint64_t placed;                     /* resets of the device by then */
+  uint8_t *bytes;
+  size_t size;           /* as loaded: what compilers read */
+  uint64_t *var_address; /* by variable number: in its own space; 0 for shared ones */
+  uint64_t placed;       /* resets of the device by then */
   mx_kernel *kernels;
   size_t nkernels;
-  uint32_t users;                      /* launches that wait, are queued or run; device lock */
-  bool gone;                           /* in its device's list of that name; device lock */
+  uint32_t users; /* launches that wait, are queued or run; device lock */
+  bool gone;      /* in its device's list of that name; device lock */
 };
 
 /* Keeps the text (printf) as the device's last failure and returns s. Takes d->lock. */
@@ -119,39 +120,45 @@ mx_status mx__copy_within(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes
 mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count);
 
 /* Memory of a region, zeroed; a failure is the device's last one. */
-mx_status mx__device_alloc(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, const char *name, uint64_t *address, void **host);
+mx_status mx__device_alloc(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, const char *name,
+                           uint64_t *address, void **host);
 
 /* textures.c: all arrays end; the caller has the device for itself */
 void mx__arrays_free(struct mx_device *d);
 
 /* modules.c */
 void mx__module_free(mx_module *m); /* not its memory on the device */
-/* All modules, whose memory is the caller's business: free_gone ends them, now or when they have no users any more. d->lock is held
- * by the first's caller and not by the second's. */
+/* All modules, whose memory is the caller's business: free_gone ends them, now or when they have no users any more.
+ * d->lock is held by the first's caller and not by the second's. */
 void mx__modules_drop(struct mx_device *d);
 void mx__modules_free_gone(struct mx_device *d);
 /* Before anything else is done with a kernel, and when it is done with: meanwhile its module cannot end. */
 void mx__kernel_use(mx_kernel *k, int by);
-mx_status mx__kernel_prepare(mx_kernel *k); /* sets k->prep */
+mx_status mx__kernel_prepare(mx_kernel *k);               /* sets k->prep */
 uint32_t mx__kernel_max_threads(const struct mx_func *f); /* from its launch bounds */
 
 /* launch.c: runs it here and now; the caller holds no lock. params are copied. */
 mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes);
 /* The same for a debugging session, on the code that it prepared. */
-struct mx_watched { struct mx_debug *debug; const struct mx_hooks *hooks; struct mx_prepared *prep; };
-mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const struct mx_watched *watched);
+struct mx_watched {
+  struct mx_debug *debug;
+  const struct mx_hooks *hooks;
+  struct mx_prepared *prep;
+};
+mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                           const struct mx_watched *watched);
 /* Takes d->run; MX_BUSY, told as `what`, while a debugging session is open. */
 mx_status mx__device_take(struct mx_device *d, const char *what);
 uint32_t mx__cpu_count(void);
 
-/* group.c: d gets addresses of its own beside another device, before anything is allocated; leaves the others; for a launch, holds
- * what it may reach of the others, and lets it go. */
+/* group.c: d gets addresses of its own beside another device, before anything is allocated; leaves the others; for a
+ * launch, holds what it may reach of the others, and lets it go. */
 mx_status mx__group_join(struct mx_device *d, struct mx_device *beside);
 void mx__group_leave(struct mx_device *d);
 void mx__group_hold(struct mx_device *d, struct mx_launch *l);
 void mx__group_release(struct mx_launch *l);
-/* No launch runs that may touch d's global memory, its own or another device's, nor begins until mx__alone_done: for who frees,
- * names or takes freed memory again. */
+/* No launch runs that may touch d's global memory, its own or another device's, nor begins until mx__alone_done: for
+ * who frees, names or takes freed memory again. */
 void mx__alone(struct mx_device *d);
 void mx__alone_done(struct mx_device *d);
 

@@ -1,5 +1,5 @@
-/* What the host's side asks of an engine that compiles kernels. The engine (jit/runtime/tier.c) lies above the machine and gives this
- * table to each device that it makes; mx__interpreter is the table of a device without one. */
+/* What the host's side asks of an engine that compiles kernels. The engine (jit/runtime/tier.c) lies above the machine
+ * and gives this table to each device that it makes; mx__interpreter is the table of a device without one. */
 #ifndef MX_VM_ENGINE_H
 #define MX_VM_ENGINE_H
 
@@ -7,8 +7,9 @@
 #include "vm/exec/exec.h"
 
 struct mx_engine {
-  /* Before the workers of l start; d->run is held, the kernel is prepared. MX_JIT_ON: compiled code is there afterwards, or
-   * MX_JIT_FAILURE, or MX_INTERRUPTED because its stop or deadline came first; MX_JIT_AUTO: it may come while l runs. */
+  /* Before the workers of l start; d->run is held, the kernel is prepared. MX_JIT_ON: compiled code is there
+   * afterwards, or MX_JIT_FAILURE, or MX_INTERRUPTED because its stop or deadline came first; MX_JIT_AUTO: it may come
+   * while l runs. */
   mx_status (*begin)(mx_kernel *k, struct mx_launch *l);
   /* They have ended: what happened goes into l->stats. */
   void (*end)(mx_kernel *k, struct mx_launch *l);
@@ -18,9 +19,10 @@ struct mx_engine {
   void (*done)(struct mx_device *d);
 
   /* Debugging sessions have code of their own, for code that they prepared. stops: where and when the code is left, as
-   * vm/debug/compiled.c writes it. The code's entries get the body `enter` while a launch may use it, `leave` else. NULL: there is no
-   * memory, or no engine. */
-  struct mx_jit_kernel *(*session)(mx_kernel *k, struct mx_prepared *prep, const char *stops, mx_body leave, mx_body enter);
+   * vm/debug/compiled.c writes it. The code's entries get the body `enter` while a launch may use it, `leave` else.
+   * NULL: there is no memory, or no engine. */
+  struct mx_jit_kernel *(*session)(mx_kernel *k, struct mx_prepared *prep, const char *stops, mx_body leave,
+                                   mx_body enter);
   /* Between begin and end the policy is that of launches. */
   mx_status (*session_begin)(struct mx_jit_kernel *jk, struct mx_launch *l);
   void (*session_end)(struct mx_jit_kernel *jk);

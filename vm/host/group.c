@@ -1,6 +1,7 @@
-/* Devices beside one another: their global addresses are distinct ranges, managed memory of each is visible to all, and one may be
- * allowed to reach another's. A launch holds `reached` of all of them for reading while it runs: nothing that it may touch is freed.
- * It does not hold their `mem`: launches of two devices may wait for one another, and the other's may not have begun yet.
+/* Devices beside one another: their global addresses are distinct ranges, managed memory of each is visible to all, and
+ * one may be allowed to reach another's. A launch holds `reached` of all of them for reading while it runs: nothing
+ * that it may touch is freed. It does not hold their `mem`: launches of two devices may wait for one another, and the
+ * other's may not have begun yet.
  *
  * A launch holds several locks of that rank, for reading. Nobody waits for one for writing: see mx__alone. */
 #include "device.h"
@@ -79,7 +80,8 @@ void mx__group_hold(struct mx_device *d, struct mx_launch *l) {
     struct mx_device *o = g->at[k];
     if (!o || o == d) continue;
     pthread_rwlock_rdlock(&o->reached.lock);
-    l->beside[l->nbeside++] = (struct mx_beside){.memory = &o->memory, .lock = &o->reached.lock, .open = reaches >> k & 1};
+    l->beside[l->nbeside++] =
+        (struct mx_beside){.memory = &o->memory, .lock = &o->reached.lock, .open = reaches >> k & 1};
   }
   mx__unlock(&g->lock);
 }
@@ -104,7 +106,9 @@ void mx__alone_done(struct mx_device *d) {
 }
 
 /* ---- the API ------------------------------------------------------------------------------------------------*/
-static bool together(const struct mx_device *d, const struct mx_device *o) { return d != o && d->group && d->group == o->group; }
+static bool together(const struct mx_device *d, const struct mx_device *o) {
+  return d != o && d->group && d->group == o->group;
+}
 
 mx_status mx_device_can_reach(mx_device *d, mx_device *peer, bool *can) {
   if (!d || !peer || !can) return MX_INVALID_VALUE;
@@ -114,7 +118,8 @@ mx_status mx_device_can_reach(mx_device *d, mx_device *peer, bool *can) {
 
 mx_status mx_device_reach(mx_device *d, mx_device *peer, bool allowed) {
   if (!d || !peer) return MX_INVALID_VALUE;
-  if (!together(d, peer)) return mx__fail(d, MX_UNSUPPORTED, "mx_device_reach: the other device was not created beside this one");
+  if (!together(d, peer))
+    return mx__fail(d, MX_UNSUPPORTED, "mx_device_reach: the other device was not created beside this one");
   mx_status s = mx__device_take(d, "mx_device_reach");
   if (s != MX_OK) return s;
   if (allowed) atomic_fetch_or(&d->reaches, 1u << peer->place);

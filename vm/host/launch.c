@@ -34,8 +34,8 @@ static mx_status check_dims(struct mx_device *d, const char *kernel, const char 
                             const uint32_t most[3]) {
   for (int k = 0; k < 3; k++) {
     if (dims[k] && dims[k] <= most[k]) continue;
-    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %s is %u x %u x %u, expected 1 to %u in %c", kernel, what, dims[0],
-                    dims[1], dims[2], most[k], "xyz"[k]);
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %s is %u x %u x %u, expected 1 to %u in %c", kernel, what,
+                    dims[0], dims[1], dims[2], most[k], "xyz"[k]);
   }
   return MX_OK;
 }
@@ -44,8 +44,8 @@ static mx_status check_bounds(struct mx_device *d, const struct mx_func *f, cons
   uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
   const uint32_t *r = f->reqntid;
   if (threads > MX_MAX_BLOCK_THREADS)
-    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': a block of %u x %u x %u is %llu threads, the most are %u", f->name,
-                    block[0], block[1], block[2], (unsigned long long)threads, MX_MAX_BLOCK_THREADS);
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': a block of %u x %u x %u is %llu threads, the most are %u",
+                    f->name, block[0], block[1], block[2], (unsigned long long)threads, MX_MAX_BLOCK_THREADS);
   uint32_t want[3] = {r[0], r[1] ? r[1] : 1, r[2] ? r[2] : 1};
   if (r[0] && (block[0] != want[0] || block[1] != want[1] || block[2] != want[2]))
     return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s' requires blocks of %u x %u x %u (.reqntid), found %u x %u x %u",
@@ -64,7 +64,8 @@ static uint32_t resident_blocks(struct mx_device *d, const mx_launch_config *c) 
 static mx_status check(mx_kernel *k, const mx_launch_config *c, size_t bytes) {
   struct mx_device *d = k->module->device;
   const struct mx_func *f = &k->module->image->image.funcs[k->func];
-  static const uint32_t most_grid[3] = {MX_MAX_GRID_X, MX_MAX_GRID_YZ, MX_MAX_GRID_YZ}, most_block[3] = {1024, 1024, 64};
+  static const uint32_t most_grid[3] = {MX_MAX_GRID_X, MX_MAX_GRID_YZ, MX_MAX_GRID_YZ},
+                        most_block[3] = {1024, 1024, 64};
   mx_status s = check_dims(d, f->name, "the grid", c->grid, most_grid);
   if (s == MX_OK) s = check_dims(d, f->name, "the block", c->block, most_block);
   if (s == MX_OK) s = check_bounds(d, f, c->block);
@@ -78,9 +79,13 @@ static mx_status check(mx_kernel *k, const mx_launch_config *c, size_t bytes) {
   if (bytes != f->param_bytes)
     return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %zu bytes of parameters, expected %u", f->name, bytes,
                     f->param_bytes);
-  if ((unsigned)c->jit > MX_JIT_OFF || (unsigned)c->async > MX_ASYNC_RANDOM || !(c->timeout >= 0) || c->threads > 4096 || c->resident_blocks > 65536)
-    return mx__fail(d, MX_INVALID_VALUE, "kernel '%s': the launch configuration's jit mode, asynchronous order, timeout, threads (at most 4096) "
-                    "or resident blocks (at most 65536) is not valid", f->name);
+  if ((unsigned)c->jit > MX_JIT_OFF || (unsigned)c->async > MX_ASYNC_RANDOM || !(c->timeout >= 0) ||
+      c->threads > 4096 || c->resident_blocks > 65536)
+    return mx__fail(
+        d, MX_INVALID_VALUE,
+        "kernel '%s': the launch configuration's jit mode, asynchronous order, timeout, threads (at most 4096) "
+        "or resident blocks (at most 65536) is not valid",
+        f->name);
   uint64_t blocks = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
   if (c->cooperative && blocks > resident_blocks(d, c))
     return mx__fail(d, MX_TOO_LARGE,
@@ -107,7 +112,8 @@ static mx_status make_workspace(struct mx_device *d) {
   for (int alone = 0; s == MX_BUSY && alone < 2; alone++) { /* only taking freed memory again needs a quiet device */
     if (alone) mx__alone(d);
     mx__lock(&d->lock);
-    s = mx__memory_alloc(&d->memory, &d->memory.global, WORKSPACE_BYTES, 0, MX_ALLOC_INTERNAL, "workspace", alone, &d->workspace);
+    s = mx__memory_alloc(&d->memory, &d->memory.global, WORKSPACE_BYTES, 0, MX_ALLOC_INTERNAL, "workspace", alone,
+                         &d->workspace);
     mx__unlock(&d->lock);
     if (alone) mx__alone_done(d);
     if (s != MX_OK) d->workspace = 0;
@@ -220,22 +226,24 @@ static mx_status outcome(struct mx_launch *l, double timeout, const char *where)
   if (l->trapped) return keep_trap(l);
   if (done == all) return MX_OK; /* asked to stop too late */
   switch (atomic_load(&d->stop)) {
-    case MX_STOP_STEPS:
-      return mx__fail(d, MX_STEP_LIMIT, "kernel '%s' was stopped at its limit of %llu steps; %llu of %llu blocks had ended%s%s",
-                      kernel, (unsigned long long)l->steps_limit, done, all, sep, place);
-    case MX_STOP_TIME:
-      return mx__fail(d, MX_TIME_LIMIT, "kernel '%s' was stopped after %g seconds; %llu of %llu blocks had ended%s%s", kernel,
-                      timeout, done, all, sep, place);
-    case MX_STOP_INTERRUPT:
-      return mx__fail(d, MX_INTERRUPTED, "kernel '%s' was interrupted; %llu of %llu blocks had ended%s%s", kernel, done, all,
-                      sep, place);
-    case MX_STOP_HOST_MEMORY: return mx__fail(d, MX_OUT_OF_MEMORY, "kernel '%s': the host is out of memory", kernel);
-    default: return MX_OK;
+  case MX_STOP_STEPS:
+    return mx__fail(d, MX_STEP_LIMIT,
+                    "kernel '%s' was stopped at its limit of %llu steps; %llu of %llu blocks had ended%s%s", kernel,
+                    (unsigned long long)l->steps_limit, done, all, sep, place);
+  case MX_STOP_TIME:
+    return mx__fail(d, MX_TIME_LIMIT, "kernel '%s' was stopped after %g seconds; %llu of %llu blocks had ended%s%s",
+                    kernel, timeout, done, all, sep, place);
+  case MX_STOP_INTERRUPT:
+    return mx__fail(d, MX_INTERRUPTED, "kernel '%s' was interrupted; %llu of %llu blocks had ended%s%s", kernel, done,
+                    all, sep, place);
+  case MX_STOP_HOST_MEMORY: return mx__fail(d, MX_OUT_OF_MEMORY, "kernel '%s': the host is out of memory", kernel);
+  default: return MX_OK;
   }
 }
 
 /* d->run is held. */
-static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes, const struct mx_watched *watched) {
+static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes,
+                     const struct mx_watched *watched) {
   struct mx_device *d = k->module->device;
   mx_status s = make_services(d);
   if (s == MX_OK && c->cooperative) s = make_workspace(d);
@@ -329,7 +337,8 @@ mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const voi
   return launch(k, config, params, bytes, NULL);
 }
 
-mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, const struct mx_watched *watched) {
+mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                           const struct mx_watched *watched) {
   mx_status s = launch(k, config, params, bytes, watched);
   mx__output_flush(k->module->device);
   return s;
@@ -365,7 +374,8 @@ static mx_status pack(mx_kernel *k, const void *const *args, size_t count, uint8
   return s;
 }
 
-mx_status mx_launch_args_async(mx_kernel *k, const mx_launch_config *config, const void *const *args, size_t count, mx_stream *stream) {
+mx_status mx_launch_args_async(mx_kernel *k, const mx_launch_config *config, const void *const *args, size_t count,
+                               mx_stream *stream) {
   if (!k) return MX_INVALID_VALUE;
   uint8_t *params = NULL;
   mx_status s = pack(k, args, count, &params);

@@ -113,8 +113,10 @@ static mx_status place_variables(mx_module *m, bool alone) {
     const struct mx_var *v = &i->vars[k];
     if (v->space != MX_CONST) continue;
     if (v->size > left)
-      return mx__fail(d, MX_OUT_OF_DEVICE_MEMORY, "variable '%s' of %llu bytes: the module's .const variables may take %llu bytes, of which %llu are left",
-                      v->name, (unsigned long long)v->size, (unsigned long long)most, (unsigned long long)left);
+      return mx__fail(
+          d, MX_OUT_OF_DEVICE_MEMORY,
+          "variable '%s' of %llu bytes: the module's .const variables may take %llu bytes, of which %llu are left",
+          v->name, (unsigned long long)v->size, (unsigned long long)most, (unsigned long long)left);
     left -= v->size;
   }
   m->var_address = calloc(i->nvars + 1u, sizeof *m->var_address);
@@ -128,8 +130,8 @@ static mx_status place_variables(mx_module *m, bool alone) {
     uint64_t generic;
     mx__lock(&d->lock);
     mx_status s = mx__memory_alloc(&d->memory, r, v->size, v->align,
-                                   MX_ALLOC_VARIABLE | (v->flags & MX_VAR_MANAGED ? MX_ALLOC_MANAGED : 0u), v->name, alone,
-                                   &generic);
+                                   MX_ALLOC_VARIABLE | (v->flags & MX_VAR_MANAGED ? MX_ALLOC_MANAGED : 0u), v->name,
+                                   alone, &generic);
     mx__unlock(&d->lock);
     if (s == MX_BUSY) return s;
     if (s != MX_OK)
@@ -153,15 +155,16 @@ static void remove_variables(mx_module *m) {
     if (!m->var_address[k]) continue;
     const uint64_t address = m->var_address[k] + mx_space_window(i->vars[k].space);
     mx__memory_free(&d->memory, address);
-    mx__objects_lose(&d->objects, NULL, address, i->vars[k].size, "its memory was a variable of a module, which has been unloaded");
+    mx__objects_lose(&d->objects, NULL, address, i->vars[k].size,
+                     "its memory was a variable of a module, which has been unloaded");
   }
   mx__unlock(&d->lock);
   free(m->var_address);
   m->var_address = NULL;
 }
 
-/* Its variables get their places, and it becomes one of the device's modules. Where fresh addresses are left it waits for no launch of
- * another device. */
+/* Its variables get their places, and it becomes one of the device's modules. Where fresh addresses are left it waits
+ * for no launch of another device. */
 static mx_status place(mx_module *m) {
   struct mx_device *d = m->device;
   mx_status s = MX_BUSY;
@@ -169,8 +172,7 @@ static mx_status place(mx_module *m) {
     if (alone) {
       mx__alone(d);
       remove_variables(m); /* those that had their places the first time */
-    } else
-      mx__lock_write(&d->mem);
+    } else mx__lock_write(&d->mem);
     m->placed = d->resets;
     s = place_variables(m, alone);
     mx__lock(&d->lock);
@@ -375,8 +377,8 @@ mx_status mx_kernel_get_param(const mx_kernel *k, size_t number, mx_param_info *
   if (!k) return MX_INVALID_VALUE;
   const struct mx_func *f = &k->module->image->image.funcs[k->func];
   if (number >= f->nparams)
-    return mx__fail(k->module->device, MX_INVALID_VALUE, "kernel '%s' has %u parameters; there is no number %zu", f->name,
-                    f->nparams, number);
+    return mx__fail(k->module->device, MX_INVALID_VALUE, "kernel '%s' has %u parameters; there is no number %zu",
+                    f->name, f->nparams, number);
   const struct mx_param *p = &f->params[number];
   mx_param_info o = {
       .name = p->name,

@@ -32,7 +32,10 @@ void mx__output_discard(struct mx_device *d) {
 }
 
 /* ---- assertions -------------------------------------------------------------------------------------------*/
-struct message { uint64_t block, lanes; size_t begin, end; }; /* lanes: how many; in text */
+struct message {
+  uint64_t block, lanes;
+  size_t begin, end;
+}; /* lanes: how many; in text */
 struct mx_asserts {
   struct mx_trap trap; /* of the lowest block */
   uint64_t block;
@@ -97,7 +100,9 @@ void mx__asserts_end(struct mx_launch *l) {
     const struct message *m = &a->list[k];
     if (!mx__text_append(&d->messages, a->text.s + m->begin, m->end - m->begin)) a->untold += m->lanes;
   }
-  char *rest = a->untold ? mx__format("%llu more assertion%s failed\n", (unsigned long long)a->untold, a->untold == 1 ? "" : "s") : NULL;
+  char *rest =
+      a->untold ? mx__format("%llu more assertion%s failed\n", (unsigned long long)a->untold, a->untold == 1 ? "" : "s")
+                : NULL;
   if (rest) mx__text_append(&d->messages, rest, strlen(rest));
   free(rest);
   mx__unlock(&d->print);

@@ -17,18 +17,18 @@ enum work { LAUNCH, COPY_IN, COPY_OUT, COPY_WITHIN, FILL, RECORD, WAIT, CALL };
 struct op {
   struct op *next;
   enum work work;
-  mx_kernel *kernel;         /* LAUNCH */
+  mx_kernel *kernel; /* LAUNCH */
   mx_launch_config config;
   uint8_t *params;
-  mx_addr to, from;          /* copies, fill */
+  mx_addr to, from; /* copies, fill */
   void *out;
   const void *in;
-  uint64_t bytes;            /* also of params */
-  uint32_t value;            /* FILL: so often as bytes says */
+  uint64_t bytes; /* also of params */
+  uint32_t value; /* FILL: so often as bytes says */
   unsigned size;
-  mx_event *event;           /* RECORD, WAIT: holds a reference */
+  mx_event *event; /* RECORD, WAIT: holds a reference */
   uint64_t generation;
-  void (*fn)(void *user);    /* CALL */
+  void (*fn)(void *user); /* CALL */
   void *user;
 };
 
@@ -39,7 +39,7 @@ struct mx_stream {
   struct op *first, **last;
   bool busy, quit, started;
   pthread_t thread;
-  mx_status failure;         /* not yet reported */
+  mx_status failure; /* not yet reported */
   char *text;
 };
 
@@ -86,21 +86,21 @@ static mx_status op_run(struct mx_device *d, struct op *o) {
   mx_status s = o->work == CALL || o->work == RECORD || o->work == WAIT ? MX_OK : mx__device_usable(d);
   if (s != MX_OK) return s;
   switch (o->work) {
-    case LAUNCH: return mx__launch_run(o->kernel, &o->config, o->params, o->bytes);
-    case COPY_IN: return mx__copy_in(d, o->to, o->in, o->bytes);
-    case COPY_OUT: return mx__copy_out(d, o->out, o->from, o->bytes);
-    case COPY_WITHIN: return mx__copy_within(d, o->to, o->from, o->bytes);
-    case FILL: return mx__fill(d, o->to, o->value, o->size, o->bytes);
-    case CALL:
-      mx__output_flush(d);
-      o->fn(o->user);
-      return MX_OK;
-    case RECORD: return MX_OK;
-    case WAIT:
-      mx__lock(&d->queues);
-      while (o->event->reached < o->generation) mx__wait(&d->queues_moved, &d->queues);
-      mx__unlock(&d->queues);
-      return MX_OK;
+  case LAUNCH: return mx__launch_run(o->kernel, &o->config, o->params, o->bytes);
+  case COPY_IN: return mx__copy_in(d, o->to, o->in, o->bytes);
+  case COPY_OUT: return mx__copy_out(d, o->out, o->from, o->bytes);
+  case COPY_WITHIN: return mx__copy_within(d, o->to, o->from, o->bytes);
+  case FILL: return mx__fill(d, o->to, o->value, o->size, o->bytes);
+  case CALL:
+    mx__output_flush(d);
+    o->fn(o->user);
+    return MX_OK;
+  case RECORD: return MX_OK;
+  case WAIT:
+    mx__lock(&d->queues);
+    while (o->event->reached < o->generation) mx__wait(&d->queues_moved, &d->queues);
+    mx__unlock(&d->queues);
+    return MX_OK;
   }
   return MX_OK;
 }
@@ -342,7 +342,8 @@ mx_status mx_stream_call(mx_stream *s, void (*fn)(void *user), void *user) {
   return enqueue(s, &(struct op){.work = CALL, .fn = fn, .user = user});
 }
 
-mx_status mx_launch_async(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, mx_stream *s) {
+mx_status mx_launch_async(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                          mx_stream *s) {
   if (!s) return mx_launch(k, config, params, bytes);
   if (!k) return MX_INVALID_VALUE;
   mx__kernel_use(k, 1);
@@ -383,13 +384,17 @@ mx_status mx_copy_on_device_async(mx_device *d, mx_addr to, mx_addr from, uint64
   if (!s) return mx_copy_on_device(d, to, from, bytes);
   if (!d) return MX_INVALID_VALUE;
   mx_status status = own_stream(d, s, "mx_copy_on_device_async");
-  return status == MX_OK ? enqueue(s, &(struct op){.work = COPY_WITHIN, .to = to, .from = from, .bytes = bytes}) : status;
+  return status == MX_OK ? enqueue(s, &(struct op){.work = COPY_WITHIN, .to = to, .from = from, .bytes = bytes})
+                         : status;
 }
 
-static mx_status fill_async(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count, mx_stream *s, const char *call) {
+static mx_status fill_async(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count, mx_stream *s,
+                            const char *call) {
   if (!d) return MX_INVALID_VALUE;
   mx_status status = own_stream(d, s, call);
-  return status == MX_OK ? enqueue(s, &(struct op){.work = FILL, .to = to, .value = value, .size = size, .bytes = count}) : status;
+  return status == MX_OK
+             ? enqueue(s, &(struct op){.work = FILL, .to = to, .value = value, .size = size, .bytes = count})
+             : status;
 }
 mx_status mx_memset8_async(mx_device *d, mx_addr to, uint8_t value, uint64_t count, mx_stream *s) {
   return s ? fill_async(d, to, value, 1, count, s, "mx_memset8_async") : mx_memset8(d, to, value, count);

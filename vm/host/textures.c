@@ -1,5 +1,5 @@
-/* The calls of mx/texture.h: arrays and what is copied to and from them, texture and surface objects. What a number leads to is
- * vm/texture/objects.c's, what is sampled vm/texture/sample.c's. */
+/* The calls of mx/texture.h: arrays and what is copied to and from them, texture and surface objects. What a number
+ * leads to is vm/texture/objects.c's, what is sampled vm/texture/sample.c's. */
 #include "device.h"
 #include "output.h"
 
@@ -13,7 +13,7 @@
 struct mx_array {
   mx_device *device;
   mx_array *next;
-  mx_array_desc desc;         /* all extents at least 1 */
+  mx_array_desc desc; /* all extents at least 1 */
   struct mx_image_form form;
   uint64_t bytes;
 };
@@ -55,7 +55,8 @@ static const char *array_wrong(mx_array_desc *a) {
   a->depth = at_least_one(a->depth);
   a->layers = at_least_one(a->layers);
   a->levels = at_least_one(a->levels);
-  if (a->width > MOST_AXIS || a->height > MOST_AXIS || a->depth > 16384) return "it is larger than 131072 x 131072 x 16384 texels";
+  if (a->width > MOST_AXIS || a->height > MOST_AXIS || a->depth > 16384)
+    return "it is larger than 131072 x 131072 x 16384 texels";
   if (a->layers > MOST_LAYERS) return "it has more than 2048 layers";
   uint32_t most = a->width > a->height ? a->width : a->height, levels = 1;
   for (most = most > a->depth ? most : a->depth; most > 1; most >>= 1) levels++;
@@ -102,7 +103,8 @@ mx_status mx_array_create(mx_device *d, const mx_array_desc *desc, mx_array **ar
   new->desc = a;
   new->bytes = lay_out(&new->form, &a, NULL);
   void *host = NULL;
-  s = mx__device_alloc(d, &d->memory.global, new->bytes, MX_ALLOC_INTERNAL | MX_ALLOC_TEXELS, NULL, &new->form.address, &host);
+  s = mx__device_alloc(d, &d->memory.global, new->bytes, MX_ALLOC_INTERNAL | MX_ALLOC_TEXELS, NULL, &new->form.address,
+                       &host);
   if (s != MX_OK) {
     free(new);
     return s;
@@ -160,35 +162,42 @@ static mx_status inside(const mx_array *a, const char *call, const mx_texel_box 
     return mx__fail(a->device, MX_INVALID_VALUE, "%s: struct_size of the box is not set", call);
   if (box) memcpy(b, box, box->struct_size);
   b->struct_size = sizeof *b;
-  if (b->level >= a->desc.levels) return mx__fail(a->device, MX_INVALID_VALUE, "%s: level %u of an array that has %u", call, b->level, a->desc.levels);
+  if (b->level >= a->desc.levels)
+    return mx__fail(a->device, MX_INVALID_VALUE, "%s: level %u of an array that has %u", call, b->level,
+                    a->desc.levels);
   const struct mx_texels *t = &a->form.level[b->level];
   const bool in = b->x <= t->w && b->y <= t->h && b->z <= t->d;
   if (in && !b->width) b->width = t->w - b->x;
   if (in && !b->height) b->height = t->h - b->y;
   if (in && !b->depth) b->depth = t->d - b->z;
   if (in && b->width <= t->w - b->x && b->height <= t->h - b->y && b->depth <= t->d - b->z) return MX_OK;
-  return mx__fail(a->device, MX_INVALID_VALUE, "%s: %u x %u x %u texels from (%u, %u, %u) on; level %u has %u x %u x %u", call, b->width, b->height, b->depth, b->x, b->y, b->z,
-                  b->level, t->w, t->h, t->d);
+  return mx__fail(a->device, MX_INVALID_VALUE,
+                  "%s: %u x %u x %u texels from (%u, %u, %u) on; level %u has %u x %u x %u", call, b->width, b->height,
+                  b->depth, b->x, b->y, b->z, b->level, t->w, t->h, t->d);
 }
 static unsigned char *texel_at(const mx_array *a, const mx_texel_box *b, uint32_t y, uint32_t z) {
   const struct mx_texels *t = &a->form.level[b->level];
   return t->bytes + (size_t)b->x * a->form.texel + (size_t)(b->y + y) * t->row + (size_t)(b->z + z) * t->slice;
 }
 /* How far apart rows and slices are in other memory, and how many bytes of it there are from first to last. */
-static mx_status strides(const mx_array *a, const char *call, const mx_texel_box *b, size_t *row, size_t *slice, uint64_t *bytes) {
+static mx_status strides(const mx_array *a, const char *call, const mx_texel_box *b, size_t *row, size_t *slice,
+                         uint64_t *bytes) {
   const size_t width = (size_t)b->width * a->form.texel;
   if (!*row) *row = width;
   if (!*slice && *row <= SIZE_MAX / at_least_one(b->height)) *slice = *row * b->height;
   *bytes = 0;
   if (!b->width || !b->height || !b->depth) return MX_OK;
-  const unsigned __int128 all = (unsigned __int128)*slice * (b->depth - 1) + (unsigned __int128)*row * (b->height - 1) + width;
+  const unsigned __int128 all =
+      (unsigned __int128)*slice * (b->depth - 1) + (unsigned __int128)*row * (b->height - 1) + width;
   if (*row < width || (b->depth > 1 && *slice < width) || all > SIZE_MAX / 2)
-    return mx__fail(a->device, MX_INVALID_VALUE, "%s: rows of %zu bytes that begin %zu bytes apart, slices %zu", call, width, *row, *slice);
+    return mx__fail(a->device, MX_INVALID_VALUE, "%s: rows of %zu bytes that begin %zu bytes apart, slices %zu", call,
+                    width, *row, *slice);
   *bytes = (uint64_t)all;
   return MX_OK;
 }
 enum way { IN, OUT };
-static void copy_rows(const mx_array *a, const mx_texel_box *b, unsigned char *other, size_t row, size_t slice, enum way way) {
+static void copy_rows(const mx_array *a, const mx_texel_box *b, unsigned char *other, size_t row, size_t slice,
+                      enum way way) {
   const size_t width = (size_t)b->width * a->form.texel;
   for (uint32_t z = 0; z < b->depth; z++)
     for (uint32_t y = 0; y < b->height; y++) {
@@ -196,7 +205,8 @@ static void copy_rows(const mx_array *a, const mx_texel_box *b, unsigned char *o
       memcpy(way == IN ? mine : theirs, way == IN ? theirs : mine, width);
     }
 }
-static mx_status copy(const mx_array *a, const char *call, const mx_texel_box *box, void *host, mx_addr memory, size_t row, size_t slice, enum way way) {
+static mx_status copy(const mx_array *a, const char *call, const mx_texel_box *box, void *host, mx_addr memory,
+                      size_t row, size_t slice, enum way way) {
   if (!a) return MX_INVALID_VALUE;
   mx_device *d = a->device;
   mx_texel_box b;
@@ -208,22 +218,28 @@ static mx_status copy(const mx_array *a, const char *call, const mx_texel_box *b
   mx__lock_read(&d->mem);
   if (memory) {
     host = mx__memory_host(&d->memory, memory, bytes);
-    if (!host) s = mx__fail(d, MX_INVALID_ADDRESS, "%s: %llu bytes at 0x%llx are not inside one live allocation", call, (unsigned long long)bytes, (unsigned long long)memory);
+    if (!host)
+      s = mx__fail(d, MX_INVALID_ADDRESS, "%s: %llu bytes at 0x%llx are not inside one live allocation", call,
+                   (unsigned long long)bytes, (unsigned long long)memory);
   } else if (!host) s = mx__fail(d, MX_INVALID_VALUE, "%s: no memory to copy %s", call, way == IN ? "from" : "to");
   if (s == MX_OK) copy_rows(a, &b, host, row, slice, way);
   mx__rwunlock(&d->mem);
   return s;
 }
-mx_status mx_array_copy_in(mx_array *to, const mx_texel_box *box, const void *from, size_t row_bytes, size_t slice_bytes) {
+mx_status mx_array_copy_in(mx_array *to, const mx_texel_box *box, const void *from, size_t row_bytes,
+                           size_t slice_bytes) {
   return copy(to, "mx_array_copy_in", box, (void *)(uintptr_t)from, 0, row_bytes, slice_bytes, IN);
 }
-mx_status mx_array_copy_out(const mx_array *from, const mx_texel_box *box, void *to, size_t row_bytes, size_t slice_bytes) {
+mx_status mx_array_copy_out(const mx_array *from, const mx_texel_box *box, void *to, size_t row_bytes,
+                            size_t slice_bytes) {
   return copy(from, "mx_array_copy_out", box, to, 0, row_bytes, slice_bytes, OUT);
 }
-mx_status mx_array_copy_from_memory(mx_array *to, const mx_texel_box *box, mx_addr from, size_t row_bytes, size_t slice_bytes) {
+mx_status mx_array_copy_from_memory(mx_array *to, const mx_texel_box *box, mx_addr from, size_t row_bytes,
+                                    size_t slice_bytes) {
   return copy(to, "mx_array_copy_from_memory", box, NULL, from, row_bytes, slice_bytes, IN);
 }
-mx_status mx_array_copy_to_memory(const mx_array *from, const mx_texel_box *box, mx_addr to, size_t row_bytes, size_t slice_bytes) {
+mx_status mx_array_copy_to_memory(const mx_array *from, const mx_texel_box *box, mx_addr to, size_t row_bytes,
+                                  size_t slice_bytes) {
   return copy(from, "mx_array_copy_to_memory", box, NULL, to, row_bytes, slice_bytes, OUT);
 }
 mx_status mx_array_copy(mx_array *to, const mx_texel_box *to_box, const mx_array *from, const mx_texel_box *box) {
@@ -231,7 +247,8 @@ mx_status mx_array_copy(mx_array *to, const mx_texel_box *to_box, const mx_array
   if (!to || !from) return MX_INVALID_VALUE;
   mx_device *d = to->device;
   if (from->device != d) return mx__fail(d, MX_INVALID_VALUE, "%s: the arrays are on two devices", call);
-  if (to->desc.type != from->desc.type || to->desc.bits != from->desc.bits || to->desc.channels != from->desc.channels) return mx__fail(d, MX_INVALID_VALUE, "%s: the arrays have two formats", call);
+  if (to->desc.type != from->desc.type || to->desc.bits != from->desc.bits || to->desc.channels != from->desc.channels)
+    return mx__fail(d, MX_INVALID_VALUE, "%s: the arrays have two formats", call);
   mx_texel_box b, t;
   mx_status s = enter(d);
   if (s == MX_OK) s = inside(from, call, box, &b);
@@ -267,7 +284,9 @@ static mx_status add_object(struct mx_device *d, const struct mx_object *o, uint
   return mx__fail_plain(d, s);
 }
 
-static int32_t in_levels(float v) { return v != v ? 0 : v > 1e6f ? 256000000 : v < -1e6f ? -256000000 : (int32_t)(256 * v); }
+static int32_t in_levels(float v) {
+  return v != v ? 0 : v > 1e6f ? 256000000 : v < -1e6f ? -256000000 : (int32_t)(256 * v);
+}
 
 static void take_sampler(struct mx_sampler_form *s, const mx_texture_desc *t) {
   for (unsigned k = 0; k < 3; k++) s->address[k] = (uint8_t)t->address_mode[k];
@@ -286,12 +305,15 @@ static void take_sampler(struct mx_sampler_form *s, const mx_texture_desc *t) {
 static const char *sampler_wrong(const mx_texture_desc *t, const struct mx_image_form *f) {
   for (unsigned k = 0; k < 3; k++)
     if ((unsigned)t->address_mode[k] > MX_ADDRESS_BORDER) return "there is no such address mode";
-  if ((unsigned)t->filter > MX_FILTER_LINEAR || (unsigned)t->mip_filter > MX_FILTER_LINEAR) return "there is no such filter";
+  if ((unsigned)t->filter > MX_FILTER_LINEAR || (unsigned)t->mip_filter > MX_FILTER_LINEAR)
+    return "there is no such filter";
   const bool integers = f->type != MX_TEXEL_FLOAT, floats_read = !integers || (t->normalized_read && f->bits < 32);
   if (t->normalized_read && integers && f->bits == 32) return "integers of 32 bits cannot be read as normalised floats";
   if (t->filter == MX_FILTER_LINEAR && !floats_read) return "a linear filter needs texels that are read as floats";
-  if (t->srgb && (f->type != MX_TEXEL_UNSIGNED || f->bits != 8 || !t->normalized_read)) return "sRGB needs unsigned channels of 8 bits and a normalised read";
-  if (f->plain && (t->filter == MX_FILTER_LINEAR || t->normalized_coords)) return "linear memory is read at whole texels: no linear filter, no normalised coordinates";
+  if (t->srgb && (f->type != MX_TEXEL_UNSIGNED || f->bits != 8 || !t->normalized_read))
+    return "sRGB needs unsigned channels of 8 bits and a normalised read";
+  if (f->plain && (t->filter == MX_FILTER_LINEAR || t->normalized_coords))
+    return "linear memory is read at whole texels: no linear filter, no normalised coordinates";
   if (f->levels > 1 && !t->normalized_coords) return "levels need normalised coordinates";
   if (mx__image_is_cube(f->kind) && !t->normalized_coords) return "cubes need normalised coordinates";
   if (t->max_anisotropy > 16) return "the anisotropy is at most 16";
@@ -307,14 +329,20 @@ static mx_status show_memory(struct mx_device *d, const mx_texture_desc *t, stru
   take_format(f, t->type, t->bits, t->channels);
   const uint64_t row = (uint64_t)t->width * f->texel, pitch = t->height ? t->pitch : row;
   const uint32_t align = t->height ? 32 : 256;
-  if (!t->width || t->width > (t->height ? MOST_AXIS : 1u << 28) || t->height > MOST_AXIS) return mx__fail(d, MX_INVALID_VALUE, "%s: %u x %u texels of memory", call, t->width, t->height);
+  if (!t->width || t->width > (t->height ? MOST_AXIS : 1u << 28) || t->height > MOST_AXIS)
+    return mx__fail(d, MX_INVALID_VALUE, "%s: %u x %u texels of memory", call, t->width, t->height);
   if (t->address % align || (t->height && (pitch < row || pitch % 32)))
-    return mx__fail(d, MX_INVALID_VALUE, "%s: the address has to be a multiple of %u, the pitch of 32 bytes and at least the %llu of a row", call, align, (unsigned long long)row);
-  if (pitch > UINT64_MAX / at_least_one(t->height)) return mx__fail(d, MX_INVALID_VALUE, "%s: the pitch is too large", call);
+    return mx__fail(d, MX_INVALID_VALUE,
+                    "%s: the address has to be a multiple of %u, the pitch of 32 bytes and at least the %llu of a row",
+                    call, align, (unsigned long long)row);
+  if (pitch > UINT64_MAX / at_least_one(t->height))
+    return mx__fail(d, MX_INVALID_VALUE, "%s: the pitch is too large", call);
   o->lo = t->address;
   o->bytes = pitch * (at_least_one(t->height) - 1) + row;
   unsigned char *host = mx__memory_host(&d->memory, t->address, o->bytes);
-  if (!host) return mx__fail(d, MX_INVALID_ADDRESS, "%s: %llu bytes at 0x%llx are not inside one live allocation", call, (unsigned long long)o->bytes, (unsigned long long)t->address);
+  if (!host)
+    return mx__fail(d, MX_INVALID_ADDRESS, "%s: %llu bytes at 0x%llx are not inside one live allocation", call,
+                    (unsigned long long)o->bytes, (unsigned long long)t->address);
   f->kind = t->height ? MX_ARRAY_2D : MX_ARRAY_1D;
   f->levels = 1;
   f->layers = 1;
@@ -336,8 +364,10 @@ mx_status mx_texture_create(mx_device *d, const mx_texture_desc *desc, mx_textur
   mx_status s = mx__device_usable(d);
   if (s != MX_OK) return s;
   struct mx_object o = {.kind = MX_OBJECT_TEXTURE, .array = t.array};
-  if (!t.array == !t.address) return mx__fail(d, MX_INVALID_VALUE, "mx_texture_create: expected an array or an address");
-  if (t.array && t.array->device != d) return mx__fail(d, MX_INVALID_VALUE, "mx_texture_create: the array is on another device");
+  if (!t.array == !t.address)
+    return mx__fail(d, MX_INVALID_VALUE, "mx_texture_create: expected an array or an address");
+  if (t.array && t.array->device != d)
+    return mx__fail(d, MX_INVALID_VALUE, "mx_texture_create: the array is on another device");
   mx__lock_read(&d->mem);
   if (t.array) {
     o.image = t.array->form;
@@ -367,8 +397,12 @@ static mx_status destroy(mx_device *d, const char *call, uint64_t number, unsign
   mx__rwunlock(&d->mem);
   return o ? MX_OK : mx__fail(d, MX_INVALID_VALUE, "%s: 0x%llx: %s", call, (unsigned long long)number, why);
 }
-mx_status mx_texture_destroy(mx_device *d, mx_texture texture) { return destroy(d, "mx_texture_destroy", texture, MX_OBJECT_TEXTURE); }
-mx_status mx_surface_destroy(mx_device *d, mx_surface surface) { return destroy(d, "mx_surface_destroy", surface, MX_OBJECT_SURFACE); }
+mx_status mx_texture_destroy(mx_device *d, mx_texture texture) {
+  return destroy(d, "mx_texture_destroy", texture, MX_OBJECT_TEXTURE);
+}
+mx_status mx_surface_destroy(mx_device *d, mx_surface surface) {
+  return destroy(d, "mx_surface_destroy", surface, MX_OBJECT_SURFACE);
+}
 
 mx_status mx_texture_get_desc(mx_device *d, mx_texture texture, mx_texture_desc *out) {
   if (!d) return MX_INVALID_VALUE;
@@ -381,7 +415,8 @@ mx_status mx_texture_get_desc(mx_device *d, mx_texture texture, mx_texture_desc 
   return mx__fail_plain(d, mx__struct_out(out, &t, sizeof t));
 }
 
-mx_status mx_texture_sample(mx_device *d, mx_texture texture, const float *coords, size_t ncoords, float lod, uint32_t out[4]) {
+mx_status mx_texture_sample(mx_device *d, mx_texture texture, const float *coords, size_t ncoords, float lod,
+                            uint32_t out[4]) {
   if (!d) return MX_INVALID_VALUE;
   const char *why;
   mx_status s = MX_OK;
@@ -391,7 +426,9 @@ mx_status mx_texture_sample(mx_device *d, mx_texture texture, const float *coord
   else {
     const bool layered = mx__image_is_layered(o->image.kind);
     const unsigned axes = mx__image_is_cube(o->image.kind) ? 3 : mx__image_axes(o->image.kind);
-    if (!coords || !out || ncoords != axes + layered) s = mx__fail(d, MX_INVALID_VALUE, "mx_texture_sample: %zu coordinates, expected %u", coords ? ncoords : 0, axes + layered);
+    if (!coords || !out || ncoords != axes + layered)
+      s = mx__fail(d, MX_INVALID_VALUE, "mx_texture_sample: %zu coordinates, expected %u", coords ? ncoords : 0,
+                   axes + layered);
     else {
       struct mx_sample at = {.lod = mx__texture_lod(&o->image, &o->sampler, lod)};
       memcpy(at.x, coords, axes * sizeof *coords);
@@ -410,7 +447,8 @@ mx_status mx_surface_create(mx_array *a, uint32_t level, mx_surface *surface) {
   *surface = 0;
   mx_status s = mx__device_usable(d);
   if (s != MX_OK) return s;
-  if (level >= a->desc.levels) return mx__fail(d, MX_INVALID_VALUE, "mx_surface_create: level %u of an array that has %u", level, a->desc.levels);
+  if (level >= a->desc.levels)
+    return mx__fail(d, MX_INVALID_VALUE, "mx_surface_create: level %u of an array that has %u", level, a->desc.levels);
   struct mx_object o = {.kind = MX_OBJECT_SURFACE, .array = a, .image = a->form};
   o.image.level[0] = a->form.level[level];
   o.image.levels = 1;

@@ -15,18 +15,27 @@
 #include <xxhash.h>
 
 /* ---- memory ------------------------------------------------------------------------------------------*/
-struct mx__image_chunk { struct mx__image_chunk *next; size_t used, size; uint8_t at[] __attribute__((aligned(16))); };
+struct mx__image_chunk {
+  struct mx__image_chunk *next;
+  size_t used, size;
+  uint8_t at[] __attribute__((aligned(16)));
+};
 #define CHUNK_SIZE ((size_t)16 << 10)
 
 struct reader {
   const uint8_t *file;
-  size_t at, end;              /* of the section being read */
+  size_t at, end; /* of the section being read */
   const char *section;
   struct mx__image *box;
   enum mx__load status;
   char *why;
-  struct { size_t at, end; } place[MX__SECTIONS];
-  struct text { const char *at; size_t size; } *strings;
+  struct {
+    size_t at, end;
+  } place[MX__SECTIONS];
+  struct text {
+    const char *at;
+    size_t size;
+  } * strings;
   uint32_t nstrings;
 };
 
@@ -54,13 +63,19 @@ static void fail(struct reader *r, const char *fmt, ...) {
 /* n elements of `size` bytes, zeroed; NULL when memory ran out or an error has been found. */
 static void *take(struct reader *r, uint64_t n, size_t size) {
   if (r->status != MX__LOAD_OK) return NULL;
-  if (n > (SIZE_MAX / 2 - sizeof(struct mx__image_chunk)) / size) { r->status = MX__LOAD_OOM; return NULL; }
+  if (n > (SIZE_MAX / 2 - sizeof(struct mx__image_chunk)) / size) {
+    r->status = MX__LOAD_OOM;
+    return NULL;
+  }
   size_t bytes = ((size_t)n * size + 15) & ~(size_t)15;
   struct mx__image_chunk *c = r->box->chunks;
   if (!c || c->size - c->used < bytes) {
     size_t want = bytes > CHUNK_SIZE / 4 ? bytes : CHUNK_SIZE;
     struct mx__image_chunk *fresh = calloc(1, sizeof *fresh + want);
-    if (!fresh) { r->status = MX__LOAD_OOM; return NULL; }
+    if (!fresh) {
+      r->status = MX__LOAD_OOM;
+      return NULL;
+    }
     fresh->size = want;
     if (c && want != CHUNK_SIZE) { /* a chunk of its own; the open one stays in front */
       fresh->next = c->next;
@@ -91,7 +106,10 @@ static size_t left(const struct reader *r) { return r->end - r->at; }
 
 static unsigned get_byte(struct reader *r) {
   if (!good(r)) return 0;
-  if (!left(r)) { fail(r, "the section ends too early"); return 0; }
+  if (!left(r)) {
+    fail(r, "the section ends too early");
+    return 0;
+  }
   return r->file[r->at++];
 }
 
@@ -99,7 +117,10 @@ static uint64_t get_varint(struct reader *r) {
   uint64_t v = 0;
   for (unsigned shift = 0; good(r); shift += 7) {
     unsigned c = get_byte(r);
-    if (shift == 63 && c > 1) { fail(r, "a number of more than 64 bits"); break; }
+    if (shift == 63 && c > 1) {
+      fail(r, "a number of more than 64 bits");
+      break;
+    }
     v |= (uint64_t)(c & 127) << shift;
     if (c < 128) {
       if (!c && shift) fail(r, "a number that is longer than needed");
@@ -422,7 +443,11 @@ static struct mx_func *read_funcs(struct reader *r) {
 }
 
 /* ---- code --------------------------------------------------------------------------------------------*/
-struct bits { struct reader *r; uint64_t hold; unsigned n; };
+struct bits {
+  struct reader *r;
+  uint64_t hold;
+  unsigned n;
+};
 
 static uint32_t get_bits(struct bits *b, unsigned n) { /* n <= 32 */
   for (; b->n < n && good(b->r); b->n += 8) b->hold |= (uint64_t)get_byte(b->r) << b->n;
@@ -458,7 +483,12 @@ static uint32_t get_long_below(struct bits *b, uint32_t n, const char *what) {
   return 0;
 }
 
-struct sink { struct bits bits; const struct mx_func *f; mx_word *code; uint32_t pc; };
+struct sink {
+  struct bits bits;
+  const struct mx_func *f;
+  mx_word *code;
+  uint32_t pc;
+};
 
 static unsigned get_operand(struct sink *s, struct mx_opnd o) {
   struct bits *b = &s->bits;
@@ -511,7 +541,8 @@ static void read_instruction(struct sink *s, const uint32_t *palette, uint32_t n
   unsigned first = 0, n = o->nopnds;
   if (o->flags & MX_F_CALL) {
     uint32_t callee = get_long_below(b, 1 << 20, "a function number");
-    uint32_t nres = get_long_below(b, 1024, "the number of results"), narg = get_long_below(b, 1024, "the number of arguments");
+    uint32_t nres = get_long_below(b, 1024, "the number of results"),
+             narg = get_long_below(b, 1024, "the number of arguments");
     *w |= (mx_word)callee << 24 | mx_w_put(2, nres) | mx_w_put(3, narg);
     first = 4;
     n = 4 + nres + narg;
@@ -533,7 +564,8 @@ static void read_code(struct reader *r, struct mx_func *funcs) {
   uint32_t *palette = take(r, n, sizeof *palette);
   for (uint32_t k = 0; k < n && good(r); k++) {
     op += get_number(r, 2047 - op, "an opcode's distance");
-    if (op >= MX_OP_COUNT && op != MX__PALETTE_RAW) fail(r, "palette entry %u names opcode %u of %u", k, op, MX_OP_COUNT);
+    if (op >= MX_OP_COUNT && op != MX__PALETTE_RAW)
+      fail(r, "palette entry %u names opcode %u of %u", k, op, MX_OP_COUNT);
     uint32_t mod = op < MX_OP_COUNT && mx__ops[op].mods > 1 ? get_byte(r) : 0;
     if (mod > 127) fail(r, "palette entry %u has modifier %u", k, mod);
     palette[k] = op | mod << 11;
@@ -555,7 +587,10 @@ static void read_code(struct reader *r, struct mx_func *funcs) {
 /* ---- lines, names, labels ----------------------------------------------------------------------------*/
 static void read_func_lines(struct reader *r, struct mx_func *f) {
   uint64_t n = get_varint(r); /* runs make entries from nothing, but each has a pc of its own */
-  if (n > f->ncode) { fail(r, "%llu line entries for %u words", (unsigned long long)n, f->ncode); return; }
+  if (n > f->ncode) {
+    fail(r, "%llu line entries for %u words", (unsigned long long)n, f->ncode);
+    return;
+  }
   struct mx_line *list = take(r, n, sizeof *list), last = {0};
   uint64_t dpc = 0;
   int64_t dline = 0;
@@ -594,7 +629,13 @@ static void read_lines(struct reader *r, struct mx_func *funcs) {
   close_section(r);
 }
 
-struct kind { struct text text; uint8_t type; bool spilled, numbered; uint32_t func; int64_t last; };
+struct kind {
+  struct text text;
+  uint8_t type;
+  bool spilled, numbered;
+  uint32_t func;
+  int64_t last;
+};
 struct name_walk {
   struct kind *kinds;
   uint32_t nkinds, func; /* func: number + 1 of the function at hand */
@@ -629,7 +670,10 @@ static size_t get_result(struct reader *r, struct name_walk *w, bool here) {
 
 static void read_name(struct reader *r, struct name_walk *w, struct mx_name *n) {
   uint64_t head = get_varint(r);
-  if (head >> 2 >= w->nkinds) { fail(r, "a name of kind %llu of %u", (unsigned long long)(head >> 2), w->nkinds); return; }
+  if (head >> 2 >= w->nkinds) {
+    fail(r, "a name of kind %llu of %u", (unsigned long long)(head >> 2), w->nkinds);
+    return;
+  }
   struct kind *kind = &w->kinds[head >> 2];
   if (kind->func != w->func) kind->func = w->func, kind->last = 0;
   n->name = kind->text.at;
@@ -663,7 +707,10 @@ static void read_name(struct reader *r, struct name_walk *w, struct mx_name *n) 
 static void read_func_names(struct reader *r, struct name_walk *w, struct mx_func *f) {
   w->nresults = mx__results(f, NULL);
   w->results = malloc((w->nresults + 1) * sizeof *w->results);
-  if (!w->results) { r->status = MX__LOAD_OOM; return; }
+  if (!w->results) {
+    r->status = MX__LOAD_OOM;
+    return;
+  }
   mx__results(f, w->results);
   w->at = 0;
   w->lo = 0;
@@ -699,8 +746,14 @@ static void read_names(struct reader *r, struct mx_func *funcs) {
 /* ---- the file ----------------------------------------------------------------------------------------*/
 static void read_header(struct reader *r, size_t size) {
   r->end = size;
-  if (size < 4 || memcmp(r->file, MX_CONTAINER_MAGIC, 4)) { fail(r, "not a module: it does not begin with \"MXB\""); return; }
-  if (size < MX_CONTAINER_HEADER) { fail(r, "the file ends inside its header"); return; }
+  if (size < 4 || memcmp(r->file, MX_CONTAINER_MAGIC, 4)) {
+    fail(r, "not a module: it does not begin with \"MXB\"");
+    return;
+  }
+  if (size < MX_CONTAINER_HEADER) {
+    fail(r, "the file ends inside its header");
+    return;
+  }
   r->at = 4;
   unsigned version = (unsigned)get_le(r, 2), header = (unsigned)get_le(r, 2);
   uint64_t table = get_le(r, 8);
@@ -715,7 +768,8 @@ static void read_header(struct reader *r, size_t size) {
   if (!good(r)) return;
   XXH128_canonical_t digest;
   XXH128_canonicalFromHash(&digest, XXH3_128bits(r->file + MX_CONTAINER_HEADER, size - MX_CONTAINER_HEADER));
-  if (memcmp(digest.digest, r->file + 16, sizeof digest.digest)) fail(r, "the digest does not fit: the file is damaged");
+  if (memcmp(digest.digest, r->file + 16, sizeof digest.digest))
+    fail(r, "the digest does not fit: the file is damaged");
 }
 
 static void find_sections(struct reader *r, size_t size) {

@@ -7,7 +7,10 @@
 enum mx__load { MX__LOAD_OK, MX__LOAD_REFUSED, MX__LOAD_OOM };
 
 /* Owns all memory of `image`. */
-struct mx__image { struct mx_image image; struct mx__image_chunk *chunks; };
+struct mx__image {
+  struct mx_image image;
+  struct mx__image_chunk *chunks;
+};
 
 /* REFUSED: *why is a malloc'ed text naming section and byte (NULL if memory ran out for it); `why` may be NULL.
  * *out and *why are NULL whenever they are not the result. */

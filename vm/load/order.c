@@ -9,12 +9,12 @@
 
 struct finder {
   const struct mx_func *f;
-  uint32_t nblocks, *block_of, *pc;          /* by pc: its block; by block: where it begins */
+  uint32_t nblocks, *block_of, *pc; /* by pc: its block; by block: where it begins */
   /* edges of block b: succ[first_succ[b]] to succ[first_succ[b + 1] - 1], the taken ones first */
   uint32_t *first_succ, *succ;
-  uint32_t *part;                            /* by block: the set of blocks that is laid out now */
+  uint32_t *part;                                /* by block: the set of blocks that is laid out now */
   uint32_t *number, *low, *stack, nstack, count; /* Tarjan's, "Depth-first search and linear graph algorithms" */
-  uint32_t *at;                              /* by block on the way: the edge to look at next */
+  uint32_t *at;                                  /* by block on the way: the edge to look at next */
   /* by block: its innermost loop, header included; by loop: the one around it */
   uint32_t *loop, *outer, nloops;
   uint32_t *order, norder;
@@ -34,10 +34,16 @@ static bool ends_block(mx_word w) {
   do { \
     const mx_word w__ = (f_)->code[pc_]; \
     const uint32_t next__ = (pc_) + mx_w_length(w__); \
-    if (mx__ops[mx_w_op(w__)].flags & MX_F_BRANCH) { const uint32_t to_ = mx_w_target(w__); body_; } \
+    if (mx__ops[mx_w_op(w__)].flags & MX_F_BRANCH) { \
+      const uint32_t to_ = mx_w_target(w__); \
+      body_; \
+    } \
     if (mx_w_op(w__) == MX_BRX) { \
       const struct mx_table *t__ = &(f_)->tables[mx_w_operand(&(f_)->code[pc_], 1)]; \
-      for (uint32_t k__ = t__->ntargets; k__--;) { const uint32_t to_ = t__->targets[k__]; body_; } \
+      for (uint32_t k__ = t__->ntargets; k__--;) { \
+        const uint32_t to_ = t__->targets[k__]; \
+        body_; \
+      } \
     } else if (next__ < (f_)->ncode && (mx_w_guard(w__) != MX_GUARD_NONE || !ends_block(w__))) { \
       const uint32_t to_ = next__; \
       body_; \
@@ -86,7 +92,9 @@ static bool find_blocks(struct finder *t) {
 
 /* ---- layout -------------------------------------------------------------------------------------------------*/
 /* strongly connected ones, each before those that lead to it; its first visited block is its last */
-struct parts { uint32_t *blocks, n, *size, nparts; };
+struct parts {
+  uint32_t *blocks, n, *size, nparts;
+};
 
 static void visit(struct finder *t, uint32_t root, uint32_t part, struct parts *out) {
   uint32_t *way = t->order + t->norder, depth = 0; /* blocks not laid out yet have their room there */

@@ -12,7 +12,10 @@
 /* For every pc of verified code, that of extension words apart: the rank of its block; and whether lanes may meet
  * there or have to let others go first: where ways come together, where branches reconverge, and behind loops. NULL,
  * or malloc'ed. */
-struct mx_order { uint32_t *rank; bool *meets; };
+struct mx_order {
+  uint32_t *rank;
+  bool *meets;
+};
 /* Where the lanes meet again that part at the instruction at pc: a pc, MX_PC_RET, or UINT32_MAX: they never part
  * there. */
 uint32_t mx__reconvergence(const struct mx_func *f, uint32_t pc);

@@ -40,7 +40,8 @@ static uint64_t literal_value(const struct mx_prepared *p, const struct mx_lit *
   return lit->kind == MX_LIT_GENERIC ? a + mx_space_window(v->space) : a;
 }
 
-/* Where the broadcast of a literal for a slot class begins in the pool: every class apart, since they differ in width. */
+/* Where the broadcast of a literal for a slot class begins in the pool: every class apart, since they differ in width.
+ */
 static uint32_t pool_offset(uint32_t nlits, uint32_t lanes, uint32_t lit, unsigned cls) {
   if (cls == MX_R32) return lit * lanes * 4;
   if (cls == MX_R64) return nlits * lanes * 4 + lit * lanes * 8;
@@ -86,7 +87,10 @@ static void lay_out_frame(const struct mx_prepared *p, struct mx_pfunc *fn) {
 }
 
 /* ---- code -----------------------------------------------------------------------------------------------*/
-struct reach { bool *seen; uint32_t *work, n; };
+struct reach {
+  bool *seen;
+  uint32_t *work, n;
+};
 static void visit(struct reach *r, uint32_t func) {
   if (r->seen[func]) return;
   r->seen[func] = true;
@@ -179,10 +183,21 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
     const mx_word *w = &f->code[pc];
     const struct mx_op_info *o = &mx__ops[mx_w_op(*w)];
     fn->index_of_pc[pc] = at;
-    if (join[pc]) fn->insns[at++] = (struct mx_insn){.fn = mx__op_join, .kind = MX_INSN_JOIN, .pc = pc, .guard = MX_GUARD_NONE, .aux = mx__join_at(fn, pc), .reconv = order.rank[pc]};
+    if (join[pc])
+      fn->insns[at++] = (struct mx_insn){.fn = mx__op_join,
+                                         .kind = MX_INSN_JOIN,
+                                         .pc = pc,
+                                         .guard = MX_GUARD_NONE,
+                                         .aux = mx__join_at(fn, pc),
+                                         .reconv = order.rank[pc]};
     struct mx_insn *i = &fn->insns[at++];
-    *i = (struct mx_insn){.fn = (mx_w_guard(*w) == MX_GUARD_NONE ? level->unguarded : level->bodies)[mx_w_op(*w)], .op = (uint16_t)mx_w_op(*w), .mod = (uint8_t)mx_w_mod(*w),
-                          .guard = (uint8_t)mx_w_guard(*w), .guard_neg = mx_w_guard_neg(*w), .pc = pc, .nopnds = o->nopnds};
+    *i = (struct mx_insn){.fn = (mx_w_guard(*w) == MX_GUARD_NONE ? level->unguarded : level->bodies)[mx_w_op(*w)],
+                          .op = (uint16_t)mx_w_op(*w),
+                          .mod = (uint8_t)mx_w_mod(*w),
+                          .guard = (uint8_t)mx_w_guard(*w),
+                          .guard_neg = mx_w_guard_neg(*w),
+                          .pc = pc,
+                          .nopnds = o->nopnds};
     if (o->flags & MX_F_MOVI) {
       i->o[0] = ref_of(p, fn, mx_w_field(*w, 0), mx__types[o->opnd[0].type].slot_class);
       i->off = (int32_t)mx_w_movi(*w);
@@ -197,7 +212,8 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
       for (unsigned k = 0; k < mx_w_nres(*w) + mx_w_narg(*w); k++) {
         bool result = k < mx_w_nres(*w);
         unsigned j = result ? k : k - mx_w_nres(*w);
-        unsigned cls = callee ? (result ? callee->results[j].cls : callee->args[j].cls) : (result ? proto->res[j] : proto->arg[j]);
+        unsigned cls =
+            callee ? (result ? callee->results[j].cls : callee->args[j].cls) : (result ? proto->res[j] : proto->arg[j]);
         *more++ = ref_of(p, fn, mx_w_ext_field(w[1 + k / MX_EXT_FIELDS], k % MX_EXT_FIELDS), cls);
       }
     } else {
@@ -206,7 +222,8 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
       for (unsigned k = 0; k < o->nopnds; k++) {
         unsigned field = mx_w_operand(w, k), type = o->opnd[k].type;
         if (type == MX_T_raw) refs[k] = (mx_ref)field;
-        else if (type == MX_T_off) refs[k] = ref_of(p, fn, field, MX_R64), i->off = (int64_t)literal_value(p, &f->lits[field - MX_LIT]);
+        else if (type == MX_T_off)
+          refs[k] = ref_of(p, fn, field, MX_R64), i->off = (int64_t)literal_value(p, &f->lits[field - MX_LIT]);
         else refs[k] = ref_of(p, fn, field, mx__types[type].slot_class);
       }
       if (i->more) memcpy(i->o, i->more, sizeof i->o);
@@ -250,7 +267,8 @@ uint32_t mx__first_bounds(const struct mx_image *image, const bool *reachable, u
   for (uint32_t f = 0; f < image->nfuncs; f++) {
     const struct mx_func *of = &image->funcs[f];
     first[f] = n;
-    for (uint32_t pc = 0; reachable[f] && pc < of->ncode; pc += mx_w_length(of->code[pc])) n += mx__bounds_of(&mx__ops[mx_w_op(of->code[pc])]);
+    for (uint32_t pc = 0; reachable[f] && pc < of->ncode; pc += mx_w_length(of->code[pc]))
+      n += mx__bounds_of(&mx__ops[mx_w_op(of->code[pc])]);
   }
   return n;
 }

@@ -1,11 +1,12 @@
-/* Prepared code: a kernel and all that it can reach, decoded for the interpreter, with literals resolved and broadcast. */
+/* Prepared code: a kernel and all that it can reach, decoded for the interpreter, with literals resolved and broadcast.
+ */
 #ifndef MX_VM_PREPARE_H
 #define MX_VM_PREPARE_H
 
 #include "vm/exec/exec.h"
 
-/* By function: whether code of the kernel may come to it, called by name or through an address. malloc'ed; NULL: out of memory. What the
- * machine prepares and what the compiler compiles. The image must be verified. */
+/* By function: whether code of the kernel may come to it, called by name or through an address. malloc'ed; NULL: out of
+ * memory. What the machine prepares and what the compiler compiles. The image must be verified. */
 bool *mx__reachable(const struct mx_image *image, uint32_t kernel);
 
 /* By function that `reachable` names: the number of its first bounds cache; returned: how many there are of all. */

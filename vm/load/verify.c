@@ -28,10 +28,10 @@
 
 struct checker {
   const struct mx_image *m;
-  const struct mx_func *f;   /* NULL: outside functions */
-  uint32_t number;           /* of f */
-  uint32_t pc;               /* NO_PC: the problem is not at an instruction */
-  uint8_t *starts;           /* bit per word: an instruction begins here */
+  const struct mx_func *f; /* NULL: outside functions */
+  uint32_t number;         /* of f */
+  uint32_t pc;             /* NO_PC: the problem is not at an instruction */
+  uint8_t *starts;         /* bit per word: an instruction begins here */
   size_t starts_size;
   char *text;
   size_t size, capacity;
@@ -107,7 +107,10 @@ static int compare_names(const void *a, const void *b) {
 static void check_function_names(struct checker *c) {
   uint32_t n = c->m->nfuncs;
   const char **names = malloc((n + 1u) * sizeof *names);
-  if (!names) { c->oom = true; return; }
+  if (!names) {
+    c->oom = true;
+    return;
+  }
   for (uint32_t k = 0; k < n; k++) names[k] = c->m->funcs[k].name ? c->m->funcs[k].name : "";
   qsort(names, n, sizeof *names, compare_names);
   for (uint32_t k = 1; k < n; k++) {
@@ -125,8 +128,10 @@ static void check_relocs(struct checker *c, const struct mx_var *v, uint32_t num
   uint64_t end = 0;
   for (uint32_t k = 0; k < v->nrelocs; k++) {
     const struct mx_reloc *r = &v->relocs[k];
-    if (r->byte + r->size > 8 || (r->byte && r->size != 1)) problem(c, "variable %u: address %u has no byte %u", number, k, r->byte);
-    if (!is_power_of_two(r->size) || r->size > 8) problem(c, "variable %u: address %u takes %u bytes", number, k, r->size);
+    if (r->byte + r->size > 8 || (r->byte && r->size != 1))
+      problem(c, "variable %u: address %u has no byte %u", number, k, r->byte);
+    if (!is_power_of_two(r->size) || r->size > 8)
+      problem(c, "variable %u: address %u takes %u bytes", number, k, r->size);
     if (r->offset < end || r->offset > v->size || r->size > v->size - r->offset) {
       problem(c, "variable %u: address %u overlaps another or lies outside", number, k);
       return;
@@ -152,7 +157,8 @@ static void check_vars(struct checker *c) {
     const struct mx_var *v = &c->m->vars[k];
     if (!is_name(v->name)) problem(c, "variable %u: its name is not an identifier", k);
     bool shared = v->space == MX_SHARED;
-    if (v->space != MX_GLOBAL && v->space != MX_CONST && !shared) problem(c, "variable %u: no variables in space %u", k, v->space);
+    if (v->space != MX_GLOBAL && v->space != MX_CONST && !shared)
+      problem(c, "variable %u: no variables in space %u", k, v->space);
     if (v->flags > 15) problem(c, "variable %u: flags %u", k, v->flags);
     if (!is_power_of_two(v->align) || v->align > MAX_ALIGN) problem(c, "variable %u: alignment %u", k, v->align);
     if (v->ninit > v->size) problem(c, "variable %u: more initial bytes than bytes", k);
@@ -162,7 +168,8 @@ static void check_vars(struct checker *c) {
     if (v->flags & MX_VAR_EXTERN_SHARED && (!shared || v->size)) {
       problem(c, "variable %u: only shared variables without size begin where others end", k);
     }
-    if (v->flags & MX_VAR_MANAGED && v->space != MX_GLOBAL) problem(c, "variable %u: only global variables are managed", k);
+    if (v->flags & MX_VAR_MANAGED && v->space != MX_GLOBAL)
+      problem(c, "variable %u: only global variables are managed", k);
     /* Padding counts: the sum bounds every address that a layout in any order can give. */
     uint64_t room = v->size < MAX_VARS_BYTES ? v->size + (v->align < MAX_ALIGN ? v->align : MAX_ALIGN) : MAX_VARS_BYTES;
     if (room > MAX_VARS_BYTES - total) problem(c, "variable %u: more than 2^40 bytes of variables", k);
@@ -213,7 +220,8 @@ static void check_literal(struct checker *c, unsigned k, unsigned cls, unsigned 
 
 static void check_offset(struct checker *c, unsigned k, unsigned field) {
   if (field < MX_LIT) problem(c, "operand %u: an offset is a literal, not slot %u", k, field);
-  else if (field - MX_LIT >= c->f->nlits) problem(c, "operand %u: literal %u, the function has %u", k, field - MX_LIT, c->f->nlits);
+  else if (field - MX_LIT >= c->f->nlits)
+    problem(c, "operand %u: literal %u, the function has %u", k, field - MX_LIT, c->f->nlits);
   else if (c->f->lits[field - MX_LIT].kind != MX_LIT_VALUE) problem(c, "operand %u: an offset cannot be an address", k);
 }
 
@@ -313,7 +321,8 @@ static void check_call(struct checker *c, const mx_word *w) {
     want_arg = p->narg;
   } else {
     if (callee >= c->m->nfuncs || c->m->funcs[callee].flags & MX_FUNC_KERNEL) {
-      problem(c, callee >= c->m->nfuncs ? "function %u, the module has %u" : "function %u of %u is a kernel", callee, c->m->nfuncs);
+      problem(c, callee >= c->m->nfuncs ? "function %u, the module has %u" : "function %u of %u is a kernel", callee,
+              c->m->nfuncs);
       return;
     }
     f = &c->m->funcs[callee];
@@ -376,18 +385,30 @@ static bool mark_starts(struct checker *c) {
   size_t size = f->ncode / 8 + 1;
   if (size > c->starts_size) {
     uint8_t *starts = realloc(c->starts, size);
-    if (!starts) { c->oom = true; return false; }
+    if (!starts) {
+      c->oom = true;
+      return false;
+    }
     c->starts = starts;
     c->starts_size = size;
   }
   memset(c->starts, 0, size);
-  if (!f->ncode || f->ncode > MX_MAX_CODE) { problem(c, "%u code words", f->ncode); return false; }
+  if (!f->ncode || f->ncode > MX_MAX_CODE) {
+    problem(c, "%u code words", f->ncode);
+    return false;
+  }
   mx_word last = 0;
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(last)) {
     last = f->code[pc];
     c->pc = pc;
-    if (mx_w_op(last) >= MX_OP_COUNT) { problem(c, "opcode %u of %u", mx_w_op(last), MX_OP_COUNT); return false; }
-    if (mx_w_length(last) > f->ncode - pc) { problem(c, "its extension words are missing"); return false; }
+    if (mx_w_op(last) >= MX_OP_COUNT) {
+      problem(c, "opcode %u of %u", mx_w_op(last), MX_OP_COUNT);
+      return false;
+    }
+    if (mx_w_length(last) > f->ncode - pc) {
+      problem(c, "its extension words are missing");
+      return false;
+    }
     c->starts[pc >> 3] |= (uint8_t)(1u << (pc & 7));
   }
   bool ends = mx__ops[mx_w_op(last)].flags & MX_F_END || mx_w_op(last) == MX_BRA;
@@ -406,7 +427,8 @@ static void check_code(struct checker *c) {
   for (uint32_t k = 0; k < f->ntables; k++) {
     for (uint32_t t = 0; t < f->tables[k].ntargets; t++) {
       if (!is_start(c, f->tables[k].targets[t])) {
-        problem(c, "jump table %u: target %u, pc %u, is not the start of an instruction", k, t, f->tables[k].targets[t]);
+        problem(c, "jump table %u: target %u, pc %u, is not the start of an instruction", k, t,
+                f->tables[k].targets[t]);
       }
     }
   }
@@ -422,7 +444,8 @@ static void check_literals(struct checker *c) {
     case MX_LIT_VALUE: break;
     case MX_LIT_VAR:
     case MX_LIT_GENERIC:
-      if (l->index >= c->m->nvars) problem(c, "literal %u is the address of variable %u of %u", k, l->index, c->m->nvars);
+      if (l->index >= c->m->nvars)
+        problem(c, "literal %u is the address of variable %u of %u", k, l->index, c->m->nvars);
       break;
     case MX_LIT_FUNC:
       if (!is_function_value(c, l->index)) {
@@ -439,15 +462,20 @@ static void check_literals(struct checker *c) {
 static void check_params(struct checker *c) {
   const struct mx_func *f = c->f;
   uint64_t end = 0;
-  if (f->param_bytes > MX_MAX_PARAM_BYTES) problem(c, "%u bytes of parameters, the most is %u", f->param_bytes, MX_MAX_PARAM_BYTES);
+  if (f->param_bytes > MX_MAX_PARAM_BYTES)
+    problem(c, "%u bytes of parameters, the most is %u", f->param_bytes, MX_MAX_PARAM_BYTES);
   for (uint32_t k = 0; k < f->nparams; k++) {
     const struct mx_param *p = &f->params[k];
     if (!is_name(p->name)) problem(c, "parameter %u: its name is not an identifier", k);
-    if (p->type == MX_T_pred || p->type >= MX_T_raw) { problem(c, "parameter %u: type %u", k, p->type); continue; }
+    if (p->type == MX_T_pred || p->type >= MX_T_raw) {
+      problem(c, "parameter %u: type %u", k, p->type);
+      continue;
+    }
     unsigned bytes = mx__types[p->type].bits / 8u;
     if (p->size % bytes || !p->size) problem(c, "parameter %u: %u bytes of .%s", k, p->size, mx__types[p->type].name);
     if (p->is_pointer && (p->size != bytes || bytes < 4)) problem(c, "parameter %u: a pointer of %u bytes", k, p->size);
-    if (!is_power_of_two(p->align) || p->align > 256 || p->offset % p->align) problem(c, "parameter %u: alignment %u", k, p->align);
+    if (!is_power_of_two(p->align) || p->align > 256 || p->offset % p->align)
+      problem(c, "parameter %u: alignment %u", k, p->align);
     if (p->offset < end || (uint64_t)p->offset + p->size > f->param_bytes) {
       problem(c, "parameter %u overlaps the one before or lies outside", k);
     }
@@ -456,7 +484,10 @@ static void check_params(struct checker *c) {
 }
 
 static void check_slot_refs(struct checker *c, const char *what, const struct mx_slot_ref *refs, uint32_t n) {
-  if (n > 1023) { problem(c, "%u %ss", n, what); return; }
+  if (n > 1023) {
+    problem(c, "%u %ss", n, what);
+    return;
+  }
   for (uint32_t k = 0; k < n; k++) {
     if (!is_slot(c->f, refs[k].cls, refs[k].slot)) problem(c, "%s %u is no slot of the frame", what, k);
   }
@@ -484,12 +515,14 @@ static void check_debug(struct checker *c) {
   }
   uint32_t at = 0;
   for (uint32_t k = 0; k < f->nlabels; k++) {
-    if (!is_name(f->labels[k].name) || f->labels[k].pc > f->ncode || f->labels[k].pc < at) problem(c, "label %u is impossible", k);
+    if (!is_name(f->labels[k].name) || f->labels[k].pc > f->ncode || f->labels[k].pc < at)
+      problem(c, "label %u is impossible", k);
     at = f->labels[k].pc;
   }
   for (uint32_t k = 0; k < f->nlocals; k++) {
     const struct mx_local *v = &f->locals[k];
-    if (!is_name(v->name) || v->offset > f->local_bytes || v->size > f->local_bytes - v->offset) problem(c, ".local variable %u is impossible", k);
+    if (!is_name(v->name) || v->offset > f->local_bytes || v->size > f->local_bytes - v->offset)
+      problem(c, ".local variable %u is impossible", k);
   }
   for (uint32_t k = 0; k < f->nlines; k++) {
     const struct mx_line *l = &f->lines[k];
@@ -520,9 +553,11 @@ static void check_func(struct checker *c) {
             MX_MAX_SLOTS, MX_MAX_SLOTS, MX_MAX_PREDS);
   }
   if (f->local_bytes > MAX_LOCAL_BYTES || f->local_bytes % 16) problem(c, "%u bytes of local memory", f->local_bytes);
-  if (f->arg_bytes > f->local_bytes) problem(c, "%u argument bytes in %u of local memory", f->arg_bytes, f->local_bytes);
+  if (f->arg_bytes > f->local_bytes)
+    problem(c, "%u argument bytes in %u of local memory", f->arg_bytes, f->local_bytes);
   if (kernel && (f->nargs || f->nresults || f->arg_bytes)) problem(c, "a kernel with arguments or results in slots");
-  if (!kernel && (f->nparams || f->param_bytes || f->nshared)) problem(c, "parameters or shared variables without being a kernel");
+  if (!kernel && (f->nparams || f->param_bytes || f->nshared))
+    problem(c, "parameters or shared variables without being a kernel");
   check_params(c);
   check_slot_refs(c, "argument", f->args, f->nargs);
   check_slot_refs(c, "result", f->results, f->nresults);

@@ -16,7 +16,8 @@ static const char *const names[] = {
 static void wrong(const char *what, enum mx_lock_rank rank) {
   fprintf(stderr, "lock %s %s; held:", names[rank], what);
   for (unsigned k = 0; k < MX_LOCK_COUNT; k++)
-    if ((own | lent) >> k & 1) fprintf(stderr, " %s%s", names[k], own >> k & 1 ? "" : " (by the thread this one works for)");
+    if ((own | lent) >> k & 1)
+      fprintf(stderr, " %s%s", names[k], own >> k & 1 ? "" : " (by the thread this one works for)");
   fputc('\n', stderr);
   abort();
 }

@@ -1,13 +1,14 @@
-/* The locks of the machine, and the one order in which a thread may hold several: their ranks, ascending. A thread that works for
- * another (pool.h) counts as holding what that one holds while it waits for it.
+/* The locks of the machine, and the one order in which a thread may hold several: their ranks, ascending. A thread that
+ * works for another (pool.h) counts as holding what that one holds while it waits for it.
  *
  * 1. Who holds a lock takes only locks of higher ranks; of two with the same rank (two devices', say) never both.
- * 2. Who waits for a condition holds, besides its lock, only locks of lower ranks, and none that those need who are to bring it about.
- * 3. Functions of the program are called with none but RUN (streams' calls), or with OUTPUT (what kernels print) and lower ones: these may
- *    not call back.
+ * 2. Who waits for a condition holds, besides its lock, only locks of lower ranks, and none that those need who are to
+ * bring it about.
+ * 3. Functions of the program are called with none but RUN (streams' calls), or with OUTPUT (what kernels print) and
+ * lower ones: these may not call back.
  *
- * With MX_CHECK_LOCKS, which sanitizers' builds define, each thread knows what it holds, and a lock out of order ends the process
- * where it is asked for, whether or not another thread stands in the way this time. */
+ * With MX_CHECK_LOCKS, which sanitizers' builds define, each thread knows what it holds, and a lock out of order ends
+ * the process where it is asked for, whether or not another thread stands in the way this time. */
 #ifndef MX_VM_LOCK_H
 #define MX_VM_LOCK_H
 
@@ -36,19 +37,25 @@ enum mx_lock_rank {
 #define X(name_) MX_LOCK_##name_,
   MX_LOCK_LIST(X)
 #undef X
-  MX_LOCK_COUNT
+      MX_LOCK_COUNT
 };
 
-struct mx_lock { pthread_mutex_t mutex; enum mx_lock_rank rank; };
-struct mx_rwlock { pthread_rwlock_t lock; enum mx_lock_rank rank; };
+struct mx_lock {
+  pthread_mutex_t mutex;
+  enum mx_lock_rank rank;
+};
+struct mx_rwlock {
+  pthread_rwlock_t lock;
+  enum mx_lock_rank rank;
+};
 
 #ifdef MX_CHECK_LOCKS
-void mx__lock_asked(enum mx_lock_rank rank);  /* ends the process when it is not this one's turn */
+void mx__lock_asked(enum mx_lock_rank rank); /* ends the process when it is not this one's turn */
 void mx__lock_taken(enum mx_lock_rank rank);
 void mx__lock_given(enum mx_lock_rank rank);
-void mx__lock_waits(enum mx_lock_rank rank);  /* gives it up for a while: it is the highest */
-uint32_t mx__locks_held(void);                /* a bit for each rank */
-void mx__locks_lent(uint32_t held);           /* this thread works for one that holds them; 0: no more */
+void mx__lock_waits(enum mx_lock_rank rank); /* gives it up for a while: it is the highest */
+uint32_t mx__locks_held(void);               /* a bit for each rank */
+void mx__locks_lent(uint32_t held);          /* this thread works for one that holds them; 0: no more */
 #else
 static inline void mx__lock_asked(enum mx_lock_rank rank) { (void)rank; }
 static inline void mx__lock_taken(enum mx_lock_rank rank) { (void)rank; }

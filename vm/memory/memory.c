@@ -46,10 +46,10 @@ static void *reserve(uint64_t at, uint64_t bytes) {
 }
 
 /* PROT_NONE costs neither memory nor the kernel's commit limit, so a generous range is free. A host that limits address
- * space still refuses it; then half as much is tried, down to `least`. Where there is a choice, a quarter as much again stays free, for
- * threads and all else. Where nothing else lies there, the memory lies at its device addresses: then managed memory has one address
- * on both sides, which programs count on that keep pointers in it (cxx/runtime). Of the devices of a process that
- * can be so for one, and for those beside it: mx__memory_place. */
+ * space still refuses it; then half as much is tried, down to `least`. Where there is a choice, a quarter as much again
+ * stays free, for threads and all else. Where nothing else lies there, the memory lies at its device addresses: then
+ * managed memory has one address on both sides, which programs count on that keep pointers in it (cxx/runtime). Of the
+ * devices of a process that can be so for one, and for those beside it: mx__memory_place. */
 static mx_status region_reserve(struct mx_region *r, uint64_t start, uint64_t bytes, uint64_t least) {
   const uint64_t at = start == MX_GLOBAL_START ? start : 0;
   r->start = start;
@@ -82,9 +82,11 @@ static struct mx_alloc_table *table_of(const struct mx_region *r) {
   return atomic_load_explicit(&r->table, memory_order_acquire);
 }
 
-/* Asks for large pages where an allocation fills them: fewer faults, and lanes that read far apart miss fewer translations. */
+/* Asks for large pages where an allocation fills them: fewer faults, and lanes that read far apart miss fewer
+ * translations. */
 static void prefer_large_pages(const struct mx_region *r, uint64_t at, uint64_t bytes) {
-  const uintptr_t lo = round_up((uintptr_t)r->map + at, LARGE_PAGE), hi = ((uintptr_t)r->map + at + bytes) & ~(uintptr_t)(LARGE_PAGE - 1);
+  const uintptr_t lo = round_up((uintptr_t)r->map + at, LARGE_PAGE),
+                  hi = ((uintptr_t)r->map + at + bytes) & ~(uintptr_t)(LARGE_PAGE - 1);
   if (lo < hi) madvise((void *)lo, hi - lo, MADV_HUGEPAGE);
 }
 
@@ -205,10 +207,10 @@ static size_t records_upto(const struct mx_region *r, uint64_t address, const st
 }
 
 static struct mx_region *region_of(struct mx_memory *m, uint64_t address) {
-  struct mx_region *r = address >> MX_WINDOW_SHIFT == MX_WINDOW_CONST ? &m->constant
+  struct mx_region *r = address >> MX_WINDOW_SHIFT == MX_WINDOW_CONST    ? &m->constant
                         : address >> MX_WINDOW_SHIFT != MX_WINDOW_GLOBAL ? NULL
-                        : address >= MX_HEAP_START ? &m->heap
-                                                   : &m->global;
+                        : address >= MX_HEAP_START                       ? &m->heap
+                                                                         : &m->global;
   return r;
 }
 
@@ -295,8 +297,8 @@ static struct mx_alloc *reuse(struct mx_region *r, uint64_t room, uint64_t align
     if (have - shift - room) {
       if (!insert(r, i + 1)) return NULL;
       a = &table_of(r)->at[i + 1];
-      *a = (struct mx_alloc){.lo = lo + shift + room, .size = have - shift - room, .room = have - shift - room,
-                             .flags = MX_ALLOC_FREED};
+      *a = (struct mx_alloc){
+          .lo = lo + shift + room, .size = have - shift - room, .room = have - shift - room, .flags = MX_ALLOC_FREED};
     }
     *oom = false;
     a = &table_of(r)->at[i];
@@ -379,7 +381,9 @@ static char *record_text(const struct mx_alloc *a) {
   const char *freed = a->flags & MX_ALLOC_FREED ? "freed " : "";
   const char *s = a->size == 1 ? "" : "s";
   unsigned long long bytes = a->size, lo = a->lo, number = a->number;
-  if (a->flags & MX_ALLOC_TEXELS) return mx__format("%sarray of texels (%llu byte%s at 0x%llx), which only textures and surfaces reach", freed, bytes, s, lo);
+  if (a->flags & MX_ALLOC_TEXELS)
+    return mx__format("%sarray of texels (%llu byte%s at 0x%llx), which only textures and surfaces reach", freed, bytes,
+                      s, lo);
   if (a->flags & MX_ALLOC_VARIABLE)
     return mx__format("%svariable '%s' (%llu byte%s at 0x%llx)", freed, a->name ? a->name : "?", bytes, s, lo);
   if (!number) return mx__format("%smemory (%llu byte%s at 0x%llx)", freed, bytes, s, lo);
@@ -389,8 +393,8 @@ static char *record_text(const struct mx_alloc *a) {
 
 char *mx__memory_nearest(struct mx_memory *m, uint64_t address, uint64_t bytes, uint64_t *base) {
   *base = 0;
-  if (address < 0x10000) return address ? mx__format("null pointer plus %llu", (unsigned long long)address)
-                                        : mx__format("null pointer");
+  if (address < 0x10000)
+    return address ? mx__format("null pointer plus %llu", (unsigned long long)address) : mx__format("null pointer");
   struct mx_region *r = region_of(m, address);
   if (!r) return mx__format("no such address");
   if (r == &m->heap) return mx__format("not in a live piece of the kernels' heap");
@@ -414,8 +418,7 @@ char *mx__memory_nearest(struct mx_memory *m, uint64_t address, uint64_t bytes, 
   else if (upper)
     text = mx__format("%llu byte%s before the start of %s", (unsigned long long)(above->lo - address),
                       above->lo - address == 1 ? "" : "s", what);
-  else if (past == a->size)
-    text = mx__format("right past the end of %s", what);
+  else if (past == a->size) text = mx__format("right past the end of %s", what);
   else
     text = mx__format("%llu byte%s past the end of %s", (unsigned long long)(past - a->size),
                       past - a->size == 1 ? "" : "s", what);

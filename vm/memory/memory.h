@@ -16,27 +16,27 @@
 
 #include <stdatomic.h>
 
-#define MX_GLOBAL_START 0x100000000ull       /* of the first allocation: above what a truncated pointer can be */
-#define MX_HEAP_START 0x8000000000ull        /* of the heap of device malloc; in the global window too */
+#define MX_GLOBAL_START 0x100000000ull /* of the first allocation: above what a truncated pointer can be */
+#define MX_HEAP_START 0x8000000000ull  /* of the heap of device malloc; in the global window too */
 #define MX_CONST_START (MX_WINDOW(MX_WINDOW_CONST) + 0x1000)
 #define MX_CONST_BYTES (64ull << 20)
 #define MX_ALLOC_ALIGN 256u
-#define MX_ALLOC_GUARD 256u                  /* at least so many bytes between allocations */
+#define MX_ALLOC_GUARD 256u /* at least so many bytes between allocations */
 
 enum mx_alloc_flag {
   MX_ALLOC_FREED = 1,
-  MX_ALLOC_MANAGED = 2,   /* the host holds a pointer */
-  MX_ALLOC_VARIABLE = 4,  /* of a module; mx_free refuses it */
-  MX_ALLOC_INTERNAL = 8,  /* of the machine itself */
-  MX_ALLOC_TEXELS = 16,   /* an array's: no address leads there */
+  MX_ALLOC_MANAGED = 2,  /* the host holds a pointer */
+  MX_ALLOC_VARIABLE = 4, /* of a module; mx_free refuses it */
+  MX_ALLOC_INTERNAL = 8, /* of the machine itself */
+  MX_ALLOC_TEXELS = 16,  /* an array's: no address leads there */
 };
 
 struct mx_alloc {
   uint64_t lo, size;
-  uint64_t number;  /* counts mx_alloc calls from 1; 0 for others */
-  uint64_t room;    /* bytes up to the next record's earliest place: what freeing gives back */
+  uint64_t number; /* counts mx_alloc calls from 1; 0 for others */
+  uint64_t room;   /* bytes up to the next record's earliest place: what freeing gives back */
   uint32_t flags;
-  char *name;       /* owned; may be NULL */
+  char *name; /* owned; may be NULL */
 };
 
 struct mx_alloc_table {
@@ -46,14 +46,14 @@ struct mx_alloc_table {
 };
 
 struct mx_region {
-  uint8_t *map;           /* host address of `start`; NULL: not reserved */
+  uint8_t *map; /* host address of `start`; NULL: not reserved */
   uint64_t start, capacity;
-  uint64_t committed;     /* bytes from start that may be touched */
-  uint64_t top;           /* bytes from start that were ever given out */
+  uint64_t committed; /* bytes from start that may be touched */
+  uint64_t top;       /* bytes from start that were ever given out */
   uint64_t in_use;
   bool device_writable;
   _Atomic(struct mx_alloc_table *) table;
-  atomic_size_t count;    /* records; published after the record is written */
+  atomic_size_t count; /* records; published after the record is written */
 };
 
 struct mx_memory {
@@ -63,7 +63,8 @@ struct mx_memory {
 
 /* memory_bytes 0: 64 GiB or the machine's memory, whichever is less. */
 mx_status mx__memory_init(struct mx_memory *m, uint64_t memory_bytes);
-/* Another first address, before anything is allocated; the memory lies there in the process, too, where nothing else does. */
+/* Another first address, before anything is allocated; the memory lies there in the process, too, where nothing else
+ * does. */
 void mx__memory_place(struct mx_region *r, uint64_t start);
 void mx__memory_done(struct mx_memory *m);
 /* As after init; the heap is gone: mx__heap_free first; exclusive. */
@@ -86,8 +87,8 @@ void *mx__memory_host(struct mx_memory *m, uint64_t address, uint64_t bytes);
 /* Gives the record a name (copied) or takes it away; exclusive. */
 mx_status mx__memory_name(struct mx_memory *m, uint64_t address, const char *name);
 
-/* What lies near [address, address + bytes), malloc'ed: "64 bytes past the end of buffer #3 (4096 bytes at 0x100002000)".
- * *base: where that allocation begins, 0 if none. NULL: out of memory. */
+/* What lies near [address, address + bytes), malloc'ed: "64 bytes past the end of buffer #3 (4096 bytes at
+ * 0x100002000)". *base: where that allocation begins, 0 if none. NULL: out of memory. */
 char *mx__memory_nearest(struct mx_memory *m, uint64_t address, uint64_t bytes, uint64_t *base);
 
 /* printf into a malloc'ed string; NULL: out of memory. */

@@ -26,14 +26,17 @@ struct mx_object *mx__object_find(const struct mx_objects *t, uint64_t number, u
   const bool texture = tag == TAG_TEXTURE, surface = tag == TAG_SURFACE;
   *why = NULL;
   if (!number) *why = "0 is no object";
-  else if ((!texture && !surface) || cell >= atomic_load_explicit(&t->count, memory_order_acquire)) *why = "it is the number of no object";
+  else if ((!texture && !surface) || cell >= atomic_load_explicit(&t->count, memory_order_acquire))
+    *why = "it is the number of no object";
   else if (texture && kind == MX_OBJECT_SURFACE) *why = "it is a texture, not a surface";
   else if (surface && kind == MX_OBJECT_TEXTURE) *why = "it is a surface, not a texture";
   if (*why) return NULL;
   struct mx_object *o = cell_at(t, cell);
   if (o->kind == kind && number_of(kind, o->generation, cell) == number) return o;
   const bool last = (uint16_t)(number >> 32) == o->generation && o->kind == MX_OBJECT_NONE;
-  *why = (uint16_t)(number >> 32) > o->generation ? "it is the number of no object" : last && o->gone ? o->gone : "the object has been destroyed";
+  *why = (uint16_t)(number >> 32) > o->generation ? "it is the number of no object"
+         : last && o->gone                        ? o->gone
+                                                  : "the object has been destroyed";
   return NULL;
 }
 
@@ -77,7 +80,8 @@ void mx__objects_lose(struct mx_objects *t, const void *array, uint64_t lo, uint
   const uint32_t n = atomic_load(&t->count);
   for (uint32_t k = 0; k < n; k++) {
     struct mx_object *o = cell_at(t, k);
-    if (o->kind != MX_OBJECT_NONE && o->array == array && (array || (o->lo < lo + bytes && lo < o->lo + o->bytes))) mx__object_end(o, gone);
+    if (o->kind != MX_OBJECT_NONE && o->array == array && (array || (o->lo < lo + bytes && lo < o->lo + o->bytes)))
+      mx__object_end(o, gone);
   }
 }
 

@@ -1,6 +1,6 @@
-/* What the numbers mean that kernels pass as textures and surfaces: a table of objects for each device. Kernels look up while the
- * host makes objects, without a lock: cells are only ever appended while a launch may run; who takes objects away, or gives a
- * cell to another one, has the device for itself (`exclusive`: no launch is running). */
+/* What the numbers mean that kernels pass as textures and surfaces: a table of objects for each device. Kernels look up
+ * while the host makes objects, without a lock: cells are only ever appended while a launch may run; who takes objects
+ * away, or gives a cell to another one, has the device for itself (`exclusive`: no launch is running). */
 #ifndef MX_VM_OBJECTS_H
 #define MX_VM_OBJECTS_H
 
@@ -11,11 +11,11 @@
 enum mx_object_kind { MX_OBJECT_NONE, MX_OBJECT_TEXTURE, MX_OBJECT_SURFACE };
 
 struct mx_object {
-  uint8_t kind;                   /* NONE: it is none any more, or not yet */
-  uint16_t generation;            /* which of the objects that the cell has had */
-  const char *gone;               /* why it is none any more; NULL: it was destroyed */
-  const void *array;              /* whose texels it shows; NULL: device memory */
-  uint64_t lo, bytes;             /* the texels' device addresses */
+  uint8_t kind;        /* NONE: it is none any more, or not yet */
+  uint16_t generation; /* which of the objects that the cell has had */
+  const char *gone;    /* why it is none any more; NULL: it was destroyed */
+  const void *array;   /* whose texels it shows; NULL: device memory */
+  uint64_t lo, bytes;  /* the texels' device addresses */
   struct mx_image_form image;
   struct mx_sampler_form sampler; /* textures */
   mx_texture_desc desc;           /* textures: as it was made */
@@ -23,10 +23,10 @@ struct mx_object {
 
 #define MX_OBJECTS_CHUNK 256u
 #define MX_OBJECTS_CHUNKS 256u
-#define MX_OBJECTS_FRESH 4096u    /* so many cells are used before those of destroyed objects are looked for */
+#define MX_OBJECTS_FRESH 4096u /* so many cells are used before those of destroyed objects are looked for */
 struct mx_objects {
   _Atomic(struct mx_object *) chunk[MX_OBJECTS_CHUNKS];
-  atomic_uint count;              /* cells; published after the object is written */
+  atomic_uint count; /* cells; published after the object is written */
 };
 
 /* The number of a cell's object. Never one that an address could be, nor 0. */

@@ -1,13 +1,22 @@
-/* From a coordinate to texels, weights and a sum: the rules of the texture unit, one sample at a time and every kind of image and
- * sampler. vm/exec/lanes/fn_texture.c does the frequent ones for all lanes of a warp at once and has to agree bit for bit. */
+/* From a coordinate to texels, weights and a sum: the rules of the texture unit, one sample at a time and every kind of
+ * image and sampler. vm/exec/lanes/fn_texture.c does the frequent ones for all lanes of a warp at once and has to agree
+ * bit for bit. */
 #include "texture.h"
 #include "tables.h"
 
 #include <math.h>
 #include <string.h>
 
-static uint32_t bits_of(float x) { uint32_t u; memcpy(&u, &x, 4); return u; }
-static float float_of(uint32_t u) { float x; memcpy(&x, &u, 4); return x; }
+static uint32_t bits_of(float x) {
+  uint32_t u;
+  memcpy(&u, &x, 4);
+  return u;
+}
+static float float_of(uint32_t u) {
+  float x;
+  memcpy(&x, &u, 4);
+  return x;
+}
 
 float mx__half_to_float(uint16_t h) {
   const uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3FF;
@@ -19,13 +28,17 @@ uint16_t mx__float_to_half(float x) {
   const uint32_t u = bits_of(x), sign = u >> 16 & 0x8000, a = u & 0x7FFFFFFF;
   if (a > 0x7F800000) return 0x7FFF;
   if (a >= 0x477FF000) return (uint16_t)(sign | 0x7C00);
-  if (a < 0x38800000) return (uint16_t)(sign | (uint32_t)nearbyintf(float_of(a) * 0x1p24f)); /* subnormal, or the least normal */
+  if (a < 0x38800000)
+    return (uint16_t)(sign | (uint32_t)nearbyintf(float_of(a) * 0x1p24f)); /* subnormal, or the least normal */
   return (uint16_t)(sign | ((a - 0x38000000 + 0xFFF + (a >> 13 & 1)) >> 13));
 }
 
 /* ---- one axis -------------------------------------------------------------------------------------------*/
 /* The one or two texels of an axis, -1: border; `f` is the second one's part in 1/256. */
-struct axis { int32_t i[2]; uint32_t f; };
+struct axis {
+  int32_t i[2];
+  uint32_t f;
+};
 
 static int32_t modulo(int64_t i, int64_t n) { return (int32_t)((i % n + n) % n); }
 static int32_t fold(int64_t i, uint32_t n, unsigned mode) {
@@ -50,7 +63,8 @@ static double whole_part(double x) {
   const double t = (double)(int64_t)x;
   return t > x ? t - 1 : t;
 }
-/* A position in texels, exact, and far outside wherever it is that. Whole multiples of the size, as large floats are, stay such. */
+/* A position in texels, exact, and far outside wherever it is that. Whole multiples of the size, as large floats are,
+ * stay such. */
 static double position(uint32_t bits, uint32_t n, bool normalized) {
   double x = (double)float_of(bits);
   const uint32_t e = bits >> 23 & 255;
@@ -71,7 +85,8 @@ static struct axis placed(double x, uint32_t n, unsigned mode, bool linear, int3
   const int64_t p = (int64_t)whole_part(linear ? 256 * x - 127.5 : 256 * x);
   return between((p >> 8) + offset, linear ? (uint32_t)(p & 255) : 0, n, mode);
 }
-static struct axis along(const struct mx_sampler_form *s, unsigned axis, uint32_t bits, bool whole, uint32_t n, bool linear, int32_t offset) {
+static struct axis along(const struct mx_sampler_form *s, unsigned axis, uint32_t bits, bool whole, uint32_t n,
+                         bool linear, int32_t offset) {
   const unsigned mode = mode_of(s, axis);
   if (whole) return between((int64_t)(int32_t)bits + offset, 0, n, mode);
   return placed(position(bits, n, s->normalized_coords), n, mode, linear, offset);
@@ -79,13 +94,19 @@ static struct axis along(const struct mx_sampler_form *s, unsigned axis, uint32_
 
 /* ---- texels ---------------------------------------------------------------------------------------------*/
 /* A texel's place in its level; x -1: the border. */
-struct place { int32_t x, y, z; };
+struct place {
+  int32_t x, y, z;
+};
 
 /* The channel as it is stored: floats of 16 bits stay such. */
 static uint32_t stored(const struct mx_image_form *f, const struct mx_texels *l, struct place p, unsigned channel) {
   const unsigned char *at = l->bytes + (size_t)p.x * f->texel + (size_t)p.y * l->row + (size_t)p.z * l->slice;
   if (f->bits == 8) return at[channel];
-  if (f->bits == 16) { uint16_t v; memcpy(&v, at + 2 * channel, 2); return v; }
+  if (f->bits == 16) {
+    uint16_t v;
+    memcpy(&v, at + 2 * channel, 2);
+    return v;
+  }
   uint32_t v;
   memcpy(&v, at + 4 * channel, 4);
   return v;
@@ -96,12 +117,14 @@ static uint32_t border(const struct mx_image_form *f, const struct mx_sampler_fo
   if (f->type == MX_TEXEL_FLOAT) return f->bits == 16 ? mx__float_to_half(float_of(given)) : given;
   if (!s->normalized_read || f->bits == 32) return f->bits == 32 ? given : given & ((1u << f->bits) - 1);
   float x = float_of(given);
-  const float least = f->type == MX_TEXEL_SIGNED ? -1 : 0, scale = f->type == MX_TEXEL_SIGNED ? (float)((1u << (f->bits - 1)) - 1) : (float)((1u << f->bits) - 1);
+  const float least = f->type == MX_TEXEL_SIGNED ? -1 : 0,
+              scale = f->type == MX_TEXEL_SIGNED ? (float)((1u << (f->bits - 1)) - 1) : (float)((1u << f->bits) - 1);
   if (!(x > least)) x = x < least ? least : 0;
   if (x > 1) x = 1;
   return (uint32_t)(int32_t)rint((double)x * scale) & ((1u << f->bits) - 1);
 }
-static uint32_t channel_of(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_texels *l, struct place p, unsigned channel) {
+static uint32_t channel_of(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_texels *l,
+                           struct place p, unsigned channel) {
   return p.x < 0 ? border(f, s, channel) : stored(f, l, p, channel);
 }
 static int32_t extended(const struct mx_image_form *f, uint32_t v) {
@@ -121,18 +144,19 @@ static uint32_t alone(const struct mx_image_form *f, const struct mx_sampler_for
 }
 
 /* ---- sums -----------------------------------------------------------------------------------------------*/
-/* Texels of one to four slices (two levels of two), with their weights in 1/256 of the whole; those that take part, perhaps with weight 0. */
+/* Texels of one to four slices (two levels of two), with their weights in 1/256 of the whole; those that take part,
+ * perhaps with weight 0. */
 #define MOST_TEXELS 16
 struct footprint {
   const struct mx_texels *level[MOST_TEXELS];
   struct place at[MOST_TEXELS];
   uint32_t weight[MOST_TEXELS];
   bool takes_part[MOST_TEXELS];
-  unsigned n;              /* a multiple of 4: four of each slice */
+  unsigned n; /* a multiple of 4: four of each slice */
 };
 
-/* Floats whose significands have `digits` bits, as bits of f32: texels of one slice are cut to 4 bits below the last one of
- * the greatest; sums are exact, and rounded once, halves away from zero. */
+/* Floats whose significands have `digits` bits, as bits of f32: texels of one slice are cut to 4 bits below the last
+ * one of the greatest; sums are exact, and rounded once, halves away from zero. */
 static uint32_t float_sum(const struct footprint *p, const uint32_t *v, int digits) {
   const int least = digits == 24 ? -126 : -14, greatest = digits == 24 ? 127 : 15;
   const uint32_t nan = digits == 24 ? 0x7FFFFFFF : 0x7FFFE000;
@@ -194,7 +218,8 @@ static uint32_t float_sum(const struct footprint *p, const uint32_t *v, int digi
   if (exponent > greatest) return sign | 0x7F800000;
   return sign | (uint32_t)(exponent + 127) << 23 | ((uint32_t)m << (24 - digits) & 0x7FFFFF);
 }
-/* The same for one slice of 24-bit floats none of which is infinite or NaN; *usual false: it is not so, or all are zeros. */
+/* The same for one slice of 24-bit floats none of which is infinite or NaN; *usual false: it is not so, or all are
+ * zeros. */
 static uint32_t usual_sum(const uint32_t *v, const uint32_t *weight, bool *usual) {
   uint32_t top = 0, most = 0;
   for (unsigned k = 0; k < 4; k++) {
@@ -236,8 +261,8 @@ static uint32_t integer_sum(const struct mx_image_form *f, const struct footprin
   else sum = (sum + 128) >> 8;
   return bits_of((float)((double)(sum < -32767 ? -32767 : sum) / 32767));
 }
-/* sRGB values: an entry of the table has 8 significant bits, and an exponent that goes by the value; texels of a slice are cut to the
- * greatest exponent's last bit, the sum is rounded to 11 bits, halves up. */
+/* sRGB values: an entry of the table has 8 significant bits, and an exponent that goes by the value; texels of a slice
+ * are cut to the greatest exponent's last bit, the sum is rounded to 11 bits, halves up. */
 static unsigned curve_exponent(uint32_t v) {
   static const uint8_t from[] = {32, 48, 64, 96, 136, 184, 248};
   unsigned e = 0;
@@ -257,7 +282,8 @@ static uint32_t curve_sum(const struct footprint *p, const uint32_t *v) {
   if (width > 11) sum = (sum + (1ull << (width - 12))) >> (width - 11) << (width - 11);
   return sum < 1024 ? 0 : bits_of((float)sum * 0x1p-24f); /* below 2^-14: no f16 that is normal */
 }
-static uint32_t filtered(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct footprint *p, unsigned channel, const float *reference) {
+static uint32_t filtered(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct footprint *p,
+                         unsigned channel, const float *reference) {
   uint32_t v[MOST_TEXELS];
   for (unsigned k = 0; k < p->n; k++) v[k] = p->takes_part[k] ? channel_of(f, s, p->level[k], p->at[k], channel) : 0;
   if (reference) {
@@ -278,7 +304,8 @@ static uint32_t filtered(const struct mx_image_form *f, const struct mx_sampler_
 
 /* ---- images ---------------------------------------------------------------------------------------------*/
 /* Four texels of a slice, by the fractions of x and y, with a share of the whole. */
-static void add_slice(struct footprint *p, const struct mx_texels *l, const struct axis *x, const struct axis *y, int32_t z, uint32_t share) {
+static void add_slice(struct footprint *p, const struct mx_texels *l, const struct axis *x, const struct axis *y,
+                      int32_t z, uint32_t share) {
   const uint32_t a = x->f, b = y->f, x1 = (a * share + 128) >> 8, x0 = share - x1;
   const uint32_t w11 = (x1 * b + 128) >> 8, w10 = x1 - w11, w00 = (x0 * (256 - b) + 128) >> 8, w01 = x0 - w00;
   const uint32_t w[4] = {w00, w10, w01, w11};
@@ -293,7 +320,10 @@ static void add_slice(struct footprint *p, const struct mx_texels *l, const stru
 }
 
 /* The face of a direction, and the place on it from 0 to 1. */
-struct on_face { unsigned face; double u, v; };
+struct on_face {
+  unsigned face;
+  double u, v;
+};
 static struct on_face face_of(double x, double y, double z) {
   const double ax = fabs(x), ay = fabs(y), az = fabs(z);
   double s, t, m;
@@ -318,11 +348,13 @@ static double coordinate(uint32_t bits) {
   const uint32_t e = bits >> 23 & 255;
   return !e || (bits & 0x7FFFFFFF) > 0x7F800000 ? copysign(0, float_of(bits)) : (double)float_of(bits);
 }
-static void add_face(struct footprint *p, const struct mx_texels *l, const struct mx_sampler_form *s, const struct on_face *o, uint32_t cube, bool linear, uint32_t share) {
+static void add_face(struct footprint *p, const struct mx_texels *l, const struct mx_sampler_form *s,
+                     const struct on_face *o, uint32_t cube, bool linear, uint32_t share) {
   const uint32_t n = l->w;
   const int32_t z = (int32_t)(6 * cube), last = (int32_t)n - 1;
   if (!s->seamless || !linear) { /* each face is an image of its own */
-    const struct axis x = placed(o->u * n, n, MX_ADDRESS_CLAMP, linear, 0), y = placed(o->v * n, n, MX_ADDRESS_CLAMP, linear, 0);
+    const struct axis x = placed(o->u * n, n, MX_ADDRESS_CLAMP, linear, 0),
+                      y = placed(o->v * n, n, MX_ADDRESS_CLAMP, linear, 0);
     add_slice(p, l, &x, &y, z + (int32_t)o->face, share);
     return;
   }
@@ -332,7 +364,8 @@ static void add_face(struct footprint *p, const struct mx_texels *l, const struc
   add_slice(p, l, &x, &y, 0, share);
   for (unsigned k = 0; k < 4; k++) {
     const int32_t i = (int32_t)(px >> 8) + (int32_t)(k & 1), j = (int32_t)(py >> 8) + (int32_t)(k >> 1);
-    const bool corner = (i < 0 || i > last) && (j < 0 || j > last); /* three texels meet there: the one that is not there is a neighbour */
+    const bool corner = (i < 0 || i > last) &&
+                        (j < 0 || j > last); /* three texels meet there: the one that is not there is a neighbour */
     p->at[first + k] = beside(o->face, corner ? i < 0 ? 0 : last : i, j, n);
     p->at[first + k].z += z;
   }
@@ -340,7 +373,8 @@ static void add_face(struct footprint *p, const struct mx_texels *l, const struc
 
 static uint32_t clamp_layer(uint32_t layer, uint32_t layers) { return layer < layers ? layer : layers - 1; }
 
-static void add_level(struct footprint *p, const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_sample *at, unsigned level, bool linear, uint32_t share) {
+static void add_level(struct footprint *p, const struct mx_image_form *f, const struct mx_sampler_form *s,
+                      const struct mx_sample *at, unsigned level, bool linear, uint32_t share) {
   const struct mx_texels *l = &f->level[level];
   if (mx__image_is_cube(f->kind)) {
     const struct on_face o = face_of(coordinate(at->x[0]), coordinate(at->x[1]), coordinate(at->x[2]));
@@ -349,7 +383,8 @@ static void add_level(struct footprint *p, const struct mx_image_form *f, const 
   }
   const struct axis x = along(s, 0, at->x[0], at->whole, l->w, linear, at->offset[0]);
   /* images of one dimension are of height 1 and read at 0 */
-  const struct axis y = mx__image_axes(f->kind) > 1 ? along(s, 1, at->x[1], at->whole, l->h, linear, at->offset[1]) : along(s, 1, 0, false, 1, linear, 0);
+  const struct axis y = mx__image_axes(f->kind) > 1 ? along(s, 1, at->x[1], at->whole, l->h, linear, at->offset[1])
+                                                    : along(s, 1, 0, false, 1, linear, 0);
   if (f->kind != MX_ARRAY_3D) {
     add_slice(p, l, &x, &y, mx__image_is_layered(f->kind) ? (int32_t)clamp_layer(at->layer, f->layers) : 0, share);
     return;
@@ -360,7 +395,8 @@ static void add_level(struct footprint *p, const struct mx_image_form *f, const 
   if (z.f) add_slice(p, l, &x, &y, z.i[1], second);
 }
 
-void mx__texture_sample(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_sample *at, uint32_t out[4]) {
+void mx__texture_sample(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_sample *at,
+                        uint32_t out[4]) {
   const bool integers = f->type != MX_TEXEL_FLOAT && (!s->normalized_read || f->bits == 32);
   const bool linear = s->linear && !at->whole && !integers;
   if (f->plain) {
@@ -388,7 +424,8 @@ void mx__texture_sample(const struct mx_image_form *f, const struct mx_sampler_f
   }
 }
 
-void mx__texture_gather(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_sample *at, unsigned channel, uint32_t out[4]) {
+void mx__texture_gather(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_sample *at,
+                        unsigned channel, uint32_t out[4]) {
   static const uint8_t order[4] = {2, 3, 1, 0};
   struct footprint p = {.n = 0};
   add_level(&p, f, s, at, 0, true, 256);
@@ -428,7 +465,8 @@ static double length_of(const double *d, unsigned n) {
   }
   return first + second * 11 / 32;
 }
-int32_t mx__texture_gradient(const struct mx_image_form *f, const struct mx_sampler_form *s, unsigned n, const float *dx, const float *dy) {
+int32_t mx__texture_gradient(const struct mx_image_form *f, const struct mx_sampler_form *s, unsigned n,
+                             const float *dx, const float *dy) {
   const uint32_t size[3] = {f->level[0].w, f->level[0].h, f->level[0].d};
   double a[3], b[3], sum[3], difference[3];
   for (unsigned k = 0; k < n; k++) {
@@ -438,7 +476,8 @@ int32_t mx__texture_gradient(const struct mx_image_form *f, const struct mx_samp
     sum[k] = a[k] + b[k];
     difference[k] = a[k] - b[k];
   }
-  const double of[4] = {length_of(a, n), length_of(b, n), length_of(sum, n) * 11 / 16, length_of(difference, n) * 11 / 16};
+  const double of[4] = {length_of(a, n), length_of(b, n), length_of(sum, n) * 11 / 16,
+                        length_of(difference, n) * 11 / 16};
   double r = 0;
   for (unsigned k = 0; k < 4; k++)
     if (of[k] > r) r = of[k];

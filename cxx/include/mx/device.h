@@ -15,12 +15,17 @@ typedef unsigned int __mx_mask;
 
 /* ---- between lanes ----------------------------------------------------------------------------------------------*/
 #define __MX_SHUFFLE(t_, c_, s_) \
-  __MX_SHUFFLE_(t_, c_, s_, "__shfl_sync", __shfl_sync, int) __MX_SHUFFLE_(t_, c_, s_, "__shfl_up_sync", __shfl_up_sync, unsigned int) \
-  __MX_SHUFFLE_(t_, c_, s_, "__shfl_down_sync", __shfl_down_sync, unsigned int) __MX_SHUFFLE_(t_, c_, s_, "__shfl_xor_sync", __shfl_xor_sync, int)
+  __MX_SHUFFLE_(t_, c_, s_, "__shfl_sync", __shfl_sync, int) \
+  __MX_SHUFFLE_(t_, c_, s_, "__shfl_up_sync", __shfl_up_sync, unsigned int) \
+  __MX_SHUFFLE_(t_, c_, s_, "__shfl_down_sync", __shfl_down_sync, unsigned int) \
+  __MX_SHUFFLE_(t_, c_, s_, "__shfl_xor_sync", __shfl_xor_sync, int)
 #define __MX_SHUFFLE_(t_, c_, s_, name_, fn_, how_) \
   __MX_DEVICE t_ fn_(__mx_mask mask, t_ var, how_ lane, int width = warpSize) { \
     t_ r; \
-    __asm__ volatile(name_ s_ " %0, %1, %2, %3, %4;" : "=" c_(r) : __MX_MASK(mask), c_(var), "r"(lane), "r"(width) : "memory"); \
+    __asm__ volatile(name_ s_ " %0, %1, %2, %3, %4;" \
+                     : "=" c_(r) \
+                     : __MX_MASK(mask), c_(var), "r"(lane), "r"(width) \
+                     : "memory"); \
     return r; \
   }
 __MX_SHUFFLE(int, "r", ".s32")
@@ -43,7 +48,10 @@ __MX_SHUFFLE(double, "d", ".f64")
   __MX_DEVICE __mx_mask __match_all_sync(__mx_mask mask, t_ value, int *pred) { \
     __mx_mask r; \
     int all; \
-    __asm__ volatile("__match_all_sync" s_ " %0, %1, %2, %3;" : "=" __MX_MASK(r), "=r"(all) : __MX_MASK(mask), c_(value) : "memory"); \
+    __asm__ volatile("__match_all_sync" s_ " %0, %1, %2, %3;" \
+                     : "=" __MX_MASK(r), "=r"(all) \
+                     : __MX_MASK(mask), c_(value) \
+                     : "memory"); \
     *pred = all; \
     return r; \
   }
@@ -57,11 +65,15 @@ __MX_MATCH(unsigned long long, "l", ".u64")
 __MX_MATCH(double, "d", ".f64")
 #undef __MX_MATCH
 
-__MX_DEVICE void __syncwarp(__mx_mask mask = (__mx_mask)-1) { __asm__ volatile("__syncwarp %0;" : : __MX_MASK(mask) : "memory"); }
+__MX_DEVICE void __syncwarp(__mx_mask mask = (__mx_mask)-1) {
+  __asm__ volatile("__syncwarp %0;" : : __MX_MASK(mask) : "memory");
+}
 #if __MX_LANES == 64
 #define __MX_SHUFFLE(t_, c_) \
-  __MX_SHUFFLE_(t_, c_, "__shfl", __shfl, int) __MX_SHUFFLE_(t_, c_, "__shfl_up", __shfl_up, unsigned int) \
-  __MX_SHUFFLE_(t_, c_, "__shfl_down", __shfl_down, unsigned int) __MX_SHUFFLE_(t_, c_, "__shfl_xor", __shfl_xor, int)
+  __MX_SHUFFLE_(t_, c_, "__shfl", __shfl, int) \
+  __MX_SHUFFLE_(t_, c_, "__shfl_up", __shfl_up, unsigned int) \
+  __MX_SHUFFLE_(t_, c_, "__shfl_down", __shfl_down, unsigned int) \
+  __MX_SHUFFLE_(t_, c_, "__shfl_xor", __shfl_xor, int)
 #define __MX_SHUFFLE_(t_, c_, name_, fn_, how_) \
   __MX_DEVICE t_ fn_(t_ var, how_ lane, int width = warpSize) { \
     t_ r; \
@@ -80,28 +92,39 @@ __MX_SHUFFLE(float, "f")
   template <class T> __MX_DEVICE T name_(const T *address) { return *address; }
 #define __MX_STORE(name_) \
   template <class T> __MX_DEVICE void name_(T *address, T value) { *address = value; }
-__MX_LOAD(__ldg) __MX_LOAD(__ldca) __MX_LOAD(__ldcg) __MX_LOAD(__ldcs) __MX_LOAD(__ldlu) __MX_LOAD(__ldcv)
-__MX_STORE(__stwb) __MX_STORE(__stcg) __MX_STORE(__stcs) __MX_STORE(__stwt)
+__MX_LOAD(__ldg)
+__MX_LOAD(__ldca)
+__MX_LOAD(__ldcg)
+__MX_LOAD(__ldcs)
+__MX_LOAD(__ldlu)
+__MX_LOAD(__ldcv)
+__MX_STORE(__stwb)
+__MX_STORE(__stcg)
+__MX_STORE(__stcs)
+__MX_STORE(__stwt)
 #undef __MX_LOAD
 #undef __MX_STORE
 /* where long is as wide as long long, which alone is in the guides' list */
-__MX_DEVICE unsigned long atomicAdd(unsigned long *address, unsigned long val) { return atomicAdd((unsigned long long *)address, (unsigned long long)val); }
+__MX_DEVICE unsigned long atomicAdd(unsigned long *address, unsigned long val) {
+  return atomicAdd((unsigned long long *)address, (unsigned long long)val);
+}
 __MX_DEVICE void *__nv_aligned_device_malloc(size_t size, size_t align) {
   void *r;
   __asm__ volatile("__nv_aligned_device_malloc %0, %1, %2;" : "=l"(r) : "l"(size), "l"(align) : "memory");
   return r;
 }
 
-/* ---- hints -----------------------------------------------------------------------------------------------------------*/
+/* ---- hints ------------------------------------------------------------------------------------------------------*/
 __MX_DEVICE void __assume(bool exp) { __builtin_assume(exp); }
 #define __prof_trigger(counter_) __asm__ volatile("__prof_trigger %0;" : : "n"(counter_) : "memory")
 
-/* ---- what clang's headers leave out of the mathematical functions -------------------------------------------------*/
+/* ---- what clang's headers leave out of the mathematical functions -----------------------------------------------*/
 /* of two integers the wider type, without a sign if one has none; of two NaN the first */
 #define __MX_SMALLER_LARGER(t_, a_, b_) \
   __MX_BOTH t_ max(a_ a, b_ b) { return (t_)a > (t_)b ? (t_)a : (t_)b; } \
   __MX_BOTH t_ min(a_ a, b_ b) { return (t_)a < (t_)b ? (t_)a : (t_)b; }
-#define __MX_SIGNS(s_, u_) __MX_SMALLER_LARGER(u_, u_, u_) __MX_SMALLER_LARGER(u_, u_, s_) __MX_SMALLER_LARGER(u_, s_, u_)
+#define __MX_SIGNS(s_, u_) \
+  __MX_SMALLER_LARGER(u_, u_, u_) __MX_SMALLER_LARGER(u_, u_, s_) __MX_SMALLER_LARGER(u_, s_, u_)
 __MX_SIGNS(int, unsigned int)
 __MX_SIGNS(long, unsigned long)
 __MX_SIGNS(long long, unsigned long long)
@@ -127,14 +150,48 @@ __MX_SMALLER_LARGER(double, double, float, )
   __MX_DEVICE r_ name_(float a) { return name_##f(a); }
 #define __MX_FLOAT2(name_, b_) \
   __MX_DEVICE float name_(float a, b_ b) { return name_##f(a, b); }
-__MX_FLOAT1(float, acosh) __MX_FLOAT1(float, asinh) __MX_FLOAT1(float, atanh) __MX_FLOAT1(float, cbrt) __MX_FLOAT1(float, erf) __MX_FLOAT1(float, erfc)
-__MX_FLOAT1(float, exp2) __MX_FLOAT1(float, expm1) __MX_FLOAT1(float, lgamma) __MX_FLOAT1(float, log1p) __MX_FLOAT1(float, log2) __MX_FLOAT1(float, logb)
-__MX_FLOAT1(float, nearbyint) __MX_FLOAT1(float, rint) __MX_FLOAT1(float, round) __MX_FLOAT1(float, tgamma) __MX_FLOAT1(float, trunc)
-__MX_FLOAT1(float, rsqrt) __MX_FLOAT1(float, rcbrt) __MX_FLOAT1(float, sinpi) __MX_FLOAT1(float, cospi) __MX_FLOAT1(float, exp10)
-__MX_FLOAT1(float, erfinv) __MX_FLOAT1(float, erfcinv) __MX_FLOAT1(float, erfcx) __MX_FLOAT1(float, normcdf) __MX_FLOAT1(float, normcdfinv)
-__MX_FLOAT1(int, ilogb) __MX_FLOAT1(long, lrint) __MX_FLOAT1(long, lround) __MX_FLOAT1(long long, llrint) __MX_FLOAT1(long long, llround)
-__MX_FLOAT2(copysign, float) __MX_FLOAT2(fdim, float) __MX_FLOAT2(fmax, float) __MX_FLOAT2(fmin, float) __MX_FLOAT2(hypot, float)
-__MX_FLOAT2(nextafter, float) __MX_FLOAT2(remainder, float) __MX_FLOAT2(scalbln, long) __MX_FLOAT2(scalbn, int) __MX_FLOAT2(rhypot, float)
+__MX_FLOAT1(float, acosh)
+__MX_FLOAT1(float, asinh)
+__MX_FLOAT1(float, atanh)
+__MX_FLOAT1(float, cbrt)
+__MX_FLOAT1(float, erf)
+__MX_FLOAT1(float, erfc)
+__MX_FLOAT1(float, exp2)
+__MX_FLOAT1(float, expm1)
+__MX_FLOAT1(float, lgamma)
+__MX_FLOAT1(float, log1p)
+__MX_FLOAT1(float, log2)
+__MX_FLOAT1(float, logb)
+__MX_FLOAT1(float, nearbyint)
+__MX_FLOAT1(float, rint)
+__MX_FLOAT1(float, round)
+__MX_FLOAT1(float, tgamma)
+__MX_FLOAT1(float, trunc)
+__MX_FLOAT1(float, rsqrt)
+__MX_FLOAT1(float, rcbrt)
+__MX_FLOAT1(float, sinpi)
+__MX_FLOAT1(float, cospi)
+__MX_FLOAT1(float, exp10)
+__MX_FLOAT1(float, erfinv)
+__MX_FLOAT1(float, erfcinv)
+__MX_FLOAT1(float, erfcx)
+__MX_FLOAT1(float, normcdf)
+__MX_FLOAT1(float, normcdfinv)
+__MX_FLOAT1(int, ilogb)
+__MX_FLOAT1(long, lrint)
+__MX_FLOAT1(long, lround)
+__MX_FLOAT1(long long, llrint)
+__MX_FLOAT1(long long, llround)
+__MX_FLOAT2(copysign, float)
+__MX_FLOAT2(fdim, float)
+__MX_FLOAT2(fmax, float)
+__MX_FLOAT2(fmin, float)
+__MX_FLOAT2(hypot, float)
+__MX_FLOAT2(nextafter, float)
+__MX_FLOAT2(remainder, float)
+__MX_FLOAT2(scalbln, long)
+__MX_FLOAT2(scalbn, int)
+__MX_FLOAT2(rhypot, float)
 #undef __MX_FLOAT1
 #undef __MX_FLOAT2
 __MX_DEVICE float fma(float a, float b, float c) { return fmaf(a, b, c); }
@@ -148,7 +205,8 @@ __MX_DEVICE float __tanhf(float a) {
 }
 
 #define __MX_DOT(t_, s_) \
-  __MX_DOT_(t_, "__dp4a", s_, __dp4a) __MX_DOT_(t_, "__dp2a_lo", s_, __dp2a_lo) __MX_DOT_(t_, "__dp2a_hi", s_, __dp2a_hi)
+  __MX_DOT_(t_, "__dp4a", s_, __dp4a) \
+  __MX_DOT_(t_, "__dp2a_lo", s_, __dp2a_lo) __MX_DOT_(t_, "__dp2a_hi", s_, __dp2a_hi)
 #define __MX_DOT_(t_, name_, s_, fn_) \
   __MX_DEVICE t_ fn_(t_ a, t_ b, t_ c) { \
     t_ r; \

@@ -3,7 +3,8 @@
 #define MX_CXX_HALF_H
 #include "mx/vector.h"
 
-/* The bits of a float as those of a half, rounded to the nearest, and back: for the host, which may have no instruction for it. */
+/* The bits of a float as those of a half, rounded to the nearest, and back: for the host, which may have no instruction
+ * for it. */
 __MX_HOST unsigned short __mx_half_bits(float f) {
   unsigned u = __builtin_bit_cast(unsigned, f), sign = u >> 16 & 0x8000, a = u & 0x7FFFFFFF;
   if (a > 0x7F800000) return 0x7FFF;

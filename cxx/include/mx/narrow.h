@@ -1,9 +1,14 @@
-/* A 16-bit floating-point type and its pair; included once for each, with the names defined that half.h and bfloat16.h give. On the host,
- * arithmetic goes through float, which has more than twice the bits, so that its rounding before does no harm. */
+/* A 16-bit floating-point type and its pair; included once for each, with the names defined that half.h and bfloat16.h
+ * give. On the host, arithmetic goes through float, which has more than twice the bits, so that its rounding before
+ * does no harm. */
 struct __MX_T2;
 struct __MX_T;
-struct __attribute__((aligned(2))) __MX_RAW { unsigned short x; };
-struct __attribute__((aligned(4))) __MX_RAW2 { unsigned short x, y; };
+struct __attribute__((aligned(2))) __MX_RAW {
+  unsigned short x;
+};
+struct __attribute__((aligned(4))) __MX_RAW2 {
+  unsigned short x, y;
+};
 
 struct __attribute__((aligned(2))) __MX_T {
   unsigned short __x;
@@ -35,7 +40,9 @@ struct __attribute__((aligned(2))) __MX_T {
   __attribute__((host, device)) explicit operator short() const { return (short)(float)*this; }
   __attribute__((host, device)) explicit operator unsigned short() const { return (unsigned short)(float)*this; }
   __attribute__((host, device)) explicit operator long long() const { return (long long)(float)*this; }
-  __attribute__((host, device)) explicit operator unsigned long long() const { return (unsigned long long)(float)*this; }
+  __attribute__((host, device)) explicit operator unsigned long long() const {
+    return (unsigned long long)(float)*this;
+  }
   __attribute__((host, device)) __MX_T &operator=(float f) { return *this = __MX_T(f); }
   __attribute__((host, device)) __MX_T &operator=(double f) { return *this = __MX_T(f); }
   __attribute__((host, device)) __MX_T &operator=(int i) { return *this = __MX_T(i); }
@@ -51,7 +58,7 @@ struct __attribute__((aligned(4))) __MX_T2 {
 
 #include __MX_FUNCTIONS
 
-/* ---- the same names on the host --------------------------------------------------------------------------------------*/
+/* ---- the same names on the host ---------------------------------------------------------------------------------*/
 __MX_HOST __MX_T __MX_NAME(__float2, )(float f) { return __MX_T(f); }
 __MX_HOST __MX_T __MX_NAME(__float2, _rn)(float f) { return __MX_T(f); }
 __MX_HOST __MX_T __MX_NAME(__double2, )(double f) { return __MX_T(f); }
@@ -73,7 +80,7 @@ __MX_HOST __MX_T __MX_NAME(__ushort_as_, )(unsigned short i) { return __MX_RAW{i
 __MX_HOST __MX_T __MX_NAME(__short_as_, )(short i) { return __MX_RAW{(unsigned short)i}; }
 __MX_HOST bool __hisnan(__MX_T a) { return (a.__x & 0x7FFF) > (__MX_BITS(__builtin_inff())); }
 
-/* ---- operators -------------------------------------------------------------------------------------------------------------*/
+/* ---- operators --------------------------------------------------------------------------------------------------*/
 #define __MX_HOST_ARITHMETIC(name_, name2_, op_) \
   __MX_HOST __MX_T name_(__MX_T a, __MX_T b) { return __MX_T((float)a op_(float) b); } \
   __MX_HOST __MX_T2 name2_(__MX_T2 a, __MX_T2 b) { return __MX_T2(name_(a.x, b.x), name_(a.y, b.y)); }

@@ -1,6 +1,6 @@
-/* Before every source: mxcc includes it, as other compilers of this language include their own headers. The order is the one in
- * which clang's own headers for this language go together; they bring threadIdx and the mathematical functions, which become
- * calls of __nv_NAME, and mx's assembler knows these names. */
+/* Before every source: mxcc includes it, as other compilers of this language include their own headers. The order is
+ * the one in which clang's own headers for this language go together; they bring threadIdx and the mathematical
+ * functions, which become calls of __nv_NAME, and mx's assembler knows these names. */
 #ifndef MX_CXX_PRELUDE_H
 #define MX_CXX_PRELUDE_H
 #include "mx/keywords.h"
@@ -48,8 +48,10 @@ __device__ int vprintf(const char *, const char *);
 __device__ int printf(const char *, ...);
 __device__ void free(void *) __attribute__((nothrow));
 __device__ void *malloc(size_t) __attribute__((nothrow, malloc));
-__device__ void __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t size) __attribute__((noreturn));
-static __device__ __attribute__((noreturn)) inline void __assert_fail(const char *message, const char *file, unsigned line, const char *function) __THROW {
+__device__ void __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t size)
+    __attribute__((noreturn));
+static __device__ __attribute__((noreturn)) inline void __assert_fail(const char *message, const char *file,
+                                                                      unsigned line, const char *function) __THROW {
   __assertfail(message, file, line, function, sizeof(char));
 }
 }

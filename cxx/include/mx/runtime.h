@@ -26,7 +26,9 @@ cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int fl
 cudaError_t cudaSetValidDevices(int *devices, int count);
 cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *prop, int device);
 #ifdef __cplusplus
-static inline cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) { return cudaGetDeviceProperties_v2(prop, device); }
+static inline cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
+  return cudaGetDeviceProperties_v2(prop, device);
+}
 #endif
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop);
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device);
@@ -67,34 +69,38 @@ cudaError_t cudaHostRegister(void *p, size_t size, unsigned int flags);
 cudaError_t cudaHostUnregister(void *p);
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t count, enum cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream __MX_DEFAULT(0));
-cudaError_t cudaMemcpy2D(void *to, size_t topitch, const void *from, size_t frompitch, size_t width, size_t height, enum cudaMemcpyKind kind);
-cudaError_t cudaMemcpy2DAsync(void *to, size_t topitch, const void *from, size_t frompitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-                              cudaStream_t stream __MX_DEFAULT(0));
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t count, enum cudaMemcpyKind kind,
+                            cudaStream_t stream __MX_DEFAULT(0));
+cudaError_t cudaMemcpy2D(void *to, size_t topitch, const void *from, size_t frompitch, size_t width, size_t height,
+                         enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DAsync(void *to, size_t topitch, const void *from, size_t frompitch, size_t width, size_t height,
+                              enum cudaMemcpyKind kind, cudaStream_t stream __MX_DEFAULT(0));
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p);
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream __MX_DEFAULT(0));
 cudaError_t cudaMemcpyPeer(void *to, int todevice, const void *from, int fromdevice, size_t count);
-cudaError_t cudaMemcpyPeerAsync(void *to, int todevice, const void *from, int fromdevice, size_t count, cudaStream_t stream __MX_DEFAULT(0));
+cudaError_t cudaMemcpyPeerAsync(void *to, int todevice, const void *from, int fromdevice, size_t count,
+                                cudaStream_t stream __MX_DEFAULT(0));
 cudaError_t cudaMemset(void *to, int value, size_t count);
 cudaError_t cudaMemsetAsync(void *to, int value, size_t count, cudaStream_t stream __MX_DEFAULT(0));
 cudaError_t cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height);
-cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream __MX_DEFAULT(0));
+cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream __MX_DEFAULT(0));
 cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent);
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t count, size_t offset __MX_DEFAULT(0),
                                enum cudaMemcpyKind kind __MX_DEFAULT(cudaMemcpyHostToDevice));
 cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t count, size_t offset __MX_DEFAULT(0),
                                  enum cudaMemcpyKind kind __MX_DEFAULT(cudaMemcpyDeviceToHost));
-cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t count, size_t offset, enum cudaMemcpyKind kind,
-                                    cudaStream_t stream __MX_DEFAULT(0));
-cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
-                                      cudaStream_t stream __MX_DEFAULT(0));
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t count, size_t offset,
+                                    enum cudaMemcpyKind kind, cudaStream_t stream __MX_DEFAULT(0));
+cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t count, size_t offset,
+                                      enum cudaMemcpyKind kind, cudaStream_t stream __MX_DEFAULT(0));
 cudaError_t cudaGetSymbolAddress(void **p, const void *symbol);
 cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p);
 cudaError_t cudaMemPrefetchAsync(const void *p, size_t count, int device, cudaStream_t stream __MX_DEFAULT(0));
 cudaError_t cudaMemAdvise(const void *p, size_t count, enum cudaMemoryAdvise advice, int device);
 
-/* ---- streams, events ----------------------------------------------------------------------------------------------*/
+/* ---- streams, events --------------------------------------------------------------------------------------------*/
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority);
@@ -106,90 +112,124 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t fn, 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *user);
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority);
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *p, size_t length __MX_DEFAULT(0), unsigned int flags __MX_DEFAULT(cudaMemAttachSingle));
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *p, size_t length __MX_DEFAULT(0),
+                                     unsigned int flags __MX_DEFAULT(cudaMemAttachSingle));
 cudaError_t cudaEventCreate(cudaEvent_t *event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream __MX_DEFAULT(0));
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream __MX_DEFAULT(0), unsigned int flags __MX_DEFAULT(0));
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream __MX_DEFAULT(0),
+                                     unsigned int flags __MX_DEFAULT(0));
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------*/
-cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream);
-cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream);
+/* ---- kernels ----------------------------------------------------------------------------------------------------*/
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
+                             cudaStream_t stream);
+cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
+                                        cudaStream_t stream);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **args);
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function);
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value);
 cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config);
 cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config);
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads, size_t shared);
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads, size_t shared, unsigned int flags);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads,
+                                                          size_t shared);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
+                                                                   size_t shared, unsigned int flags);
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function, int blocks, int threads);
 
-/* ---- what compilers call --------------------------------------------------------------------------------------------*/
+/* ---- what compilers call ----------------------------------------------------------------------------------------*/
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);
 void __cudaUnregisterFatBinary(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *deviceFunction, const char *name, int threadLimit, void *tid, void *bid,
-                            void *blockDimension, void *gridDimension, int *warp);
-void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int external, size_t size, int constant, int global);
-void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int external, size_t size, int constant, int global);
+void __cudaRegisterFunction(void **handle, const char *host, char *deviceFunction, const char *name, int threadLimit,
+                            void *tid, void *bid, void *blockDimension, void *gridDimension, int *warp);
+void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int external, size_t size,
+                       int constant, int global);
+void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int external, size_t size,
+                              int constant, int global);
 char __cudaInitModule(void **handle);
-unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared __MX_DEFAULT(0), struct CUstream_st *stream __MX_DEFAULT(0));
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared __MX_DEFAULT(0),
+                                         struct CUstream_st *stream __MX_DEFAULT(0));
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function);
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream);
-cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                               cudaStream_t stream);
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                    cudaStream_t stream);
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *symbol);
 
 #ifdef __cplusplus
 }
 static inline struct cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return cudaExtent{w, h, d}; }
 static inline struct cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return cudaPos{x, y, z}; }
-static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t x, size_t y) { return cudaPitchedPtr{p, pitch, x, y}; }
+static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t x, size_t y) {
+  return cudaPitchedPtr{p, pitch, x, y};
+}
 
-/* ---- forms for any type ------------------------------------------------------------------------------------------------*/
+/* ---- forms for any type -----------------------------------------------------------------------------------------*/
 template <class T> static inline cudaError_t cudaMalloc(T **p, size_t size) { return cudaMalloc((void **)p, size); }
-template <class T> static inline cudaError_t cudaMallocAsync(T **p, size_t size, cudaStream_t stream) { return cudaMallocAsync((void **)p, size, stream); }
-template <class T> static inline cudaError_t cudaMallocManaged(T **p, size_t size, unsigned int flags = cudaMemAttachGlobal) {
+template <class T> static inline cudaError_t cudaMallocAsync(T **p, size_t size, cudaStream_t stream) {
+  return cudaMallocAsync((void **)p, size, stream);
+}
+template <class T>
+static inline cudaError_t cudaMallocManaged(T **p, size_t size, unsigned int flags = cudaMemAttachGlobal) {
   return cudaMallocManaged((void **)p, size, flags);
 }
-template <class T> static inline cudaError_t cudaMallocHost(T **p, size_t size, unsigned int flags = 0) { return cudaHostAlloc((void **)p, size, flags); }
-template <class T> static inline cudaError_t cudaHostAlloc(T **p, size_t size, unsigned int flags) { return cudaHostAlloc((void **)p, size, flags); }
+template <class T> static inline cudaError_t cudaMallocHost(T **p, size_t size, unsigned int flags = 0) {
+  return cudaHostAlloc((void **)p, size, flags);
+}
+template <class T> static inline cudaError_t cudaHostAlloc(T **p, size_t size, unsigned int flags) {
+  return cudaHostAlloc((void **)p, size, flags);
+}
 template <class T> static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height) {
   return cudaMallocPitch((void **)p, pitch, width, height);
 }
 template <class T> static inline cudaError_t cudaHostGetDevicePointer(T **device, void *host, unsigned int flags) {
   return cudaHostGetDevicePointer((void **)device, host, flags);
 }
-template <class T> static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t count, size_t offset = 0,
-                                                                enum cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+template <class T>
+static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t count, size_t offset = 0,
+                                             enum cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
   return cudaMemcpyToSymbol((const void *)&symbol, from, count, offset, kind);
 }
-template <class T> static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t count, size_t offset = 0,
-                                                                  enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+template <class T>
+static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t count, size_t offset = 0,
+                                               enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
   return cudaMemcpyFromSymbol(to, (const void *)&symbol, count, offset, kind);
 }
-template <class T> static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t count, size_t offset = 0,
-                                                                     enum cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0) {
+template <class T>
+static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t count, size_t offset = 0,
+                                                  enum cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                                  cudaStream_t stream = 0) {
   return cudaMemcpyToSymbolAsync((const void *)&symbol, from, count, offset, kind, stream);
 }
-template <class T> static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t count, size_t offset = 0,
-                                                                       enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0) {
+template <class T>
+static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t count, size_t offset = 0,
+                                                    enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                                                    cudaStream_t stream = 0) {
   return cudaMemcpyFromSymbolAsync(to, (const void *)&symbol, count, offset, kind, stream);
 }
-template <class T> static inline cudaError_t cudaGetSymbolAddress(void **p, const T &symbol) { return cudaGetSymbolAddress(p, (const void *)&symbol); }
-template <class T> static inline cudaError_t cudaGetSymbolSize(size_t *size, const T &symbol) { return cudaGetSymbolSize(size, (const void *)&symbol); }
-template <class T> static inline cudaError_t cudaLaunchKernel(T *function, dim3 grid, dim3 block, void **args, size_t shared = 0, cudaStream_t stream = 0) {
+template <class T> static inline cudaError_t cudaGetSymbolAddress(void **p, const T &symbol) {
+  return cudaGetSymbolAddress(p, (const void *)&symbol);
+}
+template <class T> static inline cudaError_t cudaGetSymbolSize(size_t *size, const T &symbol) {
+  return cudaGetSymbolSize(size, (const void *)&symbol);
+}
+template <class T>
+static inline cudaError_t cudaLaunchKernel(T *function, dim3 grid, dim3 block, void **args, size_t shared = 0,
+                                           cudaStream_t stream = 0) {
   return cudaLaunchKernel((const void *)function, grid, block, args, shared, stream);
 }
-template <class T> static inline cudaError_t cudaLaunchCooperativeKernel(T *function, dim3 grid, dim3 block, void **args, size_t shared = 0,
-                                                                         cudaStream_t stream = 0) {
+template <class T>
+static inline cudaError_t cudaLaunchCooperativeKernel(T *function, dim3 grid, dim3 block, void **args,
+                                                      size_t shared = 0, cudaStream_t stream = 0) {
   return cudaLaunchCooperativeKernel((const void *)function, grid, block, args, shared, stream);
 }
-template <class... P, class... A> static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*function)(P...), A &&...args) {
+template <class... P, class... A>
+static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*function)(P...), A &&...args) {
   return [&](P... values) {
     void *list[] = {(void *)&values..., nullptr};
     return cudaLaunchKernelExC(config, (const void *)function, list);
@@ -198,17 +238,21 @@ template <class... P, class... A> static inline cudaError_t cudaLaunchKernelEx(c
 template <class T> static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, T *function) {
   return cudaFuncGetAttributes(attributes, (const void *)function);
 }
-template <class T> static inline cudaError_t cudaFuncSetAttribute(T *function, enum cudaFuncAttribute attribute, int value) {
+template <class T>
+static inline cudaError_t cudaFuncSetAttribute(T *function, enum cudaFuncAttribute attribute, int value) {
   return cudaFuncSetAttribute((const void *)function, attribute, value);
 }
 template <class T> static inline cudaError_t cudaFuncSetCacheConfig(T *function, enum cudaFuncCache config) {
   return cudaFuncSetCacheConfig((const void *)function, config);
 }
-template <class T> static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T function, int threads, size_t shared) {
+template <class T>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T function, int threads,
+                                                                        size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)function, threads, shared);
 }
 template <class T, class F>
-static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid, int *block, T function, F bytesOf, int limit = 0) {
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid, int *block, T function, F bytesOf,
+                                                                         int limit = 0) {
   struct cudaFuncAttributes a;
   cudaError_t e = cudaFuncGetAttributes(&a, (const void *)function);
   if (e != cudaSuccess) return e;
@@ -217,17 +261,25 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *gr
   if ((e = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess) return e;
   if (limit <= 0 || limit > a.maxThreadsPerBlock) limit = a.maxThreadsPerBlock;
   *block = *grid = 0;
-  for (int threads = limit; threads > 0; threads = threads % __MX_LANES ? threads / __MX_LANES * __MX_LANES : threads - __MX_LANES) {
+  for (int threads = limit; threads > 0;
+       threads = threads % __MX_LANES ? threads / __MX_LANES * __MX_LANES : threads - __MX_LANES) {
     int blocks = 0;
-    if ((e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, (const void *)function, threads, bytesOf(threads))) != cudaSuccess) return e;
+    if ((e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, (const void *)function, threads,
+                                                           bytesOf(threads))) != cudaSuccess)
+      return e;
     if (blocks * threads > most) most = blocks * threads, *block = threads, *grid = blocks * processors;
   }
   return cudaSuccess;
 }
-template <class T> static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, T function, size_t shared = 0, int limit = 0) {
-  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, function, [=](int) { return shared; }, limit);
+template <class T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, T function, size_t shared = 0,
+                                                             int limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+      grid, block, function, [=](int) { return shared; }, limit);
 }
-static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags) { return cudaEventCreateWithFlags(event, flags); }
+static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags) {
+  return cudaEventCreateWithFlags(event, flags);
+}
 #endif
 #undef __MX_DEFAULT
 

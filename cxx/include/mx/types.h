@@ -7,7 +7,9 @@
 #include "mx/vector.h"
 #else
 #include <stdbool.h>
-typedef struct dim3 { unsigned int x, y, z; } dim3;
+typedef struct dim3 {
+  unsigned int x, y, z;
+} dim3;
 #endif
 
 /* X(name, number, text) */
@@ -71,7 +73,9 @@ typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
 typedef struct CUfunc_st *cudaFunction_t;
 typedef struct CUkern_st *cudaKernel_t;
-typedef struct CUuuid_st { char bytes[16]; } cudaUUID_t;
+typedef struct CUuuid_st {
+  char bytes[16];
+} cudaUUID_t;
 #define cudaStreamLegacy ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 
@@ -119,10 +123,24 @@ enum cudaLimit {
   cudaLimitMaxL2FetchGranularity = 5,
   cudaLimitPersistingL2CacheSize = 6
 };
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
-enum cudaSharedMemConfig { cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte };
+enum cudaFuncCache {
+  cudaFuncCachePreferNone,
+  cudaFuncCachePreferShared,
+  cudaFuncCachePreferL1,
+  cudaFuncCachePreferEqual
+};
+enum cudaSharedMemConfig {
+  cudaSharedMemBankSizeDefault,
+  cudaSharedMemBankSizeFourByte,
+  cudaSharedMemBankSizeEightByte
+};
 enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
-enum cudaComputeMode { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
+enum cudaComputeMode {
+  cudaComputeModeDefault,
+  cudaComputeModeExclusive,
+  cudaComputeModeProhibited,
+  cudaComputeModeExclusiveProcess
+};
 enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1,
   cudaMemAdviseUnsetReadMostly,
@@ -138,21 +156,58 @@ enum cudaFuncAttribute {
 
 /* X(name, number, value): what a device says of itself; of what an expression in the runtime's device.c gives. */
 #define MX_CUDA_ATTRIBUTES(X) \
-  X(MaxThreadsPerBlock, 1, p.maxThreadsPerBlock) X(MaxBlockDimX, 2, p.maxThreadsDim[0]) X(MaxBlockDimY, 3, p.maxThreadsDim[1]) \
-  X(MaxBlockDimZ, 4, p.maxThreadsDim[2]) X(MaxGridDimX, 5, p.maxGridSize[0]) X(MaxGridDimY, 6, p.maxGridSize[1]) \
-  X(MaxGridDimZ, 7, p.maxGridSize[2]) X(MaxSharedMemoryPerBlock, 8, p.sharedMemPerBlock) X(TotalConstantMemory, 9, p.totalConstMem) \
-  X(WarpSize, 10, p.warpSize) X(MaxPitch, 11, p.memPitch) X(MaxRegistersPerBlock, 12, p.regsPerBlock) X(ClockRate, 13, p.clockRate) \
-  X(TextureAlignment, 14, p.textureAlignment) X(GpuOverlap, 15, 1) X(MultiProcessorCount, 16, p.multiProcessorCount) \
-  X(KernelExecTimeout, 17, 0) X(Integrated, 18, 0) X(CanMapHostMemory, 19, 1) X(ComputeMode, 20, 0) X(ConcurrentKernels, 31, 1) \
-  X(EccEnabled, 32, 0) X(PciBusId, 33, p.pciBusID) X(PciDeviceId, 34, p.pciDeviceID) X(TccDriver, 35, 0) X(MemoryClockRate, 36, p.memoryClockRate) \
-  X(GlobalMemoryBusWidth, 37, p.memoryBusWidth) X(L2CacheSize, 38, p.l2CacheSize) X(MaxThreadsPerMultiProcessor, 39, p.maxThreadsPerMultiProcessor) \
-  X(AsyncEngineCount, 40, p.asyncEngineCount) X(UnifiedAddressing, 41, 1) X(PciDomainId, 50, 0) X(ComputeCapabilityMajor, 75, p.major) \
-  X(ComputeCapabilityMinor, 76, p.minor) X(StreamPrioritiesSupported, 78, 1) X(GlobalL1CacheSupported, 79, 1) X(LocalL1CacheSupported, 80, 1) \
-  X(MaxSharedMemoryPerMultiprocessor, 81, p.sharedMemPerMultiprocessor) X(MaxRegistersPerMultiprocessor, 82, p.regsPerMultiprocessor) \
-  X(ManagedMemory, 83, 1) X(IsMultiGpuBoard, 84, 0) X(MultiGpuBoardGroupID, 85, 0) X(HostNativeAtomicSupported, 86, 1) \
-  X(SingleToDoublePrecisionPerfRatio, 87, 2) X(PageableMemoryAccess, 88, 0) X(ConcurrentManagedAccess, 89, 1) X(ComputePreemptionSupported, 90, 1) \
-  X(CanUseHostPointerForRegisteredMem, 91, 0) X(CooperativeLaunch, 95, 1) X(CooperativeMultiDeviceLaunch, 96, 0) \
-  X(MaxSharedMemoryPerBlockOptin, 97, p.sharedMemPerBlockOptin) X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor) \
+  X(MaxThreadsPerBlock, 1, p.maxThreadsPerBlock) \
+  X(MaxBlockDimX, 2, p.maxThreadsDim[0]) \
+  X(MaxBlockDimY, 3, p.maxThreadsDim[1]) \
+  X(MaxBlockDimZ, 4, p.maxThreadsDim[2]) \
+  X(MaxGridDimX, 5, p.maxGridSize[0]) \
+  X(MaxGridDimY, 6, p.maxGridSize[1]) \
+  X(MaxGridDimZ, 7, p.maxGridSize[2]) \
+  X(MaxSharedMemoryPerBlock, 8, p.sharedMemPerBlock) \
+  X(TotalConstantMemory, 9, p.totalConstMem) \
+  X(WarpSize, 10, p.warpSize) \
+  X(MaxPitch, 11, p.memPitch) \
+  X(MaxRegistersPerBlock, 12, p.regsPerBlock) \
+  X(ClockRate, 13, p.clockRate) \
+  X(TextureAlignment, 14, p.textureAlignment) \
+  X(GpuOverlap, 15, 1) \
+  X(MultiProcessorCount, 16, p.multiProcessorCount) \
+  X(KernelExecTimeout, 17, 0) \
+  X(Integrated, 18, 0) \
+  X(CanMapHostMemory, 19, 1) \
+  X(ComputeMode, 20, 0) \
+  X(ConcurrentKernels, 31, 1) \
+  X(EccEnabled, 32, 0) \
+  X(PciBusId, 33, p.pciBusID) \
+  X(PciDeviceId, 34, p.pciDeviceID) \
+  X(TccDriver, 35, 0) \
+  X(MemoryClockRate, 36, p.memoryClockRate) \
+  X(GlobalMemoryBusWidth, 37, p.memoryBusWidth) \
+  X(L2CacheSize, 38, p.l2CacheSize) \
+  X(MaxThreadsPerMultiProcessor, 39, p.maxThreadsPerMultiProcessor) \
+  X(AsyncEngineCount, 40, p.asyncEngineCount) \
+  X(UnifiedAddressing, 41, 1) \
+  X(PciDomainId, 50, 0) \
+  X(ComputeCapabilityMajor, 75, p.major) \
+  X(ComputeCapabilityMinor, 76, p.minor) \
+  X(StreamPrioritiesSupported, 78, 1) \
+  X(GlobalL1CacheSupported, 79, 1) \
+  X(LocalL1CacheSupported, 80, 1) \
+  X(MaxSharedMemoryPerMultiprocessor, 81, p.sharedMemPerMultiprocessor) \
+  X(MaxRegistersPerMultiprocessor, 82, p.regsPerMultiprocessor) \
+  X(ManagedMemory, 83, 1) \
+  X(IsMultiGpuBoard, 84, 0) \
+  X(MultiGpuBoardGroupID, 85, 0) \
+  X(HostNativeAtomicSupported, 86, 1) \
+  X(SingleToDoublePrecisionPerfRatio, 87, 2) \
+  X(PageableMemoryAccess, 88, 0) \
+  X(ConcurrentManagedAccess, 89, 1) \
+  X(ComputePreemptionSupported, 90, 1) \
+  X(CanUseHostPointerForRegisteredMem, 91, 0) \
+  X(CooperativeLaunch, 95, 1) \
+  X(CooperativeMultiDeviceLaunch, 96, 0) \
+  X(MaxSharedMemoryPerBlockOptin, 97, p.sharedMemPerBlockOptin) \
+  X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor) \
   X(ReservedSharedMemoryPerBlock, 111, 0) X(MemoryPoolsSupported, 115, 1)
 #define X(name_, number_, value_) cudaDevAttr##name_ = number_,
 enum cudaDeviceAttr { MX_CUDA_ATTRIBUTES(X) };
@@ -172,21 +227,30 @@ struct cudaDeviceProp {
   int major, minor;
   size_t textureAlignment, texturePitchAlignment;
   int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
-  int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3], maxTexture2DGather[2];
-  int maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2];
-  int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
+  int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2],
+      maxTexture2DLinear[3], maxTexture2DGather[2];
+  int maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2], maxTexture2DLayered[3],
+      maxTextureCubemapLayered[2];
+  int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap,
+      maxSurfaceCubemapLayered[2];
   size_t surfaceAlignment;
-  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount, unifiedAddressing, memoryClockRate;
-  int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor, streamPrioritiesSupported, globalL1CacheSupported;
+  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount, unifiedAddressing,
+      memoryClockRate;
+  int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor, streamPrioritiesSupported,
+      globalL1CacheSupported;
   int localL1CacheSupported;
   size_t sharedMemPerMultiprocessor;
-  int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported, singleToDoublePrecisionPerfRatio;
-  int pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem, cooperativeLaunch;
+  int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported,
+      singleToDoublePrecisionPerfRatio;
+  int pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem,
+      cooperativeLaunch;
   int cooperativeMultiDeviceLaunch;
   size_t sharedMemPerBlockOptin;
-  int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize;
+  int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor,
+      accessPolicyMaxWindowSize;
   size_t reservedSharedMemPerBlock;
-  int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported, timelineSemaphoreInteropSupported, memoryPoolsSupported;
+  int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported, timelineSemaphoreInteropSupported,
+      memoryPoolsSupported;
   int gpuDirectRDMASupported;
   unsigned int gpuDirectRDMAFlushWritesOptions;
   int gpuDirectRDMAWritesOrdering;
@@ -196,8 +260,10 @@ struct cudaDeviceProp {
 
 struct cudaFuncAttributes {
   size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes, preferredShmemCarveout;
-  int clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth, clusterSchedulingPolicyAllowed;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+      preferredShmemCarveout;
+  int clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth,
+      clusterSchedulingPolicyAllowed;
   int nonPortableClusterSizeAllowed, reserved[16];
 };
 struct cudaPointerAttributes {
@@ -205,8 +271,12 @@ struct cudaPointerAttributes {
   int device;
   void *devicePointer, *hostPointer;
 };
-struct cudaExtent { size_t width, height, depth; };
-struct cudaPos { size_t x, y, z; };
+struct cudaExtent {
+  size_t width, height, depth;
+};
+struct cudaPos {
+  size_t x, y, z;
+};
 struct cudaPitchedPtr {
   void *ptr;
   size_t pitch, xsize, ysize;
@@ -225,7 +295,11 @@ struct cudaMemcpy3DParms {
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *user);
 typedef void (*cudaHostFn_t)(void *user);
 
-enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeCooperative = 2, cudaLaunchAttributePriority = 8 };
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributePriority = 8
+};
 typedef union cudaLaunchAttributeValue {
   char pad[64];
   int cooperative, priority;

@@ -1,8 +1,8 @@
 /* Kernels that strangers would write, on mx and on PoCL: what a case is, and the words that cases are written in.
  *
- * A case is a function that names its kernel by K(file in src/, entry, options of the OpenCL compiler), makes buffers, names the
- * arguments in order, and the launch. Buffers are numbers: B() makes one, of random values in [low, high), rounded down
- * where they are integers; out() marks it as a result, mut() as written but not to be compared. */
+ * A case is a function that names its kernel by K(file in src/, entry, options of the OpenCL compiler), makes buffers,
+ * names the arguments in order, and the launch. Buffers are numbers: B() makes one, of random values in [low, high),
+ * rounded down where they are integers; out() marks it as a result, mut() as written but not to be compared. */
 #ifndef MX_TESTS_BENCH_FOREIGN_H
 #define MX_TESTS_BENCH_FOREIGN_H
 
@@ -24,7 +24,12 @@ struct foreign_arg {
   enum { FOREIGN_BUFFER, FOREIGN_SCALAR, FOREIGN_LOCAL } kind;
   int buffer;
   size_t size;
-  union { int i; float f; int64_t l; double d; } value;
+  union {
+    int i;
+    float f;
+    int64_t l;
+    double d;
+  } value;
 };
 struct foreign_case {
   const char *file, *entry, *options;
@@ -37,7 +42,10 @@ struct foreign_case {
 };
 extern struct foreign_case it; /* the one that is made */
 
-struct foreign_name { const char *name; void (*make)(void); };
+struct foreign_name {
+  const char *name;
+  void (*make)(void);
+};
 extern const struct foreign_name foreign_grids[], foreign_lists[]; /* up to a name that is NULL */
 
 /* ---- words (words.c) -----------------------------------------------------------------------------------*/
@@ -64,14 +72,16 @@ void G2(size_t items_x, size_t items_y, size_t block_x, size_t block_y);
 void scene(uint8_t *picture, int width, int height, double dx, double dy, double noise);
 
 /* ---- contestants: milliseconds of wall and processor time of one launch of `it`; NULL or what went wrong --------*/
-struct foreign_time { double wall, cpu; };
+struct foreign_time {
+  double wall, cpu;
+};
 struct foreign_time foreign_now(void);
 char *foreign_text(const char *folder, const char *name, const char *suffix, size_t *size);
 
 struct foreign_stats {
   uint64_t steps, compiled; /* instructions of warps; those in compiled code */
   double compile_ms;
-  char exits[160];          /* out of compiled code, by reason */
+  char exits[160]; /* out of compiled code, by reason */
 };
 const char *mx_open(const char *folder, const char *name, const char *compiler, unsigned threads);
 const char *mx_go(bool compiled, struct foreign_time *took, struct foreign_stats *stats);

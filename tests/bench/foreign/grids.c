@@ -162,9 +162,11 @@ static void fft512(void) {
   G1(n * 64, 64);
 }
 
-const struct foreign_name foreign_grids[] = {
-    {"heat_tiles", heat_tiles}, {"row_dp", row_dp}, {"align_wave", align_wave}, {"stencil9", stencil9}, {"dilate",
-    dilate}, {"blockmatch", blockmatch}, {"rgbwave", rgbwave}, {"ellipse", ellipse}, {"layer_sum", layer_sum},
-    {"lu_corner", lu_corner}, {"lu_border", lu_border}, {"lu_inside", lu_inside}, {"covariance", covariance},
-    {"atax", atax}, {"fft512", fft512}, {NULL, NULL}
-};
+const struct foreign_name foreign_grids[] = {{"heat_tiles", heat_tiles}, {"row_dp", row_dp},
+                                             {"align_wave", align_wave}, {"stencil9", stencil9},
+                                             {"dilate", dilate},         {"blockmatch", blockmatch},
+                                             {"rgbwave", rgbwave},       {"ellipse", ellipse},
+                                             {"layer_sum", layer_sum},   {"lu_corner", lu_corner},
+                                             {"lu_border", lu_border},   {"lu_inside", lu_inside},
+                                             {"covariance", covariance}, {"atax", atax},
+                                             {"fft512", fft512},         {NULL, NULL}};

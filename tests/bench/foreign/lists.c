@@ -299,9 +299,21 @@ static void noise(void) {
   G1((n + 127) / 128 * 128, 128);
 }
 
-const struct foreign_name foreign_lists[] = {
-    {"bfs_flags", bfs_flags}, {"relax_queue", relax_queue}, {"spmv_row", spmv_row}, {"spmv_warp", spmv_warp},
-    {"radix_count", radix_count}, {"digit_scan", digit_scan}, {"lj_force", lj_force}, {"meshflux", meshflux},
-    {"angles", angles}, {"digest", digest}, {"nearest", nearest}, {"reaction", reaction}, {"buckets", buckets},
-    {"track", track}, {"treefind", treefind}, {"merge4", merge4}, {"noise", noise}, {NULL, NULL}
-};
+const struct foreign_name foreign_lists[] = {{"bfs_flags", bfs_flags},
+                                             {"relax_queue", relax_queue},
+                                             {"spmv_row", spmv_row},
+                                             {"spmv_warp", spmv_warp},
+                                             {"radix_count", radix_count},
+                                             {"digit_scan", digit_scan},
+                                             {"lj_force", lj_force},
+                                             {"meshflux", meshflux},
+                                             {"angles", angles},
+                                             {"digest", digest},
+                                             {"nearest", nearest},
+                                             {"reaction", reaction},
+                                             {"buckets", buckets},
+                                             {"track", track},
+                                             {"treefind", treefind},
+                                             {"merge4", merge4},
+                                             {"noise", noise},
+                                             {NULL, NULL}};

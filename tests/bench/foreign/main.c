@@ -1,9 +1,8 @@
-/* Kernels in OpenCL C as strangers write them: mx's compiled code, its interpreter and PoCL, launched with the same data.
- * One case a process; the script `run` makes a table of all.
- *   foreign --list                        NAME|FILE|ENTRY|OPTIONS for each case: what the PTX is made from
- *   foreign --pocl                        status 0: there is PoCL
- *   foreign [OPTIONS] FOLDER CASE         one line of results, fields separated by tabs, as main() prints it; details on stderr
- * FOLDER has src/ and ptx/. Options: --jitc FILE, --threads N, --rounds N (of compiled code and PoCL), --interp N (of the
+/* Kernels in OpenCL C as strangers write them: mx's compiled code, its interpreter and PoCL, launched with the same
+ * data. One case a process; the script `run` makes a table of all. foreign --list NAME|FILE|ENTRY|OPTIONS for each
+ * case: what the PTX is made from foreign --pocl                        status 0: there is PoCL foreign [OPTIONS]
+ * FOLDER CASE         one line of results, fields separated by tabs, as main() prints it; details on stderr FOLDER has
+ * src/ and ptx/. Options: --jitc FILE, --threads N, --rounds N (of compiled code and PoCL), --interp N (of the
  * interpreter, at least one), --no-pocl. */
 #include "foreign.h"
 
@@ -72,7 +71,8 @@ static size_t differ(const char *who, void *const *mine, void *const *other, boo
       if (!exact && (u->type == F32 || u->type == F64)) {
         const double x = u->type == F32 ? ((float *)mine[b])[k] : ((double *)mine[b])[k];
         const double y = u->type == F32 ? ((float *)other[b])[k] : ((double *)other[b])[k];
-        if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= u->tolerance * fmax(1e-3, fmax(fabs(x), fabs(y)))) continue;
+        if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= u->tolerance * fmax(1e-3, fmax(fabs(x), fabs(y))))
+          continue;
       }
       if (!here++) fprintf(stderr, "%s: buffer %d, element %zu\n", who, b, k);
     }
@@ -94,8 +94,9 @@ static struct foreign_time least(struct foreign_time x, struct foreign_time y) {
 }
 
 int main(int argc, char **argv) {
-  static const struct option longs[] = {{"list", 0, 0, 'l'},   {"pocl", 0, 0, 'p'},   {"jitc", 1, 0, 'j'},    {"threads", 1, 0, 't'},
-                                        {"rounds", 1, 0, 'r'}, {"interp", 1, 0, 'i'}, {"no-pocl", 0, 0, 'n'}, {0}};
+  static const struct option longs[] = {
+      {"list", 0, 0, 'l'},   {"pocl", 0, 0, 'p'},   {"jitc", 1, 0, 'j'},    {"threads", 1, 0, 't'},
+      {"rounds", 1, 0, 'r'}, {"interp", 1, 0, 'i'}, {"no-pocl", 0, 0, 'n'}, {0}};
   const char *compiler = NULL;
   unsigned threads = 2;
   int rounds = 15, interp = 3;
@@ -150,7 +151,8 @@ int main(int argc, char **argv) {
     inter = least(inter, took);
   }
   if (!pocl) other = (struct foreign_time){0};
-  printf("ok\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.0f\t%.2f\t%s\t%zu\t%zu\n", jit.wall, jit.cpu, inter.wall, inter.cpu, other.wall, other.cpu,
-         compiled.compile_ms, s.steps ? 100.0 * (double)s.compiled / (double)s.steps : 0, *s.exits ? s.exits : "-", wrong, unlike);
+  printf("ok\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.0f\t%.2f\t%s\t%zu\t%zu\n", jit.wall, jit.cpu, inter.wall, inter.cpu,
+         other.wall, other.cpu, compiled.compile_ms, s.steps ? 100.0 * (double)s.compiled / (double)s.steps : 0,
+         *s.exits ? s.exits : "-", wrong, unlike);
   return wrong || unlike;
 }

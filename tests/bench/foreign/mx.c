@@ -41,7 +41,8 @@ const char *mx_open(const char *folder, const char *name, const char *compiler, 
   for (int k = 0; k < it.nargs; k++) {
     const struct foreign_arg *a = &it.arg[k];
     mx_param_info p = {.struct_size = sizeof p};
-    if (mx_kernel_get_param(kernel, (uint32_t)k, &p) != MX_OK || (a->kind == FOREIGN_SCALAR && p.size != a->size)) return "other parameters";
+    if (mx_kernel_get_param(kernel, (uint32_t)k, &p) != MX_OK || (a->kind == FOREIGN_SCALAR && p.size != a->size))
+      return "other parameters";
     if (a->kind != FOREIGN_LOCAL) continue;
     local_at[k] = at;
     at += ((uint32_t)a->size + 15) & ~15u;
@@ -54,7 +55,8 @@ const char *mx_open(const char *folder, const char *name, const char *compiler, 
 
 void mx_fill(bool all) {
   for (int b = 0; b < it.nbuffers; b++)
-    if (all || it.buffer[b].mode != FOREIGN_IN) mx_copy_to_device(device, place[b], it.buffer[b].init, it.buffer[b].bytes);
+    if (all || it.buffer[b].mode != FOREIGN_IN)
+      mx_copy_to_device(device, place[b], it.buffer[b].init, it.buffer[b].bytes);
 }
 void mx_read(int buffer, void *to) { mx_copy_from_device(device, to, place[buffer], it.buffer[buffer].bytes); }
 
@@ -67,7 +69,9 @@ const char *mx_go(bool compiled, struct foreign_time *took, struct foreign_stats
   const void *args[FOREIGN_ARGS];
   for (int k = 0; k < it.nargs; k++) {
     const struct foreign_arg *a = &it.arg[k];
-    args[k] = a->kind == FOREIGN_BUFFER ? (const void *)&place[a->buffer] : a->kind == FOREIGN_LOCAL ? (const void *)&local_at[k] : &a->value;
+    args[k] = a->kind == FOREIGN_BUFFER  ? (const void *)&place[a->buffer]
+              : a->kind == FOREIGN_LOCAL ? (const void *)&local_at[k]
+                                         : &a->value;
   }
   const struct foreign_time before = foreign_now();
   const mx_status status = mx_launch_args(kernel, &config, args, (size_t)it.nargs);
@@ -78,6 +82,8 @@ const char *mx_go(bool compiled, struct foreign_time *took, struct foreign_stats
   *stats = (struct foreign_stats){.steps = s.steps, .compiled = s.steps_compiled, .compile_ms = s.compile_ms};
   static const char *const reason[] = {"done", "poll", "trap", "call", "block", "opcode", "diverge"};
   for (size_t k = 1, n = 0; k < sizeof reason / sizeof *reason; k++)
-    if (s.exits[k]) n += (size_t)snprintf(stats->exits + n, sizeof stats->exits - n, " %s %llu" + !n, reason[k], (unsigned long long)s.exits[k]);
+    if (s.exits[k])
+      n += (size_t)snprintf(stats->exits + n, sizeof stats->exits - n, " %s %llu" + !n, reason[k],
+                            (unsigned long long)s.exits[k]);
   return status == MX_OK ? NULL : mx_last_error_text(device);
 }

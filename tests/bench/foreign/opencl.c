@@ -38,7 +38,9 @@ bool pocl_there(void) {
   for (unsigned k = 0; k < n && k < PLATFORMS; k++) {
     char name[200] = "";
     CL(platform_info *, clGetPlatformInfo)(list[k], PLATFORM_NAME, sizeof name, name, NULL);
-    if (!strcmp(name, "Portable Computing Language") && !CL(devices *, clGetDeviceIDs)(list[k], TYPE_CPU, 1, &cl.device, NULL)) return true;
+    if (!strcmp(name, "Portable Computing Language") &&
+        !CL(devices *, clGetDeviceIDs)(list[k], TYPE_CPU, 1, &cl.device, NULL))
+      return true;
   }
   return false;
 }
@@ -79,9 +81,12 @@ const char *pocl_open(const char *folder) {
 }
 void pocl_fill(bool all) {
   for (int b = 0; b < it.nbuffers; b++)
-    if (all || it.buffer[b].mode != FOREIGN_IN) cl.write(cl.queue, cl.buffer[b], 1, 0, it.buffer[b].bytes, it.buffer[b].init, 0, NULL, NULL);
+    if (all || it.buffer[b].mode != FOREIGN_IN)
+      cl.write(cl.queue, cl.buffer[b], 1, 0, it.buffer[b].bytes, it.buffer[b].init, 0, NULL, NULL);
 }
-void pocl_read(int buffer, void *to) { cl.read(cl.queue, cl.buffer[buffer], 1, 0, it.buffer[buffer].bytes, to, 0, NULL, NULL); }
+void pocl_read(int buffer, void *to) {
+  cl.read(cl.queue, cl.buffer[buffer], 1, 0, it.buffer[buffer].bytes, to, 0, NULL, NULL);
+}
 const char *pocl_go(struct foreign_time *took) {
   size_t items[3];
   for (int d = 0; d < 3; d++) items[d] = it.grid[d] * it.block[d];

@@ -17,7 +17,10 @@ double uni(void) { return rnd() / 4294967296.0; }
 
 int B(enum foreign_type type, size_t n, double low, double high) {
   struct foreign_buffer *b = &it.buffer[it.nbuffers];
-  *b = (struct foreign_buffer){.init = calloc(n + 16, width[type]), .n = n, .bytes = n * width[type], .type = type,
+  *b = (struct foreign_buffer){.init = calloc(n + 16, width[type]),
+                               .n = n,
+                               .bytes = n * width[type],
+                               .type = type,
                                .tolerance = type == F64 ? 1e-6 : 1e-3};
   if (!b->init) abort();
   for (size_t i = 0; i < n; i++) {

@@ -1,8 +1,8 @@
-/* Speed of matrix instructions: C = A B of 512 x 512 matrices on two threads, against the same product by f32 multiply-adds (examples/matmul.mxs)
- * and against the exact rule in plain C: a table on stdout.
- *   bench-matrix FOLDER [CASE]...      FOLDER: the sources'; all cases where none is said
- * Processor time of all threads, the least of several runs: half of it passes on two idle processors. Run `make bench-matrix` with MX_LEVEL for
- * another CPU level, with MX_BENCH_JIT=off for the interpreter. */
+/* Speed of matrix instructions: C = A B of 512 x 512 matrices on two threads, against the same product by f32
+ * multiply-adds (examples/matmul.mxs) and against the exact rule in plain C: a table on stdout. bench-matrix FOLDER
+ * [CASE]...      FOLDER: the sources'; all cases where none is said Processor time of all threads, the least of several
+ * runs: half of it passes on two idle processors. Run `make bench-matrix` with MX_LEVEL for another CPU level, with
+ * MX_BENCH_JIT=off for the interpreter. */
 #include "tests/bench/matrix/native.h"
 
 #include "mx/mx.h"
@@ -15,13 +15,16 @@
 #include <time.h>
 
 enum { N = 512, RUNS = 7, ROWS = 64 /* that plain C computes, to be multiplied */ };
-struct program { const char *name, *file, *kernel, *type, *sums; unsigned tile[2], block[2]; };
+struct program {
+  const char *name, *file, *kernel, *type, *sums;
+  unsigned tile[2], block[2];
+};
 static const struct program programs[] = {
-  {"f32 fma, tiles of 16 x 16 in shared memory", "examples/matmul.mxs", "matmul", "f32", "f32", {16, 16}, {16, 16}},
-  {"wmma f16 into f32, 64 lanes", "examples/wmma.mxs", "wmma", "f16", "f32", {16, 16}, {64, 1}},
-  {"the same, 32 x 32 elements a warp", "tests/bench/matrix/f16.mxs", "f16", "f16", "f32", {32, 32}, {64, 1}},
-  {"mma f16 into f32, ldmatrix, 32 lanes", "examples/mma.mxs", "mma", "f16", "f32", {8, 16}, {32, 1}},
-  {"wmma s8 into s32, 64 lanes", "tests/bench/matrix/s8.mxs", "s8", "s8", "s32", {16, 16}, {64, 1}}};
+    {"f32 fma, tiles of 16 x 16 in shared memory", "examples/matmul.mxs", "matmul", "f32", "f32", {16, 16}, {16, 16}},
+    {"wmma f16 into f32, 64 lanes", "examples/wmma.mxs", "wmma", "f16", "f32", {16, 16}, {64, 1}},
+    {"the same, 32 x 32 elements a warp", "tests/bench/matrix/f16.mxs", "f16", "f16", "f32", {32, 32}, {64, 1}},
+    {"mma f16 into f32, ldmatrix, 32 lanes", "examples/mma.mxs", "mma", "f16", "f32", {8, 16}, {32, 1}},
+    {"wmma s8 into s32, 64 lanes", "tests/bench/matrix/s8.mxs", "s8", "s8", "s32", {16, 16}, {64, 1}}};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 static double now(void) {
@@ -65,7 +68,8 @@ static void fill(const char *type, unsigned char *data) {
   }
 }
 
-static double run_program(mx_device *d, const char *folder, const struct program *p, const unsigned char *a, const unsigned char *b, float *sums) {
+static double run_program(mx_device *d, const char *folder, const struct program *p, const unsigned char *a,
+                          const unsigned char *b, float *sums) {
   size_t size;
   char *text = read_file(folder, p->file, &size), *messages = NULL;
   mx_module *m;
@@ -77,7 +81,8 @@ static double run_program(mx_device *d, const char *folder, const struct program
   for (unsigned k = 0; k < 3; k++) need(d, mx_alloc(d, N * N * 4, &at[k]) == MX_OK, "memory");
   mx_copy_to_device(d, at[0], a, N * N * 4), mx_copy_to_device(d, at[1], b, N * N * 4);
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
-  c.grid[0] = N / p->tile[0], c.grid[1] = N / p->tile[1], c.block[0] = p->block[0], c.block[1] = p->block[1], c.threads = 2;
+  c.grid[0] = N / p->tile[0], c.grid[1] = N / p->tile[1], c.block[0] = p->block[0], c.block[1] = p->block[1],
+  c.threads = 2;
   const char *jit = getenv("MX_BENCH_JIT");
   c.jit = jit && !strcmp(jit, "off") ? MX_JIT_OFF : MX_JIT_ON;
   const void *args[] = {&at[0], &at[1], &at[2], &n};
@@ -126,7 +131,9 @@ int main(int argc, char **argv) {
     printf("\n");
     fflush(stdout);
   }
-  if (scalar) printf("%-46s %8.1f %8.2f %8.2f %8.1f\n", "exact rule, f16 into f32, scalar C", scalar * 1e3 / 2, 2e-9 * N * N * N / scalar, fma / scalar, 1.0);
+  if (scalar)
+    printf("%-46s %8.1f %8.2f %8.2f %8.1f\n", "exact rule, f16 into f32, scalar C", scalar * 1e3 / 2,
+           2e-9 * N * N * N / scalar, fma / scalar, 1.0);
   mx_device_destroy(d);
   return 0;
 }

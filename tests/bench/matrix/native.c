@@ -3,7 +3,9 @@
 #include <string.h>
 
 enum { STEP = 16, FRACTION = 25, NONE = -1000 };
-struct factor { int32_t exponent, significand; }; /* with its sign; 10 bits of fraction */
+struct factor {
+  int32_t exponent, significand;
+}; /* with its sign; 10 bits of fraction */
 
 static struct factor factor_of(uint16_t h) {
   const int32_t field = h >> 10 & 31, m = (h & 1023) | (field ? 1024 : 0);
@@ -39,8 +41,7 @@ static float step(float c, const uint16_t *a, const uint16_t *b, unsigned pitch)
   const int32_t top = 63 - __builtin_clzll(size), e = top + most - FRACTION;
   uint32_t f;
   if (e > 127) f = 0x7F800000;
-  else if (e < -126) { /* a subnormal: bits below 2^-149 are cut off */
-    const int32_t down = -149 - (most - FRACTION);
+  else if (e < -126) { /* a subnormal: bits below 2^-149 are cut off */ const int32_t down = -149 - (most - FRACTION);
     f = (uint32_t)(down > 0 ? size >> down : size << -down);
   } else f = (uint32_t)(e + 127) << 23 | ((uint32_t)(top > 23 ? size >> (top - 23) : size << (23 - top)) & 0x7FFFFF);
   f |= sum < 0 ? 0x80000000 : 0;

@@ -1,5 +1,5 @@
-/* What tensor cores compute of f16 matrices with f32 sums, in plain C, one element after the other: docs/matrix.md's rule as one
- * would write it down, with nothing in vectors. */
+/* What tensor cores compute of f16 matrices with f32 sums, in plain C, one element after the other: docs/matrix.md's
+ * rule as one would write it down, with nothing in vectors. */
 #ifndef MATRIX_NATIVE_H
 #define MATRIX_NATIVE_H
 

@@ -7,7 +7,9 @@
 #define NATIVE(name_) void NAME_(LEVEL, name_)(void *data, uint32_t *out, unsigned blocks)
 /* Work of one block must not be thought to be that of the next. */
 #define FORGET() __asm__ volatile("" : : "r"(data), "r"(out) : "memory")
-typedef struct { float x, y, z, w; } quad;
+typedef struct {
+  float x, y, z, w;
+} quad;
 
 #define LOADS(name_, type_, sum_, index_, add_) \
   NATIVE(name_) { \
@@ -15,7 +17,10 @@ typedef struct { float x, y, z, w; } quad;
     for (unsigned b = 0; b < blocks; b++) { \
       sum_ s[BLOCK] = {0}; \
       for (uint32_t i = 0; i < ROUNDS; i++) \
-        for (uint32_t t = 0; t < BLOCK; t++) { const uint32_t n = index_; add_; } \
+        for (uint32_t t = 0; t < BLOCK; t++) { \
+          const uint32_t n = index_; \
+          add_; \
+        } \
       for (uint32_t t = 0; t < BLOCK; t++) out[t] = (uint32_t)s[t]; \
       FORGET(); \
     } \

@@ -1,5 +1,6 @@
-/* Runs a fuzz target without libFuzzer: replays files, and a deterministic number of mutations of them and of the seeds,
- * the same in every run. Separate so that the same targets serve `make check` with any compiler and coverage-guided fuzzing.
+/* Runs a fuzz target without libFuzzer: replays files, and a deterministic number of mutations of them and of the
+ * seeds, the same in every run. Separate so that the same targets serve `make check` with any compiler and
+ * coverage-guided fuzzing.
  *
  *   TARGET [--runs N] [--seed S] [--write-seeds DIR] [FILE | DIR]... */
 #include "../fuzz.h"
@@ -29,7 +30,10 @@ static void run(const uint8_t *data, size_t size) {
 
 /* What mutations start from: the target's seeds and the files replayed. */
 enum { MAX_STARTS = 4096, MAX_FILE = 1 << 16 };
-static struct start { uint8_t *data; size_t size; } starts[MAX_STARTS];
+static struct start {
+  uint8_t *data;
+  size_t size;
+} starts[MAX_STARTS];
 static unsigned nstarts;
 
 static void add_start(uint8_t *data, size_t size) {
@@ -137,13 +141,14 @@ int main(int argc, char **argv) {
   unsigned runs = 0;
   bool ok = true;
   static const struct option longs[] = {{"runs", 1, 0, 'r'}, {"seed", 1, 0, 's'}, {"write-seeds", 1, 0, 'w'}, {0}};
-  for (int o; ok && (o = getopt_long(argc, argv, "-", longs, NULL)) != -1;) switch (o) { /* "-": files, too, in their order */
+  for (int o; ok && (o = getopt_long(argc, argv, "-", longs, NULL)) != -1;)
+    switch (o) { /* "-": files, too, in their order */
     case 'r': runs = (unsigned)strtoul(optarg, NULL, 0); break;
     case 's': state = strtoull(optarg, NULL, 0); break;
     case 'w': ok = write_seeds(optarg); break;
     case 1: ok = replay(optarg); break;
     default: return 2;
-  }
+    }
   if (runs) run_mutations(runs);
   while (nstarts) free(starts[--nstarts].data);
   printf("%u inputs\n", runs_done);

@@ -1,8 +1,8 @@
 /* The calculator: a kernel that grows by what is typed, and one warp that runs each line as it comes.
  *
- * The text always ends with `exit`, before which the warp waits. A new line is put there, the whole is assembled anew (with a slot
- * for every name, so that registers stay where they are), and the warp's code is replaced under it. What cannot be added so (a
- * variable, a function, a line that trapped) begins a new launch that does everything again. */
+ * The text always ends with `exit`, before which the warp waits. A new line is put there, the whole is assembled anew
+ * (with a slot for every name, so that registers stay where they are), and the warp's code is replaced under it. What
+ * cannot be added so (a variable, a function, a line that trapped) begins a new launch that does everything again. */
 #include "repl.h"
 
 #include "mx/asm.h"
@@ -11,13 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry { char *text; bool set; }; /* set: a change by hand, no instruction */
+struct entry {
+  char *text;
+  bool set;
+}; /* set: a change by hand, no instruction */
 struct calculator {
   unsigned lanes;
   struct text head, partial;
   struct entry *entry;
   size_t n;
-  bool alive;            /* the warp stands at the end of the text */
+  bool alive; /* the warp stands at the end of the text */
 };
 
 static const char name[] = "calculator";
@@ -40,7 +43,8 @@ bool is_instruction(struct repl *r, const char *line) {
   if (end && line[end - 1] == ':') return true;
   if (!isalpha((unsigned char)*line) && *line != '_') return strchr(line, ';') != NULL;
   char *why;
-  const struct command *c = n == strspn(line, "abcdefghijklmnopqrstuvwxyz") ? find_command(line, n, &why) : (why = NULL, NULL);
+  const struct command *c =
+      n == strspn(line, "abcdefghijklmnopqrstuvwxyz") ? find_command(line, n, &why) : (why = NULL, NULL);
   free(why);
   if (c) return false;
   return strchr(line, ';') || memchr(line, '.', n);
@@ -118,8 +122,10 @@ static bool run_to_end(struct repl *r) {
     show_stop(r);
     return complain(r, "That line is taken back; its trap can be looked at.");
   }
-  if (r->stop.reason == MX_DEBUG_AT_END) return launch_end(r), complain(r, "All lanes would have ended: that line is taken back.");
-  return complain(r, "After %llu instructions the line has not come to its end, and is taken back.", (unsigned long long)r->steps_limit);
+  if (r->stop.reason == MX_DEBUG_AT_END)
+    return launch_end(r), complain(r, "All lanes would have ended: that line is taken back.");
+  return complain(r, "After %llu instructions the line has not come to its end, and is taken back.",
+                  (unsigned long long)r->steps_limit);
 }
 
 /* The text, which has grown, takes the place of the code that runs. *assembled: whether it is one. */
@@ -141,7 +147,8 @@ static mx_status put_in_place(struct repl *r, bool *assembled) {
   return s;
 }
 
-/* Lines up to the next change by hand, the change, and so on. *refused: a later line needs what the first ones had not. */
+/* Lines up to the next change by hand, the change, and so on. *refused: a later line needs what the first ones had not.
+ */
 static bool replay(struct repl *r, bool *refused) {
   struct calculator *c = r->calc;
   size_t n = c->n;
@@ -212,11 +219,14 @@ static void show_result(struct repl *r, const char *line) {
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------*/
-static bool starts(const char *s, const char *word) { return !strncmp(s, word, strlen(word)) && !isalnum((unsigned char)s[strlen(word)]); }
+static bool starts(const char *s, const char *word) {
+  return !strncmp(s, word, strlen(word)) && !isalnum((unsigned char)s[strlen(word)]);
+}
 
 /* Declarations that stand outside of the kernel. */
 static bool outside(const char *s) {
-  static const char *const words[] = {".shared", ".global", ".const", ".func", ".entry", ".visible", ".extern", ".macro", ".equ", ".weak"};
+  static const char *const words[] = {".shared",  ".global", ".const", ".func", ".entry",
+                                      ".visible", ".extern", ".macro", ".equ",  ".weak"};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++)
     if (starts(s, words[k])) return true;
   return false;
@@ -310,7 +320,8 @@ bool calc_undo(struct repl *r) {
 bool do_clear(struct repl *r, char *arguments) {
   char *word = next_word(&arguments);
   uint64_t lanes = r->calc ? r->calc->lanes : REPL_LANES;
-  if (word && (!number_word(word, &lanes) || (lanes != 32 && lanes != 64))) return complain(r, "warps have 32 or 64 lanes");
+  if (word && (!number_word(word, &lanes) || (lanes != 32 && lanes != 64)))
+    return complain(r, "warps have 32 or 64 lanes");
   free(r->kernel_name);
   r->kernel_name = NULL;
   return calc_begin(r, (unsigned)lanes);
@@ -333,13 +344,15 @@ bool do_buffer(struct repl *r, char *arguments) {
   char *word = next_word(&arguments), *array = next_word(&arguments), *why = NULL;
   struct data d = {0};
   if (!r->calc) return complain(r, "buffers are the calculator's: 'clear' begins one");
-  if (!word || !array || !(isalpha((unsigned char)*word) || *word == '_')) return complain(r, "expected NAME ARRAY, as in 'buffer v iota:u32[64]'");
+  if (!word || !array || !(isalpha((unsigned char)*word) || *word == '_'))
+    return complain(r, "expected NAME ARRAY, as in 'buffer v iota:u32[64]'");
   for (const char *s = word; *s; s++)
     if (!isalnum((unsigned char)*s) && *s != '_') return complain(r, "'%s' is not a name", word);
   /* small ones: they become text */
   const char *open = strchr(array, '[');
   uint64_t elements = 0;
-  if (open && (sscanf(open, "[%20lu", &elements) != 1 || elements > 1 << 18)) return complain(r, "at most %u elements", 1 << 18);
+  if (open && (sscanf(open, "[%20lu", &elements) != 1 || elements > 1 << 18))
+    return complain(r, "at most %u elements", 1 << 18);
   bool made = *array == '@' ? data_read(&d, array + 1, &why) : data_generate(&d, array, &why) == DATA_MADE;
   if (!made || d.size > 1 << 21 || !d.size) {
     complain(r, "%s", why ? why : "expected an array of at most 2 MB, as zeros:f32[64], iota:u32[8] or @file.npy");

@@ -18,7 +18,9 @@ static bool save(struct repl *r, const struct data *d, const char *path) {
 static bool buffer(struct repl *r, const struct arg *a, struct data *d) {
   *d = a->data;
   d->bytes = cli_alloc(d->size + 1);
-  mx_status s = !d->size ? MX_OK : a->array ? mx_array_copy_out(a->array, NULL, d->bytes, 0, 0) : mx_copy_from_device(r->d, d->bytes, a->address, d->size);
+  mx_status s = !d->size   ? MX_OK
+                : a->array ? mx_array_copy_out(a->array, NULL, d->bytes, 0, 0)
+                           : mx_copy_from_device(r->d, d->bytes, a->address, d->size);
   if (s == MX_OK) return true;
   data_free(d);
   return complain_status(r, s);
@@ -26,7 +28,8 @@ static bool buffer(struct repl *r, const struct arg *a, struct data *d) {
 
 static void put_lanes(const struct value *v, unsigned lanes, const struct elem *e, unsigned char *to) {
   for (unsigned l = 0; l < lanes; l++) {
-    if (e->kind == ELEM_FLOAT) elem_set_real(e, to + l * e->size, v->kind == VALUE_REAL ? v->lane[l].f : (double)v->lane[l].i);
+    if (e->kind == ELEM_FLOAT)
+      elem_set_real(e, to + l * e->size, v->kind == VALUE_REAL ? v->lane[l].f : (double)v->lane[l].i);
     else memcpy(to + l * e->size, &v->lane[l], e->size);
   }
 }
@@ -42,13 +45,16 @@ static bool over_time(struct repl *r, const char *text, uint64_t rows, struct da
   struct value v;
   if (!running(r) || !evaluate(r, text, NULL, &v)) return false;
   const struct elem *e = elem_of(&v);
-  *d = (struct data){.type = e, .ndims = rows > 1 ? 2 : 1, .dims = {rows > 1 ? rows : lanes, lanes}, .size = rows * lanes * e->size};
+  *d = (struct data){
+      .type = e, .ndims = rows > 1 ? 2 : 1, .dims = {rows > 1 ? rows : lanes, lanes}, .size = rows * lanes * e->size};
   d->bytes = cli_alloc(d->size);
   memset(d->bytes, 0, d->size);
   uint64_t block = r->block, k = 0;
   uint32_t warp = r->warp;
   for (; k < rows; k++) {
-    if (k && (mx_debug_go(r->g, MX_DEBUG_STEP, block, warp, 1, &r->stop) != MX_OK || r->stop.reason != MX_DEBUG_AT_STEP)) break;
+    if (k &&
+        (mx_debug_go(r->g, MX_DEBUG_STEP, block, warp, 1, &r->stop) != MX_OK || r->stop.reason != MX_DEBUG_AT_STEP))
+      break;
     if (k) take_focus(r);
     char *why = NULL;
     struct expression *x = expression_compile(r, text, NULL, NULL, &why);
@@ -68,7 +74,8 @@ static bool write_file(struct repl *r, char *arguments, bool picture) {
   skip_blanks(&arguments);
   struct data d = {0};
   uint64_t rows = 1;
-  if (!path || !*arguments) return complain(r, picture ? "plot into what file, and what?" : "dump into what file, and what?");
+  if (!path || !*arguments)
+    return complain(r, picture ? "plot into what file, and what?" : "dump into what file, and what?");
   char *last = strrchr(arguments, ' ');
   if (picture && last && number_word(last + 1, &rows)) {
     if (!rows || rows > 65535) return complain(r, "1 to 65535 steps");

@@ -1,12 +1,16 @@
-/* Schedules: the same launch in other orders of its warps and blocks, until its buffers end otherwise. All of them run on a device
- * of their own: the launch that the session looks at stays as it is. */
+/* Schedules: the same launch in other orders of its warps and blocks, until its buffers end otherwise. All of them run
+ * on a device of their own: the launch that the session looks at stays as it is. */
 #include "repl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* How a launch ended. */
-struct result { char *text; struct data *buffer; size_t n; };
+struct result {
+  char *text;
+  struct data *buffer;
+  size_t n;
+};
 
 static void drop(struct result *x) {
   for (size_t k = 0; k < x->n; k++) free(x->buffer[k].bytes);
@@ -23,7 +27,8 @@ static bool run_once(struct repl *o, uint64_t seed, bool recorded, struct result
   if (!launch_begin(o)) return launch_end(o), false;
   bool good;
   do good = go_on(o, MX_DEBUG_CONTINUE, 1) == MX_OK;
-  while (good && s->reason != MX_DEBUG_AT_END && s->reason != MX_DEBUG_AT_HANG && s->reason != MX_DEBUG_AT_TRAP && s->reason != MX_DEBUG_AT_PAUSE);
+  while (good && s->reason != MX_DEBUG_AT_END && s->reason != MX_DEBUG_AT_HANG && s->reason != MX_DEBUG_AT_TRAP &&
+         s->reason != MX_DEBUG_AT_PAUSE);
   if (!good || s->reason == MX_DEBUG_AT_PAUSE) {
     launch_end(o);
     return good ? complain(o, "interrupted") : complain(o, "it could not run");
@@ -46,7 +51,8 @@ static bool run_once(struct repl *o, uint64_t seed, bool recorded, struct result
 }
 
 /* The first argument that ends otherwise, and its first element; false: none does. */
-static bool differs(const struct repl *o, const struct result *a, const struct result *b, size_t *arg, uint64_t *element) {
+static bool differs(const struct repl *o, const struct result *a, const struct result *b, size_t *arg,
+                    uint64_t *element) {
   for (*arg = 0; *arg < a->n; ++*arg) {
     const struct data *x = &a->buffer[*arg], *y = &b->buffer[*arg];
     const uint64_t size = x->type ? x->type->size : 1;
@@ -73,10 +79,12 @@ static void show_writer(struct repl *o, uint64_t seed, const char *which, size_t
 }
 
 /* NULL: they end alike. */
-static char *difference(const struct repl *o, const struct result *usual, const struct result *now, size_t *arg, uint64_t *element) {
+static char *difference(const struct repl *o, const struct result *usual, const struct result *now, size_t *arg,
+                        uint64_t *element) {
   char *why = NULL;
   *arg = SIZE_MAX;
-  if (strcmp(usual->text, now->text)) return format("%s; the usual one: %s", *now->text ? now->text : "it ends", *usual->text ? usual->text : "it ends");
+  if (strcmp(usual->text, now->text))
+    return format("%s; the usual one: %s", *now->text ? now->text : "it ends", *usual->text ? usual->text : "it ends");
   if (!differs(o, usual, now, arg, element)) return NULL;
   data_equal(&now->buffer[*arg], &usual->buffer[*arg], -1, &why);
   char *all = format("%s: %s", o->args.arg[*arg].name, why ? why : "it differs");

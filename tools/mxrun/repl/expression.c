@@ -1,11 +1,11 @@
-/* Expressions over registers, lanes, memory, parameters and special registers. Compiled once into a tree whose registers are
- * places in a frame, evaluated for all lanes of a warp at a time: a condition is asked often.
+/* Expressions over registers, lanes, memory, parameters and special registers. Compiled once into a tree whose
+ * registers are places in a frame, evaluated for all lanes of a warp at a time: a condition is asked often.
  *
  *   x ? y : z   ||  &&  |  ^  &  == !=  < <= > >=  << >>  + -  * / %   - ! ~   x @ LANE
  *   5  0x10  1.5  0f3F800000   %register   name (a parameter's value, a variable's address)   [address]   TYPE[address]
- *   name[index]   name[lo:hi] (printed alone)   x @ LO..HI   $ $$ $7 (values printed before)   $pc $block $warp $lane $split $frame $position
- *   any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes      lane(n, x)   as x @ n
- *   isnan(x) abs(x) differs(x) (from the first active lane)      TYPE(x): the bits read as that type */
+ *   name[index]   name[lo:hi] (printed alone)   x @ LO..HI   $ $$ $7 (values printed before)   $pc $block $warp $lane
+ * $split $frame $position any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes      lane(n, x)   as x @
+ * n isnan(x) abs(x) differs(x) (from the first active lane)      TYPE(x): the bits read as that type */
 #include "expression.h"
 
 #include <ctype.h>
@@ -74,8 +74,13 @@ static struct expression *number(struct compiler *c) {
   char word[64];
   size_t n = 0;
   const char *s = c->s;
-  bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X'), bits = s[0] == '0' && (s[1] == 'f' || s[1] == 'F' || s[1] == 'd' || s[1] == 'D') && isxdigit((unsigned char)s[2]), real = false;
-  while (n < sizeof word - 1 && (isalnum((unsigned char)s[n]) || s[n] == '.' || ((s[n] == '-' || s[n] == '+') && n && !hex && !bits && (s[n - 1] == 'e' || s[n - 1] == 'E')))) {
+  bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X'),
+       bits =
+           s[0] == '0' && (s[1] == 'f' || s[1] == 'F' || s[1] == 'd' || s[1] == 'D') && isxdigit((unsigned char)s[2]),
+       real = false;
+  while (n < sizeof word - 1 &&
+         (isalnum((unsigned char)s[n]) || s[n] == '.' ||
+          ((s[n] == '-' || s[n] == '+') && n && !hex && !bits && (s[n - 1] == 'e' || s[n - 1] == 'E')))) {
     real |= !hex && !bits && (s[n] == '.' || s[n] == 'e' || s[n] == 'E');
     word[n] = s[n], n++;
   }
@@ -116,7 +121,8 @@ static struct expression *reg(struct compiler *c) {
   }
   if (p) s = mx_debug_get_register(r->g, p->block, p->warp, 0, 0, e->name, &v);
   else s = mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, e->name, &v);
-  if (s == MX_OK && (p || !v.unset || !find_arg(&r->args, e->name + 1, strlen(e->name + 1)))) return set_type(e, v.type), e;
+  if (s == MX_OK && (p || !v.unset || !find_arg(&r->args, e->name + 1, strlen(e->name + 1))))
+    return set_type(e, v.type), e;
   /* "%x" may be the value of parameter x, as in a program */
   struct arg *a = find_arg(&r->args, e->name + 1, strlen(e->name + 1));
   if (a && !isdigit((unsigned char)e->name[1]) && a->param.size <= 8) {
@@ -133,7 +139,8 @@ static struct expression *reg(struct compiler *c) {
   char *name = e->name;
   e->name = NULL;
   expression_free(e);
-  const bool has_parts = !strcmp(name, "%tid") || !strcmp(name, "%ntid") || !strcmp(name, "%ctaid") || !strcmp(name, "%nctaid");
+  const bool has_parts =
+      !strcmp(name, "%tid") || !strcmp(name, "%ntid") || !strcmp(name, "%ctaid") || !strcmp(name, "%nctaid");
   fail(c, has_parts ? "%s has parts: .x .y .z" : "%s holds nothing here", name);
   free(name);
   return NULL;
@@ -155,9 +162,14 @@ static struct expression *memory(struct compiler *c, const struct elem *type) { 
 static struct expression *element(struct compiler *c, uint64_t address, const struct elem *type) {
   struct expression *index = ternary(c);
   if (!index) return NULL;
-  if (!take(c, "]")) return expression_free(index), fail(c, strchr(":", *c->s) && *c->s ? "elements by [LO:HI] are for 'print' alone%.0s" : "expected ] before '%s'", c->s);
+  if (!take(c, "]"))
+    return expression_free(index), fail(c,
+                                        strchr(":", *c->s) && *c->s ? "elements by [LO:HI] are for 'print' alone%.0s"
+                                                                    : "expected ] before '%s'",
+                                        c->s);
   if (index->kind == VALUE_REAL) return expression_free(index), fail(c, "%s", "an index is no real number");
-  struct expression *bytes = node(OP_MUL, index, constant(type->size, VALUE_SIGNED)), *at = node(OP_ADD, constant(address, VALUE_UNSIGNED), bytes);
+  struct expression *bytes = node(OP_MUL, index, constant(type->size, VALUE_SIGNED)),
+                    *at = node(OP_ADD, constant(address, VALUE_UNSIGNED), bytes);
   struct expression *e = node(OP_MEMORY, at, NULL);
   e->uniform = index->uniform;
   e->type = type;
@@ -173,10 +185,12 @@ bool find_variable(struct repl *r, const char *name, size_t n, mx_debug_variable
   return found;
 }
 
-bool find_elements(struct repl *r, const char *name, size_t n, uint64_t *address, uint64_t *bytes, const struct elem **type) {
+bool find_elements(struct repl *r, const char *name, size_t n, uint64_t *address, uint64_t *bytes,
+                   const struct elem **type) {
   const struct arg *a = find_arg(&r->args, name, n);
   mx_debug_variable v;
-  if (a && a->buffer && !a->array) return *address = a->address, *bytes = a->data.size, *type = a->data.type ? a->data.type : elem_find("u8", 2), true;
+  if (a && a->buffer && !a->array)
+    return *address = a->address, *bytes = a->data.size, *type = a->data.type ? a->data.type : elem_find("u8", 2), true;
   if (isdigit((unsigned char)*name) || !find_variable(r, name, n, &v)) return false;
   return *address = v.address, *bytes = v.bytes, *type = elem_find("u32", 3), true;
 }
@@ -186,11 +200,19 @@ static struct expression *focus_value(struct compiler *c, const char *name, size
   const mx_debug_point *p = c->point;
   mx_debug_frame f = {.struct_size = sizeof f};
   const bool runs = r->g && !r->over && mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) == MX_OK;
-  const struct { const char *name; uint64_t v; } all[] = {
-    {"pc", p ? p->pc : f.pc}, {"block", p ? p->block : r->block}, {"warp", p ? p->warp : r->warp}, {"lane", r->lane}, {"split", r->split}, {"frame", r->frame},
-    {"position", r->stop.steps}};
+  const struct {
+    const char *name;
+    uint64_t v;
+  } all[] = {{"pc", p ? p->pc : f.pc},
+             {"block", p ? p->block : r->block},
+             {"warp", p ? p->warp : r->warp},
+             {"lane", r->lane},
+             {"split", r->split},
+             {"frame", r->frame},
+             {"position", r->stop.steps}};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-    if (strlen(all[k].name) == n && !memcmp(all[k].name, name, n)) return runs || p ? constant(all[k].v, VALUE_SIGNED) : fail(c, "%s", "no launch: 'run' or 'start' first");
+    if (strlen(all[k].name) == n && !memcmp(all[k].name, name, n))
+      return runs || p ? constant(all[k].v, VALUE_SIGNED) : fail(c, "%s", "no launch: 'run' or 'start' first");
   return NULL;
 }
 
@@ -208,7 +230,9 @@ static struct expression *dollar(struct compiler *c) {
   uint64_t number = all - back;
   if (back) c->s++;
   if (n) number = strtoull(s, NULL, 10), c->s += n;
-  if (!number || number > all) return fail(c, "%s", all ? "there is no such value: 'info values' lists what was printed" : "nothing has been printed yet");
+  if (!number || number > all)
+    return fail(c, "%s",
+                all ? "there is no such value: 'info values' lists what was printed" : "nothing has been printed yet");
   struct expression *e = node(OP_VALUE, NULL, NULL);
   const struct value *v = c->r->values[number - 1].value;
   e->bits = number - 1;
@@ -216,10 +240,13 @@ static struct expression *dollar(struct compiler *c) {
   return e;
 }
 
-static const struct { const char *name; enum op op; bool uniform, pred; } functions[] = {
-  {"any", OP_ANY, true, true}, {"all", OP_ALL, true, true}, {"count", OP_COUNT, true, false}, {"sum", OP_SUM, true, false},
-  {"min", OP_MIN, true, false}, {"max", OP_MAX, true, false}, {"isnan", OP_ISNAN, false, true}, {"abs", OP_ABS, false, false},
-  {"differs", OP_DIFFERS, false, true}};
+static const struct {
+  const char *name;
+  enum op op;
+  bool uniform, pred;
+} functions[] = {{"any", OP_ANY, true, true},      {"all", OP_ALL, true, true},   {"count", OP_COUNT, true, false},
+                 {"sum", OP_SUM, true, false},     {"min", OP_MIN, true, false},  {"max", OP_MAX, true, false},
+                 {"isnan", OP_ISNAN, false, true}, {"abs", OP_ABS, false, false}, {"differs", OP_DIFFERS, false, true}};
 
 static struct expression *at_lane(struct compiler *c, struct expression *a, struct expression *b) {
   if (!a || !b) return expression_free(a), expression_free(b), NULL;
@@ -241,7 +268,8 @@ static struct expression *named(struct compiler *c) {
   uint64_t address, bytes;
   const char *behind = c->s;
   if (type && take(c, "[")) return free(name), memory(c, type);
-  if (type && c->s > behind && (isalpha((unsigned char)*c->s) || strchr("_$", *c->s)) && *c->s) { /* "f32 tile[3]": as another type */
+  if (type && c->s > behind && (isalpha((unsigned char)*c->s) || strchr("_$", *c->s)) &&
+      *c->s) { /* "f32 tile[3]": as another type */
     free(name);
     for (n = 0; isalnum((unsigned char)c->s[n]) || (c->s[n] && strchr("_$.", c->s[n])); n++) {}
     name = format("%.*s", (int)n, c->s);
@@ -252,7 +280,8 @@ static struct expression *named(struct compiler *c) {
     free(name);
     return c->why ? NULL : element(c, address, type);
   }
-  if (*c->s == '[' && find_elements(c->r, name, n, &address, &bytes, &had)) return c->s++, free(name), element(c, address, had);
+  if (*c->s == '[' && find_elements(c->r, name, n, &address, &bytes, &had))
+    return c->s++, free(name), element(c, address, had);
   if (type && take(c, "(")) {
     if ((a = ternary(c)) && take(c, ")")) e = node(OP_BITS, a, NULL), e->type = type, e->kind = kind_of(type);
     else if (a) expression_free(a), fail(c, "expected ) before '%s'", c->s);
@@ -306,10 +335,12 @@ static struct expression *in_lanes(struct compiler *c, struct expression *e) {
     unsigned lo, hi;
     int end = 0;
     if (sscanf(c->s, " %2u..%2u%n", &lo, &hi, &end) == 2 && end) {
-      if (lo > hi || hi >= warp_lanes(c->r)) return expression_free(e), fail(c, "%s", "expected LO..HI within the warp's lanes");
+      if (lo > hi || hi >= warp_lanes(c->r))
+        return expression_free(e), fail(c, "%s", "expected LO..HI within the warp's lanes");
       c->s += end;
       struct expression *range = node(OP_LANES, e, NULL);
-      range->kind = e->kind, range->type = e->type, range->pred = e->pred, range->address = e->address, range->uniform = false;
+      range->kind = e->kind, range->type = e->type, range->pred = e->pred, range->address = e->address,
+      range->uniform = false;
       range->bits = UINT64_MAX >> (63 - hi) & UINT64_MAX << lo;
       e = range;
       continue;
@@ -355,22 +386,33 @@ static struct expression *unary(struct compiler *c) {
     fail(c, *c->s ? "expected a value before '%s'" : "expected a value%s", c->s);
   }
   c->depth--;
-  /* Of a constant nobody asks the value in a lane: there it belongs to all that stands before, as in "%k >= 64 @ 63". */
+  /* Of a constant nobody asks the value in a lane: there it belongs to all that stands before, as in "%k >= 64 @ 63".
+   */
   return e && e->op == OP_CONST ? e : in_lanes(c, e);
 }
 
-static const struct { const char *text; enum op op; int level; } operators[] = {
-  {"||", OP_OROR, 1}, {"&&", OP_ANDAND, 2}, {"==", OP_EQ, 6}, {"!=", OP_NE, 6}, {"<<", OP_SHL, 8}, {">>", OP_SHR, 8}, {"<=", OP_LE, 7},
-  {">=", OP_GE, 7}, {"<", OP_LT, 7}, {">", OP_GT, 7}, {"|", OP_OR, 3}, {"^", OP_XOR, 4}, {"&", OP_AND, 5}, {"+", OP_ADD, 9}, {"-", OP_SUB, 9},
-  {"*", OP_MUL, 10}, {"/", OP_DIV, 10}, {"%", OP_MOD, 10}};
+static const struct {
+  const char *text;
+  enum op op;
+  int level;
+} operators[] = {{"||", OP_OROR, 1}, {"&&", OP_ANDAND, 2}, {"==", OP_EQ, 6}, {"!=", OP_NE, 6}, {"<<", OP_SHL, 8},
+                 {">>", OP_SHR, 8},  {"<=", OP_LE, 7},     {">=", OP_GE, 7}, {"<", OP_LT, 7},  {">", OP_GT, 7},
+                 {"|", OP_OR, 3},    {"^", OP_XOR, 4},     {"&", OP_AND, 5}, {"+", OP_ADD, 9}, {"-", OP_SUB, 9},
+                 {"*", OP_MUL, 10},  {"/", OP_DIV, 10},    {"%", OP_MOD, 10}};
 
 static bool compares(enum op op) { return (op >= OP_EQ && op <= OP_GE) || op == OP_OROR || op == OP_ANDAND; }
-static bool bitwise(enum op op) { return op == OP_OR || op == OP_XOR || op == OP_AND || op == OP_SHL || op == OP_SHR || op == OP_MOD; }
+static bool bitwise(enum op op) {
+  return op == OP_OR || op == OP_XOR || op == OP_AND || op == OP_SHL || op == OP_SHR || op == OP_MOD;
+}
 
-/* What the result of an operation on reals is shown as: the type of its operands, if numbers as written leave a choice. */
+/* What the result of an operation on reals is shown as: the type of its operands, if numbers as written leave a choice.
+ */
 static const struct elem *real_type(const struct expression *a, const struct expression *b) {
   const struct elem *x = a->kind == VALUE_REAL ? a->type : NULL, *y = b->kind == VALUE_REAL ? b->type : NULL;
-  if (!x || !y) return x && (b->kind != VALUE_REAL || b->op == OP_CONST) ? x : y && (a->kind != VALUE_REAL || a->op == OP_CONST) ? y : NULL;
+  if (!x || !y)
+    return x && (b->kind != VALUE_REAL || b->op == OP_CONST)   ? x
+           : y && (a->kind != VALUE_REAL || a->op == OP_CONST) ? y
+                                                               : NULL;
   return x->size >= y->size ? x : y;
 }
 
@@ -383,13 +425,20 @@ static struct expression *binary(struct compiler *c, int level) {
     if (k == n || operators[k].level < level) return a;
     enum op op = operators[k].op;
     c->s += strlen(operators[k].text);
-    struct expression *b = ++c->depth > 100 ? fail(c, "%s", "the expression is nested too deeply") : binary(c, operators[k].level + 1);
+    struct expression *b =
+        ++c->depth > 100 ? fail(c, "%s", "the expression is nested too deeply") : binary(c, operators[k].level + 1);
     c->depth--;
     if (!b) return expression_free(a), NULL;
-    bool real = a->kind == VALUE_REAL || b->kind == VALUE_REAL, wide = (a->type && a->type->size == 8 && a->kind == VALUE_UNSIGNED) || (b->type && b->type->size == 8 && b->kind == VALUE_UNSIGNED);
-    if (real && bitwise(op)) return expression_free(a), expression_free(b), fail(c, "'%s' is for integers", operators[k].text);
+    bool real = a->kind == VALUE_REAL || b->kind == VALUE_REAL,
+         wide = (a->type && a->type->size == 8 && a->kind == VALUE_UNSIGNED) ||
+                (b->type && b->type->size == 8 && b->kind == VALUE_UNSIGNED);
+    if (real && bitwise(op))
+      return expression_free(a), expression_free(b), fail(c, "'%s' is for integers", operators[k].text);
     struct expression *e = node(op, a, b);
-    e->kind = compares(op) ? VALUE_SIGNED : real ? VALUE_REAL : wide || (a->kind == VALUE_UNSIGNED && b->kind == VALUE_UNSIGNED && op != OP_SUB) ? VALUE_UNSIGNED : VALUE_SIGNED;
+    e->kind = compares(op)                                                                       ? VALUE_SIGNED
+              : real                                                                             ? VALUE_REAL
+              : wide || (a->kind == VALUE_UNSIGNED && b->kind == VALUE_UNSIGNED && op != OP_SUB) ? VALUE_UNSIGNED
+                                                                                                 : VALUE_SIGNED;
     if (real && !compares(op)) e->type = real_type(a, b);
     e->address = (op == OP_ADD || op == OP_SUB) && (a->address ? !(b->address && op == OP_SUB) : b->address);
     e->pred = compares(op) || (a->pred && b->pred && (op == OP_AND || op == OP_OR || op == OP_XOR));
@@ -418,7 +467,8 @@ static struct expression *choice(struct compiler *c) {
 
 static struct expression *ternary(struct compiler *c) { return in_lanes(c, choice(c)); }
 
-struct expression *expression_compile(struct repl *r, const char *text, const char **rest, const mx_debug_point *point, char **why) {
+struct expression *expression_compile(struct repl *r, const char *text, const char **rest, const mx_debug_point *point,
+                                      char **why) {
   struct compiler c = {.r = r, .s = text, .point = point};
   struct expression *e = ternary(&c);
   blanks(&c);
@@ -442,12 +492,18 @@ struct expression *expression_compile(struct repl *r, const char *text, const ch
 /* ---- evaluating -------------------------------------------------------------------------------------------*/
 #define EACH for (unsigned l = 0; l < REPL_LANES; l++)
 
-struct context { struct repl *r; const mx_debug_point *point; uint64_t active; char *why; };
+struct context {
+  struct repl *r;
+  const mx_debug_point *point;
+  uint64_t active;
+  char *why;
+};
 
 static void from_bits(const struct elem *t, struct value *v, unsigned l, uint64_t bits) {
   if (!t) v->lane[l].u = bits & 1;
   else if (t->kind == ELEM_FLOAT) v->lane[l].f = elem_real(t, &bits);
-  else if (t->kind == ELEM_SIGNED) v->lane[l].i = t->size == 8 ? (int64_t)bits : (int64_t)(bits << (64 - 8 * t->size)) >> (64 - 8 * t->size);
+  else if (t->kind == ELEM_SIGNED)
+    v->lane[l].i = t->size == 8 ? (int64_t)bits : (int64_t)(bits << (64 - 8 * t->size)) >> (64 - 8 * t->size);
   else v->lane[l].u = t->size == 8 ? bits : bits & ((1ull << 8 * t->size) - 1);
 }
 
@@ -477,7 +533,8 @@ OVER_LANES static void load_cell(struct context *x, const struct expression *e, 
   } else if (e->type->size == 4) {
     for (unsigned l = 0; l < n; l++) v->lane[l].f = (double)((const float *)p)[l];
   } else {
-    for (unsigned l = 0; l < n; l++) from_bits(e->type, v, l, e->cell.bits == 64 ? ((const uint64_t *)p)[l] : ((const uint32_t *)p)[l]);
+    for (unsigned l = 0; l < n; l++)
+      from_bits(e->type, v, l, e->cell.bits == 64 ? ((const uint64_t *)p)[l] : ((const uint32_t *)p)[l]);
   }
 }
 
@@ -491,7 +548,8 @@ static void load_register(struct context *x, const struct expression *e, struct 
   struct repl *r = x->r;
   const mx_debug_point *p = x->point;
   mx_debug_register g = {.struct_size = sizeof g};
-  mx_status s = p ? mx_debug_get_register(r->g, p->block, p->warp, 0, 0, e->name, &g) : mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, e->name, &g);
+  mx_status s = p ? mx_debug_get_register(r->g, p->block, p->warp, 0, 0, e->name, &g)
+                  : mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, e->name, &g);
   if (s != MX_OK) {
     if (!x->why) x->why = format("%s holds nothing here", e->name);
     return;
@@ -501,7 +559,8 @@ static void load_register(struct context *x, const struct expression *e, struct 
   v->unset = g.unset;
 }
 
-bool read_memory(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, uint64_t address, void *to, size_t bytes) {
+bool read_memory(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, uint64_t address, void *to,
+                 size_t bytes) {
   if (r->g && !r->over) return mx_debug_read(r->g, block, warp, lane, address, to, bytes) == MX_OK;
   return mx_copy_from_device(r->d, to, address, bytes) == MX_OK; /* what a launch has left */
 }
@@ -515,7 +574,8 @@ static void load_memory(struct context *x, const struct expression *e, const str
   for (unsigned l = 0; l < REPL_LANES; l++) {
     uint64_t bits = 0;
     if (!(lanes >> l & 1)) continue;
-    if (a->uniform && l != first && a->lane[l].u >> 40 != 2) v->lane[l] = v->lane[first], v->fault |= (v->fault >> first & 1) << l;
+    if (a->uniform && l != first && a->lane[l].u >> 40 != 2)
+      v->lane[l] = v->lane[first], v->fault |= (v->fault >> first & 1) << l;
     else if (read_memory(r, block, warp, l, a->lane[l].u, &bits, e->type->size)) from_bits(e->type, v, l, bits);
     else v->fault |= 1ull << l;
   }
@@ -536,41 +596,43 @@ OVER_LANES static void apply(const struct expression *e, struct value *a, struct
   bool as_unsigned = a->kind == VALUE_UNSIGNED && b->kind == VALUE_UNSIGNED;
   if (real && e->op != OP_OROR && e->op != OP_ANDAND) to_real(a), to_real(b);
   switch (e->op) {
-    case OP_ADD: ARITHMETIC(+)
-    case OP_SUB: ARITHMETIC(-)
-    case OP_MUL: ARITHMETIC(*)
-    case OP_OR: EACH v->lane[l].u = a->lane[l].u | b->lane[l].u; break;
-    case OP_AND: EACH v->lane[l].u = a->lane[l].u & b->lane[l].u; break;
-    case OP_XOR: EACH v->lane[l].u = a->lane[l].u ^ b->lane[l].u; break;
-    case OP_SHL: EACH v->lane[l].u = b->lane[l].u < 64 ? a->lane[l].u << b->lane[l].u : 0; break;
-    case OP_SHR:
-      EACH {
-        unsigned by = b->lane[l].u < 63 ? (unsigned)b->lane[l].u : 63;
-        v->lane[l].u = a->kind == VALUE_SIGNED ? (uint64_t)(a->lane[l].i >> by) : b->lane[l].u > 63 ? 0 : a->lane[l].u >> by;
-      }
-      break;
-    case OP_DIV:
-      if (real) EACH v->lane[l].f = a->lane[l].f / b->lane[l].f;
-      else EACH {
+  case OP_ADD: ARITHMETIC(+)
+  case OP_SUB: ARITHMETIC(-)
+  case OP_MUL: ARITHMETIC(*)
+  case OP_OR: EACH v->lane[l].u = a->lane[l].u | b->lane[l].u; break;
+  case OP_AND: EACH v->lane[l].u = a->lane[l].u & b->lane[l].u; break;
+  case OP_XOR: EACH v->lane[l].u = a->lane[l].u ^ b->lane[l].u; break;
+  case OP_SHL: EACH v->lane[l].u = b->lane[l].u < 64 ? a->lane[l].u << b->lane[l].u : 0; break;
+  case OP_SHR:
+    EACH {
+      unsigned by = b->lane[l].u < 63 ? (unsigned)b->lane[l].u : 63;
+      v->lane[l].u = a->kind == VALUE_SIGNED ? (uint64_t)(a->lane[l].i >> by)
+                     : b->lane[l].u > 63     ? 0
+                                             : a->lane[l].u >> by;
+    }
+    break;
+  case OP_DIV:
+    if (real) EACH v->lane[l].f = a->lane[l].f / b->lane[l].f;
+    else EACH {
         if (!b->lane[l].u) v->fault |= 1ull << l;
         else if (as_unsigned) v->lane[l].u = a->lane[l].u / b->lane[l].u;
         else v->lane[l].i = b->lane[l].i == -1 ? (int64_t)(0 - a->lane[l].u) : a->lane[l].i / b->lane[l].i;
       }
-      break;
-    case OP_MOD:
-      EACH {
-        if (!b->lane[l].u) v->fault |= 1ull << l;
-        else if (as_unsigned) v->lane[l].u = a->lane[l].u % b->lane[l].u;
-        else v->lane[l].i = b->lane[l].i == -1 ? 0 : a->lane[l].i % b->lane[l].i;
-      }
-      break;
-    case OP_EQ: COMPARE(==)
-    case OP_NE: COMPARE(!=)
-    case OP_LT: COMPARE(<)
-    case OP_LE: COMPARE(<=)
-    case OP_GT: COMPARE(>)
-    case OP_GE: COMPARE(>=)
-    default: break;
+    break;
+  case OP_MOD:
+    EACH {
+      if (!b->lane[l].u) v->fault |= 1ull << l;
+      else if (as_unsigned) v->lane[l].u = a->lane[l].u % b->lane[l].u;
+      else v->lane[l].i = b->lane[l].i == -1 ? 0 : a->lane[l].i % b->lane[l].i;
+    }
+    break;
+  case OP_EQ: COMPARE(==)
+  case OP_NE: COMPARE(!=)
+  case OP_LT: COMPARE(<)
+  case OP_LE: COMPARE(<=)
+  case OP_GT: COMPARE(>)
+  case OP_GE: COMPARE(>=)
+  default: break;
   }
 }
 
@@ -631,51 +693,55 @@ static void eval_one(struct context *x, const struct expression *e, struct value
   v->unset = a->unset;
   v->lanes = a->lanes;
   switch (e->op) {
-    case OP_NEGATE:
-      if (a->kind == VALUE_REAL) EACH v->lane[l].f = -a->lane[l].f;
-      else EACH v->lane[l].u = 0 - a->lane[l].u;
-      break;
-    case OP_NOT: spread(v, ~truth(a)); break;
-    case OP_COMPLEMENT:
-      if (e->pred) spread(v, ~truth(a));
-      else EACH v->lane[l].u = ~a->lane[l].u;
-      break;
-    case OP_ANY: spread(v, truth(a) & m ? UINT64_MAX : 0); break;
-    case OP_ALL: spread(v, m & ~truth(a) ? 0 : UINT64_MAX); break;
-    case OP_COUNT: EACH v->lane[l].u = (uint64_t)__builtin_popcountll(truth(a) & m); break;
-    case OP_SUM: case OP_MIN: case OP_MAX: reduce(e, a, m, v); break;
-    case OP_ISNAN:
-      if (a->kind == VALUE_REAL) EACH v->lane[l].u = a->lane[l].f != a->lane[l].f;
-      else EACH v->lane[l].u = 0;
-      break;
-    case OP_ABS:
-      if (a->kind == VALUE_REAL) EACH v->lane[l].f = fabs(a->lane[l].f);
-      else EACH v->lane[l].u = a->kind == VALUE_SIGNED && a->lane[l].i < 0 ? 0 - a->lane[l].u : a->lane[l].u;
-      break;
-    case OP_DIFFERS: {
-      unsigned first = m ? (unsigned)__builtin_ctzll(m) : 0;
-      EACH v->lane[l].u = a->lane[l].u != a->lane[first].u && m >> l & 1;
-      break;
-    }
-    case OP_BITS: EACH from_bits(e->type, v, l, bits_of(a, e->a, l)); break;
-    case OP_MEMORY: load_memory(x, e, a, v); break;
-    case OP_LANES:
-      memcpy(v->lane, a->lane, sizeof v->lane);
-      v->lanes = e->bits;
-      break;
-    default: break;
+  case OP_NEGATE:
+    if (a->kind == VALUE_REAL) EACH v->lane[l].f = -a->lane[l].f;
+    else EACH v->lane[l].u = 0 - a->lane[l].u;
+    break;
+  case OP_NOT: spread(v, ~truth(a)); break;
+  case OP_COMPLEMENT:
+    if (e->pred) spread(v, ~truth(a));
+    else EACH v->lane[l].u = ~a->lane[l].u;
+    break;
+  case OP_ANY: spread(v, truth(a) & m ? UINT64_MAX : 0); break;
+  case OP_ALL: spread(v, m & ~truth(a) ? 0 : UINT64_MAX); break;
+  case OP_COUNT: EACH v->lane[l].u = (uint64_t)__builtin_popcountll(truth(a) & m); break;
+  case OP_SUM:
+  case OP_MIN:
+  case OP_MAX: reduce(e, a, m, v); break;
+  case OP_ISNAN:
+    if (a->kind == VALUE_REAL) EACH v->lane[l].u = a->lane[l].f != a->lane[l].f;
+    else EACH v->lane[l].u = 0;
+    break;
+  case OP_ABS:
+    if (a->kind == VALUE_REAL) EACH v->lane[l].f = fabs(a->lane[l].f);
+    else EACH v->lane[l].u = a->kind == VALUE_SIGNED && a->lane[l].i < 0 ? 0 - a->lane[l].u : a->lane[l].u;
+    break;
+  case OP_DIFFERS: {
+    unsigned first = m ? (unsigned)__builtin_ctzll(m) : 0;
+    EACH v->lane[l].u = a->lane[l].u != a->lane[first].u && m >> l & 1;
+    break;
+  }
+  case OP_BITS: EACH from_bits(e->type, v, l, bits_of(a, e->a, l)); break;
+  case OP_MEMORY: load_memory(x, e, a, v); break;
+  case OP_LANES:
+    memcpy(v->lane, a->lane, sizeof v->lane);
+    v->lanes = e->bits;
+    break;
+  default: break;
   }
 }
 
 static void eval(struct context *x, const struct expression *e, struct value *v) {
-  v->kind = e->kind, v->type = e->type, v->pred = e->pred, v->uniform = e->uniform, v->address = e->address, v->unset = false, v->fault = v->lanes = 0;
+  v->kind = e->kind, v->type = e->type, v->pred = e->pred, v->uniform = e->uniform, v->address = e->address,
+  v->unset = false, v->fault = v->lanes = 0;
   if (e->op == OP_VALUE) {
     *v = *x->r->values[e->bits].value;
     return;
   }
   if (e->op == OP_CONST) return load_constant(e, v);
   if (e->op == OP_CELL) return load_cell(x, e, v);
-  if (e->op == OP_REGISTER || e->op == OP_MEMORY || e->op == OP_AT || e->op == OP_DIV || e->op == OP_MOD) memset(v->lane, 0, sizeof v->lane);
+  if (e->op == OP_REGISTER || e->op == OP_MEMORY || e->op == OP_AT || e->op == OP_DIV || e->op == OP_MOD)
+    memset(v->lane, 0, sizeof v->lane);
   if (e->op == OP_REGISTER) return load_register(x, e, v);
   struct value a, b;
   eval(x, e->a, &a);
@@ -707,8 +773,13 @@ static void eval(struct context *x, const struct expression *e, struct value *v)
   }
 }
 
-bool expression_value(struct repl *r, const struct expression *e, const mx_debug_point *point, struct value *out, char **why) {
-  struct context x = {.r = r, .point = point, .active = point ? point->lanes : r->g && !r->over ? focus_lanes(r) : UINT64_MAX};
+bool expression_value(struct repl *r, const struct expression *e, const mx_debug_point *point, struct value *out,
+                      char **why) {
+  struct context x = {.r = r,
+                      .point = point,
+                      .active = point              ? point->lanes
+                                : r->g && !r->over ? focus_lanes(r)
+                                                   : UINT64_MAX};
   eval(&x, e, out);
   *why = x.why;
   return !x.why;
@@ -746,8 +817,10 @@ bool evaluate(struct repl *r, const char *text, const char **rest, struct value 
   return good;
 }
 
-/* Where brackets stand behind a type, a name or nothing it is memory; but elements whose index differs from lane to lane are values. */
-bool place_of(struct repl *r, const char *text, const char **rest, uint64_t *address, const struct elem **type, char **why) {
+/* Where brackets stand behind a type, a name or nothing it is memory; but elements whose index differs from lane to
+ * lane are values. */
+bool place_of(struct repl *r, const char *text, const char **rest, uint64_t *address, const struct elem **type,
+              char **why) {
   *why = NULL;
   const char *s = text + strspn(text, " \t"), *after = s;
   size_t n = 0;
@@ -755,7 +828,8 @@ bool place_of(struct repl *r, const char *text, const char **rest, uint64_t *add
   if (s[n] != '[') return false;
   struct expression *e = expression_compile(r, s, &after, NULL, why);
   struct value v;
-  bool good = e && e->op == OP_MEMORY && (e->uniform || s[0] == '[' || elem_find(s, strcspn(s, "["))) && expression_value(r, e->a, NULL, &v, why);
+  bool good = e && e->op == OP_MEMORY && (e->uniform || s[0] == '[' || elem_find(s, strcspn(s, "["))) &&
+              expression_value(r, e->a, NULL, &v, why);
   if (rest) *rest = after;
   else if (good && *after) good = false;
   *type = good ? e->type : NULL;

@@ -5,8 +5,10 @@
 
 static bool show(struct repl *r) {
   mx_debug_frame f = {.struct_size = sizeof f};
-  if (mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) != MX_OK) return printf("block %llu warp %u: ended\n", (unsigned long long)r->block, r->warp), true;
-  printf("block %llu warp %u lane %u split %u, %s+%u", (unsigned long long)r->block, r->warp, r->lane, r->split, f.function, f.pc);
+  if (mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) != MX_OK)
+    return printf("block %llu warp %u: ended\n", (unsigned long long)r->block, r->warp), true;
+  printf("block %llu warp %u lane %u split %u, %s+%u", (unsigned long long)r->block, r->warp, r->lane, r->split,
+         f.function, f.pc);
   if (f.file) printf(" at %s:%u", f.file, f.line);
   printf("\n");
   if (f.file) show_line(r, f.file, f.line);
@@ -38,7 +40,8 @@ static bool go(struct repl *r, uint64_t block, uint64_t warp) {
   r->block = block, r->warp = (uint32_t)warp;
   r->split = r->frame = 0;
   mx_debug_split sp = {.struct_size = sizeof sp};
-  if (mx_debug_get_split(r->g, block, (uint32_t)warp, 0, &sp) == MX_OK && !(sp.lanes >> r->lane & 1)) r->lane = (uint32_t)__builtin_ctzll(sp.lanes);
+  if (mx_debug_get_split(r->g, block, (uint32_t)warp, 0, &sp) == MX_OK && !(sp.lanes >> r->lane & 1))
+    r->lane = (uint32_t)__builtin_ctzll(sp.lanes);
   return true;
 }
 

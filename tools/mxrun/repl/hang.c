@@ -1,7 +1,7 @@
 /* Launches that hang: which lanes spin or wait where, on what word of memory, and who made it so, the holder of a lock.
  *
- * Who wrote a word only a recording knows. A launch that was not recorded, and is not long, is run once more for it, recorded, on a
- * device of its own: the order of everything is fixed, so it comes to the same place. */
+ * Who wrote a word only a recording knows. A launch that was not recorded, and is not long, is run once more for it,
+ * recorded, on a device of its own: the order of everything is fixed, so it comes to the same place. */
 #include "repl.h"
 
 #include <stdlib.h>
@@ -9,12 +9,17 @@
 
 enum { LONGEST_AGAIN = 30000000 }; /* warp instructions: a few seconds */
 
-struct word { uint64_t address; unsigned bytes; bool shared; };
+struct word {
+  uint64_t address;
+  unsigned bytes;
+  bool shared;
+};
 
 /* Bytes of the type that ends an instruction's name: "ld.global.b32". */
 static unsigned width_of(const char *name, size_t n) {
   unsigned bits = 0, place = 1;
-  for (; n && name[n - 1] >= '0' && name[n - 1] <= '9' && place < 1000; n--, place *= 10) bits += (unsigned)(name[n - 1] - '0') * place;
+  for (; n && name[n - 1] >= '0' && name[n - 1] <= '9' && place < 1000; n--, place *= 10)
+    bits += (unsigned)(name[n - 1] - '0') * place;
   return bits == 8 || bits == 16 || bits == 64 ? bits / 8 : 4;
 }
 
@@ -35,8 +40,10 @@ static bool reads_word(struct repl *r, const char *text, struct word *w) {
   if (!found) return false;
   w->bytes = width_of(text, name);
   part = strstr(text, ".shared");
-  if (part && part < text + name && w->address < mx_debug_generic(MX_DEBUG_SHARED, 0)) w->address = mx_debug_generic(MX_DEBUG_SHARED, w->address);
-  w->shared = w->address - mx_debug_generic(MX_DEBUG_SHARED, 0) < mx_debug_generic(MX_DEBUG_LOCAL, 0) - mx_debug_generic(MX_DEBUG_SHARED, 0);
+  if (part && part < text + name && w->address < mx_debug_generic(MX_DEBUG_SHARED, 0))
+    w->address = mx_debug_generic(MX_DEBUG_SHARED, w->address);
+  w->shared = w->address - mx_debug_generic(MX_DEBUG_SHARED, 0) <
+              mx_debug_generic(MX_DEBUG_LOCAL, 0) - mx_debug_generic(MX_DEBUG_SHARED, 0);
   return true;
 }
 
@@ -61,13 +68,15 @@ static struct repl *run_again(const struct repl *r) {
   again->recording = true;
   if (again->d && target_bind(again)) {
     mx_device_set_output(again->d, NULL, NULL); /* it has been printed */
-    if (launch_begin(again) && go_on(again, MX_DEBUG_CONTINUE, 1) == MX_OK && again->stop.reason == MX_DEBUG_AT_HANG) return again;
+    if (launch_begin(again) && go_on(again, MX_DEBUG_CONTINUE, 1) == MX_OK && again->stop.reason == MX_DEBUG_AT_HANG)
+      return again;
   }
   again->stop.reason = MX_DEBUG_AT_END;
   return again;
 }
 
-static uint64_t value_at(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, const struct word *w, bool *known) {
+static uint64_t value_at(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, const struct word *w,
+                         bool *known) {
   uint64_t v = 0;
   *known = read_memory(r, block, warp, lane, w->address, &v, w->bytes);
   return v;
@@ -82,7 +91,7 @@ static void only_others(struct repl *r, mx_debug_culprit *c) {
 
 /* A report. Looking back takes its time: what was found out last is kept, since many lanes wait for one word. */
 struct hang {
-  struct repl *r, *again;       /* again: made when it is needed */
+  struct repl *r, *again; /* again: made when it is needed */
   struct word word;
   uint64_t block;
   char *answer;
@@ -95,7 +104,8 @@ static char *history(struct hang *h, uint64_t block, uint32_t warp, uint32_t lan
     if (!h->again && h->r->stop.steps <= LONGEST_AGAIN) h->again = run_again(h->r);
     knows = h->again && h->again->stop.reason == MX_DEBUG_AT_HANG ? h->again : NULL;
     bool known;
-    if (knows && (value_at(knows, block, warp, lane, w, &known) != v || !known)) knows = NULL; /* somebody has changed something by hand */
+    if (knows && (value_at(knows, block, warp, lane, w, &known) != v || !known))
+      knows = NULL; /* somebody has changed something by hand */
     if (!knows) return cli_strdup(" ('record' before 'run' tells who changed it)");
   }
   mx_debug_culprit c = {.struct_size = sizeof c};
@@ -113,7 +123,8 @@ static char *history(struct hang *h, uint64_t block, uint32_t warp, uint32_t lan
 static void show_holder(struct hang *h, uint64_t block, uint32_t warp, uint32_t split, const mx_debug_split *s) {
   struct repl *r = h->r;
   const uint64_t was_block = r->block;
-  const uint32_t was_warp = r->warp, was_split = r->split, was_lane = r->lane, lane = (uint32_t)__builtin_ctzll(s->lanes);
+  const uint32_t was_warp = r->warp, was_split = r->split, was_lane = r->lane,
+                 lane = (uint32_t)__builtin_ctzll(s->lanes);
   struct word w;
   r->block = block, r->warp = warp, r->split = split, r->lane = lane;
   bool known = spins_on(r, s, &w);
@@ -125,7 +136,8 @@ static void show_holder(struct hang *h, uint64_t block, uint32_t warp, uint32_t 
     h->answer = history(h, block, warp, lane, &w, v);
     h->word = w, h->block = block;
   }
-  say("    the word at 0x%llx%s is %llu%s\n", (unsigned long long)w.address, w.shared ? " in shared memory" : "", (unsigned long long)v, h->answer);
+  say("    the word at 0x%llx%s is %llu%s\n", (unsigned long long)w.address, w.shared ? " in shared memory" : "",
+      (unsigned long long)v, h->answer);
 }
 
 static void show_split(struct repl *r, uint64_t block, uint32_t warp, uint32_t k, const mx_debug_split *s) {
@@ -133,7 +145,10 @@ static void show_split(struct repl *r, uint64_t block, uint32_t warp, uint32_t k
   if (s->state == MX_DEBUG_WAITS_AT_BARRIER) at = format("wait at barrier %u", s->barrier);
   if (s->state == MX_DEBUG_WAITS_AT_MBARRIER) at = format("wait at mbarrier 0x%llx", (unsigned long long)s->mbarrier);
   say("  block %llu warp %u %s %s at %s:%u: %s\n", (unsigned long long)block, warp, lanes,
-         s->state == MX_DEBUG_RUNNABLE ? "spin" : at ? at : "wait for lanes", s->file ? s->file : s->function, s->file ? s->line : s->pc, text);
+      s->state == MX_DEBUG_RUNNABLE ? "spin"
+      : at                          ? at
+                                    : "wait for lanes",
+      s->file ? s->file : s->function, s->file ? s->line : s->pc, text);
   free(lanes);
   free(text);
   free(at);

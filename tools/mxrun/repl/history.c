@@ -7,11 +7,14 @@
 
 enum { USUAL = 20, MOST = 10000 };
 
-struct change { mx_debug_culprit by; char *value, *line; };
+struct change {
+  mx_debug_culprit by;
+  char *value, *line;
+};
 
 /* What is looked at: a register of a frame, seen from the kernel since splits come and go, in one lane; or memory. */
 struct watched {
-  char *name;               /* NULL: memory */
+  char *name; /* NULL: memory */
   uint64_t block;
   uint32_t warp, lane, depth;
   uint64_t address;
@@ -40,11 +43,14 @@ static char *value_here(struct repl *r, const struct watched *w, const mx_debug_
   uint64_t bits = 0;
   if (w->name) {
     mx_debug_register g = {.struct_size = sizeof g};
-    if (!place(r, w, &split, &frame) || mx_debug_get_register(r->g, w->block, w->warp, split, frame, w->name, &g) != MX_OK) return cli_strdup("?");
+    if (!place(r, w, &split, &frame) ||
+        mx_debug_get_register(r->g, w->block, w->warp, split, frame, w->name, &g) != MX_OK)
+      return cli_strdup("?");
     value_of_register(&g, &v);
     return value_text(&v, w->lane, format_for(r, &v, 1ull << w->lane, 0));
   }
-  if (!read_memory(r, by->block, by->warp, w->address >> 40 == 2 ? w->lane : 0, w->address, &bits, w->type->size)) return cli_strdup("?");
+  if (!read_memory(r, by->block, by->warp, w->address >> 40 == 2 ? w->lane : 0, w->address, &bits, w->type->size))
+    return cli_strdup("?");
   v.type = w->type;
   struct text t = {0};
   elem_print(&t, w->type, &bits);
@@ -68,7 +74,8 @@ static void show(struct repl *r, const struct watched *w, struct change *c, size
   size_t wide = 5;
   for (size_t k = 0; k < n; k++)
     if (strlen(c[k].value) > wide) wide = strlen(c[k].value);
-  if (w->name) printf("%s in lane %u of warp %u of block %llu", w->name, w->lane, w->warp, (unsigned long long)w->block);
+  if (w->name)
+    printf("%s in lane %u of warp %u of block %llu", w->name, w->lane, w->warp, (unsigned long long)w->block);
   else printf("%u bytes at 0x%llx", w->type->size, (unsigned long long)w->address);
   printf(n == asked ? ", the last %zu writes; say how many for more\n" : "\n", n);
   printf("position  %*s\n", (int)wide, "value");
@@ -97,7 +104,8 @@ static bool parse(struct repl *r, char *arguments, struct watched *w, uint64_t *
     skip_blanks(&arguments);
     if (*arguments == '@') {
       if (!evaluate(r, arguments + 1, &rest, &lane)) return false;
-      if (lane.kind == VALUE_REAL || lane.lane[0].u >= warp_lanes(r)) return complain(r, "lanes are numbered 0 to %u", warp_lanes(r) - 1);
+      if (lane.kind == VALUE_REAL || lane.lane[0].u >= warp_lanes(r))
+        return complain(r, "lanes are numbered 0 to %u", warp_lanes(r) - 1);
       w->lane = (uint32_t)lane.lane[0].u;
       arguments += rest - arguments;
     }
@@ -109,7 +117,8 @@ static bool parse(struct repl *r, char *arguments, struct watched *w, uint64_t *
     arguments += rest - arguments;
   }
   skip_blanks(&arguments);
-  return !*arguments || (number_word(arguments, most) && *most && *most <= MOST) || complain(r, "'%s' is not a number of changes", arguments);
+  return !*arguments || (number_word(arguments, most) && *most && *most <= MOST) ||
+         complain(r, "'%s' is not a number of changes", arguments);
 }
 
 bool do_history(struct repl *r, char *arguments) {
@@ -118,7 +127,8 @@ bool do_history(struct repl *r, char *arguments) {
   mx_debug_recording now = {.struct_size = sizeof now};
   if (!*arguments) return complain(r, "of what register or memory?");
   if (!r->g) return running(r);
-  if (mx_debug_get_recording(r->g, &now) != MX_OK || !now.on) return complain(r, "nothing is recorded: 'record', then 'run'");
+  if (mx_debug_get_recording(r->g, &now) != MX_OK || !now.on)
+    return complain(r, "nothing is recorded: 'record', then 'run'");
   const bool over = r->over;
   if (over) { /* registers are those of the warp's last instruction */
     mx_status s = mx_debug_back(r->g, MX_DEBUG_STEP, r->block, r->warp, 1, NULL);
@@ -142,7 +152,8 @@ bool do_history(struct repl *r, char *arguments) {
   mx_debug_goto(r->g, now.now, &back);
   r->over = over;
   if (good && n) show(r, &w, list, n, most);
-  else if (good) printf("not written since position %llu, the oldest that is recorded\n", (unsigned long long)now.oldest);
+  else if (good)
+    printf("not written since position %llu, the oldest that is recorded\n", (unsigned long long)now.oldest);
   while (n) free(list[--n].value);
   free(list);
   free(w.name);

@@ -23,13 +23,17 @@ void value_of_register(const mx_debug_register *reg, struct value *v) {
   v->pred = !strcmp(reg->type, "pred");
   v->type = v->pred ? NULL : elem_find(reg->type, strlen(reg->type));
   if (!v->type && !v->pred) v->type = elem_find(reg->bits > 32 ? "b64" : "b32", 3);
-  v->kind = !v->type ? VALUE_UNSIGNED : v->type->kind == ELEM_FLOAT ? VALUE_REAL : v->type->kind == ELEM_SIGNED ? VALUE_SIGNED : VALUE_UNSIGNED;
+  v->kind = !v->type                       ? VALUE_UNSIGNED
+            : v->type->kind == ELEM_FLOAT  ? VALUE_REAL
+            : v->type->kind == ELEM_SIGNED ? VALUE_SIGNED
+                                           : VALUE_UNSIGNED;
   v->fault = ~reg->known;
   v->unset = reg->unset;
   for (unsigned l = 0; l < reg->lanes; l++) {
     uint64_t bits = reg->low[l];
     if (v->kind == VALUE_REAL) v->lane[l].f = elem_real(v->type, &bits);
-    else if (v->kind == VALUE_SIGNED && v->type->size < 8) v->lane[l].i = (int64_t)(bits << (64 - 8 * v->type->size)) >> (64 - 8 * v->type->size);
+    else if (v->kind == VALUE_SIGNED && v->type->size < 8)
+      v->lane[l].i = (int64_t)(bits << (64 - 8 * v->type->size)) >> (64 - 8 * v->type->size);
     else v->lane[l].u = bits;
   }
 }
@@ -42,7 +46,9 @@ static uint64_t bits_of(const struct value *v, unsigned l, unsigned *size) {
   return bits;
 }
 
-static void real_text(struct text *t, const char *type, const void *bits) { elem_print(t, elem_find(type, strlen(type)), bits); }
+static void real_text(struct text *t, const char *type, const void *bits) {
+  elem_print(t, elem_find(type, strlen(type)), bits);
+}
 
 char *value_text(const struct value *v, unsigned l, char fmt) {
   struct text t = {0};
@@ -50,32 +56,34 @@ char *value_text(const struct value *v, unsigned l, char fmt) {
   uint64_t bits = bits_of(v, l, &size);
   if (v->fault >> l & 1) return cli_strdup("?");
   switch (fmt) {
-    case 'x': text_printf(&t, "0x%llx", (unsigned long long)bits); break;
-    case 't':
-      text_printf(&t, "0b");
-      for (int k = size * 8; k--;)
-        if (!k || bits >> k) text_printf(&t, "%d", (int)(bits >> k & 1));
-      break;
-    case 'u': text_printf(&t, "%llu", (unsigned long long)bits); break;
-    case 'd':
-      if (v->kind == VALUE_REAL) text_printf(&t, "%.0f", trunc(v->lane[l].f));
-      else text_printf(&t, "%lld", size == 8 ? (long long)bits : (long long)(int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size));
-      break;
-    case 'f': real_text(&t, size == 8 ? "f64" : size == 4 ? "f32" : "f16", &bits); break;
-    case 'c': text_printf(&t, isprint((int)(bits & 255)) ? "'%c'" : "'\\x%02x'", (int)(bits & 255)); break;
-    case 'h':
-      text_printf(&t, "{");
-      real_text(&t, "f16", &bits);
-      bits >>= 16;
-      text_printf(&t, ", ");
-      real_text(&t, "f16", &bits);
-      text_printf(&t, "}");
-      break;
-    default:
-      if (v->pred) text_printf(&t, "%d", (int)(bits & 1));
-      else if (v->kind == VALUE_REAL) real_text(&t, v->type ? v->type->name : "f64", &bits);
-      else if (v->kind == VALUE_SIGNED) text_printf(&t, "%lld", (long long)v->lane[l].i);
-      else text_printf(&t, "%llu", (unsigned long long)v->lane[l].u);
+  case 'x': text_printf(&t, "0x%llx", (unsigned long long)bits); break;
+  case 't':
+    text_printf(&t, "0b");
+    for (int k = size * 8; k--;)
+      if (!k || bits >> k) text_printf(&t, "%d", (int)(bits >> k & 1));
+    break;
+  case 'u': text_printf(&t, "%llu", (unsigned long long)bits); break;
+  case 'd':
+    if (v->kind == VALUE_REAL) text_printf(&t, "%.0f", trunc(v->lane[l].f));
+    else
+      text_printf(&t, "%lld",
+                  size == 8 ? (long long)bits : (long long)(int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size));
+    break;
+  case 'f': real_text(&t, size == 8 ? "f64" : size == 4 ? "f32" : "f16", &bits); break;
+  case 'c': text_printf(&t, isprint((int)(bits & 255)) ? "'%c'" : "'\\x%02x'", (int)(bits & 255)); break;
+  case 'h':
+    text_printf(&t, "{");
+    real_text(&t, "f16", &bits);
+    bits >>= 16;
+    text_printf(&t, ", ");
+    real_text(&t, "f16", &bits);
+    text_printf(&t, "}");
+    break;
+  default:
+    if (v->pred) text_printf(&t, "%d", (int)(bits & 1));
+    else if (v->kind == VALUE_REAL) real_text(&t, v->type ? v->type->name : "f64", &bits);
+    else if (v->kind == VALUE_SIGNED) text_printf(&t, "%lld", (long long)v->lane[l].i);
+    else text_printf(&t, "%llu", (unsigned long long)v->lane[l].u);
   }
   return t.s;
 }
@@ -88,17 +96,21 @@ static bool are_addresses(const struct repl *r, const struct value *v, uint64_t 
     if (!((m & ~v->fault) >> l & 1)) continue;
     const uint64_t a = v->lane[l].u;
     bool inside = a >> 40 && a >> 40 <= 4 && a << 24 >> 24 < 1u << 30;
-    for (size_t k = 0; k < r->args.n && !inside; k++) inside = r->args.arg[k].buffer && a - r->args.arg[k].address <= r->args.arg[k].data.size;
+    for (size_t k = 0; k < r->args.n && !inside; k++)
+      inside = r->args.arg[k].buffer && a - r->args.arg[k].address <= r->args.arg[k].data.size;
     if (!inside) return false;
   }
   return true;
 }
-char format_for(const struct repl *r, const struct value *v, uint64_t m, char fmt) { return fmt || !are_addresses(r, v, m) ? fmt : 'x'; }
+char format_for(const struct repl *r, const struct value *v, uint64_t m, char fmt) {
+  return fmt || !are_addresses(r, v, m) ? fmt : 'x';
+}
 
 static bool same(const struct value *v, uint64_t m) {
   unsigned first = m ? (unsigned)__builtin_ctzll(m) : 0;
   for (unsigned l = 0; l < REPL_LANES; l++)
-    if (m >> l & 1 && (v->lane[l].u != v->lane[first].u || (v->fault >> l & 1) != (v->fault >> first & 1))) return false;
+    if (m >> l & 1 && (v->lane[l].u != v->lane[first].u || (v->fault >> l & 1) != (v->fault >> first & 1)))
+      return false;
   return true;
 }
 
@@ -127,8 +139,13 @@ void print_value(struct repl *r, const char *name, const struct value *v, char f
     text[l] = m >> l & 1 ? value_text(v, l, fmt) : cli_strdup(".");
     if (strlen(text[l]) > width) width = (unsigned)strlen(text[l]);
   }
-  printf("%s%s%s%s\n", name, v->type || v->pred ? " (" : "", v->pred ? "pred" : v->type ? v->type->name : "", v->type || v->pred ? ")" : "");
-  const unsigned columns = cli_width(stdout), row = columns && columns < 5 + 8 * (width + 1) ? columns < 5 + 4 * (width + 1) ? 2 : 4 : 8;
+  printf("%s%s%s%s\n", name, v->type || v->pred ? " (" : "",
+         v->pred   ? "pred"
+         : v->type ? v->type->name
+                   : "",
+         v->type || v->pred ? ")" : "");
+  const unsigned columns = cli_width(stdout),
+                 row = columns && columns < 5 + 8 * (width + 1) ? columns < 5 + 4 * (width + 1) ? 2 : 4 : 8;
   for (unsigned l = first; l <= last; l++) {
     if ((l - first) % row == 0) printf("  %2u:", l);
     printf(" %*s%s", (int)width, text[l], (l - first) % row == row - 1 || l == last ? "\n" : "");
@@ -151,7 +168,11 @@ bool info_values(struct repl *r, const char *rest) {
     const struct value *v = r->values[k].value;
     const unsigned lanes = warp_lanes(r);
     const uint64_t full = lanes == 64 ? UINT64_MAX : (1ull << lanes) - 1;
-    char *text = summary(v, v->uniform ? 1 : v->lanes ? v->lanes & full : full, lanes, format_for(r, v, 1, r->values[k].format));
+    char *text = summary(v,
+                         v->uniform ? 1
+                         : v->lanes ? v->lanes & full
+                                    : full,
+                         lanes, format_for(r, v, 1, r->values[k].format));
     say("$%zu  %s = %s\n", k + 1, r->values[k].text, text);
     free(text);
   }
@@ -197,18 +218,27 @@ static bool is_slice(struct repl *r, const char *text, char fmt, bool *good) {
     if (given && v.kind == VALUE_REAL) return complain(r, "an index is no real number"), true;
     if (given) range[k] = v.lane[r->lane].u;
   }
-  if (range[0] > range[1] || range[1] - range[0] > 65536) return complain(r, "expected [LO:HI], and 65536 elements at most"), true;
+  if (range[0] > range[1] || range[1] - range[0] > 65536)
+    return complain(r, "expected [LO:HI], and 65536 elements at most"), true;
   for (uint64_t k = range[0]; k < range[1]; k++) {
-    struct value v = {.type = type, .kind = type->kind == ELEM_FLOAT ? VALUE_REAL : type->kind == ELEM_SIGNED ? VALUE_SIGNED : VALUE_UNSIGNED, .uniform = true};
+    struct value v = {.type = type,
+                      .kind = type->kind == ELEM_FLOAT    ? VALUE_REAL
+                              : type->kind == ELEM_SIGNED ? VALUE_SIGNED
+                                                          : VALUE_UNSIGNED,
+                      .uniform = true};
     uint64_t bits = 0;
     const uint64_t at = address + k * type->size, end = range[0] + (k - range[0]) / 8 * 8 + 8;
-    if ((k - range[0]) % 8 == 0) printf("%.*s[%llu:%llu]", (int)(open - name), name, (unsigned long long)k, (unsigned long long)(end < range[1] ? end : range[1]));
+    if ((k - range[0]) % 8 == 0)
+      printf("%.*s[%llu:%llu]", (int)(open - name), name, (unsigned long long)k,
+             (unsigned long long)(end < range[1] ? end : range[1]));
     if (!read_memory(r, r->block, r->warp, r->lane, at, &bits, type->size)) {
       printf("\n");
       return complain(r, "element %llu, at 0x%llx, is outside", (unsigned long long)k, (unsigned long long)at), true;
     }
     if (v.kind == VALUE_REAL) v.lane[0].f = elem_real(type, &bits);
-    else v.lane[0].u = v.kind == VALUE_SIGNED ? (uint64_t)((int64_t)(bits << (64 - 8 * type->size)) >> (64 - 8 * type->size)) : bits;
+    else
+      v.lane[0].u =
+          v.kind == VALUE_SIGNED ? (uint64_t)((int64_t)(bits << (64 - 8 * type->size)) >> (64 - 8 * type->size)) : bits;
     char *one = value_text(&v, 0, fmt);
     printf(" %s%s", one, k + 1 == range[1] || k + 1 == end ? "\n" : "");
     free(one);
@@ -217,7 +247,8 @@ static bool is_slice(struct repl *r, const char *text, char fmt, bool *good) {
   return true;
 }
 
-/* "EXPRESSION if CONDITION": only lanes for which it holds; nothing, if there are none. The length of the expression. */
+/* "EXPRESSION if CONDITION": only lanes for which it holds; nothing, if there are none. The length of the expression.
+ */
 static size_t before_if(const char *s) {
   for (const char *at = s; (at = strstr(at, " if ")); at++) {
     size_t n = (size_t)(at - s);
@@ -236,7 +267,8 @@ bool do_print(struct repl *r, char *arguments) {
   const size_t n = before_if(arguments);
   char *why = NULL, *text = n ? format("%.*s", (int)n, arguments) : cli_strdup(arguments);
   struct expression *condition = n ? expression_compile(r, strstr(arguments + n, "if ") + 3, NULL, NULL, &why) : NULL;
-  good = !n || (condition && expression_value(r, condition, NULL, &when, &why)) || complain(r, "%s", why ? why : "that is no condition");
+  good = !n || (condition && expression_value(r, condition, NULL, &when, &why)) ||
+         complain(r, "%s", why ? why : "that is no condition");
   good = good && evaluate(r, text, NULL, &v);
   const uint64_t holds = good && n ? expression_lanes(r, condition, NULL) : 0, asked = v.lanes;
   if (good && when.unset) say("the condition is about what is not set yet\n");
@@ -265,19 +297,27 @@ bool do_ptype(struct repl *r, char *arguments) {
   if (!n) return complain(r, "the type of what?");
   const struct arg *a = find_arg(&r->args, arguments, n);
   if (a && !isdigit((unsigned char)*arguments)) {
-    say("%s: %s, parameter %zu%s", a->name, a->param.type, (size_t)(a - r->args.arg) + 1, a->buffer ? ", the address of a buffer" : "");
-    if (a->buffer) say(" of %llu bytes%s%s", (unsigned long long)a->data.size, a->data.type ? ", " : "", a->data.type ? a->data.type->name : "");
-    for (unsigned k = 0; k < a->data.ndims && a->buffer; k++) printf("%s%llu%s", k ? "," : "[", (unsigned long long)a->data.dims[k], k + 1 == a->data.ndims ? "]" : "");
+    say("%s: %s, parameter %zu%s", a->name, a->param.type, (size_t)(a - r->args.arg) + 1,
+        a->buffer ? ", the address of a buffer" : "");
+    if (a->buffer)
+      say(" of %llu bytes%s%s", (unsigned long long)a->data.size, a->data.type ? ", " : "",
+          a->data.type ? a->data.type->name : "");
+    for (unsigned k = 0; k < a->data.ndims && a->buffer; k++)
+      printf("%s%llu%s", k ? "," : "[", (unsigned long long)a->data.dims[k], k + 1 == a->data.ndims ? "]" : "");
     printf("\n");
     return true;
   }
   if (find_variable(r, arguments, n, &x)) {
     static const char *const spaces[] = {"global", "shared", "local", "const", "param"};
-    say("%s: variable in .%s, %llu bytes at 0x%llx\n", x.name, spaces[x.space], (unsigned long long)x.bytes, (unsigned long long)x.address);
+    say("%s: variable in .%s, %llu bytes at 0x%llx\n", x.name, spaces[x.space], (unsigned long long)x.bytes,
+        (unsigned long long)x.address);
     return true;
   }
   if (!evaluate(r, arguments, NULL, &v)) return false;
-  say("%s: %s%s\n", arguments, type_text(&v), *arguments == '%' && !strpbrk(arguments, " +-*/@<>=&|^?") ? ", register" : v.uniform ? ", one value" : ", a value in each lane");
+  say("%s: %s%s\n", arguments, type_text(&v),
+      *arguments == '%' && !strpbrk(arguments, " +-*/@<>=&|^?") ? ", register"
+      : v.uniform                                               ? ", one value"
+                                                                : ", a value in each lane");
   return true;
 }
 
@@ -345,7 +385,8 @@ bool do_examine(struct repl *r, char *arguments) {
   unsigned bytes = size == 'b' ? 1 : size == 'h' ? 2 : size == 'w' ? 4 : 8, row = bytes == 8 ? 4 : 8;
   const char *types[] = {"u8", "u16", "u32", "u64"}, *reals[] = {"u8", "f16", "f32", "f64"};
   unsigned k = size == 'b' ? 0 : size == 'h' ? 1 : size == 'w' ? 2 : 3;
-  struct value v = {.kind = fmt == 'f' && k ? VALUE_REAL : VALUE_UNSIGNED, .type = elem_find((fmt == 'f' ? reals : types)[k], strlen((fmt == 'f' ? reals : types)[k]))};
+  struct value v = {.kind = fmt == 'f' && k ? VALUE_REAL : VALUE_UNSIGNED,
+                    .type = elem_find((fmt == 'f' ? reals : types)[k], strlen((fmt == 'f' ? reals : types)[k]))};
   for (uint64_t n = 0; n < count; n++, at += bytes) {
     uint64_t bits = 0;
     if (!read_memory(r, r->block, r->warp, r->lane, at, &bits, bytes)) {
@@ -417,7 +458,11 @@ bool set_value(struct repl *r, const char *arguments) {
   if (place_of(r, arguments, &rest, &address, &type, &why) && *rest == '=' && rest[1] != '=') {
     if (!evaluate(r, rest + 1, NULL, &v)) return false;
     uint64_t bits = v.lane[r->lane].u;
-    if (type->kind == ELEM_FLOAT) bits = 0, elem_set_real(type, &bits, v.kind == VALUE_REAL ? v.lane[r->lane].f : v.kind == VALUE_SIGNED ? (double)v.lane[r->lane].i : (double)v.lane[r->lane].u);
+    if (type->kind == ELEM_FLOAT)
+      bits = 0, elem_set_real(type, &bits,
+                              v.kind == VALUE_REAL     ? v.lane[r->lane].f
+                              : v.kind == VALUE_SIGNED ? (double)v.lane[r->lane].i
+                                                       : (double)v.lane[r->lane].u);
     else if (v.kind == VALUE_REAL) bits = (uint64_t)(int64_t)v.lane[r->lane].f;
     undo_memory(r, address, type->size);
     mx_status s = mx_debug_write(r->g, r->block, r->warp, r->lane, address, &bits, type->size);
@@ -435,14 +480,19 @@ bool set_value(struct repl *r, const char *arguments) {
     char *lane = after ? format("%.*s", (int)(after - rest - 1), rest + 1) : NULL;
     unsigned lo, hi;
     int end = 0;
-    const bool range = lane && sscanf(lane, " %2u..%2u %n", &lo, &hi, &end) == 2 && end && !lane[end] && lo <= hi && hi < warp_lanes(r);
+    const bool range = lane && sscanf(lane, " %2u..%2u %n", &lo, &hi, &end) == 2 && end && !lane[end] && lo <= hi &&
+                       hi < warp_lanes(r);
     good = range || (lane && evaluate(r, lane, NULL, &at) && at.kind != VALUE_REAL);
     free(lane);
-    if (good && !range && at.lane[0].u >= warp_lanes(r)) return free(name), complain(r, "lanes are numbered 0 to %u", warp_lanes(r) - 1);
+    if (good && !range && at.lane[0].u >= warp_lanes(r))
+      return free(name), complain(r, "lanes are numbered 0 to %u", warp_lanes(r) - 1);
     if (good) lanes = range ? UINT64_MAX >> (63 - hi) & UINT64_MAX << lo : 1ull << at.lane[0].u, rest = after;
   }
   mx_debug_register g = {.struct_size = sizeof g};
-  if (!good || *rest != '=') return free(name), complain(r, "expected %%REGISTER [@ LANE] = EXPRESSION, NAME[INDEX] = EXPRESSION or TYPE[ADDRESS] = EXPRESSION");
+  if (!good || *rest != '=')
+    return free(name),
+           complain(
+               r, "expected %%REGISTER [@ LANE] = EXPRESSION, NAME[INDEX] = EXPRESSION or TYPE[ADDRESS] = EXPRESSION");
   mx_status s = mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, name, &g);
   if (s != MX_OK) return free(name), complain_status(r, s);
   if (!evaluate(r, rest + 1, NULL, &v)) return free(name), false;
@@ -452,7 +502,11 @@ bool set_value(struct repl *r, const char *arguments) {
   for (unsigned l = 0; l < g.lanes && s == MX_OK; l++) {
     if (!(lanes >> l & 1) || v.fault >> l & 1) continue;
     uint64_t bits = v.lane[l].u;
-    if (was.kind == VALUE_REAL) bits = 0, elem_set_real(was.type, &bits, v.kind == VALUE_REAL ? v.lane[l].f : v.kind == VALUE_SIGNED ? (double)v.lane[l].i : (double)v.lane[l].u);
+    if (was.kind == VALUE_REAL)
+      bits = 0, elem_set_real(was.type, &bits,
+                              v.kind == VALUE_REAL     ? v.lane[l].f
+                              : v.kind == VALUE_SIGNED ? (double)v.lane[l].i
+                                                       : (double)v.lane[l].u);
     else if (v.kind == VALUE_REAL) bits = (uint64_t)(int64_t)v.lane[l].f;
     if (was.pred) bits = bits != 0;
     s = mx_debug_set_register(r->g, r->block, r->warp, r->split, r->frame, name, 1ull << l, bits, 0);

@@ -1,4 +1,5 @@
-/* Lines from people or from files. On a terminal libedit edits, remembers and completes; elsewhere there is no prompt. */
+/* Lines from people or from files. On a terminal libedit edits, remembers and completes; elsewhere there is no prompt.
+ */
 #include "repl.h"
 
 #include <histedit.h>

@@ -17,7 +17,8 @@ static void on_interrupt(int sig) {
 
 bool running(struct repl *r) {
   if (r->g && !r->over) return true;
-  return complain(r, r->over ? "the launch has ended; it is recorded: 'rcontinue' or 'goto' go back" : "nothing is running: 'run' or 'start' first");
+  return complain(r, r->over ? "the launch has ended; it is recorded: 'rcontinue' or 'goto' go back"
+                             : "nothing is running: 'run' or 'start' first");
 }
 
 void launch_end(struct repl *r) {
@@ -30,7 +31,8 @@ void launch_end(struct repl *r) {
 }
 
 bool probe_begin(struct repl *r) {
-  if (r->g || !r->kernel || r->calc || !r->unused) return false; /* what is bound may be another program than what is loaded */
+  if (r->g || !r->kernel || r->calc || !r->unused)
+    return false; /* what is bound may be another program than what is loaded */
   mx_launch_config c = r->config;
   kernel_shape(r->kernel, &c, false);
   if (mx_debug_begin(r->kernel, &c, r->args.params, r->args.bytes, &r->g) == MX_OK) return true;
@@ -73,7 +75,8 @@ static void show_place(struct repl *r, const char *why) {
   const mx_debug_stop *s = &r->stop;
   char *lanes = lanes_text(s->lanes);
   char *at = s->file ? format(" at %s:%u", s->file, s->line) : cli_strdup("");
-  say("%sblock %llu (%u,%u,%u) warp %u %s, %s%s\n", why, (unsigned long long)s->block, s->ctaid[0], s->ctaid[1], s->ctaid[2], s->warp, lanes, s->function, at);
+  say("%sblock %llu (%u,%u,%u) warp %u %s, %s%s\n", why, (unsigned long long)s->block, s->ctaid[0], s->ctaid[1],
+      s->ctaid[2], s->warp, lanes, s->function, at);
   free(at);
   if (s->file) show_line(r, s->file, s->line);
   free(lanes);
@@ -81,8 +84,8 @@ static void show_place(struct repl *r, const char *why) {
 
 const char *culprit_text(const mx_debug_culprit *c, char *buffer, size_t n) {
   char *lanes = lanes_text(c->lanes);
-  snprintf(buffer, n, "block %llu warp %u %s, %s at %s:%u, position %llu", (unsigned long long)c->block, c->warp, lanes, c->function, c->file ? c->file : "?",
-           c->line, (unsigned long long)c->position);
+  snprintf(buffer, n, "block %llu warp %u %s, %s at %s:%u, position %llu", (unsigned long long)c->block, c->warp, lanes,
+           c->function, c->file ? c->file : "?", c->line, (unsigned long long)c->position);
   free(lanes);
   return buffer;
 }
@@ -93,9 +96,12 @@ static void show_watched(struct repl *r, const struct point *p) {
   for (unsigned l = 0; l < REPL_LANES; l++) changed |= (uint64_t)(v->lane[l].u != p->last->lane[l].u) << l;
   const unsigned first = changed ? (unsigned)__builtin_ctzll(changed) : 0;
   const char *was_is[] = {r->back ? "is" : "was", r->back ? "will be" : "is"};
-  char *lanes = lanes_text(changed & (r->stop.lanes ? UINT64_MAX : 0)), *was = value_text(p->last, first, 0), *is = value_text(v, first, 0);
+  char *lanes = lanes_text(changed & (r->stop.lanes ? UINT64_MAX : 0)), *was = value_text(p->last, first, 0),
+       *is = value_text(v, first, 0);
   if (v->uniform) say("Watchpoint %d: %s %s %s, %s %s\n", p->number, p->place, was_is[0], was, was_is[1], is);
-  else say("Watchpoint %d: %s in %s; lane %u %s %s, %s %s\n", p->number, p->place, lanes, first, was_is[0], was, was_is[1], is);
+  else
+    say("Watchpoint %d: %s in %s; lane %u %s %s, %s %s\n", p->number, p->place, lanes, first, was_is[0], was, was_is[1],
+        is);
   if (!v->uniform && changed) r->lane = first;
   free(lanes);
   free(was);
@@ -116,24 +122,29 @@ static char *reason_text(struct repl *r, struct point *p) {
   const mx_debug_stop *s = &r->stop;
   char buffer[512];
   switch (s->reason) {
-    case MX_DEBUG_AT_TRAP: say("Trap: %s\n", s->text ? s->text : mx_trap_kind_text(s->trap)); break;
-    case MX_DEBUG_AT_BREAKPOINT:
-      if (p && p->failure) return format("%s %d, its condition cannot be evaluated: %s, ", p->kind == POINT_KIND ? "Catchpoint" : "Breakpoint", p->number, p->failure);
-      if (p) return format("%s %d, ", p->kind == POINT_KIND ? "Catchpoint" : "Breakpoint", p->number);
-      break;
-    case MX_DEBUG_AT_WATCH:
-      if (s->watch && p) say("Watchpoint %d: 0x%llx %s written by %s\n", p->number, (unsigned long long)s->address, r->back ? "will be" : "was", culprit_text(&s->writer, buffer, sizeof buffer));
-      else if (p) show_watched(r, p);
-      break;
-    case MX_DEBUG_AT_BRKPT: return cli_strdup("brkpt, ");
-    case MX_DEBUG_AT_PAUSE: return cli_strdup("Interrupted, ");
-    case MX_DEBUG_AT_HANG:
-      printf("A livelock is suspected: everybody spins, and no value in memory changes.\n");
-      show_hang(r);
-      break;
-    case MX_DEBUG_AT_WARP_END: return cli_strdup("The warp has ended; now ");
-    case MX_DEBUG_AT_OLDEST: return format("This is as far back as it goes: position %llu, ", (unsigned long long)s->steps);
-    default: break;
+  case MX_DEBUG_AT_TRAP: say("Trap: %s\n", s->text ? s->text : mx_trap_kind_text(s->trap)); break;
+  case MX_DEBUG_AT_BREAKPOINT:
+    if (p && p->failure)
+      return format("%s %d, its condition cannot be evaluated: %s, ",
+                    p->kind == POINT_KIND ? "Catchpoint" : "Breakpoint", p->number, p->failure);
+    if (p) return format("%s %d, ", p->kind == POINT_KIND ? "Catchpoint" : "Breakpoint", p->number);
+    break;
+  case MX_DEBUG_AT_WATCH:
+    if (s->watch && p)
+      say("Watchpoint %d: 0x%llx %s written by %s\n", p->number, (unsigned long long)s->address,
+          r->back ? "will be" : "was", culprit_text(&s->writer, buffer, sizeof buffer));
+    else if (p) show_watched(r, p);
+    break;
+  case MX_DEBUG_AT_BRKPT: return cli_strdup("brkpt, ");
+  case MX_DEBUG_AT_PAUSE: return cli_strdup("Interrupted, ");
+  case MX_DEBUG_AT_HANG:
+    printf("A livelock is suspected: everybody spins, and no value in memory changes.\n");
+    show_hang(r);
+    break;
+  case MX_DEBUG_AT_WARP_END: return cli_strdup("The warp has ended; now ");
+  case MX_DEBUG_AT_OLDEST:
+    return format("This is as far back as it goes: position %llu, ", (unsigned long long)s->steps);
+  default: break;
   }
   return cli_strdup("");
 }
@@ -244,7 +255,8 @@ bool do_finish(struct repl *r, char *arguments) {
   (void)arguments;
   if (!running(r)) return false;
   mx_debug_split s = {.struct_size = sizeof s};
-  if (mx_debug_get_split(r->g, r->block, r->warp, 0, &s) == MX_OK && s.depth < 2) return complain(r, "this is the kernel itself");
+  if (mx_debug_get_split(r->g, r->block, r->warp, 0, &s) == MX_OK && s.depth < 2)
+    return complain(r, "this is the kernel itself");
   return launch_go(r, MX_DEBUG_FINISH, 1);
 }
 
@@ -342,7 +354,9 @@ bool do_jump(struct repl *r, char *arguments) {
 
 /* ---- backwards --------------------------------------------------------------------------------------------*/
 static bool arrived(struct repl *r, mx_status s) {
-  if (s != MX_OK) return s == MX_NOT_FOUND && !r->recording ? complain(r, "nothing is recorded: 'record', then 'run'") : complain_status(r, s);
+  if (s != MX_OK)
+    return s == MX_NOT_FOUND && !r->recording ? complain(r, "nothing is recorded: 'record', then 'run'")
+                                              : complain_status(r, s);
   r->over = false;
   if (r->stop.reason == MX_DEBUG_AT_END) return show_end(r), true;
   take_focus(r);
@@ -392,7 +406,9 @@ bool do_last(struct repl *r, char *arguments) {
     free(why);
     return false;
   }
-  if (s != MX_OK) return s == MX_NOT_FOUND && !r->recording ? complain(r, "nothing is recorded: 'record', then 'run'") : complain_status(r, s);
+  if (s != MX_OK)
+    return s == MX_NOT_FOUND && !r->recording ? complain(r, "nothing is recorded: 'record', then 'run'")
+                                              : complain_status(r, s);
   say("%s was written by %s\n", arguments, culprit_text(&c, buffer, sizeof buffer));
   if (c.file) show_line(r, c.file, c.line);
   return true;
@@ -402,7 +418,8 @@ bool do_record(struct repl *r, char *arguments) {
   char *word = next_word(&arguments);
   uint64_t mb = 0;
   bool on = !word || strcmp(word, "off");
-  if (word && on && strcmp(word, "on") && (!number_word(word, &mb) || !mb || mb > 1 << 20)) return complain(r, "'%s' is not on, off or a number of megabytes", word);
+  if (word && on && strcmp(word, "on") && (!number_word(word, &mb) || !mb || mb > 1 << 20))
+    return complain(r, "'%s' is not on, off or a number of megabytes", word);
   if (r->calc) return complain(r, "the calculator keeps no past");
   if (r->g && !r->over) {
     mx_status s = mx_debug_record(r->g, on, mb << 20);

@@ -1,7 +1,7 @@
 /* The full-screen view: source, lanes and registers side by side above the lines in which commands are typed.
  *
- * The terminal's scrolling region is made the lower part of the screen, so that commands, their answers and the editing of lines
- * know nothing of the view; the upper part is drawn anew before each prompt. */
+ * The terminal's scrolling region is made the lower part of the screen, so that commands, their answers and the editing
+ * of lines know nothing of the view; the upper part is drawn anew before each prompt. */
 #include "repl.h"
 
 #include <stdlib.h>
@@ -14,14 +14,18 @@ enum { LEAST_COLUMNS = 60, LEAST_ROWS = 16, MOST_REGISTERS = 200 };
 struct screen {
   unsigned rows, columns, height; /* of the terminal, and of the view with its two bars */
   unsigned drawn_height;          /* the scrolling region begins below; 0: there is none */
-  struct { char *name, *text; } was[MOST_REGISTERS]; /* registers as they were last drawn */
+  struct {
+    char *name, *text;
+  } was[MOST_REGISTERS]; /* registers as they were last drawn */
   unsigned nwas;
   uint64_t was_block;
   uint32_t was_warp;
 };
 
 /* A part of the screen that is filled from the top. Lines are cut, and padded up to its width. */
-struct panel { unsigned row, column, rows, columns, next; };
+struct panel {
+  unsigned row, column, rows, columns, next;
+};
 
 static void move_to(unsigned row, unsigned column) { printf("\033[%u;%uH", row, column); }
 
@@ -72,9 +76,11 @@ static bool has_stop(struct repl *r, const char *file, uint32_t line) {
   mx_debug_breakpoint b = {.struct_size = sizeof b};
   for (size_t k = 0; r->g && !r->over && mx_debug_break_at(r->g, k, &b) == MX_OK; k++)
     if (b.enabled && b.line == line && b.file && !strcmp(b.file, file)) return true;
-  for (size_t k = 0; !r->g && k < r->npoints; k++) { /* no launch knows where they are, but for those that name the line */
+  for (size_t k = 0; !r->g && k < r->npoints;
+       k++) { /* no launch knows where they are, but for those that name the line */
     uint64_t n;
-    if (r->points[k]->kind == POINT_PLACE && r->points[k]->enabled && number_word(r->points[k]->place, &n) && n == line) return true;
+    if (r->points[k]->kind == POINT_PLACE && r->points[k]->enabled && number_word(r->points[k]->place, &n) && n == line)
+      return true;
   }
   return false;
 }
@@ -100,7 +106,8 @@ static void source_panel(struct repl *r, struct panel *p) {
   if (first + room > last + 1) first = last + 1 > room ? last + 1 - room : 1;
   for (uint32_t line = first; line <= last && p->next < p->rows; line++) {
     const char *on = !r->color ? "" : line == here ? "\033[1;44m" : "";
-    char *text = format("%s%c%c%c%4u %s", on, has_stop(r, file, line) ? 'b' : ' ', split_at(r, file, line), line == here ? '>' : ' ', line, source_line(r, file, line));
+    char *text = format("%s%c%c%c%4u %s", on, has_stop(r, file, line) ? 'b' : ' ', split_at(r, file, line),
+                        line == here ? '>' : ' ', line, source_line(r, file, line));
     put_line(p, text);
     free(text);
   }
@@ -144,10 +151,16 @@ static void lanes_panel(struct repl *r, struct panel *p) {
   uint32_t first = r->warp > room / 2 ? r->warp - room / 2 : 0;
   if (first + room > warps) first = warps > room ? warps - room : 0;
   for (uint32_t k = first; k < warps && k < first + room; k++) warp_lines(r, p, k, a_row);
-  for (uint32_t k = 0; k < splits && p->next < p->rows && mx_debug_get_split(r->g, r->block, r->warp, k, &s) == MX_OK; k++) {
+  for (uint32_t k = 0; k < splits && p->next < p->rows && mx_debug_get_split(r->g, r->block, r->warp, k, &s) == MX_OK;
+       k++) {
     char *lanes = lanes_text(s.lanes);
-    char *text = format("%csplit %u: %s:%u, %s%s", k == r->split ? '*' : ' ', k, s.file ? s.file : s.function, s.file ? s.line : s.pc,
-                        s.state == MX_DEBUG_RUNNABLE ? "" : s.state == MX_DEBUG_WAITS_AT_BARRIER ? "at a barrier, " : s.state == MX_DEBUG_WAITS_AT_MBARRIER ? "at an mbarrier, " : "waits for lanes, ", lanes);
+    char *text = format("%csplit %u: %s:%u, %s%s", k == r->split ? '*' : ' ', k, s.file ? s.file : s.function,
+                        s.file ? s.line : s.pc,
+                        s.state == MX_DEBUG_RUNNABLE            ? ""
+                        : s.state == MX_DEBUG_WAITS_AT_BARRIER  ? "at a barrier, "
+                        : s.state == MX_DEBUG_WAITS_AT_MBARRIER ? "at an mbarrier, "
+                                                                : "waits for lanes, ",
+                        lanes);
     put_line(p, text);
     free(text);
     free(lanes);
@@ -176,9 +189,11 @@ static void registers_panel(struct repl *r, struct screen *sc, struct panel *p) 
     value_of_register(&g, &v);
     if (v.unset) continue;
     const char fmt = format_for(r, &v, m, strcmp(g.type, "f16x2") ? 0 : 'h');
-    char *all = summary(&v, m, g.lanes, fmt), *one = value_text(&v, r->lane, fmt), *text = strcmp(all, one) ? format("%-11s %s", one, all) : cli_strdup(all);
+    char *all = summary(&v, m, g.lanes, fmt), *one = value_text(&v, r->lane, fmt),
+         *text = strcmp(all, one) ? format("%-11s %s", one, all) : cli_strdup(all);
     bool changed = sc->was_block == r->block && sc->was_warp == r->warp && sc->nwas;
-    for (unsigned w = 0; w < sc->nwas && changed; w++) changed = strcmp(sc->was[w].name, g.name) || strcmp(sc->was[w].text, text);
+    for (unsigned w = 0; w < sc->nwas && changed; w++)
+      changed = strcmp(sc->was[w].name, g.name) || strcmp(sc->was[w].text, text);
     char *line = format("%s%-8s %-4s %s", !changed ? "" : r->color ? "\033[1;33m" : "", g.name, g.type, text);
     put_line(p, line);
     now.was[now.nwas].name = cli_strdup(g.name);
@@ -211,32 +226,39 @@ static void leave(struct screen *s) {
 static char *status_text(struct repl *r) {
   mx_debug_frame f = {.struct_size = sizeof f};
   if (r->over) return cli_strdup(" the launch has ended; it is recorded");
-  if (!r->g || mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) != MX_OK) return cli_strdup(r->g ? " the focus warp has ended" : " nothing runs: 'start' or 'run'");
-  return format(" %s at %s:%u   block %llu warp %u lane %u split %u frame %u   position %llu%s", f.function, f.file ? f.file : "?", f.line, (unsigned long long)r->block, r->warp,
-                r->lane, r->split, r->frame, (unsigned long long)r->stop.steps, r->recording ? ", recorded" : "");
+  if (!r->g || mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) != MX_OK)
+    return cli_strdup(r->g ? " the focus warp has ended" : " nothing runs: 'start' or 'run'");
+  return format(" %s at %s:%u   block %llu warp %u lane %u split %u frame %u   position %llu%s", f.function,
+                f.file ? f.file : "?", f.line, (unsigned long long)r->block, r->warp, r->lane, r->split, r->frame,
+                (unsigned long long)r->stop.steps, r->recording ? ", recorded" : "");
 }
 
 void screen_draw(struct repl *r) {
   struct screen *s = r->screen;
   if (!s) return;
   if (!measure(s)) return leave(s);
-  const unsigned right = s->columns >= 4 + 75 + 60 ? 79 : s->columns / 2, left = s->columns - right - 1, body = s->height - 1;
-  struct panel source = {1, 1, body, left, 0}, lanes = {1, left + 2, 0, right, 0}, status = {s->height, 1, 1, s->columns, 0};
-  if (s->drawn_height != s->height) { /* the region moves the cursor: to its last line, where there is room for the prompt */
+  const unsigned right = s->columns >= 4 + 75 + 60 ? 79 : s->columns / 2, left = s->columns - right - 1,
+                 body = s->height - 1;
+  struct panel source = {1, 1, body, left, 0}, lanes = {1, left + 2, 0, right, 0},
+               status = {s->height, 1, 1, s->columns, 0};
+  if (s->drawn_height !=
+      s->height) { /* the region moves the cursor: to its last line, where there is room for the prompt */
     printf("\033[2J\033[%u;%ur", s->height + 1, s->rows);
     move_to(s->rows, 1);
     s->drawn_height = s->height;
   }
   printf("\0337");
   source_panel(r, &source);
-  for (unsigned k = 1; k <= body; k++) move_to(k, left + 1), printf("%s|%s", r->color ? "\033[2m" : "", r->color ? "\033[0m" : "");
+  for (unsigned k = 1; k <= body; k++)
+    move_to(k, left + 1), printf("%s|%s", r->color ? "\033[2m" : "", r->color ? "\033[0m" : "");
   const bool runs = r->g && !r->over;
   mx_debug_warp w = {.struct_size = sizeof w};
   unsigned warps = 0, splits = 0;
   mx_debug_split sp = {.struct_size = sizeof sp};
   while (runs && mx_debug_get_warp(r->g, r->block, warps, &w) == MX_OK) warps++;
   while (runs && mx_debug_get_split(r->g, r->block, r->warp, splits, &sp) == MX_OK) splits++;
-  const unsigned lines = warp_lanes(r) > (right >= 75 ? 64 : 32) ? 2 : 1, wanted = 1 + warps * lines + (splits < 4 ? splits : 4);
+  const unsigned lines = warp_lanes(r) > (right >= 75 ? 64 : 32) ? 2 : 1,
+                 wanted = 1 + warps * lines + (splits < 4 ? splits : 4);
   lanes.rows = wanted < body / 2 ? wanted : body / 2;
   if (!runs) lanes.rows = 0;
   struct panel registers = {1 + lanes.rows, left + 2, body - lanes.rows, right, 0};

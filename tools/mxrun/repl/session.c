@@ -59,14 +59,17 @@ bool coordinates(struct repl *r, char **s, const uint32_t size[3], uint64_t *num
   int end = 0;
   uint64_t all = (uint64_t)size[0] * size[1] * size[2];
   if (**s == '(') {
-    bool good = (sscanf(*s, "(%9u,%9u,%9u)%n", &x, &y, &z, &end) == 3 && end) || (sscanf(*s, "(%9u,%9u)%n", &x, &y, &end) == 2 && end);
-    if (!good || x >= size[0] || y >= size[1] || z >= size[2]) return complain(r, "expected (x,y,z) within %u,%u,%u", size[0], size[1], size[2]);
+    bool good = (sscanf(*s, "(%9u,%9u,%9u)%n", &x, &y, &z, &end) == 3 && end) ||
+                (sscanf(*s, "(%9u,%9u)%n", &x, &y, &end) == 2 && end);
+    if (!good || x >= size[0] || y >= size[1] || z >= size[2])
+      return complain(r, "expected (x,y,z) within %u,%u,%u", size[0], size[1], size[2]);
     *s += end;
     *number = x + size[0] * (y + (uint64_t)size[1] * z);
     return true;
   }
   char *word = next_word(s);
-  if (!word || !number_word(word, number) || *number >= all) return complain(r, "expected a number below %llu, or (x,y,z)", (unsigned long long)all);
+  if (!word || !number_word(word, number) || *number >= all)
+    return complain(r, "expected a number below %llu, or (x,y,z)", (unsigned long long)all);
   return true;
 }
 
@@ -102,8 +105,8 @@ static bool means_value(struct repl *r, const char *line) {
   while (isalnum((unsigned char)line[n]) || (line[n] && strchr("_$.", line[n]))) n++;
   mx_debug_variable v;
   const char *next = line + n + strspn(line + n, " \t");
-  return n && (find_arg(&r->args, line, n) || find_variable(r, line, n, &v) || *next == '(' || (*next == '[' && elem_find(line, n)) ||
-               (elem_find(line, n) && next > line + n && *next));
+  return n && (find_arg(&r->args, line, n) || find_variable(r, line, n, &v) || *next == '(' ||
+               (*next == '[' && elem_find(line, n)) || (elem_find(line, n) && next > line + n && *next));
 }
 
 static bool run_line(struct repl *r, char *line) {
@@ -119,7 +122,8 @@ static bool run_line(struct repl *r, char *line) {
   if (!c && means_set(line)) return free(why), do_set(r, line);
   if (!c && means_value(r, line)) return free(why), do_print(r, line);
   if (!c) {
-    complain(r, "%s%s", why, is_instruction(r, line) ? "; instructions are for the calculator: 'clear' begins one" : "");
+    complain(r, "%s%s", why,
+             is_instruction(r, line) ? "; instructions are for the calculator: 'clear' begins one" : "");
     free(why);
     return false;
   }
@@ -202,13 +206,14 @@ bool do_set(struct repl *r, char *arguments) {
 
 /* ---- the program ------------------------------------------------------------------------------------------*/
 const char *const repl_help =
-  "Options of the interactive session, `mxrun -i FILE [options] [ARG...]` or `mxrun repl` (then 'help'):\n"
-  "  -i, --interactive       look at the launch while it runs: breakpoints, steps, registers, backwards\n"
-  "  -x FILE  --ex COMMAND   commands from a file, or one; in the order given. Then those of a terminal, or of a pipe\n"
-  "  --batch                 no more commands behind -x and --ex   --keep-going   errors do not end the commands\n"
-  "  --tui                   source, lanes and registers side by side, above the commands; `layout` does it, too\n"
-  "  --schedule SEED         warps take turns at random   --record   keep what going back needs\n"
-  "\n";
+    "Options of the interactive session, `mxrun -i FILE [options] [ARG...]` or `mxrun repl` (then 'help'):\n"
+    "  -i, --interactive       look at the launch while it runs: breakpoints, steps, registers, backwards\n"
+    "  -x FILE  --ex COMMAND   commands from a file, or one; in the order given. Then those of a terminal, or of a "
+    "pipe\n"
+    "  --batch                 no more commands behind -x and --ex   --keep-going   errors do not end the commands\n"
+    "  --tui                   source, lanes and registers side by side, above the commands; `layout` does it, too\n"
+    "  --schedule SEED         warps take turns at random   --record   keep what going back needs\n"
+    "\n";
 
 static void interactive(struct repl *r) {
   char *previous = NULL, *line;
@@ -232,8 +237,17 @@ static void interactive(struct repl *r) {
 }
 
 int repl_main(struct repl_start *s) {
-  struct repl r = {.machine = *s->machine, .config = *s->config, .next_point = 1, .next_display = 1, .keep_going = s->keep_going, .seed = s->seed, .recording = s->record,
-                   .patience = 1024, .steps_limit = 10000000, .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), .color = cli_color(stdout)};
+  struct repl r = {.machine = *s->machine,
+                   .config = *s->config,
+                   .next_point = 1,
+                   .next_display = 1,
+                   .keep_going = s->keep_going,
+                   .seed = s->seed,
+                   .recording = s->record,
+                   .patience = 1024,
+                   .steps_limit = 10000000,
+                   .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
+                   .color = cli_color(stdout)};
   bool good = true;
   r.d = open_device(s->machine);
   if (!r.d) return CLI_HOST;

@@ -8,10 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct lines { char *file, *text; char **at; uint32_t n; struct lines *next; };
-struct slot_name { char slot[16], name[64]; uint32_t lo, hi; };
-struct body { char *function; char **line; size_t n; struct slot_name *name; size_t nnames; };
-struct listing { struct lines *files; struct body *body; size_t nbodies; bool disassembled; };
+struct lines {
+  char *file, *text;
+  char **at;
+  uint32_t n;
+  struct lines *next;
+};
+struct slot_name {
+  char slot[16], name[64];
+  uint32_t lo, hi;
+};
+struct body {
+  char *function;
+  char **line;
+  size_t n;
+  struct slot_name *name;
+  size_t nnames;
+};
+struct listing {
+  struct lines *files;
+  struct body *body;
+  size_t nbodies;
+  bool disassembled;
+};
 
 void listing_free(struct repl *r) {
   struct listing *l = r->listing;
@@ -75,7 +94,8 @@ void show_line(struct repl *r, const char *file, uint32_t line) {
 
 static const char *main_source(struct repl *r) { return r->g && !r->over && r->stop.file ? r->stop.file : r->file; }
 
-/* "-", "FROM,TO", a line, a place; nothing: on from where the last one ended. Up to 10 lines, or as many as were asked for. */
+/* "-", "FROM,TO", a line, a place; nothing: on from where the last one ended. Up to 10 lines, or as many as were asked
+ * for. */
 bool do_list(struct repl *r, char *arguments) {
   uint64_t line = r->listed ? r->listed : 1, last = 0;
   char *function = NULL, *file = NULL, *comma = strchr(arguments, ','), *word = next_word(&arguments);
@@ -86,7 +106,8 @@ bool do_list(struct repl *r, char *arguments) {
   } else if (word && comma && comma >= word) {
     char *end = comma + 1 + strspn(comma + 1, " \t");
     *comma = 0;
-    if (!number_word(word, &line) || !number_word(end, &last) || !line || last < line) return complain(r, "expected FROM,TO");
+    if (!number_word(word, &line) || !number_word(end, &last) || !line || last < line)
+      return complain(r, "expected FROM,TO");
   } else if (word && !number_word(word, &line)) {
     if (!r->kernel && !target_bind(r)) return false;
     const bool probe = probe_begin(r), found = find_place(r, word, &function, &pc, &at, &file);
@@ -110,7 +131,7 @@ bool do_list(struct repl *r, char *arguments) {
   return good;
 }
 
-/* ---- instructions: the disassembler's lines, in the order of the code ---------------------------------------------*/
+/* ---- instructions: the disassembler's lines, in the order of the code -------------------------------------------*/
 static void add_name(struct body *b, const char *line) { /* .name .TYPE "NAME", SLOT, LO, HI; */
   struct slot_name n = {0};
   const char *quote = strchr(line, '"');
@@ -130,11 +151,13 @@ static void disassemble(struct repl *r) {
   l->disassembled = true;
   if (!bytes) return;
   if (size < 4 || memcmp(bytes, "MXB\n", 4)) {
-    mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = r->file, .allow_include = true, .one_slot_per_name = true};
+    mx_asm_options o = {
+        .struct_size = sizeof(mx_asm_options), .file_name = r->file, .allow_include = true, .one_slot_per_name = true};
     made = mx_assemble(r->bytes, r->size, &o);
     bytes = made ? mx_asm_bytes(made, &size) : NULL;
   }
-  char *text = bytes && mx__image_read(bytes, size, &image, NULL) == MX__LOAD_OK ? mx__disassemble(&image->image) : NULL;
+  char *text =
+      bytes && mx__image_read(bytes, size, &image, NULL) == MX__LOAD_OK ? mx__disassemble(&image->image) : NULL;
   struct body *b = NULL;
   for (char *s = text, *line; s && (line = strsep(&s, "\n"));) {
     if (!strncmp(line, ".entry ", 7) || !strncmp(line, ".func", 5) || !strncmp(line, ".visible ", 9)) {
@@ -160,7 +183,10 @@ static void disassemble(struct repl *r) {
 static void named_slots(struct text *t, const struct body *b, const char *s, uint32_t pc) {
   while (*s) {
     size_t n = *s == '%' && s[1] == '.' ? 2 + strspn(s + 2, "abcdefghijklmnopqrstuvwxyz0123456789") : 0, k = 0;
-    while (n && k < b->nnames && !(strlen(b->name[k].slot) == n && !memcmp(b->name[k].slot, s, n) && b->name[k].lo <= pc + 1 && pc < b->name[k].hi)) k++;
+    while (n && k < b->nnames &&
+           !(strlen(b->name[k].slot) == n && !memcmp(b->name[k].slot, s, n) && b->name[k].lo <= pc + 1 &&
+             pc < b->name[k].hi))
+      k++;
     if (n && k < b->nnames) text_printf(t, "%s", b->name[k].name), s += n;
     else text_add(t, s++, 1);
   }
@@ -185,10 +211,12 @@ bool do_disassemble(struct repl *r, char *arguments) {
   char *name = next_word(&arguments);
   mx_debug_frame f = {.struct_size = sizeof f};
   if (!running(r)) return false;
-  if (!name && mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) != MX_OK) f.function = r->stop.function;
+  if (!name && mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) != MX_OK)
+    f.function = r->stop.function;
   const char *function = name ? name : f.function;
   mx_debug_instruction i = {.struct_size = sizeof i};
-  if (mx_debug_code(r->g, function, 0, &i) != MX_OK) return complain(r, "the kernel does not use a function '%s'", function);
+  if (mx_debug_code(r->g, function, 0, &i) != MX_OK)
+    return complain(r, "the kernel does not use a function '%s'", function);
   uint32_t line = 0;
   for (uint32_t pc = 0; mx_debug_code(r->g, function, pc, &i) == MX_OK; pc += i.words) {
     if (i.file && i.line != line) show_line(r, i.file, line = i.line);
@@ -205,7 +233,7 @@ bool do_disassemble(struct repl *r, char *arguments) {
   return true;
 }
 
-/* ---- places: LINE, FILE:LINE, *PC, FUNCTION, FUNCTION+PC, LABEL ---------------------------------------------------*/
+/* ---- places: LINE, FILE:LINE, *PC, FUNCTION, FUNCTION+PC, LABEL -------------------------------------------------*/
 static bool label_in(struct repl *r, const char *name, char **function, uint32_t *pc) {
   mx_debug_function f = {.struct_size = sizeof f};
   mx_debug_instruction i = {.struct_size = sizeof i};
@@ -222,7 +250,8 @@ bool find_place(struct repl *r, const char *text, char **function, uint32_t *pc,
   *line = *pc = 0;
   const char *colon = strrchr(text, ':');
   if (number_word(text, &n) && n && n <= UINT32_MAX) *line = (uint32_t)n;
-  else if (colon && colon != text && number_word(colon + 1, &n) && n && n <= UINT32_MAX) *line = (uint32_t)n, *file = format("%.*s", (int)(colon - text), text);
+  else if (colon && colon != text && number_word(colon + 1, &n) && n && n <= UINT32_MAX)
+    *line = (uint32_t)n, *file = format("%.*s", (int)(colon - text), text);
   if (*line) {
     int number;
     if (!r->g) return true;
@@ -243,7 +272,8 @@ bool find_place(struct repl *r, const char *text, char **function, uint32_t *pc,
   if (*text == '*' && number_word(text + 1, &n) && n < UINT32_MAX) {
     mx_kernel_info info = {.struct_size = sizeof info};
     mx_debug_frame f = {.struct_size = sizeof f};
-    if (r->g && !r->over && mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) == MX_OK) *function = cli_strdup(f.function);
+    if (r->g && !r->over && mx_debug_get_frame(r->g, r->block, r->warp, r->split, r->frame, &f) == MX_OK)
+      *function = cli_strdup(f.function);
     else if (r->kernel && mx_kernel_get_info(r->kernel, &info) == MX_OK) *function = cli_strdup(info.name);
     else return complain(r, "no program is loaded");
     *pc = (uint32_t)n;

@@ -44,7 +44,8 @@ static bool compile_here(struct point *p, const char *text, const mx_debug_point
   return p->compiled != NULL;
 }
 
-/* Whether a condition means something at its place: known while a launch runs. Else the launch stops there and says so. */
+/* Whether a condition means something at its place: known while a launch runs. Else the launch stops there and says so.
+ */
 static bool understood(struct repl *r, struct point *p) {
   char *function, *file;
   mx_debug_point at = {.lanes = 1};
@@ -95,8 +96,8 @@ static bool has_changed(const struct value *was, const struct value *is) {
   return false;
 }
 
-/* Watched values of the focus warp: all of them are asked, so that each knows what it was. Who fired last is kept: a search backwards
- * asks on. */
+/* Watched values of the focus warp: all of them are asked, so that each knows what it was. Who fired last is kept: a
+ * search backwards asks on. */
 static bool watched(void *user, const mx_debug_point *at) {
   struct repl *r = user;
   bool stops = false;
@@ -146,7 +147,8 @@ struct point *point_at_begin(struct repl *r) {
 /* ---- in a launch ------------------------------------------------------------------------------------------*/
 static mx_status tell_watch(struct repl *r) {
   bool any = false;
-  for (size_t k = 0; k < r->npoints; k++) any |= r->points[k]->kind == POINT_WATCH && r->points[k]->enabled && r->points[k]->inner;
+  for (size_t k = 0; k < r->npoints; k++)
+    any |= r->points[k]->kind == POINT_WATCH && r->points[k]->enabled && r->points[k]->inner;
   return mx_debug_watch(r->g, any ? watched : NULL, r);
 }
 
@@ -172,7 +174,9 @@ static bool establish(struct repl *r, struct point *p) {
     s = line ? mx_debug_break_line(r->g, file, line, &p->inner) : mx_debug_break(r->g, function, pc, &p->inner);
     free(function);
     free(file);
-    if (s == MX_OK) s = mx_debug_break_when(r->g, p->inner, p->condition || p->block >= 0 || p->warp >= 0 || p->lane >= 0 ? asked : NULL, p);
+    if (s == MX_OK)
+      s = mx_debug_break_when(r->g, p->inner,
+                              p->condition || p->block >= 0 || p->warp >= 0 || p->lane >= 0 ? asked : NULL, p);
     if (s == MX_OK) point_tell_test(r, p);
   }
   if (s == MX_OK && !p->enabled) s = mx_debug_break_enable(r->g, p->inner, false);
@@ -225,7 +229,14 @@ void point_delete(struct repl *r, struct point *p) {
 
 static struct point *add(struct repl *r, enum point_kind kind, const char *place) {
   struct point *p = cli_alloc(sizeof *p);
-  *p = (struct point){.repl = r, .number = r->next_point++, .kind = kind, .enabled = true, .place = cli_strdup(place), .block = -1, .warp = -1, .lane = -1};
+  *p = (struct point){.repl = r,
+                      .number = r->next_point++,
+                      .kind = kind,
+                      .enabled = true,
+                      .place = cli_strdup(place),
+                      .block = -1,
+                      .warp = -1,
+                      .lane = -1};
   p->last = cli_alloc(sizeof *p->last);
   p->now = cli_alloc(sizeof *p->now);
   p->latest = cli_alloc(sizeof *p->latest);
@@ -277,7 +288,8 @@ static bool filters(struct repl *r, char **s, struct point *p) {
     } else if (keyword(s, "warp") || keyword(s, "lane")) {
       bool lane = (*s)[-1] == 'e';
       char *word = next_word(s);
-      if (!word || !number_word(word, &n) || n >= (lane ? REPL_LANES : 1024)) return complain(r, "%s is not a %s's number", word ? word : "nothing", lane ? "lane" : "warp");
+      if (!word || !number_word(word, &n) || n >= (lane ? REPL_LANES : 1024))
+        return complain(r, "%s is not a %s's number", word ? word : "nothing", lane ? "lane" : "warp");
       if (lane) p->lane = (int64_t)n;
       else p->warp = (int64_t)n;
     } else {
@@ -374,7 +386,9 @@ bool do_watch(struct repl *r, char *arguments) {
   }
   if (!evaluate(r, arguments, NULL, &v)) return false;
   struct point *p = made(r, add(r, POINT_WATCH, arguments));
-  if (p) printf("Watchpoint %d: %s, in warp %lld of block %lld\n", p->number, p->place, (long long)p->warp, (long long)p->block);
+  if (p)
+    printf("Watchpoint %d: %s, in warp %lld of block %lld\n", p->number, p->place, (long long)p->warp,
+           (long long)p->block);
   return p != NULL;
 }
 

@@ -21,12 +21,12 @@ const size_t ncommands = sizeof commands / sizeof *commands;
 
 static const char *const group_names[] = {
 #define X(id_, name_, title_) name_,
-  GROUPS(X)
+    GROUPS(X)
 #undef X
 };
 static const char *const group_titles[] = {
 #define X(id_, name_, title_) title_,
-  GROUPS(X)
+    GROUPS(X)
 #undef X
 };
 enum { NGROUPS = sizeof group_names / sizeof *group_names };
@@ -37,7 +37,9 @@ const struct command *find_command(const char *name, size_t n, char **why) {
   *why = NULL;
   for (size_t k = 0; k < ncommands; k++) {
     const struct command *c = &commands[k];
-    if ((strlen(c->name) == n && !memcmp(c->name, name, n)) || (*c->brief && strlen(c->brief) == n && !memcmp(c->brief, name, n))) return c;
+    if ((strlen(c->name) == n && !memcmp(c->name, name, n)) ||
+        (*c->brief && strlen(c->brief) == n && !memcmp(c->brief, name, n)))
+      return c;
     if (strlen(c->name) > n && !memcmp(c->name, name, n)) found = c, fits++;
   }
   if (fits == 1) return found;
@@ -51,7 +53,8 @@ const struct command *find_command(const char *name, size_t n, char **why) {
 
 static void help_line(const struct command *c) {
   char head[128];
-  snprintf(head, sizeof head, "%s%s%s%s %s", c->name, *c->brief ? " (" : "", c->brief, *c->brief ? ")" : "", c->arguments);
+  snprintf(head, sizeof head, "%s%s%s%s %s", c->name, *c->brief ? " (" : "", c->brief, *c->brief ? ")" : "",
+           c->arguments);
   say("  %-34s %s\n", head, c->help);
 }
 
@@ -65,24 +68,28 @@ static void help_command(const struct command *c) {
 }
 
 static const char expressions[] =
-  "Expressions have C's operators, over all lanes of the focus warp at once:\n"
-  "  %name                    a register, special register or parameter's value\n"
-  "  name                     a parameter's value, a variable's address\n"
-  "  name[3]  name[%i]        an element of a buffer or variable; f32 name[3]: as another type; name[3:9] (print): several\n"
-  "  [ADDRESS]  f32[ADDRESS]  memory      f32(x): the bits of x read as another type\n"
-  "  x @ 5  x @ 3..10         the value in a lane, in some lanes\n"
-  "  any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes\n"
-  "  isnan(x) abs(x) differs(x)   in each lane; differs: from the first active lane\n"
-  "  wmma(%c0..%c3, c, 16x16x16)   (print) a fragment as the matrix that it is: registers, part (a b c d), shape, perhaps a type; mma(...)\n"
-  "  $ $$ $7                  the last value printed, the one before, number 7 of `info values`\n"
-  "  $pc $block $warp $lane $split $frame $position   of the focus\n"
-  "  5 0x10 1.5 0f3F800000    numbers; integers have 64 bits\n";
+    "Expressions have C's operators, over all lanes of the focus warp at once:\n"
+    "  %name                    a register, special register or parameter's value\n"
+    "  name                     a parameter's value, a variable's address\n"
+    "  name[3]  name[%i]        an element of a buffer or variable; f32 name[3]: as another type; name[3:9] (print): "
+    "several\n"
+    "  [ADDRESS]  f32[ADDRESS]  memory      f32(x): the bits of x read as another type\n"
+    "  x @ 5  x @ 3..10         the value in a lane, in some lanes\n"
+    "  any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes\n"
+    "  isnan(x) abs(x) differs(x)   in each lane; differs: from the first active lane\n"
+    "  wmma(%c0..%c3, c, 16x16x16)   (print) a fragment as the matrix that it is: registers, part (a b c d), shape, "
+    "perhaps a type; mma(...)\n"
+    "  $ $$ $7                  the last value printed, the one before, number 7 of `info values`\n"
+    "  $pc $block $warp $lane $split $frame $position   of the focus\n"
+    "  5 0x10 1.5 0f3F800000    numbers; integers have 64 bits\n";
 
 /* All commands as a document, build/docs/commands.md. */
 static void help_reference(void) {
-  printf("# Commands of interactive sessions\n\nMade from `tools/mxrun/repl/commands.def`. A tutorial: `debugging.md`. Any unambiguous beginning of a name will do.\n");
+  printf("# Commands of interactive sessions\n\nMade from `tools/mxrun/repl/commands.def`. A tutorial: `debugging.md`. "
+         "Any unambiguous beginning of a name will do.\n");
   printf("\n## Expressions\n\n");
-  for (const char *s = expressions; *s; s = strchr(s, '\n') + 1) printf("%s%.*s\n", *s == ' ' ? "  " : "", (int)strcspn(s, "\n"), s);
+  for (const char *s = expressions; *s; s = strchr(s, '\n') + 1)
+    printf("%s%.*s\n", *s == ' ' ? "  " : "", (int)strcspn(s, "\n"), s);
   for (int g = 0; g < NGROUPS; g++) {
     printf("\n## %s\n", group_titles[g]);
     for (size_t k = 0; k < ncommands; k++) {
@@ -91,7 +98,8 @@ static void help_reference(void) {
       printf("\n### %s%s%s\n\n", c->name, *c->arguments ? " " : "", c->arguments);
       if (*c->brief) printf("Short form: `%s`. ", c->brief);
       printf("%c%s.\n\n    %s\n", toupper((unsigned char)*c->help), c->help + 1, c->example);
-      for (const struct info *i = c->run == do_info ? infos : NULL; i && i->name; i++) printf("%s- `info %s`: %s\n", i == infos ? "\n" : "", i->name, i->help);
+      for (const struct info *i = c->run == do_info ? infos : NULL; i && i->name; i++)
+        printf("%s- `info %s`: %s\n", i == infos ? "\n" : "", i->name, i->help);
     }
   }
 }
@@ -119,13 +127,19 @@ bool do_help(struct repl *r, char *arguments) {
       if (commands[k].group == g) printf(" %s", commands[k].name);
     printf("\n");
   }
-  printf("'help COMMAND' says more, 'help GROUP' (%s ...) lists, 'help expressions'. Any unambiguous beginning will do.\n", group_names[0]);
+  printf(
+      "'help COMMAND' says more, 'help GROUP' (%s ...) lists, 'help expressions'. Any unambiguous beginning will do.\n",
+      group_names[0]);
   printf("Without a program, type instructions: add.s32 %%a, %%laneid, 5;\n");
   return true;
 }
 
 /* ---- completion -------------------------------------------------------------------------------------------*/
-struct words { char **at; size_t n; const char *prefix; };
+struct words {
+  char **at;
+  size_t n;
+  const char *prefix;
+};
 
 static void offer(struct words *w, const char *word) {
   if (strncmp(word, w->prefix, strlen(w->prefix))) return;
@@ -181,24 +195,24 @@ char **complete(struct repl *r, const char *line, size_t *start) {
   free(why);
   if (!c) return NULL;
   switch (c->completes) {
-    case COMPLETE_COMMAND:
-      for (size_t k = 0; k < ncommands; k++) offer(&w, commands[k].name);
-      break;
-    case COMPLETE_INFO:
-      for (const struct info *i = infos; i->name; i++) offer(&w, i->name);
-      break;
-    case COMPLETE_KIND:
-      for (const char *const *k = kinds; *k; k++) offer(&w, *k);
-      break;
-    case COMPLETE_FILE:
-      at = n;
-      while (at && !strchr(" \t", line[at - 1])) at--;
-      *start = at;
-      w.prefix = line + at;
-      offer_files(&w);
-      break;
-    case COMPLETE_NONE: break;
-    default: offer_names(r, &w, c->completes);
+  case COMPLETE_COMMAND:
+    for (size_t k = 0; k < ncommands; k++) offer(&w, commands[k].name);
+    break;
+  case COMPLETE_INFO:
+    for (const struct info *i = infos; i->name; i++) offer(&w, i->name);
+    break;
+  case COMPLETE_KIND:
+    for (const char *const *k = kinds; *k; k++) offer(&w, *k);
+    break;
+  case COMPLETE_FILE:
+    at = n;
+    while (at && !strchr(" \t", line[at - 1])) at--;
+    *start = at;
+    w.prefix = line + at;
+    offer_files(&w);
+    break;
+  case COMPLETE_NONE: break;
+  default: offer_names(r, &w, c->completes);
   }
   return w.at;
 }

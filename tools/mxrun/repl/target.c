@@ -19,7 +19,8 @@ static const void *assembled(struct repl *r, size_t *size, mx_asm_result **made)
   *made = NULL;
   *size = r->size;
   if (is_module(r->bytes, r->size)) return r->bytes;
-  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = r->file, .allow_include = true, .one_slot_per_name = true};
+  mx_asm_options o = {
+      .struct_size = sizeof(mx_asm_options), .file_name = r->file, .allow_include = true, .one_slot_per_name = true};
   *made = mx_assemble(r->bytes, r->size, &o);
   fflush(stdout);
   for (size_t k = 0; k < mx_asm_diagnostic_count(*made) && k < 20; k++) {
@@ -93,8 +94,16 @@ void target_free(struct repl *r) {
 
 struct repl *repl_copy(const struct repl *r) {
   struct repl *o = cli_alloc(sizeof *o);
-  *o = (struct repl){.machine = r->machine, .config = r->config, .file = r->file, .bytes = r->bytes, .size = r->size, .kernel_name = r->kernel_name,
-                     .words = r->words, .nwords = r->nwords, .seed = r->seed, .patience = r->patience};
+  *o = (struct repl){.machine = r->machine,
+                     .config = r->config,
+                     .file = r->file,
+                     .bytes = r->bytes,
+                     .size = r->size,
+                     .kernel_name = r->kernel_name,
+                     .words = r->words,
+                     .nwords = r->nwords,
+                     .seed = r->seed,
+                     .patience = r->patience};
   o->d = open_device(&o->machine);
   return o;
 }
@@ -198,7 +207,8 @@ bool do_launch(struct repl *r, char *arguments) {
   char *grid = next_word(&arguments), *block = next_word(&arguments), *shared = next_word(&arguments);
   mx_launch_config c = r->config;
   uint64_t bytes = c.shared_bytes;
-  if (!grid || !block || !shape(grid, c.grid) || !shape(block, c.block) || (shared && !cli_number(shared, UINT32_MAX, &bytes)))
+  if (!grid || !block || !shape(grid, c.grid) || !shape(block, c.block) ||
+      (shared && !cli_number(shared, UINT32_MAX, &bytes)))
     return complain(r, "expected GRID BLOCK [SHARED], as in 'launch 4,4 256'");
   launch_end(r);
   c.shared_bytes = (uint32_t)bytes;

@@ -1,5 +1,6 @@
-/* Conditions as tests that compiled code asks by itself (mx_debug_break_test), so that a breakpoint whose condition is false costs little.
- * A condition with something that tests cannot say (memory, division, lanes by number ...) has none: the session then asks as ever. */
+/* Conditions as tests that compiled code asks by itself (mx_debug_break_test), so that a breakpoint whose condition is
+ * false costs little. A condition with something that tests cannot say (memory, division, lanes by number ...) has
+ * none: the session then asks as ever. */
 #include "expression.h"
 
 #include <math.h>
@@ -7,7 +8,11 @@
 #include <string.h>
 
 enum { MOST_STEPS = 200 };
-struct test { mx_debug_test step[MOST_STEPS]; size_t n; int64_t lane; /* the only one that counts; -1: all */ };
+struct test {
+  mx_debug_test step[MOST_STEPS];
+  size_t n;
+  int64_t lane; /* the only one that counts; -1: all */
+};
 
 static bool add(struct test *t, mx_debug_test step) {
   if (t->n == MOST_STEPS) return false;
@@ -16,7 +21,9 @@ static bool add(struct test *t, mx_debug_test step) {
   return true;
 }
 static bool op(struct test *t, mx_debug_test_op o) { return add(t, (mx_debug_test){.op = o}); }
-static bool integer(struct test *t, int64_t v) { return add(t, (mx_debug_test){.op = MX_DEBUG_TEST_INT, .bits = (uint64_t)v}); }
+static bool integer(struct test *t, int64_t v) {
+  return add(t, (mx_debug_test){.op = MX_DEBUG_TEST_INT, .bits = (uint64_t)v});
+}
 static bool real(struct test *t, double v) {
   mx_debug_test s = {.op = MX_DEBUG_TEST_REAL};
   memcpy(&s.bits, &v, sizeof v);
@@ -34,16 +41,21 @@ static bool cell(struct test *t, const struct expression *e) {
 }
 
 static bool only_this_lane(struct test *t) {
-  return t->lane < 0 || (op(t, MX_DEBUG_TEST_LANE) && integer(t, t->lane) && op(t, MX_DEBUG_TEST_EQ) && op(t, MX_DEBUG_TEST_AND));
+  return t->lane < 0 ||
+         (op(t, MX_DEBUG_TEST_LANE) && integer(t, t->lane) && op(t, MX_DEBUG_TEST_EQ) && op(t, MX_DEBUG_TEST_AND));
 }
 
 static bool translate(struct test *t, const struct expression *e);
 
-static bool two(struct test *t, const struct expression *e, mx_debug_test_op o) { return translate(t, e->a) && translate(t, e->b) && op(t, o); }
+static bool two(struct test *t, const struct expression *e, mx_debug_test_op o) {
+  return translate(t, e->a) && translate(t, e->b) && op(t, o);
+}
 
 static bool compared(struct test *t, const struct expression *e) {
-  static const mx_debug_test_op as_signed[] = {MX_DEBUG_TEST_EQ, MX_DEBUG_TEST_NE, MX_DEBUG_TEST_LT, MX_DEBUG_TEST_LE, MX_DEBUG_TEST_GT, MX_DEBUG_TEST_GE},
-                                as_unsigned[] = {MX_DEBUG_TEST_EQ, MX_DEBUG_TEST_NE, MX_DEBUG_TEST_LT_UNSIGNED, MX_DEBUG_TEST_LE_UNSIGNED,
+  static const mx_debug_test_op as_signed[] = {MX_DEBUG_TEST_EQ, MX_DEBUG_TEST_NE, MX_DEBUG_TEST_LT,
+                                               MX_DEBUG_TEST_LE, MX_DEBUG_TEST_GT, MX_DEBUG_TEST_GE},
+                                as_unsigned[] = {MX_DEBUG_TEST_EQ,          MX_DEBUG_TEST_NE,
+                                                 MX_DEBUG_TEST_LT_UNSIGNED, MX_DEBUG_TEST_LE_UNSIGNED,
                                                  MX_DEBUG_TEST_GT_UNSIGNED, MX_DEBUG_TEST_GE_UNSIGNED};
   bool both = e->a->kind == VALUE_UNSIGNED && e->b->kind == VALUE_UNSIGNED;
   return two(t, e, (both ? as_unsigned : as_signed)[e->op - OP_EQ]);
@@ -51,26 +63,36 @@ static bool compared(struct test *t, const struct expression *e) {
 
 static bool translate(struct test *t, const struct expression *e) {
   switch (e->op) {
-    case OP_CONST: return constant(t, e);
-    case OP_CELL: return cell(t, e);
-    case OP_NEGATE: return (e->kind == VALUE_REAL ? real(t, -0.0) : integer(t, 0)) && translate(t, e->a) && op(t, MX_DEBUG_TEST_SUB);
-    case OP_NOT: return translate(t, e->a) && op(t, MX_DEBUG_TEST_NOT);
-    case OP_COMPLEMENT:
-      if (e->pred) return translate(t, e->a) && op(t, MX_DEBUG_TEST_NOT);
-      return translate(t, e->a) && integer(t, -1) && op(t, MX_DEBUG_TEST_BITS_XOR);
-    case OP_OROR: return two(t, e, MX_DEBUG_TEST_OR);
-    case OP_ANDAND: return two(t, e, MX_DEBUG_TEST_AND);
-    case OP_OR: return two(t, e, MX_DEBUG_TEST_BITS_OR);
-    case OP_XOR: return two(t, e, MX_DEBUG_TEST_BITS_XOR);
-    case OP_AND: return two(t, e, MX_DEBUG_TEST_BITS_AND);
-    case OP_ADD: return two(t, e, MX_DEBUG_TEST_ADD);
-    case OP_SUB: return two(t, e, MX_DEBUG_TEST_SUB);
-    case OP_MUL: return two(t, e, MX_DEBUG_TEST_MUL);
-    case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: return compared(t, e);
-    case OP_ISNAN: return e->a->kind == VALUE_REAL ? translate(t, e->a) && translate(t, e->a) && op(t, MX_DEBUG_TEST_NE) : integer(t, 0);
-    case OP_ANY: return translate(t, e->a) && only_this_lane(t) && op(t, MX_DEBUG_TEST_ANY);
-    case OP_ALL: return translate(t, e->a) && op(t, MX_DEBUG_TEST_NOT) && only_this_lane(t) && op(t, MX_DEBUG_TEST_ANY) && op(t, MX_DEBUG_TEST_NOT);
-    default: return false;
+  case OP_CONST: return constant(t, e);
+  case OP_CELL: return cell(t, e);
+  case OP_NEGATE:
+    return (e->kind == VALUE_REAL ? real(t, -0.0) : integer(t, 0)) && translate(t, e->a) && op(t, MX_DEBUG_TEST_SUB);
+  case OP_NOT: return translate(t, e->a) && op(t, MX_DEBUG_TEST_NOT);
+  case OP_COMPLEMENT:
+    if (e->pred) return translate(t, e->a) && op(t, MX_DEBUG_TEST_NOT);
+    return translate(t, e->a) && integer(t, -1) && op(t, MX_DEBUG_TEST_BITS_XOR);
+  case OP_OROR: return two(t, e, MX_DEBUG_TEST_OR);
+  case OP_ANDAND: return two(t, e, MX_DEBUG_TEST_AND);
+  case OP_OR: return two(t, e, MX_DEBUG_TEST_BITS_OR);
+  case OP_XOR: return two(t, e, MX_DEBUG_TEST_BITS_XOR);
+  case OP_AND: return two(t, e, MX_DEBUG_TEST_BITS_AND);
+  case OP_ADD: return two(t, e, MX_DEBUG_TEST_ADD);
+  case OP_SUB: return two(t, e, MX_DEBUG_TEST_SUB);
+  case OP_MUL: return two(t, e, MX_DEBUG_TEST_MUL);
+  case OP_EQ:
+  case OP_NE:
+  case OP_LT:
+  case OP_LE:
+  case OP_GT:
+  case OP_GE: return compared(t, e);
+  case OP_ISNAN:
+    return e->a->kind == VALUE_REAL ? translate(t, e->a) && translate(t, e->a) && op(t, MX_DEBUG_TEST_NE)
+                                    : integer(t, 0);
+  case OP_ANY: return translate(t, e->a) && only_this_lane(t) && op(t, MX_DEBUG_TEST_ANY);
+  case OP_ALL:
+    return translate(t, e->a) && op(t, MX_DEBUG_TEST_NOT) && only_this_lane(t) && op(t, MX_DEBUG_TEST_ANY) &&
+           op(t, MX_DEBUG_TEST_NOT);
+  default: return false;
   }
 }
 

@@ -1,4 +1,5 @@
-/* What `undo` takes back: changes by hand at the place where the launch stands, and, where it is recorded, its last movement. */
+/* What `undo` takes back: changes by hand at the place where the launch stands, and, where it is recorded, its last
+ * movement. */
 #include "repl.h"
 
 #include <stdlib.h>
@@ -8,12 +9,12 @@ enum { MOST = 1000 };
 
 struct undone {
   enum { UNDO_REGISTER, UNDO_MEMORY, UNDO_MOVE } what;
-  uint64_t position;        /* where the launch stood */
+  uint64_t position; /* where the launch stood */
   uint64_t block, lanes, address;
   uint32_t warp, split, frame, lane;
   char *name;
-  mx_debug_register *was;   /* UNDO_REGISTER */
-  unsigned char *bytes;     /* UNDO_MEMORY */
+  mx_debug_register *was; /* UNDO_REGISTER */
+  unsigned char *bytes;   /* UNDO_MEMORY */
   size_t size;
 };
 
@@ -41,7 +42,9 @@ static struct undone *add(struct repl *r, struct undone u) {
 }
 
 void undo_register(struct repl *r, const char *name, uint64_t lanes, const mx_debug_register *was) {
-  struct undone *u = add(r, (struct undone){.what = UNDO_REGISTER, .lanes = lanes, .name = cli_strdup(name), .was = cli_alloc(sizeof *was)});
+  struct undone *u = add(
+      r,
+      (struct undone){.what = UNDO_REGISTER, .lanes = lanes, .name = cli_strdup(name), .was = cli_alloc(sizeof *was)});
   *u->was = *was;
 }
 
@@ -59,7 +62,9 @@ static mx_status put_back(struct repl *r, const struct undone *u) {
   mx_status s = MX_OK;
   if (u->what == UNDO_MEMORY) return mx_debug_write(r->g, u->block, u->warp, u->lane, u->address, u->bytes, u->size);
   for (unsigned l = 0; l < u->was->lanes && s == MX_OK; l++)
-    if (u->lanes >> l & 1) s = mx_debug_set_register(r->g, u->block, u->warp, u->split, u->frame, u->name, 1ull << l, u->was->low[l], u->was->high[l]);
+    if (u->lanes >> l & 1)
+      s = mx_debug_set_register(r->g, u->block, u->warp, u->split, u->frame, u->name, 1ull << l, u->was->low[l],
+                                u->was->high[l]);
   return s;
 }
 
@@ -79,7 +84,8 @@ bool do_undo(struct repl *r, char *arguments) {
     while (r->nundone > n) drop(r, r->nundone - 1); /* this movement is not one of the user's */
     return good;
   }
-  if (r->over || u->position != r->stop.steps) return complain(r, "the launch has gone on since what was set: 'record' before 'run' lets it go back");
+  if (r->over || u->position != r->stop.steps)
+    return complain(r, "the launch has gone on since what was set: 'record' before 'run' lets it go back");
   const mx_status s = put_back(r, u);
   if (s == MX_OK && u->what == UNDO_REGISTER) printf("%s is as it was\n", u->name);
   else if (s == MX_OK) printf("%zu bytes at 0x%llx are as they were\n", u->size, (unsigned long long)u->address);

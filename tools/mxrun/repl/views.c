@@ -1,4 +1,5 @@
-/* What there is, as text and pictures of text: info, masks, the divergence stack, registers, heat strips, sparklines. */
+/* What there is, as text and pictures of text: info, masks, the divergence stack, registers, heat strips, sparklines.
+ */
 #include "repl.h"
 
 #include "core/mbarrier.h"
@@ -47,7 +48,8 @@ static void put_row(struct repl *r, const char *row) {
 static const char *state_text(const mx_debug_split *s, char *buffer, size_t n) {
   if (s->state == MX_DEBUG_RUNNABLE) return "runs";
   if (s->state == MX_DEBUG_WAITS_AT_BARRIER) snprintf(buffer, n, "waits at barrier %u", s->barrier);
-  else if (s->state == MX_DEBUG_WAITS_AT_MBARRIER) snprintf(buffer, n, "waits at mbarrier 0x%llx", (unsigned long long)s->mbarrier);
+  else if (s->state == MX_DEBUG_WAITS_AT_MBARRIER)
+    snprintf(buffer, n, "waits at mbarrier 0x%llx", (unsigned long long)s->mbarrier);
   else {
     char *missing = lanes_text(s->sync_mask & ~s->lanes);
     snprintf(buffer, n, "waits for %s", missing);
@@ -61,8 +63,8 @@ static bool info_blocks(struct repl *r, const char *rest) {
   mx_debug_block b = {.struct_size = sizeof b};
   if (!running(r)) return false;
   for (size_t n = 0; mx_debug_block_at(r->g, n, &b) == MX_OK; n++)
-    printf("%c block %llu (%u,%u,%u): %u warps, %u threads live\n", b.number == r->block ? '*' : ' ', (unsigned long long)b.number, b.ctaid[0], b.ctaid[1],
-           b.ctaid[2], b.warps, b.live_threads);
+    printf("%c block %llu (%u,%u,%u): %u warps, %u threads live\n", b.number == r->block ? '*' : ' ',
+           (unsigned long long)b.number, b.ctaid[0], b.ctaid[1], b.ctaid[2], b.warps, b.live_threads);
   return true;
 }
 
@@ -77,7 +79,8 @@ static bool info_warps(struct repl *r, const char *rest) {
     put_row(r, row);
     mx_debug_split s = {.struct_size = sizeof s};
     if (mx_debug_get_split(r->g, r->block, n, 0, &s) == MX_OK)
-      printf(" %s:%u, %u split%s, %s\n", s.file ? s.file : s.function, s.file ? s.line : s.pc, w.splits, w.splits == 1 ? "" : "s", state_text(&s, buffer, sizeof buffer));
+      printf(" %s:%u, %u split%s, %s\n", s.file ? s.file : s.function, s.file ? s.line : s.pc, w.splits,
+             w.splits == 1 ? "" : "s", state_text(&s, buffer, sizeof buffer));
     else printf(" ended\n");
     free(row);
   }
@@ -95,8 +98,9 @@ static bool info_lanes(struct repl *r, const char *rest) {
   for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, r->warp, k, &s) == MX_OK; k++)
     for (unsigned l = 0; l < x.lanes; l++)
       if (s.lanes >> l & 1)
-        printf("%c lane %2u thread (%llu,%llu,%llu) split %u %s:%u\n", k == r->split && l == r->lane ? '*' : ' ', l, (unsigned long long)x.low[l],
-               (unsigned long long)y.low[l], (unsigned long long)z.low[l], k, s.file ? s.file : s.function, s.file ? s.line : s.pc);
+        printf("%c lane %2u thread (%llu,%llu,%llu) split %u %s:%u\n", k == r->split && l == r->lane ? '*' : ' ', l,
+               (unsigned long long)x.low[l], (unsigned long long)y.low[l], (unsigned long long)z.low[l], k,
+               s.file ? s.file : s.function, s.file ? s.line : s.pc);
   return true;
 }
 
@@ -125,12 +129,17 @@ static bool info_stack(struct repl *r, const char *rest) {
   mx_debug_join j = {.struct_size = sizeof j};
   for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, r->warp, k, &s) == MX_OK; k++) {
     char *lanes = lanes_text(s.lanes);
-    say("%c split %u: %s at %s:%u, %s\n", k == r->split ? '*' : ' ', k, lanes, s.file ? s.file : s.function, s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
+    say("%c split %u: %s at %s:%u, %s\n", k == r->split ? '*' : ' ', k, lanes, s.file ? s.file : s.function,
+        s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
     free(lanes);
     for (uint32_t n = 0; mx_debug_get_join(r->g, r->block, r->warp, k, n, &j) == MX_OK; n++) {
       char *all = lanes_text(j.expected), *here = lanes_text(j.arrived);
-      char *at = j.at_return ? format("the return from %s", j.function) : format("%s:%u", j.file ? j.file : j.function, j.file ? j.line : j.pc);
-      say("    %*s`- join at %s of %s%s%s%s\n", (int)(2 * n), "", at, all, j.arrived ? "; " : "", j.arrived ? here : "", !j.arrived ? "" : j.arrived & (j.arrived - 1) ? " wait there" : " waits there");
+      char *at = j.at_return ? format("the return from %s", j.function)
+                             : format("%s:%u", j.file ? j.file : j.function, j.file ? j.line : j.pc);
+      say("    %*s`- join at %s of %s%s%s%s\n", (int)(2 * n), "", at, all, j.arrived ? "; " : "", j.arrived ? here : "",
+          !j.arrived                    ? ""
+          : j.arrived & (j.arrived - 1) ? " wait there"
+                                        : " waits there");
       free(at);
       free(all);
       free(here);
@@ -150,7 +159,8 @@ static bool info_barriers(struct repl *r, const char *rest) {
     mx_debug_split s = {.struct_size = sizeof s};
     for (uint32_t w = 0; w < b.warps; w++)
       for (uint32_t k = 0; mx_debug_get_split(r->g, r->block, w, k, &s) == MX_OK; k++)
-        if (s.state == MX_DEBUG_WAITS_AT_BARRIER && s.barrier == bar) waiting += (uint32_t)__builtin_popcountll(s.lanes);
+        if (s.state == MX_DEBUG_WAITS_AT_BARRIER && s.barrier == bar)
+          waiting += (uint32_t)__builtin_popcountll(s.lanes);
     if (!waiting) continue;
     any++;
     printf("barrier %u: %u of %u live threads wait\n", bar, waiting, b.live_threads);
@@ -166,9 +176,12 @@ static bool info_async(struct repl *r, const char *rest) {
   size_t n = 0;
   for (; mx_debug_get_copy(r->g, r->block, n, &c) == MX_OK; n++) {
     char *lanes = lanes_text(c.lanes);
-    char *what = c.target ? format("%u bytes%s to 0x%llx", c.bytes, c.lanes & (c.lanes - 1) ? " each" : "", (unsigned long long)c.target) : cli_strdup("arrives when those before it have landed");
+    char *what = c.target ? format("%u bytes%s to 0x%llx", c.bytes, c.lanes & (c.lanes - 1) ? " each" : "",
+                                   (unsigned long long)c.target)
+                          : cli_strdup("arrives when those before it have landed");
     char *tells = c.mbarrier ? format(", tells mbarrier 0x%llx", (unsigned long long)c.mbarrier) : cli_strdup("");
-    say("  warp %u %s: %s%s, issued at %s:%u\n", c.warp, lanes, what, tells, c.file ? c.file : c.function, c.file ? c.line : c.pc);
+    say("  warp %u %s: %s%s, issued at %s:%u\n", c.warp, lanes, what, tells, c.file ? c.file : c.function,
+        c.file ? c.line : c.pc);
     free(lanes);
     free(what);
     free(tells);
@@ -197,7 +210,8 @@ static bool info_mbarriers(struct repl *r, const char *rest) {
     uint64_t word = 0;
     mx_debug_read(r->g, r->block, r->warp, 0, seen[j], &word, sizeof word);
     const struct mx_mbarrier m = mx_mbarrier_unpack(word);
-    printf("mbarrier 0x%llx: phase of parity %u, %u of %u arrivals and %d bytes missing\n", (unsigned long long)seen[j], m.parity, m.pending, m.expected, m.bytes);
+    printf("mbarrier 0x%llx: phase of parity %u, %u of %u arrivals and %d bytes missing\n", (unsigned long long)seen[j],
+           m.parity, m.pending, m.expected, m.bytes);
   }
   if (!n) printf("nobody waits at an mbarrier\n");
   return true;
@@ -223,7 +237,8 @@ char *summary(const struct value *v, uint64_t m, unsigned lanes, char fmt) {
   free(b);
   if (t.n) return t.s;
   if (v->pred) {
-    for (unsigned l = 0; l < lanes; l++) text_printf(&t, "%c", !(m >> l & 1) ? '.' : v->fault >> l & 1 ? '?' : v->lane[l].u ? '1' : '0');
+    for (unsigned l = 0; l < lanes; l++)
+      text_printf(&t, "%c", !(m >> l & 1) ? '.' : v->fault >> l & 1 ? '?' : v->lane[l].u ? '1' : '0');
     return t.s;
   }
   unsigned shown = 0;
@@ -249,7 +264,8 @@ static bool info_registers(struct repl *r, const char *rest) {
     struct value v;
     value_of_register(&g, &v);
     const struct arg *a = v.unset && g.name[0] == '%' ? find_arg(&r->args, g.name + 1, strlen(g.name + 1)) : NULL;
-    if (a && evaluate(r, g.name, NULL, &v)) v.unset = false; /* a parameter's value, which the code has not fetched yet */
+    if (a && evaluate(r, g.name, NULL, &v))
+      v.unset = false; /* a parameter's value, which the code has not fetched yet */
     char *text = summary(&v, m, g.lanes, format_for(r, &v, m, fmt ? fmt : strcmp(g.type, "f16x2") ? 0 : 'h'));
     say("%-12s %-5s %s\n", g.name, g.type, text);
     free(text);
@@ -271,7 +287,9 @@ static bool info_locals(struct repl *r, const char *rest) {
       printf("  lane %u +%u: 0x%08x 0x%08x 0x%08x 0x%08x\n", r->lane, at, w[0], w[1], w[2], w[3]);
   }
   for (size_t k = 0; mx_debug_variable_at(r->g, r->block, r->warp, r->split, r->frame, k, &v) == MX_OK; k++)
-    if (v.space == MX_DEBUG_LOCAL) printf("  %s: %llu bytes at +%llu\n", v.name, (unsigned long long)v.bytes, (unsigned long long)(v.address - mx_debug_generic(MX_DEBUG_LOCAL, 0)));
+    if (v.space == MX_DEBUG_LOCAL)
+      printf("  %s: %llu bytes at +%llu\n", v.name, (unsigned long long)v.bytes,
+             (unsigned long long)(v.address - mx_debug_generic(MX_DEBUG_LOCAL, 0)));
   return true;
 }
 
@@ -282,10 +300,16 @@ static bool info_allocations(struct repl *r, const char *rest) {
   size_t shown = 0;
   for (size_t k = 0; k < r->args.n; k++) {
     const struct arg *a = &r->args.arg[k];
-    if (a->buffer) printf("%-12s 0x%llx, %llu bytes%s%s\n", a->name, (unsigned long long)a->address, (unsigned long long)a->data.size, a->data.type ? " of " : "", a->data.type ? a->data.type->name : ""), shown++;
+    if (a->buffer)
+      printf("%-12s 0x%llx, %llu bytes%s%s\n", a->name, (unsigned long long)a->address,
+             (unsigned long long)a->data.size, a->data.type ? " of " : "", a->data.type ? a->data.type->name : ""),
+          shown++;
   }
-  for (size_t k = 0; r->g && !r->over && mx_debug_variable_at(r->g, r->block, r->warp, r->split, r->frame, k, &v) == MX_OK; k++, shown++)
-    printf("%-12s 0x%llx, %llu bytes of .%s\n", v.name, (unsigned long long)v.address, (unsigned long long)v.bytes, spaces[v.space]);
+  for (size_t k = 0;
+       r->g && !r->over && mx_debug_variable_at(r->g, r->block, r->warp, r->split, r->frame, k, &v) == MX_OK;
+       k++, shown++)
+    printf("%-12s 0x%llx, %llu bytes of .%s\n", v.name, (unsigned long long)v.address, (unsigned long long)v.bytes,
+           spaces[v.space]);
   if (!shown) printf("no buffers and no variables\n");
   return true;
 }
@@ -298,7 +322,9 @@ static bool info_args(struct repl *r, const char *rest) {
     const struct arg *a = &r->args.arg[k];
     const struct elem *t = a->param.size <= 8 ? elem_find(a->param.type, strlen(a->param.type)) : NULL;
     struct text value = {0};
-    if (a->buffer) text_printf(&value, "0x%llx, %llu bytes%s%s", (unsigned long long)a->address, (unsigned long long)a->data.size, a->data.type ? " of " : "", a->data.type ? a->data.type->name : "");
+    if (a->buffer)
+      text_printf(&value, "0x%llx, %llu bytes%s%s", (unsigned long long)a->address, (unsigned long long)a->data.size,
+                  a->data.type ? " of " : "", a->data.type ? a->data.type->name : "");
     else if (t && t->size == a->param.size) elem_print(&value, t, r->args.params + a->param.offset);
     else text_printf(&value, "%u bytes", a->param.size);
     say("%-12s %-5s %s\n", a->name ? a->name : "?", a->param.type, value.s);
@@ -321,8 +347,9 @@ static bool info_threads(struct repl *r, const char *rest) {
       const unsigned first = (unsigned)__builtin_ctzll(s.lanes), last = 63u - (unsigned)__builtin_clzll(s.lanes);
       const uint32_t from = n * lanes + first, to = n * lanes + last;
       char *text = lanes_text(s.lanes), buffer[128];
-      say("%c threads (%u,%u,%u) to (%u,%u,%u): warp %u %s, %s:%u, %s\n", n == r->warp && k == r->split ? '*' : ' ', from % b[0], from / b[0] % b[1], from / b[0] / b[1],
-          to % b[0], to / b[0] % b[1], to / b[0] / b[1], n, text, s.file ? s.file : s.function, s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
+      say("%c threads (%u,%u,%u) to (%u,%u,%u): warp %u %s, %s:%u, %s\n", n == r->warp && k == r->split ? '*' : ' ',
+          from % b[0], from / b[0] % b[1], from / b[0] / b[1], to % b[0], to / b[0] % b[1], to / b[0] / b[1], n, text,
+          s.file ? s.file : s.function, s.file ? s.line : s.pc, state_text(&s, buffer, sizeof buffer));
       free(text);
     }
     const uint32_t threads = b[0] * b[1] * b[2], here = threads - n * lanes < lanes ? threads - n * lanes : lanes;
@@ -345,7 +372,8 @@ static bool info_source(struct repl *r, const char *rest) {
     for (uint32_t pc = 0; mx_debug_code(r->g, f.name, pc, &i) == MX_OK; pc += i.words, n++)
       if (i.file) file = i.file, first = i.line < first ? i.line : first, last = i.line > last ? i.line : last;
     printf("  %s %s: %u instructions", f.kernel ? "kernel" : "function", f.name, n);
-    if (file) printf(", %s:%u to %u%s", file, first, last, source_line(r, file, first) ? "" : " (its text is not there)");
+    if (file)
+      printf(", %s:%u to %u%s", file, first, last, source_line(r, file, first) ? "" : " (its text is not there)");
     printf("\n");
   }
   probe_end(r, probe);
@@ -358,9 +386,10 @@ static bool info_kernel(struct repl *r, const char *rest) {
   if (!r->kernel && !target_bind(r)) return false;
   mx_kernel_get_info(r->kernel, &i);
   const uint32_t *g = r->config.grid, *b = r->config.block;
-  printf("kernel %s in %s: grid %u,%u,%u, block %u,%u,%u, warps of %u lanes\n", i.name, r->file, g[0], g[1], g[2], b[0], b[1], b[2], i.lanes);
-  printf("  %u words, %u 32-bit and %u 64-bit slots, %u predicates, %u shared bytes, %u local bytes\n", i.code_words, i.slots32, i.slots64, i.predicates,
-         i.static_shared_bytes, i.local_bytes);
+  printf("kernel %s in %s: grid %u,%u,%u, block %u,%u,%u, warps of %u lanes\n", i.name, r->file, g[0], g[1], g[2], b[0],
+         b[1], b[2], i.lanes);
+  printf("  %u words, %u 32-bit and %u 64-bit slots, %u predicates, %u shared bytes, %u local bytes\n", i.code_words,
+         i.slots32, i.slots64, i.predicates, i.static_shared_bytes, i.local_bytes);
   for (uint32_t k = 0; k < i.params; k++) {
     mx_param_info p = {.struct_size = sizeof p};
     mx_kernel_get_param(r->kernel, k, &p);
@@ -389,14 +418,16 @@ static bool info_record(struct repl *r, const char *rest) {
     printf(r->recording ? "the next run is recorded\n" : "nothing is recorded\n");
     return true;
   }
-  printf("position %llu; back to %llu, forward to %llu\n", (unsigned long long)i.now, (unsigned long long)i.oldest, (unsigned long long)i.newest);
+  printf("position %llu; back to %llu, forward to %llu\n", (unsigned long long)i.now, (unsigned long long)i.oldest,
+         (unsigned long long)i.newest);
   return true;
 }
 
 static bool info_focus(struct repl *r, const char *rest) {
   (void)rest;
   if (!running(r)) return false;
-  printf("block %llu, warp %u, lane %u, split %u, frame %u\n", (unsigned long long)r->block, r->warp, r->lane, r->split, r->frame);
+  printf("block %llu, warp %u, lane %u, split %u, frame %u\n", (unsigned long long)r->block, r->warp, r->lane, r->split,
+         r->frame);
   return true;
 }
 
@@ -407,14 +438,30 @@ static bool info_display(struct repl *r, const char *rest) {
 }
 
 const struct info infos[] = {
-  {"allocations", "buffers and variables, and where they are", info_allocations}, {"args", "parameters and what they are given", info_args}, {"async", "copies that have not landed", info_async}, {"barriers", "who waits at barriers of the block", info_barriers},
-  {"blocks", "blocks that are under way", info_blocks}, {"breakpoints", "all stops, and how often they were hit", info_breakpoints},
-  {"display", "what is printed at each stop", info_display}, {"focus", "what is looked at", info_focus},
-  {"kernel", "the kernel, its parameters and launch", info_kernel}, {"lanes", "lanes of the warp, and their threads", info_lanes},
-  {"line", "where the split stands", info_line}, {"locals", "local memory of the lane", info_locals},
-  {"mask", "a cell for each lane: its split's number, - waits to join, . ended", info_mask}, {"mbarriers", "those at which lanes of the block wait, and what they lack", info_mbarriers}, {"record", "how far back it goes", info_record},
-  {"registers", "registers that hold something, [/FORMAT] [NAME]", info_registers}, {"source", "files and functions of the program", info_source}, {"splits", "as info stack", info_stack}, {"stack", "splits, joins, who waits for whom", info_stack},
-  {"threads", "threads of the block and where they are", info_threads}, {"values", "what was printed: $1, $2 ...", info_values}, {"variables", "as info allocations", info_allocations}, {"warps", "warps of the block, their masks and places", info_warps}, {NULL, NULL, NULL}};
+    {"allocations", "buffers and variables, and where they are", info_allocations},
+    {"args", "parameters and what they are given", info_args},
+    {"async", "copies that have not landed", info_async},
+    {"barriers", "who waits at barriers of the block", info_barriers},
+    {"blocks", "blocks that are under way", info_blocks},
+    {"breakpoints", "all stops, and how often they were hit", info_breakpoints},
+    {"display", "what is printed at each stop", info_display},
+    {"focus", "what is looked at", info_focus},
+    {"kernel", "the kernel, its parameters and launch", info_kernel},
+    {"lanes", "lanes of the warp, and their threads", info_lanes},
+    {"line", "where the split stands", info_line},
+    {"locals", "local memory of the lane", info_locals},
+    {"mask", "a cell for each lane: its split's number, - waits to join, . ended", info_mask},
+    {"mbarriers", "those at which lanes of the block wait, and what they lack", info_mbarriers},
+    {"record", "how far back it goes", info_record},
+    {"registers", "registers that hold something, [/FORMAT] [NAME]", info_registers},
+    {"source", "files and functions of the program", info_source},
+    {"splits", "as info stack", info_stack},
+    {"stack", "splits, joins, who waits for whom", info_stack},
+    {"threads", "threads of the block and where they are", info_threads},
+    {"values", "what was printed: $1, $2 ...", info_values},
+    {"variables", "as info allocations", info_allocations},
+    {"warps", "warps of the block, their masks and places", info_warps},
+    {NULL, NULL, NULL}};
 
 bool do_info(struct repl *r, char *arguments) {
   char *word = next_word(&arguments);
@@ -424,7 +471,8 @@ bool do_info(struct repl *r, char *arguments) {
     if (!strcmp(i->name, word)) return skip_blanks(&arguments), i->run(r, arguments);
     else if (!strncmp(i->name, word, n)) found = i, fits++;
   if (fits == 1) return skip_blanks(&arguments), found->run(r, arguments);
-  static const char *const meant[] = {"breakpoints", "registers", "stack", NULL}; /* of `info b`, as debuggers have it */
+  static const char *const meant[] = {"breakpoints", "registers", "stack",
+                                      NULL}; /* of `info b`, as debuggers have it */
   for (size_t k = 0; n && fits && meant[k]; k++)
     for (const struct info *i = infos; !strncmp(meant[k], word, n) && i->name; i++)
       if (!strcmp(i->name, meant[k])) return skip_blanks(&arguments), i->run(r, arguments);

@@ -4,7 +4,8 @@
 
 #include "body.h"
 
-/* The longest vectors of the level. Loops over lanes are written in them: gcc widens addresses of 32 bits at great length itself. */
+/* The longest vectors of the level. Loops over lanes are written in them: gcc widens addresses of 32 bits at great
+ * length itself. */
 #if defined MX__AVX512
 #define VECTOR_BYTES 64
 #elif defined __AVX2__

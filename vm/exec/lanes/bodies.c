@@ -19,7 +19,8 @@ static const mx_body unguarded[MX_OP_COUNT] = {
 #include "core/opcodes.def"
 };
 
-/* Most instructions have no guard: asking each for one would take a tenth of its time. Those of memory ask themselves. */
+/* Most instructions have no guard: asking each for one would take a tenth of its time. Those of memory ask themselves.
+ */
 static const struct mx_insn *guarded(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t all = x->mask;
   if ((x->mask = mx__active(x, i))) unguarded[i->op](x, i);
@@ -39,4 +40,5 @@ static const mx_body bodies[MX_OP_COUNT] = {
 mx__tile_mma MX_FN(tile_mma);
 mx__tile_load MX_FN(tile_load);
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
-const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL), bodies, unguarded, MX_LV(mx__jit_shape), MX_FN(tile_mma), MX_FN(tile_load)};
+const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL),     bodies,          unguarded,
+                                          MX_LV(mx__jit_shape), MX_FN(tile_mma), MX_FN(tile_load)};

@@ -1,5 +1,6 @@
-/* How a row of the table becomes a body of the interpreter. Each file of this folder includes this and then the family of
- * rows that it makes bodies for; it is compiled once for each CPU level (MX_LEVEL), and bodies.c gathers the results.
+/* How a row of the table becomes a body of the interpreter. Each file of this folder includes this and then the family
+ * of rows that it makes bodies for; it is compiled once for each CPU level (MX_LEVEL), and bodies.c gathers the
+ * results.
  *
  * A body computes all lanes, also those that are not active: meanings are pure and total. With all lanes active results
  * go straight to the slot; otherwise to x->tmp, from where the active lanes are blended in. Files of the instructions
@@ -26,25 +27,64 @@ typedef int mx_none;
 #define BLENDS_IN_LOOP false
 #endif
 #define ACCESS(t_, slot_) \
-  MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const slot_ *)p)[l]; } \
-  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((slot_ *)p)[l] = (slot_)v; } \
-  MX__INL void mx__mix_##t_(void *p, size_t l, unsigned n, bool on, mx_##t_ v) { (void)n; ((slot_ *)p)[l] = on ? (slot_)v : ((slot_ *)p)[l]; }
+  MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { \
+    (void)n; \
+    return (mx_##t_)((const slot_ *)p)[l]; \
+  } \
+  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { \
+    (void)n; \
+    ((slot_ *)p)[l] = (slot_)v; \
+  } \
+  MX__INL void mx__mix_##t_(void *p, size_t l, unsigned n, bool on, mx_##t_ v) { \
+    (void)n; \
+    ((slot_ *)p)[l] = on ? (slot_)v : ((slot_ *)p)[l]; \
+  }
 #define ACCESS_NARROW(t_, zero_extended_) \
-  MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { (void)n; return (mx_##t_)((const uint32_t *)p)[l]; } \
-  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = (zero_extended_)v; } \
-  MX__INL void mx__mix_##t_(void *p, size_t l, unsigned n, bool on, mx_##t_ v) { (void)n; ((uint32_t *)p)[l] = on ? (zero_extended_)v : ((uint32_t *)p)[l]; }
-/* A predicate is a mask, of which a loop sees the word of its half. Bits are tested where they are: not all processors can shift
- * each lane by a count of its own. Results are words, 0 or 1. */
+  MX__INL mx_##t_ mx__get_##t_(const void *p, size_t l, unsigned n) { \
+    (void)n; \
+    return (mx_##t_)((const uint32_t *)p)[l]; \
+  } \
+  MX__INL void mx__put_##t_(void *p, size_t l, unsigned n, mx_##t_ v) { \
+    (void)n; \
+    ((uint32_t *)p)[l] = (zero_extended_)v; \
+  } \
+  MX__INL void mx__mix_##t_(void *p, size_t l, unsigned n, bool on, mx_##t_ v) { \
+    (void)n; \
+    ((uint32_t *)p)[l] = on ? (zero_extended_)v : ((uint32_t *)p)[l]; \
+  }
+/* A predicate is a mask, of which a loop sees the word of its half. Bits are tested where they are: not all processors
+ * can shift each lane by a count of its own. Results are words, 0 or 1. */
 typedef uint32_t __attribute__((may_alias)) mx__half;
-MX__INL mx_pred mx__get_pred(const void *p, size_t l, unsigned n) { (void)n; return (*(const mx__half *)p & mx__bit[l]) != 0; }
-MX__INL void mx__put_pred(void *p, size_t l, unsigned n, mx_pred v) { (void)n; ((uint32_t *)p)[l] = v; }
-MX__INL void mx__mix_pred(void *p, size_t l, unsigned n, bool on, mx_pred v) { (void)n, (void)on; ((uint32_t *)p)[l] = v; }
-ACCESS_NARROW(u8, uint8_t) ACCESS_NARROW(s8, uint8_t) ACCESS_NARROW(b8, uint8_t)
-ACCESS_NARROW(u16, uint16_t) ACCESS_NARROW(s16, uint16_t) ACCESS_NARROW(b16, uint16_t)
-ACCESS_NARROW(f16, uint16_t) ACCESS_NARROW(bf16, uint16_t)
-ACCESS(u32, uint32_t) ACCESS(s32, int32_t) ACCESS(b32, uint32_t) ACCESS(f32, float)
-ACCESS(f16x2, uint32_t) ACCESS(bf16x2, uint32_t)
-ACCESS(u64, uint64_t) ACCESS(s64, int64_t) ACCESS(b64, uint64_t) ACCESS(f64, double)
+MX__INL mx_pred mx__get_pred(const void *p, size_t l, unsigned n) {
+  (void)n;
+  return (*(const mx__half *)p & mx__bit[l]) != 0;
+}
+MX__INL void mx__put_pred(void *p, size_t l, unsigned n, mx_pred v) {
+  (void)n;
+  ((uint32_t *)p)[l] = v;
+}
+MX__INL void mx__mix_pred(void *p, size_t l, unsigned n, bool on, mx_pred v) {
+  (void)n, (void)on;
+  ((uint32_t *)p)[l] = v;
+}
+ACCESS_NARROW(u8, uint8_t)
+ACCESS_NARROW(s8, uint8_t)
+ACCESS_NARROW(b8, uint8_t)
+ACCESS_NARROW(u16, uint16_t)
+ACCESS_NARROW(s16, uint16_t)
+ACCESS_NARROW(b16, uint16_t)
+ACCESS_NARROW(f16, uint16_t)
+ACCESS_NARROW(bf16, uint16_t)
+ACCESS(u32, uint32_t)
+ACCESS(s32, int32_t)
+ACCESS(b32, uint32_t)
+ACCESS(f32, float)
+ACCESS(f16x2, uint32_t)
+ACCESS(bf16x2, uint32_t)
+ACCESS(u64, uint64_t)
+ACCESS(s64, int64_t)
+ACCESS(b64, uint64_t)
+ACCESS(f64, double)
 #undef ACCESS
 #undef ACCESS_NARROW
 MX__INL mx_b128 mx__get_b128(const void *p, size_t l, unsigned n) {
@@ -54,10 +94,17 @@ MX__INL void mx__put_b128(void *p, size_t l, unsigned n, mx_b128 v) {
   ((uint64_t *)p)[l] = v.lo;
   ((uint64_t *)p)[n + l] = v.hi;
 }
-MX__INL int mx__get_none(const void *p, size_t l, unsigned n) { (void)p, (void)l, (void)n; return 0; }
-MX__INL void mx__mix_b128(void *p, size_t l, unsigned n, bool on, mx_b128 v) { if (on) mx__put_b128(p, l, n, v); }
+MX__INL int mx__get_none(const void *p, size_t l, unsigned n) {
+  (void)p, (void)l, (void)n;
+  return 0;
+}
+MX__INL void mx__mix_b128(void *p, size_t l, unsigned n, bool on, mx_b128 v) {
+  if (on) mx__put_b128(p, l, n, v);
+}
 MX__INL void mx__put_none(void *p, size_t l, unsigned n, int v) { (void)p, (void)l, (void)n, (void)v; }
-MX__INL void mx__mix_none(void *p, size_t l, unsigned n, bool on, int v) { (void)p, (void)l, (void)n, (void)on, (void)v; }
+MX__INL void mx__mix_none(void *p, size_t l, unsigned n, bool on, int v) {
+  (void)p, (void)l, (void)n, (void)on, (void)v;
+}
 MX__INL int mx__canon_none(int v) { return v; }
 
 /* ---- operands of a body --------------------------------------------------------------------------------*/
@@ -67,7 +114,9 @@ MX__INL void *mx__whole(void *p) {
   return p;
 }
 MX__INL void *mx__ref(const struct mx_exec *x, mx_ref r) { return mx__whole(x->base[r & 1] + r); }
-MX__INL void *mx__slot(const struct mx_exec *x, mx_ref r) { return mx__whole(x->base[0] + r); } /* results are slots of the frame */
+MX__INL void *mx__slot(const struct mx_exec *x, mx_ref r) {
+  return mx__whole(x->base[0] + r);
+} /* results are slots of the frame */
 
 MX__INL uint64_t mx__active(const struct mx_exec *x, const struct mx_insn *i) {
   if (i->guard == MX_GUARD_NONE) return x->mask;
@@ -79,7 +128,9 @@ MX__INL unsigned mx__lanes(const struct mx_exec *x) {
   if (x->lanes != 32 && x->lanes != 64) __builtin_unreachable();
   return x->lanes;
 }
-MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type) { return type == MX_T_none ? NULL : mx__ref(x, r); }
+MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type) {
+  return type == MX_T_none ? NULL : mx__ref(x, r);
+}
 /* Where results go: a predicate's mask to `mask`, others to their slot, or to tmp. */
 MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, uint64_t *mask, void *tmp, bool direct) {
   if (type == MX_T_none) return NULL;
@@ -124,21 +175,23 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 
 #define RESULT_1(flags_, td_, tq_, ...) \
   const mx_##td_ result__ = (mx_##td_)(__VA_ARGS__); \
-  D = (flags_) & MX_F_CANON ? CANON(td_, result__) : result__;
+  D = (flags_)&MX_F_CANON ? CANON(td_, result__) : result__;
 #define RESULT_2(flags_, td_, tq_, ...) \
   (__VA_ARGS__); \
-  if ((flags_) & MX_F_CANON) D = CANON(td_, D), Q = CANON(tq_, Q);
+  if ((flags_)&MX_F_CANON) D = CANON(td_, D), Q = CANON(tq_, Q);
 
 /* The word of a predicate for lanes from `half` on; other operands as they are. */
-#define OPERAND_HALF(type_, p_, half_) (MX_T_##type_ == MX_T_pred ? (const void *)((const mx__half *)(p_) + (half_) / 32) : (p_))
+#define OPERAND_HALF(type_, p_, half_) \
+  (MX_T_##type_ == MX_T_pred ? (const void *)((const mx__half *)(p_) + (half_) / 32) : (p_))
 /* A predicate that results is words first, one for each lane of a half, then bits of its mask. */
 #define RESULT_AT(type_, p_, words_) (MX_T_##type_ == MX_T_pred ? (void *)(words_) : (p_))
 #define RESULT_LANE(type_) (MX_T_##type_ == MX_T_pred ? step__ : lane__)
-#define PACK_HALF(type_, p_, words_) if (MX_T_##type_ == MX_T_pred) *(uint64_t *)(p_) |= (uint64_t)mx__pack_half(words_) << half__;
+#define PACK_HALF(type_, p_, words_) \
+  if (MX_T_##type_ == MX_T_pred) *(uint64_t *)(p_) |= (uint64_t)mx__pack_half(words_) << half__;
 /* whole: all lanes are written, else the ones in `on`; a half that has none of these may be left out. */
 #define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
-  MX__INL void lanes_##id_(unsigned n, const bool whole, const uint64_t on, void *d, void *q, const void *a, const void *b, const void *c, const void *e, \
-                           const void *g, const unsigned M) { \
+  MX__INL void lanes_##id_(unsigned n, const bool whole, const uint64_t on, void *d, void *q, const void *a, \
+                           const void *b, const void *c, const void *e, const void *g, const unsigned M) { \
     (void)M; \
     for (size_t half__ = 0; half__ < MX_MAX_LANES && half__ < n; half__ += 32) { \
       const uint32_t on__ = (uint32_t)(on >> half__); \
@@ -156,7 +209,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
         mx_##tq_ Q = {0}; \
         (void)A, (void)B, (void)C, (void)E, (void)G; \
         RESULT_##no_(flags_, td_, tq_, __VA_ARGS__) \
-        mx__mix_##td_(RESULT_AT(td_, d, d__), RESULT_LANE(td_), n, whole || (on__ & mx__bit[lane__]), D); \
+            mx__mix_##td_(RESULT_AT(td_, d, d__), RESULT_LANE(td_), n, whole || (on__ & mx__bit[lane__]), D); \
         mx__mix_##tq_(RESULT_AT(tq_, q, q__), RESULT_LANE(tq_), n, whole || (on__ & mx__bit[lane__]), Q); \
       } \
       PACK_HALF(td_, d, d__) PACK_HALF(tq_, q, q__) \
@@ -172,20 +225,37 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
     LANES_OF(k_, id_) \
     break;
 #define CASES(mods_, id_) \
-  CASE(1, mods_, id_) CASE(2, mods_, id_) CASE(3, mods_, id_) CASE(4, mods_, id_) CASE(5, mods_, id_) \
-  CASE(6, mods_, id_) CASE(7, mods_, id_) CASE(8, mods_, id_) CASE(9, mods_, id_) CASE(10, mods_, id_) CASE(11, mods_, id_) \
-  CASE(12, mods_, id_) CASE(13, mods_, id_) CASE(14, mods_, id_) CASE(15, mods_, id_) CASE(16, mods_, id_) CASE(17, mods_, id_) \
-  CASE(18, mods_, id_) CASE(19, mods_, id_) CASE(20, mods_, id_) CASE(21, mods_, id_) CASE(22, mods_, id_) CASE(23, mods_, id_) \
-  CASE(24, mods_, id_) CASE(25, mods_, id_) CASE(26, mods_, id_) CASE(27, mods_, id_)
+  CASE(1, mods_, id_) \
+  CASE(2, mods_, id_) \
+  CASE(3, mods_, id_) \
+  CASE(4, mods_, id_) \
+  CASE(5, mods_, id_) \
+  CASE(6, mods_, id_) \
+  CASE(7, mods_, id_) \
+  CASE(8, mods_, id_) \
+  CASE(9, mods_, id_) \
+  CASE(10, mods_, id_) \
+  CASE(11, mods_, id_) \
+  CASE(12, mods_, id_) \
+  CASE(13, mods_, id_) \
+  CASE(14, mods_, id_) \
+  CASE(15, mods_, id_) \
+  CASE(16, mods_, id_) \
+  CASE(17, mods_, id_) \
+  CASE(18, mods_, id_) \
+  CASE(19, mods_, id_) \
+  CASE(20, mods_, id_) \
+  CASE(21, mods_, id_) \
+  CASE(22, mods_, id_) \
+  CASE(23, mods_, id_) CASE(24, mods_, id_) CASE(25, mods_, id_) CASE(26, mods_, id_) CASE(27, mods_, id_)
 
 /* All results are masks, which are blended in any case. */
 #define PREDICATES(td_, tq_) (MX_T_##td_ == MX_T_pred && (MX_T_##tq_ == MX_T_pred || MX_T_##tq_ == MX_T_none))
-/* What a lane row does, for the lanes x->mask. Modifiers other than 0 have a function of their own: loops of many cases in one would
- * save and restore registers for all of them. */
+/* What a lane row does, for the lanes x->mask. Modifiers other than 0 have a function of their own: loops of many cases
+ * in one would save and restore registers for all of them. */
 #define LANE_FUNCTION(name_, first_, words_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   const struct mx_insn *name_(struct mx_exec *x, const struct mx_insn *i) { \
-    first_ \
-    const uint64_t m_ = x->mask; \
+    first_ const uint64_t m_ = x->mask; \
     const bool whole_ = m_ == x->full; \
     const bool preds_ = PREDICATES(td_, tq_), all_ = !BLENDS_IN_LOOP || whole_ || !(words_) || preds_; \
     const bool direct_ = whole_ || !all_; \
@@ -195,7 +265,8 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
     void *q = mx__out(x, i->o[1], MX_T_##tq_, &mq_, x->tmp + sizeof x->tmp / 2, direct_); \
     const void *a = mx__in(x, i->o[no_], MX_T_##ta_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_); \
     const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_); \
-    const void *g = mx__in(x, i->o[no_ + 4 < 7 ? no_ + 4 : 0], MX_T_##tg_); /* with three results no row has so many */ \
+    const void *g = \
+        mx__in(x, i->o[no_ + 4 < 7 ? no_ + 4 : 0], MX_T_##tg_); /* with three results no row has so many */ \
     (void)preds_, (void)a, (void)b, (void)c, (void)e, (void)g; \
     __VA_ARGS__ \
     mx__done(x, i->o[0], MX_T_##td_, d, m_, direct_); \
@@ -214,7 +285,8 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 #define OP_ROW_1(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
   LANE_FUNCTION(MX_BODY(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_))
-/* Each value of a modifier has loops of its own, but under sanitizers, where nobody waits for the loops but for the compiler. */
+/* Each value of a modifier has loops of its own, but under sanitizers, where nobody waits for the loops but for the
+ * compiler. */
 #ifdef __SANITIZE_ADDRESS__
 #define OP_ROW_0(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
@@ -224,42 +296,51 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
   _Static_assert((mods_) <= 28, #id_ ": more modifier values than a lane body has cases"); \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
   static __attribute__((noinline)) \
-  LANE_FUNCTION(others_##id_, , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch (i->mod) { CASES(mods_, id_) }) \
-  LANE_FUNCTION(MX_BODY(id_), if (i->mod) return others_##id_(x, i);, true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_))
+  LANE_FUNCTION(others_##id_, , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, switch (i->mod){CASES(mods_, id_)}) \
+      LANE_FUNCTION(MX_BODY(id_), if (i->mod) return others_##id_(x, i); \
+                    , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_))
 #endif
-/* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place. */
-#define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
+/* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place.
+ */
+#define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) \
+  OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
 
-/* Lane functions: fn_*.c of this folder. A file may have a body's usual case, with all lanes active, call a function of its own. */
+/* Lane functions: fn_*.c of this folder. A file may have a body's usual case, with all lanes active, call a function of
+ * its own. */
 #ifndef MX_FN_OF_BODY
 #define MX_FN_OF_BODY(name_) MX_FN(name_)
 #endif
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
-/* Some lanes: the same for all functions, since blends take registers and stack, which the usual case would have to make room for.
- * types: of a row, in the order of shapes, a byte each. */
-static __attribute__((noinline, unused)) const struct mx_insn *mx__masked(struct mx_exec *x, const struct mx_insn *i, mx__fn *fn, uint64_t types) {
-#define TYPE(k_) ((unsigned)(types >> (k_) * 8) & 255)
+/* Some lanes: the same for all functions, since blends take registers and stack, which the usual case would have to
+ * make room for. types: of a row, in the order of shapes, a byte each. */
+static __attribute__((noinline, unused)) const struct mx_insn *mx__masked(struct mx_exec *x, const struct mx_insn *i,
+                                                                          mx__fn *fn, uint64_t types) {
+#define TYPE(k_) ((unsigned)(types >> (k_)*8) & 255)
   const unsigned results = TYPE(0);
   uint64_t md = 0, mq = 0, mp = 0;
-  void *d = mx__out(x, i->o[0], TYPE(1), &md, x->tmp, false), *q = mx__out(x, i->o[1], TYPE(2), &mq, x->tmp + sizeof x->tmp / 2, false);
+  void *d = mx__out(x, i->o[0], TYPE(1), &md, x->tmp, false),
+       *q = mx__out(x, i->o[1], TYPE(2), &mq, x->tmp + sizeof x->tmp / 2, false);
   const mx_ref *in = i->o + results;
-  fn(d, q, mx__in(x, in[0], TYPE(3)), mx__in(x, in[1], TYPE(4)), mx__in(x, in[2], TYPE(5)), results > 2 ? &mp : mx__in(x, in[3], TYPE(6)), x->lanes, i->mod);
+  fn(d, q, mx__in(x, in[0], TYPE(3)), mx__in(x, in[1], TYPE(4)), mx__in(x, in[2], TYPE(5)),
+     results > 2 ? &mp : mx__in(x, in[3], TYPE(6)), x->lanes, i->mod);
   mx__done(x, i->o[0], TYPE(1), d, x->mask, false);
   mx__done(x, i->o[1], TYPE(2), q, x->mask, false);
   if (results > 2) mx__done(x, i->o[2], MX_T_pred, &mp, x->mask, false);
   return i + 1;
 #undef TYPE
 }
-#define TYPE_AT(k_, type_) (uint64_t)MX_T_##type_ << (k_) * 8
+#define TYPE_AT(k_, type_) (uint64_t) MX_T_##type_ << (k_)*8
 #define OPF__(id_, fn_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_) \
-  LANE_FUNCTION(MX_BODY(id_), \
-                if (!PREDICATES(td_, tq_) && x->mask != x->full) \
-                  return mx__masked(x, i, MX_FN(fn_), no_ | TYPE_AT(1, td_) | TYPE_AT(2, tq_) | TYPE_AT(3, ta_) | TYPE_AT(4, tb_) | \
-                                    TYPE_AT(5, tc_) | TYPE_AT(6, te_));, \
-                false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, MX_FN_OF_BODY(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);)
+  LANE_FUNCTION(MX_BODY(id_), if (!PREDICATES(td_, tq_) && x->mask != x->full) return mx__masked( \
+                                  x, i, MX_FN(fn_), \
+                                  no_ | TYPE_AT(1, td_) | TYPE_AT(2, tq_) | TYPE_AT(3, ta_) | TYPE_AT(4, tb_) | \
+                                      TYPE_AT(5, tc_) | TYPE_AT(6, te_)); \
+                , false, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, \
+                MX_FN_OF_BODY(fn_)(d, q, a, b, c, no_ > 2 ? &mp_ : e, n_, i->mod);)
 #define OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_) OPF_(ROW_##id_, fn_, SH_##shape_)
 
-#define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_, ...) OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_)
+#define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_, ...) \
+  OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_)
 
 /* Other files' business. */
 #define OPM(...)

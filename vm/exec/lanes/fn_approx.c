@@ -1,8 +1,9 @@
 /* Lane functions of the f64 approximations, which programs take as first guesses: the upper 20 bits of the hardware's
- * reciprocal and reciprocal square root, and the root that its compiler makes of them. Bit for bit what an H200 answers.
+ * reciprocal and reciprocal square root, and the root that its compiler makes of them. Bit for bit what an H200
+ * answers.
  *
- * The hardware looks the mantissa's first bits up and adds c0 + c1 x + c2 x^2 of the rest in fixed point. Its squarer leaves
- * out the partial products of low weight; nothing else is inexact. */
+ * The hardware looks the mantissa's first bits up and adds c0 + c1 x + c2 x^2 of the rest in fixed point. Its squarer
+ * leaves out the partial products of low weight; nothing else is inexact. */
 #include "approx.h"
 #include "fn.h"
 #include "core/vocab.h"
@@ -18,9 +19,11 @@ MX__INL uint32_t square(uint32_t x) {
   return (x * x - left_out) >> 17;
 }
 
-/* 24 bits of the function in a segment, at the 17 bits x of the mantissa's rest. bias: half a unit, less what is left out. */
+/* 24 bits of the function in a segment, at the 17 bits x of the mantissa's rest. bias: half a unit, less what is left
+ * out. */
 MX__INL uint32_t interpolate(const struct mx__segment *s, uint32_t x, int32_t bias) {
-  int64_t sum = ((int64_t)s->c0 << 15) + bias + (int64_t)s->c1 * (int32_t)x + (int64_t)s->c2 * (int32_t)(4 * square(x >> 1));
+  int64_t sum =
+      ((int64_t)s->c0 << 15) + bias + (int64_t)s->c1 * (int32_t)x + (int64_t)s->c2 * (int32_t)(4 * square(x >> 1));
   return (uint32_t)((uint64_t)sum >> 17);
 }
 
@@ -30,7 +33,8 @@ enum { FIRST = 0x00100000, INFINITE = 0x7FF00000, NOT_A_NUMBER = 0x7FFFFFFF };
 MX__INL uint32_t upper(int32_t exponent, uint32_t y) { return (uint32_t)(exponent * FIRST) + (y >> 3) - FIRST; }
 
 MX__INL uint32_t reciprocal(uint32_t word) {
-  uint32_t sign = word & 0x80000000, m = word & 0xFFFFF, y = interpolate(&mx__rcp_segments[m >> 13], (m & 0x1FFF) << 4, 8092);
+  uint32_t sign = word & 0x80000000, m = word & 0xFFFFF,
+           y = interpolate(&mx__rcp_segments[m >> 13], (m & 0x1FFF) << 4, 8092);
   int32_t magnitude = (int32_t)(word ^ sign), exponent = magnitude >> 20, e = 2045 - exponent;
   uint32_t normal = upper(e, y), r = normal < FIRST || e < 0 ? 0 : normal;
   r = magnitude < FIRST ? INFINITE : r;
@@ -38,7 +42,8 @@ MX__INL uint32_t reciprocal(uint32_t word) {
 }
 
 MX__INL uint32_t reciprocal_root(uint32_t word) {
-  uint32_t sign = word & 0x80000000, m = word & 0xFFFFF, odd = ~word >> 20 & 1; /* the exponent is odd: 1023 is its zero */
+  uint32_t sign = word & 0x80000000, m = word & 0xFFFFF,
+           odd = ~word >> 20 & 1; /* the exponent is odd: 1023 is its zero */
   uint32_t y = interpolate(&mx__rsqrt_segments[odd << 6 | m >> 14], (m & 0x3FFF) << 3, 32767);
   y = (m | odd) == 0 ? 1 << 24 : y;
   int32_t magnitude = (int32_t)(word ^ sign), exponent = magnitude >> 20, half = (exponent - 1023 - (int32_t)odd) / 2;
@@ -74,7 +79,9 @@ void MX_FN(rsqrt_approx_f64)(MX_FN_ARGS) {
     double y = mx__of_f64((uint64_t)reciprocal_root((uint32_t)(mx__raw_f64(large) >> 32)) << 32);
     double error = FMA(f64, large, -(y * y), 1), root = FMA(f64, FMA(f64, error, 0.375, 0.5), y * error, y);
     root = w < 0x1p-1022 ? root * 0x1p27 : root;
-    double special = w < 0 ? mx__of_f64(0xFFF8000000000000) : w == 0 ? mx__of_f64((mx__raw_f64(w) & 0x8000000000000000) | 0x7FF0000000000000) : 0;
+    double special = w < 0    ? mx__of_f64(0xFFF8000000000000)
+                     : w == 0 ? mx__of_f64((mx__raw_f64(w) & 0x8000000000000000) | 0x7FF0000000000000)
+                              : 0;
     root = w > 0 && w <= 0x1.fffffffffffffp1023 ? root : special;
     r[l] = w == w ? root : w + w;
   }

@@ -8,20 +8,21 @@
 MX__PASS1(log, f64, u10)
 MX__PASS11(sincos, f64, u10)
 
-/* ---- modified ------------------------------------------------------------------------------------------------------------ */
+/* ---- modified ---------------------------------------------------------------------------------------------------*/
 
-#define MODIFIED(table_, factor_) { \
-  for (unsigned l = 0; l < lanes; l++) { \
-    double m = __builtin_fabs(x[l]), n; \
-    m = m > 1000 ? 1000 : m; \
-    const double p = mx__exp_parts(m, 0, &n); \
-    r[l] = mx__scale(factor_ * PIECE(table_, m, 0x1p-2, 3) * p, n); \
-  } \
-}
+#define MODIFIED(table_, factor_) \
+  { \
+    for (unsigned l = 0; l < lanes; l++) { \
+      double m = __builtin_fabs(x[l]), n; \
+      m = m > 1000 ? 1000 : m; \
+      const double p = mx__exp_parts(m, 0, &n); \
+      r[l] = mx__scale(factor_ * PIECE(table_, m, 0x1p-2, 3) * p, n); \
+    } \
+  }
 OWN1(cyl_bessel_i0, MODIFIED(scaled_i0, 1))
 OWN1(cyl_bessel_i1, MODIFIED(scaled_i1, __builtin_copysign(m, x[l])))
 
-/* ---- orders 0 and 1 ---------------------------------------------------------------------------------------------------------- */
+/* ---- orders 0 and 1 ---------------------------------------------------------------------------------------------*/
 
 #define POLY(name_, u_) poly(name_, sizeof name_ / sizeof name_[0], u_)
 MX__INL double poly(const double *c, size_t n, double u) {
@@ -69,29 +70,33 @@ static void j1_all(double *r, const double *x, unsigned lanes) {
   }
 #define TWO_OVER_PI 0x1.45f306dc9c883p-1
 static void y0_all(double *r, const double *x, unsigned lanes) {
-  SECOND(bessel_y0, FMA(f64, TWO_OVER_PI * w[l], PIECE(bessel_j0, x[l], 0x1p-2, 3), POLY(small_y0, u)), 0, s[l] - c[l], c[l] + s[l])
+  SECOND(bessel_y0, FMA(f64, TWO_OVER_PI * w[l], PIECE(bessel_j0, x[l], 0x1p-2, 3), POLY(small_y0, u)), 0, s[l] - c[l],
+         c[l] + s[l])
 }
-static void y1_all(double *r, const double *x, unsigned lanes) {
-  SECOND(bessel_y1, FMA(f64, TWO_OVER_PI * w[l], PIECE(bessel_j1, x[l], 0x1p-2, 3), x[l] * POLY(small_y1, u)) - TWO_OVER_PI / x[l], 1, -(s[l] + c[l]), s[l] - c[l])
-}
-OWN1(j0, { j0_all(r, x, lanes); })
-OWN1(j1, { j1_all(r, x, lanes); })
-OWN1(y0, { y0_all(r, x, lanes); })
-OWN1(y1, { y1_all(r, x, lanes); })
+static void y1_all(double *r, const double *x, unsigned lanes){
+    SECOND(bessel_y1,
+           FMA(f64, TWO_OVER_PI *w[l], PIECE(bessel_j1, x[l], 0x1p-2, 3), x[l] * POLY(small_y1, u)) -
+               TWO_OVER_PI / x[l],
+           1, -(s[l] + c[l]), s[l] - c[l])} OWN1(j0, { j0_all(r, x, lanes); }) OWN1(j1, { j1_all(r, x, lanes); })
+    OWN1(y0, { y0_all(r, x, lanes); }) OWN1(y1, { y1_all(r, x, lanes); })
 
-/* ---- any order ---------------------------------------------------------------------------------------------------------- */
+    /* ---- any order
+       --------------------------------------------------------------------------------------------------*/
 
-/* A recurrence takes as many rounds as the order says: lanes go through them together, unless few have many. Orders beyond this, which
- * would take too long, are taken to be this. */
-enum { MOST_ORDER = 1 << 20, AT_ONCE = 32 };
+    /* A recurrence takes as many rounds as the order says: lanes go through them together, unless few have many. Orders
+     * beyond this, which would take too long, are taken to be this. */
+    enum {
+      MOST_ORDER = 1 << 20,
+      AT_ONCE = 32
+    };
 static bool few_have_many(const int32_t *n, unsigned lanes) {
   int64_t all = 0, most = 0;
   for (unsigned l = 0; l < lanes; l++) all += n[l] > 0 ? n[l] : 0, most = n[l] > most ? n[l] : most;
   return lanes > 1 && all * 4 < most * lanes;
 }
 
-/* Upwards from orders 0 and 1, in first and second, to order n[l], in second: stable for Y, and for J up to order x. Ends early where
- * nothing more can change. */
+/* Upwards from orders 0 and 1, in first and second, to order n[l], in second: stable for Y, and for J up to order x.
+ * Ends early where nothing more can change. */
 static void upwards(double *first, double *second, const int32_t *n, const double *x, unsigned lanes) {
   if (few_have_many(n, lanes)) {
     for (unsigned l = 0; l < lanes; l++) upwards(first + l, second + l, n + l, x + l, 1);
@@ -113,7 +118,8 @@ static void upwards(double *first, double *second, const int32_t *n, const doubl
   }
 }
 /* Downwards from where J is negligible, then scaled by what order 0 or 1 is; n[l] 0: not this lane. */
-static void downwards(double *r, const double *first, const double *second, const int32_t *n, const double *x, unsigned lanes) {
+static void downwards(double *r, const double *first, const double *second, const int32_t *n, const double *x,
+                      unsigned lanes) {
   if (few_have_many(n, lanes)) {
     for (unsigned l = 0; l < lanes; l++)
       if (n[l]) downwards(r + l, first + l, second + l, n + l, x + l, 1);
@@ -139,7 +145,9 @@ static void downwards(double *r, const double *first, const double *second, cons
       here[l] *= scale, above[l] *= scale, wanted[l] *= scale, one[l] *= scale;
     }
   for (unsigned l = 0; l < lanes; l++)
-    if (n[l]) r[l] = __builtin_fabs(first[l]) > __builtin_fabs(second[l]) ? wanted[l] * (first[l] / here[l]) : wanted[l] * (second[l] / one[l]);
+    if (n[l])
+      r[l] = __builtin_fabs(first[l]) > __builtin_fabs(second[l]) ? wanted[l] * (first[l] / here[l])
+                                                                  : wanted[l] * (second[l] / one[l]);
 }
 static double small(int32_t n, double x) { /* (x/2)^n / n! */
   double t = 1;
@@ -158,7 +166,9 @@ static void first_kind(double *r, const int32_t *n, const double *x, double *fir
     const bool recurs = n[l] >= 2 && m[l] <= 0x1.fffffffffffffp1023;
     r[l] = n[l] < 0 || x[l] != x[l] ? __builtin_nan("") : n[l] >= 2 ? 0 : n[l] ? second[l] : first[l];
     up[l] = recurs && n[l] <= m[l] ? n[l] : 0;
-    down[l] = recurs && n[l] > m[l] && m[l] >= 1e-8 && n[l] * w[l] > -760 ? n[l] : 0; /* below that it is less than any number */
+    down[l] = recurs && n[l] > m[l] && m[l] >= 1e-8 && n[l] * w[l] > -760
+                  ? n[l]
+                  : 0; /* below that it is less than any number */
     if (recurs && m[l] < 1e-8) r[l] = small(n[l], m[l]);
     second[l] = x[l] < 0 ? -second[l] : second[l]; /* J1 is odd */
   }
@@ -173,7 +183,8 @@ static void second_kind(double *r, const int32_t *n, const double *x, double *fi
   int32_t up[MX_MAX_LANES];
   for (unsigned l = 0; l < lanes; l++) up[l] = x[l] >= 0 ? n[l] : 0;
   upwards(first, second, up, x, lanes);
-  for (unsigned l = 0; l < lanes; l++) r[l] = n[l] < 0 || !(x[l] >= 0) ? __builtin_nan("") : n[l] ? second[l] : first[l];
+  for (unsigned l = 0; l < lanes; l++)
+    r[l] = n[l] < 0 || !(x[l] >= 0) ? __builtin_nan("") : n[l] ? second[l] : first[l];
 }
 #define ORDER(name_, t_, value_, zero_, one_, nan_) \
   void MX_FN(name_##_##t_)(MX_FN_ARGS) { \

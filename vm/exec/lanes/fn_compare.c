@@ -4,15 +4,18 @@
 #include "masks.h"
 #include "core/vocab.h"
 
-/* The mask of x <cmp> y for all lanes, through words: narrowing the outcome inside the loop costs more than comparing. X(comparison)
- * names each comparison of the type's family. */
+/* The mask of x <cmp> y for all lanes, through words: narrowing the outcome inside the loop costs more than comparing.
+ * X(comparison) names each comparison of the type's family. */
 #define INT_CASES(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define FLOAT_CASES(X) INT_CASES(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define LOOP(m_, holds_) \
   case m_: \
     for (unsigned half = 0; half < MX_MAX_LANES && half < lanes; half += 32) { \
       _Alignas(64) uint32_t t[32]; \
-      for (unsigned k = 0; k < 32; k++) { const unsigned l = half + k; VALUES t[k] = (uint32_t)(holds_); } \
+      for (unsigned k = 0; k < 32; k++) { \
+        const unsigned l = half + k; \
+        VALUES t[k] = (uint32_t)(holds_); \
+      } \
       mask |= (uint64_t)mx__pack_half(t) << half; \
     } \
     break;
@@ -95,7 +98,10 @@ static uint64_t compare_f32(const void *a, const void *b, unsigned lanes, unsign
 }
 
 /* The modifier: comparison, then the combination where there is a combining predicate, then ftz. */
-struct way { unsigned cmp, join; bool ftz; };
+struct way {
+  unsigned cmp, join;
+  bool ftz;
+};
 static struct way way_of(unsigned mod, unsigned n, bool joined) {
   struct way w = {.cmp = mod % n};
   mod /= n;
@@ -124,15 +130,24 @@ static void spread(uint32_t *d, uint64_t t, uint32_t one, unsigned lanes) {
     *(uint64_t *)d = join(t, c, w.join); \
     if (q) *(uint64_t *)q = join(~t, c, w.join); /* what a body passes is its own: d is never c */ \
   } \
-  SET(t_, n_, U32, 0xFFFFFFFF) SET(t_, n_, F32, 0x3F800000) SET(t_, n_, U16, 0xFFFF) SET(t_, n_, F16, 0x3C00) SET(t_, n_, BF16, 0x3F80)
+  SET(t_, n_, U32, 0xFFFFFFFF) \
+  SET(t_, n_, F32, 0x3F800000) SET(t_, n_, U16, 0xFFFF) SET(t_, n_, F16, 0x3C00) SET(t_, n_, BF16, 0x3F80)
 #define SET(t_, n_, to_, one_) \
   void MX_FN(set_##to_##_##t_)(MX_FN_ARGS) { \
     (void)q, (void)e; \
     const struct way w = way_of(mod, n_, c); \
     spread(d, join(compare_##t_(a, b, lanes, w.cmp, w.ftz), c, w.join), one_, lanes); \
   }
-ROWS(u16, 6) ROWS(s16, 6) ROWS(u32, 6) ROWS(s32, 6) ROWS(u64, 6) ROWS(s64, 6)
-ROWS(f16, 14) ROWS(bf16, 14) ROWS(f32, 14) ROWS(f64, 14)
+ROWS(u16, 6)
+ROWS(s16, 6)
+ROWS(u32, 6)
+ROWS(s32, 6)
+ROWS(u64, 6)
+ROWS(s64, 6)
+ROWS(f16, 14)
+ROWS(bf16, 14)
+ROWS(f32, 14)
+ROWS(f64, 14)
 
 #define PAIRS(t_, half_, to_, one_) \
   void MX_FN(setp_##t_)(MX_FN_ARGS) { \
@@ -151,5 +166,4 @@ ROWS(f16, 14) ROWS(bf16, 14) ROWS(f32, 14) ROWS(f64, 14)
     spread(r, join(compare_##half_(a, b, lanes, w.cmp, w.ftz), c, w.join), one_, lanes); \
     for (unsigned l = 0; l < lanes; l++) r[l] |= high[l]; \
   }
-PAIRS(f16x2, f16, F16X2, 0x3C00u)
-PAIRS(bf16x2, bf16, BF16X2, 0x3F80u)
+PAIRS(f16x2, f16, F16X2, 0x3C00u) PAIRS(bf16x2, bf16, BF16X2, 0x3F80u)

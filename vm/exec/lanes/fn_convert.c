@@ -1,9 +1,9 @@
-/* Lane functions of the conversion rows that compilers seldom write: saturating between integers, to narrow integers, all
- * directed roundings, tf32 and fp8. The modifier is read at run time. */
+/* Lane functions of the conversion rows that compilers seldom write: saturating between integers, to narrow integers,
+ * all directed roundings, tf32 and fp8. The modifier is read at run time. */
 #include "fn.h"
 #include "narrow.h"
 
-/* ---- integers; kinds in the order u8 s8 u16 s16 u32 s32 u64 s64 ----------------------------------------------------*/
+/* ---- integers; kinds in the order u8 s8 u16 s16 u32 s32 u64 s64 -------------------------------------------------*/
 
 static inline unsigned width(unsigned kind) { return 8u << (kind >> 1); }
 
@@ -38,11 +38,18 @@ static inline uint64_t clamp(bool neg, uint64_t m, unsigned kind) {
   }
 typedef uint32_t uint16_t_, uint32_t_; /* slots, not values */
 typedef uint64_t uint64_t_;
-SATURATE(16, 4, 0, 16, 4) SATURATE(16, 4, 0, 32, 6) SATURATE(16, 4, 0, 64, 8)
-SATURATE(32, 6, 0, 16, 4) SATURATE(32, 6, 0, 32, 6) SATURATE(32, 6, 0, 64, 8)
-SATURATE(64, 8, 0, 16, 4) SATURATE(64, 8, 0, 32, 6) SATURATE(64, 8, 0, 64, 8)
+SATURATE(16, 4, 0, 16, 4)
+SATURATE(16, 4, 0, 32, 6)
+SATURATE(16, 4, 0, 64, 8)
+SATURATE(32, 6, 0, 16, 4)
+SATURATE(32, 6, 0, 32, 6)
+SATURATE(32, 6, 0, 64, 8)
+SATURATE(64, 8, 0, 16, 4)
+SATURATE(64, 8, 0, 32, 6)
+SATURATE(64, 8, 0, 64, 8)
 
-/* Cut to a kind narrower than the 64-bit register, and extended to it; mod: the result's kind, then the source's. */
+/* Cut to a kind narrower than the 64-bit register, and extended to it; mod: the result's kind, then the source's.
+ */
 static inline uint64_t extended(uint64_t v, unsigned kind) {
   unsigned unused = 64 - width(kind);
   return kind & 1 ? (uint64_t)((int64_t)(v << unused) >> unused) : v << unused >> unused;
@@ -54,12 +61,18 @@ static inline uint64_t extended(uint64_t v, unsigned kind) {
     const uint##s_##_t_ *v = a; \
     for (unsigned l = 0; l < lanes; l++) r[l] = extended(extended(v[l], mod / 6), mod % 6); \
   }
-WIDEN(16) WIDEN(32) WIDEN(64)
+WIDEN(16)
+WIDEN(32)
+WIDEN(64)
 
-/* ---- float to 8 and 16 bits ------------------------------------------------------------------------------------------*/
+/* ---- float to 8 and 16 bits
+   -------------------------------------------------------------------------------------*/
 
 static inline double integral(double x, unsigned how) {
-  return how == 0 ? __builtin_rint(x) : how == 1 ? __builtin_trunc(x) : how == 2 ? __builtin_floor(x) : __builtin_ceil(x);
+  return how == 0   ? __builtin_rint(x)
+         : how == 1 ? __builtin_trunc(x)
+         : how == 2 ? __builtin_floor(x)
+                    : __builtin_ceil(x);
 }
 static inline uint64_t to_small(double x, unsigned how, unsigned kind, bool nan_is_sign) {
   double r = integral(x, how), m = __builtin_fabs(r);
@@ -85,8 +98,13 @@ static inline float flush(float x, bool on) { return on ? FLUSH(1, x) : x; }
   }
 #define WIDEN_F32(x_) flush(x_, ftz)
 #define SAME(x_) (x_)
-#define SMALLS(n_) SMALL(n_, f32, float, WIDEN_F32, 2, false) SMALL(n_, f64, double, SAME, 1, true) SMALL(n_, f16, uint32_t, of_f16, 1, false) SMALL(n_, bf16, uint32_t, of_bf16, 1, false)
-SMALLS(16) SMALLS(32) SMALLS(64)
+#define SMALLS(n_) \
+  SMALL(n_, f32, float, WIDEN_F32, 2, false) \
+  SMALL(n_, f64, double, SAME, 1, true) \
+  SMALL(n_, f16, uint32_t, of_f16, 1, false) SMALL(n_, bf16, uint32_t, of_bf16, 1, false)
+SMALLS(16)
+SMALLS(32)
+SMALLS(64)
 #define WHOLE(name_, widen_) \
   void MX_FN(cvt_whole64_##name_)(MX_FN_ARGS) { \
     (void)q, (void)b, (void)c, (void)e; \
@@ -97,7 +115,8 @@ SMALLS(16) SMALLS(32) SMALLS(64)
 WHOLE(f16, of_f16)
 WHOLE(bf16, of_bf16)
 
-/* ---- integer to float --------------------------------------------------------------------------------------------------*/
+/* ---- integer to float
+   -------------------------------------------------------------------------------------------*/
 
 static inline uint64_t of_integer(uint64_t v, unsigned kind, const struct mx__format *f, unsigned mode, bool sat) {
   bool neg;
@@ -113,7 +132,8 @@ static inline uint64_t of_integer(uint64_t v, unsigned kind, const struct mx__fo
     for (unsigned l = 0; l < lanes; l++) r[l] = (out_)of_integer(v[l], first_ + kind_, &mx__##f_, mode_, sat_); \
   }
 #define FROM_INTEGERS(name_, f_, out_, mode_, sat_, kind_) \
-  FROM_INTEGER(name_, f_, out_, 16, uint32_t, 0, mode_, sat_, kind_) FROM_INTEGER(name_, f_, out_, 32, uint32_t, 0, mode_, sat_, kind_) \
+  FROM_INTEGER(name_, f_, out_, 16, uint32_t, 0, mode_, sat_, kind_) \
+  FROM_INTEGER(name_, f_, out_, 32, uint32_t, 0, mode_, sat_, kind_) \
   FROM_INTEGER(name_, f_, out_, 64, uint64_t, 0, mode_, sat_, kind_)
 FROM_INTEGERS(dir, f16, uint32_t, mod % 3, mod / 3 % 2, mod / 6)
 FROM_INTEGERS(dir, bf16, uint32_t, mod % 3, mod / 3 % 2, mod / 6)
@@ -127,13 +147,14 @@ FROM_INTEGERS(rnsat, f16, uint32_t, MX__RN, true, mod)
 FROM_INTEGERS(rnsat, f32, uint32_t, MX__RN, true, mod)
 FROM_INTEGERS(rnsat, f64, uint64_t, MX__RN, true, mod)
 
-/* ---- float to narrower float, directed -------------------------------------------------------------------------------*/
+/* ---- float to narrower float, directed --------------------------------------------------------------------------*/
 
 static inline double unit(double x) { return x > 0 ? x < 1 ? x : 1 : 0; }
 /* A NaN of f64 keeps its sign and the top of its payload, quieted. */
 static inline uint32_t nan_of_f64(double x, const struct mx__format *f) {
   uint64_t b = mx__raw_f64(x) | 0x8000000000000;
-  return (uint32_t)(b >> 63) << (f->fraction + f->exponent) | (uint32_t)f->over | (uint32_t)((b & 0xFFFFFFFFFFFFF) >> (52 - f->fraction));
+  return (uint32_t)(b >> 63) << (f->fraction + f->exponent) | (uint32_t)f->over |
+         (uint32_t)((b & 0xFFFFFFFFFFFFF) >> (52 - f->fraction));
 }
 /* Whether f32's ftz makes a zero of x: whether x, rounded to 24 bits and whatever exponent, is below the least normal
  * number. */
@@ -208,7 +229,7 @@ static uint32_t tf32(float x, unsigned how, bool relu, bool satfinite) {
 ROW(cvt_tf32)
 #undef VALUE
 
-/* ---- fp8 ---------------------------------------------------------------------------------------------------------------*/
+/* ---- fp8 --------------------------------------------------------------------------------------------------------*/
 
 /* kind 0: e4m3, 1: e5m2. Without satfinite an overflow is the format's NaN or infinity. */
 static inline uint32_t to_fp8(double x, unsigned kind, bool satfinite, bool relu) {
@@ -227,10 +248,12 @@ static inline uint32_t half_relu(uint32_t x, bool relu) { return relu && x & 0x8
 #define VALUE r[l] = to_fp8(A_F32, mod >> 1, true, mod & 1) << 8 | to_fp8(B_F32, mod >> 1, true, mod & 1);
 ROW(cvt_fp8x2_f32)
 #undef VALUE
-#define VALUE r[l] = to_fp8(of_f16(A_U32 >> 16), mod >> 1, true, mod & 1) << 8 | to_fp8(of_f16(A_U32), mod >> 1, true, mod & 1);
+#define VALUE \
+  r[l] = to_fp8(of_f16(A_U32 >> 16), mod >> 1, true, mod & 1) << 8 | to_fp8(of_f16(A_U32), mod >> 1, true, mod & 1);
 ROW(cvt_fp8x2_f16x2)
 #undef VALUE
-#define VALUE r[l] = half_relu(of_fp8(A_U32 >> 8, mod >> 1), mod & 1) << 16 | half_relu(of_fp8(A_U32 & 0xFF, mod >> 1), mod & 1);
+#define VALUE \
+  r[l] = half_relu(of_fp8(A_U32 >> 8, mod >> 1), mod & 1) << 16 | half_relu(of_fp8(A_U32 & 0xFF, mod >> 1), mod & 1);
 ROW(cvt_f16x2_fp8x2)
 #undef VALUE
 #define VALUE r[l] = to_fp8(A_F32, mod & 1, mod >> 1, false);
@@ -253,7 +276,8 @@ ROW(nv_fp8_bf16)
 #define VALUE r[l] = to_fp8(B_F32, mod & 1, mod >> 1, false) << 8 | to_fp8(A_F32, mod & 1, mod >> 1, false);
 ROW(nv_fp8x2_f32)
 #undef VALUE
-#define VALUE r[l] = to_fp8(of_f16(A_U32 >> 16), mod & 1, mod >> 1, false) << 8 | to_fp8(of_f16(A_U32), mod & 1, mod >> 1, false);
+#define VALUE \
+  r[l] = to_fp8(of_f16(A_U32 >> 16), mod & 1, mod >> 1, false) << 8 | to_fp8(of_f16(A_U32), mod & 1, mod >> 1, false);
 ROW(nv_fp8x2_f16x2)
 #undef VALUE
 #define VALUE r[l] = of_fp8(A_U32 & 0xFF, mod);

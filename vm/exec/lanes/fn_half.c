@@ -6,7 +6,9 @@
 
 enum half_function { SIN, COS, EXP, EXP2, EXP10, LOG, LOG2, LOG10, TANH_, RSQRT };
 
-#define EACH(X) X(SIN, sin) X(COS, cos) X(EXP, exp) X(EXP2, exp2) X(EXP10, exp10) X(LOG, log) X(LOG2, log2) X(LOG10, log10) X(TANH_, tanh)
+#define EACH(X) \
+  X(SIN, sin) \
+  X(COS, cos) X(EXP, exp) X(EXP2, exp2) X(EXP10, exp10) X(LOG, log) X(LOG2, log2) X(LOG10, log10) X(TANH_, tanh)
 #define PASSES(id_, name_) MX__PASS1(name_, f32, u10) MX__PASS1(name_, f64, u10)
 EACH(PASSES)
 
@@ -17,18 +19,22 @@ static inline float of_bf16(uint32_t x) { return B2F(x); }
 
 static void narrowly(enum half_function f, float *r, const float *x, unsigned lanes) {
   switch (f) {
-#define CASE(id_, name_) case id_: pass_##name_##_f32(r, x, lanes); break;
-  EACH(CASE)
+#define CASE(id_, name_) \
+  case id_: pass_##name_##_f32(r, x, lanes); break;
+    EACH(CASE)
 #undef CASE
-  case RSQRT: for (unsigned l = 0; l < lanes; l++) r[l] = 1 / SQRT(f32, x[l]);
+  case RSQRT:
+    for (unsigned l = 0; l < lanes; l++) r[l] = 1 / SQRT(f32, x[l]);
   }
 }
 static void widely(enum half_function f, double *x, unsigned lanes) {
   switch (f) {
-#define CASE(id_, name_) case id_: pass_##name_##_f64(x, x, lanes); break;
-  EACH(CASE)
+#define CASE(id_, name_) \
+  case id_: pass_##name_##_f64(x, x, lanes); break;
+    EACH(CASE)
 #undef CASE
-  case RSQRT: for (unsigned l = 0; l < lanes; l++) x[l] = 1 / SQRT(f64, x[l]);
+  case RSQRT:
+    for (unsigned l = 0; l < lanes; l++) x[l] = 1 / SQRT(f64, x[l]);
   }
 }
 
@@ -38,7 +44,8 @@ static inline float beside(float x, int32_t by) {
   return mx__of_f32(m > 2 && m < 0x7F800000 ? u + (uint32_t)by : u);
 }
 #define COMPUTE(t_) \
-  static inline void compute_##t_(enum half_function f, uint32_t *r, const uint32_t *a, unsigned shift, unsigned lanes) { \
+  static inline void compute_##t_(enum half_function f, uint32_t *r, const uint32_t *a, unsigned shift, \
+                                  unsigned lanes) { \
     float x[MX_MAX_LANES], y[MX_MAX_LANES]; \
     for (unsigned l = 0; l < lanes; l++) x[l] = of_##t_(a[l] >> shift & 0xFFFF); \
     narrowly(f, y, x, lanes); \

@@ -1,13 +1,22 @@
-/* Lane functions of the mathematical functions that SLEEF has, mended where its results end before the type's range does.
- * A NaN is the canonical one of f32; for f64 the first NaN operand, quieted, or the default. */
+/* Lane functions of the mathematical functions that SLEEF has, mended where its results end before the type's range
+ * does. A NaN is the canonical one of f32; for f64 the first NaN operand, quieted, or the default. */
 #include "exponential.h"
 #include "fn.h"
 #include "sleef.h"
 
-#define NANS1_f32(r_) for (unsigned l = 0; l < lanes; l++) r_[l] = CANON(f32, r_[l]);
+#define NANS1_f32(r_) \
+  for (unsigned l = 0; l < lanes; l++) r_[l] = CANON(f32, r_[l]);
 #define NANS2_f32(r_) NANS1_f32(r_)
-#define NANS1_f64(r_) for (unsigned l = 0; l < lanes; l++) { const double A = x[l]; r_[l] = NAN1(r_[l]); }
-#define NANS2_f64(r_) for (unsigned l = 0; l < lanes; l++) { const double A = x[l], B = y[l]; r_[l] = NAN2(r_[l]); }
+#define NANS1_f64(r_) \
+  for (unsigned l = 0; l < lanes; l++) { \
+    const double A = x[l]; \
+    r_[l] = NAN1(r_[l]); \
+  }
+#define NANS2_f64(r_) \
+  for (unsigned l = 0; l < lanes; l++) { \
+    const double A = x[l], B = y[l]; \
+    r_[l] = NAN2(r_[l]); \
+  }
 
 /* The last argument leaves the results in r (and s), from x (and y) */
 #define FN1(name_, t_, ...) \
@@ -16,8 +25,7 @@
     const mx_##t_ *x = a; \
     mx_##t_ r[MX_MAX_LANES]; \
     __VA_ARGS__; \
-    NANS1_##t_(r) \
-    memcpy(d, r, lanes * sizeof r[0]); \
+    NANS1_##t_(r) memcpy(d, r, lanes * sizeof r[0]); \
   }
 #define FN2(name_, t_, ...) \
   void MX_FN(name_##_##t_)(MX_FN_ARGS) { \
@@ -25,8 +33,7 @@
     const mx_##t_ *x = a, *y = b; \
     mx_##t_ r[MX_MAX_LANES]; \
     __VA_ARGS__; \
-    NANS2_##t_(r) \
-    memcpy(d, r, lanes * sizeof r[0]); \
+    NANS2_##t_(r) memcpy(d, r, lanes * sizeof r[0]); \
   }
 #define FN11(name_, t_, ...) \
   void MX_FN(name_##_##t_)(MX_FN_ARGS) { \
@@ -34,9 +41,7 @@
     const mx_##t_ *x = a; \
     mx_##t_ r[MX_MAX_LANES], s[MX_MAX_LANES]; \
     __VA_ARGS__; \
-    NANS1_##t_(r) \
-    NANS1_##t_(s) \
-    memcpy(d, r, lanes * sizeof r[0]); \
+    NANS1_##t_(r) NANS1_##t_(s) memcpy(d, r, lanes * sizeof r[0]); \
     memcpy(q, s, lanes * sizeof s[0]); \
   }
 
@@ -78,7 +83,7 @@ BOTH(F2, hypot, u05)
 SINCOS(f32)
 SINCOS(f64)
 
-/* ---- beyond a limit, another function ------------------------------------------------------------------------------ */
+/* ---- beyond a limit, another function ---------------------------------------------------------------------------*/
 
 MX__PASS1(log, f32, u10)
 MX__PASS1(log, f64, u10)
@@ -144,7 +149,8 @@ void MX_FN(exp_f64)(MX_FN_ARGS) {
     memcpy(to + l, &r, sizeof r);
   }
   for (unsigned l = 0; l < lanes; l++) large |= kept[l] >= 709;
-  if (large) for (unsigned l = 0; l < lanes; l++) to[l] = kept[l] >= 709 ? scaled_exp(kept[l], 0) : to[l];
+  if (large)
+    for (unsigned l = 0; l < lanes; l++) to[l] = kept[l] >= 709 ? scaled_exp(kept[l], 0) : to[l];
 }
 
 /* Close to the overflow, the square of the power to half the exponent. */
@@ -172,7 +178,7 @@ void MX_FN(exp_f64)(MX_FN_ARGS) {
 POW(f32, 0x1.fffffep127f)
 POW(f64, 0x1.fffffffffffffp1023)
 
-/* ---- other bends ------------------------------------------------------------------------------------------------------ */
+/* ---- other bends ------------------------------------------------------------------------------------------------*/
 
 /* sinpi and cospi of what is left after whole turns; a zero of sinpi has the operand's sign. */
 #define REST(t_, abs_, rint_) \
@@ -186,9 +192,11 @@ POW(f64, 0x1.fffffffffffffp1023)
   MX__PASS1(sinpi, t_, u05) \
   MX__PASS1(cospi, t_, u05) \
   MX__PASS11(sincospi, t_, u05) \
-  FN1(sinpi, t_, mx_##t_ w[MX_MAX_LANES]; REST(t_, abs_, rint_) pass_sinpi_##t_(r, w, lanes); SIGNED(t_, copysign_, r)) \
+  FN1(sinpi, t_, mx_##t_ w[MX_MAX_LANES]; REST(t_, abs_, rint_) pass_sinpi_##t_(r, w, lanes); \
+      SIGNED(t_, copysign_, r)) \
   FN1(cospi, t_, mx_##t_ w[MX_MAX_LANES]; REST(t_, abs_, rint_) pass_cospi_##t_(r, w, lanes)) \
-  FN11(sincospi, t_, mx_##t_ w[MX_MAX_LANES]; REST(t_, abs_, rint_) pass_sincospi_##t_(r, s, w, lanes); SIGNED(t_, copysign_, r))
+  FN11(sincospi, t_, mx_##t_ w[MX_MAX_LANES]; REST(t_, abs_, rint_) pass_sincospi_##t_(r, s, w, lanes); \
+       SIGNED(t_, copysign_, r))
 TURNS(f32, __builtin_fabsf, __builtin_rintf, __builtin_copysignf)
 TURNS(f64, __builtin_fabs, __builtin_rint, __builtin_copysign)
 

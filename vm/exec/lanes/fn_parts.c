@@ -6,7 +6,8 @@
 #define NAN_f32(r_) CANON(f32, r_)
 #define NANS_f32(r_) CANON(f32, r_)
 #define NAN_f64(r_) NAN1(r_)
-#define NANS_f64(r_) LET(f64, ns_, r_, SEL(f64, EQ(f64, ns_, ns_), ns_, NAN_IS(B, NAN_IS(A, NAN_DEFAULT)))) /* as recorded: B's first */
+#define NANS_f64(r_) \
+  LET(f64, ns_, r_, SEL(f64, EQ(f64, ns_, ns_), ns_, NAN_IS(B, NAN_IS(A, NAN_DEFAULT)))) /* as recorded: B's first */
 
 /* What differs between the formats. */
 typedef uint32_t bits_f32;
@@ -25,7 +26,10 @@ enum { DIGITS_f32 = 23, DIGITS_f64 = 52, BIAS_f32 = 127, BIAS_f64 = 1023 };
     MX_WARP_OF(lanes); \
     r_ *to = d; \
     const mx_##t_ *from = a; \
-    for (unsigned l = 0; l < lanes; l++) { const mx_##t_ A = from[l]; to[l] = (r_)(__VA_ARGS__); } \
+    for (unsigned l = 0; l < lanes; l++) { \
+      const mx_##t_ A = from[l]; \
+      to[l] = (r_)(__VA_ARGS__); \
+    } \
   }
 #define FN11(name_, t_, r_, s_, first_, second_) \
   void MX_FN(name_##_##t_)(MX_FN_ARGS) { \
@@ -34,7 +38,11 @@ enum { DIGITS_f32 = 23, DIGITS_f64 = 52, BIAS_f32 = 127, BIAS_f64 = 1023 };
     r_ *to = d; \
     s_ *also = q; \
     const mx_##t_ *from = a; \
-    for (unsigned l = 0; l < lanes; l++) { const mx_##t_ A = from[l]; to[l] = (r_)(first_); also[l] = (s_)(second_); } \
+    for (unsigned l = 0; l < lanes; l++) { \
+      const mx_##t_ A = from[l]; \
+      to[l] = (r_)(first_); \
+      also[l] = (s_)(second_); \
+    } \
   }
 #define FN2(name_, t_, u_, ...) \
   void MX_FN(name_##_##t_)(MX_FN_ARGS) { \
@@ -43,10 +51,14 @@ enum { DIGITS_f32 = 23, DIGITS_f64 = 52, BIAS_f32 = 127, BIAS_f64 = 1023 };
     mx_##t_ *to = d; \
     const mx_##t_ *from = a; \
     const u_ *with = b; \
-    for (unsigned l = 0; l < lanes; l++) { const mx_##t_ A = from[l]; const u_ B = with[l]; to[l] = (mx_##t_)(__VA_ARGS__); } \
+    for (unsigned l = 0; l < lanes; l++) { \
+      const mx_##t_ A = from[l]; \
+      const u_ B = with[l]; \
+      to[l] = (mx_##t_)(__VA_ARGS__); \
+    } \
   }
 
-/* ---- exponent and fraction -------------------------------------------------------------------------------------------- */
+/* ---- exponent and fraction --------------------------------------------------------------------------------------*/
 
 /* A number as fraction in [1/2, 1) and exponent; zeros, infinities and NaNs stand for themselves, with exponent 0. */
 #define PARTS(t_, scale_) \
@@ -59,7 +71,9 @@ enum { DIGITS_f32 = 23, DIGITS_f64 = 52, BIAS_f32 = 127, BIAS_f64 = 1023 };
   MX__INL mx_##t_ fraction_##t_(mx_##t_ x) { \
     int32_t less; \
     const bits_##t_ m = normal_##t_(x, &less); \
-    return parted_##t_(x) ? mx__of_##t_((m & (ONE_DIGIT(t_) - 1)) | (mx__raw_##t_(x) & SIGN_##t_) | (bits_##t_)(BIAS_##t_ - 1) << DIGITS_##t_) : x; \
+    return parted_##t_(x) ? mx__of_##t_((m & (ONE_DIGIT(t_) - 1)) | (mx__raw_##t_(x) & SIGN_##t_) | \
+                                        (bits_##t_)(BIAS_##t_ - 1) << DIGITS_##t_) \
+                          : x; \
   } \
   MX__INL int32_t exponent_##t_(mx_##t_ x) { \
     int32_t less; \
@@ -72,7 +86,10 @@ FN11(frexp, f32, float, int32_t, NAN_f32(fraction_f32(A)), exponent_f32(A))
 FN11(frexp, f64, double, uint32_t, NAN_f64(fraction_f64(A)), exponent_f64(A))
 
 #define SPECIAL(t_, x_, zero_, inf_, nan_, else_) \
-  (MAGNITUDE(t_, x_) == 0 ? (zero_) : MAGNITUDE(t_, x_) == INF_##t_ ? (inf_) : MAGNITUDE(t_, x_) > INF_##t_ ? (nan_) : (else_))
+  (MAGNITUDE(t_, x_) == 0          ? (zero_) \
+   : MAGNITUDE(t_, x_) == INF_##t_ ? (inf_) \
+   : MAGNITUDE(t_, x_) > INF_##t_  ? (nan_) \
+                                   : (else_))
 FN1(ilogb, f32, int32_t, SPECIAL(f32, A, INT32_MIN, INT32_MAX, INT32_MIN, exponent_f32(A) - 1))
 FN1(ilogb, f64, uint32_t, SPECIAL(f64, A, INT32_MIN, INT32_MAX, INT32_MIN, exponent_f64(A) - 1))
 FN1(logb, f32, float, NAN_f32(SPECIAL(f32, A, -__builtin_inff(), __builtin_inff(), A, (float)(exponent_f32(A) - 1))))
@@ -94,10 +111,16 @@ FN2(ldexp, f64, int32_t, NAN_f64(scaled_f64(A, B)))
 FN2(scalbln, f32, int64_t, NAN_f32(scaled_f32(A, B)))
 FN2(scalbln, f64, int64_t, NAN_f64(scaled_f64(A, B)))
 
-/* ---- integral and fractional parts ------------------------------------------------------------------------------------- */
+/* ---- integral and fractional parts ------------------------------------------------------------------------------*/
 
-MX__INL float left_f32(float x) { float t = TRUNC(f32, x); return __builtin_copysignf(x == t ? 0 : x - t, x); }
-MX__INL double left_f64(double x) { double t = TRUNC(f64, x); return __builtin_copysign(x == t ? 0 : x - t, x); }
+MX__INL float left_f32(float x) {
+  float t = TRUNC(f32, x);
+  return __builtin_copysignf(x == t ? 0 : x - t, x);
+}
+MX__INL double left_f64(double x) {
+  double t = TRUNC(f64, x);
+  return __builtin_copysign(x == t ? 0 : x - t, x);
+}
 FN11(modf, f32, float, float, NAN_f32(left_f32(A)), NAN_f32(TRUNC(f32, A)))
 FN11(modf, f64, double, double, NAN_f64(left_f64(A)), NAN_f64(TRUNC(f64, A)))
 
@@ -116,11 +139,11 @@ MX__INL int64_t whole(double x) { return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 
 FN1(lround, f32, int64_t, whole(round_f32(A)))
 FN1(lround, f64, int64_t, whole(round_f64(A)))
 
-/* ---- neighbours ----------------------------------------------------------------------------------------------------- */
+/* ---- neighbours -------------------------------------------------------------------------------------------------*/
 
 #define NEXT(t_) \
   MX__INL mx_##t_ next_##t_(mx_##t_ x, mx_##t_ y) { \
-    const bits_##t_ u = mx__raw_##t_(x), away = (y > x) == (x > 0) ? 1 : (bits_##t_)-1; \
+    const bits_##t_ u = mx__raw_##t_(x), away = (y > x) == (x > 0) ? 1 : (bits_##t_) - 1; \
     const bits_##t_ least = (y < x ? SIGN_##t_ : 0) | 1; \
     return x != x || y != y ? x + y : x == y ? y : mx__of_##t_(u & ~SIGN_##t_ ? u + away : least); \
   }
@@ -129,7 +152,7 @@ NEXT(f64)
 FN2(nextafter, f32, float, NANS_f32(next_f32(A, B)))
 FN2(nextafter, f64, double, NANS_f64(next_f64(A, B)))
 
-/* ---- remainders, by long division of the integers that the numbers are multiples of ---------------------------------------- */
+/* ---- remainders, by long division of the integers that the numbers are multiples of -----------------------------*/
 
 enum nearest { CHOPPED, NEAREST };
 /* x less the quotient times y; *quotient: its sign and three low bits. */
@@ -145,7 +168,7 @@ enum nearest { CHOPPED, NEAREST };
     v = (v & (ONE_DIGIT(t_) - 1)) | (ev ? ONE_DIGIT(t_) : 0); \
     eu += !eu, ev += !ev; \
     uint64_t low = 0; /* of the quotient so far */ \
-    if (eu < ev) { /* below y; more than half of it only if close */ \
+    if (eu < ev) {    /* below y; more than half of it only if close */ \
       if (how == CHOPPED || ev - eu > 1) return x; \
       v <<= 1, ev--; \
     } \
@@ -165,7 +188,8 @@ enum nearest { CHOPPED, NEAREST };
     bits_##t_ r = 0; \
     if (u) { \
       const int32_t up = __builtin_clzll(u) - (63 - DIGITS_##t_); \
-      r = ev > up ? (bits_##t_)(u << up) - ONE_DIGIT(t_) + ((bits_##t_)(ev - up) << DIGITS_##t_) : (bits_##t_)(u << (ev - 1)); \
+      r = ev > up ? (bits_##t_)(u << up) - ONE_DIGIT(t_) + ((bits_##t_)(ev - up) << DIGITS_##t_) \
+                  : (bits_##t_)(u << (ev - 1)); \
     } \
     return mx__of_##t_(r | (over && u ? sign ^ SIGN_##t_ : sign)); \
   }

@@ -19,15 +19,24 @@ void MX_FN(rsqrt_f64)(MX_FN_ARGS) {
   (void)q, (void)b, (void)c, (void)e, (void)mod;
   double *r = d;
   const double *x = a;
-  for (unsigned l = 0; l < lanes; l++) { const double A = x[l]; r[l] = NAN1(rsqrt(A)); }
+  for (unsigned l = 0; l < lanes; l++) {
+    const double A = x[l];
+    r[l] = NAN1(rsqrt(A));
+  }
 }
 /* 1 / cbrt(x): the quotient, mended by 1 - x r^3 */
 static void rcbrt(double *r, const double *x, unsigned lanes) {
   pass_cbrt_f64(r, x, lanes);
   for (unsigned l = 0; l < lanes; l++) {
     const double m = __builtin_fabs(x[l]);
-    const bool tiny = m < 0x1p-900, large = m > 0x1p900;
-    const double v = tiny ? x[l] * 0x1p300 : large ? x[l] * 0x1p-300 : x[l], y = (tiny ? 0x1p-100 : large ? 0x1p100 : 1) / r[l];
+    const bool tiny = m<0x1p-900, large = m> 0x1p900;
+    const double v = tiny    ? x[l] * 0x1p300
+                     : large ? x[l] * 0x1p-300
+                             : x[l],
+                 y = (tiny    ? 0x1p-100
+                      : large ? 0x1p100
+                              : 1) /
+                     r[l];
     const double s = y * y, sl = FMA(f64, y, y, -s), t = v * s, tl = FMA(f64, v, s, -t) + v * sl;
     const double rest = FMA(f64, -t, y, 1) - tl * y;
     const double z = FMA(f64, y * 0x1.5555555555555p-2, rest, y);
@@ -39,7 +48,10 @@ void MX_FN(rcbrt_f64)(MX_FN_ARGS) {
   double r[MX_MAX_LANES];
   const double *x = a;
   rcbrt(r, x, lanes);
-  for (unsigned l = 0; l < lanes; l++) { const double A = x[l]; r[l] = NAN1(r[l]); }
+  for (unsigned l = 0; l < lanes; l++) {
+    const double A = x[l];
+    r[l] = NAN1(r[l]);
+  }
   memcpy(d, r, lanes * sizeof r[0]);
 }
 void MX_FN(rcbrt_f32)(MX_FN_ARGS) {

@@ -4,12 +4,16 @@
 #include "rounding.h"
 #include "core/vocab.h"
 
-/* mod: mode, ftz, sat. With ftz, operands are flushed first, and a result is a zero where `scaled`, the result for operands
- * scaled by 2^24, says that rounding with any exponent would have left it below the least normal number. (Only for small results: scaling
- * large operands saturates.) */
+/* mod: mode, ftz, sat. With ftz, operands are flushed first, and a result is a zero where `scaled`, the result for
+ * operands scaled by 2^24, says that rounding with any exponent would have left it below the least normal number. (Only
+ * for small results: scaling large operands saturates.) */
 static void finish_f32(float *r, const float *scaled, unsigned lanes, bool ftz, bool sat) {
-  if (ftz) for (unsigned l = 0; l < lanes; l++) r[l] = __builtin_fabsf(r[l]) <= 0x1p-126f && __builtin_fabsf(scaled[l]) < 0x1p-102f ? __builtin_copysignf(0, r[l]) : r[l];
-  if (sat) for (unsigned l = 0; l < lanes; l++) r[l] = SAT01(f32, 1, r[l]);
+  if (ftz)
+    for (unsigned l = 0; l < lanes; l++)
+      r[l] = __builtin_fabsf(r[l]) <= 0x1p-126f && __builtin_fabsf(scaled[l]) < 0x1p-102f ? __builtin_copysignf(0, r[l])
+                                                                                          : r[l];
+  if (sat)
+    for (unsigned l = 0; l < lanes; l++) r[l] = SAT01(f32, 1, r[l]);
   for (unsigned l = 0; l < lanes; l++) r[l] = CANON(f32, r[l]);
 }
 static const float *flushed(float *to, const float *x, unsigned lanes, bool ftz) {
@@ -18,7 +22,7 @@ static const float *flushed(float *to, const float *x, unsigned lanes, bool ftz)
   return to;
 }
 
-#define UP(x_) ((x_) * 0x1p24f)
+#define UP(x_) ((x_)*0x1p24f)
 #define F32_ROW(name_, nin_, expression_, scaled_) \
   void MX_FN(name_##_dir_f32)(MX_FN_ARGS) { \
     (void)q, (void)b, (void)c, (void)e; \
@@ -29,7 +33,8 @@ static const float *flushed(float *to, const float *x, unsigned lanes, bool ftz)
     (void)y, (void)z; \
     unsigned old = mx__set_rounding(mod % 3); \
     for (unsigned l = 0; l < lanes; l++) r[l] = expression_; \
-    if (ftz) for (unsigned l = 0; l < lanes; l++) s[l] = scaled_; \
+    if (ftz) \
+      for (unsigned l = 0; l < lanes; l++) s[l] = scaled_; \
     mx__restore_rounding(old); \
     finish_f32(r, s, lanes, ftz, mod / 6); \
     memcpy(d, r, lanes * sizeof r[0]); \

@@ -1,5 +1,6 @@
-/* Lane functions of SIMD in a word, and the bodies of their rows, mx/ops/simd.def: such a function is so short that calling
- * it would take as long again. The slots are arrays of halves or bytes here, so that the loops vectorise whole. */
+/* Lane functions of SIMD in a word, and the bodies of their rows, mx/ops/simd.def: such a function is so short that
+ * calling it would take as long again. The slots are arrays of halves or bytes here, so that the loops vectorise whole.
+ */
 #define MX_FN_OF_BODY(name_) own_##name_
 #include "body.h"
 
@@ -8,8 +9,8 @@ typedef int16_t __attribute__((may_alias)) sword;
 typedef uint8_t __attribute__((may_alias)) byte;
 typedef int8_t __attribute__((may_alias)) sbyte;
 
-/* One operation: u_ and s_ the part's types, n_ parts to a lane, x and y the operands. The result may share its slots with
- * an operand, part for part. */
+/* One operation: u_ and s_ the part's types, n_ parts to a lane, x and y the operands. The result may share its slots
+ * with an operand, part for part. */
 #define EACH(t_, r_, n_, ...) \
   { \
     r_ *to = d; \
@@ -28,7 +29,8 @@ typedef int8_t __attribute__((may_alias)) sbyte;
     MX_WARP_OF(lanes); \
     for (unsigned l = 0; l < lanes; l++) { \
       uint32_t sum = 0; \
-      for (unsigned k = n_ * l; k < n_ * (l + 1); k++) sum += (uint32_t)(from[k] < with[k] ? with[k] - from[k] : from[k] - with[k]); \
+      for (unsigned k = n_ * l; k < n_ * (l + 1); k++) \
+        sum += (uint32_t)(from[k] < with[k] ? with[k] - from[k] : from[k] - with[k]); \
       to[l] = sum; \
     } \
   }
@@ -45,7 +47,8 @@ typedef int8_t __attribute__((may_alias)) sbyte;
   case from_ + 6: EACH(s_, u_, n_, x > y ? yes_ : 0) \
   case from_ + 7: EACH(u_, u_, n_, x > y ? yes_ : 0) \
   case from_ + 8: EACH(s_, u_, n_, x >= y ? yes_ : 0) \
-  case from_ + 9: EACH(u_, u_, n_, x >= y ? yes_ : 0)
+  case from_ + 9: \
+    EACH(u_, u_, n_, x >= y ? yes_ : 0)
 
 #define PARTS(n_, u_, s_, min_, max_, umax_) \
   SUM(sum_##u_, u_, n_) \
@@ -55,10 +58,10 @@ typedef int8_t __attribute__((may_alias)) sbyte;
     MX_WARP_OF(lanes); \
     b = a; \
     switch (mod) { \
-      case 0: EACH(s_, u_, n_, x < 0 ? -x : x) \
-      case 1: EACH(s_, u_, n_, x < 0 ? CLAMP(min_, max_, -x) : x) \
-      case 2: EACH(s_, u_, n_, -x) \
-      default: EACH(s_, u_, n_, CLAMP(min_, max_, -x)) \
+    case 0: EACH(s_, u_, n_, x < 0 ? -x : x) \
+    case 1: EACH(s_, u_, n_, x < 0 ? CLAMP(min_, max_, -x) : x) \
+    case 2: EACH(s_, u_, n_, -x) \
+    default: EACH(s_, u_, n_, CLAMP(min_, max_, -x)) \
     } \
   } \
   void MX_FN(simd_unary##n_)(MX_FN_ARGS) { own_simd_unary##n_(d, q, a, b, c, e, lanes, mod); } \
@@ -66,25 +69,26 @@ typedef int8_t __attribute__((may_alias)) sbyte;
     (void)q, (void)c, (void)e; \
     MX_WARP_OF(lanes); \
     switch (mod) { \
-      case 0: EACH(s_, u_, n_, MAX(x, y) - MIN(x, y)) \
-      case 1: EACH(u_, u_, n_, MAX(x, y) - MIN(x, y)) \
-      case 2: EACH(u_, u_, n_, x + y) \
-      case 3: EACH(s_, u_, n_, CLAMP(min_, max_, x + y)) \
-      case 4: EACH(u_, u_, n_, CLAMP(0, umax_, x + y)) \
-      case 5: EACH(s_, u_, n_, (x + y + (x + y >= 0)) >> 1) \
-      case 6: EACH(u_, u_, n_, (x + y + 1) >> 1) \
-      case 7: EACH(u_, u_, n_, (x + y) >> 1) \
-      case 8: EACH(s_, s_, n_, MAX(x, y)) \
-      case 9: EACH(u_, u_, n_, MAX(x, y)) \
-      case 10: EACH(s_, s_, n_, MIN(x, y)) \
-      case 11: EACH(u_, u_, n_, MIN(x, y)) \
-      case 12: EACH(u_, u_, n_, x - y) \
-      case 13: EACH(s_, u_, n_, CLAMP(min_, max_, x - y)) \
-      case 14: EACH(u_, u_, n_, CLAMP(0, umax_, x - y)) \
+    case 0: EACH(s_, u_, n_, MAX(x, y) - MIN(x, y)) \
+    case 1: EACH(u_, u_, n_, MAX(x, y) - MIN(x, y)) \
+    case 2: EACH(u_, u_, n_, x + y) \
+    case 3: EACH(s_, u_, n_, CLAMP(min_, max_, x + y)) \
+    case 4: EACH(u_, u_, n_, CLAMP(0, umax_, x + y)) \
+    case 5: EACH(s_, u_, n_, (x + y + (x + y >= 0)) >> 1) \
+    case 6: EACH(u_, u_, n_, (x + y + 1) >> 1) \
+    case 7: EACH(u_, u_, n_, (x + y) >> 1) \
+    case 8: EACH(s_, s_, n_, MAX(x, y)) \
+    case 9: EACH(u_, u_, n_, MAX(x, y)) \
+    case 10: EACH(s_, s_, n_, MIN(x, y)) \
+    case 11: EACH(u_, u_, n_, MIN(x, y)) \
+    case 12: EACH(u_, u_, n_, x - y) \
+    case 13: EACH(s_, u_, n_, CLAMP(min_, max_, x - y)) \
+    case 14: \
+      EACH(u_, u_, n_, CLAMP(0, umax_, x - y)) \
       COMPARED(15, u_, s_, n_, umax_) \
       COMPARED(25, u_, s_, n_, 1) \
-      case 35: sum_##s_(d, a, b, lanes); break; \
-      default: sum_##u_(d, a, b, lanes); \
+    case 35: sum_##s_(d, a, b, lanes); break; \
+    default: sum_##u_(d, a, b, lanes); \
     } \
   } \
   void MX_FN(simd_binary##n_)(MX_FN_ARGS) { own_simd_binary##n_(d, q, a, b, c, e, lanes, mod); }

@@ -10,7 +10,8 @@ MX__PASS1(log, f64, u10)
 /* x not negative */
 MX__INL double scaled(double x) {
   const double u = 1 / (x * x);
-  const double far = FMA(f64, u, FMA(f64, u, FMA(f64, u, FMA(f64, u, FMA(f64, u, 162.421875, -29.53125), 6.5625), -1.875), 0.75), -0.5);
+  const double far = FMA(
+      f64, u, FMA(f64, u, FMA(f64, u, FMA(f64, u, FMA(f64, u, 162.421875, -29.53125), 6.5625), -1.875), 0.75), -0.5);
   return x < 32 ? PIECE(scaled_erfc, x, 0x1p-2, 3) : FMA(f64, far, u, 1) * (0x1.20dd750429b6dp-1 / x); /* 1/sqrt(pi) */
 }
 
@@ -38,9 +39,18 @@ OWN1(normcdf, {
   pass_log_f64(w, w, lanes); \
   for (unsigned l = 0; l < lanes; l++) { \
     const double s = -w[l]; \
-    const double v = (factor_) * PIECE(inverse_erf, (s > 0 || s != s ? s : 0), 0x1p-2, 3); \
+    const double v = (factor_)*PIECE(inverse_erf, (s > 0 || s != s ? s : 0), 0x1p-2, 3); \
     r[l] = (infinite_) ? __builtin_copysign(__builtin_inf(), factor_) : v; \
   }
-OWN1(erfinv, { double w[MX_MAX_LANES]; INVERSE((1 - x[l]) * (1 + x[l]), x[l], x[l] == 1 || x[l] == -1) })
-OWN1(erfcinv, { double w[MX_MAX_LANES]; INVERSE(x[l] * (2 - x[l]), 1 - x[l], x[l] == 0 || x[l] == 2) })
-OWN1(normcdfinv, { double w[MX_MAX_LANES]; INVERSE(2 * x[l] * (2 - 2 * x[l]), 0x1.6a09e667f3bcdp+0 * (2 * x[l] - 1), x[l] == 0 || x[l] == 1) })
+OWN1(erfinv, {
+  double w[MX_MAX_LANES];
+  INVERSE((1 - x[l]) * (1 + x[l]), x[l], x[l] == 1 || x[l] == -1)
+})
+OWN1(erfcinv, {
+  double w[MX_MAX_LANES];
+  INVERSE(x[l] * (2 - x[l]), 1 - x[l], x[l] == 0 || x[l] == 2)
+})
+OWN1(normcdfinv, {
+  double w[MX_MAX_LANES];
+  INVERSE(2 * x[l] * (2 - 2 * x[l]), 0x1.6a09e667f3bcdp+0 * (2 * x[l] - 1), x[l] == 0 || x[l] == 1)
+})

@@ -1,13 +1,13 @@
 /* What tensor cores compute: products of small matrices, with the hardware's own rounding. Compiled once per CPU level.
  *
- * f16, bf16 and tf32 are summed in one fused step: every product is exact; all terms, C among them, are cut toward zero to a
- * multiple of 2^(emax - 25), emax being the greatest exponent of a term that is not zero (those of a product's factors added,
- * not normalised); the cut terms are summed exactly; the sum is cut to f32, or rounded to f16. fp8 is f16 in two such steps,
- * C added at the end. f64 is a chain of fused multiply-adds; integers are exact.
+ * f16, bf16 and tf32 are summed in one fused step: every product is exact; all terms, C among them, are cut toward zero
+ * to a multiple of 2^(emax - 25), emax being the greatest exponent of a term that is not zero (those of a product's
+ * factors added, not normalised); the cut terms are summed exactly; the sum is cut to f32, or rounded to f16. fp8 is
+ * f16 in two such steps, C added at the end. f64 is a chain of fused multiply-adds; integers are exact.
  *
- * The step in vectors (tile_step.h): with f16's range of exponents a product is exact in f32, scaled by a power of two it is an
- * integer below 2^27, and 16 of these fit an int32. Where a matrix has infinities, NaNs or exponents that would leave f32's range,
- * the same is done by integers, element after element (exact_step). */
+ * The step in vectors (tile_step.h): with f16's range of exponents a product is exact in f32, scaled by a power of two
+ * it is an integer below 2^27, and 16 of these fit an int32. Where a matrix has infinities, NaNs or exponents that
+ * would leave f32's range, the same is done by integers, element after element (exact_step). */
 #include "vm/exec/lanes/narrow.h"
 #include "vm/exec/lanes/rounding.h"
 #include "vm/exec/tile.h"
@@ -18,7 +18,8 @@
 
 #include <string.h>
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only, most of them inline */
+#pragma GCC diagnostic ignored \
+    "-Wpsabi" /* vectors are passed between functions of this file only, most of them inline */
 #if defined __AVX512BW__ && defined __AVX512VL__ && !defined __clang__
 #define WIDEST 16
 typedef int32_t mx__16x32 __attribute__((vector_size(64), may_alias, aligned(4)));
@@ -34,8 +35,8 @@ enum { FACTOR_LEAST = -40, FACTOR_MOST = 60, SUM_LEAST = -100, SUM_MOST = 0x7B00
 
 #define LINES __attribute__((aligned(64))) /* vectors that lie in two cache lines take twice as long */
 struct work {
-  LINES float x[MX_TILE_MAX_SUMS * 4];  /* k consecutive */
-  LINES float yt[MX_TILE_MAX_SUMS * 2]; /* columns consecutive */
+  LINES float x[MX_TILE_MAX_SUMS * 4];     /* k consecutive */
+  LINES float yt[MX_TILE_MAX_SUMS * 2];    /* columns consecutive */
   LINES int16_t ex[MX_TILE_MAX_SUMS * 4];  /* pairs along k: of a row */
   LINES int16_t eyt[MX_TILE_MAX_SUMS * 2]; /* of two rows, column after column */
   LINES float c[MX_TILE_MAX_SUMS];
@@ -54,11 +55,14 @@ static void gather(const struct mx_tile_plan *p, unsigned part, const void *cons
     for (unsigned l = 0; l < p->t.lanes; l += 32) {
       unsigned char *to = dense + p->at[part][r][l] * bits / 8;
       const unsigned char *from = regs[r];
-      if (bits > 32) for (unsigned g = 0; g < 8; g++) memcpy(to + g * pitch, from + l * 8 + 32 * g, 32);
-      else for (unsigned g = 0; g < 8; g++) memcpy(to + g * pitch, from + l * 4 + 16 * g, 16);
+      if (bits > 32)
+        for (unsigned g = 0; g < 8; g++) memcpy(to + g * pitch, from + l * 8 + 32 * g, 32);
+      else
+        for (unsigned g = 0; g < 8; g++) memcpy(to + g * pitch, from + l * 4 + 16 * g, 16);
     }
 }
-/* y turned: columns follow each other. What changes places is 16 bits, which may be two or four elements along k; tf32: 32 bits. */
+/* y turned: columns follow each other. What changes places is 16 bits, which may be two or four elements along k; tf32:
+ * 32 bits. */
 static void gather_turned(const struct mx_tile_plan *p, const void *const *regs, unsigned char *turned) {
   const unsigned bits = mx__elements[p->t.type[p->y]].bits, k = p->k;
   const size_t cols = p->cols;
@@ -71,7 +75,9 @@ static void gather_turned(const struct mx_tile_plan *p, const void *const *regs,
       for (unsigned g = 0; g < 8; g++) v[g] = mx__get16(from + 16 * g);
       if (bits == 32) {
         mx__turn32(v), mx__turn32(v + 4);
-        for (unsigned e = 0; e < 4; e++) mx__put16(turned + ((first + e) * cols + col) * 4, v[e]), mx__put16(turned + ((first + e) * cols + col + 4) * 4, v[4 + e]);
+        for (unsigned e = 0; e < 4; e++)
+          mx__put16(turned + ((first + e) * cols + col) * 4, v[e]),
+              mx__put16(turned + ((first + e) * cols + col + 4) * 4, v[4 + e]);
       } else {
         mx__turn16(v);
 #pragma GCC unroll 8
@@ -131,7 +137,8 @@ MX__INL void load_rows(const unsigned char *from, size_t pitch, unsigned bits, b
     mx__turn16(v);
   } else {
 #pragma GCC unroll 8
-    for (unsigned e = 0; e < 8; e++) v[e] = mx__low8(mx__get8(from + 2 * e * pitch), mx__get8(from + (2 * e + 1) * pitch));
+    for (unsigned e = 0; e < 8; e++)
+      v[e] = mx__low8(mx__get8(from + 2 * e * pitch), mx__get8(from + (2 * e + 1) * pitch));
     mx__turn16(v);
   }
 #pragma GCC unroll 8
@@ -147,11 +154,13 @@ MX__INL void load_sums(const unsigned char *from, size_t pitch, bool odd, bool a
     return;
   }
   mx__4u32 v[8];
-  for (unsigned e = 0; e < 4; e++) v[e] = mx__get16(from + 2 * e * pitch), v[e + 4] = mx__get16(from + 2 * e * pitch + 16);
+  for (unsigned e = 0; e < 4; e++)
+    v[e] = mx__get16(from + 2 * e * pitch), v[e + 4] = mx__get16(from + 2 * e * pitch + 16);
   mx__turn32(v), mx__turn32(v + 4);
   for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
 }
-void MX_FN(tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along, void *const *d) {
+void MX_FN(tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along,
+                      void *const *d) {
   const unsigned part = p->t.part, bits = mx__elements[p->t.type[part]].bits, width = p->width[part];
   const bool sums = (part == MX_PART_C || part == MX_PART_D) && bits == 32;
   for (unsigned r = 0; r < p->t.nregs[part]; r++)
@@ -203,9 +212,7 @@ static void widen(unsigned type, const unsigned char *raw, float *v, unsigned n)
   const word *whole = (const word *)raw;
   uint16_t halves[MX_TILE_MAX_SUMS * 4];
   switch (type) {
-  case MX_E_f16:
-    widen_halves(h, v, n);
-    break;
+  case MX_E_f16: widen_halves(h, v, n); break;
   case MX_E_bf16:
     for (unsigned e = 0; e < n; e++) v[e] = mx__of_f32((uint32_t)h[e] << 16);
     break;
@@ -217,13 +224,14 @@ static void widen(unsigned type, const unsigned char *raw, float *v, unsigned n)
     widen_halves(halves, v, n);
     break;
   default: /* e4m3 as an f16: exponents are 8 less, and there are no infinities */
-    for (unsigned e = 0; e < n; e++) halves[e] = (uint16_t)((raw[e] & 0x7F) == 0x7F ? 0x7FFF : (raw[e] & 0x80) << 8 | (raw[e] & 0x7F) << 7);
+    for (unsigned e = 0; e < n; e++)
+      halves[e] = (uint16_t)((raw[e] & 0x7F) == 0x7F ? 0x7FFF : (raw[e] & 0x80) << 8 | (raw[e] & 0x7F) << 7);
     widen_halves(halves, v, n);
     for (unsigned e = 0; e < n; e++) v[e] *= 256;
   }
 }
-/* Where element `at` of a row of k goes. fp8: those of the first step, then those of the second; these are the lower and the
- * upper halves of registers, each of `run` elements (of a sparse A's row: with those that are not stored). */
+/* Where element `at` of a row of k goes. fp8: those of the first step, then those of the second; these are the lower
+ * and the upper halves of registers, each of `run` elements (of a sparse A's row: with those that are not stored). */
 MX__INL unsigned ordered(unsigned run, unsigned at, unsigned k) {
   return run ? at / (2 * run) * run + at % run + at / run % 2 * (k / 2) : at;
 }
@@ -244,19 +252,22 @@ static void order_columns(const float *pairs, float *yt, unsigned run, unsigned 
 
 /* ---- one fused step ----------------------------------------------------------------------------------------*/
 struct step {
-  const float *x, *yt;          /* as in struct work */
+  const float *x, *yt; /* as in struct work */
   const int16_t *ex, *eyt;
-  const bool *absent;           /* as x, of a sparse matrix; else NULL. What a row does not have does not even meet an infinity */
-  unsigned rows, cols, k, pitch; /* k of `pitch` elements of a row take part */
+  const bool *absent; /* as x, of a sparse matrix; else NULL. What a row does not have does not even meet an infinity */
+  unsigned rows, cols, k, pitch;   /* k of `pitch` elements of a row take part */
   int32_t least_factor, least_sum; /* exponents of subnormals */
-  bool halves;                  /* the result is rounded to f16 */
+  bool halves;                     /* the result is rounded to f16 */
 };
 
 /* One element, whatever its values are. */
 static float exact_step(const struct step *s, unsigned i, unsigned j, float c) {
   const uint32_t nan = 0x7FFFFFFF;
   bool plus = false, minus = false;
-  struct { int32_t e; int64_t m; } term[MX_TILE_MAX_K / 2 + 1];
+  struct {
+    int32_t e;
+    int64_t m;
+  } term[MX_TILE_MAX_K / 2 + 1];
   unsigned n = 0;
   for (unsigned k = 0; k <= s->k; k++) {
     if (k < s->k && s->absent && s->absent[i * s->pitch + k]) continue;
@@ -321,11 +332,11 @@ static float exact_step(const struct step *s, unsigned i, unsigned j, float c) {
 #endif
 
 /* ---- sparse A ---------------------------------------------------------------------------------------------*/
-/* Which element of its row each stored element is. Of two stored elements of four (one of two: tf32; two pairs of eight:
- * 4-bit types) the metadata have an index of two bits each. */
+/* Which element of its row each stored element is. Of two stored elements of four (one of two: tf32; two pairs of
+ * eight: 4-bit types) the metadata have an index of two bits each. */
 static void places(const struct mx_tile_plan *p, const struct mx_tile_regs *r, uint16_t *to) {
   const unsigned bits = mx__elements[p->t.type[MX_PART_A]].bits, stored = p->stored;
-  const unsigned unit = bits == 4 ? 2 : 1;       /* elements that one index places */
+  const unsigned unit = bits == 4 ? 2 : 1;                    /* elements that one index places */
   const unsigned nidx = stored / unit * (bits == 32 ? 2 : 1); /* of a row; tf32's are 4 bits each, as two */
   for (unsigned i = 0; i < p->rows; i++)
     for (unsigned q = 0; q < nidx; q++) {
@@ -351,7 +362,8 @@ static void floats(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
   LINES uint16_t halves[MX_TILE_MAX_SUMS];
   bool absent[MX_TILE_MAX_SUMS * 4];
   const unsigned type = t->type[MX_PART_A], cols = p->cols, k = p->k, n = (unsigned)p->rows * cols;
-  const bool fp8 = mx__elements[type].bits == 8, split = t->wmma && type == MX_E_tf32, to_halves = t->type[MX_PART_D] == MX_E_f16;
+  const bool fp8 = mx__elements[type].bits == 8, split = t->wmma && type == MX_E_tf32,
+             to_halves = t->type[MX_PART_D] == MX_E_f16;
   const bool of_halves = t->type[MX_PART_C] == MX_E_f16;
   const unsigned run = !fp8 ? 0 : t->sparse ? 4 : 2;
   const int32_t least = type == MX_E_bf16 || type == MX_E_tf32 ? -126 : -14;
@@ -384,14 +396,14 @@ static void floats(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
       order_rows(w.x, run, p->rows, k);
       widen(t->type[p->y], raw, pairs, cols * k);
       order_columns(pairs, w.yt, run, k, cols);
-    } else
-      widen(type, raw, w.yt, cols * k);
+    } else widen(type, raw, w.yt, cols * k);
     vectors = WIDTH(cols, exponents, w.x, w.ex, p->rows * k, least);
     vectors &= WIDTH(cols, pair_exponents, w.yt, w.eyt, k, cols, least);
   }
   if (of_halves) gather(p, MX_PART_C, r->in[MX_PART_C], (unsigned char *)halves), widen_halves(halves, w.c, n);
   else gather_words(p, r->in[MX_PART_C], (word *)w.c);
-  struct step s = {w.x, w.yt, w.ex, w.eyt, t->sparse ? absent : NULL, p->rows, cols, k, k, least, of_halves ? -14 : -126, to_halves};
+  struct step s = {w.x,  w.yt, w.ex, w.eyt, t->sparse ? absent : NULL, p->rows,
+                   cols, k,    k,    least, of_halves ? -14 : -126,    to_halves};
   if (fp8 || split) {
     s.k /= 2;
     if (fp8) memset(w.d, 0, n * sizeof w.d[0]);
@@ -405,8 +417,7 @@ static void floats(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
         const float sum = w.d[e] + w.c[e];
         w.d[e] = sum == sum ? sum : mx__of_f32(0x7FFFFFFF);
       }
-  } else
-    WIDTH(cols, run_step, &s, vectors, w.c, w.d);
+  } else WIDTH(cols, run_step, &s, vectors, w.c, w.d);
   if (t->saturates)
     for (unsigned e = 0; e < n; e++) {
       const float most = to_halves ? 65504.0f : mx__of_f32(0x7F7FFFFF);
@@ -425,7 +436,8 @@ static double chain(double a, double b, double acc) {
   return d == d ? d : nan != nan ? mx__of_f64(mx__raw_f64(nan) | quiet) : mx__of_f64(0xFFF8000000000000);
 }
 static void doubles(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
-  static const unsigned modes[] = {[MX_ROUND_NEAREST] = MX__RN, [MX_ROUND_ZERO] = MX__RZ, [MX_ROUND_DOWN] = MX__RM, [MX_ROUND_UP] = MX__RP};
+  static const unsigned modes[] = {
+      [MX_ROUND_NEAREST] = MX__RN, [MX_ROUND_ZERO] = MX__RZ, [MX_ROUND_DOWN] = MX__RM, [MX_ROUND_UP] = MX__RP};
   double x[16 * 16], y[8 * 16], c[16 * 8];
   const unsigned lanes = p->t.lanes;
   gather(p, p->x, r->in[p->x], (unsigned char *)x);
@@ -435,7 +447,8 @@ static void doubles(const struct mx_tile_plan *p, const struct mx_tile_regs *r) 
   const unsigned old = p->t.rounding == MX_ROUND_NEAREST ? 0 : mx__set_rounding(modes[p->t.rounding]);
   for (unsigned k = 0; k < p->k; k++)
     for (unsigned i = 0; i < p->rows; i++)
-      for (unsigned j = 0; j < p->cols; j++) c[i * p->cols + j] = chain(x[i * p->k + k], y[j * p->k + k], c[i * p->cols + j]);
+      for (unsigned j = 0; j < p->cols; j++)
+        c[i * p->cols + j] = chain(x[i * p->k + k], y[j * p->k + k], c[i * p->cols + j]);
   if (p->t.rounding != MX_ROUND_NEAREST) mx__restore_rounding(old);
   for (unsigned g = 0; g < p->t.nregs[MX_PART_D]; g++)
     for (unsigned l = 0; l < lanes; l++) ((double *)r->d[g])[l] = c[p->at[MX_PART_D][g][l]];
@@ -471,12 +484,10 @@ static void integers(const struct mx_tile_plan *p, const struct mx_tile_regs *r)
     memset(x, 0, (size_t)p->rows * k * sizeof *x);
     for (unsigned i = 0; i < p->rows; i++)
       for (unsigned e = 0; e < p->stored; e++) x[i * k + to[i * p->stored + e]] = stored[i * p->stored + e];
-  } else
-    read_integers(p->t.type[p->x], raw, x, p->rows * k);
+  } else read_integers(p->t.type[p->x], raw, x, p->rows * k);
   gather_turned(p, r->in[p->y], raw);
   if (bits == 8) read_integers(p->t.type[p->y], raw, pairs, cols * k);
-  else { /* four of 4 bits stand together */
-    int16_t fours[8 * 128];
+  else { /* four of 4 bits stand together */ int16_t fours[8 * 128];
     read_integers(p->t.type[p->y], raw, fours, cols * k);
     for (unsigned h = 0; h < k; h += 4)
       for (unsigned j = 0; j < cols; j++) {
@@ -523,9 +534,11 @@ static void quads(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
   }
   for (unsigned i = 0; i < 32; i++)
     for (unsigned j = 0; j < 8; j++) {
-      const float *x = a[i], y0 = b[i / 8 * 4][j], y1 = b[i / 8 * 4 + 1][j], y2 = b[i / 8 * 4 + 2][j], y3 = b[i / 8 * 4 + 3][j];
-      const float sum = halves ? ((x[0] * y0 + x[1] * y1) + c[i][j]) + (x[2] * y2 + x[3] * y3)
-                               : FMA(f32, x[3], y3, FMA(f32, x[2], y2, FMA(f32, x[1], y1, FMA(f32, x[0], y0, 0.0f)))) + c[i][j];
+      const float *x = a[i], y0 = b[i / 8 * 4][j], y1 = b[i / 8 * 4 + 1][j], y2 = b[i / 8 * 4 + 2][j],
+                  y3 = b[i / 8 * 4 + 3][j];
+      const float sum =
+          halves ? ((x[0] * y0 + x[1] * y1) + c[i][j]) + (x[2] * y2 + x[3] * y3)
+                 : FMA(f32, x[3], y3, FMA(f32, x[2], y2, FMA(f32, x[1], y1, FMA(f32, x[0], y0, 0.0f)))) + c[i][j];
       d[i][j] = sum == sum ? sum : mx__of_f32(0x7FFFFFFF);
     }
   for (unsigned g = 0; g < t->nregs[MX_PART_D]; g++)

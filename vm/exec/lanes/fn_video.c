@@ -6,23 +6,23 @@ enum op { ADD_, SUB_, ABSDIFF, MIN_, MAX_, AVRG };
 
 static int64_t apply(enum op op, int64_t x, int64_t y) {
   switch (op) {
-    case ADD_: return x + y;
-    case SUB_: return x - y;
-    case ABSDIFF: return x < y ? y - x : x - y;
-    case MIN_: return x < y ? x : y;
-    case MAX_: return x > y ? x : y;
-    default: return (x + y + (x + y >= 0)) >> 1;
+  case ADD_: return x + y;
+  case SUB_: return x - y;
+  case ABSDIFF: return x < y ? y - x : x - y;
+  case MIN_: return x < y ? x : y;
+  case MAX_: return x > y ? x : y;
+  default: return (x + y + (x + y >= 0)) >> 1;
   }
 }
 
 static bool compare(unsigned cmp, int64_t x, int64_t y) {
   switch (cmp) {
-    case 0: return x == y;
-    case 1: return x != y;
-    case 2: return x < y;
-    case 3: return x <= y;
-    case 4: return x > y;
-    default: return x >= y;
+  case 0: return x == y;
+  case 1: return x != y;
+  case 2: return x < y;
+  case 3: return x <= y;
+  case 4: return x > y;
+  default: return x >= y;
   }
 }
 
@@ -42,8 +42,8 @@ static unsigned at(unsigned sel) { return sel == 0 ? 0 : sel < 5 ? 8 * (sel - 1)
 static unsigned size(unsigned sel) { return sel == 0 ? 32 : sel < 5 ? 8 : 16; }
 static int64_t selected(uint32_t x, unsigned sel, bool is_signed) { return part(x, at(sel), size(sel), is_signed); }
 
-/* The end of every scalar instruction but vmad: x, already saturated, goes into a part of c or is combined with it. As on
- * the hardware, .h1 of d gets the upper half of x, and minimum and maximum compare all 64 bits of x with c. */
+/* The end of every scalar instruction but vmad: x, already saturated, goes into a part of c or is combined with it. As
+ * on the hardware, .h1 of d gets the upper half of x, and minimum and maximum compare all 64 bits of x with c. */
 static uint32_t finish(int64_t x, uint32_t c, unsigned dsel, bool is_signed, unsigned op2) {
   if (op2 == 1) return (uint32_t)x + c;
   if (op2) {
@@ -56,8 +56,8 @@ static uint32_t finish(int64_t x, uint32_t c, unsigned dsel, bool is_signed, uns
   return (v << at(dsel) & mask) | (c & ~mask);
 }
 
-/* Saturation as the hardware does it: to a whole unsigned word only negatives change (to 0); to a part, what does not fit
- * 32 unsigned bits, negatives among them, counts as too large. */
+/* Saturation as the hardware does it: to a whole unsigned word only negatives change (to 0); to a part, what does not
+ * fit 32 unsigned bits, negatives among them, counts as too large. */
 static int64_t saturated(int64_t x, unsigned dsel, bool is_signed) {
   if (dsel) {
     uint64_t max = (1ull << (size(dsel) - is_signed)) - 1;
@@ -91,8 +91,8 @@ ARITHMETIC(vsub, SUB_)
 ARITHMETIC(vabsdiff, ABSDIFF)
 ARITHMETIC(vmin, MIN_)
 ARITHMETIC(vmax, MAX_)
-/* mod: types of d, a; sat; clamp or wrap; second operation. As on the hardware, saturation keeps two bits above the word,
- * as its sign, and clamps to 32 bits whatever part of d the result goes to. */
+/* mod: types of d, a; sat; clamp or wrap; second operation. As on the hardware, saturation keeps two bits above the
+ * word, as its sign, and clamps to 32 bits whatever part of d the result goes to. */
 #define COUNT ((mod >> 3 & 1) ? y & 31 : y > 32 ? 32 : y)
 #define SHIFT(name_, shifted_) \
   SCALAR(name_, { \
@@ -107,8 +107,8 @@ SCALAR(vset, {
   int64_t x = selected(va[l], as, mod & 1), y = selected(vb[l], bs, mod >> 1 & 1);
   r[l] = finish(compare(mod / 4 % 6, x, y), z, ds, mod & 1, mod / 24);
 })
-/* mod: types of d, a, b; po; sat; shift. As on the hardware: whole operands are multiplied as signed ones, c is extended by
- * its sign, all in 64 bits; only the shift and the clamp know whether the result is a signed one. */
+/* mod: types of d, a, b; po; sat; shift. As on the hardware: whole operands are multiplied as signed ones, c is
+ * extended by its sign, all in 64 bits; only the shift and the clamp know whether the result is a signed one. */
 SCALAR(vmad, {
   (void)ds;
   bool negate = (s >> 9 ^ s >> 10) & 1;
@@ -122,7 +122,7 @@ SCALAR(vmad, {
   r[l] = (uint32_t)(mod >> 4 & 1 ? clamp((int64_t)t, 32, is_signed) : (int64_t)t);
 })
 
-/* ---- two halves or four bytes ---------------------------------------------------------------------------------------*/
+/* ---- two halves or four bytes -----------------------------------------------------------------------------------*/
 
 /* Selectors: mask from bit 0, sources of a's and b's elements from bits 4 and 16; sources count through a, then b. */
 #define VECTOR(name_, n_, each_, signed_, sat_, add_) \

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Operations on vectors are gcc's builtins here: to read <immintrin.h> takes as long as to compile a dozen rows, and each family at
- * each level would read it. */
+/* Operations on vectors are gcc's builtins here: to read <immintrin.h> takes as long as to compile a dozen rows, and
+ * each family at each level would read it. */
 #if defined __AVX512BW__ && defined __AVX512VL__ && !defined __clang__
 #define MX__AVX512 1
 typedef int32_t mx__16x32 __attribute__((vector_size(64), may_alias, aligned(4)));
@@ -21,7 +21,8 @@ typedef int32_t mx__4x32 __attribute__((vector_size(16), may_alias, aligned(4)))
 typedef float mx__4xf32 __attribute__((vector_size(16)));
 #endif
 
-/* Without AVX-512 these loops are long: one copy a file, instead of one a body, halves the code and the time to compile it. */
+/* Without AVX-512 these loops are long: one copy a file, instead of one a body, halves the code and the time to compile
+ * it. */
 #ifdef MX__AVX512
 #define MX__MASKS static inline __attribute__((always_inline))
 #else
@@ -30,8 +31,11 @@ typedef float mx__4xf32 __attribute__((vector_size(16)));
 
 /* The bit of a lane in its half of a mask. */
 static const uint32_t mx__bit[64] __attribute__((aligned(64), unused)) = {
-#define BITS8(n_) 1u << (n_), 1u << ((n_) + 1), 1u << ((n_) + 2), 1u << ((n_) + 3), 1u << ((n_) + 4), 1u << ((n_) + 5), 1u << ((n_) + 6), 1u << ((n_) + 7)
-  BITS8(0), BITS8(8), BITS8(16), BITS8(24), BITS8(0), BITS8(8), BITS8(16), BITS8(24)
+#define BITS8(n_) \
+  1u << (n_), 1u << ((n_) + 1), 1u << ((n_) + 2), 1u << ((n_) + 3), 1u << ((n_) + 4), 1u << ((n_) + 5), \
+      1u << ((n_) + 6), 1u << ((n_) + 7)
+    BITS8(0), BITS8(8),  BITS8(16), BITS8(24), BITS8(0),
+    BITS8(8), BITS8(16), BITS8(24)
 #undef BITS8
 };
 
@@ -39,7 +43,7 @@ static const uint32_t mx__bit[64] __attribute__((aligned(64), unused)) = {
 /* bytes[l] = 0 or 1 */
 MX__MASKS void mx__expand01(uint64_t mask, uint8_t bytes[64]) {
   for (unsigned k = 0; k < 8; k++) { /* spread the bits of a byte over eight bytes */
-    uint64_t b = (mask >> 8 * k & 0xFF) * 0x0101010101010101u & 0x8040201008040201u; /* byte j keeps bit j */
+    uint64_t b = (mask >> 8 * k & 0xFF) * 0x0101010101010101u & 0x8040201008040201u;        /* byte j keeps bit j */
     b = (((b & 0x7F7F7F7F7F7F7F7Fu) + 0x7F7F7F7F7F7F7F7Fu) | b) >> 7 & 0x0101010101010101u; /* not 0: 1 */
     memcpy(bytes + 8 * k, &b, 8);
   }
@@ -57,8 +61,8 @@ MX__MASKS uint64_t mx__pack01(const uint8_t *bytes, unsigned lanes) {
 }
 #endif
 
-/* The mask of 32 words that are not 0: comparisons leave such words, since narrowing them to bytes costs more than the comparison
- * itself. They are 0 or 1. */
+/* The mask of 32 words that are not 0: comparisons leave such words, since narrowing them to bytes costs more than the
+ * comparison itself. They are 0 or 1. */
 static inline __attribute__((always_inline)) uint32_t mx__pack_half(const uint32_t *words) {
 #ifdef MX__AVX512
   typedef int32_t whole __attribute__((vector_size(64)));
@@ -67,9 +71,11 @@ static inline __attribute__((always_inline)) uint32_t mx__pack_half(const uint32
 #else
   uint32_t mask = 0;
 #ifdef __AVX2__
-  for (unsigned l = 0; l < 32; l += 8) mask |= (uint32_t)__builtin_ia32_movmskps256((mx__8xf32)(*(const mx__8x32 *)(words + l) << 31)) << l;
+  for (unsigned l = 0; l < 32; l += 8)
+    mask |= (uint32_t)__builtin_ia32_movmskps256((mx__8xf32)(*(const mx__8x32 *)(words + l) << 31)) << l;
 #elif defined __SSE2__
-  for (unsigned l = 0; l < 32; l += 4) mask |= (uint32_t)__builtin_ia32_movmskps((mx__4xf32)(*(const mx__4x32 *)(words + l) << 31)) << l;
+  for (unsigned l = 0; l < 32; l += 4)
+    mask |= (uint32_t)__builtin_ia32_movmskps((mx__4xf32)(*(const mx__4x32 *)(words + l) << 31)) << l;
 #else
   for (unsigned l = 0; l < 32; l++) mask |= (words[l] & 1) << l;
 #endif

@@ -16,28 +16,47 @@
 
 /* Types as they lie in memory; assignment to and from register types widens by their sign, or keeps the low bits. */
 #define CELL(t_, c_) typedef c_ cell_##t_;
-CELL(u8, uint8_t) CELL(s8, int8_t) CELL(b8, uint8_t) CELL(u16, uint16_t) CELL(s16, int16_t) CELL(b16, uint16_t)
-CELL(f16, uint16_t) CELL(bf16, uint16_t)
-CELL(u32, uint32_t) CELL(s32, int32_t) CELL(b32, uint32_t) CELL(f32, float) CELL(f16x2, uint32_t) CELL(bf16x2, uint32_t)
-CELL(u64, uint64_t) CELL(s64, int64_t) CELL(b64, uint64_t) CELL(f64, double) CELL(b128, mx_b128)
+CELL(u8, uint8_t)
+CELL(s8, int8_t)
+CELL(b8, uint8_t)
+CELL(u16, uint16_t)
+CELL(s16, int16_t)
+CELL(b16, uint16_t)
+CELL(f16, uint16_t)
+CELL(bf16, uint16_t)
+CELL(u32, uint32_t)
+CELL(s32, int32_t)
+CELL(b32, uint32_t)
+CELL(f32, float)
+CELL(f16x2, uint32_t)
+CELL(bf16x2, uint32_t)
+CELL(u64, uint64_t)
+CELL(s64, int64_t)
+CELL(b64, uint64_t)
+CELL(f64, double)
+CELL(b128, mx_b128)
 #define CELL_AT(t_, r_, lane_, at_) (*(cell_##t_ *)place(r_, lane_, at_))
 
-/* ---- loads and stores ------------------------------------------------------------------------------------------*/
+/* ---- loads and stores
+   ------------------------------------------------------------------------------------------*/
 typedef void mover(struct mx_exec *x, void *slot, const struct reach *r, uint64_t m, size_t at);
 
-/* All lanes' places are good, also those of lanes that are not active: of more than a few, all are read, and blended. */
+/* All lanes' places are good, also those of lanes that are not active: of more than a few, all are read, and blended.
+ */
 #define MAKE_LOADER(mt_, dt_) \
   static void load_##mt_##_##dt_(struct mx_exec *x, void *d, const struct reach *r, uint64_t m, size_t at) { \
     const unsigned n = mx__lanes(x); \
     const bool all = m == x->full; \
     if (r->shape == POINT) { \
       const mx_##dt_ v = CELL_AT(mt_, r, 0, at); \
-      if (all) for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, v); \
-      else MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, v); \
+      if (all) \
+        for (size_t l = 0; l < n; l++) mx__put_##dt_(d, l, n, v); \
+      else \
+        MX_FOR_LANES (l, m) mx__put_##dt_(d, l, n, v); \
       return; \
     } \
     if (!all && (sizeof(mx_##dt_) > 8 || __builtin_popcountll(m) <= FEW_LANES)) { \
-      MX_FOR_LANES(l, m) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
+      MX_FOR_LANES (l, m) mx__put_##dt_(d, l, n, CELL_AT(mt_, r, l, at)); \
       return; \
     } \
     void *to = all ? d : (void *)x->tmp; \
@@ -57,26 +76,30 @@ typedef void mover(struct mx_exec *x, void *slot, const struct reach *r, uint64_
     if (r->shape == POINT) /* the highest lane is last */ \
       CELL_AT(mt_, r, 0, at) = mx__get_##vt_(v, 63u - (unsigned)__builtin_clzll(m), n); \
     else if (m != x->full) \
-      MX_FOR_LANES(l, m) CELL_AT(mt_, r, l, at) = mx__get_##vt_(v, l, n); \
+      MX_FOR_LANES (l, m) CELL_AT(mt_, r, l, at) = mx__get_##vt_(v, l, n); \
     else if (r->shape == ROW && r->bytes == sizeof *row) \
       _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) row[l] = mx__get_##vt_(v, l, n); \
     else \
       for (size_t l = 0; l < n; l++) *(cell_##mt_ *)(uintptr_t)(r->at[l] + at) = mx__get_##vt_(v, l, n); \
   }
 
-/* Pairs and quads of words and pairs of long words, all lanes: each lane's bytes at once, turned into one vector of each element. */
+/* Pairs and quads of words and pairs of long words, all lanes: each lane's bytes at once, turned into one vector of
+ * each element. */
 #if defined __SSE2__ && !defined __clang__ /* whose vectors have no __builtin_shuffle */
 typedef uint32_t mx__words __attribute__((vector_size(16), may_alias, aligned(4)));
 typedef uint64_t mx__longs __attribute__((vector_size(16), may_alias, aligned(8)));
 #define PAIR(x_, y_) ((mx__words)(mx__longs){*(const uint64_t *)(x_), *(const uint64_t *)(y_)})
 MX__INL void turn_quads(mx__words *v) {
-  const mx__words a = __builtin_shuffle(v[0], v[1], (mx__words){0, 4, 1, 5}), b = __builtin_shuffle(v[2], v[3], (mx__words){0, 4, 1, 5});
-  const mx__words c = __builtin_shuffle(v[0], v[1], (mx__words){2, 6, 3, 7}), d = __builtin_shuffle(v[2], v[3], (mx__words){2, 6, 3, 7});
+  const mx__words a = __builtin_shuffle(v[0], v[1], (mx__words){0, 4, 1, 5}),
+                  b = __builtin_shuffle(v[2], v[3], (mx__words){0, 4, 1, 5});
+  const mx__words c = __builtin_shuffle(v[0], v[1], (mx__words){2, 6, 3, 7}),
+                  d = __builtin_shuffle(v[2], v[3], (mx__words){2, 6, 3, 7});
   v[0] = __builtin_shuffle(a, b, (mx__words){0, 1, 4, 5}), v[1] = __builtin_shuffle(a, b, (mx__words){2, 3, 6, 7});
   v[2] = __builtin_shuffle(c, d, (mx__words){0, 1, 4, 5}), v[3] = __builtin_shuffle(c, d, (mx__words){2, 3, 6, 7});
 }
 MX__INL unsigned char *lane_at(const struct reach *r, size_t l) { return place(r, l, 0); }
-static bool load_whole(struct mx_exec *x, const struct mx_insn *i, size_t elements, unsigned bytes, const struct reach *r, unsigned n) {
+static bool load_whole(struct mx_exec *x, const struct mx_insn *i, size_t elements, unsigned bytes,
+                       const struct reach *r, unsigned n) {
   unsigned char *d[4];
   if (elements > 4 || (bytes == 8 && elements > 2)) return false;
   for (size_t k = 0; k < elements; k++) d[k] = mx__ref(x, mx__operand_ref(i, k));
@@ -101,14 +124,17 @@ static bool load_whole(struct mx_exec *x, const struct mx_insn *i, size_t elemen
     }
   return true;
 }
-static bool store_whole(struct mx_exec *x, const struct mx_insn *i, size_t elements, unsigned bytes, const struct reach *r, unsigned n) {
+static bool store_whole(struct mx_exec *x, const struct mx_insn *i, size_t elements, unsigned bytes,
+                        const struct reach *r, unsigned n) {
   const unsigned char *v[4];
   if (elements > 4 || (bytes == 8 && elements > 2)) return false;
   for (size_t k = 0; k < elements; k++) v[k] = mx__ref(x, mx__operand_ref(i, 2 + k));
   if (bytes == 8)
-    for (size_t l = 0; l < n; l++) *(mx__longs *)lane_at(r, l) = (mx__longs){((const uint64_t *)v[0])[l], ((const uint64_t *)v[1])[l]};
+    for (size_t l = 0; l < n; l++)
+      *(mx__longs *)lane_at(r, l) = (mx__longs){((const uint64_t *)v[0])[l], ((const uint64_t *)v[1])[l]};
   else if (elements == 2)
-    for (size_t l = 0; l < n; l++) *(uint64_t *)lane_at(r, l) = ((const uint32_t *)v[0])[l] | (uint64_t)((const uint32_t *)v[1])[l] << 32;
+    for (size_t l = 0; l < n; l++)
+      *(uint64_t *)lane_at(r, l) = ((const uint32_t *)v[0])[l] | (uint64_t)((const uint32_t *)v[1])[l] << 32;
   else
     for (size_t l = 0; l < n; l += 4) {
       mx__words q[4];
@@ -124,36 +150,41 @@ static bool store_whole(struct mx_exec *x, const struct mx_insn *i, size_t eleme
 #endif
 
 /* whole: elements lie in memory as they do in their slots */
-static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, bool whole, mover *move) {
+static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow,
+                                  unsigned bytes, bool whole, mover *move) {
   const uint64_t m = mx__active(x, i);
   const unsigned n = mx__lanes(x);
   struct reach r;
   if (!m) return i + 1;
-  if (!reach(x, i, m, mx__operand_ref(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r)) return NULL;
+  if (!reach(x, i, m, mx__operand_ref(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r))
+    return NULL;
   if (elements > 1 && whole && m == x->full && load_whole(x, i, elements, bytes, &r, n)) return i + 1;
   for (size_t k = 0; k < elements; k++) move(x, mx__ref(x, mx__operand_ref(i, k)), &r, m, k * bytes);
   return i + 1;
 }
-static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow, unsigned bytes, bool whole, mover *move) {
+static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, size_t elements, bool narrow,
+                                   unsigned bytes, bool whole, mover *move) {
   const uint64_t m = mx__active(x, i);
   const unsigned n = mx__lanes(x);
   struct reach r;
   if (!m) return i + 1;
   if (!reach(x, i, m, i->o[0], narrow, bytes * (unsigned)elements, i->mod >> 2, true, &r)) return NULL;
-  if (elements > 1 && whole && m == x->full && r.shape != POINT && store_whole(x, i, elements, bytes, &r, n)) return i + 1;
+  if (elements > 1 && whole && m == x->full && r.shape != POINT && store_whole(x, i, elements, bytes, &r, n))
+    return i + 1;
   for (size_t k = 0; k < elements; k++) move(x, mx__ref(x, mx__operand_ref(i, 2 + k)), &r, m, k * bytes);
   return i + 1;
 }
-#define BODY(id_, ...) const struct mx_insn *MX_BODY(id_)(struct mx_exec *x, const struct mx_insn *i) { __VA_ARGS__ }
+#define BODY(id_, ...) \
+  const struct mx_insn *MX_BODY(id_)(struct mx_exec * x, const struct mx_insn *i) { __VA_ARGS__ }
 #define WHOLE(mt_, rt_) (sizeof(cell_##mt_) == sizeof(mx_##rt_) && (sizeof(cell_##mt_) == 4 || sizeof(cell_##mt_) == 8))
 #define DO_LOAD(id_, make_, elements_, narrow_, dt_, mt_) \
   make_(MAKE_LOADER, mt_, dt_) \
-  BODY(id_, return load(x, i, elements_, narrow_, sizeof(cell_##mt_), WHOLE(mt_, dt_), load_##mt_##_##dt_);)
+      BODY(id_, return load(x, i, elements_, narrow_, sizeof(cell_##mt_), WHOLE(mt_, dt_), load_##mt_##_##dt_);)
 #define DO_STORE(id_, make_, elements_, narrow_, vt_, mt_) \
   make_(MAKE_STORER, mt_, vt_) \
-  BODY(id_, return store(x, i, elements_, narrow_, sizeof(cell_##mt_), WHOLE(mt_, vt_), store_##mt_##_##vt_);)
+      BODY(id_, return store(x, i, elements_, narrow_, sizeof(cell_##mt_), WHOLE(mt_, vt_), store_##mt_##_##vt_);)
 
-/* ---- atomics -----------------------------------------------------------------------------------------------------*/
+/* ---- atomics ----------------------------------------------------------------------------------------------------*/
 /* The steps of all lanes, one after the other; d NULL: nobody wants the old values. */
 typedef void stepper(void *d, const void *b, const void *c, const struct reach *r, uint64_t m, unsigned n, size_t at);
 
@@ -164,8 +195,9 @@ typedef void stepper(void *d, const void *b, const void *c, const struct reach *
     (void)OLD, (void)B, (void)C, (void)SHARED; \
     return (__VA_ARGS__); \
   } \
-  static void steps_##step_(void *d, const void *b, const void *c, const struct reach *r, uint64_t m, unsigned n, size_t at) { \
-    MX_FOR_LANES(l, m) { \
+  static void steps_##step_(void *d, const void *b, const void *c, const struct reach *r, uint64_t m, unsigned n, \
+                            size_t at) { \
+    MX_FOR_LANES (l, m) { \
       const mx_##t_ B = mx__get_##t_(b, l, n), C = mx__get_##t_(c, l, n); \
       void *cell = place(r, l, at); \
       mx_##t_ old; \
@@ -187,7 +219,13 @@ typedef void stepper(void *d, const void *b, const void *c, const struct reach *
 #define FETCH_ADD(step_, t_, at_) old = __atomic_fetch_add((cell_##t_ *)(at_), B, __ATOMIC_SEQ_CST);
 #define EXCHANGE(step_, t_, at_) old = __atomic_exchange_n((cell_##t_ *)(at_), B, __ATOMIC_SEQ_CST);
 #define SWAP_LOOP(step_, t_, at_) \
-  union { mx_##t_ v; unsigned __int128 w16; uint64_t w8; uint32_t w4; uint16_t w2; } was, now; \
+  union { \
+    mx_##t_ v; \
+    unsigned __int128 w16; \
+    uint64_t w8; \
+    uint32_t w4; \
+    uint16_t w2; \
+  } was, now; \
   if (sizeof(cell_##t_) == 16) { \
     unsigned __int128 seen = *(volatile uint64_t *)(at_); /* a guess; the exchange tells */ \
     do was.w16 = seen, now.v = step_##step_(was.v, B, C, false); \
@@ -195,27 +233,31 @@ typedef void stepper(void *d, const void *b, const void *c, const struct reach *
   } else if (sizeof(cell_##t_) == 8) { \
     was.w8 = __atomic_load_n((uint64_t *)(at_), __ATOMIC_SEQ_CST); \
     do now.v = step_##step_(was.v, B, C, false); \
-    while (!__atomic_compare_exchange_n((uint64_t *)(at_), &was.w8, now.w8, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+    while ( \
+        !__atomic_compare_exchange_n((uint64_t *)(at_), &was.w8, now.w8, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
   } else if (sizeof(cell_##t_) == 4) { \
     was.w4 = __atomic_load_n((uint32_t *)(at_), __ATOMIC_SEQ_CST); \
     do now.v = step_##step_(was.v, B, C, false); \
-    while (!__atomic_compare_exchange_n((uint32_t *)(at_), &was.w4, now.w4, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+    while ( \
+        !__atomic_compare_exchange_n((uint32_t *)(at_), &was.w4, now.w4, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
   } else { \
     was.w2 = __atomic_load_n((uint16_t *)(at_), __ATOMIC_SEQ_CST); \
     do now.v = step_##step_(was.v, B, C, false); \
-    while (!__atomic_compare_exchange_n((uint16_t *)(at_), &was.w2, now.w2, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+    while ( \
+        !__atomic_compare_exchange_n((uint16_t *)(at_), &was.w2, now.w2, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
   } \
   old = was.v;
 
-static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, size_t results, size_t elements, size_t operands, bool narrow,
-                                  unsigned bytes, stepper *steps) {
+static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, size_t results, size_t elements,
+                                  size_t operands, bool narrow, unsigned bytes, stepper *steps) {
   const uint64_t m = mx__active(x, i);
   struct reach r;
   if (!m) return i + 1;
   if (!reach(x, i, m, mx__operand_ref(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
   const unsigned n = mx__lanes(x);
   for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */
-    const void *b = mx__ref(x, mx__operand_ref(i, results + 2 + k)), *c = operands == 1 ? b : mx__ref(x, mx__operand_ref(i, results + 3));
+    const void *b = mx__ref(x, mx__operand_ref(i, results + 2 + k)),
+               *c = operands == 1 ? b : mx__ref(x, mx__operand_ref(i, results + 3));
     steps(results == 1 ? mx__ref(x, i->o[0]) : results ? x->tmp + k * n * 4 : NULL, b, c, &r, m, n, k * bytes);
   }
   for (size_t k = 0; results > 1 && k < results; k++)
@@ -224,12 +266,13 @@ static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, si
 }
 #define DO_ATOM(id_, make_, results_, elements_, operands_, narrow_, step_, t_, ...) \
   make_(MAKE_STEPPER, step_, t_, __VA_ARGS__) \
-  BODY(id_, return atom(x, i, results_, elements_, operands_, narrow_, sizeof(cell_##t_), steps_##step_);)
+      BODY(id_, return atom(x, i, results_, elements_, operands_, narrow_, sizeof(cell_##t_), steps_##step_);)
 
 #define DO_PREFETCH(id_, ...) BODY(id_, (void)x; return i + 1;)
 
-/* ---- rows --------------------------------------------------------------------------------------------------------*/
-/* SH_ of a memory shape: whether the loop is made here, what the access function wants to know, and the register type. */
+/* ---- rows -------------------------------------------------------------------------------------------------------*/
+/* SH_ of a memory shape: whether the loop is made here, what the access function wants to know, and the register type.
+ */
 #undef SH_R0
 #define HERE(make_, ...) make_(__VA_ARGS__)
 #define ELSEWHERE(...)

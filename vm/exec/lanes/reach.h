@@ -1,6 +1,7 @@
-/* Where the bytes of a load, store or atomic lie, for all lanes at once: one pass over the addresses checks them against the
- * instruction's cached bounds and finds out whether they lie in a row or at one place. Every lane is checked before anything is touched;
- * lanes that miss send the whole instruction to vm/exec/access.c, which knows all allocations. */
+/* Where the bytes of a load, store or atomic lie, for all lanes at once: one pass over the addresses checks them
+ * against the instruction's cached bounds and finds out whether they lie in a row or at one place. Every lane is
+ * checked before anything is touched; lanes that miss send the whole instruction to vm/exec/access.c, which knows all
+ * allocations. */
 #ifndef MX_LANES_REACH_H
 #define MX_LANES_REACH_H
 
@@ -12,10 +13,11 @@ enum { FEW_LANES = 4 };
 enum shape { ROW /* all of the warp's lanes, one behind the other */, POINT /* all at one place */, APART };
 struct reach {
   enum shape shape;
-  bool shared;                  /* nobody else can see the bytes while this block runs */
-  unsigned bytes;               /* of a lane */
-  uint64_t origin;              /* of a ROW: host address of lane 0's bytes, active or not */
-  _Alignas(64) uint64_t at[MX_MAX_LANES]; /* host addresses; where more than a few lanes are active, those that are not have that of one that is */
+  bool shared;                            /* nobody else can see the bytes while this block runs */
+  unsigned bytes;                         /* of a lane */
+  uint64_t origin;                        /* of a ROW: host address of lane 0's bytes, active or not */
+  _Alignas(64) uint64_t at[MX_MAX_LANES]; /* host addresses; where more than a few lanes are active, those that are not
+                                             have that of one that is */
 };
 MX__INL void *place(const struct reach *r, size_t lane, size_t at) { return (void *)(uintptr_t)(r->at[lane] + at); }
 
@@ -24,9 +26,10 @@ MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
   return narrow ? ((const uint32_t *)p)[l] + (uint32_t)off : ((const uint64_t *)p)[l] + off;
 }
 
-/* The slow way: all allocations are asked. What compiled code is ahead of what is known of its warp, the step that called makes known first. */
-static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p, bool narrow,
-                                             unsigned bytes, unsigned space, bool write, struct reach *r) {
+/* The slow way: all allocations are asked. What compiled code is ahead of what is known of its warp, the step that
+ * called makes known first. */
+static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p,
+                                             bool narrow, unsigned bytes, unsigned space, bool write, struct reach *r) {
   unsigned char *host[MX_MAX_LANES];
   if (mx__rounds_behind(x)) return x->event = MX_EV_BEHIND, false;
   for (size_t l = 0; l < x->lanes; l++) r->at[l] = address(p, narrow, (uint64_t)i->off, l);
@@ -49,10 +52,12 @@ MX__INL void fetch_ahead(struct mx_bounds *b, uint64_t begin, uint64_t bytes) {
 }
 
 /* The same for a few lanes, one by one; of the others nothing is known. */
-MX__INL bool reach_few(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p, bool narrow, unsigned bytes, const struct mx_bounds *b, struct reach *r) {
-  const uint64_t limit = b->span - bytes, off = (uint64_t)i->off, lo = b->lo, stride = b->kind == MX_LOCAL ? x->local_stride : 0;
+MX__INL bool reach_few(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p, bool narrow,
+                       unsigned bytes, const struct mx_bounds *b, struct reach *r) {
+  const uint64_t limit = b->span - bytes, off = (uint64_t)i->off, lo = b->lo,
+                 stride = b->kind == MX_LOCAL ? x->local_stride : 0;
   const uint64_t host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off;
-  MX_FOR_LANES(l, m) {
+  MX_FOR_LANES (l, m) {
     const uint64_t far = address(p, narrow, off, l) - lo;
     if (far > limit || far & (bytes - 1)) return false;
     r->at[l] = host + far + l * stride;
@@ -61,28 +66,32 @@ MX__INL bool reach_few(struct mx_exec *x, const struct mx_insn *i, uint64_t m, c
   r->bytes = bytes;
   return true;
 }
-MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool all, const void *p, bool narrow, unsigned bytes, const struct mx_bounds *b, struct reach *r) {
+MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool all, const void *p, bool narrow,
+                         unsigned bytes, const struct mx_bounds *b, struct reach *r) {
   const unsigned n = mx__lanes(x);
-  const uint64_t limit = b->span - bytes, off = (uint64_t)i->off, lo = b->lo, stride = b->kind == MX_LOCAL ? x->local_stride : 0;
+  const uint64_t limit = b->span - bytes, off = (uint64_t)i->off, lo = b->lo,
+                 stride = b->kind == MX_LOCAL ? x->local_stride : 0;
   const uint64_t host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off; /* of the bounds' first byte */
   const size_t one = all ? 0 : (size_t)__builtin_ctzll(m);
-  const uint64_t far = address(p, narrow, off, one) - lo, row = far - one * bytes; /* from the bounds' first byte on: of a lane that runs, of lane 0 if this is a row */
+  const uint64_t far = address(p, narrow, off, one) - lo,
+                 row =
+                     far -
+                     one * bytes; /* from the bounds' first byte on: of a lane that runs, of lane 0 if this is a row */
   const lanes_v numbers = *(const lanes_v *)(const void *)lanes_numbers;
-  lanes_v bad = {0}, odd = {0}, bent = {0}, apart = {0}, in_row = numbers * bytes + row, bit = *(const lanes_v *)(const void *)lanes_bits, local = numbers * stride;
+  lanes_v bad = {0}, odd = {0}, bent = {0}, apart = {0}, in_row = numbers * bytes + row,
+          bit = *(const lanes_v *)(const void *)lanes_bits, local = numbers * stride;
   for (unsigned l = 0; l < n; l += LANES_A_VECTOR) {
     lanes_v f;
     if (narrow) {
       const lanes_h a = *(const lanes_h *)(const void *)((const uint32_t *)p + l) + (uint32_t)off;
       f = __builtin_convertvector(a, lanes_v) - lo;
-    } else
-      f = *(const lanes_v *)(const void *)((const uint64_t *)p + l) + (off - lo);
+    } else f = *(const lanes_v *)(const void *)((const uint64_t *)p + l) + (off - lo);
     if (!all) {
       const lanes_v on = (lanes_v)((bit & m) == bit);
       f = (f & on) | (far & ~on);
       bent |= (f ^ in_row) & on;
       bit <<= LANES_A_VECTOR;
-    } else
-      bent |= f ^ in_row;
+    } else bent |= f ^ in_row;
     bad |= f | (limit - f); /* the sign: outside; a limit has none */
     odd |= f;
     apart |= f ^ far;
@@ -96,19 +105,25 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
   r->bytes = bytes;
   if (stride) return true;
   if (!lanes_any(apart)) r->shape = POINT;
-  else if (!lanes_any(bent) && (all || (row <= limit && (n - 1) * bytes <= limit - row))) r->shape = ROW, r->origin = host + row;
+  else if (!lanes_any(bent) && (all || (row <= limit && (n - 1) * bytes <= limit - row)))
+    r->shape = ROW, r->origin = host + row;
   return true;
 }
-/* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Allocations begin at multiples of every access's size:
- * what is odd from their beginning on, is odd. */
+/* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Allocations begin at multiples of
+ * every access's size: what is odd from their beginning on, is odd. */
 static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
                   unsigned space, bool write, struct reach *r) {
   const void *p = mx__ref(x, base);
   struct mx_bounds *b = &x->bounds[i->aux];
-  if (b->span < bytes || b->span > INT64_MAX || (write && !b->writable) || (b->kind == MX_LOCAL && mx__rounds_behind(x))) return search(x, i, m, p, narrow, bytes, space, write, r);
-  const bool found = __builtin_popcountll(m) <= FEW_LANES ? reach_few(x, i, m, p, narrow, bytes, b, r)
-                     : m == x->full ? (narrow ? reach_lanes(x, i, m, true, p, true, bytes, b, r) : reach_lanes(x, i, m, true, p, false, bytes, b, r))
-                                  : (narrow ? reach_lanes(x, i, m, false, p, true, bytes, b, r) : reach_lanes(x, i, m, false, p, false, bytes, b, r));
+  if (b->span < bytes || b->span > INT64_MAX || (write && !b->writable) ||
+      (b->kind == MX_LOCAL && mx__rounds_behind(x)))
+    return search(x, i, m, p, narrow, bytes, space, write, r);
+  bool found;
+  if (__builtin_popcountll(m) <= FEW_LANES) found = reach_few(x, i, m, p, narrow, bytes, b, r);
+  else if (m == x->full && narrow) found = reach_lanes(x, i, m, true, p, true, bytes, b, r);
+  else if (m == x->full) found = reach_lanes(x, i, m, true, p, false, bytes, b, r);
+  else if (narrow) found = reach_lanes(x, i, m, false, p, true, bytes, b, r);
+  else found = reach_lanes(x, i, m, false, p, false, bytes, b, r);
   if (!found) return search(x, i, m, p, narrow, bytes, space, write, r);
   r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
   if (r->shape == ROW) {

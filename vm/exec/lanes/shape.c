@@ -3,7 +3,9 @@
 #include "vm/exec/jitabi.h"
 
 /* Addresses are asked in vectors of 64 bits, whatever their width: sums of 32 bits wrap by a mask. */
-struct look { lanes_v min, max, low, same, rows[4]; };
+struct look {
+  lanes_v min, max, low, same, rows[4];
+};
 MX__INL lanes_v either(lanes_v on, lanes_v yes, lanes_v no) { return (yes & on) | (no & ~on); }
 MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask, struct mx_jit_shape *to) {
   const unsigned n = mx__lanes(x);
@@ -13,12 +15,16 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
   /* signed comparisons are the ones that all processors have: so are numbers with their upper bit turned */
   struct look k = {.min = sign + INT64_MAX, .max = sign + none};
   for (uint32_t c = 0; c < n; c += chunk) {
-    const uint64_t first = narrow ? ((const uint32_t *)(const void *)x->tmp)[c] : ((const uint64_t *)(const void *)x->tmp)[c];
+    const uint64_t first =
+        narrow ? ((const uint32_t *)(const void *)x->tmp)[c] : ((const uint64_t *)(const void *)x->tmp)[c];
     lanes_v number = numbers;
     for (uint32_t l = c; l < c + chunk; l += LANES_A_VECTOR, bit <<= LANES_A_VECTOR, number += LANES_A_VECTOR) {
-      const lanes_v a = narrow ? __builtin_convertvector(*(const lanes_h *)(const void *)((const uint32_t *)(const void *)x->tmp + l), lanes_v)
-                               : *(const lanes_v *)(const void *)((const uint64_t *)(const void *)x->tmp + l);
-      const lanes_v on = (lanes_v)((bit & mask) == bit), order = a ^ none, least = either(on, order, k.min), most = either(on, order, k.max), d = a - first;
+      const lanes_v a =
+          narrow ? __builtin_convertvector(*(const lanes_h *)(const void *)((const uint32_t *)(const void *)x->tmp + l),
+                                           lanes_v)
+                 : *(const lanes_v *)(const void *)((const uint64_t *)(const void *)x->tmp + l);
+      const lanes_v on = (lanes_v)((bit & mask) == bit), order = a ^ none, least = either(on, order, k.min),
+                    most = either(on, order, k.max), d = a - first;
       k.min = either((lanes_v)((lanes_s)least < (lanes_s)k.min), least, k.min);
       k.max = either((lanes_v)((lanes_s)most > (lanes_s)k.max), most, k.max);
       k.low |= a & on;

@@ -1,6 +1,7 @@
-/* SLEEF's deterministic functions at this CPU level's width: the `finz` forms, which compute with fused multiply-adds and
- * give the same bits at every width. Levels without vectors of floats take the scalar ones, which need the processor's
- * fused instruction all the same; where it lacks that, the `cinz` forms, whose errors have the same bounds. */
+/* SLEEF's deterministic functions at this CPU level's width: the `finz` forms, which compute with fused multiply-adds
+ * and give the same bits at every width. Levels without vectors of floats take the scalar ones, which need the
+ * processor's fused instruction all the same; where it lacks that, the `cinz` forms, whose errors have the same bounds.
+ */
 #ifndef MX_LANES_SLEEF_H
 #define MX_LANES_SLEEF_H
 
@@ -9,7 +10,8 @@
 
 #include "core/vocab.h"
 
-#ifndef FP_FAST_FMA /* the header's condition for declaring the scalar fused forms, which the library has in any case */
+#ifndef FP_FAST_FMA /* the header's condition for declaring the scalar fused forms, which the library has in any case \
+                     */
 #define FP_FAST_FMA 1
 #include <sleef.h>
 #undef FP_FAST_FMA
@@ -38,8 +40,10 @@ typedef Sleef_float_2 mx__vf32x2;
 typedef Sleef_double_2 mx__vf64x2;
 #if defined __x86_64__
 static inline bool mx__fuses(void) { return __builtin_cpu_supports("fma"); }
-#define MX__SLEEF_f32(name_, u_) (mx__fuses() ? Sleef_finz_##name_##f1_##u_##purecfma : Sleef_cinz_##name_##f1_##u_##purec)
-#define MX__SLEEF_f64(name_, u_) (mx__fuses() ? Sleef_finz_##name_##d1_##u_##purecfma : Sleef_cinz_##name_##d1_##u_##purec)
+#define MX__SLEEF_f32(name_, u_) \
+  (mx__fuses() ? Sleef_finz_##name_##f1_##u_##purecfma : Sleef_cinz_##name_##f1_##u_##purec)
+#define MX__SLEEF_f64(name_, u_) \
+  (mx__fuses() ? Sleef_finz_##name_##d1_##u_##purecfma : Sleef_cinz_##name_##d1_##u_##purec)
 #else
 #define MX__SLEEF_f32(name_, u_) Sleef_finz_##name_##f1_##u_##purecfma
 #define MX__SLEEF_f64(name_, u_) Sleef_finz_##name_##d1_##u_##purecfma
@@ -51,7 +55,8 @@ static inline bool mx__fuses(void) { return __builtin_cpu_supports("fma"); }
 static inline mx__vf64 mend_f64(mx__vf64 r, mx__vf64 x) {
   typedef uint64_t bits __attribute__((vector_size(sizeof(mx__vf64))));
   const bits number = (bits)(r == r), nan = (bits)(x != x);
-  return (mx__vf64)(((bits)r & number) | (((((bits)x | 0x0008000000000000u) & nan) | (0xFFF8000000000000u & ~nan)) & ~number));
+  return (mx__vf64)(((bits)r & number) |
+                    (((((bits)x | 0x0008000000000000u) & nan) | (0xFFF8000000000000u & ~nan)) & ~number));
 }
 static inline mx__vf32 mend_f32(mx__vf32 r, mx__vf32 x) {
   typedef uint32_t bits __attribute__((vector_size(sizeof(mx__vf32))));
@@ -60,8 +65,13 @@ static inline mx__vf32 mend_f32(mx__vf32 r, mx__vf32 x) {
   return (mx__vf32)(((bits)r & number) | (0x7FFFFFFF & ~number));
 }
 #else
-static inline double mend_f64(double r, double x) { return r == r ? r : x == x ? mx__of_f64(0xFFF8000000000000u) : mx__of_f64(mx__raw_f64(x) | 0x0008000000000000u); }
-static inline float mend_f32(float r, float x) { (void)x; return r == r ? r : mx__of_f32(0x7FFFFFFF); }
+static inline double mend_f64(double r, double x) {
+  return r == r ? r : x == x ? mx__of_f64(0xFFF8000000000000u) : mx__of_f64(mx__raw_f64(x) | 0x0008000000000000u);
+}
+static inline float mend_f32(float r, float x) {
+  (void)x;
+  return r == r ? r : mx__of_f32(0x7FFFFFFF);
+}
 #endif
 
 /* pass_NAME_TYPE(r, x[, y], lanes): the function over arrays; r may be x or y. */

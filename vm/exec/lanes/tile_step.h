@@ -12,26 +12,47 @@ typedef uint32_t vu __attribute__((vector_size(4 * WIDE), aligned(4), may_alias)
 typedef int16_t vs __attribute__((vector_size(4 * WIDE), aligned(2), may_alias));
 
 #if WIDE == 16
-MX__INL vi OF_WIDTH(larger)(vi a, vi b) { return (vi)__builtin_ia32_pmaxsd512_mask((mx__16x32)a, (mx__16x32)b, (mx__16x32){0}, 0xFFFF); }
-MX__INL vi OF_WIDTH(smaller)(vi a, vi b) { return (vi)__builtin_ia32_pminsd512_mask((mx__16x32)a, (mx__16x32)b, (mx__16x32){0}, 0xFFFF); }
-MX__INL vs OF_WIDTH(larger_pairs)(vs a, vs b) { return (vs)__builtin_ia32_pmaxsw512_mask((mx__32x16)a, (mx__32x16)b, (mx__32x16){0}, 0xFFFFFFFF); }
+MX__INL vi OF_WIDTH(larger)(vi a, vi b) {
+  return (vi)__builtin_ia32_pmaxsd512_mask((mx__16x32)a, (mx__16x32)b, (mx__16x32){0}, 0xFFFF);
+}
+MX__INL vi OF_WIDTH(smaller)(vi a, vi b) {
+  return (vi)__builtin_ia32_pminsd512_mask((mx__16x32)a, (mx__16x32)b, (mx__16x32){0}, 0xFFFF);
+}
+MX__INL vs OF_WIDTH(larger_pairs)(vs a, vs b) {
+  return (vs)__builtin_ia32_pmaxsw512_mask((mx__32x16)a, (mx__32x16)b, (mx__32x16){0}, 0xFFFFFFFF);
+}
 MX__INL bool OF_WIDTH(any)(vi m) { return __builtin_ia32_ptestmd512((mx__16x32)m, (mx__16x32)m, 0xFFFF); }
-MX__INL vi OF_WIDTH(products)(vs a, vs b) { return (vi)__builtin_ia32_pmaddwd512_mask((mx__32x16)a, (mx__32x16)b, (mx__16x32){0}, 0xFFFF); }
+MX__INL vi OF_WIDTH(products)(vs a, vs b) {
+  return (vi)__builtin_ia32_pmaddwd512_mask((mx__32x16)a, (mx__32x16)b, (mx__16x32){0}, 0xFFFF);
+}
 #elif defined __AVX2__
 typedef int32_t OF_WIDTH(ints) __attribute__((vector_size(32)));
 typedef int16_t OF_WIDTH(shorts) __attribute__((vector_size(32)));
 MX__INL vi OF_WIDTH(larger)(vi a, vi b) { return (vi)__builtin_ia32_pmaxsd256((OF_WIDTH(ints))a, (OF_WIDTH(ints))b); }
 MX__INL vi OF_WIDTH(smaller)(vi a, vi b) { return (vi)__builtin_ia32_pminsd256((OF_WIDTH(ints))a, (OF_WIDTH(ints))b); }
-MX__INL vs OF_WIDTH(larger_pairs)(vs a, vs b) { return (vs)__builtin_ia32_pmaxsw256((OF_WIDTH(shorts))a, (OF_WIDTH(shorts))b); }
+MX__INL vs OF_WIDTH(larger_pairs)(vs a, vs b) {
+  return (vs)__builtin_ia32_pmaxsw256((OF_WIDTH(shorts))a, (OF_WIDTH(shorts))b);
+}
 MX__INL bool OF_WIDTH(any)(vi m) {
   const __attribute__((vector_size(32))) long long bits = (__attribute__((vector_size(32))) long long)m;
   return !__builtin_ia32_ptestz256(bits, bits);
 }
-MX__INL vi OF_WIDTH(products)(vs a, vs b) { return (vi)__builtin_ia32_pmaddwd256((OF_WIDTH(shorts))a, (OF_WIDTH(shorts))b); }
+MX__INL vi OF_WIDTH(products)(vs a, vs b) {
+  return (vi)__builtin_ia32_pmaddwd256((OF_WIDTH(shorts))a, (OF_WIDTH(shorts))b);
+}
 #else
-MX__INL vi OF_WIDTH(larger)(vi a, vi b) { const vi m = a > b; return (a & m) | (b & ~m); }
-MX__INL vi OF_WIDTH(smaller)(vi a, vi b) { const vi m = a < b; return (a & m) | (b & ~m); }
-MX__INL vs OF_WIDTH(larger_pairs)(vs a, vs b) { const vs m = a > b; return (a & m) | (b & ~m); }
+MX__INL vi OF_WIDTH(larger)(vi a, vi b) {
+  const vi m = a > b;
+  return (a & m) | (b & ~m);
+}
+MX__INL vi OF_WIDTH(smaller)(vi a, vi b) {
+  const vi m = a < b;
+  return (a & m) | (b & ~m);
+}
+MX__INL vs OF_WIDTH(larger_pairs)(vs a, vs b) {
+  const vs m = a > b;
+  return (a & m) | (b & ~m);
+}
 MX__INL bool OF_WIDTH(any)(vi m) {
   int32_t any = 0;
   for (unsigned l = 0; l < WIDE; l++) any |= m[l];
@@ -42,7 +63,8 @@ MX__INL vi OF_WIDTH(products)(vs a, vs b) {
   return (x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16);
 }
 #endif
-/* Whether C is finite, and zero or no less than the least that sums may be, and sums leave room for it. `size`: C's bits without the sign. */
+/* Whether C is finite, and zero or no less than the least that sums may be, and sums leave room for it. `size`: C's
+ * bits without the sign. */
 MX__INL bool OF_WIDTH(all_fine)(vu size, vi exponent, vi sum) {
   const vu tiny = size - 1, room = (vu)sum + SUM_MOST;
   const uint32_t least = ((uint32_t)(SUM_LEAST + BIAS) << 24) - 1, most = 2u * SUM_MOST;
@@ -84,7 +106,8 @@ MX__INL bool OF_WIDTH(within)(vi most, vi least) {
 static bool OF_WIDTH(exponents)(const float *v, int16_t *e, unsigned n, int32_t least) {
   typedef int16_t half __attribute__((vector_size(2 * WIDE), aligned(2), may_alias));
   vi most = {0}, smallest = (vi){0} + INT32_MAX;
-  for (unsigned k = 0; k < n; k += WIDE) *(half *)(e + k) = __builtin_convertvector(OF_WIDTH(exponent)(*(const vf *)(v + k), least, &most, &smallest), half);
+  for (unsigned k = 0; k < n; k += WIDE)
+    *(half *)(e + k) = __builtin_convertvector(OF_WIDTH(exponent)(*(const vf *)(v + k), least, &most, &smallest), half);
   return OF_WIDTH(within)(most, smallest);
 }
 /* Of y, turned: `rows` rows of `cols` columns; pairs are from two rows. Without the bias, so that a sum has it once. */
@@ -127,9 +150,10 @@ static bool OF_WIDTH(half_pair_exponents)(unsigned type, const void *halves, int
   return fine;
 }
 
-/* WIDE results of a row, from a row x and columns yt of y on, `k` products each. False: exponents or a sum that only exact_step takes. */
-MX__INL bool OF_WIDTH(step)(const struct step *s, const float *x, const int16_t *ex, const float *yt, const int16_t *eyt, const float *c, float *d,
-                            size_t cols, size_t n) {
+/* WIDE results of a row, from a row x and columns yt of y on, `k` products each. False: exponents or a sum that only
+ * exact_step takes. */
+MX__INL bool OF_WIDTH(step)(const struct step *s, const float *x, const int16_t *ex, const float *yt,
+                            const int16_t *eyt, const float *c, float *d, size_t cols, size_t n) {
   const vf cv = *(const vf *)c;
   const vu size = (vu)cv << 1;
   vi ce = (vi)(size >> 24);
@@ -167,7 +191,8 @@ MX__INL void OF_WIDTH(rows)(const struct step *s, bool vectors, const float *c, 
   for (unsigned i = 0; i < s->rows; i++)
     for (unsigned j = 0; j < cols; j += WIDE) {
       const size_t at = i * cols + j, row = (size_t)i * s->pitch;
-      if (vectors && OF_WIDTH(step)(s, s->x + row, s->ex + row, s->yt + j, s->eyt + 2 * j, c + at, d + at, cols, n)) continue;
+      if (vectors && OF_WIDTH(step)(s, s->x + row, s->ex + row, s->yt + j, s->eyt + 2 * j, c + at, d + at, cols, n))
+        continue;
       for (unsigned l = 0; l < WIDE; l++) d[at + l] = exact_step(s, i, j + l, c[at + l]);
     }
 }
@@ -182,7 +207,8 @@ static void OF_WIDTH(run_step)(const struct step *s, bool vectors, const float *
 }
 
 /* c += x y, x with `k` consecutive, y as pairs of two rows; the products alone stay below 2^23. */
-MX__INL void OF_WIDTH(add)(const int16_t *x, const int16_t *pairs, int32_t *c, size_t rows, size_t cols, size_t k, bool saturates) {
+MX__INL void OF_WIDTH(add)(const int16_t *x, const int16_t *pairs, int32_t *c, size_t rows, size_t cols, size_t k,
+                           bool saturates) {
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < cols; j += WIDE) {
       vi sum = {0};
@@ -198,7 +224,8 @@ MX__INL void OF_WIDTH(add)(const int16_t *x, const int16_t *pairs, int32_t *c, s
       *at = (all & ~beyond) | ((old >> 31 ^ INT32_MAX) & beyond);
     }
 }
-static void OF_WIDTH(add_products)(const int16_t *x, const int16_t *pairs, int32_t *c, unsigned rows, unsigned cols, unsigned k, bool saturates) {
+static void OF_WIDTH(add_products)(const int16_t *x, const int16_t *pairs, int32_t *c, unsigned rows, unsigned cols,
+                                   unsigned k, bool saturates) {
   if (cols == 16 && k == 16) OF_WIDTH(add)(x, pairs, c, rows, 16, 16, saturates);
 #if WIDE == 8
   else if (cols == 8 && k == 32) OF_WIDTH(add)(x, pairs, c, rows, 8, 32, saturates);
