@@ -4,7 +4,7 @@
 #include "graph.h"
 #include "inline.h"
 #include "meaning.h"
-#include "stops.h"
+#include "breakpoints.h"
 
 #include "vm/load/order.h"
 #include "vm/load/prepare.h"
@@ -454,7 +454,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
     bl->pending = set_new(a, a->bwords), bl->open = set_new(a, a->bwords);
   }
   if (!ja_order(a)) return ja_free(a), NULL;
-  if (a->stops) js_keep(a);
+  if (a->stops) bp_keep(a);
   ja_widths(a);
   liveness(a);
   if (find_zeros(a)) {

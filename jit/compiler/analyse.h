@@ -40,7 +40,7 @@ struct ja_ins {
   const mx_word *w;
   const struct mx_op_info *o;
   uint64_t wide;  /* operands of 8 and 16 bits whose slots may hold more: widths.c */
-  uint64_t *keep; /* of a stop: slots that have to be in the frame here; else NULL. See stops.c */
+  uint64_t *keep; /* of a stop: slots that have to be in the frame here; else NULL. See breakpoints.c */
   uint64_t *zero; /* of a call in line: slots of the callee that are read before they are written; or NULL */
 };
 

@@ -2,7 +2,7 @@
  * at the same time, so one lane after the other adds with plain instructions. And what is added to one place by all
  * lanes, or, where the old value is wanted, by one lane: counters, tickets. All other atomics are the interpreter's
  * bodies'. */
-#include "build.h"
+#include "lowering.h"
 
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"

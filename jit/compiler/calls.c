@@ -1,6 +1,6 @@
 /* Calls in line (inline.h): what is left of a call and of a return where the function's code stands in the call's
  * place; and what code knows of frames: functions, whose bounds and literals it needs, and local memory. */
-#include "build.h"
+#include "lowering.h"
 
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
@@ -100,7 +100,7 @@ void lw_call(struct lw *l, uint32_t k) {
   }
   ja_uniform_step(a, l->ins, a->blocks[l->block].kept, l->uni);
   ja_float_step(a, l->ins, a->blocks[l->block].kept, l->flt, l->raw);
-  lw_homes_step(l);
+  lw_saved_step(l);
 }
 void lw_return(struct lw *l, uint32_t k) {
   struct jx *j = &l->j;

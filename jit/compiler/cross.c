@@ -2,7 +2,7 @@
  * votes and ballots from the predicate's bits, shuffles as choices from all the chunks. Lanes that have to wait for
  * others, or are too few, are vm/exec/sync.c's, and so are the other warp operations. What eval_vote, eval_ballot and
  * eval_shfl do there is the meaning; this is its second writing, for speed. */
-#include "build.h"
+#include "lowering.h"
 
 enum shuffle { UP, DOWN, BUTTERFLY, INDEX }; /* as the modifier counts them */
 

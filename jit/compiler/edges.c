@@ -8,7 +8,7 @@
  * 2. A slot that pending lanes will read is written for the lanes that run alone, so one form fits all of them: edges
  *    convert it. */
 #include "apart.h"
-#include "build.h"
+#include "lowering.h"
 #include "graph.h"
 
 #include "vm/exec/exec.h"
@@ -80,7 +80,7 @@ static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uin
   lw_empty_masks(l, to, pending, open);
   if (t->whole && apart) copy(l, l->cm, l->em, false);
   lw_convert(l, to);
-  lw_settle(l, to);
+  lw_store_invariants(l, to);
   lw_go(l, jg_dominates(l->a, to, l->block) ? l->head[to] : lw_start(l, to));
 }
 /* The lanes of cm[] stand before block `to`, others where `pending` says: the first ones go on. Frees both sets. */

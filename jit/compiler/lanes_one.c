@@ -1,6 +1,6 @@
-/* Chunks of one lane, in scalar registers: what serial.c builds its loops of. Every value counts as one that all lanes
- * have, so it never has halves. Masks are 0 or 1. The compiler knows scalar arithmetic itself; what is not here (roots,
- * roundings, some conversions) keeps a loop from having such a form. */
+/* Chunks of one lane, in scalar registers: what scalar_loops.c builds its loops of. Every value counts as one that all
+ * lanes have, so it never has halves. Masks are 0 or 1. The compiler knows scalar arithmetic itself; what is not here
+ * (roots, roundings, some conversions) keeps a loop from having such a form. */
 #include "lanes.h"
 
 static jv value(struct jx *j, unsigned t, gcc_jit_rvalue *r) {

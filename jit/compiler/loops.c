@@ -1,7 +1,7 @@
 /* Operations on values as loops over the chunks, where slots live in memory: each operation is built once instead of
  * once for each chunk, and what it leaves for the next one of the run stays in registers. What is the same in all lanes
  * is computed before the loop. */
-#include "build.h"
+#include "lowering.h"
 
 #include "meaning.h"
 
@@ -67,7 +67,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
   uint32_t k = b->first + from, apart = 0;
   for (; k < b->end; k++) {
     const struct ja_ins *i = &a->ins[k];
-    if ((rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_wait(l, k, b, live)) break;
+    if ((rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_defer(l, k, b, live)) break;
     memcpy(after, uni, 8 * a->words);
     ja_uniform_step(a, i, b->kept, after);
     const enum results r = results_of(a, i, after);
@@ -116,7 +116,7 @@ static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t e
   uint64_t *set = lw_need(8 * a->words);
   memcpy(set, live + (size_t)end * a->words, 8 * a->words);
   for (uint32_t k = b->first + end; k < b->end; k++)
-    if (l->based[k].is || l->based[k].indexed) ja_add(set, l->based[k].slot);
+    if (l->based[k].steady || l->based[k].indexed) ja_add(set, l->based[k].slot);
   for (unsigned r = 0; r < rows->n; r++) ja_add(set, rows->row[r].slot);
   return set;
 }

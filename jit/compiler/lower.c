@@ -1,15 +1,15 @@
 /* The function's frame of code: blocks and what they are made of. From block to block: edges.c. What single
- * instructions do stands in slots.c, memory.c and meaning.c, how code is entered and left in tails.c.
+ * instructions do stands in slots.c, memory.c and meaning.c, how code is entered and left in exits.c.
  *
  * 1. cm[] are the lanes that run, em[] those of the whole split. In blocks that are `whole` they are equal (edges.c).
  * 2. At any point a slot is either uniform (one vector) or has a vector for each chunk, as the analysis says; edges
  *    convert. Slots that are not live hold anything.
- * 3. At an exit the instruction at its pc has not been executed (tails.c). */
+ * 3. At an exit the instruction at its pc has not been executed (exits.c). */
 #include "lower.h"
 
-#include "build.h"
+#include "lowering.h"
 #include "meaning.h"
-#include "stops.h"
+#include "breakpoints.h"
 
 #include "vm/exec/jitabi.h"
 
@@ -115,7 +115,7 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   uint64_t *still = lw_need(8 * a->words); /* live, but for what the frame has already */
-  const uint32_t number = lw_hand_over(l);
+  const uint32_t number = lw_spill_for_step(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
   gcc_jit_rvalue *mask = a->blocks[l->block].whole ? jx_rv(l->emask) : lw_pack(l, m);
@@ -131,11 +131,11 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   j->b = gone;
   const struct ja_block *b = &a->blocks[l->block];
   memcpy(still, live, 8 * a->words);
-  for (unsigned k = 1; k <= l->nwaiting; k++) ja_del(still, ja_slot(a, MX_R64, mx_w_operand(l->ins[-(int)k].w, 0)));
+  for (unsigned k = 1; k <= l->ndeferred; k++) ja_del(still, ja_slot(a, MX_R64, mx_w_operand(l->ins[-(int)k].w, 0)));
   lw_leave(l, kind, pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, still, l->uni);
   free(still);
   j->b = on;
-  lw_take_over(l);
+  lw_reload_after_step(l);
 }
 void lw_step(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
 /* A nap, or the end of the slice behind it. */
@@ -316,7 +316,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
   const struct ja_ins *i = &a->ins[k], *next = i + 1;
   const bool sum = i->op == MX_ADD_U64, product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 ||
                                                   i->op == MX_MUL_WIDE_U32 || i->op == MX_MUL_WIDE_S32;
-  if ((!sum && !product) || waiting == LW_WAITING || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end ||
+  if ((!sum && !product) || waiting == LW_DEFERRED || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end ||
       l->addend[k].wanted || next->keep)
     return false;
   const uint32_t slot = ja_slot(a, MX_R64, mx_w_operand(i->w, 0));
@@ -328,25 +328,26 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
   }
   if (next->op == MX_ADD_U64)
     return (names(next, 1, slot, a) || names(next, 2, slot, a)) && can_wait(l, k + 1, waiting + 1, b, live);
-  if (!l->based[k + 1].indexed && !l->based[k + 1].is) return false;
+  if (!l->based[k + 1].indexed && !l->based[k + 1].steady) return false;
   const unsigned load = ja_access[next->op].kind == JA_LOAD;
   for (unsigned e = 2; !load && e < next->o->nopnds; e++)
     if (names(next, e, slot, a)) return false;
   return names(next, load ? ja_access[next->op].n : 0, slot, a);
 }
-bool lw_can_wait(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live) {
+bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live) {
   return can_wait(l, k, 0, b, live);
 }
 static void wait(struct lw *l) {
-  if (!l->nwaiting++) memcpy(l->wait_uni, l->uni, 8 * l->a->words), memcpy(l->wait_raw, l->raw, 8 * l->a->words);
+  if (!l->ndeferred++)
+    memcpy(l->deferred_uni, l->uni, 8 * l->a->words), memcpy(l->deferred_raw, l->raw, 8 * l->a->words);
 }
 
 /* The current instruction's results: their places have them where the interpreter's body left them there, on every way.
  */
 static void note_homed(struct lw *l) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(l->a, l->ins, s);
-  lw_homes_step(l);
-  for (uint32_t k = 0; k < n && l->always; k++) ja_add(l->homed, s[k]);
+  lw_saved_step(l);
+  for (uint32_t k = 0; k < n && l->always; k++) ja_add(l->saved, s[k]);
   l->always = false;
 }
 
@@ -360,7 +361,7 @@ static void begin_instruction(struct lw *l, const struct ja_block *b, uint32_t k
   lw_hold_guard(l);
   if (!l->ins->keep) return;
   gcc_jit_block *stop = lw_new_block(l, "stop"), *on = lw_new_block(l, "pass");
-  lw_split(l, lw_rare(l, js_leaves(l)), stop, on);
+  lw_split(l, lw_rare(l, bp_leaves(l)), stop, on);
   j->b = stop;
   lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
   j->b = on;
@@ -379,11 +380,11 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   l->moving =
       l->addend[l->ins - a->ins].moves &&
       !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
-  if (can_wait(l, b->first + k, l->nwaiting, b, live) && !lw_result_uniform(l, 0)) wait(l);
+  if (can_wait(l, b->first + k, l->ndeferred, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
     if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : lw_compute(l))) l->always = true, lw_step(l);
-    l->nwaiting = 0;
+    l->ndeferred = 0;
   }
   note_homed(l);
   l->moving = false;
@@ -394,14 +395,14 @@ void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t
   begin_instruction(l, b, k, live);
   build_ordinary(l, b, k, live);
 }
-/* A run of accesses (rows.c), as guessed and otherwise. */
+/* A run of accesses (shared_runs.c), as guessed and otherwise. */
 static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run, uint64_t *live) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const size_t bytes = 8 * a->words;
   uint64_t *before = lw_need(4 * bytes);
   memcpy(before, l->uni, bytes), memcpy(before + a->words, l->flt, bytes), memcpy(before + 2 * a->words, l->raw, bytes);
-  memcpy(before + 3 * a->words, l->homed, bytes);
+  memcpy(before + 3 * a->words, l->saved, bytes);
   gcc_jit_block *version[LW_VERSIONS] = {lw_new_block(l, "otherwise"), run->guesses ? lw_new_block(l, "guessed") : NULL,
                                          run->tile ? lw_new_block(l, "tile") : NULL};
   gcc_jit_block *behind = lw_new_block(l, "behind");
@@ -426,7 +427,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     l->version = v;
     memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes),
         memcpy(l->raw, before + 2 * a->words, bytes);
-    memcpy(l->homed, before + 3 * a->words, bytes);
+    memcpy(l->saved, before + 3 * a->words, bytes);
     for (uint32_t k = run->first; k < run->end; k++) lw_instruction(l, b, k - b->first, live);
     lw_go(l, behind);
     memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has found out its own */
@@ -453,7 +454,7 @@ static void build_block(struct lw *l, uint32_t number) {
   memcpy(l->uni, b->uni_in, 8 * a->words);
   memcpy(l->flt, b->float_in, 8 * a->words);
   memcpy(l->raw, b->raw_in, 8 * a->words);
-  memcpy(l->homed, l->homed_in + (size_t)number * a->words, 8 * a->words);
+  memcpy(l->saved, l->saved_in + (size_t)number * a->words, 8 * a->words);
   if (b->meets) { /* with others, of whom the machine knows, or these go first */
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
     gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(until), j->t_u32));
@@ -514,7 +515,7 @@ static void build_block(struct lw *l, uint32_t number) {
       ja_uniform_step(a, l->ins, b->kept, l->uni_after);
       ended = true;
       if (!sync_step(l, k)) break;
-      lw_homes_step(l);
+      lw_saved_step(l);
       memcpy(l->uni, l->uni_after, 8 * a->words);
       memcpy(l->raw, l->raw_after, 8 * a->words);
       lw_edge(l, b->succ[0], false);
@@ -616,19 +617,19 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->home = named(l, j->t_pu8, "home");
   l->which = named(l, j->t_u32, "which");
   l->barrier = named(l, j->t_u32, "barrier");
-  lw_tails_begin(l);
+  lw_exits_begin(l);
   l->v = lw_need(sizeof *l->v * (a->nslots + 1));
   l->u = lw_need(sizeof *l->u * (a->nslots + 1));
   l->head = lw_need(sizeof *l->head * (a->nblocks + 1));
   l->entry = lw_need(sizeof *l->entry * (a->nblocks + 1));
-  l->serial = lw_need(sizeof *l->serial * (a->nblocks + 1));
+  l->scalar_loops = lw_need(sizeof *l->scalar_loops * (a->nblocks + 1));
   l->pending = lw_need(sizeof *l->pending * (a->nblocks + 1)),
   l->expected = lw_need(sizeof *l->expected * (a->nblocks + 1));
   l->uni = lw_need(8 * a->words);
   l->uni_after = lw_need(8 * a->words);
   l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
   l->written = lw_need(8 * a->words);
-  l->wait_uni = lw_need(8 * a->words), l->wait_raw = lw_need(8 * a->words);
+  l->deferred_uni = lw_need(8 * a->words), l->deferred_raw = lw_need(8 * a->words);
   l->shapes = lw_need(sizeof *l->shapes * (a->nslots + 1));
   l->pieces = lw_need(sizeof *l->pieces * (a->nslots + 1));
   l->fixed = lw_need(sizeof *l->fixed * (a->nins + 1));
@@ -636,12 +637,12 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->addend = lw_need(sizeof *l->addend * (a->nins + 1));
   l->asked_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->runs = lw_need(sizeof *l->runs * (a->nblocks + 1));
-  l->in_row = lw_need(a->nins + 1);
-  l->homed = lw_need(8 * a->words), l->homed_in = lw_need(8 * (size_t)a->words * a->nblocks);
+  l->run_member = lw_need(a->nins + 1);
+  l->saved = lw_need(8 * a->words), l->saved_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->steadies = lw_need(a->nblocks + 1);
   lw_runs_find(l);
   lw_shapes_find(l);
-  lw_homes_find(l);
+  lw_saved_find(l);
   l->fn_of = lw_need(sizeof *l->fn_of * a->nframes);
   l->lits = lw_need(sizeof *l->lits * (a->nins * 6 + 1));
   uint32_t s[JA_MAX_TOUCH];
@@ -671,19 +672,19 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
     if (a->blocks[b].entry) l->entry[b] = gcc_jit_function_new_block(j->fn, name);
   }
   l->dispatch = gcc_jit_function_new_block(j->fn, "dispatch");
-  lw_serial_find(l);
+  lw_scalar_loops_find(l);
   gcc_jit_block *refuse = gcc_jit_function_new_block(j->fn, "refuse");
   gcc_jit_block_end_with_return(refuse, NULL, jx_int(j, j->t_u32, MX_JIT_REFUSED));
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (reached[b]) {
-      if (l->serial[b]) lw_serial_build(l, b);
+      if (l->scalar_loops[b]) lw_scalar_loop_build(l, b);
       build_block(l, b);
     }
   lw_build_entries(l);
-  lw_build_warps(l);
+  lw_build_warp_chain(l);
   lw_build_exits(l);
   build_prologue(l, refuse);
   lw_export_table(l, number);
-  if (a->stops) js_export(l, number);
+  if (a->stops) bp_export(l, number);
   return gcc_jit_context_get_first_error(c) == NULL;
 }

@@ -5,7 +5,7 @@
  * chunks each of which has one address or lanes one element apart, found out outside of the loop (shapes.c). In all
  * other cases, and where bounds are missed, the interpreter's body does the whole instruction, and the cache learns.
  * What vm/exec/lanes/memory.c does is the meaning; this is its second writing, for speed. */
-#include "build.h"
+#include "lowering.h"
 
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
@@ -157,16 +157,16 @@ static bool stores_all(const struct lw *l, const struct access *ac) {
   return is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector;
 }
 
-void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
-                   gcc_jit_rvalue *lanes, unsigned type) {
+void lw_gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+               gcc_jit_rvalue *lanes, unsigned type) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++) v.r[h] = j->isa->gather(j, wide, h, base, index, scale, lanes);
   put_element(l, 0, c, type, v);
 }
-void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
-                    gcc_jit_rvalue *lanes, unsigned type) {
+void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+                gcc_jit_rvalue *lanes, unsigned type) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
   jv v = source(l, in, c, type);
@@ -181,18 +181,18 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
                    lw_operand_uniform(l, ac->at); /* lane's store, most likely; and a scatter is slow with none, too */
   for (unsigned c = 0; c < l->nc; c++) {
     if (ac->load) {
-      lw_load_apart(l, p, index[c], scale, c, lanes[c], ac->type);
+      lw_gather(l, p, index[c], scale, c, lanes[c], ac->type);
       continue;
     }
     gcc_jit_block *act = one ? lw_new_block(l, "act") : NULL, *next = one ? lw_new_block(l, "next") : NULL;
     if (one) lw_split(l, j->isa->mask_any(j, lanes[c]), act, next), j->b = act;
-    lw_store_apart(l, ac->value, p, index[c], scale, c, lanes[c], ac->type);
+    lw_scatter(l, ac->value, p, index[c], scale, c, lanes[c], ac->type);
     if (one) lw_go(l, next), j->b = next;
   }
 }
 
-unsigned lw_row_kind(const struct lw_base *base, unsigned bytes) {
-  const uint64_t scale = base->before * base->behind, stride = bytes % scale ? 0 : bytes / scale;
+unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
+  const uint64_t scale = base->pre_scale * base->post_scale, stride = bytes % scale ? 0 : bytes / scale;
   return stride == 1   ? MX_JIT_ROWS1
          : stride == 2 ? MX_JIT_ROWS2
          : stride == 4 ? MX_JIT_ROWS4
@@ -205,10 +205,10 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
   const struct lw_base *base = lw_base(l);
   const struct lw_shape *sh = &l->shapes[base->slot];
   const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
-  const uint64_t scale = base->before * base->behind;
-  const unsigned bit = lw_row_kind(base, ac->bytes);
+  const uint64_t scale = base->pre_scale * base->post_scale;
+  const unsigned bit = lw_shape_bit(base, ac->bytes);
   const bool apart =
-      !long_slot && !is_narrow(ac) && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->before == 1;
+      !long_slot && !is_narrow(ac) && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->pre_scale == 1;
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
   for (int form = 0; form < 2; form++) {
@@ -249,13 +249,13 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
     if (base->add[n].ins == JA_NONE) continue;
     gcc_jit_rvalue *v = jx_rv(l->addend[base->add[n].ins].value);
     off = PLUS(off, TIMES(v, base->add[n].factor));
-    if (!base->widens || base->add[n].wide) continue;
-    v = TIMES(v, base->add[n].factor / base->behind);
+    if (!base->sign_extends || base->add[n].wide) continue;
+    v = TIMES(v, base->add[n].factor / base->post_scale);
     early = early ? PLUS(early, v) : v;
   }
   off = jx_keep(j, off);
-  if (base->widens) { /* numbers that are the same with a sign and without, and have not wrapped */
-    gcc_jit_rvalue *least = TIMES(jx_rv(sh->min), base->before), *most = TIMES(jx_rv(sh->max), base->before);
+  if (base->sign_extends) { /* numbers that are the same with a sign and without, and have not wrapped */
+    gcc_jit_rvalue *least = TIMES(jx_rv(sh->min), base->pre_scale), *most = TIMES(jx_rv(sh->max), base->pre_scale);
     if (early) early = jx_keep(j, early), least = PLUS(least, early), most = PLUS(most, early);
     bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, least, lw_u64(l, INT32_MAX)));
     bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, INT32_MAX)));
@@ -263,7 +263,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_GT, jx_rv(sh->max),
                              lw_u64(l, base->slot < l->a->f->npred + l->a->f->n32 ? INT32_MAX : UINT64_MAX)));
-  const uint64_t scale = base->before * base->behind;
+  const uint64_t scale = base->pre_scale * base->post_scale;
   gcc_jit_rvalue *width = jx_keep(j, TIMES(u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)), scale));
   gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, PLUS(TIMES(jx_rv(sh->min), scale), off), p->lo);
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, width, p->limit));
@@ -314,7 +314,7 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   if (known_row) {
     gcc_jit_block *ask = lw_new_block(l, "ask");
     gcc_jit_rvalue *not =
-        gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, lw_in_rows(l));
+        gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, lw_tid_consecutive(l));
     lw_split(l, lw_rare(l, not ), ask, known_row);
     j->b = ask;
   }
@@ -345,7 +345,7 @@ static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, 
 }
 /* n vectors as they lie in memory, n elements of each lane behind one another, become one of each element. Those of
  * quads take two steps: at first elements 2 * (t % 2) and the next, of half t / 2 of the lanes. */
-static void apart(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
+static void deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
   const unsigned w = l->j.w, half = w / 2;
   unsigned from[JX_MOST_LANES];
   gcc_jit_rvalue *step[4];
@@ -360,7 +360,7 @@ static void apart(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
 }
 /* The other way: vector number t of what memory gets. Of quads in two steps, pairs at first, it would be fewer
  * operations, but take scan 7 % longer. */
-static gcc_jit_rvalue *together(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t) {
+static gcc_jit_rvalue *interleave(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t) {
   struct jx *j = &l->j;
   unsigned from[JX_MOST_LANES], upper = 0;
   gcc_jit_rvalue *bits[JX_MOST_LANES], *half[2];
@@ -397,10 +397,10 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
     for (unsigned e = 0; e < ac->n; e++)
       v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false))
                       : jx_keep(j, source(l, ac->value + e, c, MX_T_u32).r[0]);
-    if (ac->load) apart(l, v, ac->n);
+    if (ac->load) deinterleave(l, v, ac->n);
     for (unsigned e = 0; e < ac->n; e++)
       if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
-      else j->isa->write(j, false, 0, lw_vector(l, q, at + j->bytes * e, false), together(l, v, ac->n, e), lanes[c]);
+      else j->isa->write(j, false, 0, lw_vector(l, q, at + j->bytes * e, false), interleave(l, v, ac->n, e), lanes[c]);
   }
 }
 
@@ -431,7 +431,7 @@ static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *
 
 /* By how much numbers of lanes in a row differ; 0: they are in no row, most likely. */
 static unsigned row_step(const struct lw_base *base, unsigned bytes) {
-  return bytes % base->behind || base->loaded ? 0 : (unsigned)(bytes / base->behind);
+  return bytes % base->post_scale || base->index_loaded ? 0 : (unsigned)(bytes / base->post_scale);
 }
 /* A 32-bit number, widened or the address itself: lanes one element apart in one piece, if all of a warp's lanes would
  * be within bounds; others are checked one by one and gathered. */
@@ -439,7 +439,7 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
                      gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  const unsigned scale = (unsigned)base->behind, step = row_step(base, ac->bytes), more = l->a->image->lanes - 1;
+  const unsigned scale = (unsigned)base->post_scale, step = row_step(base, ac->bytes), more = l->a->image->lanes - 1;
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE)
       off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off,
@@ -744,7 +744,7 @@ bool lw_memory(struct lw *l) {
     return true;
   }
   gcc_jit_block *end = lw_new_block(l, "done");
-  if (!uniform && lw_base(l) && lw_base(l)->sure) {
+  if (!uniform && lw_base(l) && lw_base(l)->bounds_checked) {
     const struct access access = {load, guarded, ac.type, 1, at, value, bytes, NULL, end};
     gcc_jit_rvalue *lanes[LW_CHUNKS];
     for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);

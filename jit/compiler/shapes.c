@@ -4,7 +4,7 @@
  * a shape has it computed wherever it is written, for the lanes that run there; an access uses it where these include
  * all of its own: where from no place at which other lanes may stand meanwhile control gets to the access without
  * another write. */
-#include "build.h"
+#include "lowering.h"
 
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
@@ -139,7 +139,7 @@ static bool constant(const struct ja *a, const struct ja_ins *i, unsigned o, uin
 struct step {
   unsigned from, plus;
   uint64_t factor;
-  bool widens;
+  bool sign_extends;
 };
 static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *s) {
   const struct ja_ins *i = &a->ins[k];
@@ -154,7 +154,7 @@ static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *
     return s->from = 1, constant(a, i, 2, &s->factor) && s->factor < 16 && (s->factor = 1ull << s->factor);
   const bool sum = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32;
   if (!sum && i->op != MX_MUL_WIDE_U32 && i->op != MX_MUL_WIDE_S32) return false;
-  s->widens = true;
+  s->sign_extends = true;
   s->from = constant(a, i, 2, &s->factor) ? 1 : 2;
   if (s->from == 2 && !constant(a, i, 1, &s->factor)) return false;
   if (!s->factor || s->factor >= 1u << 16) return false;
@@ -166,7 +166,7 @@ static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *
 static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
   const struct ja *a = l->a;
   const struct ja_block *bl = &a->blocks[b];
-  *base = (struct lw_base){.slot = at, .before = 1, .behind = 1};
+  *base = (struct lw_base){.slot = at, .pre_scale = 1, .post_scale = 1};
   const uint32_t use = k;
   for (;;) {
     uint32_t def = k;
@@ -177,20 +177,20 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
     if (from == JA_NONE) return false;
     base->add[base->n].ins = t.plus ? def : JA_NONE;
     base->add[base->n].operand = t.plus;
-    base->add[base->n].factor = base->before * base->behind; /* of what this step adds */
-    base->add[base->n++].wide = !base->widens;
-    if (base->widens) base->before *= t.factor;
-    else base->behind *= t.factor;
-    if (t.widens && base->widens) return false;
-    base->widens |= t.widens;
+    base->add[base->n].factor = base->pre_scale * base->post_scale; /* of what this step adds */
+    base->add[base->n++].wide = !base->sign_extends;
+    if (base->sign_extends) base->pre_scale *= t.factor;
+    else base->post_scale *= t.factor;
+    if (t.sign_extends && base->sign_extends) return false;
+    base->sign_extends |= t.sign_extends;
     base->slot = from;
     k = def;
   }
-  if (base->before * base->behind > 1u << 20) return false;
+  if (base->pre_scale * base->post_scale > 1u << 20) return false;
   for (uint32_t n = bl->first; n < use; n++) /* at the access it is still what it was */
     if (writes(a, n, base->slot)) return false;
   if (ja_has(bl->uni_in, base->slot) || ja_has(bl->raw_in, base->slot)) return false;
-  return base->is = steady_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
+  return base->steady = steady_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
 }
 
 /* Whether the slot's value comes from memory, by its last write in the block: hardly ever numbers in a row. */
@@ -200,10 +200,10 @@ static bool loaded(const struct ja *a, uint32_t k, uint32_t slot) {
 /* The address of instruction k in block b is slot `at` there: of 32 bits, or a sum with a widened slot of 32 bits. */
 static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
   const struct ja *a = l->a;
-  *base = (struct lw_base){.slot = at, .before = 1, .behind = 1};
+  *base = (struct lw_base){.slot = at, .pre_scale = 1, .post_scale = 1};
   const uint32_t use = k;
-  if (at < a->f->npred + a->f->n32) return base->loaded = loaded(a, use, at), base->indexed = true;
-  while (!base->widens) {
+  if (at < a->f->npred + a->f->n32) return base->index_loaded = loaded(a, use, at), base->indexed = true;
+  while (!base->sign_extends) {
     uint32_t def = k;
     struct step t;
     if (!lw_last_write(a, &def, base->slot) || base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
@@ -211,18 +211,19 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
     if (from == JA_NONE) return false;
     base->add[base->n].ins = t.plus ? def : JA_NONE;
     base->add[base->n].operand = t.plus;
-    base->add[base->n].factor = base->behind;
+    base->add[base->n].factor = base->post_scale;
     base->add[base->n++].wide = true;
-    base->behind *= t.factor;
-    base->widens = t.widens;
+    base->post_scale *= t.factor;
+    base->sign_extends = t.sign_extends;
     base->slot = from;
     k = def;
   }
   if (lw_uniform_at(a, b, k, slot_of(a, &a->ins[k], 1) == base->slot ? 1 : 2)) return false;
   for (uint32_t n = k; n < use; n++) /* at the access it is still what it was */
     if (writes(a, n, base->slot)) return false;
-  base->loaded = loaded(a, use, base->slot);
-  return base->indexed = base->behind == 1 || base->behind == 2 || base->behind == 4 || base->behind == 8;
+  base->index_loaded = loaded(a, use, base->slot);
+  return base->indexed =
+             base->post_scale == 1 || base->post_scale == 2 || base->post_scale == 4 || base->post_scale == 8;
 }
 
 /* Which slots' shapes are asked for later: a shape takes a call, and slots serve many values. */
@@ -235,7 +236,7 @@ static bool step_asked(struct lw *l, uint32_t k, uint64_t *asked) {
     wanted |= ja_has(asked, s[m]);
     if (!l->addend[k].moves) ja_del(asked, s[m]);
   }
-  if (l->based[k].is) ja_add(asked, l->based[k].slot);
+  if (l->based[k].steady) ja_add(asked, l->based[k].slot);
   return wanted;
 }
 static void find_asked(struct lw *l) {
@@ -268,18 +269,19 @@ void lw_shapes_find(struct lw *l) {
       const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
-      if (l->in_row[k] || (ac.kind != JA_LOAD && ac.kind != JA_STORE) ||
+      if (l->run_member[k] || (ac.kind != JA_LOAD && ac.kind != JA_STORE) ||
           (ac.n == 1 ? bits > 64 : bits != 32 || ac.n > 4))
         continue;
       const uint32_t at = slot_of(a, i, ac.kind == JA_LOAD ? ac.n : 0);
       if (at == JA_NONE) continue;
       const bool steady = ac.n == 1 && find_base(l, b, k, at, base);
       if (!steady && !find_index(l, b, k, at, base)) continue;
-      const uint64_t scale = base->before * base->behind;
-      base->sure = steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED && !base->widens &&
-                   base->slot < a->f->npred + a->f->n32 && (scale == 1 || scale == 2 || scale == 4 || scale == 8);
+      const uint64_t scale = base->pre_scale * base->post_scale;
+      base->bounds_checked = steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED && !base->sign_extends &&
+                             base->slot < a->f->npred + a->f->n32 &&
+                             (scale == 1 || scale == 2 || scale == 4 || scale == 8);
       for (unsigned n = 0; n < base->n; n++) /* addends that are known where the block begins */
-        base->sure &=
+        base->bounds_checked &=
             base->add[n].ins == JA_NONE || slot_of(a, &a->ins[base->add[n].ins], base->add[n].operand) == JA_NONE;
       for (unsigned n = 0; n < base->n; n++)
         if (base->add[n].ins != JA_NONE && !l->addend[base->add[n].ins].value)
@@ -301,11 +303,11 @@ void lw_shapes_find(struct lw *l) {
 }
 const struct lw_base *lw_base(struct lw *l) {
   const struct lw_base *b = &l->based[l->ins - l->a->ins];
-  return b->is || b->indexed ? b : NULL;
+  return b->steady || b->indexed ? b : NULL;
 }
 
 static bool same_sum(const struct ja *a, const struct lw_base *x, const struct lw_base *y) {
-  if (x->slot != y->slot || x->n != y->n || x->behind != y->behind) return false;
+  if (x->slot != y->slot || x->n != y->n || x->post_scale != y->post_scale) return false;
   for (unsigned n = 0; n < x->n; n++) {
     if (x->add[n].ins == JA_NONE || y->add[n].ins == JA_NONE) {
       if (x->add[n].ins != y->add[n].ins) return false;
@@ -385,14 +387,14 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
   }
   for (uint32_t k = b->first; k < b->end; k++) {
     const struct lw_base *base = &l->based[k];
-    if (!base->is || !base->sure) continue;
+    if (!base->steady || !base->bounds_checked) continue;
     bool first = true;
     for (uint32_t m = b->first; m < k && first; m++)
-      first = !(l->based[m].is && l->based[m].sure && same_sum(a, base, &l->based[m]));
+      first = !(l->based[m].steady && l->based[m].bounds_checked && same_sum(a, base, &l->based[m]));
     if (!first) continue;
     struct span all = {.least = INT64_MAX, .most = INT64_MIN};
     for (uint32_t m = k; m < b->end; m++)
-      if (l->based[m].is && l->based[m].sure && same_sum(a, base, &l->based[m]))
+      if (l->based[m].steady && l->based[m].bounds_checked && same_sum(a, base, &l->based[m]))
         take_in(&all, (int64_t)offset_of(l, &a->ins[m]), jx_bitsof(ja_access[a->ins[m].op].type) / 8);
     if (all.odd || all.far) return jx_int(j, j->t_bool, 1);
     if (!bytes) {
@@ -412,9 +414,11 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     sum = jx_keep(j, sum); /* below 2^32 each: no sum here wraps */
     OR_IF(GT, jx_rv(sh->max), U64(FAR));
     OR_IF(GT, jx_rv(sh->min), jx_rv(sh->max)); /* some lanes' numbers, moved by the same step, have wrapped */
-    OR_IF(GT, OP(PLUS, OP(PLUS, OP(MULT, jx_rv(sh->max), U64(base->behind)), sum), U64((uint64_t)all.most)), bytes);
-    if (all.least < 0) OR_IF(LT, OP(PLUS, OP(MULT, jx_rv(sh->min), U64(base->behind)), sum), U64((uint64_t)-all.least));
-    OR_IF(NE, OP(BITWISE_AND, OP(BITWISE_OR, OP(MULT, jx_rv(sh->low), U64(base->behind)), sum), U64(all.low)), U64(0));
+    OR_IF(GT, OP(PLUS, OP(PLUS, OP(MULT, jx_rv(sh->max), U64(base->post_scale)), sum), U64((uint64_t)all.most)), bytes);
+    if (all.least < 0)
+      OR_IF(LT, OP(PLUS, OP(MULT, jx_rv(sh->min), U64(base->post_scale)), sum), U64((uint64_t)-all.least));
+    OR_IF(NE, OP(BITWISE_AND, OP(BITWISE_OR, OP(MULT, jx_rv(sh->low), U64(base->post_scale)), sum), U64(all.low)),
+          U64(0));
   }
 #undef U64
 #undef OP

@@ -1,5 +1,5 @@
 /* Operands and slots: where values come from and go to, in locals, in the frame, in the literal pool. */
-#include "build.h"
+#include "lowering.h"
 
 #include "vm/exec/exec.h"
 

@@ -1,7 +1,7 @@
 /* By how much numbers differ from lane to lane, where that is certain: sums of what all lanes have in common and of
- * multiples of %tid.x. Whether %tid.x itself is one more from lane to lane is known when code is entered: lw_in_rows().
- * (What rows.c finds out is a guess, and asked.) */
-#include "build.h"
+ * multiples of %tid.x. Whether %tid.x itself is one more from lane to lane is known when code is entered:
+ * lw_tid_consecutive(). (What shared_runs.c finds out is a guess, and asked.) */
+#include "lowering.h"
 
 #include "vm/exec/exec.h"
 
@@ -71,17 +71,18 @@ bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by) {
   return of_slot(l->a, l->ins->block, (uint32_t)(l->ins - l->a->ins), slot, MOST, by);
 }
 
-gcc_jit_rvalue *lw_in_rows(struct lw *l) {
+gcc_jit_rvalue *lw_tid_consecutive(struct lw *l) {
   struct jx *j = &l->j;
-  if (l->in_rows) return jx_rv(l->in_rows);
+  if (l->tid_consecutive) return jx_rv(l->tid_consecutive);
   gcc_jit_block *here = j->b;
   j->b = l->prologue;
-  l->in_rows = jx_local(j, j->t_bool);
+  l->tid_consecutive = jx_local(j, j->t_bool);
   gcc_jit_rvalue *all = lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(lw_field(l, l->x, MX_AT(exec, mask), j->t_u64)),
                                    lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
   gcc_jit_rvalue *rows = lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->x, MX_AT(exec, tid_rows), j->t_u32)),
                                     jx_int(j, j->t_u32, 0));
-  jx_set(j, l->in_rows, gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, all, rows));
+  jx_set(j, l->tid_consecutive,
+         gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, all, rows));
   j->b = here;
-  return jx_rv(l->in_rows);
+  return jx_rv(l->tid_consecutive);
 }

@@ -43,7 +43,7 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs, char **why) {
     char live[48];
     snprintf(live, sizeof live, "mx_jit_live_F%u", f);
     if (!run || !t) continue;
-    const struct mx_jit_way_in *entries = (const void *)(t + 1);
+    const struct mx_jit_entry *entries = (const void *)(t + 1);
     const struct mx_jit_site *sites = (const void *)(entries + t->nentries);
     const struct mx_jit_place *places = (const void *)(sites + t->nsites);
     const struct mx_jit_hidden *hidden = (const void *)(places + t->nplaces);

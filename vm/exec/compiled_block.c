@@ -52,7 +52,7 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_warp *warp = &b->warps[w];
     if (!warp->live || !warp->resume) continue;
-    const struct mx_jit_way_in *at = &code->entries[warp->resume];
+    const struct mx_jit_entry *at = &code->entries[warp->resume];
     x->base[0] = warp->splits[0].frame->slots;
     x->mask = warp->splits[0].mask;
     mx__jit_home_to_frame(x, code, at->first, at->n, mx__jit_keep(warp->splits[0].frame), NULL);

@@ -154,7 +154,7 @@ struct mx_bounds {
   uint16_t kind; /* enum mx_space, not generic */
   uint16_t writable;
   uint32_t lanes_off; /* of a loop's first load: how often compiled code does not run it lane by lane
-                         (jit/compiler/serial.c) */
+                         (jit/compiler/scalar_loops.c) */
   uint64_t last;      /* where the interpreter's last access in a row began */
   /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not
    * read or write */

@@ -37,7 +37,7 @@ static inline uint32_t mx__jit_slot_number(const struct mx_jit_place *p) {
   return p->slot & ((1u << MX_JIT_LEVEL) - 1);
 }
 static inline uint32_t mx__jit_slot_level(const struct mx_jit_place *p) { return p->slot >> MX_JIT_LEVEL & 15; }
-struct mx_jit_way_in {
+struct mx_jit_entry {
   uint32_t pc, first, n;
 }; /* its places */
 /* `steps` instructions have been executed since the counter was kept last, and have moved the clock by `ticks`. mask:
@@ -136,7 +136,7 @@ static inline unsigned char *mx__jit_keep(struct mx_frame *f) { return f->slots 
 struct mx_jit_code {
   mx_jit_fn run;
   const struct mx_jit_table *table;
-  const struct mx_jit_way_in *entries;
+  const struct mx_jit_entry *entries;
   const struct mx_jit_site *sites;
   const struct mx_jit_place *places;
   const struct mx_jit_hidden *hidden;
@@ -212,7 +212,7 @@ struct mx_jit_code {
 #define MX_JIT_SIZES(X) \
   X(insn) \
   X(bounds) \
-  X(jit_way_in) X(jit_site) X(jit_place) X(jit_hidden) X(jit_step) X(jit_frame) X(pfunc) X(jit_table) X(jit_shape)
+  X(jit_entry) X(jit_site) X(jit_place) X(jit_hidden) X(jit_step) X(jit_frame) X(pfunc) X(jit_table) X(jit_shape)
 enum {
 #define X(struct_, field_) MX_AT_##struct_##_##field_ = offsetof(struct mx_##struct_, field_),
   MX_JIT_FIELDS(X)

@@ -5,7 +5,7 @@
  * broadcast of a chunk, or a choice among two chunks of memory. Otherwise all of them are gathered, bounds being
  * checked once for the lanes that run; where one of these is outside, the interpreter takes over there. A wrong guess
  * costs time, never anything else. */
-#include "build.h"
+#include "lowering.h"
 
 #include "vm/exec/exec.h"
 #include "vm/exec/launch.h"
@@ -167,10 +167,10 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
       continue;
     const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
     const bool load = ja_access[i->op].kind == JA_LOAD, near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose;
-    const enum lw_row_kind kind = stride == 0 && load          ? LW_SAME
-                                  : stride == (int32_t)n.bytes ? LW_IN_ROWS
-                                  : near                       ? LW_NEAR
-                                                               : LW_APART;
+    const enum lw_run_pattern kind = stride == 0 && load          ? LW_SAME
+                                     : stride == (int32_t)n.bytes ? LW_IN_ROWS
+                                     : near                       ? LW_NEAR
+                                                                  : LW_SCATTERED;
     struct lw_row *row = row_of(run, &n);
     if (run->n && lw_written_between(a, &a->ins[run->first], i, n.slot)) continue;
     if (!row) {
@@ -184,11 +184,11 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
                              .kind = kind,
                              .least = INT64_MAX,
                              .most = INT64_MIN};
-    } else if (row->kind != kind) row->kind = LW_APART;
+    } else if (row->kind != kind) row->kind = LW_SCATTERED;
     const int64_t off = offset_of(a, i);
     if (off < row->least) row->least = off;
     if (off + n.bytes > row->most) row->most = off + n.bytes;
-    l->in_row[k] = (unsigned char)(row - run->row + 1);
+    l->run_member[k] = (unsigned char)(row - run->row + 1);
     run->end = k + 1;
   }
 }
@@ -201,9 +201,9 @@ void lw_runs_find(struct lw *l) {
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct lw_run *run = &l->runs[b];
     unsigned same = 0, rows = 0; /* accesses of the kind */
-    for (unsigned g = 0; g < run->n; g++) run->guesses |= run->row[g].kind != LW_APART;
+    for (unsigned g = 0; g < run->n; g++) run->guesses |= run->row[g].kind != LW_SCATTERED;
     for (uint32_t k = run->first; k < run->end; k++) {
-      const struct lw_row *row = l->in_row[k] ? &run->row[l->in_row[k] - 1] : NULL;
+      const struct lw_row *row = l->run_member[k] ? &run->row[l->run_member[k] - 1] : NULL;
       if (row && row->bytes == 4 && ja_access[a->ins[k].op].kind == JA_LOAD)
         same += row->kind == LW_SAME, rows += row->kind == LW_IN_ROWS;
     }
@@ -268,7 +268,7 @@ gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
       if (row->least < 0) low = OP(PLUS, v, jv_k(j, MX_T_u32, (uint64_t)row->least).r[0]);
       COLLECT(out,
               OP(BITWISE_OR, low, OP(MINUS, limit, v))); /* negative ones, and not multiples of the elements' size */
-      if (row->kind == LW_APART) continue;
+      if (row->kind == LW_SCATTERED) continue;
       gcc_jit_rvalue *first = j->isa->first_everywhere(j, false, v);
       if (row->kind == LW_NEAR) {
         gcc_jit_rvalue *behind = jx_keep(j, OP(MINUS, v, first));
@@ -337,13 +337,13 @@ static void load_near(struct lw *l, const struct lw_row *row, unsigned c, uint64
 }
 bool lw_run_access(struct lw *l) {
   struct jx *j = &l->j;
-  const unsigned number = l->in_row[l->ins - l->a->ins];
+  const unsigned number = l->run_member[l->ins - l->a->ins];
   if (!number) return false;
   const struct lw_row *row = &l->run->row[number - 1];
   const unsigned type = ja_access[l->ins->op].type;
   const bool load = ja_access[l->ins->op].kind == JA_LOAD, wide = row->bytes == 8;
   const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
-  const bool apart = l->version == LW_OTHERWISE || row->kind == LW_APART || (row->kind == LW_NEAR && !load);
+  const bool apart = l->version == LW_OTHERWISE || row->kind == LW_SCATTERED || (row->kind == LW_NEAR && !load);
   gcc_jit_rvalue *row_of_all = l->version == LW_TILE && load && row->kind == LW_IN_ROWS && !wide
                                    ? j->isa->load(j, false, lw_vector(l, row->place[0], off, false))
                                    : NULL;
@@ -354,8 +354,8 @@ bool lw_run_access(struct lw *l) {
     else if (!apart && load && row->kind == LW_NEAR) load_near(l, row, c, off);
     else if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->place[c], off), NULL, type, row->kind == LW_SAME);
     else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->place[c], off), lanes, type);
-    else if (load) lw_load_apart(l, base, row->number[c], 1, c, lanes, type);
-    else lw_store_apart(l, 2, base, row->number[c], 1, c, lanes, type);
+    else if (load) lw_gather(l, base, row->number[c], 1, c, lanes, type);
+    else lw_scatter(l, 2, base, row->number[c], 1, c, lanes, type);
   }
   return true;
 }

@@ -1,9 +1,9 @@
-/* Ways into compiled code and out of it. Values come from and go to places in state->home, one for each slot, as the
- * vectors that they are; which slots are live at an entry or exit and in which form stands in tables (vm/exec/jitabi.h)
- * that vm/exec/transfer.c reads. A kernel has hundreds of exits, which hardly ever run, and at first they were most of
- * what the compiler had to do: so an exit is a number and a jump, and what two exits or two entries have in common is
- * moved in one place: exits go on there, entries come from there. */
-#include "build.h"
+/* Entries of compiled code and exits from it. Values come from and go to places in state->home, one for each slot, as
+ * the vectors that they are; which slots are live at an entry or exit and in which form stands in tables
+ * (vm/exec/jitabi.h) that vm/exec/transfer.c reads. A kernel has hundreds of exits, which hardly ever run, and at first
+ * they were most of what the compiler had to do: so an exit is a number and a jump, and what two exits or two entries
+ * have in common is moved in one place: exits go on there, entries come from there. */
+#include "lowering.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,27 +20,27 @@ static uint32_t running(const struct ja *a) { return 2 * a->nslots + 2 * (a->nbl
 static uint32_t shape_of(const struct ja *a, uint32_t slot) { return running(a) + 1 + slot; }
 static uint32_t item_words(const struct ja *a) { return shape_of(a, a->nslots) / 64 + 1; }
 
-struct lw_tails {
+struct lw_exits {
   uint32_t *at;       /* places: two for each slot, then by mask; 0: none yet */
   uint32_t end, line; /* of all places; of a begun line of small masks, its end */
   uint32_t *shape;    /* by slot */
   uint32_t loop_mask; /* of lanes that run, where a loop over the chunks takes it */
-  struct tail {
+  struct exit_code {
     gcc_jit_block *block;
     uint64_t *items, *forms;
     uint32_t of_block;
-  } * tails; /* forms: items, and what else lives there */
-  struct mx_jit_way_in *entries;
+  } * shared; /* by exits of one block that store the same; forms: items, and what else is live there */
+  struct mx_jit_entry *entries;
   struct mx_jit_site *sites;
   struct mx_jit_place *places;
   struct mx_jit_hidden *hidden;
   struct mx_jit_step *steps;
-  uint32_t ntails, nentries, nsites, nplaces, nhidden, nsteps;
+  uint32_t nshared, nentries, nsites, nplaces, nhidden, nsteps;
   gcc_jit_lvalue *site; /* the one at which code is left */
 };
 
-void lw_tails_begin(struct lw *l) {
-  struct lw_tails *t = l->tails = lw_need(sizeof *t);
+void lw_exits_begin(struct lw *l) {
+  struct lw_exits *t = l->exits = lw_need(sizeof *t);
   const struct ja *a = l->a;
   t->at = lw_need(sizeof *t->at * (running(a) + 1));
   t->shape = lw_need(sizeof *t->shape * (a->nslots + 1));
@@ -59,7 +59,7 @@ static void *more(void *p, uint32_t n, size_t size) {
 
 /* ---- places -------------------------------------------------------------------------------------------------*/
 static uint32_t mask_place(struct lw *l, uint32_t *at) {
-  struct lw_tails *t = l->tails;
+  struct lw_exits *t = l->exits;
   const uint32_t bytes = l->j.isa->mask_is_vector ? 4 * l->a->image->lanes : 8;
   if (*at) return *at;
   if (bytes >= 64) *at = t->end, t->end += (bytes + 63) / 64 * 64;
@@ -72,7 +72,7 @@ static uint32_t mask_place(struct lw *l, uint32_t *at) {
 }
 /* Where slots live at home, one value for all lanes has a place of its own: both forms may be needed at once. */
 static uint32_t slot_place(struct lw *l, uint32_t s, bool one) {
-  struct lw_tails *t = l->tails;
+  struct lw_exits *t = l->exits;
   const unsigned cls = lw_class(l->a, s);
   uint32_t *at = &t->at[2 * s + (one && l->at_home)];
   if (cls == MX_PRED) return mask_place(l, at);
@@ -98,10 +98,10 @@ gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, un
                   cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64));
 }
 gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk) {
-  return lw_field(l, home, mask_place(l, &l->tails->loop_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
+  return lw_field(l, home, mask_place(l, &l->exits->loop_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
 }
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected, unsigned c) {
-  uint32_t *at = &l->tails->at[mask_of(l->a, block, expected)];
+  uint32_t *at = &l->exits->at[mask_of(l->a, block, expected)];
   return home_field(l, mask_place(l, at) + c * l->j.mask_bytes, l->j.t_mask);
 }
 /* Between a variable and its place. */
@@ -122,7 +122,7 @@ static void move_slot(struct lw *l, bool in, uint32_t s, bool one) {
     for (unsigned k = 0; k < (cls == MX_R64 ? 2 * l->nc : l->nc); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
 }
 static void move_shape(struct lw *l, bool in, uint32_t s) {
-  struct lw_tails *t = l->tails;
+  struct lw_exits *t = l->exits;
   const struct lw_shape *sh = &l->shapes[s];
   if (!t->shape[s]) t->shape[s] = t->end, t->end += 64;
   gcc_jit_lvalue *const of[4] = {sh->min, sh->max, sh->low, sh->kind};
@@ -130,7 +130,7 @@ static void move_shape(struct lw *l, bool in, uint32_t s) {
 }
 /* A slot of frame `frame`, or of one that it was called from. */
 static void add_place(struct lw *l, uint32_t frame, uint32_t s, bool one, bool raw, bool shaped) {
-  struct lw_tails *t = l->tails;
+  struct lw_exits *t = l->exits;
   const unsigned cls = lw_class(l->a, s);
   const struct ja_frame *f = &l->a->frames[frame];
   while (ja_number(l->a, s) < f->first[cls]) f = &l->a->frames[f->parent];
@@ -144,7 +144,7 @@ static void add_place(struct lw *l, uint32_t frame, uint32_t s, bool one, bool r
 /* ---- exits ----------------------------------------------------------------------------------------------------*/
 static void hide(struct lw *l, uint32_t block, bool expected, uint64_t *items) {
   const struct ja *a = l->a;
-  struct lw_tails *t = l->tails;
+  struct lw_exits *t = l->exits;
   const uint32_t item = mask_of(a, block, expected);
   const struct ja_origin *o = block < a->nblocks ? &a->origin[a->blocks[block].pc] : NULL;
   const bool returned = o && o->kind == JA_RETURNS && !o->counts;
@@ -160,7 +160,7 @@ static void hide(struct lw *l, uint32_t block, bool expected, uint64_t *items) {
 static void add_hidden(struct lw *l, uint32_t frame, struct mx_jit_site *site, uint64_t *items) {
   const struct ja *a = l->a;
   const struct ja_block *b = &a->blocks[l->block];
-  struct lw_tails *t = l->tails;
+  struct lw_exits *t = l->exits;
   site->first_hidden = t->nhidden;
   for (uint32_t k = 0; k <= a->nblocks; k++) {
     if (k < a->nblocks && !ja_encloses(a, ja_frame_of(a, k), frame)) continue;
@@ -179,18 +179,18 @@ static bool agree(const uint64_t *x, const uint64_t *y, uint32_t words) {
     if ((x[w] & ones & y[w] >> 1) | (y[w] & ones & x[w] >> 1)) return false;
   return true;
 }
-/* A tail of this block, for what lives in it, or a new one. It may store more than a site needs: what is in its place
- * already. */
-static struct tail *tail_for(struct lw *l, const uint64_t *items, const uint64_t *forms) {
-  struct lw_tails *t = l->tails;
+/* The shared exit code of this block for what is live in it, or new code. It may store more than a site needs: values
+ * that are in their places already. */
+static struct exit_code *exit_code_for(struct lw *l, const uint64_t *items, const uint64_t *forms) {
+  struct lw_exits *t = l->exits;
   const uint32_t words = item_words(l->a);
-  for (uint32_t k = t->ntails; k-- && t->tails[k].of_block == l->block;)
-    if (agree(t->tails[k].forms, forms, (2 * l->a->nslots + 63) / 64)) {
-      for (uint32_t w = 0; w < words; w++) t->tails[k].items[w] |= items[w], t->tails[k].forms[w] |= forms[w];
-      return &t->tails[k];
+  for (uint32_t k = t->nshared; k-- && t->shared[k].of_block == l->block;)
+    if (agree(t->shared[k].forms, forms, (2 * l->a->nslots + 63) / 64)) {
+      for (uint32_t w = 0; w < words; w++) t->shared[k].items[w] |= items[w], t->shared[k].forms[w] |= forms[w];
+      return &t->shared[k];
     }
-  struct tail *new = APPEND(t->tails, t->ntails);
-  *new = (struct tail){.block = lw_new_block(l, "exit"), .items = lw_need(16 * words), .of_block = l->block};
+  struct exit_code *new = APPEND(t->shared, t->nshared);
+  *new = (struct exit_code){.block = lw_new_block(l, "exit"), .items = lw_need(16 * words), .of_block = l->block};
   new->forms = new->items + words;
   memcpy(new->items, items, 8 * words), memcpy(new->forms, forms, 8 * words);
   return new;
@@ -198,7 +198,7 @@ static struct tail *tail_for(struct lw *l, const uint64_t *items, const uint64_t
 void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
               const uint64_t *uni) {
   const struct ja *a = l->a;
-  struct lw_tails *t = l->tails;
+  struct lw_exits *t = l->exits;
   uint64_t *items = lw_need(16 * item_words(a)), *forms = items + item_words(a);
   const struct ja_origin *o = &a->origin[pc];
   if (o->kind == JA_RETURNS && !o->counts) kind = MX_JIT_RETURN;
@@ -211,7 +211,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(live, s) || !ja_has(l->written, s)) continue;
     if (!l->at_home) ja_add(forms, 2 * s + !ja_has(uni, s));
-    if (!l->at_home && !ja_has(l->homed, s)) ja_add(items, 2 * s + !ja_has(uni, s));
+    if (!l->at_home && !ja_has(l->saved, s)) ja_add(items, 2 * s + !ja_has(uni, s));
     add_place(l, o->frame, s, ja_has(uni, s), ja_has(l->raw, s), false);
   }
   site.n = t->nplaces - site.first;
@@ -223,7 +223,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   }
   add_hidden(l, o->frame, &site, items);
   jx_set(&l->j, t->site, jx_int(&l->j, l->j.t_u32, MX_JIT_SITE + t->nsites));
-  lw_go(l, tail_for(l, items, forms)->block);
+  lw_go(l, exit_code_for(l, items, forms)->block);
   *APPEND(t->sites, t->nsites) = site;
   free(items);
 }
@@ -237,14 +237,14 @@ static void move_item(struct lw *l, bool in, uint32_t k) {
     const uint32_t block = (k - 2 * a->nslots) / 2;
     gcc_jit_lvalue *const *v = k == running(a) ? l->cm : k & 1 ? lw_expected(l, block) : lw_pending(l, block);
     for (unsigned c = 0; c < l->nc; c++)
-      move(l, in, v[c], mask_place(l, &l->tails->at[k]) + c * j->mask_bytes, j->t_mask);
+      move(l, in, v[c], mask_place(l, &l->exits->at[k]) + c * j->mask_bytes, j->t_mask);
   }
 }
 
-/* ---- what ways have in common -----------------------------------------------------------------------------------*/
-/* Ways are leaves of trees; an inner node moves what all ways below it do. */
+/* ---- what entries or exits have in common ---------------------------------------------------------------------*/
+/* They are the leaves of binary trees; an inner node moves what all leaves below it move. */
 #define WORTH 4 /* vectors in common: less than that is not worth a node */
-struct way {
+struct transfer {
   uint64_t *items;
   bool often;
   uint32_t parent, first, left, right;
@@ -256,7 +256,7 @@ static uint32_t vectors(const struct lw *l, uint32_t item) {
   if (item >= 2 * a->nslots) return l->nc;
   return !(item & 1) ? 1 : lw_class(a, item / 2) == MX_R64 ? 2 * l->nc : l->nc;
 }
-static uint32_t in_common(const struct lw *l, const struct way *x, const struct way *y) {
+static uint32_t in_common(const struct lw *l, const struct transfer *x, const struct transfer *y) {
   uint32_t n = 0;
   for (uint32_t w = 0; w < item_words(l->a); w++)
     for (uint64_t both = x->items[w] & y->items[w]; both; both &= both - 1)
@@ -265,7 +265,7 @@ static uint32_t in_common(const struct lw *l, const struct way *x, const struct 
 }
 /* Finds inner nodes above `n` leaves, of which neighbours have most in common; returned: how many nodes there are then.
  */
-static uint32_t share(struct lw *l, struct way *all, uint32_t n) {
+static uint32_t share(struct lw *l, struct transfer *all, uint32_t n) {
   uint32_t *root = lw_need(sizeof *root * (n + 1)), *gain = lw_need(sizeof *gain * (n + 1)), roots = 0;
   for (uint32_t k = 0; k < n; k++) {
     all[k].parent = JA_NONE, all[k].first = k;
@@ -277,13 +277,13 @@ static uint32_t share(struct lw *l, struct way *all, uint32_t n) {
     for (uint32_t k = 0; k + 1 < roots; k++)
       if (gain[k] > gain[best]) best = k;
     if (roots < 2 || gain[best] < WORTH) break;
-    struct way *x = &all[root[best]], *y = &all[root[best + 1]];
-    all[n] = (struct way){.items = lw_need(8 * item_words(l->a)),
-                          .parent = JA_NONE,
-                          .first = x->first,
-                          .left = root[best],
-                          .right = root[best + 1],
-                          .block = lw_new_block(l, "common")};
+    struct transfer *x = &all[root[best]], *y = &all[root[best + 1]];
+    all[n] = (struct transfer){.items = lw_need(8 * item_words(l->a)),
+                               .parent = JA_NONE,
+                               .first = x->first,
+                               .left = root[best],
+                               .right = root[best + 1],
+                               .block = lw_new_block(l, "common")};
     for (uint32_t w = 0; w < item_words(l->a); w++) all[n].items[w] = x->items[w] & y->items[w];
     x->parent = y->parent = n;
     root[best] = n++;
@@ -295,18 +295,18 @@ static uint32_t share(struct lw *l, struct way *all, uint32_t n) {
   free(root), free(gain);
   return n;
 }
-static void move_own(struct lw *l, bool in, const struct way *all, const struct way *w) {
+static void move_own(struct lw *l, bool in, const struct transfer *all, const struct transfer *w) {
   for (uint32_t k = 0; k < 64 * item_words(l->a); k++)
     if (ja_has(w->items, k) && (w->parent == JA_NONE || !ja_has(all[w->parent].items, k))) move_item(l, in, k);
 }
 
 void lw_build_exits(struct lw *l) {
-  struct lw_tails *t = l->tails;
+  struct lw_exits *t = l->exits;
   struct jx *j = &l->j;
-  if (!t->ntails) return;
-  struct way *all = lw_need(2 * sizeof *all * t->ntails);
-  for (uint32_t k = 0; k < t->ntails; k++) all[k].items = t->tails[k].items, all[k].block = t->tails[k].block;
-  const uint32_t n = share(l, all, t->ntails);
+  if (!t->nshared) return;
+  struct transfer *all = lw_need(2 * sizeof *all * t->nshared);
+  for (uint32_t k = 0; k < t->nshared; k++) all[k].items = t->shared[k].items, all[k].block = t->shared[k].block;
+  const uint32_t n = share(l, all, t->nshared);
   gcc_jit_block *last = lw_new_block(l, "left");
   for (uint32_t k = 0; k < n; k++) {
     j->b = all[k].block;
@@ -326,16 +326,16 @@ static void move_for(struct lw *l, bool in, uint32_t s, uint32_t number) {
   move_slot(l, in, s, one);
   if (!one && lw_shape_asked(l, s, number)) move_shape(l, in, s);
 }
-void lw_settle(struct lw *l, uint32_t to) {
+void lw_store_invariants(struct lw *l, uint32_t to) {
   for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(l->a->blocks[to].live_in, s) && lw_settles(l, s, to)) move_for(l, false, s, to);
+    if (ja_has(l->a->blocks[to].live_in, s) && lw_must_store(l, s, to)) move_for(l, false, s, to);
 }
 /* An entry's table, and what it loads. */
 static uint64_t *describe(struct lw *l, uint32_t number) {
-  struct lw_tails *t = l->tails;
+  struct lw_exits *t = l->exits;
   const struct ja_block *b = &l->a->blocks[number];
   uint64_t *items = lw_need(8 * item_words(l->a));
-  struct mx_jit_way_in e = {.pc = l->a->origin[b->pc].pc, .first = t->nplaces};
+  struct mx_jit_entry e = {.pc = l->a->origin[b->pc].pc, .first = t->nplaces};
   for (uint32_t s = 0; s < l->a->nslots; s++) {
     if (!ja_has(b->flow_in, s)) continue;
     const bool one = ja_has(b->uni_in, s), shaped = !one && lw_shape_asked(l, s, number);
@@ -355,19 +355,19 @@ void lw_build_entries(struct lw *l) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   uint32_t *block = lw_need(sizeof *block * (a->nblocks + 1)), leaves = 0;
-  struct way *all = lw_need(2 * sizeof *all * (a->nblocks + 1));
+  struct transfer *all = lw_need(2 * sizeof *all * (a->nblocks + 1));
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (l->entry[b]) {
-      all[leaves] = (struct way){.items = describe(l, b), .often = behind_barrier(a, b), .block = l->entry[b]};
+      all[leaves] = (struct transfer){.items = describe(l, b), .often = behind_barrier(a, b), .block = l->entry[b]};
       block[leaves++] = b;
     }
   const uint32_t n = share(l, all, leaves);
   for (uint32_t k = 0; k < n; k++) {
-    const struct way *w = &all[k];
+    const struct transfer *w = &all[k];
     j->b = w->block;
     move_own(l, true, all, w);
     if (k < leaves) {
-      const struct way *root = w;
+      const struct transfer *root = w;
       while (root->parent != JA_NONE) root = &all[root->parent];
       l->entry[block[k]] = root->block; /* where it begins */
       lw_empty_masks(l, block[k], NULL, NULL);
@@ -383,11 +383,11 @@ void lw_build_entries(struct lw *l) {
 }
 
 /* ---- instructions that the interpreter's bodies do --------------------------------------------------------------*/
-uint32_t lw_hand_over(struct lw *l) {
+uint32_t lw_spill_for_step(struct lw *l) {
   const struct ja *a = l->a;
-  struct lw_tails *t = l->tails;
-  const struct ja_ins *from = l->ins - l->nwaiting;
-  const uint64_t *uni = l->nwaiting ? l->wait_uni : l->uni, *raw = l->nwaiting ? l->wait_raw : l->raw;
+  struct lw_exits *t = l->exits;
+  const struct ja_ins *from = l->ins - l->ndeferred;
+  const uint64_t *uni = l->ndeferred ? l->deferred_uni : l->uni, *raw = l->ndeferred ? l->deferred_raw : l->raw;
   uint64_t *in = lw_need(16 * a->words), *made = in + a->words;
   uint32_t s[JA_MAX_TOUCH], n;
   for (const struct ja_ins *i = from; i <= l->ins; i++) {
@@ -406,9 +406,9 @@ uint32_t lw_hand_over(struct lw *l) {
       .from = a->origin[from->pc].pc, .pc = a->origin[l->ins->pc].pc, .first = t->nplaces, .frame = frame};
   for (uint32_t k = 0; k < a->nslots; k++) {
     if (!ja_has(in, k)) continue;
-    if (!ja_has(l->homed, k)) move_slot(l, false, k, ja_has(uni, k));
+    if (!ja_has(l->saved, k)) move_slot(l, false, k, ja_has(uni, k));
     add_place(l, frame, k, ja_has(uni, k), ja_has(raw, k), false);
-    if (l->always) ja_add(l->homed, k);
+    if (l->always) ja_add(l->saved, k);
   }
   step.nin = t->nplaces - step.first;
   n = ja_defs(a, l->ins, s);
@@ -418,7 +418,7 @@ uint32_t lw_hand_over(struct lw *l) {
   free(in);
   return t->nsteps - 1;
 }
-void lw_take_over(struct lw *l) {
+void lw_reload_after_step(struct lw *l) {
   uint32_t s[JA_MAX_TOUCH];
   const uint32_t n = ja_defs(l->a, l->ins, s);
   for (uint32_t k = 0; k < n; k++) {
@@ -432,13 +432,13 @@ void lw_park(struct lw *l, uint32_t number) {
   uint32_t resume = 0;
   for (uint32_t b = 0; b < number; b++) resume += l->entry[b] != NULL;
   for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(l->a->blocks[number].flow_in, s) && !lw_homed(l, s, number)) move_for(l, false, s, number);
+    if (ja_has(l->a->blocks[number].flow_in, s) && !lw_saved(l, s, number)) move_for(l, false, s, number);
   lw_warp_waits(l, resume);
 }
 
 /* ---- tables -----------------------------------------------------------------------------------------------------*/
 void lw_export_table(struct lw *l, uint32_t number) {
-  const struct lw_tails *t = l->tails;
+  const struct lw_exits *t = l->exits;
   struct jx *j = &l->j;
   struct mx_jit_frame *frames = lw_need(l->a->nframes * sizeof *frames);
   for (uint32_t k = 0; k < l->a->nframes; k++) {
@@ -447,7 +447,7 @@ void lw_export_table(struct lw *l, uint32_t number) {
   }
   const struct mx_jit_table head = {.home_bytes = (t->end + 63) / 64 * 64,
                                     .clean = t->entries[0].n != 0,
-                                    .waits = l->waits != NULL,
+                                    .waits = l->at_barrier != NULL,
                                     .chunk = j->w,
                                     .vector_masks = j->isa->mask_is_vector,
                                     .nframes = l->a->nframes,

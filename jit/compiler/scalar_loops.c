@@ -4,17 +4,17 @@
  * chosen: where the loop begins, at run time.
  *
  * 1. A lane's turn ends where it leaves the loop, or where the slice would end. Then its slots go to its place in the
- * chunks' homes, and when all lanes have had theirs, everything is as if the warp had run as many rounds as the longest
- * turn: instructions and rounds are counted from that. Lanes that are still in the loop go on in the vector form, to
- * the slice's end.
- * 2. Whatever is amiss (an access outside of its cached bounds) leaves no trace: the vector form runs all of it, from
+ * chunks' places in state->home, and when all lanes have had theirs, everything is as if the warp had run as many
+ * rounds as the longest turn: instructions and rounds are counted from that. Lanes that are still in the loop go on in
+ * the vector form, to the slice's end.
+ * 2. Whatever is bailout (an access outside of its cached bounds) leaves no trace: the vector form runs all of it, from
  * the start.
  * 3. What steers the loop may not come from memory: else each lane would wait for its loads, and for branches guessed
  *    wrongly, where the vector form has as many under way as there are lanes.
  * 4. Costs are estimated, in quarters of a cycle; where the sum over the turns turns out to be more than what the
- * rounds would have cost, or something was amiss, the next few times are the vector form's. */
+ * rounds would have cost, or something was bailout, the next few times are the vector form's. */
 #include "apart.h"
-#include "build.h"
+#include "lowering.h"
 #include "meaning.h"
 
 #include "vm/exec/launch.h"
@@ -51,7 +51,7 @@ struct load {
   gcc_jit_rvalue *lo, *limit,
       *host; /* bounds, and where device address 0 is; in_place: number 0, and limit is the greatest number */
 };
-struct lw_serial {
+struct lw_scalar_loop {
   gcc_jit_block *start;
   struct lw one;         /* the function's state for code of one lane: slots are scalars */
   uint32_t head, behind; /* the loop's header; where its lanes go when they leave it */
@@ -67,13 +67,13 @@ struct lw_serial {
   gcc_jit_lvalue **begin;   /* by slot: what lanes begin with, if it is one value; bits of a predicate */
   gcc_jit_lvalue **end;     /* by slot of moved: its value in lanes that are still in the loop */
   gcc_jit_lvalue *todo, *rest, *lane, *rounds, *left, *turn, *longest, *sum;
-  gcc_jit_block *vector, *amiss, *body, *put;
+  gcc_jit_block *vector, *bailout, *body, *put;
 };
 
 /* ---- which loops ------------------------------------------------------------------------------------------------*/
 /* The loop's blocks, each of which goes on to the next one or leaves for one place, where the lanes that have left
  * meet. */
-static bool find_chain(const struct ja *a, const struct ja_loop *loop, struct lw_serial *p) {
+static bool find_chain(const struct ja *a, const struct ja_loop *loop, struct lw_scalar_loop *p) {
   uint32_t b = p->head = loop->head, size = 0, parts = 0, ways_back = 0;
   p->behind = JA_NONE;
   for (uint32_t k = 0; k < a->nblocks; k++) size += ja_has(loop->body, k);
@@ -139,7 +139,7 @@ static bool has_operands(const struct ja *a, const struct ja_ins *i) {
   }
   return true;
 }
-static bool add_load(struct lw_serial *p, uint32_t b, const struct ja_ins *i) {
+static bool add_load(struct lw_scalar_loop *p, uint32_t b, const struct ja_ins *i) {
   const struct ja_access ac = ja_access[i->op];
   const unsigned space = mx_w_mod(*i->w) >> 2, weak = !(mx_w_mod(*i->w) & 3);
   if (ac.kind != JA_LOAD || !weak || ac.n > 4 || ac.type == MX_T_b128 || space == MX_LOCAL || space == MX_PARAM ||
@@ -148,7 +148,7 @@ static bool add_load(struct lw_serial *p, uint32_t b, const struct ja_ins *i) {
   p->load[p->nloads++] = (struct load){.ins = i, .block = b, .at = ac.n, .bytes = jx_bitsof(ac.type) / 8 * ac.n};
   return true;
 }
-static bool has_instructions(struct lw *l, struct lw_serial *p) {
+static bool has_instructions(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   unsigned n = 0;
   bool good = true;
@@ -168,7 +168,7 @@ static bool has_instructions(struct lw *l, struct lw_serial *p) {
 
 /* Whether neither branches nor, from round to round, addresses depend on what is read. `loaded`: by load, whether its
  * address does. */
-static bool steers_itself(const struct ja *a, const struct lw_serial *p, bool *through) {
+static bool steers_itself(const struct ja *a, const struct lw_scalar_loop *p, bool *through) {
   uint64_t *sets = lw_need(8 * 3 * (size_t)a->words), *carried = sets, *now = sets + a->words, *old = now + a->words;
   uint32_t s[JA_MAX_TOUCH];
   bool good = true;
@@ -203,7 +203,7 @@ static bool steers_itself(const struct ja *a, const struct lw_serial *p, bool *t
 
 static unsigned gathered(const struct lw *l, const struct load *ld) {
   const struct lw_base *base = &l->based[ld->ins - l->a->ins];
-  if (base->is && (base->before != 1 || base->slot >= l->a->f->npred + l->a->f->n32)) return BY_BODY;
+  if (base->steady && (base->pre_scale != 1 || base->slot >= l->a->f->npred + l->a->f->n32)) return BY_BODY;
   return GATHERED * l->a->image->lanes * (ld->bytes > 4 ? 2u : 1u);
 }
 /* What a load costs the warp where nothing is found out at run time; *steady: then its slot's shape says whether it is
@@ -214,16 +214,16 @@ static unsigned load_cost(const struct lw *l, const struct load *ld, bool throug
   const struct ja_access ac = ja_access[ld->ins->op];
   const struct lw_base *base = &l->based[k];
   const unsigned lanes = a->image->lanes;
-  *steady = base->is && !l->in_row[k];
+  *steady = base->steady && !l->run_member[k];
   if (lw_uniform_at(a, ld->block, k, ld->at)) return WARP_OP;
-  if (jx_bitsof(ac.type) < 32 || (ac.n > 1 && !base->is && !base->indexed)) return BY_BODY;
-  if (l->in_row[k] && l->runs[ld->block].row[l->in_row[k] - 1].kind == LW_APART) return gathered(l, ld);
-  if (*steady || l->in_row[k]) return IN_ROWS * lanes;
+  if (jx_bitsof(ac.type) < 32 || (ac.n > 1 && !base->steady && !base->indexed)) return BY_BODY;
+  if (l->run_member[k] && l->runs[ld->block].row[l->run_member[k] - 1].kind == LW_SCATTERED) return gathered(l, ld);
+  if (*steady || l->run_member[k]) return IN_ROWS * lanes;
   if (through) return base->indexed ? gathered(l, ld) : BY_BODY;
   return UNKNOWN * lanes;
 }
 /* Whether it is cheaper with half of the lanes running, if all that may be apart is. */
-static bool is_worth_it(struct lw *l, struct lw_serial *p, const bool *through) {
+static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *through) {
   const struct ja *a = l->a;
   unsigned most = 0;
   bool any = false, steady;
@@ -235,7 +235,7 @@ static bool is_worth_it(struct lw *l, struct lw_serial *p, const bool *through) 
     const unsigned cost = load_cost(l, &p->load[k], through[k], &steady);
     any |= through[k] || cost == BY_BODY;
     const struct lw_base *base = &l->based[p->load[k].ins - a->ins];
-    p->cost += cost, p->lane_cost += base->is || base->indexed ? LANE_LOAD : LANE_ANYWHERE;
+    p->cost += cost, p->lane_cost += base->steady || base->indexed ? LANE_LOAD : LANE_ANYWHERE;
     if (steady) most += gathered(l, &p->load[k]);
   }
   return any && 2 * (p->cost + most) > p->lane_cost * a->image->lanes;
@@ -248,7 +248,7 @@ static void note_kinds(const struct ja *a, const struct ja_ins *i, uint64_t *flo
     if (t < MX_T_raw && f < MX_LIT) ja_add(jx_float(t) ? floats : numbers, ja_slot(a, mx__types[t].slot_class, f));
   }
 }
-static void find_slots(const struct ja *a, struct lw_serial *p) {
+static void find_slots(const struct ja *a, struct lw_scalar_loop *p) {
   const struct ja_block *h = &a->blocks[p->head], *end = &a->blocks[p->behind];
   uint64_t *sets = lw_need(8 * 6 * (size_t)a->words), *written = sets, *numbers = sets + 5 * a->words;
   uint32_t s[JA_MAX_TOUCH];
@@ -267,7 +267,7 @@ static void find_slots(const struct ja *a, struct lw_serial *p) {
   }
 }
 /* Slots for which more would have to be done. */
-static bool has_odd_slots(const struct lw *l, const struct lw_serial *p) {
+static bool has_odd_slots(const struct lw *l, const struct lw_scalar_loop *p) {
   const struct ja_block *end = &l->a->blocks[p->behind];
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(p->out, s) && ja_has(end->live_in, s) &&
@@ -276,21 +276,21 @@ static bool has_odd_slots(const struct lw *l, const struct lw_serial *p) {
   return false;
 }
 
-void lw_serial_find(struct lw *l) {
+void lw_scalar_loops_find(struct lw *l) {
   const struct ja *a = l->a;
   for (uint32_t g = 0; g < a->nloops; g++) {
-    struct lw_serial *p = lw_need(sizeof *p);
+    struct lw_scalar_loop *p = lw_need(sizeof *p);
     bool through[MOST_LOADS];
     if (l->head[a->loops[g].head] && find_chain(a, &a->loops[g], p) && has_instructions(l, p) &&
         steers_itself(a, p, through) && is_worth_it(l, p, through)) {
       find_slots(a, p);
-      if (!has_odd_slots(l, p)) l->serial[p->head] = p, p->start = lw_new_block(l, "lanes");
+      if (!has_odd_slots(l, p)) l->scalar_loops[p->head] = p, p->start = lw_new_block(l, "lanes");
     }
-    if (l->serial[a->loops[g].head] != p) free(p);
+    if (l->scalar_loops[a->loops[g].head] != p) free(p);
   }
 }
 gcc_jit_block *lw_start(const struct lw *l, uint32_t block) {
-  return l->serial[block] ? l->serial[block]->start : l->head[block];
+  return l->scalar_loops[block] ? l->scalar_loops[block]->start : l->head[block];
 }
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------*/
@@ -321,7 +321,7 @@ static gcc_jit_type *slot_type(struct lw *l, uint32_t s) {
   const unsigned cls = lw_class(l->a, s);
   return cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64);
 }
-static gcc_jit_lvalue *home_of_lane(struct lw *l, const struct lw_serial *p, uint32_t s) {
+static gcc_jit_lvalue *home_of_lane(struct lw *l, const struct lw_scalar_loop *p, uint32_t s) {
   struct jx *j = &l->j;
   const bool wide = lw_class(l->a, s) == MX_R64;
   gcc_jit_rvalue *place =
@@ -336,14 +336,14 @@ static void move(struct lw *l, bool in, uint32_t s) {
     jx_set(&l->j, in ? v : m, jx_rv(in ? m : v));
   }
 }
-static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_serial *p) {
+static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_scalar_loop *p) {
   return lw_field(l, jx_rv(l->bounds),
                   (uint64_t)p->load[0].ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, lanes_off), l->j.t_u32);
 }
 
 /* ---- loads ------------------------------------------------------------------------------------------------------*/
 /* One check for all loads through a number: the least limit is that of the first one. */
-static void share_limit(struct lw *l, struct lw_serial *p, struct load *ld) {
+static void share_limit(struct lw *l, struct lw_scalar_loop *p, struct load *ld) {
   struct jx *j = &l->j;
   const uint32_t slot = l->based[ld->ins - l->a->ins].slot;
   for (struct load *first = p->load; first < ld && !ld->checked; first++)
@@ -357,13 +357,13 @@ static void share_limit(struct lw *l, struct lw_serial *p, struct load *ld) {
     }
 }
 /* What is known of a load before the loop; returned: whether it is too little. */
-static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_serial *p, struct load *ld) {
+static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_scalar_loop *p, struct load *ld) {
   struct jx *j = &l->j;
   const struct ja *a = l->a;
   const struct lw_base *base = &l->based[ld->ins - a->ins];
   gcc_jit_rvalue *bad;
   l->ins = ld->ins;
-  if (mx_w_mod(*ld->ins->w) >> 2 == MX_SHARED) { /* often checked without being cached: see rows.c */
+  if (mx_w_mod(*ld->ins->w) >> 2 == MX_SHARED) { /* often checked without being cached: see shared_runs.c */
     gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
     gcc_jit_rvalue *size =
         jx_keep(j, cast(l, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
@@ -372,14 +372,14 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_serial *p, struct lo
     ld->limit = jx_keep(j, U64(MINUS, size, lw_u64(l, ld->bytes)));
     ld->host = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)));
   } else bad = lw_bounds(l, ld->bytes, false, &ld->lo, &ld->limit, &ld->host);
-  const uint64_t scale = base->behind;
-  ld->in_place = (base->is || base->indexed) && base->before == 1 && base->slot < a->f->npred + a->f->n32 &&
+  const uint64_t scale = base->post_scale;
+  ld->in_place = (base->steady || base->indexed) && base->pre_scale == 1 && base->slot < a->f->npred + a->f->n32 &&
                  (scale == 1 || scale == 2 || scale == 4 || scale == 8);
   for (unsigned k = 0; k < base->n && ld->in_place; k++) { /* addends: of 64 bits, and the same in all rounds */
     if (base->add[k].ins == JA_NONE) continue;
     const struct ja_ins *i = &a->ins[base->add[k].ins];
     const unsigned f = mx_w_operand(i->w, base->add[k].operand);
-    ld->in_place = base->widens && base->add[k].wide &&
+    ld->in_place = base->sign_extends && base->add[k].wide &&
                    (f >= MX_LIT || (!ja_has(p->out, ja_slot(a, MX_R64, f)) && ja_has(p->in, ja_slot(a, MX_R64, f))));
   }
   if (!ld->in_place) return bad;
@@ -404,19 +404,19 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_serial *p, struct lo
   return bad;
 }
 
-/* The address of the current lane's elements, which are within bounds; otherwise all of it is amiss. */
-static gcc_jit_rvalue *place_of(struct lw *l, const struct lw_serial *p, const struct load *ld) {
+/* The address of the current lane's elements, which are within bounds; otherwise all of it is bailout. */
+static gcc_jit_rvalue *place_of(struct lw *l, const struct lw_scalar_loop *p, const struct load *ld) {
   struct jx *j = &l->j;
   const struct lw_base *base = &l->based[ld->ins - l->a->ins];
   gcc_jit_rvalue *outside = NULL, *odd = NULL, *at;
   if (ld->in_place) {
     gcc_jit_rvalue *number = lw_get(l, base->slot, MX_T_u32, 0).r[0];
-    const uint64_t low = (ld->bytes - 1) / base->behind;
+    const uint64_t low = (ld->bytes - 1) / base->post_scale;
     if (!ld->checked) outside = IS(GT, number, ld->limit);
-    if (base->behind % ld->bytes)
+    if (base->post_scale % ld->bytes)
       odd = IS(NE, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, number, jx_int(j, j->t_u32, low)),
                jx_int(j, j->t_u32, 0));
-    at = U64(MULT, cast(l, number, j->t_u64), lw_u64(l, base->behind));
+    at = U64(MULT, cast(l, number, j->t_u64), lw_u64(l, base->post_scale));
   } else {
     gcc_jit_rvalue *variable;
     const uint64_t off = lw_offset(l, ld->at + 1, &variable);
@@ -429,12 +429,12 @@ static gcc_jit_rvalue *place_of(struct lw *l, const struct lw_serial *p, const s
   for (int k = 0; k < 2; k++) {
     if (!wrong[k]) continue;
     gcc_jit_block *right = lw_new_block(l, "right");
-    lw_split(l, never(l, wrong[k]), p->amiss, right);
+    lw_split(l, never(l, wrong[k]), p->bailout, right);
     j->b = right;
   }
   return jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, U64(PLUS, ld->host, at), j->t_pu8));
 }
-static void build_load(struct lw *l, const struct lw_serial *p, const struct load *ld) {
+static void build_load(struct lw *l, const struct lw_scalar_loop *p, const struct load *ld) {
   struct jx *j = &l->j;
   const struct ja_access ac = ja_access[ld->ins->op];
   const unsigned bits = jx_bitsof(ac.type);
@@ -465,13 +465,13 @@ static void build_load(struct lw *l, const struct lw_serial *p, const struct loa
 
 /* ---- a lane's turn ----------------------------------------------------------------------------------------------*/
 /* NaNs become canonical in slots of `set` where they have to be: behind the loop, and where its next round begins. */
-static void clean(struct lw *l, const struct lw_serial *p, const uint64_t *set, bool behind) {
+static void clean(struct lw *l, const struct lw_scalar_loop *p, const uint64_t *set, bool behind) {
   const struct ja_block *h = &l->a->blocks[p->head], *end = &l->a->blocks[p->behind];
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(set, s) && ja_has(l->raw, s) && !(ja_has(h->raw_in, s) && (!behind || ja_has(end->raw_in, s))))
       lw_set_one(l, s, lw_clean(l, s, lw_get(l, s, MX_T_u32, 0)).r[0]);
 }
-static void begin_turn(struct lw *l, struct lw_serial *p) {
+static void begin_turn(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   jx_set(j, p->lane, lw_lowest(l, jx_rv(p->todo)));
   for (uint32_t s = 0; s < l->a->nslots; s++) {
@@ -487,7 +487,7 @@ static void begin_turn(struct lw *l, struct lw_serial *p) {
   lw_go(l, p->body);
 }
 /* The turn ends, after block number n of the chain, or because no round is left (n < 0). */
-static void end_turn(struct lw *l, struct lw_serial *p, int n) {
+static void end_turn(struct lw *l, struct lw_scalar_loop *p, int n) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *done = U64(MULT, U64(MINUS, jx_rv(p->rounds), jx_rv(p->left)), lw_u64(l, p->nblocks));
   clean(l, p, p->out, n >= 0);
@@ -499,7 +499,7 @@ static void end_turn(struct lw *l, struct lw_serial *p, int n) {
   }
   lw_go(l, p->put);
 }
-static void put_back(struct lw *l, struct lw_serial *p, gcc_jit_block *next, gcc_jit_block *behind) {
+static void put_back(struct lw *l, struct lw_scalar_loop *p, gcc_jit_block *next, gcc_jit_block *behind) {
   struct jx *j = &l->j;
   for (uint32_t s = 0; s < l->a->nslots; s++) {
     if (!ja_has(p->out, s) || ja_has(p->moved, s)) continue;
@@ -522,7 +522,7 @@ static void put_back(struct lw *l, struct lw_serial *p, gcc_jit_block *next, gcc
   lw_split(l, IS(NE, jx_rv(p->todo), lw_u64(l, 0)), next, behind);
 }
 /* One block of a round, number n of the chain. */
-static void build_block(struct lw *l, struct lw_serial *p, unsigned n, const struct load **load) {
+static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, const struct load **load) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const struct ja_block *b = &a->blocks[p->block[n]];
@@ -548,7 +548,7 @@ static void build_block(struct lw *l, struct lw_serial *p, unsigned n, const str
   end_turn(l, p, (int)n);
   j->b = stay;
 }
-static void build_round(struct lw *l, struct lw_serial *p) {
+static void build_round(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   const struct load *load = p->load;
   j->b = p->body;
@@ -563,7 +563,7 @@ static void build_round(struct lw *l, struct lw_serial *p) {
 
 /* ---- before the loop, and behind it -----------------------------------------------------------------------------*/
 /* What lanes begin with goes to where each finds its own. */
-static void bring_slots(struct lw *l, struct lw_serial *p) {
+static void bring_slots(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   for (uint32_t s = 0; s < a->nslots; s++) {
@@ -571,7 +571,7 @@ static void bring_slots(struct lw *l, struct lw_serial *p) {
     const bool here = ja_has(p->in, s), one = here && ja_has(a->blocks[p->head].uni_in, s);
     if (one) continue; /* bring_uniform() */
     if (lw_class(a, s) != MX_PRED) {
-      if (here && !ja_has(l->homed, s)) move(l, false, s);
+      if (here && !ja_has(l->saved, s)) move(l, false, s);
       continue;
     }
     gcc_jit_rvalue *m[LW_CHUNKS];
@@ -580,7 +580,7 @@ static void bring_slots(struct lw *l, struct lw_serial *p) {
     jx_set(j, p->begin[s], here ? lw_pack(l, m) : lw_u64(l, 0));
   }
 }
-static void bring_uniform(struct lw *l, struct lw_serial *p) {
+static void bring_uniform(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct lw *one = &p->one;
   for (uint32_t s = 0; s < a->nslots; s++) {
@@ -596,7 +596,7 @@ static void bring_uniform(struct lw *l, struct lw_serial *p) {
   }
 }
 /* All lanes have had their turn. */
-static void take_back(struct lw *l, struct lw_serial *p) {
+static void take_back(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   for (uint32_t s = 0; s < a->nslots; s++) {
@@ -606,7 +606,7 @@ static void take_back(struct lw *l, struct lw_serial *p) {
       for (unsigned c = 0; c < l->nc; c++) jx_set(j, lw_var(l, s, c), j->isa->mask_of(j, jx_rv(p->begin[s]), j->w * c));
   }
 }
-static void count(struct lw *l, const struct lw_serial *p) {
+static void count(struct lw *l, const struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   gcc_jit_rvalue *back = NULL;
@@ -626,7 +626,7 @@ static void count(struct lw *l, const struct lw_serial *p) {
   jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, back, j->t_int)));
 }
 /* Whether the rounds would have cost less than the turns have. */
-static void judge(struct lw *l, const struct lw_serial *p) {
+static void judge(struct lw *l, const struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *cost = lw_u64(l, p->cost);
   bool steady;
@@ -635,7 +635,7 @@ static void judge(struct lw *l, const struct lw_serial *p) {
     if (!steady) continue;
     const struct lw_base *base = &l->based[p->load[k].ins - l->a->ins];
     gcc_jit_rvalue *rows = U64(BITWISE_AND, jx_rv(l->shapes[base->slot].kind),
-                               lw_u64(l, MX_JIT_SAME | lw_row_kind(base, p->load[k].bytes)));
+                               lw_u64(l, MX_JIT_SAME | lw_shape_bit(base, p->load[k].bytes)));
     cost =
         U64(PLUS, cost, U64(MULT, cast(l, IS(EQ, rows, lw_u64(l, 0)), j->t_u64), lw_u64(l, gathered(l, &p->load[k]))));
   }
@@ -647,7 +647,7 @@ static void judge(struct lw *l, const struct lw_serial *p) {
   j->b = good;
 }
 /* Some lanes have left, those of `rest` have not, and go on: as if they had parted at a branch. */
-static void part_from(struct lw *l, struct lw_serial *p) {
+static void part_from(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *left[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) {
@@ -667,7 +667,7 @@ static void part_from(struct lw *l, struct lw_serial *p) {
   lw_go(l, on);
   j->b = on;
 }
-static void leave_loop(struct lw *l, struct lw_serial *p) {
+static void leave_loop(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const uint32_t head = p->head;
@@ -696,16 +696,16 @@ static void leave_loop(struct lw *l, struct lw_serial *p) {
   lw_go(l, l->head[head]);
 }
 
-void lw_serial_build(struct lw *l, uint32_t head) {
+void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  struct lw_serial *p = l->serial[head];
+  struct lw_scalar_loop *p = l->scalar_loops[head];
   const struct ja_block *h = &a->blocks[head];
   l->block = head;
   l->ins = &a->ins[h->first];
   memcpy(l->uni, h->uni_in, 8 * a->words), memcpy(l->flt, h->float_in, 8 * a->words),
       memcpy(l->raw, h->raw_in, 8 * a->words);
-  memcpy(l->homed, l->homed_in + (size_t)head * a->words, 8 * a->words);
+  memcpy(l->saved, l->saved_in + (size_t)head * a->words, 8 * a->words);
   j->b = p->start;
   struct lw *one = &p->one;
   *one = *l;
@@ -725,7 +725,7 @@ void lw_serial_build(struct lw *l, uint32_t head) {
                                      &p->left, &p->turn, &p->longest, &p->sum};
   for (size_t k = 0; k < sizeof locals / sizeof *locals; k++) *locals[k] = jx_local(j, j->t_u64);
   p->vector = l->head[head];
-  p->amiss = lw_new_block(l, "amiss"), p->body = lw_new_block(l, "round"), p->put = lw_new_block(l, "put");
+  p->bailout = lw_new_block(l, "bailout"), p->body = lw_new_block(l, "round"), p->put = lw_new_block(l, "put");
 
   gcc_jit_block *off = lw_new_block(l, "off"), *on = lw_new_block(l, "on"), *good = lw_new_block(l, "good");
   gcc_jit_block *next = lw_new_block(l, "turn"), *behind = lw_new_block(l, "behind");
@@ -756,7 +756,7 @@ void lw_serial_build(struct lw *l, uint32_t head) {
   build_round(one, p);
   one->j.b = p->put;
   put_back(one, p, next, behind);
-  one->j.b = p->amiss;
+  one->j.b = p->bailout;
   jx_set(&one->j, off_count(one, p), jx_int(j, j->t_u32, TIMES_OFF));
   lw_go(one, p->vector);
   turn_to(l, one);

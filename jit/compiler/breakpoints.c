@@ -5,7 +5,7 @@
  *
  * At a stop the frame has what named registers hold, even if nobody will read it, except what other blocks of a loop
  * have left in them: to carry such values costs the Mandelbrot loop a third of its time, the others nothing. */
-#include "stops.h"
+#include "breakpoints.h"
 
 #include "mx/debug.h"
 #include "vm/exec/exec.h"
@@ -134,13 +134,13 @@ static void keep_names(void *user, unsigned number, uint32_t pc, const char *tes
   }
 }
 
-void js_keep(struct ja *a) {
+void bp_keep(struct ja *a) {
   a->written = written_before(a);
   struct keeping of = {a, left_by_loops(a)};
   each_stop(a, keep_names, &of);
 }
 
-void js_export(struct lw *l, uint32_t number) {
+void bp_export(struct lw *l, uint32_t number) {
   const struct ja *a = l->a;
   const size_t size = 8 * (size_t)a->f->ncode * a->words;
   uint64_t *all = calloc(size / 8 + 1, 8), *live = set_new(a);
@@ -361,7 +361,7 @@ static void build_stop(void *user, unsigned number, uint32_t pc, const char *tes
   h->leaves = lw_either(l, h->leaves, on);
 }
 
-gcc_jit_rvalue *js_leaves(struct lw *l) {
+gcc_jit_rvalue *bp_leaves(struct lw *l) {
   struct here h = {l, NULL};
   each_stop(l->a, build_stop, &h);
   return h.leaves;

@@ -1,7 +1,7 @@
 /* From warp to warp: where a warp ends, the next one of its block begins, and where it waits, the next one goes on,
  * without coming back to vm/exec/compiled_block.c, which is told how many have. Such a warp has no split, frame or
  * masks of its own until it needs them: see mx__rounds_catch_up(). */
-#include "build.h"
+#include "lowering.h"
 
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
@@ -74,10 +74,10 @@ static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) {
 /* ---- barriers ---------------------------------------------------------------------------------------------------*/
 void lw_warp_waits(struct lw *l, uint32_t entry) {
   struct jx *j = &l->j;
-  if (!l->waits) l->waits = lw_new_block(l, "waits");
+  if (!l->at_barrier) l->at_barrier = lw_new_block(l, "waits");
   jx_set(j, l->which, jx_int(j, j->t_u32, entry));
   jx_set(j, l->barrier, jx_int(j, j->t_u32, l->a->origin[l->ins->pc].pc));
-  lw_go(l, l->waits);
+  lw_go(l, l->at_barrier);
 }
 /* The next warp of the ring goes on. */
 static void go_round(struct lw *l, gcc_jit_rvalue *ring) {
@@ -132,7 +132,7 @@ static void build_waits(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on
   struct jx *j = &l->j;
   gcc_jit_block *round = lw_new_block(l, "round"), *here = lw_new_block(l, "here"), *all = lw_new_block(l, "all"),
                 *some = lw_new_block(l, "some"), *back = lw_new_block(l, "back");
-  j->b = l->waits;
+  j->b = l->at_barrier;
   lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
   j->b = round;
 #define BITS(op_, x_, y_) gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_##op_, j->t_bool, x_, y_)
@@ -163,12 +163,12 @@ static void build_waits(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on
   jx_set(j, lw_field(l, l->state, MX_AT(jit_state, resume), j->t_u32), jx_rv(l->which));
   come_back(l, MX_JIT_BARRIER);
 }
-void lw_build_warps(struct lw *l) {
+void lw_build_warp_chain(struct lw *l) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *ring = jx_rv(lw_field(l, l->x, X_FIELD(ring), j->t_pu8));
-  gcc_jit_block *go_on = l->waits ? lw_new_block(l, "goes_on") : NULL;
+  gcc_jit_block *go_on = l->at_barrier ? lw_new_block(l, "goes_on") : NULL;
   if (l->ended) build_ended(l, ring, go_on);
-  if (!l->waits) return;
+  if (!l->at_barrier) return;
   build_waits(l, ring, go_on);
   j->b = go_on;
   go_round(l, ring);

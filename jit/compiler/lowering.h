@@ -1,6 +1,6 @@
 /* What lower.c (control flow, exits) and the files that build instructions share: the function being built. */
-#ifndef MX_JITC_BUILD_H
-#define MX_JITC_BUILD_H
+#ifndef MX_JITC_LOWERING_H
+#define MX_JITC_LOWERING_H
 
 #include "analyse.h"
 #include "lanes.h"
@@ -16,11 +16,11 @@
 #define LW_CHUNKS 16     /* of a warp, at most */
 #define LW_PREFETCH 4096 /* so many bytes ahead */
 
-/* (slot * before + addends) * behind + addends: a 32-bit number up to the widening, if there is one. */
+/* (slot * pre_scale + addends) * post_scale + addends: a 32-bit number up to the widening, if there is one. */
 #define LW_ADDENDS 6
-#define LW_WAITING 2
+#define LW_DEFERRED 2
 
-/* Accesses to shared memory in a block that are built twice: see rows.c. */
+/* Accesses to shared memory in a block that are built twice: see shared_runs.c. */
 #define LW_ROWS 4
 struct lw_run {
   uint32_t first, end; /* instructions */
@@ -30,8 +30,8 @@ struct lw_run {
     const struct ja_ins *sum;
     unsigned operand; /* the constant that is added to it, if one is: an operand of a sum */
     unsigned bytes;   /* of an element */
-    enum lw_row_kind {
-      LW_APART,
+    enum lw_run_pattern {
+      LW_SCATTERED,
       LW_SAME,
       LW_IN_ROWS,
       LW_NEAR
@@ -46,12 +46,12 @@ struct lw_run {
                          wide as a chunk */
 };
 struct lw_base {
-  bool is, widens;
-  bool indexed; /* not steady, but a 32-bit slot: widened, * behind + addends behind it; or the address itself */
-  bool loaded;  /* indexed, and the number comes from memory */
-  bool sure;    /* in shared memory, and its bounds are checked where the block begins */
+  bool steady, sign_extends;
+  bool indexed; /* not steady, but a 32-bit slot: widened, * post_scale + addends after it; or the address itself */
+  bool index_loaded;   /* indexed, and the number comes from memory */
+  bool bounds_checked; /* in shared memory, and its bounds are checked where the block begins */
   uint32_t slot;
-  uint64_t before, behind;
+  uint64_t pre_scale, post_scale;
   unsigned n;
   struct {
     uint32_t ins;
@@ -76,19 +76,19 @@ struct lw {
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
   gcc_jit_lvalue **u;                  /* by slot: its one value */
   gcc_jit_block **head, **entry;       /* by block */
-  gcc_jit_lvalue *in_rows;             /* see lw_in_rows(); NULL: nobody has asked */
+  gcc_jit_lvalue *tid_consecutive;     /* see lw_tid_consecutive(); NULL: nobody has asked */
   gcc_jit_block *ended;                /* all lanes have; NULL: none has been asked for */
-  gcc_jit_block *waits,
+  gcc_jit_block *at_barrier,
       *dispatch; /* the warp has arrived at barrier 0, NULL as before; the entry whose number is in `which` */
-  gcc_jit_lvalue *which, *barrier; /* at `waits`: the entry behind the barrier, and its pc */
-  struct lw_serial **serial;       /* by block, a loop's header: how its lanes run one by one; NULL: they do not */
+  gcc_jit_lvalue *which, *barrier;      /* at `at_barrier`: the entry behind the barrier, and its pc */
+  struct lw_scalar_loop **scalar_loops; /* by block, a loop's header: how its lanes run one by one; NULL: they do not */
   bool one_lane;
-  const uint64_t *floats; /* code for one lane is built; its slots that are floats: see serial.c */
+  const uint64_t *floats; /* code for one lane is built; its slots that are floats: see scalar_loops.c */
   gcc_jit_lvalue *(*pending)[LW_CHUNKS],
       *(*expected)[LW_CHUNKS]; /* by block: lanes that stand before it; that are expected there. See edges.c */
   uint64_t *written;           /* slots that compiled code may change */
-  uint64_t *homed, *homed_in;  /* slots whose places in home have them as they are, here and by block; see homes.c */
-  bool *steadies;       /* by block: it begins a loop with barriers, before which the slots in homed_in are stored */
+  uint64_t *saved, *saved_in;  /* slots whose places in home have them as they are, here and by block; see saved.c */
+  bool *steadies;       /* by block: it begins a loop with barriers, before which the slots in saved_in are stored */
   bool at_home;         /* slots and the blocks' masks live in state->home, not in registers */
   struct lw_loop *loop; /* over the chunks, which is built: slots have one chunk; see loops.c */
   bool always;          /* the instruction's step runs whatever its operands are */
@@ -100,7 +100,7 @@ struct lw {
   uint64_t *uni, *uni_after, *live,
       *live_end;                   /* uniform before and after the instruction; live before it, and behind the block */
   uint64_t *flt, *raw, *raw_after; /* as float_in and raw_in of blocks, here */
-  struct lw_tails *tails;
+  struct lw_exits *exits;
   bool kernel;
   struct lw_shape {
     gcc_jit_lvalue *min, *max, *low, *kind;
@@ -118,12 +118,12 @@ struct lw {
     unsigned step;
     gcc_jit_rvalue *apart, *first;
   } * pieces; /* by slot: at ins, its numbers were `step` apart */
-  unsigned nwaiting;
-  uint64_t *wait_uni,
-      *wait_raw;            /* so many instructions just before this one are left out so far; uni and raw before them */
-  struct lw_run *runs;      /* by block */
-  unsigned char *in_row;    /* by instruction: which number of its block's run it goes through, from 1 */
-  const struct lw_run *run; /* built now */
+  unsigned ndeferred;
+  uint64_t *deferred_uni,
+      *deferred_raw;   /* so many instructions just before this one are left out so far; uni and raw before them */
+  struct lw_run *runs; /* by block */
+  unsigned char *run_member; /* by instruction: which number of its block's run it goes through, from 1 */
+  const struct lw_run *run;  /* built now */
   enum { LW_OTHERWISE, LW_GUESSED, LW_TILE, LW_VERSIONS } version; /* and how */
   bool moving; /* the instruction moves a slot that has a shape by one step for all lanes */
   struct {
@@ -193,43 +193,43 @@ gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the other 
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);      /* how many bits of a u64 are set */
 /* The interpreter's body executes the current instruction; on failure the function is left. */
 void lw_step(struct lw *l);
-/* tails.c: leaving from j->b, `done` instructions of the block having been executed; what is live and uniform there. */
-void lw_tails_begin(struct lw *l);
+/* exits.c: leaving from j->b, `done` instructions of the block having been executed; what is live and uniform there. */
+void lw_exits_begin(struct lw *l);
 void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
               const uint64_t *uni);
 /* Around an instruction that the interpreter's body does: what it reads goes to its places, and the results come from
  * theirs; returned: its number in the table. */
-uint32_t lw_hand_over(struct lw *l);
-void lw_take_over(struct lw *l);
+uint32_t lw_spill_for_step(struct lw *l);
+void lw_reload_after_step(struct lw *l);
 void lw_tell_steps(struct lw *l);          /* what has been counted goes into mx_jit_state */
 void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` is an entry */
 void lw_build_entries(struct lw *l);
 void lw_build_exits(struct lw *l); /* when all else is built */
 void lw_export_table(struct lw *l, uint32_t number);
-void lw_settle(struct lw *l, uint32_t to); /* stores what lw_settles() names on the way to block `to` */
-/* homes.c: finds what is where; the current instruction has been built; whether a slot's place has it, as block `to`
+void lw_store_invariants(struct lw *l, uint32_t to); /* stores what lw_must_store() names on the way to block `to` */
+/* saved.c: finds what is where; the current instruction has been built; whether a slot's place has it, as block `to`
  * takes it; whether it has to get there on the way to `to`. */
-void lw_homes_find(struct lw *l);
-void lw_homes_step(struct lw *l);
-bool lw_homed(const struct lw *l, uint32_t slot, uint32_t to);
-bool lw_settles(const struct lw *l, uint32_t slot, uint32_t to);
-/* warps.c: the warp ends in j->b, or waits at barrier 0 until it goes on at entry number `entry`, its steps being
+void lw_saved_find(struct lw *l);
+void lw_saved_step(struct lw *l);
+bool lw_saved(const struct lw *l, uint32_t slot, uint32_t to);
+bool lw_must_store(const struct lw *l, uint32_t slot, uint32_t to);
+/* warp_chain.c: the warp ends in j->b, or waits at barrier 0 until it goes on at entry number `entry`, its steps being
  * counted; and what is done then, when all else is built. */
 void lw_warp_ends(struct lw *l);
 void lw_warp_waits(struct lw *l, uint32_t entry);
-void lw_build_warps(struct lw *l);
+void lw_build_warp_chain(struct lw *l);
 /* loops.c: where a run of operations ends that begins at instruction `from` of the block, or `from`: there is none.
  * Builds it. In a loop, part h of a slot of this chunk. */
 uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, const uint64_t *live);
 void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live);
 gcc_jit_lvalue *lw_loop_var(struct lw *l, uint32_t slot, unsigned h);
-/* tails.c: part h of a slot's chunk, whose place `home` has been moved to; and the like for masks of lanes that run,
+/* exits.c: part h of a slot's chunk, whose place `home` has been moved to; and the like for masks of lanes that run,
  * for loops. */
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, unsigned h);
 gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk);
 /* lower.c: builds instruction k of the block, which goes on to the next; whether it can be left out, see there */
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live);
-bool lw_can_wait(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);
+bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);
 /* edges.c: from the current block to another one, and the branch that it ends in; slots as block `to` takes them; masks
  * that may hold lanes in block `to`, those in the sets apart, become empty. A block's masks. */
 void lw_edge(struct lw *l, uint32_t to, bool backward);
@@ -251,10 +251,10 @@ gcc_jit_rvalue *lw_fn(struct lw *l, uint32_t frame);
 gcc_jit_rvalue *lw_local_memory(struct lw *l);
 void lw_call(struct lw *l, uint32_t k);
 void lw_return(struct lw *l, uint32_t k);
-/* serial.c: finds loops whose lanes may run one by one; builds that of such a loop; where a block begins that is not
- * come to from inside of its own loop */
-void lw_serial_find(struct lw *l);
-void lw_serial_build(struct lw *l, uint32_t head);
+/* scalar_loops.c: finds loops whose lanes may run one by one; builds that of such a loop; where a block begins that is
+ * not come to from inside of its own loop */
+void lw_scalar_loops_find(struct lw *l);
+void lw_scalar_loop_build(struct lw *l, uint32_t head);
 gcc_jit_block *lw_start(const struct lw *l, uint32_t block);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
@@ -276,14 +276,14 @@ void lw_shape_update(struct lw *l, uint32_t slot);
 /* A slot has got its chunks where a block begins; and whether its shape is asked for from there on. */
 void lw_shape_enter(struct lw *l, uint32_t slot, uint32_t block);
 bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
-/* strides.c: whether a slot is, before the current instruction, `by` more from lane to lane where lw_in_rows() holds:
- * all lanes are there, and %tid.x is one more from each to the next. */
+/* strides.c: whether a slot is, before the current instruction, `by` more from lane to lane where lw_tid_consecutive()
+ * holds: all lanes are there, and %tid.x is one more from each to the next. */
 bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by);
-gcc_jit_rvalue *lw_in_rows(struct lw *l);
+gcc_jit_rvalue *lw_tid_consecutive(struct lw *l);
 /* cross.c: each lane's number, & keep | set. */
 jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
-/* rows.c: finds runs; what is done where one begins; a condition: the guess is wrong or some lane's number, also of
- * lanes that do not run, is out of bounds; another: one of the lanes that run is; a third: chunks have rows of their
+/* shared_runs.c: finds runs; what is done where one begins; a condition: the guess is wrong or some lane's number, also
+ * of lanes that do not run, is out of bounds; another: one of the lanes that run is; a third: chunks have rows of their
  * own. One of a run's accesses, or false: the instruction is none. */
 void lw_runs_find(struct lw *l);
 void lw_run_begin(struct lw *l, struct lw_run *run);
@@ -297,10 +297,10 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
                    bool same);
 void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type);
 /* cells at base + index * scale, of one chunk */
-void lw_load_apart(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
-                   gcc_jit_rvalue *lanes, unsigned type);
-void lw_store_apart(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
-                    gcc_jit_rvalue *lanes, unsigned type);
+void lw_gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+               gcc_jit_rvalue *lanes, unsigned type);
+void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+                gcc_jit_rvalue *lanes, unsigned type);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned step, bool wide);
 /* memory.c: the current instruction may move a slot whose addresses are known to be in a row: so are they behind it. */
 void lw_piece_moves(struct lw *l);
@@ -316,7 +316,7 @@ gcc_jit_rvalue *lw_one_place(struct lw *l, unsigned at, unsigned bytes, bool wri
                              gcc_jit_block *slow);
 jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k + off */
 /* The kind of shape, of MX_JIT_ROWS, with which such an access moves elements in a row; 0: there is none. */
-unsigned lw_row_kind(const struct lw_base *base, unsigned bytes);
+unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes);
 /* atomics.c: the same for atomics. */
 bool lw_atomic(struct lw *l);
 /* cross.c: a warp operation. When its native form does, `alive` being the warp's lanes that live; NULL: it has none. */
