@@ -71,7 +71,8 @@ static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) {
   return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0));
 }
 
-/* ---- barriers ---------------------------------------------------------------------------------------------------*/
+/* ---- barriers: the fast path of vm/exec/barrier.h
+ * ------------------------------------------------------------------*/
 void lw_warp_waits(struct lw *l, uint32_t entry) {
   struct jx *j = &l->j;
   if (!l->at_barrier) l->at_barrier = lw_new_block(l, "waits");

@@ -1,6 +1,6 @@
 /* Barriers of a block: bar.sync, bar.arrive, bar.red, and the cluster's, which is the block. Arrivals are counted by
  * lanes, at any pc; a warp all of whose living lanes have arrived counts as a whole one. */
-#include "warp.h"
+#include "barrier.h"
 
 #include "compiled_block.h"
 #include "launch.h"
@@ -43,9 +43,7 @@ static void release(struct mx_block *b, uint32_t number) {
       if (s->state != MX_WAIT_BAR || s->barrier != number) continue;
       const struct mx_insn *i = mx__insn_of(s);
       put_result(bar, i, s->frame, s->mask);
-      s->pc += mx_w_length(s->frame->fn->func->code[s->pc]);
-      s->state = MX_RUNNABLE;
-      s->spun = false;
+      mx__barrier_pass(s);
     }
     bar->arrived[w] = 0;
   }
@@ -56,11 +54,12 @@ static void release(struct mx_block *b, uint32_t number) {
 void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b) {
   (void)x;
   for (uint32_t n = 0; n <= MX_BARRIERS; n++)
-    if (b->barriers_used >> n & 1 && complete(b, &b->barriers[n])) release(b, n);
+    if (b->barriers_used >> n & 1 && mx__barrier_moves[MX_BARRIER_END][complete(b, &b->barriers[n])].releases)
+      release(b, n);
 }
 
 /* The lanes with the first lane's barrier and count arrive; lanes with others come here again. */
-static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, bool wait) {
+static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, enum mx_barrier_event event) {
   struct mx_block *b = x->block;
   unsigned red = mx__ops[i->op].opnd[0].role == MX_OUT;
   const uint32_t *number = mx__operand(x, i->o[red]), *count = mx__operand(x, i->o[red + 1]);
@@ -77,7 +76,7 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
   if (!bar) wrong = mx__format("barrier %u: there are 0 to %u", n, MX_BARRIERS - 1);
   else if (want % x->lanes)
     wrong = mx__format("a count of %u threads is not a multiple of the warp, %u", want, x->lanes);
-  else if (!wait && !want) wrong = mx__format("bar.arrive needs a count of threads");
+  else if (event == MX_BARRIER_SIGNAL && !want) wrong = mx__format("bar.arrive needs a count of threads");
   else if (b->barriers_used >> n & 1 && bar->want != want)
     wrong = mx__format("barrier %u: waits for %u threads, earlier arrivals for %u (0: all of the block)", n, want,
                        bar->want);
@@ -91,23 +90,27 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
     bar->hold += (uint32_t)__builtin_popcountll(p);
     bar->all += (uint32_t)__builtin_popcountll(same);
   }
-  bool last = complete(b, bar);
-  if (last) {
+  const struct mx_barrier_move move = mx__barrier_moves[event][complete(b, bar)];
+  if (move.releases) {
     put_result(bar, i, x->frame, same);
     release(b, n);
+    mx__find_until(x);
+    if (!n && mx__rounds_want(x)) return mx__leave(x, mx__next_pc(x, i), MX_EV_TOGETHER);
   }
-  if (last) mx__find_until(x);
-  if (last && !n && mx__rounds_want(x)) return mx__leave(x, mx__next_pc(x, i), MX_EV_TOGETHER);
-  if (last || !wait) return i + 1;
-  x->split->pc = i->pc;
-  x->split->state = MX_WAIT_BAR;
-  x->split->barrier = n;
+  if (!move.waits) return i + 1;
+  mx__barrier_wait(x->split, n, i->pc);
   return mx__next_split(x);
 }
 
-const struct mx_insn *mx__op_bar_sync(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, true); }
-const struct mx_insn *mx__op_bar_arrive(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, false); }
-const struct mx_insn *mx__op_bar_red(struct mx_exec *x, const struct mx_insn *i) { return arrive(x, i, true); }
+const struct mx_insn *mx__op_bar_sync(struct mx_exec *x, const struct mx_insn *i) {
+  return arrive(x, i, MX_BARRIER_ARRIVAL);
+}
+const struct mx_insn *mx__op_bar_arrive(struct mx_exec *x, const struct mx_insn *i) {
+  return arrive(x, i, MX_BARRIER_SIGNAL);
+}
+const struct mx_insn *mx__op_bar_red(struct mx_exec *x, const struct mx_insn *i) {
+  return arrive(x, i, MX_BARRIER_ARRIVAL);
+}
 
 /* A lane's bit is set from its arrival until all have arrived, so it tells whether a wait is over. */
 const struct mx_insn *mx__op_cluster_arrive(struct mx_exec *x, const struct mx_insn *i) {
@@ -122,7 +125,6 @@ const struct mx_insn *mx__op_cluster_wait(struct mx_exec *x, const struct mx_ins
   if (!wait) return i + 1;
   x->split->pc = i->pc;
   if (wait != x->mask) mx__split_off(x, x->mask & ~wait, i->pc, MX_RUNNABLE);
-  x->split->state = MX_WAIT_BAR;
-  x->split->barrier = MX_CLUSTER_BARRIER;
+  mx__barrier_wait(x->split, MX_CLUSTER_BARRIER, i->pc);
   return mx__next_split(x);
 }

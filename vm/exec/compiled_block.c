@@ -1,15 +1,15 @@
 /* See compiled_block.h. A warp runs until it ends or arrives at barrier 0 with all its lanes; the warp that arrives
- * last goes on at once, as in barrier.c. Whatever else happens, the interpreter does: the state of the waiting warps is
- * written back, and block.c goes on with them, until all have arrived at barrier 0 again.
+ * last goes on at once, as barrier.h says. Whatever else happens, the interpreter does: the state of the waiting warps
+ * is written back, and block.c goes on with them, until all have arrived at barrier 0 again.
  *
  * A warp begins when its first turn comes, mostly in the frame of the one that has just ended: what a warp of few
  * instructions costs is what is written here before its first and after its last. */
 #include "compiled_block.h"
 
 #include "attach.h"
+#include "barrier.h"
 #include "hooks.h"
 #include "launch.h"
-#include "warp.h"
 
 #include <string.h>
 
@@ -27,8 +27,7 @@ static void release(struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_split *s = &b->warps[w].splits[0];
     if (!b->warps[w].live || s->state != MX_WAIT_BAR) continue;
-    s->state = MX_RUNNABLE;
-    s->pc += mx_w_length(s->frame->fn->func->code[s->pc]);
+    mx__barrier_pass(s);
   }
 }
 
@@ -371,11 +370,9 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
       warp = x->warp;
       if (kind == MX_JIT_BARRIER) {
         count(x, s, MX_EXIT_BLOCK);
-        x->split->state = MX_WAIT_BAR;
-        x->split->barrier = 0;
-        x->split->pc = s->pc;
+        mx__barrier_wait(x->split, 0, s->pc);
         warp->resume = s->resume;
-        if (++waiting < alive) break;
+        if (mx__barrier_move_of_warps(MX_BARRIER_ARRIVAL, ++waiting, alive).waits) break;
         waiting = 0;
         release(b);
         if (whole && alive == b->nwarps) begin_ring(x, b, r);
@@ -385,7 +382,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
         count(x, s, MX_EXIT_DONE);
         end(warp);
         alive--;
-        if (waiting && waiting == alive) release(b), waiting = 0;
+        if (mx__barrier_move_of_warps(MX_BARRIER_END, waiting, alive).releases) release(b), waiting = 0;
         if (r->left) mx__frame_end(x, r->left);
         r->left = x->frame;
         break;
