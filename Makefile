@@ -229,7 +229,7 @@ $(BUILD)/cxx/include/mx/functions_%.h: cxx/functions.awk docs/guide.tsv
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && awk -f cxx/functions.awk -v part=$* docs/guide.tsv > $@
 
-$(BUILD)/cxx/include/mx/names.h: cxx/names.awk cxx/include/mx/types.h cxx/include/mx/runtime.h
+$(BUILD)/cxx/include/mx/names.h: cxx/names.awk $(patsubst %,cxx/include/mx/%.h,types runtime image graph)
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && awk -f $^ > $@
 

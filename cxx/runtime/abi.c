@@ -53,14 +53,6 @@ cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to)
 }
 
 /* ---- small things that programs ask for before they decide what to do -------------------------------------------*/
-struct channel {
-  int x, y, z, w, kind;
-};
-struct channel cudaCreateChannelDesc(int x, int y, int z, int w, int kind);
-struct channel cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {
-  return (struct channel){x, y, z, w, kind};
-}
-
 cudaError_t cudaFuncGetName(const char **name, const void *function);
 cudaError_t cudaFuncGetName(const char **name, const void *function) {
   struct rt_function *f = rt_find_function(function);
@@ -77,23 +69,13 @@ cudaError_t cudaStreamGetDevice(cudaStream_t s, int *device) {
   return cudaSuccess;
 }
 
-/* Nothing is ever captured. */
-cudaError_t cudaStreamIsCapturing(cudaStream_t s, int *status);
-cudaError_t cudaStreamIsCapturing(cudaStream_t s, int *status) { return (void)s, *status = 0, cudaSuccess; }
-
-/* There is one pool, and it keeps nothing. */
-cudaError_t cudaDeviceGetDefaultMemPool(void **pool, int device);
-cudaError_t cudaDeviceGetDefaultMemPool(void **pool, int device) {
-  static char only;
-  if (!pool || device < 0 || device >= rt_device_count()) return rt_error(cudaErrorInvalidValue);
-  *pool = &only;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetMemPool(void **pool, int device);
-cudaError_t cudaDeviceGetMemPool(void **pool, int device) { return cudaDeviceGetDefaultMemPool(pool, device); }
-cudaError_t cudaMemPoolSetAttribute(void *pool, int attribute, void *value);
-cudaError_t cudaMemPoolSetAttribute(void *pool, int attribute, void *value) {
-  return (void)pool, (void)attribute, (void)value, cudaSuccess;
+/* Version 13 has data of the edges before their number. */
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                     uintptr_t fourth, size_t fifth);
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                     uintptr_t fourth, size_t fifth) {
+  if (!graph || !from || !to) return rt_error(cudaErrorInvalidValue);
+  return rt_add_dependencies(from, to, asks_for("libcudart.so.13") ? fifth : fourth);
 }
 
 cudaError_t cudaDeviceGetP2PAttribute(int *value, int attribute, int source, int target);

@@ -90,7 +90,7 @@ static cudaError_t trapped(struct rt_device *d) {
 }
 
 /* A program that does not ask for errors would not know why nothing happens. */
-static void explain(struct rt_device *d) {
+void rt_explain(struct rt_device *d) {
   char *text = d ? mx_last_error_text(d->mx) : NULL;
   if (text) rt_say("%s", text);
   mx_text_free(text);
@@ -104,13 +104,13 @@ cudaError_t rt_status(struct rt_device *d, mx_status s) {
   case MX_INVALID_MODULE: return rt_error(cudaErrorInvalidKernelImage);
   case MX_NOT_FOUND: return rt_error(cudaErrorSymbolNotFound);
   case MX_FILE_ERROR: return rt_error(cudaErrorFileNotFound);
-  case MX_INVALID_LAUNCH: return explain(d), rt_error(cudaErrorInvalidConfiguration);
-  case MX_TOO_LARGE: return explain(d), rt_error(cudaErrorCooperativeLaunchTooLarge);
+  case MX_INVALID_LAUNCH: return rt_explain(d), rt_error(cudaErrorInvalidConfiguration);
+  case MX_TOO_LARGE: return rt_explain(d), rt_error(cudaErrorCooperativeLaunchTooLarge);
   case MX_TRAPPED: return rt_error(trapped(d));
   case MX_STEP_LIMIT:
   case MX_TIME_LIMIT:
   case MX_INTERRUPTED:
-    if (d && !atomic_exchange(&d->stopped, true)) explain(d);
+    if (d && !atomic_exchange(&d->stopped, true)) rt_explain(d);
     return rt_error(cudaErrorLaunchTimeout);
   case MX_NOT_READY: return cudaErrorNotReady;
   case MX_UNSUPPORTED: return rt_error(cudaErrorNotSupported);

@@ -86,6 +86,7 @@ static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **ar
   cudaError_t e;
   if (!d) return rt_error(cudaErrorInitializationError);
   mx_kernel *k = rt_kernel(d, function, &e);
+  if (k && rt_capturing(s)) return rt_capture_kernel(s, d, function, k, grid, block, args, shared, cooperative);
   return k ? rt_launch(d, k, grid, block, args, shared, s, cooperative) : e;
 }
 

@@ -77,7 +77,9 @@ static cudaError_t allocate_shared(void **p, size_t size, enum cudaMemoryType ty
 }
 
 cudaError_t cudaMalloc(void **p, size_t size) { return allocate(p, size); }
-cudaError_t cudaMallocAsync(void **p, size_t size, cudaStream_t stream) { return (void)stream, allocate(p, size); }
+cudaError_t cudaMallocAsync(void **p, size_t size, cudaStream_t stream) {
+  return rt_capturing(stream) ? rt_error(cudaErrorStreamCaptureUnsupported) : allocate(p, size);
+}
 cudaError_t cudaMallocManaged(void **p, size_t size, unsigned int flags) {
   return allocate_shared(p, size, cudaMemoryTypeManaged, flags);
 }
@@ -188,6 +190,7 @@ static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKin
   const mx_addr ato = (uintptr_t)to, afrom = (uintptr_t)from;
   if (!n) return cudaSuccess;
   if (!d) return rt_error(cudaErrorInitializationError);
+  if (async && rt_capturing(stream)) return rt_capture_copy(stream, to, from, n, kind);
   if ((unsigned)kind > cudaMemcpyDefault) return rt_error(cudaErrorInvalidMemcpyDirection);
   if (((kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) && !a) ||
       ((kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice) && !b))
@@ -244,13 +247,19 @@ cudaError_t cudaMemcpy2D(void *to, size_t topitch, const void *from, size_t from
 }
 cudaError_t cudaMemcpy2DAsync(void *to, size_t topitch, const void *from, size_t frompitch, size_t width, size_t height,
                               enum cudaMemcpyKind kind, cudaStream_t stream) {
+  const struct cudaMemcpy3DParms p = {.srcPtr = {(void *)(uintptr_t)from, frompitch, width, height},
+                                      .dstPtr = {to, topitch, width, height},
+                                      .extent = {width, height, 1},
+                                      .kind = kind};
+  if (rt_capturing(stream)) return rt_capture_box(stream, &p);
   return copy_rows(to, topitch, from, frompitch, width, height, kind, stream, true);
 }
 
 static cudaError_t copy_box(const struct cudaMemcpy3DParms *p, cudaStream_t stream, bool async) {
   cudaError_t e = cudaSuccess;
   if (!p) return rt_error(cudaErrorInvalidValue);
-  if (p->srcArray || p->dstArray) return rt_missing("cudaMemcpy3D with an array");
+  if (async && rt_capturing(stream)) return rt_capture_box(stream, p);
+  if (p->srcArray || p->dstArray) return rt_copy_array(p, stream);
   const struct cudaPitchedPtr *s = &p->srcPtr, *d = &p->dstPtr;
   for (size_t z = 0; z < p->extent.depth && e == cudaSuccess; z++)
     e = copy_rows((char *)d->ptr + ((z + p->dstPos.z) * d->ysize + p->dstPos.y) * d->pitch + p->dstPos.x, d->pitch,
@@ -269,6 +278,7 @@ static cudaError_t fill(void *to, int value, size_t n, cudaStream_t stream) {
   mx_stream *s = rt_stream(stream);
   if (!n) return cudaSuccess;
   if (!d) return rt_error(cudaErrorInitializationError);
+  if (rt_capturing(stream)) return rt_capture_fill(stream, &(struct cudaMemsetParams){to, n, (uint8_t)value, 1, n, 1});
   if (!owner) return rt_error(cudaErrorInvalidValue);
   mx_status status = s ? mx_memset8_async(d->mx, (uintptr_t)to, (uint8_t)value, n, s)
                        : mx_memset8(owner->mx, (uintptr_t)to, (uint8_t)value, n);
@@ -281,6 +291,8 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t count, cudaStream_t stre
 }
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
   cudaError_t e = width > pitch ? rt_error(cudaErrorInvalidPitchValue) : cudaSuccess;
+  if (e == cudaSuccess && rt_capturing(stream))
+    return rt_capture_fill(stream, &(struct cudaMemsetParams){to, pitch, (uint8_t)value, 1, width, height});
   for (size_t y = 0; y < height && e == cudaSuccess; y++) e = fill((char *)to + y * pitch, value, width, stream);
   return e;
 }

@@ -162,6 +162,8 @@ cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, u
   pthread_mutex_lock(&rt_lock);
   struct rt_variable *v = variables[bucket(host)];
   while (v && v->host != host) v = v->next;
+  for (unsigned b = 0; !v && b < BUCKETS; b++) /* a managed one is named by what it is, not by what stands for it */
+    for (v = variables[b]; v && (!v->managed || *v->managed != host);) v = v->next;
   pthread_mutex_unlock(&rt_lock);
   if (!v) return rt_error(cudaErrorInvalidSymbol);
   cudaError_t e;

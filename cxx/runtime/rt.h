@@ -46,16 +46,20 @@ struct rt_device {
   _Atomic bool stopped; /* a launch was stopped at its time limit; until a reset */
 };
 struct CUstream_st {
+  struct CUstream_st *next; /* of all; rt_lock */
   struct rt_device *device;
   mx_stream *mx;
   unsigned flags;
   int priority;
+  struct rt_capture *capture; /* NULL: what it is given is done */
+  bool captures;              /* the capture began with it */
 };
 struct CUevent_st {
   struct rt_device *device;
   mx_event *mx;
   unsigned flags;
   _Atomic bool recorded;
+  struct rt_capture *capture; /* it was recorded in a stream that was captured */
 };
 
 extern pthread_mutex_t rt_lock;
@@ -81,6 +85,9 @@ struct rt_device *rt_owner(const void *address); /* the device whose memory it i
 void rt_flush(void);                             /* hands what kernels have printed to stdout */
 int rt_lanes(void);                              /* of a warp, as the program's modules say */
 
+/* What the last call to mx was refused for, on stderr. */
+void rt_explain(struct rt_device *d);
+
 /* registry.c */
 struct rt_function *rt_find_function(const void *host);
 mx_kernel *rt_kernel(struct rt_device *d, const void *host, cudaError_t *e);
@@ -96,6 +103,31 @@ int rt_image_lanes(const void *data); /* of a warp */
 /* stream.c */
 mx_stream *rt_stream(cudaStream_t s); /* NULL: the default stream */
 struct rt_device *rt_stream_device(cudaStream_t s);
+bool rt_capture_alive(unsigned number); /* some stream takes part in it */
+void rt_capture_leave(unsigned number); /* none any more */
+
+/* graph.c: a stream that is captured keeps the graph and the nodes that its next one depends on; an event recorded in
+ * it keeps the same, and a stream that waits for such an event is captured, too. */
+struct rt_capture {
+  unsigned number;
+  cudaGraph_t graph;
+  cudaGraphNode_t *last;
+  size_t n;
+};
+bool rt_capturing(cudaStream_t s);
+void rt_capture_end(struct rt_capture *c);
+cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *function, mx_kernel *k, dim3 grid,
+                              dim3 block, void **args, size_t shared, bool cooperative);
+cudaError_t rt_capture_box(cudaStream_t s, const struct cudaMemcpy3DParms *p);
+cudaError_t rt_capture_copy(cudaStream_t s, void *to, const void *from, size_t count, enum cudaMemcpyKind kind);
+cudaError_t rt_capture_fill(cudaStream_t s, const struct cudaMemsetParams *p);
+cudaError_t rt_capture_call(cudaStream_t s, cudaHostFn_t fn, void *user);
+cudaError_t rt_capture_record(cudaStream_t s, cudaEvent_t event);
+cudaError_t rt_capture_wait(cudaStream_t s, cudaEvent_t event);
+cudaError_t rt_add_dependencies(const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t n);
+
+/* texture.c: a copy from or to an array. */
+cudaError_t rt_copy_array(const struct cudaMemcpy3DParms *p, cudaStream_t stream);
 
 /* launch.c */
 cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, void **args, size_t shared,

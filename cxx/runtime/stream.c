@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+static struct CUstream_st *streams;
+
 static bool is_default(cudaStream_t s) { return !s || s == cudaStreamLegacy || s == cudaStreamPerThread; }
 
 mx_stream *rt_stream(cudaStream_t s) { return is_default(s) ? NULL : s->mx; }
@@ -19,6 +21,10 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flag
   cudaError_t e =
       rt_status(d, mx_stream_create(d->mx, flags & cudaStreamNonBlocking ? MX_STREAM_NON_BLOCKING : 0, &s->mx));
   if (e != cudaSuccess) return free(s), e;
+  pthread_mutex_lock(&rt_lock);
+  s->next = streams;
+  streams = s;
+  pthread_mutex_unlock(&rt_lock);
   *stream = s;
   return cudaSuccess;
 }
@@ -29,6 +35,13 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream) { return cudaStreamCreateWith
 
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
   if (is_default(s)) return rt_error(cudaErrorInvalidResourceHandle);
+  pthread_mutex_lock(&rt_lock);
+  struct CUstream_st **at = &streams;
+  while (*at && *at != s) at = &(*at)->next;
+  if (*at) *at = s->next;
+  pthread_mutex_unlock(&rt_lock);
+  if (s->captures) cudaGraphDestroy(s->capture->graph);
+  rt_capture_end(s->capture);
   cudaError_t e = rt_status(s->device, mx_stream_destroy(s->mx));
   free(s);
   return e;
@@ -36,22 +49,43 @@ cudaError_t cudaStreamDestroy(cudaStream_t s) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t s) {
   if (is_default(s)) return cudaDeviceSynchronize();
+  if (s->capture) return rt_error(cudaErrorStreamCaptureUnsupported);
   cudaError_t e = rt_status(s->device, mx_stream_synchronize(s->mx));
   rt_flush();
   return e;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t s) {
+  if (rt_capturing(s)) return rt_error(cudaErrorStreamCaptureUnsupported);
   return is_default(s) ? cudaSuccess : rt_status(s->device, mx_stream_query(s->mx));
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned int flags) {
   (void)flags;
   if (!event) return rt_error(cudaErrorInvalidResourceHandle);
+  if (event->capture && rt_capture_alive(event->capture->number)) return rt_capture_wait(s, event);
+  if (rt_capturing(s)) return rt_error(cudaErrorStreamCaptureIsolation);
   if (!atomic_load(&event->recorded)) return cudaSuccess;
   struct rt_device *d = rt_stream_device(s);
   if (is_default(s)) return rt_status(d, mx_event_synchronize(event->mx));
   return rt_status(d, mx_stream_wait_event(s->mx, event->mx));
+}
+
+bool rt_capture_alive(unsigned number) {
+  bool alive = false;
+  pthread_mutex_lock(&rt_lock);
+  for (struct CUstream_st *s = streams; s; s = s->next) alive |= s->capture && s->capture->number == number;
+  pthread_mutex_unlock(&rt_lock);
+  return alive;
+}
+void rt_capture_leave(unsigned number) {
+  pthread_mutex_lock(&rt_lock);
+  for (struct CUstream_st *s = streams; s; s = s->next)
+    if (s->capture && s->capture->number == number) {
+      rt_capture_end(s->capture);
+      s->capture = NULL;
+    }
+  pthread_mutex_unlock(&rt_lock);
 }
 
 struct callback {
@@ -80,9 +114,11 @@ static cudaError_t enqueue(cudaStream_t s, struct callback c) {
 
 cudaError_t cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t fn, void *user, unsigned int flags) {
   (void)flags;
+  if (rt_capturing(s)) return rt_error(cudaErrorStreamCaptureUnsupported);
   return fn ? enqueue(s, (struct callback){NULL, fn, user, s}) : rt_error(cudaErrorInvalidValue);
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t fn, void *user) {
+  if (fn && rt_capturing(s)) return rt_capture_call(s, fn, user);
   return fn ? enqueue(s, (struct callback){fn, NULL, user, s}) : rt_error(cudaErrorInvalidValue);
 }
 
@@ -113,6 +149,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlag
 
 cudaError_t cudaEventDestroy(cudaEvent_t e) {
   if (!e) return rt_error(cudaErrorInvalidResourceHandle);
+  rt_capture_end(e->capture);
   cudaError_t s = rt_status(e->device, mx_event_destroy(e->mx));
   free(e);
   return s;
@@ -120,6 +157,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
 
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
   if (!e) return rt_error(cudaErrorInvalidResourceHandle);
+  if (rt_capturing(stream)) return rt_capture_record(stream, e);
+  rt_capture_end(e->capture);
+  e->capture = NULL;
   atomic_store(&e->recorded, true);
   return rt_status(e->device, mx_event_record(e->mx, rt_stream(stream)));
 }

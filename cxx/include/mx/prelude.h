@@ -58,5 +58,6 @@ static __device__ __attribute__((noreturn)) inline void __assert_fail(const char
 
 #include "mx/device.h"
 #include "mx/runtime.h"
+#include "mx/texture.h"
 
 #endif

@@ -5,9 +5,14 @@
 
 #ifdef __cplusplus
 #define __MX_DEFAULT(v_) = v_
-extern "C" {
 #else
 #define __MX_DEFAULT(v_)
+#endif
+#include "mx/graph.h"
+#include "mx/image.h"
+
+#ifdef __cplusplus
+extern "C" {
 #endif
 
 /* ---- errors, versions ------------------------------------------------------------------------------------------*/

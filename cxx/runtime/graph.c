@@ -1,0 +1,527 @@
+/* Graphs: made node by node, or of what streams were given while they were captured. An instance is a copy of the nodes
+ * in an order in which each stands behind those that it depends on; a launch gives them to one stream in that order. */
+#include "rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kernel_call {
+  const void *function;
+  mx_kernel *kernel;
+  struct rt_device *device;
+  dim3 grid, block;
+  unsigned shared;
+  bool cooperative;
+  size_t params;
+  void **args; /* pointers into values, behind them in one piece */
+};
+struct CUgraphNode_st {
+  cudaGraph_t graph;
+  cudaGraphNode_t origin; /* of an instance's or a clone's node: the one it was copied from */
+  enum cudaGraphNodeType type;
+  cudaGraphNode_t *from;
+  size_t n;
+  unsigned mark;
+  union {
+    struct kernel_call kernel;
+    struct cudaMemcpy3DParms copy;
+    struct cudaMemsetParams fill;
+    struct cudaHostNodeParams host;
+    cudaEvent_t event;
+    cudaGraph_t child;
+  };
+};
+struct CUgraph_st {
+  cudaGraphNode_t *node;
+  size_t n, room;
+};
+struct CUgraphExec_st {
+  cudaGraph_t graph; /* its nodes are in order */
+};
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------*/
+static void release(cudaGraphNode_t x) {
+  if (x->type == cudaGraphNodeTypeKernel) free(x->kernel.args);
+  if (x->type == cudaGraphNodeTypeGraph && x->child) cudaGraphDestroy(x->child);
+  free(x->from);
+  free(x);
+}
+
+static bool set_from(cudaGraphNode_t x, const cudaGraphNode_t *from, size_t n) {
+  cudaGraphNode_t *more = realloc(x->from, (x->n + n + 1) * sizeof *more);
+  if (!more) return false;
+  x->from = more;
+  for (size_t k = 0; k < n; k++) x->from[x->n++] = from[k];
+  return true;
+}
+
+static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *from, size_t n,
+                       enum cudaGraphNodeType type) {
+  if (!node || !g || (n && !from)) return rt_error(cudaErrorInvalidValue);
+  cudaGraphNode_t x = calloc(1, sizeof *x);
+  if (x && g->n == g->room) {
+    cudaGraphNode_t *more = realloc(g->node, (2 * g->room + 8) * sizeof *more);
+    if (more) g->node = more, g->room = 2 * g->room + 8;
+  }
+  if (!x || g->n == g->room || !set_from(x, from, n)) return free(x), rt_error(cudaErrorMemoryAllocation);
+  x->graph = g;
+  x->type = type;
+  *node = g->node[g->n++] = x;
+  return cudaSuccess;
+}
+
+static void take_back(cudaGraphNode_t x) { /* the one that was added last */
+  x->graph->n--;
+  release(x);
+}
+
+/* Parameters are copied: the program's own may be gone when the graph is launched. */
+static cudaError_t set_call(struct kernel_call *out, struct rt_device *d, const void *function, mx_kernel *k, dim3 grid,
+                            dim3 block, void **args, size_t shared, bool cooperative) {
+  mx_kernel_info info = {.struct_size = sizeof info};
+  mx_param_info p = {.struct_size = sizeof p};
+  cudaError_t e = rt_status(d, mx_kernel_get_info(k, &info));
+  if (e != cudaSuccess) return e;
+  if (!args && info.params) return rt_error(cudaErrorInvalidValue);
+  void **own = calloc(1, (info.params + 1) * sizeof *own + info.param_bytes);
+  if (!own) return rt_error(cudaErrorMemoryAllocation);
+  char *values = (char *)(own + info.params + 1);
+  for (uint32_t i = 0; i < info.params; i++) {
+    if ((e = rt_status(d, mx_kernel_get_param(k, i, &p))) != cudaSuccess) return free(own), e;
+    own[i] = values + p.offset;
+    memcpy(own[i], args[i], p.size);
+  }
+  free(out->args);
+  *out = (struct kernel_call){function, k, d, grid, block, (unsigned)shared, cooperative, info.params, own};
+  return cudaSuccess;
+}
+
+static cudaError_t set_kernel(struct kernel_call *out, const struct cudaKernelNodeParams *p) {
+  struct rt_device *d = rt_current();
+  cudaError_t e;
+  if (!p || !d) return rt_error(cudaErrorInvalidValue);
+  if (p->extra) return rt_missing("a kernel's parameters in cudaKernelNodeParams.extra");
+  mx_kernel *k = rt_kernel(d, p->func, &e);
+  return k ? set_call(out, d, p->func, k, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, false) : e;
+}
+
+static struct cudaMemcpy3DParms line(void *to, const void *from, size_t count, enum cudaMemcpyKind kind) {
+  return (struct cudaMemcpy3DParms){.srcPtr = {(void *)(uintptr_t)from, count, count, 1},
+                                    .dstPtr = {to, count, count, 1},
+                                    .extent = {count, count != 0, 1},
+                                    .kind = kind};
+}
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
+                                   const struct cudaKernelNodeParams *params) {
+  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeKernel);
+  if (e == cudaSuccess && (e = set_kernel(&(*node)->kernel, params)) != cudaSuccess) take_back(*node);
+  return e;
+}
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
+                                   const struct cudaMemcpy3DParms *params) {
+  if (!params) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeMemcpy);
+  if (e == cudaSuccess) (*node)->copy = *params;
+  return e;
+}
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
+                                     void *to, const void *source, size_t count, enum cudaMemcpyKind kind) {
+  const struct cudaMemcpy3DParms p = line(to, source, count, kind);
+  return cudaGraphAddMemcpyNode(node, graph, from, n, &p);
+}
+cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from,
+                                           size_t n, const void *symbol, const void *source, size_t count,
+                                           size_t offset, enum cudaMemcpyKind kind) {
+  void *at;
+  cudaError_t e = cudaGetSymbolAddress(&at, symbol);
+  return e == cudaSuccess ? cudaGraphAddMemcpyNode1D(node, graph, from, n, (char *)at + offset, source, count, kind)
+                          : e;
+}
+cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from,
+                                             size_t n, void *to, const void *symbol, size_t count, size_t offset,
+                                             enum cudaMemcpyKind kind) {
+  void *at;
+  cudaError_t e = cudaGetSymbolAddress(&at, symbol);
+  return e == cudaSuccess ? cudaGraphAddMemcpyNode1D(node, graph, from, n, to, (char *)at + offset, count, kind) : e;
+}
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
+                                   const struct cudaMemsetParams *params) {
+  if (!params) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeMemset);
+  if (e == cudaSuccess) (*node)->fill = *params;
+  return e;
+}
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
+                                 const struct cudaHostNodeParams *params) {
+  if (!params || !params->fn) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeHost);
+  if (e == cudaSuccess) (*node)->host = *params;
+  return e;
+}
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
+                                       cudaGraph_t child) {
+  cudaError_t e = child ? add(node, graph, from, n, cudaGraphNodeTypeGraph) : rt_error(cudaErrorInvalidValue);
+  if (e == cudaSuccess && (e = cudaGraphClone(&(*node)->child, child)) != cudaSuccess) take_back(*node);
+  return e;
+}
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n) {
+  return add(node, graph, from, n, cudaGraphNodeTypeEmpty);
+}
+cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
+                                        cudaEvent_t event) {
+  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeEventRecord);
+  if (e == cudaSuccess) (*node)->event = event;
+  return e;
+}
+cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
+                                      cudaEvent_t event) {
+  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeWaitEvent);
+  if (e == cudaSuccess) (*node)->event = event;
+  return e;
+}
+
+/* Version 13 has an argument more between the nodes and their number; which version asks, abi.c knows. */
+cudaError_t rt_add_dependencies(const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t n) {
+  for (size_t k = 0; k < n; k++)
+    if (!from[k] || !to[k] || !set_from(to[k], &from[k], 1)) return rt_error(cudaErrorInvalidValue);
+  return cudaSuccess;
+}
+
+/* ---- graphs -----------------------------------------------------------------------------------------------------*/
+cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags) {
+  if (!graph || flags) return rt_error(cudaErrorInvalidValue);
+  *graph = calloc(1, sizeof **graph);
+  return *graph ? cudaSuccess : rt_error(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t g) {
+  if (!g) return rt_error(cudaErrorInvalidValue);
+  for (size_t k = 0; k < g->n; k++) release(g->node[k]);
+  free(g->node);
+  free(g);
+  return cudaSuccess;
+}
+
+static bool placed(const struct CUgraphNode_st *x, unsigned mark) {
+  for (size_t k = 0; k < x->n; k++)
+    if (x->from[k]->mark != mark) return false;
+  return true;
+}
+
+static cudaError_t copy_node(cudaGraph_t to, cudaGraphNode_t x) {
+  cudaGraphNode_t y;
+  cudaError_t e = add(&y, to, NULL, 0, x->type);
+  if (e != cudaSuccess) return e;
+  y->origin = x;
+  switch (x->type) {
+  case cudaGraphNodeTypeKernel:
+    return set_call(&y->kernel, x->kernel.device, x->kernel.function, x->kernel.kernel, x->kernel.grid, x->kernel.block,
+                    x->kernel.args, x->kernel.shared, x->kernel.cooperative);
+  case cudaGraphNodeTypeMemcpy: y->copy = x->copy; break;
+  case cudaGraphNodeTypeMemset: y->fill = x->fill; break;
+  case cudaGraphNodeTypeHost: y->host = x->host; break;
+  case cudaGraphNodeTypeGraph: return cudaGraphClone(&y->child, x->child);
+  case cudaGraphNodeTypeWaitEvent:
+  case cudaGraphNodeTypeEventRecord: y->event = x->event; break;
+  case cudaGraphNodeTypeEmpty: break;
+  }
+  return cudaSuccess;
+}
+
+/* The nodes' copies, in order, each with the copies of those that it depends on. */
+static cudaGraphNode_t copied(cudaGraph_t g, cudaGraphNode_t origin) {
+  for (size_t k = 0; g && k < g->n; k++)
+    if (g->node[k]->origin == origin) return g->node[k];
+  return NULL;
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t g) {
+  static _Atomic unsigned marks;
+  const unsigned mark = atomic_fetch_add(&marks, 1) + 1;
+  cudaGraph_t c;
+  if (!g) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = cudaGraphCreate(&c, 0);
+  if (e != cudaSuccess) return e;
+  for (bool more = true; more && e == cudaSuccess && c->n < g->n;) {
+    more = false;
+    for (size_t k = 0; k < g->n && e == cudaSuccess; k++) {
+      cudaGraphNode_t x = g->node[k];
+      if (x->mark == mark || !placed(x, mark)) continue;
+      x->mark = mark;
+      more = true;
+      e = copy_node(c, x);
+      for (size_t i = 0; i < x->n && e == cudaSuccess; i++) {
+        cudaGraphNode_t from = copied(c, x->from[i]);
+        if (!set_from(c->node[c->n - 1], &from, 1)) e = rt_error(cudaErrorMemoryAllocation);
+      }
+    }
+  }
+  if (e == cudaSuccess && c->n < g->n) e = rt_error(cudaErrorInvalidValue); /* a cycle */
+  if (e != cudaSuccess) return cudaGraphDestroy(c), e;
+  *clone = c;
+  return cudaSuccess;
+}
+
+static cudaError_t list(cudaGraph_t g, bool roots, cudaGraphNode_t *nodes, size_t *n) {
+  if (!g || !n) return rt_error(cudaErrorInvalidValue);
+  size_t found = 0;
+  for (size_t k = 0; k < g->n; k++) {
+    if (roots && g->node[k]->n) continue;
+    if (nodes && found < *n) nodes[found] = g->node[k];
+    found++;
+  }
+  for (size_t k = found; nodes && k < *n; k++) nodes[k] = NULL;
+  if (!nodes || found < *n) *n = found;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *n) {
+  return list(graph, false, nodes, n);
+}
+cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *n) {
+  return list(graph, true, nodes, n);
+}
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type) {
+  if (!node || !type) return rt_error(cudaErrorInvalidValue);
+  *type = node->type;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t x, struct cudaKernelNodeParams *p) {
+  if (!x || !p || x->type != cudaGraphNodeTypeKernel) return rt_error(cudaErrorInvalidValue);
+  *p = (struct cudaKernelNodeParams){.func = (void *)(uintptr_t)x->kernel.function,
+                                     .gridDim = x->kernel.grid,
+                                     .blockDim = x->kernel.block,
+                                     .sharedMemBytes = x->kernel.shared,
+                                     .kernelParams = x->kernel.args};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t x, const struct cudaKernelNodeParams *p) {
+  return x && x->type == cudaGraphNodeTypeKernel ? set_kernel(&x->kernel, p) : rt_error(cudaErrorInvalidValue);
+}
+
+/* ---- instances --------------------------------------------------------------------------------------------------*/
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
+  (void)flags;
+  if (!exec) return rt_error(cudaErrorInvalidValue);
+  cudaGraphExec_t x = calloc(1, sizeof *x);
+  cudaError_t e = x ? cudaGraphClone(&x->graph, graph) : rt_error(cudaErrorMemoryAllocation);
+  if (e != cudaSuccess) return free(x), e;
+  *exec = x;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
+  return cudaGraphInstantiateWithFlags(exec, graph, flags);
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x) {
+  if (!x) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = cudaGraphDestroy(x->graph);
+  free(x);
+  return e;
+}
+
+static cudaGraphNode_t of_exec(cudaGraphExec_t x, cudaGraphNode_t node, enum cudaGraphNodeType type) {
+  cudaGraphNode_t found = x ? copied(x->graph, node) : NULL;
+  return found && found->type == type ? found : NULL;
+}
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const struct cudaKernelNodeParams *params) {
+  cudaGraphNode_t x = of_exec(exec, node, cudaGraphNodeTypeKernel);
+  return x ? set_kernel(&x->kernel, params) : rt_error(cudaErrorInvalidValue);
+}
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void *to, const void *from,
+                                               size_t count, enum cudaMemcpyKind kind) {
+  cudaGraphNode_t x = of_exec(exec, node, cudaGraphNodeTypeMemcpy);
+  return x ? x->copy = line(to, from, count, kind), cudaSuccess : rt_error(cudaErrorInvalidValue);
+}
+cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const struct cudaMemsetParams *params) {
+  cudaGraphNode_t x = of_exec(exec, node, cudaGraphNodeTypeMemset);
+  return x && params ? x->fill = *params, cudaSuccess : rt_error(cudaErrorInvalidValue);
+}
+cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                           const struct cudaHostNodeParams *params) {
+  cudaGraphNode_t x = of_exec(exec, node, cudaGraphNodeTypeHost);
+  return x && params ? x->host = *params, cudaSuccess : rt_error(cudaErrorInvalidValue);
+}
+
+/* A graph of the same nodes takes the instance's place. */
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t x, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *result) {
+  cudaGraph_t c;
+  if (!x) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = cudaGraphClone(&c, graph);
+  if (e != cudaSuccess) return e;
+  enum cudaGraphExecUpdateResult r =
+      c->n == x->graph->n ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
+  for (size_t k = 0; r == cudaGraphExecUpdateSuccess && k < c->n; k++)
+    if (c->node[k]->type != x->graph->node[k]->type) r = cudaGraphExecUpdateErrorNodeTypeChanged;
+    else if (c->node[k]->n != x->graph->node[k]->n) r = cudaGraphExecUpdateErrorTopologyChanged;
+  if (result) *result = (cudaGraphExecUpdateResultInfo){.result = r};
+  if (r != cudaGraphExecUpdateSuccess) return cudaGraphDestroy(c), rt_error(cudaErrorGraphExecUpdateFailure);
+  for (size_t k = 0; k < c->n; k++) c->node[k]->origin = x->graph->node[k]->origin;
+  cudaGraphDestroy(x->graph);
+  x->graph = c;
+  return cudaSuccess;
+}
+
+static cudaError_t fill_rows(const struct cudaMemsetParams *p, cudaStream_t s) {
+  struct rt_device *d = rt_owner(p->dst), *of = rt_stream_device(s);
+  cudaError_t e = cudaSuccess;
+  if (!d || !of) return rt_error(cudaErrorInvalidValue);
+  if (p->elementSize == 1)
+    return cudaMemset2DAsync(p->dst, p->height > 1 ? p->pitch : p->width, (int)p->value, p->width, p->height, s);
+  mx_stream *m = rt_stream(s);
+  for (size_t y = 0; y < p->height && e == cudaSuccess; y++) {
+    const mx_addr at = (uintptr_t)p->dst + y * p->pitch;
+    const uint16_t half = (uint16_t)p->value;
+    mx_status status = p->elementSize == 2 ? m ? mx_memset16_async(of->mx, at, half, p->width, m)
+                                               : mx_memset16(d->mx, at, half, p->width)
+                       : m ? mx_memset32_async(of->mx, at, p->value, p->width, m)
+                                           : mx_memset32(d->mx, at, p->value, p->width);
+    e = status == MX_INVALID_ADDRESS ? rt_error(cudaErrorInvalidValue) : rt_status(of, status);
+  }
+  return e;
+}
+
+static cudaError_t run(cudaGraph_t g, cudaStream_t s) {
+  cudaError_t e = cudaSuccess;
+  for (size_t k = 0; k < g->n && e == cudaSuccess; k++) {
+    cudaGraphNode_t x = g->node[k];
+    const struct kernel_call *c = &x->kernel;
+    switch (x->type) {
+    case cudaGraphNodeTypeKernel:
+      e = rt_launch(c->device, c->kernel, c->grid, c->block, c->args, c->shared, s, c->cooperative);
+      break;
+    case cudaGraphNodeTypeMemcpy: e = cudaMemcpy3DAsync(&x->copy, s); break;
+    case cudaGraphNodeTypeMemset: e = fill_rows(&x->fill, s); break;
+    case cudaGraphNodeTypeHost: e = cudaLaunchHostFunc(s, x->host.fn, x->host.userData); break;
+    case cudaGraphNodeTypeGraph: e = run(x->child, s); break;
+    case cudaGraphNodeTypeWaitEvent: e = cudaStreamWaitEvent(s, x->event, 0); break;
+    case cudaGraphNodeTypeEventRecord: e = cudaEventRecord(x->event, s); break;
+    case cudaGraphNodeTypeEmpty: break;
+    }
+  }
+  return e;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t x, cudaStream_t s) {
+  return (void)s, x ? cudaSuccess : rt_error(cudaErrorInvalidValue);
+}
+/* ---- capture ----------------------------------------------------------------------------------------------------*/
+bool rt_capturing(cudaStream_t s) { return s && s != cudaStreamLegacy && s != cudaStreamPerThread && s->capture; }
+
+void rt_capture_end(struct rt_capture *c) {
+  if (!c) return;
+  free(c->last);
+  free(c);
+}
+
+static bool join(struct rt_capture *c, const cudaGraphNode_t *nodes, size_t n) {
+  cudaGraphNode_t *more = realloc(c->last, (c->n + n + 1) * sizeof *more);
+  if (!more) return false;
+  c->last = more;
+  for (size_t k = 0; k < n; k++) c->last[c->n++] = nodes[k];
+  return true;
+}
+
+static cudaError_t capture(cudaStream_t s, enum cudaGraphNodeType type, cudaGraphNode_t *node) {
+  struct rt_capture *c = s->capture;
+  cudaError_t e = add(node, c->graph, c->last, c->n, type);
+  c->n = 0;
+  return e == cudaSuccess && !join(c, node, 1) ? rt_error(cudaErrorMemoryAllocation) : e;
+}
+
+cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *function, mx_kernel *k, dim3 grid,
+                              dim3 block, void **args, size_t shared, bool cooperative) {
+  cudaGraphNode_t node;
+  cudaError_t e = capture(s, cudaGraphNodeTypeKernel, &node);
+  return e == cudaSuccess ? set_call(&node->kernel, d, function, k, grid, block, args, shared, cooperative) : e;
+}
+cudaError_t rt_capture_box(cudaStream_t s, const struct cudaMemcpy3DParms *p) {
+  cudaGraphNode_t node;
+  cudaError_t e = capture(s, cudaGraphNodeTypeMemcpy, &node);
+  if (e == cudaSuccess) node->copy = *p;
+  return e;
+}
+cudaError_t rt_capture_copy(cudaStream_t s, void *to, const void *from, size_t count, enum cudaMemcpyKind kind) {
+  const struct cudaMemcpy3DParms p = line(to, from, count, kind);
+  return rt_capture_box(s, &p);
+}
+cudaError_t rt_capture_fill(cudaStream_t s, const struct cudaMemsetParams *p) {
+  cudaGraphNode_t node;
+  cudaError_t e = capture(s, cudaGraphNodeTypeMemset, &node);
+  if (e == cudaSuccess) node->fill = *p;
+  return e;
+}
+cudaError_t rt_capture_call(cudaStream_t s, cudaHostFn_t fn, void *user) {
+  cudaGraphNode_t node;
+  cudaError_t e = capture(s, cudaGraphNodeTypeHost, &node);
+  if (e == cudaSuccess) node->host = (struct cudaHostNodeParams){fn, user};
+  return e;
+}
+
+static struct rt_capture *begin(cudaGraph_t graph, unsigned number) {
+  struct rt_capture *c = calloc(1, sizeof *c);
+  if (c) c->graph = graph, c->number = number;
+  return c;
+}
+
+cudaError_t rt_capture_record(cudaStream_t s, cudaEvent_t event) {
+  struct rt_capture *c = begin(s->capture->graph, s->capture->number);
+  if (!c || !join(c, s->capture->last, s->capture->n)) return rt_capture_end(c), rt_error(cudaErrorMemoryAllocation);
+  rt_capture_end(event->capture);
+  event->capture = c;
+  return cudaSuccess;
+}
+cudaError_t rt_capture_wait(cudaStream_t s, cudaEvent_t event) {
+  if (!s || s == cudaStreamLegacy || s == cudaStreamPerThread) return rt_error(cudaErrorStreamCaptureImplicit);
+  if (s->capture && s->capture->number != event->capture->number) return rt_error(cudaErrorStreamCaptureMerge);
+  if (!s->capture) s->capture = begin(event->capture->graph, event->capture->number);
+  return s->capture && join(s->capture, event->capture->last, event->capture->n) ? cudaSuccess
+                                                                                 : rt_error(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mode) {
+  static _Atomic unsigned captures;
+  cudaGraph_t graph;
+  if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return rt_error(cudaErrorInvalidValue);
+  if (!s || s == cudaStreamLegacy || s == cudaStreamPerThread) return rt_error(cudaErrorStreamCaptureUnsupported);
+  if (s->capture) return rt_error(cudaErrorIllegalState);
+  cudaError_t e = cudaGraphCreate(&graph, 0);
+  if (e != cudaSuccess) return e;
+  if ((s->capture = begin(graph, atomic_fetch_add(&captures, 1) + 1))) return s->captures = true, cudaSuccess;
+  cudaGraphDestroy(graph);
+  return rt_error(cudaErrorMemoryAllocation);
+}
+
+/* Other streams that were drawn into it are free again; every piece of theirs must have come back to this one. */
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph) {
+  if (!graph) return rt_error(cudaErrorInvalidValue);
+  if (!rt_capturing(s)) return rt_error(cudaErrorIllegalState);
+  if (!s->captures) return rt_error(cudaErrorStreamCaptureUnmatched);
+  *graph = s->capture->graph;
+  s->captures = false;
+  rt_capture_leave(s->capture->number);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t s, enum cudaStreamCaptureStatus *status) {
+  if (!status) return rt_error(cudaErrorInvalidValue);
+  *status = rt_capturing(s) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
+  static _Thread_local enum cudaStreamCaptureMode own = cudaStreamCaptureModeGlobal;
+  if (!mode) return rt_error(cudaErrorInvalidValue);
+  const enum cudaStreamCaptureMode before = own;
+  own = *mode;
+  *mode = before;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s) {
+  cudaGraphNode_t node;
+  if (!x) return rt_error(cudaErrorInvalidValue);
+  if (!rt_capturing(s)) return run(x->graph, s);
+  cudaError_t e = capture(s, cudaGraphNodeTypeGraph, &node);
+  return e == cudaSuccess ? cudaGraphClone(&node->child, x->graph) : e;
+}
