@@ -319,6 +319,7 @@ jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y) {
   if (!jx_float(t) && !is_int(t) && t != MX_T_pred && (op < JX_AND || op > JX_XOR)) return jx_refuse(j, t);
   if (jx_float(t)) {
     if (op > JX_DIV) return jx_refuse(j, t);
+    j->multiplies |= op == JX_MUL || op == JX_DIV;
     return each(j, t, x, y, ops[op], jx_type(j, t));
   }
   if (x.k && y.k) {
@@ -395,6 +396,7 @@ jv jv_un(struct jx *j, enum jx_un op, unsigned t, jv x) {
   }
   default: break;
   }
+  j->multiplies |= op == JX_SQRT;
   return jx_float(t) ? j->isa->unary(j, op, t, x) : jx_refuse(j, t);
 }
 
@@ -405,8 +407,19 @@ jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y) {
   return j->isa->blend(j, t, c, x, y);
 }
 
+jv jv_only(struct jx *j, unsigned t, gcc_jit_rvalue *m, jv x) {
+  if (!j->isa->mask_is_vector || jx_wide(t))
+    return jv_sel(j, t, (jv){.t = MX_T_pred, .r = {m, m}}, x,
+                  jv_as(j, t, jv_k(j, jx_wide(t) ? MX_T_u64 : MX_T_u32, 0)));
+  gcc_jit_rvalue *v =
+      jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->vu32, jx_bits(j, j->vu32, want(j, t, x).r[0]), jx_bits(j, j->vu32, m));
+  v = jx_keep(j, jx_bits(j, jx_type(j, t), v));
+  return (jv){.t = (uint8_t)t, .r = {v, v}};
+}
+
 jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z) {
   if (!jx_float(t)) return jx_refuse(j, t);
+  j->multiplies = true;
   return j->isa->fma(j, t, want(j, t, x), want(j, t, y), want(j, t, z));
 }
 

@@ -41,7 +41,8 @@ struct jx {
     gcc_jit_function *f;
   } owns[JX_OWNS]; /* functions that this one calls, of lanes_v2v3.c */
   unsigned nowns;
-  bool bad; /* something was asked for that has no vector form here */
+  bool bad;        /* something was asked for that has no vector form here */
+  bool multiplies; /* a float was multiplied, divided, or its root taken */
   unsigned serial;
   struct {
     bool wide;
@@ -90,6 +91,7 @@ jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y);
 jv jv_un(struct jx *j, enum jx_un op, unsigned t, jv x);
 jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y);
 jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z);
+jv jv_only(struct jx *j, unsigned t, gcc_jit_rvalue *m, jv x); /* of floats: in lanes that are not in m, 0 */
 jv jv_canon(struct jx *j, unsigned t, jv x);
 /* A uniform value's first lane, as a scalar of type u32 or u64. */
 gcc_jit_rvalue *jv_scalar(struct jx *j, jv x);

@@ -96,8 +96,12 @@ gcc_jit_lvalue *lw_loop_var(struct lw *l, uint32_t slot, unsigned h) {
   if (ja_has(o->outside, slot)) jx_set(&l->j, o->v[slot][h], jx_rv(lw_cell_at(l, o->at[cls], slot, h)));
   return o->v[slot][h];
 }
-static bool any_kept(const struct ja *a, const struct ja_block *b, uint32_t from, uint32_t end) {
+/* Whether one of the instructions asks which lanes run. */
+static bool asks_lanes(const struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end) {
+  const struct ja *a = l->a;
   uint32_t s[JA_MAX_TOUCH];
+  for (uint32_t k = from; k < end; k++)
+    if (lw_stale_floats(l, &a->ins[b->first + k])) return true;
   for (uint32_t k = from; k < end; k++)
     for (uint32_t n = ja_defs(a, &a->ins[b->first + k], s); n--;)
       if (ja_has(b->kept, s[n])) return true;
@@ -149,7 +153,7 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   struct lw_loop loop = {.v = lw_need(sizeof *loop.v * (a->nslots + 1)), .outside = outside};
   gcc_jit_lvalue *const first = l->cm[0], *chunk = jx_local(j, j->t_u64);
   const unsigned nc = l->nc;
-  const bool masked = any_kept(a, b, from, end);
+  const bool masked = asks_lanes(l, b, from, end);
   for (unsigned c = 0; c < nc && masked; c++) jx_set(j, lw_loop_mask(l, jx_rv(l->home), c), jx_rv(l->cm[c]));
   jx_set(j, chunk, lw_u64(l, 0));
   gcc_jit_block *turn = lw_new_block(l, "chunk"), *behind = lw_new_block(l, "behind");

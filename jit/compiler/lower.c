@@ -167,12 +167,15 @@ static bool by_meaning(struct lw *l) {
                                                                             mx_w_operand(l->ins->w, 0)));
   jv d[LW_CHUNKS], q[LW_CHUNKS];
   const unsigned n = uniform ? 1 : l->nc;
+  const bool stale = !uniform && lw_stale_floats(l, l->ins);
   jv in[8] = {{0}};
   for (unsigned c = 0; c < n; c++) {
     for (unsigned k = nout; k < o->nopnds && k - nout < 8; k++)
       if (o->opnd[k].type >= MX_T_raw) in[k - nout] = jv_k(&l->j, MX_T_u32, mx_w_operand(l->ins->w, k));
       else if (!c || !lw_operand_uniform(l, k)) in[k - nout] = lw_operand(l, k, c);
-    if (jx_row(&l->j, l->ins->op, mx_w_mod(*l->ins->w), canon, in, o->nopnds - nout, &d[c], &q[c])) continue;
+    if (jx_row(&l->j, l->ins->op, mx_w_mod(*l->ins->w), canon, in, o->nopnds - nout, stale ? jx_rv(l->cm[c]) : NULL,
+               &d[c], &q[c]))
+      continue;
     l->j.bad = false;
     return false;
   }
@@ -640,6 +643,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->run_member = lw_need(a->nins + 1);
   l->saved = lw_need(8 * a->words), l->saved_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->steadies = lw_need(a->nblocks + 1);
+  lw_integers_find(l);
   lw_runs_find(l);
   lw_shapes_find(l);
   lw_saved_find(l);

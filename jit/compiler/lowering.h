@@ -99,6 +99,7 @@ struct lw {
   bool held; /* its guard, where it has to be kept from its results */
   uint64_t *uni, *uni_after, *live,
       *live_end;                   /* uniform before and after the instruction; live before it, and behind the block */
+  uint64_t *integers;              /* slots that may hold an integer's bits: denormals.c */
   uint64_t *flt, *raw, *raw_after; /* as float_in and raw_in of blocks, here */
   struct lw_exits *exits;
   bool kernel;
@@ -256,6 +257,10 @@ void lw_return(struct lw *l, uint32_t k);
 void lw_scalar_loops_find(struct lw *l);
 void lw_scalar_loop_build(struct lw *l, uint32_t head);
 gcc_jit_block *lw_start(const struct lw *l, uint32_t block);
+/* denormals.c: finds slots that may hold integers' bits; whether the instruction computes floats from such where lanes
+ * do not run. */
+void lw_integers_find(struct lw *l);
+bool lw_stale_floats(const struct lw *l, const struct ja_ins *i);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
 /* Whether operand o of instruction k, in block b, holds one value; or a slot, before it. */

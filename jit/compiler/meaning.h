@@ -14,8 +14,9 @@ bool jx_shortcut(struct jx *j, unsigned op, unsigned m, const jv *in, jv *out);
 
 /* outline.c: the row's results for one chunk of its operands in[], in the types of its registers, as the two above make
  * them; canon: NaNs are made canonical. Long ones by a function of the object. *q stays empty where there is one
- * result. False: there is no vector form. */
-bool jx_row(struct jx *j, unsigned op, unsigned modifier, bool canon, const jv *in, unsigned nin, jv *d, jv *q);
+ * result. lanes: others may hold what is slow to multiply (denormals.c); or NULL. False: there is no vector form. */
+bool jx_row(struct jx *j, unsigned op, unsigned modifier, bool canon, const jv *in, unsigned nin, gcc_jit_rvalue *lanes,
+            jv *d, jv *q);
 /* Whether that is so for operands of these types; of in[], values are looked at only where they are constants. */
 bool jx_row_exists(struct jx *j, unsigned op, unsigned modifier, const jv *in, unsigned nin);
 

@@ -24,7 +24,8 @@ static struct outlined {
   gcc_jit_function *f;
   gcc_jit_type *results;
   gcc_jit_field *field[4]; /* of several vectors */
-} * known;                 /* of the object that this process makes */
+  bool multiplies;
+} * known; /* of the object that this process makes */
 static unsigned nknown, room, nbuilt;
 
 static unsigned vectors(unsigned type, bool same) { return jx_wide(type) && !same ? 2 : 1; }
@@ -138,7 +139,9 @@ static struct outlined *look_up(struct jx *j, const struct kind *k, const jv *in
     abort(); /* a process of its own */
   struct outlined *new = &known[nknown++];
   *new = (struct outlined){.kind = *k, .how = IN_LINE};
+  j->multiplies = false;
   const unsigned statements = build(j, new, in, nin, true);
+  new->multiplies = j->multiplies;
   if (!j->bad && statements > long_one(j)) {
     new->how = CALLED;
     if (k->constants) build(j, new, in, nin, false); /* for all constants at once */
@@ -163,9 +166,10 @@ bool jx_row_exists(struct jx *j, unsigned op, unsigned modifier, const jv *in, u
   const struct kind k = kind_of(op, modifier, false, in, nin);
   return look_up(j, &k, in, nin)->how != NO_FORM;
 }
-bool jx_row(struct jx *j, unsigned op, unsigned modifier, bool canon, const jv *in, unsigned nin, jv *d, jv *q) {
+bool jx_row(struct jx *j, unsigned op, unsigned modifier, bool canon, const jv *in, unsigned nin, gcc_jit_rvalue *lanes,
+            jv *d, jv *q) {
   const struct mx_op_info *o = &mx__ops[op];
-  const struct kind k = kind_of(op, modifier, canon, in, nin);
+  struct kind k = kind_of(op, modifier, canon, in, nin);
   if (j->bad) return false;
   *q = (jv){0};
   if (jx_shortcut(j, op, modifier, in, d)) {
@@ -173,6 +177,14 @@ bool jx_row(struct jx *j, unsigned op, unsigned modifier, bool canon, const jv *
     return !j->bad;
   }
   const struct outlined *to = j->w == 1 ? NULL : look_up(j, &k, in, nin);
+  jv some[8];
+  if (to && to->multiplies && lanes && jx_float(in[0].t)) {
+    memcpy(some, in, sizeof *in * nin);
+    some[0] = jv_only(j, in[0].t, lanes, in[0]);
+    in = some;
+    k = kind_of(op, modifier, canon, in, nin);
+    to = look_up(j, &k, in, nin);
+  }
   if (to && to->how == NO_FORM) return false;
   if (to && to->how == CALLED) call(j, to, in, nin, d, q);
   else expand(j, &k, in, d, q);
