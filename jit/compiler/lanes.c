@@ -175,6 +175,7 @@ jv jv_as(struct jx *j, unsigned t, jv x) {
   if (t == MX_T_pred || x.t == MX_T_pred || jx_wide(t) != jx_wide(x.t)) return jv_cvt(j, t, x.t, x);
   if (x.k) return jv_k(j, t, x.kv);
   jv v = jx_fresh(t, x.u);
+  v.low = x.low;
   for (unsigned h = 0; h < 2; h++) v.r[h] = x.r[h] ? jx_bits(j, jx_type(j, t), x.r[h]) : NULL;
   return v;
 }
@@ -222,7 +223,9 @@ static jv cvt_int(struct jx *j, unsigned to, jv x) {
   if (jx_wide(to) && jx_wide(x.t)) return jv_as(j, to, x);
   if (jx_wide(to)) {
     x = jx_spread(j, x);
-    return j->isa->widen(j, to, x.t, x);
+    jv v = j->isa->widen(j, to, x.t, x);
+    v.low = jx_signed(x.t) ? JX_SIGNED_32 : JX_UNSIGNED_32;
+    return v;
   }
   if (jx_wide(x.t)) x = j->isa->narrow(j, MX_T_u32, x);
   else if (jx_bitsof(to) > jx_bitsof(x.t)) x = jx_spread(j, x);
@@ -257,6 +260,7 @@ static jv shift(struct jx *j, bool left, unsigned t, jv x, jv n) {
   const bool s = !left && jx_signed(t);
   gcc_jit_type *vt = jx_wide(t) ? s ? j->vs64 : j->vu64 : s ? j->vs32 : j->vu32;
   v = each(j, t, v, n, left ? GCC_JIT_BINARY_OP_LSHIFT : GCC_JIT_BINARY_OP_RSHIFT, vt);
+  if (jx_wide(t) && !left && n.k && n.kv >= 32) v.low = s ? JX_SIGNED_32 : JX_UNSIGNED_32;
   return jx_trim(j, v);
 }
 /* Quotients of up to 32 bits by way of double, which holds them exactly. */
@@ -275,6 +279,22 @@ static jv divide(struct jx *j, bool rem, unsigned t, jv x, jv y) {
   q.t = (uint8_t)t;
   return jx_trim(j, q);
 }
+uint8_t jx_low(jv x) {
+  if (!x.k) return x.low;
+  return (uint8_t)((x.kv <= UINT32_MAX ? JX_UNSIGNED_32 : 0) | ((int64_t)x.kv == (int32_t)x.kv ? JX_SIGNED_32 : 0));
+}
+/* A product of 64 bits: where it is one of 32-bit numbers, one instruction makes it. */
+static jv multiply(struct jx *j, unsigned t, jv x, jv y) {
+  const unsigned low = jx_low(x) & jx_low(y);
+  if (!jx_wide(t) || !low || j->w == 1) return each(j, t, x, y, GCC_JIT_BINARY_OP_MULT, jx_type(j, t));
+  jv v = jx_fresh(t, x.u && y.u);
+  for (unsigned h = 0; h < (v.u ? 1u : 2u); h++)
+    v.r[h] =
+        jx_bits(j, jx_type(j, t),
+                j->isa->product(j, !(low & JX_UNSIGNED_32), jx_bits(j, j->vu64, x.r[h]), jx_bits(j, j->vu64, y.r[h])));
+  if (v.u) v.r[1] = v.r[0];
+  return v;
+}
 static jv mulhi(struct jx *j, unsigned t, jv x, jv y) {
   if (!jx_wide(t)) {
     const unsigned w = jx_signed(t) ? MX_T_s64 : MX_T_u64, n = jx_bitsof(t);
@@ -285,7 +305,7 @@ static jv mulhi(struct jx *j, unsigned t, jv x, jv y) {
       p.t = (uint8_t)t;
       return jx_trim(j, p);
     }
-    jv p = each(j, w, jv_cvt(j, w, t, x), jv_cvt(j, w, t, y), GCC_JIT_BINARY_OP_MULT, j->vu64);
+    jv p = multiply(j, w, jv_cvt(j, w, t, x), jv_cvt(j, w, t, y));
     p = shift(j, false, MX_T_u64, jv_as(j, MX_T_u64, p), jv_k(j, MX_T_u32, 32));
     return jv_cvt(j, t, MX_T_u64, p);
   }
@@ -337,7 +357,11 @@ jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y) {
   if (op == JX_DIV || op == JX_REM) return t == MX_T_pred ? jx_refuse(j, t) : divide(j, op == JX_REM, t, x, y);
   if (op == JX_MULHI) return t == MX_T_pred ? jx_refuse(j, t) : mulhi(j, t, x, y);
   if (t == MX_T_pred && op < JX_AND) return jx_refuse(j, t);
-  return jx_trim(j, each(j, t, x, y, ops[op], jx_type(j, t)));
+  if (op == JX_MUL && jx_wide(t)) return multiply(j, t, x, y);
+  jv v = each(j, t, x, y, ops[op], jx_type(j, t));
+  if (op == JX_AND && jx_wide(t))
+    v.low = (jx_low(x) | jx_low(y)) & JX_UNSIGNED_32; /* one that has no upper half leaves none */
+  return jx_trim(j, v);
 }
 
 jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {

@@ -15,10 +15,12 @@
 
 #define JX_MOST_LANES 16u /* of a chunk */
 
+/* What is known of an integer of 64 bits: that it is one of 32, without or with a sign. */
+enum { JX_UNSIGNED_32 = 1, JX_SIGNED_32 = 2 };
 /* One chunk of a value. u: all lanes of the warp have it, so that one chunk stands for all; then both halves of
  * a 64-bit value are the same vector. k: a constant, kv its bits (zero-extended from the type). */
 typedef struct jv {
-  uint8_t t;
+  uint8_t t, low; /* low: of JX_UNSIGNED_32 and JX_SIGNED_32, those that are known */
   bool u, k;
   uint64_t kv;
   gcc_jit_rvalue *r[2];
@@ -96,6 +98,7 @@ jv jv_canon(struct jx *j, unsigned t, jv x);
 /* A uniform value's first lane, as a scalar of type u32 or u64. */
 gcc_jit_rvalue *jv_scalar(struct jx *j, jv x);
 jv jv_broadcast(struct jx *j, unsigned t, gcc_jit_rvalue *scalar); /* u32 or u64 into b32, b64 types */
+uint8_t jx_low(jv x); /* which of JX_UNSIGNED_32 and JX_SIGNED_32 is known */
 /* Masks are combined by jx_op with type t_mask. */
 gcc_jit_rvalue *jx_mask_not(struct jx *j, gcc_jit_rvalue *m);
 
@@ -124,6 +127,8 @@ struct jx_isa {
   jv (*convert)(struct jx *j, unsigned to, unsigned from, jv x); /* from or to floats */
   jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x);    /* roots, roundings, leading zeros */
   jv (*fma)(struct jx *j, unsigned t, jv x, jv y, jv z);
+  /* the products of the low 32 bits of lanes of 64, with or without their signs */
+  gcc_jit_rvalue *(*product)(struct jx *j, bool with_sign, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 
   gcc_jit_rvalue *(*broadcast)(struct jx *j, bool wide, gcc_jit_rvalue *scalar);
   gcc_jit_rvalue *(*first)(struct jx *j, bool wide, gcc_jit_rvalue *v);            /* the first lane, a u32 or u64 */

@@ -249,6 +249,9 @@ static jv down(struct jx *j, unsigned to, const char *text, jv x) {
 static jv widen(struct jx *j, unsigned to, unsigned from, jv x) {
   return up(j, to, jx_signed(from) ? "pmovsxdq %x1, %0" : "pmovzxdq %x1, %0", x);
 }
+static gcc_jit_rvalue *product(struct jx *j, bool with_sign, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return two(j, with_sign ? "pmuldq" : "pmuludq", "", j->vu64, x, y);
+}
 static jv narrow(struct jx *j, unsigned to, jv x) {
   jv v = jx_fresh(to, x.u);
   v.r[0] = v.r[1] = low_parts(j, jx_type(j, to), x.r[0], x.r[1]);
@@ -548,10 +551,10 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc
 
 #define SAME \
   .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .mask_fill = mask_fill, \
-  .compare = compare, .blend = blend, .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, \
-  .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above, .common = common, \
-  .differ = differ, .any_bit = any_bit, .collect = collect, .load = load, .load_one = load_one, .read_one = read_one, \
-  .load_narrow = load_narrow, .write_narrow = write_narrow, .scatter = scatter
+  .compare = compare, .blend = blend, .widen = widen, .product = product, .narrow = narrow, .convert = convert, \
+  .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above, \
+  .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, .load = load, .load_one = load_one, \
+  .read_one = read_one, .load_narrow = load_narrow, .write_narrow = write_narrow, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {
                                                                                           "-march=x86-64-v2",
                                                                                           "-mtune=generic", NULL};

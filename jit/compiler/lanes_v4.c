@@ -104,6 +104,9 @@ static jv down(struct jx *j, unsigned to, const char *text, jv x) {
 static jv widen(struct jx *j, unsigned to, unsigned from, jv x) {
   return up(j, to, jx_signed(from) ? "vpmovsxdq %t1, %0" : "vpmovzxdq %t1, %0", x);
 }
+static gcc_jit_rvalue *product(struct jx *j, bool with_sign, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return jx_ask(j, with_sign ? "vpmuldq %2, %1, %0" : "vpmuludq %2, %1, %0", "=v", j->vu64, 2, "v", x, "vm", y);
+}
 static jv narrow(struct jx *j, unsigned to, jv x) { return down(j, to, "vpmovqd %1, %t0", x); }
 static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
   const bool s = jx_signed(from) || jx_bitsof(from) < 32;
@@ -255,6 +258,7 @@ const struct jx_isa jx_v4 = {.name = "v4",
                              .convert = convert,
                              .unary = unary,
                              .fma = multiply_add,
+                             .product = product,
                              .logic = logic,
                              .rotate = rotate,
                              .broadcast = broadcast,

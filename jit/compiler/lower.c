@@ -635,6 +635,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->deferred_uni = lw_need(8 * a->words), l->deferred_raw = lw_need(8 * a->words);
   l->shapes = lw_need(sizeof *l->shapes * (a->nslots + 1));
   l->pieces = lw_need(sizeof *l->pieces * (a->nslots + 1));
+  l->lows = lw_need(sizeof *l->lows * (a->nslots + 1));
   l->fixed = lw_need(sizeof *l->fixed * (a->nins + 1));
   l->based = lw_need(sizeof *l->based * (a->nins + 1));
   l->addend = lw_need(sizeof *l->addend * (a->nins + 1));

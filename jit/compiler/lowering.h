@@ -119,6 +119,10 @@ struct lw {
     unsigned step;
     gcc_jit_rvalue *apart, *first;
   } * pieces; /* by slot: at ins, its numbers were `step` apart */
+  struct lw_low {
+    const struct ja_ins *behind;
+    uint8_t low;
+  } * lows; /* by slot of 64 bits: what is known of it (lanes.h) behind an instruction */
   unsigned ndeferred;
   uint64_t *deferred_uni,
       *deferred_raw;   /* so many instructions just before this one are left out so far; uni and raw before them */

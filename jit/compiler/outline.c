@@ -63,7 +63,7 @@ static unsigned build(struct jx *j, struct outlined *to, const jv *in, unsigned 
   for (unsigned i = 0; i < nin; i++) {
     inside[i] = in[i];
     if (!passed(o, nout, i) || (constants && in[i].k)) continue;
-    inside[i].k = false, inside[i].u = k->same;
+    inside[i].k = false, inside[i].u = k->same, inside[i].low = 0;
     for (unsigned h = 0; h < vectors(in[i].t, k->same); h++) {
       snprintf(name, sizeof name, "in%u_%u", i, h);
       param[n] = gcc_jit_context_new_param(j->c, NULL, jx_type(j, in[i].t), name);

@@ -44,12 +44,21 @@ void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v) {
   jx_set(&l->j, to, jx_bits(&l->j, gcc_jit_rvalue_get_type(jx_rv(to)), v));
 }
 
+/* What is known of a slot of 64 bits from a write in the block. */
+static uint8_t known_low(const struct lw *l, uint32_t slot) {
+  const struct lw_low *known = &l->lows[slot];
+  return !l->one_lane && known->behind && known->behind[-1].block == l->ins->block && known->behind <= l->ins &&
+                 !lw_written_between(l->a, known->behind, l->ins, slot)
+             ? known->low
+             : 0;
+}
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   const unsigned cls = lw_class(l->a, slot);
   jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
   if (v.u) v.r[0] = v.r[1] = jx_bits(&l->j, jx_type(&l->j, v.t), jx_rv(lw_one(l, slot)));
   else if (cls == MX_R64) v.r[0] = jx_rv(lw_var(l, slot, 2 * chunk)), v.r[1] = jx_rv(lw_var(l, slot, 2 * chunk + 1));
   else v.r[0] = v.r[1] = jx_rv(lw_var(l, slot, chunk));
+  if (cls == MX_R64) v.low = known_low(l, slot);
   if (type == v.t) return v;
   if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* zero-extended already, or trimmed by who reads it: widths.c */
     v.t = (uint8_t)type;
@@ -210,6 +219,8 @@ void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
   if (jx_bitsof(val.t) < 32 && val.t != MX_T_pred && r.cls == MX_R32)
     val.t = MX_T_u32; /* narrow values are zero-extended */
   val = jv_as(j, r.raw, val);
+  if (r.cls == MX_R64 && !chunk && !l->one_lane && mx_w_guard(*l->ins->w) == MX_GUARD_NONE)
+    l->lows[r.slot] = (struct lw_low){l->ins + 1, jx_low(val)};
   const bool kept = !l->one_lane && ja_has(l->a->blocks[l->block].kept, r.slot);
   gcc_jit_rvalue *g = lw_guard(l, chunk);
   gcc_jit_rvalue *m = kept ? g ? lw_lanes(l, chunk) : jx_rv(l->cm[chunk]) : g;
