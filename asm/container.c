@@ -231,10 +231,11 @@ static void write_func(struct writer *w, const struct mx_func *f) {
   struct bytes *b = &w->section[MX__SEC_FUNCS];
   put_string(b, &w->strings, f->name);
   /* Most of these are 0 in most functions: a mask says which are there. */
-  const uint32_t field[] = {f->param_bytes,  f->nparams,   f->nshared,    f->local_bytes, f->nargs,
-                            f->nresults,     f->arg_bytes, f->maxntid[0], f->maxntid[1],  f->maxntid[2],
-                            f->minnctapersm, f->ntables,   f->nprotos,    f->reqntid[0],  f->reqntid[1],
-                            f->reqntid[2],   f->nspill32,  f->nspill64,   f->nspillpred,  f->nlocals};
+  const uint32_t field[] = {f->param_bytes,  f->nparams,    f->nshared,    f->local_bytes,   f->nargs,
+                            f->nresults,     f->arg_bytes,  f->maxntid[0], f->maxntid[1],    f->maxntid[2],
+                            f->minnctapersm, f->ntables,    f->nprotos,    f->reqntid[0],    f->reqntid[1],
+                            f->reqntid[2],   f->nspill32,   f->nspill64,   f->nspillpred,    f->nlocals,
+                            f->reqncta[0],   f->reqncta[1], f->reqncta[2], f->maxclusterrank};
   uint32_t mask = 0;
   for (unsigned k = 0; k < sizeof field / sizeof *field; k++) mask |= (uint32_t)(field[k] != 0) << k;
   put_varint(b, f->flags);

@@ -18,7 +18,8 @@
  *   [.visible] .entry NAME (.param [.align A] .TYPE [.ptr] P[BYTES], ...)   [BYTES]: only if the size is not the
  * type's. Each parameter is followed by `@OFFSET`
  *   [.visible] .func (.reg .CLASS SLOT, ...) NAME (.reg .CLASS SLOT, ...)   CLASS pred, b32, b64 or b128
- *   .maxntid X, Y, Z  .reqntid X, Y, Z  .minnctapersm N  .cooperative     .paramsize N: bytes of a kernel's parameters
+ *   .maxntid X, Y, Z  .reqntid X, Y, Z  .minnctapersm N  .cooperative  .reqnctapercluster X, Y, Z  .maxclusterrank N
+ * .paramsize N: bytes of a kernel's parameters
  *   {
  *     .slots n32, n64, npred, nspill32, nspill64, nspillpred;
  *     .frame local_bytes, arg_bytes;     if either is not 0
@@ -453,6 +454,11 @@ static void put_head(struct printer *p) {
   if (b[0] | b[1] | b[2]) put(p, ".reqntid %u, %u, %u\n", b[0], b[1], b[2]);
   if (f->minnctapersm) put(p, ".minnctapersm %u\n", f->minnctapersm);
   if (f->flags & MX_FUNC_COOPERATIVE) put(p, ".cooperative\n");
+  const uint32_t *c = f->reqncta;
+  if (c[0] | c[1] | c[2]) put(p, ".reqnctapercluster %u, %u, %u\n", c[0], c[1], c[2]);
+  if (f->maxclusterrank) put(p, ".maxclusterrank %u\n", f->maxclusterrank);
+  if (f->flags & MX_FUNC_EXPLICIT_CLUSTER) put(p, ".explicitcluster\n");
+  if (f->flags & MX_FUNC_BLOCKS_ARE_CLUSTERS) put(p, ".blocksareclusters\n");
   if (f->param_bytes) put(p, ".paramsize %u\n", f->param_bytes);
 }
 

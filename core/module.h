@@ -8,6 +8,7 @@
 
 #include "core/isa.h"
 
+#define MX_MAX_CLUSTER 16u        /* blocks */
 #define MX_MAX_PARAM_BYTES 32764u /* of a kernel: as the guides' machines */
 
 /* ---- literals ---------------------------------------------------------------------------------------
@@ -48,7 +49,13 @@ struct mx_var {
 };
 
 /* ---- functions ---------------------------------------------------------------------------------------*/
-enum { MX_FUNC_KERNEL = 1, MX_FUNC_VISIBLE = 2, MX_FUNC_COOPERATIVE = 4 };
+enum {
+  MX_FUNC_KERNEL = 1,
+  MX_FUNC_VISIBLE = 2,
+  MX_FUNC_COOPERATIVE = 4,
+  MX_FUNC_EXPLICIT_CLUSTER = 8,    /* launches without cluster dimensions are of explicit clusters, too */
+  MX_FUNC_BLOCKS_ARE_CLUSTERS = 16 /* a launch's grid counts clusters */
+};
 
 /* Parameter of a kernel: a range of the parameter space. Type: of the declaration; an array of bytes is b8 x size. */
 struct mx_param {
@@ -123,6 +130,7 @@ struct mx_func {
   uint32_t nshared;                /* kernels: shared variables that it and its callees use */
   uint32_t maxntid[3], reqntid[3]; /* 0: not given */
   uint32_t minnctapersm;
+  uint32_t reqncta[3], maxclusterrank; /* blocks of a cluster, and the most there may be; 0: not given */
   const struct mx_name *names;
   uint32_t nnames;
   const struct mx_label *labels;

@@ -343,6 +343,8 @@ static bool encode_function(struct mx_arena *scratch, struct mx_arena *arena, st
       .maxntid = {f->maxntid[0], f->maxntid[1], f->maxntid[2]},
       .reqntid = {f->reqntid[0], f->reqntid[1], f->reqntid[2]},
       .minnctapersm = f->minnctapersm,
+      .reqncta = {f->reqncta[0], f->reqncta[1], f->reqncta[2]},
+      .maxclusterrank = f->maxclusterrank,
       .npred = (uint16_t)b.slots[BACK_PRED],
       .n32 = (uint16_t)b.slots[BACK_R32],
       .n64 = (uint16_t)b.slots[BACK_R64],

@@ -88,7 +88,7 @@ struct ir_func {
   uint32_t arg_bytes, local_bytes;
   uint32_t *shared;
   uint32_t nshared; /* shared variables named in this function itself; the back adds its callees' */
-  uint32_t maxntid[3], reqntid[3], minnctapersm;
+  uint32_t maxntid[3], reqntid[3], minnctapersm, reqncta[3], maxclusterrank;
   /* `.slots`: a disassembled function, taken as written. Every register is fixed; the back allocates, folds, moves and
    * inserts nothing; slots are n32, n64, npred, nspill32, nspill64, nspillpred; names come from here alone, and lines
    * from the instructions' loc (file, line; 0: none). Labels without a name are not recorded. */

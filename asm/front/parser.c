@@ -664,11 +664,13 @@ static void parse_tuning(struct front *f, struct func *fn) {
     struct token *t = mx__peek(f, 0);
     if (t->kind != TOK_DOT) return;
     struct token d = mx__next(f);
-    if (mx__tok_is(&d, ".noreturn") || mx__tok_is(&d, ".noinline") || mx__tok_is(&d, ".explicitcluster") ||
-        mx__tok_is(&d, ".blocksareclusters"))
-      continue;
+    if (mx__tok_is(&d, ".noreturn") || mx__tok_is(&d, ".noinline")) continue;
     if (mx__tok_is(&d, ".cooperative")) {
       fn->flags |= MX_FUNC_COOPERATIVE;
+    } else if (mx__tok_is(&d, ".explicitcluster")) {
+      fn->flags |= MX_FUNC_EXPLICIT_CLUSTER;
+    } else if (mx__tok_is(&d, ".blocksareclusters")) {
+      fn->flags |= MX_FUNC_BLOCKS_ARE_CLUSTERS;
     } else if (mx__tok_is(&d, ".pragma")) {
       mx__resync(f);
     } else if (mx__tok_is(&d, ".attribute") || mx__tok_is(&d, ".abi_preserve") ||
@@ -680,9 +682,8 @@ static void parse_tuning(struct front *f, struct func *fn) {
       bool max = mx__tok_is(&d, ".maxntid"), req = mx__tok_is(&d, ".reqntid"),
            cluster = mx__tok_is(&d, ".reqnctapercluster");
       bool minn = mx__tok_is(&d, ".minnctapersm") || mx__tok_is(&d, ".maxnctapersm"),
-           psize = mx__tok_is(&d, ".paramsize");
-      if (!max && !req && !cluster && !minn && !psize && !mx__tok_is(&d, ".maxnreg") &&
-          !mx__tok_is(&d, ".maxclusterrank")) {
+           psize = mx__tok_is(&d, ".paramsize"), rank = mx__tok_is(&d, ".maxclusterrank");
+      if (!max && !req && !cluster && !minn && !psize && !rank && !mx__tok_is(&d, ".maxnreg")) {
         ERR(f, "unknown-directive", d.loc, NULL, "%s is not a directive of a function", mx__tok_text(f, &d));
         return;
       }
@@ -699,11 +700,14 @@ static void parse_tuning(struct front *f, struct func *fn) {
         }
         if (max) fn->maxntid[k] = (uint32_t)v[k];
         if (req) fn->reqntid[k] = (uint32_t)v[k];
+        if (cluster) fn->reqncta[k] = (uint32_t)v[k];
       }
       if (minn) fn->minnctapersm = (uint32_t)v[0];
       if (psize) fn->paramsize = (uint32_t)v[0];
-      if (cluster && (v[0] != 1 || v[1] != 1 || v[2] != 1))
-        ERR(f, "unsupported", d.loc, NULL, "clusters of more than one block are not supported");
+      if (rank) fn->maxclusterrank = v[0] < MX_MAX_CLUSTER ? (uint32_t)v[0] : MX_MAX_CLUSTER;
+      const uint64_t most = MX_MAX_CLUSTER;
+      if (cluster && (v[0] > most || v[1] > most || v[2] > most || v[0] * v[1] * v[2] > most))
+        ERR(f, "bad-size", d.loc, NULL, "a cluster has %u blocks at most", MX_MAX_CLUSTER);
     }
   }
 }

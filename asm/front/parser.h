@@ -118,7 +118,7 @@ struct func {
   struct mx_local *locals;
   uint32_t nlocals, cap_locals; /* offsets from the first of them */
   uint64_t local_bytes;
-  uint32_t maxntid[3], reqntid[3], minnctapersm, paramsize;
+  uint32_t maxntid[3], reqntid[3], minnctapersm, paramsize, reqncta[3], maxclusterrank;
   uint16_t slots[6];
   uint32_t frame[2];
   uint32_t *uses;

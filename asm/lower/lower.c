@@ -362,6 +362,8 @@ void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, st
   memcpy(out->maxntid, fn->maxntid, sizeof out->maxntid);
   memcpy(out->reqntid, fn->reqntid, sizeof out->reqntid);
   out->minnctapersm = fn->minnctapersm;
+  memcpy(out->reqncta, fn->reqncta, sizeof out->reqncta);
+  out->maxclusterrank = fn->maxclusterrank;
   if (!fn->defined) return;
   out->physical = fn->physical;
   if (fn->physical) { /* its tables and prototypes are numbered by their names, in order */

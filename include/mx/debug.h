@@ -158,7 +158,8 @@ typedef enum mx_debug_kind {
   MX_DEBUG_PRINTS,
   MX_DEBUG_ASSERTS,
   MX_DEBUG_DIVERGENCES,
-  MX_DEBUG_TRAPS
+  MX_DEBUG_TRAPS,
+  MX_DEBUG_ASYNC /* what issues, waits for or is told of asynchronous copies: cp.async..., mbarrier... */
 } mx_debug_kind;
 MX_API mx_status mx_debug_break_kind(mx_debug *session, mx_debug_kind kind, int *number);
 /* Stops before any instruction for which fn answers true. NULL ends it. */
@@ -184,6 +185,9 @@ typedef struct mx_debug_block {
   uint64_t number;
   uint32_t ctaid[3], warps;
   uint32_t live_threads;
+  uint64_t cluster;                    /* its number in the grid, x fastest */
+  uint32_t cluster_rank, cluster_size; /* of the block; blocks */
+  uint32_t cluster_arrived;            /* threads that have arrived at the cluster's barrier since it last opened */
 } mx_debug_block;
 /* Resident blocks, in the order of their numbers. */
 MX_API size_t mx_debug_block_count(mx_debug *session);

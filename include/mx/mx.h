@@ -203,7 +203,8 @@ typedef struct mx_kernel_info {
   uint32_t code_words;
   uint32_t reqntid[3], maxntid[3]; /* 0: not given */
   uint32_t max_threads_per_block;
-  bool cooperative; /* its text asks for cooperative launches */
+  bool cooperative;    /* its text asks for cooperative launches */
+  uint32_t cluster[3]; /* blocks of a cluster that its text asks for; 0: not given */
 } mx_kernel_info;
 MX_API mx_status mx_kernel_get_info(const mx_kernel *kernel, mx_kernel_info *out); /* set struct_size first */
 
@@ -235,7 +236,8 @@ typedef struct mx_launch_config {
               * at a time; without it, see there */
   mx_async_order async; /* when asynchronous copies land */
   uint64_t async_seed;  /* of MX_ASYNC_RANDOM */
-  uint32_t cluster[3];  /* blocks of a cluster, which share their shared memory; 0: as the kernel says, or one */
+  uint32_t cluster[3];  /* blocks of a cluster, which run at once and reach each other's shared memory; the grid is a
+                         * multiple of it. 0: as the kernel says, or one block */
 } mx_launch_config;
 #define MX_LAUNCH_CONFIG_INIT \
   { \
@@ -250,6 +252,11 @@ MX_API mx_status mx_launch(mx_kernel *kernel, const mx_launch_config *config, co
 /* The same; args[i] points at the value of parameter i, of its size. */
 MX_API mx_status mx_launch_args(mx_kernel *kernel, const mx_launch_config *config, const void *const *args,
                                 size_t count);
+/* One cooperative launch on several devices, a kernel of one name on each, whose blocks may all wait for one another
+ * (multi_grid_group). All or nothing: nothing runs unless all can run; where one fails the others are interrupted.
+ * params[i] are those of device i, whose number in the group it is. The devices must be created beside one another. */
+MX_API mx_status mx_launch_cooperative_multi(mx_kernel *const *kernels, size_t count, const mx_launch_config *config,
+                                             const void *const *params, size_t bytes);
 /* Checks everything that mx_launch checks before it runs anything. */
 MX_API mx_status mx_launch_check(mx_kernel *kernel, const mx_launch_config *config, size_t param_bytes);
 

@@ -129,7 +129,10 @@ static bool read_line(struct litmus *t, char *s) {
   int used = 0;
   if (sscanf(s, "%31s %n", word, &used) < 1) return false;
   s += used;
-  uint32_t *xyz = !strcmp(word, "grid") ? t->config.grid : !strcmp(word, "block") ? t->config.block : NULL;
+  uint32_t *xyz = !strcmp(word, "grid")      ? t->config.grid
+                  : !strcmp(word, "block")   ? t->config.block
+                  : !strcmp(word, "cluster") ? t->config.cluster
+                                             : NULL;
   if (xyz) return sscanf(s, "%u %u %u", &xyz[0], &xyz[1], &xyz[2]) >= 1;
   if (!strcmp(word, "steps")) return (t->config.steps = strtoull(s, NULL, 0)) > 0;
   if (!strcmp(word, "shared")) return (t->config.shared_bytes = (uint32_t)strtoul(s, NULL, 0)) > 0;

@@ -348,6 +348,8 @@ void auto_grid(const struct args *a, mx_launch_config *c) {
   for (unsigned k = 0; k < 3; k++) {
     const uint64_t blocks = (want[k] + c->block[k] - 1) / (c->block[k] ? c->block[k] : 1);
     c->grid[k] = blocks > UINT32_MAX ? UINT32_MAX : blocks ? (uint32_t)blocks : 1;
+    const uint32_t of = c->cluster[k] ? c->cluster[k] : 1; /* whole clusters */
+    if (c->grid[k] % of && c->grid[k] <= UINT32_MAX - of) c->grid[k] += of - c->grid[k] % of;
   }
 }
 

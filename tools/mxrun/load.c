@@ -145,4 +145,5 @@ void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given)
     mx_occupancy_block_size(kernel, config->shared_bytes, &grid, &config->block[0]);
   }
   if (info.cooperative) config->cooperative = true;
+  if (!config->cluster[0]) memcpy(config->cluster, info.cluster, sizeof config->cluster);
 }

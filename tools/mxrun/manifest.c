@@ -228,10 +228,10 @@ static bool diagnostic(struct reader *r) {
 
 /* Items that may stand once, or once for each launch, have a bit in `seen`. */
 static bool item(struct reader *r, const char *key) {
-  static const char *const keys[] = {"name",  "ptx",     "poison",      "stack",     "stdout", "threads",
-                                     "steps", "timeout", "trap",        "refused",   "kernel", "grid",
-                                     "block", "shared",  "cooperative", "needs",     "limit",  "image",
-                                     "arg",   "then",    "expect",      "diagnostic"};
+  static const char *const keys[] = {"name",  "ptx",     "poison",  "stack",       "stdout",    "threads",
+                                     "steps", "timeout", "trap",    "refused",     "kernel",    "grid",
+                                     "block", "shared",  "cluster", "cooperative", "needs",     "limit",
+                                     "image", "arg",     "then",    "expect",      "diagnostic"};
   enum {
     NAME,
     PTX,
@@ -247,6 +247,7 @@ static bool item(struct reader *r, const char *key) {
     GRID,
     BLOCK,
     SHARED,
+    CLUSTER,
     COOPERATIVE,
     NEEDS,
     LIMIT,
@@ -271,6 +272,7 @@ static bool item(struct reader *r, const char *key) {
   case KERNEL: return one_word(r, &stage(m)->kernel);
   case GRID: return three(r, stage(m)->grid);
   case BLOCK: return three(r, stage(m)->block);
+  case CLUSTER: return three(r, stage(m)->cluster);
   case SHARED: return number(r, UINT32_MAX, &v) ? stage(m)->shared = (uint32_t)v, true : false;
   case POISON: return number(r, 255, &v) ? m->poison = (uint8_t)v, true : false;
   case STACK: return number(r, (uint64_t)1 << 32, &m->stack);

@@ -46,7 +46,7 @@ struct mdiag {
 #define MANIFEST_STAGES 64
 struct mstage {
   const char *kernel;
-  uint32_t grid[3], block[3], shared;
+  uint32_t grid[3], block[3], cluster[3], shared;
   bool cooperative;
   unsigned first, nargs; /* of the manifest's arguments */
 };

@@ -14,9 +14,12 @@ const char *const run_help =
     "size\n"
     "  --then                  another launch behind this one, of the same program on the same device: its -k, --grid, "
     "--block,\n"
-    "                          --shared, --cooperative and ARGs follow; same(ARG) is a buffer of an earlier one. "
+    "                          --cluster, --shared, --cooperative and ARGs follow; same(ARG) is a buffer of an earlier "
+    "one. "
     "Options below that\n"
     "                          name an ARG mean the last launch that has it, or, as 1.ARG, the first\n"
+    "  --cluster X[,Y[,Z]]     blocks of a cluster, which reach each other's shared memory; default 1, or what the "
+    "kernel requires\n"
     "  --shared BYTES  --cooperative   dynamic shared memory; all blocks at once, so that they may wait for one "
     "another\n"
     "  --print ARG[LO:HI]      elements of a buffer after the launch; ARG is a name or a number from 0; ARG:TYPE reads "
@@ -61,6 +64,7 @@ enum {
   R_GRID,
   R_BLOCK,
   R_SHARED,
+  R_CLUSTER,
   R_COOPERATIVE,
   R_PRINT,
   R_SAVE,
@@ -87,6 +91,7 @@ static const struct cli_option options[] = {COMMON_OPTIONS,
                                             {"grid", 0, CLI_REQUIRED, R_GRID},
                                             {"block", 0, CLI_REQUIRED, R_BLOCK},
                                             {"shared", 0, CLI_REQUIRED, R_SHARED},
+                                            {"cluster", 0, CLI_REQUIRED, R_CLUSTER},
                                             {"cooperative", 0, CLI_NONE, R_COOPERATIVE},
                                             {"print", 0, CLI_REQUIRED, R_PRINT},
                                             {"save", 0, CLI_REQUIRED, R_SAVE},
@@ -490,6 +495,7 @@ static int run(int argc, char **argv, int next, bool looks) {
       if (!cli_number(value, UINT32_MAX, &v)) cli_usage("mxrun", "--shared: '%s' is not a number of bytes", value);
       job->config.shared_bytes = (uint32_t)v;
       break;
+    case R_CLUSTER: parse_shape("--cluster", value, job->config.cluster); break;
     case R_COOPERATIVE: job->config.cooperative = true; break;
     case R_THEN: job = add_job(&jobs, words + nwords); break;
     case R_PRINT:

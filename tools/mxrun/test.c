@@ -37,7 +37,7 @@ static const struct cli_option options[] = {COMMON_OPTIONS,
                                             {0}};
 
 /* Groups of instructions that mx refuses by name for now; a test that needs one is reported as refused. */
-static const char *const refused_groups[] = {"cluster", "warpgroup"};
+static const char *const refused_groups[] = {"warpgroup"};
 
 enum result { PASSED, FAILED, REFUSED };
 struct test {
@@ -396,6 +396,7 @@ static char *run_stage(struct test *t, const struct suite *suite, const struct m
     machine_config(&c, &suite->machine);
     memcpy(c.grid, stage->grid, sizeof c.grid);
     memcpy(c.block, stage->block, sizeof c.block);
+    memcpy(c.cluster, stage->cluster, sizeof c.cluster);
     c.shared_bytes = stage->shared;
     c.cooperative = stage->cooperative;
     if (m->threads) c.threads = m->threads;

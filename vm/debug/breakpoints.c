@@ -172,6 +172,11 @@ mx_status mx_debug_break_line(mx_debug *g, const char *file, uint32_t line, int 
   return add(g, (struct mx_breakpoint){.places = places, .nplaces = n}, number);
 }
 
+static bool is_async(unsigned op) {
+  const char *s = mx__ops[op].spelling;
+  return !strncmp(s, "mbarrier", 8) || (!strncmp(s, "cp.", 3) && strstr(s, "async")) || !strncmp(s, "st.async", 8) ||
+         !strncmp(s, "red.async", 9);
+}
 static bool of_kind(unsigned op, mx_debug_kind kind) {
   switch (kind) {
   case MX_DEBUG_BARRIERS:
@@ -180,6 +185,7 @@ static bool of_kind(unsigned op, mx_debug_kind kind) {
   case MX_DEBUG_PRINTS: return op == MX_VPRINTF;
   case MX_DEBUG_ASSERTS: return op == MX_ASSERTFAIL;
   case MX_DEBUG_TRAPS: return op == MX_TRAP;
+  case MX_DEBUG_ASYNC: return is_async(op);
   default: return false;
   }
 }
@@ -187,7 +193,7 @@ static bool of_kind(unsigned op, mx_debug_kind kind) {
 mx_status mx_debug_break_kind(mx_debug *g, mx_debug_kind kind, int *number) {
   mx_status s = mx__debug_code_ready(g, "mx_debug_break_kind");
   if (s != MX_OK) return s;
-  if (!number || (unsigned)kind > MX_DEBUG_TRAPS)
+  if (!number || (unsigned)kind > MX_DEBUG_ASYNC)
     return mx__fail(g->device, MX_INVALID_VALUE, "mx_debug_break_kind: no such kind, or no place for the number");
   if (kind == MX_DEBUG_DIVERGENCES) return add(g, (struct mx_breakpoint){.divergence = true}, number);
   uint32_t n = 0, all = 0;

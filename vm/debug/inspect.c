@@ -24,12 +24,12 @@ static int by_number(const void *a, const void *b) {
 }
 
 size_t mx__debug_blocks(struct mx_debug *g, struct mx_block ***list) {
-  *list = malloc((g->launch->resident + 1u) * sizeof **list);
+  *list = malloc((g->launch->resident + MX_MAX_CLUSTER) * sizeof **list);
   if (!*list) return 0;
   size_t n = mx__schedule_parked(g->launch, *list), running = !g->over;
   for (size_t k = 0; k < n; k++)
     if ((*list)[k] == g->x->block) running = 0;
-  if (running) (*list)[n++] = g->x->block;
+  if (running) n += mx__block_members(g->x->block, *list + n);
   size_t begun = 0;
   for (size_t k = 0; k < n; k++)
     if ((*list)[k]->started) (*list)[begun++] = (*list)[k];
@@ -66,7 +66,11 @@ mx_status mx_debug_block_at(mx_debug *g, size_t n, mx_debug_block *out) {
   }
   const struct mx_block *b = list[n];
   mx_debug_block o = {.number = b->index, .ctaid = {b->ctaid[0], b->ctaid[1], b->ctaid[2]}, .warps = b->nwarps};
-  for (uint32_t w = 0; w < b->nwarps; w++) o.live_threads += (uint32_t)__builtin_popcountll(b->warps[w].live);
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    o.live_threads += (uint32_t)__builtin_popcountll(b->warps[w].live);
+    o.cluster_arrived += (uint32_t)__builtin_popcountll(b->barriers[MX_CLUSTER_BARRIER].arrived[w]);
+  }
+  o.cluster = b->unit, o.cluster_rank = b->rank, o.cluster_size = b->nmembers;
   free(list);
   return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));
 }
@@ -164,7 +168,10 @@ mx_status mx_debug_get_split(mx_debug *g, uint64_t block, uint32_t warp, uint32_
 }
 
 static mx_addr in_shared(const struct mx_block *b, const unsigned char *at) {
-  return at ? (uint64_t)(at - b->shared) + MX_WINDOW(MX_WINDOW_SHARED) : 0;
+  const struct mx_block *of = at ? mx__shared_owner((struct mx_block *)(uintptr_t)b, at) : NULL;
+  if (!of) return 0;
+  const mx_addr address = (uint64_t)(at - of->shared) + MX_WINDOW(MX_WINDOW_SHARED);
+  return of == b ? address : mx__shared_at_rank(address, of->rank);
 }
 
 mx_status mx_debug_get_copy(mx_debug *g, uint64_t block, size_t n, mx_debug_copy *out) {
@@ -360,7 +367,11 @@ static bool special(const struct mx_debug *g, const struct mx_block *b, const st
     uint64_t v = x->sreg[sr];
     if (sr <= MX_SR_TID_Z) v = w->tid[sr - MX_SR_TID_X][l];
     else if (sr >= MX_SR_CTAID_X && sr <= MX_SR_CTAID_Z) v = b->ctaid[sr - MX_SR_CTAID_X];
-    else if (sr >= MX_SR_CLUSTERID_X && sr <= MX_SR_CLUSTERID_Z) v = b->ctaid[sr - MX_SR_CLUSTERID_X];
+    else if (sr >= MX_SR_CLUSTERID_X && sr <= MX_SR_CLUSTERID_Z)
+      v = b->ctaid[sr - MX_SR_CLUSTERID_X] / b->launch->cluster[sr - MX_SR_CLUSTERID_X];
+    else if (sr >= MX_SR_CLUSTER_CTAID_X && sr <= MX_SR_CLUSTER_CTAID_Z)
+      v = b->ctaid[sr - MX_SR_CLUSTER_CTAID_X] % b->launch->cluster[sr - MX_SR_CLUSTER_CTAID_X];
+    else if (sr == MX_SR_CLUSTER_CTARANK) v = b->rank;
     else if (sr == MX_SR_WARPID) v = w->number;
     else if (sr == MX_SR_CLOCK || sr == MX_SR_GLOBALTIMER_LO) v = (uint32_t)w->clock;
     else if (sr == MX_SR_CLOCK_HI || sr == MX_SR_GLOBALTIMER_HI) v = w->clock >> 32;

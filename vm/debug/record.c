@@ -178,9 +178,9 @@ static void move_async(struct tape *t, struct mx_block *b) {
 }
 
 static void move_block(struct tape *t, struct mx_block *b) {
-  MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->spins), MOVE(t, b->rounds), MOVE(t, b->started), MOVE(t, b->round),
-      MOVE(t, b->barriers_used);
-  for (unsigned n = 0; n <= MX_BARRIERS; n++) {
+  MOVE(t, b->unit), MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->ended), MOVE(t, b->pass), MOVE(t, b->spins),
+      MOVE(t, b->rounds), MOVE(t, b->started), MOVE(t, b->round), MOVE(t, b->barriers_used);
+  for (unsigned n = 0; n < MX_ALL_BARRIERS; n++) {
     struct mx_barrier *bar = &b->barriers[n];
     MOVE(t, bar->want), MOVE(t, bar->hold), MOVE(t, bar->all);
     move(t, bar->arrived, b->nwarps * sizeof *bar->arrived);
@@ -267,8 +267,7 @@ static void state_free(struct mx_record *r, struct state *s) {
 /* The blocks that are under way, b among them. */
 static uint32_t live_blocks(const struct mx_launch *l, struct mx_block *b, struct mx_block **list) {
   uint32_t n = mx__schedule_parked((struct mx_launch *)(uintptr_t)l, list);
-  list[n++] = b;
-  return n;
+  return n + mx__block_members(b, list + n);
 }
 
 static struct state *state_new(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
@@ -441,7 +440,7 @@ void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) 
   if (g->executed > r->newest) r->newest = g->executed;
   r->turn++;
   if (r->lost) mx__record_forget(g);
-  if (!r->blocks && !(r->blocks = malloc((x->launch->resident + 1u) * sizeof *r->blocks))) return;
+  if (!r->blocks && !(r->blocks = malloc((x->launch->resident + MX_MAX_CLUSTER) * sizeof *r->blocks))) return;
   if (r->now + 1 < r->n && r->state[r->now + 1]->turn == r->turn) {
     r->now++; /* it has come again */
   } else {

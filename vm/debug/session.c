@@ -187,7 +187,7 @@ static bool preempts(struct mx_debug *g, struct mx_exec *x, const struct mx_insn
   z = (z ^ z >> 27) * 0x94D049BB133111EBu;
   if ((z ^ z >> 31) & 3) return false;
   x->slice = x->reserve = 0;
-  x->warp->spins = x->block->spins = 0;
+  x->warp->spins = x->block->leader->spins = 0;
   return true;
 }
 
@@ -209,14 +209,16 @@ static void after_step(struct mx_debug *g, struct mx_exec *x, const struct mx_in
 static void show_trap(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
   const struct mx_trap *t = &x->launch->trap;
   g->trap_shown = true;
-  x->block = b;
+  x->block = b->leader;
+  for (uint32_t k = 0; k < b->nmembers; k++)
+    if (!memcmp(b->leader->members[k]->ctaid, t->block, sizeof t->block)) x->block = b->leader->members[k];
   g->stop.reason = MX_DEBUG_AT_TRAP;
   g->stop.status = MX_TRAPPED;
   g->stop.trap = t->kind;
   mx__trap_record_make(&g->trap, x->launch);
   g->stop.text = g->trap.info.text;
   g->stop.lanes = t->lanes;
-  x->warp = &b->warps[t->warp];
+  x->warp = &x->block->warps[t->warp];
   describe(g, x, t->func, t->pc);
   stand(g, x);
 }
@@ -366,6 +368,8 @@ void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b)
   if (!g->patience || !has_hung(g, x, b)) return;
   g->quiet = g->sure = 0;
   if (g->search.on || g->stop_at != UINT64_MAX || g->quit) return;
+  for (uint32_t k = 0; b->ended && k < b->nmembers; k++) b = b->leader->members[k];
+  x->block = b;
   const struct mx_split *s = b->warps[0].splits;
   for (uint32_t w = 0; w < b->nwarps; w++)
     if (b->warps[w].nsplits) {

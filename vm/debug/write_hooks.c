@@ -2,6 +2,7 @@
  * watchpoints, and notices whether any value changes. Sessions that want none of it are never asked. */
 #include "session.h"
 
+#include "vm/exec/async.h"
 #include "vm/exec/launch.h"
 #include "vm/memory/heap.h"
 
@@ -14,7 +15,7 @@ static void owner(const struct mx_exec *x, uint64_t address, unsigned char *host
                   unsigned char **hi) {
   const struct mx_launch *l = x->launch;
   switch (address >> MX_WINDOW_SHIFT) {
-  case MX_WINDOW_SHARED: *lo = x->block->shared, *hi = *lo + l->shared_bytes; break;
+  case MX_WINDOW_SHARED: *lo = mx__shared_owner(x->block, host)->shared, *hi = *lo + l->shared_bytes; break;
   case MX_WINDOW_LOCAL: *lo = x->block->local, *hi = *lo + (size_t)l->local_bytes * l->lanes * x->block->nwarps; break;
   default: /* whole pages of the arena */
     *lo = (unsigned char *)((uintptr_t)host & ~(uintptr_t)(PAGE - 1));
@@ -23,11 +24,16 @@ static void owner(const struct mx_exec *x, uint64_t address, unsigned char *host
 }
 
 static uint64_t overlap(const struct mx_exec *x, const struct mx_breakpoint *b, uint64_t m, const uint64_t *address,
-                        uint64_t base, uint64_t bytes, mx_addr *first) {
+                        uint64_t base, uint64_t bytes, unsigned char *const *host, mx_addr *first) {
   uint64_t window = b->address >> MX_WINDOW_SHIFT, hit = 0;
-  if ((window == MX_WINDOW_SHARED || window == MX_WINDOW_LOCAL) && x->block->index != b->block) return 0;
+  if (window == MX_WINDOW_LOCAL && x->block->index != b->block) return 0;
   MX_FOR_LANES (l, m) {
     uint64_t a = address[l] + base;
+    if (window == MX_WINDOW_SHARED) { /* which may be another block's of the cluster */
+      const struct mx_block *of = mx__shared_owner(x->block, host[l]);
+      if (!of || of->index != b->block) continue;
+      a = (uint64_t)(host[l] - of->shared) + MX_WINDOW(MX_WINDOW_SHARED);
+    }
     if (a >= b->address + b->bytes || a + bytes <= b->address) continue;
     if (!hit) *first = a > b->address ? a : b->address;
     hit |= 1ull << l;
@@ -36,11 +42,11 @@ static uint64_t overlap(const struct mx_exec *x, const struct mx_breakpoint *b, 
 }
 
 static void tell_watchpoints(struct mx_debug *g, struct mx_exec *x, uint64_t m, const uint64_t *address, uint64_t base,
-                             uint64_t bytes) {
+                             uint64_t bytes, unsigned char *const *host) {
   for (size_t n = 0; n < g->nbreaks; n++) {
     struct mx_breakpoint *b = &g->breaks[n];
     mx_addr first = 0;
-    uint64_t hit = b->enabled && b->write ? overlap(x, b, m, address, base, bytes, &first) : 0;
+    uint64_t hit = b->enabled && b->write ? overlap(x, b, m, address, base, bytes, host, &first) : 0;
     if (!hit) continue;
     if (!g->search.on) b->hits++;
     if (g->pending) continue;
@@ -83,7 +89,7 @@ void mx__debug_writes(struct mx_exec *x, uint64_t m, const uint64_t *address, ui
   if (g->search.on && g->search.what == MX_SEARCH_WRITE) {
     struct mx_breakpoint b = {.address = g->search.address, .bytes = g->search.bytes, .block = g->block};
     mx_addr first;
-    const uint64_t hit = overlap(x, &b, m, address, base, bytes, &first);
+    const uint64_t hit = overlap(x, &b, m, address, base, bytes, host, &first);
     if (hit && !g->search.hit && bytes <= sizeof g->search.old) {
       g->search.place = host[__builtin_ctzll(hit)];
       g->search.held = (uint8_t)bytes;
@@ -91,7 +97,7 @@ void mx__debug_writes(struct mx_exec *x, uint64_t m, const uint64_t *address, ui
     }
     g->search.hit |= hit;
   }
-  if (g->writes) tell_watchpoints(g, x, m, address, base, bytes);
+  if (g->writes) tell_watchpoints(g, x, m, address, base, bytes, host);
 }
 
 void mx__debug_heap(struct mx_exec *x) {

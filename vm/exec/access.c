@@ -90,6 +90,7 @@ static bool trap_access(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind
   t.offset = t.address - mx_space_window(t.space);
   t.local_base = x->frame->local_base;
   memcpy(t.block, x->block->ctaid, sizeof t.block);
+  if (t.space == MX_SHARED && kind == MX_TRAP_OUT_OF_BOUNDS) t.detail = mx__cluster_wrong(x, t.offset);
   mx__trap_raise(x->launch, &t);
   mx__leave(x, i->pc, MX_EV_TRAP);
   return false;

@@ -60,7 +60,7 @@ bool mx__async_end(struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < a->warp[w].n; k++) {
       const struct mx_copy *c = a->warp[w].list[k];
-      if (c->kind != MX_COPY_BULK || c->of) continue;
+      if (c->kind != MX_COPY_BULK || c->of == b || mx__shared_owner(b, c->from[0]) != b) continue;
       struct mx_trap t = mx__async_blame(b, w, c, c->lanes);
       t.kind = MX_TRAP_ASYNC;
       t.detail = mx__format("the block has ended, and its shared memory with it, before this copy has read it: nobody "
@@ -151,8 +151,7 @@ static bool is_wanted(const struct mx_async *a, const unsigned char *at) {
     if (a->wanted[k] == at) return true;
   return false;
 }
-static void want_of_splits(struct mx_block *b) {
-  struct mx_async *a = b->async;
+static void want_of_splits(struct mx_async *a, const struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
       const struct mx_split *s = &b->warps[w].splits[k];
@@ -161,29 +160,44 @@ static void want_of_splits(struct mx_block *b) {
       a->nwanted++;
     }
 }
-bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *b) {
+/* Those of one block that tell an mbarrier that is wanted. */
+static bool land_wanted_of(struct mx_exec *x, struct mx_block *b, const struct mx_async *wanted) {
   struct mx_async *a = b->async;
-  if (!a || !a->n) return false;
-  want_of_splits(b);
   bool landed = false, good = true;
-  for (uint32_t w = 0; w < b->nwarps && a->nwanted; w++) {
+  for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_warp_copies *of = &a->warp[w];
     for (uint32_t k = 0; good && k < of->n; k++) {
       uint64_t m = 0;
-      if (of->list[k]->kind == MX_COPY_BULK && of->list[k]->signal && is_wanted(a, of->list[k]->signal))
+      if (of->list[k]->kind == MX_COPY_BULK && of->list[k]->signal && is_wanted(wanted, of->list[k]->signal))
         m = of->list[k]->lanes;
       if (of->list[k]->kind == MX_COPY_ARRIVE)
-        MX_FOR_LANES (l, of->list[k]->lanes) m |= (uint64_t)is_wanted(a, of->list[k]->to[l]) << l;
+        MX_FOR_LANES (l, of->list[k]->lanes) m |= (uint64_t)is_wanted(wanted, of->list[k]->to[l]) << l;
       landed |= m != 0;
       good = land(x, b, w, k, m);
     }
     sweep(a, of);
   }
+  return landed;
+}
+static bool any_copies(const struct mx_block *leader) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < leader->nmembers; k++)
+    if (leader->members[k]->async) n += leader->members[k]->async->n;
+  return n != 0;
+}
+bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *leader) {
+  if (!any_copies(leader)) return false;
+  struct mx_async *a = mx__async_of(leader);
+  if (!a) return mx__launch_stop(x->launch, MX_STOP_HOST_MEMORY), true;
+  for (uint32_t k = 0; k < leader->nmembers; k++) want_of_splits(a, leader->members[k]);
+  bool landed = false;
+  for (uint32_t k = 0; k < leader->nmembers && a->nwanted; k++)
+    if (leader->members[k]->async) landed |= land_wanted_of(x, leader->members[k], a);
   a->nwanted = a->patience = 0;
   return landed;
 }
-void mx__async_round(struct mx_exec *x, struct mx_block *b) {
-  if (b->async && b->async->n && ++b->async->patience >= ROUNDS) mx__async_land_wanted(x, b);
+void mx__async_round(struct mx_exec *x, struct mx_block *leader) {
+  if (leader->async && any_copies(leader) && ++leader->async->patience >= ROUNDS) mx__async_land_wanted(x, leader);
 }
 
 /* An asynchronous instruction of the block: at random, copies land that are due. False: trapped. */
@@ -339,7 +353,7 @@ const struct mx_insn *mx__op_cp_async_arrive(struct mx_exec *x, const struct mx_
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
-  if (!mx__mbarrier_places(x, i, m, 0, true, at)) return NULL;
+  if (!mx__mbarrier_places(x, i, m, 0, true, true, at)) return NULL;
   if (!(i->mod & 1))
     MX_FOR_LANES (l, m) {
       const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);

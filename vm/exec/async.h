@@ -1,5 +1,5 @@
 /* Asynchronous copies under way, and mbarriers. A copy is kept from the instruction that issues it until it lands: when
- * a lane waits for its group, or, where an mbarrier is to be told, when lanes wait there and nobody else in the block
+ * a lane waits for its group, or, where an mbarrier is to be told, when lanes wait there and nobody else in the unit
  * can go on. So what reads a copy's target without having waited finds the old bytes, in every run. */
 #ifndef MX_VM_ASYNC_H
 #define MX_VM_ASYNC_H
@@ -47,28 +47,28 @@ struct mx_warp_copies {
 struct mx_async {
   struct mx_copy *spare[16];
   uint32_t nspare;
-  uint32_t n;       /* copies in all */
+  uint32_t n; /* copies in all */
+  /* the leader's, for the unit: */
   uint32_t nwanted; /* mbarriers that lanes have asked and found incomplete since copies last landed; more than
                        MX_WANTED: any */
   unsigned char *wanted[MX_WANTED];
-  uint32_t patience; /* rounds of the block in which something went on while lanes wait */
+  uint32_t patience; /* rounds in which something went on while lanes wait */
   uint64_t events, random;
   struct mx_warp_copies warp[];
 };
 
-/* ---- block.c asks ---------------------------------------------------------------------------------------*/
-/* Nobody in the block can go on but by copies: those land that lanes wait for at mbarriers. True: somebody can go on.
- */
-bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *b);
+/* ---- block.c asks, of all blocks of a unit ----------------------------------------------------------------*/
+/* Nobody can go on but by copies: those land that lanes wait for at mbarriers. True: somebody can go on. */
+bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *leader);
 /* A round has ended in which something went on: lanes at mbarriers are not to wait forever for copies that wait for
  * that to end. */
-void mx__async_round(struct mx_exec *x, struct mx_block *b);
-/* Whether lanes wait at mbarriers with a limit; then they are told in the block's next turn that it is reached. */
-bool mx__mbarrier_time_over(struct mx_block *b);
-void mx__mbarrier_time_out(struct mx_block *b);
+void mx__async_round(struct mx_exec *x, struct mx_block *leader);
+/* Whether lanes wait at mbarriers with a limit; then they are told in the unit's next turn that it is reached. */
+bool mx__mbarrier_time_over(struct mx_block *leader);
+void mx__mbarrier_time_out(struct mx_block *leader);
 /* So many times in vain, for all of a launch's blocks: then it is a deadlock. */
 #define MX_VAIN 1024u
-/* The block has ended: a bulk copy that has not read its shared memory is a trap; what is under way otherwise, nobody
+/* Block b has ended: a bulk copy that has not read its shared memory is a trap; what is under way otherwise, nobody
  * can see. False: trapped. */
 bool mx__async_end(struct mx_block *b);
 /* Before the block's first instruction, and when it goes. */
@@ -107,7 +107,12 @@ char *mx__mbarrier_text(const struct mx_block *b, const unsigned char *at);
 
 /* The block of b's cluster whose shared memory a host address lies in; NULL: none. */
 static inline struct mx_block *mx__shared_owner(struct mx_block *b, const unsigned char *at) {
-  return at >= b->shared && at < b->shared + b->launch->shared_bytes ? b : NULL;
+  if (at >= b->shared && at < b->shared + b->launch->shared_bytes) return b;
+  for (uint32_t k = 0; b->nmembers > 1 && k < b->nmembers; k++) {
+    struct mx_block *m = b->leader->members[k];
+    if (at >= m->shared && at < m->shared + m->launch->shared_bytes) return m;
+  }
+  return NULL;
 }
 /* Bits 24 to 31 of a shared address are the rank of a block in the cluster and one, or 0: the own block. */
 #define MX_RANK_SHIFT 24
@@ -118,6 +123,8 @@ static inline uint64_t mx__shared_at_rank(uint64_t address, unsigned rank) {
 /* Bounds of the shared memory of the block that an address in the window from `base` on names by its rank; false: it
  * names none. */
 bool mx__cluster_bounds(struct mx_exec *x, uint64_t address, uint64_t base, struct mx_bounds *b);
+/* What to say of an address that does not lie in any; NULL: nothing. malloc'ed. */
+char *mx__cluster_wrong(const struct mx_exec *x, uint64_t offset);
 
 /* Addresses of lanes m of instruction i, operand k and the offset behind it, in `space`; see access.h. */
 bool mx__async_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, unsigned bytes,
@@ -127,8 +134,8 @@ bool mx__async_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, un
 static inline unsigned mx__async_space(const struct mx_insn *i) {
   return i->mod >= mx__ops[i->op].mods / 2 ? MX_SHARED : MX_GENERIC;
 }
-/* The mbarriers of lanes m: in shared memory. False: trapped. */
-bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write,
+/* The mbarriers of lanes m: in shared memory; own: of their block. False: trapped. */
+bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write, bool own,
                          unsigned char **host);
 struct mx_trap mx__trap_of(const struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes);
 

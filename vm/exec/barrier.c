@@ -1,5 +1,5 @@
-/* Barriers of a block: bar.sync, bar.arrive, bar.red, and the cluster's, which is the block. Arrivals are counted by
- * lanes, at any pc; a warp all of whose living lanes have arrived counts as a whole one. */
+/* Barriers of a block: bar.sync, bar.arrive, bar.red, and of a cluster. Arrivals are counted by lanes, at any pc; a
+ * warp all of whose living lanes have arrived counts as a whole one. */
 #include "barrier.h"
 
 #include "compiled_block.h"
@@ -51,11 +51,28 @@ static void release(struct mx_block *b, uint32_t number) {
   bar->hold = bar->all = 0;
 }
 
+/* ---- of a cluster: each block counts its own lanes; a block that has ended waits for nobody -------------------*/
+static bool all_arrived(const struct mx_block *b) {
+  if (b->ended) return true;
+  /* in compiled code a block's warps begin one behind the other */
+  return b->started && b->begun == b->nwarps && complete(b, &b->barriers[MX_CLUSTER_BARRIER]);
+}
+void mx__cluster_recheck(struct mx_block *leader) {
+  uint32_t used = 0;
+  for (uint32_t k = 0; k < leader->nmembers; k++) {
+    const struct mx_block *b = leader->members[k];
+    if (!all_arrived(b)) return;
+    used |= b->barriers_used >> MX_CLUSTER_BARRIER & 1;
+  }
+  for (uint32_t k = 0; used && k < leader->nmembers; k++) release(leader->members[k], MX_CLUSTER_BARRIER);
+}
+
 void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b) {
   (void)x;
-  for (uint32_t n = 0; n <= MX_BARRIERS; n++)
+  for (uint32_t n = 0; n < MX_BARRIERS; n++)
     if (b->barriers_used >> n & 1 && mx__barrier_moves[MX_BARRIER_END][complete(b, &b->barriers[n])].releases)
       release(b, n);
+  mx__cluster_recheck(b->leader);
 }
 
 /* The lanes with the first lane's barrier and count arrive; lanes with others come here again. */
@@ -112,16 +129,34 @@ const struct mx_insn *mx__op_bar_red(struct mx_exec *x, const struct mx_insn *i)
   return arrive(x, i, MX_BARRIER_ARRIVAL);
 }
 
-/* A lane's bit is set from its arrival until all have arrived, so it tells whether a wait is over. */
+/* A lane's bit is set from its arrival until all have arrived, so it tells whether a wait is over. Lanes that have
+ * ended in compiled code have not told: it is asked anew. */
 const struct mx_insn *mx__op_cluster_arrive(struct mx_exec *x, const struct mx_insn *i) {
-  struct mx_barrier *bar = &x->block->barriers[MX_CLUSTER_BARRIER];
-  x->block->barriers_used |= 1u << MX_CLUSTER_BARRIER;
-  bar->arrived[x->warp->number] |= x->mask;
-  if (complete(x->block, bar)) release(x->block, MX_CLUSTER_BARRIER), mx__find_until(x);
+  struct mx_block *b = x->block;
+  const uint32_t w = x->warp->number;
+  uint64_t *owed = &b->barriers[MX_CLUSTER_OWED].arrived[w];
+  mx__cluster_recheck(b->leader);
+  if (x->mask & *owed)
+    return mx__trap_at(x, i, MX_TRAP_BARRIER, x->mask & *owed,
+                       mx__format("they have arrived at the cluster's barrier before, and not waited since"));
+  b->barriers_used |= 1u << MX_CLUSTER_BARRIER | 1u << MX_CLUSTER_OWED;
+  b->barriers[MX_CLUSTER_BARRIER].arrived[w] |= x->mask;
+  *owed |= x->mask;
+  mx__cluster_recheck(b->leader);
+  mx__find_until(x);
   return i + 1;
 }
 const struct mx_insn *mx__op_cluster_wait(struct mx_exec *x, const struct mx_insn *i) {
-  const uint64_t wait = x->mask & x->block->barriers[MX_CLUSTER_BARRIER].arrived[x->warp->number];
+  struct mx_block *b = x->block;
+  const uint32_t w = x->warp->number;
+  uint64_t *owed = &b->barriers[MX_CLUSTER_OWED].arrived[w];
+  if (x->mask & ~*owed)
+    return mx__trap_at(x, i, MX_TRAP_BARRIER, x->mask & ~*owed,
+                       mx__format("they wait at the cluster's barrier, and have not arrived there"));
+  mx__cluster_recheck(b->leader);
+  mx__find_until(x);
+  const uint64_t wait = x->mask & b->barriers[MX_CLUSTER_BARRIER].arrived[w];
+  *owed &= ~(wait ? wait : x->mask);
   if (!wait) return i + 1;
   x->split->pc = i->pc;
   if (wait != x->mask) mx__split_off(x, x->mask & ~wait, i->pc, MX_RUNNABLE);

@@ -33,14 +33,15 @@ static bool map_local(struct mx_block *b) {
 }
 
 /* One piece: warps, thread numbers, barrier counts, shared memory. */
-struct mx_block *mx__block_new(struct mx_launch *l) {
+static struct mx_block *member_new(struct mx_launch *l) {
   struct mx_block *b = calloc(1, sizeof *b);
   if (!b) return NULL;
+  b->leader = b;
   b->launch = l;
   b->nwarps = l->warps;
   size_t warps = align_up(sizeof(struct mx_warp) * b->nwarps, 64), tids = (size_t)b->nwarps * l->lanes * 4;
   /* compiled code reads two vectors from an element on */
-  size_t arrived = align_up((MX_BARRIERS + 1) * sizeof(uint64_t) * b->nwarps, 64),
+  size_t arrived = align_up(MX_ALL_BARRIERS * sizeof(uint64_t) * b->nwarps, 64),
          shared = align_up(l->shared_bytes + 128u, 64);
   b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
   if (!b->memory) return mx__block_free(b), NULL;
@@ -49,7 +50,7 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   b->warps = (struct mx_warp *)at, at += warps;
   uint32_t *tid[3];
   for (unsigned d = 0; d < 3; d++) tid[d] = (uint32_t *)at, at += tids;
-  for (uint32_t n = 0; n <= MX_BARRIERS; n++)
+  for (uint32_t n = 0; n < MX_ALL_BARRIERS; n++)
     b->barriers[n].arrived = (uint64_t *)(at + n * sizeof(uint64_t) * b->nwarps);
   memset(at, 0, arrived);
   at += arrived;
@@ -66,6 +67,21 @@ struct mx_block *mx__block_new(struct mx_launch *l) {
   if (l->debug && !map_local(b)) return mx__block_free(b), NULL; /* a session looks at it, used or not */
   return b;
 }
+struct mx_block *mx__block_new(struct mx_launch *l) {
+  struct mx_block *leader = member_new(l);
+  if (!leader) return NULL;
+  leader->members = calloc(l->cluster_blocks, sizeof *leader->members);
+  for (uint32_t k = 0; leader->members && k < l->cluster_blocks; k++) {
+    struct mx_block *b = k ? member_new(l) : leader;
+    if (!b) break;
+    b->leader = leader;
+    b->rank = k;
+    leader->members[leader->nmembers++] = b;
+  }
+  if (leader->nmembers < l->cluster_blocks) return mx__block_free(leader), NULL;
+  for (uint32_t k = 1; k < leader->nmembers; k++) leader->members[k]->nmembers = leader->nmembers;
+  return leader;
+}
 
 bool mx__block_local(struct mx_exec *x) {
   if (x->block->local) return true;
@@ -77,6 +93,8 @@ bool mx__block_local(struct mx_exec *x) {
 
 void mx__block_free(struct mx_block *b) {
   if (!b) return;
+  for (uint32_t k = 1; b->leader == b && k < b->nmembers; k++) mx__block_free(b->members[k]);
+  free(b->members);
   for (uint32_t w = 0; b->warps && w < b->nwarps; w++)
     if (b->warps[w].live) mx__warp_end(&b->warps[w]);
   mx__async_free(b);
@@ -96,10 +114,12 @@ static void set_uniform_registers(struct mx_exec *x) {
   const struct mx_launch *l = x->launch;
   for (unsigned d = 0; d < 3; d++) {
     x->sreg[MX_SR_NTID_X + d] = l->block[d];
-    x->sreg[MX_SR_NCTAID_X + d] = x->sreg[MX_SR_NCLUSTERID_X + d] = l->grid[d];
-    x->sreg[MX_SR_CLUSTER_NCTAID_X + d] = 1;
+    x->sreg[MX_SR_NCTAID_X + d] = l->grid[d];
+    x->sreg[MX_SR_NCLUSTERID_X + d] = l->grid[d] / l->cluster[d];
+    x->sreg[MX_SR_CLUSTER_NCTAID_X + d] = l->cluster[d];
   }
-  x->sreg[MX_SR_CLUSTER_NCTARANK] = 1;
+  x->sreg[MX_SR_CLUSTER_NCTARANK] = l->cluster_blocks;
+  x->sreg[MX_SR_IS_EXPLICIT_CLUSTER] = l->explicit_cluster;
   x->sreg[MX_SR_NWARPID] = (MX_MAX_BLOCK_THREADS + l->lanes - 1) / l->lanes;
   x->sreg[MX_SR_NSMID] = 1;
   x->sreg[MX_SR_GRIDID] = l->grid_id;
@@ -164,13 +184,33 @@ void mx__exec_done(struct mx_exec *x) {
 }
 
 /* ---- a block's life -----------------------------------------------------------------------------------------*/
-void mx__block_start(struct mx_block *b, uint64_t index) {
+/* Number `number` of a grid: where in it. */
+static void place_in(const uint32_t grid[3], uint64_t number, uint32_t at[3]) {
+  const uint64_t row = number < grid[0] ? 0 : number / grid[0]; /* divisions cost as much as a warp's beginning */
+  at[0] = (uint32_t)(number - row * grid[0]);
+  at[2] = row < grid[1] ? 0 : (uint32_t)(row / grid[1]);
+  at[1] = (uint32_t)(row - (uint64_t)at[2] * grid[1]);
+}
+/* Its place in the grid. */
+static void place(struct mx_block *b, uint64_t unit) {
   const struct mx_launch *l = b->launch;
-  b->index = index;
-  const uint64_t row = index < l->grid[0] ? 0 : index / l->grid[0]; /* divisions cost as much as a warp's beginning */
-  b->ctaid[0] = (uint32_t)(index - row * l->grid[0]);
-  b->ctaid[2] = row < l->grid[1] ? 0 : (uint32_t)(row / l->grid[1]);
-  b->ctaid[1] = (uint32_t)(row - (uint64_t)b->ctaid[2] * l->grid[1]);
+  b->unit = unit;
+  if (b->nmembers == 1) {
+    b->index = unit;
+    place_in(l->grid, unit, b->ctaid);
+    return;
+  }
+  uint32_t grid[3], in[3];
+  for (unsigned d = 0; d < 3; d++) grid[d] = l->grid[d] / l->cluster[d];
+  place_in(grid, unit, b->ctaid);
+  place_in(l->cluster, b->rank, in);
+  for (unsigned d = 0; d < 3; d++) b->ctaid[d] = b->ctaid[d] * l->cluster[d] + in[d];
+  b->index = b->ctaid[0] + (uint64_t)l->grid[0] * (b->ctaid[1] + (uint64_t)l->grid[1] * b->ctaid[2]);
+}
+static void member_start(struct mx_block *b, uint64_t unit) {
+  const struct mx_launch *l = b->launch;
+  place(b, unit);
+  b->ended = false;
   b->started = false;
   b->spins = b->rounds = 0;
   memset(&b->round, 0, sizeof b->round);
@@ -185,6 +225,10 @@ void mx__block_start(struct mx_block *b, uint64_t index) {
   if (l->debug) l->hooks->clears(l->debug, b);
   if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
 }
+void mx__block_start(struct mx_block *leader, uint64_t unit) {
+  memset(&leader->pass, 0, sizeof leader->pass);
+  for (uint32_t k = 0; k < leader->nmembers; k++) member_start(leader->members[k], unit);
+}
 
 void mx__block_enter(struct mx_exec *x, struct mx_block *b) {
   x->naps = 0;
@@ -198,6 +242,12 @@ void mx__block_enter(struct mx_exec *x, struct mx_block *b) {
     for (uint32_t k = 0; k < x->prep->nbounds; k++)
       if (x->bounds[k].kind == MX_LOCAL) x->bounds[k] = (struct mx_bounds){0}; /* asked for again at the next access */
   for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
+  if (b->nmembers == 1) return;
+  for (unsigned d = 0; d < 3; d++) {
+    x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d] / b->launch->cluster[d];
+    x->sreg[MX_SR_CLUSTER_CTAID_X + d] = b->ctaid[d] % b->launch->cluster[d];
+  }
+  x->sreg[MX_SR_CLUSTER_CTARANK] = b->rank;
 }
 
 uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w) {
@@ -219,7 +269,7 @@ bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w) {
 bool mx__block_yields(struct mx_block *b, const struct mx_taken *then) {
   if (++b->rounds < MX_TURN_ROUNDS) return false;
   b->rounds = 0;
-  return mx__schedule_waits(b->launch, then);
+  return b->nmembers > 1 || mx__schedule_waits(b->launch, then);
 }
 
 /* A warp's turn in this round has ended; `ran`: something was executed in it. */
@@ -255,7 +305,8 @@ static bool compiled(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *
   *status = MX_BLOCK_STOPPED;
   return *turn == MX_TURN_STOPPED;
 }
-static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then) {
+/* Block b of a unit goes on until nothing in it does: then MX_BLOCK_PARKED. */
+static enum mx_block_status go(struct mx_exec *x, struct mx_block *b, struct mx_taken *then) {
   enum mx_block_status status;
   enum mx_turn turn;
   mx__block_enter(x, b);
@@ -263,6 +314,7 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
     struct mx_jit_code *code = mx__rounds_code(x);
     b->started = true;
     if (code) {
+      b->leader->pass.went_on = true;
       if (compiled(x, b, code, then, &turn, &status)) return status;
       note_turn(b, turn, true);
       b->round.warp++; /* the rest of that round */
@@ -271,7 +323,6 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
       return MX_BLOCK_STOPPED;
     }
   }
-  if (b->time_over) mx__mbarrier_time_out(b);
   for (;;) {
     for (; b->round.warp < b->nwarps; b->round.warp++) {
       struct mx_warp *warp = &b->warps[b->round.warp];
@@ -286,33 +337,67 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *b, struct mx
     const bool alive = b->round.alive, went_on = b->round.went_on, spun = b->round.spun;
     memset(&b->round, 0, sizeof b->round);
     if (!alive) return MX_BLOCK_DONE;
-    if (went_on) {
-      mx__async_round(x, b);
-      if (mx__block_yields(b, then)) return MX_BLOCK_YIELDED;
-      continue;
-    }
-    if (mx__async_land_wanted(x, b)) {
+    b->leader->pass.went_on |= went_on;
+    b->leader->pass.spun |= !went_on && spun;
+    if (!went_on) return MX_BLOCK_PARKED;
+    mx__async_round(x, b->leader);
+    if (mx__block_yields(b, then)) return MX_BLOCK_YIELDED;
+  }
+}
+/* Each block of the unit, in a pass over them, until nothing in it goes on. False: stopped. */
+static bool pass(struct mx_exec *x, struct mx_block *leader, struct mx_taken *then) {
+  struct mx_taken none = {0};
+  for (; leader->pass.member < leader->nmembers; leader->pass.member++) {
+    struct mx_block *b = leader->members[leader->pass.member];
+    if (b->ended) continue;
+    mx__cluster_recheck(leader); /* compiled code has not looked when lanes ended */
+    const enum mx_block_status status = go(x, b, leader->nmembers > 1 ? &none : then);
+    if (status == MX_BLOCK_STOPPED) return false;
+    leader->pass.yielded |= status == MX_BLOCK_YIELDED;
+    leader->pass.alive |= status != MX_BLOCK_DONE;
+    leader->pass.went_on |= status == MX_BLOCK_DONE;
+    if (status != MX_BLOCK_DONE) continue;
+    b->ended = true;
+    if (!mx__async_end(b)) return false;
+  }
+  return true;
+}
+static enum mx_block_status run(struct mx_exec *x, struct mx_block *leader, struct mx_taken *then) {
+  const bool alone = leader->nmembers == 1;
+  if (leader->time_over) mx__mbarrier_time_out(leader);
+  for (;;) {
+    if (!pass(x, leader, then)) return MX_BLOCK_STOPPED;
+    const bool alive = leader->pass.alive, yielded = leader->pass.yielded, spun = leader->pass.spun,
+               went_on = leader->pass.went_on;
+    memset(&leader->pass, 0, sizeof leader->pass);
+    if (!alive) return MX_BLOCK_DONE;
+    if (yielded && (alone || mx__schedule_waits(leader->launch, then))) return MX_BLOCK_YIELDED;
+    if (went_on && !alone) continue; /* the last thing that a block did may have been for one before it */
+    if (mx__async_land_wanted(x, leader)) {
       if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT)
         return MX_BLOCK_STOPPED; /* a copy that lands may trap */
       continue;
     }
     bool released = false;
-    if (spun && ++b->spins < MX_PATIENCE) return MX_BLOCK_PARKED;
-    b->spins = 0;
-    for (uint32_t w = 0; w < b->nwarps; w++)
-      if (b->warps[w].live) released |= mx__warp_release(x, &b->warps[w], true);
+    if (spun && ++leader->spins < MX_PATIENCE) return MX_BLOCK_PARKED;
+    leader->spins = 0;
+    for (uint32_t k = 0; k < leader->nmembers; k++)
+      for (uint32_t w = 0; w < leader->members[k]->nwarps; w++) {
+        struct mx_warp *warp = &leader->members[k]->warps[w];
+        if (warp->live) released |= mx__warp_release(x, warp, true);
+      }
     if (released) continue;
-    if (mx__mbarrier_time_over(b) || spun) return MX_BLOCK_PARKED;
-    mx__report_stuck(x, b);
+    if (mx__mbarrier_time_over(leader) || spun) return MX_BLOCK_PARKED;
+    mx__report_stuck(x, leader);
     return MX_BLOCK_STOPPED;
   }
 }
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then) {
+  struct mx_block *leader = b->leader;
   for (;;) {
-    enum mx_block_status status = run(x, b, then);
-    if (status == MX_BLOCK_DONE && !mx__async_end(b)) status = MX_BLOCK_STOPPED;
+    const enum mx_block_status status = run(x, leader, then);
     if (status != MX_BLOCK_DONE || then->next == then->end) return status;
     if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT) return status;
-    mx__block_start(b, then->next++);
+    mx__block_start(leader, then->next++);
   }
 }

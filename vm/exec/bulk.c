@@ -1,5 +1,5 @@
 /* Bulk copies, stores that land later, and their reductions: pieces of one lane, of any size. Those to shared memory
- * tell an mbarrier of the same block when they land; those to global memory are in bulk groups. */
+ * tell an mbarrier of the block that they go to when they land; those to global memory are in bulk groups. */
 #include "async.h"
 #include "vm/exec/access.h"
 #include "vm/exec/hooks.h"
@@ -20,6 +20,13 @@ static void tell_session(struct mx_exec *x, const struct mx_copy *c) {
 bool mx__bulk_land(struct mx_exec *x, struct mx_block *b, uint32_t warp, struct mx_copy *c, uint64_t m) {
   const void *from = c->from[0] ? (const void *)c->from[0] : (const void *)c->value;
   c->lanes = 0;
+  if (c->of && c->of->ended) {
+    struct mx_trap t = mx__async_blame(b, warp, c, m);
+    t.kind = MX_TRAP_ASYNC;
+    t.detail = mx__format("it lands in the shared memory of block (%u,%u,%u), which has ended", c->of->ctaid[0],
+                          c->of->ctaid[1], c->of->ctaid[2]);
+    return mx__trap_raise(b->launch, &t), false;
+  }
   tell_session(x, c);
   if (!c->reduce) memmove(c->to[0], from, c->size);
   else
@@ -85,6 +92,9 @@ static bool copy_to(struct mx_exec *x, const struct mx_insn *i, const struct for
   *next = NULL;
   if (!mx__access_range(x, i, lane, from, size, 16, f->from_shared ? shared_space(from) : MX_GLOBAL, false, &source))
     return false;
+  if (f->from_shared && mx__shared_owner(x->block, source) != x->block)
+    return *next = wrong(x, i, MX_TRAP_ASYNC, lane, mx__format("the source must lie in the own block's shared memory")),
+           false;
   if (!mx__access_range(x, i, lane, to, size, 16, f->to_shared ? shared_space(to) : MX_GLOBAL, true, &target))
     return false;
   if (f->to_shared && !mx__access_range(x, i, lane, signal, 8, 8, shared_space(signal), true, &tell)) return false;

@@ -58,6 +58,9 @@ struct mx_launch {
 
   uint32_t grid[3], block[3];
   uint64_t nblocks;
+  uint32_t cluster[3], cluster_blocks; /* blocks of a cluster */
+  uint64_t nclusters;                  /* what workers take: one runs all of a cluster's blocks */
+  bool explicit_cluster;
   uint32_t threads;      /* of a block */
   uint32_t lanes, warps; /* of a warp; of a block */
   const uint8_t *params; /* param_bytes of them, 64-byte aligned, padded with 64 zero bytes */
@@ -74,7 +77,7 @@ struct mx_launch {
   uint64_t jit_stress;
   _Atomic uint32_t workers; /* that run blocks; of a session 1, and more while it runs together */
   uint32_t helpers;         /* of a session: workers that may join its own */
-  uint32_t resident;
+  uint32_t resident;        /* blocks; a multiple of cluster_blocks */
 
   _Atomic uint64_t *started;       /* blocks; how far the launch is. The device's: others ask */
   uint64_t steps_limit;            /* 0: none */

@@ -73,14 +73,20 @@ bool mx__async_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, un
   with.aux += bounds;
   return mx__access_find(x, &with, m, at, bytes, space, write, host);
 }
-bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write,
+bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write, bool own,
                          unsigned char **host) {
   if (!mx__async_places(x, i, m, k, 8, mx__async_space(i), write, 0, host)) return false;
-  uint64_t elsewhere = 0;
-  MX_FOR_LANES (l, m)
-    elsewhere |= (uint64_t)(host[l] < x->block->shared || host[l] >= x->block->shared + x->launch->shared_bytes) << l;
-  if (!elsewhere) return true;
-  mx__trap_at(x, i, MX_TRAP_WRONG_SPACE, elsewhere, mx__format("mbarriers lie in shared memory"));
+  uint64_t elsewhere = 0, nowhere = 0;
+  MX_FOR_LANES (l, m) {
+    const struct mx_block *of = mx__shared_owner(x->block, host[l]);
+    nowhere |= (uint64_t)!of << l;
+    elsewhere |= (uint64_t)(own && of != x->block) << l;
+  }
+  if (!(nowhere | elsewhere)) return true;
+  mx__trap_at(x, i, MX_TRAP_WRONG_SPACE, nowhere ? nowhere : elsewhere,
+              nowhere ? mx__format("mbarriers lie in shared memory")
+                      : mx__format("the mbarrier lies in another block's shared memory: other blocks arrive there, but "
+                                   "do not make it, end it or wait"));
   return false;
 }
 /* Of an instruction: the trap has been raised, and the split stands before it. */
@@ -99,13 +105,14 @@ static void go_on(struct mx_split *s, bool done) {
   s->state = MX_RUNNABLE;
   s->spun = false;
 }
+/* Lanes wait at mbarriers of their own block only. */
 static void let_go(struct mx_block *b, const unsigned char *at) {
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
       struct mx_split *s = &b->warps[w].splits[k];
       if (s->state == MX_WAIT_MBARRIER && s->sync_mask == (uint64_t)(uintptr_t)at) go_on(s, true);
     }
-  b->vain = 0;
+  b->leader->vain = 0;
 }
 /* Writes the object's new state; the phase may have ended with it. Instructions call mx__find_until() behind it. */
 static void settle(struct mx_exec *x, struct mx_block *b, unsigned char *at, struct mx_mbarrier m) {
@@ -159,7 +166,7 @@ const struct mx_insn *mx__op_mbarrier_init(struct mx_exec *x, const struct mx_in
     return mx__trap_at(
         x, i, MX_TRAP_MBARRIER, odd,
         mx__format("%u arrivals in a phase: there are 1 to %u", count[__builtin_ctzll(odd)], MX_MBARRIER_MOST));
-  if (!mx__mbarrier_places(x, i, m, 0, true, at)) return NULL;
+  if (!mx__mbarrier_places(x, i, m, 0, true, true, at)) return NULL;
   MX_FOR_LANES (l, m)
     put_word(x, x->block, at[l], mx_mbarrier_pack((struct mx_mbarrier){.pending = count[l], .expected = count[l]}));
   return i + 1;
@@ -169,7 +176,7 @@ const struct mx_insn *mx__op_mbarrier_inval(struct mx_exec *x, const struct mx_i
   const uint64_t m = mx__lanes_of(x, i);
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
-  if (!mx__mbarrier_places(x, i, m, 0, true, at)) return NULL;
+  if (!mx__mbarrier_places(x, i, m, 0, true, true, at)) return NULL;
   MX_FOR_LANES (l, m) {
     const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
     if (!is_one(x->block, at[l], &t)) return trapped(x, i);
@@ -187,9 +194,9 @@ const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_
   uint64_t *state = mx__operand(x, i->o[0]);
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
-  if (!mx__mbarrier_places(x, i, m, 1, true, at)) return NULL;
+  if (!mx__mbarrier_places(x, i, m, 1, true, false, at)) return NULL;
   MX_FOR_LANES (l, m) {
-    struct mx_block *b = x->block;
+    struct mx_block *b = mx__shared_owner(x->block, at[l]);
     const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
     if (!is_one(b, at[l], &t)) return trapped(x, i);
     const uint64_t before = word_at(at[l]);
@@ -222,12 +229,12 @@ const struct mx_insn *mx__op_mbarrier_tx(struct mx_exec *x, const struct mx_insn
   const uint32_t *bytes = mx__operand(x, i->o[2]);
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
-  if (!mx__mbarrier_places(x, i, m, 0, true, at)) return NULL;
+  if (!mx__mbarrier_places(x, i, m, 0, true, false, at)) return NULL;
   MX_FOR_LANES (l, m) {
     const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
     const bool complete = i->mod & 1;
-    if (!mx__mbarrier_bytes(x, x->block, at[l], complete ? -(int64_t)bytes[l] : bytes[l], complete, &t))
-      return trapped(x, i);
+    struct mx_block *b = mx__shared_owner(x->block, at[l]);
+    if (!mx__mbarrier_bytes(x, b, at[l], complete ? -(int64_t)bytes[l] : bytes[l], complete, &t)) return trapped(x, i);
   }
   mx__find_until(x);
   return i + 1;
@@ -238,7 +245,7 @@ const struct mx_insn *mx__op_mbarrier_tx(struct mx_exec *x, const struct mx_insn
 static bool ended(struct mx_exec *x, const struct mx_insn *i, unsigned k, unsigned char **at, uint64_t *done) {
   const bool parity = mx__types[mx__ops[i->op].opnd[k + 2].type].bits == 32;
   const void *which = mx__operand(x, i->o[k + 2]);
-  if (!mx__mbarrier_places(x, i, x->mask, k, false, at)) return false;
+  if (!mx__mbarrier_places(x, i, x->mask, k, false, true, at)) return false;
   *done = 0;
   MX_FOR_LANES (l, x->mask) {
     const uint64_t w = word_at(at[l]);
@@ -253,7 +260,7 @@ static bool ended(struct mx_exec *x, const struct mx_insn *i, unsigned k, unsign
   return true;
 }
 static void want(struct mx_block *b, unsigned char *at) {
-  struct mx_async *a = b->async;
+  struct mx_async *a = b->nmembers > 1 ? mx__async_of(b->leader) : b->async; /* alone, it has no copies: none lands */
   if (!a || a->nwanted > MX_WANTED) return;
   for (uint32_t k = 0; k < a->nwanted; k++)
     if (a->wanted[k] == at) return;
@@ -302,16 +309,18 @@ const struct mx_insn *mx__op_mbarrier_wait(struct mx_exec *x, const struct mx_in
 static bool has_limit(const struct mx_split *s) {
   return s->state == MX_WAIT_MBARRIER && mx__ops[mx__insn_of(s)->op].opnd[0].role == MX_OUT;
 }
-bool mx__mbarrier_time_over(struct mx_block *b) {
-  for (uint32_t w = 0; w < b->nwarps && !b->time_over; w++)
-    for (uint32_t k = 0; k < b->warps[w].nsplits; k++) b->time_over |= has_limit(&b->warps[w].splits[k]);
-  b->vain += b->time_over;
-  return b->time_over;
+bool mx__mbarrier_time_over(struct mx_block *leader) {
+  for (uint32_t n = 0; n < leader->nmembers; n++) {
+    const struct mx_block *b = leader->members[n];
+    for (uint32_t w = 0; w < b->nwarps && !leader->time_over; w++)
+      for (uint32_t k = 0; k < b->warps[w].nsplits; k++) leader->time_over |= has_limit(&b->warps[w].splits[k]);
+  }
+  leader->vain += leader->time_over;
+  return leader->time_over;
 }
 /* The clock moves as if they had waited so long. */
-void mx__mbarrier_time_out(struct mx_block *b) {
+static void time_out(struct mx_block *b) {
   enum { USUAL = 1000 };
-  b->time_over = false;
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
       struct mx_split *s = &b->warps[w].splits[k];
@@ -322,4 +331,8 @@ void mx__mbarrier_time_out(struct mx_block *b) {
       b->warps[w].clock += ns ? ns : USUAL;
       go_on(s, false);
     }
+}
+void mx__mbarrier_time_out(struct mx_block *leader) {
+  leader->time_over = false;
+  for (uint32_t n = 0; n < leader->nmembers; n++) time_out(leader->members[n]);
 }

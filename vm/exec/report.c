@@ -24,7 +24,9 @@ static void print_place(FILE *out, const struct mx_image *image, const struct mx
 }
 
 static void print_split(FILE *out, const struct mx_block *b, const struct mx_warp *w, const struct mx_split *s) {
-  fprintf(out, "\n  warp %u, ", w->number); /* indented as the trap's other lines are */
+  fprintf(out, "\n  "); /* indented as the trap's other lines are */
+  if (b->nmembers > 1) fprintf(out, "block (%u,%u,%u), ", b->ctaid[0], b->ctaid[1], b->ctaid[2]);
+  fprintf(out, "warp %u, ", w->number);
   print_lanes(out, s->mask);
   fprintf(out, " (");
   print_place(out, b->launch->image, s->frame, s->pc);
@@ -41,13 +43,17 @@ static void print_split(FILE *out, const struct mx_block *b, const struct mx_war
     free(text);
     return;
   }
-  const struct mx_barrier *bar = &b->barriers[s->barrier];
-  uint32_t here = 0;
-  for (uint32_t k = 0; k < b->nwarps; k++) here += (uint32_t)__builtin_popcountll(bar->arrived[k]);
-  uint32_t want = bar->want;
-  if (!want)
-    for (uint32_t k = 0; k < b->nwarps; k++) want += (uint32_t)__builtin_popcountll(b->warps[k].live);
-  if (s->barrier == MX_CLUSTER_BARRIER) fprintf(out, "at the cluster's barrier");
+  const bool cluster = s->barrier == MX_CLUSTER_BARRIER;
+  uint32_t here = 0, all = 0;
+  for (uint32_t n = 0; n < b->nmembers; n++) {
+    const struct mx_block *m = b->leader->members[n];
+    for (uint32_t k = 0; (m == b || cluster) && k < m->nwarps; k++) {
+      here += (uint32_t)__builtin_popcountll(m->barriers[s->barrier].arrived[k]);
+      all += (uint32_t)__builtin_popcountll(m->warps[k].live);
+    }
+  }
+  const uint32_t want = b->barriers[s->barrier].want ? b->barriers[s->barrier].want : all;
+  if (cluster) fprintf(out, "at the cluster's barrier");
   else fprintf(out, "at barrier %u", s->barrier);
   fprintf(out, ": %u of %u threads have arrived", here, want);
 }
@@ -62,27 +68,30 @@ static bool disagree(const struct mx_warp *w) {
   return false;
 }
 
-void mx__report_stuck(struct mx_exec *x, struct mx_block *b) {
+void mx__report_stuck(struct mx_exec *x, struct mx_block *leader) {
   struct mx_trap t = {.kind = MX_TRAP_DEADLOCK};
-  memcpy(t.block, b->ctaid, sizeof t.block);
+  const struct mx_block *at = leader;
   const struct mx_split *place = NULL;
   size_t size;
   FILE *out = open_memstream(&t.detail, &size);
-  for (uint32_t k = 0; k < b->nwarps; k++) {
-    const struct mx_warp *w = &b->warps[k];
+  for (uint32_t k = 0; k < leader->nmembers * leader->nwarps; k++) {
+    const struct mx_block *b = leader->members[k / leader->nwarps];
+    const struct mx_warp *w = &b->warps[k % leader->nwarps];
     bool odd = w->live && disagree(w);
     for (uint32_t n = 0; n < w->nsplits && w->live; n++) {
       const struct mx_split *s = &w->splits[n];
       if (s->state == MX_RUNNABLE) continue;
       if (!place || (odd && t.kind == MX_TRAP_DEADLOCK)) {
+        at = b;
         place = s;
-        t.warp = k;
+        t.warp = w->number;
         t.lanes = s->mask;
       }
       if (out) print_split(out, b, w, s);
     }
     if (odd) t.kind = MX_TRAP_SYNC;
   }
+  memcpy(t.block, at->ctaid, sizeof t.block);
   if (out && fclose(out)) {
     free(t.detail);
     t.detail = NULL;
@@ -90,6 +99,6 @@ void mx__report_stuck(struct mx_exec *x, struct mx_block *b) {
   if (t.detail && t.detail[0] == '\n')
     memmove(t.detail, t.detail + 3, strlen(t.detail + 3) + 1); /* the first line has its indent */
   if (place) t.func = place->frame->fn->number, t.pc = place->pc;
-  mx__trap_raise(b->launch, &t);
+  mx__trap_raise(leader->launch, &t);
   x->event = MX_EV_TRAP;
 }

@@ -1,8 +1,9 @@
-/* Blocks onto workers; see schedule.h. Which threads there are is pool.c's, what a block does block.c's.
+/* Blocks onto workers; see schedule.h. Below, a block stands for a unit: a cluster of blocks, by its leader (block.h).
+ * Which threads there are is pool.c's, what a block does block.c's.
  *
  * At first only a few blocks for each worker are resident: they stay in the caches. When the resident ones have taken
  * many turns and none has ended, they may be waiting for a block that has not started, so twice as many are let in, up
- * to l->resident. The rule counts turns, never time, so one worker always makes the same schedule.
+ * to as many as the launch allows. The rule counts turns, never time, so one worker always makes the same schedule.
  *
  * A worker takes several blocks at once where there are many: the lock is not for each of them. It starts them in
  * order, one when the other has ended or been parked, so with one worker nothing is different.
@@ -48,17 +49,17 @@ struct schedule {
   pthread_cond_t wake;
   uint64_t next;  /* block that nobody has taken */
   uint64_t begun; /* blocks that have started */
-  uint32_t resident, allowed, peak;
+  uint32_t resident, allowed, peak, most;
   uint64_t turns; /* that ended parked, since a block ended or more were let in */
   uint64_t vain;  /* the same, since a block ended */
   uint32_t rests; /* the same, of workers */
   uint64_t parks;
   uint32_t waiting;            /* workers asleep */
-  struct mx_block **parked[2]; /* stacks of l->resident: those whose turn is still to come in this sweep, the others */
+  struct mx_block **parked[2]; /* stacks of `most`: those whose turn is still to come in this sweep, the others */
   uint32_t nparked[2];
   uint32_t
       resting; /* so many of the first stack come before any other block: a session's workers have suspended them */
-  struct mx_block **idle; /* block objects without a block; stack of l->resident */
+  struct mx_block **idle; /* block objects without a block; stack of `most` */
   uint32_t nidle;
   struct mx_block **all;  /* in the order in which they were made */
   uint32_t made, objects; /* in use since then; objects >= made where the launch was taken back */
@@ -94,7 +95,7 @@ static struct mx_block *pop_near(struct schedule *s, uint64_t index) {
   uint32_t list = 0, at = 0;
   for (uint32_t k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) {
-      const uint64_t other = s->parked[k][i]->index, far = other > index ? other - index : index - other;
+      const uint64_t other = s->parked[k][i]->unit, far = other > index ? other - index : index - other;
       if (far < least) least = far, list = k, at = i;
     }
   if (least == UINT64_MAX) return NULL;
@@ -105,7 +106,7 @@ static struct mx_block *pop_near(struct schedule *s, uint64_t index) {
 
 /* Whether a block that was returned unstarted has a lower number than all that were suspended, and may start. */
 static bool returned_first(const struct schedule *s) {
-  return s->nreturned && s->returned->next < s->parked[0][s->nparked[0] - 1]->index && s->resident < s->allowed;
+  return s->nreturned && s->returned->next < s->parked[0][s->nparked[0] - 1]->unit && s->resident < s->allowed;
 }
 
 /* A block to run, or NULL when there is nothing left to do here; `ended`: the one that has just ended, or NULL. s->lock
@@ -114,11 +115,11 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
                              uint64_t *index) {
   *start = false;
   if (s->resting && !stopped(s) && !returned_first(s)) return s->resting--, pop_parked(s);
-  struct mx_block *next = ended && !s->resting && !stopped(s) ? pop_near(s, ended->index) : NULL;
+  struct mx_block *next = ended && !s->resting && !stopped(s) ? pop_near(s, ended->unit) : NULL;
   if (next) return next;
   for (;;) {
     if (stopped(s)) return NULL;
-    const uint64_t left = s->l->nblocks - s->next;
+    const uint64_t left = s->l->nclusters - s->next;
     *start = (mine->next < mine->end || s->nreturned || left) && s->resident < s->allowed;
     if (*start) {
       if (mine->next == mine->end && s->nreturned) {
@@ -137,7 +138,7 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
       }
       *index = mine->next++;
       s->begun++;
-      atomic_store_explicit(s->l->started, s->next, memory_order_relaxed);
+      atomic_store_explicit(s->l->started, s->next * s->l->cluster_blocks, memory_order_relaxed);
       if (++s->resident > s->peak) s->peak = s->resident;
       if (s->nidle) return s->idle[--s->nidle];
       if (s->made < s->objects) return s->all[s->made++];
@@ -151,7 +152,7 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
     }
     struct mx_block *parked = pop_parked(s);
     if (parked) return parked;
-    if (!s->resident && s->next >= s->l->nblocks) return NULL;
+    if (!s->resident && s->next >= s->l->nclusters) return NULL;
     s->waiting++;
     mx__wait(&s->wake, &s->lock);
     s->waiting--;
@@ -163,20 +164,20 @@ static void park(struct schedule *s, struct mx_block *b) {
   s->parks++;
   if (++s->vain >= LAST_TURNS + (uint64_t)s->resident * LAST_SWEEPS && atomic_load(&s->l->asserted))
     mx__launch_stop(s->l, MX_STOP_TRAP);
-  if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->begun >= s->l->nblocks) return;
-  s->allowed = s->allowed > s->l->resident / 2 ? s->l->resident : s->allowed * 2;
+  if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->begun >= s->l->nclusters) return;
+  s->allowed = s->allowed > s->most / 2 ? s->most : s->allowed * 2;
   s->turns = s->rests = 0;
 }
 
 /* Whether all blocks under way wait at mbarriers in vain, b, which is parked now, among them, and no other can start:
  * the lowest of them, or NULL. */
 static struct mx_block *deadlocked(const struct schedule *s, struct mx_block *b) {
-  if (b->vain < MX_VAIN || parked_blocks(s) != s->resident || (s->begun < s->l->nblocks && s->allowed < s->l->resident))
+  if (b->vain < MX_VAIN || parked_blocks(s) != s->resident || (s->begun < s->l->nclusters && s->allowed < s->most))
     return NULL;
   for (uint32_t k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) {
       if (s->parked[k][i]->vain < MX_VAIN) return NULL;
-      if (s->parked[k][i]->index < b->index) b = s->parked[k][i];
+      if (s->parked[k][i]->unit < b->unit) b = s->parked[k][i];
     }
   return b;
 }
@@ -241,7 +242,7 @@ void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c
   for (uint32_t i = 0; i < s->nidle; i++) s->idle[i] = *at++;
   s->nreturned = c->nreturned;
   memcpy(s->returned, at, sizeof *s->returned * s->nreturned);
-  atomic_store(l->started, s->next);
+  atomic_store(l->started, s->next * l->cluster_blocks);
 }
 
 /* ---- for debuggers: workers that help the session's; vm/debug/parallel.c ----------------------------------------*/
@@ -252,7 +253,7 @@ static int by_number(const void *a, const void *b) {
 
 static int by_number_down(const void *a, const void *b) {
   const struct mx_block *const *x = a, *const *y = b;
-  return (*x)->index < (*y)->index ? 1 : (*x)->index > (*y)->index ? -1 : 0;
+  return (*x)->unit < (*y)->unit ? 1 : (*x)->unit > (*y)->unit ? -1 : 0;
 }
 
 /* All blocks under way are to be taken up in order, before any other starts. s->lock is held, as below. */
@@ -274,14 +275,14 @@ static void return_unstarted(struct schedule *s, struct mx_taken *mine) {
 }
 
 static uint64_t blocks_left(const struct schedule *s) {
-  uint64_t n = s->resident + s->l->nblocks - s->next;
+  uint64_t n = s->resident + s->l->nclusters - s->next;
   for (uint32_t k = 0; k < s->nreturned; k++) n += s->returned[k].end - s->returned[k].next;
   return n;
 }
 
 static void call_others(struct schedule *s) {
   const uint64_t few = (uint64_t)(1 + s->l->helpers) * FIRST_RESIDENT;
-  if (s->allowed < few) s->allowed = few < s->l->resident ? (uint32_t)few : s->l->resident;
+  if (s->allowed < few) s->allowed = few < s->most ? (uint32_t)few : s->most;
   s->l->workers = 1 + s->l->helpers;
   s->turns = s->rests = 0;
   s->others = 0;
@@ -314,16 +315,22 @@ static struct mx_block *taken_back(struct schedule *s, struct mx_exec *x) {
   mx__unlock(&s->lock);
   struct mx_block *b = s->l->hooks->stopped(s->l->debug, x, NULL);
   mx__lock(&s->lock);
-  return b;
+  return b ? b->leader : NULL;
+}
+
+/* The blocks of all units that are parked; how many. */
+static uint32_t members_of_parked(const struct schedule *s, struct mx_block **list) {
+  uint32_t n = 0;
+  for (int k = 0; k < 2; k++)
+    for (uint32_t i = 0; i < s->nparked[k]; i++) n += mx__block_members(s->parked[k][i], list + n);
+  return n;
 }
 
 /* All blocks that stand still, by number, and `b`, unless it is NULL; malloc'ed. */
 static struct mx_block **standing(const struct schedule *s, struct mx_block *b, uint32_t *n) {
-  struct mx_block **list = malloc((parked_blocks(s) + 1) * sizeof *list);
-  *n = 0;
-  for (int k = 0; list && k < 2; k++)
-    for (uint32_t i = 0; i < s->nparked[k]; i++) list[(*n)++] = s->parked[k][i];
-  if (list && b) list[(*n)++] = b;
+  struct mx_block **list = malloc((parked_blocks(s) + 1) * s->l->cluster_blocks * sizeof *list);
+  *n = list ? members_of_parked(s, list) : 0;
+  if (list && b) *n += mx__block_members(b, list + *n);
   if (list) qsort(list, *n, sizeof *list, by_number);
   return list;
 }
@@ -376,7 +383,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     }
     if (!b && own) start = false, b = taken_back(s, x);
     if (!b) break;
-    if (s->waiting && (parked_blocks(s) || (s->next < l->nblocks && s->resident < s->allowed)))
+    if (s->waiting && (parked_blocks(s) || (s->next < l->nclusters && s->resident < s->allowed)))
       pthread_cond_signal(&s->wake);
     x->most_naps = NAPS / (1 + parked_blocks(s));
     mx__unlock(&s->lock);
@@ -385,7 +392,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     enum mx_block_status status = stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b, &mine);
     const uint64_t more = mine.next - first; /* that have started in its place */
     for (struct mx_block *back; own && status == MX_BLOCK_STOPPED && (back = l->hooks->stopped(l->debug, x, b));) {
-      b = back;
+      b = back->leader;
       status = mx__block_run(x, b, &mine);
     }
     if ((status == MX_BLOCK_PARKED || status == MX_BLOCK_YIELDED) && own && !s->together)
@@ -407,9 +414,10 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
       if (l->stuck) l->stuck->quiet = 0;
       s->resident--;
       s->turns = s->vain = s->rests = 0;
-      if (s->waiting && !s->resident && s->next >= l->nblocks) pthread_cond_broadcast(&s->wake);
+      if (s->waiting && !s->resident && s->next >= l->nclusters) pthread_cond_broadcast(&s->wake);
     } else if (status == MX_BLOCK_STOPPED && atomic_load(l->stop) == MX_STOP_REST) {
-      b->round.went_on = true; /* the turn that has been broken off may have been of use to others */
+      b->members[b->pass.member]->round.went_on =
+          true; /* the turn that has been broken off may have been of use to others */
       s->parked[1][s->nparked[1]++] = b;
     } else {
       park(s, b);
@@ -473,7 +481,10 @@ static char *where_text(const struct schedule *s) {
   const struct mx_block *b = NULL;
   for (int k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++)
-      if (s->parked[k][i]->started && (!b || s->parked[k][i]->index < b->index)) b = s->parked[k][i];
+      for (uint32_t m = 0; m < s->parked[k][i]->nmembers; m++) {
+        const struct mx_block *one = s->parked[k][i]->members[m];
+        if (one->started && !one->ended && (!b || one->index < b->index)) b = one;
+      }
   for (uint32_t w = 0; b && w < b->nwarps; w++) {
     const struct mx_warp *warp = &b->warps[w];
     if (!warp->nsplits) continue;
@@ -494,32 +505,29 @@ static char *where_text(const struct schedule *s) {
 bool mx__schedule_waits(const struct mx_launch *l, const struct mx_taken *then) {
   struct schedule *s = l->schedule;
   mx__lock(&s->lock);
-  const bool waits = then->next != then->end || s->next < l->nblocks || parked_blocks(s);
+  const bool waits = then->next != then->end || s->next < l->nclusters || parked_blocks(s);
   mx__unlock(&s->lock);
   return waits;
 }
 
 uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list) {
-  struct schedule *s = l->schedule;
-  uint32_t n = 0;
-  for (int k = 0; k < 2; k++)
-    for (uint32_t i = 0; i < s->nparked[k]; i++) list[n++] = s->parked[k][i];
-  return n;
+  return members_of_parked(l->schedule, list);
 }
 
 uint32_t mx__schedule_made(struct mx_launch *l, struct mx_block **list) {
   struct schedule *s = l->schedule;
-  memcpy(list, s->all, s->objects * sizeof *list);
-  return s->objects;
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < s->objects; k++) n += mx__block_members(s->all[k], list + n);
+  return n;
 }
 
 void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct timespec *deadline, char **where) {
-  struct schedule s = {.l = l, .pool = pool};
+  struct schedule s = {.l = l, .pool = pool, .most = l->resident / l->cluster_blocks};
   *where = NULL;
   l->schedule = &s;
-  for (int k = 0; k < 2; k++) s.parked[k] = calloc(l->resident, sizeof(struct mx_block *));
-  s.idle = calloc(l->resident, sizeof(struct mx_block *));
-  s.all = calloc(l->resident, sizeof(struct mx_block *));
+  for (int k = 0; k < 2; k++) s.parked[k] = calloc(s.most, sizeof(struct mx_block *));
+  s.idle = calloc(s.most, sizeof(struct mx_block *));
+  s.all = calloc(s.most, sizeof(struct mx_block *));
   s.returned = calloc(1 + l->helpers, sizeof *s.returned);
   if (!s.parked[0] || !s.parked[1] || !s.idle || !s.all || !s.returned) {
     mx__launch_stop(l, MX_STOP_HOST_MEMORY);
@@ -528,15 +536,15 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
     mx__condition_init(&s.wake);
     pthread_cond_init(&s.company, NULL);
     uint64_t few = (uint64_t)l->workers * FIRST_RESIDENT;
-    s.allowed = l->cooperative || few > l->resident ? l->resident : (uint32_t)few;
+    s.allowed = l->cooperative || few > s.most ? s.most : (uint32_t)few;
     if (!mx__pool_run(pool, l->workers + l->helpers, work, &s, deadline, too_late))
       mx__launch_stop(l, MX_STOP_HOST_MEMORY);
     int why = atomic_load(l->stop);
     if (why == MX_STOP_INTERRUPT) *where = interrupted_text(&s);
     else if (why == MX_STOP_STEPS || why == MX_STOP_TIME) *where = where_text(&s);
-    l->stats.blocks = s.begun - s.resident;
+    l->stats.blocks = (s.begun - s.resident) * l->cluster_blocks;
     l->stats.parks = s.parks;
-    l->stats.peak_resident_blocks = s.peak;
+    l->stats.peak_resident_blocks = s.peak * l->cluster_blocks;
     for (uint32_t i = 0; i < s.objects; i++) mx__block_free(s.all[i]);
     mx__lock_done(&s.lock);
     pthread_cond_destroy(&s.wake);

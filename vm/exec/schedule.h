@@ -19,7 +19,8 @@ void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct times
 /* Whether a block waits for a worker, to start or for another turn; `then`: those that the one who asks has taken. */
 bool mx__schedule_waits(const struct mx_launch *l, const struct mx_taken *then);
 
-/* The parked blocks, in no order, into list, which has room for l->resident. For debuggers: nothing else is running. */
+/* The blocks of parked units, in no order, into list, which has room for l->resident. For debuggers: nothing else is
+ * running. */
 uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list);
 
 /* All block objects, in use or not, into such a list. */

@@ -13,8 +13,7 @@
 
 enum { QUIET_SWEEPS = 4, QUIET_SECONDS = 2, MOST_GROUPS = 12 };
 
-uint64_t mx__block_digest(const struct mx_block *b) {
-  uint64_t h = 1;
+static uint64_t digest_of(const struct mx_block *b, uint64_t h) {
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
       const struct mx_split *s = &b->warps[w].splits[k];
@@ -26,6 +25,12 @@ uint64_t mx__block_digest(const struct mx_block *b) {
       }
       h = (h ^ p) * 0x9E3779B97F4A7C15u ^ q ^ h >> 31;
     }
+  return h;
+}
+uint64_t mx__block_digest(const struct mx_block *leader) {
+  uint64_t h = 1;
+  for (uint32_t k = 0; k < leader->nmembers; k++)
+    if (!leader->members[k]->ended) h = digest_of(leader->members[k], h);
   return h ? h : 1;
 }
 
@@ -115,7 +120,8 @@ static void print_group(FILE *out, const struct mx_launch *l, const struct group
   fprintf(out, "\n  block (%u,%u,%u) warp %u %s ", g->block->ctaid[0], g->block->ctaid[1], g->block->ctaid[2],
           g->warp->number, lanes ? lanes : "lanes");
   free(lanes);
-  if (s->state == MX_WAIT_BAR) fprintf(out, "wait at barrier %u, ", s->barrier);
+  if (s->state == MX_WAIT_BAR && s->barrier == MX_CLUSTER_BARRIER) fprintf(out, "wait at the cluster's barrier, ");
+  else if (s->state == MX_WAIT_BAR) fprintf(out, "wait at barrier %u, ", s->barrier);
   else if (s->state == MX_WAIT_MBARRIER)
     fprintf(out, "wait at the mbarrier at 0x%llx in shared memory, ",
             (unsigned long long)(s->sync_mask - (uintptr_t)g->block->shared));

@@ -103,7 +103,7 @@ void mx__whole_broken(struct mx_exec *x, const struct mx_split *s);
 /* barrier.c: the same for barriers of the block. */
 void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b);
 
-/* report.c: who waits where, for what: a SYNC or DEADLOCK trap. */
-void mx__report_stuck(struct mx_exec *x, struct mx_block *b);
+/* report.c: of a unit, who waits where, for what: a SYNC or DEADLOCK trap. */
+void mx__report_stuck(struct mx_exec *x, struct mx_block *leader);
 
 #endif

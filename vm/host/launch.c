@@ -60,6 +60,35 @@ static uint32_t resident_blocks(struct mx_device *d, const mx_launch_config *c) 
   return c->resident_blocks ? c->resident_blocks : (uint32_t)atomic_load(&d->limits[MX_LIMIT_RESIDENT_BLOCKS]);
 }
 
+/* Blocks of a cluster: what the launch says, or the kernel, or one. */
+static mx_status cluster_of(struct mx_device *d, const struct mx_func *f, const mx_launch_config *c, uint32_t to[3]) {
+  const uint32_t *given = c->cluster, *want = f->reqncta;
+  const bool any = given[0] || given[1] || given[2], asked = want[0] != 0;
+  uint64_t blocks = 1;
+  for (int k = 0; k < 3; k++) {
+    to[k] = any ? given[k] : asked ? want[k] : 1;
+    if (!to[k]) to[k] = 1;
+    if (any && asked && to[k] != (want[k] ? want[k] : 1))
+      return mx__fail(d, MX_INVALID_LAUNCH,
+                      "kernel '%s' requires clusters of %u x %u x %u blocks (.reqnctapercluster), found %u x %u x %u",
+                      f->name, want[0], want[1], want[2], given[0], given[1], given[2]);
+    blocks = blocks > MX_MAX_CLUSTER ? blocks : blocks * to[k];
+  }
+  const uint32_t most = f->maxclusterrank && f->maxclusterrank < MX_MAX_CLUSTER ? f->maxclusterrank : MX_MAX_CLUSTER;
+  if (blocks > most)
+    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': a cluster of %u x %u x %u blocks, the most are %u%s", f->name,
+                    to[0], to[1], to[2], most, most < MX_MAX_CLUSTER ? " (.maxclusterrank)" : "");
+  for (int k = 0; k < 3; k++)
+    if (c->grid[k] % to[k])
+      return mx__fail(d, MX_INVALID_LAUNCH,
+                      "kernel '%s': the grid, %u x %u x %u blocks, is not a multiple of the cluster, %u x %u x %u",
+                      f->name, c->grid[0], c->grid[1], c->grid[2], to[0], to[1], to[2]);
+  if (f->flags & MX_FUNC_BLOCKS_ARE_CLUSTERS && blocks > 1)
+    return mx__fail(d, MX_UNSUPPORTED, "kernel '%s': grids that count clusters (.blocksareclusters) are not supported",
+                    f->name);
+  return MX_OK;
+}
+
 /* Everything that can be refused, in the order in which the CUDA programming guide names it. */
 static mx_status check(mx_kernel *k, const mx_launch_config *c, size_t bytes) {
   struct mx_device *d = k->module->device;
@@ -69,6 +98,8 @@ static mx_status check(mx_kernel *k, const mx_launch_config *c, size_t bytes) {
   mx_status s = check_dims(d, f->name, "the grid", c->grid, most_grid);
   if (s == MX_OK) s = check_dims(d, f->name, "the block", c->block, most_block);
   if (s == MX_OK) s = check_bounds(d, f, c->block);
+  uint32_t cluster[3];
+  if (s == MX_OK) s = cluster_of(d, f, c, cluster);
   if (s == MX_OK) s = mx__kernel_prepare(k);
   if (s != MX_OK) return s;
   uint64_t shared = (uint64_t)k->prep->shared_static + c->shared_bytes;
@@ -175,13 +206,18 @@ static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) 
   l->workspace = c->cooperative ? d->workspace : 0;
   l->jit = c->jit == MX_JIT_AUTO ? d->jit_mode : c->jit;
   l->jit_stress = c->jit_stress;
+  cluster_of(d, f, c, l->cluster);
+  l->cluster_blocks = l->cluster[0] * l->cluster[1] * l->cluster[2];
+  l->nclusters = l->nblocks / l->cluster_blocks;
+  l->explicit_cluster =
+      c->cluster[0] || c->cluster[1] || c->cluster[2] || f->reqncta[0] || f->flags & MX_FUNC_EXPLICIT_CLUSTER;
   uint32_t workers = c->threads ? c->threads : d->threads;
-  if (l->nblocks < workers) workers = (uint32_t)l->nblocks;
+  if (l->nclusters < workers) workers = (uint32_t)l->nclusters;
   l->workers = l->debug ? 1 : workers;
   l->helpers = l->debug ? workers - 1 : 0;
-  uint32_t most = resident_blocks(d, c);
+  uint32_t most = resident_blocks(d, c) / l->cluster_blocks; /* clusters */
   if (most < workers) most = workers;
-  l->resident = l->nblocks < most ? (uint32_t)l->nblocks : most;
+  l->resident = (l->nclusters < most ? (uint32_t)l->nclusters : most) * l->cluster_blocks;
   l->steps_limit = c->steps;
   l->live = c->live && !l->debug;
   l->stop = &d->stop;

@@ -369,6 +369,7 @@ mx_status mx_kernel_get_info(const mx_kernel *kernel, mx_kernel_info *out) {
       .maxntid = {f->maxntid[0], f->maxntid[1], f->maxntid[2]},
       .max_threads_per_block = mx__kernel_max_threads(f),
       .cooperative = (f->flags & MX_FUNC_COOPERATIVE) != 0,
+      .cluster = {f->reqncta[0], f->reqncta[1], f->reqncta[2]},
   };
   return mx__fail_plain(k->module->device, mx__struct_out(out, &o, sizeof o));
 }

@@ -380,7 +380,7 @@ static void read_protos(struct reader *r, struct mx_func *f) {
 static void read_func(struct reader *r, struct mx_func *f) {
   f->name = get_string(r, "a function's name");
   f->flags = get_number(r, UINT32_MAX, "the flags");
-  uint32_t mask = get_number(r, UINT32_MAX, "the mask of fields"), field[20] = {0};
+  uint32_t mask = get_number(r, UINT32_MAX, "the mask of fields"), field[24] = {0};
   f->n32 = (uint16_t)get_number(r, UINT16_MAX, "the number of 32-bit slots");
   f->n64 = (uint16_t)get_number(r, UINT16_MAX, "the number of 64-bit slots");
   f->npred = (uint16_t)get_number(r, UINT16_MAX, "the number of predicates");
@@ -409,6 +409,8 @@ static void read_func(struct reader *r, struct mx_func *f) {
   f->nspill64 = (uint16_t)field[17];
   f->nspillpred = (uint16_t)field[18];
   f->nlocals = field[19];
+  memcpy(f->reqncta, &field[20], sizeof f->reqncta);
+  f->maxclusterrank = field[23];
   f->nlits = get_count(r, "literals");
   struct mx_lit *lits = take(r, f->nlits, sizeof *lits);
   for (uint32_t k = 0; k < f->nlits && good(r); k++) read_literal(r, &lits[k]);

@@ -547,7 +547,12 @@ static void check_func(struct checker *c) {
   const struct mx_func *f = c->f;
   bool kernel = f->flags & MX_FUNC_KERNEL;
   if (!is_name(f->name)) problem(c, "its name is not an identifier");
-  if (f->flags > 7) problem(c, "flags %#x", f->flags);
+  if (f->flags > 31) problem(c, "flags %#x", f->flags);
+  uint64_t blocks = 1;
+  for (int k = 0; k < 3; k++)
+    blocks *= f->reqncta[k] > MX_MAX_CLUSTER ? MX_MAX_CLUSTER + 1 : f->reqncta[k] ? f->reqncta[k] : 1;
+  if (blocks > MX_MAX_CLUSTER)
+    problem(c, "a cluster of %u x %u x %u blocks", f->reqncta[0], f->reqncta[1], f->reqncta[2]);
   if (f->n32 > MX_MAX_SLOTS || f->n64 > MX_MAX_SLOTS || f->npred > MX_MAX_PREDS) {
     problem(c, "%u 32-bit slots, %u 64-bit slots, %u predicates: the most are %u, %u, %u", f->n32, f->n64, f->npred,
             MX_MAX_SLOTS, MX_MAX_SLOTS, MX_MAX_PREDS);

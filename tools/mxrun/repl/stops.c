@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const kinds[] = {"barrier", "printf", "assert", "divergence", "trap", NULL}; /* as enum mx_debug_kind */
+const char *const kinds[] = {"barrier", "printf", "assert", "divergence",
+                             "trap",    "async",  NULL}; /* as enum mx_debug_kind */
 
 static struct point *find(struct repl *r, uint64_t number) {
   for (size_t k = 0; k < r->npoints; k++)
@@ -396,7 +397,7 @@ bool do_catch(struct repl *r, char *arguments) {
   char *word = next_word(&arguments);
   size_t k = 0;
   while (word && kinds[k] && strcmp(kinds[k], word)) k++;
-  if (!word || !kinds[k]) return complain(r, "catch barrier, divergence, printf, assert or trap");
+  if (!word || !kinds[k]) return complain(r, "catch barrier, divergence, printf, assert, trap or async");
   struct point *p = made(r, add(r, POINT_KIND, word));
   if (p) show(p);
   return p != NULL;

@@ -152,7 +152,7 @@ static bool info_barriers(struct repl *r, const char *rest) {
   (void)rest;
   if (!running(r)) return false;
   uint64_t any = 0;
-  for (uint32_t bar = 0; bar < 16; bar++) {
+  for (uint32_t bar = 0; bar <= 16; bar++) { /* the last one is the cluster's */
     uint32_t waiting = 0;
     mx_debug_block b = {.struct_size = sizeof b};
     for (size_t n = 0; mx_debug_block_at(r->g, n, &b) == MX_OK && b.number != r->block; n++) {}
@@ -163,9 +163,29 @@ static bool info_barriers(struct repl *r, const char *rest) {
           waiting += (uint32_t)__builtin_popcountll(s.lanes);
     if (!waiting) continue;
     any++;
-    printf("barrier %u: %u of %u live threads wait\n", bar, waiting, b.live_threads);
+    if (bar == 16) printf("the cluster's barrier: %u of %u live threads wait\n", waiting, b.live_threads);
+    else printf("barrier %u: %u of %u live threads wait\n", bar, waiting, b.live_threads);
   }
   if (!any) printf("nobody waits at a barrier\n");
+  return true;
+}
+
+static bool info_cluster(struct repl *r, const char *rest) {
+  (void)rest;
+  if (!running(r)) return false;
+  mx_debug_block own = {.struct_size = sizeof own}, b = own;
+  for (size_t n = 0; mx_debug_block_at(r->g, n, &own) == MX_OK && own.number != r->block; n++) {}
+  printf("cluster %llu, %u block%s\n", (unsigned long long)own.cluster, own.cluster_size,
+         own.cluster_size == 1 ? "" : "s");
+  for (size_t n = 0; mx_debug_block_at(r->g, n, &b) == MX_OK; n++) {
+    if (b.cluster != own.cluster) continue;
+    if (!b.live_threads)
+      printf("  rank %u, block (%u,%u,%u): ended\n", b.cluster_rank, b.ctaid[0], b.ctaid[1], b.ctaid[2]);
+    else
+      printf("%s rank %u, block (%u,%u,%u): %u of %u live threads have arrived at the cluster's barrier\n",
+             b.number == r->block ? "*" : " ", b.cluster_rank, b.ctaid[0], b.ctaid[1], b.ctaid[2], b.cluster_arrived,
+             b.live_threads);
+  }
   return true;
 }
 
@@ -444,6 +464,7 @@ const struct info infos[] = {
     {"barriers", "who waits at barriers of the block", info_barriers},
     {"blocks", "blocks that are under way", info_blocks},
     {"breakpoints", "all stops, and how often they were hit", info_breakpoints},
+    {"cluster", "blocks of the cluster, and who has come to its barrier", info_cluster},
     {"display", "what is printed at each stop", info_display},
     {"focus", "what is looked at", info_focus},
     {"kernel", "the kernel, its parameters and launch", info_kernel},
