@@ -219,7 +219,7 @@ static void frames(void **state) {
   WITH(f->local_bytes, 24, "24 bytes of local memory");
   WITH(f->local_bytes, 1u << 20, "bytes of local memory");
   WITH(f->arg_bytes, 40, "40 argument bytes in 32 of local memory");
-  WITH(f->flags, 8, "flags 0x8");
+  WITH(f->flags, 32, "flags 0x20");
   WITH(f->name, "last", "two functions of the name last");
   WITH(f->name, "a b", "its name is not an identifier");
   char *endless = made_take(&made, MAX_NAME + 2);
