@@ -116,6 +116,7 @@ struct jx_isa {
 
   gcc_jit_rvalue *(*mask_any)(struct jx *j, gcc_jit_rvalue *m);  /* a condition: some lane is in it */
   gcc_jit_rvalue *(*mask_bits)(struct jx *j, gcc_jit_rvalue *m); /* as a u64, the chunk's first lane being bit 0 */
+  gcc_jit_rvalue *(*four_masks)(struct jx *j, gcc_jit_rvalue *const *m); /* the same of four chunks; NULL: one by one */
   gcc_jit_rvalue *(*mask_of)(struct jx *j, gcc_jit_rvalue *bits,
                              unsigned from);                       /* the bits of a u64 from that one on */
   gcc_jit_rvalue *(*mask_fill)(struct jx *j, gcc_jit_rvalue *bit); /* all lanes or none: for the u64 1 or 0 */

@@ -95,6 +95,19 @@ static gcc_jit_rvalue *mask_any(struct jx *j, gcc_jit_rvalue *m) {
 static gcc_jit_rvalue *mask_bits(struct jx *j, gcc_jit_rvalue *m) {
   return gcc_jit_context_new_cast(j->c, NULL, packed(j, jx_keep(j, m)), j->t_u64);
 }
+/* Narrowed to bytes, all in one vector. v3's instructions do that by halves of vectors. */
+static gcc_jit_rvalue *four_masks(struct jx *j, gcc_jit_rvalue *const *m) {
+  gcc_jit_rvalue *v = two(j, "packsswb", "", j->vu32, two(j, "packssdw", "", j->vu32, m[0], m[1]),
+                          two(j, "packssdw", "", j->vu32, m[2], m[3]));
+  if (is_v3(j)) {
+    gcc_jit_rvalue *from[8];
+    for (unsigned k = 0; k < 8; k++) from[k] = jx_int(j, j->t_u32, k / 2 + k % 2 * 4);
+    v = jx_ask(j, "vpermd %1, %2, %0", "=x", j->vu32, 2, "xm", v, "x",
+               gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, 8, from));
+  }
+  v = jx_ask(j, is_v3(j) ? "vpmovmskb %1, %0" : "pmovmskb %1, %0", "=r", j->t_u32, 1, "x", v);
+  return gcc_jit_context_new_cast(j->c, NULL, v, j->t_u64);
+}
 
 static gcc_jit_rvalue *broadcast(struct jx *j, bool wide, gcc_jit_rvalue *s) {
   gcc_jit_rvalue *all[JX_MOST_LANES];
@@ -550,11 +563,12 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc
 }
 
 #define SAME \
-  .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .mask_fill = mask_fill, \
-  .compare = compare, .blend = blend, .widen = widen, .product = product, .narrow = narrow, .convert = convert, \
-  .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, .above = above, \
-  .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, .load = load, .load_one = load_one, \
-  .read_one = read_one, .load_narrow = load_narrow, .write_narrow = write_narrow, .scatter = scatter
+  .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .four_masks = four_masks, .mask_of = mask_of, \
+  .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .product = product, .narrow = narrow, \
+  .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
+  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, .load = load, \
+  .load_one = load_one, .read_one = read_one, .load_narrow = load_narrow, .write_narrow = write_narrow, \
+  .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {
                                                                                           "-march=x86-64-v2",
                                                                                           "-mtune=generic", NULL};

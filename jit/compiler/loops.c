@@ -11,7 +11,8 @@
 struct lw_loop {
   gcc_jit_lvalue *(*v)[2]; /* by slot: the vectors of this chunk; NULL: not met yet */
   uint64_t *outside;       /* slots that are read before the run has written them */
-  gcc_jit_rvalue *at[3];   /* state->home, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits */
+  gcc_jit_lvalue *chunk;   /* in bytes of a slot of 32 bits */
+  gcc_jit_rvalue *at[3]; /* state->home, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits; or NULL */
 };
 
 /* ---- runs -------------------------------------------------------------------------------------------------------*/
@@ -31,8 +32,7 @@ static bool operands(struct lw *l, const struct ja_ins *i, const uint64_t *uni, 
   return true;
 }
 static bool fits(struct lw *l, const struct ja_ins *i, const uint64_t *uni) {
-  const struct lw_addend *to = &l->addend[i - l->a->ins];
-  if (i->o->cls != MX_LANE || i->keep || to->value || to->wanted) return false;
+  if (i->o->cls != MX_LANE || i->keep) return false;
   if (i->o->flags & MX_F_MOVI) return true;
   unsigned nout = 0;
   while (nout < i->o->nopnds && i->o->opnd[nout].role == MX_OUT) nout++;
@@ -82,18 +82,31 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
       for (uint32_t w = 0; w < a->words; w++) read[w] |= reads[w] & uni[w];
     }
     memcpy(uni, after, 8 * a->words);
+    if (l->addend[k].wanted && !l->addend[k].moves) { /* the shape of what it leaves is found out behind the loop */
+      k++;
+      break;
+    }
   }
   free(uni);
   return apart ? k - b->first : from;
 }
 
 /* ---- building them ----------------------------------------------------------------------------------------------*/
+/* Where this chunk's part lies, of a slot of that class. */
+static gcc_jit_rvalue *part_at(struct lw *l, unsigned cls) {
+  struct jx *j = &l->j;
+  struct lw_loop *o = l->loop;
+  gcc_jit_rvalue *by = jx_rv(o->chunk), *from = cls == MX_R64 ? part_at(l, MX_R32) : jx_rv(l->home);
+  if (cls == MX_PRED && j->mask_bytes == j->bytes) return part_at(l, MX_R32);
+  if (cls == MX_PRED) by = jx_op(j, GCC_JIT_BINARY_OP_DIVIDE, j->t_u64, by, lw_u64(l, j->bytes / j->mask_bytes));
+  return o->at[cls] ? o->at[cls] : (o->at[cls] = jx_keep(j, lw_add(l, from, by)));
+}
 gcc_jit_lvalue *lw_loop_var(struct lw *l, uint32_t slot, unsigned h) {
   struct lw_loop *o = l->loop;
   if (o->v[slot][h]) return o->v[slot][h];
   const unsigned cls = lw_class(l->a, slot);
   o->v[slot][h] = jx_local(&l->j, cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64));
-  if (ja_has(o->outside, slot)) jx_set(&l->j, o->v[slot][h], jx_rv(lw_cell_at(l, o->at[cls], slot, h)));
+  if (ja_has(o->outside, slot)) jx_set(&l->j, o->v[slot][h], jx_rv(lw_cell_at(l, part_at(l, cls), slot, h)));
   return o->v[slot][h];
 }
 /* Whether one of the instructions asks which lanes run. */
@@ -107,14 +120,10 @@ static bool asks_lanes(const struct lw *l, const struct ja_block *b, uint32_t fr
       if (ja_has(b->kept, s[n])) return true;
   return false;
 }
-static gcc_jit_rvalue *scaled(struct lw *l, gcc_jit_lvalue *chunk, uint64_t bytes) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *by = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, jx_rv(chunk), jx_int(j, j->t_u64, bytes));
-  return jx_keep(j, lw_add(l, jx_rv(l->home), by));
-}
 /* Slots that have to be in memory behind the run: those that live, and those that accesses take numbers from, from
  * which an address is made that alone is read any more. */
-static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t end, const uint64_t *live) {
+static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end,
+                        const uint64_t *live) {
   const struct ja *a = l->a;
   const struct lw_run *rows = &l->runs[l->block];
   uint64_t *set = lw_need(8 * a->words);
@@ -122,6 +131,9 @@ static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t e
   for (uint32_t k = b->first + end; k < b->end; k++)
     if (l->based[k].steady || l->based[k].indexed) ja_add(set, l->based[k].slot);
   for (unsigned r = 0; r < rows->n; r++) ja_add(set, rows->row[r].slot);
+  for (uint32_t k = b->first + from, s[JA_MAX_TOUCH]; k < b->first + end; k++) /* their shapes are found out there */
+    for (uint32_t n = l->addend[k].wanted && !l->addend[k].moves ? ja_defs(a, &a->ins[k], s) : 0; n--;)
+      ja_add(set, s[n]);
   return set;
 }
 /* Passes over an instruction that is built elsewhere. */
@@ -129,7 +141,7 @@ static void pass_over(struct lw *l, const struct ja_block *b, const struct ja_in
   ja_float_step(l->a, i, b->kept, l->flt, l->raw);
   memcpy(l->uni, uni_after, 8 * l->a->words);
 }
-/* Builds those of the run's instructions whose results are one value in all lanes. */
+/* Builds those of the run's instructions whose results are one value in all lanes, and what others add to addresses. */
 static void build_same(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live) {
   uint64_t *after = lw_need(8 * l->a->words);
   for (uint32_t k = from; k < end; k++) {
@@ -137,9 +149,25 @@ static void build_same(struct lw *l, const struct ja_block *b, uint32_t from, ui
     memcpy(after, l->uni, 8 * l->a->words);
     ja_uniform_step(l->a, i, b->kept, after);
     if (results_of(l->a, i, after) == SAME) lw_instruction(l, b, k, live);
-    else pass_over(l, b, i, after);
+    else {
+      l->ins = i;
+      lw_addend(l);
+      lw_piece_moves(l);
+      pass_over(l, b, i, after);
+    }
   }
   free(after);
+}
+/* What the run has done to addresses' shapes. */
+static void update_shapes(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, const uint64_t *made) {
+  uint32_t s[JA_MAX_TOUCH];
+  for (uint32_t k = from; k < end; k++) {
+    l->ins = &l->a->ins[b->first + k];
+    l->moving = l->addend[b->first + k].moves;
+    for (uint32_t n = ja_defs(l->a, l->ins, s); n--;)
+      if (ja_has(made, s[n]) && !ja_has(l->uni, s[n])) lw_shape_update(l, s[n]);
+  }
+  l->moving = false;
 }
 void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live) {
   const struct ja *a = l->a;
@@ -150,8 +178,9 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   memcpy(uni, l->uni, bytes), memcpy(flt, l->flt, bytes), memcpy(raw, l->raw, bytes);
   build_same(l, b, from, end, live);
 
-  struct lw_loop loop = {.v = lw_need(sizeof *loop.v * (a->nslots + 1)), .outside = outside};
-  gcc_jit_lvalue *const first = l->cm[0], *chunk = jx_local(j, j->t_u64);
+  struct lw_loop loop = {
+      .v = lw_need(sizeof *loop.v * (a->nslots + 1)), .outside = outside, .chunk = jx_local(j, j->t_u64)};
+  gcc_jit_lvalue *const first = l->cm[0], *const chunk = loop.chunk;
   const unsigned nc = l->nc;
   const bool masked = asks_lanes(l, b, from, end);
   for (unsigned c = 0; c < nc && masked; c++) jx_set(j, lw_loop_mask(l, jx_rv(l->home), c), jx_rv(l->cm[c]));
@@ -159,14 +188,11 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   gcc_jit_block *turn = lw_new_block(l, "chunk"), *behind = lw_new_block(l, "behind");
   lw_go(l, turn);
   j->b = turn;
-  loop.at[MX_PRED] = scaled(l, chunk, j->mask_bytes);
-  loop.at[MX_R32] = scaled(l, chunk, j->bytes);
-  loop.at[MX_R64] = scaled(l, chunk, 2 * j->bytes);
   l->loop = &loop;
   l->nc = 1;
   if (masked) {
     l->cm[0] = jx_local(j, j->t_mask);
-    jx_set(j, l->cm[0], jx_rv(lw_loop_mask(l, loop.at[MX_PRED], 0)));
+    jx_set(j, l->cm[0], jx_rv(lw_loop_mask(l, part_at(l, MX_PRED), 0)));
   }
   memcpy(l->uni, uni, bytes), memcpy(l->flt, flt, bytes), memcpy(l->raw, raw, bytes);
   uint64_t *after = lw_need(2 * bytes), *reads = after + a->words;
@@ -185,18 +211,19 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
     uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
     while (n) ja_add(made, s[--n]);
   }
-  uint64_t *at_end = wanted(l, b, end, live);
+  uint64_t *at_end = wanted(l, b, from, end, live);
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(made, s) || ja_has(l->uni, s) || !ja_has(at_end, s)) continue;
     const unsigned cls = lw_class(a, s);
     for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++)
-      jx_set(j, lw_cell_at(l, loop.at[cls], s, h), jx_rv(loop.v[s][h]));
+      jx_set(j, lw_cell_at(l, part_at(l, cls), s, h), jx_rv(loop.v[s][h]));
   }
   l->loop = NULL;
   l->nc = nc;
   l->cm[0] = first;
-  jx_set(j, chunk, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(chunk), lw_u64(l, 1)));
-  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(chunk), lw_u64(l, nc)), turn, behind);
+  jx_set(j, chunk, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(chunk), lw_u64(l, j->bytes)));
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(chunk), lw_u64(l, (uint64_t)nc * j->bytes)), turn, behind);
   j->b = behind;
+  update_shapes(l, b, from, end, made);
   free(after), free(before), free(loop.v), free(at_end);
 }

@@ -57,8 +57,9 @@ gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *m) {
 gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *m) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *all = NULL;
-  for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *w = j->isa->mask_bits(j, m[c]);
+  const unsigned n = j->isa->four_masks && l->nc % 4 == 0 ? 4 : 1;
+  for (unsigned c = 0; c < l->nc; c += n) {
+    gcc_jit_rvalue *w = n == 4 ? j->isa->four_masks(j, &m[c]) : j->isa->mask_bits(j, m[c]);
     if (c) w = jx_op(j, GCC_JIT_BINARY_OP_LSHIFT, j->t_u64, w, jx_int(j, j->t_u64, j->w * c));
     all = all ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, all, w) : w;
   }

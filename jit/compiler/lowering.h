@@ -61,8 +61,16 @@ struct lw_base {
   } add[LW_ADDENDS]; /* wide: behind the widening */
 };
 
+/* How memory is named: see lw_field(). */
+#define LW_CELLS (1 << 20)
+struct lw_cells {
+  gcc_jit_type *of, *pointer;
+  gcc_jit_field *member;
+};
+
 struct lw {
   struct jx j;
+  struct lw_cells cells[16]; /* by type; fewer are asked for */
   const struct ja *a;
   unsigned nc;                 /* chunks of a warp */
   bool marks;                  /* comments for people */

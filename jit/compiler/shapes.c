@@ -478,7 +478,7 @@ static void update(struct lw *l, uint32_t slot) {
 #undef TAKE
 }
 void lw_shape_update(struct lw *l, uint32_t slot) {
-  if (l->shapes[slot].min && l->addend[l->ins - l->a->ins].wanted) update(l, slot);
+  if (!l->loop && l->shapes[slot].min && l->addend[l->ins - l->a->ins].wanted) update(l, slot);
 }
 bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block) {
   return l->shapes[slot].min && ja_has(l->asked_in + (size_t)block * l->a->words, slot);

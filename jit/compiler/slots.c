@@ -13,9 +13,37 @@ gcc_jit_rvalue *lw_add(struct lw *l, gcc_jit_rvalue *p, gcc_jit_rvalue *off) {
 gcc_jit_rvalue *lw_at(struct lw *l, gcc_jit_rvalue *p, uint64_t off) {
   return off ? lw_add(l, p, jx_int(&l->j, l->j.t_u64, off)) : p;
 }
+static uint64_t size_of(const struct jx *j, const gcc_jit_type *t) {
+  if (t == j->t_u8) return 1;
+  if (t == j->t_u16) return 2;
+  if (t == j->t_u32) return 4;
+  if (t == j->t_u64 || t == j->t_pu8) return 8;
+  return j->w > 1 && (t == j->vu32 || t == j->vu64) ? j->bytes : 0;
+}
+/* A structure of as many values of the type as anybody may want, and its one member. */
+static const struct lw_cells *cells_of(struct lw *l, gcc_jit_type *t) {
+  struct jx *j = &l->j;
+  struct lw_cells *k = l->cells;
+  while (k->of && k->of != t) k++;
+  if (k->of) return k;
+  k->of = t;
+  k->member = gcc_jit_context_new_field(j->c, NULL, gcc_jit_context_new_array_type(j->c, NULL, t, LW_CELLS), "at");
+  gcc_jit_struct *s = gcc_jit_context_new_struct_type(j->c, NULL, "cells", 1, &k->member);
+  k->pointer = gcc_jit_type_get_pointer(gcc_jit_struct_as_type(s));
+  return k;
+}
+/* As a member of an array in a structure this is one statement to gcc; a sum and what it points to would be two. */
 gcc_jit_lvalue *lw_field(struct lw *l, gcc_jit_rvalue *p, uint64_t off, gcc_jit_type *t) {
-  gcc_jit_rvalue *q = gcc_jit_context_new_cast(l->j.c, NULL, lw_at(l, p, off), gcc_jit_type_get_pointer(t));
-  return gcc_jit_rvalue_dereference(q, NULL);
+  struct jx *j = &l->j;
+  const uint64_t size = size_of(j, t);
+  if (!off || !size || off % size || off / size >= LW_CELLS) {
+    gcc_jit_rvalue *q = gcc_jit_context_new_cast(j->c, NULL, lw_at(l, p, off), gcc_jit_type_get_pointer(t));
+    return gcc_jit_rvalue_dereference(q, NULL);
+  }
+  const struct lw_cells *k = cells_of(l, t);
+  gcc_jit_lvalue *all =
+      gcc_jit_rvalue_dereference_field(gcc_jit_context_new_cast(j->c, NULL, p, k->pointer), NULL, k->member);
+  return gcc_jit_context_new_array_access(j->c, NULL, jx_rv(all), jx_int(j, j->t_int, off / size));
 }
 gcc_jit_lvalue *lw_vector(struct lw *l, gcc_jit_rvalue *p, uint64_t off, bool wide) {
   return lw_field(l, p, off, wide ? l->j.vu64 : l->j.vu32);
@@ -52,12 +80,17 @@ static uint8_t known_low(const struct lw *l, uint32_t slot) {
              ? known->low
              : 0;
 }
+/* What lies in memory is read here, however often the value is used. */
+static gcc_jit_rvalue *read_once(struct lw *l, gcc_jit_lvalue *from) {
+  return l->at_home && !l->loop && !l->one_lane ? jx_keep(&l->j, jx_rv(from)) : jx_rv(from);
+}
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   const unsigned cls = lw_class(l->a, slot);
   jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
-  if (v.u) v.r[0] = v.r[1] = jx_bits(&l->j, jx_type(&l->j, v.t), jx_rv(lw_one(l, slot)));
-  else if (cls == MX_R64) v.r[0] = jx_rv(lw_var(l, slot, 2 * chunk)), v.r[1] = jx_rv(lw_var(l, slot, 2 * chunk + 1));
-  else v.r[0] = v.r[1] = jx_rv(lw_var(l, slot, chunk));
+  if (v.u) v.r[0] = v.r[1] = jx_bits(&l->j, jx_type(&l->j, v.t), read_once(l, lw_one(l, slot)));
+  else if (cls == MX_R64)
+    for (unsigned h = 0; h < 2; h++) v.r[h] = read_once(l, lw_var(l, slot, 2 * chunk + h));
+  else v.r[0] = v.r[1] = read_once(l, lw_var(l, slot, chunk));
   if (cls == MX_R64) v.low = known_low(l, slot);
   if (type == v.t) return v;
   if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* zero-extended already, or trimmed by who reads it: widths.c */
