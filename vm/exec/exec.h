@@ -159,6 +159,7 @@ struct mx_bounds {
   /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not
    * read or write */
   uint64_t host, reads, writes;
+  uint32_t apart; /* so many of the interpreter's accesses to come are taken for ones whose lanes are apart */
 };
 
 /* ---- the context of one worker ---------------------------------------------------------------------------*/
@@ -207,7 +208,7 @@ struct mx_exec {
   uint32_t tid_rows;            /* whether %tid.x is one more from lane to lane, in all warps */
   void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
   bool jit_off;                 /* this launch is interpreted, whatever is attached */
-  uint32_t ones; /* of the matrix instruction that compiled code runs in place: operands of which only lane 0's value is
+  uint32_t ones; /* of the instruction that compiled code runs in place: operands of which only lane 0's value is
                     there, all lanes having it */
   bool stress;   /* --jit-stress: engines change at random safepoints */
   uint64_t rng;

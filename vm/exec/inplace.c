@@ -124,13 +124,31 @@ static bool is_of_matrix(const struct making *k, unsigned cls, uint32_t slot) {
   }
   return found;
 }
+/* Whether a slot is nothing but what an access to memory stores, or an operand of an atomic one: not an address. */
+static bool is_stored(const struct making *k, unsigned cls, uint32_t slot) {
+  const struct mx_insn *i = &k->insns[0];
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const mx_word *w = &k->fn->func->code[i->pc];
+  unsigned inputs = 0, results = 0, at = 0;
+  if (k->n != 1 || !of_memory[i->op] || o->nopnds > 7) return false;
+  for (unsigned m = 0; m < o->nopnds; m++) {
+    const unsigned type = o->opnd[m].type;
+    results += o->opnd[m].role == MX_OUT;
+    if (type == MX_T_off) at = m;
+    if (type >= MX_T_raw || mx__types[type].slot_class != cls || mx_w_operand(w, m) != slot) continue;
+    if (o->opnd[m].role == MX_OUT || !at) return false;
+    inputs++;
+  }
+  const unsigned operands = o->nopnds - at - 1; /* of one element */
+  return inputs && at && results <= 1 && (operands == 1 || (operands == 2 && results == 1));
+}
 static void take_input(struct making *k, const struct mx_jit_place *p) {
   const unsigned cls = p->slot >> MX_JIT_CLASS;
   const uint32_t slot = mx__jit_slot_number(p);
   const enum how how = form_of(p);
   if (find(k, cls, slot)) return; /* as half of a pair */
   if (cls == MX_R64 && is_half(k, slot)) return;
-  if ((how == ONE32 || how == ONE64) && is_of_matrix(k, cls, slot)) {
+  if ((how == ONE32 || how == ONE64) && (is_of_matrix(k, cls, slot) || is_stored(k, cls, slot))) {
     add(k, cls, slot, p->home, false)->one = true;
     return;
   }

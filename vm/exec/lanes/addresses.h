@@ -20,6 +20,20 @@ typedef uint32_t lanes_h __attribute__((vector_size(VECTOR_BYTES / 2), may_alias
 static const uint64_t lanes_numbers[8] __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7};
 static const uint64_t lanes_bits[8] __attribute__((aligned(64))) = {1, 2, 4, 8, 16, 32, 64, 128};
 
+/* Of two vectors of longs, the lower and the upper words. */
+typedef uint32_t lanes_words __attribute__((vector_size(VECTOR_BYTES)));
+#if VECTOR_BYTES == 64
+#define EVEN_ 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODD_ 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#elif VECTOR_BYTES == 32
+#define EVEN_ 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD_ 1, 3, 5, 7, 9, 11, 13, 15
+#else
+#define EVEN_ 0, 2, 4, 6
+#define ODD_ 1, 3, 5, 7
+#endif
+#define EVEN_WORDS(x_, y_) __builtin_shufflevector((lanes_words)(x_), (lanes_words)(y_), EVEN_)
+#define ODD_WORDS(x_, y_) __builtin_shufflevector((lanes_words)(x_), (lanes_words)(y_), ODD_)
 MX__INL uint64_t lanes_any(lanes_v v) {
   uint64_t all = 0;
   for (unsigned k = 0; k < LANES_A_VECTOR; k++) all |= v[k];

@@ -63,6 +63,9 @@ typedef void mover(struct mx_exec *x, void *slot, const struct reach *r, uint64_
     if (r->shape == ROW && r->bytes == sizeof(cell_##mt_)) { \
       const cell_##mt_ *row = (const cell_##mt_ *)(uintptr_t)r->origin; \
       _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) mx__put_##dt_(to, l, n, row[l]); \
+    } else if (r->shape == NEAR) { \
+      const unsigned char *from = (const unsigned char *)(uintptr_t)r->origin + at; \
+      for (size_t l = 0; l < n; l++) mx__put_##dt_(to, l, n, *(const cell_##mt_ *)(const void *)(from + r->far[l])); \
     } else \
       for (size_t l = 0; l < n; l++) mx__put_##dt_(to, l, n, *(const cell_##mt_ *)(uintptr_t)(r->at[l] + at)); \
     if (all) return; \
@@ -74,12 +77,18 @@ typedef void mover(struct mx_exec *x, void *slot, const struct reach *r, uint64_
     const unsigned n = mx__lanes(x); \
     cell_##mt_ *row = (cell_##mt_ *)(uintptr_t)r->origin; \
     if (r->shape == POINT) /* the highest lane is last */ \
-      CELL_AT(mt_, r, 0, at) = mx__get_##vt_(v, 63u - (unsigned)__builtin_clzll(m), n); \
-    else if (m != x->full) \
+      CELL_AT(mt_, r, 0, at) = mx__get_##vt_(v, lane_of(r, 2, 63u - (unsigned)__builtin_clzll(m)), n); \
+    else if (r->ones >> 2 & 1) { \
+      const mx_##vt_ one = mx__get_##vt_(v, 0, n); \
+      MX_FOR_LANES (l, m) CELL_AT(mt_, r, l, at) = one; \
+    } else if (m != x->full) \
       MX_FOR_LANES (l, m) CELL_AT(mt_, r, l, at) = mx__get_##vt_(v, l, n); \
     else if (r->shape == ROW && r->bytes == sizeof *row) \
       _Pragma("GCC ivdep") for (size_t l = 0; l < n; l++) row[l] = mx__get_##vt_(v, l, n); \
-    else \
+    else if (r->shape == NEAR) { \
+      unsigned char *to = (unsigned char *)(uintptr_t)r->origin + at; \
+      for (size_t l = 0; l < n; l++) *(cell_##mt_ *)(void *)(to + r->far[l]) = mx__get_##vt_(v, l, n); \
+    } else \
       for (size_t l = 0; l < n; l++) *(cell_##mt_ *)(uintptr_t)(r->at[l] + at) = mx__get_##vt_(v, l, n); \
   }
 
@@ -198,7 +207,7 @@ typedef void stepper(void *d, const void *b, const void *c, const struct reach *
   static void steps_##step_(void *d, const void *b, const void *c, const struct reach *r, uint64_t m, unsigned n, \
                             size_t at) { \
     MX_FOR_LANES (l, m) { \
-      const mx_##t_ B = mx__get_##t_(b, l, n), C = mx__get_##t_(c, l, n); \
+      const mx_##t_ B = mx__get_##t_(b, lane_of(r, 0, l), n), C = mx__get_##t_(c, lane_of(r, 1, l), n); \
       void *cell = place(r, l, at); \
       mx_##t_ old; \
       if (r->shared) { \
@@ -255,6 +264,7 @@ static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, si
   if (!m) return i + 1;
   if (!reach(x, i, m, mx__operand_ref(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
   const unsigned n = mx__lanes(x);
+  r.ones >>= results + 2;
   for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */
     const void *b = mx__ref(x, mx__operand_ref(i, results + 2 + k)),
                *c = operands == 1 ? b : mx__ref(x, mx__operand_ref(i, results + 3));

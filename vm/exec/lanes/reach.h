@@ -10,16 +10,27 @@
 #include "vm/exec/compiled_block.h"
 
 enum { FEW_LANES = 4 };
-enum shape { ROW /* all of the warp's lanes, one behind the other */, POINT /* all at one place */, APART };
+enum shape {
+  ROW,   /* all of the warp's lanes, one behind the other */
+  POINT, /* all at one place */
+  APART,
+  NEAR /* apart, and places are given by their distances from the first byte of an allocation */
+};
 struct reach {
   enum shape shape;
-  bool shared;                            /* nobody else can see the bytes while this block runs */
-  unsigned bytes;                         /* of a lane */
-  uint64_t origin;                        /* of a ROW: host address of lane 0's bytes, active or not */
-  _Alignas(64) uint64_t at[MX_MAX_LANES]; /* host addresses; where more than a few lanes are active, those that are not
-                                             have that of one that is */
+  bool shared;     /* nobody else can see the bytes while this block runs */
+  uint32_t ones;   /* operands of which only lane 0's value is there, which is that of all lanes */
+  unsigned bytes;  /* of a lane */
+  uint64_t origin; /* of a ROW: host address of lane 0's bytes, active or not; NEAR: of the allocation */
+  _Alignas(64) uint32_t far[MX_MAX_LANES]; /* NEAR only; those of lanes that are not active are 0 */
+  _Alignas(64) uint64_t at[MX_MAX_LANES];  /* host addresses; where more than a few lanes are active, those that are not
+                                              have that of one that is */
 };
-MX__INL void *place(const struct reach *r, size_t lane, size_t at) { return (void *)(uintptr_t)(r->at[lane] + at); }
+MX__INL void *place(const struct reach *r, size_t lane, size_t at) {
+  return (void *)(uintptr_t)((r->shape == NEAR ? r->origin + r->far[lane] : r->at[lane]) + at);
+}
+/* The lane of which operand k has lane l's value. */
+MX__INL size_t lane_of(const struct reach *r, unsigned k, size_t l) { return r->ones >> k & 1 ? 0 : l; }
 
 /* The address of lane l, as the program computed it; 32-bit ones wrap, as addresses of that width do. */
 MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
@@ -109,16 +120,79 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
     r->shape = ROW, r->origin = host + row;
   return true;
 }
+/* The same where lanes are most likely apart, as they were the last time: in vectors of 32 bits, and nothing is asked
+ * but whether all are within bounds. False also of bounds that do not fit. */
+typedef uint32_t lanes_w __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(4)));
+MX__INL uint32_t words_any(lanes_w v) {
+  uint32_t all = 0;
+  for (unsigned k = 0; k < 2 * LANES_A_VECTOR; k++) all |= v[k];
+  return all;
+}
+MX__INL bool reach_near(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool all, const void *p, bool narrow,
+                        unsigned bytes, const struct mx_bounds *b, struct reach *r) {
+  enum { WORDS = 2 * LANES_A_VECTOR };
+  const unsigned n = mx__lanes(x);
+  const uint64_t from = (uint64_t)i->off - b->lo;
+  const uint32_t limit = (uint32_t)(b->span - bytes), stride = b->kind == MX_LOCAL ? (uint32_t)x->local_stride : 0;
+  if (b->span > INT32_MAX || (narrow && b->lo > INT32_MAX) ||
+      (b->kind == MX_LOCAL && x->local_stride * MX_MAX_LANES > INT32_MAX))
+    return false;
+#ifdef __SANITIZE_THREAD__ /* reads for lanes that are not active would be reported */
+  if (!all) return false;
+#endif
+  lanes_w bad = {0}, odd = {0}, high = {0};
+  for (unsigned l = 0; l < n; l += WORDS) {
+    lanes_w w, h = {0};
+    if (narrow) w = *(const lanes_w *)(const void *)((const uint32_t *)p + l) + (uint32_t)i->off - (uint32_t)b->lo;
+    else {
+      const lanes_w low = (lanes_w)(*(const lanes_v *)(const void *)((const uint64_t *)p + l) + from),
+                    up = (lanes_w)(*(const lanes_v *)(const void *)((const uint64_t *)p + l + LANES_A_VECTOR) + from);
+      w = EVEN_WORDS(low, up), h = ODD_WORDS(low, up);
+    }
+    if (!all) {
+      const lanes_w bit = *(const lanes_w *)(const void *)(mx__bit + l),
+                    on = (lanes_w)((bit & (uint32_t)(m >> (l & 32))) == bit);
+      w &= on, h &= on;
+    }
+    bad |= w | (limit - w); /* the sign: outside */
+    high |= h;
+    odd |= w;
+    if (stride)
+      for (unsigned k = 0; k < WORDS; k++) w[k] += (l + k) * stride;
+    *(lanes_w *)(void *)(r->far + l) = w;
+  }
+  if (words_any((bad >> 31) | (odd & (bytes - 1)) | high)) return false;
+  r->shape = NEAR;
+  r->bytes = bytes;
+  r->origin = (uint64_t)(uintptr_t)x->window[b->kind] + b->off;
+  return true;
+}
+enum { TIMES_APART = 16 };
+
 /* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Allocations begin at multiples of
  * every access's size: what is odd from their beginning on, is odd. */
 static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
                   unsigned space, bool write, struct reach *r) {
   const void *p = mx__ref(x, base);
   struct mx_bounds *b = &x->bounds[i->aux];
+  r->ones = x->ones;
   if (b->span < bytes || b->span > INT64_MAX || (write && !b->writable) ||
       (b->kind == MX_LOCAL && mx__rounds_behind(x)))
     return search(x, i, m, p, narrow, bytes, space, write, r);
   bool found;
+  if (b->apart && __builtin_popcountll(m) > FEW_LANES) {
+    b->apart--;
+    if (m == x->full)
+      found =
+          narrow ? reach_near(x, i, m, true, p, true, bytes, b, r) : reach_near(x, i, m, true, p, false, bytes, b, r);
+    else
+      found =
+          narrow ? reach_near(x, i, m, false, p, true, bytes, b, r) : reach_near(x, i, m, false, p, false, bytes, b, r);
+    if (found) {
+      r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
+      return true;
+    }
+  }
   if (__builtin_popcountll(m) <= FEW_LANES) found = reach_few(x, i, m, p, narrow, bytes, b, r);
   else if (m == x->full && narrow) found = reach_lanes(x, i, m, true, p, true, bytes, b, r);
   else if (m == x->full) found = reach_lanes(x, i, m, true, p, false, bytes, b, r);
@@ -126,6 +200,7 @@ static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref
   else found = reach_lanes(x, i, m, false, p, false, bytes, b, r);
   if (!found) return search(x, i, m, p, narrow, bytes, space, write, r);
   r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
+  b->apart = r->shape == APART ? TIMES_APART : 0;
   if (r->shape == ROW) {
     const size_t first = (size_t)__builtin_ctzll(m), last = 63 - (size_t)__builtin_clzll(m);
     fetch_ahead(b, r->origin + first * bytes, (last - first) * bytes);
