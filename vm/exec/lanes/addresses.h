@@ -34,6 +34,14 @@ typedef uint32_t lanes_words __attribute__((vector_size(VECTOR_BYTES)));
 #endif
 #define EVEN_WORDS(x_, y_) __builtin_shufflevector((lanes_words)(x_), (lanes_words)(y_), EVEN_)
 #define ODD_WORDS(x_, y_) __builtin_shufflevector((lanes_words)(x_), (lanes_words)(y_), ODD_)
+typedef uint32_t lanes_w __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(4)));
+static const uint32_t words_numbers[16]
+    __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+MX__INL uint32_t words_any(lanes_w v) {
+  uint32_t all = 0;
+  for (unsigned k = 0; k < 2 * LANES_A_VECTOR; k++) all |= v[k];
+  return all;
+}
 MX__INL uint64_t lanes_any(lanes_v v) {
   uint64_t all = 0;
   for (unsigned k = 0; k < LANES_A_VECTOR; k++) all |= v[k];

@@ -122,12 +122,6 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
 }
 /* The same where lanes are most likely apart, as they were the last time: in vectors of 32 bits, and nothing is asked
  * but whether all are within bounds. False also of bounds that do not fit. */
-typedef uint32_t lanes_w __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(4)));
-MX__INL uint32_t words_any(lanes_w v) {
-  uint32_t all = 0;
-  for (unsigned k = 0; k < 2 * LANES_A_VECTOR; k++) all |= v[k];
-  return all;
-}
 MX__INL bool reach_near(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool all, const void *p, bool narrow,
                         unsigned bytes, const struct mx_bounds *b, struct reach *r) {
   enum { WORDS = 2 * LANES_A_VECTOR };

@@ -43,11 +43,66 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
   to->kind = lanes_any(k.same) ? 0 : MX_JIT_SAME;
   for (unsigned r = 0; r < 4; r++) to->kind |= lanes_any(k.rows[r]) ? 0 : kinds[r];
 }
+/* Two lanes of a chunk that run beside one another have a difference; only that can be the one of all. False: no two
+ * do, or numbers wrap. Otherwise *kind is how chunks lie, and min, max and low are found if they lie in some way. */
+MX__INL uint64_t number_of(const struct mx_exec *x, bool narrow, uint32_t l) {
+  return narrow ? ((const uint32_t *)(const void *)x->tmp)[l] : ((const uint64_t *)(const void *)x->tmp)[l];
+}
+MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask, struct mx_jit_shape *to) {
+  const unsigned n = mx__lanes(x), step = narrow ? 2 * LANES_A_VECTOR : LANES_A_VECTOR;
+  const uint64_t width = narrow ? UINT32_MAX : UINT64_MAX;
+  uint64_t last = 0; /* lanes of chunks */
+  for (uint32_t c = chunk; c <= n; c += chunk) last |= 1ull << (c - 1);
+  const uint64_t pairs = mask & mask >> 1 & ~last;
+  if (!pairs || chunk % step) return false;
+  const uint32_t one = (uint32_t)__builtin_ctzll(pairs);
+  const uint64_t by = (number_of(x, narrow, one + 1) - number_of(x, narrow, one)) & width;
+  to->kind = 0;
+  if (by > 8 || !(1u << by & (1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8))) return true;
+  const lanes_v row = *(const lanes_v *)(const void *)lanes_numbers * by;
+  const lanes_w row_words = *(const lanes_w *)(const void *)words_numbers * (uint32_t)by;
+  lanes_v differs = {0}, all = {0};
+  lanes_w differ = {0}, every = {0};
+  for (uint32_t c = 0; c < n; c += chunk) {
+    const uint64_t first = number_of(x, narrow, c);
+    for (uint32_t l = c; l < c + chunk; l += step)
+      if (narrow) {
+        const lanes_w bit = *(const lanes_w *)(const void *)(mx__bit + l),
+                      on = (lanes_w)((bit & (uint32_t)(mask >> (l & 32))) == bit),
+                      a = *(const lanes_w *)(const void *)((const uint32_t *)(const void *)x->tmp + l);
+        differ |= ((a - (uint32_t)first) ^ (row_words + (l - c) * (uint32_t)by)) & on;
+        every |= a & on;
+      } else {
+        const lanes_v bit = *(const lanes_v *)(const void *)lanes_bits << l, on = (lanes_v)((bit & mask) == bit),
+                      a = *(const lanes_v *)(const void *)((const uint64_t *)(const void *)x->tmp + l);
+        differs |= ((a - first) ^ (row + (l - c) * by)) & on;
+        all |= a & on;
+      }
+  }
+  if (narrow ? words_any(differ) : lanes_any(differs)) return true;
+  *to = (struct mx_jit_shape){.min = UINT64_MAX, .low = narrow ? words_any(every) : lanes_any(all)};
+  for (uint32_t c = 0; c < n; c += chunk) {
+    const uint64_t some = mask >> c & (chunk < 64 ? (1ull << chunk) - 1 : UINT64_MAX);
+    if (!some) continue;
+    const uint64_t first = number_of(x, narrow, c), least = first + by * (uint64_t)__builtin_ctzll(some),
+                   most = first + by * (63u - (uint64_t)__builtin_clzll(some));
+    if (most < least || most > width || least < first) return false; /* where they wrap, the order is another one */
+    to->min = least < to->min ? least : to->min;
+    to->max = most > to->max ? most : to->max;
+  }
+  to->kind = by == 0   ? MX_JIT_SAME
+             : by == 1 ? MX_JIT_ROWS1
+             : by == 2 ? MX_JIT_ROWS2
+             : by == 4 ? MX_JIT_ROWS4
+                       : MX_JIT_ROWS8;
+  return true;
+}
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask) {
   struct mx_jit_shape found;
-  if (form & 1) look(x, false, form >> 1, mask, &found);
-  else look(x, true, form >> 1, mask, &found);
+  if (form & 1) {
+    if (!look_at_rows(x, false, form >> 1, mask, &found) || !found.kind) look(x, false, form >> 1, mask, &found);
+  } else if (!look_at_rows(x, true, form >> 1, mask, &found) || !found.kind) look(x, true, form >> 1, mask, &found);
   memcpy(x->tmp, &found, sizeof found);
   return 0;
 }
