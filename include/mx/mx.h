@@ -73,7 +73,8 @@ typedef struct mx_module mx_module;
 typedef struct mx_kernel mx_kernel; /* belongs to its module */
 typedef struct mx_stream mx_stream;
 typedef struct mx_event mx_event;
-typedef uint64_t mx_addr; /* a generic device address; never a host pointer */
+typedef struct mx_profile mx_profile; /* mx/profile.h */
+typedef uint64_t mx_addr;             /* a generic device address; never a host pointer */
 
 /* ---- devices --------------------------------------------------------------------------------------------*/
 typedef enum mx_jit_mode { MX_JIT_AUTO, MX_JIT_ON, MX_JIT_OFF } mx_jit_mode;
@@ -238,12 +239,12 @@ typedef struct mx_launch_config {
   uint64_t async_seed;  /* of MX_ASYNC_RANDOM */
   uint32_t cluster[3];  /* blocks of a cluster, which run at once and reach each other's shared memory; the grid is a
                          * multiple of it. 0: as the kernel says, or one block */
+  mx_profile *profile;  /* NULL, or where the launch is to count what it does */
 } mx_launch_config;
 #define MX_LAUNCH_CONFIG_INIT \
   { \
-    sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0, false, MX_ASYNC_LATE, 0, { \
-      0, 0, 0 \
-    } \
+    sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0, false, MX_ASYNC_LATE, 0, \
+        {0, 0, 0}, NULL \
   }
 
 /* Parameters travel as one buffer, laid out as mx_kernel_get_param says; bytes must be the kernel's param_bytes (0 and

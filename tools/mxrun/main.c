@@ -17,6 +17,7 @@ static const char help[] =
     "       mxrun info [--json]\n"
     "       mxrun -i [options] FILE [ARG...]   an interactive session\n"
     "       mxrun repl [options] [FILE]    the same; without a file, a calculator\n"
+    "       mxrun profile [options] FILE [ARG...]   a run that counts what each line does\n"
     "       mxrun cache list | why FILE | clear\n"
     "       mxrun exec [options] PROGRAM [ARG...]   a program built for CUDA with a shared runtime, on mx\n"
     "\n";
@@ -28,7 +29,8 @@ bool common_option(int id, const char *value, struct machine *m) {
   double seconds;
   switch (id) {
   case O_HELP:
-    printf("%s%s%s%s%s%s%s%s", help, run_help, repl_help, test_help, info_help, cache_help, exec_help, help_end);
+    printf("%s%s%s%s%s%s%s%s%s", help, run_help, profile_help, repl_help, test_help, info_help, cache_help, exec_help,
+           help_end);
     exit(cli_finish("mxrun", CLI_DONE));
   case O_VERSION: printf("mxrun %s\n", mx_version_string()); exit(cli_finish("mxrun", CLI_DONE));
   case O_COLOR:
@@ -91,6 +93,7 @@ void machine_config(mx_launch_config *c, const struct machine *m) {
   c->jit_stress = m->jit_stress;
   c->async = m->async;
   c->async_seed = m->async_seed;
+  c->profile = m->profile;
 }
 
 int main(int argc, char **argv) {
@@ -100,6 +103,7 @@ int main(int argc, char **argv) {
   else if (argc > 1 && !strcmp(argv[1], "info")) status = command_info(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "exec")) status = command_exec(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "cache")) status = command_cache(argc, argv, 2);
+  else if (argc > 1 && !strcmp(argv[1], "profile")) status = command_profile(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "repl")) status = command_repl(argc, argv, 2);
   else status = command_run(argc, argv, 1);
   return cli_finish("mxrun", status);

@@ -19,7 +19,8 @@ struct machine { /* options that both `mxrun FILE` and `mxrun test` take */
   uint64_t async_seed;
   double timeout;
   uint64_t limit[MX_LIMIT_COUNT];
-  uint32_t limits; /* a bit for each that is given */
+  uint32_t limits;     /* a bit for each that is given */
+  mx_profile *profile; /* NULL, or where launches count what they do */
 };
 
 /* ---- load.c: devices and modules -----------------------------------------------------------------------*/
@@ -110,7 +111,9 @@ int command_test(int argc, char **argv, int next);
 int command_info(int argc, char **argv, int next);
 int command_exec(int argc, char **argv, int next);
 int command_cache(int argc, char **argv, int next);
-extern const char *const run_help, *const test_help, *const info_help, *const cache_help, *const exec_help;
+int command_profile(int argc, char **argv, int next);
+extern const char *const run_help, *const profile_help, *const test_help, *const info_help, *const cache_help,
+                                                                                                *const exec_help;
 
 /* repl/: the interactive session; answers an exit status. */
 struct repl_source {

@@ -1,6 +1,8 @@
 /* mxrun FILE: one launch, or some behind one another, their arguments, and what is shown and kept of them. */
 #include "mxrun.h"
 
+#include "profile.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,35 +86,32 @@ enum {
   R_KEEP_GOING,
   R_SCREEN,
   R_LIVE,
-  R_THEN
+  R_THEN,
+  R_ALL,
+  R_COVERAGE,
+  R_EVENTS,
+  R_NO_MEMORY
 };
-static const struct cli_option options[] = {COMMON_OPTIONS,
-                                            {"kernel", 'k', CLI_REQUIRED, R_KERNEL},
-                                            {"grid", 0, CLI_REQUIRED, R_GRID},
-                                            {"block", 0, CLI_REQUIRED, R_BLOCK},
-                                            {"shared", 0, CLI_REQUIRED, R_SHARED},
-                                            {"cluster", 0, CLI_REQUIRED, R_CLUSTER},
-                                            {"cooperative", 0, CLI_NONE, R_COOPERATIVE},
-                                            {"print", 0, CLI_REQUIRED, R_PRINT},
-                                            {"save", 0, CLI_REQUIRED, R_SAVE},
-                                            {"expect", 0, CLI_REQUIRED, R_EXPECT},
-                                            {"ulp", 0, CLI_REQUIRED, R_ULP},
-                                            {"stats", 0, CLI_NONE, R_STATS},
-                                            {"json", 0, CLI_NONE, R_JSON},
-                                            {"trace", 0, CLI_OPTIONAL, R_TRACE},
-                                            {"jit-dump", 0, CLI_OPTIONAL, R_DUMP},
-                                            {"compare", 0, CLI_NONE, R_COMPARE},
-                                            {"interactive", 'i', CLI_NONE, R_INTERACTIVE},
-                                            {NULL, 'x', CLI_REQUIRED, R_SOURCE},
-                                            {"ex", 'e', CLI_REQUIRED, R_COMMAND},
-                                            {"batch", 0, CLI_NONE, R_BATCH},
-                                            {"schedule", 0, CLI_REQUIRED, R_SCHEDULE},
-                                            {"record", 0, CLI_NONE, R_RECORD},
-                                            {"keep-going", 0, CLI_NONE, R_KEEP_GOING},
-                                            {"tui", 0, CLI_NONE, R_SCREEN},
-                                            {"live", 0, CLI_NONE, R_LIVE},
-                                            {"then", 0, CLI_NONE, R_THEN},
-                                            {0}};
+#define RUN_OPTIONS \
+  COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, \
+      {"block", 0, CLI_REQUIRED, R_BLOCK}, {"shared", 0, CLI_REQUIRED, R_SHARED}, \
+      {"cluster", 0, CLI_REQUIRED, R_CLUSTER}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, \
+      {"print", 0, CLI_REQUIRED, R_PRINT}, {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, \
+      {"ulp", 0, CLI_REQUIRED, R_ULP}, {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON}, \
+      {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"compare", 0, CLI_NONE, R_COMPARE}, \
+      {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE}, \
+      {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, \
+      {"schedule", 0, CLI_REQUIRED, R_SCHEDULE}, {"record", 0, CLI_NONE, R_RECORD}, \
+      {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {"tui", 0, CLI_NONE, R_SCREEN}, {"live", 0, CLI_NONE, R_LIVE}, { \
+    "then", 0, CLI_NONE, R_THEN \
+  }
+static const struct cli_option options[] = {RUN_OPTIONS, {0}};
+static const struct cli_option profile_options[] = {RUN_OPTIONS,
+                                                    {"all", 0, CLI_NONE, R_ALL},
+                                                    {"coverage", 0, CLI_REQUIRED, R_COVERAGE},
+                                                    {"trace-events", 0, CLI_REQUIRED, R_EVENTS},
+                                                    {"no-memory", 0, CLI_NONE, R_NO_MEMORY},
+                                                    {0}};
 
 struct wish {
   int id;
@@ -467,8 +466,11 @@ static int run_jobs(struct jobs *all, mx_device *d, const struct showing *show, 
   return status;
 }
 
-/* looks: `mxrun repl`, an interactive session that needs no file. */
-static int run(int argc, char **argv, int next, bool looks) {
+/* LOOK: `mxrun repl`, an interactive session that needs no file. */
+enum mode { RUN, LOOK, PROFILE };
+static int run(int argc, char **argv, int next, enum mode mode) {
+  bool looks = mode == LOOK;
+  struct profile_wish wanted = {0};
   struct machine m = {0};
   const char *file = NULL, *dump = NULL, *value;
   bool compare = false, live = false;
@@ -482,7 +484,11 @@ static int run(int argc, char **argv, int next, bool looks) {
   size_t nwords = 0;
   int64_t ulp = -1;
   uint64_t v;
-  struct cli c = {.tool = "mxrun", .options = options, .argc = argc, .argv = argv, .next = next};
+  struct cli c = {.tool = "mxrun",
+                  .options = mode == PROFILE ? profile_options : options,
+                  .argc = argc,
+                  .argv = argv,
+                  .next = next};
   for (int id; (id = cli_next(&c, &value)) != CLI_END;) switch (id) {
     case CLI_WORD:
       if (!file) file = value, c.numbers_are_words = true;
@@ -521,11 +527,18 @@ static int run(int argc, char **argv, int next, bool looks) {
     case R_KEEP_GOING: start.keep_going = true; break;
     case R_SCREEN: looks = start.screen = true; break;
     case R_LIVE: live = true; break;
+    case R_ALL: wanted.all = true; break;
+    case R_COVERAGE: wanted.coverage = value; break;
+    case R_EVENTS: wanted.events = value; break;
+    case R_NO_MEMORY: wanted.no_memory = true; break;
     case R_SCHEDULE:
       if (!cli_number(value, UINT64_MAX, &start.seed)) cli_usage("mxrun", "--schedule: '%s' is not a number", value);
       break;
     default: common_option(id, value, &m);
     }
+  wanted.json = mode == PROFILE && show.json;
+  show.json &= mode != PROFILE;
+  mx_profile *profile = m.profile = mode == PROFILE ? profile_new(&wanted) : NULL;
   for (size_t k = 0; k < jobs.n; k++) machine_config(&jobs.at[k].config, &m), jobs.at[k].config.live = live;
   for (size_t k = 0; k < show.nwishes; k++) wish[k].ulp = ulp;
   if (!looks && (start.nsources || start.batch || start.record || start.seed))
@@ -534,6 +547,8 @@ static int run(int argc, char **argv, int next, bool looks) {
     cli_usage("mxrun", "--compare stands alone: it shows what differs, and nothing else");
   if (jobs.n > 1 && (looks || compare || show.trace || dump))
     cli_usage("mxrun", "--then: sessions, --compare, --trace and --jit-dump look at one launch");
+  if (mode == PROFILE && (looks || compare || show.trace || dump))
+    cli_usage("mxrun", "profile: sessions, --compare, --trace and --jit-dump look at a run in another way");
   int status = CLI_REFUSED;
   if (looks) {
     start.file = file, start.kernel = jobs.at->kernel_name, start.words = words, start.nwords = nwords;
@@ -552,7 +567,7 @@ static int run(int argc, char **argv, int next, bool looks) {
   }
   mx_device *d = open_device(&m);
   if (!d) exit(CLI_HOST);
-  struct output out = {.to = stdout, .json = show.json, .live = live};
+  struct output out = {.to = wanted.json ? stderr : stdout, .json = show.json, .live = live};
   mx_module *module = load_program(d, name, bytes, size, &status);
   bool good = module;
   for (size_t k = 0; good && k < jobs.n; k++) {
@@ -576,11 +591,14 @@ static int run(int argc, char **argv, int next, bool looks) {
         &(struct comparison){&m, &jobs.at->config, name, bytes, jobs.at->info.name, size, words, nwords});
   } else if (good) {
     status = run_jobs(&jobs, d, &show, &out);
+    const int shown = profile ? profile_show(&wanted, profile, &(struct profile_source){name, bytes, size}) : CLI_DONE;
+    if (status == CLI_DONE) status = shown;
   }
   free(bytes);
   text_free(&out.printed);
   for (size_t k = 0; k < jobs.n; k++) free_args(&jobs.at[k].args);
   mx_device_destroy(d);
+  mx_profile_destroy(profile);
 end:
   free(sources);
   free(jobs.at);
@@ -589,5 +607,6 @@ end:
   return status;
 }
 
-int command_run(int argc, char **argv, int next) { return run(argc, argv, next, false); }
-int command_repl(int argc, char **argv, int next) { return run(argc, argv, next, true); }
+int command_run(int argc, char **argv, int next) { return run(argc, argv, next, RUN); }
+int command_repl(int argc, char **argv, int next) { return run(argc, argv, next, LOOK); }
+int command_profile(int argc, char **argv, int next) { return run(argc, argv, next, PROFILE); }

@@ -1,6 +1,7 @@
 /* mxrun test: runs launch manifests and compares what they leave with what they say. One device for each test. */
 #include "manifest.h"
 #include "mxrun.h"
+#include "profile.h"
 
 #include "asm/disassemble.h"
 #include "vm/load/module.h"
@@ -21,11 +22,12 @@ const char *const test_help =
     "  --filter TEXT           only tests whose name holds TEXT          --list         names only\n"
     "  --round-trip            also assemble, disassemble, assemble: the same bytes\n"
     "  --stats                 sums over all launches, on stderr         --json\n"
+    "  --coverage FILE         which lines and branches of the programs ran, in lcov's format\n"
     "  --threads N  --resident N  --jit=auto|on|off  --jit-stress SEED  --async late|now|SEED  --steps N  --timeout "
     "SECONDS (default 60)\n"
     "\n";
 
-enum { T_VERBOSE = O_COMMON, T_JOBS, T_FILTER, T_LIST, T_ROUND, T_STATS, T_JSON };
+enum { T_VERBOSE = O_COMMON, T_JOBS, T_FILTER, T_LIST, T_ROUND, T_STATS, T_JSON, T_COVERAGE };
 static const struct cli_option options[] = {COMMON_OPTIONS,
                                             {"verbose", 'v', CLI_NONE, T_VERBOSE},
                                             {"jobs", 'j', CLI_REQUIRED, T_JOBS},
@@ -34,6 +36,7 @@ static const struct cli_option options[] = {COMMON_OPTIONS,
                                             {"round-trip", 0, CLI_NONE, T_ROUND},
                                             {"stats", 0, CLI_NONE, T_STATS},
                                             {"json", 0, CLI_NONE, T_JSON},
+                                            {"coverage", 0, CLI_REQUIRED, T_COVERAGE},
                                             {0}};
 
 /* Groups of instructions that mx refuses by name for now; a test that needs one is reported as refused. */
@@ -561,7 +564,7 @@ static void print_json(const struct suite *s, size_t passed, size_t refused) {
 
 int command_test(int argc, char **argv, int next) {
   struct suite s = {.machine = {.timeout = 60}, .lock = PTHREAD_MUTEX_INITIALIZER};
-  const char *value, *filter = NULL;
+  const char *value, *filter = NULL, *coverage = NULL;
   bool list = false, stats = false;
   uint64_t jobs = 1;
   size_t paths = 0;
@@ -578,9 +581,11 @@ int command_test(int argc, char **argv, int next) {
     case T_ROUND: s.round_trip = true; break;
     case T_STATS: stats = true; break;
     case T_JSON: s.json = true; break;
+    case T_COVERAGE: coverage = value; break;
     default: common_option(id, value, &s.machine);
     }
   if (!paths) cli_usage("mxrun", "test: no manifest or folder given");
+  const struct profile_wish wanted = {.quiet = true, .no_memory = true, .coverage = coverage};
   size_t kept = 0;
   for (size_t k = 0; k < s.n; k++) {
     if (!filter || strstr(s.test[k].name, filter)) {
@@ -599,6 +604,7 @@ int command_test(int argc, char **argv, int next) {
     status = CLI_REFUSED;
   } else {
     s.terminal = isatty(STDERR_FILENO);
+    if (coverage) s.machine.profile = profile_new(&wanted);
     pthread_t thread[256];
     size_t started = 0;
     while (started + 1 < jobs && started + 1 < s.n && !pthread_create(&thread[started], NULL, worker, &s)) started++;
@@ -624,7 +630,10 @@ int command_test(int argc, char **argv, int next) {
       printf("%zu passed, %zu failed\n", passed, s.failed);
     }
     if (s.failed) status = CLI_REFUSED;
+    const int written = coverage ? profile_show(&wanted, s.machine.profile, NULL) : CLI_DONE;
+    if (status == CLI_DONE) status = written;
   }
+  mx_profile_destroy(s.machine.profile);
   for (size_t k = 0; k < all; k++) {
     manifest_free(&s.test[k].m);
     free(s.test[k].path), free(s.test[k].folder), free(s.test[k].name), free(s.test[k].reason);

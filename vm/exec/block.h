@@ -89,6 +89,7 @@ struct mx_block {
   size_t local_bytes;
   uint64_t digest; /* stuck.c: of its registers, when it last had its turn in vain */
   void *memory;
+  struct mx_probed_block *probed; /* a tool's: hooks.h */
 };
 
 /* All blocks of the unit of b into list; how many there are. */

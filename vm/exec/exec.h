@@ -220,6 +220,7 @@ struct mx_exec {
   uint64_t steps_told; /* of steps, already added to the launch's */
   unsigned char *home; /* where compiled code finds and leaves its values: see jitabi.h */
   size_t home_bytes;
+  struct mx_probed_worker *probed;                      /* a tool's: hooks.h */
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };
 

@@ -54,4 +54,21 @@ struct mx_hooks {
   void (*close)(struct mx_debug *g);
 };
 
+/* What a running launch tells a tool that looks at all of it, such as a profile. The tool also prepares the code, so
+ * each instruction may lead to a body of its own. A launch without a tool has launch->probe NULL and calls none. */
+struct mx_probe {
+  /* A worker begins, and ends. False: out of memory. */
+  bool (*begins)(struct mx_exec *x);
+  void (*ends)(struct mx_exec *x);
+  /* A block object is made, and goes; block number b->index starts in it, and has ended. */
+  bool (*block_new)(struct mx_block *b);
+  void (*block_free)(struct mx_block *b);
+  void (*block_starts)(struct mx_block *b);
+  void (*block_ended)(struct mx_exec *x, struct mx_block *b);
+  /* The current warp has arrived at barrier `number` by instruction i, and may wait there; the barrier is
+   * complete, in each block of a cluster by itself. */
+  void (*arrives)(struct mx_exec *x, const struct mx_insn *i, uint32_t number, bool waits);
+  void (*released)(struct mx_block *b, uint32_t number);
+};
+
 #endif

@@ -55,6 +55,8 @@ struct mx_launch {
   const struct mx_hooks *hooks; /* of debug: hooks.h */
   struct schedule *schedule;    /* while it runs: schedule.c */
   struct mx_stuck *stuck;       /* stuck.h; NULL: a session looks by itself */
+  const struct mx_probe *probe; /* hooks.h; NULL: no tool looks at the launch as a whole */
+  struct mx_probed *probed;     /* the tool's */
 
   uint32_t grid[3], block[3];
   uint64_t nblocks;

@@ -58,6 +58,7 @@ struct mx_device {
   mx_status async_failure;   /* of asynchronous work, not yet reported; its text; its stream */
   char *async_text;
   mx_stream *async_stream;
+  uint64_t streams_made;
 
   atomic_int stop;                  /* enum mx_stop, of the running launch */
   struct mx_stuck stuck;            /* of the running launch */
@@ -137,8 +138,10 @@ void mx__kernel_use(mx_kernel *k, int by);
 mx_status mx__kernel_prepare(mx_kernel *k);               /* sets k->prep */
 uint32_t mx__kernel_max_threads(const struct mx_func *f); /* from its launch bounds */
 
-/* launch.c: runs it here and now; the caller holds no lock. params are copied. */
-mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes);
+/* launch.c: runs it here and now, for the stream of that number (0: none); the caller holds no lock. params are copied.
+ */
+mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                         uint64_t stream);
 /* The same for a debugging session, on the code that it prepared. */
 struct mx_watched {
   struct mx_debug *debug;

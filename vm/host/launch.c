@@ -8,6 +8,7 @@
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
 #include "vm/memory/heap.h"
+#include "vm/profile/profile.h"
 #include "device.h"
 #include "engine.h"
 #include "output.h"
@@ -278,7 +279,7 @@ static mx_status outcome(struct mx_launch *l, double timeout, const char *where)
 }
 
 /* d->run is held. */
-static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes,
+static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes, uint64_t stream,
                      const struct mx_watched *watched) {
   struct mx_device *d = k->module->device;
   mx_status s = make_services(d);
@@ -294,6 +295,12 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   if (watched) l.debug = watched->debug, l.hooks = watched->hooks;
   shape(&l, k, c);
   if (watched) l.prep = watched->prep;
+  const struct mx_profile_launch profiled = {l.image, l.func, k->module->var_address, stream};
+  if (c->profile && !watched && !mx__profile_begin(c->profile, &profiled, &l)) {
+    mx__lock_done(&l.lock);
+    free(copy);
+    return mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  }
   atomic_store(&d->stop, MX_STOP_NOT);
   if (!watched) {
     l.stuck = &d->stuck;
@@ -307,9 +314,10 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   clock_gettime(CLOCK_MONOTONIC, &begin);
   deadline = after(begin, c->timeout);
   if (c->timeout > 0) l.deadline = &deadline;
-  s = d->engine->begin(k, &l);
+  s = l.probed ? MX_OK : d->engine->begin(k, &l); /* what is profiled is interpreted */
   if (s != MX_OK) {
     if (s == MX_INTERRUPTED) s = outcome(&l, c->timeout, "its code was being compiled");
+    if (l.probed) mx__profile_end(&l, 0);
     mx__lock_done(&l.lock);
     free(copy);
     return s;
@@ -319,7 +327,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   mx__group_hold(d, &l);
   mx__schedule(&l, &d->pool, l.deadline, &where);
   clock_gettime(CLOCK_MONOTONIC, &end);
-  d->engine->end(k, &l);
+  if (!l.probed) d->engine->end(k, &l);
   mx__asserts_end(&l);
   s = outcome(&l, c->timeout, where);
   mx__group_release(&l);
@@ -334,6 +342,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   mx__lock(&d->lock);
   d->stats = l.stats;
   mx__unlock(&d->lock);
+  if (l.probed) mx__profile_end(&l, l.stats.seconds);
   mx__lock_done(&l.lock);
   free(l.trap.detail);
   free(copy);
@@ -350,7 +359,7 @@ mx_status mx__device_take(struct mx_device *d, const char *what) {
   return MX_OK;
 }
 
-static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, uint64_t stream,
                         const struct mx_watched *watched) {
   struct mx_device *d = k->module->device;
   mx_launch_config c;
@@ -364,18 +373,19 @@ static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void
   if (s != MX_OK) return s;
   s = mx__device_usable(d); /* another thread's launch may have trapped meanwhile, or */
   if (s == MX_OK && k->module->gone) s = mx__fail(d, MX_INTERRUPTED, "launch: the device has been reset");
-  if (s == MX_OK) s = run(k, &c, params, bytes, watched);
+  if (s == MX_OK) s = run(k, &c, params, bytes, stream, watched);
   mx__unlock(&d->run);
   return s;
 }
 
-mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes) {
-  return launch(k, config, params, bytes, NULL);
+mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                         uint64_t stream) {
+  return launch(k, config, params, bytes, stream, NULL);
 }
 
 mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                            const struct mx_watched *watched) {
-  mx_status s = launch(k, config, params, bytes, watched);
+  mx_status s = launch(k, config, params, bytes, 0, watched);
   mx__output_flush(k->module->device);
   return s;
 }
@@ -386,7 +396,7 @@ mx_status mx_launch(mx_kernel *k, const mx_launch_config *config, const void *pa
   struct mx_device *d = k->module->device;
   mx_status s = mx__streams_drain(d);
   mx__output_flush(d);
-  if (s == MX_OK) s = mx__launch_run(k, config, params, bytes);
+  if (s == MX_OK) s = mx__launch_run(k, config, params, bytes, 0);
   mx__output_flush(d);
   mx__kernel_use(k, -1);
   return s;

@@ -36,6 +36,7 @@ struct mx_stream {
   mx_device *device;
   mx_stream *next;
   unsigned flags;
+  uint64_t number; /* of the device, from 1 */
   struct op *first, **last;
   bool busy, quit, started;
   pthread_t thread;
@@ -82,11 +83,11 @@ static void op_end(mx_stream *s, struct op *o) {
 }
 
 /* Without any lock. */
-static mx_status op_run(struct mx_device *d, struct op *o) {
+static mx_status op_run(struct mx_device *d, const mx_stream *stream, struct op *o) {
   mx_status s = o->work == CALL || o->work == RECORD || o->work == WAIT ? MX_OK : mx__device_usable(d);
   if (s != MX_OK) return s;
   switch (o->work) {
-  case LAUNCH: return mx__launch_run(o->kernel, &o->config, o->params, o->bytes);
+  case LAUNCH: return mx__launch_run(o->kernel, &o->config, o->params, o->bytes, stream->number);
   case COPY_IN: return mx__copy_in(d, o->to, o->in, o->bytes);
   case COPY_OUT: return mx__copy_out(d, o->out, o->from, o->bytes);
   case COPY_WITHIN: return mx__copy_within(d, o->to, o->from, o->bytes);
@@ -132,7 +133,7 @@ static void *serve(void *arg) {
     if (!(s->first = o->next)) s->last = &s->first;
     s->busy = true;
     mx__unlock(&d->queues);
-    mx_status status = op_run(d, o);
+    mx_status status = op_run(d, s, o);
     char *text = status == MX_OK ? NULL : mx_last_error_text(d);
     mx__lock(&d->queues);
     s->busy = false;
@@ -276,6 +277,7 @@ mx_status mx_stream_create(mx_device *d, unsigned flags, mx_stream **stream) {
   s->last = &s->first;
   mx__lock(&d->queues);
   s->next = d->streams;
+  s->number = ++d->streams_made;
   d->streams = s;
   mx__unlock(&d->queues);
   return MX_OK;

@@ -27,6 +27,7 @@
   X(TIER)     /* jit/runtime/tier.c: who gets compiled code */ \
   X(SESSION)  /* session.h: whether a session stands */ \
   X(LAUNCH)   /* launch.h: its trap and its statistics */ \
+  X(PROFILE)  /* vm/profile: what launches have counted */ \
   X(OUTPUT)   /* output.h: while text goes to the program's functions */ \
   X(HEAP)     /* heap.c: memory that kernels allocate */ \
   X(PRINTED)  /* fifo.c: text that kernels print */ \

@@ -1,0 +1,233 @@
+/* The body of every instruction of a profiled launch, and what the machine tells of blocks and barriers. Everything is
+ * counted by the worker for itself. */
+#include "profile.h"
+
+#include "facts.h"
+#include "places.h"
+
+#include "vm/exec/hooks.h"
+#include "vm/exec/interp.h"
+#include "vm/load/prepare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- accesses ---------------------------------------------------------------------------------------------------*/
+/* The addresses of lanes m, one behind the other. */
+static unsigned addresses(const struct mx_exec *x, const struct mx_insn *i, const struct mx_fact *f, uint64_t m,
+                          uint64_t *a, uint8_t *lane) {
+  const void *p = mx__operand(x, mx__operand_ref(i, f->address));
+  unsigned n = 0;
+  MX_FOR_LANES (l, m) {
+    a[n] = f->narrow ? ((const uint32_t *)p)[l] + (uint32_t)i->off : ((const uint64_t *)p)[l] + (uint64_t)i->off;
+    lane[n++] = (uint8_t)l;
+  }
+  return n;
+}
+static void count_access(struct mx_exec *x, const struct mx_insn *i, const struct mx_fact *f, uint64_t m,
+                         struct mx_count *c) {
+  uint64_t a[MX_MAX_LANES];
+  uint8_t lane[MX_MAX_LANES];
+  const unsigned n = addresses(x, i, f, m, a, lane);
+  unsigned space = mx__space_of(f, i->mod);
+  if (!n) return;
+  if (space == MX_GENERIC) {
+    const unsigned window = (unsigned)(a[0] >> MX_WINDOW_SHIFT);
+    space = window == MX_WINDOW_SHARED  ? MX_SHARED
+            : window == MX_WINDOW_LOCAL ? MX_LOCAL
+            : window == MX_WINDOW_PARAM ? MX_PARAM
+                                        : MX_GLOBAL;
+  }
+  c->bytes += space == MX_SHARED || space == MX_PARAM ? 0 : (uint64_t)n * f->bytes;
+  if (space == MX_PARAM) return;
+  if (space == MX_LOCAL) /* lanes' copies lie beside one another in devices' memory, piece for piece */
+    for (unsigned k = 0; k < n; k++) a[k] = a[k] * x->lanes + lane[k] * (uint64_t)f->bytes;
+  const struct mx_places p = mx__places(a, n, f->bytes);
+  if (f->kind == MX_ACCESS_ATOMIC) c->atomics += n, c->same_address += n - p.addresses;
+  if (space == MX_SHARED) {
+    uint32_t least, least64;
+    const uint32_t passes = mx__bank_passes(a, lane, n, f->bytes, 32, &least),
+                   passes64 = mx__bank_passes(a, lane, n, f->bytes, 64, &least64);
+    c->passes_least += least;
+    c->conflicts32 += passes - least;
+    c->conflicts64 += passes64 - least64;
+  } else {
+    c->sectors += p.sectors;
+    c->sectors_least += ((uint64_t)p.addresses * f->bytes + MX_SECTOR - 1) / MX_SECTOR;
+  }
+}
+
+/* ---- instructions -----------------------------------------------------------------------------------------------*/
+static uint32_t number_of(const struct mx_exec *x, const struct mx_insn *i) {
+  return x->probed->of->first[x->fn->number] + (uint32_t)(i - x->fn->insns);
+}
+
+static void show(const struct mx_block *b, uint32_t warp, mx_profile_event_kind kind, uint64_t begin, uint64_t end,
+                 uint32_t at) {
+  const struct mx_probed *of = b->launch->probed;
+  const struct mx_profiled_insn *r = &of->kernel->insns[of->record[at]];
+  mx__profile_event(of->profile, &(mx_profile_event){.kind = kind,
+                                                     .launch = of->number,
+                                                     .block = b->index,
+                                                     .warp = warp,
+                                                     .begin = begin,
+                                                     .end = end,
+                                                     .file = r->file,
+                                                     .line = r->line});
+}
+/* The current warp's lanes are apart from here on, or together again. */
+static void note_apart(const struct mx_block *b, uint32_t warp, uint32_t at, bool apart) {
+  struct mx_probed_warp *w = &b->probed->warps[warp];
+  if (w->apart && !apart) show(b, warp, MX_PROFILE_DIVERGED, w->apart_since, w->clock, w->apart_at);
+  if (!w->apart && apart) w->apart_since = w->clock, w->apart_at = at;
+  w->apart = apart;
+}
+
+const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_probed_worker *worker = x->probed;
+  struct mx_probed_block *b = x->block->probed;
+  struct mx_probed_warp *w = &b->warps[x->warp->number];
+  const uint32_t number = number_of(x, i);
+  struct mx_count *c = &worker->counts[number];
+  const uint64_t on = mx__lanes_of(x, i), splits = x->stats.splits;
+  c->histogram[__builtin_popcountll(x->mask)]++;
+  c->on += (uint64_t)__builtin_popcountll(on);
+  c->live += (uint64_t)__builtin_popcountll(x->warp->live);
+  if (b->shown) note_apart(x->block, x->warp->number, number, x->mask != x->warp->live);
+  w->clock++;
+  const struct mx_fact *f = mx__facts(i->op);
+  if (f->kind && !worker->of->profile->options.no_memory) count_access(x, i, f, on, c);
+  const struct mx_insn *next = x->fn->body_of[i - x->fn->insns](x, i);
+  c->splits += x->stats.splits - splits;
+  return next;
+}
+
+/* ---- blocks and barriers ------------------------------------------------------------------------------------------*/
+static bool begins(struct mx_exec *x) {
+  struct mx_probed *of = x->launch->probed;
+  struct mx_probed_worker *w = calloc(1, sizeof *w);
+  if (!w || !(w->counts = calloc(of->ncounts ? of->ncounts : 1, sizeof *w->counts))) return free(w), false;
+  w->of = of;
+  w->total.block_least = w->total.warp_least = UINT64_MAX;
+  w->number = atomic_fetch_add(&of->workers, 1);
+  x->probed = w;
+  return true;
+}
+
+static void least(uint64_t *to, uint64_t v) { *to = v < *to ? v : *to; }
+static void most(uint64_t *to, uint64_t v) { *to = v > *to ? v : *to; }
+static void ends(struct mx_exec *x) {
+  struct mx_probed_worker *w = x->probed;
+  struct mx_probed *of = w->of;
+  mx__lock(&of->profile->lock);
+  for (size_t k = 0; k < of->ncounts * MX_COUNT_WORDS; k++)
+    ((uint64_t *)(void *)of->counts)[k] += ((const uint64_t *)(const void *)w->counts)[k];
+  mx_profile_kernel *t = &of->total;
+  least(&t->block_least, w->total.block_least), most(&t->block_most, w->total.block_most);
+  least(&t->warp_least, w->total.warp_least), most(&t->warp_most, w->total.warp_most);
+  t->block_sum += w->total.block_sum, t->warp_sum += w->total.warp_sum;
+  t->blocks += w->total.blocks, t->warps += w->total.warps, t->waited += w->total.waited;
+  mx__unlock(&of->profile->lock);
+  free(w->counts);
+  free(w);
+  x->probed = NULL;
+}
+
+static bool block_new(struct mx_block *b) {
+  const size_t arrivals = (size_t)(MX_BARRIERS + 1) * b->nwarps;
+  struct mx_probed_block *p = calloc(1, sizeof *p + arrivals * sizeof *p->arrivals + b->nwarps * sizeof *p->warps);
+  if (!p) return false;
+  p->arrivals = p->memory;
+  p->warps = (struct mx_probed_warp *)(p->memory + arrivals);
+  b->probed = p;
+  return true;
+}
+static void block_free(struct mx_block *b) {
+  free(b->probed);
+  b->probed = NULL;
+}
+static void block_starts(struct mx_block *b) {
+  struct mx_probed_block *p = b->probed;
+  const struct mx_probed *of = b->launch->probed;
+  p->shown = b->index < of->timeline;
+  if (p->shown) clock_gettime(CLOCK_MONOTONIC, &p->begun);
+  memset(p->warps, 0, b->nwarps * sizeof *p->warps);
+  memset(p->arrivals, 0, (size_t)(MX_BARRIERS + 1) * b->nwarps * sizeof *p->arrivals);
+}
+static void block_ended(struct mx_exec *x, struct mx_block *b) {
+  struct mx_probed_worker *worker = x->probed;
+  const struct mx_probed *of = worker->of;
+  struct mx_probed_block *p = b->probed;
+  mx_profile_kernel *t = &worker->total;
+  uint64_t all = 0;
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    const uint64_t clock = p->warps[w].clock;
+    most(&all, clock), least(&t->warp_least, clock), most(&t->warp_most, clock);
+    t->warp_sum += clock;
+    if (!p->shown) continue;
+    note_apart(b, w, 0, false);
+    mx__profile_event(
+        of->profile,
+        &(mx_profile_event){.kind = MX_PROFILE_WARP, .launch = of->number, .block = b->index, .warp = w, .end = clock});
+  }
+  least(&t->block_least, all), most(&t->block_most, all);
+  t->block_sum += all;
+  t->blocks++;
+  t->warps += b->nwarps;
+  if (!p->shown) return;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  mx__profile_event(of->profile, &(mx_profile_event){.kind = MX_PROFILE_BLOCK,
+                                                     .launch = of->number,
+                                                     .block = b->index,
+                                                     .worker = worker->number,
+                                                     .end = all,
+                                                     .begin_ns = mx__profile_ns(of->profile, &p->begun),
+                                                     .end_ns = mx__profile_ns(of->profile, &now)});
+}
+
+static void arrives(struct mx_exec *x, const struct mx_insn *i, uint32_t number, bool waits) {
+  struct mx_probed_block *b = x->block->probed;
+  const uint32_t w = x->warp->number;
+  struct mx_probed_arrival *a = &b->arrivals[(size_t)number * x->block->nwarps + w];
+  if (a->there && !a->waits && waits) a->waits = true; /* it has arrived before, and comes to wait */
+  else *a = (struct mx_probed_arrival){b->warps[w].clock, number_of(x, i), true, waits};
+  if (waits || number != MX_CLUSTER_BARRIER) x->probed->counts[number_of(x, i)].arrivals++;
+}
+/* Of a cluster, the last one of all its blocks; those that are let go before keep the clock of their arrival. */
+static void released(struct mx_block *block, uint32_t number) {
+  struct mx_probed_block *b = block->probed;
+  struct mx_probed *of = block->launch->probed;
+  struct mx_probed_arrival *a = &b->arrivals[(size_t)number * block->nwarps];
+  uint64_t last = 0, waited = 0;
+  for (uint32_t w = 0; w < block->nwarps; w++)
+    if (a[w].there) most(&last, a[w].clock);
+  for (uint32_t k = 0; number == MX_CLUSTER_BARRIER && k < block->nmembers; k++)
+    for (uint32_t w = 0; w < block->nwarps; w++)
+      most(&last, block->leader->members[k]->probed->arrivals[(size_t)number * block->nwarps + w].clock);
+  for (uint32_t w = 0; w < block->nwarps; w++) {
+    a[w].there &= a[w].waits;
+    if (!a[w].there) continue;
+    waited += last - a[w].clock;
+    most(&b->warps[w].clock, last);
+    if (b->shown && last > a[w].clock) show(block, w, MX_PROFILE_WAIT, a[w].clock, last, a[w].at);
+  }
+  if (waited) mx__lock(&of->profile->lock);
+  for (uint32_t w = 0; w < block->nwarps; w++) {
+    if (a[w].there) of->counts[a[w].at].waited += last - a[w].clock;
+    a[w].there = false;
+  }
+  of->total.waited += waited;
+  if (waited) mx__unlock(&of->profile->lock);
+}
+
+const struct mx_probe mx__profile_probe = {
+    .begins = begins,
+    .ends = ends,
+    .block_new = block_new,
+    .block_free = block_free,
+    .block_starts = block_starts,
+    .block_ended = block_ended,
+    .arrives = arrives,
+    .released = released,
+};

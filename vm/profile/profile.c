@@ -1,0 +1,278 @@
+/* Profiles and the launches that add to them. What is kept of a kernel outlives its module. */
+#include "profile.h"
+
+#include "facts.h"
+
+#include "vm/exec/hooks.h"
+#include "vm/load/prepare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- profiles -----------------------------------------------------------------------------------------------------*/
+mx_status mx_profile_create(const mx_profile_options *options, mx_profile **profile) {
+  mx_profile_options o = MX_PROFILE_OPTIONS_INIT;
+  if (!profile || (options && (options->struct_size < sizeof o.struct_size || options->struct_size > sizeof o)))
+    return MX_INVALID_VALUE;
+  if (options) memcpy(&o, options, options->struct_size);
+  mx_profile *p = *profile = calloc(1, sizeof *p);
+  if (!p) return MX_OUT_OF_MEMORY;
+  p->options = o;
+  mx__lock_init(&p->lock, MX_LOCK_PROFILE);
+  clock_gettime(CLOCK_MONOTONIC, &p->made);
+  return MX_OK;
+}
+
+static void kernel_free(struct mx_profiled *k) {
+  for (size_t n = 0; n < k->nstrings; n++) free(k->strings[n]);
+  for (size_t n = 0; k->insns && n < k->ninsns; n++) free(k->insns[n].targets);
+  free(k->strings);
+  free(k->insns);
+  free(k->counts);
+  free(k->parted);
+  free(k->name);
+  free(k);
+}
+void mx_profile_clear(mx_profile *p) {
+  if (!p) return;
+  mx__lock(&p->lock);
+  for (size_t k = 0; k < p->nkernels; k++) kernel_free(p->kernels[k]);
+  free(p->kernels);
+  free(p->events);
+  p->kernels = NULL, p->events = NULL;
+  p->nkernels = p->nevents = p->room = 0;
+  p->launches = 0;
+  mx__unlock(&p->lock);
+}
+void mx_profile_destroy(mx_profile *p) {
+  if (!p) return;
+  mx_profile_clear(p);
+  mx__lock_done(&p->lock);
+  free(p);
+}
+
+/* ---- what is kept of a kernel
+ * ---------------------------------------------------------------------------------------*/
+static uint64_t add_bytes(uint64_t h, const void *bytes, size_t n) {
+  for (size_t k = 0; k < n; k++) h = (h ^ ((const unsigned char *)bytes)[k]) * 1099511628211u;
+  return h;
+}
+static uint64_t digest_of(const struct mx_prepared *prep) {
+  uint64_t h = 14695981039346656037u;
+  for (uint32_t f = 0; f < prep->nfuncs; f++) {
+    const struct mx_func *func = prep->funcs[f].func;
+    if (!prep->funcs[f].insns) continue;
+    h = add_bytes(h, &f, sizeof f);
+    h = add_bytes(h, func->name, strlen(func->name) + 1);
+    h = add_bytes(h, func->code, func->ncode * sizeof *func->code);
+    for (uint32_t k = 0; k < func->nlines; k++) {
+      const struct mx_line *l = &func->lines[k];
+      h = add_bytes(h, &l->pc, sizeof l->pc);
+      h = add_bytes(h, &l->line, sizeof l->line);
+      h = add_bytes(h, prep->image->files[l->file], strlen(prep->image->files[l->file]) + 1);
+    }
+  }
+  return h;
+}
+
+/* The kernel's own copy of a text; NULL: out of memory, or no text. */
+static const char *keep(struct mx_profiled *k, const char *text) {
+  if (!text) return NULL;
+  for (size_t n = k->nstrings; n--;)
+    if (!strcmp(k->strings[n], text)) return k->strings[n];
+  char **more = realloc(k->strings, (k->nstrings + 1) * sizeof *more);
+  if (!more) return NULL;
+  k->strings = more;
+  return (more[k->nstrings] = strdup(text)) ? more[k->nstrings++] : NULL;
+}
+
+/* The record of the instruction that stands at index `at` of the function or behind a pseudo-instruction there. */
+static uint32_t record_at(const struct mx_probed *of, const struct mx_pfunc *fn, uint32_t at) {
+  if (at < fn->ninsns && fn->insns[at].kind == MX_INSN_JOIN) at++;
+  return at < fn->ninsns ? of->record[of->first[fn->number] + at] : UINT32_MAX;
+}
+static uint32_t record_of_pc(const struct mx_probed *of, const struct mx_pfunc *fn, uint32_t pc) {
+  return pc < fn->func->ncode && fn->index_of_pc[pc] != UINT32_MAX ? record_at(of, fn, fn->index_of_pc[pc])
+                                                                   : UINT32_MAX;
+}
+static bool add_targets(const struct mx_probed *of, const struct mx_pfunc *fn, const struct mx_insn *i,
+                        struct mx_profiled_insn *r) {
+  const struct mx_op_info *o = &mx__ops[i->op];
+  r->reconv = UINT32_MAX;
+  if (o->flags & MX_F_BRANCH) {
+    if (!(r->targets = malloc(sizeof *r->targets))) return false;
+    r->targets[r->ntargets++] = record_at(of, fn, i->aux);
+    r->reconv = record_of_pc(of, fn, i->reconv);
+  } else if (i->op == MX_BRX) {
+    const struct mx_table *t = &fn->func->tables[i->o[1]];
+    if (!(r->targets = malloc((t->ntargets + 1) * sizeof *r->targets))) return false;
+    for (; r->ntargets < t->ntargets; r->ntargets++)
+      r->targets[r->ntargets] = record_of_pc(of, fn, t->targets[r->ntargets]);
+    r->reconv = record_of_pc(of, fn, (uint32_t)i->o[2] | (uint32_t)i->o[3] << 10);
+  }
+  return true;
+}
+
+/* The records of function f, behind those that are there. */
+static bool add_records(struct mx_probed *of, struct mx_profiled *k, uint32_t f) {
+  const struct mx_pfunc *fn = &of->prep->funcs[f];
+  const char *function = keep(k, fn->func->name);
+  if (!function) return false;
+  for (uint32_t n = 0; n < fn->ninsns; n++) {
+    const struct mx_insn *i = &fn->insns[n];
+    if (i->kind != MX_INSN_OP) continue;
+    const struct mx_op_info *o = &mx__ops[i->op];
+    struct mx_profiled_insn *r = &k->insns[of->record[of->first[f] + n]];
+    const char *file;
+    char name[64];
+    *r = (struct mx_profiled_insn){.function = function, .func = f, .pc = i->pc};
+    mx__line_of(of->prep->image, f, i->pc, &file, &r->line);
+    mx__spell(o, i->mod, name, sizeof name);
+    r->file = keep(k, file);
+    r->name = keep(k, name);
+    r->family = mx__family(i->op);
+    r->guarded = i->guard != MX_GUARD_NONE;
+    r->branch = r->guarded && o->flags & MX_F_BRANCH;
+    r->ends = o->flags & MX_F_END && !r->guarded;
+    r->floating = mx__facts(i->op)->floating;
+    r->floating_warp = mx__floating_of_warp(i->op, i->mod);
+    if (!r->name || !add_targets(of, fn, i, r)) return false;
+  }
+  return true;
+}
+static struct mx_profiled *kernel_new(struct mx_probed *of, uint64_t digest) {
+  const struct mx_prepared *prep = of->prep;
+  struct mx_profiled *k = calloc(1, sizeof *k);
+  if (!k) return NULL;
+  k->digest = digest;
+  k->lanes = prep->lanes;
+  for (uint32_t f = 0; f < prep->nfuncs; f++)
+    for (uint32_t n = 0; prep->funcs[f].insns && n < prep->funcs[f].ninsns; n++)
+      k->ninsns += prep->funcs[f].insns[n].kind == MX_INSN_OP;
+  k->name = strdup(prep->funcs[prep->kernel].func->name);
+  k->insns = calloc(k->ninsns + 1, sizeof *k->insns);
+  k->counts = calloc(k->ninsns + 1, sizeof *k->counts);
+  k->total.block_least = k->total.warp_least = UINT64_MAX;
+  bool good = k->name && k->insns && k->counts;
+  for (uint32_t f = 0; good && f < prep->nfuncs; f++)
+    if (prep->funcs[f].insns) good = add_records(of, k, f), k->nfuncs++;
+  if (good) return k;
+  kernel_free(k);
+  return NULL;
+}
+
+/* ---- launches
+ * -------------------------------------------------------------------------------------------------------*/
+static void probed_free(struct mx_probed *of) {
+  mx__prepared_free(of->prep);
+  free(of->bodies);
+  free(of->first);
+  free(of->record);
+  free(of->counts);
+  free(of);
+}
+
+/* Numbers of all instructions, and their records: the kernel's before those of other functions. */
+static bool number(struct mx_probed *of) {
+  const struct mx_prepared *prep = of->prep;
+  of->first = calloc(prep->nfuncs + 1, sizeof *of->first);
+  if (!of->first) return false;
+  for (uint32_t f = 0; f < prep->nfuncs; f++) {
+    of->first[f] = (uint32_t)of->ncounts;
+    if (prep->funcs[f].insns) of->ncounts += prep->funcs[f].ninsns;
+  }
+  of->counts = calloc(of->ncounts + 1, sizeof *of->counts);
+  of->record = malloc((of->ncounts + 1) * sizeof *of->record);
+  if (!of->counts || !of->record) return false;
+  memset(of->record, 0xFF, (of->ncounts + 1) * sizeof *of->record);
+  uint32_t records = 0;
+  for (int others = 0; others < 2; others++)
+    for (uint32_t f = 0; f < prep->nfuncs; f++)
+      for (uint32_t n = 0; (f != prep->kernel) == others && prep->funcs[f].insns && n < prep->funcs[f].ninsns; n++)
+        if (prep->funcs[f].insns[n].kind == MX_INSN_OP) of->record[of->first[f] + n] = records++;
+  return true;
+}
+
+static bool prepare(struct mx_probed *of, const struct mx_profile_launch *what) {
+  const struct mx_level *real = mx__level(NULL);
+  if (!(of->bodies = malloc(MX_OP_COUNT * sizeof *of->bodies))) return false;
+  for (unsigned op = 0; op < MX_OP_COUNT; op++) of->bodies[op] = mx__profile_count;
+  of->level = *real;
+  of->level.bodies = of->level.unguarded = of->bodies;
+  if (!(of->prep = mx__prepare(what->image, what->func, what->var_address, &of->level))) return false;
+  of->prep->level = real; /* shapes and tiles are the real ones' */
+  for (uint32_t f = 0; f < of->prep->nfuncs; f++)
+    for (uint32_t n = 0; n < of->prep->funcs[f].ninsns; n++) {
+      const struct mx_insn *i = &of->prep->funcs[f].insns[n];
+      if (i->kind == MX_INSN_OP)
+        of->prep->funcs[f].body_of[n] = (i->guard == MX_GUARD_NONE ? real->unguarded : real->bodies)[i->op];
+    }
+  return number(of);
+}
+
+bool mx__profile_begin(mx_profile *p, const struct mx_profile_launch *what, struct mx_launch *l) {
+  struct mx_probed *of = calloc(1, sizeof *of);
+  if (!of) return false;
+  of->profile = p;
+  of->stream = what->stream;
+  of->total.block_least = of->total.warp_least = UINT64_MAX;
+  if (!prepare(of, what)) return probed_free(of), false;
+  const uint64_t digest = digest_of(of->prep);
+  mx__lock(&p->lock);
+  for (size_t k = 0; k < p->nkernels && !of->kernel; k++)
+    if (p->kernels[k]->digest == digest) of->kernel = p->kernels[k];
+  if (!of->kernel) {
+    struct mx_profiled **more = realloc(p->kernels, (p->nkernels + 1) * sizeof *more);
+    if (more) p->kernels = more, of->kernel = kernel_new(of, digest);
+    if (of->kernel) p->kernels[p->nkernels++] = of->kernel;
+  }
+  of->number = p->launches++;
+  of->timeline = p->options.timeline_blocks;
+  mx__unlock(&p->lock);
+  if (!of->kernel) return probed_free(of), false;
+  l->prep = of->prep;
+  l->probe = &mx__profile_probe;
+  l->probed = of;
+  return true;
+}
+
+static void take_in(struct mx_profiled *k, const struct mx_probed *of, const struct mx_launch *l, double seconds) {
+  for (size_t n = 0; n < of->ncounts; n++)
+    for (size_t w = 0; of->record[n] != UINT32_MAX && w < MX_COUNT_WORDS; w++)
+      ((uint64_t *)(void *)&k->counts[of->record[n]])[w] += ((const uint64_t *)(const void *)&of->counts[n])[w];
+  free(k->parted);
+  k->parted = NULL;
+  mx_profile_kernel *t = &k->total;
+  const mx_profile_kernel *s = &of->total;
+  t->launches++;
+  t->blocks += s->blocks, t->warps += s->warps, t->waited += s->waited;
+  t->block_sum += s->block_sum, t->warp_sum += s->warp_sum;
+  if (s->block_least < t->block_least) t->block_least = s->block_least;
+  if (s->block_most > t->block_most) t->block_most = s->block_most;
+  if (s->warp_least < t->warp_least) t->warp_least = s->warp_least;
+  if (s->warp_most > t->warp_most) t->warp_most = s->warp_most;
+  t->splits += l->stats.splits, t->rejoins += l->stats.rejoins;
+  t->enters += l->stats.enters;
+  for (unsigned n = 0; n < 8; n++) t->exits[n] += l->stats.exits[n];
+  t->seconds += seconds;
+}
+
+void mx__profile_end(struct mx_launch *l, double seconds) {
+  struct mx_probed *of = l->probed;
+  mx_profile *p = of->profile;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const uint64_t end = mx__profile_ns(p, &now), took = (uint64_t)(seconds * 1e9);
+  if (of->timeline)
+    mx__profile_event(p, &(mx_profile_event){.kind = MX_PROFILE_LAUNCH,
+                                             .launch = of->number,
+                                             .stream = of->stream,
+                                             .kernel = of->kernel->name,
+                                             .begin = end > took ? end - took : 0,
+                                             .end = end});
+  mx__lock(&p->lock);
+  take_in(of->kernel, of, l, seconds);
+  mx__unlock(&p->lock);
+  probed_free(of);
+  l->probed = NULL;
+}
