@@ -126,7 +126,7 @@ static void ends(struct mx_exec *x) {
   least(&t->block_least, w->total.block_least), most(&t->block_most, w->total.block_most);
   least(&t->warp_least, w->total.warp_least), most(&t->warp_most, w->total.warp_most);
   t->block_sum += w->total.block_sum, t->warp_sum += w->total.warp_sum;
-  t->blocks += w->total.blocks, t->warps += w->total.warps, t->waited += w->total.waited;
+  t->blocks += w->total.blocks, t->warps += w->total.warps;
   mx__unlock(&of->profile->lock);
   free(w->counts);
   free(w);
@@ -212,13 +212,14 @@ static void released(struct mx_block *block, uint32_t number) {
     most(&b->warps[w].clock, last);
     if (b->shown && last > a[w].clock) show(block, w, MX_PROFILE_WAIT, a[w].clock, last, a[w].at);
   }
-  if (waited) mx__lock(&of->profile->lock);
-  for (uint32_t w = 0; w < block->nwarps; w++) {
-    if (a[w].there) of->counts[a[w].at].waited += last - a[w].clock;
-    a[w].there = false;
+  if (waited) {
+    mx__lock(&of->profile->lock);
+    for (uint32_t w = 0; w < block->nwarps; w++)
+      if (a[w].there) of->counts[a[w].at].waited += last - a[w].clock;
+    of->total.waited += waited;
+    mx__unlock(&of->profile->lock);
   }
-  of->total.waited += waited;
-  if (waited) mx__unlock(&of->profile->lock);
+  for (uint32_t w = 0; w < block->nwarps; w++) a[w].there = false;
 }
 
 const struct mx_probe mx__profile_probe = {
