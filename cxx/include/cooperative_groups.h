@@ -140,6 +140,26 @@ private:
 };
 __MX_DEVICE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
 
+/* Any group of threads: a block, or lanes of a warp. */
+class thread_group {
+  bool block;
+  coalesced_group part;
+
+public:
+  __device__ thread_group(const thread_block &) : block(true), part(0) {}
+  __device__ thread_group(const coalesced_group &g) : block(false), part(g) {}
+  template <class G, class = decltype(G::size()), class = decltype(G::meta_group_rank())>
+  __device__ thread_group(const G &g) : block(false), part(g.__mx_lanes(), g.meta_group_rank(), g.meta_group_size()) {}
+  __device__ void sync() const {
+    if (block) thread_block::sync();
+    else part.sync();
+  }
+  __device__ unsigned int size() const { return block ? thread_block::size() : part.size(); }
+  __device__ unsigned int num_threads() const { return size(); }
+  __device__ unsigned int thread_rank() const { return block ? thread_block::thread_rank() : part.thread_rank(); }
+  __device__ bool is_valid() const { return true; }
+};
+
 /* SIZE: a power of two, at most the lanes of a warp. */
 template <unsigned int SIZE, class Parent = void> class thread_block_tile {
   static_assert(SIZE && !(SIZE & (SIZE - 1)) && SIZE <= __MX_LANES,
@@ -253,10 +273,20 @@ template <class G, class T, class Op> __MX_DEVICE T exclusive_scan(const G &g, T
 template <class G, class T> __MX_DEVICE T exclusive_scan(const G &g, T v) { return exclusive_scan(g, v, plus<T>()); }
 
 /* ---- copies by all threads of a group; they are there when it has waited ----------------------------------------*/
-template <class G> __MX_DEVICE void memcpy_async(const G &g, void *to, const void *from, size_t bytes) {
+template <class G, class T, class Shape>
+__MX_DEVICE void memcpy_async(const G &g, T *__restrict__ to, const T *__restrict__ from, const Shape &shape) {
+  const size_t bytes = shape;
   for (size_t k = g.thread_rank(); k < bytes; k += g.size()) ((char *)to)[k] = ((const char *)from)[k];
 }
+/* so many elements as the smaller layout has */
+template <class G, class T, class To, class From>
+__MX_DEVICE void memcpy_async(const G &g, T *__restrict__ to, const To &toLayout, const T *__restrict__ from,
+                              const From &fromLayout) {
+  const size_t a = toLayout, b = fromLayout;
+  memcpy_async(g, to, from, (a < b ? a : b) * sizeof(T));
+}
 template <class G> __MX_DEVICE void wait(const G &g) { g.sync(); }
+template <unsigned int N, class G> __MX_DEVICE void wait_prior(const G &g) { g.sync(); }
 
 } // namespace cooperative_groups
 #endif

@@ -43,7 +43,7 @@ static const struct fatbin_entry *best_entry(const struct fatbin *f) {
   while ((size_t)(end - p) >= sizeof *best) {
     const struct fatbin_entry *e = (const struct fatbin_entry *)p;
     if (e->header_bytes < sizeof *e || e->bytes > (uint64_t)(end - p) - e->header_bytes) break;
-    if (e->kind == FATBIN_MODULE) return e;
+    if (e->kind == FATBIN_MODULE || e->kind == FATBIN_PART) return e;
     if (e->kind == FATBIN_PTX && (!best || e->arch > best->arch)) best = e;
     p += e->header_bytes + e->bytes;
   }
@@ -66,12 +66,18 @@ const char *rt_code(const void *data, size_t *size, bool *owned, bool *is_module
     *owned = true;
     return unpack(e, from, size, why);
   }
-  *size = *is_module ? e->plain_bytes : strnlen(from, e->bytes);
+  *size = e->kind != FATBIN_PTX ? e->plain_bytes : strnlen(from, e->bytes);
   return from;
 }
 
 int rt_image_lanes(const void *data) {
   const struct fatbin *f = data;
   const struct fatbin_entry *e = f->magic == FATBIN_MAGIC ? best_entry(f) : NULL;
-  return e && e->kind == FATBIN_MODULE ? (int)e->arch : 32;
+  return e && e->kind != FATBIN_PTX ? (int)e->arch : 32;
+}
+
+bool rt_image_is_part(const void *data) {
+  const struct fatbin *f = data;
+  const struct fatbin_entry *e = f && f->magic == FATBIN_MAGIC ? best_entry(f) : NULL;
+  return e && e->kind == FATBIN_PART;
 }

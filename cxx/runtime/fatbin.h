@@ -20,8 +20,9 @@ struct fatbin {
 enum fatbin_kind {
   FATBIN_PTX = 1,
   FATBIN_CODE = 2,
-  FATBIN_MODULE = 0x584D
-}; /* the last one is mx's own: a container */
+  FATBIN_MODULE = 0x584D, /* mx's own: a container, */
+  FATBIN_PART = 0x584E    /* and PTX that is joined with that of the program's other files */
+};
 enum fatbin_flag { FATBIN_LZ4 = 0x2000, FATBIN_ZSTD = 0x8000 };
 struct fatbin_entry {
   uint16_t kind, version;

@@ -26,7 +26,9 @@ void **__cudaRegisterFatBinary(void *wrapper) {
   const struct fatbin_wrapper *w = wrapper;
   struct rt_image *image = need(calloc(1, sizeof *image));
   image->data = w->magic == FATBIN_WRAPPER ? w->data : NULL;
+  image->parts = image->data && w->version == 2 ? w->more : NULL;
   pthread_mutex_lock(&rt_lock);
+  for (const struct rt_image *i = images; i; i = i->next) image->number += rt_image_is_part(i->data);
   image->next = images;
   images = image;
   pthread_mutex_unlock(&rt_lock);
@@ -82,6 +84,13 @@ static void complain(const char *why) {
   rt_say("the program's device code cannot be loaded: %.*s%s", (int)(end - why), why, *end ? "..." : "");
 }
 
+static mx_status load_text(struct rt_device *d, const char *text, size_t size, mx_module **module, char **why) {
+  mx_asm_options o = MX_ASM_OPTIONS_INIT;
+  o.file_name = "<program>";
+  o.source_lines = true;
+  return mx_module_load_text(d->mx, text, size, &o, module, why);
+}
+
 cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, char **why) {
   size_t size = 0;
   bool owned = false, is_module = false;
@@ -92,11 +101,8 @@ cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, c
     return rt_error(cudaErrorNoKernelImageForDevice);
   }
   char *messages = NULL;
-  mx_asm_options o = MX_ASM_OPTIONS_INIT;
-  o.file_name = "<program>";
-  o.source_lines = true;
-  mx_status s = is_module ? mx_module_load_data(d->mx, code, size, module)
-                          : mx_module_load_text(d->mx, code, size, &o, module, &messages);
+  mx_status s =
+      is_module ? mx_module_load_data(d->mx, code, size, module) : load_text(d, code, size, module, &messages);
   if (s != MX_OK) {
     char *text = mx_last_error_text(d->mx);
     *why = strdup(messages ? messages : text ? text : mx_status_text(s));
@@ -109,14 +115,46 @@ cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, c
                            : rt_error(is_module ? cudaErrorInvalidKernelImage : cudaErrorInvalidPtx);
 }
 
+/* Device code across files: all of it becomes one module. */
+static cudaError_t load_joined(struct rt_device *d, const struct rt_image *image, mx_module **module, char **why) {
+  enum { MOST = 4096 };
+  const char **text = calloc(MOST, sizeof *text), *reason = NULL;
+  size_t *size = calloc(MOST, sizeof *size), n = 0;
+  bool *owned = calloc(MOST, sizeof *owned), is_module;
+  mx_status s = MX_OUT_OF_MEMORY;
+  if (text && size && owned) {
+    if (image->parts) {
+      for (const void *const *p = image->parts; *p && n < MOST; p++)
+        if ((text[n] = rt_code(*p, &size[n], &owned[n], &is_module, &reason)) && !is_module) n++;
+    } else /* the last one registered is the first of the list, and has the greatest number */
+      for (const struct rt_image *i = images; i; i = i->next)
+        if (rt_image_is_part(i->data) && i->number < MOST) {
+          text[i->number] = rt_code(i->data, &size[i->number], &owned[i->number], &is_module, &reason);
+          if (i->number >= n) n = i->number + 1;
+        }
+    char *all = n ? rt_join(text, size, n) : NULL;
+    if (all) s = load_text(d, all, strlen(all), module, why);
+    else if (!n) *why = strdup(reason ? reason : "it has no PTX"), s = MX_INVALID_MODULE;
+    free(all);
+  }
+  for (size_t k = 0; owned && k < n; k++)
+    if (owned[k]) free((void *)(uintptr_t)text[k]);
+  free(text), free(size), free(owned);
+  return s == MX_OK ? cudaSuccess : s == MX_INVALID_MODULE ? rt_error(cudaErrorInvalidPtx) : rt_status(d, s);
+}
+
 /* The image's module on the device; loaded without the lock, since kernels' text may come out then. */
 static mx_module *module_of(struct rt_device *d, struct rt_image *image, cudaError_t *e) {
   static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&loading);
   *e = cudaSuccess;
   if (!image->module[d->number]) {
-    char *why;
-    *e = rt_load(d, image->data, &image->module[d->number], &why);
+    char *why = NULL;
+    const bool part = rt_image_is_part(image->data);
+    if (part || image->parts) *e = load_joined(d, image, &image->module[d->number], &why);
+    else *e = rt_load(d, image->data, &image->module[d->number], &why);
+    for (struct rt_image *i = images; part && i; i = i->next)
+      if (rt_image_is_part(i->data)) i->module[d->number] = image->module[d->number];
     if (*e != cudaSuccess && !image->gone && why) complain(why);
     if (*e != cudaSuccess && *e != cudaErrorIllegalAddress) image->gone = true; /* says it once */
     free(why);
@@ -124,6 +162,15 @@ static mx_module *module_of(struct rt_device *d, struct rt_image *image, cudaErr
   mx_module *m = image->module[d->number];
   pthread_mutex_unlock(&loading);
   return m;
+}
+
+/* A name of the part's own, or one of the whole program. */
+static const char *own_name(const struct rt_image *image, const char *name, char *text, size_t size) {
+  if (!rt_image_is_part(image->data) || !image->number) return NULL;
+  const int n = snprintf(text, size, "%s", name);
+  if (n < 0 || (size_t)n + 32 > size) return NULL;
+  snprintf(text + n, size - (size_t)n, RT_OF_PART, image->number);
+  return text;
 }
 
 void rt_forget_modules(int device) {
@@ -154,6 +201,9 @@ mx_kernel *rt_kernel(struct rt_device *d, const void *host, cudaError_t *e) {
   }
   if (f->kernel[d->number]) return f->kernel[d->number];
   mx_module *m = module_of(d, f->image, e);
+  char text[4096];
+  const char *own = own_name(f->image, f->name, text, sizeof text);
+  if (m && own && mx_module_kernel(m, own, &f->kernel[d->number]) == MX_OK) return f->kernel[d->number];
   if (m && mx_module_kernel(m, f->name, &f->kernel[d->number]) != MX_OK) *e = rt_error(cudaErrorInvalidDeviceFunction);
   return f->kernel[d->number];
 }
@@ -169,6 +219,9 @@ cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, u
   cudaError_t e;
   mx_module *m = module_of(d, v->image, &e);
   if (!m) return e;
+  char text[4096];
+  const char *own = own_name(v->image, v->name, text, sizeof text);
+  if (own && mx_module_symbol(m, own, address, bytes) == MX_OK) return cudaSuccess;
   return mx_module_symbol(m, v->name, address, bytes) == MX_OK ? cudaSuccess : rt_error(cudaErrorInvalidSymbol);
 }
 

@@ -18,6 +18,8 @@ enum { RT_MOST_DEVICES = 8 /* as many as mx has beside one another */ };
 struct rt_image {
   struct rt_image *next;
   const void *data;                   /* a fat binary, PTX or a module */
+  const void *const *parts;           /* or fat binaries that are joined, up to a null */
+  size_t number;                      /* of a part among the program's: names of its own may end with it */
   mx_module *module[RT_MOST_DEVICES]; /* loaded when first used */
   bool gone;
 };
@@ -99,6 +101,12 @@ cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, c
  */
 const char *rt_code(const void *data, size_t *size, bool *owned, bool *is_module, const char **why);
 int rt_image_lanes(const void *data); /* of a warp */
+bool rt_image_is_part(const void *data);
+
+/* join.c: the texts as one, to be freed; NULL: no memory. Names that belong to one part alone, and that others have
+ * too, end with its number. */
+#define RT_OF_PART "$part%zu"
+char *rt_join(const char *const *texts, const size_t *sizes, size_t count);
 
 /* stream.c */
 mx_stream *rt_stream(cudaStream_t s); /* NULL: the default stream */

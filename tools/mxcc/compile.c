@@ -12,6 +12,7 @@
 static void add_common(struct words *w, struct job *j) {
   static const char *const fixed[] = {"-x",
                                       "cuda",
+                                      "-std=gnu++17", /* as other compilers; the program's own stands behind it */
                                       "-nocudainc",
                                       "-nocudalib",
                                       "--cuda-path=/nonexistent",
@@ -93,7 +94,7 @@ static bool to_object(struct job *j, const char *source, const void *module, siz
   struct text t = {0};
   const size_t padded = (size + 7) & ~(size_t)7;
   const struct fatbin f = {FATBIN_MAGIC, 1, sizeof f, sizeof(struct fatbin_entry) + padded};
-  const struct fatbin_entry e = {.kind = FATBIN_MODULE,
+  const struct fatbin_entry e = {.kind = j->across ? FATBIN_PART : FATBIN_MODULE,
                                  .version = 1,
                                  .header_bytes = sizeof e,
                                  .bytes = padded,
@@ -130,12 +131,14 @@ bool compile(struct job *j, const char *source, enum product product, const char
     return false;
   }
   text = retarget(j, text, &size);
-  mx_asm_result *r = assemble(source, text, size);
-  const uint8_t *module = mx_asm_bytes(r, &bytes);
-  const bool fine = module && (product == P_PTX      ? write_file(out, text, size)
-                               : product == P_MODULE ? write_file(out, module, bytes)
-                                                     : to_object(j, source, module, bytes, out));
-  mx_asm_free(r);
+  const bool part = j->across && product != P_MODULE; /* it is assembled when all of it is there */
+  mx_asm_result *r = part ? NULL : assemble(source, text, size);
+  const uint8_t *module = r ? mx_asm_bytes(r, &bytes) : NULL;
+  const bool fine = (module || part) && (product == P_PTX      ? write_file(out, text, size)
+                                         : product == P_MODULE ? write_file(out, module, bytes)
+                                         : part                ? to_object(j, source, text, size, out)
+                                                               : to_object(j, source, module, bytes, out));
+  if (r) mx_asm_free(r);
   free(text);
   free(ptx);
   return fine;

@@ -27,6 +27,8 @@ static const char help[] =
     "  -G                      kernels without optimisation, too\n"
     "  -L DIR, -l LIBRARY, -shared, -static-libstdc++, -Wl,...   for the linker\n"
     "  -Xcompiler WORDS        for the host's compiler; -Xclang WORD for clang, both sides\n"
+    "  -rdc=true               kernels use functions and variables of other files, which are joined when the program "
+    "starts; -dc: with -c\n"
     "  -use_fast_math          fast functions in kernels\n"
     "  -v                      show the commands\n"
     "  -h, --help   --version\n"
@@ -144,7 +146,7 @@ static void read_option(struct job *j, struct request *r, int argc, char **argv,
   bool takes;
   if (ignored(word, &takes)) {
     if (takes) ++*k;
-  } else if (!strcmp(word, "-c") || !strcmp(word, "--compile") || !strcmp(word, "-dc")) {
+  } else if (!strcmp(word, "-c") || !strcmp(word, "--compile")) {
     r->objects = true;
   } else if (!strcmp(word, "--ptx") || !strcmp(word, "-ptx")) {
     r->ptx = true;
@@ -160,8 +162,10 @@ static void read_option(struct job *j, struct request *r, int argc, char **argv,
     j->debug = true;
   } else if (!strcmp(word, "-use_fast_math") || !strcmp(word, "--use_fast_math")) {
     r->fast = true;
-  } else if (begins(word, "-rdc") || begins(word, "--relocatable-device-code")) {
-    cli_usage("mxcc", "%s: device code across files is not supported: include one file in the other", word);
+  } else if (!strcmp(word, "-rdc=true") || !strcmp(word, "--relocatable-device-code=true") || !strcmp(word, "-dc") ||
+             !strcmp(word, "--device-c")) {
+    j->across = true;
+    if (!strcmp(word, "-dc") || !strcmp(word, "--device-c")) r->objects = true;
   } else if ((value = begins(word, "-Xcompiler") ? value_of(argc, argv, k, "-Xcompiler") : NULL) ||
              (value = begins(word, "--compiler-options") ? value_of(argc, argv, k, "--compiler-options") : NULL)) {
     add_split(&j->host, value);

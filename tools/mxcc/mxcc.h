@@ -20,6 +20,7 @@ struct job {
   struct words device;  /* for the device's side only */
   int lanes;
   bool verbose, debug;
+  bool across;   /* device code across files: objects have its text */
   char *scratch; /* a folder of our own */
 };
 
