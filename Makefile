@@ -162,6 +162,13 @@ endif
 # conditions are asked at every turn of a loop
 $(OBJ)/tools/mxrun/repl/expression.o: CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
+# the page of mxrun profile --html, as a string
+$(BUILD)/made/profile_page.h: tools/mxrun/profile.html
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+$(OBJ)/tools/mxrun/profile_html.o: $(BUILD)/made/profile_page.h
+$(OBJ)/tools/mxrun/profile_html.o: CPPFLAGS += -I$(BUILD)/made
+
 $(OBJ)/vm/load/level.o: CPPFLAGS += $(LEVELS:%=-DMX_HAVE_%)
 # new when other levels are asked for than the last time
 $(OBJ)/levels: FORCE

@@ -10,6 +10,7 @@ const char *const profile_help =
     "Options of 'mxrun profile', besides those of a run (but --json, --trace, --compare and sessions):\n"
     "  --all                   all lines in the order of the source, not the hottest only\n"
     "  --json                  everything as one object on stdout\n"
+    "  --html FILE             one page with annotated source, timeline and tables, for any browser\n"
     "  --coverage FILE         which lines and branches ran, in lcov's format: genhtml shows it\n"
     "  --trace-events FILE     launches, blocks, warps and barriers in time, for Perfetto or chrome://tracing\n"
     "  --no-memory             without the columns that need the addresses of accesses\n"
@@ -307,7 +308,7 @@ mx_profile *profile_new(const struct profile_wish *w) {
   mx_profile_options o = MX_PROFILE_OPTIONS_INIT;
   mx_profile *p;
   o.no_memory = w->no_memory;
-  o.timeline_blocks = w->events || w->json ? 256 : 0;
+  o.timeline_blocks = w->events || w->json || w->html ? 256 : 0;
   if (mx_profile_create(&o, &p) != MX_OK) cli_no_memory();
   return p;
 }
@@ -332,12 +333,13 @@ int profile_show(const struct profile_wish *w, mx_profile *profile, const struct
   const struct {
     const char *path;
     int form;
-  } files[] = {{w->coverage, 0}, {w->events, 1}};
+  } files[] = {{w->coverage, 0}, {w->events, 1}, {w->html, 2}};
   for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     if (!files[k].path) continue;
     t = (struct text){0};
     if (files[k].form == 0) profile_coverage(&t, &p);
-    else profile_events(&t, &p);
+    else if (files[k].form == 1) profile_events(&t, &p);
+    else profile_html(&t, &p, own);
     s = write_text(files[k].path, &t);
     if (s != CLI_DONE) status = s;
   }

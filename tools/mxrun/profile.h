@@ -39,16 +39,17 @@ struct profile_source {
 };
 const char *source_of(const struct profile_source *own, const char *file, size_t *size);
 
-/* profile.c, profile_json.c, profile_files.c: into t */
+/* profile.c, profile_json.c, profile_html.c, profile_files.c: into t */
 void profile_text(struct text *t, const struct profiled *p, const struct profile_source *own, bool all, bool color);
 void profile_json(struct text *t, const struct profiled *p);
+void profile_html(struct text *t, const struct profiled *p, const struct profile_source *own);
 void profile_coverage(struct text *t, const struct profiled *p);
 void profile_events(struct text *t, const struct profiled *p);
 
 /* The wishes of a command line. */
 struct profile_wish {
   bool json, all, no_memory, quiet; /* quiet: nothing on stdout */
-  const char *coverage, *events;
+  const char *coverage, *events, *html;
 };
 mx_profile *profile_new(const struct profile_wish *w);
 /* Shows and writes what is wished; an exit status. */

@@ -90,6 +90,7 @@ enum {
   R_ALL,
   R_COVERAGE,
   R_EVENTS,
+  R_HTML,
   R_NO_MEMORY
 };
 #define RUN_OPTIONS \
@@ -108,6 +109,7 @@ enum {
 static const struct cli_option options[] = {RUN_OPTIONS, {0}};
 static const struct cli_option profile_options[] = {RUN_OPTIONS,
                                                     {"all", 0, CLI_NONE, R_ALL},
+                                                    {"html", 0, CLI_REQUIRED, R_HTML},
                                                     {"coverage", 0, CLI_REQUIRED, R_COVERAGE},
                                                     {"trace-events", 0, CLI_REQUIRED, R_EVENTS},
                                                     {"no-memory", 0, CLI_NONE, R_NO_MEMORY},
@@ -529,6 +531,7 @@ static int run(int argc, char **argv, int next, enum mode mode) {
     case R_LIVE: live = true; break;
     case R_ALL: wanted.all = true; break;
     case R_COVERAGE: wanted.coverage = value; break;
+    case R_HTML: wanted.html = value; break;
     case R_EVENTS: wanted.events = value; break;
     case R_NO_MEMORY: wanted.no_memory = true; break;
     case R_SCHEDULE:
