@@ -147,11 +147,13 @@ enum mx_role { MX_IN, MX_OUT };
  * (as disassembly does).
  *   MX_CARRY      the carry of extended-precision arithmetic: a predicate register `%cc` that the assembler declares,
  *                 one to a function, written by *.cc and read by addc, subc, madc
- *   MX_SELECTORS  a literal that packs what the text writes on operands of video instructions:
- *                 scalar (vadd ...): 3 bits each for d (bit 0), a (3), b (6): 0 whole, 1 to 4 .b0 to .b3, 5 and 6 .h0
- * and .h1; bits 9, 10, 11: a, b, c negated (vmad) vadd2, vadd4 ...: bits 0 to 3 the mask on d (all of its elements if
- * none is written); from bit 4 and from bit 16 the source of each element of a and of b, 3 bits each, lowest element
- * first (the last digit of .h10, .b3210); if none is written, elements 0, 1, ... for a and the following ones for b
+ *   MX_SELECTORS  a literal that packs what the text writes on operands of video instructions.
+ *                 Scalar ones (vadd ...): 3 bits each for d (bit 0), a (3), b (6): 0 whole, 1 to 4 .b0 to .b3,
+ *                 5 and 6 .h0 and .h1; bits 9, 10, 11: a, b, c negated (vmad).
+ *                 Vector ones (vadd2, vadd4 ...): bits 0 to 3 the mask on d (all of its elements if none is written);
+ *                 from bit 4 and from bit 16 the source of each element of a and of b, 3 bits each, lowest element
+ *                 first (the last digit of .h10, .b3210); if none is written, elements 0, 1, ... for a and the
+ *                 following ones for b
  *   MX_ZERO       literal 0 (the third source of scalar video instructions, the count of barriers) */
 enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_ZERO };
 /* Which numbers an operand of type raw may be: X(name, least, most, step); step 0: powers of two. */
@@ -178,10 +180,11 @@ struct mx_opnd {
 #define MX_MAX_OPNDS 32
 
 /* One row of the table. `spelling` is a pattern:
- *   {a|b=c|}  one of these (b and c are the same one, b is printed), its number is a digit of the modifier (first brace
- * group least significant) <a|b>   one of these; they mean the same, the first is printed by the disassembler [a|b]
- * optional and without meaning here (cache hints); never printed Groups do not nest; everything else is literal text.
- * `mods` is the product of the brace groups' sizes. */
+ *   {a|b=c|}  one of these (b and c are the same one, b is printed), its number is a digit of the modifier (first
+ *             brace group least significant)
+ *   <a|b>   one of these; they mean the same, the first is printed by the disassembler
+ *   [a|b]   optional and without meaning here (cache hints); never printed
+ * Groups do not nest; everything else is literal text. `mods` is the product of the brace groups' sizes. */
 struct mx_op_info {
   const char *id;
   const char *spelling;

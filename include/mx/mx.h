@@ -5,13 +5,13 @@
  * Conventions
  * - Every call that can fail returns an mx_status. The full text of a device's last failure is
  *   mx_last_error_text(device); mx_status_text() is the short text of a code. Nothing is kept outside of devices.
- * - Devices share nothing but what mx_device_reach says: several threads may use several devices at once. Calls on one
- * device are serialised where they must be; one device may be used from several threads.
+ * - Devices share nothing but what mx_device_reach says: several threads may use several devices at once. Calls on
+ *   one device are serialised where they must be; one device may be used from several threads.
  * - Structs that a caller fills begin with struct_size = sizeof the struct (the macros *_INIT do that), so that a
  *   program keeps working with a later library of the same major version. Fields left 0 mean the default.
  * - Calls without a stream are synchronous and in the order of the default stream, as the CUDA and MACA programming
- * guides (here: the guides) have it: they begin when everything that was put into the device's blocking streams before
- * them has ended.
+ *   guides (here: the guides) have it: they begin when everything that was put into the device's blocking streams
+ *   before them has ended.
  * - A kernel that traps leaves its record with the device (mx_device_trap); from then on every launch, copy and
  *   synchronisation answers MX_TRAPPED with the same text, until mx_device_reset. Other devices go on. */
 #ifndef MX_MX_H

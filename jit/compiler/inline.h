@@ -2,9 +2,10 @@
  * called once, is copied to where they are called: what comes of it is a function like any other, in which all analyses
  * and all forms of instructions find what they look for, but for these:
  *
- *   the call itself (JA_CALLS)    counts for the slice, and leaves where the slice would end, or no frame or local
- * memory is left moves of arguments, results   (JA_ADDED) count as no instruction the return (JA_RETURNS)       behind
- * it, the machine is asked who goes first, if others may
+ *   JA_CALLS    the call itself: it counts for the slice, and leaves compiled code where the slice would end, or where
+ *               no frame or local memory is left
+ *   JA_ADDED    moves of arguments and results: they count as no instruction
+ *   JA_RETURNS  the return: after it, the interpreter's scheduler is asked who goes first, if other lanes may
  *
  * A copy's slots lie behind those of its caller, its blocks come, in the machine's order, between those before the call
  * and those behind it, since the deepest frame goes first. There is no frame while such code runs; where code is left

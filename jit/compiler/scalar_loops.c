@@ -3,16 +3,16 @@
  * is needed. Nobody can see the order in a loop that does nothing but compute and read memory weakly, so it may be
  * chosen: where the loop begins, at run time.
  *
- * 1. A lane's turn ends where it leaves the loop, or where the slice would end. Then its slots go to its place in the
- * chunks' places in state->home, and when all lanes have had theirs, everything is as if the warp had run as many
- * rounds as the longest turn: instructions and rounds are counted from that. Lanes that are still in the loop go on in
- * the vector form, to the slice's end.
- * 2. Whatever is bailout (an access outside of its cached bounds) leaves no trace: the vector form runs all of it, from
- * the start.
+ * 1. A lane's turn ends where it leaves the loop, or where the slice would end. Then its slots go to its
+ *    lane's part of the chunks in state->home, and when all lanes have had their turns, everything is as if the warp
+ *    had run as many rounds as the longest turn: instructions and rounds are counted from that. Lanes that are still in
+ *    the loop go on in the vector form, to the slice's end.
+ * 2. A bailout (at an access outside of its cached bounds) leaves no trace: the vector form runs all of it, from the
+ *    start.
  * 3. What steers the loop may not come from memory: else each lane would wait for its loads, and for branches guessed
  *    wrongly, where the vector form has as many under way as there are lanes.
  * 4. Costs are estimated, in quarters of a cycle; where the sum over the turns turns out to be more than what the
- * rounds would have cost, or something was bailout, the next few times are the vector form's. */
+ *    rounds would have cost, or there was a bailout, the next few times are the vector form's. */
 #include "apart.h"
 #include "lowering.h"
 #include "meaning.h"

@@ -1,7 +1,7 @@
 /* Bytes in files and in memory: what compiled code is on its way from the compiler to the loader.
  *
  * 1. The loader gets a file in memory that is sealed before it is checked: nobody can change it or cut it short any
- * more, neither who wrote it nor another process. So no folder has to allow programs, either.
+ *    more, neither who wrote it nor another process. So no folder has to allow programs, either.
  * 2. No descriptor made here is 0, 1 or 2, which somebody who has closed these may write to or give to another program.
  * 3. Where the system limits the sizes of files, writing fails; it does not end the process. */
 #include "jit.h"

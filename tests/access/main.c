@@ -1,9 +1,9 @@
-/* Accesses to memory whose offsets lie at all corners, in every space and in every form that compiled code tells apart,
- * run by both engines: memory, instruction counts and traps with their place must be the same. access [--seed N]
- * [--part K/N] [--jitc PATH] A case is a form, a space and an offset; the instruction, the way in which lanes lie and
- * what follows are picked at random. Its base is given when it is launched, so that base and offset together come to
- * the memory's beginning, its end, past either, between two elements, and to wherever the offset alone leads. --part
- * takes every N-th case. */
+/* Accesses to memory whose offsets lie at all corners, in every space and in every form that compiled code tells
+ * apart, run by both engines: memory, instruction counts and traps with their place must be the same. access [--seed
+ * N] [--part K/N] [--jitc PATH]
+ * A case is a form, a space and an offset; the instruction, the way in which lanes lie and what follows are picked at
+ * random. Its base is given when it is launched, so that base and offset together come to the memory's beginning, its
+ * end, past either, between two elements, and to wherever the offset alone leads. --part takes every N-th case. */
 #include "mx/asm.h"
 #include "mx/mx.h"
 

@@ -1,6 +1,6 @@
 /* Speed of the guides' functions: a lane's time in the body that the interpreter runs, at one CPU level, in turns with
  *   - the mathematical functions: a plain loop over glibc's function, and SLEEF's `finz` form called directly at that
- * level;
+ *     level;
  *   - other operations: a loop over arrays that the compiler vectorised for the best level (native.c).
  * Usage: bench-intrinsics [LEVEL]. Times are the shortest of many short runs. Ratios are mx's time by the other's. */
 #include "tests/bench-intrinsics/native.h"

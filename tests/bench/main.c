@@ -1,7 +1,8 @@
 /* bench: mx against PoCL, Oclgrind and native C, in turns within one run: a table on stdout, the same as JSON in a
- * file, and for the whole bench a picture. bench interp ROOT BUILD [ROUNDS]   the interpreter on eight kernels:
- * BUILD/bench-interp.json bench all ROOT BUILD [ROUNDS]      compiled code on all, and what steady speed does not show:
- * BUILD/bench.json, .png */
+ * file, and for the whole bench a picture.
+ *   bench interp ROOT BUILD [ROUNDS]   the interpreter on eight kernels: BUILD/bench-interp.json
+ *   bench all ROOT BUILD [ROUNDS]      compiled code on all, and what steady speed does not show: BUILD/bench.json,
+ *   .png */
 #include "bench.h"
 
 #include "vm/exec/exec.h"

@@ -3,10 +3,11 @@
  * intrinsics.def, and, for PTX instructions, the list here; nothing else is a tolerance. Their words:
  *
  *   bound   N ulp | N+floor(|C*x|) ulp | max abs error E | max relative error E | as __sinf(x)*(1/__cosf(x)) | as
- * exp2f(y*__log2f(x)) where   for x in [A,B] | for |x|<A | for |y| in [A,B] | outside A..B          (x, y: the inputs;
- * without: everywhere) several, joined by ", else ": the first that applies. Where none does, the result is finite
- * where the GPU's is. Infinities, NaN, and results for inputs that are zeros, infinities or NaN are as the GPU gave
- * them. */
+ *   exp2f(y*__log2f(x))
+ *   where   for x in [A,B] | for |x|<A | for |y| in [A,B] | outside A..B          (x, y: the inputs; without:
+ *   everywhere)
+ *   several, joined by ", else ": the first that applies. Where none does, the result is finite where the GPU's is.
+ * Infinities, NaN, and results for inputs that are zeros, infinities or NaN are as the GPU gave them. */
 #include "tests/conform/conform.h"
 #include "tests/conform/truth.h"
 

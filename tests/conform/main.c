@@ -1,9 +1,9 @@
-/* Compares functions and instructions with recordings of a real GPU, each run inside a kernel.
- *   conform [-v] [--engine=interp|jit] [--level=v2|v3|v4] [--threads=N] [--only=TEXT] [--every=N] [--measure]
- * [--digest] FILE... FILE: vectors (README.md), - for stdin. --only: functions whose name has TEXT; --every: only every
- * N-th function of a file. -v: every function. --measure: name and largest error of approximations. --digest: one of
- * all results, which is the same for every level, engine and number of threads. A line for each function that differs,
- * with the first three cases; ends 'N passed, N failed', counting functions. */
+/* Compares functions and instructions with recordings of a real GPU, each run inside a kernel. conform [-v]
+ *   [--engine=interp|jit] [--level=v2|v3|v4] [--threads=N] [--only=TEXT] [--every=N] [--measure] [--digest] FILE...
+ * FILE: vectors (README.md), - for stdin. --only: functions whose name has TEXT; --every: only every N-th function of
+ * a file. -v: every function. --measure: name and largest error of approximations. --digest: one of all results,
+ * which is the same for every level, engine and number of threads. A line for each function that differs, with the
+ * first three cases; ends 'N passed, N failed', counting functions. */
 #include "tests/conform/conform.h"
 
 #include <getopt.h>

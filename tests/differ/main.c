@@ -1,8 +1,9 @@
 /* Both engines on random programs over the whole table: the registers of all threads, their memory, and traps with
  * their place must be the same, instruction counts too. differ --count 1000 [--seed N] [--batch N] [--instructions N]
- * [--stress N] [--jitc PATH] [--keep DIR] differ --costs LEVEL --jitc PATH [--row ID]      what compiling an
- * instruction costs, for each row of the table; see costs.c A module that shows a difference is kept in DIR as
- * NAME.mxb, with its text in NAME.mxs. */
+ * [--stress N] [--jitc PATH] [--keep DIR]
+ *   differ --costs LEVEL --jitc PATH [--row ID]      what compiling an instruction costs, for each row of the table;
+ *   see costs.c
+ * A module that shows a difference is kept in DIR as NAME.mxb, with its text in NAME.mxs. */
 #include "programs.h"
 
 #include "asm/disassemble.h"

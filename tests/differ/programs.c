@@ -1,10 +1,14 @@
 /* Programs from a seed. Every row of the table that has a result without further arrangements may occur, with any
- * modifier, guard and operands, accesses of full words more often; rows whose effects reach further are given what they
- * need: memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and
- * then outside .sync       where no branch is open, with all lanes named control     branches forward, around one or
- * two sides, and loops of few rounds, well nested; in every third program any graph of blocks, in any order; calls of
- * functions of the same kind, which call others, have local memory and spill cells or none, and return early All
- * registers hold something from the start. 16-bit values have registers of their own: they must be zero-extended. */
+ * modifier, guard and operands, accesses of full words more often; rows whose effects reach further are given what
+ * they need:
+ *   memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and then
+ *   outside
+ *   .sync       where no branch is open, with all lanes named
+ *   control     branches forward, around one or two sides, and loops of few rounds, well nested; in every third
+ *               program any graph of blocks, in any order; calls of functions of the same kind, which call others,
+ *               have local memory and spill cells or none, and return early
+ * All registers hold something from the start. 16-bit values have registers of their own: they must be zero-extended.
+ * */
 #include "programs.h"
 
 #include "asm/container.h"

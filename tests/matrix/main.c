@@ -1,7 +1,8 @@
 /* Matrix instructions against the rules written a second time (rules.c): random steps of every form, in styles that
- * come to the corners of the arithmetic. matrix [--steps N] [--seed S] [--jit] [PART-OF-A-NAME]...      N elements of D
- * for each form Prints the forms that differ, and how many forms passed. Knows the public interface only; which lane
- * holds what is PTX's table. */
+ * come to the corners of the arithmetic.
+ *   matrix [--steps N] [--seed S] [--jit] [PART-OF-A-NAME]...      N elements of D for each form
+ * Prints the forms that differ, and how many forms passed. Knows the public interface only; which lane holds what is
+ * PTX's table. */
 #include "tests/matrix/rules.h"
 
 #include "mx/mx.h"

@@ -1,11 +1,11 @@
-/* Modules with changed fields: an image that assembles (or that tests/unit/images.h makes) is changed in a few fields,
- * written and signed again, and looked at as anyone's module would be: verified, disassembled, loaded, run in the
- * interpreter and, some of them, in compiled code. Nothing may crash, hang or trap as INTERNAL, what the verifier
- * refuses must not load, and engines must agree. mutate [--seed FIRST] [--count N] [--jit EVERY] [--jitc FILE] [--keep
- * DIR] [--show] FILE... FILE: assembly or a module. --jit: one of EVERY that run is compiled too (0: none). --keep: a
- * folder for the modules that show something.
- * --show: the one of the seed, here, with what it did. Children run 200 seeds each, so that one crash costs one seed.
- */
+/* Modules with changed fields: an image that assembles (or that tests/unit/images.h makes) is changed in a few
+ * fields, written and signed again, and looked at as anyone's module would be: verified, disassembled, loaded, run in
+ * the interpreter and, some of them, in compiled code. Nothing may crash, hang or trap as INTERNAL, what the verifier
+ * refuses must not load, and engines must agree.
+ *   mutate [--seed FIRST] [--count N] [--jit EVERY] [--jitc FILE] [--keep DIR] [--show] FILE...
+ * FILE: assembly or a module. --jit: one of EVERY that run is compiled too (0: none). --keep: a folder for the
+ * modules that show something. --show: the one of the seed, here, with what it did. Children run 200 seeds each, so
+ * that one crash costs one seed. */
 #include "mutate.h"
 
 #include "asm/container.h"

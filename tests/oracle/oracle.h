@@ -10,7 +10,7 @@
  *  - a value leaves a thread only by memory that no other thread touches in that phase, by commutative atomics, by
  *    barriers between phases, or by warp operations with a membermask that the program tracks itself with ballots;
  *  - `activemask` is recorded only where all branches around it are structured (program->together), and only in
- * programs too short for a warp to use up a slice, after which lanes that wait at a meeting point may be sent on;
+ *    programs too short for a warp to use up a slice, after which lanes that wait at a meeting point may be sent on;
  *  - the order of two sides of a branch shows only in per-warp order cells (program->order). */
 #ifndef MX_TESTS_ORACLE_H
 #define MX_TESTS_ORACLE_H

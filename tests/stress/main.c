@@ -1,8 +1,8 @@
-/* Host threads against one another for some seconds: launches, streams, events, modules, memory, resets, sessions, time
- * limits and interrupts, on devices that they share. What an answer may be is checked, and what a launch has left in
- * memory; the thread sanitizer, and in its builds the order of locks, see the rest. stress [--seconds N] [--jit
- * off|auto|on] [--jitc FILE] The kernels and copies themselves are in order, by events or because their memory is one
- * thread's own. */
+/* Host threads against one another for some seconds: launches, streams, events, modules, memory, resets, sessions,
+ * time limits and interrupts, on devices that they share. What an answer may be is checked, and what a launch has
+ * left in memory; the thread sanitizer, and in its builds the order of locks, see the rest. stress [--seconds N]
+ * [--jit off|auto|on] [--jitc FILE]
+ * The kernels and copies themselves are in order, by events or because their memory is one thread's own. */
 #include "mx/debug.h"
 #include "mx/text.h"
 

@@ -1,13 +1,13 @@
 /* Compiled code in a session. While an order is to go on and nothing needs to see every instruction, entries lead to
- * code that was compiled for the session: it leaves before the instructions with breakpoints, so that the session stops
- * there as ever.
+ * code that was compiled for the session: it leaves before the instructions with breakpoints, so that the session
+ * stops there as ever.
  *
- * 1. A place where code leaves is a stop; it may have a test, and then code leaves only where that holds in some lane.
- * Stops are part of the code. Code with more stops than are wanted serves too: each asks a bit of x->stops whether it
- * is on.
- * 2. Code keeps in frames only what somebody may still read; at stops, also what named registers hold, nearly all. What
- * a frame holds truly is known from the code's sets, and from what the interpreter has written while the session
- * stepped. Code stays until the session ends, because frames may have been left by it. */
+ * 1. A place where code leaves is a stop; it may have a test, and then code leaves only where that holds in some
+ *    lane. Stops are part of the code. Code with more stops than are wanted serves too: each asks a bit of x->stops
+ *    whether it is on.
+ * 2. Code keeps in frames only what somebody may still read; at stops, also what named registers hold, nearly all.
+ *    What a frame holds truly is known from the code's sets, and from what the interpreter has written while the
+ *    session stepped. Code stays until the session ends, because frames may have been left by it. */
 #include "session.h"
 
 #include "vm/exec/attach.h"

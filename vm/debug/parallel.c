@@ -1,12 +1,12 @@
 /* Sessions whose launch runs on all its workers while nobody wants to look: an order to go on for which only
  * breakpoints are to be asked, after some time in which none has stopped it.
  *
- * 1. Only the session's own worker asks, stops, traps and is looked at. The others, and itself while it runs with them,
- * come to rest (MX_STOP_REST) before an instruction at which the session has something to ask, or that has trapped: as
- * if it had not been tried.
+ * 1. Only the session's own worker asks, stops, traps and is looked at. The others, and itself while it runs with
+ *    them, come to rest (MX_STOP_REST) before an instruction at which the session has something to ask, or that has
+ *    trapped: as if it had not been tried.
  * 2. Then all come to rest at their next safepoint, and the session's worker goes on alone with the blocks that they
- * have suspended, lowest number first: the scheduler's part of it. So of several stops that is shown which comes first
- * in the order of blocks, wherever blocks do not wait for one another.
+ *    have suspended, lowest number first: the scheduler's part of it. So of several stops that is shown which comes
+ *    first in the order of blocks, wherever blocks do not wait for one another.
  * 3. What is counted meanwhile each worker counts in x->steps; the session hears of it when they rest. */
 #include "session.h"
 

@@ -1,10 +1,10 @@
-/* States of a launch that a session can go back to. A state is taken where a turn of a warp begins: all that is
- * alive then lies in blocks, frames and the schedule. Of memory only what is written afterwards is kept, page by page
- * as it was before: going back puts the pages back, newest state first, and then the rest.
+/* States of a launch that a session can go back to. A state is taken where a turn of a warp begins: all that is alive
+ * then lies in blocks, frames and the schedule. Of memory only what is written afterwards is kept, page by page as it
+ * was before: going back puts the pages back, newest state first, and then the rest.
  *
- * 1. The state `now` is the last one that the launch has passed. The pages of `now` are all that were written since it;
- * those of a state before it, all that were written up to the next. States behind `now` are of a future that will come
- * again just so, unless the debugger changes something: then they are dropped.
+ * 1. The state `now` is the last one that the launch has passed. The pages of `now` are all that were written since
+ *    it; those of a state before it, all that were written up to the next. States behind `now` are of a future that
+ *    will come again just so, unless the debugger changes something: then they are dropped.
  * 2. So a state may be dropped by giving its pages to the one before: what that one has already is older and stays. */
 #include "session.h"
 

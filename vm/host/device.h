@@ -13,14 +13,14 @@
 
 #include <stdatomic.h>
 
-struct mx_pool;   /* launch.c: worker threads */
+struct mx_pool;   /* vm/exec/pool.c: worker threads */
 struct mx_engine; /* engine.h: who compiles kernels */
 struct mx_jit;    /* jit/: what a device keeps for compiled code */
 struct mx_debug;  /* vm/debug/: a debugging session */
 struct mx_hooks;
 struct mx_heap;  /* heap.c: device malloc */
 struct mx_group; /* group.c */
-struct mx_fifo;  /* printf.c: what kernels printed */
+struct mx_fifo;  /* vm/exec/fifo.c: what kernels printed */
 
 struct mx_device {
   struct mx_lock run;

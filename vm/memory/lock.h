@@ -1,11 +1,11 @@
-/* The locks of the machine, and the one order in which a thread may hold several: their ranks, ascending. A thread that
- * works for another (pool.h) counts as holding what that one holds while it waits for it.
+/* The locks of the machine, and the one order in which a thread may hold several: their ranks, ascending. A thread
+ * that works for another (pool.h) counts as holding what that one holds while it waits for it.
  *
  * 1. Who holds a lock takes only locks of higher ranks; of two with the same rank (two devices', say) never both.
- * 2. Who waits for a condition holds, besides its lock, only locks of lower ranks, and none that those need who are to
- * bring it about.
+ * 2. Who waits for a condition holds, besides its lock, only locks of lower ranks, and none that those need who are
+ *    to bring it about.
  * 3. Functions of the program are called with none but RUN (streams' calls), or with OUTPUT (what kernels print) and
- * lower ones: these may not call back.
+ *    lower ones: these may not call back.
  *
  * With MX_CHECK_LOCKS, which sanitizers' builds define, each thread knows what it holds, and a lock out of order ends
  * the process where it is asked for, whether or not another thread stands in the way this time. */

@@ -1,9 +1,11 @@
 /* Kernels in OpenCL C as strangers write them: mx's compiled code, its interpreter and PoCL, launched with the same
- * data. One case a process; the script `run` makes a table of all. foreign --list NAME|FILE|ENTRY|OPTIONS for each
- * case: what the PTX is made from foreign --pocl                        status 0: there is PoCL foreign [OPTIONS]
- * FOLDER CASE         one line of results, fields separated by tabs, as main() prints it; details on stderr FOLDER has
- * src/ and ptx/. Options: --jitc FILE, --threads N, --rounds N (of compiled code and PoCL), --interp N (of the
- * interpreter, at least one), --no-pocl. */
+ * data. One case a process; the script `run` makes a table of all.
+ *   foreign --list                        NAME|FILE|ENTRY|OPTIONS for each case: what the PTX is made from
+ *   foreign --pocl                        status 0: there is PoCL
+ *   foreign [OPTIONS] FOLDER CASE         one line of results, fields separated by tabs, as main() prints it; details
+ *   on stderr
+ * FOLDER has src/ and ptx/. Options: --jitc FILE, --threads N, --rounds N (of compiled code and PoCL), --interp N (of
+ * the interpreter, at least one), --no-pocl. */
 #include "foreign.h"
 
 #include <getopt.h>

@@ -1,8 +1,8 @@
 /* Speed of matrix instructions: C = A B of 512 x 512 matrices on two threads, against the same product by f32
- * multiply-adds (examples/matmul.mxs) and against the exact rule in plain C: a table on stdout. bench-matrix FOLDER
- * [CASE]...      FOLDER: the sources'; all cases where none is said Processor time of all threads, the least of several
- * runs: half of it passes on two idle processors. Run `make bench-matrix` with MX_LEVEL for another CPU level, with
- * MX_BENCH_JIT=off for the interpreter. */
+ * multiply-adds (examples/matmul.mxs) and against the exact rule in plain C: a table on stdout.
+ *   bench-matrix FOLDER [CASE]...      FOLDER: the sources'; all cases where none is said
+ * Processor time of all threads, the least of several runs: half of it passes on two idle processors. Run `make
+ * bench-matrix` with MX_LEVEL for another CPU level, with MX_BENCH_JIT=off for the interpreter. */
 #include "tests/bench/matrix/native.h"
 
 #include "mx/mx.h"

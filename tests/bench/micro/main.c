@@ -1,6 +1,7 @@
 /* What one access to memory costs in compiled code, a lane of a warp, beside plain C at -O3 for the same CPU level: a
- * table on stdout. bench-micro [v3 | v4] [CASE]...      both levels, all cases, where nothing is said Processor time of
- * one thread, the least of several runs; both sides do the same address arithmetic. */
+ * table on stdout.
+ *   bench-micro [v3 | v4] [CASE]...      both levels, all cases, where nothing is said
+ * Processor time of one thread, the least of several runs; both sides do the same address arithmetic. */
 #include "tests/bench/micro/native.h"
 
 #include "mx/asm.h"

@@ -4,8 +4,9 @@
  *   x ? y : z   ||  &&  |  ^  &  == !=  < <= > >=  << >>  + -  * / %   - ! ~   x @ LANE
  *   5  0x10  1.5  0f3F800000   %register   name (a parameter's value, a variable's address)   [address]   TYPE[address]
  *   name[index]   name[lo:hi] (printed alone)   x @ LO..HI   $ $$ $7 (values printed before)   $pc $block $warp $lane
- * $split $frame $position any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes      lane(n, x)   as x @
- * n isnan(x) abs(x) differs(x) (from the first active lane)      TYPE(x): the bits read as that type */
+ *   $split $frame $position
+ *   any(x) all(x) count(x) sum(x) min(x) max(x)   over the active lanes      lane(n, x)   as x @ n
+ *   isnan(x) abs(x) differs(x) (from the first active lane)      TYPE(x): the bits read as that type */
 #include "expression.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/carry.def. */
+/* Bodies of the rows in core/ops/carry.def. */
 #include "body.h"
 
 #include "core/ops/carry.def"

@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/compare.def. */
+/* Bodies of the rows in core/ops/compare.def. */
 #include "body.h"
 
 #include "core/ops/compare.def"

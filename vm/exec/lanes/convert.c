@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/convert.def. */
+/* Bodies of the rows in core/ops/convert.def. */
 #include "body.h"
 
 #include "core/ops/convert.def"

@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/dpx.def. */
+/* Bodies of the rows in core/ops/dpx.def. */
 #include "body.h"
 
 #include "core/ops/dpx.def"

@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/float.def. */
+/* Bodies of the rows in core/ops/float.def. */
 #define MX_HOT_FAMILY
 #include "body.h"
 

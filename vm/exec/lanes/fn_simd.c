@@ -1,4 +1,4 @@
-/* Lane functions of SIMD in a word, and the bodies of their rows, mx/ops/simd.def: such a function is so short that
+/* Lane functions of SIMD in a word, and the bodies of their rows, core/ops/simd.def: such a function is so short that
  * calling it would take as long again. The slots are arrays of halves or bytes here, so that the loops vectorise whole.
  */
 #define MX_FN_OF_BODY(name_) own_##name_

@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/half.def. */
+/* Bodies of the rows in core/ops/half.def. */
 #include "body.h"
 
 #include "core/ops/half.def"

@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/int.def. */
+/* Bodies of the rows in core/ops/int.def. */
 #define MX_HOT_FAMILY
 #include "body.h"
 

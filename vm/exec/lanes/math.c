@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/math.def. */
+/* Bodies of the rows in core/ops/math.def. */
 #include "body.h"
 
 #include "core/ops/math.def"

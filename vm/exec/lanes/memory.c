@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/memory.def: loads, stores, atomics.
+/* Bodies of the rows in core/ops/memory.def: loads, stores, atomics.
  *
  * reach.h finds the places. Conflicts inside one instruction resolve in lane order, the highest lane last.
  *

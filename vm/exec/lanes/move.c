@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/move.def. */
+/* Bodies of the rows in core/ops/move.def. */
 #define MX_HOT_FAMILY
 #include "body.h"
 

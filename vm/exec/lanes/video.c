@@ -1,4 +1,4 @@
-/* Bodies of the rows in mx/ops/video.def. */
+/* Bodies of the rows in core/ops/video.def. */
 #include "body.h"
 
 #include "core/ops/video.def"
