@@ -185,7 +185,7 @@ static bool keep_physical(struct back_body *b) {
     x->slot = (uint32_t)x->fixed;
     if (x->fixed >= 0 && x->slot + x->width <= b->slots[x->file]) continue;
     mx__diag(b->diags, MX_DIAG_ERROR, "unknown-register", loc, NULL,
-             x->fixed < 0 ? "%s has .slots: here it would need a register of its own, write a slot"
+             x->fixed < 0 ? "%s has .slots, so no register can be added for it here: name a slot"
                           : "%s has .slots: it does not have as many slots",
              b->func->name);
     return false;

@@ -334,9 +334,9 @@ MX_API mx_status mx_device_set_messages(mx_device *device, mx_output_fn fn, void
   X(WRONG_SPACE, 4, "the instruction cannot access this address space") \
   X(TRAP, 5, "trap instruction") \
   X(ASSERT, 6, "assertion failed") \
-  X(SYNC, 8, "lanes disagree about a warp operation") \
+  X(SYNC, 8, "lanes disagree about a warp-wide operation or its mask") \
   X(BARRIER, 9, "barrier used wrongly") \
-  X(DEADLOCK, 10, "deadlock: nobody can go on") \
+  X(DEADLOCK, 10, "deadlock: no lane can make progress") \
   X(STACK_OVERFLOW, 11, "the lane's stack is full") \
   X(BAD_CALL, 12, "indirect call to something that is not a function of that signature") \
   X(BAD_BRANCH, 13, "branch table index out of range") \

@@ -1,5 +1,5 @@
-/* Where lanes may be apart. Compiled code runs blocks under masks in the machine's order (vm/load/order.h): a branch whose
- * lanes part gives each side its lanes, and control goes to the first block that has some; a block has a mask of
+/* Where lanes may be apart. Compiled code runs blocks under masks in the machine's order (vm/load/order.h): a branch
+ * whose lanes part gives each side its lanes, and control goes to the first block that has some; a block has a mask of
  * lanes that stand before it. So what may run after a block, and who may stand where while it runs, follows from the
  * graph. Knows nothing of gccjit. */
 #ifndef MX_JITC_APART_H

@@ -221,11 +221,11 @@ static char *folder_new(const char *tmp, int *lock) {
 /* Whether the compiler has signed what it wrote, for the loader. False: *how and errno say what is wrong. */
 static bool is_sound(int out, const char **how) {
   size_t size = 0;
-  *how = "has a result that cannot be read";
+  *how = "wrote a result that cannot be read";
   uint8_t *bytes = mx__jit_seal(out) ? mx__jit_read(out, &size) : NULL;
   if (!bytes) return false;
   const bool good = mx__jit_signed(bytes, size);
-  *how = size ? "wrote something that is not whole" : "wrote nothing";
+  *how = size ? "wrote a truncated or corrupt result" : "wrote nothing";
   free(bytes);
   errno = 0;
   return good;

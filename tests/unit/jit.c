@@ -311,7 +311,7 @@ static void one_note(void **state) {
              {script("n4", "while :; do :; done"), "took too long"},
              {script("n5", "exit 0"), "wrote nothing"},
              {script("n6", "while [ \"$1\" != -o ]; do shift; done; head -c 5000 /dev/zero > \"$2\""),
-              "wrote something that is not whole"}};
+              "wrote a truncated or corrupt result"}};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     char *note = note_of(bad[k].compiler, "", false);
     assert_non_null(note);

@@ -26,7 +26,7 @@ static const char help[] =
     "  -c, --check             write nothing\n"
     "  -d, --disassemble       text that assembles to the same bytes, on stdout or into OUT\n"
     "  -l, --listing           listing, on stdout or into OUT\n"
-    "  -v, --verbose           a line for each kernel: slots, spills, bytes, depth of divergence, barriers\n"
+    "  -v, --verbose           a line for each kernel: slots, spills, bytes, depth of nested branches, barriers\n"
     "      --cfg               control-flow graph for dot, on stdout or into OUT\n"
     "      --list-ops[=NAME]   the instructions, or the forms of one (also --list-ops NAME); then no FILE\n"
     "      --reference         the whole instruction table in Markdown\n"

@@ -1,5 +1,5 @@
-/* One launch: its shape, its limits, what all its workers share. Checks and workers are in launch.c; what a block does
- * is block.c's business. */
+/* One launch: its shape, its limits, what all its workers share. Checks are in vm/host/launch.c, workers in
+ * schedule.c and pool.c; what a block does is block.c's business. */
 #ifndef MX_VM_LAUNCH_H
 #define MX_VM_LAUNCH_H
 

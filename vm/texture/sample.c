@@ -1,6 +1,5 @@
 /* From a coordinate to texels, weights and a sum: the rules of the texture unit, one sample at a time and every kind of
- * image and sampler. vm/exec/lanes/fn_texture.c does the frequent ones for all lanes of a warp at once and has to agree
- * bit for bit. */
+ * image and sampler. */
 #include "texture.h"
 #include "tables.h"
 

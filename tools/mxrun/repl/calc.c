@@ -120,7 +120,7 @@ static bool run_to_end(struct repl *r) {
   if (r->stop.reason == MX_DEBUG_AT_TRAP) {
     take_focus(r);
     show_stop(r);
-    return complain(r, "That line is taken back; its trap can be looked at.");
+    return complain(r, "The line was undone; its trap can still be inspected.");
   }
   if (r->stop.reason == MX_DEBUG_AT_END)
     return launch_end(r), complain(r, "All lanes would have ended: that line is taken back.");

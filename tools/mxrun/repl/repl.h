@@ -155,8 +155,6 @@ void print_out(struct repl *r, const char *text, size_t size); /* stdout, in ord
 /* session.c */
 bool session_line(struct repl *r, char *line); /* one command; false: it failed */
 bool session_file(struct repl *r, const char *path);
-/* The next line of where commands come from, malloc'ed; NULL: the end. */
-char *session_more(struct repl *r, const char *prompt);
 
 /* reader.c: lines from a terminal or a file */
 struct reader *reader_new(struct repl *r, FILE *f, bool terminal);
@@ -232,6 +230,7 @@ const char *culprit_text(const mx_debug_culprit *c, char *buffer, size_t n);
 void show_hang(struct repl *r);
 
 /* stops.c */
+bool info_breakpoints(struct repl *r, const char *rest);
 bool points_establish(struct repl *r); /* in a new launch */
 void points_forget(struct repl *r);    /* the launch has gone */
 struct point *point_of_inner(struct repl *r, int inner);
@@ -289,7 +288,6 @@ void calc_changed(struct repl *r, const char *arguments); /* `set` was carried o
 
 /* print.c: `set` of a register or of memory */
 bool set_value(struct repl *r, const char *arguments);
-bool info_breakpoints(struct repl *r, const char *rest);
 
 /* words */
 char *next_word(char **s); /* cuts; NULL: none */

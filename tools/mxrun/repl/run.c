@@ -420,7 +420,7 @@ bool do_record(struct repl *r, char *arguments) {
   bool on = !word || strcmp(word, "off");
   if (word && on && strcmp(word, "on") && (!number_word(word, &mb) || !mb || mb > 1 << 20))
     return complain(r, "'%s' is not on, off or a number of megabytes", word);
-  if (r->calc) return complain(r, "the calculator keeps no past");
+  if (r->calc) return complain(r, "the calculator does not record launches: there is nothing to go back to");
   if (r->g && !r->over) {
     mx_status s = mx_debug_record(r->g, on, mb << 20);
     if (s != MX_OK) return complain_status(r, s);

@@ -137,7 +137,9 @@ static bool run_pending(struct repl *r) {
   for (unsigned n = 0; r->npending && !r->quit; n++) {
     char *line = r->pending[0];
     memmove(r->pending, r->pending + 1, --r->npending * sizeof *r->pending);
-    bool good = n < 100000 ? run_line(r, line) : complain(r, "the commands of stops do not end");
+    bool good =
+        n < 100000 ? run_line(r, line)
+                   : complain(r, "commands of breakpoints follow one another without end: stopped after 100,000 lines");
     free(line);
     if (!good) {
       while (r->npending) free(r->pending[--r->npending]);
