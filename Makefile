@@ -9,6 +9,7 @@
 #   make bench-micro     one access to memory against plain C (LEVEL=v3: this CPU level alone)
 #   make bench-matrix    matrix instructions against f32 multiply-adds and plain C (LEVEL=v3: this CPU level)
 #   make bench-intrinsics    vendor device functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
+#   make bench-tools     what a profile costs, on the examples
 #   make install         PREFIX, DESTDIR       make uninstall
 #   make deb             Debian packages       make dist           an archive of the sources
 #   make help            this list             make clean
@@ -130,7 +131,7 @@ EXEC_LIBS := $(patsubst %,$(BUILD)/exec/%,libcudart.so.11.0 libcudart.so.12 libc
 CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16) $(BUILD)/cxx/include/mx/names.h
 
 NO_DEPS := clean uninstall dist help
-.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-matrix bench-intrinsics demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-matrix bench-intrinsics bench-tools demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(EXEC_LIBS) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
@@ -358,6 +359,10 @@ $(BUILD)/tests/bench-matrix: $(MATRIX_OBJ) $(BUILD)/libmx.a
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -o $@
 bench-matrix: all $(BUILD)/tests/bench-matrix
 	$(Q)MX_JITC=$(BUILD)/mx-jitc $(if $(LEVEL),MX_LEVEL=$(LEVEL)) $(BUILD)/tests/bench-matrix .
+
+# What looking at launches costs: a table on stdout (REPEAT: how often each is run)
+bench-tools: all
+	$(Q)tests/bench/tools.sh $(abspath $(BUILD))
 
 # Speed of single functions, on stdout; LEVEL: v2, v3, v4
 $(OBJ)/tests/bench-intrinsics/native.o: CFLAGS += $(BENCH_NATIVE)

@@ -2,6 +2,8 @@
 #include "mx/profile.h"
 #include "mx/text.h"
 
+#include "vm/profile/places.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -213,6 +215,66 @@ static void sums(void **state) {
   mx_profile_destroy(p);
 }
 
+/* Sectors and passes of random accesses, counted without any short cut. */
+static void random_places(void **state) {
+  (void)state;
+  uint64_t seed = 1;
+#define RANDOM (seed = seed * 6364136223846793005u + 1442695040888963407u, (uint32_t)(seed >> 33))
+  for (unsigned round = 0; round < 400; round++) {
+    const unsigned bytes = 1u << RANDOM % 7, banks = round & 1 ? 64 : 32, spread = 1u << RANDOM % 12;
+    const unsigned words = bytes < 4 ? 1 : bytes / 4, group = banks / words;
+    const uint64_t mask = RANDOM % 3 ? UINT64_MAX : (uint64_t)RANDOM << 32 | RANDOM, first = RANDOM % 512;
+    const uint32_t form = RANDOM % 4, stride = RANDOM % 5;
+    uint64_t a[64];
+    uint8_t lane[64];
+    unsigned n = 0;
+    for (unsigned l = 0; l < 64; l++)
+      if (mask >> l & 1)
+        a[n] = (first + (form == 0   ? RANDOM % spread
+                         : form == 1 ? l * stride
+                         : form == 2 ? 64 - l
+                                     : l / 2)) *
+               bytes,
+        lane[n++] = (uint8_t)l;
+    struct mx_places want = {0, 0};
+    uint32_t passes = 0, groups = 0, least;
+    for (unsigned k = 0; k < n; k++) {
+      bool seen = false;
+      for (unsigned e = 0; e < k; e++) seen |= a[e] == a[k];
+      want.addresses += !seen;
+    }
+    for (uint64_t s = 0; s < 1u << 14; s++) {
+      bool touched = false;
+      for (unsigned k = 0; k < n; k++) touched |= a[k] < (s + 1) * 32 && a[k] + bytes > s * 32;
+      want.sectors += touched;
+      if (s * 32 > (first + 4096) * bytes) break;
+    }
+    for (unsigned k = 0; k < n; groups++) {
+      const unsigned of = lane[k] / group, from = k;
+      unsigned most = 0;
+      while (k < n && lane[k] / group == of) k++;
+      for (unsigned bank = 0; bank < banks; bank++) {
+        uint64_t wanted[256];
+        unsigned different = 0;
+        for (unsigned e = from; e < k; e++)
+          for (unsigned w = 0; w < words; w++) {
+            const uint64_t word = a[e] / 4 + w;
+            bool seen = word % banks != bank;
+            for (unsigned v = 0; v < different; v++) seen |= wanted[v] == word;
+            if (!seen) wanted[different++] = word;
+          }
+        most = different > most ? different : most;
+      }
+      passes += most;
+    }
+    const struct mx_places got = mx__places(a, n, bytes);
+    assert_int_equal(got.addresses, want.addresses);
+    assert_int_equal(got.sectors, want.sectors);
+    assert_int_equal(mx__bank_passes(a, lane, n, bytes, banks, &least), passes);
+    assert_int_equal(least, groups);
+  }
+}
+
 static void wrong_calls(void **state) {
   (void)state;
   mx_profile *p = profile_new();
@@ -270,6 +332,7 @@ int main(void) {
       cmocka_unit_test(places),
       cmocka_unit_test(barriers),
       cmocka_unit_test(sums),
+      cmocka_unit_test(random_places),
       cmocka_unit_test(wrong_calls),
       cmocka_unit_test(outlives),
   };

@@ -83,19 +83,26 @@ static void note_apart(const struct mx_block *b, uint32_t warp, uint32_t at, boo
   w->apart = apart;
 }
 
+/* Masks mostly stay as they were, and counting bits is a call where no CPU level may be assumed. */
+static uint32_t count_of(struct mx_counted *was, uint64_t mask) {
+  if (was->mask != mask) *was = (struct mx_counted){mask, (uint32_t)__builtin_popcountll(mask)};
+  return was->n;
+}
+
 const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_probed_worker *worker = x->probed;
   struct mx_probed_block *b = x->block->probed;
   struct mx_probed_warp *w = &b->warps[x->warp->number];
   const uint32_t number = number_of(x, i);
   struct mx_count *c = &worker->counts[number];
-  const uint64_t on = mx__lanes_of(x, i), splits = x->stats.splits;
-  c->histogram[__builtin_popcountll(x->mask)]++;
-  c->on += (uint64_t)__builtin_popcountll(on);
-  c->live += (uint64_t)__builtin_popcountll(x->warp->live);
+  const uint64_t mask = x->mask, on = mx__lanes_of(x, i), splits = x->stats.splits;
+  const uint32_t n = count_of(&worker->active, mask);
+  c->histogram[n]++;
+  c->on += on == mask ? n : (uint64_t)__builtin_popcountll(on);
+  c->live += mask == x->warp->live ? n : count_of(&worker->live, x->warp->live);
   if (b->shown) note_apart(x->block, x->warp->number, number, x->mask != x->warp->live);
   w->clock++;
-  const struct mx_fact *f = mx__facts(i->op);
+  const struct mx_fact *f = &worker->facts[i->op];
   if (f->kind && !worker->of->profile->options.no_memory) count_access(x, i, f, on, c);
   const struct mx_insn *next = x->fn->body_of[i - x->fn->insns](x, i);
   c->splits += x->stats.splits - splits;
@@ -108,6 +115,7 @@ static bool begins(struct mx_exec *x) {
   struct mx_probed_worker *w = calloc(1, sizeof *w);
   if (!w || !(w->counts = calloc(of->ncounts ? of->ncounts : 1, sizeof *w->counts))) return free(w), false;
   w->of = of;
+  w->facts = mx__facts(0);
   w->total.block_least = w->total.warp_least = UINT64_MAX;
   w->number = atomic_fetch_add(&of->workers, 1);
   x->probed = w;

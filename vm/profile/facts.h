@@ -13,7 +13,7 @@ struct mx_fact {
   bool atomic_space; /* the modifier is the space; else that is the modifier's upper digits */
   uint16_t floating; /* floating-point operations of a lane; fused multiply-add: two */
 };
-const struct mx_fact *mx__facts(unsigned op);
+const struct mx_fact *mx__facts(unsigned op); /* the first of an array, those of others behind it */
 /* Of a warp, with modifier: of matrix instructions. */
 uint32_t mx__floating_of_warp(unsigned op, unsigned mod);
 /* The part of the table that has the row: "int", "memory" ... */

@@ -46,22 +46,38 @@ struct mx_places mx__places(const uint64_t *a, unsigned n, unsigned bytes) {
   return p;
 }
 
+/* Lanes that want one place, or places beside one another, want no two words of a bank. */
+static bool is_plain(const uint64_t *a, const uint8_t *lane, unsigned n, unsigned bytes) {
+  uint64_t apart = 0, bent = 0;
+  for (unsigned k = 1; k < n; k++) {
+    apart |= a[k] ^ a[0];
+    bent |= (a[k] - a[0]) ^ (uint64_t)(lane[k] - lane[0]) * bytes;
+  }
+  return !apart || (!bent && a[0] % 4 == 0);
+}
+
 uint32_t mx__bank_passes(const uint64_t *a, const uint8_t *lane, unsigned n, unsigned bytes, unsigned banks,
                          uint32_t *least) {
+  enum { NONE = 0xFF, MOST = MX_MAX_LANES };
   const unsigned words = bytes < 4 ? 1 : bytes / 4, group = banks / words ? banks / words : 1;
+  const bool plain = is_plain(a, lane, n, bytes);
   uint32_t passes = 0;
   *least = 0;
   for (unsigned k = 0; k < n;) {
     const unsigned of = lane[k] / group;
-    uint8_t wanted[64] = {0}, most = 0;
-    struct set seen;
-    memset(seen.used, 0, sizeof seen.used);
+    uint8_t last[MOST], wanted[MOST], before[MOST], used = 0, most = 1; /* by bank; by word: the one before it there */
+    uint64_t word[MOST];
+    memset(last, NONE, banks);
+    memset(wanted, 0, banks);
     for (; k < n && lane[k] / group == of; k++)
-      for (unsigned w = 0; w < words; w++) {
-        const uint64_t word = a[k] / 4 + w;
-        if (!add(&seen, word)) continue;
-        const uint8_t now = ++wanted[word % banks];
-        if (now > most) most = now;
+      for (unsigned w = 0; w < words && !plain; w++) {
+        const uint64_t at = a[k] / 4 + w;
+        const unsigned bank = (unsigned)(at % banks);
+        uint8_t same = last[bank];
+        while (same != NONE && word[same] != at) same = before[same];
+        if (same != NONE) continue;
+        word[used] = at, before[used] = last[bank], last[bank] = used++;
+        if (++wanted[bank] > most) most = wanted[bank];
       }
     passes += most;
     ++*least;

@@ -63,8 +63,15 @@ struct mx_probed {
   uint64_t stream, timeline;
   atomic_uint workers;
 };
+struct mx_fact;
+struct mx_counted { /* a mask, and how many bits of it are set */
+  uint64_t mask;
+  uint32_t n;
+};
 struct mx_probed_worker {
   struct mx_probed *of;
+  const struct mx_fact *facts; /* by opcode */
+  struct mx_counted active, live;
   struct mx_count *counts;
   mx_profile_kernel total;
   uint32_t number;
