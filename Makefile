@@ -220,10 +220,17 @@ $(LIBSO): $(LIB_OBJ) $(BUILD)/libmx.map
 CFLAGS_cxx := -Icxx/include
 $(BUILD)/libmxrt.map: Makefile
 	$(Q)mkdir -p $(@D) && echo '{ global: cuda*; __cuda*; cu[A-Z]*; local: *; };' > $@
+# Programs built for a default stream of each thread call these under other names; here such a stream is the default one.
+PER_THREAD := $(patsubst %,cuda%_ptsz,EventRecord EventRecordWithFlags FreeAsync GraphLaunch GraphUpload LaunchCooperativeKernel \
+  LaunchHostFunc LaunchKernel LaunchKernelExC MallocAsync MallocFromPoolAsync MemPrefetchAsync Memcpy2DAsync Memcpy3DAsync MemcpyAsync \
+  Memcpy2DToArrayAsync Memcpy2DFromArrayAsync MemcpyFromSymbolAsync MemcpyToSymbolAsync Memset2DAsync MemsetAsync StreamAddCallback \
+  StreamAttachMemAsync StreamBeginCapture StreamEndCapture StreamGetFlags StreamGetPriority StreamIsCapturing StreamQuery \
+  StreamSynchronize StreamWaitEvent) $(patsubst %,cuda%_ptds,Memcpy Memcpy2D Memcpy3D Memset Memset2D Memset3D MemcpyToSymbol \
+  MemcpyFromSymbol Memcpy2DToArray Memcpy2DFromArray Memcpy2DArrayToArray)
 $(RTSO): $(RT_OBJ) $(LIBSO) $(BUILD)/libmxrt.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libmxrt.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmxrt.map -Wl,-Bsymbolic -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
-	  $(LDFLAGS) $(RT_OBJ) -L$(BUILD) -lmx -ldl -o $@
+	  $(foreach n,$(PER_THREAD),-Wl,--defsym=$(n)=$(basename $(subst _pt,.pt,$(n)))) $(LDFLAGS) $(RT_OBJ) -L$(BUILD) -lmx -ldl -o $@
 	$(Q)ln -sf libmxrt.so $@.$(SOVERSION)
 
 # Under the names that programs of other compilers ask for, in a folder that only mxrun exec names: libraries that are empty but for the

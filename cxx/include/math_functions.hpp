@@ -1,1 +1,0 @@
-#include "mx/runtime.h"
