@@ -71,8 +71,26 @@ gcc_jit_rvalue *jx_op(struct jx *j, enum gcc_jit_binary_op op, gcc_jit_type *t, 
 gcc_jit_rvalue *jx_int(struct jx *j, gcc_jit_type *t, uint64_t v) {
   return gcc_jit_context_new_rvalue_from_long(j->c, t, (long)v);
 }
+static bool is_vector(const struct jx *j, const gcc_jit_type *t) {
+  return j->w > 1 && (t == j->vu32 || t == j->vs32 || t == j->vf32 || t == j->vu64 || t == j->vs64 || t == j->vf64);
+}
+/* A vector as it was before jx_bits() made another one of it, as far as that is remembered. */
+static gcc_jit_rvalue *before_cast(const struct jx *j, gcc_jit_rvalue *r) {
+  for (unsigned k = 0; k < JX_CASTS; k++)
+    if (j->casts[k].r == r) return j->casts[k].of;
+  return r;
+}
+/* Each cast is a statement to gcc: there and back again is none. */
 gcc_jit_rvalue *jx_bits(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *r) {
-  return gcc_jit_rvalue_get_type(r) == t ? r : gcc_jit_context_new_bitcast(j->c, NULL, r, t);
+  if (gcc_jit_rvalue_get_type(r) == t) return r;
+  gcc_jit_rvalue *of = before_cast(j, r);
+  if (gcc_jit_rvalue_get_type(of) == t) return of;
+  gcc_jit_rvalue *cast = gcc_jit_context_new_bitcast(j->c, NULL, of, t);
+  if (is_vector(j, t) && is_vector(j, gcc_jit_rvalue_get_type(of))) {
+    const unsigned k = j->ncasts++ % JX_CASTS;
+    j->casts[k].r = cast, j->casts[k].of = of;
+  }
+  return cast;
 }
 static gcc_jit_extended_asm *asm_of(struct jx *j, const char *text, const char *oc, gcc_jit_lvalue *out, int n,
                                     va_list ap) {
@@ -80,7 +98,9 @@ static gcc_jit_extended_asm *asm_of(struct jx *j, const char *text, const char *
   if (out) gcc_jit_extended_asm_add_output_operand(a, NULL, oc, out);
   for (int k = 0; k < n; k++) {
     const char *ic = va_arg(ap, const char *);
-    gcc_jit_extended_asm_add_input_operand(a, NULL, ic, va_arg(ap, gcc_jit_rvalue *));
+    gcc_jit_rvalue *in = va_arg(ap, gcc_jit_rvalue *);
+    if (*ic == 'x' || *ic == 'v') in = before_cast(j, in); /* in a register all vectors are alike */
+    gcc_jit_extended_asm_add_input_operand(a, NULL, ic, in);
   }
   return a;
 }
@@ -267,6 +287,7 @@ static jv shift(struct jx *j, bool left, unsigned t, jv x, jv n) {
 static jv divide(struct jx *j, bool rem, unsigned t, jv x, jv y) {
   if (jx_wide(t)) {
     gcc_jit_type *vt = jx_signed(t) ? j->vs64 : j->vu64;
+    if (!y.k) j->serial += 4 * j->w; /* one statement here, but gcc does it lane by lane */
     return each(j, t, x, y, rem ? GCC_JIT_BINARY_OP_MODULO : GCC_JIT_BINARY_OP_DIVIDE, vt);
   }
   x = jx_spread(j, x), y = jx_spread(j, y);

@@ -28,6 +28,7 @@ typedef struct jv {
 
 #define JX_CONSTS 512
 #define JX_OWNS 32 /* more than there are forms */
+#define JX_CASTS 256
 struct jx {
   const struct jx_isa *isa;
   unsigned w, bytes; /* of a chunk, its lanes; of a vector, its bytes */
@@ -52,6 +53,10 @@ struct jx {
     gcc_jit_rvalue *r;
   } consts[JX_CONSTS];
   unsigned nconsts;
+  struct {
+    gcc_jit_rvalue *r, *of;
+  } casts[JX_CASTS]; /* vectors as others with the same bits, the latest ones */
+  unsigned ncasts;
   jv values[1024]; /* of the meaning that is being built */
   unsigned nvalues;
 };

@@ -9,8 +9,7 @@
 #include <string.h>
 
 struct lw_loop {
-  gcc_jit_lvalue *(*v)[2]; /* by slot: the vectors of this chunk; NULL: not met yet */
-  uint64_t *outside;       /* slots that are read before the run has written them */
+  gcc_jit_rvalue *(*v)[2]; /* by slot: the vectors of this chunk; NULL: not met yet */
   gcc_jit_lvalue *chunk;   /* in bytes of a slot of 32 bits */
   gcc_jit_rvalue *at[3]; /* state->home, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits; or NULL */
 };
@@ -101,13 +100,10 @@ static gcc_jit_rvalue *part_at(struct lw *l, unsigned cls) {
   if (cls == MX_PRED) by = jx_op(j, GCC_JIT_BINARY_OP_DIVIDE, j->t_u64, by, lw_u64(l, j->bytes / j->mask_bytes));
   return o->at[cls] ? o->at[cls] : (o->at[cls] = jx_keep(j, lw_add(l, from, by)));
 }
-gcc_jit_lvalue *lw_loop_var(struct lw *l, uint32_t slot, unsigned h) {
-  struct lw_loop *o = l->loop;
-  if (o->v[slot][h]) return o->v[slot][h];
-  const unsigned cls = lw_class(l->a, slot);
-  o->v[slot][h] = jx_local(&l->j, cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64));
-  if (ja_has(o->outside, slot)) jx_set(&l->j, o->v[slot][h], jx_rv(lw_cell_at(l, part_at(l, cls), slot, h)));
-  return o->v[slot][h];
+gcc_jit_rvalue **lw_loop_value(struct lw *l, uint32_t slot, unsigned h) { return &l->loop->v[slot][h]; }
+gcc_jit_rvalue *lw_loop_get(struct lw *l, uint32_t slot, unsigned h) {
+  gcc_jit_rvalue **v = lw_loop_value(l, slot, h);
+  return *v ? *v : (*v = jx_keep(&l->j, jx_rv(lw_cell_at(l, part_at(l, lw_class(l->a, slot)), slot, h))));
 }
 /* Whether one of the instructions asks which lanes run. */
 static bool asks_lanes(const struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end) {
@@ -173,13 +169,12 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const size_t bytes = 8 * a->words;
-  uint64_t *before = lw_need(5 * bytes), *uni = before, *flt = uni + a->words, *raw = flt + a->words,
-           *outside = raw + a->words, *made = outside + a->words;
+  uint64_t *before = lw_need(4 * bytes), *uni = before, *flt = uni + a->words, *raw = flt + a->words,
+           *made = raw + a->words;
   memcpy(uni, l->uni, bytes), memcpy(flt, l->flt, bytes), memcpy(raw, l->raw, bytes);
   build_same(l, b, from, end, live);
 
-  struct lw_loop loop = {
-      .v = lw_need(sizeof *loop.v * (a->nslots + 1)), .outside = outside, .chunk = jx_local(j, j->t_u64)};
+  struct lw_loop loop = {.v = lw_need(sizeof *loop.v * (a->nslots + 1)), .chunk = jx_local(j, j->t_u64)};
   gcc_jit_lvalue *const first = l->cm[0], *const chunk = loop.chunk;
   const unsigned nc = l->nc;
   const bool masked = asks_lanes(l, b, from, end);
@@ -195,7 +190,7 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
     jx_set(j, l->cm[0], jx_rv(lw_loop_mask(l, part_at(l, MX_PRED), 0)));
   }
   memcpy(l->uni, uni, bytes), memcpy(l->flt, flt, bytes), memcpy(l->raw, raw, bytes);
-  uint64_t *after = lw_need(2 * bytes), *reads = after + a->words;
+  uint64_t *after = lw_need(bytes);
   for (uint32_t k = from; k < end; k++) {
     const struct ja_ins *i = &a->ins[b->first + k];
     memcpy(after, l->uni, bytes);
@@ -204,9 +199,6 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
       pass_over(l, b, i, after);
       continue;
     }
-    memset(reads, 0, bytes);
-    add_reads(a, i, b->kept, reads);
-    for (uint32_t w = 0; w < a->words; w++) outside[w] |= reads[w] & ~l->uni[w] & ~made[w];
     lw_instruction(l, b, k, live);
     uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
     while (n) ja_add(made, s[--n]);
@@ -216,7 +208,7 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
     if (!ja_has(made, s) || ja_has(l->uni, s) || !ja_has(at_end, s)) continue;
     const unsigned cls = lw_class(a, s);
     for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++)
-      jx_set(j, lw_cell_at(l, part_at(l, cls), s, h), jx_rv(loop.v[s][h]));
+      jx_set(j, lw_cell_at(l, part_at(l, cls), s, h), loop.v[s][h]);
   }
   l->loop = NULL;
   l->nc = nc;

@@ -232,10 +232,12 @@ void lw_warp_ends(struct lw *l);
 void lw_warp_waits(struct lw *l, uint32_t entry);
 void lw_build_warp_chain(struct lw *l);
 /* loops.c: where a run of operations ends that begins at instruction `from` of the block, or `from`: there is none.
- * Builds it. In a loop, part h of a slot of this chunk. */
+ * Builds it. In a loop, part h of a slot of this chunk, there, and to be read: there is one block, so a result need be
+ * in no variable. */
 uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, const uint64_t *live);
 void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live);
-gcc_jit_lvalue *lw_loop_var(struct lw *l, uint32_t slot, unsigned h);
+gcc_jit_rvalue **lw_loop_value(struct lw *l, uint32_t slot, unsigned h);
+gcc_jit_rvalue *lw_loop_get(struct lw *l, uint32_t slot, unsigned h);
 /* exits.c: part h of a slot's chunk, whose place `home` has been moved to; and the like for masks of lanes that run,
  * for loops. */
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, unsigned h);

@@ -60,7 +60,6 @@ static gcc_jit_lvalue *var(struct lw *l, gcc_jit_lvalue **at, uint32_t slot, con
   return *at = gcc_jit_function_new_local(l->j.fn, NULL, t, name);
 }
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) {
-  if (l->loop) return lw_loop_var(l, slot, k);
   return l->at_home ? lw_cell(l, slot, false, k) : var(l, &l->v[slot][k], slot, "v", k);
 }
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) {
@@ -84,13 +83,16 @@ static uint8_t known_low(const struct lw *l, uint32_t slot) {
 static gcc_jit_rvalue *read_once(struct lw *l, gcc_jit_lvalue *from) {
   return l->at_home && !l->loop && !l->one_lane ? jx_keep(&l->j, jx_rv(from)) : jx_rv(from);
 }
+static gcc_jit_rvalue *part(struct lw *l, uint32_t slot, unsigned k) {
+  return l->loop ? lw_loop_get(l, slot, k) : read_once(l, lw_var(l, slot, k));
+}
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   const unsigned cls = lw_class(l->a, slot);
   jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
   if (v.u) v.r[0] = v.r[1] = jx_bits(&l->j, jx_type(&l->j, v.t), read_once(l, lw_one(l, slot)));
   else if (cls == MX_R64)
-    for (unsigned h = 0; h < 2; h++) v.r[h] = read_once(l, lw_var(l, slot, 2 * chunk + h));
-  else v.r[0] = v.r[1] = read_once(l, lw_var(l, slot, chunk));
+    for (unsigned h = 0; h < 2; h++) v.r[h] = part(l, slot, 2 * chunk + h);
+  else v.r[0] = v.r[1] = part(l, slot, chunk);
   if (cls == MX_R64) v.low = known_low(l, slot);
   if (type == v.t) return v;
   if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* zero-extended already, or trimmed by who reads it: widths.c */
@@ -235,15 +237,18 @@ static jv old_value(struct lw *l, struct result r, unsigned chunk) {
   const jv v = lw_get(l, r.slot, r.raw, chunk);
   return ja_has(l->raw_after, r.slot) ? v : lw_clean(l, r.slot, v);
 }
+static void set_part(struct lw *l, uint32_t slot, unsigned k, gcc_jit_rvalue *v) {
+  if (l->loop) *lw_loop_value(l, slot, k) = v;
+  else jx_set(&l->j, lw_var(l, slot, k), v);
+}
 static void set_result(struct lw *l, struct result r, unsigned chunk, jv val) {
-  struct jx *j = &l->j;
   const bool uniform = ja_has(l->uni_after, r.slot);
   if (uniform) {
     if (!chunk) lw_set_one(l, r.slot, val.r[0]);
   } else if (r.cls == MX_R64) {
-    jx_set(j, lw_var(l, r.slot, 2 * chunk), val.r[0]);
-    jx_set(j, lw_var(l, r.slot, 2 * chunk + 1), val.r[1] ? val.r[1] : val.r[0]);
-  } else jx_set(j, lw_var(l, r.slot, chunk), val.r[0]);
+    set_part(l, r.slot, 2 * chunk, val.r[0]);
+    set_part(l, r.slot, 2 * chunk + 1, val.r[1] ? val.r[1] : val.r[0]);
+  } else set_part(l, r.slot, chunk, val.r[0]);
   if (!uniform && chunk + 1 == l->nc) lw_shape_update(l, r.slot);
 }
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {

@@ -80,3 +80,61 @@ int differ_costs(const char *jitc, const char *level, const char *row) {
   remove(module), remove(object), remove(folder);
   return empty < 0 || failed || !n;
 }
+
+/* ---- statements ------------------------------------------------------------------------------------------------*/
+/* differ --statements --jitc PATH: what compiling costs grows with the statements that gcc is told, and these, unlike
+ * times, are the same each time. */
+static long statements(const char *jitc, const char *level, unsigned op, unsigned n, const char *module,
+                       const char *object) {
+  size_t size;
+  uint8_t *bytes = differ_chain(op, n, &size);
+  FILE *f = bytes ? fopen(module, "wb") : NULL;
+  const bool good = f && fwrite(bytes, 1, size, f) == size;
+  if (f) fclose(f);
+  free(bytes);
+  if (!good) return -1;
+  char command[512], line[4096];
+  snprintf(command, sizeof command, "'%s' -O 0 --level %s --large 0 --dump --asm -o '%s' '%s' differ 2>&1", jitc, level,
+           object, module);
+  FILE *dump = popen(command, "r");
+  long count = 0;
+  while (dump && fgets(line, sizeof line, dump)) {
+    const size_t length = strlen(line);
+    count += length > 1 && line[length - 2] == ';';
+  }
+  return dump && !pclose(dump) ? count : -1;
+}
+/* For each instruction, in a chain of them, with slots in memory: a row of the table for each way of building. */
+static const struct ceiling {
+  unsigned op;
+  const char *level;
+  double most;
+} ceilings[] = {
+    {MX_ADD_U32, "v3", 3},       {MX_ADD_U64, "v3", 5},  {MX_FMA_F32, "v3", 4},       {MX_FMA_F64, "v3", 7},
+    {MX_MUL_WIDE_S32, "v3", 17}, {MX_SETP_S32, "v3", 3}, {MX_MIN_S32, "v3", 5},       {MX_LOP3, "v3", 3},
+    {MX_DIV_F32, "v3", 3},       {MX_DIV_U64, "v3", 7},  {MX_FMA_F16X2, "v3", 3},     {MX_SHFL_32, "v3", 32},
+    {MX_LD_B32, "v3", 104},      {MX_ST_B32, "v3", 112}, {MX_ATOM_ADD_U32, "v3", 19}, {MX_FMA_F64, "v4", 81},
+    {MX_SHFL_32, "v4", 32},      {MX_LD_B32, "v4", 78},
+};
+int differ_statements(const char *jitc) {
+  enum { SHORT = 4, LONG = 24 };
+  char folder[] = "/tmp/mx-costs-XXXXXX", module[64], object[64];
+  if (!mkdtemp(folder)) return 4;
+  snprintf(module, sizeof module, "%s/chain.mxb", folder);
+  snprintf(object, sizeof object, "%s/chain.s", folder);
+  unsigned passed = 0, failed = 0;
+  for (size_t k = 0; k < sizeof ceilings / sizeof *ceilings; k++) {
+    const struct ceiling *c = &ceilings[k];
+    const long less = statements(jitc, c->level, c->op, SHORT, module, object),
+               more = statements(jitc, c->level, c->op, LONG, module, object);
+    const double each = (double)(more - less) / (LONG - SHORT);
+    const bool good = less > 0 && more > less && each <= c->most;
+    printf("%s %8.1f statements, at most %6.1f  %s %s\n", good ? "passed" : "FAILED", each, c->most, c->level,
+           mx__ops[c->op].id);
+    if (good) passed++;
+    else failed++;
+  }
+  printf("%u passed, %u failed\n", passed, failed);
+  remove(module), remove(object), remove(folder);
+  return failed != 0;
+}

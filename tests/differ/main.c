@@ -22,6 +22,7 @@ enum { BLOCKS = 2, BLOCK = 112, THREADS = BLOCKS * BLOCK }; /* the last warp of 
 struct options {
   uint64_t seed, count, batch, instructions, stress;
   const char *jitc, *keep, *costs, *row;
+  bool statements;
 };
 struct outcome {
   mx_status status;
@@ -179,11 +180,17 @@ static int discard(const char *path, const struct stat *s, int kind, struct FTW 
 
 int main(int argc, char **argv) {
   struct options o = {.seed = 1, .count = 100, .batch = 40, .instructions = 24};
-  static const struct option longs[] = {{"seed", 1, 0, 's'},   {"count", 1, 0, 'n'},
-                                        {"batch", 1, 0, 'b'},  {"instructions", 1, 0, 'i'},
-                                        {"stress", 1, 0, 'x'}, {"jitc", 1, 0, 'c'},
-                                        {"keep", 1, 0, 'k'},   {"costs", 1, 0, 'C'},
-                                        {"row", 1, 0, 'r'},    {0}};
+  static const struct option longs[] = {{"seed", 1, 0, 's'},
+                                        {"count", 1, 0, 'n'},
+                                        {"batch", 1, 0, 'b'},
+                                        {"instructions", 1, 0, 'i'},
+                                        {"stress", 1, 0, 'x'},
+                                        {"jitc", 1, 0, 'c'},
+                                        {"keep", 1, 0, 'k'},
+                                        {"costs", 1, 0, 'C'},
+                                        {"row", 1, 0, 'r'},
+                                        {"statements", 0, 0, 'S'},
+                                        {0}};
   for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) switch (c) {
     case 's': o.seed = strtoull(optarg, NULL, 0); break;
     case 'n': o.count = strtoull(optarg, NULL, 0); break;
@@ -194,12 +201,14 @@ int main(int argc, char **argv) {
     case 'k': o.keep = optarg; break;
     case 'C': o.costs = optarg; break;
     case 'r': o.row = optarg; break;
+    case 'S': o.statements = true; break;
     default: return 2;
     }
   if (optind != argc || !o.batch || o.batch > 500 || o.instructions > 100) {
     fprintf(stderr, "differ: too many words, or numbers\n");
     return 2;
   }
+  if (o.statements) return o.jitc ? differ_statements(o.jitc) : 2;
   if (o.costs) return o.jitc ? differ_costs(o.jitc, o.costs, o.row) : 2;
   char cache[] = "/tmp/mx-differ-XXXXXX";
   if (!mkdtemp(cache)) return 4;

@@ -17,4 +17,6 @@ uint8_t *differ_chain(unsigned op, unsigned instructions, size_t *size);
 uint64_t differ_random(uint64_t *state);
 /* costs.c: what mx-jitc takes for an instruction of each row, dearest first, on stdout. Status for main(). */
 int differ_costs(const char *jitc, const char *level, const char *row);
+/* Whether instructions of all classes are told to gcc in no more statements than costs.c says. */
+int differ_statements(const char *jitc);
 #endif
