@@ -1,5 +1,5 @@
-/* Sums in two forms: in shared memory without their old values, as histograms make them: the warps of a block never run
- * at the same time, so one lane after the other adds with plain instructions. And what is added to one place by all
+/* Sums in two forms: in shared memory, as histograms make them: the warps of a block never run at the same time, so one
+ * lane after the other adds with plain instructions. And what is added to one place by all
  * lanes, or, where the old value is wanted, by one lane: counters, tickets. All other atomics are the interpreter's
  * bodies'. */
 #include "lowering.h"
@@ -11,14 +11,18 @@
 
 enum { UNROLL = 4 };
 
-/* One lane: the cell whose address stands at x->tmp + 4 * lane gets what stands 256 bytes further. */
-static void add_lane(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *lane) {
+/* One lane: the cell whose address stands at x->tmp + 4 * lane gets what stands 256 bytes further, where the old value
+ * is left if it is wanted. */
+static void add_lane(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *lane, bool wanted) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *at =
       lw_add(l, lw_at(l, l->x, MX_AT(exec, tmp)), jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, 4)));
   gcc_jit_rvalue *a = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, at, 0, j->t_u32)), j->t_u64);
   gcc_jit_lvalue *cell = lw_field(l, lw_add(l, host, a), 0, j->t_u32);
-  jx_set(j, cell, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u32, jx_rv(cell), jx_rv(lw_field(l, at, 256, j->t_u32))));
+  gcc_jit_lvalue *more = lw_field(l, at, 256, j->t_u32);
+  gcc_jit_rvalue *old = wanted ? jx_keep(j, jx_rv(cell)) : jx_rv(cell);
+  jx_set(j, cell, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u32, old, jx_rv(more)));
+  if (wanted) jx_set(j, more, old);
 }
 
 /* Returned: what was there before. */
@@ -67,11 +71,15 @@ static bool to_one_place(struct lw *l) {
 static bool in_shared(struct lw *l) {
   struct jx *j = &l->j;
   const mx_word w = *l->ins->w;
-  if (l->ins->op != MX_RED_ADD_U32_A32 || mx_w_mod(w) != MX_SHARED) return false;
+  const struct ja_access ac = ja_access[l->ins->op];
+  if (ac.kind != JA_ATOM || strcmp(ac.step, "ADD_U32") || mx_w_mod(w) != MX_SHARED) return false;
+  const unsigned at = l->ins->o->nopnds - 3u; /* its result, if there is one, comes before */
+  const bool wide = jx_wide(l->ins->o->opnd[at].type);
   gcc_jit_rvalue *variable;
-  const uint64_t off = lw_offset(l, 1, &variable);
-  if (variable) return false;
-  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *fast = lw_new_block(l, "fast");
+  const uint64_t off = lw_offset(l, at + 1, &variable);
+  if (variable || at > 1) return false;
+  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *fast = lw_new_block(l, "fast"),
+                *behind = at ? lw_new_block(l, "behind") : end;
   gcc_jit_rvalue *lo, *limit, *host, *bad = lw_bounds(l, 4, true, &lo, &limit, &host), *miss = NULL, *lanes[LW_CHUNKS],
                                      *a[LW_CHUNKS];
   jv low = jv_k(j, MX_T_u32, 3), base = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, lo, j->t_u32));
@@ -79,8 +87,14 @@ static bool in_shared(struct lw *l) {
   jv most = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, limit, j->t_u32));
   for (unsigned c = 0; c < l->nc; c++) {
     lanes[c] = lw_lanes(l, c);
-    jv v = lw_operand(l, 0, c);
-    if (off) v = jv_bin(j, JX_ADD, MX_T_u32, v, jv_k(j, MX_T_u32, off));
+    jv v = lw_operand(l, at, c);
+    if (off) v = jv_bin(j, JX_ADD, v.t, v, jv_k(j, v.t, off));
+    if (wide) {
+      const jv high = jv_cvt(j, MX_T_u32, MX_T_u64, jv_bin(j, JX_SHR, MX_T_u64, v, jv_k(j, MX_T_u32, 32)));
+      gcc_jit_rvalue *k = j->isa->common(j, high.r[0], jv_k(j, MX_T_u32, UINT32_MAX).r[0], lanes[c]);
+      miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
+      v = jv_cvt(j, MX_T_u32, MX_T_u64, v);
+    }
     a[c] = v.r[0];
     gcc_jit_rvalue *rel = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->vu32, v.r[0], base.r[0]));
     gcc_jit_rvalue *k = j->isa->above(j, rel, most.r[0], lanes[c]);
@@ -93,7 +107,7 @@ static bool in_shared(struct lw *l) {
   gcc_jit_rvalue *tmp = lw_at(l, l->x, MX_AT(exec, tmp));
   for (unsigned c = 0; c < l->nc; c++) {
     jx_set(j, lw_vector(l, tmp, j->bytes * c, false), a[c]);
-    jx_set(j, lw_vector(l, tmp, 256 + j->bytes * c, false), jv_as(j, MX_T_u32, lw_operand(l, 2, c)).r[0]);
+    jx_set(j, lw_vector(l, tmp, 256 + j->bytes * c, false), jv_as(j, MX_T_u32, lw_operand(l, at + 2, c)).r[0]);
   }
   host = jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, host, j->t_pu8));
   gcc_jit_lvalue *lane = jx_local(j, j->t_u64), *left = jx_local(j, j->t_u64);
@@ -104,16 +118,24 @@ static bool in_shared(struct lw *l) {
   lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(left), full), all, some);
   j->b = all;
   for (unsigned k = 0; k < UNROLL; k++) {
-    add_lane(l, host, jx_rv(lane));
+    add_lane(l, host, jx_rv(lane), at);
     jx_set(j, lane, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(lane), lw_u64(l, 1)));
   }
-  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(lane), lw_u64(l, l->a->image->lanes)), all, end);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(lane), lw_u64(l, l->a->image->lanes)), all, behind);
   j->b = some;
-  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(left), lw_u64(l, 0)), end, next);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(left), lw_u64(l, 0)), behind, next);
   j->b = next;
-  add_lane(l, host, lw_lowest(l, jx_rv(left)));
+  add_lane(l, host, lw_lowest(l, jx_rv(left)), at);
   jx_set(j, left, lw_but_lowest(l, jx_rv(left)));
   lw_go(l, some);
+  if (at) {
+    j->b = behind;
+    for (unsigned c = 0; c < l->nc; c++) {
+      gcc_jit_rvalue *old = jx_keep(j, jx_rv(lw_vector(l, tmp, 256 + j->bytes * c, false)));
+      lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {old, old}});
+    }
+    lw_go(l, end);
+  }
   j->b = slow;
   lw_step(l);
   lw_go(l, end);
