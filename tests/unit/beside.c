@@ -105,6 +105,31 @@ static void addresses_are_distinct(void **state) {
   while (n) mx_device_destroy(more[--n]);
 }
 
+/* `turns` on both devices at once, one of which begins; and what is refused before anything runs. */
+static void one_launch_on_both(void **state) {
+  (void)state;
+  mx_addr word;
+  void *host;
+  assert_int_equal(mx_alloc_managed(a, 4, &word, &host), MX_OK);
+  memset(host, 0, 4);
+  struct {
+    mx_addr p;
+    uint32_t first, rounds;
+  } of[2] = {{word, 0, 50}, {word, 1, 50}};
+  const void *params[2] = {&of[0], &of[1]};
+  mx_launch_config c = config(1, 1);
+  assert_int_equal(mx_launch_cooperative_multi(turns, 2, &c, params, sizeof of[0]), MX_OK);
+  assert_int_equal(*(uint32_t *)host, 100);
+  mx_kernel *const twice[2] = {turns[0], turns[0]}, *const mixed[2] = {turns[0], add[1]};
+  assert_int_equal(mx_launch_cooperative_multi(twice, 2, &c, params, sizeof of[0]), MX_INVALID_LAUNCH);
+  assert_int_equal(mx_launch_cooperative_multi(mixed, 2, &c, params, sizeof of[0]), MX_INVALID_LAUNCH);
+  assert_int_equal(mx_launch_cooperative_multi(turns, 2, &c, params, 4), MX_INVALID_LAUNCH);
+  c.block[0] = 2000;
+  assert_int_equal(mx_launch_cooperative_multi(turns, 2, &c, params, sizeof of[0]), MX_INVALID_LAUNCH);
+  assert_int_equal(*(uint32_t *)host, 100);
+  assert_int_equal(mx_free(a, word), MX_OK);
+}
+
 static void reaches_only_what_is_allowed(void **state) {
   (void)state;
   mx_addr of_b, count;
@@ -230,6 +255,7 @@ static void nothing_goes_while_others_may_touch_it(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(addresses_are_distinct),
+      TEST(one_launch_on_both),
       TEST(reaches_only_what_is_allowed),
       TEST(managed_memory_is_everybodys),
       TEST(kernels_of_two_devices_talk),

@@ -60,8 +60,22 @@ static void *show_progress(void *user) {
   return NULL;
 }
 
+static mx_status launch_all(mx_kernel *const *kernels, size_t n, const mx_launch_config *config, const void *params,
+                            size_t bytes) {
+  const void **same = cli_alloc(n * sizeof *same);
+  for (size_t k = 0; k < n; k++) same[k] = params;
+  const mx_status s = mx_launch_cooperative_multi(kernels, n, config, same, bytes);
+  free(same);
+  return s;
+}
+
 mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                          const char *what) {
+  return launch_watched_on(d, &k, 1, config, params, bytes, what);
+}
+
+mx_status launch_watched_on(mx_device *d, mx_kernel *const *kernels, size_t n, const mx_launch_config *config,
+                            const void *params, size_t bytes, const char *what) {
   /* After the first Ctrl-C the signal has its usual meaning again, so that a second one ends the program. */
   struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old;
   struct watch w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, isatty(STDERR_FILENO), what, d};
@@ -69,7 +83,7 @@ mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *con
   bool progress = !pthread_create(&thread, NULL, show_progress, &w);
   running = d;
   sigaction(SIGINT, &action, &old);
-  mx_status s = mx_launch(k, config, params, bytes);
+  mx_status s = n == 1 ? mx_launch(kernels[0], config, params, bytes) : launch_all(kernels, n, config, params, bytes);
   sigaction(SIGINT, &old, NULL);
   running = NULL;
   if (progress) {

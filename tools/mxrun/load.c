@@ -33,6 +33,7 @@ mx_device *open_device(const struct machine *m) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
   o.threads = m->threads;
   o.jit = m->jit;
+  o.beside = m->beside;
   if (m->no_cache) o.cache_dir = "";
   mx_device *d = NULL;
   mx_status s = mx_device_create(&o, &d);

@@ -21,6 +21,7 @@ struct machine { /* options that both `mxrun FILE` and `mxrun test` take */
   uint64_t limit[MX_LIMIT_COUNT];
   uint32_t limits;     /* a bit for each that is given */
   mx_profile *profile; /* NULL, or where launches count what they do */
+  mx_device *beside;   /* the first of several devices */
 };
 
 /* ---- load.c: devices and modules -----------------------------------------------------------------------*/
@@ -46,6 +47,9 @@ int exit_status_of(mx_status s);
 /* ---- launch.c: a launch that can be interrupted and shows that it lives ----------------------------------*/
 mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                          const char *what);
+/* The same on the devices of n kernels, of which d is the first. */
+mx_status launch_watched_on(mx_device *d, mx_kernel *const *kernels, size_t n, const mx_launch_config *config,
+                            const void *params, size_t bytes, const char *what);
 
 /* trace.c: the same, interpreted by one thread, with a line for every warp instruction; path "-": stderr. *why: NULL or
  * malloc'ed, the failure in full. */

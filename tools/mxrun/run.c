@@ -24,6 +24,7 @@ const char *const run_help =
     "kernel requires\n"
     "  --shared BYTES  --cooperative   dynamic shared memory; all blocks at once, so that they may wait for one "
     "another\n"
+    "  --devices N             a cooperative launch on each of so many devices, up to 8; all have the same arguments\n"
     "  --print ARG[LO:HI]      elements of a buffer after the launch; ARG is a name or a number from 0; ARG:TYPE reads "
     "another type\n"
     "  --save ARG=FILE         .npy, .png, .pgm, and bytes for all other suffixes\n"
@@ -68,6 +69,7 @@ enum {
   R_SHARED,
   R_CLUSTER,
   R_COOPERATIVE,
+  R_DEVICES,
   R_PRINT,
   R_SAVE,
   R_EXPECT,
@@ -97,7 +99,7 @@ enum {
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, \
       {"block", 0, CLI_REQUIRED, R_BLOCK}, {"shared", 0, CLI_REQUIRED, R_SHARED}, \
       {"cluster", 0, CLI_REQUIRED, R_CLUSTER}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, \
-      {"print", 0, CLI_REQUIRED, R_PRINT}, {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, \
+      {"devices", 0, CLI_REQUIRED, R_DEVICES}, {"print", 0, CLI_REQUIRED, R_PRINT}, {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, \
       {"ulp", 0, CLI_REQUIRED, R_ULP}, {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON}, \
       {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"compare", 0, CLI_NONE, R_COMPARE}, \
       {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE}, \
@@ -342,8 +344,11 @@ struct jobs {
   struct job *at;
   size_t n;
 };
+enum { MOST_DEVICES = 8 };
 struct showing {
   bool stats, json;
+  mx_kernel *kernels[MOST_DEVICES]; /* on all devices of the launch, if there are several */
+  size_t ndevices;
   const char *trace;
   const struct wish *wish;
   size_t nwishes;
@@ -358,10 +363,12 @@ static struct job *add_job(struct jobs *j, char **words) {
 static mx_status run_job(struct job *job, const struct jobs *all, mx_device *d, const struct showing *show,
                          struct text *j) {
   char *failure = NULL;
-  mx_status s =
-      show->trace
-          ? launch_traced(d, job->kernel, &job->config, job->args.params, job->args.bytes, show->trace, &failure)
-          : launch_watched(d, job->kernel, &job->config, job->args.params, job->args.bytes, job->info.name);
+  mx_status s = show->trace ? launch_traced(d, job->kernel, &job->config, job->args.params, job->args.bytes,
+                                            show->trace, &failure)
+                : show->ndevices > 1
+                    ? launch_watched_on(d, show->kernels, show->ndevices, &job->config, job->args.params,
+                                        job->args.bytes, job->info.name)
+                    : launch_watched(d, job->kernel, &job->config, job->args.params, job->args.bytes, job->info.name);
   if (show->json)
     text_printf(j, "\"kernel\": "), text_json(j, job->info.name),
         text_printf(j, ", \"status\": \"%s\"", mx_status_name(s));
@@ -505,6 +512,12 @@ static int run(int argc, char **argv, int next, enum mode mode) {
       break;
     case R_CLUSTER: parse_shape("--cluster", value, job->config.cluster); break;
     case R_COOPERATIVE: job->config.cooperative = true; break;
+    case R_DEVICES:
+      if (!cli_number(value, MOST_DEVICES, &v) || !v)
+        cli_usage("mxrun", "--devices: '%s' is not a number from 1 to 8", value);
+      show.ndevices = (size_t)v;
+      job->config.cooperative = true;
+      break;
     case R_THEN: job = add_job(&jobs, words + nwords); break;
     case R_PRINT:
     case R_SAVE:
@@ -552,6 +565,8 @@ static int run(int argc, char **argv, int next, enum mode mode) {
     cli_usage("mxrun", "--then: sessions, --compare, --trace and --jit-dump look at one launch");
   if (mode == PROFILE && (looks || compare || show.trace || dump))
     cli_usage("mxrun", "profile: sessions, --compare, --trace and --jit-dump look at a run in another way");
+  if (show.ndevices > 1 && (jobs.n > 1 || looks || compare || show.trace || dump || mode == PROFILE))
+    cli_usage("mxrun", "--devices: --then, profiles, sessions, --compare, --trace and --jit-dump look at one device");
   int status = CLI_REFUSED;
   if (looks) {
     start.file = file, start.kernel = jobs.at->kernel_name, start.words = words, start.nwords = nwords;
@@ -584,6 +599,19 @@ static int run(int argc, char **argv, int next, enum mode mode) {
     bind_args(&b->args, k ? &jobs.at[k - 1].args : NULL, d, b->kernel, b->words, b->nwords);
     auto_grid(&b->args, &b->config);
   }
+  mx_device *others[MOST_DEVICES];
+  size_t nothers = 0;
+  m.beside = d;
+  show.kernels[0] = jobs.at->kernel;
+  for (size_t k = 1; good && k < show.ndevices; k++) {
+    mx_device *o = others[nothers] = open_device(&m);
+    if (!o) exit(CLI_HOST);
+    nothers++;
+    mx_device_reach(o, d, true);
+    mx_module *same = load_program(o, name, bytes, size, &status);
+    show.kernels[k] = same ? kernel_of(same, jobs.at->kernel_name, name, &status) : NULL;
+    good = show.kernels[k];
+  }
   if (good && dump) {
     char *failure = NULL;
     status = dump_code(jobs.at->kernel, dump, name, bytes, size, &failure) ? CLI_DONE : CLI_HOST;
@@ -600,6 +628,7 @@ static int run(int argc, char **argv, int next, enum mode mode) {
   free(bytes);
   text_free(&out.printed);
   for (size_t k = 0; k < jobs.n; k++) free_args(&jobs.at[k].args);
+  while (nothers) mx_device_destroy(others[--nothers]);
   mx_device_destroy(d);
   mx_profile_destroy(profile);
 end:

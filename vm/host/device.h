@@ -142,6 +142,13 @@ uint32_t mx__kernel_max_threads(const struct mx_func *f); /* from its launch bou
  */
 mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                          uint64_t stream);
+/* The same as a part of a launch on several devices: where all count arrivals, the number of the part, how many. */
+struct mx_multi {
+  uint64_t space;
+  uint32_t rank, count;
+};
+mx_status mx__launch_part(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                          const struct mx_multi *multi);
 /* The same for a debugging session, on the code that it prepared. */
 struct mx_watched {
   struct mx_debug *debug;

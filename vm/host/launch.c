@@ -138,8 +138,11 @@ mx_status mx_launch_check(mx_kernel *k, const mx_launch_config *config, size_t p
 /* Odd multiples of 64: lanes' stacks then start in different sets of the caches. */
 static uint32_t local_stride(uint64_t bytes) { return (uint32_t)((bytes + 63) & ~63ull) | 64u; }
 
-/* What grid barriers count in, zeroed for each cooperative launch; its first word is its size. d->mem is not held. */
-static mx_status make_workspace(struct mx_device *d) {
+/* What grid barriers count in, zeroed for each cooperative launch; its first word is its size. At MULTI is what
+ * barriers of all devices need: the address of their word, the number of this device's grid, how many there are. A
+ * device alone has that word at ALONE. d->mem is not held. */
+enum { MULTI = 64, ALONE = 128 };
+static mx_status make_workspace(struct mx_device *d, const struct mx_multi *multi) {
   mx_status s = d->workspace ? MX_OK : MX_BUSY;
   for (int alone = 0; s == MX_BUSY && alone < 2; alone++) { /* only taking freed memory again needs a quiet device */
     if (alone) mx__alone(d);
@@ -151,8 +154,11 @@ static mx_status make_workspace(struct mx_device *d) {
     if (s != MX_OK) d->workspace = 0;
   }
   if (s == MX_OK) s = mx__fill(d, d->workspace, 0, 1, WORKSPACE_BYTES);
-  uint32_t size = WORKSPACE_BYTES;
-  return s == MX_OK ? mx__copy_in(d, d->workspace, &size, sizeof size) : mx__fail_plain(d, s);
+  const uint32_t size = WORKSPACE_BYTES;
+  const struct mx_multi own = {d->workspace + ALONE, 0, 1};
+  _Static_assert(sizeof own == 16, "as core/intrinsics/groups.def reads it");
+  if (s == MX_OK) s = mx__copy_in(d, d->workspace, &size, sizeof size);
+  return s == MX_OK ? mx__copy_in(d, d->workspace + MULTI, multi ? multi : &own, sizeof own) : mx__fail_plain(d, s);
 }
 
 /* What kernels may need of the device, made when the first launch comes. */
@@ -280,10 +286,10 @@ static mx_status outcome(struct mx_launch *l, double timeout, const char *where)
 
 /* d->run is held. */
 static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes, uint64_t stream,
-                     const struct mx_watched *watched) {
+                     const struct mx_watched *watched, const struct mx_multi *multi) {
   struct mx_device *d = k->module->device;
   mx_status s = make_services(d);
-  if (s == MX_OK && c->cooperative) s = make_workspace(d);
+  if (s == MX_OK && c->cooperative) s = make_workspace(d, multi);
   if (s != MX_OK) return s;
   struct mx_launch l = {0};
   uint8_t *copy = aligned_alloc(64, (bytes + PARAM_PADDING + 63) & ~(size_t)63);
@@ -360,7 +366,7 @@ mx_status mx__device_take(struct mx_device *d, const char *what) {
 }
 
 static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, uint64_t stream,
-                        const struct mx_watched *watched) {
+                        const struct mx_watched *watched, const struct mx_multi *multi) {
   struct mx_device *d = k->module->device;
   mx_launch_config c;
   mx_status s = mx__device_usable(d);
@@ -373,19 +379,24 @@ static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void
   if (s != MX_OK) return s;
   s = mx__device_usable(d); /* another thread's launch may have trapped meanwhile, or */
   if (s == MX_OK && k->module->gone) s = mx__fail(d, MX_INTERRUPTED, "launch: the device has been reset");
-  if (s == MX_OK) s = run(k, &c, params, bytes, stream, watched);
+  if (s == MX_OK) s = run(k, &c, params, bytes, stream, watched, multi);
   mx__unlock(&d->run);
   return s;
 }
 
 mx_status mx__launch_run(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                          uint64_t stream) {
-  return launch(k, config, params, bytes, stream, NULL);
+  return launch(k, config, params, bytes, stream, NULL, NULL);
+}
+
+mx_status mx__launch_part(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
+                          const struct mx_multi *multi) {
+  return launch(k, config, params, bytes, 0, NULL, multi);
 }
 
 mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                            const struct mx_watched *watched) {
-  mx_status s = launch(k, config, params, bytes, 0, watched);
+  mx_status s = launch(k, config, params, bytes, 0, watched, NULL);
   mx__output_flush(k->module->device);
   return s;
 }

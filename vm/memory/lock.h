@@ -18,6 +18,7 @@
 #include <time.h>
 
 #define MX_LOCK_LIST(X) \
+  X(MULTI)    /* multi.c: one launch on several devices at a time */ \
   X(RUN)      /* device.h: one launch at a time; held while it runs */ \
   X(MEMORY)   /* device.h: readers: launches and copies; writer: who frees, names, loads or resets */ \
   X(GROUP)    /* group.c: which devices are beside one another */ \
