@@ -78,6 +78,7 @@ void mx__async_clear(struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps; w++) {
     for (uint32_t k = 0; k < a->warp[w].n; k++) a->warp[w].list[k]->lanes = 0;
     sweep(a, &a->warp[w]);
+    a->warp[w].parted = false;
     memset(a->warp[w].groups, 0, sizeof a->warp[w].groups);
     memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
   }
@@ -101,17 +102,18 @@ static void copy_lane(const struct mx_copy *c, uint64_t l) {
   if (c->read[l]) memcpy(bytes, c->from[l], c->read[l]);
   memcpy(c->to[l], bytes, c->bytes);
 }
-/* Copies of whole words by all lanes m, source and target without gaps: rows of a tile mostly are. */
-static bool copy_row(const struct mx_copy *c, uint64_t m) {
-  if (m & (m + 1)) return false; /* from lane 0 on */
-  const size_t n = (size_t)__builtin_popcountll(m), bytes = c->bytes;
-  uintptr_t unlike = 0;
-  for (size_t l = 0; l < n; l++)
-    unlike |= ((uintptr_t)c->to[l] ^ ((uintptr_t)c->to[0] + l * bytes)) |
-              ((uintptr_t)c->from[l] ^ ((uintptr_t)c->from[0] + l * bytes)) | (c->read[l] ^ bytes);
-  if (unlike) return false;
-  memmove(c->to[0], c->from[0], n * bytes);
-  return true;
+/* Copies of whole words: what lies side by side, source and target, is one. */
+static void copy_rows(const struct mx_copy *c, uint64_t m) {
+  const size_t bytes = c->bytes;
+  while (m) {
+    const size_t first = (size_t)__builtin_ctzll(m),
+                 end = ~(m >> first) ? first + (size_t)__builtin_ctzll(~(m >> first)) : 64;
+    for (size_t from = first, l = first; from < end; from = l) {
+      for (l++; l < end && c->to[l] == c->to[l - 1] + bytes && c->from[l] == c->from[l - 1] + bytes;) l++;
+      memmove(c->to[from], c->from[from], (l - from) * bytes);
+    }
+    m &= end == 64 ? 0 : UINT64_MAX << end;
+  }
 }
 
 static bool land_before(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t end, uint64_t m);
@@ -134,8 +136,9 @@ static bool land(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t 
   c->lanes &= ~m;
   if (b->launch->debug)
     MX_FOR_LANES (l, m) mx__shared_write(x, b, c->to[l], c->bytes);
-  if (copy_row(c, m)) return true;
-  MX_FOR_LANES (l, m) copy_lane(c, l);
+  if (c->whole) copy_rows(c, m);
+  else
+    MX_FOR_LANES (l, m) copy_lane(c, l);
   return true;
 }
 /* What lanes m issued before number `end`. */
@@ -239,8 +242,9 @@ struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum
   struct mx_async *a = x->block->async;
   struct mx_warp_copies *w = &a->warp[x->warp->number];
   const uint32_t *groups = kind == MX_COPY_BULK ? w->bulk_groups : w->groups, group = groups[__builtin_ctzll(m)];
-  *taken = 0;
-  MX_FOR_LANES (l, m) *taken |= (uint64_t)(groups[l] == group) << l;
+  *taken = w->parted ? 0 : m;
+  if (w->parted)
+    MX_FOR_LANES (l, m) *taken |= (uint64_t)(groups[l] == group) << l;
   struct mx_copy *c = add(a, w);
   if (!c) return NULL;
   c->kind = kind;
@@ -291,6 +295,59 @@ static bool sources(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsi
     if (!mx__access_range(x, i, l, base[l] + off, read[l], size, MX_GLOBAL, false, &from[l])) return false;
   return true;
 }
+/* ---- whole copies of all lanes of a warp, where the instruction's bounds are known: by vectors of lanes -----------*/
+typedef uint64_t two __attribute__((vector_size(16), aligned(8))); /* every processor has vectors of 16 bytes */
+typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
+struct places {
+  two less, limit, to, bad, odd; /* subtracted; most; added then; bad: the sign says outside */
+};
+static inline two place(struct places *p, two a) {
+  a -= p->less;
+  p->bad |= a | (p->limit - a);
+  p->odd |= a;
+  return a + p->to;
+}
+/* Host addresses of operand k and the offset behind it; false: not all lie in the bounds. */
+static bool places_of_all(const struct mx_exec *x, const struct mx_insn *i, unsigned k, unsigned size,
+                          const struct mx_bounds *b, bool write, uint64_t *host) {
+  if (b->span < size || b->span > INT64_MAX || (write && !b->writable)) return false;
+  const unsigned char *base = mx__operand(x, i->o[k]);
+  const uint64_t off = *(const uint64_t *)mx__operand(x, i->o[k + 1]), limit = b->span - size,
+                 to = (uint64_t)(uintptr_t)x->window[b->kind] + b->off;
+  struct places p = {.limit = {limit, limit}, .to = {to, to}};
+  if (mx__types[mx__ops[i->op].opnd[k].type].bits == 32) {
+    p.less = (two){b->lo, b->lo};
+    for (uint32_t l = 0; l < x->lanes; l += 4) { /* 32-bit addresses wrap, as addresses of that width do */
+      const four a = *(const four *)(const void *)(base + 4 * (size_t)l) + (uint32_t)off, zero = {0};
+      *(two *)(void *)(host + l) = place(&p, (two)__builtin_shuffle(a, zero, (four){0, 4, 1, 5}));
+      *(two *)(void *)(host + l + 2) = place(&p, (two)__builtin_shuffle(a, zero, (four){2, 6, 3, 7}));
+    }
+  } else {
+    p.less = (two){b->lo - off, b->lo - off};
+    for (uint32_t l = 0; l < x->lanes; l += 2)
+      *(two *)(void *)(host + l) = place(&p, *(const two *)(const void *)(base + 8 * (size_t)l));
+  }
+  return !((p.bad[0] | p.bad[1]) >> 63) && !((p.odd[0] | p.odd[1]) & (size - 1));
+}
+/* True: the copy has been issued. */
+static bool issue_all(struct mx_exec *x, const struct mx_insn *i, unsigned size) {
+  struct mx_warp_copies *w = &x->block->async->warp[x->warp->number];
+  const struct mx_bounds *to = &x->bounds[i->aux], *from = to + 1;
+  const unsigned type = mx__ops[i->op].nopnds > 5 ? mx__ops[i->op].opnd[5].type : MX_T_none;
+  if (w->parted || type == MX_T_u32 || type == MX_T_pred || to->kind != MX_SHARED || from->kind == MX_LOCAL)
+    return false;
+  uint64_t at[2][MX_MAX_LANES], taken;
+  if (!places_of_all(x, i, 2, size, from, false, at[1]) || !places_of_all(x, i, 0, size, to, true, at[0])) return false;
+  struct mx_copy *c = mx__async_issue(x, i, MX_COPY_LANES, x->full, &taken);
+  if (!c) return false; /* nor will there be memory below */
+  c->bytes = (uint8_t)size;
+  c->whole = true;
+  memcpy(c->to, at[0], sizeof c->to);
+  memcpy(c->from, at[1], sizeof c->from);
+  return true;
+}
+_Static_assert(sizeof(unsigned char *) == sizeof(uint64_t), "addresses of copies are computed as numbers");
+
 const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   const unsigned size = (unsigned)i->o[4];
@@ -298,12 +355,15 @@ const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i
   uint8_t read[MX_MAX_LANES];
   if (!m) return i + 1;
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
+  if (m == x->full && issue_all(x, i, size)) return mx__async_issued(x, i);
   if (!bytes_read(x, i, m, size, read)) return NULL;
   if (!sources(x, i, m, size, read, from) || !mx__async_places(x, i, m, 0, size, MX_SHARED, true, 0, to)) return NULL;
   for (uint64_t left = m, taken; left; left &= ~taken) {
     struct mx_copy *c = mx__async_issue(x, i, MX_COPY_LANES, left, &taken);
     if (!c) return mx__async_no_memory(x, i);
     c->bytes = (uint8_t)size;
+    c->whole = true;
+    MX_FOR_LANES (l, m) c->whole &= read[l] == size;
     memcpy(c->to, to, sizeof to[0] * x->lanes);
     memcpy(c->from, from, sizeof from[0] * x->lanes);
     memcpy(c->read, read, x->lanes);
@@ -311,12 +371,21 @@ const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i
   return mx__async_issued(x, i);
 }
 
+static void commit(const struct mx_exec *x, struct mx_async *a, uint64_t m) {
+  struct mx_warp_copies *w = &a->warp[x->warp->number];
+  if (m == x->full)
+    for (unsigned l = 0; l < MX_MAX_LANES; l++) w->groups[l]++;
+  else {
+    w->parted = true;
+    MX_FOR_LANES (l, m) w->groups[l]++;
+  }
+}
 const struct mx_insn *mx__op_cp_async_commit(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   if (!m) return i + 1;
   struct mx_async *a = mx__async_of(x->block);
   if (!a) return mx__async_no_memory(x, i);
-  MX_FOR_LANES (l, m) a->warp[x->warp->number].groups[l]++;
+  commit(x, a, m);
   return go_on(x, i, event(x));
 }
 
@@ -330,7 +399,9 @@ const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i,
     const struct mx_copy *c = w->list[k];
     uint64_t now = 0;
     if (c->kind != (bulk ? MX_COPY_BULK : MX_COPY_LANES) || c->signal) continue;
-    MX_FOR_LANES (l, m & c->lanes) now |= (uint64_t)(groups[l] - c->group > n) << l;
+    if (!bulk && !w->parted) now = groups[0] - c->group > n ? m : 0;
+    else
+      MX_FOR_LANES (l, m & c->lanes) now |= (uint64_t)(groups[l] - c->group > n) << l;
     good = land(x, x->block, x->warp->number, k, now);
   }
   sweep(a, w);
@@ -341,8 +412,7 @@ const struct mx_insn *mx__op_cp_async_wait(struct mx_exec *x, const struct mx_in
   const uint64_t m = mx__lanes_of(x, i);
   struct mx_async *a = x->block->async;
   if (i->op != MX_CP_ASYNC_WAIT_ALL) return mx__async_wait(x, i, m, false, (uint32_t)i->o[0]);
-  if (a)
-    MX_FOR_LANES (l, m) a->warp[x->warp->number].groups[l]++; /* what has not been committed, too */
+  if (a) commit(x, a, m); /* what has not been committed, too */
   return mx__async_wait(x, i, m, false, 0);
 }
 

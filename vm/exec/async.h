@@ -22,6 +22,7 @@ struct mx_reduction {
 extern const struct mx_reduction mx__reductions[];
 struct mx_copy {
   uint8_t kind;
+  bool whole;    /* LANES: all bytes of all lanes are copied */
   uint8_t bytes; /* of a lane; of ARRIVE: by which the phase is short until then, or 0 for an arrival that it expects */
   uint32_t func, pc;               /* the instruction that issued it */
   uint32_t group;                  /* the number of its lanes' group */
@@ -41,6 +42,7 @@ struct mx_copy {
 struct mx_warp_copies {
   struct mx_copy **list;
   uint32_t n, room;
+  bool parted; /* lanes may have committed different numbers of groups */
   uint32_t groups[MX_MAX_LANES], bulk_groups[MX_MAX_LANES]; /* that the lane has committed */
 };
 #define MX_WANTED 8
