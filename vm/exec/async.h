@@ -42,7 +42,7 @@ struct mx_copy {
 struct mx_warp_copies {
   struct mx_copy **list;
   uint32_t n, room;
-  bool parted; /* lanes may have committed different numbers of groups */
+  bool parted;                                              /* lanes may have committed different numbers of groups */
   uint32_t groups[MX_MAX_LANES], bulk_groups[MX_MAX_LANES]; /* that the lane has committed */
 };
 #define MX_WANTED 8

@@ -73,7 +73,7 @@ static mx_status check(mx_kernel *const *kernels, size_t n, const mx_launch_conf
     if (s == MX_OK) continue;
     char *why = mx_last_error_text(d);
     const mx_status said = d == first ? s : mx__fail(first, s, "device %zu: %s", k, why ? why : mx_status_text(s));
-    mx_text_free(why);
+    free(why);
     return said;
   }
   return MX_OK;
@@ -111,7 +111,7 @@ static mx_status run_all(struct all *a, struct mx_device *first, const void *con
     char *why = d == first ? NULL : mx_last_error_text(d);
     s = a->failed->status;
     if (d != first) mx__fail(first, s, "device %u: %s", a->failed->multi.rank, why ? why : mx_status_text(s));
-    mx_text_free(why);
+    free(why);
   }
   free(thread);
   free(a->part);
