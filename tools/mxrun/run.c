@@ -99,11 +99,11 @@ enum {
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, \
       {"block", 0, CLI_REQUIRED, R_BLOCK}, {"shared", 0, CLI_REQUIRED, R_SHARED}, \
       {"cluster", 0, CLI_REQUIRED, R_CLUSTER}, {"cooperative", 0, CLI_NONE, R_COOPERATIVE}, \
-      {"devices", 0, CLI_REQUIRED, R_DEVICES}, {"print", 0, CLI_REQUIRED, R_PRINT}, {"save", 0, CLI_REQUIRED, R_SAVE}, {"expect", 0, CLI_REQUIRED, R_EXPECT}, \
-      {"ulp", 0, CLI_REQUIRED, R_ULP}, {"stats", 0, CLI_NONE, R_STATS}, {"json", 0, CLI_NONE, R_JSON}, \
-      {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, {"compare", 0, CLI_NONE, R_COMPARE}, \
-      {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, {NULL, 'x', CLI_REQUIRED, R_SOURCE}, \
-      {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, \
+      {"devices", 0, CLI_REQUIRED, R_DEVICES}, {"print", 0, CLI_REQUIRED, R_PRINT}, {"save", 0, CLI_REQUIRED, R_SAVE}, \
+      {"expect", 0, CLI_REQUIRED, R_EXPECT}, {"ulp", 0, CLI_REQUIRED, R_ULP}, {"stats", 0, CLI_NONE, R_STATS}, \
+      {"json", 0, CLI_NONE, R_JSON}, {"trace", 0, CLI_OPTIONAL, R_TRACE}, {"jit-dump", 0, CLI_OPTIONAL, R_DUMP}, \
+      {"compare", 0, CLI_NONE, R_COMPARE}, {"interactive", 'i', CLI_NONE, R_INTERACTIVE}, \
+      {NULL, 'x', CLI_REQUIRED, R_SOURCE}, {"ex", 'e', CLI_REQUIRED, R_COMMAND}, {"batch", 0, CLI_NONE, R_BATCH}, \
       {"schedule", 0, CLI_REQUIRED, R_SCHEDULE}, {"record", 0, CLI_NONE, R_RECORD}, \
       {"keep-going", 0, CLI_NONE, R_KEEP_GOING}, {"tui", 0, CLI_NONE, R_SCREEN}, {"live", 0, CLI_NONE, R_LIVE}, { \
     "then", 0, CLI_NONE, R_THEN \
