@@ -601,7 +601,7 @@ static int run(int argc, char **argv, int next, enum mode mode) {
   }
   mx_device *others[MOST_DEVICES];
   size_t nothers = 0;
-  m.beside = d;
+  if (show.ndevices > 1) m.beside = d; /* those of --compare stand alone */
   show.kernels[0] = jobs.at->kernel;
   for (size_t k = 1; good && k < show.ndevices; k++) {
     mx_device *o = others[nothers] = open_device(&m);
