@@ -242,7 +242,9 @@ static void set(struct args *a, const bool *made_before, struct arg *g, const ch
                           : mx_alloc(d, g->data.size ? g->data.size : 1, &g->address);
   if (!constant) argument = g->address;
   if (st == MX_OK && !g->data.zeros)
-    st = mx_copy_to_device(d, g->address, g->data.bytes, g->data.size); /* new memory is zero */
+    st = mx_copy_to_device(d, g->address, g->data.bytes, g->data.size);      /* new memory is zero */
+  if (st == MX_OK && g->data.zeros && !g->data.unset && mx_device_checks(d)) /* as good as written */
+    st = mx_memset8(d, g->address, 0, g->data.size);
   if (st == MX_OK && g->name) st = mx_allocation_set_name(d, g->address, g->name);
   if (st != MX_OK) {
     why = failure_text(d, st);

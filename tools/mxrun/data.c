@@ -183,8 +183,8 @@ static const char *parse_shape(struct data *d, const char *s) {
 }
 
 enum data_result data_generate(struct data *d, const char *s, char **why) {
-  static const char *const names[] = {"zeros", "iota", "fill", "random", "values"};
-  enum { ZEROS, IOTA, FILL, RANDOM, VALUES, OTHER } kind = ZEROS;
+  static const char *const names[] = {"zeros", "iota", "fill", "random", "values", "unset"};
+  enum { ZEROS, IOTA, FILL, RANDOM, VALUES, UNSET, OTHER } kind = ZEROS;
   *d = (struct data){0};
   size_t n = strcspn(s, ":("), inner = 0;
   while (kind < OTHER && (strlen(names[kind]) != n || memcmp(names[kind], s, n))) kind++;
@@ -199,7 +199,7 @@ enum data_result data_generate(struct data *d, const char *s, char **why) {
   if (*at != ':') return *why = format("'%s': expected ':' and a type, as in %s:f32[1024]", s, names[kind]), DATA_BAD;
   if ((kind == FILL || kind == VALUES) && !paren)
     return *why = format("'%s': expected %s(VALUE)", s, names[kind]), DATA_BAD;
-  if ((kind == ZEROS || kind == IOTA) && paren)
+  if ((kind == ZEROS || kind == IOTA || kind == UNSET) && paren)
     return *why = format("'%s': %s takes no value", s, names[kind]), DATA_BAD;
   if ((bad = parse_shape(d, at + 1))) return *why = format("'%s': %s", s, bad), DATA_BAD;
   d->bytes = calloc(d->size ? d->size : 1, 1);
@@ -213,7 +213,7 @@ enum data_result data_generate(struct data *d, const char *s, char **why) {
   if (kind == RANDOM && list && *list && !cli_number(list, UINT64_MAX, &state))
     *why = format("'%s': %s", list, bad = "the seed is not a number");
   char *next = list;
-  for (uint64_t k = 0; !bad && k < count && kind != ZEROS; k++) {
+  for (uint64_t k = 0; !bad && k < count && kind != ZEROS && kind != UNSET; k++) {
     void *p = d->bytes + k * e->size;
     if (kind == IOTA) {
       if (e->kind == ELEM_FLOAT) elem_set_real(e, p, (double)k);
@@ -238,7 +238,8 @@ enum data_result data_generate(struct data *d, const char *s, char **why) {
   if (!bad && kind == VALUES && next) *why = format("'%s': %s", s, bad = "more values than elements");
   free(list);
   if (bad) return data_free(d), DATA_BAD;
-  d->zeros = kind == ZEROS;
+  d->zeros = kind == ZEROS || kind == UNSET;
+  d->unset = kind == UNSET;
   return DATA_MADE;
 }
 

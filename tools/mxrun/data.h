@@ -21,6 +21,7 @@ struct data {
   unsigned ndims;
   bool zeros; /* made as such: nothing else is in it */
   bool text;  /* with a 0 behind its letters, which its length does not count */
+  bool unset; /* zeros, and nobody is said to have written them */
 };
 void data_free(struct data *d);
 uint64_t data_count(const struct data *d); /* whole elements */
@@ -32,7 +33,8 @@ void elem_set_real(const struct elem *e, void *p, double v);
 bool elem_parse(const struct elem *e, void *p, const char *s, const char **why);
 void elem_print(struct text *t, const struct elem *e, const void *p); /* shortest text that reads back the same */
 
-/* zeros:f32[1024] | iota:u32[16,16] | fill(1.5):f32[8] | random(7):f32[8] | values(1,2,3):u32[8] (the last repeats).
+/* zeros:f32[1024] | iota:u32[16,16] | fill(1.5):f32[8] | random(7):f32[8] | values(1,2,3):u32[8] (the last repeats) |
+ * unset:f32[64] (nobody has written it).
  * DATA_OTHER: s is no such thing. DATA_BAD: *why, malloc'ed. */
 enum data_result { DATA_MADE, DATA_OTHER, DATA_BAD };
 enum data_result data_generate(struct data *d, const char *s, char **why);

@@ -39,6 +39,7 @@ mx_device *open_device(const struct machine *m) {
   mx_status s = mx_device_create(&o, &d);
   for (unsigned k = 0; k < MX_LIMIT_COUNT && s == MX_OK; k++)
     if (m->limits >> k & 1) s = mx_limit_set(d, (mx_limit)k, m->limit[k]);
+  if (s == MX_OK && m->check) s = mx_device_check(d, m->check);
   if (s == MX_OK) return d;
   char *why = failure_text(d, s);
   fprintf(stderr, "mxrun: no device: %s\n", why);

@@ -14,6 +14,7 @@ static const char help[] =
     "\n"
     "Usage: mxrun [options] FILE [-k KERNEL] [ARG...]     FILE: .mxs, .ptx or .mxb; - is stdin\n"
     "       mxrun test [options] PATH...\n"
+    "       mxrun check [options] FILE [-k KERNEL] [ARG...]   the same run, watched by tools that find races and more\n"
     "       mxrun info [--json]\n"
     "       mxrun -i [options] FILE [ARG...]   an interactive session\n"
     "       mxrun repl [options] [FILE]    the same; without a file, a calculator\n"
@@ -22,15 +23,15 @@ static const char help[] =
     "       mxrun exec [options] PROGRAM [ARG...]   a program built for CUDA with a shared runtime, on mx\n"
     "\n";
 static const char help_end[] = "Exit status: 0 done, 1 input refused or not as expected, 2 wrong usage, 3 the kernel "
-                               "trapped or was stopped, 4 host failure.\n";
+                               "trapped or was stopped, or a check found something, 4 host failure.\n";
 
 bool common_option(int id, const char *value, struct machine *m) {
   uint64_t v;
   double seconds;
   switch (id) {
   case O_HELP:
-    printf("%s%s%s%s%s%s%s%s%s", help, run_help, profile_help, repl_help, test_help, info_help, cache_help, exec_help,
-           help_end);
+    printf("%s%s%s%s%s%s%s%s%s%s", help, run_help, check_help, profile_help, repl_help, test_help, info_help,
+           cache_help, exec_help, help_end);
     exit(cli_finish("mxrun", CLI_DONE));
   case O_VERSION: printf("mxrun %s\n", mx_version_string()); exit(cli_finish("mxrun", CLI_DONE));
   case O_COLOR:
@@ -104,6 +105,7 @@ int main(int argc, char **argv) {
   else if (argc > 1 && !strcmp(argv[1], "exec")) status = command_exec(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "cache")) status = command_cache(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "profile")) status = command_profile(argc, argv, 2);
+  else if (argc > 1 && !strcmp(argv[1], "check")) status = command_check(argc, argv, 2);
   else if (argc > 1 && !strcmp(argv[1], "repl")) status = command_repl(argc, argv, 2);
   else status = command_run(argc, argv, 1);
   return cli_finish("mxrun", status);

@@ -228,10 +228,10 @@ static bool diagnostic(struct reader *r) {
 
 /* Items that may stand once, or once for each launch, have a bit in `seen`. */
 static bool item(struct reader *r, const char *key) {
-  static const char *const keys[] = {"name",  "ptx",     "poison",  "stack",       "stdout",    "threads",
-                                     "steps", "timeout", "trap",    "refused",     "kernel",    "grid",
-                                     "block", "shared",  "cluster", "cooperative", "needs",     "limit",
-                                     "image", "arg",     "then",    "expect",      "diagnostic"};
+  static const char *const keys[] = {"name",  "ptx",     "poison",  "stack",       "stdout",     "threads",
+                                     "steps", "timeout", "trap",    "refused",     "kernel",     "grid",
+                                     "block", "shared",  "cluster", "cooperative", "needs",      "limit",
+                                     "image", "arg",     "then",    "expect",      "diagnostic", "finding"};
   enum {
     NAME,
     PTX,
@@ -256,6 +256,7 @@ static bool item(struct reader *r, const char *key) {
     THEN,
     EXPECT,
     DIAGNOSTIC,
+    FINDING,
     NONE
   };
   struct manifest *m = r->m;
@@ -296,6 +297,9 @@ static bool item(struct reader *r, const char *key) {
       m->needs[m->nneeds++] = s;
     }
     return m->nneeds ? true : bad(r, "expected names of groups");
+  case FINDING:
+    if (m->nfindings == sizeof m->findings / sizeof *m->findings) return bad(r, "too many findings");
+    return one_word(r, &m->findings[m->nfindings++]);
   case LIMIT:
     if (m->nlimits == sizeof m->limits / sizeof *m->limits) return bad(r, "too many limits");
     return one_word(r, &m->limits[m->nlimits++]);

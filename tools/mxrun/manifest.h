@@ -76,6 +76,8 @@ struct manifest {
   struct mexpect expects[MANIFEST_ARGS];
   unsigned nexpects;
   const char *trap, *trap_text; /* a trap, or a status of the launch, that must come; words that its text must hold */
+  const char *findings[32];
+  unsigned nfindings; /* that mxrun test --check must find, and no other: TOOL:KIND:KERNEL:FILE:LINE */
   struct mdiag diags[64];
   unsigned ndiags;     /* diagnostics that the program must get; then nothing is launched */
   char *unknown;       /* the first line that this version does not know, if `needs` may explain it; else NULL */

@@ -3,6 +3,7 @@
 #define MX_TOOLS_MXRUN_H
 #include "data.h"
 
+#include "mx/check.h"
 #include "mx/mx.h"
 
 /* ---- what a launch needs, from options or from a manifest ------------------------------------------------*/
@@ -22,6 +23,7 @@ struct machine { /* options that both `mxrun FILE` and `mxrun test` take */
   uint32_t limits;     /* a bit for each that is given */
   mx_profile *profile; /* NULL, or where launches count what they do */
   mx_device *beside;   /* the first of several devices */
+  uint32_t check;      /* tools that watch the launches: mx/check.h */
 };
 
 /* ---- load.c: devices and modules -----------------------------------------------------------------------*/
@@ -74,6 +76,21 @@ const char *line_of_text(const char *text, size_t size, uint32_t number, int *le
  * False: *why is malloc'ed. */
 bool dump_code(const mx_kernel *k, const char *path, const char *name, const char *text, size_t size, char **why);
 
+/* check.c: "race,sync" as a set; false: one of them is no tool. */
+bool parse_tools(const char *text, uint32_t *tools);
+/* Patterns of findings that are not to be told, of a file; wrong usage ends the program. */
+struct suppressions {
+  char **at;
+  size_t n;
+};
+void read_suppressions(struct suppressions *s, const char *path);
+/* TOOL:KIND:KERNEL:FILE:LINE, malloc'ed; the number of the first pattern that it matches, or -1. */
+char *finding_name(const mx_finding *f);
+ptrdiff_t finding_matches(char *const *patterns, size_t n, const mx_finding *f);
+void free_suppressions(struct suppressions *s);
+/* Tells what the device's tools have found, on stderr or, j not NULL, into `j` as an array. How much that was. */
+size_t tell_findings(mx_device *d, const struct suppressions *s, struct text *j);
+
 /* ---- args.c ----------------------------------------------------------------------------------------------*/
 struct arg {
   const char *name; /* the parameter's */
@@ -110,14 +127,15 @@ struct arg *find_in_launches(struct args *last, const char *s, size_t n);
 
 /* ---- run.c, test.c, info.c, cache.c: the commands; each answers an exit status ----------------------------------*/
 int command_run(int argc, char **argv, int next);
+int command_check(int argc, char **argv, int next);
 int command_repl(int argc, char **argv, int next);
 int command_test(int argc, char **argv, int next);
 int command_info(int argc, char **argv, int next);
 int command_exec(int argc, char **argv, int next);
 int command_cache(int argc, char **argv, int next);
 int command_profile(int argc, char **argv, int next);
-extern const char *const run_help, *const profile_help, *const test_help, *const info_help, *const cache_help,
-                                                                                                *const exec_help;
+extern const char *const run_help,
+    *const profile_help, *const test_help, *const info_help, *const cache_help, *const exec_help, *const check_help;
 
 /* repl/: the interactive session; answers an exit status. */
 struct repl_source {

@@ -48,6 +48,7 @@ const char *const run_help =
     "ARG, in the order of the parameters or as NAME=ARG; in quotes where it has parentheses:\n"
     "  5 | 0x10 | -1.5 | 0f3F800000          read as the parameter's type     bytes:HEX    a structure\n"
     "  zeros:f32[1024] | iota:u32[1024] | fill(1.5):f32[64,64] | random(SEED):f32[1024] | values(1,2,3):u32[3]\n"
+    "  unset:f32[1024]                       zeros that nobody wrote, for 'mxrun check'\n"
     "  'the cat'                             text, with a 0 at its end; \\n, \\t, \\0 and \\' in it\n"
     "  like(ARG) | len(ARG)                  zeros in the shape of another argument's array; how many elements that "
     "has\n"
@@ -93,7 +94,9 @@ enum {
   R_COVERAGE,
   R_EVENTS,
   R_HTML,
-  R_NO_MEMORY
+  R_NO_MEMORY,
+  R_TOOL,
+  R_SUPPRESS
 };
 #define RUN_OPTIONS \
   COMMON_OPTIONS, {"kernel", 'k', CLI_REQUIRED, R_KERNEL}, {"grid", 0, CLI_REQUIRED, R_GRID}, \
@@ -116,6 +119,8 @@ static const struct cli_option profile_options[] = {RUN_OPTIONS,
                                                     {"trace-events", 0, CLI_REQUIRED, R_EVENTS},
                                                     {"no-memory", 0, CLI_NONE, R_NO_MEMORY},
                                                     {0}};
+static const struct cli_option check_options[] = {
+    RUN_OPTIONS, {"tool", 0, CLI_REQUIRED, R_TOOL}, {"suppress", 0, CLI_REQUIRED, R_SUPPRESS}, {0}};
 
 struct wish {
   int id;
@@ -352,6 +357,8 @@ struct showing {
   const char *trace;
   const struct wish *wish;
   size_t nwishes;
+  bool check;
+  const struct suppressions *suppressed;
 };
 
 static struct job *add_job(struct jobs *j, char **words) {
@@ -467,6 +474,12 @@ static int run_jobs(struct jobs *all, mx_device *d, const struct showing *show, 
   int status = exit_status_of(s);
   if (show->json && out->printed.s) text_printf(&j, ", \"output\": "), text_json(&j, out->printed.s);
   if (s == MX_OK) status = show_wishes(last, d, show, &j, status);
+  if (show->check) {
+    struct text found = {0};
+    if (tell_findings(d, show->suppressed, show->json ? &found : NULL) && status == CLI_DONE) status = CLI_TRAPPED;
+    if (show->json) text_printf(&j, ", \"findings\": %s", found.s);
+    text_free(&found);
+  }
   if (show->json) {
     text_printf(&j, "}\n");
     fwrite(j.s, 1, j.n, stdout);
@@ -476,11 +489,13 @@ static int run_jobs(struct jobs *all, mx_device *d, const struct showing *show, 
 }
 
 /* LOOK: `mxrun repl`, an interactive session that needs no file. */
-enum mode { RUN, LOOK, PROFILE };
+enum mode { RUN, LOOK, PROFILE, CHECK };
 static int run(int argc, char **argv, int next, enum mode mode) {
   bool looks = mode == LOOK;
   struct profile_wish wanted = {0};
-  struct machine m = {0};
+  const uint32_t tools = mode == CHECK ? MX_CHECK_ALL : 0;
+  struct machine m = {.check = tools};
+  struct suppressions suppressed = {0};
   const char *file = NULL, *dump = NULL, *value;
   bool compare = false, live = false;
   char **words = cli_alloc(((size_t)argc + 1) * sizeof *words);
@@ -494,7 +509,9 @@ static int run(int argc, char **argv, int next, enum mode mode) {
   int64_t ulp = -1;
   uint64_t v;
   struct cli c = {.tool = "mxrun",
-                  .options = mode == PROFILE ? profile_options : options,
+                  .options = mode == PROFILE ? profile_options
+                             : mode == CHECK ? check_options
+                                             : options,
                   .argc = argc,
                   .argv = argv,
                   .next = next};
@@ -547,6 +564,11 @@ static int run(int argc, char **argv, int next, enum mode mode) {
     case R_HTML: wanted.html = value; break;
     case R_EVENTS: wanted.events = value; break;
     case R_NO_MEMORY: wanted.no_memory = true; break;
+    case R_TOOL:
+      if (!parse_tools(value, &m.check))
+        cli_usage("mxrun", "--tool: '%s' is not memory, uninit, race, sync or lanes", value);
+      break;
+    case R_SUPPRESS: read_suppressions(&suppressed, value); break;
     case R_SCHEDULE:
       if (!cli_number(value, UINT64_MAX, &start.seed)) cli_usage("mxrun", "--schedule: '%s' is not a number", value);
       break;
@@ -559,6 +581,9 @@ static int run(int argc, char **argv, int next, enum mode mode) {
   for (size_t k = 0; k < show.nwishes; k++) wish[k].ulp = ulp;
   if (!looks && (start.nsources || start.batch || start.record || start.seed))
     cli_usage("mxrun", "-x, --ex, --batch, --record and --schedule belong to -i");
+  if (tools && (looks || compare || show.trace || dump))
+    cli_usage("mxrun", "check: sessions, --compare, --trace and --jit-dump stand alone");
+  show.check = tools != 0, show.suppressed = &suppressed;
   if (compare && (looks || show.trace || dump || show.stats || show.json || show.nwishes || m.jit_stress))
     cli_usage("mxrun", "--compare stands alone: it shows what differs, and nothing else");
   if (jobs.n > 1 && (looks || compare || show.trace || dump))
@@ -586,6 +611,7 @@ static int run(int argc, char **argv, int next, enum mode mode) {
   mx_device *d = open_device(&m);
   if (!d) exit(CLI_HOST);
   struct output out = {.to = wanted.json ? stderr : stdout, .json = show.json, .live = live};
+  if (tools) mx_device_check_source(d, name, bytes, size);
   mx_module *module = load_program(d, name, bytes, size, &status);
   bool good = module;
   for (size_t k = 0; good && k < jobs.n; k++) {
@@ -632,6 +658,7 @@ static int run(int argc, char **argv, int next, enum mode mode) {
   mx_device_destroy(d);
   mx_profile_destroy(profile);
 end:
+  free_suppressions(&suppressed);
   free(sources);
   free(jobs.at);
   free(words);
@@ -642,3 +669,4 @@ end:
 int command_run(int argc, char **argv, int next) { return run(argc, argv, next, RUN); }
 int command_repl(int argc, char **argv, int next) { return run(argc, argv, next, LOOK); }
 int command_profile(int argc, char **argv, int next) { return run(argc, argv, next, PROFILE); }
+int command_check(int argc, char **argv, int next) { return run(argc, argv, next, CHECK); }

@@ -23,11 +23,12 @@ const char *const test_help =
     "  --round-trip            also assemble, disassemble, assemble: the same bytes\n"
     "  --stats                 sums over all launches, on stderr         --json\n"
     "  --coverage FILE         which lines and branches of the programs ran, in lcov's format\n"
+    "  --check[=TOOL,...]      tools of 'mxrun check' watch the launches: a finding is a failure   --suppress FILE\n"
     "  --threads N  --resident N  --jit=auto|on|off  --jit-stress SEED  --async late|now|SEED  --steps N  --timeout "
     "SECONDS (default 60)\n"
     "\n";
 
-enum { T_VERBOSE = O_COMMON, T_JOBS, T_FILTER, T_LIST, T_ROUND, T_STATS, T_JSON, T_COVERAGE };
+enum { T_VERBOSE = O_COMMON, T_JOBS, T_FILTER, T_LIST, T_ROUND, T_STATS, T_JSON, T_COVERAGE, T_CHECK, T_SUPPRESS };
 static const struct cli_option options[] = {COMMON_OPTIONS,
                                             {"verbose", 'v', CLI_NONE, T_VERBOSE},
                                             {"jobs", 'j', CLI_REQUIRED, T_JOBS},
@@ -37,6 +38,8 @@ static const struct cli_option options[] = {COMMON_OPTIONS,
                                             {"stats", 0, CLI_NONE, T_STATS},
                                             {"json", 0, CLI_NONE, T_JSON},
                                             {"coverage", 0, CLI_REQUIRED, T_COVERAGE},
+                                            {"check", 0, CLI_OPTIONAL, T_CHECK},
+                                            {"suppress", 0, CLI_REQUIRED, T_SUPPRESS},
                                             {0}};
 
 /* Groups of instructions that mx refuses by name for now; a test that needs one is reported as refused. */
@@ -58,6 +61,7 @@ struct suite {
   size_t n, next, done, failed;
   struct machine machine;
   bool verbose, round_trip, json, terminal;
+  struct suppressions suppressed;
   pthread_mutex_t lock;
   char **files;
   size_t nfiles; /* texts of manifests: strings of tests point into them */
@@ -299,7 +303,7 @@ static char *make_object(struct test *t, mx_device *d, struct buffers *b, const 
 
 /* Buffers and the parameter block of one of the launches. */
 static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx_kernel *k, struct buffers *b,
-                    unsigned char *params) {
+                    unsigned char *params, uint32_t check) {
   struct manifest *m = &t->m;
   char *why = NULL;
   for (unsigned i = stage->first; i < stage->first + stage->nargs; i++) {
@@ -337,7 +341,10 @@ static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx
                                         : mx_alloc(d, data->size ? data->size : 1, &b->address[i]);
     if (a->kind != MARG_CONST) argument = b->address[i];
     if (s == MX_OK && p.name) s = mx_allocation_set_name(d, b->address[i], p.name);
+    const bool unset = !a->text || data->unset;
+    if (check && unset) mx_device_check(d, 0); /* what is there from before is nothing that anybody wrote */
     if (s == MX_OK && data->size) s = mx_copy_to_device(d, b->address[i], data->bytes, data->size);
+    if (check && unset) mx_device_check(d, check);
     if (s != MX_OK) return failure_text(d, s);
     b->argument[i] = argument;
     memcpy(params + p.offset, &argument, p.size);
@@ -380,6 +387,28 @@ static char *compare_memory(struct test *t, mx_device *d, struct buffers *b) {
   return NULL;
 }
 
+/* What the tools have found is what the manifest lists; a trap that it expects is no surprise. */
+static char *compare_findings(struct test *t, mx_device *d, const struct suppressions *known) {
+  const struct manifest *m = &t->m;
+  bool seen[sizeof m->findings / sizeof *m->findings] = {false};
+  char *why = NULL;
+  mx_device_check_end(d);
+  for (size_t k = 0; k < mx_device_findings(d) && !why; k++) {
+    mx_finding f = {.struct_size = sizeof f};
+    if (mx_device_finding(d, k, &f) != MX_OK) break;
+    bool expected = finding_matches(known->at, known->n, &f) >= 0 || (m->trap && f.trap) || !f.count;
+    for (unsigned n = 0; n < m->nfindings; n++)
+      if (finding_matches((char *const *)&m->findings[n], 1, &f) >= 0) seen[n] = expected = true;
+    if (expected) continue;
+    char *name = finding_name(&f);
+    why = format("check: %s: %s", name, f.text);
+    free(name);
+  }
+  for (unsigned n = 0; n < m->nfindings && !why; n++)
+    if (!seen[n]) why = format("check: not found: %s", m->findings[n]);
+  return why;
+}
+
 /* One launch of the manifest; *status is how it ended. */
 static char *run_stage(struct test *t, const struct suite *suite, const struct mstage *stage, mx_device *d,
                        mx_module *module, struct buffers *b, mx_status *status) {
@@ -393,7 +422,7 @@ static char *run_stage(struct test *t, const struct suite *suite, const struct m
   mx_kernel_get_info(k, &info);
   if (stage->nargs != info.params) return format("%u arguments, the kernel takes %u", stage->nargs, info.params);
   unsigned char *params = cli_alloc(info.param_bytes + 8);
-  char *why = set_up(t, stage, d, k, b, params);
+  char *why = set_up(t, stage, d, k, b, params, suite->machine.check);
   if (!why) {
     mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
     machine_config(&c, &suite->machine);
@@ -432,6 +461,7 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
     mx_status s = mx_limit_set(d, limit, value);
     if (s != MX_OK) return failure_text(d, s);
   }
+  if (suite->machine.check) mx_device_check_source(d, name, text, size);
   bool loaded = load_module(d, name, text, size, false, &module, &said);
   if (!loaded) {
     size_t n = said ? strlen(said) : 0;
@@ -458,6 +488,7 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
     why = check_end(t, d, s);
     if (!why && s == MX_OK) why = compare_memory(t, d, b);
   }
+  if (!why && suite->machine.check && !m->refused) why = compare_findings(t, d, &suite->suppressed);
   if (!why && m->stdout_file) {
     struct data want;
     if (get_data(t, &want, m->stdout_file, &why)) {
@@ -582,6 +613,12 @@ int command_test(int argc, char **argv, int next) {
     case T_STATS: stats = true; break;
     case T_JSON: s.json = true; break;
     case T_COVERAGE: coverage = value; break;
+    case T_CHECK:
+      s.machine.check = MX_CHECK_ALL;
+      if (value && !parse_tools(value, &s.machine.check))
+        cli_usage("mxrun", "--check: '%s' is not memory, uninit, race, sync or lanes", value);
+      break;
+    case T_SUPPRESS: read_suppressions(&s.suppressed, value); break;
     default: common_option(id, value, &s.machine);
     }
   if (!paths) cli_usage("mxrun", "test: no manifest or folder given");
@@ -639,6 +676,7 @@ int command_test(int argc, char **argv, int next) {
     free(s.test[k].path), free(s.test[k].folder), free(s.test[k].name), free(s.test[k].reason);
   }
   for (size_t k = 0; k < s.nfiles; k++) free(s.files[k]);
+  free_suppressions(&s.suppressed);
   free(s.files);
   free(s.test);
   return status;

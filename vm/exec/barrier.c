@@ -5,6 +5,7 @@
 #include "compiled_block.h"
 #include "hooks.h"
 #include "launch.h"
+#include "observe.h"
 
 static uint32_t arrived(const struct mx_block *b, const struct mx_barrier *bar) {
   uint32_t n = 0;
@@ -38,6 +39,7 @@ static void put_result(const struct mx_barrier *bar, const struct mx_insn *i, st
 static void release(struct mx_block *b, uint32_t number) {
   if (b->launch->probe) b->launch->probe->released(b, number);
   struct mx_barrier *bar = &b->barriers[number];
+  if (b->launch->observer) b->launch->observer->barrier(b, number);
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_warp *warp = &b->warps[w];
     for (uint32_t k = 0; k < warp->nsplits; k++) {

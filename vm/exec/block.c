@@ -7,6 +7,7 @@
 #include "hooks.h"
 #include "jitabi.h"
 #include "launch.h"
+#include "observe.h"
 #include "schedule.h"
 #include "warp.h"
 
@@ -100,6 +101,7 @@ void mx__block_free(struct mx_block *b) {
     if (b->warps[w].live) mx__warp_end(&b->warps[w]);
   mx__async_free(b);
   if (b->probed) b->launch->probe->block_free(b);
+  if (b->launch->observer) b->launch->observer->ends(b);
   free(b->memory);
   if (b->local) munmap(b->local, b->local_bytes);
   free(b);
@@ -228,6 +230,7 @@ static void member_start(struct mx_block *b, uint64_t unit) {
   if (l->debug) l->hooks->clears(l->debug, b);
   if (l->probe) l->probe->block_starts(b);
   if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
+  if (l->observer) l->observer->begins(b);
 }
 void mx__block_start(struct mx_block *leader, uint64_t unit) {
   memset(&leader->pass, 0, sizeof leader->pass);

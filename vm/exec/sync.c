@@ -3,6 +3,7 @@
  * A .sync operation is complete for a membermask when every lane of the mask that still lives stands at an instruction
  * of the same opcode and modifier with that mask; at any pc. Lanes with other masks in the same instruction are served
  * apart. Those that must wait become splits of their own, one for each mask. */
+#include "observe.h"
 #include "warp.h"
 
 #include <string.h>
@@ -36,23 +37,27 @@ static void eval_ballot(const struct mx_insn *i, unsigned lanes, uint64_t group,
     else ((uint32_t *)o->out[0])[l] = (uint32_t)p;
 }
 
-/* Modifier: up, down, bfly, idx. A source lane outside of the group gives the lane its own value. */
+/* Modifier: up, down, bfly, idx. */
+unsigned mx__shuffle_source(unsigned mod, unsigned l, unsigned lanes, uint32_t b, uint32_t c, bool *in_range) {
+  const unsigned wrap = lanes - 1, clamp = c & wrap, segment = c >> 8 & wrap, by = b & wrap, low = l & segment;
+  const unsigned last = low | (clamp & ~segment & wrap);
+  unsigned j;
+  switch (mod) {
+  case 0: j = l - by, *in_range = (int)(l - by) >= (int)last; break;
+  case 1: j = l + by, *in_range = j <= last; break;
+  case 2: j = l ^ by, *in_range = j <= last; break;
+  default: j = low | (by & ~segment), *in_range = j <= last;
+  }
+  return *in_range ? j : l;
+}
+/* A source lane outside of the group gives the lane its own value. */
 static void eval_shfl(const struct mx_insn *i, unsigned lanes, uint64_t group, const struct operands *o) {
   const uint32_t *a = o->in[0], *b = o->in[1], *c = o->in[2];
   uint32_t *d = o->out[0];
-  const unsigned wrap = lanes - 1;
   uint64_t in_range = 0;
   for (unsigned l = 0; l < lanes; l++) {
-    unsigned clamp = c[l] & wrap, segment = c[l] >> 8 & wrap, by = b[l] & wrap, low = l & segment;
-    unsigned last = low | (clamp & ~segment & wrap), j;
     bool good;
-    switch (i->mod) {
-    case 0: j = l - by, good = (int)(l - by) >= (int)last; break;
-    case 1: j = l + by, good = j <= last; break;
-    case 2: j = l ^ by, good = j <= last; break;
-    default: j = low | (by & ~segment), good = j <= last;
-    }
-    if (!good) j = l;
+    const unsigned j = mx__shuffle_source(i->mod, l, lanes, b[l], c[l], &good);
     d[l] = a[group >> (j & 63) & 1 ? j : l];
     in_range |= (uint64_t)good << l;
   }
@@ -182,6 +187,7 @@ static void run_together(struct mx_exec *x, struct mx_warp *w, const struct mx_i
       for (unsigned k = 0; k < nin; k++)
         put(in[k], split_operand(&w->splits[n], mx__insn_of(&w->splits[n])->o[nres + k]), o->opnd[nres + k].type,
             w->splits[n].mask, x->full, x->lanes);
+  if (x->launch->observer) x->launch->observer->meets(x, like, group);
   eval_of(like->op)(like, x->lanes, group, &v);
   for (uint32_t n = 0; n < w->nsplits; n++) {
     struct mx_split *s = &w->splits[n];
@@ -237,8 +243,10 @@ static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn 
       return mx__trap_at(x, i, MX_TRAP_SYNC, group & ~mask, text);
     }
     pending &= ~group;
-    if ((mask & x->warp->live) == group) run_here(x, i, group, nin, eval);
-    else groups[ngroups].mask = mask, groups[ngroups++].lanes = group, waits |= group;
+    if ((mask & x->warp->live) == group) {
+      if (x->launch->observer) x->launch->observer->meets(x, i, group);
+      run_here(x, i, group, nin, eval);
+    } else groups[ngroups].mask = mask, groups[ngroups++].lanes = group, waits |= group;
   }
   if (!waits) return i + 1;
   x->split->pc = i->pc;

@@ -96,6 +96,8 @@ struct mx_split *mx__split_off(struct mx_exec *x, uint64_t lanes, uint32_t pc, e
  * spin or wait for lanes (any_wait: also those that wait for barriers). False: there is no such join. */
 bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait);
 
+/* sync.c: the lane from which lane l of a shuffle with these operands reads; its own, if that is out of range. */
+unsigned mx__shuffle_source(unsigned mod, unsigned l, unsigned lanes, uint32_t b, uint32_t c, bool *in_range);
 /* sync.c: lanes have ended; waiting splits whose masks are complete now go on. */
 void mx__sync_recheck(struct mx_exec *x, struct mx_warp *w);
 /* matrix.c: lanes have ended without which a waiting split's instruction can never be executed. */

@@ -1,5 +1,6 @@
 /* The memory calls of the API: allocate, free, copy, fill, ask. Where things lie is memory.c's. */
 #include "device.h"
+#include "checker.h"
 #include "vm/memory/heap.h"
 
 #include "output.h"
@@ -52,7 +53,9 @@ mx_status mx_alloc(mx_device *d, uint64_t bytes, mx_addr *address) {
   *address = 0;
   mx_status s = mx__device_usable(d);
   void *host;
-  return s == MX_OK ? mx__device_alloc(d, &d->memory.global, bytes, 0, NULL, address, &host) : s;
+  if (s == MX_OK) s = mx__device_alloc(d, &d->memory.global, bytes, 0, NULL, address, &host);
+  if (s == MX_OK && d->check) d->checker->allocated(d->check, *address, bytes);
+  return s;
 }
 
 mx_status mx_alloc_managed(mx_device *d, uint64_t bytes, mx_addr *address, void **host) {
@@ -103,6 +106,7 @@ mx_status mx_free(mx_device *d, mx_addr address) {
   bool own = !a || !(a->flags & (MX_ALLOC_VARIABLE | MX_ALLOC_INTERNAL));
   const uint64_t bytes = a ? a->size : 0;
   mx_status s = own ? mx__memory_free(&d->memory, address) : MX_INVALID_ADDRESS;
+  if (s == MX_OK && d->check) d->checker->freed(d->check, address);
   if (s == MX_OK) mx__objects_lose(&d->objects, NULL, address, bytes, "its memory has been freed");
   mx__unlock(&d->lock);
   if (s != MX_OK) s = not_to_be_freed(d, address);
@@ -124,6 +128,7 @@ mx_status mx__copy_in(mx_device *d, mx_addr to, const void *from, uint64_t bytes
   mx__lock_read(&d->mem);
   mx_status s = host_range(d, "mx_copy_to_device", "write", to, bytes, &host);
   if (s == MX_OK && bytes) memcpy(host, from, bytes);
+  if (s == MX_OK && d->check) d->checker->written(d->check, to, bytes);
   mx__rwunlock(&d->mem);
   return s;
 }
@@ -134,6 +139,7 @@ mx_status mx__copy_out(mx_device *d, void *to, mx_addr from, uint64_t bytes) {
   mx__lock_read(&d->mem);
   mx_status s = host_range(d, "mx_copy_from_device", "read", from, bytes, &host);
   if (s == MX_OK && bytes) memcpy(to, host, bytes);
+  if (s == MX_OK && d->check) d->checker->read(d->check, from, bytes);
   mx__rwunlock(&d->mem);
   return s;
 }
@@ -144,6 +150,7 @@ mx_status mx__copy_within(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes
   mx_status s = host_range(d, "mx_copy_on_device", "write", to, bytes, &t);
   if (s == MX_OK) s = host_range(d, "mx_copy_on_device", "read", from, bytes, &f);
   if (s == MX_OK && bytes) memmove(t, f, bytes);
+  if (s == MX_OK && d->check) d->checker->copied(d->check, to, from, bytes);
   mx__rwunlock(&d->mem);
   return s;
 }
@@ -157,6 +164,7 @@ mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint
                            : size == 2 ? "mx_memset16"
                                        : "mx_memset32",
                            "write", to, count * size, &host);
+  if (s == MX_OK && d->check) d->checker->written(d->check, to, count * size);
   if (s == MX_OK && count) {
     if (size == 1) memset(host, (int)value, count);
     for (uint64_t i = 0; size == 2 && i < count; i++) memcpy((uint8_t *)host + i * 2, &(uint16_t){(uint16_t)value}, 2);

@@ -1,5 +1,6 @@
 /* Devices: made, reset, ended, asked; their limits, last failures and memory calls. Launching is launch.c's, queues are
  * stream.c's, modules modules.c's. */
+#include "checker.h"
 #include "device.h"
 
 #include "vm/exec/exec.h"
@@ -152,6 +153,7 @@ void mx_device_destroy(mx_device *d) {
   mx__modules_free_gone(d);
   d->engine->done(d);
   mx__fifo_free(d->fifo);
+  if (d->check) d->checker->done(d->check);
   mx__heap_free(d->heap);
   mx__arrays_free(d);
   mx__objects_done(&d->objects);
@@ -187,6 +189,7 @@ mx_status mx_device_reset(mx_device *d) {
   mx__output_flush(d);
   mx__alone(d);
   d->resets++;
+  if (d->check) d->checker->reset(d->check);
   mx__heap_free(d->heap);
   d->heap = NULL;
   d->workspace = 0;

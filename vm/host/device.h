@@ -73,12 +73,14 @@ struct mx_device {
   struct mx_text messages; /* of assertions that failed: still to be told */
   struct mx_fifo *fifo;    /* another one is made by who has `run` too */
   struct mx_heap *heap;
-  struct mx_objects objects;      /* textures and surfaces; changed under mem (reader: appended to) and lock */
-  mx_array *arrays;               /* list; lock */
-  const struct mx_engine *engine; /* engine.h */
-  struct mx_jit *jit;             /* what the engine keeps for this device */
-  struct mx_debug *debug;         /* the open session, or NULL */
-  const struct mx_hooks *hooks;   /* of debug */
+  struct mx_objects objects;        /* textures and surfaces; changed under mem (reader: appended to) and lock */
+  mx_array *arrays;                 /* list; lock */
+  const struct mx_engine *engine;   /* engine.h */
+  struct mx_jit *jit;               /* what the engine keeps for this device */
+  struct mx_debug *debug;           /* the open session, or NULL */
+  const struct mx_hooks *hooks;     /* of debug */
+  struct mx_check *check;           /* vm/check/: NULL, or tools watch the launches */
+  const struct mx_checker *checker; /* checker.h */
 };
 
 struct mx_kernel {

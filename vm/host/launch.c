@@ -9,6 +9,7 @@
 #include "vm/load/prepare.h"
 #include "vm/memory/heap.h"
 #include "vm/profile/profile.h"
+#include "checker.h"
 #include "device.h"
 #include "engine.h"
 #include "output.h"
@@ -320,8 +321,11 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   clock_gettime(CLOCK_MONOTONIC, &begin);
   deadline = after(begin, c->timeout);
   if (c->timeout > 0) l.deadline = &deadline;
+  const bool checked = d->check && !watched && !l.probed;
+  if (checked) d->checker->begin(d->check, k, &l);
   s = l.probed ? MX_OK : d->engine->begin(k, &l); /* what is profiled is interpreted */
   if (s != MX_OK) {
+    if (checked) d->checker->end(d->check, &l);
     if (s == MX_INTERRUPTED) s = outcome(&l, c->timeout, "its code was being compiled");
     if (l.probed) mx__profile_end(&l, 0);
     mx__lock_done(&l.lock);
@@ -336,6 +340,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   if (!l.probed) d->engine->end(k, &l);
   mx__asserts_end(&l);
   s = outcome(&l, c->timeout, where);
+  if (checked) d->checker->end(d->check, &l);
   mx__group_release(&l);
   mx__rwunlock(&d->mem);
 

@@ -240,7 +240,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
 }
 
 /* Shared variables of the kernel, in the order of its list; dynamic shared memory begins behind them. */
-static void lay_out_shared(struct mx_prepared *p) {
+static void lay_out_shared(struct mx_prepared *p, uint32_t gap) {
   const struct mx_func *k = &p->image->funcs[p->kernel];
   uint64_t at = 0;
   uint32_t dynamic_align = 16;
@@ -250,13 +250,13 @@ static void lay_out_shared(struct mx_prepared *p) {
       if (v->align > dynamic_align) dynamic_align = v->align;
       continue;
     }
-    at = align_up(at, v->align ? v->align : 1);
+    at = align_up(at ? at + gap : 0, v->align ? v->align : 1);
     p->shared_offset[k->shared[i]] = (uint32_t)at;
     at += v->size;
   }
   bool dynamic = false;
   for (uint32_t i = 0; i < k->nshared; i++) dynamic |= p->image->vars[k->shared[i]].flags & MX_VAR_EXTERN_SHARED;
-  if (dynamic) at = align_up(at, dynamic_align);
+  if (dynamic) at = align_up(at ? at + gap : 0, dynamic_align);
   for (uint32_t i = 0; i < k->nshared; i++)
     if (p->image->vars[k->shared[i]].flags & MX_VAR_EXTERN_SHARED) p->shared_offset[k->shared[i]] = (uint32_t)at;
   p->shared_static = at > UINT32_MAX ? UINT32_MAX : (uint32_t)at;
@@ -273,8 +273,8 @@ uint32_t mx__first_bounds(const struct mx_image *image, const bool *reachable, u
   return n;
 }
 
-struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
-                                const struct mx_level *level) {
+struct mx_prepared *mx__prepare_apart(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
+                                      const struct mx_level *level, uint32_t gap) {
   struct mx_prepared *p = calloc(1, sizeof *p);
   bool *seen = mx__reachable(image, kernel);
   uint32_t *first = NULL;
@@ -290,7 +290,7 @@ struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, c
   p->shared_offset = calloc(image->nvars ? image->nvars : 1, sizeof *p->shared_offset);
   first = malloc(sizeof *first * (image->nfuncs ? image->nfuncs : 1));
   if (!p->funcs || !p->shared_offset || !first) goto fail;
-  lay_out_shared(p);
+  lay_out_shared(p, gap);
   p->nbounds = mx__first_bounds(image, seen, first);
   for (uint32_t f = 0; f < image->nfuncs; f++) {
     p->funcs[f].func = &image->funcs[f];
@@ -306,4 +306,9 @@ fail:
   free(seen);
   free(first);
   return NULL;
+}
+
+struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
+                                const struct mx_level *level) {
+  return mx__prepare_apart(image, kernel, var_address, level, 0);
 }

@@ -1,0 +1,299 @@
+/* A device's checker, and a launch under its tools: code of its own, whose instructions come here first. */
+#include "check.h"
+
+#include "vm/load/module.h"
+#include "vm/load/prepare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- an instruction -------------------------------------------------------------------------------------------*/
+static void arrive(struct mx_exec *x, uint32_t site) {
+  struct mx_check *c = check_of(x);
+  const struct mx_insn *i = c->sites[site].insn;
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const unsigned red = o->nopnds && o->opnd[0].role == MX_OUT;
+  const uint32_t *number = o->nopnds ? mx__operand(x, i->o[red]) : NULL;
+  const uint32_t n = number ? number[__builtin_ctzll(x->mask)] : MX_CLUSTER_BARRIER;
+  MX_FOR_LANES (l, x->mask) warp_state(x)->barrier_site[l] = site;
+  if (n <= MX_CLUSTER_BARRIER && c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_arrive(x, n);
+}
+
+static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_check *c = check_of(x);
+  const uint32_t number = site_number(c, x, i);
+  const struct site *s = &c->sites[number];
+  const uint64_t m = mx__lanes_of(x, i);
+  const uint32_t flags = mx__ops[i->op].flags;
+  struct mx_frame *f = x->frame;
+  const bool uninit = c->tools & MX_CHECK_UNINIT;
+  if (c->failed) return mx__own_body(x, i)(x, i);
+  c->steps++;
+  if (warp_state(x)->waits & x->mask) mx__race_woken(x);
+  if (s->lane_rule) mx__lanes_before(x, number, m);
+  if (c->tools & MX_CHECK_SYNC && mx__ops[i->op].cls == MX_CROSS && m) mx__sync_before(x, number, m);
+  if (uninit) mx__uninit_before(x, number, m);
+  switch (s->deed) {
+  case DO_FENCE:
+    if (m && c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_fence(x, s);
+    break;
+  case DO_BARRIER: arrive(x, number); break;
+  case DO_COPY: /* the result may take an operand's place */
+    if (uninit) mx__uninit_copy(x, i, m);
+    break;
+  case DO_EXIT: mx__sync_exit(x, number, m); break;
+  case DO_RETURN:
+    if (!f->parent) mx__sync_exit(x, number, m);
+    else if (uninit) mx__uninit_return(x);
+    break;
+  case DO_FREE:
+    if (c->tools & MX_CHECK_MEMORY && m) {
+      const uint64_t left = mx__heap_freed(x, number, m), all = x->mask;
+      if (!left) return i + 1;
+      x->mask = left;
+      const struct mx_insn *next = mx__own_body(x, i)(x, i);
+      x->mask = all;
+      return next;
+    }
+    break;
+  default: break;
+  }
+  const struct mx_insn *next = mx__own_body(x, i)(x, i);
+  if (flags & MX_F_CALL) {
+    struct mx_frame *callee = x->event == MX_EV_TRAP ? f : x->split->frame;
+    if (uninit && callee != f && callee->parent == f) mx__uninit_call(x, number, f, callee);
+    return next;
+  }
+  if (s->deed == DO_MALLOC && m) mx__memory_malloc(x, number, m);
+  if (uninit && s->nout && m) mx__uninit_after(x, number, m, f);
+  return next;
+}
+
+static bool wanted_by_lanes(const struct mx_check *c, const struct mx_insn *i) {
+  for (uint32_t f = 0; c->tools & MX_CHECK_LANES && f < c->prep->nfuncs; f++) {
+    const struct mx_pfunc *fn = &c->prep->funcs[f];
+    if (fn->insns && i >= fn->insns && i < fn->insns + fn->ninsns)
+      return c->sites[c->first_site[f] + (uint32_t)(i - fn->insns)].lane_rule;
+  }
+  return false;
+}
+static bool wanted(const void *user, const struct mx_insn *i) {
+  const struct mx_check *c = user;
+  const struct mx_op_info *o = &mx__ops[i->op];
+  return c->tools & MX_CHECK_UNINIT || o->cls != MX_LANE || wanted_by_lanes(c, i);
+}
+
+static void touches(struct mx_exec *x, const struct mx_insn *i, const struct mx_access *a) {
+  struct mx_check *c = check_of(x);
+  if (c->failed || !a->lanes || !a->bytes) return;
+  const uint32_t site = site_number(c, x, i);
+  if (c->tools & MX_CHECK_MEMORY) mx__memory_touch(x, site, a);
+  if (c->tools & MX_CHECK_UNINIT) mx__uninit_touch(x, site, a);
+  if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_touch(x, site, a);
+}
+static void barrier(struct mx_block *b, uint32_t number) {
+  struct mx_check *c = b->launch->observed;
+  if (c->failed) return;
+  if (c->tools & MX_CHECK_SYNC) mx__sync_barrier(c, b, number);
+  if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_barrier(c, b, number);
+}
+static void meets(struct mx_exec *x, const struct mx_insn *i, uint64_t group) {
+  if (!strcmp(mx__ops[i->op].meaning, "bar_warp")) mx__race_meet(x, group);
+}
+
+/* ---- blocks -----------------------------------------------------------------------------------------------------*/
+static void block_ends(struct mx_block *b) {
+  struct block_state *s = b->observed;
+  struct mx_check *c = b->launch->observed;
+  if (!s) return;
+  mx__race_block_end(s);
+  mx__uninit_block_end(c, s);
+  for (uint32_t w = 0; w < s->nwarps; w++) free(s->warps[w].record);
+  free(s->warps);
+  free(s->cells);
+  free(s->defined);
+  free(s);
+  b->observed = NULL;
+}
+static struct block_state *block_new(struct mx_check *c, struct mx_block *b) {
+  const struct mx_launch *l = b->launch;
+  struct block_state *s = b->observed = calloc(1, sizeof *s);
+  if (!s) return NULL;
+  s->warps = calloc(b->nwarps, sizeof *s->warps);
+  s->cells = calloc(l->shared_bytes / 4 + 2, sizeof *s->cells);
+  s->defined = calloc(l->shared_bytes / 8 + 2, 1);
+  s->local_stride = l->local_bytes / 8 + 8;
+  if (!s->warps || !s->cells || !s->defined) return NULL;
+  s->nwarps = b->nwarps;
+  for (uint32_t w = 0; w < b->nwarps; w++)
+    if (!(s->warps[w].record = calloc(c->nsites + 1u, sizeof *s->warps[w].record))) return NULL;
+  return s;
+}
+static void block_begins(struct mx_block *b) {
+  struct mx_check *c = b->launch->observed;
+  struct block_state *s = b->observed ? b->observed : block_new(c, b);
+  if (!s) {
+    c->failed = true;
+    return;
+  }
+  const uint32_t *grid = c->launch->grid;
+  s->number = b->ctaid[0] + (uint64_t)grid[0] * (b->ctaid[1] + (uint64_t)grid[1] * b->ctaid[2]);
+  for (uint32_t w = 0; w < s->nwarps; w++) {
+    s->warps[w].number = s->number * b->nwarps + w;
+    s->warps[w].begun = mx__block_lanes(b, w);
+    s->warps[w].ended = 0;
+  }
+  mx__race_block(c, s);
+  mx__uninit_block(c, s);
+}
+
+static const struct mx_observer observer = {touches, barrier, meets, block_begins, block_ends};
+
+/* ---- a launch -----------------------------------------------------------------------------------------------------*/
+static int by_place(const void *a, const void *b) {
+  const struct variable *x = a, *y = b;
+  return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+static bool shared_variables(struct mx_check *c) {
+  const struct mx_func *k = &c->prep->image->funcs[c->prep->kernel];
+  c->nshared = 0;
+  if (!(c->shared = calloc(k->nshared + 1u, sizeof *c->shared))) return false;
+  for (uint32_t n = 0; n < k->nshared; n++) {
+    const struct mx_var *v = &c->prep->image->vars[k->shared[n]];
+    const bool dynamic = v->flags & MX_VAR_EXTERN_SHARED;
+    c->shared[c->nshared++] =
+        (struct variable){c->prep->shared_offset[k->shared[n]], dynamic ? c->launch->shared_dynamic : v->size, v->name};
+  }
+  qsort(c->shared, c->nshared, sizeof *c->shared, by_place);
+  return true;
+}
+
+static void drop_launch(struct mx_check *c) {
+  mx__sites_free(c);
+  free(c->shared);
+  free(c->confirmed);
+  mx__prepared_free(c->prep);
+  c->shared = NULL;
+  c->confirmed = NULL;
+  c->prep = NULL;
+  c->launch = NULL;
+}
+
+/* Shared variables lie apart, by as much as there is room for. */
+static struct mx_prepared *prepare(const struct mx_check *c, mx_kernel *k, const struct mx_launch *l) {
+  const uint32_t most = c->tools & MX_CHECK_MEMORY ? 256 : 0;
+  for (uint32_t gap = most;; gap /= 4) {
+    struct mx_prepared *p =
+        mx__prepare_apart(&k->module->image->image, k->func, k->module->var_address, k->prep->level, gap);
+    if (!p || gap < 16 || (uint64_t)p->shared_static + l->shared_dynamic <= MX_MAX_SHARED) return p;
+    mx__prepared_free(p);
+  }
+}
+
+static void begin(struct mx_check *c, mx_kernel *k, struct mx_launch *l) {
+  if (!c->tools) return;
+  c->failed = false;
+  c->launch = l;
+  c->launches++;
+  c->prep = prepare(c, k, l);
+  if (!c->prep || !mx__sites_make(c) || !(c->confirmed = calloc(c->nsites + 1u, 1)) || !shared_variables(c)) {
+    drop_launch(c);
+    mx__device_note(c->device, "a launch of '%s' was not checked: the host is out of memory",
+                    k->module->image->image.funcs[k->func].name);
+    return;
+  }
+  if (c->tools & MX_CHECK_LANES) mx__lanes_begin(c);
+  mx__observe(c->prep, step, wanted, c);
+  l->prep = c->prep;
+  l->shared_static = c->prep->shared_static;
+  l->shared_bytes = l->shared_static + l->shared_dynamic;
+  l->jit = MX_JIT_OFF;
+  l->jit_stress = 0;
+  l->workers = 1;
+  l->observer = &observer;
+  l->observed = c;
+  if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_begin(c);
+  if (c->tools & MX_CHECK_UNINIT) mx__uninit_begin(c);
+  for (uint32_t v = 0; v < c->nshared; v++)
+    if (c->shared[v].lo == l->shared_static) c->shared[v].size = l->shared_dynamic;
+}
+
+static void end(struct mx_check *c, struct mx_launch *l) {
+  if (!c->launch) return;
+  if (l->trapped) mx__memory_trap(c, &l->trap);
+  if (c->tools & MX_CHECK_LANES) mx__lanes_end(c);
+  mx__memory_end(c);
+  if (c->tools & MX_CHECK_UNINIT) mx__uninit_end(c);
+  mx__race_end(c);
+  if (c->failed)
+    mx__device_note(c->device, "a launch of '%s' was checked in part only: the host is out of memory",
+                    l->image->funcs[l->func].name);
+  drop_launch(c);
+}
+
+/* ---- the device
+ * -----------------------------------------------------------------------------------------------------*/
+static void allocated(struct mx_check *c, uint64_t address, uint64_t bytes) {
+  if (c->tools & MX_CHECK_UNINIT) mx__undefined_add(c, address, bytes, false);
+}
+static void written(struct mx_check *c, uint64_t address, uint64_t bytes) {
+  if (c->tools & MX_CHECK_UNINIT) mx__undefined_written(c, address, bytes);
+}
+static void reset(struct mx_check *c) {
+  mx__findings_free(c);
+  mx__sources_free(c);
+  mx__memory_forget(c);
+  mx__uninit_forget(c);
+}
+static void done(struct mx_check *c) {
+  reset(c);
+  free(c);
+}
+static const struct mx_checker checker = {
+    begin, end, allocated, written, mx__undefined_copied, mx__undefined_read, mx__undefined_freed, reset, done};
+
+mx_status mx_device_check(mx_device *d, uint32_t tools) {
+  if (!d) return MX_INVALID_VALUE;
+  if (tools & ~(uint32_t)MX_CHECK_ALL) return mx__fail(d, MX_INVALID_VALUE, "mx_device_check: no such tools");
+  mx_status s = mx__streams_drain(d);
+  if (s == MX_OK) s = mx__device_take(d, "mx_device_check");
+  if (s != MX_OK) return s;
+  if (!d->check && tools) {
+    struct mx_check *c = calloc(1, sizeof *c);
+    if (c) {
+      c->device = d;
+      c->last = &c->first;
+      d->checker = &checker;
+      d->check = c;
+    } else s = mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  }
+  if (d->check) d->check->tools = tools;
+  mx__unlock(&d->run);
+  return s;
+}
+
+uint32_t mx_device_checks(mx_device *d) { return d && d->check ? d->check->tools : 0; }
+
+size_t mx_device_findings(mx_device *d) { return d && d->check ? d->check->nfindings : 0; }
+
+mx_status mx_device_finding(mx_device *d, size_t number, mx_finding *out) {
+  if (!d) return MX_INVALID_VALUE;
+  if (!out) return mx__fail(d, MX_INVALID_VALUE, "mx_device_finding: no place for the answer");
+  struct finding *f = d->check ? d->check->first : NULL;
+  for (; f; f = f->next)
+    if (!f->hidden && !number--) return mx__finding_text(f), mx__struct_out(out, &f->info, sizeof f->info);
+  return mx__fail(d, MX_NOT_FOUND, "mx_device_finding: there are not so many");
+}
+
+mx_status mx_device_check_end(mx_device *d) {
+  if (!d) return MX_INVALID_VALUE;
+  mx_status s = mx__streams_drain(d);
+  if (d->check) mx__memory_leaks(d->check);
+  return s;
+}
+
+mx_status mx_findings_clear(mx_device *d) {
+  if (!d) return MX_INVALID_VALUE;
+  if (d->check) mx__findings_free(d->check), d->check->nkept = 0;
+  return MX_OK;
+}

@@ -1,0 +1,548 @@
+/* Races: two accesses to a byte, one of them a write, not both atomic (or strong, with scopes that include each other),
+ * with nothing that orders them. Between lanes of one warp that is the sync tool's: warp-synchronous code.
+ *
+ * Every four bytes of global and shared memory have a cell that knows who wrote last and who has read since. An access
+ * is a record: warp, time of the warp, site; cells add the lane, by byte. An access is ordered behind another one if
+ * its warp knows the other's time (clocks.c), or within a warp, if lanes have met since. Warps learn of others at
+ * barriers, and where they read what others published with a strong write: what these knew then (release and acquire),
+ * or at their last fence, to be known at the reader's next fence. What has block scope is published to the own block
+ * only.
+ *
+ * A write of the value that is there already is not reported against another write: neither order can be told. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define LANE_MANY 0x7F
+#define READER_LIST 0x80000000u
+#define APART UINT32_MAX
+enum { LONGEST_LIST = 256 };
+
+/* ---- what warps know ------------------------------------------------------------------------------------------*/
+/* What the warp knows, itself included; later accesses of its own are not. */
+static struct clocks *publish(struct warp_state *w) {
+  return mx__clocks_with(mx__clocks_keep(w->known), w->number, w->time++);
+}
+/* Of its own lanes the warp knows what one of them published and another one reads. */
+static void learn(struct warp_state *w, struct clocks *c) {
+  const uint32_t own = mx__clocks_time(c, w->number);
+  if (own > w->lane_floor) w->lane_floor = own;
+  w->known = mx__clocks_join(w->known, mx__clocks_keep(c));
+}
+
+static void lanes_meet(struct mx_check *c, struct warp_state *w, uint64_t m, uint64_t live) {
+  if (!(live & ~m)) {
+    w->lane_floor = w->time++;
+    return;
+  }
+  if (!w->lane_time && !(w->lane_time = calloc(64, sizeof *w->lane_time))) {
+    c->failed = true;
+    return;
+  }
+  uint32_t all[64] = {0};
+  MX_FOR_LANES (l, m)
+    for (unsigned k = 0; k < 64; k++) all[k] = w->lane_time[l][k] > all[k] ? w->lane_time[l][k] : all[k];
+  MX_FOR_LANES (l, m) all[l] = w->time;
+  MX_FOR_LANES (l, m) memcpy(w->lane_time[l], all, sizeof all);
+  w->time++;
+}
+
+static bool lane_knows(const struct warp_state *w, unsigned lane, unsigned other, uint32_t time) {
+  if (time <= w->lane_floor || lane == other) return true;
+  if (!w->lane_time) return false;
+  if (other < 64) return w->lane_time[lane][other] >= time;
+  MX_FOR_LANES (l, w->begun)
+    if (l != lane && w->lane_time[lane][l] < time) return false;
+  return true;
+}
+
+static struct sync_cell *sync_cell(struct mx_check *c, uint64_t address, uint64_t block, bool make) {
+  if (!make && !c->nsyncs) return NULL;
+  if (make && c->nsyncs * 2 >= c->syncs_size) {
+    const size_t size = c->syncs_size ? c->syncs_size * 2 : 256;
+    struct sync_cell *more = calloc(size, sizeof *more);
+    if (!more) return c->failed = true, NULL;
+    for (size_t k = 0; k < c->syncs_size; k++) {
+      if (!c->syncs[k].used) continue;
+      size_t at = (c->syncs[k].address * 0x9E3779B97F4A7C15u + c->syncs[k].block) >> 20 & (size - 1);
+      while (more[at].used) at = (at + 1) & (size - 1);
+      more[at] = c->syncs[k];
+    }
+    free(c->syncs);
+    c->syncs = more, c->syncs_size = size;
+  }
+  size_t at = (address * 0x9E3779B97F4A7C15u + block) >> 20 & (c->syncs_size - 1);
+  for (; c->syncs[at].used; at = (at + 1) & (c->syncs_size - 1))
+    if (c->syncs[at].address == address && c->syncs[at].block == block) return &c->syncs[at];
+  if (!make) return NULL;
+  c->syncs[at] = (struct sync_cell){.address = address, .block = block, .used = true};
+  c->nsyncs++;
+  return &c->syncs[at];
+}
+
+/* One lane's strong access or weak write at a place where warps may have synchronised. release: what it publishes. */
+static void synchronise(struct mx_check *c, struct warp_state *w, const struct site *s, uint64_t block,
+                        uint64_t address, uint64_t of_block, bool reads, bool writes, struct clocks **released) {
+  const bool strong = s->access == ACCESS_STRONG || s->access == ACCESS_ATOMIC;
+  struct sync_cell *cell = sync_cell(c, address, of_block, false);
+  if (cell && reads && strong) {
+    struct clocks *all = s->block_scope ? NULL : cell->all, *own = cell->own_block == block ? cell->own : NULL;
+    if (s->acquires) learn(w, all), learn(w, own);
+    w->pending[0] = mx__clocks_join(w->pending[0], mx__clocks_keep(all));
+    w->pending[1] = mx__clocks_join(w->pending[1], mx__clocks_keep(own));
+  }
+  if (!writes) return;
+  struct clocks *all = NULL, *own = NULL;
+  if (strong && s->releases) {
+    if (!*released) *released = publish(w);
+    own = *released;
+    all = s->block_scope ? w->fence[0] : own;
+  } else if (strong) all = s->block_scope ? NULL : w->fence[0], own = w->fence[1];
+  if (!cell && !own && !all) return;
+  if (!cell && !(cell = sync_cell(c, address, of_block, true))) return;
+  const bool goes_on = reads && strong; /* an atomic's write carries on what was published there before */
+  if (!goes_on) mx__clocks_drop(cell->all), cell->all = NULL;
+  if (!goes_on || cell->own_block != block) mx__clocks_drop(cell->own), cell->own = NULL;
+  cell->own_block = block;
+  cell->all = mx__clocks_join(cell->all, mx__clocks_keep(all));
+  cell->own = mx__clocks_join(cell->own, mx__clocks_keep(own));
+}
+
+void mx__race_woken(struct mx_exec *x) {
+  struct warp_state *w = warp_state(x);
+  const struct sync_cell *cell = sync_cell(check_of(x), w->wait_address, block_state(x->block)->number, false);
+  w->waits &= ~x->mask;
+  if (cell) learn(w, cell->all), learn(w, cell->own);
+}
+
+void mx__race_fence(struct mx_exec *x, const struct site *s) {
+  struct warp_state *w = warp_state(x);
+  learn(w, w->pending[1]);
+  if (!s->block_scope) learn(w, w->pending[0]);
+  struct clocks *now = publish(w);
+  mx__clocks_drop(w->fence[1]);
+  w->fence[1] = now;
+  if (s->block_scope) return;
+  mx__clocks_drop(w->fence[0]);
+  w->fence[0] = mx__clocks_keep(now);
+}
+
+void mx__race_meet(struct mx_exec *x, uint64_t group) { lanes_meet(check_of(x), warp_state(x), group, x->warp->live); }
+
+/* Lanes arrive: what they know then is what the others will know. */
+void mx__race_arrive(struct mx_exec *x, uint32_t number) {
+  struct block_state *b = block_state(x->block);
+  struct warp_state *w = warp_state(x);
+  learn(w, w->pending[0]); /* a barrier is as good as the second fence: so the guides' own last-block pattern has it */
+  learn(w, w->pending[1]);
+  b->arrived[number] = mx__clocks_join(b->arrived[number], publish(w));
+}
+
+/* All blocks of a cluster come to its barrier; the leader is let go first. */
+static void join_cluster(struct mx_block *leader) {
+  struct clocks *all = NULL;
+  for (uint32_t k = 0; k < leader->nmembers; k++)
+    if (block_state(leader->members[k]))
+      all = mx__clocks_join(all, mx__clocks_keep(block_state(leader->members[k])->arrived[MX_CLUSTER_BARRIER]));
+  for (uint32_t k = 0; k < leader->nmembers; k++) {
+    struct block_state *s = block_state(leader->members[k]);
+    if (!s) continue;
+    mx__clocks_drop(s->arrived[MX_CLUSTER_BARRIER]);
+    s->arrived[MX_CLUSTER_BARRIER] = mx__clocks_keep(all);
+  }
+  mx__clocks_drop(all);
+}
+
+void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
+  struct block_state *s = block_state(b);
+  if (number == MX_CLUSTER_BARRIER && b->leader == b) join_cluster(b);
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    struct warp_state *of = &s->warps[w];
+    uint64_t waited = 0;
+    MX_FOR_LANES (l, b->barriers[number].arrived[w])
+      waited |= (uint64_t)(strcmp(mx__ops[c->sites[of->barrier_site[l]].insn->op].meaning, "bar_arrive") != 0) << l;
+    if (!waited) continue;
+    learn(of, s->arrived[number]);
+    lanes_meet(c, of, waited, b->warps[w].live);
+  }
+  mx__clocks_drop(s->arrived[number]);
+  s->arrived[number] = NULL;
+}
+
+/* ---- records and readers ------------------------------------------------------------------------------------------*/
+static uint32_t record_of(struct mx_check *c, struct warp_state *w, uint32_t site) {
+  uint32_t *memo = &w->record[site];
+  if (*memo && c->records[*memo].warp == w->number && c->records[*memo].time == w->time) return *memo;
+  if (!mx__check_grow(c, (void **)&c->records, c->nrecords, &c->records_room, sizeof *c->records) ||
+      c->nrecords >= READER_LIST - 1)
+    return c->failed = true, 0;
+  if (!c->nrecords) c->nrecords = 1; /* 0 is nobody */
+  c->records[c->nrecords] = (struct record){w->number, w->time, site};
+  return *memo = (uint32_t)c->nrecords++;
+}
+
+static size_t reader_slot(const struct mx_check *c, const struct reader *r) {
+  uint64_t h = ((uint64_t)r->record << 32 | r->next) * 0x9E3779B97F4A7C15u + r->lane;
+  h ^= h >> 29;
+  size_t at = (size_t)(h * 0xBF58476D1CE4E5B9u >> 32) & (c->reader_hash_size - 1);
+  for (; c->reader_hash[at]; at = (at + 1) & (c->reader_hash_size - 1)) {
+    const struct reader *o = &c->readers[c->reader_hash[at]];
+    if (o->record == r->record && o->next == r->next && o->lane == r->lane) break;
+  }
+  return at;
+}
+/* The list `next` with one more reader in front; lists that are equal are one. */
+static uint32_t reader_list(struct mx_check *c, uint32_t record, uint8_t lane, uint32_t next) {
+  if (c->nreaders * 2 + 2 >= c->reader_hash_size) {
+    const size_t size = c->reader_hash_size ? c->reader_hash_size * 2 : 1024;
+    uint32_t *more = calloc(size, sizeof *more);
+    if (!more) return c->failed = true, next;
+    free(c->reader_hash);
+    c->reader_hash = more, c->reader_hash_size = size;
+    for (size_t k = 1; k < c->nreaders; k++) more[reader_slot(c, &c->readers[k])] = (uint32_t)k;
+  }
+  if (!c->nreaders) c->nreaders = 1;
+  const struct reader r = {record, next, lane, 0};
+  const size_t at = reader_slot(c, &r);
+  if (c->reader_hash[at]) return c->reader_hash[at] | READER_LIST;
+  if (!mx__check_grow(c, (void **)&c->readers, c->nreaders, &c->readers_room, sizeof r)) return next;
+  c->readers[c->nreaders] = r;
+  c->readers[c->nreaders].length = next & READER_LIST ? c->readers[next & ~READER_LIST].length + 1 : 1;
+  return (c->reader_hash[at] = (uint32_t)c->nreaders++) | READER_LIST;
+}
+
+/* ---- one access -----------------------------------------------------------------------------------------------*/
+struct touch {
+  struct mx_exec *x;
+  struct mx_check *c;
+  struct warp_state *w;
+  const struct site *site;
+  const struct mx_access *a;
+  uint32_t number, record; /* of the site; its record */
+  uint64_t block;
+  bool strong;
+  uint32_t memo; /* another warp's record that is known to be before this */
+};
+
+static bool is_strong(const struct site *s) { return s->access == ACCESS_STRONG || s->access == ACCESS_ATOMIC; }
+static uint64_t block_of(const struct mx_check *c, uint64_t warp) { return warp / c->launch->warps; }
+
+static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned mine) {
+  if (record == t->memo) return true;
+  const struct record *r = &t->c->records[record];
+  if (r->warp == t->w->number) return lane_knows(t->w, mine, lane == LANE_MANY ? 64 : (unsigned)lane - 1, r->time);
+  if (mx__clocks_time(t->w->known, r->warp) < r->time) return false;
+  t->memo = record;
+  return true;
+}
+/* Both strong, and each in the other's scope. */
+static bool agree(const struct touch *t, uint32_t record) {
+  const struct record *r = &t->c->records[record];
+  const struct site *s = &t->c->sites[r->site];
+  if (!t->strong || !is_strong(s)) return false;
+  return (!t->site->block_scope && !s->block_scope) || block_of(t->c, r->warp) == t->block;
+}
+
+/* Whether lane l stores what is there already, or what `other`, a lane of the same instruction, stores there. */
+static bool same_value(const struct touch *t, unsigned l, int other) {
+  const struct site *s = t->site;
+  if (!s->elements) return false;
+  const struct mx_op_info *o = &mx__ops[s->insn->op];
+  const size_t bytes = t->a->bytes / s->elements;
+  for (unsigned k = 0; k < s->elements; k++) {
+    const unsigned cls = mx__types[o->opnd[s->first_value + k].type].slot_class;
+    if (cls != MX_R32 && cls != MX_R64) return false;
+    const size_t step = cls == MX_R32 ? 4 : 8;
+    const unsigned char *v = mx__operand(t->x, mx__operand_ref(s->insn, s->first_value + k));
+    const unsigned char *there = other >= 0 ? v + (size_t)other * step : t->a->host[l] + k * bytes;
+    if (memcmp(v + l * step, there, bytes)) return false;
+  }
+  return true;
+}
+
+static const char *how(const struct site *s, bool write) {
+  return s->access == ACCESS_ATOMIC ? "atomic access" : write ? "write" : "read";
+}
+static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t record, uint8_t lane, bool was_write) {
+  const struct record r = t->c->records[record];
+  const bool same_warp = r.warp == t->w->number, write = t->a->write;
+  const int other = lane == LANE_MANY ? -1 : lane - 1;
+  if (write && was_write && t->site->access != ACCESS_ATOMIC) {
+    const bool together =
+        record == t->record && other >= 0 && t->a->lanes >> other & 1 && t->a->address[other] == t->a->address[l];
+    if (same_value(t, l, together ? other : -1)) return;
+  }
+  const struct site *os = &t->c->sites[r.site];
+  const char *kind = !write ? "write-read" : was_write ? "write-write" : "read-write";
+  struct finding *f = mx__finding(t->x, same_warp ? MX_CHECK_SYNC : MX_CHECK_RACE,
+                                  same_warp ? "warp-synchronous" : kind, t->number, 1ull << l, r.site, FOUND_PAIR);
+  if (!f) return;
+  mx__found_address(f, t->c, address, t->a->bytes, mx__where_of(t->c, address, t->a->bytes));
+  char *lanes = other >= 0 ? mx__format("lane %d", other) : mx__format("several lanes");
+  mx__found_other(f, t->c, mx__format("%s by %s", how(os, was_write), lanes), r.site, r.warp,
+                  other >= 0 ? 1ull << other : 0);
+  free(lanes);
+  const bool far = block_of(t->c, r.warp) != t->block;
+  const bool scope = t->strong && is_strong(os);
+  mx__found_end(f, mx__format(same_warp ? "%s of what another lane of the warp %s, and they have not met in between"
+                                          "%s"
+                              : scope   ? "%s of what %s: both are strong, but of block scope, which does "
+                                          "not reach another block%s"
+                                        : "%s of what %s, and nothing orders the two%s",
+                              how(t->site, write),
+                              same_warp   ? was_write ? "wrote" : "read"
+                              : far       ? was_write ? "another block wrote" : "another block read"
+                              : was_write ? "another warp wrote"
+                                          : "another warp read",
+                              same_warp ? " (no bar.warp.sync)" : ""));
+}
+
+static void check_readers(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned b) {
+  uint32_t r = cell->readers;
+  if (!(r & READER_LIST)) {
+    if (!ordered(t, r, cell->read[b], l) && !agree(t, r))
+      conflict(t, l, address, r, cell->read[b], t->c->sites[t->c->records[r].site].writes);
+    return;
+  }
+  while (r & READER_LIST) {
+    const struct reader n = t->c->readers[r & ~READER_LIST];
+    if (!ordered(t, n.record, n.lane, l) && !agree(t, n.record))
+      conflict(t, l, address, n.record, n.lane, t->c->sites[t->c->records[n.record].site].writes);
+    r = n.next;
+  }
+}
+
+/* The cell's readers and lane l; those that are before it are not needed any more. */
+static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned first, unsigned last) {
+  const uint8_t lane = (uint8_t)(l + 1);
+  struct mx_check *c = t->c;
+  if (cell->readers == t->record) {
+    for (unsigned b = first; b < last; b++) cell->read[b] = !cell->read[b] || cell->read[b] == lane ? lane : LANE_MANY;
+    return;
+  }
+  uint32_t next = 0;
+  uint8_t front = lane;
+  if (cell->readers && !(cell->readers & READER_LIST)) {
+    const uint8_t was = cell->read[first];
+    if (was && c->records[cell->readers].warp == t->w->number) {
+      if (!ordered(t, cell->readers, was, l)) front = LANE_MANY;
+    } else if (was && !ordered(t, cell->readers, was, l)) next = reader_list(c, cell->readers, was, 0);
+  } else if (cell->readers) {
+    const struct reader *head = &c->readers[cell->readers & ~READER_LIST];
+    if (head->record == t->record && (head->lane == lane || head->lane == LANE_MANY)) return;
+    next = cell->readers;
+    if (c->records[head->record].warp == t->w->number) { /* of one warp the last one stands for all */
+      front = head->lane == lane || ordered(t, head->record, head->lane, l) ? lane : LANE_MANY;
+      next = head->next;
+    } else if (ordered(t, head->record, head->lane, l)) next = head->next;
+    if (next && c->readers[next & ~READER_LIST].length >= LONGEST_LIST) next = 0;
+  }
+  if (next) cell->readers = reader_list(c, t->record, front, next), memset(cell->read, LANE_MANY, sizeof cell->read);
+  else {
+    cell->readers = t->record;
+    for (unsigned b = first; b < last; b++) cell->read[b] = front;
+  }
+}
+
+/* Strong writes that nothing orders are no race, and none of them stands for the others: those before the last one stay
+ * in the list of readers, for reads and writes that are not strong. */
+static void add_strong_writer(struct touch *t, unsigned l, struct cell *cell, unsigned b) {
+  const uint32_t record = cell->writer, list = cell->readers & READER_LIST ? cell->readers : 0;
+  if (record == t->record || ordered(t, record, cell->wrote[b], l)) return;
+  const bool full = list && t->c->readers[list & ~READER_LIST].length >= LONGEST_LIST;
+  cell->readers = reader_list(t->c, record, cell->wrote[b], full ? 0 : list);
+  memset(cell->read, LANE_MANY, sizeof cell->read);
+}
+static void check_strong_writers(struct touch *t, unsigned l, uint64_t address, uint32_t list) {
+  for (uint32_t r = list; r & READER_LIST;) {
+    const struct reader n = t->c->readers[r & ~READER_LIST];
+    const struct site *s = &t->c->sites[t->c->records[n.record].site];
+    if (s->writes && !ordered(t, n.record, n.lane, l) && !agree(t, n.record))
+      conflict(t, l, address, n.record, n.lane, true);
+    r = n.next;
+  }
+}
+
+static void touch_bytes(struct touch *t, unsigned l, uint64_t address, struct cell *cell, unsigned first,
+                        unsigned last) {
+  const uint8_t lane = (uint8_t)(l + 1);
+  const bool write = t->a->write;
+  unsigned strong = last; /* a byte with a strong writer before this one */
+  if (cell->writer && !(cell->writer == t->record && cell->wrote[first] == lane))
+    for (unsigned b = first; b < last; b++) {
+      if (!cell->wrote[b] || ordered(t, cell->writer, cell->wrote[b], l)) continue;
+      if (agree(t, cell->writer)) {
+        strong = b;
+        continue;
+      }
+      conflict(t, l, address, cell->writer, cell->wrote[b], true);
+      break;
+    }
+  if (!write) {
+    if (cell->readers & READER_LIST && cell->writer && is_strong(&t->c->sites[t->c->records[cell->writer].site]))
+      check_strong_writers(t, l, address, cell->readers);
+    add_reader(t, l, cell, first, last);
+    return;
+  }
+  if (cell->readers)
+    for (unsigned b = first; b < last; b++)
+      if (cell->readers & READER_LIST || cell->read[b]) {
+        check_readers(t, l, address, cell, b);
+        break;
+      }
+  if (t->strong && strong < last) add_strong_writer(t, l, cell, strong);
+  else if (!t->strong || !(cell->readers & READER_LIST)) cell->readers = 0, memset(cell->read, 0, sizeof cell->read);
+  const bool again = cell->writer == t->record;
+  if (!again) memset(cell->wrote, 0, sizeof cell->wrote);
+  cell->writer = t->record;
+  for (unsigned b = first; b < last; b++)
+    cell->wrote[b] = t->strong && again && cell->wrote[b] && cell->wrote[b] != lane ? LANE_MANY : lane;
+}
+
+/* Whether other bytes of the cell than these belong to another record, which must not be lost. */
+static bool crowded(const struct cell *c, uint32_t record, bool write, unsigned first, unsigned last) {
+  for (unsigned b = 0; b < 4; b++) {
+    if (b >= first && b < last) continue;
+    if (c->wrote[b] && c->writer && c->writer != record && write) return true;
+    if (c->readers && (c->readers & READER_LIST || c->read[b]) && (write || c->readers != record)) return true;
+  }
+  return false;
+}
+static struct cell *take_apart(struct mx_check *c, struct cell *cell) {
+  while (c->apart_room < c->napart + 5)
+    if (!mx__check_grow(c, (void **)&c->apart, c->apart_room, &c->apart_room, sizeof *c->apart)) return NULL;
+  if (!c->napart) c->napart = 1;
+  struct cell *four = &c->apart[c->napart];
+  for (unsigned b = 0; b < 4; b++) {
+    memset(&four[b], 0, sizeof four[b]);
+    if (cell->wrote[b]) four[b].writer = cell->writer, four[b].wrote[b] = cell->wrote[b];
+    if (cell->readers & READER_LIST || cell->read[b]) four[b].readers = cell->readers, four[b].read[b] = cell->read[b];
+  }
+  cell->writer = APART;
+  cell->readers = (uint32_t)c->napart;
+  c->napart += 4;
+  return four;
+}
+
+static void touch_cell(struct touch *t, unsigned l, uint64_t address, struct cell *cell, unsigned first,
+                       unsigned last) {
+  struct cell *four = cell->writer == APART ? &t->c->apart[cell->readers] : NULL;
+  if (!four && last - first < 4 && crowded(cell, t->record, t->a->write, first, last))
+    if (!(four = take_apart(t->c, cell))) return;
+  if (!four) {
+    touch_bytes(t, l, address, cell, first, last);
+    return;
+  }
+  for (unsigned b = first; b < last; b++) touch_bytes(t, l, address - first + b, &four[b], b, b + 1);
+}
+
+/* The cells of the memory around a generic address, and the address that the first is for; NULL: it has none. of: the
+ * block whose shared memory it is, UINT64_MAX: nobody's. */
+static struct cell *cells_at(const struct mx_check *c, const struct mx_exec *x, uint64_t address, uint64_t bytes,
+                             uint64_t *lo, uint64_t *of) {
+  if (address >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED) {
+    const struct block_state *b = mx__shared_of(x, address, lo);
+    if (!b || address - *lo + bytes > c->launch->shared_bytes) return NULL;
+    *of = b->number;
+    return b->cells;
+  }
+  *of = UINT64_MAX;
+  for (unsigned k = 0; k < 2; k++)
+    if (c->cells[k] && address - c->cells_lo[k] < c->cells_bytes[k] &&
+        bytes <= c->cells_bytes[k] - (address - c->cells_lo[k]))
+      return *lo = c->cells_lo[k], c->cells[k];
+  return NULL;
+}
+
+void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
+  struct mx_check *c = check_of(x);
+  struct touch t = {.x = x,
+                    .c = c,
+                    .w = warp_state(x),
+                    .site = &c->sites[site],
+                    .a = a,
+                    .number = site,
+                    .block = block_state(x->block)->number,
+                    .strong = is_strong(&c->sites[site])};
+  if (t.site->access == ACCESS_ASYNC || a->lanes == 0) return;
+  struct clocks *released = NULL;
+  const bool atomic = t.site->access == ACCESS_ATOMIC;
+  if (!(t.record = record_of(c, t.w, site))) return;
+  const bool syncs = t.strong || (a->write && c->nsyncs);
+  MX_FOR_LANES (l, a->lanes) {
+    const uint64_t address = a->address[l] + a->base;
+    uint64_t lo, of;
+    struct cell *cells = cells_at(c, x, address, a->bytes, &lo, &of);
+    if (!cells) continue;
+    if (t.site->waits) t.w->waits |= 1ull << l, t.w->wait_address = address;
+    if (syncs)
+      synchronise(c, t.w, t.site, t.block,
+                  address & (MX_WINDOW(8) - 1 - (UINT64_C(0xFF) << MX_RANK_SHIFT) * (of != UINT64_MAX)), of,
+                  !a->write || atomic, a->write, &released);
+    for (uint64_t at = address, end = address + a->bytes; at < end;) {
+      const unsigned first = (unsigned)(at & 3), last = end - (at - first) < 4 ? (unsigned)(end - (at - first)) : 4;
+      touch_cell(&t, (unsigned)l, at, &cells[(at - lo) / 4], first, last);
+      at += last - first;
+    }
+  }
+  mx__clocks_drop(released);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------------------*/
+static struct cell *map_cells(uint64_t bytes) {
+  void *at = mmap(NULL, bytes * 4 + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return at == MAP_FAILED ? NULL : at;
+}
+void mx__race_begin(struct mx_check *c) {
+  const struct mx_region *of[2] = {&c->launch->memory->global, &c->launch->memory->heap};
+  for (unsigned k = 0; k < 2; k++) {
+    c->cells_lo[k] = of[k]->start;
+    c->cells_bytes[k] = k && c->launch->heap ? mx__heap_size(c->launch->heap) : of[k]->top;
+    c->cells[k] = c->cells_bytes[k] ? map_cells(c->cells_bytes[k]) : NULL;
+  }
+}
+void mx__race_end(struct mx_check *c) {
+  for (unsigned k = 0; k < 2; k++)
+    if (c->cells[k]) munmap(c->cells[k], c->cells_bytes[k] * 4 + 64);
+  for (size_t k = 0; k < c->syncs_size; k++) mx__clocks_drop(c->syncs[k].all), mx__clocks_drop(c->syncs[k].own);
+  free(c->records);
+  free(c->readers);
+  free(c->reader_hash);
+  free(c->apart);
+  free(c->syncs);
+  c->cells[0] = c->cells[1] = c->apart = NULL;
+  c->records = NULL;
+  c->readers = NULL;
+  c->reader_hash = NULL;
+  c->syncs = NULL;
+  c->nrecords = c->records_room = c->nreaders = c->readers_room = c->reader_hash_size = 0;
+  c->napart = c->apart_room = c->nsyncs = c->syncs_size = 0;
+}
+
+static void warp_end(struct warp_state *w) {
+  for (unsigned k = 0; k < 2; k++) {
+    mx__clocks_drop(w->fence[k]);
+    mx__clocks_drop(w->pending[k]);
+    w->fence[k] = w->pending[k] = NULL;
+  }
+  mx__clocks_drop(w->known);
+  free(w->lane_time);
+  w->known = NULL;
+  w->lane_time = NULL;
+}
+void mx__race_block(struct mx_check *c, struct block_state *s) {
+  for (uint32_t w = 0; w < s->nwarps; w++) {
+    warp_end(&s->warps[w]);
+    s->warps[w].time = 1;
+    s->warps[w].waits = 0;
+    s->warps[w].lane_floor = 0;
+  }
+  for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]), s->arrived[n] = NULL;
+  memset(s->cells, 0, c->launch->shared_bytes * 4u);
+}
+void mx__race_block_end(struct block_state *s) {
+  for (uint32_t w = 0; w < s->nwarps; w++) warp_end(&s->warps[w]);
+  for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]);
+}

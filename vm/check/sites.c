@@ -1,0 +1,188 @@
+/* What the table and its operands tell of each instruction of a launch, found once, before it begins. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool begins(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
+
+/* Functions of the rows that are not lane by lane, by name: what they do, as far as a tool cares. */
+static uint8_t deed_of(const char *meaning) {
+  static const struct {
+    const char *name;
+    uint8_t deed;
+  } known[] = {{"fence", DO_FENCE},
+               {"cluster_arrive", DO_BARRIER},
+               {"bar_sync", DO_BARRIER},
+               {"bar_arrive", DO_BARRIER},
+               {"bar_red", DO_BARRIER},
+               {"exit", DO_EXIT},
+               {"ret", DO_RETURN},
+               {"malloc", DO_MALLOC},
+               {"free", DO_FREE},
+               {"memcpy", DO_COPY},
+               {"aligned_malloc", DO_MALLOC},
+               {"shfl", DO_SHUFFLE},
+               {"shfl_active", DO_SHUFFLE},
+               {"spill", DO_SPILL},
+               {"fill", DO_FILL}};
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    if (!strcmp(meaning, known[k].name)) return known[k].deed;
+  return begins(meaning, "SEL(") ? DO_SELECT : DO_NOTHING;
+}
+
+/* Orders of loads and stores, as core/ops/memory.def numbers them. */
+enum { ORDER_WEAK, ORDER_VOLATILE, ORDER_RELAXED, ORDER_STRONG };
+
+static void describe_access(struct site *s, const struct mx_op_info *o, const struct mx_insn *i) {
+  const char *m = o->meaning;
+  const bool load = begins(m, "LOAD("), store = begins(m, "STORE(");
+  s->writes = store || begins(m, "ATOM");
+  if (load || store) {
+    const unsigned order = i->mod & 3;
+    s->access = order == ORDER_WEAK ? ACCESS_WEAK : ACCESS_STRONG;
+    s->acquires = load && order == ORDER_STRONG;
+    s->releases = store && order == ORDER_STRONG;
+  } else if (begins(m, "ATOM")) {
+    s->access = ACCESS_ATOMIC;
+    s->acquires = s->releases = true;
+  } else if (begins(m, "mbarrier_")) {
+    s->access = ACCESS_ATOMIC;
+    s->acquires = s->releases = s->object = true;
+    s->waits = o->flags & MX_F_SYNC;
+  } else if (begins(m, "cp_async") || begins(m, "bulk") || begins(m, "st_async")) s->access = ACCESS_ASYNC;
+  else s->access = ACCESS_WEAK;
+  for (unsigned k = 0; k < o->nopnds; k++)
+    if (o->opnd[k].type == MX_T_off && !s->first_value) {
+      s->first_value = (uint8_t)(k + 1);
+      for (unsigned v = k + 1; store && v < o->nopnds; v++) s->elements++;
+    }
+}
+
+/* The slot of a register in its frame's shadow: predicates, 32-bit slots, 64-bit slots, then spill cells alike. */
+static uint32_t slot_of(const struct mx_pfunc *fn, uint32_t lanes, mx_ref r, unsigned cls) {
+  const struct mx_func *f = fn->func;
+  if (r & 1) return NO_SLOT;
+  if (cls == MX_PRED) return (uint32_t)r / 8;
+  if (cls == MX_R32) return f->npred + ((uint32_t)r - fn->off_r32) / (lanes * 4);
+  return f->npred + f->n32 + ((uint32_t)r - fn->off_r64) / (lanes * 8);
+}
+static uint32_t cell_slot(const struct mx_func *f, unsigned cls, uint32_t cell) {
+  const uint32_t first = (uint32_t)f->npred + f->n32 + f->n64;
+  return first + cell + (cls == MX_PRED ? 0u : cls == MX_R32 ? f->nspillpred : (uint32_t)f->nspillpred + f->nspill32);
+}
+static uint32_t all_slots(const struct mx_func *f) {
+  return (uint32_t)f->npred + f->n32 + f->n64 + f->nspillpred + f->nspill32 + f->nspill64;
+}
+
+static bool add(struct mx_check *c, size_t *room, struct reg r, uint16_t *n) {
+  if (r.slot == NO_SLOT) return true;
+  if (!mx__check_grow(c, (void **)&c->regs, c->nregs, room, sizeof r)) return false;
+  c->regs[c->nregs++] = r;
+  ++*n;
+  return true;
+}
+
+static bool describe_registers(struct mx_check *c, struct site *s, const struct mx_pfunc *fn, size_t *room) {
+  const struct mx_insn *i = s->insn;
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const struct mx_func *f = fn->func;
+  const mx_word *word = &f->code[i->pc];
+  s->guard = i->guard == MX_GUARD_NONE || o->flags & MX_F_CALL ? NO_SLOT : i->guard;
+  for (int out = 0; out < 2; out++) {
+    if (out) s->first_out = (uint32_t)c->nregs;
+    else s->first_in = (uint32_t)c->nregs;
+    uint16_t *n = out ? &s->nout : &s->nin;
+    if (o->flags & MX_F_CALL) {
+      if (out) continue;
+      const unsigned results = mx_w_nres(*word), all = results + mx_w_narg(*word);
+      const struct mx_func *callee = i->op == MX_CALL ? &c->prep->image->funcs[i->aux] : NULL;
+      const struct mx_proto *proto = callee ? NULL : &f->protos[i->aux];
+      for (unsigned k = results; k < all; k++) {
+        const unsigned cls = callee ? callee->args[k - results].cls : proto->arg[k - results];
+        const struct reg r = {slot_of(fn, c->prep->lanes, i->more[k], cls), cls == MX_R128, cls == MX_PRED, 0};
+        if (!mx__check_grow(c, (void **)&c->regs, c->nregs, room, sizeof r)) return false;
+        c->regs[c->nregs++] = r; /* literals too: by number of the argument */
+        ++*n;
+      }
+      continue;
+    }
+    if (o->flags & MX_F_BRANCH) continue;
+    if (s->deed == DO_SPILL || s->deed == DO_FILL) {
+      const bool spill = s->deed == DO_SPILL;
+      const unsigned k = spill ? 2 : 0, at = spill ? 0 : 1, cls = mx__types[o->opnd[k].type].slot_class;
+      const uint32_t cell = cell_slot(f, cls, (uint32_t)i->o[at] | (uint32_t)i->o[at + 1] << 10);
+      const uint32_t slot = slot_of(fn, c->prep->lanes, i->o[k], cls);
+      if (!add(c, room, (struct reg){out == spill ? cell : slot, 0, cls == MX_PRED, 0}, n)) return false;
+      continue;
+    }
+    for (unsigned k = 0; k < o->nopnds; k++) {
+      const unsigned type = o->opnd[k].type, cls = mx__types[type].slot_class;
+      if (type >= MX_T_raw || (o->opnd[k].role == MX_OUT) != out) continue;
+      const bool address = k + 1 < o->nopnds && o->opnd[k + 1].type == MX_T_off;
+      struct reg r = {slot_of(fn, c->prep->lanes, mx__operand_ref(i, k), cls), cls == MX_R128, cls == MX_PRED, address};
+      /* a choice needs its operands by number */
+      if (s->deed == DO_SELECT && !out) {
+        if (!mx__check_grow(c, (void **)&c->regs, c->nregs, room, sizeof r)) return false;
+        c->regs[c->nregs++] = r;
+        ++*n;
+      } else if (!add(c, room, r, n)) return false;
+    }
+  }
+  return true;
+}
+
+bool mx__sites_make(struct mx_check *c) {
+  struct mx_prepared *p = c->prep;
+  c->first_site = calloc(p->nfuncs + 1u, sizeof *c->first_site);
+  c->shadow_at = calloc(p->nfuncs + 1u, sizeof *c->shadow_at);
+  c->nslots = calloc(p->nfuncs + 1u, sizeof *c->nslots);
+  if (!c->first_site || !c->shadow_at || !c->nslots) return false;
+  c->nsites = 0;
+  for (uint32_t f = 0; f < p->nfuncs; f++) {
+    c->first_site[f] = c->nsites;
+    c->nsites += p->funcs[f].insns ? p->funcs[f].ninsns : 0;
+  }
+  c->sites = calloc(c->nsites + 1u, sizeof *c->sites);
+  size_t room = 0;
+  if (!c->sites) return false;
+  for (uint32_t f = 0; f < p->nfuncs; f++) {
+    struct mx_pfunc *fn = &p->funcs[f];
+    if (!fn->insns) continue;
+    for (uint32_t k = 0; k < fn->ninsns; k++) {
+      struct site *s = &c->sites[c->first_site[f] + k];
+      s->insn = &fn->insns[k];
+      s->func = f;
+      s->guard = NO_SLOT;
+      if (s->insn->kind != MX_INSN_OP) continue;
+      const struct mx_op_info *o = &mx__ops[s->insn->op];
+      s->deed = deed_of(o->meaning);
+      if (mx__bounds_of(o) || o->cls == MX_MEM) {
+        describe_access(s, o, s->insn);
+        if (c->tools & MX_CHECK_MEMORY && mx__bounds_of(o) == 1) s->origin = mx__origin_of_address(c, fn, s->insn);
+      }
+      if (s->deed == DO_FENCE) s->acquires = s->releases = true;
+      if (s->deed == DO_FENCE || s->access == ACCESS_STRONG || (s->access == ACCESS_ATOMIC && !s->object))
+        mx__order_of(c, s);
+      if (c->tools & MX_CHECK_UNINIT && !describe_registers(c, s, fn, &room)) return false;
+    }
+    if (c->tools & MX_CHECK_UNINIT) { /* the frame gets room for the shadow: masks of defined lanes, and notes */
+      c->shadow_at[f] = (fn->frame_bytes + 7u) & ~7u;
+      c->nslots[f] = all_slots(fn->func);
+      fn->frame_bytes = (c->shadow_at[f] + c->nslots[f] * 12u + 63u) & ~63u;
+    }
+  }
+  return true;
+}
+
+void mx__sites_free(struct mx_check *c) {
+  free(c->sites);
+  free(c->first_site);
+  free(c->shadow_at);
+  free(c->nslots);
+  free(c->regs);
+  c->sites = NULL;
+  c->first_site = c->shadow_at = c->nslots = NULL;
+  c->regs = NULL;
+  c->nregs = 0;
+}
