@@ -35,6 +35,7 @@ MX_API mx_status mx_device_check_source(mx_device *device, const char *file, con
 
 /* Where an access was: one half of a finding. */
 typedef struct mx_check_place {
+  size_t struct_size;
   const char *kernel, *function, *file, *instruction; /* file NULL: no line table; instruction as mx_trap_info's */
   uint32_t line, pc;
   uint32_t block[3], warp;

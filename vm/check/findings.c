@@ -47,6 +47,7 @@ static char *instruction_name(const struct site *s) {
 void mx__place_of(const struct mx_check *c, mx_check_place *p, uint32_t site, uint64_t warp, uint64_t lanes) {
   const struct mx_launch *l = c->launch;
   const struct site *s = &c->sites[site];
+  p->struct_size = sizeof *p;
   p->kernel = l->image->funcs[l->func].name;
   p->function = l->image->funcs[s->func].name;
   p->pc = s->insn->pc;
