@@ -4,6 +4,7 @@
 
 #include "mx/profile.h"
 #include "vm/exec/block.h"
+#include "vm/memory/lock.h"
 #include "vm/exec/launch.h"
 
 /* Of one instruction. All numbers are sums, so that counts can be added up. */
