@@ -25,6 +25,33 @@
 #define __all __mx_all_of_32
 #define __any __mx_any_of_32
 #define __ballot __mx_ballot_of_32
+#if __clang_major__ < 15
+/* clang 14 takes its barriers and fences to leave a variable alone whose address goes nowhere, and moves loads of it
+ * across them; it does not move them across these. */
+#define __MX_FENCED(result, name, parameters, arguments) \
+  static __inline__ __attribute__((device, always_inline, convergent)) result __mx_fenced_##name parameters { \
+    struct __mx_memory { \
+      __attribute__((device)) __mx_memory() { __asm__ volatile("" ::: "memory"); } \
+      __attribute__((device)) ~__mx_memory() { __asm__ volatile("" ::: "memory"); } \
+    } both_sides; \
+    return name arguments; \
+  }
+__MX_FENCED(void, __syncthreads, (), ())
+__MX_FENCED(int, __nvvm_bar0_and, (int a), (a))
+__MX_FENCED(int, __nvvm_bar0_or, (int a), (a))
+__MX_FENCED(int, __nvvm_bar0_popc, (int a), (a))
+__MX_FENCED(void, __nvvm_membar_cta, (), ())
+__MX_FENCED(void, __nvvm_membar_gl, (), ())
+__MX_FENCED(void, __nvvm_membar_sys, (), ())
+#undef __MX_FENCED
+#define __syncthreads __mx_fenced___syncthreads
+#define __nvvm_bar0_and __mx_fenced___nvvm_bar0_and
+#define __nvvm_bar0_or __mx_fenced___nvvm_bar0_or
+#define __nvvm_bar0_popc __mx_fenced___nvvm_bar0_popc
+#define __nvvm_membar_cta __mx_fenced___nvvm_membar_cta
+#define __nvvm_membar_gl __mx_fenced___nvvm_membar_gl
+#define __nvvm_membar_sys __mx_fenced___nvvm_membar_sys
+#endif
 #include <__clang_cuda_device_functions.h>
 #undef __all
 #undef __any
