@@ -100,7 +100,7 @@ static const char *open_device(struct bench_contestant *c, struct opencl *cl, co
   cl->enqueue = CL(clEnqueueNDRangeKernel);
   cl->read = CL(clEnqueueReadBuffer);
   cl->finish = CL(clFinish);
-  snprintf(c->name, sizeof c->name, "%s: %s", name, version);
+  snprintf(c->name, sizeof c->name, "%.79s: %.79s", name, version);
   return NULL;
 }
 
