@@ -102,11 +102,11 @@ static uint32_t touch(const struct ja *a, const struct ja_ins *i, bool out, uint
 uint32_t ja_uses(const struct ja *a, const struct ja_ins *i, uint32_t *slots) { return touch(a, i, false, slots); }
 uint32_t ja_defs(const struct ja *a, const struct ja_ins *i, uint32_t *slots) { return touch(a, i, true, slots); }
 
-void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *live) {
+void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *live) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
   if (mx_w_guard(*i->w) == MX_GUARD_NONE)
     for (uint32_t k = 0; k < n; k++)
-      if (!kept || !ja_has(kept, s[k])) ja_del(live, s[k]);
+      if (!preserved || !ja_has(preserved, s[k])) ja_del(live, s[k]);
   n = ja_uses(a, i, s);
   for (uint32_t k = 0; k < n; k++) ja_add(live, s[k]);
   for (uint32_t w = 0; i->keep && w < a->words; w++) live[w] |= i->keep[w];
@@ -133,11 +133,11 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   }
   return false;
 }
-void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *uni) {
+void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *uni) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
   const bool same = keeps_uniform(a, i) && ja_uniform_inputs(a, i, uni), guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
   for (uint32_t k = 0; k < n; k++) {
-    const bool blend = kept && ja_has(kept, s[k]);
+    const bool blend = preserved && ja_has(preserved, s[k]);
     if (same && !blend && (!guarded || ja_has(uni, s[k]))) ja_add(uni, s[k]);
     else ja_del(uni, s[k]);
   }
@@ -160,7 +160,8 @@ static uint32_t copied(const struct ja *a, const struct ja_ins *i, bool *harmles
   *harmless = lit->kind == MX_LIT_VALUE && !is_nan((uint32_t)lit->value);
   return JA_NONE;
 }
-void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *flt, uint64_t *raw) {
+void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *flt,
+                   uint64_t *raw) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
   bool harmless;
   const uint32_t from = copied(a, i, &harmless);
@@ -168,7 +169,7 @@ void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *k
   const bool f = made || harmless || (from != JA_NONE && ja_has(flt, from)),
              r = made || (from != JA_NONE && ja_has(raw, from));
   for (uint32_t k = 0; k < n; k++) {
-    const bool mixed = guarded || (kept && ja_has(kept, s[k]));
+    const bool mixed = guarded || (preserved && ja_has(preserved, s[k]));
     const bool now_f = f && (!mixed || ja_has(flt, s[k])), now_r = now_f && (r || (mixed && ja_has(raw, s[k])));
     if (now_f) ja_add(flt, s[k]);
     else ja_del(flt, s[k]);
@@ -295,21 +296,21 @@ static bool find_zeros(struct ja *a) {
   }
   return any;
 }
-static void find_kept(struct ja *a) {
+static void find_preserved(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct ja_block *bl = &a->blocks[b];
-    memset(bl->kept, 0, 8 * a->words);
+    memset(bl->preserved, 0, 8 * a->words);
     for (uint32_t v = 0; v < a->bwords; v++)
       for (uint64_t m = bl->pending[v]; m; m &= m - 1) {
         const struct ja_block *p = &a->blocks[64 * v + (uint32_t)__builtin_ctzll(m)];
-        for (uint32_t w = 0; w < a->words; w++) bl->kept[w] |= p->flow_in[w];
+        for (uint32_t w = 0; w < a->words; w++) bl->preserved[w] |= p->flow_in[w];
       }
-    for (uint32_t w = 0; w < a->words; w++) bl->live_in[w] = bl->flow_in[w] | bl->kept[w];
+    for (uint32_t w = 0; w < a->words; w++) bl->live_in[w] = bl->flow_in[w] | bl->preserved[w];
   }
 }
 
 void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live) {
-  for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[b].kept[w];
+  for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[b].preserved[w];
   JA_FOR_SUCC(a, b, s, for (uint32_t w = 0; w < a->words; w++) live[w] |= a->blocks[s].flow_in[w]);
 }
 
@@ -330,7 +331,7 @@ static void uniformity(struct ja *a) {
     for (uint32_t b = 0; b < a->nblocks; b++) {
       struct ja_block *bl = &a->blocks[b];
       memcpy(uni, bl->uni_in, 8 * a->words);
-      for (uint32_t k = bl->first; k < bl->end; k++) ja_uniform_step(a, &a->ins[k], bl->kept, uni);
+      for (uint32_t k = bl->first; k < bl->end; k++) ja_uniform_step(a, &a->ins[k], bl->preserved, uni);
 #define MEET(s_) \
   for (uint32_t w = 0; w < a->words; w++) { \
     const uint64_t was = a->blocks[s_].uni_in[w], now = was & uni[w]; \
@@ -356,7 +357,7 @@ static void floats(struct ja *a) {
         struct ja_block *bl = &a->blocks[b];
         memcpy(flt, bl->float_in, 8 * a->words);
         memcpy(raw, bl->raw_in, 8 * a->words);
-        for (uint32_t k = bl->first; k < bl->end; k++) ja_float_step(a, &a->ins[k], bl->kept, flt, raw);
+        for (uint32_t k = bl->first; k < bl->end; k++) ja_float_step(a, &a->ins[k], bl->preserved, flt, raw);
 #define FLOW(s_) \
   for (uint32_t w = 0; w < a->words; w++) { \
     struct ja_block *to = &a->blocks[s_]; \
@@ -380,7 +381,7 @@ static void find_entries(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct ja_block *bl = &a->blocks[b];
     const struct ja_ins *last = &a->ins[bl->end - 1];
-    bl->entry |= b == 0 || bl->back_target || (bl->meets && bl->whole) || a->origin[bl->pc].lead;
+    bl->entry |= b == 0 || bl->back_target || (bl->meets && bl->converged) || a->origin[bl->pc].lead;
     if (bl->leaves && !ja_goes_on(last)) {
       JA_FOR_SUCC(a, b, s, a->blocks[s].entry = true);
       enter_pending(a, bl);
@@ -450,7 +451,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
     struct ja_block *bl = &a->blocks[b];
     bl->live_in = set_new(a, a->words), bl->flow_in = set_new(a, a->words);
     bl->float_in = set_new(a, a->words), bl->raw_in = set_new(a, a->words);
-    bl->uni_in = set_new(a, a->words), bl->kept = set_new(a, a->words);
+    bl->uni_in = set_new(a, a->words), bl->preserved = set_new(a, a->words);
     bl->pending = set_new(a, a->bwords), bl->open = set_new(a, a->bwords);
   }
   if (!ja_order(a)) return ja_free(a), NULL;
@@ -465,7 +466,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   for (uint32_t before = JA_NONE, now = 0; before != now;) {
     before = now;
     ja_apart(a);
-    find_kept(a);
+    find_preserved(a);
     uniformity(a);
     now = 1;
     for (uint32_t b = 0; b < a->nblocks; b++) now += a->blocks[b].divergent;

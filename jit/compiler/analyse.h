@@ -20,7 +20,7 @@ struct ja_origin {
   uint8_t kind;
   bool counts, lead; /* lead: a block and an entry begin here */
 };
-/* A call that is built in its place; number 0 is the function itself. */
+/* A call that is inlined; number 0 is the function itself. */
 struct ja_frame {
   uint32_t func, parent, level;
   uint32_t call, last, begin; /* pc of the call in the parent's function; of a return in this one; where it begins in
@@ -48,7 +48,7 @@ struct ja_ins {
 enum ja_access_kind { JA_OTHER, JA_LOAD, JA_STORE, JA_ATOM };
 struct ja_access {
   uint8_t kind, type, n;
-  const char *step; /* of an atomic: its meaning's name */
+  const char *combine; /* of an atomic: its meaning's name */
 };
 extern const struct ja_access ja_access[MX_OP_COUNT];
 
@@ -56,13 +56,14 @@ struct ja_block {
   uint32_t pc, first, end; /* instructions [first, end) */
   uint32_t steps, ticks;   /* as many are counted; what they add to the clock */
   uint32_t succ[2], nsucc; /* where control goes inside this function; tables of brx have no edges here, see leaves */
-  uint32_t place, idom; /* in reverse postorder; immediate dominator. JA_NONE: control does not get here. See graph.h */
-  bool leaves;          /* its last instruction is always left to the machine */
-  uint32_t rank, turn;  /* the machine's, and its place in that order among the blocks here */
-  bool meets;           /* lanes may meet where it begins: the machine has a JOIN there */
+  uint32_t rpo,
+      idom;    /* number in reverse postorder; immediate dominator. JA_NONE: control does not get here. See graph.h */
+  bool leaves; /* its last instruction is always left to the machine */
+  uint32_t rank, turn;                /* the machine's; its number in that order among the blocks here */
+  bool meets;                         /* lanes may meet where it begins: the machine has a JOIN there */
   bool back_target, entry, divergent; /* divergent: ends in a guarded branch whose guard may differ between lanes */
   bool hidden;                        /* of a divergent branch: both sides run here */
-  bool whole;                         /* while it runs, no lane of the split is anywhere else */
+  bool converged;                     /* while it runs, no lane of the split is anywhere else */
   bool seen;
   uint64_t *pending;     /* blocks before which other lanes may stand while it runs */
   uint64_t *open;        /* blocks where lanes may be expected; bit nblocks: at the function's return */
@@ -72,7 +73,7 @@ struct ja_block {
   uint64_t *uni_in;      /* slots that hold one value */
   uint64_t *float_in;    /* slots whose f32 value may be made canonical (again) without harm, on every way here */
   uint64_t *raw_in;      /* of these, those whose NaNs may not be canonical yet */
-  uint64_t *kept;        /* slots that pending lanes will read: results of the block must not overwrite theirs */
+  uint64_t *preserved;   /* slots that pending lanes will read: results of the block must not overwrite theirs */
 };
 
 /* What is compiled together: a kernel and all that it may call. */
@@ -83,7 +84,7 @@ struct ja_unit {
   const bool *reachable; /* by function */
   bool *
       wanted; /* by function: it needs code of its own; the analysis of a function adds those that its code leaves to */
-  uint32_t in_line;       /* calls of functions of up to so many words are built in their place: inline.h */
+  uint32_t in_line;       /* calls of functions of up to so many words are inlined: inline.h */
   uint32_t *calls;        /* by function: how many instructions call it */
   uint32_t *first_bounds; /* by function: the machine's number of its first bounds cache */
 };
@@ -152,14 +153,14 @@ static inline bool ja_encloses(const struct ja *a, uint32_t f, uint32_t k) {
 uint32_t ja_uses(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
 uint32_t ja_defs(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
 /* Takes one instruction backwards through a live set. */
-void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *live);
+void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *live);
 /* Adds what is live where control may go from block b, tables included. */
 void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live);
 /* Takes one instruction forwards through a set of uniform slots. */
-void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *uni);
+void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *uni);
 /* NaN results become canonical only where someone may look at their bits. Takes one instruction forwards through the
  * sets float and raw (see ja_block). */
-void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *flt, uint64_t *raw);
+void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *flt, uint64_t *raw);
 /* Whether the instruction's result does not depend on which NaN its operand k is. */
 bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *raw_after);
 /* Whether all operands that it reads hold one value. */

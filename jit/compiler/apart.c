@@ -13,19 +13,19 @@
 /* Where a block stands in the order: in each frame from the first to its own, the rank and pc of the call or, at last,
  * of the block. What has been called comes behind what is before the call, and before what is behind it: the deepest
  * frame goes first. */
-struct place {
+struct order_key {
   uint32_t block, n, key[2 * (MX_JIT_LEVELS + 1)];
 };
-static int by_place(const void *x, const void *y) {
-  const struct place *a = x, *b = y;
+static int by_order_key(const void *x, const void *y) {
+  const struct order_key *a = x, *b = y;
   for (uint32_t k = 0; k < a->n && k < b->n; k++)
     if (a->key[k] != b->key[k]) return a->key[k] < b->key[k] ? -1 : 1;
   return a->n < b->n ? -1 : a->n > b->n;
 }
 static bool returned(const struct ja_origin *o) { return o->kind == JA_RETURNS && !o->counts; }
-static struct place place_of(const struct ja *a, uint32_t block, const struct mx_order *orders) {
+static struct order_key order_key_of(const struct ja *a, uint32_t block, const struct mx_order *orders) {
   const struct ja_origin *o = &a->origin[a->blocks[block].pc];
-  struct place p = {.block = block, .n = 2 * (a->frames[o->frame].level + 1)};
+  struct order_key p = {.block = block, .n = 2 * (a->frames[o->frame].level + 1)};
   uint32_t pc = o->pc;
   for (uint32_t k = o->frame, at = p.n;; k = a->frames[k].parent) {
     at -= 2;
@@ -36,7 +36,7 @@ static struct place place_of(const struct ja *a, uint32_t block, const struct mx
 }
 bool ja_order(struct ja *a) {
   struct mx_order *orders = calloc(a->nframes, sizeof *orders); /* by frame */
-  struct place *sorted = malloc(sizeof *sorted * (a->nblocks + 1));
+  struct order_key *sorted = malloc(sizeof *sorted * (a->nblocks + 1));
   bool good = orders && sorted;
   for (uint32_t k = 0; good && k < a->nframes; k++)
     good = mx__order_find(&a->image->funcs[a->frames[k].func], &orders[k]);
@@ -45,14 +45,14 @@ bool ja_order(struct ja *a) {
     a->blocks[b].rank =
         o->frame ? 0 : orders[0].rank[o->pc]; /* in a copy, only a deeper frame than its own goes first */
     a->blocks[b].meets = returned(o) || orders[o->frame].meets[o->pc];
-    sorted[b] = place_of(a, b, orders);
+    sorted[b] = order_key_of(a, b, orders);
   }
   for (uint32_t k = 1; good && k < a->nframes; k++) {
     const struct ja_frame *f = &a->frames[k];
     const uint32_t behind = f->call + mx_w_length(a->image->funcs[a->frames[f->parent].func].code[f->call]);
     a->frames[k].rank = f->parent ? 0 : orders[0].rank[behind];
   }
-  if (good) qsort(sorted, a->nblocks, sizeof *sorted, by_place);
+  if (good) qsort(sorted, a->nblocks, sizeof *sorted, by_order_key);
   for (uint32_t k = 0; good && k < a->nblocks; k++)
     a->blocks[sorted[k].block].turn = k, a->by_turn[k] = sorted[k].block;
   for (uint32_t k = 0; orders && k < a->nframes; k++) mx__order_free(&orders[k]);
@@ -208,7 +208,7 @@ void ja_apart(struct ja *a) {
     find(a);
   }
   for (uint32_t b = 0; b < a->nblocks; b++) {
-    a->blocks[b].whole = true;
-    for (uint32_t w = 0; w < a->bwords; w++) a->blocks[b].whole &= !a->blocks[b].pending[w];
+    a->blocks[b].converged = true;
+    for (uint32_t w = 0; w < a->bwords; w++) a->blocks[b].converged &= !a->blocks[b].pending[w];
   }
 }

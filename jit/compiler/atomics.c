@@ -1,5 +1,5 @@
 /* Sums in two forms: in shared memory, as histograms make them: the warps of a block never run at the same time, so one
- * lane after the other adds with plain instructions. And what is added to one place by all
+ * lane after the other adds with plain instructions. And what is added to one address by all
  * lanes, or, where the old value is wanted, by one lane: counters, tickets. All other atomics are the interpreter's
  * bodies'. */
 #include "lowering.h"
@@ -40,12 +40,12 @@ static gcc_jit_rvalue *add_at(struct lw *l, gcc_jit_lvalue *cell, gcc_jit_type *
   jx_touches_memory(a);
   return jx_rv(value);
 }
-static bool to_one_place(struct lw *l) {
+static bool add_to_uniform_address(struct lw *l) {
   struct jx *j = &l->j;
   const struct ja_access ac = ja_access[l->ins->op];
   const unsigned at = l->ins->o->nopnds - 3u, bytes = jx_bitsof(ac.type) / 8, raw = bytes == 8 ? MX_T_u64 : MX_T_u32;
-  if (ac.kind != JA_ATOM || (strcmp(ac.step, "ADD_U32") && strcmp(ac.step, "ADD_U64")) || !lw_operand_uniform(l, at) ||
-      !lw_operand_uniform(l, at + 2))
+  if (ac.kind != JA_ATOM || (strcmp(ac.combine, "ADD_U32") && strcmp(ac.combine, "ADD_U64")) ||
+      !lw_operand_uniform(l, at) || !lw_operand_uniform(l, at + 2))
     return false;
   gcc_jit_type *t = bytes == 8 ? j->t_u64 : j->t_u32;
   gcc_jit_rvalue *lanes[LW_CHUNKS];
@@ -55,14 +55,14 @@ static bool to_one_place(struct lw *l) {
   lw_if_any(l, lw_compare(l, GCC_JIT_COMPARISON_NE, m, lw_u64(l, 0)), at, end);
   gcc_jit_rvalue *several = at ? lw_compare(l, GCC_JIT_COMPARISON_NE, lw_but_lowest(l, m), lw_u64(l, 0))
                                : NULL; /* the old value is one lane's */
-  gcc_jit_lvalue *cell = lw_field(l, lw_one_place(l, at, bytes, true, several, slow), 0, t);
+  gcc_jit_lvalue *cell = lw_field(l, lw_uniform_address(l, at, bytes, true, several, slow), 0, t);
   gcc_jit_rvalue *more = jv_scalar(j, jv_as(j, raw, lw_operand(l, at + 2, 0)));
   if (!at) more = jx_op(j, GCC_JIT_BINARY_OP_MULT, t, more, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, m), t));
   jv old = jv_broadcast(j, raw, jx_keep(j, add_at(l, cell, t, jx_keep(j, more), mx_w_mod(*l->ins->w) == MX_SHARED)));
   for (unsigned c = 0; at && c < l->nc; c++) lw_put(l, 0, c, old);
   lw_go(l, end);
   j->b = slow;
-  lw_step(l);
+  lw_interpret(l);
   lw_go(l, end);
   j->b = end;
   return true;
@@ -72,7 +72,7 @@ static bool in_shared(struct lw *l) {
   struct jx *j = &l->j;
   const mx_word w = *l->ins->w;
   const struct ja_access ac = ja_access[l->ins->op];
-  if (ac.kind != JA_ATOM || strcmp(ac.step, "ADD_U32") || mx_w_mod(w) != MX_SHARED) return false;
+  if (ac.kind != JA_ATOM || strcmp(ac.combine, "ADD_U32") || mx_w_mod(w) != MX_SHARED) return false;
   const unsigned at = l->ins->o->nopnds - 3u; /* its result, if there is one, comes before */
   const bool wide = jx_wide(l->ins->o->opnd[at].type);
   gcc_jit_rvalue *variable;
@@ -137,10 +137,10 @@ static bool in_shared(struct lw *l) {
     lw_go(l, end);
   }
   j->b = slow;
-  lw_step(l);
+  lw_interpret(l);
   lw_go(l, end);
   j->b = end;
   return true;
 }
 
-bool lw_atomic(struct lw *l) { return to_one_place(l) || in_shared(l); }
+bool lw_atomic(struct lw *l) { return add_to_uniform_address(l) || in_shared(l); }

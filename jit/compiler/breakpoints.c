@@ -149,7 +149,7 @@ void bp_export(struct lw *l, uint32_t number) {
     memset(live, 0, 8 * a->words);
     ja_live_out(a, b, live);
     for (uint32_t k = a->blocks[b].end; k-- > a->blocks[b].first;) {
-      ja_live_step(a, &a->ins[k], a->blocks[b].kept, live);
+      ja_live_step(a, &a->ins[k], a->blocks[b].preserved, live);
       for (uint32_t w = 0; w < a->words; w++)
         all[(size_t)a->ins[k].pc * a->words + w] = live[w] | ~a->written[(size_t)k * a->words + w];
     }
@@ -306,7 +306,7 @@ static void lane_numbers(struct lw *l, struct stack *s) {
   for (unsigned c = 0; c < l->nc; c++) v->c[c] = lw_lane_numbers(l, c, UINT32_MAX, 0);
 }
 
-static void step(struct lw *l, struct stack *s, unsigned op) {
+static void evaluate(struct lw *l, struct stack *s, unsigned op) {
   static const enum jx_cmp cmp[] = {JX_EQ, JX_NE, JX_LT, JX_LE, JX_GT, JX_GE};
   static const enum jx_bin bin[] = {JX_ADD, JX_SUB, JX_MUL, JX_AND, JX_OR, JX_XOR};
   switch (op) {
@@ -342,7 +342,7 @@ static void build_stop(void *user, unsigned number, uint32_t pc, const char *tes
     if (*w == 'c') of_register(l, &s, w);
     else if (*w == 'i') constant(l, &s, MX_T_s64, strtoull(w + 1, NULL, 16));
     else if (*w == 'r') constant(l, &s, MX_T_f64, strtoull(w + 1, NULL, 16));
-    else if (*w == 'o') step(l, &s, (unsigned)strtoul(w + 1, NULL, 16));
+    else if (*w == 'o') evaluate(l, &s, (unsigned)strtoul(w + 1, NULL, 16));
     else s.bad = true;
   }
   s.bad |= j->bad;

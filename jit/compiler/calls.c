@@ -98,14 +98,14 @@ void lw_call(struct lw *l, uint32_t k) {
     if (ja_has(l->ins->zero, s))
       lw_set_one(l, s, jv_k(j, cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, 0).r[0]);
   }
-  ja_uniform_step(a, l->ins, a->blocks[l->block].kept, l->uni);
-  ja_float_step(a, l->ins, a->blocks[l->block].kept, l->flt, l->raw);
+  ja_uniform_step(a, l->ins, a->blocks[l->block].preserved, l->uni);
+  ja_float_step(a, l->ins, a->blocks[l->block].preserved, l->flt, l->raw);
   lw_saved_step(l);
 }
 void lw_return(struct lw *l, uint32_t k) {
   struct jx *j = &l->j;
   gcc_jit_block *others = lw_new_block(l, "others"), *on = lw_new_block(l, "returned");
-  gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(until), j->t_u32));
+  gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(resched_rank), j->t_u32));
   lw_split(
       l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, l->a->frames[l->ins->frame].rank))),
       others, on);

@@ -53,7 +53,7 @@ void lw_integers_find(struct lw *l) {
 }
 /* Whether lanes that do not run may compute floats from integers' bits. */
 bool lw_stale_floats(const struct lw *l, const struct ja_ins *i) {
-  if (l->one_lane || l->a->blocks[i->block].whole || i->o->cls != MX_LANE) return false;
+  if (l->one_lane || l->a->blocks[i->block].converged || i->o->cls != MX_LANE) return false;
   bool some = false;
   for (unsigned k = 0; k < i->o->nopnds; k++)
     some |= i->o->opnd[k].role != MX_OUT && is_float(i->o->opnd[k].type) && of_operand(l, i, k);

@@ -22,12 +22,12 @@
 /* ---- masks -----------------------------------------------------------------------------------------------------*/
 gcc_jit_lvalue *const *lw_pending(struct lw *l, uint32_t block) {
   for (unsigned c = 0; c < l->nc && !l->pending[block][c]; c++)
-    l->pending[block][c] = l->at_home ? lw_mask_cell(l, block, false, c) : jx_local(&l->j, l->j.t_mask);
+    l->pending[block][c] = l->slots_spilled ? lw_mask_cell(l, block, false, c) : jx_local(&l->j, l->j.t_mask);
   return l->pending[block];
 }
 gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join) {
   for (unsigned c = 0; c < l->nc && !l->expected[join][c]; c++)
-    l->expected[join][c] = l->at_home ? lw_mask_cell(l, join, true, c) : jx_local(&l->j, l->j.t_mask);
+    l->expected[join][c] = l->slots_spilled ? lw_mask_cell(l, join, true, c) : jx_local(&l->j, l->j.t_mask);
   return l->expected[join];
 }
 static void empty(struct lw *l, gcc_jit_lvalue *const *m) {
@@ -78,7 +78,7 @@ void lw_convert(struct lw *l, uint32_t to) {
 static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open, bool apart) {
   const struct ja_block *t = &l->a->blocks[to];
   lw_empty_masks(l, to, pending, open);
-  if (t->whole && apart) copy(l, l->cm, l->em, false);
+  if (t->converged && apart) copy(l, l->cm, l->em, false);
   lw_convert(l, to);
   lw_store_invariants(l, to);
   lw_go(l, jg_dominates(l->a, to, l->block) ? l->head[to] : lw_start(l, to));
@@ -106,7 +106,7 @@ static void go_on(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, 
   if (n) copy(l, l->cm, lw_pending(l, to), false);
   else if (a->blocks[to].meets || apart)
     if (ja_has(pending, to)) copy(l, l->cm, lw_pending(l, to), true);
-  arrive(l, to, pending, open, apart || !a->blocks[l->block].whole);
+  arrive(l, to, pending, open, apart || !a->blocks[l->block].converged);
   free(before), free(pending), free(open);
 }
 static uint64_t *copy_set(const struct ja *a, const uint64_t *set) {
@@ -150,7 +150,7 @@ static void part(struct lw *l, gcc_jit_rvalue *const *t, gcc_jit_rvalue *const *
   const bool taken_first = a->blocks[b->succ[1]].turn < a->blocks[b->succ[0]].turn;
   const uint32_t first = b->succ[taken_first], last = b->succ[!taken_first];
   gcc_jit_block *ask = lw_new_block(l, "ask"), *go = lw_new_block(l, "part");
-  gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(until), j->t_u32));
+  gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(resched_rank), j->t_u32));
   gcc_jit_rvalue *others = lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, a->blocks[last].rank));
   lw_split(l, lw_rare(l, others), ask, go);
   j->b = ask;

@@ -1,15 +1,15 @@
-/* Entries of compiled code and exits from it. Values come from and go to places in state->home, one for each slot, as
- * the vectors that they are; which slots are live at an entry or exit and in which form stands in tables
+/* Entries of compiled code and exits from it. Values come from and go to cells of state->spill_area, one for each slot,
+ * as the vectors that they are; which slots are live at an entry or exit and in which form stands in tables
  * (vm/exec/jitabi.h) that vm/exec/transfer.c reads. A kernel has hundreds of exits, which hardly ever run, and at first
  * they were most of what the compiler had to do: so an exit is a number and a jump, and what two exits or two entries
- * have in common is moved in one place: exits go on there, entries come from there. */
+ * have in common is moved by one piece of code: exits go on there, entries come from there. */
 #include "lowering.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACES_AT 64u /* 0 is no place */
+#define FIRST_OFFSET 64u /* 0 is no offset */
 
 /* What can be moved: slots in one vector (2s), in chunks (2s + 1); masks of blocks, of lanes that stand before them and
  * that are expected there; of those that run; shapes. */
@@ -21,8 +21,8 @@ static uint32_t shape_of(const struct ja *a, uint32_t slot) { return running(a) 
 static uint32_t item_words(const struct ja *a) { return shape_of(a, a->nslots) / 64 + 1; }
 
 struct lw_exits {
-  uint32_t *at;       /* places: two for each slot, then by mask; 0: none yet */
-  uint32_t end, line; /* of all places; of a begun line of small masks, its end */
+  uint32_t *at;       /* offsets: two for each slot, then by mask; 0: none yet */
+  uint32_t end, line; /* of all cells; of a begun line of small masks, its end */
   uint32_t *shape;    /* by slot */
   uint32_t loop_mask; /* of lanes that run, where a loop over the chunks takes it */
   struct exit_code {
@@ -32,10 +32,10 @@ struct lw_exits {
   } * shared; /* by exits of one block that store the same; forms: items, and what else is live there */
   struct mx_jit_entry *entries;
   struct mx_jit_site *sites;
-  struct mx_jit_place *places;
+  struct mx_jit_location *locations;
   struct mx_jit_hidden *hidden;
-  struct mx_jit_step *steps;
-  uint32_t nshared, nentries, nsites, nplaces, nhidden, nsteps;
+  struct mx_jit_fallback *fallbacks;
+  uint32_t nshared, nentries, nsites, nlocations, nhidden, nfallbacks;
   gcc_jit_lvalue *site; /* the one at which code is left */
 };
 
@@ -44,21 +44,22 @@ void lw_exits_begin(struct lw *l) {
   const struct ja *a = l->a;
   t->at = lw_need(sizeof *t->at * (running(a) + 1));
   t->shape = lw_need(sizeof *t->shape * (a->nslots + 1));
-  t->end = PLACES_AT;
+  t->end = FIRST_OFFSET;
   t->site = jx_local(&l->j, l->j.t_u32);
 }
 
 /* Room for one more in an array that grows by powers of two. */
-static void *more(void *p, uint32_t n, size_t size) {
+static void *grow(void *p, uint32_t n, size_t size) {
   if (n & (n - 1)) return p;
   p = realloc(p, size * (n ? 2 * n : 1));
   if (!p) abort();
   return p;
 }
-#define APPEND(array_, n_) (array_ = more(array_, n_, sizeof *array_), &array_[n_++])
+#define APPEND(array_, n_) (array_ = grow(array_, n_, sizeof *array_), &array_[n_++])
 
-/* ---- places -------------------------------------------------------------------------------------------------*/
-static uint32_t mask_place(struct lw *l, uint32_t *at) {
+/* ---- cells of the spill area
+ * -------------------------------------------------------------------------------------------------*/
+static uint32_t mask_offset(struct lw *l, uint32_t *at) {
   struct lw_exits *t = l->exits;
   const uint32_t bytes = l->j.isa->mask_is_vector ? 4 * l->a->image->lanes : 8;
   if (*at) return *at;
@@ -70,53 +71,54 @@ static uint32_t mask_place(struct lw *l, uint32_t *at) {
   }
   return *at;
 }
-/* Where slots live at home, one value for all lanes has a place of its own: both forms may be needed at once. */
-static uint32_t slot_place(struct lw *l, uint32_t s, bool one) {
+/* Where slots live in the spill area, one value for all lanes has a cell of its own: both forms may be needed at once.
+ */
+static uint32_t slot_offset(struct lw *l, uint32_t s, bool one) {
   struct lw_exits *t = l->exits;
   const unsigned cls = lw_class(l->a, s);
-  uint32_t *at = &t->at[2 * s + (one && l->at_home)];
-  if (cls == MX_PRED) return mask_place(l, at);
+  uint32_t *at = &t->at[2 * s + (one && l->slots_spilled)];
+  if (cls == MX_PRED) return mask_offset(l, at);
   if (!*at) {
     const uint32_t bytes = l->a->image->lanes * (cls == MX_R32 ? 4u : 8u);
     *at = t->end;
-    t->end += bytes > 64 && !(one && l->at_home) ? bytes : 64;
+    t->end += bytes > 64 && !(one && l->slots_spilled) ? bytes : 64;
   }
   return *at;
 }
-static gcc_jit_lvalue *home_field(struct lw *l, uint32_t at, gcc_jit_type *t) {
-  return lw_field(l, jx_rv(l->home), at, t);
+static gcc_jit_lvalue *spill_field(struct lw *l, uint32_t at, gcc_jit_type *t) {
+  return lw_field(l, jx_rv(l->spill_area), at, t);
 }
 gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k) {
   const struct jx *j = &l->j;
   const unsigned cls = lw_class(l->a, slot);
-  return cls == MX_PRED ? home_field(l, slot_place(l, slot, one) + k * j->mask_bytes, j->t_mask)
-                        : home_field(l, slot_place(l, slot, one) + k * j->bytes, cls == MX_R64 ? j->vu64 : j->vu32);
+  return cls == MX_PRED ? spill_field(l, slot_offset(l, slot, one) + k * j->mask_bytes, j->t_mask)
+                        : spill_field(l, slot_offset(l, slot, one) + k * j->bytes, cls == MX_R64 ? j->vu64 : j->vu32);
 }
-gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, unsigned h) {
+gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t slot, unsigned h) {
   const unsigned cls = lw_class(l->a, slot);
-  return lw_field(l, home, slot_place(l, slot, false) + h * l->j.bytes,
+  return lw_field(l, spill_area, slot_offset(l, slot, false) + h * l->j.bytes,
                   cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64));
 }
-gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk) {
-  return lw_field(l, home, mask_place(l, &l->exits->loop_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
+gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk) {
+  return lw_field(l, spill_area, mask_offset(l, &l->exits->loop_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
 }
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected, unsigned c) {
   uint32_t *at = &l->exits->at[mask_of(l->a, block, expected)];
-  return home_field(l, mask_place(l, at) + c * l->j.mask_bytes, l->j.t_mask);
+  return spill_field(l, mask_offset(l, at) + c * l->j.mask_bytes, l->j.t_mask);
 }
-/* Between a variable and its place. */
+/* Between a variable and its cell. */
 static void move(struct lw *l, bool in, gcc_jit_lvalue *v, uint32_t at, gcc_jit_type *t) {
-  gcc_jit_lvalue *m = home_field(l, at, t);
+  gcc_jit_lvalue *m = spill_field(l, at, t);
   if (in) jx_set(&l->j, v, jx_rv(m));
   else jx_set(&l->j, m, jx_rv(v));
 }
 static void move_slot(struct lw *l, bool in, uint32_t s, bool one) {
   struct jx *j = &l->j;
   const unsigned cls = lw_class(l->a, s);
-  const uint32_t at = slot_place(l, s, one);
+  const uint32_t at = slot_offset(l, s, one);
   gcc_jit_type *t = cls == MX_PRED ? j->t_mask : jx_vector(j, cls == MX_R64);
   const uint32_t bytes = cls == MX_PRED ? j->mask_bytes : j->bytes;
-  if (l->at_home) return;
+  if (l->slots_spilled) return;
   if (one) move(l, in, lw_one(l, s), at, t);
   else
     for (unsigned k = 0; k < (cls == MX_R64 ? 2 * l->nc : l->nc); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
@@ -129,15 +131,15 @@ static void move_shape(struct lw *l, bool in, uint32_t s) {
   for (unsigned k = 0; k < 4; k++) move(l, in, of[k], t->shape[s] + 8 * k, l->j.t_u64);
 }
 /* A slot of frame `frame`, or of one that it was called from. */
-static void add_place(struct lw *l, uint32_t frame, uint32_t s, bool one, bool raw, bool shaped) {
+static void add_location(struct lw *l, uint32_t frame, uint32_t s, bool one, bool raw, bool shaped) {
   struct lw_exits *t = l->exits;
   const unsigned cls = lw_class(l->a, s);
   const struct ja_frame *f = &l->a->frames[frame];
   while (ja_number(l->a, s) < f->first[cls]) f = &l->a->frames[f->parent];
-  *APPEND(t->places, t->nplaces) = (struct mx_jit_place){
+  *APPEND(t->locations, t->nlocations) = (struct mx_jit_location){
       .slot = (ja_number(l->a, s) - f->first[cls]) | f->level << MX_JIT_LEVEL | (one ? MX_JIT_ONE : 0) |
               (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
-      .home = slot_place(l, s, one),
+      .offset = slot_offset(l, s, one),
       .shape = t->shape[s]};
 }
 
@@ -149,7 +151,7 @@ static void hide(struct lw *l, uint32_t block, bool expected, uint64_t *items) {
   const struct ja_origin *o = block < a->nblocks ? &a->origin[a->blocks[block].pc] : NULL;
   const bool returned = o && o->kind == JA_RETURNS && !o->counts;
   ja_add(items, item);
-  *APPEND(t->hidden, t->nhidden) = (struct mx_jit_hidden){.mask = mask_place(l, &t->at[item]),
+  *APPEND(t->hidden, t->nhidden) = (struct mx_jit_hidden){.mask = mask_offset(l, &t->at[item]),
                                                           .level = o ? a->frames[o->frame].level : 0,
                                                           .what = expected   ? MX_JIT_EXPECTED
                                                                   : returned ? MX_JIT_RETURNED
@@ -169,7 +171,7 @@ static void add_hidden(struct lw *l, uint32_t frame, struct mx_jit_site *site, u
   }
   site->nhidden = t->nhidden - site->first_hidden;
   if (!site->nhidden) return;
-  site->mask = mask_place(l, &t->at[running(a)]);
+  site->mask = mask_offset(l, &t->at[running(a)]);
   ja_add(items, running(a));
 }
 /* Whether no slot is in the one set as one vector and in the other as chunks. */
@@ -180,7 +182,7 @@ static bool agree(const uint64_t *x, const uint64_t *y, uint32_t words) {
   return true;
 }
 /* The shared exit code of this block for what is live in it, or new code. It may store more than a site needs: values
- * that are in their places already. */
+ * that are in their cells already. */
 static struct exit_code *exit_code_for(struct lw *l, const uint64_t *items, const uint64_t *forms) {
   struct lw_exits *t = l->exits;
   const uint32_t words = item_words(l->a);
@@ -206,20 +208,20 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
                              .pc = o->pc,
                              .steps = lw_steps(l, done),
                              .ticks = lw_ticks(l, done),
-                             .first = t->nplaces,
+                             .first = t->nlocations,
                              .frame = o->frame};
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(live, s) || !ja_has(l->written, s)) continue;
-    if (!l->at_home) ja_add(forms, 2 * s + !ja_has(uni, s));
-    if (!l->at_home && !ja_has(l->saved, s)) ja_add(items, 2 * s + !ja_has(uni, s));
-    add_place(l, o->frame, s, ja_has(uni, s), ja_has(l->raw, s), false);
+    if (!l->slots_spilled) ja_add(forms, 2 * s + !ja_has(uni, s));
+    if (!l->slots_spilled && !ja_has(l->saved, s)) ja_add(items, 2 * s + !ja_has(uni, s));
+    add_location(l, o->frame, s, ja_has(uni, s), ja_has(l->raw, s), false);
   }
-  site.n = t->nplaces - site.first;
+  site.n = t->nlocations - site.first;
   if (t->nsites) { /* often the same as the one before */
     const struct mx_jit_site *last = &t->sites[t->nsites - 1];
     if (last->n == site.n && last->first + last->n == site.first &&
-        !memcmp(&t->places[last->first], &t->places[site.first], site.n * sizeof *t->places))
-      t->nplaces = site.first, site.first = last->first;
+        !memcmp(&t->locations[last->first], &t->locations[site.first], site.n * sizeof *t->locations))
+      t->nlocations = site.first, site.first = last->first;
   }
   add_hidden(l, o->frame, &site, items);
   jx_set(&l->j, t->site, jx_int(&l->j, l->j.t_u32, MX_JIT_SITE + t->nsites));
@@ -233,11 +235,11 @@ static void move_item(struct lw *l, bool in, uint32_t k) {
   struct jx *j = &l->j;
   if (k < 2 * a->nslots) move_slot(l, in, k / 2, !(k & 1));
   else if (k > running(a)) move_shape(l, in, k - running(a) - 1);
-  else if (k == running(a) || !l->at_home) {
+  else if (k == running(a) || !l->slots_spilled) {
     const uint32_t block = (k - 2 * a->nslots) / 2;
     gcc_jit_lvalue *const *v = k == running(a) ? l->cm : k & 1 ? lw_expected(l, block) : lw_pending(l, block);
     for (unsigned c = 0; c < l->nc; c++)
-      move(l, in, v[c], mask_place(l, &l->exits->at[k]) + c * j->mask_bytes, j->t_mask);
+      move(l, in, v[c], mask_offset(l, &l->exits->at[k]) + c * j->mask_bytes, j->t_mask);
   }
 }
 
@@ -315,7 +317,7 @@ void lw_build_exits(struct lw *l) {
   }
   free(all);
   j->b = last;
-  lw_tell_steps(l);
+  lw_store_steps(l);
   gcc_jit_block_end_with_return(j->b, NULL, jx_rv(t->site));
 }
 
@@ -335,16 +337,16 @@ static uint64_t *describe(struct lw *l, uint32_t number) {
   struct lw_exits *t = l->exits;
   const struct ja_block *b = &l->a->blocks[number];
   uint64_t *items = lw_need(8 * item_words(l->a));
-  struct mx_jit_entry e = {.pc = l->a->origin[b->pc].pc, .first = t->nplaces};
+  struct mx_jit_entry e = {.pc = l->a->origin[b->pc].pc, .first = t->nlocations};
   for (uint32_t s = 0; s < l->a->nslots; s++) {
     if (!ja_has(b->flow_in, s)) continue;
     const bool one = ja_has(b->uni_in, s), shaped = !one && lw_shape_asked(l, s, number);
-    if (!l->at_home) ja_add(items, 2 * s + !one);
+    if (!l->slots_spilled) ja_add(items, 2 * s + !one);
     if (shaped) ja_add(items, shape_of(l->a, s));
     if (shaped && !t->shape[s]) t->shape[s] = t->end, t->end += 64;
-    add_place(l, 0, s, one, ja_has(b->raw_in, s), shaped);
+    add_location(l, 0, s, one, ja_has(b->raw_in, s), shaped);
   }
-  e.n = t->nplaces - e.first;
+  e.n = t->nlocations - e.first;
   *APPEND(t->entries, t->nentries) = e;
   return items;
 }
@@ -383,7 +385,7 @@ void lw_build_entries(struct lw *l) {
 }
 
 /* ---- instructions that the interpreter's bodies do --------------------------------------------------------------*/
-uint32_t lw_spill_for_step(struct lw *l) {
+uint32_t lw_spill_for_fallback(struct lw *l) {
   const struct ja *a = l->a;
   struct lw_exits *t = l->exits;
   const struct ja_ins *from = l->ins - l->ndeferred;
@@ -396,29 +398,29 @@ uint32_t lw_spill_for_step(struct lw *l) {
       if (!ja_has(made, s[k])) ja_add(in, s[k]);
     n = ja_defs(a, i, s);
     for (uint32_t k = 0; k < n; k++) { /* results that other lanes keep come back whole */
-      if (!ja_has(made, s[k]) && (ja_has(a->blocks[l->block].kept, s[k]) || mx_w_guard(*i->w) != MX_GUARD_NONE))
+      if (!ja_has(made, s[k]) && (ja_has(a->blocks[l->block].preserved, s[k]) || mx_w_guard(*i->w) != MX_GUARD_NONE))
         ja_add(in, s[k]);
       ja_add(made, s[k]);
     }
   }
   const uint32_t frame = l->ins->frame;
-  struct mx_jit_step step = {
-      .from = a->origin[from->pc].pc, .pc = a->origin[l->ins->pc].pc, .first = t->nplaces, .frame = frame};
+  struct mx_jit_fallback fallback = {
+      .from = a->origin[from->pc].pc, .pc = a->origin[l->ins->pc].pc, .first = t->nlocations, .frame = frame};
   for (uint32_t k = 0; k < a->nslots; k++) {
     if (!ja_has(in, k)) continue;
     if (!ja_has(l->saved, k)) move_slot(l, false, k, ja_has(uni, k));
-    add_place(l, frame, k, ja_has(uni, k), ja_has(raw, k), false);
+    add_location(l, frame, k, ja_has(uni, k), ja_has(raw, k), false);
     if (l->always) ja_add(l->saved, k);
   }
-  step.nin = t->nplaces - step.first;
+  fallback.nin = t->nlocations - fallback.first;
   n = ja_defs(a, l->ins, s);
-  for (uint32_t k = 0; k < n; k++) add_place(l, frame, s[k], ja_has(l->uni_after, s[k]), false, false);
-  step.nout = n;
-  *APPEND(t->steps, t->nsteps) = step;
+  for (uint32_t k = 0; k < n; k++) add_location(l, frame, s[k], ja_has(l->uni_after, s[k]), false, false);
+  fallback.nout = n;
+  *APPEND(t->fallbacks, t->nfallbacks) = fallback;
   free(in);
-  return t->nsteps - 1;
+  return t->nfallbacks - 1;
 }
-void lw_reload_after_step(struct lw *l) {
+void lw_reload_after_fallback(struct lw *l) {
   uint32_t s[JA_MAX_TOUCH];
   const uint32_t n = ja_defs(l->a, l->ins, s);
   for (uint32_t k = 0; k < n; k++) {
@@ -445,7 +447,7 @@ void lw_export_table(struct lw *l, uint32_t number) {
     const struct ja_frame *f = &l->a->frames[k];
     frames[k] = (struct mx_jit_frame){.func = f->func, .parent = f->parent, .level = f->level, .call = f->call};
   }
-  const struct mx_jit_table head = {.home_bytes = (t->end + 63) / 64 * 64,
+  const struct mx_jit_table head = {.spill_bytes = (t->end + 63) / 64 * 64,
                                     .clean = t->entries[0].n != 0,
                                     .waits = l->at_barrier != NULL,
                                     .chunk = j->w,
@@ -453,18 +455,18 @@ void lw_export_table(struct lw *l, uint32_t number) {
                                     .nframes = l->a->nframes,
                                     .nentries = t->nentries,
                                     .nsites = t->nsites,
-                                    .nplaces = t->nplaces,
+                                    .nlocations = t->nlocations,
                                     .nhidden = t->nhidden,
-                                    .nsteps = t->nsteps};
+                                    .nfallbacks = t->nfallbacks};
   const struct {
     const void *p;
     size_t bytes;
   } parts[] = {{&head, sizeof head},
                {t->entries, t->nentries * sizeof *t->entries},
                {t->sites, t->nsites * sizeof *t->sites},
-               {t->places, t->nplaces * sizeof *t->places},
+               {t->locations, t->nlocations * sizeof *t->locations},
                {t->hidden, t->nhidden * sizeof *t->hidden},
-               {t->steps, t->nsteps * sizeof *t->steps},
+               {t->fallbacks, t->nfallbacks * sizeof *t->fallbacks},
                {frames, l->a->nframes * sizeof *frames}};
   size_t size = 0, at = 0;
   for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) size += parts[k].bytes;

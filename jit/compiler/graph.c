@@ -30,14 +30,14 @@ static void postorder(struct ja *a, uint32_t *order, uint32_t *n) {
 
 static uint32_t meet(const struct ja *a, uint32_t x, uint32_t y) {
   while (x != y) {
-    while (a->blocks[x].place > a->blocks[y].place) x = a->blocks[x].idom;
-    while (a->blocks[y].place > a->blocks[x].place) y = a->blocks[y].idom;
+    while (a->blocks[x].rpo > a->blocks[y].rpo) x = a->blocks[x].idom;
+    while (a->blocks[y].rpo > a->blocks[x].rpo) y = a->blocks[y].idom;
   }
   return x;
 }
 
 void jg_find(struct ja *a) {
-  for (uint32_t b = 0; b < a->nblocks; b++) a->blocks[b].place = a->blocks[b].idom = JA_NONE;
+  for (uint32_t b = 0; b < a->nblocks; b++) a->blocks[b].rpo = a->blocks[b].idom = JA_NONE;
   if (!a->nblocks) return;
   uint32_t n;
   postorder(a, a->order, &n);
@@ -46,7 +46,7 @@ void jg_find(struct ja *a) {
     a->order[k] = a->order[n - 1 - k], a->order[n - 1 - k] = b;
   }
   a->norder = n;
-  for (uint32_t k = 0; k < n; k++) a->blocks[a->order[k]].place = k;
+  for (uint32_t k = 0; k < n; k++) a->blocks[a->order[k]].rpo = k;
   a->blocks[0].idom = 0;
   /* Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm", along the edges */
   for (bool again = true; again;) {
@@ -64,7 +64,7 @@ void jg_find(struct ja *a) {
 
 bool jg_dominates(const struct ja *a, uint32_t d, uint32_t b) {
   if (!jg_reached(a, d) || !jg_reached(a, b)) return false;
-  while (a->blocks[b].place > a->blocks[d].place) b = a->blocks[b].idom;
+  while (a->blocks[b].rpo > a->blocks[d].rpo) b = a->blocks[b].idom;
   return b == d;
 }
 

@@ -7,7 +7,7 @@
 
 /* Finds all of it, for the blocks that control can reach from the first. */
 void jg_find(struct ja *a);
-static inline bool jg_reached(const struct ja *a, uint32_t b) { return a->blocks[b].place != JA_NONE; }
+static inline bool jg_reached(const struct ja *a, uint32_t b) { return a->blocks[b].rpo != JA_NONE; }
 /* Whether every way to block b leads through block d. */
 bool jg_dominates(const struct ja *a, uint32_t d, uint32_t b);
 /* Adds the blocks of the natural loop of h: those that reach it again without leaving what it dominates. False: h

@@ -1,4 +1,4 @@
-/* Calls that are built in their place. Before anything is analysed, the code of small functions, and of those that are
+/* Calls that are inlined. Before anything is analysed, the code of small functions, and of those that are
  * called once, is copied to where they are called: what comes of it is a function like any other, in which all analyses
  * and all forms of instructions find what they look for, but for these:
  *

@@ -119,9 +119,9 @@ gcc_jit_rvalue *jx_ask(struct jx *j, const char *text, const char *oc, gcc_jit_t
   va_end(ap);
   return jx_rv(out);
 }
-/* libgccjit fails on an asm without an output: so the place is one. */
-void jx_prefetch(struct jx *j, gcc_jit_lvalue *place) {
-  gcc_jit_extended_asm_set_volatile_flag(jx_asm(j, "prefetcht0 %0", "+m", place, 0), 1);
+/* libgccjit fails on an asm without an output: so the cell is one. */
+void jx_prefetch(struct jx *j, gcc_jit_lvalue *cell) {
+  gcc_jit_extended_asm_set_volatile_flag(jx_asm(j, "prefetcht0 %0", "+m", cell, 0), 1);
 }
 void jx_touches_memory(gcc_jit_extended_asm *a) {
   gcc_jit_extended_asm_set_volatile_flag(a, 1);

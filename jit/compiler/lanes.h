@@ -72,7 +72,7 @@ gcc_jit_rvalue *jx_keep(struct jx *j, gcc_jit_rvalue *r);
 gcc_jit_rvalue *jx_op(struct jx *j, enum gcc_jit_binary_op op, gcc_jit_type *t, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 gcc_jit_rvalue *jx_int(struct jx *j, gcc_jit_type *t, uint64_t v);
 gcc_jit_rvalue *jx_bits(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *r);
-/* One instruction: template, output constraint and place, then n pairs of constraint and input. */
+/* One instruction: template, output constraint and cell, then n pairs of constraint and input. */
 gcc_jit_extended_asm *jx_asm(struct jx *j, const char *text, const char *oc, gcc_jit_lvalue *out, int n, ...);
 /* As jx_asm, into a new local of type t. */
 gcc_jit_rvalue *jx_ask(struct jx *j, const char *text, const char *oc, gcc_jit_type *t, int n, ...);
@@ -159,14 +159,14 @@ struct jx_isa {
   gcc_jit_rvalue *(*choose)(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index);
 
   /* Memory at any address; lanes that are not in m are not touched, and read as 0. */
-  gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *place);    /* all lanes */
+  gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *cell);     /* all lanes */
   gcc_jit_rvalue *(*load_one)(struct jx *j, bool wide, gcc_jit_lvalue *cell); /* one cell, for all lanes */
-  gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m);
+  gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
   gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
-  void (*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+  void (*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
   /* elements of 8 or 16 bits of all lanes, zero-extended; of m alone, where masks are integers, else of all */
-  gcc_jit_rvalue *(*load_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *place);
-  void (*write_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+  gcc_jit_rvalue *(*load_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *cell);
+  void (*write_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
   /* cells at base + index * scale, indices being a chunk's signed 32-bit ones; where several lanes write one, the
    * highest is last */
   gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
@@ -187,7 +187,7 @@ jv jx_trim(struct jx *j, jv v);         /* narrow results back to their zero-ext
  */
 jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any);
 void jx_touches_memory(gcc_jit_extended_asm *a);
-/* Asks for a cache line that may be wanted soon; the place need not exist. */
-void jx_prefetch(struct jx *j, gcc_jit_lvalue *place);
+/* Asks for a cache line that may be wanted soon; the cell need not exist. */
+void jx_prefetch(struct jx *j, gcc_jit_lvalue *cell);
 
 #endif

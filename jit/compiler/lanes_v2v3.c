@@ -370,8 +370,8 @@ static gcc_jit_rvalue *choose_v3(struct jx *j, gcc_jit_rvalue *const *chunks, un
 }
 
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
-static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) {
-  return jx_ask(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=x", V(wide), 1, "m", jx_rv(place));
+static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
+  return jx_ask(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=x", V(wide), 1, "m", jx_rv(cell));
 }
 static gcc_jit_rvalue *load_one(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   const char *text = is_v3(j) ? wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0"
@@ -414,10 +414,10 @@ static void piece_or_lanes(char *out, size_t room, bool wide, unsigned h, unsign
   lane_by_lane(out, room, lanes, test, bit, wide ? 8 : 4, part);
   strcat(out, "3:");
 }
-static gcc_jit_rvalue *address(struct jx *j, gcc_jit_lvalue *place) {
-  return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(place, NULL), j->t_pu8);
+static gcc_jit_rvalue *address(struct jx *j, gcc_jit_lvalue *cell) {
+  return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(cell, NULL), j->t_pu8);
 }
-static gcc_jit_rvalue *read_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
+static gcc_jit_rvalue *read_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m) {
   char what[32], text[512];
   struct own o;
   snprintf(what, sizeof what, "read%u_%u", wide, h);
@@ -431,9 +431,9 @@ static gcc_jit_rvalue *read_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lval
     jx_touches_memory(a);
     own_end(j, &o, jx_rv(d));
   }
-  return jx_keep(j, gcc_jit_context_new_call(j->c, NULL, o.f, 2, (gcc_jit_rvalue *[]){address(j, place), m}));
+  return jx_keep(j, gcc_jit_context_new_call(j->c, NULL, o.f, 2, (gcc_jit_rvalue *[]){address(j, cell), m}));
 }
-static void write_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+static void write_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   char what[32], text[512];
   struct own o;
   snprintf(what, sizeof what, "write%u_%u", wide, h);
@@ -446,20 +446,20 @@ static void write_v2(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place,
   }
   gcc_jit_block_add_eval(
       j->b, NULL,
-      gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){address(j, place), jx_bits(j, V(wide), v), m}));
+      gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){address(j, cell), jx_bits(j, V(wide), v), m}));
 }
-static gcc_jit_rvalue *read_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
+static gcc_jit_rvalue *read_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m) {
   return jx_ask(j, wide ? "vpmaskmovq %2, %1, %0" : "vpmaskmovd %2, %1, %0", "=x", V(wide), 2, "x",
-                lanes_of(j, wide, m, h), "m", jx_rv(place));
+                lanes_of(j, wide, m, h), "m", jx_rv(cell));
 }
 /* Stores under a mask are microcode on some processors: they are made only where lanes are missing. */
-static void write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+static void write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   gcc_jit_lvalue *t = jx_local(j, j->t_u32);
   gcc_jit_extended_asm *a = jx_asm(
       j,
       wide ? "vmovmskps %3, %1\n\tcmpl $255, %1\n\tjne 1f\n\tvmovdqu %2, %0\n\tjmp 2f\n1:\tvpmaskmovq %2, %3, %0\n2:"
            : "vmovmskps %3, %1\n\tcmpl $255, %1\n\tjne 1f\n\tvmovdqu %2, %0\n\tjmp 2f\n1:\tvpmaskmovd %2, %3, %0\n2:",
-      "+m", place, 2, "x", v, "x", lanes_of(j, wide, m, h));
+      "+m", cell, 2, "x", v, "x", lanes_of(j, wide, m, h));
   gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", t);
   jx_touches_memory(a);
 }
@@ -540,12 +540,12 @@ static void collect(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue
 }
 
 /* Of all lanes: no byte beside them may be written, and none outside of what was checked read. */
-static gcc_jit_rvalue *load_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place) {
+static gcc_jit_rvalue *load_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell) {
   char text[32];
   snprintf(text, sizeof text, "%spmovzx%cd %%1, %%0", is_v3(j) ? "v" : "", bits == 8 ? 'b' : 'w');
-  return jx_ask(j, text, "=x", j->vu32, 1, "m", jx_rv(place));
+  return jx_ask(j, text, "=x", j->vu32, 1, "m", jx_rv(cell));
 }
-static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   (void)m;
   const char *const text =
       is_v3(j)
@@ -556,7 +556,7 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc
                   : "movdqa %2, %1\n\tpackusdw %1, %1\n\tmovq %1, %0";
   gcc_jit_lvalue *packed_here = jx_local(j, j->vu32);
   gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, text);
-  gcc_jit_extended_asm_add_output_operand(a, NULL, "+m", place);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "+m", cell);
   gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", packed_here);
   gcc_jit_extended_asm_add_input_operand(a, NULL, "x", v);
   jx_touches_memory(a);

@@ -193,30 +193,30 @@ static gcc_jit_rvalue *choose(struct jx *j, gcc_jit_rvalue *const *chunks, unsig
 }
 
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
-static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *place) {
-  return jx_ask(j, "vmovdqu32 %1, %0", "=v", V(wide), 1, "m", jx_rv(place));
+static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
+  return jx_ask(j, "vmovdqu32 %1, %0", "=v", V(wide), 1, "m", jx_rv(cell));
 }
 static gcc_jit_rvalue *load_one(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   return jx_ask(j, wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0", "=v", V(wide), 1, "m", jx_rv(cell));
 }
-static gcc_jit_rvalue *read(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *m) {
+static gcc_jit_rvalue *read(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m) {
   return jx_ask(j, wide ? "vmovdqu64 %2, %0%{%1%}%{z%}" : "vmovdqu32 %2, %0%{%1%}%{z%}", "=v", V(wide), 2, "Yk",
-                half_of(j, m, h), "m", jx_rv(place));
+                half_of(j, m, h), "m", jx_rv(cell));
 }
 static gcc_jit_rvalue *read_one(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m) {
   return jx_ask(j, wide ? "vpbroadcastq %2, %0%{%1%}%{z%}" : "vpbroadcastd %2, %0%{%1%}%{z%}", "=v", V(wide), 2, "Yk",
                 half_of(j, m, h), "m", jx_rv(cell));
 }
-static void write(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
-  jx_touches_memory(jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk",
+static void write(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  jx_touches_memory(jx_asm(j, wide ? "vmovdqu64 %1, %0%{%2%}" : "vmovdqu32 %1, %0%{%2%}", "+m", cell, 2, "v", v, "Yk",
                            half_of(j, m, h)));
 }
-static gcc_jit_rvalue *load_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place) {
-  return jx_ask(j, bits == 8 ? "vpmovzxbd %1, %0" : "vpmovzxwd %1, %0", "=v", j->vu32, 1, "m", jx_rv(place));
+static gcc_jit_rvalue *load_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell) {
+  return jx_ask(j, bits == 8 ? "vpmovzxbd %1, %0" : "vpmovzxwd %1, %0", "=v", j->vu32, 1, "m", jx_rv(cell));
 }
-static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *place, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   jx_touches_memory(
-      jx_asm(j, bits == 8 ? "vpmovdb %1, %0%{%2%}" : "vpmovdw %1, %0%{%2%}", "+m", place, 2, "v", v, "Yk", m));
+      jx_asm(j, bits == 8 ? "vpmovdb %1, %0%{%2%}" : "vpmovdw %1, %0%{%2%}", "+m", cell, 2, "v", v, "Yk", m));
 }
 static gcc_jit_rvalue *gather(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                               unsigned scale, gcc_jit_rvalue *m) {

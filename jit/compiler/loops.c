@@ -11,7 +11,8 @@
 struct lw_loop {
   gcc_jit_rvalue *(*v)[2]; /* by slot: the vectors of this chunk; NULL: not met yet */
   gcc_jit_lvalue *chunk;   /* in bytes of a slot of 32 bits */
-  gcc_jit_rvalue *at[3]; /* state->home, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits; or NULL */
+  gcc_jit_rvalue
+      *at[3]; /* state->spill_area, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits; or NULL */
 };
 
 /* ---- runs -------------------------------------------------------------------------------------------------------*/
@@ -49,18 +50,18 @@ static enum results results_of(const struct ja *a, const struct ja_ins *i, const
   return same == n ? SAME : same ? MIXED : APART;
 }
 /* Adds slots that the instruction reads, those that keep a part of what they hold included. */
-static void add_reads(const struct ja *a, const struct ja_ins *i, const uint64_t *kept, uint64_t *set) {
+static void add_reads(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *set) {
   uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, i, s);
   while (n) ja_add(set, s[--n]);
   n = ja_defs(a, i, s);
   while (n--)
-    if (mx_w_guard(*i->w) != MX_GUARD_NONE || ja_has(kept, s[n])) ja_add(set, s[n]);
+    if (mx_w_guard(*i->w) != MX_GUARD_NONE || ja_has(preserved, s[n])) ja_add(set, s[n]);
 }
 
 uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, const uint64_t *live) {
   const struct ja *a = l->a;
   const struct lw_run *rows = &l->runs[l->block];
-  if (!l->at_home || l->one_lane) return from;
+  if (!l->slots_spilled || l->one_lane) return from;
   uint64_t *uni = lw_need(32 * a->words), *after = uni + a->words, *read = after + a->words, *reads = read + a->words;
   memcpy(uni, l->uni, 8 * a->words);
   uint32_t k = b->first + from, apart = 0;
@@ -68,7 +69,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
     const struct ja_ins *i = &a->ins[k];
     if ((rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_defer(l, k, b, live)) break;
     memcpy(after, uni, 8 * a->words);
-    ja_uniform_step(a, i, b->kept, after);
+    ja_uniform_step(a, i, b->preserved, after);
     const enum results r = results_of(a, i, after);
     uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
     bool overtakes = false; /* what is computed before the loop would be read there too early */
@@ -77,7 +78,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
     if (r == APART) {
       apart++;
       memset(reads, 0, 8 * a->words);
-      add_reads(a, i, b->kept, reads);
+      add_reads(a, i, b->preserved, reads);
       for (uint32_t w = 0; w < a->words; w++) read[w] |= reads[w] & uni[w];
     }
     memcpy(uni, after, 8 * a->words);
@@ -95,7 +96,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
 static gcc_jit_rvalue *part_at(struct lw *l, unsigned cls) {
   struct jx *j = &l->j;
   struct lw_loop *o = l->loop;
-  gcc_jit_rvalue *by = jx_rv(o->chunk), *from = cls == MX_R64 ? part_at(l, MX_R32) : jx_rv(l->home);
+  gcc_jit_rvalue *by = jx_rv(o->chunk), *from = cls == MX_R64 ? part_at(l, MX_R32) : jx_rv(l->spill_area);
   if (cls == MX_PRED && j->mask_bytes == j->bytes) return part_at(l, MX_R32);
   if (cls == MX_PRED) by = jx_op(j, GCC_JIT_BINARY_OP_DIVIDE, j->t_u64, by, lw_u64(l, j->bytes / j->mask_bytes));
   return o->at[cls] ? o->at[cls] : (o->at[cls] = jx_keep(j, lw_add(l, from, by)));
@@ -113,7 +114,7 @@ static bool asks_lanes(const struct lw *l, const struct ja_block *b, uint32_t fr
     if (lw_stale_floats(l, &a->ins[b->first + k])) return true;
   for (uint32_t k = from; k < end; k++)
     for (uint32_t n = ja_defs(a, &a->ins[b->first + k], s); n--;)
-      if (ja_has(b->kept, s[n])) return true;
+      if (ja_has(b->preserved, s[n])) return true;
   return false;
 }
 /* Slots that have to be in memory behind the run: those that live, and those that accesses take numbers from, from
@@ -134,7 +135,7 @@ static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t f
 }
 /* Passes over an instruction that is built elsewhere. */
 static void pass_over(struct lw *l, const struct ja_block *b, const struct ja_ins *i, const uint64_t *uni_after) {
-  ja_float_step(l->a, i, b->kept, l->flt, l->raw);
+  ja_float_step(l->a, i, b->preserved, l->flt, l->raw);
   memcpy(l->uni, uni_after, 8 * l->a->words);
 }
 /* Builds those of the run's instructions whose results are one value in all lanes, and what others add to addresses. */
@@ -143,7 +144,7 @@ static void build_same(struct lw *l, const struct ja_block *b, uint32_t from, ui
   for (uint32_t k = from; k < end; k++) {
     const struct ja_ins *i = &l->a->ins[b->first + k];
     memcpy(after, l->uni, 8 * l->a->words);
-    ja_uniform_step(l->a, i, b->kept, after);
+    ja_uniform_step(l->a, i, b->preserved, after);
     if (results_of(l->a, i, after) == SAME) lw_instruction(l, b, k, live);
     else {
       l->ins = i;
@@ -178,7 +179,7 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   gcc_jit_lvalue *const first = l->cm[0], *const chunk = loop.chunk;
   const unsigned nc = l->nc;
   const bool masked = asks_lanes(l, b, from, end);
-  for (unsigned c = 0; c < nc && masked; c++) jx_set(j, lw_loop_mask(l, jx_rv(l->home), c), jx_rv(l->cm[c]));
+  for (unsigned c = 0; c < nc && masked; c++) jx_set(j, lw_loop_mask(l, jx_rv(l->spill_area), c), jx_rv(l->cm[c]));
   jx_set(j, chunk, lw_u64(l, 0));
   gcc_jit_block *turn = lw_new_block(l, "chunk"), *behind = lw_new_block(l, "behind");
   lw_go(l, turn);
@@ -194,7 +195,7 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   for (uint32_t k = from; k < end; k++) {
     const struct ja_ins *i = &a->ins[b->first + k];
     memcpy(after, l->uni, bytes);
-    ja_uniform_step(a, i, b->kept, after);
+    ja_uniform_step(a, i, b->preserved, after);
     if (results_of(a, i, after) == SAME) {
       pass_over(l, b, i, after);
       continue;

@@ -1,7 +1,8 @@
 /* The function's frame of code: blocks and what they are made of. From block to block: edges.c. What single
  * instructions do stands in slots.c, memory.c and meaning.c, how code is entered and left in exits.c.
  *
- * 1. cm[] are the lanes that run, em[] those of the whole split. In blocks that are `whole` they are equal (edges.c).
+ * 1. cm[] are the lanes that run, em[] those of the whole split. In blocks that are `converged` they are equal
+ * (edges.c).
  * 2. At any point a slot is either uniform (one vector) or has a vector for each chunk, as the analysis says; edges
  *    convert. Slots that are not live hold anything.
  * 3. At an exit the instruction at its pc has not been executed (exits.c). */
@@ -94,7 +95,7 @@ uint32_t lw_ticks(const struct lw *l, uint32_t n) {
   const struct ja_block *b = &l->a->blocks[l->block];
   return !l->a->clocks ? 0 : n == b->end - b->first ? b->ticks : l->a->ins[b->first + n].ticks;
 }
-void lw_tell_steps(struct lw *l) {
+void lw_store_steps(struct lw *l) {
   struct jx *j = &l->j;
   jx_set(j, lw_field(l, l->state, MX_AT(jit_state, steps), j->t_u64), jx_rv(l->steps));
   if (l->a->clocks) jx_set(j, lw_field(l, l->state, MX_AT(jit_state, ticks), j->t_u64), jx_rv(l->ticks));
@@ -116,17 +117,17 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   uint64_t *still = lw_need(8 * a->words); /* live, but for what the frame has already */
-  const uint32_t number = lw_spill_for_step(l);
+  const uint32_t number = lw_spill_for_fallback(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
-  gcc_jit_rvalue *mask = a->blocks[l->block].whole ? jx_rv(l->emask) : lw_pack(l, m);
+  gcc_jit_rvalue *mask = a->blocks[l->block].converged ? jx_rv(l->emask) : lw_pack(l, m);
   gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
   gcc_jit_rvalue *args[5] = {
       gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
-      gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->home), j->t_ptr), jx_int(j, j->t_u32, number), mask};
+      gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->spill_area), j->t_ptr), jx_int(j, j->t_u32, number), mask};
   gcc_jit_rvalue *done =
       jx_keep(j, gcc_jit_context_new_call_through_ptr(
-                     j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, step), l->t_step)), 5, args));
+                     j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, fallback), l->t_fallback)), 5, args));
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
@@ -136,9 +137,9 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   lw_leave(l, kind, pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, still, l->uni);
   free(still);
   j->b = on;
-  lw_reload_after_step(l);
+  lw_reload_after_fallback(l);
 }
-void lw_step(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
+void lw_interpret(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
 /* A nap, or the end of the slice behind it. */
 static void sleep_step(struct lw *l) {
   run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words);
@@ -235,7 +236,7 @@ static gcc_jit_rvalue *are_apart(struct lw *l, bool expected) {
   struct jx *j = &l->j;
   const struct ja_block *b = &a->blocks[l->block];
   gcc_jit_rvalue *m[LW_CHUNKS] = {NULL};
-  for (unsigned c = 0; c < l->nc && !b->whole; c++)
+  for (unsigned c = 0; c < l->nc && !b->converged; c++)
     m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), jx_rv(l->em[c]));
   for (uint32_t k = 0; expected && k <= a->nblocks; k++)
     for (unsigned c = 0; c < l->nc && ja_has(b->open, k); c++) {
@@ -275,7 +276,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
     }
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), body, machine);
     j->b = body;
-    lw_step(l);
+    lw_interpret(l);
     lw_go(l, behind);
     j->b = machine;
     lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
@@ -346,9 +347,9 @@ static void wait(struct lw *l) {
     memcpy(l->deferred_uni, l->uni, 8 * l->a->words), memcpy(l->deferred_raw, l->raw, 8 * l->a->words);
 }
 
-/* The current instruction's results: their places have them where the interpreter's body left them there, on every way.
+/* The current instruction's results: their cells have them where the interpreter's body left them there, on every way.
  */
-static void note_homed(struct lw *l) {
+static void note_saved(struct lw *l) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(l->a, l->ins, s);
   lw_saved_step(l);
   for (uint32_t k = 0; k < n && l->always; k++) ja_add(l->saved, s[k]);
@@ -375,9 +376,9 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   memcpy(l->raw_after, l->raw, 8 * a->words);
-  ja_float_step(a, l->ins, b->kept, l->flt, l->raw_after);
+  ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
   memcpy(l->uni_after, l->uni, 8 * a->words);
-  ja_uniform_step(a, l->ins, b->kept, l->uni_after);
+  ja_uniform_step(a, l->ins, b->preserved, l->uni_after);
   gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
   lw_addend(l);
   lw_piece_moves(l);
@@ -387,10 +388,10 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   if (can_wait(l, b->first + k, l->ndeferred, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
-    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : lw_compute(l))) l->always = true, lw_step(l);
+    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : lw_compute(l))) l->always = true, lw_interpret(l);
     l->ndeferred = 0;
   }
-  note_homed(l);
+  note_saved(l);
   l->moving = false;
   memcpy(l->uni, l->uni_after, 8 * a->words);
   memcpy(l->raw, l->raw_after, 8 * a->words);
@@ -452,7 +453,7 @@ static void build_block(struct lw *l, uint32_t number) {
   ja_live_out(a, number, at);
   for (uint32_t k = n; k--;) {
     memcpy(live + (size_t)k * a->words, live + (size_t)(k + 1) * a->words, 8 * a->words);
-    ja_live_step(a, &a->ins[b->first + k], b->kept, live + (size_t)k * a->words);
+    ja_live_step(a, &a->ins[b->first + k], b->preserved, live + (size_t)k * a->words);
   }
   l->live_end = at;
   memcpy(l->uni, b->uni_in, 8 * a->words);
@@ -461,7 +462,7 @@ static void build_block(struct lw *l, uint32_t number) {
   memcpy(l->saved, l->saved_in + (size_t)number * a->words, 8 * a->words);
   if (b->meets) { /* with others, of whom the machine knows, or these go first */
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
-    gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(until), j->t_u32));
+    gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(resched_rank), j->t_u32));
     lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, b->rank))), meet, on);
     j->b = meet;
     lw_leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
@@ -514,9 +515,9 @@ static void build_block(struct lw *l, uint32_t number) {
     }
     if (l->ins->o->flags & MX_F_SYNC && a->blocks[number].nsucc == 1) {
       memcpy(l->raw_after, l->raw, 8 * a->words);
-      ja_float_step(a, l->ins, b->kept, l->flt, l->raw_after);
+      ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
       memcpy(l->uni_after, l->uni, 8 * a->words);
-      ja_uniform_step(a, l->ins, b->kept, l->uni_after);
+      ja_uniform_step(a, l->ins, b->preserved, l->uni_after);
       ended = true;
       if (!sync_step(l, k)) break;
       lw_saved_step(l);
@@ -573,7 +574,7 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
     jx_set(j, l->em[c], unpack(l, jx_rv(l->emask), c));
     jx_set(j, l->cm[c], jx_rv(l->em[c]));
   }
-  jx_set(j, l->home, jx_rv(lw_field(l, l->state, MX_AT(jit_state, home), j->t_pu8)));
+  jx_set(j, l->spill_area, jx_rv(lw_field(l, l->state, MX_AT(jit_state, spill_area), j->t_pu8)));
   jx_set(j, l->steps, jx_int(j, j->t_u64, 0));
   jx_set(j, l->ticks, jx_int(j, j->t_u64, 0));
   gcc_jit_block *end = j->b;
@@ -591,14 +592,14 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
 }
 
 bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks,
-                 bool at_home) {
+                 bool slots_spilled) {
   struct lw *l = lw_need(sizeof *l);
   struct jx *j = &l->j;
   jx_init(j, c, isa);
   l->a = a;
   l->nc = a->image->lanes / j->w;
   l->marks = marks;
-  l->at_home = at_home;
+  l->slots_spilled = slots_spilled;
   l->kernel = a->f->flags & MX_FUNC_KERNEL;
   char name[48];
   gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"),
@@ -608,7 +609,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   j->fn = gcc_jit_context_new_function(c, NULL, GCC_JIT_FUNCTION_EXPORTED, j->t_u32, name, 3, params, 0);
   gcc_jit_type *help[5] = {j->t_ptr, j->t_ptr, j->t_ptr, j->t_u32, j->t_u64},
                *shape[3] = {j->t_ptr, j->t_u32, j->t_u64};
-  l->t_step = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 5, help, 0);
+  l->t_fallback = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 5, help, 0);
   l->t_shape = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, shape, 0);
   l->x = gcc_jit_param_as_rvalue(params[0]);
   l->state = gcc_jit_param_as_rvalue(params[2]);
@@ -618,7 +619,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   for (unsigned k = 0; k < l->nc; k++) l->em[k] = jx_local(j, j->t_mask), l->cm[k] = jx_local(j, j->t_mask);
   l->steps = named(l, j->t_u64, "steps");
   l->ticks = named(l, j->t_u64, "ticks");
-  l->home = named(l, j->t_pu8, "home");
+  l->spill_area = named(l, j->t_pu8, "spill_area");
   l->which = named(l, j->t_u32, "which");
   l->barrier = named(l, j->t_u32, "barrier");
   lw_exits_begin(l);

@@ -5,9 +5,9 @@
 #include "analyse.h"
 #include "lanes.h"
 
-/* marks: comments in the assembly that say which instruction comes ("# mx FUNCTION PC"). at_home: slots live in memory,
- * which makes code that takes less time to compile and more to run. False: libgccjit has the error. */
+/* marks: comments in the assembly that say which instruction comes ("# mx FUNCTION PC"). slots_spilled: slots live in
+ * memory, which makes code that takes less time to compile and more to run. False: libgccjit has the error. */
 bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks,
-                 bool at_home);
+                 bool slots_spilled);
 
 #endif

@@ -38,7 +38,7 @@ struct lw_run {
     } kind; /* of a chunk's numbers, as guessed. NEAR: in as many bytes as two chunks have, from the first on */
     int64_t least, most; /* of offsets, and behind the last byte */
     gcc_jit_rvalue *number[LW_CHUNKS],
-        *place[LW_CHUNKS];              /* of the lanes; where a chunk's first lane's leads, if it is as guessed */
+        *address[LW_CHUNKS];            /* of the lanes; where a chunk's first lane's leads, if it is as guessed */
     gcc_jit_rvalue *element[LW_CHUNKS]; /* NEAR: which of those behind the first */
   } row[LW_ROWS];
   gcc_jit_rvalue *window, *size; /* of the memory */
@@ -80,7 +80,7 @@ struct lw {
   gcc_jit_lvalue *local,
       *room; /* where the frame's local memory begins; whether all calls in line may be made. NULL: nobody has asked */
   gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */
-  gcc_jit_lvalue *steps, *ticks, *home;
+  gcc_jit_lvalue *steps, *ticks, *spill_area;
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
   gcc_jit_lvalue **u;                  /* by slot: its one value */
   gcc_jit_block **head, **entry;       /* by block */
@@ -95,11 +95,12 @@ struct lw {
   gcc_jit_lvalue *(*pending)[LW_CHUNKS],
       *(*expected)[LW_CHUNKS]; /* by block: lanes that stand before it; that are expected there. See edges.c */
   uint64_t *written;           /* slots that compiled code may change */
-  uint64_t *saved, *saved_in;  /* slots whose places in home have them as they are, here and by block; see saved.c */
-  bool *steadies;       /* by block: it begins a loop with barriers, before which the slots in saved_in are stored */
-  bool at_home;         /* slots and the blocks' masks live in state->home, not in registers */
+  uint64_t *saved,
+      *saved_in;  /* slots whose cells in the spill area hold their current values, here and by block; see saved.c */
+  bool *steadies; /* by block: it begins a loop with barriers, before which the slots in saved_in are stored */
+  bool slots_spilled;   /* slots and the blocks' masks live in state->spill_area, not in registers */
   struct lw_loop *loop; /* over the chunks, which is built: slots have one chunk; see loops.c */
-  bool always;          /* the instruction's step runs whatever its operands are */
+  bool always;          /* the interpreter does the instruction whatever its operands are */
   /* where we are */
   uint32_t block;
   const struct ja_ins *ins;
@@ -124,9 +125,9 @@ struct lw {
   uint64_t *asked_in; /* by block: slots whose shapes are asked for there or later */
   struct lw_piece {
     const struct ja_ins *ins;
-    unsigned step;
+    unsigned stride;
     gcc_jit_rvalue *apart, *first;
-  } * pieces; /* by slot: at ins, its numbers were `step` apart */
+  } * pieces; /* by slot: at ins, its numbers were `stride` apart */
   struct lw_low {
     const struct ja_ins *behind;
     uint8_t low;
@@ -146,7 +147,7 @@ struct lw {
   } * lits;
   uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_step, *t_shape; /* of struct mx_jit_help */
+  gcc_jit_type *t_fallback, *t_shape; /* of struct mx_jit_help */
 };
 
 void *lw_need(size_t n); /* zeros; a process that has no more memory ends */
@@ -157,7 +158,7 @@ static inline unsigned lw_class(const struct ja *a, uint32_t slot) { return ja_c
 gcc_jit_rvalue *lw_at(struct lw *l, gcc_jit_rvalue *p, uint64_t off);
 gcc_jit_lvalue *lw_field(struct lw *l, gcc_jit_rvalue *p, uint64_t off, gcc_jit_type *t);
 gcc_jit_rvalue *lw_add(struct lw *l, gcc_jit_rvalue *p, gcc_jit_rvalue *off);
-/* A vector's place in memory, for "m" operands. */
+/* A vector's cell in memory, for "m" operands. */
 gcc_jit_lvalue *lw_vector(struct lw *l, gcc_jit_rvalue *p, uint64_t off, bool wide);
 
 /* ---- operands and slots ----------------------------------------------------------------------------------------*/
@@ -168,7 +169,7 @@ bool lw_operand_uniform(struct lw *l, unsigned k);
 uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an off operand: a constant, or a variable */
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k);         /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
-gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the same in state->home */
+gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the same in state->spill_area */
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected,
                              unsigned c); /* where exits have a block's masks */
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
@@ -205,22 +206,22 @@ gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the number of 
 gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the other bits */
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);      /* how many bits of a u64 are set */
 /* The interpreter's body executes the current instruction; on failure the function is left. */
-void lw_step(struct lw *l);
+void lw_interpret(struct lw *l);
 /* exits.c: leaving from j->b, `done` instructions of the block having been executed; what is live and uniform there. */
 void lw_exits_begin(struct lw *l);
 void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
               const uint64_t *uni);
-/* Around an instruction that the interpreter's body does: what it reads goes to its places, and the results come from
- * theirs; returned: its number in the table. */
-uint32_t lw_spill_for_step(struct lw *l);
-void lw_reload_after_step(struct lw *l);
-void lw_tell_steps(struct lw *l);          /* what has been counted goes into mx_jit_state */
+/* Around an instruction that the interpreter's body does: what it reads goes to the spill area, and the results come
+ * from theirs; returned: its number in the table. */
+uint32_t lw_spill_for_fallback(struct lw *l);
+void lw_reload_after_fallback(struct lw *l);
+void lw_store_steps(struct lw *l);         /* what has been counted goes into mx_jit_state */
 void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` is an entry */
 void lw_build_entries(struct lw *l);
 void lw_build_exits(struct lw *l); /* when all else is built */
 void lw_export_table(struct lw *l, uint32_t number);
 void lw_store_invariants(struct lw *l, uint32_t to); /* stores what lw_must_store() names on the way to block `to` */
-/* saved.c: finds what is where; the current instruction has been built; whether a slot's place has it, as block `to`
+/* saved.c: finds what is where; the current instruction has been built; whether a slot's cell has it, as block `to`
  * takes it; whether it has to get there on the way to `to`. */
 void lw_saved_find(struct lw *l);
 void lw_saved_step(struct lw *l);
@@ -238,10 +239,10 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
 void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live);
 gcc_jit_rvalue **lw_loop_value(struct lw *l, uint32_t slot, unsigned h);
 gcc_jit_rvalue *lw_loop_get(struct lw *l, uint32_t slot, unsigned h);
-/* exits.c: part h of a slot's chunk, whose place `home` has been moved to; and the like for masks of lanes that run,
- * for loops. */
-gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *home, uint32_t slot, unsigned h);
-gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *home, unsigned chunk);
+/* exits.c: part h of a slot's chunk, whose chunk's part `spill_area` has been moved to; and the like for masks of lanes
+ * that run, for loops. */
+gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t slot, unsigned h);
+gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk);
 /* lower.c: builds instruction k of the block, which goes on to the next; whether it can be left out, see there */
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live);
 bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);
@@ -311,7 +312,7 @@ gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run);
 gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run);
 bool lw_run_access(struct lw *l);
 /* memory.c: chunks of elements of a memory type at a host address: lanes of a mask, all of them (NULL), or one cell for
- * all (same); multiples of `step` from lane `first` on */
+ * all (same); multiples of `stride` from lane `first` on */
 void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
                    bool same);
 void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type);
@@ -320,7 +321,7 @@ void lw_gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsign
                gcc_jit_rvalue *lanes, unsigned type);
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type);
-gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned step, bool wide);
+gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned stride, bool wide);
 /* memory.c: the current instruction may move a slot whose addresses are known to be in a row: so are they behind it. */
 void lw_piece_moves(struct lw *l);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
@@ -331,8 +332,8 @@ gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rval
                           gcc_jit_rvalue **host);
 /* One address for all lanes, in operand `at`: the host's, if it is within bounds and nothing is `bad` (or NULL); else
  * out to `slow`. */
-gcc_jit_rvalue *lw_one_place(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
-                             gcc_jit_block *slow);
+gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
+                                   gcc_jit_block *slow);
 jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k + off */
 /* The kind of shape, of MX_JIT_ROWS, with which such an access moves elements in a row; 0: there is none. */
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes);

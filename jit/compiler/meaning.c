@@ -4,13 +4,14 @@
 #pragma GCC diagnostic ignored "-Wunused-value"
 #pragma GCC diagnostic ignored "-Wshadow"
 
-/* The values of one meaning, by their places: to hand each on itself makes this file take twice as long to compile. */
+/* The values of one meaning, by their addresses: to hand each on itself makes this file take twice as long to compile.
+ */
 static const jv *keep(struct jx *j, jv v) {
   const unsigned most = sizeof j->values / sizeof *j->values - 1;
   j->bad |= j->nvalues > most;
-  jv *place = &j->values[j->nvalues++ & most];
-  *place = v;
-  return place;
+  jv *copy = &j->values[j->nvalues++ & most];
+  *copy = v;
+  return copy;
 }
 static const jv *k(struct jx *j, unsigned t, uint64_t bits) { return keep(j, jv_k(j, t, bits)); }
 static const jv *kf(struct jx *j, unsigned t, double v) { return keep(j, jv_kf(j, t, v)); }

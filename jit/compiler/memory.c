@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-struct place {
+struct memory_bounds {
   gcc_jit_rvalue *lo, *span, *limit,
       *host; /* scalars: bounds, limit being the last address's distance; host address of device address 0 */
 };
@@ -24,20 +24,20 @@ static gcc_jit_rvalue *cached(struct lw *l, uint64_t member, gcc_jit_type *t) {
   return jx_rv(lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + member, t));
 }
 /* What is cached; limit() says whether the instruction can use it at all (else: the slow way). */
-static void read_cache(struct lw *l, struct place *p, bool write) {
+static void read_cache(struct lw *l, struct memory_bounds *p, bool write) {
   struct jx *j = &l->j;
   p->span = jx_keep(j, cached(l, write ? MX_AT(bounds, writes) : MX_AT(bounds, reads), j->t_u64));
   p->lo = jx_keep(j, cached(l, MX_AT(bounds, lo), j->t_u64));
   p->host = jx_keep(j, cached(l, MX_AT(bounds, host), j->t_u64));
 }
-static gcc_jit_rvalue *limit(struct lw *l, struct place *p, unsigned bytes) {
+static gcc_jit_rvalue *limit(struct lw *l, struct memory_bounds *p, unsigned bytes) {
   p->limit = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, lw_u64(l, bytes)));
   return jx_keep(&l->j, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, lw_u64(l, bytes)));
 }
 
 gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **most,
                           gcc_jit_rvalue **host) {
-  struct place p;
+  struct memory_bounds p;
   read_cache(l, &p, write);
   gcc_jit_rvalue *bad = limit(l, &p, bytes);
   *lo = p.lo, *most = p.limit, *host = p.host;
@@ -145,7 +145,7 @@ static bool is_narrow(const struct access *ac) { return jx_bitsof(ac->type) < 32
 /* A condition: not all lanes of the warp are among these. */
 static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
-  if (!guarded && l->a->blocks[l->ins->block].whole)
+  if (!guarded && l->a->blocks[l->ins->block].converged)
     return lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(l->emask),
                       lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
   gcc_jit_rvalue *all = lanes[0];
@@ -236,8 +236,8 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
 }
 
 /* The address's slot has a shape (shapes.c): chunks are moved one by one. */
-static void by_shape(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off,
-                     gcc_jit_rvalue *const *lanes) {
+static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *bad,
+                     gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   const struct lw_shape *sh = &l->shapes[base->slot];
@@ -296,21 +296,21 @@ static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_
   j->b = ac->end;
 }
 
-/* Whether the numbers in a slot lie `step` apart from lane to lane, and the first of them. Accesses of one block that
+/* Whether the numbers in a slot lie `stride` apart from lane to lane, and the first of them. Accesses of one block that
  * use the same numbers share the answer, which is given for all lanes that run. */
-static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t slot, unsigned step,
+static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t slot, unsigned stride,
                                 gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   struct lw_piece *known = &l->pieces[slot];
-  if (known->ins && known->ins->block == l->ins->block && known->step == step &&
+  if (known->ins && known->ins->block == l->ins->block && known->stride == stride &&
       !lw_written_between(l->a, known->ins, l->ins, slot))
     return *known;
   gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])),
-                 *most = lw_u64(l, INT32_MAX - (l->a->image->lanes - 1) * step);
+                 *most = lw_u64(l, INT32_MAX - (l->a->image->lanes - 1) * stride);
   gcc_jit_lvalue *no = jx_local(j, j->t_bool);
   jx_set(j, no, lw_compare(l, GCC_JIT_COMPARISON_GT, first, most)); /* otherwise signs do not matter */
   int64_t by;
-  gcc_jit_block *known_row = lw_stride(l, slot, &by) && by == (int64_t)step ? lw_new_block(l, "row") : NULL;
+  gcc_jit_block *known_row = lw_stride(l, slot, &by) && by == (int64_t)stride ? lw_new_block(l, "row") : NULL;
   if (known_row) {
     gcc_jit_block *ask = lw_new_block(l, "ask");
     gcc_jit_rvalue *not =
@@ -321,7 +321,7 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   gcc_jit_rvalue *start = j->isa->first_everywhere(j, false, index[0]), *apart = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *want =
-        jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, lw_ramp(l, j->w * c, step, false)));
+        jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, lw_ramp(l, j->w * c, stride, false)));
     gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
     apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
   }
@@ -330,7 +330,7 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
     lw_go(l, known_row);
     j->b = known_row;
   }
-  const struct lw_piece piece = {.ins = l->ins, .step = step, .apart = jx_rv(no), .first = first};
+  const struct lw_piece piece = {.ins = l->ins, .stride = stride, .apart = jx_rv(no), .first = first};
   if (!ac->guarded) *known = piece;
   return piece;
 }
@@ -338,24 +338,24 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
 /* The vector whose lane k is element from[k] of x and y, one behind the other. */
 static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, const unsigned *from) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *place[JX_MOST_LANES];
-  for (unsigned k = 0; k < j->w; k++) place[k] = jx_int(j, j->t_u32, from[k]);
+  gcc_jit_rvalue *lane[JX_MOST_LANES];
+  for (unsigned k = 0; k < j->w; k++) lane[k] = jx_int(j, j->t_u32, from[k]);
   return j->isa->choose(j, (gcc_jit_rvalue *[]){x, y}, 2,
-                        gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, place));
+                        gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, lane));
 }
 /* n vectors as they lie in memory, n elements of each lane behind one another, become one of each element. Those of
  * quads take two steps: at first elements 2 * (t % 2) and the next, of half t / 2 of the lanes. */
 static void deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
   const unsigned w = l->j.w, half = w / 2;
   unsigned from[JX_MOST_LANES];
-  gcc_jit_rvalue *step[4];
+  gcc_jit_rvalue *first_step[4];
   for (unsigned t = 0; t < n; t++) {
     for (unsigned k = 0; k < w; k++) from[k] = n == 2 ? 2 * k + t : k % half * 4 + t % 2 * 2 + k / half;
-    step[t] = n == 2 ? pick(l, v[0], v[1], from) : pick(l, v[t / 2 * 2], v[t / 2 * 2 + 1], from);
+    first_step[t] = n == 2 ? pick(l, v[0], v[1], from) : pick(l, v[t / 2 * 2], v[t / 2 * 2 + 1], from);
   }
   for (unsigned e = 0; e < n; e++) {
     for (unsigned k = 0; k < w; k++) from[k] = k / half * w + e % 2 * half + k % half;
-    v[e] = n == 2 ? step[e] : pick(l, step[e / 2], step[2 + e / 2], from);
+    v[e] = n == 2 ? first_step[e] : pick(l, first_step[e / 2], first_step[2 + e / 2], from);
   }
 }
 /* The other way: vector number t of what memory gets. Of quads in two steps, pairs at first, it would be fewer
@@ -430,16 +430,17 @@ static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *
 }
 
 /* By how much numbers of lanes in a row differ; 0: they are in no row, most likely. */
-static unsigned row_step(const struct lw_base *base, unsigned bytes) {
+static unsigned row_stride(const struct lw_base *base, unsigned bytes) {
   return bytes % base->post_scale || base->index_loaded ? 0 : (unsigned)(bytes / base->post_scale);
 }
 /* A 32-bit number, widened or the address itself: lanes one element apart in one piece, if all of a warp's lanes would
  * be within bounds; others are checked one by one and gathered. */
-static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *off,
+static void by_index(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *off,
                      gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  const unsigned scale = (unsigned)base->post_scale, step = row_step(base, ac->bytes), more = l->a->image->lanes - 1;
+  const unsigned scale = (unsigned)base->post_scale, stride = row_stride(base, ac->bytes),
+                 more = l->a->image->lanes - 1;
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE)
       off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off,
@@ -447,11 +448,11 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
   off = jx_keep(j, off);
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
-  if (step) {
-    const struct lw_piece piece = piece_of(l, ac, base->slot, step, index, lanes);
-    gcc_jit_block *whole = lw_new_block(l, "piece"), *others = ac->n > 1 || (is_narrow(ac) && !gathers_narrow(l, ac))
-                                                                   ? ac->slow
-                                                                   : lw_new_block(l, "others");
+  if (stride) {
+    const struct lw_piece piece = piece_of(l, ac, base->slot, stride, index, lanes);
+    gcc_jit_block *in_row = lw_new_block(l, "piece"), *others = ac->n > 1 || (is_narrow(ac) && !gathers_narrow(l, ac))
+                                                                    ? ac->slow
+                                                                    : lw_new_block(l, "others");
     gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)),
                    *all = lw_u64(l, (more + 1ull) * ac->bytes);
     gcc_jit_rvalue *no = lw_either(l, piece.apart, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
@@ -462,8 +463,8 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
                    lw_compare(l, GCC_JIT_COMPARISON_NE,
                               u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
     if ((ac->n > 1 && !ac->load) || stores_all(l, ac)) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
-    lw_split(l, lw_rare(l, no), others, whole);
-    j->b = whole;
+    lw_split(l, lw_rare(l, no), others, in_row);
+    j->b = in_row;
     in_one_piece(l, ac, byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), lanes);
     lw_go(l, ac->end);
     if (others == ac->slow) return;
@@ -504,9 +505,9 @@ static void by_index(struct lw *l, const struct access *ac, struct place *p, gcc
 /* The same for a slot that is an address, of 32 or 64 bits, of which nothing is known. The answer is about the lanes
  * that run in the block, and `first` is where lane 0 would be; accesses through the slot, and through sums of it with
  * what all lanes have in common, share it, under whatever mask. */
-static bool piece_is_known(const struct lw *l, uint32_t slot, unsigned step) {
+static bool piece_is_known(const struct lw *l, uint32_t slot, unsigned stride) {
   const struct lw_piece *known = &l->pieces[slot];
-  return known->ins && known->ins->block == l->ins->block && known->step == step &&
+  return known->ins && known->ins->block == l->ins->block && known->stride == stride &&
          !lw_written_between(l->a, known->ins, l->ins, slot);
 }
 /* Instruction k is slot `from`, or that and one value for all lanes, operand `plus` (0: none). */
@@ -545,17 +546,17 @@ void lw_piece_moves(struct lw *l) {
       (i->op != MX_ADD_U32 && i->op != MX_ADD_U64 && i->op != MX_MOV_32 && i->op != MX_MOV_64))
     return;
   if (ja_defs(l->a, i, s) != 1 || !is_moved(l, (uint32_t)(i - l->a->ins), &from, &plus) || !l->pieces[from].ins ||
-      !piece_is_known(l, from, l->pieces[from].step))
+      !piece_is_known(l, from, l->pieces[from].stride))
     return;
   l->pieces[s[0]] = moved_piece(l, &l->pieces[from], i, plus);
   l->pieces[s[0]].ins = i + 1;
 }
 #define MOST_MOVES 16
-static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step, unsigned moves) {
+static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned stride, unsigned moves) {
   struct jx *j = &l->j;
   const struct ja *a = l->a;
   struct lw_piece *known = &l->pieces[slot];
-  if (piece_is_known(l, slot, step)) return *known;
+  if (piece_is_known(l, slot, stride)) return *known;
   uint32_t k = (uint32_t)(l->ins - a->ins), from;
   unsigned plus;
   if (lw_last_write(a, &k, slot) && moves < MOST_MOVES && is_moved(l, k, &from, &plus) &&
@@ -563,15 +564,15 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step,
     const struct ja_ins *i = &a->ins[k];
     const unsigned f = plus ? mx_w_operand(i->w, plus) : MX_LIT;
     if (f >= MX_LIT || !lw_written_between(a, i, l->ins, ja_slot(a, mx__types[i->o->opnd[plus].type].slot_class, f))) {
-      const struct lw_piece root = address_piece(l, from, step, moves + 1);
+      const struct lw_piece root = address_piece(l, from, stride, moves + 1);
       return *known = moved_piece(l, &root, i, plus);
     }
   }
-  const bool wide = slot >= a->f->npred + a->f->n32, whole = a->blocks[l->ins->block].whole;
+  const bool wide = slot >= a->f->npred + a->f->n32, converged = a->blocks[l->ins->block].converged;
   const unsigned parts = wide ? 2 : 1;
   gcc_jit_rvalue *first = NULL, *everywhere = NULL, *lanes[LW_CHUNKS];
   gcc_jit_lvalue *apart = jx_local(j, jx_vector(j, wide));
-  if (whole) {
+  if (converged) {
     const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, 0);
     first = j->isa->first(j, wide, v.r[0]);
     everywhere = j->isa->first_everywhere(j, wide, v.r[0]);
@@ -585,8 +586,8 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step,
     gcc_jit_rvalue *lane = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, lw_lowest(l, lw_pack(l, lanes)), j->t_u64));
     gcc_jit_rvalue *at = jx_keep(j, lw_add(l, tmp, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, wide ? 8 : 4))));
     first = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, at, 0, wide ? j->t_u64 : j->t_u32)), j->t_u64);
-    first =
-        jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, first, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, step))));
+    first = jx_keep(
+        j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, first, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, stride))));
     everywhere = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32,
                               gcc_jit_context_new_cast(j->c, NULL, first, wide ? j->t_u64 : j->t_u32))
                      .r[0];
@@ -594,21 +595,21 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned step,
   for (unsigned c = 0; c < l->nc; c++) {
     const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
     for (unsigned h = 0; h < parts; h++) {
-      gcc_jit_rvalue *ramp = lw_ramp(l, j->w * c + j->w / 2 * h, step, wide);
-      if (whole && (c || h)) {
+      gcc_jit_rvalue *ramp = lw_ramp(l, j->w * c + j->w / 2 * h, stride, wide);
+      if (converged && (c || h)) {
         j->isa->collect(j, wide, apart, v.r[h], everywhere, ramp);
         continue;
       }
       gcc_jit_rvalue *want = jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), everywhere, ramp);
-      gcc_jit_rvalue *d = whole ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), v.r[h], want)
-                                : j->isa->differ(j, wide, h, v.r[h], want, lanes[c]);
+      gcc_jit_rvalue *d = converged ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), v.r[h], want)
+                                    : j->isa->differ(j, wide, h, v.r[h], want, lanes[c]);
       jx_set(j, apart, c || h ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, jx_vector(j, wide), jx_rv(apart), d) : d);
     }
   }
   gcc_jit_lvalue *no = jx_local(j, j->t_bool);
   jx_set(j, no, j->isa->any_bit(j, wide, jx_rv(apart)));
   if (!wide) first = gcc_jit_context_new_cast(j->c, NULL, first, j->t_u64);
-  return *known = (struct lw_piece){.ins = l->ins, .step = step, .apart = jx_rv(no), .first = jx_keep(j, first)};
+  return *known = (struct lw_piece){.ins = l->ins, .stride = stride, .apart = jx_rv(no), .first = jx_keep(j, first)};
 }
 /* In a loop an access tends to go on as it did before: from one row of a matrix to the next, say, which the processor
  * does not see where rows are pages apart. */
@@ -628,8 +629,8 @@ static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *h
     jx_prefetch(j, lw_vector(l, q, at, false));
 }
 /* Lanes one element apart, the whole warp in one piece. */
-static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc_jit_rvalue *bad, gcc_jit_rvalue *off,
-                     gcc_jit_rvalue *const *lanes) {
+static void by_piece(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *bad,
+                     gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
   const struct lw_piece piece = address_piece(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes, 0);
@@ -659,19 +660,19 @@ static void by_piece(struct lw *l, const struct access *ac, struct place *p, gcc
   lw_go(l, ac->end);
 }
 
-/* A parameter of the kernel, at a place that is known and good. */
+/* A parameter of the kernel, at an offset that is known and good. */
 static bool parameter(struct lw *l, unsigned at, uint64_t off, gcc_jit_rvalue *variable, unsigned bytes) {
   const struct mx_func *f = l->a->f;
   const unsigned field = mx_w_operand(l->ins->w, at);
   if (variable || field < MX_LIT || !l->kernel || f->lits[field - MX_LIT].kind != MX_LIT_VALUE) return false;
-  const uint64_t place = f->lits[field - MX_LIT].value + off;
-  return place < f->param_bytes && bytes <= f->param_bytes - place && !(place & (bytes - 1));
+  const uint64_t offset = f->lits[field - MX_LIT].value + off;
+  return offset < f->param_bytes && bytes <= f->param_bytes - offset && !(offset & (bytes - 1));
 }
 
 /* One address for all lanes, in operand `at`: the host's, if it is within p and nothing is `bad`; else out to `slow`.
  */
-static gcc_jit_rvalue *one_place(struct lw *l, unsigned at, jv off, unsigned bytes, const struct place *p,
-                                 gcc_jit_rvalue *bad, gcc_jit_block *slow) {
+static gcc_jit_rvalue *uniform_address(struct lw *l, unsigned at, jv off, unsigned bytes, const struct memory_bounds *p,
+                                       gcc_jit_rvalue *bad, gcc_jit_block *slow) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, off)));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p->lo), p->limit));
@@ -683,16 +684,16 @@ static gcc_jit_rvalue *one_place(struct lw *l, unsigned at, jv off, unsigned byt
   j->b = fast;
   return byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, a));
 }
-gcc_jit_rvalue *lw_one_place(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
-                             gcc_jit_block *slow) {
+gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
+                                   gcc_jit_block *slow) {
   struct jx *j = &l->j;
-  struct place p;
+  struct memory_bounds p;
   read_cache(l, &p, write);
   bad = lw_either(l, bad, limit(l, &p, bytes));
   gcc_jit_rvalue *variable;
   const uint64_t off = lw_offset(l, at + 1, &variable);
-  return one_place(l, at, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off), bytes, &p, bad,
-                   slow);
+  return uniform_address(l, at, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off), bytes, &p, bad,
+                         slow);
 }
 
 bool lw_memory(struct lw *l) {
@@ -704,7 +705,7 @@ bool lw_memory(struct lw *l) {
   if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || bits > 64 || ac.n > 4 || space == MX_LOCAL) return false;
   const bool load = ac.kind == JA_LOAD;
   const unsigned at = load ? ac.n : 0, value = load ? 0 : 2;
-  const bool whole = bits >= 32 && mx__types[o->opnd[value].type].bits == bits; /* as they lie in registers */
+  const bool full_width = bits >= 32 && mx__types[o->opnd[value].type].bits == bits; /* as they lie in registers */
   if (o->nopnds != ac.n + 2u) return false;
   const unsigned bytes = bits / 8 * ac.n;
   const bool guarded = mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
@@ -714,13 +715,13 @@ bool lw_memory(struct lw *l) {
   bool uniform = one_address;
   for (unsigned e = 0; !load && e < ac.n; e++) uniform &= lw_operand_uniform(l, value + e);
 
-  struct place p = {0};
+  struct memory_bounds p = {0};
   if (load && space == MX_PARAM && !guarded && parameter(l, at, off_k, variable, bytes)) {
     for (unsigned e = 0; e < ac.n; e++) {
       gcc_jit_rvalue *q = jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_PARAM, j->t_pu8));
-      const uint64_t place =
+      const uint64_t offset =
           l->a->f->lits[mx_w_operand(l->ins->w, at) - MX_LIT].value + off_k + (uint64_t)e * (bits / 8);
-      const jv v = load_cell(l, q, place, ac.type);
+      const jv v = load_cell(l, q, offset, ac.type);
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v);
     }
     return true;
@@ -736,11 +737,11 @@ bool lw_memory(struct lw *l) {
   }
   const struct lw_base *base = lw_base(l);
   const bool gathers = j->isa->choose,
-             by_body = ac.n > 1 ? !(whole && base && gathers)
+             by_body = ac.n > 1 ? !(full_width && base && gathers)
                        : !base  ? one_address /* of different values, the last one's stays */
-                                : bits < 32 && base->indexed && !row_step(base, bytes) && !(load && gathers);
+                                : bits < 32 && base->indexed && !row_stride(base, bytes) && !(load && gathers);
   if (!uniform && by_body) {
-    lw_step(l);
+    lw_interpret(l);
     return true;
   }
   gcc_jit_block *end = lw_new_block(l, "done");
@@ -761,14 +762,14 @@ bool lw_memory(struct lw *l) {
   gcc_jit_rvalue *bad = lw_base(l) && lw_base(l)->indexed && !uniform ? NULL : limit(l, &p, bytes);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
-    gcc_jit_rvalue *q = one_place(l, at, off, bytes, &p, bad, slow);
+    gcc_jit_rvalue *q = uniform_address(l, at, off, bytes, &p, bad, slow);
     gcc_jit_type *t = cell_type(j, ac.type);
     jv v[4];
     for (unsigned e = 0; e < ac.n; e++) {
-      const uint64_t place = (uint64_t)e * (bits / 8);
-      if (load) v[e] = load_cell(l, q, place, ac.type);
+      const uint64_t offset = (uint64_t)e * (bits / 8);
+      if (load) v[e] = load_cell(l, q, offset, ac.type);
       else
-        jx_set(j, lw_field(l, q, place, t),
+        jx_set(j, lw_field(l, q, offset, t),
                gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, source(l, value + e, 0, ac.type)), t));
     }
     for (unsigned e = 0; load && e < ac.n; e++)
@@ -778,7 +779,7 @@ bool lw_memory(struct lw *l) {
   else if (lw_base(l)) by_shape(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
   else by_piece(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
   j->b = slow;
-  lw_step(l);
+  lw_interpret(l);
   lw_go(l, end);
   j->b = end;
   return true;

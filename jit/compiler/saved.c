@@ -1,13 +1,13 @@
-/* Which slots need not be stored where code is left: those whose places in state->home have them already, since nobody
- * has written them after an entry took them from there. So a barrier costs what was changed since the last one, not
- * what is live. What a loop with barriers does not change is stored once, before it begins. */
+/* Which slots need not be stored where code is left: those whose cells in state->spill_area have them already, since
+ * nobody has written them after an entry took them from there. So a barrier costs what was changed since the last one,
+ * not what is live. What a loop with barriers does not change is stored once, before it begins. */
 #include "lowering.h"
 #include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void step(const struct ja *a, const struct ja_ins *i, uint64_t *saved) {
+static void transfer(const struct ja *a, const struct ja_ins *i, uint64_t *saved) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
   while (n) ja_del(saved, s[--n]);
 }
@@ -18,7 +18,7 @@ static bool goes_on(const struct ja *a, const struct ja_block *b) {
 }
 /* Whether block h begins a loop in which there are barriers. */
 static bool has_barriers(const struct ja *a, uint32_t h) {
-  if (!a->blocks[h].whole) return false;
+  if (!a->blocks[h].converged) return false;
   bool has_barrier = false;
   for (uint32_t k = 0; k < a->nloops; k++)
     for (uint32_t b = 0; a->loops[k].head == h && b < a->nblocks; b++)
@@ -26,19 +26,19 @@ static bool has_barriers(const struct ja *a, uint32_t h) {
   return has_barrier;
 }
 static bool must_store_on(const struct lw *l, uint32_t from, uint32_t to) {
-  return l->steadies[to] && !jg_dominates(l->a, to, from) && l->a->blocks[from].whole;
+  return l->steadies[to] && !jg_dominates(l->a, to, from) && l->a->blocks[from].converged;
 }
 
-/* What is in its place when block b ends; uni, raw: as of then. */
+/* What is in its cell when block b ends; uni, raw: as of then. */
 static void at_end(const struct lw *l, uint32_t b, uint64_t *saved, uint64_t *uni, uint64_t *flt, uint64_t *raw) {
   const struct ja *a = l->a;
   const struct ja_block *bl = &a->blocks[b];
   memcpy(saved, l->saved_in + (size_t)b * a->words, 8 * a->words);
   memcpy(uni, bl->uni_in, 8 * a->words), memcpy(flt, bl->float_in, 8 * a->words), memcpy(raw, bl->raw_in, 8 * a->words);
   for (uint32_t k = bl->first; k < bl->end; k++) {
-    step(a, &a->ins[k], saved);
-    ja_uniform_step(a, &a->ins[k], bl->kept, uni);
-    ja_float_step(a, &a->ins[k], bl->kept, flt, raw);
+    transfer(a, &a->ins[k], saved);
+    ja_uniform_step(a, &a->ins[k], bl->preserved, uni);
+    ja_float_step(a, &a->ins[k], bl->preserved, flt, raw);
   }
 }
 /* Of these, what still is in the form of block `to`. */
@@ -73,7 +73,7 @@ void lw_saved_find(struct lw *l) {
   free(saved);
 }
 
-void lw_saved_step(struct lw *l) { step(l->a, l->ins, l->saved); }
+void lw_saved_step(struct lw *l) { transfer(l->a, l->ins, l->saved); }
 bool lw_saved(const struct lw *l, uint32_t slot, uint32_t to) {
   return fitting(l->a, to, slot / 64, l->saved, l->uni, l->raw) >> (slot % 64) & 1;
 }

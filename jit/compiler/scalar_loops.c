@@ -4,15 +4,15 @@
  * chosen: where the loop begins, at run time.
  *
  * 1. A lane's turn ends where it leaves the loop, or where the slice would end. Then its slots go to its
- *    lane's part of the chunks in state->home, and when all lanes have had their turns, everything is as if the warp
- *    had run as many rounds as the longest turn: instructions and rounds are counted from that. Lanes that are still in
- *    the loop go on in the vector form, to the slice's end.
+ *    lane's part of the chunks in state->spill_area, and when all lanes have had their turns, everything is as if the
+ * warp had run as many iterations as the longest turn: instructions and iterations are counted from that. Lanes that
+ * are still in the loop go on in the vector form, to the slice's end.
  * 2. A bailout (at an access outside of its cached bounds) leaves no trace: the vector form runs all of it, from the
  *    start.
  * 3. What steers the loop may not come from memory: else each lane would wait for its loads, and for branches guessed
  *    wrongly, where the vector form has as many under way as there are lanes.
  * 4. Costs are estimated, in quarters of a cycle; where the sum over the turns turns out to be more than what the
- *    rounds would have cost, or there was a bailout, the next few times are the vector form's. */
+ *    iterations would have cost, or there was a bailout, the next few times are the vector form's. */
 #include "apart.h"
 #include "lowering.h"
 #include "meaning.h"
@@ -31,7 +31,7 @@ enum {
   LANE_OP = 1,
   LANE_LOAD = 3,
   LANE_ANYWHERE = 6,
-  LANE_ROUND = 3, /* an address that is not made of a number costs more to check */
+  LANE_ITERATION = 3, /* an address that is not made of a number costs more to check */
   ROUND = 80,
   WARP_OP = 3,
   GATHERED = 10,
@@ -45,11 +45,11 @@ struct load {
   const struct ja_ins *ins;
   uint32_t block;
   unsigned at, bytes; /* the address's operand; what is read */
-  bool in_place;      /* by the 32-bit number that the address is made of, for which bounds are known before the loop */
+  bool by_number;     /* by the 32-bit number that the address is made of, for which bounds are known before the loop */
   const struct load
-      *checked; /* in_place: one before it through the same number, in whose limit this one's is; else NULL */
+      *checked; /* by_number: one before it through the same number, in whose limit this one's is; else NULL */
   gcc_jit_rvalue *lo, *limit,
-      *host; /* bounds, and where device address 0 is; in_place: number 0, and limit is the greatest number */
+      *host; /* bounds, and where device address 0 is; by_number: number 0, and limit is the greatest number */
 };
 struct lw_scalar_loop {
   gcc_jit_block *start;
@@ -59,19 +59,19 @@ struct lw_scalar_loop {
       back;         /* back: the block of these behind which the one branch backwards of a round is */
   uint64_t *floats; /* slots that floats alone are made of or computed from: they need not move between registers of two
                        kinds */
-  uint64_t *in, *out,
-      *moved; /* that lanes begin with; that they leave behind; of these, those that are one value where rounds begin */
+  uint64_t *in, *out, *moved; /* that lanes begin with; that they leave behind; of these, those that are one value where
+                                 iterations begin */
   struct load load[MOST_LOADS];
   unsigned nloads;
   unsigned lane_cost, cost; /* of a round: a lane's, the warp's */
   gcc_jit_lvalue **begin;   /* by slot: what lanes begin with, if it is one value; bits of a predicate */
   gcc_jit_lvalue **end;     /* by slot of moved: its value in lanes that are still in the loop */
-  gcc_jit_lvalue *todo, *rest, *lane, *rounds, *left, *turn, *longest, *sum;
+  gcc_jit_lvalue *todo, *rest, *lane, *iterations, *left, *turn, *longest, *sum;
   gcc_jit_block *vector, *bailout, *body, *put;
 };
 
 /* ---- which loops ------------------------------------------------------------------------------------------------*/
-/* The loop's blocks, each of which goes on to the next one or leaves for one place, where the lanes that have left
+/* The loop's blocks, each of which goes on to the next one or leaves for one block, where the lanes that have left
  * meet. */
 static bool find_chain(const struct ja *a, const struct ja_loop *loop, struct lw_scalar_loop *p) {
   uint32_t b = p->head = loop->head, size = 0, parts = 0, ways_back = 0;
@@ -227,7 +227,7 @@ static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *thro
   const struct ja *a = l->a;
   unsigned most = 0;
   bool any = false, steady;
-  p->cost = ROUND, p->lane_cost = LANE_ROUND;
+  p->cost = ROUND, p->lane_cost = LANE_ITERATION;
   for (uint32_t k = 0; k < p->nblocks; k++)
     for (uint32_t m = a->blocks[p->block[k]].first; m < a->blocks[p->block[k]].end; m++)
       if (a->ins[m].o->cls != MX_MEM) p->cost += WARP_OP * a->image->lanes / 16, p->lane_cost += LANE_OP;
@@ -321,17 +321,17 @@ static gcc_jit_type *slot_type(struct lw *l, uint32_t s) {
   const unsigned cls = lw_class(l->a, s);
   return cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64);
 }
-static gcc_jit_lvalue *home_of_lane(struct lw *l, const struct lw_scalar_loop *p, uint32_t s) {
+static gcc_jit_lvalue *spill_cell_of_lane(struct lw *l, const struct lw_scalar_loop *p, uint32_t s) {
   struct jx *j = &l->j;
   const bool wide = lw_class(l->a, s) == MX_R64;
-  gcc_jit_rvalue *place =
+  gcc_jit_rvalue *address =
       gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, s, false, 0), NULL), j->t_pu8);
-  return lw_field(l, lw_add(l, place, U64(MULT, jx_rv(p->lane), lw_u64(l, wide ? 8 : 4))), 0,
+  return lw_field(l, lw_add(l, address, U64(MULT, jx_rv(p->lane), lw_u64(l, wide ? 8 : 4))), 0,
                   wide ? j->t_u64 : j->t_u32);
 }
-/* All lanes' values of a slot, between its variables and its place, where these are not the same. */
+/* All lanes' values of a slot, between its variables and its cell, where these are not the same. */
 static void move(struct lw *l, bool in, uint32_t s) {
-  for (unsigned k = 0; !l->at_home && k < (lw_class(l->a, s) == MX_R64 ? 2 * l->nc : l->nc); k++) {
+  for (unsigned k = 0; !l->slots_spilled && k < (lw_class(l->a, s) == MX_R64 ? 2 * l->nc : l->nc); k++) {
     gcc_jit_lvalue *v = lw_var(l, s, k), *m = lw_cell(l, s, false, k);
     jx_set(&l->j, in ? v : m, jx_rv(in ? m : v));
   }
@@ -347,7 +347,7 @@ static void share_limit(struct lw *l, struct lw_scalar_loop *p, struct load *ld)
   struct jx *j = &l->j;
   const uint32_t slot = l->based[ld->ins - l->a->ins].slot;
   for (struct load *first = p->load; first < ld && !ld->checked; first++)
-    if (first->in_place && !first->checked && first->block == ld->block &&
+    if (first->by_number && !first->checked && first->block == ld->block &&
         l->based[first->ins - l->a->ins].slot == slot && mx_w_guard(*first->ins->w) == MX_GUARD_NONE &&
         !lw_written_between(l->a, first->ins, ld->ins, slot)) {
       const jv one = {.t = MX_T_u32, .u = true, .r = {first->limit, first->limit}},
@@ -373,16 +373,16 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_scalar_loop *p, stru
     ld->host = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)));
   } else bad = lw_bounds(l, ld->bytes, false, &ld->lo, &ld->limit, &ld->host);
   const uint64_t scale = base->post_scale;
-  ld->in_place = (base->steady || base->indexed) && base->pre_scale == 1 && base->slot < a->f->npred + a->f->n32 &&
-                 (scale == 1 || scale == 2 || scale == 4 || scale == 8);
-  for (unsigned k = 0; k < base->n && ld->in_place; k++) { /* addends: of 64 bits, and the same in all rounds */
+  ld->by_number = (base->steady || base->indexed) && base->pre_scale == 1 && base->slot < a->f->npred + a->f->n32 &&
+                  (scale == 1 || scale == 2 || scale == 4 || scale == 8);
+  for (unsigned k = 0; k < base->n && ld->by_number; k++) { /* addends: of 64 bits, and the same in all iterations */
     if (base->add[k].ins == JA_NONE) continue;
     const struct ja_ins *i = &a->ins[base->add[k].ins];
     const unsigned f = mx_w_operand(i->w, base->add[k].operand);
-    ld->in_place = base->sign_extends && base->add[k].wide &&
-                   (f >= MX_LIT || (!ja_has(p->out, ja_slot(a, MX_R64, f)) && ja_has(p->in, ja_slot(a, MX_R64, f))));
+    ld->by_number = base->sign_extends && base->add[k].wide &&
+                    (f >= MX_LIT || (!ja_has(p->out, ja_slot(a, MX_R64, f)) && ja_has(p->in, ja_slot(a, MX_R64, f))));
   }
-  if (!ld->in_place) return bad;
+  if (!ld->by_number) return bad;
   gcc_jit_rvalue *variable, *off = lw_u64(l, lw_offset(l, ld->at + 1, &variable));
   if (variable) off = variable;
   for (unsigned k = 0; k < base->n; k++) {
@@ -392,7 +392,7 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_scalar_loop *p, stru
         U64(PLUS, off, U64(MULT, jv_scalar(j, lw_operand(l, base->add[k].operand, 0)), lw_u64(l, base->add[k].factor)));
   }
   off = jx_keep(j, off);
-  gcc_jit_rvalue *of_none = jx_keep(j, U64(MINUS, off, ld->lo)); /* number 0's place within the bounds */
+  gcc_jit_rvalue *of_none = jx_keep(j, U64(MINUS, off, ld->lo)); /* number 0's offset within the bounds */
   bad = lw_either(l, bad, IS(GT, of_none, ld->limit));
   bad = lw_either(l, bad, IS(NE, U64(BITWISE_AND, off, lw_u64(l, ld->bytes - 1)), lw_u64(l, 0)));
   gcc_jit_rvalue *most =
@@ -405,11 +405,11 @@ static gcc_jit_rvalue *prepare_load(struct lw *l, struct lw_scalar_loop *p, stru
 }
 
 /* The address of the current lane's elements, which are within bounds; otherwise all of it is bailout. */
-static gcc_jit_rvalue *place_of(struct lw *l, const struct lw_scalar_loop *p, const struct load *ld) {
+static gcc_jit_rvalue *element_address(struct lw *l, const struct lw_scalar_loop *p, const struct load *ld) {
   struct jx *j = &l->j;
   const struct lw_base *base = &l->based[ld->ins - l->a->ins];
   gcc_jit_rvalue *outside = NULL, *odd = NULL, *at;
-  if (ld->in_place) {
+  if (ld->by_number) {
     gcc_jit_rvalue *number = lw_get(l, base->slot, MX_T_u32, 0).r[0];
     const uint64_t low = (ld->bytes - 1) / base->post_scale;
     if (!ld->checked) outside = IS(GT, number, ld->limit);
@@ -444,17 +444,17 @@ static void build_load(struct lw *l, const struct lw_scalar_loop *p, const struc
     behind = lw_new_block(l, "behind");
     lw_if_any(l, j->isa->mask_any(j, lw_guard(l, 0)), ac.n, behind);
   }
-  gcc_jit_rvalue *place = place_of(l, p, ld);
+  gcc_jit_rvalue *address = element_address(l, p, ld);
   const uint32_t slot = ja_slot(l->a, bits == 64 ? MX_R64 : MX_R32, mx_w_operand(ld->ins->w, 0));
   if (ac.n == 1 && bits >= 32 && !behind && mx__types[ld->ins->o->opnd[0].type].bits == bits &&
       ja_has(l->floats, slot)) {
-    jx_set(j, lw_one(l, slot), jx_rv(lw_field(l, place, 0, bits == 64 ? j->vf64 : j->vf32)));
+    jx_set(j, lw_one(l, slot), jx_rv(lw_field(l, address, 0, bits == 64 ? j->vf64 : j->vf32)));
     return;
   }
   jv v[4];
   for (unsigned e = 0; e < ac.n; e++) { /* all of them before the first result, which may go to the address's slot */
     gcc_jit_rvalue *r =
-        jx_keep(j, cast(l, jx_rv(lw_field(l, place, (uint64_t)e * (bits / 8), cell)), jx_vector(j, bits == 64)));
+        jx_keep(j, cast(l, jx_rv(lw_field(l, address, (uint64_t)e * (bits / 8), cell)), jx_vector(j, bits == 64)));
     v[e] = (jv){.t = ac.type, .u = true, .r = {r, r}};
   }
   for (unsigned e = 0; e < ac.n; e++) lw_put(l, e, 0, jv_cvt(j, ld->ins->o->opnd[e].type, ac.type, v[e]));
@@ -480,16 +480,16 @@ static void begin_turn(struct lw *l, struct lw_scalar_loop *p) {
     if (ja_has(p->moved, s)) v = jx_rv(p->begin[s]);
     else if (p->begin[s])
       v = cast(l, U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), lw_u64(l, 1)), j->t_mask);
-    else v = jx_rv(home_of_lane(l, p, s));
+    else v = jx_rv(spill_cell_of_lane(l, p, s));
     lw_set_one(l, s, v);
   }
-  jx_set(j, p->left, jx_rv(p->rounds));
+  jx_set(j, p->left, jx_rv(p->iterations));
   lw_go(l, p->body);
 }
 /* The turn ends, after block number n of the chain, or because no round is left (n < 0). */
 static void end_turn(struct lw *l, struct lw_scalar_loop *p, int n) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *done = U64(MULT, U64(MINUS, jx_rv(p->rounds), jx_rv(p->left)), lw_u64(l, p->nblocks));
+  gcc_jit_rvalue *done = U64(MULT, U64(MINUS, jx_rv(p->iterations), jx_rv(p->left)), lw_u64(l, p->nblocks));
   clean(l, p, p->out, n >= 0);
   jx_set(j, p->turn, U64(PLUS, done, lw_u64(l, (uint64_t)(n + 1))));
   if (n < 0) {
@@ -504,7 +504,7 @@ static void put_back(struct lw *l, struct lw_scalar_loop *p, gcc_jit_block *next
   for (uint32_t s = 0; s < l->a->nslots; s++) {
     if (!ja_has(p->out, s) || ja_has(p->moved, s)) continue;
     if (!p->begin[s]) {
-      jx_set(j, home_of_lane(l, p, s), lw_get(l, s, lw_class(l->a, s) == MX_R64 ? MX_T_u64 : MX_T_u32, 0).r[0]);
+      jx_set(j, spill_cell_of_lane(l, p, s), lw_get(l, s, lw_class(l->a, s) == MX_R64 ? MX_T_u64 : MX_T_u32, 0).r[0]);
       continue;
     }
     gcc_jit_rvalue *was = U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), lw_u64(l, 1));
@@ -533,7 +533,7 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
     if (l->ins->op == MX_BRA) break;
     lw_hold_guard(l);
     memcpy(l->raw_after, l->raw, 8 * a->words);
-    ja_float_step(a, l->ins, b->kept, l->flt, l->raw_after);
+    ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
     if (l->ins->o->cls == MX_MEM) build_load(l, p, (*load)++);
     else if (!lw_compute(l)) abort(); /* has_form() said that it could be */
     memcpy(l->raw, l->raw_after, 8 * a->words);
@@ -548,7 +548,7 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
   end_turn(l, p, (int)n);
   j->b = stay;
 }
-static void build_round(struct lw *l, struct lw_scalar_loop *p) {
+static void build_iteration(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   const struct load *load = p->load;
   j->b = p->body;
@@ -625,7 +625,7 @@ static void count(struct lw *l, const struct lw_scalar_loop *p) {
   gcc_jit_lvalue *slice = lw_field(l, l->x, MX_AT(exec, slice), j->t_int);
   jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, back, j->t_int)));
 }
-/* Whether the rounds would have cost less than the turns have. */
+/* Whether the iterations would have cost less than the turns have. */
 static void judge(struct lw *l, const struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *cost = lw_u64(l, p->cost);
@@ -712,7 +712,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   jx_init(&one->j, j->c, j->isa->one);
   one->j.fn = j->fn;
   turn_to(one, l);
-  one->nc = 1, one->one_lane = true, one->at_home = false;
+  one->nc = 1, one->one_lane = true, one->slots_spilled = false;
   one->floats = p->floats;
   one->u = lw_need(sizeof *one->u * (a->nslots + 1));
   p->begin = lw_need(sizeof *p->begin * (a->nslots + 1)), p->end = lw_need(sizeof *p->end * (a->nslots + 1));
@@ -721,7 +721,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   one->raw_after = one->raw + a->words;
   memset(sets, 0xFF, 8 * a->words);
   memcpy(one->flt, l->flt, 8 * a->words), memcpy(one->raw, l->raw, 8 * a->words);
-  gcc_jit_lvalue **const locals[] = {&p->todo, &p->rest, &p->lane,    &p->rounds,
+  gcc_jit_lvalue **const locals[] = {&p->todo, &p->rest, &p->lane,    &p->iterations,
                                      &p->left, &p->turn, &p->longest, &p->sum};
   for (size_t k = 0; k < sizeof locals / sizeof *locals; k++) *locals[k] = jx_local(j, j->t_u64);
   p->vector = l->head[head];
@@ -737,7 +737,8 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   j->b = on;
   gcc_jit_rvalue *slice = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, slice), j->t_int)));
   gcc_jit_rvalue *bad = IS(LE, slice, jx_int(j, j->t_int, 1));
-  bad = lw_either(l, bad, IS(LE, jx_rv(lw_field(l, l->x, MX_AT(exec, until), j->t_u32)), jx_int(j, j->t_u32, h->rank)));
+  bad = lw_either(l, bad,
+                  IS(LE, jx_rv(lw_field(l, l->x, MX_AT(exec, resched_rank), j->t_u32)), jx_int(j, j->t_u32, h->rank)));
   turn_to(one, l);
   bring_uniform(l, p);
   for (unsigned k = 0; k < p->nloads; k++) bad = lw_either(one, bad, prepare_load(one, p, &p->load[k]));
@@ -748,12 +749,13 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   gcc_jit_rvalue *m[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
   jx_set(j, p->todo, lw_pack(l, m));
-  jx_set(j, p->rounds, cast(l, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, slice, jx_int(j, j->t_int, 1)), j->t_u64));
+  jx_set(j, p->iterations,
+         cast(l, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, slice, jx_int(j, j->t_int, 1)), j->t_u64));
   jx_set(j, p->rest, lw_u64(l, 0)), jx_set(j, p->longest, lw_u64(l, 0)), jx_set(j, p->sum, lw_u64(l, 0));
   lw_go(l, next);
   turn_to(one, l)->j.b = next;
   begin_turn(one, p);
-  build_round(one, p);
+  build_iteration(one, p);
   one->j.b = p->put;
   put_back(one, p, next, behind);
   one->j.b = p->bailout;

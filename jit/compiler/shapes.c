@@ -40,7 +40,7 @@ bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot) 
   uint64_t *uni = malloc(8 * a->words);
   if (!uni) abort();
   for (uint32_t w = 0; w < a->words; w++) uni[w] = a->blocks[b].uni_in[w];
-  for (uint32_t n = a->blocks[b].first; n < k; n++) ja_uniform_step(a, &a->ins[n], a->blocks[b].kept, uni);
+  for (uint32_t n = a->blocks[b].first; n < k; n++) ja_uniform_step(a, &a->ins[n], a->blocks[b].preserved, uni);
   const bool yes = ja_has(uni, slot);
   free(uni);
   return yes;
@@ -73,7 +73,7 @@ static bool writes_anew(const struct ja *a, uint32_t b, uint32_t slot) {
 }
 /* Whether the lanes that run in block `use` ran in block `def`, which writes the slot, too when it last ran. */
 static bool covers(const struct ja *a, uint32_t def, uint32_t use, uint32_t slot) {
-  if (a->blocks[def].whole) return true;
+  if (a->blocks[def].converged) return true;
   uint64_t *seen = lw_need(8 * a->bwords);
   uint32_t *work = lw_need(sizeof *work * (a->nblocks + 1u)), n = 0;
   for (uint32_t p = 0; p < a->nblocks; p++)
@@ -134,16 +134,16 @@ static bool constant(const struct ja *a, const struct ja_ins *i, unsigned o, uin
   *v = a->f->lits[f - MX_LIT].value;
   return true;
 }
-/* One step of taking an address apart: instruction k, which wrote it, is factor * operand `from` + operand `plus` (0:
+/* One instruction of those that make an address: k, which wrote it, is factor * operand `from` + operand `plus` (0:
  * none). */
-struct step {
+struct addressing {
   unsigned from, plus;
   uint64_t factor;
   bool sign_extends;
 };
-static bool take_apart(const struct ja *a, uint32_t b, uint32_t k, struct step *s) {
+static bool match_addressing(const struct ja *a, uint32_t b, uint32_t k, struct addressing *s) {
   const struct ja_ins *i = &a->ins[k];
-  *s = (struct step){.factor = 1};
+  *s = (struct addressing){.factor = 1};
   if (mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
   if (is_sum(i)) {
     const bool first = lw_uniform_at(a, b, k, 1), second = lw_uniform_at(a, b, k, 2);
@@ -171,13 +171,13 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
   for (;;) {
     uint32_t def = k;
     if (!lw_last_write(a, &def, base->slot)) break;
-    struct step t;
-    if (base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
+    struct addressing t;
+    if (base->n == LW_ADDENDS || !match_addressing(a, b, def, &t)) return false;
     const uint32_t from = slot_of(a, &a->ins[def], t.from);
     if (from == JA_NONE) return false;
     base->add[base->n].ins = t.plus ? def : JA_NONE;
     base->add[base->n].operand = t.plus;
-    base->add[base->n].factor = base->pre_scale * base->post_scale; /* of what this step adds */
+    base->add[base->n].factor = base->pre_scale * base->post_scale; /* of what this instruction adds */
     base->add[base->n++].wide = !base->sign_extends;
     if (base->sign_extends) base->pre_scale *= t.factor;
     else base->post_scale *= t.factor;
@@ -205,8 +205,8 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
   if (at < a->f->npred + a->f->n32) return base->index_loaded = loaded(a, use, at), base->indexed = true;
   while (!base->sign_extends) {
     uint32_t def = k;
-    struct step t;
-    if (!lw_last_write(a, &def, base->slot) || base->n == LW_ADDENDS || !take_apart(a, b, def, &t)) return false;
+    struct addressing t;
+    if (!lw_last_write(a, &def, base->slot) || base->n == LW_ADDENDS || !match_addressing(a, b, def, &t)) return false;
     const uint32_t from = slot_of(a, &a->ins[def], t.from);
     if (from == JA_NONE) return false;
     base->add[base->n].ins = t.plus ? def : JA_NONE;
@@ -227,7 +227,7 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
 }
 
 /* Which slots' shapes are asked for later: a shape takes a call, and slots serve many values. */
-static bool step_asked(struct lw *l, uint32_t k, uint64_t *asked) {
+static bool is_addend_asked(struct lw *l, uint32_t k, uint64_t *asked) {
   const struct ja *a = l->a;
   uint32_t s[JA_MAX_TOUCH];
   const uint32_t n = ja_defs(a, &a->ins[k], s);
@@ -251,7 +251,7 @@ static void find_asked(struct lw *l) {
       for (uint32_t next = 0; next < a->nblocks; next++)
         for (uint32_t w = 0; w < a->words && precedes(a, b, next); w++)
           asked[w] |= l->asked_in[(size_t)next * a->words + w];
-      for (uint32_t k = a->blocks[b].end; k-- > a->blocks[b].first;) l->addend[k].wanted = step_asked(l, k, asked);
+      for (uint32_t k = a->blocks[b].end; k-- > a->blocks[b].first;) l->addend[k].wanted = is_addend_asked(l, k, asked);
       again |= memcmp(in, asked, 8 * a->words) != 0;
       memcpy(in, asked, 8 * a->words);
     }
@@ -340,7 +340,7 @@ struct span {
   uint64_t low;        /* bits that must not be set in the address */
   bool odd, far;
 };
-static void take_in(struct span *s, int64_t off, uint64_t size) {
+static void extend(struct span *s, int64_t off, uint64_t size) {
   s->low |= size - 1;
   s->odd |= ((uint64_t)off & (size - 1)) != 0;
   s->far |= off < -FAR || off > FAR - (int64_t)size;
@@ -368,7 +368,7 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
       if (!reads_variable(a, i) || mx_w_operand(i->w, ac.n) != field ||
           mx_w_mod(*i->w) >> 2 != mx_w_mod(*a->ins[k].w) >> 2)
         continue;
-      take_in(&all, (int64_t)offset_of(l, i), jx_bitsof(ac.type) / 8 * ac.n);
+      extend(&all, (int64_t)offset_of(l, i), jx_bitsof(ac.type) / 8 * ac.n);
       loads++;
     }
     if (loads < 2 || all.odd || all.far) continue;
@@ -395,7 +395,7 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     struct span all = {.least = INT64_MAX, .most = INT64_MIN};
     for (uint32_t m = k; m < b->end; m++)
       if (l->based[m].steady && l->based[m].bounds_checked && same_sum(a, base, &l->based[m]))
-        take_in(&all, (int64_t)offset_of(l, &a->ins[m]), jx_bitsof(ja_access[a->ins[m].op].type) / 8);
+        extend(&all, (int64_t)offset_of(l, &a->ins[m]), jx_bitsof(ja_access[a->ins[m].op].type) / 8);
     if (all.odd || all.far) return jx_int(j, j->t_bool, 1);
     if (!bytes) {
       gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));

@@ -74,7 +74,7 @@ static int32_t result(const struct ja *a, const struct ja_ins *i, const int32_t 
     if (at[s[n]] != 0 && at[s[n]] != UNSET) return UNKNOWN;
   return 0;
 }
-static void step(const struct ja *a, const struct ja_ins *i, int32_t *at) {
+static void transfer(const struct ja *a, const struct ja_ins *i, int32_t *at) {
   uint32_t s[JA_MAX_TOUCH];
   const uint32_t n = ja_defs(a, i, s);
   if (!n) return;
@@ -90,7 +90,7 @@ static int32_t *find_strides(const struct ja *a) {
     for (uint32_t b = 0; b < a->nblocks; b++) {
       const struct ja_block *bl = &a->blocks[b];
       for (uint32_t s = 0; s < a->nslots; s++) at[s] = in[(size_t)b * a->nslots + s];
-      for (uint32_t k = bl->first; k < bl->end; k++) step(a, &a->ins[k], at);
+      for (uint32_t k = bl->first; k < bl->end; k++) transfer(a, &a->ins[k], at);
       for (uint32_t e = 0; e < bl->nsucc; e++)
         for (uint32_t s = 0; s < a->nslots; s++) {
           int32_t *to = &in[(size_t)bl->succ[e] * a->nslots + s];
@@ -158,7 +158,7 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
   const struct ja_block *bl = &a->blocks[b];
   struct lw_run *run = &l->runs[b];
   struct number n;
-  for (uint32_t k = bl->first; k < bl->end; step(a, &a->ins[k], at), k++) {
+  for (uint32_t k = bl->first; k < bl->end; transfer(a, &a->ins[k], at), k++) {
     const struct ja_ins *i = &a->ins[k];
     if (run->n && (i->kind == JA_CALLS || i->kind == JA_RETURNS || i->o->flags & MX_F_SYNC || ja_always_leaves(i)))
       break; /* not built as others are */
@@ -280,7 +280,7 @@ gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
                           row->kind == LW_IN_ROWS ? OP(PLUS, first, lw_ramp(l, 0, row->bytes, false)) : first));
       gcc_jit_rvalue *at = gcc_jit_context_new_cast(
           j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, false, v), j->t_int), s64);
-      row->place[c] = jx_keep(j, lw_add(l, run->window, at));
+      row->address[c] = jx_keep(j, lw_add(l, run->window, at));
     }
     COLLECT(wrong, OP(BITWISE_AND, out, jv_k(j, MX_T_u32, 0x80000000u | (row->bytes - 1)).r[0]));
   }
@@ -318,8 +318,8 @@ gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run) {
   gcc_jit_rvalue *apart = NULL;
   for (unsigned g = 0; g < run->n; g++)
     for (unsigned c = 1; c < l->nc && run->row[g].kind == LW_IN_ROWS; c++) {
-      gcc_jit_rvalue *other =
-          gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, run->row[g].place[c], run->row[g].place[0]);
+      gcc_jit_rvalue *other = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, run->row[g].address[c],
+                                                             run->row[g].address[0]);
       apart = apart ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, apart, other)
                     : other;
     }
@@ -331,7 +331,7 @@ static void load_near(struct lw *l, const struct lw_row *row, unsigned c, uint64
   struct jx *j = &l->j;
   gcc_jit_rvalue *two[2];
   for (unsigned n = 0; n < 2; n++)
-    two[n] = j->isa->load(j, false, lw_vector(l, row->place[c], off + n * j->bytes, false));
+    two[n] = j->isa->load(j, false, lw_vector(l, row->address[c], off + n * j->bytes, false));
   gcc_jit_rvalue *v = j->isa->choose(j, two, 2, row->element[c]);
   lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {v, v}});
 }
@@ -345,15 +345,15 @@ bool lw_run_access(struct lw *l) {
   const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
   const bool apart = l->version == LW_OTHERWISE || row->kind == LW_SCATTERED || (row->kind == LW_NEAR && !load);
   gcc_jit_rvalue *row_of_all = l->version == LW_TILE && load && row->kind == LW_IN_ROWS && !wide
-                                   ? j->isa->load(j, false, lw_vector(l, row->place[0], off, false))
+                                   ? j->isa->load(j, false, lw_vector(l, row->address[0], off, false))
                                    : NULL;
   gcc_jit_rvalue *base = apart ? jx_keep(j, lw_at(l, l->run->window, off)) : NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *lanes = jx_rv(l->cm[c]);
     if (row_of_all) lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {row_of_all, row_of_all}});
     else if (!apart && load && row->kind == LW_NEAR) load_near(l, row, c, off);
-    else if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->place[c], off), NULL, type, row->kind == LW_SAME);
-    else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->place[c], off), lanes, type);
+    else if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->address[c], off), NULL, type, row->kind == LW_SAME);
+    else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->address[c], off), lanes, type);
     else if (load) lw_gather(l, base, row->number[c], 1, c, lanes, type);
     else lw_scatter(l, 2, base, row->number[c], 1, c, lanes, type);
   }

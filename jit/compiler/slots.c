@@ -60,10 +60,10 @@ static gcc_jit_lvalue *var(struct lw *l, gcc_jit_lvalue **at, uint32_t slot, con
   return *at = gcc_jit_function_new_local(l->j.fn, NULL, t, name);
 }
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) {
-  return l->at_home ? lw_cell(l, slot, false, k) : var(l, &l->v[slot][k], slot, "v", k);
+  return l->slots_spilled ? lw_cell(l, slot, false, k) : var(l, &l->v[slot][k], slot, "v", k);
 }
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) {
-  return l->at_home ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0);
+  return l->slots_spilled ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0);
 }
 
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v) {
@@ -81,7 +81,7 @@ static uint8_t known_low(const struct lw *l, uint32_t slot) {
 }
 /* What lies in memory is read here, however often the value is used. */
 static gcc_jit_rvalue *read_once(struct lw *l, gcc_jit_lvalue *from) {
-  return l->at_home && !l->loop && !l->one_lane ? jx_keep(&l->j, jx_rv(from)) : jx_rv(from);
+  return l->slots_spilled && !l->loop && !l->one_lane ? jx_keep(&l->j, jx_rv(from)) : jx_rv(from);
 }
 static gcc_jit_rvalue *part(struct lw *l, uint32_t slot, unsigned k) {
   return l->loop ? lw_loop_get(l, slot, k) : read_once(l, lw_var(l, slot, k));
@@ -259,9 +259,9 @@ void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
   val = jv_as(j, r.raw, val);
   if (r.cls == MX_R64 && !chunk && !l->one_lane && mx_w_guard(*l->ins->w) == MX_GUARD_NONE)
     l->lows[r.slot] = (struct lw_low){l->ins + 1, jx_low(val)};
-  const bool kept = !l->one_lane && ja_has(l->a->blocks[l->block].kept, r.slot);
+  const bool preserved = !l->one_lane && ja_has(l->a->blocks[l->block].preserved, r.slot);
   gcc_jit_rvalue *g = lw_guard(l, chunk);
-  gcc_jit_rvalue *m = kept ? g ? lw_lanes(l, chunk) : jx_rv(l->cm[chunk]) : g;
+  gcc_jit_rvalue *m = preserved ? g ? lw_lanes(l, chunk) : jx_rv(l->cm[chunk]) : g;
   if (m)
     val = jv_sel(j, r.raw, (jv){.t = MX_T_pred, .u = ja_has(l->uni_after, r.slot), .r = {m, m}}, val,
                  old_value(l, r, chunk));

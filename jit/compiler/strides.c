@@ -53,7 +53,7 @@ static bool of_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot, u
   *by = 0;
   if (lw_uniform_slot(a, b, k, slot)) return true;
   const struct ja_block *bl = &a->blocks[b];
-  if (bl->whole)
+  if (bl->converged)
     for (uint32_t d = k; d-- > bl->first;)
       if (lw_written_between(a, &a->ins[d], &a->ins[d + 1], slot)) return of_result(a, b, d, left, by);
   uint32_t at = JA_NONE;
@@ -62,7 +62,7 @@ static bool of_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot, u
       if (a->ins[d].block) return false;
       at = d;
     }
-  if (at == JA_NONE || a->blocks[0].back_target || !a->blocks[0].whole || ja_has(a->blocks[0].live_in, slot))
+  if (at == JA_NONE || a->blocks[0].back_target || !a->blocks[0].converged || ja_has(a->blocks[0].live_in, slot))
     return false;
   return of_result(a, 0, at, left, by);
 }

@@ -1,6 +1,6 @@
 /* From warp to warp: where a warp ends, the next one of its block begins, and where it waits, the next one goes on,
  * without coming back to vm/exec/compiled_block.c, which is told how many have. Such a warp has no split, frame or
- * masks of its own until it needs them: see mx__rounds_catch_up(). */
+ * masks of its own until it needs them: see mx__compiled_block_update(). */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
@@ -8,10 +8,10 @@
 
 #define X_FIELD(m_) MX_AT(exec, m_)
 
-static gcc_jit_lvalue *ring_field(struct lw *l, gcc_jit_rvalue *ring, size_t at) {
-  return lw_field(l, ring, at, l->j.t_u32);
+static gcc_jit_lvalue *chain_field(struct lw *l, gcc_jit_rvalue *chain, size_t at) {
+  return lw_field(l, chain, at, l->j.t_u32);
 }
-#define RING(m_) ring_field(l, ring, MX_AT(ring, m_))
+#define CHAIN(m_) chain_field(l, chain, MX_AT(warp_chain, m_))
 static gcc_jit_rvalue *u32_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, uint32_t y) {
   return jx_keep(&l->j, jx_op(&l->j, op, l->j.t_u32, x, jx_int(&l->j, l->j.t_u32, y)));
 }
@@ -50,12 +50,12 @@ static void move_registers(struct lw *l, gcc_jit_rvalue *by) {
   gcc_jit_lvalue *number = lw_field(l, l->x, X_FIELD(sreg) + 8 * MX_SR_WARPID, j->t_u64);
   jx_set(j, number, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(number), by));
 }
-/* The next warp begins; `more` may. */
-static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
+/* The next warp begins; so many more may. */
+static void next_warp(struct lw *l, gcc_jit_rvalue *allowed) {
   struct jx *j = &l->j;
-  gcc_jit_lvalue *ahead = lw_field(l, l->x, X_FIELD(ahead), j->t_u32);
-  jx_set(j, lw_field(l, l->x, X_FIELD(more), j->t_u32), u32_op(l, GCC_JIT_BINARY_OP_MINUS, more, 1));
-  jx_set(j, ahead, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(ahead), 1));
+  gcc_jit_lvalue *begun = lw_field(l, l->x, X_FIELD(warps_begun), j->t_u32);
+  jx_set(j, lw_field(l, l->x, X_FIELD(warps_allowed), j->t_u32), u32_op(l, GCC_JIT_BINARY_OP_MINUS, allowed, 1));
+  jx_set(j, begun, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(begun), 1));
   move_registers(l, jx_int(j, j->t_u64, 1));
   if (loops(l->a) || l->a->nframes > 1)
     jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
@@ -64,7 +64,7 @@ static void next_warp(struct lw *l, gcc_jit_rvalue *more) {
 /* Back to vm/exec/compiled_block.c. */
 static void come_back(struct lw *l, enum mx_jit_exit kind) {
   struct jx *j = &l->j;
-  lw_tell_steps(l);
+  lw_store_steps(l);
   gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, kind));
 }
 static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) {
@@ -80,84 +80,85 @@ void lw_warp_waits(struct lw *l, uint32_t entry) {
   jx_set(j, l->barrier, jx_int(j, j->t_u32, l->a->origin[l->ins->pc].pc));
   lw_go(l, l->at_barrier);
 }
-/* The next warp of the ring goes on. */
-static void go_round(struct lw *l, gcc_jit_rvalue *ring) {
+/* The next warp of the chain goes on. */
+static void resume_next_warp(struct lw *l, gcc_jit_rvalue *chain) {
   struct jx *j = &l->j;
-  jx_set(j, RING(moved), jx_int(j, j->t_u32, 1));
-  gcc_jit_rvalue *at = jx_keep(j, jx_rv(RING(at))), *next = u32_op(l, GCC_JIT_BINARY_OP_PLUS, at, 1);
+  jx_set(j, CHAIN(stale), jx_int(j, j->t_u32, 1));
+  gcc_jit_rvalue *at = jx_keep(j, jx_rv(CHAIN(at))), *next = u32_op(l, GCC_JIT_BINARY_OP_PLUS, at, 1);
   gcc_jit_rvalue *within =
-      gcc_jit_context_new_cast(j->c, NULL, lw_compare(l, GCC_JIT_COMPARISON_NE, next, jx_rv(RING(n))), j->t_u32);
+      gcc_jit_context_new_cast(j->c, NULL, lw_compare(l, GCC_JIT_COMPARISON_NE, next, jx_rv(CHAIN(n))), j->t_u32);
   next = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u32, next, within));
-  jx_set(j, RING(at), next);
+  jx_set(j, CHAIN(at), next);
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
 #define U64(v_) gcc_jit_context_new_cast(j->c, NULL, v_, j->t_u64)
-  gcc_jit_rvalue *place =
-      lw_add(l, ring, OP(PLUS, OP(MULT, U64(next), jx_int(j, j->t_u64, 8)), jx_int(j, j->t_u64, MX_AT(ring, home))));
-  jx_set(j, l->home, jx_rv(lw_field(l, place, 0, j->t_pu8)));
+  gcc_jit_rvalue *next_area =
+      lw_add(l, chain,
+             OP(PLUS, OP(MULT, U64(next), jx_int(j, j->t_u64, 8)), jx_int(j, j->t_u64, MX_AT(warp_chain, spill_area))));
+  jx_set(j, l->spill_area, jx_rv(lw_field(l, next_area, 0, j->t_pu8)));
   move_registers(l, jx_keep(j, OP(MINUS, U64(next), U64(at))));
 #undef OP
 #undef U64
   jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
-  jx_set(j, l->which, jx_rv(RING(from)));
+  jx_set(j, l->which, jx_rv(CHAIN(resume_entry)));
   lw_go(l, l->dispatch);
 }
-static void build_ended(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on) {
+static void build_ended(struct lw *l, gcc_jit_rvalue *chain, gcc_jit_block *go_on) {
   struct jx *j = &l->j;
   j->b = l->ended;
   if (begins_unread(l->a) && !l->a->stops) {
     gcc_jit_block *next = lw_new_block(l, "next"), *last = lw_new_block(l, "last");
-    gcc_jit_rvalue *more = jx_keep(j, jx_rv(lw_field(l, l->x, X_FIELD(more), j->t_u32)));
-    lw_split(l, is_zero(l, more), last, next);
+    gcc_jit_rvalue *allowed = jx_keep(j, jx_rv(lw_field(l, l->x, X_FIELD(warps_allowed), j->t_u32)));
+    lw_split(l, is_zero(l, allowed), last, next);
     j->b = next;
-    next_warp(l, more);
+    next_warp(l, allowed);
     j->b = last;
   }
   gcc_jit_block *back = lw_new_block(l, "back");
   if (go_on) {
     gcc_jit_block *round = lw_new_block(l, "round"), *alone = lw_new_block(l, "alone"),
                   *others = lw_new_block(l, "others");
-    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, chain, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
     j->b = round;
-    lw_split(l, is_zero(l, jx_rv(RING(arrived))), alone, back);
+    lw_split(l, is_zero(l, jx_rv(CHAIN(arrived))), alone, back);
     j->b = alone;
-    gcc_jit_rvalue *ended = u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(RING(ended)), 1);
-    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, ended, jx_rv(RING(n))), back, others);
+    gcc_jit_rvalue *ended = u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(CHAIN(ended)), 1);
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, ended, jx_rv(CHAIN(n))), back, others);
     j->b = others;
-    jx_set(j, RING(ended), ended);
+    jx_set(j, CHAIN(ended), ended);
     lw_go(l, go_on);
   } else lw_go(l, back);
   j->b = back;
   come_back(l, MX_JIT_DONE);
 }
-static void build_waits(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on) {
+static void build_waits(struct lw *l, gcc_jit_rvalue *chain, gcc_jit_block *go_on) {
   struct jx *j = &l->j;
   gcc_jit_block *round = lw_new_block(l, "round"), *here = lw_new_block(l, "here"), *all = lw_new_block(l, "all"),
                 *some = lw_new_block(l, "some"), *back = lw_new_block(l, "back");
   j->b = l->at_barrier;
-  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, ring, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, chain, gcc_jit_context_null(j->c, j->t_pu8)), round, back);
   j->b = round;
 #define BITS(op_, x_, y_) gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_##op_, j->t_bool, x_, y_)
-  gcc_jit_rvalue *left = jx_keep(j, jx_rv(RING(left))), *arrived = jx_keep(j, jx_rv(RING(arrived)));
+  gcc_jit_rvalue *left = jx_keep(j, jx_rv(CHAIN(arrivals_left))), *arrived = jx_keep(j, jx_rv(CHAIN(arrived)));
   gcc_jit_rvalue *apart = BITS(AND, lw_compare(l, GCC_JIT_COMPARISON_NE, arrived, jx_int(j, j->t_u32, 0)),
-                               lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(to)), jx_rv(l->which)));
+                               lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(CHAIN(barrier_entry)), jx_rv(l->which)));
   apart = BITS(OR, apart,
-               lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(RING(ended)),
+               lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(CHAIN(ended)),
                           jx_int(j, j->t_u32, 0))); /* those before are elsewhere */
   lw_split(l, lw_rare(l, BITS(OR, apart, is_zero(l, left))), back, here);
 #undef BITS
   j->b = here;
-  jx_set(j, RING(left), u32_op(l, GCC_JIT_BINARY_OP_MINUS, left, 1));
+  jx_set(j, CHAIN(arrivals_left), u32_op(l, GCC_JIT_BINARY_OP_MINUS, left, 1));
   arrived = u32_op(l, GCC_JIT_BINARY_OP_PLUS, arrived, 1);
-  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, arrived, jx_rv(RING(n))), all, some);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, arrived, jx_rv(CHAIN(n))), all, some);
   j->b = all;
-  jx_set(j, RING(arrived), jx_int(j, j->t_u32, 0));
-  jx_set(j, RING(from), jx_rv(l->which));
-  jx_set(j, RING(moved), jx_int(j, j->t_u32, 1)); /* the others may go on */
+  jx_set(j, CHAIN(arrived), jx_int(j, j->t_u32, 0));
+  jx_set(j, CHAIN(resume_entry), jx_rv(l->which));
+  jx_set(j, CHAIN(stale), jx_int(j, j->t_u32, 1)); /* the others may go on */
   lw_go(l, l->dispatch);
   j->b = some;
-  jx_set(j, RING(arrived), arrived);
-  jx_set(j, RING(to), jx_rv(l->which));
-  jx_set(j, RING(pc), jx_rv(l->barrier));
+  jx_set(j, CHAIN(arrived), arrived);
+  jx_set(j, CHAIN(barrier_entry), jx_rv(l->which));
+  jx_set(j, CHAIN(barrier_pc), jx_rv(l->barrier));
   lw_go(l, go_on);
   j->b = back;
   jx_set(j, lw_field(l, l->state, MX_AT(jit_state, pc), j->t_u32), jx_rv(l->barrier));
@@ -166,11 +167,11 @@ static void build_waits(struct lw *l, gcc_jit_rvalue *ring, gcc_jit_block *go_on
 }
 void lw_build_warp_chain(struct lw *l) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *ring = jx_rv(lw_field(l, l->x, X_FIELD(ring), j->t_pu8));
+  gcc_jit_rvalue *chain = jx_rv(lw_field(l, l->x, X_FIELD(chain), j->t_pu8));
   gcc_jit_block *go_on = l->at_barrier ? lw_new_block(l, "goes_on") : NULL;
-  if (l->ended) build_ended(l, ring, go_on);
+  if (l->ended) build_ended(l, chain, go_on);
   if (!l->at_barrier) return;
-  build_waits(l, ring, go_on);
+  build_waits(l, chain, go_on);
   j->b = go_on;
-  go_round(l, ring);
+  resume_next_warp(l, chain);
 }

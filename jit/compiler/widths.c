@@ -16,7 +16,7 @@ static void note(uint64_t *const over[WIDTHS], uint32_t slot, uint64_t bits, boo
   }
 }
 
-static void step(const struct ja *a, const struct ja_ins *i, uint64_t *const over[WIDTHS]) {
+static void transfer(const struct ja *a, const struct ja_ins *i, uint64_t *const over[WIDTHS]) {
   const bool always = mx_w_guard(*i->w) == MX_GUARD_NONE;
   if (i->o->flags & MX_F_CALL) { /* what comes back may be anything */
     uint32_t slots[JA_MAX_TOUCH], n = ja_defs(a, i, slots);
@@ -60,7 +60,7 @@ void ja_widths(struct ja *a) {
     for (uint32_t k = 0; k < a->norder; k++) {
       const uint32_t b = a->order[k];
       memcpy(over[0], in + (size_t)WIDTHS * a->words * b, WIDTHS * set);
-      for (uint32_t n = a->blocks[b].first; n < a->blocks[b].end; n++) step(a, &a->ins[n], over);
+      for (uint32_t n = a->blocks[b].first; n < a->blocks[b].end; n++) transfer(a, &a->ins[n], over);
       JA_FOR_SUCC(a, b, s, {
         uint64_t *to = in + (size_t)WIDTHS * a->words * s;
         for (uint32_t w = 0; w < WIDTHS * a->words; w++)
@@ -72,7 +72,7 @@ void ja_widths(struct ja *a) {
     memcpy(over[0], in + (size_t)WIDTHS * a->words * b, WIDTHS * set);
     for (uint32_t n = a->blocks[b].first; n < a->blocks[b].end; n++) {
       a->ins[n].wide = wide_operands(a, &a->ins[n], over);
-      step(a, &a->ins[n], over);
+      transfer(a, &a->ins[n], over);
     }
   }
   free(in);

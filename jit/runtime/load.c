@@ -45,18 +45,18 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs, char **why) {
     if (!run || !t) continue;
     const struct mx_jit_entry *entries = (const void *)(t + 1);
     const struct mx_jit_site *sites = (const void *)(entries + t->nentries);
-    const struct mx_jit_place *places = (const void *)(sites + t->nsites);
-    const struct mx_jit_hidden *hidden = (const void *)(places + t->nplaces);
-    const struct mx_jit_step *steps = (const void *)(hidden + t->nhidden);
-    o->code[f] = (struct mx_jit_code){.home_bytes = t->home_bytes,
+    const struct mx_jit_location *locations = (const void *)(sites + t->nsites);
+    const struct mx_jit_hidden *hidden = (const void *)(locations + t->nlocations);
+    const struct mx_jit_fallback *fallbacks = (const void *)(hidden + t->nhidden);
+    o->code[f] = (struct mx_jit_code){.spill_bytes = t->spill_bytes,
                                       .run = (mx_jit_fn)run,
                                       .table = t,
                                       .entries = entries,
                                       .sites = sites,
-                                      .places = places,
+                                      .locations = locations,
                                       .hidden = hidden,
-                                      .steps = steps,
-                                      .frames = (const void *)(steps + t->nsteps),
+                                      .fallbacks = fallbacks,
+                                      .frames = (const void *)(fallbacks + t->nfallbacks),
                                       .live = dlsym(o->handle, live)};
   }
   return o;

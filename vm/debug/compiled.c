@@ -148,7 +148,7 @@ static const struct mx_insn *go_compiled(struct mx_exec *x, const struct mx_insn
 
 void mx__compiled_enters(struct mx_exec *x) { x->frame->compiled = (uint32_t)x->launch->debug->compiled->now; }
 
-bool mx__compiled_rounds(const struct mx_debug *g, const struct mx_exec *x) {
+bool mx__debug_may_run_compiled(const struct mx_debug *g, const struct mx_exec *x) {
   const struct mx_pfunc *kernel = &x->prep->funcs[x->prep->kernel];
   return g->plain && !g->checks_values && !atomic_load(&g->pause) &&
          !(g->marks && g->marks[kernel->number] && g->marks[kernel->number][0]);

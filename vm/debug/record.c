@@ -148,7 +148,7 @@ static void move(struct tape *t, void *p, size_t n) {
 #define MOVE(t_, v_) move((t_), &(v_), sizeof(v_))
 
 static void move_warp(struct tape *t, struct mx_warp *w) {
-  MOVE(t, w->live), MOVE(t, w->nsplits), MOVE(t, w->spins), MOVE(t, w->patience), MOVE(t, w->clock);
+  MOVE(t, w->live), MOVE(t, w->nsplits), MOVE(t, w->spins), MOVE(t, w->spin_limit), MOVE(t, w->clock);
   move(t, w->splits, w->nsplits * sizeof w->splits[0]);
 }
 
@@ -179,7 +179,7 @@ static void move_async(struct tape *t, struct mx_block *b) {
 
 static void move_block(struct tape *t, struct mx_block *b) {
   MOVE(t, b->unit), MOVE(t, b->index), MOVE(t, b->ctaid), MOVE(t, b->ended), MOVE(t, b->pass), MOVE(t, b->spins),
-      MOVE(t, b->rounds), MOVE(t, b->started), MOVE(t, b->round), MOVE(t, b->barriers_used);
+      MOVE(t, b->passes), MOVE(t, b->started), MOVE(t, b->round), MOVE(t, b->barriers_used);
   for (unsigned n = 0; n < MX_ALL_BARRIERS; n++) {
     struct mx_barrier *bar = &b->barriers[n];
     MOVE(t, bar->want), MOVE(t, bar->hold), MOVE(t, bar->all);
@@ -239,7 +239,7 @@ static size_t frame_bytes(const struct mx_frame *f) { return sizeof *f + f->fn->
 static void move_all(struct tape *t, struct mx_debug *g, struct mx_exec *x, struct mx_block *const *blocks,
                      uint32_t n) {
   struct mx_launch *l = x->launch;
-  MOVE(t, x->steps), MOVE(t, x->steps_told), MOVE(t, x->stats);
+  MOVE(t, x->steps), MOVE(t, x->steps_published), MOVE(t, x->stats);
   uint64_t steps = atomic_load(&l->steps);
   MOVE(t, steps);
   if (!t->save) atomic_store(&l->steps, steps);

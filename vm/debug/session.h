@@ -174,7 +174,7 @@ void mx__debug_helps(const struct mx_debug *g, struct mx_exec *x);
 void mx__debug_parts(struct mx_debug *g, const struct mx_exec *x, uint64_t others);
 bool mx__debug_rests(const struct mx_debug *g, struct mx_launch *l);
 /* compiled.c */
-bool mx__compiled_rounds(const struct mx_debug *g, const struct mx_exec *x);
+bool mx__debug_may_run_compiled(const struct mx_debug *g, const struct mx_exec *x);
 void mx__compiled_ran(struct mx_debug *g, struct mx_exec *x, uint64_t steps, bool trapped);
 void mx__compiled_enters(struct mx_exec *x);
 

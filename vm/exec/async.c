@@ -233,7 +233,7 @@ static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i)
 /* Behind whatever may have landed: lanes of this warp may go on that waited for it. */
 static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i, bool good) {
   if (!good) return trapped(x, i);
-  mx__find_until(x);
+  mx__find_resched_rank(x);
   return i + 1;
 }
 

@@ -116,8 +116,8 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
   if (move.releases) {
     put_result(bar, i, x->frame, same);
     release(b, n);
-    mx__find_until(x);
-    if (!n && mx__rounds_want(x)) return mx__leave(x, mx__next_pc(x, i), MX_EV_TOGETHER);
+    mx__find_resched_rank(x);
+    if (!n && mx__compiled_block_can_resume(x)) return mx__leave(x, mx__next_pc(x, i), MX_EV_ALL_ARRIVED);
   }
   if (!move.waits) return i + 1;
   mx__barrier_wait(x->split, n, i->pc);
@@ -149,7 +149,7 @@ const struct mx_insn *mx__op_cluster_arrive(struct mx_exec *x, const struct mx_i
   *owed |= x->mask;
   if (b->launch->probe) b->launch->probe->arrives(x, i, MX_CLUSTER_BARRIER, false);
   mx__cluster_recheck(b->leader);
-  mx__find_until(x);
+  mx__find_resched_rank(x);
   return i + 1;
 }
 const struct mx_insn *mx__op_cluster_wait(struct mx_exec *x, const struct mx_insn *i) {
@@ -160,7 +160,7 @@ const struct mx_insn *mx__op_cluster_wait(struct mx_exec *x, const struct mx_ins
     return mx__trap_at(x, i, MX_TRAP_BARRIER, x->mask & ~*owed,
                        mx__format("they wait at the cluster's barrier, and have not arrived there"));
   mx__cluster_recheck(b->leader);
-  mx__find_until(x);
+  mx__find_resched_rank(x);
   const uint64_t wait = x->mask & b->barriers[MX_CLUSTER_BARRIER].arrived[w];
   *owed &= ~(wait ? wait : x->mask);
   if (!wait) return i + 1;

@@ -184,7 +184,7 @@ void mx__exec_done(struct mx_exec *x) {
     free(f);
   }
   free(x->bounds);
-  free(x->home);
+  free(x->spill_area);
   free(x->lane_tables);
 }
 
@@ -217,7 +217,7 @@ static void member_start(struct mx_block *b, uint64_t unit) {
   place(b, unit);
   b->ended = false;
   b->started = false;
-  b->spins = b->rounds = 0;
+  b->spins = b->passes = 0;
   memset(&b->round, 0, sizeof b->round);
   for (uint32_t used = b->barriers_used; used; used &= used - 1) {
     struct mx_barrier *bar = &b->barriers[__builtin_ctz(used)];
@@ -274,8 +274,8 @@ bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w) {
 }
 
 bool mx__block_yields(struct mx_block *b, const struct mx_taken *then) {
-  if (++b->rounds < MX_TURN_ROUNDS) return false;
-  b->rounds = 0;
+  if (++b->passes < MX_TURN_PASSES) return false;
+  b->passes = 0;
   return b->nmembers > 1 || mx__schedule_waits(b->launch, then);
 }
 
@@ -294,21 +294,21 @@ static bool compiled(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *
     uint32_t w;
     const struct mx_insn *i;
     const uint64_t before = x->steps;
-    const enum mx_rounds rounds =
-        code ? mx__rounds_run(x, b, code, then, &w, &i) : mx__rounds_go_on(x, b, then, &w, &i);
+    const enum mx_block_exit left_by =
+        code ? mx__compiled_block_run(x, b, code, then, &w, &i) : mx__compiled_block_resume(x, b, then, &w, &i);
     code = NULL;
     if (b->launch->debug)
-      b->launch->hooks->ran_compiled(b->launch->debug, x, x->steps - before, rounds == MX_ROUNDS_MACHINE && !i);
-    switch (rounds) {
-    case MX_ROUNDS_DONE: return *status = MX_BLOCK_DONE, true;
-    case MX_ROUNDS_STOPPED: return *status = MX_BLOCK_STOPPED, true;
-    case MX_ROUNDS_RESTS: return b->round.warp = w + 1, *status = MX_BLOCK_STOPPED, true;
-    case MX_ROUNDS_YIELDS: return *status = MX_BLOCK_YIELDED, true;
-    case MX_ROUNDS_MACHINE: break;
+      b->launch->hooks->ran_compiled(b->launch->debug, x, x->steps - before, left_by == MX_BLOCK_EXIT_MACHINE && !i);
+    switch (left_by) {
+    case MX_BLOCK_EXIT_DONE: return *status = MX_BLOCK_DONE, true;
+    case MX_BLOCK_EXIT_STOPPED: return *status = MX_BLOCK_STOPPED, true;
+    case MX_BLOCK_EXIT_PAUSES: return b->round.warp = w + 1, *status = MX_BLOCK_STOPPED, true;
+    case MX_BLOCK_EXIT_YIELDS: return *status = MX_BLOCK_YIELDED, true;
+    case MX_BLOCK_EXIT_MACHINE: break;
     }
     b->round.warp = w;
     *turn = mx__warp_go_on(x, &b->warps[w], i);
-  } while (*turn == MX_TURN_TOGETHER);
+  } while (*turn == MX_TURN_ALL_ARRIVED);
   *status = MX_BLOCK_STOPPED;
   return *turn == MX_TURN_STOPPED;
 }
@@ -318,7 +318,7 @@ static enum mx_block_status go(struct mx_exec *x, struct mx_block *b, struct mx_
   enum mx_turn turn;
   mx__block_enter(x, b);
   if (!b->started) {
-    struct mx_jit_code *code = mx__rounds_code(x);
+    struct mx_jit_code *code = mx__compiled_block_code(x);
     b->started = true;
     if (code) {
       b->leader->pass.went_on = true;
@@ -337,7 +337,7 @@ static enum mx_block_status go(struct mx_exec *x, struct mx_block *b, struct mx_
       if (b->launch->debug) b->launch->hooks->turn(b->launch->debug, x, b);
       uint64_t before = x->steps;
       turn = mx__warp_run(x, warp);
-      if (turn == MX_TURN_TOGETHER && compiled(x, b, NULL, then, &turn, &status)) return status;
+      if (turn == MX_TURN_ALL_ARRIVED && compiled(x, b, NULL, then, &turn, &status)) return status;
       if (turn == MX_TURN_STOPPED) return MX_BLOCK_STOPPED;
       note_turn(b, turn, x->steps != before);
     }
@@ -387,7 +387,7 @@ static enum mx_block_status run(struct mx_exec *x, struct mx_block *leader, stru
       continue;
     }
     bool released = false;
-    if (spun && ++leader->spins < MX_PATIENCE) return MX_BLOCK_PARKED;
+    if (spun && ++leader->spins < MX_SPIN_LIMIT) return MX_BLOCK_PARKED;
     leader->spins = 0;
     for (uint32_t k = 0; k < leader->nmembers; k++)
       for (uint32_t w = 0; w < leader->members[k]->nwarps; w++) {

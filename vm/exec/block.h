@@ -31,7 +31,7 @@ void mx__block_free(struct mx_block *b);
 /* A round of its warps has ended in which something went on. True: others are to have their turn, for one of which it
  * may wait. */
 bool mx__block_yields(struct mx_block *b, const struct mx_taken *then);
-#define MX_TURN_ROUNDS (1u << 16) /* in a turn; some 100 ms, where each is from one barrier to the next */
+#define MX_TURN_PASSES (1u << 16) /* in a turn; some 100 ms, where each is from one barrier to the next */
 /* barrier.c: opens the barrier of the cluster, if all have arrived. */
 void mx__cluster_recheck(struct mx_block *leader);
 /* What its turn needs of x. */
@@ -71,7 +71,7 @@ struct mx_block {
   } pass; /* leader: whose turn it is in the unit, and what those before it have come to */
   uint32_t nwarps;
   uint32_t spins;  /* turns in which its warps only spun or waited */
-  uint32_t rounds; /* in which something went on, since it last might have yielded */
+  uint32_t passes; /* in which something went on, since it last might have yielded */
   uint32_t begun;  /* warps that have begun, from the first on */
   struct {
     uint32_t warp;

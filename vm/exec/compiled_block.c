@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-struct mx_jit_code *mx__rounds_code(const struct mx_exec *x) {
+struct mx_jit_code *mx__compiled_block_code(const struct mx_exec *x) {
   if (x->stress || x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
       (x->launch->debug && !x->launch->hooks->may_run_compiled(x->launch->debug, x)))
     return NULL;
@@ -32,7 +32,7 @@ static void release(struct mx_block *b) {
 }
 
 /* Warp `at`, if it is one, leaves; what it waits for, if anything, the machine knows. */
-static void tell_barrier(struct mx_block *b, uint32_t at) {
+static void record_arrivals(struct mx_block *b, uint32_t at) {
   struct mx_barrier *bar = &b->barriers[0];
   for (uint32_t w = 0; w < b->nwarps; w++) {
     const struct mx_warp *warp = &b->warps[w];
@@ -54,7 +54,7 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
     const struct mx_jit_entry *at = &code->entries[warp->resume];
     x->base[0] = warp->splits[0].frame->slots;
     x->mask = warp->splits[0].mask;
-    mx__jit_home_to_frame(x, code, at->first, at->n, mx__jit_keep(warp->splits[0].frame), NULL);
+    mx__jit_spill_to_frame(x, code, at->first, at->n, mx__jit_spill_in_frame(warp->splits[0].frame), NULL);
     warp->resume = 0;
   }
   x->base[0] = base;
@@ -62,15 +62,15 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
 }
 
 /* ---- beginnings and ends -----------------------------------------------------------------------------------*/
-struct rounds {
+struct block_run {
   struct mx_jit_code *code;
   struct mx_jit_state state;   /* its records are not touched before they are needed */
   struct mx_frame *left;       /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
   const struct mx_taken *then; /* blocks that the worker has taken */
   bool clean, looked_at;       /* registers are read before they are written: by code, or by a debugger who stops it */
-  uint32_t whole; /* warps with all their lanes; or none, where somebody counts with every step or reads clocks */
-  struct mx_ring ring;
-  uint32_t at_first, left_first; /* where it began */
+  uint32_t full_warps; /* warps with all their lanes; or none, where somebody counts with every step or reads clocks */
+  struct mx_warp_chain chain;
+  uint32_t first_warp, left_at_begin; /* where it began */
 };
 
 /* Warp's turn; as in mx__warp_enter(), a slice comes whole. */
@@ -93,8 +93,8 @@ static void end(struct mx_warp *warp) {
 }
 /* Those that began in compiled code, without the last, have ended there. */
 static void count_ahead(struct mx_exec *x) {
-  const uint32_t n = x->ahead;
-  x->ahead = 0;
+  const uint32_t n = x->warps_begun;
+  x->warps_begun = 0;
   x->block->begun += n;
   x->stats.warps += n, x->stats.warps_compiled += n, x->stats.enters += n;
   x->stats.exits[MX_EXIT_DONE] += n;
@@ -105,101 +105,102 @@ enum { ARRIVALS = 128 }; /* at barriers, until somebody looks whether the launch
 /* How many arrivals compiled code may do, of warp `at` first: at most those before the one with which the block's turn
  * ends. The last of n goes on at once, so n arrivals are n - 1 turns. */
 static uint32_t arrivals_left(const struct mx_block *b, uint32_t at) {
-  const uint64_t n = b->nwarps, turns = (uint64_t)(MX_TURN_ROUNDS - b->rounds) * n - at;
+  const uint64_t n = b->nwarps, turns = (uint64_t)(MX_TURN_PASSES - b->passes) * n - at;
   const uint64_t arrivals = n > 1 ? turns - 1 + (turns - 1) / (n - 1) : ARRIVALS;
   return arrivals < ARRIVALS ? (uint32_t)arrivals : ARRIVALS;
 }
 
-/* Warps that compiled code has led round x->ring. */
-static void tell_ring(struct mx_exec *x) {
-  struct mx_ring *r = x->ring;
+/* Warps that compiled code has led round x->chain. */
+static void update_chained_warps(struct mx_exec *x) {
+  struct mx_warp_chain *chain = x->chain;
   struct mx_block *b = x->block;
-  for (uint32_t k = 0, w = r->at; k < r->n; k++, w = w + 1 == r->n ? 0 : w + 1) {
-    const bool here = k == 0, waits = k >= r->n - r->arrived, has_ended = k >= r->n - r->ended;
+  for (uint32_t k = 0, w = chain->at; k < chain->n; k++, w = w + 1 == chain->n ? 0 : w + 1) {
+    const bool here = k == 0, waits = k >= chain->n - chain->arrived, has_ended = k >= chain->n - chain->ended;
     struct mx_warp *warp = &b->warps[w];
     struct mx_split *s = &warp->splits[0];
-    if (!r->begun) {
-      mx__warp_begin(warp, x->full, r->frame[w]);
+    if (!chain->begun) {
+      mx__warp_begin(warp, x->full, chain->frame[w]);
       warp->ran_jit = true;
     }
     s->state = waits ? MX_WAIT_BAR : MX_RUNNABLE;
     s->barrier = 0;
-    s->pc = waits ? r->pc : r->code->entries[r->from].pc;
-    warp->resume = here || has_ended ? 0 : waits ? r->to : r->from;
+    s->pc = waits ? chain->barrier_pc : chain->code->entries[chain->resume_entry].pc;
+    warp->resume = here || has_ended ? 0 : waits ? chain->barrier_entry : chain->resume_entry;
     if (!has_ended || !warp->live) continue;
     mx__frame_end(x, s->frame);
     end(warp);
   }
-  if (!r->begun) x->stats.warps += r->n, x->stats.warps_compiled += r->n, r->nframes = 0;
-  r->begun = true;
-  mx__warp_registers(x, &b->warps[r->at]); /* its turn has begun before */
+  if (!chain->begun) x->stats.warps += chain->n, x->stats.warps_compiled += chain->n, chain->nframes = 0;
+  chain->begun = true;
+  mx__warp_registers(x, &b->warps[chain->at]); /* its turn has begun before */
   select_only(x, x->warp);
   b->round.alive = b->round.went_on = false;
-  for (uint32_t w = 0; w < r->at; w++) b->round.alive |= b->warps[w].live != 0, b->round.went_on = true;
-  r->moved = 0;
+  for (uint32_t w = 0; w < chain->at; w++) b->round.alive |= b->warps[w].live != 0, b->round.went_on = true;
+  chain->stale = 0;
 }
 /* All warps wait, and go on: in compiled code alone, if they stand at one place. */
-static void begin_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rounds) {
-  struct mx_ring *r = &rounds->ring;
+static void begin_chain(struct mx_exec *x, struct mx_block *b, struct block_run *run) {
+  struct mx_warp_chain *chain = &run->chain;
   for (uint32_t w = 0; w < b->nwarps; w++) {
     if (b->warps[w].resume != x->warp->resume) return;
-    r->home[w] = mx__jit_keep(b->warps[w].splits[0].frame);
+    chain->spill_area[w] = mx__jit_spill_in_frame(b->warps[w].splits[0].frame);
   }
-  r->n = b->nwarps, r->at = x->warp->number, r->arrived = r->ended = 0;
-  r->from = x->warp->resume;
-  r->left = rounds->left_first = arrivals_left(b, rounds->at_first = r->at), r->moved = 0;
-  r->code = rounds->code;
-  r->begun = true;
-  x->ring = r;
+  chain->n = b->nwarps, chain->at = x->warp->number, chain->arrived = chain->ended = 0;
+  chain->resume_entry = x->warp->resume;
+  chain->arrivals_left = run->left_at_begin = arrivals_left(b, run->first_warp = chain->at), chain->stale = 0;
+  chain->code = run->code;
+  chain->begun = true;
+  x->chain = chain;
 }
 /* The same for a block whose warps begin; the first becomes the current one. */
-static bool begin_in_ring(struct mx_exec *x, struct mx_block *b, struct rounds *rounds) {
-  struct mx_ring *r = &rounds->ring;
-  for (; r->nframes < b->nwarps; r->nframes++)
-    if (!(r->frame[r->nframes] = mx__frame_first(x, rounds->code->home_bytes, false))) return false;
-  for (uint32_t w = 0; w < b->nwarps; w++) r->home[w] = mx__jit_keep(r->frame[w]);
-  r->n = b->nwarps, r->at = r->arrived = r->ended = r->from = 0;
-  r->left = rounds->left_first = arrivals_left(b, rounds->at_first = 0), r->moved = 1;
-  r->code = rounds->code;
-  r->begun = false;
-  x->ring = r;
+static bool begin_in_chain(struct mx_exec *x, struct mx_block *b, struct block_run *run) {
+  struct mx_warp_chain *chain = &run->chain;
+  for (; chain->nframes < b->nwarps; chain->nframes++)
+    if (!(chain->frame[chain->nframes] = mx__frame_first(x, run->code->spill_bytes, false))) return false;
+  for (uint32_t w = 0; w < b->nwarps; w++) chain->spill_area[w] = mx__jit_spill_in_frame(chain->frame[w]);
+  chain->n = b->nwarps, chain->at = chain->arrived = chain->ended = chain->resume_entry = 0;
+  chain->arrivals_left = run->left_at_begin = arrivals_left(b, run->first_warp = 0), chain->stale = 1;
+  chain->code = run->code;
+  chain->begun = false;
+  x->chain = chain;
   b->begun = b->nwarps;
   turn_to(x, b->warps);
   x->warp->resume = 0;
   x->split = &x->warp->splits[0];
   x->mask = x->full;
-  x->frame = r->frame[0];
+  x->frame = chain->frame[0];
   x->base[0] = x->frame->slots;
-  rounds->state.home = r->home[0];
+  run->state.spill_area = chain->spill_area[0];
   return true;
 }
 /* The code has been left; false: because all warps have ended, and only x->stats has to know. */
-static bool end_ring(struct mx_exec *x, const struct rounds *rounds, uint32_t kind) {
-  struct mx_ring *r = x->ring;
-  const uint32_t arrivals = rounds->left_first - r->left, turns = arrivals - arrivals / r->n + r->ended;
-  x->block->rounds += (rounds->at_first + turns) / r->n;
-  const bool over = kind == MX_JIT_DONE && r->ended + 1 == r->n;
-  if (over && !r->begun) x->stats.warps += r->n, x->stats.warps_compiled += r->n;
-  for (uint32_t w = 0; over && r->begun && w < r->n; w++) {
+static bool end_chain(struct mx_exec *x, const struct block_run *run, uint32_t kind) {
+  struct mx_warp_chain *chain = x->chain;
+  const uint32_t arrivals = run->left_at_begin - chain->arrivals_left,
+                 turns = arrivals - arrivals / chain->n + chain->ended;
+  x->block->passes += (run->first_warp + turns) / chain->n;
+  const bool over = kind == MX_JIT_DONE && chain->ended + 1 == chain->n;
+  if (over && !chain->begun) x->stats.warps += chain->n, x->stats.warps_compiled += chain->n;
+  for (uint32_t w = 0; over && chain->begun && w < chain->n; w++) {
     struct mx_warp *warp = &x->block->warps[w];
     if (!warp->live) continue; /* told before */
-    if (r->nframes < r->n) r->frame[r->nframes++] = warp->splits[0].frame;
+    if (chain->nframes < chain->n) chain->frame[chain->nframes++] = warp->splits[0].frame;
     else mx__frame_end(x, warp->splits[0].frame);
     end(warp);
   }
-  if (!over && r->moved) tell_ring(x);
-  x->stats.enters += arrivals + r->ended;
-  x->stats.exits[MX_EXIT_BLOCK] += arrivals, x->stats.exits[MX_EXIT_DONE] += r->ended;
-  x->ring = NULL;
+  if (!over && chain->stale) update_chained_warps(x);
+  x->stats.enters += arrivals + chain->ended;
+  x->stats.exits[MX_EXIT_BLOCK] += arrivals, x->stats.exits[MX_EXIT_DONE] += chain->ended;
+  x->chain = NULL;
   return !over;
 }
 
-void mx__rounds_catch_up(struct mx_exec *x) {
-  if (x->ring) {
-    tell_ring(x);
+void mx__compiled_block_update(struct mx_exec *x) {
+  if (x->chain) {
+    update_chained_warps(x);
     return;
   }
-  struct mx_warp *warp = x->warp + x->ahead;
+  struct mx_warp *warp = x->warp + x->warps_begun;
   end(x->warp);
   count_ahead(x);
   mx__warp_begin(warp, x->mask, x->frame);
@@ -211,28 +212,29 @@ void mx__rounds_catch_up(struct mx_exec *x) {
 static bool spills(const struct mx_func *f) { return f->nspill32 || f->nspill64 || f->nspillpred; }
 
 /* Warp w begins and becomes the current one. */
-static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct rounds *r) {
+static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct block_run *r) {
   struct mx_warp *warp = &b->warps[w];
   struct mx_frame *f = r->left;
   r->left = NULL;
-  if (!f) f = mx__frame_first(x, r->code->home_bytes, r->clean || r->looked_at);
+  if (!f) f = mx__frame_first(x, r->code->spill_bytes, r->clean || r->looked_at);
   else if (r->clean || (r->looked_at && (x->frame_dirty || spills(f->fn->func))))
     memset(f->slots, 0, f->fn->frame_bytes);
   if (!f) return false;
   x->frame_dirty = false;
-  mx__warp_begin(warp, w < r->whole ? x->full : mx__block_lanes(b, w), f);
+  mx__warp_begin(warp, w < r->full_warps ? x->full : mx__block_lanes(b, w), f);
   turn_to(x, warp);
   select_only(x, warp);
   b->begun++;
   warp->ran_jit = true;
   x->stats.warps++, x->stats.warps_compiled++;
-  r->state.home = mx__jit_keep(f);
-  if (r->clean) mx__jit_frame_to_home(x, r->code, r->code->entries[0].first, r->code->entries[0].n, r->state.home);
+  r->state.spill_area = mx__jit_spill_in_frame(f);
+  if (r->clean)
+    mx__jit_frame_to_spill(x, r->code, r->code->entries[0].first, r->code->entries[0].n, r->state.spill_area);
   return true;
 }
-static enum mx_rounds no_memory(struct mx_block *b) {
+static enum mx_block_exit no_memory(struct mx_block *b) {
   mx__launch_stop(b->launch, MX_STOP_HOST_MEMORY);
-  return MX_ROUNDS_STOPPED;
+  return MX_BLOCK_EXIT_STOPPED;
 }
 static void count(struct mx_exec *x, const struct mx_jit_state *s, enum mx_exit_reason why) {
   x->steps += s->steps;
@@ -242,16 +244,16 @@ static void count(struct mx_exec *x, const struct mx_jit_state *s, enum mx_exit_
 }
 
 /* Between two rounds, for the machine to go on with. */
-static enum mx_rounds yield(struct mx_exec *x, struct mx_block *b, const struct rounds *r) {
-  tell_barrier(b, b->nwarps);
+static enum mx_block_exit yield(struct mx_exec *x, struct mx_block *b, const struct block_run *r) {
+  record_arrivals(b, b->nwarps);
   settle(x, b, r->code);
   memset(&b->round, 0, sizeof b->round);
-  return MX_ROUNDS_YIELDS;
+  return MX_BLOCK_EXIT_YIELDS;
 }
 
 /* ---- coming back -------------------------------------------------------------------------------------------*/
-bool mx__rounds_want(const struct mx_exec *x) {
-  const struct mx_jit_code *code = x->launch->debug ? NULL : mx__rounds_code(x);
+bool mx__compiled_block_can_resume(const struct mx_exec *x) {
+  const struct mx_jit_code *code = x->launch->debug ? NULL : mx__compiled_block_code(x);
   return code && code->table->waits && !x->frame->depth && x->warp->nsplits == 1 && x->mask == x->warp->live;
 }
 /* Number of the entry at pc; 0: there is none, or that of the first instruction. */
@@ -266,8 +268,8 @@ static uint32_t entry_at(const struct mx_jit_code *code, uint32_t pc) {
 /* The warp's frame gets room for compiled code's state, if it has none; false: out of memory. */
 static bool make_room(struct mx_exec *x, struct mx_warp *warp, const struct mx_jit_code *code) {
   struct mx_frame *f = warp->splits[0].frame;
-  if (f->size >= sizeof *f + f->fn->frame_bytes + code->home_bytes) return true;
-  struct mx_frame *new = mx__frame_first(x, code->home_bytes, false);
+  if (f->size >= sizeof *f + f->fn->frame_bytes + code->spill_bytes) return true;
+  struct mx_frame *new = mx__frame_first(x, code->spill_bytes, false);
   if (!new) return false;
   memcpy(new->slots, f->slots, f->fn->frame_bytes);
   new->lanes = f->lanes, new->open = f->open, new->local_dyn = f->local_dyn;
@@ -284,7 +286,8 @@ static bool take_up(struct mx_exec *x, struct mx_warp *warp, const struct mx_jit
   const uint32_t entry = entry_at(code, s->pc);
   if (!entry || !make_room(x, warp, code)) return false;
   select_only(x, warp);
-  if (!mx__jit_frame_to_home(x, code, code->entries[entry].first, code->entries[entry].n, mx__jit_keep(s->frame)))
+  if (!mx__jit_frame_to_spill(x, code, code->entries[entry].first, code->entries[entry].n,
+                              mx__jit_spill_in_frame(s->frame)))
     return false;
   warp->resume = entry;
   return true;
@@ -313,13 +316,13 @@ static bool are_full(const struct mx_exec *x, const struct mx_block *b) {
 
 /* ---- turns ---------------------------------------------------------------------------------------------------*/
 /* `back`: the current warp's turn goes on. */
-static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *r, bool back, uint32_t *at,
-                          const struct mx_insn **next) {
+static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct block_run *r, bool back, uint32_t *at,
+                              const struct mx_insn **next) {
   struct mx_jit_state *s = &r->state;
   uint32_t alive = b->nwarps, waiting = 0;
   bool began = back;
-  const bool whole = r->whole == b->nwarps && b->nwarps <= MX_RING_WARPS && (!back || are_full(x, b)),
-             rings = whole && r->code->table->waits && !r->clean && !r->looked_at;
+  const bool full_warps = r->full_warps == b->nwarps && b->nwarps <= MX_CHAIN_WARPS && (!back || are_full(x, b)),
+             chains = full_warps && r->code->table->waits && !r->clean && !r->looked_at;
   if (!back) b->begun = 0;
   for (uint32_t w = 0; w < b->nwarps && back; w++) alive -= !b->warps[w].live;
   for (uint32_t w = back ? x->warp->number : 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
@@ -330,42 +333,42 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
       b->round.alive = b->round.went_on = b->round.spun = false;
     }
     if (back) {
-      s->home = mx__jit_keep(x->frame);
-      if (whole && alive == b->nwarps) begin_ring(x, b, r);
+      s->spill_area = mx__jit_spill_in_frame(x->frame);
+      if (full_warps && alive == b->nwarps) begin_chain(x, b, r);
       back = false;
     } else if (w == b->begun) {
-      if (!(rings ? begin_in_ring(x, b, r) : begin(x, b, w, r))) return no_memory(b);
+      if (!(chains ? begin_in_chain(x, b, r) : begin(x, b, w, r))) return no_memory(b);
     } else {
       if (!warp->live) continue;
       turn_to(x, warp);
       select_only(x, warp);
-      s->home = mx__jit_keep(x->frame);
+      s->spill_area = mx__jit_spill_in_frame(x->frame);
     }
     if (x->launch->debug) x->launch->hooks->enters_compiled(x);
     for (;;) {
       s->steps = s->ticks = 0;
       const uint32_t entry = warp->resume; /* 0 is the first instruction */
       warp->resume = 0;
-      x->more = entry || b->begun >= r->whole ? 0 : r->whole - b->begun;
+      x->warps_allowed = entry || b->begun >= r->full_warps ? 0 : r->full_warps - b->begun;
       const uint32_t kind = r->code->run(x, entry, s);
-      x->more = 0;
+      x->warps_allowed = 0;
       x->stats.enters++;
-      if (x->ring) {
-        if (!end_ring(x, r, kind)) {
+      if (x->chain) {
+        if (!end_chain(x, r, kind)) {
           count(x, s, MX_EXIT_DONE);
-          return MX_ROUNDS_DONE;
+          return MX_BLOCK_EXIT_DONE;
         }
-        waiting = r->ring.arrived;
-        alive = b->nwarps - r->ring.ended;
+        waiting = r->chain.arrived;
+        alive = b->nwarps - r->chain.ended;
         w = x->warp->number;
-        s->home = mx__jit_keep(x->frame);
+        s->spill_area = mx__jit_spill_in_frame(x->frame);
       } else {
         const uint32_t here =
-            x->warp->number + x->ahead; /* x->warp may be another one by now: where a body has caught up */
+            x->warp->number + x->warps_begun; /* x->warp may be another one by now: where a body has caught up */
         alive -= here - w;
         w = here;
-        if (x->ahead && kind == MX_JIT_DONE) count_ahead(x); /* nobody will ask for the last one */
-        else if (x->ahead) mx__rounds_catch_up(x);
+        if (x->warps_begun && kind == MX_JIT_DONE) count_ahead(x); /* nobody will ask for the last one */
+        else if (x->warps_begun) mx__compiled_block_update(x);
       }
       warp = x->warp;
       if (kind == MX_JIT_BARRIER) {
@@ -375,7 +378,7 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
         if (mx__barrier_move_of_warps(MX_BARRIER_ARRIVAL, ++waiting, alive).waits) break;
         waiting = 0;
         release(b);
-        if (whole && alive == b->nwarps) begin_ring(x, b, r);
+        if (full_warps && alive == b->nwarps) begin_chain(x, b, r);
         continue;
       }
       if (kind == MX_JIT_DONE) {
@@ -388,49 +391,49 @@ static enum mx_rounds run(struct mx_exec *x, struct mx_block *b, struct rounds *
         break;
       }
       if (!mx__block_begin_warps(x, b, b->begun)) return no_memory(b);
-      tell_barrier(b, w);
+      record_arrivals(b, w);
       if (x->launch->debug) settle(x, b, r->code);
       *at = w;
       const uint64_t before = x->steps;
       *next = mx__jit_after(x, r->code, kind, s, mx__insn_of(x->split));
       x->stats.steps_compiled += x->steps - before;
       x->stats.exits[mx__exit_reason(x, *next)]++;
-      return MX_ROUNDS_MACHINE;
+      return MX_BLOCK_EXIT_MACHINE;
     }
     b->round.alive |=
         warp->live != 0; /* what the machine will ask about this round, should it go on in the middle of it */
     b->round.went_on = true;
     if (alive && mx__told_to_stop(x)) {
-      if (atomic_load(x->stop) != MX_STOP_REST) return MX_ROUNDS_STOPPED;
+      if (atomic_load(x->stop) != MX_STOP_REST) return MX_BLOCK_EXIT_STOPPED;
       if (!mx__block_begin_warps(x, b, b->begun)) return no_memory(b);
-      tell_barrier(b, b->nwarps);
+      record_arrivals(b, b->nwarps);
       settle(x, b, r->code);
       *at = w;
-      return MX_ROUNDS_RESTS;
+      return MX_BLOCK_EXIT_PAUSES;
     }
   }
-  return MX_ROUNDS_DONE;
+  return MX_BLOCK_EXIT_DONE;
 }
 
-static enum mx_rounds run_blocks(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, bool back,
-                                 struct mx_taken *then, uint32_t *at, const struct mx_insn **next) {
+static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, bool back,
+                                     struct mx_taken *then, uint32_t *at, const struct mx_insn **next) {
   const struct mx_launch *l = x->launch;
-  struct rounds r;
+  struct block_run r;
   r.code = code;
   r.left = NULL;
   r.then = then;
   r.clean = code->table->clean;
   r.looked_at = l->debug;
-  r.ring.nframes = 0;
-  r.whole = l->steps_limit || l->prep->clocks ? 0 : l->threads / l->lanes;
+  r.chain.nframes = 0;
+  r.full_warps = l->steps_limit || l->prep->clocks ? 0 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
   r.state.code = code;
   r.state.park = 1;
   x->fn = &x->prep->funcs[x->prep->kernel];
   x->base[1] = x->fn->pool;
-  x->until = UINT32_MAX;
-  enum mx_rounds end;
-  for (; (end = run(x, b, &r, back, at, next)) == MX_ROUNDS_DONE && then->next < then->end &&
+  x->resched_rank = UINT32_MAX;
+  enum mx_block_exit end;
+  for (; (end = run(x, b, &r, back, at, next)) == MX_BLOCK_EXIT_DONE && then->next < then->end &&
          atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT;
        back = false) {
     mx__block_start(b, then->next++);
@@ -438,19 +441,19 @@ static enum mx_rounds run_blocks(struct mx_exec *x, struct mx_block *b, struct m
     b->started = true;
   }
   if (r.left) mx__frame_end(x, r.left);
-  while (r.ring.nframes) mx__frame_end(x, r.ring.frame[--r.ring.nframes]);
+  while (r.chain.nframes) mx__frame_end(x, r.chain.frame[--r.chain.nframes]);
   return end;
 }
-enum mx_rounds mx__rounds_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then,
-                              uint32_t *w, const struct mx_insn **i) {
+enum mx_block_exit mx__compiled_block_run(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code,
+                                          struct mx_taken *then, uint32_t *w, const struct mx_insn **i) {
   return run_blocks(x, b, code, false, then, w, i);
 }
-enum mx_rounds mx__rounds_go_on(struct mx_exec *x, struct mx_block *b, struct mx_taken *then, uint32_t *w,
-                                const struct mx_insn **i) {
-  struct mx_jit_code *code = mx__rounds_code(x);
+enum mx_block_exit mx__compiled_block_resume(struct mx_exec *x, struct mx_block *b, struct mx_taken *then, uint32_t *w,
+                                             const struct mx_insn **i) {
+  struct mx_jit_code *code = mx__compiled_block_code(x);
   if (code && take_up_all(x, b, code)) return run_blocks(x, b, code, true, then, w, i);
   mx__select(x, x->split);
   *w = x->warp->number;
   *i = mx__at(x->fn, x->split->pc);
-  return MX_ROUNDS_MACHINE;
+  return MX_BLOCK_EXIT_MACHINE;
 }

@@ -1,4 +1,4 @@
-/* Going over to compiled code and coming back: the one place where a body of the interpreter meets it. */
+/* Entering compiled code and coming back from it, and its fallbacks to bodies of the interpreter. */
 #include "compiled_block.h"
 #include "hooks.h"
 #include "interp.h"
@@ -40,26 +40,26 @@ static void set_frame(struct mx_exec *x, struct mx_frame *f) {
   x->fn = f->fn;
   x->base[0] = f->slots, x->base[1] = f->fn->pool;
 }
-static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number,
-                              uint64_t mask, struct mx_frame *const *frames) {
+static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area,
+                              uint32_t number, uint64_t mask, struct mx_frame *const *frames) {
   const struct mx_pfunc *fn = x->fn;
-  const struct mx_jit_step *t = &s->code->steps[number];
-  mx__jit_home_to_frame(x, s->code, t->first, t->nin, home, frames);
+  const struct mx_jit_fallback *t = &s->code->fallbacks[number];
+  mx__jit_spill_to_frame(x, s->code, t->first, t->nin, spill_area, frames);
   uint32_t k = fn->index_of_pc[t->from];
   if (fn->insns[k].kind == MX_INSN_JOIN) k++;
   const uint64_t all = x->mask;
   x->mask = mask;
   for (; fn->insns[k].pc < t->pc; k++) fn->body_of[k](x, &fn->insns[k]);
   const struct mx_insn *next = fn->body_of[k](x, &fn->insns[k]);
-  if (next) mx__jit_results_to_home(x, s->code, t->first + t->nin, t->nout, home);
+  if (next) mx__jit_results_to_spill(x, s->code, t->first + t->nin, t->nout, spill_area);
   x->mask = all;
   return next != NULL;
 }
-/* The same in a call in line. Bodies that work in place only want to know where they are. */
-static uint32_t step_in_line(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number,
-                             uint64_t mask) {
+/* The same in an inlined call. Bodies that work on the spill area need no frame, but have to know the function. */
+static uint32_t interpret_in_inlined_call(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area,
+                                          uint32_t number, uint64_t mask) {
   const struct mx_jit_code *code = s->code;
-  const struct mx_jit_step *t = &code->steps[number];
+  const struct mx_jit_fallback *t = &code->fallbacks[number];
   struct mx_frame *const entered = x->frame, *frames[MX_JIT_LEVELS + 1];
   struct mx_frame light[MX_JIT_LEVELS + 1];
   const struct mx_jit_frame *f = &code->frames[t->frame];
@@ -75,42 +75,42 @@ static uint32_t step_in_line(struct mx_exec *x, const struct mx_jit_state *s, un
   }
   bool done;
   x->frame = &light[levels], x->fn = light[levels].fn, x->base[1] = x->fn->pool;
-  const bool in_place = mx__jit_inplace(x, code, home, number, mask, &done);
+  const bool in_place = mx__jit_inplace(x, code, spill_area, number, mask, &done);
   set_frame(x, entered);
   if (in_place) return done;
   if (!push_frames(x, code, t->frame, lanes, frames)) return 0;
   set_frame(x, frames[levels]);
-  done = through_frame(x, s, home, number, mask, frames);
+  done = through_frame(x, s, spill_area, number, mask, frames);
   set_frame(x, entered);
   for (uint32_t v = levels; v; v--) mx__frame_end(x, frames[v]);
   return done;
 }
-static uint32_t step(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number,
-                     uint64_t mask) {
+static uint32_t fall_back(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
+                          uint64_t mask) {
   bool done;
-  if (mx__rounds_behind(x)) {
-    if (!s->code->steps[number].frame && mx__jit_inplace_alone(s->code, number)) {
-      mx__jit_inplace(x, s->code, home, number, mask, &done);
-      if (done || x->event != MX_EV_BEHIND) return done;
+  if (mx__compiled_block_is_stale(x)) {
+    if (!s->code->fallbacks[number].frame && mx__jit_inplace_alone(s->code, number)) {
+      mx__jit_inplace(x, s->code, spill_area, number, mask, &done);
+      if (done || x->event != MX_EV_STALE_WARP) return done;
     }
-    mx__rounds_catch_up(x);
+    mx__compiled_block_update(x);
   }
-  if (s->code->steps[number].frame) return step_in_line(x, s, home, number, mask);
-  if (mx__jit_inplace(x, s->code, home, number, mask, &done)) return done;
+  if (s->code->fallbacks[number].frame) return interpret_in_inlined_call(x, s, spill_area, number, mask);
+  if (mx__jit_inplace(x, s->code, spill_area, number, mask, &done)) return done;
   x->frame_dirty = true;
-  return through_frame(x, s, home, number, mask, NULL);
+  return through_frame(x, s, spill_area, number, mask, NULL);
 }
 static uint32_t shape(struct mx_exec *x, uint32_t form, uint64_t mask) { return x->prep->level->shape(x, form, mask); }
-const struct mx_jit_help mx__jit_help = {step, shape};
+const struct mx_jit_help mx__jit_help = {fall_back, shape};
 
 /* This worker's own, for code of any function. */
-static unsigned char *home_of(struct mx_exec *x, const struct mx_jit_code *code) {
-  if (x->home_bytes < code->home_bytes) {
-    free(x->home);
-    x->home = aligned_alloc(64, code->home_bytes);
-    x->home_bytes = x->home ? code->home_bytes : 0;
+static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code *code) {
+  if (x->spill_bytes < code->spill_bytes) {
+    free(x->spill_area);
+    x->spill_area = aligned_alloc(64, code->spill_bytes);
+    x->spill_bytes = x->spill_area ? code->spill_bytes : 0;
   }
-  return x->home;
+  return x->spill_area;
 }
 static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *i) {
   mx__count(x, i);
@@ -120,35 +120,35 @@ static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry,
                                     const struct mx_insn *i) {
   struct mx_jit_state s = {.help = &mx__jit_help, .code = code, .pc = i->pc};
-  mx__find_until(x);
-  if (x->warp->resume) s.home = mx__jit_keep(x->frame), entry = x->warp->resume, x->warp->resume = 0;
-  else if (!(s.home = home_of(x, code)) ||
-           !mx__jit_frame_to_home(x, code, code->entries[entry].first, code->entries[entry].n, s.home))
+  mx__find_resched_rank(x);
+  if (x->warp->resume) s.spill_area = mx__jit_spill_in_frame(x->frame), entry = x->warp->resume, x->warp->resume = 0;
+  else if (!(s.spill_area = spill_area_of(x, code)) ||
+           !mx__jit_frame_to_spill(x, code, code->entries[entry].first, code->entries[entry].n, s.spill_area))
     return interpret(x, i);
   return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
 }
 
 /* By level: lanes that are in the site's frame of that level or in one called from there. */
 static void lanes_of(const struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site,
-                     const unsigned char *home, uint64_t *lanes) {
+                     const unsigned char *spill_area, uint64_t *lanes) {
   const uint32_t levels = code->frames[site->frame].level;
   for (uint32_t v = 0; v <= levels; v++)
-    lanes[v] = site->mask ? mx__jit_mask(x, code->table, home + site->mask) : x->mask;
+    lanes[v] = site->mask ? mx__jit_mask(x, code->table, spill_area + site->mask) : x->mask;
   for (uint32_t k = 0; k < site->nhidden; k++) {
     const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
     for (uint32_t v = 0; h->what != MX_JIT_EXPECTED && v <= h->level; v++)
-      lanes[v] |= mx__jit_mask(x, code->table, home + h->mask);
+      lanes[v] |= mx__jit_mask(x, code->table, spill_area + h->mask);
   }
 }
 /* Makes the splits and joins known that the code had in its masks. */
-static void tell(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site,
-                 const unsigned char *home, struct mx_frame *const *frames) {
+static void restore_splits(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site,
+                           const unsigned char *spill_area, struct mx_frame *const *frames) {
   const struct mx_jit_table *t = code->table;
   x->split->frame = frames[code->frames[site->frame].level];
-  if (site->mask) x->split->mask = mx__jit_mask(x, t, home + site->mask);
+  if (site->mask) x->split->mask = mx__jit_mask(x, t, spill_area + site->mask);
   for (uint32_t k = 0; k < site->nhidden; k++) {
     const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
-    const uint64_t lanes = mx__jit_mask(x, t, home + h->mask);
+    const uint64_t lanes = mx__jit_mask(x, t, spill_area + h->mask);
     if (!lanes) continue;
     if (h->what == MX_JIT_EXPECTED) {
       mx__expect_lanes(frames[h->level], h->pc, lanes);
@@ -174,16 +174,16 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   const uint64_t steps = s->steps + site->steps;
   uint64_t lanes[MX_JIT_LEVELS + 1];
   struct mx_frame *frames[MX_JIT_LEVELS + 1];
-  if (site->frame) lanes_of(x, code, site, s->home, lanes);
+  if (site->frame) lanes_of(x, code, site, s->spill_area, lanes);
   if (!push_frames(x, code, site->frame, lanes, frames)) return NULL;
-  mx__jit_home_to_frame(x, code, site->first, site->n, s->home,
-                        frames); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
+  mx__jit_spill_to_frame(x, code, site->first, site->n, s->spill_area,
+                         frames); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
   if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* a breakpoint, perhaps */
     return x->launch->debug && !x->launch->hooks->unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
   x->steps += steps;
   x->warp->clock += s->ticks + site->ticks;
   const uint32_t event = x->event;
-  tell(x, code, site, s->home, frames);
+  restore_splits(x, code, site, s->spill_area, frames);
   x->split->pc = site->pc;
   switch (site->kind) {
   case MX_JIT_RETURN: x->split->returns = true; return mx__next_split(x);

@@ -27,7 +27,7 @@ struct mx_insn;
 /* How many slices a warp may spin before lanes that wait at a join are released: a long loop alone is no deadlock. The
  * number is halved after each release: a warp whose lanes waited for one another once is likely to do so again, as at a
  * lock. */
-#define MX_PATIENCE 16
+#define MX_SPIN_LIMIT 16
 
 /* ---- prepared code (vm/load/prepare.c) ---------------------------------------------------------------------
  * One body of the interpreter. Executes *i for the current split of x and returns the next instruction, or NULL with
@@ -134,7 +134,7 @@ struct mx_warp {
   uint32_t nsplits;
   uint64_t live;          /* lanes that have not exited */
   uint32_t spins;         /* turns that ended with nobody but spinning splits, since a join last let lanes go */
-  uint32_t patience;      /* how many of them until one does */
+  uint32_t spin_limit;    /* how many of them until one does */
   uint64_t clock;         /* %clock64, where clocks are kept */
   unsigned char *local;   /* local memory, lane after lane, stride launch->local_bytes */
   const uint32_t *tid[3]; /* arrays of lanes */
@@ -165,12 +165,13 @@ struct mx_bounds {
 /* ---- the context of one worker ---------------------------------------------------------------------------*/
 enum mx_exit_event {
   MX_EV_NONE,
-  MX_EV_SLICE,    /* slice used up; split saved */
-  MX_EV_RESCHED,  /* the current split is gone or waits: pick another */
-  MX_EV_TRAP,     /* x->launch has the record */
-  MX_EV_TOGETHER, /* all warps of the block have arrived at a barrier, the current one last; saved behind it */
-  MX_EV_BREAK,    /* a debugger wants control; split saved before the instruction */
-  MX_EV_BEHIND,   /* a step of compiled code has done nothing yet: what is known of its warp has to catch up first */
+  MX_EV_SLICE,       /* slice used up; split saved */
+  MX_EV_RESCHED,     /* the current split is gone or waits: pick another */
+  MX_EV_TRAP,        /* x->launch has the record */
+  MX_EV_ALL_ARRIVED, /* all warps of the block have arrived at a barrier, the current one last; saved behind it */
+  MX_EV_BREAK,       /* a debugger wants control; split saved before the instruction */
+  MX_EV_STALE_WARP,  /* a fallback has done nothing yet: x->warp is stale, and it needs it; mx__compiled_block_update()
+                      */
 };
 
 struct mx_exec {
@@ -182,14 +183,14 @@ struct mx_exec {
   struct mx_split *split; /* the current one, in warp->splits */
   struct mx_frame *frame;
   const struct mx_pfunc *fn;
-  uint32_t until; /* at places of this rank and higher ones where lanes meet, it has to be asked who goes first: see
-                     mx__find_until() */
+  uint32_t resched_rank; /* at places of this rank and higher ones where lanes meet, it has to be asked who goes first:
+                     see mx__find_resched_rank() */
   uint32_t event;
   struct mx_warp *warp;
-  bool frame_dirty; /* compiled code has put values into the current frame's slots, not only into state->home */
-  uint32_t ahead,
-      more; /* warps started past x->warp inside compiled code; warps that it may still start: compiled_block.h */
-  struct mx_ring *ring; /* NULL, or how compiled code goes from barrier to barrier by itself: jitabi.h */
+  bool frame_dirty; /* compiled code has put values into the current frame's slots, not only into state->spill_area */
+  uint32_t warps_begun, warps_allowed; /* warps started past x->warp inside compiled code; warps that it may still
+                                          start: compiled_block.h */
+  struct mx_warp_chain *chain;         /* NULL, or how compiled code goes from barrier to barrier by itself: jitabi.h */
   struct mx_block *block;
   struct mx_launch *launch;
   struct mx_prepared *prep;
@@ -208,18 +209,18 @@ struct mx_exec {
   uint32_t tid_rows;            /* whether %tid.x is one more from lane to lane, in all warps */
   void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
   bool jit_off;                 /* this launch is interpreted, whatever is attached */
-  uint32_t ones; /* of the instruction that compiled code runs in place: operands of which only lane 0's value is
-                    there, all lanes having it */
-  bool stress;   /* --jit-stress: engines change at random safepoints */
+  uint32_t uniform_operands;    /* of a fallback: operands of which only lane 0's value is
+                       there, all lanes having it */
+  bool stress;                  /* --jit-stress: engines change at random safepoints */
   uint64_t rng;
   uint32_t naps,
       most_naps; /* short sleeps since the block's turn began, and how many it may take before others have theirs */
   struct mx_exec_stats {
     uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
   } stats;
-  uint64_t steps_told; /* of steps, already added to the launch's */
-  unsigned char *home; /* where compiled code finds and leaves its values: see jitabi.h */
-  size_t home_bytes;
+  uint64_t steps_published;  /* of steps, already added to the launch's */
+  unsigned char *spill_area; /* where compiled code finds and leaves its values: see jitabi.h */
+  size_t spill_bytes;
   struct mx_probed_worker *probed;                      /* a tool's: hooks.h */
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };

@@ -1,12 +1,12 @@
-/* Steps of compiled code that are the interpreter's bodies, done where compiled code has its values: a step's
- * instructions, copied, with operands that are places in state->home. A place holds lane after lane, as a slot of the
- * frame does; what lies there in another form (one value for all lanes, masks of predicates, NaNs that are not
- * canonical yet, halves of 128 bits) is brought into scratch places behind the others, and results are brought back. So
- * a step costs its body and little else.
+/* Fallbacks of compiled code, instructions that the interpreter's bodies do, on values where compiled code has them:
+ * the instructions, copied, with operands that are cells of state->spill_area. A cell holds lane after lane, as a slot
+ * of the frame does; what lies there in another form (one value for all lanes, masks of predicates, NaNs that are not
+ * canonical yet, halves of 128 bits) is brought into scratch cells behind the others, and results are brought back. So
+ * a fallback costs its body and little else.
  *
  * Only bodies of rows of the table are run so: they know operands, masks and memory. Those written by hand (OPX) see
- * frames and splits: their steps go through the frame (enter.c). Where all lanes are here, those that the whole warp
- * executes together (matrix instructions) know no more than the others. */
+ * frames and splits: their fallbacks go through the frame (enter.c). Where all lanes are here, those that the whole
+ * warp executes together (matrix instructions) know no more than the others. */
 #include "jitabi.h"
 #include "launch.h"
 
@@ -20,15 +20,15 @@ struct move {
 };
 struct mx_jit_inplace {
   struct mx_insn *insns;
-  uint32_t n;    /* 0: through the frame */
-  mx_ref *more;  /* an instruction's operands, of more than seven */
-  bool whole;    /* only where all lanes are here */
-  uint32_t ones; /* as in struct mx_exec */
+  uint32_t n;                /* 0: through the frame */
+  mx_ref *more;              /* an instruction's operands, of more than seven */
+  bool needs_all_lanes;      /* only where all lanes are here */
+  uint32_t uniform_operands; /* as in struct mx_exec */
   struct move *in, *out;
   uint32_t nin, nout;
   bool alone; /* it is one access to memory */
   uint32_t guard;
-  bool negated; /* of the last one, whose results the step has: where its mask is in scratch; 0: it has none */
+  bool negated; /* of the last one, whose results the fallback has: where its mask is in scratch; 0: it has none */
 };
 
 static const bool by_table[MX_OP_COUNT] = {
@@ -56,7 +56,7 @@ struct making {
   mx_ref more[MX_MAX_OPNDS]; /* of the one instruction that needs them */
   struct at {
     unsigned cls;
-    uint32_t slot, place;
+    uint32_t slot, offset;
     bool scratch, one;
   } at[MOST];
   uint32_t nat; /* where slots are; one: of lane 0 alone */
@@ -74,10 +74,10 @@ static struct at *find(struct making *k, unsigned cls, uint32_t slot) {
     if (k->at[n].cls == cls && k->at[n].slot == slot) return &k->at[n];
   return NULL;
 }
-static struct at *add(struct making *k, unsigned cls, uint32_t slot, uint32_t place, bool is_scratch) {
+static struct at *add(struct making *k, unsigned cls, uint32_t slot, uint32_t offset, bool is_scratch) {
   static struct at none;
   if (k->nat == MOST) return k->bad = true, &none;
-  k->at[k->nat] = (struct at){cls, slot, place, is_scratch, false};
+  k->at[k->nat] = (struct at){cls, slot, offset, is_scratch, false};
   return &k->at[k->nat++];
 }
 static void move(struct making *k, bool in, uint32_t from, uint32_t to, enum how how) {
@@ -85,7 +85,7 @@ static void move(struct making *k, bool in, uint32_t from, uint32_t to, enum how
   if (*n == MOST) k->bad = true;
   else (in ? k->in : k->out)[(*n)++] = (struct move){from, to, how};
 }
-static enum how form_of(const struct mx_jit_place *p) {
+static enum how form_of(const struct mx_jit_location *p) {
   const unsigned cls = p->slot >> MX_JIT_CLASS;
   if (cls == MX_PRED) return p->slot & MX_JIT_ONE ? MASK_ONE : MASK;
   if (p->slot & MX_JIT_RAW) return p->slot & MX_JIT_ONE ? RAW_ONE : RAW;
@@ -142,40 +142,40 @@ static bool is_stored(const struct making *k, unsigned cls, uint32_t slot) {
   const unsigned operands = o->nopnds - at - 1; /* of one element */
   return inputs && at && results <= 1 && (operands == 1 || (operands == 2 && results == 1));
 }
-static void take_input(struct making *k, const struct mx_jit_place *p) {
+static void take_input(struct making *k, const struct mx_jit_location *p) {
   const unsigned cls = p->slot >> MX_JIT_CLASS;
   const uint32_t slot = mx__jit_slot_number(p);
   const enum how how = form_of(p);
   if (find(k, cls, slot)) return; /* as half of a pair */
   if (cls == MX_R64 && is_half(k, slot)) return;
   if ((how == ONE32 || how == ONE64) && (is_of_matrix(k, cls, slot) || is_stored(k, cls, slot))) {
-    add(k, cls, slot, p->home, false)->one = true;
+    add(k, cls, slot, p->offset, false)->one = true;
     return;
   }
   const bool direct = how == COPY32 || how == COPY64;
-  const uint32_t to = direct ? p->home : scratch(k, cls);
+  const uint32_t to = direct ? p->offset : scratch(k, cls);
   add(k, cls, slot, to, !direct);
-  if (!direct) move(k, true, p->home, to, how);
+  if (!direct) move(k, true, p->offset, to, how);
 }
-static const struct mx_jit_place *place_of(const struct making *k, const struct mx_jit_step *s, bool out,
-                                           uint32_t slot) {
-  const struct mx_jit_place *p = k->code->places + s->first + (out ? s->nin : 0);
+static const struct mx_jit_location *place_of(const struct making *k, const struct mx_jit_fallback *s, bool out,
+                                              uint32_t slot) {
+  const struct mx_jit_location *p = k->code->locations + s->first + (out ? s->nin : 0);
   for (uint32_t n = 0; n < (out ? s->nout : s->nin); n++)
     if (p[n].slot >> MX_JIT_CLASS == MX_R64 && mx__jit_slot_number(&p[n]) == slot) return &p[n];
   return NULL;
 }
-static void pair_back(struct making *k, const struct mx_jit_step *s, uint32_t slot, uint32_t from) {
+static void pair_back(struct making *k, const struct mx_jit_fallback *s, uint32_t slot, uint32_t from) {
   for (uint32_t h = 0; h < 2; h++) {
-    const struct mx_jit_place *out = place_of(k, s, true, slot + h);
-    if (out) move(k, false, from + 8 * h * k->code->lanes, out->home, out->slot & MX_JIT_ONE ? ONE64 : COPY64);
+    const struct mx_jit_location *out = place_of(k, s, true, slot + h);
+    if (out) move(k, false, from + 8 * h * k->code->lanes, out->offset, out->slot & MX_JIT_ONE ? ONE64 : COPY64);
   }
 }
 /* A register of 128 bits: its halves are copied there and, of a result, back, whatever their form. (A half of an
  * operand may be another result.) */
-static mx_ref pair(struct making *k, const struct mx_jit_step *s, uint32_t slot, bool result) {
+static mx_ref pair(struct making *k, const struct mx_jit_fallback *s, uint32_t slot, bool result) {
   struct at *known = find(k, MX_R128, slot);
-  if (known && result) pair_back(k, s, slot, known->place);
-  if (known) return (mx_ref)known->place;
+  if (known && result) pair_back(k, s, slot, known->offset);
+  if (known) return (mx_ref)known->offset;
   for (uint32_t h = 0; h < 2; h++)
     if (find(k, MX_R64, slot + h) || (h && find(k, MX_R128, slot + 1)) || (slot && find(k, MX_R128, slot - 1)))
       k->bad = true; /* halves in other roles */
@@ -183,22 +183,22 @@ static mx_ref pair(struct making *k, const struct mx_jit_step *s, uint32_t slot,
   add(k, MX_R128, slot, at, true);
   for (uint32_t h = 0; h < 2; h++) {
     const uint32_t to = scratch(k, MX_R64);
-    const struct mx_jit_place *in = place_of(k, s, false, slot + h);
-    if (in) move(k, true, in->home, to, in->slot & MX_JIT_ONE ? ONE64 : COPY64);
+    const struct mx_jit_location *in = place_of(k, s, false, slot + h);
+    if (in) move(k, true, in->offset, to, in->slot & MX_JIT_ONE ? ONE64 : COPY64);
   }
   if (result) pair_back(k, s, slot, at);
   return (mx_ref)at;
 }
 /* A result that the instruction, one of several or the last, leaves. */
-static uint32_t take_result(struct making *k, const struct mx_jit_step *s, bool last, unsigned cls, uint32_t slot) {
+static uint32_t take_result(struct making *k, const struct mx_jit_fallback *s, bool last, unsigned cls, uint32_t slot) {
   struct at *known = find(k, cls, slot);
-  const struct mx_jit_place *p = NULL;
+  const struct mx_jit_location *p = NULL;
   for (uint32_t n = 0; last && n < s->nout; n++) {
-    const struct mx_jit_place *q = &k->code->places[s->first + s->nin + n];
+    const struct mx_jit_location *q = &k->code->locations[s->first + s->nin + n];
     if (q->slot >> MX_JIT_CLASS == cls && mx__jit_slot_number(q) == slot) p = q;
   }
   if (last && !p) return k->bad = true, 0;
-  if (!last) { /* seen by the step's other instructions only; what the slot held before stays where it is */
+  if (!last) { /* seen by the fallback's other instructions only; what the slot held before stays where it is */
     const uint32_t at = scratch(k, cls);
     if (known) *known = (struct at){cls, slot, at, true, false};
     else add(k, cls, slot, at, true);
@@ -207,22 +207,23 @@ static uint32_t take_result(struct making *k, const struct mx_jit_step *s, bool 
   const enum how how = form_of(p);
   if (!known)
     known =
-        add(k, cls, slot, how == COPY32 || how == COPY64 ? p->home : scratch(k, cls), how != COPY32 && how != COPY64);
-  if (known->scratch || known->place != p->home) {
+        add(k, cls, slot, how == COPY32 || how == COPY64 ? p->offset : scratch(k, cls), how != COPY32 && how != COPY64);
+  if (known->scratch || known->offset != p->offset) {
     for (uint32_t n = 0; n < k->nout; n++)
-      if (k->out[n].from == known->place) return known->place; /* both results of an instruction may be one slot */
-    move(k, false, known->place, p->home, how);
+      if (k->out[n].from == known->offset) return known->offset; /* both results of an instruction may be one slot */
+    move(k, false, known->offset, p->offset, how);
   }
-  return known->place;
+  return known->offset;
 }
-static void take_instruction(struct making *k, const struct mx_jit_step *s, uint32_t n, struct mx_jit_inplace *step) {
+static void take_instruction(struct making *k, const struct mx_jit_fallback *s, uint32_t n,
+                             struct mx_jit_inplace *prepared) {
   struct mx_insn *i = &k->insns[n];
   const struct mx_op_info *o = &mx__ops[i->op];
   const mx_word *w = &k->fn->func->code[i->pc];
   if (i->guard != MX_GUARD_NONE) {
     const struct at *p = find(k, MX_PRED, i->guard);
     if (!p || n + 1 < k->n) k->bad = true;
-    else step->guard = p->place, step->negated = i->guard_neg;
+    else prepared->guard = p->offset, prepared->negated = i->guard_neg;
     i->guard = MX_GUARD_NONE;
   }
   mx_ref *refs = i->more ? memcpy(k->more, i->more, i->nopnds * sizeof *k->more) : i->o;
@@ -242,8 +243,8 @@ static void take_instruction(struct making *k, const struct mx_jit_step *s, uint
         const struct at *p = find(k, cls, field);
         if (!p) k->bad = true;
         else {
-          refs[m] = (mx_ref)p->place;
-          if (p->one) step->ones |= 1u << m;
+          refs[m] = (mx_ref)p->offset;
+          if (p->one) prepared->uniform_operands |= 1u << m;
         }
       }
     }
@@ -256,36 +257,37 @@ static void *copy_of(const void *p, size_t bytes, bool *good) {
   return q;
 }
 /* fn: the code's own function. */
-static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t number, struct mx_jit_inplace *step) {
-  const struct mx_jit_step *s = &code->steps[number];
+static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t number,
+                 struct mx_jit_inplace *prepared) {
+  const struct mx_jit_fallback *s = &code->fallbacks[number];
   fn = fn - fn->number + code->frames[s->frame].func;
-  struct making k = {.fn = fn, .code = code, .end = (code->table->home_bytes + 63) / 64 * 64};
+  struct making k = {.fn = fn, .code = code, .end = (code->table->spill_bytes + 63) / 64 * 64};
   for (uint32_t n = fn->index_of_pc[s->from]; n < fn->ninsns && fn->insns[n].pc <= s->pc; n++) {
     const struct mx_insn *i = &fn->insns[n];
     if (i->kind == MX_INSN_JOIN) continue;
-    const bool whole = mx__ops[i->op].flags & MX_F_WHOLE;
-    if (k.n == MOST_INSNS || (!by_table[i->op] && !whole) || (i->more && k.n)) return true;
-    step->whole |= whole;
+    const bool needs_all_lanes = mx__ops[i->op].flags & MX_F_WHOLE;
+    if (k.n == MOST_INSNS || (!by_table[i->op] && !needs_all_lanes) || (i->more && k.n)) return true;
+    prepared->needs_all_lanes |= needs_all_lanes;
     k.insns[k.n] = *i;
     k.insns[k.n++].fn = fn->body_of[n];
   }
-  for (uint32_t n = 0; n < s->nin; n++) take_input(&k, &code->places[s->first + n]);
-  for (uint32_t n = 0; n < k.n && !k.bad; n++) take_instruction(&k, s, n, step);
+  for (uint32_t n = 0; n < s->nin; n++) take_input(&k, &code->locations[s->first + n]);
+  for (uint32_t n = 0; n < k.n && !k.bad; n++) take_instruction(&k, s, n, prepared);
   if (k.bad) return true;
   bool good = true;
-  step->insns = copy_of(k.insns, k.n * sizeof *k.insns, &good);
-  step->in = copy_of(k.in, k.nin * sizeof *k.in, &good);
-  step->out = copy_of(k.out, k.nout * sizeof *k.out, &good);
-  step->alone = k.n == 1 && of_memory[k.insns[0].op];
-  if (good && step->insns[0].more)
-    step->insns[0].more = step->more = copy_of(k.more, step->insns[0].nopnds * sizeof *k.more, &good);
-  step->n = k.n, step->nin = k.nin, step->nout = k.nout;
-  if (k.end > code->home_bytes) code->home_bytes = k.end;
+  prepared->insns = copy_of(k.insns, k.n * sizeof *k.insns, &good);
+  prepared->in = copy_of(k.in, k.nin * sizeof *k.in, &good);
+  prepared->out = copy_of(k.out, k.nout * sizeof *k.out, &good);
+  prepared->alone = k.n == 1 && of_memory[k.insns[0].op];
+  if (good && prepared->insns[0].more)
+    prepared->insns[0].more = prepared->more = copy_of(k.more, prepared->insns[0].nopnds * sizeof *k.more, &good);
+  prepared->n = k.n, prepared->nin = k.nin, prepared->nout = k.nout;
+  if (k.end > code->spill_bytes) code->spill_bytes = k.end;
   return good;
 }
 
 void mx__jit_inplace_free(struct mx_jit_code *code) {
-  for (uint32_t n = 0; code->inplace && n < code->table->nsteps; n++)
+  for (uint32_t n = 0; code->inplace && n < code->table->nfallbacks; n++)
     free(code->inplace[n].insns), free(code->inplace[n].more), free(code->inplace[n].in), free(code->inplace[n].out);
   free(code->inplace);
   code->inplace = NULL;
@@ -293,9 +295,9 @@ void mx__jit_inplace_free(struct mx_jit_code *code) {
 bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes) {
   if (code->inplace) return true;
   code->lanes = lanes;
-  code->inplace = calloc(code->table->nsteps ? code->table->nsteps : 1, sizeof *code->inplace);
+  code->inplace = calloc(code->table->nfallbacks ? code->table->nfallbacks : 1, sizeof *code->inplace);
   bool good = code->inplace;
-  for (uint32_t n = 0; good && n < code->table->nsteps; n++) good = make(code, fn, n, &code->inplace[n]);
+  for (uint32_t n = 0; good && n < code->table->nfallbacks; n++) good = make(code, fn, n, &code->inplace[n]);
   if (!good) mx__jit_inplace_free(code);
   return good;
 }
@@ -319,31 +321,32 @@ spread(unsigned char *to, const unsigned char *from, uint32_t bytes) {
   for (uint32_t k = 0; k < bytes; k += 64)
     *(line *)(void *)(to + k) = __builtin_shufflevector(v, v, 0, 1, 0, 1, 0, 1, 0, 1);
 }
-static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, const struct move *m) {
-  const words *from = (const words *)(const void *)(home + m->from); /* places are aligned to 64 bytes */
-  words *to = (words *)(void *)(home + m->to);
+static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area,
+                  const struct move *m) {
+  const words *from = (const words *)(const void *)(spill_area + m->from); /* cells are aligned to 64 bytes */
+  words *to = (words *)(void *)(spill_area + m->to);
   const uint32_t n = x->lanes;
   uint64_t mask;
   switch (m->how) {
-  case ONE32: spread(home + m->to, home + m->from, 4 * n); break;
-  case ONE64: spread(home + m->to, home + m->from, 8 * n); break;
+  case ONE32: spread(spill_area + m->to, spill_area + m->from, 4 * n); break;
+  case ONE64: spread(spill_area + m->to, spill_area + m->from, 8 * n); break;
   case RAW:
     for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[k]);
     break;
   case RAW_ONE:
     for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[0]);
     break;
-  case MASK: mask = mx__jit_mask(x, t, home + m->from), memcpy(to, &mask, sizeof mask); break;
-  case MASK_ONE: mask = home[m->from] & 1 ? x->full : 0, memcpy(to, &mask, sizeof mask); break;
+  case MASK: mask = mx__jit_mask(x, t, spill_area + m->from), memcpy(to, &mask, sizeof mask); break;
+  case MASK_ONE: mask = spill_area[m->from] & 1 ? x->full : 0, memcpy(to, &mask, sizeof mask); break;
   case COPY32: memcpy(to, from, 4 * n); break;
   case COPY64: memcpy(to, from, 8 * n); break;
   }
 }
 /* Of one value for all lanes, that of the first one that runs. */
-static void bring_back(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home,
+static void bring_back(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area,
                        const struct move *m) {
-  const unsigned char *from = home + m->from;
-  unsigned char *to = home + m->to;
+  const unsigned char *from = spill_area + m->from;
+  unsigned char *to = spill_area + m->to;
   const size_t first = (size_t)__builtin_ctzll(x->mask);
   uint64_t mask;
   switch (m->how) {
@@ -362,32 +365,32 @@ static void bring_back(const struct mx_exec *x, const struct mx_jit_table *t, un
   }
 }
 bool mx__jit_inplace_alone(const struct mx_jit_code *code, uint32_t number) { return code->inplace[number].alone; }
-bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number,
+bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *spill_area, uint32_t number,
                      uint64_t mask, bool *done) {
   const struct mx_jit_inplace *s = &code->inplace[number];
-  if (!s->n || (s->whole && mask != x->full)) return false;
+  if (!s->n || (s->needs_all_lanes && mask != x->full)) return false;
   *done = true;
-  for (uint32_t k = 0; k < s->nin; k++) bring(x, code->table, home, &s->in[k]);
+  for (uint32_t k = 0; k < s->nin; k++) bring(x, code->table, spill_area, &s->in[k]);
   if (s->guard) {
     uint64_t guard;
-    memcpy(&guard, home + s->guard, sizeof guard);
+    memcpy(&guard, spill_area + s->guard, sizeof guard);
     mask &= s->negated ? ~guard : guard;
   }
   unsigned char *const frame = x->base[0];
   const uint64_t all = x->mask;
   if (mask) {
-    x->base[0] = home;
+    x->base[0] = spill_area;
     x->mask = mask;
-    x->ones = s->ones;
+    x->uniform_operands = s->uniform_operands;
     const struct mx_insn *next = s->insns;
     for (uint32_t k = 0; k < s->n && next; k++) next = s->insns[k].fn(x, &s->insns[k]);
     *done = next != NULL;
     x->base[0] = frame;
-    x->ones = 0;
+    x->uniform_operands = 0;
   }
   if (*done && s->nout) {
     if (!mask) x->mask = all;
-    for (uint32_t k = 0; k < s->nout; k++) bring_back(x, code->table, home, &s->out[k]);
+    for (uint32_t k = 0; k < s->nout; k++) bring_back(x, code->table, spill_area, &s->out[k]);
   }
   x->mask = all;
   return true;

@@ -10,7 +10,7 @@
 
 const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i) {
   x->steps--; /* no instruction of the program; nor is a clock moved by it */
-  return i->reconv < x->until ? i + 1 : mx__meet(x, i);
+  return i->reconv < x->resched_rank ? i + 1 : mx__meet(x, i);
 }
 
 const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes,

@@ -33,7 +33,7 @@ const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx
 
 /* Runs splits of the warp until none can go on in this turn; TOGETHER: it can, and compiled code alone may go on with
  * all warps. */
-enum mx_turn { MX_TURN_DONE, MX_TURN_BLOCKED, MX_TURN_SPUN, MX_TURN_STOPPED, MX_TURN_TOGETHER };
+enum mx_turn { MX_TURN_DONE, MX_TURN_BLOCKED, MX_TURN_SPUN, MX_TURN_STOPPED, MX_TURN_ALL_ARRIVED };
 enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w);
 /* The rest of a turn that another engine began: from instruction i, or from x->event if that is NULL. */
 enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct mx_insn *i);

@@ -16,31 +16,31 @@ enum mx_jit_exit {
   MX_JIT_GO,      /* the machine executes the instruction at the site's pc */
   MX_JIT_SLICE,   /* the slice ended; the split stands at the site's pc */
   MX_JIT_EVENT,   /* a body gave up control (x->event) at the site's pc */
-  MX_JIT_DONE,    /* all lanes of the split have ended, and those of x->ahead warps behind it, which began here */
-  MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->home has what they need at
-                     entry `resume` */
+  MX_JIT_DONE,    /* all lanes of the split have ended, and those of x->warps_begun warps behind it, which began here */
+  MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->spill_area has what they
+                     need at entry `resume` */
   MX_JIT_RETURN,  /* the lanes have executed the return at the site's pc */
   MX_JIT_REFUSED, /* not entered: a slot that should be uniform is not */
   MX_JIT_SITE,    /* this and more: left at the site of that number, whose kind is one of the above */
 };
 
-/* How values go between the frame and compiled code: through state->home, where each slot has a place in which code
- * keeps it as it has it in its vectors. Entries and sites say which slots are live there and in which form. So compiled
- * code moves vectors and nothing else; what lanes it is about, vm/exec/transfer.c knows. */
+/* How values go between the frame and compiled code: through state->spill_area, where each slot has a cell in which
+ * code keeps it as it has it in its vectors. Entries and sites say which slots are live there and in which form. So
+ * compiled code moves vectors and nothing else; what lanes it is about, vm/exec/transfer.c knows. */
 enum { MX_JIT_LEVEL = 12, MX_JIT_ONE = 1u << 16, MX_JIT_RAW = 2u << 16, MX_JIT_SHAPED = 4u << 16, MX_JIT_CLASS = 24 };
-struct mx_jit_place {
+struct mx_jit_location {
   uint32_t slot; /* number, level << MX_JIT_LEVEL, flags, class << MX_JIT_CLASS. Level: of the frame, see mx_jit_frame.
                     ONE: one vector holds it for all lanes. RAW: f32 whose NaNs may not be canonical yet */
-  uint32_t home, shape; /* SHAPED: where the shape of its lanes lies, a struct mx_jit_shape */
+  uint32_t offset, shape; /* SHAPED: where the shape of its lanes lies, a struct mx_jit_shape */
 };
-static inline uint32_t mx__jit_slot_number(const struct mx_jit_place *p) {
+static inline uint32_t mx__jit_slot_number(const struct mx_jit_location *p) {
   return p->slot & ((1u << MX_JIT_LEVEL) - 1);
 }
-static inline uint32_t mx__jit_slot_level(const struct mx_jit_place *p) { return p->slot >> MX_JIT_LEVEL & 15; }
+static inline uint32_t mx__jit_slot_level(const struct mx_jit_location *p) { return p->slot >> MX_JIT_LEVEL & 15; }
 struct mx_jit_entry {
   uint32_t pc, first, n;
-}; /* its places */
-/* `steps` instructions have been executed since the counter was kept last, and have moved the clock by `ticks`. mask:
+}; /* its locations */
+/* `steps` instructions have been executed since they were counted last, and have moved the clock by `ticks`. mask:
  * where the lanes that run are; 0: all. hidden: what else the machine is told about lanes. */
 struct mx_jit_site {
   uint32_t kind, pc, steps, ticks, mask, first, n, first_hidden, nhidden, frame;
@@ -57,16 +57,16 @@ struct mx_jit_frame {
   uint32_t func, parent, level, call;
 };
 #define MX_JIT_LEVELS 8 /* calls in line inside of one another */
-/* Instructions [from, pc] that the interpreter's bodies do in the midst of compiled code: places of what they read, and
- * of the last one's results. */
-struct mx_jit_step {
+/* Instructions [from, pc] that the interpreter's bodies do in the midst of compiled code: locations of what they read,
+ * and of the last one's results. */
+struct mx_jit_fallback {
   uint32_t from, pc, first, nin, nout, frame;
 };
 struct mx_jit_table {
-  uint32_t home_bytes, clean, chunk,
+  uint32_t spill_bytes, clean, chunk,
       vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
   uint32_t waits;   /* at barriers, by itself */
-  uint32_t nentries, nsites, nplaces, nhidden, nsteps,
+  uint32_t nentries, nsites, nlocations, nhidden, nfallbacks,
       nframes; /* which follow in this order, entries with their pcs ascending */
 };
 
@@ -85,10 +85,10 @@ enum {
 
 struct mx_jit_state;
 struct mx_jit_help {
-  /* Executes step `number` of the table for the lanes of `mask`: operands and results are in home, the current warp's.
-   * 0: it gave up control. */
-  uint32_t (*step)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *home, uint32_t number,
-                   uint64_t mask);
+  /* Executes fallback `number` of the table for the lanes of `mask`: operands and results are in the spill area, the
+   * current warp's. 0: it gave up control. */
+  uint32_t (*fallback)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
+                       uint64_t mask);
   /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if
    * they have 64 bits. */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
@@ -98,28 +98,28 @@ struct mx_jit_code;
 struct mx_jit_state {
   const struct mx_jit_help *help;
   const struct mx_jit_code *code; /* which runs */
-  unsigned char *home;            /* aligned to 64 bytes */
+  unsigned char *spill_area;      /* aligned to 64 bytes */
   uint64_t steps;                 /* out: instructions executed */
   uint64_t ticks; /* in: 0; out, where clocks are kept: by what they have moved it. Of one warp: there are no others on
                      the way then */
-  uint32_t park;  /* in: whether code may wait at barriers, home being kept for it */
+  uint32_t park;  /* in: whether code may wait at barriers, the spill area being kept for it */
   uint32_t resume, pc; /* out, BARRIER only */
 };
 
 /* A block's warps on their way from their beginning or a barrier 0 to the next one or their end: all are there, with
  * all their lanes, and go on at one entry. Compiled code runs them in turns: from a warp that arrives or ends it goes
- * to the next, and when all have arrived, on with the last. While `moved`, x->warp and what belongs to it are not those
- * of warp `at` yet, see mx__rounds_catch_up(). */
-#define MX_RING_WARPS 32
-struct mx_ring {
-  uint32_t n, at;          /* warps; the current one */
-  uint32_t arrived, ended; /* so many before it have; one of these is 0 */
-  uint32_t from;           /* the entry at which the others go on */
-  uint32_t to, pc;         /* those that have arrived: the entry behind their barrier, its pc */
-  uint32_t left, moved;    /* arrivals until vm/exec/compiled_block.c wants to be asked */
-  unsigned char *home[MX_RING_WARPS];
+ * to the next, and when all have arrived, on with the last. While `stale`, x->warp and what belongs to it are not those
+ * of warp `at` yet, see mx__compiled_block_update(). */
+#define MX_CHAIN_WARPS 32
+struct mx_warp_chain {
+  uint32_t n, at;                     /* warps; the current one */
+  uint32_t arrived, ended;            /* so many before it have; one of these is 0 */
+  uint32_t resume_entry;              /* the entry at which the others go on */
+  uint32_t barrier_entry, barrier_pc; /* those that have arrived: the entry behind their barrier, its pc */
+  uint32_t arrivals_left, stale;      /* arrivals until vm/exec/compiled_block.c wants to be asked */
+  unsigned char *spill_area[MX_CHAIN_WARPS];
   const struct mx_jit_code *code;
-  struct mx_frame *frame[MX_RING_WARPS];
+  struct mx_frame *frame[MX_CHAIN_WARPS];
   uint32_t nframes; /* for warps that have not begun */
   bool begun;       /* the machine knows of them */
 };
@@ -130,7 +130,7 @@ typedef uint32_t (*mx_jit_fn)(struct mx_exec *x, uint32_t entry, struct mx_jit_s
 
 extern const struct mx_jit_help mx__jit_help;
 /* Where a frame keeps compiled code's own state, if it was made with room for it. */
-static inline unsigned char *mx__jit_keep(struct mx_frame *f) { return f->slots + f->fn->frame_bytes; }
+static inline unsigned char *mx__jit_spill_in_frame(struct mx_frame *f) { return f->slots + f->fn->frame_bytes; }
 
 /* Loaded code of one function. */
 struct mx_jit_code {
@@ -138,30 +138,30 @@ struct mx_jit_code {
   const struct mx_jit_table *table;
   const struct mx_jit_entry *entries;
   const struct mx_jit_site *sites;
-  const struct mx_jit_place *places;
+  const struct mx_jit_location *locations;
   const struct mx_jit_hidden *hidden;
-  const struct mx_jit_step *steps;
+  const struct mx_jit_fallback *fallbacks;
   const struct mx_jit_frame *frames;
   const uint64_t
       *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
-  struct mx_jit_inplace *inplace; /* by step: how it is done with values in home; inplace.c */
-  uint32_t home_bytes, lanes;     /* the table's and what steps need besides; of a warp */
+  struct mx_jit_inplace *inplace; /* by fallback: how it is done with values in the spill area; inplace.c */
+  uint32_t spill_bytes, lanes;    /* the table's and what fallbacks need besides; of a warp */
   atomic_bool attached;           /* all its entries lead to it */
 };
 
 /* What compiled code assumes of these structures. All that it touches of them stands here: emission says
  * MX_AT(structure, field), which exists for these fields only, and the compiler's sources cannot say offsetof. */
 #define MX_JIT_FIELDS(X) \
-  X(exec, ahead) \
+  X(exec, warps_begun) \
   X(exec, base) \
   X(exec, bounds) \
   X(exec, fn) \
   X(exec, frame) \
   X(exec, launch) \
   X(exec, mask) \
-  X(exec, more) \
+  X(exec, warps_allowed) \
   X(exec, prep) \
-  X(exec, ring) \
+  X(exec, chain) \
   X(frame, depth) \
   X(frame, local_base) \
   X(launch, call_depth) \
@@ -175,7 +175,7 @@ struct mx_jit_code {
   X(exec, stops) \
   X(exec, tid_rows) \
   X(exec, tmp) \
-  X(exec, until) \
+  X(exec, resched_rank) \
   X(exec, warp) \
   X(exec, window) \
   X(launch, shared_bytes) \
@@ -190,29 +190,30 @@ struct mx_jit_code {
   X(bounds, lo) \
   X(bounds, reads) \
   X(bounds, writes) \
-  X(ring, arrived) \
-  X(ring, at) \
-  X(ring, ended) \
-  X(ring, from) \
-  X(ring, home) \
-  X(ring, left) \
-  X(ring, moved) \
-  X(ring, n) \
-  X(ring, pc) \
-  X(ring, to) \
+  X(warp_chain, arrived) \
+  X(warp_chain, at) \
+  X(warp_chain, ended) \
+  X(warp_chain, resume_entry) \
+  X(warp_chain, spill_area) \
+  X(warp_chain, arrivals_left) \
+  X(warp_chain, stale) \
+  X(warp_chain, n) \
+  X(warp_chain, barrier_pc) \
+  X(warp_chain, barrier_entry) \
   X(jit_help, shape) \
-  X(jit_help, step) \
+  X(jit_help, fallback) \
   X(jit_shape, kind) \
   X(jit_shape, low) \
   X(jit_shape, max) \
   X(jit_shape, min) \
   X(jit_state, help) \
-  X(jit_state, home) X(jit_state, park) X(jit_state, pc) X(jit_state, resume) X(jit_state, steps) X(jit_state, ticks)
+  X(jit_state, spill_area) \
+  X(jit_state, park) X(jit_state, pc) X(jit_state, resume) X(jit_state, steps) X(jit_state, ticks)
 /* Those that lie in arrays, and those that code comes with. */
 #define MX_JIT_SIZES(X) \
   X(insn) \
   X(bounds) \
-  X(jit_entry) X(jit_site) X(jit_place) X(jit_hidden) X(jit_step) X(jit_frame) X(pfunc) X(jit_table) X(jit_shape)
+  X(jit_entry) X(jit_site) X(jit_location) X(jit_hidden) X(jit_fallback) X(jit_frame) X(pfunc) X(jit_table) X(jit_shape)
 enum {
 #define X(struct_, field_) MX_AT_##struct_##_##field_ = offsetof(struct mx_##struct_, field_),
   MX_JIT_FIELDS(X)
@@ -243,25 +244,26 @@ const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code 
 /* The second half of it: code was entered at i's pc, left with `kind` and *s. */
 const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind,
                                     const struct mx_jit_state *s, const struct mx_insn *i);
-/* transfer.c. frames: by level; NULL: x->frame alone. frame_to_home: slots of the frame into their places in home;
- * false: a slot that the code takes for uniform is not. results_to_home: the same for results of a step, which are not
- * checked. home_to_frame: places back into slots, for the lanes that run. mask: a mask that the code left in home. */
-bool mx__jit_frame_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
-                           unsigned char *home);
-void mx__jit_results_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
-                             unsigned char *home);
-void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
-                           const unsigned char *home, struct mx_frame *const *frames);
-uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home);
-void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, uint64_t m);
-/* inplace.c. What code's steps take, before it is attached to fn; false: out of memory. Step `number` for the lanes of
- * `mask`: false, if it goes through the frame; *done: whether its last body did not give up control. */
+/* transfer.c. frames: by level; NULL: x->frame alone. frame_to_spill: slots of the frame into their cells in the spill
+ * area; false: a slot that the code takes for uniform is not. results_to_spill: the same for results of a fallback,
+ * which are not checked. spill_to_frame: cells back into slots, for the lanes that run. mask: a mask that the code left
+ * in the spill area. */
+bool mx__jit_frame_to_spill(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                            unsigned char *spill_area);
+void mx__jit_results_to_spill(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                              unsigned char *spill_area);
+void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                            const unsigned char *spill_area, struct mx_frame *const *frames);
+uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *spill_area);
+void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area, uint64_t m);
+/* inplace.c. What code's fallbacks take, before it is attached to fn; false: out of memory. Fallback `number` for the
+ * lanes of `mask`: false, if it goes through the frame; *done: whether its last body did not give up control. */
 bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes);
 void mx__jit_inplace_free(struct mx_jit_code *code);
-/* alone: its body looks at nothing but operands, mask and memory, and ends with MX_EV_BEHIND, nothing done, where it
- * needs more. */
+/* alone: its body looks at nothing but operands, mask and memory, and ends with MX_EV_STALE_WARP, nothing done, where
+ * it needs more. */
 bool mx__jit_inplace_alone(const struct mx_jit_code *code, uint32_t number);
-bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *home, uint32_t number,
+bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *spill_area, uint32_t number,
                      uint64_t mask, bool *done);
 
 /* What the compiler writes behind the code when that is whole: the loader takes nothing else. */

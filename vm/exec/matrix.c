@@ -172,8 +172,8 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
   const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64, is_col = t->is_col[part];
   const void *base = mx__operand(x, mx__operand_ref(i, address)),
              *pitch = mx__operand(x, mx__operand_ref(i, i->nopnds - 1u));
-  const uint64_t odd = (x->ones >> address & 1 ? 0 : unlike(base, wide, x->lanes)) |
-                       (x->ones >> (i->nopnds - 1) & 1 ? 0 : unlike(pitch, false, x->lanes));
+  const uint64_t odd = (x->uniform_operands >> address & 1 ? 0 : unlike(base, wide, x->lanes)) |
+                       (x->uniform_operands >> (i->nopnds - 1) & 1 ? 0 : unlike(pitch, false, x->lanes));
   if (odd)
     return *next = mx__trap_at(x, i, MX_TRAP_SYNC, odd,
                                mx__format("their address or leading dimension is another one than lane 0's")),
@@ -301,7 +301,7 @@ static bool find_rows(struct mx_exec *x, const struct mx_insn *i, unsigned addre
   const uint64_t span = write ? b->writes : b->reads, most = span < 16 ? 0 : span - 16;
   uint64_t at[MX_MAX_LANES], odd = span < 16;
   for (unsigned l = 0; l < 8 * tiles; l++) {
-    const unsigned n = x->ones >> address & 1 ? 0 : l;
+    const unsigned n = x->uniform_operands >> address & 1 ? 0 : l;
     at[l] = wide ? ((const uint64_t *)base)[n] + (uint64_t)i->off
                  : (uint32_t)(((const uint32_t *)base)[n] + (uint32_t)i->off);
     odd |= (at[l] & 15) | (at[l] - b->lo > most);

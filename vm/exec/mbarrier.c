@@ -114,7 +114,8 @@ static void let_go(struct mx_block *b, const unsigned char *at) {
     }
   b->leader->vain = 0;
 }
-/* Writes the object's new state; the phase may have ended with it. Instructions call mx__find_until() behind it. */
+/* Writes the object's new state; the phase may have ended with it. Instructions call mx__find_resched_rank() behind it.
+ */
 static void settle(struct mx_exec *x, struct mx_block *b, unsigned char *at, struct mx_mbarrier m) {
   const bool done = !m.pending && !m.bytes;
   if (done) m.pending = m.expected, m.parity ^= 1;
@@ -220,7 +221,7 @@ const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_
     settle(x, b, at[l], o);
     state[l] = before;
   }
-  mx__find_until(x); /* lanes of this warp may go on */
+  mx__find_resched_rank(x); /* lanes of this warp may go on */
   return i + 1;
 }
 
@@ -236,7 +237,7 @@ const struct mx_insn *mx__op_mbarrier_tx(struct mx_exec *x, const struct mx_insn
     struct mx_block *b = mx__shared_owner(x->block, at[l]);
     if (!mx__mbarrier_bytes(x, b, at[l], complete ? -(int64_t)bytes[l] : bytes[l], complete, &t)) return trapped(x, i);
   }
-  mx__find_until(x);
+  mx__find_resched_rank(x);
   return i + 1;
 }
 

@@ -201,8 +201,8 @@ static void let_others(struct schedule *s) {
 
 /* Brings the launch's step count up to date, as the engines do now and then; true: its limit is reached. */
 static bool count_steps(struct mx_launch *l, struct mx_exec *x) {
-  uint64_t more = x->steps - x->steps_told, all = atomic_fetch_add(&l->steps, more) + more;
-  x->steps_told = x->steps;
+  uint64_t more = x->steps - x->steps_published, all = atomic_fetch_add(&l->steps, more) + more;
+  x->steps_published = x->steps;
   return l->steps_limit && all >= l->steps_limit;
 }
 

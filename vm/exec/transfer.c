@@ -1,5 +1,6 @@
-/* Values of slots on their way between the frame, where the interpreter has them lane by lane, and the places in which
- * compiled code leaves and finds its vectors. Written once here instead of at every entry and exit in every kernel. */
+/* Values of slots on their way between the frame, where the interpreter has them lane by lane, and the cells of the
+ * spill area in which compiled code leaves and finds its vectors. Written once here instead of at every entry and exit
+ * in every kernel. */
 #include "jitabi.h"
 
 #ifdef __SSE2__
@@ -10,8 +11,8 @@
 #define VECTOR 64u /* bytes of the longest one */
 #define CANONICAL 0x7FFFFFFFu
 
-static unsigned class_of(const struct mx_jit_place *p) { return p->slot >> MX_JIT_CLASS; }
-static unsigned char *slot_in(const struct mx_exec *x, const struct mx_jit_place *p, unsigned char *slots,
+static unsigned class_of(const struct mx_jit_location *p) { return p->slot >> MX_JIT_CLASS; }
+static unsigned char *slot_in(const struct mx_exec *x, const struct mx_jit_location *p, unsigned char *slots,
                               const struct mx_pfunc *fn) {
   const uint32_t n = mx__jit_slot_number(p);
   switch (class_of(p)) {
@@ -21,25 +22,26 @@ static unsigned char *slot_in(const struct mx_exec *x, const struct mx_jit_place
   }
 }
 
-uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *home) {
+uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *spill_area) {
   uint64_t m = 0;
   if (t->vector_masks)
 #ifdef __SSE2__
     for (uint32_t l = 0; l < x->lanes; l += 4)
-      m |= (uint64_t)(unsigned)_mm_movemask_ps(_mm_load_ps((const float *)(const void *)(home + 4 * l))) << l;
+      m |= (uint64_t)(unsigned)_mm_movemask_ps(_mm_load_ps((const float *)(const void *)(spill_area + 4 * l))) << l;
 #else
-    for (uint32_t l = 0; l < x->lanes; l++) m |= (uint64_t)(home[4 * l] & 1) << l;
+    for (uint32_t l = 0; l < x->lanes; l++) m |= (uint64_t)(spill_area[4 * l] & 1) << l;
 #endif
-  else memcpy(&m, home, x->lanes / 8); /* chunks' integers, one behind the other */
+  else memcpy(&m, spill_area, x->lanes / 8); /* chunks' integers, one behind the other */
   return m;
 }
-void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *home, uint64_t m) {
-  if (!t->vector_masks) memcpy(home, &m, x->lanes / 8);
+void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area, uint64_t m) {
+  if (!t->vector_masks) memcpy(spill_area, &m, x->lanes / 8);
   else
-    for (uint32_t l = 0; l < x->lanes; l++) memset(home + 4 * l, m >> l & 1 ? 0xFF : 0, 4);
+    for (uint32_t l = 0; l < x->lanes; l++) memset(spill_area + 4 * l, m >> l & 1 ? 0xFF : 0, 4);
 }
 
-/* ---- into home ------------------------------------------------------------------------------------------------*/
+/* ---- into the spill area
+ * ------------------------------------------------------------------------------------------------*/
 /* Whether lanes of `size` bytes agree where the mask says so. */
 static bool one_value(const struct mx_exec *x, const unsigned char *slot, size_t size, uint32_t first) {
   if (x->mask == x->full) return !memcmp(slot, slot + size, (x->lanes - 1) * size);
@@ -47,11 +49,11 @@ static bool one_value(const struct mx_exec *x, const unsigned char *slot, size_t
     if (memcmp(slot + (uint32_t)__builtin_ctzll(m) * size, slot + first * size, size)) return false;
   return true;
 }
-static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_place *p, unsigned char *home,
-                  uint32_t first, bool sure) {
+static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_location *p,
+                  unsigned char *spill_area, uint32_t first, bool sure) {
   const unsigned char *slot = slot_in(x, p, x->base[0], x->fn);
   const unsigned cls = class_of(p);
-  unsigned char *to = home + p->home;
+  unsigned char *to = spill_area + p->offset;
   if (cls == MX_PRED) {
     uint64_t m;
     memcpy(&m, slot, sizeof m);
@@ -73,24 +75,25 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
   if (p->slot & MX_JIT_SHAPED) {
     memcpy(x->tmp, slot, x->lanes * size);
     x->prep->level->shape(x, 2 * t->chunk + (cls == MX_R64), x->mask);
-    memcpy(home + p->shape, x->tmp, sizeof(struct mx_jit_shape));
+    memcpy(spill_area + p->shape, x->tmp, sizeof(struct mx_jit_shape));
   }
   return true;
 }
-bool mx__jit_frame_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
-                           unsigned char *home) {
+bool mx__jit_frame_to_spill(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                            unsigned char *spill_area) {
   const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
   for (uint32_t k = 0; k < n; k++)
-    if (!bring(x, code->table, &code->places[first + k], home, lane, false)) return false;
+    if (!bring(x, code->table, &code->locations[first + k], spill_area, lane, false)) return false;
   return true;
 }
-void mx__jit_results_to_home(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
-                             unsigned char *home) {
+void mx__jit_results_to_spill(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                              unsigned char *spill_area) {
   const uint32_t lane = (uint32_t)__builtin_ctzll(x->mask);
-  for (uint32_t k = 0; k < n; k++) bring(x, code->table, &code->places[first + k], home, lane, true);
+  for (uint32_t k = 0; k < n; k++) bring(x, code->table, &code->locations[first + k], spill_area, lane, true);
 }
 
-/* ---- out of home ------------------------------------------------------------------------------------------------*/
+/* ---- out of the spill area
+ * ------------------------------------------------------------------------------------------------*/
 static uint32_t canonical(uint32_t v) { return (v & 0x7FFFFFFF) > 0x7F800000 ? CANONICAL : v; }
 static void fetch32(const struct mx_exec *x, uint32_t *slot, const uint32_t *from, bool one, bool raw) {
   const uint32_t step = one ? 0 : 1;
@@ -112,18 +115,18 @@ static void fetch64(const struct mx_exec *x, uint64_t *slot, const uint64_t *fro
       slot[l] = from[l * step];
     }
 }
-void mx__jit_home_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
-                           const unsigned char *home, struct mx_frame *const *frames) {
+void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
+                            const unsigned char *spill_area, struct mx_frame *const *frames) {
   for (uint32_t k = 0; k < n; k++) {
-    const struct mx_jit_place *p = &code->places[first + k];
-    const void *from = home + p->home;
+    const struct mx_jit_location *p = &code->locations[first + k];
+    const void *from = spill_area + p->offset;
     struct mx_frame *f = frames ? frames[mx__jit_slot_level(p)] : NULL;
     void *slot = f ? slot_in(x, p, f->slots, f->fn) : slot_in(x, p, x->base[0], x->fn);
     const bool one = p->slot & MX_JIT_ONE;
     if (class_of(p) == MX_R32) fetch32(x, slot, from, one, p->slot & MX_JIT_RAW);
     else if (class_of(p) == MX_R64) fetch64(x, slot, from, one);
     else {
-      const uint64_t m = one ? (home[p->home] & 1 ? x->full : 0) : mx__jit_mask(x, code->table, from);
+      const uint64_t m = one ? (spill_area[p->offset] & 1 ? x->full : 0) : mx__jit_mask(x, code->table, from);
       *(uint64_t *)slot = (*(uint64_t *)slot & ~x->mask) | (m & x->mask);
     }
   }

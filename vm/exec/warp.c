@@ -157,7 +157,7 @@ struct mx_split *mx__split_off(struct mx_exec *x, uint64_t lanes, uint32_t pc, e
   x->mask = x->split->mask;
   struct mx_split *made = mx__split_insert(x, at, &s);
   x->split = made + 1;
-  mx__find_until(x);
+  mx__find_resched_rank(x);
   return made;
 }
 
@@ -177,8 +177,8 @@ static uint32_t least_rank(const struct mx_exec *x) {
       least = fn->rank[fn->join_pc[k]];
   return least;
 }
-void mx__find_until(struct mx_exec *x) {
-  x->until = x->warp->nsplits > 1 || x->frame->open ? least_rank(x) : UINT32_MAX;
+void mx__find_resched_rank(struct mx_exec *x) {
+  x->resched_rank = x->warp->nsplits > 1 || x->frame->open ? least_rank(x) : UINT32_MAX;
 }
 
 void mx__select(struct mx_exec *x, struct mx_split *s) {
@@ -188,7 +188,7 @@ void mx__select(struct mx_exec *x, struct mx_split *s) {
   x->fn = s->frame->fn;
   x->base[0] = s->frame->slots;
   x->base[1] = x->fn->pool;
-  mx__find_until(x);
+  mx__find_resched_rank(x);
 }
 
 /* ---- who goes first ---------------------------------------------------------------------------------------*/
@@ -255,7 +255,7 @@ const struct mx_insn *mx__meet(struct mx_exec *x, const struct mx_insn *i) {
   if (next != i) return next;
   if (i->aux != MX_NO_JOIN && expected(x->frame)[i->aux] & x->mask) {
     expect_none(x->frame, i->aux, x->mask); /* all of them have come */
-    mx__find_until(x);
+    mx__find_resched_rank(x);
   }
   return i + 1;
 }
@@ -358,7 +358,7 @@ const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {
   mx__sync_recheck(x, w);
   mx__barrier_recheck(x, x->block);
   if (all) return mx__next_split(x);
-  mx__find_until(x);
+  mx__find_resched_rank(x);
   return NULL;
 }
 
@@ -468,11 +468,11 @@ void mx__warp_end(struct mx_warp *w) {
   w->live = 0;
 }
 
-void mx__tell_steps(struct mx_exec *x) {
+void mx__publish_steps(struct mx_exec *x) {
   struct mx_launch *l = x->launch;
-  const uint64_t more = x->steps - x->steps_told,
+  const uint64_t more = x->steps - x->steps_published,
                  all = atomic_fetch_add_explicit(&l->steps, more, memory_order_relaxed) + more;
-  x->steps_told = x->steps;
+  x->steps_published = x->steps;
   if (l->steps_limit && all > l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
   if (l->debug) l->hooks->went_on(l->debug, x);
 }
@@ -502,9 +502,9 @@ static const struct mx_insn *next_of_turn(struct mx_exec *x, struct mx_warp *w, 
     }
     bool spun = false;
     for (uint32_t k = 0; k < w->nsplits; k++) spun |= w->splits[k].spun;
-    if ((!spun || ++w->spins >= w->patience) && mx__warp_release(x, w, false)) {
+    if ((!spun || ++w->spins >= w->spin_limit) && mx__warp_release(x, w, false)) {
       w->spins = 0;
-      if (spun && w->patience > 1) w->patience /= 2;
+      if (spun && w->spin_limit > 1) w->spin_limit /= 2;
       continue;
     }
     *turn = mx__told_to_stop(x) ? MX_TURN_STOPPED : spun ? MX_TURN_SPUN : MX_TURN_BLOCKED;
@@ -521,7 +521,7 @@ enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct m
       for (; i; i = __atomic_load_n(&i->fn, __ATOMIC_ACQUIRE)(x, i)) steps++; /* code may be attached just now */
     x->steps += steps;
     if (x->event == MX_EV_TRAP) return MX_TURN_STOPPED;
-    if (x->event == MX_EV_TOGETHER) return MX_TURN_TOGETHER;
+    if (x->event == MX_EV_ALL_ARRIVED) return MX_TURN_ALL_ARRIVED;
     if (x->event == MX_EV_SLICE && !x->reserve) {
       x->split->spun = true;
       if (mx__told_to_stop(x)) return MX_TURN_STOPPED;

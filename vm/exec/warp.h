@@ -32,7 +32,7 @@ static inline void mx__warp_begin(struct mx_warp *w, uint64_t live, struct mx_fr
   w->clock = MX_CLOCK_START;
   w->ran_jit = false;
   w->spins = w->resume = 0;
-  w->patience = MX_PATIENCE;
+  w->spin_limit = MX_SPIN_LIMIT;
   w->nsplits = 1;
   w->splits[0] = (struct mx_split){.state = MX_RUNNABLE, .mask = live, .frame = f};
 }
@@ -62,20 +62,20 @@ static inline void mx__uncount(struct mx_exec *x, const struct mx_insn *i) {
 /* What a turn of w needs of x. */
 void mx__warp_enter(struct mx_exec *x, struct mx_warp *w);
 /* Tells the launch how many instructions this worker has executed, which may stop it. */
-void mx__tell_steps(struct mx_exec *x);
+void mx__publish_steps(struct mx_exec *x);
 /* Whether the launch is to stop. */
 static inline bool mx__told_to_stop(struct mx_exec *x) {
-  enum { TELL_STEPS = 4096 }; /* a shared counter is not for every turn */
-  if (x->steps - x->steps_told >= TELL_STEPS || x->launch->steps_limit) mx__tell_steps(x);
+  enum { PUBLISH_STEPS = 4096 }; /* a shared counter is not for every turn */
+  if (x->steps - x->steps_published >= PUBLISH_STEPS || x->launch->steps_limit) mx__publish_steps(x);
   return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
 }
 
 /* Picks the split that runs next in the current warp, of those that can the first in the order of order.h, in the
  * deepest frame; all that stand where it does go on with it. NULL: none can, x->event is RESCHED. */
 const struct mx_insn *mx__next_split(struct mx_exec *x);
-/* Finds x->until for the current split: up to where it need not be asked who goes first. Whoever lets other splits of
- * the warp go on, and not the machine choose anew, calls this. */
-void mx__find_until(struct mx_exec *x);
+/* Finds x->resched_rank for the current split: up to where it need not be asked who goes first. Whoever lets other
+ * splits of the warp go on, and not the machine choose anew, calls this. */
+void mx__find_resched_rank(struct mx_exec *x);
 bool mx__goes_before(const struct mx_split *s, const struct mx_split *t);
 /* Whether lanes are expected where it stands, among them its own, that have not come. */
 bool mx__waits_at_join(const struct mx_split *s);

@@ -78,7 +78,7 @@ typedef void mover(struct mx_exec *x, void *slot, const struct reach *r, uint64_
     cell_##mt_ *row = (cell_##mt_ *)(uintptr_t)r->origin; \
     if (r->shape == POINT) /* the highest lane is last */ \
       CELL_AT(mt_, r, 0, at) = mx__get_##vt_(v, lane_of(r, 2, 63u - (unsigned)__builtin_clzll(m)), n); \
-    else if (r->ones >> 2 & 1) { \
+    else if (r->uniform_operands >> 2 & 1) { \
       const mx_##vt_ one = mx__get_##vt_(v, 0, n); \
       MX_FOR_LANES (l, m) CELL_AT(mt_, r, l, at) = one; \
     } else if (m != x->full) \
@@ -264,7 +264,7 @@ static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, si
   if (!m) return i + 1;
   if (!reach(x, i, m, mx__operand_ref(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
   const unsigned n = mx__lanes(x);
-  r.ones >>= results + 2;
+  r.uniform_operands >>= results + 2;
   for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */
     const void *b = mx__ref(x, mx__operand_ref(i, results + 2 + k)),
                *c = operands == 1 ? b : mx__ref(x, mx__operand_ref(i, results + 3));

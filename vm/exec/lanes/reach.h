@@ -18,10 +18,10 @@ enum shape {
 };
 struct reach {
   enum shape shape;
-  bool shared;     /* nobody else can see the bytes while this block runs */
-  uint32_t ones;   /* operands of which only lane 0's value is there, which is that of all lanes */
-  unsigned bytes;  /* of a lane */
-  uint64_t origin; /* of a ROW: host address of lane 0's bytes, active or not; NEAR: of the allocation */
+  bool shared;               /* nobody else can see the bytes while this block runs */
+  uint32_t uniform_operands; /* operands of which only lane 0's value is there, which is that of all lanes */
+  unsigned bytes;            /* of a lane */
+  uint64_t origin;           /* of a ROW: host address of lane 0's bytes, active or not; NEAR: of the allocation */
   _Alignas(64) uint32_t far[MX_MAX_LANES]; /* NEAR only; those of lanes that are not active are 0 */
   _Alignas(64) uint64_t at[MX_MAX_LANES];  /* host addresses; where more than a few lanes are active, those that are not
                                               have that of one that is */
@@ -30,7 +30,7 @@ MX__INL void *place(const struct reach *r, size_t lane, size_t at) {
   return (void *)(uintptr_t)((r->shape == NEAR ? r->origin + r->far[lane] : r->at[lane]) + at);
 }
 /* The lane of which operand k has lane l's value. */
-MX__INL size_t lane_of(const struct reach *r, unsigned k, size_t l) { return r->ones >> k & 1 ? 0 : l; }
+MX__INL size_t lane_of(const struct reach *r, unsigned k, size_t l) { return r->uniform_operands >> k & 1 ? 0 : l; }
 
 /* The address of lane l, as the program computed it; 32-bit ones wrap, as addresses of that width do. */
 MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
@@ -42,7 +42,7 @@ MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
 static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p,
                                              bool narrow, unsigned bytes, unsigned space, bool write, struct reach *r) {
   unsigned char *host[MX_MAX_LANES];
-  if (mx__rounds_behind(x)) return x->event = MX_EV_BEHIND, false;
+  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, false;
   for (size_t l = 0; l < x->lanes; l++) r->at[l] = address(p, narrow, (uint64_t)i->off, l);
   if (!mx__access_find(x, i, m, r->at, bytes, space, write, host)) return false;
   const uint64_t some = (uint64_t)(uintptr_t)host[__builtin_ctzll(m)];
@@ -169,9 +169,9 @@ static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref
                   unsigned space, bool write, struct reach *r) {
   const void *p = mx__ref(x, base);
   struct mx_bounds *b = &x->bounds[i->aux];
-  r->ones = x->ones;
+  r->uniform_operands = x->uniform_operands;
   if (b->span < bytes || b->span > INT64_MAX || (write && !b->writable) ||
-      (b->kind == MX_LOCAL && mx__rounds_behind(x)))
+      (b->kind == MX_LOCAL && mx__compiled_block_is_stale(x)))
     return search(x, i, m, p, narrow, bytes, space, write, r);
   bool found;
   if (b->apart && __builtin_popcountll(m) > FEW_LANES) {
