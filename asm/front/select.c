@@ -459,7 +459,7 @@ const char *mx__refused_group(const char *mnemonic) {
   static const struct {
     const char *prefix, *group;
   } refused[] = {
-      {"st.bulk", "asynchronous stores are"},
+      {"st.bulk", "bulk stores are"},
       {"cp.async.bulk.tensor", "tensor maps are"},
       {"cp.async.bulk.prefetch.tensor", "tensor maps are"},
       {"cp.reduce.async.bulk.tensor", "tensor maps are"},
@@ -468,7 +468,7 @@ const char *mx__refused_group(const char *mnemonic) {
       {"tensormap", "tensor maps are"},
       {"prefetch.tensormap", "tensor maps are"},
       {"fence.proxy.tensormap::generic", "tensor maps are"},
-      {"fence.proxy.async::generic", "asynchronous copies are"},
+      {"fence.proxy.async::generic", "one-sided proxy fences are"},
       {"multimem", "multicast addresses are"},
       {"clusterlaunchcontrol", "cluster launch control is"},
   };

@@ -42,7 +42,8 @@ static const struct cli_option options[] = {COMMON_OPTIONS,
                                             {"suppress", 0, CLI_REQUIRED, T_SUPPRESS},
                                             {0}};
 
-/* Groups of instructions that mx refuses by name for now; a test that needs one is reported as refused. */
+/* Words of `needs` that name instructions which the assembler does not support (mx__refused_group); a test that needs
+ * one is reported as refused. */
 static const char *const refused_groups[] = {"warpgroup"};
 
 enum result { PASSED, FAILED, REFUSED };
