@@ -101,7 +101,7 @@ static void publish(struct front *f, struct mx_asm_result *r, bool warnings_are_
 static void build_module(struct front *f, struct ir_module *m, const mx_asm_options *options) {
   struct select *select = mx__select_new(f->arena, f->lanes);
   f->parse_errors = (uint32_t)f->diags.errors;
-  /* Strings become variables while functions are lowered: stamps must have room for them. */
+  /* Strings become variables while functions are lowered: last_named_by must have room for them. */
   m->funcs = mx__arena_alloc(f->arena, (f->nfuncs + 1) * sizeof *m->funcs);
   bool physical = false;
   uint64_t strings = 0;
@@ -109,10 +109,10 @@ static void build_module(struct front *f, struct ir_module *m, const mx_asm_opti
     for (uint32_t s = 0; s < f->funcs[k]->nstmts; s++)
       for (uint32_t o = 0; o < f->funcs[k]->stmts[s].nopnds; o++)
         strings += f->funcs[k]->stmts[s].opnds[o].e.kind == EX_STRING;
-  uint32_t *stamps = mx__arena_alloc(f->arena, (f->nvars + strings + 1) * sizeof *stamps);
+  uint32_t *last_named_by = mx__arena_alloc(f->arena, (f->nvars + strings + 1) * sizeof *last_named_by);
   for (uint32_t k = 0; k < f->nfuncs; k++) {
     struct func *fn = f->funcs[k];
-    if (!fn->alias) mx__lower_func(f, select, stamps, fn, &m->funcs[fn->index]);
+    if (!fn->alias) mx__lower_func(f, select, last_named_by, fn, &m->funcs[fn->index]);
     physical |= fn->physical;
   }
   mx__resolve_fixups(f);

@@ -161,18 +161,18 @@ static void free_strings(struct strings *t) {
 }
 
 /* ---- the writer --------------------------------------------------------------------------------------*/
-struct palette {
+struct dictionary {
   uint32_t number;
   bool used;
 };
-#define PALETTE_KEYS (2048u * 128u)
+#define DICTIONARY_KEYS (2048u * 128u)
 
 struct writer {
   const struct mx_image *image;
   struct strings strings;
   struct bytes section[MX__SECTIONS];
-  struct palette *palette; /* by opcode and modifier */
-  uint32_t npalette;
+  struct dictionary *dictionary; /* by opcode and modifier */
+  uint32_t ndictionary;
   uint32_t *file_number; /* new number + 1 of each file, or 0 */
   uint32_t nfiles;
   bool oom;
@@ -349,8 +349,8 @@ static bool is_plain(const struct mx_func *f, uint32_t pc) {
   return true;
 }
 
-static uint32_t palette_key(const struct mx_func *f, uint32_t pc) {
-  if (!is_plain(f, pc)) return MX__PALETTE_RAW << 7;
+static uint32_t dictionary_key(const struct mx_func *f, uint32_t pc) {
+  if (!is_plain(f, pc)) return MX__DICTIONARY_RAW << 7;
   mx_word w = f->code[pc];
   return mx_w_op(w) << 7 | (mx__ops[mx_w_op(w)].flags & MX_F_MOVI ? 0 : mx_w_mod(w));
 }
@@ -359,32 +359,32 @@ static uint32_t next_pc(const struct mx_func *f, uint32_t pc) {
   return pc + (is_plain(f, pc) ? mx_w_length(f->code[pc]) : 1);
 }
 
-static void put_palette(struct writer *w) {
-  w->palette = calloc(PALETTE_KEYS, sizeof *w->palette);
-  if (!w->palette) {
+static void put_dictionary(struct writer *w) {
+  w->dictionary = calloc(DICTIONARY_KEYS, sizeof *w->dictionary);
+  if (!w->dictionary) {
     w->oom = true;
     return;
   }
-  bool used[PALETTE_KEYS >> 7] = {0}; /* opcodes: most of the keys are in memory that nobody has touched */
+  bool used[DICTIONARY_KEYS >> 7] = {0}; /* opcodes: most of the keys are in memory that nobody has touched */
   for (uint32_t k = 0; k < w->image->nfuncs; k++) {
     const struct mx_func *f = &w->image->funcs[k];
     for (uint32_t pc = 0; pc < f->ncode; pc = next_pc(f, pc)) {
-      const uint32_t key = palette_key(f, pc);
-      struct palette *p = &w->palette[key];
-      if (!p->used) w->npalette++;
+      const uint32_t key = dictionary_key(f, pc);
+      struct dictionary *p = &w->dictionary[key];
+      if (!p->used) w->ndictionary++;
       p->used = used[key >> 7] = true;
     }
   }
   struct bytes *b = &w->section[MX__SEC_CODE];
-  put_varint(b, w->npalette);
-  for (uint32_t key = 0, n = 0, last = 0; n < w->npalette; key++) {
+  put_varint(b, w->ndictionary);
+  for (uint32_t key = 0, n = 0, last = 0; n < w->ndictionary; key++) {
     uint32_t op = key >> 7;
     if (!used[op]) {
       key |= 127;
       continue;
     }
-    if (!w->palette[key].used) continue;
-    w->palette[key].number = n++;
+    if (!w->dictionary[key].used) continue;
+    w->dictionary[key].number = n++;
     put_varint(b, op - last);
     if (op < MX_OP_COUNT && mx__ops[op].mods > 1) put_byte(b, key & 127);
     last = op;
@@ -412,9 +412,9 @@ static void put_call(struct bits *b, const mx_word *w) {
 
 static void put_instruction(struct writer *w, struct bits *b, const struct mx_func *f, uint32_t pc) {
   const mx_word *at = &f->code[pc];
-  uint32_t key = palette_key(f, pc);
-  put_bits(b, w->palette[key].number, mx__palette_bits(w->npalette));
-  if (key == MX__PALETTE_RAW << 7) {
+  uint32_t key = dictionary_key(f, pc);
+  put_bits(b, w->dictionary[key].number, mx__dictionary_bits(w->ndictionary));
+  if (key == MX__DICTIONARY_RAW << 7) {
     put_bits(b, *at & UINT32_MAX, 32);
     put_bits(b, *at >> 32, 32);
     return;
@@ -440,7 +440,7 @@ static void put_instruction(struct writer *w, struct bits *b, const struct mx_fu
 }
 
 static void write_code(struct writer *w) {
-  put_palette(w);
+  put_dictionary(w);
   if (w->oom) return;
   struct bits bits = {.to = &w->section[MX__SEC_CODE]};
   for (uint32_t k = 0; k < w->image->nfuncs; k++) {
@@ -781,7 +781,7 @@ uint8_t *mx__image_write(const struct mx_image *image, size_t *size) {
   uint8_t *out = finish(&w, size);
   for (unsigned k = 0; k < MX__SECTIONS; k++) free(w.section[k].at);
   free_strings(&w.strings);
-  free(w.palette);
+  free(w.dictionary);
   free(w.file_number);
   return out;
 }

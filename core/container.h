@@ -35,13 +35,13 @@ enum mx__lit_form {
 /* How many kinds of names have numbers that take one byte. */
 #define MX__KINDS_SHORT 32u
 
-/* Where the palette of the code section names no opcode: one raw word of 64 bits follows. */
-#define MX__PALETTE_RAW 2047u
+/* Where the dictionary of the code section names no opcode: one raw word of 64 bits follows. */
+#define MX__DICTIONARY_RAW 2047u
 
 /* Bits that tell n things apart. */
 static inline unsigned mx__bits_of(uint32_t n) { return n > 1 ? 32u - (unsigned)__builtin_clz(n - 1) : 0; }
-/* At least four for the palette, so that every instruction has some: else a file could claim words for nothing. */
-static inline unsigned mx__palette_bits(uint32_t n) { return mx__bits_of(n) < 4 ? 4 : mx__bits_of(n); }
+/* At least four for the dictionary, so that every instruction has some: else a file could claim words for nothing. */
+static inline unsigned mx__dictionary_bits(uint32_t n) { return mx__bits_of(n) < 4 ? 4 : mx__bits_of(n); }
 #define MX__WORDS_OF_BYTE (2u * (1u + (MX_MAX_OPNDS + 1u) / MX_EXT_FIELDS)) /* most words of two instructions */
 
 /* Slots of a class that an operand field can name. */

@@ -152,7 +152,7 @@ static bool place_cell(struct allocator *a, struct cells *c, uint32_t reg) {
 }
 
 /* One round with these live ranges. Registers for which there was no slot are marked. */
-static bool place_all(struct allocator *a, bool *homeless) {
+static bool place_all(struct allocator *a, bool *unplaced) {
   struct back_body *b = a->b;
   struct order *order = mx__arena_alloc(b->arena, ((size_t)b->nregs + 1) * sizeof *order);
   uint32_t count = 0;
@@ -170,7 +170,7 @@ static bool place_all(struct allocator *a, bool *homeless) {
   for (uint32_t i = 0; i < count; i++) {
     uint8_t file = b->regs[order[i].reg].file;
     if (file < BACK_CELLS ? place(a, order[i].reg) : place_cell(a, &cells[file], order[i].reg)) continue;
-    homeless[order[i].reg] = true, all = false;
+    unplaced[order[i].reg] = true, all = false;
   }
   return all;
 }
@@ -239,10 +239,10 @@ static struct score score_of(const struct allocator *a, uint32_t reg) {
   return (struct score){a->live->weight[reg] / (float)(length ? length : 1), reg};
 }
 
-static bool may_move(const struct back_reg *g) { return !g->temporary && g->fixed < 0 && g->file < BACK_CELLS; }
+static bool may_spill(const struct back_reg *g) { return !g->temporary && g->fixed < 0 && g->file < BACK_CELLS; }
 
 /* Goes through the function and, wherever more registers are alive than there is room for, picks the cheapest. */
-static uint32_t relieve(const struct allocator *a, uint8_t file, uint32_t room, bool *moves) {
+static uint32_t choose_spills(const struct allocator *a, uint8_t file, uint32_t room, bool *spilled) {
   struct back_body *b = a->b;
   uint32_t nevents = 0, picked = 0, pressure = 0, nalive = 0;
   for (uint32_t r = 0; r < b->nregs; r++)
@@ -257,14 +257,15 @@ static uint32_t relieve(const struct allocator *a, uint8_t file, uint32_t room, 
     }
   }
   qsort(events, nevents, sizeof *events, compare_events);
-  struct score *alive = mx__arena_alloc(b->arena, ((size_t)b->nregs + 1) * sizeof *alive); /* those that may move */
+  struct score *alive =
+      mx__arena_alloc(b->arena, ((size_t)b->nregs + 1) * sizeof *alive); /* those that may be spilled */
   for (uint32_t i = 0; i < nevents; i++) {
     const struct event *e = &events[i];
     const struct back_reg *g = &b->regs[e->reg];
-    if (moves[e->reg]) continue;
+    if (spilled[e->reg]) continue;
     if (e->begins) {
       pressure += g->width;
-      if (may_move(g)) alive[nalive++] = score_of(a, e->reg);
+      if (may_spill(g)) alive[nalive++] = score_of(a, e->reg);
     } else {
       pressure -= g->width;
       for (uint32_t k = 0; k < nalive; k++)
@@ -277,7 +278,7 @@ static uint32_t relieve(const struct allocator *a, uint8_t file, uint32_t room, 
     uint32_t k = 0;
     while (k < nalive && pressure > room) {
       pressure -= b->regs[alive[k].reg].width;
-      moves[alive[k++].reg] = true;
+      spilled[alive[k++].reg] = true;
       picked++;
     }
     nalive -= k;
@@ -297,42 +298,43 @@ static bool overlap(const struct allocator *a, uint32_t x, uint32_t y) {
   return false;
 }
 
-/* There is room, but in pieces: the homeless ones move themselves, or, for a temporary, its cheapest neighbour does. */
-static uint32_t make_way(const struct allocator *a, const bool *homeless, bool *moves) {
+/* There is room, but in pieces: registers without a slot are spilled themselves, or, for a temporary, the cheapest
+ * register that is alive beside it is. */
+static uint32_t choose_spills_of_fragmented(const struct allocator *a, const bool *unplaced, bool *spilled) {
   struct back_body *b = a->b;
   uint32_t picked = 0, looks = 0;
   for (uint32_t r = 0; r < b->nregs; r++) {
-    if (!homeless[r]) continue;
-    if (may_move(&b->regs[r])) {
-      picked += !moves[r], moves[r] = true;
+    if (!unplaced[r]) continue;
+    if (may_spill(&b->regs[r])) {
+      picked += !spilled[r], spilled[r] = true;
       continue;
     }
     if (looks++ == 64) break; /* each is a look at all registers; the others may have room next time */
     struct score best = {0, IR_NONE};
     for (uint32_t x = 0; x < b->nregs; x++) {
-      if (b->regs[x].file != b->regs[r].file || !may_move(&b->regs[x]) || !overlap(a, r, x)) continue;
+      if (b->regs[x].file != b->regs[r].file || !may_spill(&b->regs[x]) || !overlap(a, r, x)) continue;
       struct score s = score_of(a, x);
       if (best.reg == IR_NONE || compare_scores(&s, &best) < 0) best = s;
     }
-    if (best.reg != IR_NONE) picked += !moves[best.reg], moves[best.reg] = true;
+    if (best.reg != IR_NONE) picked += !spilled[best.reg], spilled[best.reg] = true;
   }
   return picked;
 }
 
-/* Chooses registers to move so that the homeless find room next time. 0: nothing left that could move. */
-static uint32_t choose_moves(const struct allocator *a, const bool *homeless, uint32_t round, bool *moves) {
+/* Chooses registers to spill so that all find a slot next time. 0: none is left that could be spilled. */
+static uint32_t choose_spill_set(const struct allocator *a, const bool *unplaced, uint32_t round, bool *spilled) {
   bool full[BACK_FILES] = {false};
   uint32_t picked = 0;
   for (uint32_t r = 0; r < a->b->nregs; r++) {
-    if (homeless[r]) full[a->b->regs[r].file] = true;
-    if (homeless[r] && a->b->regs[r].file >= BACK_CELLS) return 0;
+    if (unplaced[r]) full[a->b->regs[r].file] = true;
+    if (unplaced[r] && a->b->regs[r].file >= BACK_CELLS) return 0;
   }
   for (uint8_t f = 0; f < BACK_CELLS; f++) {
     if (!full[f]) continue;
     uint32_t reserve = reserves[f] << (round / 4), limit = a->file[f].limit;
-    picked += relieve(a, f, reserve < limit ? limit - reserve : 0, moves);
+    picked += choose_spills(a, f, reserve < limit ? limit - reserve : 0, spilled);
   }
-  return picked ? picked : make_way(a, homeless, moves);
+  return picked ? picked : choose_spills_of_fragmented(a, unplaced, spilled);
 }
 
 /* For debuggers: a named register is alive everywhere, so that it shares its slot with nobody. */
@@ -356,10 +358,10 @@ static const struct back_live *name_by_name(const struct back_body *b, const str
   return all;
 }
 
-static void refuse(const struct back_body *b, const bool *homeless) {
+static void refuse(const struct back_body *b, const bool *unplaced) {
   uint32_t reg = 0;
   for (uint32_t r = 0; r < b->nregs; r++)
-    if (homeless[r] && (!homeless[reg] || b->regs[r].file >= BACK_CELLS)) reg = r;
+    if (unplaced[r] && (!unplaced[reg] || b->regs[r].file >= BACK_CELLS)) reg = r;
   if (b->regs[reg].file >= BACK_CELLS) {
     mx__diag(b->diags, MX_DIAG_ERROR, "too-many-values", b->func->loc, "split the function",
              "%s keeps more than %u values at once", b->func->name, BACK_MAX_CELLS);
@@ -380,21 +382,21 @@ bool mx__allocate(struct back_body *b) {
     struct allocator a = {.b = b, .words = ((size_t)b->ninsns + 1) / 64 + 1};
     a.live = name_by_name(b, mx__liveness(b, g), apart);
     for (int f = 0; f < BACK_FILES; f++) a.file[f].limit = limits[f];
-    bool *homeless = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
-    if (place_all(&a, homeless)) {
+    bool *unplaced = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
+    if (place_all(&a, unplaced)) {
       b->live = a.live;
       for (int f = 0; f < BACK_FILES; f++) b->slots[f] = a.file[f].count;
       return true;
     }
     bool shares_more = false;
     for (uint32_t r = 0; r < b->nregs; r++)
-      if (homeless[r] && apart[b->regs[r].file]) apart[b->regs[r].file] = false, shares_more = true;
+      if (unplaced[r] && apart[b->regs[r].file]) apart[b->regs[r].file] = false, shares_more = true;
     if (shares_more) continue;
-    bool *moves = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
-    if (round++ == MAX_ROUNDS || !choose_moves(&a, homeless, round - 1, moves)) {
-      refuse(b, homeless);
+    bool *spilled = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
+    if (round++ == MAX_ROUNDS || !choose_spill_set(&a, unplaced, round - 1, spilled)) {
+      refuse(b, unplaced);
       return false;
     }
-    mx__spill(b, moves);
+    mx__spill(b, spilled);
   }
 }

@@ -295,7 +295,7 @@ static bool pass_argument(struct lower *l, const struct opnd *o, const struct pa
   struct vals vs = {0};
   if (!mx__operand(l, o, &vs, false)) return false;
   struct val *v = &vs.v[0];
-  if (vs.n != 1 || v->kind == V_SINK || v->selector || v->minus) return wrong_argument(l, o, p, callee, false);
+  if (vs.n != 1 || v->kind == V_DISCARDED || v->selector || v->minus) return wrong_argument(l, o, p, callee, false);
   if (v->kind == V_REG && v->type == MX_T_none) {
     mx__unwritten(l, v->sym, v->loc, false);
     return false;
@@ -349,7 +349,7 @@ static bool take_result(struct lower *l, const struct opnd *o, const struct para
   struct vals vs = {0};
   if (!mx__operand(l, o, &vs, false)) return false;
   struct val *v = &vs.v[0];
-  if (vs.n == 1 && v->kind == V_SINK) {
+  if (vs.n == 1 && v->kind == V_DISCARDED) {
     add_slot(l, res, (struct ir_opnd){.kind = IR_REG, .reg = mx__new_reg(l, NULL, type, l->loc)});
     return true;
   }

@@ -76,7 +76,7 @@ static bool fits(const struct lower *l, const struct val *v, const struct mx_op_
     mx__find_sreg(mx__sregs[v->sreg].name, l->f->lanes, (int)bits, &number);
     return mx__types[mx__sregs[number].type].bits == bits;
   }
-  case V_SINK: return o->role == MX_OUT && value;
+  case V_DISCARDED: return o->role == MX_OUT && value;
   }
   return false;
 }
@@ -145,7 +145,7 @@ static const char *describe(struct lower *l, const struct val *v) {
   case V_CONST:
     return v->is_address ? "an address" : v->expr->kind == EX_FLOAT ? "a floating-point number" : "an immediate";
   case V_SREG: return mx__arena_printf(a, "%%%s, which is .%s", mx__sregs[v->sreg].name, mx__types[v->type].name);
-  case V_SINK: return "'_'";
+  case V_DISCARDED: return "'_'";
   case V_OFF: return "an address";
   case V_RAW: return "a selector";
   default: return "an address";
@@ -314,7 +314,7 @@ static int preference(const struct lineup *lu, const struct mx_op_info *row, int
   int score = 0;
   for (unsigned k = 0; k < row->nopnds; k++) {
     const struct val *v = lu->v[k];
-    if (!v || row->opnd[k].role != MX_OUT || !(v->kind == V_SINK || (v->kind == V_REG && v->type == MX_T_none)) ||
+    if (!v || row->opnd[k].role != MX_OUT || !(v->kind == V_DISCARDED || (v->kind == V_REG && v->type == MX_T_none)) ||
         !has_value(row->opnd[k].type))
       continue;
     unsigned bits = mx__types[row->opnd[k].type].bits, want = said < MX_T_raw ? mx__types[said].bits : 32;
@@ -375,7 +375,7 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
     *out = (struct ir_opnd){.kind = IR_LIT, .lit = v->lit};
     return true;
   }
-  if (v->kind == V_SINK) {
+  if (v->kind == V_DISCARDED) {
     *out = (struct ir_opnd){.kind = IR_REG, .reg = mx__new_reg(l, NULL, type, v->loc)};
     return true;
   }

@@ -264,7 +264,7 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
       p += strcspn(p, "'");
       push_string(x, &vs, text, (size_t)(p++ - text));
     } else if (*p == '_') {
-      mx__push(l, &vs)->kind = V_SINK;
+      mx__push(l, &vs)->kind = V_DISCARDED;
       p++;
     } else {
       push_number(x, &vs, p, &p);

@@ -308,7 +308,7 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
 }
 
 /* The instruction is in error: what it would have written counts as written. */
-static void excuse(struct lower *l, const struct stmt *s) {
+static void mark_write_in_error(struct lower *l, const struct stmt *s) {
   struct name *n = s->nopnds ? s->opnds[0].e.base : NULL;
   if (!n || n->text[0] != '%' || l->fn->has_reg || l->fn->physical) return;
   struct sym *y = mx__scope_find(&l->f->names, l->scope, n);
@@ -317,7 +317,7 @@ static void excuse(struct lower *l, const struct stmt *s) {
     y->type = MX_T_none;
     y->implicit = true;
   }
-  y->excused = true;
+  y->write_in_error = true;
 }
 
 static void lower_statement(struct lower *l, const struct stmt *s) {
@@ -331,7 +331,7 @@ static void lower_statement(struct lower *l, const struct stmt *s) {
     const size_t errors = l->f->diags.errors;
     l->reads_unwritten = false;
     lower_insn(l, s);
-    if (l->f->diags.errors > errors || l->reads_unwritten) excuse(l, s);
+    if (l->f->diags.errors > errors || l->reads_unwritten) mark_write_in_error(l, s);
     /* lines of disassembly come from .loc; its messages speak of the text */
     if (l->fn->physical && l->body.n > before) l->body.v[l->body.n - 1].loc = s->line;
     for (uint32_t k = before; k < l->body.n && l->f->source_lines && !l->fn->physical && s->line.line; k++)
@@ -350,10 +350,16 @@ static void join_code(struct lower *l) {
     o->labels[k].insn = o->labels[k].insn == UINT32_MAX ? o->ninsns : o->labels[k].insn + n;
 }
 
-void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, struct func *fn, struct ir_func *out) {
-  struct lower
-      low = {.f = f, .select = select, .fn = fn, .out = out, .stamps = stamps, .loc = fn->loc, .scope = fn->scope},
-      *l = &low;
+void mx__lower_func(struct front *f, struct select *select, uint32_t *last_named_by, struct func *fn,
+                    struct ir_func *out) {
+  struct lower low = {.f = f,
+                      .select = select,
+                      .fn = fn,
+                      .out = out,
+                      .last_named_by = last_named_by,
+                      .loc = fn->loc,
+                      .scope = fn->scope},
+               *l = &low;
   l->to = &l->body;
   out->name = fn->name->text;
   out->flags = fn->flags;

@@ -6,15 +6,15 @@
 
 enum val_kind {
   V_BAD,
-  V_REG,   /* reg; type MX_T_none: implicit and not yet written, sym */
-  V_CONST, /* expr: an integer or float literal */
-  V_LIT,   /* lit: an address known when the kernel is prepared */
-  V_LOCAL, /* %local_base + offset */
-  V_SREG,  /* sreg */
-  V_SINK,  /* _ */
-  V_OFF,   /* offset: what is added to the address before it */
-  V_RAW,   /* offset: a raw field */
-  V_BITS,  /* offset: a literal's bits, of whatever type */
+  V_REG,       /* reg; type MX_T_none: implicit and not yet written, sym */
+  V_CONST,     /* expr: an integer or float literal */
+  V_LIT,       /* lit: an address known when the kernel is prepared */
+  V_LOCAL,     /* %local_base + offset */
+  V_SREG,      /* sreg */
+  V_DISCARDED, /* _ */
+  V_OFF,       /* offset: what is added to the address before it */
+  V_RAW,       /* offset: a raw field */
+  V_BITS,      /* offset: a literal's bits, of whatever type */
 };
 
 /* One operand as the table counts them: a group is taken apart, an address is two. */
@@ -50,7 +50,7 @@ struct lower {
   uint32_t local_base, local_top, carry; /* registers + 1 */
   uint64_t locals_at, frame;             /* where local variables begin; bytes of the frame so far */
   bool has_alloca;
-  uint32_t *stamps; /* per variable: number of the last function that named it, + 1 */
+  uint32_t *last_named_by; /* per variable: number of the last function that named it, + 1 */
   const struct row_match *overloads;
   uint32_t noverloads;  /* of the intrinsic being chosen, for messages */
   struct ir_loc loc;    /* of the statement, for what is made for it */
@@ -115,5 +115,6 @@ void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard);
 void mx__lower_physical_call(struct lower *l, const struct stmt *s);
 
 /* lower.c */
-void mx__lower_func(struct front *f, struct select *select, uint32_t *stamps, struct func *fn, struct ir_func *out);
+void mx__lower_func(struct front *f, struct select *select, uint32_t *last_named_by, struct func *fn,
+                    struct ir_func *out);
 #endif

@@ -72,8 +72,8 @@ void mx__push_const(struct lower *l, struct vals *vs, uint64_t n) {
 }
 
 void mx__use_shared(struct lower *l, uint32_t var) {
-  if (l->f->vars[var].space != MX_SHARED || l->stamps[var] == l->fn->index + 1 || l->fn->physical) return;
-  l->stamps[var] = l->fn->index + 1;
+  if (l->f->vars[var].space != MX_SHARED || l->last_named_by[var] == l->fn->index + 1 || l->fn->physical) return;
+  l->last_named_by[var] = l->fn->index + 1;
   GROW(l->f->arena, l->out->shared, l->out->nshared, l->cap_shared);
   l->out->shared[l->out->nshared++] = var;
 }
@@ -341,7 +341,7 @@ static bool name_value(struct lower *l, const struct expr *e, struct val *v, str
   if (n->len == 1 && n->text[0] == '_' && !e->suffix) {
     struct sym *declared = mx__scope_find(&f->names, l->scope, n);
     if (!declared) {
-      v->kind = V_SINK;
+      v->kind = V_DISCARDED;
       return true;
     }
   }
@@ -558,7 +558,7 @@ static bool address_operand(struct lower *l, const struct opnd *o, struct vals *
     uint32_t at = vs->n - 1;
     if (!name_value(l, e, v, vs)) return false;
     v = &vs->v[at];
-    if (vs->n - at != 1 || v->kind == V_SINK || v->selector) {
+    if (vs->n - at != 1 || v->kind == V_DISCARDED || v->selector) {
       ERR(l->f, "bad-address", e->loc, NULL, "'%s' cannot be an address", e->base->text);
       return false;
     }
@@ -649,7 +649,7 @@ bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs, bool ge
 
 void mx__unwritten(struct lower *l, const struct sym *y, struct ir_loc loc, bool search) {
   l->reads_unwritten = true;
-  if (y->excused || l->f->parse_errors) return;
+  if (y->write_in_error || l->f->parse_errors) return;
   const char *near = search ? mx__near(l->f, l->scope, y->name->text, SYM_REG) : NULL;
   if (search && !near) near = near_sreg(l, y->name->text);
   ERR(l->f, "read-before-write", loc, near, "'%s' is read before anything was written to it", y->name->text);

@@ -144,7 +144,7 @@ static void attach(struct mx_jit_kernel *jk) {
       mx__jit_attach(&jk->prep->funcs[f], code, jk->enter);
   }
 }
-static void take_in(struct mx_jit_kernel *jk, struct mx_jit_object *object) {
+static void adopt(struct mx_jit_kernel *jk, struct mx_jit_object *object) {
   jk->object = object;
   if (jk->wanted) attach(jk);
   jk->state = READY;
@@ -173,7 +173,7 @@ static bool from_cache(struct mx_jit *j, struct mx_jit_kernel *jk) {
   char *why = NULL;
   struct mx_jit_object *object = fd >= 0 ? mx__jit_load(fd, jk->prep->nfuncs, &why) : NULL;
   free(why);
-  if (object) take_in(jk, object), jk->hits++;
+  if (object) adopt(jk, object), jk->hits++;
   else jk->misses++;
   return object;
 }
@@ -226,7 +226,7 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch
   j->compiling = NULL;
   measure(j);
   if (object) {
-    take_in(jk, object);
+    adopt(jk, object);
     mark(j);
     jk->compile_ms += took * 1e3;
     mx__jit_costs_learn(&j->costs, j->cache, jk->words, took);

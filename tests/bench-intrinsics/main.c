@@ -61,13 +61,13 @@ static void run_glibc_f64_2(const struct contestant *c) {
   target_ static void run_sleef_##bytes_##_1(const struct contestant *c) { \
     vector##bytes_ (*f)(vector##bytes_), *r = (void *)array[0], *a = (void *)array[1]; \
     memcpy(&f, &c->function, sizeof f); \
-    for (int l = 0; l < (int)c->insn->aux; l++) r[l] = f(a[l]); \
+    for (int l = 0; l < (int)c->insn->index; l++) r[l] = f(a[l]); \
   } \
   target_ static void run_sleef_##bytes_##_2(const struct contestant *c) { \
     vector##bytes_ (*f)(vector##bytes_, vector##bytes_), *r = (void *)array[0], *a = (void *)array[1], \
                                                          *b = (void *)array[2]; \
     memcpy(&f, &c->function, sizeof f); \
-    for (int l = 0; l < (int)c->insn->aux; l++) r[l] = f(a[l], b[l]); \
+    for (int l = 0; l < (int)c->insn->index; l++) r[l] = f(a[l], b[l]); \
   }
 #if defined __x86_64__
 SLEEF(32, __attribute__((target("avx2"))))
@@ -176,7 +176,7 @@ static void measure_function(unsigned op) {
     c[2] = (struct contestant){NULL, &i, NULL, sleef(base, wide), 0};
 #if defined __x86_64__
     const bool best = !strcmp(level->name, "v4");
-    i.aux = (uint32_t)(LANES * (wide ? 8 : 4) / (best ? 64 : 32)); /* vectors that the direct call takes */
+    i.index = (uint32_t)(LANES * (wide ? 8 : 4) / (best ? 64 : 32)); /* vectors that the direct call takes */
     if (c[2].function)
       c[2].run = best ? inputs == 1 ? run_sleef_64_1 : run_sleef_64_2 : inputs == 1 ? run_sleef_32_1 : run_sleef_32_2;
 #endif

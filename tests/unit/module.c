@@ -138,13 +138,13 @@ static void sections(void **state) {
   REFUSES(STRINGS, "\1\360\2a", "2 characters do not fit into the 1 bytes");
   REFUSES(STRINGS, "\1\20\0", "a text holds a zero byte");
   REFUSES(TARGET, "\101\0\0\0", "the number of lanes is 65, the most is 64");
-  REFUSES(CODE, "\1\300\17\0", "palette entry 0 names opcode 1984 of");
+  REFUSES(CODE, "\1\300\17\0", "dictionary entry 0 names opcode 1984 of");
   unsigned op = 0;
   while (mx__ops[op].mods == 1) op++;
   assert_true(op < 128);
-  uint8_t *palette = file_with(MX__SEC_CODE, (const char[]){1, (char)op, (char)128}, 3, &n);
-  refuses(palette, n, "palette entry 0 has modifier 128");
-  free(palette);
+  uint8_t *dictionary = file_with(MX__SEC_CODE, (const char[]){1, (char)op, (char)128}, 3, &n);
+  refuses(dictionary, n, "dictionary entry 0 has modifier 128");
+  free(dictionary);
   REFUSES(LINES, "\377\1", "255 files do not fit");
 }
 
@@ -157,7 +157,7 @@ static void refuses_code(unsigned ncode, const char *code, size_t n, const char 
   for (unsigned k = 0; k < MX__SEC_FUNCS; k++) at += 1u + file[at];
   file[at + 2 + 6] = (uint8_t)ncode; /* behind length, count, name, flags, mask, three numbers of slots */
   at += 1u + file[at];
-  assert_true(file[at] == 1 && !file[at + 1]); /* an empty palette */
+  assert_true(file[at] == 1 && !file[at + 1]); /* an empty dictionary */
   uint8_t *longer = calloc(1, whole + n);
   memcpy(longer, file, at);
   longer[at] = (uint8_t)n;
@@ -174,7 +174,7 @@ static void code(void **state) {
   (void)state;
   assert_true(MX_BRA == 0 && MX_BRX == 1 && MX_CALL == 2); /* as used below */
   REFUSES_CODE(120, "\0\0", "120 code words do not fit into the 1 bytes");
-  REFUSES_CODE(1, "\1\0\2", "word 0 is entry 2 of a palette of 1");
+  REFUSES_CODE(1, "\1\0\2", "word 0 is entry 2 of a dictionary of 1");
   REFUSES_CODE(1, "\1\377\17\0\1\2", "the section ends too early");
   /* Bits, lowest first: four of the entry; BRA: one whether there is a guard; numbers in fives */
   REFUSES_CODE(1, "\1\0\40\0", "a branch's target is out of range");

@@ -96,8 +96,8 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
     if (o->flags & MX_F_CALL) {
       if (out) continue;
       const unsigned results = mx_w_nres(*word), all = results + mx_w_narg(*word);
-      const struct mx_func *callee = i->op == MX_CALL ? &c->prep->image->funcs[i->aux] : NULL;
-      const struct mx_proto *proto = callee ? NULL : &f->protos[i->aux];
+      const struct mx_func *callee = i->op == MX_CALL ? &c->prep->image->funcs[i->index] : NULL;
+      const struct mx_proto *proto = callee ? NULL : &f->protos[i->index];
       for (unsigned k = results; k < all; k++) {
         const unsigned cls = callee ? callee->args[k - results].cls : proto->arg[k - results];
         const struct reg r = {slot_of(fn, c->prep->lanes, i->more[k], cls), cls == MX_R128, cls == MX_PRED, 0};

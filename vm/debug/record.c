@@ -163,7 +163,7 @@ static void move_async(struct tape *t, struct mx_block *b) {
     t->oom = true;
     return;
   }
-  MOVE(t, a->nwanted), MOVE(t, a->wanted), MOVE(t, a->patience), MOVE(t, a->events), MOVE(t, a->random);
+  MOVE(t, a->nwanted), MOVE(t, a->wanted), MOVE(t, a->passes), MOVE(t, a->events), MOVE(t, a->random);
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_warp_copies *of = &a->warp[w];
     uint32_t n = of->n;
@@ -187,7 +187,7 @@ static void move_block(struct tape *t, struct mx_block *b) {
   }
   for (uint32_t w = 0; w < b->nwarps; w++) move_warp(t, &b->warps[w]);
   move_async(t, b);
-  MOVE(t, b->vain), MOVE(t, b->time_over);
+  MOVE(t, b->timeouts), MOVE(t, b->time_over);
 }
 
 /* ---- frames: they stay where they are, in use or on the worker's free list -----------------------------------*/

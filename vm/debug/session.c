@@ -331,7 +331,7 @@ struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct
   64u /* lanes that compute are not suspected as soon as those whose registers, too, are as they were */
 
 static uint64_t longest_quiet(const struct mx_debug *g, const struct mx_launch *l) {
-  return g->patience * BUSY_TURNS * l->resident;
+  return g->hang_turns * BUSY_TURNS * l->resident;
 }
 
 /* True: a turn of the block has left its registers as they were. */
@@ -345,7 +345,7 @@ static bool note_turn(struct mx_debug *g, const struct mx_block *b, uint64_t dig
 
 /* Nobody watches memory then: so they part. */
 void mx__debug_spun(struct mx_debug *g, struct mx_launch *l, const struct mx_block *b, uint64_t digest) {
-  if (!g->patience) return;
+  if (!g->hang_turns) return;
   note_turn(g, b, digest);
   if (g->quiet >= longest_quiet(g, l)) mx__launch_stop(l, MX_STOP_REST);
 }
@@ -365,7 +365,7 @@ static bool has_hung(struct mx_debug *g, const struct mx_exec *x, const struct m
 }
 
 void mx__debug_parked(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) {
-  if (!g->patience || !has_hung(g, x, b)) return;
+  if (!g->hang_turns || !has_hung(g, x, b)) return;
   g->quiet = g->sure = 0;
   if (g->search.on || g->stop_at != UINT64_MAX || g->quit) return;
   for (uint32_t k = 0; b->ended && k < b->nmembers; k++) b = b->leader->members[k];
@@ -635,7 +635,7 @@ mx_status mx_debug_schedule(mx_debug *g, uint64_t seed) {
 mx_status mx_debug_suspect_hang(mx_debug *g, uint64_t turns) {
   mx_status s = mx__debug_ready(g, "mx_debug_suspect_hang");
   if (s != MX_OK) return s;
-  g->patience = turns < UINT32_MAX ? turns : UINT32_MAX;
+  g->hang_turns = turns < UINT32_MAX ? turns : UINT32_MAX;
   g->checks_values = false;
   g->quiet = g->sure = 0;
   return MX_OK;

@@ -127,7 +127,7 @@ struct mx_debug {
   void *trace_user;
 
   uint64_t seed, random; /* of mx_debug_schedule; state of its generator */
-  uint64_t patience;     /* of mx_debug_suspect_hang; 0: endless */
+  uint64_t hang_turns;   /* of mx_debug_suspect_hang; 0: endless */
   uint64_t quiet;        /* turns in a row in which everybody spun and no value in memory changed */
   uint64_t seen[64];     /* what the registers of blocks were, by number, when they spun last */
   uint64_t sure;         /* of these, turns in which memory was watched */

@@ -128,7 +128,7 @@ bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane,
 
 bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
                      unsigned space, bool write, unsigned char **host) {
-  struct mx_bounds *cache = &x->bounds[i->aux], b = *cache, first = {0};
+  struct mx_bounds *cache = &x->bounds[i->index], b = *cache, first = {0};
   bool seen = write && x->launch->debug && x->launch->hooks->sees_writes(x->launch->debug);
   if (seen) b.span = 0; /* what is remembered of a write that a session sees says read-only: see below */
   uint64_t missing = 0, odd = 0, locked = 0;

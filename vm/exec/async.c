@@ -10,7 +10,7 @@ enum {
   SPARE = 16,
   MOST_COPIES = 1024 /* of a warp: then the oldest land */,
   SOON = 16 /* MX_ASYNC_RANDOM: events until a copy lands */,
-  ROUNDS = 1024
+  MOST_PASSES = 1024
 };
 
 /* ---- lists ----------------------------------------------------------------------------------------------*/
@@ -72,7 +72,7 @@ bool mx__async_end(struct mx_block *b) {
 }
 void mx__async_clear(struct mx_block *b) {
   struct mx_async *a = b->async;
-  b->vain = 0;
+  b->timeouts = 0;
   b->time_over = false;
   if (!a) return;
   for (uint32_t w = 0; w < b->nwarps; w++) {
@@ -82,7 +82,7 @@ void mx__async_clear(struct mx_block *b) {
     memset(a->warp[w].groups, 0, sizeof a->warp[w].groups);
     memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
   }
-  a->nwanted = a->patience = 0;
+  a->nwanted = a->passes = 0;
   a->events = 0;
   a->random = b->launch->async_seed ^ b->index * 0x9E3779B97F4A7C15u;
 }
@@ -196,11 +196,11 @@ bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *leader) {
   bool landed = false;
   for (uint32_t k = 0; k < leader->nmembers && a->nwanted; k++)
     if (leader->members[k]->async) landed |= land_wanted_of(x, leader->members[k], a);
-  a->nwanted = a->patience = 0;
+  a->nwanted = a->passes = 0;
   return landed;
 }
 void mx__async_round(struct mx_exec *x, struct mx_block *leader) {
-  if (leader->async && any_copies(leader) && ++leader->async->patience >= ROUNDS) mx__async_land_wanted(x, leader);
+  if (leader->async && any_copies(leader) && ++leader->async->passes >= MOST_PASSES) mx__async_land_wanted(x, leader);
 }
 
 /* An asynchronous instruction of the block: at random, copies land that are due. False: trapped. */
@@ -332,7 +332,7 @@ static bool places_of_all(const struct mx_exec *x, const struct mx_insn *i, unsi
 /* True: the copy has been issued. */
 static bool issue_all(struct mx_exec *x, const struct mx_insn *i, unsigned size) {
   struct mx_warp_copies *w = &x->block->async->warp[x->warp->number];
-  const struct mx_bounds *to = &x->bounds[i->aux], *from = to + 1;
+  const struct mx_bounds *to = &x->bounds[i->index], *from = to + 1;
   const unsigned type = mx__ops[i->op].nopnds > 5 ? mx__ops[i->op].opnd[5].type : MX_T_none;
   if (w->parted || type == MX_T_u32 || type == MX_T_pred || to->kind != MX_SHARED || from->kind == MX_LOCAL)
     return false;

@@ -54,7 +54,7 @@ struct mx_async {
   uint32_t nwanted; /* mbarriers that lanes have asked and found incomplete since copies last landed; more than
                        MX_WANTED: any */
   unsigned char *wanted[MX_WANTED];
-  uint32_t patience; /* rounds in which something went on while lanes wait */
+  uint32_t passes; /* passes over the warps in which something went on while lanes wait */
   uint64_t events, random;
   struct mx_warp_copies warp[];
 };
@@ -69,7 +69,7 @@ void mx__async_round(struct mx_exec *x, struct mx_block *leader);
 bool mx__mbarrier_time_over(struct mx_block *leader);
 void mx__mbarrier_time_out(struct mx_block *leader);
 /* So many times in vain, for all of a launch's blocks: then it is a deadlock. */
-#define MX_VAIN 1024u
+#define MX_MOST_TIMEOUTS 1024u
 /* Block b has ended: a bulk copy that has not read its shared memory is a trap; what is under way otherwise, nobody
  * can see. False: trapped. */
 bool mx__async_end(struct mx_block *b);

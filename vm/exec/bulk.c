@@ -88,7 +88,7 @@ static unsigned shared_space(uint64_t a) { return a >> MX_WINDOW_SHIFT == MX_WIN
 /* One lane's copy to one block. False: *next is what comes. */
 static bool copy_to(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t lane, uint64_t to,
                     uint64_t from, uint64_t signal, uint32_t size, const struct mx_insn **next) {
-  unsigned char *target, *source, *tell = NULL;
+  unsigned char *target, *source, *mbarrier = NULL;
   *next = NULL;
   if (!mx__access_range(x, i, lane, from, size, 16, f->from_shared ? shared_space(from) : MX_GLOBAL, false, &source))
     return false;
@@ -97,8 +97,8 @@ static bool copy_to(struct mx_exec *x, const struct mx_insn *i, const struct for
            false;
   if (!mx__access_range(x, i, lane, to, size, 16, f->to_shared ? shared_space(to) : MX_GLOBAL, true, &target))
     return false;
-  if (f->to_shared && !mx__access_range(x, i, lane, signal, 8, 8, shared_space(signal), true, &tell)) return false;
-  struct mx_block *of = f->to_shared ? in_one_block(x, target, tell) : NULL;
+  if (f->to_shared && !mx__access_range(x, i, lane, signal, 8, 8, shared_space(signal), true, &mbarrier)) return false;
+  struct mx_block *of = f->to_shared ? in_one_block(x, target, mbarrier) : NULL;
   if (f->to_shared && !of)
     return *next = wrong(x, i, MX_TRAP_ASYNC, lane,
                          mx__format("the target and its mbarrier must lie in the shared memory of one block")),
@@ -107,7 +107,7 @@ static bool copy_to(struct mx_exec *x, const struct mx_insn *i, const struct for
   if (!c) return *next = mx__async_no_memory(x, i), false;
   c->of = of;
   c->address = to;
-  c->signal = tell;
+  c->signal = mbarrier;
   if (mx__ops[i->op].mods > 2) c->reduce = &mx__reductions[i->mod];
   return true;
 }
@@ -160,17 +160,17 @@ const struct mx_insn *mx__op_st_async(struct mx_exec *x, const struct mx_insn *i
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
   MX_FOR_LANES (l, m) {
     const uint64_t to = address(x, i, 0, l);
-    unsigned char *target, *tell;
+    unsigned char *target, *mbarrier;
     if (!mx__access_range(x, i, l, to, size, size, space, true, &target)) return NULL;
-    if (!mx__access_range(x, i, l, address(x, i, 2 + n, l), 8, 8, space, true, &tell)) return NULL;
-    struct mx_block *of = in_one_block(x, target, tell);
+    if (!mx__access_range(x, i, l, address(x, i, 2 + n, l), 8, 8, space, true, &mbarrier)) return NULL;
+    struct mx_block *of = in_one_block(x, target, mbarrier);
     if (!of)
       return wrong(x, i, MX_TRAP_ASYNC, l,
                    mx__format("the target and its mbarrier must lie in the shared memory of one block"));
     struct mx_copy *c = piece(x, i, l, target, NULL, size);
     if (!c) return mx__async_no_memory(x, i);
     c->of = of;
-    c->signal = tell;
+    c->signal = mbarrier;
     for (unsigned k = 0; k < n; k++)
       memcpy((unsigned char *)c->value + k * each,
              (const unsigned char *)mx__operand(x, mx__operand_ref(i, 2 + k)) + l * each, each);

@@ -46,7 +46,7 @@ struct mx_insn {
   uint8_t guard_neg, nopnds;
   uint16_t kind;   /* enum mx_insn_kind: pseudo-instructions have no opcode */
   uint32_t pc;     /* word number in the function */
-  uint32_t aux;    /* memory: number of its bounds cache; branch: index of the target instruction; call: callee */
+  uint32_t index;  /* memory: of its bounds cache; branch: of the target instruction; call: of the callee */
   uint32_t reconv; /* branch: reconvergence pc */
   mx_ref o[7];
   int64_t off;        /* memory: offset; MOVI: the value */
@@ -54,7 +54,7 @@ struct mx_insn {
 };
 enum mx_insn_kind {
   MX_INSN_OP,
-  MX_INSN_JOIN /* before the instruction at a place where lanes meet; aux: number of the join, or MX_NO_JOIN; reconv:
+  MX_INSN_JOIN /* before the instruction at a place where lanes meet; index: number of the join, or MX_NO_JOIN; reconv:
                   rank */
 };
 #define MX_NO_JOIN UINT32_MAX

@@ -37,7 +37,7 @@ static const struct mx_insn *branch(struct mx_exec *x, const struct mx_insn *i, 
 
 const struct mx_insn *mx__op_bra(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t t = mx__lanes_of(x, i);
-  return t ? branch(x, i, t, &x->fn->insns[i->aux], i->pc + 1, i->reconv) : i + 1;
+  return t ? branch(x, i, t, &x->fn->insns[i->index], i->pc + 1, i->reconv) : i + 1;
 }
 
 /* The lanes of the first lane's target branch; the others come here again. */

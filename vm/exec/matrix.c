@@ -214,7 +214,7 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
   const unsigned per = mx__tile_per_reg(t, part);
   m->per_piece = m->along ? per : 1, m->pieces = m->along ? 1 : per;
   /* all of it in what the instruction accessed last? */
-  struct mx_bounds *b = &x->bounds[i->aux];
+  struct mx_bounds *b = &x->bounds[i->index];
   const unsigned lines = is_col ? cols : rows;
   const uint64_t bytes = (lines - 1) * m->pitch + dense * bits / 8, span = write ? b->writes : b->reads;
   if (span >= bytes && start - b->lo <= span - bytes && (wide || start + bytes <= UINT32_MAX)) {
@@ -297,7 +297,7 @@ static bool find_rows(struct mx_exec *x, const struct mx_insn *i, unsigned addre
   const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64;
   const void *base = mx__operand(x, mx__operand_ref(i, address));
   const unsigned space = i->mod >> 1 ? MX_SHARED : MX_GENERIC;
-  const struct mx_bounds *b = &x->bounds[i->aux]; /* of what the instruction accessed last */
+  const struct mx_bounds *b = &x->bounds[i->index]; /* of what the instruction accessed last */
   const uint64_t span = write ? b->writes : b->reads, most = span < 16 ? 0 : span - 16;
   uint64_t at[MX_MAX_LANES], odd = span < 16;
   for (unsigned l = 0; l < 8 * tiles; l++) {

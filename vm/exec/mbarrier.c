@@ -70,7 +70,7 @@ bool mx__async_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, un
   uint64_t at[MX_MAX_LANES];
   MX_FOR_LANES (l, m) at[l] = narrow ? ((const uint32_t *)base)[l] + (uint32_t)off : ((const uint64_t *)base)[l] + off;
   struct mx_insn with = *i; /* an instruction with two addresses remembers two places */
-  with.aux += bounds;
+  with.index += bounds;
   return mx__access_find(x, &with, m, at, bytes, space, write, host);
 }
 bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write, bool own,
@@ -112,7 +112,7 @@ static void let_go(struct mx_block *b, const unsigned char *at) {
       struct mx_split *s = &b->warps[w].splits[k];
       if (s->state == MX_WAIT_MBARRIER && s->sync_mask == (uint64_t)(uintptr_t)at) go_on(s, true);
     }
-  b->leader->vain = 0;
+  b->leader->timeouts = 0;
 }
 /* Writes the object's new state; the phase may have ended with it. Instructions call mx__find_resched_rank() behind it.
  */
@@ -316,7 +316,7 @@ bool mx__mbarrier_time_over(struct mx_block *leader) {
     for (uint32_t w = 0; w < b->nwarps && !leader->time_over; w++)
       for (uint32_t k = 0; k < b->warps[w].nsplits; k++) leader->time_over |= has_limit(&b->warps[w].splits[k]);
   }
-  leader->vain += leader->time_over;
+  leader->timeouts += leader->time_over;
   return leader->time_over;
 }
 /* The clock moves as if they had waited so long. */

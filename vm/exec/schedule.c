@@ -50,9 +50,9 @@ struct schedule {
   uint64_t next;  /* block that nobody has taken */
   uint64_t begun; /* blocks that have started */
   uint32_t resident, allowed, peak, most;
-  uint64_t turns; /* that ended parked, since a block ended or more were let in */
-  uint64_t vain;  /* the same, since a block ended */
-  uint32_t rests; /* the same, of workers */
+  uint64_t turns;           /* that ended parked, since a block ended or more were let in */
+  uint64_t turns_since_end; /* the same, since a block ended */
+  uint32_t rests;           /* the same, of workers */
   uint64_t parks;
   uint32_t waiting;            /* workers asleep */
   struct mx_block **parked[2]; /* stacks of `most`: those whose turn is still to come in this sweep, the others */
@@ -162,7 +162,7 @@ static struct mx_block *take(struct schedule *s, struct mx_taken *mine, const st
 static void park(struct schedule *s, struct mx_block *b) {
   s->parked[1][s->nparked[1]++] = b;
   s->parks++;
-  if (++s->vain >= LAST_TURNS + (uint64_t)s->resident * LAST_SWEEPS && atomic_load(&s->l->asserted))
+  if (++s->turns_since_end >= LAST_TURNS + (uint64_t)s->resident * LAST_SWEEPS && atomic_load(&s->l->asserted))
     mx__launch_stop(s->l, MX_STOP_TRAP);
   if (++s->turns < (uint64_t)s->resident * PATIENCE || s->resident < s->allowed || s->begun >= s->l->nclusters) return;
   s->allowed = s->allowed > s->most / 2 ? s->most : s->allowed * 2;
@@ -172,11 +172,12 @@ static void park(struct schedule *s, struct mx_block *b) {
 /* Whether all blocks under way wait at mbarriers in vain, b, which is parked now, among them, and no other can start:
  * the lowest of them, or NULL. */
 static struct mx_block *deadlocked(const struct schedule *s, struct mx_block *b) {
-  if (b->vain < MX_VAIN || parked_blocks(s) != s->resident || (s->begun < s->l->nclusters && s->allowed < s->most))
+  if (b->timeouts < MX_MOST_TIMEOUTS || parked_blocks(s) != s->resident ||
+      (s->begun < s->l->nclusters && s->allowed < s->most))
     return NULL;
   for (uint32_t k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) {
-      if (s->parked[k][i]->vain < MX_VAIN) return NULL;
+      if (s->parked[k][i]->timeouts < MX_MOST_TIMEOUTS) return NULL;
       if (s->parked[k][i]->unit < b->unit) b = s->parked[k][i];
     }
   return b;
@@ -193,7 +194,7 @@ static void rest(struct schedule *s) {
 }
 
 /* A lone worker's block waits for another device's launch, perhaps, whose worker may want this processor. */
-static void let_others(struct schedule *s) {
+static void yield_processor(struct schedule *s) {
   mx__unlock(&s->lock);
   sched_yield();
   mx__lock(&s->lock);
@@ -406,14 +407,14 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
     if (digest && mx__stuck_turn(l->stuck, b, digest, s->resident)) tell_stuck(s, b);
     if (spun) l->hooks->spun(l->debug, l, b, spun);
     s->begun += more;
-    if (more) s->turns = s->vain = s->rests = 0;
+    if (more) s->turns = s->turns_since_end = s->rests = 0;
     ended = NULL;
     if (status == MX_BLOCK_DONE) {
       ended = b;
       s->idle[s->nidle++] = b;
       if (l->stuck) l->stuck->quiet = 0;
       s->resident--;
-      s->turns = s->vain = s->rests = 0;
+      s->turns = s->turns_since_end = s->rests = 0;
       if (s->waiting && !s->resident && s->next >= l->nclusters) pthread_cond_broadcast(&s->wake);
     } else if (status == MX_BLOCK_STOPPED && atomic_load(l->stop) == MX_STOP_REST) {
       b->members[b->pass.member]->round.went_on =
@@ -424,7 +425,7 @@ static void run_blocks(struct schedule *s, struct mx_exec *x, bool own) {
       struct mx_block *stuck = deadlocked(s, b);
       if (stuck) mx__report_stuck(x, stuck);
       if (l->workers > 1 && status == MX_BLOCK_PARKED) rest(s);
-      else if (l->nbeside) let_others(s);
+      else if (l->nbeside) yield_processor(s);
     }
   }
   if (s->waiting) pthread_cond_broadcast(&s->wake);

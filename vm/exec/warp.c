@@ -95,7 +95,7 @@ static uint32_t join_of(const struct mx_split *s) {
   if (s->returns) join = mx__join_at(s->frame->fn, MX_PC_RET);
   else {
     const struct mx_insn *i = mx__at(s->frame->fn, s->pc);
-    join = i->kind == MX_INSN_JOIN ? i->aux : MX_NO_JOIN;
+    join = i->kind == MX_INSN_JOIN ? i->index : MX_NO_JOIN;
   }
   return join != MX_NO_JOIN && expected(s->frame)[join] & s->mask ? join : MX_NO_JOIN;
 }
@@ -253,8 +253,8 @@ const struct mx_insn *mx__meet(struct mx_exec *x, const struct mx_insn *i) {
   x->split = &x->warp->splits[merge(x, mx__split_index(x))];
   const struct mx_insn *next = mx__next_split(x);
   if (next != i) return next;
-  if (i->aux != MX_NO_JOIN && expected(x->frame)[i->aux] & x->mask) {
-    expect_none(x->frame, i->aux, x->mask); /* all of them have come */
+  if (i->index != MX_NO_JOIN && expected(x->frame)[i->index] & x->mask) {
+    expect_none(x->frame, i->index, x->mask); /* all of them have come */
     mx__find_resched_rank(x);
   }
   return i + 1;
@@ -403,12 +403,12 @@ static const struct mx_insn *call(struct mx_exec *x, const struct mx_insn *i, ui
 }
 
 const struct mx_insn *mx__op_call(struct mx_exec *x, const struct mx_insn *i) {
-  return call(x, i, i->aux, i->more + x->prep->funcs[i->aux].func->nresults);
+  return call(x, i, i->index, i->more + x->prep->funcs[i->index].func->nresults);
 }
 
 /* One split for each distinct target: the current one calls the first lane's, the others come back here. */
 const struct mx_insn *mx__op_calli(struct mx_exec *x, const struct mx_insn *i) {
-  const struct mx_proto *proto = &x->fn->func->protos[i->aux];
+  const struct mx_proto *proto = &x->fn->func->protos[i->index];
   const mx_ref *args = i->more + proto->nres;
   const uint64_t *target = mx__operand(x, args[0]);
   uint64_t first = target[__builtin_ctzll(x->mask)], same = 0;

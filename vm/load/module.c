@@ -507,15 +507,15 @@ static mx_word get_branch(struct sink *s) {
   return good(s->bits.r) ? mx_w_put_branch((uint32_t)target, (uint32_t)reconv) : 0;
 }
 
-static void read_instruction(struct sink *s, const uint32_t *palette, uint32_t npalette) {
+static void read_instruction(struct sink *s, const uint32_t *dictionary, uint32_t ndictionary) {
   struct bits *b = &s->bits;
   struct reader *r = b->r;
-  uint32_t entry = get_bits(b, mx__palette_bits(npalette));
-  if (good(r) && entry >= npalette) fail(r, "word %u is entry %u of a palette of %u", s->pc, entry, npalette);
+  uint32_t entry = get_bits(b, mx__dictionary_bits(ndictionary));
+  if (good(r) && entry >= ndictionary) fail(r, "word %u is entry %u of a dictionary of %u", s->pc, entry, ndictionary);
   if (!good(r)) return;
-  unsigned op = palette[entry] & 2047, guard = MX_GUARD_NONE, neg = 0;
+  unsigned op = dictionary[entry] & 2047, guard = MX_GUARD_NONE, neg = 0;
   mx_word *w = &s->code[s->pc];
-  if (op == MX__PALETTE_RAW) {
+  if (op == MX__DICTIONARY_RAW) {
     *w = get_bits(b, 32);
     *w |= (mx_word)get_bits(b, 32) << 32;
     s->pc++;
@@ -526,7 +526,7 @@ static void read_instruction(struct sink *s, const uint32_t *palette, uint32_t n
     neg = get_bits(b, 1);
     guard = get_choice(b, mx__guards_of(s->f), "guard predicate");
   }
-  *w = mx_w_make(op, guard, neg, palette[entry] >> 11);
+  *w = mx_w_make(op, guard, neg, dictionary[entry] >> 11);
   if (o->flags & MX_F_BRANCH) {
     *w |= get_branch(s);
     s->pc++;
@@ -562,15 +562,15 @@ static void read_instruction(struct sink *s, const uint32_t *palette, uint32_t n
 
 static void read_code(struct reader *r, struct mx_func *funcs) {
   open_section(r, MX__SEC_CODE);
-  uint32_t n = get_count(r, "palette entries"), op = 0;
-  uint32_t *palette = take(r, n, sizeof *palette);
+  uint32_t n = get_count(r, "dictionary entries"), op = 0;
+  uint32_t *dictionary = take(r, n, sizeof *dictionary);
   for (uint32_t k = 0; k < n && good(r); k++) {
     op += get_number(r, 2047 - op, "an opcode's distance");
-    if (op >= MX_OP_COUNT && op != MX__PALETTE_RAW)
-      fail(r, "palette entry %u names opcode %u of %u", k, op, MX_OP_COUNT);
+    if (op >= MX_OP_COUNT && op != MX__DICTIONARY_RAW)
+      fail(r, "dictionary entry %u names opcode %u of %u", k, op, MX_OP_COUNT);
     uint32_t mod = op < MX_OP_COUNT && mx__ops[op].mods > 1 ? get_byte(r) : 0;
-    if (mod > 127) fail(r, "palette entry %u has modifier %u", k, mod);
-    palette[k] = op | mod << 11;
+    if (mod > 127) fail(r, "dictionary entry %u has modifier %u", k, mod);
+    dictionary[k] = op | mod << 11;
   }
   struct sink s = {.bits = {.r = r}};
   for (uint32_t f = 0; f < r->box->image.nfuncs && good(r); f++) {
@@ -579,7 +579,7 @@ static void read_code(struct reader *r, struct mx_func *funcs) {
     }
     s.f = &funcs[f];
     s.code = take(r, funcs[f].ncode, sizeof *s.code);
-    for (s.pc = 0; s.pc < funcs[f].ncode && good(r);) read_instruction(&s, palette, n);
+    for (s.pc = 0; s.pc < funcs[f].ncode && good(r);) read_instruction(&s, dictionary, n);
     funcs[f].code = s.code;
   }
   if (s.bits.hold) fail(r, "bits are left over");

@@ -188,7 +188,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
                                          .kind = MX_INSN_JOIN,
                                          .pc = pc,
                                          .guard = MX_GUARD_NONE,
-                                         .aux = mx__join_at(fn, pc),
+                                         .index = mx__join_at(fn, pc),
                                          .reconv = order.rank[pc]};
     struct mx_insn *i = &fn->insns[at++];
     *i = (struct mx_insn){.fn = (mx_w_guard(*w) == MX_GUARD_NONE ? level->unguarded : level->bodies)[mx_w_op(*w)],
@@ -202,12 +202,12 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
       i->o[0] = ref_of(p, fn, mx_w_field(*w, 0), mx__types[o->opnd[0].type].slot_class);
       i->off = (int32_t)mx_w_movi(*w);
     } else if (o->flags & MX_F_BRANCH) {
-      i->aux = mx_w_target(*w); /* a pc for now */
+      i->index = mx_w_target(*w); /* a pc for now */
       i->reconv = mx_w_reconv(*w);
     } else if (o->flags & MX_F_CALL) {
       const struct mx_func *callee = mx_w_op(*w) == MX_CALL ? &p->image->funcs[mx_w_callee(*w)] : NULL;
       const struct mx_proto *proto = callee ? NULL : &f->protos[mx_w_callee(*w)];
-      i->aux = mx_w_callee(*w);
+      i->index = mx_w_callee(*w);
       i->more = more;
       for (unsigned k = 0; k < mx_w_nres(*w) + mx_w_narg(*w); k++) {
         bool result = k < mx_w_nres(*w);
@@ -227,12 +227,12 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
         else refs[k] = ref_of(p, fn, field, mx__types[type].slot_class);
       }
       if (i->more) memcpy(i->o, i->more, sizeof i->o);
-      if (mx__bounds_of(o)) i->aux = fn->first_bounds + fn->nbounds, fn->nbounds += mx__bounds_of(o);
+      if (mx__bounds_of(o)) i->index = fn->first_bounds + fn->nbounds, fn->nbounds += mx__bounds_of(o);
     }
   }
   for (uint32_t k = 0; k < n; k++) {
     struct mx_insn *i = &fn->insns[k];
-    if (i->kind == MX_INSN_OP && mx__ops[i->op].flags & MX_F_BRANCH) i->aux = fn->index_of_pc[i->aux];
+    if (i->kind == MX_INSN_OP && mx__ops[i->op].flags & MX_F_BRANCH) i->index = fn->index_of_pc[i->index];
     fn->body_of[k] = i->fn;
   }
   free(order.meets);

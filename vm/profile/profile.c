@@ -101,7 +101,7 @@ static bool add_targets(const struct mx_probed *of, const struct mx_pfunc *fn, c
   r->reconv = UINT32_MAX;
   if (o->flags & MX_F_BRANCH) {
     if (!(r->targets = malloc(sizeof *r->targets))) return false;
-    r->targets[r->ntargets++] = record_at(of, fn, i->aux);
+    r->targets[r->ntargets++] = record_at(of, fn, i->index);
     r->reconv = record_of_pc(of, fn, i->reconv);
   } else if (i->op == MX_BRX) {
     const struct mx_table *t = &fn->func->tables[i->o[1]];

@@ -85,12 +85,12 @@ static bool begin(struct repl *r) {
   r->config = (mx_launch_config)MX_LAUNCH_CONFIG_INIT;
   r->config.block[0] = r->calc->lanes;
   r->words = NULL, r->nwords = 0;
-  r->recording = false, r->seed = 0, r->patience = 0;
+  r->recording = false, r->seed = 0, r->hang_turns = 0;
   r->kernel_name = (char *)(uintptr_t)name;
   bool good = launch_begin(r);
   r->config = was.config;
   r->words = was.words, r->nwords = was.nwords;
-  r->recording = was.recording, r->seed = was.seed, r->patience = was.patience;
+  r->recording = was.recording, r->seed = was.seed, r->hang_turns = was.hang_turns;
   r->kernel_name = was.kernel_name;
   return good;
 }

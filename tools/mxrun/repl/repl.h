@@ -109,7 +109,7 @@ struct repl {
   bool over, back; /* recorded, at its end; the stop was come to backwards */
   uint64_t steps_limit;
   bool recording;
-  uint64_t record_limit, seed, patience;
+  uint64_t record_limit, seed, hang_turns;
 
   /* focus */
   uint64_t block;

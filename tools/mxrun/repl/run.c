@@ -54,7 +54,7 @@ bool launch_begin(struct repl *r) {
   if (s != MX_OK) return r->g = NULL, complain_status(r, s);
   if (r->seed) s = mx_debug_schedule(r->g, r->seed);
   if (s == MX_OK && r->recording) s = mx_debug_record(r->g, true, r->record_limit);
-  if (s == MX_OK) s = mx_debug_suspect_hang(r->g, r->patience);
+  if (s == MX_OK) s = mx_debug_suspect_hang(r->g, r->hang_turns);
   r->stop = (mx_debug_stop){.struct_size = sizeof r->stop};
   if (s == MX_OK) s = mx_debug_where(r->g, &r->stop);
   if (s != MX_OK) return complain_status(r, s);

@@ -196,7 +196,7 @@ bool do_set(struct repl *r, char *arguments) {
     char *rest = arguments + n, *word = next_word(&rest);
     if (!word || !number_word(word, &v)) return complain(r, "set %s to what number?", settings[k]);
     if (k == 0) r->seed = v;
-    else if (k == 1) r->patience = v;
+    else if (k == 1) r->hang_turns = v;
     else r->steps_limit = v;
     if (k == 1 && r->g && !r->over) mx_debug_suspect_hang(r->g, v);
     return true;
@@ -246,7 +246,7 @@ int repl_main(struct repl_start *s) {
                    .keep_going = s->keep_going,
                    .seed = s->seed,
                    .recording = s->record,
-                   .patience = 1024,
+                   .hang_turns = 1024,
                    .steps_limit = 10000000,
                    .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
                    .color = cli_color(stdout)};

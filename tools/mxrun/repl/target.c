@@ -103,7 +103,7 @@ struct repl *repl_copy(const struct repl *r) {
                      .words = r->words,
                      .nwords = r->nwords,
                      .seed = r->seed,
-                     .patience = r->patience};
+                     .hang_turns = r->hang_turns};
   o->d = open_device(&o->machine);
   return o;
 }

@@ -49,7 +49,7 @@ static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_
   for (size_t l = 0; l < x->lanes; l++) r->at[l] = m >> l & 1 ? (uint64_t)(uintptr_t)host[l] : some;
   r->shape = APART;
   r->bytes = bytes;
-  r->shared = x->bounds[i->aux].kind == MX_SHARED || x->bounds[i->aux].kind == MX_LOCAL;
+  r->shared = x->bounds[i->index].kind == MX_SHARED || x->bounds[i->index].kind == MX_LOCAL;
   return true;
 }
 
@@ -168,7 +168,7 @@ enum { TIMES_APART = 16 };
 static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
                   unsigned space, bool write, struct reach *r) {
   const void *p = mx__ref(x, base);
-  struct mx_bounds *b = &x->bounds[i->aux];
+  struct mx_bounds *b = &x->bounds[i->index];
   r->uniform_operands = x->uniform_operands;
   if (b->span < bytes || b->span > INT64_MAX || (write && !b->writable) ||
       (b->kind == MX_LOCAL && mx__compiled_block_is_stale(x)))
