@@ -409,9 +409,11 @@ static void find_loops(struct ja *a) {
   }
 }
 
-bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops) {
+bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops,
+                  unsigned counts) {
   *u = (struct ja_unit){.image = image,
                         .stops = stops,
+                        .counts = counts,
                         .clocks = stops || mx_keeps_clocks(image),
                         .in_line = JI_SMALL,
                         .reachable = mx__reachable(image, kernel),
@@ -439,6 +441,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   a->image = unit->image;
   a->number = func;
   a->stops = unit->stops;
+  a->counts = unit->counts;
   a->clocks = unit->clocks;
   ji_build(a);
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;

@@ -80,6 +80,7 @@ struct ja_block {
 struct ja_unit {
   const struct mx_image *image;
   const char *stops;     /* of a debugging session; NULL: none */
+  unsigned counts;       /* for a profile: 1: executions and lanes; 0: nothing */
   bool clocks;           /* warps keep their clocks */
   const bool *reachable; /* by function */
   bool *
@@ -113,13 +114,14 @@ struct ja {
   uint32_t nloops; /* natural ones, by the number of the header */
   bool tangled;    /* nothing is hidden */
   const char *stops;
+  unsigned counts;
   bool clocks;       /* as the unit's */
   uint64_t *written; /* with it: by instruction, slots that may have been written before */
   void *memory;      /* chunks, freed whole */
 };
 
 /* The unit of a kernel; false: out of memory. One of its functions; NULL: out of memory. */
-bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops);
+bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops, unsigned counts);
 struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func);
 void ja_free(struct ja *a);
 void ja_widths(struct ja *a); /* part of it */

@@ -74,11 +74,12 @@ void lw_convert(struct lw *l, uint32_t to) {
     lw_shape_enter(l, s, to);
   }
 }
-/* The lanes of cm[] go to block `to`; these masks hold lanes. */
-static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open, bool apart) {
+/* The lanes of cm[] go to block `to`; these masks hold lanes. changed: these are others than have just run. */
+static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open, bool apart, bool changed) {
   const struct ja_block *t = &l->a->blocks[to];
   lw_empty_masks(l, to, pending, open);
   if (t->converged && apart) copy(l, l->cm, l->em, false);
+  if (changed || (t->converged && apart)) lw_counters_lanes(l, to, t->converged);
   lw_convert(l, to);
   lw_store_invariants(l, to);
   lw_go(l, jg_dominates(l->a, to, l->block) ? l->head[to] : lw_start(l, to));
@@ -100,13 +101,12 @@ static void go_on(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, 
     lw_split(l, lw_any(l, m), some, none);
     j->b = some;
     copy(l, l->cm, lw_pending(l, before[k]), false);
-    arrive(l, before[k], pending, open, true);
+    arrive(l, before[k], pending, open, true, true);
     j->b = none;
   }
-  if (n) copy(l, l->cm, lw_pending(l, to), false);
-  else if (a->blocks[to].meets || apart)
-    if (ja_has(pending, to)) copy(l, l->cm, lw_pending(l, to), true);
-  arrive(l, to, pending, open, apart || !a->blocks[l->block].converged);
+  const bool joins = !n && (a->blocks[to].meets || apart) && ja_has(pending, to);
+  if (n || joins) copy(l, l->cm, lw_pending(l, to), joins);
+  arrive(l, to, pending, open, apart || !a->blocks[l->block].converged, n || joins || apart);
   free(before), free(pending), free(open);
 }
 static uint64_t *copy_set(const struct ja *a, const uint64_t *set) {
@@ -163,6 +163,7 @@ static void part(struct lw *l, gcc_jit_rvalue *const *t, gcc_jit_rvalue *const *
     j->b = on;
   }
   lw_add_steps(l, done + 1);
+  lw_counters_part(l, t);
   uint64_t *pending = copy_set(a, b->pending), *open = copy_set(a, b->open);
   if (join != JA_NONE) {
     copy(l, lw_expected(l, join), l->cm, ja_has(open, join));
@@ -193,6 +194,7 @@ void lw_branch(struct lw *l) {
     lw_add_steps(l, here + 1);
     lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not );
     j->b = taken;
+    lw_counters_all(l);
     lw_edge(l, target, back);
     j->b = not ;
     lw_edge(l, next, false);
@@ -212,6 +214,7 @@ void lw_branch(struct lw *l) {
   else lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
   j->b = taken;
   lw_add_steps(l, here + 1);
+  lw_counters_all(l);
   lw_edge(l, target, back);
   j->b = not ;
   lw_add_steps(l, here + 1);

@@ -226,9 +226,12 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   add_hidden(l, o->frame, &site, items);
   jx_set(&l->j, t->site, jx_int(&l->j, l->j.t_u32, MX_JIT_SITE + t->nsites));
   lw_go(l, exit_code_for(l, items, forms)->block);
+  lw_counters_site(l, t->nsites, done);
   *APPEND(t->sites, t->nsites) = site;
   free(items);
 }
+
+uint32_t lw_sites(const struct lw *l) { return l->exits->nsites; }
 
 static void move_item(struct lw *l, bool in, uint32_t k) {
   const struct ja *a = l->a;

@@ -107,6 +107,7 @@ void lw_add_steps(struct lw *l, uint32_t n) {
     jx_set(j, l->ticks, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->ticks), jx_int(j, j->t_u64, ticks)));
   n = lw_steps(l, n);
   if (n) jx_set(j, l->steps, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(l->steps), jx_int(j, j->t_u64, n)));
+  lw_counters_block(l);
 }
 
 static bool by_meaning(struct lw *l);
@@ -380,6 +381,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   memcpy(l->uni_after, l->uni, 8 * a->words);
   ja_uniform_step(a, l->ins, b->preserved, l->uni_after);
   gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
+  lw_counters_guard(l);
   lw_addend(l);
   lw_piece_moves(l);
   l->moving =
@@ -506,6 +508,7 @@ static void build_block(struct lw *l, uint32_t number) {
           m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m[c], jx_rv(l->em[c]));
         lw_split(l, lw_any(l, m), not_all, all);
         j->b = all;
+        lw_counters_all(l);
         done(l, k + 1);
         j->b = not_all;
       }
@@ -577,6 +580,7 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   jx_set(j, l->spill_area, jx_rv(lw_field(l, l->state, MX_AT(jit_state, spill_area), j->t_pu8)));
   jx_set(j, l->steps, jx_int(j, j->t_u64, 0));
   jx_set(j, l->ticks, jx_int(j, j->t_u64, 0));
+  lw_counters_enter(l);
   gcc_jit_block *end = j->b;
   uint32_t n = 0;
   gcc_jit_case **cases = lw_need(sizeof *cases * (a->nblocks + 1u));
@@ -608,9 +612,11 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   snprintf(name, sizeof name, "mx_jit_F%u", number);
   j->fn = gcc_jit_context_new_function(c, NULL, GCC_JIT_FUNCTION_EXPORTED, j->t_u32, name, 3, params, 0);
   gcc_jit_type *help[5] = {j->t_ptr, j->t_ptr, j->t_ptr, j->t_u32, j->t_u64},
-               *shape[3] = {j->t_ptr, j->t_u32, j->t_u64};
+               *shape[3] = {j->t_ptr, j->t_u32, j->t_u64},
+               *parted[5] = {j->t_ptr, j->t_ptr, j->t_u64, j->t_u64, j->t_u32};
   l->t_fallback = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 5, help, 0);
   l->t_shape = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, shape, 0);
+  l->t_parted = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 5, parted, 0);
   l->x = gcc_jit_param_as_rvalue(params[0]);
   l->state = gcc_jit_param_as_rvalue(params[2]);
   l->fn = named(l, j->t_pu8, "pfunc");
@@ -623,6 +629,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->which = named(l, j->t_u32, "which");
   l->barrier = named(l, j->t_u32, "barrier");
   lw_exits_begin(l);
+  lw_counters_begin(l);
   l->v = lw_need(sizeof *l->v * (a->nslots + 1));
   l->u = lw_need(sizeof *l->u * (a->nslots + 1));
   l->head = lw_need(sizeof *l->head * (a->nblocks + 1));
@@ -692,6 +699,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   lw_build_exits(l);
   build_prologue(l, refuse);
   lw_export_table(l, number);
+  lw_counters_export(l, number);
   if (a->stops) bp_export(l, number);
   return gcc_jit_context_get_first_error(c) == NULL;
 }

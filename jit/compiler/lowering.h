@@ -147,7 +147,8 @@ struct lw {
   } * lits;
   uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_fallback, *t_shape; /* of struct mx_jit_help */
+  gcc_jit_type *t_fallback, *t_shape, *t_parted; /* of struct mx_jit_help */
+  struct lw_counters *counters;                  /* counters.c; NULL: the code does not count */
 };
 
 void *lw_need(size_t n); /* zeros; a process that has no more memory ends */
@@ -217,6 +218,7 @@ uint32_t lw_spill_for_fallback(struct lw *l);
 void lw_reload_after_fallback(struct lw *l);
 void lw_store_steps(struct lw *l);         /* what has been counted goes into mx_jit_state */
 void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` is an entry */
+uint32_t lw_sites(const struct lw *l);     /* at which code is left, so far */
 void lw_build_entries(struct lw *l);
 void lw_build_exits(struct lw *l); /* when all else is built */
 void lw_export_table(struct lw *l, uint32_t number);
@@ -254,6 +256,20 @@ void lw_convert(struct lw *l, uint32_t to);
 void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open);
 gcc_jit_lvalue *const *lw_pending(struct lw *l, uint32_t block);
 gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join);
+/* counters.c: code that counts for a profile; where it does not, these build nothing. What is counted where code is
+ * entered; the current block has been executed to its end; the current instruction, which goes on to the next, acts on
+ * the lanes that its guard names; its guard holds in all lanes that run; it is a branch that lanes t alone take; cm[]
+ * is another set of lanes on the way to block `to`, all of the split's or not; a site has been made, so many
+ * instructions into the block. */
+void lw_counters_begin(struct lw *l);
+void lw_counters_enter(struct lw *l);
+void lw_counters_block(struct lw *l);
+void lw_counters_guard(struct lw *l);
+void lw_counters_all(struct lw *l);
+void lw_counters_part(struct lw *l, gcc_jit_rvalue *const *t);
+void lw_counters_lanes(struct lw *l, uint32_t to, bool whole);
+void lw_counters_site(struct lw *l, uint32_t site, uint32_t done);
+void lw_counters_export(struct lw *l, uint32_t number);
 /* lower.c: the current instruction, if it is an operation on values; so many instructions of the block have been
  * executed */
 void lw_add_steps(struct lw *l, uint32_t n);

@@ -106,6 +106,7 @@ static int usage(FILE *to, int status) {
         "  --inline N     build calls of functions of up to N words in their place (default: 48; 0: no calls)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
         "  --stops TEXT   code for a debugging session: where it is left\n"
+        "  --counts N     code that counts for a profile: 1: executions and lanes\n"
         "  --asm          write assembly instead\n"
         "  --dump         show what gccjit is told, on standard error\n"
         "  --dump-cfg     write the graph of blocks for dot, and nothing else\n"
@@ -128,7 +129,7 @@ static bool add_signature(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  enum { ASM = 256, DUMP, DUMP_CFG, DUMP_PLAN, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, INLINE, PARENT };
+  enum { ASM = 256, DUMP, DUMP_CFG, DUMP_PLAN, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, INLINE, PARENT, COUNTS };
   static const struct option longs[] = {{"asm", no_argument, 0, ASM},
                                         {"dump", no_argument, 0, DUMP},
                                         {"dump-cfg", no_argument, 0, DUMP_CFG},
@@ -138,6 +139,7 @@ int main(int argc, char **argv) {
                                         {"memory", required_argument, 0, MEMORY},
                                         {"parent", required_argument, 0, PARENT},
                                         {"stops", required_argument, 0, STOPS},
+                                        {"counts", required_argument, 0, COUNTS},
                                         {"level", required_argument, 0, LEVEL},
                                         {"large", required_argument, 0, MANY},
                                         {"inline", required_argument, 0, INLINE},
@@ -147,7 +149,7 @@ int main(int argc, char **argv) {
   int level = -1;
   bool as_asm = false, dump = false, times = false;
   long large = -1, in_line = -1, parent = 0;
-  unsigned long cpu = 60, memory = 4096;
+  unsigned long cpu = 60, memory = 4096, counts = 0;
   void (*show)(const struct ja *a, FILE *to) = NULL;
   say_when_dying();
   huge_heap();
@@ -167,6 +169,7 @@ int main(int argc, char **argv) {
     case CPU: cpu = strtoul(optarg, NULL, 10); break;
     case LEVEL: cpu_level = optarg; break;
     case INLINE: in_line = strtol(optarg, NULL, 10); break;
+    case COUNTS: counts = strtoul(optarg, NULL, 10); break;
     case MANY: large = strtol(optarg, NULL, 10); break;
     case MEMORY: memory = strtoul(optarg, NULL, 10); break;
     case PARENT: parent = atol(optarg); break;
@@ -216,7 +219,7 @@ int main(int argc, char **argv) {
   if (timer) gcc_jit_context_set_timer(c, timer);
 
   struct ja_unit unit;
-  if (!ja_unit_make(&unit, im, kernel, stops)) return fputs("mx-jitc: out of memory\n", stderr), 4;
+  if (!ja_unit_make(&unit, im, kernel, stops, (unsigned)counts)) return fputs("mx-jitc: out of memory\n", stderr), 4;
   if (in_line >= 0) unit.in_line = (uint32_t)in_line;
   uint64_t words = 0;
   for (uint32_t f = 0; f < im->nfuncs; f++) words += unit.reachable[f] ? im->funcs[f].ncode : 0;

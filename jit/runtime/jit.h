@@ -28,6 +28,7 @@ struct mx_jit_job {
   uint32_t kernel;
   const char *kernel_name;
   const char *stops;            /* of a session (vm/debug/compiled.c writes them), or NULL */
+  unsigned counts;              /* for a profile: as in mx_launch */
   const char *level;            /* of mx__jit_level */
   const char *compiler, *cache; /* paths; cache NULL: none */
   struct mx_jit_key key;

@@ -42,12 +42,17 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs, char **why) {
     const struct mx_jit_table *t = dlsym(o->handle, name);
     char live[48];
     snprintf(live, sizeof live, "mx_jit_live_F%u", f);
+    char counted_name[48];
+    snprintf(counted_name, sizeof counted_name, "mx_jit_counted_F%u", f);
     if (!run || !t) continue;
     const struct mx_jit_entry *entries = (const void *)(t + 1);
     const struct mx_jit_site *sites = (const void *)(entries + t->nentries);
     const struct mx_jit_location *locations = (const void *)(sites + t->nsites);
     const struct mx_jit_hidden *hidden = (const void *)(locations + t->nlocations);
     const struct mx_jit_fallback *fallbacks = (const void *)(hidden + t->nhidden);
+    const struct mx_jit_counted *counted = dlsym(o->handle, counted_name);
+    const struct mx_jit_counted_block *blocks = counted ? (const void *)(counted + 1) : NULL;
+    const struct mx_jit_counted_ins *insns = counted ? (const void *)(blocks + counted->nblocks) : NULL;
     o->code[f] = (struct mx_jit_code){.spill_bytes = t->spill_bytes,
                                       .run = (mx_jit_fn)run,
                                       .table = t,
@@ -57,6 +62,10 @@ struct mx_jit_object *mx__jit_load(int fd, uint32_t nfuncs, char **why) {
                                       .hidden = hidden,
                                       .fallbacks = fallbacks,
                                       .frames = (const void *)(fallbacks + t->nfallbacks),
+                                      .counted = counted,
+                                      .counted_blocks = blocks,
+                                      .counted_insns = insns,
+                                      .counted_sites = counted ? (const void *)(insns + counted->nins) : NULL,
                                       .live = dlsym(o->handle, live)};
   }
   return o;

@@ -129,9 +129,10 @@ static char **environment(char *tmpdir) {
  * errno say why. */
 static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tmpdir, bool (*unwanted)(void *user),
                 void *user, const char **how) {
-  char number[16], seconds[32], parent[32];
+  char number[16], seconds[32], parent[32], counts[16];
   snprintf(number, sizeof number, "%u", job->kernel);
   snprintf(seconds, sizeof seconds, "%.0f", ceil(fmin(most_seconds(), 1e6)));
+  snprintf(counts, sizeof counts, "%u", job->counts);
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
   char *argv[] = {(char *)job->compiler,
                   (char *)"-o",
@@ -142,6 +143,8 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
                   seconds,
                   (char *)"--parent",
                   parent,
+                  (char *)"--counts",
+                  counts,
                   (char *)"/dev/fd/3",
                   number,
                   (char *)(job->stops ? "--stops" : NULL),

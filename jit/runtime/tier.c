@@ -37,6 +37,7 @@ struct mx_jit_kernel {
   mx_kernel *kernel;
   struct mx_prepared *prep; /* what the code is attached to */
   char *stops;              /* of a session; NULL: it is the kernel's own code */
+  unsigned counts;          /* for a profile: what launches with this code count */
   mx_body leave, enter;     /* of a session: bodies of instructions without and with an entry */
   bool wanted;              /* a launch that may use it runs */
   enum state state;
@@ -156,6 +157,7 @@ static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kern
                              .module_size = k->module->size,
                              .kernel = k->func,
                              .stops = jk->stops,
+                             .counts = jk->counts,
                              .kernel_name = k->module->image->image.funcs[k->func].name,
                              .level = mx__jit_level(),
                              .compiler = j->compiler,
@@ -359,9 +361,11 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
 
 static mx_status tier_begin(mx_kernel *k, struct mx_launch *l) {
   if (l->jit == MX_JIT_OFF || l->debug) return MX_OK;
-  if (!k->jit && !(k->jit = kernel_new(k, k->prep)))
+  struct mx_jit_kernel **jk = &k->jit[l->counts];
+  if (!*jk && !(*jk = kernel_new(k, l->prep)))
     return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
-  return begin(k->jit, l);
+  (*jk)->counts = l->counts;
+  return begin(*jk, l);
 }
 
 static mx_tier tier_of(const struct mx_jit_kernel *k) {
@@ -384,14 +388,14 @@ static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
 
 static void tier_end(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit *j = k->module->device->jit;
-  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit)) return;
+  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit[l->counts])) return;
   mx__lock(&j->lock);
   if (l->debug) { /* its session has not noticed yet, but nobody may look at it any more */
     if (j->launch == l) end(j, j->watched);
     mx__unlock(&j->lock);
     return;
   }
-  struct mx_jit_kernel *jk = k->jit;
+  struct mx_jit_kernel *jk = k->jit[l->counts];
   end(j, jk);
   l->stats.tier = tier_of(jk);
   l->stats.interpreted_ms = jk->spent * 1e3;
@@ -423,10 +427,11 @@ static void forget(struct mx_jit *j, struct mx_jit_kernel *jk) {
 }
 
 static void tier_forget(mx_module *m) {
-  for (size_t i = 0; i < m->nkernels; i++) {
-    if (m->kernels[i].jit) forget(m->device->jit, m->kernels[i].jit);
-    m->kernels[i].jit = NULL;
-  }
+  for (size_t i = 0; i < m->nkernels; i++)
+    for (unsigned counts = 0; counts < MX_COUNTS; counts++) {
+      if (m->kernels[i].jit[counts]) forget(m->device->jit, m->kernels[i].jit[counts]);
+      m->kernels[i].jit[counts] = NULL;
+    }
 }
 
 /* ---- sessions ---------------------------------------------------------------------------------------------*/

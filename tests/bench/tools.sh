@@ -27,7 +27,7 @@ for name in $names; do
   rest=${command#mxrun }
   compiled=$(seconds "mxrun --json --threads 1 --jit=on $rest") || exit 1
   interpreted=$(seconds "mxrun --json --threads 1 --jit=off $rest") || exit 1
-  counts=$(seconds "mxrun profile --json --no-memory --threads 1 $rest") || exit 1
+  counts=$(seconds "mxrun profile --json --no-memory --threads 1 --jit=on $rest") || exit 1
   all=$(seconds "mxrun profile --json --threads 1 $rest") || exit 1
   echo "$name $compiled $interpreted $counts $all"
 done | awk '

@@ -1,6 +1,7 @@
 /* The body that stands at the entries of compiled code; see attach.h. */
 #include "attach.h"
 
+#include "hooks.h"
 #include "launch.h"
 #include "warp.h"
 
@@ -30,7 +31,9 @@ const struct mx_insn *mx__jit_go_over(struct mx_exec *x, const struct mx_insn *i
   const struct mx_insn *next =
       mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[i - fn->insns], i);
   x->stats.steps_compiled += x->steps - before;
-  x->stats.exits[mx__exit_reason(x, next)]++;
+  const enum mx_exit_reason why = mx__exit_reason(x, next);
+  x->stats.exits[why]++;
+  if (x->probed) x->launch->probe->left(x, why, next);
   return next;
 }
 
@@ -39,7 +42,7 @@ static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i)
    * it. */
   if (x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
       (x->stress && mx__random(x) & 1))
-    return x->fn->body_of[i - x->fn->insns](x, i);
+    return mx__body_without_code(x, i)(x, i);
   return mx__jit_go_over(x, i);
 }
 

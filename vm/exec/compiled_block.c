@@ -24,6 +24,7 @@ struct mx_jit_code *mx__compiled_block_code(const struct mx_exec *x) {
 }
 
 static void release(struct mx_block *b) {
+  if (b->launch->probe) b->launch->probe->released(b, 0);
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_split *s = &b->warps[w].splits[0];
     if (!b->warps[w].live || s->state != MX_WAIT_BAR) continue;
@@ -68,7 +69,8 @@ struct block_run {
   struct mx_frame *left;       /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
   const struct mx_taken *then; /* blocks that the worker has taken */
   bool clean, looked_at;       /* registers are read before they are written: by code, or by a debugger who stops it */
-  uint32_t full_warps; /* warps with all their lanes; or none, where somebody counts with every step or reads clocks */
+  uint32_t
+      full_warps; /* warps with all their lanes; or none, where somebody counts steps, of each warp, or reads clocks */
   struct mx_warp_chain chain;
   uint32_t first_warp, left_at_begin; /* where it began */
 };
@@ -350,7 +352,9 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
       const uint32_t entry = warp->resume; /* 0 is the first instruction */
       warp->resume = 0;
       x->warps_allowed = entry || b->begun >= r->full_warps ? 0 : r->full_warps - b->begun;
+      if (x->probed && !x->launch->probe->enters(x, s, NULL)) return no_memory(b);
       const uint32_t kind = r->code->run(x, entry, s);
+      if (x->probed) x->launch->probe->ran(x, kind, s);
       x->warps_allowed = 0;
       x->stats.enters++;
       if (x->chain) {
@@ -397,7 +401,9 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
       const uint64_t before = x->steps;
       *next = mx__jit_after(x, r->code, kind, s, mx__insn_of(x->split));
       x->stats.steps_compiled += x->steps - before;
-      x->stats.exits[mx__exit_reason(x, *next)]++;
+      const enum mx_exit_reason why = mx__exit_reason(x, *next);
+      x->stats.exits[why]++;
+      if (x->probed) x->launch->probe->left(x, why, *next);
       return MX_BLOCK_EXIT_MACHINE;
     }
     b->round.alive |=
@@ -425,7 +431,7 @@ static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, stru
   r.clean = code->table->clean;
   r.looked_at = l->debug;
   r.chain.nframes = 0;
-  r.full_warps = l->steps_limit || l->prep->clocks ? 0 : l->threads / l->lanes;
+  r.full_warps = l->steps_limit || l->prep->clocks || l->probe ? 0 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
   r.state.code = code;
   r.state.park = 1;
@@ -436,6 +442,7 @@ static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, stru
   for (; (end = run(x, b, &r, back, at, next)) == MX_BLOCK_EXIT_DONE && then->next < then->end &&
          atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT;
        back = false) {
+    if (l->probe) l->probe->block_ended(x, b);
     mx__block_start(b, then->next++);
     mx__block_enter(x, b);
     b->started = true;

@@ -101,7 +101,10 @@ static uint32_t fall_back(struct mx_exec *x, const struct mx_jit_state *s, unsig
   return through_frame(x, s, spill_area, number, mask, NULL);
 }
 static uint32_t shape(struct mx_exec *x, uint32_t form, uint64_t mask) { return x->prep->level->shape(x, form, mask); }
-const struct mx_jit_help mx__jit_help = {fall_back, shape};
+static void parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block) {
+  x->launch->probe->parted(x, s, mask, steps, block);
+}
+const struct mx_jit_help mx__jit_help = {fall_back, shape, parted};
 
 /* This worker's own, for code of any function. */
 static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code *code) {
@@ -114,7 +117,7 @@ static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code 
 }
 static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *i) {
   mx__count(x, i);
-  return x->fn->body_of[i - x->fn->insns](x, i);
+  return mx__body_without_code(x, i)(x, i);
 }
 
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry,
@@ -125,7 +128,15 @@ const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code 
   else if (!(s.spill_area = spill_area_of(x, code)) ||
            !mx__jit_frame_to_spill(x, code, code->entries[entry].first, code->entries[entry].n, s.spill_area))
     return interpret(x, i);
-  return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
+  if (!x->probed) return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
+  if (!x->launch->probe->enters(x, &s, i)) {
+    mx__launch_stop(x->launch, MX_STOP_HOST_MEMORY);
+    x->slice = x->reserve = 0;
+    return mx__leave(x, i->pc, MX_EV_SLICE);
+  }
+  const uint32_t kind = code->run(x, entry, &s);
+  x->launch->probe->ran(x, kind, &s);
+  return mx__jit_after(x, code, kind, &s, i);
 }
 
 /* By level: lanes that are in the site's frame of that level or in one called from there. */

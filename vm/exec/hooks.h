@@ -4,6 +4,7 @@
 #define MX_VM_HOOKS_H
 
 #include "exec.h"
+#include "jitabi.h"
 #include "launch.h"
 
 struct mx_hooks {
@@ -57,6 +58,8 @@ struct mx_hooks {
 /* What a running launch tells a tool that looks at all of it, such as a profile. The tool also prepares the code, so
  * each instruction may lead to a body of its own. A launch without a tool has launch->probe NULL and calls none. */
 struct mx_probe {
+  /* What an instruction does in place of its own body, where the machine goes round the prepared code. */
+  mx_body body;
   /* A worker begins, and ends. False: out of memory. */
   bool (*begins)(struct mx_exec *x);
   void (*ends)(struct mx_exec *x);
@@ -69,6 +72,21 @@ struct mx_probe {
    * complete, in each block of a cluster by itself. */
   void (*arrives)(struct mx_exec *x, const struct mx_insn *i, uint32_t number, bool waits);
   void (*released)(struct mx_block *b, uint32_t number);
+
+  /* Compiled code, made for the tool (mx_launch.counts), is about to run for the current split, from instruction i on;
+   * NULL: with all lanes of a warp, where that begins or has waited. False: out of memory. */
+  bool (*enters)(struct mx_exec *x, struct mx_jit_state *s, const struct mx_insn *i);
+  /* It has come back with *s, and nobody has looked at that yet. */
+  void (*ran)(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s);
+  /* As in mx_jit_help. */
+  void (*parted)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
+  /* Compiled code has been left, for that reason; what comes next is instruction i of the current function, if any. */
+  void (*left)(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);
 };
+
+/* What instruction i does, whatever compiled code its place leads to. */
+static inline mx_body mx__body_without_code(const struct mx_exec *x, const struct mx_insn *i) {
+  return x->probed ? x->launch->probe->body : x->fn->body_of[i - x->fn->insns];
+}
 
 #endif

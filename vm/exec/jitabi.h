@@ -5,6 +5,7 @@
  *   mx_jit_F<N>        mx_jit_fn
  *   mx_jit_table_F<N>  struct mx_jit_table, and behind it what it counts
  *   mx_jit_live_F<N>   for sessions only: uint64_t[ncode][words], see mx_jit_code; words = (npred + n32 + n64) / 64 + 1
+ *   mx_jit_counted_F<N>  of code that counts for a profile only: struct mx_jit_counted, and behind it what it counts
  * and mx_jit_layout, uint64_t: mx__jit_layout() of whoever compiled it. */
 #ifndef MX_VM_JITABI_H
 #define MX_VM_JITABI_H
@@ -70,6 +71,25 @@ struct mx_jit_table {
       nframes; /* which follow in this order, entries with their pcs ascending */
 };
 
+/* Code that counts for a profile adds to a worker's own numbers, which it finds in mx_jit_state. `counts` has a row for
+ * each number of active lanes, from 0 on: by block, how often it has been executed to its end; by guard, how often that
+ * has held in all active lanes. `sums` has two numbers for each guard: the lanes in which it has held besides, and how
+ * often it has parted them. Where code is left in the midst of a block, its site says how much of that has been
+ * executed. */
+struct mx_jit_counted {
+  uint32_t nblocks, nins, nsites, nguards; /* which follow in this order, but for the guards */
+};
+struct mx_jit_counted_block {
+  uint32_t first, end;
+};
+struct mx_jit_counted_ins {
+  uint32_t func, pc; /* pc UINT32_MAX: none that the machine counts */
+  uint32_t guard;    /* its number, from 1; 0: none */
+};
+struct mx_jit_counted_site {
+  uint32_t block, done;
+};
+
 /* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of
  * lanes. */
 struct mx_jit_shape {
@@ -92,6 +112,9 @@ struct mx_jit_help {
   /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if
    * they have 64 bits. */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
+  /* Of code that counts, where state->shown: lanes of `mask` alone run from here on, where block number `block` begins,
+   * `steps` instructions after code was entered. */
+  void (*parted)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
 };
 
 struct mx_jit_code;
@@ -104,6 +127,8 @@ struct mx_jit_state {
                      the way then */
   uint32_t park;  /* in: whether code may wait at barriers, the spill area being kept for it */
   uint32_t resume, pc; /* out, BARRIER only */
+  uint32_t shown;      /* in: whether somebody wants to know when lanes part; this and the next for code that counts */
+  uint64_t *counts, *sums;
 };
 
 /* A block's warps on their way from their beginning or a barrier 0 to the next one or their end: all are there, with
@@ -142,6 +167,10 @@ struct mx_jit_code {
   const struct mx_jit_hidden *hidden;
   const struct mx_jit_fallback *fallbacks;
   const struct mx_jit_frame *frames;
+  const struct mx_jit_counted *counted; /* NULL: it does not count */
+  const struct mx_jit_counted_block *counted_blocks;
+  const struct mx_jit_counted_ins *counted_insns;
+  const struct mx_jit_counted_site *counted_sites;
   const uint64_t
       *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
   struct mx_jit_inplace *inplace; /* by fallback: how it is done with values in the spill area; inplace.c */
@@ -200,20 +229,31 @@ struct mx_jit_code {
   X(warp_chain, n) \
   X(warp_chain, barrier_pc) \
   X(warp_chain, barrier_entry) \
+  X(jit_help, parted) \
   X(jit_help, shape) \
   X(jit_help, fallback) \
   X(jit_shape, kind) \
   X(jit_shape, low) \
   X(jit_shape, max) \
   X(jit_shape, min) \
+  X(jit_state, counts) \
   X(jit_state, help) \
   X(jit_state, spill_area) \
-  X(jit_state, park) X(jit_state, pc) X(jit_state, resume) X(jit_state, steps) X(jit_state, ticks)
+  X(jit_state, park) \
+  X(jit_state, pc) \
+  X(jit_state, resume) X(jit_state, shown) X(jit_state, steps) X(jit_state, sums) X(jit_state, ticks)
 /* Those that lie in arrays, and those that code comes with. */
 #define MX_JIT_SIZES(X) \
   X(insn) \
   X(bounds) \
-  X(jit_entry) X(jit_site) X(jit_location) X(jit_hidden) X(jit_fallback) X(jit_frame) X(pfunc) X(jit_table) X(jit_shape)
+  X(jit_entry) \
+  X(jit_site) \
+  X(jit_location) \
+  X(jit_hidden) \
+  X(jit_fallback) \
+  X(jit_frame) \
+  X(pfunc) \
+  X(jit_table) X(jit_shape) X(jit_counted) X(jit_counted_block) X(jit_counted_ins) X(jit_counted_site)
 enum {
 #define X(struct_, field_) MX_AT_##struct_##_##field_ = offsetof(struct mx_##struct_, field_),
   MX_JIT_FIELDS(X)

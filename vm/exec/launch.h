@@ -13,6 +13,7 @@
 
 struct mx_prepared;
 
+#define MX_COUNTS 3 /* what may be counted for a profile: nothing; executions and lanes; and pieces of memory */
 #define MX_MAX_BLOCK_THREADS 1024u
 #define MX_MAX_GRID_X 0x7FFFFFFFu
 #define MX_MAX_GRID_YZ 65535u
@@ -57,6 +58,7 @@ struct mx_launch {
   struct mx_stuck *stuck;             /* stuck.h; NULL: a session looks by itself */
   const struct mx_probe *probe;       /* hooks.h; NULL: no tool looks at the launch as a whole */
   struct mx_probed *probed;           /* the tool's */
+  unsigned counts;                    /* what compiled code has to count for it; 0: nothing */
   const struct mx_observer *observer; /* of a checker: observe.h; NULL: there is none */
   void *observed;                     /* the checker's own */
 

@@ -85,9 +85,11 @@ struct mx_device {
 
 struct mx_kernel {
   mx_module *module;
-  uint32_t func;             /* in the image */
-  struct mx_prepared *prep;  /* made when first needed; device lock */
-  struct mx_jit_kernel *jit; /* jit/runtime/tier.c: its compiled code and what is known about it */
+  uint32_t func;                               /* in the image */
+  struct mx_prepared *prep;                    /* made when first needed; device lock */
+  struct mx_profile_code *profiled[MX_COUNTS]; /* of launches that are profiled, by what they count; d->run */
+  struct mx_jit_kernel *jit[MX_COUNTS]; /* jit/runtime/tier.c: its compiled code and what is known about it; by what it
+                                           counts */
 };
 
 struct mx_module {

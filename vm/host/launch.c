@@ -302,7 +302,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   if (watched) l.debug = watched->debug, l.hooks = watched->hooks;
   shape(&l, k, c);
   if (watched) l.prep = watched->prep;
-  const struct mx_profile_launch profiled = {l.image, l.func, k->module->var_address, stream};
+  const struct mx_profile_launch profiled = {l.image, l.func, k->module->var_address, stream, k->profiled};
   if (c->profile && !watched && !mx__profile_begin(c->profile, &profiled, &l)) {
     mx__lock_done(&l.lock);
     free(copy);
@@ -323,7 +323,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   if (c->timeout > 0) l.deadline = &deadline;
   const bool checked = d->check && !watched && !l.probed;
   if (checked) d->checker->begin(d->check, k, &l);
-  s = l.probed ? MX_OK : d->engine->begin(k, &l); /* what is profiled is interpreted */
+  s = d->engine->begin(k, &l);
   if (s != MX_OK) {
     if (checked) d->checker->end(d->check, &l);
     if (s == MX_INTERRUPTED) s = outcome(&l, c->timeout, "its code was being compiled");
@@ -337,7 +337,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   mx__group_hold(d, &l);
   mx__schedule(&l, &d->pool, l.deadline, &where);
   clock_gettime(CLOCK_MONOTONIC, &end);
-  if (!l.probed) d->engine->end(k, &l);
+  d->engine->end(k, &l);
   mx__asserts_end(&l);
   s = outcome(&l, c->timeout, where);
   if (checked) d->checker->end(d->check, &l);

@@ -4,6 +4,7 @@
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
 #include "vm/load/verify.h"
+#include "vm/profile/profile.h"
 #include "device.h"
 #include "engine.h"
 #include "output.h"
@@ -18,7 +19,10 @@
 void mx__module_free(mx_module *m) {
   if (!m) return;
   if (m->device) m->device->engine->forget(m);
-  for (size_t i = 0; i < m->nkernels; i++) mx__prepared_free(m->kernels[i].prep);
+  for (size_t i = 0; i < m->nkernels; i++) {
+    mx__prepared_free(m->kernels[i].prep);
+    for (unsigned n = 0; n < MX_COUNTS; n++) mx__profile_code_free(m->kernels[i].profiled[n]);
+  }
   free(m->kernels);
   free(m->var_address);
   mx__image_free(m->image);

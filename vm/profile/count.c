@@ -59,13 +59,13 @@ static void count_access(struct mx_exec *x, const struct mx_insn *i, const struc
 
 /* ---- instructions -----------------------------------------------------------------------------------------------*/
 static uint32_t number_of(const struct mx_exec *x, const struct mx_insn *i) {
-  return x->probed->of->first[x->fn->number] + (uint32_t)(i - x->fn->insns);
+  return mx__profile_number(x->probed->of, x->fn, i);
 }
 
 static void show(const struct mx_block *b, uint32_t warp, mx_profile_event_kind kind, uint64_t begin, uint64_t end,
                  uint32_t at) {
   const struct mx_probed *of = b->launch->probed;
-  const struct mx_profiled_insn *r = &of->kernel->insns[of->record[at]];
+  const struct mx_profiled_insn *r = &of->kernel->insns[of->code->record[at]];
   mx__profile_event(of->profile, &(mx_profile_event){.kind = kind,
                                                      .launch = of->number,
                                                      .block = b->index,
@@ -76,7 +76,7 @@ static void show(const struct mx_block *b, uint32_t warp, mx_profile_event_kind 
                                                      .line = r->line});
 }
 /* The current warp's lanes are apart from here on, or together again. */
-static void note_apart(const struct mx_block *b, uint32_t warp, uint32_t at, bool apart) {
+void mx__profile_apart(const struct mx_block *b, uint32_t warp, uint32_t at, bool apart) {
   struct mx_probed_warp *w = &b->probed->warps[warp];
   if (w->apart && !apart) show(b, warp, MX_PROFILE_DIVERGED, w->apart_since, w->clock, w->apart_at);
   if (!w->apart && apart) w->apart_since = w->clock, w->apart_at = at;
@@ -84,7 +84,7 @@ static void note_apart(const struct mx_block *b, uint32_t warp, uint32_t at, boo
 }
 
 /* Masks mostly stay as they were, and counting bits is a call where no CPU level may be assumed. */
-static uint32_t count_of(struct mx_counted *was, uint64_t mask) {
+uint32_t mx__profile_lanes(struct mx_counted *was, uint64_t mask) {
   if (was->mask != mask) *was = (struct mx_counted){mask, (uint32_t)__builtin_popcountll(mask)};
   return was->n;
 }
@@ -96,11 +96,11 @@ const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn 
   const uint32_t number = number_of(x, i);
   struct mx_count *c = &worker->counts[number];
   const uint64_t mask = x->mask, on = mx__lanes_of(x, i), splits = x->stats.splits;
-  const uint32_t n = count_of(&worker->active, mask);
+  const uint32_t n = mx__profile_lanes(&worker->active, mask);
   c->histogram[n]++;
   c->on += on == mask ? n : (uint64_t)__builtin_popcountll(on);
-  c->live += mask == x->warp->live ? n : count_of(&worker->live, x->warp->live);
-  if (b->shown) note_apart(x->block, x->warp->number, number, x->mask != x->warp->live);
+  c->live += mask == x->warp->live ? n : mx__profile_lanes(&worker->live, x->warp->live);
+  if (b->shown) mx__profile_apart(x->block, x->warp->number, number, x->mask != x->warp->live);
   w->clock++;
   const struct mx_fact *f = &worker->facts[i->op];
   if (f->kind && !worker->of->profile->options.no_memory) count_access(x, i, f, on, c);
@@ -110,38 +110,7 @@ const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn 
 }
 
 /* ---- blocks and barriers ------------------------------------------------------------------------------------------*/
-static bool begins(struct mx_exec *x) {
-  struct mx_probed *of = x->launch->probed;
-  struct mx_probed_worker *w = calloc(1, sizeof *w);
-  if (!w || !(w->counts = calloc(of->ncounts ? of->ncounts : 1, sizeof *w->counts))) return free(w), false;
-  w->of = of;
-  w->facts = mx__facts(0);
-  w->total.block_least = w->total.warp_least = UINT64_MAX;
-  w->number = atomic_fetch_add(&of->workers, 1);
-  x->probed = w;
-  return true;
-}
-
-static void least(uint64_t *to, uint64_t v) { *to = v < *to ? v : *to; }
-static void most(uint64_t *to, uint64_t v) { *to = v > *to ? v : *to; }
-static void ends(struct mx_exec *x) {
-  struct mx_probed_worker *w = x->probed;
-  struct mx_probed *of = w->of;
-  mx__lock(&of->profile->lock);
-  for (size_t k = 0; k < of->ncounts * MX_COUNT_WORDS; k++)
-    ((uint64_t *)(void *)of->counts)[k] += ((const uint64_t *)(const void *)w->counts)[k];
-  mx_profile_kernel *t = &of->total;
-  least(&t->block_least, w->total.block_least), most(&t->block_most, w->total.block_most);
-  least(&t->warp_least, w->total.warp_least), most(&t->warp_most, w->total.warp_most);
-  t->block_sum += w->total.block_sum, t->warp_sum += w->total.warp_sum;
-  t->blocks += w->total.blocks, t->warps += w->total.warps;
-  mx__unlock(&of->profile->lock);
-  free(w->counts);
-  free(w);
-  x->probed = NULL;
-}
-
-static bool block_new(struct mx_block *b) {
+bool mx__profile_block_new(struct mx_block *b) {
   const size_t arrivals = (size_t)(MX_BARRIERS + 1) * b->nwarps;
   struct mx_probed_block *p = calloc(1, sizeof *p + arrivals * sizeof *p->arrivals + b->nwarps * sizeof *p->warps);
   if (!p) return false;
@@ -150,11 +119,11 @@ static bool block_new(struct mx_block *b) {
   b->probed = p;
   return true;
 }
-static void block_free(struct mx_block *b) {
+void mx__profile_block_free(struct mx_block *b) {
   free(b->probed);
   b->probed = NULL;
 }
-static void block_starts(struct mx_block *b) {
+void mx__profile_block_starts(struct mx_block *b) {
   struct mx_probed_block *p = b->probed;
   const struct mx_probed *of = b->launch->probed;
   p->shown = b->index < of->timeline;
@@ -162,7 +131,7 @@ static void block_starts(struct mx_block *b) {
   memset(p->warps, 0, b->nwarps * sizeof *p->warps);
   memset(p->arrivals, 0, (size_t)(MX_BARRIERS + 1) * b->nwarps * sizeof *p->arrivals);
 }
-static void block_ended(struct mx_exec *x, struct mx_block *b) {
+void mx__profile_block_ended(struct mx_exec *x, struct mx_block *b) {
   struct mx_probed_worker *worker = x->probed;
   const struct mx_probed *of = worker->of;
   struct mx_probed_block *p = b->probed;
@@ -170,15 +139,15 @@ static void block_ended(struct mx_exec *x, struct mx_block *b) {
   uint64_t all = 0;
   for (uint32_t w = 0; w < b->nwarps; w++) {
     const uint64_t clock = p->warps[w].clock;
-    most(&all, clock), least(&t->warp_least, clock), most(&t->warp_most, clock);
+    mx__most(&all, clock), mx__least(&t->warp_least, clock), mx__most(&t->warp_most, clock);
     t->warp_sum += clock;
     if (!p->shown) continue;
-    note_apart(b, w, 0, false);
+    mx__profile_apart(b, w, 0, false);
     mx__profile_event(
         of->profile,
         &(mx_profile_event){.kind = MX_PROFILE_WARP, .launch = of->number, .block = b->index, .warp = w, .end = clock});
   }
-  least(&t->block_least, all), most(&t->block_most, all);
+  mx__least(&t->block_least, all), mx__most(&t->block_most, all);
   t->block_sum += all;
   t->blocks++;
   t->warps += b->nwarps;
@@ -194,7 +163,7 @@ static void block_ended(struct mx_exec *x, struct mx_block *b) {
                                                      .end_ns = mx__profile_ns(of->profile, &now)});
 }
 
-static void arrives(struct mx_exec *x, const struct mx_insn *i, uint32_t number, bool waits) {
+void mx__profile_arrives(struct mx_exec *x, const struct mx_insn *i, uint32_t number, bool waits) {
   struct mx_probed_block *b = x->block->probed;
   const uint32_t w = x->warp->number;
   struct mx_probed_arrival *a = &b->arrivals[(size_t)number * x->block->nwarps + w];
@@ -203,40 +172,29 @@ static void arrives(struct mx_exec *x, const struct mx_insn *i, uint32_t number,
   if (waits || number != MX_CLUSTER_BARRIER) x->probed->counts[number_of(x, i)].arrivals++;
 }
 /* Of a cluster, the last one of all its blocks; those that are let go before keep the clock of their arrival. */
-static void released(struct mx_block *block, uint32_t number) {
+void mx__profile_released(struct mx_block *block, uint32_t number) {
   struct mx_probed_block *b = block->probed;
   struct mx_probed *of = block->launch->probed;
   struct mx_probed_arrival *a = &b->arrivals[(size_t)number * block->nwarps];
   uint64_t last = 0, waited = 0;
   for (uint32_t w = 0; w < block->nwarps; w++)
-    if (a[w].there) most(&last, a[w].clock);
+    if (a[w].there) mx__most(&last, a[w].clock);
   for (uint32_t k = 0; number == MX_CLUSTER_BARRIER && k < block->nmembers; k++)
     for (uint32_t w = 0; w < block->nwarps; w++)
-      most(&last, block->leader->members[k]->probed->arrivals[(size_t)number * block->nwarps + w].clock);
+      mx__most(&last, block->leader->members[k]->probed->arrivals[(size_t)number * block->nwarps + w].clock);
   for (uint32_t w = 0; w < block->nwarps; w++) {
     a[w].there &= a[w].waits;
     if (!a[w].there) continue;
     waited += last - a[w].clock;
-    most(&b->warps[w].clock, last);
+    mx__most(&b->warps[w].clock, last);
     if (b->shown && last > a[w].clock) show(block, w, MX_PROFILE_WAIT, a[w].clock, last, a[w].at);
   }
   if (waited) {
     mx__lock(&of->profile->lock);
     for (uint32_t w = 0; w < block->nwarps; w++)
-      if (a[w].there) of->counts[a[w].at].waited += last - a[w].clock;
+      if (a[w].there) of->waited[a[w].at] += last - a[w].clock;
     of->total.waited += waited;
     mx__unlock(&of->profile->lock);
   }
   for (uint32_t w = 0; w < block->nwarps; w++) a[w].there = false;
 }
-
-const struct mx_probe mx__profile_probe = {
-    .begins = begins,
-    .ends = ends,
-    .block_new = block_new,
-    .block_free = block_free,
-    .block_starts = block_starts,
-    .block_ended = block_ended,
-    .arrives = arrives,
-    .released = released,
-};

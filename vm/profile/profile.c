@@ -89,7 +89,7 @@ static const char *keep(struct mx_profiled *k, const char *text) {
 /* The record of the instruction that stands at index `at` of the function or behind a pseudo-instruction there. */
 static uint32_t record_at(const struct mx_probed *of, const struct mx_pfunc *fn, uint32_t at) {
   if (at < fn->ninsns && fn->insns[at].kind == MX_INSN_JOIN) at++;
-  return at < fn->ninsns ? of->record[of->first[fn->number] + at] : UINT32_MAX;
+  return at < fn->ninsns ? of->code->record[of->code->first[fn->number] + at] : UINT32_MAX;
 }
 static uint32_t record_of_pc(const struct mx_probed *of, const struct mx_pfunc *fn, uint32_t pc) {
   return pc < fn->func->ncode && fn->index_of_pc[pc] != UINT32_MAX ? record_at(of, fn, fn->index_of_pc[pc])
@@ -115,18 +115,18 @@ static bool add_targets(const struct mx_probed *of, const struct mx_pfunc *fn, c
 
 /* The records of function f, behind those that are there. */
 static bool add_records(struct mx_probed *of, struct mx_profiled *k, uint32_t f) {
-  const struct mx_pfunc *fn = &of->prep->funcs[f];
+  const struct mx_pfunc *fn = &of->code->prep->funcs[f];
   const char *function = keep(k, fn->func->name);
   if (!function) return false;
   for (uint32_t n = 0; n < fn->ninsns; n++) {
     const struct mx_insn *i = &fn->insns[n];
     if (i->kind != MX_INSN_OP) continue;
     const struct mx_op_info *o = &mx__ops[i->op];
-    struct mx_profiled_insn *r = &k->insns[of->record[of->first[f] + n]];
+    struct mx_profiled_insn *r = &k->insns[of->code->record[of->code->first[f] + n]];
     const char *file;
     char name[64];
     *r = (struct mx_profiled_insn){.function = function, .func = f, .pc = i->pc};
-    mx__line_of(of->prep->image, f, i->pc, &file, &r->line);
+    mx__line_of(of->code->prep->image, f, i->pc, &file, &r->line);
     mx__spell(o, i->mod, name, sizeof name);
     r->file = keep(k, file);
     r->name = keep(k, name);
@@ -141,7 +141,7 @@ static bool add_records(struct mx_probed *of, struct mx_profiled *k, uint32_t f)
   return true;
 }
 static struct mx_profiled *kernel_new(struct mx_probed *of, uint64_t digest) {
-  const struct mx_prepared *prep = of->prep;
+  const struct mx_prepared *prep = of->code->prep;
   struct mx_profiled *k = calloc(1, sizeof *k);
   if (!k) return NULL;
   k->digest = digest;
@@ -163,83 +163,164 @@ static struct mx_profiled *kernel_new(struct mx_probed *of, uint64_t digest) {
 
 /* ---- launches
  * -------------------------------------------------------------------------------------------------------*/
+static void worker_free(struct mx_probed_worker *w) {
+  for (uint32_t f = 0; w->compiled && f < w->of->code->prep->nfuncs; f++) {
+    for (uint32_t live = 0; live <= MX_MAX_LANES; live++) free(w->compiled[f].by_live[live]);
+    free(w->compiled[f].sums);
+  }
+  free(w->counts);
+  free(w->compiled);
+  free(w);
+}
+static bool begins(struct mx_exec *x) {
+  struct mx_probed *of = x->launch->probed;
+  struct mx_probed_worker *w = calloc(1, sizeof *w);
+  if (!w) return false;
+  w->of = of;
+  w->counts = calloc(of->code->ncounts + 1, sizeof *w->counts);
+  w->compiled = calloc(of->code->prep->nfuncs + 1, sizeof *w->compiled);
+  if (!w->counts || !w->compiled) return worker_free(w), false;
+  w->facts = mx__facts(0);
+  w->total.block_least = w->total.warp_least = UINT64_MAX;
+  w->number = atomic_fetch_add(&of->workers, 1);
+  x->probed = w;
+  return true;
+}
+
+static void ends(struct mx_exec *x) {
+  struct mx_probed_worker *w = x->probed;
+  struct mx_probed *of = w->of;
+  const uint64_t splits = mx__profile_compiled_splits(w);
+  x->stats.splits += splits, x->stats.rejoins += splits;
+  mx__lock(&of->profile->lock);
+  w->next = of->ended;
+  of->ended = w;
+  mx_profile_kernel *t = &of->total;
+  mx__least(&t->block_least, w->total.block_least), mx__most(&t->block_most, w->total.block_most);
+  mx__least(&t->warp_least, w->total.warp_least), mx__most(&t->warp_most, w->total.warp_most);
+  t->block_sum += w->total.block_sum, t->warp_sum += w->total.warp_sum;
+  t->blocks += w->total.blocks, t->warps += w->total.warps;
+  mx__unlock(&of->profile->lock);
+  x->probed = NULL;
+}
+
+static const struct mx_probe probe = {
+    .body = mx__profile_count,
+    .begins = begins,
+    .ends = ends,
+    .block_new = mx__profile_block_new,
+    .block_free = mx__profile_block_free,
+    .block_starts = mx__profile_block_starts,
+    .block_ended = mx__profile_block_ended,
+    .arrives = mx__profile_arrives,
+    .released = mx__profile_released,
+    .enters = mx__profile_enters,
+    .ran = mx__profile_ran,
+    .parted = mx__profile_parted,
+    .left = mx__profile_left,
+};
+
 static void probed_free(struct mx_probed *of) {
-  mx__prepared_free(of->prep);
-  free(of->bodies);
-  free(of->first);
-  free(of->record);
-  free(of->counts);
+  for (struct mx_probed_worker *w = of->ended, *next; w; w = next) {
+    next = w->next;
+    worker_free(w);
+  }
+  free(of->waited);
   free(of);
+}
+void mx__profile_code_free(struct mx_profile_code *code) {
+  if (!code) return;
+  mx__prepared_free(code->prep);
+  free(code->bodies);
+  free(code->first);
+  free(code->record);
+  free(code);
 }
 
 /* Numbers of all instructions, and their records: the kernel's before those of other functions. */
-static bool number(struct mx_probed *of) {
-  const struct mx_prepared *prep = of->prep;
-  of->first = calloc(prep->nfuncs + 1, sizeof *of->first);
-  if (!of->first) return false;
+static bool number(struct mx_profile_code *code) {
+  const struct mx_prepared *prep = code->prep;
+  code->first = calloc(prep->nfuncs + 1, sizeof *code->first);
+  if (!code->first) return false;
   for (uint32_t f = 0; f < prep->nfuncs; f++) {
-    of->first[f] = (uint32_t)of->ncounts;
-    if (prep->funcs[f].insns) of->ncounts += prep->funcs[f].ninsns;
+    code->first[f] = (uint32_t)code->ncounts;
+    if (prep->funcs[f].insns) code->ncounts += prep->funcs[f].ninsns;
   }
-  of->counts = calloc(of->ncounts + 1, sizeof *of->counts);
-  of->record = malloc((of->ncounts + 1) * sizeof *of->record);
-  if (!of->counts || !of->record) return false;
-  memset(of->record, 0xFF, (of->ncounts + 1) * sizeof *of->record);
+  code->record = malloc((code->ncounts + 1) * sizeof *code->record);
+  if (!code->record) return false;
+  memset(code->record, 0xFF, (code->ncounts + 1) * sizeof *code->record);
   uint32_t records = 0;
   for (int others = 0; others < 2; others++)
     for (uint32_t f = 0; f < prep->nfuncs; f++)
       for (uint32_t n = 0; (f != prep->kernel) == others && prep->funcs[f].insns && n < prep->funcs[f].ninsns; n++)
-        if (prep->funcs[f].insns[n].kind == MX_INSN_OP) of->record[of->first[f] + n] = records++;
+        if (prep->funcs[f].insns[n].kind == MX_INSN_OP) code->record[code->first[f] + n] = records++;
   return true;
 }
 
-static bool prepare(struct mx_probed *of, const struct mx_profile_launch *what) {
+static bool prepare(struct mx_profile_code *code, const struct mx_profile_launch *what) {
   const struct mx_level *real = mx__level(NULL);
-  if (!(of->bodies = malloc(MX_OP_COUNT * sizeof *of->bodies))) return false;
-  for (unsigned op = 0; op < MX_OP_COUNT; op++) of->bodies[op] = mx__profile_count;
-  of->level = *real;
-  of->level.bodies = of->level.unguarded = of->bodies;
-  if (!(of->prep = mx__prepare(what->image, what->func, what->var_address, &of->level))) return false;
-  of->prep->level = real; /* shapes and tiles are the real ones' */
-  for (uint32_t f = 0; f < of->prep->nfuncs; f++)
-    for (uint32_t n = 0; n < of->prep->funcs[f].ninsns; n++) {
-      const struct mx_insn *i = &of->prep->funcs[f].insns[n];
+  if (!(code->bodies = malloc(MX_OP_COUNT * sizeof *code->bodies))) return false;
+  for (unsigned op = 0; op < MX_OP_COUNT; op++) code->bodies[op] = mx__profile_count;
+  code->level = *real;
+  code->level.bodies = code->level.unguarded = code->bodies;
+  if (!(code->prep = mx__prepare(what->image, what->func, what->var_address, &code->level))) return false;
+  code->prep->level = real; /* shapes and tiles are the real ones' */
+  for (uint32_t f = 0; f < code->prep->nfuncs; f++)
+    for (uint32_t n = 0; n < code->prep->funcs[f].ninsns; n++) {
+      const struct mx_insn *i = &code->prep->funcs[f].insns[n];
       if (i->kind == MX_INSN_OP)
-        of->prep->funcs[f].body_of[n] = (i->guard == MX_GUARD_NONE ? real->unguarded : real->bodies)[i->op];
+        code->prep->funcs[f].body_of[n] = (i->guard == MX_GUARD_NONE ? real->unguarded : real->bodies)[i->op];
     }
-  return number(of);
+  code->digest = digest_of(code->prep);
+  return number(code);
+}
+static struct mx_profile_code *code_new(const struct mx_profile_launch *what) {
+  struct mx_profile_code *code = calloc(1, sizeof *code);
+  if (code && prepare(code, what)) return code;
+  mx__profile_code_free(code);
+  return NULL;
 }
 
 bool mx__profile_begin(mx_profile *p, const struct mx_profile_launch *what, struct mx_launch *l) {
+  const unsigned counts = p->options.no_memory ? 1 : 2;
+  if (!what->code[counts] && !(what->code[counts] = code_new(what))) return false;
   struct mx_probed *of = calloc(1, sizeof *of);
   if (!of) return false;
   of->profile = p;
+  of->code = what->code[counts];
   of->stream = what->stream;
   of->total.block_least = of->total.warp_least = UINT64_MAX;
-  if (!prepare(of, what)) return probed_free(of), false;
-  const uint64_t digest = digest_of(of->prep);
+  if (!(of->waited = calloc(of->code->ncounts + 1, sizeof *of->waited))) return probed_free(of), false;
   mx__lock(&p->lock);
   for (size_t k = 0; k < p->nkernels && !of->kernel; k++)
-    if (p->kernels[k]->digest == digest) of->kernel = p->kernels[k];
+    if (p->kernels[k]->digest == of->code->digest) of->kernel = p->kernels[k];
   if (!of->kernel) {
     struct mx_profiled **more = realloc(p->kernels, (p->nkernels + 1) * sizeof *more);
-    if (more) p->kernels = more, of->kernel = kernel_new(of, digest);
+    if (more) p->kernels = more, of->kernel = kernel_new(of, of->code->digest);
     if (of->kernel) p->kernels[p->nkernels++] = of->kernel;
   }
   of->number = p->launches++;
   of->timeline = p->options.timeline_blocks;
   mx__unlock(&p->lock);
   if (!of->kernel) return probed_free(of), false;
-  l->prep = of->prep;
-  l->probe = &mx__profile_probe;
+  l->prep = of->code->prep;
+  l->probe = &probe;
   l->probed = of;
+  l->counts = counts;
+  if (counts == 2) l->jit = MX_JIT_OFF; /* compiled code does not count pieces of memory */
   return true;
 }
 
 static void take_in(struct mx_profiled *k, const struct mx_probed *of, const struct mx_launch *l, double seconds) {
-  for (size_t n = 0; n < of->ncounts; n++)
-    for (size_t w = 0; of->record[n] != UINT32_MAX && w < MX_COUNT_WORDS; w++)
-      ((uint64_t *)(void *)&k->counts[of->record[n]])[w] += ((const uint64_t *)(const void *)&of->counts[n])[w];
+  for (const struct mx_probed_worker *worker = of->ended; worker; worker = worker->next) {
+    for (size_t n = 0; n < of->code->ncounts; n++)
+      for (size_t w = 0; of->code->record[n] != UINT32_MAX && w < MX_COUNT_WORDS; w++)
+        ((uint64_t *)(void *)&k->counts[of->code->record[n]])[w] +=
+            ((const uint64_t *)(const void *)&worker->counts[n])[w];
+    mx__profile_take_compiled(worker, k->counts);
+  }
+  for (size_t n = 0; n < of->code->ncounts; n++)
+    if (of->waited[n]) k->counts[of->code->record[n]].waited += of->waited[n];
   free(k->parted);
   k->parted = NULL;
   mx_profile_kernel *t = &k->total;
@@ -247,10 +328,8 @@ static void take_in(struct mx_profiled *k, const struct mx_probed *of, const str
   t->launches++;
   t->blocks += s->blocks, t->warps += s->warps, t->waited += s->waited;
   t->block_sum += s->block_sum, t->warp_sum += s->warp_sum;
-  if (s->block_least < t->block_least) t->block_least = s->block_least;
-  if (s->block_most > t->block_most) t->block_most = s->block_most;
-  if (s->warp_least < t->warp_least) t->warp_least = s->warp_least;
-  if (s->warp_most > t->warp_most) t->warp_most = s->warp_most;
+  mx__least(&t->block_least, s->block_least), mx__most(&t->block_most, s->block_most);
+  mx__least(&t->warp_least, s->warp_least), mx__most(&t->warp_most, s->warp_most);
   t->splits += l->stats.splits, t->rejoins += l->stats.rejoins;
   t->enters += l->stats.enters;
   for (unsigned n = 0; n < 8; n++) t->exits[n] += l->stats.exits[n];

@@ -3,7 +3,9 @@
 #define MX_VM_PROFILE_H
 
 #include "mx/profile.h"
+#include "vm/exec/attach.h"
 #include "vm/exec/block.h"
+#include "vm/exec/jitabi.h"
 #include "vm/memory/lock.h"
 #include "vm/exec/launch.h"
 
@@ -48,17 +50,23 @@ struct mx_profile {
   uint32_t launches;
 };
 
+/* Code of a kernel that counts, for all launches that count the same. */
+struct mx_profile_code {
+  struct mx_level level;
+  mx_body *bodies;
+  struct mx_prepared *prep;
+  uint64_t digest;
+  uint32_t *first;  /* by function: its first instruction's number among all that is counted */
+  uint32_t *record; /* by that number: of the kernel's record; UINT32_MAX: none */
+  size_t ncounts;
+};
 /* A launch that is profiled. */
 struct mx_probed {
   mx_profile *profile;
   struct mx_profiled *kernel;
-  struct mx_level level;
-  mx_body *bodies;
-  struct mx_prepared *prep;
-  uint32_t *first;  /* by function: its first instruction's number among all that is counted */
-  uint32_t *record; /* by that number: of the kernel's record; UINT32_MAX: none */
-  size_t ncounts;
-  struct mx_count *counts; /* by number; sums of the workers that have ended; profile's lock */
+  const struct mx_profile_code *code;
+  struct mx_probed_worker *ended; /* what they have counted is summed up when the launch is over; profile's lock */
+  uint64_t *waited;               /* by number; profile's lock */
   mx_profile_kernel total;
   uint32_t number;
   uint64_t stream, timeline;
@@ -69,9 +77,17 @@ struct mx_counted { /* a mask, and how many bits of it are set */
   uint64_t mask;
   uint32_t n;
 };
+/* What compiled code of a function has counted: see mx_jit_counted. */
+struct mx_compiled_counts {
+  const struct mx_jit_code *code;             /* NULL: none has run */
+  uint64_t *by_live[MX_MAX_LANES + 1], *sums; /* its rows, by how many lanes of the warp lived */
+};
 struct mx_probed_worker {
   struct mx_probed *of;
-  const struct mx_fact *facts; /* by opcode */
+  struct mx_probed_worker *next;       /* of those that have ended */
+  struct mx_compiled_counts *compiled; /* by function */
+  uint64_t told;                       /* splits that compiled code had hidden, and that the machine was told of */
+  const struct mx_fact *facts;         /* by opcode */
   struct mx_counted active, live;
   struct mx_count *counts;
   mx_profile_kernel total;
@@ -102,20 +118,43 @@ struct mx_profile_launch {
   uint32_t func;
   const uint64_t *var_address;
   uint64_t stream;
+  struct mx_profile_code **code; /* the kernel's, by what it counts; NULL: to be made */
 };
 /* Before l runs: gives it code, and what its workers report to. False: out of memory. */
 bool mx__profile_begin(mx_profile *p, const struct mx_profile_launch *what, struct mx_launch *l);
-/* It has ended, and taken so many seconds. Its code goes away. */
+void mx__profile_code_free(struct mx_profile_code *code);
+/* It has ended, and taken so many seconds. */
 void mx__profile_end(struct mx_launch *l, double seconds);
 /* events.c: an event for the timeline. */
 void mx__profile_event(mx_profile *p, const mx_profile_event *e);
-/* count.c */
-extern const struct mx_probe mx__profile_probe;
+/* count.c: as in struct mx_probe; the current warp's lanes are apart from here on, or together again; how many bits of
+ * a mask are set. */
 const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn *i);
+void mx__profile_apart(const struct mx_block *b, uint32_t warp, uint32_t at, bool apart);
+bool mx__profile_block_new(struct mx_block *b);
+void mx__profile_block_free(struct mx_block *b);
+void mx__profile_block_starts(struct mx_block *b);
+void mx__profile_block_ended(struct mx_exec *x, struct mx_block *b);
+void mx__profile_released(struct mx_block *b, uint32_t number);
+void mx__profile_arrives(struct mx_exec *x, const struct mx_insn *i, uint32_t number, bool waits);
+uint32_t mx__profile_lanes(struct mx_counted *was, uint64_t mask);
+/* compiled.c: as in struct mx_probe; what the worker's compiled code has counted goes to its counts. */
+bool mx__profile_enters(struct mx_exec *x, struct mx_jit_state *s, const struct mx_insn *i);
+void mx__profile_ran(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s);
+void mx__profile_parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
+void mx__profile_left(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);
+uint64_t mx__profile_compiled_splits(const struct mx_probed_worker *worker); /* which the machine has not counted */
+void mx__profile_take_compiled(const struct mx_probed_worker *worker, struct mx_count *records);
 /* apart.c: by instruction: the branch whose parting the lanes wait for that stand elsewhere while it runs; UINT32_MAX:
  * none. malloc'ed. */
 uint32_t *mx__profile_partings(const struct mx_profiled *k);
 
+static inline void mx__least(uint64_t *to, uint64_t v) { *to = v < *to ? v : *to; }
+static inline void mx__most(uint64_t *to, uint64_t v) { *to = v > *to ? v : *to; }
+static inline uint32_t mx__profile_number(const struct mx_probed *of, const struct mx_pfunc *fn,
+                                          const struct mx_insn *i) {
+  return of->code->first[fn->number] + (uint32_t)(i - fn->insns);
+}
 static inline uint64_t mx__profile_ns(const mx_profile *p, const struct timespec *t) {
   return (uint64_t)((t->tv_sec - p->made.tv_sec) * 1000000000ll + (t->tv_nsec - p->made.tv_nsec));
 }
