@@ -926,8 +926,8 @@ static void blocks_come_back(void **state) {
 static void slower_code(void **state) {
   (void)state;
   NEEDS_CODE();
-#ifdef __SANITIZE_THREAD__
-  print_message("with the thread sanitizer's checks the interpreter is slower than any compiled code\n");
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+  print_message("a sanitizer's checks slow the interpreter down, and not compiled code\n");
   skip();
 #endif
   enum { KEPT = 40, THREADS_OF_BLOCK = 256, BLOCKS = 64 };

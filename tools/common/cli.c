@@ -1,6 +1,7 @@
 /* Command lines, files and text of the tools. Apart from main programs so that all tools behave alike. */
 #include "cli.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -58,8 +59,8 @@ static const struct cli_option *option_of(const struct cli *c, int answer) {
 static void prepare(struct cli *c) {
   size_t n = 0;
   while (c->options[n].id) n++;
-  c->longs = cli_alloc((n + 1) * sizeof *c->longs);
-  char *letter = c->letters = cli_alloc(2 * n + 3);
+  assert(n <= CLI_OPTIONS);
+  char *letter = c->letters;
   *letter++ = '-', *letter++ = ':';
   size_t longs = 0;
   for (size_t k = 0; k < n; k++) {
@@ -72,6 +73,7 @@ static void prepare(struct cli *c) {
   }
   c->longs[longs] = (struct option){0};
   *letter = 0;
+  c->begun = true;
   optind = 0; /* begins anew */
   opterr = 0;
   (void)getopt_long(1, c->argv, c->letters, c->longs, NULL); /* takes the letters' first signs in */
@@ -80,10 +82,7 @@ static void prepare(struct cli *c) {
 
 static int word_or_end(struct cli *c, const char **value) {
   if (optind >= c->argc) {
-    free(c->longs);
-    free(c->letters);
-    c->longs = NULL;
-    c->letters = NULL;
+    c->begun = false;
     return CLI_END;
   }
   return *value = c->argv[optind++], CLI_WORD;
@@ -91,7 +90,7 @@ static int word_or_end(struct cli *c, const char **value) {
 
 int cli_next(struct cli *c, const char **value) {
   *value = NULL;
-  if (!c->longs && !c->ended) prepare(c);
+  if (!c->begun && !c->ended) prepare(c);
   if (c->ended || optind >= c->argc) return word_or_end(c, value);
   const char *word = c->argv[optind], *name = word + 2, *eq = strchr(word, '=');
   const int n = (int)(eq ? eq - name : (long)strlen(word) - 2);

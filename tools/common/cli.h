@@ -2,6 +2,7 @@
  * about wrong usage. Shared by the tools; knows nothing of modules or machines. */
 #ifndef MX_TOOLS_CLI_H
 #define MX_TOOLS_CLI_H
+#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@ struct cli_option {
 
 enum { CLI_END = 0, CLI_WORD = -1 }; /* what cli_next answers besides ids */
 
+enum { CLI_OPTIONS = 96 }; /* a tool has at most so many */
 struct cli {
   const char *tool;
   const struct cli_option *options; /* ends with id 0 */
@@ -27,8 +29,9 @@ struct cli {
   char **argv;
   bool numbers_are_words; /* -5 is a word, not options */
   bool ended;             /* after -- */
-  struct option *longs;   /* the table for getopt_long, and its letters; NULL: not begun, or at the end */
-  char *letters;
+  bool begun;
+  struct option longs[CLI_OPTIONS + 1]; /* the table for getopt_long, and its letters */
+  char letters[2 * CLI_OPTIONS + 3];
 };
 
 /* The next option's id, CLI_WORD or CLI_END. *value: the option's value (NULL: none given) or the word. Wrong usage
