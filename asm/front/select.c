@@ -201,31 +201,34 @@ static bool match(struct matcher *m, const char *p, const char *t, unsigned mod,
   }
 }
 
-/* Atomics are written in two orders, `atom.add.release.gpu.u32` and `atom.release.gpu.add.u32`, `red.global.v2.f32.add`
- * and `red.global.add.v2.f32`: the table's is order, scope, space, operation, the rest, vector, type. So are votes,
- * `vote.ballot.sync.b32` for `vote.sync.ballot.b32`. NULL: none of them, or in that order already. */
+/* PTX is written with its suffixes in many orders, and other assemblers take them all: `ld.global.acquire.gpu.b32`,
+ * `atom.release.gpu.add.u32`, `red.global.v2.f32.add`, `cvt.f32.rn.f64`, `vote.ballot.sync.b32`. The table's order is
+ * that of the groups below; those of one group, and those of none, stay in their own. NULL: in that order already. */
 static const char *usual_order(struct select *s, const char *mnemonic) {
-  static const char *const groups[][12] = {
-      {".relaxed", ".acquire", ".release", ".acq_rel"},
-      {".cta", ".cluster", ".gpu", ".sys"},
-      {".global", ".shared", ".shared::cta", ".shared::cluster"},
-      {".add", ".min", ".max", ".and", ".or", ".xor", ".inc", ".dec", ".exch", ".cas"},
-      {NULL},
-      {".v2", ".v4", ".v8"},
-      {".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".f16x2", ".bf16x2", ".f16", ".bf16"}};
-  enum { GROUPS = sizeof groups / sizeof *groups, REST = 4 };
-  const char *sync = !strncmp(mnemonic, "vote.", 5) ? strstr(mnemonic + 5, ".sync") : NULL; /* vote.ballot.sync.b32 */
-  if (sync) return mx__arena_printf(s->arena, "vote.sync%.*s%s", (int)(sync - mnemonic) - 4, mnemonic + 4, sync + 5);
-  if (strncmp(mnemonic, "atom.", 5) && strncmp(mnemonic, "red.", 4)) return NULL;
-  size_t base = strcspn(mnemonic, ".");
+  static const char *const groups[] = {
+      ".sync ",
+      ".volatile .relaxed .acquire .release .acq_rel .weak ",
+      ".cta .cluster .gpu .sys ",
+      ".global .shared .shared::cta .shared::cluster .local .const .param ",
+      ".nc ",
+      ".add .min .max .and .or .xor .inc .dec .exch .cas ",
+      ".rn .rz .rm .rp .rni .rzi .rmi .rpi .approx .full ",
+      "", /* all others */
+      ".ftz ",
+      ".sat ",
+      ".v2 .v4 .v8 ",
+      ".pred .b8 .u8 .s8 .b16 .u16 .s16 .f16 .bf16 .b32 .u32 .s32 .f32 .tf32 .f16x2 .bf16x2 .b64 .u64 .s64 .f64 .b128 ",
+  };
+  enum { GROUPS = sizeof groups / sizeof *groups, OTHERS = 7 };
+  const size_t base = strcspn(mnemonic, ".");
   const char *out = mx__arena_strndup(s->arena, mnemonic, base);
   for (unsigned g = 0; g < GROUPS; g++) {
     for (const char *p = mnemonic + base; *p;) {
-      size_t n = 1 + strcspn(p + 1, ".");
-      unsigned in = REST;
-      for (unsigned k = 0; k < GROUPS; k++)
-        for (unsigned x = 0; x < 12 && groups[k][x]; x++)
-          if (strlen(groups[k][x]) == n && !memcmp(groups[k][x], p, n)) in = k;
+      const size_t n = 1 + strcspn(p + 1, ".");
+      const char *word = mx__arena_printf(s->arena, "%.*s ", (int)n, p);
+      unsigned in = OTHERS;
+      for (unsigned k = 0; k < GROUPS && in == OTHERS; k++)
+        if (strstr(groups[k], word)) in = k;
       if (in == g) out = mx__arena_printf(s->arena, "%s%.*s", out, (int)n, p);
       p += n;
     }
