@@ -1,34 +1,38 @@
 /* Random numbers in kernels: Philox4x32 with ten rounds (Salmon and others, 2011), XORWOW (Marsaglia, 2003) and
- * MRG32k3a (L'Ecuyer, 1999). Philox is counted: its numbers for a seed, a sequence and an offset are the same
- * everywhere. The states of the others are seeded by a mixer, so that sequences differ from one another, and from those
- * of other implementations. */
+ * MRG32k3a (L'Ecuyer, 1999). For a seed, a sequence and an offset the numbers are those that other implementations of
+ * this interface give, and what distributions take of them, too, but for Poisson's with a mean of 64 and more. */
 #ifndef MX_CXX_CURAND_KERNEL_H
 #define MX_CXX_CURAND_KERNEL_H
 #include "mx/runtime.h"
 
 #ifdef __CUDA__
+#include "mx/random_jumps.h"
+
 struct curandStatePhilox4_32_10 {
   uint4 ctr, output;
   uint2 key;
   unsigned int STATE;
-  int boxmuller_flag;
+  int boxmuller_flag, boxmuller_flag_double;
   float boxmuller_extra;
+  double boxmuller_extra_double;
 };
 typedef struct curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
 
 struct curandStateXORWOW {
   unsigned int d, v[5];
-  int boxmuller_flag;
+  int boxmuller_flag, boxmuller_flag_double;
   float boxmuller_extra;
+  double boxmuller_extra_double;
 };
 typedef struct curandStateXORWOW curandStateXORWOW_t;
 typedef struct curandStateXORWOW curandState;
 typedef struct curandStateXORWOW curandState_t;
 
 struct curandStateMRG32k3a {
-  double s1[3], s2[3];
-  int boxmuller_flag;
+  unsigned int s1[3], s2[3];
+  int boxmuller_flag, boxmuller_flag_double;
   float boxmuller_extra;
+  double boxmuller_extra_double;
 };
 typedef struct curandStateMRG32k3a curandStateMRG32k3a_t;
 
@@ -84,99 +88,249 @@ __MX_DEVICE uint4 curand4(curandStatePhilox4_32_10 *s) {
   return r;
 }
 
-/* ---- the others -------------------------------------------------------------------------------------------------*/
-__MX_DEVICE unsigned long long __mx_mixed(unsigned long long &state) {
-  unsigned long long z = state += 0x9E3779B97F4A7C15ull;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-  return z ^ z >> 31;
+/* ---- XORWOW -----------------------------------------------------------------------------------------------------*/
+__MX_DEVICE void __mx_xorwow_step(unsigned int *v) {
+  unsigned int t = v[0] ^ v[0] >> 2;
+  v[0] = v[1], v[1] = v[2], v[2] = v[3], v[3] = v[4];
+  v[4] = (v[4] ^ v[4] << 4) ^ (t ^ t << 1);
 }
-__MX_DEVICE unsigned long long __mx_start(unsigned long long seed, unsigned long long sequence) {
-  unsigned long long s = seed, t = sequence ^ 0xD1B54A32D192ED03ull;
-  return __mx_mixed(s) ^ __mx_mixed(t);
+/* So many steps as a polynomial says: the sum of the states at its powers. */
+static __device__ __attribute__((noinline)) void __mx_xorwow_jump(unsigned int *v, const unsigned int *polynomial) {
+  unsigned int sum[5] = {0, 0, 0, 0, 0};
+  for (int word = 0; word < 5; word++)
+    for (unsigned int bit = 0; bit < 32; bit++) {
+      const unsigned int mask = 0 - (polynomial[word] >> bit & 1);
+      for (int k = 0; k < 5; k++) sum[k] ^= v[k] & mask;
+      __mx_xorwow_step(v);
+    }
+  for (int k = 0; k < 5; k++) v[k] = sum[k];
 }
 __MX_DEVICE unsigned int curand(curandStateXORWOW *s) {
-  unsigned int t = s->v[0] ^ s->v[0] >> 2;
-  s->v[0] = s->v[1], s->v[1] = s->v[2], s->v[2] = s->v[3], s->v[3] = s->v[4];
-  s->v[4] = (s->v[4] ^ s->v[4] << 4) ^ (t ^ t << 1);
-  s->d += 362437;
-  return s->v[4] + s->d;
+  __mx_xorwow_step(s->v);
+  return s->v[4] + (s->d += 362437);
 }
 __MX_DEVICE void skipahead(unsigned long long n, curandStateXORWOW *s) {
-  while (n--) curand(s);
+  s->d += 362437 * (unsigned int)n;
+  if (n < 1024) {
+    while (n--) __mx_xorwow_step(s->v);
+    return;
+  }
+  for (int k = 0; n >> k; k++)
+    if (n >> k & 1) __mx_xorwow_jump(s->v, __mx_xorwow_powers[k]);
+}
+/* 2^67 numbers each: as many as the other word of the state has values, many times, so that it does not change */
+__MX_DEVICE void skipahead_sequence(unsigned long long n, curandStateXORWOW *s) {
+  unsigned int low = (unsigned int)n, high = (unsigned int)(n >> 32);
+  for (int k = 0; k < 8; k++)
+    if (low >> 4 * k & 15) __mx_xorwow_jump(s->v, __mx_xorwow_sequences[15 * k + (low >> 4 * k & 15) - 1]);
+  for (int k = 0; high >> k; k++)
+    if (high >> k & 1) __mx_xorwow_jump(s->v, __mx_xorwow_powers[67 + 32 + k]);
 }
 __MX_DEVICE void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset,
                              curandStateXORWOW *s) {
-  unsigned long long m = __mx_start(seed, sequence);
+  const unsigned int t0 = 1099087573u * ((unsigned int)seed ^ 0xAAD26B49u),
+                     t1 = 2591861531u * ((unsigned int)(seed >> 32) ^ 0xF7DCEFDDu);
   *s = curandStateXORWOW();
-  for (int k = 0; k < 5; k++) s->v[k] = (unsigned int)__mx_mixed(m) | (k == 4); /* not all are zero */
-  s->d = (unsigned int)__mx_mixed(m);
-  skipahead(offset, s);
-}
-__MX_DEVICE double __mx_mrg(curandStateMRG32k3a *s) {
-  const double m1 = 4294967087.0, m2 = 4294944443.0;
-  double p = 1403580.0 * s->s1[1] - 810728.0 * s->s1[0], q = 527612.0 * s->s2[2] - 1370589.0 * s->s2[0];
-  p -= ::floor(p / m1) * m1, q -= ::floor(q / m2) * m2;
-  s->s1[0] = s->s1[1], s->s1[1] = s->s1[2], s->s1[2] = p;
-  s->s2[0] = s->s2[1], s->s2[1] = s->s2[2], s->s2[2] = q;
-  return p <= q ? p - q + m1 : p - q;
-}
-__MX_DEVICE unsigned int curand(curandStateMRG32k3a *s) {
-  return (unsigned int)(__mx_mrg(s) * (4294967296.0 / 4294967088.0));
-}
-__MX_DEVICE void skipahead(unsigned long long n, curandStateMRG32k3a *s) {
-  while (n--) __mx_mrg(s);
-}
-__MX_DEVICE void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset,
-                             curandStateMRG32k3a *s) {
-  unsigned long long m = __mx_start(seed, sequence);
-  *s = curandStateMRG32k3a();
-  for (int k = 0; k < 3; k++)
-    s->s1[k] = (double)(1 + __mx_mixed(m) % 4294944000u), s->s2[k] = (double)(1 + __mx_mixed(m) % 4294944000u);
+  s->d = 6615241u + t1 + t0;
+  s->v[0] = 123456789u + t0, s->v[1] = 362436069u ^ t0, s->v[2] = 521288629u + t1;
+  s->v[3] = 88675123u ^ t1, s->v[4] = 5783321u + t0;
+  skipahead_sequence(sequence, s);
   skipahead(offset, s);
 }
 
-/* ---- distributions: above 0, up to 1; normal ones in pairs by Box and Muller's way ------------------------------*/
+/* ---- MRG32k3a ---------------------------------------------------------------------------------------------------*/
+#define __MX_MRG1 4294967087u
+#define __MX_MRG2 4294944443u
+typedef unsigned long long __mx_wide;
+template <unsigned int M>
+__MX_DEVICE unsigned int __mx_times(const unsigned int *a, const unsigned int *b, int stride) {
+  return (unsigned int)(((__mx_wide)a[0] * b[0] % M + (__mx_wide)a[1] * b[stride] % M +
+                         (__mx_wide)a[2] * b[2 * stride] % M) %
+                        M);
+}
+/* The state after n times what a matrix does. */
+template <unsigned int M>
+static __device__ __attribute__((noinline)) void __mx_mrg_jump(unsigned int *v, const unsigned int *matrix,
+                                                               unsigned long long n) {
+  unsigned int a[9], b[9];
+  for (int k = 0; k < 9; k++) a[k] = matrix[k];
+  for (; n; n >>= 1) {
+    if (n & 1) {
+      for (int k = 0; k < 3; k++) b[k] = __mx_times<M>(a + 3 * k, v, 1);
+      for (int k = 0; k < 3; k++) v[k] = b[k];
+    }
+    for (int k = 0; k < 9; k++) b[k] = __mx_times<M>(a + k / 3 * 3, a + k % 3, 3);
+    for (int k = 0; k < 9; k++) a[k] = b[k];
+  }
+}
+__MX_DEVICE unsigned int __mx_mrg(curandStateMRG32k3a *s) {
+  const unsigned int p = (unsigned int)((1403580ull * s->s1[1] + 810728ull * (__MX_MRG1 - s->s1[0])) % __MX_MRG1),
+                     q = (unsigned int)((527612ull * s->s2[2] + 1370589ull * (__MX_MRG2 - s->s2[0])) % __MX_MRG2);
+  s->s1[0] = s->s1[1], s->s1[1] = s->s1[2], s->s1[2] = p;
+  s->s2[0] = s->s2[1], s->s2[1] = s->s2[2], s->s2[2] = q;
+  return p <= q ? p - q + __MX_MRG1 : p - q;
+}
+__MX_DEVICE unsigned int curand(curandStateMRG32k3a *s) { return (unsigned int)(__mx_mrg(s) * 1.000000048662); }
+__MX_DEVICE void skipahead(unsigned long long n, curandStateMRG32k3a *s) {
+  __mx_mrg_jump<__MX_MRG1>(s->s1, __mx_mrg_step1, n);
+  __mx_mrg_jump<__MX_MRG2>(s->s2, __mx_mrg_step2, n);
+}
+/* 2^76 numbers each */
+__MX_DEVICE void skipahead_subsequence(unsigned long long n, curandStateMRG32k3a *s) {
+  __mx_mrg_jump<__MX_MRG1>(s->s1, __mx_mrg_subsequence1, n);
+  __mx_mrg_jump<__MX_MRG2>(s->s2, __mx_mrg_subsequence2, n);
+}
+/* 2^127 numbers each */
+__MX_DEVICE void skipahead_sequence(unsigned long long n, curandStateMRG32k3a *s) {
+  __mx_mrg_jump<__MX_MRG1>(s->s1, __mx_mrg_sequence1, n);
+  __mx_mrg_jump<__MX_MRG2>(s->s2, __mx_mrg_sequence2, n);
+}
+__MX_DEVICE void curand_init(unsigned long long seed, unsigned long long subsequence, unsigned long long offset,
+                             curandStateMRG32k3a *s) {
+  const __mx_wide x = seed ? (unsigned int)seed ^ 0x55555555u : 1u,
+                  y = seed ? (unsigned int)(seed >> 32) ^ 0xAAAAAAAAu : 1u;
+  *s = curandStateMRG32k3a();
+  s->s1[0] = s->s1[2] = (unsigned int)(x * 12345 % __MX_MRG1), s->s1[1] = (unsigned int)(y * 12345 % __MX_MRG1);
+  s->s2[0] = s->s2[2] = (unsigned int)(y * 12345 % __MX_MRG2), s->s2[1] = (unsigned int)(x * 12345 % __MX_MRG2);
+  skipahead_subsequence(subsequence, s);
+  skipahead(offset, s);
+}
+
+/* ---- uniform: above 0, up to 1 ----------------------------------------------------------------------------------*/
 __MX_DEVICE float __mx_uniform(unsigned int x) { return x * 2.3283064365386963e-10f + 1.1641532182693481e-10f; }
-__MX_DEVICE float2 __mx_normal(unsigned int x, unsigned int y) {
-  float radius = sqrtf(-2.0f * logf(__mx_uniform(x))), s, c;
-  sincosf(__mx_uniform(y) * 6.283185307179586f, &s, &c);
-  return make_float2(radius * s, radius * c);
+__MX_DEVICE double __mx_uniform(unsigned int x, unsigned int y) {
+  return (double)(x ^ (unsigned long long)y << 21) * 1.1102230246251565e-16 + 5.551115123125783e-17;
 }
 template <class S> __MX_DEVICE float curand_uniform(S *s) { return __mx_uniform(curand(s)); }
 template <class S> __MX_DEVICE double curand_uniform_double(S *s) {
-  unsigned long long x = curand(s), y = curand(s);
-  return (double)((x ^ y << 21) & 0x1FFFFFFFFFFFFFull) * 1.1102230246251565e-16 + 5.551115123125783e-17;
+  const unsigned int x = curand(s), y = curand(s);
+  return __mx_uniform(x, y);
 }
-template <class S> __MX_DEVICE float2 curand_normal2(S *s) {
-  unsigned int x = curand(s), y = curand(s);
-  return __mx_normal(x, y);
-}
-template <class S> __MX_DEVICE float curand_normal(S *s) {
-  if (s->boxmuller_flag) {
-    s->boxmuller_flag = 0;
-    return s->boxmuller_extra;
-  }
-  float2 r = curand_normal2(s);
-  s->boxmuller_flag = 1;
-  s->boxmuller_extra = r.y;
-  return r.x;
-}
-template <class S> __MX_DEVICE double curand_normal_double(S *s) {
-  double radius = sqrt(-2.0 * log(curand_uniform_double(s)));
-  return radius * sin(curand_uniform_double(s) * 6.283185307179586);
-}
-template <class S> __MX_DEVICE float curand_log_normal(S *s, float mean, float deviation) {
-  return expf(mean + deviation * curand_normal(s));
-}
+__MX_DEVICE float curand_uniform(curandStateMRG32k3a *s) { return (float)(__mx_mrg(s) * 2.3283065498378288e-10); }
+__MX_DEVICE double curand_uniform_double(curandStateMRG32k3a *s) { return __mx_mrg(s) * 2.3283065498378288e-10; }
 __MX_DEVICE float4 curand_uniform4(curandStatePhilox4_32_10 *s) {
-  uint4 r = curand4(s);
+  const uint4 r = curand4(s);
   return make_float4(__mx_uniform(r.x), __mx_uniform(r.y), __mx_uniform(r.z), __mx_uniform(r.w));
 }
+/* of 32 bits only, as elsewhere */
+__MX_DEVICE double curand_uniform_double(curandStatePhilox4_32_10 *s) {
+  return curand(s) * 2.3283064365386963e-10 + 2.3283064365386963e-10;
+}
+__MX_DEVICE double2 curand_uniform2_double(curandStatePhilox4_32_10 *s) {
+  const uint4 r = curand4(s);
+  return make_double2(__mx_uniform(r.x, r.y), __mx_uniform(r.z, r.w));
+}
+__MX_DEVICE double4 curand_uniform4_double(curandStatePhilox4_32_10 *s) {
+  const double2 a = curand_uniform2_double(s), b = curand_uniform2_double(s);
+  return make_double4(a.x, a.y, b.x, b.y);
+}
+
+/* ---- normal: in pairs, by Box and Muller's way; a single one leaves the other for the next call -----------------*/
+__MX_DEVICE float2 __mx_normal(float uniform, float angle) {
+  const float radius = sqrtf(-2.0f * logf(uniform));
+  float2 r;
+  __sincosf(angle, &r.x, &r.y);
+  return make_float2(r.x * radius, r.y * radius);
+}
+__MX_DEVICE double2 __mx_normal(double uniform, double turns) {
+  const double radius = sqrt(-2.0 * log(uniform));
+  double2 r;
+  sincospi(turns, &r.x, &r.y);
+  return make_double2(r.x * radius, r.y * radius);
+}
+__MX_DEVICE float2 __mx_normal(unsigned int x, unsigned int y) {
+  return __mx_normal(__mx_uniform(x), y * 1.4629180792671596e-9f + 7.314590396335798e-10f);
+}
+__MX_DEVICE double2 __mx_normal(uint4 r) { return __mx_normal(__mx_uniform(r.x, r.y), __mx_uniform(r.z, r.w) * 2.0); }
+template <class S> __MX_DEVICE float2 curand_normal2(S *s) {
+  const unsigned int x = curand(s), y = curand(s);
+  return __mx_normal(x, y);
+}
+template <class S> __MX_DEVICE double2 curand_normal2_double(S *s) {
+  uint4 r;
+  r.x = curand(s), r.y = curand(s), r.z = curand(s), r.w = curand(s);
+  return __mx_normal(r);
+}
+__MX_DEVICE float2 curand_normal2(curandStateMRG32k3a *s) {
+  const float x = curand_uniform(s), y = curand_uniform(s) * 6.2831855f;
+  return __mx_normal(x, y);
+}
+__MX_DEVICE double2 curand_normal2_double(curandStateMRG32k3a *s) {
+  const double x = curand_uniform_double(s), y = curand_uniform_double(s) * 2.0;
+  return __mx_normal(x, y);
+}
+/* What is left for the next call belongs to the distribution that left it. */
+enum { __MX_NO_EXTRA, __MX_EXTRA_NORMAL, __MX_EXTRA_LOG_NORMAL };
+#define __MX_ONE_OF_TWO(t_, name_, d_, parameters_, which_, of_) \
+  template <class S> __MX_DEVICE t_ name_##d_ parameters_ { \
+    if (s->boxmuller_flag##d_ == which_) { \
+      s->boxmuller_flag##d_ = __MX_NO_EXTRA; \
+      return s->boxmuller_extra##d_; \
+    } \
+    const t_##2 r = curand_normal2##d_(s); \
+    s->boxmuller_flag##d_ = which_; \
+    s->boxmuller_extra##d_ = of_(r.y); \
+    return of_(r.x); \
+  }
+#define __MX_ITSELF(r_) r_
+#define __MX_EXP(r_) exp(mean + deviation * r_)
+__MX_ONE_OF_TWO(float, curand_normal, , (S * s), __MX_EXTRA_NORMAL, __MX_ITSELF)
+__MX_ONE_OF_TWO(double, curand_normal, _double, (S * s), __MX_EXTRA_NORMAL, __MX_ITSELF)
+__MX_ONE_OF_TWO(float, curand_log_normal, , (S * s, float mean, float deviation), __MX_EXTRA_LOG_NORMAL, __MX_EXP)
+__MX_ONE_OF_TWO(double, curand_log_normal, _double, (S * s, double mean, double deviation), __MX_EXTRA_LOG_NORMAL,
+                __MX_EXP)
+#undef __MX_ONE_OF_TWO
+#undef __MX_ITSELF
+#undef __MX_EXP
 __MX_DEVICE float4 curand_normal4(curandStatePhilox4_32_10 *s) {
-  uint4 r = curand4(s);
-  float2 a = __mx_normal(r.x, r.y), b = __mx_normal(r.z, r.w);
+  const uint4 r = curand4(s);
+  const float2 a = __mx_normal(r.x, r.y), b = __mx_normal(r.z, r.w);
   return make_float4(a.x, a.y, b.x, b.y);
 }
+__MX_DEVICE double4 curand_normal4_double(curandStatePhilox4_32_10 *s) {
+  const double2 a = curand_normal2_double(s), b = curand_normal2_double(s);
+  return make_double4(a.x, a.y, b.x, b.y);
+}
+
+/* ---- made of normal ones ----------------------------------------------------------------------------------------*/
+template <class S> __MX_DEVICE float2 curand_log_normal2(S *s, float mean, float deviation) {
+  const float2 r = curand_normal2(s);
+  return make_float2(expf(mean + deviation * r.x), expf(mean + deviation * r.y));
+}
+template <class S> __MX_DEVICE double2 curand_log_normal2_double(S *s, double mean, double deviation) {
+  const double2 r = curand_normal2_double(s);
+  return make_double2(exp(mean + deviation * r.x), exp(mean + deviation * r.y));
+}
+__MX_DEVICE float4 curand_log_normal4(curandStatePhilox4_32_10 *s, float mean, float deviation) {
+  const float4 r = curand_normal4(s);
+  return make_float4(expf(mean + deviation * r.x), expf(mean + deviation * r.y), expf(mean + deviation * r.z),
+                     expf(mean + deviation * r.w));
+}
+__MX_DEVICE double4 curand_log_normal4_double(curandStatePhilox4_32_10 *s, double mean, double deviation) {
+  const double4 r = curand_normal4_double(s);
+  return make_double4(exp(mean + deviation * r.x), exp(mean + deviation * r.y), exp(mean + deviation * r.z),
+                      exp(mean + deviation * r.w));
+}
+
+/* ---- Poisson's: a product of uniform ones for small means, which is Knuth's way, else near the normal one -------*/
+template <class S> __MX_DEVICE unsigned int curand_poisson(S *s, double mean) {
+  if (mean >= 64.0) {
+    const double r = mean + sqrt(mean) * curand_normal_double(s) + 0.5;
+    return r > 0 ? (unsigned int)r : 0;
+  }
+  unsigned int k = 0;
+  float p = expf((float)mean);
+  do k++, p *= curand_uniform(s);
+  while (p > 1.0f);
+  return k - 1;
+}
+__MX_DEVICE uint4 curand_poisson4(curandStatePhilox4_32_10 *s, double mean) {
+  uint4 r;
+  r.x = curand_poisson(s, mean), r.y = curand_poisson(s, mean);
+  r.z = curand_poisson(s, mean), r.w = curand_poisson(s, mean);
+  return r;
+}
+#undef __MX_MRG1
+#undef __MX_MRG2
 #endif
 #endif
