@@ -161,7 +161,19 @@ public:
 };
 
 /* SIZE: a power of two, at most the lanes of a warp. */
-template <unsigned int SIZE, class Parent = void> class thread_block_tile {
+template <unsigned int SIZE, class Parent = void> class thread_block_tile;
+namespace __mx {
+/* How many threads the group has of which a tile is a part, and which of them the thread is. */
+template <class Parent> struct whole {
+  __device__ static unsigned int size() { return thread_block::size(); }
+  __device__ static unsigned int rank() { return thread_block::thread_rank(); }
+};
+template <unsigned int SIZE, class P> struct whole<thread_block_tile<SIZE, P>> {
+  __device__ static constexpr unsigned int size() { return SIZE; }
+  __device__ static unsigned int rank() { return lane() & (SIZE - 1); }
+};
+} // namespace __mx
+template <unsigned int SIZE, class Parent> class thread_block_tile {
   static_assert(SIZE && !(SIZE & (SIZE - 1)) && SIZE <= __MX_LANES,
                 "the size of a tile is a power of two, at most that of a warp");
   static constexpr __mx_mask all_of =
@@ -176,8 +188,8 @@ public:
   __device__ static constexpr unsigned int size() { return SIZE; }
   __device__ static constexpr unsigned int num_threads() { return SIZE; }
   __device__ static unsigned int thread_rank() { return __mx::lane() & (SIZE - 1); }
-  __device__ static unsigned int meta_group_rank() { return thread_block::thread_rank() / SIZE; }
-  __device__ static unsigned int meta_group_size() { return (thread_block::size() + SIZE - 1) / SIZE; }
+  __device__ static unsigned int meta_group_rank() { return __mx::whole<Parent>::rank() / SIZE; }
+  __device__ static unsigned int meta_group_size() { return (__mx::whole<Parent>::size() + SIZE - 1) / SIZE; }
 
   template <class T> __device__ T shfl(T v, int rank) const {
     return __mx::by_words(v, [=](unsigned int w) { return __shfl_sync(__mx_lanes(), w, rank, SIZE); });

@@ -69,7 +69,7 @@ __MX_HOST __MX_T2 __MX_NAME2(__float2, _rn)(float a) { return __MX_T2(__MX_T(a),
 __MX_HOST __MX_T2 __MX_FROM_FLOAT2(float2 a) { return __MX_T2(__MX_T(a.x), __MX_T(a.y)); }
 __MX_HOST float2 __MX_TO_FLOAT2(__MX_T2 a) { return float2{(float)a.x, (float)a.y}; }
 __MX_HOST __MX_T2 __MX_NAME2(__halves2, )(__MX_T a, __MX_T b) { return __MX_T2(a, b); }
-__MX_HOST __MX_T2 __MX_NAME2(make_, )(__MX_T a, __MX_T b) { return __MX_T2(a, b); }
+__MX_BOTH __MX_T2 __MX_NAME2(make_, )(__MX_T a, __MX_T b) { return __MX_T2(a, b); }
 __MX_HOST float __low2float(__MX_T2 a) { return (float)a.x; }
 __MX_HOST float __high2float(__MX_T2 a) { return (float)a.y; }
 __MX_HOST __MX_T __MX_NAME(__low2, )(__MX_T2 a) { return a.x; }
@@ -79,6 +79,43 @@ __MX_HOST short __MX_NAME(__, _as_short)(__MX_T h) { return (short)h.__x; }
 __MX_HOST __MX_T __MX_NAME(__ushort_as_, )(unsigned short i) { return __MX_RAW{i}; }
 __MX_HOST __MX_T __MX_NAME(__short_as_, )(short i) { return __MX_RAW{(unsigned short)i}; }
 __MX_HOST bool __hisnan(__MX_T a) { return (a.__x & 0x7FFF) > (__MX_BITS(__builtin_inff())); }
+
+/* ---- what is not in the guides' lists -----------------------------------------------------------------------------*/
+/* arithmetic that is never contracted: none is here */
+#define __MX_NEAREST(name_) \
+  __MX_DEVICE __MX_T name_##_rn(__MX_T a, __MX_T b) { return name_(a, b); } \
+  __MX_DEVICE __MX_T2 name_##2_rn(__MX_T2 a, __MX_T2 b) { return name_##2(a, b); }
+__MX_NEAREST(__hadd)
+__MX_NEAREST(__hsub)
+__MX_NEAREST(__hmul)
+#undef __MX_NEAREST
+#define __MX_MASKS(name_) \
+  __MX_DEVICE unsigned int __h##name_##2_mask(__MX_T2 a, __MX_T2 b) { \
+    return (__h##name_(a.x, b.x) ? 0xFFFFu : 0u) | (__h##name_(a.y, b.y) ? 0xFFFF0000u : 0u); \
+  }
+__MX_MASKS(eq)
+__MX_MASKS(ne) __MX_MASKS(lt) __MX_MASKS(le) __MX_MASKS(gt) __MX_MASKS(ge) __MX_MASKS(equ) __MX_MASKS(neu)
+    __MX_MASKS(ltu) __MX_MASKS(leu) __MX_MASKS(gtu) __MX_MASKS(geu)
+#undef __MX_MASKS
+        __MX_DEVICE __MX_T htanh(__MX_T a) {
+  return __MX_T(tanhf((float)a));
+}
+__MX_DEVICE __MX_T2 h2tanh(__MX_T2 a) { return __MX_T2(htanh(a.x), htanh(a.y)); }
+__MX_DEVICE __MX_T htanh_approx(__MX_T a) {
+  __asm__("tanh.approx" __MX_SUFFIX " %0, %1;" : "=h"(a.__x) : "h"(a.__x));
+  return a;
+}
+__MX_DEVICE __MX_T2 h2tanh_approx(__MX_T2 a) { return __MX_T2(htanh_approx(a.x), htanh_approx(a.y)); }
+__MX_DEVICE signed char __MX_NAME(__, 2char_rz)(__MX_T a) {
+  int r;
+  __asm__("cvt.rzi.sat.s8.f32 %0, %1;" : "=r"(r) : "f"(__builtin_truncf((float)a)));
+  return (signed char)r;
+}
+__MX_DEVICE unsigned char __MX_NAME(__, 2uchar_rz)(__MX_T a) {
+  unsigned int r;
+  __asm__("cvt.rzi.sat.u8.f32 %0, %1;" : "=r"(r) : "f"(__builtin_truncf((float)a)));
+  return (unsigned char)r;
+}
 
 /* ---- operators --------------------------------------------------------------------------------------------------*/
 #define __MX_HOST_ARITHMETIC(name_, name2_, op_) \

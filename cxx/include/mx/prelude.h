@@ -83,6 +83,8 @@ static __device__ __attribute__((noreturn)) inline void __assert_fail(const char
 }
 }
 
+#include <new> /* clang's own, in front of the library's: objects in the heap of kernels */
+
 #include "mx/device.h"
 #include "mx/runtime.h"
 #include "mx/texture.h"

@@ -39,6 +39,13 @@ __global__ void labels(double *out) {
   out[threadIdx.x] = last.a + last.b + part.size();
 }
 
+// a part of a tile counts among the parts of that tile, not of the block
+__global__ void parts(int *out) {
+  auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  auto part = cg::tiled_partition<8>(tile);
+  out[threadIdx.x] = (int)(part.meta_group_rank() * 100 + part.meta_group_size() * 10 + part.thread_rank());
+}
+
 __global__ void rounds(int *v, int n, int turns) {
   cg::grid_group grid = cg::this_grid();
   for (int t = 0; t < turns; t++) {
@@ -88,6 +95,11 @@ int main() {
     int last = i % 3 == 0 ? 30 : i % 3 == 1 ? 31 : 29, size = i % 3 == 2 ? 10 : 11;
     EXPECT(l[i] == last * 1.5 + size);
   }
+  Buffer<int> ranks(64);
+  int r[64];
+  parts<<<1, 64>>>(ranks.p);
+  ranks.get(r);
+  for (int i = 0; i < 64; i++) EXPECT(r[i] == i % 32 / 8 * 100 + 40 + i % 8);
   int blocks = 0, processors = 0, turns = n, m = n;
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, rounds, 64, 0));
   CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0));
