@@ -18,6 +18,9 @@ static void add_common(struct words *w, struct job *j) {
                                       "--cuda-path=/nonexistent",
                                       "--cuda-gpu-arch=sm_80",
                                       "-Wno-unknown-cuda-version",
+                                      "-Wno-register", /* what others only warn of */
+                                      "-Wno-c++11-narrowing",
+                                      "-Wno-reserved-user-defined-literal",
                                       "-Xclang",
                                       "-target-sdk-version=11.0"}; /* launches as since 9.2 */
   char lanes[32];
