@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 static const char text[] =
     ".target sm_90\n"
     ".entry upper_rcp(.param .u64 to) { .reg .u32 %i, %n, %lo; .reg .u64 %p, %a; .reg .f64 %x;\n"
@@ -36,7 +38,7 @@ static void run(const char *name, void *data, size_t size, uint32_t threads) {
   mx_kernel *kernel;
   mx_addr at;
   assert_int_equal(mx_device_create(NULL, &device), MX_OK);
-  assert_int_equal(mx_module_load_text(device, text, sizeof text - 1, NULL, &module, NULL), MX_OK);
+  assert_int_equal(load_text(device, text, NULL, &module), MX_OK);
   assert_int_equal(mx_module_kernel(module, name, &kernel), MX_OK);
   assert_int_equal(mx_alloc(device, size, &at), MX_OK);
   assert_int_equal(mx_copy_to_device(device, at, data, size), MX_OK);

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 static const char program[] =
     /* adds one to n words, and counts itself */
     ".entry add(.param .u64 p, .param .u64 count, .param .u32 n)\n{\n  mad.lo.u32 %i, %ctaid.x, %ntid.x, %tid.x;\n  "
@@ -40,11 +42,7 @@ static mx_device *device(mx_device *beside) {
 }
 static void load(mx_device *d, unsigned k) {
   mx_module *m;
-  char *messages;
-  mx_status s = mx_module_load_text(d, program, sizeof program - 1, NULL, &m, &messages);
-  if (s != MX_OK) print_error("%s\n", messages ? messages : "");
-  free(messages);
-  assert_int_equal(s, MX_OK);
+  assert_int_equal(load_text(d, program, NULL, &m), MX_OK);
   assert_int_equal(mx_module_kernel(m, "add", &add[k]), MX_OK);
   assert_int_equal(mx_module_kernel(m, "turns", &turns[k]), MX_OK);
 }

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 /* Line numbers matter: each piece is one line. */
 static const char program[] =
     /* 1*/ ".version 9.0\n"
@@ -58,12 +60,8 @@ static mx_debug *g;
 static mx_addr out;
 
 static mx_status load(const char *text, mx_module **module) {
-  char *messages;
-  mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "k.mxs", .one_slot_per_name = true};
-  mx_status s = mx_module_load_text(d, text, strlen(text), &o, module, &messages);
-  if (messages) print_error("%s\n", messages);
-  free(messages);
-  return s;
+  const mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "k.mxs", .one_slot_per_name = true};
+  return load_text(d, text, &o, module);
 }
 
 static int set_up(void **state) {

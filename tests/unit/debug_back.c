@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 /* Loops, divergence, a call, barriers, shared and global memory, atomics, the heap, local memory. */
 static const char program[] =
     /* 1*/ ".version 9.0\n"
@@ -82,13 +84,9 @@ static mx_addr out;
 
 static int setup(void **state) {
   (void)state;
-  char *messages = NULL;
   assert_int_equal(mx_device_create(NULL, &d), MX_OK);
   mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "work.mxs", .one_slot_per_name = true};
-  mx_status s = mx_module_load_text(d, program, sizeof program - 1, &o, &m, &messages);
-  if (messages) fputs(messages, stderr);
-  free(messages);
-  assert_int_equal(s, MX_OK);
+  assert_int_equal(load_text(d, program, &o, &m), MX_OK);
   assert_int_equal(mx_alloc(d, 65536, &out), MX_OK);
   return 0;
 }

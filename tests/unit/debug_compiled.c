@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 /* A divergent loop with an if in it, a call, barriers that several warps wait at, a shuffle, a register that only holds
  * what was. */
 static const char program[] = ".version 9.0\n.target mx64\n"
@@ -65,11 +67,9 @@ static void begin(struct machine *w, mx_jit_mode jit) {
   mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "k.mxs", .one_slot_per_name = true};
   mx_kernel *k;
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
-  char *messages = NULL;
   *w = (struct machine){0};
   assert_int_equal(mx_device_create(NULL, &w->d), MX_OK);
-  if (mx_module_load_text(w->d, program, strlen(program), &o, &w->m, &messages) != MX_OK) fail_msg("%s", messages);
-  free(messages);
+  assert_int_equal(load_text(w->d, program, &o, &w->m), MX_OK);
   assert_int_equal(mx_alloc(w->d, THREADS * 4, &w->out), MX_OK);
   assert_int_equal(mx_module_kernel(w->m, "work", &k), MX_OK);
   c.grid[0] = GRID, c.block[0] = BLOCK, c.jit = jit;

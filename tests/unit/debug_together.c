@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 /* Each block spins for a while, through barriers and divergence. Then those from `first` on, one in four, do what
  * `what` says. */
 static const char program[] =
@@ -119,12 +121,10 @@ static void begin(struct machine *w, const char *kernel, uint32_t threads, mx_ji
   mx_asm_options o = {.struct_size = sizeof(mx_asm_options), .file_name = "k.mxs", .one_slot_per_name = true};
   mx_kernel *k;
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
-  char *messages = NULL;
   *w = (struct machine){0};
   assert_int_equal(mx_device_create(NULL, &w->d), MX_OK);
   mx_device_set_output(w->d, print, w);
-  if (mx_module_load_text(w->d, program, strlen(program), &o, &w->m, &messages) != MX_OK) fail_msg("%s", messages);
-  free(messages);
+  assert_int_equal(load_text(w->d, program, &o, &w->m), MX_OK);
   assert_int_equal(mx_alloc(w->d, THREADS * 4, &w->out), MX_OK);
   assert_int_equal(mx_memset32(w->d, w->out, 0, THREADS), MX_OK);
   assert_int_equal(mx_module_kernel(w->m, kernel, &k), MX_OK);

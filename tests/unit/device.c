@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 static const char program[] =
     ".version 9.0\n.target sm_90\n.address_size 64\n"
     ".visible .global .align 4 .u32 counter = 7;\n"
@@ -35,13 +37,6 @@ static int tear_down(void **state) {
   mx_device_destroy(d);
   mx_device_destroy(other);
   return 0;
-}
-
-static void expect_text(const char *part) {
-  char *s = mx_last_error_text(d);
-  assert_non_null(s);
-  if (!strstr(s, part)) fail_msg("expected '%s' in '%s'", part, s);
-  free(s);
 }
 
 static mx_module *load(const char *text) {
@@ -95,21 +90,22 @@ static void ranges_are_checked_as_a_whole(void **state) {
   assert_int_equal(mx_alloc(d, 100, &a), MX_OK);
   assert_int_equal(mx_allocation_set_name(d, a, "x"), MX_OK);
   assert_int_equal(mx_copy_to_device(d, a, bytes, 200), MX_INVALID_ADDRESS);
-  expect_text("mx_copy_to_device: write of 200 bytes at 0x100000000: the last 100 of 200 bytes are past the end of "
-              "buffer #1 'x'");
+  expect_error_text(
+      d, "mx_copy_to_device: write of 200 bytes at 0x100000000: the last 100 of 200 bytes are past the end of "
+         "buffer #1 'x'");
   assert_int_equal(mx_copy_from_device(d, bytes, 0, 1), MX_INVALID_ADDRESS);
-  expect_text("null pointer");
+  expect_error_text(d, "null pointer");
   assert_int_equal(mx_memset32(d, a, 0, UINT64_MAX / 2), MX_INVALID_VALUE);
   assert_int_equal(mx_memset8(d, a, 0, UINT64_MAX), MX_INVALID_ADDRESS);
   assert_int_equal(mx_free(d, a + 1), MX_INVALID_ADDRESS);
   assert_int_equal(mx_copy_to_device(d, 0, NULL, 0), MX_OK);
   assert_int_equal(mx_free(d, a), MX_OK);
   assert_int_equal(mx_copy_from_device(d, bytes, a, 1), MX_INVALID_ADDRESS);
-  expect_text("freed buffer #1 'x'");
+  expect_error_text(d, "freed buffer #1 'x'");
   assert_int_equal(mx_free(d, a), MX_INVALID_ADDRESS);
   assert_int_equal(mx_free(d, 0), MX_OK);
   assert_int_equal(mx_alloc(d, 1ull << 40, &a), MX_OUT_OF_DEVICE_MEMORY);
-  expect_text("out of memory");
+  expect_error_text(d, "out of memory");
   mx_addr base;
   uint64_t n, rest, all;
   assert_int_equal(mx_alloc(d, 1000, &a), MX_OK);
@@ -145,7 +141,7 @@ static void modules_have_kernels_and_variables(void **state) {
   assert_ptr_equal(mx_module_kernel_at(m, 0), k);
   assert_null(mx_module_kernel_at(m, 2));
   assert_int_equal(mx_module_kernel(m, "third", &k2), MX_NOT_FOUND);
-  expect_text("'third'");
+  expect_error_text(d, "'third'");
   mx_kernel_info info = {.struct_size = sizeof info};
   assert_int_equal(mx_kernel_get_info(k, &info), MX_OK);
   assert_string_equal(info.name, "first");
@@ -189,7 +185,7 @@ static void modules_have_kernels_and_variables(void **state) {
   assert_int_equal(mx_free(d, counter), MX_INVALID_ADDRESS);
   assert_int_equal(mx_module_unload(m), MX_OK);
   assert_int_equal(mx_copy_from_device(d, &c, counter, 4), MX_INVALID_ADDRESS);
-  expect_text("freed variable 'counter'");
+  expect_error_text(d, "freed variable 'counter'");
 }
 
 static void damaged_modules_are_refused(void **state) {
@@ -206,7 +202,7 @@ static void damaged_modules_are_refused(void **state) {
   assert_null(m);
   assert_int_equal(mx_module_load_data(d, "", 0, &m), MX_INVALID_MODULE);
   assert_int_equal(mx_module_load_file(d, "/nonexistent/x.mxb", &m), MX_FILE_ERROR);
-  expect_text("/nonexistent/x.mxb");
+  expect_error_text(d, "/nonexistent/x.mxb");
   char name[] = "/tmp/mx-unit-XXXXXX";
   int fd = mkstemp(name);
   assert_true(fd >= 0);
@@ -224,7 +220,7 @@ static void limits_have_ranges(void **state) {
   assert_int_equal(mx_limit_get(d, MX_LIMIT_HEAP, &v), MX_OK);
   assert_int_equal(v, 8 << 20);
   assert_int_equal(mx_limit_set(d, MX_LIMIT_RESIDENT_BLOCKS, 0), MX_INVALID_VALUE);
-  expect_text("resident blocks");
+  expect_error_text(d, "resident blocks");
   assert_int_equal(mx_limit_set(d, MX_LIMIT_STACK, 65536), MX_OK);
   assert_int_equal(mx_limit_get(d, MX_LIMIT_STACK, &v), MX_OK);
   assert_int_equal(v, 65536);

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 /* Newer compilers' sanitizers keep the frames of functions that have returned, which is memory that these tests would
  * count. */
 const char *__asan_default_options(void);
@@ -67,28 +69,13 @@ static mx_module *m;
 
 static int set_up(void **state) {
   (void)state;
-  char *messages;
-  if (mx_device_create(NULL, &d) != MX_OK) return -1;
-  mx_status s = mx_module_load_text(d, program, sizeof program - 1, NULL, &m, &messages);
-  if (messages) print_error("%s\n", messages);
-  free(messages);
-  char *text = s == MX_OK ? NULL : mx_last_error_text(d);
-  if (text) print_error("%s\n", text);
-  free(text);
-  return s == MX_OK ? 0 : -1;
+  return mx_device_create(NULL, &d) == MX_OK && load_text(d, program, NULL, &m) == MX_OK ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   (void)state;
   mx_device_destroy(d);
   return 0;
-}
-
-static void expect_text(const char *part) {
-  char *s = mx_last_error_text(d);
-  assert_non_null(s);
-  if (!strstr(s, part)) fail_msg("expected '%s' in '%s'", part, s);
-  free(s);
 }
 
 static mx_kernel *kernel(const char *name) {
@@ -108,7 +95,7 @@ static mx_launch_config config(uint32_t grid, uint32_t block, uint32_t threads) 
 
 static void refused(const char *name, mx_launch_config c, size_t bytes, mx_status status, const char *text) {
   assert_int_equal(mx_launch_check(kernel(name), &c, bytes), status);
-  expect_text(text);
+  expect_error_text(d, text);
   assert_int_equal(mx_launch(kernel(name), &c, "12345678", bytes), status);
 }
 
@@ -175,7 +162,7 @@ static void every_thread_of_every_block_runs(void **state) {
   }
   mx_launch_config c = config(1, 1, 1);
   assert_int_equal(mx_launch_args(kernel("number"), &c, NULL, 0), MX_INVALID_LAUNCH);
-  expect_text("0 arguments, expected 1");
+  expect_error_text(d, "0 arguments, expected 1");
 }
 
 static void blocks_may_wait_for_later_ones(void **state) {
@@ -196,7 +183,7 @@ static void blocks_may_wait_for_later_ones(void **state) {
   c.resident_blocks = 8;
   c.steps = 100000;
   assert_int_equal(mx_launch(kernel("backwards"), &c, &p, 8), MX_STEP_LIMIT);
-  expect_text("0 of 100 blocks had ended\n  block (0,0,0), warp 0: ");
+  expect_error_text(d, "0 of 100 blocks had ended\n  block (0,0,0), warp 0: ");
 }
 
 static void *interrupt_soon(void *unused) {
@@ -212,11 +199,11 @@ static void endless_kernels_end(void **state) {
     mx_launch_config c = config(3, 40, threads);
     c.steps = 100000;
     assert_int_equal(mx_launch(kernel("forever"), &c, NULL, 0), MX_STEP_LIMIT);
-    expect_text("limit of 100000 steps");
+    expect_error_text(d, "limit of 100000 steps");
     c.steps = 0;
     c.timeout = 0.02;
     assert_int_equal(mx_launch(kernel("forever"), &c, NULL, 0), MX_TIME_LIMIT);
-    expect_text("after 0.02 seconds; 0 of 3 blocks had ended");
+    expect_error_text(d, "after 0.02 seconds; 0 of 3 blocks had ended");
     c.timeout = 0;
     pthread_t t;
     pthread_create(&t, NULL, interrupt_soon, NULL);
@@ -234,7 +221,7 @@ static void a_trap_stays_until_reset(void **state) {
   assert_int_equal(mx_allocation_set_name(d, p, "out"), MX_OK);
   mx_launch_config c = config(3, 32, 1);
   assert_int_equal(mx_launch(kernel("number"), &c, &p, 8), MX_TRAPPED);
-  expect_text("right past the end of buffer #1 'out' (256 bytes at 0x100000200), argument 1 'p'");
+  expect_error_text(d, "right past the end of buffer #1 'out' (256 bytes at 0x100000200), argument 1 'p'");
   mx_trap_info t = {.struct_size = sizeof t};
   assert_int_equal(mx_device_trap(d, &t), MX_OK);
   assert_int_equal(t.kind, MX_TRAP_OUT_OF_BOUNDS);
@@ -326,7 +313,7 @@ static void kernels_have_a_heap(void **state) {
   for (uint32_t i = 0; i < 256; i++) assert_int_equal(v[i], i);
   assert_int_equal(mx_limit_set(d, MX_LIMIT_HEAP, 64), MX_OK);
   assert_int_equal(mx_launch(kernel("pieces"), &c, &p, 8), MX_TRAPPED); /* malloc gives 0 */
-  expect_text("null pointer plus 44");
+  expect_error_text(d, "null pointer plus 44");
   assert_int_equal(mx_device_reset(d), MX_OK);
 }
 
@@ -334,7 +321,7 @@ static void freeing_what_is_not_there_is_a_trap(void **state) {
   (void)state;
   mx_launch_config c = config(1, 1, 1);
   assert_int_equal(mx_launch(kernel("twice"), &c, NULL, 0), MX_TRAPPED);
-  expect_text("free of something that malloc did not return");
+  expect_error_text(d, "free of something that malloc did not return");
 }
 
 /* ---- streams and events ------------------------------------------------------------------------------------*/
@@ -421,7 +408,7 @@ static void failures_of_a_stream_are_reported_once(void **state) {
   assert_int_equal(mx_alloc(d, 64, &p), MX_OK);
   assert_int_equal(mx_memset8_async(d, p, 1, 65, s), MX_OK);
   assert_int_equal(mx_stream_synchronize(s), MX_INVALID_ADDRESS);
-  expect_text("past the end of buffer #1");
+  expect_error_text(d, "past the end of buffer #1");
   assert_int_equal(mx_device_synchronize(d), MX_OK);
   assert_int_equal(mx_memset8_async(d, p, 1, 65, s), MX_OK);
   assert_int_equal(mx_copy_from_device(d, &byte, p, 1), MX_INVALID_ADDRESS);
@@ -467,7 +454,7 @@ static void a_reset_ends_what_waits(void **state) {
   }
   assert_int_equal(mx_device_reset(d), MX_OK);
   for (int k = 0; k < 3; k++) pthread_join(t[k], NULL), assert_int_equal(s[k], MX_INTERRUPTED);
-  assert_int_equal(mx_module_load_text(d, program, sizeof program - 1, NULL, &m, NULL), MX_OK);
+  assert_int_equal(load_text(d, program, NULL, &m), MX_OK);
   const mx_launch_config c = config(1, 1, 1);
   assert_int_equal(mx_launch(kernel("bounded"), &c, NULL, 0), MX_OK);
 }

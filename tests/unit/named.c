@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 /* Result, arguments (i: 32 bits, l: 64, h: 16 in 32, f, d; p: an address), then names. _NAME is the instruction __NAME,
  * A=B is B, A=- is called only. */
 static const struct group {
@@ -262,10 +264,8 @@ static void run(mx_device *d, struct text *t, uint8_t *out, size_t bytes) {
   mx_module *m;
   mx_kernel *k;
   mx_addr a, rows;
-  char *messages = NULL;
   const double numbers[3] = {1.5, -2.25, 3.0};
-  mx_status s = mx_module_load_text(d, t->s, t->n, NULL, &m, &messages);
-  if (s != MX_OK) fail_msg("%s", messages ? messages : "refused");
+  assert_int_equal(load_text(d, t->s, NULL, &m), MX_OK);
   assert_int_equal(mx_module_kernel(m, "k", &k), MX_OK);
   assert_int_equal(mx_alloc(d, bytes, &a), MX_OK);
   assert_int_equal(mx_alloc(d, sizeof numbers, &rows), MX_OK);

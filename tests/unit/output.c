@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 #define LONG100 \
   "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyzABCDEF"
 #define LONG LONG100 LONG100
@@ -61,13 +63,7 @@ static void expect(struct heard *h, const char *text) {
   forget(h);
 }
 
-static void load(void) {
-  char *messages;
-  mx_status s = mx_module_load_text(d, program, sizeof program - 1, NULL, &m, &messages);
-  if (s != MX_OK) print_error("%s\n", messages ? messages : "");
-  assert_int_equal(s, MX_OK);
-  free(messages);
-}
+static void load(void) { assert_int_equal(load_text(d, program, NULL, &m), MX_OK); }
 static int set_up(void **state) {
   (void)state;
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 /* Instructions stand one on a line. */
 static const char program[] =
     ".version 9.0\n.target sm_90\n.address_size 64\n" /* lines 1 to 3 */
@@ -68,12 +70,7 @@ static mx_module *m;
 
 static int set_up(void **state) {
   (void)state;
-  char *messages;
-  if (mx_device_create(NULL, &d) != MX_OK) return -1;
-  mx_status s = mx_module_load_text(d, program, sizeof program - 1, NULL, &m, &messages);
-  if (messages) print_error("%s\n", messages);
-  mx_text_free(messages);
-  return s == MX_OK ? 0 : -1;
+  return mx_device_create(NULL, &d) == MX_OK && load_text(d, program, NULL, &m) == MX_OK ? 0 : -1;
 }
 static int tear_down(void **state) {
   (void)state;
@@ -215,22 +212,28 @@ static void sums(void **state) {
   mx_profile_destroy(p);
 }
 
+static uint32_t random_word(uint64_t *seed) {
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*seed >> 33);
+}
+
 /* Sectors and passes of random accesses, counted without any short cut. */
 static void random_places(void **state) {
   (void)state;
   uint64_t seed = 1;
-#define RANDOM (seed = seed * 6364136223846793005u + 1442695040888963407u, (uint32_t)(seed >> 33))
   for (unsigned round = 0; round < 400; round++) {
-    const unsigned bytes = 1u << RANDOM % 7, banks = round & 1 ? 64 : 32, spread = 1u << RANDOM % 12;
+    const unsigned bytes = 1u << random_word(&seed) % 7, banks = round & 1 ? 64 : 32,
+                   spread = 1u << random_word(&seed) % 12;
     const unsigned words = bytes < 4 ? 1 : bytes / 4, group = banks / words;
-    const uint64_t mask = RANDOM % 3 ? UINT64_MAX : (uint64_t)RANDOM << 32 | RANDOM, first = RANDOM % 512;
-    const uint32_t form = RANDOM % 4, stride = RANDOM % 5;
+    const uint64_t mask = random_word(&seed) % 3 ? UINT64_MAX : (uint64_t)random_word(&seed) << 32 | random_word(&seed),
+                   first = random_word(&seed) % 512;
+    const uint32_t form = random_word(&seed) % 4, stride = random_word(&seed) % 5;
     uint64_t a[64];
     uint8_t lane[64];
     unsigned n = 0;
     for (unsigned l = 0; l < 64; l++)
       if (mask >> l & 1)
-        a[n] = (first + (form == 0   ? RANDOM % spread
+        a[n] = (first + (form == 0   ? random_word(&seed) % spread
                          : form == 1 ? l * stride
                          : form == 2 ? 64 - l
                                      : l / 2)) *
@@ -306,7 +309,7 @@ static void outlives(void **state) {
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
   c.profile = p;
   assert_int_equal(mx_device_create(NULL, &own), MX_OK);
-  assert_int_equal(mx_module_load_text(own, program, sizeof program - 1, NULL, &module, NULL), MX_OK);
+  assert_int_equal(load_text(own, program, NULL, &module), MX_OK);
   assert_int_equal(mx_module_kernel(module, "waits", &k), MX_OK);
   assert_int_equal(mx_stream_create(own, 0, &stream), MX_OK);
   assert_int_equal(mx_launch_async(k, &c, NULL, 0, stream), MX_OK);

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 /* Newer compilers' sanitizers keep the frames of functions that have returned, which is memory that these tests would
  * count. */
 const char *__asan_default_options(void);
@@ -32,7 +34,7 @@ static void launch(uint32_t blocks, uint32_t threads) {
   mx_kernel *kernel;
   mx_addr to;
   assert_int_equal(mx_device_create(NULL, &device), MX_OK);
-  assert_int_equal(mx_module_load_text(device, text, sizeof text - 1, NULL, &module, NULL), MX_OK);
+  assert_int_equal(load_text(device, text, NULL, &module), MX_OK);
   assert_int_equal(mx_module_kernel(module, "count", &kernel), MX_OK);
   assert_int_equal(mx_alloc(device, 4, &to), MX_OK);
   uint32_t counted;

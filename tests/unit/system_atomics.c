@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 #include "mx/mx.h"
 #include "mx/text.h"
 
@@ -70,11 +72,7 @@ static void beside_the_host(void **state) {
   assert_int_equal(mx_device_create(&options, &device), MX_OK);
   mx_module *module;
   mx_kernel *kernel;
-  char *messages = NULL;
-  mx_status status = mx_module_load_text(device, text, sizeof text - 1, NULL, &module, &messages);
-  if (status != MX_OK) print_message("%s\n", messages);
-  assert_int_equal(status, MX_OK);
-  free(messages);
+  assert_int_equal(load_text(device, text, NULL, &module), MX_OK);
   assert_int_equal(mx_module_kernel(module, "add", &kernel), MX_OK);
   mx_addr at;
   void *host;
@@ -89,7 +87,7 @@ static void beside_the_host(void **state) {
   config.block[0] = THREADS;
   uint32_t rounds = ROUNDS;
   const void *args[] = {&at, &rounds};
-  status = mx_launch_args(kernel, &config, args, 2);
+  mx_status status = mx_launch_args(kernel, &config, args, 2);
   h.stop = 1;
   pthread_join(thread, NULL);
   assert_int_equal(status, MX_OK);

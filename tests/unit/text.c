@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 static const char program[] = ".visible .global .align 4 .u32 counter;\n"
                               ".entry piece(.param .u64 out)\n{\n"
                               "  malloc %p, 64;\n  st.global.u64 [%out], %p;\n  ret;\n}\n"
@@ -26,18 +28,10 @@ static int tear_down(void **state) {
   mx_device_destroy(d);
   return 0;
 }
-static void expect_text(const char *part) {
-  char *s = mx_last_error_text(d);
-  assert_non_null(s);
-  if (!strstr(s, part)) fail_msg("expected '%s' in '%s'", part, s);
-  mx_text_free(s);
-}
 static mx_kernel *kernel(const char *name) {
   mx_module *m;
   mx_kernel *k;
-  char *messages;
-  assert_int_equal(mx_module_load_text(d, program, sizeof program - 1, NULL, &m, &messages), MX_OK);
-  assert_null(messages);
+  assert_int_equal(load_text(d, program, NULL, &m), MX_OK);
   assert_int_equal(mx_module_kernel(m, name, &k), MX_OK);
   return k;
 }
@@ -117,12 +111,12 @@ static void constant_memory(void **state) {
   assert_int_equal(v[0], 42);
   assert_int_equal(mx_free(d, address), MX_OK);
   assert_int_equal(mx_launch_args(k, &c, args, 3), MX_TRAPPED);
-  expect_text("freed buffer #1");
+  expect_error_text(d, "freed buffer #1");
   assert_int_equal(mx_device_reset(d), MX_OK);
   assert_int_equal(mx_limit_get(d, MX_LIMIT_CONSTANT, &limit), MX_OK);
   assert_int_equal(limit, 65536);
   assert_int_equal(mx_alloc_constant(d, 65537, &address, NULL), MX_OUT_OF_DEVICE_MEMORY);
-  expect_text("65537 bytes, the limit of constant memory is 65536");
+  expect_error_text(d, "65537 bytes, the limit of constant memory is 65536");
   assert_int_equal(mx_limit_set(d, MX_LIMIT_CONSTANT, 32 << 20), MX_OK);
   assert_int_equal(mx_alloc_constant(d, 32 << 20, &address, NULL), MX_OK);
   assert_int_equal(mx_alloc_constant(d, 32 << 20, NULL, &offset), MX_OUT_OF_DEVICE_MEMORY); /* the window is full */
@@ -140,13 +134,13 @@ static void what_cannot_be_freed(void **state) {
   assert_int_equal(mx_launch_args(k, &c, args, 1), MX_OK);
   assert_int_equal(mx_copy_from_device(d, &piece, out, 8), MX_OK);
   assert_int_equal(mx_free(d, piece), MX_INVALID_ADDRESS);
-  expect_text("is memory that a kernel got by malloc");
+  expect_error_text(d, "is memory that a kernel got by malloc");
   assert_int_equal(mx_module_load_text(d, program, sizeof program - 1, NULL, &m, NULL), MX_OK);
   assert_int_equal(mx_module_symbol(m, "counter", &variable, NULL), MX_OK);
   assert_int_equal(mx_free(d, variable), MX_INVALID_ADDRESS);
-  expect_text("is in variable 'counter': unloading its module frees it");
+  expect_error_text(d, "is in variable 'counter': unloading its module frees it");
   assert_int_equal(mx_free(d, out + 1), MX_INVALID_ADDRESS);
-  expect_text("1 byte into buffer #1");
+  expect_error_text(d, "1 byte into buffer #1");
 }
 
 int main(void) {

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "on_device.h"
+
 #include "mx/mx.h"
 #include "mx/text.h"
 
@@ -213,11 +215,7 @@ static void run(bool jit) {
   struct text t = {0};
   for (unsigned k = 0; k < FUNCTIONS; k++)
     for (unsigned where = 0; where < PLACES; where++) put_kernel(&t, k, where);
-  char *messages = NULL;
-  mx_status status = mx_module_load_text(device, t.s, t.n, NULL, &module, &messages);
-  if (status != MX_OK) print_message("%s\n", messages);
-  assert_int_equal(status, MX_OK);
-  free(messages);
+  assert_int_equal(load_text(device, t.s, NULL, &module), MX_OK);
   free(t.s);
   enum { CELLS = WARPS * LANES };
   struct cell *cells = malloc(CELLS * sizeof *cells);
@@ -242,7 +240,7 @@ static void run(bool jit) {
       fill(cells, where);
       assert_int_equal(mx_module_kernel(module, name, &kernel), MX_OK);
       assert_int_equal(mx_copy_to_device(device, at, cells, CELLS * sizeof *cells), MX_OK);
-      status = mx_launch_args(kernel, &config, args, 1);
+      mx_status status = mx_launch_args(kernel, &config, args, 1);
       if (status != MX_OK) print_message("%s: %s\n", f->text, mx_last_error_text(device));
       assert_int_equal(status, MX_OK);
       assert_int_equal(mx_copy_from_device(device, cells, at, CELLS * sizeof *cells), MX_OK);

@@ -3,16 +3,12 @@
  *   bench-matrix FOLDER [CASE]...      FOLDER: the sources'; all cases where none is said
  * Processor time of all threads, the least of several runs: half of it passes on two idle processors. Run `make
  * bench-matrix` with MX_LEVEL for another CPU level, with MX_BENCH_JIT=off for the interpreter. */
+#include "tests/bench/cpu_time.h"
 #include "tests/bench/matrix/native.h"
 
-#include "mx/mx.h"
 #include "mx/text.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { N = 512, RUNS = 7, ROWS = 64 /* that plain C computes, to be multiplied */ };
 struct program {
@@ -27,15 +23,6 @@ static const struct program programs[] = {
     {"wmma s8 into s32, 64 lanes", "tests/bench/matrix/s8.mxs", "s8", "s8", "s32", {16, 16}, {64, 1}}};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-static void need(mx_device *d, bool good, const char *what) {
-  char *why = good || !d ? NULL : mx_last_error_text(d);
-  if (!good) fprintf(stderr, "bench-matrix: %s: %s\n", what, why ? why : "failed"), exit(1);
-}
 static char *read_file(const char *folder, const char *file, size_t *size) {
   char path[4096];
   snprintf(path, sizeof path, "%s/%s", folder, file);

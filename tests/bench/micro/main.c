@@ -2,17 +2,13 @@
  * table on stdout.
  *   bench-micro [v3 | v4] [CASE]...      both levels, all cases, where nothing is said
  * Processor time of one thread, the least of several runs; both sides do the same address arithmetic. */
+#include "tests/bench/cpu_time.h"
 #include "tests/bench/micro/native.h"
 
 #include "mx/asm.h"
-#include "mx/mx.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BLOCKS = 256, RUNS = 7, BYTES = CELLS * 16 };
@@ -114,15 +110,6 @@ static char *text_of(unsigned k) {
   return s;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-static void need(mx_device *d, bool good, const char *what) {
-  char *why = good || !d ? NULL : mx_last_error_text(d);
-  if (!good) fprintf(stderr, "bench-micro: %s: %s\n", what, why ? why : "failed"), exit(1);
-}
 /* Data that both sides begin with: small numbers, whatever their type. */
 static void fill(unsigned char *data, unsigned bytes) {
   for (unsigned k = 0; k < CELLS; k++) {
