@@ -40,6 +40,9 @@ static void limit(int what, rlim_t most) {
 
 /* What allocates here, libgccjit before all, mostly takes memory for given, and a process of one compile may end
  * anywhere: but it says so. */
+#ifdef __SANITIZE_ADDRESS__ /* which says more */
+static void say_when_dying(void) {}
+#else
 static void has_died(int sig) {
   static const char out[] = "mx-jitc: out of memory, or a fault in the compiler\n", late[] = "mx-jitc: took too long\n";
   if (sig == SIGXCPU) (void)!write(STDERR_FILENO, late, sizeof late - 1);
@@ -47,14 +50,13 @@ static void has_died(int sig) {
   _exit(4);
 }
 static void say_when_dying(void) {
-#ifndef __SANITIZE_ADDRESS__ /* which says more */
   static unsigned char stack[1 << 16];
   static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGXCPU};
   struct sigaction a = {.sa_handler = has_died, .sa_flags = SA_ONSTACK};
   sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
   for (size_t k = 0; k < sizeof signals / sizeof *signals; k++) sigaction(signals[k], &a, NULL);
-#endif
 }
+#endif
 
 /* A compile touches twenty megabytes and more, once. Where the system has huge pages, that is a third fewer page
  * faults, and up to 8 % of the time. */

@@ -83,19 +83,28 @@ static uint64_t lay_out(struct mx_image_form *f, const mx_array_desc *a, unsigne
   return at;
 }
 
+/* A description from outside, which begins with its size: newer fields than the caller knows keep their defaults. */
+static mx_status take_description(mx_device *d, void *to, size_t size, const void *from, const char *call) {
+  size_t given = 0;
+  if (from) memcpy(&given, from, sizeof given);
+  if (given < sizeof given || given > size)
+    return mx__fail(d, MX_INVALID_VALUE, "%s: no description, or struct_size is not set", call);
+  memcpy(to, from, given);
+  memcpy(to, &size, sizeof size);
+  return MX_OK;
+}
+
 /* ---- arrays ---------------------------------------------------------------------------------------------*/
 mx_status mx_array_create(mx_device *d, const mx_array_desc *desc, mx_array **array) {
   if (!d) return MX_INVALID_VALUE;
   if (!array) return mx__fail(d, MX_INVALID_VALUE, "mx_array_create: no place for the array");
   *array = NULL;
   mx_array_desc a = MX_ARRAY_DESC_INIT;
-  if (!desc || desc->struct_size < sizeof desc->struct_size || desc->struct_size > sizeof a)
-    return mx__fail(d, MX_INVALID_VALUE, "mx_array_create: no description, or struct_size is not set");
-  memcpy(&a, desc, desc->struct_size);
-  a.struct_size = sizeof a;
+  mx_status s = take_description(d, &a, sizeof a, desc, "mx_array_create");
+  if (s != MX_OK) return s;
   const char *why = array_wrong(&a);
   if (why) return mx__fail(d, MX_INVALID_VALUE, "mx_array_create: %s", why);
-  mx_status s = mx__device_usable(d);
+  s = mx__device_usable(d);
   if (s != MX_OK) return s;
   mx_array *new = calloc(1, sizeof *new);
   if (!new) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
@@ -357,11 +366,9 @@ mx_status mx_texture_create(mx_device *d, const mx_texture_desc *desc, mx_textur
   if (!texture) return mx__fail(d, MX_INVALID_VALUE, "mx_texture_create: no place for the texture");
   *texture = 0;
   mx_texture_desc t = MX_TEXTURE_DESC_INIT;
-  if (!desc || desc->struct_size < sizeof desc->struct_size || desc->struct_size > sizeof t)
-    return mx__fail(d, MX_INVALID_VALUE, "mx_texture_create: no description, or struct_size is not set");
-  memcpy(&t, desc, desc->struct_size);
-  t.struct_size = sizeof t;
-  mx_status s = mx__device_usable(d);
+  mx_status s = take_description(d, &t, sizeof t, desc, "mx_texture_create");
+  if (s != MX_OK) return s;
+  s = mx__device_usable(d);
   if (s != MX_OK) return s;
   struct mx_object o = {.kind = MX_OBJECT_TEXTURE, .array = t.array};
   if (!t.array == !t.address)

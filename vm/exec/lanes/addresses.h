@@ -4,28 +4,20 @@
 
 #include "body.h"
 
-/* The longest vectors of the level. Loops over lanes are written in them: gcc widens addresses of 32 bits at great
+/* Loops over lanes are written in vectors (mx__v64 and mx__v32, masks.h): gcc widens addresses of 32 bits at great
  * length itself. */
-#if defined MX__AVX512
-#define VECTOR_BYTES 64
-#elif defined __AVX2__
-#define VECTOR_BYTES 32
-#else
-#define VECTOR_BYTES 16
-#endif
-enum { LANES_A_VECTOR = VECTOR_BYTES / 8 };
-typedef uint64_t lanes_v __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(8)));
-typedef int64_t lanes_s __attribute__((vector_size(VECTOR_BYTES)));
-typedef uint32_t lanes_h __attribute__((vector_size(VECTOR_BYTES / 2), may_alias, aligned(4)));
+enum { LANES_A_VECTOR = MX__VECTOR / 8 };
+typedef int64_t lanes_s __attribute__((vector_size(MX__VECTOR)));
+typedef uint32_t lanes_h __attribute__((vector_size(MX__VECTOR / 2), may_alias, aligned(4)));
 static const uint64_t lanes_numbers[8] __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7};
 static const uint64_t lanes_bits[8] __attribute__((aligned(64))) = {1, 2, 4, 8, 16, 32, 64, 128};
 
 /* Of two vectors of longs, the lower and the upper words. */
-typedef uint32_t lanes_words __attribute__((vector_size(VECTOR_BYTES)));
-#if VECTOR_BYTES == 64
+typedef uint32_t lanes_words __attribute__((vector_size(MX__VECTOR)));
+#if MX__VECTOR == 64
 #define EVEN_ 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 #define ODD_ 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
-#elif VECTOR_BYTES == 32
+#elif MX__VECTOR == 32
 #define EVEN_ 0, 2, 4, 6, 8, 10, 12, 14
 #define ODD_ 1, 3, 5, 7, 9, 11, 13, 15
 #else
@@ -34,15 +26,14 @@ typedef uint32_t lanes_words __attribute__((vector_size(VECTOR_BYTES)));
 #endif
 #define EVEN_WORDS(x_, y_) __builtin_shufflevector((lanes_words)(x_), (lanes_words)(y_), EVEN_)
 #define ODD_WORDS(x_, y_) __builtin_shufflevector((lanes_words)(x_), (lanes_words)(y_), ODD_)
-typedef uint32_t lanes_w __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(4)));
 static const uint32_t words_numbers[16]
     __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-MX__INL uint32_t words_any(lanes_w v) {
+MX__INL uint32_t words_any(mx__v32 v) {
   uint32_t all = 0;
   for (unsigned k = 0; k < 2 * LANES_A_VECTOR; k++) all |= v[k];
   return all;
 }
-MX__INL uint64_t lanes_any(lanes_v v) {
+MX__INL uint64_t lanes_any(mx__v64 v) {
   uint64_t all = 0;
   for (unsigned k = 0; k < LANES_A_VECTOR; k++) all |= v[k];
   return all;

@@ -21,6 +21,17 @@ typedef int32_t mx__4x32 __attribute__((vector_size(16), may_alias, aligned(4)))
 typedef float mx__4xf32 __attribute__((vector_size(16)));
 #endif
 
+/* The longest vectors of the level, of lanes as they lie in slots. */
+#if defined MX__AVX512
+#define MX__VECTOR 64
+#elif defined __AVX2__
+#define MX__VECTOR 32
+#else
+#define MX__VECTOR 16
+#endif
+typedef uint32_t mx__v32 __attribute__((vector_size(MX__VECTOR), may_alias, aligned(4)));
+typedef uint64_t mx__v64 __attribute__((vector_size(MX__VECTOR), may_alias, aligned(8)));
+
 /* Without AVX-512 these loops are long: one copy a file, instead of one a body, halves the code and the time to compile
  * it. */
 #ifdef MX__AVX512
@@ -102,13 +113,6 @@ MX__MASKS void mx__blend64(uint64_t *d, const uint64_t *s, uint64_t mask, unsign
   }
 }
 #else
-#ifdef __AVX2__
-#define MX__VECTOR 32
-#else
-#define MX__VECTOR 16
-#endif
-typedef uint32_t mx__v32 __attribute__((vector_size(MX__VECTOR), may_alias, aligned(4)));
-typedef uint64_t mx__v64 __attribute__((vector_size(MX__VECTOR), may_alias, aligned(8)));
 static const uint64_t mx__bit64[4] __attribute__((aligned(32), unused)) = {1, 2, 4, 8};
 MX__MASKS void mx__blend32(uint32_t *d, const uint32_t *s, uint64_t mask, unsigned lanes) {
   for (unsigned l = 0; l < lanes; l += MX__VECTOR / 4) {

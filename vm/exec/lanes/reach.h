@@ -88,17 +88,17 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
                  row =
                      far -
                      one * bytes; /* from the bounds' first byte on: of a lane that runs, of lane 0 if this is a row */
-  const lanes_v numbers = *(const lanes_v *)(const void *)lanes_numbers;
-  lanes_v bad = {0}, odd = {0}, bent = {0}, apart = {0}, in_row = numbers * bytes + row,
-          bit = *(const lanes_v *)(const void *)lanes_bits, local = numbers * stride;
+  const mx__v64 numbers = *(const mx__v64 *)(const void *)lanes_numbers;
+  mx__v64 bad = {0}, odd = {0}, bent = {0}, apart = {0}, in_row = numbers * bytes + row,
+          bit = *(const mx__v64 *)(const void *)lanes_bits, local = numbers * stride;
   for (unsigned l = 0; l < n; l += LANES_A_VECTOR) {
-    lanes_v f;
+    mx__v64 f;
     if (narrow) {
       const lanes_h a = *(const lanes_h *)(const void *)((const uint32_t *)p + l) + (uint32_t)off;
-      f = __builtin_convertvector(a, lanes_v) - lo;
-    } else f = *(const lanes_v *)(const void *)((const uint64_t *)p + l) + (off - lo);
+      f = __builtin_convertvector(a, mx__v64) - lo;
+    } else f = *(const mx__v64 *)(const void *)((const uint64_t *)p + l) + (off - lo);
     if (!all) {
-      const lanes_v on = (lanes_v)((bit & m) == bit);
+      const mx__v64 on = (mx__v64)((bit & m) == bit);
       f = (f & on) | (far & ~on);
       bent |= (f ^ in_row) & on;
       bit <<= LANES_A_VECTOR;
@@ -109,7 +109,7 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
     in_row += (uint64_t)LANES_A_VECTOR * bytes;
     f += host;
     if (stride) f += local, local += LANES_A_VECTOR * stride;
-    *(lanes_v *)(void *)(r->at + l) = f;
+    *(mx__v64 *)(void *)(r->at + l) = f;
   }
   if (lanes_any((bad >> 63) | (odd & (bytes - 1)))) return false;
   r->shape = APART;
@@ -134,18 +134,18 @@ MX__INL bool reach_near(struct mx_exec *x, const struct mx_insn *i, uint64_t m, 
 #ifdef __SANITIZE_THREAD__ /* reads for lanes that are not active would be reported */
   if (!all) return false;
 #endif
-  lanes_w bad = {0}, odd = {0}, high = {0};
+  mx__v32 bad = {0}, odd = {0}, high = {0};
   for (unsigned l = 0; l < n; l += WORDS) {
-    lanes_w w, h = {0};
-    if (narrow) w = *(const lanes_w *)(const void *)((const uint32_t *)p + l) + (uint32_t)i->off - (uint32_t)b->lo;
+    mx__v32 w, h = {0};
+    if (narrow) w = *(const mx__v32 *)(const void *)((const uint32_t *)p + l) + (uint32_t)i->off - (uint32_t)b->lo;
     else {
-      const lanes_w low = (lanes_w)(*(const lanes_v *)(const void *)((const uint64_t *)p + l) + from),
-                    up = (lanes_w)(*(const lanes_v *)(const void *)((const uint64_t *)p + l + LANES_A_VECTOR) + from);
+      const mx__v32 low = (mx__v32)(*(const mx__v64 *)(const void *)((const uint64_t *)p + l) + from),
+                    up = (mx__v32)(*(const mx__v64 *)(const void *)((const uint64_t *)p + l + LANES_A_VECTOR) + from);
       w = EVEN_WORDS(low, up), h = ODD_WORDS(low, up);
     }
     if (!all) {
-      const lanes_w bit = *(const lanes_w *)(const void *)(mx__bit + l),
-                    on = (lanes_w)((bit & (uint32_t)(m >> (l & 32))) == bit);
+      const mx__v32 bit = *(const mx__v32 *)(const void *)(mx__bit + l),
+                    on = (mx__v32)((bit & (uint32_t)(m >> (l & 32))) == bit);
       w &= on, h &= on;
     }
     bad |= w | (limit - w); /* the sign: outside */
@@ -153,7 +153,7 @@ MX__INL bool reach_near(struct mx_exec *x, const struct mx_insn *i, uint64_t m, 
     odd |= w;
     if (stride)
       for (unsigned k = 0; k < WORDS; k++) w[k] += (l + k) * stride;
-    *(lanes_w *)(void *)(r->far + l) = w;
+    *(mx__v32 *)(void *)(r->far + l) = w;
   }
   if (words_any((bad >> 31) | (odd & (bytes - 1)) | high)) return false;
   r->shape = NEAR;

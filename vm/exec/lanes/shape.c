@@ -4,29 +4,29 @@
 
 /* Addresses are asked in vectors of 64 bits, whatever their width: sums of 32 bits wrap by a mask. */
 struct look {
-  lanes_v min, max, low, same, rows[4];
+  mx__v64 min, max, low, same, rows[4];
 };
-MX__INL lanes_v either(lanes_v on, lanes_v yes, lanes_v no) { return (yes & on) | (no & ~on); }
+MX__INL mx__v64 either(mx__v64 on, mx__v64 yes, mx__v64 no) { return (yes & on) | (no & ~on); }
 MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask, struct mx_jit_shape *to) {
   const unsigned n = mx__lanes(x);
   const uint64_t width = narrow ? UINT32_MAX : UINT64_MAX, none = (uint64_t)INT64_MIN;
-  const lanes_v numbers = *(const lanes_v *)(const void *)lanes_numbers, sign = {0};
-  lanes_v bit = *(const lanes_v *)(const void *)lanes_bits;
+  const mx__v64 numbers = *(const mx__v64 *)(const void *)lanes_numbers, sign = {0};
+  mx__v64 bit = *(const mx__v64 *)(const void *)lanes_bits;
   /* signed comparisons are the ones that all processors have: so are numbers with their upper bit turned */
   struct look k = {.min = sign + INT64_MAX, .max = sign + none};
   for (uint32_t c = 0; c < n; c += chunk) {
     const uint64_t first =
         narrow ? ((const uint32_t *)(const void *)x->tmp)[c] : ((const uint64_t *)(const void *)x->tmp)[c];
-    lanes_v number = numbers;
+    mx__v64 number = numbers;
     for (uint32_t l = c; l < c + chunk; l += LANES_A_VECTOR, bit <<= LANES_A_VECTOR, number += LANES_A_VECTOR) {
-      const lanes_v a =
+      const mx__v64 a =
           narrow ? __builtin_convertvector(*(const lanes_h *)(const void *)((const uint32_t *)(const void *)x->tmp + l),
-                                           lanes_v)
-                 : *(const lanes_v *)(const void *)((const uint64_t *)(const void *)x->tmp + l);
-      const lanes_v on = (lanes_v)((bit & mask) == bit), order = a ^ none, least = either(on, order, k.min),
+                                           mx__v64)
+                 : *(const mx__v64 *)(const void *)((const uint64_t *)(const void *)x->tmp + l);
+      const mx__v64 on = (mx__v64)((bit & mask) == bit), order = a ^ none, least = either(on, order, k.min),
                     most = either(on, order, k.max), d = a - first;
-      k.min = either((lanes_v)((lanes_s)least < (lanes_s)k.min), least, k.min);
-      k.max = either((lanes_v)((lanes_s)most > (lanes_s)k.max), most, k.max);
+      k.min = either((mx__v64)((lanes_s)least < (lanes_s)k.min), least, k.min);
+      k.max = either((mx__v64)((lanes_s)most > (lanes_s)k.max), most, k.max);
       k.low |= a & on;
       k.same |= d & on & width;
       for (unsigned r = 0; r < 4; r++) k.rows[r] |= (d - (number << r)) & on & width;
@@ -59,22 +59,22 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
   const uint64_t by = (number_of(x, narrow, one + 1) - number_of(x, narrow, one)) & width;
   to->kind = 0;
   if (by > 8 || !(1u << by & (1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8))) return true;
-  const lanes_v row = *(const lanes_v *)(const void *)lanes_numbers * by;
-  const lanes_w row_words = *(const lanes_w *)(const void *)words_numbers * (uint32_t)by;
-  lanes_v differs = {0}, all = {0};
-  lanes_w differ = {0}, every = {0};
+  const mx__v64 row = *(const mx__v64 *)(const void *)lanes_numbers * by;
+  const mx__v32 row_words = *(const mx__v32 *)(const void *)words_numbers * (uint32_t)by;
+  mx__v64 differs = {0}, all = {0};
+  mx__v32 differ = {0}, every = {0};
   for (uint32_t c = 0; c < n; c += chunk) {
     const uint64_t first = number_of(x, narrow, c);
     for (uint32_t l = c; l < c + chunk; l += step)
       if (narrow) {
-        const lanes_w bit = *(const lanes_w *)(const void *)(mx__bit + l),
-                      on = (lanes_w)((bit & (uint32_t)(mask >> (l & 32))) == bit),
-                      a = *(const lanes_w *)(const void *)((const uint32_t *)(const void *)x->tmp + l);
+        const mx__v32 bit = *(const mx__v32 *)(const void *)(mx__bit + l),
+                      on = (mx__v32)((bit & (uint32_t)(mask >> (l & 32))) == bit),
+                      a = *(const mx__v32 *)(const void *)((const uint32_t *)(const void *)x->tmp + l);
         differ |= ((a - (uint32_t)first) ^ (row_words + (l - c) * (uint32_t)by)) & on;
         every |= a & on;
       } else {
-        const lanes_v bit = *(const lanes_v *)(const void *)lanes_bits << l, on = (lanes_v)((bit & mask) == bit),
-                      a = *(const lanes_v *)(const void *)((const uint64_t *)(const void *)x->tmp + l);
+        const mx__v64 bit = *(const mx__v64 *)(const void *)lanes_bits << l, on = (mx__v64)((bit & mask) == bit),
+                      a = *(const mx__v64 *)(const void *)((const uint64_t *)(const void *)x->tmp + l);
         differs |= ((a - first) ^ (row + (l - c) * by)) & on;
         all |= a & on;
       }
