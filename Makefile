@@ -219,7 +219,7 @@ $(LIBSO): $(LIB_OBJ) $(BUILD)/libmx.map
 # The runtime knows libmx by mx.h alone. It looks for it beside itself.
 CFLAGS_cxx := -Icxx/include
 $(BUILD)/libmxrt.map: Makefile
-	$(Q)mkdir -p $(@D) && echo '{ global: cuda*; __cuda*; cu[A-Z]*; local: *; };' > $@
+	$(Q)mkdir -p $(@D) && echo '{ global: cuda*; __cuda*; __mx_managed_variables; cu[A-Z]*; local: *; };' > $@
 # Programs built for a default stream of each thread call these under other names; here such a stream is the default one.
 PER_THREAD := $(patsubst %,cuda%_ptsz,EventRecord EventRecordWithFlags FreeAsync GraphLaunch GraphUpload LaunchCooperativeKernel \
   LaunchHostFunc LaunchKernel LaunchKernelExC MallocAsync MallocFromPoolAsync MemPrefetchAsync Memcpy2DAsync Memcpy3DAsync MemcpyAsync \

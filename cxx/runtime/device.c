@@ -190,6 +190,8 @@ cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *out, int device) {
       .sharedMemPerMultiprocessor = m.max_shared_bytes,
       .regsPerMultiprocessor = 65536,
       .managedMemory = 1,
+      .canUseHostPointerForRegisteredMem = 1,
+      .hostRegisterSupported = 1,
       .hostNativeAtomicSupported = 1,
       .singleToDoublePrecisionPerfRatio = 2,
       .concurrentManagedAccess = 1,
@@ -225,6 +227,7 @@ cudaError_t cudaDeviceSynchronize(void) {
   struct rt_device *d = rt_current();
   if (!d) return rt_error(cudaErrorInitializationError);
   cudaError_t e = rt_status(d, mx_device_synchronize(d->mx));
+  rt_mirrors_home();
   rt_flush();
   return e == cudaSuccess && atomic_load(&d->stopped) ? rt_error(cudaErrorLaunchTimeout) : e;
 }
@@ -234,9 +237,11 @@ cudaError_t cudaDeviceReset(void) {
   struct rt_device *d = rt_current();
   if (!d) return rt_error(cudaErrorInitializationError);
   mx_device_synchronize(d->mx);
+  rt_mirrors_home();
   rt_flush();
   cudaError_t e = rt_status(d, mx_device_reset(d->mx));
   rt_forget_modules(d->number);
+  rt_mirrors_forget(d);
   atomic_store(&d->stopped, false);
   atomic_store(&d->told, false);
   cudaGetLastError();

@@ -128,12 +128,9 @@ cudaError_t cudaFreeHost(void *p) {
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags) {
   (void)flags;
   if (!device || !host) return rt_error(cudaErrorInvalidValue);
-  if (!rt_owner(host)) {
-    *device = NULL;
-    return RT_MISSING();
-  }
-  *device = host;
-  return cudaSuccess;
+  struct rt_device *d = rt_owner(host) ? NULL : rt_current();
+  *device = d ? (void *)(uintptr_t)rt_mirrored(d, host) : host;
+  return *device ? cudaSuccess : rt_error(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaHostGetFlags(unsigned int *flags, void *host) {
@@ -141,15 +138,16 @@ cudaError_t cudaHostGetFlags(unsigned int *flags, void *host) {
   return cudaSuccess;
 }
 
-/* Copies from and to any memory are as fast as they can be; that kernels see it is not there. */
 cudaError_t cudaHostRegister(void *p, size_t size, unsigned int flags) {
   if (!p || !size) return rt_error(cudaErrorInvalidValue);
   if (type_of(p, NULL) != cudaMemoryTypeUnregistered) return rt_error(cudaErrorHostMemoryAlreadyRegistered);
-  return add(p, size, cudaMemoryTypeHost, flags);
+  cudaError_t e = add(p, size, cudaMemoryTypeHost, flags);
+  return e == cudaSuccess ? rt_mirror_add(p, size, false) : e;
 }
 cudaError_t cudaHostUnregister(void *p) {
-  return take_away(p, cudaMemoryTypeHost, cudaMemoryTypeHost) ? cudaSuccess
-                                                              : rt_error(cudaErrorHostMemoryNotRegistered);
+  return !rt_owner(p) && take_away(p, cudaMemoryTypeHost, cudaMemoryTypeHost)
+             ? rt_mirror_remove(p)
+             : rt_error(cudaErrorHostMemoryNotRegistered);
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_, size_t *total) {
@@ -167,6 +165,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void
   struct rt_device *d = rt_owner(p);
   enum cudaMemoryType t = type_of(p, NULL);
   if (d && t == cudaMemoryTypeUnregistered) t = cudaMemoryTypeDevice;
+  if (rt_is_managed_variable(p)) t = cudaMemoryTypeManaged, d = rt_current();
   void *address = (void *)(uintptr_t)p;
   *a = (struct cudaPointerAttributes){t, d ? d->number : -2, d ? address : NULL,
                                       t == cudaMemoryTypeDevice ? NULL : address};
@@ -174,10 +173,12 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void
 }
 
 cudaError_t cudaMemPrefetchAsync(const void *p, size_t count, int device, cudaStream_t stream) {
-  return (void)count, (void)device, (void)stream, rt_owner(p) ? cudaSuccess : rt_error(cudaErrorInvalidValue);
+  return (void)count, (void)device, (void)stream,
+         rt_owner(p) || rt_is_mirrored(p) ? cudaSuccess : rt_error(cudaErrorInvalidValue);
 }
 cudaError_t cudaMemAdvise(const void *p, size_t count, enum cudaMemoryAdvise advice, int device) {
-  return (void)count, (void)advice, (void)device, rt_owner(p) ? cudaSuccess : rt_error(cudaErrorInvalidValue);
+  return (void)count, (void)advice, (void)device,
+         rt_owner(p) || rt_is_mirrored(p) ? cudaSuccess : rt_error(cudaErrorInvalidValue);
 }
 
 /* ---- copies -----------------------------------------------------------------------------------------------------*/
@@ -189,6 +190,11 @@ static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKin
   mx_stream *s = async ? rt_stream(stream) : NULL;
   const mx_addr ato = (uintptr_t)to, afrom = (uintptr_t)from;
   if (!n) return cudaSuccess;
+  const bool mirrored = rt_is_mirrored(to) || rt_is_mirrored(from);
+  if (mirrored) { /* what a managed variable has is where the program sees it */
+    rt_mirrors_home();
+    if (rt_is_managed_variable(to) || rt_is_managed_variable(from)) kind = cudaMemcpyDefault;
+  }
   if (!d) return rt_error(cudaErrorInitializationError);
   if (async && rt_capturing(stream)) return rt_capture_copy(stream, to, from, n, kind);
   if ((unsigned)kind > cudaMemcpyDefault) return rt_error(cudaErrorInvalidMemcpyDirection);
@@ -213,7 +219,7 @@ static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKin
   else status = s ? mx_copy_from_device_async(d->mx, to, afrom, n, s) : mx_copy_from_device(b->mx, to, afrom, n);
   if (status == MX_OK && s && !(a && b) && type_of(a ? from : to, NULL) == cudaMemoryTypeUnregistered)
     status = mx_stream_synchronize(s);
-  if (!s) rt_flush();
+  if (!s) rt_mirrors_home(), rt_flush();
   return status == MX_INVALID_ADDRESS ? rt_error(cudaErrorInvalidValue) : rt_status(d, status);
 }
 
@@ -313,6 +319,7 @@ static cudaError_t with_symbol(const void *symbol, size_t count, size_t offset, 
   uint64_t bytes;
   if (!d) return rt_error(cudaErrorInitializationError);
   cudaError_t e = rt_symbol(d, symbol, &address, &bytes);
+  if (rt_is_managed_variable(symbol)) address = (uintptr_t)symbol;
   if (e == cudaSuccess && (offset > bytes || count > bytes - offset)) e = rt_error(cudaErrorInvalidValue);
   if (e == cudaSuccess) *at = (char *)(uintptr_t)(address + offset);
   return e;

@@ -35,7 +35,11 @@ void **__cudaRegisterFatBinary(void *wrapper) {
   return (void **)image;
 }
 
-void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
+/* Managed variables begin with the module's values, which the program may read before it calls anything. */
+void __cudaRegisterFatBinaryEnd(void **handle) {
+  struct rt_image *image = (struct rt_image *)handle;
+  if (image->mirrored && !rt_image_is_part(image->data) && rt_current()) rt_mirrors_begin(rt_current());
+}
 
 /* Programs do this when they end, where devices still may print; the image's memory may go, its record stays. */
 void __cudaUnregisterFatBinary(void **handle) {
@@ -68,6 +72,8 @@ void __cudaRegisterVar(void **handle, char *host, char *address, const char *nam
                        int constant, int global) {
   (void)address, (void)external, (void)constant, (void)global;
   add_variable(handle, host, NULL, name, size);
+  if (rt_is_managed_variable(host) && rt_mirror_add(host, size, true) == cudaSuccess)
+    ((struct rt_image *)handle)->mirrored = true;
 }
 
 void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int external, size_t size,
@@ -80,6 +86,10 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *address, const c
 /* The first few lines say enough. */
 static void complain(const char *why) {
   const char *end = why;
+  if (strstr(why, "'cnpLaunchDevice") || strstr(why, "'cudaLaunchDevice")) {
+    rt_say("kernels of the program launch kernels, which mx does not do: the program has to launch them itself");
+    return;
+  }
   for (unsigned n = 0; *end && n < 12; n++) end += strcspn(end, "\n"), end += *end == '\n';
   rt_say("the program's device code cannot be loaded: %.*s%s", (int)(end - why), why, *end ? "..." : "");
 }

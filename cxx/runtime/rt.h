@@ -22,6 +22,7 @@ struct rt_image {
   size_t number;                      /* of a part among the program's: names of its own may end with it */
   mx_module *module[RT_MOST_DEVICES]; /* loaded when first used */
   bool gone;
+  bool mirrored; /* it has managed variables that are the host's */
 };
 struct rt_function {
   struct rt_function *next;
@@ -136,6 +137,17 @@ cudaError_t rt_add_dependencies(const cudaGraphNode_t *from, const cudaGraphNode
 
 /* texture.c: a copy from or to an array. */
 cudaError_t rt_copy_array(const struct cudaMemcpy3DParms *p, cudaStream_t stream);
+
+/* mirrors.c: memory of the host that kernels use, too */
+bool rt_is_managed_variable(const void *host);
+cudaError_t rt_mirror_add(void *host, size_t size, bool variable);
+cudaError_t rt_mirror_remove(void *host);
+bool rt_is_mirrored(const void *p);
+mx_addr rt_mirrored(struct rt_device *d, const void *p);
+void rt_mirrors_begin(struct rt_device *d);
+void rt_mirrors_home(void);
+void rt_mirrors_forget(struct rt_device *d);
+void **rt_mirrors_leave(struct rt_device *d, mx_kernel *k, uint32_t params, void *const *args);
 
 /* launch.c */
 cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, void **args, size_t shared,

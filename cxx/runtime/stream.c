@@ -51,13 +51,16 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s) {
   if (is_default(s)) return cudaDeviceSynchronize();
   if (s->capture) return rt_error(cudaErrorStreamCaptureUnsupported);
   cudaError_t e = rt_status(s->device, mx_stream_synchronize(s->mx));
+  rt_mirrors_home();
   rt_flush();
   return e;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t s) {
   if (rt_capturing(s)) return rt_error(cudaErrorStreamCaptureUnsupported);
-  return is_default(s) ? cudaSuccess : rt_status(s->device, mx_stream_query(s->mx));
+  cudaError_t e = is_default(s) ? cudaSuccess : rt_status(s->device, mx_stream_query(s->mx));
+  if (e == cudaSuccess) rt_mirrors_home();
+  return e;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned int flags) {
@@ -170,11 +173,15 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t stream, unsigne
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   if (!e) return rt_error(cudaErrorInvalidResourceHandle);
   cudaError_t s = rt_status(e->device, mx_event_synchronize(e->mx));
+  rt_mirrors_home();
   rt_flush();
   return s;
 }
 cudaError_t cudaEventQuery(cudaEvent_t e) {
-  return e ? rt_status(e->device, mx_event_query(e->mx)) : rt_error(cudaErrorInvalidResourceHandle);
+  if (!e) return rt_error(cudaErrorInvalidResourceHandle);
+  cudaError_t s = rt_status(e->device, mx_event_query(e->mx));
+  if (s == cudaSuccess) rt_mirrors_home();
+  return s;
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {

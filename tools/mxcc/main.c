@@ -31,6 +31,7 @@ static const char help[] =
     "starts; -dc: with -c\n"
     "  -use_fast_math          fast functions in kernels\n"
     "  -v                      show the commands\n"
+    "      --print-clang       show which clang is used, compile nothing\n"
     "  -h, --help   --version\n"
     "\n"
     "Options of other compilers of this language that mean nothing here are accepted: -arch, -gencode, -rdc=false, "
@@ -264,23 +265,13 @@ static bool build(struct job *j, struct request *r) {
 }
 
 /* For completion: those that have a meaning here. */
-static const struct cli_option options[] = {{NULL, 'o', CLI_REQUIRED, 1},
-                                            {NULL, 'c', CLI_NONE, 1},
-                                            {"ptx", 0, CLI_NONE, 1},
-                                            {"mxb", 0, CLI_NONE, 1},
-                                            {"lanes", 0, CLI_REQUIRED, 1},
-                                            {NULL, 'I', CLI_REQUIRED, 1},
-                                            {NULL, 'D', CLI_REQUIRED, 1},
-                                            {NULL, 'U', CLI_REQUIRED, 1},
-                                            {NULL, 'O', CLI_REQUIRED, 1},
-                                            {NULL, 'g', CLI_NONE, 1},
-                                            {NULL, 'G', CLI_NONE, 1},
-                                            {NULL, 'L', CLI_REQUIRED, 1},
-                                            {NULL, 'l', CLI_REQUIRED, 1},
-                                            {NULL, 'v', CLI_NONE, 1},
-                                            {"help", 'h', CLI_NONE, 1},
-                                            {"version", 0, CLI_NONE, 1},
-                                            {0}};
+static const struct cli_option options[] = {
+    {NULL, 'o', CLI_REQUIRED, 1}, {NULL, 'c', CLI_NONE, 1},      {"ptx", 0, CLI_NONE, 1},
+    {"mxb", 0, CLI_NONE, 1},      {"lanes", 0, CLI_REQUIRED, 1}, {NULL, 'I', CLI_REQUIRED, 1},
+    {NULL, 'D', CLI_REQUIRED, 1}, {NULL, 'U', CLI_REQUIRED, 1},  {NULL, 'O', CLI_REQUIRED, 1},
+    {NULL, 'g', CLI_NONE, 1},     {NULL, 'G', CLI_NONE, 1},      {NULL, 'L', CLI_REQUIRED, 1},
+    {NULL, 'l', CLI_REQUIRED, 1}, {NULL, 'v', CLI_NONE, 1},      {"print-clang", 0, CLI_NONE, 1},
+    {"help", 'h', CLI_NONE, 1},   {"version", 0, CLI_NONE, 1},   {0}};
 
 int main(int argc, char **argv) {
   cli_begin();
@@ -294,6 +285,11 @@ int main(int argc, char **argv) {
     const char *word = argv[k];
     if (!strcmp(word, "-h") || !strcmp(word, "--help")) {
       fputs(help, stdout);
+      return cli_finish("mxcc", CLI_DONE);
+    }
+    if (!strcmp(word, "--print-clang")) {
+      if (!find_clang(&j)) return CLI_HOST;
+      printf("%s\n", j.clang);
       return cli_finish("mxcc", CLI_DONE);
     }
     if (!strcmp(word, "--version")) {

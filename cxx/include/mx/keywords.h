@@ -22,7 +22,11 @@
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
-#define __managed__ managed_variables_are_not_supported_use_cudaMallocManaged
+#ifdef __CUDA_ARCH__
+#define __managed__ __attribute__((device))
+#else /* the host's part of it, which the runtime finds by its section */
+#define __managed__ __attribute__((device, section("mx_managed")))
+#endif
 #define __grid_constant__
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #if __clang_major__ < 15 /* later ones know the word themselves */

@@ -89,4 +89,13 @@ static __device__ __attribute__((noreturn)) inline void __assert_fail(const char
 #include "mx/runtime.h"
 #include "mx/texture.h"
 
+#ifndef __CUDA_ARCH__
+/* Which variables are managed is told by where they lie. */
+extern "C" const char __start_mx_managed[] __attribute__((weak, visibility("hidden")));
+extern "C" const char __stop_mx_managed[] __attribute__((weak, visibility("hidden")));
+static __attribute__((constructor(101))) void __mx_tell_managed_variables() {
+  __mx_managed_variables(__start_mx_managed, __stop_mx_managed);
+}
+#endif
+
 #endif

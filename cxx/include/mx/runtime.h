@@ -156,6 +156,7 @@ void __cudaRegisterVar(void **handle, char *host, char *address, const char *nam
 void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int external, size_t size,
                               int constant, int global);
 char __cudaInitModule(void **handle);
+void __mx_managed_variables(const char *from, const char *to);
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared __MX_DEFAULT(0),
                                          struct CUstream_st *stream __MX_DEFAULT(0));
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);

@@ -214,10 +214,11 @@ enum cudaFuncAttribute {
   X(PageableMemoryAccess, 88, 0) \
   X(ConcurrentManagedAccess, 89, 1) \
   X(ComputePreemptionSupported, 90, 1) \
-  X(CanUseHostPointerForRegisteredMem, 91, 0) \
+  X(CanUseHostPointerForRegisteredMem, 91, 1) \
   X(CooperativeLaunch, 95, 1) \
   X(CooperativeMultiDeviceLaunch, 96, 0) \
   X(MaxSharedMemoryPerBlockOptin, 97, p.sharedMemPerBlockOptin) \
+  X(HostRegisterSupported, 99, 1) \
   X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor) \
   X(ReservedSharedMemoryPerBlock, 111, 0) X(MemoryPoolsSupported, 115, 1)
 #define X(name_, number_, value_) cudaDevAttr##name_ = number_,
