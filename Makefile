@@ -9,7 +9,7 @@
 #   make bench-micro     one access to memory against plain C (LEVEL=v3: this CPU level alone)
 #   make bench-matrix    matrix instructions against f32 multiply-adds and plain C (LEVEL=v3: this CPU level)
 #   make bench-intrinsics    vendor device functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
-#   make bench-tools     what a profile costs, on the examples
+#   make bench-tools     what a profile and the checkers cost, on the examples
 #   make install         PREFIX, DESTDIR       make uninstall
 #   make deb             Debian packages       make dist           an archive of the sources
 #   make help            this list             make clean

@@ -80,7 +80,7 @@ struct ja_block {
 struct ja_unit {
   const struct mx_image *image;
   const char *stops;     /* of a debugging session; NULL: none */
-  unsigned counts;       /* for a profile: 1: executions and lanes; 0: nothing */
+  unsigned counts;       /* for a profile: as in struct mx_launch */
   bool clocks;           /* warps keep their clocks */
   const bool *reachable; /* by function */
   bool *

@@ -322,6 +322,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
   const struct ja_ins *i = &a->ins[k], *next = i + 1;
   const bool sum = i->op == MX_ADD_U64, product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 ||
                                                   i->op == MX_MUL_WIDE_U32 || i->op == MX_MUL_WIDE_S32;
+  if (l->a->counts > 1) return false; /* the address itself is asked for */
   if ((!sum && !product) || waiting == LW_DEFERRED || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end ||
       l->addend[k].wanted || next->keep)
     return false;
@@ -382,6 +383,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   ja_uniform_step(a, l->ins, b->preserved, l->uni_after);
   gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
   lw_counters_guard(l);
+  lw_counters_access(l);
   lw_addend(l);
   lw_piece_moves(l);
   l->moving =
@@ -613,10 +615,12 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   j->fn = gcc_jit_context_new_function(c, NULL, GCC_JIT_FUNCTION_EXPORTED, j->t_u32, name, 3, params, 0);
   gcc_jit_type *help[5] = {j->t_ptr, j->t_ptr, j->t_ptr, j->t_u32, j->t_u64},
                *shape[3] = {j->t_ptr, j->t_u32, j->t_u64},
-               *parted[5] = {j->t_ptr, j->t_ptr, j->t_u64, j->t_u64, j->t_u32};
+               *parted[5] = {j->t_ptr, j->t_ptr, j->t_u64, j->t_u64, j->t_u32},
+               *accessed[6] = {j->t_ptr, j->t_ptr, j->t_u32, j->t_u64, j->t_u64, j->t_u32};
   l->t_fallback = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 5, help, 0);
   l->t_shape = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, shape, 0);
   l->t_parted = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 5, parted, 0);
+  l->t_accessed = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 6, accessed, 0);
   l->x = gcc_jit_param_as_rvalue(params[0]);
   l->state = gcc_jit_param_as_rvalue(params[2]);
   l->fn = named(l, j->t_pu8, "pfunc");

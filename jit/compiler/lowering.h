@@ -147,8 +147,8 @@ struct lw {
   } * lits;
   uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_fallback, *t_shape, *t_parted; /* of struct mx_jit_help */
-  struct lw_counters *counters;                  /* counters.c; NULL: the code does not count */
+  gcc_jit_type *t_fallback, *t_shape, *t_parted, *t_accessed; /* of struct mx_jit_help */
+  struct lw_counters *counters;                               /* counters.c; NULL: the code does not count */
 };
 
 void *lw_need(size_t n); /* zeros; a process that has no more memory ends */
@@ -258,9 +258,9 @@ gcc_jit_lvalue *const *lw_pending(struct lw *l, uint32_t block);
 gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join);
 /* counters.c: code that counts for a profile; where it does not, these build nothing. What is counted where code is
  * entered; the current block has been executed to its end; the current instruction, which goes on to the next, acts on
- * the lanes that its guard names; its guard holds in all lanes that run; it is a branch that lanes t alone take; cm[]
- * is another set of lanes on the way to block `to`, all of the split's or not; a site has been made, so many
- * instructions into the block. */
+ * the lanes that its guard names, and may access memory; its guard holds in all lanes that run; it is a branch that
+ * lanes t alone take; cm[] is another set of lanes on the way to block `to`, all of the split's or not; a site has been
+ * made, so many instructions into the block. */
 void lw_counters_begin(struct lw *l);
 void lw_counters_enter(struct lw *l);
 void lw_counters_block(struct lw *l);
@@ -268,6 +268,7 @@ void lw_counters_guard(struct lw *l);
 void lw_counters_all(struct lw *l);
 void lw_counters_part(struct lw *l, gcc_jit_rvalue *const *t);
 void lw_counters_lanes(struct lw *l, uint32_t to, bool whole);
+void lw_counters_access(struct lw *l);
 void lw_counters_site(struct lw *l, uint32_t site, uint32_t done);
 void lw_counters_export(struct lw *l, uint32_t number);
 /* lower.c: the current instruction, if it is an operation on values; so many instructions of the block have been

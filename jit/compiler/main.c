@@ -108,7 +108,7 @@ static int usage(FILE *to, int status) {
         "  --inline N     build calls of functions of up to N words in their place (default: 48; 0: no calls)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
         "  --stops TEXT   code for a debugging session: where it is left\n"
-        "  --counts N     code that counts for a profile: 1: executions and lanes\n"
+        "  --counts N     code that counts for a profile: 1: executions and lanes, 2: and pieces of memory\n"
         "  --asm          write assembly instead\n"
         "  --dump         show what gccjit is told, on standard error\n"
         "  --dump-cfg     write the graph of blocks for dot, and nothing else\n"

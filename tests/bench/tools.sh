@@ -1,6 +1,6 @@
 #!/bin/bash
-# make bench-tools: what a profile costs, on thirteen of the examples as their heads say to run them, with one thread. Seconds of the
-# launch alone, the least of REPEAT runs (3); the last line is the geometric mean of the ratios.
+# make bench-tools: what a profile and the checkers cost, on thirteen of the examples as their heads say to run them, with one thread.
+# Seconds of the launch alone, the least of REPEAT runs (3); the last lines are the geometric mean of the ratios and the worst.
 # Usage: tools.sh FOLDER-OF-BUILD
 cd "$(dirname "$0")/../../examples" || exit 4
 export PATH=$1:$PATH MX_JITC=$1/mx-jitc
@@ -23,15 +23,18 @@ seconds() { # of a command that prints JSON
   echo "$least"
 }
 for name in $names; do
-  command=$(command_of "$name") rest=
+  command=$(command_of "$name")
   rest=${command#mxrun }
   compiled=$(seconds "mxrun --json --threads 1 --jit=on $rest") || exit 1
   interpreted=$(seconds "mxrun --json --threads 1 --jit=off $rest") || exit 1
   counts=$(seconds "mxrun profile --json --no-memory --threads 1 --jit=on $rest") || exit 1
-  all=$(seconds "mxrun profile --json --threads 1 $rest") || exit 1
-  echo "$name $compiled $interpreted $counts $all"
+  all=$(seconds "mxrun profile --json --threads 1 --jit=on $rest") || exit 1
+  checked=$(seconds "mxrun check --json --threads 1 $rest") || exit 1
+  echo "$name $compiled $interpreted $counts $all $checked"
 done | awk '
-  NR == 1 { printf "%-13s%12s%12s%12s%12s   %s\n", "milliseconds", "compiled", "interpreted", "profile", "and memory", "to compiled; to interpreted" }
-  { c = $4 / $2; m = $5 / $2; ci = $4 / $3; mi = $5 / $3; lc += log(c); lm += log(m); li += log(ci); lj += log(mi)
-    printf "%-13s%12.3f%12.3f%12.3f%12.3f   %6.1f %6.1f; %5.2f %5.2f\n", $1, 1e3 * $2, 1e3 * $3, 1e3 * $4, 1e3 * $5, c, m, ci, mi }
-  END { if (NR) printf "%-61s   %6.1f %6.1f; %5.2f %5.2f\n", "geometric mean", exp(lc / NR), exp(lm / NR), exp(li / NR), exp(lj / NR) }'
+  NR == 1 { printf "%-14s%10s%13s%10s%12s%10s   %s\n", "milliseconds", "compiled", "interpreted", "profile", "and memory", "check", "to compiled: profile, and memory, check" }
+  { for (k = 4; k <= 6; k++) { r[k] = $k / $2; sum[k] += log(r[k]); most[k] = r[k] > most[k] ? r[k] : most[k] }
+    printf "%-14s%10.3f%13.3f%10.3f%12.3f%10.3f   %6.1f %6.1f %6.1f\n", $1, 1e3 * $2, 1e3 * $3, 1e3 * $4, 1e3 * $5, 1e3 * $6, r[4], r[5], r[6] }
+  END { if (!NR) exit
+    for (k = 4; k <= 6; k++) { mean = mean sprintf("%6.1f ", exp(sum[k] / NR)); worst = worst sprintf("%6.1f ", most[k]) }
+    printf "%-69s   %s\n%-69s   %s\n", "geometric mean", mean, "worst", worst }'

@@ -104,7 +104,11 @@ static uint32_t shape(struct mx_exec *x, uint32_t form, uint64_t mask) { return 
 static void parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block) {
   x->launch->probe->parted(x, s, mask, steps, block);
 }
-const struct mx_jit_help mx__jit_help = {fall_back, shape, parted};
+static void accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
+                     uint32_t one) {
+  x->launch->probe->accessed(x, s, ins, mask, number, one);
+}
+const struct mx_jit_help mx__jit_help = {fall_back, shape, parted, accessed};
 
 /* This worker's own, for code of any function. */
 static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code *code) {

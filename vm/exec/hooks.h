@@ -80,6 +80,8 @@ struct mx_probe {
   void (*ran)(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s);
   /* As in mx_jit_help. */
   void (*parted)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
+  void (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
+                   uint32_t one);
   /* Compiled code has been left, for that reason; what comes next is instruction i of the current function, if any. */
   void (*left)(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);
 };

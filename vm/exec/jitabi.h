@@ -115,6 +115,10 @@ struct mx_jit_help {
   /* Of code that counts, where state->shown: lanes of `mask` alone run from here on, where block number `block` begins,
    * `steps` instructions after code was entered. */
   void (*parted)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
+  /* The same: instruction number `ins` is about to access memory for the lanes of `mask`. one: its address is made of
+   * `number` in all of them; else of what lies at x->tmp. */
+  void (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
+                   uint32_t one);
 };
 
 struct mx_jit_code;
@@ -229,6 +233,7 @@ struct mx_jit_code {
   X(warp_chain, n) \
   X(warp_chain, barrier_pc) \
   X(warp_chain, barrier_entry) \
+  X(jit_help, accessed) \
   X(jit_help, parted) \
   X(jit_help, shape) \
   X(jit_help, fallback) \

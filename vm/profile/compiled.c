@@ -2,6 +2,8 @@
  * interpreter counts, for instructions, when a worker ends; where code is left in the midst of a block, at once. */
 #include "profile.h"
 
+#include "facts.h"
+
 #include "vm/exec/hooks.h"
 #include "vm/exec/warp.h"
 
@@ -17,6 +19,22 @@ static uint32_t number_of(const struct mx_probed *of, const struct mx_jit_counte
 }
 static struct mx_probed_warp *warp_of(const struct mx_exec *x) { return &x->block->probed->warps[x->warp->number]; }
 
+/* What is known of each instruction of the code. */
+static bool find_accesses(const struct mx_probed_worker *worker, const struct mx_jit_code *code,
+                          struct mx_compiled_counts *c) {
+  if (!(c->accesses = calloc(code->counted->nins + 1, sizeof *c->accesses))) return false;
+  for (uint32_t k = 0; k < code->counted->nins; k++) {
+    const struct mx_jit_counted_ins *i = &code->counted_insns[k];
+    if (i->pc == UINT32_MAX) continue;
+    const struct mx_pfunc *fn = &worker->of->code->prep->funcs[i->func];
+    const uint32_t number = number_of(worker->of, i);
+    const struct mx_insn *insn = &fn->insns[number - worker->of->code->first[i->func]];
+    if (worker->of->code->access[number] == UINT32_MAX) continue;
+    c->accesses[k] = (struct mx_compiled_access){insn, &worker->facts[insn->op], &worker->counts[number],
+                                                 &worker->patterns[worker->of->code->access[number]]};
+  }
+  return true;
+}
 bool mx__profile_enters(struct mx_exec *x, struct mx_jit_state *s, const struct mx_insn *i) {
   struct mx_probed_worker *worker = x->probed;
   const struct mx_jit_counted *counted = s->code->counted;
@@ -24,6 +42,7 @@ bool mx__profile_enters(struct mx_exec *x, struct mx_jit_state *s, const struct 
   uint64_t **rows = &c->by_live[mx__profile_lanes(&worker->live, x->warp->live)];
   if (!c->sums && !(c->sums = calloc(2 * (size_t)counted->nguards + 1, 8))) return false;
   if (!*rows && !(*rows = calloc((MX_MAX_LANES + 1) * row_of(counted), 8))) return false;
+  if (!c->accesses && x->launch->counts > 1 && !find_accesses(worker, s->code, c)) return false;
   c->code = s->code;
   s->counts = *rows;
   s->sums = c->sums;
@@ -78,6 +97,12 @@ void mx__profile_parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_
   mx__profile_apart(x->block, x->warp->number, number_of(x->probed->of, &code->counted_insns[k]),
                     mask != x->warp->live);
   warp_of(x)->clock = clock;
+}
+void mx__profile_accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
+                          uint32_t one) {
+  (void)s;
+  const struct mx_compiled_access *a = &x->probed->compiled[x->fn->number].accesses[ins];
+  mx__profile_access(x, a->insn, a->fact, mask, one ? (const void *)&number : x->tmp, one, a->last, a->counts);
 }
 void mx__profile_left(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i) {
   if (!i) return;

@@ -3,7 +3,6 @@
 #include "profile.h"
 
 #include "facts.h"
-#include "places.h"
 
 #include "vm/exec/hooks.h"
 #include "vm/exec/interp.h"
@@ -11,51 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- accesses ---------------------------------------------------------------------------------------------------*/
-/* The addresses of lanes m, one behind the other. */
-static unsigned addresses(const struct mx_exec *x, const struct mx_insn *i, const struct mx_fact *f, uint64_t m,
-                          uint64_t *a, uint8_t *lane) {
-  const void *p = mx__operand(x, mx__operand_ref(i, f->address));
-  unsigned n = 0;
-  MX_FOR_LANES (l, m) {
-    a[n] = f->narrow ? ((const uint32_t *)p)[l] + (uint32_t)i->off : ((const uint64_t *)p)[l] + (uint64_t)i->off;
-    lane[n++] = (uint8_t)l;
-  }
-  return n;
-}
-static void count_access(struct mx_exec *x, const struct mx_insn *i, const struct mx_fact *f, uint64_t m,
-                         struct mx_count *c) {
-  uint64_t a[MX_MAX_LANES];
-  uint8_t lane[MX_MAX_LANES];
-  const unsigned n = addresses(x, i, f, m, a, lane);
-  unsigned space = mx__space_of(f, i->mod);
-  if (!n) return;
-  if (space == MX_GENERIC) {
-    const unsigned window = (unsigned)(a[0] >> MX_WINDOW_SHIFT);
-    space = window == MX_WINDOW_SHARED  ? MX_SHARED
-            : window == MX_WINDOW_LOCAL ? MX_LOCAL
-            : window == MX_WINDOW_PARAM ? MX_PARAM
-                                        : MX_GLOBAL;
-  }
-  c->bytes += space == MX_SHARED || space == MX_PARAM ? 0 : (uint64_t)n * f->bytes;
-  if (space == MX_PARAM) return;
-  if (space == MX_LOCAL) /* lanes' copies lie beside one another in devices' memory, piece for piece */
-    for (unsigned k = 0; k < n; k++) a[k] = a[k] * x->lanes + lane[k] * (uint64_t)f->bytes;
-  const struct mx_places p = mx__places(a, n, f->bytes);
-  if (f->kind == MX_ACCESS_ATOMIC) c->atomics += n, c->same_address += n - p.addresses;
-  if (space == MX_SHARED) {
-    uint32_t least, least64;
-    const uint32_t passes = mx__bank_passes(a, lane, n, f->bytes, 32, &least),
-                   passes64 = mx__bank_passes(a, lane, n, f->bytes, 64, &least64);
-    c->passes_least += least;
-    c->conflicts32 += passes - least;
-    c->conflicts64 += passes64 - least64;
-  } else {
-    c->sectors += p.sectors;
-    c->sectors_least += ((uint64_t)p.addresses * f->bytes + MX_SECTOR - 1) / MX_SECTOR;
-  }
-}
 
 /* ---- instructions -----------------------------------------------------------------------------------------------*/
 static uint32_t number_of(const struct mx_exec *x, const struct mx_insn *i) {
@@ -103,7 +57,9 @@ const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn 
   if (b->shown) mx__profile_apart(x->block, x->warp->number, number, x->mask != x->warp->live);
   w->clock++;
   const struct mx_fact *f = &worker->facts[i->op];
-  if (f->kind && !worker->of->profile->options.no_memory) count_access(x, i, f, on, c);
+  if (f->kind && worker->patterns)
+    mx__profile_access(x, i, f, on, mx__operand(x, mx__operand_ref(i, f->address)), false,
+                       &worker->patterns[worker->of->code->access[number]], c);
   const struct mx_insn *next = x->fn->body_of[i - x->fn->insns](x, i);
   c->splits += x->stats.splits - splits;
   return next;

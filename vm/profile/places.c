@@ -21,6 +21,29 @@ static bool add(struct set *s, uint64_t key) { /* true: it is new */
   return true;
 }
 
+/* The same for numbers that lie near one another, as bits of a map. */
+enum { MAP = 64 }; /* words of 64 bits */
+static unsigned bits_of(uint64_t w) {
+  w -= w >> 1 & 0x5555555555555555u;
+  w = (w & 0x3333333333333333u) + (w >> 2 & 0x3333333333333333u);
+  return (unsigned)(((w + (w >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
+}
+/* How many different numbers lie between a[k] >> shift and (a[k] + span) >> shift, each between least and most; false:
+ * these are too far apart. */
+static bool count_near(const uint64_t *a, unsigned n, unsigned span, unsigned shift, uint64_t least, uint64_t most,
+                       uint32_t *different) {
+  uint64_t map[MAP];
+  const uint64_t first = least >> shift, words = (((most + span) >> shift) - first) / 64 + 1;
+  if (words > MAP) return false;
+  memset(map, 0, words * sizeof *map);
+  for (unsigned k = 0; k < n; k++)
+    for (uint64_t at = (a[k] >> shift) - first; at <= ((a[k] + span) >> shift) - first; at++)
+      map[at / 64] |= 1ull << at % 64;
+  *different = 0;
+  for (uint64_t w = 0; w < words; w++) *different += map[w] ? bits_of(map[w]) : 0;
+  return true;
+}
+
 struct mx_places mx__places(const uint64_t *a, unsigned n, unsigned bytes) {
   struct mx_places p = {n ? 1 : 0, 0};
   if (!n) return p;
@@ -34,6 +57,17 @@ struct mx_places mx__places(const uint64_t *a, unsigned n, unsigned bytes) {
     if (end > last) p.sectors += (uint32_t)(end - (first > last ? first - 1 : last)), last = end;
   }
   if (k == n) return p;
+  uint64_t least = a[0], most = a[0], odd = 0;
+  for (k = 0; k < n; k++) {
+    least = a[k] < least ? a[k] : least, most = a[k] > most ? a[k] : most;
+    odd |= a[k];
+  }
+  /* addresses of elements, as a rule multiples of their size */
+  const unsigned shift = bytes && !(bytes & (bytes - 1)) && !(odd & span) ? (unsigned)__builtin_ctz(bytes) : 0;
+  const bool near = count_near(a, n, 0, shift, least, most, &p.addresses) &&
+                    count_near(a, n, (unsigned)span, 5, least, most, &p.sectors);
+  _Static_assert(MX_SECTOR == 1 << 5, "the shift of a sector's number");
+  if (near) return p;
   struct set addresses, sectors;
   memset(addresses.used, 0, sizeof addresses.used);
   memset(sectors.used, 0, sizeof sectors.used);
@@ -56,30 +90,46 @@ static bool is_plain(const uint64_t *a, const uint8_t *lane, unsigned n, unsigne
   return !apart || (!bent && a[0] % 4 == 0);
 }
 
+/* Whether no two of lanes [k, end), which are of one group, want different words of one bank. */
+static bool is_free(const uint64_t *a, unsigned k, unsigned end, unsigned words, unsigned banks) {
+  uint64_t used = 0, word[MX_MAX_LANES];
+  for (; k < end; k++)
+    for (unsigned w = 0; w < words; w++) {
+      const uint64_t at = a[k] / 4 + w, bit = 1ull << at % banks;
+      if (!(used & bit)) used |= bit, word[at % banks] = at;
+      else if (word[at % banks] != at) return false;
+    }
+  return true;
+}
+/* How many different words are wanted of a bank, at most. */
+static uint8_t most_wanted(const uint64_t *a, unsigned k, unsigned end, unsigned words, unsigned banks) {
+  enum { NONE = 0xFF, MOST = MX_MAX_LANES };
+  uint8_t last[MOST], wanted[MOST], before[MOST], used = 0, most = 1; /* by bank; by word: the one before it there */
+  uint64_t word[MOST];
+  memset(last, NONE, banks);
+  memset(wanted, 0, banks);
+  for (; k < end; k++)
+    for (unsigned w = 0; w < words; w++) {
+      const uint64_t at = a[k] / 4 + w;
+      const unsigned bank = (unsigned)(at % banks);
+      uint8_t same = last[bank];
+      while (same != NONE && word[same] != at) same = before[same];
+      if (same != NONE) continue;
+      word[used] = at, before[used] = last[bank], last[bank] = used++;
+      if (++wanted[bank] > most) most = wanted[bank];
+    }
+  return most;
+}
+
 uint32_t mx__bank_passes(const uint64_t *a, const uint8_t *lane, unsigned n, unsigned bytes, unsigned banks,
                          uint32_t *least) {
-  enum { NONE = 0xFF, MOST = MX_MAX_LANES };
   const unsigned words = bytes < 4 ? 1 : bytes / 4, group = banks / words ? banks / words : 1;
   const bool plain = is_plain(a, lane, n, bytes);
   uint32_t passes = 0;
   *least = 0;
-  for (unsigned k = 0; k < n;) {
-    const unsigned of = lane[k] / group;
-    uint8_t last[MOST], wanted[MOST], before[MOST], used = 0, most = 1; /* by bank; by word: the one before it there */
-    uint64_t word[MOST];
-    memset(last, NONE, banks);
-    memset(wanted, 0, banks);
-    for (; k < n && lane[k] / group == of; k++)
-      for (unsigned w = 0; w < words && !plain; w++) {
-        const uint64_t at = a[k] / 4 + w;
-        const unsigned bank = (unsigned)(at % banks);
-        uint8_t same = last[bank];
-        while (same != NONE && word[same] != at) same = before[same];
-        if (same != NONE) continue;
-        word[used] = at, before[used] = last[bank], last[bank] = used++;
-        if (++wanted[bank] > most) most = wanted[bank];
-      }
-    passes += most;
+  for (unsigned k = 0, end; k < n; k = end) {
+    for (end = k; end < n && lane[end] / group == lane[k] / group;) end++;
+    passes += plain || is_free(a, k, end, words, banks) ? 1 : most_wanted(a, k, end, words, banks);
     ++*least;
   }
   return passes;

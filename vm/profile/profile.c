@@ -167,8 +167,10 @@ static void worker_free(struct mx_probed_worker *w) {
   for (uint32_t f = 0; w->compiled && f < w->of->code->prep->nfuncs; f++) {
     for (uint32_t live = 0; live <= MX_MAX_LANES; live++) free(w->compiled[f].by_live[live]);
     free(w->compiled[f].sums);
+    free(w->compiled[f].accesses);
   }
   free(w->counts);
+  free(w->patterns);
   free(w->compiled);
   free(w);
 }
@@ -179,7 +181,11 @@ static bool begins(struct mx_exec *x) {
   w->of = of;
   w->counts = calloc(of->code->ncounts + 1, sizeof *w->counts);
   w->compiled = calloc(of->code->prep->nfuncs + 1, sizeof *w->compiled);
-  if (!w->counts || !w->compiled) return worker_free(w), false;
+  if (x->launch->counts > 1) {
+    w->patterns = aligned_alloc(64, (of->code->naccesses + 1) * sizeof *w->patterns);
+    for (size_t n = 0; w->patterns && n < of->code->naccesses; n++) w->patterns[n].mask = 0;
+  }
+  if (!w->counts || !w->compiled || (x->launch->counts > 1 && !w->patterns)) return worker_free(w), false;
   w->facts = mx__facts(0);
   w->total.block_least = w->total.warp_least = UINT64_MAX;
   w->number = atomic_fetch_add(&of->workers, 1);
@@ -218,6 +224,7 @@ static const struct mx_probe probe = {
     .ran = mx__profile_ran,
     .parted = mx__profile_parted,
     .left = mx__profile_left,
+    .accessed = mx__profile_accessed,
 };
 
 static void probed_free(struct mx_probed *of) {
@@ -234,6 +241,7 @@ void mx__profile_code_free(struct mx_profile_code *code) {
   free(code->bodies);
   free(code->first);
   free(code->record);
+  free(code->access);
   free(code);
 }
 
@@ -249,6 +257,14 @@ static bool number(struct mx_profile_code *code) {
   code->record = malloc((code->ncounts + 1) * sizeof *code->record);
   if (!code->record) return false;
   memset(code->record, 0xFF, (code->ncounts + 1) * sizeof *code->record);
+  if (!(code->access = malloc((code->ncounts + 1) * sizeof *code->access))) return false;
+  memset(code->access, 0xFF, (code->ncounts + 1) * sizeof *code->access);
+  for (uint32_t f = 0; f < prep->nfuncs; f++)
+    for (uint32_t n = 0; prep->funcs[f].insns && n < prep->funcs[f].ninsns; n++) {
+      const struct mx_insn *i = &prep->funcs[f].insns[n];
+      if (i->kind == MX_INSN_OP && mx__facts(i->op)->kind)
+        code->access[code->first[f] + n] = (uint32_t)code->naccesses++;
+    }
   uint32_t records = 0;
   for (int others = 0; others < 2; others++)
     for (uint32_t f = 0; f < prep->nfuncs; f++)
@@ -307,7 +323,6 @@ bool mx__profile_begin(mx_profile *p, const struct mx_profile_launch *what, stru
   l->probe = &probe;
   l->probed = of;
   l->counts = counts;
-  if (counts == 2) l->jit = MX_JIT_OFF; /* compiled code does not count pieces of memory */
   return true;
 }
 

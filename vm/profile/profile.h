@@ -58,7 +58,8 @@ struct mx_profile_code {
   uint64_t digest;
   uint32_t *first;  /* by function: its first instruction's number among all that is counted */
   uint32_t *record; /* by that number: of the kernel's record; UINT32_MAX: none */
-  size_t ncounts;
+  uint32_t *access; /* by that number: a number among those that access memory; UINT32_MAX: none */
+  size_t ncounts, naccesses;
 };
 /* A launch that is profiled. */
 struct mx_probed {
@@ -81,6 +82,13 @@ struct mx_counted { /* a mask, and how many bits of it are set */
 struct mx_compiled_counts {
   const struct mx_jit_code *code;             /* NULL: none has run */
   uint64_t *by_live[MX_MAX_LANES + 1], *sums; /* its rows, by how many lanes of the warp lived */
+  struct mx_compiled_access *accesses;        /* by instruction, where accesses are counted */
+};
+struct mx_compiled_access {
+  const struct mx_insn *insn;
+  const struct mx_fact *fact;
+  struct mx_count *counts;
+  struct mx_access_pattern *last;
 };
 struct mx_probed_worker {
   struct mx_probed *of;
@@ -90,6 +98,7 @@ struct mx_probed_worker {
   const struct mx_fact *facts;         /* by opcode */
   struct mx_counted active, live;
   struct mx_count *counts;
+  struct mx_access_pattern *patterns; /* by number among accesses, where these are counted */
   mx_profile_kernel total;
   uint32_t number;
 };
@@ -127,6 +136,22 @@ void mx__profile_code_free(struct mx_profile_code *code);
 void mx__profile_end(struct mx_launch *l, double seconds);
 /* events.c: an event for the timeline. */
 void mx__profile_event(mx_profile *p, const mx_profile_event *e);
+/* How an instruction's addresses lay the last time: what follows from that, wherever they lie. */
+struct mx_access_pattern {
+  uint64_t mask, first;                          /* lanes; 0: there has been no time. The first one's address */
+  uint8_t space, addresses, least, conflicts[2]; /* addresses: different ones; least, conflicts: passes over banks */
+  bool one;
+  uint8_t sectors[32]; /* by where the first address lies in its own; 0: not known */
+  /* by lane, of as many bits as addresses have: how far it lies behind the first one; all bits where the lane is on */
+  _Alignas(64) union {
+    uint32_t narrow[2][MX_MAX_LANES];
+    uint64_t wide[2][MX_MAX_LANES];
+  } lanes;
+};
+/* accesses.c: lanes m of instruction i are about to access memory, at addresses made of the numbers at p; one: of the
+ * number that all of them have. */
+void mx__profile_access(const struct mx_exec *x, const struct mx_insn *i, const struct mx_fact *f, uint64_t m,
+                        const void *p, bool one, struct mx_access_pattern *last, struct mx_count *c);
 /* count.c: as in struct mx_probe; the current warp's lanes are apart from here on, or together again; how many bits of
  * a mask are set. */
 const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn *i);
@@ -142,6 +167,8 @@ uint32_t mx__profile_lanes(struct mx_counted *was, uint64_t mask);
 bool mx__profile_enters(struct mx_exec *x, struct mx_jit_state *s, const struct mx_insn *i);
 void mx__profile_ran(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s);
 void mx__profile_parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
+void mx__profile_accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
+                          uint32_t one);
 void mx__profile_left(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);
 uint64_t mx__profile_compiled_splits(const struct mx_probed_worker *worker); /* which the machine has not counted */
 void mx__profile_take_compiled(const struct mx_probed_worker *worker, struct mx_count *records);

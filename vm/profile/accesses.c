@@ -1,0 +1,226 @@
+/* What one access of a warp touches: sectors, passes over banks, addresses that lanes have in common. Both engines come
+ * here, so both count the same.
+ *
+ * 1. Mostly an instruction's addresses lie as they did the time before, only elsewhere: then that is known already.
+ * 2. Else mostly each lane's is as far behind the one before it, and all follows from the first one and the distance.
+ * 3. Else they are sorted into sets (places.c). */
+#include "profile.h"
+
+#include "facts.h"
+#include "places.h"
+
+#include <string.h>
+
+/* Addresses of n lanes from `lane` on, one behind the other; or of any lanes, all of them the same: distance 0. */
+struct even {
+  uint64_t first, lanes;
+  int64_t distance;
+  unsigned lane, n;
+};
+
+/* Whether numbers `first`, first + distance and so on stand at p, n of them; narrow: of 32 bits. */
+#if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
+__attribute__((target_clones("default", "avx2")))
+#endif
+static bool
+are_even(const void *p, bool narrow, uint64_t first, uint64_t distance, unsigned n) {
+  uint64_t wrong = 0;
+  if (narrow) {
+    const uint32_t *a = p;
+    uint32_t bits = 0;
+    for (unsigned k = 0; k < n; k++) bits |= a[k] ^ ((uint32_t)first + k * (uint32_t)distance);
+    return !bits;
+  }
+  const uint64_t *a = p;
+  uint64_t want = first;
+  for (unsigned k = 0; k < n; k++, want += distance) wrong |= a[k] ^ want;
+  return !wrong;
+}
+static uint64_t number_at(const void *p, bool narrow, unsigned lane) {
+  return narrow ? ((const uint32_t *)p)[lane] : ((const uint64_t *)p)[lane];
+}
+/* False: the addresses of lanes m do not lie evenly. */
+static bool find_even(const struct mx_insn *i, const struct mx_fact *f, uint64_t m, const void *p, bool one,
+                      struct even *e) {
+  const uint64_t off = (uint64_t)i->off;
+  *e = (struct even){.lanes = m, .lane = (unsigned)__builtin_ctzll(m), .n = (unsigned)__builtin_popcountll(m)};
+  const uint64_t first = number_at(p, f->narrow, one ? 0 : e->lane);
+  e->first = f->narrow ? (uint32_t)(first + off) : first + off;
+  if (one || e->n == 1) return true;
+  const uint64_t in_row = e->n == 64 ? UINT64_MAX : (1ull << e->n) - 1,
+                 distance = number_at(p, f->narrow, e->lane + 1) - first;
+  if (m >> e->lane != in_row) return false;
+  const unsigned char *at = (const unsigned char *)p + (size_t)e->lane * (f->narrow ? 4 : 8);
+  if (!are_even(at, f->narrow, first, distance, e->n)) return false;
+  e->distance = f->narrow ? (int32_t)distance : (int64_t)distance;
+  const uint64_t last = e->first + (e->n - 1) * (uint64_t)e->distance;
+  return !f->narrow || last <= UINT32_MAX; /* they wrap at 32 bits */
+}
+
+static struct mx_places even_places(const struct even *e, unsigned bytes) {
+  const uint64_t distance = (uint64_t)(e->distance < 0 ? -e->distance : e->distance);
+  const unsigned n = distance ? e->n : 1, span = bytes ? bytes - 1u : 0;
+  const uint64_t least = e->first + (e->distance < 0 ? (n - 1) * (uint64_t)e->distance : 0);
+  struct mx_places p = {.addresses = n};
+  if (distance <= MX_SECTOR) { /* none is left out */
+    p.sectors = (uint32_t)((least + (n - 1) * distance + span) / MX_SECTOR - least / MX_SECTOR + 1);
+    return p;
+  }
+  uint64_t next = least / MX_SECTOR; /* the first sector that has not been counted */
+  for (uint64_t k = 0, a = least; k < n; k++, a += distance) {
+    const uint64_t begin = a / MX_SECTOR, end = (a + span) / MX_SECTOR;
+    p.sectors += (uint32_t)(end + 1 - (begin > next ? begin : next));
+    next = end + 1;
+  }
+  return p;
+}
+
+static unsigned greatest_divisor(uint64_t a, uint64_t power) { /* that both have; power: of two */
+  return a ? (unsigned)((a & -a) < power ? (a & -a) : power) : (unsigned)power;
+}
+/* False: it does not follow. */
+static bool even_passes(const struct even *e, unsigned bytes, unsigned banks, uint32_t *passes, uint32_t *least) {
+  const unsigned words = bytes < 4 ? 1 : bytes / 4, group = banks / words ? banks / words : 1, end = e->lane + e->n;
+  const uint64_t lanes = group == 64 ? UINT64_MAX : (1ull << group) - 1;
+  *least = 0;
+  for (unsigned k = 0; k < MX_MAX_LANES; k += group) *least += (e->lanes >> k & lanes) != 0;
+  *passes = *least;
+  if (!e->distance || (e->distance == bytes && e->first % 4 == 0)) return true;
+  if (words != 1 || e->distance % 4) return false;
+  const unsigned apart = banks / greatest_divisor((uint64_t)(e->distance / 4), banks);
+  *passes = 0;
+  for (unsigned from = e->lane; from < end;) {
+    const unsigned to = from / group * group + group < end ? from / group * group + group : end;
+    *passes += (to - from + apart - 1) / apart;
+    from = to;
+  }
+  return true;
+}
+
+/* ---- patterns -----------------------------------------------------------------------------------------------------*/
+/* Whether the numbers of lanes that are on lie as they did: as far behind the first one. */
+#if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
+__attribute__((target_clones("default", "avx2")))
+#endif
+static bool
+is_like(const struct mx_access_pattern *last, const void *p, bool narrow, uint64_t first, unsigned lanes) {
+  if (narrow) {
+    const uint32_t *a = p, *behind = last->lanes.narrow[0], *on = last->lanes.narrow[1];
+    uint32_t wrong = 0;
+    for (unsigned half = 0; half < lanes; half += 32)
+      for (unsigned l = half; l < half + 32; l++) wrong |= ((a[l] - (uint32_t)first) ^ behind[l]) & on[l];
+    return !wrong;
+  }
+  const uint64_t *a = p, *behind = last->lanes.wide[0], *on = last->lanes.wide[1];
+  uint64_t wrong = 0;
+  for (unsigned half = 0; half < lanes; half += 32)
+    for (unsigned l = half; l < half + 32; l++) wrong |= ((a[l] - first) ^ behind[l]) & on[l];
+  return !wrong;
+}
+static void remember(struct mx_access_pattern *last, const void *p, bool narrow, uint64_t first, uint64_t m,
+                     unsigned lanes) {
+  for (unsigned l = 0; l < lanes && narrow; l++) {
+    last->lanes.narrow[0][l] = ((const uint32_t *)p)[l] - (uint32_t)first;
+    last->lanes.narrow[1][l] = m >> l & 1 ? UINT32_MAX : 0;
+  }
+  for (unsigned l = 0; l < lanes && !narrow; l++) {
+    last->lanes.wide[0][l] = ((const uint64_t *)p)[l] - first;
+    last->lanes.wide[1][l] = m >> l & 1 ? UINT64_MAX : 0;
+  }
+}
+
+/* ---- an access ----------------------------------------------------------------------------------------------------*/
+static unsigned space_at(uint64_t generic) {
+  switch (generic >> MX_WINDOW_SHIFT) {
+  case MX_WINDOW_SHARED: return MX_SHARED;
+  case MX_WINDOW_LOCAL: return MX_LOCAL;
+  case MX_WINDOW_PARAM: return MX_PARAM;
+  default: return MX_GLOBAL;
+  }
+}
+/* The addresses of an access: even, or those of its lanes one behind the other, in whatever order they lie. */
+struct addresses {
+  bool is_even;
+  struct even even;
+  uint64_t address[MX_MAX_LANES];
+  uint8_t lane[MX_MAX_LANES];
+  unsigned n;
+};
+static void collect(const struct mx_insn *i, const struct mx_fact *f, uint64_t m, const void *p, bool one,
+                    struct addresses *a) {
+  a->n = 0;
+  MX_FOR_LANES (l, m) {
+    const uint64_t number = number_at(p, f->narrow, one ? 0 : (unsigned)l) + (uint64_t)i->off;
+    a->address[a->n] = f->narrow ? (uint32_t)number : number;
+    a->lane[a->n++] = (uint8_t)l;
+  }
+}
+/* Lanes' copies of local memory lie beside one another in devices' memory, piece for piece. */
+static void move_to_local(struct addresses *a, uint64_t m, uint32_t lanes, unsigned bytes) {
+  struct even *e = &a->even;
+  const bool in_row = m >> e->lane == (e->n == 64 ? UINT64_MAX : (1ull << e->n) - 1);
+  a->is_even &= in_row;
+  e->first = e->first * lanes + e->lane * (uint64_t)bytes;
+  e->distance = e->distance * (int64_t)lanes + (int64_t)bytes;
+  for (unsigned k = 0; k < a->n; k++) a->address[k] = a->address[k] * lanes + a->lane[k] * (uint64_t)bytes;
+}
+static void find_addresses(const struct mx_exec *x, const struct mx_insn *i, const struct mx_fact *f, uint64_t m,
+                           const void *p, bool one, unsigned space, struct addresses *a) {
+  a->is_even = find_even(i, f, m, p, one, &a->even);
+  a->n = 0;
+  if (!a->is_even || space == MX_SHARED || space == MX_LOCAL) collect(i, f, m, p, one, a);
+  if (space == MX_LOCAL) move_to_local(a, m, x->lanes, f->bytes);
+}
+static struct mx_places places_of(const struct addresses *a, unsigned bytes) {
+  return a->is_even ? even_places(&a->even, bytes) : mx__places(a->address, a->n, bytes);
+}
+static uint32_t passes_of(const struct addresses *a, unsigned bytes, unsigned banks, uint32_t *least) {
+  uint32_t passes;
+  return a->is_even && even_passes(&a->even, bytes, banks, &passes, least)
+             ? passes
+             : mx__bank_passes(a->address, a->lane, a->n, bytes, banks, least);
+}
+
+void mx__profile_access(const struct mx_exec *x, const struct mx_insn *i, const struct mx_fact *f, uint64_t m,
+                        const void *p, bool one, struct mx_access_pattern *last, struct mx_count *c) {
+  if (!m) return;
+  const unsigned bytes = f->bytes, n = (unsigned)__builtin_popcountll(m);
+  const uint64_t number = number_at(p, f->narrow, one ? 0 : (unsigned)__builtin_ctzll(m)),
+                 first = f->narrow ? (uint32_t)(number + (uint64_t)i->off) : number + (uint64_t)i->off;
+  unsigned space = mx__space_of(f, i->mod);
+  if (space == MX_GENERIC) space = space_at(first);
+  if (space == MX_PARAM) return;
+  const bool shared = space == MX_SHARED;
+  uint8_t *sectors = &last->sectors[(space == MX_LOCAL ? first * x->lanes : first) % MX_SECTOR];
+  const bool like = last->mask == m && last->space == space && last->one == one && first % 4 == last->first % 4 &&
+                    (one || is_like(last, p, f->narrow, number, x->lanes));
+  if (!like || (!*sectors && !shared)) {
+    struct addresses a;
+    find_addresses(x, i, f, m, p, one, space, &a);
+    if (!like) {
+      memset(last->sectors, 0, sizeof last->sectors);
+      if (!one) remember(last, p, f->narrow, number, m, x->lanes);
+    }
+    last->mask = m, last->space = (uint8_t)space, last->one = one, last->first = first;
+    struct mx_places places = {0, 0};
+    if (!shared || f->kind == MX_ACCESS_ATOMIC) places = places_of(&a, bytes);
+    last->addresses = (uint8_t)places.addresses;
+    *sectors = (uint8_t)places.sectors;
+    if (shared) {
+      uint32_t least, least64;
+      const uint32_t passes = passes_of(&a, bytes, 32, &least), passes64 = passes_of(&a, bytes, 64, &least64);
+      last->least = (uint8_t)least;
+      last->conflicts[0] = (uint8_t)(passes - least), last->conflicts[1] = (uint8_t)(passes64 - least64);
+    }
+  }
+  if (f->kind == MX_ACCESS_ATOMIC) c->atomics += n, c->same_address += n - last->addresses;
+  if (shared) {
+    c->passes_least += last->least;
+    c->conflicts32 += last->conflicts[0];
+    c->conflicts64 += last->conflicts[1];
+    return;
+  }
+  c->bytes += (uint64_t)n * bytes;
+  c->sectors += *sectors;
+  c->sectors_least += ((uint64_t)last->addresses * bytes + MX_SECTOR - 1) / MX_SECTOR;
+}
