@@ -1,44 +1,44 @@
 /* The driver's API: modules, launches, memory, streams and events under their cu… names. */
 #ifndef MX_CXX_CUDA_H
 #define MX_CXX_CUDA_H
+#include "mx/driver.h"
 #include "mx/runtime.h"
 
 #define CUDA_VERSION 12000
-typedef enum cudaError CUresult;
-typedef int CUdevice;
-typedef unsigned long long CUdeviceptr;
+typedef enum cudaError_enum CUresult;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
-typedef int CUjit_option;
-typedef int CUfunction_attribute;
-typedef enum cudaDeviceAttr CUdevice_attribute;
+typedef struct CUuuid_st CUuuid;
+typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *user);
+typedef void (*CUhostFn)(void *user);
 
-#define CUDA_SUCCESS cudaSuccess
-#define CUDA_ERROR_INVALID_VALUE cudaErrorInvalidValue
-#define CUDA_ERROR_OUT_OF_MEMORY cudaErrorMemoryAllocation
-#define CUDA_ERROR_INVALID_DEVICE cudaErrorInvalidDevice
-#define CUDA_ERROR_FILE_NOT_FOUND cudaErrorFileNotFound
-#define CUDA_ERROR_INVALID_PTX cudaErrorInvalidPtx
-#define CUDA_ERROR_NOT_FOUND cudaErrorSymbolNotFound
-#define CUDA_ERROR_NOT_READY cudaErrorNotReady
-#define CUDA_ERROR_ILLEGAL_ADDRESS cudaErrorIllegalAddress
 #define CU_STREAM_DEFAULT 0
 #define CU_STREAM_NON_BLOCKING 1
 #define CU_EVENT_DEFAULT 0
 #define CU_EVENT_DISABLE_TIMING 2
+#define CU_EVENT_BLOCKING_SYNC 1
 #define CU_MEM_ATTACH_GLOBAL 1
+#define CU_MEM_ATTACH_HOST 2
+#define CU_MEMHOSTALLOC_PORTABLE 1
+#define CU_MEMHOSTALLOC_DEVICEMAP 2
+#define CU_MEMHOSTALLOC_WRITECOMBINED 4
+#define CU_MEMHOSTREGISTER_PORTABLE 1
+#define CU_MEMHOSTREGISTER_DEVICEMAP 2
+#define CU_CTX_SCHED_AUTO 0
+#define CU_CTX_SCHED_SPIN 1
+#define CU_CTX_SCHED_YIELD 2
+#define CU_CTX_SCHED_BLOCKING_SYNC 4
+#define CU_CTX_MAP_HOST 8
+#define CU_FUNC_CACHE_PREFER_NONE 0
+#define CU_FUNC_CACHE_PREFER_SHARED 1
+#define CU_FUNC_CACHE_PREFER_L1 2
+#define CU_FUNC_CACHE_PREFER_EQUAL 3
 #define CU_LAUNCH_PARAM_END ((void *)0)
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
-#define CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
-#define CU_DEVICE_ATTRIBUTE_WARP_SIZE cudaDevAttrWarpSize
-#define CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT cudaDevAttrMultiProcessorCount
-#define CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK cudaDevAttrMaxThreadsPerBlock
-#define CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR cudaDevAttrComputeCapabilityMajor
-#define CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR cudaDevAttrComputeCapabilityMinor
 
 #define cuDeviceTotalMem cuDeviceTotalMem_v2
 #define cuCtxCreate cuCtxCreate_v2
@@ -55,6 +55,15 @@ typedef enum cudaDeviceAttr CUdevice_attribute;
 #define cuMemcpyDtoD cuMemcpyDtoD_v2
 #define cuMemcpyHtoDAsync cuMemcpyHtoDAsync_v2
 #define cuMemcpyDtoHAsync cuMemcpyDtoHAsync_v2
+#define cuMemcpyDtoDAsync cuMemcpyDtoDAsync_v2
+#define cuMemcpy2D cuMemcpy2D_v2
+#define cuMemcpy2DAsync cuMemcpy2DAsync_v2
+#define cuMemcpy2DUnaligned cuMemcpy2DUnaligned_v2
+#define cuMemAllocPitch cuMemAllocPitch_v2
+#define cuMemGetAddressRange cuMemGetAddressRange_v2
+#define cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
+#define cuMemHostRegister cuMemHostRegister_v2
+#define cuMemsetD16 cuMemsetD16_v2
 #define cuMemsetD8 cuMemsetD8_v2
 #define cuMemsetD32 cuMemsetD32_v2
 #define cuModuleGetGlobal cuModuleGetGlobal_v2
@@ -99,6 +108,32 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstr
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
 CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count);
 CUresult cuMemsetD32(CUdeviceptr to, unsigned int value, size_t count);
+CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, size_t count);
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream);
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream);
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream);
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream);
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream);
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D *copy);
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream);
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *copy);
+CUresult cuMemAllocPitch(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned int element);
+CUresult cuMemAllocAsync(CUdeviceptr *p, size_t bytes, CUstream stream);
+CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream);
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr p);
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *device, void *host, unsigned int flags);
+CUresult cuMemHostRegister(void *p, size_t bytes, unsigned int flags);
+CUresult cuMemHostUnregister(void *p);
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr p);
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer);
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device);
+CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device);
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit);
+CUresult cuCtxSetLimit(CUlimit limit, size_t value);
+CUresult cuCtxSetCacheConfig(int config);
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest);
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
 CUresult cuModuleLoad(CUmodule *module, const char *path);
 CUresult cuModuleLoadData(CUmodule *module, const void *data);
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *data, unsigned int n, CUjit_option *options, void **values);
@@ -112,9 +147,18 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy, u
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
                                    unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
                                    CUstream stream, void **args);
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads, size_t shared);
+CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction function, CUoccupancyB2DSize bytesOf,
+                                          size_t shared, int limit);
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
 CUresult cuFuncSetCacheConfig(CUfunction function, int config);
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority);
+CUresult cuStreamGetFlags(CUstream stream, unsigned int *flags);
+CUresult cuStreamGetPriority(CUstream stream, int *priority);
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *user, unsigned int flags);
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user);
 CUresult cuStreamDestroy(CUstream stream);
 CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamQuery(CUstream stream);

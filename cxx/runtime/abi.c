@@ -3,6 +3,7 @@
 #include "rt.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 cudaError_t cudaGetDeviceProperties(void *out, int device);
@@ -53,7 +54,6 @@ cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to)
 }
 
 /* ---- small things that programs ask for before they decide what to do -------------------------------------------*/
-cudaError_t cudaFuncGetName(const char **name, const void *function);
 cudaError_t cudaFuncGetName(const char **name, const void *function) {
   struct rt_function *f = rt_find_function(function);
   if (!f || !name) return rt_error(cudaErrorInvalidDeviceFunction);
@@ -61,7 +61,6 @@ cudaError_t cudaFuncGetName(const char **name, const void *function) {
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamGetDevice(cudaStream_t s, int *device);
 cudaError_t cudaStreamGetDevice(cudaStream_t s, int *device) {
   struct rt_device *d = rt_stream_device(s);
   if (!d || !device) return rt_error(cudaErrorInvalidValue);
@@ -78,7 +77,28 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *f
   return rt_add_dependencies(from, to, asks_for("libcudart.so.13") ? fifth : fourth);
 }
 
-cudaError_t cudaDeviceGetP2PAttribute(int *value, int attribute, int source, int target);
 cudaError_t cudaDeviceGetP2PAttribute(int *value, int attribute, int source, int target) {
   return (void)attribute, (void)source, (void)target, *value = 0, cudaSuccess;
+}
+
+/* The driver's calls by their names; the newest of several forms ends with the greatest number. */
+static cudaError_t entry_point(const char *name, void **function, enum cudaDriverEntryPointQueryResult *result) {
+  char text[128];
+  void *found = NULL;
+  if (!name || !function || strlen(name) > sizeof text - 8) return rt_error(cudaErrorInvalidValue);
+  for (int version = 4; version >= 1 && !found; version--) {
+    snprintf(text, sizeof text, version > 1 ? "%s_v%d" : "%s", name, version);
+    found = dlsym(RTLD_DEFAULT, text);
+  }
+  *function = found;
+  if (result) *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+  return found || result ? cudaSuccess : rt_error(cudaErrorSymbolNotFound);
+}
+cudaError_t cudaGetDriverEntryPoint(const char *name, void **function, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult *result) {
+  return (void)flags, entry_point(name, function, result);
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned int version,
+                                             unsigned long long flags, enum cudaDriverEntryPointQueryResult *result) {
+  return (void)version, (void)flags, entry_point(name, function, result);
 }

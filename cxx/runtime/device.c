@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 pthread_mutex_t rt_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -286,6 +287,7 @@ cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config) {
 }
 cudaError_t cudaSetDeviceFlags(unsigned int flags) { return (void)flags, cudaSuccess; }
 cudaError_t cudaGetDeviceFlags(unsigned int *flags) { return *flags = cudaDeviceMapHost, cudaSuccess; }
+cudaError_t cudaCtxResetPersistingL2Cache(void) { return cudaSuccess; }
 cudaError_t cudaProfilerStart(void) { return cudaSuccess; }
 cudaError_t cudaProfilerStop(void) { return cudaSuccess; }
 
@@ -299,6 +301,14 @@ cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device) {
   if (!id || length < 1 || device < 0 || device >= rt_device_count()) return rt_error(cudaErrorInvalidValue);
   snprintf(id, (size_t)length, "0000:%02x:00.0", 1 + device);
   return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *id) {
+  char own[32];
+  for (int k = 0; device && id && k < rt_device_count(); k++)
+    if (cudaDeviceGetPCIBusId(own, sizeof own, k) == cudaSuccess && !strcasecmp(own, id))
+      return *device = k, cudaSuccess;
+  return rt_error(device && id ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {

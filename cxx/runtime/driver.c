@@ -1,5 +1,6 @@
 /* The driver's API for modules and launches: cu… names over the same devices, streams and events as the runtime's. A
  * context is a device; errors have the runtime's numbers, which are the same. */
+#include "cxx/include/mx/driver.h"
 #include "rt.h"
 
 #include <stdio.h>
@@ -7,8 +8,6 @@
 #include <string.h>
 
 typedef int CUresult;
-typedef int CUdevice;
-typedef unsigned long long CUdeviceptr;
 typedef struct rt_device *CUcontext;
 typedef mx_module *CUmodule;
 typedef mx_kernel *CUfunction;
@@ -71,9 +70,38 @@ CU(cuCtxGetCurrent, CUcontext *context) { return *context = rt_current(), cudaSu
 CU(cuCtxGetDevice, CUdevice *device) { return (CUresult)cudaGetDevice(device); }
 CU(cuCtxSynchronize, void) { return (CUresult)cudaDeviceSynchronize(); }
 CU(cuCtxSetCacheConfig, int config) { return (void)config, cudaSuccess; }
+CU(cuCtxGetLimit, size_t *value, int limit) { return (CUresult)cudaDeviceGetLimit(value, (enum cudaLimit)limit); }
+CU(cuCtxSetLimit, int limit, size_t value) { return (CUresult)cudaDeviceSetLimit((enum cudaLimit)limit, value); }
+CU(cuCtxGetStreamPriorityRange, int *least, int *greatest) {
+  return (CUresult)cudaDeviceGetStreamPriorityRange(least, greatest);
+}
+CU(cuDeviceCanAccessPeer, int *can, CUdevice device, CUdevice peer) {
+  return (CUresult)cudaDeviceCanAccessPeer(can, device, peer);
+}
+CU(cuDeviceGetPCIBusId, char *id, int length, CUdevice device) {
+  return (CUresult)cudaDeviceGetPCIBusId(id, length, device);
+}
+static CUresult uuid_of(cudaUUID_t *uuid, CUdevice device) {
+  struct cudaDeviceProp p;
+  cudaError_t e = uuid ? cudaGetDeviceProperties_v2(&p, device) : cudaErrorInvalidValue;
+  if (e == cudaSuccess) *uuid = p.uuid;
+  return (CUresult)e;
+}
+CU(cuDeviceGetUuid, cudaUUID_t *uuid, CUdevice device) { return uuid_of(uuid, device); }
+CU(cuDeviceGetUuid_v2, cudaUUID_t *uuid, CUdevice device) { return uuid_of(uuid, device); }
+CU(cuProfilerStart, void) { return cudaSuccess; }
+CU(cuProfilerStop, void) { return cudaSuccess; }
 
 CU(cuGetErrorName, CUresult error, const char **name) {
-  return *name = cudaGetErrorName((cudaError_t)error), cudaSuccess;
+  if (!name) return cudaErrorInvalidValue;
+  switch (error) {
+#define X(name_, number_) \
+  case number_: *name = #name_; return cudaSuccess;
+    MX_CU_ERRORS(X)
+#undef X
+  }
+  *name = NULL;
+  return cudaErrorInvalidValue;
 }
 CU(cuGetErrorString, CUresult error, const char **text) {
   return *text = cudaGetErrorString((cudaError_t)error), cudaSuccess;
@@ -123,21 +151,112 @@ CU(cuMemsetD32_v2, CUdeviceptr to, unsigned value, size_t count) {
   return d ? (CUresult)rt_status(d, mx_memset32(d->mx, to, value, count)) : cudaErrorInvalidValue;
 }
 
+CU(cuMemsetD16_v2, CUdeviceptr to, unsigned short value, size_t count) {
+  struct cudaMemsetParams p = {POINTER(to), 0, value, 2, count, 1};
+  return (CUresult)rt_fill(&p, NULL);
+}
+CU(cuMemsetD8Async, CUdeviceptr to, unsigned char value, size_t count, CUstream s) {
+  return (CUresult)cudaMemsetAsync(POINTER(to), value, count, s);
+}
+CU(cuMemsetD16Async, CUdeviceptr to, unsigned short value, size_t count, CUstream s) {
+  struct cudaMemsetParams p = {POINTER(to), 0, value, 2, count, 1};
+  return (CUresult)rt_fill(&p, s);
+}
+CU(cuMemsetD32Async, CUdeviceptr to, unsigned value, size_t count, CUstream s) {
+  struct cudaMemsetParams p = {POINTER(to), 0, value, 4, count, 1};
+  return (CUresult)rt_fill(&p, s);
+}
+CU(cuMemcpyDtoDAsync_v2, CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s) {
+  return (CUresult)cudaMemcpyAsync(POINTER(to), POINTER(from), bytes, cudaMemcpyDeviceToDevice, s);
+}
+CU(cuMemcpyAsync, CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s) {
+  return (CUresult)cudaMemcpyAsync(POINTER(to), POINTER(from), bytes, cudaMemcpyDefault, s);
+}
+static CUresult copy_rows(const CUDA_MEMCPY2D *c, CUstream s, bool async) {
+  if (!c || c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+    return c ? (CUresult)rt_missing("cuMemcpy2D of arrays") : cudaErrorInvalidValue;
+  const char *from = c->srcMemoryType == CU_MEMORYTYPE_HOST ? c->srcHost : POINTER(c->srcDevice);
+  char *to = c->dstMemoryType == CU_MEMORYTYPE_HOST ? c->dstHost : POINTER(c->dstDevice);
+  const size_t frompitch = c->srcPitch ? c->srcPitch : c->WidthInBytes,
+               topitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
+  from += c->srcY * frompitch + c->srcXInBytes;
+  to += c->dstY * topitch + c->dstXInBytes;
+  return (CUresult)(async ? cudaMemcpy2DAsync(to, topitch, from, frompitch, c->WidthInBytes, c->Height,
+                                              cudaMemcpyDefault, s)
+                          : cudaMemcpy2D(to, topitch, from, frompitch, c->WidthInBytes, c->Height, cudaMemcpyDefault));
+}
+CU(cuMemcpy2D_v2, const CUDA_MEMCPY2D *c) { return copy_rows(c, NULL, false); }
+CU(cuMemcpy2DUnaligned_v2, const CUDA_MEMCPY2D *c) { return copy_rows(c, NULL, false); }
+CU(cuMemcpy2DAsync_v2, const CUDA_MEMCPY2D *c, CUstream s) { return copy_rows(c, s, true); }
+CU(cuMemAllocPitch_v2, CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element) {
+  void *a = NULL;
+  (void)element;
+  cudaError_t e = p ? cudaMallocPitch(&a, pitch, width, height) : cudaErrorInvalidValue;
+  if (e == cudaSuccess) *p = (uintptr_t)a;
+  return (CUresult)e;
+}
+CU(cuMemAllocAsync, CUdeviceptr *p, size_t bytes, CUstream s) {
+  void *a = NULL;
+  cudaError_t e = p ? cudaMallocAsync(&a, bytes, s) : cudaErrorInvalidValue;
+  if (e == cudaSuccess) *p = (uintptr_t)a;
+  return (CUresult)e;
+}
+CU(cuMemFreeAsync, CUdeviceptr p, CUstream s) { return (CUresult)cudaFreeAsync(POINTER(p), s); }
+CU(cuMemGetAddressRange_v2, CUdeviceptr *base, size_t *bytes, CUdeviceptr p) {
+  struct rt_device *d = rt_owner(POINTER(p));
+  mx_addr from;
+  uint64_t size;
+  if (!d || mx_allocation_range(d->mx, p, &from, &size) != MX_OK) return cudaErrorSymbolNotFound;
+  if (base) *base = from;
+  if (bytes) *bytes = size;
+  return cudaSuccess;
+}
+CU(cuMemHostGetDevicePointer_v2, CUdeviceptr *device, void *host, unsigned flags) {
+  void *a = NULL;
+  cudaError_t e = device ? cudaHostGetDevicePointer(&a, host, flags) : cudaErrorInvalidValue;
+  if (e == cudaSuccess) *device = (uintptr_t)a;
+  return (CUresult)e;
+}
+CU(cuMemHostRegister_v2, void *p, size_t bytes, unsigned flags) { return (CUresult)cudaHostRegister(p, bytes, flags); }
+CU(cuMemHostUnregister, void *p) { return (CUresult)cudaHostUnregister(p); }
+CU(cuPointerGetAttribute, void *value, CUpointer_attribute attribute, CUdeviceptr p) {
+  struct cudaPointerAttributes a;
+  if (!value || cudaPointerGetAttributes(&a, POINTER(p)) != cudaSuccess || a.type == cudaMemoryTypeUnregistered)
+    return cudaErrorInvalidValue;
+  switch (attribute) {
+  case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    *(unsigned *)value = a.type == cudaMemoryTypeHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    return cudaSuccess;
+  case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)value = (uintptr_t)a.devicePointer; return cudaSuccess;
+  case CU_POINTER_ATTRIBUTE_HOST_POINTER: *(void **)value = a.hostPointer; return cudaSuccess;
+  case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)value = a.type == cudaMemoryTypeManaged; return cudaSuccess;
+  case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)value = a.device; return cudaSuccess;
+  }
+  return (CUresult)rt_missing("this attribute of cuPointerGetAttribute");
+}
+
 /* ---- modules, kernels -------------------------------------------------------------------------------------------*/
-static CUresult load(CUmodule *module, const void *data) {
+static CUresult load(CUmodule *module, const void *data, char *log, size_t room) {
   struct rt_device *d = rt_current();
   char *why = NULL;
   if (!d || !module || !data) return cudaErrorInvalidValue;
   cudaError_t e = rt_load(d, data, module, &why);
-  if (e != cudaSuccess && why) rt_say("a module cannot be loaded: %s", why);
+  if (log && room) snprintf(log, room, "%s", why ? why : "");
+  else if (e != cudaSuccess && why) rt_say("a module cannot be loaded: %s", why);
   free(why);
   return (CUresult)e;
 }
-CU(cuModuleLoadData, CUmodule *module, const void *data) { return load(module, data); }
-CU(cuModuleLoadDataEx, CUmodule *module, const void *data, unsigned n, int *options, void **values) {
-  return (void)n, (void)options, (void)values, load(module, data);
+CU(cuModuleLoadData, CUmodule *module, const void *data) { return load(module, data, NULL, 0); }
+CU(cuModuleLoadDataEx, CUmodule *module, const void *data, unsigned n, CUjit_option *options, void **values) {
+  char *log = NULL;
+  size_t room = 0;
+  for (unsigned k = 0; options && values && k < n; k++) {
+    if (options[k] == CU_JIT_ERROR_LOG_BUFFER) log = values[k];
+    if (options[k] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) room = (uintptr_t)values[k];
+  }
+  return load(module, data, log, room);
 }
-CU(cuModuleLoadFatBinary, CUmodule *module, const void *data) { return load(module, data); }
+CU(cuModuleLoadFatBinary, CUmodule *module, const void *data) { return load(module, data, NULL, 0); }
 CU(cuModuleLoad, CUmodule *module, const char *path) {
   FILE *f = path ? fopen(path, "rb") : NULL;
   if (!f) return cudaErrorFileNotFound;
@@ -158,7 +277,7 @@ CU(cuModuleLoad, CUmodule *module, const char *path) {
   CUresult e;
   if (d && n > 4 && !memcmp(data, "MXB", 3))
     e = (CUresult)rt_status(d, mx_module_load_data(d->mx, data, n, module)); /* a module of mx */
-  else e = load(module, data);
+  else e = load(module, data, NULL, 0);
   free(data);
   return e;
 }
@@ -213,6 +332,46 @@ CU(cuLaunchCooperativeKernel, CUfunction f, unsigned gx, unsigned gy, unsigned g
    unsigned bz, unsigned shared, CUstream s, void **args) {
   return launch(f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, s, args, NULL, true);
 }
+CU(cuFuncGetAttribute, int *value, CUfunction_attribute attribute, CUfunction f) {
+  mx_kernel_info info = {.struct_size = sizeof info};
+  struct cudaFuncAttributes a;
+  if (!value || !f || mx_kernel_get_info(f, &info) != MX_OK) return cudaErrorInvalidValue;
+  rt_attributes(&a, &info);
+  switch (attribute) {
+  case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return *value = a.maxThreadsPerBlock, cudaSuccess;
+  case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return *value = (int)a.sharedSizeBytes, cudaSuccess;
+  case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: return *value = (int)a.constSizeBytes, cudaSuccess;
+  case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: return *value = (int)a.localSizeBytes, cudaSuccess;
+  case CU_FUNC_ATTRIBUTE_NUM_REGS: return *value = a.numRegs, cudaSuccess;
+  case CU_FUNC_ATTRIBUTE_PTX_VERSION: return *value = a.ptxVersion, cudaSuccess;
+  case CU_FUNC_ATTRIBUTE_BINARY_VERSION: return *value = a.binaryVersion, cudaSuccess;
+  case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: return *value = 0, cudaSuccess;
+  case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return *value = a.maxDynamicSharedSizeBytes, cudaSuccess;
+  case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return *value = -1, cudaSuccess;
+  }
+  return cudaErrorInvalidValue;
+}
+CU(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, CUfunction f, int threads, size_t shared) {
+  return blocks && f ? (CUresult)rt_occupancy(blocks, rt_current(), f, threads, shared) : cudaErrorInvalidValue;
+}
+CU(cuOccupancyMaxPotentialBlockSize, int *grid, int *block, CUfunction f, CUoccupancyB2DSize bytesOf, size_t shared,
+   int limit) {
+  mx_kernel_info info = {.struct_size = sizeof info};
+  struct cudaDeviceProp p;
+  struct rt_device *d = rt_current();
+  if (!grid || !block || !f || !d || mx_kernel_get_info(f, &info) != MX_OK) return cudaErrorInvalidValue;
+  cudaError_t e = cudaGetDeviceProperties_v2(&p, d->number);
+  const int lanes = (int)info.lanes;
+  int most = 0;
+  if (limit <= 0 || limit > (int)info.max_threads_per_block) limit = (int)info.max_threads_per_block;
+  *grid = *block = 0;
+  for (int n = limit; n > 0 && e == cudaSuccess; n = n % lanes ? n / lanes * lanes : n - lanes) {
+    int blocks = 0;
+    e = rt_occupancy(&blocks, d, f, n, bytesOf ? bytesOf(n) : shared);
+    if (blocks * n > most) most = blocks * n, *block = n, *grid = blocks * p.multiProcessorCount;
+  }
+  return (CUresult)e;
+}
 CU(cuFuncSetAttribute, CUfunction f, int attribute, int value) {
   return (void)f, (void)attribute, (void)value, cudaSuccess;
 }
@@ -220,6 +379,15 @@ CU(cuFuncSetCacheConfig, CUfunction f, int config) { return (void)f, (void)confi
 
 /* ---- streams, events --------------------------------------------------------------------------------------------*/
 CU(cuStreamCreate, CUstream *s, unsigned flags) { return (CUresult)cudaStreamCreateWithFlags(s, flags); }
+CU(cuStreamCreateWithPriority, CUstream *s, unsigned flags, int priority) {
+  return (CUresult)cudaStreamCreateWithPriority(s, flags, priority);
+}
+CU(cuStreamGetFlags, CUstream s, unsigned *flags) { return (CUresult)cudaStreamGetFlags(s, flags); }
+CU(cuStreamGetPriority, CUstream s, int *priority) { return (CUresult)cudaStreamGetPriority(s, priority); }
+CU(cuStreamAddCallback, CUstream s, cudaStreamCallback_t fn, void *user, unsigned flags) {
+  return (CUresult)cudaStreamAddCallback(s, fn, user, flags);
+}
+CU(cuLaunchHostFunc, CUstream s, cudaHostFn_t fn, void *user) { return (CUresult)cudaLaunchHostFunc(s, fn, user); }
 CU(cuStreamDestroy_v2, CUstream s) { return (CUresult)cudaStreamDestroy(s); }
 CU(cuStreamSynchronize, CUstream s) { return (CUresult)cudaStreamSynchronize(s); }
 CU(cuStreamQuery, CUstream s) { return (CUresult)cudaStreamQuery(s); }

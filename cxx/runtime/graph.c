@@ -363,7 +363,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t x, cudaGraph_t graph, cudaGraphE
   return cudaSuccess;
 }
 
-static cudaError_t fill_rows(const struct cudaMemsetParams *p, cudaStream_t s) {
+cudaError_t rt_fill(const struct cudaMemsetParams *p, cudaStream_t s) {
   struct rt_device *d = rt_owner(p->dst), *of = rt_stream_device(s);
   cudaError_t e = cudaSuccess;
   if (!d || !of) return rt_error(cudaErrorInvalidValue);
@@ -392,7 +392,7 @@ static cudaError_t run(cudaGraph_t g, cudaStream_t s) {
       e = rt_launch(c->device, c->kernel, c->grid, c->block, c->args, c->shared, s, c->cooperative);
       break;
     case cudaGraphNodeTypeMemcpy: e = cudaMemcpy3DAsync(&x->copy, s); break;
-    case cudaGraphNodeTypeMemset: e = fill_rows(&x->fill, s); break;
+    case cudaGraphNodeTypeMemset: e = rt_fill(&x->fill, s); break;
     case cudaGraphNodeTypeHost: e = cudaLaunchHostFunc(s, x->host.fn, x->host.userData); break;
     case cudaGraphNodeTypeGraph: e = run(x->child, s); break;
     case cudaGraphNodeTypeWaitEvent: e = cudaStreamWaitEvent(s, x->event, 0); break;

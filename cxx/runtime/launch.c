@@ -144,23 +144,26 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *symbol) {
   return e;
 }
 
+void rt_attributes(struct cudaFuncAttributes *a, const mx_kernel_info *info) {
+  *a = (struct cudaFuncAttributes){
+      .sharedSizeBytes = info->static_shared_bytes,
+      .localSizeBytes = info->local_bytes,
+      .maxThreadsPerBlock = (int)info->max_threads_per_block,
+      .numRegs = (int)(info->slots32 + 2 * info->slots64),
+      .ptxVersion = 80,
+      .binaryVersion = 80,
+      .maxDynamicSharedSizeBytes = 49152 - (int)info->static_shared_bytes,
+  };
+}
+
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *function) {
   struct rt_device *d;
   mx_kernel *k;
   mx_kernel_info info;
   if (!a) return rt_error(cudaErrorInvalidValue);
   cudaError_t e = info_of(function, &d, &k, &info);
-  if (e != cudaSuccess) return e;
-  *a = (struct cudaFuncAttributes){
-      .sharedSizeBytes = info.static_shared_bytes,
-      .localSizeBytes = info.local_bytes,
-      .maxThreadsPerBlock = (int)info.max_threads_per_block,
-      .numRegs = (int)(info.slots32 + 2 * info.slots64),
-      .ptxVersion = 80,
-      .binaryVersion = 80,
-      .maxDynamicSharedSizeBytes = 49152 - (int)info.static_shared_bytes,
-  };
-  return cudaSuccess;
+  if (e == cudaSuccess) rt_attributes(a, &info);
+  return e;
 }
 
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value) {
@@ -182,18 +185,14 @@ cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemC
 }
 
 /* ---- occupancy: of one of the processors that the device says it has --------------------------------------------*/
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
-                                                                   size_t shared, unsigned int flags) {
-  struct rt_device *d;
-  mx_kernel *k;
-  mx_kernel_info info;
+cudaError_t rt_occupancy(int *blocks, struct rt_device *d, mx_kernel *k, int threads, size_t shared) {
+  mx_kernel_info info = {.struct_size = sizeof info};
   struct cudaDeviceProp p;
   uint32_t most = 0;
-  (void)flags;
-  if (!blocks || threads <= 0) return rt_error(cudaErrorInvalidValue);
   *blocks = 0;
-  cudaError_t e = info_of(function, &d, &k, &info);
-  if (e != cudaSuccess || (e = cudaGetDeviceProperties_v2(&p, d->number)) != cudaSuccess) return e;
+  if (!d || mx_kernel_get_info(k, &info) != MX_OK || threads <= 0) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = cudaGetDeviceProperties_v2(&p, d->number);
+  if (e != cudaSuccess) return e;
   if (threads > (int)info.max_threads_per_block || shared > UINT32_MAX ||
       mx_occupancy(k, (uint32_t)threads, (uint32_t)shared, &most) != MX_OK)
     return cudaSuccess;
@@ -205,6 +204,17 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
   if ((uint32_t)n * (uint32_t)p.multiProcessorCount > most) n = (int)most / p.multiProcessorCount;
   *blocks = n;
   return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
+                                                                   size_t shared, unsigned int flags) {
+  struct rt_device *d;
+  mx_kernel *k;
+  mx_kernel_info info;
+  (void)flags;
+  if (!blocks || threads <= 0) return rt_error(cudaErrorInvalidValue);
+  *blocks = 0;
+  cudaError_t e = info_of(function, &d, &k, &info);
+  return e == cudaSuccess ? rt_occupancy(blocks, d, k, threads, shared) : e;
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads,
                                                           size_t shared) {

@@ -312,6 +312,14 @@ cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent 
   return e;
 }
 
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaExtent extent, cudaStream_t stream) {
+  cudaError_t e = cudaSuccess;
+  for (size_t z = 0; z < extent.depth && e == cudaSuccess; z++)
+    e = cudaMemset2DAsync((char *)to.ptr + z * to.ysize * to.pitch, to.pitch, value, extent.width, extent.height,
+                          stream);
+  return e;
+}
+
 /* ---- symbols ----------------------------------------------------------------------------------------------------*/
 static cudaError_t with_symbol(const void *symbol, size_t count, size_t offset, char **at) {
   struct rt_device *d = rt_current();

@@ -7,9 +7,9 @@
   cudaError_t name_(void); \
   cudaError_t name_(void) { return rt_missing(#name_); }
 // clang-format off
-X(cudaArrayGetMemoryRequirements) X(cudaArrayGetPlane) X(cudaArrayGetSparseProperties) X(cudaCtxResetPersistingL2Cache)
+X(cudaArrayGetMemoryRequirements) X(cudaArrayGetPlane) X(cudaArrayGetSparseProperties) 
 X(cudaDestroyExternalMemory) X(cudaDestroyExternalSemaphore) X(cudaDeviceFlushGPUDirectRDMAWrites)
-X(cudaDeviceGetByPCIBusId) X(cudaDeviceGetGraphMemAttribute) X(cudaDeviceGetHostAtomicCapabilities)
+X(cudaDeviceGetGraphMemAttribute) X(cudaDeviceGetHostAtomicCapabilities)
 X(cudaDeviceGetNvSciSyncAttributes) X(cudaDeviceGetP2PAtomicCapabilities) X(cudaDeviceGetTexture1DLinearMaxWidth)
 X(cudaDeviceGraphMemTrim) X(cudaDeviceRegisterAsyncNotification) X(cudaDeviceSetGraphMemAttribute)
 X(cudaDeviceUnregisterAsyncNotification) X(cudaEGLStreamConsumerAcquireFrame) X(cudaEGLStreamConsumerConnect)
@@ -18,8 +18,8 @@ X(cudaEGLStreamProducerConnect) X(cudaEGLStreamProducerDisconnect) X(cudaEGLStre
 X(cudaEGLStreamProducerReturnFrame) X(cudaEventCreateFromEGLSync) X(cudaExternalMemoryGetMappedBuffer)
 X(cudaExternalMemoryGetMappedMipmappedArray) X(cudaFuncGetParamInfo) X(cudaGLGetDevices) X(cudaGLMapBufferObject)
 X(cudaGLMapBufferObjectAsync) X(cudaGLRegisterBufferObject) X(cudaGLSetBufferObjectMapFlags) X(cudaGLSetGLDevice)
-X(cudaGLUnmapBufferObject) X(cudaGLUnmapBufferObjectAsync) X(cudaGLUnregisterBufferObject) X(cudaGetDriverEntryPoint)
-X(cudaGetDriverEntryPointByVersion) X(cudaGetKernel) X(cudaGetSurfaceObjectResourceDesc)
+X(cudaGLUnmapBufferObject) X(cudaGLUnmapBufferObjectAsync) X(cudaGLUnregisterBufferObject)
+X(cudaGetKernel) X(cudaGetSurfaceObjectResourceDesc)
 X(cudaGetTextureObjectResourceDesc) X(cudaGetTextureObjectResourceViewDesc) X(cudaGetTextureObjectTextureDesc)
 X(cudaGraphAddExternalSemaphoresSignalNode) X(cudaGraphAddExternalSemaphoresWaitNode) X(cudaGraphAddMemAllocNode)
 X(cudaGraphAddMemFreeNode) X(cudaGraphAddNode) X(cudaGraphChildGraphNodeGetGraph) X(cudaGraphConditionalHandleCreate)

@@ -130,6 +130,7 @@ cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *f
 cudaError_t rt_capture_box(cudaStream_t s, const struct cudaMemcpy3DParms *p);
 cudaError_t rt_capture_copy(cudaStream_t s, void *to, const void *from, size_t count, enum cudaMemcpyKind kind);
 cudaError_t rt_capture_fill(cudaStream_t s, const struct cudaMemsetParams *p);
+cudaError_t rt_fill(const struct cudaMemsetParams *p, cudaStream_t s); /* elements of 1, 2 or 4 bytes */
 cudaError_t rt_capture_call(cudaStream_t s, cudaHostFn_t fn, void *user);
 cudaError_t rt_capture_record(cudaStream_t s, cudaEvent_t event);
 cudaError_t rt_capture_wait(cudaStream_t s, cudaEvent_t event);
@@ -150,6 +151,8 @@ void rt_mirrors_forget(struct rt_device *d);
 void **rt_mirrors_leave(struct rt_device *d, mx_kernel *k, uint32_t params, void *const *args);
 
 /* launch.c */
+void rt_attributes(struct cudaFuncAttributes *a, const mx_kernel_info *info);
+cudaError_t rt_occupancy(int *blocks, struct rt_device *d, mx_kernel *k, int threads, size_t shared);
 cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, void **args, size_t shared,
                       cudaStream_t s, bool cooperative);
 

@@ -11,6 +11,7 @@ typedef unsigned int __mx_mask;
 #define __MX_MASK "r"
 #endif
 
+#include "mx/chains.h"
 #include "mx/functions_device.h"
 
 /* ---- between lanes ----------------------------------------------------------------------------------------------*/

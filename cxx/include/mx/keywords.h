@@ -32,7 +32,12 @@
 #if __clang_major__ < 15 /* later ones know the word themselves */
 #define __noinline__ __attribute__((noinline))
 #endif
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+/* the third bound, blocks of a cluster, is not every compiler's */
+#define __launch_bounds__(...) __attribute__((launch_bounds(__MX_BOUNDS(__VA_ARGS__, 3, 2, 1, 0)(__VA_ARGS__))))
+#define __MX_BOUNDS(a_, b_, c_, n_, ...) __MX_BOUNDS_##n_
+#define __MX_BOUNDS_1(a_) a_
+#define __MX_BOUNDS_2(a_, b_) a_, b_
+#define __MX_BOUNDS_3(a_, b_, c_) a_, b_
 #define __MX_BOTH static __inline__ __attribute__((always_inline, host, device))
 #define __MX_DEVICE static __inline__ __attribute__((always_inline, device))
 #define __MX_HOST static __inline__ __attribute__((always_inline, host))
