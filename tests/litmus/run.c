@@ -2,6 +2,7 @@
  * describes them. Every file is run on the interpreter, on compiled code and in stress mode, with one worker and with
  * two. Knows the machine only by its public interface. */
 #include "mx/asm.h"
+#include "mx/check.h"
 #include "mx/mx.h"
 
 #include <ctype.h>
@@ -45,6 +46,8 @@ struct litmus {
 
 struct options {
   unsigned seeds, threads[4], nthreads;
+  bool check; /* under checkers, which find nothing: lanes that miss barriers or spin on what nobody has written yet are
+                 what these programs are about, so sync and uninit are not asked */
   bool interpreter, jit, show;
   const char *jit_compiler;
 };
@@ -258,6 +261,8 @@ static char *judge(const struct litmus *t, mx_device *d, mx_status s, const mx_a
   return why;
 }
 
+static const char *file_of(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
+
 static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size, const mx_launch_config *config,
                       const struct options *o, mx_launch_stats *stats) {
   mx_device_options dopt = MX_DEVICE_OPTIONS_INIT;
@@ -269,6 +274,9 @@ static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size,
   const void *args[MAX_ARGS];
   if (mx_device_create(&dopt, &d) != MX_OK) return say("no device");
   char *why = NULL, *more = NULL;
+  if (o->check && mx_device_check(d, MX_CHECK_MEMORY | MX_CHECK_RACE | MX_CHECK_LANES) != MX_OK)
+    why = say("no checkers");
+  if (o->check) mx_device_check_source(d, file_of(t->path), t->text, t->size);
   if (mx_module_load_data(d, bytes, size, &module) != MX_OK || !(k = mx_module_kernel_at(module, 0)))
     why = say("not loaded: %s", (more = mx_last_error_text(d)) ? more : "");
   for (unsigned i = 0; i < t->nargs && !why; i++) {
@@ -287,6 +295,8 @@ static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size,
     mx_status s = mx_launch_args(k, config, args, t->nargs);
     if (mx_device_stats(d, stats) != MX_OK) why = say("no statistics");
     else why = judge(t, d, s, at, o->show);
+    mx_finding f = {.struct_size = sizeof f};
+    if (!why && o->check && s == MX_OK && mx_device_finding(d, 0, &f) == MX_OK) why = say("found: %s", f.text);
   }
   free(more);
   mx_device_destroy(d);
@@ -323,8 +333,7 @@ static void run_as(const struct litmus *t, const uint8_t *bytes, size_t size, mx
 static void run_file(const char *path, const struct options *o, struct tally *n) {
   struct litmus t = {0};
   char *why = load(path, &t);
-  mx_asm_options ao = {.struct_size = sizeof(mx_asm_options),
-                       .file_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path};
+  mx_asm_options ao = {.struct_size = sizeof(mx_asm_options), .file_name = file_of(path)};
   mx_asm_result *a = why ? NULL : mx_assemble(t.text, t.size, &ao);
   size_t size = 0;
   const uint8_t *bytes = a ? mx_asm_bytes(a, &size) : NULL;
@@ -357,20 +366,17 @@ static const char help[] = "litmus tests/litmus/*.ptx tests/litmus/*.mxs\n\n"
                            "  --jit=on|off|only   also on compiled code (on), only there\n"
                            "  --seeds N           runs in stress mode (4)\n"
                            "  --threads N         only with N workers (1, then 2)\n"
+                           "  --check             once, interpreted, under checkers of memory, races and warps\n"
                            "  --jitc PATH         the compiler process (where the library looks)\n"
                            "  --show              print the reports\n";
 
 int main(int argc, char **argv) {
   struct options o = {.seeds = 4, .threads = {1, 2}, .nthreads = 2, .interpreter = true, .jit = true};
   struct tally n = {0};
-  enum { JIT = 2, SEEDS, THREADS, JITC, SHOW };
-  static const struct option longs[] = {{"help", 0, 0, 'h'},
-                                        {"jit", 1, 0, JIT},
-                                        {"seeds", 1, 0, SEEDS},
-                                        {"threads", 1, 0, THREADS},
-                                        {"jitc", 1, 0, JITC},
-                                        {"show", 0, 0, SHOW},
-                                        {0}};
+  enum { JIT = 2, SEEDS, THREADS, JITC, SHOW, CHECK };
+  static const struct option longs[] = {
+      {"help", 0, 0, 'h'},  {"jit", 1, 0, JIT},     {"seeds", 1, 0, SEEDS}, {"threads", 1, 0, THREADS},
+      {"jitc", 1, 0, JITC}, {"check", 0, 0, CHECK}, {"show", 0, 0, SHOW},   {0}};
   for (int c; (c = getopt_long(argc, argv, "-h", longs, NULL)) != -1;)
     switch (c) { /* "-": files, too, each with the options before it */
     case 'h': return fputs(help, stdout), 0;
@@ -383,6 +389,7 @@ int main(int argc, char **argv) {
     case THREADS: o.threads[0] = (unsigned)strtoul(optarg, NULL, 0), o.nthreads = 1; break;
     case JITC: o.jit_compiler = optarg; break;
     case SHOW: o.show = true; break;
+    case CHECK: o.check = true, o.jit = false, o.threads[0] = 1, o.nthreads = 1; break;
     case 1: run_file(optarg, &o, &n); break;
     default: return fprintf(stderr, "Try 'litmus --help'\n"), 2;
     }

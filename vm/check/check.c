@@ -89,6 +89,7 @@ static void touches(struct mx_exec *x, const struct mx_insn *i, const struct mx_
   const uint32_t site = site_number(c, x, i);
   if (c->tools & MX_CHECK_MEMORY) mx__memory_touch(x, site, a);
   if (c->tools & MX_CHECK_UNINIT) mx__uninit_touch(x, site, a);
+  if (c->tools & MX_CHECK_RACE) mx__copies_touch(x, site, a);
   if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_touch(x, site, a);
 }
 static void barrier(struct mx_block *b, uint32_t number) {

@@ -1,5 +1,5 @@
 /* The checkers' state, for each other. check.c has the life of a device's checker and of a checked launch; the tools
- * are memory.c, uninit.c, race.c, sync.c and lanes.c; they tell what they find to findings.c.
+ * are memory.c, uninit.c, race.c, copies.c, sync.c and lanes.c; they tell what they find to findings.c.
  *
  * A checked launch has one worker, so that nothing here needs locks; what orders accesses is reckoned (clocks.c), not
  * taken from the order in which they happen. */
@@ -311,6 +311,7 @@ char *mx__where_of(const struct mx_check *c, uint64_t address, uint64_t bytes);
 void mx__race_begin(struct mx_check *c);
 void mx__race_end(struct mx_check *c);
 void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
+void mx__copies_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a); /* copies.c */
 void mx__race_fence(struct mx_exec *x, const struct site *s);
 void mx__race_woken(struct mx_exec *x);
 void mx__race_arrive(struct mx_exec *x, uint32_t number);
