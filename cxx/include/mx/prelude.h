@@ -83,6 +83,18 @@ static __device__ __attribute__((noreturn)) inline void __assert_fail(const char
 }
 }
 
+#ifdef __CUDA_ARCH__
+/* Memory of a size that is known late, until the function returns: of clang's, those before 18 have no code for it. */
+__MX_BOTH void *__mx_alloca(size_t size) {
+  void *p;
+  __asm__ volatile("{ .reg .b64 place; alloca.u64 place, %1, 16; cvta.local.u64 %0, place; }"
+                   : "=l"(p)
+                   : "l"(size)
+                   : "memory");
+  return p;
+}
+#define __builtin_alloca(size_) __mx_alloca(size_)
+#endif
 #include <new> /* clang's own, in front of the library's: objects in the heap of kernels */
 
 #include "mx/device.h"
