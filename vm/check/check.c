@@ -148,7 +148,13 @@ static void block_begins(struct mx_block *b) {
   mx__uninit_block(c, s);
 }
 
-static const struct mx_observer observer = {touches, barrier, meets, block_begins, block_ends};
+static const struct mx_probe probe = {
+    .touches = touches,
+    .released = barrier,
+    .meets = meets,
+    .block_starts = block_begins,
+    .block_free = block_ends,
+};
 
 /* ---- a launch -----------------------------------------------------------------------------------------------------*/
 static int by_place(const void *a, const void *b) {
@@ -211,7 +217,7 @@ static void begin(struct mx_check *c, mx_kernel *k, struct mx_launch *l) {
   l->jit = MX_JIT_OFF;
   l->jit_stress = 0;
   l->workers = 1;
-  l->observer = &observer;
+  l->probe = &probe;
   l->observed = c;
   if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_begin(c);
   if (c->tools & MX_CHECK_UNINIT) mx__uninit_begin(c);

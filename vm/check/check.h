@@ -12,7 +12,7 @@
 #include "vm/exec/async.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
-#include "vm/exec/observe.h"
+#include "vm/exec/hooks.h"
 #include "vm/exec/warp.h"
 #include "vm/host/checker.h"
 #include "vm/host/device.h"

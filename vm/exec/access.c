@@ -7,7 +7,6 @@
 #include "hooks.h"
 #include "interp.h"
 #include "launch.h"
-#include "observe.h"
 
 #include <string.h>
 
@@ -101,7 +100,7 @@ static bool trap_access(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind
 static void tell(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, uint64_t bytes,
                  unsigned space, bool write, unsigned char *const *host) {
   const struct mx_access a = {m, addr, mx_space_window(space), bytes, host, write};
-  x->launch->observer->touches(x, i, &a);
+  x->launch->probe->touches(x, i, &a);
 }
 
 bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane, uint64_t addr, uint32_t bytes,
@@ -111,7 +110,7 @@ bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane,
   const bool there = mx__access_bounds(x, space, addr, &b, &keep) && b.span >= bytes && addr - b.lo <= b.span - bytes;
   if (there && !(addr & (align - 1)) && (b.writable || !write)) {
     *host = mx__bounds_host(x, &b, addr, lane);
-    if (x->launch->observer) {
+    if (mx__sees_accesses(x->launch)) {
       uint64_t of[MX_MAX_LANES];
       unsigned char *at[MX_MAX_LANES];
       of[lane] = addr, at[lane] = *host;
@@ -151,7 +150,8 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
       x->launch->hooks->writes(x, m, addr, mx_space_window(space), bytes, host);
       first.writable = false; /* the next one is to come here, too */
     }
-    if (x->launch->observer) tell(x, i, m, addr, bytes, space, write, host); /* nothing is kept: so is the next one */
+    if (mx__sees_accesses(x->launch))
+      tell(x, i, m, addr, bytes, space, write, host); /* nothing is kept: so is the next one */
     else if (have) keep_bounds(x, cache, &first);
     return true;
   }

@@ -5,7 +5,6 @@
 #include "compiled_block.h"
 #include "hooks.h"
 #include "launch.h"
-#include "observe.h"
 
 static uint32_t arrived(const struct mx_block *b, const struct mx_barrier *bar) {
   uint32_t n = 0;
@@ -37,9 +36,8 @@ static void put_result(const struct mx_barrier *bar, const struct mx_insn *i, st
 }
 
 static void release(struct mx_block *b, uint32_t number) {
-  if (b->launch->probe) b->launch->probe->released(b, number);
   struct mx_barrier *bar = &b->barriers[number];
-  if (b->launch->observer) b->launch->observer->barrier(b, number);
+  MX_TELL(b->launch, released, b, number);
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_warp *warp = &b->warps[w];
     for (uint32_t k = 0; k < warp->nsplits; k++) {
@@ -111,7 +109,7 @@ static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, 
     bar->hold += (uint32_t)__builtin_popcountll(p);
     bar->all += (uint32_t)__builtin_popcountll(same);
   }
-  if (b->launch->probe) b->launch->probe->arrives(x, i, n, event == MX_BARRIER_ARRIVAL);
+  MX_TELL(b->launch, arrives, x, i, n, event == MX_BARRIER_ARRIVAL);
   const struct mx_barrier_move move = mx__barrier_moves[event][complete(b, bar)];
   if (move.releases) {
     put_result(bar, i, x->frame, same);
@@ -147,7 +145,7 @@ const struct mx_insn *mx__op_cluster_arrive(struct mx_exec *x, const struct mx_i
   b->barriers_used |= 1u << MX_CLUSTER_BARRIER | 1u << MX_CLUSTER_OWED;
   b->barriers[MX_CLUSTER_BARRIER].arrived[w] |= x->mask;
   *owed |= x->mask;
-  if (b->launch->probe) b->launch->probe->arrives(x, i, MX_CLUSTER_BARRIER, false);
+  MX_TELL(b->launch, arrives, x, i, MX_CLUSTER_BARRIER, false);
   mx__cluster_recheck(b->leader);
   mx__find_resched_rank(x);
   return i + 1;
@@ -164,7 +162,7 @@ const struct mx_insn *mx__op_cluster_wait(struct mx_exec *x, const struct mx_ins
   const uint64_t wait = x->mask & b->barriers[MX_CLUSTER_BARRIER].arrived[w];
   *owed &= ~(wait ? wait : x->mask);
   if (!wait) return i + 1;
-  if (x->launch->probe) x->launch->probe->arrives(x, i, MX_CLUSTER_BARRIER, true);
+  MX_TELL(x->launch, arrives, x, i, MX_CLUSTER_BARRIER, true);
   x->split->pc = i->pc;
   if (wait != x->mask) mx__split_off(x, x->mask & ~wait, i->pc, MX_RUNNABLE);
   mx__barrier_wait(x->split, MX_CLUSTER_BARRIER, i->pc);

@@ -7,7 +7,6 @@
 #include "hooks.h"
 #include "jitabi.h"
 #include "launch.h"
-#include "observe.h"
 #include "schedule.h"
 #include "warp.h"
 
@@ -66,7 +65,7 @@ static struct mx_block *member_new(struct mx_launch *l) {
     for (unsigned d = 0; d < 3; d++) b->warps[w].tid[d] = tid[d] + (size_t)w * l->lanes;
   }
   if (l->debug && !map_local(b)) return mx__block_free(b), NULL; /* a session looks at it, used or not */
-  if (l->probe && !l->probe->block_new(b)) return mx__block_free(b), NULL;
+  if (l->probe && l->probe->block_new && !l->probe->block_new(b)) return mx__block_free(b), NULL;
   return b;
 }
 struct mx_block *mx__block_new(struct mx_launch *l) {
@@ -100,8 +99,7 @@ void mx__block_free(struct mx_block *b) {
   for (uint32_t w = 0; b->warps && w < b->nwarps; w++)
     if (b->warps[w].live) mx__warp_end(&b->warps[w]);
   mx__async_free(b);
-  if (b->probed) b->launch->probe->block_free(b);
-  if (b->launch->observer) b->launch->observer->ends(b);
+  MX_TELL(b->launch, block_free, b);
   free(b->memory);
   if (b->local) munmap(b->local, b->local_bytes);
   free(b);
@@ -141,7 +139,7 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
   x->full = l->lanes == 64 ? UINT64_MAX : UINT32_MAX;
   x->bounds = calloc(l->prep->nbounds ? l->prep->nbounds : 1, sizeof *x->bounds);
   struct lane_tables *t = x->lane_tables = malloc(sizeof *t);
-  if (!x->bounds || !t || (l->probe && !l->probe->begins(x))) return mx__exec_done(x), false;
+  if (!x->bounds || !t || (l->probe && l->probe->begins && !l->probe->begins(x))) return mx__exec_done(x), false;
   x->local_stride = l->local_bytes;
   x->tid_rows = l->block[0] % l->lanes == 0;
   x->stop = l->stop;
@@ -228,9 +226,8 @@ static void member_start(struct mx_block *b, uint64_t unit) {
   mx__async_end(b); /* compiled code goes from block to block by itself */
   mx__async_clear(b);
   if (l->debug) l->hooks->clears(l->debug, b);
-  if (l->probe) l->probe->block_starts(b);
   if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
-  if (l->observer) l->observer->begins(b);
+  MX_TELL(l, block_starts, b);
 }
 void mx__block_start(struct mx_block *leader, uint64_t unit) {
   memset(&leader->pass, 0, sizeof leader->pass);
@@ -366,7 +363,7 @@ static bool pass(struct mx_exec *x, struct mx_block *leader, struct mx_taken *th
     if (status != MX_BLOCK_DONE) continue;
     b->ended = true;
     if (!mx__async_end(b)) return false;
-    if (b->launch->probe) b->launch->probe->block_ended(x, b);
+    MX_TELL(b->launch, block_ended, x, b);
   }
   return true;
 }

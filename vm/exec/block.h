@@ -90,7 +90,7 @@ struct mx_block {
   uint64_t digest; /* stuck.c: of its registers, when it last had its turn in vain */
   void *memory;
   struct mx_probed_block *probed; /* a tool's: hooks.h */
-  void *observed;                 /* a tool's own: observe.h */
+  void *observed;                 /* a tool's own: hooks.h */
 };
 
 /* All blocks of the unit of b into list; how many there are. */

@@ -24,7 +24,7 @@ struct mx_jit_code *mx__compiled_block_code(const struct mx_exec *x) {
 }
 
 static void release(struct mx_block *b) {
-  if (b->launch->probe) b->launch->probe->released(b, 0);
+  MX_TELL(b->launch, released, b, 0);
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_split *s = &b->warps[w].splits[0];
     if (!b->warps[w].live || s->state != MX_WAIT_BAR) continue;
@@ -442,7 +442,7 @@ static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, stru
   for (; (end = run(x, b, &r, back, at, next)) == MX_BLOCK_EXIT_DONE && then->next < then->end &&
          atomic_load_explicit(x->stop, memory_order_relaxed) == MX_STOP_NOT;
        back = false) {
-    if (l->probe) l->probe->block_ended(x, b);
+    MX_TELL(l, block_ended, x, b);
     mx__block_start(b, then->next++);
     mx__block_enter(x, b);
     b->started = true;

@@ -55,8 +55,21 @@ struct mx_hooks {
   void (*close)(struct mx_debug *g);
 };
 
-/* What a running launch tells a tool that looks at all of it, such as a profile. The tool also prepares the code, so
- * each instruction may lead to a body of its own. A launch without a tool has launch->probe NULL and calls none. */
+struct mx_access {
+  uint64_t lanes;
+  const uint64_t *address; /* by lane, as the program computed it; plus base it is generic */
+  uint64_t base;
+  uint64_t bytes; /* of each lane */
+  unsigned char *const *host;
+  bool write;
+};
+
+/* What a running launch tells a tool that looks at all of it, such as a profile or a checker. The tool also prepares
+ * the code, so each instruction may lead to a body of its own. A launch without a tool has launch->probe NULL and calls
+ * none; a tool leaves out what it does not want to hear of.
+ *
+ * Memory: where a tool wants to hear of accesses, bounds are not remembered, so that all of them come by
+ * mx__access_find or mx__access_range, which tell of it. */
 struct mx_probe {
   /* What an instruction does in place of its own body, where the machine goes round the prepared code. */
   mx_body body;
@@ -73,6 +86,11 @@ struct mx_probe {
   void (*arrives)(struct mx_exec *x, const struct mx_insn *i, uint32_t number, bool waits);
   void (*released)(struct mx_block *b, uint32_t number);
 
+  /* Lanes of instruction i are about to touch memory; all of it is there and may be touched so. */
+  void (*touches)(struct mx_exec *x, const struct mx_insn *i, const struct mx_access *a);
+  /* Lanes `group` of the current warp meet in a .sync operation, for instruction i. */
+  void (*meets)(struct mx_exec *x, const struct mx_insn *i, uint64_t group);
+
   /* Compiled code, made for the tool (mx_launch.counts), is about to run for the current split, from instruction i on;
    * NULL: with all lanes of a warp, where that begins or has waited. False: out of memory. */
   bool (*enters)(struct mx_exec *x, struct mx_jit_state *s, const struct mx_insn *i);
@@ -85,6 +103,26 @@ struct mx_probe {
   /* Compiled code has been left, for that reason; what comes next is instruction i of the current function, if any. */
   void (*left)(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);
 };
+
+/* The call, where a launch has a tool that wants it. */
+#define MX_TELL(launch_, what_, ...) \
+  do { \
+    if ((launch_)->probe && (launch_)->probe->what_) (launch_)->probe->what_(__VA_ARGS__); \
+  } while (0)
+static inline bool mx__sees_accesses(const struct mx_launch *l) { return l->probe && l->probe->touches; }
+
+/* Instructions of p for which `wanted` says so get `body`, which runs the instruction's own by mx__own_body. */
+static inline void mx__observe(struct mx_prepared *p, mx_body body,
+                               bool (*wanted)(const void *user, const struct mx_insn *i), const void *user) {
+  for (uint32_t f = 0; f < p->nfuncs; f++)
+    for (uint32_t k = 0; p->funcs[f].insns && k < p->funcs[f].ninsns; k++) {
+      struct mx_insn *i = &p->funcs[f].insns[k];
+      if (i->kind == MX_INSN_OP && wanted(user, i)) i->fn = body;
+    }
+}
+static inline mx_body mx__own_body(const struct mx_exec *x, const struct mx_insn *i) {
+  return x->fn->body_of[i - x->fn->insns];
+}
 
 /* What instruction i does, whatever compiled code its place leads to. */
 static inline mx_body mx__body_without_code(const struct mx_exec *x, const struct mx_insn *i) {

@@ -52,15 +52,14 @@ struct mx_launch {
   const struct mx_image *image;
   uint32_t func; /* the kernel, in the image */
   struct mx_prepared *prep;
-  struct mx_debug *debug;             /* NULL: nobody looks */
-  const struct mx_hooks *hooks;       /* of debug: hooks.h */
-  struct schedule *schedule;          /* while it runs: schedule.c */
-  struct mx_stuck *stuck;             /* stuck.h; NULL: a session looks by itself */
-  const struct mx_probe *probe;       /* hooks.h; NULL: no tool looks at the launch as a whole */
-  struct mx_probed *probed;           /* the tool's */
-  unsigned counts;                    /* what compiled code has to count for it; 0: nothing */
-  const struct mx_observer *observer; /* of a checker: observe.h; NULL: there is none */
-  void *observed;                     /* the checker's own */
+  struct mx_debug *debug;       /* NULL: nobody looks */
+  const struct mx_hooks *hooks; /* of debug: hooks.h */
+  struct schedule *schedule;    /* while it runs: schedule.c */
+  struct mx_stuck *stuck;       /* stuck.h; NULL: a session looks by itself */
+  const struct mx_probe *probe; /* hooks.h; NULL: no tool looks at the launch as a whole */
+  struct mx_probed *probed;     /* a profile's */
+  unsigned counts;              /* what compiled code has to count for it; 0: nothing */
+  void *observed;               /* a checker's */
 
   uint32_t grid[3], block[3];
   uint64_t nblocks;

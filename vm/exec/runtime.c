@@ -9,7 +9,6 @@
 #include "hooks.h"
 #include "interp.h"
 #include "norm.h"
-#include "observe.h"
 #include "printf.h"
 
 #include <stdlib.h>
@@ -179,10 +178,10 @@ static bool ranges(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const
   if (write && x->launch->debug && x->launch->hooks->sees_writes(x->launch->debug))
     MX_FOR_LANES (l, m)
       if (bytes[l]) x->launch->hooks->writes(x, 1ull << l, address, 0, bytes[l], host);
-  if (x->launch->observer)
+  if (mx__sees_accesses(x->launch))
     MX_FOR_LANES (l, m) {
       const struct mx_access a = {1ull << l, address, 0, bytes[l], host, write};
-      if (bytes[l]) x->launch->observer->touches(x, i, &a);
+      if (bytes[l]) x->launch->probe->touches(x, i, &a);
     }
   return true;
 }

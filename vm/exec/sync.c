@@ -3,7 +3,7 @@
  * A .sync operation is complete for a membermask when every lane of the mask that still lives stands at an instruction
  * of the same opcode and modifier with that mask; at any pc. Lanes with other masks in the same instruction are served
  * apart. Those that must wait become splits of their own, one for each mask. */
-#include "observe.h"
+#include "hooks.h"
 #include "warp.h"
 
 #include <string.h>
@@ -187,7 +187,7 @@ static void run_together(struct mx_exec *x, struct mx_warp *w, const struct mx_i
       for (unsigned k = 0; k < nin; k++)
         put(in[k], split_operand(&w->splits[n], mx__insn_of(&w->splits[n])->o[nres + k]), o->opnd[nres + k].type,
             w->splits[n].mask, x->full, x->lanes);
-  if (x->launch->observer) x->launch->observer->meets(x, like, group);
+  MX_TELL(x->launch, meets, x, like, group);
   eval_of(like->op)(like, x->lanes, group, &v);
   for (uint32_t n = 0; n < w->nsplits; n++) {
     struct mx_split *s = &w->splits[n];
@@ -244,7 +244,7 @@ static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn 
     }
     pending &= ~group;
     if ((mask & x->warp->live) == group) {
-      if (x->launch->observer) x->launch->observer->meets(x, i, group);
+      MX_TELL(x->launch, meets, x, i, group);
       run_here(x, i, group, nin, eval);
     } else groups[ngroups].mask = mask, groups[ngroups++].lanes = group, waits |= group;
   }
