@@ -69,8 +69,9 @@ struct block_run {
   struct mx_frame *left;       /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
   const struct mx_taken *then; /* blocks that the worker has taken */
   bool clean, looked_at;       /* registers are read before they are written: by code, or by a debugger who stops it */
-  uint32_t
-      full_warps; /* warps with all their lanes; or none, where somebody counts steps, of each warp, or reads clocks */
+  /* From its first warp on, so many have the same lanes: all of them, or the block's only warp has what there is. None,
+   * where somebody counts steps, of each warp, or reads clocks. */
+  uint32_t alike_warps;
   struct mx_warp_chain chain;
   uint32_t first_warp, left_at_begin; /* where it began */
 };
@@ -121,7 +122,7 @@ static void update_chained_warps(struct mx_exec *x) {
     struct mx_warp *warp = &b->warps[w];
     struct mx_split *s = &warp->splits[0];
     if (!chain->begun) {
-      mx__warp_begin(warp, x->full, chain->frame[w]);
+      mx__warp_begin(warp, mx__block_lanes(b, w), chain->frame[w]);
       warp->ran_jit = true;
     }
     s->state = waits ? MX_WAIT_BAR : MX_RUNNABLE;
@@ -169,7 +170,7 @@ static bool begin_in_chain(struct mx_exec *x, struct mx_block *b, struct block_r
   turn_to(x, b->warps);
   x->warp->resume = 0;
   x->split = &x->warp->splits[0];
-  x->mask = x->full;
+  x->mask = mx__block_lanes(b, 0);
   x->frame = chain->frame[0];
   x->base[0] = x->frame->slots;
   run->state.spill_area = chain->spill_area[0];
@@ -223,7 +224,7 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct bloc
     memset(f->slots, 0, f->fn->frame_bytes);
   if (!f) return false;
   x->frame_dirty = false;
-  mx__warp_begin(warp, w < r->full_warps ? x->full : mx__block_lanes(b, w), f);
+  mx__warp_begin(warp, mx__block_lanes(b, w), f);
   turn_to(x, warp);
   select_only(x, warp);
   b->begun++;
@@ -309,10 +310,10 @@ static bool take_up_all(struct mx_exec *x, struct mx_block *b, const struct mx_j
   select_only(x, x->warp);
   return all;
 }
-/* Whether all warps have all lanes that a warp can have. */
-static bool are_full(const struct mx_exec *x, const struct mx_block *b) {
+/* Whether no lane of a warp has ended. */
+static bool are_whole(const struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps; w++)
-    if (b->warps[w].live != x->full) return false;
+    if (b->warps[w].live != mx__block_lanes(b, w)) return false;
   return true;
 }
 
@@ -323,8 +324,8 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
   struct mx_jit_state *s = &r->state;
   uint32_t alive = b->nwarps, waiting = 0;
   bool began = back;
-  const bool full_warps = r->full_warps == b->nwarps && b->nwarps <= MX_CHAIN_WARPS && (!back || are_full(x, b)),
-             chains = full_warps && r->code->table->waits && !r->clean && !r->looked_at;
+  const bool alike = r->alike_warps == b->nwarps && b->nwarps <= MX_CHAIN_WARPS && (!back || are_whole(b)),
+             chains = alike && r->code->table->waits && !r->clean && !r->looked_at;
   if (!back) b->begun = 0;
   for (uint32_t w = 0; w < b->nwarps && back; w++) alive -= !b->warps[w].live;
   for (uint32_t w = back ? x->warp->number : 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
@@ -336,7 +337,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
     }
     if (back) {
       s->spill_area = mx__jit_spill_in_frame(x->frame);
-      if (full_warps && alive == b->nwarps) begin_chain(x, b, r);
+      if (alike && alive == b->nwarps) begin_chain(x, b, r);
       back = false;
     } else if (w == b->begun) {
       if (!(chains ? begin_in_chain(x, b, r) : begin(x, b, w, r))) return no_memory(b);
@@ -351,7 +352,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
       s->steps = s->ticks = 0;
       const uint32_t entry = warp->resume; /* 0 is the first instruction */
       warp->resume = 0;
-      x->warps_allowed = entry || b->begun >= r->full_warps ? 0 : r->full_warps - b->begun;
+      x->warps_allowed = entry || b->begun >= r->alike_warps ? 0 : r->alike_warps - b->begun;
       if (x->probed && !x->launch->probe->enters(x, s, NULL)) return no_memory(b);
       const uint32_t kind = r->code->run(x, entry, s);
       if (x->probed) x->launch->probe->ran(x, kind, s);
@@ -382,7 +383,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
         if (mx__barrier_move_of_warps(MX_BARRIER_ARRIVAL, ++waiting, alive).waits) break;
         waiting = 0;
         release(b);
-        if (full_warps && alive == b->nwarps) begin_chain(x, b, r);
+        if (alike && alive == b->nwarps) begin_chain(x, b, r);
         continue;
       }
       if (kind == MX_JIT_DONE) {
@@ -431,7 +432,7 @@ static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, stru
   r.clean = code->table->clean;
   r.looked_at = l->debug;
   r.chain.nframes = 0;
-  r.full_warps = l->steps_limit || l->prep->clocks || l->probe ? 0 : l->threads / l->lanes;
+  r.alike_warps = l->steps_limit || l->prep->clocks || l->probe ? 0 : l->threads < l->lanes ? 1 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
   r.state.code = code;
   r.state.park = 1;
