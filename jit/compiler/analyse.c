@@ -409,11 +409,12 @@ static void find_loops(struct ja *a) {
   }
 }
 
-bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops,
-                  unsigned counts) {
+bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops, unsigned counts,
+                  uint32_t lanes) {
   *u = (struct ja_unit){.image = image,
                         .stops = stops,
                         .counts = counts,
+                        .lanes = lanes,
                         .clocks = stops || mx_keeps_clocks(image),
                         .in_line = JI_SMALL,
                         .reachable = mx__reachable(image, kernel),
@@ -428,6 +429,7 @@ bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kern
     for (uint32_t pc = 0; u->reachable[k] && pc < f->ncode; pc += mx_w_length(f->code[pc])) {
       if (mx_w_op(f->code[pc]) == MX_CALL) u->calls[mx_w_callee(f->code[pc])]++;
       indirect |= mx_w_op(f->code[pc]) == MX_CALLI;
+      if (mx__ops[mx_w_op(f->code[pc])].cls == MX_CROSS) u->lanes = image->lanes;
     }
   }
   for (uint32_t k = 0; k < image->nfuncs; k++) u->wanted[k] = u->reachable[k] && (k == kernel || indirect);
@@ -439,6 +441,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   if (!a) return NULL;
   a->unit = unit;
   a->image = unit->image;
+  a->lanes = unit->lanes;
   a->number = func;
   a->stops = unit->stops;
   a->counts = unit->counts;

@@ -81,6 +81,7 @@ struct ja_unit {
   const struct mx_image *image;
   const char *stops;     /* of a debugging session; NULL: none */
   unsigned counts;       /* for a profile: as in struct mx_launch */
+  uint32_t lanes;        /* the first ones of a warp, which are all that there are; of the module, or fewer */
   bool clocks;           /* warps keep their clocks */
   const bool *reachable; /* by function */
   bool *
@@ -93,6 +94,7 @@ struct ja_unit {
 struct ja {
   const struct ja_unit *unit;
   const struct mx_image *image;
+  uint32_t lanes;           /* of unit */
   const struct mx_func *f;  /* with calls built in: a function of its own, see inline.h */
   uint32_t number;          /* of the function */
   struct ja_origin *origin; /* by pc */
@@ -121,7 +123,8 @@ struct ja {
 };
 
 /* The unit of a kernel; false: out of memory. One of its functions; NULL: out of memory. */
-bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops, unsigned counts);
+bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops, unsigned counts,
+                  uint32_t lanes);
 struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func);
 void ja_free(struct ja *a);
 void ja_widths(struct ja *a); /* part of it */

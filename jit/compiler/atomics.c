@@ -113,7 +113,7 @@ static bool in_shared(struct lw *l) {
   gcc_jit_lvalue *lane = jx_local(j, j->t_u64), *left = jx_local(j, j->t_u64);
   jx_set(j, left, lw_pack(l, lanes));
   jx_set(j, lane, lw_u64(l, 0));
-  gcc_jit_rvalue *full = lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX);
+  gcc_jit_rvalue *full = lw_all_lanes(l);
   gcc_jit_block *all = lw_new_block(l, "all"), *some = lw_new_block(l, "some"), *next = lw_new_block(l, "next");
   lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(left), full), all, some);
   j->b = all;
@@ -121,7 +121,7 @@ static bool in_shared(struct lw *l) {
     add_lane(l, host, jx_rv(lane), at);
     jx_set(j, lane, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(lane), lw_u64(l, 1)));
   }
-  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(lane), lw_u64(l, l->a->image->lanes)), all, behind);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(lane), lw_u64(l, l->a->lanes)), all, behind);
   j->b = some;
   lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(left), lw_u64(l, 0)), behind, next);
   j->b = next;

@@ -61,7 +61,7 @@ static void *grow(void *p, uint32_t n, size_t size) {
  * -------------------------------------------------------------------------------------------------*/
 static uint32_t mask_offset(struct lw *l, uint32_t *at) {
   struct lw_exits *t = l->exits;
-  const uint32_t bytes = l->j.isa->mask_is_vector ? 4 * l->a->image->lanes : 8;
+  const uint32_t bytes = l->j.isa->mask_is_vector ? 4 * l->a->image->lanes : 8; /* bodies of the machine use them all */
   if (*at) return *at;
   if (bytes >= 64) *at = t->end, t->end += (bytes + 63) / 64 * 64;
   else {
@@ -455,6 +455,7 @@ void lw_export_table(struct lw *l, uint32_t number) {
                                     .waits = l->at_barrier != NULL,
                                     .chunk = j->w,
                                     .vector_masks = j->isa->mask_is_vector,
+                                    .lanes = l->a->lanes,
                                     .nframes = l->a->nframes,
                                     .nentries = t->nentries,
                                     .nsites = t->nsites,

@@ -37,6 +37,7 @@ void lw_split(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_bl
   gcc_jit_block_end_with_conditional(l->j.b, NULL, cond, yes, no);
 }
 gcc_jit_rvalue *lw_u64(struct lw *l, uint64_t v) { return jx_int(&l->j, l->j.t_u64, v); }
+gcc_jit_rvalue *lw_all_lanes(struct lw *l) { return lw_u64(l, UINT64_MAX >> (64 - l->a->lanes)); }
 gcc_jit_rvalue *lw_compare(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return gcc_jit_context_new_comparison(l->j.c, NULL, op, x, y);
 }
@@ -603,7 +604,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   struct jx *j = &l->j;
   jx_init(j, c, isa);
   l->a = a;
-  l->nc = a->image->lanes / j->w;
+  l->nc = a->lanes / j->w;
   l->marks = marks;
   l->slots_spilled = slots_spilled;
   l->kernel = a->f->flags & MX_FUNC_KERNEL;

@@ -196,6 +196,7 @@ gcc_jit_block *lw_new_block(struct lw *l, const char *what);
 gcc_jit_rvalue *lw_compare(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 gcc_jit_rvalue *lw_either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y); /* of two conditions; x may be NULL */
 gcc_jit_rvalue *lw_u64(struct lw *l, uint64_t v);
+gcc_jit_rvalue *lw_all_lanes(struct lw *l); /* the mask of all that code is made for */
 /* The current block ends. */
 void lw_go(struct lw *l, gcc_jit_block *to);
 void lw_split(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no);

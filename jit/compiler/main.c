@@ -108,6 +108,7 @@ static int usage(FILE *to, int status) {
         "  --inline N     build calls of functions of up to N words in their place (default: 48; 0: no calls)\n"
         "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
         "  --stops TEXT   code for a debugging session: where it is left\n"
+        "  --lanes N      code for blocks of up to N threads: only the first N lanes of a warp (default: all)\n"
         "  --counts N     code that counts for a profile: 1: executions and lanes, 2: and pieces of memory\n"
         "  --asm          write assembly instead\n"
         "  --dump         show what gccjit is told, on standard error\n"
@@ -131,7 +132,7 @@ static bool add_signature(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  enum { ASM = 256, DUMP, DUMP_CFG, DUMP_PLAN, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, INLINE, PARENT, COUNTS };
+  enum { ASM = 256, DUMP, DUMP_CFG, DUMP_PLAN, TIME, CPU, MEMORY, LEVEL, STOPS, MANY, INLINE, PARENT, COUNTS, LANES };
   static const struct option longs[] = {{"asm", no_argument, 0, ASM},
                                         {"dump", no_argument, 0, DUMP},
                                         {"dump-cfg", no_argument, 0, DUMP_CFG},
@@ -143,6 +144,7 @@ int main(int argc, char **argv) {
                                         {"stops", required_argument, 0, STOPS},
                                         {"counts", required_argument, 0, COUNTS},
                                         {"level", required_argument, 0, LEVEL},
+                                        {"lanes", required_argument, 0, LANES},
                                         {"large", required_argument, 0, MANY},
                                         {"inline", required_argument, 0, INLINE},
                                         {"help", no_argument, 0, 'h'},
@@ -151,7 +153,7 @@ int main(int argc, char **argv) {
   int level = -1;
   bool as_asm = false, dump = false, times = false;
   long large = -1, in_line = -1, parent = 0;
-  unsigned long cpu = 60, memory = 4096, counts = 0;
+  unsigned long cpu = 60, memory = 4096, counts = 0, lanes = 0;
   void (*show)(const struct ja *a, FILE *to) = NULL;
   say_when_dying();
   huge_heap();
@@ -170,6 +172,7 @@ int main(int argc, char **argv) {
     case TIME: times = true; break;
     case CPU: cpu = strtoul(optarg, NULL, 10); break;
     case LEVEL: cpu_level = optarg; break;
+    case LANES: lanes = strtoul(optarg, NULL, 10); break;
     case INLINE: in_line = strtol(optarg, NULL, 10); break;
     case COUNTS: counts = strtoul(optarg, NULL, 10); break;
     case MANY: large = strtol(optarg, NULL, 10); break;
@@ -220,8 +223,12 @@ int main(int argc, char **argv) {
   gcc_jit_timer *timer = times ? gcc_jit_timer_new() : NULL;
   if (timer) gcc_jit_context_set_timer(c, timer);
 
+  if (!lanes) lanes = im->lanes;
+  if ((lanes & (lanes - 1)) || lanes < MX_JIT_LEAST_LANES || lanes > im->lanes)
+    return fprintf(stderr, "mx-jitc: --lanes: a power of two from %d to %u\n", MX_JIT_LEAST_LANES, im->lanes), 2;
   struct ja_unit unit;
-  if (!ja_unit_make(&unit, im, kernel, stops, (unsigned)counts)) return fputs("mx-jitc: out of memory\n", stderr), 4;
+  if (!ja_unit_make(&unit, im, kernel, stops, (unsigned)counts, (uint32_t)lanes))
+    return fputs("mx-jitc: out of memory\n", stderr), 4;
   if (in_line >= 0) unit.in_line = (uint32_t)in_line;
   uint64_t words = 0;
   for (uint32_t f = 0; f < im->nfuncs; f++) words += unit.reachable[f] ? im->funcs[f].ncode : 0;
@@ -244,7 +251,7 @@ int main(int argc, char **argv) {
     else
       good = a && lw_function(c, isa, a, f, as_asm,
                               large >= 0 ? a->nins > large
-                                         : (uint64_t)a->nins * (im->lanes / isa->lanes) > isa->in_registers);
+                                         : (uint64_t)a->nins * (a->lanes / isa->lanes) > isa->in_registers);
     f = UINT32_MAX; /* its code may leave to functions before it */
   }
   if (show) return fclose(dumped) || !good;

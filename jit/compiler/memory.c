@@ -147,7 +147,7 @@ static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const
   struct jx *j = &l->j;
   if (!guarded && l->a->blocks[l->ins->block].converged)
     return lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(l->emask),
-                      lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
+                      lw_all_lanes(l));
   gcc_jit_rvalue *all = lanes[0];
   for (unsigned c = 1; c < l->nc; c++) all = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, all, lanes[c]);
   return j->isa->mask_any(j, jx_mask_not(j, all));
@@ -306,7 +306,7 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
       !lw_written_between(l->a, known->ins, l->ins, slot))
     return *known;
   gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])),
-                 *most = lw_u64(l, INT32_MAX - (l->a->image->lanes - 1) * stride);
+                 *most = lw_u64(l, INT32_MAX - (l->a->lanes - 1) * stride);
   gcc_jit_lvalue *no = jx_local(j, j->t_bool);
   jx_set(j, no, lw_compare(l, GCC_JIT_COMPARISON_GT, first, most)); /* otherwise signs do not matter */
   int64_t by;
@@ -440,7 +440,7 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   const unsigned scale = (unsigned)base->post_scale, stride = row_stride(base, ac->bytes),
-                 more = l->a->image->lanes - 1;
+                 more = l->a->lanes - 1;
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE)
       off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off,
@@ -625,7 +625,7 @@ static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *h
                  *next = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, twice, jx_rv(last)));
   jx_set(j, last, host);
   gcc_jit_rvalue *q = byte_pointer(l, next);
-  for (uint64_t at = 0; at < (uint64_t)l->a->image->lanes * ac->bytes; at += 64)
+  for (uint64_t at = 0; at < (uint64_t)l->a->lanes * ac->bytes; at += 64)
     jx_prefetch(j, lw_vector(l, q, at, false));
 }
 /* Lanes one element apart, the whole warp in one piece. */
@@ -638,7 +638,7 @@ static void by_piece(struct lw *l, const struct access *ac, struct memory_bounds
   if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
   start = jx_keep(j, start);
   bad = lw_either(l, bad, piece.apart);
-  gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->image->lanes - 1) * ac->bytes);
+  gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->lanes - 1) * ac->bytes);
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo),

@@ -204,7 +204,7 @@ static bool steers_itself(const struct ja *a, const struct lw_scalar_loop *p, bo
 static unsigned gathered(const struct lw *l, const struct load *ld) {
   const struct lw_base *base = &l->based[ld->ins - l->a->ins];
   if (base->steady && (base->pre_scale != 1 || base->slot >= l->a->f->npred + l->a->f->n32)) return BY_BODY;
-  return GATHERED * l->a->image->lanes * (ld->bytes > 4 ? 2u : 1u);
+  return GATHERED * l->a->lanes * (ld->bytes > 4 ? 2u : 1u);
 }
 /* What a load costs the warp where nothing is found out at run time; *steady: then its slot's shape says whether it is
  * gathered. */
@@ -213,7 +213,7 @@ static unsigned load_cost(const struct lw *l, const struct load *ld, bool throug
   const uint32_t k = (uint32_t)(ld->ins - a->ins);
   const struct ja_access ac = ja_access[ld->ins->op];
   const struct lw_base *base = &l->based[k];
-  const unsigned lanes = a->image->lanes;
+  const unsigned lanes = a->lanes;
   *steady = base->steady && !l->run_member[k];
   if (lw_uniform_at(a, ld->block, k, ld->at)) return WARP_OP;
   if (jx_bitsof(ac.type) < 32 || (ac.n > 1 && !base->steady && !base->indexed)) return BY_BODY;
@@ -230,7 +230,7 @@ static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *thro
   p->cost = ROUND, p->lane_cost = LANE_ITERATION;
   for (uint32_t k = 0; k < p->nblocks; k++)
     for (uint32_t m = a->blocks[p->block[k]].first; m < a->blocks[p->block[k]].end; m++)
-      if (a->ins[m].o->cls != MX_MEM) p->cost += WARP_OP * a->image->lanes / 16, p->lane_cost += LANE_OP;
+      if (a->ins[m].o->cls != MX_MEM) p->cost += WARP_OP * a->lanes / 16, p->lane_cost += LANE_OP;
   for (unsigned k = 0; k < p->nloads; k++) {
     const unsigned cost = load_cost(l, &p->load[k], through[k], &steady);
     any |= through[k] || cost == BY_BODY;
@@ -238,7 +238,7 @@ static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *thro
     p->cost += cost, p->lane_cost += base->steady || base->indexed ? LANE_LOAD : LANE_ANYWHERE;
     if (steady) most += gathered(l, &p->load[k]);
   }
-  return any && 2 * (p->cost + most) > p->lane_cost * a->image->lanes;
+  return any && 2 * (p->cost + most) > p->lane_cost * a->lanes;
 }
 
 static void note_kinds(const struct ja *a, const struct ja_ins *i, uint64_t *floats, uint64_t *numbers) {

@@ -29,6 +29,7 @@ struct mx_jit_job {
   const char *kernel_name;
   const char *stops;            /* of a session (vm/debug/compiled.c writes them), or NULL */
   unsigned counts;              /* for a profile: as in mx_launch */
+  uint32_t lanes;               /* for blocks of no more threads; 0: all lanes of a warp */
   const char *level;            /* of mx__jit_level */
   const char *compiler, *cache; /* paths; cache NULL: none */
   struct mx_jit_key key;

@@ -27,7 +27,7 @@ const char *mx__jit_level(void) {
 bool mx__jit_key_make(struct mx_jit_job *job) {
   struct stat s = {0};
   if (job->compiler && stat(job->compiler, &s)) return false;
-  char module[33], stops[48] = "", counts[24] = "";
+  char module[33], stops[48] = "", counts[24] = "", lanes[24] = "";
   hex(module, XXH3_128bits(job->module, job->module_size));
   if (job->stops) {
     memcpy(stops, "stops ", 6);
@@ -35,13 +35,14 @@ bool mx__jit_key_make(struct mx_jit_job *job) {
     strcat(stops, "\n");
   }
   if (job->counts) snprintf(counts, sizeof counts, "counts %u\n", job->counts);
+  if (job->lanes) snprintf(lanes, sizeof lanes, "lanes %u\n", job->lanes);
   const int n = asprintf(&job->key.text,
                          "mx %s\nkernel %u %s\nmodule %s, %zu bytes\ntable %016llx\nlayout %016llx\ncpu %s\ncompiler "
-                         "%lld bytes of %lld.%09ld\n%s%s",
+                         "%lld bytes of %lld.%09ld\n%s%s%s",
                          mx_version_string(), job->kernel, job->kernel_name, module, job->module_size,
                          (unsigned long long)mx__table_digest(), (unsigned long long)mx__jit_layout(),
                          job->level ? job->level : "none", (long long)s.st_size, (long long)s.st_mtim.tv_sec,
-                         s.st_mtim.tv_nsec, stops, counts);
+                         s.st_mtim.tv_nsec, stops, counts, lanes);
   if (n < 0) return job->key.text = NULL, false;
   job->key.size = (size_t)n;
   hex(job->key.name, XXH3_128bits(job->key.text, job->key.size));
@@ -58,20 +59,25 @@ static void part(char *out, size_t room, const char *text, const char *word, siz
       return;
     }
 }
-unsigned mx__jit_key_compare(const char *was, const char *is,
-                             void (*differs)(void *user, const char *part, const char *was, const char *is),
-                             void *user) {
+/* Parts of `lines` in which the two differ; `missing`: only those that `is` does not have. */
+static unsigned compare(const char *lines, bool missing, const char *was, const char *is,
+                        void (*differs)(void *user, const char *part, const char *was, const char *is), void *user) {
   unsigned n = 0;
-  for (const char *p = is; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+  for (const char *p = lines; *p; p += strcspn(p, "\n"), p += *p == '\n') {
     char name[32], before[256], after[256];
     const size_t word = strcspn(p, " \n");
     if (word >= sizeof name) continue;
     snprintf(name, sizeof name, "%.*s", (int)word, p);
     part(before, sizeof before, was, p, word);
     part(after, sizeof after, is, p, word);
-    if (!strcmp(before, after)) continue;
+    if (!strcmp(before, after) || (missing && *after)) continue;
     n++;
     if (differs) differs(user, name, before, after);
   }
   return n;
+}
+unsigned mx__jit_key_compare(const char *was, const char *is,
+                             void (*differs)(void *user, const char *part, const char *was, const char *is),
+                             void *user) {
+  return compare(is, false, was, is, differs, user) + compare(was, true, was, is, differs, user);
 }

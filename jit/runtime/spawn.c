@@ -129,10 +129,11 @@ static char **environment(char *tmpdir) {
  * errno say why. */
 static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tmpdir, bool (*unwanted)(void *user),
                 void *user, const char **how) {
-  char number[16], seconds[32], parent[32], counts[16];
+  char number[16], seconds[32], parent[32], counts[16], lanes[16];
   snprintf(number, sizeof number, "%u", job->kernel);
   snprintf(seconds, sizeof seconds, "%.0f", ceil(fmin(most_seconds(), 1e6)));
   snprintf(counts, sizeof counts, "%u", job->counts);
+  snprintf(lanes, sizeof lanes, "%u", job->lanes);
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
   char *argv[] = {(char *)job->compiler,
                   (char *)"-o",
@@ -143,6 +144,8 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
                   seconds,
                   (char *)"--parent",
                   parent,
+                  (char *)"--lanes",
+                  lanes,
                   (char *)"--counts",
                   counts,
                   (char *)"/dev/fd/3",

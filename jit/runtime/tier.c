@@ -38,6 +38,7 @@ struct mx_jit_kernel {
   struct mx_prepared *prep; /* what the code is attached to */
   char *stops;              /* of a session; NULL: it is the kernel's own code */
   unsigned counts;          /* for a profile: what launches with this code count */
+  unsigned halved;          /* so often are its lanes those of a warp: for blocks that have no more */
   mx_body leave, enter;     /* of a session: bodies of instructions without and with an entry */
   bool wanted;              /* a launch that may use it runs */
   enum state state;
@@ -158,6 +159,7 @@ static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kern
                              .kernel = k->func,
                              .stops = jk->stops,
                              .counts = jk->counts,
+                             .lanes = jk->halved ? jk->prep->lanes >> jk->halved : 0,
                              .kernel_name = k->module->image->image.funcs[k->func].name,
                              .level = mx__jit_level(),
                              .compiler = j->compiler,
@@ -361,10 +363,10 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
 
 static mx_status tier_begin(mx_kernel *k, struct mx_launch *l) {
   if (l->jit == MX_JIT_OFF || l->debug) return MX_OK;
-  struct mx_jit_kernel **jk = &k->jit[l->counts];
+  struct mx_jit_kernel **jk = &k->jit[l->counts][l->halved];
   if (!*jk && !(*jk = kernel_new(k, l->prep)))
     return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
-  (*jk)->counts = l->counts;
+  (*jk)->counts = l->counts, (*jk)->halved = l->halved;
   return begin(*jk, l);
 }
 
@@ -388,14 +390,14 @@ static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
 
 static void tier_end(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit *j = k->module->device->jit;
-  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit[l->counts])) return;
+  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit[l->counts][l->halved])) return;
   mx__lock(&j->lock);
   if (l->debug) { /* its session has not noticed yet, but nobody may look at it any more */
     if (j->launch == l) end(j, j->watched);
     mx__unlock(&j->lock);
     return;
   }
-  struct mx_jit_kernel *jk = k->jit[l->counts];
+  struct mx_jit_kernel *jk = k->jit[l->counts][l->halved];
   end(j, jk);
   l->stats.tier = tier_of(jk);
   l->stats.interpreted_ms = jk->spent * 1e3;
@@ -428,9 +430,10 @@ static void forget(struct mx_jit *j, struct mx_jit_kernel *jk) {
 
 static void tier_forget(mx_module *m) {
   for (size_t i = 0; i < m->nkernels; i++)
-    for (unsigned counts = 0; counts < MX_COUNTS; counts++) {
-      if (m->kernels[i].jit[counts]) forget(m->device->jit, m->kernels[i].jit[counts]);
-      m->kernels[i].jit[counts] = NULL;
+    for (unsigned n = 0; n < MX_COUNTS * MX_HALVES; n++) {
+      struct mx_jit_kernel **jk = &m->kernels[i].jit[n / MX_HALVES][n % MX_HALVES];
+      if (*jk) forget(m->device->jit, *jk);
+      *jk = NULL;
     }
 }
 

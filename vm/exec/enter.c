@@ -148,11 +148,11 @@ static void lanes_of(const struct mx_exec *x, const struct mx_jit_code *code, co
                      const unsigned char *spill_area, uint64_t *lanes) {
   const uint32_t levels = code->frames[site->frame].level;
   for (uint32_t v = 0; v <= levels; v++)
-    lanes[v] = site->mask ? mx__jit_mask(x, code->table, spill_area + site->mask) : x->mask;
+    lanes[v] = site->mask ? mx__jit_mask(code->table, spill_area + site->mask) : x->mask;
   for (uint32_t k = 0; k < site->nhidden; k++) {
     const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
     for (uint32_t v = 0; h->what != MX_JIT_EXPECTED && v <= h->level; v++)
-      lanes[v] |= mx__jit_mask(x, code->table, spill_area + h->mask);
+      lanes[v] |= mx__jit_mask(code->table, spill_area + h->mask);
   }
 }
 /* Makes the splits and joins known that the code had in its masks. */
@@ -160,10 +160,10 @@ static void restore_splits(struct mx_exec *x, const struct mx_jit_code *code, co
                            const unsigned char *spill_area, struct mx_frame *const *frames) {
   const struct mx_jit_table *t = code->table;
   x->split->frame = frames[code->frames[site->frame].level];
-  if (site->mask) x->split->mask = mx__jit_mask(x, t, spill_area + site->mask);
+  if (site->mask) x->split->mask = mx__jit_mask(t, spill_area + site->mask);
   for (uint32_t k = 0; k < site->nhidden; k++) {
     const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
-    const uint64_t lanes = mx__jit_mask(x, t, spill_area + h->mask);
+    const uint64_t lanes = mx__jit_mask(t, spill_area + h->mask);
     if (!lanes) continue;
     if (h->what == MX_JIT_EXPECTED) {
       mx__expect_lanes(frames[h->level], h->pc, lanes);

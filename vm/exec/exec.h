@@ -88,7 +88,8 @@ struct mx_prepared { /* a kernel with all that it can reach; shared, read-only b
   const struct mx_image *image;
   const struct mx_level *level;
   uint32_t kernel, lanes;
-  bool clocks; /* warps keep theirs: somebody may read them */
+  bool clocks;  /* warps keep theirs: somebody may read them */
+  bool crosses; /* lanes of a warp see each other's values somewhere */
   struct mx_pfunc *funcs;
   uint32_t nfuncs; /* by image number; insns NULL where not reachable */
   uint32_t nbounds;

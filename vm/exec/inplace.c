@@ -336,7 +336,7 @@ static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigne
   case RAW_ONE:
     for (uint32_t k = 0; k < n / 4; k++) to[k] = canonical(from[0]);
     break;
-  case MASK: mask = mx__jit_mask(x, t, spill_area + m->from), memcpy(to, &mask, sizeof mask); break;
+  case MASK: mask = mx__jit_mask(t, spill_area + m->from), memcpy(to, &mask, sizeof mask); break;
   case MASK_ONE: mask = spill_area[m->from] & 1 ? x->full : 0, memcpy(to, &mask, sizeof mask); break;
   case COPY32: memcpy(to, from, 4 * n); break;
   case COPY64: memcpy(to, from, 8 * n); break;

@@ -63,9 +63,11 @@ struct mx_jit_frame {
 struct mx_jit_fallback {
   uint32_t from, pc, first, nin, nout, frame;
 };
+#define MX_JIT_LEAST_LANES 16 /* of a warp that code is made for: what the widest vectors hold */
 struct mx_jit_table {
   uint32_t spill_bytes, clean, chunk,
       vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
+  uint32_t lanes;   /* for blocks of no more threads; or the module's */
   uint32_t waits;   /* at barriers, by itself */
   uint32_t nentries, nsites, nlocations, nhidden, nfallbacks,
       nframes; /* which follow in this order, entries with their pcs ascending */
@@ -299,7 +301,7 @@ void mx__jit_results_to_spill(struct mx_exec *x, const struct mx_jit_code *code,
                               unsigned char *spill_area);
 void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
                             const unsigned char *spill_area, struct mx_frame *const *frames);
-uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *spill_area);
+uint64_t mx__jit_mask(const struct mx_jit_table *t, const unsigned char *spill_area);
 void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area, uint64_t m);
 /* inplace.c. What code's fallbacks take, before it is attached to fn; false: out of memory. Fallback `number` for the
  * lanes of `mask`: false, if it goes through the frame; *done: whether its last body did not give up control. */

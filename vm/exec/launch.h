@@ -13,6 +13,7 @@
 
 struct mx_prepared;
 
+#define MX_HALVES 3 /* how often the lanes of a warp may be halved for blocks that have no more */
 #define MX_COUNTS 3 /* what may be counted for a profile: nothing; executions and lanes; and pieces of memory */
 #define MX_MAX_BLOCK_THREADS 1024u
 #define MX_MAX_GRID_X 0x7FFFFFFFu
@@ -59,6 +60,7 @@ struct mx_launch {
   const struct mx_probe *probe; /* hooks.h; NULL: no tool looks at the launch as a whole */
   struct mx_probed *probed;     /* a profile's */
   unsigned counts;              /* what compiled code has to count for it; 0: nothing */
+  unsigned halved;              /* how often its code has the lanes of a warp halved */
   void *observed;               /* a checker's */
 
   uint32_t grid[3], block[3];

@@ -22,16 +22,16 @@ static unsigned char *slot_in(const struct mx_exec *x, const struct mx_jit_locat
   }
 }
 
-uint64_t mx__jit_mask(const struct mx_exec *x, const struct mx_jit_table *t, const unsigned char *spill_area) {
+uint64_t mx__jit_mask(const struct mx_jit_table *t, const unsigned char *spill_area) {
   uint64_t m = 0;
   if (t->vector_masks)
 #ifdef __SSE2__
-    for (uint32_t l = 0; l < x->lanes; l += 4)
+    for (uint32_t l = 0; l < t->lanes; l += 4)
       m |= (uint64_t)(unsigned)_mm_movemask_ps(_mm_load_ps((const float *)(const void *)(spill_area + 4 * l))) << l;
 #else
-    for (uint32_t l = 0; l < x->lanes; l++) m |= (uint64_t)(spill_area[4 * l] & 1) << l;
+    for (uint32_t l = 0; l < t->lanes; l++) m |= (uint64_t)(spill_area[4 * l] & 1) << l;
 #endif
-  else memcpy(&m, spill_area, x->lanes / 8); /* chunks' integers, one behind the other */
+  else memcpy(&m, spill_area, t->lanes / 8); /* chunks' integers, one behind the other */
   return m;
 }
 void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area, uint64_t m) {
@@ -126,7 +126,7 @@ void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, u
     if (class_of(p) == MX_R32) fetch32(x, slot, from, one, p->slot & MX_JIT_RAW);
     else if (class_of(p) == MX_R64) fetch64(x, slot, from, one);
     else {
-      const uint64_t m = one ? (spill_area[p->offset] & 1 ? x->full : 0) : mx__jit_mask(x, code->table, from);
+      const uint64_t m = one ? (spill_area[p->offset] & 1 ? x->full : 0) : mx__jit_mask(code->table, from);
       *(uint64_t *)slot = (*(uint64_t *)slot & ~x->mask) | (m & x->mask);
     }
   }

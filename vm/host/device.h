@@ -85,11 +85,13 @@ struct mx_device {
 
 struct mx_kernel {
   mx_module *module;
-  uint32_t func;                               /* in the image */
-  struct mx_prepared *prep;                    /* made when first needed; device lock */
+  uint32_t func;                         /* in the image */
+  struct mx_prepared *prep;              /* made when first needed; device lock */
+  struct mx_prepared *halved[MX_HALVES]; /* [1] on: the same for code of half or a quarter of the lanes; likewise */
   struct mx_profile_code *profiled[MX_COUNTS]; /* of launches that are profiled, by what they count; d->run */
-  struct mx_jit_kernel *jit[MX_COUNTS]; /* jit/runtime/tier.c: its compiled code and what is known about it; by what it
-                                           counts */
+  /* jit/runtime/tier.c: its compiled code and what is known about it; by what it counts, and how often lanes are halved
+   */
+  struct mx_jit_kernel *jit[MX_COUNTS][MX_HALVES];
 };
 
 struct mx_module {

@@ -1,5 +1,6 @@
 /* One launch from the API's side: what is checked before anything runs, what the launch is made of, what comes out of
  * it. Running its blocks is schedule.c's. */
+#include "vm/exec/jitabi.h"
 #include "vm/exec/launch.h"
 
 #include "vm/exec/exec.h"
@@ -183,6 +184,22 @@ static mx_status make_services(struct mx_device *d) {
   return mx__fail_plain(d, s);
 }
 
+/* Blocks that have half the threads of a warp or fewer are run by code for so many lanes, unless lanes look at each
+ * other: a register of one that is not there may be asked for. It is attached to instructions of its own; where there
+ * is no memory for these, code for all lanes does. */
+static void halve(struct mx_launch *l, mx_kernel *k) {
+  unsigned halved = 0;
+  while (halved + 1 < MX_HALVES && l->lanes >> (halved + 1) >= MX_JIT_LEAST_LANES &&
+         l->threads <= l->lanes >> (halved + 1))
+    halved++;
+  if (!halved || k->prep->crosses) return;
+  mx_module *m = k->module;
+  mx__lock(&m->device->lock);
+  struct mx_prepared **prep = &k->halved[halved];
+  if (!*prep) *prep = mx__prepare(&m->image->image, k->func, m->var_address, mx__level(NULL));
+  if (*prep) l->prep = *prep, l->halved = halved;
+  mx__unlock(&m->device->lock);
+}
 static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) {
   struct mx_device *d = k->module->device;
   const struct mx_image *image = &k->module->image->image;
@@ -302,6 +319,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   if (watched) l.debug = watched->debug, l.hooks = watched->hooks;
   shape(&l, k, c);
   if (watched) l.prep = watched->prep;
+  else if (!c->profile && !d->check && c->jit != MX_JIT_OFF) halve(&l, k);
   const struct mx_profile_launch profiled = {l.image, l.func, k->module->var_address, stream, k->profiled};
   if (c->profile && !watched && !mx__profile_begin(c->profile, &profiled, &l)) {
     mx__lock_done(&l.lock);

@@ -21,6 +21,7 @@ void mx__module_free(mx_module *m) {
   if (m->device) m->device->engine->forget(m);
   for (size_t i = 0; i < m->nkernels; i++) {
     mx__prepared_free(m->kernels[i].prep);
+    for (unsigned n = 1; n < MX_HALVES; n++) mx__prepared_free(m->kernels[i].halved[n]);
     for (unsigned n = 0; n < MX_COUNTS; n++) mx__profile_code_free(m->kernels[i].profiled[n]);
   }
   free(m->kernels);

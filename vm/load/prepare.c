@@ -227,6 +227,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
         else refs[k] = ref_of(p, fn, field, mx__types[type].slot_class);
       }
       if (i->more) memcpy(i->o, i->more, sizeof i->o);
+      p->crosses |= o->cls == MX_CROSS;
       if (mx__bounds_of(o)) i->index = fn->first_bounds + fn->nbounds, fn->nbounds += mx__bounds_of(o);
     }
   }
@@ -291,6 +292,7 @@ struct mx_prepared *mx__prepare_apart(const struct mx_image *image, uint32_t ker
   first = malloc(sizeof *first * (image->nfuncs ? image->nfuncs : 1));
   if (!p->funcs || !p->shared_offset || !first) goto fail;
   lay_out_shared(p, gap);
+  p->crosses = false;
   p->nbounds = mx__first_bounds(image, seen, first);
   for (uint32_t f = 0; f < image->nfuncs; f++) {
     p->funcs[f].func = &image->funcs[f];

@@ -80,10 +80,10 @@ void mx__profile_ran(struct mx_exec *x, uint32_t kind, const struct mx_jit_state
   const struct mx_jit_site *site = &code->sites[kind - MX_JIT_SITE];
   warp_of(x)->clock += site->steps;
   count_part(x, code, &code->counted_sites[kind - MX_JIT_SITE],
-             site->mask ? mx__jit_mask(x, code->table, s->spill_area + site->mask) : x->mask);
+             site->mask ? mx__jit_mask(code->table, s->spill_area + site->mask) : x->mask);
   for (uint32_t k = 0; k < site->nhidden; k++) {
     const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
-    x->probed->told += h->what != MX_JIT_EXPECTED && mx__jit_mask(x, code->table, s->spill_area + h->mask);
+    x->probed->told += h->what != MX_JIT_EXPECTED && mx__jit_mask(code->table, s->spill_area + h->mask);
   }
 }
 void mx__profile_parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps,
