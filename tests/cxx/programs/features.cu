@@ -1,6 +1,7 @@
 // Features of the language, one function of the host for each: it says the row's name and that the row is so. What
 // other programs here show is in the table features.tsv.
 #include "check.h"
+#include <cassert>
 #include <cstdint>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -308,7 +309,56 @@ static void launches() {
   done("optimiser hints");
 }
 
+/* ---- what is told, and what only some compilers know -----------------------------------------------------------*/
+#pragma nv_diag_suppress 177
+__global__ void tells(int *p) {
+  int unused;
+  *p = printf("%d %s\n", 12, "words");
+}
+__global__ void video(int *p) {
+  unsigned r, a = 0x01FF10F0, b = 0x02011008;
+  asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(7));
+  p[0] = r; // 1 + 254 + 0 + 232 + 7
+  asm("vadd.u32.u32.u32 %0, %1.b1, %2.h1;" : "=r"(r) : "r"(a), "r"(b));
+  p[1] = r; // 0x10 + 0x201
+  asm("vsub.s32.u32.u32.sat %0, %1.b0, %2.b3;" : "=r"(r) : "r"(a), "r"(b));
+  p[2] = r; // 0xF0 - 2
+}
+__global__ void counted() { __prof_trigger(3); }
+__global__ void keep() { kept = (char *)malloc(64); }
+
+static void others() {
+  tells<<<1, 1>>>(out);
+  CHECK(cudaDeviceSynchronize());
+  EXPECT(*out == 2);
+  done("printf return value");
+  done("diagnostic pragmas");
+  video<<<1, 1>>>(out);
+  CHECK(cudaDeviceSynchronize());
+  EXPECT(out[0] == 494 && out[1] == 0x211 && out[2] == 0xEE);
+  done("scalar video modifiers");
+  done("vector video modifiers");
+  counted<<<4, 64>>>();
+  done("profiler counters");
+  char *heap;
+  keep<<<1, 1>>>();
+  CHECK(cudaMemcpyFromSymbol(&heap, kept, sizeof heap));
+  EXPECT(heap && cudaFree(heap) != cudaSuccess);
+  cudaGetLastError();
+  done("heap and host API");
+}
+
+__global__ void asserts(int n) { assert(n > 3 || threadIdx.x > 1); }
+
 /* the last: the device is of no use behind it */
+static void failed() {
+  asserts<<<1, 32>>>(2);
+  EXPECT(cudaDeviceSynchronize() == cudaErrorAssert);
+  bounded<<<1, 64>>>(out);
+  EXPECT(cudaDeviceSynchronize() == cudaErrorAssert);
+  printf("assert aftermath: so\n");
+}
+
 static void refused() {
   bounded<<<1, 128>>>(out);
   EXPECT(cudaGetLastError() != cudaSuccess);
@@ -327,6 +377,8 @@ int main() {
   memory();
   numbers();
   launches();
+  others();
   refused();
+  failed();
   printf("passed\n");
 }
