@@ -1,5 +1,6 @@
 /* Asynchronous copies: kept when they are issued, checked then, and carried out when they land; see async.h. */
 #include "async.h"
+#include "core/format.h"
 #include "vm/exec/access.h"
 #include "vm/exec/warp.h"
 

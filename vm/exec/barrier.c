@@ -2,6 +2,8 @@
  * warp all of whose living lanes have arrived counts as a whole one. */
 #include "barrier.h"
 
+#include "core/format.h"
+
 #include "compiled_block.h"
 #include "hooks.h"
 #include "launch.h"

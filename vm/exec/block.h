@@ -43,11 +43,6 @@ uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w);
 /* Warps from w on begin. False: out of memory. */
 bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w);
 
-/* A worker's context for a launch; `stress` seeds its random switching of engines. False: out of memory. */
-bool mx__exec_init(struct mx_exec *x, struct mx_launch *l);
-/* Adds its statistics to the launch's, frees what it owns. */
-void mx__exec_done(struct mx_exec *x);
-
 /* ---- between block.c, warp.c and barrier.c ---------------------------------------------------------------*/
 #define MX_BARRIERS 16                    /* that programs name */
 #define MX_CLUSTER_BARRIER MX_BARRIERS    /* that of the cluster: what the block adds to it */

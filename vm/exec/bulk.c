@@ -1,6 +1,7 @@
 /* Bulk copies, stores that land later, and their reductions: pieces of one lane, of any size. Those to shared memory
  * tell an mbarrier of the block that they go to when they land; those to global memory are in bulk groups. */
 #include "async.h"
+#include "core/format.h"
 #include "vm/exec/access.h"
 #include "vm/exec/hooks.h"
 #include "vm/exec/warp.h"

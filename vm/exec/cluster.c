@@ -1,5 +1,6 @@
 /* Clusters: blocks that run together and see each other's shared memory. */
 #include "async.h"
+#include "core/format.h"
 #include "vm/exec/launch.h"
 #include "vm/exec/warp.h"
 

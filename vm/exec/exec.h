@@ -226,6 +226,11 @@ struct mx_exec {
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };
 
+/* A worker's context for a launch; l->jit_stress seeds its random switching of engines. False: out of memory. */
+bool mx__exec_init(struct mx_exec *x, struct mx_launch *l);
+/* Adds its statistics to the launch's, frees what it owns. */
+void mx__exec_done(struct mx_exec *x);
+
 /* ---- what both engines call -------------------------------------------------------------------------------*/
 /* Where the split's instruction is, from its pc. */
 static inline const struct mx_insn *mx__at(const struct mx_pfunc *fn, uint32_t pc) {

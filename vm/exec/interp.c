@@ -1,5 +1,6 @@
-/* Bodies that steer one warp: branches, special registers, constants, spills, addresses, traps. What involves several
- * splits stands in warp.c and sync.c, what involves several warps in barrier.c. */
+/* The loop over instructions, and bodies that steer one warp: branches, special registers, constants, spills,
+ * addresses, traps. What involves several splits stands in warp.c and sync.c, what involves several warps in barrier.c.
+ */
 #include "interp.h"
 
 #include "launch.h"
@@ -253,4 +254,71 @@ const struct mx_insn *mx__op_stackrestore(struct mx_exec *x, const struct mx_ins
   if (x->mask == x->frame->lanes && most >= floor && most <= mx__local_top(x->frame))
     x->frame->local_dyn = most - floor;
   return i + 1;
+}
+
+/* ---- a warp's turn: the loop over instructions ---------------------------------------------------------------*/
+/* A slice comes whole, or, in stress mode, in random pieces: compiled code leaves at the end of each. */
+static void slice_begin(struct mx_exec *x) {
+  if (!x->reserve) x->reserve = MX_SLICE;
+  x->slice = x->stress ? 1 + (int32_t)(mx__random(x) % 7) : x->reserve;
+  if (x->slice > x->reserve) x->slice = x->reserve;
+  x->reserve -= x->slice;
+}
+
+void mx__warp_enter(struct mx_exec *x, struct mx_warp *w) {
+  mx__warp_registers(x, w);
+  x->reserve = 0;
+  slice_begin(x);
+}
+
+/* The next split's instruction; NULL: the turn has ended as *turn says. */
+static const struct mx_insn *next_of_turn(struct mx_exec *x, struct mx_warp *w, enum mx_turn *turn) {
+  for (;;) {
+    const struct mx_insn *i = mx__next_split(x);
+    if (i) return i;
+    if (!w->nsplits) {
+      *turn = mx__told_to_stop(x) ? MX_TURN_STOPPED : MX_TURN_DONE;
+      return NULL;
+    }
+    bool spun = false;
+    for (uint32_t k = 0; k < w->nsplits; k++) spun |= w->splits[k].spun;
+    if ((!spun || ++w->spins >= w->spin_limit) && mx__warp_release(x, w, false)) {
+      w->spins = 0;
+      if (spun && w->spin_limit > 1) w->spin_limit /= 2;
+      continue;
+    }
+    *turn = mx__told_to_stop(x) ? MX_TURN_STOPPED : spun ? MX_TURN_SPUN : MX_TURN_BLOCKED;
+    return NULL;
+  }
+}
+
+enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct mx_insn *i) {
+  for (;;) {
+    uint64_t steps = 0;
+    if (x->prep->clocks)
+      for (; i; i = __atomic_load_n(&i->fn, __ATOMIC_ACQUIRE)(x, i)) steps++, w->clock += mx__ticks(i);
+    else
+      for (; i; i = __atomic_load_n(&i->fn, __ATOMIC_ACQUIRE)(x, i)) steps++; /* code may be attached just now */
+    x->steps += steps;
+    if (x->event == MX_EV_TRAP) return MX_TURN_STOPPED;
+    if (x->event == MX_EV_ALL_ARRIVED) return MX_TURN_ALL_ARRIVED;
+    if (x->event == MX_EV_SLICE && !x->reserve) {
+      x->split->spun = true;
+      if (mx__told_to_stop(x)) return MX_TURN_STOPPED;
+    }
+    const bool piece = x->event == MX_EV_SLICE && x->reserve; /* of a slice: no reason to ask who goes first */
+    if (x->slice <= 0) slice_begin(x);
+    enum mx_turn turn;
+    if (piece) mx__select(x, x->split), i = mx__at(x->fn, x->split->pc);
+    else if (!(i = next_of_turn(x, w, &turn))) return turn;
+  }
+}
+
+enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w) {
+  mx__warp_enter(x, w);
+  for (uint32_t k = 0; k < w->nsplits; k++) w->splits[k].spun = false;
+  mx__merge_equal(x);
+  enum mx_turn turn;
+  const struct mx_insn *i = next_of_turn(x, w, &turn);
+  return i ? mx__warp_go_on(x, w, i) : turn;
 }

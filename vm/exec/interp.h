@@ -3,7 +3,6 @@
 #define MX_VM_INTERP_H
 
 #include "exec.h"
-#include "vm/memory/memory.h" /* mx__format */
 #include "trap.h"
 
 /* One function for each name that OPX rows give. */

@@ -1,6 +1,7 @@
 /* Matrix instructions: who takes part, where matrices lie in memory, fragments. The arithmetic is
  * vm/exec/lanes/fn_tile.c's, what a form's registers hold core/tile.h's. All lanes of the warp execute one of these
  * together: those that come first wait at it until the others have come, and where some have ended it is a trap. */
+#include "core/format.h"
 #include "vm/exec/access.h"
 #include "vm/exec/tile.h"
 #include "vm/exec/tile_moves.h"

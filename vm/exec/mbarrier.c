@@ -3,6 +3,7 @@
  * over only when nobody in the block can go on otherwise. Copies that land tell mbarriers through the same functions
  * (async.c). */
 #include "async.h"
+#include "core/format.h"
 #include "core/mbarrier.h"
 #include "vm/exec/access.h"
 #include "vm/exec/hooks.h"

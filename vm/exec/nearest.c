@@ -4,6 +4,7 @@
 #include "flow.h"
 #include "launch.h"
 #include "trap.h"
+#include "core/format.h"
 #include "vm/memory/memory.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* The rows of ops/runtime.def: device printf, malloc and free, assertions, memcpy and memset, and the functions that
  * read vectors. Separate from interp.c because they call services of the device instead of steering the warp. Every
  * address is checked, for all lanes, before anything is written or printed. */
+#include "core/format.h"
 #include "vm/memory/heap.h"
 #include "vm/memory/memory.h"
 #include "access.h"

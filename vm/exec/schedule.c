@@ -15,6 +15,7 @@
  * now. */
 #include "schedule.h"
 
+#include "core/format.h"
 #include "vm/memory/memory.h"
 #include "async.h"
 #include "block.h"

@@ -4,6 +4,8 @@
  * of the same opcode and modifier with that mask; at any pc. Lanes with other masks in the same instruction are served
  * apart. Those that must wait become splits of their own, one for each mask. */
 #include "hooks.h"
+
+#include "core/format.h"
 #include "warp.h"
 
 #include <string.h>

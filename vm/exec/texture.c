@@ -1,5 +1,6 @@
 /* The rows of ops/texture.def: which object each lane means, which coordinates, where results go. What is sampled is
  * vm/texture's. All lanes are looked at before anything is written. */
+#include "core/format.h"
 #include "vm/memory/memory.h"
 #include "vm/texture/objects.h"
 #include "access.h"

@@ -1,6 +1,7 @@
 /* Raising traps and turning them into records with a text for people; see trap.h. */
 #include "trap.h"
 
+#include "core/format.h"
 #include "vm/memory/memory.h"
 #include "exec.h"
 #include "hooks.h"

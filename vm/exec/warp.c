@@ -339,7 +339,7 @@ bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait) {
   return best != NULL;
 }
 
-static void merge_equal(struct mx_exec *x) {
+void mx__merge_equal(struct mx_exec *x) {
   for (uint32_t k = x->warp->nsplits; k-- > 1;)
     if (k < x->warp->nsplits && x->warp->splits[k].state == MX_RUNNABLE) k = merge(x, k);
 }
@@ -475,70 +475,4 @@ void mx__publish_steps(struct mx_exec *x) {
   x->steps_published = x->steps;
   if (l->steps_limit && all > l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
   if (l->debug) l->hooks->went_on(l->debug, x);
-}
-
-/* A slice comes whole, or, in stress mode, in random pieces: compiled code leaves at the end of each. */
-static void slice_begin(struct mx_exec *x) {
-  if (!x->reserve) x->reserve = MX_SLICE;
-  x->slice = x->stress ? 1 + (int32_t)(mx__random(x) % 7) : x->reserve;
-  if (x->slice > x->reserve) x->slice = x->reserve;
-  x->reserve -= x->slice;
-}
-
-void mx__warp_enter(struct mx_exec *x, struct mx_warp *w) {
-  mx__warp_registers(x, w);
-  x->reserve = 0;
-  slice_begin(x);
-}
-
-/* The next split's instruction; NULL: the turn has ended as *turn says. */
-static const struct mx_insn *next_of_turn(struct mx_exec *x, struct mx_warp *w, enum mx_turn *turn) {
-  for (;;) {
-    const struct mx_insn *i = mx__next_split(x);
-    if (i) return i;
-    if (!w->nsplits) {
-      *turn = mx__told_to_stop(x) ? MX_TURN_STOPPED : MX_TURN_DONE;
-      return NULL;
-    }
-    bool spun = false;
-    for (uint32_t k = 0; k < w->nsplits; k++) spun |= w->splits[k].spun;
-    if ((!spun || ++w->spins >= w->spin_limit) && mx__warp_release(x, w, false)) {
-      w->spins = 0;
-      if (spun && w->spin_limit > 1) w->spin_limit /= 2;
-      continue;
-    }
-    *turn = mx__told_to_stop(x) ? MX_TURN_STOPPED : spun ? MX_TURN_SPUN : MX_TURN_BLOCKED;
-    return NULL;
-  }
-}
-
-enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct mx_insn *i) {
-  for (;;) {
-    uint64_t steps = 0;
-    if (x->prep->clocks)
-      for (; i; i = __atomic_load_n(&i->fn, __ATOMIC_ACQUIRE)(x, i)) steps++, w->clock += mx__ticks(i);
-    else
-      for (; i; i = __atomic_load_n(&i->fn, __ATOMIC_ACQUIRE)(x, i)) steps++; /* code may be attached just now */
-    x->steps += steps;
-    if (x->event == MX_EV_TRAP) return MX_TURN_STOPPED;
-    if (x->event == MX_EV_ALL_ARRIVED) return MX_TURN_ALL_ARRIVED;
-    if (x->event == MX_EV_SLICE && !x->reserve) {
-      x->split->spun = true;
-      if (mx__told_to_stop(x)) return MX_TURN_STOPPED;
-    }
-    const bool piece = x->event == MX_EV_SLICE && x->reserve; /* of a slice: no reason to ask who goes first */
-    if (x->slice <= 0) slice_begin(x);
-    enum mx_turn turn;
-    if (piece) mx__select(x, x->split), i = mx__at(x->fn, x->split->pc);
-    else if (!(i = next_of_turn(x, w, &turn))) return turn;
-  }
-}
-
-enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w) {
-  mx__warp_enter(x, w);
-  for (uint32_t k = 0; k < w->nsplits; k++) w->splits[k].spun = false;
-  merge_equal(x);
-  enum mx_turn turn;
-  const struct mx_insn *i = next_of_turn(x, w, &turn);
-  return i ? mx__warp_go_on(x, w, i) : turn;
 }

@@ -70,6 +70,8 @@ static inline bool mx__told_to_stop(struct mx_exec *x) {
   return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
 }
 
+/* Splits that stand at one pc of one frame become one. */
+void mx__merge_equal(struct mx_exec *x);
 /* Picks the split that runs next in the current warp, of those that can the first in the order of order.h, in the
  * deepest frame; all that stand where it does go on with it. NULL: none can, x->event is RESCHED. */
 const struct mx_insn *mx__next_split(struct mx_exec *x);

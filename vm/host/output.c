@@ -1,6 +1,7 @@
 /* Printed text and messages of failed assertions; see output.h. */
 #include "output.h"
 
+#include "core/format.h"
 #include "vm/exec/exec.h"
 #include "vm/exec/fifo.h"
 #include "vm/exec/launch.h"

@@ -1,7 +1,8 @@
 /* Reserving, allocating, freeing and finding device memory; see memory.h. */
 #include "memory.h"
 
-#include <stdarg.h>
+#include "core/format.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +21,6 @@ static uint64_t round_up(uint64_t v, uint64_t to) { return (v + to - 1) & ~(to -
 static uint64_t page_size(void) {
   long p = sysconf(_SC_PAGESIZE);
   return p > 0 ? (uint64_t)p : PAGE;
-}
-
-char *mx__format(const char *fmt, ...) {
-  char *s = NULL;
-  va_list ap;
-  va_start(ap, fmt);
-  if (vasprintf(&s, fmt, ap) < 0) s = NULL;
-  va_end(ap);
-  return s;
 }
 
 /* ---- regions --------------------------------------------------------------------------------------------*/

@@ -91,7 +91,4 @@ mx_status mx__memory_name(struct mx_memory *m, uint64_t address, const char *nam
  * 0x100002000)". *base: where that allocation begins, 0 if none. NULL: out of memory. */
 char *mx__memory_nearest(struct mx_memory *m, uint64_t address, uint64_t bytes, uint64_t *base);
 
-/* printf into a malloc'ed string; NULL: out of memory. */
-char *mx__format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
 #endif

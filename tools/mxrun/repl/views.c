@@ -14,15 +14,9 @@ char *lanes_text(uint64_t m) {
   return text ? text : cli_strdup("lanes");
 }
 
-static unsigned lanes_of_warp(struct repl *r) {
-  mx_kernel_info i = {.struct_size = sizeof i, .lanes = REPL_LANES};
-  if (r->kernel) mx_kernel_get_info(r->kernel, &i);
-  return i.lanes;
-}
-
 /* A cell for each lane: the number of its split, '-' waiting at a join, '.' ended. */
 char *mask_row(struct repl *r, uint64_t block, uint32_t warp) {
-  unsigned lanes = lanes_of_warp(r);
+  unsigned lanes = warp_lanes(r);
   char *row = cli_alloc(REPL_LANES + 1);
   mx_debug_warp w = {.struct_size = sizeof w};
   mx_debug_split s = {.struct_size = sizeof s};
@@ -109,7 +103,7 @@ static bool info_mask(struct repl *r, const char *rest) {
   if (!running(r)) return false;
   char *row = mask_row(r, r->block, r->warp);
   uint64_t m = focus_lanes(r);
-  unsigned lanes = lanes_of_warp(r);
+  unsigned lanes = warp_lanes(r);
   printf("       0       8       16      24      %s\nlane   ", lanes == 64 ? "32      40      48      56" : "");
   put_row(r, row);
   char *text = lanes_text(m);
@@ -359,7 +353,7 @@ static bool info_threads(struct repl *r, const char *rest) {
   (void)rest;
   if (!running(r)) return false;
   const uint32_t *b = r->config.block;
-  const unsigned lanes = lanes_of_warp(r);
+  const unsigned lanes = warp_lanes(r);
   mx_debug_warp w = {.struct_size = sizeof w};
   mx_debug_split s = {.struct_size = sizeof s};
   for (uint32_t n = 0; mx_debug_get_warp(r->g, r->block, n, &w) == MX_OK; n++) {
@@ -508,7 +502,7 @@ static bool strip(struct repl *r, const char *arguments, const char *const *leve
   if (v.unset) return printf("%s is not set yet\n", arguments), true;
   uint64_t m = focus_lanes(r) & ~v.fault;
   double lo = INFINITY, hi = -INFINITY, x[REPL_LANES];
-  unsigned lanes = lanes_of_warp(r);
+  unsigned lanes = warp_lanes(r);
   for (unsigned l = 0; l < lanes; l++) {
     x[l] = v.kind == VALUE_REAL ? v.lane[l].f : v.kind == VALUE_SIGNED ? (double)v.lane[l].i : (double)v.lane[l].u;
     if (!(m >> l & 1) || !isfinite(x[l])) continue;

@@ -1,0 +1,89 @@
+/* The context of a worker for a launch: made before its first block, and what it has counted told when the last has
+ * ended. */
+#include "exec.h"
+
+#include "hooks.h"
+#include "launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lane masks of %lanemask_*, the same for every warp. */
+struct lane_tables {
+  uint32_t laneid[MX_MAX_LANES], m32[5][MX_MAX_LANES];
+  uint64_t m64[5][MX_MAX_LANES];
+};
+
+static void set_uniform_registers(struct mx_exec *x) {
+  const struct mx_launch *l = x->launch;
+  for (unsigned d = 0; d < 3; d++) {
+    x->sreg[MX_SR_NTID_X + d] = l->block[d];
+    x->sreg[MX_SR_NCTAID_X + d] = l->grid[d];
+    x->sreg[MX_SR_NCLUSTERID_X + d] = l->grid[d] / l->cluster[d];
+    x->sreg[MX_SR_CLUSTER_NCTAID_X + d] = l->cluster[d];
+  }
+  x->sreg[MX_SR_CLUSTER_NCTARANK] = l->cluster_blocks;
+  x->sreg[MX_SR_IS_EXPLICIT_CLUSTER] = l->explicit_cluster;
+  x->sreg[MX_SR_NWARPID] = (MX_MAX_BLOCK_THREADS + l->lanes - 1) / l->lanes;
+  x->sreg[MX_SR_NSMID] = 1;
+  x->sreg[MX_SR_GRIDID] = l->grid_id;
+  x->sreg[MX_SR_DYNAMIC_SMEM_SIZE] = l->shared_dynamic;
+  x->sreg[MX_SR_TOTAL_SMEM_SIZE] = x->sreg[MX_SR_AGGR_SMEM_SIZE] = l->shared_bytes;
+  x->sreg[MX_SR_ENVREG1] = l->workspace >> 32;
+  x->sreg[MX_SR_ENVREG2] = (uint32_t)l->workspace;
+}
+
+bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
+  memset(x, 0, sizeof *x);
+  x->launch = l;
+  x->prep = l->prep;
+  x->lanes = l->lanes;
+  x->full = l->lanes == 64 ? UINT64_MAX : UINT32_MAX;
+  x->bounds = calloc(l->prep->nbounds ? l->prep->nbounds : 1, sizeof *x->bounds);
+  struct lane_tables *t = x->lane_tables = malloc(sizeof *t);
+  if (!x->bounds || !t || (l->probe && l->probe->begins && !l->probe->begins(x))) return mx__exec_done(x), false;
+  x->local_stride = l->local_bytes;
+  x->tid_rows = l->block[0] % l->lanes == 0;
+  x->stop = l->stop;
+  x->window[MX_PARAM] = (unsigned char *)l->params;
+  x->jit_off = l->jit == MX_JIT_OFF;
+  x->stress = l->jit_stress != 0 && !x->jit_off;
+  x->rng = l->jit_stress;
+  for (unsigned n = 0; n < MX_MAX_LANES; n++) {
+    uint64_t eq = 1ull << n, lt = eq - 1,
+             m[5] = {eq, lt | eq, lt, ~lt, ~(lt | eq)}; /* eq le lt ge gt, as in sregs.def */
+    t->laneid[n] = n;
+    for (unsigned k = 0; k < 5; k++) t->m32[k][n] = (uint32_t)m[k], t->m64[k][n] = m[k];
+  }
+  x->sreg_lanes32[MX_SR_LANEID] = t->laneid;
+  for (unsigned k = 0; k < 5; k++) {
+    x->sreg_lanes32[MX_SR_LANEMASK_EQ + k] = t->m32[k];
+    x->sreg_lanes64[MX_SR_LANEMASK_EQ_64 + k] = t->m64[k];
+  }
+  set_uniform_registers(x);
+  return true;
+}
+
+void mx__exec_done(struct mx_exec *x) {
+  struct mx_launch *l = x->launch;
+  if (x->probed) l->probe->ends(x);
+  mx__lock(&l->lock);
+  l->stats.steps += x->steps;
+  l->stats.steps_compiled += x->stats.steps_compiled;
+  l->stats.warps += x->stats.warps;
+  l->stats.warps_compiled += x->stats.warps_compiled;
+  l->stats.warps_interpreted += x->stats.warps - x->stats.warps_compiled;
+  l->stats.splits += x->stats.splits;
+  l->stats.rejoins += x->stats.rejoins;
+  l->stats.enters += x->stats.enters;
+  for (unsigned k = 0; k < 8; k++) l->stats.exits[k] += x->stats.exits[k];
+  for (unsigned k = 0; k < 16; k++) l->stats.pmevents[k] += x->stats.pmevents[k];
+  mx__unlock(&l->lock);
+  for (struct mx_frame *f = x->free_frames, *next; f; f = next) {
+    next = f->parent;
+    free(f);
+  }
+  free(x->bounds);
+  free(x->spill_area);
+  free(x->lane_tables);
+}
