@@ -379,15 +379,6 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   return s;
 }
 
-mx_status mx__device_take(struct mx_device *d, const char *what) {
-  mx__lock(&d->lock);
-  bool debugged = d->debug != NULL;
-  mx__unlock(&d->lock);
-  if (debugged) return mx__fail(d, MX_BUSY, "%s: the device has a debugging session", what);
-  mx__lock(&d->run);
-  return MX_OK;
-}
-
 static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, uint64_t stream,
                         const struct mx_watched *watched, const struct mx_multi *multi) {
   struct mx_device *d = k->module->device;

@@ -229,7 +229,7 @@ void mx__streams_drop(struct mx_device *d) {
     }
   /* again and again: what is busy may be just about to start its launch */
   while (any_busy(d)) {
-    mx_device_interrupt(d);
+    mx__stop(&d->stop, MX_STOP_INTERRUPT);
     const struct timespec soon = mx__time_in(1000000);
     mx__wait_until(&d->queues_moved, &d->queues, &soon);
   }
