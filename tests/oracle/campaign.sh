@@ -1,6 +1,6 @@
 #!/bin/bash
-# A long run of the oracle: each program interpreted, compiled and in stress mode, 32 and 64 lanes in turn. Programs are of
-# a third of the usual size and compiled without optimisation: about 0.15 s of one core for each.
+# A long run of the oracle: each program interpreted, compiled and in stress mode, 32 and 64 lanes in turn. Programs
+# are of a third of the usual size and compiled without optimisation: about 0.15 s of one core for each.
 #   tests/oracle/campaign.sh [COUNT] [FIRST SEED]         20000 programs, from seed 1
 cd "$(dirname "$0")" || exit 4
 : "${MX_BUILD:=$PWD/../../build}"

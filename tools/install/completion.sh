@@ -1,6 +1,7 @@
 #!/bin/bash
-# Completion for bash or zsh, from the tools' own option tables (--list-options) and from what their help says: the commands
-# under Usage, the values in --jit=auto|on|off. Usage: completion.sh bash|zsh TOOL...   with the tools in PATH.
+# Completion for bash or zsh, from the tools' own option tables (--list-options) and from what their help says: the
+# commands under Usage, the values in --jit=auto|on|off. Usage: completion.sh bash|zsh TOOL...   with the tools in
+# PATH.
 shell=$1
 shift
 
