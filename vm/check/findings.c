@@ -1,8 +1,6 @@
 /* What the tools have found: each once, with its count, and with a text for people. */
 #include "check.h"
 
-#include "core/format.h"
-
 #include <stdlib.h>
 #include <string.h>
 

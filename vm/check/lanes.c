@@ -6,7 +6,6 @@
  * the other warp's last lane; ballots of which a half is taken. */
 #include "check.h"
 
-#include "core/format.h"
 #include "vm/exec/flow.h"
 
 #include <stdlib.h>

@@ -7,8 +7,6 @@
  * freed stay where they are until a quarter of the heap has been freed: their use is seen. */
 #include "check.h"
 
-#include "core/format.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,6 @@
  * A write of the value that is there already is not reported against another write: neither order can be told. */
 #include "check.h"
 
-#include "core/format.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

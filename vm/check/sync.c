@@ -3,8 +3,6 @@
  * (memory_trap makes a finding of it); warp-synchronous accesses are found by race.c. */
 #include "check.h"
 
-#include "core/format.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,8 +7,6 @@
  * Memory of the device is taken as written unless it was allocated while the tool was on and nobody has written it. */
 #include "check.h"
 
-#include "core/format.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -2,6 +2,7 @@
 #ifndef MX_VM_INTERP_H
 #define MX_VM_INTERP_H
 
+#include "core/format.h" /* a trap's detail is a formatted text */
 #include "exec.h"
 #include "trap.h"
 
