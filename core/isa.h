@@ -140,6 +140,8 @@ enum mx_flag {
   MX_F_W32 = 1 << 12,     /* only in modules of 32 lanes */
   MX_F_W64 = 1 << 13,     /* only in modules of 64 lanes */
   MX_F_WHOLE = 1 << 14,   /* all lanes of the warp execute it together (SYNC, without a membermask) */
+  MX_F_PLACES = 1 << 15,  /* OPX: the body knows operands, the mask and the block, and no splits: so compiled code runs
+                             it on its own values; it ends with MX_EV_STALE_WARP, nothing done, where it needs more */
 };
 
 enum mx_role { MX_IN, MX_OUT };

@@ -336,6 +336,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
   }
   if (next->op == MX_ADD_U64)
     return (names(next, 1, slot, a) || names(next, 2, slot, a)) && can_wait(l, k + 1, waiting + 1, b, live);
+  if (l->copies[k + 1]) return names(next, 2, slot, a) && !names(next, 0, slot, a);
   if (!l->based[k + 1].indexed && !l->based[k + 1].steady) return false;
   const unsigned load = ja_access[next->op].kind == JA_LOAD;
   for (unsigned e = 2; !load && e < next->o->nopnds; e++)
@@ -393,7 +394,8 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   if (can_wait(l, b->first + k, l->ndeferred, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
-    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) : lw_compute(l))) l->always = true, lw_interpret(l);
+    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) || lw_async(l) : lw_compute(l)))
+      l->always = true, lw_interpret(l);
     l->ndeferred = 0;
   }
   note_saved(l);
@@ -622,6 +624,10 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->t_shape = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, shape, 0);
   l->t_parted = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 5, parted, 0);
   l->t_accessed = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 6, accessed, 0);
+  gcc_jit_type *copy[5] = {j->t_ptr, j->t_u32, j->t_u32, j->t_u32, j->t_u32};
+  l->t_copy = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_pu8, 5, copy, 0);
+  l->t_commit = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 1, copy, 0);
+  l->t_wait = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 2, copy, 0);
   l->x = gcc_jit_param_as_rvalue(params[0]);
   l->state = gcc_jit_param_as_rvalue(params[2]);
   l->fn = named(l, j->t_pu8, "pfunc");
@@ -653,6 +659,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->fixed = lw_need(sizeof *l->fixed * (a->nins + 1));
   l->based = lw_need(sizeof *l->based * (a->nins + 1));
   l->addend = lw_need(sizeof *l->addend * (a->nins + 1));
+  l->copies = lw_need(sizeof *l->copies * (a->nins + 1));
   l->asked_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->runs = lw_need(sizeof *l->runs * (a->nblocks + 1));
   l->run_member = lw_need(a->nins + 1);

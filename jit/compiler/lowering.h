@@ -121,7 +121,10 @@ struct lw {
     gcc_jit_lvalue *value;
     unsigned operand;
     bool moves, wanted;
-  } * addend;         /* by instruction: what it adds to addresses; whether a shape that it changes is asked for */
+  } * addend; /* by instruction: what it adds to addresses; whether a shape that it changes is asked for */
+  struct lw_copy {
+    struct lw_base to, from;
+  } * *copies;        /* by instruction: of an asynchronous copy whose addresses have shapes; NULL: of any other */
   uint64_t *asked_in; /* by block: slots whose shapes are asked for there or later */
   struct lw_piece {
     const struct ja_ins *ins;
@@ -147,8 +150,8 @@ struct lw {
   } * lits;
   uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_fallback, *t_shape, *t_parted, *t_accessed; /* of struct mx_jit_help */
-  struct lw_counters *counters;                               /* counters.c; NULL: the code does not count */
+  gcc_jit_type *t_fallback, *t_shape, *t_parted, *t_accessed, *t_copy, *t_commit, *t_wait; /* of struct mx_jit_help */
+  struct lw_counters *counters; /* counters.c; NULL: the code does not count */
 };
 
 void *lw_need(size_t n); /* zeros; a process that has no more memory ends */
@@ -355,6 +358,17 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
 jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k + off */
 /* The kind of shape, of MX_JIT_ROWS, with which such an access moves elements in a row; 0: there is none. */
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes);
+/* memory.c: the addresses of an access by a slot's shape: a condition, that some miss the bounds from `lo` on, the last
+ * address being `limit` further, or are not multiples of its bytes. *off, its offset, gets what the address adds to the
+ * slot. */
+gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *lo, gcc_jit_rvalue *limit,
+                                unsigned bytes, gcc_jit_rvalue *bad, gcc_jit_rvalue **off);
+/* The host address of chunk c's first lane, that of address `off` of the device being `host`. */
+gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *host, unsigned c);
+/* copies.c: asynchronous copies and their groups; false: has no native form here, nothing was built. */
+bool lw_async(struct lw *l);
+/* shapes.c: whether the instruction copies all bytes that it says, for shapes of its addresses. */
+bool lw_copies_whole(unsigned op);
 /* atomics.c: the same for atomics. */
 bool lw_atomic(struct lw *l);
 /* cross.c: a warp operation. When its native form does, `alive` being the warp's lanes that live; NULL: it has none. */

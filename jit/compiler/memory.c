@@ -235,13 +235,17 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
   } else lw_go(l, ac->slow);
 }
 
-/* The address's slot has a shape (shapes.c): chunks are moved one by one. */
-static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *bad,
-                     gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *host, unsigned c) {
+  const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
+  gcc_jit_rvalue *index = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
+  gcc_jit_rvalue *first = long_slot ? l->j.isa->first(&l->j, true, index) : first_number(l, index);
+  return u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, first, base->pre_scale * base->post_scale));
+}
+gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *lo, gcc_jit_rvalue *limit,
+                                unsigned bytes, gcc_jit_rvalue *bad, gcc_jit_rvalue **offset) {
   struct jx *j = &l->j;
-  const struct lw_base *base = lw_base(l);
   const struct lw_shape *sh = &l->shapes[base->slot];
-  gcc_jit_block *near = lw_new_block(l, "near");
+  gcc_jit_rvalue *off = *offset;
 #define TIMES(v_, n_) times(l, v_, n_)
 #define PLUS(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_PLUS, x_, y_)
   gcc_jit_rvalue *early = NULL; /* addends before the widening */
@@ -253,7 +257,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds
     v = TIMES(v, base->add[n].factor / base->post_scale);
     early = early ? PLUS(early, v) : v;
   }
-  off = jx_keep(j, off);
+  *offset = off = jx_keep(j, off);
   if (base->sign_extends) { /* numbers that are the same with a sign and without, and have not wrapped */
     gcc_jit_rvalue *least = TIMES(jx_rv(sh->min), base->pre_scale), *most = TIMES(jx_rv(sh->max), base->pre_scale);
     if (early) early = jx_keep(j, early), least = PLUS(least, early), most = PLUS(most, early);
@@ -265,20 +269,26 @@ static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds
                              lw_u64(l, base->slot < l->a->f->npred + l->a->f->n32 ? INT32_MAX : UINT64_MAX)));
   const uint64_t scale = base->pre_scale * base->post_scale;
   gcc_jit_rvalue *width = jx_keep(j, TIMES(u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)), scale));
-  gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, PLUS(TIMES(jx_rv(sh->min), scale), off), p->lo);
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, width, p->limit));
-  bad =
-      lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, width)));
+  gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, PLUS(TIMES(jx_rv(sh->min), scale), off), lo);
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, width, limit));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, limit, width)));
   gcc_jit_rvalue *low = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, TIMES(jx_rv(sh->low), scale), off);
-  bad = lw_either(l, bad,
-                  lw_compare(l, GCC_JIT_COMPARISON_NE,
-                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+#undef TIMES
+#undef PLUS
+  return lw_either(l, bad,
+                   lw_compare(l, GCC_JIT_COMPARISON_NE,
+                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
+}
+/* The address's slot has a shape (shapes.c): chunks are moved one by one. */
+static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *bad,
+                     gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  gcc_jit_block *near = lw_new_block(l, "near");
+  bad = lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, bad, &off);
   if (is_narrow(ac)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes)); /* no part of a chunk is loaded alone */
   lw_split(l, lw_rare(l, bad), ac->slow, near);
   j->b = near;
-  by_chunks(l, ac, jx_keep(j, PLUS(p->host, off)), lanes);
-#undef TIMES
-#undef PLUS
+  by_chunks(l, ac, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), lanes);
 }
 
 /* Shared memory whose bounds were checked where the block begins. */

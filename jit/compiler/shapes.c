@@ -237,6 +237,7 @@ static bool is_addend_asked(struct lw *l, uint32_t k, uint64_t *asked) {
     if (!l->addend[k].moves) ja_del(asked, s[m]);
   }
   if (l->based[k].steady) ja_add(asked, l->based[k].slot);
+  if (l->copies[k]) ja_add(asked, l->copies[k]->to.slot), ja_add(asked, l->copies[k]->from.slot);
   return wanted;
 }
 static void find_asked(struct lw *l) {
@@ -259,6 +260,33 @@ static void find_asked(struct lw *l) {
   free(asked);
 }
 
+/* The address's addends are kept, and the slot's shape is, if it has one. */
+static void keep_parts(struct lw *l, const struct lw_base *base) {
+  for (unsigned n = 0; n < base->n; n++)
+    if (base->add[n].ins != JA_NONE && !l->addend[base->add[n].ins].value)
+      l->addend[base->add[n].ins].value = jx_local(&l->j, l->j.t_u64),
+      l->addend[base->add[n].ins].operand = base->add[n].operand;
+  struct lw_shape *sh = &l->shapes[base->slot];
+  if (!base->steady || sh->min) return;
+  sh->min = jx_local(&l->j, l->j.t_u64), sh->max = jx_local(&l->j, l->j.t_u64);
+  sh->low = jx_local(&l->j, l->j.t_u64), sh->kind = jx_local(&l->j, l->j.t_u64);
+}
+bool lw_copies_whole(unsigned op) {
+  return op == MX_CP_ASYNC_ALL || op == MX_CP_ASYNC_ALL_A32 || op == MX_CP_ASYNC_ALL_HINT ||
+         op == MX_CP_ASYNC_ALL_HINT_A32;
+}
+static void find_copy(struct lw *l, uint32_t b, uint32_t k) {
+  const struct ja_ins *i = &l->a->ins[k];
+  const uint32_t to = slot_of(l->a, i, 0), from = slot_of(l->a, i, 2);
+  struct lw_copy c;
+  if (to == JA_NONE || from == JA_NONE || mx_w_guard(*i->w) != MX_GUARD_NONE || !find_base(l, b, k, to, &c.to) ||
+      !find_base(l, b, k, from, &c.from))
+    return;
+  keep_parts(l, &c.to), keep_parts(l, &c.from);
+  l->copies[k] = lw_need(sizeof c);
+  *l->copies[k] = c;
+}
+
 #define MOST_BLOCKS 200u /* of functions in which shapes are looked for */
 void lw_shapes_find(struct lw *l) {
   const struct ja *a = l->a;
@@ -269,6 +297,7 @@ void lw_shapes_find(struct lw *l) {
       const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
+      if (lw_copies_whole(i->op)) find_copy(l, b, k);
       if (l->run_member[k] || (ac.kind != JA_LOAD && ac.kind != JA_STORE) ||
           (ac.n == 1 ? bits > 64 : bits != 32 || ac.n > 4))
         continue;
@@ -283,14 +312,7 @@ void lw_shapes_find(struct lw *l) {
       for (unsigned n = 0; n < base->n; n++) /* addends that are known where the block begins */
         base->bounds_checked &=
             base->add[n].ins == JA_NONE || slot_of(a, &a->ins[base->add[n].ins], base->add[n].operand) == JA_NONE;
-      for (unsigned n = 0; n < base->n; n++)
-        if (base->add[n].ins != JA_NONE && !l->addend[base->add[n].ins].value)
-          l->addend[base->add[n].ins].value = jx_local(&l->j, l->j.t_u64),
-          l->addend[base->add[n].ins].operand = base->add[n].operand;
-      struct lw_shape *sh = &l->shapes[base->slot];
-      if (!steady || sh->min) continue;
-      sh->min = jx_local(&l->j, l->j.t_u64), sh->max = jx_local(&l->j, l->j.t_u64);
-      sh->low = jx_local(&l->j, l->j.t_u64), sh->kind = jx_local(&l->j, l->j.t_u64);
+      keep_parts(l, base);
     }
   for (uint32_t b = 0; b < a->nblocks; b++)
     for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)

@@ -2,13 +2,14 @@
 #include "async.h"
 #include "core/format.h"
 #include "vm/exec/access.h"
+#include "vm/exec/compiled_block.h"
 #include "vm/exec/warp.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  SPARE = 16,
+  SPARE = 8, /* of a warp */
   MOST_COPIES = 1024 /* of a warp: then the oldest land */,
   SOON = 16 /* MX_ASYNC_RANDOM: events until a copy lands */,
   MOST_PASSES = 1024
@@ -19,20 +20,22 @@ struct mx_async *mx__async_of(struct mx_block *b) {
   if (!b->async) b->async = calloc(1, sizeof *b->async + b->nwarps * sizeof b->async->warp[0]);
   return b->async;
 }
-static void give_back(struct mx_async *a, struct mx_copy *c) {
-  if (a->nspare < SPARE) a->spare[a->nspare++] = c;
-  else free(c);
-}
-/* A copy at the end of the warp's list. NULL: out of memory. */
-static struct mx_copy *add(struct mx_async *a, struct mx_warp_copies *w) {
+/* Where the next copy of the warp's list is to stand. NULL: out of memory. */
+static struct mx_copy *room_for_one(struct mx_warp_copies *w) {
   if (w->n == w->room) {
     const uint32_t room = w->room ? w->room * 2 : 16;
     struct mx_copy **list = realloc(w->list, room * sizeof *list);
     if (!list) return NULL;
+    memset(list + w->room, 0, (room - w->room) * sizeof *list);
     w->list = list, w->room = room;
   }
-  struct mx_copy *c = a->nspare ? a->spare[--a->nspare] : malloc(sizeof *c);
-  if (c) w->list[w->n++] = c, a->n++;
+  if (!w->list[w->n]) w->list[w->n] = malloc(sizeof **w->list);
+  return w->list[w->n];
+}
+/* A copy at the end of the list. NULL: out of memory. */
+static struct mx_copy *add(struct mx_async *a, struct mx_warp_copies *w) {
+  struct mx_copy *c = room_for_one(w);
+  if (c) a->n++, w->n++;
   return c;
 }
 bool mx__async_put(struct mx_block *b, uint32_t warp, const struct mx_copy *copy) {
@@ -41,12 +44,15 @@ bool mx__async_put(struct mx_block *b, uint32_t warp, const struct mx_copy *copy
   if (c) *c = *copy;
   return c != NULL;
 }
-/* Takes copies that have landed for all of their lanes out of the list. */
+/* Takes copies that have landed for all of their lanes out of the list; they stay behind its end, for those to come. */
 static void sweep(struct mx_async *a, struct mx_warp_copies *w) {
   uint32_t kept = 0;
-  for (uint32_t k = 0; k < w->n; k++)
-    if (w->list[k]->lanes) w->list[kept++] = w->list[k];
-    else give_back(a, w->list[k]), a->n--;
+  for (uint32_t k = 0; k < w->n; k++) {
+    struct mx_copy *c = w->list[k];
+    if (c->lanes) w->list[k] = w->list[kept], w->list[kept++] = c;
+  }
+  for (uint32_t k = kept + SPARE; k < w->n; k++) free(w->list[k]), w->list[k] = NULL;
+  a->n -= w->n - kept;
   w->n = kept;
 }
 struct mx_trap mx__async_blame(const struct mx_block *b, uint32_t warp, const struct mx_copy *c, uint64_t lanes) {
@@ -80,6 +86,7 @@ void mx__async_clear(struct mx_block *b) {
     for (uint32_t k = 0; k < a->warp[w].n; k++) a->warp[w].list[k]->lanes = 0;
     sweep(a, &a->warp[w]);
     a->warp[w].parted = false;
+    a->warp[w].committed = 0;
     memset(a->warp[w].groups, 0, sizeof a->warp[w].groups);
     memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
   }
@@ -91,8 +98,10 @@ void mx__async_free(struct mx_block *b) {
   struct mx_async *a = b->async;
   if (!a) return;
   mx__async_clear(b);
-  for (uint32_t w = 0; w < b->nwarps; w++) free(a->warp[w].list);
-  while (a->nspare) free(a->spare[--a->nspare]);
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    for (uint32_t k = 0; k < a->warp[w].room; k++) free(a->warp[w].list[k]);
+    free(a->warp[w].list);
+  }
   free(a);
   b->async = NULL;
 }
@@ -102,6 +111,14 @@ static void copy_lane(const struct mx_copy *c, uint64_t l) {
   unsigned char bytes[16] = {0};
   if (c->read[l]) memcpy(bytes, c->from[l], c->read[l]);
   memcpy(c->to[l], bytes, c->bytes);
+}
+/* A copy in rows, for some of its lanes only, has places for each lane. */
+static void spread(struct mx_copy *c, unsigned lanes) {
+  for (unsigned l = lanes; l--;) { /* a row's piece stands before its last lane */
+    const size_t at = (size_t)(l % c->row) * c->bytes;
+    c->to[l] = c->to[l / c->row] + at, c->from[l] = c->from[l / c->row] + at;
+  }
+  c->row = 0;
 }
 /* Copies of whole words: what lies side by side, source and target, is one. */
 static void copy_rows(const struct mx_copy *c, uint64_t m) {
@@ -134,6 +151,8 @@ static bool land(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t 
     return true;
   }
   if (c->kind == MX_COPY_BULK) return mx__bulk_land(x, b, warp, c, m);
+  if (c->row && m == x->full) return c->lanes = 0, x->prep->level->land_rows(c, x->lanes), true;
+  if (c->row) spread(c, x->lanes);
   c->lanes &= ~m;
   if (b->launch->debug)
     MX_FOR_LANES (l, m) mx__shared_write(x, b, c->to[l], c->bytes);
@@ -250,7 +269,8 @@ struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum
   if (!c) return NULL;
   c->kind = kind;
   c->func = x->fn->number, c->pc = i->pc;
-  c->group = group;
+  c->group = group + (kind == MX_COPY_BULK ? 0 : w->committed);
+  c->row = 0;
   c->lanes = *taken;
   c->signal = NULL;
   c->due = x->launch->async == MX_ASYNC_RANDOM ? due(a) : 0;
@@ -296,58 +316,74 @@ static bool sources(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsi
     if (!mx__access_range(x, i, l, base[l] + off, read[l], size, MX_GLOBAL, false, &from[l])) return false;
   return true;
 }
-/* ---- whole copies of all lanes of a warp, where the instruction's bounds are known: by vectors of lanes -----------*/
-typedef uint64_t two __attribute__((vector_size(16), aligned(8))); /* every processor has vectors of 16 bytes */
-typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
-struct places {
-  two less, limit, to, bad, odd; /* subtracted; most; added then; bad: the sign says outside */
-};
-static inline two place(struct places *p, two a) {
-  a -= p->less;
-  p->bad |= a | (p->limit - a);
-  p->odd |= a;
-  return a + p->to;
-}
-/* Host addresses of operand k and the offset behind it; false: not all lie in the bounds. */
-static bool places_of_all(const struct mx_exec *x, const struct mx_insn *i, unsigned k, unsigned size,
-                          const struct mx_bounds *b, bool write, uint64_t *host) {
-  if (b->span < size || b->span > INT64_MAX || (write && !b->writable)) return false;
-  const unsigned char *base = mx__operand(x, i->o[k]);
-  const uint64_t off = *(const uint64_t *)mx__operand(x, i->o[k + 1]), limit = b->span - size,
-                 to = (uint64_t)(uintptr_t)x->window[b->kind] + b->off;
-  struct places p = {.limit = {limit, limit}, .to = {to, to}};
-  if (mx__types[mx__ops[i->op].opnd[k].type].bits == 32) {
-    p.less = (two){b->lo, b->lo};
-    for (uint32_t l = 0; l < x->lanes; l += 4) { /* 32-bit addresses wrap, as addresses of that width do */
-      const four a = *(const four *)(const void *)(base + 4 * (size_t)l) + (uint32_t)off, zero = {0};
-      *(two *)(void *)(host + l) = place(&p, (two)__builtin_shuffle(a, zero, (four){0, 4, 1, 5}));
-      *(two *)(void *)(host + l + 2) = place(&p, (two)__builtin_shuffle(a, zero, (four){2, 6, 3, 7}));
-    }
-  } else {
-    p.less = (two){b->lo - off, b->lo - off};
-    for (uint32_t l = 0; l < x->lanes; l += 2)
-      *(two *)(void *)(host + l) = place(&p, *(const two *)(const void *)(base + 8 * (size_t)l));
-  }
-  return !((p.bad[0] | p.bad[1]) >> 63) && !((p.odd[0] | p.odd[1]) & (size - 1));
-}
-/* True: the copy has been issued. */
-static bool issue_all(struct mx_exec *x, const struct mx_insn *i, unsigned size) {
-  struct mx_warp_copies *w = &x->block->async->warp[x->warp->number];
-  const struct mx_bounds *to = &x->bounds[i->index], *from = to + 1;
-  const unsigned type = mx__ops[i->op].nopnds > 5 ? mx__ops[i->op].opnd[5].type : MX_T_none;
-  if (w->parted || type == MX_T_u32 || type == MX_T_pred || to->kind != MX_SHARED || from->kind == MX_LOCAL)
-    return false;
-  uint64_t at[2][MX_MAX_LANES], taken;
-  if (!places_of_all(x, i, 2, size, from, false, at[1]) || !places_of_all(x, i, 0, size, to, true, at[0])) return false;
-  struct mx_copy *c = mx__async_issue(x, i, MX_COPY_LANES, x->full, &taken);
-  if (!c) return false; /* nor will there be memory below */
-  c->bytes = (uint8_t)size;
+/* ---- rows, and what compiled code does by itself -----------------------------------------------------------------*/
+/* Whether nobody but the program decides when copies land, and nobody has to be told. */
+static bool goes_by_itself(const struct mx_exec *x) { return x->launch->async != MX_ASYNC_RANDOM && !x->launch->debug; }
+/* A copy in rows is issued, whose places are still to be filled in, and how many of w's copies there are then. */
+static void begin_rows(const struct mx_exec *x, const struct mx_warp_copies *w, struct mx_copy *c, uint32_t func,
+                       uint32_t pc, unsigned row, unsigned bytes) {
+  c->kind = MX_COPY_LANES;
   c->whole = true;
-  memcpy(c->to, at[0], sizeof c->to);
-  memcpy(c->from, at[1], sizeof c->from);
+  c->row = (uint8_t)row, c->bytes = (uint8_t)bytes;
+  c->func = func, c->pc = pc;
+  c->group = w->committed + w->groups[0];
+  c->lanes = x->full;
+  c->signal = NULL;
+}
+/* Whole copies of all lanes, in rows within the bounds of the last time. True: the copy has been issued, or has landed.
+ */
+static bool issue_rows(struct mx_exec *x, const struct mx_insn *i) {
+  const unsigned type = mx__ops[i->op].nopnds > 5 ? mx__ops[i->op].opnd[5].type : MX_T_none;
+  struct mx_async *a = x->block->async;
+  struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
+  if (w->parted || type == MX_T_u32 || type == MX_T_pred || !goes_by_itself(x) || w->n >= MOST_COPIES) return false;
+  const bool now = x->launch->async == MX_ASYNC_NOW;
+  struct mx_copy at_once, *c = now ? &at_once : room_for_one(w);
+  if (!c || !x->prep->level->copy_rows(x, i, c->to, c->from)) return false;
+  begin_rows(x, w, c, x->fn->number, i->pc, MX_COPY_ROW, (unsigned)i->o[4]);
+  if (now) x->prep->level->land_rows(c, x->lanes);
+  else a->n++, w->n++;
   return true;
 }
-_Static_assert(sizeof(unsigned char *) == sizeof(uint64_t), "addresses of copies are computed as numbers");
+_Static_assert(offsetof(struct mx_copy, from) == offsetof(struct mx_copy, to) + 8 * MX_MAX_LANES,
+               "compiled code finds them one behind the other");
+uint64_t *mx__async_copy(struct mx_exec *x, uint32_t func, uint32_t pc, uint32_t row, uint32_t bytes) {
+  struct mx_async *a = x->block->async;
+  if (!a || x->launch->async != MX_ASYNC_LATE || x->launch->debug) return NULL;
+  struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
+  if (w->parted || w->n >= MOST_COPIES) return NULL;
+  struct mx_copy *c = room_for_one(w);
+  if (!c) return NULL;
+  begin_rows(x, w, c, func, pc, row, bytes);
+  a->n++, w->n++;
+  return (uint64_t *)(void *)c->to;
+}
+uint32_t mx__async_commit(struct mx_exec *x) {
+  struct mx_async *a = x->block->async;
+  if (!a || !goes_by_itself(x)) return 0;
+  a->warp[mx__compiled_block_warp(x)].committed++;
+  return 1;
+}
+/* Mostly the oldest ones have come to be waited for, and those behind them have not. */
+uint32_t mx__async_wait_of_all(struct mx_exec *x, uint32_t n) {
+  struct mx_async *a = x->block->async;
+  if (!a) return 1;
+  struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
+  if (!w->n) return goes_by_itself(x);
+  if (w->parted || !goes_by_itself(x)) return 0;
+  const uint32_t committed = w->committed + w->groups[0];
+  uint32_t landed = 0;
+  bool all = true;
+  for (; landed < w->n; landed++) {
+    struct mx_copy *c = w->list[landed];
+    all = c->row;
+    if (!all || committed - c->group <= n) break;
+    c->lanes = 0;
+    x->prep->level->land_rows(c, x->lanes);
+  }
+  if (landed) sweep(a, w);
+  return all;
+}
 
 const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
@@ -356,7 +392,8 @@ const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i
   uint8_t read[MX_MAX_LANES];
   if (!m) return i + 1;
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
-  if (m == x->full && issue_all(x, i, size)) return mx__async_issued(x, i);
+  if (m == x->full && issue_rows(x, i)) return i + 1;
+  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (!bytes_read(x, i, m, size, read)) return NULL;
   if (!sources(x, i, m, size, read, from) || !mx__async_places(x, i, m, 0, size, MX_SHARED, true, 0, to)) return NULL;
   for (uint64_t left = m, taken; left; left &= ~taken) {
@@ -372,10 +409,9 @@ const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i
   return mx__async_issued(x, i);
 }
 
-static void commit(const struct mx_exec *x, struct mx_async *a, uint64_t m) {
-  struct mx_warp_copies *w = &a->warp[x->warp->number];
-  if (m == x->full)
-    for (unsigned l = 0; l < MX_MAX_LANES; l++) w->groups[l]++;
+/* Lanes that are no more commit nothing, and issue nothing. */
+static void commit(const struct mx_exec *x, struct mx_warp_copies *w, uint64_t m) {
+  if (m == x->full || (!mx__compiled_block_is_stale(x) && m == x->warp->live)) w->committed++;
   else {
     w->parted = true;
     MX_FOR_LANES (l, m) w->groups[l]++;
@@ -384,36 +420,41 @@ static void commit(const struct mx_exec *x, struct mx_async *a, uint64_t m) {
 const struct mx_insn *mx__op_cp_async_commit(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   if (!m) return i + 1;
+  if (!goes_by_itself(x) && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   struct mx_async *a = mx__async_of(x->block);
+  if (!a && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (!a) return mx__async_no_memory(x, i);
-  commit(x, a, m);
-  return go_on(x, i, event(x));
+  commit(x, &a->warp[mx__compiled_block_warp(x)], m);
+  return goes_by_itself(x) ? i + 1 : go_on(x, i, event(x));
 }
 
 const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool bulk, uint32_t n) {
   struct mx_async *a = x->block->async;
-  if (!m || !a || !a->warp[x->warp->number].n) return i + 1;
-  struct mx_warp_copies *w = &a->warp[x->warp->number];
-  const uint32_t *groups = bulk ? w->bulk_groups : w->groups;
+  const uint32_t warp = mx__compiled_block_warp(x);
+  if (!m || !a || !a->warp[warp].n) return i + 1;
+  struct mx_warp_copies *w = &a->warp[warp];
+  const uint32_t *groups = bulk ? w->bulk_groups : w->groups, committed = bulk ? 0 : w->committed;
   bool good = true;
   for (uint32_t k = 0; good && k < w->n; k++) {
     const struct mx_copy *c = w->list[k];
     uint64_t now = 0;
     if (c->kind != (bulk ? MX_COPY_BULK : MX_COPY_LANES) || c->signal) continue;
-    if (!bulk && !w->parted) now = groups[0] - c->group > n ? m : 0;
+    if (!bulk && !w->parted) now = committed + groups[0] - c->group > n ? m : 0;
     else
-      MX_FOR_LANES (l, m & c->lanes) now |= (uint64_t)(groups[l] - c->group > n) << l;
-    good = land(x, x->block, x->warp->number, k, now);
+      MX_FOR_LANES (l, m & c->lanes) now |= (uint64_t)(committed + groups[l] - c->group > n) << l;
+    if (now) good = land(x, x->block, warp, k, now);
   }
   sweep(a, w);
-  return go_on(x, i, good && event(x));
+  return !bulk && goes_by_itself(x) ? i + 1 : go_on(x, i, good && event(x));
 }
-/* It never takes longer than the copying. */
+/* It never takes longer than the copying. What lands here tells nobody, so where nothing else lands than what is waited
+ * for, splits need not be known. */
 const struct mx_insn *mx__op_cp_async_wait(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   struct mx_async *a = x->block->async;
+  if (!goes_by_itself(x) && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (i->op != MX_CP_ASYNC_WAIT_ALL) return mx__async_wait(x, i, m, false, (uint32_t)i->o[0]);
-  if (a) commit(x, a, m); /* what has not been committed, too */
+  if (a) commit(x, &a->warp[mx__compiled_block_warp(x)], m); /* what has not been committed, too */
   return mx__async_wait(x, i, m, false, 0);
 }
 

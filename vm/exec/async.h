@@ -23,6 +23,8 @@ extern const struct mx_reduction mx__reductions[];
 struct mx_copy {
   uint8_t kind;
   bool whole;    /* LANES: all bytes of all lanes are copied */
+  uint8_t row;   /* not 0: whole, of all lanes of the warp, and each so many of them are one piece of memory: to[],
+                    from[] are these pieces', and read[] is not there */
   uint8_t bytes; /* of a lane; of ARRIVE: by which the phase is short until then, or 0 for an arrival that it expects */
   uint32_t func, pc;               /* the instruction that issued it */
   uint32_t group;                  /* the number of its lanes' group */
@@ -38,17 +40,17 @@ struct mx_copy {
   unsigned char *signal; /* an mbarrier of that block that lacks these bytes until then; NULL: it is in a bulk group */
   const struct mx_reduction *reduce; /* NULL: none */
 };
+#define MX_COPY_ROW 8u
 /* Those of a warp, in the order in which they were issued. */
 struct mx_warp_copies {
-  struct mx_copy **list;
+  struct mx_copy **list; /* n of them; behind these, up to `room`, memory for more, or NULL */
   uint32_t n, room;
-  bool parted;                                              /* lanes may have committed different numbers of groups */
-  uint32_t groups[MX_MAX_LANES], bulk_groups[MX_MAX_LANES]; /* that the lane has committed */
+  bool parted;        /* lanes may have committed different numbers of groups */
+  uint32_t committed; /* groups that all lanes have; groups: besides, each lane */
+  uint32_t groups[MX_MAX_LANES], bulk_groups[MX_MAX_LANES];
 };
 #define MX_WANTED 8
 struct mx_async {
-  struct mx_copy *spare[16];
-  uint32_t nspare;
   uint32_t n; /* copies in all */
   /* the leader's, for the unit: */
   uint32_t nwanted; /* mbarriers that lanes have asked and found incomplete since copies last landed; more than
@@ -79,6 +81,11 @@ void mx__async_free(struct mx_block *b);
 /* For debuggers that go back: a copy as it was, at the end of a warp's list. False: out of memory. */
 bool mx__async_put(struct mx_block *b, uint32_t warp, const struct mx_copy *c);
 struct mx_async *mx__async_of(struct mx_block *b); /* NULL: out of memory */
+
+/* ---- compiled code asks: see struct mx_jit_help ------------------------------------------------------------*/
+uint64_t *mx__async_copy(struct mx_exec *x, uint32_t func, uint32_t pc, uint32_t row, uint32_t bytes);
+uint32_t mx__async_commit(struct mx_exec *x);
+uint32_t mx__async_wait_of_all(struct mx_exec *x, uint32_t n);
 
 /* ---- async.c and bulk.c ---------------------------------------------------------------------------------*/
 /* A copy by the lanes of m that have committed as many groups as the first; these in *taken. NULL: out of memory. */

@@ -35,5 +35,9 @@ void mx__compiled_block_update(struct mx_exec *x);
 static inline bool mx__compiled_block_is_stale(const struct mx_exec *x) {
   return x->warps_begun || (x->chain && x->chain->stale);
 }
+/* The number of the warp that runs, also then. */
+static inline uint32_t mx__compiled_block_warp(const struct mx_exec *x) {
+  return x->chain && x->chain->stale ? x->chain->at : x->warp->number + x->warps_begun;
+}
 
 #endif

@@ -1,4 +1,5 @@
 /* Entering compiled code and coming back from it, and its fallbacks to bodies of the interpreter. */
+#include "async.h"
 #include "compiled_block.h"
 #include "hooks.h"
 #include "interp.h"
@@ -108,7 +109,8 @@ static void accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t i
                      uint32_t one) {
   x->launch->probe->accessed(x, s, ins, mask, number, one);
 }
-const struct mx_jit_help mx__jit_help = {fall_back, shape, parted, accessed};
+const struct mx_jit_help mx__jit_help = {
+    fall_back, shape, parted, accessed, mx__async_copy, mx__async_commit, mx__async_wait_of_all};
 
 /* This worker's own, for code of any function. */
 static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code *code) {

@@ -19,6 +19,7 @@ struct mx_level;
 struct mx_tile_plan;
 struct mx_tile_regs;
 struct mx_block;
+struct mx_copy;
 struct mx_warp;
 struct mx_exec;
 struct mx_insn;
@@ -274,6 +275,9 @@ struct mx_level {
   void (*tile_mma)(const struct mx_tile_plan *p, const struct mx_tile_regs *r); /* vm/exec/tile.h */
   void (*tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along,
                     void *const *d);
+  void (*land_rows)(const struct mx_copy *c, unsigned lanes); /* of async.h */
+  bool (*copy_rows)(const struct mx_exec *x, const struct mx_insn *i, unsigned char **to,
+                    const unsigned char **from); /* of async.h */
 };
 const struct mx_level *mx__level(
     const char *name);              /* NULL: the best this CPU has; unknown or unsupported name: NULL result */

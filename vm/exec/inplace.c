@@ -5,8 +5,9 @@
  * a fallback costs its body and little else.
  *
  * Only bodies of rows of the table are run so: they know operands, masks and memory. Those written by hand (OPX) see
- * frames and splits: their fallbacks go through the frame (enter.c). Where all lanes are here, those that the whole
- * warp executes together (matrix instructions) know no more than the others. */
+ * frames and splits: their fallbacks go through the frame (enter.c), but for those that say otherwise (MX_F_PLACES).
+ * Where all lanes are here, those that the whole warp executes together (matrix instructions) know no more than the
+ * others. */
 #include "jitabi.h"
 #include "launch.h"
 
@@ -26,7 +27,7 @@ struct mx_jit_inplace {
   uint32_t uniform_operands; /* as in struct mx_exec */
   struct move *in, *out;
   uint32_t nin, nout;
-  bool alone; /* it is one access to memory */
+  bool alone; /* it is one access to memory, or another body that can tell when it needs more: MX_F_PLACES */
   uint32_t guard;
   bool negated; /* of the last one, whose results the fallback has: where its mask is in scratch; 0: it has none */
 };
@@ -43,6 +44,8 @@ static const bool of_memory[MX_OP_COUNT] = {
 #define OPX(...)
 #include "core/opcodes.def"
 };
+
+static bool knows_places(unsigned op) { return mx__ops[op].flags & MX_F_PLACES; }
 
 /* ---- making them ------------------------------------------------------------------------------------------------*/
 enum { MOST = 48, MOST_INSNS = 4 };
@@ -266,7 +269,8 @@ static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t n
     const struct mx_insn *i = &fn->insns[n];
     if (i->kind == MX_INSN_JOIN) continue;
     const bool needs_all_lanes = mx__ops[i->op].flags & MX_F_WHOLE;
-    if (k.n == MOST_INSNS || (!by_table[i->op] && !needs_all_lanes) || (i->more && k.n)) return true;
+    if (k.n == MOST_INSNS || (!by_table[i->op] && !needs_all_lanes && !knows_places(i->op)) || (i->more && k.n))
+      return true;
     prepared->needs_all_lanes |= needs_all_lanes;
     k.insns[k.n] = *i;
     k.insns[k.n++].fn = fn->body_of[n];
@@ -278,7 +282,7 @@ static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t n
   prepared->insns = copy_of(k.insns, k.n * sizeof *k.insns, &good);
   prepared->in = copy_of(k.in, k.nin * sizeof *k.in, &good);
   prepared->out = copy_of(k.out, k.nout * sizeof *k.out, &good);
-  prepared->alone = k.n == 1 && of_memory[k.insns[0].op];
+  prepared->alone = k.n == 1 && (of_memory[k.insns[0].op] || knows_places(k.insns[0].op));
   if (good && prepared->insns[0].more)
     prepared->insns[0].more = prepared->more = copy_of(k.more, prepared->insns[0].nopnds * sizeof *k.more, &good);
   prepared->n = k.n, prepared->nin = k.nin, prepared->nout = k.nout;

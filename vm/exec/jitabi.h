@@ -121,6 +121,12 @@ struct mx_jit_help {
    * `number` in all of them; else of what lies at x->tmp. */
   void (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
                    uint32_t one);
+  /* Asynchronous copies by all lanes of the warp; what these do not, the bodies do. Issues one of `row` lanes a piece,
+   * bytes a lane, by the instruction at pc: where its pieces' targets are to be stored and, MX_MAX_LANES further, the
+   * sources; NULL: nothing is done. Ends a group; waits for all but the last n groups; 0: nothing is done. */
+  uint64_t *(*copy)(struct mx_exec *x, uint32_t func, uint32_t pc, uint32_t row, uint32_t bytes);
+  uint32_t (*commit)(struct mx_exec *x);
+  uint32_t (*wait)(struct mx_exec *x, uint32_t n);
 };
 
 struct mx_jit_code;
@@ -237,8 +243,11 @@ struct mx_jit_code {
   X(warp_chain, barrier_entry) \
   X(jit_help, accessed) \
   X(jit_help, parted) \
+  X(jit_help, commit) \
+  X(jit_help, copy) \
   X(jit_help, shape) \
   X(jit_help, fallback) \
+  X(jit_help, wait) \
   X(jit_shape, kind) \
   X(jit_shape, low) \
   X(jit_shape, max) \
@@ -270,7 +279,7 @@ enum {
 
 /* That as one number: code made under another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-  enum { VERSION = 17 }; /* of what the offsets do not tell */
+  enum { VERSION = 19 }; /* of what the offsets do not tell */
   const size_t all[] = {VERSION,
 #define X(struct_, field_) MX_AT(struct_, field_),
                         MX_JIT_FIELDS(X)
