@@ -8,6 +8,7 @@
 #   make bench-foreign   the same for kernels that nobody tuned for (CASES='digest track': these)
 #   make bench-micro     one access to memory against plain C (LEVEL=v3: this CPU level alone)
 #   make bench-matrix    matrix instructions against f32 multiply-adds and plain C (LEVEL=v3: this CPU level)
+#   make bench-texture   samples of a picture against PoCL's and AVX2 by hand
 #   make bench-intrinsics    vendor device functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
 #   make bench-tools     what a profile and the checkers cost, on the examples
 #   make install         PREFIX, DESTDIR       make uninstall
@@ -101,11 +102,12 @@ LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
 LANE_OPT_plain := $(LANE_OPT_v2)
 LANE_OPT_fn := -O2 $(LANE_VECTORS)
 LANE_OPT_fn_root_v4 := -O3
+$(foreach l,v2 v3 v4 plain,$(eval LANE_OPT_samples_$(l) := $(LANE_OPT_fn)))
 lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(LANE_OPT_fn)),$(LANE_OPT_$(2)) $(if $(filter memory,$(1)),,$(LANE_QUICK)))
 # What is wrong with an address in the loops the address sanitizer sees anyway; that each is aligned, of the rows that all share
 # body.h's loops, the ones with lane functions (fn_*.c) and memory.c show.
 lane_unchecked = $(if $(SAN),-fno-sanitize=null$(comma)object-size$(if $(filter fn_% memory,$(1)),,$(comma)alignment$(comma)pointer-overflow))
-LANE_FLAGS := -fno-math-errno -fno-trapping-math -Wno-missing-prototypes -Wno-maybe-uninitialized
+LANE_FLAGS := -fno-math-errno -fno-trapping-math -Wno-psabi -Wno-missing-prototypes -Wno-maybe-uninitialized
 LEVEL_v2 := -march=x86-64-v2
 LEVEL_v3 := -march=x86-64-v3
 LEVEL_v4 := -march=x86-64-v4 -mprefer-vector-width=512
@@ -131,7 +133,7 @@ EXEC_LIBS := $(patsubst %,$(BUILD)/exec/%,libcudart.so.11.0 libcudart.so.12 libc
 CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16) $(BUILD)/cxx/include/mx/names.h
 
 NO_DEPS := clean uninstall dist help
-.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-matrix bench-intrinsics bench-tools demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-matrix bench-texture bench-intrinsics bench-tools demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(EXEC_LIBS) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
@@ -367,6 +369,15 @@ $(BUILD)/tests/bench-matrix: $(MATRIX_OBJ) $(BUILD)/libmx.a
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -o $@
 bench-matrix: all $(BUILD)/tests/bench-matrix
 	$(Q)MX_JITC=$(BUILD)/mx-jitc $(if $(LEVEL),MX_LEVEL=$(LEVEL)) $(BUILD)/tests/bench-matrix .
+
+# Linear samples of a picture against PoCL's and against AVX2 by hand, on stdout; LEVEL: v2, v3
+TEXTURE_OBJ := $(OBJ)/tests/bench/texture/main.o $(OBJ)/tests/bench/texture/native.o
+$(OBJ)/tests/bench/texture/native.o: CFLAGS += -O3 $(LEVEL_v3)
+$(BUILD)/tests/bench-texture: $(TEXTURE_OBJ) $(BUILD)/libmx.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -lOpenCL -o $@
+bench-texture: all $(BUILD)/tests/bench-texture
+	$(Q)MX_JITC=$(BUILD)/mx-jitc $(if $(LEVEL),MX_LEVEL=$(LEVEL)) $(BUILD)/tests/bench-texture
 
 # What looking at launches costs: a table on stdout (REPEAT: how often each is run)
 bench-tools: all

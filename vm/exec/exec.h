@@ -20,6 +20,8 @@ struct mx_tile_plan;
 struct mx_tile_regs;
 struct mx_block;
 struct mx_copy;
+struct mx_image_form;
+struct mx_sampler_form;
 struct mx_warp;
 struct mx_exec;
 struct mx_insn;
@@ -278,6 +280,8 @@ struct mx_level {
   void (*land_rows)(const struct mx_copy *c, unsigned lanes); /* of async.h */
   bool (*copy_rows)(const struct mx_exec *x, const struct mx_insn *i, unsigned char **to,
                     const unsigned char **from); /* of async.h */
+  bool (*sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, const uint32_t *x, const uint32_t *y,
+                 unsigned n, uint32_t (*out)[MX_MAX_LANES], uint64_t *odd); /* lanes/samples.h */
 };
 const struct mx_level *mx__level(
     const char *name);              /* NULL: the best this CPU has; unknown or unsupported name: NULL result */

@@ -4,6 +4,7 @@
 #include "vm/memory/memory.h"
 #include "vm/texture/objects.h"
 #include "access.h"
+#include "compiled_block.h"
 #include "hooks.h"
 #include "interp.h"
 #include "launch.h"
@@ -183,10 +184,65 @@ static void take_coordinates(const struct mx_exec *x, const struct mx_insn *i, c
   if (f->depth) at->compares = true, at->reference = number(x, i, f->depth_at, l);
 }
 
+/* The object of all lanes; NULL: they have several, or it is none that goes with the instruction. */
+static const struct mx_object *one_object(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
+                                          uint64_t m) {
+  const uint64_t *numbers = operand(x, i, f->object), number = numbers[__builtin_ctzll(m)];
+  uint64_t others = 0;
+  if (m == x->full)
+    for (uint32_t l = 0; l < x->lanes; l++) others |= numbers[l] ^ number;
+  else
+    MX_FOR_LANES (l, m) others |= numbers[l] ^ number;
+  const char *why;
+  const struct mx_object *o =
+      others ? NULL : mx__object_find(x->launch->objects, number + (uint64_t)i->off, MX_OBJECT_TEXTURE, &why);
+  return o && goes_with(o, f) ? o : NULL;
+}
+static bool has_offsets(const struct mx_exec *x, const struct mx_insn *i, const struct form *f) {
+  uint32_t any = 0;
+  for (unsigned k = 0; k < f->noffsets; k++) {
+    const uint32_t *v = operand(x, i, f->offsets + k);
+    for (uint32_t l = 0; l < x->lanes; l++) any |= v[l];
+  }
+  return any;
+}
+static void put_results(const struct mx_exec *x, const struct mx_insn *i, unsigned n, uint64_t m,
+                        uint32_t (*result)[MX_MAX_LANES]) {
+  for (unsigned k = 0; k < n; k++) {
+    uint32_t *d = mx__operand(x, mx__operand_ref(i, k));
+    if (m == x->full) memcpy(d, result[k], x->lanes * sizeof *d);
+    else
+      MX_FOR_LANES (l, m) d[l] = result[k][l];
+  }
+}
+/* Samples of one image for all lanes at once, by the level's body, which computes those of lanes that are not there as
+ * well. False: none is done. */
+static bool sample_together(const struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m) {
+  if (f->kind != MX_ARRAY_2D || f->lod != BASE || f->whole || f->depth || f->halves || has_offsets(x, i, f))
+    return false;
+  const struct mx_object *o = one_object(x, i, f, m);
+  uint32_t result[4][MX_MAX_LANES];
+  uint64_t odd;
+  if (!o || !x->prep->level->sample(&o->image, &o->sampler, operand(x, i, f->coords), operand(x, i, f->coords + 1),
+                                    x->lanes, result, &odd))
+    return false;
+  MX_FOR_LANES (l, odd & m) {
+    struct mx_sample at;
+    uint32_t v[4];
+    take_coordinates(x, i, f, o, l, &at);
+    mx__texture_sample(&o->image, &o->sampler, &at, v);
+    for (unsigned k = 0; k < 4; k++) result[k][l] = v[k];
+  }
+  put_results(x, i, f->results, m, result);
+  return true;
+}
+
 static const struct mx_insn *sample(struct mx_exec *x, const struct mx_insn *i, bool gather) {
   const struct form *f = form_of(i);
-  if (!f) return no_memory(x, i);
   const uint64_t m = mx__lanes_of(x, i);
+  if (f && m && !gather && sample_together(x, i, f, m)) return i + 1;
+  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
+  if (!f) return no_memory(x, i);
   struct lookup last = {0};
   uint32_t result[4][MX_MAX_LANES];
   MX_FOR_LANES (l, m) {
@@ -206,10 +262,7 @@ static const struct mx_insn *sample(struct mx_exec *x, const struct mx_insn *i, 
     }
     for (unsigned k = 0; k < f->results; k++) result[k][l] = v[k];
   }
-  for (unsigned k = 0; k < f->results; k++) { /* they may go to registers that are read */
-    uint32_t *d = mx__operand(x, mx__operand_ref(i, k));
-    MX_FOR_LANES (l, m) d[l] = result[k][l];
-  }
+  put_results(x, i, f->results, m, result); /* they may go to registers that are read */
   return i + 1;
 }
 const struct mx_insn *mx__op_tex(struct mx_exec *x, const struct mx_insn *i) { return sample(x, i, false); }

@@ -1,5 +1,6 @@
 /* All bodies of this CPU level in one table, by opcode. */
 #include "body.h"
+#include "samples.h"
 
 #undef OP
 #undef OPF
@@ -50,4 +51,5 @@ const struct mx_level MX_LV(mx__level) = {STRING(MX_LEVEL),
                                           MX_FN(tile_mma),
                                           MX_FN(tile_load),
                                           MX_LV(mx__land_rows),
-                                          MX_LV(mx__copy_rows)};
+                                          MX_LV(mx__copy_rows),
+                                          MX_LV(mx__sample)};
