@@ -7,7 +7,7 @@
   cudaError_t name_(void); \
   cudaError_t name_(void) { return rt_missing(#name_); }
 // clang-format off
-X(cudaArrayGetMemoryRequirements) X(cudaArrayGetPlane) X(cudaArrayGetSparseProperties) 
+X(cudaArrayGetMemoryRequirements) X(cudaArrayGetPlane) X(cudaArrayGetSparseProperties)
 X(cudaDestroyExternalMemory) X(cudaDestroyExternalSemaphore) X(cudaDeviceFlushGPUDirectRDMAWrites)
 X(cudaDeviceGetGraphMemAttribute) X(cudaDeviceGetHostAtomicCapabilities)
 X(cudaDeviceGetNvSciSyncAttributes) X(cudaDeviceGetP2PAtomicCapabilities) X(cudaDeviceGetTexture1DLinearMaxWidth)

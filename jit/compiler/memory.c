@@ -146,8 +146,7 @@ static bool is_narrow(const struct access *ac) { return jx_bitsof(ac->type) < 32
 static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   if (!guarded && l->a->blocks[l->ins->block].converged)
-    return lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(l->emask),
-                      lw_all_lanes(l));
+    return lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(l->emask), lw_all_lanes(l));
   gcc_jit_rvalue *all = lanes[0];
   for (unsigned c = 1; c < l->nc; c++) all = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, all, lanes[c]);
   return j->isa->mask_any(j, jx_mask_not(j, all));
@@ -449,8 +448,7 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
                      gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  const unsigned scale = (unsigned)base->post_scale, stride = row_stride(base, ac->bytes),
-                 more = l->a->lanes - 1;
+  const unsigned scale = (unsigned)base->post_scale, stride = row_stride(base, ac->bytes), more = l->a->lanes - 1;
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE)
       off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off,
@@ -635,8 +633,7 @@ static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *h
                  *next = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, twice, jx_rv(last)));
   jx_set(j, last, host);
   gcc_jit_rvalue *q = byte_pointer(l, next);
-  for (uint64_t at = 0; at < (uint64_t)l->a->lanes * ac->bytes; at += 64)
-    jx_prefetch(j, lw_vector(l, q, at, false));
+  for (uint64_t at = 0; at < (uint64_t)l->a->lanes * ac->bytes; at += 64) jx_prefetch(j, lw_vector(l, q, at, false));
 }
 /* Lanes one element apart, the whole warp in one piece. */
 static void by_piece(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *bad,

@@ -62,9 +62,10 @@ static int32_t result(const struct ja *a, const struct ja_ins *i, const int32_t 
   case MX_SHL_32:
   case MX_SHL_64: {
     const unsigned f = mx_w_operand(i->w, 2);
-    const int32_t x = of_operand(a, i, 1, at);
+    const int64_t x = of_operand(a, i, 1, at);
     if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE || a->f->lits[f - MX_LIT].value > 8) break;
-    return x == UNKNOWN ? x : sum(x << a->f->lits[f - MX_LIT].value, 0);
+    const int64_t v = x * (1 << a->f->lits[f - MX_LIT].value);
+    return x == UNKNOWN || llabs(v) > 1 << 24 ? UNKNOWN : (int32_t)v;
   }
   default: break;
   }

@@ -77,8 +77,8 @@ gcc_jit_rvalue *lw_tid_consecutive(struct lw *l) {
   gcc_jit_block *here = j->b;
   j->b = l->prologue;
   l->tid_consecutive = jx_local(j, j->t_bool);
-  gcc_jit_rvalue *all = lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(lw_field(l, l->x, MX_AT(exec, mask), j->t_u64)),
-                                   lw_all_lanes(l));
+  gcc_jit_rvalue *all =
+      lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(lw_field(l, l->x, MX_AT(exec, mask), j->t_u64)), lw_all_lanes(l));
   gcc_jit_rvalue *rows = lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->x, MX_AT(exec, tid_rows), j->t_u32)),
                                     jx_int(j, j->t_u32, 0));
   jx_set(j, l->tid_consecutive,

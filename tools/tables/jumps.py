@@ -74,8 +74,8 @@ def polynomials(f, name, what, exponents):
 
 
 def matrix(f, name, what, rows):
-    f.write(f"/* {what} */\n__device__ const unsigned int {name}[9] = {{")
-    f.write(", ".join(f"{x}u" for row in rows for x in row) + "};\n")
+    f.write(f"/* {what} */\n__device__ const unsigned int {name}[9] = {{\n")
+    f.write("".join("    " + ", ".join(f"{x}u" for x in row) + ",\n" for row in rows) + "};\n")
 
 
 with open(sys.argv[1], "w") as f:

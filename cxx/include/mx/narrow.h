@@ -90,21 +90,24 @@ __MX_HOST bool __hisnan(__MX_T a) { return (a.__x & 0x7FFF) > (__MX_BITS(__built
 #define __MX_HOST_PAIRS(name_) \
   __MX_HOST __MX_T2 name_##2(__MX_T2 a, __MX_T2 b) { return __MX_T2((float)name_(a.x, b.x), (float)name_(a.y, b.y)); }
 __MX_HOST_COMPARE(eq, ==)
-__MX_HOST_COMPARE(ne, !=) __MX_HOST_COMPARE(lt, <) __MX_HOST_COMPARE(le, <=) __MX_HOST_COMPARE(gt, >)
-    __MX_HOST_COMPARE(ge, >=)
+__MX_HOST_COMPARE(ne, !=)
+__MX_HOST_COMPARE(lt, <)
+__MX_HOST_COMPARE(le, <=)
+__MX_HOST_COMPARE(gt, >)
+__MX_HOST_COMPARE(ge, >=)
 #undef __MX_HOST_COMPARE
 #undef __MX_HOST_PAIRS
 #define __MX_HOST_EACH(name_, value_) \
   __MX_HOST __MX_T name_(__MX_T a) { return value_; } \
   __MX_HOST __MX_T2 name_##2(__MX_T2 a) { return __MX_T2(name_(a.x), name_(a.y)); }
-        __MX_HOST_EACH(__habs, __MX_RAW{(unsigned short)(a.__x & 0x7FFF)})
-            __MX_HOST_EACH(__hneg, __MX_RAW{(unsigned short)(a.__x ^ 0x8000)})
+__MX_HOST_EACH(__habs, __MX_RAW{(unsigned short)(a.__x & 0x7FFF)})
+__MX_HOST_EACH(__hneg, __MX_RAW{(unsigned short)(a.__x ^ 0x8000)})
 #undef __MX_HOST_EACH
 #define __MX_HOST_BOTH_OF(name_, value_) \
   __MX_HOST __MX_T name_(__MX_T a, __MX_T b) { return value_; } \
   __MX_HOST __MX_T2 name_##2(__MX_T2 a, __MX_T2 b) { return __MX_T2(name_(a.x, b.x), name_(a.y, b.y)); }
-                __MX_HOST_BOTH_OF(__hmax, __hisnan(a) || (float)a < (float)b ? b : a)
-                    __MX_HOST_BOTH_OF(__hmin, __hisnan(a) || (float)b < (float)a ? b : a)
+__MX_HOST_BOTH_OF(__hmax, __hisnan(a) || (float)a < (float)b ? b : a)
+__MX_HOST_BOTH_OF(__hmin, __hisnan(a) || (float)b < (float)a ? b : a)
 #undef __MX_HOST_BOTH_OF
 /* an integer of a number, towards zero: the least, the greatest, or for what is no number zero */
 #define __MX_HOST_INTEGER(t_, name_, low_, high_) \
@@ -112,16 +115,14 @@ __MX_HOST_COMPARE(ne, !=) __MX_HOST_COMPARE(lt, <) __MX_HOST_COMPARE(le, <=) __M
     const float f = (float)a; \
     return __hisnan(a) ? (t_)0 : f <= (float)(low_) ? (t_)(low_) : f >= (float)(high_) ? (t_)(high_) : (t_)f; \
   }
-                        __MX_HOST_INTEGER(int, int, -2147483647 - 1, 2147483647)
-                            __MX_HOST_INTEGER(unsigned int, uint, 0, 4294967295u)
-                                __MX_HOST_INTEGER(short, short, -32768, 32767) __MX_HOST_INTEGER(unsigned short, ushort,
-                                                                                                 0, 65535)
-                                    __MX_HOST_INTEGER(long long, ll, -9223372036854775807ll - 1, 9223372036854775807ll)
-                                        __MX_HOST_INTEGER(unsigned long long, ull, 0, 18446744073709551615ull)
+__MX_HOST_INTEGER(int, int, -2147483647 - 1, 2147483647)
+__MX_HOST_INTEGER(unsigned int, uint, 0, 4294967295u)
+__MX_HOST_INTEGER(short, short, -32768, 32767)
+__MX_HOST_INTEGER(unsigned short, ushort, 0, 65535)
+__MX_HOST_INTEGER(long long, ll, -9223372036854775807ll - 1, 9223372036854775807ll)
+__MX_HOST_INTEGER(unsigned long long, ull, 0, 18446744073709551615ull)
 #undef __MX_HOST_INTEGER
-                                            __MX_HOST __MX_T __MX_NAME(__uint2, _rn)(unsigned int i) {
-  return __MX_T((double)i);
-}
+__MX_HOST __MX_T __MX_NAME(__uint2, _rn)(unsigned int i) { return __MX_T((double)i); }
 __MX_HOST __MX_T __MX_NAME(__short2, _rn)(short i) { return __MX_T((float)i); }
 __MX_HOST __MX_T __MX_NAME(__ushort2, _rn)(unsigned short i) { return __MX_T((float)i); }
 __MX_HOST __MX_T2 __MX_NAME2(__low2, )(__MX_T2 a) { return __MX_T2(a.x, a.x); }
@@ -145,12 +146,18 @@ __MX_NEAREST(__hmul)
   }
 __MX_MASKS(eq)
 __MX_MASKS(ne)
-__MX_MASKS(lt) __MX_MASKS(le) __MX_MASKS(gt) __MX_MASKS(ge) __MX_MASKS(equ) __MX_MASKS(neu) __MX_MASKS(ltu)
-    __MX_MASKS(leu) __MX_MASKS(gtu) __MX_MASKS(geu)
+__MX_MASKS(lt)
+__MX_MASKS(le)
+__MX_MASKS(gt)
+__MX_MASKS(ge)
+__MX_MASKS(equ)
+__MX_MASKS(neu)
+__MX_MASKS(ltu)
+__MX_MASKS(leu)
+__MX_MASKS(gtu)
+__MX_MASKS(geu)
 #undef __MX_MASKS
-        __MX_DEVICE __MX_T htanh(__MX_T a) {
-  return __MX_T(tanhf((float)a));
-}
+__MX_DEVICE __MX_T htanh(__MX_T a) { return __MX_T(tanhf((float)a)); }
 __MX_DEVICE __MX_T2 h2tanh(__MX_T2 a) { return __MX_T2(htanh(a.x), htanh(a.y)); }
 __MX_DEVICE __MX_T htanh_approx(__MX_T a) {
   __asm__("tanh.approx" __MX_SUFFIX " %0, %1;" : "=h"(a.__x) : "h"(a.__x));

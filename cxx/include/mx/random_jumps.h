@@ -260,16 +260,40 @@ __device__ const unsigned int __mx_xorwow_powers[131][5] = {
     {0xA0BCCCFE, 0x2DE5181C, 0x33C9D258, 0xAF27908D, 0xCFD04995},
 };
 /* MRG32k3a: one step forward */
-__device__ const unsigned int __mx_mrg_step1[9] = {0u, 1u, 0u, 0u, 0u, 1u, 4294156359u, 1403580u, 0u};
+__device__ const unsigned int __mx_mrg_step1[9] = {
+    0u, 1u, 0u,
+    0u, 0u, 1u,
+    4294156359u, 1403580u, 0u,
+};
 /* and of the second recurrence */
-__device__ const unsigned int __mx_mrg_step2[9] = {0u, 1u, 0u, 0u, 0u, 1u, 4293573854u, 0u, 527612u};
+__device__ const unsigned int __mx_mrg_step2[9] = {
+    0u, 1u, 0u,
+    0u, 0u, 1u,
+    4293573854u, 0u, 527612u,
+};
 /* MRG32k3a: one subsequence forward */
-__device__ const unsigned int __mx_mrg_subsequence1[9] = {82758667u, 1871391091u, 4127413238u, 3672831523u, 69195019u, 1871391091u, 3672091415u, 3528743235u, 69195019u};
+__device__ const unsigned int __mx_mrg_subsequence1[9] = {
+    82758667u, 1871391091u, 4127413238u,
+    3672831523u, 69195019u, 1871391091u,
+    3672091415u, 3528743235u, 69195019u,
+};
 /* and of the second recurrence */
-__device__ const unsigned int __mx_mrg_subsequence2[9] = {1511326704u, 3759209742u, 1610795712u, 4292754251u, 1511326704u, 3889917532u, 3859662829u, 4292754251u, 3708466080u};
+__device__ const unsigned int __mx_mrg_subsequence2[9] = {
+    1511326704u, 3759209742u, 1610795712u,
+    4292754251u, 1511326704u, 3889917532u,
+    3859662829u, 4292754251u, 3708466080u,
+};
 /* MRG32k3a: one sequence forward */
-__device__ const unsigned int __mx_mrg_sequence1[9] = {2427906178u, 3580155704u, 949770784u, 226153695u, 1230515664u, 3580155704u, 1988835001u, 986791581u, 1230515664u};
+__device__ const unsigned int __mx_mrg_sequence1[9] = {
+    2427906178u, 3580155704u, 949770784u,
+    226153695u, 1230515664u, 3580155704u,
+    1988835001u, 986791581u, 1230515664u,
+};
 /* and of the second recurrence */
-__device__ const unsigned int __mx_mrg_sequence2[9] = {1464411153u, 277697599u, 1610723613u, 32183930u, 1464411153u, 1022607788u, 2824425944u, 32183930u, 2093834863u};
+__device__ const unsigned int __mx_mrg_sequence2[9] = {
+    1464411153u, 277697599u, 1610723613u,
+    32183930u, 1464411153u, 1022607788u,
+    2824425944u, 32183930u, 2093834863u,
+};
 // clang-format on
 #endif
