@@ -108,17 +108,19 @@ CU(cuGetErrorString, CUresult error, const char **text) {
 }
 
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
+static CUresult allocated(cudaError_t e, const void *a, CUdeviceptr *p) {
+  if (e == cudaSuccess) *p = (uintptr_t)a;
+  return (CUresult)e;
+}
 CU(cuMemAlloc_v2, CUdeviceptr *p, size_t bytes) {
   void *a = NULL;
   cudaError_t e = !p || !bytes ? cudaErrorInvalidValue : cudaMalloc(&a, bytes);
-  if (e == cudaSuccess) *p = (uintptr_t)a;
-  return (CUresult)e;
+  return allocated(e, a, p);
 }
 CU(cuMemAllocManaged, CUdeviceptr *p, size_t bytes, unsigned flags) {
   void *a = NULL;
   cudaError_t e = p ? cudaMallocManaged(&a, bytes, flags) : cudaErrorInvalidValue;
-  if (e == cudaSuccess) *p = (uintptr_t)a;
-  return (CUresult)e;
+  return allocated(e, a, p);
 }
 CU(cuMemFree_v2, CUdeviceptr p) { return (CUresult)cudaFree(POINTER(p)); }
 CU(cuMemAllocHost_v2, void **p, size_t bytes) { return (CUresult)cudaHostAlloc(p, bytes, 0); }
@@ -192,14 +194,12 @@ CU(cuMemAllocPitch_v2, CUdeviceptr *p, size_t *pitch, size_t width, size_t heigh
   void *a = NULL;
   (void)element;
   cudaError_t e = p ? cudaMallocPitch(&a, pitch, width, height) : cudaErrorInvalidValue;
-  if (e == cudaSuccess) *p = (uintptr_t)a;
-  return (CUresult)e;
+  return allocated(e, a, p);
 }
 CU(cuMemAllocAsync, CUdeviceptr *p, size_t bytes, CUstream s) {
   void *a = NULL;
   cudaError_t e = p ? cudaMallocAsync(&a, bytes, s) : cudaErrorInvalidValue;
-  if (e == cudaSuccess) *p = (uintptr_t)a;
-  return (CUresult)e;
+  return allocated(e, a, p);
 }
 CU(cuMemFreeAsync, CUdeviceptr p, CUstream s) { return (CUresult)cudaFreeAsync(POINTER(p), s); }
 CU(cuMemGetAddressRange_v2, CUdeviceptr *base, size_t *bytes, CUdeviceptr p) {

@@ -22,7 +22,7 @@ static gcc_jit_rvalue *some_lack(struct lw *l) {
     for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
     here = lw_pack(l, lanes);
   }
-  return lw_compare(l, GCC_JIT_COMPARISON_NE, here, lw_u64(l, l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX));
+  return lw_compare(l, GCC_JIT_COMPARISON_NE, here, lw_all_lanes(l));
 }
 static gcc_jit_rvalue *call(struct lw *l, uint64_t member, gcc_jit_type *type, int n, gcc_jit_rvalue **arg) {
   struct jx *j = &l->j;
@@ -95,7 +95,8 @@ static void commit_or_wait(struct lw *l, bool wait) {
 }
 bool lw_async(struct lw *l) {
   const unsigned op = l->ins->op;
-  if (mx_w_guard(*l->ins->w) != MX_GUARD_NONE) return false;
+  /* The list is of copies by all lanes of a warp, which blocks of fewer do not have. */
+  if (mx_w_guard(*l->ins->w) != MX_GUARD_NONE || l->a->lanes < l->a->image->lanes) return false;
   if (lw_copies_whole(op)) return copy(l);
   if (op != MX_CP_ASYNC_COMMIT && op != MX_CP_ASYNC_WAIT) return false;
   commit_or_wait(l, op == MX_CP_ASYNC_WAIT);

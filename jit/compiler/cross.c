@@ -13,7 +13,6 @@ static unsigned results_of(const struct mx_op_info *o) {
   while (n < o->nopnds && o->opnd[n].role == MX_OUT) n++;
   return n;
 }
-static uint64_t full(const struct lw *l) { return l->a->image->lanes == 64 ? UINT64_MAX : UINT32_MAX; }
 
 /* (lane number & keep) | set */
 jv lw_lane_numbers(struct lw *l, unsigned c, unsigned keep, unsigned set) {
@@ -195,7 +194,7 @@ gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive) {
   const unsigned op = l->ins->op, mask = l->ins->o->nopnds - 1u;
   if (!(is_shuffle(op) && j->isa->choose) && !is_ballot(op) && op != MX_VOTE_32 && op != MX_VOTE_64) return NULL;
   if (!lw_operand_uniform(l, mask)) return NULL;
-  gcc_jit_rvalue *here = is_shuffle(op) ? lw_u64(l, full(l)) : alive;
+  gcc_jit_rvalue *here = is_shuffle(op) ? lw_all_lanes(l) : alive;
   gcc_jit_rvalue *named = gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, mask, 0)), j->t_u64);
   gcc_jit_rvalue *missing =
       jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64,

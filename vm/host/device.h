@@ -141,8 +141,9 @@ void mx__modules_drop(struct mx_device *d);
 void mx__modules_free_gone(struct mx_device *d);
 /* Before anything else is done with a kernel, and when it is done with: meanwhile its module cannot end. */
 void mx__kernel_use(mx_kernel *k, int by);
-mx_status mx__kernel_prepare(mx_kernel *k);               /* sets k->prep */
-uint32_t mx__kernel_max_threads(const struct mx_func *f); /* from its launch bounds */
+mx_status mx__kernel_prepare(mx_kernel *k);                      /* sets k->prep */
+struct mx_prepared *mx__kernel_halved(mx_kernel *k, unsigned n); /* k->halved[n]; NULL: no memory for it */
+uint32_t mx__kernel_max_threads(const struct mx_func *f);        /* from its launch bounds */
 
 /* launch.c: runs it here and now, for the stream of that number (0: none); the caller holds no lock. params are copied.
  */

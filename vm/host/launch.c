@@ -193,12 +193,8 @@ static void halve(struct mx_launch *l, mx_kernel *k) {
          l->threads <= l->lanes >> (halved + 1))
     halved++;
   if (!halved || k->prep->crosses) return;
-  mx_module *m = k->module;
-  mx__lock(&m->device->lock);
-  struct mx_prepared **prep = &k->halved[halved];
-  if (!*prep) *prep = mx__prepare(&m->image->image, k->func, m->var_address, mx__level(NULL));
-  if (*prep) l->prep = *prep, l->halved = halved;
-  mx__unlock(&m->device->lock);
+  struct mx_prepared *prep = mx__kernel_halved(k, halved);
+  if (prep) l->prep = prep, l->halved = halved;
 }
 static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) {
   struct mx_device *d = k->module->device;

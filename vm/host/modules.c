@@ -330,14 +330,19 @@ mx_kernel *mx_module_kernel_at(mx_module *m, size_t number) {
   return m && number < m->nkernels ? &m->kernels[number] : NULL;
 }
 
-mx_status mx__kernel_prepare(mx_kernel *k) {
+static struct mx_prepared *prepared(const mx_kernel *k, struct mx_prepared **at) {
   mx_module *m = k->module;
-  struct mx_device *d = m->device;
-  mx__lock(&d->lock);
-  if (!k->prep) k->prep = mx__prepare(&m->image->image, k->func, m->var_address, mx__level(NULL));
-  bool made = k->prep != NULL;
-  mx__unlock(&d->lock);
-  return made ? MX_OK : mx__fail_plain(d, MX_OUT_OF_MEMORY);
+  mx__lock(&m->device->lock);
+  if (!*at) *at = mx__prepare(&m->image->image, k->func, m->var_address, mx__level(NULL));
+  struct mx_prepared *p = *at;
+  mx__unlock(&m->device->lock);
+  return p;
+}
+mx_status mx__kernel_prepare(mx_kernel *k) {
+  return prepared(k, &k->prep) ? MX_OK : mx__fail_plain(k->module->device, MX_OUT_OF_MEMORY);
+}
+struct mx_prepared *mx__kernel_halved(mx_kernel *k, unsigned n) {
+  return prepared(k, &k->halved[n]);
 }
 
 uint32_t mx__kernel_max_threads(const struct mx_func *f) {
