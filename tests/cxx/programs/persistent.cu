@@ -37,6 +37,7 @@ __global__ void scan(const int *in, int *out, int n, State *states, int *ticket)
     int sum = s[blockDim.x - 1], from = 0;
     State *own = &states[block];
     own->part = sum;
+    own->whole = sum; // final for the first block, whose flag says so at once
     __threadfence();
     own->flag = block ? 1 : 2;
     for (int k = block - 1; k >= 0; k--) {
