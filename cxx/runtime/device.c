@@ -32,6 +32,14 @@ static void keep(void *user, const char *text, size_t size) {
   pthread_mutex_unlock(&printing);
 }
 
+size_t rt_printed(size_t from, char **text) {
+  pthread_mutex_lock(&printing);
+  const size_t n = printed.n - from;
+  if (text && n && (*text = malloc(n))) memcpy(*text, printed.text + from, n);
+  pthread_mutex_unlock(&printing);
+  return n;
+}
+
 static void message(void *user, const char *text, size_t size) {
   (void)user;
   fflush(stdout);
@@ -241,6 +249,7 @@ cudaError_t cudaDeviceReset(void) {
   rt_mirrors_home();
   rt_flush();
   cudaError_t e = rt_status(d, mx_device_reset(d->mx));
+  rt_watch_forget(NULL);
   rt_forget_modules(d->number);
   rt_mirrors_forget(d);
   atomic_store(&d->stopped, false);

@@ -276,12 +276,13 @@ CU(cuModuleLoad, CUmodule *module, const char *path) {
   struct rt_device *d = rt_current();
   CUresult e;
   if (d && n > 4 && !memcmp(data, "MXB", 3))
-    e = (CUresult)rt_status(d, mx_module_load_data(d->mx, data, n, module)); /* a module of mx */
+    e = (CUresult)rt_status(d, rt_load_module(d, data, n, module)); /* a module of mx */
   else e = load(module, data, NULL, 0);
   free(data);
   return e;
 }
 CU(cuModuleUnload, CUmodule module) {
+  rt_watch_forget(module);
   return mx_module_unload(module) == MX_OK ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 CU(cuModuleGetFunction, CUfunction *function, CUmodule module, const char *name) {

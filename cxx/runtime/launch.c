@@ -65,7 +65,7 @@ cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, 
   mx_stream *stream = rt_stream(s);
   void **mirrored = rt_mirrors_leave(d, k, info.params, args);
   if (mirrored) args = mirrored;
-  if (stream) {
+  if (stream && !rt_watches()) {
     status = mx_launch_args_async(k, &c, (const void *const *)args, info.params, stream);
     free(mirrored);
     if (rt_settings.stats && status == MX_OK && mx_stream_synchronize(stream) == MX_OK)
@@ -73,7 +73,8 @@ cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, 
     return rt_status(d, status);
   }
   const bool before = mx_device_trap(d->mx, &trap) == MX_OK && trap.kind != MX_TRAP_NONE;
-  status = mx_launch_args(k, &c, (const void *const *)args, info.params);
+  status = rt_watches() ? rt_watch_launch(d, k, &info, &c, args)
+                        : mx_launch_args(k, &c, (const void *const *)args, info.params);
   free(mirrored);
   if (rt_settings.stats) tell(d, &info, &c);
   if (status != MX_TRAPPED || before) return rt_status(d, status);

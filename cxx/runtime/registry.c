@@ -98,7 +98,15 @@ static mx_status load_text(struct rt_device *d, const char *text, size_t size, m
   mx_asm_options o = MX_ASM_OPTIONS_INIT;
   o.file_name = "<program>";
   o.source_lines = true;
-  return mx_module_load_text(d->mx, text, size, &o, module, why);
+  const mx_status s = mx_module_load_text(d->mx, text, size, &o, module, why);
+  if (s == MX_OK) rt_watch_program(*module, text, size, false);
+  return s;
+}
+
+mx_status rt_load_module(struct rt_device *d, const char *bytes, size_t size, mx_module **module) {
+  const mx_status s = mx_module_load_data(d->mx, bytes, size, module);
+  if (s == MX_OK) rt_watch_program(*module, bytes, size, true);
+  return s;
 }
 
 cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, char **why) {
@@ -111,8 +119,7 @@ cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, c
     return rt_error(cudaErrorNoKernelImageForDevice);
   }
   char *messages = NULL;
-  mx_status s =
-      is_module ? mx_module_load_data(d->mx, code, size, module) : load_text(d, code, size, module, &messages);
+  mx_status s = is_module ? rt_load_module(d, code, size, module) : load_text(d, code, size, module, &messages);
   if (s != MX_OK) {
     char *text = mx_last_error_text(d->mx);
     *why = strdup(messages ? messages : text ? text : mx_status_text(s));

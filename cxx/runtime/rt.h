@@ -86,7 +86,9 @@ struct rt_device *rt_current(void); /* the thread's device, made when first used
 struct rt_device *rt_device(int number);
 struct rt_device *rt_owner(const void *address); /* the device whose memory it is, or NULL */
 void rt_flush(void);                             /* hands what kernels have printed to stdout */
-int rt_lanes(void);                              /* of a warp, as the program's modules say */
+/* How much text is kept for that; *text, to be freed, gets what is behind the first `from` bytes. */
+size_t rt_printed(size_t from, char **text);
+int rt_lanes(void); /* of a warp, as the program's modules say */
 
 /* What the last call to mx was refused for, on stderr. */
 void rt_explain(struct rt_device *d);
@@ -97,6 +99,7 @@ mx_kernel *rt_kernel(struct rt_device *d, const void *host, cudaError_t *e);
 cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, uint64_t *bytes);
 void rt_forget_modules(int device); /* after a reset of the device */
 cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, char **why);
+mx_status rt_load_module(struct rt_device *d, const char *bytes, size_t size, mx_module **module); /* of mx's own */
 
 /* fatbin.c: the PTX or the module of an image; *text is to be freed where *owned says so. NULL: *why says it (static)
  */
@@ -149,6 +152,15 @@ void rt_mirrors_begin(struct rt_device *d);
 void rt_mirrors_home(void);
 void rt_mirrors_forget(struct rt_device *d);
 void **rt_mirrors_leave(struct rt_device *d, mx_kernel *k, uint32_t params, void *const *args);
+
+/* watch.c: launches that are to be looked at, by wish of `mxrun exec`. Where rt_watches, all go through
+ * rt_watch_launch, one at a time, and modules' programs are kept. */
+bool rt_watches(void);
+void rt_watch_program(mx_module *module, const char *bytes, size_t size, bool is_module);
+void rt_watch_forget(const mx_module *module); /* it is unloaded; NULL: a reset */
+void rt_watch_objects(int more);               /* textures and surfaces made, or destroyed */
+mx_status rt_watch_launch(struct rt_device *d, mx_kernel *k, const mx_kernel_info *info, const mx_launch_config *c,
+                          void **args);
 
 /* launch.c */
 void rt_attributes(struct cudaFuncAttributes *a, const mx_kernel_info *info);

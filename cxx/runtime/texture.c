@@ -274,6 +274,16 @@ cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t tox, size_t toy, cud
 }
 
 /* ---- objects ----------------------------------------------------------------------------------------------------*/
+static cudaError_t made(unsigned long long *to, unsigned long long object) {
+  rt_watch_objects(1);
+  *to = object;
+  return cudaSuccess;
+}
+static cudaError_t destroyed(cudaError_t e) {
+  if (e == cudaSuccess) rt_watch_objects(-1);
+  return e;
+}
+
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const struct cudaResourceDesc *r,
                                     const struct cudaTextureDesc *t, const struct cudaResourceViewDesc *view) {
   struct rt_device *d = rt_current();
@@ -322,15 +332,15 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const struct c
   m.max_lod = t->maxMipmapLevelClamp;
   m.max_anisotropy = t->maxAnisotropy;
   cudaError_t e = rt_status(d, mx_texture_create(d->mx, &m, &object));
-  if (e == cudaSuccess) *texture = object;
-  else rt_explain(d);
+  if (e == cudaSuccess) return made(texture, object);
+  rt_explain(d);
   return e;
 }
 
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture) {
   struct rt_device *d = rt_current();
   return !texture ? cudaSuccess
-         : d      ? rt_status(d, mx_texture_destroy(d->mx, texture))
+         : d      ? destroyed(rt_status(d, mx_texture_destroy(d->mx, texture)))
                   : rt_error(cudaErrorInitializationError);
 }
 
@@ -340,13 +350,12 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *surface, const struct c
     return rt_error(cudaErrorInvalidValue);
   const struct cudaArray *a = r->res.array.array;
   cudaError_t e = rt_status(a->device, mx_surface_create(a->mx, a->level, &object));
-  if (e == cudaSuccess) *surface = object;
-  return e;
+  return e == cudaSuccess ? made(surface, object) : e;
 }
 
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface) {
   struct rt_device *d = rt_current();
   return !surface ? cudaSuccess
-         : d      ? rt_status(d, mx_surface_destroy(d->mx, surface))
+         : d      ? destroyed(rt_status(d, mx_surface_destroy(d->mx, surface)))
                   : rt_error(cudaErrorInitializationError);
 }

@@ -172,6 +172,21 @@ MX_API mx_status mx_memset32(mx_device *device, mx_addr to, uint32_t value, uint
 MX_API mx_status mx_memory_info(mx_device *device, uint64_t *free_bytes, uint64_t *total_bytes);
 /* The allocation (or module variable) around an address. */
 MX_API mx_status mx_allocation_range(mx_device *device, mx_addr address, mx_addr *base, uint64_t *bytes);
+/* Memory as another run had it, for launches that are repeated: what is allocated from now on, variables of modules
+ * included, lies at `address` or above, the next one there if its alignment allows. MX_INVALID_ADDRESS: something lies
+ * or has lain there, or the device's memory does not reach so far. */
+MX_API mx_status mx_alloc_from(mx_device *device, mx_addr address);
+/* All allocations, one by one: the first that ends above `address`, in order of addresses, constant memory last.
+ * MX_NOT_FOUND: there is none. Nobody may allocate or free meanwhile. */
+typedef struct mx_allocation_info {
+  size_t struct_size;
+  mx_addr address;
+  uint64_t bytes;
+  const char *name; /* a variable's, or mx_allocation_set_name's; NULL: none. Valid as long as the allocation */
+  bool variable;    /* of a module */
+  bool internal;    /* of the machine itself, or an array's texels: not for the host's copies */
+} mx_allocation_info;
+MX_API mx_status mx_allocation_next(mx_device *device, mx_addr address, mx_allocation_info *out);
 /* Traps speak of the allocation by this name; NULL takes it away. */
 MX_API mx_status mx_allocation_set_name(mx_device *device, mx_addr address, const char *name);
 

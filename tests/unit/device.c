@@ -116,6 +116,41 @@ static void ranges_are_checked_as_a_whole(void **state) {
   assert_int_equal(all - rest, 1000);
 }
 
+static void memory_lies_where_another_run_had_it(void **state) {
+  (void)state;
+  mx_addr a, b, c;
+  mx_allocation_info i = {.struct_size = sizeof i};
+  assert_int_equal(mx_alloc(d, 100, &a), MX_OK);
+  assert_int_equal(mx_alloc_from(d, a), MX_INVALID_ADDRESS);
+  assert_int_equal(mx_alloc_from(d, a + 100), MX_INVALID_ADDRESS);
+  assert_int_equal(mx_alloc_from(d, UINT64_MAX), MX_INVALID_ADDRESS);
+  assert_int_equal(mx_alloc_from(d, 0), MX_INVALID_ADDRESS);
+  assert_int_equal(mx_alloc_from(NULL, a), MX_INVALID_VALUE);
+  assert_int_equal(mx_alloc_from(d, a + 0x10000), MX_OK);
+  assert_int_equal(mx_alloc(d, 300, &b), MX_OK);
+  assert_int_equal(b, a + 0x10000);
+  assert_int_equal(mx_alloc(d, 500, &c), MX_OK);
+  assert_int_equal(mx_allocation_set_name(d, c, "third"), MX_OK);
+  assert_int_equal(mx_allocation_next(d, 0, &i), MX_OK);
+  assert_int_equal(i.address, a);
+  assert_int_equal(i.bytes, 100);
+  assert_int_equal(mx_allocation_next(d, a + 99, &i), MX_OK);
+  assert_int_equal(i.address, a);
+  assert_int_equal(mx_allocation_next(d, a + 100, &i), MX_OK);
+  assert_int_equal(i.address, b);
+  assert_false(i.variable || i.internal || i.name);
+  assert_int_equal(mx_free(d, b), MX_OK);
+  assert_int_equal(mx_allocation_next(d, a + 100, &i), MX_OK);
+  assert_int_equal(i.address, c);
+  assert_string_equal(i.name, "third");
+  assert_int_equal(mx_alloc_constant(d, 10, &b, NULL), MX_OK);
+  assert_int_equal(mx_allocation_next(d, c + 500, &i), MX_OK);
+  assert_int_equal(i.address, b);
+  assert_int_equal(mx_allocation_next(d, b + 10, &i), MX_NOT_FOUND);
+  i.struct_size = 8;
+  assert_int_equal(mx_allocation_next(d, 0, &i), MX_INVALID_VALUE);
+}
+
 static void managed_memory_is_one_memory(void **state) {
   (void)state;
   mx_addr a, b;
@@ -271,6 +306,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(copies_and_fills, set_up, tear_down),
       cmocka_unit_test_setup_teardown(ranges_are_checked_as_a_whole, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(memory_lies_where_another_run_had_it, set_up, tear_down),
       cmocka_unit_test_setup_teardown(managed_memory_is_one_memory, set_up, tear_down),
       cmocka_unit_test_setup_teardown(modules_have_kernels_and_variables, set_up, tear_down),
       cmocka_unit_test_setup_teardown(damaged_modules_are_refused, set_up, tear_down),

@@ -15,14 +15,25 @@ const char *const exec_help =
     "  --timeout=SECONDS       stop a launch after SECONDS\n"
     "  --stats                 a line on stderr for each launch: kernel, grid and block, warps, compiled or not, time\n"
     "  --lenient               room behind each allocation, for programs that go a little beyond them\n"
+    "  --trap-info             when a kernel traps, all that is known of it, line by line: which launch, arguments, "
+    "who\n"
+    "  --break KERNEL[:N]      an interactive session before the n-th launch of a kernel (default 1), on a copy of it; "
+    "--ex COMMAND\n"
+    "                          as there. When the session ends the program goes on\n"
+    "  --record-launch KERNEL[:N] FOLDER   writes that launch, with the memory before and behind it, for 'mxrun test "
+    "FOLDER'\n"
     "\n";
 
-enum { E_STATS = 1, E_LENIENT, E_THREADS, E_JIT, E_TIMEOUT, E_HELP };
+enum { E_STATS = 1, E_LENIENT, E_THREADS, E_JIT, E_TIMEOUT, E_TRAP_INFO, E_BREAK, E_COMMAND, E_RECORD, E_HELP };
 static const struct cli_option options[] = {{"threads", 0, CLI_REQUIRED, E_THREADS},
                                             {"jit", 0, CLI_REQUIRED, E_JIT},
                                             {"timeout", 0, CLI_REQUIRED, E_TIMEOUT},
                                             {"stats", 0, CLI_NONE, E_STATS},
                                             {"lenient", 0, CLI_NONE, E_LENIENT},
+                                            {"trap-info", 0, CLI_NONE, E_TRAP_INFO},
+                                            {"break", 0, CLI_REQUIRED, E_BREAK},
+                                            {"ex", 0, CLI_REQUIRED, E_COMMAND},
+                                            {"record-launch", 0, CLI_REQUIRED, E_RECORD},
                                             {"help", 'h', CLI_NONE, E_HELP},
                                             {0}};
 
@@ -70,7 +81,8 @@ static void see(const char *name, void *user) {
   struct needs *n = user;
   static const char *const beyond[] = {"libcublas", "libcufft", "libcurand", "libcusparse",  "libcusolver", "libcudnn",
                                        "libnpp",    "libnccl",  "libnvrtc",  "libnvJitLink", "libnvjpeg"};
-  if (!strncmp(name, "libcudart.so.", 13) || !strcmp(name, "libcuda.so.1")) n->runtime = true;
+  if (!strncmp(name, "libcudart.so.", 13) || !strcmp(name, "libcuda.so.1") || !strncmp(name, "libmxrt.so", 10))
+    n->runtime = true;
   for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++)
     if (!strncmp(name, beyond[k], strlen(beyond[k])) && !*n->missing)
       snprintf(n->missing, sizeof n->missing, "%s", name);
@@ -133,10 +145,21 @@ static char *find_folder(void) {
   return NULL;
 }
 
+/* KERNEL[:N], which the runtime reads; kernels' names may have colons, too. */
+static void check_launch(const char *option, const char *text) {
+  const char *colon = strrchr(text, ':');
+  uint64_t n;
+  const bool numbered = colon && (!colon[1] || (colon[1] >= '0' && colon[1] <= '9'));
+  if (!*text || colon == text || (numbered && (!cli_number(colon + 1, UINT64_MAX, &n) || !n)))
+    cli_usage("mxrun", "%s: '%s' is not the name of a kernel, or KERNEL:N with a number from 1", option, text);
+}
+
 int command_exec(int argc, char **argv, int next) {
-  const char *value;
+  const char *value, *kernel;
   uint64_t number;
   double seconds;
+  bool breaks = false;
+  struct text commands = {0};
   struct cli c = {.tool = "mxrun", .options = options, .argc = argc, .argv = argv, .next = next};
   int id;
   while ((id = cli_next(&c, &value)) > 0) switch (id) {
@@ -157,8 +180,27 @@ int command_exec(int argc, char **argv, int next) {
       break;
     case E_STATS: setenv("MX_STATS", "1", 1); break;
     case E_LENIENT: setenv("MX_LENIENT", "1", 1); break;
+    case E_TRAP_INFO: setenv("MX_TRAP_INFO", "1", 1); break;
+    case E_BREAK:
+      check_launch("--break", value);
+      setenv("MX_BREAK", value, 1);
+      breaks = true;
+      break;
+    case E_COMMAND: text_printf(&commands, "%s\n", value); break;
+    case E_RECORD:
+      kernel = value;
+      check_launch("--record-launch", kernel);
+      cli_take(&c, &value);
+      if (value == kernel || *value == '-')
+        cli_usage("mxrun", "--record-launch: a folder is missing behind '%s'", kernel);
+      setenv("MX_RECORD_LAUNCH", kernel, 1);
+      setenv("MX_RECORD_FOLDER", value, 1);
+      break;
     default: common_option(O_HELP, NULL, NULL);
     }
+  if (commands.n && !breaks) cli_usage("mxrun", "--ex belongs to --break");
+  if (commands.n) setenv("MX_BREAK_COMMANDS", commands.s, 1);
+  text_free(&commands);
   if (id == CLI_END) cli_usage("mxrun", "exec: no program given");
   char **words = argv;
   while (*words != value) words++; /* the program's name, and its own words behind it */
@@ -166,6 +208,12 @@ int command_exec(int argc, char **argv, int next) {
   if (!folder) {
     fprintf(stderr, "mxrun: the runtime's folder is neither beside this program nor in ../lib/mx/exec\n");
     return CLI_HOST;
+  }
+  char self[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length > 0) {
+    self[length] = 0;
+    setenv("MX_DEBUGGER", self, 1);
   }
   int status = look(file);
   if (status == CLI_DONE) {

@@ -144,6 +144,29 @@ static bool surface(struct reader *r, struct marg *a) {
   return true;
 }
 
+/* memory ADDRESS DATA [becomes DATA] [of VARIABLE] */
+static bool memory(struct reader *r) {
+  struct manifest *m = r->m;
+  struct mmemory a = {.line = r->line};
+  if (!number(r, UINT64_MAX, &a.address)) return false;
+  if (m->nmemory && a.address <= m->memory[m->nmemory - 1].address) return bad(r, "addresses have to ascend");
+  a.before = word(r);
+  if (!a.before) return bad(r, "expected a file, or an array such as iota:u32[64]");
+  const char *w = word(r);
+  if (w && !strcmp(w, "becomes")) {
+    if (!(a.after = word(r))) return bad(r, "expected a file, or an array such as iota:u32[64]");
+    w = word(r);
+  }
+  if (w && !strcmp(w, "of")) {
+    if (!one_word(r, &a.variable)) return false;
+    w = NULL;
+  }
+  if (w) return bad(r, "expected 'becomes DATA' or 'of VARIABLE'");
+  m->memory = cli_realloc(m->memory, (m->nmemory + 1) * sizeof *m->memory);
+  m->memory[m->nmemory++] = a;
+  return true;
+}
+
 static bool argument(struct reader *r) {
   struct manifest *m = r->m;
   if (m->nargs == MANIFEST_ARGS) return bad(r, "too many arguments");
@@ -228,10 +251,10 @@ static bool diagnostic(struct reader *r) {
 
 /* Items that may stand once, or once for each launch, have a bit in `seen`. */
 static bool item(struct reader *r, const char *key) {
-  static const char *const keys[] = {"name",  "ptx",     "poison",  "stack",       "stdout",     "threads",
-                                     "steps", "timeout", "trap",    "refused",     "kernel",     "grid",
-                                     "block", "shared",  "cluster", "cooperative", "needs",      "limit",
-                                     "image", "arg",     "then",    "expect",      "diagnostic", "finding"};
+  static const char *const keys[] = {"name",    "ptx",         "poison",  "stack",  "stdout", "threads", "steps",
+                                     "timeout", "trap",        "refused", "kernel", "grid",   "block",   "shared",
+                                     "cluster", "cooperative", "needs",   "limit",  "image",  "arg",     "then",
+                                     "expect",  "diagnostic",  "finding", "memory"};
   enum {
     NAME,
     PTX,
@@ -257,6 +280,7 @@ static bool item(struct reader *r, const char *key) {
     EXPECT,
     DIAGNOSTIC,
     FINDING,
+    MEMORY,
     NONE
   };
   struct manifest *m = r->m;
@@ -304,6 +328,7 @@ static bool item(struct reader *r, const char *key) {
     if (m->nlimits == sizeof m->limits / sizeof *m->limits) return bad(r, "too many limits");
     return one_word(r, &m->limits[m->nlimits++]);
   case IMAGE: return image(r);
+  case MEMORY: return memory(r);
   case ARG: return argument(r);
   case THEN: r->seen &= ((uint64_t)1 << KERNEL) - 1; return next_stage(r);
   case EXPECT: return expectation(r);
@@ -369,6 +394,8 @@ bool manifest_parse(struct manifest *m, char **text, char *end, unsigned *line, 
     if (!m->file && !m->inline_text) r.error = "no program: expected 'ptx FILE', or 'text' and the program";
     else if (m->file && m->inline_text) r.error = "both a file and a text";
     else if (m->nexpects && (m->trap || wrong)) r.error = "expectations of memory beside a trap or a refusal";
+    for (unsigned k = 0; k < m->nmemory && (m->trap || wrong); k++)
+      if (m->memory[k].after) r.error = "expectations of memory beside a trap or a refusal";
   }
   if (!r.error && (!m->unknown || m->nneeds)) return true;
   if (m->unknown) return *why = m->unknown, m->unknown = NULL, false;
@@ -378,5 +405,6 @@ bool manifest_parse(struct manifest *m, char **text, char *end, unsigned *line, 
 
 void manifest_free(struct manifest *m) {
   for (unsigned k = 0; k < m->nargs; k++) free(m->args[k].raw);
+  free(m->memory);
   free(m->unknown);
 }

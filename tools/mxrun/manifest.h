@@ -1,4 +1,4 @@
-/* Launch manifests: what docs/manifest.md describes, as a structure. Knows neither devices nor kernels. */
+/* Launch manifests: what docs/manifest.md describes, as a structure; and the memory that they name. */
 #ifndef MX_TOOLS_MANIFEST_H
 #define MX_TOOLS_MANIFEST_H
 #include "data.h"
@@ -27,6 +27,12 @@ struct marg {
   unsigned image;          /* TEX, SURF: which of the manifest's */
   bool is_result;          /* SURF: the first of its image, whose texels are compared */
   mx_texture_desc texture; /* TEX */
+  unsigned line;
+};
+struct mmemory { /* memory beside the arguments, at an address of its own: memory.c */
+  uint64_t address;
+  const char *before, *after; /* files or generators; after NULL: not compared */
+  const char *variable;       /* of the program, which lies there; or NULL */
   unsigned line;
 };
 struct mexpect {
@@ -73,6 +79,8 @@ struct manifest {
   unsigned nargs;
   struct image_spec images[MANIFEST_IMAGES];
   unsigned nimages;
+  struct mmemory *memory; /* by address */
+  unsigned nmemory;
   struct mexpect expects[MANIFEST_ARGS];
   unsigned nexpects;
   const char *trap, *trap_text; /* a trap, or a status of the launch, that must come; words that its text must hold */
@@ -88,4 +96,12 @@ struct manifest {
  * changed; strings point into it. False: *why, malloc'ed, with the line. */
 bool manifest_parse(struct manifest *m, char **text, char *end, unsigned *line, char **why);
 void manifest_free(struct manifest *m);
+
+/* memory.c: files beside a manifest, and its memory on a device. They answer NULL, or what is wrong, malloc'ed. folder:
+ * the manifest's, "" or with a slash at its end. */
+char *beside(const char *folder, const char *file);
+bool data_beside(struct data *d, const char *folder, const char *text, char **why);
+char *memory_before_program(mx_device *d, const struct manifest *m, const char *folder);
+char *memory_behind_program(mx_device *d, mx_module *module, const struct manifest *m, const char *folder);
+char *memory_compare(mx_device *d, const struct manifest *m, const char *folder);
 #endif

@@ -132,18 +132,9 @@ static void on_output(void *user, const char *text, size_t size) { text_add(user
 /* Failed assertions: no output of the program, and the trap tells of them. */
 static void on_message(void *user, const char *text, size_t size) { (void)user, (void)text, (void)size; }
 
-static char *beside(const struct test *t, const char *file) {
-  return *file == '/' ? cli_strdup(file) : format("%s%s", t->folder, file);
-}
-
 /* A file beside the manifest, or a made array. */
 static bool get_data(const struct test *t, struct data *d, const char *text, char **why) {
-  enum data_result made = data_generate(d, text, why);
-  if (made != DATA_OTHER) return made == DATA_MADE;
-  char *path = beside(t, text);
-  bool good = data_read(d, path, why);
-  free(path);
-  return good;
+  return data_beside(d, t->folder, text, why);
 }
 
 /* The program's text, its name for messages, and its size; malloc'ed. */
@@ -155,7 +146,7 @@ static char *get_program(const struct test *t, char **name, size_t *size, char *
     *name = cli_strdup(t->path);
     return copy;
   }
-  *name = beside(t, t->m.file);
+  *name = beside(t->folder, t->m.file);
   char *bytes = cli_read_file(*name, (size_t)1 << 30, size, &reason);
   if (!bytes) *why = format("%s: %s", *name, reason);
   return bytes;
@@ -463,6 +454,7 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
     if (s != MX_OK) return failure_text(d, s);
   }
   if (suite->machine.check) mx_device_check_source(d, name, text, size);
+  if ((why = memory_before_program(d, m, t->folder))) return why;
   bool loaded = load_module(d, name, text, size, false, &module, &said);
   if (!loaded) {
     size_t n = said ? strlen(said) : 0;
@@ -477,7 +469,8 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
   mx_device_set_output(d, on_output, &printed);
   mx_device_set_messages(d, on_message, NULL);
   mx_status s = MX_OK;
-  why = make_images(t, d, b);
+  why = memory_behind_program(d, module, m, t->folder);
+  if (!why) why = make_images(t, d, b);
   for (unsigned n = 0; n < m->nstages && !why && s == MX_OK; n++)
     why = run_stage(t, suite, &m->stages[n], d, module, b, &s);
   if (!why && m->refused) {
@@ -488,6 +481,7 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
   } else if (!why) {
     why = check_end(t, d, s);
     if (!why && s == MX_OK) why = compare_memory(t, d, b);
+    if (!why && s == MX_OK) why = memory_compare(d, m, t->folder);
   }
   if (!why && suite->machine.check && !m->refused) why = compare_findings(t, d, &suite->suppressed);
   if (!why && m->stdout_file) {

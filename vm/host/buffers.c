@@ -253,6 +253,32 @@ mx_status mx_allocation_range(mx_device *d, mx_addr address, mx_addr *base, uint
   return s;
 }
 
+mx_status mx_alloc_from(mx_device *d, mx_addr address) {
+  if (!d) return MX_INVALID_VALUE;
+  mx__lock(&d->lock);
+  mx_status s = mx__memory_skip(&d->memory, address);
+  mx__unlock(&d->lock);
+  return s == MX_OK ? s
+                    : mx__fail(d, s, "mx_alloc_from: 0x%llx is not above all that was allocated, or above all memory",
+                               (unsigned long long)address);
+}
+
+mx_status mx_allocation_next(mx_device *d, mx_addr address, mx_allocation_info *out) {
+  if (!d) return MX_INVALID_VALUE;
+  if (!out || out->struct_size < sizeof *out) return mx__fail(d, MX_INVALID_VALUE, "mx_allocation_next: no place");
+  mx__lock_read(&d->mem);
+  const struct mx_alloc *a = mx__memory_next(&d->memory, address);
+  if (a)
+    *out = (mx_allocation_info){.struct_size = sizeof *out,
+                                .address = a->lo,
+                                .bytes = a->size,
+                                .name = a->name,
+                                .variable = a->flags & MX_ALLOC_VARIABLE,
+                                .internal = a->flags & (MX_ALLOC_INTERNAL | MX_ALLOC_TEXELS)};
+  mx__rwunlock(&d->mem);
+  return a ? MX_OK : MX_NOT_FOUND;
+}
+
 mx_status mx_allocation_set_name(mx_device *d, mx_addr address, const char *name) {
   if (!d) return MX_INVALID_VALUE;
   mx__alone(d);

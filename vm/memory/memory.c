@@ -344,6 +344,25 @@ mx_status mx__memory_alloc(struct mx_memory *m, struct mx_region *r, uint64_t by
   return MX_OK;
 }
 
+mx_status mx__memory_skip(struct mx_memory *m, uint64_t address) {
+  struct mx_region *r = &m->global;
+  if (address < r->start + r->top || address - r->start > r->capacity) return MX_INVALID_ADDRESS;
+  r->top = address - r->start;
+  return MX_OK;
+}
+
+const struct mx_alloc *mx__memory_next(struct mx_memory *m, uint64_t address) {
+  const struct mx_region *regions[] = {&m->global, &m->constant};
+  for (unsigned k = 0; k < 2; k++) {
+    const struct mx_alloc *at;
+    const size_t count = atomic_load(&regions[k]->count);
+    size_t n = records_upto(regions[k], address, &at);
+    for (n -= n > 0; n < count; n++)
+      if (!(at[n].flags & MX_ALLOC_FREED) && at[n].lo + at[n].size > address) return &at[n];
+  }
+  return NULL;
+}
+
 mx_status mx__memory_free(struct mx_memory *m, uint64_t address) {
   struct mx_region *r = region_of(m, address);
   const struct mx_alloc *at;

@@ -74,6 +74,11 @@ mx_status mx__memory_reset(struct mx_memory *m);
  * freed ranges count. align: power of two, at least MX_ALLOC_ALIGN is used. */
 mx_status mx__memory_alloc(struct mx_memory *m, struct mx_region *r, uint64_t bytes, uint64_t align, uint32_t flags,
                            const char *name, bool exclusive, uint64_t *address);
+/* The next allocation of global memory lies at `address` or above; MX_INVALID_ADDRESS: something has been below the top
+ * there. Callers hold the device's lock. */
+mx_status mx__memory_skip(struct mx_memory *m, uint64_t address);
+/* The first live record of global or constant memory, in order of addresses, that ends above `address`; NULL: none. */
+const struct mx_alloc *mx__memory_next(struct mx_memory *m, uint64_t address);
 /* Frees the allocation that begins at `address`; exclusive. */
 mx_status mx__memory_free(struct mx_memory *m, uint64_t address);
 

@@ -95,7 +95,8 @@ struct repl {
   size_t size; /* bytes: text or module */
   char *kernel_name;
   char **words;
-  size_t nwords; /* arguments, as written */
+  size_t nwords;            /* arguments, as written */
+  struct launch_file *from; /* manifest.c: the manifest that all this came from, or NULL */
   mx_device *d;
   mx_module *module;
   mx_kernel *kernel;
@@ -210,6 +211,12 @@ void target_free(struct repl *r);
 /* The same program and arguments on a device of its own, for launches beside the session's; d NULL: there is none. */
 struct repl *repl_copy(const struct repl *r);
 void repl_copy_free(struct repl *o);
+
+/* manifest.c: the program, the arguments and the launch of a manifest; and its memory, around the loading of the
+ * program. False: complained. */
+bool manifest_load(struct repl *r, const char *path);
+bool manifest_memory(struct repl *r, mx_module *module); /* module NULL: what comes before it */
+void manifest_forget(struct repl *r);
 
 /* run.c */
 bool running(struct repl *r);      /* a launch can be looked at; else complains */

@@ -55,11 +55,12 @@ bool target_bind(struct repl *r) {
   if (s != MX_OK) return complain_status(r, s);
   mx_device_set_output(r->d, on_output, r);
   const void *bytes = assembled(r, &size, &made);
-  if (bytes) s = mx_module_load_data(r->d, bytes, size, &r->module);
+  const bool placed = bytes && manifest_memory(r, NULL);
+  if (placed) s = mx_module_load_data(r->d, bytes, size, &r->module);
   if (made) mx_asm_free(made);
-  if (!bytes) return false;
+  if (!placed) return false;
   if (s != MX_OK) return complain_status(r, s);
-  if (!pick_kernel(r)) return false;
+  if (!manifest_memory(r, r->module) || !pick_kernel(r)) return false;
   char *why = try_args(&r->args, r->d, r->kernel, r->words, r->nwords);
   if (!why) {
     kernel_shape(r->kernel, &r->config, !grid_is_auto(&r->config) || r->config.block[0] > 1);
@@ -82,6 +83,7 @@ bool target_fresh(struct repl *r) {
 void target_free(struct repl *r) {
   launch_end(r);
   listing_free(r);
+  manifest_forget(r);
   free_args(&r->args);
   r->args = (struct args){0};
   free(r->bytes);
@@ -102,6 +104,7 @@ struct repl *repl_copy(const struct repl *r) {
                      .kernel_name = r->kernel_name,
                      .words = r->words,
                      .nwords = r->nwords,
+                     .from = r->from,
                      .seed = r->seed,
                      .hang_turns = r->hang_turns};
   o->d = open_device(&o->machine);
@@ -110,7 +113,7 @@ struct repl *repl_copy(const struct repl *r) {
 
 void repl_copy_free(struct repl *o) {
   o->file = o->bytes = o->kernel_name = NULL; /* those of the session */
-  o->words = NULL, o->nwords = 0;
+  o->words = NULL, o->nwords = 0, o->from = NULL;
   target_free(o);
   if (o->d) mx_device_destroy(o->d);
   free(o);
@@ -129,8 +132,9 @@ bool target_text(struct repl *r, const char *name, const char *text, size_t size
 }
 
 bool target_load(struct repl *r, const char *path) {
-  const char *why;
+  const char *why, *dot = strrchr(path, '.');
   size_t size;
+  if (dot && !strcmp(dot, ".launch")) return manifest_load(r, path);
   char *bytes = cli_read_file(path, (size_t)1 << 30, &size, &why);
   if (!bytes) return complain(r, "%s: %s", path, why);
   calc_free(r);
@@ -152,9 +156,11 @@ bool do_load(struct repl *r, char *arguments) {
   char *path = next_word(&arguments);
   if (!path) return complain(r, "load what file?");
   char *same = cli_strdup(path);
-  bool other = !r->file || strcmp(r->file, same), good = target_load(r, same);
+  bool other = !r->file || strcmp(r->file, same);
+  if (other) manifest_forget(r);
+  bool good = target_load(r, same);
   free(same);
-  if (good && other) {
+  if (good && other && !r->from) {
     free(r->kernel_name);
     r->kernel_name = NULL;
     set_words(r, (char[]){""});
