@@ -313,7 +313,7 @@ export MX_VECTORS ?= $(abspath $(wildcard ../shared/vectors/golden.tar.gz))
 export MX_CORPUS ?= $(abspath $(wildcard ../shared/corpus))
 # The thread sanitizer sees what has threads; kernels' code is made by the plain build's compiler.
 ifeq ($(SAN),thread)
-THREADED := $(addprefix $(BUILD)/tests/,stress litmus $(addprefix unit/,beside debug debug_back debug_compiled debug_together device launch jit))
+THREADED := $(addprefix $(BUILD)/tests/,$(shell sed -n "s/^threaded='\(.*\)'/\1/p" tests/run))
 check: $(THREADED) plain-compiler
 	$(Q)ln -sf ../mx-jitc $(BUILD)/mx-jitc && tests/run $(if $(V),-v) --threads $(BUILD)
 .PHONY: plain-compiler

@@ -28,7 +28,7 @@
 
 #define FIRST_LOOK 0.001   /* seconds into a launch */
 #define LOOK_AGAIN 1000000 /* nanoseconds */
-#define ENOUGH 0.008       /* seconds of an engine's time that are taken for what it is like */
+#define ENOUGH 0.008       /* seconds of an engine's time, for each worker, that are taken for what it is like */
 #define TRIAL 0.1          /* seconds of compiled code before the interpreter is tried, if nothing is known of it */
 #define CLEARLY 1.15       /* so much slower is slower */
 
@@ -52,6 +52,7 @@ struct mx_jit_kernel {
   struct mx_jit_engine {
     double seconds, steps;
   } engine[2];       /* what has been measured: interpreter, compiled code */
+  double enough;     /* seconds of either that tell what it is like; more workers publish their steps later */
   bool slower;       /* compiled code is */
   double compile_ms; /* of the compile, until a launch's statistics have it */
   uint64_t hits, misses;
@@ -95,7 +96,7 @@ static double processor_time(void) {
 /* ---- which engine is faster ------------------------------------------------------------------------------------*/
 static double cost_of(const struct mx_jit_engine *e) { return e->steps > 0 ? e->seconds / e->steps : 0; }
 static bool is_known(const struct mx_jit_kernel *jk) {
-  return jk->engine[0].seconds >= ENOUGH && jk->engine[1].seconds >= ENOUGH;
+  return jk->engine[0].seconds >= jk->enough && jk->engine[1].seconds >= jk->enough;
 }
 /* Whether there is something to find out about the kernel. */
 static bool may_choose(const struct mx_jit_kernel *jk, const struct mx_launch *l) {
@@ -123,7 +124,7 @@ static void choose(struct mx_jit *j) {
   struct mx_jit_kernel *jk = j->watched;
   if (!jk || !may_choose(jk, j->launch)) return;
   if (is_known(jk)) jk->slower = cost_of(&jk->engine[1]) > CLEARLY * cost_of(&jk->engine[0]);
-  const bool trial = jk->engine[1].seconds >= TRIAL && jk->engine[0].seconds < ENOUGH;
+  const bool trial = jk->engine[1].seconds >= TRIAL && jk->engine[0].seconds < jk->enough;
   const bool interpreted = jk->slower || trial;
   if (interpreted == atomic_load(&j->launch->interpreted)) return;
   measure(j);
@@ -320,6 +321,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
   if (!j) return demanded(jk, l, NULL);
   mx_status s = MX_OK;
   mx__lock(&j->lock);
+  jk->enough = ENOUGH * l->workers;
   if (!j->searched) {
     j->searched = true;
     j->compiler = mx__jit_find_compiler(d->jit_compiler);

@@ -337,7 +337,7 @@ static void slower_code(void **state) {
   print_message("a sanitizer's checks slow the interpreter down, and not compiled code\n");
   skip();
 #endif
-  enum { KEPT = 40, THREADS_OF_BLOCK = 256, BLOCKS = 64 };
+  enum { KEPT = 120, THREADS_OF_BLOCK = 256, BLOCKS = 64 };
   char *text, *before = NULL, *behind = NULL;
   for (int r = 0; r < KEPT; r++) {
     char *more;
@@ -363,7 +363,7 @@ static void slower_code(void **state) {
                "  mul.wide.u32 %%a, %%i, 4;\n  add.u64 %%a, %%o, %%a;\n  st.global.u32 [%%a], %%s;\n  exit;\n}\n",
                KEPT, before, behind) > 0);
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
-  o.cache_dir = "";
+  o.threads = 2, o.cache_dir = "";
   mx_device *d;
   mx_module *m;
   mx_addr out;
@@ -382,7 +382,7 @@ static void slower_code(void **state) {
     do {
       assert_int_equal(mx_launch_args(k, &c, args, 2), MX_OK);
       assert_int_equal(mx_device_stats(d, &s), MX_OK);
-    } while (!way && s.tier != MX_TIER_SLOWER && ++launches < 40);
+    } while (!way && s.tier != MX_TIER_SLOWER && ++launches < 400);
     if (way < 2) assert_int_equal(s.tier, MX_TIER_SLOWER), assert_true(s.compiled_ns > s.interpreted_ns);
     if (way == 1) assert_int_equal(s.steps_compiled, 0);
     if (way == 2) assert_true(s.steps_compiled > 0);
