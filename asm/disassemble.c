@@ -295,8 +295,6 @@ static struct grouping group(const struct mx_op_info *o, unsigned k) {
   return (struct grouping){0, 0, 0, 0, ""};
 }
 
-static bool is_sreg_row(unsigned op) { return op == MX_SREG_PRED || op == MX_SREG_32 || op == MX_SREG_64; }
-
 static void put_operands(struct printer *p, const mx_word *w) {
   const struct mx_op_info *o = &mx__ops[mx_w_op(*w)];
   for (unsigned k = 0; k < o->nopnds; k++) {
@@ -305,7 +303,8 @@ static void put_operands(struct printer *p, const mx_word *w) {
     if (k) put(p, "%s", k > g.from && k < g.to ? g.separator : ", ");
     else put(p, " ");
     if (k == g.from && g.to && g.open) put(p, "%c", g.open);
-    if (type == MX_T_raw && is_sreg_row(mx_w_op(*w)) && field < MX_SR_COUNT) put(p, "%%%s", mx__sregs[field].name);
+    if (type == MX_T_raw && mx__effect(mx_w_op(*w)) == MX_DOES_SREG && field < MX_SR_COUNT)
+      put(p, "%%%s", mx__sregs[field].name);
     else if (type == MX_T_raw) put(p, "%u", field);
     else if (k + 1 < o->nopnds && o->opnd[k + 1].type == MX_T_off)
       put_memory(p, type, field, mx_w_operand(w, k + 1)), k++;

@@ -153,11 +153,35 @@
 // clang-format on
 
 #define F(x_) MX_F_##x_
+#define DOES(x_) ((uint32_t)MX_DOES_##x_ << MX_EFFECT_SHIFT)
 
 const struct mx_op_info mx__ops[MX_OP_COUNT] = {
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) \
   [MX_##id_] = {#id_, spelling_, ISA_##shape_, MX_##cls_, mods_, flags_, doc_, #__VA_ARGS__},
 #include "core/opcodes.def"
+};
+
+const struct mx_row_access mx__row_access[MX_OP_COUNT] = {
+#define LOAD(mt_, dt_, n_) \
+  { MX_ACCESS_LOAD, MX_T_##mt_, n_ }
+#define STORE(mt_, n_) \
+  { MX_ACCESS_STORE, MX_T_##mt_, n_ }
+#define ATOM(step_, t_, ...) \
+  { MX_ACCESS_ATOMIC, MX_T_##t_, 1 }
+#define ATOMV(step_, t_, n_, ...) \
+  { MX_ACCESS_ATOMIC, MX_T_##t_, n_ }
+#define PREFETCH() \
+  { MX_NO_ACCESS, MX_T_none, 0 }
+#define OP(...)
+#define OPF(...)
+#define OPX(...)
+#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) [MX_##id_] = __VA_ARGS__,
+#include "core/opcodes.def"
+#undef LOAD
+#undef STORE
+#undef ATOM
+#undef ATOMV
+#undef PREFETCH
 };
 
 const struct mx_intrinsic mx__intrinsics[] = {
@@ -186,6 +210,17 @@ const struct mx_sreg_info mx__sregs[MX_SR_COUNT] = {
 #define SREG(id_, name_, type_, varies_, doc_) [MX_SR_##id_] = {name_, MX_T_##type_, varies_, doc_},
 #include "core/sregs.def"
 };
+
+bool mx__means(unsigned op, const char *word) {
+  const size_t n = strlen(word);
+  const char *meaning = mx__ops[op].meaning;
+  return !strncmp(meaning, word, n) && (!meaning[n] || meaning[n] == '(');
+}
+bool mx__is_spelled(unsigned op, const char *word) {
+  const size_t n = strlen(word);
+  const char *spelling = mx__ops[op].spelling;
+  return !strncmp(spelling, word, n) && !(spelling[n] >= 'a' && spelling[n] <= 'z');
+}
 
 void mx__spell(const struct mx_op_info *o, unsigned mod, char *s, size_t room) {
   size_t n = 0;

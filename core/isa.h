@@ -144,6 +144,30 @@ enum mx_flag {
                              it on its own values; it ends with MX_EV_STALE_WARP, nothing done, where it needs more */
 };
 
+/* What an instruction does, as far as those want to know who look at instructions without executing them: verifier,
+ * debugger, checkers, analyses. At most one for a row, written among its flags: DOES(FENCE). */
+enum mx_effect {
+  MX_DOES_NOTHING, /* that anybody asks for */
+  MX_DOES_FENCE,   /* orders memory accesses */
+  MX_DOES_ARRIVE,  /* arrives at a barrier of the block or the cluster; with MX_F_SYNC it waits there, too */
+  MX_DOES_AWAIT,   /* waits at a barrier at which it has arrived before */
+  MX_DOES_MEET,    /* waits for lanes of its warp, and does nothing else */
+  MX_DOES_EXIT,    /* ends the thread */
+  MX_DOES_RETURN,
+  MX_DOES_ALLOCATE, /* local memory, until the function returns */
+  MX_DOES_MALLOC,
+  MX_DOES_FREE,
+  MX_DOES_COPY,     /* bytes in memory, before the next instruction */
+  MX_DOES_ASYNC,    /* issues copies, stores or reductions that land later, ends groups of them, or waits for them */
+  MX_DOES_MBARRIER, /* works on an mbarrier */
+  MX_DOES_SHUFFLE,  /* reads a value of another lane */
+  MX_DOES_BALLOT,   /* makes a mask of lanes */
+  MX_DOES_SPILL,
+  MX_DOES_FILL,
+  MX_DOES_SREG, /* reads a special register */
+};
+#define MX_EFFECT_SHIFT 16
+
 enum mx_role { MX_IN, MX_OUT };
 /* Operands that the text may leave out, in this order of preference; a text that gives all operands gives these too
  * (as disassembly does).
@@ -212,6 +236,19 @@ struct mx_type_info {
   uint8_t slot_class, bits;
 };
 extern const struct mx_type_info mx__types[MX_T_COUNT];
+
+static inline enum mx_effect mx__effect(unsigned op) { return (enum mx_effect)(mx__ops[op].flags >> MX_EFFECT_SHIFT); }
+/* Whether this is the outermost word of a row's meaning ("A": the operand itself), or the first word of its spelling.
+ */
+bool mx__means(unsigned op, const char *word);
+bool mx__is_spelled(unsigned op, const char *word);
+
+/* The memory that a row's instruction touches at its (first) address, where the row is one of OPM. */
+enum mx_access_kind { MX_NO_ACCESS, MX_ACCESS_LOAD, MX_ACCESS_STORE, MX_ACCESS_ATOMIC };
+struct mx_row_access {
+  uint8_t kind, type, elements; /* type: in memory */
+};
+extern const struct mx_row_access mx__row_access[MX_OP_COUNT];
 
 /* The canonical spelling of modifier `mod`, at most n bytes with the NUL. */
 void mx__spell(const struct mx_op_info *o, unsigned mod, char *s, size_t n);

@@ -180,8 +180,7 @@ static inline uint64_t mx_space_window(unsigned space) { return space <= MX_GLOB
 
 /* Whether an instruction reads a clock. */
 static inline bool mx_reads_clock(const mx_word *w) {
-  const unsigned op = mx_w_op(*w);
-  return (op == MX_SREG_32 || op == MX_SREG_64) && mx__sregs[mx_w_operand(w, 1)].varies == MX_PER_READ;
+  return mx__effect(mx_w_op(*w)) == MX_DOES_SREG && mx__sregs[mx_w_operand(w, 1)].varies == MX_PER_READ;
 }
 /* Whether some instruction of a module does: then its warps keep their clocks. */
 static inline bool mx_keeps_clocks(const struct mx_image *image) {

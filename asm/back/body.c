@@ -9,8 +9,8 @@ bool mx__insn_ends(const struct ir_insn *in) {
   return in->op == MX_BRA || mx__ops[in->op].flags & MX_F_END;
 }
 
-bool mx__insn_is_spill(uint16_t op) { return op == MX_SPILL_PRED || op == MX_SPILL_32 || op == MX_SPILL_64; }
-bool mx__insn_is_fill(uint16_t op) { return op == MX_FILL_PRED || op == MX_FILL_32 || op == MX_FILL_64; }
+bool mx__insn_is_spill(uint16_t op) { return mx__effect(op) == MX_DOES_SPILL; }
+bool mx__insn_is_fill(uint16_t op) { return mx__effect(op) == MX_DOES_FILL; }
 
 bool mx__insn_writes(const struct ir_insn *in, uint32_t k) {
   if (mx__ops[in->op].flags & MX_F_CALL) return k < in->nres;

@@ -274,9 +274,7 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
     uint32_t number = vs.v[1].sreg;
     if (plain && vs.v[1].kind == V_SREG && mx__find_sreg(mx__sregs[number].name, l->f->lanes, (int)bits, &number) &&
         mx__types[mx__sregs[number].type].bits == bits) {
-      struct ir_insn *i = mx__emit(l, bits == 1 ? MX_SREG_PRED : bits == 64 ? MX_SREG_64 : MX_SREG_32, 0, 2);
-      i->opnds[0] = (struct ir_opnd){.kind = IR_REG, .reg = vs.v[0].reg};
-      i->opnds[1] = (struct ir_opnd){.kind = IR_RAW, .raw = number};
+      struct ir_insn *i = mx__emit_sreg(l, vs.v[0].reg, number);
       i->guard = guard;
       i->guard_neg = guard != IR_NONE && s->guard_neg;
       return;

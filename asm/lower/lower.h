@@ -76,6 +76,7 @@ bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row, str
 void mx__unwritten(struct lower *l, const struct sym *y, struct ir_loc loc, bool search);
 bool mx__guard_of(struct lower *l, const struct stmt *s, uint32_t *reg);
 uint32_t mx__local_base(struct lower *l);
+struct ir_insn *mx__emit_sreg(struct lower *l, uint32_t reg, unsigned sreg);
 uint32_t mx__read_sreg(struct lower *l, unsigned sreg);
 void mx__use_shared(struct lower *l, uint32_t var);
 int mx__last_type(const char *mnemonic, unsigned *count); /* last type suffix; MX_T_none */

@@ -93,20 +93,17 @@ bool mx__find_sreg(const char *name, uint32_t lanes, int bits, uint32_t *number)
   return found;
 }
 
-static unsigned sreg_op(int type) {
-  unsigned bits = mx__types[type].bits;
-  return bits == 1 ? MX_SREG_PRED : bits == 64 ? MX_SREG_64 : MX_SREG_32;
-}
-
-static void emit_sreg(struct lower *l, uint32_t reg, unsigned sreg) {
-  struct ir_insn *i = mx__emit(l, sreg_op(mx__sregs[sreg].type), 0, 2);
+struct ir_insn *mx__emit_sreg(struct lower *l, uint32_t reg, unsigned sreg) {
+  const unsigned bits = mx__types[mx__sregs[sreg].type].bits;
+  struct ir_insn *i = mx__emit(l, bits == 1 ? MX_SREG_PRED : bits == 64 ? MX_SREG_64 : MX_SREG_32, 0, 2);
   i->opnds[0] = (struct ir_opnd){.kind = IR_REG, .reg = reg};
   i->opnds[1] = (struct ir_opnd){.kind = IR_RAW, .raw = sreg};
+  return i;
 }
 
 uint32_t mx__read_sreg(struct lower *l, unsigned sreg) {
   uint32_t r = mx__new_reg(l, NULL, mx__sregs[sreg].type, l->loc);
-  emit_sreg(l, r, sreg);
+  mx__emit_sreg(l, r, sreg);
   return r;
 }
 

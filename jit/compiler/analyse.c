@@ -123,8 +123,7 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (i->o->flags & MX_F_MOVI || i->kind == JA_CALLS) return true;
   if (ja_local(a, i)) return true;
   if (i->op == MX_SREG_32 && mx_w_operand(i->w, 1) == MX_SR_WARPID) return true;
-  if (i->op == MX_SREG_32 || i->op == MX_SREG_64 || i->op == MX_SREG_PRED)
-    return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
+  if (mx__effect(i->op) == MX_DOES_SREG) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
   /* one address, one value; local memory differs from lane to lane */
   if (i->o->cls == MX_MEM && ja_access[i->op].kind == JA_LOAD) {
@@ -181,7 +180,7 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
   if (i->op == MX_MOV_32) return ja_has(raw_after, ja_slot(a, MX_R32, mx_w_operand(i->w, 0)));
   if (i->o->opnd[k].type != MX_T_f32) return false;
   /* a row whose NaNs are canonical tells NaNs from numbers only; so do comparisons */
-  return makes_float(i) || (i->o->opnd[0].type == MX_T_pred && !strncmp(i->o->id, "SETP", 4));
+  return makes_float(i) || (i->o->opnd[0].type == MX_T_pred && mx__is_spelled(i->op, "setp"));
 }
 
 /* ---- blocks -----------------------------------------------------------------------------------------------*/

@@ -26,10 +26,9 @@ static unsigned ext(const mx_word *w, unsigned k) {
 }
 
 /* ---- which calls ----------------------------------------------------------------------------------------------*/
-static bool grows_stack(const struct mx_op_info *o) { return o->cls == MX_CTRL && !strcmp(o->meaning, "alloca"); }
 static bool has_fixed_stack(const struct mx_func *f) {
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc]))
-    if (grows_stack(&mx__ops[mx_w_op(f->code[pc])])) return false;
+    if (mx__effect(mx_w_op(f->code[pc])) == MX_DOES_ALLOCATE) return false;
   return true;
 }
 static bool may_be_copied(const struct mx_func *f) {

@@ -272,8 +272,9 @@ static void keep_parts(struct lw *l, const struct lw_base *base) {
   sh->low = jx_local(&l->j, l->j.t_u64), sh->kind = jx_local(&l->j, l->j.t_u64);
 }
 bool lw_copies_whole(unsigned op) {
-  return op == MX_CP_ASYNC_ALL || op == MX_CP_ASYNC_ALL_A32 || op == MX_CP_ASYNC_ALL_HINT ||
-         op == MX_CP_ASYNC_ALL_HINT_A32;
+  const struct mx_op_info *o = &mx__ops[op];
+  return mx__effect(op) == MX_DOES_ASYNC && o->nopnds > 4 && o->opnd[4].range == MX_RANGE_COPY &&
+         (o->nopnds == 5 || o->opnd[5].type == MX_T_b64); /* the cache policy; a count or a predicate would say less */
 }
 static void find_copy(struct lw *l, uint32_t b, uint32_t k) {
   const struct ja_ins *i = &l->a->ins[k];

@@ -11,16 +11,12 @@
 #include <sys/stat.h>
 
 /* ---- resources ----------------------------------------------------------------------------------------*/
-static bool is_barrier(const struct mx_op_info *o) {
-  return o->cls == MX_CTRL && !strncmp(o->id, "BAR_", 4) && o->nopnds >= 2;
-}
-
 /* How many of the 16 barriers the function names; one that a register names could be any. */
 static unsigned barriers(const struct mx_func *fn) {
   uint32_t used = 0;
   for (uint32_t pc = 0; pc < fn->ncode; pc += mx_w_length(fn->code[pc])) {
     const struct mx_op_info *o = &mx__ops[mx_w_op(fn->code[pc])];
-    if (!is_barrier(o)) continue;
+    if (mx__effect(mx_w_op(fn->code[pc])) != MX_DOES_ARRIVE || !o->nopnds) continue; /* those of clusters name none */
     unsigned k = 0;
     while (k < o->nopnds && o->opnd[k].role == MX_OUT) k++;
     unsigned field = mx_w_operand(&fn->code[pc], k);

@@ -33,20 +33,20 @@ static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
   if (s->lane_rule) mx__lanes_before(x, number, m);
   if (c->tools & MX_CHECK_SYNC && mx__ops[i->op].cls == MX_CROSS && m) mx__sync_before(x, number, m);
   if (uninit) mx__uninit_before(x, number, m);
-  switch (s->deed) {
-  case DO_FENCE:
+  switch (s->effect) {
+  case MX_DOES_FENCE:
     if (m && c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_fence(x, s);
     break;
-  case DO_BARRIER: arrive(x, number); break;
-  case DO_COPY: /* the result may take an operand's place */
+  case MX_DOES_ARRIVE: arrive(x, number); break;
+  case MX_DOES_COPY: /* the result may take an operand's place */
     if (uninit) mx__uninit_copy(x, i, m);
     break;
-  case DO_EXIT: mx__sync_exit(x, number, m); break;
-  case DO_RETURN:
+  case MX_DOES_EXIT: mx__sync_exit(x, number, m); break;
+  case MX_DOES_RETURN:
     if (!f->parent) mx__sync_exit(x, number, m);
     else if (uninit) mx__uninit_return(x);
     break;
-  case DO_FREE:
+  case MX_DOES_FREE:
     if (c->tools & MX_CHECK_MEMORY && m) {
       const uint64_t left = mx__heap_freed(x, number, m), all = x->mask;
       if (!left) return i + 1;
@@ -64,7 +64,7 @@ static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
     if (uninit && callee != f && callee->parent == f) mx__uninit_call(x, number, f, callee);
     return next;
   }
-  if (s->deed == DO_MALLOC && m) mx__memory_malloc(x, number, m);
+  if (s->effect == MX_DOES_MALLOC && m) mx__memory_malloc(x, number, m);
   if (uninit && s->nout && m) mx__uninit_after(x, number, m, f);
   return next;
 }
@@ -99,7 +99,7 @@ static void barrier(struct mx_block *b, uint32_t number) {
   if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_barrier(c, b, number);
 }
 static void meets(struct mx_exec *x, const struct mx_insn *i, uint64_t group) {
-  if (!strcmp(mx__ops[i->op].meaning, "bar_warp")) mx__race_meet(x, group);
+  if (mx__effect(i->op) == MX_DOES_MEET) mx__race_meet(x, group);
 }
 
 /* ---- blocks -----------------------------------------------------------------------------------------------------*/

@@ -26,21 +26,6 @@ enum access_kind {
   ACCESS_ATOMIC,
   ACCESS_ASYNC /* lands later, ordered by what waits for it: no races are looked for */
 };
-/* What a body beyond the lane-wise ones does, as far as tools care: by the name of the function in its row. */
-enum deed {
-  DO_NOTHING,
-  DO_FENCE,
-  DO_BARRIER,
-  DO_EXIT,
-  DO_RETURN,
-  DO_MALLOC,
-  DO_FREE,
-  DO_COPY,
-  DO_SHUFFLE,
-  DO_SPILL,
-  DO_FILL,
-  DO_SELECT /* a lane's operand picks one of two others: so does whether the result is defined */
-};
 /* Where an address was made, as far as that is certain. */
 enum origin_kind { ORIGIN_UNKNOWN, ORIGIN_NONE, ORIGIN_VARIABLE, ORIGIN_PARAM, ORIGIN_FRAME, ORIGIN_TOP };
 struct origin {
@@ -57,7 +42,8 @@ struct reg {
 struct site {
   const struct mx_insn *insn;
   uint32_t func;
-  uint8_t access, deed;
+  uint8_t access, effect;               /* enum access_kind, enum mx_effect */
+  bool selects;                         /* an operand picks one of two others: so does whether the result is defined */
   bool writes;                          /* a store or an atomic */
   bool object;                          /* it is an mbarrier, whose state is its own */
   bool waits;                           /* lanes stand there until an mbarrier lets them go on */

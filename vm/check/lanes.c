@@ -15,7 +15,6 @@
 enum { RULE_NONE, RULE_MODULO, RULE_DIVIDE, RULE_MASK, RULE_CLAMP, RULE_BALLOT };
 static const char *const kinds[] = {"", "lane-modulo", "lane-divide", "lane-mask", "lane-clamp", "lane-ballot"};
 
-static bool begins(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 static const struct mx_insn *insn_at(const struct mx_pfunc *fn, uint32_t pc) {
   const struct mx_insn *i = &fn->insns[fn->index_of_pc[pc]];
   return i->kind == MX_INSN_JOIN ? i + 1 : i;
@@ -38,8 +37,8 @@ static bool comes_of(const struct mx_check *c, const struct mx_pfunc *fn, const 
     const struct mx_insn *at = insn_at(fn, writer[w]);
     const struct mx_op_info *o = &mx__ops[at->op];
     if (is(at, target)) return true;
-    const bool passes = !strcmp(o->meaning, "A") || begins(o->meaning, "CVT(") || begins(o->meaning, "ADD(") ||
-                        begins(o->meaning, "SUB(") || begins(o->meaning, "XOR(");
+    const bool passes = mx__means(at->op, "A") || mx__means(at->op, "CVT") || mx__means(at->op, "ADD") ||
+                        mx__means(at->op, "SUB") || mx__means(at->op, "XOR");
     for (unsigned p = 0; passes && p < o->nopnds; p++)
       if (o->opnd[p].role == MX_IN && comes_of(c, fn, at, p, is, target, depth + 1)) return true;
   }
@@ -47,16 +46,16 @@ static bool comes_of(const struct mx_check *c, const struct mx_pfunc *fn, const 
 }
 static bool is_lane(const struct mx_insn *i, const struct mx_insn *wanted) {
   (void)wanted;
-  return begins(mx__ops[i->op].meaning, "sreg") && i->o[1] == MX_SR_LANEID;
+  return mx__effect(i->op) == MX_DOES_SREG && i->o[1] == MX_SR_LANEID;
 }
 static bool is_thread(const struct mx_insn *i, const struct mx_insn *wanted) {
   (void)wanted;
-  return begins(mx__ops[i->op].meaning, "sreg") && (i->o[1] == MX_SR_LANEID || i->o[1] == MX_SR_TID_X);
+  return mx__effect(i->op) == MX_DOES_SREG && (i->o[1] == MX_SR_LANEID || i->o[1] == MX_SR_TID_X);
 }
 static bool is_it(const struct mx_insn *i, const struct mx_insn *wanted) { return i == wanted; }
 static bool is_ballot(const struct mx_insn *i, const struct mx_insn *wanted) {
   (void)wanted;
-  return begins(mx__ops[i->op].meaning, "ballot") || begins(mx__ops[i->op].meaning, "activemask");
+  return mx__effect(i->op) == MX_DOES_BALLOT;
 }
 
 /* Whether lanes of a warp see each other there: else a number that is cut is one of many things. */
@@ -84,11 +83,11 @@ static bool is_number(const struct mx_check *c, const struct mx_pfunc *fn, const
 static uint32_t rule_of(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i) {
   const struct mx_op_info *o = &mx__ops[i->op];
   const uint32_t lanes = c->prep->lanes, wrong = lanes == 64 ? 32 : 64;
-  const bool and = begins(o->meaning, "AND("), shift = begins(o->spelling, "shr"), rest = begins(o->spelling, "rem"),
-             quotient = begins(o->spelling, "div"),
+  const bool and = mx__means(i->op, "AND"), shift = mx__is_spelled(i->op, "shr"), rest = mx__is_spelled(i->op, "rem"),
+             quotient = mx__is_spelled(i->op, "div"),
              narrow = o->cls == MX_LANE && o->nopnds > 1 && mx__types[o->opnd[0].type].slot_class == MX_R32 &&
                       mx__types[o->opnd[o->nopnds - 1].type].slot_class == MX_R64 &&
-                      (begins(o->spelling, "cvt") || begins(o->spelling, "mov"));
+                      (mx__is_spelled(i->op, "cvt") || mx__is_spelled(i->op, "mov"));
   uint64_t v;
   for (unsigned k = 1; k < o->nopnds && (and || shift || rest || quotient); k++) {
     if (o->opnd[k].role != MX_IN || o->opnd[k].type >= MX_T_raw || !literal(fn, i, k, &v)) continue;
@@ -102,7 +101,7 @@ static uint32_t rule_of(const struct mx_check *c, const struct mx_pfunc *fn, con
   if (o->cls == MX_CROSS && o->flags & MX_F_SYNC && !(o->flags & MX_F_WHOLE) && o->nopnds && lanes == 64 &&
       literal(fn, i, o->nopnds - 1u, &v) && v == UINT32_MAX)
     return RULE_MASK;
-  if (begins(o->meaning, "shfl")) {
+  if (mx__effect(i->op) == MX_DOES_SHUFFLE) {
     const unsigned clamp = (o->opnd[1].role == MX_OUT ? 2u : 1u) + 2u;
     if (literal(fn, i, clamp, &v) && lanes == 64 && ((v & 63) == 31 || (v & 63) == 0) && !(v >> 8 & 32) &&
         !(v >> 8 & 31) && ((i->mod == 0) ? false : (v & 63) == 31))

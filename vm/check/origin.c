@@ -43,14 +43,14 @@ static struct origin of_instruction(struct walk *w, const struct mx_insn *i) {
   struct origin r = {.kind = ORIGIN_NONE};
   if (o->flags & MX_F_MOVI) return r;
   if (o->flags & (MX_F_BRANCH | MX_F_CALL)) return (struct origin){.kind = ORIGIN_UNKNOWN};
-  if (!strncmp(o->meaning, "sreg", 4)) {
+  if (mx__effect(i->op) == MX_DOES_SREG) {
     if (i->o[1] == MX_SR_LOCAL_BASE) r.kind = ORIGIN_FRAME;
     if (i->o[1] == MX_SR_LOCAL_TOP) r.kind = ORIGIN_TOP;
     return r;
   }
-  if (!strncmp(o->meaning, "LOAD(", 5) && (i->mod >> 2) == MX_PARAM) return of_param(w, i);
+  if (mx__row_access[i->op].kind == MX_ACCESS_LOAD && (i->mod >> 2) == MX_PARAM) return of_param(w, i);
   if (o->cls != MX_LANE) return (struct origin){.kind = ORIGIN_UNKNOWN};
-  const bool choice = !strncmp(o->meaning, "SEL(", 4), sum = !strncmp(o->meaning, "ADD(", 4);
+  const bool choice = mx__means(i->op, "SEL"), sum = mx__means(i->op, "ADD");
   bool unknown = false;
   uint64_t constant = 0;
   for (unsigned k = 0; k < o->nopnds; k++) {

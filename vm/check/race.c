@@ -162,7 +162,7 @@ void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
     struct warp_state *of = &s->warps[w];
     uint64_t waited = 0;
     MX_FOR_LANES (l, b->barriers[number].arrived[w])
-      waited |= (uint64_t)(strcmp(mx__ops[c->sites[of->barrier_site[l]].insn->op].meaning, "bar_arrive") != 0) << l;
+      waited |= (uint64_t)((mx__ops[c->sites[of->barrier_site[l]].insn->op].flags & MX_F_SYNC) != 0) << l;
     if (!waited) continue;
     learn(of, s->arrived[number]);
     lanes_meet(c, of, waited, b->warps[w].live);

@@ -4,54 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool begins(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
-
-/* Functions of the rows that are not lane by lane, by name: what they do, as far as a tool cares. */
-static uint8_t deed_of(const char *meaning) {
-  static const struct {
-    const char *name;
-    uint8_t deed;
-  } known[] = {{"fence", DO_FENCE},
-               {"cluster_arrive", DO_BARRIER},
-               {"bar_sync", DO_BARRIER},
-               {"bar_arrive", DO_BARRIER},
-               {"bar_red", DO_BARRIER},
-               {"exit", DO_EXIT},
-               {"ret", DO_RETURN},
-               {"malloc", DO_MALLOC},
-               {"free", DO_FREE},
-               {"memcpy", DO_COPY},
-               {"aligned_malloc", DO_MALLOC},
-               {"shfl", DO_SHUFFLE},
-               {"shfl_active", DO_SHUFFLE},
-               {"spill", DO_SPILL},
-               {"fill", DO_FILL}};
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    if (!strcmp(meaning, known[k].name)) return known[k].deed;
-  return begins(meaning, "SEL(") ? DO_SELECT : DO_NOTHING;
-}
-
 /* Orders of loads and stores, as core/ops/memory.def numbers them. */
 enum { ORDER_WEAK, ORDER_VOLATILE, ORDER_RELAXED, ORDER_STRONG };
 
 static void describe_access(struct site *s, const struct mx_op_info *o, const struct mx_insn *i) {
-  const char *m = o->meaning;
-  const bool load = begins(m, "LOAD("), store = begins(m, "STORE(");
-  s->writes = store || begins(m, "ATOM");
+  const enum mx_access_kind kind = mx__row_access[i->op].kind;
+  const bool load = kind == MX_ACCESS_LOAD, store = kind == MX_ACCESS_STORE;
+  s->writes = store || kind == MX_ACCESS_ATOMIC;
+  s->access = ACCESS_WEAK;
   if (load || store) {
     const unsigned order = i->mod & 3;
-    s->access = order == ORDER_WEAK ? ACCESS_WEAK : ACCESS_STRONG;
+    if (order != ORDER_WEAK) s->access = ACCESS_STRONG;
     s->acquires = load && order == ORDER_STRONG;
     s->releases = store && order == ORDER_STRONG;
-  } else if (begins(m, "ATOM")) {
+  } else if (kind == MX_ACCESS_ATOMIC) {
     s->access = ACCESS_ATOMIC;
     s->acquires = s->releases = true;
-  } else if (begins(m, "mbarrier_")) {
+  } else if (s->effect == MX_DOES_MBARRIER) {
     s->access = ACCESS_ATOMIC;
     s->acquires = s->releases = s->object = true;
     s->waits = o->flags & MX_F_SYNC;
-  } else if (begins(m, "cp_async") || begins(m, "bulk") || begins(m, "st_async")) s->access = ACCESS_ASYNC;
-  else s->access = ACCESS_WEAK;
+  } else if (s->effect == MX_DOES_ASYNC) s->access = ACCESS_ASYNC;
   for (unsigned k = 0; k < o->nopnds; k++)
     if (o->opnd[k].type == MX_T_off && !s->first_value) {
       s->first_value = (uint8_t)(k + 1);
@@ -108,8 +81,8 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
       continue;
     }
     if (o->flags & MX_F_BRANCH) continue;
-    if (s->deed == DO_SPILL || s->deed == DO_FILL) {
-      const bool spill = s->deed == DO_SPILL;
+    if (s->effect == MX_DOES_SPILL || s->effect == MX_DOES_FILL) {
+      const bool spill = s->effect == MX_DOES_SPILL;
       const unsigned k = spill ? 2 : 0, at = spill ? 0 : 1, cls = mx__types[o->opnd[k].type].slot_class;
       const uint32_t cell = cell_slot(f, cls, (uint32_t)i->o[at] | (uint32_t)i->o[at + 1] << 10);
       const uint32_t slot = slot_of(fn, c->prep->lanes, i->o[k], cls);
@@ -122,7 +95,7 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
       const bool address = k + 1 < o->nopnds && o->opnd[k + 1].type == MX_T_off;
       struct reg r = {slot_of(fn, c->prep->lanes, mx__operand_ref(i, k), cls), cls == MX_R128, cls == MX_PRED, address};
       /* a choice needs its operands by number */
-      if (s->deed == DO_SELECT && !out) {
+      if (s->selects && !out) {
         if (!mx__check_grow(c, (void **)&c->regs, c->nregs, room, sizeof r)) return false;
         c->regs[c->nregs++] = r;
         ++*n;
@@ -156,13 +129,14 @@ bool mx__sites_make(struct mx_check *c) {
       s->guard = NO_SLOT;
       if (s->insn->kind != MX_INSN_OP) continue;
       const struct mx_op_info *o = &mx__ops[s->insn->op];
-      s->deed = deed_of(o->meaning);
+      s->effect = mx__effect(s->insn->op);
+      s->selects = mx__means(s->insn->op, "SEL");
       if (mx__bounds_of(o) || o->cls == MX_MEM) {
         describe_access(s, o, s->insn);
         if (c->tools & MX_CHECK_MEMORY && mx__bounds_of(o) == 1) s->origin = mx__origin_of_address(c, fn, s->insn);
       }
-      if (s->deed == DO_FENCE) s->acquires = s->releases = true;
-      if (s->deed == DO_FENCE || s->access == ACCESS_STRONG || (s->access == ACCESS_ATOMIC && !s->object))
+      if (s->effect == MX_DOES_FENCE) s->acquires = s->releases = true;
+      if (s->effect == MX_DOES_FENCE || s->access == ACCESS_STRONG || (s->access == ACCESS_ATOMIC && !s->object))
         mx__order_of(c, s);
       if (c->tools & MX_CHECK_UNINIT && !describe_registers(c, s, fn, &room)) return false;
     }

@@ -64,7 +64,7 @@ void mx__sync_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   const struct mx_op_info *o = &mx__ops[s->insn->op];
   const bool sync = o->cls == MX_CROSS && o->flags & MX_F_SYNC && !(o->flags & MX_F_WHOLE) && o->nopnds;
   if (sync) masks(x, site, m);
-  if (s->deed == DO_SHUFFLE) shuffle(x, site, m, sync);
+  if (s->effect == MX_DOES_SHUFFLE) shuffle(x, site, m, sync);
 }
 
 void mx__sync_exit(struct mx_exec *x, uint32_t site, uint64_t m) {

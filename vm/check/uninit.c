@@ -132,7 +132,8 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
     uint64_t b = missing(c, f, &in[k], m, &from);
     if (!b) continue;
     if (!from) from = note(c, site, NOTE_REGISTER, 0);
-    if (in[k].address || (o->cls == MX_CTRL && s->deed != DO_RETURN) || s->deed == DO_FREE || s->deed == DO_MALLOC) {
+    if (in[k].address || (o->cls == MX_CTRL && s->effect != MX_DOES_RETURN) || s->effect == MX_DOES_FREE ||
+        s->effect == MX_DOES_MALLOC) {
       decides(x, site, b, from, in[k].address ? "address" : "control",
               in[k].address ? "an address" : "what the instruction does");
       put(c, f, &in[k], b, b, 0);
@@ -142,7 +143,7 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
     bad |= b;
     if (b && !first) first = from;
   }
-  if (s->deed == DO_SELECT && s->nin == 3) bad = chosen(x, s, m, bad_of);
+  if (s->selects && s->nin == 3) bad = chosen(x, s, m, bad_of);
   if (o->cls == MX_CROSS && bad != m) bad = 0; /* some lane has a value that others may get */
   c->result = m & ~bad;
   c->result_from = first;
@@ -280,7 +281,7 @@ static void watch(struct mx_check *c, uint64_t address) {
 void mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
   const struct site *s = &c->sites[site];
-  if (s->deed == DO_COPY) return; /* mx__uninit_copy */
+  if (s->effect == MX_DOES_COPY) return; /* mx__uninit_copy */
   const bool object = s->object, atomic = s->access == ACCESS_ATOMIC && !object;
   MX_FOR_LANES (l, a->lanes) {
     const uint64_t address = a->address[l] + a->base;

@@ -172,20 +172,14 @@ mx_status mx_debug_break_line(mx_debug *g, const char *file, uint32_t line, int 
   return add(g, (struct mx_breakpoint){.places = places, .nplaces = n}, number);
 }
 
-static bool is_async(unsigned op) {
-  const char *s = mx__ops[op].spelling;
-  return !strncmp(s, "mbarrier", 8) || (!strncmp(s, "cp.", 3) && strstr(s, "async")) || !strncmp(s, "st.async", 8) ||
-         !strncmp(s, "red.async", 9);
-}
 static bool of_kind(unsigned op, mx_debug_kind kind) {
+  const enum mx_effect does = mx__effect(op);
   switch (kind) {
-  case MX_DEBUG_BARRIERS:
-    return op == MX_BAR_SYNC || op == MX_BAR_ARRIVE || op == MX_BAR_RED_POPC || op == MX_BAR_RED_AND ||
-           op == MX_BAR_RED_OR || op == MX_CLUSTER_ARRIVE || op == MX_CLUSTER_WAIT;
+  case MX_DEBUG_BARRIERS: return does == MX_DOES_ARRIVE || does == MX_DOES_AWAIT;
   case MX_DEBUG_PRINTS: return op == MX_VPRINTF;
   case MX_DEBUG_ASSERTS: return op == MX_ASSERTFAIL;
   case MX_DEBUG_TRAPS: return op == MX_TRAP;
-  case MX_DEBUG_ASYNC: return is_async(op);
+  case MX_DEBUG_ASYNC: return does == MX_DOES_ASYNC || does == MX_DOES_MBARRIER;
   default: return false;
   }
 }

@@ -314,7 +314,8 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
   g->nwritten = 0;
   g->at = i;
   if (x->frame->compiled && !g->plain) mx__compiled_steps(g, x, i);
-  if (g->record && (i->op == MX_MALLOC || i->op == MX_ALIGNED_MALLOC || i->op == MX_FREE)) mx__debug_heap(x);
+  const enum mx_effect does = mx__effect(i->op);
+  if (g->record && (does == MX_DOES_MALLOC || does == MX_DOES_FREE)) mx__debug_heap(x);
   const struct mx_insn *next = g->real->bodies[i->op](x, i);
   after_step(g, x, i, lanes);
   g->executed++;

@@ -7,9 +7,11 @@
 bool mx__writes_ref(const struct mx_pfunc *fn, uint32_t lanes, const struct mx_insn *i, mx_ref ref) {
   const struct mx_op_info *o = &mx__ops[i->op];
   uint32_t cell = (uint32_t)i->o[0] | (uint32_t)i->o[1] << 10;
-  if (i->op == MX_SPILL_PRED) return ref == (mx_ref)(fn->off_spred + cell * 8);
-  if (i->op == MX_SPILL_32) return ref == (mx_ref)(fn->off_s32 + cell * lanes * 4);
-  if (i->op == MX_SPILL_64) return ref == (mx_ref)(fn->off_s64 + cell * lanes * 8);
+  if (mx__effect(i->op) == MX_DOES_SPILL) switch (mx__types[o->opnd[2].type].slot_class) {
+    case MX_PRED: return ref == (mx_ref)(fn->off_spred + cell * 8);
+    case MX_R32: return ref == (mx_ref)(fn->off_s32 + cell * lanes * 4);
+    default: return ref == (mx_ref)(fn->off_s64 + cell * lanes * 8);
+    }
   if (o->flags & (MX_F_CALL | MX_F_BRANCH)) return false; /* results come with the return */
   for (unsigned k = 0; k < o->nopnds; k++)
     if (o->opnd[k].role == MX_OUT && mx__operand_ref(i, k) == ref) return true;

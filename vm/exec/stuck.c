@@ -57,8 +57,9 @@ struct report {
 static bool reads_word(const struct mx_launch *l, const struct mx_block *b, const struct mx_split *s,
                        const struct mx_insn *i, struct group *g) {
   const struct mx_op_info *o = &mx__ops[i->op];
-  const bool load = !strncmp(o->id, "LD_", 3);
-  if ((!load && strncmp(o->id, "ATOM", 4)) || o->cls != MX_MEM) return false;
+  const enum mx_access_kind kind = mx__row_access[i->op].kind;
+  const bool load = kind == MX_ACCESS_LOAD;
+  if ((!load && kind != MX_ACCESS_ATOMIC) || o->opnd[0].role != MX_OUT) return false;
   const unsigned lane = (unsigned)__builtin_ctzll(s->mask);
   unsigned space = load ? i->mod >> 2 : i->mod;
   for (unsigned k = 0; k + 1 < o->nopnds; k++) {

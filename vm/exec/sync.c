@@ -171,7 +171,7 @@ static bool meets(const struct mx_split *s, const struct mx_insn *i, uint64_t ma
          mx__insn_of(s)->mod == i->mod;
 }
 
-static mx_eval eval_of(unsigned op);
+static mx_eval eval_of(mx_body body);
 
 /* For waiting splits that meet, `group` lanes in all: values are gathered from their frames, results scattered to them.
  */
@@ -190,7 +190,7 @@ static void run_together(struct mx_exec *x, struct mx_warp *w, const struct mx_i
         put(in[k], split_operand(&w->splits[n], mx__insn_of(&w->splits[n])->o[nres + k]), o->opnd[nres + k].type,
             w->splits[n].mask, x->full, x->lanes);
   MX_TELL(x->launch, meets, x, like, group);
-  eval_of(like->op)(like, x->lanes, group, &v);
+  eval_of(x->prep->level->bodies[like->op])(like, x->lanes, group, &v);
   for (uint32_t n = 0; n < w->nsplits; n++) {
     struct mx_split *s = &w->splits[n];
     if (!meets(s, like, mask)) continue;
@@ -290,13 +290,13 @@ ACTIVE_BODY(vote_active, 1, eval_vote)
 ACTIVE_BODY(ballot_active, 1, eval_ballot)
 ACTIVE_BODY(shfl_active, 3, eval_shfl)
 
-static mx_eval eval_of(unsigned op) {
-#define BY_NAME(name_, eval_) {#name_, eval_},
+static mx_eval eval_of(mx_body body) {
+#define BY_BODY(name_, eval_) {mx__op_##name_, eval_},
   static const struct {
-    const char *name;
+    mx_body body;
     mx_eval eval;
-  } by_name[] = {EACH_SYNC(BY_NAME)};
-  for (size_t k = 0; k < sizeof by_name / sizeof by_name[0]; k++)
-    if (!strcmp(mx__ops[op].meaning, by_name[k].name)) return by_name[k].eval;
+  } by_body[] = {EACH_SYNC(BY_BODY)};
+  for (size_t k = 0; k < sizeof by_body / sizeof by_body[0]; k++)
+    if (body == by_body[k].body) return by_body[k].eval;
   return eval_nothing;
 }

@@ -248,16 +248,13 @@ static void check_reconv(struct checker *c, uint32_t pc) {
  * The one place that knows what raw fields mean. Rows not named here may read their raw fields as numbers only. */
 static void check_raw(struct checker *c, const mx_word *w, const struct mx_op_info *o) {
   const struct mx_func *f = c->f;
-  switch (mx_w_op(*w)) {
-  case MX_BRX: {
+  if (mx_w_op(*w) == MX_BRX) {
     unsigned table = mx_w_operand(w, 1);
     if (table >= f->ntables) problem(c, "jump table %u, the function has %u", table, f->ntables);
     check_reconv(c, mx_w_operand(w, 2) | mx_w_operand(w, 3) << 10);
-    break;
   }
-  case MX_SREG_PRED:
-  case MX_SREG_32:
-  case MX_SREG_64: {
+  switch (mx__effect(mx_w_op(*w))) {
+  case MX_DOES_SREG: {
     unsigned number = mx_w_operand(w, 1);
     if (number >= MX_SR_COUNT) problem(c, "special register %u, there are %u", number, MX_SR_COUNT);
     else if (mx__types[mx__sregs[number].type].slot_class != mx__types[o->opnd[0].type].slot_class) {
@@ -266,12 +263,8 @@ static void check_raw(struct checker *c, const mx_word *w, const struct mx_op_in
     }
     break;
   }
-  case MX_SPILL_PRED:
-  case MX_SPILL_32:
-  case MX_SPILL_64:
-  case MX_FILL_PRED:
-  case MX_FILL_32:
-  case MX_FILL_64: {
+  case MX_DOES_SPILL:
+  case MX_DOES_FILL: {
     bool fill = o->opnd[0].role == MX_OUT;
     unsigned cell = mx_w_operand(w, fill) | mx_w_operand(w, fill + 1u) << 10;
     unsigned cells = spill_cells_of(f, mx__types[o->opnd[fill ? 0 : 2].type].slot_class);

@@ -6,33 +6,6 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- accesses: what the rows say in the memory types' names ----------------------------------------------------*/
-struct access {
-  uint8_t kind, type, elements;
-};
-static const struct access accesses[MX_OP_COUNT] = {
-#define LOAD(mt_, dt_, n_) \
-  { MX_ACCESS_LOAD, MX_T_##mt_, n_ }
-#define STORE(mt_, n_) \
-  { MX_ACCESS_STORE, MX_T_##mt_, n_ }
-#define ATOM(step_, t_, ...) \
-  { MX_ACCESS_ATOMIC, MX_T_##t_, 1 }
-#define ATOMV(step_, t_, n_, ...) \
-  { MX_ACCESS_ATOMIC, MX_T_##t_, n_ }
-#define PREFETCH() \
-  { MX_NO_ACCESS, MX_T_none, 0 }
-#define OP(...)
-#define OPF(...)
-#define OPX(...)
-#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) [MX_##id_] = __VA_ARGS__,
-#include "core/opcodes.def"
-#undef LOAD
-#undef STORE
-#undef ATOM
-#undef ATOMV
-#undef PREFETCH
-};
-
 /* ---- families: the files of the table ---------------------------------------------------------------------------*/
 static const char *const files[MX_OP_COUNT] = {
 #define OP(...) __FILE__,
@@ -78,9 +51,10 @@ static void find(void) {
     const struct mx_op_info *o = &mx__ops[op];
     struct mx_fact *f = &facts[op];
     if (o->cls == MX_LANE) f->floating = floating(op);
-    if (!accesses[op].kind) continue;
-    f->kind = accesses[op].kind;
-    f->bytes = (uint8_t)(mx__types[accesses[op].type].bits / 8 * accesses[op].elements);
+    const struct mx_row_access *access = &mx__row_access[op];
+    if (!access->kind) continue;
+    f->kind = access->kind;
+    f->bytes = (uint8_t)(mx__types[access->type].bits / 8 * access->elements);
     f->atomic_space = f->kind == MX_ACCESS_ATOMIC;
     unsigned k = 0;
     while (k < o->nopnds && o->opnd[k].type != MX_T_off) k++;

@@ -4,7 +4,6 @@
 
 #include "vm/exec/exec.h"
 
-enum mx_access_kind { MX_NO_ACCESS, MX_ACCESS_LOAD, MX_ACCESS_STORE, MX_ACCESS_ATOMIC };
 struct mx_fact {
   uint8_t kind;      /* enum mx_access_kind */
   uint8_t bytes;     /* of a lane's access */

@@ -172,6 +172,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 #define SH_VEC(d_, a_, b_, c_) SH_R4(d_, a_, b_, c_, u32)
 
 #define F(x_) MX_F_##x_
+#define DOES(x_) 0 /* bodies do not ask */
 
 #define RESULT_1(flags_, td_, tq_, ...) \
   const mx_##td_ result__ = (mx_##td_)(__VA_ARGS__); \
