@@ -29,6 +29,7 @@ static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
   const bool uninit = c->tools & MX_CHECK_UNINIT;
   if (c->failed) return mx__own_body(x, i)(x, i);
   c->steps++;
+  c->light = !warp_state(x)->tainted;
   if (warp_state(x)->waits & x->mask) mx__race_woken(x);
   if (s->lane_rule) mx__lanes_before(x, number, m);
   if (c->tools & MX_CHECK_SYNC && mx__ops[i->op].cls == MX_CROSS && m) mx__sync_before(x, number, m);
@@ -87,6 +88,7 @@ static void touches(struct mx_exec *x, const struct mx_insn *i, const struct mx_
   struct mx_check *c = check_of(x);
   if (c->failed || !a->lanes || !a->bytes) return;
   const uint32_t site = site_number(c, x, i);
+  if (mx__quick(x, site, a->lanes, a->address, a->base, a->bytes, a->write)) return;
   if (c->tools & MX_CHECK_MEMORY) mx__memory_touch(x, site, a);
   if (c->tools & MX_CHECK_UNINIT) mx__uninit_touch(x, site, a);
   if (c->tools & MX_CHECK_RACE) mx__copies_touch(x, site, a);
@@ -111,7 +113,7 @@ static void block_ends(struct mx_block *b) {
   mx__uninit_block_end(c, s);
   for (uint32_t w = 0; w < s->nwarps; w++) free(s->warps[w].record);
   free(s->warps);
-  free(s->cells);
+  free(s->cells.writer);
   free(s->defined);
   free(s);
   b->observed = NULL;
@@ -121,10 +123,10 @@ static struct block_state *block_new(struct mx_check *c, struct mx_block *b) {
   struct block_state *s = b->observed = calloc(1, sizeof *s);
   if (!s) return NULL;
   s->warps = calloc(b->nwarps, sizeof *s->warps);
-  s->cells = calloc(l->shared_bytes / 4 + 2, sizeof *s->cells);
+  s->cells = mx__race_cells(l->shared_bytes, &s->lists);
   s->defined = calloc(l->shared_bytes / 8 + 2, 1);
   s->local_stride = l->local_bytes / 8 + 8;
-  if (!s->warps || !s->cells || !s->defined) return NULL;
+  if (!s->warps || !s->cells.writer || !s->defined) return NULL;
   s->nwarps = b->nwarps;
   for (uint32_t w = 0; w < b->nwarps; w++)
     if (!(s->warps[w].record = calloc(c->nsites + 1u, sizeof *s->warps[w].record))) return NULL;
@@ -143,6 +145,7 @@ static void block_begins(struct mx_block *b) {
     s->warps[w].number = s->number * b->nwarps + w;
     s->warps[w].begun = mx__block_lanes(b, w);
     s->warps[w].ended = 0;
+    s->warps[w].tainted = false;
   }
   mx__race_block(c, s);
   mx__uninit_block(c, s);

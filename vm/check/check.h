@@ -54,7 +54,11 @@ struct site {
   uint32_t first_in, first_out; /* in check->regs */
   uint32_t guard;               /* slot; NO_SLOT: none */
   struct origin origin;         /* of its (first) address */
-  uint32_t lane_rule;           /* lanes.c: number of what was found in the text, from 1 */
+  uint64_t lo, size;  /* what that may reach, generic, where it is the same in the whole launch; size 0: not */
+  bool known_range;   /* these have been looked for */
+  bool tracked;       /* it has to do with a register that may be read before it is written: definite.c */
+  bool unraced;       /* a read of a buffer that nobody in the launch writes: race.c */
+  uint32_t lane_rule; /* lanes.c: number of what was found in the text, from 1 */
 };
 
 /* ---- knowledge of what has happened (clocks.c) ----------------------------------------------------------------
@@ -83,32 +87,6 @@ struct sync_cell {
   bool used;
 };
 
-/* ---- blocks and warps of the launch --------------------------------------------------------------------------*/
-struct warp_state {
-  uint64_t number; /* in the grid */
-  uint32_t time;
-  uint32_t lane_floor;       /* every lane knows what every other did up to this time of the warp */
-  uint32_t (*lane_time)[64]; /* NULL, or by lane and other lane what it knows beyond */
-  struct clocks *known;      /* other warps, of this block and others */
-  struct clocks *fence[2];   /* what the last fence published, [1]: of block scope too; relaxed writes carry it */
-  struct clocks *pending[2]; /* read by relaxed reads, to be known at the next fence; [1]: not known beyond the block */
-  uint32_t *record;          /* by site: number of its last record */
-  uint64_t waits, wait_address; /* lanes at an mbarrier, which publishes while they wait */
-  uint64_t begun, ended;        /* lanes that the warp had at first; those that have ended */
-  uint32_t exit_site[MX_MAX_LANES];
-  uint32_t barrier_site[MX_MAX_LANES]; /* where each lane arrived last */
-};
-struct block_state {
-  uint64_t number;
-  struct warp_state *warps;
-  uint32_t nwarps;
-  struct clocks *arrived[MX_BARRIERS + 1]; /* what those know who have arrived at a barrier */
-  struct cell *cells;                      /* of shared memory */
-  unsigned char *defined;                  /* a bit for each byte of shared memory */
-  unsigned char *local;                    /* a bit for each byte of local memory, lane after lane */
-  size_t local_stride, local_top;
-};
-
 /* ---- who has accessed four bytes (race.c) --------------------------------------------------------------------*/
 /* An access of a warp at one time and site: all such are one. */
 struct record {
@@ -121,10 +99,56 @@ struct cell {
   uint32_t writer, readers;
   uint8_t wrote[4], read[4];
 };
+/* Several readers of a cell are a list, and lists that are equal are one. Its numbers begin at 1. */
+#define LANE_MANY 0x7F
+#define LANE_ROW 0x7E
+#define READER_LIST 0x80000000u
+#define APART UINT32_MAX
 struct reader {
   uint32_t record, next;
-  uint8_t lane;
+  uint32_t origin; /* LANE_ROW: of the cell that would be lane 0's; so cells of a row have the same readers */
+  uint8_t lane;    /* + 1, or one of the above */
   uint16_t length;
+};
+struct lists {
+  struct reader *readers;
+  size_t n, room;
+  uint32_t *hash;
+  size_t hash_size;
+};
+/* Cells of memory that lies together, by member: an access by a warp is mostly to a row of them. */
+struct cells {
+  uint32_t *writer, *readers, *wrote, *read;
+  struct lists *lists;
+};
+
+/* ---- blocks and warps of the launch --------------------------------------------------------------------------*/
+struct warp_state {
+  uint64_t number; /* in the grid */
+  uint32_t time;
+  uint32_t lane_floor;       /* every lane knows what every other did up to this time of the warp */
+  uint32_t (*lane_time)[64]; /* NULL, or by lane and other lane what it knows beyond */
+  struct clocks *known;      /* other warps, of this block and others */
+  struct clocks *fence[2];   /* what the last fence published, [1]: of block scope too; relaxed writes carry it */
+  struct clocks *pending[2]; /* read by relaxed reads, to be known at the next fence; [1]: not known beyond the block */
+  uint32_t *record;          /* by site: number of its last record */
+  uint64_t waits, wait_address; /* lanes at an mbarrier, which publishes while they wait */
+  uint64_t begun, ended;        /* lanes that the warp had at first; those that have ended */
+  bool tainted;                 /* it has met an undefined value: uninit.c */
+  uint32_t exit_site[MX_MAX_LANES];
+  uint32_t barrier_site[MX_MAX_LANES]; /* where each lane arrived last */
+};
+struct block_state {
+  uint64_t number;
+  struct warp_state *warps;
+  uint32_t nwarps;
+  struct clocks *arrived[MX_BARRIERS + 1]; /* what those know who have arrived at a barrier */
+  struct cells cells;                      /* of shared memory */
+  struct lists lists;                      /* their readers */
+  uint32_t records_before, lists_before;   /* accesses, lists of readers below these numbers are known to all warps */
+  unsigned char *defined;                  /* a bit for each byte of shared memory */
+  unsigned char *local;                    /* a bit for each byte of local memory, lane after lane */
+  size_t local_stride, local_top;
 };
 
 struct undefined { /* memory of the device that has bytes nobody has written */
@@ -190,18 +214,19 @@ struct mx_check {
   uint32_t nshared;
 
   /* race.c */
-  struct cell *cells[2]; /* of global memory, of the heap */
+  struct cells cells[2]; /* of global memory, of the heap */
   uint64_t cells_lo[2], cells_bytes[2];
   struct record *records;
   size_t nrecords, records_room;
-  struct reader *readers;
-  size_t nreaders, readers_room;
-  uint32_t *reader_hash;
-  size_t reader_hash_size;
+  uint64_t turn_warp;             /* the warp of the last record, its time: */
+  uint32_t turn_time, turn_first; /* all records from this one on have these */
+  bool turn_strong;               /* some of them are of strong accesses */
+  struct lists lists;             /* readers of these */
   struct cell *apart;
   size_t napart, apart_room;
   struct sync_cell *syncs;
   size_t nsyncs, syncs_size;
+  uint64_t syncs_lo[2], syncs_hi[2]; /* where all of them lie: in shared memory, elsewhere */
 
   /* uninit.c */
   struct undefined *undefined;
@@ -212,6 +237,8 @@ struct mx_check {
   size_t nstored, stored_size;
   size_t undefined_room, nkept, kept_room;
   struct kept *kept;
+  uint64_t **tracked;      /* by function: registers that may be read before they are written */
+  bool light;              /* the warp that runs has not met an undefined value: others are defined */
   uint64_t loaded, result; /* of the instruction that runs: lanes whose loaded bytes, whose operands are all defined */
   uint32_t loaded_from, result_from; /* where the others came from */
   struct origin_note *notes;         /* of undefined values: number is what registers and cells remember */
@@ -261,6 +288,11 @@ bool mx__check_grow(struct mx_check *c, void **at, size_t n, size_t *room, size_
 /* ---- sites.c ------------------------------------------------------------------------------------------------*/
 bool mx__sites_make(struct mx_check *c);
 void mx__sites_free(struct mx_check *c);
+/* definite.c: c->tracked, and sites' own. */
+bool mx__tracked_find(struct mx_check *c);
+static inline bool mx__is_tracked(const struct mx_check *c, uint32_t func, uint32_t slot) {
+  return c->tracked[func][slot / 64] >> (slot % 64) & 1;
+}
 /* origin.c: where the address of the memory instruction at a site was made. */
 struct origin mx__origin_of_address(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i);
 struct origin mx__origin_of_operand(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i,
@@ -296,7 +328,17 @@ char *mx__where_of(const struct mx_check *c, uint64_t address, uint64_t bytes);
 /* ---- tools ----------------------------------------------------------------------------------------------------*/
 void mx__race_begin(struct mx_check *c);
 void mx__race_end(struct mx_check *c);
+/* A list with one more reader in front of list r.next; r.length is not looked at. 0: there is no memory. */
+uint32_t mx__race_list(struct mx_check *c, struct lists *lists, struct reader r);
+enum { MX_LONGEST_LIST = 256 };
+/* Whether warps have synchronised by some place between two addresses. */
+bool mx__race_syncs_between(const struct mx_check *c, uint64_t lo, uint64_t hi);
+struct cells mx__race_cells(uint64_t bytes, struct lists *lists); /* malloc'ed, at the first one's address */
 void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
+/* The number of the record for an access at the site now; 0: out of memory. Whether a record is known to all lanes of
+ * the warp. */
+uint32_t mx__race_record(struct mx_check *c, struct warp_state *w, uint32_t site);
+bool mx__race_knows(const struct mx_check *c, const struct warp_state *w, uint32_t record);
 void mx__copies_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a); /* copies.c */
 void mx__race_fence(struct mx_exec *x, const struct site *s);
 void mx__race_woken(struct mx_exec *x);
@@ -316,6 +358,12 @@ void mx__uninit_after(struct mx_exec *x, uint32_t site, uint64_t m, struct mx_fr
 void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, struct mx_frame *callee);
 void mx__uninit_return(struct mx_exec *x);
 void mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
+/* The bits of the bytes at a lane's generic address, from bit *at on; NULL: all are defined. Whether n of them from
+ * there on are set, and to set them. */
+unsigned char *mx__uninit_bits(struct mx_check *c, const struct mx_exec *x, uint64_t lane, uint64_t address,
+                               uint64_t bytes, uint64_t *at, enum undefined_what *what);
+bool mx__bits_all_set(const unsigned char *bits, uint64_t at, uint64_t n);
+void mx__bits_set(unsigned char *bits, uint64_t at, uint64_t n, bool to);
 void mx__uninit_copy(struct mx_exec *x, const struct mx_insn *i, uint64_t m);
 void mx__uninit_heap(struct mx_check *c, uint64_t address, uint64_t bytes);
 /* Memory of the device in which bytes are undefined: allocated, written or copied by the host, read by it, freed. */
@@ -326,6 +374,9 @@ void mx__undefined_read(struct mx_check *c, uint64_t address, uint64_t bytes);
 void mx__undefined_freed(struct mx_check *c, uint64_t address);
 
 void mx__memory_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
+/* Whether all addresses from lo to hi, generic, are inside of what the site's was made of; false: that is to be asked
+ * lane by lane. */
+bool mx__memory_inside(struct mx_exec *x, uint32_t site, uint64_t lo, uint64_t hi);
 void mx__memory_malloc(struct mx_exec *x, uint32_t site, uint64_t m);
 /* Lanes of m that the machine is to do itself: what they free is no live piece. */
 uint64_t mx__heap_freed(struct mx_exec *x, uint32_t site, uint64_t m);
@@ -334,6 +385,11 @@ void mx__memory_leaks(struct mx_check *c);
 void mx__memory_forget(struct mx_check *c);
 void mx__memory_trap(struct mx_check *c, const struct mx_trap *t);
 char *mx__where_of_piece(const struct mx_check *c, const struct piece *p, uint64_t address);
+
+/* quick.c: whether there is nothing to be told of an access by lanes m at generic addresses, all of which may be
+ * touched so; it has been recorded then. */
+bool mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
+               bool write);
 
 void mx__sync_before(struct mx_exec *x, uint32_t site, uint64_t m);
 void mx__sync_barrier(struct mx_check *c, struct mx_block *b, uint32_t number);

@@ -19,28 +19,17 @@ struct range {
   char what[160];
 };
 
-static bool shared_range(const struct mx_check *c, uint32_t var, struct range *r) {
-  const struct mx_var *v = &c->prep->image->vars[var];
-  const bool dynamic = v->flags & MX_VAR_EXTERN_SHARED;
-  r->lo = MX_WINDOW(MX_WINDOW_SHARED) + c->prep->shared_offset[var];
-  r->size = dynamic ? c->launch->shared_dynamic : v->size;
-  snprintf(r->what, sizeof r->what, "variable '%.60s' (%llu byte%s of %sshared memory)", v->name,
-           (unsigned long long)r->size, plural(r->size), dynamic ? "dynamic " : "");
-  return true;
-}
-
 /* What an address of this origin may reach; false: nothing is known. */
 static bool range_of(const struct mx_check *c, const struct mx_exec *x, const struct site *s, struct range *r) {
   const struct mx_image *image = c->prep->image;
   const struct origin *o = &s->origin;
   if (o->kind == ORIGIN_VARIABLE) {
     const struct mx_var *v = &image->vars[o->index];
-    if (v->space == MX_SHARED) return shared_range(c, o->index, r);
-    r->lo = c->prep->var_address[o->index] + mx_space_window(v->space);
-    r->size = v->size;
-    snprintf(r->what, sizeof r->what, "variable '%.60s' (%llu byte%s)", v->name, (unsigned long long)v->size,
-             plural(v->size));
-    return v->size != 0;
+    const bool dynamic = v->flags & MX_VAR_EXTERN_SHARED;
+    r->lo = v->space == MX_SHARED ? MX_WINDOW(MX_WINDOW_SHARED) + c->prep->shared_offset[o->index]
+                                  : c->prep->var_address[o->index] + mx_space_window(v->space);
+    r->size = v->space == MX_SHARED && dynamic ? c->launch->shared_dynamic : v->size;
+    return v->space == MX_SHARED || v->size;
   }
   if (o->kind == ORIGIN_FRAME) {
     const struct mx_func *f = &image->funcs[s->func];
@@ -48,8 +37,6 @@ static bool range_of(const struct mx_check *c, const struct mx_exec *x, const st
       if (o->offset - f->locals[n].offset >= f->locals[n].size) continue;
       r->lo = MX_WINDOW(MX_WINDOW_LOCAL) + x->frame->local_base + f->locals[n].offset;
       r->size = f->locals[n].size;
-      snprintf(r->what, sizeof r->what, "variable '%.60s' (%llu byte%s of local memory)", f->locals[n].name,
-               (unsigned long long)r->size, plural(r->size));
       return true;
     }
   }
@@ -60,19 +47,52 @@ static bool range_of(const struct mx_check *c, const struct mx_exec *x, const st
     const struct mx_alloc *a = mx__memory_record(c->launch->memory, value, NULL);
     if (!a || value >> MX_WINDOW_SHIFT != MX_WINDOW_GLOBAL) return false;
     r->lo = a->lo, r->size = a->size;
-    snprintf(r->what, sizeof r->what, "%s%.60s%s, argument %u '%.40s' (%llu byte%s)",
-             a->name ? "buffer '" : "the buffer", a->name ? a->name : "", a->name ? "'" : "", o->index + 1,
-             p->name ? p->name : "", (unsigned long long)a->size, plural(a->size));
     return true;
   }
   return false;
 }
+/* The same, looked for once where it does not change while the launch runs. */
+static bool known_range(struct mx_check *c, const struct mx_exec *x, struct site *s, struct range *r) {
+  if (s->origin.kind == ORIGIN_FRAME || s->origin.kind == ORIGIN_TOP) return range_of(c, x, s, r);
+  if (!s->known_range) {
+    s->known_range = true;
+    if (range_of(c, x, s, r)) s->lo = r->lo, s->size = r->size;
+    else s->origin.kind = ORIGIN_UNKNOWN;
+  }
+  r->lo = s->lo, r->size = s->size;
+  return s->origin.kind != ORIGIN_UNKNOWN;
+}
+/* Its text. */
+static void describe(const struct mx_check *c, const struct site *s, struct range *r) {
+  const struct mx_image *image = c->prep->image;
+  const unsigned long long size = r->size;
+  if (s->origin.kind == ORIGIN_VARIABLE) {
+    const struct mx_var *v = &image->vars[s->origin.index];
+    const char *what = v->space != MX_SHARED             ? ""
+                       : v->flags & MX_VAR_EXTERN_SHARED ? " of dynamic shared memory"
+                                                         : " of shared memory";
+    snprintf(r->what, sizeof r->what, "variable '%.60s' (%llu byte%s%s)", v->name, size, plural(size), what);
+  } else if (s->origin.kind == ORIGIN_FRAME) {
+    const struct mx_func *f = &image->funcs[s->func];
+    uint32_t n = 0;
+    while (s->origin.offset - f->locals[n].offset >= f->locals[n].size) n++;
+    snprintf(r->what, sizeof r->what, "variable '%.60s' (%llu byte%s of local memory)", f->locals[n].name, size,
+             plural(size));
+  } else {
+    const struct mx_param *p = &image->funcs[c->prep->kernel].params[s->origin.index];
+    const struct mx_alloc *a = mx__memory_record(c->launch->memory, r->lo, NULL);
+    const char *name = a ? a->name : NULL;
+    snprintf(r->what, sizeof r->what, "%s%.60s%s, argument %u '%.40s' (%llu byte%s)", name ? "buffer '" : "the buffer",
+             name ? name : "", name ? "'" : "", s->origin.index + 1, p->name ? p->name : "", size, plural(size));
+  }
+}
 
 static void outside(struct mx_exec *x, uint32_t site, uint64_t lanes, uint64_t address, const struct mx_access *a,
-                    const struct range *r) {
+                    struct range *r) {
   struct mx_check *c = check_of(x);
   struct finding *f = mx__finding(x, MX_CHECK_MEMORY, "outside-variable", site, lanes, r->lo, 0);
   if (!f) return;
+  describe(c, &c->sites[site], r);
   mx__found_address(f, c, address, a->bytes, mx__where_from(address, r->lo, r->size, r->what));
   char *lies = mx__where_of(c, address, a->bytes);
   mx__found_story(f, lies ? mx__format("what lies there: %s", lies) : NULL);
@@ -215,14 +235,28 @@ static void freed_piece(struct mx_exec *x, uint32_t site, const struct mx_access
   }
 }
 
+bool mx__memory_inside(struct mx_exec *x, uint32_t site, uint64_t lo, uint64_t hi) {
+  struct mx_check *c = check_of(x);
+  struct site *s = &c->sites[site];
+  struct range r;
+  const uint64_t window = lo >> MX_WINDOW_SHIFT;
+  if ((c->npieces && hi >= MX_HEAP_START && window == MX_WINDOW_GLOBAL) || window == MX_WINDOW_LOCAL) return false;
+  if (s->origin.kind > ORIGIN_NONE && known_range(c, x, s, &r)) return lo - r.lo < r.size && hi - r.lo <= r.size;
+  if (window != MX_WINDOW_SHARED || !c->nshared) return true;
+  const struct variable *v = NULL;
+  const uint64_t at = lo - MX_WINDOW(MX_WINDOW_SHARED);
+  for (uint32_t k = 0; k < c->nshared && c->shared[k].lo <= at; k++) v = &c->shared[k];
+  return v && at - v->lo < v->size && at + (hi - lo) - v->lo <= v->size;
+}
+
 void mx__memory_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
-  const struct site *s = &c->sites[site];
+  struct site *s = &c->sites[site];
   const uint64_t one = (uint64_t)__builtin_ctzll(a->lanes), window = (a->address[one] + a->base) >> MX_WINDOW_SHIFT;
   struct range r;
   if (c->npieces) freed_piece(x, site, a);
   if (window == MX_WINDOW_LOCAL) dead_frame(x, site, a);
-  if (s->origin.kind > ORIGIN_NONE && range_of(c, x, s, &r)) {
+  if (s->origin.kind > ORIGIN_NONE && known_range(c, x, s, &r)) {
     uint64_t wrong = 0;
     const uint64_t rank = window == MX_WINDOW_SHARED ? UINT64_C(0xFF) << MX_RANK_SHIFT : 0;
     MX_FOR_LANES (l, a->lanes) {

@@ -15,11 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LANE_MANY 0x7F
-#define READER_LIST 0x80000000u
-#define APART UINT32_MAX
-enum { LONGEST_LIST = 256 };
-
 /* ---- what warps know ------------------------------------------------------------------------------------------*/
 /* What the warp knows, itself included; later accesses of its own are not. */
 static struct clocks *publish(struct warp_state *w) {
@@ -79,7 +74,14 @@ static struct sync_cell *sync_cell(struct mx_check *c, uint64_t address, uint64_
   if (!make) return NULL;
   c->syncs[at] = (struct sync_cell){.address = address, .block = block, .used = true};
   c->nsyncs++;
+  uint64_t *lo = &c->syncs_lo[block == UINT64_MAX], *hi = &c->syncs_hi[block == UINT64_MAX];
+  if (!*hi || address < *lo) *lo = address;
+  if (address >= *hi) *hi = address + 1;
   return &c->syncs[at];
+}
+bool mx__race_syncs_between(const struct mx_check *c, uint64_t lo, uint64_t hi) {
+  const unsigned global = lo >> MX_WINDOW_SHIFT != MX_WINDOW_SHARED;
+  return c->nsyncs && lo < c->syncs_hi[global] && hi > c->syncs_lo[global];
 }
 
 /* One lane's strong access or weak write at a place where warps may have synchronised. release: what it publishes. */
@@ -157,60 +159,79 @@ static void join_cluster(struct mx_block *leader) {
 
 void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
   struct block_state *s = block_state(b);
+  bool all = b->leader->nmembers == 1; /* else others access its shared memory, too */
   if (number == MX_CLUSTER_BARRIER && b->leader == b) join_cluster(b);
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct warp_state *of = &s->warps[w];
     uint64_t waited = 0;
     MX_FOR_LANES (l, b->barriers[number].arrived[w])
       waited |= (uint64_t)((mx__ops[c->sites[of->barrier_site[l]].insn->op].flags & MX_F_SYNC) != 0) << l;
+    all &= waited && !(b->warps[w].live & ~waited);
     if (!waited) continue;
     learn(of, s->arrived[number]);
     lanes_meet(c, of, waited, b->warps[w].live);
   }
+  if (all && c->nrecords) s->records_before = (uint32_t)c->nrecords;
+  if (all && s->lists.n) s->lists_before = (uint32_t)s->lists.n;
   mx__clocks_drop(s->arrived[number]);
   s->arrived[number] = NULL;
 }
 
 /* ---- records and readers ------------------------------------------------------------------------------------------*/
-static uint32_t record_of(struct mx_check *c, struct warp_state *w, uint32_t site) {
+static bool is_strong(const struct site *s) { return s->access == ACCESS_STRONG || s->access == ACCESS_ATOMIC; }
+
+uint32_t mx__race_record(struct mx_check *c, struct warp_state *w, uint32_t site) {
   uint32_t *memo = &w->record[site];
+  if (c->turn_warp != w->number || c->turn_time != w->time) {
+    c->turn_warp = w->number, c->turn_time = w->time;
+    c->turn_first = c->nrecords ? (uint32_t)c->nrecords : 1;
+    c->turn_strong = false;
+  }
   if (*memo && c->records[*memo].warp == w->number && c->records[*memo].time == w->time) return *memo;
   if (!mx__check_grow(c, (void **)&c->records, c->nrecords, &c->records_room, sizeof *c->records) ||
       c->nrecords >= READER_LIST - 1)
     return c->failed = true, 0;
   if (!c->nrecords) c->nrecords = 1; /* 0 is nobody */
   c->records[c->nrecords] = (struct record){w->number, w->time, site};
+  c->turn_strong |= is_strong(&c->sites[site]);
   return *memo = (uint32_t)c->nrecords++;
 }
 
-static size_t reader_slot(const struct mx_check *c, const struct reader *r) {
-  uint64_t h = ((uint64_t)r->record << 32 | r->next) * 0x9E3779B97F4A7C15u + r->lane;
+static size_t reader_slot(const struct lists *l, const struct reader *r) {
+  uint64_t h = ((uint64_t)r->record << 32 | r->next) * 0x9E3779B97F4A7C15u + ((uint64_t)r->origin << 8 | r->lane);
   h ^= h >> 29;
-  size_t at = (size_t)(h * 0xBF58476D1CE4E5B9u >> 32) & (c->reader_hash_size - 1);
-  for (; c->reader_hash[at]; at = (at + 1) & (c->reader_hash_size - 1)) {
-    const struct reader *o = &c->readers[c->reader_hash[at]];
-    if (o->record == r->record && o->next == r->next && o->lane == r->lane) break;
+  size_t at = (size_t)(h * 0xBF58476D1CE4E5B9u >> 32) & (l->hash_size - 1);
+  for (; l->hash[at]; at = (at + 1) & (l->hash_size - 1)) {
+    const struct reader *o = &l->readers[l->hash[at]];
+    if (o->record == r->record && o->next == r->next && o->lane == r->lane && o->origin == r->origin) break;
   }
   return at;
 }
-/* The list `next` with one more reader in front; lists that are equal are one. */
-static uint32_t reader_list(struct mx_check *c, uint32_t record, uint8_t lane, uint32_t next) {
-  if (c->nreaders * 2 + 2 >= c->reader_hash_size) {
-    const size_t size = c->reader_hash_size ? c->reader_hash_size * 2 : 1024;
+uint32_t mx__race_list(struct mx_check *c, struct lists *l, struct reader r) {
+  if (l->n * 2 + 2 >= l->hash_size) {
+    const size_t size = l->hash_size ? l->hash_size * 2 : 1024;
     uint32_t *more = calloc(size, sizeof *more);
-    if (!more) return c->failed = true, next;
-    free(c->reader_hash);
-    c->reader_hash = more, c->reader_hash_size = size;
-    for (size_t k = 1; k < c->nreaders; k++) more[reader_slot(c, &c->readers[k])] = (uint32_t)k;
+    if (!more) return c->failed = true, 0;
+    free(l->hash);
+    l->hash = more, l->hash_size = size;
+    for (size_t k = 1; k < l->n; k++) more[reader_slot(l, &l->readers[k])] = (uint32_t)k;
   }
-  if (!c->nreaders) c->nreaders = 1;
-  const struct reader r = {record, next, lane, 0};
-  const size_t at = reader_slot(c, &r);
-  if (c->reader_hash[at]) return c->reader_hash[at] | READER_LIST;
-  if (!mx__check_grow(c, (void **)&c->readers, c->nreaders, &c->readers_room, sizeof r)) return next;
-  c->readers[c->nreaders] = r;
-  c->readers[c->nreaders].length = next & READER_LIST ? c->readers[next & ~READER_LIST].length + 1 : 1;
-  return (c->reader_hash[at] = (uint32_t)c->nreaders++) | READER_LIST;
+  if (!l->n) l->n = 1;
+  const size_t at = reader_slot(l, &r);
+  if (l->hash[at]) return l->hash[at] | READER_LIST;
+  if (!mx__check_grow(c, (void **)&l->readers, l->n, &l->room, sizeof r)) return 0;
+  r.length = r.next & READER_LIST ? l->readers[r.next & ~READER_LIST].length + 1 : 1;
+  l->readers[l->n] = r;
+  return (l->hash[at] = (uint32_t)l->n++) | READER_LIST;
+}
+static void lists_begin(struct lists *l) {
+  if (l->n > 1) memset(l->hash, 0, l->hash_size * sizeof *l->hash);
+  l->n = 1;
+}
+static void lists_free(struct lists *l) {
+  free(l->readers);
+  free(l->hash);
+  *l = (struct lists){0};
 }
 
 /* ---- one access -----------------------------------------------------------------------------------------------*/
@@ -223,12 +244,28 @@ struct touch {
   uint32_t number, record; /* of the site; its record */
   uint64_t block;
   bool strong;
+  struct lists *lists; /* of the cells that are touched, and the number of the cell: */
+  uint32_t cell;
   uint32_t memo; /* another warp's record that is known to be before this */
+  bool told;     /* something has been found */
 };
 
-static bool is_strong(const struct site *s) { return s->access == ACCESS_STRONG || s->access == ACCESS_ATOMIC; }
+/* The list `next` with one more reader in front. */
+static uint32_t list_of(const struct touch *t, uint32_t record, uint8_t lane, uint32_t next) {
+  const uint32_t list = mx__race_list(t->c, t->lists, (struct reader){.record = record, .next = next, .lane = lane});
+  return list ? list : next;
+}
+static struct reader reader_of(const struct touch *t, uint32_t list) {
+  struct reader r = t->lists->readers[list & ~READER_LIST];
+  if (r.lane == LANE_ROW) r.lane = (uint8_t)(t->cell - r.origin + 1);
+  return r;
+}
 static uint64_t block_of(const struct mx_check *c, uint64_t warp) { return warp / c->launch->warps; }
 
+bool mx__race_knows(const struct mx_check *c, const struct warp_state *w, uint32_t record) {
+  const struct record *r = &c->records[record];
+  return r->time <= (r->warp == w->number ? w->lane_floor : mx__clocks_time(w->known, r->warp));
+}
 static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned mine) {
   if (record == t->memo) return true;
   const struct record *r = &t->c->records[record];
@@ -274,6 +311,7 @@ static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t rec
         record == t->record && other >= 0 && t->a->lanes >> other & 1 && t->a->address[other] == t->a->address[l];
     if (same_value(t, l, together ? other : -1)) return;
   }
+  t->told = true;
   const struct site *os = &t->c->sites[r.site];
   const char *kind = !write ? "write-read" : was_write ? "write-write" : "read-write";
   struct finding *f = mx__finding(t->x, same_warp ? MX_CHECK_SYNC : MX_CHECK_RACE,
@@ -307,41 +345,48 @@ static void check_readers(struct touch *t, unsigned l, uint64_t address, const s
     return;
   }
   while (r & READER_LIST) {
-    const struct reader n = t->c->readers[r & ~READER_LIST];
+    const struct reader n = reader_of(t, r);
     if (!ordered(t, n.record, n.lane, l) && !agree(t, n.record))
       conflict(t, l, address, n.record, n.lane, t->c->sites[t->c->records[n.record].site].writes);
     r = n.next;
   }
 }
 
+/* Of one warp and one of its times the first reader stands for those that come later, if it is as weak. */
+static bool stands(const struct touch *t, uint32_t record) {
+  const struct record *r = &t->c->records[record];
+  return r->warp == t->w->number && r->time == t->w->time && (t->strong || !is_strong(&t->c->sites[r->site]));
+}
 /* The cell's readers and lane l; those that are before it are not needed any more. */
 static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned first, unsigned last) {
   const uint8_t lane = (uint8_t)(l + 1);
   struct mx_check *c = t->c;
-  if (cell->readers == t->record) {
+  if (cell->readers && !(cell->readers & READER_LIST) && stands(t, cell->readers)) {
     for (unsigned b = first; b < last; b++) cell->read[b] = !cell->read[b] || cell->read[b] == lane ? lane : LANE_MANY;
     return;
   }
-  uint32_t next = 0;
+  uint32_t next = 0, record = t->record;
   uint8_t front = lane;
   if (cell->readers && !(cell->readers & READER_LIST)) {
     const uint8_t was = cell->read[first];
     if (was && c->records[cell->readers].warp == t->w->number) {
       if (!ordered(t, cell->readers, was, l)) front = LANE_MANY;
-    } else if (was && !ordered(t, cell->readers, was, l)) next = reader_list(c, cell->readers, was, 0);
+    } else if (was && !ordered(t, cell->readers, was, l)) next = list_of(t, cell->readers, was, 0);
   } else if (cell->readers) {
-    const struct reader *head = &c->readers[cell->readers & ~READER_LIST];
-    if (head->record == t->record && (head->lane == lane || head->lane == LANE_MANY)) return;
+    const struct reader head = reader_of(t, cell->readers);
+    const bool stays = stands(t, head.record);
+    if (stays && (head.lane == lane || head.lane == LANE_MANY)) return;
     next = cell->readers;
-    if (c->records[head->record].warp == t->w->number) { /* of one warp the last one stands for all */
-      front = head->lane == lane || ordered(t, head->record, head->lane, l) ? lane : LANE_MANY;
-      next = head->next;
-    } else if (ordered(t, head->record, head->lane, l)) next = head->next;
-    if (next && c->readers[next & ~READER_LIST].length >= LONGEST_LIST) next = 0;
+    if (c->records[head.record].warp == t->w->number) { /* of one warp the last one stands for all */
+      front = head.lane == lane || ordered(t, head.record, head.lane, l) ? lane : LANE_MANY;
+      next = head.next;
+      if (stays) record = head.record;
+    } else if (ordered(t, head.record, head.lane, l)) next = head.next;
+    if (next && t->lists->readers[next & ~READER_LIST].length >= MX_LONGEST_LIST) next = 0;
   }
-  if (next) cell->readers = reader_list(c, t->record, front, next), memset(cell->read, LANE_MANY, sizeof cell->read);
+  if (next) cell->readers = list_of(t, record, front, next), memset(cell->read, LANE_MANY, sizeof cell->read);
   else {
-    cell->readers = t->record;
+    cell->readers = record;
     for (unsigned b = first; b < last; b++) cell->read[b] = front;
   }
 }
@@ -351,13 +396,13 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
 static void add_strong_writer(struct touch *t, unsigned l, struct cell *cell, unsigned b) {
   const uint32_t record = cell->writer, list = cell->readers & READER_LIST ? cell->readers : 0;
   if (record == t->record || ordered(t, record, cell->wrote[b], l)) return;
-  const bool full = list && t->c->readers[list & ~READER_LIST].length >= LONGEST_LIST;
-  cell->readers = reader_list(t->c, record, cell->wrote[b], full ? 0 : list);
+  const bool full = list && t->lists->readers[list & ~READER_LIST].length >= MX_LONGEST_LIST;
+  cell->readers = list_of(t, record, cell->wrote[b], full ? 0 : list);
   memset(cell->read, LANE_MANY, sizeof cell->read);
 }
 static void check_strong_writers(struct touch *t, unsigned l, uint64_t address, uint32_t list) {
   for (uint32_t r = list; r & READER_LIST;) {
-    const struct reader n = t->c->readers[r & ~READER_LIST];
+    const struct reader n = reader_of(t, r);
     const struct site *s = &t->c->sites[t->c->records[n.record].site];
     if (s->writes && !ordered(t, n.record, n.lane, l) && !agree(t, n.record))
       conflict(t, l, address, n.record, n.lane, true);
@@ -426,33 +471,38 @@ static struct cell *take_apart(struct mx_check *c, struct cell *cell) {
   return four;
 }
 
-static void touch_cell(struct touch *t, unsigned l, uint64_t address, struct cell *cell, unsigned first,
-                       unsigned last) {
-  struct cell *four = cell->writer == APART ? &t->c->apart[cell->readers] : NULL;
-  if (!four && last - first < 4 && crowded(cell, t->record, t->a->write, first, last))
-    if (!(four = take_apart(t->c, cell))) return;
-  if (!four) {
-    touch_bytes(t, l, address, cell, first, last);
-    return;
-  }
-  for (unsigned b = first; b < last; b++) touch_bytes(t, l, address - first + b, &four[b], b, b + 1);
+static void touch_cell(struct touch *t, unsigned l, uint64_t address, const struct cells *cells, uint64_t number,
+                       unsigned first, unsigned last) {
+  t->lists = cells->lists;
+  t->cell = (uint32_t)number;
+  struct cell cell = {cells->writer[number], cells->readers[number], {0}, {0}};
+  memcpy(cell.wrote, &cells->wrote[number], 4);
+  memcpy(cell.read, &cells->read[number], 4);
+  struct cell *four = cell.writer == APART ? &t->c->apart[cell.readers] : NULL;
+  if (!four && last - first < 4 && crowded(&cell, t->record, t->a->write, first, last))
+    if (!(four = take_apart(t->c, &cell))) return;
+  if (!four) touch_bytes(t, l, address, &cell, first, last);
+  for (unsigned b = first; four && b < last; b++) touch_bytes(t, l, address - first + b, &four[b], b, b + 1);
+  cells->writer[number] = cell.writer, cells->readers[number] = cell.readers;
+  memcpy(&cells->wrote[number], cell.wrote, 4);
+  memcpy(&cells->read[number], cell.read, 4);
 }
 
 /* The cells of the memory around a generic address, and the address that the first is for; NULL: it has none. of: the
  * block whose shared memory it is, UINT64_MAX: nobody's. */
-static struct cell *cells_at(const struct mx_check *c, const struct mx_exec *x, uint64_t address, uint64_t bytes,
-                             uint64_t *lo, uint64_t *of) {
+static const struct cells *cells_at(const struct mx_check *c, const struct mx_exec *x, uint64_t address, uint64_t bytes,
+                                    uint64_t *lo, uint64_t *of) {
   if (address >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED) {
     const struct block_state *b = mx__shared_of(x, address, lo);
     if (!b || address - *lo + bytes > c->launch->shared_bytes) return NULL;
     *of = b->number;
-    return b->cells;
+    return &b->cells;
   }
   *of = UINT64_MAX;
   for (unsigned k = 0; k < 2; k++)
-    if (c->cells[k] && address - c->cells_lo[k] < c->cells_bytes[k] &&
+    if (c->cells[k].writer && address - c->cells_lo[k] < c->cells_bytes[k] &&
         bytes <= c->cells_bytes[k] - (address - c->cells_lo[k]))
-      return *lo = c->cells_lo[k], c->cells[k];
+      return *lo = c->cells_lo[k], &c->cells[k];
   return NULL;
 }
 
@@ -469,12 +519,17 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
   if (t.site->access == ACCESS_ASYNC || a->lanes == 0) return;
   struct clocks *released = NULL;
   const bool atomic = t.site->access == ACCESS_ATOMIC;
-  if (!(t.record = record_of(c, t.w, site))) return;
+  if (!(t.record = mx__race_record(c, t.w, site))) return;
   const bool syncs = t.strong || (a->write && c->nsyncs);
+  uint64_t before = 0; /* the address of the lane before */
+  unsigned same = 0;   /* lanes that have had this address */
   MX_FOR_LANES (l, a->lanes) {
     const uint64_t address = a->address[l] + a->base;
     uint64_t lo, of;
-    struct cell *cells = cells_at(c, x, address, a->bytes, &lo, &of);
+    same = same && address == before ? same + 1 : 1;
+    before = address;
+    if (same > 2 && !a->write && !t.strong && !t.told) continue; /* several lanes read this, and nothing was found */
+    const struct cells *cells = cells_at(c, x, address, a->bytes, &lo, &of);
     if (!cells) continue;
     if (t.site->waits) t.w->waits |= 1ull << l, t.w->wait_address = address;
     if (syncs)
@@ -483,7 +538,7 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
                   !a->write || atomic, a->write, &released);
     for (uint64_t at = address, end = address + a->bytes; at < end;) {
       const unsigned first = (unsigned)(at & 3), last = end - (at - first) < 4 ? (unsigned)(end - (at - first)) : 4;
-      touch_cell(&t, (unsigned)l, at, &cells[(at - lo) / 4], first, last);
+      touch_cell(&t, (unsigned)l, at, cells, (at - lo) / 4, first, last);
       at += last - first;
     }
   }
@@ -491,34 +546,44 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
 }
 
 /* ---- life ---------------------------------------------------------------------------------------------------------*/
-static struct cell *map_cells(uint64_t bytes) {
-  void *at = mmap(NULL, bytes * 4 + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return at == MAP_FAILED ? NULL : at;
+/* Of so many bytes; each member's part has room for what comes behind the last one in a vector. */
+static size_t cells_room(uint64_t bytes) { return bytes / 4 + 32; }
+static struct cells cells_in(uint32_t *at, uint64_t bytes, struct lists *lists) {
+  const size_t n = cells_room(bytes);
+  return at ? (struct cells){at, at + n, at + 2 * n, at + 3 * n, lists} : (struct cells){0};
+}
+static struct cells map_cells(uint64_t bytes, struct lists *lists) {
+  void *at =
+      mmap(NULL, cells_room(bytes) * 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return cells_in(at == MAP_FAILED ? NULL : at, bytes, lists);
+}
+struct cells mx__race_cells(uint64_t bytes, struct lists *lists) {
+  return cells_in(calloc(cells_room(bytes), 16), bytes, lists);
 }
 void mx__race_begin(struct mx_check *c) {
   const struct mx_region *of[2] = {&c->launch->memory->global, &c->launch->memory->heap};
+  c->turn_warp = UINT64_MAX;
   for (unsigned k = 0; k < 2; k++) {
     c->cells_lo[k] = of[k]->start;
     c->cells_bytes[k] = k && c->launch->heap ? mx__heap_size(c->launch->heap) : of[k]->top;
-    c->cells[k] = c->cells_bytes[k] ? map_cells(c->cells_bytes[k]) : NULL;
+    c->cells[k] = c->cells_bytes[k] ? map_cells(c->cells_bytes[k], &c->lists) : (struct cells){0};
   }
 }
 void mx__race_end(struct mx_check *c) {
   for (unsigned k = 0; k < 2; k++)
-    if (c->cells[k]) munmap(c->cells[k], c->cells_bytes[k] * 4 + 64);
+    if (c->cells[k].writer) munmap(c->cells[k].writer, cells_room(c->cells_bytes[k]) * 16);
   for (size_t k = 0; k < c->syncs_size; k++) mx__clocks_drop(c->syncs[k].all), mx__clocks_drop(c->syncs[k].own);
   free(c->records);
-  free(c->readers);
-  free(c->reader_hash);
+  lists_free(&c->lists);
   free(c->apart);
   free(c->syncs);
-  c->cells[0] = c->cells[1] = c->apart = NULL;
+  c->cells[0] = c->cells[1] = (struct cells){0};
+  c->apart = NULL;
   c->records = NULL;
-  c->readers = NULL;
-  c->reader_hash = NULL;
   c->syncs = NULL;
-  c->nrecords = c->records_room = c->nreaders = c->readers_room = c->reader_hash_size = 0;
+  c->nrecords = c->records_room = 0;
   c->napart = c->apart_room = c->nsyncs = c->syncs_size = 0;
+  memset(c->syncs_lo, 0, sizeof c->syncs_lo), memset(c->syncs_hi, 0, sizeof c->syncs_hi);
 }
 
 static void warp_end(struct warp_state *w) {
@@ -540,9 +605,13 @@ void mx__race_block(struct mx_check *c, struct block_state *s) {
     s->warps[w].lane_floor = 0;
   }
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]), s->arrived[n] = NULL;
-  memset(s->cells, 0, c->launch->shared_bytes * 4u);
+  memset(s->cells.writer, 0, cells_room(c->launch->shared_bytes) * 16);
+  s->records_before = c->nrecords ? (uint32_t)c->nrecords : 1;
+  lists_begin(&s->lists);
+  s->lists_before = 1;
 }
 void mx__race_block_end(struct block_state *s) {
   for (uint32_t w = 0; w < s->nwarps; w++) warp_end(&s->warps[w]);
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]);
+  lists_free(&s->lists);
 }

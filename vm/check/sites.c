@@ -67,12 +67,12 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
     else s->first_in = (uint32_t)c->nregs;
     uint16_t *n = out ? &s->nout : &s->nin;
     if (o->flags & MX_F_CALL) {
-      if (out) continue;
       const unsigned results = mx_w_nres(*word), all = results + mx_w_narg(*word);
       const struct mx_func *callee = i->op == MX_CALL ? &c->prep->image->funcs[i->index] : NULL;
       const struct mx_proto *proto = callee ? NULL : &f->protos[i->index];
-      for (unsigned k = results; k < all; k++) {
-        const unsigned cls = callee ? callee->args[k - results].cls : proto->arg[k - results];
+      for (unsigned k = out ? 0 : results; k < (out ? results : all); k++) {
+        const unsigned cls = out ? (callee ? callee->results[k].cls : proto->res[k])
+                                 : (callee ? callee->args[k - results].cls : proto->arg[k - results]);
         const struct reg r = {slot_of(fn, c->prep->lanes, i->more[k], cls), cls == MX_R128, cls == MX_PRED, 0};
         if (!mx__check_grow(c, (void **)&c->regs, c->nregs, room, sizeof r)) return false;
         c->regs[c->nregs++] = r; /* literals too: by number of the argument */
@@ -110,7 +110,8 @@ bool mx__sites_make(struct mx_check *c) {
   c->first_site = calloc(p->nfuncs + 1u, sizeof *c->first_site);
   c->shadow_at = calloc(p->nfuncs + 1u, sizeof *c->shadow_at);
   c->nslots = calloc(p->nfuncs + 1u, sizeof *c->nslots);
-  if (!c->first_site || !c->shadow_at || !c->nslots) return false;
+  c->tracked = calloc(p->nfuncs + 1u, sizeof *c->tracked);
+  if (!c->first_site || !c->shadow_at || !c->nslots || !c->tracked) return false;
   c->nsites = 0;
   for (uint32_t f = 0; f < p->nfuncs; f++) {
     c->first_site[f] = c->nsites;
@@ -146,10 +147,13 @@ bool mx__sites_make(struct mx_check *c) {
       fn->frame_bytes = (c->shadow_at[f] + c->nslots[f] * 12u + 63u) & ~63u;
     }
   }
-  return true;
+  return !(c->tools & MX_CHECK_UNINIT) || mx__tracked_find(c);
 }
 
 void mx__sites_free(struct mx_check *c) {
+  for (uint32_t f = 0; c->tracked && c->prep && f < c->prep->nfuncs; f++) free(c->tracked[f]);
+  free(c->tracked);
+  c->tracked = NULL;
   free(c->sites);
   free(c->first_site);
   free(c->shadow_at);

@@ -4,7 +4,10 @@
  * A bit for each lane of each register (in a shadow behind the frame's slots) and for each byte of memory says whether
  * the value is defined. A result is defined where all operands are; a choice, where what it chose is. With each
  * register and each stored word goes a number that says where the undefined value came from (struct origin_note).
- * Memory of the device is taken as written unless it was allocated while the tool was on and nobody has written it. */
+ * Memory of the device is taken as written unless it was allocated while the tool was on and nobody has written it.
+ *
+ * As long as a warp has met no undefined value, registers are followed only that may be read before they are written
+ * (definite.c): all others are defined. The first undefined value taints the warp, and all are followed. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -12,7 +15,7 @@
 #include <sys/mman.h>
 
 /* ---- bits -------------------------------------------------------------------------------------------------------*/
-static bool all_set(const unsigned char *bits, uint64_t at, uint64_t n) {
+bool mx__bits_all_set(const unsigned char *bits, uint64_t at, uint64_t n) {
   for (; n && at & 7; at++, n--)
     if (!(bits[at / 8] >> (at & 7) & 1)) return false;
   for (; n >= 8; at += 8, n -= 8)
@@ -26,7 +29,7 @@ static bool none_set(const unsigned char *bits, uint64_t at, uint64_t n) {
     if (bits[at / 8] >> (at & 7) & 1) return false;
   return true;
 }
-static void set_all(unsigned char *bits, uint64_t at, uint64_t n, bool to) {
+void mx__bits_set(unsigned char *bits, uint64_t at, uint64_t n, bool to) {
   for (; n && at & 7; at++, n--)
     bits[at / 8] = (unsigned char)((bits[at / 8] & ~(1u << (at & 7))) | (unsigned)to << (at & 7));
   if (n >= 8) memset(bits + at / 8, to ? 0xFF : 0, n / 8), at += n & ~7ull, n &= 7;
@@ -78,18 +81,35 @@ static void decides(struct mx_exec *x, uint32_t site, uint64_t lanes, uint32_t f
   mx__found_end(f, mx__format("%s depends on a value that was never written", what));
 }
 
+/* From here on values are followed in the current warp; all registers that have not been until now are defined. */
+static void taint(struct mx_exec *x) {
+  struct mx_check *c = check_of(x);
+  warp_state(x)->tainted = true;
+  c->light = false;
+  for (uint32_t n = 0; n < x->warp->nsplits; n++)
+    for (struct mx_frame *f = x->warp->splits[n].frame; f; f = f->parent)
+      for (uint32_t slot = 0; slot < c->nslots[f->fn->number]; slot++)
+        if (!mx__is_tracked(c, f->fn->number, slot)) defined_of(c, f)[slot] = UINT64_MAX;
+}
+static bool is_followed(const struct mx_check *c, const struct mx_frame *f, uint32_t slot) {
+  return !c->light || mx__is_tracked(c, f->fn->number, slot);
+}
 /* A register's lanes that are not defined, of m. */
 static uint64_t missing(const struct mx_check *c, struct mx_frame *f, const struct reg *r, uint64_t m, uint32_t *from) {
-  if (r->slot == NO_SLOT) return 0;
-  const uint64_t *defined = defined_of(c, f);
-  uint64_t bad = m & ~defined[r->slot];
-  if (r->pair) bad |= m & ~defined[r->slot + 1];
+  uint64_t bad = 0;
+  for (unsigned k = 0; r->slot != NO_SLOT && k <= r->pair; k++)
+    if (is_followed(c, f, r->slot + k)) bad |= m & ~defined_of(c, f)[r->slot + k];
   if (bad) *from = notes_of(c, f)[r->slot];
   return bad;
 }
-static void put(const struct mx_check *c, struct mx_frame *f, const struct reg *r, uint64_t m, uint64_t defined,
+static void put(struct mx_exec *x, struct mx_frame *f, const struct reg *r, uint64_t m, uint64_t defined,
                 uint32_t from) {
+  struct mx_check *c = check_of(x);
   for (unsigned k = 0; k <= r->pair; k++) {
+    if (!is_followed(c, f, r->slot + k)) {
+      if (!(m & ~defined)) continue;
+      taint(x);
+    }
     uint64_t *d = &defined_of(c, f)[r->slot + k];
     *d = (*d & ~m) | (defined & m);
     if (m & ~defined) notes_of(c, f)[r->slot + k] = from;
@@ -114,6 +134,8 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   struct mx_frame *f = x->frame;
   const struct reg *in = &c->regs[s->first_in];
   c->result = m, c->result_from = 0;
+  c->loaded = m, c->loaded_from = 0;
+  if (c->light && !s->tracked) return;
   if (s->guard != NO_SLOT) {
     const struct reg guard = {s->guard, 0, 1, 0};
     uint32_t from = 0;
@@ -122,7 +144,7 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
       if (!from) from = note(c, site, NOTE_REGISTER, 0);
       decides(x, site, bad, from, o->flags & MX_F_BRANCH ? "branch" : "guard",
               o->flags & MX_F_BRANCH ? "a branch" : "whether the instruction is executed");
-      put(c, f, &guard, bad, bad, 0);
+      put(x, f, &guard, bad, bad, 0);
     }
   }
   if (!m || o->flags & (MX_F_CALL | MX_F_MOVI)) return;
@@ -136,7 +158,7 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
         s->effect == MX_DOES_MALLOC) {
       decides(x, site, b, from, in[k].address ? "address" : "control",
               in[k].address ? "an address" : "what the instruction does");
-      put(c, f, &in[k], b, b, 0);
+      put(x, f, &in[k], b, b, 0);
       b = 0;
     }
     if (k < 4) bad_of[k] = b;
@@ -147,7 +169,6 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   if (o->cls == MX_CROSS && bad != m) bad = 0; /* some lane has a value that others may get */
   c->result = m & ~bad;
   c->result_from = first;
-  c->loaded = m, c->loaded_from = 0;
 }
 
 void mx__uninit_after(struct mx_exec *x, uint32_t site, uint64_t m, struct mx_frame *f) {
@@ -156,11 +177,12 @@ void mx__uninit_after(struct mx_exec *x, uint32_t site, uint64_t m, struct mx_fr
   const struct reg *out = &c->regs[s->first_out];
   uint64_t defined = c->result;
   uint32_t from = c->result_from;
+  if (c->light && !s->tracked && !(s->access && m & ~c->loaded)) return;
   if (s->access) {
     defined &= c->loaded;
     if (m & ~c->loaded) from = c->loaded_from;
   }
-  for (unsigned k = 0; k < s->nout; k++) put(c, f, &out[k], m, defined, from);
+  for (unsigned k = 0; k < s->nout; k++) put(x, f, &out[k], m, defined, from);
 }
 
 void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, struct mx_frame *callee) {
@@ -176,13 +198,13 @@ void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, 
     struct reg to = {base + f->args[k].slot, arg->pair, arg->predicate, 0};
     uint32_t from = 0;
     const uint64_t bad = missing(c, caller, arg, x->mask, &from);
-    put(c, callee, &to, x->mask, ~bad, from);
+    put(x, callee, &to, x->mask, ~bad, from);
   }
   struct block_state *b = block_state(x->block);
   const uint64_t lo = callee->local_base + f->arg_bytes, hi = callee->local_base + f->local_bytes;
   if (b->local && hi > lo && hi <= b->local_top)
     MX_FOR_LANES (l, x->mask)
-      set_all(b->local + (x->warp->number * x->lanes + l) * b->local_stride, lo, hi - lo, false);
+      mx__bits_set(b->local + (x->warp->number * x->lanes + l) * b->local_stride, lo, hi - lo, false);
 }
 
 /* The lanes of x->mask return: the caller's results, which nobody reads before they are there. */
@@ -202,7 +224,7 @@ void mx__uninit_return(struct mx_exec *x) {
     const struct reg r = {from_base + f->results[k].slot, pair, cls == MX_PRED, 0}, to = {slot, pair, r.predicate, 0};
     uint32_t from = 0;
     const uint64_t bad = missing(c, callee, &r, x->mask, &from);
-    put(c, caller, &to, x->mask, ~bad, from);
+    put(x, caller, &to, x->mask, ~bad, from);
   }
 }
 
@@ -215,9 +237,8 @@ static struct undefined *region_at(struct mx_check *c, uint64_t address) {
   return NULL;
 }
 
-/* The bits of the bytes at a lane's generic address, from bit *at on; NULL: all are defined. */
-static unsigned char *bits_at(struct mx_check *c, const struct mx_exec *x, uint64_t lane, uint64_t address,
-                              uint64_t bytes, uint64_t *at, enum undefined_what *what) {
+unsigned char *mx__uninit_bits(struct mx_check *c, const struct mx_exec *x, uint64_t lane, uint64_t address,
+                               uint64_t bytes, uint64_t *at, enum undefined_what *what) {
   const uint64_t window = address >> MX_WINDOW_SHIFT, in = address & (MX_WINDOW(1) - 1);
   if (window == MX_WINDOW_SHARED) {
     uint64_t lo;
@@ -288,10 +309,10 @@ void mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
     uint64_t at = 0;
     enum undefined_what what = NOTE_GLOBAL;
     bool defined = c->result >> l & 1;
-    unsigned char *bits = bits_at(c, x, l, address, a->bytes, &at, &what);
+    unsigned char *bits = mx__uninit_bits(c, x, l, address, a->bytes, &at, &what);
     if ((!a->write || atomic) && !object) {
       /* copies of structures take holes along: what has a defined byte counts as defined */
-      if (bits && !all_set(bits, at, a->bytes) && none_set(bits, at, a->bytes)) {
+      if (bits && !mx__bits_all_set(bits, at, a->bytes) && none_set(bits, at, a->bytes)) {
         const struct stored *kept = c->nstored && what == NOTE_GLOBAL ? stored_at(c, address & ~3ull, false) : NULL;
         c->loaded &= ~(1ull << l);
         c->loaded_from = kept ? kept->origin : note(c, site, what, address);
@@ -301,10 +322,10 @@ void mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
     }
     if (!defined && !bits && address >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && address < MX_HEAP_START) {
       watch(c, address);
-      bits = bits_at(c, x, l, address, a->bytes, &at, &what);
+      bits = mx__uninit_bits(c, x, l, address, a->bytes, &at, &what);
     }
     if (!bits) continue;
-    set_all(bits, at, a->bytes, defined);
+    mx__bits_set(bits, at, a->bytes, defined);
     if (defined || what != NOTE_GLOBAL) continue;
     for (uint64_t k = address & ~3ull; k < address + a->bytes; k += 4) {
       struct stored *kept = stored_at(c, k, true);
@@ -321,19 +342,20 @@ void mx__uninit_copy(struct mx_exec *x, const struct mx_insn *i, uint64_t m) {
   MX_FOR_LANES (l, m) {
     uint64_t t = 0, f = 0;
     enum undefined_what what;
-    unsigned char *tb = n[l] ? bits_at(c, x, l, to[l], n[l], &t, &what) : NULL,
-                  *fb = n[l] ? bits_at(c, x, l, from[l], n[l], &f, &what) : NULL;
-    if (!tb && fb && !all_set(fb, f, n[l]) && to[l] >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && to[l] < MX_HEAP_START) {
+    unsigned char *tb = n[l] ? mx__uninit_bits(c, x, l, to[l], n[l], &t, &what) : NULL,
+                  *fb = n[l] ? mx__uninit_bits(c, x, l, from[l], n[l], &f, &what) : NULL;
+    if (!tb && fb && !mx__bits_all_set(fb, f, n[l]) && to[l] >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL &&
+        to[l] < MX_HEAP_START) {
       watch(c, to[l]);
-      tb = bits_at(c, x, l, to[l], n[l], &t, &what);
+      tb = mx__uninit_bits(c, x, l, to[l], n[l], &t, &what);
     }
     if (!tb) continue;
-    for (uint64_t k = 0; k < n[l]; k++) set_all(tb, t + k, 1, !fb || (fb[(f + k) / 8] >> ((f + k) & 7) & 1));
+    for (uint64_t k = 0; k < n[l]; k++) mx__bits_set(tb, t + k, 1, !fb || (fb[(f + k) / 8] >> ((f + k) & 7) & 1));
   }
 }
 
 void mx__uninit_heap(struct mx_check *c, uint64_t address, uint64_t bytes) {
-  if (c->heap_defined) set_all(c->heap_defined, address - MX_HEAP_START, bytes, false);
+  if (c->heap_defined) mx__bits_set(c->heap_defined, address - MX_HEAP_START, bytes, false);
 }
 
 /* ---- the host -----------------------------------------------------------------------------------------------------*/
@@ -359,7 +381,7 @@ void mx__undefined_written(struct mx_check *c, uint64_t address, uint64_t bytes)
     if (address - u->lo >= u->size) continue;
     if (bytes > u->size - (address - u->lo)) bytes = u->size - (address - u->lo);
     if (!(address - u->lo) && bytes == u->size) return undefined_drop(c, k); /* all of it is written */
-    return set_all(u->defined, address - u->lo, bytes, true);
+    return mx__bits_set(u->defined, address - u->lo, bytes, true);
   }
 }
 void mx__undefined_copied(struct mx_check *c, uint64_t to, uint64_t from, uint64_t bytes) {
@@ -369,7 +391,7 @@ void mx__undefined_copied(struct mx_check *c, uint64_t to, uint64_t from, uint64
   if (!t) return;
   f = region_at(c, from);
   for (uint64_t k = 0; k < bytes && to - t->lo + k < t->size && from - f->lo + k < f->size; k++)
-    set_all(t->defined, to - t->lo + k, 1, f->defined[(from - f->lo + k) / 8] >> ((from - f->lo + k) & 7) & 1);
+    mx__bits_set(t->defined, to - t->lo + k, 1, f->defined[(from - f->lo + k) / 8] >> ((from - f->lo + k) & 7) & 1);
 }
 
 /* ---- what the host reads ------------------------------------------------------------------------------------------
@@ -383,7 +405,7 @@ static bool still_undefined(struct mx_check *c, uint64_t address) {
   const struct undefined *u = region_at(c, address);
   if (!u) return false;
   const uint64_t at = address - u->lo, left = u->size - at;
-  return !all_set(u->defined, at, left < 4 ? left : 4);
+  return !mx__bits_all_set(u->defined, at, left < 4 ? left : 4);
 }
 static void keep_stored(struct mx_check *c) {
   size_t n = 0;

@@ -111,17 +111,19 @@ struct mx_probe {
   } while (0)
 static inline bool mx__sees_accesses(const struct mx_launch *l) { return l->probe && l->probe->touches; }
 
-/* Instructions of p for which `wanted` says so get `body`, which runs the instruction's own by mx__own_body. */
+/* Instructions of p for which `wanted` says so get `body`, which runs the instruction's own by mx__own_body. Where
+ * compiled code has an instruction done by its body, it is this one. */
 static inline void mx__observe(struct mx_prepared *p, mx_body body,
                                bool (*wanted)(const void *user, const struct mx_insn *i), const void *user) {
   for (uint32_t f = 0; f < p->nfuncs; f++)
     for (uint32_t k = 0; p->funcs[f].insns && k < p->funcs[f].ninsns; k++) {
       struct mx_insn *i = &p->funcs[f].insns[k];
-      if (i->kind == MX_INSN_OP && wanted(user, i)) i->fn = body;
+      if (i->kind == MX_INSN_OP && wanted(user, i)) i->fn = p->funcs[f].body_of[k] = body;
     }
 }
 static inline mx_body mx__own_body(const struct mx_exec *x, const struct mx_insn *i) {
-  return x->fn->body_of[i - x->fn->insns];
+  const struct mx_level *level = x->prep->level;
+  return (i->guard == MX_GUARD_NONE ? level->unguarded : level->bodies)[i->op];
 }
 
 /* What instruction i does, whatever compiled code its place leads to. */

@@ -1,0 +1,333 @@
+/* Accesses of which there is nothing to be told, which are nearly all: all lanes at once, mostly a row of words. What
+ * is not plain here (quick_... returns false) goes the long way, through the tools, lane by lane; these record the
+ * same, so that a part which has been recorded here already makes no difference.
+ *
+ * A cell's writer or reader is of one of three kinds here: known, being below a number that a barrier of the whole
+ * block has set; one's own, of the current warp's current time, and of the same lane; or another one, which has to be
+ * asked for. */
+#include "check.h"
+
+#include <string.h>
+
+#if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
+#define CLONES __attribute__((target_clones("default", "avx2")))
+#else
+#define CLONES
+#endif
+
+#define ALL_MANY (LANE_MANY * 0x01010101u)
+
+/* ---- addresses --------------------------------------------------------------------------------------------------*/
+struct lanes_at {
+  uint64_t address[MX_MAX_LANES]; /* generic */
+  uint8_t lane[MX_MAX_LANES];
+  unsigned n;
+  uint64_t lo, hi; /* all bytes lie in between */
+  bool row, point;
+};
+
+/* What is wrong with n addresses as a row, as one point, and as multiples. */
+CLONES static void compare(const uint64_t *a, unsigned n, uint64_t bytes, uint64_t *bent, uint64_t *apart,
+                           uint64_t *odd) {
+  const uint64_t first = a[0];
+  uint64_t b = 0, p = 0, o = 0, next = first;
+  for (unsigned k = 0; k < n; k++, next += bytes) b |= a[k] ^ next, p |= a[k] ^ first, o |= a[k];
+  *bent = b, *apart = p, *odd = o;
+}
+CLONES static void extent(const uint64_t *a, unsigned n, int64_t *lo, int64_t *hi) {
+  int64_t least = (int64_t)a[0], most = least;
+  for (unsigned k = 1; k < n; k++) {
+    const int64_t v = (int64_t)a[k];
+    least = v < least ? v : least, most = v > most ? v : most;
+  }
+  *lo = least, *hi = most;
+}
+CLONES static void add_base(uint64_t *to, const uint64_t *from, uint64_t base, unsigned n) {
+  for (unsigned k = 0; k < n; k++) to[k] = from[k] + base;
+}
+static bool gather(struct lanes_at *p, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes) {
+  const unsigned first = (unsigned)__builtin_ctzll(m);
+  const uint64_t run = m >> first;
+  p->n = (unsigned)__builtin_popcountll(m);
+  if (run & (run + 1)) {
+    unsigned n = 0;
+    MX_FOR_LANES (l, m) p->address[n] = address[l] + base, p->lane[n++] = (uint8_t)l;
+  } else {
+    add_base(p->address, address + first, base, p->n);
+    for (unsigned k = 0; k < p->n; k++) p->lane[k] = (uint8_t)(first + k);
+  }
+  uint64_t bent, apart, odd;
+  compare(p->address, p->n, bytes, &bent, &apart, &odd);
+  if (odd & 3) return false;
+  p->row = !bent && !(run & (run + 1)), p->point = !apart;
+  if (p->row || p->point) p->lo = p->address[0], p->hi = p->address[p->n - 1];
+  else {
+    int64_t lo, hi;
+    extent(p->address, p->n, &lo, &hi);
+    p->lo = (uint64_t)lo, p->hi = (uint64_t)hi;
+  }
+  p->hi += bytes;
+  return p->lo < p->hi && p->lo >> MX_WINDOW_SHIFT == (p->hi - 1) >> MX_WINDOW_SHIFT;
+}
+
+/* ---- definedness ------------------------------------------------------------------------------------------------*/
+/* The bits of all bytes from lo to hi, NULL where all of them are defined; false: they lie apart. */
+static bool bits_between(struct mx_check *c, const struct mx_exec *x, const struct lanes_at *p, unsigned char **bits,
+                         uint64_t *at) {
+  *bits = NULL;
+  if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && p->lo < MX_HEAP_START) {
+    for (size_t k = 0; k < c->nundefined; k++) {
+      const struct undefined *u = &c->undefined[k];
+      if (p->hi <= u->lo || p->lo >= u->lo + u->size) continue;
+      if (p->lo < u->lo || p->hi > u->lo + u->size) return false;
+      *bits = u->defined, *at = p->lo - u->lo;
+      return true;
+    }
+    return p->hi <= MX_HEAP_START;
+  }
+  enum undefined_what what;
+  *bits = mx__uninit_bits(c, x, 0, p->lo, p->hi - p->lo, at, &what);
+  return true;
+}
+static bool quick_uninit(struct mx_check *c, const struct mx_exec *x, const struct lanes_at *p, uint64_t bytes,
+                         bool write) {
+  unsigned char *bits;
+  uint64_t at;
+  if (!bits_between(c, x, p, &bits, &at)) return false;
+  if (!bits) return true;
+  const uint64_t all = p->hi - p->lo;
+  if (write && p->row) return mx__bits_set(bits, at, all, true), true;
+  if (all <= 64 * bytes * 4 && mx__bits_all_set(bits, at, all)) return true;
+  for (unsigned k = 0; k < p->n; k++) {
+    const uint64_t one = at + (p->address[k] - p->lo);
+    if (write) mx__bits_set(bits, one, bytes, true);
+    else if (!mx__bits_all_set(bits, one, bytes)) return false;
+  }
+  return true;
+}
+
+/* ---- races ------------------------------------------------------------------------------------------------------*/
+struct quick {
+  struct mx_check *c;
+  const struct warp_state *w;
+  struct cells cells;
+  uint32_t record, before, lists, own; /* own: one's own are from there on, up to lists of readers */
+};
+/* Cells that lanes touch one behind the other, `words` of them each, or one lane or several lanes alone. */
+struct stretch {
+  uint64_t first;
+  unsigned n, words;
+  const uint32_t *lanes; /* by cell, as cells remember them */
+};
+/* By words of an access: what a cell remembers of its lane, by cell of a row. */
+static uint32_t lanes_of_rows[3][4 * MX_MAX_LANES], many_lanes[4];
+static __attribute__((constructor)) void make_lanes(void) {
+  for (unsigned n = 0; n < 4; n++) many_lanes[n] = ALL_MANY;
+  for (unsigned k = 0; k < 3; k++)
+    for (unsigned n = 0; n < (unsigned)MX_MAX_LANES << k; n++) lanes_of_rows[k][n] = ((n >> k) + 1) * 0x01010101u;
+}
+
+/* Of who has accessed n cells, by lanes[]: 1: some are not one's own, 2: some are not known, 4: some are neither. many:
+ * what else besides the own lane counts as own. */
+CLONES static unsigned kinds_of(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
+                                uint32_t before, uint32_t own, uint32_t many) {
+  uint32_t not_own = 0, not_known = 0, neither = 0;
+  const uint32_t span = READER_LIST - own;
+  for (unsigned k = 0; k < n; k++) {
+    const uint32_t known = who[k] < before ? UINT32_MAX : 0,
+                   lane = lanes[k] == own_lane[k] || lanes[k] == many ? UINT32_MAX : 0,
+                   mine = who[k] - own < span ? lane : 0;
+    not_own |= ~mine, not_known |= ~known, neither |= ~(mine | known);
+  }
+  return (not_own != 0) | (unsigned)(not_known != 0) << 1 | (unsigned)(neither != 0) << 2;
+}
+/* Those that are known are followed by the record, by its lane. */
+CLONES static void follow(uint32_t *who, uint32_t *lanes, unsigned n, const uint32_t *own_lane, uint32_t before,
+                          uint32_t record) {
+  for (unsigned k = 0; k < n; k++) {
+    const uint32_t known = who[k] < before ? UINT32_MAX : 0;
+    who[k] = (record & known) | (who[k] & ~known);
+    lanes[k] = (own_lane[k] & known) | (lanes[k] & ~known);
+  }
+}
+CLONES static void fill(uint32_t *to, uint32_t v, unsigned n) {
+  for (unsigned k = 0; k < n; k++) to[k] = v;
+}
+
+static bool is_own(const struct quick *q, uint32_t who) { return who >= q->own && who < READER_LIST; }
+static bool is_known(const struct quick *q, uint32_t who) {
+  return who < q->before || (who < READER_LIST && mx__race_knows(q->c, q->w, who));
+}
+static bool is_strong_writer(const struct quick *q, uint32_t who) {
+  return who && q->c->sites[q->c->records[who].site].access != ACCESS_WEAK;
+}
+/* Whether a cell's writer is before all lanes, or a lane itself; *knows: the last one for which that was found out. */
+static bool writer_is_before(const struct quick *q, uint64_t k, uint32_t lane, uint32_t *knows) {
+  const uint32_t writer = q->cells.writer[k];
+  if (writer == *knows || (is_own(q, writer) && q->cells.wrote[k] == lane)) return true;
+  if (!is_known(q, writer)) return false;
+  *knows = writer;
+  return true;
+}
+static bool write_one(const struct quick *q, uint64_t k, uint32_t lane, uint32_t *knows) {
+  const uint32_t reader = q->cells.readers[k];
+  if (!writer_is_before(q, k, lane, knows)) return false;
+  if (reader & READER_LIST ? (reader & ~READER_LIST) >= q->lists
+                           : !(is_own(q, reader) && q->cells.read[k] == lane) && !is_known(q, reader))
+    return false;
+  q->cells.writer[k] = q->record, q->cells.wrote[k] = lane;
+  q->cells.readers[k] = q->cells.read[k] = 0;
+  return true;
+}
+
+/* What n cells remember of lanes, as a reader of a list, if one does for all; false: bytes of a cell differ. */
+static bool reader_of(uint32_t record, uint64_t k, const uint32_t *lanes, unsigned n, struct reader *r) {
+  const uint32_t lane = lanes[0] & 0xFF;
+  if (!lane || lanes[0] != lane * 0x01010101u) return false;
+  *r = (struct reader){.record = record, .lane = (uint8_t)lane};
+  if (lane != LANE_MANY && n > 1) r->lane = LANE_ROW, r->origin = (uint32_t)k - (lane - 1);
+  return true;
+}
+/* How many lanes are the same or, each one more than the one before, a row. */
+static unsigned alike(const uint32_t *lanes, unsigned n) {
+  const uint32_t step = lanes[0] == ALL_MANY ? 0 : 0x01010101u;
+  unsigned k = 1;
+  while (k < n && lanes[k] == lanes[0] + k * step) k++;
+  return k;
+}
+/* How many cells from k on have one reader in common, in which their lanes are so. */
+static unsigned same_readers(const struct quick *q, uint64_t k, unsigned n) {
+  const uint32_t *who = q->cells.readers + k;
+  unsigned same = 1;
+  while (same < n && who[same] == *who) same++;
+  return *who & READER_LIST ? same : alike(q->cells.read + k, same);
+}
+static bool same_lanes(const struct reader *head, const struct reader *mine, uint64_t k) {
+  if (head->lane == LANE_MANY) return true;
+  if (head->lane == LANE_ROW && mine->lane == LANE_ROW) return head->origin == mine->origin;
+  if (mine->lane == LANE_MANY) return false;
+  const uint8_t was = head->lane == LANE_ROW ? (uint8_t)(k - head->origin + 1) : head->lane,
+                is = mine->lane == LANE_ROW ? (uint8_t)(k - mine->origin + 1) : mine->lane;
+  return was == is;
+}
+static bool read_first(const struct quick *q, uint64_t k, unsigned n, const uint32_t *lanes) {
+  fill(q->cells.readers + k, q->record, n);
+  memcpy(q->cells.read + k, lanes, n * sizeof *lanes);
+  return true;
+}
+/* A read of n cells that have the same readers. */
+static bool read_alike(const struct quick *q, uint64_t k, unsigned n, const uint32_t *lanes) {
+  struct lists *lists = q->cells.lists;
+  uint32_t *read = q->cells.read + k;
+  const uint32_t was = q->cells.readers[k];
+  struct reader head, mine;
+  if (was & READER_LIST ? (was & ~READER_LIST) < q->lists : is_known(q, was)) return read_first(q, k, n, lanes);
+  if (!(was & READER_LIST) && is_own(q, was)) {
+    for (unsigned j = 0; j < n; j++) {
+      if (read[j] == lanes[j] || read[j] == ALL_MANY) continue;
+      if (!read[j] || read[j] != (read[j] & 0xFF) * 0x01010101u) return false;
+      read[j] = ALL_MANY;
+    }
+    return true;
+  }
+  if (!reader_of(q->record, k, lanes, n, &mine)) return false;
+  if (!(was & READER_LIST)) {
+    if (q->c->records[was].warp == q->w->number || !reader_of(was, k, read, n, &head)) return false;
+    mine.next = mx__race_list(q->c, lists, head);
+  } else {
+    head = lists->readers[was & ~READER_LIST];
+    for (unsigned j = 0; j < n; j++)
+      if (is_strong_writer(q, q->cells.writer[k + j])) return false;
+    if (is_own(q, head.record)) {
+      if (same_lanes(&head, &mine, k)) return true;
+      mine = (struct reader){.record = head.record, .next = head.next, .lane = LANE_MANY};
+    } else {
+      if (q->c->records[head.record].warp == q->w->number || head.length >= MX_LONGEST_LIST) return false;
+      mine.next = is_known(q, head.record) ? head.next : was;
+      if (!mine.next) return read_first(q, k, n, lanes);
+    }
+  }
+  const uint32_t made = mine.next ? mx__race_list(q->c, lists, mine) : 0;
+  if (!made) return false;
+  fill(q->cells.readers + k, made, n);
+  fill(read, ALL_MANY, n);
+  return true;
+}
+
+static bool touch(const struct quick *q, const struct stretch *s, bool write) {
+  uint32_t *writer = q->cells.writer + s->first, *wrote = q->cells.wrote + s->first,
+           *readers = q->cells.readers + s->first, *read = q->cells.read + s->first, knows = 0;
+  const unsigned n = s->n, writers = kinds_of(writer, wrote, n, s->lanes, q->before, q->own, 0),
+                 others = kinds_of(readers, read, n, s->lanes, q->before, q->own, write ? 0 : ALL_MANY);
+  if (!((writers | others) & 4)) {
+    if (write) {
+      fill(writer, q->record, n), fill(readers, 0, n), fill(read, 0, n);
+      memcpy(wrote, s->lanes, n * sizeof *wrote);
+    } else if (others & 1) follow(readers, read, n, s->lanes, q->before, q->record);
+    return true;
+  }
+  for (unsigned k = 0; k < n && (write || writers & 4); k++)
+    if (!(write ? write_one : writer_is_before)(q, s->first + k, s->lanes[k], &knows)) return false;
+  for (unsigned k = 0, run; k < n && !write; k += run) {
+    run = same_readers(q, s->first + k, s->words > 1 ? 1 : n - k); /* lists know rows of words */
+    if (!read_alike(q, s->first + k, run, s->lanes + k)) return false;
+  }
+  return true;
+}
+/* From lane k of p on: how many lanes touch bytes one behind the other, or, of a read, the same ones. */
+static unsigned stretch_of(const struct lanes_at *p, unsigned k, uint64_t bytes, bool write, bool *same) {
+  unsigned n = k + 1;
+  *same = !write && n < p->n && p->address[n] == p->address[k];
+  if (p->row || p->point) return p->n - k;
+  if (*same)
+    while (n < p->n && p->address[n] == p->address[k]) n++;
+  else
+    while (n < p->n && p->address[n] == p->address[n - 1] + bytes && p->lane[n] == p->lane[n - 1] + 1) n++;
+  return n - k;
+}
+static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, const struct lanes_at *p, uint64_t bytes,
+                       bool write) {
+  struct block_state *b = block_state(x->block);
+  struct quick q = {.c = c, .w = warp_state(x), .before = 1, .lists = 1};
+  uint64_t lo;
+  if (c->sites[site].unraced) return true;
+  if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED) {
+    lo = MX_WINDOW(MX_WINDOW_SHARED);
+    if (p->hi - lo > c->launch->shared_bytes) return false; /* of another block in the cluster */
+    q.cells = b->cells, q.before = b->records_before, q.lists = b->lists_before;
+  } else if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL) {
+    lo = c->cells_lo[0];
+    if (!c->cells[0].writer || p->lo - lo >= c->cells_bytes[0] || p->hi - lo > c->cells_bytes[0]) return false;
+    q.cells = c->cells[0];
+  } else return true;
+  if ((write && p->point && p->n > 1) || (write && mx__race_syncs_between(c, p->lo, p->hi))) return false;
+  if (!(q.record = mx__race_record(c, warp_state(x), site))) return true;
+  q.own = c->turn_strong ? READER_LIST : c->turn_first;
+  const unsigned log = bytes == 4 ? 0 : bytes == 8 ? 1 : 2;
+  for (unsigned k = 0, n; k < p->n; k += n) {
+    bool same;
+    n = stretch_of(p, k, bytes, write, &same);
+    const struct stretch s = {.first = (p->address[k] - lo) / 4,
+                              .n = (same ? 1 : n) << log,
+                              .words = 1u << log,
+                              .lanes = same ? many_lanes : lanes_of_rows[log] + ((size_t)p->lane[k] << log)};
+    if (!touch(&q, &s, write)) return false;
+  }
+  return true;
+}
+
+bool mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
+               bool write) {
+  struct mx_check *c = check_of(x);
+  const struct site *s = &c->sites[site];
+  struct lanes_at p;
+  if (s->access != ACCESS_WEAK || s->object || s->effect != MX_DOES_NOTHING ||
+      (bytes != 4 && bytes != 8 && bytes != 16))
+    return false;
+  if (x->block->async && x->block->async->n) return false;
+  if (c->tools & MX_CHECK_UNINIT && (!c->light || m & ~c->result)) return false;
+  if (!gather(&p, m, address, base, bytes) || p.lo >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL) return false;
+  if (c->tools & MX_CHECK_MEMORY && !mx__memory_inside(x, site, p.lo, p.hi)) return false;
+  if (c->tools & MX_CHECK_UNINIT && !quick_uninit(c, x, &p, bytes, write)) return false;
+  return !(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) || quick_race(c, x, site, &p, bytes, write);
+}
