@@ -96,7 +96,9 @@ LANE_VECTORS := -ftree-vectorize -fvect-cost-model=dynamic
 # passes that find nothing in loops over lanes and the few lines around them: a fifth of the time; but in memory.c, which has more lines
 LANE_QUICK := $(addprefix -fno-,tree-bit-ccp tree-dominator-opts thread-jumps tree-pta tree-slsr tree-sink tree-phiprop tree-copy-prop \
   tree-builtin-call-dce ssa-backprop split-wide-types compare-elim ipa-modref ipa-pure-const ipa-profile ipa-reference)
-LANE_OPT_v2 := -O1 -fstrict-aliasing -foptimize-sibling-calls $(LANE_VECTORS)
+# With -fexpensive-optimizations bodies leave the upper halves of vector registers empty: it is compiled for any x86-64 what
+# runs behind them, and on some processors took three times as long where they were not (tests/uppers).
+LANE_OPT_v2 := -O1 -fexpensive-optimizations -fstrict-aliasing -foptimize-sibling-calls $(LANE_VECTORS)
 LANE_OPT_v3 := $(LANE_OPT_v2)
 LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
 LANE_OPT_plain := $(LANE_OPT_v2)

@@ -22,8 +22,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define MANY_WORDS 3000 /* instructions from which on compile time counts more than speed */
-
 #ifdef __SANITIZE_ADDRESS__
 /* libgccjit keeps what it allocated; a process of one compile need not give it back. */
 int __lsan_is_turned_off(void);
@@ -102,7 +100,7 @@ static int usage(FILE *to, int status) {
         "Compiles kernel KERNEL (a name or a function number) of a module for libmx, which runs this by itself.\n"
         "  -o FILE        the shared object to write\n"
         "  --level LEVEL  code for CPUs of level v2, v3 or v4 (default: that of this one, or $MX_LEVEL)\n"
-        "  -O N           optimisation level, 0 to 3 (default: 1 and some more, for large functions 1)\n"
+        "  -O N           optimisation level, 0 to 3 (default: 1 and some more)\n"
         "  --large N      slots of functions with more instructions live in memory, not in registers (default: by "
         "level)\n"
         "  --inline N     build calls of functions of up to N words in their place (default: 48; 0: no calls)\n"
@@ -230,12 +228,11 @@ int main(int argc, char **argv) {
   if (!ja_unit_make(&unit, im, kernel, stops, (unsigned)counts, (uint32_t)lanes))
     return fputs("mx-jitc: out of memory\n", stderr), 4;
   if (in_line >= 0) unit.in_line = (uint32_t)in_line;
-  uint64_t words = 0;
-  for (uint32_t f = 0; f < im->nfuncs; f++) words += unit.reachable[f] ? im->funcs[f].ncode : 0;
   /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these
-   * two. */
+   * two. Without the first one, gcc does not empty the upper halves of vector registers before code that knows no
+   * longer vectors than SSE's, such as the machine, which then takes a multiple of its time (tests/uppers). */
   gcc_jit_context_set_int_option(c, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, level >= 0 ? level : 1);
-  if (level < 0 && words <= MANY_WORDS) {
+  if (level < 0) {
     gcc_jit_context_add_command_line_option(c, "-fexpensive-optimizations");
     gcc_jit_context_add_command_line_option(c, "-fcaller-saves");
   }
