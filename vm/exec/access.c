@@ -9,6 +9,29 @@
 #include "launch.h"
 
 #include <string.h>
+#include <sys/mman.h>
+
+/* Local memory of a block. Most kernels use none, and asking the system for it costs as much as a block. Zero pages:
+ * what a lane does not write costs nothing, and it never sees the host's leftovers. calloc() clears them itself once
+ * such memory has been freed: forty microseconds a launch. */
+bool mx__block_map_local(struct mx_block *b) {
+  const struct mx_launch *l = b->launch;
+  const size_t of_warp = (size_t)l->local_bytes * l->lanes;
+  void *local =
+      mmap(NULL, of_warp * b->nwarps, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (local == MAP_FAILED) return false;
+  b->local = local;
+  b->local_bytes = of_warp * b->nwarps;
+  for (uint32_t w = 0; w < b->nwarps; w++) b->warps[w].local = b->local + w * of_warp;
+  return true;
+}
+bool mx__block_local(struct mx_exec *x) {
+  if (x->block->local) return true;
+  if (!mx__block_map_local(x->block)) return false;
+  x->window[MX_LOCAL] = x->warp->local;
+  atomic_store_explicit(&x->launch->uses_local, true, memory_order_relaxed);
+  return true;
+}
 
 /* Windows that belong to the block or the warp: their bounds hold everywhere in a launch. */
 static void window_bounds(const struct mx_exec *x, unsigned kind, uint64_t base, struct mx_bounds *b) {

@@ -3,6 +3,7 @@
 #include "core/format.h"
 #include "vm/exec/access.h"
 #include "vm/exec/compiled_block.h"
+#include "vm/exec/hooks.h"
 #include "vm/exec/warp.h"
 
 #include <stdlib.h>
@@ -16,10 +17,6 @@ enum {
 };
 
 /* ---- lists ----------------------------------------------------------------------------------------------*/
-struct mx_async *mx__async_of(struct mx_block *b) {
-  if (!b->async) b->async = calloc(1, sizeof *b->async + b->nwarps * sizeof b->async->warp[0]);
-  return b->async;
-}
 /* Where the next copy of the warp's list is to stand. NULL: out of memory. */
 static struct mx_copy *room_for_one(struct mx_warp_copies *w) {
   if (w->n == w->room) {
@@ -134,6 +131,32 @@ static void copy_rows(const struct mx_copy *c, uint64_t m) {
   }
 }
 
+static void note_write(struct mx_exec *x, const struct mx_copy *c) {
+  const struct mx_launch *l = x->launch;
+  unsigned char *to = c->to[0];
+  if (c->of) mx__shared_write(x, c->of, to, c->size);
+  else if (l->debug && l->hooks->sees_writes(l->debug)) l->hooks->writes(x, 1, &c->address, 0, c->size, &to);
+}
+static bool land_bulk(struct mx_exec *x, struct mx_block *b, uint32_t warp, struct mx_copy *c, uint64_t m) {
+  const void *from = c->from[0] ? (const void *)c->from[0] : (const void *)c->value;
+  c->lanes = 0;
+  if (c->of && c->of->ended) {
+    struct mx_trap t = mx__async_blame(b, warp, c, m);
+    t.kind = MX_TRAP_ASYNC;
+    t.detail = mx__format("it lands in the shared memory of block (%u,%u,%u), which has ended", c->of->ctaid[0],
+                          c->of->ctaid[1], c->of->ctaid[2]);
+    return mx__trap_raise(b->launch, &t), false;
+  }
+  note_write(x, c);
+  if (!c->reduce) memmove(c->to[0], from, c->size);
+  else
+    for (uint32_t at = 0; at < c->size; at += c->reduce->bytes)
+      c->reduce->cell(c->to[0] + at, (const unsigned char *)from + at, c->of != NULL);
+  if (!c->signal) return true;
+  const struct mx_trap t = mx__async_blame(b, warp, c, m);
+  return mx__mbarrier_bytes(x, c->of, c->signal, -(int64_t)c->size, true, &t);
+}
+
 static bool land_before(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t end, uint64_t m);
 /* Copy number k of the warp's list lands for its lanes among m. False: trapped. */
 static bool land(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t k, uint64_t m) {
@@ -150,7 +173,7 @@ static bool land(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t 
     }
     return true;
   }
-  if (c->kind == MX_COPY_BULK) return mx__bulk_land(x, b, warp, c, m);
+  if (c->kind == MX_COPY_BULK) return land_bulk(x, b, warp, c, m);
   if (c->row && m == x->full) return c->lanes = 0, x->prep->level->land_rows(c, x->lanes), true;
   if (c->row) spread(c, x->lanes);
   c->lanes &= ~m;

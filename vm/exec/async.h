@@ -7,6 +7,8 @@
 #include "block.h"
 #include "launch.h"
 
+#include <stdlib.h>
+
 struct mx_exec;
 
 enum mx_copy_kind {
@@ -80,7 +82,11 @@ void mx__async_clear(struct mx_block *b);
 void mx__async_free(struct mx_block *b);
 /* For debuggers that go back: a copy as it was, at the end of a warp's list. False: out of memory. */
 bool mx__async_put(struct mx_block *b, uint32_t warp, const struct mx_copy *c);
-struct mx_async *mx__async_of(struct mx_block *b); /* NULL: out of memory */
+/* NULL: out of memory. */
+static inline struct mx_async *mx__async_of(struct mx_block *b) {
+  if (!b->async) b->async = calloc(1, sizeof *b->async + b->nwarps * sizeof b->async->warp[0]);
+  return b->async;
+}
 
 /* ---- compiled code asks: see struct mx_jit_help ------------------------------------------------------------*/
 uint64_t *mx__async_copy(struct mx_exec *x, uint32_t func, uint32_t pc, uint32_t row, uint32_t bytes);
@@ -97,8 +103,6 @@ const struct mx_insn *mx__async_issued(struct mx_exec *x, const struct mx_insn *
 /* Copies of the current warp land that lanes m wait for, all but those of their last n groups. The same. */
 const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool bulk, uint32_t n);
 const struct mx_insn *mx__async_no_memory(struct mx_exec *x, const struct mx_insn *i);
-/* bulk.c: a piece lands. False: trapped. */
-bool mx__bulk_land(struct mx_exec *x, struct mx_block *b, uint32_t warp, struct mx_copy *c, uint64_t m);
 struct mx_trap mx__async_blame(const struct mx_block *b, uint32_t warp, const struct mx_copy *c, uint64_t lanes);
 
 /* ---- mbarrier.c, for copies that land --------------------------------------------------------------------*/

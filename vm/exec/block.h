@@ -24,26 +24,27 @@ void mx__block_start(struct mx_block *leader, uint64_t unit);
 struct mx_taken {
   uint64_t next, end, n;
 };
-/* Runs the unit of block b until it ends, parks or is stopped. When it has ended, those of `then` run in its place, one
- * after the other. */
+/* turns.c: runs the unit of block b until it ends, parks or is stopped. When it has ended, those of `then` run in its
+ * place, one after the other. */
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then);
 void mx__block_free(struct mx_block *b);
-/* A round of its warps has ended in which something went on. True: others are to have their turn, for one of which it
- * may wait. */
+/* queue.c: a round of its warps has ended in which something went on. True: others are to have their turn, for one of
+ * which it may wait. */
 bool mx__block_yields(struct mx_block *b, const struct mx_taken *then);
 #define MX_TURN_PASSES (1u << 16) /* in a turn; some 100 ms, where each is from one barrier to the next */
 /* barrier.c: opens the barrier of the cluster, if all have arrived. */
 void mx__cluster_recheck(struct mx_block *leader);
 /* What its turn needs of x. */
 void mx__block_enter(struct mx_exec *x, struct mx_block *b);
-/* The current block's local memory is there; false: the host has none left. */
+/* access.c: maps local memory, and that of the current block if it is not there yet; false: the host has none left. */
+bool mx__block_map_local(struct mx_block *b);
 bool mx__block_local(struct mx_exec *x);
 /* The lanes that warp w begins with. */
 uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w);
 /* Warps from w on begin. False: out of memory. */
 bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w);
 
-/* ---- between block.c, warp.c and barrier.c ---------------------------------------------------------------*/
+/* ---- between block.c, turns.c, warp.c and barrier.c ---------------------------------------------------------------*/
 #define MX_BARRIERS 16                    /* that programs name */
 #define MX_CLUSTER_BARRIER MX_BARRIERS    /* that of the cluster: what the block adds to it */
 #define MX_CLUSTER_OWED (MX_BARRIERS + 1) /* lanes that have arrived there, and not waited since */

@@ -11,33 +11,6 @@
 
 enum { FIRST_64 = 11 }; /* reductions.h: where those of 64 bits begin */
 
-/* ---- landing --------------------------------------------------------------------------------------------*/
-static void tell_session(struct mx_exec *x, const struct mx_copy *c) {
-  const struct mx_launch *l = x->launch;
-  unsigned char *to = c->to[0];
-  if (c->of) mx__shared_write(x, c->of, to, c->size);
-  else if (l->debug && l->hooks->sees_writes(l->debug)) l->hooks->writes(x, 1, &c->address, 0, c->size, &to);
-}
-bool mx__bulk_land(struct mx_exec *x, struct mx_block *b, uint32_t warp, struct mx_copy *c, uint64_t m) {
-  const void *from = c->from[0] ? (const void *)c->from[0] : (const void *)c->value;
-  c->lanes = 0;
-  if (c->of && c->of->ended) {
-    struct mx_trap t = mx__async_blame(b, warp, c, m);
-    t.kind = MX_TRAP_ASYNC;
-    t.detail = mx__format("it lands in the shared memory of block (%u,%u,%u), which has ended", c->of->ctaid[0],
-                          c->of->ctaid[1], c->of->ctaid[2]);
-    return mx__trap_raise(b->launch, &t), false;
-  }
-  tell_session(x, c);
-  if (!c->reduce) memmove(c->to[0], from, c->size);
-  else
-    for (uint32_t at = 0; at < c->size; at += c->reduce->bytes)
-      c->reduce->cell(c->to[0] + at, (const unsigned char *)from + at, c->of != NULL);
-  if (!c->signal) return true;
-  const struct mx_trap t = mx__async_blame(b, warp, c, m);
-  return mx__mbarrier_bytes(x, c->of, c->signal, -(int64_t)c->size, true, &t);
-}
-
 /* ---- issuing --------------------------------------------------------------------------------------------*/
 static bool is_narrow(const struct mx_insn *i, unsigned k) { return mx__types[mx__ops[i->op].opnd[k].type].bits == 32; }
 /* The address that operands k and k + 1 make. */

@@ -8,20 +8,11 @@
 
 #include "attach.h"
 #include "barrier.h"
+#include "chain.h"
 #include "hooks.h"
 #include "launch.h"
 
 #include <string.h>
-
-struct mx_jit_code *mx__compiled_block_code(const struct mx_exec *x) {
-  if (x->stress || x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
-      (x->launch->debug && !x->launch->hooks->may_run_compiled(x->launch->debug, x)))
-    return NULL;
-  struct mx_jit_code *code = atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);
-  return code && atomic_load_explicit(&code->attached, memory_order_acquire)
-             ? code
-             : NULL; /* what waits must find its way back */
-}
 
 static void release(struct mx_block *b) {
   MX_TELL(b->launch, released, b, 0);
@@ -82,26 +73,6 @@ static void turn_to(struct mx_exec *x, struct mx_warp *warp) {
   x->slice = MX_SLICE;
   x->reserve = 0;
 }
-/* The rest of mx__select(), where only the frame changes. */
-static void select_only(struct mx_exec *x, struct mx_warp *warp) {
-  struct mx_split *split = &warp->splits[0];
-  x->split = split;
-  x->mask = split->mask;
-  x->frame = split->frame;
-  x->base[0] = split->frame->slots;
-}
-static void end(struct mx_warp *warp) {
-  warp->live = 0;
-  warp->nsplits = 0;
-}
-/* Those that began in compiled code, without the last, have ended there. */
-static void count_ahead(struct mx_exec *x) {
-  const uint32_t n = x->warps_begun;
-  x->warps_begun = 0;
-  x->block->begun += n;
-  x->stats.warps += n, x->stats.warps_compiled += n, x->stats.enters += n;
-  x->stats.exits[MX_EXIT_DONE] += n;
-}
 
 enum { ARRIVALS = 128 }; /* at barriers, until somebody looks whether the launch is to stop */
 
@@ -113,34 +84,6 @@ static uint32_t arrivals_left(const struct mx_block *b, uint32_t at) {
   return arrivals < ARRIVALS ? (uint32_t)arrivals : ARRIVALS;
 }
 
-/* Warps that compiled code has led round x->chain. */
-static void update_chained_warps(struct mx_exec *x) {
-  struct mx_warp_chain *chain = x->chain;
-  struct mx_block *b = x->block;
-  for (uint32_t k = 0, w = chain->at; k < chain->n; k++, w = w + 1 == chain->n ? 0 : w + 1) {
-    const bool here = k == 0, waits = k >= chain->n - chain->arrived, has_ended = k >= chain->n - chain->ended;
-    struct mx_warp *warp = &b->warps[w];
-    struct mx_split *s = &warp->splits[0];
-    if (!chain->begun) {
-      mx__warp_begin(warp, mx__block_lanes(b, w), chain->frame[w]);
-      warp->ran_jit = true;
-    }
-    s->state = waits ? MX_WAIT_BAR : MX_RUNNABLE;
-    s->barrier = 0;
-    s->pc = waits ? chain->barrier_pc : chain->code->entries[chain->resume_entry].pc;
-    warp->resume = here || has_ended ? 0 : waits ? chain->barrier_entry : chain->resume_entry;
-    if (!has_ended || !warp->live) continue;
-    mx__frame_end(x, s->frame);
-    end(warp);
-  }
-  if (!chain->begun) x->stats.warps += chain->n, x->stats.warps_compiled += chain->n, chain->nframes = 0;
-  chain->begun = true;
-  mx__warp_registers(x, &b->warps[chain->at]); /* its turn has begun before */
-  select_only(x, x->warp);
-  b->round.alive = b->round.went_on = false;
-  for (uint32_t w = 0; w < chain->at; w++) b->round.alive |= b->warps[w].live != 0, b->round.went_on = true;
-  chain->stale = 0;
-}
 /* All warps wait, and go on: in compiled code alone, if they stand at one place. */
 static void begin_chain(struct mx_exec *x, struct mx_block *b, struct block_run *run) {
   struct mx_warp_chain *chain = &run->chain;
@@ -189,27 +132,13 @@ static bool end_chain(struct mx_exec *x, const struct block_run *run, uint32_t k
     if (!warp->live) continue; /* told before */
     if (chain->nframes < chain->n) chain->frame[chain->nframes++] = warp->splits[0].frame;
     else mx__frame_end(x, warp->splits[0].frame);
-    end(warp);
+    mx__chain_end(warp);
   }
-  if (!over && chain->stale) update_chained_warps(x);
+  if (!over && chain->stale) mx__chain_update(x);
   x->stats.enters += arrivals + chain->ended;
   x->stats.exits[MX_EXIT_BLOCK] += arrivals, x->stats.exits[MX_EXIT_DONE] += chain->ended;
   x->chain = NULL;
   return !over;
-}
-
-void mx__compiled_block_update(struct mx_exec *x) {
-  if (x->chain) {
-    update_chained_warps(x);
-    return;
-  }
-  struct mx_warp *warp = x->warp + x->warps_begun;
-  end(x->warp);
-  count_ahead(x);
-  mx__warp_begin(warp, x->mask, x->frame);
-  warp->ran_jit = true;
-  mx__warp_registers(x, warp); /* its slice has begun before */
-  x->split = &warp->splits[0];
 }
 
 static bool spills(const struct mx_func *f) { return f->nspill32 || f->nspill64 || f->nspillpred; }
@@ -226,7 +155,7 @@ static bool begin(struct mx_exec *x, struct mx_block *b, uint32_t w, struct bloc
   x->frame_dirty = false;
   mx__warp_begin(warp, mx__block_lanes(b, w), f);
   turn_to(x, warp);
-  select_only(x, warp);
+  mx__chain_select(x, warp);
   b->begun++;
   warp->ran_jit = true;
   x->stats.warps++, x->stats.warps_compiled++;
@@ -255,10 +184,6 @@ static enum mx_block_exit yield(struct mx_exec *x, struct mx_block *b, const str
 }
 
 /* ---- coming back -------------------------------------------------------------------------------------------*/
-bool mx__compiled_block_can_resume(const struct mx_exec *x) {
-  const struct mx_jit_code *code = x->launch->debug ? NULL : mx__compiled_block_code(x);
-  return code && code->table->waits && !x->frame->depth && x->warp->nsplits == 1 && x->mask == x->warp->live;
-}
 /* Number of the entry at pc; 0: there is none, or that of the first instruction. */
 static uint32_t entry_at(const struct mx_jit_code *code, uint32_t pc) {
   uint32_t from = 0, n = code->table->nentries;
@@ -288,7 +213,7 @@ static bool take_up(struct mx_exec *x, struct mx_warp *warp, const struct mx_jit
     return false;
   const uint32_t entry = entry_at(code, s->pc);
   if (!entry || !make_room(x, warp, code)) return false;
-  select_only(x, warp);
+  mx__chain_select(x, warp);
   if (!mx__jit_frame_to_spill(x, code, code->entries[entry].first, code->entries[entry].n,
                               mx__jit_spill_in_frame(s->frame)))
     return false;
@@ -307,7 +232,7 @@ static bool take_up_all(struct mx_exec *x, struct mx_block *b, const struct mx_j
   const bool all = w == b->nwarps;
   for (w = 0; w < b->nwarps && !all; w++)
     if (taken[w / 64] >> (w % 64) & 1) b->warps[w].resume = 0; /* their frames have everything still */
-  select_only(x, x->warp);
+  mx__chain_select(x, x->warp);
   return all;
 }
 /* Whether no lane of a warp has ended. */
@@ -344,7 +269,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
     } else {
       if (!warp->live) continue;
       turn_to(x, warp);
-      select_only(x, warp);
+      mx__chain_select(x, warp);
       s->spill_area = mx__jit_spill_in_frame(x->frame);
     }
     if (x->launch->debug) x->launch->hooks->enters_compiled(x);
@@ -372,7 +297,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
             x->warp->number + x->warps_begun; /* x->warp may be another one by now: where a body has caught up */
         alive -= here - w;
         w = here;
-        if (x->warps_begun && kind == MX_JIT_DONE) count_ahead(x); /* nobody will ask for the last one */
+        if (x->warps_begun && kind == MX_JIT_DONE) mx__chain_count_ended(x); /* nobody will ask for the last one */
         else if (x->warps_begun) mx__compiled_block_update(x);
       }
       warp = x->warp;
@@ -388,7 +313,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
       }
       if (kind == MX_JIT_DONE) {
         count(x, s, MX_EXIT_DONE);
-        end(warp);
+        mx__chain_end(warp);
         alive--;
         if (mx__barrier_move_of_warps(MX_BARRIER_END, waiting, alive).releases) release(b), waiting = 0;
         if (r->left) mx__frame_end(x, r->left);

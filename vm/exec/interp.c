@@ -14,15 +14,6 @@ const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i) {
   return i->reconv < x->resched_rank ? i + 1 : mx__meet(x, i);
 }
 
-const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes,
-                                  char *detail) {
-  struct mx_trap t = {
-      .kind = kind, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = lanes, .detail = detail};
-  memcpy(t.block, x->block->ctaid, sizeof t.block);
-  mx__trap_raise(x->launch, &t);
-  return mx__leave(x, i->pc, MX_EV_TRAP);
-}
-
 /* ---- branches -------------------------------------------------------------------------------------------*/
 /* Lanes `t` of the current split go to `target`, an instruction of the same function; the others, if any, to next_pc.
  */

@@ -55,7 +55,7 @@ struct mx_launch {
   struct mx_prepared *prep;
   struct mx_debug *debug;       /* NULL: nobody looks */
   const struct mx_hooks *hooks; /* of debug: hooks.h */
-  struct schedule *schedule;    /* while it runs: schedule.c */
+  struct mx_queue *schedule;    /* while it runs: schedule.c */
   struct mx_stuck *stuck;       /* stuck.h; NULL: a session looks by itself */
   const struct mx_probe *probe; /* hooks.h; NULL: no tool looks at the launch as a whole */
   struct mx_probed *probed;     /* a profile's */

@@ -14,18 +14,13 @@
 static bool waits_here(const struct mx_exec *x, const struct mx_split *s, const struct mx_insn *i) {
   return s->state == MX_WAIT_SYNC && s != x->split && s->frame == x->frame && s->pc == i->pc;
 }
-static char *missing_text(uint64_t lanes) {
-  return mx__format("all lanes of the warp must execute this together; those of the mask 0x%llx have ended, or the "
-                    "block has no such threads",
-                    (unsigned long long)lanes);
-}
 /* Whether the instruction may be executed now, for the whole warp; otherwise what comes next is in *next: the split
  * waits, or has trapped. */
 static bool all_here(struct mx_exec *x, const struct mx_insn *i, const struct mx_insn **next) {
   struct mx_warp *w = x->warp;
   if (x->mask == x->full) return true;
   if (w->live != x->full)
-    return *next = mx__trap_at(x, i, MX_TRAP_SYNC, x->mask, missing_text(x->full & ~w->live)), false;
+    return *next = mx__trap_at(x, i, MX_TRAP_SYNC, x->mask, mx__missing_lanes_text(x->full & ~w->live)), false;
   uint64_t here = x->mask;
   for (uint32_t k = 0; k < w->nsplits; k++)
     if (waits_here(x, &w->splits[k], i)) here |= w->splits[k].mask;
@@ -46,17 +41,6 @@ static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i) {
     s->spun = false;
   }
   return i + 1;
-}
-
-void mx__whole_broken(struct mx_exec *x, const struct mx_split *s) {
-  struct mx_trap t = {.kind = MX_TRAP_SYNC,
-                      .func = s->frame->fn->number,
-                      .pc = s->pc,
-                      .warp = x->warp->number,
-                      .lanes = s->mask,
-                      .detail = missing_text(x->full & ~x->warp->live)};
-  memcpy(t.block, x->block->ctaid, sizeof t.block);
-  mx__trap_raise(x->launch, &t);
 }
 
 /* ---- forms ----------------------------------------------------------------------------------------------*/

@@ -211,13 +211,29 @@ static uint64_t waiting(const struct mx_warp *w, const struct mx_insn *i, uint64
   return m;
 }
 
+char *mx__missing_lanes_text(uint64_t lanes) {
+  return mx__format("all lanes of the warp must execute this together; those of the mask 0x%llx have ended, or the "
+                    "block has no such threads",
+                    (unsigned long long)lanes);
+}
+/* Lanes at an instruction of the whole warp, some of which has ended. */
+static void trap_at_whole(struct mx_exec *x, const struct mx_split *s) {
+  struct mx_trap t = {.kind = MX_TRAP_SYNC,
+                      .func = s->frame->fn->number,
+                      .pc = s->pc,
+                      .warp = x->warp->number,
+                      .lanes = s->mask,
+                      .detail = mx__missing_lanes_text(x->full & ~x->warp->live)};
+  memcpy(t.block, x->block->ctaid, sizeof t.block);
+  mx__trap_raise(x->launch, &t);
+}
 void mx__sync_recheck(struct mx_exec *x, struct mx_warp *w) {
   for (uint32_t k = 0; k < w->nsplits; k++) {
     if (w->splits[k].state != MX_WAIT_SYNC) continue;
     const struct mx_insn *i = mx__insn_of(&w->splits[k]);
     uint64_t mask = w->splits[k].sync_mask, here = waiting(w, i, mask);
     if (mx__ops[i->op].flags & MX_F_WHOLE) {
-      if (mask & ~w->live) mx__whole_broken(x, &w->splits[k]);
+      if (mask & ~w->live) trap_at_whole(x, &w->splits[k]);
       continue;
     }
     if ((mask & w->live) == here) run_together(x, w, i, mask, here);

@@ -1,4 +1,4 @@
-/* Splits, joins, frames. Everything here changes a warp's state; nothing here computes values. */
+/* Splits, joins, frames, traps. Everything here changes a warp's state; nothing here computes values. */
 #include "warp.h"
 
 #include "hooks.h"
@@ -264,6 +264,15 @@ const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_exit_eve
   x->split->pc = pc;
   x->event = event;
   return NULL;
+}
+
+const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes,
+                                  char *detail) {
+  struct mx_trap t = {
+      .kind = kind, .func = x->fn->number, .pc = i->pc, .warp = x->warp->number, .lanes = lanes, .detail = detail};
+  memcpy(t.block, x->block->ctaid, sizeof t.block);
+  mx__trap_raise(x->launch, &t);
+  return mx__leave(x, i->pc, MX_EV_TRAP);
 }
 
 /* ---- diverging and meeting ------------------------------------------------------------------------------*/

@@ -102,8 +102,8 @@ bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait);
 unsigned mx__shuffle_source(unsigned mod, unsigned l, unsigned lanes, uint32_t b, uint32_t c, bool *in_range);
 /* sync.c: lanes have ended; waiting splits whose masks are complete now go on. */
 void mx__sync_recheck(struct mx_exec *x, struct mx_warp *w);
-/* matrix.c: lanes have ended without which a waiting split's instruction can never be executed. */
-void mx__whole_broken(struct mx_exec *x, const struct mx_split *s);
+/* sync.c: a trap's text: these lanes are missing where all of the warp must execute an instruction together. */
+char *mx__missing_lanes_text(uint64_t lanes);
 /* barrier.c: the same for barriers of the block. */
 void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b);
 

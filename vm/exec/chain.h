@@ -1,0 +1,38 @@
+/* Compiled code in which a warp ends may start the next warp of its block by itself, and in a chain it goes from warp
+ * to warp at barriers (struct mx_warp_chain). Meanwhile x->warp is still the warp that was entered, and the others'
+ * splits are out of date: these functions bring them up to date. */
+#ifndef MX_VM_CHAIN_H
+#define MX_VM_CHAIN_H
+
+#include "exec.h"
+#include "jitabi.h"
+
+/* For a caller who looks at warps or splits: all of it. */
+void mx__compiled_block_update(struct mx_exec *x);
+/* Whether that is needed. */
+static inline bool mx__compiled_block_is_stale(const struct mx_exec *x) {
+  return x->warps_begun || (x->chain && x->chain->stale);
+}
+/* The number of the warp that runs, also when it is needed. */
+static inline uint32_t mx__compiled_block_warp(const struct mx_exec *x) {
+  return x->chain && x->chain->stale ? x->chain->at : x->warp->number + x->warps_begun;
+}
+
+/* The warps of x->chain. */
+void mx__chain_update(struct mx_exec *x);
+/* Counts the warps that began in compiled code; all but the last of them have ended there. */
+void mx__chain_count_ended(struct mx_exec *x);
+/* What mx__select() does, where only the frame changes. */
+static inline void mx__chain_select(struct mx_exec *x, struct mx_warp *warp) {
+  struct mx_split *split = &warp->splits[0];
+  x->split = split;
+  x->mask = split->mask;
+  x->frame = split->frame;
+  x->base[0] = split->frame->slots;
+}
+static inline void mx__chain_end(struct mx_warp *warp) {
+  warp->live = 0;
+  warp->nsplits = 0;
+}
+
+#endif
