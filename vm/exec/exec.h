@@ -22,6 +22,7 @@ struct mx_block;
 struct mx_copy;
 struct mx_image_form;
 struct mx_sampler_form;
+struct mx_samples;
 struct mx_warp;
 struct mx_exec;
 struct mx_insn;
@@ -280,8 +281,8 @@ struct mx_level {
   void (*land_rows)(const struct mx_copy *c, unsigned lanes); /* of async.h */
   bool (*copy_rows)(const struct mx_exec *x, const struct mx_insn *i, unsigned char **to,
                     const unsigned char **from); /* of async.h */
-  bool (*sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, const uint32_t *x, const uint32_t *y,
-                 unsigned n, uint32_t (*out)[MX_MAX_LANES], uint64_t *odd); /* lanes/samples.h */
+  bool (*sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_samples *at,
+                 unsigned n, uint64_t mask, uint32_t *const out[4], uint64_t *odd); /* lanes/samples.h */
 };
 const struct mx_level *mx__level(
     const char *name);              /* NULL: the best this CPU has; unknown or unsupported name: NULL result */

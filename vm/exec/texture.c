@@ -8,6 +8,7 @@
 #include "hooks.h"
 #include "interp.h"
 #include "launch.h"
+#include "samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,16 @@ static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *
 }
 
 /* ---- textures -------------------------------------------------------------------------------------------*/
+static int32_t level_of_detail(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
+                               const struct mx_object *o, uint64_t l) {
+  const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
+  float dx[3], dy[3];
+  if (f->lod == LEVEL)
+    return mx__texture_lod(&o->image, &o->sampler,
+                           f->whole ? (float)(int32_t)word(x, i, f->level, l) : number(x, i, f->level, l));
+  for (unsigned k = 0; k < axes; k++) dx[k] = number(x, i, f->dx + k, l), dy[k] = number(x, i, f->dy + k, l);
+  return mx__texture_gradient(&o->image, &o->sampler, axes, dx, dy);
+}
 static void take_coordinates(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
                              const struct mx_object *o, uint64_t l, struct mx_sample *at) {
   const bool layered = mx__image_is_layered(f->kind);
@@ -173,38 +184,25 @@ static void take_coordinates(const struct mx_exec *x, const struct mx_insn *i, c
   if (layered) at->layer = word(x, i, f->coords, l);
   for (unsigned k = 0; k < axes; k++) at->x[k] = word(x, i, f->coords + layered + k, l);
   for (unsigned k = 0; k < f->noffsets && k < axes; k++) at->offset[k] = (int32_t)word(x, i, f->offsets + k, l);
-  if (f->lod == LEVEL)
-    at->lod = mx__texture_lod(&o->image, &o->sampler,
-                              f->whole ? (float)(int32_t)word(x, i, f->level, l) : number(x, i, f->level, l));
-  if (f->lod == GRADIENT) {
-    float dx[3], dy[3];
-    for (unsigned k = 0; k < axes; k++) dx[k] = number(x, i, f->dx + k, l), dy[k] = number(x, i, f->dy + k, l);
-    at->lod = mx__texture_gradient(&o->image, &o->sampler, axes, dx, dy);
-  }
+  if (f->lod != BASE) at->lod = level_of_detail(x, i, f, o, l);
   if (f->depth) at->compares = true, at->reference = number(x, i, f->depth_at, l);
 }
 
+/* Whether all lanes have one value. */
+static bool is_same(const struct mx_exec *x, const void *values, size_t bytes) {
+  return !memcmp(values, (const char *)values + bytes, (x->lanes - 1) * bytes);
+}
 /* The object of all lanes; NULL: they have several, or it is none that goes with the instruction. */
 static const struct mx_object *one_object(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
                                           uint64_t m) {
   const uint64_t *numbers = operand(x, i, f->object), number = numbers[__builtin_ctzll(m)];
   uint64_t others = 0;
-  if (m == x->full)
-    for (uint32_t l = 0; l < x->lanes; l++) others |= numbers[l] ^ number;
-  else
+  if (!is_same(x, numbers, sizeof *numbers))
     MX_FOR_LANES (l, m) others |= numbers[l] ^ number;
   const char *why;
   const struct mx_object *o =
       others ? NULL : mx__object_find(x->launch->objects, number + (uint64_t)i->off, MX_OBJECT_TEXTURE, &why);
   return o && goes_with(o, f) ? o : NULL;
-}
-static bool has_offsets(const struct mx_exec *x, const struct mx_insn *i, const struct form *f) {
-  uint32_t any = 0;
-  for (unsigned k = 0; k < f->noffsets; k++) {
-    const uint32_t *v = operand(x, i, f->offsets + k);
-    for (uint32_t l = 0; l < x->lanes; l++) any |= v[l];
-  }
-  return any;
 }
 static void put_results(const struct mx_exec *x, const struct mx_insn *i, unsigned n, uint64_t m,
                         uint32_t (*result)[MX_MAX_LANES]) {
@@ -215,25 +213,67 @@ static void put_results(const struct mx_exec *x, const struct mx_insn *i, unsign
       MX_FOR_LANES (l, m) d[l] = result[k][l];
   }
 }
+static bool has_offsets(const struct mx_exec *x, const struct mx_insn *i, const struct form *f) {
+  for (unsigned k = 0; k < f->noffsets; k++) {
+    const uint32_t *v = operand(x, i, f->offsets + k);
+    if (v[0] || !is_same(x, v, sizeof *v)) return true;
+  }
+  return false;
+}
+/* Levels of detail of all lanes, one for all where what they come from is the same. False: none is said. */
+static bool find_levels(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
+                        const struct mx_object *o, uint64_t m, int32_t *lod) {
+  const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
+  bool same = true;
+  if (f->lod == BASE) return false;
+  if (f->lod == LEVEL) same = is_same(x, operand(x, i, f->level), 4);
+  else
+    for (unsigned k = 0; k < axes && same; k++)
+      same = is_same(x, operand(x, i, f->dx + k), 4) && is_same(x, operand(x, i, f->dy + k), 4);
+  for (uint64_t rest = m; rest; rest = same ? 0 : rest & (rest - 1)) {
+    const unsigned l = (unsigned)__builtin_ctzll(rest);
+    lod[l] = level_of_detail(x, i, f, o, l);
+    for (uint32_t k = 0; same && k < x->lanes; k++) lod[k] = lod[l];
+  }
+  return true;
+}
+/* Results go where they belong if all lanes are there and none of them lies where a coordinate does, which lanes done
+ * one by one still need. */
+static bool are_apart(const struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint32_t *const *to) {
+  const unsigned operands = mx__ops[i->op].nopnds;
+  bool apart = true;
+  for (unsigned k = 0; k < f->results; k++)
+    for (unsigned n = f->results; n < operands; n++)
+      apart &= mx__ops[i->op].opnd[n].type == MX_T_off || operand(x, i, n) != to[k];
+  return apart;
+}
 /* Samples of one image for all lanes at once, by the level's body, which computes those of lanes that are not there as
  * well. False: none is done. */
 static bool sample_together(const struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m) {
-  if (f->kind != MX_ARRAY_2D || f->lod != BASE || f->whole || f->depth || f->halves || has_offsets(x, i, f))
-    return false;
+  if (f->depth || f->halves || has_offsets(x, i, f)) return false;
   const struct mx_object *o = one_object(x, i, f, m);
-  uint32_t result[4][MX_MAX_LANES];
+  if (!o) return false;
+  const bool layered = mx__image_is_layered(f->kind);
+  const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
+  uint32_t result[4][MX_MAX_LANES], *to[4] = {result[0], result[1], result[2], result[3]};
+  int32_t lod[MX_MAX_LANES] = {0};
   uint64_t odd;
-  if (!o || !x->prep->level->sample(&o->image, &o->sampler, operand(x, i, f->coords), operand(x, i, f->coords + 1),
-                                    x->lanes, result, &odd))
-    return false;
+  struct mx_samples at = {.whole = f->whole};
+  if (layered) at.layer = operand(x, i, f->coords);
+  for (unsigned k = 0; k < axes; k++) at.x[k] = operand(x, i, f->coords + layered + k);
+  if (find_levels(x, i, f, o, m, lod)) at.lod = lod;
+  for (unsigned k = 0; m == x->full && k < f->results; k++) to[k] = mx__operand(x, mx__operand_ref(i, k));
+  const bool direct = m == x->full && are_apart(x, i, f, to);
+  for (unsigned k = 0; !direct && k < f->results; k++) to[k] = result[k];
+  if (!x->prep->level->sample(&o->image, &o->sampler, &at, x->lanes, m, to, &odd)) return false;
   MX_FOR_LANES (l, odd & m) {
-    struct mx_sample at;
+    struct mx_sample one;
     uint32_t v[4];
-    take_coordinates(x, i, f, o, l, &at);
-    mx__texture_sample(&o->image, &o->sampler, &at, v);
-    for (unsigned k = 0; k < 4; k++) result[k][l] = v[k];
+    take_coordinates(x, i, f, o, l, &one);
+    mx__texture_sample(&o->image, &o->sampler, &one, v);
+    for (unsigned k = 0; k < f->results; k++) to[k][l] = v[k];
   }
-  put_results(x, i, f->results, m, result);
+  if (!direct) put_results(x, i, f->results, m, result);
   return true;
 }
 

@@ -111,7 +111,7 @@ static uint32_t stored(const struct mx_image_form *f, const struct mx_texels *l,
   return v;
 }
 /* The border colour as a texel of the format: integers that are read as they are take the low bits given. */
-static uint32_t border(const struct mx_image_form *f, const struct mx_sampler_form *s, unsigned channel) {
+uint32_t mx__texture_border(const struct mx_image_form *f, const struct mx_sampler_form *s, unsigned channel) {
   const uint32_t given = s->border[channel];
   if (f->type == MX_TEXEL_FLOAT) return f->bits == 16 ? mx__float_to_half(float_of(given)) : given;
   if (!s->normalized_read || f->bits == 32) return f->bits == 32 ? given : given & ((1u << f->bits) - 1);
@@ -124,7 +124,7 @@ static uint32_t border(const struct mx_image_form *f, const struct mx_sampler_fo
 }
 static uint32_t channel_of(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_texels *l,
                            struct place p, unsigned channel) {
-  return p.x < 0 ? border(f, s, channel) : stored(f, l, p, channel);
+  return p.x < 0 ? mx__texture_border(f, s, channel) : stored(f, l, p, channel);
 }
 static int32_t extended(const struct mx_image_form *f, uint32_t v) {
   return f->type == MX_TEXEL_SIGNED ? (int32_t)(v << (32 - f->bits)) >> (32 - f->bits) : (int32_t)v;

@@ -57,6 +57,8 @@ void mx__texture_sample(const struct mx_image_form *f, const struct mx_sampler_f
 /* One channel of the four texels that a linear filter would take. */
 void mx__texture_gather(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_sample *at,
                         unsigned channel, uint32_t out[4]);
+/* A channel of the border, as it would be stored in the image. */
+uint32_t mx__texture_border(const struct mx_image_form *f, const struct mx_sampler_form *s, unsigned channel);
 /* The level of detail of an explicit level, and of gradients along n axes: in 1/256 levels, with bias and limits. */
 int32_t mx__texture_lod(const struct mx_image_form *f, const struct mx_sampler_form *s, float lod);
 int32_t mx__texture_gradient(const struct mx_image_form *f, const struct mx_sampler_form *s, unsigned n,

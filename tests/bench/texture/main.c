@@ -1,6 +1,6 @@
 /* What a linear sample costs, of a picture of 2048 x 2048 texels of four channels, at neighbouring places and at random
  * ones: in compiled code, with PoCL's read_imagef, and by hand in AVX2 with the same rule: a table on stdout.
- *   bench-texture
+ *   bench-texture [CASE]   0 to 3: that row alone
  * Processor time of all threads, the least of several runs, for a sample and one processor. Compiled code and what is
  * written by hand must have the same bits; PoCL's differ in the last places, and are not compared. */
 #include "tests/bench/texture/native.h"
@@ -124,7 +124,7 @@ static double by_hand(bool in_floats) {
   return best;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   floats = malloc((size_t)SIZE * SIZE * 16), bytes = malloc((size_t)SIZE * SIZE * 4);
   x = malloc(SAMPLES * 4), y = malloc(SAMPLES * 4);
   got = malloc((size_t)SAMPLES * 16), expected = malloc((size_t)SAMPLES * 16);
@@ -143,6 +143,7 @@ int main(void) {
   printf("%-34s %8s %8s %8s %10s %10s\n", "2048 x 2048, ns a sample", "mx", "PoCL", "AVX2", "PoCL / mx", "mx / AVX2");
   for (unsigned k = 0; k < 4; k++) {
     const bool in_floats = k < 2, random = k & 1;
+    if (argc > 1 && (unsigned)atoi(argv[1]) != k) continue;
     for (uint32_t n = 0; n < SAMPLES; n++) {
       x[n] = random ? (float)(draw() % (SIZE * 4096)) / 4096 : (float)(n % SIZE) + 0.25f;
       y[n] = random ? (float)(draw() % (SIZE * 4096)) / 4096 : (float)(n / SIZE) + 0.6f;

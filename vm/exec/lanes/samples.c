@@ -1,234 +1,297 @@
-/* Samples of one two-dimensional image for all lanes of a warp: coordinates, texels' places and weights in loops over
- * the lanes, then sums of four channels at once. The rules are vm/texture/sample.c's, which does one sample at a time
- * and every kind of image; what is done here gives the same bits, or is left to it. */
-#include "addresses.h"
+/* Samples of one image for all lanes of a warp: coordinates, texels' places and weights in loops over the lanes, then
+ * the texels themselves, copied side by side for sums.c. The rules are vm/texture/sample.c's, which does one sample at
+ * a time and every kind of image; what is done here gives the same bits, or is left to it: offsets, borders' and
+ * whole coordinates' rarer modes, cubes without seams, sRGB. */
 #include "samples.h"
 
 /* ---- one axis: the texels of all lanes ------------------------------------------------------------------------*/
 struct axis {
-  _Alignas(64) int32_t first[MX_MAX_LANES];
-  int32_t second[MX_MAX_LANES]; /* with part 0 the first one again */
-  int32_t part[MX_MAX_LANES];   /* the second one's, in 1/256 */
+  _Alignas(64) int32_t first[MX_MAX_LANES];  /* -1: the border */
+  _Alignas(64) int32_t second[MX_MAX_LANES]; /* with part 0 the first one again */
+  _Alignas(64) int32_t part[MX_MAX_LANES];   /* the second one's, in 1/256 */
 };
-/* Positions are exact in f64, as are all whole numbers that come of them: coordinates are cut to 2^26, sizes are at
- * most 2^17. */
-#define POSITION(bits_) \
-  const uint32_t size__ = (bits_)&0x7FFFFFFF; \
-  const uint32_t number__ = size__ - 0x800000u < 0x7F000001u ? (bits_) : 0; /* no subnormal, no NaN */ \
-  float x__; \
-  memcpy(&x__, &number__, sizeof x__); \
-  double x = (double)x__; \
-  x = x > 0x1p26 ? 0x1p26 : x; \
-  x = x < -0x1p26 ? -0x1p26 : x; \
-  x = normalized ? __builtin_floor(x * grid) * back * size : x;
-#define WRAPPED(i_, by_) ((i_) - (by_)*__builtin_floor((i_) / (by_)))
-MX__INL double folded(double i, double size, unsigned mode) {
-  if (mode == MX_ADDRESS_WRAP) return WRAPPED(i, size);
-  if (mode == MX_ADDRESS_MIRROR) {
-    const double r = WRAPPED(i < 0 ? -1 - i : i, 2 * size);
-    return r < size ? r : 2 * size - 1 - r;
-  }
-  return i < 0 ? 0 : i > size - 1 ? size - 1 : i;
+MX__INL int32_t within(int32_t i, int32_t last) { return i < 0 ? 0 : i > last ? last : i; }
+/* i from -1 to twice the size */
+MX__INL int32_t mirrored(int32_t i, int32_t size) {
+  i = i < 0 ? -1 - i : i;
+  i = i >= size ? 2 * size - 1 - i : i;
+  return i < 0 ? 0 : i;
 }
-MX__INL void find_texels(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels, bool normalized,
-                         bool linear, const unsigned mode) {
-  const double size = texels, grid = texels <= 8192 ? 0x1p21 : texels <= 65536 ? 0x1p22 : 0x1p23, back = 1 / grid;
-  _Alignas(64) double places[MX_MAX_LANES], parts[MX_MAX_LANES];
-  for (unsigned l = 0; l < n; l++) {
-    POSITION(bits[l])
-    const double place = __builtin_floor(linear ? 256 * x - 127.5 : 256 * x), i = __builtin_floor(place * (1.0 / 256));
-    const double part = linear ? place - 256 * i : 0;
-    places[l] = i;
-    parts[l] = mode == MX_ADDRESS_CLAMP && (i < 0 || i >= size - 1) ? 0 : part;
+/* The texels at a place in 1/256 texels, which is less than a period outside where there are periods. */
+MX__INL void put_texels(struct axis *to, unsigned l, int32_t place, int32_t size, int32_t parts, const unsigned mode) {
+  const int32_t i = place >> 8;
+  int32_t first, second, part = place & parts;
+  switch (mode) {
+  case MX_ADDRESS_WRAP:
+    first = i < 0 ? i + size : i;
+    second = first + 1 == size ? 0 : first + 1;
+    break;
+  case MX_ADDRESS_MIRROR:
+    first = mirrored(i, size);
+    second = mirrored(i + 1, size);
+    break;
+  case MX_ADDRESS_CLAMP:
+    first = within(i, size - 1);
+    second = within(i + 1, size - 1);
+    part = (i < 0) | (i >= size - 1) ? 0 : part;
+    break;
+  default: first = (uint32_t)i < (uint32_t)size ? i : -1; second = (uint32_t)(i + 1) < (uint32_t)size ? i + 1 : -1;
   }
+  to->first[l] = first;
+  to->second[l] = part ? second : first;
+  to->part[l] = part;
+}
+/* Coordinates are cut and folded in f32, where that is exact: they are whole numbers of the grid then, of which only
+ * those within a period matter, or up to an image's size outside. Places are exact in f64. */
+MX__INL void find_texels(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels, const bool normalized,
+                         bool linear, const unsigned mode) {
+  const int32_t size = (int32_t)texels, parts = linear ? 255 : 0;
+  const float grid = texels <= 8192 ? 0x1p21f : texels <= 65536 ? 0x1p22f : 0x1p23f;
+  const float period = mode == MX_ADDRESS_MIRROR ? 2 * grid : grid, back = 1 / period;
+  const float least = normalized ? -grid : -4, most = normalized ? 2 * grid : (float)(size + 4);
+  const double scale = normalized ? 256.0 / (double)grid * size : 256, shift = linear ? 127.5 : 0;
   for (unsigned l = 0; l < n; l++) {
-    const double first = folded(places[l], size, mode), second = folded(places[l] + 1, size, mode);
-    to->first[l] = (int32_t)first;
-    to->second[l] = parts[l] > 0 ? (int32_t)second : (int32_t)first;
-    to->part[l] = (int32_t)parts[l];
+    const uint32_t magnitude = bits[l] & 0x7FFFFFFF,
+                   number = magnitude - 0x800000u < 0x7F000001u ? bits[l] : 0; /* no subnormal, no NaN */
+    float x;
+    memcpy(&x, &number, sizeof x);
+    if (normalized) {
+      x = x > 0x1p26f ? 0x1p26f : x < -0x1p26f ? -0x1p26f : x;
+      x = __builtin_floorf(x * grid);
+      if (mode == MX_ADDRESS_WRAP || mode == MX_ADDRESS_MIRROR) x -= period * __builtin_floorf(x * back);
+    }
+    if (mode == MX_ADDRESS_CLAMP || mode == MX_ADDRESS_BORDER) x = x > most ? most : x < least ? least : x;
+    put_texels(to, l, (int32_t)__builtin_floor((double)x * scale - shift), size, parts, mode);
   }
 }
 static __attribute__((noinline)) void find_axis(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels,
                                                 bool normalized, bool linear, unsigned mode) {
-  if (!normalized || mode == MX_ADDRESS_CLAMP) find_texels(to, bits, n, texels, normalized, linear, MX_ADDRESS_CLAMP);
+  if (!normalized && mode != MX_ADDRESS_BORDER) find_texels(to, bits, n, texels, false, linear, MX_ADDRESS_CLAMP);
+  else if (!normalized) find_texels(to, bits, n, texels, false, linear, MX_ADDRESS_BORDER);
   else if (mode == MX_ADDRESS_WRAP) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_WRAP);
-  else find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_MIRROR);
+  else if (mode == MX_ADDRESS_MIRROR) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_MIRROR);
+  else if (mode == MX_ADDRESS_CLAMP) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_CLAMP);
+  else find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_BORDER);
 }
-
-/* ---- sums ---------------------------------------------------------------------------------------------------*/
-/* Four channels of one lane, two of two lanes, or one of four: a group. */
-typedef uint32_t four_u __attribute__((vector_size(16), may_alias, aligned(4)));
-typedef int32_t four_s __attribute__((vector_size(16), may_alias, aligned(4)));
-typedef float four_f __attribute__((vector_size(16), may_alias, aligned(4)));
-typedef double four_d __attribute__((vector_size(32)));
-typedef int64_t four_l __attribute__((vector_size(32)));
-typedef uint8_t four_b __attribute__((vector_size(4), may_alias, aligned(1)));
-struct footprint {
-  const unsigned char *at[4][MX_MAX_LANES];
-  _Alignas(64) double weight[4][MX_MAX_LANES];
-  int32_t whole[4][MX_MAX_LANES]; /* the weights as integers; of floats: -1 where it is not 0 */
-};
-#if defined __AVX__ && !defined __clang__ /* gcc makes two halves of what these do */
-#define TO_DOUBLES(v_) ((four_d)__builtin_ia32_cvtdq2pd256((four_i)(v_)))
-#define WIDER(v_) ((four_d)__builtin_ia32_cvtps2pd256((four_n)(v_)))
-#else
-#define TO_DOUBLES(v_) __builtin_convertvector((four_s)(v_), four_d)
-#define WIDER(v_) __builtin_convertvector((four_f)(v_), four_d)
-#endif
-typedef int four_i __attribute__((vector_size(16)));
-typedef float four_n __attribute__((vector_size(16)));
-#define EACH_TEXEL _Pragma("GCC unroll 4") for (unsigned k = 0; k < 4; k++)
-MX__INL four_d weights(const double *w, unsigned l, const unsigned channels) {
-  if (channels == 4) return (four_d){w[l], w[l], w[l], w[l]};
-  if (channels == 2) return (four_d){w[l], w[l], w[l + 1], w[l + 1]};
-  return (four_d){w[l], w[l + 1], w[l + 2], w[l + 3]};
-}
-MX__INL four_s whole_weights(const int32_t *w, unsigned l, const unsigned channels) {
-  if (channels == 4) return (four_s){w[l], w[l], w[l], w[l]};
-  if (channels == 2) return (four_s){w[l], w[l], w[l + 1], w[l + 1]};
-  return *(const four_s *)(const void *)(w + l);
-}
-MX__INL four_u words_of(const unsigned char *const *at, unsigned l, const unsigned channels) {
-  four_u v;
-  uint32_t w[4];
-  if (channels == 4) return *(const four_u *)(const void *)at[l];
-  if (channels == 2) memcpy(w, at[l], 8), memcpy(w + 2, at[l + 1], 8);
-  else
-    for (unsigned k = 0; k < 4; k++) memcpy(w + k, at[l + k], 4);
-  memcpy(&v, w, sizeof v);
-  return v;
-}
-MX__INL four_s bytes_of(const unsigned char *const *at, unsigned l, const unsigned channels) {
-  four_b v;
-  uint8_t b[4];
-  if (channels == 4) return __builtin_convertvector(*(const four_b *)(const void *)at[l], four_s);
-  if (channels == 2) memcpy(b, at[l], 2), memcpy(b + 2, at[l + 1], 2);
-  else
-    for (unsigned k = 0; k < 4; k++) b[k] = *at[l + k];
-  memcpy(&v, b, sizeof v);
-  return __builtin_convertvector(v, four_s);
-}
-MX__INL four_u greater(four_u x, four_u y) { /* of numbers below 2^31 */
-#if defined __SSE4_1__ && !defined __clang__
-  return (four_u)__builtin_ia32_pmaxsd128((four_i)x, (four_i)y);
-#else
-  const four_u m = (four_u)((four_s)x > (four_s)y);
-  return (x & m) | (y & ~m);
-#endif
-}
-/* Texels are cut, in f64, to 4 bits below the last one of the greatest: whole numbers of 28 bits, with weights of 39 in
- * all, so the sum is exact. It is rounded to f32 with halves away from zero: made greater by less than what lies
- * between a half and the next possible sum, and by more than nothing. *odd: a texel is infinite or NaN, or all are
- * zeros. */
-MX__INL four_f sum_of_floats(const struct footprint *p, unsigned l, const unsigned channels, four_u *odd) {
-  four_u v[4], most = {0}, top = {0};
-  EACH_TEXEL {
-    v[k] = words_of(p->at[k], l, channels);
-    const four_u e = v[k] & 0x7F800000;
-    most = greater(e, most);
-    top = greater(e & (four_u)whole_weights(p->whole[k], l, channels), top);
-    v[k] &= ~(four_u)(e == 0);
-  }
-  *odd = (four_u)(most == 0x7F800000) | (four_u)(top == 0);
-  const four_l t = __builtin_convertvector((four_s)(top >> 23), four_l);
-  const four_d up = (four_d)((1023 + 154 - t) << 52), down = (four_d)((1023 - 154 - 8 + t) << 52);
-  four_d sum = {0};
-  EACH_TEXEL sum += TO_DOUBLES(__builtin_convertvector(WIDER(v[k]) * up, four_s)) * weights(p->weight[k], l, channels);
-  sum *= down;
-  const four_l sign = (four_l)sum & INT64_MIN, less = (four_l)sum & INT64_MAX;
-  const four_l zero = less < (four_l)((four_d){0} + (0x1p-126 - 0x1p-151)),
-               subnormal = less < (four_l)((four_d){0} + 0x1p-126);
-  four_l size = (less & ~subnormal) | ((four_l)((four_d){0} + 0x1p-126) & subnormal);
-  size = (four_l)((four_d)size * (1 + 0x1p-50)) & ~zero;
-  const four_l nothing = less == 0;
-  return __builtin_convertvector((four_d)(size | (sign & ~nothing)), four_f);
-}
-/* In 1/65535; the product with the reciprocal rounds to the same f32 as the quotient, for all of the numbers. */
-MX__INL four_f sum_of_bytes(const struct footprint *p, unsigned l, const unsigned channels) {
-  four_s sum = {0};
-  EACH_TEXEL sum += bytes_of(p->at[k], l, channels) * whole_weights(p->whole[k], l, channels);
-  sum = ((sum << 8) + sum + 128) >> 8;
-  return __builtin_convertvector(TO_DOUBLES(sum) * (1.0 / 65535), four_f);
-}
-
-/* ---- results ------------------------------------------------------------------------------------------------*/
-MX__INL void put(uint32_t (*out)[MX_MAX_LANES], unsigned l, const unsigned channels, four_f v) {
-  uint32_t w[4];
-  memcpy(w, &v, sizeof w);
-  for (unsigned k = 0; k < 4; k++) out[k % channels][l + k / channels] = w[k];
-}
-/* Of four lanes. */
-MX__INL void put_all(uint32_t (*out)[MX_MAX_LANES], unsigned l, const four_f *v) {
-  for (unsigned c = 0; c < 4; c++) *(four_f *)(void *)(out[c] + l) = (four_f){v[0][c], v[1][c], v[2][c], v[3][c]};
-}
-MX__INL void filter(const struct footprint *p, unsigned n, const unsigned channels, const bool floats,
-                    uint32_t (*out)[MX_MAX_LANES], uint64_t *odd) {
-  for (unsigned l = 0; l < n; l += 4) {
-    four_f v[4];
-    four_u strange[4] = {{0}};
-    for (unsigned g = 0; g < channels; g++)
-      v[g] = floats ? sum_of_floats(p, l + g * (4 / channels), channels, &strange[g])
-                    : sum_of_bytes(p, l + g * (4 / channels), channels);
-    if (channels == 4) put_all(out, l, v);
-    else
-      for (unsigned g = 0; g < channels; g++) put(out, l + g * (4 / channels), channels, v[g]);
-    if (!floats) continue;
-    four_u any = strange[0];
-    for (unsigned g = 1; g < channels; g++) any |= strange[g];
-    if (any[0] | any[1] | any[2] | any[3])
-      for (unsigned g = 0; g < channels; g++)
-        for (unsigned k = 0; k < 4; k++)
-          if (strange[g][k]) *odd |= 1ull << (l + g * (4 / channels) + k / channels);
-  }
-}
-static __attribute__((noinline)) void filter_floats(const struct footprint *p, unsigned n, unsigned channels,
-                                                    uint32_t (*out)[MX_MAX_LANES], uint64_t *odd) {
-  if (channels == 4) filter(p, n, 4, true, out, odd);
-  else if (channels == 2) filter(p, n, 2, true, out, odd);
-  else filter(p, n, 1, true, out, odd);
-}
-static __attribute__((noinline)) void filter_bytes(const struct footprint *p, unsigned n, unsigned channels,
-                                                   uint32_t (*out)[MX_MAX_LANES], uint64_t *odd) {
-  if (channels == 4) filter(p, n, 4, false, out, odd);
-  else if (channels == 2) filter(p, n, 2, false, out, odd);
-  else filter(p, n, 1, false, out, odd);
-}
-
-static bool is_in_bytes(const struct mx_image_form *f, const struct mx_sampler_form *s) {
-  return f->type == MX_TEXEL_UNSIGNED && f->bits == 8 && s->normalized_read && !s->srgb;
-}
-bool MX_LV(mx__sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, const uint32_t *x,
-                       const uint32_t *y, unsigned n, uint32_t (*out)[MX_MAX_LANES], uint64_t *odd) {
-  const bool bytes = is_in_bytes(f, s), floats = f->type == MX_TEXEL_FLOAT && f->bits == 32;
-  if (f->kind != MX_ARRAY_2D || f->plain || (!bytes && !floats) || !s->linear || s->address[0] == MX_ADDRESS_BORDER ||
-      s->address[1] == MX_ADDRESS_BORDER)
-    return false;
-  const struct mx_texels *t = &f->level[0];
-  struct axis across, down;
-  struct footprint p;
-  find_axis(&across, x, n, t->w, s->normalized_coords, true, s->address[0]);
-  find_axis(&down, y, n, t->h, s->normalized_coords, true, s->address[1]);
+/* Whole coordinates, of a texel each. */
+static void find_whole(struct axis *to, const uint32_t *numbers, unsigned n, uint32_t texels, bool border) {
+  const int32_t last = (int32_t)texels - 1;
   for (unsigned l = 0; l < n; l++) {
-    const unsigned char *upper = t->bytes + (size_t)down.first[l] * t->row,
-                        *lower = t->bytes + (size_t)down.second[l] * t->row;
-    const size_t left = (size_t)across.first[l] * f->texel, right = (size_t)across.second[l] * f->texel;
-    p.at[0][l] = upper + left, p.at[1][l] = upper + right;
-    p.at[2][l] = lower + left, p.at[3][l] = lower + right;
-    __builtin_prefetch(p.at[0][l]), __builtin_prefetch(p.at[2][l]); /* all lanes' misses at once */
+    const int32_t i = (int32_t)numbers[l], inside = within(i, last);
+    to->first[l] = to->second[l] = border && i != inside ? -1 : inside;
+    to->part[l] = 0;
   }
+}
+
+/* ---- cubes ----------------------------------------------------------------------------------------------------*/
+/* The faces of directions, and where on them. Each face is an image of its own here, with its edges clamped. */
+static void find_faces(struct axis *across, struct axis *down, int32_t *face, const uint32_t *const x[3], unsigned n,
+                       uint32_t texels, bool linear, uint64_t *odd) {
+  const double size = 256.0 * texels, shift = linear ? 127.5 : 0;
+  const int32_t parts = linear ? 255 : 0;
+  uint32_t strange[MX_MAX_LANES];
   for (unsigned l = 0; l < n; l++) {
-    const int32_t a = across.part[l], b = down.part[l], w3 = (a * b + 128) >> 8,
-                  w0 = ((256 - a) * (256 - b) + 128) >> 8;
-    p.whole[0][l] = w0, p.whole[1][l] = a - w3, p.whole[2][l] = 256 - a - w0, p.whole[3][l] = w3;
-  }
-  for (unsigned k = 0; k < 4 && floats; k++)
-    for (unsigned l = 0; l < n; l++) {
-      p.weight[k][l] = p.whole[k][l];
-      p.whole[k][l] = -(p.whole[k][l] > 0);
+    double v[3], m[3];
+    uint32_t infinite = 0;
+    for (unsigned k = 0; k < 3; k++) {
+      const uint32_t bits = x[k][l], magnitude = bits & 0x7FFFFFFF,
+                     number = magnitude - 0x800000u < 0x7F000001u ? bits : bits & 0x80000000;
+      float c;
+      memcpy(&c, &number, sizeof c);
+      v[k] = (double)c, m[k] = c < 0 ? -v[k] : v[k];
+      infinite |= magnitude == 0x7F800000;
     }
+    const int32_t negative[3] = {(int32_t)x[0][l] < 0, (int32_t)x[1][l] < 0, (int32_t)x[2][l] < 0};
+    const bool by_z = m[2] >= m[0] && m[2] >= m[1], by_y = m[1] >= m[0];
+    const double s = by_z   ? (negative[2] ? -v[0] : v[0])
+                     : by_y ? v[0]
+                            : (negative[0] ? v[2] : -v[2]),
+                 t = by_z   ? -v[1]
+                     : by_y ? (negative[1] ? -v[2] : v[2])
+                            : -v[1],
+                 most = by_z   ? m[2]
+                        : by_y ? m[1]
+                               : m[0];
+    face[l] = by_z ? 4 + negative[2] : by_y ? 2 + negative[1] : negative[0];
+    strange[l] = infinite | (most == 0); /* a direction that is none */
+    const double divisor = strange[l] ? 1 : most, u = strange[l] ? 0 : (s / divisor + 1) / 2,
+                 w = strange[l] ? 0 : (t / divisor + 1) / 2;
+    put_texels(across, l, (int32_t)__builtin_floor(size * u - shift), (int32_t)texels, parts, MX_ADDRESS_CLAMP);
+    put_texels(down, l, (int32_t)__builtin_floor(size * w - shift), (int32_t)texels, parts, MX_ADDRESS_CLAMP);
+  }
+  *odd |= mx__pack32(strange, n);
+}
+
+/* ---- texels ---------------------------------------------------------------------------------------------------*/
+#define FETCH(bytes_) \
+  case bytes_: \
+    for (unsigned l = 0; l < n; l++) memcpy(to + bytes_ * l, at[l], bytes_); \
+    break;
+MX__INL void fetch(unsigned char *to, const unsigned char *const *at, unsigned n, unsigned bytes) {
+  switch (bytes) {
+    FETCH(1)
+    FETCH(2)
+    FETCH(4)
+    FETCH(8)
+    FETCH(16)
+  }
+}
+/* Where texels lie: those of a slice at the first or second place of either axis. */
+MX__INL void find_places(const unsigned char **at, const struct mx_texels *t, unsigned texel, const int32_t *x,
+                         const int32_t *y, const int32_t *z, unsigned n, const unsigned char *border) {
+  uint64_t *to = (uint64_t *)(void *)at;
+  const uint64_t base = (uint64_t)(uintptr_t)t->bytes, outside = (uint64_t)(uintptr_t)border;
+  const uint32_t row = (uint32_t)t->row, slice = (uint32_t)t->slice;
+  for (unsigned l = 0; l < n; l++) to[l] = base + (uint64_t)(uint32_t)y[l] * row + (uint32_t)x[l] * texel;
+  if (z)
+    for (unsigned l = 0; l < n; l++) to[l] += (uint64_t)(uint32_t)z[l] * slice;
+  if (!border) return;
+  for (unsigned l = 0; l < n; l++) to[l] = x[l] < 0 || y[l] < 0 || (z && z[l] < 0) ? outside : to[l];
+}
+struct taken { /* how a slice is taken: what all its texels share */
+  const struct mx_image_form *f;
+  const struct mx_texels *t;
+  const unsigned char *border; /* its texel; NULL: no place is outside */
+  unsigned n;
+  bool filtered; /* all four texels */
+};
+/* share: of the slice in each lane. */
+static void take_slice(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
+                       const int32_t *z, const int32_t *share, uint32_t *thin) {
+  const unsigned n = k->n, texel = k->f->texel;
+  const unsigned char *at[4][MX_MAX_LANES];
+  find_places(at[0], k->t, texel, x->first, y->first, z, n, k->border);
+  if (!k->filtered) {
+    for (unsigned l = 0; l < n; l++) __builtin_prefetch(at[0][l]);
+    fetch(to->texel[0], at[0], n, texel);
+    return;
+  }
+  find_places(at[1], k->t, texel, x->second, y->first, z, n, k->border);
+  find_places(at[2], k->t, texel, x->first, y->second, z, n, k->border);
+  find_places(at[3], k->t, texel, x->second, y->second, z, n, k->border);
+  for (unsigned l = 0; l < n; l++) __builtin_prefetch(at[0][l]), __builtin_prefetch(at[3][l]); /* all misses at once */
+  for (unsigned l = 0; l < n; l++) {
+    const int32_t all = share[l], a = x->part[l], b = y->part[l];
+    const int32_t x1 = (a * all + 128) >> 8, x0 = all - x1, w3 = (x1 * b + 128) >> 8, w1 = x1 - w3,
+                  w0 = (x0 * (256 - b) + 128) >> 8, w2 = x0 - w0;
+    to->weight[0][l] = w0, to->weight[1][l] = w1, to->weight[2][l] = w2, to->weight[3][l] = w3;
+    const uint32_t across = a != 0, down = b != 0, both = across & down;
+    thin[l] |= all && ((w0 == 0) | ((w1 == 0) & across) | ((w2 == 0) & down) | ((w3 == 0) & both));
+  }
+  for (unsigned c = 0; c < 4; c++) fetch(to->texel[c], at[c], n, texel);
+}
+
+/* The border as a texel of the image; vm/texture/sample.c has its rules. */
+static void make_border(unsigned char *to, const struct mx_image_form *f, const struct mx_sampler_form *s) {
+  for (unsigned c = 0; c < f->channels; c++) {
+    const uint32_t v = mx__texture_border(f, s, c);
+    memcpy(to + c * (f->bits / 8u), &v, f->bits / 8u);
+  }
+}
+
+struct found {
+  struct mx_slice slice[MX_MOST_SLICES];
+  unsigned n;
+  uint32_t thin[MX_MAX_LANES];
+};
+/* The slices of a level. share: the level's in each lane. */
+static void take_level(struct found *to, const struct taken *given, const struct mx_sampler_form *s,
+                       const struct mx_samples *at, unsigned level, const int32_t *share, bool linear, uint64_t *odd) {
+  static const uint32_t zeros[MX_MAX_LANES];
+  struct taken k = *given;
+  struct axis x, y, z;
+  int32_t layer[MX_MAX_LANES];
+  const struct mx_image_form *f = k.f;
+  const unsigned n = k.n, axes = mx__image_axes(f->kind);
+  const bool layered = mx__image_is_layered(f->kind), cube = mx__image_is_cube(f->kind);
+  const struct mx_texels *t = k.t = &f->level[level];
+  if (cube) find_faces(&x, &y, layer, at->x, n, t->w, linear, odd);
+  else if (at->whole) {
+    find_whole(&x, at->x[0], n, t->w, f->plain || s->address[0] == MX_ADDRESS_BORDER);
+    find_whole(&y, axes > 1 ? at->x[1] : zeros, n, t->h, s->address[1] == MX_ADDRESS_BORDER);
+  } else {
+    find_axis(&x, at->x[0], n, t->w, s->normalized_coords, linear, s->address[0]);
+    find_axis(&y, axes > 1 ? at->x[1] : zeros, n, t->h, s->normalized_coords, linear, s->address[1]);
+  }
+  if (layered) {
+    const uint32_t last = f->layers - 1;
+    for (unsigned l = 0; l < n; l++) {
+      const int32_t which = (int32_t)(at->layer[l] < last ? at->layer[l] : last);
+      layer[l] = cube ? layer[l] + 6 * which : which;
+    }
+  }
+  if (axes < 3) {
+    take_slice(&to->slice[to->n++], &k, &x, &y, layered || cube ? layer : NULL, share, to->thin);
+    return;
+  }
+  if (at->whole) find_whole(&z, at->x[2], n, t->d, s->address[2] == MX_ADDRESS_BORDER);
+  else find_axis(&z, at->x[2], n, t->d, s->normalized_coords, linear, s->address[2]);
+  int32_t part[2][MX_MAX_LANES], any = 0;
+  for (unsigned l = 0; l < n; l++) {
+    const int32_t all = share[l];
+    part[0][l] = ((256 - z.part[l]) * all + 128) >> 8; /* the first one's share is rounded */
+    part[1][l] = all - part[0][l];
+    any |= z.part[l];
+  }
+  take_slice(&to->slice[to->n++], &k, &x, &y, z.first, part[0], to->thin);
+  if (any) take_slice(&to->slice[to->n++], &k, &x, &y, z.second, part[1], to->thin);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------*/
+static bool is_done_here(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_samples *at,
+                         bool linear) {
+  const bool unusual = s->address[0] == MX_ADDRESS_WRAP || s->address[0] == MX_ADDRESS_MIRROR ||
+                       s->address[1] == MX_ADDRESS_WRAP || s->address[1] == MX_ADDRESS_MIRROR ||
+                       s->address[2] == MX_ADDRESS_WRAP || s->address[2] == MX_ADDRESS_MIRROR;
+  if (s->srgb || (f->plain && !at->whole) || (at->whole && s->normalized_coords && unusual)) return false;
+  if (mx__image_is_cube(f->kind) && linear && s->seamless) return false;
+  return !((uint64_t)f->level[0].row >> 32) && !((uint64_t)f->level[0].slice >> 32);
+}
+static bool has_border(const struct mx_image_form *f, const struct mx_sampler_form *s) {
+  return f->plain ||
+         (!mx__image_is_cube(f->kind) && (s->address[0] == MX_ADDRESS_BORDER || s->address[1] == MX_ADDRESS_BORDER ||
+                                          (f->kind == MX_ARRAY_3D && s->address[2] == MX_ADDRESS_BORDER)));
+}
+bool MX_LV(mx__sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_samples *at,
+                       unsigned n, uint64_t mask, uint32_t *const out[4], uint64_t *odd) {
+  const bool integers = f->type != MX_TEXEL_FLOAT && (!s->normalized_read || f->bits == 32),
+             linear = s->linear && !at->whole && !integers, mips = s->mip_linear && !integers && at->lod;
+  if (!is_done_here(f, s, at, linear)) return false;
+  int32_t level[MX_MAX_LANES], share[2][MX_MAX_LANES], whole[MX_MAX_LANES], upper = 0;
+  const int32_t top = 256 * (f->levels - 1);
+  for (unsigned l = 0; l < n && at->lod; l++) {
+    const int32_t lod = within(at->lod[l], top);
+    level[l] = (mips ? lod : lod + 128) >> 8;
+    share[1][l] = mips ? lod & 255 : 0;
+    share[0][l] = 256 - share[1][l];
+    upper |= mask >> l & 1 ? share[1][l] : 0;
+  }
+  if (upper && !linear) return false;              /* single texels of two levels */
+  for (unsigned l = 0; l < n; l++) whole[l] = 256; /* of a level alone */
+  unsigned char border[16] = {0};
+  struct taken k = {.f = f, .n = n, .filtered = linear};
+  if (has_border(f, s)) k.border = border;
+  if (k.border && !f->plain) make_border(border, f, s);
+  uint32_t channel[4][MX_MAX_LANES], *part[4] = {channel[0], channel[1], channel[2], channel[3]};
   *odd = 0;
-  if (bytes) filter_bytes(&p, n, f->channels, out, odd);
-  else filter_floats(&p, n, f->channels, out, odd);
-  for (unsigned c = f->channels; c < 4; c++) memset(out[c], 0, sizeof *out);
+  for (uint64_t rest = mask, same; rest; rest &= ~same) { /* the lanes of one level after those of another */
+    struct found p;
+    p.n = 0;
+    memset(p.thin, 0, sizeof p.thin);
+    const int32_t now = at->lod ? level[__builtin_ctzll(rest)] : 0;
+    bool two = false;
+    same = at->lod ? 0 : mask;
+    for (unsigned l = 0; l < n && at->lod; l++)
+      if (level[l] == now) same |= 1ull << l, two |= (mask >> l & 1) && share[1][l];
+    same &= mask;
+    uint64_t strange = 0;
+    take_level(&p, &k, s, at, (unsigned)now, two ? share[0] : whole, linear, &strange);
+    if (two) take_level(&p, &k, s, at, (unsigned)now + 1, share[1], linear, &strange);
+    uint32_t *const *to = same == mask ? out : part;
+    if (linear) MX_LV(mx__sample_sum)(f, s, p.slice, p.n, n, mx__pack32(p.thin, n), to, &strange);
+    else MX_LV(mx__sample_alone)(f, s, p.slice, n, to);
+    for (unsigned c = 0; c < 4 && same != mask; c++) mx__blend32(out[c], channel[c], same, n);
+    *odd |= strange & same;
+  }
   return true;
 }

@@ -1,0 +1,339 @@
+/* What texels of all lanes give: the channel that is read alone, or the sum that a linear filter makes of four in each
+ * of one to four slices. Values are in the order in which texels lie in the image, channel after channel and lane after
+ * lane; all are done alike, several lanes in a vector. Rules are vm/texture/sample.c's, and so are all bits. Where the
+ * texels lie is samples.c's. */
+#include "samples.h"
+
+#define EACH_TEXEL _Pragma("GCC unroll 4") for (unsigned k = 0; k < 4; k++)
+enum { MOST_VALUES = 4 * MX_MAX_LANES, WORDS = MX__VECTOR / 4 };
+typedef int32_t words_s __attribute__((vector_size(MX__VECTOR), may_alias, aligned(4)));
+typedef float words_f __attribute__((vector_size(MX__VECTOR), may_alias, aligned(4)));
+
+/* ---- results --------------------------------------------------------------------------------------------------*/
+typedef uint32_t four __attribute__((vector_size(16), may_alias, aligned(4)));
+#define PAIRS(x_, y_, ...) __builtin_shufflevector(x_, y_, __VA_ARGS__)
+static void put_channels(uint32_t *const out[4], const uint32_t *values, unsigned channels, unsigned n) {
+  if (channels == 4)
+    for (unsigned l = 0; l < n; l += 4) {
+      const four *v = (const four *)(const void *)(values + 4 * l);
+      const four a = PAIRS(v[0], v[1], 0, 4, 1, 5), b = PAIRS(v[2], v[3], 0, 4, 1, 5),
+                 c = PAIRS(v[0], v[1], 2, 6, 3, 7), d = PAIRS(v[2], v[3], 2, 6, 3, 7);
+      *(four *)(void *)(out[0] + l) = PAIRS(a, b, 0, 1, 4, 5), *(four *)(void *)(out[1] + l) = PAIRS(a, b, 2, 3, 6, 7);
+      *(four *)(void *)(out[2] + l) = PAIRS(c, d, 0, 1, 4, 5), *(four *)(void *)(out[3] + l) = PAIRS(c, d, 2, 3, 6, 7);
+    }
+  else if (channels == 2)
+    for (unsigned l = 0; l < n; l++) out[0][l] = values[2 * l], out[1][l] = values[2 * l + 1];
+  else memcpy(out[0], values, n * sizeof *values);
+  for (unsigned c = channels; c < 4; c++) memset(out[c], 0, n * sizeof *out[c]);
+}
+/* One value of each lane for each channel. */
+static void spread(uint32_t *to, const uint32_t *from, unsigned channels, unsigned n) {
+  if (channels == 4)
+    for (unsigned l = 0; l < n; l++) *(four *)(void *)(to + 4 * l) = (four){from[l], from[l], from[l], from[l]};
+  else if (channels == 2)
+    for (unsigned l = 0; l < n; l++) to[2 * l] = to[2 * l + 1] = from[l];
+  else memcpy(to, from, n * sizeof *to);
+}
+/* Lanes with a value that is not 0. */
+static uint64_t lanes_with(const uint32_t *values, unsigned channels, unsigned n) {
+  uint32_t any[MX_MAX_LANES];
+  for (unsigned l = 0; l < n; l++) {
+    uint32_t v = 0;
+    for (unsigned c = 0; c < channels; c++) v |= values[channels * l + c];
+    any[l] = v != 0;
+  }
+  return mx__pack32(any, n);
+}
+
+/* ---- one slice of floats --------------------------------------------------------------------------------------*/
+#if defined MX__AVX512
+#define SHIFT_RIGHT(v_, by_) \
+  ((mx__v32)__builtin_ia32_psrlv16si_mask((mx__words)(v_), (mx__words)(by_), (mx__words){0}, 0xFFFF))
+#define PRODUCTS(x_, y_) \
+  ((words_s)__builtin_ia32_pmaddwd512_mask((mx__halves)(x_), (mx__halves)(y_), (mx__words){0}, 0xFFFF))
+#define MULTIPLY_ADD(x_, y_, z_) ((words_f)__builtin_ia32_vfmaddps512_mask(x_, y_, z_, 0xFFFF, 4))
+#define GREATER(x_, y_) \
+  ((mx__v32)__builtin_ia32_pmaxsd512_mask((mx__words)(x_), (mx__words)(y_), (mx__words){0}, 0xFFFF))
+typedef int mx__words __attribute__((vector_size(64)));
+typedef short mx__halves __attribute__((vector_size(64)));
+#elif defined __AVX2__ && !defined __clang__
+#define SHIFT_RIGHT(v_, by_) ((mx__v32)__builtin_ia32_psrlv8si((mx__words)(v_), (mx__words)(by_)))
+#define PRODUCTS(x_, y_) ((words_s)__builtin_ia32_pmaddwd256((mx__halves)(x_), (mx__halves)(y_)))
+#define MULTIPLY_ADD(x_, y_, z_) ((words_f)__builtin_ia32_vfmaddps256(x_, y_, z_))
+#define GREATER(x_, y_) ((mx__v32)__builtin_ia32_pmaxsd256((mx__words)(x_), (mx__words)(y_)))
+typedef int mx__words __attribute__((vector_size(32)));
+typedef short mx__halves __attribute__((vector_size(32)));
+#else
+static mx__v32 shifted(mx__v32 v, mx__v32 by) { /* by 32 and more: 0 */
+  const mx__v32 far = (mx__v32)(by > 31);
+  return v >> (by & 31) & ~far;
+}
+#define SHIFT_RIGHT(v_, by_) shifted(v_, by_)
+static words_s products(words_s x, words_s y) { return ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16); }
+#define PRODUCTS(x_, y_) products((words_s)(x_), (words_s)(y_))
+static mx__v32 greater(mx__v32 x, mx__v32 y) {
+  const mx__v32 m = (mx__v32)((words_s)x > (words_s)y);
+  return (x & m) | (y & ~m);
+}
+#define GREATER(x_, y_) greater(x_, y_)
+#endif
+/* Words of lower halves of one and upper halves of the other. */
+#if defined __AVX2__ && !defined MX__AVX512 && !defined __clang__
+#define LOWER_UPPER(x_, y_) ((mx__v32)__builtin_ia32_pblendw256((mx__halves)(x_), (mx__halves)(y_), 0xAA))
+#else
+#define LOWER_UPPER(x_, y_) (((x_)&0xFFFF) | ((y_)&0xFFFF0000))
+#endif
+/* 4 * (high * 2^14 + low), rounded to 24 bits, halves of the last place away from 0: where there is anything to round,
+ * one more or less in the direction of its sign. */
+MX__INL words_f rounded(words_s high, words_s low) {
+#ifdef MULTIPLY_ADD
+  const words_f upper = __builtin_convertvector(high, words_f), lower = __builtin_convertvector(low << 2, words_f),
+                by = (words_f){0} + 0x1p16f, sum = MULTIPLY_ADD(upper, by, lower);
+  const mx__v32 large = (mx__v32)((words_s)((mx__v32)sum & 0x7FFFFFFF) > 0x4BFFFFFF), /* 2^25 and more */
+      one = (((mx__v32)sum & 0x80000000) | 0x3F800000) & large;
+  return MULTIPLY_ADD(upper, by, lower + (words_f)one);
+#else
+  words_f r;
+  for (unsigned k = 0; k < WORDS; k++) {
+    const double sum = 65536.0 * high[k] + 4.0 * low[k];
+    r[k] = (float)(sum + (sum >= 0x1p25 ? 1 : sum <= -0x1p25 ? -1 : 0));
+  }
+  return r;
+#endif
+}
+/* Texels are cut to 4 bits below the last one of the greatest: whole numbers of 28 bits, which are multiplied with the
+ * weights in halves of 14. Zeros and what is too small for a bit of the sum are shifted out, so exponents must not be
+ * near the least. strange: a texel is infinite or NaN, or all are so small and not all zeros. */
+struct words4 {
+  mx__v32 v[4];
+};
+MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, const bool thin, mx__v32 *strange) {
+  mx__v32 e[4];
+  EACH_TEXEL e[k] = t->v[k] & 0x7F800000;
+  mx__v32 most = GREATER(GREATER(e[0], e[1]), GREATER(e[2], e[3])), top = most, any = {0};
+  EACH_TEXEL any |= t->v[k];
+  if (thin) { /* texels of weight 0 do not count */
+    mx__v32 w[4] = {upper << 16, upper >> 16, lower << 16, lower >> 16};
+    any ^= any;
+    EACH_TEXEL {
+      const mx__v32 counts = (mx__v32)(w[k] != 0);
+      any |= t->v[k] & counts, w[k] = e[k] & counts;
+    }
+    top = GREATER(GREATER(w[0], w[1]), GREATER(w[2], w[3]));
+  }
+  const mx__v32 usual = (mx__v32)((words_s)top > (38 << 23) - 1), base = (top >> 23) + 4;
+  *strange = (mx__v32)(most == 0x7F800000) | (~usual & any);
+  words_s c[4];
+  EACH_TEXEL {
+    const mx__v32 sign = (mx__v32)((words_s)t->v[k] >> 31);
+    c[k] = (words_s)((SHIFT_RIGHT(t->v[k] << 8 | 0x80000000, base - (e[k] >> 23)) ^ sign) - sign);
+  }
+#define HIGH(k_) LOWER_UPPER((mx__v32)c[k_] >> 14, (mx__v32)c[(k_) + 1] << 2)
+#define LOW(k_) (LOWER_UPPER((mx__v32)c[k_], (mx__v32)c[(k_) + 1] << 16) & 0x3FFF3FFF)
+  const words_s high = PRODUCTS(HIGH(0), upper) + PRODUCTS(HIGH(2), lower),
+                low = PRODUCTS(LOW(0), upper) + PRODUCTS(LOW(2), lower);
+  return (mx__v32)(rounded(high, low) * (words_f)(top - (37 << 23))) & usual;
+}
+static void sum_of_floats(const struct mx_slice *p, unsigned channels, unsigned n, uint64_t thin,
+                          uint32_t *const out[4], uint64_t *odd) {
+  _Alignas(64) uint32_t weight[2][MOST_VALUES], pair[2][MX_MAX_LANES], value[MOST_VALUES], strange[MOST_VALUES];
+  for (unsigned k = 0; k < 2; k++) {
+    for (unsigned l = 0; l < n; l++)
+      pair[k][l] = (uint32_t)p->weight[2 * k][l] | (uint32_t)p->weight[2 * k + 1][l] << 16;
+    spread(weight[k], pair[k], channels, n);
+  }
+  mx__v32 any = {0};
+  const uint64_t lanes = WORDS / channels ? ((uint64_t)1 << (WORDS / channels)) - 1 : 1;
+  for (unsigned at = 0; at < n * channels; at += WORDS) {
+    struct words4 t;
+    EACH_TEXEL t.v[k] = *(const mx__v32 *)(const void *)(p->texel[k] + 4 * at);
+    const mx__v32 upper = *(const mx__v32 *)(weight[0] + at), lower = *(const mx__v32 *)(weight[1] + at);
+    mx__v32 odds;
+    *(mx__v32 *)(value + at) = thin >> at / channels & lanes ? float_sum(&t, upper, lower, true, &odds)
+                                                             : float_sum(&t, upper, lower, false, &odds);
+    *(mx__v32 *)(strange + at) = odds;
+    any |= odds;
+  }
+  uint32_t some = 0;
+  for (unsigned k = 0; k < WORDS; k++) some |= any[k];
+  if (some) *odd |= lanes_with(strange, channels, n);
+  put_channels(out, value, channels, n);
+}
+
+/* ---- floats of several slices, or of 16 bits ------------------------------------------------------------------*/
+/* As f32 bits: infinities and NaNs, and subnormals as zeros. */
+static void widen(uint32_t *to, const unsigned char *from, unsigned values, bool halves) {
+  if (!halves) {
+    memcpy(to, from, values * sizeof *to);
+    return;
+  }
+  const uint16_t *h = (const uint16_t *)(const void *)from;
+  for (unsigned k = 0; k < values; k++) {
+    const uint32_t sign = (uint32_t)(h[k] & 0x8000) << 16, m = h[k] & 0x7FFF;
+    to[k] = sign | (m >= 0x7C00 ? 0x7F800000 : m < 0x400 ? 0 : (m << 13) + (112 << 23));
+  }
+}
+/* Slices' sums are exact in f64, and their sum is where exponents lie near one another; it is rounded to `digits` bits
+ * of its magnitude. */
+static void sum_of_slices(const struct mx_slice *p, unsigned slices, unsigned channels, unsigned n, bool halves,
+                          uint64_t thin, uint32_t *const out[4], uint64_t *odd) {
+  const unsigned values = n * channels, digits = halves ? 11 : 24;
+  const uint32_t least = halves ? 113 : 38; /* a greatest exponent, biased; with 24 bits far from results' least */
+  _Alignas(64) uint32_t texel[4][MOST_VALUES], weight[4][MOST_VALUES], value[MOST_VALUES],
+      strange[MOST_VALUES] = {0}, first[MOST_VALUES], last[MOST_VALUES], rough[MOST_VALUES];
+  _Alignas(64) double sum[MOST_VALUES];
+  uint32_t lane[MX_MAX_LANES];
+  for (unsigned l = 0; l < n; l++) lane[l] = (uint32_t)(thin >> l & 1);
+  spread(rough, lane, channels, n);
+  for (unsigned k = 0; k < values; k++) sum[k] = 0, first[k] = 255, last[k] = 0;
+  for (unsigned s = 0; s < slices; s++) {
+    for (unsigned c = 0; c < 4; c++) {
+      widen(texel[c], p[s].texel[c], values, halves);
+      spread(weight[c], (const uint32_t *)p[s].weight[c], channels, n);
+    }
+    for (unsigned k = 0; k < values; k++) {
+      uint32_t top = 0, most = 0, any = 0;
+      for (unsigned c = 0; c < 4; c++) {
+        const uint32_t e = texel[c][k] >> 23 & 255;
+        const bool counts = weight[c][k] != 0;
+        top = counts && e > top ? e : top;
+        most = (counts || rough[k]) && e > most ? e : most;
+        any |= counts ? texel[c][k] : 0;
+      }
+      strange[k] |= most == 255 || (top < least && any);
+      first[k] = top && top < first[k] ? top : first[k];
+      last[k] = top > last[k] ? top : last[k];
+      /* the unit of whole numbers is 2^(top - 127 - digits - 3) */
+      const uint64_t up = (uint64_t)(1023 + 127 + digits + 3 - top) << 52,
+                     down = (uint64_t)(1023 - 127 - digits - 3 - 8 + top) << 52;
+      double by, unit, all = 0;
+      memcpy(&by, &up, sizeof by), memcpy(&unit, &down, sizeof unit);
+      for (unsigned c = 0; c < 4; c++) {
+        float x;
+        memcpy(&x, &texel[c][k], sizeof x);
+        const bool counts = weight[c][k] && (texel[c][k] & 0x7F800000);
+        all += (double)(int32_t)(counts ? (double)x * by : 0) * (double)(int32_t)weight[c][k];
+      }
+      sum[k] += top && top < 255 ? all * unit : 0;
+    }
+  }
+  const uint64_t half = (uint64_t)1 << (52 - digits), kept = ~(2 * half - 1);
+  for (unsigned k = 0; k < values; k++) {
+    uint64_t bits;
+    memcpy(&bits, &sum[k], sizeof bits);
+    const uint64_t size = ((bits & INT64_MAX) + half) & kept, sign = bits & (uint64_t)INT64_MIN;
+    const bool small = halves && size < (uint64_t)(1023 - 14) << 52;
+    bits = small ? (bits & INT64_MAX ? sign : 0) : sign | size;
+    double r;
+    memcpy(&r, &bits, sizeof r);
+    const float x = (float)r;
+    memcpy(&value[k], &x, sizeof x);
+    strange[k] |= last[k] && last[k] - first[k] > 8;
+  }
+  *odd |= lanes_with(strange, channels, n);
+  put_channels(out, value, channels, n);
+}
+
+/* ---- integers -------------------------------------------------------------------------------------------------*/
+static void as_integers(int32_t *to, const unsigned char *from, unsigned values, unsigned bits, bool is_signed) {
+  const uint16_t *h = (const uint16_t *)(const void *)from;
+  if (bits == 32) memcpy(to, from, values * sizeof *to);
+  else if (bits == 16 && is_signed)
+    for (unsigned k = 0; k < values; k++) to[k] = (int16_t)h[k];
+  else if (bits == 16)
+    for (unsigned k = 0; k < values; k++) to[k] = h[k];
+  else if (is_signed)
+    for (unsigned k = 0; k < values; k++) to[k] = (int8_t)from[k];
+  else
+    for (unsigned k = 0; k < values; k++) to[k] = from[k];
+}
+static void put_quotients(uint32_t *to, const int32_t *from, unsigned values, int32_t by) {
+  const float divisor = (float)by;
+  for (unsigned k = 0; k < values; k++) {
+    const float x = (float)(from[k] < -by ? -by : from[k]) / divisor;
+    memcpy(&to[k], &x, sizeof x);
+  }
+}
+static void sum_of_integers(const struct mx_image_form *f, const struct mx_slice *p, unsigned slices, unsigned n,
+                            uint32_t *const out[4]) {
+  const unsigned channels = f->channels, values = n * channels;
+  const bool is_signed = f->type == MX_TEXEL_SIGNED, bytes = f->bits == 8;
+  _Alignas(64) int32_t texel[MOST_VALUES], weight[MOST_VALUES], sum[MOST_VALUES];
+  _Alignas(64) uint32_t value[MOST_VALUES];
+  for (unsigned k = 0; k < values; k++) sum[k] = 0;
+  for (unsigned s = 0; s < slices; s++)
+    for (unsigned c = 0; c < 4; c++) {
+      as_integers(texel, p[s].texel[c], values, f->bits, is_signed);
+      spread((uint32_t *)weight, (const uint32_t *)p[s].weight[c], channels, n);
+      for (unsigned k = 0; k < values; k++) sum[k] += texel[k] * weight[k];
+    }
+  for (unsigned k = 0; k < values; k++)
+    sum[k] = !is_signed ? ((bytes ? 257 * sum[k] : sum[k]) + 128) >> 8
+             : bytes    ? (8 * sum[k] + (sum[k] >> 4) + (sum[k] >> 12) + 4) >> 3
+                        : (sum[k] + 128) >> 8;
+  put_quotients(value, sum, values, is_signed ? 32767 : 65535);
+  put_channels(out, value, channels, n);
+}
+/* Four unsigned bytes a texel, of one slice: sums are below 2^16, so two channels share a word. The quotient by 65535
+ * is x / 2^16 * (1 + 2^-16 + 2^-32), rounded once. */
+static void sum_of_four_bytes(const struct mx_slice *p, unsigned n, uint32_t *const out[4]) {
+  typedef uint16_t halves __attribute__((vector_size(MX__VECTOR), may_alias, aligned(4)));
+  for (unsigned l = 0; l < n; l += WORDS) {
+    halves even = {0}, odd = {0};
+    EACH_TEXEL {
+      const mx__v32 v = *(const mx__v32 *)(const void *)(p->texel[k] + 4 * l),
+                    w = *(const mx__v32 *)(const void *)(p->weight[k] + l);
+      const halves both = (halves)(w | w << 16);
+      even += (halves)(v & 0x00FF00FF) * both;
+      odd += ((halves)v >> 8) * both;
+    }
+    even += (even + 128) >> 8, odd += (odd + 128) >> 8;
+    const mx__v32 channel[4] = {(mx__v32)even & 0xFFFF, (mx__v32)odd & 0xFFFF, (mx__v32)even >> 16, (mx__v32)odd >> 16};
+    EACH_TEXEL {
+      const words_f x = __builtin_convertvector((words_s)channel[k], words_f);
+#ifdef MULTIPLY_ADD
+      *(words_f *)(void *)(out[k] + l) = MULTIPLY_ADD(x, (words_f){0} + (0x1p-32f + 0x1p-48f), x * 0x1p-16f);
+#else
+      *(words_f *)(void *)(out[k] + l) = x / 65535;
+#endif
+    }
+  }
+}
+
+void MX_LV(mx__sample_sum)(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_slice *p,
+                           unsigned slices, unsigned n, uint64_t thin, uint32_t *const out[4], uint64_t *odd) {
+  (void)s;
+  const bool floats = f->type == MX_TEXEL_FLOAT;
+  if (floats && f->bits == 32 && slices == 1) sum_of_floats(p, f->channels, n, thin, out, odd);
+  else if (floats) sum_of_slices(p, slices, f->channels, n, f->bits == 16, thin, out, odd);
+  else if (f->type == MX_TEXEL_UNSIGNED && f->bits == 8 && f->channels == 4 && slices == 1)
+    sum_of_four_bytes(p, n, out);
+  else sum_of_integers(f, p, slices, n, out);
+}
+
+/* ---- texels alone ---------------------------------------------------------------------------------------------*/
+void MX_LV(mx__sample_alone)(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_slice *p,
+                             unsigned n, uint32_t *const out[4]) {
+  const unsigned channels = f->channels, values = n * channels;
+  const bool is_signed = f->type == MX_TEXEL_SIGNED;
+  _Alignas(64) uint32_t value[MOST_VALUES];
+  if (f->type == MX_TEXEL_FLOAT && f->bits == 16) {
+    const uint16_t *h = (const uint16_t *)(const void *)p->texel[0];
+    for (unsigned k = 0; k < values; k++) {
+      const uint32_t sign = (uint32_t)(h[k] & 0x8000) << 16, m = h[k] & 0x7FFF;
+      const float small = (float)m * 0x1p-24f;
+      uint32_t bits;
+      memcpy(&bits, &small, sizeof bits);
+      value[k] = m > 0x7C00 ? 0x7FFFE000
+                            : sign | (m == 0x7C00 ? 0x7F800000
+                                      : m < 0x400 ? bits
+                                                  : (m << 13) + (112 << 23));
+    }
+  } else {
+    as_integers((int32_t *)value, p->texel[0], values, f->bits, is_signed);
+    if (f->type != MX_TEXEL_FLOAT && s->normalized_read && f->bits < 32)
+      put_quotients(value, (const int32_t *)value, values,
+                    (int32_t)(is_signed ? (1u << (f->bits - 1)) - 1 : (1u << f->bits) - 1));
+  }
+  put_channels(out, value, channels, n);
+}
