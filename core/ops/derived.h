@@ -56,6 +56,10 @@
 #define NAN1(r_) LET(f64, nr_, r_, SEL(f64, EQ(f64, nr_, nr_), nr_, NAN_IS(A, NAN_DEFAULT)))
 #define NAN2(r_) LET(f64, nr_, r_, SEL(f64, EQ(f64, nr_, nr_), nr_, NAN_IS(A, NAN_IS(B, NAN_DEFAULT))))
 #define NAN3(r_) LET(f64, nr_, r_, SEL(f64, EQ(f64, nr_, nr_), nr_, NAN_IS(A, NAN_IS(C, NAN_IS(B, NAN_DEFAULT)))))
+/* A sum, difference, product, quotient or fused sum of f64 operands A, B (C) with these NaNs. The compiler's expansion
+ * has instructions of just this behaviour and defines the two words anew. */
+#define NAN_FIRST2(op_) NAN2(op_(f64, A, B))
+#define NAN_FIRST3(op_) NAN3(op_(f64, A, B, C))
 
 /* 16-bit floats, carried as bits. H2F B2F: to f32, exact. F2H F2B: from f32, nearest-even, NaN canonical. */
 #define H2F(x_) \

@@ -468,6 +468,56 @@ jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z) {
   return j->isa->fma(j, t, want(j, t, x), want(j, t, y), want(j, t, z));
 }
 
+jv jv_first_nan(struct jx *j, enum jx_bin op, jv x, jv y) {
+  static const char *const names[] = {[JX_ADD] = "add", [JX_SUB] = "sub", [JX_MUL] = "mul", [JX_DIV] = "div"};
+  const char *const lanes = j->w == 1 ? "s" : "p";
+  x = want(j, MX_T_f64, x), y = want(j, MX_T_f64, y);
+  j->multiplies |= op == JX_MUL || op == JX_DIV;
+  jv v = jx_fresh(MX_T_f64, x.u && y.u);
+  char text[32];
+  for (unsigned h = 0; h < (v.u ? 1u : 2u); h++) {
+    gcc_jit_lvalue *d = jx_local(j, jx_type(j, MX_T_f64));
+    if (j->isa->three_operands) {
+      snprintf(text, sizeof text, "v%s%sd %%2, %%1, %%0", names[op], lanes);
+      jx_asm(j, text, "=v", d, 2, "v", x.r[h], "vm", y.r[h]);
+    } else {
+      snprintf(text, sizeof text, "%s%sd %%1, %%0", names[op], lanes);
+      jx_set(j, d, x.r[h]);
+      jx_asm(j, text, "+x", d, 1, j->w == 1 ? "xm" : "x", y.r[h]);
+    }
+    v.r[h] = jx_rv(d);
+  }
+  if (v.u) v.r[1] = v.r[0];
+  return v;
+}
+
+/* Where z is a NaN it takes the place of y, too: then the instruction's own order, x before the two others, is the
+ * table's, whichever of the others the processor would take first. */
+jv jv_fma_first_nan(struct jx *j, jv x, jv y, jv z) {
+  if (!j->isa->three_operands) return jx_refuse(j, MX_T_f64);
+  x = want(j, MX_T_f64, x), y = want(j, MX_T_f64, y), z = want(j, MX_T_f64, z);
+  j->multiplies = true;
+  const bool masks = !j->isa->mask_is_vector && j->w > 1;
+  const char *const reg = masks ? "v" : "x", *const inout = masks ? "+v" : "+x";
+  const char s = j->w == 1 ? 's' : 'p';
+  char unordered[40], fused[40];
+  snprintf(unordered, sizeof unordered, "vcmpunord%cd %%1, %%1, %%0", s);
+  snprintf(fused, sizeof fused, "vfmadd132%cd %%1, %%2, %%0", s);
+  jv v = jx_fresh(MX_T_f64, x.u && y.u && z.u);
+  gcc_jit_type *const t = jx_type(j, MX_T_f64);
+  for (unsigned h = 0; h < (v.u ? 1u : 2u); h++) {
+    gcc_jit_rvalue *nan = jx_ask(j, unordered, masks ? "=Yk" : "=x", masks ? j->t_mask : t, 1, reg, z.r[h]);
+    gcc_jit_rvalue *factor = jx_ask(j, masks ? "vblendmpd %3, %2, %0%{%1%}" : "vblendvpd %1, %3, %2, %0",
+                                    masks ? "=v" : "=x", t, 3, masks ? "Yk" : "x", nan, reg, y.r[h], reg, z.r[h]);
+    gcc_jit_lvalue *d = jx_local(j, t);
+    jx_set(j, d, x.r[h]);
+    jx_asm(j, fused, inout, d, 2, reg, factor, reg, z.r[h]);
+    v.r[h] = jx_rv(d);
+  }
+  if (v.u) v.r[1] = v.r[0];
+  return v;
+}
+
 /* Of 16 bits, zero-extended; inf: the type's infinity. */
 static jv canon16(struct jx *j, jv x, uint64_t inf) {
   jv nan =

@@ -98,6 +98,11 @@ jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y);
 jv jv_un(struct jx *j, enum jx_un op, unsigned t, jv x);
 jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y);
 jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z);
+/* Of f64, by the processor's instruction and in this order: a NaN is that of the first operand which is one, quieted,
+ * and the default NaN is as the table says. The compiler may exchange the operands of an expression. In a fused sum
+ * the addend z counts before y. */
+jv jv_first_nan(struct jx *j, enum jx_bin op, jv x, jv y);
+jv jv_fma_first_nan(struct jx *j, jv x, jv y, jv z);
 jv jv_only(struct jx *j, unsigned t, gcc_jit_rvalue *m, jv x); /* of floats: in lanes that are not in m, 0 */
 jv jv_canon(struct jx *j, unsigned t, jv x);
 /* A uniform value's first lane, as a scalar of type u32 or u64. */
@@ -117,6 +122,7 @@ struct jx_isa {
   unsigned in_registers; /* instructions, times chunks of a warp, up to which slots are better off in registers than in
                             memory: see loops.c */
   const struct jx_isa *one; /* for chunks of one lane */
+  bool three_operands;      /* instructions of vectors have, and a fused sum of f64 is one */
   bool mask_is_vector;      /* of 0 and -1 for 32-bit lanes; else an integer with a bit for each lane */
 
   gcc_jit_rvalue *(*mask_any)(struct jx *j, gcc_jit_rvalue *m);  /* a condition: some lane is in it */

@@ -82,4 +82,5 @@ static gcc_jit_rvalue *first(struct jx *j, bool wide, gcc_jit_rvalue *v) { retur
 #define SAME \
   .lanes = 1, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .compare = compare, .blend = blend, \
   .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first
-const struct jx_isa jx_one = {.fma = multiply_add, SAME}, jx_one_v2 = {.fma = no_multiply_add, SAME};
+const struct jx_isa jx_one = {.fma = multiply_add, .three_operands = true, SAME},
+                    jx_one_v2 = {.fma = no_multiply_add, SAME};

@@ -30,6 +30,12 @@ static const jv *sel(struct jx *j, unsigned t, const jv *c, const jv *x, const j
 static const jv *fused(struct jx *j, unsigned t, const jv *x, const jv *y, const jv *z) {
   return keep(j, jv_fma(j, t, *x, *y, *z));
 }
+static const jv *first_nan(struct jx *j, enum jx_bin op, const jv *x, const jv *y) {
+  return keep(j, jv_first_nan(j, op, *x, *y));
+}
+static const jv *fused_first_nan(struct jx *j, const jv *x, const jv *y, const jv *z) {
+  return keep(j, jv_fma_first_nan(j, *x, *y, *z));
+}
 
 #define T_(t_) MX_T_##t_
 #define K_INT(t_, v_) k(j_, T_(t_), (uint64_t)(v_))
@@ -83,6 +89,10 @@ static const jv *fused(struct jx *j, unsigned t, const jv *x, const jv *y, const
 #define GE(t_, x_, y_) cmp(j_, JX_GE, T_(t_), (x_), (y_))
 #define SEL(t_, c_, x_, y_) sel(j_, T_(t_), (c_), (x_), (y_))
 #define FMA(t_, x_, y_, z_) fused(j_, T_(t_), (x_), (y_), (z_))
+#undef NAN_FIRST2
+#undef NAN_FIRST3
+#define NAN_FIRST2(op_) first_nan(j_, JX_##op_, A, B)
+#define NAN_FIRST3(op_) fused_first_nan(j_, A, B, C)
 #define LET(t_, name_, value_, body_) \
   (__extension__({ \
     const jv *const name_ = cvt(j_, T_(t_), T_(t_), (value_)); \
