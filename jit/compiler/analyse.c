@@ -188,6 +188,7 @@ static void find_blocks(struct ja *a) {
   const struct mx_func *f = a->f;
   bool *lead = get(a, f->ncode + 1), *back = get(a, f->ncode + 1);
   a->ins = get(a, sizeof *a->ins * (f->ncode + 1));
+  uint8_t *watched = a->checked ? ja_watched(a) : NULL;
   lead[0] = true;
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
     const mx_word w = f->code[pc];
@@ -202,6 +203,7 @@ static void find_blocks(struct ja *a) {
                          .kind = from->kind,
                          .counts = from->counts,
                          .bounds = from->bounds};
+    if (watched) i->watched = watched[pc] != JA_UNWATCHED, i->left = watched[pc] == JA_LEFT;
     lead[pc] |= from->lead;
     const uint32_t next = pc + mx_w_length(w);
     if (i->o->flags & MX_F_BRANCH) {
@@ -219,6 +221,7 @@ static void find_blocks(struct ja *a) {
     if (rc < f->ncode) lead[rc] = true;
     if (ja_always_leaves(i)) lead[next] = true;
   }
+  free(watched);
   for (uint32_t pc = 0; pc < f->ncode; pc++) a->nblocks += lead[pc];
   a->bwords = (a->nblocks + 1 + 63) / 64; /* a bit more for the function's return */
   a->blocks = get(a, sizeof *a->blocks * (a->nblocks + 1));
@@ -415,7 +418,7 @@ bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kern
                         .counts = counts,
                         .lanes = lanes,
                         .clocks = stops || mx_keeps_clocks(image),
-                        .in_line = JI_SMALL,
+                        .in_line = counts == MX_COUNT_CHECKED ? 0 : JI_SMALL, /* frames have the checker's shadows */
                         .reachable = mx__reachable(image, kernel),
                         .wanted = calloc(image->nfuncs + 1u, sizeof *u->wanted),
                         .calls = calloc(image->nfuncs + 1u, sizeof *u->calls),
@@ -443,7 +446,8 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   a->lanes = unit->lanes;
   a->number = func;
   a->stops = unit->stops;
-  a->counts = unit->counts;
+  a->checked = unit->counts == MX_COUNT_CHECKED;
+  a->counts = a->checked ? 0 : unit->counts;
   a->clocks = unit->clocks;
   ji_build(a);
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;

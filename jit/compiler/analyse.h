@@ -36,6 +36,7 @@ struct ja_ins {
       ticks; /* steps: so many are counted in its block before it; what these add to the clock */
   uint8_t kind;
   bool counts;
+  bool watched, left; /* of checked code: its body does it, or the machine: watched.c */
   uint16_t op;
   const mx_word *w;
   const struct mx_op_info *o;
@@ -80,7 +81,8 @@ struct ja_block {
 struct ja_unit {
   const struct mx_image *image;
   const char *stops;     /* of a debugging session; NULL: none */
-  unsigned counts;       /* for a profile: as in struct mx_launch */
+  const char *watch;     /* of checked code: watched.c; NULL: nobody checks */
+  unsigned counts;       /* as in struct mx_launch */
   uint32_t lanes;        /* the first ones of a warp, which are all that there are; of the module, or fewer */
   bool clocks;           /* warps keep their clocks */
   const bool *reachable; /* by function */
@@ -116,7 +118,8 @@ struct ja {
   uint32_t nloops; /* natural ones, by the number of the header */
   bool tangled;    /* nothing is hidden */
   const char *stops;
-  unsigned counts;
+  unsigned counts;   /* for a profile; 0: for none */
+  bool checked;      /* a checker watches */
   bool clocks;       /* as the unit's */
   uint64_t *written; /* with it: by instruction, slots that may have been written before */
   void *memory;      /* chunks, freed whole */
@@ -125,6 +128,9 @@ struct ja {
 /* The unit of a kernel; false: out of memory. One of its functions; NULL: out of memory. */
 bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops, unsigned counts,
                   uint32_t lanes);
+/* watched.c: which instructions of checked code compiled code may not do by itself. By pc. */
+enum ja_watch { JA_UNWATCHED, JA_WATCHED, JA_LEFT };
+uint8_t *ja_watched(const struct ja *a);
 struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func);
 void ja_free(struct ja *a);
 void ja_widths(struct ja *a); /* part of it */
@@ -172,6 +178,7 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
 static inline bool ja_always_leaves(const struct ja_ins *i) {
   if (i->kind != JA_PLAIN) return false;
+  if (i->left) return true;
   return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC ||
          i->o->flags & MX_F_CALL || mx_reads_clock(i->w);
 }

@@ -109,38 +109,10 @@ static unsigned address_of(const struct ja_ins *i) {
   while (k + 1 < i->o->nopnds && i->o->opnd[k + 1].type != MX_T_off) k++;
   return k + 1 < i->o->nopnds ? k : i->o->nopnds;
 }
-/* The numbers that addresses are made of go where the machine looks for them; returned: the one of all lanes, if it is
- * one. */
-static gcc_jit_rvalue *give_numbers(struct lw *l, unsigned at) {
-  struct jx *j = &l->j;
-  if (lw_operand_uniform(l, at))
-    return gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, at, 0)), j->t_u64);
-  gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
-  for (unsigned c = 0; c < l->nc; c++) {
-    const jv v = lw_operand(l, at, c);
-    const bool wide = jx_wide(v.t);
-    for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-      jx_set(j, lw_vector(l, tmp, j->bytes * (wide ? 2 * c + h : c), wide), v.r[h]);
-  }
-  return lw_u64(l, 0);
-}
 void lw_counters_access(struct lw *l) {
-  struct jx *j = &l->j;
   const unsigned at = address_of(l->ins);
-  if (l->a->counts < 2 || !l->ins->counts || at == l->ins->o->nopnds) return;
-  gcc_jit_rvalue *m[LW_CHUNKS], *number = give_numbers(l, at);
-  const bool all = l->a->blocks[l->block].converged && mx_w_guard(*l->ins->w) == MX_GUARD_NONE;
-  for (unsigned c = 0; c < l->nc && !all; c++) m[c] = lw_lanes(l, c);
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[6] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr),
-                             gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
-                             jx_int(j, j->t_u32, (uint64_t)(l->ins - l->a->ins)),
-                             all ? jx_rv(l->emask) : lw_pack(l, m),
-                             number,
-                             jx_int(j, j->t_u32, lw_operand_uniform(l, at))};
-  gcc_jit_block_add_eval(j->b, NULL,
-                         gcc_jit_context_new_call_through_ptr(
-                             j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, accessed), l->t_accessed)), 6, args));
+  if (l->a->counts < MX_COUNT_MEMORY || !l->ins->counts || at == l->ins->o->nopnds) return;
+  gcc_jit_block_add_eval(l->j.b, NULL, lw_tell_access(l, at, (uint32_t)(l->ins - l->a->ins)));
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------*/

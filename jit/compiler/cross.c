@@ -190,6 +190,7 @@ static bool is_shuffle(unsigned op) {
 static bool is_ballot(unsigned op) { return op == MX_BALLOT_32 || op == MX_BALLOT_64; }
 
 gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive) {
+  if (l->a->checked) return NULL;
   struct jx *j = &l->j;
   const unsigned op = l->ins->op, mask = l->ins->o->nopnds - 1u;
   if (!(is_shuffle(op) && j->isa->choose) && !is_ballot(op) && op != MX_VOTE_32 && op != MX_VOTE_64) return NULL;

@@ -286,7 +286,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
     lw_add_steps(l, number_in_block + 1);
     return true;
   }
-  if (l->kernel && !l->ins->frame && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
+  if (l->kernel && !a->checked && !l->ins->frame && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
     gcc_jit_block *here = lw_new_block(l, "park");
     lw_split(l,
              lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, MX_AT(jit_state, park), j->t_u32)),
@@ -323,7 +323,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
   const struct ja_ins *i = &a->ins[k], *next = i + 1;
   const bool sum = i->op == MX_ADD_U64, product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 ||
                                                   i->op == MX_MUL_WIDE_U32 || i->op == MX_MUL_WIDE_S32;
-  if (l->a->counts > 1) return false; /* the address itself is asked for */
+  if (a->checked || a->counts >= MX_COUNT_MEMORY) return false; /* the address itself is asked for */
   if ((!sum && !product) || waiting == LW_DEFERRED || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end ||
       l->addend[k].wanted || next->keep)
     return false;
@@ -394,7 +394,8 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   if (can_wait(l, b->first + k, l->ndeferred, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
-    if (!(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) || lw_async(l) : lw_compute(l)))
+    if (l->ins->watched ||
+        !(l->ins->o->cls == MX_MEM ? lw_memory(l) || (!a->checked && (lw_atomic(l) || lw_async(l))) : lw_compute(l)))
       l->always = true, lw_interpret(l);
     l->ndeferred = 0;
   }
@@ -507,7 +508,7 @@ static void build_block(struct lw *l, uint32_t number) {
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_lanes(l, c);
       lw_split(l, lw_any(l, m), some, on);
       j->b = some;
-      if (l->kernel) {
+      if (l->kernel && !a->checked) {
         gcc_jit_block *all = lw_new_block(l, "all"), *not_all = lw_new_block(l, "not_all");
         for (unsigned c = 0; c < l->nc; c++)
           m[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m[c], jx_rv(l->em[c]));
@@ -542,7 +543,7 @@ static void build_block(struct lw *l, uint32_t number) {
       lw_return(l, k);
       continue;
     }
-    if (l->kernel && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
+    if (l->kernel && !a->checked && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
       leave_where(l, are_apart(l, false), k);
       done(l, k + 1);
       ended = true;
@@ -623,7 +624,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->t_fallback = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 5, help, 0);
   l->t_shape = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, shape, 0);
   l->t_parted = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 5, parted, 0);
-  l->t_accessed = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 6, accessed, 0);
+  l->t_accessed = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 6, accessed, 0);
   gcc_jit_type *copy[5] = {j->t_ptr, j->t_u32, j->t_u32, j->t_u32, j->t_u32};
   l->t_copy = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_pu8, 5, copy, 0);
   l->t_commit = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 1, copy, 0);
@@ -666,7 +667,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->saved = lw_need(8 * a->words), l->saved_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->steadies = lw_need(a->nblocks + 1);
   lw_integers_find(l);
-  lw_runs_find(l);
+  if (!a->checked) lw_runs_find(l); /* of which accesses are not told one by one */
   lw_shapes_find(l);
   lw_saved_find(l);
   l->fn_of = lw_need(sizeof *l->fn_of * a->nframes);

@@ -278,7 +278,8 @@ static bool has_odd_slots(const struct lw *l, const struct lw_scalar_loop *p) {
 
 void lw_scalar_loops_find(struct lw *l) {
   const struct ja *a = l->a;
-  for (uint32_t g = 0; g < a->nloops && !l->counters; g++) { /* which lanes ran together could not be counted */
+  for (uint32_t g = 0; g < a->nloops && !l->counters && !a->checked;
+       g++) { /* which lanes ran together could not be told */
     struct lw_scalar_loop *p = lw_need(sizeof *p);
     bool through[MOST_LOADS];
     if (l->head[a->loops[g].head] && find_chain(a, &a->loops[g], p) && has_instructions(l, p) &&

@@ -307,8 +307,8 @@ void lw_shapes_find(struct lw *l) {
       const bool steady = ac.n == 1 && find_base(l, b, k, at, base);
       if (!steady && !find_index(l, b, k, at, base)) continue;
       const uint64_t scale = base->pre_scale * base->post_scale;
-      base->bounds_checked = steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED && !base->sign_extends &&
-                             base->slot < a->f->npred + a->f->n32 &&
+      base->bounds_checked = !a->checked && steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED &&
+                             !base->sign_extends && base->slot < a->f->npred + a->f->n32 &&
                              (scale == 1 || scale == 2 || scale == 4 || scale == 8);
       for (unsigned n = 0; n < base->n; n++) /* addends that are known where the block begins */
         base->bounds_checked &=
@@ -379,6 +379,7 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
 #define OR_IF(op_, x_, y_) bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_##op_, x_, y_))
   const struct ja_ins *here = l->ins;
+  if (a->checked) return NULL;                   /* accesses are told one by one */
   for (uint32_t k = b->first; k < b->end; k++) { /* variables by name: one check for all loads from one of them */
     if (!reads_variable(a, &a->ins[k]) || l->fixed[k]) continue;
     const unsigned field = mx_w_operand(a->ins[k].w, ja_access[a->ins[k].op].n);

@@ -150,8 +150,10 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
                   counts,
                   (char *)"/dev/fd/3",
                   number,
-                  (char *)(job->stops ? "--stops" : NULL),
-                  (char *)job->stops,
+                  (char *)(job->stops   ? "--stops"
+                           : job->watch ? "--watch"
+                                        : NULL), /* sessions are not checked */
+                  (char *)(job->stops ? job->stops : job->watch),
                   NULL};
   char **env = environment(tmpdir);
   if (!env) return errno = ENOMEM, false;

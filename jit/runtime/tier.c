@@ -37,7 +37,8 @@ struct mx_jit_kernel {
   mx_kernel *kernel;
   struct mx_prepared *prep; /* what the code is attached to */
   char *stops;              /* of a session; NULL: it is the kernel's own code */
-  unsigned counts;          /* for a profile: what launches with this code count */
+  unsigned counts;          /* what launches with this code count, and */
+  const char *watch;        /* watch, of which the text is the prepared code's */
   unsigned halved;          /* so often are its lanes those of a warp: for blocks that have no more */
   mx_body leave, enter;     /* of a session: bodies of instructions without and with an entry */
   bool wanted;              /* a launch that may use it runs */
@@ -160,6 +161,7 @@ static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kern
                              .kernel = k->func,
                              .stops = jk->stops,
                              .counts = jk->counts,
+                             .watch = jk->watch,
                              .lanes = jk->halved ? jk->prep->lanes >> jk->halved : 0,
                              .kernel_name = k->module->image->image.funcs[k->func].name,
                              .level = mx__jit_level(),
@@ -368,7 +370,7 @@ static mx_status tier_begin(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit_kernel **jk = &k->jit[l->counts][l->halved];
   if (!*jk && !(*jk = kernel_new(k, l->prep)))
     return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
-  (*jk)->counts = l->counts, (*jk)->halved = l->halved;
+  (*jk)->counts = l->counts, (*jk)->watch = l->watch, (*jk)->halved = l->halved;
   return begin(*jk, l);
 }
 

@@ -29,7 +29,7 @@ for name in $names; do
   interpreted=$(seconds "mxrun --json --threads 1 --jit=off $rest") || exit 1
   counts=$(seconds "mxrun profile --json --no-memory --threads 1 --jit=on $rest") || exit 1
   all=$(seconds "mxrun profile --json --threads 1 --jit=on $rest") || exit 1
-  checked=$(seconds "mxrun check --json --threads 1 $rest") || exit 1
+  checked=$(seconds "mxrun check --json --threads 1 --jit=on $rest") || exit 1
   echo "$name $compiled $interpreted $counts $all $checked"
 done | awk '
   NR == 1 { printf "%-14s%10s%13s%10s%12s%10s   %s\n", "milliseconds", "compiled", "interpreted", "profile", "and memory", "check", "to compiled: profile, and memory, check" }

@@ -10,7 +10,7 @@
 /* ---- an instruction -------------------------------------------------------------------------------------------*/
 static void arrive(struct mx_exec *x, uint32_t site) {
   struct mx_check *c = check_of(x);
-  const struct mx_insn *i = c->sites[site].insn;
+  const struct mx_insn *i = c->insn;
   const struct mx_op_info *o = &mx__ops[i->op];
   const unsigned red = o->nopnds && o->opnd[0].role == MX_OUT;
   const uint32_t *number = o->nopnds ? mx__operand(x, i->o[red]) : NULL;
@@ -19,21 +19,32 @@ static void arrive(struct mx_exec *x, uint32_t site) {
   if (n <= MX_CLUSTER_BARRIER && c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_arrive(x, n);
 }
 
+/* What the instruction itself does. It may remember no bounds, so that it tells of all its accesses. */
+static const struct mx_insn *own(struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_bounds *const real = x->bounds;
+  x->bounds = check_of(x)->bounds;
+  const struct mx_insn *next = mx__own_body(x, i)(x, i);
+  x->bounds = real;
+  return next;
+}
+
 static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_check *c = check_of(x);
   const uint32_t number = site_number(c, x, i);
-  const struct site *s = &c->sites[number];
+  const struct site *s = &c->code->sites[number];
   const uint64_t m = mx__lanes_of(x, i);
   const uint32_t flags = mx__ops[i->op].flags;
   struct mx_frame *f = x->frame;
   const bool uninit = c->tools & MX_CHECK_UNINIT;
-  if (c->failed) return mx__own_body(x, i)(x, i);
+  if (c->failed) return own(x, i);
+  c->insn = i;
   c->steps++;
   c->light = !warp_state(x)->tainted;
   if (warp_state(x)->waits & x->mask) mx__race_woken(x);
-  if (s->lane_rule) mx__lanes_before(x, number, m);
+  if (s->lane_rule && c->tools & MX_CHECK_LANES) mx__lanes_before(x, number, m);
   if (c->tools & MX_CHECK_SYNC && mx__ops[i->op].cls == MX_CROSS && m) mx__sync_before(x, number, m);
   if (uninit) mx__uninit_before(x, number, m);
+  if (uninit && x->in_compiled && c->light && s->nout && m & ~c->result) return mx__uninit_leave(x, i);
   switch (s->effect) {
   case MX_DOES_FENCE:
     if (m && c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_fence(x, s);
@@ -52,14 +63,14 @@ static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
       const uint64_t left = mx__heap_freed(x, number, m), all = x->mask;
       if (!left) return i + 1;
       x->mask = left;
-      const struct mx_insn *next = mx__own_body(x, i)(x, i);
+      const struct mx_insn *next = own(x, i);
       x->mask = all;
       return next;
     }
     break;
   default: break;
   }
-  const struct mx_insn *next = mx__own_body(x, i)(x, i);
+  const struct mx_insn *next = own(x, i);
   if (flags & MX_F_CALL) {
     struct mx_frame *callee = x->event == MX_EV_TRAP ? f : x->split->frame;
     if (uninit && callee != f && callee->parent == f) mx__uninit_call(x, number, f, callee);
@@ -70,29 +81,24 @@ static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
   return next;
 }
 
-static bool wanted_by_lanes(const struct mx_check *c, const struct mx_insn *i) {
-  for (uint32_t f = 0; c->tools & MX_CHECK_LANES && f < c->prep->nfuncs; f++) {
-    const struct mx_pfunc *fn = &c->prep->funcs[f];
-    if (fn->insns && i >= fn->insns && i < fn->insns + fn->ninsns)
-      return c->sites[c->first_site[f] + (uint32_t)(i - fn->insns)].lane_rule;
-  }
-  return false;
-}
-static bool wanted(const void *user, const struct mx_insn *i) {
-  const struct mx_check *c = user;
-  const struct mx_op_info *o = &mx__ops[i->op];
-  return c->tools & MX_CHECK_UNINIT || o->cls != MX_LANE || wanted_by_lanes(c, i);
-}
+static bool wanted(const void *user, const struct mx_insn *i) { return user || i; }
 
-static void touches(struct mx_exec *x, const struct mx_insn *i, const struct mx_access *a) {
+static bool touches(struct mx_exec *x, const struct mx_insn *i, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
-  if (c->failed || !a->lanes || !a->bytes) return;
+  if (c->failed || !a->lanes || !a->bytes) return true;
   const uint32_t site = site_number(c, x, i);
-  if (mx__quick(x, site, a->lanes, a->address, a->base, a->bytes, a->write)) return;
+  if (mx__quick(x, site, a->lanes, a->address, a->base, a->bytes, a->write)) return true;
+  if (c->tools & MX_CHECK_UNINIT && mx__uninit_touch(x, site, a)) return mx__uninit_leave(x, i);
   if (c->tools & MX_CHECK_MEMORY) mx__memory_touch(x, site, a);
-  if (c->tools & MX_CHECK_UNINIT) mx__uninit_touch(x, site, a);
   if (c->tools & MX_CHECK_RACE) mx__copies_touch(x, site, a);
   if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_touch(x, site, a);
+  return true;
+}
+/* Compiled code does by itself what values that are all defined do. What wakes up has learned something. */
+static bool stays(struct mx_exec *x) {
+  const struct warp_state *w = warp_state(x);
+  if (w->waits & x->mask) mx__race_woken(x);
+  return w->tainted;
 }
 static void barrier(struct mx_block *b, uint32_t number) {
   struct mx_check *c = b->launch->observed;
@@ -129,7 +135,7 @@ static struct block_state *block_new(struct mx_check *c, struct mx_block *b) {
   if (!s->warps || !s->cells.writer || !s->defined) return NULL;
   s->nwarps = b->nwarps;
   for (uint32_t w = 0; w < b->nwarps; w++)
-    if (!(s->warps[w].record = calloc(c->nsites + 1u, sizeof *s->warps[w].record))) return NULL;
+    if (!(s->warps[w].record = calloc(c->code->nsites + 1u, sizeof *s->warps[w].record))) return NULL;
   return s;
 }
 static void block_begins(struct mx_block *b) {
@@ -153,6 +159,8 @@ static void block_begins(struct mx_block *b) {
 
 static const struct mx_probe probe = {
     .touches = touches,
+    .accessed = mx__quick_compiled,
+    .stays = stays,
     .released = barrier,
     .meets = meets,
     .block_starts = block_begins,
@@ -165,39 +173,60 @@ static int by_place(const void *a, const void *b) {
   return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 static bool shared_variables(struct mx_check *c) {
-  const struct mx_func *k = &c->prep->image->funcs[c->prep->kernel];
+  const struct mx_func *k = &c->code->prep->image->funcs[c->code->prep->kernel];
   c->nshared = 0;
   if (!(c->shared = calloc(k->nshared + 1u, sizeof *c->shared))) return false;
   for (uint32_t n = 0; n < k->nshared; n++) {
-    const struct mx_var *v = &c->prep->image->vars[k->shared[n]];
+    const struct mx_var *v = &c->code->prep->image->vars[k->shared[n]];
     const bool dynamic = v->flags & MX_VAR_EXTERN_SHARED;
-    c->shared[c->nshared++] =
-        (struct variable){c->prep->shared_offset[k->shared[n]], dynamic ? c->launch->shared_dynamic : v->size, v->name};
+    c->shared[c->nshared++] = (struct variable){c->code->prep->shared_offset[k->shared[n]],
+                                                dynamic ? c->launch->shared_dynamic : v->size, v->name};
   }
   qsort(c->shared, c->nshared, sizeof *c->shared, by_place);
   return true;
 }
 
 static void drop_launch(struct mx_check *c) {
-  mx__sites_free(c);
+  if (c->code == &c->own) mx__code_drop(c->code);
   free(c->shared);
   free(c->confirmed);
-  mx__prepared_free(c->prep);
+  free(c->bounds);
   c->shared = NULL;
   c->confirmed = NULL;
-  c->prep = NULL;
+  c->bounds = NULL;
+  c->code = NULL;
   c->launch = NULL;
 }
 
-/* Shared variables lie apart, by as much as there is room for. */
-static struct mx_prepared *prepare(const struct mx_check *c, mx_kernel *k, const struct mx_launch *l) {
-  const uint32_t most = c->tools & MX_CHECK_MEMORY ? 256 : 0;
-  for (uint32_t gap = most;; gap /= 4) {
-    struct mx_prepared *p =
-        mx__prepare_apart(&k->module->image->image, k->func, k->module->var_address, k->prep->level, gap);
-    if (!p || gap < 16 || (uint64_t)p->shared_static + l->shared_dynamic <= MX_MAX_SHARED) return p;
-    mx__prepared_free(p);
+/* Shared variables lie apart, by as much as there is room for; so the code is that of launches that have as much. */
+enum { GAP = 256 };
+static bool fits(const struct mx_prepared *p, const struct mx_launch *l) {
+  return (uint64_t)p->shared_static + l->shared_dynamic <= MX_MAX_SHARED;
+}
+static bool make_code(struct mx_check *c, mx_kernel *k, struct mx_check_code *code, uint32_t gap) {
+  c->code = code;
+  code->prep = mx__prepare_apart(&k->module->image->image, k->func, k->module->var_address, k->prep->level, gap);
+  if (!code->prep || !mx__sites_make(c)) return mx__code_drop(code), false;
+  mx__observe(code->prep, step, wanted, c);
+  return true;
+}
+static bool find_code(struct mx_check *c, mx_kernel *k, struct mx_launch *l) {
+  if (!k->checked) {
+    if (!(k->checked = calloc(1, sizeof *k->checked))) return false;
+    if (!make_code(c, k, k->checked, GAP)) return free(k->checked), k->checked = NULL, false;
   }
+  c->code = k->checked;
+  if (fits(c->code->prep, l)) return true;
+  l->jit = MX_JIT_OFF;
+  for (uint32_t gap = GAP / 4;; gap /= 4) {
+    if (!make_code(c, k, &c->own, gap)) return false;
+    if (gap < 16 || fits(c->own.prep, l)) return true;
+    mx__code_drop(&c->own);
+  }
+}
+static void forget(struct mx_check_code *code) {
+  mx__code_drop(code);
+  free(code);
 }
 
 static void begin(struct mx_check *c, mx_kernel *k, struct mx_launch *l) {
@@ -205,19 +234,19 @@ static void begin(struct mx_check *c, mx_kernel *k, struct mx_launch *l) {
   c->failed = false;
   c->launch = l;
   c->launches++;
-  c->prep = prepare(c, k, l);
-  if (!c->prep || !mx__sites_make(c) || !(c->confirmed = calloc(c->nsites + 1u, 1)) || !shared_variables(c)) {
+  if (!find_code(c, k, l) || !(c->confirmed = calloc(c->code->nsites + 1u, 1)) ||
+      !(c->bounds = calloc(c->code->prep->nbounds + 1u, sizeof *c->bounds)) || !shared_variables(c)) {
     drop_launch(c);
     mx__device_note(c->device, "a launch of '%s' was not checked: the host is out of memory",
                     k->module->image->image.funcs[k->func].name);
     return;
   }
-  if (c->tools & MX_CHECK_LANES) mx__lanes_begin(c);
-  mx__observe(c->prep, step, wanted, c);
-  l->prep = c->prep;
-  l->shared_static = c->prep->shared_static;
+  for (uint32_t n = 0; n < c->code->nsites; n++) c->code->sites[n].known_range = c->code->sites[n].unraced = false;
+  l->prep = c->code->prep;
+  l->shared_static = c->code->prep->shared_static;
   l->shared_bytes = l->shared_static + l->shared_dynamic;
-  l->jit = MX_JIT_OFF;
+  l->counts = MX_COUNT_CHECKED;
+  l->watch = c->code->watch;
   l->jit_stress = 0;
   l->workers = 1;
   l->probe = &probe;
@@ -260,7 +289,7 @@ static void done(struct mx_check *c) {
   free(c);
 }
 static const struct mx_checker checker = {
-    begin, end, allocated, written, mx__undefined_copied, mx__undefined_read, mx__undefined_freed, reset, done};
+    begin, end, forget, allocated, written, mx__undefined_copied, mx__undefined_read, mx__undefined_freed, reset, done};
 
 mx_status mx_device_check(mx_device *d, uint32_t tools) {
   if (!d) return MX_INVALID_VALUE;

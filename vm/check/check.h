@@ -45,6 +45,8 @@ struct site {
   uint8_t access, effect;               /* enum access_kind, enum mx_effect */
   bool selects;                         /* an operand picks one of two others: so does whether the result is defined */
   bool writes;                          /* a store or an atomic */
+  bool narrow;                          /* of a load or store: its address has 32 bits; */
+  uint8_t space, bytes;                 /* of all elements of a lane */
   bool object;                          /* it is an mbarrier, whose state is its own */
   bool waits;                           /* lanes stand there until an mbarrier lets them go on */
   bool acquires, releases, block_scope; /* of a fence, or a strong or atomic access */
@@ -54,11 +56,11 @@ struct site {
   uint32_t first_in, first_out; /* in check->regs */
   uint32_t guard;               /* slot; NO_SLOT: none */
   struct origin origin;         /* of its (first) address */
-  uint64_t lo, size;  /* what that may reach, generic, where it is the same in the whole launch; size 0: not */
-  bool known_range;   /* these have been looked for */
-  bool tracked;       /* it has to do with a register that may be read before it is written: definite.c */
-  bool unraced;       /* a read of a buffer that nobody in the launch writes: race.c */
-  uint32_t lane_rule; /* lanes.c: number of what was found in the text, from 1 */
+  uint64_t lo, size;            /* what that may reach, generic, where it is the same in the whole launch: */
+  bool known_range, has_range;  /* it has been looked for; and is known */
+  bool tracked;                 /* it has to do with a register that may be read before it is written: definite.c */
+  bool unraced;                 /* a read of a buffer that nobody in the launch writes: race.c */
+  uint32_t lane_rule;           /* lanes.c: number of what was found in the text, from 1 */
 };
 
 /* ---- knowledge of what has happened (clocks.c) ----------------------------------------------------------------
@@ -192,6 +194,18 @@ struct finding {
   char *strings[13];
 };
 
+/* What a kernel's text tells, for all its launches. */
+struct mx_check_code {
+  struct mx_prepared *prep;
+  struct site *sites;
+  uint32_t nsites, *first_site; /* by function */
+  struct reg *regs;
+  size_t nregs;
+  uint32_t *shadow_at, *nslots; /* by function: where the shadow begins in a frame, and how many slots it has */
+  uint64_t **tracked;           /* by function: registers that may be read before they are written */
+  char *watch;                  /* of compiled code: as in struct mx_launch */
+};
+
 struct mx_check {
   struct mx_device *device;
   uint32_t tools;
@@ -203,14 +217,11 @@ struct mx_check {
   /* of the launch that runs */
   uint64_t launches;
   struct mx_launch *launch;
-  struct mx_prepared *prep;
-  struct site *sites;
-  uint32_t nsites, *first_site; /* by function */
-  struct reg *regs;
-  size_t nregs;
-  uint32_t *shadow_at, *nslots; /* by function: where the shadow begins in a frame, and how many slots it has */
-  bool failed;                  /* out of memory: what follows is not looked at */
-  struct variable *shared;      /* variables of shared memory, ascending */
+  struct mx_check_code own, *code; /* own: of this launch only */
+  const struct mx_insn *insn;      /* which runs; perhaps a copy, whose operands compiled code has */
+  struct mx_bounds *bounds;        /* none is known: for bodies, which so tell of all accesses */
+  bool failed;                     /* out of memory: what follows is not looked at */
+  struct variable *shared;         /* variables of shared memory, ascending */
   uint32_t nshared;
 
   /* race.c */
@@ -237,7 +248,6 @@ struct mx_check {
   size_t nstored, stored_size;
   size_t undefined_room, nkept, kept_room;
   struct kept *kept;
-  uint64_t **tracked;      /* by function: registers that may be read before they are written */
   bool light;              /* the warp that runs has not met an undefined value: others are defined */
   uint64_t loaded, result; /* of the instruction that runs: lanes whose loaded bytes, whose operands are all defined */
   uint32_t loaded_from, result_from; /* where the others came from */
@@ -266,7 +276,7 @@ enum undefined_what { NOTE_REGISTER, NOTE_SHARED, NOTE_LOCAL, NOTE_GLOBAL, NOTE_
 static inline struct mx_check *check_of(const struct mx_exec *x) { return x->launch->observed; }
 static inline uint32_t site_number(const struct mx_check *c, const struct mx_exec *x, const struct mx_insn *i) {
   const uint32_t k = x->fn->index_of_pc[i->pc]; /* bodies may come with a copy of the instruction */
-  return c->first_site[x->fn->number] + k + (x->fn->insns[k].kind == MX_INSN_JOIN);
+  return c->code->first_site[x->fn->number] + k + (x->fn->insns[k].kind == MX_INSN_JOIN);
 }
 static inline struct block_state *block_state(const struct mx_block *b) { return b->observed; }
 /* The block whose shared memory a generic address of the shared window names, its own or one of its cluster, and where
@@ -287,11 +297,11 @@ bool mx__check_grow(struct mx_check *c, void **at, size_t n, size_t *room, size_
 
 /* ---- sites.c ------------------------------------------------------------------------------------------------*/
 bool mx__sites_make(struct mx_check *c);
-void mx__sites_free(struct mx_check *c);
-/* definite.c: c->tracked, and sites' own. */
+void mx__code_drop(struct mx_check_code *code); /* what is in it */
+/* definite.c: c->code->tracked, and sites' own. */
 bool mx__tracked_find(struct mx_check *c);
 static inline bool mx__is_tracked(const struct mx_check *c, uint32_t func, uint32_t slot) {
-  return c->tracked[func][slot / 64] >> (slot % 64) & 1;
+  return c->code->tracked[func][slot / 64] >> (slot % 64) & 1;
 }
 /* origin.c: where the address of the memory instruction at a site was made. */
 struct origin mx__origin_of_address(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i);
@@ -357,7 +367,10 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m);
 void mx__uninit_after(struct mx_exec *x, uint32_t site, uint64_t m, struct mx_frame *f);
 void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, struct mx_frame *callee);
 void mx__uninit_return(struct mx_exec *x);
-void mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
+/* The warp meets an undefined value in compiled code: the machine is to execute the instruction. Always NULL. */
+const struct mx_insn *mx__uninit_leave(struct mx_exec *x, const struct mx_insn *i);
+/* True: that is so here. */
+bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
 /* The bits of the bytes at a lane's generic address, from bit *at on; NULL: all are defined. Whether n of them from
  * there on are set, and to set them. */
 unsigned char *mx__uninit_bits(struct mx_check *c, const struct mx_exec *x, uint64_t lane, uint64_t address,
@@ -386,8 +399,10 @@ void mx__memory_forget(struct mx_check *c);
 void mx__memory_trap(struct mx_check *c, const struct mx_trap *t);
 char *mx__where_of_piece(const struct mx_check *c, const struct piece *p, uint64_t address);
 
-/* quick.c: whether there is nothing to be told of an access by lanes m at generic addresses, all of which may be
- * touched so; it has been recorded then. */
+/* quick.c: as accessed() in struct mx_probe; whether there is nothing to be told of an access by lanes m at generic
+ * addresses, all of which may be touched so; it has been recorded then. */
+uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *s, uint32_t pc, uint64_t m, uint64_t number,
+                            uint32_t one);
 bool mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
                bool write);
 
@@ -395,7 +410,7 @@ void mx__sync_before(struct mx_exec *x, uint32_t site, uint64_t m);
 void mx__sync_barrier(struct mx_check *c, struct mx_block *b, uint32_t number);
 void mx__sync_exit(struct mx_exec *x, uint32_t site, uint64_t m);
 
-void mx__lanes_begin(struct mx_check *c);
+void mx__lanes_find(struct mx_check *c); /* sites' rules */
 void mx__lanes_end(struct mx_check *c);
 void mx__lanes_before(struct mx_exec *x, uint32_t site, uint64_t m);
 

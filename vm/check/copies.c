@@ -32,9 +32,9 @@ static struct range around(const struct mx_copy *c, struct range (*of)(const str
   return all;
 }
 static uint32_t site_of(const struct mx_check *c, const struct mx_copy *copy) {
-  const struct mx_pfunc *fn = &c->prep->funcs[copy->func];
+  const struct mx_pfunc *fn = &c->code->prep->funcs[copy->func];
   const struct mx_insn *i = mx__at(fn, copy->pc);
-  return c->first_site[copy->func] + (uint32_t)(i - fn->insns) + (i->kind == MX_INSN_JOIN);
+  return c->code->first_site[copy->func] + (uint32_t)(i - fn->insns) + (i->kind == MX_INSN_JOIN);
 }
 
 /* An access, and copies of warp `warp` of its block. */

@@ -32,7 +32,7 @@ static void go_to(struct walk *w, uint32_t k, const uint64_t *set) {
 static void write_all(const struct walk *w, const struct site *s, uint64_t *set) {
   if (s->insn->guard != MX_GUARD_NONE) return;
   for (unsigned n = 0; n < s->nout; n++) {
-    const struct reg *r = &w->c->regs[s->first_out + n];
+    const struct reg *r = &w->c->code->regs[s->first_out + n];
     add(set, r->slot);
     if (r->pair) add(set, r->slot + 1);
   }
@@ -62,7 +62,7 @@ static void read_all(const struct walk *w, uint32_t k, uint64_t *tracked) {
   const uint64_t *in = w->in + k * w->words;
   if (s->guard != NO_SLOT) read_one(w, in, s->guard, tracked);
   for (unsigned n = 0; n < s->nin; n++) {
-    const struct reg *r = &w->c->regs[s->first_in + n];
+    const struct reg *r = &w->c->code->regs[s->first_in + n];
     read_one(w, in, r->slot, tracked);
     if (r->pair && r->slot != NO_SLOT) read_one(w, in, r->slot + 1, tracked);
   }
@@ -76,7 +76,7 @@ static void read_all(const struct walk *w, uint32_t k, uint64_t *tracked) {
 static bool touches(const struct mx_check *c, const struct site *s) {
   if (s->guard != NO_SLOT && mx__is_tracked(c, s->func, s->guard)) return true;
   for (unsigned n = 0; n < (unsigned)s->nin + s->nout; n++) {
-    const struct reg *r = n < s->nin ? &c->regs[s->first_in + n] : &c->regs[s->first_out + (n - s->nin)];
+    const struct reg *r = n < s->nin ? &c->code->regs[s->first_in + n] : &c->code->regs[s->first_out + (n - s->nin)];
     if (r->slot == NO_SLOT) continue;
     if (mx__is_tracked(c, s->func, r->slot) || (r->pair && mx__is_tracked(c, s->func, r->slot + 1))) return true;
   }
@@ -84,14 +84,15 @@ static bool touches(const struct mx_check *c, const struct site *s) {
 }
 
 static bool find(struct mx_check *c, uint32_t func) {
-  const struct mx_pfunc *fn = &c->prep->funcs[func];
+  const struct mx_pfunc *fn = &c->code->prep->funcs[func];
   const struct mx_func *f = fn->func;
-  struct walk w = {.c = c, .fn = fn, .sites = &c->sites[c->first_site[func]], .words = c->nslots[func] / 64 + 1};
+  struct walk w = {
+      .c = c, .fn = fn, .sites = &c->code->sites[c->code->first_site[func]], .words = c->code->nslots[func] / 64 + 1};
   uint64_t *set = calloc(w.words, 8);
   w.in = calloc(fn->ninsns * w.words + 1, 8);
   w.come = calloc(fn->ninsns + 1u, 1);
-  c->tracked[func] = calloc(w.words, 8);
-  const bool good = set && w.in && w.come && c->tracked[func];
+  c->code->tracked[func] = calloc(w.words, 8);
+  const bool good = set && w.in && w.come && c->code->tracked[func];
   for (uint32_t k = 0; good && k < f->nargs; k++) {
     const uint32_t slot = base_of(f, f->args[k].cls) + f->args[k].slot;
     add(set, slot);
@@ -108,7 +109,7 @@ static bool find(struct mx_check *c, uint32_t func) {
     }
   }
   for (uint32_t k = 0; good && k < fn->ninsns; k++)
-    if (w.come[k] && fn->insns[k].kind == MX_INSN_OP) read_all(&w, k, c->tracked[func]);
+    if (w.come[k] && fn->insns[k].kind == MX_INSN_OP) read_all(&w, k, c->code->tracked[func]);
   free(set);
   free(w.in);
   free(w.come);
@@ -116,8 +117,8 @@ static bool find(struct mx_check *c, uint32_t func) {
 }
 
 bool mx__tracked_find(struct mx_check *c) {
-  for (uint32_t f = 0; f < c->prep->nfuncs; f++)
-    if (c->prep->funcs[f].insns && !find(c, f)) return false;
-  for (uint32_t k = 0; k < c->nsites; k++) c->sites[k].tracked = touches(c, &c->sites[k]);
+  for (uint32_t f = 0; f < c->code->prep->nfuncs; f++)
+    if (c->code->prep->funcs[f].insns && !find(c, f)) return false;
+  for (uint32_t k = 0; k < c->code->nsites; k++) c->code->sites[k].tracked = touches(c, &c->code->sites[k]);
   return true;
 }

@@ -46,7 +46,7 @@ static char *instruction_name(const struct site *s) {
 
 void mx__place_of(const struct mx_check *c, mx_check_place *p, uint32_t site, uint64_t warp, uint64_t lanes) {
   const struct mx_launch *l = c->launch;
-  const struct site *s = &c->sites[site];
+  const struct site *s = &c->code->sites[site];
   p->struct_size = sizeof *p;
   p->kernel = l->image->funcs[l->func].name;
   p->function = l->image->funcs[s->func].name;
@@ -70,14 +70,14 @@ struct finding *mx__found_at(struct mx_check *c, mx_check_tool tool, const char 
                              uint64_t lanes, uint64_t key1, uint64_t key2) {
   c->again = NULL;
   if (!(c->tools & (unsigned)tool)) return NULL;
-  const uint64_t at = (uint64_t)c->sites[site].func << 32 | c->sites[site].insn->pc;
+  const uint64_t at = (uint64_t)c->code->sites[site].func << 32 | c->code->sites[site].insn->pc;
   const bool pair = key2 == FOUND_PAIR; /* of two places, in any order: key1 is the other one */
   const uint64_t low = pair && key1 < site ? key1 : site, high = pair && key1 < site ? site : key1;
   const uint64_t key[4] = {(uint64_t)tool << 32 | (uint64_t)c->launch->func, pair ? low : at, pair ? high : key1, key2};
   for (struct finding *f = c->first; f; f = f->next)
     if (!memcmp(f->key, key, sizeof key) && (pair || !strcmp(f->info.kind, kind))) {
       f->info.count += !f->hidden;
-      if (f->step == c->steps && f->info.place.lanes && f->info.place.pc == c->sites[site].insn->pc)
+      if (f->step == c->steps && f->info.place.lanes && f->info.place.pc == c->code->sites[site].insn->pc)
         f->info.place.lanes |= lanes;
       c->again = f;
       return NULL;
@@ -92,7 +92,7 @@ struct finding *mx__found_at(struct mx_check *c, mx_check_tool tool, const char 
   f->info.count = 1;
   f->step = c->steps;
   mx__place_of(c, &f->info.place, site, warp, lanes);
-  own_strings(&f->strings[KERNEL], &f->info.place, &c->sites[site]);
+  own_strings(&f->strings[KERNEL], &f->info.place, &c->code->sites[site]);
   *c->last = f;
   c->last = &f->next;
   c->nfindings++;
@@ -116,7 +116,7 @@ void mx__found_other(struct finding *f, const struct mx_check *c, char *story, u
                      uint64_t lanes) {
   mx__found_story(f, story);
   mx__place_of(c, &f->info.other, site, warp, lanes);
-  own_strings(&f->strings[OTHER_KERNEL], &f->info.other, &c->sites[site]);
+  own_strings(&f->strings[OTHER_KERNEL], &f->info.other, &c->code->sites[site]);
 }
 
 /* "file:12 (ld)" */

@@ -32,7 +32,7 @@ static bool comes_of(const struct mx_check *c, const struct mx_pfunc *fn, const 
                      source *is, const struct mx_insn *target, unsigned depth) {
   uint32_t writer[4];
   if (depth > 6 || mx_w_operand(&fn->func->code[i->pc], k) >= MX_LIT) return false;
-  const size_t n = mx__writers(fn, c->prep->lanes, i->pc, mx__operand_ref(i, k), writer, 4);
+  const size_t n = mx__writers(fn, c->code->prep->lanes, i->pc, mx__operand_ref(i, k), writer, 4);
   for (size_t w = 0; w < n; w++) {
     const struct mx_insn *at = insn_at(fn, writer[w]);
     const struct mx_op_info *o = &mx__ops[at->op];
@@ -77,12 +77,12 @@ static bool picks_lane(const struct mx_check *c, const struct mx_pfunc *fn, cons
 /* A thread's number that is cut to a warp's lanes; two warps of 32 lanes may well be a group of 64 threads. */
 static bool is_number(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i, unsigned k) {
   if (comes_of(c, fn, i, k, is_lane, NULL, 0)) return true;
-  return comes_of(c, fn, i, k, is_thread, NULL, 0) && (c->prep->lanes == 64 || picks_lane(c, fn, i));
+  return comes_of(c, fn, i, k, is_thread, NULL, 0) && (c->code->prep->lanes == 64 || picks_lane(c, fn, i));
 }
 
 static uint32_t rule_of(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i) {
   const struct mx_op_info *o = &mx__ops[i->op];
-  const uint32_t lanes = c->prep->lanes, wrong = lanes == 64 ? 32 : 64;
+  const uint32_t lanes = c->code->prep->lanes, wrong = lanes == 64 ? 32 : 64;
   const bool and = mx__means(i->op, "AND"), shift = mx__is_spelled(i->op, "shr"), rest = mx__is_spelled(i->op, "rem"),
              quotient = mx__is_spelled(i->op, "div"),
              narrow = o->cls == MX_LANE && o->nopnds > 1 && mx__types[o->opnd[0].type].slot_class == MX_R32 &&
@@ -110,19 +110,20 @@ static uint32_t rule_of(const struct mx_check *c, const struct mx_pfunc *fn, con
   return RULE_NONE;
 }
 
-void mx__lanes_begin(struct mx_check *c) {
-  for (uint32_t f = 0; f < c->prep->nfuncs; f++) {
-    const struct mx_pfunc *fn = &c->prep->funcs[f];
+void mx__lanes_find(struct mx_check *c) {
+  for (uint32_t f = 0; f < c->code->prep->nfuncs; f++) {
+    const struct mx_pfunc *fn = &c->code->prep->funcs[f];
     if (!fn->insns || !sees_lanes(fn)) continue;
     for (uint32_t k = 0; k < fn->ninsns; k++)
-      if (fn->insns[k].kind == MX_INSN_OP) c->sites[c->first_site[f] + k].lane_rule = rule_of(c, fn, &fn->insns[k]);
+      if (fn->insns[k].kind == MX_INSN_OP)
+        c->code->sites[c->code->first_site[f] + k].lane_rule = rule_of(c, fn, &fn->insns[k]);
   }
 }
 
 /* confirmed: lanes m have run it, for which it makes a difference. */
 static void tell(struct mx_check *c, uint32_t site, uint64_t warp, uint64_t m, bool confirmed) {
-  const uint32_t rule = c->sites[site].lane_rule;
-  const bool wide = c->prep->lanes == 64;
+  const uint32_t rule = c->code->sites[site].lane_rule;
+  const bool wide = c->code->prep->lanes == 64;
   struct finding *f = mx__found_at(c, MX_CHECK_LANES, kinds[rule], site, warp, m, 0, 0);
   if (!f) return;
   static const char *const wide_text[] = {
@@ -150,13 +151,13 @@ void mx__lanes_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   struct mx_check *c = check_of(x);
   const uint64_t upper = m >> 32 << 32;
   const bool wide = x->lanes == 64;
-  const bool matters = wide ? upper != 0 || c->sites[site].lane_rule == RULE_MASK : x->launch->threads > x->lanes;
+  const bool matters = wide ? upper != 0 || c->code->sites[site].lane_rule == RULE_MASK : x->launch->threads > x->lanes;
   if (!m || !matters || c->confirmed[site]) return;
   c->confirmed[site] = true;
   tell(c, site, warp_state(x)->number, wide && upper ? upper : m, true);
 }
 
 void mx__lanes_end(struct mx_check *c) {
-  for (uint32_t n = 0; n < c->nsites; n++)
-    if (c->sites[n].lane_rule && !c->confirmed[n]) tell(c, n, 0, 0, false);
+  for (uint32_t n = 0; n < c->code->nsites; n++)
+    if (c->code->sites[n].lane_rule && !c->confirmed[n]) tell(c, n, 0, 0, false);
 }

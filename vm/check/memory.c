@@ -21,13 +21,13 @@ struct range {
 
 /* What an address of this origin may reach; false: nothing is known. */
 static bool range_of(const struct mx_check *c, const struct mx_exec *x, const struct site *s, struct range *r) {
-  const struct mx_image *image = c->prep->image;
+  const struct mx_image *image = c->code->prep->image;
   const struct origin *o = &s->origin;
   if (o->kind == ORIGIN_VARIABLE) {
     const struct mx_var *v = &image->vars[o->index];
     const bool dynamic = v->flags & MX_VAR_EXTERN_SHARED;
-    r->lo = v->space == MX_SHARED ? MX_WINDOW(MX_WINDOW_SHARED) + c->prep->shared_offset[o->index]
-                                  : c->prep->var_address[o->index] + mx_space_window(v->space);
+    r->lo = v->space == MX_SHARED ? MX_WINDOW(MX_WINDOW_SHARED) + c->code->prep->shared_offset[o->index]
+                                  : c->code->prep->var_address[o->index] + mx_space_window(v->space);
     r->size = v->space == MX_SHARED && dynamic ? c->launch->shared_dynamic : v->size;
     return v->space == MX_SHARED || v->size;
   }
@@ -41,7 +41,7 @@ static bool range_of(const struct mx_check *c, const struct mx_exec *x, const st
     }
   }
   if (o->kind == ORIGIN_PARAM) {
-    const struct mx_param *p = &image->funcs[c->prep->kernel].params[o->index];
+    const struct mx_param *p = &image->funcs[c->code->prep->kernel].params[o->index];
     uint64_t value;
     memcpy(&value, c->launch->params + p->offset, sizeof value);
     const struct mx_alloc *a = mx__memory_record(c->launch->memory, value, NULL);
@@ -56,15 +56,15 @@ static bool known_range(struct mx_check *c, const struct mx_exec *x, struct site
   if (s->origin.kind == ORIGIN_FRAME || s->origin.kind == ORIGIN_TOP) return range_of(c, x, s, r);
   if (!s->known_range) {
     s->known_range = true;
-    if (range_of(c, x, s, r)) s->lo = r->lo, s->size = r->size;
-    else s->origin.kind = ORIGIN_UNKNOWN;
+    s->has_range = range_of(c, x, s, r);
+    s->lo = r->lo, s->size = r->size;
   }
   r->lo = s->lo, r->size = s->size;
-  return s->origin.kind != ORIGIN_UNKNOWN;
+  return s->has_range;
 }
 /* Its text. */
 static void describe(const struct mx_check *c, const struct site *s, struct range *r) {
-  const struct mx_image *image = c->prep->image;
+  const struct mx_image *image = c->code->prep->image;
   const unsigned long long size = r->size;
   if (s->origin.kind == ORIGIN_VARIABLE) {
     const struct mx_var *v = &image->vars[s->origin.index];
@@ -79,7 +79,7 @@ static void describe(const struct mx_check *c, const struct site *s, struct rang
     snprintf(r->what, sizeof r->what, "variable '%.60s' (%llu byte%s of local memory)", f->locals[n].name, size,
              plural(size));
   } else {
-    const struct mx_param *p = &image->funcs[c->prep->kernel].params[s->origin.index];
+    const struct mx_param *p = &image->funcs[c->code->prep->kernel].params[s->origin.index];
     const struct mx_alloc *a = mx__memory_record(c->launch->memory, r->lo, NULL);
     const char *name = a ? a->name : NULL;
     snprintf(r->what, sizeof r->what, "%s%.60s%s, argument %u '%.40s' (%llu byte%s)", name ? "buffer '" : "the buffer",
@@ -92,7 +92,7 @@ static void outside(struct mx_exec *x, uint32_t site, uint64_t lanes, uint64_t a
   struct mx_check *c = check_of(x);
   struct finding *f = mx__finding(x, MX_CHECK_MEMORY, "outside-variable", site, lanes, r->lo, 0);
   if (!f) return;
-  describe(c, &c->sites[site], r);
+  describe(c, &c->code->sites[site], r);
   mx__found_address(f, c, address, a->bytes, mx__where_from(address, r->lo, r->size, r->what));
   char *lies = mx__where_of(c, address, a->bytes);
   mx__found_story(f, lies ? mx__format("what lies there: %s", lies) : NULL);
@@ -125,7 +125,7 @@ static void between(struct mx_exec *x, uint32_t site, const struct mx_access *a)
 /* ---- frames -----------------------------------------------------------------------------------------------------*/
 static void dead_frame(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
-  const struct site *s = &c->sites[site];
+  const struct site *s = &c->code->sites[site];
   const uint64_t top = mx__local_top(x->frame);
   uint64_t gone = 0;
   if (s->origin.kind == ORIGIN_TOP || s->origin.kind == ORIGIN_FRAME)
@@ -156,7 +156,7 @@ static struct piece *piece_at(const struct mx_check *c, uint64_t address, bool d
 
 void mx__memory_malloc(struct mx_exec *x, uint32_t site, uint64_t m) {
   struct mx_check *c = check_of(x);
-  const struct mx_insn *i = c->sites[site].insn;
+  const struct mx_insn *i = c->insn;
   const uint64_t *address = mx__operand(x, i->o[0]);
   MX_FOR_LANES (l, m) {
     if (!address[l]) continue;
@@ -186,7 +186,7 @@ static void release_oldest(struct mx_check *c, uint64_t most) {
 
 uint64_t mx__heap_freed(struct mx_exec *x, uint32_t site, uint64_t m) {
   struct mx_check *c = check_of(x);
-  const uint64_t *address = mx__operand(x, c->sites[site].insn->o[0]);
+  const uint64_t *address = mx__operand(x, c->insn->o[0]);
   uint64_t left = 0;
   MX_FOR_LANES (l, m) {
     struct piece *p = piece_at(c, address[l], true);
@@ -237,7 +237,7 @@ static void freed_piece(struct mx_exec *x, uint32_t site, const struct mx_access
 
 bool mx__memory_inside(struct mx_exec *x, uint32_t site, uint64_t lo, uint64_t hi) {
   struct mx_check *c = check_of(x);
-  struct site *s = &c->sites[site];
+  struct site *s = &c->code->sites[site];
   struct range r;
   const uint64_t window = lo >> MX_WINDOW_SHIFT;
   if ((c->npieces && hi >= MX_HEAP_START && window == MX_WINDOW_GLOBAL) || window == MX_WINDOW_LOCAL) return false;
@@ -251,7 +251,7 @@ bool mx__memory_inside(struct mx_exec *x, uint32_t site, uint64_t lo, uint64_t h
 
 void mx__memory_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
-  struct site *s = &c->sites[site];
+  struct site *s = &c->code->sites[site];
   const uint64_t one = (uint64_t)__builtin_ctzll(a->lanes), window = (a->address[one] + a->base) >> MX_WINDOW_SHIFT;
   struct range r;
   if (c->npieces) freed_piece(x, site, a);
@@ -315,12 +315,12 @@ void mx__memory_trap(struct mx_check *c, const struct mx_trap *t) {
   const bool sync = t->kind == MX_TRAP_SYNC || t->kind == MX_TRAP_BARRIER || t->kind == MX_TRAP_DEADLOCK;
   const bool memory = t->kind == MX_TRAP_OUT_OF_BOUNDS || t->kind == MX_TRAP_MISALIGNED ||
                       t->kind == MX_TRAP_READ_ONLY || t->kind == MX_TRAP_BAD_FREE;
-  if (!(memory || sync) || t->func >= c->prep->nfuncs) return;
-  const struct mx_pfunc *fn = &c->prep->funcs[t->func];
+  if (!(memory || sync) || t->func >= c->code->prep->nfuncs) return;
+  const struct mx_pfunc *fn = &c->code->prep->funcs[t->func];
   if (!fn->insns || t->pc >= fn->func->ncode) return;
   const struct mx_insn *i = mx__at(fn, t->pc);
   if (i->kind == MX_INSN_JOIN) i++;
-  const uint32_t site = c->first_site[t->func] + (uint32_t)(i - fn->insns);
+  const uint32_t site = c->code->first_site[t->func] + (uint32_t)(i - fn->insns);
   const uint64_t block =
       t->block[0] + (uint64_t)c->launch->grid[0] * (t->block[1] + (uint64_t)c->launch->grid[1] * t->block[2]);
   const char *kind = memory ? t->kind == MX_TRAP_MISALIGNED  ? "misaligned"

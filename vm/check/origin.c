@@ -26,7 +26,7 @@ static const struct mx_insn *insn_at(const struct mx_pfunc *fn, uint32_t pc) {
 
 /* The parameter that a load at this address reads, if it reads the whole of one that can hold an address. */
 static struct origin of_param(const struct walk *w, const struct mx_insn *i) {
-  const struct mx_func *k = &w->c->prep->image->funcs[w->c->prep->kernel];
+  const struct mx_func *k = &w->c->code->prep->image->funcs[w->c->code->prep->kernel];
   const unsigned field = mx_w_operand(&w->fn->func->code[i->pc], 1);
   struct origin o = {.kind = ORIGIN_UNKNOWN};
   if (field < MX_LIT || w->fn->func != k) return o;
@@ -82,7 +82,7 @@ static struct origin of_operand(struct walk *w, const struct mx_insn *i, unsigne
     return r;
   }
   uint32_t writer[WRITERS];
-  const size_t n = mx__writers(w->fn, w->c->prep->lanes, i->pc, mx__operand_ref(i, k), writer, WRITERS);
+  const size_t n = mx__writers(w->fn, w->c->code->prep->lanes, i->pc, mx__operand_ref(i, k), writer, WRITERS);
   const struct origin unknown = {.kind = ORIGIN_UNKNOWN};
   if (!n || n == WRITERS || w->depth == DEPTH || ++w->steps > STEPS) return unknown;
   for (size_t m = 0; m < n; m++) {

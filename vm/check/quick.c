@@ -7,6 +7,8 @@
  * asked for. */
 #include "check.h"
 
+#include "vm/exec/access.h"
+
 #include <string.h>
 
 #if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
@@ -159,7 +161,7 @@ static bool is_known(const struct quick *q, uint32_t who) {
   return who < q->before || (who < READER_LIST && mx__race_knows(q->c, q->w, who));
 }
 static bool is_strong_writer(const struct quick *q, uint32_t who) {
-  return who && q->c->sites[q->c->records[who].site].access != ACCESS_WEAK;
+  return who && q->c->code->sites[q->c->records[who].site].access != ACCESS_WEAK;
 }
 /* Whether a cell's writer is before all lanes, or a lane itself; *knows: the last one for which that was found out. */
 static bool writer_is_before(const struct quick *q, uint64_t k, uint32_t lane, uint32_t *knows) {
@@ -290,7 +292,7 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   struct block_state *b = block_state(x->block);
   struct quick q = {.c = c, .w = warp_state(x), .before = 1, .lists = 1};
   uint64_t lo;
-  if (c->sites[site].unraced) return true;
+  if (c->code->sites[site].unraced) return true;
   if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED) {
     lo = MX_WINDOW(MX_WINDOW_SHARED);
     if (p->hi - lo > c->launch->shared_bytes) return false; /* of another block in the cluster */
@@ -316,18 +318,64 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   return true;
 }
 
+static bool quick(struct mx_exec *x, uint32_t site, uint64_t m, const struct lanes_at *p, uint64_t bytes, bool write) {
+  struct mx_check *c = check_of(x);
+  if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL) return false;
+  if (c->tools & MX_CHECK_UNINIT && (!c->light || m & ~c->result)) return false;
+  if (c->tools & MX_CHECK_MEMORY && !mx__memory_inside(x, site, p->lo, p->hi)) return false;
+  if (c->tools & MX_CHECK_UNINIT && !quick_uninit(c, x, p, bytes, write)) return false;
+  return !(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) || quick_race(c, x, site, p, bytes, write);
+}
+static bool is_plain(const struct mx_exec *x, const struct site *s, uint64_t bytes) {
+  return s->access == ACCESS_WEAK && !s->object && s->effect == MX_DOES_NOTHING &&
+         (bytes == 4 || bytes == 8 || bytes == 16) && !(x->block->async && x->block->async->n);
+}
+
 bool mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
                bool write) {
-  struct mx_check *c = check_of(x);
-  const struct site *s = &c->sites[site];
   struct lanes_at p;
-  if (s->access != ACCESS_WEAK || s->object || s->effect != MX_DOES_NOTHING ||
-      (bytes != 4 && bytes != 8 && bytes != 16))
-    return false;
-  if (x->block->async && x->block->async->n) return false;
-  if (c->tools & MX_CHECK_UNINIT && (!c->light || m & ~c->result)) return false;
-  if (!gather(&p, m, address, base, bytes) || p.lo >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL) return false;
-  if (c->tools & MX_CHECK_MEMORY && !mx__memory_inside(x, site, p.lo, p.hi)) return false;
-  if (c->tools & MX_CHECK_UNINIT && !quick_uninit(c, x, &p, bytes, write)) return false;
-  return !(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) || quick_race(c, x, site, &p, bytes, write);
+  return is_plain(x, &check_of(x)->code->sites[site], bytes) && gather(&p, m, address, base, bytes) &&
+         quick(x, site, m, &p, bytes, write);
+}
+
+/* In compiled code, which asks before it has looked whether there is memory: that is what the instruction's bounds say,
+ * for it as well. */
+CLONES static void widen(uint64_t *to, const uint32_t *from, uint32_t off, unsigned n) {
+  for (unsigned k = 0; k < n; k++) to[k] = from[k] + off;
+}
+uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state, uint32_t pc, uint64_t m,
+                            uint64_t number, uint32_t one) {
+  (void)state;
+  struct mx_check *c = check_of(x);
+  const struct mx_insn *i = mx__at(x->fn, pc);
+  if (i->kind == MX_INSN_JOIN) i++;
+  const uint32_t site = c->code->first_site[x->fn->number] + (uint32_t)(i - x->fn->insns);
+  const struct site *s = &c->code->sites[site];
+  if (!m) return 1;
+  if (c->failed || s->tracked || !is_plain(x, s, s->bytes)) return 0;
+  struct lanes_at p;
+  const uint64_t base = mx_space_window(s->space), off = (uint64_t)i->off;
+  if (one) {
+    p.n = (unsigned)__builtin_popcountll(m);
+    p.row = p.n == 1, p.point = true;
+    p.lane[0] = (uint8_t)__builtin_ctzll(m), p.lane[1] = (uint8_t)(p.n > 1 ? __builtin_ctzll(m & (m - 1)) : 0);
+    if (p.n > 2) p.n = 2;
+    p.address[0] = p.address[1] = p.lo = (s->narrow ? (uint32_t)(number + off) : number + off) + base;
+    p.hi = p.lo + s->bytes;
+    if (p.lo & 3 || p.lo >> MX_WINDOW_SHIFT != (p.hi - 1) >> MX_WINDOW_SHIFT) return 0;
+  } else {
+    _Alignas(64) uint64_t address[MX_MAX_LANES];
+    if (s->narrow) widen(address, (const uint32_t *)(const void *)x->tmp, (uint32_t)off, x->lanes);
+    else add_base(address, (const uint64_t *)(const void *)x->tmp, off, x->lanes);
+    if (!gather(&p, m, address, base, s->bytes)) return 0;
+  }
+  for (bool again = false;; again = true) {
+    const struct mx_bounds *b = &x->bounds[i->index];
+    const uint64_t span = s->writes ? b->writes : b->reads, lo = p.lo - base - b->lo;
+    if (lo <= span && p.hi - p.lo <= span - lo) break;
+    if (again || !mx__access_keep(x, i, p.lo - base, s->space)) return 0;
+  }
+  c->light = !warp_state(x)->tainted;
+  c->result = m;
+  return quick(x, site, m, &p, s->bytes, s->writes);
 }

@@ -165,7 +165,7 @@ void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
     struct warp_state *of = &s->warps[w];
     uint64_t waited = 0;
     MX_FOR_LANES (l, b->barriers[number].arrived[w])
-      waited |= (uint64_t)((mx__ops[c->sites[of->barrier_site[l]].insn->op].flags & MX_F_SYNC) != 0) << l;
+      waited |= (uint64_t)((mx__ops[c->code->sites[of->barrier_site[l]].insn->op].flags & MX_F_SYNC) != 0) << l;
     all &= waited && !(b->warps[w].live & ~waited);
     if (!waited) continue;
     learn(of, s->arrived[number]);
@@ -193,7 +193,7 @@ uint32_t mx__race_record(struct mx_check *c, struct warp_state *w, uint32_t site
     return c->failed = true, 0;
   if (!c->nrecords) c->nrecords = 1; /* 0 is nobody */
   c->records[c->nrecords] = (struct record){w->number, w->time, site};
-  c->turn_strong |= is_strong(&c->sites[site]);
+  c->turn_strong |= is_strong(&c->code->sites[site]);
   return *memo = (uint32_t)c->nrecords++;
 }
 
@@ -277,7 +277,7 @@ static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned min
 /* Both strong, and each in the other's scope. */
 static bool agree(const struct touch *t, uint32_t record) {
   const struct record *r = &t->c->records[record];
-  const struct site *s = &t->c->sites[r->site];
+  const struct site *s = &t->c->code->sites[r->site];
   if (!t->strong || !is_strong(s)) return false;
   return (!t->site->block_scope && !s->block_scope) || block_of(t->c, r->warp) == t->block;
 }
@@ -292,9 +292,10 @@ static bool same_value(const struct touch *t, unsigned l, int other) {
     const unsigned cls = mx__types[o->opnd[s->first_value + k].type].slot_class;
     if (cls != MX_R32 && cls != MX_R64) return false;
     const size_t step = cls == MX_R32 ? 4 : 8;
-    const unsigned char *v = mx__operand(t->x, mx__operand_ref(s->insn, s->first_value + k));
-    const unsigned char *there = other >= 0 ? v + (size_t)other * step : t->a->host[l] + k * bytes;
-    if (memcmp(v + l * step, there, bytes)) return false;
+    const unsigned char *v = mx__operand(t->x, mx__operand_ref(t->c->insn, s->first_value + k));
+    const bool one = t->x->uniform_operands >> (s->first_value + k) & 1; /* only lane 0's is there */
+    const unsigned char *there = other >= 0 ? v + (size_t)(one ? 0 : other) * step : t->a->host[l] + k * bytes;
+    if (memcmp(v + (one ? 0 : l) * step, there, bytes)) return false;
   }
   return true;
 }
@@ -312,7 +313,7 @@ static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t rec
     if (same_value(t, l, together ? other : -1)) return;
   }
   t->told = true;
-  const struct site *os = &t->c->sites[r.site];
+  const struct site *os = &t->c->code->sites[r.site];
   const char *kind = !write ? "write-read" : was_write ? "write-write" : "read-write";
   struct finding *f = mx__finding(t->x, same_warp ? MX_CHECK_SYNC : MX_CHECK_RACE,
                                   same_warp ? "warp-synchronous" : kind, t->number, 1ull << l, r.site, FOUND_PAIR);
@@ -341,13 +342,13 @@ static void check_readers(struct touch *t, unsigned l, uint64_t address, const s
   uint32_t r = cell->readers;
   if (!(r & READER_LIST)) {
     if (!ordered(t, r, cell->read[b], l) && !agree(t, r))
-      conflict(t, l, address, r, cell->read[b], t->c->sites[t->c->records[r].site].writes);
+      conflict(t, l, address, r, cell->read[b], t->c->code->sites[t->c->records[r].site].writes);
     return;
   }
   while (r & READER_LIST) {
     const struct reader n = reader_of(t, r);
     if (!ordered(t, n.record, n.lane, l) && !agree(t, n.record))
-      conflict(t, l, address, n.record, n.lane, t->c->sites[t->c->records[n.record].site].writes);
+      conflict(t, l, address, n.record, n.lane, t->c->code->sites[t->c->records[n.record].site].writes);
     r = n.next;
   }
 }
@@ -355,7 +356,7 @@ static void check_readers(struct touch *t, unsigned l, uint64_t address, const s
 /* Of one warp and one of its times the first reader stands for those that come later, if it is as weak. */
 static bool stands(const struct touch *t, uint32_t record) {
   const struct record *r = &t->c->records[record];
-  return r->warp == t->w->number && r->time == t->w->time && (t->strong || !is_strong(&t->c->sites[r->site]));
+  return r->warp == t->w->number && r->time == t->w->time && (t->strong || !is_strong(&t->c->code->sites[r->site]));
 }
 /* The cell's readers and lane l; those that are before it are not needed any more. */
 static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned first, unsigned last) {
@@ -403,7 +404,7 @@ static void add_strong_writer(struct touch *t, unsigned l, struct cell *cell, un
 static void check_strong_writers(struct touch *t, unsigned l, uint64_t address, uint32_t list) {
   for (uint32_t r = list; r & READER_LIST;) {
     const struct reader n = reader_of(t, r);
-    const struct site *s = &t->c->sites[t->c->records[n.record].site];
+    const struct site *s = &t->c->code->sites[t->c->records[n.record].site];
     if (s->writes && !ordered(t, n.record, n.lane, l) && !agree(t, n.record))
       conflict(t, l, address, n.record, n.lane, true);
     r = n.next;
@@ -426,7 +427,7 @@ static void touch_bytes(struct touch *t, unsigned l, uint64_t address, struct ce
       break;
     }
   if (!write) {
-    if (cell->readers & READER_LIST && cell->writer && is_strong(&t->c->sites[t->c->records[cell->writer].site]))
+    if (cell->readers & READER_LIST && cell->writer && is_strong(&t->c->code->sites[t->c->records[cell->writer].site]))
       check_strong_writers(t, l, address, cell->readers);
     add_reader(t, l, cell, first, last);
     return;
@@ -511,11 +512,11 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
   struct touch t = {.x = x,
                     .c = c,
                     .w = warp_state(x),
-                    .site = &c->sites[site],
+                    .site = &c->code->sites[site],
                     .a = a,
                     .number = site,
                     .block = block_state(x->block)->number,
-                    .strong = is_strong(&c->sites[site])};
+                    .strong = is_strong(&c->code->sites[site])};
   if (t.site->access == ACCESS_ASYNC || a->lanes == 0) return;
   struct clocks *released = NULL;
   const bool atomic = t.site->access == ACCESS_ATOMIC;

@@ -1,6 +1,9 @@
 /* What the table and its operands tell of each instruction of a launch, found once, before it begins. */
 #include "check.h"
 
+#include "vm/load/prepare.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +16,8 @@ static void describe_access(struct site *s, const struct mx_op_info *o, const st
   s->writes = store || kind == MX_ACCESS_ATOMIC;
   s->access = ACCESS_WEAK;
   if (load || store) {
+    s->space = (uint8_t)(i->mod >> 2);
+    s->bytes = (uint8_t)(mx__types[mx__row_access[i->op].type].bits / 8 * mx__row_access[i->op].elements);
     const unsigned order = i->mod & 3;
     if (order != ORDER_WEAK) s->access = ACCESS_STRONG;
     s->acquires = load && order == ORDER_STRONG;
@@ -27,6 +32,7 @@ static void describe_access(struct site *s, const struct mx_op_info *o, const st
   } else if (s->effect == MX_DOES_ASYNC) s->access = ACCESS_ASYNC;
   for (unsigned k = 0; k < o->nopnds; k++)
     if (o->opnd[k].type == MX_T_off && !s->first_value) {
+      s->narrow = k && mx__types[o->opnd[k - 1].type].slot_class == MX_R32;
       s->first_value = (uint8_t)(k + 1);
       for (unsigned v = k + 1; store && v < o->nopnds; v++) s->elements++;
     }
@@ -50,8 +56,8 @@ static uint32_t all_slots(const struct mx_func *f) {
 
 static bool add(struct mx_check *c, size_t *room, struct reg r, uint16_t *n) {
   if (r.slot == NO_SLOT) return true;
-  if (!mx__check_grow(c, (void **)&c->regs, c->nregs, room, sizeof r)) return false;
-  c->regs[c->nregs++] = r;
+  if (!mx__check_grow(c, (void **)&c->code->regs, c->code->nregs, room, sizeof r)) return false;
+  c->code->regs[c->code->nregs++] = r;
   ++*n;
   return true;
 }
@@ -63,19 +69,19 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
   const mx_word *word = &f->code[i->pc];
   s->guard = i->guard == MX_GUARD_NONE || o->flags & MX_F_CALL ? NO_SLOT : i->guard;
   for (int out = 0; out < 2; out++) {
-    if (out) s->first_out = (uint32_t)c->nregs;
-    else s->first_in = (uint32_t)c->nregs;
+    if (out) s->first_out = (uint32_t)c->code->nregs;
+    else s->first_in = (uint32_t)c->code->nregs;
     uint16_t *n = out ? &s->nout : &s->nin;
     if (o->flags & MX_F_CALL) {
       const unsigned results = mx_w_nres(*word), all = results + mx_w_narg(*word);
-      const struct mx_func *callee = i->op == MX_CALL ? &c->prep->image->funcs[i->index] : NULL;
+      const struct mx_func *callee = i->op == MX_CALL ? &c->code->prep->image->funcs[i->index] : NULL;
       const struct mx_proto *proto = callee ? NULL : &f->protos[i->index];
       for (unsigned k = out ? 0 : results; k < (out ? results : all); k++) {
         const unsigned cls = out ? (callee ? callee->results[k].cls : proto->res[k])
                                  : (callee ? callee->args[k - results].cls : proto->arg[k - results]);
-        const struct reg r = {slot_of(fn, c->prep->lanes, i->more[k], cls), cls == MX_R128, cls == MX_PRED, 0};
-        if (!mx__check_grow(c, (void **)&c->regs, c->nregs, room, sizeof r)) return false;
-        c->regs[c->nregs++] = r; /* literals too: by number of the argument */
+        const struct reg r = {slot_of(fn, c->code->prep->lanes, i->more[k], cls), cls == MX_R128, cls == MX_PRED, 0};
+        if (!mx__check_grow(c, (void **)&c->code->regs, c->code->nregs, room, sizeof r)) return false;
+        c->code->regs[c->code->nregs++] = r; /* literals too: by number of the argument */
         ++*n;
       }
       continue;
@@ -85,7 +91,7 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
       const bool spill = s->effect == MX_DOES_SPILL;
       const unsigned k = spill ? 2 : 0, at = spill ? 0 : 1, cls = mx__types[o->opnd[k].type].slot_class;
       const uint32_t cell = cell_slot(f, cls, (uint32_t)i->o[at] | (uint32_t)i->o[at + 1] << 10);
-      const uint32_t slot = slot_of(fn, c->prep->lanes, i->o[k], cls);
+      const uint32_t slot = slot_of(fn, c->code->prep->lanes, i->o[k], cls);
       if (!add(c, room, (struct reg){out == spill ? cell : slot, 0, cls == MX_PRED, 0}, n)) return false;
       continue;
     }
@@ -93,11 +99,12 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
       const unsigned type = o->opnd[k].type, cls = mx__types[type].slot_class;
       if (type >= MX_T_raw || (o->opnd[k].role == MX_OUT) != out) continue;
       const bool address = k + 1 < o->nopnds && o->opnd[k + 1].type == MX_T_off;
-      struct reg r = {slot_of(fn, c->prep->lanes, mx__operand_ref(i, k), cls), cls == MX_R128, cls == MX_PRED, address};
+      struct reg r = {slot_of(fn, c->code->prep->lanes, mx__operand_ref(i, k), cls), cls == MX_R128, cls == MX_PRED,
+                      address};
       /* a choice needs its operands by number */
       if (s->selects && !out) {
-        if (!mx__check_grow(c, (void **)&c->regs, c->nregs, room, sizeof r)) return false;
-        c->regs[c->nregs++] = r;
+        if (!mx__check_grow(c, (void **)&c->code->regs, c->code->nregs, room, sizeof r)) return false;
+        c->code->regs[c->code->nregs++] = r;
         ++*n;
       } else if (!add(c, room, r, n)) return false;
     }
@@ -105,26 +112,42 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
   return true;
 }
 
-bool mx__sites_make(struct mx_check *c) {
-  struct mx_prepared *p = c->prep;
-  c->first_site = calloc(p->nfuncs + 1u, sizeof *c->first_site);
-  c->shadow_at = calloc(p->nfuncs + 1u, sizeof *c->shadow_at);
-  c->nslots = calloc(p->nfuncs + 1u, sizeof *c->nslots);
-  c->tracked = calloc(p->nfuncs + 1u, sizeof *c->tracked);
-  if (!c->first_site || !c->shadow_at || !c->nslots || !c->tracked) return false;
-  c->nsites = 0;
-  for (uint32_t f = 0; f < p->nfuncs; f++) {
-    c->first_site[f] = c->nsites;
-    c->nsites += p->funcs[f].insns ? p->funcs[f].ninsns : 0;
+/* Instructions that compiled code may not do by itself although nothing but their registers is their own. */
+static bool name_watched(struct mx_check *c) {
+  size_t size;
+  FILE *to = open_memstream(&c->code->watch, &size);
+  if (!to) return false;
+  mx__lanes_find(c);
+  for (uint32_t k = 0; k < c->code->nsites; k++) {
+    const struct site *s = &c->code->sites[k];
+    if (!s->tracked && !s->lane_rule) continue;
+    const bool left =
+        mx__ops[s->insn->op].flags & MX_F_BRANCH || (s->guard != NO_SLOT && mx__is_tracked(c, s->func, s->guard));
+    fprintf(to, "%u %u%s;", s->func, s->insn->pc, left ? " left" : "");
   }
-  c->sites = calloc(c->nsites + 1u, sizeof *c->sites);
+  return !fclose(to);
+}
+
+bool mx__sites_make(struct mx_check *c) {
+  struct mx_prepared *p = c->code->prep;
+  c->code->first_site = calloc(p->nfuncs + 1u, sizeof *c->code->first_site);
+  c->code->shadow_at = calloc(p->nfuncs + 1u, sizeof *c->code->shadow_at);
+  c->code->nslots = calloc(p->nfuncs + 1u, sizeof *c->code->nslots);
+  c->code->tracked = calloc(p->nfuncs + 1u, sizeof *c->code->tracked);
+  if (!c->code->first_site || !c->code->shadow_at || !c->code->nslots || !c->code->tracked) return false;
+  c->code->nsites = 0;
+  for (uint32_t f = 0; f < p->nfuncs; f++) {
+    c->code->first_site[f] = c->code->nsites;
+    c->code->nsites += p->funcs[f].insns ? p->funcs[f].ninsns : 0;
+  }
+  c->code->sites = calloc(c->code->nsites + 1u, sizeof *c->code->sites);
   size_t room = 0;
-  if (!c->sites) return false;
+  if (!c->code->sites) return false;
   for (uint32_t f = 0; f < p->nfuncs; f++) {
     struct mx_pfunc *fn = &p->funcs[f];
     if (!fn->insns) continue;
     for (uint32_t k = 0; k < fn->ninsns; k++) {
-      struct site *s = &c->sites[c->first_site[f] + k];
+      struct site *s = &c->code->sites[c->code->first_site[f] + k];
       s->insn = &fn->insns[k];
       s->func = f;
       s->guard = NO_SLOT;
@@ -134,33 +157,30 @@ bool mx__sites_make(struct mx_check *c) {
       s->selects = mx__means(s->insn->op, "SEL");
       if (mx__bounds_of(o) || o->cls == MX_MEM) {
         describe_access(s, o, s->insn);
-        if (c->tools & MX_CHECK_MEMORY && mx__bounds_of(o) == 1) s->origin = mx__origin_of_address(c, fn, s->insn);
+        if (mx__bounds_of(o) == 1) s->origin = mx__origin_of_address(c, fn, s->insn);
       }
       if (s->effect == MX_DOES_FENCE) s->acquires = s->releases = true;
       if (s->effect == MX_DOES_FENCE || s->access == ACCESS_STRONG || (s->access == ACCESS_ATOMIC && !s->object))
         mx__order_of(c, s);
-      if (c->tools & MX_CHECK_UNINIT && !describe_registers(c, s, fn, &room)) return false;
+      if (!describe_registers(c, s, fn, &room)) return false;
     }
-    if (c->tools & MX_CHECK_UNINIT) { /* the frame gets room for the shadow: masks of defined lanes, and notes */
-      c->shadow_at[f] = (fn->frame_bytes + 7u) & ~7u;
-      c->nslots[f] = all_slots(fn->func);
-      fn->frame_bytes = (c->shadow_at[f] + c->nslots[f] * 12u + 63u) & ~63u;
-    }
+    /* the frame gets room for the shadow: masks of defined lanes, and notes */
+    c->code->shadow_at[f] = (fn->frame_bytes + 7u) & ~7u;
+    c->code->nslots[f] = all_slots(fn->func);
+    fn->frame_bytes = (c->code->shadow_at[f] + c->code->nslots[f] * 12u + 63u) & ~63u;
   }
-  return !(c->tools & MX_CHECK_UNINIT) || mx__tracked_find(c);
+  return mx__tracked_find(c) && name_watched(c);
 }
 
-void mx__sites_free(struct mx_check *c) {
-  for (uint32_t f = 0; c->tracked && c->prep && f < c->prep->nfuncs; f++) free(c->tracked[f]);
-  free(c->tracked);
-  c->tracked = NULL;
-  free(c->sites);
-  free(c->first_site);
-  free(c->shadow_at);
-  free(c->nslots);
-  free(c->regs);
-  c->sites = NULL;
-  c->first_site = c->shadow_at = c->nslots = NULL;
-  c->regs = NULL;
-  c->nregs = 0;
+void mx__code_drop(struct mx_check_code *code) {
+  for (uint32_t f = 0; code->tracked && f < code->prep->nfuncs; f++) free(code->tracked[f]);
+  free(code->tracked);
+  free(code->sites);
+  free(code->first_site);
+  free(code->shadow_at);
+  free(code->nslots);
+  free(code->regs);
+  free(code->watch);
+  mx__prepared_free(code->prep);
+  *code = (struct mx_check_code){0};
 }

@@ -68,7 +68,7 @@ static bool has(const char *suffixes, size_t length, const char *word) {
 void mx__order_of(const struct mx_check *c, struct site *s) {
   const char *file;
   uint32_t line;
-  mx__line_of(c->prep->image, s->func, s->insn->pc, &file, &line);
+  mx__line_of(c->code->prep->image, s->func, s->insn->pc, &file, &line);
   const char *text = file ? line_of(c, file, line) : NULL, *p = NULL;
   size_t n = 0;
   /* the words that the row's own spelling begins with */

@@ -18,7 +18,7 @@ static void masks(struct mx_exec *x, uint32_t site, uint64_t m) {
   const struct warp_state *w = warp_state(x);
   uint64_t wrong = 0, named = 0;
   MX_FOR_LANES (l, m) {
-    const uint64_t gone = mask_of(x, c->sites[site].insn, l) & w->ended;
+    const uint64_t gone = mask_of(x, c->insn, l) & w->ended;
     wrong |= (uint64_t)(gone != 0) << l, named |= gone;
   }
   if (!wrong) return;
@@ -33,7 +33,7 @@ static void masks(struct mx_exec *x, uint32_t site, uint64_t m) {
 
 static void shuffle(struct mx_exec *x, uint32_t site, uint64_t m, bool sync) {
   struct mx_check *c = check_of(x);
-  const struct mx_insn *i = c->sites[site].insn;
+  const struct mx_insn *i = c->insn;
   const struct mx_op_info *o = &mx__ops[i->op];
   const unsigned first = o->opnd[1].role == MX_OUT ? 2 : 1;
   const uint32_t *b = mx__operand(x, i->o[first + 1]), *clamp = mx__operand(x, i->o[first + 2]);
@@ -60,7 +60,7 @@ static void shuffle(struct mx_exec *x, uint32_t site, uint64_t m, bool sync) {
 
 void mx__sync_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   const struct mx_check *c = check_of(x);
-  const struct site *s = &c->sites[site];
+  const struct site *s = &c->code->sites[site];
   const struct mx_op_info *o = &mx__ops[s->insn->op];
   const bool sync = o->cls == MX_CROSS && o->flags & MX_F_SYNC && !(o->flags & MX_F_WHOLE) && o->nopnds;
   if (sync) masks(x, site, m);

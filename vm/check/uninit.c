@@ -40,7 +40,7 @@ void mx__bits_set(unsigned char *bits, uint64_t at, uint64_t n, bool to) {
 static uint32_t note(struct mx_check *c, uint32_t site, enum undefined_what what, uint64_t address) {
   const uint32_t key = site * 5u + (uint32_t)what;
   if (!c->notes) {
-    c->notes = calloc((size_t)c->nsites * 5 + 5, sizeof *c->notes);
+    c->notes = calloc((size_t)c->code->nsites * 5 + 5, sizeof *c->notes);
     if (!c->notes) return 0;
   }
   if (!c->notes[key].known) c->notes[key] = (struct origin_note){address, site, (uint8_t)what, true};
@@ -50,10 +50,11 @@ static uint32_t note(struct mx_check *c, uint32_t site, enum undefined_what what
 /* ---- the shadow of a frame's registers
  * ------------------------------------------------------------------------------*/
 static uint64_t *defined_of(const struct mx_check *c, struct mx_frame *f) {
-  return (uint64_t *)(void *)(f->slots + c->shadow_at[f->fn->number]);
+  return (uint64_t *)(void *)(f->slots + c->code->shadow_at[f->fn->number]);
 }
 static uint32_t *notes_of(const struct mx_check *c, struct mx_frame *f) {
-  return (uint32_t *)(void *)(f->slots + c->shadow_at[f->fn->number] + (size_t)c->nslots[f->fn->number] * 8);
+  return (uint32_t *)(void *)(f->slots + c->code->shadow_at[f->fn->number] +
+                              (size_t)c->code->nslots[f->fn->number] * 8);
 }
 
 /* The other half: where the undefined value came from. */
@@ -88,8 +89,13 @@ static void taint(struct mx_exec *x) {
   c->light = false;
   for (uint32_t n = 0; n < x->warp->nsplits; n++)
     for (struct mx_frame *f = x->warp->splits[n].frame; f; f = f->parent)
-      for (uint32_t slot = 0; slot < c->nslots[f->fn->number]; slot++)
+      for (uint32_t slot = 0; slot < c->code->nslots[f->fn->number]; slot++)
         if (!mx__is_tracked(c, f->fn->number, slot)) defined_of(c, f)[slot] = UINT64_MAX;
+}
+const struct mx_insn *mx__uninit_leave(struct mx_exec *x, const struct mx_insn *i) {
+  taint(x);
+  x->steps--; /* it is executed again */
+  return mx__leave(x, i->pc, MX_EV_RESCHED);
 }
 static bool is_followed(const struct mx_check *c, const struct mx_frame *f, uint32_t slot) {
   return !c->light || mx__is_tracked(c, f->fn->number, slot);
@@ -117,8 +123,8 @@ static void put(struct mx_exec *x, struct mx_frame *f, const struct reg *r, uint
 }
 
 /* Of SEL(type, C, A, B): which operands stand behind; the row's own text says it. */
-static uint64_t chosen(struct mx_exec *x, const struct site *s, uint64_t m, const uint64_t *bad) {
-  const struct mx_insn *i = s->insn;
+static uint64_t chosen(struct mx_exec *x, uint64_t m, const uint64_t *bad) {
+  const struct mx_insn *i = check_of(x)->insn;
   const struct mx_op_info *o = &mx__ops[i->op];
   uint64_t a = 0;
   if (o->nopnds != 4) return bad[0] | bad[1] | bad[2];
@@ -129,10 +135,10 @@ static uint64_t chosen(struct mx_exec *x, const struct site *s, uint64_t m, cons
 
 void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   struct mx_check *c = check_of(x);
-  const struct site *s = &c->sites[site];
+  const struct site *s = &c->code->sites[site];
   const struct mx_op_info *o = &mx__ops[s->insn->op];
   struct mx_frame *f = x->frame;
-  const struct reg *in = &c->regs[s->first_in];
+  const struct reg *in = &c->code->regs[s->first_in];
   c->result = m, c->result_from = 0;
   c->loaded = m, c->loaded_from = 0;
   if (c->light && !s->tracked) return;
@@ -165,7 +171,7 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
     bad |= b;
     if (b && !first) first = from;
   }
-  if (s->selects && s->nin == 3) bad = chosen(x, s, m, bad_of);
+  if (s->selects && s->nin == 3) bad = chosen(x, m, bad_of);
   if (o->cls == MX_CROSS && bad != m) bad = 0; /* some lane has a value that others may get */
   c->result = m & ~bad;
   c->result_from = first;
@@ -173,8 +179,8 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
 
 void mx__uninit_after(struct mx_exec *x, uint32_t site, uint64_t m, struct mx_frame *f) {
   struct mx_check *c = check_of(x);
-  const struct site *s = &c->sites[site];
-  const struct reg *out = &c->regs[s->first_out];
+  const struct site *s = &c->code->sites[site];
+  const struct reg *out = &c->code->regs[s->first_out];
   uint64_t defined = c->result;
   uint32_t from = c->result_from;
   if (c->light && !s->tracked && !(s->access && m & ~c->loaded)) return;
@@ -187,11 +193,11 @@ void mx__uninit_after(struct mx_exec *x, uint32_t site, uint64_t m, struct mx_fr
 
 void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, struct mx_frame *callee) {
   struct mx_check *c = check_of(x);
-  const struct site *s = &c->sites[site];
+  const struct site *s = &c->code->sites[site];
   const struct mx_func *f = callee->fn->func;
   const bool indirect = s->insn->op != MX_CALL;
   for (uint32_t k = 0; k < f->nargs && k + indirect < s->nin; k++) {
-    const struct reg *arg = &c->regs[s->first_in + k + indirect];
+    const struct reg *arg = &c->code->regs[s->first_in + k + indirect];
     const uint32_t base = f->args[k].cls == MX_PRED  ? 0u
                           : f->args[k].cls == MX_R32 ? f->npred
                                                      : (uint32_t)f->npred + f->n32;
@@ -299,10 +305,22 @@ static void watch(struct mx_check *c, uint64_t address) {
   if (a) mx__undefined_add(c, a->lo, a->size, true);
 }
 
-void mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
+/* Whether some lane reads what nobody wrote. */
+static bool reads_undefined(struct mx_check *c, const struct mx_exec *x, const struct mx_access *a) {
+  MX_FOR_LANES (l, a->lanes) {
+    uint64_t at;
+    enum undefined_what what;
+    const unsigned char *bits = mx__uninit_bits(c, x, l, a->address[l] + a->base, a->bytes, &at, &what);
+    if (bits && none_set(bits, at, a->bytes)) return true;
+  }
+  return false;
+}
+bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
-  const struct site *s = &c->sites[site];
-  if (s->effect == MX_DOES_COPY) return; /* mx__uninit_copy */
+  const struct site *s = &c->code->sites[site];
+  if (s->effect == MX_DOES_COPY) return false; /* mx__uninit_copy */
+  if (x->in_compiled && s->nout && !s->object && (!a->write || s->access == ACCESS_ATOMIC) && reads_undefined(c, x, a))
+    return true;
   const bool object = s->object, atomic = s->access == ACCESS_ATOMIC && !object;
   MX_FOR_LANES (l, a->lanes) {
     const uint64_t address = a->address[l] + a->base;
@@ -334,6 +352,7 @@ void mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
       kept->site = site, kept->warp = warp_state(x)->number, kept->lane = (uint8_t)l;
     }
   }
+  return false;
 }
 
 void mx__uninit_copy(struct mx_exec *x, const struct mx_insn *i, uint64_t m) {

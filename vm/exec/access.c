@@ -93,6 +93,14 @@ static void keep_bounds(const struct mx_exec *x, struct mx_bounds *cache, const 
   cache->writes = b->writable ? cache->reads : 0;
 }
 
+bool mx__access_keep(struct mx_exec *x, const struct mx_insn *i, uint64_t addr, unsigned space) {
+  struct mx_bounds b;
+  bool keep;
+  if (!mx__access_bounds(x, space, addr, &b, &keep) || !keep) return false;
+  keep_bounds(x, &x->bounds[i->index], &b);
+  return true;
+}
+
 static bool inside(const struct mx_bounds *b, uint64_t addr, unsigned bytes) {
   return b->span >= bytes && addr - b->lo <= b->span - bytes;
 }
@@ -120,10 +128,10 @@ static bool trap_access(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind
   return false;
 }
 
-static void tell(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, uint64_t bytes,
+static bool tell(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, uint64_t bytes,
                  unsigned space, bool write, unsigned char *const *host) {
   const struct mx_access a = {m, addr, mx_space_window(space), bytes, host, write};
-  x->launch->probe->touches(x, i, &a);
+  return x->launch->probe->touches(x, i, &a);
 }
 
 bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane, uint64_t addr, uint32_t bytes,
@@ -137,7 +145,7 @@ bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane,
       uint64_t of[MX_MAX_LANES];
       unsigned char *at[MX_MAX_LANES];
       of[lane] = addr, at[lane] = *host;
-      tell(x, i, 1ull << lane, of, bytes, space, write, at);
+      return tell(x, i, 1ull << lane, of, bytes, space, write, at);
     }
     return true;
   }
@@ -173,9 +181,9 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
       x->launch->hooks->writes(x, m, addr, mx_space_window(space), bytes, host);
       first.writable = false; /* the next one is to come here, too */
     }
-    if (mx__sees_accesses(x->launch))
-      tell(x, i, m, addr, bytes, space, write, host); /* nothing is kept: so is the next one */
-    else if (have) keep_bounds(x, cache, &first);
+    if (mx__sees_accesses(x->launch)) /* nothing is kept: so is the next one */
+      return tell(x, i, m, addr, bytes, space, write, host);
+    if (have) keep_bounds(x, cache, &first);
     return true;
   }
   return trap_access(x, i,

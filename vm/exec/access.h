@@ -11,6 +11,9 @@
 bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, unsigned bytes,
                      unsigned space, bool write, unsigned char **host);
 
+/* The instruction's bounds cache learns what lies around an address; false: nothing that may be remembered does. */
+bool mx__access_keep(struct mx_exec *x, const struct mx_insn *i, uint64_t addr, unsigned space);
+
 /* The same for `bytes` from one lane's address on, a multiple of `align`; nothing is remembered. */
 bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane, uint64_t addr, uint32_t bytes,
                       unsigned align, unsigned space, bool write, unsigned char **host);

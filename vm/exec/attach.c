@@ -41,7 +41,7 @@ static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i)
   /* In stress mode every other time the interpreter goes on; a launch without the JIT may share code with one that has
    * it. */
   if (x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
-      (x->stress && mx__random(x) & 1))
+      (x->stress && mx__random(x) & 1) || (x->launch->probe && x->launch->probe->stays && x->launch->probe->stays(x)))
     return mx__body_without_code(x, i)(x, i);
   return mx__jit_go_over(x, i);
 }

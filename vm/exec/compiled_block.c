@@ -354,7 +354,7 @@ static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, stru
   r.code = code;
   r.left = NULL;
   r.then = then;
-  r.clean = code->table->clean;
+  r.clean = code->table->clean || mx__sees_accesses(l); /* a checker's shadows begin empty */
   r.looked_at = l->debug;
   r.chain.nframes = 0;
   r.alike_warps = l->steps_limit || l->prep->clocks || l->probe ? 0 : l->threads < l->lanes ? 1 : l->threads / l->lanes;

@@ -86,8 +86,8 @@ static uint32_t interpret_in_inlined_call(struct mx_exec *x, const struct mx_jit
   for (uint32_t v = levels; v; v--) mx__frame_end(x, frames[v]);
   return done;
 }
-static uint32_t fall_back(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
-                          uint64_t mask) {
+static uint32_t by_body(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
+                        uint64_t mask) {
   bool done;
   if (mx__compiled_block_is_stale(x)) {
     if (!s->code->fallbacks[number].frame && mx__jit_inplace_alone(s->code, number)) {
@@ -101,13 +101,20 @@ static uint32_t fall_back(struct mx_exec *x, const struct mx_jit_state *s, unsig
   x->frame_dirty = true;
   return through_frame(x, s, spill_area, number, mask, NULL);
 }
+static uint32_t fall_back(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
+                          uint64_t mask) {
+  x->in_compiled = true;
+  const uint32_t done = by_body(x, s, spill_area, number, mask);
+  x->in_compiled = false;
+  return done;
+}
 static uint32_t shape(struct mx_exec *x, uint32_t form, uint64_t mask) { return x->prep->level->shape(x, form, mask); }
 static void parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block) {
   x->launch->probe->parted(x, s, mask, steps, block);
 }
-static void accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
-                     uint32_t one) {
-  x->launch->probe->accessed(x, s, ins, mask, number, one);
+static uint32_t accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
+                         uint32_t one) {
+  return x->launch->probe->accessed(x, s, ins, mask, number, one);
 }
 const struct mx_jit_help mx__jit_help = {
     fall_back, shape, parted, accessed, mx__async_copy, mx__async_commit, mx__async_wait_of_all};

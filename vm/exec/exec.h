@@ -213,6 +213,7 @@ struct mx_exec {
   struct mx_frame *free_frames; /* linked by parent */
   uint32_t tid_rows;            /* whether %tid.x is one more from lane to lane, in all warps */
   void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
+  bool in_compiled;             /* a body is called by compiled code */
   bool jit_off;                 /* this launch is interpreted, whatever is attached */
   uint32_t uniform_operands;    /* of a fallback: operands of which only lane 0's value is
                        there, all lanes having it */

@@ -86,8 +86,9 @@ struct mx_probe {
   void (*arrives)(struct mx_exec *x, const struct mx_insn *i, uint32_t number, bool waits);
   void (*released)(struct mx_block *b, uint32_t number);
 
-  /* Lanes of instruction i are about to touch memory; all of it is there and may be touched so. */
-  void (*touches)(struct mx_exec *x, const struct mx_insn *i, const struct mx_access *a);
+  /* Lanes of instruction i are about to touch memory; all of it is there and may be touched so. False: not now; the
+   * instruction has given up control. */
+  bool (*touches)(struct mx_exec *x, const struct mx_insn *i, const struct mx_access *a);
   /* Lanes `group` of the current warp meet in a .sync operation, for instruction i. */
   void (*meets)(struct mx_exec *x, const struct mx_insn *i, uint64_t group);
 
@@ -98,8 +99,10 @@ struct mx_probe {
   void (*ran)(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s);
   /* As in mx_jit_help. */
   void (*parted)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
-  void (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
-                   uint32_t one);
+  uint32_t (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
+                       uint32_t one);
+  /* The current split has come to an entry of compiled code: whether the machine is to go on with it instead. */
+  bool (*stays)(struct mx_exec *x);
   /* Compiled code has been left, for that reason; what comes next is instruction i of the current function, if any. */
   void (*left)(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);
 };

@@ -118,9 +118,10 @@ struct mx_jit_help {
    * `steps` instructions after code was entered. */
   void (*parted)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
   /* The same: instruction number `ins` is about to access memory for the lanes of `mask`. one: its address is made of
-   * `number` in all of them; else of what lies at x->tmp. */
-  void (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
-                   uint32_t one);
+   * `number` in all of them; else of what lies at x->tmp. Code that a checker watches names the instruction by its pc;
+   * 0: the checker wants the body to do it. */
+  uint32_t (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
+                       uint32_t one);
   /* Asynchronous copies by all lanes of the warp; what these do not, the bodies do. Issues one of `row` lanes a piece,
    * bytes a lane, by the instruction at pc: where its pieces' targets are to be stored and, MX_MAX_LANES further, the
    * sources; NULL: nothing is done. Ends a group; waits for all but the last n groups; 0: nothing is done. */
@@ -279,7 +280,7 @@ enum {
 
 /* That as one number: code made under another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-  enum { VERSION = 19 }; /* of what the offsets do not tell */
+  enum { VERSION = 20 }; /* of what the offsets do not tell */
   const size_t all[] = {VERSION,
 #define X(struct_, field_) MX_AT(struct_, field_),
                         MX_JIT_FIELDS(X)

@@ -14,7 +14,9 @@
 struct mx_prepared;
 
 #define MX_HALVES 3 /* how often the lanes of a warp may be halved for blocks that have no more */
-#define MX_COUNTS 3 /* what may be counted for a profile: nothing; executions and lanes; and pieces of memory */
+/* What compiled code counts or tells: nothing; for a profile, executions and lanes, and pieces of memory; what a
+ * checker wants to see. */
+enum { MX_COUNT_NOTHING, MX_COUNT_LANES, MX_COUNT_MEMORY, MX_COUNT_CHECKED, MX_COUNTS };
 #define MX_MAX_BLOCK_THREADS 1024u
 #define MX_MAX_GRID_X 0x7FFFFFFFu
 #define MX_MAX_GRID_YZ 65535u
@@ -59,7 +61,8 @@ struct mx_launch {
   struct mx_stuck *stuck;       /* stuck.h; NULL: a session looks by itself */
   const struct mx_probe *probe; /* hooks.h; NULL: no tool looks at the launch as a whole */
   struct mx_probed *probed;     /* a profile's */
-  unsigned counts;              /* what compiled code has to count for it; 0: nothing */
+  unsigned counts;              /* what compiled code has to count for it, or tell */
+  const char *watch;            /* CHECKED: a text that names instructions, see jit/compiler/watched.c */
   unsigned halved;              /* how often its code has the lanes of a warp halved */
   void *observed;               /* a checker's */
 

@@ -182,7 +182,7 @@ static bool ranges(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const
   if (mx__sees_accesses(x->launch))
     MX_FOR_LANES (l, m) {
       const struct mx_access a = {1ull << l, address, 0, bytes[l], host, write};
-      if (bytes[l]) x->launch->probe->touches(x, i, &a);
+      if (bytes[l] && !x->launch->probe->touches(x, i, &a)) return false;
     }
   return true;
 }

@@ -11,6 +11,8 @@ struct mx_checker {
    * held, here and at the end. */
   void (*begin)(struct mx_check *c, mx_kernel *k, struct mx_launch *l);
   void (*end)(struct mx_check *c, struct mx_launch *l);
+  /* What it has made for a kernel goes with that. */
+  void (*forget)(struct mx_check_code *code);
   /* Memory of the device has been allocated, written or read by the host, or freed. */
   void (*allocated)(struct mx_check *c, uint64_t address, uint64_t bytes);
   void (*written)(struct mx_check *c, uint64_t address, uint64_t bytes);

@@ -89,6 +89,7 @@ struct mx_kernel {
   struct mx_prepared *prep;              /* made when first needed; device lock */
   struct mx_prepared *halved[MX_HALVES]; /* [1] on: the same for code of half or a quarter of the lanes; likewise */
   struct mx_profile_code *profiled[MX_COUNTS]; /* of launches that are profiled, by what they count; d->run */
+  struct mx_check_code *checked;               /* of launches that are checked; NULL: there was none; d->run */
   /* jit/runtime/tier.c: its compiled code and what is known about it; by what it counts, and how often lanes are halved
    */
   struct mx_jit_kernel *jit[MX_COUNTS][MX_HALVES];

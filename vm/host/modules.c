@@ -7,6 +7,7 @@
 #include "vm/profile/profile.h"
 #include "device.h"
 #include "engine.h"
+#include "checker.h"
 #include "output.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ void mx__module_free(mx_module *m) {
     mx__prepared_free(m->kernels[i].prep);
     for (unsigned n = 1; n < MX_HALVES; n++) mx__prepared_free(m->kernels[i].halved[n]);
     for (unsigned n = 0; n < MX_COUNTS; n++) mx__profile_code_free(m->kernels[i].profiled[n]);
+    if (m->kernels[i].checked) m->device->checker->forget(m->kernels[i].checked);
   }
   free(m->kernels);
   free(m->var_address);

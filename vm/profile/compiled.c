@@ -98,11 +98,12 @@ void mx__profile_parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_
                     mask != x->warp->live);
   warp_of(x)->clock = clock;
 }
-void mx__profile_accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
-                          uint32_t one) {
+uint32_t mx__profile_accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask,
+                              uint64_t number, uint32_t one) {
   (void)s;
   const struct mx_compiled_access *a = &x->probed->compiled[x->fn->number].accesses[ins];
   mx__profile_access(x, a->insn, a->fact, mask, one ? (const void *)&number : x->tmp, one, a->last, a->counts);
+  return 1;
 }
 void mx__profile_left(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i) {
   if (!i) return;

@@ -298,7 +298,7 @@ static struct mx_profile_code *code_new(const struct mx_profile_launch *what) {
 }
 
 bool mx__profile_begin(mx_profile *p, const struct mx_profile_launch *what, struct mx_launch *l) {
-  const unsigned counts = p->options.no_memory ? 1 : 2;
+  const unsigned counts = p->options.no_memory ? MX_COUNT_LANES : MX_COUNT_MEMORY;
   if (!what->code[counts] && !(what->code[counts] = code_new(what))) return false;
   struct mx_probed *of = calloc(1, sizeof *of);
   if (!of) return false;

@@ -167,8 +167,8 @@ uint32_t mx__profile_lanes(struct mx_counted *was, uint64_t mask);
 bool mx__profile_enters(struct mx_exec *x, struct mx_jit_state *s, const struct mx_insn *i);
 void mx__profile_ran(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s);
 void mx__profile_parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
-void mx__profile_accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
-                          uint32_t one);
+uint32_t mx__profile_accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask,
+                              uint64_t number, uint32_t one);
 void mx__profile_left(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);
 uint64_t mx__profile_compiled_splits(const struct mx_probed_worker *worker); /* which the machine has not counted */
 void mx__profile_take_compiled(const struct mx_probed_worker *worker, struct mx_count *records);

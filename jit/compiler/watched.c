@@ -1,0 +1,60 @@
+/* Code for a launch under a checker (vm/check/). All that the checker has to see is done by the bodies of its own that
+ * instructions have there: accesses to memory, operations of warps, barriers, ends of lanes, and those that it names.
+ * Only of plain loads and stores code asks first (lw_watched_access), and does them by itself where there is nothing to
+ * be told. What it names is a text: "FUNC PC;" for each, where the body does it, "FUNC PC left;" where code is left. */
+#include "lowering.h"
+
+#include "vm/exec/exec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+uint8_t *ja_watched(const struct ja *a) {
+  uint8_t *watched = lw_need(a->f->ncode + 1u);
+  unsigned func, pc;
+  int n;
+  for (const char *s = a->unit->watch; s && *s; s += strcspn(s, ";"), s += *s == ';')
+    if (sscanf(s, "%u %u%n", &func, &pc, &n) == 2 && func == a->number && pc < a->f->ncode)
+      watched[pc] = s[n] == ' ' ? JA_LEFT : JA_WATCHED;
+  return watched;
+}
+
+/* The numbers that addresses are made of go where the machine looks for them; returned: the one of all lanes, if it is
+ * one. */
+static gcc_jit_rvalue *give_numbers(struct lw *l, unsigned at) {
+  struct jx *j = &l->j;
+  if (lw_operand_uniform(l, at))
+    return gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, at, 0)), j->t_u64);
+  gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
+  for (unsigned c = 0; c < l->nc; c++) {
+    const jv v = lw_operand(l, at, c);
+    const bool wide = jx_wide(v.t);
+    for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
+      jx_set(j, lw_vector(l, tmp, j->bytes * (wide ? 2 * c + h : c), wide), v.r[h]);
+  }
+  return lw_u64(l, 0);
+}
+gcc_jit_rvalue *lw_tell_access(struct lw *l, unsigned at, uint32_t number) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *m[LW_CHUNKS], *address = give_numbers(l, at);
+  const bool all = l->a->blocks[l->block].converged && mx_w_guard(*l->ins->w) == MX_GUARD_NONE;
+  for (unsigned c = 0; c < l->nc && !all; c++) m[c] = lw_lanes(l, c);
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *args[6] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr),
+                             gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
+                             jx_int(j, j->t_u32, number),
+                             all ? jx_rv(l->emask) : lw_pack(l, m),
+                             address,
+                             jx_int(j, j->t_u32, lw_operand_uniform(l, at))};
+  return gcc_jit_context_new_call_through_ptr(
+      j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, accessed), l->t_accessed)), 6, args);
+}
+
+void lw_watched_access(struct lw *l, unsigned at, gcc_jit_block *slow) {
+  struct jx *j = &l->j;
+  if (!l->a->checked) return;
+  gcc_jit_block *on = lw_new_block(l, "unwatched");
+  gcc_jit_rvalue *plain = jx_keep(j, lw_tell_access(l, at, l->a->origin[l->ins->pc].pc));
+  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, plain, jx_int(j, j->t_u32, 0))), slow, on);
+  j->b = on;
+}
