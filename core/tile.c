@@ -106,17 +106,24 @@ static struct mx_cell quad_cell(const struct mx_tile *t, unsigned part, unsigned
   return (struct mx_cell){(uint8_t)(row + 8 * quad), (uint8_t)col};
 }
 
+/* Fragments of 64 lanes: registers, one behind the other, are the matrix row after row. Of B they are what lies
+ * together along k in a register, column after column, then what follows along k. The last ones are copies where lanes
+ * are more than the matrix needs. */
+static struct mx_cell plain_cell(unsigned part, unsigned rows, unsigned cols, unsigned per, unsigned at, unsigned e) {
+  at %= rows * cols / per;
+  if (part == MX_PART_B) return (struct mx_cell){(uint8_t)(at / cols * per + e), (uint8_t)(at % cols)};
+  return (struct mx_cell){(uint8_t)(at / (cols / per)), (uint8_t)(at % (cols / per) * per + e)};
+}
+
 struct mx_cell mx__tile_cell(const struct mx_tile *t, unsigned part, unsigned reg, unsigned lane, unsigned e) {
   if (t->quads) return quad_cell(t, part, reg, lane, e);
   const unsigned per = mx__tile_per_reg(t, part), bits = mx__elements[t->type[part]].bits;
   unsigned rows, cols;
   mx__tile_size(t, part, &rows, &cols);
-  /* registers that 32 lanes need; wmma with f16 has copies behind them. The upper 32 of 64 lanes have the second half
-   * of them. */
-  const unsigned own = rows * cols * (bits > 32 ? 32 : bits) / 1024, unique = own ? own : 1;
-  if (t->lanes == 64 && unique > 1) reg = reg % (unique / 2) + (lane >> 5) * (unique / 2);
-  reg %= unique;
-  lane &= 31;
+  if (t->lanes == 64) return plain_cell(part, rows, cols, per, reg * 64 + lane, e);
+  /* registers that the fragment needs; wmma with f16 has copies behind them */
+  const unsigned own = rows * cols * (bits > 32 ? 32 : bits) / 1024;
+  reg %= own ? own : 1;
   const unsigned group = lane >> 2, in_group = lane & 3;
   const bool turned = t->m == 8 && t->n == 32; /* computed as the transposed product: A and B change places */
   unsigned outer, inner;

@@ -46,50 +46,74 @@ static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i) {
 /* ---- forms ----------------------------------------------------------------------------------------------*/
 enum { FIRST = MX_WMMA_LOAD_A_F16_32, LAST = MX_MOVMATRIX, MODS = 128 };
 
+/* Which register of 32 lanes holds which piece of a part. */
+static void find_pieces(struct mx_tile_plan *p, unsigned part, bool turned) {
+  const struct mx_tile *t = &p->t;
+  const bool sums = part == MX_PART_C || part == MX_PART_D;
+  const unsigned bits = mx__elements[t->type[part]].bits, pair = sums && bits == 32 ? 2 : 1,
+                 per_piece = 128 * pair / bits;
+  unsigned rows, cols;
+  mx__tile_size(t, part, &rows, &cols);
+  const bool by_column = sums ? turned : part == MX_PART_B;
+  p->along[part] = (uint8_t)((by_column ? rows : cols) / per_piece);
+  for (unsigned r = 0; r < p->unique[part]; r++) {
+    const struct mx_cell c = mx__tile_cell(t, part, r, 0, 0);
+    const unsigned row = by_column ? c.col : c.row, col = by_column ? c.row : c.col;
+    p->piece[part][(row / 8 * p->along[part] + col / per_piece) * pair + (pair == 2 ? col & 1 : 0)] = (uint8_t)r;
+  }
+}
+/* Whether the fragments are those of the transposed product: see core/tile.c. */
+static bool turns_sums(const struct mx_tile *t) { return t->lanes == 32 && t->m == 8 && t->n == 32; }
 static void lay_out(struct mx_tile_plan *p) {
   struct mx_tile *t = &p->t;
-  const bool turned = t->m == 8 && t->n == 32;
+  const unsigned kind = mx__elements[t->type[MX_PART_A]].kind;
+  const bool pieces = t->lanes == 32 && !t->quads && mx__elements[t->type[MX_PART_A]].bits <= 32;
+  const bool turned = turns_sums(t), swapped = pieces && t->m > t->n && !t->sparse && kind != MX_ELEMENT_BIT;
   unsigned rows, cols;
-  p->x = turned ? MX_PART_B : MX_PART_A;
-  p->y = turned ? MX_PART_A : MX_PART_B;
-  p->rows = turned ? t->n : t->m;
-  p->cols = turned ? t->m : t->n;
+  p->x = swapped ? MX_PART_B : MX_PART_A;
+  p->y = swapped ? MX_PART_A : MX_PART_B;
+  p->rows = swapped ? t->n : t->m;
+  p->cols = swapped ? t->m : t->n;
+  p->across = swapped != turned;
   p->k = t->k;
   p->stored = t->sparse ? t->k / 2 : t->k;
   for (unsigned part = 0; part < MX_PARTS; part++) {
     if (!t->nregs[part]) continue;
     mx__tile_size(t, part, &rows, &cols);
-    p->width[part] = (uint8_t)__builtin_ctz(part == MX_PART_A ? cols : part == MX_PART_B ? rows : p->cols);
+    p->width[part] = (uint8_t)__builtin_ctz(part == MX_PART_A ? cols : part == MX_PART_B || turned ? rows : cols);
     for (unsigned r = 0; r < t->nregs[part]; r++)
       for (unsigned l = 0; l < t->lanes; l++) {
         const struct mx_cell c = mx__tile_cell(t, part, r, l, 0);
         p->at[part][r][l] = (uint16_t)(part == MX_PART_B || ((part == MX_PART_C || part == MX_PART_D) && turned)
                                            ? c.col * rows + c.row
                                            : c.row * cols + c.col);
-        if (r && !l && p->at[part][r][0] == p->at[part][0][0] && !p->unique[part]) p->unique[part] = (uint8_t)r;
+        if (r && !l && !p->at[part][r][0] && !p->unique[part]) p->unique[part] = (uint8_t)r;
       }
     if (!p->unique[part]) p->unique[part] = t->nregs[part];
+    if (pieces && mx__elements[t->type[part]].bits <= 32) find_pieces(p, part, turned);
   }
   const unsigned sums = t->part < MX_PARTS ? t->part : MX_PART_C;
-  p->paired = !t->quads && !(t->nregs[sums] & 1) && mx__elements[t->type[sums]].bits == 32;
+  p->paired = t->lanes == 32 && !t->quads && !(t->nregs[sums] & 1) && mx__elements[t->type[sums]].bits == 32;
   for (unsigned r = 0; r < t->nregs[sums]; r++)
     for (unsigned l = 0; l < t->lanes && p->paired; l++)
       p->paired = p->at[sums][r][l] == p->at[sums][r & ~1u][l & ~3u] + (r & 1) + 2 * (l & 3);
 }
 
-/* The plan of an instruction's form: made once in a process. NULL: out of memory. */
-static const struct mx_tile_plan *plan_of(const struct mx_insn *i) {
-  static _Atomic(struct mx_tile_plan *) plans[LAST - FIRST + 1][MODS];
-  _Atomic(struct mx_tile_plan *) *at = &plans[i->op - FIRST][i->mod];
-  struct mx_tile_plan *p = atomic_load_explicit(at, memory_order_acquire), *none = NULL;
-  if (p) return p;
+static _Atomic(struct mx_tile_plan *) plans[LAST - FIRST + 1][MODS];
+static const struct mx_tile_plan *make_plan(const struct mx_insn *i) {
+  struct mx_tile_plan *p, *none = NULL;
   p = calloc(1, sizeof *p);
   if (!p) return NULL;
   mx__tile_read(&p->t, i->op, i->mod);
   lay_out(p);
-  if (atomic_compare_exchange_strong(at, &none, p)) return p;
+  if (atomic_compare_exchange_strong(&plans[i->op - FIRST][i->mod], &none, p)) return p;
   free(p);
   return none;
+}
+/* The plan of an instruction's form: made once in a process. NULL: out of memory. */
+MX__INL const struct mx_tile_plan *plan_of(const struct mx_insn *i) {
+  const struct mx_tile_plan *p = atomic_load_explicit(&plans[i->op - FIRST][i->mod], memory_order_acquire);
+  return p ? p : make_plan(i);
 }
 static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) {
   return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL);
@@ -195,7 +219,7 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
                                           is_col ? "column" : "row")),
            false;
   m->p = p, m->part = part, m->bits = bits, m->start = start, m->pitch = (uint64_t)ld * bits / 8;
-  m->along = part == MX_PART_A ? !is_col : part == MX_PART_B ? is_col : (t->m == 8 && t->n == 32) == is_col;
+  m->along = part == MX_PART_A ? !is_col : part == MX_PART_B ? is_col : turns_sums(t) == is_col;
   const unsigned per = mx__tile_per_reg(t, part);
   m->per_piece = m->along ? per : 1, m->pieces = m->along ? 1 : per;
   /* all of it in what the instruction accessed last? */
@@ -204,11 +228,12 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
   const uint64_t bytes = (lines - 1) * m->pitch + dense * bits / 8, span = write ? b->writes : b->reads;
   if (span >= bytes && start - b->lo <= span - bytes && (wide || start + bytes <= UINT32_MAX)) {
     m->host = (unsigned char *)(uintptr_t)(b->host + start);
-    if (b->kind ==
-        MX_GLOBAL) { /* the next time probably goes on from here as this one from the last: its lines are far apart */
-      const uint64_t next = (uint64_t)(uintptr_t)m->host + (start - b->last);
+    if (b->kind == MX_GLOBAL) {
+      /* the next time probably goes on from here as this one from the last: its lines are far apart */
+      const uint64_t here = (uint64_t)(uintptr_t)m->host, next = here + (start - b->last);
       b->last = start;
-      for (unsigned k = 0; k < lines; k++) __builtin_prefetch((const void *)(uintptr_t)(next + k * m->pitch));
+      for (unsigned k = 0; k < lines && (next ^ here) >= 64; k++)
+        __builtin_prefetch((const void *)(uintptr_t)(next + k * m->pitch));
     }
     return true;
   }
@@ -255,6 +280,15 @@ const struct mx_insn *mx__op_wmma_store(struct mx_exec *x, const struct mx_insn 
   struct matrix m;
   if (!find_matrix(x, i, p, 0, true, &m, &next)) return next;
   const unsigned n = p->t.nregs[m.part], bytes = piece_bytes(&m), lane_bytes = bytes * m.pieces;
+  if (m.host && m.along && p->t.lanes == 64 && m.bits <= 32) { /* registers are the matrix, row after row */
+    const size_t row = ((size_t)m.bits << p->width[m.part]) / 8, all = 64 * sizeof(uint32_t);
+    for (unsigned r = 0; r < n; r++) {
+      const unsigned char *from = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r));
+      for (size_t at = 0; at < all; at += row, m.host += m.pitch)
+        for (size_t part = 0; part < row; part += 16) mx__put16(m.host + part, mx__get16(from + at + part));
+    }
+    return go_on(x, i);
+  }
   if (m.host && m.along && p->paired) { /* two registers of four lanes are 32 bytes of a row */
     for (unsigned r = 0; r < n; r += 2) {
       const uint32_t *even = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r)),

@@ -10,6 +10,7 @@
 typedef uint8_t mx__16u8 __attribute__((vector_size(16)));
 typedef uint16_t mx__8u16 __attribute__((vector_size(16)));
 typedef uint32_t mx__4u32 __attribute__((vector_size(16)));
+typedef uint32_t mx__8u32 __attribute__((vector_size(32)));
 typedef uint64_t mx__2u64 __attribute__((vector_size(16)));
 
 MX__INL mx__4u32 mx__get16(const void *p) {

@@ -20,18 +20,26 @@
 
 #pragma GCC diagnostic ignored \
     "-Wpsabi" /* vectors are passed between functions of this file only, most of them inline */
-#if defined __AVX512BW__ && defined __AVX512VL__ && !defined __clang__
+#if defined __AVX512BW__ && defined __AVX512DQ__ && defined __AVX512VL__ && !defined __clang__
 #define WIDEST 16
 typedef int32_t mx__16x32 __attribute__((vector_size(64), may_alias, aligned(4)));
+typedef float mx__16xf __attribute__((vector_size(64)));
 typedef int16_t mx__32x16 __attribute__((vector_size(64)));
-#else
+typedef int8_t mx__64x8 __attribute__((vector_size(64)));
+typedef int16_t mx__16x16 __attribute__((vector_size(32)));
+#elif defined __AVX2__ && !defined __clang__
 #define WIDEST 8
+#else
+#define WIDEST 4
 #endif
 
-/* Exponent of a zero, in 16 bits also when two are added; f32's bias; bits behind emax that a term keeps. */
-enum { NONE = -8192, BIAS = 127, FRACTION = 25 };
-/* What the vectors take: exponents of factors (apart from zeros), of C and sums, and sums that leave room for C. */
-enum { FACTOR_LEAST = -40, FACTOR_MOST = 60, SUM_LEAST = -100, SUM_MOST = 0x7B000000 };
+/* Exponents are kept in 16 bits where an f32 has its own, shifted by 7: ONE is the least of them. NONE is the exponent
+ * of a zero: with that of the greatest factor it is less than SUM_LEAST. f32's bias; bits behind emax that a term
+ * keeps. */
+enum { ONE = 1 << 7, NONE = -128 * ONE, BIAS = 127, FRACTION = 25 };
+/* What the vectors take: exponents of factors (apart from zeros), of C and sums; sums that have room for C, as an f32:
+ * 2^31 - 2^26. */
+enum { FACTOR_LEAST = -40, FACTOR_MOST = 46, SUM_LEAST = -81, TOO_FAR = 0x4EF80000 };
 
 #define LINES __attribute__((aligned(64))) /* vectors that lie in two cache lines take twice as long */
 struct work {
@@ -41,157 +49,71 @@ struct work {
   LINES int16_t eyt[MX_TILE_MAX_SUMS * 2]; /* of two rows, column after column */
   LINES float c[MX_TILE_MAX_SUMS];
   LINES float d[MX_TILE_MAX_SUMS];
+  LINES float first[MX_TILE_MAX_SUMS]; /* what the first of two steps gives */
 };
+enum { MAX_BYTES = 1024 }; /* of A or B */
 
 mx__tile_mma MX_FN(tile_mma);
 mx__tile_load MX_FN(tile_load);
 
-/* ---- from registers to matrices and back ---------------------------------------------------------------*/
-/* The elements of a part as they are in the registers, row after row: those of four lanes lie together. */
-static void gather(const struct mx_tile_plan *p, unsigned part, const void *const *regs, unsigned char *dense) {
-  const unsigned bits = mx__elements[p->t.type[part]].bits;
-  const size_t pitch = ((size_t)bits << p->width[part]) / 8;
-  for (unsigned r = 0; r < p->unique[part]; r++)
-    for (unsigned l = 0; l < p->t.lanes; l += 32) {
-      unsigned char *to = dense + p->at[part][r][l] * bits / 8;
-      const unsigned char *from = regs[r];
-      if (bits > 32)
-        for (unsigned g = 0; g < 8; g++) memcpy(to + g * pitch, from + l * 8 + 32 * g, 32);
-      else
-        for (unsigned g = 0; g < 8; g++) memcpy(to + g * pitch, from + l * 4 + 16 * g, 16);
-    }
-}
-/* y turned: columns follow each other. What changes places is 16 bits, which may be two or four elements along k; tf32:
- * 32 bits. */
-static void gather_turned(const struct mx_tile_plan *p, const void *const *regs, unsigned char *turned) {
-  const unsigned bits = mx__elements[p->t.type[p->y]].bits, k = p->k;
-  const size_t cols = p->cols;
-  for (unsigned r = 0; r < p->unique[p->y]; r++)
-    for (unsigned l = 0; l < p->t.lanes; l += 32) {
-      const size_t col = p->at[p->y][r][l] >> p->width[p->y], first = p->at[p->y][r][l] & (k - 1); /* of 8 columns */
-      const unsigned char *from = (const unsigned char *)regs[r] + 4 * l;
-      mx__4u32 v[8];
-#pragma GCC unroll 8
-      for (unsigned g = 0; g < 8; g++) v[g] = mx__get16(from + 16 * g);
-      if (bits == 32) {
-        mx__turn32(v), mx__turn32(v + 4);
-        for (unsigned e = 0; e < 4; e++)
-          mx__put16(turned + ((first + e) * cols + col) * 4, v[e]),
-              mx__put16(turned + ((first + e) * cols + col + 4) * 4, v[4 + e]);
-      } else {
-        mx__turn16(v);
-#pragma GCC unroll 8
-        for (unsigned e = 0; e < 8; e++) mx__put16(turned + ((first * bits / 16 + e) * cols + col) * 2, v[e]);
-      }
-    }
-}
-/* Sums of 32 bits; those of 16 go as they lie. */
+/* ---- from registers to matrices and back: see also tile_step.h --------------------------------------------*/
 typedef uint32_t __attribute__((may_alias)) word;
-static void gather_words(const struct mx_tile_plan *p, const void *const *regs, word *dense) {
-  const unsigned lanes = p->t.lanes;
-  for (unsigned r = 0; r < p->t.nregs[MX_PART_C]; r++) {
-    const uint32_t *from = regs[r];
-    const uint16_t *at = p->at[MX_PART_C][r];
-    if (p->paired) {
-      for (unsigned l = 0; l < lanes; l += 4) {
-        const mx__4u32 a = mx__get16(from + l), b = mx__get16((const uint32_t *)regs[r + 1] + l);
-        mx__put16(dense + at[l], mx__low32(a, b)), mx__put16(dense + at[l] + 4, mx__high32(a, b));
-      }
-      r++;
-    } else
-      for (unsigned l = 0; l < lanes; l++) dense[at[l]] = from[l];
-  }
-}
-static void scatter_words(const struct mx_tile_plan *p, void *const *regs, const word *dense) {
-  const unsigned lanes = p->t.lanes;
-  for (unsigned r = 0; r < p->t.nregs[MX_PART_D]; r++) {
-    uint32_t *to = regs[r];
-    const uint16_t *at = p->at[MX_PART_D][r];
-    if (p->paired) {
-      for (unsigned l = 0; l < lanes; l += 4) {
-        const mx__4u32 a = mx__get16(dense + at[l]), b = mx__get16(dense + at[l] + 4);
-        mx__put16(to + l, mx__even32(a, b)), mx__put16((uint32_t *)regs[r + 1] + l, mx__odd32(a, b));
-      }
-      r++;
-    } else
-      for (unsigned l = 0; l < lanes; l++) to[l] = dense[at[l]];
-  }
-}
-
-/* ---- from memory to registers -----------------------------------------------------------------------------*/
-/* 32 lanes of a register, whose rows of 16 bytes lie in memory as they are, or across it. */
-MX__INL void load_rows(const unsigned char *from, size_t pitch, unsigned bits, bool along, unsigned char *to) {
-  mx__4u32 v[8];
-  if (along) {
-#pragma GCC unroll 8
-    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, mx__get16(from + g * pitch));
-    return;
-  }
-  if (bits == 32) {
-#pragma GCC unroll 4
-    for (unsigned e = 0; e < 4; e++) v[e] = mx__get16(from + e * pitch), v[e + 4] = mx__get16(from + e * pitch + 16);
-    mx__turn32(v), mx__turn32(v + 4);
-  } else if (bits == 16) {
-#pragma GCC unroll 8
-    for (unsigned e = 0; e < 8; e++) v[e] = mx__get16(from + e * pitch);
-    mx__turn16(v);
-  } else {
-#pragma GCC unroll 8
-    for (unsigned e = 0; e < 8; e++)
-      v[e] = mx__low8(mx__get8(from + 2 * e * pitch), mx__get8(from + (2 * e + 1) * pitch));
-    mx__turn16(v);
-  }
-#pragma GCC unroll 8
-  for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
-}
-/* The same of sums of 32 bits, of which a register holds every second one of a row: the odd ones, or the even ones. */
-MX__INL void load_sums(const unsigned char *from, size_t pitch, bool odd, bool along, unsigned char *to) {
-  if (along) {
-    for (unsigned g = 0; g < 8; g++, from += pitch) {
-      const mx__4u32 a = mx__get16(from - 4 * odd), b = mx__get16(from - 4 * odd + 16);
-      mx__put16(to + 16 * g, odd ? mx__odd32(a, b) : mx__even32(a, b));
-    }
-    return;
-  }
-  mx__4u32 v[8];
-  for (unsigned e = 0; e < 4; e++)
-    v[e] = mx__get16(from + 2 * e * pitch), v[e + 4] = mx__get16(from + 2 * e * pitch + 16);
-  mx__turn32(v), mx__turn32(v + 4);
-  for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
-}
-void MX_FN(tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along,
-                      void *const *d) {
-  const unsigned part = p->t.part, bits = mx__elements[p->t.type[part]].bits, width = p->width[part];
-  const bool sums = (part == MX_PART_C || part == MX_PART_D) && bits == 32;
-  for (unsigned r = 0; r < p->t.nregs[part]; r++)
-    for (unsigned l = 0; l < p->t.lanes; l += 32) {
-      const size_t at = p->at[part][r][l], row = at >> width, col = at & ((1u << width) - 1);
-      const unsigned char *from = host + (along ? row * pitch + col * bits / 8 : col * pitch + row * bits / 8);
-      unsigned char *to = (unsigned char *)d[r] + 4 * l;
-      if (sums) load_sums(from, pitch, at & 1, along, to);
-      else if (along) load_rows(from, pitch, bits, true, to);
-      else if (bits == 16) load_rows(from, pitch, 16, false, to);
-      else if (bits == 8) load_rows(from, pitch, 8, false, to);
-      else load_rows(from, pitch, 32, false, to);
-    }
-}
-
-/* ---- elements as f32 -------------------------------------------------------------------------------------*/
-/* n: a multiple of 8. */
 typedef uint16_t __attribute__((may_alias)) half;
-MX__INL void widen_halves(const half *h, float *v, unsigned n) {
-#ifdef __F16C__
-  typedef int16_t halves __attribute__((vector_size(16)));
-  for (unsigned e = 0; e < n; e += 8) {
-    halves from;
-    memcpy(&from, h + e, sizeof from);
-    const __typeof__(__builtin_ia32_vcvtph2ps256(from)) to = __builtin_ia32_vcvtph2ps256(from);
-    memcpy(v + e, &to, sizeof to);
-  }
-#else
-  for (unsigned e = 0; e < n; e++) v[e] = H2F(h[e]);
-#endif
+MX__INL const unsigned char *piece_of(const struct mx_tile_plan *p, unsigned part, const void *const *regs,
+                                      unsigned n) {
+  return regs[p->piece[part][n]];
 }
+MX__INL unsigned char *piece_to(const struct mx_tile_plan *p, unsigned part, void *const *regs, unsigned n) {
+  return regs[p->piece[part][n]];
+}
+/* In warps of 64 lanes registers are the matrix as it is wanted, one behind the other. */
+enum { REGISTER = 64 * sizeof(uint32_t) };
+MX__INL const void *whole(const struct mx_tile_plan *p, unsigned part, const void *const *regs, void *dense) {
+  bool there = true;
+  for (unsigned r = 1; r < p->unique[part]; r++) there &= (uintptr_t)regs[r] - (uintptr_t)regs[r - 1] == REGISTER;
+  if (there) return regs[0];
+  for (unsigned r = 0; r < p->unique[part]; r++) memcpy((unsigned char *)dense + r * REGISTER, regs[r], REGISTER);
+  return dense;
+}
+MX__INL void put_whole(const struct mx_tile_plan *p, unsigned part, void *const *regs, const void *dense) {
+  for (unsigned r = 0; r < p->unique[part]; r++) memcpy(regs[r], (const unsigned char *)dense + r * REGISTER, REGISTER);
+}
+/* The elements of a part, row after row (B: column after column), wherever lanes have them. */
+static void gather(const struct mx_tile_plan *p, unsigned part, const void *const *regs, unsigned char *dense) {
+  const unsigned bits = mx__elements[p->t.type[part]].bits, bytes = bits > 32 ? 8 : 4; /* of a lane */
+  for (unsigned r = 0; r < p->unique[part]; r++)
+    for (unsigned l = 0; l < p->t.lanes; l++)
+      memcpy(dense + p->at[part][r][l] * bits / 8, (const unsigned char *)regs[r] + l * bytes, bytes);
+}
+/* Sums of 16 bits, row after row of the product. */
+static const half *gather_halves(const struct mx_tile_plan *p, const void *const *regs, half *dense) {
+  const unsigned along = p->along[MX_PART_C], cols = p->cols;
+  if (p->t.lanes == 64) return whole(p, MX_PART_C, regs, dense);
+  for (unsigned n = 0; n < p->rows * cols / 64; n++) {
+    const unsigned char *from = piece_of(p, MX_PART_C, regs, n);
+    half *to = dense + (p->across ? n / along * 8 + n % along * 8 * cols : n / along * 8 * cols + n % along * 8);
+    mx__4u32 v[8];
+    for (unsigned g = 0; g < 8; g++) v[g] = mx__get16(from + 16 * g);
+    if (p->across) mx__turn16(v);
+    for (unsigned g = 0; g < 8; g++) mx__put16(to + g * cols, v[g]);
+  }
+  return dense;
+}
+static void scatter_halves(const struct mx_tile_plan *p, void *const *regs, const half *dense) {
+  const unsigned along = p->along[MX_PART_D], cols = p->cols;
+  if (p->t.lanes == 64) return put_whole(p, MX_PART_D, regs, dense);
+  for (unsigned n = 0; n < p->rows * cols / 64; n++) {
+    unsigned char *to = piece_to(p, MX_PART_D, regs, n);
+    const half *from =
+        dense + (p->across ? n / along * 8 + n % along * 8 * cols : n / along * 8 * cols + n % along * 8);
+    mx__4u32 v[8];
+    for (unsigned g = 0; g < 8; g++) v[g] = mx__get16(from + g * cols);
+    if (p->across) mx__turn16(v);
+    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
+  }
+}
+
+/* ---- roundings ---------------------------------------------------------------------------------------------*/
 /* To nearest even. The only NaN here is 0x7fffffff. n: a multiple of 8. */
 MX__INL void narrow(const float *v, uint16_t *h, unsigned n) {
 #ifdef __F16C__
@@ -206,50 +128,6 @@ MX__INL void narrow(const float *v, uint16_t *h, unsigned n) {
   for (unsigned e = 0; e < n; e++) h[e] = F2H(v[e]);
 #endif
 }
-/* n: a multiple of 8. */
-static void widen(unsigned type, const unsigned char *raw, float *v, unsigned n) {
-  const half *h = (const half *)raw;
-  const word *whole = (const word *)raw;
-  uint16_t halves[MX_TILE_MAX_SUMS * 4];
-  switch (type) {
-  case MX_E_f16: widen_halves(h, v, n); break;
-  case MX_E_bf16:
-    for (unsigned e = 0; e < n; e++) v[e] = mx__of_f32((uint32_t)h[e] << 16);
-    break;
-  case MX_E_tf32:
-    for (unsigned e = 0; e < n; e++) v[e] = mx__of_f32(whole[e] & 0xFFFFE000);
-    break;
-  case MX_E_e5m2:
-    for (unsigned e = 0; e < n; e++) halves[e] = (uint16_t)(raw[e] << 8);
-    widen_halves(halves, v, n);
-    break;
-  default: /* e4m3 as an f16: exponents are 8 less, and there are no infinities */
-    for (unsigned e = 0; e < n; e++)
-      halves[e] = (uint16_t)((raw[e] & 0x7F) == 0x7F ? 0x7FFF : (raw[e] & 0x80) << 8 | (raw[e] & 0x7F) << 7);
-    widen_halves(halves, v, n);
-    for (unsigned e = 0; e < n; e++) v[e] *= 256;
-  }
-}
-/* Where element `at` of a row of k goes. fp8: those of the first step, then those of the second; these are the lower
- * and the upper halves of registers, each of `run` elements (of a sparse A's row: with those that are not stored). */
-MX__INL unsigned ordered(unsigned run, unsigned at, unsigned k) {
-  return run ? at / (2 * run) * run + at % run + at / run % 2 * (k / 2) : at;
-}
-static void order_rows(float *x, unsigned run, unsigned rows, unsigned k) {
-  float row[MX_TILE_MAX_K];
-  for (unsigned i = 0; i < rows; i++) {
-    memcpy(row, x + i * k, k * sizeof *row);
-    for (unsigned e = 0; e < k; e += 2) memcpy(x + i * k + ordered(run, e, k), row + e, 2 * sizeof *row);
-  }
-}
-/* From pairs of rows, column after column, to rows in that order. */
-static void order_columns(const float *pairs, float *yt, unsigned run, unsigned k, unsigned cols) {
-  for (unsigned e = 0; e < k; e += 2) {
-    float *to = yt + ordered(run, e, k) * cols;
-    for (unsigned j = 0; j < cols; j++) to[j] = pairs[e * cols + 2 * j], to[cols + j] = pairs[e * cols + 2 * j + 1];
-  }
-}
-
 /* ---- one fused step ----------------------------------------------------------------------------------------*/
 struct step {
   const float *x, *yt; /* as in struct work */
@@ -316,20 +194,232 @@ static float exact_step(const struct step *s, unsigned i, unsigned j, float c) {
   return bits ? mx__of_f32(bits | (uint32_t)negative << 31) : 0;
 }
 
+#if WIDEST == 4
+#define WIDE 4
+#include "vm/exec/lanes/tile_step.h"
+#undef WIDE
+#define WIDEST_OF(name_) name_##4
+#define WIDTH(cols_, name_, ...) name_##4(__VA_ARGS__)
+#else
 #define WIDE 8
 #include "vm/exec/lanes/tile_step.h"
 #undef WIDE
-#if WIDEST == 16
+#if WIDEST == 8
+#define WIDEST_OF(name_) name_##8
+#define WIDTH(cols_, name_, ...) name_##8(__VA_ARGS__)
+#else
 #define WIDE 16
 #include "vm/exec/lanes/tile_step.h"
 #undef WIDE
-#endif
+#define WIDEST_OF(name_) name_##16
 /* The widest that fits. */
-#if WIDEST == 16
-#define WIDTH(cols_, name_, ...) ((cols_) == 16 ? name_##16(__VA_ARGS__) : name_##8(__VA_ARGS__))
-#else
-#define WIDTH(cols_, name_, ...) name_##8(__VA_ARGS__)
+#define WIDTH(cols_, name_, ...) ((cols_) == 8 ? name_##8(__VA_ARGS__) : name_##16(__VA_ARGS__))
 #endif
+#endif
+
+/* ---- from memory to registers -----------------------------------------------------------------------------*/
+/* A matrix of `lines` lines in memory, each of `bytes` bytes: for 64 lanes. What a register has together lies along a
+ * line, or `per` lines are mixed so that it does; then lines are rows of registers, or columns (`turned`). */
+struct lines {
+  const unsigned char *from;
+  size_t pitch, lines, bytes, per;
+  bool turned;
+};
+/* 16 bytes at `at` of the whole, and wherever there are copies of them. */
+MX__INL void put_piece(const struct mx_tile_plan *p, void *const *d, size_t size, size_t at, mx__4u32 v) {
+  for (; at < p->t.nregs[p->t.part] * (size_t)REGISTER; at += size)
+    mx__put16((unsigned char *)d[at / REGISTER] + at % REGISTER, v);
+}
+static void load_whole(const struct mx_tile_plan *p, const struct lines *m, void *const *d) {
+  LINES unsigned char mixed[MAX_BYTES];
+  const unsigned char *from = m->from;
+  const size_t size = m->lines * m->bytes, pitch = m->pitch, rows = m->lines / m->per, cols = size / rows / 4;
+  size_t to = 0;
+#define PUT(v_) (m->turned ? mx__put16(mixed + to, v_) : put_piece(p, d, size, to, v_), to += 16)
+  for (size_t i = 0; i < rows; i++, from += m->per * pitch)
+    if (m->per == 1)
+      for (size_t at = 0; at < m->bytes; at += 16) PUT(mx__get16(from + at));
+    else if (m->per == 2)
+      for (size_t at = 0; at < m->bytes; at += 16) {
+        const mx__4u32 a = mx__get16(from + at), b = mx__get16(from + pitch + at);
+        PUT(mx__low16(a, b)), PUT(mx__high16(a, b));
+      }
+    else
+      for (size_t at = 0; at < m->bytes; at += 8) {
+        const mx__4u32 a = mx__low8(mx__get8(from + at), mx__get8(from + pitch + at)),
+                       b = mx__low8(mx__get8(from + 2 * pitch + at), mx__get8(from + 3 * pitch + at));
+        PUT(mx__low16(a, b)), PUT(mx__high16(a, b));
+      }
+#undef PUT
+  for (size_t i = 0; i < rows && m->turned; i += 4)
+    for (size_t j = 0; j < cols; j += 4) {
+      mx__4u32 v[4];
+      for (size_t q = 0; q < 4; q++) v[q] = mx__get16(mixed + ((i + q) * cols + j) * 4);
+      mx__turn32(v);
+      for (size_t q = 0; q < 4; q++) put_piece(p, d, size, ((j + q) * rows + i) * 4, v[q]);
+    }
+}
+#if WIDEST == 16
+/* The same in vectors of 64 bytes: stores of less would have to be complete before the product can read them. */
+MX__INL void load_vectors(const struct mx_tile_plan *p, const struct lines *m, size_t bytes, size_t per,
+                          void *const *d) {
+  const size_t size = m->lines * bytes, all = p->t.nregs[p->t.part] * (size_t)REGISTER;
+  for (size_t at = 0; at < size; at += 64) {
+    const unsigned char *from = m->from + at / bytes * m->pitch + at % bytes;
+    mx__16x32 v;
+    if (bytes >= 64) memcpy(&v, from, sizeof v);
+    else if (bytes == 32) {
+      mx__8u32 a, b;
+      memcpy(&a, from, sizeof a), memcpy(&b, from + m->pitch, sizeof b);
+      v = (mx__16x32)__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    } else {
+      const mx__8u32 a = __builtin_shufflevector(mx__get16(from), mx__get16(from + m->pitch), 0, 1, 2, 3, 4, 5, 6, 7);
+      const mx__8u32 b = __builtin_shufflevector(mx__get16(from + 2 * m->pitch), mx__get16(from + 3 * m->pitch), 0, 1,
+                                                 2, 3, 4, 5, 6, 7);
+      v = (mx__16x32)__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    }
+    if (per == 2) /* two lines of 16 elements */
+      v = (mx__16x32)__builtin_shufflevector((mx__32x16)v, (mx__32x16)v, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
+                                             22, 7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    if (per == 4) { /* four lines of 16: first 4 x 4 words, then 4 x 4 bytes in each 16 */
+      v = __builtin_shufflevector(v, v, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+      const mx__64x8 w = (mx__64x8)v;
+#define BYTES16(n_) \
+  n_, n_ + 4, n_ + 8, n_ + 12, n_ + 1, n_ + 5, n_ + 9, n_ + 13, n_ + 2, n_ + 6, n_ + 10, n_ + 14, n_ + 3, n_ + 7, \
+      n_ + 11, n_ + 15
+      v = (mx__16x32)__builtin_shufflevector(w, w, BYTES16(0), BYTES16(16), BYTES16(32), BYTES16(48));
+#undef BYTES16
+    }
+    for (size_t to = at; to < all; to += size) memcpy((unsigned char *)d[to / REGISTER] + to % REGISTER, &v, sizeof v);
+  }
+}
+/* False: another shape. */
+static bool load_fast(const struct mx_tile_plan *p, const struct lines *m, void *const *d) {
+  if (m->turned) return false;
+  if (m->per == 1 && m->bytes == 16) load_vectors(p, m, 16, 1, d);
+  else if (m->per == 1 && m->bytes == 32) load_vectors(p, m, 32, 1, d);
+  else if (m->per == 1 && m->bytes == 64) load_vectors(p, m, 64, 1, d);
+  else if (m->per == 2 && m->bytes == 32) load_vectors(p, m, 32, 2, d);
+  else if (m->per == 4 && m->bytes == 16) load_vectors(p, m, 16, 4, d);
+  else return false;
+  return true;
+}
+#else
+static bool load_fast(const struct mx_tile_plan *p, const struct lines *m, void *const *d) {
+  (void)p, (void)m, (void)d;
+  return false;
+}
+#endif
+/* 32 lanes of a register, whose rows of 16 bytes lie in memory as they are, or across it. */
+MX__INL void load_rows(const unsigned char *from, size_t pitch, unsigned bits, bool along, unsigned char *to) {
+  mx__4u32 v[8];
+  if (along) {
+#pragma GCC unroll 8
+    for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, mx__get16(from + g * pitch));
+    return;
+  }
+  if (bits == 32) {
+#pragma GCC unroll 4
+    for (unsigned e = 0; e < 4; e++) v[e] = mx__get16(from + e * pitch), v[e + 4] = mx__get16(from + e * pitch + 16);
+    mx__turn32(v), mx__turn32(v + 4);
+  } else if (bits == 16) {
+#pragma GCC unroll 8
+    for (unsigned e = 0; e < 8; e++) v[e] = mx__get16(from + e * pitch);
+    mx__turn16(v);
+  } else {
+#pragma GCC unroll 8
+    for (unsigned e = 0; e < 8; e++)
+      v[e] = mx__low8(mx__get8(from + 2 * e * pitch), mx__get8(from + (2 * e + 1) * pitch));
+    mx__turn16(v);
+  }
+#pragma GCC unroll 8
+  for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
+}
+/* The same of sums of 32 bits, of which a register holds every second one of a row: the odd ones, or the even ones. */
+MX__INL void load_sums(const unsigned char *from, size_t pitch, bool odd, bool along, unsigned char *to) {
+  if (along) {
+    for (unsigned g = 0; g < 8; g++, from += pitch) {
+      const mx__4u32 a = mx__get16(from - 4 * odd), b = mx__get16(from - 4 * odd + 16);
+      mx__put16(to + 16 * g, odd ? mx__odd32(a, b) : mx__even32(a, b));
+    }
+    return;
+  }
+  mx__4u32 v[8];
+  for (unsigned e = 0; e < 4; e++)
+    v[e] = mx__get16(from + 2 * e * pitch), v[e + 4] = mx__get16(from + 2 * e * pitch + 16);
+  mx__turn32(v), mx__turn32(v + 4);
+  for (unsigned g = 0; g < 8; g++) mx__put16(to + 16 * g, v[g]);
+}
+void MX_FN(tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along,
+                      void *const *d) {
+  const unsigned part = p->t.part, bits = mx__elements[p->t.type[part]].bits, width = p->width[part];
+  const bool sums = (part == MX_PART_C || part == MX_PART_D) && bits == 32;
+  const unsigned unique = p->unique[part];
+  if (p->t.lanes == 64) {
+    unsigned rows, cols;
+    mx__tile_size(&p->t, part, &rows, &cols);
+    const size_t lines = p->t.is_col[part] ? cols : rows, per = along ? 1 : 32 / bits;
+    const struct lines m = {host, pitch, lines, rows * cols / lines * bits / 8, per, p->t.is_col[part]};
+    if (!load_fast(p, &m, d)) load_whole(p, &m, d);
+    return;
+  }
+  for (unsigned r = 0; r < unique; r++) {
+    const size_t at = p->at[part][r][0], row = at >> width, col = at & ((1u << width) - 1);
+    const unsigned char *from = host + (along ? row * pitch + col * bits / 8 : col * pitch + row * bits / 8);
+    if (sums) load_sums(from, pitch, at & 1, along, d[r]);
+    else if (along) load_rows(from, pitch, bits, true, d[r]);
+    else if (bits == 16) load_rows(from, pitch, 16, false, d[r]);
+    else if (bits == 8) load_rows(from, pitch, 8, false, d[r]);
+    else load_rows(from, pitch, 32, false, d[r]);
+  }
+  for (unsigned r = unique; r < p->t.nregs[part]; r++) memcpy(d[r], d[r - unique], REGISTER / 2);
+}
+
+/* ---- elements as f32 -------------------------------------------------------------------------------------*/
+/* n: a multiple of 16. */
+static void widen(unsigned type, const unsigned char *raw, float *v, unsigned n) {
+  const half *h = (const half *)raw;
+  const word *whole = (const word *)raw;
+  uint16_t halves[MAX_BYTES];
+  switch (type) {
+  case MX_E_f16: WIDEST_OF(widen_halves)(h, v, n); break;
+  case MX_E_bf16:
+    for (unsigned e = 0; e < n; e++) v[e] = mx__of_f32((uint32_t)h[e] << 16);
+    break;
+  case MX_E_tf32:
+    for (unsigned e = 0; e < n; e++) v[e] = mx__of_f32(whole[e] & 0xFFFFE000);
+    break;
+  case MX_E_e5m2:
+    for (unsigned e = 0; e < n; e++) halves[e] = (uint16_t)(raw[e] << 8);
+    WIDEST_OF(widen_halves)(halves, v, n);
+    break;
+  default: /* e4m3 as an f16: exponents are 8 less, and there are no infinities */
+    for (unsigned e = 0; e < n; e++)
+      halves[e] = (uint16_t)((raw[e] & 0x7F) == 0x7F ? 0x7FFF : (raw[e] & 0x80) << 8 | (raw[e] & 0x7F) << 7);
+    WIDEST_OF(widen_halves)(halves, v, n);
+    for (unsigned e = 0; e < n; e++) v[e] *= 256;
+  }
+}
+/* Where element `at` of a row of k goes. fp8: those of the first step, then those of the second; these are the lower
+ * and the upper halves of registers, each of `run` elements (of a sparse A's row: with those that are not stored). */
+MX__INL unsigned ordered(unsigned run, unsigned at, unsigned k) {
+  return run ? at / (2 * run) * run + at % run + at / run % 2 * (k / 2) : at;
+}
+static void order_rows(float *x, unsigned run, unsigned rows, unsigned k) {
+  float row[MX_TILE_MAX_K];
+  for (unsigned i = 0; i < rows; i++) {
+    memcpy(row, x + i * k, k * sizeof *row);
+    for (unsigned e = 0; e < k; e += 2) memcpy(x + i * k + ordered(run, e, k), row + e, 2 * sizeof *row);
+  }
+}
+/* From fours of rows, column after column, to rows in that order. */
+static void order_columns(const float *fours, float *yt, unsigned run, unsigned k, unsigned cols) {
+  for (unsigned e = 0; e < k; e++) {
+    float *to = yt + ordered(run, e, k) * cols;
+    const float *from = fours + e / 4 * 4 * cols + e % 4;
+    for (unsigned j = 0; j < cols; j++) to[j] = from[4 * j];
+  }
+}
 
 /* ---- sparse A ---------------------------------------------------------------------------------------------*/
 /* Which element of its row each stored element is. Of two stored elements of four (one of two: tf32; two pairs of
@@ -354,12 +444,30 @@ static void places(const struct mx_tile_plan *p, const struct mx_tile_regs *r, u
     }
 }
 
+/* A sparse matrix with all of its elements, those that are not stored zeros; each of its rows follows the other. */
+static void expand(const struct mx_tile_plan *p, const uint16_t *to, unsigned char *raw) {
+  const unsigned bits = mx__elements[p->t.type[MX_PART_A]].bits, unit = bits == 4 ? 2 : 1, bytes = bits * unit / 8;
+  unsigned char stored[MAX_BYTES];
+  memcpy(stored, raw, (size_t)p->rows * p->stored * bits / 8);
+  memset(raw, 0, (size_t)p->rows * p->k * bits / 8);
+  for (unsigned e = 0; e < p->rows * p->stored / unit; e++) {
+    const size_t at = (size_t)(e * unit / p->stored * p->k + to[e * unit]) / unit;
+    memcpy(raw + at * bytes, stored + e * bytes, bytes);
+  }
+}
+
 /* ---- by kinds of elements ------------------------------------------------------------------------------------*/
+/* Sums as f16, in place too: to nearest even; a zero is +0. */
+static void round_sums(const float *v, half *halves, unsigned n) {
+  narrow(v, halves, n);
+  for (unsigned e = 0; e < n; e++) halves[e] = halves[e] == 0x8000 ? 0 : halves[e];
+}
 static void floats(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
   const struct mx_tile *t = &p->t;
   struct work w;
-  LINES unsigned char raw[MX_TILE_MAX_SUMS * 4 * 4];
-  LINES uint16_t halves[MX_TILE_MAX_SUMS];
+  LINES unsigned char raw_x[MAX_BYTES];
+  LINES unsigned char raw_y[MAX_BYTES];
+  LINES half halves[MX_TILE_MAX_SUMS];
   bool absent[MX_TILE_MAX_SUMS * 4];
   const unsigned type = t->type[MX_PART_A], cols = p->cols, k = p->k, n = (unsigned)p->rows * cols;
   const bool fp8 = mx__elements[type].bits == 8, split = t->wmma && type == MX_E_tf32,
@@ -367,66 +475,64 @@ static void floats(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
   const bool of_halves = t->type[MX_PART_C] == MX_E_f16;
   const unsigned run = !fp8 ? 0 : t->sparse ? 4 : 2;
   const int32_t least = type == MX_E_bf16 || type == MX_E_tf32 ? -126 : -14;
-  gather(p, p->x, r->in[p->x], raw);
+  const float *c = w.c;
+  if (of_halves) WIDEST_OF(widen_halves)(gather_halves(p, r->in[MX_PART_C], halves), w.c, n);
+  else c = WIDTH(cols, gather_sums, p, r->in[MX_PART_C], (word *)w.c);
+  const unsigned char *x = WIDEST_OF(gather_rows)(p, p->x, r->in[p->x], p->rows, raw_x),
+                      *y = WIDTH(cols, gather_turned, p, r->in[p->y], (word *)raw_y);
   if (t->sparse) {
-    const unsigned bytes = mx__elements[type].bits / 8;
-    unsigned char stored[MX_TILE_MAX_SUMS * 4 * 4];
-    uint16_t to[MX_TILE_MAX_SUMS * 4];
-    memcpy(stored, raw, (size_t)p->rows * p->stored * bytes);
+    uint16_t to[MAX_BYTES];
     places(p, r, to);
-    memset(raw, 0, (size_t)p->rows * k * bytes);
+    expand(p, to, raw_x);
     memset(absent, true, sizeof absent);
-    for (unsigned i = 0; i < p->rows; i++)
-      for (unsigned e = 0; e < p->stored; e++) {
-        memcpy(raw + (i * k + to[i * p->stored + e]) * bytes, stored + (i * p->stored + e) * bytes, bytes);
-        absent[i * k + ordered(run, to[i * p->stored + e], k)] = false;
-      }
+    for (unsigned e = 0; e < (unsigned)p->rows * p->stored; e++)
+      absent[e / p->stored * k + ordered(run, to[e], k)] = false;
   }
-  widen(t->type[p->x], raw, w.x, p->rows * k);
   bool vectors;
-  if (mx__elements[type].bits == 16) {
-    vectors = WIDTH(cols, half_exponents, type, raw, w.ex, p->rows * k, BIAS);
-    gather_turned(p, r->in[p->y], raw);
-    widen(type, raw, w.yt, cols * k);
-    vectors &= WIDTH(cols, half_pair_exponents, type, raw, w.eyt, k, cols);
-  } else {
-    gather_turned(p, r->in[p->y], raw);
+  if (mx__elements[type].bits == 16) vectors = WIDTH(cols, read_halves, type, x, (const word *)y, &w, p->rows, cols, k);
+  else {
+    widen(t->type[p->x], x, w.x, p->rows * k);
     if (fp8) {
-      LINES float pairs[MX_TILE_MAX_SUMS * 2];
+      LINES float fours[MX_TILE_MAX_SUMS * 2];
       order_rows(w.x, run, p->rows, k);
-      widen(t->type[p->y], raw, pairs, cols * k);
-      order_columns(pairs, w.yt, run, k, cols);
-    } else widen(type, raw, w.yt, cols * k);
+      widen(t->type[p->y], y, fours, cols * k);
+      order_columns(fours, w.yt, run, k, cols);
+    } else widen(type, y, w.yt, cols * k);
     vectors = WIDTH(cols, exponents, w.x, w.ex, p->rows * k, least);
     vectors &= WIDTH(cols, pair_exponents, w.yt, w.eyt, k, cols, least);
   }
-  if (of_halves) gather(p, MX_PART_C, r->in[MX_PART_C], (unsigned char *)halves), widen_halves(halves, w.c, n);
-  else gather_words(p, r->in[MX_PART_C], (word *)w.c);
   struct step s = {w.x,  w.yt, w.ex, w.eyt, t->sparse ? absent : NULL, p->rows,
                    cols, k,    k,    least, of_halves ? -14 : -126,    to_halves};
   if (fp8 || split) {
     s.k /= 2;
     if (fp8) memset(w.d, 0, n * sizeof w.d[0]);
     if (fp8) s.least_sum = to_halves ? -14 : -126;
-    WIDTH(cols, run_step, &s, vectors, fp8 ? w.d : w.c, w.d);
+    WIDTH(cols, run_step, &s, vectors, fp8 ? w.d : c, w.first);
+    if (to_halves) round_sums(w.first, halves, n), WIDEST_OF(widen_halves)(halves, w.first, n);
     s.x += s.k, s.ex += s.k, s.yt += s.k * cols, s.eyt += s.k * cols;
     if (s.absent) s.absent += s.k;
-    WIDTH(cols, run_step, &s, vectors, w.d, w.d);
+    WIDTH(cols, run_step, &s, vectors, w.first, w.d);
+    if (fp8 && to_halves) round_sums(w.d, halves, n), WIDEST_OF(widen_halves)(halves, w.d, n);
     if (fp8)
       for (unsigned e = 0; e < n; e++) {
-        const float sum = w.d[e] + w.c[e];
+        const float sum = w.d[e] + c[e];
         w.d[e] = sum == sum ? sum : mx__of_f32(0x7FFFFFFF);
       }
-  } else WIDTH(cols, run_step, &s, vectors, w.c, w.d);
-  if (t->saturates)
-    for (unsigned e = 0; e < n; e++) {
-      const float most = to_halves ? 65504.0f : mx__of_f32(0x7F7FFFFF);
+  } else WIDTH(cols, run_step, &s, vectors, c, w.d);
+  if (!to_halves) {
+    for (unsigned e = 0; e < n && t->saturates; e++) {
+      const float most = mx__of_f32(0x7F7FFFFF);
       w.d[e] = w.d[e] != w.d[e] ? 0 : w.d[e] > most ? most : w.d[e] < -most ? -most : w.d[e];
     }
-  if (!to_halves) return scatter_words(p, r->d, (const word *)w.d);
-  narrow(w.d, halves, n);
-  for (unsigned g = 0; g < t->nregs[MX_PART_D]; g++)
-    for (unsigned l = 0; l < t->lanes; l += 4) memcpy((uint32_t *)r->d[g] + l, halves + p->at[MX_PART_D][g][l], 16);
+    return WIDTH(cols, scatter_sums, p, r->d, (const word *)w.d);
+  }
+  if (fp8) narrow(w.d, halves, n);
+  else round_sums(w.d, halves, n);
+  for (unsigned e = 0; e < n && t->saturates; e++) {
+    const unsigned size = halves[e] & 0x7FFF;
+    halves[e] = (uint16_t)(size > 0x7C00 ? 0 : halves[e] - (size == 0x7C00));
+  }
+  scatter_halves(p, r->d, halves);
 }
 
 /* fma(a, b, acc) as the tensor cores pass NaNs on. */
@@ -442,8 +548,7 @@ static void doubles(const struct mx_tile_plan *p, const struct mx_tile_regs *r) 
   const unsigned lanes = p->t.lanes;
   gather(p, p->x, r->in[p->x], (unsigned char *)x);
   gather(p, p->y, r->in[p->y], (unsigned char *)y);
-  for (unsigned g = 0; g < p->t.nregs[MX_PART_C]; g++)
-    for (unsigned l = 0; l < lanes; l++) c[p->at[MX_PART_C][g][l]] = ((const double *)r->in[MX_PART_C][g])[l];
+  gather(p, MX_PART_C, r->in[MX_PART_C], (unsigned char *)c);
   const unsigned old = p->t.rounding == MX_ROUND_NEAREST ? 0 : mx__set_rounding(modes[p->t.rounding]);
   for (unsigned k = 0; k < p->k; k++)
     for (unsigned i = 0; i < p->rows; i++)
@@ -454,66 +559,44 @@ static void doubles(const struct mx_tile_plan *p, const struct mx_tile_regs *r) 
     for (unsigned l = 0; l < lanes; l++) ((double *)r->d[g])[l] = c[p->at[MX_PART_D][g][l]];
 }
 
-static void read_integers(unsigned type, const unsigned char *raw, int16_t *v, unsigned n) {
-  switch (type) {
-  case MX_E_s8:
-    for (unsigned e = 0; e < n; e++) v[e] = (int8_t)raw[e];
-    break;
-  case MX_E_u8:
-    for (unsigned e = 0; e < n; e++) v[e] = raw[e];
-    break;
-  case MX_E_s4:
-    for (unsigned e = 0; e < n; e++) v[e] = (int16_t)((raw[e / 2] >> 4 * (e & 1) & 15) ^ 8) - 8;
-    break;
-  default:
-    for (unsigned e = 0; e < n; e++) v[e] = raw[e / 2] >> 4 * (e & 1) & 15;
-  }
-}
 static void integers(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
-  LINES int16_t x[16 * 128];
-  LINES int16_t pairs[16 * 128];
-  LINES unsigned char raw[16 * 128];
-  LINES int32_t c[MX_TILE_MAX_SUMS];
+  LINES int16_t x[2 * MAX_BYTES];
+  LINES int16_t y[2 * MAX_BYTES];
+  LINES unsigned char raw_x[MAX_BYTES];
+  LINES unsigned char raw_y[MAX_BYTES];
+  LINES word sums[MX_TILE_MAX_SUMS];
   const unsigned k = p->k, cols = p->cols, bits = mx__elements[p->t.type[p->x]].bits;
-  gather(p, p->x, r->in[p->x], raw);
+  const word *c = WIDTH(cols, gather_sums, p, r->in[MX_PART_C], sums);
+  const unsigned char *from = WIDEST_OF(gather_rows)(p, p->x, r->in[p->x], p->rows, raw_x);
   if (p->t.sparse) {
-    uint16_t to[16 * 64];
-    int16_t stored[16 * 64];
-    read_integers(p->t.type[p->x], raw, stored, (unsigned)p->rows * p->stored);
+    uint16_t to[2 * MAX_BYTES];
     places(p, r, to);
-    memset(x, 0, (size_t)p->rows * k * sizeof *x);
-    for (unsigned i = 0; i < p->rows; i++)
-      for (unsigned e = 0; e < p->stored; e++) x[i * k + to[i * p->stored + e]] = stored[i * p->stored + e];
-  } else read_integers(p->t.type[p->x], raw, x, p->rows * k);
-  gather_turned(p, r->in[p->y], raw);
-  if (bits == 8) read_integers(p->t.type[p->y], raw, pairs, cols * k);
-  else { /* four of 4 bits stand together */ int16_t fours[8 * 128];
-    read_integers(p->t.type[p->y], raw, fours, cols * k);
-    for (unsigned h = 0; h < k; h += 4)
-      for (unsigned j = 0; j < cols; j++) {
-        memcpy(&pairs[h * cols + 2 * j], &fours[h * cols + 4 * j], 4);
-        memcpy(&pairs[(h + 2) * cols + 2 * j], &fours[h * cols + 4 * j + 2], 4);
-      }
+    expand(p, to, raw_x);
   }
-  gather_words(p, r->in[MX_PART_C], (word *)c);
-  WIDTH(cols, add_products, x, pairs, c, p->rows, cols, k, p->t.saturates);
-  scatter_words(p, r->d, (const word *)c);
+  WIDEST_OF(spread_integers)(p->t.type[p->x], from, x, p->rows * k * bits / 8);
+  from = WIDTH(cols, gather_turned, p, r->in[p->y], (word *)raw_y);
+  WIDEST_OF(spread_integers)(p->t.type[p->y], from, y, cols * k * bits / 8);
+  WIDTH(cols, add_products, x, y, c, sums, p->rows, cols, k * bits / 32, 16 / bits, p->t.saturates);
+  WIDTH(cols, scatter_sums, p, r->d, sums);
 }
 
 static void bits(const struct mx_tile_plan *p, const struct mx_tile_regs *r) {
   uint64_t x[16 * 4], y[8 * 4];
-  uint32_t c[MX_TILE_MAX_SUMS];
+  word d[MX_TILE_MAX_SUMS];
   const unsigned words = p->k / 64;
   gather(p, p->x, r->in[p->x], (unsigned char *)x);
   gather(p, p->y, r->in[p->y], (unsigned char *)y);
-  gather_words(p, r->in[MX_PART_C], c);
+  const word *c = WIDTH(8, gather_sums, p, r->in[MX_PART_C], d);
   for (unsigned i = 0; i < p->rows; i++)
-    for (unsigned j = 0; j < p->cols; j++)
+    for (unsigned j = 0; j < p->cols; j++) {
+      uint32_t sum = c[i * p->cols + j];
       for (unsigned k = 0; k < words; k++) {
         const uint64_t a = x[i * words + k], b = y[j * words + k];
-        c[i * p->cols + j] += (uint32_t)__builtin_popcountll(p->t.is_and ? a & b : a ^ b);
+        sum += (uint32_t)__builtin_popcountll(p->t.is_and ? a & b : a ^ b);
       }
-  scatter_words(p, r->d, c);
+      d[i * p->cols + j] = sum;
+    }
+  WIDTH(8, scatter_sums, p, r->d, d);
 }
 
 /* Four 8 x 8 x 4 products, which newer GPUs make of scalar instructions: with other roundings than above. */
