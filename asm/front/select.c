@@ -201,42 +201,100 @@ static bool match(struct matcher *m, const char *p, const char *t, unsigned mod,
   }
 }
 
-/* PTX is written with its suffixes in many orders, and other assemblers take them all: `ld.global.acquire.gpu.b32`,
- * `atom.release.gpu.add.u32`, `red.global.v2.f32.add`, `cvt.f32.rn.f64`, `vote.ballot.sync.b32`. The table's order is
- * that of the groups below; those of one group, and those of none, stay in their own. NULL: in that order already. */
-static const char *usual_order(struct select *s, const char *mnemonic) {
-  static const char *const groups[] = {
-      ".sync ",
-      ".volatile .relaxed .acquire .release .acq_rel .weak ",
-      ".cta .cluster .gpu .sys ",
-      ".global .shared .shared::cta .shared::cluster .local .const .param ",
-      ".nc ",
-      ".add .min .max .and .or .xor .inc .dec .exch .cas ",
-      ".rn .rz .rm .rp .rni .rzi .rmi .rpi .approx .full ",
-      "", /* all others */
-      ".ftz ",
-      ".sat ",
-      ".v2 .v4 .v8 ",
-      ".pred .b8 .u8 .s8 .b16 .u16 .s16 .f16 .bf16 .b32 .u32 .s32 .f32 .tf32 .f16x2 .bf16x2 .b64 .u64 .s64 .f64 .b128 ",
-  };
-  enum { GROUPS = sizeof groups / sizeof *groups, OTHERS = 7 };
-  const size_t base = strcspn(mnemonic, ".");
-  const char *out = mx__arena_strndup(s->arena, mnemonic, base);
-  for (unsigned g = 0; g < GROUPS; g++) {
-    for (const char *p = mnemonic + base; *p;) {
-      const size_t n = 1 + strcspn(p + 1, ".");
-      const char *word = mx__arena_printf(s->arena, "%.*s ", (int)n, p);
-      unsigned in = OTHERS;
-      for (unsigned k = 0; k < GROUPS && in == OTHERS; k++)
-        if (strstr(groups[k], word)) in = k;
-      if (in == g) out = mx__arena_printf(s->arena, "%s%.*s", out, (int)n, p);
-      p += n;
-    }
+/* ---- suffixes in any order -----------------------------------------------------------------------------
+ * PTX is written with its suffixes in many orders, and other assemblers take them all: `ld.global.acquire.gpu.b32`,
+ * `atom.release.gpu.add.u32`, `cvt.f32.rn.f64`, `cvt.ftz.rn.f32.s32`, `setp.and.lt.s32`, `match.sync.any.b32`. Types,
+ * spaces and layouts mean different things at different places, so these keep their order among themselves. */
+struct suffixes {
+  const char *at[13]; /* the dot; first the base, which has none */
+  uint8_t len[13];
+  unsigned n, used; /* a bit for each that is taken */
+};
+
+static bool cut(struct suffixes *x, const char *mnemonic) {
+  enum { MOST = sizeof x->len };
+  *x = (struct suffixes){0};
+  for (const char *p = mnemonic; *p; p += x->len[x->n++]) {
+    const size_t n = 1 + strcspn(p + 1, ".");
+    if (x->n == MOST || n > UINT8_MAX) return false;
+    x->at[x->n] = p;
+    x->len[x->n] = (uint8_t)n;
   }
-  return strcmp(out, mnemonic) ? out : NULL;
+  return x->n > 2;
 }
 
-static void find_rows(struct select *s, struct cached *c, const char *mnemonic);
+/* Those of one kind keep their order; what is part of the name stands behind the base, though behind types, too. */
+enum kind { FREE, NAME, SPACE, LAYOUT, TYPE };
+static enum kind kind_of(const char *suffix, size_t len) {
+  static const struct {
+    enum kind kind;
+    const char *words;
+  } kinds[] = {{NAME, ".lo .hi .wide .l .r .red .arrive .async .bulk .proxy .to "},
+               {SPACE, ".global .shared .shared::cta .shared::cluster .local .const .param "},
+               {LAYOUT, ".row .col "}};
+  char word[32];
+  if (*suffix != '.') return NAME;
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds && len < sizeof word - 1; k++) {
+    memcpy(word, suffix, len);
+    strcpy(word + len, " ");
+    if (strstr(kinds[k].words, word)) return kinds[k].kind;
+  }
+  return strchr("bsufte", suffix[1]) && suffix[len - 1] >= '0' && suffix[len - 1] <= '9' ? TYPE : FREE;
+}
+
+/* Takes each suffix of a piece of a spelling, wherever it stands. */
+static bool take_anywhere(struct suffixes *x, const char *lit, size_t len) {
+  while (len) {
+    size_t n = 1;
+    while (n < len && lit[n] != '.') n++;
+    const enum kind kind = kind_of(lit, n);
+    unsigned k = 0;
+    for (; k < x->n; k++) {
+      if (x->used >> k & 1) continue;
+      if (x->len[k] == n && !memcmp(x->at[k], lit, n)) break;
+      const enum kind other = kind_of(x->at[k], x->len[k]);
+      if (kind && (kind == other || (kind == NAME && other != TYPE))) return false;
+    }
+    if (k == x->n) return false;
+    x->used |= 1u << k;
+    lit += n;
+    len -= n;
+  }
+  return true;
+}
+
+/* As match; the alternatives of groups are whole suffixes. */
+static bool match_anywhere(struct matcher *m, const char *p, struct suffixes *x, unsigned mod, unsigned unit) {
+  const unsigned before = x->used;
+  const size_t plain = strcspn(p, "{<[");
+  if (!take_anywhere(x, p, plain)) return x->used = before, false;
+  p += plain;
+  if (!*p) {
+    m->mod = mod;
+    return x->used == (1u << x->n) - 1 || (x->used = before, false);
+  }
+  const char open = *p++, *end = strchr(p, open == '{' ? '}' : open == '<' ? '>' : ']');
+  unsigned count = 1, digit = 0;
+  if (!end) return false;
+  for (const char *q = p; q < end; q++) count += *q == '|';
+  const unsigned here = x->used;
+  if (open == '[' && match_anywhere(m, end + 1, x, mod, unit)) return true;
+  for (const char *q = p;; q++) {
+    size_t n = 0;
+    while (q + n < end && q[n] != '|' && q[n] != '=') n++;
+    x->used = here;
+    if (take_anywhere(x, q, n) && (open != '[' || n) &&
+        match_anywhere(m, end + 1, x, open == '{' ? mod + digit * unit : mod, open == '{' ? unit * count : unit))
+      return true;
+    q += n;
+    if (q >= end) break;
+    if (*q == '|') digit++;
+  }
+  x->used = before;
+  return false;
+}
+
+static void find_rows(struct select *s, struct cached *c, const char *mnemonic, struct suffixes *anywhere);
 
 static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden) {
   uint32_t h = hash(mnemonic, strlen(mnemonic));
@@ -247,17 +305,18 @@ static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden
   c->hidden = hidden;
   c->chain = s->cache[h];
   s->cache[h] = c;
-  find_rows(s, c, mnemonic);
-  const char *usual = c->nrows || c->other_lanes ? NULL : usual_order(s, mnemonic);
-  if (usual) find_rows(s, c, usual);
+  struct suffixes suffixes;
+  find_rows(s, c, mnemonic, NULL);
+  if (!c->nrows && !c->other_lanes && cut(&suffixes, mnemonic)) find_rows(s, c, mnemonic, &suffixes);
   if (!c->nrows && !c->other_lanes && !hidden && !s->has_intrinsics) {
     add_intrinsics(s);
-    find_rows(s, c, mnemonic);
+    find_rows(s, c, mnemonic, NULL);
   }
   return c;
 }
 
-static void find_rows(struct select *s, struct cached *c, const char *mnemonic) {
+/* anywhere NULL: the suffixes in the table's order. */
+static void find_rows(struct select *s, struct cached *c, const char *mnemonic, struct suffixes *anywhere) {
   struct base *b = find_base(s, mnemonic);
   const size_t length = strlen(mnemonic);
   uint32_t cap = 0;
@@ -267,8 +326,10 @@ static void find_rows(struct select *s, struct cached *c, const char *mnemonic) 
     struct matcher m = {0};
     if (intrinsic && !*row->meaning) continue;                                        /* says more about an opcode */
     if (intrinsic && (c->hidden || (c->nrows && c->rows[0].op < MX_OP_COUNT))) break; /* opcodes come first */
-    if ((row->flags & MX_F_HIDDEN && !c->hidden) || !ends_alike(row->spelling, mnemonic, length) ||
-        !match(&m, row->spelling, mnemonic, 0, 1))
+    if (row->flags & MX_F_HIDDEN && !c->hidden) continue;
+    if (anywhere) anywhere->used = 0;
+    if (anywhere ? intrinsic || !match_anywhere(&m, row->spelling, anywhere, 0, 1)
+                 : !ends_alike(row->spelling, mnemonic, length) || !match(&m, row->spelling, mnemonic, 0, 1))
       continue;
     if (row->flags & (s->lanes == 32 ? MX_F_W64 : MX_F_W32)) {
       c->other_lanes++;
