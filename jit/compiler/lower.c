@@ -122,14 +122,8 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   const uint32_t number = lw_spill_for_fallback(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
   values(l, l->cm, m);
-  gcc_jit_rvalue *mask = a->blocks[l->block].converged ? jx_rv(l->emask) : lw_pack(l, m);
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[5] = {
-      gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
-      gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->spill_area), j->t_ptr), jx_int(j, j->t_u32, number), mask};
-  gcc_jit_rvalue *done =
-      jx_keep(j, gcc_jit_context_new_call_through_ptr(
-                     j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, fallback), l->t_fallback)), 5, args));
+  gcc_jit_rvalue *at = jx_int(j, j->t_u32, number),
+                 *done = a->blocks[l->block].converged ? lw_fallback(l, at, jx_rv(l->emask)) : lw_fallback_of(l, at, m);
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;

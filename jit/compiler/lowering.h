@@ -287,6 +287,22 @@ uint32_t lw_steps(const struct lw *l, uint32_t n); /* that are counted among the
 uint32_t lw_ticks(const struct lw *l, uint32_t n); /* by which these move the clock, where it is kept */
 bool lw_compute(struct lw *l);
 void lw_mark(struct lw *l); /* a comment that names the instruction, for people */
+/* helpers.c: the interpreter's body of fallback `number`, for a mask or for lanes by chunk; returned: 0: it gives up
+ * control. A slot's cells, if all of its chunks lie there now; or NULL. Whether what lanes have in cells does not lie
+ * `stride` apart from lane to lane, all of them (lanes: NULL) or these, and, returned, what lane 0 would have. Whether
+ * one of the lanes has a number that is greater than `most`, or has bits of `low`. In line, or by a function of the
+ * object. */
+gcc_jit_rvalue *lw_fallback(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *mask);
+gcc_jit_rvalue *lw_fallback_of(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *const *lanes);
+gcc_jit_rvalue *lw_cells_address(struct lw *l, uint32_t slot);
+gcc_jit_rvalue *lw_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
+                             gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **apart);
+gcc_jit_rvalue *lw_call_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
+                                  gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **apart);
+gcc_jit_rvalue *lw_numbers_outside(struct lw *l, gcc_jit_rvalue *const *index, gcc_jit_rvalue *most, uint32_t low,
+                                   gcc_jit_rvalue *const *lanes);
+gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *most, uint32_t low,
+                                        gcc_jit_rvalue *const *lanes);
 /* calls.c: the function of a frame; what the current instruction reads, where local memory of its frame begins or ends;
  * the current instruction, number k of its block, which calls a function whose code follows, or returns from it */
 gcc_jit_rvalue *lw_fn(struct lw *l, uint32_t frame);

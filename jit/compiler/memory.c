@@ -438,6 +438,17 @@ static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *
   }
 }
 
+static bool is_in_loop(const struct lw *l) {
+  for (uint32_t k = 0; k < l->a->nloops; k++)
+    if (ja_has(l->a->loops[k].body, l->ins->block)) return true;
+  return false;
+}
+/* A slot's cells, for a function of helpers.c in place of code in line: not in loops, where calls are what they cost to
+ * run; atax and spmv_row of make bench-foreign took 3 and 5 % longer. NULL: none. */
+static gcc_jit_rvalue *cells_to_pass(struct lw *l, uint32_t slot) {
+  return is_in_loop(l) ? NULL : lw_cells_address(l, slot);
+}
+
 /* By how much numbers of lanes in a row differ; 0: they are in no row, most likely. */
 static unsigned row_stride(const struct lw_base *base, unsigned bytes) {
   return bytes % base->post_scale || base->index_loaded ? 0 : (unsigned)(bytes / base->post_scale);
@@ -491,16 +502,12 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_NE,
                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
-  jv limit = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32)),
-     low = jv_k(j, MX_T_u32, (ac->bytes - 1) / scale);
-  gcc_jit_rvalue *miss = NULL;
-  for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *k = j->isa->above(j, index[c], limit.r[0], lanes[c]);
-    miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
-    if (scale % ac->bytes)
-      miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, j->isa->common(j, index[c], low.r[0], lanes[c]));
-  }
-  bad = lw_either(l, bad, j->isa->mask_any(j, miss));
+  gcc_jit_rvalue *cells = cells_to_pass(l, base->slot);
+  most = gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32);
+  const uint32_t low = scale % ac->bytes ? (uint32_t)((ac->bytes - 1) / scale) : 0;
+  bad = lw_either(l, bad,
+                  cells ? lw_call_numbers_outside(l, cells, most, low, lanes)
+                        : lw_numbers_outside(l, index, most, low, lanes));
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
@@ -578,40 +585,31 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned strid
   }
   const bool wide = slot >= a->f->npred + a->f->n32, converged = a->blocks[l->ins->block].converged;
   const unsigned parts = wide ? 2 : 1;
-  gcc_jit_rvalue *first = NULL, *everywhere = NULL, *lanes[LW_CHUNKS];
-  gcc_jit_lvalue *apart = jx_local(j, jx_vector(j, wide));
-  if (converged) {
-    const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, 0);
-    first = j->isa->first(j, wide, v.r[0]);
-    everywhere = j->isa->first_everywhere(j, wide, v.r[0]);
-  } else { /* by the lowest lane that runs */
-    gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
-    for (unsigned c = 0; c < l->nc; c++) {
+  gcc_jit_rvalue *first, *cells = lw_cells_address(l, slot);
+  const bool called = cells_to_pass(l, slot);
+  if (!converged || called) {
+    gcc_jit_rvalue *lanes[LW_CHUNKS], *apart, *at = cells ? cells : jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
+    for (unsigned c = 0; c < l->nc; c++) lanes[c] = jx_rv(l->cm[c]);
+    for (unsigned c = 0; c < l->nc && !cells; c++) {
       const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
-      lanes[c] = jx_rv(l->cm[c]);
-      for (unsigned h = 0; h < parts; h++) jx_set(j, lw_vector(l, tmp, j->bytes * (parts * c + h), wide), v.r[h]);
+      for (unsigned h = 0; h < parts; h++) jx_set(j, lw_vector(l, at, j->bytes * (parts * c + h), wide), v.r[h]);
     }
-    gcc_jit_rvalue *lane = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, lw_lowest(l, lw_pack(l, lanes)), j->t_u64));
-    gcc_jit_rvalue *at = jx_keep(j, lw_add(l, tmp, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, wide ? 8 : 4))));
-    first = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, at, 0, wide ? j->t_u64 : j->t_u32)), j->t_u64);
-    first = jx_keep(
-        j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, first, u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, stride))));
-    everywhere = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32,
-                              gcc_jit_context_new_cast(j->c, NULL, first, wide ? j->t_u64 : j->t_u32))
-                     .r[0];
+    first = (called ? lw_call_row_start : lw_row_start)(l, at, wide, stride, converged ? NULL : lanes, &apart);
+    return *known = (struct lw_piece){.ins = l->ins, .stride = stride, .apart = apart, .first = first};
   }
+  gcc_jit_lvalue *apart = jx_local(j, jx_vector(j, wide));
+  jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, 0);
+  first = j->isa->first(j, wide, v.r[0]);
+  gcc_jit_rvalue *everywhere = j->isa->first_everywhere(j, wide, v.r[0]);
   for (unsigned c = 0; c < l->nc; c++) {
-    const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
+    v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
     for (unsigned h = 0; h < parts; h++) {
       gcc_jit_rvalue *ramp = lw_ramp(l, j->w * c + j->w / 2 * h, stride, wide);
-      if (converged && (c || h)) {
-        j->isa->collect(j, wide, apart, v.r[h], everywhere, ramp);
-        continue;
-      }
-      gcc_jit_rvalue *want = jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), everywhere, ramp);
-      gcc_jit_rvalue *d = converged ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), v.r[h], want)
-                                    : j->isa->differ(j, wide, h, v.r[h], want, lanes[c]);
-      jx_set(j, apart, c || h ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, jx_vector(j, wide), jx_rv(apart), d) : d);
+      if (c || h) j->isa->collect(j, wide, apart, v.r[h], everywhere, ramp);
+      else
+        jx_set(j, apart,
+               jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), v.r[h],
+                     jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), everywhere, ramp)));
     }
   }
   gcc_jit_lvalue *no = jx_local(j, j->t_bool);
@@ -624,9 +622,7 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned strid
 static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *host) {
   struct jx *j = &l->j;
   const unsigned space = mx_w_mod(*l->ins->w) >> 2;
-  bool loops = false;
-  for (uint32_t k = 0; k < l->a->nloops && !loops; k++) loops = ja_has(l->a->loops[k].body, l->ins->block);
-  if (!ac->load || !loops || (space != MX_GLOBAL && space != MX_GENERIC)) return;
+  if (!ac->load || !is_in_loop(l) || (space != MX_GLOBAL && space != MX_GENERIC)) return;
   gcc_jit_lvalue *last = lw_field(l, jx_rv(l->bounds),
                                   (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, last), j->t_u64);
   gcc_jit_rvalue *twice = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, host),

@@ -1,0 +1,187 @@
+/* Steps that many instructions of a kernel have in common, as functions of the object: built once, and called. In line
+ * each would take tens of statements at every access to memory, and statements are what compiling costs. Lanes' masks
+ * are passed as they are, in registers; values as the cells in which they lie. */
+#include "lowering.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_HELPERS 64
+static struct helper {
+  char name[40];
+  gcc_jit_function *f;
+  gcc_jit_type *results; /* a structure, where there are two */
+  gcc_jit_field *field[2];
+} known[MOST_HELPERS]; /* of the object that this process makes */
+static unsigned nknown;
+
+/* A function that is being built. */
+struct building {
+  struct helper *helper;
+  gcc_jit_function *caller;
+  gcc_jit_block *here;
+  gcc_jit_rvalue *arg[4], *lanes[LW_CHUNKS];
+};
+static struct helper *find(const char *name) {
+  for (unsigned k = 0; k < nknown; k++)
+    if (!strcmp(known[k].name, name)) return &known[k];
+  return NULL;
+}
+/* Begins one of n arguments and, if it is `masked`, the chunks' masks, which gives one value of type `result`, or,
+ * NULL, two of 64 bits. */
+static struct building begin(struct lw *l, const char *name, bool masked, gcc_jit_type *result, unsigned n,
+                             gcc_jit_type *const *types) {
+  struct jx *j = &l->j;
+  if (nknown == MOST_HELPERS) abort(); /* a process of its own; there are fewer kinds */
+  const unsigned masks = masked ? l->nc : 0;
+  struct helper *h = &known[nknown++];
+  struct building b = {.helper = h, .caller = j->fn, .here = j->b};
+  gcc_jit_param *param[4 + LW_CHUNKS];
+  char text[64];
+  for (unsigned k = 0; k < n + masks; k++) {
+    snprintf(text, sizeof text, "arg%u", k);
+    param[k] = gcc_jit_context_new_param(j->c, NULL, k < n ? types[k] : j->t_mask, text);
+    *(k < n ? &b.arg[k] : &b.lanes[k - n]) = gcc_jit_param_as_rvalue(param[k]);
+  }
+  snprintf(h->name, sizeof h->name, "%s", name);
+  if (!result) {
+    h->field[0] = gcc_jit_context_new_field(j->c, NULL, j->t_u64, "first");
+    h->field[1] = gcc_jit_context_new_field(j->c, NULL, j->t_u64, "second");
+    snprintf(text, sizeof text, "results_of_%s", name);
+    result = h->results = gcc_jit_struct_as_type(gcc_jit_context_new_struct_type(j->c, NULL, text, 2, h->field));
+  }
+  h->f = j->fn =
+      gcc_jit_context_new_function(j->c, NULL, GCC_JIT_FUNCTION_INTERNAL, result, name, (int)(n + masks), param, 0);
+  j->b = gcc_jit_function_new_block(j->fn, "begin");
+  return b;
+}
+static struct helper *end(struct lw *l, const struct building *b, gcc_jit_rvalue *first, gcc_jit_rvalue *second) {
+  struct jx *j = &l->j;
+  if (second) {
+    gcc_jit_lvalue *all = jx_local(j, b->helper->results);
+    jx_set(j, gcc_jit_lvalue_access_field(all, NULL, b->helper->field[0]), first);
+    jx_set(j, gcc_jit_lvalue_access_field(all, NULL, b->helper->field[1]), second);
+    first = jx_rv(all);
+  }
+  gcc_jit_block_end_with_return(j->b, NULL, first);
+  j->fn = b->caller, j->b = b->here;
+  return b->helper;
+}
+static gcc_jit_rvalue *call(struct lw *l, const struct helper *h, unsigned n, gcc_jit_rvalue *const *args,
+                            gcc_jit_rvalue *const *lanes) {
+  gcc_jit_rvalue *all[4 + LW_CHUNKS];
+  const unsigned masks = lanes ? l->nc : 0;
+  memcpy(all, args, n * sizeof *all);
+  for (unsigned c = 0; c < masks; c++) all[n + c] = lanes[c];
+  return gcc_jit_context_new_call(l->j.c, NULL, h->f, (int)(n + masks), all);
+}
+
+/* ---- an interpreter's body for some lanes ------------------------------------------------------------------------*/
+gcc_jit_rvalue *lw_fallback(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *mask) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *args[5] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr),
+                             gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
+                             gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->spill_area), j->t_ptr), number, mask};
+  return jx_keep(j, gcc_jit_context_new_call_through_ptr(
+                        j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, fallback), l->t_fallback)), 5, args));
+}
+gcc_jit_rvalue *lw_fallback_of(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  struct helper *h = find("fallback");
+  if (!h) {
+    struct building b =
+        begin(l, "fallback", true, j->t_u32, 4, (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_u32});
+    gcc_jit_rvalue *const x = l->x, *const state = l->state;
+    gcc_jit_lvalue *const spill_area = l->spill_area, *place = jx_local(j, j->t_pu8);
+    jx_set(j, place, b.arg[2]);
+    l->x = b.arg[0], l->state = b.arg[1], l->spill_area = place;
+    gcc_jit_rvalue *done = lw_fallback(l, b.arg[3], lw_pack(l, b.lanes));
+    l->x = x, l->state = state, l->spill_area = spill_area;
+    h = end(l, &b, done, NULL);
+  }
+  return jx_keep(j, call(l, h, 4, (gcc_jit_rvalue *[]){l->x, l->state, jx_rv(l->spill_area), number}, lanes));
+}
+
+/* ---- whether lanes' values are in a row -------------------------------------------------------------------------*/
+gcc_jit_rvalue *lw_cells_address(struct lw *l, uint32_t slot) {
+  if (!l->slots_spilled || l->loop || l->one_lane || ja_has(l->uni, slot)) return NULL;
+  return gcc_jit_context_new_cast(l->j.c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, slot, false, 0), NULL),
+                                  l->j.t_pu8);
+}
+/* Lane 0 says where the row is, or, if they do not all run, the lowest one that does: its value, less `stride` for each
+ * lane before it, would be lane 0's. */
+gcc_jit_rvalue *lw_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
+                             gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **apart) {
+  struct jx *j = &l->j;
+  gcc_jit_type *vector = jx_vector(j, wide), *element = wide ? j->t_u64 : j->t_u32;
+  gcc_jit_rvalue *at = cells, *before = NULL;
+  if (lanes) {
+    gcc_jit_rvalue *lane = lw_lowest(l, lw_pack(l, lanes));
+    at = jx_keep(j, lw_add(l, cells, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, wide ? 8 : 4))));
+    before = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, stride));
+  }
+  gcc_jit_rvalue *first = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, at, 0, element)), j->t_u64);
+  first = jx_keep(j, lanes ? jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, first, before) : first);
+  gcc_jit_rvalue *everywhere =
+      jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, first, element)).r[0];
+  gcc_jit_rvalue *differences = NULL;
+  const unsigned parts = wide ? 2 : 1;
+  for (unsigned c = 0; c < l->nc; c++)
+    for (unsigned h = 0; h < parts; h++) {
+      gcc_jit_rvalue *v = jx_rv(lw_vector(l, cells, j->bytes * (parts * c + h), wide));
+      gcc_jit_rvalue *want =
+          jx_op(j, GCC_JIT_BINARY_OP_PLUS, vector, everywhere, lw_ramp(l, j->w * c + j->w / 2 * h, stride, wide));
+      gcc_jit_rvalue *d = lanes ? j->isa->differ(j, wide, h, v, want, lanes[c])
+                                : jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, vector, v, want);
+      differences = jx_keep(j, differences ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, vector, differences, d) : d);
+    }
+  *apart = jx_keep(j, j->isa->any_bit(j, wide, differences));
+  return first;
+}
+gcc_jit_rvalue *lw_call_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
+                                  gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **apart) {
+  struct jx *j = &l->j;
+  char name[40];
+  snprintf(name, sizeof name, "in_row_%u_%u%s", wide ? 64 : 32, stride, lanes ? "_masked" : "");
+  struct helper *h = find(name);
+  if (!h) {
+    struct building b = begin(l, name, lanes, NULL, 1, &j->t_pu8);
+    gcc_jit_rvalue *no, *first = lw_row_start(l, b.arg[0], wide, stride, lanes ? b.lanes : NULL, &no);
+    h = end(l, &b, first, gcc_jit_context_new_cast(j->c, NULL, no, j->t_u64));
+  }
+  gcc_jit_lvalue *all = jx_local(j, h->results);
+  jx_set(j, all, call(l, h, 1, &cells, lanes));
+  *apart = jx_keep(j, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(gcc_jit_lvalue_access_field(all, NULL, h->field[1])),
+                                 lw_u64(l, 0)));
+  return jx_keep(j, jx_rv(gcc_jit_lvalue_access_field(all, NULL, h->field[0])));
+}
+
+/* ---- whether lanes' numbers are within bounds -------------------------------------------------------------------*/
+gcc_jit_rvalue *lw_numbers_outside(struct lw *l, gcc_jit_rvalue *const *index, gcc_jit_rvalue *most, uint32_t low,
+                                   gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const jv limit = jv_broadcast(j, MX_T_u32, most), bits = jv_k(j, MX_T_u32, low);
+  gcc_jit_rvalue *miss = NULL;
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *k = j->isa->above(j, index[c], limit.r[0], lanes[c]);
+    miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
+    if (low)
+      miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, j->isa->common(j, index[c], bits.r[0], lanes[c]));
+  }
+  return j->isa->mask_any(j, miss);
+}
+gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *most, uint32_t low,
+                                        gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  char name[40];
+  snprintf(name, sizeof name, "numbers_miss_%u", low);
+  struct helper *h = find(name);
+  if (!h) {
+    struct building b = begin(l, name, true, j->t_bool, 2, (gcc_jit_type *[]){j->t_pu8, j->t_u32});
+    gcc_jit_rvalue *index[LW_CHUNKS];
+    for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, jx_rv(lw_vector(l, b.arg[0], c * j->bytes, false)));
+    h = end(l, &b, lw_numbers_outside(l, index, b.arg[1], low, b.lanes), NULL);
+  }
+  return jx_keep(j, call(l, h, 2, (gcc_jit_rvalue *[]){cells, most}, lanes));
+}
