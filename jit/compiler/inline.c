@@ -59,6 +59,10 @@ static bool has_arguments(const struct inliner *t, uint32_t frame, const struct 
   }
   return true;
 }
+static bool is_worth(const struct ja_unit *unit, uint32_t callee) {
+  const uint64_t words = unit->image->funcs[callee].ncode, calls = unit->calls[callee];
+  return words <= unit->in_line || (unit->in_line && words * calls <= (calls > 1 ? JI_COPIES : JI_CALLED_ONCE));
+}
 static bool wanted(const struct inliner *t, uint32_t frame, const mx_word *w, uint32_t *first) {
   const struct ja *a = t->a;
   const uint32_t callee = mx_w_callee(*w);
@@ -68,8 +72,7 @@ static bool wanted(const struct inliner *t, uint32_t frame, const mx_word *w, ui
     if (a->frames[k].func == callee) return false;
     if (!k) break;
   }
-  if (f->ncode > a->unit->in_line && (!a->unit->in_line || f->ncode > JI_CALLED_ONCE || a->unit->calls[callee] > 1))
-    return false;
+  if (!is_worth(a->unit, callee)) return false;
   return t->added + f->ncode <= JI_MOST && t->f->nlits + f->nlits + f->nargs <= MX_MAX_LITS &&
          find_slots(t, frame, f, first) && has_arguments(t, frame, f, w);
 }

@@ -1,5 +1,5 @@
-/* Calls that are inlined. Before anything is analysed, the code of small functions, and of those that are
- * called once, is copied to where they are called: what comes of it is a function like any other, in which all analyses
+/* Calls that are inlined. Before anything is analysed, the code of small functions, and of those with few
+ * calls, is copied to where they are called: what comes of it is a function like any other, in which all analyses
  * and all forms of instructions find what they look for, but for these:
  *
  *   JA_CALLS    the call itself: it counts for the slice, and leaves compiled code where the slice would end, or where
@@ -20,10 +20,12 @@
 
 #include "analyse.h"
 
-/* A copy costs compile time like any code, some 0.3 ms for an instruction at v3, and saves 0.3 us for each call.
- * Functions of up to so many words are copied wherever they are called, longer ones that are called once anyway up to
- * the second bound; all copies in a function have no more than the last one. */
+/* A copy costs compile time like any code, some 0.5 to 1 ms for an instruction at v3, and saves 1 us for each call.
+ * Functions of up to so many words are copied wherever they are called, longer ones where all their copies together
+ * have no more words than the second bound, or the third one if there is one call; all copies in a function have no
+ * more than the last one. */
 #define JI_SMALL 48u
+#define JI_COPIES 400u
 #define JI_CALLED_ONCE 1000u
 #define JI_MOST 1500u
 

@@ -274,6 +274,77 @@ static void calls_in_line(void **state) {
   }
 }
 
+/* A function that is long and has three callers, in a branch, in a loop of each lane's length and behind it, is built
+ * in each one's place, and leaves compiled code no more often than slices end. It traps in the second of them, where
+ * `n` is greater than memory is long. */
+static void long_function_of_several_callers(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  enum { LANES = 64, CALLS = 3000 };
+  char text[8192], *at = text;
+  at += sprintf(at, ".version 9.0\n.target mx64\n.address_size 64\n"
+                    ".func (.param .b32 r) long(.param .b64 at, .param .b32 a)\n{\n  .reg .b32 %%a, %%b, %%v;\n"
+                    "  .reg .b64 %%p;\n  .reg .pred %%q;\n  ld.param.b64 %%p, [at];\n  ld.param.b32 %%a, [a];\n"
+                    "  ld.global.u32 %%b, [%%p];\n  and.b32 %%v, %%a, 1;\n  setp.eq.u32 %%q, %%v, 0;\n"
+                    "  @%%q bra EVEN;\n");
+  for (int k = 0; k < 24; k++) at += sprintf(at, "  mad.lo.u32 %%a, %%a, %%b, %%v;\n");
+  at += sprintf(at, "EVEN:\n");
+  for (int k = 0; k < 24; k++) at += sprintf(at, "  mad.lo.u32 %%b, %%b, %%a, %%v;\n");
+  sprintf(at,
+          "  st.param.b32 [r], %%b;\n  ret;\n}\n"
+          ".visible .entry work(.param .u64 out, .param .u32 n)\n{\n"
+          "  .reg .b32 %%i, %%k, %%s, %%t, %%n;\n  .reg .b64 %%o, %%a, %%b;\n  .reg .pred %%p, %%q;\n"
+          "  ld.param.u64 %%o, [out];\n  ld.param.u32 %%n, [n];\n  mov.u32 %%i, %%tid.x;\n"
+          "  mul.wide.u32 %%a, %%i, 4;\n  add.u64 %%a, %%o, %%a;\n  mov.u32 %%s, %%i;\n  mov.u32 %%k, %%i;\n"
+          "L:\n  and.b32 %%t, %%s, 3;\n  setp.eq.u32 %%p, %%t, 1;\n  @%%p bra ON;\n"
+          "  { .param .b64 x; .param .b32 y; .param .b32 r;\n  st.param.b64 [x], %%a;\n  st.param.b32 [y], %%s;\n"
+          "  call (r), long, (x, y);\n  ld.param.b32 %%s, [r]; }\n"
+          "ON:\n  add.u32 %%k, %%k, 1;\n  add.u32 %%s, %%s, %%k;\n  setp.lt.u32 %%q, %%k, %d;\n  @%%q bra L;\n"
+          "  mul.wide.u32 %%b, %%n, 4;\n  add.u64 %%b, %%a, %%b;\n"
+          "  { .param .b64 x; .param .b32 y; .param .b32 r;\n  st.param.b64 [x], %%b;\n  st.param.b32 [y], %%s;\n"
+          "  call (r), long, (x, y);\n  ld.param.b32 %%s, [r]; }\n"
+          "  { .param .b64 x; .param .b32 y; .param .b32 r;\n  st.param.b64 [x], %%a;\n  st.param.b32 [y], %%k;\n"
+          "  call (r), long, (x, y);\n  ld.param.b32 %%k, [r]; }\n"
+          "  xor.b32 %%s, %%s, %%k;\n  st.global.u32 [%%a+256], %%s;\n  exit;\n}\n",
+          CALLS);
+  static const struct {
+    uint32_t n;
+    mx_status status;
+  } runs[] = {{0, MX_OK}, {100, MX_TRAPPED}};
+  for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
+    static uint32_t out[2][2 * LANES];
+    mx_launch_stats stats[2];
+    char *said[2] = {NULL, NULL};
+    for (int e = 0; e < 2; e++) {
+      mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+      o.cache_dir = "";
+      o.threads = 1;
+      mx_device *d;
+      mx_module *m;
+      mx_kernel *k = load(&o, text, "work", &d, &m);
+      mx_addr memory;
+      assert_int_equal(mx_alloc(d, sizeof out[e], &memory), MX_OK);
+      for (uint32_t i = 0; i < 2 * LANES; i++) out[e][i] = i * 0x9E3779B9u;
+      assert_int_equal(mx_copy_to_device(d, memory, out[e], sizeof out[e]), MX_OK);
+      const void *args[] = {&memory, &runs[r].n};
+      mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+      c.block[0] = LANES;
+      c.jit = e ? MX_JIT_ON : MX_JIT_OFF;
+      assert_int_equal(mx_launch_args(k, &c, args, 2), runs[r].status);
+      stats[e] = (mx_launch_stats){.struct_size = sizeof stats[e]};
+      mx_device_stats(d, &stats[e]);
+      if (runs[r].status == MX_OK) mx_copy_from_device(d, out[e], memory, sizeof out[e]);
+      else said[e] = mx_last_error_text(d);
+      mx_device_destroy(d);
+    }
+    assert_int_equal(stats[1].steps, stats[0].steps);
+    if (said[0]) assert_string_equal(said[1], said[0]);
+    else assert_memory_equal(out[0], out[1], sizeof *out);
+    assert_true(stats[1].exits[MX_EXIT_CALL] <= 12);
+    free(said[0]), free(said[1]);
+  }
+}
+
 /* A block that needs the machine once, here for a call through an address and for lanes that end one by one, goes on in
  * compiled code from the next barrier on at which all its warps have arrived: the machine executes few instructions,
  * and no barrier behind that. */
@@ -395,8 +466,13 @@ static void slower_code(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(addresses),   cmocka_unit_test(warp_after_warp), cmocka_unit_test(called_through_memory),
-      cmocka_unit_test(slower_code), cmocka_unit_test(calls_in_line),   cmocka_unit_test(blocks_come_back),
+      cmocka_unit_test(addresses),
+      cmocka_unit_test(warp_after_warp),
+      cmocka_unit_test(called_through_memory),
+      cmocka_unit_test(slower_code),
+      cmocka_unit_test(calls_in_line),
+      cmocka_unit_test(long_function_of_several_callers),
+      cmocka_unit_test(blocks_come_back),
   };
   return cmocka_run_group_tests(tests, make_cache, remove_cache);
 }
