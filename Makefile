@@ -7,6 +7,7 @@
 #   make bench           compiled code against PoCL, Oclgrind, native C         make bench-interp    the interpreter
 #   make bench-foreign   the same for kernels that nobody tuned for (CASES='digest track': these)
 #   make bench-micro     one access to memory against plain C (LEVEL=v3: this CPU level alone)
+#   make bench-compile   what compiling an instruction costs, in chains of 100 (LEVEL=v4 ROW=ADD_U32: these)
 #   make bench-matrix    matrix instructions against f32 multiply-adds and plain C (LEVEL=v3: this CPU level)
 #   make bench-texture   samples of a picture against PoCL's and AVX2 by hand
 #   make bench-intrinsics    vendor device functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
@@ -135,7 +136,7 @@ EXEC_LIBS := $(patsubst %,$(BUILD)/exec/%,libcudart.so.11.0 libcudart.so.12 libc
 CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16) $(BUILD)/cxx/include/mx/names.h
 
 NO_DEPS := clean uninstall dist help
-.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-matrix bench-texture bench-intrinsics bench-tools demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-compile bench-matrix bench-texture bench-intrinsics bench-tools demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(EXEC_LIBS) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
@@ -360,6 +361,8 @@ $(OBJ)/tests/bench/micro/native.%.o: tests/bench/micro/native.c | $(DEPS)
 $(BUILD)/tests/bench-micro: $(MICRO_OBJ) $(BUILD)/libmx.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -o $@
+bench-compile: all $(BUILD)/tests/differ
+	$(Q)$(BUILD)/tests/differ --costs $(or $(LEVEL),v3) --jitc $(BUILD)/mx-jitc $(if $(ROW),--row $(ROW))
 bench-micro: all $(BUILD)/tests/bench-micro
 	$(Q)MX_JITC=$(BUILD)/mx-jitc $(BUILD)/tests/bench-micro $(LEVEL)
 
