@@ -115,25 +115,15 @@ static gcc_jit_function *shuffle_function(struct lw *l, unsigned mode, uint64_t 
   known[n].f = f, known[n].mode = mode, known[n].limits = limits, known[n].wanted = wanted, known[n++].same = same;
   return f;
 }
-/* A slot's cells, if all of its chunks lie there as they are read or written. NULL: they do not. */
-static gcc_jit_rvalue *place_of(struct lw *l, unsigned k, bool result) {
-  const unsigned field = mx_w_operand(l->ins->w, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
-  if (field >= MX_LIT) return NULL;
-  const uint32_t slot = ja_slot(l->a, cls, field);
-  if (result ? lw_result_uniform(l, k) || ja_has(l->a->blocks[l->block].preserved, slot)
-             : ja_has(l->uni, slot) || ja_has(l->raw, slot))
-    return NULL;
-  return gcc_jit_context_new_cast(l->j.c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, slot, false, 0), NULL),
-                                  l->j.t_pu8);
-}
 static bool call_shuffle(struct lw *l, unsigned n) {
   struct jx *j = &l->j;
   const bool same = lw_operand_uniform(l, n + 1);
   if (!l->slots_spilled || l->one_lane || mx_w_guard(*l->ins->w) != MX_GUARD_NONE) return false;
   const jv limits = lw_operand(l, n + 2, 0);
-  gcc_jit_rvalue *arg[5] = {place_of(l, 0, true), n > 1 ? place_of(l, 1, true) : gcc_jit_context_null(j->c, j->t_pu8),
-                            place_of(l, n, false), same ? NULL : place_of(l, n + 1, false),
-                            limits.k ? gcc_jit_context_null(j->c, j->t_pu8) : place_of(l, n + 2, false)};
+  gcc_jit_rvalue *arg[5] = {lw_operand_cells(l, 0, true),
+                            n > 1 ? lw_operand_cells(l, 1, true) : gcc_jit_context_null(j->c, j->t_pu8),
+                            lw_operand_cells(l, n, false), same ? NULL : lw_operand_cells(l, n + 1, false),
+                            limits.k ? gcc_jit_context_null(j->c, j->t_pu8) : lw_operand_cells(l, n + 2, false)};
   if (!arg[4] || !arg[0] || !arg[1] || !arg[2] || (!same && !arg[3])) return false;
   if (same) arg[3] = jv_scalar(j, jv_as(j, MX_T_u32, lw_operand(l, n + 1, 0)));
   gcc_jit_function *f = shuffle_function(l, mx_w_mod(*l->ins->w), limits.k ? limits.kv : APART, n > 1, same);

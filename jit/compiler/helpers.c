@@ -185,3 +185,34 @@ gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc
   }
   return jx_keep(j, call(l, h, 2, (gcc_jit_rvalue *[]){cells, most}, lanes));
 }
+
+/* ---- rows between memory and cells --------------------------------------------------------------------------------*/
+gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result) {
+  const unsigned field = mx_w_operand(l->ins->w, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
+  if (field >= MX_LIT) return NULL;
+  const uint32_t slot = ja_slot(l->a, cls, field);
+  if (result ? lw_result_uniform(l, k) || ja_has(l->a->blocks[l->block].preserved, slot)
+             : ja_has(l->uni, slot) || ja_has(l->raw, slot))
+    return NULL;
+  return gcc_jit_context_new_cast(l->j.c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, slot, false, 0), NULL),
+                                  l->j.t_pu8);
+}
+void lw_call_row_move(struct lw *l, bool wide, gcc_jit_rvalue *cells, gcc_jit_rvalue *memory,
+                      gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  char name[40];
+  snprintf(name, sizeof name, "%s_row_%u", lanes ? "store" : "load", wide ? 64 : 32);
+  struct helper *h = find(name);
+  if (!h) {
+    struct building b = begin(l, name, lanes, j->t_u32, 2, (gcc_jit_type *[]){j->t_pu8, j->t_pu8});
+    const unsigned parts = wide ? 2 : 1;
+    for (unsigned k = 0; k < parts * l->nc; k++) {
+      gcc_jit_lvalue *cell = lw_vector(l, b.arg[0], j->bytes * k, wide),
+                     *at = lw_vector(l, b.arg[1], j->bytes * k, wide);
+      if (lanes) j->isa->write(j, wide, k % parts, at, jx_keep(j, jx_rv(cell)), b.lanes[k / parts]);
+      else jx_set(j, cell, j->isa->load(j, wide, at));
+    }
+    h = end(l, &b, jx_int(j, j->t_u32, 0), NULL);
+  }
+  gcc_jit_block_add_eval(j->b, NULL, call(l, h, 2, (gcc_jit_rvalue *[]){cells, memory}, lanes));
+}

@@ -631,6 +631,21 @@ static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *h
   gcc_jit_rvalue *q = byte_pointer(l, next);
   for (uint64_t at = 0; at < (uint64_t)l->a->lanes * ac->bytes; at += 64) jx_prefetch(j, lw_vector(l, q, at, false));
 }
+/* Moves such a row by a function of the object; false: it cannot. */
+static bool call_row_move(struct lw *l, const struct access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
+  const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
+  if (!l->slots_spilled || l->one_lane || is_in_loop(l) || (ac->load && ac->guarded) || is_narrow(ac) ||
+      jx_wide(ac->type) != (cls == MX_R64))
+    return false;
+  gcc_jit_rvalue *cells = lw_operand_cells(l, k, ac->load);
+  if (!cells) return false;
+  lw_call_row_move(l, cls == MX_R64, cells, q, ac->load ? NULL : lanes);
+  if (!ac->load) return true;
+  const uint32_t slot = ja_slot(l->a, cls, mx_w_operand(l->ins->w, k));
+  l->lows[slot] = (struct lw_low){0};
+  lw_shape_update(l, slot);
+  return true;
+}
 /* Lanes one element apart, the whole warp in one piece. */
 static void by_piece(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *bad,
                      gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
@@ -655,7 +670,8 @@ static void by_piece(struct lw *l, const struct access *ac, struct memory_bounds
   j->b = fast;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), *q = byte_pointer(l, host);
   fetch_ahead(l, ac, host);
-  for (unsigned c = 0; c < l->nc; c++) {
+  const bool called = call_row_move(l, ac, q, lanes);
+  for (unsigned c = 0; c < l->nc && !called; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
     if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false); /* where lanes do not run, too, there is memory */
     else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->type);
