@@ -5,14 +5,6 @@
 #include "launch.h"
 #include "warp.h"
 
-void mx__chain_count_ended(struct mx_exec *x) {
-  const uint32_t n = x->warps_begun;
-  x->warps_begun = 0;
-  x->block->begun += n;
-  x->stats.warps += n, x->stats.warps_compiled += n, x->stats.enters += n;
-  x->stats.exits[MX_EXIT_DONE] += n;
-}
-
 void mx__chain_update(struct mx_exec *x) {
   struct mx_warp_chain *chain = x->chain;
   struct mx_block *b = x->block;

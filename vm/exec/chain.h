@@ -4,7 +4,7 @@
 #ifndef MX_VM_CHAIN_H
 #define MX_VM_CHAIN_H
 
-#include "exec.h"
+#include "block.h"
 #include "jitabi.h"
 
 /* For a caller who looks at warps or splits: all of it. */
@@ -21,7 +21,13 @@ static inline uint32_t mx__compiled_block_warp(const struct mx_exec *x) {
 /* The warps of x->chain. */
 void mx__chain_update(struct mx_exec *x);
 /* Counts the warps that began in compiled code; all but the last of them have ended there. */
-void mx__chain_count_ended(struct mx_exec *x);
+static inline void mx__chain_count_ended(struct mx_exec *x) {
+  const uint32_t n = x->warps_begun;
+  x->warps_begun = 0;
+  x->block->begun += n;
+  x->stats.warps += n, x->stats.warps_compiled += n, x->stats.enters += n;
+  x->stats.exits[MX_EXIT_DONE] += n;
+}
 /* What mx__select() does, where only the frame changes. */
 static inline void mx__chain_select(struct mx_exec *x, struct mx_warp *warp) {
   struct mx_split *split = &warp->splits[0];

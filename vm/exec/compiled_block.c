@@ -1,6 +1,6 @@
 /* See compiled_block.h. A warp runs until it ends or arrives at barrier 0 with all its lanes; the warp that arrives
  * last goes on at once, as barrier.h says. Whatever else happens, the interpreter does: the state of the waiting warps
- * is written back, and block.c goes on with them, until all have arrived at barrier 0 again.
+ * is written back, and turns.c goes on with them, until all have arrived at barrier 0 again.
  *
  * A warp begins when its first turn comes, mostly in the frame of the one that has just ended: what a warp of few
  * instructions costs is what is written here before its first and after its last. */
