@@ -24,7 +24,7 @@ void ja_dump_plan(const struct ja *a, FILE *to) {
     fprintf(to, "  %u:", b->pc);
     if (b->entry) fprintf(to, " entry");
     if (b->meets) fprintf(to, " meets");
-    if (b->converged) fprintf(to, " whole");
+    if (b->converged) fprintf(to, " converged");
     print_blocks(a, " pending ", b->pending, to);
     print_blocks(a, " expected ", b->open, to);
     if (b->nthen) fprintf(to, " ->");

@@ -381,7 +381,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   lw_counters_guard(l);
   lw_counters_access(l);
   lw_addend(l);
-  lw_piece_moves(l);
+  lw_piece_step(l);
   l->moving =
       l->addend[l->ins - a->ins].moves &&
       !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));

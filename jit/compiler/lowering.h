@@ -327,6 +327,9 @@ bool lw_stale_floats(const struct lw *l, const struct ja_ins *i);
 void lw_shapes_find(struct lw *l);
 /* Whether operand o of instruction k, in block b, holds one value; or a slot, before it. */
 bool lw_uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o);
+/* Whether instruction k is unguarded and the sum of `slot` (JA_NONE: of some slot that differs from lane to lane) and
+ * of a value that all lanes have in common: which operand that value is; 0: no. */
+unsigned lw_uniform_addend(const struct ja *a, uint32_t k, uint32_t slot);
 bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot);
 /* The last instruction of *k's block, before that, which writes the slot: to *k; false: there is none. */
 bool lw_last_write(const struct ja *a, uint32_t *k, uint32_t slot);
@@ -370,7 +373,7 @@ void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue 
                 gcc_jit_rvalue *lanes, unsigned type);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned stride, bool wide);
 /* memory.c: the current instruction may move a slot whose addresses are known to be in a row: so are they behind it. */
-void lw_piece_moves(struct lw *l);
+void lw_piece_step(struct lw *l);
 /* memory.c: a load or store; false: has no native form here, nothing was built. */
 bool lw_memory(struct lw *l);
 /* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used

@@ -525,24 +525,19 @@ static bool piece_is_known(const struct lw *l, uint32_t slot, unsigned stride) {
   return known->ins && known->ins->block == l->ins->block && known->stride == stride &&
          !lw_written_between(l->a, known->ins, l->ins, slot);
 }
-/* Instruction k is slot `from`, or that and one value for all lanes, operand `plus` (0: none). */
-static bool is_moved(const struct lw *l, uint32_t k, uint32_t *from, unsigned *plus) {
+/* Whether instruction k is an unguarded copy of slot `from`, or its sum with a value that all lanes have in common,
+ * operand `plus` (0: none). */
+static bool is_offset_copy(const struct lw *l, uint32_t k, uint32_t *from, unsigned *plus) {
   const struct ja *a = l->a;
   const struct ja_ins *i = &a->ins[k];
-  *plus = 0;
-  if (mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
-  unsigned o = 1;
-  if (i->op == MX_ADD_U32 || i->op == MX_ADD_U64) {
-    const bool first = lw_uniform_at(a, i->block, k, 1), second = lw_uniform_at(a, i->block, k, 2);
-    if (first == second) return false;
-    o = first ? 2 : 1, *plus = first ? 1 : 2;
-  } else if (i->op != MX_MOV_32 && i->op != MX_MOV_64) return false;
-  const unsigned f = mx_w_operand(i->w, o);
+  *plus = lw_uniform_addend(a, k, JA_NONE);
+  if (!*plus && ((i->op != MX_MOV_32 && i->op != MX_MOV_64) || mx_w_guard(*i->w) != MX_GUARD_NONE)) return false;
+  const unsigned o = *plus ? 3 - *plus : 1, f = mx_w_operand(i->w, o);
   if (f >= MX_LIT) return false;
   *from = ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f);
   return true;
 }
-static struct lw_piece moved_piece(struct lw *l, const struct lw_piece *from, const struct ja_ins *i, unsigned plus) {
+static struct lw_piece offset_piece(struct lw *l, const struct lw_piece *from, const struct ja_ins *i, unsigned plus) {
   struct jx *j = &l->j;
   struct lw_piece p = *from;
   p.ins = l->ins;
@@ -552,35 +547,34 @@ static struct lw_piece moved_piece(struct lw *l, const struct lw_piece *from, co
                           gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand_of(l, i, plus)), j->t_u64)));
   return p;
 }
-/* The current instruction moves a slot of which it is known: so it is behind it. */
-void lw_piece_moves(struct lw *l) {
+/* Where the current instruction copies or offsets a slot whose piece is known, the piece of its result is known, too.
+ */
+void lw_piece_step(struct lw *l) {
   const struct ja_ins *i = l->ins;
   uint32_t from, s[JA_MAX_TOUCH];
   unsigned plus;
-  if (l->loop || l->one_lane ||
-      (i->op != MX_ADD_U32 && i->op != MX_ADD_U64 && i->op != MX_MOV_32 && i->op != MX_MOV_64))
-    return;
-  if (ja_defs(l->a, i, s) != 1 || !is_moved(l, (uint32_t)(i - l->a->ins), &from, &plus) || !l->pieces[from].ins ||
+  if (l->loop || l->one_lane) return;
+  if (ja_defs(l->a, i, s) != 1 || !is_offset_copy(l, (uint32_t)(i - l->a->ins), &from, &plus) || !l->pieces[from].ins ||
       !piece_is_known(l, from, l->pieces[from].stride))
     return;
-  l->pieces[s[0]] = moved_piece(l, &l->pieces[from], i, plus);
+  l->pieces[s[0]] = offset_piece(l, &l->pieces[from], i, plus);
   l->pieces[s[0]].ins = i + 1;
 }
-#define MOST_MOVES 16
-static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned stride, unsigned moves) {
+#define MOST_COPIES 16
+static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned stride, unsigned copies) {
   struct jx *j = &l->j;
   const struct ja *a = l->a;
   struct lw_piece *known = &l->pieces[slot];
   if (piece_is_known(l, slot, stride)) return *known;
   uint32_t k = (uint32_t)(l->ins - a->ins), from;
   unsigned plus;
-  if (lw_last_write(a, &k, slot) && moves < MOST_MOVES && is_moved(l, k, &from, &plus) &&
+  if (lw_last_write(a, &k, slot) && copies < MOST_COPIES && is_offset_copy(l, k, &from, &plus) &&
       !lw_written_between(a, &a->ins[k], l->ins, from)) {
     const struct ja_ins *i = &a->ins[k];
     const unsigned f = plus ? mx_w_operand(i->w, plus) : MX_LIT;
     if (f >= MX_LIT || !lw_written_between(a, i, l->ins, ja_slot(a, mx__types[i->o->opnd[plus].type].slot_class, f))) {
-      const struct lw_piece root = address_piece(l, from, stride, moves + 1);
-      return *known = moved_piece(l, &root, i, plus);
+      const struct lw_piece root = address_piece(l, from, stride, copies + 1);
+      return *known = offset_piece(l, &root, i, plus);
     }
   }
   const bool wide = slot >= a->f->npred + a->f->n32, converged = a->blocks[l->ins->block].converged;

@@ -1,9 +1,9 @@
-/* Shapes of addresses that a loop does not change, or moves by the same step for all lanes: the least and the greatest,
- * their bits, and whether the lanes of each chunk have one address or lie evenly apart. An access takes its address
- * apart, within its block, into such a slot, constant factors, and addends that are the same for all lanes. A slot with
- * a shape has it computed wherever it is written, for the lanes that run there; an access uses it where these include
- * all of its own: where from no place at which other lanes may stand meanwhile control gets to the access without
- * another write. */
+/* Shapes of addresses that a loop does not change, or changes by the same step for all lanes. A shape is the least and
+ * the greatest address, their low bits, and whether the lanes of each chunk have one address or addresses at equal
+ * distances. The address of an access is analysed, within its block, as such a slot, constant factors, and addends that
+ * are the same for all lanes. The shape of a slot is computed wherever the slot is written, for the lanes that are
+ * active there. An access may use it if these lanes include all lanes that are active at the access: if control cannot
+ * come to the access, without another write, from a place at which other lanes may stand at the time of the write. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
@@ -57,18 +57,23 @@ static uint32_t slot_of(const struct ja *a, const struct ja_ins *i, unsigned o) 
 static bool is_sum(const struct ja_ins *i) {
   return (i->op == MX_ADD_U32 || i->op == MX_ADD_U64) && mx_w_guard(*i->w) == MX_GUARD_NONE;
 }
-/* s = s + one value: which operand that is; 0: the instruction is none such. */
-static unsigned moves(const struct ja *a, uint32_t b, uint32_t k) {
+unsigned lw_uniform_addend(const struct ja *a, uint32_t k, uint32_t slot) {
   const struct ja_ins *i = &a->ins[k];
-  if (!is_sum(i)) return 0;
-  const uint32_t s = slot_of(a, i, 0);
-  const unsigned o = slot_of(a, i, 1) == s ? 2 : slot_of(a, i, 2) == s ? 1 : 0;
-  return o && lw_uniform_at(a, b, k, o) ? o : 0;
+  for (unsigned o = 2; is_sum(i) && o; o--) {
+    const uint32_t other = slot_of(a, i, 3 - o);
+    if (other == JA_NONE || (slot == JA_NONE ? lw_uniform_at(a, i->block, k, 3 - o) : other != slot)) continue;
+    if (lw_uniform_at(a, i->block, k, o)) return o;
+  }
+  return 0;
+}
+/* The same of s = s + one value. */
+static unsigned step_operand(const struct ja *a, uint32_t k) {
+  return is_sum(&a->ins[k]) ? lw_uniform_addend(a, k, slot_of(a, &a->ins[k], 0)) : 0;
 }
 /* Blocks that write the slot anew. */
 static bool writes_anew(const struct ja *a, uint32_t b, uint32_t slot) {
   for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
-    if (writes(a, k, slot) && !moves(a, b, k)) return true;
+    if (writes(a, k, slot) && !step_operand(a, k)) return true;
   return false;
 }
 /* Whether the lanes that run in block `use` ran in block `def`, which writes the slot, too when it last ran. */
@@ -105,7 +110,7 @@ static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
       for (uint32_t k = a->blocks[p].first; k < a->blocks[p].end; k++) {
         if (!writes(a, k, slot)) continue;
         good = good && covers(a, p, use, slot);
-        hidden |= !moves(a, p, k);
+        hidden |= !step_operand(a, k);
       }
       if (!hidden) work[n++] = p;
     }
@@ -114,15 +119,16 @@ static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
   free(work);
   return good;
 }
-static bool only_moved(const struct ja *a, uint32_t b, uint32_t slot) {
+static bool only_stepped(const struct ja *a, uint32_t b, uint32_t slot) {
   for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
-    if (writes(a, k, slot) && !moves(a, b, k)) return false;
+    if (writes(a, k, slot) && !step_operand(a, k)) return false;
   return true;
 }
 static bool steady_in_a_loop(const struct ja *a, uint32_t use, uint32_t slot) {
   for (uint32_t k = 0; k < a->nloops; k++) {
     bool steady = ja_has(a->loops[k].body, use);
-    for (uint32_t m = 0; m < a->nblocks && steady; m++) steady = !ja_has(a->loops[k].body, m) || only_moved(a, m, slot);
+    for (uint32_t m = 0; m < a->nblocks && steady; m++)
+      steady = !ja_has(a->loops[k].body, m) || only_stepped(a, m, slot);
     if (steady) return true;
   }
   return false;
@@ -317,9 +323,9 @@ void lw_shapes_find(struct lw *l) {
     }
   for (uint32_t b = 0; b < a->nblocks; b++)
     for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
-      if (is_sum(&a->ins[k]) && l->shapes[slot_of(a, &a->ins[k], 0)].min && moves(a, b, k)) {
+      if (is_sum(&a->ins[k]) && l->shapes[slot_of(a, &a->ins[k], 0)].min && step_operand(a, k)) {
         l->addend[k].moves = true;
-        l->addend[k].operand = moves(a, b, k);
+        l->addend[k].operand = step_operand(a, k);
         if (!l->addend[k].value) l->addend[k].value = jx_local(&l->j, l->j.t_u64);
       }
   find_asked(l);
