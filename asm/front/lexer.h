@@ -1,4 +1,4 @@
-/* Tokens of MX assembly. One lexer reads one buffer; macro.c stacks them. */
+/* Tokens of MX assembly. One lexer reads one buffer; tokens.c stacks them. */
 #ifndef MX_ASM_LEXER_H
 #define MX_ASM_LEXER_H
 #include "asm/common/diag.h"

@@ -1,5 +1,5 @@
-/* Where tokens come from: the stack of files and macro expansions, and the directives that change it (.include,
- * .macro, .equ). Separate so that the parser reads one stream; knows no statement but these.
+/* The directives that change where tokens come from (tokens.c), or what a name stands for: .include, .macro, .equ.
+ * Knows no statement but these.
  *
  * A macro is text: `\name` stands for an argument, `\@` for a number that differs in each expansion, `\()` for nothing
  * (it ends a name). An expansion has the lines of the macro's body, so that messages point there. */
@@ -9,64 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* The file of a place; *what says in which expansion it stands, NULL: in none. */
-uint32_t mx__real_file(const struct front *f, uint32_t file, const char **what) {
-  const char *first = NULL;
-  while (file & IN_MACRO) {
-    const struct expansion *x = &f->expanded_from[file & ~IN_MACRO];
-    if (!first) first = x->what;
-    file = x->file;
-  }
-  if (what) *what = first;
-  return file;
-}
-
-uint32_t mx__add_text(struct front *f, const char *name, const char *bytes, size_t size) {
-  GROW(f->arena, f->texts, f->ntexts, f->cap_texts);
-  f->texts[f->ntexts] = (struct text){bytes, size, name};
-  return f->ntexts++;
-}
-
-static struct source *push(struct front *f, const char *text, size_t size, uint32_t file, uint32_t line) {
-  struct source *s = mx__arena_alloc(f->arena, sizeof *s);
-  mx__lex_init(&s->lx, text, size, file, line);
-  s->outer = f->source;
-  f->source = s;
-  return s;
-}
-
-void mx__push_file(struct front *f, uint32_t file) {
-  struct source *s = push(f, f->texts[file].bytes, f->texts[file].size, file, 1);
-  s->kind = SOURCE_FILE;
-}
-
-static struct token lex(struct front *f) {
-  for (;;) {
-    struct token t = mx__lex(&f->source->lx, &f->diags);
-    if (t.kind != TOK_END || !f->source->outer) return t;
-    if (f->source->kind == SOURCE_MACRO) f->macro_depth--;
-    else f->includes--;
-    f->source = f->source->outer;
-  }
-}
-
-struct token *mx__peek(struct front *f, uint32_t k) {
-  while (f->nahead <= k) f->ahead[f->nahead++] = lex(f);
-  return &f->ahead[k];
-}
-
-struct token mx__next(struct front *f) {
-  struct token t = *mx__peek(f, 0);
-  f->nahead--;
-  memmove(f->ahead, f->ahead + 1, f->nahead * sizeof f->ahead[0]);
-  f->last = t.loc;
-  return t;
-}
-
-void mx__skip_line(struct front *f) {
-  while (!mx__peek(f, 0)->first_on_line) mx__next(f);
-}
 
 /* ---- .include ----------------------------------------------------------------------------------------*/
 static char *read_file(struct front *f, const char *path, size_t *size) {
@@ -359,7 +301,7 @@ bool mx__expand_macro(struct front *f) {
                                       f->texts[mx__real_file(f, loc.file, NULL)].name, loc.line);
   GROW(f->arena, f->expanded_from, f->nexpanded_from, f->cap_expanded_from);
   f->expanded_from[f->nexpanded_from] = (struct expansion){m->file, what};
-  struct source *s = push(f, b.bytes ? b.bytes : "", b.n, IN_MACRO | f->nexpanded_from++, m->line);
+  struct source *s = mx__push_text(f, b.bytes ? b.bytes : "", b.n, IN_MACRO | f->nexpanded_from++, m->line);
   s->kind = SOURCE_MACRO;
   return true;
 }

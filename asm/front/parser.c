@@ -7,60 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool mx__accept(struct front *f, int punct) {
-  struct token *t = mx__peek(f, 0);
-  if (t->kind != TOK_PUNCT || t->punct != punct) return false;
-  mx__next(f);
-  return true;
-}
-
-const char *mx__tok_text(struct front *f, const struct token *t) {
-  if (t->kind == TOK_END) return "the end of the text";
-  return mx__arena_printf(f->arena, "'%.*s'%s", (int)(t->len > 40 ? 40 : t->len), t->text, t->len > 40 ? "..." : "");
-}
-
-/* Hostile text has errors without end; hints are for the first ones. */
-const char *mx__near(struct front *f, struct scope *s, const char *want, int kind) {
-  const char *near = f->diags.errors < MX_DIAG_HINTS ? mx__scope_nearest(s, want, kind) : NULL;
-  return near ? mx__arena_printf(f->arena, "did you mean '%s'?", near) : NULL;
-}
-
-/* Where something is missing before token t: right behind the token before it. */
-static struct ir_loc missing_before(const struct front *f, const struct token *t) {
-  struct ir_loc at = f->last;
-  if (!at.line || at.file != t->loc.file) return t->loc;
-  at.col += at.width;
-  at.width = 1;
-  return at;
-}
-
-bool mx__expect(struct front *f, int punct, const char *after) {
-  struct token *t = mx__peek(f, 0);
-  if (mx__accept(f, punct)) return true;
-  if (t->kind != TOK_BAD)
-    ERR(f, "syntax", punct == ';' || t->first_on_line || t->kind == TOK_END ? missing_before(f, t) : t->loc, NULL,
-        "expected '%c' after %s, found %s", punct, after, mx__tok_text(f, t));
-  return false;
-}
-
-void mx__resync(struct front *f) {
-  bool first = true;
-  for (int depth = 0;; first = false) {
-    struct token *t = mx__peek(f, 0);
-    if (t->kind == TOK_END) return;
-    if (!f->func && !first && t->kind == TOK_DOT && t->first_on_line) return; /* the next declaration */
-    if (t->kind == TOK_PUNCT) {
-      if (t->punct == ';') {
-        mx__next(f);
-        return;
-      }
-      if (t->punct == '{') depth++;
-      if (t->punct == '}' && depth-- <= 0 && f->func) return;
-    }
-    mx__next(f);
-  }
-}
-
 /* ---- directives that both module and function may hold --------------------------------------------------*/
 static void skip_section(struct front *f) {
   int depth = 0;
@@ -233,7 +179,7 @@ static bool missing_comma(struct front *f, const struct stmt *s) {
                        (t->kind == TOK_WORD && t->text[0] == '%') ||
                        (t->kind == TOK_PUNCT && (t->punct == '[' || t->punct == '{'));
   if (!operand || t->first_on_line) return false;
-  ERR(f, "syntax", missing_before(f, t), NULL, "%s: expected ',' before %s", s->mnemonic->text, mx__tok_text(f, t));
+  ERR(f, "syntax", mx__missing_before(f, t), NULL, "%s: expected ',' before %s", s->mnemonic->text, mx__tok_text(f, t));
   return true;
 }
 
@@ -345,7 +291,7 @@ static void parse_instruction(struct front *f) {
   }
   struct token *end = mx__peek(f, 0);
   if (!mx__accept(f, ';')) {
-    ERR(f, "syntax", missing_before(f, end), NULL, "%s: expected ';' before %s", s.mnemonic->text,
+    ERR(f, "syntax", mx__missing_before(f, end), NULL, "%s: expected ';' before %s", s.mnemonic->text,
         mx__tok_text(f, end));
     /* a forgotten ; loses no further statement */
     if (!end->first_on_line && end->kind != TOK_WORD) {

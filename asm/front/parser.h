@@ -222,35 +222,41 @@ struct front {
     } \
   } while (0)
 
-/* macro.c: tokens from the stack of sources */
+/* tokens.c */
 struct token *mx__peek(struct front *f, uint32_t k);
-/* `0xFF00(` before an initial value: byte 1 of it. */
-bool mx__parse_mask(struct front *f, unsigned *byte);
 struct token mx__next(struct front *f);
+void mx__skip_line(struct front *f);                                                      /* to the next line's first */
 uint32_t mx__add_text(struct front *f, const char *name, const char *bytes, size_t size); /* number of the file */
+/* The file of a place; *what says in which expansion it stands, NULL: in none. */
 uint32_t mx__real_file(const struct front *f, uint32_t file, const char **what);
 void mx__push_file(struct front *f, uint32_t file);
+struct source *mx__push_text(struct front *f, const char *text, size_t size, uint32_t file, uint32_t line);
+const char *mx__near(struct front *f, struct scope *s, const char *want, int kind); /* a hint, or NULL */
+bool mx__accept(struct front *f, int punct);
+bool mx__expect(struct front *f, int punct, const char *after);
+void mx__resync(struct front *f); /* behind the next `;`, or before a brace that closes the scope */
+const char *mx__tok_text(struct front *f, const struct token *t); /* for messages: quoted, short */
+/* Where something is missing before token t: right behind the token before it. */
+struct ir_loc mx__missing_before(const struct front *f, const struct token *t);
+
+/* macro.c */
 void mx__parse_include(struct front *f, struct ir_loc loc);
 void mx__parse_macro(struct front *f, struct ir_loc loc);
 bool mx__expand_macro(struct front *f); /* the next token names a macro: takes the call, pushes its expansion */
 void mx__parse_equ(struct front *f);
-void mx__skip_line(struct front *f); /* tokens up to the next line's first */
 
 /* expr.c */
 struct expr mx__parse_expr(struct front *f);
 bool mx__parse_const(struct front *f, uint64_t *value, bool *is_unsigned); /* reports what is no integer constant */
 
 /* parser.c */
-const char *mx__near(struct front *f, struct scope *s, const char *want, int kind); /* a hint, or NULL */
-bool mx__accept(struct front *f, int punct);
-bool mx__expect(struct front *f, int punct, const char *after);
-void mx__resync(struct front *f); /* behind the next `;`, or before a brace that closes the scope */
-const char *mx__tok_text(struct front *f, const struct token *t); /* for messages: quoted, short */
 void mx__parse_module(struct front *f);
 bool mx__physical(const char *text, uint8_t *type, uint32_t *slot); /* a slot by number, %.r5: type by its width */
 
 /* decl.c: variables, registers, functions' heads */
 enum { LINK_VISIBLE = 1, LINK_EXTERN = 2, LINK_WEAK = 4, LINK_COMMON = 8 };
+/* `0xFF00(` before an initial value: byte 1 of it. */
+bool mx__parse_mask(struct front *f, unsigned *byte);
 int mx__type_of(const struct token *t); /* .u32 -> MX_T_u32; -1: not a type */
 void mx__parse_reg(struct front *f);
 void mx__parse_variable(struct front *f, unsigned linkage);

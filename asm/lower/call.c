@@ -583,7 +583,7 @@ void mx__declare_slots(struct lower *l) {
   }
 }
 
-void mx__home_arguments(struct lower *l) {
+void mx__store_arguments(struct lower *l) {
   struct func *fn = l->fn;
   for (uint32_t k = 0; k < fn->sig.nres + fn->sig.narg; k++) {
     bool res = k < fn->sig.nres;

@@ -388,7 +388,7 @@ void mx__lower_func(struct front *f, struct select *select, uint32_t *last_named
   if (!fn->physical) {
     mx__scan_params(l);
     mx__place_call_vars(l);
-    if (!fn->is_entry) mx__home_arguments(l);
+    if (!fn->is_entry) mx__store_arguments(l);
   }
   for (uint32_t k = 0; k < fn->nstmts; k++) lower_statement(l, &fn->stmts[k]);
   if (!fn->physical) {

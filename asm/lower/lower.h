@@ -90,10 +90,10 @@ bool mx__base_is(const char *mnemonic, const char *base); /* its first word */
 bool mx__is_param_access(const char *mnemonic);           /* ld.param, st.param */
 void mx__kernel_params(struct lower *l);                  /* lays them out */
 void mx__declare_slots(struct lower *l);                  /* arguments and results of a .func */
-void mx__scan_params(struct lower *l);                    /* which of them need a home in memory */
-void mx__home_arguments(struct lower *l);                 /* gives it to them */
+void mx__scan_params(struct lower *l);                    /* which of them must lie in memory */
+void mx__store_arguments(struct lower *l);                /* stores these there */
 void mx__place_call_vars(struct lower *l);                /* arrays that may lie where the callee looks for them */
-void mx__load_results(struct lower *l);                   /* from their homes to their slots */
+void mx__load_results(struct lower *l);                   /* from memory to their slots */
 /* expand.c: an intrinsic whose operands have been chosen, as the instructions of its row */
 bool mx__expand(struct lower *l, const struct row_match *m, const struct ir_opnd *opnds, uint32_t guard, bool guard_neg,
                 struct ir_loc loc);

@@ -1,4 +1,4 @@
-/* The memory calls of the API: allocate, free, copy, fill, ask. Where things lie is memory.c's. */
+/* The memory calls of the API: allocate, free, ask. Where things lie is memory.c's, copying copies.c's. */
 #include "device.h"
 #include "checker.h"
 #include "vm/memory/heap.h"
@@ -7,22 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Synchronous calls come after what is queued in the device's blocking streams. */
-static mx_status enter(struct mx_device *d) {
-  mx_status s = mx__streams_drain(d);
-  mx__output_flush(d);
-  return s == MX_OK ? mx__device_usable(d) : s;
-}
-
-static mx_status bad_range(struct mx_device *d, const char *call, const char *what, uint64_t address, uint64_t bytes) {
-  uint64_t base;
-  char *near = mx__memory_nearest(&d->memory, address, bytes, &base);
-  mx_status s = mx__fail(d, MX_INVALID_ADDRESS, "%s: %s of %llu bytes at 0x%llx: %s", call, what,
-                         (unsigned long long)bytes, (unsigned long long)address, near ? near : "not allocated");
-  free(near);
-  return s;
-}
 
 /* Appending needs no quiet device; taking freed memory again does. Nobody changes records without d->lock. */
 mx_status mx__device_alloc(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, const char *name,
@@ -93,7 +77,7 @@ static mx_status not_to_be_freed(struct mx_device *d, mx_addr address) {
   if (a && a->flags & MX_ALLOC_VARIABLE && a->name)
     return mx__fail(d, MX_INVALID_ADDRESS, "mx_free: 0x%llx is in variable '%s': unloading its module frees it", at,
                     a->name);
-  return bad_range(d, "mx_free", "not the start of an allocation; access", address, 1);
+  return mx__bad_range(d, "mx_free", "not the start of an allocation; access", address, 1);
 }
 
 mx_status mx_free(mx_device *d, mx_addr address) {
@@ -114,124 +98,6 @@ mx_status mx_free(mx_device *d, mx_addr address) {
   return s;
 }
 
-/* Host pointer of a range that must be inside one allocation; d->mem is held. */
-static mx_status host_range(struct mx_device *d, const char *call, const char *what, mx_addr at, uint64_t bytes,
-                            void **host) {
-  *host = mx__memory_host(&d->memory, at, bytes);
-  if (*host || !bytes) return MX_OK;
-  return bad_range(d, call, what, at, bytes);
-}
-
-mx_status mx__copy_in(mx_device *d, mx_addr to, const void *from, uint64_t bytes) {
-  void *host;
-  if (!from && bytes) return mx__fail(d, MX_INVALID_VALUE, "mx_copy_to_device: no source");
-  mx__lock_read(&d->mem);
-  mx_status s = host_range(d, "mx_copy_to_device", "write", to, bytes, &host);
-  if (s == MX_OK && bytes) memcpy(host, from, bytes);
-  if (s == MX_OK && d->check) d->checker->written(d->check, to, bytes);
-  mx__rwunlock(&d->mem);
-  return s;
-}
-
-mx_status mx__copy_out(mx_device *d, void *to, mx_addr from, uint64_t bytes) {
-  void *host;
-  if (!to && bytes) return mx__fail(d, MX_INVALID_VALUE, "mx_copy_from_device: no destination");
-  mx__lock_read(&d->mem);
-  mx_status s = host_range(d, "mx_copy_from_device", "read", from, bytes, &host);
-  if (s == MX_OK && bytes) memcpy(to, host, bytes);
-  if (s == MX_OK && d->check) d->checker->read(d->check, from, bytes);
-  mx__rwunlock(&d->mem);
-  return s;
-}
-
-mx_status mx__copy_within(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes) {
-  void *t, *f;
-  mx__lock_read(&d->mem);
-  mx_status s = host_range(d, "mx_copy_on_device", "write", to, bytes, &t);
-  if (s == MX_OK) s = host_range(d, "mx_copy_on_device", "read", from, bytes, &f);
-  if (s == MX_OK && bytes) memmove(t, f, bytes);
-  if (s == MX_OK && d->check) d->checker->copied(d->check, to, from, bytes);
-  mx__rwunlock(&d->mem);
-  return s;
-}
-
-mx_status mx__fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count) {
-  void *host;
-  if (count > UINT64_MAX / size) return mx__fail(d, MX_INVALID_VALUE, "mx_memset%u: too many elements", size * 8);
-  mx__lock_read(&d->mem);
-  mx_status s = host_range(d,
-                           size == 1   ? "mx_memset8"
-                           : size == 2 ? "mx_memset16"
-                                       : "mx_memset32",
-                           "write", to, count * size, &host);
-  if (s == MX_OK && d->check) d->checker->written(d->check, to, count * size);
-  if (s == MX_OK && count) {
-    if (size == 1) memset(host, (int)value, count);
-    for (uint64_t i = 0; size == 2 && i < count; i++) memcpy((uint8_t *)host + i * 2, &(uint16_t){(uint16_t)value}, 2);
-    for (uint64_t i = 0; size == 4 && i < count; i++) memcpy((uint8_t *)host + i * 4, &value, 4);
-  }
-  mx__rwunlock(&d->mem);
-  return s;
-}
-
-mx_status mx_copy_to_device(mx_device *d, mx_addr to, const void *from, uint64_t bytes) {
-  if (!d) return MX_INVALID_VALUE;
-  mx_status s = enter(d);
-  return s == MX_OK ? mx__copy_in(d, to, from, bytes) : s;
-}
-
-mx_status mx_copy_from_device(mx_device *d, void *to, mx_addr from, uint64_t bytes) {
-  if (!d) return MX_INVALID_VALUE;
-  mx_status s = enter(d);
-  return s == MX_OK ? mx__copy_out(d, to, from, bytes) : s;
-}
-
-mx_status mx_copy_on_device(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes) {
-  if (!d) return MX_INVALID_VALUE;
-  mx_status s = enter(d);
-  return s == MX_OK ? mx__copy_within(d, to, from, bytes) : s;
-}
-
-/* Through a buffer of the host, piece by piece: holding both devices' locks at once would need an order between them.
- */
-mx_status mx_copy_between_devices(mx_device *to_device, mx_addr to, mx_device *from_device, mx_addr from,
-                                  uint64_t bytes) {
-  if (!to_device || !from_device) return MX_INVALID_VALUE;
-  if (to_device == from_device) return mx_copy_on_device(to_device, to, from, bytes);
-  mx_status s = enter(to_device);
-  if (s == MX_OK) s = enter(from_device);
-  if (s != MX_OK) return s;
-  const uint64_t step = 1 << 20;
-  void *piece = malloc(bytes < step ? bytes + 1 : step), *host;
-  if (!piece) return mx__fail_plain(to_device, MX_OUT_OF_MEMORY);
-  /* both ranges first: a copy happens as a whole or not at all */
-  mx__lock_read(&from_device->mem);
-  s = host_range(from_device, "mx_copy_between_devices", "read", from, bytes, &host);
-  mx__rwunlock(&from_device->mem);
-  if (s == MX_OK) {
-    mx__lock_read(&to_device->mem);
-    s = host_range(to_device, "mx_copy_between_devices", "write", to, bytes, &host);
-    mx__rwunlock(&to_device->mem);
-  }
-  for (uint64_t at = 0; s == MX_OK && at < bytes; at += step) {
-    uint64_t n = bytes - at < step ? bytes - at : step;
-    s = mx__copy_out(from_device, piece, from + at, n);
-    if (s == MX_OK) s = mx__copy_in(to_device, to + at, piece, n);
-  }
-  free(piece);
-  return s;
-}
-
-static mx_status fill(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count) {
-  if (!d) return MX_INVALID_VALUE;
-  mx_status s = enter(d);
-  return s == MX_OK ? mx__fill(d, to, value, size, count) : s;
-}
-
-mx_status mx_memset8(mx_device *d, mx_addr to, uint8_t value, uint64_t count) { return fill(d, to, value, 1, count); }
-mx_status mx_memset16(mx_device *d, mx_addr to, uint16_t value, uint64_t count) { return fill(d, to, value, 2, count); }
-mx_status mx_memset32(mx_device *d, mx_addr to, uint32_t value, uint64_t count) { return fill(d, to, value, 4, count); }
-
 mx_status mx_memory_info(mx_device *d, uint64_t *free_bytes, uint64_t *total_bytes) {
   if (!d) return MX_INVALID_VALUE;
   mx__lock(&d->lock);
@@ -248,7 +114,7 @@ mx_status mx_allocation_range(mx_device *d, mx_addr address, mx_addr *base, uint
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   if (a && base) *base = a->lo;
   if (a && bytes) *bytes = a->size;
-  mx_status s = a ? MX_OK : bad_range(d, "mx_allocation_range", "range", address, 1);
+  mx_status s = a ? MX_OK : mx__bad_range(d, "mx_allocation_range", "range", address, 1);
   mx__rwunlock(&d->mem);
   return s;
 }
@@ -285,7 +151,7 @@ mx_status mx_allocation_set_name(mx_device *d, mx_addr address, const char *name
   mx__lock(&d->lock);
   mx_status s = mx__memory_name(&d->memory, address, name);
   mx__unlock(&d->lock);
-  if (s == MX_INVALID_ADDRESS) s = bad_range(d, "mx_allocation_set_name", "range", address, 1);
+  if (s == MX_INVALID_ADDRESS) s = mx__bad_range(d, "mx_allocation_set_name", "range", address, 1);
   else s = mx__fail_plain(d, s);
   mx__alone_done(d);
   return s;
@@ -298,7 +164,7 @@ mx_status mx_managed_pointer(mx_device *d, mx_addr address, void **host) {
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   *host = a && a->flags & MX_ALLOC_MANAGED ? mx__memory_host(&d->memory, address, 0) : NULL;
   mx_status s = MX_OK;
-  if (!a) s = bad_range(d, "mx_managed_pointer", "range", address, 1);
+  if (!a) s = mx__bad_range(d, "mx_managed_pointer", "range", address, 1);
   else if (!*host)
     s = mx__fail(d, MX_INVALID_ADDRESS, "mx_managed_pointer: 0x%llx is not managed memory",
                  (unsigned long long)address);

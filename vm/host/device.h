@@ -121,7 +121,11 @@ mx_status mx__device_usable(struct mx_device *d);
 /* Copies the part of a struct that the caller knows (struct_size) and sets its struct_size to that. */
 mx_status mx__struct_out(void *out, const void *from, size_t size);
 
-/* buffers.c: what the calls of these names do, without their order: for streams */
+/* copies.c: what the calls of these names do, without waiting for what is queued */
+mx_status mx__bad_range(struct mx_device *d, const char *call, const char *what, uint64_t address, uint64_t bytes);
+/* Host pointer of a range that must be inside one allocation; d->mem is held. */
+mx_status mx__host_range(struct mx_device *d, const char *call, const char *what, mx_addr at, uint64_t bytes,
+                         void **host);
 mx_status mx__copy_in(mx_device *d, mx_addr to, const void *from, uint64_t bytes);
 mx_status mx__copy_out(mx_device *d, void *to, mx_addr from, uint64_t bytes);
 mx_status mx__copy_within(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes);
@@ -181,6 +185,8 @@ void mx__alone(struct mx_device *d);
 void mx__alone_done(struct mx_device *d);
 
 /* stream.c */
+/* A call begins that comes after what is queued in the device's blocking streams. */
+mx_status mx__device_enter(struct mx_device *d);
 void mx__streams_wait(struct mx_device *d);       /* for all blocking streams; failures stay for the next drain */
 mx_status mx__streams_drain(struct mx_device *d); /* the same, and the first failure, once */
 void mx__streams_drop(struct mx_device *d);       /* throws queued work away and stops what runs */

@@ -411,51 +411,6 @@ mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const v
   return s;
 }
 
-mx_status mx_launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes) {
-  if (!k) return MX_INVALID_VALUE;
-  mx__kernel_use(k, 1);
-  struct mx_device *d = k->module->device;
-  mx_status s = mx__streams_drain(d);
-  mx__output_flush(d);
-  if (s == MX_OK) s = mx__launch_run(k, config, params, bytes, 0);
-  mx__output_flush(d);
-  mx__kernel_use(k, -1);
-  return s;
-}
-
-/* One buffer of all arguments, malloc'ed. */
-static mx_status pack(mx_kernel *k, const void *const *args, size_t count, uint8_t **params) {
-  struct mx_device *d = k->module->device;
-  const struct mx_func *f = &k->module->image->image.funcs[k->func];
-  if (count != f->nparams || (count && !args))
-    return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %zu arguments, expected %u", f->name, count, f->nparams);
-  uint8_t *buffer = calloc(1, f->param_bytes + 1u);
-  if (!buffer) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
-  mx_status s = MX_OK;
-  for (size_t i = 0; i < count && s == MX_OK; i++) {
-    if (args[i]) memcpy(buffer + f->params[i].offset, args[i], f->params[i].size);
-    else s = mx__fail(d, MX_INVALID_VALUE, "kernel '%s': argument %zu is missing", f->name, i + 1);
-  }
-  if (s == MX_OK) *params = buffer;
-  else free(buffer);
-  return s;
-}
-
-mx_status mx_launch_args_async(mx_kernel *k, const mx_launch_config *config, const void *const *args, size_t count,
-                               mx_stream *stream) {
-  if (!k) return MX_INVALID_VALUE;
-  uint8_t *params = NULL;
-  mx_status s = pack(k, args, count, &params);
-  if (s != MX_OK) return s;
-  s = mx_launch_async(k, config, params, k->module->image->image.funcs[k->func].param_bytes, stream);
-  free(params);
-  return s;
-}
-
-mx_status mx_launch_args(mx_kernel *k, const mx_launch_config *config, const void *const *args, size_t count) {
-  return mx_launch_args_async(k, config, args, count, NULL);
-}
-
 /* ---- occupancy ------------------------------------------------------------------------------------------*/
 
 mx_status mx_occupancy(mx_kernel *k, uint32_t threads_per_block, uint32_t shared_bytes, uint32_t *blocks) {

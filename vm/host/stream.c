@@ -1,9 +1,9 @@
 /* Streams and events: queues of work, each served in order by a thread of its own. What the work does stands in
- * launch.c and buffers.c; one launch runs at a time because these take the device's `run` lock.
+ * launch.c and copies.c; one launch runs at a time because these take the device's `run` lock.
  *
  * All queues and events of a device are under one lock and one condition: there are few streams, and a launch is long
  * against a wake-up. */
-#include "device.h"
+#include "stream.h"
 
 #include "output.h"
 
@@ -12,32 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-enum work { LAUNCH, COPY_IN, COPY_OUT, COPY_WITHIN, FILL, RECORD, WAIT, CALL };
-
-struct op {
-  struct op *next;
-  enum work work;
-  mx_kernel *kernel; /* LAUNCH */
-  mx_launch_config config;
-  uint8_t *params;
-  mx_addr to, from; /* copies, fill */
-  void *out;
-  const void *in;
-  uint64_t bytes; /* also of params */
-  uint32_t value; /* FILL: so often as bytes says */
-  unsigned size;
-  mx_event *event; /* RECORD, WAIT: holds a reference */
-  uint64_t generation;
-  void (*fn)(void *user); /* CALL */
-  void *user;
-};
-
 struct mx_stream {
   mx_device *device;
   mx_stream *next;
   unsigned flags;
   uint64_t number; /* of the device, from 1 */
-  struct op *first, **last;
+  struct mx_work *first, **last;
   bool busy, quit, started;
   pthread_t thread;
   mx_status failure; /* not yet reported */
@@ -71,33 +51,34 @@ static void event_reach(mx_event *e, uint64_t generation) {
 }
 
 /* The operation has ended or is thrown away; d->queues is held. */
-static void op_end(mx_stream *s, struct op *o) {
+static void op_end(mx_stream *s, struct mx_work *o) {
   struct mx_device *d = s->device;
-  if (o->work == RECORD) event_reach(o->event, o->generation);
+  if (o->work == MX_WORK_RECORD) event_reach(o->event, o->generation);
   if (o->event) event_release(o->event);
   if (!(s->flags & MX_STREAM_NON_BLOCKING)) d->blocking_pending--;
-  if (o->work == LAUNCH) mx__kernel_use(o->kernel, -1);
+  if (o->work == MX_WORK_LAUNCH) mx__kernel_use(o->kernel, -1);
   free(o->params);
   free(o);
   pthread_cond_broadcast(&d->queues_moved);
 }
 
 /* Without any lock. */
-static mx_status op_run(struct mx_device *d, const mx_stream *stream, struct op *o) {
-  mx_status s = o->work == CALL || o->work == RECORD || o->work == WAIT ? MX_OK : mx__device_usable(d);
+static mx_status op_run(struct mx_device *d, const mx_stream *stream, struct mx_work *o) {
+  mx_status s =
+      o->work == MX_WORK_CALL || o->work == MX_WORK_RECORD || o->work == MX_WORK_WAIT ? MX_OK : mx__device_usable(d);
   if (s != MX_OK) return s;
   switch (o->work) {
-  case LAUNCH: return mx__launch_run(o->kernel, &o->config, o->params, o->bytes, stream->number);
-  case COPY_IN: return mx__copy_in(d, o->to, o->in, o->bytes);
-  case COPY_OUT: return mx__copy_out(d, o->out, o->from, o->bytes);
-  case COPY_WITHIN: return mx__copy_within(d, o->to, o->from, o->bytes);
-  case FILL: return mx__fill(d, o->to, o->value, o->size, o->bytes);
-  case CALL:
+  case MX_WORK_LAUNCH: return mx__launch_run(o->kernel, &o->config, o->params, o->bytes, stream->number);
+  case MX_WORK_COPY_IN: return mx__copy_in(d, o->to, o->in, o->bytes);
+  case MX_WORK_COPY_OUT: return mx__copy_out(d, o->out, o->from, o->bytes);
+  case MX_WORK_COPY_WITHIN: return mx__copy_within(d, o->to, o->from, o->bytes);
+  case MX_WORK_FILL: return mx__fill(d, o->to, o->value, o->size, o->bytes);
+  case MX_WORK_CALL:
     mx__output_flush(d);
     o->fn(o->user);
     return MX_OK;
-  case RECORD: return MX_OK;
-  case WAIT:
+  case MX_WORK_RECORD: return MX_OK;
+  case MX_WORK_WAIT:
     mx__lock(&d->queues);
     while (o->event->reached < o->generation) mx__wait(&d->queues_moved, &d->queues);
     mx__unlock(&d->queues);
@@ -128,7 +109,7 @@ static void *serve(void *arg) {
   mx__lock(&d->queues);
   for (;;) {
     while (!s->first && !s->quit) mx__wait(&d->queues_moved, &d->queues);
-    struct op *o = s->first;
+    struct mx_work *o = s->first;
     if (!o) break;
     if (!(s->first = o->next)) s->last = &s->first;
     s->busy = true;
@@ -154,10 +135,9 @@ static bool start_thread(mx_stream *s) {
   return !failed;
 }
 
-/* Copies *o; what it points at stays the caller's on failure. */
-static mx_status enqueue(mx_stream *s, const struct op *o) {
+mx_status mx__stream_enqueue(mx_stream *s, const struct mx_work *o) {
   struct mx_device *d = s->device;
-  struct op *copy = malloc(sizeof *copy);
+  struct mx_work *copy = malloc(sizeof *copy);
   if (!copy) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   *copy = *o;
   copy->next = NULL;
@@ -167,8 +147,8 @@ static mx_status enqueue(mx_stream *s, const struct op *o) {
     status = MX_HOST_FAILURE;
     free(copy);
   } else {
-    if (copy->work == RECORD) copy->generation = ++copy->event->recorded;
-    if (copy->work == WAIT) copy->generation = copy->event->recorded;
+    if (copy->work == MX_WORK_RECORD) copy->generation = ++copy->event->recorded;
+    if (copy->work == MX_WORK_WAIT) copy->generation = copy->event->recorded;
     if (copy->event) copy->event->references++;
     if (!(s->flags & MX_STREAM_NON_BLOCKING)) d->blocking_pending++;
     *s->last = copy;
@@ -213,6 +193,12 @@ mx_status mx__streams_drain(struct mx_device *d) {
   return report(d, &d->async_failure, &d->async_text);
 }
 
+mx_status mx__device_enter(struct mx_device *d) {
+  mx_status s = mx__streams_drain(d);
+  mx__output_flush(d);
+  return s == MX_OK ? mx__device_usable(d) : s;
+}
+
 static bool any_busy(const struct mx_device *d) {
   for (const mx_stream *s = d->streams; s; s = s->next)
     if (s->busy || s->first) return true;
@@ -223,7 +209,7 @@ void mx__streams_drop(struct mx_device *d) {
   mx__lock(&d->queues);
   for (mx_stream *s = d->streams; s; s = s->next)
     while (s->first) {
-      struct op *o = s->first;
+      struct mx_work *o = s->first;
       if (!(s->first = o->next)) s->last = &s->first;
       op_end(s, o);
     }
@@ -326,86 +312,21 @@ mx_status mx_stream_destroy(mx_stream *s) {
   return status;
 }
 
-/* The device of a call and the one of its stream must be the same. */
-static mx_status own_stream(mx_device *d, const mx_stream *s, const char *call) {
+mx_status mx__stream_own(mx_device *d, const mx_stream *s, const char *call) {
   if (s && s->device != d) return mx__fail(d, MX_INVALID_VALUE, "%s: the stream belongs to another device", call);
   return mx__device_usable(d);
 }
 
 mx_status mx_stream_wait_event(mx_stream *s, mx_event *e) {
   if (!s || !e) return MX_INVALID_VALUE;
-  mx_status status = own_stream(e->device, s, "mx_stream_wait_event");
-  return status == MX_OK ? enqueue(s, &(struct op){.work = WAIT, .event = e}) : status;
+  mx_status status = mx__stream_own(e->device, s, "mx_stream_wait_event");
+  return status == MX_OK ? mx__stream_enqueue(s, &(struct mx_work){.work = MX_WORK_WAIT, .event = e}) : status;
 }
 
 mx_status mx_stream_call(mx_stream *s, void (*fn)(void *user), void *user) {
   if (!s) return MX_INVALID_VALUE;
   if (!fn) return mx__fail(s->device, MX_INVALID_VALUE, "mx_stream_call: no function");
-  return enqueue(s, &(struct op){.work = CALL, .fn = fn, .user = user});
-}
-
-mx_status mx_launch_async(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
-                          mx_stream *s) {
-  if (!s) return mx_launch(k, config, params, bytes);
-  if (!k) return MX_INVALID_VALUE;
-  mx__kernel_use(k, 1);
-  struct mx_device *d = k->module->device;
-  mx__output_flush(d);
-  mx_status status = own_stream(d, s, "mx_launch_async");
-  if (status == MX_OK) status = mx_launch_check(k, config, bytes);
-  if (status == MX_OK && bytes && !params) status = mx__fail(d, MX_INVALID_VALUE, "launch: no parameters");
-  struct op o = {.work = LAUNCH, .kernel = k, .bytes = bytes};
-  if (status == MX_OK && !(o.params = malloc(bytes + 1))) status = mx__fail_plain(d, MX_OUT_OF_MEMORY);
-  if (status == MX_OK) {
-    memcpy(&o.config, config, config->struct_size);
-    if (bytes) memcpy(o.params, params, bytes);
-    status = enqueue(s, &o);
-  }
-  if (status != MX_OK) {
-    mx__kernel_use(k, -1);
-    free(o.params);
-  }
-  return status;
-}
-
-mx_status mx_copy_to_device_async(mx_device *d, mx_addr to, const void *from, uint64_t bytes, mx_stream *s) {
-  if (!s) return mx_copy_to_device(d, to, from, bytes);
-  if (!d) return MX_INVALID_VALUE;
-  mx_status status = own_stream(d, s, "mx_copy_to_device_async");
-  return status == MX_OK ? enqueue(s, &(struct op){.work = COPY_IN, .to = to, .in = from, .bytes = bytes}) : status;
-}
-
-mx_status mx_copy_from_device_async(mx_device *d, void *to, mx_addr from, uint64_t bytes, mx_stream *s) {
-  if (!s) return mx_copy_from_device(d, to, from, bytes);
-  if (!d) return MX_INVALID_VALUE;
-  mx_status status = own_stream(d, s, "mx_copy_from_device_async");
-  return status == MX_OK ? enqueue(s, &(struct op){.work = COPY_OUT, .out = to, .from = from, .bytes = bytes}) : status;
-}
-
-mx_status mx_copy_on_device_async(mx_device *d, mx_addr to, mx_addr from, uint64_t bytes, mx_stream *s) {
-  if (!s) return mx_copy_on_device(d, to, from, bytes);
-  if (!d) return MX_INVALID_VALUE;
-  mx_status status = own_stream(d, s, "mx_copy_on_device_async");
-  return status == MX_OK ? enqueue(s, &(struct op){.work = COPY_WITHIN, .to = to, .from = from, .bytes = bytes})
-                         : status;
-}
-
-static mx_status fill_async(mx_device *d, mx_addr to, uint32_t value, unsigned size, uint64_t count, mx_stream *s,
-                            const char *call) {
-  if (!d) return MX_INVALID_VALUE;
-  mx_status status = own_stream(d, s, call);
-  return status == MX_OK
-             ? enqueue(s, &(struct op){.work = FILL, .to = to, .value = value, .size = size, .bytes = count})
-             : status;
-}
-mx_status mx_memset8_async(mx_device *d, mx_addr to, uint8_t value, uint64_t count, mx_stream *s) {
-  return s ? fill_async(d, to, value, 1, count, s, "mx_memset8_async") : mx_memset8(d, to, value, count);
-}
-mx_status mx_memset16_async(mx_device *d, mx_addr to, uint16_t value, uint64_t count, mx_stream *s) {
-  return s ? fill_async(d, to, value, 2, count, s, "mx_memset16_async") : mx_memset16(d, to, value, count);
-}
-mx_status mx_memset32_async(mx_device *d, mx_addr to, uint32_t value, uint64_t count, mx_stream *s) {
-  return s ? fill_async(d, to, value, 4, count, s, "mx_memset32_async") : mx_memset32(d, to, value, count);
+  return mx__stream_enqueue(s, &(struct mx_work){.work = MX_WORK_CALL, .fn = fn, .user = user});
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------*/
@@ -437,9 +358,9 @@ mx_status mx_event_destroy(mx_event *e) {
 mx_status mx_event_record(mx_event *e, mx_stream *s) {
   if (!e) return MX_INVALID_VALUE;
   struct mx_device *d = e->device;
-  mx_status status = own_stream(d, s, "mx_event_record");
+  mx_status status = mx__stream_own(d, s, "mx_event_record");
   if (status != MX_OK) return status;
-  if (s) return enqueue(s, &(struct op){.work = RECORD, .event = e});
+  if (s) return mx__stream_enqueue(s, &(struct mx_work){.work = MX_WORK_RECORD, .event = e});
   status = mx__streams_drain(d);
   mx__lock(&d->queues);
   event_reach(e, ++e->recorded);

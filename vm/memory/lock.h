@@ -23,7 +23,7 @@
   X(MEMORY)   /* device.h: readers: launches and copies; writer: who frees, names, loads or resets */ \
   X(GROUP)    /* group.c: which devices are beside one another */ \
   X(REACHED)  /* device.h: readers: launches of other devices; writer: who frees, names or resets; see group.c */ \
-  X(SCHEDULE) /* schedule.c: which block is whose turn */ \
+  X(SCHEDULE) /* queue.c: which block is whose turn */ \
   X(POOL)     /* pool.c: a device's worker threads */ \
   X(TIER)     /* jit/runtime/tier.c: who gets compiled code */ \
   X(SESSION)  /* session.h: whether a session stands */ \
