@@ -1,7 +1,7 @@
 /* Code for debugging sessions: instructions before which it is left, always or where a test holds in some lane; and
  * what the frame holds there and elsewhere, for the session to know. The text of stops is vm/debug/compiled.c's: "FUNC
- * PC TEST;" for each. TEST is nothing, or "all" where somebody will be asked who may look at any register, or the steps
- * of mx_debug_break_test; one that cannot be read, or built, is no test: the code leaves.
+ * PC TEST;" for each. TEST is empty, or "all" where the session will evaluate a condition that may read any register,
+ * or the steps of mx_debug_break_test; one that cannot be read, or built, is no test: the code leaves.
  *
  * At a stop the frame has what named registers hold, even if nobody will read it, except what other blocks of a loop
  * have left in them: to carry such values costs the Mandelbrot loop a third of its time, the others nothing. */

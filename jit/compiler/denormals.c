@@ -1,5 +1,6 @@
-/* Lanes that do not run compute as well, on whatever their slots hold. Where that is an integer or an address, it looks
- * like a denormal float, and processors take a hundred cycles to multiply by one. Such factors are 0 there instead. */
+/* Inactive lanes compute, too, on whatever their slots hold. Where that is an integer or an address, it is a denormal
+ * number when it is read as a float, and processors take a hundred cycles for a product of one. So factors of inactive
+ * lanes are replaced by 0 where their slots may hold such bits. */
 #include "lowering.h"
 
 #include <stdlib.h>

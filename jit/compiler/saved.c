@@ -1,6 +1,7 @@
-/* Which slots need not be stored where code is left: those whose cells in state->spill_area have them already, since
- * nobody has written them after an entry took them from there. So a barrier costs what was changed since the last one,
- * not what is live. What a loop with barriers does not change is stored once, before it begins. */
+/* Which slots an exit or a barrier need not store: those whose cells in state->spill_area still hold their current
+ * values, because nothing has written the slot since an entry loaded it. So the cost of a barrier depends on how many
+ * slots have changed since the last one, not on how many are live. Slots that a loop with barriers does not change are
+ * stored once, before the loop begins. */
 #include "lowering.h"
 #include "graph.h"
 

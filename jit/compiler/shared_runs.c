@@ -1,10 +1,10 @@
-/* Runs of accesses to shared memory through a few numbers and constant offsets, as a tile's elements are fetched. What
- * the numbers look like is guessed, from how they were made of %tid.x. The run is built twice, or, where that looks
- * like a tile's, three times: where the guess is right for all lanes, also those that do not run, and all of them are
- * in bounds, which is asked once, before it, each chunk's address is one scalar, and each access a load, store or
- * broadcast of a chunk, or a choice among two chunks of memory. Otherwise all of them are gathered, bounds being
- * checked once for the lanes that run; where one of these is outside, the interpreter takes over there. A wrong guess
- * costs time, never anything else. */
+/* Runs of accesses to shared memory through a few registers and constant offsets, as kernels read the elements of a
+ * tile. How the values of these registers differ from lane to lane is guessed from how they were computed of %tid.x. A
+ * run is compiled in two versions, or in three where it looks like a tile's, and one test before it chooses. Where the
+ * guess holds for all lanes, active or not, and all are in bounds, the address of a chunk is one scalar, and an access
+ * is a load, store or broadcast of a chunk, or a permutation of two. Otherwise all accesses are gathers, whose bounds
+ * are checked once for the active lanes; if one of these is outside, the interpreter takes over. A wrong guess costs
+ * time only. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"

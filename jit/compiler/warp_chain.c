@@ -1,6 +1,6 @@
-/* From warp to warp: where a warp ends, the next one of its block begins, and where it waits, the next one goes on,
- * without coming back to vm/exec/compiled_block.c, which is told how many have. Such a warp has no split, frame or
- * masks of its own until it needs them: see mx__compiled_block_update(). */
+/* Chains of warps: where a warp ends or waits at barrier 0, compiled code begins or resumes the next warp of the block
+ * by itself, without a return to vm/exec/compiled_block.c, for which it counts these warps. The state of such a warp
+ * (split, frame, masks) is not kept up to date until somebody looks at it: mx__compiled_block_update(). */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"

@@ -121,7 +121,7 @@ void mx__lanes_find(struct mx_check *c) {
 }
 
 /* confirmed: lanes m have run it, for which it makes a difference. */
-static void tell(struct mx_check *c, uint32_t site, uint64_t warp, uint64_t m, bool confirmed) {
+static void report(struct mx_check *c, uint32_t site, uint64_t warp, uint64_t m, bool confirmed) {
   const uint32_t rule = c->code->sites[site].lane_rule;
   const bool wide = c->code->prep->lanes == 64;
   struct finding *f = mx__found_at(c, MX_CHECK_LANES, kinds[rule], site, warp, m, 0, 0);
@@ -154,10 +154,10 @@ void mx__lanes_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   const bool matters = wide ? upper != 0 || c->code->sites[site].lane_rule == RULE_MASK : x->launch->threads > x->lanes;
   if (!m || !matters || c->confirmed[site]) return;
   c->confirmed[site] = true;
-  tell(c, site, warp_state(x)->number, wide && upper ? upper : m, true);
+  report(c, site, warp_state(x)->number, wide && upper ? upper : m, true);
 }
 
 void mx__lanes_end(struct mx_check *c) {
   for (uint32_t n = 0; n < c->code->nsites; n++)
-    if (c->code->sites[n].lane_rule && !c->confirmed[n]) tell(c, n, 0, 0, false);
+    if (c->code->sites[n].lane_rule && !c->confirmed[n]) report(c, n, 0, 0, false);
 }

@@ -209,7 +209,7 @@ static uint32_t slot_at(const struct mx_pfunc *fn, uint32_t lanes, uint32_t offs
   return offset / 8;
 }
 
-static uint64_t kept(const struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t slot) {
+static uint64_t lanes_in_frame(const struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t slot) {
   const struct mx_jit_code *c = g->device->engine->session_code(g->compiled->codes[f->compiled - 1].jit, f->fn->number);
   if (!c || !c->live) return UINT64_MAX;
   const size_t words = slots_of(f->fn->func) / 64 + 1;
@@ -237,7 +237,7 @@ static uint64_t *make_known(struct mx_debug *g, const struct mx_frame *f, uint32
   m->known = more;
   const uint32_t n = slots_of(f->fn->func);
   if (!(lanes = malloc((n + 1) * sizeof *lanes))) return NULL;
-  for (uint32_t s = 0; s < n; s++) lanes[s] = kept(g, f, pc, s);
+  for (uint32_t s = 0; s < n; s++) lanes[s] = lanes_in_frame(g, f, pc, s);
   m->recent = m->nknown;
   m->known[m->nknown++] = (struct known){f, lanes};
   return lanes;
@@ -277,8 +277,8 @@ uint64_t mx__compiled_known(struct mx_debug *g, const struct mx_frame *f, uint32
   const uint32_t slot = slot_at(f->fn, g->prep->lanes, offset);
   if (slot == UINT32_MAX || is_interpreted(g, f)) return UINT64_MAX;
   const uint64_t *known = known_lanes(g->compiled, f);
-  uint64_t lanes = known ? known[slot] : kept(g, f, pc, slot);
-  if (cls == MX_R128) lanes &= known ? known[slot + 1] : kept(g, f, pc, slot + 1);
+  uint64_t lanes = known ? known[slot] : lanes_in_frame(g, f, pc, slot);
+  if (cls == MX_R128) lanes &= known ? known[slot + 1] : lanes_in_frame(g, f, pc, slot + 1);
   return lanes;
 }
 

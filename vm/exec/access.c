@@ -128,8 +128,8 @@ static bool trap_access(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind
   return false;
 }
 
-static bool tell(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, uint64_t bytes,
-                 unsigned space, bool write, unsigned char *const *host) {
+static bool notify(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const uint64_t *addr, uint64_t bytes,
+                   unsigned space, bool write, unsigned char *const *host) {
   const struct mx_access a = {m, addr, mx_space_window(space), bytes, host, write};
   return x->launch->probe->touches(x, i, &a);
 }
@@ -145,7 +145,7 @@ bool mx__access_range(struct mx_exec *x, const struct mx_insn *i, uint64_t lane,
       uint64_t of[MX_MAX_LANES];
       unsigned char *at[MX_MAX_LANES];
       of[lane] = addr, at[lane] = *host;
-      return tell(x, i, 1ull << lane, of, bytes, space, write, at);
+      return notify(x, i, 1ull << lane, of, bytes, space, write, at);
     }
     return true;
   }
@@ -182,7 +182,7 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
       first.writable = false; /* the next one is to come here, too */
     }
     if (mx__sees_accesses(x->launch)) /* nothing is kept: so is the next one */
-      return tell(x, i, m, addr, bytes, space, write, host);
+      return notify(x, i, m, addr, bytes, space, write, host);
     if (have) keep_bounds(x, cache, &first);
     return true;
   }

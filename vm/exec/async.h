@@ -63,7 +63,7 @@ struct mx_async {
   struct mx_warp_copies warp[];
 };
 
-/* ---- block.c asks, of all blocks of a unit ----------------------------------------------------------------*/
+/* ---- turns.c asks, of all blocks of a unit ----------------------------------------------------------------*/
 /* Nobody can go on but by copies: those land that lanes wait for at mbarriers. True: somebody can go on. */
 bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *leader);
 /* A round has ended in which something went on: lanes at mbarriers are not to wait forever for copies that wait for

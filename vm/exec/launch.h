@@ -1,5 +1,5 @@
 /* One launch: its shape, its limits, what all its workers share. Checks are in vm/host/launch.c, workers in
- * schedule.c and pool.c; what a block does is block.c's business. */
+ * schedule.c and pool.c; what a block does is turns.c's business. */
 #ifndef MX_VM_LAUNCH_H
 #define MX_VM_LAUNCH_H
 
@@ -57,7 +57,7 @@ struct mx_launch {
   struct mx_prepared *prep;
   struct mx_debug *debug;       /* NULL: nobody looks */
   const struct mx_hooks *hooks; /* of debug: hooks.h */
-  struct mx_queue *schedule;    /* while it runs: schedule.c */
+  struct mx_queue *schedule;    /* while it runs: queue.h */
   struct mx_stuck *stuck;       /* stuck.h; NULL: a session looks by itself */
   const struct mx_probe *probe; /* hooks.h; NULL: no tool looks at the launch as a whole */
   struct mx_probed *probed;     /* a profile's */

@@ -83,7 +83,7 @@ void mx__profile_ran(struct mx_exec *x, uint32_t kind, const struct mx_jit_state
              site->mask ? mx__jit_mask(code->table, s->spill_area + site->mask) : x->mask);
   for (uint32_t k = 0; k < site->nhidden; k++) {
     const struct mx_jit_hidden *h = &code->hidden[site->first_hidden + k];
-    x->probed->told += h->what != MX_JIT_EXPECTED && mx__jit_mask(code->table, s->spill_area + h->mask);
+    x->probed->reported_splits += h->what != MX_JIT_EXPECTED && mx__jit_mask(code->table, s->spill_area + h->mask);
   }
 }
 void mx__profile_parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps,
@@ -163,5 +163,5 @@ uint64_t mx__profile_compiled_splits(const struct mx_probed_worker *worker) {
     const struct mx_compiled_counts *c = &worker->compiled[f];
     for (uint32_t g = 0; c->code && g < c->code->counted->nguards; g++) splits += c->sums[2 * (size_t)g + 1];
   }
-  return splits - worker->told;
+  return splits - worker->reported_splits;
 }

@@ -326,7 +326,7 @@ bool mx__profile_begin(mx_profile *p, const struct mx_profile_launch *what, stru
   return true;
 }
 
-static void take_in(struct mx_profiled *k, const struct mx_probed *of, const struct mx_launch *l, double seconds) {
+static void add_launch(struct mx_profiled *k, const struct mx_probed *of, const struct mx_launch *l, double seconds) {
   for (const struct mx_probed_worker *worker = of->ended; worker; worker = worker->next) {
     for (size_t n = 0; n < of->code->ncounts; n++)
       for (size_t w = 0; of->code->record[n] != UINT32_MAX && w < MX_COUNT_WORDS; w++)
@@ -365,7 +365,7 @@ void mx__profile_end(struct mx_launch *l, double seconds) {
                                              .begin = end > took ? end - took : 0,
                                              .end = end});
   mx__lock(&p->lock);
-  take_in(of->kernel, of, l, seconds);
+  add_launch(of->kernel, of, l, seconds);
   mx__unlock(&p->lock);
   probed_free(of);
   l->probed = NULL;

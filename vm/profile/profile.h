@@ -94,7 +94,7 @@ struct mx_probed_worker {
   struct mx_probed *of;
   struct mx_probed_worker *next;       /* of those that have ended */
   struct mx_compiled_counts *compiled; /* by function */
-  uint64_t told;                       /* splits that compiled code had hidden, and that the machine was told of */
+  uint64_t reported_splits;            /* splits that compiled code had hidden, and that the machine was told of */
   const struct mx_fact *facts;         /* by opcode */
   struct mx_counted active, live;
   struct mx_count *counts;
