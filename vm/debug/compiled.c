@@ -99,15 +99,13 @@ static bool covers(const struct code *c, const struct stop *stops, size_t n, uin
   return true;
 }
 
-static const struct mx_insn *go_compiled(struct mx_exec *x, const struct mx_insn *i);
-
 /* Code of just these stops, which it takes over. Its number; 0: out of memory. */
 static size_t code_new(struct mx_debug *g, struct stop *stops, size_t n) {
   struct mx_compiled *m = g->compiled;
   struct code *more = realloc(m->codes, (m->ncodes + 1) * sizeof *more), c = {.stops = stops, .nstops = n};
   if (more) m->codes = more;
   c.text = text_of(stops, n);
-  if (more && c.text) c.jit = g->device->engine->session(g->kernel, g->prep, c.text, g->bodies[0], go_compiled);
+  if (more && c.text) c.jit = g->device->engine->session(g->kernel, g->prep, c.text, g->bodies[0], g->entry_body);
   if (!c.jit) return free(c.text), free(stops), 0;
   /* tests belong to breakpoints, which may go */
   for (size_t k = 0; k < n; k++)
@@ -134,17 +132,6 @@ static size_t choose(struct mx_debug *g, uint64_t *bits) {
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------*/
-static const struct mx_insn *go_compiled(struct mx_exec *x, const struct mx_insn *i) {
-  struct mx_debug *g = x->launch->debug;
-  if (g->checks_values || !mx__debug_unwatched(g, x, i)) return g->bodies[0](x, i);
-  const uint64_t before = x->steps;
-  mx__compiled_enters(x);
-  const struct mx_insn *next = mx__jit_go_over(x, i);
-  if (g->together) return mx__debug_uncount_trap(x, next);
-  g->executed += x->steps - before + 1; /* the machine counts i itself when its body is back */
-  if (!next && x->event == MX_EV_TRAP) mx__debug_trapped(g, x);
-  return next;
-}
 
 void mx__compiled_enters(struct mx_exec *x) { x->frame->compiled = (uint32_t)x->launch->debug->compiled->now; }
 

@@ -519,3 +519,57 @@ void mx__record_info(const struct mx_debug *g, mx_debug_recording *out) {
   out->states = r->n;
   out->bytes = r->bytes;
 }
+
+/* ---- changes by the debugger ------------------------------------------------------------------------------*/
+void mx__edits_free(struct mx_debug *g) {
+  for (size_t k = 0; g->edits && k < g->edits->n; k++) free(g->edits->at[k].data);
+  if (g->edits) free(g->edits->at);
+  free(g->edits);
+  g->edits = NULL;
+}
+
+/* The past changes at this position: what came behind it will not come again. Without memory the past is forgotten. */
+static void keep_edit(struct mx_debug *g, struct mx_edit e, const void *data, size_t size) {
+  if (!g->record || (g->edits && g->edits->applying)) return;
+  mx__record_cut(g);
+  if (!g->edits) g->edits = calloc(1, sizeof *g->edits);
+  struct mx_edits *l = g->edits;
+  while (l && l->n && l->at[l->n - 1].position > g->executed) free(l->at[--l->n].data);
+  if (l && l->n == l->room) {
+    struct mx_edit *more = realloc(l->at, (l->room * 2 + 8) * sizeof *more);
+    if (more) l->at = more, l->room = l->room * 2 + 8;
+  }
+  e.position = g->executed;
+  e.data = malloc(size + 1);
+  if (!l || l->n == l->room || !e.data) {
+    free(e.data);
+    mx__record_forget(g);
+    return;
+  }
+  memcpy(e.data, data, size);
+  l->at[l->n++] = e;
+}
+
+void mx__edit_register(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
+                       const char *name, uint64_t lanes, uint64_t low, uint64_t high) {
+  keep_edit(g,
+            (struct mx_edit){.what = MX_EDIT_REGISTER,
+                             .block = block,
+                             .warp = warp,
+                             .split = split,
+                             .frame = frame,
+                             .lanes = lanes,
+                             .low = low,
+                             .high = high},
+            name, strlen(name) + 1);
+}
+void mx__edit_memory(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address,
+                     const void *from, size_t bytes) {
+  keep_edit(g,
+            (struct mx_edit){
+                .what = MX_EDIT_MEMORY, .block = block, .warp = warp, .lane = lane, .address = address, .bytes = bytes},
+            from, bytes);
+}
+void mx__edit_jump(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc) {
+  keep_edit(g, (struct mx_edit){.what = MX_EDIT_JUMP, .block = block, .warp = warp, .split = split, .pc = pc}, "", 0);
+}

@@ -1,5 +1,4 @@
-/* Going back: which position an order means, changes of the debugger that are done again on the way, and who wrote
- * what.
+/* Going back: which position an order means, repeating changes of the debugger on the way, and who wrote what.
  *
  * The launch is taken back to the last recorded state and runs up to where it was, while every instruction is looked
  * at; the last one that fits is the answer. When none does, the state before is tried. Then the launch is taken back
@@ -13,86 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- changes by the debugger ------------------------------------------------------------------------------*/
-struct edit {
-  uint64_t position;
-  enum { EDIT_REGISTER, EDIT_MEMORY, EDIT_JUMP } what;
-  uint64_t block, lanes, low, high;
-  uint32_t warp, split, frame, lane, pc;
-  mx_addr address;
-  size_t bytes;
-  void *data; /* of EDIT_MEMORY; EDIT_REGISTER: the name */
-};
-struct mx_edits {
-  struct edit *at;
-  size_t n, room;
-  bool applying;
-};
-
-void mx__edits_free(struct mx_debug *g) {
-  for (size_t k = 0; g->edits && k < g->edits->n; k++) free(g->edits->at[k].data);
-  if (g->edits) free(g->edits->at);
-  free(g->edits);
-  g->edits = NULL;
-}
-
-/* The past changes at this position: what came behind it will not come again. Without memory the past is forgotten. */
-static void keep_edit(struct mx_debug *g, struct edit e, const void *data, size_t size) {
-  if (!g->record || (g->edits && g->edits->applying)) return;
-  mx__record_cut(g);
-  if (!g->edits) g->edits = calloc(1, sizeof *g->edits);
-  struct mx_edits *l = g->edits;
-  while (l && l->n && l->at[l->n - 1].position > g->executed) free(l->at[--l->n].data);
-  if (l && l->n == l->room) {
-    struct edit *more = realloc(l->at, (l->room * 2 + 8) * sizeof *more);
-    if (more) l->at = more, l->room = l->room * 2 + 8;
-  }
-  e.position = g->executed;
-  e.data = malloc(size + 1);
-  if (!l || l->n == l->room || !e.data) {
-    free(e.data);
-    mx__record_forget(g);
-    return;
-  }
-  memcpy(e.data, data, size);
-  l->at[l->n++] = e;
-}
-
-void mx__edit_register(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
-                       const char *name, uint64_t lanes, uint64_t low, uint64_t high) {
-  keep_edit(g,
-            (struct edit){.what = EDIT_REGISTER,
-                          .block = block,
-                          .warp = warp,
-                          .split = split,
-                          .frame = frame,
-                          .lanes = lanes,
-                          .low = low,
-                          .high = high},
-            name, strlen(name) + 1);
-}
-void mx__edit_memory(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address,
-                     const void *from, size_t bytes) {
-  keep_edit(g,
-            (struct edit){
-                .what = EDIT_MEMORY, .block = block, .warp = warp, .lane = lane, .address = address, .bytes = bytes},
-            from, bytes);
-}
-static void edit_jump(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc) {
-  keep_edit(g, (struct edit){.what = EDIT_JUMP, .block = block, .warp = warp, .split = split, .pc = pc}, "", 0);
-}
-
 void mx__edits_apply(struct mx_debug *g) {
   struct mx_edits *l = g->edits;
   if (!l || !l->n || l->at[l->n - 1].position < g->executed) return;
   l->applying = true;
   mx__debug_asking = g;
   for (size_t k = 0; k < l->n; k++) {
-    const struct edit *e = &l->at[k];
+    const struct mx_edit *e = &l->at[k];
     if (e->position != g->executed) continue;
-    if (e->what == EDIT_REGISTER)
+    if (e->what == MX_EDIT_REGISTER)
       mx_debug_set_register(g, e->block, e->warp, e->split, e->frame, e->data, e->lanes, e->low, e->high);
-    else if (e->what == EDIT_MEMORY) mx_debug_write(g, e->block, e->warp, e->lane, e->address, e->data, e->bytes);
+    else if (e->what == MX_EDIT_MEMORY) mx_debug_write(g, e->block, e->warp, e->lane, e->address, e->data, e->bytes);
     else mx_debug_jump(g, e->block, e->warp, e->split, e->pc);
   }
   l->applying = false;
@@ -111,7 +41,7 @@ mx_status mx_debug_jump(mx_debug *g, uint64_t block, uint32_t warp, uint32_t spl
   const struct mx_pfunc *fn = sp->frame->fn;
   if (pc >= fn->func->ncode || fn->index_of_pc[pc] == UINT32_MAX)
     return mx__fail(g->device, MX_NOT_FOUND, "no instruction of '%s' begins at pc %u", fn->func->name, pc);
-  edit_jump(g, block, warp, split, pc);
+  mx__edit_jump(g, block, warp, split, pc);
   g->jumped = true;
   sp->pc = pc;
   sp->returns = false;

@@ -5,6 +5,7 @@
  * thread simply waits inside an instruction. While it waits it holds no lock on the device's memory. */
 #include "session.h"
 
+#include "vm/exec/attach.h"
 #include "vm/exec/hooks.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
@@ -16,8 +17,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-_Thread_local struct mx_debug *mx__debug_asking;
 
 /* ---- standing still -------------------------------------------------------------------------------------*/
 
@@ -31,18 +30,6 @@ static void describe(struct mx_debug *g, struct mx_exec *x, uint32_t func, uint3
   s->pc = pc;
   mx__line_of(image, func, pc, &s->file, &s->line);
   s->steps = g->executed;
-}
-
-void mx__debug_culprit(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, uint64_t lanes,
-                       mx_debug_culprit *out) {
-  *out = (mx_debug_culprit){.struct_size = sizeof *out,
-                            .block = x->block->index,
-                            .lanes = lanes,
-                            .position = g->executed,
-                            .warp = x->warp->number,
-                            .pc = i->pc,
-                            .function = x->fn->func->name};
-  mx__line_of(g->prep->image, x->fn->number, i->pc, &out->file, &out->line);
 }
 
 /* Waits for the next order. False: the session is to end. */
@@ -66,13 +53,6 @@ static bool stand(struct mx_debug *g, struct mx_exec *x) {
   /* allocations may have gone meanwhile, and the code may be another */
   memset(x->bounds, 0, sizeof *x->bounds * (g->prep->nbounds ? g->prep->nbounds : 1));
   return go;
-}
-
-uint32_t mx__debug_line(const struct mx_debug *g, uint32_t func, uint32_t pc) {
-  const char *file;
-  uint32_t line;
-  mx__line_of(g->prep->image, func, pc, &file, &line);
-  return line;
 }
 
 /* A step of the order's warp begins at pc of the frame. */
@@ -256,7 +236,18 @@ static const struct mx_insn *look_again(struct mx_debug *g, struct mx_exec *x, c
   return i;
 }
 
-void mx__debug_trapped(struct mx_debug *g, struct mx_exec *x) { show(g, x, x->block); }
+/* The body of entries of compiled code. */
+static const struct mx_insn *go_compiled(struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_debug *g = x->launch->debug;
+  if (g->checks_values || !mx__debug_unwatched(g, x, i)) return g->bodies[0](x, i);
+  const uint64_t before = x->steps;
+  mx__compiled_enters(x);
+  const struct mx_insn *next = mx__jit_entry_body(x, i);
+  if (g->together) return mx__debug_uncount_trap(x, next);
+  g->executed += x->steps - before + 1; /* the machine counts i itself when its body is back */
+  if (!next && x->event == MX_EV_TRAP) show(g, x, x->block);
+  return next;
+}
 
 /* An instruction at which nothing can stop. */
 static const struct mx_insn *just_go(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
@@ -472,6 +463,7 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   g->stop.struct_size = sizeof g->stop;
   g->params = malloc(bytes + 1);
   g->bodies = malloc(MX_OP_COUNT * sizeof *g->bodies);
+  g->entry_body = go_compiled;
   g->real = mx__level(NULL);
   if (g->params && bytes) memcpy(g->params, params, bytes);
   for (unsigned op = 0; g->bodies && op < MX_OP_COUNT; op++) g->bodies[op] = stop_or_go;
@@ -550,38 +542,7 @@ void mx_debug_end(mx_debug *g) {
   mx__kernel_use(k, -1);
 }
 
-mx_status mx__debug_ready(struct mx_debug *g, const char *call) {
-  if (!g) return MX_INVALID_VALUE;
-  if (mx__debug_asking == g) return MX_OK;
-  mx__lock(&g->lock);
-  bool standing = g->standing, ended = g->ended || g->over;
-  mx__unlock(&g->lock);
-  if (!standing) return mx__fail(g->device, MX_BUSY, "%s: the session is running", call);
-  if (ended) return mx__fail(g->device, MX_NOT_FOUND, "%s: the launch has ended", call);
-  return MX_OK;
-}
-
 /* ---- orders ---------------------------------------------------------------------------------------------*/
-
-mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
-  g->plain = g->order == MX_DEBUG_CONTINUE && g->begun && g->stop_at == UINT64_MAX && !g->moved_code && !g->search.on &&
-             !g->rewinding && !g->record && !g->watch && !g->trace && !g->seed && !g->divergences && !g->writes;
-  atomic_store(&g->pause, false);
-  mx_status s = g->plain ? mx__compiled_begin(g) : MX_OK;
-  if (s != MX_OK) return s;
-  mx__debug_order_begins(g);
-  g->stop.text = NULL;
-  g->stop.address = 0;
-  g->stop.watch = 0;
-  g->pending = 0;
-  mx__lock(&g->lock);
-  g->standing = false;
-  pthread_cond_broadcast(&g->moved);
-  while (!g->standing) mx__wait(&g->moved, &g->lock);
-  mx__unlock(&g->lock);
-  mx__compiled_end(g);
-  return stop ? mx_debug_where(g, stop) : MX_OK;
-}
 
 mx_status mx_debug_go(mx_debug *g, mx_debug_order order, uint64_t block, uint32_t warp, uint64_t count,
                       mx_debug_stop *stop) {
@@ -600,16 +561,6 @@ mx_status mx_debug_go(mx_debug *g, mx_debug_order order, uint64_t block, uint32_
   g->fresh = true;
   arm_at_order(g);
   return mx__debug_resume(g, stop);
-}
-
-mx_status mx_debug_where(mx_debug *g, mx_debug_stop *stop) {
-  if (!g) return MX_INVALID_VALUE;
-  mx__lock(&g->lock);
-  mx_debug_stop s = g->stop;
-  bool standing = g->standing || mx__debug_asking == g;
-  mx__unlock(&g->lock);
-  if (!standing) return mx__fail(g->device, MX_BUSY, "mx_debug_where: the session is running");
-  return mx__fail_plain(g->device, mx__struct_out(stop, &s, sizeof s));
 }
 
 void mx_debug_pause(mx_debug *g) {

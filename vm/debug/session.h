@@ -63,6 +63,7 @@ struct mx_debug {
   mx_kernel *kernel;
   const struct mx_level *real; /* the bodies that do the work */
   mx_body *bodies;             /* all the same: they ask the session first */
+  mx_body entry_body;          /* of entries of compiled code */
   struct mx_level level;
   struct mx_prepared *prep; /* of this session alone: its bodies differ */
   mx_launch_config config;
@@ -191,8 +192,6 @@ const struct mx_insn *mx__debug_suspend_before(struct mx_exec *x, const struct m
 /* parallel.c: `next` is what an instruction's body returned while several workers run. If it has trapped it is not
  * counted, since the session's own worker will execute it again. Returns next. */
 const struct mx_insn *mx__debug_uncount_trap(struct mx_exec *x, const struct mx_insn *next);
-/* session.c: the instruction at hand has trapped. */
-void mx__debug_trapped(struct mx_debug *g, struct mx_exec *x);
 
 /* compiled.c: the launch is about to go on by itself; it stands again (or nothing was begun). */
 mx_status mx__compiled_begin(struct mx_debug *g);
@@ -214,11 +213,11 @@ mx_status mx__debug_mark(struct mx_debug *g);
 /* Whether a breakpoint stops before this instruction; counts hits unless going back. */
 bool mx__debug_breakpoint(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i);
 bool mx__debug_asks(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, mx_debug_ask ask, void *user);
-/* session.c */
+/* state.c */
 void mx__debug_culprit(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, uint64_t lanes,
                        mx_debug_culprit *out);
 uint32_t mx__debug_line(const struct mx_debug *g, uint32_t func, uint32_t pc);
-/* Lets the session's thread go and waits for its next stop. */
+/* orders.c: lets the session's thread go and waits for its next stop. */
 mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop);
 /* inspect.c */
 const char *mx__mnemonic(unsigned op);
@@ -256,9 +255,24 @@ void mx__record_forget(struct mx_debug *g); /* the code has changed: begins anew
 /* reverse.c: is this instruction, before or behind which the launch is, one that is looked for? */
 void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i);
 void mx__debug_searched(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i);
-/* reverse.c: changes by the debugger, done again when the launch comes by. */
+/* Changes by the debugger, which reverse.c repeats when the launch comes by again; record.c keeps them. */
+struct mx_edit {
+  uint64_t position;
+  enum { MX_EDIT_REGISTER, MX_EDIT_MEMORY, MX_EDIT_JUMP } what;
+  uint64_t block, lanes, low, high;
+  uint32_t warp, split, frame, lane, pc;
+  mx_addr address;
+  size_t bytes;
+  void *data; /* of MX_EDIT_MEMORY; MX_EDIT_REGISTER: the name */
+};
+struct mx_edits {
+  struct mx_edit *at;
+  size_t n, room;
+  bool applying;
+};
 void mx__edits_apply(struct mx_debug *g);
 void mx__edits_free(struct mx_debug *g);
+void mx__edit_jump(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t pc);
 void mx__edit_register(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t frame,
                        const char *name, uint64_t lanes, uint64_t low, uint64_t high);
 void mx__edit_memory(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address,

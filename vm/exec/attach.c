@@ -1,4 +1,4 @@
-/* The body that stands at the entries of compiled code; see attach.h. */
+/* The body of instructions at the entries of compiled code; see attach.h. */
 #include "attach.h"
 
 #include "hooks.h"
@@ -19,7 +19,7 @@ enum mx_exit_reason mx__exit_reason(const struct mx_exec *x, const struct mx_ins
   return o->flags & MX_F_SYNC ? MX_EXIT_BLOCK : MX_EXIT_OPCODE;
 }
 
-const struct mx_insn *mx__jit_go_over(struct mx_exec *x, const struct mx_insn *i) {
+const struct mx_insn *mx__jit_entry_body(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_pfunc *fn = x->fn;
   if (!x->warp->ran_jit) {
     x->warp->ran_jit = true;
@@ -43,7 +43,7 @@ static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i)
   if (x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
       (x->stress && mx__random(x) & 1) || (x->launch->probe && x->launch->probe->stays && x->launch->probe->stays(x)))
     return mx__body_without_code(x, i)(x, i);
-  return mx__jit_go_over(x, i);
+  return mx__jit_entry_body(x, i);
 }
 
 /* The instruction of entry e: behind the pseudo-instruction, since arriving comes first. */

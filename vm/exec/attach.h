@@ -1,17 +1,18 @@
-/* Joins compiled code to prepared code: instructions at its entries get a body that goes over to it. */
+/* Attaches compiled code to prepared code: the instructions at its entries get a body that continues in compiled code.
+ */
 #ifndef MX_VM_ATTACH_H
 #define MX_VM_ATTACH_H
 
 #include "mx/mx.h"
 #include "jitabi.h"
 
-/* May be called while workers run fn: they go over when they next come to an entry. Once for a function. The code must
- * stay loaded as long as the prepared kernel lives. False: out of memory, nothing changed. */
+/* May be called while workers run fn: they enter the compiled code when they next come to an entry. Once for a
+ * function. The code must stay loaded as long as the prepared kernel lives. False: out of memory, nothing changed. */
 bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body enter); /* enter NULL: the usual one */
 /* Its entries get the body `leave`; nobody runs fn. */
 void mx__jit_detach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body leave);
-/* Goes over to compiled code at an entry, as a body. */
-const struct mx_insn *mx__jit_go_over(struct mx_exec *x, const struct mx_insn *i);
+/* The body of an instruction at an entry: continues in compiled code. */
+const struct mx_insn *mx__jit_entry_body(struct mx_exec *x, const struct mx_insn *i);
 
 /* Why compiled code was left, from where the interpreter goes on. */
 enum mx_exit_reason mx__exit_reason(const struct mx_exec *x, const struct mx_insn *next);
