@@ -1,4 +1,5 @@
-/* Asynchronous copies: kept when they are issued, checked then, and carried out when they land; see async.h. */
+/* Asynchronous copies: an instruction checks a copy and puts it into its warp's list; the copy is carried out later,
+ * when it lands; see async.h. */
 #include "async.h"
 #include "core/format.h"
 #include "vm/exec/access.h"

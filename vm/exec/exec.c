@@ -1,5 +1,5 @@
-/* The context of a worker for a launch: made before its first block, and what it has counted told when the last has
- * ended. */
+/* The context of a worker for a launch: it is made before the worker's first block; after its last one its counts are
+ * added to the launch's. */
 #include "exec.h"
 
 #include "hooks.h"

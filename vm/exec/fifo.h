@@ -1,5 +1,5 @@
-/* What kernels printed and nobody has read yet: whole records in a ring of limited size; the oldest make room for new
- * ones and are counted. Knows no formats (printf.c does) and no device. */
+/* Text that kernels have printed and the host has not read: whole records in a ring of limited size. New records
+ * overwrite the oldest ones, which are counted as lost. Knows no formats (printf.c does) and no device. */
 #ifndef MX_VM_FIFO_H
 #define MX_VM_FIFO_H
 

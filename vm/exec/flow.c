@@ -1,4 +1,5 @@
-/* Where a register's value may have come from: for what people ask, never while code runs. */
+/* Which instructions may have written a register's value. For reports and for commands of sessions, not for execution.
+ */
 #include "flow.h"
 
 #include <stdlib.h>

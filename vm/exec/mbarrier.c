@@ -1,7 +1,7 @@
 /* Mbarriers: what arrivals and bytes do to the object, and the lanes that wait for the end of a phase. A lane that
- * waits is no longer runnable; whoever completes the phase lets it go on. A wait with a limit is told that its time is
- * over only when nobody in the block can go on otherwise. Copies that land tell mbarriers through the same functions
- * (async.c). */
+ * waits is not runnable until a phase is completed; the instruction or copy that completes it makes it runnable again.
+ * A wait with a time limit ends early only when no other lane of the block can go on. Copies that land (async.c) call
+ * the same functions. */
 #include "async.h"
 #include "core/format.h"
 #include "core/mbarrier.h"

@@ -1,8 +1,8 @@
-/* Worker threads; see pool.h. A job wakes all; the first ones to come make its calls, one each, the others sleep on. A
- * thread may take longer to wake than the job does: when the caller's own part has ended, calls that nobody has begun
- * are taken back. Left alone, the system often wakes a thread on the caller's own processor, where it gets no turn
- * before the job is over, even if it slept elsewhere (a virtual machine's processor that sleeps counts as taken): so
- * all are kept from there, as long as the caller stays on it and does not wait for them. */
+/* Worker threads; see pool.h. A job wakes all threads; the first ones to wake make its calls, one each, and the others
+ * sleep again. A thread may take longer to wake than the job takes: when the caller's own part has ended, calls that no
+ * thread has begun are withdrawn. By itself the system often wakes a thread on the caller's own processor, where it
+ * does not run before the job is over, even if it slept on another one (an idle processor of a virtual machine counts
+ * as busy). So the threads are excluded from the caller's processor while the caller stays on it and does not wait. */
 #include "pool.h"
 
 #include "vm/memory/lock.h"

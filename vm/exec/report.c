@@ -1,4 +1,4 @@
-/* What to say when nobody in a block can go on: who waits where, for what, by groups of lanes. */
+/* The text of a deadlock: which lanes of a block wait where, and for what. */
 #include "async.h"
 #include "warp.h"
 

@@ -1,5 +1,5 @@
-/* Which block a worker takes next: blocks start in index order, at most so many are resident, parked ones take turns.
- */
+/* Runs the blocks of a launch on its workers. Blocks start in the order of their index, a limited number of them is
+ * resident, and parked ones take turns. */
 #ifndef MX_VM_SCHEDULE_H
 #define MX_VM_SCHEDULE_H
 
@@ -16,7 +16,8 @@ struct mx_taken;
  * lowest unfinished block was doing (NULL: nothing to say). */
 void mx__schedule(struct mx_launch *l, struct mx_pool **pool, const struct timespec *deadline, char **where);
 
-/* Whether a block waits for a worker, to start or for another turn; `then`: those that the one who asks has taken. */
+/* Whether a block waits for a worker, to start or for another turn; `then`: blocks that the calling worker has taken.
+ */
 bool mx__schedule_waits(const struct mx_launch *l, const struct mx_taken *then);
 
 /* The blocks of parked units, in no order, into list, which has room for l->resident. For debuggers: nothing else is

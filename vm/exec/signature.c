@@ -1,4 +1,5 @@
-/* The signature behind compiled code; see jitabi.h. It is a digest: it tells what is whole, not who wrote it. */
+/* The signature behind compiled code; see jitabi.h. It is a digest: it shows that an object is complete and unchanged,
+ * not who has written it. */
 #include "jitabi.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Launches that make no progress, seen from outside: who spins where, on what word of memory. For plain launches;
- * sessions, which can also tell who made the word what it is, have their own (vm/debug/session.c). */
+/* Launches that make no progress: which lanes spin where, on what word of memory, for a thread that asks meanwhile
+ * (mx_device_stuck). Sessions have a report of their own, which also says who wrote that word (vm/debug/session.c). */
 #include "stuck.h"
 
 #include "vm/memory/memory.h"

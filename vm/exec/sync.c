@@ -1,4 +1,4 @@
-/* Warp operations: what lanes tell one another, and the rendezvous of the .sync forms.
+/* Warp operations: the exchange of values between lanes, and the rendezvous of the .sync forms.
  *
  * A .sync operation is complete for a membermask when every lane of the mask that still lives stands at an instruction
  * of the same opcode and modifier with that mask; at any pc. Lanes with other masks in the same instruction are served
