@@ -278,7 +278,7 @@ void lw_counters_site(struct lw *l, uint32_t site, uint32_t done);
  * what the machine says to it. Where a checker watches, goes on to `slow` unless that says that it need not see more.
  */
 gcc_jit_rvalue *lw_tell_access(struct lw *l, unsigned at, uint32_t number);
-void lw_watched_access(struct lw *l, unsigned at, gcc_jit_block *slow);
+void lw_watched_access(struct lw *l, unsigned at, unsigned bytes, gcc_jit_block *slow);
 void lw_counters_export(struct lw *l, uint32_t number);
 /* lower.c: the current instruction, if it is an operation on values; so many instructions of the block have been
  * executed */

@@ -771,7 +771,7 @@ bool lw_memory(struct lw *l) {
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   if (guarded && uniform)
     lw_if_any(l, lw_any(l, lanes), load ? ac.n : 0, end); /* otherwise masks say that there is nothing to do */
-  lw_watched_access(l, at, slow);
+  lw_watched_access(l, at, bytes, slow);
   read_cache(l, &p, !load);
   gcc_jit_rvalue *bad = lw_base(l) && lw_base(l)->indexed && !uniform ? NULL : limit(l, &p, bytes);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);

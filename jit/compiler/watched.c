@@ -50,9 +50,20 @@ gcc_jit_rvalue *lw_tell_access(struct lw *l, unsigned at, uint32_t number) {
       j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, accessed), l->t_accessed)), 6, args);
 }
 
-void lw_watched_access(struct lw *l, unsigned at, gcc_jit_block *slow) {
+/* Whether a constant variable is read at a place that is known to be in it: of that nothing can be told. */
+static bool is_constant(const struct lw *l, unsigned at, unsigned bytes) {
+  const struct mx_func *f = l->a->f;
+  const unsigned field = mx_w_operand(l->ins->w, at), off = mx_w_operand(l->ins->w, at + 1);
+  if (mx_w_mod(*l->ins->w) >> 2 != MX_CONST || field < MX_LIT || f->lits[field - MX_LIT].kind != MX_LIT_VAR ||
+      f->lits[off - MX_LIT].kind != MX_LIT_VALUE)
+    return false;
+  const uint64_t size = l->a->image->vars[f->lits[field - MX_LIT].index].size,
+                 first = f->lits[field - MX_LIT].value + f->lits[off - MX_LIT].value;
+  return first <= size && bytes <= size - first;
+}
+void lw_watched_access(struct lw *l, unsigned at, unsigned bytes, gcc_jit_block *slow) {
   struct jx *j = &l->j;
-  if (!l->a->checked) return;
+  if (!l->a->checked || (ja_access[l->ins->op].kind == JA_LOAD && is_constant(l, at, bytes))) return;
   gcc_jit_block *on = lw_new_block(l, "unwatched");
   gcc_jit_rvalue *plain = jx_keep(j, lw_tell_access(l, at, l->a->origin[l->ins->pc].pc));
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, plain, jx_int(j, j->t_u32, 0))), slow, on);

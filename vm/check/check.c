@@ -1,6 +1,7 @@
 /* A device's checker, and a launch under its tools: code of its own, whose instructions come here first. */
 #include "check.h"
 
+#include "vm/exec/access.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
 
@@ -23,6 +24,7 @@ static void arrive(struct mx_exec *x, uint32_t site) {
 static const struct mx_insn *own(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_bounds *const real = x->bounds;
   x->bounds = check_of(x)->bounds;
+  check_of(x)->real_bounds = real;
   const struct mx_insn *next = mx__own_body(x, i)(x, i);
   x->bounds = real;
   return next;
@@ -83,10 +85,19 @@ static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
 
 static bool wanted(const void *user, const struct mx_insn *i) { return user || i; }
 
+/* Compiled code does not ask about all that it does by itself, but needs to know where that is. */
+static void keep_bounds(struct mx_exec *x, const struct mx_insn *i, uint32_t site, uint64_t address) {
+  struct mx_check *c = check_of(x);
+  struct mx_bounds *const none = x->bounds;
+  x->bounds = c->real_bounds;
+  mx__access_keep(x, i, address, c->code->sites[site].space);
+  x->bounds = none;
+}
 static bool touches(struct mx_exec *x, const struct mx_insn *i, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
   if (c->failed || !a->lanes || !a->bytes) return true;
   const uint32_t site = site_number(c, x, i);
+  if (x->in_compiled && c->code->sites[site].bytes) keep_bounds(x, i, site, a->address[__builtin_ctzll(a->lanes)]);
   if (mx__quick(x, site, a->lanes, a->address, a->base, a->bytes, a->write)) return true;
   if (c->tools & MX_CHECK_UNINIT && mx__uninit_touch(x, site, a)) return mx__uninit_leave(x, i);
   if (c->tools & MX_CHECK_MEMORY) mx__memory_touch(x, site, a);
@@ -152,6 +163,7 @@ static void block_begins(struct mx_block *b) {
     s->warps[w].begun = mx__block_lanes(b, w);
     s->warps[w].ended = 0;
     s->warps[w].tainted = false;
+    s->warps[w].lists = &s->lists;
   }
   mx__race_block(c, s);
   mx__uninit_block(c, s);

@@ -136,6 +136,7 @@ struct warp_state {
   uint32_t *record;          /* by site: number of its last record */
   uint64_t waits, wait_address; /* lanes at an mbarrier, which publishes while they wait */
   uint64_t begun, ended;        /* lanes that the warp had at first; those that have ended */
+  const struct lists *lists;    /* of the block's shared memory */
   bool tainted;                 /* it has met an undefined value: uninit.c */
   uint32_t exit_site[MX_MAX_LANES];
   uint32_t barrier_site[MX_MAX_LANES]; /* where each lane arrived last */
@@ -220,6 +221,7 @@ struct mx_check {
   struct mx_check_code own, *code; /* own: of this launch only */
   const struct mx_insn *insn;      /* which runs; perhaps a copy, whose operands compiled code has */
   struct mx_bounds *bounds;        /* none is known: for bodies, which so tell of all accesses */
+  struct mx_bounds *real_bounds;   /* what compiled code knows */
   bool failed;                     /* out of memory: what follows is not looked at */
   struct variable *shared;         /* variables of shared memory, ascending */
   uint32_t nshared;
@@ -232,6 +234,9 @@ struct mx_check {
   uint64_t turn_warp;             /* the warp of the last record, its time: */
   uint32_t turn_time, turn_first; /* all records from this one on have these */
   bool turn_strong;               /* some of them are of strong accesses */
+  uint32_t turn_lists[2];         /* likewise of lists of readers: of the block's shared memory, of all other */
+  bool strong_writes;             /* there have been strong writes */
+  bool unraced;                   /* there are sites that are */
   struct lists lists;             /* readers of these */
   struct cell *apart;
   size_t napart, apart_room;
@@ -387,6 +392,9 @@ void mx__undefined_read(struct mx_check *c, uint64_t address, uint64_t bytes);
 void mx__undefined_freed(struct mx_check *c, uint64_t address);
 
 void mx__memory_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
+/* What a site's address may reach, if that is the same in the whole launch, goes to the site; false: it is not known.
+ */
+bool mx__memory_range(struct mx_check *c, struct site *s);
 /* Whether all addresses from lo to hi, generic, are inside of what the site's was made of; false: that is to be asked
  * lane by lane. */
 bool mx__memory_inside(struct mx_exec *x, uint32_t site, uint64_t lo, uint64_t hi);

@@ -52,13 +52,18 @@ static bool range_of(const struct mx_check *c, const struct mx_exec *x, const st
   return false;
 }
 /* The same, looked for once where it does not change while the launch runs. */
+bool mx__memory_range(struct mx_check *c, struct site *s) {
+  struct range r = {0};
+  if (s->origin.kind == ORIGIN_FRAME || s->origin.kind == ORIGIN_TOP) return false;
+  if (s->known_range) return s->has_range;
+  s->known_range = true;
+  s->has_range = range_of(c, NULL, s, &r);
+  s->lo = r.lo, s->size = r.size;
+  return s->has_range;
+}
 static bool known_range(struct mx_check *c, const struct mx_exec *x, struct site *s, struct range *r) {
   if (s->origin.kind == ORIGIN_FRAME || s->origin.kind == ORIGIN_TOP) return range_of(c, x, s, r);
-  if (!s->known_range) {
-    s->known_range = true;
-    s->has_range = range_of(c, x, s, r);
-    s->lo = r->lo, s->size = r->size;
-  }
+  mx__memory_range(c, s);
   r->lo = s->lo, r->size = s->size;
   return s->has_range;
 }

@@ -28,24 +28,39 @@ struct lanes_at {
   bool row, point;
 };
 
+/* Eight cells, four addresses: arrays end at any number of them, so the rest is done one by one. */
+typedef uint32_t words __attribute__((vector_size(32), may_alias, aligned(4)));
+typedef uint64_t longs __attribute__((vector_size(32), may_alias, aligned(8)));
+enum { WORDS = 8, LONGS = 4 };
+static bool any(words v) {
+  const longs w = (longs)v;
+  return (w[0] | w[1] | w[2] | w[3]) != 0;
+}
+
 /* What is wrong with n addresses as a row, as one point, and as multiples. */
 CLONES static void compare(const uint64_t *a, unsigned n, uint64_t bytes, uint64_t *bent, uint64_t *apart,
                            uint64_t *odd) {
   const uint64_t first = a[0];
-  uint64_t b = 0, p = 0, o = 0, next = first;
-  for (unsigned k = 0; k < n; k++, next += bytes) b |= a[k] ^ next, p |= a[k] ^ first, o |= a[k];
-  *bent = b, *apart = p, *odd = o;
-}
-CLONES static void extent(const uint64_t *a, unsigned n, int64_t *lo, int64_t *hi) {
-  int64_t least = (int64_t)a[0], most = least;
-  for (unsigned k = 1; k < n; k++) {
-    const int64_t v = (int64_t)a[k];
-    least = v < least ? v : least, most = v > most ? v : most;
+  uint64_t b = 0, p = 0, o = 0;
+  longs next = first + (longs){0, 1, 2, 3} * bytes, vb = {0}, vp = {0}, vo = {0};
+  unsigned k = 0;
+  for (; k + LONGS <= n; k += LONGS, next += LONGS * bytes) {
+    const longs v = *(const longs *)(const void *)(a + k);
+    vb |= v ^ next, vp |= v ^ first, vo |= v;
   }
-  *lo = least, *hi = most;
+  for (; k < n; k++) b |= a[k] ^ (first + k * bytes), p |= a[k] ^ first, o |= a[k];
+  *bent = b | vb[0] | vb[1] | vb[2] | vb[3];
+  *apart = p | vp[0] | vp[1] | vp[2] | vp[3];
+  *odd = o | vo[0] | vo[1] | vo[2] | vo[3];
+}
+static void extent(const uint64_t *a, unsigned n, uint64_t *lo, uint64_t *hi) {
+  *lo = *hi = a[0];
+  for (unsigned k = 1; k < n; k++) *lo = a[k] < *lo ? a[k] : *lo, *hi = a[k] > *hi ? a[k] : *hi;
 }
 CLONES static void add_base(uint64_t *to, const uint64_t *from, uint64_t base, unsigned n) {
-  for (unsigned k = 0; k < n; k++) to[k] = from[k] + base;
+  unsigned k = 0;
+  for (; k + LONGS <= n; k += LONGS) *(longs *)(void *)(to + k) = *(const longs *)(const void *)(from + k) + base;
+  for (; k < n; k++) to[k] = from[k] + base;
 }
 static bool gather(struct lanes_at *p, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes) {
   const unsigned first = (unsigned)__builtin_ctzll(m);
@@ -63,11 +78,7 @@ static bool gather(struct lanes_at *p, uint64_t m, const uint64_t *address, uint
   if (odd & 3) return false;
   p->row = !bent && !(run & (run + 1)), p->point = !apart;
   if (p->row || p->point) p->lo = p->address[0], p->hi = p->address[p->n - 1];
-  else {
-    int64_t lo, hi;
-    extent(p->address, p->n, &lo, &hi);
-    p->lo = (uint64_t)lo, p->hi = (uint64_t)hi;
-  }
+  else { extent(p->address, p->n, &p->lo, &p->hi); }
   p->hi += bytes;
   return p->lo < p->hi && p->lo >> MX_WINDOW_SHIFT == (p->hi - 1) >> MX_WINDOW_SHIFT;
 }
@@ -114,6 +125,7 @@ struct quick {
   const struct warp_state *w;
   struct cells cells;
   uint32_t record, before, lists, own; /* own: one's own are from there on, up to lists of readers */
+  uint32_t own_lists;                  /* from there on they begin with one's own, by the lane that cells remember */
 };
 /* Cells that lanes touch one behind the other, `words` of them each, or one lane or several lanes alone. */
 struct stretch {
@@ -131,29 +143,48 @@ static __attribute__((constructor)) void make_lanes(void) {
 
 /* Of who has accessed n cells, by lanes[]: 1: some are not one's own, 2: some are not known, 4: some are neither. many:
  * what else besides the own lane counts as own. */
+#define KINDS(t_, who_, lane_, own_lane_, k_) \
+  do { \
+    const t_ w__ = *(const t_ *)(const void *)((who_) + (k_)), l__ = *(const t_ *)(const void *)((lane_) + (k_)), \
+             known__ = (t_)(w__ < before), \
+             lane__ = (t_)(l__ == *(const t_ *)(const void *)((own_lane_) + (k_))) | (t_)(l__ == many), \
+             mine__ = ((t_)(w__ - own < span) | (t_)(w__ - lists < span_of_lists)) & lane__; \
+    not_own |= ~mine__, not_known |= ~known__, neither |= ~(mine__ | known__); \
+  } while (0)
 CLONES static unsigned kinds_of(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
-                                uint32_t before, uint32_t own, uint32_t many) {
-  uint32_t not_own = 0, not_known = 0, neither = 0;
-  const uint32_t span = READER_LIST - own;
-  for (unsigned k = 0; k < n; k++) {
-    const uint32_t known = who[k] < before ? UINT32_MAX : 0,
-                   lane = lanes[k] == own_lane[k] || lanes[k] == many ? UINT32_MAX : 0,
-                   mine = who[k] - own < span ? lane : 0;
-    not_own |= ~mine, not_known |= ~known, neither |= ~(mine | known);
+                                const struct quick *q, uint32_t many) {
+  const uint32_t before = q->before, own = q->own, span = READER_LIST - own, lists = q->own_lists,
+                 span_of_lists = APART - lists;
+  words not_own = {0}, not_known = {0}, neither = {0};
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS) KINDS(words, who, lanes, own_lane, k);
+  if (k < n) { /* what lies behind counts as known and as one's own */
+    uint32_t w[WORDS], l[WORDS], o[WORDS];
+    for (unsigned j = 0; j < WORDS; j++) {
+      const unsigned at = k + j < n ? k + j : k;
+      w[j] = who[at], l[j] = lanes[at], o[j] = own_lane[at];
+    }
+    KINDS(words, w, l, o, 0);
   }
-  return (not_own != 0) | (unsigned)(not_known != 0) << 1 | (unsigned)(neither != 0) << 2;
+  return any(not_own) | (unsigned)any(not_known) << 1 | (unsigned)any(neither) << 2;
 }
 /* Those that are known are followed by the record, by its lane. */
 CLONES static void follow(uint32_t *who, uint32_t *lanes, unsigned n, const uint32_t *own_lane, uint32_t before,
                           uint32_t record) {
-  for (unsigned k = 0; k < n; k++) {
-    const uint32_t known = who[k] < before ? UINT32_MAX : 0;
-    who[k] = (record & known) | (who[k] & ~known);
-    lanes[k] = (own_lane[k] & known) | (lanes[k] & ~known);
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS) {
+    words *w = (words *)(void *)(who + k), *l = (words *)(void *)(lanes + k);
+    const words known = (words)(*w < before);
+    *w = (record & known) | (*w & ~known);
+    *l = (*(const words *)(const void *)(own_lane + k) & known) | (*l & ~known);
   }
+  for (; k < n; k++)
+    if (who[k] < before) who[k] = record, lanes[k] = own_lane[k];
 }
 CLONES static void fill(uint32_t *to, uint32_t v, unsigned n) {
-  for (unsigned k = 0; k < n; k++) to[k] = v;
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS) *(words *)(void *)(to + k) = v - (words){0};
+  for (; k < n; k++) to[k] = v;
 }
 
 static bool is_own(const struct quick *q, uint32_t who) { return who >= q->own && who < READER_LIST; }
@@ -190,6 +221,14 @@ static bool reader_of(uint32_t record, uint64_t k, const uint32_t *lanes, unsign
   if (lane != LANE_MANY && n > 1) r->lane = LANE_ROW, r->origin = (uint32_t)k - (lane - 1);
   return true;
 }
+/* How many of n numbers are as the first one. */
+CLONES static unsigned run_of(const uint32_t *v, unsigned n) {
+  unsigned k = 1;
+  for (; k + WORDS <= n; k += WORDS)
+    if (any(*(const words *)(const void *)(v + k) ^ v[0])) break;
+  while (k < n && v[k] == v[0]) k++;
+  return k;
+}
 /* How many lanes are the same or, each one more than the one before, a row. */
 static unsigned alike(const uint32_t *lanes, unsigned n) {
   const uint32_t step = lanes[0] == ALL_MANY ? 0 : 0x01010101u;
@@ -200,8 +239,7 @@ static unsigned alike(const uint32_t *lanes, unsigned n) {
 /* How many cells from k on have one reader in common, in which their lanes are so. */
 static unsigned same_readers(const struct quick *q, uint64_t k, unsigned n) {
   const uint32_t *who = q->cells.readers + k;
-  unsigned same = 1;
-  while (same < n && who[same] == *who) same++;
+  const unsigned same = run_of(who, n);
   return *who & READER_LIST ? same : alike(q->cells.read + k, same);
 }
 static bool same_lanes(const struct reader *head, const struct reader *mine, uint64_t k) {
@@ -238,7 +276,7 @@ static bool read_alike(const struct quick *q, uint64_t k, unsigned n, const uint
     mine.next = mx__race_list(q->c, lists, head);
   } else {
     head = lists->readers[was & ~READER_LIST];
-    for (unsigned j = 0; j < n; j++)
+    for (unsigned j = 0; j < n && q->c->strong_writes; j++)
       if (is_strong_writer(q, q->cells.writer[k + j])) return false;
     if (is_own(q, head.record)) {
       if (same_lanes(&head, &mine, k)) return true;
@@ -252,15 +290,16 @@ static bool read_alike(const struct quick *q, uint64_t k, unsigned n, const uint
   const uint32_t made = mine.next ? mx__race_list(q->c, lists, mine) : 0;
   if (!made) return false;
   fill(q->cells.readers + k, made, n);
-  fill(read, ALL_MANY, n);
+  if (mine.lane == LANE_MANY) fill(read, ALL_MANY, n);
+  else memcpy(read, lanes, n * sizeof *read);
   return true;
 }
 
 static bool touch(const struct quick *q, const struct stretch *s, bool write) {
   uint32_t *writer = q->cells.writer + s->first, *wrote = q->cells.wrote + s->first,
            *readers = q->cells.readers + s->first, *read = q->cells.read + s->first, knows = 0;
-  const unsigned n = s->n, writers = kinds_of(writer, wrote, n, s->lanes, q->before, q->own, 0),
-                 others = kinds_of(readers, read, n, s->lanes, q->before, q->own, write ? 0 : ALL_MANY);
+  const unsigned n = s->n, writers = kinds_of(writer, wrote, n, s->lanes, q, 0),
+                 others = kinds_of(readers, read, n, s->lanes, q, write ? 0 : ALL_MANY);
   if (!((writers | others) & 4)) {
     if (write) {
       fill(writer, q->record, n), fill(readers, 0, n), fill(read, 0, n);
@@ -292,11 +331,12 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   struct block_state *b = block_state(x->block);
   struct quick q = {.c = c, .w = warp_state(x), .before = 1, .lists = 1};
   uint64_t lo;
+  bool shared = false;
   if (c->code->sites[site].unraced) return true;
   if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED) {
     lo = MX_WINDOW(MX_WINDOW_SHARED);
     if (p->hi - lo > c->launch->shared_bytes) return false; /* of another block in the cluster */
-    q.cells = b->cells, q.before = b->records_before, q.lists = b->lists_before;
+    q.cells = b->cells, q.before = b->records_before, q.lists = b->lists_before, shared = true;
   } else if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL) {
     lo = c->cells_lo[0];
     if (!c->cells[0].writer || p->lo - lo >= c->cells_bytes[0] || p->hi - lo > c->cells_bytes[0]) return false;
@@ -305,6 +345,7 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   if ((write && p->point && p->n > 1) || (write && mx__race_syncs_between(c, p->lo, p->hi))) return false;
   if (!(q.record = mx__race_record(c, warp_state(x), site))) return true;
   q.own = c->turn_strong ? READER_LIST : c->turn_first;
+  q.own_lists = c->strong_writes || c->turn_strong || write ? APART : READER_LIST | c->turn_lists[!shared];
   const unsigned log = bytes == 4 ? 0 : bytes == 8 ? 1 : 2;
   for (unsigned k = 0, n; k < p->n; k += n) {
     bool same;
@@ -322,7 +363,7 @@ static bool quick(struct mx_exec *x, uint32_t site, uint64_t m, const struct lan
   struct mx_check *c = check_of(x);
   if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL) return false;
   if (c->tools & MX_CHECK_UNINIT && (!c->light || m & ~c->result)) return false;
-  if (c->tools & MX_CHECK_MEMORY && !mx__memory_inside(x, site, p->lo, p->hi)) return false;
+  if ((c->tools & MX_CHECK_MEMORY || c->unraced) && !mx__memory_inside(x, site, p->lo, p->hi)) return false;
   if (c->tools & MX_CHECK_UNINIT && !quick_uninit(c, x, p, bytes, write)) return false;
   return !(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) || quick_race(c, x, site, p, bytes, write);
 }
@@ -340,8 +381,10 @@ bool mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *add
 
 /* In compiled code, which asks before it has looked whether there is memory: that is what the instruction's bounds say,
  * for it as well. */
+typedef uint32_t halves __attribute__((vector_size(16), may_alias, aligned(4)));
 CLONES static void widen(uint64_t *to, const uint32_t *from, uint32_t off, unsigned n) {
-  for (unsigned k = 0; k < n; k++) to[k] = from[k] + off;
+  for (unsigned k = 0; k < n; k += LONGS)
+    *(longs *)(void *)(to + k) = __builtin_convertvector(*(const halves *)(const void *)(from + k) + off, longs);
 }
 uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state, uint32_t pc, uint64_t m,
                             uint64_t number, uint32_t one) {

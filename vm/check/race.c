@@ -186,6 +186,8 @@ uint32_t mx__race_record(struct mx_check *c, struct warp_state *w, uint32_t site
     c->turn_warp = w->number, c->turn_time = w->time;
     c->turn_first = c->nrecords ? (uint32_t)c->nrecords : 1;
     c->turn_strong = false;
+    c->turn_lists[0] = w->lists->n ? (uint32_t)w->lists->n : 1;
+    c->turn_lists[1] = c->lists.n ? (uint32_t)c->lists.n : 1;
   }
   if (*memo && c->records[*memo].warp == w->number && c->records[*memo].time == w->time) return *memo;
   if (!mx__check_grow(c, (void **)&c->records, c->nrecords, &c->records_room, sizeof *c->records) ||
@@ -193,6 +195,7 @@ uint32_t mx__race_record(struct mx_check *c, struct warp_state *w, uint32_t site
     return c->failed = true, 0;
   if (!c->nrecords) c->nrecords = 1; /* 0 is nobody */
   c->records[c->nrecords] = (struct record){w->number, w->time, site};
+  c->strong_writes |= c->code->sites[site].writes && is_strong(&c->code->sites[site]);
   c->turn_strong |= is_strong(&c->code->sites[site]);
   return *memo = (uint32_t)c->nrecords++;
 }
@@ -385,7 +388,7 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
     } else if (ordered(t, head.record, head.lane, l)) next = head.next;
     if (next && t->lists->readers[next & ~READER_LIST].length >= MX_LONGEST_LIST) next = 0;
   }
-  if (next) cell->readers = list_of(t, record, front, next), memset(cell->read, LANE_MANY, sizeof cell->read);
+  if (next) cell->readers = list_of(t, record, front, next), memset(cell->read, front, sizeof cell->read);
   else {
     cell->readers = record;
     for (unsigned b = first; b < last; b++) cell->read[b] = front;
@@ -507,6 +510,45 @@ static const struct cells *cells_at(const struct mx_check *c, const struct mx_ex
   return NULL;
 }
 
+/* ---- buffers that are only read -----------------------------------------------------------------------------------
+ * Where all writes of a launch are known to be of variables and buffers (origin.c), reads of other buffers need not be
+ * looked at, as long as no write leaves what it was meant for. */
+static bool is_inside(const struct site *s, uint64_t address, uint64_t bytes) {
+  return s->has_range && address - s->lo < s->size && s->size - (address - s->lo) >= bytes;
+}
+static bool may_write(const struct site *s) {
+  const struct mx_op_info *o = &mx__ops[s->insn->op];
+  const enum mx_access_kind kind = mx__row_access[s->insn->op].kind;
+  if (s->insn->kind != MX_INSN_OP || kind == MX_ACCESS_LOAD) return false;
+  return s->access != ACCESS_NONE || mx__bounds_of(o) || o->cls == MX_MEM;
+}
+static void find_unraced(struct mx_check *c) {
+  struct site *sites = c->code->sites;
+  c->unraced = false;
+  for (uint32_t n = 0; n < c->code->nsites; n++) {
+    struct site *s = &sites[n];
+    if (!may_write(s) || (mx__row_access[s->insn->op].kind && (s->space == MX_SHARED || s->space == MX_LOCAL)))
+      continue;
+    if (s->origin.kind != ORIGIN_FRAME && s->origin.kind != ORIGIN_VARIABLE && s->origin.kind != ORIGIN_PARAM) return;
+    if (s->origin.kind != ORIGIN_FRAME && !mx__memory_range(c, s)) return;
+  }
+  for (uint32_t n = 0; n < c->code->nsites; n++) {
+    struct site *s = &sites[n];
+    if (s->insn->kind != MX_INSN_OP || mx__row_access[s->insn->op].kind != MX_ACCESS_LOAD || s->access != ACCESS_WEAK ||
+        s->origin.kind != ORIGIN_PARAM || !mx__memory_range(c, s))
+      continue;
+    s->unraced = true;
+    for (uint32_t m = 0; m < c->code->nsites && s->unraced; m++)
+      s->unraced = !(may_write(&sites[m]) && sites[m].has_range && sites[m].lo < s->lo + s->size &&
+                     s->lo < sites[m].lo + sites[m].size);
+    c->unraced |= s->unraced;
+  }
+}
+static void race_all(struct mx_check *c) {
+  for (uint32_t n = 0; n < c->code->nsites; n++) c->code->sites[n].unraced = false;
+  c->unraced = false;
+}
+
 void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
   struct touch t = {.x = x,
@@ -522,6 +564,9 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
   const bool atomic = t.site->access == ACCESS_ATOMIC;
   if (!(t.record = mx__race_record(c, t.w, site))) return;
   const bool syncs = t.strong || (a->write && c->nsyncs);
+  if (a->write && c->unraced && t.site->known_range)
+    MX_FOR_LANES (l, a->lanes)
+      if (!is_inside(t.site, a->address[l] + a->base, a->bytes)) race_all(c);
   uint64_t before = 0; /* the address of the lane before */
   unsigned same = 0;   /* lanes that have had this address */
   MX_FOR_LANES (l, a->lanes) {
@@ -529,6 +574,7 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
     uint64_t lo, of;
     same = same && address == before ? same + 1 : 1;
     before = address;
+    if (t.site->unraced && is_inside(t.site, address, a->bytes)) continue;
     if (same > 2 && !a->write && !t.strong && !t.told) continue; /* several lanes read this, and nothing was found */
     const struct cells *cells = cells_at(c, x, address, a->bytes, &lo, &of);
     if (!cells) continue;
@@ -564,6 +610,8 @@ struct cells mx__race_cells(uint64_t bytes, struct lists *lists) {
 void mx__race_begin(struct mx_check *c) {
   const struct mx_region *of[2] = {&c->launch->memory->global, &c->launch->memory->heap};
   c->turn_warp = UINT64_MAX;
+  c->strong_writes = false;
+  find_unraced(c);
   for (unsigned k = 0; k < 2; k++) {
     c->cells_lo[k] = of[k]->start;
     c->cells_bytes[k] = k && c->launch->heap ? mx__heap_size(c->launch->heap) : of[k]->top;

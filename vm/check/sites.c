@@ -15,8 +15,8 @@ static void describe_access(struct site *s, const struct mx_op_info *o, const st
   const bool load = kind == MX_ACCESS_LOAD, store = kind == MX_ACCESS_STORE;
   s->writes = store || kind == MX_ACCESS_ATOMIC;
   s->access = ACCESS_WEAK;
+  s->space = (uint8_t)(kind == MX_ACCESS_ATOMIC ? i->mod : i->mod >> 2);
   if (load || store) {
-    s->space = (uint8_t)(i->mod >> 2);
     s->bytes = (uint8_t)(mx__types[mx__row_access[i->op].type].bits / 8 * mx__row_access[i->op].elements);
     const unsigned order = i->mod & 3;
     if (order != ORDER_WEAK) s->access = ACCESS_STRONG;

@@ -18,6 +18,8 @@
 bool mx__bits_all_set(const unsigned char *bits, uint64_t at, uint64_t n) {
   for (; n && at & 7; at++, n--)
     if (!(bits[at / 8] >> (at & 7) & 1)) return false;
+  for (uint64_t word; n >= 64; at += 64, n -= 64)
+    if (memcpy(&word, bits + at / 8, 8), word != UINT64_MAX) return false;
   for (; n >= 8; at += 8, n -= 8)
     if (bits[at / 8] != 0xFF) return false;
   for (; n; at++, n--)
