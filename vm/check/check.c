@@ -16,7 +16,11 @@ static void arrive(struct mx_exec *x, uint32_t site) {
   const unsigned red = o->nopnds && o->opnd[0].role == MX_OUT;
   const uint32_t *number = o->nopnds ? mx__operand(x, i->o[red]) : NULL;
   const uint32_t n = number ? number[__builtin_ctzll(x->mask)] : MX_CLUSTER_BARRIER;
-  MX_FOR_LANES (l, x->mask) warp_state(x)->barrier_site[l] = site;
+  struct warp_state *w = warp_state(x);
+  if ((w->together = x->mask) == x->full)
+    for (unsigned l = 0; l < MX_MAX_LANES; l++) w->barrier_site[l] = site;
+  else
+    MX_FOR_LANES (l, x->mask) w->barrier_site[l] = site;
   if (n <= MX_CLUSTER_BARRIER && c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_arrive(x, n);
 }
 

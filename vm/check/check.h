@@ -139,6 +139,7 @@ struct warp_state {
   const struct lists *lists;    /* of the block's shared memory */
   bool tainted;                 /* it has met an undefined value: uninit.c */
   uint32_t exit_site[MX_MAX_LANES];
+  uint64_t together;                   /* lanes that have arrived there at once, by one instruction, last */
   uint32_t barrier_site[MX_MAX_LANES]; /* where each lane arrived last */
 };
 struct block_state {

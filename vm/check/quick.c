@@ -24,8 +24,8 @@ struct lanes_at {
   uint64_t address[MX_MAX_LANES]; /* generic */
   uint8_t lane[MX_MAX_LANES];
   unsigned n;
-  uint64_t lo, hi; /* all bytes lie in between */
-  bool row, point;
+  uint64_t lo, hi;         /* all bytes lie in between */
+  bool row, point, rising; /* rising: no two lanes touch the same bytes */
 };
 
 /* Eight cells, four addresses: arrays end at any number of them, so the rest is done one by one. */
@@ -53,15 +53,22 @@ CLONES static void compare(const uint64_t *a, unsigned n, uint64_t bytes, uint64
   *apart = p | vp[0] | vp[1] | vp[2] | vp[3];
   *odd = o | vo[0] | vo[1] | vo[2] | vo[3];
 }
-static void extent(const uint64_t *a, unsigned n, uint64_t *lo, uint64_t *hi) {
-  *lo = *hi = a[0];
-  for (unsigned k = 1; k < n; k++) *lo = a[k] < *lo ? a[k] : *lo, *hi = a[k] > *hi ? a[k] : *hi;
+/* False: some lanes' bytes do not lie behind those of the lane before. */
+static bool extent(const uint64_t *a, unsigned n, uint64_t bytes, uint64_t *lo, uint64_t *hi) {
+  uint64_t least = a[0], most = a[0], down = 0;
+  for (unsigned k = 1; k < n; k++) {
+    down |= a[k] - a[k - 1] - bytes; /* addresses are no negative numbers */
+    least = a[k] < least ? a[k] : least, most = a[k] > most ? a[k] : most;
+  }
+  *lo = least, *hi = most;
+  return !(down >> 63);
 }
 CLONES static void add_base(uint64_t *to, const uint64_t *from, uint64_t base, unsigned n) {
   unsigned k = 0;
   for (; k + LONGS <= n; k += LONGS) *(longs *)(void *)(to + k) = *(const longs *)(const void *)(from + k) + base;
   for (; k < n; k++) to[k] = from[k] + base;
 }
+static uint8_t lane_numbers[MX_MAX_LANES];
 static bool gather(struct lanes_at *p, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes) {
   const unsigned first = (unsigned)__builtin_ctzll(m);
   const uint64_t run = m >> first;
@@ -71,14 +78,14 @@ static bool gather(struct lanes_at *p, uint64_t m, const uint64_t *address, uint
     MX_FOR_LANES (l, m) p->address[n] = address[l] + base, p->lane[n++] = (uint8_t)l;
   } else {
     add_base(p->address, address + first, base, p->n);
-    for (unsigned k = 0; k < p->n; k++) p->lane[k] = (uint8_t)(first + k);
+    memcpy(p->lane, lane_numbers + first, p->n);
   }
   uint64_t bent, apart, odd;
   compare(p->address, p->n, bytes, &bent, &apart, &odd);
   if (odd & 3) return false;
-  p->row = !bent && !(run & (run + 1)), p->point = !apart;
+  p->row = !bent && !(run & (run + 1)), p->point = !apart, p->rising = false;
   if (p->row || p->point) p->lo = p->address[0], p->hi = p->address[p->n - 1];
-  else { extent(p->address, p->n, &p->lo, &p->hi); }
+  else p->rising = extent(p->address, p->n, bytes, &p->lo, &p->hi);
   p->hi += bytes;
   return p->lo < p->hi && p->lo >> MX_WINDOW_SHIFT == (p->hi - 1) >> MX_WINDOW_SHIFT;
 }
@@ -103,17 +110,17 @@ static bool bits_between(struct mx_check *c, const struct mx_exec *x, const stru
   return true;
 }
 static bool quick_uninit(struct mx_check *c, const struct mx_exec *x, const struct lanes_at *p, uint64_t bytes,
-                         bool write) {
+                         bool write, bool atomic) {
   unsigned char *bits;
   uint64_t at;
   if (!bits_between(c, x, p, &bits, &at)) return false;
   if (!bits) return true;
   const uint64_t all = p->hi - p->lo;
-  if (write && p->row) return mx__bits_set(bits, at, all, true), true;
+  if (write && p->row && !atomic) return mx__bits_set(bits, at, all, true), true;
   if (all <= 64 * bytes * 4 && mx__bits_all_set(bits, at, all)) return true;
   for (unsigned k = 0; k < p->n; k++) {
     const uint64_t one = at + (p->address[k] - p->lo);
-    if (write) mx__bits_set(bits, one, bytes, true);
+    if (write && !atomic) mx__bits_set(bits, one, bytes, true);
     else if (!mx__bits_all_set(bits, one, bytes)) return false;
   }
   return true;
@@ -137,6 +144,7 @@ struct stretch {
 static uint32_t lanes_of_rows[3][4 * MX_MAX_LANES], many_lanes[4];
 static __attribute__((constructor)) void make_lanes(void) {
   for (unsigned n = 0; n < 4; n++) many_lanes[n] = ALL_MANY;
+  for (unsigned n = 0; n < MX_MAX_LANES; n++) lane_numbers[n] = (uint8_t)n;
   for (unsigned k = 0; k < 3; k++)
     for (unsigned n = 0; n < (unsigned)MX_MAX_LANES << k; n++) lanes_of_rows[k][n] = ((n >> k) + 1) * 0x01010101u;
 }
@@ -315,6 +323,37 @@ static bool touch(const struct quick *q, const struct stretch *s, bool write) {
   }
   return true;
 }
+/* Lanes whose cells lie apart, and are all different. False: it is not as plain as that, and nothing was done. */
+static bool touch_apart(const struct quick *q, const struct lanes_at *p, uint64_t lo, unsigned each, bool write) {
+  const struct cells *c = &q->cells;
+  uint32_t writer[MX_MAX_LANES], wrote[MX_MAX_LANES], reader[MX_MAX_LANES], read[MX_MAX_LANES], own[MX_MAX_LANES],
+      at[MX_MAX_LANES];
+  bool first = false; /* some reader is new */
+  for (unsigned k = 0; k < p->n; k++) {
+    own[k] = (p->lane[k] + 1u) * 0x01010101u;
+    at[k] = (uint32_t)((p->address[k] - lo) / 4);
+  }
+  for (unsigned w = 0; w < each; w++) {
+    for (unsigned k = 0; k < p->n; k++) {
+      writer[k] = c->writer[at[k] + w], wrote[k] = c->wrote[at[k] + w];
+      reader[k] = c->readers[at[k] + w], read[k] = c->read[at[k] + w];
+    }
+    const unsigned writers = kinds_of(writer, wrote, p->n, own, q, 0),
+                   readers = kinds_of(reader, read, p->n, own, q, write ? 0 : ALL_MANY);
+    if ((writers | readers) & 4) return false;
+    first |= readers & 1;
+  }
+  for (unsigned w = 0; w < each && write; w++)
+    for (unsigned k = 0; k < p->n; k++) {
+      c->writer[at[k] + w] = q->record, c->wrote[at[k] + w] = own[k];
+      c->readers[at[k] + w] = c->read[at[k] + w] = 0;
+    }
+  for (unsigned w = 0; w < each && first && !write; w++)
+    for (unsigned k = 0; k < p->n; k++)
+      if (c->readers[at[k] + w] < q->before) c->readers[at[k] + w] = q->record, c->read[at[k] + w] = own[k];
+  return true;
+}
+
 /* From lane k of p on: how many lanes touch bytes one behind the other, or, of a read, the same ones. */
 static unsigned stretch_of(const struct lanes_at *p, unsigned k, uint64_t bytes, bool write, bool *same) {
   unsigned n = k + 1;
@@ -347,6 +386,7 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   q.own = c->turn_strong ? READER_LIST : c->turn_first;
   q.own_lists = c->strong_writes || c->turn_strong || write ? APART : READER_LIST | c->turn_lists[!shared];
   const unsigned log = bytes == 4 ? 0 : bytes == 8 ? 1 : 2;
+  if (p->rising && touch_apart(&q, p, lo, 1u << log, write)) return true;
   for (unsigned k = 0, n; k < p->n; k += n) {
     bool same;
     n = stretch_of(p, k, bytes, write, &same);
@@ -359,13 +399,40 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   return true;
 }
 
+/* Atomic accesses of cells that this instruction has written in this turn: who else has accessed them was looked at
+ * then. */
+static bool quick_atomic(struct mx_check *c, struct mx_exec *x, uint32_t site, const struct lanes_at *p,
+                         uint64_t bytes) {
+  const struct site *s = &c->code->sites[site];
+  struct warp_state *w = warp_state(x);
+  const bool shared = p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED;
+  const uint64_t lo = shared ? MX_WINDOW(MX_WINDOW_SHARED) : c->cells_lo[0];
+  const struct cells *cells = shared ? &block_state(x->block)->cells : &c->cells[0];
+  if (s->acquires || s->releases || w->fence[0] || w->fence[1] || mx__race_syncs_between(c, p->lo, p->hi)) return false;
+  if (!cells->writer || p->lo < lo || p->hi - lo > (shared ? c->launch->shared_bytes : c->cells_bytes[0])) return false;
+  const uint32_t record = mx__race_record(c, w, site);
+  for (unsigned k = 0; k < p->n; k++)
+    for (uint64_t at = (p->address[k] - lo) / 4, end = at + bytes / 4; at < end; at++)
+      if (cells->writer[at] != record) return false;
+  for (unsigned k = 0; k < p->n; k++)
+    for (uint64_t at = (p->address[k] - lo) / 4, end = at + bytes / 4; at < end; at++)
+      if (cells->wrote[at] != (p->lane[k] + 1u) * 0x01010101u) cells->wrote[at] = ALL_MANY;
+  return record;
+}
 static bool quick(struct mx_exec *x, uint32_t site, uint64_t m, const struct lanes_at *p, uint64_t bytes, bool write) {
   struct mx_check *c = check_of(x);
   if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL) return false;
   if (c->tools & MX_CHECK_UNINIT && (!c->light || m & ~c->result)) return false;
   if ((c->tools & MX_CHECK_MEMORY || c->unraced) && !mx__memory_inside(x, site, p->lo, p->hi)) return false;
-  if (c->tools & MX_CHECK_UNINIT && !quick_uninit(c, x, p, bytes, write)) return false;
-  return !(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) || quick_race(c, x, site, p, bytes, write);
+  if (c->tools & MX_CHECK_UNINIT && !quick_uninit(c, x, p, bytes, write, c->code->sites[site].access == ACCESS_ATOMIC))
+    return false;
+  if (!(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC))) return true;
+  return c->code->sites[site].access == ACCESS_ATOMIC ? quick_atomic(c, x, site, p, bytes)
+                                                      : quick_race(c, x, site, p, bytes, write);
+}
+static bool is_atomic(const struct mx_exec *x, const struct site *s, uint64_t bytes) {
+  return s->access == ACCESS_ATOMIC && !s->object && (bytes == 4 || bytes == 8) &&
+         !(x->block->async && x->block->async->n);
 }
 static bool is_plain(const struct mx_exec *x, const struct site *s, uint64_t bytes) {
   return s->access == ACCESS_WEAK && !s->object && s->effect == MX_DOES_NOTHING &&
@@ -375,7 +442,8 @@ static bool is_plain(const struct mx_exec *x, const struct site *s, uint64_t byt
 bool mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
                bool write) {
   struct lanes_at p;
-  return is_plain(x, &check_of(x)->code->sites[site], bytes) && gather(&p, m, address, base, bytes) &&
+  const struct site *s = &check_of(x)->code->sites[site];
+  return (is_plain(x, s, bytes) || is_atomic(x, s, bytes)) && gather(&p, m, address, base, bytes) &&
          quick(x, site, m, &p, bytes, write);
 }
 
@@ -400,7 +468,7 @@ uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state,
   const uint64_t base = mx_space_window(s->space), off = (uint64_t)i->off;
   if (one) {
     p.n = (unsigned)__builtin_popcountll(m);
-    p.row = p.n == 1, p.point = true;
+    p.row = p.n == 1, p.point = true, p.rising = false;
     p.lane[0] = (uint8_t)__builtin_ctzll(m), p.lane[1] = (uint8_t)(p.n > 1 ? __builtin_ctzll(m & (m - 1)) : 0);
     if (p.n > 2) p.n = 2;
     p.address[0] = p.address[1] = p.lo = (s->narrow ? (uint32_t)(number + off) : number + off) + base;

@@ -164,8 +164,10 @@ void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct warp_state *of = &s->warps[w];
     uint64_t waited = 0;
-    MX_FOR_LANES (l, b->barriers[number].arrived[w])
+    const uint64_t arrived = b->barriers[number].arrived[w], one = arrived & -arrived;
+    MX_FOR_LANES (l, arrived & ~of->together ? arrived : one) /* for all, or by the first for all */
       waited |= (uint64_t)((mx__ops[c->code->sites[of->barrier_site[l]].insn->op].flags & MX_F_SYNC) != 0) << l;
+    if (waited && !(arrived & ~of->together)) waited = arrived;
     all &= waited && !(b->warps[w].live & ~waited);
     if (!waited) continue;
     learn(of, s->arrived[number]);

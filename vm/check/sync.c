@@ -98,6 +98,7 @@ void mx__sync_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
     if (!arrived) continue;
     const uint32_t site = of->barrier_site[__builtin_ctzll(arrived)];
     uint64_t same = 0;
+    if (!(arrived & ~of->together)) continue;
     MX_FOR_LANES (l, arrived) same |= (uint64_t)(of->barrier_site[l] == site) << l;
     if (same == arrived) continue;
     const uint64_t others = arrived & ~same;
