@@ -53,14 +53,31 @@ CLONES static void compare(const uint64_t *a, unsigned n, uint64_t bytes, uint64
   *apart = p | vp[0] | vp[1] | vp[2] | vp[3];
   *odd = o | vo[0] | vo[1] | vo[2] | vo[3];
 }
-/* False: some lanes' bytes do not lie behind those of the lane before. */
-static bool extent(const uint64_t *a, unsigned n, uint64_t bytes, uint64_t *lo, uint64_t *hi) {
-  uint64_t least = a[0], most = a[0], down = 0;
-  for (unsigned k = 1; k < n; k++) {
-    down |= a[k] - a[k - 1] - bytes; /* addresses are no negative numbers */
-    least = a[k] < least ? a[k] : least, most = a[k] > most ? a[k] : most;
+/* The least and the greatest; false: some lanes' bytes do not lie behind those of the lane before. Addresses are no
+ * negative numbers. */
+typedef int64_t numbers __attribute__((vector_size(32), may_alias, aligned(8)));
+CLONES static bool extent(const uint64_t *a, unsigned n, uint64_t bytes, uint64_t *lo, uint64_t *hi) {
+  uint64_t down = 0;
+  int64_t least = (int64_t)a[0], most = least;
+  unsigned k = 1;
+  if (n > LONGS) {
+    longs vdown = {0};
+    numbers low = *(const numbers *)(const void *)a, high = low;
+    for (; k + LONGS <= n; k += LONGS) {
+      const numbers v = *(const numbers *)(const void *)(a + k), less = (numbers)(v < low), more = (numbers)(v > high);
+      low = (v & less) | (low & ~less), high = (v & more) | (high & ~more);
+      vdown |= (longs)v - *(const longs *)(const void *)(a + k - 1) - bytes;
+    }
+    down = vdown[0] | vdown[1] | vdown[2] | vdown[3];
+    for (unsigned j = 0; j < LONGS; j++)
+      least = low[j] < least ? low[j] : least, most = high[j] > most ? high[j] : most;
   }
-  *lo = least, *hi = most;
+  for (; k < n; k++) {
+    const int64_t v = (int64_t)a[k];
+    down |= a[k] - a[k - 1] - bytes;
+    least = v < least ? v : least, most = v > most ? v : most;
+  }
+  *lo = (uint64_t)least, *hi = (uint64_t)most;
   return !(down >> 63);
 }
 CLONES static void add_base(uint64_t *to, const uint64_t *from, uint64_t base, unsigned n) {
@@ -159,14 +176,24 @@ static __attribute__((constructor)) void make_lanes(void) {
              mine__ = ((t_)(w__ - own < span) | (t_)(w__ - lists < span_of_lists)) & lane__; \
     not_own |= ~mine__, not_known |= ~known__, neither |= ~(mine__ | known__); \
   } while (0)
-CLONES static unsigned kinds_of(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
-                                const struct quick *q, uint32_t many) {
+static unsigned kinds_of_few(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
+                             const struct quick *q, uint32_t many) {
+  unsigned kinds = 0;
+  for (unsigned k = 0; k < n; k++) {
+    const bool known = who[k] < q->before, lane = lanes[k] == own_lane[k] || lanes[k] == many,
+               mine = lane && (who[k] - q->own < READER_LIST - q->own || who[k] - q->own_lists < APART - q->own_lists);
+    kinds |= (mine ? 0u : 1u) | (known ? 0u : 2u) | (mine || known ? 0u : 4u);
+  }
+  return kinds;
+}
+CLONES static unsigned kinds_of_many(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
+                                     const struct quick *q, uint32_t many) {
   const uint32_t before = q->before, own = q->own, span = READER_LIST - own, lists = q->own_lists,
                  span_of_lists = APART - lists;
   words not_own = {0}, not_known = {0}, neither = {0};
   unsigned k = 0;
   for (; k + WORDS <= n; k += WORDS) KINDS(words, who, lanes, own_lane, k);
-  if (k < n) { /* what lies behind counts as known and as one's own */
+  if (k < n) { /* others are taken for the first one of the rest */
     uint32_t w[WORDS], l[WORDS], o[WORDS];
     for (unsigned j = 0; j < WORDS; j++) {
       const unsigned at = k + j < n ? k + j : k;
@@ -175,6 +202,10 @@ CLONES static unsigned kinds_of(const uint32_t *who, const uint32_t *lanes, unsi
     KINDS(words, w, l, o, 0);
   }
   return any(not_own) | (unsigned)any(not_known) << 1 | (unsigned)any(neither) << 2;
+}
+static unsigned kinds_of(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
+                         const struct quick *q, uint32_t many) {
+  return (n < WORDS ? kinds_of_few : kinds_of_many)(who, lanes, n, own_lane, q, many);
 }
 /* Those that are known are followed by the record, by its lane. */
 CLONES static void follow(uint32_t *who, uint32_t *lanes, unsigned n, const uint32_t *own_lane, uint32_t before,
@@ -387,9 +418,13 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   q.own_lists = c->strong_writes || c->turn_strong || write ? APART : READER_LIST | c->turn_lists[!shared];
   const unsigned log = bytes == 4 ? 0 : bytes == 8 ? 1 : 2;
   if (p->rising && touch_apart(&q, p, lo, 1u << log, write)) return true;
-  for (unsigned k = 0, n; k < p->n; k += n) {
+  unsigned alike = 0; /* stretches before that are like this one: of a read, two are enough */
+  for (unsigned k = 0, n, before = 0; k < p->n; k += n) {
     bool same;
     n = stretch_of(p, k, bytes, write, &same);
+    alike = k && n == before && p->address[k] == p->address[k - n] ? alike + 1 : 0;
+    before = n;
+    if (alike > 1 && !write) continue;
     const struct stretch s = {.first = (p->address[k] - lo) / 4,
                               .n = (same ? 1 : n) << log,
                               .words = 1u << log,
