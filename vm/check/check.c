@@ -102,11 +102,11 @@ static bool touches(struct mx_exec *x, const struct mx_insn *i, const struct mx_
   if (c->failed || !a->lanes || !a->bytes) return true;
   const uint32_t site = site_number(c, x, i);
   if (x->in_compiled && c->code->sites[site].bytes) keep_bounds(x, i, site, a->address[__builtin_ctzll(a->lanes)]);
-  if (mx__quick(x, site, a->lanes, a->address, a->base, a->bytes, a->write)) return true;
-  if (c->tools & MX_CHECK_UNINIT && mx__uninit_touch(x, site, a)) return mx__uninit_leave(x, i);
-  if (c->tools & MX_CHECK_MEMORY) mx__memory_touch(x, site, a);
-  if (c->tools & MX_CHECK_RACE) mx__copies_touch(x, site, a);
-  if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_touch(x, site, a);
+  const uint32_t tools = mx__quick(x, site, a->lanes, a->address, a->base, a->bytes, a->write);
+  if (tools & MX_CHECK_UNINIT && mx__uninit_touch(x, site, a)) return mx__uninit_leave(x, i);
+  if (tools & MX_CHECK_MEMORY) mx__memory_touch(x, site, a);
+  if (tools & MX_CHECK_RACE) mx__copies_touch(x, site, a);
+  if (tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_touch(x, site, a);
   return true;
 }
 /* Compiled code does by itself what values that are all defined do. What wakes up has learned something. */

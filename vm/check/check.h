@@ -408,12 +408,13 @@ void mx__memory_forget(struct mx_check *c);
 void mx__memory_trap(struct mx_check *c, const struct mx_trap *t);
 char *mx__where_of_piece(const struct mx_check *c, const struct piece *p, uint64_t address);
 
-/* quick.c: as accessed() in struct mx_probe; whether there is nothing to be told of an access by lanes m at generic
- * addresses, all of which may be touched so; it has been recorded then. */
+/* quick.c: as accessed() in struct mx_probe. The tools that have to look lane by lane at an access by lanes m at
+ * generic addresses, all of which may be touched so; for the others there is nothing to be told, and it has been
+ * recorded. */
 uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *s, uint32_t pc, uint64_t m, uint64_t number,
                             uint32_t one);
-bool mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
-               bool write);
+uint32_t mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
+                   bool write);
 
 void mx__sync_before(struct mx_exec *x, uint32_t site, uint64_t m);
 void mx__sync_barrier(struct mx_check *c, struct mx_block *b, uint32_t number);

@@ -454,16 +454,20 @@ static bool quick_atomic(struct mx_check *c, struct mx_exec *x, uint32_t site, c
       if (cells->wrote[at] != (p->lane[k] + 1u) * 0x01010101u) cells->wrote[at] = ALL_MANY;
   return record;
 }
-static bool quick(struct mx_exec *x, uint32_t site, uint64_t m, const struct lanes_at *p, uint64_t bytes, bool write) {
+/* The tools that have to look at it lane by lane. */
+static uint32_t quick(struct mx_exec *x, uint32_t site, uint64_t m, const struct lanes_at *p, uint64_t bytes,
+                      bool write) {
   struct mx_check *c = check_of(x);
-  if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL) return false;
-  if (c->tools & MX_CHECK_UNINIT && (!c->light || m & ~c->result)) return false;
-  if ((c->tools & MX_CHECK_MEMORY || c->unraced) && !mx__memory_inside(x, site, p->lo, p->hi)) return false;
-  if (c->tools & MX_CHECK_UNINIT && !quick_uninit(c, x, p, bytes, write, c->code->sites[site].access == ACCESS_ATOMIC))
-    return false;
-  if (!(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC))) return true;
-  return c->code->sites[site].access == ACCESS_ATOMIC ? quick_atomic(c, x, site, p, bytes)
-                                                      : quick_race(c, x, site, p, bytes, write);
+  const bool atomic = c->code->sites[site].access == ACCESS_ATOMIC;
+  uint32_t rest = c->tools;
+  if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL) return rest;
+  if ((rest & MX_CHECK_MEMORY || c->unraced) && !mx__memory_inside(x, site, p->lo, p->hi)) return rest;
+  rest &= ~(uint32_t)(MX_CHECK_MEMORY | MX_CHECK_LANES);
+  if (c->light && !(m & ~c->result) && quick_uninit(c, x, p, bytes, write, atomic)) rest &= ~(uint32_t)MX_CHECK_UNINIT;
+  if (!(rest & (MX_CHECK_RACE | MX_CHECK_SYNC))) return rest;
+  return (atomic ? quick_atomic(c, x, site, p, bytes) : quick_race(c, x, site, p, bytes, write))
+             ? rest & ~(uint32_t)(MX_CHECK_RACE | MX_CHECK_SYNC)
+             : rest;
 }
 static bool is_atomic(const struct mx_exec *x, const struct site *s, uint64_t bytes) {
   return s->access == ACCESS_ATOMIC && !s->object && (bytes == 4 || bytes == 8) &&
@@ -474,12 +478,14 @@ static bool is_plain(const struct mx_exec *x, const struct site *s, uint64_t byt
          (bytes == 4 || bytes == 8 || bytes == 16) && !(x->block->async && x->block->async->n);
 }
 
-bool mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
-               bool write) {
+uint32_t mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
+                   bool write) {
   struct lanes_at p;
-  const struct site *s = &check_of(x)->code->sites[site];
-  return (is_plain(x, s, bytes) || is_atomic(x, s, bytes)) && gather(&p, m, address, base, bytes) &&
-         quick(x, site, m, &p, bytes, write);
+  const struct mx_check *c = check_of(x);
+  const struct site *s = &c->code->sites[site];
+  return (is_plain(x, s, bytes) || is_atomic(x, s, bytes)) && gather(&p, m, address, base, bytes)
+             ? quick(x, site, m, &p, bytes, write)
+             : c->tools;
 }
 
 /* In compiled code, which asks before it has looked whether there is memory: that is what the instruction's bounds say,
@@ -523,5 +529,5 @@ uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state,
   }
   c->light = !warp_state(x)->tainted;
   c->result = m;
-  return quick(x, site, m, &p, s->bytes, s->writes);
+  return !quick(x, site, m, &p, s->bytes, s->writes);
 }

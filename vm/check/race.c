@@ -565,7 +565,9 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
   struct clocks *released = NULL;
   const bool atomic = t.site->access == ACCESS_ATOMIC;
   if (!(t.record = mx__race_record(c, t.w, site))) return;
-  const bool syncs = t.strong || (a->write && c->nsyncs);
+  const bool syncs = t.strong || (a->write && c->nsyncs), relaxed = atomic && a->bytes == 4 && !t.site->object &&
+                                                                    !t.site->acquires && !t.site->releases &&
+                                                                    !t.w->fence[0] && !t.w->fence[1];
   if (a->write && c->unraced && t.site->known_range)
     MX_FOR_LANES (l, a->lanes)
       if (!is_inside(t.site, a->address[l] + a->base, a->bytes)) race_all(c);
@@ -580,6 +582,12 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
     if (same > 2 && !a->write && !t.strong && !t.told) continue; /* several lanes read this, and nothing was found */
     const struct cells *cells = cells_at(c, x, address, a->bytes, &lo, &of);
     if (!cells) continue;
+    if (relaxed && !(address & 3) && cells->writer[(address - lo) / 4] == t.record &&
+        !mx__race_syncs_between(c, address, address + a->bytes)) { /* who else there is was looked at then */
+      uint32_t *wrote = &cells->wrote[(address - lo) / 4];
+      if (*wrote != (uint32_t)(l + 1) * 0x01010101u) *wrote = LANE_MANY * 0x01010101u;
+      continue;
+    }
     if (t.site->waits) t.w->waits |= 1ull << l, t.w->wait_address = address;
     if (syncs)
       synchronise(c, t.w, t.site, t.block,
