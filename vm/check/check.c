@@ -132,7 +132,7 @@ static void block_ends(struct mx_block *b) {
   if (!s) return;
   mx__race_block_end(s);
   mx__uninit_block_end(c, s);
-  for (uint32_t w = 0; w < s->nwarps; w++) free(s->warps[w].record);
+  for (uint32_t w = 0; w < s->nwarps; w++) free(s->warps[w].memo);
   free(s->warps);
   free(s->cells.writer);
   free(s->defined);
@@ -144,13 +144,13 @@ static struct block_state *block_new(struct mx_check *c, struct mx_block *b) {
   struct block_state *s = b->observed = calloc(1, sizeof *s);
   if (!s) return NULL;
   s->warps = calloc(b->nwarps, sizeof *s->warps);
-  s->cells = mx__race_cells(l->shared_bytes, &s->lists);
+  s->cells = mx__race_cells(l->shared_bytes, &s->ledger);
   s->defined = calloc(l->shared_bytes / 8 + 2, 1);
   s->local_stride = l->local_bytes / 8 + 8;
   if (!s->warps || !s->cells.writer || !s->defined) return NULL;
   s->nwarps = b->nwarps;
   for (uint32_t w = 0; w < b->nwarps; w++)
-    if (!(s->warps[w].record = calloc(c->code->nsites + 1u, sizeof *s->warps[w].record))) return NULL;
+    if (!(s->warps[w].memo = calloc(c->code->nsites + 1u, sizeof *s->warps[w].memo))) return NULL;
   return s;
 }
 static void block_begins(struct mx_block *b) {
@@ -167,7 +167,6 @@ static void block_begins(struct mx_block *b) {
     s->warps[w].begun = mx__block_lanes(b, w);
     s->warps[w].ended = 0;
     s->warps[w].tainted = false;
-    s->warps[w].lists = &s->lists;
   }
   mx__race_block(c, s);
   mx__uninit_block(c, s);

@@ -101,7 +101,7 @@ struct cell {
   uint32_t writer, readers;
   uint8_t wrote[4], read[4];
 };
-/* Several readers of a cell are a list, and lists that are equal are one. Its numbers begin at 1. */
+/* Several readers of a cell are a list, and lists that are equal are one. */
 #define LANE_MANY 0x7F
 #define LANE_ROW 0x7E
 #define READER_LIST 0x80000000u
@@ -112,7 +112,15 @@ struct reader {
   uint8_t lane;    /* + 1, or one of the above */
   uint16_t length;
 };
-struct lists {
+/* The accesses and lists that cells of one memory name; numbers begin at 1. That of shared memory begins anew with each
+ * block. */
+struct ledger {
+  struct record *records;
+  size_t nrecords, records_room;
+  uint64_t turn_warp;                         /* the warp of the last record, its time: */
+  uint32_t turn_time, turn_first, turn_lists; /* all records and lists from these on have these */
+  bool turn_strong;                           /* some of them are of strong accesses */
+  bool strong_writes;                         /* there have been strong writes */
   struct reader *readers;
   size_t n, room;
   uint32_t *hash;
@@ -121,10 +129,14 @@ struct lists {
 /* Cells of memory that lies together, by member: an access by a warp is mostly to a row of them. */
 struct cells {
   uint32_t *writer, *readers, *wrote, *read;
-  struct lists *lists;
+  struct ledger *ledger;
 };
 
 /* ---- blocks and warps of the launch --------------------------------------------------------------------------*/
+struct memo {
+  const struct ledger *of;
+  uint32_t record;
+};
 struct warp_state {
   uint64_t number; /* in the grid */
   uint32_t time;
@@ -133,10 +145,9 @@ struct warp_state {
   struct clocks *known;      /* other warps, of this block and others */
   struct clocks *fence[2];   /* what the last fence published, [1]: of block scope too; relaxed writes carry it */
   struct clocks *pending[2]; /* read by relaxed reads, to be known at the next fence; [1]: not known beyond the block */
-  uint32_t *record;          /* by site: number of its last record */
+  struct memo *memo;         /* by site: its last record */
   uint64_t waits, wait_address; /* lanes at an mbarrier, which publishes while they wait */
   uint64_t begun, ended;        /* lanes that the warp had at first; those that have ended */
-  const struct lists *lists;    /* of the block's shared memory */
   bool tainted;                 /* it has met an undefined value: uninit.c */
   uint32_t exit_site[MX_MAX_LANES];
   uint64_t together;                   /* lanes that have arrived there at once, by one instruction, last */
@@ -148,7 +159,7 @@ struct block_state {
   uint32_t nwarps;
   struct clocks *arrived[MX_BARRIERS + 1]; /* what those know who have arrived at a barrier */
   struct cells cells;                      /* of shared memory */
-  struct lists lists;                      /* their readers */
+  struct ledger ledger;                    /* of these */
   uint32_t records_before, lists_before;   /* accesses, lists of readers below these numbers are known to all warps */
   unsigned char *defined;                  /* a bit for each byte of shared memory */
   unsigned char *local;                    /* a bit for each byte of local memory, lane after lane */
@@ -230,15 +241,8 @@ struct mx_check {
   /* race.c */
   struct cells cells[2]; /* of global memory, of the heap */
   uint64_t cells_lo[2], cells_bytes[2];
-  struct record *records;
-  size_t nrecords, records_room;
-  uint64_t turn_warp;             /* the warp of the last record, its time: */
-  uint32_t turn_time, turn_first; /* all records from this one on have these */
-  bool turn_strong;               /* some of them are of strong accesses */
-  uint32_t turn_lists[2];         /* likewise of lists of readers: of the block's shared memory, of all other */
-  bool strong_writes;             /* there have been strong writes */
-  bool unraced;                   /* there are sites that are */
-  struct lists lists;             /* readers of these */
+  bool unraced;         /* there are sites that are */
+  struct ledger ledger; /* of these */
   struct cell *apart;
   size_t napart, apart_room;
   struct sync_cell *syncs;
@@ -345,16 +349,16 @@ char *mx__where_of(const struct mx_check *c, uint64_t address, uint64_t bytes);
 void mx__race_begin(struct mx_check *c);
 void mx__race_end(struct mx_check *c);
 /* A list with one more reader in front of list r.next; r.length is not looked at. 0: there is no memory. */
-uint32_t mx__race_list(struct mx_check *c, struct lists *lists, struct reader r);
+uint32_t mx__race_list(struct mx_check *c, struct ledger *l, struct reader r);
 enum { MX_LONGEST_LIST = 256 };
 /* Whether warps have synchronised by some place between two addresses. */
 bool mx__race_syncs_between(const struct mx_check *c, uint64_t lo, uint64_t hi);
-struct cells mx__race_cells(uint64_t bytes, struct lists *lists); /* malloc'ed, at the first one's address */
+struct cells mx__race_cells(uint64_t bytes, struct ledger *ledger); /* malloc'ed, at the first one's address */
 void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
 /* The number of the record for an access at the site now; 0: out of memory. Whether a record is known to all lanes of
  * the warp. */
-uint32_t mx__race_record(struct mx_check *c, struct warp_state *w, uint32_t site);
-bool mx__race_knows(const struct mx_check *c, const struct warp_state *w, uint32_t record);
+uint32_t mx__race_record(struct mx_check *c, struct ledger *l, struct warp_state *w, uint32_t site);
+bool mx__race_knows(const struct ledger *l, const struct warp_state *w, uint32_t record);
 void mx__copies_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a); /* copies.c */
 void mx__race_fence(struct mx_exec *x, const struct site *s);
 void mx__race_woken(struct mx_exec *x);

@@ -228,10 +228,10 @@ CLONES static void fill(uint32_t *to, uint32_t v, unsigned n) {
 
 static bool is_own(const struct quick *q, uint32_t who) { return who >= q->own && who < READER_LIST; }
 static bool is_known(const struct quick *q, uint32_t who) {
-  return who < q->before || (who < READER_LIST && mx__race_knows(q->c, q->w, who));
+  return who < q->before || (who < READER_LIST && mx__race_knows(q->cells.ledger, q->w, who));
 }
 static bool is_strong_writer(const struct quick *q, uint32_t who) {
-  return who && q->c->code->sites[q->c->records[who].site].access != ACCESS_WEAK;
+  return who && q->c->code->sites[q->cells.ledger->records[who].site].access != ACCESS_WEAK;
 }
 /* Whether a cell's writer is before all lanes, or a lane itself; *knows: the last one for which that was found out. */
 static bool writer_is_before(const struct quick *q, uint64_t k, uint32_t lane, uint32_t *knows) {
@@ -296,7 +296,7 @@ static bool read_first(const struct quick *q, uint64_t k, unsigned n, const uint
 }
 /* A read of n cells that have the same readers. */
 static bool read_alike(const struct quick *q, uint64_t k, unsigned n, const uint32_t *lanes) {
-  struct lists *lists = q->cells.lists;
+  struct ledger *lists = q->cells.ledger;
   uint32_t *read = q->cells.read + k;
   const uint32_t was = q->cells.readers[k];
   struct reader head, mine;
@@ -311,17 +311,17 @@ static bool read_alike(const struct quick *q, uint64_t k, unsigned n, const uint
   }
   if (!reader_of(q->record, k, lanes, n, &mine)) return false;
   if (!(was & READER_LIST)) {
-    if (q->c->records[was].warp == q->w->number || !reader_of(was, k, read, n, &head)) return false;
+    if (q->cells.ledger->records[was].warp == q->w->number || !reader_of(was, k, read, n, &head)) return false;
     mine.next = mx__race_list(q->c, lists, head);
   } else {
     head = lists->readers[was & ~READER_LIST];
-    for (unsigned j = 0; j < n && q->c->strong_writes; j++)
+    for (unsigned j = 0; j < n && q->cells.ledger->strong_writes; j++)
       if (is_strong_writer(q, q->cells.writer[k + j])) return false;
     if (is_own(q, head.record)) {
       if (same_lanes(&head, &mine, k)) return true;
       mine = (struct reader){.record = head.record, .next = head.next, .lane = LANE_MANY};
     } else {
-      if (q->c->records[head.record].warp == q->w->number || head.length >= MX_LONGEST_LIST) return false;
+      if (q->cells.ledger->records[head.record].warp == q->w->number || head.length >= MX_LONGEST_LIST) return false;
       mine.next = is_known(q, head.record) ? head.next : was;
       if (!mine.next) return read_first(q, k, n, lanes);
     }
@@ -401,21 +401,21 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   struct block_state *b = block_state(x->block);
   struct quick q = {.c = c, .w = warp_state(x), .before = 1, .lists = 1};
   uint64_t lo;
-  bool shared = false;
   if (c->code->sites[site].unraced) return true;
   if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED) {
     lo = MX_WINDOW(MX_WINDOW_SHARED);
     if (p->hi - lo > c->launch->shared_bytes) return false; /* of another block in the cluster */
-    q.cells = b->cells, q.before = b->records_before, q.lists = b->lists_before, shared = true;
+    q.cells = b->cells, q.before = b->records_before, q.lists = b->lists_before;
   } else if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL) {
     lo = c->cells_lo[0];
     if (!c->cells[0].writer || p->lo - lo >= c->cells_bytes[0] || p->hi - lo > c->cells_bytes[0]) return false;
     q.cells = c->cells[0];
   } else return true;
   if ((write && p->point && p->n > 1) || (write && mx__race_syncs_between(c, p->lo, p->hi))) return false;
-  if (!(q.record = mx__race_record(c, warp_state(x), site))) return true;
-  q.own = c->turn_strong ? READER_LIST : c->turn_first;
-  q.own_lists = c->strong_writes || c->turn_strong || write ? APART : READER_LIST | c->turn_lists[!shared];
+  if (!(q.record = mx__race_record(c, q.cells.ledger, warp_state(x), site))) return true;
+  const struct ledger *l = q.cells.ledger;
+  q.own = l->turn_strong ? READER_LIST : l->turn_first;
+  q.own_lists = l->strong_writes || l->turn_strong || write ? APART : READER_LIST | l->turn_lists;
   const unsigned log = bytes == 4 ? 0 : bytes == 8 ? 1 : 2;
   if (p->rising && touch_apart(&q, p, lo, 1u << log, write)) return true;
   unsigned alike = 0; /* stretches before that are like this one: of a read, two are enough */
@@ -445,7 +445,7 @@ static bool quick_atomic(struct mx_check *c, struct mx_exec *x, uint32_t site, c
   const struct cells *cells = shared ? &block_state(x->block)->cells : &c->cells[0];
   if (s->acquires || s->releases || w->fence[0] || w->fence[1] || mx__race_syncs_between(c, p->lo, p->hi)) return false;
   if (!cells->writer || p->lo < lo || p->hi - lo > (shared ? c->launch->shared_bytes : c->cells_bytes[0])) return false;
-  const uint32_t record = mx__race_record(c, w, site);
+  const uint32_t record = mx__race_record(c, cells->ledger, w, site);
   for (unsigned k = 0; k < p->n; k++)
     for (uint64_t at = (p->address[k] - lo) / 4, end = at + bytes / 4; at < end; at++)
       if (cells->writer[at] != record) return false;

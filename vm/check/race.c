@@ -173,8 +173,8 @@ void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
     learn(of, s->arrived[number]);
     lanes_meet(c, of, waited, b->warps[w].live);
   }
-  if (all && c->nrecords) s->records_before = (uint32_t)c->nrecords;
-  if (all && s->lists.n) s->lists_before = (uint32_t)s->lists.n;
+  if (all && s->ledger.nrecords) s->records_before = (uint32_t)s->ledger.nrecords;
+  if (all && s->ledger.n) s->lists_before = (uint32_t)s->ledger.n;
   mx__clocks_drop(s->arrived[number]);
   s->arrived[number] = NULL;
 }
@@ -182,27 +182,28 @@ void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
 /* ---- records and readers ------------------------------------------------------------------------------------------*/
 static bool is_strong(const struct site *s) { return s->access == ACCESS_STRONG || s->access == ACCESS_ATOMIC; }
 
-uint32_t mx__race_record(struct mx_check *c, struct warp_state *w, uint32_t site) {
-  uint32_t *memo = &w->record[site];
-  if (c->turn_warp != w->number || c->turn_time != w->time) {
-    c->turn_warp = w->number, c->turn_time = w->time;
-    c->turn_first = c->nrecords ? (uint32_t)c->nrecords : 1;
-    c->turn_strong = false;
-    c->turn_lists[0] = w->lists->n ? (uint32_t)w->lists->n : 1;
-    c->turn_lists[1] = c->lists.n ? (uint32_t)c->lists.n : 1;
+uint32_t mx__race_record(struct mx_check *c, struct ledger *l, struct warp_state *w, uint32_t site) {
+  struct memo *memo = &w->memo[site];
+  if (l->turn_warp != w->number || l->turn_time != w->time) {
+    l->turn_warp = w->number, l->turn_time = w->time;
+    l->turn_first = l->nrecords ? (uint32_t)l->nrecords : 1;
+    l->turn_lists = l->n ? (uint32_t)l->n : 1;
+    l->turn_strong = false;
   }
-  if (*memo && c->records[*memo].warp == w->number && c->records[*memo].time == w->time) return *memo;
-  if (!mx__check_grow(c, (void **)&c->records, c->nrecords, &c->records_room, sizeof *c->records) ||
-      c->nrecords >= READER_LIST - 1)
+  if (memo->of == l && l->records[memo->record].warp == w->number && l->records[memo->record].time == w->time)
+    return memo->record;
+  if (!mx__check_grow(c, (void **)&l->records, l->nrecords, &l->records_room, sizeof *l->records) ||
+      l->nrecords >= READER_LIST - 1)
     return c->failed = true, 0;
-  if (!c->nrecords) c->nrecords = 1; /* 0 is nobody */
-  c->records[c->nrecords] = (struct record){w->number, w->time, site};
-  c->strong_writes |= c->code->sites[site].writes && is_strong(&c->code->sites[site]);
-  c->turn_strong |= is_strong(&c->code->sites[site]);
-  return *memo = (uint32_t)c->nrecords++;
+  if (!l->nrecords) l->nrecords = 1; /* 0 is nobody */
+  l->records[l->nrecords] = (struct record){w->number, w->time, site};
+  l->strong_writes |= c->code->sites[site].writes && is_strong(&c->code->sites[site]);
+  l->turn_strong |= is_strong(&c->code->sites[site]);
+  *memo = (struct memo){l, (uint32_t)l->nrecords++};
+  return memo->record;
 }
 
-static size_t reader_slot(const struct lists *l, const struct reader *r) {
+static size_t reader_slot(const struct ledger *l, const struct reader *r) {
   uint64_t h = ((uint64_t)r->record << 32 | r->next) * 0x9E3779B97F4A7C15u + ((uint64_t)r->origin << 8 | r->lane);
   h ^= h >> 29;
   size_t at = (size_t)(h * 0xBF58476D1CE4E5B9u >> 32) & (l->hash_size - 1);
@@ -212,7 +213,7 @@ static size_t reader_slot(const struct lists *l, const struct reader *r) {
   }
   return at;
 }
-uint32_t mx__race_list(struct mx_check *c, struct lists *l, struct reader r) {
+uint32_t mx__race_list(struct mx_check *c, struct ledger *l, struct reader r) {
   if (l->n * 2 + 2 >= l->hash_size) {
     const size_t size = l->hash_size ? l->hash_size * 2 : 1024;
     uint32_t *more = calloc(size, sizeof *more);
@@ -229,14 +230,17 @@ uint32_t mx__race_list(struct mx_check *c, struct lists *l, struct reader r) {
   l->readers[l->n] = r;
   return (l->hash[at] = (uint32_t)l->n++) | READER_LIST;
 }
-static void lists_begin(struct lists *l) {
+static void ledger_begin(struct ledger *l) {
   if (l->n > 1) memset(l->hash, 0, l->hash_size * sizeof *l->hash);
-  l->n = 1;
+  l->n = l->nrecords = 1;
+  l->turn_warp = UINT64_MAX;
+  l->turn_strong = l->strong_writes = false;
 }
-static void lists_free(struct lists *l) {
+static void ledger_free(struct ledger *l) {
+  free(l->records);
   free(l->readers);
   free(l->hash);
-  *l = (struct lists){0};
+  *l = (struct ledger){0};
 }
 
 /* ---- one access -----------------------------------------------------------------------------------------------*/
@@ -249,7 +253,7 @@ struct touch {
   uint32_t number, record; /* of the site; its record */
   uint64_t block;
   bool strong;
-  struct lists *lists; /* of the cells that are touched, and the number of the cell: */
+  struct ledger *ledger; /* of the cells that are touched, and the number of the cell: */
   uint32_t cell;
   uint32_t memo; /* another warp's record that is known to be before this */
   bool told;     /* something has been found */
@@ -257,23 +261,23 @@ struct touch {
 
 /* The list `next` with one more reader in front. */
 static uint32_t list_of(const struct touch *t, uint32_t record, uint8_t lane, uint32_t next) {
-  const uint32_t list = mx__race_list(t->c, t->lists, (struct reader){.record = record, .next = next, .lane = lane});
+  const uint32_t list = mx__race_list(t->c, t->ledger, (struct reader){.record = record, .next = next, .lane = lane});
   return list ? list : next;
 }
 static struct reader reader_of(const struct touch *t, uint32_t list) {
-  struct reader r = t->lists->readers[list & ~READER_LIST];
+  struct reader r = t->ledger->readers[list & ~READER_LIST];
   if (r.lane == LANE_ROW) r.lane = (uint8_t)(t->cell - r.origin + 1);
   return r;
 }
 static uint64_t block_of(const struct mx_check *c, uint64_t warp) { return warp / c->launch->warps; }
 
-bool mx__race_knows(const struct mx_check *c, const struct warp_state *w, uint32_t record) {
-  const struct record *r = &c->records[record];
+bool mx__race_knows(const struct ledger *l, const struct warp_state *w, uint32_t record) {
+  const struct record *r = &l->records[record];
   return r->time <= (r->warp == w->number ? w->lane_floor : mx__clocks_time(w->known, r->warp));
 }
 static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned mine) {
   if (record == t->memo) return true;
-  const struct record *r = &t->c->records[record];
+  const struct record *r = &t->ledger->records[record];
   if (r->warp == t->w->number) return lane_knows(t->w, mine, lane == LANE_MANY ? 64 : (unsigned)lane - 1, r->time);
   if (mx__clocks_time(t->w->known, r->warp) < r->time) return false;
   t->memo = record;
@@ -281,7 +285,7 @@ static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned min
 }
 /* Both strong, and each in the other's scope. */
 static bool agree(const struct touch *t, uint32_t record) {
-  const struct record *r = &t->c->records[record];
+  const struct record *r = &t->ledger->records[record];
   const struct site *s = &t->c->code->sites[r->site];
   if (!t->strong || !is_strong(s)) return false;
   return (!t->site->block_scope && !s->block_scope) || block_of(t->c, r->warp) == t->block;
@@ -309,7 +313,7 @@ static const char *how(const struct site *s, bool write) {
   return s->access == ACCESS_ATOMIC ? "atomic access" : write ? "write" : "read";
 }
 static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t record, uint8_t lane, bool was_write) {
-  const struct record r = t->c->records[record];
+  const struct record r = t->ledger->records[record];
   const bool same_warp = r.warp == t->w->number, write = t->a->write;
   const int other = lane == LANE_MANY ? -1 : lane - 1;
   if (write && was_write && t->site->access != ACCESS_ATOMIC) {
@@ -347,26 +351,25 @@ static void check_readers(struct touch *t, unsigned l, uint64_t address, const s
   uint32_t r = cell->readers;
   if (!(r & READER_LIST)) {
     if (!ordered(t, r, cell->read[b], l) && !agree(t, r))
-      conflict(t, l, address, r, cell->read[b], t->c->code->sites[t->c->records[r].site].writes);
+      conflict(t, l, address, r, cell->read[b], t->c->code->sites[t->ledger->records[r].site].writes);
     return;
   }
   while (r & READER_LIST) {
     const struct reader n = reader_of(t, r);
     if (!ordered(t, n.record, n.lane, l) && !agree(t, n.record))
-      conflict(t, l, address, n.record, n.lane, t->c->code->sites[t->c->records[n.record].site].writes);
+      conflict(t, l, address, n.record, n.lane, t->c->code->sites[t->ledger->records[n.record].site].writes);
     r = n.next;
   }
 }
 
 /* Of one warp and one of its times the first reader stands for those that come later, if it is as weak. */
 static bool stands(const struct touch *t, uint32_t record) {
-  const struct record *r = &t->c->records[record];
+  const struct record *r = &t->ledger->records[record];
   return r->warp == t->w->number && r->time == t->w->time && (t->strong || !is_strong(&t->c->code->sites[r->site]));
 }
 /* The cell's readers and lane l; those that are before it are not needed any more. */
 static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned first, unsigned last) {
   const uint8_t lane = (uint8_t)(l + 1);
-  struct mx_check *c = t->c;
   if (cell->readers && !(cell->readers & READER_LIST) && stands(t, cell->readers)) {
     for (unsigned b = first; b < last; b++) cell->read[b] = !cell->read[b] || cell->read[b] == lane ? lane : LANE_MANY;
     return;
@@ -375,7 +378,7 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
   uint8_t front = lane;
   if (cell->readers && !(cell->readers & READER_LIST)) {
     const uint8_t was = cell->read[first];
-    if (was && c->records[cell->readers].warp == t->w->number) {
+    if (was && t->ledger->records[cell->readers].warp == t->w->number) {
       if (!ordered(t, cell->readers, was, l)) front = LANE_MANY;
     } else if (was && !ordered(t, cell->readers, was, l)) next = list_of(t, cell->readers, was, 0);
   } else if (cell->readers) {
@@ -383,12 +386,12 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
     const bool stays = stands(t, head.record);
     if (stays && (head.lane == lane || head.lane == LANE_MANY)) return;
     next = cell->readers;
-    if (c->records[head.record].warp == t->w->number) { /* of one warp the last one stands for all */
+    if (t->ledger->records[head.record].warp == t->w->number) { /* of one warp the last one stands for all */
       front = head.lane == lane || ordered(t, head.record, head.lane, l) ? lane : LANE_MANY;
       next = head.next;
       if (stays) record = head.record;
     } else if (ordered(t, head.record, head.lane, l)) next = head.next;
-    if (next && t->lists->readers[next & ~READER_LIST].length >= MX_LONGEST_LIST) next = 0;
+    if (next && t->ledger->readers[next & ~READER_LIST].length >= MX_LONGEST_LIST) next = 0;
   }
   if (next) cell->readers = list_of(t, record, front, next), memset(cell->read, front, sizeof cell->read);
   else {
@@ -402,14 +405,14 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
 static void add_strong_writer(struct touch *t, unsigned l, struct cell *cell, unsigned b) {
   const uint32_t record = cell->writer, list = cell->readers & READER_LIST ? cell->readers : 0;
   if (record == t->record || ordered(t, record, cell->wrote[b], l)) return;
-  const bool full = list && t->lists->readers[list & ~READER_LIST].length >= MX_LONGEST_LIST;
+  const bool full = list && t->ledger->readers[list & ~READER_LIST].length >= MX_LONGEST_LIST;
   cell->readers = list_of(t, record, cell->wrote[b], full ? 0 : list);
   memset(cell->read, LANE_MANY, sizeof cell->read);
 }
 static void check_strong_writers(struct touch *t, unsigned l, uint64_t address, uint32_t list) {
   for (uint32_t r = list; r & READER_LIST;) {
     const struct reader n = reader_of(t, r);
-    const struct site *s = &t->c->code->sites[t->c->records[n.record].site];
+    const struct site *s = &t->c->code->sites[t->ledger->records[n.record].site];
     if (s->writes && !ordered(t, n.record, n.lane, l) && !agree(t, n.record))
       conflict(t, l, address, n.record, n.lane, true);
     r = n.next;
@@ -432,7 +435,8 @@ static void touch_bytes(struct touch *t, unsigned l, uint64_t address, struct ce
       break;
     }
   if (!write) {
-    if (cell->readers & READER_LIST && cell->writer && is_strong(&t->c->code->sites[t->c->records[cell->writer].site]))
+    if (cell->readers & READER_LIST && cell->writer &&
+        is_strong(&t->c->code->sites[t->ledger->records[cell->writer].site]))
       check_strong_writers(t, l, address, cell->readers);
     add_reader(t, l, cell, first, last);
     return;
@@ -479,7 +483,6 @@ static struct cell *take_apart(struct mx_check *c, struct cell *cell) {
 
 static void touch_cell(struct touch *t, unsigned l, uint64_t address, const struct cells *cells, uint64_t number,
                        unsigned first, unsigned last) {
-  t->lists = cells->lists;
   t->cell = (uint32_t)number;
   struct cell cell = {cells->writer[number], cells->readers[number], {0}, {0}};
   memcpy(cell.wrote, &cells->wrote[number], 4);
@@ -564,7 +567,6 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
   if (t.site->access == ACCESS_ASYNC || a->lanes == 0) return;
   struct clocks *released = NULL;
   const bool atomic = t.site->access == ACCESS_ATOMIC;
-  if (!(t.record = mx__race_record(c, t.w, site))) return;
   const bool syncs = t.strong || (a->write && c->nsyncs), relaxed = atomic && a->bytes == 4 && !t.site->object &&
                                                                     !t.site->acquires && !t.site->releases &&
                                                                     !t.w->fence[0] && !t.w->fence[1];
@@ -582,6 +584,10 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
     if (same > 2 && !a->write && !t.strong && !t.told) continue; /* several lanes read this, and nothing was found */
     const struct cells *cells = cells_at(c, x, address, a->bytes, &lo, &of);
     if (!cells) continue;
+    if (cells->ledger != t.ledger) {
+      t.ledger = cells->ledger, t.memo = 0;
+      if (!(t.record = mx__race_record(c, t.ledger, t.w, site))) break;
+    }
     if (relaxed && !(address & 3) && cells->writer[(address - lo) / 4] == t.record &&
         !mx__race_syncs_between(c, address, address + a->bytes)) { /* who else there is was looked at then */
       uint32_t *wrote = &cells->wrote[(address - lo) / 4];
@@ -605,42 +611,38 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
 /* ---- life ---------------------------------------------------------------------------------------------------------*/
 /* Of so many bytes; each member's part has room for what comes behind the last one in a vector. */
 static size_t cells_room(uint64_t bytes) { return bytes / 4 + 32; }
-static struct cells cells_in(uint32_t *at, uint64_t bytes, struct lists *lists) {
+static struct cells cells_in(uint32_t *at, uint64_t bytes, struct ledger *ledger) {
   const size_t n = cells_room(bytes);
-  return at ? (struct cells){at, at + n, at + 2 * n, at + 3 * n, lists} : (struct cells){0};
+  return at ? (struct cells){at, at + n, at + 2 * n, at + 3 * n, ledger} : (struct cells){0};
 }
-static struct cells map_cells(uint64_t bytes, struct lists *lists) {
+static struct cells map_cells(uint64_t bytes, struct ledger *ledger) {
   void *at =
       mmap(NULL, cells_room(bytes) * 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return cells_in(at == MAP_FAILED ? NULL : at, bytes, lists);
+  return cells_in(at == MAP_FAILED ? NULL : at, bytes, ledger);
 }
-struct cells mx__race_cells(uint64_t bytes, struct lists *lists) {
-  return cells_in(calloc(cells_room(bytes), 16), bytes, lists);
+struct cells mx__race_cells(uint64_t bytes, struct ledger *ledger) {
+  return cells_in(calloc(cells_room(bytes), 16), bytes, ledger);
 }
 void mx__race_begin(struct mx_check *c) {
   const struct mx_region *of[2] = {&c->launch->memory->global, &c->launch->memory->heap};
-  c->turn_warp = UINT64_MAX;
-  c->strong_writes = false;
+  ledger_begin(&c->ledger);
   find_unraced(c);
   for (unsigned k = 0; k < 2; k++) {
     c->cells_lo[k] = of[k]->start;
     c->cells_bytes[k] = k && c->launch->heap ? mx__heap_size(c->launch->heap) : of[k]->top;
-    c->cells[k] = c->cells_bytes[k] ? map_cells(c->cells_bytes[k], &c->lists) : (struct cells){0};
+    c->cells[k] = c->cells_bytes[k] ? map_cells(c->cells_bytes[k], &c->ledger) : (struct cells){0};
   }
 }
 void mx__race_end(struct mx_check *c) {
   for (unsigned k = 0; k < 2; k++)
     if (c->cells[k].writer) munmap(c->cells[k].writer, cells_room(c->cells_bytes[k]) * 16);
   for (size_t k = 0; k < c->syncs_size; k++) mx__clocks_drop(c->syncs[k].all), mx__clocks_drop(c->syncs[k].own);
-  free(c->records);
-  lists_free(&c->lists);
+  ledger_free(&c->ledger);
   free(c->apart);
   free(c->syncs);
   c->cells[0] = c->cells[1] = (struct cells){0};
   c->apart = NULL;
-  c->records = NULL;
   c->syncs = NULL;
-  c->nrecords = c->records_room = 0;
   c->napart = c->apart_room = c->nsyncs = c->syncs_size = 0;
   memset(c->syncs_lo, 0, sizeof c->syncs_lo), memset(c->syncs_hi, 0, sizeof c->syncs_hi);
 }
@@ -665,12 +667,12 @@ void mx__race_block(struct mx_check *c, struct block_state *s) {
   }
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]), s->arrived[n] = NULL;
   memset(s->cells.writer, 0, cells_room(c->launch->shared_bytes) * 16);
-  s->records_before = c->nrecords ? (uint32_t)c->nrecords : 1;
-  lists_begin(&s->lists);
-  s->lists_before = 1;
+  ledger_begin(&s->ledger);
+  for (uint32_t w = 0; w < s->nwarps; w++) memset(s->warps[w].memo, 0, (c->code->nsites + 1u) * sizeof(struct memo));
+  s->records_before = s->lists_before = 1;
 }
 void mx__race_block_end(struct block_state *s) {
   for (uint32_t w = 0; w < s->nwarps; w++) warp_end(&s->warps[w]);
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]);
-  lists_free(&s->lists);
+  ledger_free(&s->ledger);
 }
