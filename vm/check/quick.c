@@ -463,7 +463,8 @@ static uint32_t quick(struct mx_exec *x, uint32_t site, uint64_t m, const struct
   if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL) return rest;
   if ((rest & MX_CHECK_MEMORY || c->unraced) && !mx__memory_inside(x, site, p->lo, p->hi)) return rest;
   rest &= ~(uint32_t)(MX_CHECK_MEMORY | MX_CHECK_LANES);
-  if (c->light && !(m & ~c->result) && quick_uninit(c, x, p, bytes, write, atomic)) rest &= ~(uint32_t)MX_CHECK_UNINIT;
+  if (rest & MX_CHECK_UNINIT && c->light && !(m & ~c->result) && quick_uninit(c, x, p, bytes, write, atomic))
+    rest &= ~(uint32_t)MX_CHECK_UNINIT;
   if (!(rest & (MX_CHECK_RACE | MX_CHECK_SYNC))) return rest;
   return (atomic ? quick_atomic(c, x, site, p, bytes) : quick_race(c, x, site, p, bytes, write))
              ? rest & ~(uint32_t)(MX_CHECK_RACE | MX_CHECK_SYNC)
