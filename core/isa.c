@@ -98,7 +98,8 @@
 #define STA_4(t_) V4(IN, t_, 1)
 #define ISA_STA(n_, t_, p_) n_ + 4, {I(p_), I(off), STA_##n_(t_), I(p_), I(off)}
 #define ISA_D3(d_, a_) 4, {O(d_), O(d_), O(d_), I(a_)}
-/* Textures and surfaces: results, the object's address, coordinates, and what a form has beyond them. */
+/* Textures and surfaces: results, the object's address, a sampler apart from it, coordinates, and what a form has
+ * beyond them. */
 #define TEX_COUNT_1D 1
 #define TEX_COUNT_2D 2
 #define TEX_COUNT_3D 4
@@ -131,8 +132,8 @@
 #define TEX_PLAIN
 #define TEX_DEPTH , I(f32)
 #define ISA_TEX(n_, t_, geometry_, c_, extra_, offsets_, depth_) \
-  n_ + 2 + TEX_COUNT_##geometry_ + TEX_COUNT_##extra_ + offsets_ + TEX_COUNT_##depth_, \
-  {V##n_(OUT, t_, 1), I(u64), I(off), \
+  n_ + 3 + TEX_COUNT_##geometry_ + TEX_COUNT_##extra_ + offsets_ + TEX_COUNT_##depth_, \
+  {V##n_(OUT, t_, 1), I(u64), I(off), IMPLICIT(IN, u64, SAMPLER), \
    TEX_COORDS_##geometry_(c_) TEX_EXTRA_##extra_(c_) TEX_OFFSETS_##offsets_ TEX_##depth_}
 #define ISA_SULD(n_, t_, geometry_) \
   n_ + 2 + TEX_COUNT_##geometry_, {V##n_(OUT, t_, 1), I(u64), I(off), TEX_COORDS_##geometry_(b32)}

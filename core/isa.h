@@ -180,8 +180,9 @@ enum mx_role { MX_IN, MX_OUT };
  *                 from bit 4 and from bit 16 the source of each element of a and of b, 3 bits each, lowest element
  *                 first (the last digit of .h10, .b3210); if none is written, elements 0, 1, ... for a and the
  *                 following ones for b
+ *   MX_SAMPLER    literal 0: the texture is read as it says itself; the text has an operand there that is in no braces
  *   MX_ZERO       literal 0 (the third source of scalar video instructions, the count of barriers) */
-enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_ZERO };
+enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_SAMPLER, MX_ZERO };
 /* Which numbers an operand of type raw may be: X(name, least, most, step); step 0: powers of two. */
 #define MX_RANGES(X) \
   X(FIELD, 0, 1023, 1) \

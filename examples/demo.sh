@@ -17,6 +17,17 @@ say "The same again, in machine code that the compiler has made for this process
 "${mandelbrot[@]}" --jit=on 2> /dev/null # waits for the compiler where it is not ready
 run "${mandelbrot[@]}" --save "out=$bin/mandelbrot.png"
 
+say "Textures and surfaces; each line makes a picture, in $bin:"
+out=$(cd "$bin" && pwd) work=$(mktemp -d)
+cp examples/*.mxs examples/*.png "$work"
+for name in rotate resize skybox perlin edges; do
+  line=$(sed -n 's/^\/\/   mxrun //p' "examples/$name.mxs")
+  printf '\n$ mxrun %s\n' "$line"
+  (cd "$work" && eval "\"$out/mxrun\" $line")
+  mv "$work/${line##*=}" "$out/$name.png"
+done
+rm -rf "$work"
+
 say "All examples, against results that are known:"
 run "$bin/mxrun" test examples
 

@@ -479,13 +479,9 @@ void mx__parse_variable(struct front *f, unsigned linkage) {
     else if (mx__tok_is(&t, ".v4")) vec = 4;
     else if (mx__tok_is(&t, ".v3")) vec = 3;
     else if (mx__tok_is(&t, ".attribute")) parse_attribute(f, &flags);
-    else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".surfref"))
+    else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".samplerref") || mx__tok_is(&t, ".surfref"))
       type = MX_T_u64; /* the object's number, which the host puts there */
-    else if (mx__tok_is(&t, ".samplerref")) {
-      ERR(f, "unsupported", t.loc, NULL, "samplers apart from textures are not supported");
-      mx__resync(f);
-      return;
-    } else {
+    else {
       ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a variable", mx__tok_text(f, &t));
       mx__resync(f);
       return;

@@ -22,9 +22,14 @@ static bool line_up(const struct mx_op_info *row, const struct vals *vs, struct 
   unsigned missing = row->nopnds > vs->n ? row->nopnds - vs->n : 0;
   if (vs->n > row->nopnds) return false;
   bool out[MX_MAX_OPNDS] = {false};
+  for (unsigned k = 0; k < row->nopnds; k++) { /* coordinates, in braces, come where a sampler would */
+    if (row->opnd[k].implicit != MX_SAMPLER || (k < vs->n && !vs->v[k].in_braces)) continue;
+    if (!missing--) return false;
+    out[k] = true;
+  }
   for (unsigned how = MX_CARRY; how <= MX_ZERO && missing; how++)
     for (unsigned k = 0; k < row->nopnds && missing; k++)
-      if (row->opnd[k].implicit == how) out[k] = true, missing--;
+      if (row->opnd[k].implicit == how && how != MX_SAMPLER) out[k] = true, missing--;
   for (unsigned k = 1; k < row->nopnds && missing; k++)
     if (!out[k] && is_barrier_count(row, k)) out[k] = true, missing--;
   if (missing) return false;

@@ -104,6 +104,12 @@ MX_API mx_status mx_texture_create(mx_device *device, const mx_texture_desc *des
 MX_API mx_status mx_texture_destroy(mx_device *device, mx_texture texture);
 MX_API mx_status mx_texture_get_desc(mx_device *device, mx_texture texture,
                                      mx_texture_desc *out); /* set struct_size first */
+/* How textures are read, apart from them: address modes, filters, levels, border and seamless of a description without
+ * an array or an address; coordinates and texels are read as the texture says. Instructions name one behind the
+ * texture, [texture, sampler, {x, y}], and texture mode `independent` has references of this kind, .samplerref. */
+typedef uint64_t mx_sampler;
+MX_API mx_status mx_sampler_create(mx_device *device, const mx_texture_desc *desc, mx_sampler *sampler);
+MX_API mx_status mx_sampler_destroy(mx_device *device, mx_sampler sampler);
 /* What a kernel gets at these coordinates (with the layer last, where there are layers), read at a level of detail: the
  * bits of f32, or of integers where those are read as they are. */
 MX_API mx_status mx_texture_sample(mx_device *device, mx_texture texture, const float *coords, size_t ncoords,

@@ -128,6 +128,34 @@ static void wrong_textures(void **state) {
   mx_device_destroy(other);
 }
 
+static void wrong_samplers(void **state) {
+  (void)state;
+  mx_device *d = new_device();
+  mx_array *bytes = new_array(d, MX_ARRAY_2D, MX_TEXEL_UNSIGNED, 8, 4, 8, 0);
+  mx_texture_desc t = MX_TEXTURE_DESC_INIT;
+  mx_sampler s;
+  mx_texture texture;
+  t.address_mode[2] = 4;
+  assert_said(d, mx_sampler_create(d, &t, &s), MX_INVALID_VALUE, "mx_sampler_create: there is no such address mode");
+  t = (mx_texture_desc)MX_TEXTURE_DESC_INIT, t.max_anisotropy = 17;
+  assert_said(d, mx_sampler_create(d, &t, &s), MX_INVALID_VALUE, "anisotropy");
+  t = (mx_texture_desc)MX_TEXTURE_DESC_INIT, t.filter = 2;
+  assert_said(d, mx_sampler_create(d, &t, &s), MX_INVALID_VALUE, "no such filter");
+  t = (mx_texture_desc)MX_TEXTURE_DESC_INIT, t.array = bytes;
+  assert_said(d, mx_sampler_create(d, &t, &s), MX_INVALID_VALUE, "a sampler has no texels");
+  assert_int_equal(mx_texture_create(d, &t, &texture), MX_OK);
+  t.array = NULL;
+  assert_said(d, mx_sampler_create(d, NULL, &s), MX_INVALID_VALUE, "no description");
+  assert_said(d, mx_sampler_create(d, &t, NULL), MX_INVALID_VALUE, "no place for the sampler");
+  assert_int_equal(mx_sampler_create(d, &t, &s), MX_OK);
+  assert_said(d, mx_texture_destroy(d, s), MX_INVALID_VALUE, "it is a sampler, not a texture");
+  assert_said(d, mx_surface_destroy(d, s), MX_INVALID_VALUE, "it is a sampler, not a surface");
+  assert_said(d, mx_sampler_destroy(d, texture), MX_INVALID_VALUE, "it is a texture, not a sampler");
+  assert_int_equal(mx_sampler_destroy(d, s), MX_OK);
+  assert_said(d, mx_sampler_destroy(d, s), MX_INVALID_VALUE, "has been destroyed");
+  mx_device_destroy(d);
+}
+
 static void boxes(void **state) {
   (void)state;
   mx_device *d = new_device();
@@ -231,7 +259,8 @@ static void many(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_arrays), cmocka_unit_test(wrong_textures),
-                                     cmocka_unit_test(boxes), cmocka_unit_test(ended), cmocka_unit_test(many)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_arrays),   cmocka_unit_test(wrong_textures),
+                                     cmocka_unit_test(wrong_samplers), cmocka_unit_test(boxes),
+                                     cmocka_unit_test(ended),          cmocka_unit_test(many)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,9 +124,9 @@ static bool named_image(struct reader *r, struct marg *a) {
     if (!strcmp(r->m->images[a->image].name, name)) return true;
   return bad(r, "no image has that name: an 'image' line before it gives one");
 }
-static bool texture(struct reader *r, struct marg *a) {
-  a->kind = MARG_TEX;
-  if (!named_image(r, a)) return false;
+static bool texture(struct reader *r, struct marg *a, unsigned kind) {
+  a->kind = (uint8_t)kind;
+  if (kind == MARG_TEX && !named_image(r, a)) return false;
   a->texture = (mx_texture_desc)MX_TEXTURE_DESC_INIT;
   for (const char *w; (w = word(r));) {
     const char *wrong = texture_key(&a->texture, w);
@@ -174,14 +174,15 @@ static bool argument(struct reader *r) {
   *a = (struct marg){.line = r->line};
   stage(m)->nargs++;
   char *kind = word(r);
-  if (!kind) return bad(r, "expected in, inout, const, out, scratch, same, tex, surf, bytes or a type");
+  if (!kind) return bad(r, "expected in, inout, const, out, scratch, same, tex, surf, sampler, bytes or a type");
   if (!strcmp(kind, "in") || !strcmp(kind, "inout") || !strcmp(kind, "const")) {
     a->kind = *kind == 'c' ? MARG_CONST : kind[2] ? MARG_INOUT : MARG_IN;
     a->text = word(r);
     return a->text ? named(r, a) : bad(r, "expected a file, or an array such as iota:u32[64]");
   }
   if (!strcmp(kind, "same")) return same(r, a);
-  if (!strcmp(kind, "tex")) return texture(r, a);
+  if (!strcmp(kind, "tex")) return texture(r, a, MARG_TEX);
+  if (!strcmp(kind, "sampler")) return texture(r, a, MARG_SAMPLER);
   if (!strcmp(kind, "surf")) return surface(r, a);
   if (!strcmp(kind, "out") || !strcmp(kind, "scratch")) {
     a->kind = kind[0] == 'o' ? MARG_OUT : MARG_SCRATCH;

@@ -14,7 +14,8 @@ enum marg_kind {
   MARG_SCALAR,
   MARG_BYTES,
   MARG_TEX,
-  MARG_SURF
+  MARG_SURF,
+  MARG_SAMPLER
 };
 struct marg {
   uint8_t kind;
@@ -26,7 +27,7 @@ struct marg {
   unsigned same;           /* which is this argument's */
   unsigned image;          /* TEX, SURF: which of the manifest's */
   bool is_result;          /* SURF: the first of its image, whose texels are compared */
-  mx_texture_desc texture; /* TEX */
+  mx_texture_desc texture; /* TEX, SAMPLER */
   unsigned line;
 };
 struct mmemory { /* memory beside the arguments, at an address of its own: memory.c */

@@ -59,7 +59,7 @@ const char *const run_help =
     "  @file.png | @file.png:f32             u8[height,width] or u8[height,width,3]; or those values, 0 to 255, as "
     "another type\n"
     "  @file.png:linear,wrap,normalized      a texture: also clamp mirror border point texel float srgb cube volume "
-    "layers\n"
+    "layers mips\n"
     "  new:u8x4[480,640] | @file.npy:surface a surface\n"
     "\n";
 

@@ -278,11 +278,12 @@ static char *make_images(struct test *t, mx_device *d, struct buffers *b) {
   }
   return NULL;
 }
-/* The number of a texture or surface argument. */
+/* The number of a texture, surface or sampler argument. */
 static char *make_object(struct test *t, mx_device *d, struct buffers *b, const struct marg *a, uint64_t *number) {
   struct image *i = &b->images[a->image];
   mx_status s = MX_OK;
-  if (a->kind == MARG_SURF) {
+  if (a->kind == MARG_SAMPLER) s = mx_sampler_create(d, &a->texture, number);
+  else if (a->kind == MARG_SURF) {
     if (!i->surface) s = mx_surface_create(i->array, 0, &i->surface);
     *number = i->surface;
   } else {
@@ -303,7 +304,7 @@ static char *set_up(struct test *t, const struct mstage *stage, mx_device *d, mx
     mx_param_info p = {.struct_size = sizeof p};
     mx_kernel_get_param(k, i - stage->first, &p);
     bool buffer = a->kind <= MARG_SAME;
-    const bool object = a->kind == MARG_TEX || a->kind == MARG_SURF;
+    const bool object = a->kind >= MARG_TEX;
     uint64_t size = buffer || object ? 8 : a->kind == MARG_SCALAR ? a->type->size : a->bytes;
     const struct marg *made = a->kind == MARG_SAME ? &m->args[a->same] : a;
     if (made->kind == MARG_CONST && p.size == 4) size = 4; /* offsets in the constant window fit */

@@ -169,8 +169,8 @@ uint64_t image_bytes(const struct image_spec *s) {
 bool image_words(struct image_words *w, const char *s) {
   static const char *const words[] = {"wrap",   "clamp",      "mirror", "border", "point",    "linear",
                                       "texel",  "normalized", "float",  "srgb",   "seamless", "surface",
-                                      "layers", "cube",       "volume", NULL};
-  enum { POINT = 4, LINEAR, TEXEL, NORMALIZED, FLOAT, SRGB, SEAMLESS, SURFACE, LAYERS, CUBE, VOLUME };
+                                      "layers", "cube",       "volume", "mips",   NULL};
+  enum { POINT = 4, LINEAR, TEXEL, NORMALIZED, FLOAT, SRGB, SEAMLESS, SURFACE, LAYERS, CUBE, VOLUME, MIPS };
   *w = (struct image_words){.texture = MX_TEXTURE_DESC_INIT};
   for (;; s++) {
     const size_t n = strcspn(s, ",");
@@ -188,6 +188,10 @@ bool image_words(struct image_words *w, const char *s) {
     case LAYERS: w->has_layers = true; break;
     case CUBE: w->is_cube = w->texture.normalized_coords = true; break;
     case VOLUME: w->is_volume = true; break;
+    case MIPS:
+      w->has_levels = w->texture.normalized_coords = true;
+      w->texture.mip_filter = MX_FILTER_LINEAR, w->texture.max_lod = 32;
+      break;
     default:
       for (unsigned axis = 0; axis < 3; axis++) w->texture.address_mode[axis] = (mx_address_mode)k;
     }

@@ -35,7 +35,7 @@ const char *texture_key(mx_texture_desc *t, const char *word);
 /* What stands behind an argument of the command line: "linear,wrap,normalized". */
 struct image_words {
   mx_texture_desc texture;
-  bool surface, has_layers, is_cube, is_volume;
+  bool surface, has_layers, is_cube, is_volume, has_levels;
 };
 bool image_words(struct image_words *w, const char *s); /* false: s is something else */
 /* "u8x4[480,640]": a picture of zeros. False: it is none. */

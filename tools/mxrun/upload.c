@@ -3,6 +3,7 @@
 
 #include "mxrun.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,11 @@ static const char *shape_of(const struct image_words *w, struct data *d, mx_arra
   const char *name = d->type ? d->type->name : "u8";
   if (!image_format(a, name, strlen(name))) return "texels are u8, u16, u32, s8, s16, s32, f16 or f32";
   if (!d->ndims) return "an image has a shape: [height,width] or [height,width,channels]";
+  const bool strip = w->is_cube && d->dims[0] == 6 * d->dims[1] && (d->ndims == 2 || (d->ndims == 3 && d->dims[2] < 5));
+  if (strip) { /* six pictures, one below the other */
+    d->dims[3] = d->dims[2], d->dims[2] = d->dims[1];
+    d->dims[0] = 6, d->ndims++;
+  }
   const unsigned axes = w->is_volume || w->has_layers || w->is_cube ? 3 : d->ndims == 1 ? 1 : 2;
   if (d->ndims != axes && d->ndims != axes + 1)
     return axes == 3 ? "expected three dimensions, or four with channels"
@@ -96,12 +102,55 @@ static const char *shape_of(const struct image_words *w, struct data *d, mx_arra
   return NULL;
 }
 
+/* The level below: each texel the mean of two along each axis. of: how many values a row, column, slice have. */
+static void halve(const struct elem *e, unsigned char *to, const unsigned char *from, const uint32_t *of,
+                  const uint32_t *halved, unsigned channels, unsigned axes) {
+  const size_t size = e->size;
+  for (uint32_t z = 0; z < halved[2]; z++)
+    for (uint32_t y = 0; y < halved[1]; y++)
+      for (uint32_t x = 0; x < halved[0]; x++)
+        for (unsigned c = 0; c < channels; c++) {
+          double sum = 0;
+          for (unsigned k = 0; k < 1u << axes; k++) {
+            const uint32_t i = 2 * x + (k & 1), j = axes > 1 ? 2 * y + (k >> 1 & 1) : y,
+                           l = axes > 2 ? 2 * z + (k >> 2 & 1) : z;
+            const size_t u = i < of[0] ? i : of[0] - 1, v = j < of[1] ? j : of[1] - 1, w = l < of[2] ? l : of[2] - 1;
+            sum += elem_real(e, from + (((w * of[1] + v) * of[0] + u) * channels + c) * size);
+          }
+          sum /= 1u << axes;
+          elem_set_real(e, to + ((((size_t)z * halved[1] + y) * halved[0] + x) * channels + c) * size,
+                        e->kind == ELEM_FLOAT ? sum : floor(sum + 0.5));
+        }
+}
+static mx_status fill_levels(mx_array *array, const mx_array_desc *a, const struct data *data) {
+  const unsigned axes = a->kind == MX_ARRAY_3D ? 3 : a->kind == MX_ARRAY_1D ? 1 : 2;
+  uint32_t of[3] = {a->width, a->height ? a->height : 1, a->depth ? a->depth : a->kind == MX_ARRAY_CUBE ? 6 : 1};
+  const struct elem *e = data->type ? data->type : elem_find("u8", 2);
+  unsigned char *above = cli_alloc(data->size + 1), *level = cli_alloc(data->size + 1);
+  mx_status s = MX_OK;
+  memcpy(above, data->bytes, data->size);
+  if (a->layers > 1) of[2] = a->layers * (a->kind == MX_ARRAY_CUBE_LAYERED ? 6 : 1);
+  for (uint32_t l = 1; l < a->levels && s == MX_OK; l++) {
+    uint32_t halved[3];
+    for (unsigned k = 0; k < 3; k++) halved[k] = k >= axes ? of[k] : of[k] > 1 ? of[k] / 2 : 1;
+    halve(e, level, above, of, halved, a->channels, axes);
+    s = mx_array_copy_in(array, &(mx_texel_box){.struct_size = sizeof(mx_texel_box), .level = l}, level, 0, 0);
+    memcpy(of, halved, sizeof of);
+    unsigned char *last = above;
+    above = level, level = last;
+  }
+  free(above), free(level);
+  return s;
+}
+
 char *image_argument(mx_device *d, const struct image_words *w, struct data *data, mx_array **array, uint64_t *number) {
   mx_array_desc a = MX_ARRAY_DESC_INIT;
   const char *wrong = shape_of(w, data, &a);
   if (wrong) return cli_strdup(wrong);
+  for (uint32_t n = a.width > a.height ? a.width : a.height; w->has_levels && n; n /= 2) a.levels++;
   mx_status s = mx_array_create(d, &a, array);
   if (s == MX_OK && !data->zeros) s = mx_array_copy_in(*array, NULL, data->bytes, 0, 0);
+  if (s == MX_OK && a.levels > 1 && !data->zeros) s = fill_levels(*array, &a, data);
   mx_texture_desc t = w->texture;
   t.array = *array;
   if (t.filter == MX_FILTER_LINEAR && a.type != MX_TEXEL_FLOAT) t.normalized_read = true;

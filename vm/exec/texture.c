@@ -24,7 +24,7 @@ struct form {
   uint8_t kind; /* mx_array_kind */
   uint8_t lod, outside, reduction, channel, query;
   bool whole, depth, halves, by_element, is_signed;
-  uint8_t results, object; /* number of results; operand number of the object's address */
+  uint8_t results, object, sampler; /* number of results; operand numbers of the object's address and of a sampler */
   uint8_t coords, ncoords, dx, dy, offsets, noffsets, level, depth_at, values, nvalues;
   uint8_t bytes; /* surfaces: of an element */
 };
@@ -60,6 +60,7 @@ static void read_form(struct form *f, unsigned op, unsigned mod) {
   f->is_signed = says(s, "s32") || says(s, "s64");
   while (f->results < o->nopnds && o->opnd[f->results].role == MX_OUT) f->results++;
   while (o->opnd[f->object + 1].type != MX_T_off) f->object++;
+  if (o->opnd[f->object + 2].implicit == MX_SAMPLER) f->sampler = (uint8_t)(f->object + 2);
   uint8_t behind = 0; /* the last of coordinates and gradients */
   for (uint8_t k = 0; k < o->nopnds; k++) {
     const uint8_t vector = o->opnd[k].vector;
@@ -135,9 +136,10 @@ struct lookup {
   struct mx_object *object;
 };
 
-static struct mx_object *object_of(struct mx_exec *x, const struct mx_insn *i, const struct form *f, unsigned kind,
-                                   struct lookup *last, uint64_t l) {
-  const uint64_t n = ((const uint64_t *)operand(x, i, f->object))[l] + (uint64_t)i->off;
+static const char *const object_names[] = {
+    [MX_OBJECT_TEXTURE] = "texture", [MX_OBJECT_SURFACE] = "surface", [MX_OBJECT_SAMPLER] = "sampler"};
+static struct mx_object *find_object(struct mx_exec *x, const struct mx_insn *i, uint64_t n, unsigned kind,
+                                     struct lookup *last, uint64_t l) {
   if (last->object && last->number == n) return last->object;
   const char *why;
   last->number = n;
@@ -145,9 +147,15 @@ static struct mx_object *object_of(struct mx_exec *x, const struct mx_insn *i, c
   last->object = mx__object_find(x->launch->objects, object, kind, &why);
   if (!last->object)
     mx__trap_at(x, i, MX_TRAP_BAD_OBJECT, 1ull << l,
-                mx__format("%s 0x%llx: %s", kind == MX_OBJECT_SURFACE ? "surface" : "texture",
-                           (unsigned long long)object, why));
+                mx__format("%s 0x%llx: %s", object_names[kind], (unsigned long long)object, why));
   return last->object;
+}
+static uint64_t number_of(const struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t l) {
+  return ((const uint64_t *)operand(x, i, f->object))[l] + (uint64_t)i->off;
+}
+static struct mx_object *object_of(struct mx_exec *x, const struct mx_insn *i, const struct form *f, unsigned kind,
+                                   struct lookup *last, uint64_t l) {
+  return find_object(x, i, number_of(x, i, f, l), kind, last, l);
 }
 /* Images that an instruction of a geometry may be used on: cubes are layers to surfaces. */
 static bool goes_with(const struct mx_object *o, const struct form *f) {
@@ -157,34 +165,52 @@ static bool goes_with(const struct mx_object *o, const struct form *f) {
 static const struct mx_insn *wrong_kind(struct mx_exec *x, const struct mx_insn *i, const struct form *f,
                                         const struct mx_object *o, uint64_t l) {
   return mx__trap_at(x, i, MX_TRAP_BAD_OBJECT, 1ull << l,
-                     mx__format("the %s is %s, the instruction's geometry %s",
-                                o->kind == MX_OBJECT_SURFACE ? "surface" : "texture", kind_names[o->image.kind],
-                                kind_names[f->kind]));
+                     mx__format("the %s is %s, the instruction's geometry %s", object_names[o->kind],
+                                kind_names[o->image.kind], kind_names[f->kind]));
 }
 static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) {
   return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL);
 }
 
 /* ---- textures -------------------------------------------------------------------------------------------*/
+/* How the texture is read: as it says, or as a sampler says that the instruction names. False: trapped. */
+struct reading {
+  struct lookup last;
+  struct mx_sampler_form sampler;
+};
+static bool find_reading(struct mx_exec *x, const struct mx_insn *i, const struct form *f, const struct mx_object *o,
+                         uint64_t l, struct reading *r) {
+  const uint64_t n = ((const uint64_t *)operand(x, i, f->sampler))[l];
+  r->sampler = o->sampler;
+  if (!n) return true;
+  const struct mx_object *sampler = find_object(x, i, n, MX_OBJECT_SAMPLER, &r->last, l);
+  if (!sampler) return false;
+  r->sampler = sampler->sampler;
+  r->sampler.normalized_coords = o->sampler.normalized_coords;
+  r->sampler.normalized_read = o->sampler.normalized_read;
+  r->sampler.srgb = o->sampler.srgb;
+  return true;
+}
 static int32_t level_of_detail(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
-                               const struct mx_object *o, uint64_t l) {
+                               const struct mx_object *o, const struct mx_sampler_form *s, uint64_t l) {
   const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
   float dx[3], dy[3];
   if (f->lod == LEVEL)
-    return mx__texture_lod(&o->image, &o->sampler,
+    return mx__texture_lod(&o->image, s,
                            f->whole ? (float)(int32_t)word(x, i, f->level, l) : number(x, i, f->level, l));
   for (unsigned k = 0; k < axes; k++) dx[k] = number(x, i, f->dx + k, l), dy[k] = number(x, i, f->dy + k, l);
-  return mx__texture_gradient(&o->image, &o->sampler, axes, dx, dy);
+  return mx__texture_gradient(&o->image, s, axes, dx, dy);
 }
 static void take_coordinates(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
-                             const struct mx_object *o, uint64_t l, struct mx_sample *at) {
+                             const struct mx_object *o, const struct mx_sampler_form *s, uint64_t l,
+                             struct mx_sample *at) {
   const bool layered = mx__image_is_layered(f->kind);
   const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
   *at = (struct mx_sample){.whole = f->whole};
   if (layered) at->layer = word(x, i, f->coords, l);
   for (unsigned k = 0; k < axes; k++) at->x[k] = word(x, i, f->coords + layered + k, l);
   for (unsigned k = 0; k < f->noffsets && k < axes; k++) at->offset[k] = (int32_t)word(x, i, f->offsets + k, l);
-  if (f->lod != BASE) at->lod = level_of_detail(x, i, f, o, l);
+  if (f->lod != BASE) at->lod = level_of_detail(x, i, f, o, s, l);
   if (f->depth) at->compares = true, at->reference = number(x, i, f->depth_at, l);
 }
 
@@ -222,7 +248,7 @@ static bool has_offsets(const struct mx_exec *x, const struct mx_insn *i, const 
 }
 /* Levels of detail of all lanes, one for all where what they come from is the same. False: none is said. */
 static bool find_levels(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
-                        const struct mx_object *o, uint64_t m, int32_t *lod) {
+                        const struct mx_object *o, const struct mx_sampler_form *s, uint64_t m, int32_t *lod) {
   const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
   bool same = true;
   if (f->lod == BASE) return false;
@@ -232,7 +258,7 @@ static bool find_levels(const struct mx_exec *x, const struct mx_insn *i, const 
       same = is_same(x, operand(x, i, f->dx + k), 4) && is_same(x, operand(x, i, f->dy + k), 4);
   for (uint64_t rest = m; rest; rest = same ? 0 : rest & (rest - 1)) {
     const unsigned l = (unsigned)__builtin_ctzll(rest);
-    lod[l] = level_of_detail(x, i, f, o, l);
+    lod[l] = level_of_detail(x, i, f, o, s, l);
     for (uint32_t k = 0; same && k < x->lanes; k++) lod[k] = lod[l];
   }
   return true;
@@ -247,12 +273,19 @@ static bool are_apart(const struct mx_exec *x, const struct mx_insn *i, const st
       apart &= mx__ops[i->op].opnd[n].type == MX_T_off || operand(x, i, n) != to[k];
   return apart;
 }
+static bool is_sampler(struct mx_exec *x, uint64_t n) {
+  const char *why;
+  return mx__object_find(x->launch->objects, referred(x, n), MX_OBJECT_SAMPLER, &why);
+}
 /* Samples of one image for all lanes at once, by the level's body, which computes those of lanes that are not there as
  * well. False: none is done. */
-static bool sample_together(const struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m) {
-  if (f->depth || f->halves || has_offsets(x, i, f)) return false;
+static bool sample_together(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m) {
+  const uint64_t *samplers = operand(x, i, f->sampler);
+  if (f->depth || f->halves || has_offsets(x, i, f) || !is_same(x, samplers, sizeof *samplers)) return false;
   const struct mx_object *o = one_object(x, i, f, m);
-  if (!o) return false;
+  if (!o || (samplers[0] && !is_sampler(x, samplers[0]))) return false;
+  struct reading r = {.last = {0}};
+  find_reading(x, i, f, o, (uint64_t)__builtin_ctzll(m), &r);
   const bool layered = mx__image_is_layered(f->kind);
   const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
   uint32_t result[4][MX_MAX_LANES], *to[4] = {result[0], result[1], result[2], result[3]};
@@ -261,16 +294,16 @@ static bool sample_together(const struct mx_exec *x, const struct mx_insn *i, co
   struct mx_samples at = {.whole = f->whole};
   if (layered) at.layer = operand(x, i, f->coords);
   for (unsigned k = 0; k < axes; k++) at.x[k] = operand(x, i, f->coords + layered + k);
-  if (find_levels(x, i, f, o, m, lod)) at.lod = lod;
+  if (find_levels(x, i, f, o, &r.sampler, m, lod)) at.lod = lod;
   for (unsigned k = 0; m == x->full && k < f->results; k++) to[k] = mx__operand(x, mx__operand_ref(i, k));
   const bool direct = m == x->full && are_apart(x, i, f, to);
   for (unsigned k = 0; !direct && k < f->results; k++) to[k] = result[k];
-  if (!x->prep->level->sample(&o->image, &o->sampler, &at, x->lanes, m, to, &odd)) return false;
+  if (!x->prep->level->sample(&o->image, &r.sampler, &at, x->lanes, m, to, &odd)) return false;
   MX_FOR_LANES (l, odd & m) {
     struct mx_sample one;
     uint32_t v[4];
-    take_coordinates(x, i, f, o, l, &one);
-    mx__texture_sample(&o->image, &o->sampler, &one, v);
+    take_coordinates(x, i, f, o, &r.sampler, l, &one);
+    mx__texture_sample(&o->image, &r.sampler, &one, v);
     for (unsigned k = 0; k < f->results; k++) to[k][l] = v[k];
   }
   if (!direct) put_results(x, i, f->results, m, result);
@@ -284,16 +317,18 @@ static const struct mx_insn *sample(struct mx_exec *x, const struct mx_insn *i, 
   if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (!f) return no_memory(x, i);
   struct lookup last = {0};
+  struct reading r = {.last = {0}};
   uint32_t result[4][MX_MAX_LANES];
   MX_FOR_LANES (l, m) {
     const struct mx_object *o = object_of(x, i, f, MX_OBJECT_TEXTURE, &last, l);
     if (!o) return NULL;
     if (!goes_with(o, f)) return wrong_kind(x, i, f, o, l);
+    if (!find_reading(x, i, f, o, l, &r)) return NULL;
     struct mx_sample at;
     uint32_t v[4];
-    take_coordinates(x, i, f, o, l, &at);
-    if (gather) mx__texture_gather(&o->image, &o->sampler, &at, f->channel, v);
-    else mx__texture_sample(&o->image, &o->sampler, &at, v);
+    take_coordinates(x, i, f, o, &r.sampler, l, &at);
+    if (gather) mx__texture_gather(&o->image, &r.sampler, &at, f->channel, v);
+    else mx__texture_sample(&o->image, &r.sampler, &at, v);
     if (f->halves) {
       float c[4];
       memcpy(c, v, sizeof c);
@@ -334,6 +369,7 @@ static uint32_t address_mode(const struct mx_object *o, unsigned axis) {
       [MX_ADDRESS_WRAP] = 0, [MX_ADDRESS_MIRROR] = 1, [MX_ADDRESS_CLAMP] = 3, [MX_ADDRESS_BORDER] = 4};
   return codes[o->sampler.address[axis]];
 }
+enum { SAMPLERS = 9 }; /* from this query on they may be asked of samplers */
 static uint32_t texture_property(const struct mx_object *o, unsigned query) {
   switch (query) {
   case 0:
@@ -345,7 +381,7 @@ static uint32_t texture_property(const struct mx_object *o, unsigned query) {
   case 6: return array_size(o);
   case 7: return o->image.levels;
   case 8: return 1;
-  case 9: return !o->sampler.normalized_coords;
+  case 9: return o->kind == MX_OBJECT_TEXTURE && !o->sampler.normalized_coords;
   case 10: return o->sampler.linear;
   default: return address_mode(o, query - 11);
   }
@@ -369,7 +405,10 @@ static const struct mx_insn *ask(struct mx_exec *x, const struct mx_insn *i, enu
   struct lookup last = {0};
   uint32_t result[MX_MAX_LANES];
   MX_FOR_LANES (l, m) {
-    const struct mx_object *o = object_of(x, i, f, which == SURFACE ? MX_OBJECT_SURFACE : MX_OBJECT_TEXTURE, &last, l);
+    const bool of_sampler = which == TEXTURE && f->query >= SAMPLERS &&
+                            mx__object_kind(referred(x, number_of(x, i, f, l))) == MX_OBJECT_SAMPLER;
+    const unsigned kind = which == SURFACE ? MX_OBJECT_SURFACE : of_sampler ? MX_OBJECT_SAMPLER : MX_OBJECT_TEXTURE;
+    const struct mx_object *o = object_of(x, i, f, kind, &last, l);
     if (!o) return NULL;
     result[l] = which == TEXTURE   ? texture_property(o, f->query)
                 : which == SURFACE ? surface_property(o, f->query)
@@ -386,13 +425,11 @@ const struct mx_insn *mx__op_suq(struct mx_exec *x, const struct mx_insn *i) { r
 
 const struct mx_insn *mx__op_istypep(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i), *numbers = mx__operand(x, i->o[1]);
-  static const uint8_t kinds[] = {MX_OBJECT_TEXTURE, MX_OBJECT_NONE, MX_OBJECT_SURFACE};
+  static const uint8_t kinds[] = {MX_OBJECT_TEXTURE, MX_OBJECT_SAMPLER, MX_OBJECT_SURFACE};
   uint64_t *d = mx__operand(x, i->o[0]), yes = 0;
   const char *why;
   MX_FOR_LANES (l, m)
-    if (kinds[i->mod] &&
-        mx__object_find(x->launch->objects, referred(x, numbers[l] + (uint64_t)i->off), kinds[i->mod], &why))
-      yes |= 1ull << l;
+    if (mx__object_find(x->launch->objects, referred(x, numbers[l]), kinds[i->mod], &why)) yes |= 1ull << l;
   *d = (*d & ~m) | yes;
   return i + 1;
 }

@@ -289,7 +289,8 @@ static mx_status add_object(struct mx_device *d, const struct mx_object *o, uint
     mx__unlock(&d->lock);
     mx__rwunlock(&d->mem);
   }
-  if (s == MX_OUT_OF_DEVICE_MEMORY) return mx__fail(d, s, "the device has no room for another texture or surface");
+  if (s == MX_OUT_OF_DEVICE_MEMORY)
+    return mx__fail(d, s, "the device has no room for another texture, surface or sampler");
   return mx__fail_plain(d, s);
 }
 
@@ -311,11 +312,16 @@ static void take_sampler(struct mx_sampler_form *s, const mx_texture_desc *t) {
   s->most = in_levels(t->max_lod);
 }
 
-static const char *sampler_wrong(const mx_texture_desc *t, const struct mx_image_form *f) {
+static const char *sampler_wrong(const mx_texture_desc *t) {
   for (unsigned k = 0; k < 3; k++)
     if ((unsigned)t->address_mode[k] > MX_ADDRESS_BORDER) return "there is no such address mode";
   if ((unsigned)t->filter > MX_FILTER_LINEAR || (unsigned)t->mip_filter > MX_FILTER_LINEAR)
     return "there is no such filter";
+  return t->max_anisotropy > 16 ? "the anisotropy is at most 16" : NULL;
+}
+static const char *texture_wrong(const mx_texture_desc *t, const struct mx_image_form *f) {
+  const char *why = sampler_wrong(t);
+  if (why) return why;
   const bool integers = f->type != MX_TEXEL_FLOAT, floats_read = !integers || (t->normalized_read && f->bits < 32);
   if (t->normalized_read && integers && f->bits == 32) return "integers of 32 bits cannot be read as normalised floats";
   if (t->filter == MX_FILTER_LINEAR && !floats_read) return "a linear filter needs texels that are read as floats";
@@ -325,7 +331,6 @@ static const char *sampler_wrong(const mx_texture_desc *t, const struct mx_image
     return "linear memory is read at whole texels: no linear filter, no normalised coordinates";
   if (f->levels > 1 && !t->normalized_coords) return "levels need normalised coordinates";
   if (mx__image_is_cube(f->kind) && !t->normalized_coords) return "cubes need normalised coordinates";
-  if (t->max_anisotropy > 16) return "the anisotropy is at most 16";
   return NULL;
 }
 
@@ -382,13 +387,28 @@ mx_status mx_texture_create(mx_device *d, const mx_texture_desc *desc, mx_textur
     o.bytes = t.array->bytes;
     t.type = t.array->desc.type, t.bits = t.array->desc.bits, t.channels = t.array->desc.channels;
   } else s = show_memory(d, &t, &o);
-  const char *why = s == MX_OK ? sampler_wrong(&t, &o.image) : NULL;
+  const char *why = s == MX_OK ? texture_wrong(&t, &o.image) : NULL;
   if (why) s = mx__fail(d, MX_INVALID_VALUE, "mx_texture_create: %s", why);
   mx__rwunlock(&d->mem);
   if (s != MX_OK) return s;
   take_sampler(&o.sampler, &t);
   o.desc = t;
   return add_object(d, &o, texture);
+}
+
+mx_status mx_sampler_create(mx_device *d, const mx_texture_desc *desc, mx_sampler *sampler) {
+  if (!d) return MX_INVALID_VALUE;
+  if (!sampler) return mx__fail(d, MX_INVALID_VALUE, "mx_sampler_create: no place for the sampler");
+  *sampler = 0;
+  mx_texture_desc t = MX_TEXTURE_DESC_INIT;
+  mx_status s = take_description(d, &t, sizeof t, desc, "mx_sampler_create");
+  if (s == MX_OK) s = mx__device_usable(d);
+  if (s != MX_OK) return s;
+  const char *why = t.array || t.address ? "a sampler has no texels" : sampler_wrong(&t);
+  if (why) return mx__fail(d, MX_INVALID_VALUE, "mx_sampler_create: %s", why);
+  struct mx_object o = {.kind = MX_OBJECT_SAMPLER, .desc = t};
+  take_sampler(&o.sampler, &t);
+  return add_object(d, &o, sampler);
 }
 
 static mx_status destroy(mx_device *d, const char *call, uint64_t number, unsigned kind) {
@@ -406,6 +426,9 @@ static mx_status destroy(mx_device *d, const char *call, uint64_t number, unsign
 }
 mx_status mx_texture_destroy(mx_device *d, mx_texture texture) {
   return destroy(d, "mx_texture_destroy", texture, MX_OBJECT_TEXTURE);
+}
+mx_status mx_sampler_destroy(mx_device *d, mx_sampler sampler) {
+  return destroy(d, "mx_sampler_destroy", sampler, MX_OBJECT_SAMPLER);
 }
 mx_status mx_surface_destroy(mx_device *d, mx_surface surface) {
   return destroy(d, "mx_surface_destroy", surface, MX_OBJECT_SURFACE);

@@ -1,11 +1,19 @@
-/* The table of a device's texture and surface objects; see objects.h. */
+/* The table of a device's texture, surface and sampler objects; see objects.h. */
 #include "objects.h"
 
 #include <stdlib.h>
 
 /* A number: tag in bits 56 to 63, generation from bit 32 on, the cell below. */
-#define TAG_TEXTURE 0x54ull
-#define TAG_SURFACE 0x53ull
+static const uint64_t tags[] = {[MX_OBJECT_TEXTURE] = 0x54, [MX_OBJECT_SURFACE] = 0x53, [MX_OBJECT_SAMPLER] = 0x50};
+enum { KINDS = sizeof tags / sizeof *tags };
+/* [what it is][what was wanted] */
+static const char *const others[KINDS][KINDS] = {
+    [MX_OBJECT_TEXTURE] = {[MX_OBJECT_SURFACE] = "it is a texture, not a surface",
+                           [MX_OBJECT_SAMPLER] = "it is a texture, not a sampler"},
+    [MX_OBJECT_SURFACE] = {[MX_OBJECT_TEXTURE] = "it is a surface, not a texture",
+                           [MX_OBJECT_SAMPLER] = "it is a surface, not a sampler"},
+    [MX_OBJECT_SAMPLER] = {[MX_OBJECT_TEXTURE] = "it is a sampler, not a texture",
+                           [MX_OBJECT_SURFACE] = "it is a sampler, not a surface"}};
 
 static struct mx_object *cell_at(const struct mx_objects *t, uint32_t cell) {
   struct mx_object *chunk = atomic_load_explicit(&t->chunk[cell / MX_OBJECTS_CHUNK], memory_order_acquire);
@@ -13,23 +21,27 @@ static struct mx_object *cell_at(const struct mx_objects *t, uint32_t cell) {
 }
 
 static uint64_t number_of(unsigned kind, uint16_t generation, uint32_t cell) {
-  return (kind == MX_OBJECT_SURFACE ? TAG_SURFACE : TAG_TEXTURE) << 56 | (uint64_t)generation << 32 | cell;
+  return tags[kind] << 56 | (uint64_t)generation << 32 | cell;
 }
 uint64_t mx__object_number(const struct mx_objects *t, uint32_t cell) {
   const struct mx_object *o = cell_at(t, cell);
   return number_of(o->kind, o->generation, cell);
 }
 
+unsigned mx__object_kind(uint64_t number) {
+  unsigned kind = KINDS - 1;
+  while (kind && tags[kind] != number >> 56) kind--;
+  return kind;
+}
+
 struct mx_object *mx__object_find(const struct mx_objects *t, uint64_t number, unsigned kind, const char **why) {
-  const uint64_t tag = number >> 56;
+  const unsigned said = mx__object_kind(number);
   const uint32_t cell = (uint32_t)number;
-  const bool texture = tag == TAG_TEXTURE, surface = tag == TAG_SURFACE;
   *why = NULL;
   if (!number) *why = "0 is no object";
-  else if ((!texture && !surface) || cell >= atomic_load_explicit(&t->count, memory_order_acquire))
+  else if (!said || cell >= atomic_load_explicit(&t->count, memory_order_acquire))
     *why = "it is the number of no object";
-  else if (texture && kind == MX_OBJECT_SURFACE) *why = "it is a texture, not a surface";
-  else if (surface && kind == MX_OBJECT_TEXTURE) *why = "it is a surface, not a texture";
+  else *why = others[said][kind];
   if (*why) return NULL;
   struct mx_object *o = cell_at(t, cell);
   if (o->kind == kind && number_of(kind, o->generation, cell) == number) return o;

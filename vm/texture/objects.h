@@ -1,6 +1,7 @@
-/* What the numbers mean that kernels pass as textures and surfaces: a table of objects for each device. Kernels look up
- * while the host makes objects, without a lock: cells are only ever appended while a launch may run; who takes objects
- * away, or gives a cell to another one, has the device for itself (`exclusive`: no launch is running). */
+/* What the numbers mean that kernels pass as textures, surfaces and samplers: a table of objects for each device.
+ * Kernels look up while the host makes objects, without a lock: cells are only ever appended while a launch may run;
+ * who takes objects away, or gives a cell to another one, has the device for itself (`exclusive`: no launch is
+ * running). */
 #ifndef MX_VM_OBJECTS_H
 #define MX_VM_OBJECTS_H
 
@@ -8,7 +9,7 @@
 
 #include <stdatomic.h>
 
-enum mx_object_kind { MX_OBJECT_NONE, MX_OBJECT_TEXTURE, MX_OBJECT_SURFACE };
+enum mx_object_kind { MX_OBJECT_NONE, MX_OBJECT_TEXTURE, MX_OBJECT_SURFACE, MX_OBJECT_SAMPLER };
 
 struct mx_object {
   uint8_t kind;        /* NONE: it is none any more, or not yet */
@@ -17,7 +18,7 @@ struct mx_object {
   const void *array;   /* whose texels it shows; NULL: device memory */
   uint64_t lo, bytes;  /* the texels' device addresses */
   struct mx_image_form image;
-  struct mx_sampler_form sampler; /* textures */
+  struct mx_sampler_form sampler; /* textures, samplers */
   mx_texture_desc desc;           /* textures: as it was made */
 };
 
@@ -31,6 +32,8 @@ struct mx_objects {
 
 /* The number of a cell's object. Never one that an address could be, nor 0. */
 uint64_t mx__object_number(const struct mx_objects *t, uint32_t cell);
+/* What kind of object a number says it is. */
+unsigned mx__object_kind(uint64_t number);
 /* The live object of a number. NULL: none; *why then says what the number is (a fixed text). */
 struct mx_object *mx__object_find(const struct mx_objects *t, uint64_t number, unsigned kind, const char **why);
 /* A cell for a new object (a copy of `o`). Not exclusive: MX_BUSY when only a used one would do. */

@@ -74,6 +74,12 @@ static bool write_file(struct repl *r, char *arguments, bool picture) {
   skip_blanks(&arguments);
   struct data d = {0};
   uint64_t rows = 1;
+  const struct arg *shown = path && picture && !*arguments ? find_arg(&r->args, path, strlen(path)) : NULL;
+  if (shown && (shown->buffer || shown->array)) { /* no file: into the terminal */
+    const bool drawn = buffer(r, shown, &d) && draw_picture(r, &d);
+    data_free(&d);
+    return drawn;
+  }
   if (!path || !*arguments)
     return complain(r, picture ? "plot into what file, and what?" : "dump into what file, and what?");
   char *last = strrchr(arguments, ' ');

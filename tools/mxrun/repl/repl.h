@@ -40,6 +40,9 @@ bool expression_value(struct repl *r, const struct expression *e, const mx_debug
 void expression_free(struct expression *e);
 /* Both at once, for the focus. False: complained. */
 bool evaluate(struct repl *r, const char *text, const char **rest, struct value *out);
+bool is_sample(struct repl *r, const char *arguments, bool *good); /* images.c: print tex(t, 0.5, 0.25) */
+bool info_textures(struct repl *r, const char *rest);
+bool draw_picture(struct repl *r, const struct data *d);
 /* An address with the type of what is there: "[p + 4]", "f32[p]". False: it is no such thing (nothing is said), or
  * *why. */
 bool place_of(struct repl *r, const char *text, const char **rest, uint64_t *address, const struct elem **type,

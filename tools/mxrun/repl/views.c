@@ -472,6 +472,7 @@ const struct info infos[] = {
     {"source", "files and functions of the program", info_source},
     {"splits", "as info stack", info_stack},
     {"stack", "splits, joins, who waits for whom", info_stack},
+    {"textures", "textures and surfaces: what they are, and how they are read", info_textures},
     {"threads", "threads of the block and where they are", info_threads},
     {"values", "what was printed: $1, $2 ...", info_values},
     {"variables", "as info allocations", info_allocations},
