@@ -315,6 +315,7 @@ typedef struct mx_launch_stats {
   double predicted_compile_ms; /* what compiling it was expected to take */
   uint32_t threads, resident_blocks, peak_resident_blocks;
   double interpreted_ns, compiled_ns; /* processor time of an instruction, as far as measured for this kernel; 0: not */
+  uint64_t bodies;                    /* times that compiled code had the interpreter do an instruction, and went on */
 } mx_launch_stats;
 enum mx_exit_reason {
   MX_EXIT_DONE, /* the warp has ended */

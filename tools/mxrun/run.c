@@ -270,9 +270,9 @@ static void stats_text(struct text *t, mx_device *d, bool json) {
                 "{\"seconds\": %.9g, \"threads\": %u, \"blocks\": %" PRIu64 ", \"warps\": %" PRIu64
                 ", \"steps\": %" PRIu64 ", \"steps_compiled\": %" PRIu64 ", \"warps_interpreted\": %" PRIu64
                 ", \"warps_compiled\": %" PRIu64 ", \"splits\": %" PRIu64 ", \"rejoins\": %" PRIu64
-                ", \"parks\": %" PRIu64 ", \"enters\": %" PRIu64 ", \"exits\": {",
+                ", \"parks\": %" PRIu64 ", \"enters\": %" PRIu64 ", \"bodies\": %" PRIu64 ", \"exits\": {",
                 s.seconds, s.threads, s.blocks, s.warps, s.steps, s.steps_compiled, s.warps_interpreted,
-                s.warps_compiled, s.splits, s.rejoins, s.parks, s.enters);
+                s.warps_compiled, s.splits, s.rejoins, s.parks, s.enters, s.bodies);
     for (size_t k = 0; k < 8; k++) text_printf(t, "%s\"%s\": %" PRIu64, k ? ", " : "", reasons[k], s.exits[k]);
     text_printf(t,
                 "}, \"tier\": \"%s\", \"interpreted_ms\": %.6g, \"predicted_compile_ms\": %.6g, \"compile_ms\": %.6g, "
@@ -294,7 +294,8 @@ static void stats_text(struct text *t, mx_device *d, bool json) {
   text_printf(t, "control   %" PRIu64 " splits, %" PRIu64 " rejoins, %" PRIu64 " parked blocks, at most %u resident\n",
               s.splits, s.rejoins, s.parks, s.peak_resident_blocks);
   if (s.enters) {
-    text_printf(t, "compiled  %" PRIu64 " entries; exits:", s.enters);
+    text_printf(t, "compiled  %" PRIu64 " entries, %" PRIu64 " instructions by the interpreter; exits:", s.enters,
+                s.bodies);
     for (size_t k = 0; k < 8; k++)
       if (s.exits[k]) text_printf(t, " %s %" PRIu64, reasons[k], s.exits[k]);
     text_printf(t, "\n");

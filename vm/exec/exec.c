@@ -76,6 +76,7 @@ void mx__exec_done(struct mx_exec *x) {
   l->stats.splits += x->stats.splits;
   l->stats.rejoins += x->stats.rejoins;
   l->stats.enters += x->stats.enters;
+  l->stats.bodies += x->stats.bodies;
   for (unsigned k = 0; k < 8; k++) l->stats.exits[k] += x->stats.exits[k];
   for (unsigned k = 0; k < 16; k++) l->stats.pmevents[k] += x->stats.pmevents[k];
   mx__unlock(&l->lock);

@@ -222,7 +222,7 @@ struct mx_exec {
   uint32_t naps,
       most_naps; /* short sleeps since the block's turn began, and how many it may take before others have theirs */
   struct mx_exec_stats {
-    uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled;
+    uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled, bodies;
   } stats;
   uint64_t steps_published;  /* of steps, already added to the launch's */
   unsigned char *spill_area; /* where compiled code finds and leaves its values: see jitabi.h */
