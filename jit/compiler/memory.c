@@ -192,11 +192,12 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
 
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
   const uint64_t scale = base->pre_scale * base->post_scale, stride = bytes % scale ? 0 : bytes / scale;
-  return stride == 1   ? MX_JIT_ROWS1
-         : stride == 2 ? MX_JIT_ROWS2
-         : stride == 4 ? MX_JIT_ROWS4
-         : stride == 8 ? MX_JIT_ROWS8
-                       : 0;
+  return stride == 1    ? MX_JIT_ROWS1
+         : stride == 2  ? MX_JIT_ROWS2
+         : stride == 4  ? MX_JIT_ROWS4
+         : stride == 8  ? MX_JIT_ROWS8
+         : stride == 16 ? MX_JIT_ROWS16
+                        : 0;
 }
 /* Chunks of a slot with a shape: in one piece, with one address, or else gathered, if the slot is of 32 bits. */
 static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes) {

@@ -102,8 +102,9 @@ enum {
   MX_JIT_ROWS1 = 2,
   MX_JIT_ROWS4 = 4,
   MX_JIT_ROWS8 = 8,
-  MX_JIT_ROWS2 = 16
-}; /* each chunk: one number; 1, 4, 8, or 2 from lane to lane */
+  MX_JIT_ROWS2 = 16,
+  MX_JIT_ROWS16 = 32
+}; /* each chunk: one number; 1, 4, 8, 2, or 16 from lane to lane */
 
 struct mx_jit_state;
 struct mx_jit_help {

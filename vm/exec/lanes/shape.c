@@ -2,9 +2,12 @@
 #include "addresses.h"
 #include "vm/exec/jitabi.h"
 
+#define STRIDES 5
+static const uint64_t kinds[STRIDES] = {MX_JIT_ROWS1, MX_JIT_ROWS2, MX_JIT_ROWS4, MX_JIT_ROWS8, MX_JIT_ROWS16};
+
 /* Addresses are asked in vectors of 64 bits, whatever their width: sums of 32 bits wrap by a mask. */
 struct look {
-  mx__v64 min, max, low, same, rows[4];
+  mx__v64 min, max, low, same, rows[STRIDES];
 };
 MX__INL mx__v64 either(mx__v64 on, mx__v64 yes, mx__v64 no) { return (yes & on) | (no & ~on); }
 MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask, struct mx_jit_shape *to) {
@@ -29,7 +32,7 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
       k.max = either((mx__v64)((lanes_s)most > (lanes_s)k.max), most, k.max);
       k.low |= a & on;
       k.same |= d & on & width;
-      for (unsigned r = 0; r < 4; r++) k.rows[r] |= (d - (number << r)) & on & width;
+      for (unsigned r = 0; r < STRIDES; r++) k.rows[r] |= (d - (number << r)) & on & width;
     }
   }
   *to = (struct mx_jit_shape){.min = UINT64_MAX, .low = lanes_any(k.low)};
@@ -39,9 +42,8 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
     to->max = most > to->max ? most : to->max;
   }
   if (narrow && to->min > UINT32_MAX) to->min = UINT32_MAX; /* no lane runs */
-  static const uint64_t kinds[4] = {MX_JIT_ROWS1, MX_JIT_ROWS2, MX_JIT_ROWS4, MX_JIT_ROWS8};
   to->kind = lanes_any(k.same) ? 0 : MX_JIT_SAME;
-  for (unsigned r = 0; r < 4; r++) to->kind |= lanes_any(k.rows[r]) ? 0 : kinds[r];
+  for (unsigned r = 0; r < STRIDES; r++) to->kind |= lanes_any(k.rows[r]) ? 0 : kinds[r];
 }
 /* Two lanes of a chunk that run beside one another have a difference; only that can be the one of all. False: no two
  * do, or numbers wrap. Otherwise *kind is how chunks lie, and min, max and low are found if they lie in some way. */
@@ -58,7 +60,7 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
   const uint32_t one = (uint32_t)__builtin_ctzll(pairs);
   const uint64_t by = (number_of(x, narrow, one + 1) - number_of(x, narrow, one)) & width;
   to->kind = 0;
-  if (by > 8 || !(1u << by & (1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8))) return true;
+  if (by >= 1u << STRIDES || (by & (by - 1))) return true;
   const mx__v64 row = *(const mx__v64 *)(const void *)lanes_numbers * by;
   const mx__v32 row_words = *(const mx__v32 *)(const void *)words_numbers * (uint32_t)by;
   mx__v64 differs = {0}, all = {0};
@@ -90,11 +92,7 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
     to->min = least < to->min ? least : to->min;
     to->max = most > to->max ? most : to->max;
   }
-  to->kind = by == 0   ? MX_JIT_SAME
-             : by == 1 ? MX_JIT_ROWS1
-             : by == 2 ? MX_JIT_ROWS2
-             : by == 4 ? MX_JIT_ROWS4
-                       : MX_JIT_ROWS8;
+  to->kind = by ? kinds[__builtin_ctzll(by)] : MX_JIT_SAME;
   return true;
 }
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
