@@ -1,10 +1,13 @@
 /* Warp operations in compiled code, where all lanes that live are here and the mask names them all, as it mostly does:
- * votes and ballots from the predicate's bits, shuffles as choices from all the chunks. Lanes that have to wait for
- * others, or are too few, are vm/exec/sync.c's, and so are the other warp operations. What eval_vote, eval_ballot and
- * eval_shfl do there is the meaning; this is its second writing, for speed. */
+ * votes and ballots from the predicate's bits, shuffles as choices from all the chunks, reductions by exchanging
+ * neighbours, then pairs, and so on. Where lanes have masks of their own, all lanes of the warp are here and the masks
+ * are those of tiles: as many lanes side by side in each, a power of two. Lanes that have to wait for others, or are
+ * too few, or are in other groups are vm/exec/sync.c's, and so are the other warp operations. What the functions eval_
+ * do there is the meaning; this is its second writing, for speed. */
 #include "lowering.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum shuffle { UP, DOWN, BUTTERFLY, INDEX }; /* as the modifier counts them */
 
@@ -24,9 +27,17 @@ jv lw_lane_numbers(struct lw *l, unsigned c, unsigned keep, unsigned set) {
   return (jv){.t = MX_T_u32, .r = {v, v}};
 }
 
-/* What a shuffle works on, by chunk: its operands, then which lanes' values are chosen, and whether they are there. */
+/* For tiles of so many lanes: the bits in which the numbers of lanes in different ones differ. */
+static jv other_tile(struct lw *l, gcc_jit_rvalue *tile) {
+  struct jx *j = &l->j;
+  return jv_broadcast(j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, jx_int(j, j->t_u32, 0), tile));
+}
+
+/* What a shuffle works on, by chunk: its operands, then which lanes' values are chosen, and whether they are there.
+ * other_tile: as the function above says; NULL: there is one group. */
 struct shuffle_of {
   unsigned mode;
+  const jv *other_tile;
   jv by[LW_CHUNKS], good[LW_CHUNKS];
   gcc_jit_rvalue *all[LW_CHUNKS], *out[LW_CHUNKS];
 };
@@ -58,41 +69,50 @@ static void choose_lanes(struct lw *l, struct shuffle_of *s, unsigned c, jv limi
   }
   s->good[c] = jv_cmp(j, s->mode == UP ? JX_GE : JX_LE, MX_T_s32, from, last);
   from = jv_sel(j, MX_T_u32, s->good[c], from, lane);
+  if (s->other_tile) {
+    jv differ = jv_bin(j, JX_AND, MX_T_u32, jv_bin(j, JX_XOR, MX_T_u32, from, lane), *s->other_tile);
+    from = jv_sel(j, MX_T_u32, jv_cmp(j, JX_EQ, MX_T_u32, differ, jv_k(j, MX_T_u32, 0)), from, lane);
+  }
   s->out[c] = j->isa->choose(j, s->all, l->nc, from.r[0]);
 }
 
 /* Where slots live in memory a shuffle is a function of the object, made once for all of its kind, that takes them from
  * there and leaves its results there: in line it would take some hundred statements. */
 #define APART UINT64_MAX /* limits, if each lane has its own */
-static gcc_jit_function *shuffle_function(struct lw *l, unsigned mode, uint64_t limits, bool wanted, bool same) {
+static gcc_jit_function *shuffle_function(struct lw *l, unsigned mode, uint64_t limits, bool wanted, bool same,
+                                          bool tiles) {
   static struct {
     gcc_jit_function *f;
     uint64_t limits;
     unsigned mode;
-    bool wanted, same;
+    bool wanted, same, tiles;
   } known[32];
   static unsigned n;
   struct jx *j = &l->j;
   for (unsigned k = 0; k < n; k++)
-    if (known[k].mode == mode && known[k].limits == limits && known[k].wanted == wanted && known[k].same == same)
+    if (known[k].mode == mode && known[k].limits == limits && known[k].wanted == wanted && known[k].same == same &&
+        known[k].tiles == tiles)
       return known[k].f;
   if (n == sizeof known / sizeof *known) return NULL;
   char name[32];
   snprintf(name, sizeof name, "shuffle_%u", n);
-  gcc_jit_param *p[5] = {gcc_jit_context_new_param(j->c, NULL, j->t_pu8, "out"),
+  gcc_jit_param *p[6] = {gcc_jit_context_new_param(j->c, NULL, j->t_pu8, "out"),
                          gcc_jit_context_new_param(j->c, NULL, j->t_pu8, "good"),
                          gcc_jit_context_new_param(j->c, NULL, j->t_pu8, "in"),
                          gcc_jit_context_new_param(j->c, NULL, same ? j->t_u32 : j->t_pu8, "by"),
-                         gcc_jit_context_new_param(j->c, NULL, j->t_pu8, "limits")};
+                         gcc_jit_context_new_param(j->c, NULL, j->t_pu8, "limits"),
+                         gcc_jit_context_new_param(j->c, NULL, j->t_u32, "tile")};
   gcc_jit_function *const caller = j->fn, *f = gcc_jit_context_new_function(j->c, NULL, GCC_JIT_FUNCTION_INTERNAL,
-                                                                            j->t_void, name, 5, p, 0);
+                                                                            j->t_void, name, 6, p, 0);
   gcc_jit_block *const here = j->b;
   gcc_jit_rvalue *out = gcc_jit_param_as_rvalue(p[0]), *good = gcc_jit_param_as_rvalue(p[1]),
                  *in = gcc_jit_param_as_rvalue(p[2]), *by = gcc_jit_param_as_rvalue(p[3]),
                  *each = gcc_jit_param_as_rvalue(p[4]);
   struct shuffle_of s = {.mode = mode};
   j->fn = f, j->b = gcc_jit_function_new_block(f, "begin");
-  const jv one = same ? jv_broadcast(j, MX_T_u32, by) : (jv){0};
+  const jv one = same ? jv_broadcast(j, MX_T_u32, by) : (jv){0},
+           other = tiles ? other_tile(l, gcc_jit_param_as_rvalue(p[5])) : (jv){0};
+  if (tiles) s.other_tile = &other;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *v = same ? NULL : jx_keep(j, jx_rv(lw_vector(l, by, c * j->bytes, false)));
     s.by[c] = same ? one : (jv){.t = MX_T_u32, .r = {v, v}};
@@ -112,33 +132,38 @@ static gcc_jit_function *shuffle_function(struct lw *l, unsigned mode, uint64_t 
   }
   gcc_jit_block_end_with_void_return(j->b, NULL);
   j->fn = caller, j->b = here;
-  known[n].f = f, known[n].mode = mode, known[n].limits = limits, known[n].wanted = wanted, known[n++].same = same;
+  known[n].f = f, known[n].mode = mode, known[n].limits = limits, known[n].wanted = wanted, known[n].same = same;
+  known[n++].tiles = tiles;
   return f;
 }
-static bool call_shuffle(struct lw *l, unsigned n) {
+static bool call_shuffle(struct lw *l, unsigned n, gcc_jit_rvalue *tile) {
   struct jx *j = &l->j;
   const bool same = lw_operand_uniform(l, n + 1);
   if (!l->slots_spilled || l->one_lane || mx_w_guard(*l->ins->w) != MX_GUARD_NONE) return false;
   const jv limits = lw_operand(l, n + 2, 0);
-  gcc_jit_rvalue *arg[5] = {lw_operand_cells(l, 0, true),
+  gcc_jit_rvalue *arg[6] = {lw_operand_cells(l, 0, true),
                             n > 1 ? lw_operand_cells(l, 1, true) : gcc_jit_context_null(j->c, j->t_pu8),
-                            lw_operand_cells(l, n, false), same ? NULL : lw_operand_cells(l, n + 1, false),
-                            limits.k ? gcc_jit_context_null(j->c, j->t_pu8) : lw_operand_cells(l, n + 2, false)};
+                            lw_operand_cells(l, n, false),
+                            same ? NULL : lw_operand_cells(l, n + 1, false),
+                            limits.k ? gcc_jit_context_null(j->c, j->t_pu8) : lw_operand_cells(l, n + 2, false),
+                            tile ? tile : jx_int(j, j->t_u32, 0)};
   if (!arg[4] || !arg[0] || !arg[1] || !arg[2] || (!same && !arg[3])) return false;
   if (same) arg[3] = jv_scalar(j, jv_as(j, MX_T_u32, lw_operand(l, n + 1, 0)));
-  gcc_jit_function *f = shuffle_function(l, mx_w_mod(*l->ins->w), limits.k ? limits.kv : APART, n > 1, same);
+  gcc_jit_function *f = shuffle_function(l, mx_w_mod(*l->ins->w), limits.k ? limits.kv : APART, n > 1, same, tile);
   if (!f) return false;
-  gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call(j->c, NULL, f, 5, arg));
+  gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call(j->c, NULL, f, 6, arg));
   for (unsigned k = 0; k < n; k++)
     lw_shape_update(l, ja_slot(l->a, mx__types[l->ins->o->opnd[k].type].slot_class, mx_w_operand(l->ins->w, k)));
   return true;
 }
 
-static void shuffle(struct lw *l) {
+static void shuffle(struct lw *l, gcc_jit_rvalue *tile) {
   struct jx *j = &l->j;
   const unsigned n = results_of(l->ins->o);
-  if (call_shuffle(l, n)) return;
+  if (call_shuffle(l, n, tile)) return;
   struct shuffle_of s = {.mode = mx_w_mod(*l->ins->w)};
+  const jv other = tile ? other_tile(l, tile) : (jv){0};
+  if (tile) s.other_tile = &other;
   for (unsigned c = 0; c < l->nc; c++) { /* the result may be the operand */
     s.all[c] = jx_keep(j, jx_bits(j, j->vu32, lw_operand(l, n, c).r[0]));
     s.by[c] = lw_operand(l, n + 1, c);
@@ -153,48 +178,170 @@ static void shuffle(struct lw *l) {
 static gcc_jit_rvalue *equal(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, y);
 }
-static void vote(struct lw *l, bool ballot) {
+static void vote(struct lw *l, bool ballot, gcc_jit_rvalue *tile) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *m[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) m[c] = lw_operand(l, 1, c).r[0];
   gcc_jit_rvalue *bits = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, lw_pack(l, m), jx_rv(l->emask)));
-  jv v;
-  if (ballot) {
-    const bool wide = jx_wide(l->ins->o->opnd[0].type);
-    v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, wide ? bits : gcc_jit_context_new_cast(j->c, NULL, bits, j->t_u32));
-  } else {
+  const unsigned mode = mx_w_mod(*l->ins->w), mask = l->ins->o->nopnds - 1u; /* all, any, uni */
+  const bool wide = jx_wide(l->ins->o->opnd[mask].type);
+  const unsigned type = wide ? MX_T_u64 : MX_T_u32;
+  const jv all = jv_broadcast(j, type, wide ? bits : gcc_jit_context_new_cast(j->c, NULL, bits, j->t_u32));
+  if (tile) {
+    for (unsigned c = 0; c < l->nc; c++) {
+      jv named = lw_operand(l, mask, c), v = jv_bin(j, JX_AND, type, all, named);
+      if (!ballot) {
+        jv every = jv_cmp(j, JX_EQ, type, v, named), some = jv_cmp(j, JX_NE, type, v, jv_k(j, type, 0));
+        v = mode == 0   ? every
+            : mode == 1 ? some
+                        : jv_bin(j, JX_OR, MX_T_pred, every, jv_bin(j, JX_XOR, MX_T_pred, some, jv_k(j, MX_T_pred, 1)));
+      }
+      lw_put(l, 0, c, v);
+    }
+    return;
+  }
+  jv v = all;
+  if (!ballot) {
     gcc_jit_rvalue *none = equal(l, bits, lw_u64(l, 0)), *every = equal(l, bits, jx_rv(l->emask)), *yes;
-    const unsigned mode = mx_w_mod(*l->ins->w); /* all, any, uni */
     yes = mode == 0   ? every
           : mode == 1 ? gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, none)
                       : lw_either(l, every, none);
-    gcc_jit_rvalue *mask = jx_keep(j, j->isa->mask_fill(j, gcc_jit_context_new_cast(j->c, NULL, yes, j->t_u64)));
-    v = (jv){.t = MX_T_pred, .u = true, .r = {mask, mask}};
+    gcc_jit_rvalue *filled = jx_keep(j, j->isa->mask_fill(j, gcc_jit_context_new_cast(j->c, NULL, yes, j->t_u64)));
+    v = (jv){.t = MX_T_pred, .u = true, .r = {filled, filled}};
   }
   for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, v);
 }
 
-static bool is_shuffle(unsigned op) {
-  return op == MX_SHFL_32 || op == MX_SHFLP_32 || op == MX_SHFL_64 || op == MX_SHFLP_64;
-}
-static bool is_ballot(unsigned op) { return op == MX_BALLOT_32 || op == MX_BALLOT_64; }
-
-gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive) {
-  if (l->a->checked) return NULL;
+/* One step of a reduction: the modifier counts and, or, xor or add, min, max. */
+static jv joined(struct lw *l, unsigned type, jv x, jv y) {
   struct jx *j = &l->j;
-  const unsigned op = l->ins->op, mask = l->ins->o->nopnds - 1u;
-  if (!(is_shuffle(op) && j->isa->choose) && !is_ballot(op) && op != MX_VOTE_32 && op != MX_VOTE_64) return NULL;
-  if (!lw_operand_uniform(l, mask)) return NULL;
-  gcc_jit_rvalue *here = is_shuffle(op) ? lw_all_lanes(l) : alive;
+  static const enum jx_bin of_bits[] = {JX_AND, JX_OR, JX_XOR};
+  const unsigned mode = mx_w_mod(*l->ins->w);
+  if (type == MX_T_b32) return jv_bin(j, of_bits[mode], MX_T_u32, x, y);
+  if (mode == 0) return jv_bin(j, JX_ADD, MX_T_u32, x, y);
+  return jv_sel(j, type, jv_cmp(j, mode == 1 ? JX_LT : JX_GT, type, x, y), x, y);
+}
+/* Of a chunk, each lane's value joined with that of the lane whose number differs by bit `by`. */
+static jv joined_inside(struct lw *l, unsigned type, jv x, unsigned by) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *other = j->isa->exchange(j, jx_bits(j, j->vu32, x.r[0]), by);
+  return joined(l, type, x, jv_as(j, type, (jv){.t = MX_T_u32, .r = {other, other}}));
+}
+static void reduce(struct lw *l, gcc_jit_rvalue *tile) {
+  struct jx *j = &l->j;
+  const unsigned type = l->ins->o->opnd[0].type;
+  jv v[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) v[c] = lw_operand(l, 1, c);
+  if (!tile) {
+    for (unsigned n = l->nc / 2; n; n /= 2)
+      for (unsigned c = 0; c < n; c++) v[c] = joined(l, type, v[c], v[c + n]);
+    v[0].u = false;
+    for (unsigned by = j->w / 2; by; by /= 2) v[0] = joined_inside(l, type, v[0], by);
+    v[0].u = true;
+    for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, v[0]);
+    return;
+  }
+  gcc_jit_lvalue *sum[LW_CHUNKS];
+  gcc_jit_block *end = lw_new_block(l, "reduced");
+  for (unsigned c = 0; c < l->nc; c++) jx_set(j, sum[c] = jx_local(j, j->vu32), jx_bits(j, j->vu32, v[c].r[0]));
+  for (unsigned by = 1; by < l->a->lanes; by *= 2) {
+    gcc_jit_block *step = lw_new_block(l, "step");
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LE, tile, jx_int(j, j->t_u32, by)), end, step);
+    j->b = step;
+    for (unsigned c = 0; c < l->nc; c++)
+      v[c] = jv_as(j, type, (jv){.t = MX_T_u32, .r = {jx_rv(sum[c]), jx_rv(sum[c])}});
+    for (unsigned c = 0; c < l->nc; c++) {
+      if (by >= j->w && (c & by / j->w)) continue;
+      jv s = by < j->w ? joined_inside(l, type, v[c], by) : joined(l, type, v[c], v[c | by / j->w]);
+      gcc_jit_rvalue *kept = jx_keep(j, jx_bits(j, j->vu32, s.r[0]));
+      jx_set(j, sum[c], kept);
+      if (by >= j->w) jx_set(j, sum[c | by / j->w], kept);
+    }
+  }
+  lw_go(l, end);
+  j->b = end;
+  for (unsigned c = 0; c < l->nc; c++)
+    lw_put(l, 0, c, jv_as(j, type, (jv){.t = MX_T_u32, .r = {jx_rv(sum[c]), jx_rv(sum[c])}}));
+}
+/* The lowest lane of the mask, and whether this is it. */
+static void elect(struct lw *l, gcc_jit_rvalue *tile) {
+  struct jx *j = &l->j;
+  const unsigned wrap = l->a->image->lanes - 1;
+  for (unsigned c = 0; c < l->nc; c++) {
+    const jv lane = lw_lane_numbers(l, c, wrap, 0);
+    const jv first = tile ? jv_bin(j, JX_AND, MX_T_u32, lane, other_tile(l, tile)) : jv_k(j, MX_T_u32, 0);
+    lw_put(l, 0, c, first);
+    lw_put(l, 1, c, jv_cmp(j, JX_EQ, MX_T_u32, lane, first));
+  }
+}
+
+/* How the table names what compiled code does by itself (core/ops/cross.def). `whole`: where all lanes of the warp are
+ * there, not only all that live. */
+static void no_result(struct lw *l, gcc_jit_rvalue *tile) { (void)l, (void)tile; }
+static void vote_yes(struct lw *l, gcc_jit_rvalue *tile) { vote(l, false, tile); }
+static void vote_ballot(struct lw *l, gcc_jit_rvalue *tile) { vote(l, true, tile); }
+static const struct native {
+  const char *meaning;
+  void (*build)(struct lw *l, gcc_jit_rvalue *tile);
+  bool whole, chooses;
+} natives[] = {{"bar_warp", no_result, false, false}, {"vote", vote_yes, false, false},
+               {"ballot", vote_ballot, false, false}, {"shfl", shuffle, true, true},
+               {"redux", reduce, true, false},        {"elect", elect, true, false}};
+static const struct native *native_of(const struct lw *l) {
+  for (size_t k = 0; k < sizeof natives / sizeof *natives; k++)
+    if (!strcmp(l->ins->o->meaning, natives[k].meaning) && (l->j.isa->choose || !natives[k].chooses))
+      return &natives[k];
+  return NULL;
+}
+
+/* A condition: the masks of the lanes are those of tiles, all of *tile lanes, which is found here. */
+static gcc_jit_rvalue *masks_of_tiles(struct lw *l, unsigned mask, gcc_jit_rvalue **tile) {
+  struct jx *j = &l->j;
+  const bool wide = jx_wide(l->ins->o->opnd[mask].type);
+  const unsigned type = wide ? MX_T_u64 : MX_T_u32;
+  jv first = jv_as(j, type, lw_operand(l, mask, 0)), differ = {0};
+  gcc_jit_rvalue *word = jx_keep(j, j->isa->first(j, wide, first.r[0])),
+                 *bits = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, word, j->t_u64)), *one = lw_u64(l, 1);
+  *tile = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, bits), j->t_u32));
+  const jv apart = other_tile(l, *tile), mask_of_first = jv_broadcast(j, type, word);
+  for (unsigned c = 0; c < l->nc; c++) {
+    jv from = jv_bin(j, JX_AND, MX_T_u32, lw_lane_numbers(l, c, l->a->image->lanes - 1, 0), apart);
+    jv d = jv_bin(j, JX_XOR, type, jv_bin(j, JX_SHL, type, mask_of_first, from), lw_operand(l, mask, c));
+    differ = c ? jv_bin(j, JX_OR, type, differ, d) : d;
+  }
+  gcc_jit_rvalue *any = jx_keep(j, jx_bits(j, jx_vector(j, wide), differ.r[0]));
+  if (wide) any = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu64, any, jx_bits(j, j->vu64, differ.r[1]));
+  /* of the first mask: a lane above one that is not in it, more lanes than a power of two, no first lane */
+  gcc_jit_rvalue *holes = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, bits,
+                                jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, bits, one)),
+                 *odd = lw_but_lowest(l, jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, *tile, j->t_u64))),
+                 *outside = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, one,
+                                  jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, bits, one));
+  gcc_jit_rvalue *wrong = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, holes,
+                                jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, odd, outside));
+  return lw_either(l, j->isa->any_bit(j, wide, jx_keep(j, any)),
+                   lw_compare(l, GCC_JIT_COMPARISON_NE, wrong, lw_u64(l, 0)));
+}
+
+gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive, gcc_jit_rvalue **tile) {
+  struct jx *j = &l->j;
+  const unsigned mask = l->ins->o->nopnds - 1u;
+  const struct native *native = l->ins->o->flags & MX_F_SYNC && !l->a->checked ? native_of(l) : NULL;
+  *tile = NULL;
+  if (!native) return NULL;
+  const bool same = lw_operand_uniform(l, mask);
+  gcc_jit_rvalue *here = !same || native->whole ? lw_all_lanes(l) : alive;
+  gcc_jit_rvalue *missing = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, here, jx_rv(l->emask));
+  if (!same) {
+    gcc_jit_rvalue *other = masks_of_tiles(l, mask, tile);
+    return gcc_jit_context_new_unary_op(
+        j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool,
+        lw_either(l, lw_compare(l, GCC_JIT_COMPARISON_NE, missing, lw_u64(l, 0)), other));
+  }
   gcc_jit_rvalue *named = gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, mask, 0)), j->t_u64);
-  gcc_jit_rvalue *missing =
-      jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64,
-            jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, here, jx_rv(l->emask)),
-            jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(l->emask),
-                  jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, named, lw_u64(l, UINT64_MAX))));
+  missing = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, missing,
+                  jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(l->emask),
+                        jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, named, lw_u64(l, UINT64_MAX))));
   return equal(l, missing, lw_u64(l, 0));
 }
-void lw_cross(struct lw *l) {
-  if (is_shuffle(l->ins->op)) shuffle(l);
-  else vote(l, is_ballot(l->ins->op));
-}
+void lw_cross(struct lw *l, gcc_jit_rvalue *tile) { native_of(l)->build(l, tile); }

@@ -164,6 +164,10 @@ struct jx_isa {
   /* the element of all n chunks' lanes, in order, that each lane's index names; NULL: it has none */
   gcc_jit_rvalue *(*choose)(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index);
 
+  /* of a chunk of 32-bit lanes: each gets the value of that whose number differs by bit `by`, which is less than
+   * `lanes` */
+  gcc_jit_rvalue *(*exchange)(struct jx *j, gcc_jit_rvalue *v, unsigned by);
+
   /* Memory at any address; lanes that are not in m are not touched, and read as 0. */
   gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *cell);     /* all lanes */
   gcc_jit_rvalue *(*load_one)(struct jx *j, bool wide, gcc_jit_lvalue *cell); /* one cell, for all lanes */

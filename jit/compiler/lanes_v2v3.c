@@ -369,6 +369,11 @@ static gcc_jit_rvalue *choose_v3(struct jx *j, gcc_jit_rvalue *const *chunks, un
   return v[0];
 }
 
+static gcc_jit_rvalue *exchange(struct jx *j, gcc_jit_rvalue *v, unsigned by) {
+  if (by == 4) return jx_ask(j, "vpermq $0x4E, %1, %0", "=x", j->vu32, 1, "x", v);
+  return one(j, by == 1 ? "pshufd $0xB1, %1, %0" : "pshufd $0x4E, %1, %0", j->vu32, v);
+}
+
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   return jx_ask(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=x", V(wide), 1, "m", jx_rv(cell));
@@ -566,8 +571,8 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_
   .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .four_masks = four_masks, .mask_of = mask_of, \
   .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .product = product, .narrow = narrow, \
   .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
-  .above = above, .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, .load = load, \
-  .load_one = load_one, .read_one = read_one, .load_narrow = load_narrow, .write_narrow = write_narrow, \
+  .exchange = exchange, .above = above, .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, \
+  .load = load, .load_one = load_one, .read_one = read_one, .load_narrow = load_narrow, .write_narrow = write_narrow, \
   .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {
                                                                                           "-march=x86-64-v2",

@@ -192,6 +192,14 @@ static gcc_jit_rvalue *choose(struct jx *j, gcc_jit_rvalue *const *chunks, unsig
                 choose_two(j, chunks[2], chunks[3], index));
 }
 
+static gcc_jit_rvalue *exchange(struct jx *j, gcc_jit_rvalue *v, unsigned by) {
+  const char *text = by == 1   ? "vpshufd $0xB1, %1, %0"
+                     : by == 2 ? "vpshufd $0x4E, %1, %0"
+                     : by == 4 ? "vshufi32x4 $0xB1, %1, %1, %0"
+                               : "vshufi32x4 $0x4E, %1, %1, %0";
+  return jx_ask(j, text, "=v", j->vu32, 1, "v", v);
+}
+
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   return jx_ask(j, "vmovdqu32 %1, %0", "=v", V(wide), 1, "m", jx_rv(cell));
@@ -271,6 +279,7 @@ const struct jx_isa jx_v4 = {.name = "v4",
                              .any_bit = any_bit,
                              .collect = collect,
                              .choose = choose,
+                             .exchange = exchange,
                              .load = load,
                              .load_one = load_one,
                              .read = read,

@@ -185,6 +185,23 @@ static bool by_meaning(struct lw *l) {
   return true;
 }
 
+/* A .b128 is made of two halves, taken apart, or copied. */
+static bool halves(struct lw *l) {
+  const bool joins = l->ins->op == MX_PACK_128, parts = l->ins->op == MX_UNPACK_128;
+  const unsigned in = parts ? 2 : 1;
+  if (!joins && mx_w_operand(l->ins->w, in) >= MX_LIT) return false;
+  for (unsigned c = 0; c < l->nc; c++) {
+    jv v[2];
+    for (unsigned h = 0; h < 2; h++) { /* a result may be what is read */
+      v[h] = joins ? lw_operand(l, in + h, c) : lw_half(l, in, h, c);
+      for (unsigned p = 0; p < 2; p++) v[h].r[p] = jx_keep(&l->j, v[h].r[p]);
+    }
+    for (unsigned h = 0; h < 2; h++)
+      if (parts) lw_put(l, h, c, v[h]);
+      else lw_put_half(l, 0, h, c, v[h]);
+  }
+  return true;
+}
 static bool special(struct lw *l) {
   struct jx *j = &l->j;
   const mx_word w = *l->ins->w;
@@ -193,6 +210,7 @@ static bool special(struct lw *l) {
     for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, jv_k(j, l->ins->o->opnd[0].type, v));
     return true;
   }
+  if (l->ins->op == MX_MOV_128 || l->ins->op == MX_PACK_128 || l->ins->op == MX_UNPACK_128) return halves(l);
   if (l->ins->op != MX_SREG_32 && l->ins->op != MX_SREG_64) return false;
   if (ja_local(l->a, l->ins)) {
     jv v = jv_broadcast(j, MX_T_u64, lw_local_memory(l));
@@ -260,13 +278,13 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   if (l->ins->o->cls == MX_CROSS) {
     gcc_jit_block *behind = lw_new_block(l, "behind"), *body = lw_new_block(l, "body");
     gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, X_FIELD(warp), j->t_pu8));
-    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, MX_AT(warp, live), j->t_u64)),
-                   *native = lw_cross_condition(l, alive);
+    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, MX_AT(warp, live), j->t_u64)), *tile,
+                   *native = lw_cross_condition(l, alive, &tile);
     if (native) {
       gcc_jit_block *here = lw_new_block(l, "here"), *rare = lw_new_block(l, "rare");
       lw_split(l, native, here, rare);
       j->b = here;
-      lw_cross(l);
+      lw_cross(l, tile);
       lw_go(l, behind);
       j->b = rare;
     }

@@ -189,6 +189,9 @@ void lw_hold_guard(struct lw *l); /* to be called before an instruction is built
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
 /* Result operand k gets a chunk of a value; uniform results once. */
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val);
+/* The same of half 0 or 1 of a .b128, which lies in two slots; as an operand it is no literal. */
+jv lw_half(struct lw *l, unsigned k, unsigned half, unsigned chunk);
+void lw_put_half(struct lw *l, unsigned k, unsigned half, unsigned chunk, jv val);
 /* Goes on where a lane runs; elsewhere the first `results` results stay as they are, in the form that they are to have,
  * until `end`. */
 void lw_if_any(struct lw *l, gcc_jit_rvalue *any, unsigned results, gcc_jit_block *end);
@@ -400,8 +403,9 @@ bool lw_async(struct lw *l);
 bool lw_copies_whole(unsigned op);
 /* atomics.c: the same for atomics. */
 bool lw_atomic(struct lw *l);
-/* cross.c: a warp operation. When its native form does, `alive` being the warp's lanes that live; NULL: it has none. */
-gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive);
-void lw_cross(struct lw *l);
+/* cross.c: a warp operation. When its native form does, `alive` being the warp's lanes that live; NULL: it has none.
+ * *tile: where lanes have masks of their own, how many are in each of these; else NULL. */
+gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive, gcc_jit_rvalue **tile);
+void lw_cross(struct lw *l, gcc_jit_rvalue *tile);
 
 #endif

@@ -251,9 +251,8 @@ static void set_result(struct lw *l, struct result r, unsigned chunk, jv val) {
   } else set_part(l, r.slot, chunk, val.r[0]);
   if (!uniform && chunk + 1 == l->nc) lw_shape_update(l, r.slot);
 }
-void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
+static void put(struct lw *l, struct result r, unsigned chunk, jv val) {
   struct jx *j = &l->j;
-  const struct result r = result_of(l, k);
   if (jx_bitsof(val.t) < 32 && val.t != MX_T_pred && r.cls == MX_R32)
     val.t = MX_T_u32; /* narrow values are zero-extended */
   val = jv_as(j, r.raw, val);
@@ -266,6 +265,13 @@ void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) {
     val = jv_sel(j, r.raw, (jv){.t = MX_T_pred, .u = ja_has(l->uni_after, r.slot), .r = {m, m}}, val,
                  old_value(l, r, chunk));
   set_result(l, r, chunk, val);
+}
+void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) { put(l, result_of(l, k), chunk, val); }
+jv lw_half(struct lw *l, unsigned k, unsigned half, unsigned chunk) {
+  return lw_get(l, ja_slot(l->a, MX_R64, field_of(l, k) + half), MX_T_b64, chunk);
+}
+void lw_put_half(struct lw *l, unsigned k, unsigned half, unsigned chunk, jv val) {
+  put(l, (struct result){ja_slot(l->a, MX_R64, field_of(l, k) + half), MX_R64, MX_T_u64}, chunk, val);
 }
 void lw_if_any(struct lw *l, gcc_jit_rvalue *any, unsigned results, gcc_jit_block *end) {
   gcc_jit_block *act = lw_new_block(l, "act"), *none = lw_new_block(l, "none");
