@@ -91,6 +91,85 @@ public:
 };
 __MX_DEVICE grid_group this_grid() { return grid_group(); }
 
+/* The grids of all devices of one launch: of one where the launch is of one device. */
+class multi_grid_group {
+#define __MX_OF_GRIDS(c_, type_, name_) \
+  static __inline__ __device__ type_ name_() { \
+    type_ r; \
+    __asm__ volatile("{ .reg .b128 %%grids; this_multi_grid %%grids; multi_grid_group." #name_ " %0, %%grids; }" \
+                     : "=" c_(r)); \
+    return r; \
+  }
+
+public:
+  __device__ static bool is_valid() { return grid_group::is_valid(); }
+  __device__ static void sync() {
+    __asm__ volatile("{ .reg .b128 %%grids; this_multi_grid %%grids; multi_grid_group.sync %%grids; }" : : : "memory");
+  }
+  __MX_OF_GRIDS("l", unsigned long long, thread_rank)
+  __MX_OF_GRIDS("l", unsigned long long, num_threads)
+  __MX_OF_GRIDS("r", unsigned int, grid_rank)
+  __MX_OF_GRIDS("r", unsigned int, num_grids)
+#undef __MX_OF_GRIDS
+  __device__ static unsigned long long size() { return num_threads(); }
+};
+__MX_DEVICE multi_grid_group this_multi_grid() { return multi_grid_group(); }
+
+/* Blocks that run at once and reach each other's shared memory. */
+class cluster_group {
+#define __MX_REGISTER(name_, register_) \
+  static __inline__ __device__ unsigned int name_() { \
+    unsigned int r; \
+    __asm__("mov.u32 %0, %%" register_ ";" : "=r"(r)); \
+    return r; \
+  }
+  __MX_REGISTER(index_x, "cluster_ctaid.x")
+  __MX_REGISTER(index_y, "cluster_ctaid.y")
+  __MX_REGISTER(index_z, "cluster_ctaid.z")
+  __MX_REGISTER(dim_x, "cluster_nctaid.x")
+  __MX_REGISTER(dim_y, "cluster_nctaid.y")
+  __MX_REGISTER(dim_z, "cluster_nctaid.z")
+
+public:
+  class arrival_token {};
+  __device__ static arrival_token barrier_arrive() {
+    __asm__ volatile("barrier.cluster.arrive.release;" : : : "memory");
+    return arrival_token();
+  }
+  __device__ static void barrier_wait() { __asm__ volatile("barrier.cluster.wait.acquire;" : : : "memory"); }
+  __device__ static void barrier_wait(arrival_token &&) { barrier_wait(); }
+  __device__ static void sync() { barrier_wait(barrier_arrive()); }
+  __MX_REGISTER(block_rank, "cluster_ctarank")
+  __MX_REGISTER(num_blocks, "cluster_nctarank")
+#undef __MX_REGISTER
+  __device__ static unsigned int thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
+  __device__ static unsigned int num_threads() { return num_blocks() * thread_block::size(); }
+  __device__ static unsigned int size() { return num_threads(); }
+  __device__ static dim3 block_index() { return dim3(index_x(), index_y(), index_z()); }
+  __device__ static dim3 dim_blocks() { return dim3(dim_x(), dim_y(), dim_z()); }
+  __device__ static dim3 thread_index() {
+    return dim3(index_x() * blockDim.x + threadIdx.x, index_y() * blockDim.y + threadIdx.y,
+                index_z() * blockDim.z + threadIdx.z);
+  }
+  __device__ static dim3 dim_threads() {
+    return dim3(dim_x() * blockDim.x, dim_y() * blockDim.y, dim_z() * blockDim.z);
+  }
+  /* the same place in the shared memory of another block; which block's an address is */
+  template <class T> __device__ static T *map_shared_rank(T *p, int rank) {
+    T *r;
+    __asm__("mapa.u64 %0, %1, %2;" : "=l"(r) : "l"(p), "r"(rank));
+    return r;
+  }
+  __device__ static unsigned int query_shared_rank(const void *p) {
+    unsigned int r;
+    __asm__("getctarank.u64 %0, %1;" : "=r"(r) : "l"(p));
+    return r;
+  }
+};
+__MX_DEVICE cluster_group this_cluster() { return cluster_group(); }
+
 /* ---- lanes of a warp --------------------------------------------------------------------------------------------*/
 class coalesced_group {
 protected:
@@ -121,6 +200,10 @@ public:
   template <class T> __device__ T shfl_down(T v, unsigned int delta) const {
     unsigned int rank = thread_rank();
     return shfl(v, rank + delta < size() ? rank + delta : rank);
+  }
+  template <class T> __device__ T shfl_xor(T v, unsigned int mask) const {
+    unsigned int rank = thread_rank();
+    return shfl(v, (rank ^ mask) < size() ? rank ^ mask : rank);
   }
   __device__ int any(int p) const { return __any_sync(lanes, p); }
   __device__ int all(int p) const { return __all_sync(lanes, p); }
@@ -214,6 +297,8 @@ public:
   }
 };
 
+__MX_DEVICE thread_block_tile<1> this_thread() { return {}; }
+
 /* ---- parts of groups --------------------------------------------------------------------------------------------*/
 template <unsigned int SIZE> __MX_DEVICE thread_block_tile<SIZE, thread_block> tiled_partition(const thread_block &) {
   return {};
@@ -230,7 +315,9 @@ template <class G> __MX_DEVICE coalesced_group tiled_partition(const G &g, unsig
                          rank / size, (g.size() + size - 1) / size);
 }
 template <class G, class L> __MX_DEVICE coalesced_group labeled_partition(const G &g, L label) {
-  return coalesced_group(__match_any_sync(g.__mx_lanes(), label));
+  __mx_mask own = __match_any_sync(g.__mx_lanes(), label), lowest = own & -own;
+  __mx_mask first = __ballot_sync(g.__mx_lanes(), (__mx_mask)1 << __mx::lane() == lowest); /* of each part */
+  return coalesced_group(own, (unsigned)__mx::count(first & (lowest - 1)), (unsigned)__mx::count(first));
 }
 template <class G> __MX_DEVICE coalesced_group binary_partition(const G &g, bool p) {
   return labeled_partition(g, (int)p);
@@ -270,6 +357,25 @@ template <class T, class Op> __MX_DEVICE T reduce(const coalesced_group &g, T v,
   for (unsigned int k = 1; k < g.size(); k++) sum = op(sum, g.shfl(v, k));
   return sum;
 }
+/* what one instruction does */
+#define __MX_REDUCE(type_, op_, how_) \
+  template <unsigned int SIZE, class P> \
+  __MX_DEVICE type_ reduce(const thread_block_tile<SIZE, P> &g, type_ v, op_<type_>) { \
+    return __reduce_##how_##_sync(g.__mx_lanes(), v); \
+  } \
+  __MX_DEVICE type_ reduce(const coalesced_group &g, type_ v, op_<type_>) { \
+    return __reduce_##how_##_sync(g.__mx_lanes(), v); \
+  }
+__MX_REDUCE(int, plus, add)
+__MX_REDUCE(int, less, min)
+__MX_REDUCE(int, greater, max)
+__MX_REDUCE(unsigned int, plus, add)
+__MX_REDUCE(unsigned int, less, min)
+__MX_REDUCE(unsigned int, greater, max)
+__MX_REDUCE(unsigned int, bit_and, and)
+__MX_REDUCE(unsigned int, bit_or, or)
+__MX_REDUCE(unsigned int, bit_xor, xor)
+#undef __MX_REDUCE
 template <class G, class T, class Op> __MX_DEVICE T inclusive_scan(const G &g, T v, Op op) {
   for (unsigned int d = 1; d < g.size(); d *= 2) {
     T before = g.shfl_up(v, d);
@@ -284,11 +390,44 @@ template <class G, class T, class Op> __MX_DEVICE T exclusive_scan(const G &g, T
 }
 template <class G, class T> __MX_DEVICE T exclusive_scan(const G &g, T v) { return exclusive_scan(g, v, plus<T>()); }
 
-/* ---- copies by all threads of a group; they are there when it has waited ----------------------------------------*/
+/* ---- what one thread of a group does ----------------------------------------------------------------------------*/
+template <class G, class F, class... A> __MX_DEVICE void invoke_one(const G &g, F &&f, A &&...args) {
+  if (g.thread_rank() == 0) static_cast<F &&>(f)(static_cast<A &&>(args)...);
+}
+/* and whose result all of them get */
+template <class G, class F, class... A>
+__MX_DEVICE auto invoke_one_broadcast(const G &g, F &&f, A &&...args)
+    -> decltype(static_cast<F &&>(f)(static_cast<A &&>(args)...)) {
+  decltype(static_cast<F &&>(f)(static_cast<A &&>(args)...)) r{};
+  if (g.thread_rank() == 0) r = static_cast<F &&>(f)(static_cast<A &&>(args)...);
+  return g.shfl(r, 0);
+}
+
+/* ---- copies by all threads of a group; they are there when it has waited: asynchronous ones of whole words from
+ * global to shared memory, any others at once
+ * -----------------------------------------------------------------------------*/
 template <class G, class T, class Shape>
 __MX_DEVICE void memcpy_async(const G &g, T *__restrict__ to, const T *__restrict__ from, const Shape &shape) {
-  const size_t bytes = shape;
-  for (size_t k = g.thread_rank(); k < bytes; k += g.size()) ((char *)to)[k] = ((const char *)from)[k];
+  const size_t bytes = shape, all = (size_t)to | (size_t)from | bytes;
+  if (!__isShared(to) || !__isGlobal(from) || all % 4) {
+    for (size_t k = g.thread_rank(); k < bytes; k += g.size()) ((char *)to)[k] = ((const char *)from)[k];
+    return;
+  }
+  const unsigned int shared = (unsigned int)__cvta_generic_to_shared(to);
+  const size_t global = __cvta_generic_to_global(from);
+  if (all % 16)
+    for (size_t k = g.thread_rank() * 4; k < bytes; k += g.size() * 4)
+      __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 4;"
+                       :
+                       : "r"(shared + (unsigned)k), "l"(global + k)
+                       : "memory");
+  else
+    for (size_t k = g.thread_rank() * 16; k < bytes; k += g.size() * 16)
+      __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                       :
+                       : "r"(shared + (unsigned)k), "l"(global + k)
+                       : "memory");
+  __asm__ volatile("cp.async.commit_group;" : : : "memory");
 }
 /* so many elements as the smaller layout has */
 template <class G, class T, class To, class From>
@@ -297,8 +436,14 @@ __MX_DEVICE void memcpy_async(const G &g, T *__restrict__ to, const To &toLayout
   const size_t a = toLayout, b = fromLayout;
   memcpy_async(g, to, from, (a < b ? a : b) * sizeof(T));
 }
-template <class G> __MX_DEVICE void wait(const G &g) { g.sync(); }
-template <unsigned int N, class G> __MX_DEVICE void wait_prior(const G &g) { g.sync(); }
+template <class G> __MX_DEVICE void wait(const G &g) {
+  __asm__ volatile("cp.async.wait_all;" : : : "memory");
+  g.sync();
+}
+template <unsigned int N, class G> __MX_DEVICE void wait_prior(const G &g) {
+  __asm__ volatile("cp.async.wait_group %0;" : : "n"(N) : "memory");
+  g.sync();
+}
 
 } // namespace cooperative_groups
 #endif

@@ -206,6 +206,7 @@ cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *out, int device) {
       .concurrentManagedAccess = 1,
       .computePreemptionSupported = 1,
       .cooperativeLaunch = 1,
+      .clusterLaunch = 1,
       .sharedMemPerBlockOptin = m.max_shared_bytes,
       .maxBlocksPerMultiProcessor = BLOCKS_OF_ONE,
       .memoryPoolsSupported = 1,

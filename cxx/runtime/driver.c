@@ -303,16 +303,14 @@ CU(cuModuleGetGlobal_v2, CUdeviceptr *p, size_t *bytes, CUmodule module, const c
 }
 
 /* Parameters as pointers to them, or packed: a list of {1, buffer, 2, its size, 0}. */
-static CUresult launch(CUfunction f, const unsigned grid[3], const unsigned block[3], unsigned shared, CUstream s,
-                       void **args, void **extra, bool cooperative) {
+static CUresult launch(CUfunction f, const struct rt_grid *g, CUstream s, void **args, void **extra) {
   struct rt_device *d = rt_stream_device(s);
   if (!f || !d) return cudaErrorInvalidValue;
-  const dim3 g = {grid[0], grid[1], grid[2]}, b = {block[0], block[1], block[2]};
   mx_kernel_info info = {.struct_size = sizeof info};
   const unsigned char *packed = NULL;
   for (void **x = extra; x && *x; x += 2)
     if ((uintptr_t)*x == 1) packed = x[1];
-  if (args || !packed) return (CUresult)rt_launch(d, f, g, b, args, shared, s, cooperative);
+  if (args || !packed) return (CUresult)rt_launch(d, f, g, args, s);
   if (mx_kernel_get_info(f, &info) != MX_OK) return cudaErrorInvalidValue;
   void **list = calloc(info.params + 1, sizeof *list);
   if (!list) return cudaErrorMemoryAllocation;
@@ -321,17 +319,25 @@ static CUresult launch(CUfunction f, const unsigned grid[3], const unsigned bloc
     mx_kernel_get_param(f, k, &p);
     list[k] = (void *)(uintptr_t)(packed + p.offset);
   }
-  CUresult e = (CUresult)rt_launch(d, f, g, b, list, shared, s, cooperative);
+  CUresult e = (CUresult)rt_launch(d, f, g, list, s);
   free(list);
   return e;
 }
 CU(cuLaunchKernel, CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
    unsigned shared, CUstream s, void **args, void **extra) {
-  return launch(f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, s, args, extra, false);
+  return launch(f, &(struct rt_grid){{gx, gy, gz}, {bx, by, bz}, shared, false, {0}}, s, args, extra);
 }
 CU(cuLaunchCooperativeKernel, CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
    unsigned bz, unsigned shared, CUstream s, void **args) {
-  return launch(f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, s, args, NULL, true);
+  return launch(f, &(struct rt_grid){{gx, gy, gz}, {bx, by, bz}, shared, true, {0}}, s, args, NULL);
+}
+CU(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction f, void **args, void **extra) {
+  if (!config || (config->numAttrs && !config->attrs)) return cudaErrorInvalidValue;
+  struct rt_grid g = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                      .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                      .shared = config->sharedMemBytes};
+  rt_launch_attributes(&g, (const cudaLaunchAttribute *)config->attrs, config->numAttrs);
+  return launch(f, &g, config->hStream, args, extra);
 }
 CU(cuFuncGetAttribute, int *value, CUfunction_attribute attribute, CUfunction f) {
   mx_kernel_info info = {.struct_size = sizeof info};

@@ -9,9 +9,7 @@ struct kernel_call {
   const void *function;
   mx_kernel *kernel;
   struct rt_device *device;
-  dim3 grid, block;
-  unsigned shared;
-  bool cooperative;
+  struct rt_grid g;
   size_t params;
   void **args; /* pointers into values, behind them in one piece */
 };
@@ -76,8 +74,8 @@ static void take_back(cudaGraphNode_t x) { /* the one that was added last */
 }
 
 /* Parameters are copied: the program's own may be gone when the graph is launched. */
-static cudaError_t set_call(struct kernel_call *out, struct rt_device *d, const void *function, mx_kernel *k, dim3 grid,
-                            dim3 block, void **args, size_t shared, bool cooperative) {
+static cudaError_t set_call(struct kernel_call *out, struct rt_device *d, const void *function, mx_kernel *k,
+                            const struct rt_grid *g, void **args) {
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_param_info p = {.struct_size = sizeof p};
   cudaError_t e = rt_status(d, mx_kernel_get_info(k, &info));
@@ -92,7 +90,7 @@ static cudaError_t set_call(struct kernel_call *out, struct rt_device *d, const 
     memcpy(own[i], args[i], p.size);
   }
   free(out->args);
-  *out = (struct kernel_call){function, k, d, grid, block, (unsigned)shared, cooperative, info.params, own};
+  *out = (struct kernel_call){function, k, d, *g, info.params, own};
   return cudaSuccess;
 }
 
@@ -102,7 +100,8 @@ static cudaError_t set_kernel(struct kernel_call *out, const struct cudaKernelNo
   if (!p || !d) return rt_error(cudaErrorInvalidValue);
   if (p->extra) return rt_missing("a kernel's parameters in cudaKernelNodeParams.extra");
   mx_kernel *k = rt_kernel(d, p->func, &e);
-  return k ? set_call(out, d, p->func, k, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, false) : e;
+  const struct rt_grid g = {.grid = p->gridDim, .block = p->blockDim, .shared = p->sharedMemBytes};
+  return k ? set_call(out, d, p->func, k, &g, p->kernelParams) : e;
 }
 
 static struct cudaMemcpy3DParms line(void *to, const void *from, size_t count, enum cudaMemcpyKind kind) {
@@ -216,8 +215,7 @@ static cudaError_t copy_node(cudaGraph_t to, cudaGraphNode_t x) {
   y->origin = x;
   switch (x->type) {
   case cudaGraphNodeTypeKernel:
-    return set_call(&y->kernel, x->kernel.device, x->kernel.function, x->kernel.kernel, x->kernel.grid, x->kernel.block,
-                    x->kernel.args, x->kernel.shared, x->kernel.cooperative);
+    return set_call(&y->kernel, x->kernel.device, x->kernel.function, x->kernel.kernel, &x->kernel.g, x->kernel.args);
   case cudaGraphNodeTypeMemcpy: y->copy = x->copy; break;
   case cudaGraphNodeTypeMemset: y->fill = x->fill; break;
   case cudaGraphNodeTypeHost: y->host = x->host; break;
@@ -289,9 +287,9 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *t
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t x, struct cudaKernelNodeParams *p) {
   if (!x || !p || x->type != cudaGraphNodeTypeKernel) return rt_error(cudaErrorInvalidValue);
   *p = (struct cudaKernelNodeParams){.func = (void *)(uintptr_t)x->kernel.function,
-                                     .gridDim = x->kernel.grid,
-                                     .blockDim = x->kernel.block,
-                                     .sharedMemBytes = x->kernel.shared,
+                                     .gridDim = x->kernel.g.grid,
+                                     .blockDim = x->kernel.g.block,
+                                     .sharedMemBytes = (unsigned)x->kernel.g.shared,
                                      .kernelParams = x->kernel.args};
   return cudaSuccess;
 }
@@ -388,9 +386,7 @@ static cudaError_t run(cudaGraph_t g, cudaStream_t s) {
     cudaGraphNode_t x = g->node[k];
     const struct kernel_call *c = &x->kernel;
     switch (x->type) {
-    case cudaGraphNodeTypeKernel:
-      e = rt_launch(c->device, c->kernel, c->grid, c->block, c->args, c->shared, s, c->cooperative);
-      break;
+    case cudaGraphNodeTypeKernel: e = rt_launch(c->device, c->kernel, &c->g, c->args, s); break;
     case cudaGraphNodeTypeMemcpy: e = cudaMemcpy3DAsync(&x->copy, s); break;
     case cudaGraphNodeTypeMemset: e = rt_fill(&x->fill, s); break;
     case cudaGraphNodeTypeHost: e = cudaLaunchHostFunc(s, x->host.fn, x->host.userData); break;
@@ -430,11 +426,11 @@ static cudaError_t capture(cudaStream_t s, enum cudaGraphNodeType type, cudaGrap
   return e == cudaSuccess && !join(c, node, 1) ? rt_error(cudaErrorMemoryAllocation) : e;
 }
 
-cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *function, mx_kernel *k, dim3 grid,
-                              dim3 block, void **args, size_t shared, bool cooperative) {
+cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *function, mx_kernel *k,
+                              const struct rt_grid *g, void **args) {
   cudaGraphNode_t node;
   cudaError_t e = capture(s, cudaGraphNodeTypeKernel, &node);
-  return e == cudaSuccess ? set_call(&node->kernel, d, function, k, grid, block, args, shared, cooperative) : e;
+  return e == cudaSuccess ? set_call(&node->kernel, d, function, k, g, args) : e;
 }
 cudaError_t rt_capture_box(cudaStream_t s, const struct cudaMemcpy3DParms *p) {
   cudaGraphNode_t node;

@@ -49,18 +49,18 @@ static void tell(struct rt_device *d, const mx_kernel_info *info, const mx_launc
 }
 
 /* A kernel's own failure is told by what synchronises with it, as there. */
-cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, void **args, size_t shared,
-                      cudaStream_t s, bool cooperative) {
+cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, const struct rt_grid *g, void **args, cudaStream_t s) {
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_trap_info trap = {.struct_size = sizeof trap};
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
   mx_status status = mx_kernel_get_info(k, &info);
   if (status != MX_OK) return rt_status(d, status);
-  if (shared > UINT32_MAX) return rt_error(cudaErrorInvalidValue);
-  memcpy(c.grid, &grid, sizeof c.grid);
-  memcpy(c.block, &block, sizeof c.block);
-  c.shared_bytes = (uint32_t)shared;
-  c.cooperative = cooperative;
+  if (g->shared > UINT32_MAX) return rt_error(cudaErrorInvalidValue);
+  memcpy(c.grid, &g->grid, sizeof c.grid);
+  memcpy(c.block, &g->block, sizeof c.block);
+  memcpy(c.cluster, g->cluster, sizeof c.cluster);
+  c.shared_bytes = (uint32_t)g->shared;
+  c.cooperative = g->cooperative;
   c.timeout = rt_settings.timeout;
   mx_stream *stream = rt_stream(s);
   void **mirrored = rt_mirrors_leave(d, k, info.params, args);
@@ -85,32 +85,45 @@ cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, 
   return cudaSuccess;
 }
 
-static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t s,
-                          bool cooperative) {
+static cudaError_t launch(const void *function, const struct rt_grid *g, void **args, cudaStream_t s) {
   struct rt_device *d = rt_stream_device(s);
   cudaError_t e;
   if (!d) return rt_error(cudaErrorInitializationError);
   mx_kernel *k = rt_kernel(d, function, &e);
-  if (k && rt_capturing(s)) return rt_capture_kernel(s, d, function, k, grid, block, args, shared, cooperative);
-  return k ? rt_launch(d, k, grid, block, args, shared, s, cooperative) : e;
+  struct rt_function *f = rt_find_function(function);
+  struct rt_grid with = *g;
+  if (f && !f->cluster_known) rt_cluster_of(function, f->cluster), f->cluster_known = true;
+  if (f && !g->cluster[0]) memcpy(with.cluster, f->cluster, sizeof with.cluster);
+  g = &with;
+  if (k && rt_capturing(s)) return rt_capture_kernel(s, d, function, k, g, args);
+  return k ? rt_launch(d, k, g, args, s) : e;
 }
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
                              cudaStream_t stream) {
-  return launch(function, grid, block, args, shared, stream, false);
+  return launch(function, &(struct rt_grid){grid, block, shared, false, {0}}, args, stream);
 }
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
                                         cudaStream_t stream) {
-  return launch(function, grid, block, args, shared, stream, true);
+  return launch(function, &(struct rt_grid){grid, block, shared, true, {0}}, args, stream);
 }
 
+void rt_launch_attributes(struct rt_grid *g, const cudaLaunchAttribute *attribute, unsigned n) {
+  for (unsigned k = 0; k < n; k++) switch (attribute[k].id) {
+    case cudaLaunchAttributeCooperative: g->cooperative = attribute[k].val.cooperative; break;
+    case cudaLaunchAttributeClusterDimension:
+      g->cluster[0] = attribute[k].val.clusterDim.x;
+      g->cluster[1] = attribute[k].val.clusterDim.y;
+      g->cluster[2] = attribute[k].val.clusterDim.z;
+      break;
+    default: break; /* hints, about what there is nothing of here */
+    }
+}
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **args) {
-  bool cooperative = false;
-  if (!config) return rt_error(cudaErrorInvalidValue);
-  for (unsigned k = 0; k < config->numAttrs; k++)
-    if (config->attrs[k].id == cudaLaunchAttributeCooperative) cooperative = config->attrs[k].val.cooperative;
-  return launch(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream,
-                cooperative);
+  if (!config || (config->numAttrs && !config->attrs)) return rt_error(cudaErrorInvalidValue);
+  struct rt_grid g = {.grid = config->gridDim, .block = config->blockDim, .shared = config->dynamicSmemBytes};
+  rt_launch_attributes(&g, config->attrs, config->numAttrs);
+  return launch(function, &g, args, config->stream);
 }
 
 /* Newer compilers ask for the kernel first; here it goes by the stub's address. */
@@ -120,11 +133,11 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function) {
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
                                cudaStream_t stream) {
-  return launch(kernel, grid, block, args, shared, stream, false);
+  return launch(kernel, &(struct rt_grid){grid, block, shared, false, {0}}, args, stream);
 }
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
                                     cudaStream_t stream) {
-  return launch(kernel, grid, block, args, shared, stream, false);
+  return launch(kernel, &(struct rt_grid){grid, block, shared, false, {0}}, args, stream);
 }
 
 /* ---- what a kernel is -------------------------------------------------------------------------------------------*/

@@ -30,6 +30,8 @@ struct rt_function {
   struct rt_image *image;
   char *name;
   mx_kernel *kernel[RT_MOST_DEVICES];
+  bool cluster_known; /* the blocks of its clusters have been looked for */
+  uint32_t cluster[3];
 };
 struct rt_variable {
   struct rt_variable *next;
@@ -107,6 +109,9 @@ const char *rt_code(const void *data, size_t *size, bool *owned, bool *is_module
 int rt_image_lanes(const void *data); /* of a warp */
 bool rt_image_is_part(const void *data);
 
+/* cluster.c: the blocks of a cluster of which the source speaks; 0: it does not. */
+void rt_cluster_of(const void *host, uint32_t cluster[3]);
+
 /* join.c: the texts as one, to be freed; NULL: no memory. Names that belong to one part alone, and that others have
  * too, end with its number. */
 #define RT_OF_PART "$part%zu"
@@ -118,6 +123,14 @@ struct rt_device *rt_stream_device(cudaStream_t s);
 bool rt_capture_alive(unsigned number); /* some stream takes part in it */
 void rt_capture_leave(unsigned number); /* none any more */
 
+/* How many threads a launch has, and of what kind. */
+struct rt_grid {
+  dim3 grid, block;
+  size_t shared;
+  bool cooperative;
+  uint32_t cluster[3]; /* 0: what the kernel says */
+};
+
 /* graph.c: a stream that is captured keeps the graph and the nodes that its next one depends on; an event recorded in
  * it keeps the same, and a stream that waits for such an event is captured, too. */
 struct rt_capture {
@@ -128,8 +141,8 @@ struct rt_capture {
 };
 bool rt_capturing(cudaStream_t s);
 void rt_capture_end(struct rt_capture *c);
-cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *function, mx_kernel *k, dim3 grid,
-                              dim3 block, void **args, size_t shared, bool cooperative);
+cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *function, mx_kernel *k,
+                              const struct rt_grid *g, void **args);
 cudaError_t rt_capture_box(cudaStream_t s, const struct cudaMemcpy3DParms *p);
 cudaError_t rt_capture_copy(cudaStream_t s, void *to, const void *from, size_t count, enum cudaMemcpyKind kind);
 cudaError_t rt_capture_fill(cudaStream_t s, const struct cudaMemsetParams *p);
@@ -165,7 +178,7 @@ mx_status rt_watch_launch(struct rt_device *d, mx_kernel *k, const mx_kernel_inf
 /* launch.c */
 void rt_attributes(struct cudaFuncAttributes *a, const mx_kernel_info *info);
 cudaError_t rt_occupancy(int *blocks, struct rt_device *d, mx_kernel *k, int threads, size_t shared);
-cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, dim3 grid, dim3 block, void **args, size_t shared,
-                      cudaStream_t s, bool cooperative);
+cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, const struct rt_grid *g, void **args, cudaStream_t s);
+void rt_launch_attributes(struct rt_grid *g, const cudaLaunchAttribute *attribute, unsigned n);
 
 #endif

@@ -28,6 +28,14 @@
 #define __managed__ __attribute__((device, section("mx_managed")))
 #endif
 #define __grid_constant__
+/* Blocks of a cluster: the runtime finds them by the section in which the kernel's stub lies (cxx/runtime/cluster.c).
+ */
+#ifdef __CUDA_ARCH__
+#define __cluster_dims__(...)
+#else
+#define __cluster_dims__(...) __MX_CLUSTER(__VA_ARGS__, 1, 1, 1)
+#define __MX_CLUSTER(x_, y_, z_, ...) __attribute__((section("mx_cluster." #x_ "." #y_ "." #z_)))
+#endif
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #if __clang_major__ < 15 /* later ones know the word themselves */
 #define __noinline__ __attribute__((noinline))

@@ -315,12 +315,20 @@ typedef void (*cudaHostFn_t)(void *user);
 
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeAccessPolicyWindow = 1,
   cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeSynchronizationPolicy = 3,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
   cudaLaunchAttributePriority = 8
 };
 typedef union cudaLaunchAttributeValue {
   char pad[64];
-  int cooperative, priority;
+  int cooperative, priority, programmaticStreamSerializationAllowed, clusterSchedulingPolicyPreference;
+  struct {
+    unsigned int x, y, z;
+  } clusterDim;
 } cudaLaunchAttributeValue;
 typedef struct cudaLaunchAttribute {
   enum cudaLaunchAttributeID id;
