@@ -18,17 +18,19 @@ static uint64_t random_word(void) {
 /* As struct mx_jit_shape says; in rows and same, a chunk's first lane counts whether it runs or not. */
 static struct mx_jit_shape plain(const uint64_t *a, bool narrow, unsigned lanes, unsigned chunk, uint64_t mask) {
   struct mx_jit_shape s = {.min = narrow ? UINT32_MAX : UINT64_MAX,
-                           .kind = MX_JIT_SAME | MX_JIT_ROWS1 | MX_JIT_ROWS2 | MX_JIT_ROWS4 | MX_JIT_ROWS8};
+                           .kind =
+                               MX_JIT_SAME | MX_JIT_ROWS1 | MX_JIT_ROWS2 | MX_JIT_ROWS4 | MX_JIT_ROWS8 | MX_JIT_ROWS16};
   static const struct {
     uint64_t by, kind;
-  } kinds[] = {{0, MX_JIT_SAME}, {1, MX_JIT_ROWS1}, {2, MX_JIT_ROWS2}, {4, MX_JIT_ROWS4}, {8, MX_JIT_ROWS8}};
+  } kinds[] = {{0, MX_JIT_SAME},  {1, MX_JIT_ROWS1}, {2, MX_JIT_ROWS2},
+               {4, MX_JIT_ROWS4}, {8, MX_JIT_ROWS8}, {16, MX_JIT_ROWS16}};
   for (unsigned l = 0; l < lanes; l++) {
     if (!(mask >> l & 1)) continue;
     const uint64_t d = a[l] - a[l / chunk * chunk];
     if (a[l] < s.min) s.min = a[l];
     if (a[l] > s.max) s.max = a[l];
     s.low |= a[l];
-    for (unsigned k = 0; k < 5; k++) {
+    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++) {
       const uint64_t wrong = d - kinds[k].by * (l % chunk);
       if (narrow ? (uint32_t)wrong : wrong) s.kind &= ~kinds[k].kind;
     }
@@ -38,13 +40,13 @@ static struct mx_jit_shape plain(const uint64_t *a, bool narrow, unsigned lanes,
 
 static void check_level(const char *name, unsigned chunk) {
   static struct mx_exec x;
-  static const uint64_t steps[] = {0, 1, 2, 4, 8, 3, 16};
+  static const uint64_t steps[] = {0, 1, 2, 4, 8, 3, 16, 32};
   const struct mx_level *level = mx__level(name);
   if (!level) return; /* another build or processor */
   for (unsigned n = 0; n < 100000; n++) {
     const bool narrow = random_word() & 1;
     const unsigned lanes = random_word() & 1 ? 64 : 32;
-    const uint64_t by = steps[random_word() % 7], every = lanes == 64 ? UINT64_MAX : UINT32_MAX;
+    const uint64_t by = steps[random_word() % 8], every = lanes == 64 ? UINT64_MAX : UINT32_MAX;
     uint64_t a[64], mask = every,
                     first = random_word() % 3 ? random_word() % 100000 : 0 - random_word() % 300; /* wraps */
     if (random_word() % 4 == 0) mask &= random_word();
