@@ -162,6 +162,9 @@ enum mx_effect {
   MX_DOES_MBARRIER, /* works on an mbarrier */
   MX_DOES_SHUFFLE,  /* reads a value of another lane */
   MX_DOES_BALLOT,   /* makes a mask of lanes */
+  MX_DOES_VOTE,     /* asks whether a predicate holds in all lanes, any, or equally in all */
+  MX_DOES_REDUCE,   /* joins the values of lanes */
+  MX_DOES_ELECT,    /* names one of the lanes */
   MX_DOES_SPILL,
   MX_DOES_FILL,
   MX_DOES_SREG, /* reads a special register */

@@ -7,7 +7,6 @@
 #include "lowering.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum shuffle { UP, DOWN, BUTTERFLY, INDEX }; /* as the modifier counts them */
 
@@ -275,22 +274,21 @@ static void elect(struct lw *l, gcc_jit_rvalue *tile) {
   }
 }
 
-/* How the table names what compiled code does by itself (core/ops/cross.def). `whole`: where all lanes of the warp are
+/* What compiled code does by itself. `whole`: where all lanes of the warp are
  * there, not only all that live. */
 static void no_result(struct lw *l, gcc_jit_rvalue *tile) { (void)l, (void)tile; }
 static void vote_yes(struct lw *l, gcc_jit_rvalue *tile) { vote(l, false, tile); }
 static void vote_ballot(struct lw *l, gcc_jit_rvalue *tile) { vote(l, true, tile); }
 static const struct native {
-  const char *meaning;
+  enum mx_effect does;
   void (*build)(struct lw *l, gcc_jit_rvalue *tile);
   bool whole, chooses;
-} natives[] = {{"bar_warp", no_result, false, false}, {"vote", vote_yes, false, false},
-               {"ballot", vote_ballot, false, false}, {"shfl", shuffle, true, true},
-               {"redux", reduce, true, false},        {"elect", elect, true, false}};
+} natives[] = {{MX_DOES_MEET, no_result, false, false},     {MX_DOES_VOTE, vote_yes, false, false},
+               {MX_DOES_BALLOT, vote_ballot, false, false}, {MX_DOES_SHUFFLE, shuffle, true, true},
+               {MX_DOES_REDUCE, reduce, true, false},       {MX_DOES_ELECT, elect, true, false}};
 static const struct native *native_of(const struct lw *l) {
   for (size_t k = 0; k < sizeof natives / sizeof *natives; k++)
-    if (!strcmp(l->ins->o->meaning, natives[k].meaning) && (l->j.isa->choose || !natives[k].chooses))
-      return &natives[k];
+    if (mx__effect(l->ins->op) == natives[k].does && (l->j.isa->choose || !natives[k].chooses)) return &natives[k];
   return NULL;
 }
 
