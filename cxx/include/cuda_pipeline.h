@@ -36,6 +36,11 @@ __MX_DEVICE void __pipeline_arrive_on(__mbarrier_t *b) {
   __asm__ volatile("__pipeline_arrive_on [%0];" : : "l"(b) : "memory");
 }
 __MX_DEVICE unsigned int __mbarrier_maximum_count() { return (1 << 20) - 1; }
+__MX_DEVICE unsigned int __mbarrier_token_pending_count(__mbarrier_token_t t) {
+  unsigned int n;
+  __asm__("__mbarrier_token_pending_count %0, %1;" : "=r"(n) : "l"(t));
+  return n;
+}
 __MX_DEVICE void __mbarrier_init(__mbarrier_t *b, unsigned int n) {
   __asm__ volatile("__mbarrier_init [%0], %1;" : : "l"(b), "r"(n) : "memory");
 }

@@ -184,19 +184,22 @@ __MX_SHAPE_SMALL(32, experimental::precision::s4, ".s4")
 __MX_PRODUCT_OF(row_major, ".row", col_major, ".col", 8, 8, 32, experimental::precision::s4, int, ".s32.s4.s4.s32",
                 __MX_SAT, __MX_U, "r", 1, 1, int, "r", 2)
 __MX_SHAPE_SMALL(128, experimental::precision::b1, ".b1")
-namespace experimental {
 __MX_DEVICE void bmma_sync(fragment<accumulator, 8, 8, 128, int> &d,
-                           const fragment<matrix_a, 8, 8, 128, precision::b1, row_major> &a,
-                           const fragment<matrix_b, 8, 8, 128, precision::b1, col_major> &b,
-                           const fragment<accumulator, 8, 8, 128, int> &c, bmmaBitOp op = bmmaBitOpXOR,
-                           bmmaAccumulateOp = bmmaAccumulateOpPOPC) {
+                           const fragment<matrix_a, 8, 8, 128, experimental::precision::b1, row_major> &a,
+                           const fragment<matrix_b, 8, 8, 128, experimental::precision::b1, col_major> &b,
+                           const fragment<accumulator, 8, 8, 128, int> &c,
+                           experimental::bmmaBitOp op = experimental::bmmaBitOpXOR,
+                           experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC) {
   const auto *wa = a.x, *wb = b.x;
   const int *wc = c.x;
   int *wd = d.x;
-  if (op == bmmaBitOpXOR) __MX_MULTIPLY("bmma_sync.xor.popc.row.col.m8n8k128", ".s32.b1.b1.s32", "", 1, 1, 2, "r", "r");
+  if (op == experimental::bmmaBitOpXOR)
+    __MX_MULTIPLY("bmma_sync.xor.popc.row.col.m8n8k128", ".s32.b1.b1.s32", "", 1, 1, 2, "r", "r");
   else __MX_MULTIPLY("bmma_sync.and.popc.row.col.m8n8k128", ".s32.b1.b1.s32", "", 1, 1, 2, "r", "r");
 }
-} // namespace experimental
+namespace experimental {
+using wmma::bmma_sync;
+}
 
 template <class Use, int m, int n, int k, class T, class L, class V>
 __MX_DEVICE void fill_fragment(fragment<Use, m, n, k, T, L> &f, const V &value) {

@@ -12,7 +12,15 @@ typedef unsigned int __mx_mask;
 #endif
 
 #include "mx/chains.h"
+#if __MX_LANES == 32 /* functions without masks are of warps of 64 lanes, and written below for the others */
+#define __any __mx_any_of_64
+#define __all __mx_all_of_64
+#define __ballot __mx_ballot_of_64
+#endif
 #include "mx/functions_device.h"
+#undef __any
+#undef __all
+#undef __ballot
 
 /* ---- between lanes ----------------------------------------------------------------------------------------------*/
 #define __MX_SHUFFLE(t_, c_, s_) \
@@ -69,24 +77,33 @@ __MX_MATCH(double, "d", ".f64")
 __MX_DEVICE void __syncwarp(__mx_mask mask = (__mx_mask)-1) {
   __asm__ volatile("__syncwarp %0;" : : __MX_MASK(mask) : "memory");
 }
+/* Of the lanes that are there. */
 #if __MX_LANES == 64
-#define __MX_SHUFFLE(t_, c_) \
-  __MX_SHUFFLE_(t_, c_, "__shfl", __shfl, int) \
-  __MX_SHUFFLE_(t_, c_, "__shfl_up", __shfl_up, unsigned int) \
-  __MX_SHUFFLE_(t_, c_, "__shfl_down", __shfl_down, unsigned int) \
-  __MX_SHUFFLE_(t_, c_, "__shfl_xor", __shfl_xor, int)
-#define __MX_SHUFFLE_(t_, c_, name_, fn_, how_) \
+#define __MX_SHUFFLE_(t_, c_, s_, fn_, how_) \
   __MX_DEVICE t_ fn_(t_ var, how_ lane, int width = warpSize) { \
     t_ r; \
-    __asm__ volatile(name_ " %0, %1, %2, %3;" : "=" c_(r) : c_(var), "r"(lane), "r"(width) : "memory"); \
+    __asm__ volatile(#fn_ s_ " %0, %1, %2, %3;" : "=" c_(r) : c_(var), "r"(lane), "r"(width) : "memory"); \
     return r; \
   }
-__MX_SHUFFLE(int, "r")
-__MX_SHUFFLE(unsigned int, "r")
-__MX_SHUFFLE(float, "f")
+#else
+#define __MX_SHUFFLE_(t_, c_, s_, fn_, how_) \
+  __MX_DEVICE t_ fn_(t_ var, how_ lane, int width = warpSize) { \
+    return fn_##_sync(__activemask(), var, lane, width); \
+  }
+__MX_DEVICE int __any(int predicate) { return __any_sync(__activemask(), predicate); }
+__MX_DEVICE int __all(int predicate) { return __all_sync(__activemask(), predicate); }
+__MX_DEVICE __mx_mask __ballot(int predicate) { return __ballot_sync(__activemask(), predicate); }
+#endif
+#define __MX_SHUFFLE(t_, c_, s_) \
+  __MX_SHUFFLE_(t_, c_, s_, __shfl, int) \
+  __MX_SHUFFLE_(t_, c_, s_, __shfl_up, unsigned int) \
+  __MX_SHUFFLE_(t_, c_, s_, __shfl_down, unsigned int) \
+  __MX_SHUFFLE_(t_, c_, s_, __shfl_xor, int)
+__MX_SHUFFLE(int, "r", ".s32")
+__MX_SHUFFLE(unsigned int, "r", ".s32")
+__MX_SHUFFLE(float, "f", ".f32")
 #undef __MX_SHUFFLE
 #undef __MX_SHUFFLE_
-#endif
 
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
 #define __MX_LOAD(name_) \

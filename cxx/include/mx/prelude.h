@@ -110,4 +110,12 @@ static __attribute__((constructor(101))) void __mx_tell_managed_variables() {
 }
 #endif
 
+
+/* `__shared__ alignas(16) int s[4];` is what programs write, and clang takes no alignas behind an attribute in a
+ * function. */
+namespace __mx {
+template <class T> constexpr unsigned long alignment() { return alignof(T); }
+template <unsigned long N> constexpr unsigned long alignment() { return N; }
+} // namespace __mx
+#define alignas(...) __attribute__((aligned(__mx::alignment<__VA_ARGS__>())))
 #endif
