@@ -29,32 +29,49 @@ void words_free(struct words *w) {
   *w = (struct words){0};
 }
 
-static bool in_path(const char *name) {
+/* *file gets the program's path. */
+static bool in_path(const char *name, char file[PATH_MAX]) {
   const char *path = getenv("PATH");
-  char file[PATH_MAX];
+  snprintf(file, PATH_MAX, "%s", name);
   if (strchr(name, '/')) return !access(name, X_OK);
   for (const char *p = path ? path : "/usr/bin"; *p;) {
     size_t n = strcspn(p, ":");
-    snprintf(file, sizeof file, "%.*s/%s", (int)n, p, name);
+    snprintf(file, PATH_MAX, "%.*s/%s", (int)n, p, name);
     if (n && !access(file, X_OK)) return true;
     p += n + (p[n] == ':');
   }
   return false;
 }
 
+/* clang 14 has another word for an option than later ones. Most names say which it is; asking the others takes as long
+ * as all else that is done here. */
+static bool is_clang_14(const char *file) {
+  char command[PATH_MAX + 32], version[16] = "";
+  const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+  if (!strncmp(name, "clang-", 6)) return !strcmp(name + 6, "14");
+  if (strchr(file, '\'')) return false;
+  snprintf(command, sizeof command, "'%s' -dumpversion", file);
+  FILE *f = popen(command, "r");
+  if (!f) return false;
+  const bool is = fgets(version, sizeof version, f) && !strncmp(version, "14.", 3);
+  pclose(f);
+  return is;
+}
+
 bool find_clang(struct job *j) {
   static const char *const names[] = {"clang-16", "clang-17", "clang-18", "clang-19", "clang-15", "clang-14", "clang"};
   const char *asked = getenv("MXCC_CLANG");
+  char file[PATH_MAX];
   if (asked && *asked) {
     j->clang = asked;
-    if (in_path(asked)) return true;
+    if (in_path(asked, file)) return j->is_14 = is_clang_14(file), true;
     fprintf(stderr, "mxcc: MXCC_CLANG: there is no program '%s'\n", asked);
     return false;
   }
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-    if (in_path(names[k])) {
+    if (in_path(names[k], file)) {
       j->clang = names[k];
-      return true;
+      return j->is_14 = is_clang_14(file), true;
     }
   fprintf(stderr, "mxcc: there is no clang (14 or later); as root: apt-get install clang-16 g++\n");
   return false;

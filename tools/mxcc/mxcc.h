@@ -13,6 +13,7 @@ void words_free(struct words *w);
 
 struct job {
   const char *clang;    /* its path */
+  bool is_14;           /* the oldest one that will do */
   struct words include; /* folders of headers */
   char *library;        /* folder of libmxrt */
   struct words both;    /* options for both sides, as given: -I, -D, -std= ... */
