@@ -41,6 +41,7 @@ __MX_DEVICE unsigned int __mbarrier_token_pending_count(__mbarrier_token_t t) {
   __asm__("__mbarrier_token_pending_count %0, %1;" : "=r"(n) : "l"(t));
   return n;
 }
+__MX_DEVICE unsigned int __mbarrier_pending_count(__mbarrier_token_t t) { return __mbarrier_token_pending_count(t); }
 __MX_DEVICE void __mbarrier_init(__mbarrier_t *b, unsigned int n) {
   __asm__ volatile("__mbarrier_init [%0], %1;" : : "l"(b), "r"(n) : "memory");
 }

@@ -87,9 +87,7 @@ __MX_DEVICE void __syncwarp(__mx_mask mask = (__mx_mask)-1) {
   }
 #else
 #define __MX_SHUFFLE_(t_, c_, s_, fn_, how_) \
-  __MX_DEVICE t_ fn_(t_ var, how_ lane, int width = warpSize) { \
-    return fn_##_sync(__activemask(), var, lane, width); \
-  }
+  __MX_DEVICE t_ fn_(t_ var, how_ lane, int width = warpSize) { return fn_##_sync(__activemask(), var, lane, width); }
 __MX_DEVICE int __any(int predicate) { return __any_sync(__activemask(), predicate); }
 __MX_DEVICE int __all(int predicate) { return __all_sync(__activemask(), predicate); }
 __MX_DEVICE __mx_mask __ballot(int predicate) { return __ballot_sync(__activemask(), predicate); }
@@ -104,6 +102,18 @@ __MX_SHUFFLE(unsigned int, "r", ".s32")
 __MX_SHUFFLE(float, "f", ".f32")
 #undef __MX_SHUFFLE
 #undef __MX_SHUFFLE_
+
+/* clang's headers declare these, and nobody defines them. */
+__MX_DEVICE float nanf(const char *tag) {
+  float r;
+  __asm__("nanf.f32 %0, %1;" : "=f"(r) : "l"(tag));
+  return r;
+}
+__MX_DEVICE double nan(const char *tag) {
+  double r;
+  __asm__("nan.f64 %0, %1;" : "=d"(r) : "l"(tag));
+  return r;
+}
 
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
 #define __MX_LOAD(name_) \

@@ -110,7 +110,6 @@ static __attribute__((constructor(101))) void __mx_tell_managed_variables() {
 }
 #endif
 
-
 /* `__shared__ alignas(16) int s[4];` is what programs write, and clang takes no alignas behind an attribute in a
  * function. */
 namespace __mx {
