@@ -105,7 +105,7 @@ LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
 LANE_OPT_plain := $(LANE_OPT_v2)
 LANE_OPT_fn := -O2 $(LANE_VECTORS)
 LANE_OPT_fn_root_v4 := -O3
-$(foreach l,v2 v3 v4 plain,$(eval LANE_OPT_samples_$(l) := $(LANE_OPT_fn))$(eval LANE_OPT_sums_$(l) := $(LANE_OPT_fn)))
+$(foreach l,v2 v3 v4 plain,$(foreach f,samples sums direct,$(eval LANE_OPT_$(f)_$(l) := $(LANE_OPT_fn))))
 lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(LANE_OPT_fn)),$(LANE_OPT_$(2)) $(if $(filter memory,$(1)),,$(LANE_QUICK)))
 # What is wrong with an address in the loops the address sanitizer sees anyway; that each is aligned, of the rows that all share
 # body.h's loops, the ones with lane functions (fn_*.c) and memory.c show.

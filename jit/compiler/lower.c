@@ -85,9 +85,6 @@ gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l,
 static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) {
   return l->j.isa->mask_of(&l->j, m, l->j.w * c);
 }
-static void values(struct lw *l, gcc_jit_lvalue *const *from, gcc_jit_rvalue **to) {
-  for (unsigned c = 0; c < l->nc; c++) to[c] = jx_rv(from[c]);
-}
 uint32_t lw_steps(const struct lw *l, uint32_t n) {
   const struct ja_block *b = &l->a->blocks[l->block];
   return n == b->end - b->first ? b->steps : l->a->ins[b->first + n].steps;
@@ -121,9 +118,12 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   uint64_t *still = lw_need(8 * a->words); /* live, but for what the frame has already */
   const uint32_t number = lw_spill_for_fallback(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
-  values(l, l->cm, m);
-  gcc_jit_rvalue *at = jx_int(j, j->t_u32, number),
-                 *done = a->blocks[l->block].converged ? lw_fallback(l, at, jx_rv(l->emask)) : lw_fallback_of(l, at, m);
+  const bool by_guard = ja_access[l->ins->op].n && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
+  if (!by_guard) values(l, l->cm, m);
+  for (unsigned c = 0; by_guard && c < l->nc; c++) m[c] = lw_lanes(l, c);
+  gcc_jit_rvalue *at = jx_int(j, j->t_u32, number);
+  gcc_jit_rvalue *done =
+      a->blocks[l->block].converged && !by_guard ? lw_fallback(l, at, jx_rv(l->emask)) : lw_fallback_of(l, at, m);
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
@@ -333,8 +333,9 @@ static bool names(const struct ja_ins *i, unsigned k, uint32_t slot, const struc
 static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const struct ja_block *b, const uint64_t *live) {
   const struct ja *a = l->a;
   const struct ja_ins *i = &a->ins[k], *next = i + 1;
-  const bool sum = i->op == MX_ADD_U64, product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 ||
-                                                  i->op == MX_MUL_WIDE_U32 || i->op == MX_MUL_WIDE_S32;
+  const bool sum = i->op == MX_ADD_U64 || i->op == MX_SHL_64,
+             product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 || i->op == MX_MUL_WIDE_U32 ||
+                       i->op == MX_MUL_WIDE_S32 || lw_widens(i);
   if (a->checked || a->counts >= MX_COUNT_MEMORY) return false; /* the address itself is asked for */
   if ((!sum && !product) || waiting == LW_DEFERRED || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end ||
       l->addend[k].wanted || next->keep)
@@ -346,7 +347,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
     while (n && s[n - 1] != slot) n--;
     if (!n || mx_w_guard(*next->w) != MX_GUARD_NONE) return false;
   }
-  if (next->op == MX_ADD_U64)
+  if (next->op == MX_ADD_U64 || next->op == MX_SHL_64)
     return (names(next, 1, slot, a) || names(next, 2, slot, a)) && can_wait(l, k + 1, waiting + 1, b, live);
   if (l->copies[k + 1]) return names(next, 2, slot, a) && !names(next, 0, slot, a);
   if (!l->based[k + 1].indexed && !l->based[k + 1].steady) return false;

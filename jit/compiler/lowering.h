@@ -18,7 +18,7 @@
 
 /* (slot * pre_scale + addends) * post_scale + addends: a 32-bit number up to the widening, if there is one. */
 #define LW_ADDENDS 6
-#define LW_DEFERRED 2
+#define LW_DEFERRED 3
 
 /* Accesses to shared memory in a block that are built twice: see shared_runs.c. */
 #define LW_ROWS 4
@@ -336,6 +336,8 @@ unsigned lw_uniform_addend(const struct ja *a, uint32_t k, uint32_t slot);
 bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot);
 /* The last instruction of *k's block, before that, which writes the slot: to *k; false: there is none. */
 bool lw_last_write(const struct ja *a, uint32_t *k, uint32_t slot);
+/* Whether the instruction is a 32-bit number, with or without its sign, in 64 bits. */
+bool lw_widens(const struct ja_ins *i);
 /* Whether an instruction from `from` on, before `to`, writes the slot. */
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot);
 /* Of the current instruction's address; NULL: none. */

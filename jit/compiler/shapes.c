@@ -140,6 +140,9 @@ static bool constant(const struct ja *a, const struct ja_ins *i, unsigned o, uin
   *v = a->f->lits[f - MX_LIT].value;
   return true;
 }
+bool lw_widens(const struct ja_ins *i) { /* the modifier is the type that is widened: the last two are of 32 bits */
+  return i->op == MX_CVT_U64_R32 && mx_w_mod(*i->w) >= 4;
+}
 /* One instruction of those that make an address: k, which wrote it, is factor * operand `from` + operand `plus` (0:
  * none). */
 struct addressing {
@@ -156,8 +159,9 @@ static bool match_addressing(const struct ja *a, uint32_t b, uint32_t k, struct 
     s->from = first ? 2 : 1, s->plus = first ? 1 : 2;
     return first != second;
   }
-  if (i->op == MX_SHL_32)
+  if (i->op == MX_SHL_32 || i->op == MX_SHL_64)
     return s->from = 1, constant(a, i, 2, &s->factor) && s->factor < 16 && (s->factor = 1ull << s->factor);
+  if (lw_widens(i)) return s->from = 1, s->sign_extends = true;
   const bool sum = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32;
   if (!sum && i->op != MX_MUL_WIDE_U32 && i->op != MX_MUL_WIDE_S32) return false;
   s->sign_extends = true;

@@ -144,7 +144,8 @@ static double words_of(const struct mx_jit_kernel *jk) {
 static void attach(struct mx_jit_kernel *jk) {
   for (uint32_t f = 0; f < jk->prep->nfuncs; f++) {
     struct mx_jit_code *code = mx__jit_code(jk->object, f);
-    if (code && jk->prep->funcs[f].insns && mx__jit_inplace_make(code, &jk->prep->funcs[f], jk->prep->lanes))
+    if (code && jk->prep->funcs[f].insns &&
+        mx__jit_inplace_make(code, &jk->prep->funcs[f], jk->prep->lanes, jk->prep->level))
       mx__jit_attach(&jk->prep->funcs[f], code, jk->enter);
   }
 }

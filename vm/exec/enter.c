@@ -89,6 +89,8 @@ static uint32_t interpret_in_inlined_call(struct mx_exec *x, const struct mx_jit
 static uint32_t by_body(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
                         uint64_t mask) {
   bool done;
+  const struct mx_jit_access *a = &s->code->accesses[number];
+  if (a->at_once && x->prep->level->access(x, a, spill_area, mask)) return true;
   x->stats.bodies++;
   if (mx__compiled_block_is_stale(x)) {
     if (!s->code->fallbacks[number].frame && mx__jit_inplace_alone(s->code, number)) {

@@ -67,6 +67,7 @@ enum mx_insn_kind {
 static inline mx_ref mx__operand_ref(const struct mx_insn *i, size_t k) { return k < 7 ? i->o[k] : i->more[k]; }
 
 struct mx_jit_code; /* jit/: loaded code of one function */
+struct mx_jit_access;
 
 struct mx_pfunc {
   const struct mx_func *func;
@@ -276,6 +277,8 @@ struct mx_level {
   const mx_body *bodies;                                              /* [MX_OP_COUNT] */
   const mx_body *unguarded;                                           /* the same for instructions that have no guard */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask); /* of struct mx_jit_help */
+  bool (*access)(struct mx_exec *x, const struct mx_jit_access *a, unsigned char *spill_area,
+                 uint64_t mask); /* lanes/direct.c; false: nothing is done, the body has to see it */
   void (*tile_mma)(const struct mx_tile_plan *p, const struct mx_tile_regs *r); /* vm/exec/tile.h */
   void (*tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along,
                     void *const *d);

@@ -45,6 +45,27 @@ static const bool of_memory[MX_OP_COUNT] = {
 #include "core/opcodes.def"
 };
 
+/* What its rows do: elements of a type in memory, in registers of another one. */
+static const struct row {
+  enum { OTHER, LOADS, STORES, ATOMIC } kind;
+  uint8_t memory, slot, n;
+} rows[MX_OP_COUNT] = {
+#define LOAD(mt_, dt_, n_) LOADS, MX_T_##mt_, MX_T_##dt_, n_
+#define STORE(mt_, n_) STORES, MX_T_##mt_, MX_T_none, n_
+#define ATOM(step_, t_, ...) ATOMIC, MX_T_##t_, MX_T_##t_, 1
+#define ATOMV(step_, t_, n_, ...) ATOMIC, MX_T_##t_, MX_T_##t_, n_
+#define PREFETCH() OTHER, MX_T_none, MX_T_none, 0
+#define OP(...)
+#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) [MX_##id_] = {__VA_ARGS__},
+#define OPX(...)
+#include "core/opcodes.def"
+#undef LOAD
+#undef STORE
+#undef ATOM
+#undef ATOMV
+#undef PREFETCH
+};
+
 static bool knows_places(unsigned op) { return mx__ops[op].flags & MX_F_PLACES; }
 
 /* ---- making them ------------------------------------------------------------------------------------------------*/
@@ -127,31 +148,36 @@ static bool is_of_matrix(const struct making *k, unsigned cls, uint32_t slot) {
   }
   return found;
 }
-/* Whether a slot is nothing but what an access to memory stores, or an operand of an atomic one: not an address. */
-static bool is_stored(const struct making *k, unsigned cls, uint32_t slot) {
+/* Whether a slot is nothing but the address of an access to memory, or what it stores, or an operand of an atomic one.
+ */
+static bool is_read_once(const struct making *k, unsigned cls, uint32_t slot) {
   const struct mx_insn *i = &k->insns[0];
   const struct mx_op_info *o = &mx__ops[i->op];
   const mx_word *w = &k->fn->func->code[i->pc];
   unsigned inputs = 0, results = 0, at = 0;
-  if (k->n != 1 || !of_memory[i->op] || o->nopnds > 7) return false;
+  bool address = false;
+  if (k->n != 1 || !rows[i->op].n || o->nopnds > 7) return false;
   for (unsigned m = 0; m < o->nopnds; m++) {
     const unsigned type = o->opnd[m].type;
     results += o->opnd[m].role == MX_OUT;
     if (type == MX_T_off) at = m;
     if (type >= MX_T_raw || mx__types[type].slot_class != cls || mx_w_operand(w, m) != slot) continue;
-    if (o->opnd[m].role == MX_OUT || !at) return false;
+    if (o->opnd[m].role == MX_OUT) return false;
+    address |= !at;
     inputs++;
   }
   const unsigned operands = o->nopnds - at - 1; /* of one element */
-  return inputs && at && results <= 1 && (operands == 1 || (operands == 2 && results == 1));
+  if (!inputs || (address && inputs > 1)) return false;
+  return address || (results <= 1 && (operands == 1 || (operands == 2 && results == 1)));
 }
 static void take_input(struct making *k, const struct mx_jit_location *p) {
   const unsigned cls = p->slot >> MX_JIT_CLASS;
   const uint32_t slot = mx__jit_slot_number(p);
   const enum how how = form_of(p);
-  if (find(k, cls, slot)) return; /* as half of a pair */
+  if (find(k, cls, slot)) return;                              /* as half of a pair */
+  if (cls == MX_PRED && rows[k->insns[k->n - 1].op].n) return; /* the access's guard, which the mask goes by */
   if (cls == MX_R64 && is_half(k, slot)) return;
-  if ((how == ONE32 || how == ONE64) && (is_of_matrix(k, cls, slot) || is_stored(k, cls, slot))) {
+  if ((how == ONE32 || how == ONE64) && (is_of_matrix(k, cls, slot) || is_read_once(k, cls, slot))) {
     add(k, cls, slot, p->offset, false)->one = true;
     return;
   }
@@ -223,12 +249,12 @@ static void take_instruction(struct making *k, const struct mx_jit_fallback *s, 
   struct mx_insn *i = &k->insns[n];
   const struct mx_op_info *o = &mx__ops[i->op];
   const mx_word *w = &k->fn->func->code[i->pc];
-  if (i->guard != MX_GUARD_NONE) {
+  if (i->guard != MX_GUARD_NONE && !rows[i->op].n) {
     const struct at *p = find(k, MX_PRED, i->guard);
     if (!p || n + 1 < k->n) k->bad = true;
     else prepared->guard = p->offset, prepared->negated = i->guard_neg;
-    i->guard = MX_GUARD_NONE;
   }
+  i->guard = MX_GUARD_NONE;
   mx_ref *refs = i->more ? memcpy(k->more, i->more, i->nopnds * sizeof *k->more) : i->o;
   if (o->flags & MX_F_MOVI) {
     i->o[0] = (mx_ref)take_result(k, s, n + 1 == k->n, mx__types[o->opnd[0].type].slot_class, mx_w_field(*w, 0));
@@ -253,6 +279,49 @@ static void take_instruction(struct making *k, const struct mx_jit_fallback *s, 
     }
   if (i->more) memcpy(i->o, refs, sizeof i->o);
 }
+/* The last instruction, if it is a load or store of elements of up to 64 bits, as lanes/direct.c does it. Launches that
+ * a tool watches have bodies of its own, which are to see it. */
+static struct mx_jit_access access_of(const struct making *k, const struct mx_jit_inplace *prepared,
+                                      const struct mx_level *level) {
+  const struct mx_insn *i = &k->insns[k->n - 1];
+  const struct row row = rows[i->op];
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const bool is_store = row.kind == STORES;
+  if (i->fn != level->bodies[i->op] || (row.kind != LOADS && !is_store) || row.n > 4 || i->more ||
+      o->nopnds != row.n + 2u)
+    return (struct mx_jit_access){0};
+  const unsigned bits = mx__types[row.memory].bits, first = is_store ? 2 : 0, at = is_store ? 0 : row.n;
+  const unsigned type = is_store ? o->opnd[first].type : row.slot;
+  const bool wide = mx__types[type].slot_class == MX_R64,
+             with_sign = row.memory == MX_T_s8 || row.memory == MX_T_s16 || row.memory == MX_T_s32;
+  if (bits > 64) return (struct mx_jit_access){0};
+  struct mx_jit_access a = {.bytes = bits / 8 * row.n,
+                            .bounds = i->index,
+                            .off = i->off,
+                            .pool = k->fn->pool,
+                            .address = i->o[at],
+                            .n = row.n,
+                            .cell = (uint8_t)(bits / 8),
+                            .is_store = is_store,
+                            .narrow = mx__types[o->opnd[at].type].slot_class == MX_R32,
+                            .one_address = prepared->uniform_operands >> at & 1,
+                            .one_value = prepared->uniform_operands >> first & is_store,
+                            .at_once = k->n == 1 && !k->nin && !k->nout};
+  for (unsigned e = 0; e < row.n; e++) a.value[e] = i->o[first + e];
+  switch (bits) {
+  case 8:
+    a.form = with_sign ? wide                         ? MX_JIT_S8_64
+                         : mx__types[type].bits == 16 ? MX_JIT_S8_16
+                                                      : MX_JIT_S8_32
+             : wide    ? MX_JIT_U8_64
+                       : MX_JIT_U8_32;
+    break;
+  case 16: a.form = with_sign ? wide ? MX_JIT_S16_64 : MX_JIT_S16_32 : wide ? MX_JIT_U16_64 : MX_JIT_U16_32; break;
+  case 32: a.form = !wide ? MX_JIT_B32 : with_sign ? MX_JIT_S32_64 : MX_JIT_U32_64; break;
+  default: a.form = MX_JIT_B64;
+  }
+  return a;
+}
 static void *copy_of(const void *p, size_t bytes, bool *good) {
   void *q = malloc(bytes ? bytes : 1);
   if (q) memcpy(q, p, bytes);
@@ -260,8 +329,8 @@ static void *copy_of(const void *p, size_t bytes, bool *good) {
   return q;
 }
 /* fn: the code's own function. */
-static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t number,
-                 struct mx_jit_inplace *prepared) {
+static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t number, struct mx_jit_inplace *prepared,
+                 const struct mx_level *level) {
   const struct mx_jit_fallback *s = &code->fallbacks[number];
   fn = fn - fn->number + code->frames[s->frame].func;
   struct making k = {.fn = fn, .code = code, .end = (code->table->spill_bytes + 63) / 64 * 64};
@@ -278,6 +347,7 @@ static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t n
   for (uint32_t n = 0; n < s->nin; n++) take_input(&k, &code->locations[s->first + n]);
   for (uint32_t n = 0; n < k.n && !k.bad; n++) take_instruction(&k, s, n, prepared);
   if (k.bad) return true;
+  code->accesses[number] = access_of(&k, prepared, level);
   bool good = true;
   prepared->insns = copy_of(k.insns, k.n * sizeof *k.insns, &good);
   prepared->in = copy_of(k.in, k.nin * sizeof *k.in, &good);
@@ -294,14 +364,18 @@ void mx__jit_inplace_free(struct mx_jit_code *code) {
   for (uint32_t n = 0; code->inplace && n < code->table->nfallbacks; n++)
     free(code->inplace[n].insns), free(code->inplace[n].more), free(code->inplace[n].in), free(code->inplace[n].out);
   free(code->inplace);
+  free(code->accesses);
   code->inplace = NULL;
+  code->accesses = NULL;
 }
-bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes) {
+bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes,
+                          const struct mx_level *level) {
   if (code->inplace) return true;
   code->lanes = lanes;
   code->inplace = calloc(code->table->nfallbacks ? code->table->nfallbacks : 1, sizeof *code->inplace);
-  bool good = code->inplace;
-  for (uint32_t n = 0; good && n < code->table->nfallbacks; n++) good = make(code, fn, n, &code->inplace[n]);
+  code->accesses = calloc(code->table->nfallbacks ? code->table->nfallbacks : 1, sizeof *code->accesses);
+  bool good = code->inplace && code->accesses;
+  for (uint32_t n = 0; good && n < code->table->nfallbacks; n++) good = make(code, fn, n, &code->inplace[n], level);
   if (!good) mx__jit_inplace_free(code);
   return good;
 }
@@ -387,7 +461,10 @@ bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned
     x->mask = mask;
     x->uniform_operands = s->uniform_operands;
     const struct mx_insn *next = s->insns;
-    for (uint32_t k = 0; k < s->n && next; k++) next = s->insns[k].fn(x, &s->insns[k]);
+    const struct mx_jit_access *a = &code->accesses[number];
+    for (uint32_t k = 0; k + 1 < s->n && next; k++) next = s->insns[k].fn(x, &s->insns[k]);
+    if (next && !(a->bytes && !a->at_once && x->prep->level->access(x, a, spill_area, mask)))
+      next = s->insns[s->n - 1].fn(x, &s->insns[s->n - 1]);
     *done = next != NULL;
     x->base[0] = frame;
     x->uniform_operands = 0;

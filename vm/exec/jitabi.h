@@ -63,6 +63,36 @@ struct mx_jit_frame {
 struct mx_jit_fallback {
   uint32_t from, pc, first, nin, nout, frame;
 };
+/* A fallback that ends with a load or store, as a CPU level's function does it without the instruction's body
+ * (lanes/direct.c). Elements go from memory to slots or back: their bits and signs, and the bits of slots; into 16
+ * bits, signs go up to these. */
+enum mx_jit_access_form {
+  MX_JIT_U8_32,
+  MX_JIT_U8_64,
+  MX_JIT_S8_16,
+  MX_JIT_S8_32,
+  MX_JIT_S8_64,
+  MX_JIT_U16_32,
+  MX_JIT_U16_64,
+  MX_JIT_S16_32,
+  MX_JIT_S16_64,
+  MX_JIT_B32,
+  MX_JIT_U32_64,
+  MX_JIT_S32_64,
+  MX_JIT_B64
+};
+struct mx_jit_access {
+  uint32_t bytes;              /* of a lane; 0: the fallback is no such access, and all else is 0 */
+  uint32_t bounds;             /* in x->bounds */
+  int64_t off;                 /* to addresses */
+  const unsigned char *pool;   /* the function's literals */
+  mx_ref address, value[4];    /* from the spill area's beginning, or the pool's if odd */
+  uint8_t n, cell, form;       /* elements, each of so many bytes */
+  bool is_store, narrow;       /* narrow: addresses of 32 bits, which wrap */
+  bool one_address, one_value; /* of which lane 0's is that of all */
+  bool at_once; /* all values are as the spill area has them, and nothing is to be done before or after: enter.c does it
+                 */
+};
 #define MX_JIT_LEAST_LANES 16 /* of a warp that code is made for: what the widest vectors hold */
 struct mx_jit_table {
   uint32_t spill_bytes, clean, chunk,
@@ -108,8 +138,8 @@ enum {
 
 struct mx_jit_state;
 struct mx_jit_help {
-  /* Executes fallback `number` of the table for the lanes of `mask`: operands and results are in the spill area, the
-   * current warp's. 0: it gave up control. */
+  /* Executes fallback `number` of the table for the lanes of `mask`, of an access to memory for those of them whose
+   * guard holds: operands and results are in the spill area, the current warp's. 0: it gave up control. */
   uint32_t (*fallback)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
                        uint64_t mask);
   /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if
@@ -188,6 +218,7 @@ struct mx_jit_code {
   const uint64_t
       *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
   struct mx_jit_inplace *inplace; /* by fallback: how it is done with values in the spill area; inplace.c */
+  struct mx_jit_access *accesses; /* by fallback */
   uint32_t spill_bytes, lanes;    /* the table's and what fallbacks need besides; of a warp */
   atomic_bool attached;           /* all its entries lead to it */
 };
@@ -281,7 +312,7 @@ enum {
 
 /* That as one number: code made under another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-  enum { VERSION = 20 }; /* of what the offsets do not tell */
+  enum { VERSION = 21 }; /* of what the offsets do not tell */
   const size_t all[] = {VERSION,
 #define X(struct_, field_) MX_AT(struct_, field_),
                         MX_JIT_FIELDS(X)
@@ -316,7 +347,8 @@ uint64_t mx__jit_mask(const struct mx_jit_table *t, const unsigned char *spill_a
 void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area, uint64_t m);
 /* inplace.c. What code's fallbacks take, before it is attached to fn; false: out of memory. Fallback `number` for the
  * lanes of `mask`: false, if it goes through the frame; *done: whether its last body did not give up control. */
-bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes);
+bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes,
+                          const struct mx_level *level);
 void mx__jit_inplace_free(struct mx_jit_code *code);
 /* alone: its body looks at nothing but operands, mask and memory, and ends with MX_EV_STALE_WARP, nothing done, where
  * it needs more. */

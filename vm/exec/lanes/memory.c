@@ -165,7 +165,7 @@ static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, si
   const unsigned n = mx__lanes(x);
   struct reach r;
   if (!m) return i + 1;
-  if (!reach(x, i, m, mx__operand_ref(i, elements), narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r))
+  if (!reach(x, i, m, elements, narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r))
     return NULL;
   if (elements > 1 && whole && m == x->full && load_whole(x, i, elements, bytes, &r, n)) return i + 1;
   for (size_t k = 0; k < elements; k++) move(x, mx__ref(x, mx__operand_ref(i, k)), &r, m, k * bytes);
@@ -177,7 +177,7 @@ static const struct mx_insn *store(struct mx_exec *x, const struct mx_insn *i, s
   const unsigned n = mx__lanes(x);
   struct reach r;
   if (!m) return i + 1;
-  if (!reach(x, i, m, i->o[0], narrow, bytes * (unsigned)elements, i->mod >> 2, true, &r)) return NULL;
+  if (!reach(x, i, m, 0, narrow, bytes * (unsigned)elements, i->mod >> 2, true, &r)) return NULL;
   if (elements > 1 && whole && m == x->full && r.shape != POINT && store_whole(x, i, elements, bytes, &r, n))
     return i + 1;
   for (size_t k = 0; k < elements; k++) move(x, mx__ref(x, mx__operand_ref(i, 2 + k)), &r, m, k * bytes);
@@ -262,7 +262,7 @@ static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, si
   const uint64_t m = mx__active(x, i);
   struct reach r;
   if (!m) return i + 1;
-  if (!reach(x, i, m, mx__operand_ref(i, results), narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
+  if (!reach(x, i, m, results, narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
   const unsigned n = mx__lanes(x);
   r.uniform_operands >>= results + 2;
   for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */

@@ -163,11 +163,19 @@ MX__INL bool reach_near(struct mx_exec *x, const struct mx_insn *i, uint64_t m, 
 }
 enum { TIMES_APART = 16 };
 
-/* Finds the places of an access of `bytes` bytes by the lanes m; false: trapped. Allocations begin at multiples of
- * every access's size: what is odd from their beginning on, is odd. */
-static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, mx_ref base, bool narrow, unsigned bytes,
+/* The addresses of all lanes, where lane 0's is that of all, in x->tmp. */
+static const void *same_address(struct mx_exec *x, const void *p, bool narrow) {
+  for (size_t l = 0; l < x->lanes; l++)
+    if (narrow) ((uint32_t *)(void *)x->tmp)[l] = *(const uint32_t *)p;
+    else ((uint64_t *)(void *)x->tmp)[l] = *(const uint64_t *)p;
+  return x->tmp;
+}
+/* Finds the places of an access of `bytes` bytes by the lanes m, operand k being the address; false: trapped.
+ * Allocations begin at multiples of every access's size: what is odd from their beginning on, is odd. */
+static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, size_t k, bool narrow, unsigned bytes,
                   unsigned space, bool write, struct reach *r) {
-  const void *p = mx__ref(x, base);
+  const void *p = mx__ref(x, mx__operand_ref(i, k));
+  if (x->uniform_operands >> k & 1) p = same_address(x, p, narrow);
   struct mx_bounds *b = &x->bounds[i->index];
   r->uniform_operands = x->uniform_operands;
   if (b->span < bytes || b->span > INT64_MAX || (write && !b->writable) ||
