@@ -199,6 +199,15 @@ unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
          : stride == 16 ? MX_JIT_ROWS16
                         : 0;
 }
+/* Host address q of a chunk's narrow elements; where none of its lanes runs, one at which they do. */
+static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_rvalue *there, gcc_jit_rvalue *lanes) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *any = gcc_jit_context_new_cast(j->c, NULL, j->isa->mask_any(j, lanes), j->t_u64);
+  gcc_jit_rvalue *all = u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, 0), any);
+  return u64_op(
+      l, GCC_JIT_BINARY_OP_PLUS, there,
+      u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, u64_op(l, GCC_JIT_BINARY_OP_MINUS, q, there), jx_keep(j, all)));
+}
 /* Chunks of a slot with a shape: in one piece, with one address, or else gathered, if the slot is of 32 bits. */
 static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -211,6 +220,9 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
       !long_slot && !is_narrow(ac) && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->pre_scale == 1;
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
+  gcc_jit_rvalue *there = NULL;
+  if (is_narrow(ac) && ac->load)
+    there = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(sh->min), scale)));
   for (int form = 0; form < 2; form++) {
     if (form ? !ac->load : !bit) continue;
     gcc_jit_block *this = lw_new_block(l, "chunks"), *others = lw_new_block(l, "others");
@@ -220,8 +232,10 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
     j->b = this;
     for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
       gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : first_number(l, index[c]);
-      q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
-                                    scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale))));
+      q[c] = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
+                    scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale)));
+      if (there) q[c] = where_lanes_run(l, jx_keep(j, q[c]), there, lanes[c]);
+      q[c] = byte_pointer(l, q[c]);
     }
     for (unsigned c = 0; c < l->nc; c++)
       if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, form == 1);
@@ -279,13 +293,31 @@ gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_ji
                    lw_compare(l, GCC_JIT_COMPARISON_NE,
                               u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
 }
+/* Whether some address that is `more` below the least or above the greatest of them may be out of bounds. */
+static gcc_jit_rvalue *may_reach_out(struct lw *l, const struct memory_bounds *p, gcc_jit_rvalue *off, uint64_t more) {
+  const struct lw_base *base = lw_base(l);
+  const struct lw_shape *sh = &l->shapes[base->slot];
+  const uint64_t scale = base->pre_scale * base->post_scale;
+  gcc_jit_rvalue *from = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo));
+  gcc_jit_rvalue *least = u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, jx_rv(sh->min), scale), from),
+                 *most = u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, jx_rv(sh->max), scale), from);
+  return lw_either(
+      l, lw_compare(l, GCC_JIT_COMPARISON_LT, least, lw_u64(l, more)),
+      lw_compare(l, GCC_JIT_COMPARISON_GT, most, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, lw_u64(l, more))));
+}
 /* The address's slot has a shape (shapes.c): chunks are moved one by one. */
 static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *bad,
                      gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_block *near = lw_new_block(l, "near");
   bad = lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, bad, &off);
-  if (is_narrow(ac)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes)); /* no part of a chunk is loaded alone */
+  if (is_narrow(
+          ac)) { /* no part of a chunk is moved alone: where lanes are missing, all of it has to be within bounds */
+    gcc_jit_rvalue *some = not_all(l, ac->guarded, lanes);
+    if (ac->load)
+      some = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, some, may_reach_out(l, p, off, (j->w - 1) * ac->bytes));
+    bad = lw_either(l, bad, some);
+  }
   lw_split(l, lw_rare(l, bad), ac->slow, near);
   j->b = near;
   by_chunks(l, ac, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), lanes);

@@ -217,8 +217,34 @@ static void by_index(void **state) {
   assert_true(asked <= 3);
 }
 
+/* Bytes in rows of 16 lanes, by pointers that move by one step, while more and more lanes have left: rows are loaded
+ * whole. At the ends of the memory no more than the lanes' own bytes may be. */
+static const char rows[] =
+    ".target mx64\n"
+    ".entry work (.param .u64 p)\n{\n"
+    "  .reg .b64 %p, %q, %o, %w;\n  .reg .b32 %t, %n, %v, %s, %last;\n  .reg .b16 %h;\n  .reg .pred %m;\n"
+    "  mov.u32 %t, %tid.x;\n  ld.param.u64 %p, [p];\n  mov.u32 %n, 0;\n  mov.u32 %s, 0;\n"
+    "  shr.u32 %v, %t, 4;\n  mul.lo.u32 %v, %v, 36;\n  and.b32 %last, %t, 15;\n  add.u32 %v, %v, %last;\n"
+    "  cvt.u64.u32 %w, %v;\n  add.u64 %q, %p, %w;\n  add.u64 %q, %q, BEGIN;\n"
+    "  mul.wide.u32 %w, %t, 4;\n  add.u64 %o, %p, %w;\n  mul.lo.u32 %last, %t, 7;\n  and.b32 %last, %last, 15;\n"
+    "  add.u32 %last, %last, 1;\n"
+    "L:\n"
+    "  ld.global.u8 %h, [%q];\n  cvt.u32.u16 %v, %h;\n  mad.lo.u32 %s, %s, 3, %v;\n  st.global.u32 [%o], %s;\n"
+    "  add.u64 %q, %q, 1;\n  add.u32 %n, %n, 1;\n  setp.lt.u32 %m, %n, %last;\n  @%m bra L;\n  exit;\n}\n";
+static void bytes_in_rows(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  const int begin[] = {2000, 0, BYTES - (3 * 36 + 16 + 15)};
+  for (unsigned k = 0; k < 3; k++) {
+    char text[sizeof rows + 16], *at = strstr(rows, "BEGIN");
+    snprintf(text, sizeof text, "%.*s%d%s", (int)(at - rows), rows, begin[k], at + strlen("BEGIN"));
+    count_in(text);
+    if (!k) assert_true(asked <= 2);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(one_access), cmocka_unit_test(in_a_kernel),
-                                     cmocka_unit_test(by_index)};
+                                     cmocka_unit_test(by_index), cmocka_unit_test(bytes_in_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

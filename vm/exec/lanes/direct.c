@@ -4,6 +4,7 @@
  * moved; what misses them is left to the interpreter's body, which knows all allocations and traps. So nothing here
  * knows instructions, frames or traps, and a call costs little more than its moves. */
 #include "addresses.h"
+#include "quads.h"
 #include "vm/exec/compiled_block.h"
 #include "vm/exec/jitabi.h"
 
@@ -175,6 +176,41 @@ static void store_element(const void *v, const uint64_t *at, uint64_t add, uint6
   }
 }
 
+/* ---- quads of words, each lane's at once ------------------------------------------------------------------------*/
+#ifdef MX__TURNS
+static void load_quads(const struct mx_jit_access *a, unsigned char *spill_area, const uint64_t *at, uint64_t m,
+                       unsigned n) {
+  for (unsigned l = 0; l < n; l += 4) {
+    mx__words v[4];
+    for (unsigned k = 0; k < 4; k++) v[k] = *(const mx__words *)(uintptr_t)at[l + k];
+    turn_quads(v);
+    const mx__words bit = *(const mx__words *)(const void *)(mx__bit + l),
+                    on = (mx__words)((bit & (uint32_t)(m >> (l & 32))) == bit);
+    for (unsigned k = 0; k < 4; k++) {
+      mx__words *slot = (mx__words *)(void *)(spill_area + a->value[k] + 4 * l);
+      *slot = (v[k] & on) | (*slot & ~on);
+    }
+  }
+}
+static void store_quads(const struct mx_jit_access *a, const unsigned char *const *base, const uint64_t *at, uint64_t m,
+                        unsigned n) {
+  const unsigned char *from[4];
+  for (unsigned k = 0; k < 4; k++) from[k] = base[a->value[k] & 1] + a->value[k];
+  for (unsigned l = 0; l < n; l += 4) {
+    mx__words v[4];
+    if (!(m >> l & 15)) continue;
+    for (unsigned k = 0; k < 4; k++) v[k] = *(const mx__words *)(const void *)(from[k] + 4 * l);
+    turn_quads(v);
+    for (unsigned k = 0; k < 4; k++)
+      if (m >> (l + k) & 1) *(mx__words *)(uintptr_t)at[l + k] = v[k];
+  }
+}
+#else
+#define load_quads(...)
+#define store_quads(...)
+#define MX__TURNS 0
+#endif
+
 bool MX_LV(mx__jit_access)(struct mx_exec *x, const struct mx_jit_access *a, unsigned char *spill_area, uint64_t m);
 bool MX_LV(mx__jit_access)(struct mx_exec *x, const struct mx_jit_access *a, unsigned char *spill_area, uint64_t m) {
   _Alignas(64) uint64_t at[MX_MAX_LANES];
@@ -186,6 +222,11 @@ bool MX_LV(mx__jit_access)(struct mx_exec *x, const struct mx_jit_access *a, uns
   (a->narrow ? find_places(x, a, p, true, one_, all_, m, at) : find_places(x, a, p, false, one_, all_, m, at))
   if (a->one_address ? !FIND(true, false) : m == x->full ? !FIND(false, true) : !FIND(false, false)) return false;
 #undef FIND
+  if (MX__TURNS && a->n == 4 && a->form == MX_JIT_B32) {
+    if (a->is_store) store_quads(a, base, at, m, n);
+    else load_quads(a, spill_area, at, m, n);
+    return true;
+  }
   for (unsigned e = 0; e < a->n; e++) {
     const uint64_t add = (uint64_t)e * a->cell;
     if (a->is_store)

@@ -6,6 +6,7 @@
  * lane. Rows that differ in the address's width or in the number of elements share that loop: each is made where the
  * first of them stands. */
 #include "body.h"
+#include "quads.h"
 #include "reach.h"
 
 #undef OP
@@ -94,18 +95,7 @@ typedef void mover(struct mx_exec *x, void *slot, const struct reach *r, uint64_
 
 /* Pairs and quads of words and pairs of long words, all lanes: each lane's bytes at once, turned into one vector of
  * each element. */
-#if defined __SSE2__ && !defined __clang__ /* whose vectors have no __builtin_shuffle */
-typedef uint32_t mx__words __attribute__((vector_size(16), may_alias, aligned(4)));
-typedef uint64_t mx__longs __attribute__((vector_size(16), may_alias, aligned(8)));
-#define PAIR(x_, y_) ((mx__words)(mx__longs){*(const uint64_t *)(x_), *(const uint64_t *)(y_)})
-MX__INL void turn_quads(mx__words *v) {
-  const mx__words a = __builtin_shuffle(v[0], v[1], (mx__words){0, 4, 1, 5}),
-                  b = __builtin_shuffle(v[2], v[3], (mx__words){0, 4, 1, 5});
-  const mx__words c = __builtin_shuffle(v[0], v[1], (mx__words){2, 6, 3, 7}),
-                  d = __builtin_shuffle(v[2], v[3], (mx__words){2, 6, 3, 7});
-  v[0] = __builtin_shuffle(a, b, (mx__words){0, 1, 4, 5}), v[1] = __builtin_shuffle(a, b, (mx__words){2, 3, 6, 7});
-  v[2] = __builtin_shuffle(c, d, (mx__words){0, 1, 4, 5}), v[3] = __builtin_shuffle(c, d, (mx__words){2, 3, 6, 7});
-}
+#ifdef MX__TURNS
 MX__INL unsigned char *lane_at(const struct reach *r, size_t l) { return place(r, l, 0); }
 static bool load_whole(struct mx_exec *x, const struct mx_insn *i, size_t elements, unsigned bytes,
                        const struct reach *r, unsigned n) {
@@ -165,8 +155,7 @@ static const struct mx_insn *load(struct mx_exec *x, const struct mx_insn *i, si
   const unsigned n = mx__lanes(x);
   struct reach r;
   if (!m) return i + 1;
-  if (!reach(x, i, m, elements, narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r))
-    return NULL;
+  if (!reach(x, i, m, elements, narrow, bytes * (unsigned)elements, i->mod >> 2, false, &r)) return NULL;
   if (elements > 1 && whole && m == x->full && load_whole(x, i, elements, bytes, &r, n)) return i + 1;
   for (size_t k = 0; k < elements; k++) move(x, mx__ref(x, mx__operand_ref(i, k)), &r, m, k * bytes);
   return i + 1;
