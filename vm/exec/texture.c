@@ -169,6 +169,7 @@ static const struct mx_insn *wrong_kind(struct mx_exec *x, const struct mx_insn 
                                 kind_names[o->image.kind], kind_names[f->kind]));
 }
 static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) {
+  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL);
 }
 
@@ -219,15 +220,15 @@ static bool is_same(const struct mx_exec *x, const void *values, size_t bytes) {
   return !memcmp(values, (const char *)values + bytes, (x->lanes - 1) * bytes);
 }
 /* The object of all lanes; NULL: they have several, or it is none that goes with the instruction. */
-static const struct mx_object *one_object(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
-                                          uint64_t m) {
+static const struct mx_object *one_object(struct mx_exec *x, const struct mx_insn *i, const struct form *f,
+                                          unsigned kind, uint64_t m) {
   const uint64_t *numbers = operand(x, i, f->object), number = numbers[__builtin_ctzll(m)];
   uint64_t others = 0;
   if (!is_same(x, numbers, sizeof *numbers))
     MX_FOR_LANES (l, m) others |= numbers[l] ^ number;
   const char *why;
   const struct mx_object *o =
-      others ? NULL : mx__object_find(x->launch->objects, number + (uint64_t)i->off, MX_OBJECT_TEXTURE, &why);
+      others ? NULL : mx__object_find(x->launch->objects, referred(x, number + (uint64_t)i->off), kind, &why);
   return o && goes_with(o, f) ? o : NULL;
 }
 static void put_results(const struct mx_exec *x, const struct mx_insn *i, unsigned n, uint64_t m,
@@ -282,7 +283,7 @@ static bool is_sampler(struct mx_exec *x, uint64_t n) {
 static bool sample_together(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m) {
   const uint64_t *samplers = operand(x, i, f->sampler);
   if (f->depth || f->halves || has_offsets(x, i, f) || !is_same(x, samplers, sizeof *samplers)) return false;
-  const struct mx_object *o = one_object(x, i, f, m);
+  const struct mx_object *o = one_object(x, i, f, MX_OBJECT_TEXTURE, m);
   if (!o || (samplers[0] && !is_sampler(x, samplers[0]))) return false;
   struct reading r = {.last = {0}};
   find_reading(x, i, f, o, (uint64_t)__builtin_ctzll(m), &r);
@@ -453,11 +454,52 @@ static const struct mx_insn *outside(struct mx_exec *x, const struct mx_insn *i,
 }
 static int64_t clamped(int64_t v, int64_t most) { return v < 0 ? 0 : v > most ? most : v; }
 
+/* All lanes' elements in one surface, without a branch; what traps is left to find_elements, which says why. */
+static bool find_together(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m, unsigned bytes,
+                          struct reach *r, const struct mx_object **object) {
+  const struct mx_object *o = one_object(x, i, f, MX_OBJECT_SURFACE, m);
+  if (!o) return false;
+  const struct mx_texels *t = &o->image.level[0];
+  const unsigned layered = mx__image_is_layered(f->kind), axes = mx__image_axes(f->kind);
+  const int64_t size = bytes ? bytes : o->image.texel, most = (int64_t)t->w * o->image.texel - size,
+                lowest = (int64_t)t->h - 1, last = (int64_t)t->d - 1, scale = f->by_element ? o->image.texel : 1;
+  if (size > o->image.texel) return false;
+  static const int32_t zeros[MX_MAX_LANES];
+  const int32_t *px = operand(x, i, f->coords + layered), *py = zeros, *pz = zeros;
+  if (axes > 1) py = operand(x, i, f->coords + layered + 1);
+  if (axes > 2) pz = operand(x, i, f->coords + 2);
+  if (layered) pz = operand(x, i, f->coords);
+  const uint64_t base = o->lo;
+  const bool clamps = f->outside == CLAMP;
+  uint64_t beyond = 0, odd = 0;
+  for (uint32_t l = 0; l < x->lanes; l++) {
+    int64_t v = px[l] * scale, y = py[l], z = pz[l];
+    const int64_t in_row = clamped(v, most), in_rows = clamped(y, lowest), in_slices = clamped(z, last);
+    const bool out = !clamps && ((v ^ in_row) | (y ^ in_rows) | (z ^ in_slices));
+    const uint64_t at = (uint64_t)in_row + (uint64_t)in_rows * t->row + (uint64_t)in_slices * t->slice;
+    beyond |= (uint64_t)out << l;
+    odd |= (uint64_t)((in_row & (size - 1)) != 0) << l;
+    r->host[l] = out ? NULL : t->bytes + at;
+    r->address[l] = base + at;
+    object[l] = o;
+  }
+  return f->outside == ZERO ? !(odd & ~beyond & m) : !((odd | beyond) & m);
+}
+static void tell_writes(struct mx_exec *x, uint64_t m, unsigned bytes, const struct reach *r,
+                        const struct mx_object *const *object) {
+  if (!x->launch->debug || !x->launch->hooks->sees_writes(x->launch->debug)) return;
+  MX_FOR_LANES (l, m)
+    if (r->host[l])
+      x->launch->hooks->writes(x, 1ull << l, r->address, 0, bytes ? bytes : object[l]->image.texel,
+                               (unsigned char *const *)r->host);
+}
 /* False: trapped. bytes: what a lane accesses, 0: one texel. */
 static bool find_elements(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m, unsigned bytes,
                           bool write, struct reach *r, const struct mx_object **object) {
   struct lookup last = {0};
-  MX_FOR_LANES (l, m) {
+  const bool together = m && find_together(x, i, f, m, bytes, r, object);
+  if ((!together || x->launch->debug) && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, false;
+  MX_FOR_LANES (l, together ? 0 : m) {
     const struct mx_object *o = object_of(x, i, f, MX_OBJECT_SURFACE, &last, l);
     if (!o) return false;
     if (!goes_with(o, f)) return wrong_kind(x, i, f, o, l), false;
@@ -489,10 +531,7 @@ static bool find_elements(struct mx_exec *x, const struct mx_insn *i, const stru
     r->host[l] = out && f->outside == ZERO ? NULL : t->bytes + at;
     r->address[l] = o->lo + (uint64_t)(t->bytes - o->image.level[0].bytes) + at;
   }
-  if (write && x->launch->debug && x->launch->hooks->sees_writes(x->launch->debug))
-    MX_FOR_LANES (l, m)
-      if (r->host[l])
-        x->launch->hooks->writes(x, 1ull << l, r->address, 0, bytes ? bytes : object[l]->image.texel, r->host);
+  if (write) tell_writes(x, m, bytes, r, object);
   return true;
 }
 
@@ -501,6 +540,12 @@ static uint64_t element(const struct mx_exec *x, const struct mx_insn *i, unsign
   return bytes == 8 ? ((const uint64_t *)operand(x, i, k))[l] : word(x, i, k, l);
 }
 
+#define LOAD(t_, slot_) \
+  MX_FOR_LANES (l, m) { \
+    t_ v = 0; \
+    if (r.host[l]) memcpy(&v, r.host[l] + k * sizeof v, sizeof v); \
+    ((slot_ *)d)[l] = v; \
+  }
 const struct mx_insn *mx__op_suld(struct mx_exec *x, const struct mx_insn *i) {
   const struct form *f = form_of(i);
   if (!f) return no_memory(x, i);
@@ -510,11 +555,11 @@ const struct mx_insn *mx__op_suld(struct mx_exec *x, const struct mx_insn *i) {
   if (!find_elements(x, i, f, m, f->results * f->bytes, false, &r, object)) return NULL;
   for (unsigned k = 0; k < f->results; k++) {
     void *d = mx__operand(x, mx__operand_ref(i, k));
-    MX_FOR_LANES (l, m) {
-      uint64_t v = 0;
-      if (r.host[l]) memcpy(&v, r.host[l] + k * f->bytes, f->bytes);
-      if (f->bytes == 8) ((uint64_t *)d)[l] = v;
-      else ((uint32_t *)d)[l] = (uint32_t)v;
+    switch (f->bytes) {
+    case 1: LOAD(uint8_t, uint32_t) break;
+    case 2: LOAD(uint16_t, uint32_t) break;
+    case 4: LOAD(uint32_t, uint32_t) break;
+    default: LOAD(uint64_t, uint64_t)
     }
   }
   return i + 1;
@@ -538,6 +583,11 @@ static uint32_t formatted(const struct mx_image_form *f, uint32_t v) {
   return (uint32_t)(s > most ? most : s < -most - 1 ? -most - 1 : s);
 }
 
+#define STORE(t_, slot_) \
+  MX_FOR_LANES (l, m) { \
+    const t_ bits = (t_)((const slot_ *)v)[l]; \
+    if (r.host[l]) memcpy(r.host[l] + k * sizeof bits, &bits, sizeof bits); \
+  }
 const struct mx_insn *mx__op_sust(struct mx_exec *x, const struct mx_insn *i) {
   const struct form *f = form_of(i);
   if (!f) return no_memory(x, i);
@@ -545,13 +595,22 @@ const struct mx_insn *mx__op_sust(struct mx_exec *x, const struct mx_insn *i) {
   struct reach r;
   const struct mx_object *object[MX_MAX_LANES];
   if (!find_elements(x, i, f, m, f->by_element ? 0 : f->nvalues * f->bytes, true, &r, object)) return NULL;
+  for (unsigned k = 0; k < f->nvalues && !f->by_element; k++) {
+    const void *v = operand(x, i, f->values + k);
+    switch (f->bytes) {
+    case 1: STORE(uint8_t, uint32_t) break;
+    case 2: STORE(uint16_t, uint32_t) break;
+    case 4: STORE(uint32_t, uint32_t) break;
+    default: STORE(uint64_t, uint64_t)
+    }
+  }
+  if (!f->by_element) return i + 1;
   MX_FOR_LANES (l, m) {
     if (!r.host[l]) continue;
     const struct mx_image_form *image = &object[l]->image;
-    const unsigned n = f->by_element ? image->channels : f->nvalues, bytes = f->by_element ? image->bits / 8 : f->bytes;
-    for (unsigned k = 0; k < n && k < f->nvalues; k++) {
-      uint64_t v = element(x, i, f->values + k, f->bytes, l);
-      if (f->by_element) v = formatted(image, (uint32_t)v);
+    const unsigned bytes = image->bits / 8;
+    for (unsigned k = 0; k < image->channels && k < f->nvalues; k++) {
+      const uint32_t v = formatted(image, word(x, i, f->values + k, l));
       memcpy(r.host[l] + k * bytes, &v, bytes);
     }
   }

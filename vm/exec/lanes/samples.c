@@ -123,11 +123,13 @@ static void find_faces(struct axis *across, struct axis *down, int32_t *face, co
 }
 
 /* ---- texels ---------------------------------------------------------------------------------------------------*/
+/* Places are numbers in the loops that find them. */
+#define PLACE(at_) ((const void *)(uintptr_t)(at_))
 #define FETCH(bytes_) \
   case bytes_: \
-    for (unsigned l = 0; l < n; l++) memcpy(to + bytes_ * l, at[l], bytes_); \
+    for (unsigned l = 0; l < n; l++) memcpy(to + bytes_ * l, PLACE(at[l]), bytes_); \
     break;
-MX__INL void fetch(unsigned char *to, const unsigned char *const *at, unsigned n, unsigned bytes) {
+MX__INL void fetch(unsigned char *to, const uint64_t *at, unsigned n, unsigned bytes) {
   switch (bytes) {
     FETCH(1)
     FETCH(2)
@@ -137,9 +139,8 @@ MX__INL void fetch(unsigned char *to, const unsigned char *const *at, unsigned n
   }
 }
 /* Where texels lie: those of a slice at the first or second place of either axis. */
-MX__INL void find_places(const unsigned char **at, const struct mx_texels *t, unsigned texel, const int32_t *x,
-                         const int32_t *y, const int32_t *z, unsigned n, const unsigned char *border) {
-  uint64_t *to = (uint64_t *)(void *)at;
+MX__INL void find_places(uint64_t *to, const struct mx_texels *t, unsigned texel, const int32_t *x, const int32_t *y,
+                         const int32_t *z, unsigned n, const unsigned char *border) {
   const uint64_t base = (uint64_t)(uintptr_t)t->bytes, outside = (uint64_t)(uintptr_t)border;
   const uint32_t row = (uint32_t)t->row, slice = (uint32_t)t->slice;
   for (unsigned l = 0; l < n; l++) to[l] = base + (uint64_t)(uint32_t)y[l] * row + (uint32_t)x[l] * texel;
@@ -159,17 +160,18 @@ struct taken { /* how a slice is taken: what all its texels share */
 static void take_slice(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
                        const int32_t *z, const int32_t *share, uint32_t *thin) {
   const unsigned n = k->n, texel = k->f->texel;
-  const unsigned char *at[4][MX_MAX_LANES];
+  uint64_t at[4][MX_MAX_LANES];
   find_places(at[0], k->t, texel, x->first, y->first, z, n, k->border);
   if (!k->filtered) {
-    for (unsigned l = 0; l < n; l++) __builtin_prefetch(at[0][l]);
+    for (unsigned l = 0; l < n; l++) __builtin_prefetch(PLACE(at[0][l]));
     fetch(to->texel[0], at[0], n, texel);
     return;
   }
   find_places(at[1], k->t, texel, x->second, y->first, z, n, k->border);
   find_places(at[2], k->t, texel, x->first, y->second, z, n, k->border);
   find_places(at[3], k->t, texel, x->second, y->second, z, n, k->border);
-  for (unsigned l = 0; l < n; l++) __builtin_prefetch(at[0][l]), __builtin_prefetch(at[3][l]); /* all misses at once */
+  for (unsigned l = 0; l < n; l++)
+    __builtin_prefetch(PLACE(at[0][l])), __builtin_prefetch(PLACE(at[3][l])); /* all misses at once */
   for (unsigned l = 0; l < n; l++) {
     const int32_t all = share[l], a = x->part[l], b = y->part[l];
     const int32_t x1 = (a * all + 128) >> 8, x0 = all - x1, w3 = (x1 * b + 128) >> 8, w1 = x1 - w3,
