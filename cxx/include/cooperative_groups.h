@@ -297,8 +297,6 @@ public:
   }
 };
 
-__MX_DEVICE thread_block_tile<1> this_thread() { return {}; }
-
 /* ---- parts of groups --------------------------------------------------------------------------------------------*/
 __MX_DEVICE thread_block_tile<1, void> this_thread() { return thread_block_tile<1, void>(); }
 template <unsigned int SIZE> __MX_DEVICE thread_block_tile<SIZE, thread_block> tiled_partition(const thread_block &) {
