@@ -119,8 +119,7 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   const uint32_t number = lw_spill_for_fallback(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
   const bool by_guard = ja_access[l->ins->op].n && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
-  if (!by_guard) values(l, l->cm, m);
-  for (unsigned c = 0; by_guard && c < l->nc; c++) m[c] = lw_lanes(l, c);
+  for (unsigned c = 0; c < l->nc; c++) m[c] = by_guard ? lw_lanes(l, c) : jx_rv(l->cm[c]);
   gcc_jit_rvalue *at = jx_int(j, j->t_u32, number);
   gcc_jit_rvalue *done =
       a->blocks[l->block].converged && !by_guard ? lw_fallback(l, at, jx_rv(l->emask)) : lw_fallback_of(l, at, m);

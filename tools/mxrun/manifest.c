@@ -167,6 +167,8 @@ static bool memory(struct reader *r) {
   return true;
 }
 
+#define KINDS_OF_ARG "expected in, inout, const, out, scratch, same, tex, surf, sampler, bytes or a type"
+
 static bool argument(struct reader *r) {
   struct manifest *m = r->m;
   if (m->nargs == MANIFEST_ARGS) return bad(r, "too many arguments");
@@ -174,7 +176,7 @@ static bool argument(struct reader *r) {
   *a = (struct marg){.line = r->line};
   stage(m)->nargs++;
   char *kind = word(r);
-  if (!kind) return bad(r, "expected in, inout, const, out, scratch, same, tex, surf, sampler, bytes or a type");
+  if (!kind) return bad(r, KINDS_OF_ARG);
   if (!strcmp(kind, "in") || !strcmp(kind, "inout") || !strcmp(kind, "const")) {
     a->kind = *kind == 'c' ? MARG_CONST : kind[2] ? MARG_INOUT : MARG_IN;
     a->text = word(r);
@@ -204,7 +206,7 @@ static bool argument(struct reader *r) {
   }
   a->kind = MARG_SCALAR;
   a->type = elem_find(kind, strlen(kind));
-  if (!a->type) return unknown(r, "arg", "expected in, inout, const, out, scratch, same, tex, surf, bytes or a type");
+  if (!a->type) return unknown(r, "arg", KINDS_OF_ARG);
   char *s = word(r);
   const char *why = NULL;
   if (!s) return bad(r, "expected a value");
