@@ -474,8 +474,27 @@ void lw_addend(struct lw *l) {
   jx_set(j, to->value, v);
 }
 
-/* All lanes' addresses have moved by one step. Where they wrap nothing is known any more. */
-static void move(struct lw *l, const struct lw_shape *sh, bool wide) {
+/* A condition: some chunk's first lane, from whose address those of the others are told, stays where it is while others
+ * of its chunk move. */
+static gcc_jit_rvalue *leaves_first_behind(struct lw *l) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
+  gcc_jit_rvalue *move = lw_pack(l, m), *some = move;
+  for (unsigned by = 1; by < j->w; by *= 2)
+    some = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, some,
+                            jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, some, jx_int(j, j->t_u64, by))));
+  uint64_t firsts = 0;
+  for (unsigned c = 0; c < l->nc; c++) firsts |= 1ull << (c * j->w);
+  gcc_jit_rvalue *not_first =
+      jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, some,
+            jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, move, jx_int(j, j->t_u64, UINT64_MAX)));
+  return lw_compare(l, GCC_JIT_COMPARISON_NE,
+                    jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, not_first, jx_int(j, j->t_u64, firsts)),
+                    jx_int(j, j->t_u64, 0));
+}
+/* The addresses of the lanes that run have moved by one step. Where they wrap nothing is known any more. */
+static void move(struct lw *l, const struct lw_shape *sh, uint32_t slot, bool wide) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *by = jx_rv(l->addend[l->ins - l->a->ins].value);
   gcc_jit_rvalue *width = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_rv(sh->max), jx_rv(sh->min)));
@@ -485,6 +504,10 @@ static void move(struct lw *l, const struct lw_shape *sh, bool wide) {
   gcc_jit_rvalue *most = wide ? jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT64_MAX), width)
                               : jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT32_MAX), width);
   gcc_jit_rvalue *good = lw_compare(l, GCC_JIT_COMPARISON_LE, jx_rv(sh->min), most);
+  if (ja_has(l->a->blocks[l->block].preserved, slot)) /* else lanes that do not run are moved, too */
+    good = jx_op(
+        j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, good,
+        gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, leaves_first_behind(l)));
   good = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, 0),
                gcc_jit_context_new_cast(j->c, NULL, good, j->t_u64));
   jx_set(j, sh->kind, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(sh->kind), good));
@@ -495,7 +518,7 @@ static void update(struct lw *l, uint32_t slot) {
   struct jx *j = &l->j;
   const bool wide = slot >= l->a->f->npred + l->a->f->n32;
   if (l->moving) {
-    move(l, sh, wide);
+    move(l, sh, slot, wide);
     return;
   }
   gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp))), *m[LW_CHUNKS];
