@@ -115,7 +115,9 @@ MX__INL vf OF_WIDTH(cut)(vi v) {
 #else
   const vf f = __builtin_convertvector(v, vf);
   const vi back = __builtin_convertvector(f, vi);
-  return (vf)((vi)f + (((back ^ back >> 31) - (back >> 31)) > ((v ^ v >> 31) - (v >> 31))));
+  /* without signs: of the least integer, and of 2^31, which comes back as it, the size has 32 bits */
+  const vu size = (vu)(v ^ v >> 31) - (vu)(v >> 31), size_back = (vu)(back ^ back >> 31) - (vu)(back >> 31);
+  return (vf)((vi)f + ((vi)(size_back - size) > 0));
 #endif
 }
 #define TO_INTS(v_) __builtin_convertvector(v_, vi) /* toward zero */
