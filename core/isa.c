@@ -164,15 +164,15 @@ const struct mx_op_info mx__ops[MX_OP_COUNT] = {
 
 const struct mx_row_access mx__row_access[MX_OP_COUNT] = {
 #define LOAD(mt_, dt_, n_) \
-  { MX_ACCESS_LOAD, MX_T_##mt_, n_ }
+  { MX_ACCESS_LOAD, MX_T_##mt_, n_, NULL }
 #define STORE(mt_, n_) \
-  { MX_ACCESS_STORE, MX_T_##mt_, n_ }
+  { MX_ACCESS_STORE, MX_T_##mt_, n_, NULL }
 #define ATOM(step_, t_, ...) \
-  { MX_ACCESS_ATOMIC, MX_T_##t_, 1 }
+  { MX_ACCESS_ATOMIC, MX_T_##t_, 1, #step_ }
 #define ATOMV(step_, t_, n_, ...) \
-  { MX_ACCESS_ATOMIC, MX_T_##t_, n_ }
+  { MX_ACCESS_ATOMIC, MX_T_##t_, n_, NULL }
 #define PREFETCH() \
-  { MX_NO_ACCESS, MX_T_none, 0 }
+  { MX_NO_ACCESS, MX_T_none, 0, NULL }
 #define OP(...)
 #define OPF(...)
 #define OPX(...)

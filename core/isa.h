@@ -251,6 +251,7 @@ bool mx__is_spelled(unsigned op, const char *word);
 enum mx_access_kind { MX_NO_ACCESS, MX_ACCESS_LOAD, MX_ACCESS_STORE, MX_ACCESS_ATOMIC };
 struct mx_row_access {
   uint8_t kind, type, elements; /* type: in memory */
+  const char *combine;          /* of an atomic on one element: how the table names what it does with it */
 };
 extern const struct mx_row_access mx__row_access[MX_OP_COUNT];
 

@@ -12,30 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory rows -----------------------------------------------------------------------------------------*/
-const struct ja_access ja_access[MX_OP_COUNT] = {
-#define LOAD(mt_, dt_, n_) \
-  { JA_LOAD, MX_T_##mt_, n_ }
-#define STORE(mt_, n_) \
-  { JA_STORE, MX_T_##mt_, n_ }
-#define ATOM(step_, t_, ...) \
-  { JA_ATOM, MX_T_##t_, 1, #step_ }
-#define ATOMV(step_, t_, n_, ...) \
-  { JA_OTHER, MX_T_##t_, n_ }
-#define PREFETCH() \
-  { JA_OTHER, MX_T_none, 0 }
-#define OP(...)
-#define OPF(...)
-#define OPX(...)
-#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) [MX_##id_] = __VA_ARGS__,
-#include "core/opcodes.def"
-#undef LOAD
-#undef STORE
-#undef ATOM
-#undef ATOMV
-#undef PREFETCH
-};
-
 /* ---- memory: freed whole --------------------------------------------------------------------------------*/
 struct chunk {
   struct chunk *next;
@@ -126,7 +102,7 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (mx__effect(i->op) == MX_DOES_SREG) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
   /* one address, one value; local memory differs from lane to lane */
-  if (i->o->cls == MX_MEM && ja_access[i->op].kind == JA_LOAD) {
+  if (i->o->cls == MX_MEM && mx__row_access[i->op].kind == MX_ACCESS_LOAD) {
     const unsigned space = mx_w_mod(*i->w) >> 2;
     return space != MX_GENERIC && space != MX_LOCAL;
   }

@@ -45,14 +45,6 @@ struct ja_ins {
   uint64_t *zero; /* of a call in line: slots of the callee that are read before they are written; or NULL */
 };
 
-/* What a memory row does: elements of a type, as it lies in memory. */
-enum ja_access_kind { JA_OTHER, JA_LOAD, JA_STORE, JA_ATOM };
-struct ja_access {
-  uint8_t kind, type, n;
-  const char *combine; /* of an atomic: its meaning's name */
-};
-extern const struct ja_access ja_access[MX_OP_COUNT];
-
 struct ja_block {
   uint32_t pc, first, end; /* instructions [first, end) */
   uint32_t steps, ticks;   /* as many are counted; what they add to the clock */

@@ -42,10 +42,10 @@ static gcc_jit_rvalue *add_at(struct lw *l, gcc_jit_lvalue *cell, gcc_jit_type *
 }
 static bool add_to_uniform_address(struct lw *l) {
   struct jx *j = &l->j;
-  const struct ja_access ac = ja_access[l->ins->op];
+  const struct mx_row_access ac = mx__row_access[l->ins->op];
   const unsigned at = l->ins->o->nopnds - 3u, bytes = jx_bitsof(ac.type) / 8, raw = bytes == 8 ? MX_T_u64 : MX_T_u32;
-  if (ac.kind != JA_ATOM || (strcmp(ac.combine, "ADD_U32") && strcmp(ac.combine, "ADD_U64")) ||
-      !lw_operand_uniform(l, at) || !lw_operand_uniform(l, at + 2))
+  if (!ac.combine || (strcmp(ac.combine, "ADD_U32") && strcmp(ac.combine, "ADD_U64")) || !lw_operand_uniform(l, at) ||
+      !lw_operand_uniform(l, at + 2))
     return false;
   gcc_jit_type *t = bytes == 8 ? j->t_u64 : j->t_u32;
   gcc_jit_rvalue *lanes[LW_CHUNKS];
@@ -71,8 +71,8 @@ static bool add_to_uniform_address(struct lw *l) {
 static bool in_shared(struct lw *l) {
   struct jx *j = &l->j;
   const mx_word w = *l->ins->w;
-  const struct ja_access ac = ja_access[l->ins->op];
-  if (ac.kind != JA_ATOM || strcmp(ac.combine, "ADD_U32") || mx_w_mod(w) != MX_SHARED) return false;
+  const struct mx_row_access ac = mx__row_access[l->ins->op];
+  if (!ac.combine || strcmp(ac.combine, "ADD_U32") || mx_w_mod(w) != MX_SHARED) return false;
   const unsigned at = l->ins->o->nopnds - 3u; /* its result, if there is one, comes before */
   const bool wide = jx_wide(l->ins->o->opnd[at].type);
   gcc_jit_rvalue *variable;

@@ -105,7 +105,7 @@ void lw_counters_part(struct lw *l, gcc_jit_rvalue *const *t) {
 /* The operand that is an address, behind which its offset stands; as many as there are operands: nothing is touched. */
 static unsigned address_of(const struct ja_ins *i) {
   unsigned k = 0;
-  if (!ja_access[i->op].n) return i->o->nopnds;
+  if (!mx__row_access[i->op].elements) return i->o->nopnds;
   while (k + 1 < i->o->nopnds && i->o->opnd[k + 1].type != MX_T_off) k++;
   return k + 1 < i->o->nopnds ? k : i->o->nopnds;
 }

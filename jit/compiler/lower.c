@@ -118,7 +118,7 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   uint64_t *still = lw_need(8 * a->words); /* live, but for what the frame has already */
   const uint32_t number = lw_spill_for_fallback(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
-  const bool by_guard = ja_access[l->ins->op].n && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
+  const bool by_guard = mx__row_access[l->ins->op].elements && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
   for (unsigned c = 0; c < l->nc; c++) m[c] = by_guard ? lw_lanes(l, c) : jx_rv(l->cm[c]);
   gcc_jit_rvalue *at = jx_int(j, j->t_u32, number);
   gcc_jit_rvalue *done =
@@ -350,10 +350,10 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
     return (names(next, 1, slot, a) || names(next, 2, slot, a)) && can_wait(l, k + 1, waiting + 1, b, live);
   if (l->copies[k + 1]) return names(next, 2, slot, a) && !names(next, 0, slot, a);
   if (!l->based[k + 1].indexed && !l->based[k + 1].steady) return false;
-  const unsigned load = ja_access[next->op].kind == JA_LOAD;
+  const unsigned load = mx__row_access[next->op].kind == MX_ACCESS_LOAD;
   for (unsigned e = 2; !load && e < next->o->nopnds; e++)
     if (names(next, e, slot, a)) return false;
-  return names(next, load ? ja_access[next->op].n : 0, slot, a);
+  return names(next, load ? mx__row_access[next->op].elements : 0, slot, a);
 }
 bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live) {
   return can_wait(l, k, 0, b, live);

@@ -745,25 +745,26 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
 bool lw_memory(struct lw *l) {
   struct jx *j = &l->j;
   if (lw_run_access(l)) return true;
-  const struct ja_access ac = ja_access[l->ins->op];
+  const struct mx_row_access ac = mx__row_access[l->ins->op];
   const struct mx_op_info *o = l->ins->o;
   const unsigned bits = jx_bitsof(ac.type), space = mx_w_mod(*l->ins->w) >> 2;
-  if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || bits > 64 || ac.n > 4 || space == MX_LOCAL) return false;
-  const bool load = ac.kind == JA_LOAD;
-  const unsigned at = load ? ac.n : 0, value = load ? 0 : 2;
+  if ((ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) || bits > 64 || ac.elements > 4 || space == MX_LOCAL)
+    return false;
+  const bool load = ac.kind == MX_ACCESS_LOAD;
+  const unsigned at = load ? ac.elements : 0, value = load ? 0 : 2;
   const bool full_width = bits >= 32 && mx__types[o->opnd[value].type].bits == bits; /* as they lie in registers */
-  if (o->nopnds != ac.n + 2u) return false;
-  const unsigned bytes = bits / 8 * ac.n;
+  if (o->nopnds != ac.elements + 2u) return false;
+  const unsigned bytes = bits / 8 * ac.elements;
   const bool guarded = mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
   gcc_jit_rvalue *variable;
   const uint64_t off_k = lw_offset(l, at + 1, &variable);
   const bool one_address = lw_operand_uniform(l, at);
   bool uniform = one_address;
-  for (unsigned e = 0; !load && e < ac.n; e++) uniform &= lw_operand_uniform(l, value + e);
+  for (unsigned e = 0; !load && e < ac.elements; e++) uniform &= lw_operand_uniform(l, value + e);
 
   struct memory_bounds p = {0};
   if (load && space == MX_PARAM && !guarded && parameter(l, at, off_k, variable, bytes)) {
-    for (unsigned e = 0; e < ac.n; e++) {
+    for (unsigned e = 0; e < ac.elements; e++) {
       gcc_jit_rvalue *q = jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_PARAM, j->t_pu8));
       const uint64_t offset =
           l->a->f->lits[mx_w_operand(l->ins->w, at) - MX_LIT].value + off_k + (uint64_t)e * (bits / 8);
@@ -775,7 +776,7 @@ bool lw_memory(struct lw *l) {
   if (l->fixed[l->ins - l->a->ins]) {
     gcc_jit_rvalue *q =
         byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), lw_u64(l, off_k)));
-    for (unsigned e = 0; e < ac.n; e++) {
+    for (unsigned e = 0; e < ac.elements; e++) {
       const jv v = load_cell(l, q, (uint64_t)e * (bits / 8), ac.type);
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v);
     }
@@ -783,9 +784,9 @@ bool lw_memory(struct lw *l) {
   }
   const struct lw_base *base = lw_base(l);
   const bool gathers = j->isa->choose,
-             by_body = ac.n > 1 ? !(full_width && base && gathers)
-                       : !base  ? one_address /* of different values, the last one's stays */
-                                : bits < 32 && base->indexed && !row_stride(base, bytes) && !(load && gathers);
+             by_body = ac.elements > 1 ? !(full_width && base && gathers)
+                       : !base         ? one_address /* of different values, the last one's stays */
+                                       : bits < 32 && base->indexed && !row_stride(base, bytes) && !(load && gathers);
   if (!uniform && by_body) {
     lw_interpret(l);
     return true;
@@ -799,11 +800,11 @@ bool lw_memory(struct lw *l) {
     return true;
   }
   gcc_jit_block *slow = lw_new_block(l, "slow");
-  const struct access access = {load, guarded, ac.type, ac.n, at, value, bytes, slow, end};
+  const struct access access = {load, guarded, ac.type, ac.elements, at, value, bytes, slow, end};
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   if (guarded && uniform)
-    lw_if_any(l, lw_any(l, lanes), load ? ac.n : 0, end); /* otherwise masks say that there is nothing to do */
+    lw_if_any(l, lw_any(l, lanes), load ? ac.elements : 0, end); /* otherwise masks say that there is nothing to do */
   lw_watched_access(l, at, bytes, slow);
   read_cache(l, &p, !load);
   gcc_jit_rvalue *bad = lw_base(l) && lw_base(l)->indexed && !uniform ? NULL : limit(l, &p, bytes);
@@ -812,14 +813,14 @@ bool lw_memory(struct lw *l) {
     gcc_jit_rvalue *q = uniform_address(l, at, off, bytes, &p, bad, slow);
     gcc_jit_type *t = cell_type(j, ac.type);
     jv v[4];
-    for (unsigned e = 0; e < ac.n; e++) {
+    for (unsigned e = 0; e < ac.elements; e++) {
       const uint64_t offset = (uint64_t)e * (bits / 8);
       if (load) v[e] = load_cell(l, q, offset, ac.type);
       else
         jx_set(j, lw_field(l, q, offset, t),
                gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, source(l, value + e, 0, ac.type)), t));
     }
-    for (unsigned e = 0; load && e < ac.n; e++)
+    for (unsigned e = 0; load && e < ac.elements; e++)
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v[e]);
     lw_go(l, end);
   } else if (lw_base(l) && lw_base(l)->indexed) by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);

@@ -140,12 +140,13 @@ static bool has_operands(const struct ja *a, const struct ja_ins *i) {
   return true;
 }
 static bool add_load(struct lw_scalar_loop *p, uint32_t b, const struct ja_ins *i) {
-  const struct ja_access ac = ja_access[i->op];
+  const struct mx_row_access ac = mx__row_access[i->op];
   const unsigned space = mx_w_mod(*i->w) >> 2, weak = !(mx_w_mod(*i->w) & 3);
-  if (ac.kind != JA_LOAD || !weak || ac.n > 4 || ac.type == MX_T_b128 || space == MX_LOCAL || space == MX_PARAM ||
-      p->nloads == MOST_LOADS)
+  if (ac.kind != MX_ACCESS_LOAD || !weak || ac.elements > 4 || ac.type == MX_T_b128 || space == MX_LOCAL ||
+      space == MX_PARAM || p->nloads == MOST_LOADS)
     return false;
-  p->load[p->nloads++] = (struct load){.ins = i, .block = b, .at = ac.n, .bytes = jx_bitsof(ac.type) / 8 * ac.n};
+  p->load[p->nloads++] =
+      (struct load){.ins = i, .block = b, .at = ac.elements, .bytes = jx_bitsof(ac.type) / 8 * ac.elements};
   return true;
 }
 static bool has_instructions(struct lw *l, struct lw_scalar_loop *p) {
@@ -211,12 +212,12 @@ static unsigned gathered(const struct lw *l, const struct load *ld) {
 static unsigned load_cost(const struct lw *l, const struct load *ld, bool through, bool *steady) {
   const struct ja *a = l->a;
   const uint32_t k = (uint32_t)(ld->ins - a->ins);
-  const struct ja_access ac = ja_access[ld->ins->op];
+  const struct mx_row_access ac = mx__row_access[ld->ins->op];
   const struct lw_base *base = &l->based[k];
   const unsigned lanes = a->lanes;
   *steady = base->steady && !l->run_member[k];
   if (lw_uniform_at(a, ld->block, k, ld->at)) return WARP_OP;
-  if (jx_bitsof(ac.type) < 32 || (ac.n > 1 && !base->steady && !base->indexed)) return BY_BODY;
+  if (jx_bitsof(ac.type) < 32 || (ac.elements > 1 && !base->steady && !base->indexed)) return BY_BODY;
   if (l->run_member[k] && l->runs[ld->block].row[l->run_member[k] - 1].kind == LW_SCATTERED) return gathered(l, ld);
   if (*steady || l->run_member[k]) return IN_ROWS * lanes;
   if (through) return base->indexed ? gathered(l, ld) : BY_BODY;
@@ -242,7 +243,7 @@ static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *thro
 }
 
 static void note_kinds(const struct ja *a, const struct ja_ins *i, uint64_t *floats, uint64_t *numbers) {
-  const unsigned first = i->o->cls == MX_MEM ? ja_access[i->op].n : 0; /* what is read may be either */
+  const unsigned first = i->o->cls == MX_MEM ? mx__row_access[i->op].elements : 0; /* what is read may be either */
   for (unsigned k = first; k < i->o->nopnds && !(i->o->flags & MX_F_BRANCH); k++) {
     const unsigned t = i->o->opnd[k].type, f = mx_w_operand(i->w, k);
     if (t < MX_T_raw && f < MX_LIT) ja_add(jx_float(t) ? floats : numbers, ja_slot(a, mx__types[t].slot_class, f));
@@ -437,28 +438,29 @@ static gcc_jit_rvalue *element_address(struct lw *l, const struct lw_scalar_loop
 }
 static void build_load(struct lw *l, const struct lw_scalar_loop *p, const struct load *ld) {
   struct jx *j = &l->j;
-  const struct ja_access ac = ja_access[ld->ins->op];
+  const struct mx_row_access ac = mx__row_access[ld->ins->op];
   const unsigned bits = jx_bitsof(ac.type);
   gcc_jit_type *cell = bits == 64 ? j->t_u64 : bits == 32 ? j->t_u32 : bits == 16 ? j->t_u16 : j->t_u8;
   gcc_jit_block *behind = NULL;
   if (mx_w_guard(*ld->ins->w) != MX_GUARD_NONE) {
     behind = lw_new_block(l, "behind");
-    lw_if_any(l, j->isa->mask_any(j, lw_guard(l, 0)), ac.n, behind);
+    lw_if_any(l, j->isa->mask_any(j, lw_guard(l, 0)), ac.elements, behind);
   }
   gcc_jit_rvalue *address = element_address(l, p, ld);
   const uint32_t slot = ja_slot(l->a, bits == 64 ? MX_R64 : MX_R32, mx_w_operand(ld->ins->w, 0));
-  if (ac.n == 1 && bits >= 32 && !behind && mx__types[ld->ins->o->opnd[0].type].bits == bits &&
+  if (ac.elements == 1 && bits >= 32 && !behind && mx__types[ld->ins->o->opnd[0].type].bits == bits &&
       ja_has(l->floats, slot)) {
     jx_set(j, lw_one(l, slot), jx_rv(lw_field(l, address, 0, bits == 64 ? j->vf64 : j->vf32)));
     return;
   }
   jv v[4];
-  for (unsigned e = 0; e < ac.n; e++) { /* all of them before the first result, which may go to the address's slot */
+  /* all of them before the first result, which may go to the address's slot */
+  for (unsigned e = 0; e < ac.elements; e++) {
     gcc_jit_rvalue *r =
         jx_keep(j, cast(l, jx_rv(lw_field(l, address, (uint64_t)e * (bits / 8), cell)), jx_vector(j, bits == 64)));
     v[e] = (jv){.t = ac.type, .u = true, .r = {r, r}};
   }
-  for (unsigned e = 0; e < ac.n; e++) lw_put(l, e, 0, jv_cvt(j, ld->ins->o->opnd[e].type, ac.type, v[e]));
+  for (unsigned e = 0; e < ac.elements; e++) lw_put(l, e, 0, jv_cvt(j, ld->ins->o->opnd[e].type, ac.type, v[e]));
   if (!behind) return;
   lw_go(l, behind);
   j->b = behind;

@@ -305,16 +305,16 @@ void lw_shapes_find(struct lw *l) {
   for (uint32_t b = 0; b < a->nblocks; b++)
     for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++) {
       const struct ja_ins *i = &a->ins[k];
-      const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
+      const struct mx_row_access ac = i->o->cls == MX_MEM ? mx__row_access[i->op] : (struct mx_row_access){0};
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
       if (lw_copies_whole(i->op)) find_copy(l, b, k);
-      if (l->run_member[k] || (ac.kind != JA_LOAD && ac.kind != JA_STORE) ||
-          (ac.n == 1 ? bits > 64 : bits != 32 || ac.n > 4))
+      if (l->run_member[k] || (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
+          (ac.elements == 1 ? bits > 64 : bits != 32 || ac.elements > 4))
         continue;
-      const uint32_t at = slot_of(a, i, ac.kind == JA_LOAD ? ac.n : 0);
+      const uint32_t at = slot_of(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0);
       if (at == JA_NONE) continue;
-      const bool steady = ac.n == 1 && find_base(l, b, k, at, base);
+      const bool steady = ac.elements == 1 && find_base(l, b, k, at, base);
       if (!steady && !find_index(l, b, k, at, base)) continue;
       const uint64_t scale = base->pre_scale * base->post_scale;
       base->bounds_checked = !a->checked && steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED &&
@@ -352,15 +352,16 @@ static bool same_sum(const struct ja *a, const struct lw_base *x, const struct l
   return true;
 }
 static uint64_t offset_of(const struct lw *l, const struct ja_ins *i) {
-  const unsigned at = ja_access[i->op].kind == JA_LOAD ? ja_access[i->op].n : 0;
+  const unsigned at = mx__row_access[i->op].kind == MX_ACCESS_LOAD ? mx__row_access[i->op].elements : 0;
   return l->a->f->lits[mx_w_operand(i->w, at + 1) - MX_LIT].value;
 }
 /* Loads that begin at a variable's name plus a constant, in spaces that do not differ from lane to lane. */
 static bool reads_variable(const struct ja *a, const struct ja_ins *i) {
-  if (i->o->cls != MX_MEM || ja_access[i->op].kind != JA_LOAD || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
-  const unsigned bits = jx_bitsof(ja_access[i->op].type), space = mx_w_mod(*i->w) >> 2,
-                 field = mx_w_operand(i->w, ja_access[i->op].n);
-  if ((bits != 32 && bits != 64) || ja_access[i->op].n > 4 ||
+  if (i->o->cls != MX_MEM || mx__row_access[i->op].kind != MX_ACCESS_LOAD || mx_w_guard(*i->w) != MX_GUARD_NONE)
+    return false;
+  const unsigned bits = jx_bitsof(mx__row_access[i->op].type), space = mx_w_mod(*i->w) >> 2,
+                 field = mx_w_operand(i->w, mx__row_access[i->op].elements);
+  if ((bits != 32 && bits != 64) || mx__row_access[i->op].elements > 4 ||
       (space != MX_SHARED && space != MX_CONST && space != MX_GLOBAL))
     return false;
   return field >= MX_LIT && a->f->lits[field - MX_LIT].kind == MX_LIT_VAR;
@@ -392,26 +393,26 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
   if (a->checked) return NULL;                   /* accesses are told one by one */
   for (uint32_t k = b->first; k < b->end; k++) { /* variables by name: one check for all loads from one of them */
     if (!reads_variable(a, &a->ins[k]) || l->fixed[k]) continue;
-    const unsigned field = mx_w_operand(a->ins[k].w, ja_access[a->ins[k].op].n);
+    const unsigned field = mx_w_operand(a->ins[k].w, mx__row_access[a->ins[k].op].elements);
     struct span all = {.least = INT64_MAX, .most = INT64_MIN};
     gcc_jit_lvalue *host = jx_local(j, j->t_u64);
     uint32_t loads = 0;
     for (uint32_t m = k; m < b->end; m++) {
       const struct ja_ins *i = &a->ins[m];
-      const struct ja_access ac = ja_access[i->op];
-      if (!reads_variable(a, i) || mx_w_operand(i->w, ac.n) != field ||
+      const struct mx_row_access ac = mx__row_access[i->op];
+      if (!reads_variable(a, i) || mx_w_operand(i->w, ac.elements) != field ||
           mx_w_mod(*i->w) >> 2 != mx_w_mod(*a->ins[k].w) >> 2)
         continue;
-      extend(&all, (int64_t)offset_of(l, i), jx_bitsof(ac.type) / 8 * ac.n);
+      extend(&all, (int64_t)offset_of(l, i), jx_bitsof(ac.type) / 8 * ac.elements);
       loads++;
     }
     if (loads < 2 || all.odd || all.far) continue;
     for (uint32_t m = k; m < b->end; m++)
-      if (reads_variable(a, &a->ins[m]) && mx_w_operand(a->ins[m].w, ja_access[a->ins[m].op].n) == field &&
+      if (reads_variable(a, &a->ins[m]) && mx_w_operand(a->ins[m].w, mx__row_access[a->ins[m].op].elements) == field &&
           mx_w_mod(*a->ins[m].w) >> 2 == mx_w_mod(*a->ins[k].w) >> 2)
         l->fixed[m] = host;
     l->ins = &a->ins[k];
-    gcc_jit_rvalue *lo, *limit, *base, *at = jx_rv(lw_late(l, ja_access[l->ins->op].n));
+    gcc_jit_rvalue *lo, *limit, *base, *at = jx_rv(lw_late(l, mx__row_access[l->ins->op].elements));
     gcc_jit_rvalue *missed = lw_bounds(l, (unsigned)(all.most - all.least), false, &lo, &limit, &base);
     bad = lw_either(l, bad, missed);
     OR_IF(GT, OP(MINUS, OP(PLUS, at, U64((uint64_t)all.least)), lo), limit);
@@ -429,7 +430,7 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     struct span all = {.least = INT64_MAX, .most = INT64_MIN};
     for (uint32_t m = k; m < b->end; m++)
       if (l->based[m].steady && l->based[m].bounds_checked && same_sum(a, base, &l->based[m]))
-        extend(&all, (int64_t)offset_of(l, &a->ins[m]), jx_bitsof(ja_access[a->ins[m].op].type) / 8);
+        extend(&all, (int64_t)offset_of(l, &a->ins[m]), jx_bitsof(mx__row_access[a->ins[m].op].type) / 8);
     if (all.odd || all.far) return jx_int(j, j->t_bool, 1);
     if (!bytes) {
       gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));

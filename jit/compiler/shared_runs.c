@@ -112,7 +112,8 @@ enum {
 }; /* instructions of a run; blocks of functions in which runs are looked for; loads that make a tile */
 
 static int64_t offset_of(const struct ja *a, const struct ja_ins *i) {
-  const struct mx_lit *lit = &a->f->lits[mx_w_operand(i->w, ja_access[i->op].kind == JA_LOAD ? 2 : 1) - MX_LIT];
+  const struct mx_lit *lit =
+      &a->f->lits[mx_w_operand(i->w, mx__row_access[i->op].kind == MX_ACCESS_LOAD ? 2 : 1) - MX_LIT];
   return lit->kind == MX_LIT_VALUE ? (int64_t)lit->value : INT64_MAX;
 }
 /* What the address of access k is: a slot, and a constant or a variable's name where one was added to it just before.
@@ -124,15 +125,16 @@ struct number {
 };
 static bool find_number(const struct ja *a, const struct ja_block *b, uint32_t k, struct number *n) {
   const struct ja_ins *i = &a->ins[k];
-  const struct ja_access ac = i->o->cls == MX_MEM ? ja_access[i->op] : (struct ja_access){0};
-  if ((ac.kind != JA_LOAD && ac.kind != JA_STORE) || ac.n != 1 || mx_w_mod(*i->w) >> 2 != MX_SHARED ||
-      mx_w_guard(*i->w) != MX_GUARD_NONE)
+  const struct mx_row_access ac = i->o->cls == MX_MEM ? mx__row_access[i->op] : (struct mx_row_access){0};
+  if ((ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) || ac.elements != 1 ||
+      mx_w_mod(*i->w) >> 2 != MX_SHARED || mx_w_guard(*i->w) != MX_GUARD_NONE)
     return false;
-  const unsigned at = ac.kind == JA_LOAD ? 1 : 0, field = mx_w_operand(i->w, at), bits = jx_bitsof(ac.type);
+  const unsigned at = ac.kind == MX_ACCESS_LOAD ? 1 : 0, field = mx_w_operand(i->w, at), bits = jx_bitsof(ac.type);
   *n = (struct number){.bytes = bits / 8};
   const unsigned cls = mx__types[i->o->opnd[at].type].slot_class, add = cls == MX_R64 ? MX_ADD_U64 : MX_ADD_U32;
   if ((bits != 32 && bits != 64) || field >= MX_LIT) return false;
-  if (mx__types[i->o->opnd[ac.kind == JA_LOAD ? 0 : 2].type].slot_class != (bits == 64 ? MX_R64 : MX_R32)) return false;
+  if (mx__types[i->o->opnd[ac.kind == MX_ACCESS_LOAD ? 0 : 2].type].slot_class != (bits == 64 ? MX_R64 : MX_R32))
+    return false;
   const int64_t off = offset_of(a, i);
   if (off % n->bytes || off > 1 << 20 || off < -(1 << 20)) return false;
   n->slot = ja_slot(a, cls, field);
@@ -164,10 +166,11 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
     if (run->n && (i->kind == JA_CALLS || i->kind == JA_RETURNS || i->o->flags & MX_F_SYNC || ja_always_leaves(i)))
       break; /* not built as others are */
     if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST) ||
-        lw_uniform_at(a, b, k, ja_access[i->op].kind == JA_LOAD ? 1 : 0))
+        lw_uniform_at(a, b, k, mx__row_access[i->op].kind == MX_ACCESS_LOAD ? 1 : 0))
       continue;
     const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
-    const bool load = ja_access[i->op].kind == JA_LOAD, near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose;
+    const bool load = mx__row_access[i->op].kind == MX_ACCESS_LOAD,
+               near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose;
     const enum lw_run_pattern kind = stride == 0 && load          ? LW_SAME
                                      : stride == (int32_t)n.bytes ? LW_IN_ROWS
                                      : near                       ? LW_NEAR
@@ -205,7 +208,7 @@ void lw_runs_find(struct lw *l) {
     for (unsigned g = 0; g < run->n; g++) run->guesses |= run->row[g].kind != LW_SCATTERED;
     for (uint32_t k = run->first; k < run->end; k++) {
       const struct lw_row *row = l->run_member[k] ? &run->row[l->run_member[k] - 1] : NULL;
-      if (row && row->bytes == 4 && ja_access[a->ins[k].op].kind == JA_LOAD)
+      if (row && row->bytes == 4 && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD)
         same += row->kind == LW_SAME, rows += row->kind == LW_IN_ROWS;
     }
     run->tile = same >= TILE && rows >= TILE;
@@ -341,8 +344,8 @@ bool lw_run_access(struct lw *l) {
   const unsigned number = l->run_member[l->ins - l->a->ins];
   if (!number) return false;
   const struct lw_row *row = &l->run->row[number - 1];
-  const unsigned type = ja_access[l->ins->op].type;
-  const bool load = ja_access[l->ins->op].kind == JA_LOAD, wide = row->bytes == 8;
+  const unsigned type = mx__row_access[l->ins->op].type;
+  const bool load = mx__row_access[l->ins->op].kind == MX_ACCESS_LOAD, wide = row->bytes == 8;
   const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
   const bool apart = l->version == LW_OTHERWISE || row->kind == LW_SCATTERED || (row->kind == LW_NEAR && !load);
   gcc_jit_rvalue *row_of_all = l->version == LW_TILE && load && row->kind == LW_IN_ROWS && !wide

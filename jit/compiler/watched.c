@@ -63,7 +63,7 @@ static bool is_constant(const struct lw *l, unsigned at, unsigned bytes) {
 }
 void lw_watched_access(struct lw *l, unsigned at, unsigned bytes, gcc_jit_block *slow) {
   struct jx *j = &l->j;
-  if (!l->a->checked || (ja_access[l->ins->op].kind == JA_LOAD && is_constant(l, at, bytes))) return;
+  if (!l->a->checked || (mx__row_access[l->ins->op].kind == MX_ACCESS_LOAD && is_constant(l, at, bytes))) return;
   gcc_jit_block *on = lw_new_block(l, "unwatched");
   gcc_jit_rvalue *plain = jx_keep(j, lw_tell_access(l, at, l->a->origin[l->ins->pc].pc));
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, plain, jx_int(j, j->t_u32, 0))), slow, on);
