@@ -211,7 +211,7 @@ void lw_runs_find(struct lw *l) {
       if (row && row->bytes == 4 && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD)
         same += row->kind == LW_SAME, rows += row->kind == LW_IN_ROWS;
     }
-    run->tile = same >= TILE && rows >= TILE;
+    run->tile = l->nc > 1 && same >= TILE && rows >= TILE; /* a row that several chunks share */
   }
 }
 
