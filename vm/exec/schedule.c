@@ -42,13 +42,6 @@ static void yield_processor(struct mx_queue *s) {
   mx__lock(&s->lock);
 }
 
-/* Brings the launch's step count up to date, as the engines do now and then; true: its limit is reached. */
-static bool count_steps(struct mx_launch *l, struct mx_exec *x) {
-  uint64_t more = x->steps - x->steps_published, all = atomic_fetch_add(&l->steps, more) + more;
-  x->steps_published = x->steps;
-  return l->steps_limit && all >= l->steps_limit;
-}
-
 /* ---- for debuggers: workers that help the session's; vm/debug/parallel.c ----------------------------------------*/
 static int by_number(const void *a, const void *b) {
   const struct mx_block *const *x = a, *const *y = b;
@@ -169,7 +162,9 @@ static void run_blocks(struct mx_queue *s, struct mx_exec *x, bool own) {
     const bool looks =
         status == MX_BLOCK_PARKED && l->stuck && atomic_load_explicit(&l->stuck->look, memory_order_relaxed);
     const uint64_t digest = looks ? mx__block_digest(b) : 0;
-    if (count_steps(l, x) && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
+    /* A launch may end with just as many instructions as its limit; a block that is left has another to execute. */
+    const uint64_t steps = mx__add_steps(x);
+    if (l->steps_limit && steps >= l->steps_limit && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     mx__lock(&s->lock);
     if (digest && mx__stuck_turn(l->stuck, b, digest, s->resident)) publish_stuck_text(s, b);
     if (spun) l->hooks->spun(l->debug, l, b, spun);

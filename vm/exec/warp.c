@@ -354,21 +354,16 @@ void mx__merge_equal(struct mx_exec *x) {
 }
 
 /* ---- ending ---------------------------------------------------------------------------------------------*/
-const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {
-  struct mx_warp *w = x->warp;
+bool mx__take_lanes_out(struct mx_exec *x, uint64_t m) {
   struct mx_split *s = x->split;
-  w->live &= ~m;
+  x->warp->live &= ~m;
   s->mask &= ~m;
   x->mask = s->mask;
   for (struct mx_frame *f = s->frame; f; f = f->parent) expect_nowhere(f, m);
   frames_drop(&x->free_frames, s->frame, NULL, m);
-  const bool all = !s->mask;
-  if (all) mx__split_remove(x, mx__split_index(x));
-  mx__sync_recheck(x, w);
-  mx__barrier_recheck(x, x->block);
-  if (all) return mx__next_split(x);
-  mx__find_resched_rank(x);
-  return NULL;
+  if (s->mask) return false;
+  mx__split_remove(x, mx__split_index(x));
+  return true;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------*/
@@ -438,20 +433,11 @@ const struct mx_insn *mx__op_calli(struct mx_exec *x, const struct mx_insn *i) {
   return call(x, i, (uint32_t)(number / 16 - 1), args + 1);
 }
 
-const struct mx_insn *mx__op_ret(struct mx_exec *x, const struct mx_insn *i) {
-  if (!x->frame->parent) return mx__exit_lanes(x, x->mask);
+const struct mx_insn *mx__return_lanes(struct mx_exec *x, const struct mx_insn *i) {
   x->split->pc = i->pc;
   x->split->returns = true;
   merge(x, mx__split_index(x));
   return mx__next_split(x);
-}
-
-const struct mx_insn *mx__op_exit(struct mx_exec *x, const struct mx_insn *i) {
-  uint64_t m = mx__lanes_of(x, i);
-  if (!m) return i + 1;
-  if (m == x->mask) return mx__exit_lanes(x, m);
-  mx__exit_lanes(x, m);
-  return i + 1;
 }
 
 /* ---- a warp's life ----------------------------------------------------------------------------------------*/
@@ -477,11 +463,15 @@ void mx__warp_end(struct mx_warp *w) {
   w->live = 0;
 }
 
-void mx__publish_steps(struct mx_exec *x) {
+uint64_t mx__add_steps(struct mx_exec *x) {
   struct mx_launch *l = x->launch;
   const uint64_t more = x->steps - x->steps_published,
                  all = atomic_fetch_add_explicit(&l->steps, more, memory_order_relaxed) + more;
   x->steps_published = x->steps;
-  if (l->steps_limit && all > l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
+  return all;
+}
+void mx__publish_steps(struct mx_exec *x) {
+  struct mx_launch *l = x->launch;
+  if (mx__add_steps(x) > l->steps_limit && l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
   if (l->debug) l->hooks->went_on(l->debug, x);
 }

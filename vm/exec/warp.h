@@ -61,7 +61,9 @@ static inline void mx__uncount(struct mx_exec *x, const struct mx_insn *i) {
 
 /* What a turn of w needs of x. */
 void mx__warp_enter(struct mx_exec *x, struct mx_warp *w);
-/* Tells the launch how many instructions this worker has executed, which may stop it. */
+/* Adds the instructions that this worker has executed since it did so last to those of the launch: their sum. */
+uint64_t mx__add_steps(struct mx_exec *x);
+/* The same where a warp goes on: the launch stops if it is beyond its limit. */
 void mx__publish_steps(struct mx_exec *x);
 /* Whether the launch is to stop. */
 static inline bool mx__told_to_stop(struct mx_exec *x) {
@@ -69,6 +71,12 @@ static inline bool mx__told_to_stop(struct mx_exec *x) {
   if (x->steps - x->steps_published >= PUBLISH_STEPS || x->launch->steps_limit) mx__publish_steps(x);
   return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
 }
+
+/* Lanes m of the current split end: they leave its frames and the warp. True: none is left, and the split is gone. Who
+ * calls this sees to those who wait for them; mx__exit_lanes does (end.c). */
+bool mx__take_lanes_out(struct mx_exec *x, uint64_t m);
+/* The current split returns to its caller at i, together with those that stand there. */
+const struct mx_insn *mx__return_lanes(struct mx_exec *x, const struct mx_insn *i);
 
 /* Splits that stand at one pc of one frame become one. */
 void mx__merge_equal(struct mx_exec *x);
