@@ -53,18 +53,6 @@ void rt_say(const char *format, ...) {
   funlockfile(stderr);
 }
 
-cudaError_t rt_missing(const char *name) {
-  static const char *said[64];
-  static size_t n;
-  pthread_mutex_lock(&rt_lock);
-  bool known = false;
-  for (size_t k = 0; k < n && !known; k++) known = !strcmp(said[k], name);
-  if (!known && n < sizeof said / sizeof *said) said[n++] = name;
-  pthread_mutex_unlock(&rt_lock);
-  if (!known) rt_say("%s is not supported", name);
-  return rt_error(cudaErrorNotSupported);
-}
-
 static cudaError_t of_trap(mx_trap_kind kind) {
   switch (kind) {
   case MX_TRAP_NONE: return cudaSuccess;

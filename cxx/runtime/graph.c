@@ -1,41 +1,9 @@
 /* Graphs: made node by node, or of what streams were given while they were captured. An instance is a copy of the nodes
  * in an order in which each stands behind those that it depends on; a launch gives them to one stream in that order. */
-#include "rt.h"
+#include "graph_nodes.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct kernel_call {
-  const void *function;
-  mx_kernel *kernel;
-  struct rt_device *device;
-  struct rt_grid g;
-  size_t params;
-  void **args; /* pointers into values, behind them in one piece */
-};
-struct CUgraphNode_st {
-  cudaGraph_t graph;
-  cudaGraphNode_t origin; /* of an instance's or a clone's node: the one it was copied from */
-  enum cudaGraphNodeType type;
-  cudaGraphNode_t *from;
-  size_t n;
-  unsigned mark;
-  union {
-    struct kernel_call kernel;
-    struct cudaMemcpy3DParms copy;
-    struct cudaMemsetParams fill;
-    struct cudaHostNodeParams host;
-    cudaEvent_t event;
-    cudaGraph_t child;
-  };
-};
-struct CUgraph_st {
-  cudaGraphNode_t *node;
-  size_t n, room;
-};
-struct CUgraphExec_st {
-  cudaGraph_t graph; /* its nodes are in order */
-};
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------*/
 static void release(cudaGraphNode_t x) {
@@ -361,44 +329,6 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t x, cudaGraph_t graph, cudaGraphE
   return cudaSuccess;
 }
 
-cudaError_t rt_fill(const struct cudaMemsetParams *p, cudaStream_t s) {
-  struct rt_device *d = rt_owner(p->dst), *of = rt_stream_device(s);
-  cudaError_t e = cudaSuccess;
-  if (!d || !of) return rt_error(cudaErrorInvalidValue);
-  if (p->elementSize == 1)
-    return cudaMemset2DAsync(p->dst, p->height > 1 ? p->pitch : p->width, (int)p->value, p->width, p->height, s);
-  mx_stream *m = rt_stream(s);
-  for (size_t y = 0; y < p->height && e == cudaSuccess; y++) {
-    const mx_addr at = (uintptr_t)p->dst + y * p->pitch;
-    const uint16_t half = (uint16_t)p->value;
-    mx_status status = p->elementSize == 2 ? m ? mx_memset16_async(of->mx, at, half, p->width, m)
-                                               : mx_memset16(d->mx, at, half, p->width)
-                       : m ? mx_memset32_async(of->mx, at, p->value, p->width, m)
-                                           : mx_memset32(d->mx, at, p->value, p->width);
-    e = status == MX_INVALID_ADDRESS ? rt_error(cudaErrorInvalidValue) : rt_status(of, status);
-  }
-  return e;
-}
-
-static cudaError_t run(cudaGraph_t g, cudaStream_t s) {
-  cudaError_t e = cudaSuccess;
-  for (size_t k = 0; k < g->n && e == cudaSuccess; k++) {
-    cudaGraphNode_t x = g->node[k];
-    const struct kernel_call *c = &x->kernel;
-    switch (x->type) {
-    case cudaGraphNodeTypeKernel: e = rt_launch(c->device, c->kernel, &c->g, c->args, s); break;
-    case cudaGraphNodeTypeMemcpy: e = cudaMemcpy3DAsync(&x->copy, s); break;
-    case cudaGraphNodeTypeMemset: e = rt_fill(&x->fill, s); break;
-    case cudaGraphNodeTypeHost: e = cudaLaunchHostFunc(s, x->host.fn, x->host.userData); break;
-    case cudaGraphNodeTypeGraph: e = run(x->child, s); break;
-    case cudaGraphNodeTypeWaitEvent: e = cudaStreamWaitEvent(s, x->event, 0); break;
-    case cudaGraphNodeTypeEventRecord: e = cudaEventRecord(x->event, s); break;
-    case cudaGraphNodeTypeEmpty: break;
-    }
-  }
-  return e;
-}
-
 cudaError_t cudaGraphUpload(cudaGraphExec_t x, cudaStream_t s) {
   return (void)s, x ? cudaSuccess : rt_error(cudaErrorInvalidValue);
 }
@@ -419,7 +349,7 @@ static bool join(struct rt_capture *c, const cudaGraphNode_t *nodes, size_t n) {
   return true;
 }
 
-static cudaError_t capture(cudaStream_t s, enum cudaGraphNodeType type, cudaGraphNode_t *node) {
+cudaError_t rt_capture_node(cudaStream_t s, enum cudaGraphNodeType type, cudaGraphNode_t *node) {
   struct rt_capture *c = s->capture;
   cudaError_t e = add(node, c->graph, c->last, c->n, type);
   c->n = 0;
@@ -429,12 +359,12 @@ static cudaError_t capture(cudaStream_t s, enum cudaGraphNodeType type, cudaGrap
 cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *function, mx_kernel *k,
                               const struct rt_grid *g, void **args) {
   cudaGraphNode_t node;
-  cudaError_t e = capture(s, cudaGraphNodeTypeKernel, &node);
+  cudaError_t e = rt_capture_node(s, cudaGraphNodeTypeKernel, &node);
   return e == cudaSuccess ? set_call(&node->kernel, d, function, k, g, args) : e;
 }
 cudaError_t rt_capture_box(cudaStream_t s, const struct cudaMemcpy3DParms *p) {
   cudaGraphNode_t node;
-  cudaError_t e = capture(s, cudaGraphNodeTypeMemcpy, &node);
+  cudaError_t e = rt_capture_node(s, cudaGraphNodeTypeMemcpy, &node);
   if (e == cudaSuccess) node->copy = *p;
   return e;
 }
@@ -444,13 +374,13 @@ cudaError_t rt_capture_copy(cudaStream_t s, void *to, const void *from, size_t c
 }
 cudaError_t rt_capture_fill(cudaStream_t s, const struct cudaMemsetParams *p) {
   cudaGraphNode_t node;
-  cudaError_t e = capture(s, cudaGraphNodeTypeMemset, &node);
+  cudaError_t e = rt_capture_node(s, cudaGraphNodeTypeMemset, &node);
   if (e == cudaSuccess) node->fill = *p;
   return e;
 }
 cudaError_t rt_capture_call(cudaStream_t s, cudaHostFn_t fn, void *user) {
   cudaGraphNode_t node;
-  cudaError_t e = capture(s, cudaGraphNodeTypeHost, &node);
+  cudaError_t e = rt_capture_node(s, cudaGraphNodeTypeHost, &node);
   if (e == cudaSuccess) node->host = (struct cudaHostNodeParams){fn, user};
   return e;
 }
@@ -489,17 +419,6 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mo
   return rt_error(cudaErrorMemoryAllocation);
 }
 
-/* Other streams that were drawn into it are free again; every piece of theirs must have come back to this one. */
-cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph) {
-  if (!graph) return rt_error(cudaErrorInvalidValue);
-  if (!rt_capturing(s)) return rt_error(cudaErrorIllegalState);
-  if (!s->captures) return rt_error(cudaErrorStreamCaptureUnmatched);
-  *graph = s->capture->graph;
-  s->captures = false;
-  rt_capture_leave(s->capture->number);
-  return cudaSuccess;
-}
-
 cudaError_t cudaStreamIsCapturing(cudaStream_t s, enum cudaStreamCaptureStatus *status) {
   if (!status) return rt_error(cudaErrorInvalidValue);
   *status = rt_capturing(s) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
@@ -512,12 +431,4 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
   own = *mode;
   *mode = before;
   return cudaSuccess;
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s) {
-  cudaGraphNode_t node;
-  if (!x) return rt_error(cudaErrorInvalidValue);
-  if (!rt_capturing(s)) return run(x->graph, s);
-  cudaError_t e = capture(s, cudaGraphNodeTypeGraph, &node);
-  return e == cudaSuccess ? cudaGraphClone(&node->child, x->graph) : e;
 }

@@ -2,6 +2,20 @@
  * name. */
 #include "rt.h"
 
+#include <string.h>
+
+cudaError_t rt_missing(const char *name) {
+  static const char *said[64];
+  static size_t n;
+  pthread_mutex_lock(&rt_lock);
+  bool known = false;
+  for (size_t k = 0; k < n && !known; k++) known = !strcmp(said[k], name);
+  if (!known && n < sizeof said / sizeof *said) said[n++] = name;
+  pthread_mutex_unlock(&rt_lock);
+  if (!known) rt_say("%s is not supported", name);
+  return rt_error(cudaErrorNotSupported);
+}
+
 /* What they would take does not matter to who only refuses them. */
 #define X(name_) \
   cudaError_t name_(void); \

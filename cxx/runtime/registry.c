@@ -35,12 +35,6 @@ void **__cudaRegisterFatBinary(void *wrapper) {
   return (void **)image;
 }
 
-/* Managed variables begin with the module's values, which the program may read before it calls anything. */
-void __cudaRegisterFatBinaryEnd(void **handle) {
-  struct rt_image *image = (struct rt_image *)handle;
-  if (image->mirrored && !rt_image_is_part(image->data) && rt_current()) rt_mirrors_begin(rt_current());
-}
-
 /* Programs do this when they end, where devices still may print; the image's memory may go, its record stays. */
 void __cudaUnregisterFatBinary(void **handle) {
   rt_flush();
@@ -58,7 +52,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *deviceFunctio
   pthread_mutex_unlock(&rt_lock);
 }
 
-static void add_variable(void **handle, const void *host, void **managed, const char *name, size_t size) {
+void rt_add_variable(void **handle, const void *host, void **managed, const char *name, size_t size) {
   struct rt_variable *v = need(calloc(1, sizeof *v));
   *v = (struct rt_variable){
       .host = host, .managed = managed, .image = (struct rt_image *)handle, .name = need(strdup(name)), .size = size};
@@ -66,20 +60,6 @@ static void add_variable(void **handle, const void *host, void **managed, const 
   v->next = variables[bucket(host)];
   variables[bucket(host)] = v;
   pthread_mutex_unlock(&rt_lock);
-}
-
-void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int external, size_t size,
-                       int constant, int global) {
-  (void)address, (void)external, (void)constant, (void)global;
-  add_variable(handle, host, NULL, name, size);
-  if (rt_is_managed_variable(host) && rt_mirror_add(host, size, true) == cudaSuccess)
-    ((struct rt_image *)handle)->mirrored = true;
-}
-
-void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int external, size_t size,
-                              int constant, int global) {
-  (void)address, (void)external, (void)constant, (void)global;
-  add_variable(handle, host, host, name, size);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------*/

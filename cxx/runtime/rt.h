@@ -79,7 +79,9 @@ cudaError_t rt_error(cudaError_t e); /* remembers it for cudaGetLastError */
 cudaError_t rt_status(struct rt_device *d,
                       mx_status s); /* what mx answered, as an error; the text of a trap is printed once */
 void rt_say(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a line on stderr */
-cudaError_t rt_missing(const char *name);                                   /* says once that a call is not supported */
+
+/* missing.c */
+cudaError_t rt_missing(const char *name); /* says once that a call is not supported */
 #define RT_MISSING() rt_missing(__func__)
 
 /* device.c */
@@ -97,6 +99,7 @@ void rt_explain(struct rt_device *d);
 
 /* registry.c */
 struct rt_function *rt_find_function(const void *host);
+void rt_add_variable(void **handle, const void *host, void **managed, const char *name, size_t size);
 mx_kernel *rt_kernel(struct rt_device *d, const void *host, cudaError_t *e);
 cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, uint64_t *bytes);
 void rt_forget_modules(int device); /* after a reset of the device */
@@ -121,7 +124,6 @@ char *rt_join(const char *const *texts, const size_t *sizes, size_t count);
 mx_stream *rt_stream(cudaStream_t s); /* NULL: the default stream */
 struct rt_device *rt_stream_device(cudaStream_t s);
 bool rt_capture_alive(unsigned number); /* some stream takes part in it */
-void rt_capture_leave(unsigned number); /* none any more */
 
 /* How many threads a launch has, and of what kind. */
 struct rt_grid {
@@ -146,13 +148,15 @@ cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *f
 cudaError_t rt_capture_box(cudaStream_t s, const struct cudaMemcpy3DParms *p);
 cudaError_t rt_capture_copy(cudaStream_t s, void *to, const void *from, size_t count, enum cudaMemcpyKind kind);
 cudaError_t rt_capture_fill(cudaStream_t s, const struct cudaMemsetParams *p);
-cudaError_t rt_fill(const struct cudaMemsetParams *p, cudaStream_t s); /* elements of 1, 2 or 4 bytes */
 cudaError_t rt_capture_call(cudaStream_t s, cudaHostFn_t fn, void *user);
 cudaError_t rt_capture_record(cudaStream_t s, cudaEvent_t event);
 cudaError_t rt_capture_wait(cudaStream_t s, cudaEvent_t event);
 cudaError_t rt_add_dependencies(const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t n);
 
-/* texture.c: a copy from or to an array. */
+/* graph_launch.c */
+cudaError_t rt_fill(const struct cudaMemsetParams *p, cudaStream_t s); /* elements of 1, 2 or 4 bytes */
+
+/* array.c: a copy from or to an array. */
 cudaError_t rt_copy_array(const struct cudaMemcpy3DParms *p, cudaStream_t stream);
 
 /* mirrors.c: memory of the host that kernels use, too */

@@ -81,7 +81,7 @@ bool rt_capture_alive(unsigned number) {
   pthread_mutex_unlock(&rt_lock);
   return alive;
 }
-void rt_capture_leave(unsigned number) {
+static void leave_capture(unsigned number) {
   pthread_mutex_lock(&rt_lock);
   for (struct CUstream_st *s = streams; s; s = s->next)
     if (s->capture && s->capture->number == number) {
@@ -89,6 +89,17 @@ void rt_capture_leave(unsigned number) {
       s->capture = NULL;
     }
   pthread_mutex_unlock(&rt_lock);
+}
+
+/* Other streams that were drawn into it are free again; every piece of theirs must have come back to this one. */
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph) {
+  if (!graph) return rt_error(cudaErrorInvalidValue);
+  if (!rt_capturing(s)) return rt_error(cudaErrorIllegalState);
+  if (!s->captures) return rt_error(cudaErrorStreamCaptureUnmatched);
+  *graph = s->capture->graph;
+  s->captures = false;
+  leave_capture(s->capture->number);
+  return cudaSuccess;
 }
 
 struct callback {
