@@ -187,6 +187,44 @@ static void warp_after_warp(void **state) {
     }
 }
 
+/* One block of 64 lanes of `work`, whose parameters are memory and a number, by the interpreter and in compiled code:
+ * both execute as many instructions, and leave the same memory or say the same of a trap. Returned: how often compiled
+ * code was left for a call. call_depth 0: the usual one. */
+static uint64_t call_exits(const char *text, uint64_t call_depth, uint32_t n, mx_status status) {
+  enum { LANES = 64 };
+  static uint32_t out[2][2 * LANES];
+  mx_launch_stats stats[2];
+  char *said[2] = {NULL, NULL};
+  for (int e = 0; e < 2; e++) {
+    mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+    o.cache_dir = "";
+    o.threads = 1;
+    mx_device *d;
+    mx_module *m;
+    mx_kernel *k = load(&o, text, "work", &d, &m);
+    if (call_depth) assert_int_equal(mx_limit_set(d, MX_LIMIT_CALL_DEPTH, call_depth), MX_OK);
+    mx_addr memory;
+    assert_int_equal(mx_alloc(d, sizeof out[e], &memory), MX_OK);
+    for (uint32_t i = 0; i < 2 * LANES; i++) out[e][i] = i * 0x9E3779B9u;
+    assert_int_equal(mx_copy_to_device(d, memory, out[e], sizeof out[e]), MX_OK);
+    const void *args[] = {&memory, &n};
+    mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+    c.block[0] = LANES;
+    c.jit = e ? MX_JIT_ON : MX_JIT_OFF;
+    assert_int_equal(mx_launch_args(k, &c, args, 2), status);
+    stats[e] = (mx_launch_stats){.struct_size = sizeof stats[e]};
+    mx_device_stats(d, &stats[e]);
+    if (status == MX_OK) mx_copy_from_device(d, out[e], memory, sizeof out[e]);
+    else said[e] = mx_last_error_text(d);
+    mx_device_destroy(d);
+  }
+  assert_int_equal(stats[1].steps, stats[0].steps);
+  if (status != MX_OK) assert_string_equal(said[1], said[0]);
+  else assert_memory_equal(out[0], out[1], sizeof *out);
+  free(said[0]), free(said[1]);
+  return stats[1].exits[MX_EXIT_CALL];
+}
+
 /* Small functions and those that are called once are built where they are called, whatever is in them: early returns,
  * loops, memory of all kinds, calls; under masks too. No call leaves compiled code, but where the slice ends there, or
  * no frame is left. */
@@ -237,40 +275,9 @@ static void calls_in_line(void **state) {
     mx_status status;
   } runs[] = {{1, 0, MX_TRAPPED}, {2, 0, MX_TRAPPED}, {3, 0, MX_OK}, {512, 0, MX_OK}, {512, 2 * LANES, MX_TRAPPED}};
   for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
-    static uint32_t out[2][2 * LANES];
-    mx_launch_stats stats[2];
-    char *text[2] = {NULL, NULL};
-    for (int e = 0; e < 2; e++) {
-      mx_device_options o = MX_DEVICE_OPTIONS_INIT;
-      o.cache_dir = "";
-      o.threads = 1;
-      mx_device *d;
-      mx_module *m;
-      mx_kernel *k = load(&o, calling, "work", &d, &m);
-      assert_int_equal(mx_limit_set(d, MX_LIMIT_CALL_DEPTH, runs[r].depth), MX_OK);
-      mx_addr memory;
-      assert_int_equal(mx_alloc(d, sizeof out[e], &memory), MX_OK);
-      for (uint32_t i = 0; i < 2 * LANES; i++) out[e][i] = i * 0x9E3779B9u;
-      assert_int_equal(mx_copy_to_device(d, memory, out[e], sizeof out[e]), MX_OK);
-      const void *args[] = {&memory, &runs[r].n};
-      mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
-      c.block[0] = LANES;
-      c.jit = e ? MX_JIT_ON : MX_JIT_OFF;
-      assert_int_equal(mx_launch_args(k, &c, args, 2), runs[r].status);
-      stats[e] = (mx_launch_stats){.struct_size = sizeof stats[e]};
-      mx_device_stats(d, &stats[e]);
-      if (runs[r].status == MX_OK) mx_copy_from_device(d, out[e], memory, sizeof out[e]);
-      else text[e] = mx_last_error_text(d);
-      mx_device_destroy(d);
-    }
-    assert_int_equal(stats[1].steps, stats[0].steps);
-    if (runs[r].status != MX_OK) assert_string_equal(text[1], text[0]);
-    else {
-      assert_memory_equal(out[0], out[1], sizeof *out);
-      assert_true(stats[1].exits[MX_EXIT_CALL] <=
-                  (runs[r].depth == 3 ? 3000 : 12)); /* at the end of a slice; without room for all of them */
-    }
-    free(text[0]), free(text[1]);
+    const uint64_t exits = call_exits(calling, runs[r].depth, runs[r].n, runs[r].status);
+    /* at the end of a slice; in each call, where there is no room for the frames of all of them */
+    if (runs[r].status == MX_OK) assert_true(exits <= (runs[r].depth == 3 ? 3000 : 12));
   }
 }
 
@@ -280,7 +287,7 @@ static void calls_in_line(void **state) {
 static void long_function_of_several_callers(void **state) {
   (void)state;
   NEEDS_CODE();
-  enum { LANES = 64, CALLS = 3000 };
+  enum { CALLS = 3000 };
   char text[8192], *at = text;
   at += sprintf(at, ".version 9.0\n.target mx64\n.address_size 64\n"
                     ".func (.param .b32 r) long(.param .b64 at, .param .b32 a)\n{\n  .reg .b32 %%a, %%b, %%v;\n"
@@ -311,38 +318,8 @@ static void long_function_of_several_callers(void **state) {
     uint32_t n;
     mx_status status;
   } runs[] = {{0, MX_OK}, {100, MX_TRAPPED}};
-  for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
-    static uint32_t out[2][2 * LANES];
-    mx_launch_stats stats[2];
-    char *said[2] = {NULL, NULL};
-    for (int e = 0; e < 2; e++) {
-      mx_device_options o = MX_DEVICE_OPTIONS_INIT;
-      o.cache_dir = "";
-      o.threads = 1;
-      mx_device *d;
-      mx_module *m;
-      mx_kernel *k = load(&o, text, "work", &d, &m);
-      mx_addr memory;
-      assert_int_equal(mx_alloc(d, sizeof out[e], &memory), MX_OK);
-      for (uint32_t i = 0; i < 2 * LANES; i++) out[e][i] = i * 0x9E3779B9u;
-      assert_int_equal(mx_copy_to_device(d, memory, out[e], sizeof out[e]), MX_OK);
-      const void *args[] = {&memory, &runs[r].n};
-      mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
-      c.block[0] = LANES;
-      c.jit = e ? MX_JIT_ON : MX_JIT_OFF;
-      assert_int_equal(mx_launch_args(k, &c, args, 2), runs[r].status);
-      stats[e] = (mx_launch_stats){.struct_size = sizeof stats[e]};
-      mx_device_stats(d, &stats[e]);
-      if (runs[r].status == MX_OK) mx_copy_from_device(d, out[e], memory, sizeof out[e]);
-      else said[e] = mx_last_error_text(d);
-      mx_device_destroy(d);
-    }
-    assert_int_equal(stats[1].steps, stats[0].steps);
-    if (said[0]) assert_string_equal(said[1], said[0]);
-    else assert_memory_equal(out[0], out[1], sizeof *out);
-    assert_true(stats[1].exits[MX_EXIT_CALL] <= 12);
-    free(said[0]), free(said[1]);
-  }
+  for (size_t r = 0; r < sizeof runs / sizeof *runs; r++)
+    assert_true(call_exits(text, 0, runs[r].n, runs[r].status) <= 12);
 }
 
 /* A block that needs the machine once, here for a call through an address and for lanes that end one by one, goes on in
