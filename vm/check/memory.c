@@ -246,6 +246,7 @@ bool mx__memory_inside(struct mx_exec *x, uint32_t site, uint64_t lo, uint64_t h
   struct range r;
   const uint64_t window = lo >> MX_WINDOW_SHIFT;
   if ((c->npieces && hi >= MX_HEAP_START && window == MX_WINDOW_GLOBAL) || window == MX_WINDOW_LOCAL) return false;
+  if (s->known_range && s->has_range) return lo - s->lo < s->size && hi - s->lo <= s->size;
   if (s->origin.kind > ORIGIN_NONE && known_range(c, x, s, &r)) return lo - r.lo < r.size && hi - r.lo <= r.size;
   if (window != MX_WINDOW_SHARED || !c->nshared) return true;
   const struct variable *v = NULL;

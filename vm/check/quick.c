@@ -21,10 +21,11 @@
 
 /* ---- addresses --------------------------------------------------------------------------------------------------*/
 struct lanes_at {
-  uint64_t address[MX_MAX_LANES]; /* generic */
+  uint64_t address[MX_MAX_LANES + 5]; /* generic; behind the last lane's it is repeated, for vectors */
   uint8_t lane[MX_MAX_LANES];
   unsigned n;
   uint64_t lo, hi;         /* all bytes lie in between */
+  uint64_t steps, stays;   /* bit k: lane k + 1 touches the bytes behind those of lane k; the same ones */
   bool row, point, rising; /* rising: no two lanes touch the same bytes */
 };
 
@@ -37,48 +38,32 @@ static bool any(words v) {
   return (w[0] | w[1] | w[2] | w[3]) != 0;
 }
 
-/* What is wrong with n addresses as a row, as one point, and as multiples. */
-CLONES static void compare(const uint64_t *a, unsigned n, uint64_t bytes, uint64_t *bent, uint64_t *apart,
-                           uint64_t *odd) {
-  const uint64_t first = a[0];
-  uint64_t b = 0, p = 0, o = 0;
-  longs next = first + (longs){0, 1, 2, 3} * bytes, vb = {0}, vp = {0}, vo = {0};
-  unsigned k = 0;
-  for (; k + LONGS <= n; k += LONGS, next += LONGS * bytes) {
-    const longs v = *(const longs *)(const void *)(a + k);
-    vb |= v ^ next, vp |= v ^ first, vo |= v;
-  }
-  for (; k < n; k++) b |= a[k] ^ (first + k * bytes), p |= a[k] ^ first, o |= a[k];
-  *bent = b | vb[0] | vb[1] | vb[2] | vb[3];
-  *apart = p | vp[0] | vp[1] | vp[2] | vp[3];
-  *odd = o | vo[0] | vo[1] | vo[2] | vo[3];
-}
-/* The least and the greatest; false: some lanes' bytes do not lie behind those of the lane before. Addresses are no
- * negative numbers. */
+/* How the addresses of a's lanes lie to each other, in one pass: an access asks this first, and most of what a launch
+ * under tools takes is such questions. False: some are no multiples of a word. Addresses are no negative numbers. */
 typedef int64_t numbers __attribute__((vector_size(32), may_alias, aligned(8)));
-CLONES static bool extent(const uint64_t *a, unsigned n, uint64_t bytes, uint64_t *lo, uint64_t *hi) {
-  uint64_t down = 0;
-  int64_t least = (int64_t)a[0], most = least;
-  unsigned k = 1;
-  if (n > LONGS) {
-    longs vdown = {0};
-    numbers low = *(const numbers *)(const void *)a, high = low;
-    for (; k + LONGS <= n; k += LONGS) {
-      const numbers v = *(const numbers *)(const void *)(a + k), less = (numbers)(v < low), more = (numbers)(v > high);
-      low = (v & less) | (low & ~less), high = (v & more) | (high & ~more);
-      vdown |= (longs)v - *(const longs *)(const void *)(a + k - 1) - bytes;
-    }
-    down = vdown[0] | vdown[1] | vdown[2] | vdown[3];
-    for (unsigned j = 0; j < LONGS; j++)
-      least = low[j] < least ? low[j] : least, most = high[j] > most ? high[j] : most;
+CLONES static bool compare(struct lanes_at *p, uint64_t bytes) {
+  uint64_t *a = p->address;
+  for (unsigned k = 0; k < LONGS + 1; k++) a[p->n + k] = a[p->n - 1];
+  longs bit = {1, 2, 4, 8}, steps = {0}, stays = {0}, down = {0}, odd = {0};
+  numbers low = (numbers)((longs){0} + a[0]), high = low;
+  for (unsigned k = 0; k < p->n; k += LONGS, bit <<= LONGS) {
+    const longs v = *(const longs *)(const void *)(a + k), next = *(const longs *)(const void *)(a + k + 1),
+                by = next - v;
+    const numbers less = (numbers)((numbers)v < low), more = (numbers)((numbers)v > high);
+    low = ((numbers)v & less) | (low & ~less), high = ((numbers)v & more) | (high & ~more);
+    steps |= (longs)(by == bytes) & bit, stays |= (longs)(by == 0) & bit;
+    down |= (by - bytes) & (longs)(bit < UINT64_C(1) << (p->n - 1));
+    odd |= v;
   }
-  for (; k < n; k++) {
-    const int64_t v = (int64_t)a[k];
-    down |= a[k] - a[k - 1] - bytes;
-    least = v < least ? v : least, most = v > most ? v : most;
-  }
-  *lo = (uint64_t)least, *hi = (uint64_t)most;
-  return !(down >> 63);
+  int64_t least = low[0], most = high[0];
+  for (unsigned j = 1; j < LONGS; j++) least = low[j] < least ? low[j] : least, most = high[j] > most ? high[j] : most;
+  const uint64_t pairs = (UINT64_C(1) << (p->n - 1)) - 1;
+  p->lo = (uint64_t)least, p->hi = (uint64_t)most + bytes;
+  p->steps = (steps[0] | steps[1] | steps[2] | steps[3]) & pairs;
+  p->stays = (stays[0] | stays[1] | stays[2] | stays[3]) & pairs;
+  p->row = p->steps == pairs, p->point = p->stays == pairs;
+  p->rising = !p->row && !p->point && !((down[0] | down[1] | down[2] | down[3]) >> 63);
+  return !((odd[0] | odd[1] | odd[2] | odd[3]) & 3);
 }
 CLONES static void add_base(uint64_t *to, const uint64_t *from, uint64_t base, unsigned n) {
   unsigned k = 0;
@@ -86,25 +71,42 @@ CLONES static void add_base(uint64_t *to, const uint64_t *from, uint64_t base, u
   for (; k < n; k++) to[k] = from[k] + base;
 }
 static uint8_t lane_numbers[MX_MAX_LANES];
-static bool gather(struct lanes_at *p, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes) {
-  const unsigned first = (unsigned)__builtin_ctzll(m);
-  const uint64_t run = m >> first;
+/* The same of addresses of 32 bits, which wrap round before the base is added. */
+typedef uint32_t halves __attribute__((vector_size(16), may_alias, aligned(4)));
+CLONES static void widen(uint64_t *to, const uint32_t *from, uint32_t off, uint64_t base, unsigned n) {
+  unsigned k = 0;
+  for (; k + LONGS <= n; k += LONGS)
+    *(longs *)(void *)(to + k) = __builtin_convertvector(*(const halves *)(const void *)(from + k) + off, longs) + base;
+  for (; k < n; k++) to[k] = (uint32_t)(from[k] + off) + base;
+}
+/* The lanes of m one behind the other; *first: the first of them, if there is none missing in between. */
+static bool has_gaps(struct lanes_at *p, uint64_t m, unsigned *first) {
+  *first = (unsigned)__builtin_ctzll(m);
+  const uint64_t run = m >> *first;
   p->n = (unsigned)__builtin_popcountll(m);
-  if (run & (run + 1)) {
+  return run & (run + 1);
+}
+/* What the addresses of its lanes are to each other; false: they are not plain. gaps: the lanes are no row. */
+static bool place(struct lanes_at *p, uint64_t bytes, bool gaps) {
+  if (!compare(p, bytes)) return false;
+  if (gaps) {
+    for (unsigned k = 0; k + 1 < p->n; k++)
+      if (p->lane[k + 1] != p->lane[k] + 1) p->steps &= ~(UINT64_C(1) << k);
+    p->row = false;
+  }
+  return p->lo < p->hi && p->lo >> MX_WINDOW_SHIFT == (p->hi - 1) >> MX_WINDOW_SHIFT;
+}
+static bool gather(struct lanes_at *p, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes) {
+  unsigned first;
+  const bool gaps = has_gaps(p, m, &first);
+  if (gaps) {
     unsigned n = 0;
     MX_FOR_LANES (l, m) p->address[n] = address[l] + base, p->lane[n++] = (uint8_t)l;
   } else {
     add_base(p->address, address + first, base, p->n);
     memcpy(p->lane, lane_numbers + first, p->n);
   }
-  uint64_t bent, apart, odd;
-  compare(p->address, p->n, bytes, &bent, &apart, &odd);
-  if (odd & 3) return false;
-  p->row = !bent && !(run & (run + 1)), p->point = !apart, p->rising = false;
-  if (p->row || p->point) p->lo = p->address[0], p->hi = p->address[p->n - 1];
-  else p->rising = extent(p->address, p->n, bytes, &p->lo, &p->hi);
-  p->hi += bytes;
-  return p->lo < p->hi && p->lo >> MX_WINDOW_SHIFT == (p->hi - 1) >> MX_WINDOW_SHIFT;
+  return place(p, bytes, gaps);
 }
 
 /* ---- definedness ------------------------------------------------------------------------------------------------*/
@@ -386,15 +388,11 @@ static bool touch_apart(const struct quick *q, const struct lanes_at *p, uint64_
 }
 
 /* From lane k of p on: how many lanes touch bytes one behind the other, or, of a read, the same ones. */
-static unsigned stretch_of(const struct lanes_at *p, unsigned k, uint64_t bytes, bool write, bool *same) {
-  unsigned n = k + 1;
-  *same = !write && n < p->n && p->address[n] == p->address[k];
+static unsigned stretch_of(const struct lanes_at *p, unsigned k, bool write, bool *same) {
+  *same = !write && p->stays >> k & 1;
   if (p->row || p->point) return p->n - k;
-  if (*same)
-    while (n < p->n && p->address[n] == p->address[k]) n++;
-  else
-    while (n < p->n && p->address[n] == p->address[n - 1] + bytes && p->lane[n] == p->lane[n - 1] + 1) n++;
-  return n - k;
+  const uint64_t others = ~((*same ? p->stays : p->steps) >> k);
+  return (unsigned)__builtin_ctzll(others) + 1;
 }
 static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, const struct lanes_at *p, uint64_t bytes,
                        bool write) {
@@ -421,7 +419,7 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   unsigned alike = 0; /* stretches before that are like this one: of a read, two are enough */
   for (unsigned k = 0, n, before = 0; k < p->n; k += n) {
     bool same;
-    n = stretch_of(p, k, bytes, write, &same);
+    n = stretch_of(p, k, write, &same);
     alike = k && n == before && p->address[k] == p->address[k - n] ? alike + 1 : 0;
     before = n;
     if (alike > 1 && !write) continue;
@@ -491,11 +489,6 @@ uint32_t mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t 
 
 /* In compiled code, which asks before it has looked whether there is memory: that is what the instruction's bounds say,
  * for it as well. */
-typedef uint32_t halves __attribute__((vector_size(16), may_alias, aligned(4)));
-CLONES static void widen(uint64_t *to, const uint32_t *from, uint32_t off, unsigned n) {
-  for (unsigned k = 0; k < n; k += LONGS)
-    *(longs *)(void *)(to + k) = __builtin_convertvector(*(const halves *)(const void *)(from + k) + off, longs);
-}
 uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state, uint32_t pc, uint64_t m,
                             uint64_t number, uint32_t one) {
   (void)state;
@@ -510,17 +503,24 @@ uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state,
   const uint64_t base = mx_space_window(s->space), off = (uint64_t)i->off;
   if (one) {
     p.n = (unsigned)__builtin_popcountll(m);
-    p.row = p.n == 1, p.point = true, p.rising = false;
+    p.row = p.n == 1, p.point = true, p.rising = false, p.steps = p.stays = 0;
     p.lane[0] = (uint8_t)__builtin_ctzll(m), p.lane[1] = (uint8_t)(p.n > 1 ? __builtin_ctzll(m & (m - 1)) : 0);
     if (p.n > 2) p.n = 2;
+    p.stays = p.n - 1;
     p.address[0] = p.address[1] = p.lo = (s->narrow ? (uint32_t)(number + off) : number + off) + base;
     p.hi = p.lo + s->bytes;
     if (p.lo & 3 || p.lo >> MX_WINDOW_SHIFT != (p.hi - 1) >> MX_WINDOW_SHIFT) return 0;
   } else {
-    _Alignas(64) uint64_t address[MX_MAX_LANES];
-    if (s->narrow) widen(address, (const uint32_t *)(const void *)x->tmp, (uint32_t)off, x->lanes);
-    else add_base(address, (const uint64_t *)(const void *)x->tmp, off, x->lanes);
-    if (!gather(&p, m, address, base, s->bytes)) return 0;
+    unsigned first;
+    const bool gaps = has_gaps(&p, m, &first);
+    const unsigned from = gaps ? 0 : first, n = gaps ? x->lanes : p.n;
+    if (s->narrow) widen(p.address, (const uint32_t *)(const void *)x->tmp + from, (uint32_t)off, base, n);
+    else add_base(p.address, (const uint64_t *)(const void *)x->tmp + from, off + base, n);
+    unsigned k = 0;
+    if (!gaps) memcpy(p.lane, lane_numbers + first, n);
+    else /* they move to the front, never beyond their own place */
+      MX_FOR_LANES (l, m) p.address[k] = p.address[l], p.lane[k++] = (uint8_t)l;
+    if (!place(&p, s->bytes, gaps)) return 0;
   }
   for (bool again = false;; again = true) {
     const struct mx_bounds *b = &x->bounds[i->index];
