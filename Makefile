@@ -385,7 +385,7 @@ bench-texture: all $(BUILD)/tests/bench-texture
 	$(Q)MX_JITC=$(BUILD)/mx-jitc $(if $(LEVEL),MX_LEVEL=$(LEVEL)) $(BUILD)/tests/bench-texture
 
 # What looking at launches costs: a table on stdout (REPEAT: how often each is run)
-bench-tools: all
+bench-tools: all $(BUILD)/tests/bench
 	$(Q)tests/bench/tools.sh $(abspath $(BUILD))
 
 # Speed of single functions, on stdout; LEVEL: v2, v3, v4

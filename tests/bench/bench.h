@@ -87,7 +87,9 @@ bool bench_open_plain_v4(struct bench_contestant *c, struct bench_data *data);
 bool bench_open_opencl(struct bench_contestant *c, struct bench_data *data, const char *library, const char *source,
                        const char *platform);
 /* folder: of the kernels in MX assembly; compiler: path of mx-jitc, NULL: the interpreter */
-bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const char *folder, const char *compiler);
+bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const char *folder, const char *compiler,
+                   bool checked);                        /* checked: under all tools of mxrun check */
+size_t bench_findings(const struct bench_contestant *c); /* of mx, checked */
 
 /* Compiles all kernels of mx several times, into compile_ms; false: one could not be. */
 bool bench_compiles(struct bench_contestant *c, const char *folder);

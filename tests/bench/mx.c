@@ -1,6 +1,7 @@
 /* mx as a contestant: the kernels of a folder, interpreted or compiled. */
 #include "bench.h"
 
+#include <mx/check.h>
 #include <mx/mx.h>
 #include <mx/text.h>
 
@@ -64,7 +65,8 @@ static mx_module *load(struct bench_contestant *c, struct machine *m, const char
   return ok ? module : NULL;
 }
 
-bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const char *folder, const char *compiler) {
+bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const char *folder, const char *compiler,
+                   bool checked) {
   struct machine *m = calloc(1, sizeof *m);
   *c = (struct bench_contestant){.data = data, .state = m, .run = run, .read = read_back};
   bench_works(c->work, data->n);
@@ -74,14 +76,23 @@ bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const ch
   options.cache_dir = ""; /* so that every compile is seen */
   if (!m || mx_device_create(&options, &m->device) != MX_OK) return false;
   m->jit = compiler ? MX_JIT_ON : MX_JIT_OFF;
+  if (checked && mx_device_check(m->device, MX_CHECK_ALL) != MX_OK) return false;
   for (int b = 0; b < BENCH_BUFFERS; b++)
     if (mx_alloc(m->device, data->bytes[b], &m->buffer[b]) != MX_OK ||
         mx_copy_to_device(m->device, m->buffer[b], data->buffer[b], data->bytes[b]) != MX_OK)
       return false;
   for (int k = 0; k < BENCH_KERNELS; k++)
     if (!load(c, m, folder, k)) return false;
-  snprintf(c->name, sizeof c->name, "mx %s, %s", mx_version_string(), compiler ? "compiled" : "interpreter");
+  snprintf(c->name, sizeof c->name, "mx %s, %s", mx_version_string(),
+           checked    ? "under mxrun check's tools"
+           : compiler ? "compiled"
+                      : "interpreter");
   return true;
+}
+
+size_t bench_findings(const struct bench_contestant *c) {
+  const struct machine *m = c->state;
+  return mx_device_findings(m->device);
 }
 
 bool bench_compiles(struct bench_contestant *c, const char *folder) {

@@ -38,3 +38,5 @@ done | awk '
   END { if (!NR) exit
     for (k = 4; k <= 6; k++) { mean = mean sprintf("%6.1f ", exp(sum[k] / NR)); worst = worst sprintf("%6.1f ", most[k]) }
     printf "%-69s   %s\n%-69s   %s\n", "geometric mean", mean, "worst", worst }'
+# Oclgrind with --data-races --uninitialized to compiled code under check, on the eight kernels that are there in OpenCL C
+"$1/tests/bench" check .. "$1" "${REPEAT:-3}"
