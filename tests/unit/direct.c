@@ -96,6 +96,7 @@ static void check_level(const char *name) {
     uint64_t mask = every;
     if (random_word() % 2) mask &= random_word();
     if (random_word() % 4 == 0) mask &= random_word() & random_word();
+    if (random_word() % 16 == 0) mask = 1ull << random_word() % lanes;
     for (size_t k = 0; k < sizeof before; k += 8) {
       const uint64_t v = random_word();
       memcpy((unsigned char *)&before + k, &v, 8);
