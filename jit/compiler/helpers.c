@@ -187,32 +187,52 @@ gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc
 }
 
 /* ---- rows between memory and cells --------------------------------------------------------------------------------*/
-gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result) {
+gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result, bool *raw) {
   const unsigned field = mx_w_operand(l->ins->w, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
   if (field >= MX_LIT) return NULL;
   const uint32_t slot = ja_slot(l->a, cls, field);
   if (result ? lw_result_uniform(l, k) || ja_has(l->a->blocks[l->block].preserved, slot)
-             : ja_has(l->uni, slot) || ja_has(l->raw, slot))
+             : ja_has(l->uni, slot) || (!raw && ja_has(l->raw, slot)))
     return NULL;
+  if (raw) *raw = !result && ja_has(l->raw, slot);
   return gcc_jit_context_new_cast(l->j.c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, slot, false, 0), NULL),
                                   l->j.t_pu8);
 }
-void lw_call_row_move(struct lw *l, bool wide, gcc_jit_rvalue *cells, gcc_jit_rvalue *memory,
-                      gcc_jit_rvalue *const *lanes) {
+gcc_jit_rvalue *lw_call_row_access(struct lw *l, bool wide, bool raw, gcc_jit_rvalue *bounds, gcc_jit_rvalue *start,
+                                   gcc_jit_rvalue *apart, gcc_jit_rvalue *cells, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   char name[40];
-  snprintf(name, sizeof name, "%s_row_%u", lanes ? "store" : "load", wide ? 64 : 32);
+  snprintf(name, sizeof name, "%s_row_%u%s", lanes ? "store" : "load", wide ? 64 : 32, raw ? "_raw" : "");
   struct helper *h = find(name);
   if (!h) {
-    struct building b = begin(l, name, lanes, j->t_u32, 2, (gcc_jit_type *[]){j->t_pu8, j->t_pu8});
-    const unsigned parts = wide ? 2 : 1;
+    struct building b =
+        begin(l, name, lanes, j->t_bool, 4, (gcc_jit_type *[]){j->t_pu8, j->t_u64, j->t_bool, j->t_pu8});
+    const unsigned element = wide ? 8 : 4, bytes = l->a->lanes * element, parts = wide ? 2 : 1;
+    gcc_jit_rvalue *at = b.arg[1];
+#define FIELD(name_) jx_keep(j, jx_rv(lw_field(l, b.arg[0], MX_AT(bounds, name_), j->t_u64)))
+    gcc_jit_rvalue *span = lanes ? FIELD(writes) : FIELD(reads), *lo = FIELD(lo), *host = FIELD(host);
+#undef FIELD
+#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
+    gcc_jit_rvalue *no = lw_either(l, b.arg[2], lw_compare(l, GCC_JIT_COMPARISON_LT, span, lw_u64(l, bytes)));
+    no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_GT, OP(MINUS, at, lo), OP(MINUS, span, lw_u64(l, bytes))));
+    no = lw_either(l, no,
+                   lw_compare(l, GCC_JIT_COMPARISON_NE, OP(BITWISE_AND, at, lw_u64(l, element - 1)), lw_u64(l, 0)));
+    gcc_jit_block *out = lw_new_block(l, "out"), *in = lw_new_block(l, "in");
+    lw_split(l, lw_rare(l, no), out, in);
+    gcc_jit_block_end_with_return(out, NULL, jx_int(j, j->t_bool, 1));
+    j->b = in;
+    gcc_jit_rvalue *memory = jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, OP(PLUS, host, at), j->t_pu8));
+#undef OP
     for (unsigned k = 0; k < parts * l->nc; k++) {
-      gcc_jit_lvalue *cell = lw_vector(l, b.arg[0], j->bytes * k, wide),
-                     *at = lw_vector(l, b.arg[1], j->bytes * k, wide);
-      if (lanes) j->isa->write(j, wide, k % parts, at, jx_keep(j, jx_rv(cell)), b.lanes[k / parts]);
-      else jx_set(j, cell, j->isa->load(j, wide, at));
+      gcc_jit_lvalue *cell = lw_vector(l, b.arg[3], j->bytes * k, wide), *q = lw_vector(l, memory, j->bytes * k, wide);
+      if (!lanes) jx_set(j, cell, j->isa->load(j, wide, q));
+      else {
+        jv v = {.t = wide ? MX_T_u64 : MX_T_u32, .r = {jx_keep(j, jx_rv(cell))}};
+        if (raw) v = jv_as(j, v.t, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, v)));
+        j->isa->write(j, wide, k % parts, q, v.r[0], b.lanes[k / parts]);
+      }
     }
-    h = end(l, &b, jx_int(j, j->t_u32, 0), NULL);
+    h = end(l, &b, jx_int(j, j->t_bool, 0), NULL);
   }
-  gcc_jit_block_add_eval(j->b, NULL, call(l, h, 2, (gcc_jit_rvalue *[]){cells, memory}, lanes));
+  return jx_keep(j, call(l, h, 4, (gcc_jit_rvalue *[]){bounds, start, apart, cells}, lanes));
 }

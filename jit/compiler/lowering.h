@@ -306,11 +306,13 @@ gcc_jit_rvalue *lw_numbers_outside(struct lw *l, gcc_jit_rvalue *const *index, g
                                    gcc_jit_rvalue *const *lanes);
 gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *most, uint32_t low,
                                         gcc_jit_rvalue *const *lanes);
-/* The cells of operand k, or of result k, if all of its chunks lie there as they are read or written; or NULL. A row of
- * elements of 32 or 64 bits is moved: from memory to cells, or, for lanes, from cells to memory. */
-gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result);
-void lw_call_row_move(struct lw *l, bool wide, gcc_jit_rvalue *cells, gcc_jit_rvalue *memory,
-                      gcc_jit_rvalue *const *lanes);
+/* The cells of operand k, or of result k, if all of its chunks lie there as they are read or written; or NULL. Where
+ * `raw` is asked for, so is whether NaNs of an operand there have to be made canonical; else these are not as read.
+ * A row of elements of 32 or 64 bits that begins at an address is moved, from memory to cells, or, for lanes, from
+ * cells to memory; unless the answer is that it is `apart`, out of the instruction's bounds, or not aligned. */
+gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result, bool *raw);
+gcc_jit_rvalue *lw_call_row_access(struct lw *l, bool wide, bool raw, gcc_jit_rvalue *bounds, gcc_jit_rvalue *start,
+                                   gcc_jit_rvalue *apart, gcc_jit_rvalue *cells, gcc_jit_rvalue *const *lanes);
 /* calls.c: the function of a frame; what the current instruction reads, where local memory of its frame begins or ends;
  * the current instruction, number k of its block, which calls a function whose code follows, or returns from it */
 gcc_jit_rvalue *lw_fn(struct lw *l, uint32_t frame);

@@ -658,36 +658,47 @@ static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *h
   gcc_jit_rvalue *q = byte_pointer(l, next);
   for (uint64_t at = 0; at < (uint64_t)l->a->lanes * ac->bytes; at += 64) jx_prefetch(j, lw_vector(l, q, at, false));
 }
-/* Moves such a row by a function of the object; false: it cannot. */
-static bool call_row_move(struct lw *l, const struct access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
+/* Such an access by one function of the object, from the question whether the row is within bounds on; false: there is
+ * none. */
+static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalue *start, gcc_jit_rvalue *apart,
+                            gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
   const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
   if (!l->slots_spilled || l->one_lane || is_in_loop(l) || (ac->load && ac->guarded) || is_narrow(ac) ||
       jx_wide(ac->type) != (cls == MX_R64))
     return false;
-  gcc_jit_rvalue *cells = lw_operand_cells(l, k, ac->load);
+  bool raw;
+  gcc_jit_rvalue *cells = lw_operand_cells(l, k, ac->load, &raw);
   if (!cells) return false;
-  lw_call_row_move(l, cls == MX_R64, cells, q, ac->load ? NULL : lanes);
+  gcc_jit_rvalue *bounds = lw_at(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds));
+  gcc_jit_rvalue *no = lw_call_row_access(l, cls == MX_R64, raw, bounds, start, apart, cells, ac->load ? NULL : lanes);
+  gcc_jit_block *fast = ac->load ? lw_new_block(l, "fast") : ac->end;
+  lw_split(l, lw_rare(l, no), ac->slow, fast);
   if (!ac->load) return true;
+  j->b = fast;
   const uint32_t slot = ja_slot(l->a, cls, mx_w_operand(l->ins->w, k));
   l->lows[slot] = (struct lw_low){0};
   lw_shape_update(l, slot);
+  lw_go(l, ac->end);
   return true;
 }
 /* Lanes one element apart, the whole warp in one piece. */
-static void by_piece(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *bad,
-                     gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
   const struct lw_piece piece = address_piece(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes, 0);
   gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, piece.first, off);
   if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
   start = jx_keep(j, start);
-  bad = lw_either(l, bad, piece.apart);
+  if (call_row_access(l, ac, start, piece.apart, lanes)) return;
+  struct memory_bounds p;
+  read_cache(l, &p, !ac->load);
+  gcc_jit_rvalue *bad = lw_either(l, limit(l, &p, ac->bytes), piece.apart);
   gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->lanes - 1) * ac->bytes);
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_LT, p->limit, reach));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_LT, p.limit, reach));
   bad = lw_either(l, bad,
-                  lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo),
-                             u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, reach)));
+                  lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p.lo),
+                             u64_op(l, GCC_JIT_BINARY_OP_MINUS, p.limit, reach)));
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_NE,
                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
@@ -695,10 +706,9 @@ static void by_piece(struct lw *l, const struct access *ac, struct memory_bounds
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
-  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), *q = byte_pointer(l, host);
+  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start)), *q = byte_pointer(l, host);
   fetch_ahead(l, ac, host);
-  const bool called = call_row_move(l, ac, q, lanes);
-  for (unsigned c = 0; c < l->nc && !called; c++) {
+  for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
     if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false); /* where lanes do not run, too, there is memory */
     else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->type);
@@ -806,8 +816,9 @@ bool lw_memory(struct lw *l) {
   if (guarded && uniform)
     lw_if_any(l, lw_any(l, lanes), load ? ac.elements : 0, end); /* otherwise masks say that there is nothing to do */
   lw_watched_access(l, at, bytes, slow);
-  read_cache(l, &p, !load);
-  gcc_jit_rvalue *bad = lw_base(l) && lw_base(l)->indexed && !uniform ? NULL : limit(l, &p, bytes);
+  const bool in_piece = !uniform && !lw_base(l);
+  if (!in_piece) read_cache(l, &p, !load);
+  gcc_jit_rvalue *bad = in_piece || (lw_base(l) && lw_base(l)->indexed && !uniform) ? NULL : limit(l, &p, bytes);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
     gcc_jit_rvalue *q = uniform_address(l, at, off, bytes, &p, bad, slow);
@@ -825,7 +836,7 @@ bool lw_memory(struct lw *l) {
     lw_go(l, end);
   } else if (lw_base(l) && lw_base(l)->indexed) by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else if (lw_base(l)) by_shape(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
-  else by_piece(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
+  else by_piece(l, &access, variable ? variable : lw_u64(l, off_k), lanes);
   j->b = slow;
   lw_interpret(l);
   lw_go(l, end);
