@@ -39,6 +39,11 @@ struct __attribute__((aligned(2))) __MX_T {
   __attribute__((host, device)) explicit operator unsigned int() const { return (unsigned int)(float)*this; }
   __attribute__((host, device)) explicit operator short() const { return (short)(float)*this; }
   __attribute__((host, device)) explicit operator unsigned short() const { return (unsigned short)(float)*this; }
+  __attribute__((host, device)) explicit operator char() const { return (char)(float)*this; }
+  __attribute__((host, device)) explicit operator signed char() const { return (signed char)(float)*this; }
+  __attribute__((host, device)) explicit operator unsigned char() const { return (unsigned char)(float)*this; }
+  __attribute__((host, device)) explicit operator long() const { return (long)(float)*this; }
+  __attribute__((host, device)) explicit operator unsigned long() const { return (unsigned long)(float)*this; }
   __attribute__((host, device)) explicit operator long long() const { return (long long)(float)*this; }
   __attribute__((host, device)) explicit operator unsigned long long() const {
     return (unsigned long long)(float)*this;
@@ -200,6 +205,19 @@ __MX_BOTH __MX_T2 operator-(const __MX_T2 &a) { return __MX_T2(-a.x, -a.y); }
 __MX_BOTH __MX_T2 operator+(const __MX_T2 &a) { return a; }
 __MX_BOTH __MX_T &operator++(__MX_T &a) { return a = __hadd(a, __MX_T(1.0f)); }
 __MX_BOTH __MX_T &operator--(__MX_T &a) { return a = __hsub(a, __MX_T(1.0f)); }
+__MX_BOTH __MX_T2 &operator++(__MX_T2 &a) { return a = __hadd2(a, __MX_T2(__MX_T(1.0f), __MX_T(1.0f))); }
+__MX_BOTH __MX_T2 &operator--(__MX_T2 &a) { return a = __hsub2(a, __MX_T2(__MX_T(1.0f), __MX_T(1.0f))); }
+#define __MX_POSTFIX(t_, op_) \
+  __MX_BOTH t_ operator op_(t_ &a, int) { \
+    const t_ before = a; \
+    op_ a; \
+    return before; \
+  }
+__MX_POSTFIX(__MX_T, ++)
+__MX_POSTFIX(__MX_T, --)
+__MX_POSTFIX(__MX_T2, ++)
+__MX_POSTFIX(__MX_T2, --)
+#undef __MX_POSTFIX
 #define __MX_COMPARE(op_) \
   __MX_BOTH bool operator op_(const __MX_T &a, const __MX_T &b) { return (float)a op_(float) b; } \
   __MX_BOTH bool operator op_(const __MX_T2 &a, const __MX_T2 &b) { return a.x op_ b.x && a.y op_ b.y; }

@@ -268,6 +268,22 @@ static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blo
                                                                         size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)function, threads, shared);
 }
+template <class T>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, T function, int threads,
+                                                                                 size_t shared, unsigned int flags) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void *)function, threads, shared, flags);
+}
+template <class T>
+static inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, T *function, int blocks,
+                                                                    int threads) {
+  return cudaOccupancyAvailableDynamicSMemPerBlock(bytes, (const void *)function, blocks, threads);
+}
+template <class T> static inline cudaError_t cudaFuncSetSharedMemConfig(T *function, enum cudaSharedMemConfig config) {
+  return cudaFuncSetSharedMemConfig((const void *)function, config);
+}
+template <class T> static inline cudaError_t cudaFuncGetName(const char **name, T *function) {
+  return cudaFuncGetName(name, (const void *)function);
+}
 template <class T, class F>
 static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid, int *block, T function, F bytesOf,
                                                                          int limit = 0) {
