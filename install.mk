@@ -72,7 +72,7 @@ install: all $(GEN)
 	$(Q)$(call put,$(HEADERS),$(INCDIR))
 	$(Q)install -m 755 $(RTSO) $(LIBDIR)/libmxrt.so.$(VERSION)
 	$(Q)ln -sf libmxrt.so.$(VERSION) $(LIBDIR)/libmxrt.so.$(SOVERSION) && ln -sf libmxrt.so.$(SOVERSION) $(LIBDIR)/libmxrt.so
-	$(Q)cd cxx/include && find . -name '*.h' -o -name '*.cuh' -o -path './cuda/*' -type f | while read -r f; do install -D -m 644 $$f $(abspath $(LIBDIR))/mx/cxx/$$f; done
+	$(Q)cd cxx/include && find . -name '*.h' -o -name '*.cuh' -o -name '*.hpp' -o -path './cuda/*' -type f | while read -r f; do install -D -m 644 $$f $(abspath $(LIBDIR))/mx/cxx/$$f; done
 	$(Q)$(call put,$(CXX_MADE),$(LIBDIR)/mx/cxx/mx)
 	$(Q)install -d $(LIBDIR)/mx/exec && install -m 755 $(EXEC_LIBS) $(LIBDIR)/mx/exec
 	$(Q)$(call put,README.md LICENSE,$(DOCDIR)) && $(call put,$(wildcard docs/*.md docs/*.png) $(wildcard $(BUILD)/docs/*.md),$(DOCDIR)/docs)

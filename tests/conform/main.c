@@ -1,9 +1,11 @@
 /* Compares functions and instructions with recordings of a real GPU, each run inside a kernel. conform [-v]
- *   [--engine=interp|jit] [--level=v2|v3|v4] [--threads=N] [--only=TEXT] [--every=N] [--measure] [--digest] FILE...
- * FILE: vectors (README.md), - for stdin. --only: functions whose name has TEXT; --every: only every N-th function of
- * a file. -v: every function. --measure: name and largest error of approximations. --digest: one of all results,
- * which is the same for every level, engine and number of threads. A line for each function that differs, with the
- * first three cases; ends 'N passed, N failed', counting functions. */
+ *   [--engine=interp|jit] [--level=v2|v3|v4] [--threads=N] [--only=TEXT] [--every=N] [--measure] [--digest]
+ * [--results=RESULTS] FILE... FILE: vectors (README.md), - for stdin. --only: functions whose name has TEXT; --every:
+ * only every N-th function of a file. -v: every function. --measure: name and largest error of approximations.
+ * --digest: one of all results, which is the same for every level, engine and number of threads. --results: nothing is
+ * run; of each line of the vectors RESULTS has one with its outputs, separated by commas, that something else has
+ * given. A line for each function that differs, with the first three cases; ends 'N passed, N failed', counting
+ * functions. */
 #include "tests/conform/conform.h"
 
 #include <getopt.h>
@@ -70,14 +72,39 @@ static void finish(struct function *f) {
   free(f->got);
 }
 
+/* Takes the outputs of all lines of all functions from a file. */
+static bool read_results(const char *path, struct function *fs, size_t n) {
+  FILE *in = fopen(path, "r");
+  if (!in) return fprintf(stderr, "conform: %s cannot be read\n", path), false;
+  char line[4096];
+  size_t short_of = 0;
+  for (size_t k = 0; k < n; k++) {
+    struct function *f = &fs[k];
+    if (!(f->got = calloc(f->lines * f->sig.nout + 1, sizeof *f->got))) abort();
+    for (size_t l = 0; l < f->lines; l++) {
+      char *p = fgets(line, sizeof line, in);
+      if (!p) short_of++;
+      for (unsigned o = 0; p && o < f->sig.nout; o++, p += *p == ',') f->got[l * f->sig.nout + o] = strtoull(p, &p, 16);
+    }
+  }
+  const bool more = fgets(line, sizeof line, in);
+  fclose(in);
+  if (short_of || more) fprintf(stderr, "conform: %s has %s lines than the vectors\n", path, more ? "more" : "fewer");
+  return !short_of && !more;
+}
+
 int main(int argc, char **argv) {
-  enum { ENGINE = 256, LEVEL, THREADS, ONLY, EVERY, MEASURE, DIGEST };
-  static const struct option longs[] = {
-      {"engine", required_argument, 0, ENGINE}, {"level", required_argument, 0, LEVEL},
-      {"only", required_argument, 0, ONLY},     {"every", required_argument, 0, EVERY},
-      {"measure", no_argument, 0, MEASURE},     {"threads", required_argument, 0, THREADS},
-      {"digest", no_argument, 0, DIGEST},       {0}};
-  const char *only = NULL;
+  enum { ENGINE = 256, LEVEL, THREADS, ONLY, EVERY, MEASURE, DIGEST, RESULTS };
+  static const struct option longs[] = {{"engine", required_argument, 0, ENGINE},
+                                        {"level", required_argument, 0, LEVEL},
+                                        {"only", required_argument, 0, ONLY},
+                                        {"every", required_argument, 0, EVERY},
+                                        {"measure", no_argument, 0, MEASURE},
+                                        {"threads", required_argument, 0, THREADS},
+                                        {"digest", no_argument, 0, DIGEST},
+                                        {"results", required_argument, 0, RESULTS},
+                                        {0}};
+  const char *only = NULL, *results = NULL;
   unsigned every = 1;
   struct how how = {0};
   bool right = true, digests = false;
@@ -92,6 +119,7 @@ int main(int argc, char **argv) {
     case EVERY: every = (unsigned)strtoul(optarg, NULL, 10); break;
     case THREADS: how.threads = (unsigned)strtoul(optarg, NULL, 10); break;
     case DIGEST: digests = true; break;
+    case RESULTS: results = optarg; break;
     case MEASURE: measure = true; break;
     default: return 2;
     }
@@ -109,7 +137,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "conform: %s cannot be read\n", argv[i]);
     right = false;
   }
-  right &= mx__run_kernels(fs, n, &how);
+  right &= results ? read_results(results, fs, n) : mx__run_kernels(fs, n, &how);
   for (size_t k = 0; k < n; k++) finish(&fs[k]);
   free(fs);
   if (digests) printf("digest %016llx\n", (unsigned long long)digest);

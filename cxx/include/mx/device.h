@@ -22,6 +22,13 @@ typedef unsigned int __mx_mask;
 #undef __all
 #undef __ballot
 
+/* the position of the offset-th bit set of mask from base on, or before it where offset is negative; -1: there is none */
+__MX_DEVICE unsigned int __fns(unsigned int mask, unsigned int base, int offset) {
+  unsigned int r;
+  __asm__("fns.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(mask), "r"(base), "r"(offset));
+  return r;
+}
+
 /* ---- between lanes ----------------------------------------------------------------------------------------------*/
 #define __MX_SHUFFLE(t_, c_, s_) \
   __MX_SHUFFLE_(t_, c_, s_, "__shfl_sync", __shfl_sync, int) \

@@ -56,7 +56,20 @@ __MX_FENCED(void, __nvvm_membar_sys, (), ())
 #undef __all
 #undef __any
 #undef __ballot
+/* clang's own make an infinity of zeros and of NaN where the exponent is no int */
+#define scalbln __mx_other_scalbln
+#define scalblnf __mx_other_scalblnf
 #include <__clang_cuda_math.h>
+#undef scalbln
+#undef scalblnf
+#define __MX_EXPONENT(n_) ((int)((n_) > 0x10000 ? 0x10000 : (n_) < -0x10000 ? -0x10000 : (n_)))
+static __inline__ __attribute__((device, always_inline)) double scalbln(double x, long n) {
+  return scalbn(x, __MX_EXPONENT(n));
+}
+static __inline__ __attribute__((device, always_inline)) float scalblnf(float x, long n) {
+  return scalbnf(x, __MX_EXPONENT(n));
+}
+#undef __MX_EXPONENT
 #include <__clang_cuda_cmath.h>
 #pragma pop_macro("CUDA_VERSION")
 

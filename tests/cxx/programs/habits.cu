@@ -1,6 +1,9 @@
 // Habits of programs that other compilers take, some with a warning: words of old C++, numbers that are narrowed,
 // constants and constexpr functions of the host in kernels, operators on vector types, much of the library beside it.
 #include "check.h"
+#include <common_functions.h>
+#include <sm_20_intrinsics.h>
+#include <sm_61_intrinsics.h>
 #include <algorithm>
 #include <array>
 #include <cfloat>

@@ -13,6 +13,12 @@ __global__ void product(const half2 *a, const half2 *b, half *c, int n) { // b i
   c[y * n + x] = __hadd(__low2half(s), __high2half(s));
 }
 
+// what templates over number types write, and a conversion to the small integers
+template <class T> __global__ void steps(float *out, T x) {
+  T y = x++, z = x--;
+  out[0] = (float)y + 8 * (float)z + 64 * (float)x + 512 * (float)++x + (float)(char)y + (float)(unsigned char)y + (float)(long)y;
+}
+
 template <class T> __device__ T block_sum(T v) {
   __shared__ T s[128];
   s[threadIdx.x] = v;
@@ -106,5 +112,11 @@ int main() {
   exact.get(e);
   const float want[] = {3, 2, 3, 0x4180, 4, 1, 1, 7.5625f, 3.5f, 8};
   for (int i = 0; i < 10; i++) EXPECT(e[i] == want[i]);
+  steps<<<1, 1>>>(exact.p, half(2.0f));
+  exact.get(e);
+  EXPECT(e[0] == 2 + 24 + 128 + 1536 + 6);
+  steps<<<1, 1>>>(exact.p, __nv_bfloat16(2.0f));
+  exact.get(e);
+  EXPECT(e[0] == 2 + 24 + 128 + 1536 + 6);
   printf("%g\npassed\n", __low2float(s));
 }

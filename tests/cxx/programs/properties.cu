@@ -49,6 +49,11 @@ int main() {
   int blocks = 0, grid = 0, block = 0;
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, bounded, 64, 0));
   EXPECT(blocks >= 1);
+  size_t room = 0;
+  CHECK(cudaOccupancyAvailableDynamicSMemPerBlock(&room, bounded, 1, 64));
+  EXPECT(room > 0);
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, bounded, 64, 0, cudaOccupancyDefault));
+  EXPECT(blocks > 0);
   CHECK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, bounded, 0, 0));
   EXPECT(grid >= 1 && block >= 32 && block <= 64);
 
