@@ -1,8 +1,10 @@
 /* The guides' functions that read textures, in warps of 32 and of 64 lanes, against a model of the texture unit that is
  * written from its rules alone, in long double, where all that it adds is exact: each geometry, address mode, filter
- * and format. Compiled code and the interpreter take turns. Knows the public interface only. */
+ * and format, with a level, with gradients and gathered. Compiled code and the interpreter take turns. Knows the public
+ * interface only, and the recorded table of logarithms. */
 #include "mx/text.h"
 #include "mx/texture.h"
+#include "vm/texture/tables.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,7 +15,8 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 256, MOST_LEVELS = 4 };
+enum { SAMPLES = 256, MOST_LEVELS = 4, MOST_NUMBERS = 10 }; /* of a sample: coordinates, layer, gradients */
+enum form { PLAIN, LOD, GRAD, GATHER };
 static uint64_t state = 7;
 static uint32_t draw(uint32_t n) {
   state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -174,24 +177,61 @@ static uint32_t integer_sum(const struct model *m, const struct sum *s) {
   else all = floorl((8 * all + floorl(all / 16) + floorl(all / 4096) + 4) / 8); /* 15 bits of a byte's, repeated */
   return as_bits((float)((all < -32767 ? -32767 : all) / 32767));
 }
-static uint32_t sampled(const struct model *m, const float *c, float lod, unsigned channel) {
-  const bool floats = m->a.type == MX_TEXEL_FLOAT, read = !floats && m->t.normalized_read && m->a.bits < 32,
-             linear = m->t.filter == MX_FILTER_LINEAR;
+static bool is_read_as_float(const struct model *m) {
+  return m->a.type != MX_TEXEL_FLOAT && m->t.normalized_read && m->a.bits < 32;
+}
+/* One texel by itself. */
+static uint32_t alone(const struct model *m, long double v) {
+  if (m->a.type == MX_TEXEL_FLOAT) return as_bits(v);
+  if (!is_read_as_float(m)) return (uint32_t)(int64_t)v;
+  const long double top = ldexpl(1, (int)m->a.bits - (m->a.type == MX_TEXEL_SIGNED)) - 1;
+  return as_bits((float)(v < -top ? -1 : v / top));
+}
+/* The texels at (i, j + 1), (i + 1, j + 1), (i + 1, j), (i, j) of those that a linear filter would take. */
+static uint32_t gathered(const struct model *m, const float *c, unsigned channel, unsigned which) {
+  static const unsigned from[] = {2, 3, 1, 0};
+  struct sum s = {.n = 0};
   if (channel >= m->a.channels) return 0;
-  int l = (int)(256 * lod), most = 256 * ((int)m->a.levels - 1);
-  l = l < 0 ? 0 : l > most ? most : l;
+  add_level(m, &s, 0, c, true, 256, channel);
+  return alone(m, s.x[from[which]].value);
+}
+/* ---- levels of gradients, in 1/256 ----*/
+static long double ten_bits(long double x) {
+  int e;
+  const long double part = frexpl(x, &e);
+  return ldexpl(truncl(1024 * part), e - 10);
+}
+/* The greatest magnitude and 11/32 of the next one. */
+static long double longer(long double x, long double y, long double z) {
+  const long double a = fabsl(x), b = fabsl(y), c = fabsl(z), first = fmaxl(a, fmaxl(b, c)),
+                    second = fmaxl(fminl(a, b), fminl(fmaxl(a, b), c));
+  return first + 11 * second / 32;
+}
+static int level_of(const struct model *m, unsigned axes, const float *dx, const float *dy) {
+  long double p[3] = {0}, q[3] = {0};
+  for (unsigned k = 0; k < axes; k++) {
+    const int size = m->t.normalized_coords ? size_of(m, is_cube(m->a.kind) ? 0 : k, 0) : 1;
+    p[k] = ten_bits((long double)dx[k] * size), q[k] = ten_bits((long double)dy[k] * size);
+  }
+  const long double one = fmaxl(longer(p[0], p[1], p[2]), longer(q[0], q[1], q[2])),
+                    two = fmaxl(longer(p[0] + q[0], p[1] + q[1], p[2] + q[2]),
+                                longer(p[0] - q[0], p[1] - q[1], p[2] - q[2])),
+                    all = fmaxl(one, 11 * two / 16);
+  if (all == 0) return 0;
+  int e;
+  const long double part = frexpl(all, &e);
+  return 256 * (e - 1) + mx__log2_table[(int)(512 * part) - 256];
+}
+static uint32_t sampled(const struct model *m, const float *c, int level, unsigned channel) {
+  const bool floats = m->a.type == MX_TEXEL_FLOAT, read = is_read_as_float(m), linear = m->t.filter == MX_FILTER_LINEAR;
+  if (channel >= m->a.channels) return 0;
+  const int most = 256 * ((int)m->a.levels - 1), l = level < 0 ? 0 : level > most ? most : level;
   const bool mips = m->t.mip_filter == MX_FILTER_LINEAR && (floats || read);
   struct sum s = {.n = 0};
   if (!mips) add_level(m, &s, (unsigned)(l + 128) / 256, c, linear, 256, channel);
   else add_level(m, &s, (unsigned)l / 256, c, linear, 256 - l % 256, channel);
   if (mips && l % 256) add_level(m, &s, (unsigned)l / 256 + 1, c, linear, l % 256, channel);
-  if (!linear && s.n == 4) {
-    const long double v = s.x[0].value;
-    if (floats) return as_bits(v);
-    if (!read) return (uint32_t)(int64_t)v;
-    const long double top = ldexpl(1, (int)m->a.bits - (m->a.type == MX_TEXEL_SIGNED)) - 1;
-    return as_bits((float)(v < -top ? -1 : v / top));
-  }
+  if (!linear && s.n == 4) return alone(m, s.x[0].value);
   return floats ? float_sum(&s, m->a.bits == 16 ? 11 : 24) : integer_sum(m, &s);
 }
 
@@ -199,24 +239,53 @@ static uint32_t sampled(const struct model *m, const float *c, float lod, unsign
 /* coords[k] are arrays of SAMPLES; the layer is a whole number. */
 static const char *const names[] = {
     "tex1D", "tex2D", "tex3D", "tex1DLayered", "tex2DLayered", "texCubemap", "texCubemapLayered"};
-static mx_kernel *kernel_of(mx_device *d, mx_array_kind kind, unsigned lanes, bool lod) {
-  char text[2048];
-  const unsigned axes = is_cube(kind) ? 3 : axes_of(kind), n = axes + is_layered(kind) + lod;
-  int at = snprintf(text, sizeof text,
-                    "%s.entry k(.param .u64 tex, .param .u64 in, .param .u64 out)\n{\n  mov.u32 %%i, %%tid.x;\n"
-                    "  mad.wide.u32 %%p, %%i, 4, %%in;\n",
-                    lanes == 32 ? ".target sm_90\n" : "");
-  for (unsigned k = 0; k < n; k++)
-    at += snprintf(text + at, sizeof text - (size_t)at, "  ld.global.f32 %%c%u, [%%p+%u];\n", k, 4 * SAMPLES * k);
-  if (is_layered(kind))
-    at += snprintf(text + at, sizeof text - (size_t)at, "  cvt.rzi.s32.f32 %%layer, %%c%u;\n", axes);
-  at += snprintf(text + at, sizeof text - (size_t)at, "  %s%s.f32 {%%r, %%g, %%b, %%a}, %%tex", names[kind],
-                 lod ? "Lod" : "");
-  for (unsigned k = 0; k < axes; k++) at += snprintf(text + at, sizeof text - (size_t)at, ", %%c%u", k);
-  if (is_layered(kind)) at += snprintf(text + at, sizeof text - (size_t)at, ", %%layer");
-  if (lod) at += snprintf(text + at, sizeof text - (size_t)at, ", %%c%u", n - 1);
-  snprintf(text + at, sizeof text - (size_t)at,
-           ";\n  mad.wide.u32 %%o, %%i, 16, %%out;\n  st.global.v4.f32 [%%o], {%%r, %%g, %%b, %%a};\n  exit;\n}\n");
+static const char *const geometries[] = {"1d", "2d", "3d", "a1d", "a2d", "cube", "acube"};
+static const char *const places[] = {"%c0",
+                                     "%c0, %c1",
+                                     "%c0, %c1, %c2, %c2",
+                                     "%layer, %c0",
+                                     "%layer, %c0, %c1, %c1",
+                                     "%c0, %c1, %c2, %c2",
+                                     "%layer, %c0, %c1, %c2"};
+static unsigned coordinates_of(mx_array_kind kind) { return is_cube(kind) ? 3 : axes_of(kind); }
+/* Cubes have neither gradients nor gathers among the guides' functions, and only images of two dimensions the latter:
+ * these are PTX's. */
+static bool is_function(mx_array_kind kind, enum form form) {
+  return form <= LOD || (form == GRAD ? !is_cube(kind) : kind == MX_ARRAY_2D);
+}
+#define PUT(...) (at += (size_t)snprintf(text + at, sizeof text - at, __VA_ARGS__))
+static mx_kernel *kernel_of(mx_device *d, mx_array_kind kind, unsigned lanes, enum form form, unsigned channel) {
+  static const char *const ends[] = {"", "Lod", "Grad", "gather"};
+  char text[4096];
+  size_t at = 0;
+  const unsigned axes = coordinates_of(kind), layered = is_layered(kind), each = axes == 3 ? 4 : axes,
+                 n = axes + layered +
+                     (form == LOD    ? 1
+                      : form == GRAD ? 2 * axes
+                                     : 0);
+  PUT("%s.entry k(.param .u64 tex, .param .u64 in, .param .u64 out)\n{\n  mov.u32 %%i, %%tid.x;\n"
+      "  mad.wide.u32 %%p, %%i, 4, %%in;\n",
+      lanes == 32 ? ".target sm_90\n" : "");
+  for (unsigned k = 0; k < n; k++) PUT("  ld.global.f32 %%c%u, [%%p+%u];\n", k, 4 * SAMPLES * k);
+  if (layered) PUT("  cvt.rzi.s32.f32 %%layer, %%c%u;\n", axes);
+  if (!is_function(kind, form)) {
+    PUT("  %s", form == GRAD ? "tex.grad" : "tld4");
+    if (form == GATHER) PUT(".%c", "rgba"[channel]);
+    PUT(".%s.v4.f32.f32 {%%r, %%g, %%b, %%a}, [%%tex, {%s}]", geometries[kind], places[kind]);
+  } else {
+    PUT("  %s%s%s%c%s {%%r, %%g, %%b, %%a}, %%tex", names[kind], ends[form], form == GATHER ? "." : "",
+        form == GATHER ? "rgba"[channel] : '.', form == GATHER ? ".f32" : "f32");
+    for (unsigned k = 0; k < axes; k++) PUT(", %%c%u", k);
+    if (layered) PUT(", %%layer");
+  }
+  if (form == LOD) PUT(", %%c%u", n - 1);
+  for (unsigned way = 0; form == GRAD && way < 2; way++) {
+    PUT(is_function(kind, form) ? "" : ", {");
+    for (unsigned k = 0; k < each; k++)
+      PUT("%s%%c%u", k || is_function(kind, form) ? ", " : "", axes + layered + way * axes + (k < axes ? k : axes - 1));
+    PUT(is_function(kind, form) ? "" : "}");
+  }
+  PUT(";\n  mad.wide.u32 %%o, %%i, 16, %%out;\n  st.global.v4.f32 [%%o], {%%r, %%g, %%b, %%a};\n  exit;\n}\n");
   mx_module *module;
   mx_kernel *kernel;
   if (mx_module_load_text(d, text, strlen(text), NULL, &module, NULL) != MX_OK)
@@ -242,12 +311,12 @@ static void fill(struct model *m) {
 }
 
 static unsigned compared;
-static void compare(mx_device *d, mx_kernel *kernel, const struct model *m, uint64_t texture, unsigned lanes, bool lod,
-                    bool jit, mx_addr in, mx_addr out) {
-  static float c[5][SAMPLES];
+static void compare(mx_device *d, mx_kernel *kernel, const struct model *m, uint64_t texture, unsigned lanes,
+                    enum form form, unsigned channel, bool jit, mx_addr in, mx_addr out) {
+  static float c[MOST_NUMBERS][SAMPLES];
   static uint32_t got[SAMPLES][4];
   const bool cube = is_cube(m->a.kind), layered = is_layered(m->a.kind);
-  const unsigned axes = cube ? 3 : axes_of(m->a.kind), n = axes + layered;
+  const unsigned axes = coordinates_of(m->a.kind), n = axes + layered;
   for (unsigned s = 0; s < SAMPLES; s++) {
     for (unsigned k = 0; k < axes; k++) {
       const float x = (float)draw(1 << 20) / (1 << 20);
@@ -255,30 +324,36 @@ static void compare(mx_device *d, mx_kernel *kernel, const struct model *m, uint
     }
     if (layered) c[axes][s] = (float)draw(m->a.layers + 2) - 1;
     c[n][s] = (float)draw(1024) / 256 - 0.5f;
+    for (unsigned k = 0; form == GRAD && k < 2 * axes; k++)
+      c[n + k][s] = draw(8) ? ((float)draw(1 << 20) / (1 << 19) - 1) / (float)(1 << draw(8)) : 0;
   }
   mx_copy_to_device(d, in, c, sizeof c);
   mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
   config.grid[0] = 1, config.block[0] = SAMPLES, config.jit = jit ? MX_JIT_ON : MX_JIT_OFF;
+  static const char *const said[] = {"", "Lod", "Grad", "gather"};
   const void *args[] = {&texture, &in, &out};
   if (mx_launch_args(kernel, &config, args, 3) != MX_OK) fail_msg("%s", mx_last_error_text(d));
   mx_copy_from_device(d, got, out, sizeof got);
   for (unsigned s = 0; s < SAMPLES; s++) {
     const float at[4] = {c[0][s], n > 1 ? c[1][s] : 0, n > 2 ? c[2][s] : 0, n > 3 ? c[3][s] : 0};
     for (unsigned ch = 0; ch < 4; ch++, compared++) {
-      const uint32_t want = sampled(m, at, lod ? c[n][s] : 0, ch);
+      float dx[3] = {0}, dy[3] = {0};
+      for (unsigned k = 0; form == GRAD && k < axes; k++) dx[k] = c[n + k][s], dy[k] = c[n + axes + k][s];
+      const int level = form == LOD ? (int)(256 * c[n][s]) : form == GRAD ? level_of(m, axes, dx, dy) : 0;
+      const uint32_t want = form == GATHER ? gathered(m, at, channel, ch) : sampled(m, at, level, ch);
       if (got[s][ch] != want)
         fail_msg("%s%s, %u lanes, %s, type %d of %u bits, %u channels, modes %d %d %d, %s%s%s, thread %u channel %u at "
-                 "%g %g %g %g lod %g: %08x, the model %08x",
-                 names[m->a.kind], lod ? "Lod" : "", lanes, jit ? "compiled" : "interpreted", m->a.type, m->a.bits,
+                 "%g %g %g %g level %g: %08x, the model %08x",
+                 names[m->a.kind], said[form], lanes, jit ? "compiled" : "interpreted", m->a.type, m->a.bits,
                  m->a.channels, m->t.address_mode[0], m->t.address_mode[1], m->t.address_mode[2],
                  m->t.filter ? "linear" : "point", m->t.mip_filter ? ", levels mixed" : "",
-                 m->t.normalized_coords ? ", normalized" : "", s, ch, at[0], at[1], at[2], at[3], c[n][s], got[s][ch],
-                 want);
+                 m->t.normalized_coords ? ", normalized" : "", s, ch, at[0], at[1], at[2], at[3], level / 256.0,
+                 got[s][ch], want);
     }
   }
 }
 /* A format, an address mode and a filter of one geometry. */
-static void one(mx_device *d, mx_kernel *(*kernels)[2], mx_array_kind kind, unsigned format, mx_address_mode mode,
+static void one(mx_device *d, mx_kernel *(*kernels)[7], mx_array_kind kind, unsigned format, mx_address_mode mode,
                 bool linear, unsigned lanes, mx_addr in, mx_addr out, bool jit) {
   static const struct {
     mx_texel_type type;
@@ -312,9 +387,13 @@ static void one(mx_device *d, mx_kernel *(*kernels)[2], mx_array_kind kind, unsi
   for (unsigned k = 0; k < 4; k++) m.t.border[k] = (float)draw(9) / 8;
   uint64_t texture;
   if (mx_texture_create(d, &m.t, &texture) != MX_OK) fail_msg("%s", mx_last_error_text(d));
-  const bool lod = m.a.levels > 1;
-  if (!kernels[kind][lod]) kernels[kind][lod] = kernel_of(d, kind, lanes, lod);
-  compare(d, kernels[kind][lod], &m, texture, lanes, lod, jit, in, out);
+  const unsigned channel = draw(4);
+  for (unsigned form = m.a.levels > 1 ? LOD : PLAIN; form <= GATHER; form++) {
+    if ((form == LOD && m.a.levels == 1) || (form == GATHER && (axes_of(kind) != 2))) continue;
+    mx_kernel **kernel = &kernels[kind][form + (form == GATHER ? channel : 0)];
+    if (!*kernel) *kernel = kernel_of(d, kind, lanes, (enum form)form, channel);
+    compare(d, *kernel, &m, texture, lanes, (enum form)form, channel, jit, in, out);
+  }
   mx_texture_destroy(d, texture), mx_array_destroy(array);
   for (uint32_t l = 0; l < m.a.levels; l++) free(m.level[l]);
 }
@@ -326,9 +405,9 @@ static void like_the_model(void **unused) {
     o.cache_dir = "";
     o.jit_compiler = getenv("MX_JITC");
     assert_int_equal(mx_device_create(&o, &d), MX_OK);
-    mx_kernel *kernels[7][2] = {{NULL}};
+    mx_kernel *kernels[7][7] = {{NULL}};
     mx_addr in, out;
-    assert_int_equal(mx_alloc(d, 5 * 4 * SAMPLES, &in), MX_OK);
+    assert_int_equal(mx_alloc(d, MOST_NUMBERS * 4 * SAMPLES, &in), MX_OK);
     assert_int_equal(mx_alloc(d, 16 * SAMPLES, &out), MX_OK);
     for (unsigned kind = 0; kind < 7; kind++)
       for (unsigned format = 0; format < 10; format++)

@@ -466,7 +466,8 @@ static double length_of(const double *d, unsigned n) {
 }
 int32_t mx__texture_gradient(const struct mx_image_form *f, const struct mx_sampler_form *s, unsigned n,
                              const float *dx, const float *dy) {
-  const uint32_t size[3] = {f->level[0].w, f->level[0].h, f->level[0].d};
+  const struct mx_texels *l = &f->level[0];
+  const uint32_t size[3] = {l->w, l->h, mx__image_is_cube(f->kind) ? l->w : l->d}; /* directions are as wide as faces */
   double a[3], b[3], sum[3], difference[3];
   for (unsigned k = 0; k < n; k++) {
     const double by = s->normalized_coords ? size[k] : 1;
