@@ -22,7 +22,7 @@ typedef unsigned int __mx_mask;
 #undef __all
 #undef __ballot
 
-/* the position of the offset-th bit set of mask from base on, or before it where offset is negative; -1: there is none */
+/* the position of the offset-th bit set of mask from base on, or before it where offset is negative; -1: none */
 __MX_DEVICE unsigned int __fns(unsigned int mask, unsigned int base, int offset) {
   unsigned int r;
   __asm__("fns.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(mask), "r"(base), "r"(offset));
