@@ -2,7 +2,9 @@
  *
  * 1. The loader gets a file in memory that is sealed before it is checked: nobody can change it or cut it short any
  *    more, neither who wrote it nor another process. So no folder has to allow programs, either.
- * 2. No descriptor made here is 0, 1 or 2, which somebody who has closed these may write to or give to another program.
+ * 2. No descriptor made here is 0, 1 or 2, which somebody who has closed these may write to or give to another program,
+ *    nor 3 or 4, which are the compiler's input and output: where another thread has just closed its 3, the output
+ *    would get that number, and the input would take its place in the compiler's process (spawn.c).
  * 3. Where the system limits the sizes of files, writing fails; it does not end the process. */
 #include "jit.h"
 
@@ -20,8 +22,8 @@
 #endif
 
 int mx__jit_apart(int fd) {
-  if (fd < 0 || fd > STDERR_FILENO) return fd;
-  const int other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), why = errno;
+  if (fd < 0 || fd > MX_JIT_OUTPUT) return fd;
+  const int other = fcntl(fd, F_DUPFD_CLOEXEC, MX_JIT_OUTPUT + 1), why = errno;
   close(fd);
   return errno = why, other;
 }

@@ -164,8 +164,8 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
   posix_spawn_file_actions_addopen(&act, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&act, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&act, err, 2);
-  posix_spawn_file_actions_adddup2(&act, in, 3);
-  posix_spawn_file_actions_adddup2(&act, out, 4);
+  posix_spawn_file_actions_adddup2(&act, in, MX_JIT_INPUT);
+  posix_spawn_file_actions_adddup2(&act, out, MX_JIT_OUTPUT);
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attr, &none);

@@ -11,10 +11,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "jit/runtime/jit.h"
 
 #include "compiled.h"
 
@@ -597,6 +600,22 @@ static void two_modules(void **state) {
   end(&r);
 }
 
+/* The compiler's input and output become its descriptors 3 and 4. While several threads compile, any number may come
+ * free between the making of one file and the next: the output's was 3 now and then, and the input took its place. */
+static void numbers_of_the_compilers_files(void **state) {
+  (void)state;
+  const pid_t child = fork();
+  if (!child) {
+    close(MX_JIT_INPUT);
+    close(MX_JIT_OUTPUT);
+    const int fd = mx__jit_memory("mx-code", "x", 1);
+    _exit(fd > MX_JIT_OUTPUT && fcntl(MX_JIT_INPUT, F_GETFD) < 0 && fcntl(MX_JIT_OUTPUT, F_GETFD) < 0 ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_in_both_engines),
@@ -618,6 +637,7 @@ int main(void) {
       cmocka_unit_test(entries_cut_short_in_use),
       cmocka_unit_test(waiting_ends),
       cmocka_unit_test(slow_machine),
+      cmocka_unit_test(numbers_of_the_compilers_files),
   };
   return cmocka_run_group_tests(tests, reference, clean);
 }
