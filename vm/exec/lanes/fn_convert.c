@@ -162,7 +162,7 @@ static inline bool tiny(double x, unsigned mode) {
   bool away = mode == (x < 0 ? MX__RM : MX__RP);
   return away ? __builtin_fabs(x) <= 0x1.fffffep-127 : __builtin_fabs(x) < 0x1p-126;
 }
-/* mod: mode, ftz (f32 from f64 only), sat. */
+/* mod: mode, ftz (f32 from f64, bf16 from f32), sat. */
 #define DIRECTED(to_, from_, slot_, widen_, ftzs_, nan_) \
   void MX_FN(cvt_dir_##to_##_##from_)(MX_FN_ARGS) { \
     (void)q, (void)b, (void)c, (void)e; \
@@ -179,7 +179,7 @@ static inline bool tiny(double x, unsigned mode) {
 DIRECTED(f16, f32, float, SAME, 1, y)
 DIRECTED(f16, f64, double, SAME, 1, nan_of_f64(x, &mx__f16))
 DIRECTED(f32, f64, double, SAME, 2, nan_of_f64(x, &mx__f32))
-DIRECTED(bf16, f32, float, SAME, 1, y)
+DIRECTED(bf16, f32, float, SAME, 2, y)
 DIRECTED(bf16, f64, double, SAME, 1, nan_of_f64(x, &mx__bf16))
 DIRECTED(bf16, f16, uint32_t, of_f16, 1, y)
 DIRECTED(f16, bf16, uint32_t, of_bf16, 1, y)
