@@ -6,13 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct jx_isa *jx_isa_named(const char *name) {
-  static const struct jx_isa *const all[] = {&jx_v2, &jx_v3, &jx_v4};
-  for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-    if (!strcmp(all[k]->name, name)) return all[k];
-  return NULL;
-}
-
 /* Of one lane: its type. One type for all functions of the object: to libgccjit, each vector type that it makes is
  * another one. */
 static gcc_jit_type *vector_of(struct jx *j, gcc_jit_type *t, unsigned n) {

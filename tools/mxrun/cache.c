@@ -8,13 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const cache_help =
-    "Commands of cache:\n"
-    "  list                    the entries, the most recently used first\n"
-    "  why FILE                for each kernel: in the cache, or what differs from the entry that is nearest\n"
-    "  clear                   removes all entries\n"
-    "\n";
-
 static const struct cli_option options[] = {COMMON_OPTIONS, {0}};
 
 static int newest_first(const void *a, const void *b) {

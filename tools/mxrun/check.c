@@ -6,16 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const check_help =
-    "Options of 'mxrun check', besides those of a run:\n"
-    "  --tool=NAME[,NAME]      memory, uninit, race, sync, lanes; without it all of them\n"
-    "  --suppress FILE         findings that match a line of FILE are not told: TOOL:KIND:KERNEL:FILE:LINE, with * and "
-    "?;\n"
-    "                          # begins a comment\n"
-    "  --json                  one object on stdout, with the findings in it\n"
-    "  Exit status 3: something was found, that is not suppressed and that the run confirmed.\n"
-    "\n";
-
 bool parse_tools(const char *text, uint32_t *tools) {
   *tools = 0;
   for (const char *s = text; *s;) {

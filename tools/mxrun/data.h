@@ -27,6 +27,8 @@ void data_free(struct data *d);
 uint64_t data_count(const struct data *d); /* whole elements */
 
 /* Values of elements. Integers are exact through the 64-bit forms. */
+uint64_t elem_bits(const struct elem *e, const void *p); /* the value as it stands in memory */
+int64_t elem_signed(const struct elem *e, const void *p);
 double elem_real(const struct elem *e, const void *p);
 void elem_set_real(const struct elem *e, void *p, double v);
 /* "5", "0x10", "-3", "1.5", "0f3F800000", "0d…" as the bits of one element; false: *why (static) */

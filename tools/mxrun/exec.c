@@ -9,21 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const exec_help =
-    "Options of exec, before PROGRAM; what stands behind it is the program's:\n"
-    "  --threads=N, --jit=auto|on|off   as above\n"
-    "  --timeout=SECONDS       stop a launch after SECONDS\n"
-    "  --stats                 a line on stderr for each launch: kernel, grid and block, warps, compiled or not, time\n"
-    "  --lenient               room behind each allocation, for programs that go a little beyond them\n"
-    "  --trap-info             when a kernel traps, all that is known of it, line by line: which launch, arguments, "
-    "who\n"
-    "  --break KERNEL[:N]      an interactive session before the n-th launch of a kernel (default 1), on a copy of it; "
-    "--ex COMMAND\n"
-    "                          as there. When the session ends the program goes on\n"
-    "  --record-launch KERNEL[:N] FOLDER   writes that launch, with the memory before and behind it, for 'mxrun test "
-    "FOLDER'\n"
-    "\n";
-
 enum { E_STATS = 1, E_LENIENT, E_THREADS, E_JIT, E_TIMEOUT, E_TRAP_INFO, E_BREAK, E_COMMAND, E_RECORD, E_HELP };
 static const struct cli_option options[] = {{"threads", 0, CLI_REQUIRED, E_THREADS},
                                             {"jit", 0, CLI_REQUIRED, E_JIT},

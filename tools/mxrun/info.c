@@ -5,10 +5,6 @@
 
 #include <stdlib.h>
 
-const char *const info_help = "Options of info:\n"
-                              "  --json\n"
-                              "\n";
-
 enum { I_JSON = O_COMMON };
 static const struct cli_option options[] = {COMMON_OPTIONS, {"json", 0, CLI_NONE, I_JSON}, {0}};
 

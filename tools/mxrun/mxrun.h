@@ -134,8 +134,7 @@ int command_info(int argc, char **argv, int next);
 int command_exec(int argc, char **argv, int next);
 int command_cache(int argc, char **argv, int next);
 int command_profile(int argc, char **argv, int next);
-extern const char *const run_help,
-    *const profile_help, *const test_help, *const info_help, *const cache_help, *const exec_help, *const check_help;
+void print_help(void);
 
 /* repl/: the interactive session; answers an exit status. */
 struct repl_source {
@@ -154,7 +153,6 @@ struct repl_start {
   uint64_t seed;
 };
 int repl_main(struct repl_start *start);
-extern const char *const repl_help;
 
 /* Options that several commands share. True: it was one of them. */
 enum {

@@ -37,6 +37,9 @@ struct profile_source {
   const char *name, *text;
   size_t size;
 };
+/* As qsort wants it: what has no file comes last. */
+int compare_files(const char *file, const char *other);
+int compare_places(const char *file, uint32_t line, const char *other, uint32_t number);
 const char *source_of(const struct profile_source *own, const char *file, size_t *size);
 
 /* profile.c, profile_json.c, profile_html.c, profile_files.c: into t */

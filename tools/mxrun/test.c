@@ -15,19 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *const test_help =
-    "Options of test:\n"
-    "  PATH...                 manifests, and every *.launch under a folder\n"
-    "  -v, --verbose           a line for each test, passed ones too     -j, --jobs N   tests at the same time\n"
-    "  --filter TEXT           only tests whose name holds TEXT          --list         names only\n"
-    "  --round-trip            also assemble, disassemble, assemble: the same bytes\n"
-    "  --stats                 sums over all launches, on stderr         --json\n"
-    "  --coverage FILE         which lines and branches of the programs ran, in lcov's format\n"
-    "  --check[=TOOL,...]      tools of 'mxrun check' watch the launches: a finding is a failure   --suppress FILE\n"
-    "  --threads N  --resident N  --jit=auto|on|off  --jit-stress SEED  --async late|now|SEED  --steps N  --timeout "
-    "SECONDS (default 60)\n"
-    "\n";
-
 enum { T_VERBOSE = O_COMMON, T_JOBS, T_FILTER, T_LIST, T_ROUND, T_STATS, T_JSON, T_COVERAGE, T_CHECK, T_SUPPRESS };
 static const struct cli_option options[] = {COMMON_OPTIONS,
                                             {"verbose", 'v', CLI_NONE, T_VERBOSE},

@@ -207,16 +207,6 @@ bool do_set(struct repl *r, char *arguments) {
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------*/
-const char *const repl_help =
-    "Options of the interactive session, `mxrun -i FILE [options] [ARG...]` or `mxrun repl` (then 'help'):\n"
-    "  -i, --interactive       look at the launch while it runs: breakpoints, steps, registers, backwards\n"
-    "  -x FILE  --ex COMMAND   commands from a file, or one; in the order given. Then those of a terminal, or of a "
-    "pipe\n"
-    "  --batch                 no more commands behind -x and --ex   --keep-going   errors do not end the commands\n"
-    "  --tui                   source, lanes and registers side by side, above the commands; `layout` does it, too\n"
-    "  --schedule SEED         warps take turns at random   --record   keep what going back needs\n"
-    "\n";
-
 static void interactive(struct repl *r) {
   char *previous = NULL, *line;
   r->reader = reader_new(r, stdin, true);
