@@ -141,10 +141,10 @@ static void flow(struct finder *t, uint32_t from, uint32_t to, bool first) {
   }
   if (more && !t->waits[to]) t->waits[to] = true, t->work[t->nwork++] = to;
 }
-/* All lanes that run go on to `to`; or they have parted, and it is that one of their places which comes first. */
-static void go_on(struct finder *t, uint32_t from, uint32_t to, bool parted) {
+/* All lanes that run go on to `to`; diverged: some of them do, and `to` comes first of the blocks where they stand. */
+static void go_on(struct finder *t, uint32_t from, uint32_t to, bool diverged) {
   struct ja *a = t->a;
-  if (!a->blocks[to].meets && !parted) {
+  if (!a->blocks[to].meets && !diverged) {
     flow(t, from, to, false);
     return;
   }

@@ -60,7 +60,7 @@ void lw_counters_lanes(struct lw *l, uint32_t to, bool whole) {
                              jx_int(j, j->t_u32, to)};
   gcc_jit_block_add_eval(j->b, NULL,
                          gcc_jit_context_new_call_through_ptr(
-                             j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, parted), l->t_parted)), 5, args));
+                             j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, diverged), l->t_diverged)), 5, args));
   lw_go(l, on);
   j->b = on;
 }

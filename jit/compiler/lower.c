@@ -631,11 +631,11 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   j->fn = gcc_jit_context_new_function(c, NULL, GCC_JIT_FUNCTION_EXPORTED, j->t_u32, name, 3, params, 0);
   gcc_jit_type *help[5] = {j->t_ptr, j->t_ptr, j->t_ptr, j->t_u32, j->t_u64},
                *shape[3] = {j->t_ptr, j->t_u32, j->t_u64},
-               *parted[5] = {j->t_ptr, j->t_ptr, j->t_u64, j->t_u64, j->t_u32},
+               *diverged[5] = {j->t_ptr, j->t_ptr, j->t_u64, j->t_u64, j->t_u32},
                *accessed[6] = {j->t_ptr, j->t_ptr, j->t_u32, j->t_u64, j->t_u64, j->t_u32};
   l->t_fallback = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 5, help, 0);
   l->t_shape = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, shape, 0);
-  l->t_parted = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 5, parted, 0);
+  l->t_diverged = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 5, diverged, 0);
   l->t_accessed = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 6, accessed, 0);
   gcc_jit_type *copy[5] = {j->t_ptr, j->t_u32, j->t_u32, j->t_u32, j->t_u32};
   l->t_copy = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_pu8, 5, copy, 0);

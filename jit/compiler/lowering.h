@@ -150,7 +150,7 @@ struct lw {
   } * lits;
   uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_fallback, *t_shape, *t_parted, *t_accessed, *t_copy, *t_commit, *t_wait; /* of struct mx_jit_help */
+  gcc_jit_type *t_fallback, *t_shape, *t_diverged, *t_accessed, *t_copy, *t_commit, *t_wait; /* of struct mx_jit_help */
   struct lw_counters *counters; /* counters.c; NULL: the code does not count */
 };
 

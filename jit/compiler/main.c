@@ -117,7 +117,7 @@ static int usage(FILE *to, int status) {
         "  --dump-plan    write in which order blocks run, and where lanes may be apart, and nothing else\n"
         "  --time         show where the time went\n"
         "  --cpu SECONDS, --memory MIB   limits (default 60, 4096)\n"
-        "  --parent PID   end when who has started this one ends, at once if PID is gone\n",
+        "  --parent PID   end when the process PID ends, at once if it has ended\n",
         to);
   return status;
 }
@@ -287,5 +287,5 @@ int main(int argc, char **argv) {
   const char *error = gcc_jit_context_get_first_error(c);
   if (error || !good) return fprintf(stderr, "mx-jitc: %s\n", error ? error : "failed"), 1;
   if (!as_asm && (!jl_link(&assembly, out) || !add_signature(out))) return 1;
-  return 0; /* the process ends here: nothing is given back one by one */
+  return 0; /* the process ends here, which frees everything at once */
 }

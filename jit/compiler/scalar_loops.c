@@ -649,7 +649,7 @@ static void judge(struct lw *l, const struct lw_scalar_loop *p) {
   lw_go(l, good);
   j->b = good;
 }
-/* Some lanes have left, those of `rest` have not, and go on: as if they had parted at a branch. */
+/* Some lanes have left, those of `rest` have not, and go on: as behind a divergent branch. */
 static void part_from(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *left[LW_CHUNKS];

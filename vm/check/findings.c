@@ -135,7 +135,7 @@ void mx__found_end(struct finding *f, char *message) {
   if (!message) f->info.message = f->info.kind;
 }
 
-/* Made when somebody asks: lanes may have come to it. */
+/* Made when somebody asks, since more lanes may be added to a finding until then. */
 void mx__finding_text(struct finding *f) {
   mx_finding *o = &f->info;
   free(f->strings[TEXT]);

@@ -442,7 +442,7 @@ void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) 
   if (r->lost) mx__record_forget(g);
   if (!r->blocks && !(r->blocks = malloc((x->launch->resident + MX_MAX_CLUSTER) * sizeof *r->blocks))) return;
   if (r->now + 1 < r->n && r->state[r->now + 1]->turn == r->turn) {
-    r->now++; /* it has come again */
+    r->now++; /* the same state is reached again */
   } else {
     if (r->n && g->executed - r->state[r->now]->position < interval(g, r) && !is_half_way(g, r)) return;
     if (r->n > STATES - 1) thin(r);

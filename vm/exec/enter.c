@@ -112,15 +112,15 @@ static uint32_t fall_back(struct mx_exec *x, const struct mx_jit_state *s, unsig
   return done;
 }
 static uint32_t shape(struct mx_exec *x, uint32_t form, uint64_t mask) { return x->prep->level->shape(x, form, mask); }
-static void parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block) {
-  x->launch->probe->parted(x, s, mask, steps, block);
+static void diverged(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block) {
+  x->launch->probe->diverged(x, s, mask, steps, block);
 }
 static uint32_t accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
                          uint32_t one) {
   return x->launch->probe->accessed(x, s, ins, mask, number, one);
 }
 const struct mx_jit_help mx__jit_help = {
-    fall_back, shape, parted, accessed, mx__async_copy, mx__async_commit, mx__async_wait_of_all};
+    fall_back, shape, diverged, accessed, mx__async_copy, mx__async_commit, mx__async_wait_of_all};
 
 /* This worker's own, for code of any function. */
 static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code *code) {

@@ -95,13 +95,13 @@ struct mx_probe {
   /* Compiled code, made for the tool (mx_launch.counts), is about to run for the current split, from instruction i on;
    * NULL: with all lanes of a warp, where that begins or has waited. False: out of memory. */
   bool (*enters)(struct mx_exec *x, struct mx_jit_state *s, const struct mx_insn *i);
-  /* It has come back with *s, and nobody has looked at that yet. */
+  /* It has returned with *s, before the machine does anything with that. */
   void (*ran)(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s);
   /* As in mx_jit_help. */
-  void (*parted)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
+  void (*diverged)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
   uint32_t (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
                        uint32_t one);
-  /* The current split has come to an entry of compiled code: whether the machine is to go on with it instead. */
+  /* The current split is at an entry of compiled code: true if the interpreter is to go on with it instead. */
   bool (*stays)(struct mx_exec *x);
   /* Compiled code has been left, for that reason; what comes next is instruction i of the current function, if any. */
   void (*left)(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);

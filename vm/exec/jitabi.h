@@ -106,7 +106,7 @@ struct mx_jit_table {
 /* Code that counts for a profile adds to a worker's own numbers, which it finds in mx_jit_state. `counts` has a row for
  * each number of active lanes, from 0 on: by block, how often it has been executed to its end; by guard, how often that
  * has held in all active lanes. `sums` has two numbers for each guard: the lanes in which it has held besides, and how
- * often it has parted them. Where code is left in the midst of a block, its site says how much of that has been
+ * often lanes diverged there. Where code is left in the midst of a block, its site says how much of that has been
  * executed. */
 struct mx_jit_counted {
   uint32_t nblocks, nins, nsites, nguards; /* which follow in this order, but for the guards */
@@ -147,7 +147,7 @@ struct mx_jit_help {
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
   /* Of code that counts, where state->shown: lanes of `mask` alone run from here on, where block number `block` begins,
    * `steps` instructions after code was entered. */
-  void (*parted)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
+  void (*diverged)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
   /* The same: instruction number `ins` is about to access memory for the lanes of `mask`. one: its address is made of
    * `number` in all of them; else of what lies at x->tmp. Code that a checker watches names the instruction by its pc;
    * 0: the checker wants the body to do it. */
@@ -275,7 +275,7 @@ struct mx_jit_code {
   X(warp_chain, barrier_pc) \
   X(warp_chain, barrier_entry) \
   X(jit_help, accessed) \
-  X(jit_help, parted) \
+  X(jit_help, diverged) \
   X(jit_help, commit) \
   X(jit_help, copy) \
   X(jit_help, shape) \

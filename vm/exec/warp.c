@@ -45,7 +45,8 @@ static void frame_free(struct mx_frame **list, struct mx_frame *f) {
 
 void mx__frame_end(struct mx_exec *x, struct mx_frame *f) { frame_free(&x->free_frames, f); }
 
-/* Takes lanes out of a frame and its callers up to, not including, `until`; frames left empty are given back. */
+/* Takes lanes out of a frame and its callers up to, not including, `until`; frames left empty go to the list of free
+ * ones. */
 static void frames_drop(struct mx_frame **list, struct mx_frame *f, const struct mx_frame *until, uint64_t lanes) {
   while (f != until) {
     struct mx_frame *parent = f->parent;
@@ -254,7 +255,7 @@ const struct mx_insn *mx__meet(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_insn *next = mx__next_split(x);
   if (next != i) return next;
   if (i->index != MX_NO_JOIN && expected(x->frame)[i->index] & x->mask) {
-    expect_none(x->frame, i->index, x->mask); /* all of them have come */
+    expect_none(x->frame, i->index, x->mask); /* none is missing any more */
     mx__find_resched_rank(x);
   }
   return i + 1;

@@ -90,7 +90,8 @@ void mx__group_release(struct mx_launch *l) {
   while (l->nbeside) pthread_rwlock_unlock(l->beside[--l->nbeside].lock);
 }
 
-/* Who has one of the two while it waits for the other would stop launches that somebody's launch waits for. */
+/* A thread that held one of the two while waiting for the other would keep launches from ending for which a launch of
+ * another device may wait. */
 void mx__alone(struct mx_device *d) {
   for (;;) {
     mx__lock_write(&d->mem);

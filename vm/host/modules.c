@@ -153,7 +153,7 @@ static mx_status place_variables(mx_module *m, bool alone) {
   return MX_OK;
 }
 
-/* mx__alone. Nothing to do where a reset has come between. */
+/* mx__alone. Nothing to do where the device was reset meanwhile. */
 static void remove_variables(mx_module *m) {
   struct mx_device *d = m->device;
   const struct mx_image *i = &m->image->image;

@@ -106,7 +106,7 @@ static inline void mx__wait(pthread_cond_t *c, struct mx_lock *l) {
   pthread_cond_wait(c, &l->mutex);
   mx__lock_taken(l->rank);
 }
-/* False: the time has come first. */
+/* False: the time passed first. */
 static inline bool mx__wait_until(pthread_cond_t *c, struct mx_lock *l, const struct timespec *until) {
   mx__lock_waits(l->rank);
   const bool in_time = !pthread_cond_timedwait(c, &l->mutex, until);

@@ -1,5 +1,6 @@
-/* For whom lanes wait: of the branches around an instruction, inside of which not all lanes may run, the innermost one
- * is taken to have parted them. Found from the code alone, so it is the same however the code ran. */
+/* At which branch the lanes diverged that wait while others execute an instruction: taken to be the innermost of those
+ * branches around it inside of which not all lanes may run. It is found from the code alone, so it is the same
+ * whichever engine ran. */
 #include "profile.h"
 
 #include <stdlib.h>

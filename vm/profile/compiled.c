@@ -86,8 +86,8 @@ void mx__profile_ran(struct mx_exec *x, uint32_t kind, const struct mx_jit_state
     x->probed->reported_splits += h->what != MX_JIT_EXPECTED && mx__jit_mask(code->table, s->spill_area + h->mask);
   }
 }
-void mx__profile_parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps,
-                        uint32_t block) {
+void mx__profile_diverged(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps,
+                          uint32_t block) {
   const struct mx_jit_code *code = s->code;
   const struct mx_jit_counted_block *b = &code->counted_blocks[block];
   uint32_t k = b->first;

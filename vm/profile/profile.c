@@ -222,7 +222,7 @@ static const struct mx_probe probe = {
     .released = mx__profile_released,
     .enters = mx__profile_enters,
     .ran = mx__profile_ran,
-    .parted = mx__profile_parted,
+    .diverged = mx__profile_diverged,
     .left = mx__profile_left,
     .accessed = mx__profile_accessed,
 };

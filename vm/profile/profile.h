@@ -105,7 +105,7 @@ struct mx_probed_worker {
 /* A warp's clock, and where it waits. */
 struct mx_probed_warp {
   uint64_t clock, apart_since;
-  uint32_t apart_at; /* number of the instruction that parted its lanes */
+  uint32_t apart_at; /* number of the instruction at which its lanes diverged */
   bool apart;
 };
 struct mx_probed_arrival {
@@ -166,7 +166,8 @@ uint32_t mx__profile_lanes(struct mx_counted *was, uint64_t mask);
 /* compiled.c: as in struct mx_probe; what the worker's compiled code has counted goes to its counts. */
 bool mx__profile_enters(struct mx_exec *x, struct mx_jit_state *s, const struct mx_insn *i);
 void mx__profile_ran(struct mx_exec *x, uint32_t kind, const struct mx_jit_state *s);
-void mx__profile_parted(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
+void mx__profile_diverged(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps,
+                          uint32_t block);
 uint32_t mx__profile_accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask,
                               uint64_t number, uint32_t one);
 void mx__profile_left(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);

@@ -65,7 +65,7 @@ static uint64_t active(const struct mx_count *c) {
   for (unsigned k = 1; k <= MX_MAX_LANES; k++) n += k * c->histogram[k];
   return n;
 }
-/* Lanes that wait beside each instruction, at the branch that has parted them; found once for the counts that there
+/* Lanes that wait beside each instruction, at the branch where they diverged; found once for the counts that there
  * are. */
 static void find_parted(struct mx_profiled *k) {
   if (k->parted) return;
