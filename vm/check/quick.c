@@ -41,8 +41,24 @@ static bool any(words v) {
 /* How the addresses of a's lanes lie to each other, in one pass: an access asks this first, and most of what a launch
  * under tools takes is such questions. False: some are no multiples of a word. Addresses are no negative numbers. */
 typedef int64_t numbers __attribute__((vector_size(32), may_alias, aligned(8)));
+CLONES static bool is_row(const uint64_t *a, unsigned n, uint64_t bytes) {
+  longs next = a[0] + (longs){0, 1, 2, 3} * bytes;
+  unsigned k = 0;
+  for (; k + LONGS <= n; k += LONGS, next += LONGS * bytes) {
+    const longs bent = *(const longs *)(const void *)(a + k) ^ next;
+    if (bent[0] | bent[1] | bent[2] | bent[3]) return false;
+  }
+  while (k < n && a[k] == a[0] + k * bytes) k++;
+  return k == n;
+}
 CLONES static bool compare(struct lanes_at *p, uint64_t bytes) {
   uint64_t *a = p->address;
+  const uint64_t pairs = (UINT64_C(1) << (p->n - 1)) - 1;
+  if (is_row(a, p->n, bytes)) {
+    p->row = true, p->rising = false, p->point = p->n == 1;
+    p->lo = a[0], p->hi = a[p->n - 1] + bytes, p->steps = pairs, p->stays = 0;
+    return !((p->lo | bytes) & 3);
+  }
   for (unsigned k = 0; k < LONGS + 1; k++) a[p->n + k] = a[p->n - 1];
   longs bit = {1, 2, 4, 8}, steps = {0}, stays = {0}, down = {0}, odd = {0};
   numbers low = (numbers)((longs){0} + a[0]), high = low;
@@ -52,12 +68,11 @@ CLONES static bool compare(struct lanes_at *p, uint64_t bytes) {
     const numbers less = (numbers)((numbers)v < low), more = (numbers)((numbers)v > high);
     low = ((numbers)v & less) | (low & ~less), high = ((numbers)v & more) | (high & ~more);
     steps |= (longs)(by == bytes) & bit, stays |= (longs)(by == 0) & bit;
-    down |= (by - bytes) & (longs)(bit < UINT64_C(1) << (p->n - 1));
+    down |= (by - bytes) & (longs)((bit & pairs) != 0);
     odd |= v;
   }
   int64_t least = low[0], most = high[0];
   for (unsigned j = 1; j < LONGS; j++) least = low[j] < least ? low[j] : least, most = high[j] > most ? high[j] : most;
-  const uint64_t pairs = (UINT64_C(1) << (p->n - 1)) - 1;
   p->lo = (uint64_t)least, p->hi = (uint64_t)most + bytes;
   p->steps = (steps[0] | steps[1] | steps[2] | steps[3]) & pairs;
   p->stays = (stays[0] | stays[1] | stays[2] | stays[3]) & pairs;
@@ -271,15 +286,48 @@ CLONES static unsigned run_of(const uint32_t *v, unsigned n) {
   return k;
 }
 /* How many lanes are the same or, each one more than the one before, a row. */
-static unsigned alike(const uint32_t *lanes, unsigned n) {
+CLONES static unsigned alike(const uint32_t *lanes, unsigned n) {
   const uint32_t step = lanes[0] == ALL_MANY ? 0 : 0x01010101u;
-  unsigned k = 1;
+  words next = lanes[0] + (words){0, 1, 2, 3, 4, 5, 6, 7} * step;
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS, next += WORDS * step)
+    if (any(*(const words *)(const void *)(lanes + k) ^ next)) break;
   while (k < n && lanes[k] == lanes[0] + k * step) k++;
   return k;
 }
-/* How many cells from k on have one reader in common, in which their lanes are so. */
+/* How many cells have a record of one's own as their only reader. */
+CLONES static unsigned run_of_own(const uint32_t *who, unsigned n, uint32_t own) {
+  const uint32_t span = READER_LIST - own;
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS)
+    if (any(~(words)(*(const words *)(const void *)(who + k) - own < span))) break;
+  while (k < n && who[k] - own < span) k++;
+  return k;
+}
+/* Own lanes read what others of the warp have read: cells remember that there were several. False: nothing was done,
+ * as the bytes of some cell have had different readers. */
+CLONES static bool read_own(uint32_t *read, const uint32_t *lanes, unsigned n) {
+  words bad = {0};
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS) {
+    const words r = *(const words *)(const void *)(read + k), l = *(const words *)(const void *)(lanes + k);
+    bad |= (words)(r != l) & ((words)(r != (r & 0xFF) * 0x01010101u) | (words)(r == 0));
+  }
+  if (any(bad)) return false;
+  for (; k < n; k++)
+    if (read[k] != lanes[k] && (!read[k] || read[k] != (read[k] & 0xFF) * 0x01010101u)) return false;
+  for (k = 0; k + WORDS <= n; k += WORDS) {
+    words *r = (words *)(void *)(read + k);
+    *r |= (words)(*r != *(const words *)(const void *)(lanes + k)) & ALL_MANY;
+  }
+  for (; k < n; k++)
+    if (read[k] != lanes[k]) read[k] = ALL_MANY;
+  return true;
+}
+/* How many cells from k on have one reader in common, in which their lanes are so, or are all read by the warp only. */
 static unsigned same_readers(const struct quick *q, uint64_t k, unsigned n) {
   const uint32_t *who = q->cells.readers + k;
+  if (is_own(q, *who) && *who >= q->before) return run_of_own(who, n, q->own > q->before ? q->own : q->before);
   const unsigned same = run_of(who, n);
   return *who & READER_LIST ? same : alike(q->cells.read + k, same);
 }
@@ -303,14 +351,7 @@ static bool read_alike(const struct quick *q, uint64_t k, unsigned n, const uint
   const uint32_t was = q->cells.readers[k];
   struct reader head, mine;
   if (was & READER_LIST ? (was & ~READER_LIST) < q->lists : is_known(q, was)) return read_first(q, k, n, lanes);
-  if (!(was & READER_LIST) && is_own(q, was)) {
-    for (unsigned j = 0; j < n; j++) {
-      if (read[j] == lanes[j] || read[j] == ALL_MANY) continue;
-      if (!read[j] || read[j] != (read[j] & 0xFF) * 0x01010101u) return false;
-      read[j] = ALL_MANY;
-    }
-    return true;
-  }
+  if (!(was & READER_LIST) && is_own(q, was)) return read_own(read, lanes, n);
   if (!reader_of(q->record, k, lanes, n, &mine)) return false;
   if (!(was & READER_LIST)) {
     if (q->cells.ledger->records[was].warp == q->w->number || !reader_of(was, k, read, n, &head)) return false;
