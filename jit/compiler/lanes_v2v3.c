@@ -276,16 +276,39 @@ static jv float_of_bits(struct jx *j, jv low, uint64_t of) {
   return jv_as(j, MX_T_f64, jv_bin(j, JX_OR, MX_T_u64, low, jv_k(j, MX_T_u64, of)));
 }
 static jv bits_as_float(struct jx *j, uint64_t b) { return jv_as(j, MX_T_f64, jv_k(j, MX_T_u64, b)); }
-/* Both parts become exact doubles, and their sum is rounded once. */
-static jv f64_of_64(struct jx *j, bool is_signed, jv x) {
+/* Both parts become exact doubles, and their sum is rounded once. Where it goes on to f32, which would round it again,
+ * the sum is to be exact: beyond 53 bits one bit then stands for the lowest eleven, which are far below a float's last.
+ */
+static jv f64_of_64(struct jx *j, bool is_signed, jv x, bool exact) {
   const unsigned u = MX_T_u64;
-  jv low = float_of_bits(j, jv_bin(j, JX_AND, u, jv_as(j, u, x), jv_k(j, u, 0xFFFFFFFF)), TWO_TO_52);
+  jv low = jv_bin(j, JX_AND, u, jv_as(j, u, x), jv_k(j, u, 0xFFFFFFFF));
   jv high = jv_bin(j, JX_SHR, u, jv_as(j, u, x), jv_k(j, MX_T_u32, 32));
+  if (exact) {
+    jv rest = jv_bin(j, JX_ADD, u, jv_bin(j, JX_AND, u, low, jv_k(j, u, 0x7FF)), jv_k(j, u, 0x7FF));
+    jv shorter = jv_bin(j, JX_AND, u, jv_bin(j, JX_OR, u, low, rest), jv_k(j, u, 0xFFFFF800));
+    /* bits 53 to 63: all 0, or with a sign all like it */
+    jv beyond = jv_bin(j, JX_AND, u, is_signed ? jv_bin(j, JX_ADD, u, high, jv_k(j, u, 1u << 21)) : high,
+                       jv_k(j, u, is_signed ? 0xFFC00000 : 0xFFE00000));
+    low = jv_sel(j, u, jv_cmp(j, JX_EQ, u, beyond, jv_k(j, u, 0)), low, shorter);
+  }
+  low = float_of_bits(j, low, TWO_TO_52);
   if (is_signed) high = jv_bin(j, JX_XOR, u, high, jv_k(j, u, 1u << 31));
   /* 2^84 + 2^52, and 2^63 more where the sign was moved */
   high = jv_bin(j, JX_SUB, MX_T_f64, float_of_bits(j, high, TWO_TO_84),
                 bits_as_float(j, is_signed ? TWO_TO_84 + 0x80100000 : TWO_TO_84 + 0x100000));
   return jv_bin(j, JX_ADD, MX_T_f64, high, low);
+}
+/* Of an integral number, in two parts of 32 bits, of which the high one has the sign; each stands in the low bits of a
+ * double whose last bit is worth 1. */
+static jv integer_of_f64(struct jx *j, unsigned to, jv x) {
+  const unsigned d = MX_T_f64, u = MX_T_u64;
+  jv high = jv_un(j, JX_FLOOR, d, jv_bin(j, JX_MUL, d, x, bits_as_float(j, 0x3DF0000000000000ull))); /* 2^-32 */
+  jv low = jv_bin(j, JX_SUB, d, x, jv_bin(j, JX_MUL, d, high, bits_as_float(j, 0x41F0000000000000ull)));
+  high = jv_as(j, u, jv_bin(j, JX_ADD, d, high, bits_as_float(j, TWO_TO_52 + (1ull << 51))));
+  low = jv_as(j, u, jv_bin(j, JX_ADD, d, low, bits_as_float(j, TWO_TO_52)));
+  return jv_as(j, to,
+               jv_bin(j, JX_OR, u, jv_bin(j, JX_SHL, u, high, jv_k(j, MX_T_u32, 32)),
+                      jv_bin(j, JX_AND, u, low, jv_k(j, u, 0xFFFFFFFF))));
 }
 static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
   const bool small = jx_bitsof(from) < 32; /* fits a signed number */
@@ -299,7 +322,8 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
       h.r[0] = h.r[1] = jx_ask(j, "vcvtph2ps %x1, %0", "=x", j->vf32, 1, "x", v);
       return h;
     }
-    if (jx_wide(from)) return jx_refuse(j, to); /* by way of f64 it would be rounded twice */
+    if (jx_wide(from) && !is_v3(j)) return jx_refuse(j, to); /* two lanes at a time it takes longer than one by one */
+    if (jx_wide(from)) return down(j, to, "cvtpd2ps %1, %x0", f64_of_64(j, jx_signed(from), x, true));
     if (!jx_signed(from) && !small) return jv_cvt(j, to, MX_T_f64, jv_cvt(j, MX_T_f64, from, x));
     jv v = jx_fresh(to, x.u);
     v.r[0] = v.r[1] = one(j, "cvtdq2ps %1, %0", j->vf32, jx_spread(j, x).r[0]);
@@ -307,12 +331,16 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
   }
   if (to == MX_T_f64) {
     if (from == MX_T_f32) return up(j, to, "cvtps2pd %x1, %0", x);
-    if (jx_wide(from)) return f64_of_64(j, jx_signed(from), x);
+    if (jx_wide(from)) return f64_of_64(j, jx_signed(from), x, false);
     if (jx_signed(from) || small) return up(j, to, "cvtdq2pd %x1, %0", jx_spread(j, x));
     return jv_bin(j, JX_SUB, to, float_of_bits(j, jv_cvt(j, MX_T_u64, MX_T_u32, jv_as(j, MX_T_u32, x)), TWO_TO_52),
                   bits_as_float(j, TWO_TO_52));
   }
-  if (jx_wide(to)) return jx_refuse(j, to);
+  if (jx_wide(to)) {
+    if (!is_v3(j)) return jx_refuse(j, to);
+    if (from == MX_T_f32) x = jv_cvt(j, MX_T_f64, from, x);
+    return integer_of_f64(j, to, jv_un(j, JX_TRUNC, MX_T_f64, x));
+  }
   if (jx_signed(to) || jx_bitsof(to) < 32) {
     jv v = jx_fresh(MX_T_u32, x.u);
     if (from == MX_T_f64) v = down(j, MX_T_u32, "cvttpd2dq %1, %x0", x);
