@@ -157,8 +157,18 @@ static bool set_image(struct args *a, struct arg *g, const char *s, const char *
   const char *colon = strrchr(s, ':');
   const bool is_new = !strncmp(s, "new:", 4);
   char *why = NULL;
-  if (!is_new && (!colon || !image_words(&w, colon + 1))) return false;
+  if (!is_new && !colon) return false;
+  const char *unknown = is_new ? NULL : image_words(&w, colon + 1);
   char *source = is_new ? NULL : format("%.*s", (int)(colon - s), s);
+  if (unknown) { /* a file's name may have colons */
+    const bool is_wrong =
+        *s == '@' && !elem_find(unknown, strlen(unknown)) && access(s + 1, F_OK) && !access(source + 1, F_OK);
+    free(source);
+    if (is_wrong)
+      REFUSE(f, CLI_USAGE, "argument %s: '%.*s' is neither a type nor a word for images (mxrun --help lists them)", who,
+             (int)strcspn(unknown, ","), unknown);
+    return is_wrong;
+  }
   enum data_result made = is_new      ? image_new(&g->data, s + 4) ? DATA_MADE : DATA_BAD
                           : *s == '@' ? data_read(&g->data, source + 1, &why) ? DATA_MADE : DATA_BAD
                                       : data_generate(&g->data, source, &why);

@@ -166,7 +166,7 @@ uint64_t image_bytes(const struct image_spec *s) {
 }
 
 /* ---- command lines ----------------------------------------------------------------------------------------*/
-bool image_words(struct image_words *w, const char *s) {
+const char *image_words(struct image_words *w, const char *s) {
   static const char *const words[] = {"wrap",   "clamp",      "mirror", "border", "point",    "linear",
                                       "texel",  "normalized", "float",  "srgb",   "seamless", "surface",
                                       "layers", "cube",       "volume", "mips",   NULL};
@@ -175,7 +175,7 @@ bool image_words(struct image_words *w, const char *s) {
   for (;; s++) {
     const size_t n = strcspn(s, ",");
     unsigned k;
-    if (!choice(s, n, words, &k)) return false;
+    if (!choice(s, n, words, &k)) return s;
     switch (k) {
     case POINT:
     case LINEAR: w->texture.filter = k == LINEAR ? MX_FILTER_LINEAR : MX_FILTER_POINT; break;
@@ -196,7 +196,7 @@ bool image_words(struct image_words *w, const char *s) {
       for (unsigned axis = 0; axis < 3; axis++) w->texture.address_mode[axis] = (mx_address_mode)k;
     }
     s += n;
-    if (!*s) return true;
+    if (!*s) return NULL;
   }
 }
 

@@ -37,7 +37,7 @@ struct image_words {
   mx_texture_desc texture;
   bool surface, has_layers, is_cube, is_volume, has_levels;
 };
-bool image_words(struct image_words *w, const char *s); /* false: s is something else */
+const char *image_words(struct image_words *w, const char *s); /* NULL: good; else from the first word that is none */
 /* "u8x4[480,640]": a picture of zeros. False: it is none. */
 bool image_new(struct data *d, const char *s);
 
