@@ -2,6 +2,7 @@
  * mutated files never do worse than that. The sources are included: the tools are programs, not a library. */
 #include "tools/common/cli.c"
 #include "tools/mxrun/data.c"
+#include "tools/mxrun/elements.c"
 #include "tools/mxrun/image.c"
 #define string npy_string /* each file has its own small readers */
 #define word npy_word
