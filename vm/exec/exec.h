@@ -151,7 +151,7 @@ struct mx_warp {
 };
 #define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */
 
-/* ---- memory as the engines see it (filled by vm/memory/memory.c) -------------------------------------------------
+/* ---- memory as the engines see it (filled by vm/exec/access.c) ---------------------------------------------------
  * An access of n bytes at address a is inside if a - lo <= span - n (unsigned; span >= n). Its bytes are at
  * x->window[kind] + off + (a - lo); local memory adds lane * x->local_stride. Addresses are generic ones for generic
  * accesses and global ones alike; for .shared .local .const .param accesses they are offsets in the window. */

@@ -37,8 +37,8 @@ MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
   return narrow ? ((const uint32_t *)p)[l] + (uint32_t)off : ((const uint64_t *)p)[l] + off;
 }
 
-/* The slow way: all allocations are asked. What compiled code is ahead of what is known of its warp, the step that
- * called makes known first. */
+/* The slow way: all allocations are asked. Where the warp's state is behind that of compiled code, nothing is
+ * done: who called brings it up to date and calls again. */
 static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p,
                                              bool narrow, unsigned bytes, unsigned space, bool write, struct reach *r) {
   unsigned char *host[MX_MAX_LANES];
@@ -103,7 +103,7 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
       bent |= (f ^ in_row) & on;
       bit <<= LANES_A_VECTOR;
     } else bent |= f ^ in_row;
-    bad |= f | (limit - f); /* the sign: outside; a limit has none */
+    bad |= f | (limit - f); /* the top bit is set for a lane outside; a limit is below 2^63 */
     odd |= f;
     apart |= f ^ far;
     in_row += (uint64_t)LANES_A_VECTOR * bytes;
