@@ -9,7 +9,8 @@ part_build="gcc:/usr/bin/gcc make:/usr/bin/make libc6-dev:/usr/include/stdio.h
   libxxhash-dev:/usr/include/xxhash.h libsleef-dev:/usr/include/$arch/sleef.h,/usr/include/sleef.h
   libedit-dev:/usr/include/editline/readline.h libpng-dev:/usr/include/png.h"
 part_test="libcmocka-dev:/usr/include/cmocka.h libmpfr-dev:/usr/include/mpfr.h pkg-config:/usr/bin/pkg-config
-  g++:/usr/bin/g++ clang-format:/usr/bin/clang-format"
+  g++:/usr/bin/g++ clang:/usr/bin/clang,/usr/bin/clang-14,/usr/bin/clang-16,/usr/bin/clang-19 procps:/usr/bin/pgrep
+  clang-format:/usr/bin/clang-format"
 part_bench="pocl-opencl-icd:/etc/OpenCL/vendors/pocl.icd ocl-icd-libopencl1:/usr/lib/$arch/libOpenCL.so.1
   oclgrind:/usr/bin/oclgrind gnuplot-nox:/usr/bin/gnuplot"
 part_deb="git:/usr/bin/git build-essential:/usr/share/build-essential/list dpkg-dev:/usr/bin/dpkg-buildpackage debhelper:/usr/bin/dh"
