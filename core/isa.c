@@ -223,6 +223,49 @@ bool mx__is_spelled(unsigned op, const char *word) {
   return !strncmp(spelling, word, n) && !(spelling[n] >= 'a' && spelling[n] <= 'z');
 }
 
+/* Whether a text is the pattern, in which @ stands for a type or a number. */
+static bool fits(const char *pattern, const char *text) {
+  for (; *pattern; pattern++) {
+    if (*pattern != '@') {
+      if (*pattern != *text++) return false;
+    } else
+      while ((*text >= 'a' && *text <= 'z') || (*text >= '0' && *text <= '9')) text++;
+  }
+  return !*text;
+}
+/* A conversion's canonical spelling tells the types between which this modifier converts: cvt.u64.s32. */
+static bool extends(unsigned op, unsigned mod) {
+  const struct mx_op_info *o = &mx__ops[op];
+  if (o->nopnds != 2 || mx__types[o->opnd[1].type].bits != 32) return false;
+  char name[64];
+  mx__spell(o, mod, name, sizeof name);
+  return fits("cvt.u64.@", name) && (fits("cvt.@.u32", name) || fits("cvt.@.s32", name));
+}
+enum mx_form mx__form(unsigned op, unsigned mod) {
+  static const struct {
+    const char *meaning;
+    enum mx_form form;
+  } forms[] = {{"A", MX_FORM_COPY},
+               {"ADD(@, A, B)", MX_FORM_ADD},
+               {"SUB(@, A, B)", MX_FORM_SUB},
+               {"MUL(@, A, B)", MX_FORM_MUL},
+               {"MUL(@, CVT(@, @, A), CVT(@, @, B))", MX_FORM_MUL},
+               {"ADD(@, MUL(@, A, B), C)", MX_FORM_MAD},
+               {"ADD(@, MUL(@, CVT(@, @, A), CVT(@, @, B)), C)", MX_FORM_MAD},
+               {"SHLZ(@, @, A, B)", MX_FORM_SHIFT},
+               {"SEL(@, C, A, B)", MX_FORM_SELECT}};
+  const struct mx_op_info *o = &mx__ops[op];
+  for (unsigned k = 0; k < o->nopnds; k++) {
+    const struct mx_type_info *t = &mx__types[o->opnd[k].type];
+    const bool is_condition = t->slot_class == MX_PRED && mx__means(op, "SEL");
+    if (!is_condition && ((t->bits != 32 && t->bits != 64) || !strchr("usb", *t->name))) return MX_FORM_OTHER;
+  }
+  if (extends(op, mod)) return MX_FORM_EXTEND;
+  for (unsigned k = 0; k < sizeof forms / sizeof *forms; k++)
+    if (fits(forms[k].meaning, o->meaning)) return forms[k].form;
+  return MX_FORM_OTHER;
+}
+
 void mx__spell(const struct mx_op_info *o, unsigned mod, char *s, size_t room) {
   size_t n = 0;
   for (const char *c = o->spelling; *c && n < room - 1; c++) {

@@ -247,6 +247,23 @@ static inline enum mx_effect mx__effect(unsigned op) { return (enum mx_effect)(m
 bool mx__means(unsigned op, const char *word);
 bool mx__is_spelled(unsigned op, const char *word);
 
+/* What a row computes of integers of 32 or 64 bits, modulo its result's width, where it is one of these: so analyses
+ * follow an address or a loop's counter through instructions without executing them. It is read off the row's meaning
+ * (mx__form in isa.c), so a new row that says ADD(u32, A, B) is followed as well. Where the result has 64 bits and a
+ * factor 32, the factor is extended first, by the sign of its type. */
+enum mx_form {
+  MX_FORM_OTHER,
+  MX_FORM_COPY,   /* A */
+  MX_FORM_EXTEND, /* A, extended from 32 bits to 64 by the sign of its type */
+  MX_FORM_ADD,    /* A + B */
+  MX_FORM_SUB,    /* A - B */
+  MX_FORM_MUL,    /* A * B */
+  MX_FORM_MAD,    /* A * B + C */
+  MX_FORM_SHIFT,  /* A * 2^B, and 0 where B is not below the width */
+  MX_FORM_SELECT, /* A where the predicate C holds, else B */
+};
+enum mx_form mx__form(unsigned op, unsigned mod);
+
 /* The memory that a row's instruction touches at its (first) address, where the row is one of OPM. */
 enum mx_access_kind { MX_NO_ACCESS, MX_ACCESS_LOAD, MX_ACCESS_STORE, MX_ACCESS_ATOMIC };
 struct mx_row_access {

@@ -127,8 +127,9 @@ static bool is_nan(uint32_t v) { return (v & 0x7FFFFFFF) > 0x7F800000; }
 /* A copy's source: a slot, or JA_NONE and *harmless whether a constant is no NaN. */
 static uint32_t copied(const struct ja *a, const struct ja_ins *i, bool *harmless) {
   *harmless = false;
-  if (i->op == MX_MOVI_32) *harmless = !is_nan(mx_w_movi(*i->w));
-  if (i->op != MX_MOV_32) return JA_NONE;
+  if (ja_result_bits(i) != 32) return JA_NONE;
+  if (i->o->flags & MX_F_MOVI) *harmless = !is_nan(mx_w_movi(*i->w));
+  if (i->form != MX_FORM_COPY) return JA_NONE;
   const unsigned f = mx_w_operand(i->w, 1);
   if (f < MX_LIT) return ja_slot(a, MX_R32, f);
   const struct mx_lit *lit = &a->f->lits[f - MX_LIT];
@@ -153,7 +154,8 @@ void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *p
   }
 }
 bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *raw_after) {
-  if (i->op == MX_MOV_32) return ja_has(raw_after, ja_slot(a, MX_R32, mx_w_operand(i->w, 0)));
+  if (i->form == MX_FORM_COPY && ja_result_bits(i) == 32)
+    return ja_has(raw_after, ja_slot(a, MX_R32, mx_w_operand(i->w, 0)));
   if (i->o->opnd[k].type != MX_T_f32) return false;
   /* a row whose NaNs are canonical tells NaNs from numbers only; so do comparisons */
   return makes_float(i) || (i->o->opnd[0].type == MX_T_pred && mx__is_spelled(i->op, "setp"));
@@ -174,6 +176,7 @@ static void find_blocks(struct ja *a) {
                          .op = (uint16_t)mx_w_op(w),
                          .w = &f->code[pc],
                          .o = &mx__ops[mx_w_op(w)],
+                         .form = (uint8_t)mx__form(mx_w_op(w), mx_w_mod(w)),
                          .frame = from->frame,
                          .into = from->into,
                          .kind = from->kind,

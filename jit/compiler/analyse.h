@@ -36,6 +36,7 @@ struct ja_ins {
       ticks; /* steps: so many are counted in its block before it; what these add to the clock */
   uint8_t kind;
   bool counts;
+  uint8_t form;       /* enum mx_form */
   bool watched, left; /* of checked code: its body does it, or the machine: watched.c */
   uint16_t op;
   const mx_word *w;
@@ -134,6 +135,11 @@ static inline uint32_t ja_slot(const struct ja *a, unsigned cls, unsigned number
   return cls == MX_PRED ? number : cls == MX_R32 ? a->f->npred + number : a->f->npred + a->f->n32 + number;
 }
 
+static inline unsigned ja_result_bits(const struct ja_ins *i) { return mx__types[i->o->opnd[0].type].bits; }
+/* Factors of 32 bits, a product of 64. */
+static inline bool ja_multiplies_wide(const struct ja_ins *i) {
+  return (i->form == MX_FORM_MUL || i->form == MX_FORM_MAD) && ja_result_bits(i) > mx__types[i->o->opnd[1].type].bits;
+}
 /* The class of a slot. */
 static inline unsigned ja_class(const struct ja *a, uint32_t slot) {
   return slot < a->f->npred ? MX_PRED : slot < a->f->npred + a->f->n32 ? MX_R32 : MX_R64;

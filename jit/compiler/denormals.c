@@ -25,7 +25,7 @@ static bool of_result(const struct lw *l, const struct ja_ins *i, unsigned k) {
   if (i->o->cls == MX_MEM) return false;
   if (i->o->flags & MX_F_MOVI)
     return is_denormal(mx__types[type].slot_class, (uint64_t)(int64_t)(int32_t)mx_w_movi(*i->w));
-  const bool moves = i->op == MX_MOV_32 || i->op == MX_MOV_64 || i->op == MX_SELP_32 || i->op == MX_SELP_64;
+  const bool moves = i->form == MX_FORM_COPY || i->form == MX_FORM_SELECT;
   if (!moves && !is_float(type)) return true;
   bool some = false;
   for (unsigned m = 0; m < i->o->nopnds; m++)

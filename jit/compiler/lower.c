@@ -326,15 +326,16 @@ static bool names(const struct ja_ins *i, unsigned k, uint32_t slot, const struc
   return mx__types[i->o->opnd[k].type].slot_class == MX_R64 && mx_w_operand(i->w, k) < MX_LIT &&
          ja_slot(a, MX_R64, mx_w_operand(i->w, k)) == slot;
 }
+static bool is_wide_sum(const struct ja_ins *i) {
+  return (i->form == MX_FORM_ADD || i->form == MX_FORM_SHIFT) && ja_result_bits(i) == 64;
+}
 /* Whether instruction k of the block can be left out until the access for whose address alone it is made, just behind
  * it, turns out to need the interpreter's body: compiled code takes the number that the address is made of. `waiting`:
  * so many are left out before. */
 static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const struct ja_block *b, const uint64_t *live) {
   const struct ja *a = l->a;
   const struct ja_ins *i = &a->ins[k], *next = i + 1;
-  const bool sum = i->op == MX_ADD_U64 || i->op == MX_SHL_64,
-             product = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32 || i->op == MX_MUL_WIDE_U32 ||
-                       i->op == MX_MUL_WIDE_S32 || lw_widens(i);
+  const bool sum = is_wide_sum(i), product = ja_multiplies_wide(i) || i->form == MX_FORM_EXTEND;
   if (a->checked || a->counts >= MX_COUNT_MEMORY) return false; /* the address itself is asked for */
   if ((!sum && !product) || waiting == LW_DEFERRED || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end ||
       l->addend[k].wanted || next->keep)
@@ -346,7 +347,7 @@ static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const str
     while (n && s[n - 1] != slot) n--;
     if (!n || mx_w_guard(*next->w) != MX_GUARD_NONE) return false;
   }
-  if (next->op == MX_ADD_U64 || next->op == MX_SHL_64)
+  if (is_wide_sum(next))
     return (names(next, 1, slot, a) || names(next, 2, slot, a)) && can_wait(l, k + 1, waiting + 1, b, live);
   if (l->copies[k + 1]) return names(next, 2, slot, a) && !names(next, 0, slot, a);
   if (!l->based[k + 1].indexed && !l->based[k + 1].steady) return false;

@@ -338,8 +338,6 @@ unsigned lw_uniform_addend(const struct ja *a, uint32_t k, uint32_t slot);
 bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot);
 /* The last instruction of *k's block, before that, which writes the slot: to *k; false: there is none. */
 bool lw_last_write(const struct ja *a, uint32_t *k, uint32_t slot);
-/* Whether the instruction is a 32-bit number, with or without its sign, in 64 bits. */
-bool lw_widens(const struct ja_ins *i);
 /* Whether an instruction from `from` on, before `to`, writes the slot. */
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot);
 /* Of the current instruction's address; NULL: none. */

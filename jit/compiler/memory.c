@@ -564,7 +564,7 @@ static bool is_offset_copy(const struct lw *l, uint32_t k, uint32_t *from, unsig
   const struct ja *a = l->a;
   const struct ja_ins *i = &a->ins[k];
   *plus = lw_uniform_addend(a, k, JA_NONE);
-  if (!*plus && ((i->op != MX_MOV_32 && i->op != MX_MOV_64) || mx_w_guard(*i->w) != MX_GUARD_NONE)) return false;
+  if (!*plus && (i->form != MX_FORM_COPY || mx_w_guard(*i->w) != MX_GUARD_NONE)) return false;
   const unsigned o = *plus ? 3 - *plus : 1, f = mx_w_operand(i->w, o);
   if (f >= MX_LIT) return false;
   *from = ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f);

@@ -54,9 +54,7 @@ static uint32_t slot_of(const struct ja *a, const struct ja_ins *i, unsigned o) 
   const unsigned f = mx_w_operand(i->w, o);
   return f >= MX_LIT ? JA_NONE : ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f);
 }
-static bool is_sum(const struct ja_ins *i) {
-  return (i->op == MX_ADD_U32 || i->op == MX_ADD_U64) && mx_w_guard(*i->w) == MX_GUARD_NONE;
-}
+static bool is_sum(const struct ja_ins *i) { return i->form == MX_FORM_ADD && mx_w_guard(*i->w) == MX_GUARD_NONE; }
 unsigned lw_uniform_addend(const struct ja *a, uint32_t k, uint32_t slot) {
   const struct ja_ins *i = &a->ins[k];
   for (unsigned o = 2; is_sum(i) && o; o--) {
@@ -140,9 +138,6 @@ static bool constant(const struct ja *a, const struct ja_ins *i, unsigned o, uin
   *v = a->f->lits[f - MX_LIT].value;
   return true;
 }
-bool lw_widens(const struct ja_ins *i) { /* the modifier is the type that is widened: the last two are of 32 bits */
-  return i->op == MX_CVT_U64_R32 && mx_w_mod(*i->w) >= 4;
-}
 /* One instruction of those that make an address: k, which wrote it, is factor * operand `from` + operand `plus` (0:
  * none). */
 struct addressing {
@@ -159,11 +154,11 @@ static bool match_addressing(const struct ja *a, uint32_t b, uint32_t k, struct 
     s->from = first ? 2 : 1, s->plus = first ? 1 : 2;
     return first != second;
   }
-  if (i->op == MX_SHL_32 || i->op == MX_SHL_64)
+  if (i->form == MX_FORM_SHIFT)
     return s->from = 1, constant(a, i, 2, &s->factor) && s->factor < 16 && (s->factor = 1ull << s->factor);
-  if (lw_widens(i)) return s->from = 1, s->sign_extends = true;
-  const bool sum = i->op == MX_MAD_WIDE_U32 || i->op == MX_MAD_WIDE_S32;
-  if (!sum && i->op != MX_MUL_WIDE_U32 && i->op != MX_MUL_WIDE_S32) return false;
+  if (i->form == MX_FORM_EXTEND) return s->from = 1, s->sign_extends = true;
+  if (!ja_multiplies_wide(i)) return false;
+  const bool sum = i->form == MX_FORM_MAD;
   s->sign_extends = true;
   s->from = constant(a, i, 2, &s->factor) ? 1 : 2;
   if (s->from == 2 && !constant(a, i, 1, &s->factor)) return false;
@@ -466,7 +461,7 @@ void lw_addend(struct lw *l) {
   const struct lw_addend *to = &l->addend[l->ins - l->a->ins];
   if (!to->value) return;
   gcc_jit_rvalue *v = jv_scalar(j, lw_operand(l, to->operand, 0));
-  if (l->ins->op == MX_ADD_U32) { /* as a signed number */
+  if (l->ins->form == MX_FORM_ADD && ja_result_bits(l->ins) == 32) { /* as a signed number */
     gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
     v = gcc_jit_context_new_cast(
         j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, j->t_int), s64),

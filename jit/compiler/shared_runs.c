@@ -36,31 +36,20 @@ static int32_t product(const struct ja *a, const struct ja_ins *i, unsigned k, u
   return v == UNKNOWN || n > 1 << 16 || n < -(1 << 16) || llabs(v * n) > 1 << 24 ? UNKNOWN : (int32_t)(v * n);
 }
 static int32_t result(const struct ja *a, const struct ja_ins *i, const int32_t *at) {
-  switch (i->op) {
-  case MX_SREG_32: {
+  if (mx__effect(i->op) == MX_DOES_SREG && ja_result_bits(i) == 32) {
     const unsigned number = mx_w_operand(i->w, 1);
     return number == MX_SR_TID_X || number == MX_SR_LANEID;
   }
-  case MX_MOV_32:
-  case MX_MOV_64:
-  case MX_CVT_WIDE_R32: return of_operand(a, i, 1, at);
-  case MX_ADD_U32:
-  case MX_ADD_U64: return sum(of_operand(a, i, 1, at), of_operand(a, i, 2, at));
-  case MX_SUB_U32:
-  case MX_SUB_U64: {
+  switch (i->form) {
+  case MX_FORM_COPY: return of_operand(a, i, 1, at);
+  case MX_FORM_ADD: return sum(of_operand(a, i, 1, at), of_operand(a, i, 2, at));
+  case MX_FORM_SUB: {
     const int32_t y = of_operand(a, i, 2, at);
     return sum(of_operand(a, i, 1, at), y == UNKNOWN ? y : -y);
   }
-  case MX_MUL_LO_U32:
-  case MX_MUL_LO_U64:
-  case MX_MUL_WIDE_U32:
-  case MX_MUL_WIDE_S32: return product(a, i, 1, 2, at);
-  case MX_MAD_LO_U32:
-  case MX_MAD_LO_U64:
-  case MX_MAD_WIDE_U32:
-  case MX_MAD_WIDE_S32: return sum(product(a, i, 1, 2, at), of_operand(a, i, 3, at));
-  case MX_SHL_32:
-  case MX_SHL_64: {
+  case MX_FORM_MUL: return product(a, i, 1, 2, at);
+  case MX_FORM_MAD: return sum(product(a, i, 1, 2, at), of_operand(a, i, 3, at));
+  case MX_FORM_SHIFT: {
     const unsigned f = mx_w_operand(i->w, 2);
     const int64_t x = of_operand(a, i, 1, at);
     if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE || a->f->lits[f - MX_LIT].value > 8) break;

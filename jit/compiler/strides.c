@@ -34,14 +34,15 @@ static bool of_result(const struct ja *a, uint32_t b, uint32_t k, unsigned left,
   const struct ja_ins *i = &a->ins[k];
   int64_t more = 0;
   if (!left || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
-  switch (i->op) {
-  case MX_SREG_32: return *by = 1, mx_w_operand(i->w, 1) == MX_SR_TID_X;
-  case MX_MOV_32: return of_operand(a, b, k, 1, left - 1, by);
-  case MX_ADD_U32:
+  if (mx__effect(i->op) == MX_DOES_SREG) return *by = 1, mx_w_operand(i->w, 1) == MX_SR_TID_X;
+  if (ja_result_bits(i) != 32) return false;
+  switch (i->form) {
+  case MX_FORM_COPY: return of_operand(a, b, k, 1, left - 1, by);
+  case MX_FORM_ADD:
     return of_operand(a, b, k, 1, left - 1, by) && of_operand(a, b, k, 2, left - 1, &more) &&
            (*by += more, llabs(*by) < 1 << 20);
-  case MX_MUL_LO_U32: return of_product(a, b, k, left - 1, by);
-  case MX_MAD_LO_U32:
+  case MX_FORM_MUL: return of_product(a, b, k, left - 1, by);
+  case MX_FORM_MAD:
     return of_product(a, b, k, left - 1, by) && of_operand(a, b, k, 3, left - 1, &more) &&
            (*by += more, llabs(*by) < 1 << 20);
   default: return false;
