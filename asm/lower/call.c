@@ -87,8 +87,8 @@ static bool access_memory(struct lower *l, bool store, int type, uint32_t reg, u
   off->offset = offset;
   if (store) mx__push_reg(l, &vs, reg);
   if (width == 8 && !store) suffix = "u8";
-  return mx__select_emit(l, mx__arena_printf(l->f->arena, "%s.local.%s", store ? "st" : "ld", suffix), NULL, &vs,
-                         IR_NONE, false, l->loc);
+  return mx__emit_instruction(l, mx__arena_printf(l->f->arena, "%s.local.%s", store ? "st" : "ld", suffix), NULL, &vs,
+                              IR_NONE, false, l->loc);
 }
 
 static uint32_t local_top(struct lower *l) {
@@ -176,8 +176,8 @@ bool mx__lower_param_access(struct lower *l, const struct stmt *s, uint32_t guar
       mx__push_reg(l, &vs, reg);
       if (!mx__operand(l, other, &vs, false)) return true;
     }
-    mx__select_emit(l, mx__arena_printf(f->arena, "mov.%s", mx__types[said].name), NULL, &vs, guard, s->guard_neg,
-                    s->loc);
+    mx__emit_instruction(l, mx__arena_printf(f->arena, "mov.%s", mx__types[said].name), NULL, &vs, guard, s->guard_neg,
+                         s->loc);
     return true;
   }
   /* memory: the same access in the local space */
@@ -206,7 +206,7 @@ bool mx__lower_param_access(struct lower *l, const struct stmt *s, uint32_t guar
     off->kind = V_OFF;
     off->offset = offset + a->e.value + (a->e.has_element ? a->e.element * elem_of(y) : 0);
   }
-  mx__select_emit(l, as_local(l, s->mnemonic->text), NULL, &vs, guard, s->guard_neg, s->loc);
+  mx__emit_instruction(l, as_local(l, s->mnemonic->text), NULL, &vs, guard, s->guard_neg, s->loc);
   return true;
 }
 

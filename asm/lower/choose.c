@@ -498,8 +498,8 @@ static const struct row_match *overload(struct lower *l, const char *mnemonic, c
   return NULL;
 }
 
-bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row_id, struct vals *vs, uint32_t guard,
-                     bool guard_neg, struct ir_loc loc) {
+bool mx__emit_instruction(struct lower *l, const char *mnemonic, const char *row_id, struct vals *vs, uint32_t guard,
+                          bool guard_neg, struct ir_loc loc) {
   struct front *f = l->f;
   const struct row_match *rows;
   uint32_t nrows = mx__select_rows(l->select, mnemonic, l->fn->physical, &rows);

@@ -225,7 +225,7 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
       struct vals copy = {0};
       mx__push_reg(l, &copy, mx__new_reg(l, NULL, MX_T_pred, l->loc));
       *mx__push(l, &copy) = own.v[0];
-      if (!mx__select_emit(l, "mov.pred", NULL, &copy, IR_NONE, false, l->loc)) return false;
+      if (!mx__emit_instruction(l, "mov.pred", NULL, &copy, IR_NONE, false, l->loc)) return false;
       own.v[0] = copy.v[0];
     }
     guard = own.v[0].reg;
@@ -274,7 +274,7 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
       vs.v[k].loc = l->loc, vs.v[k].number = group, vs.v[k].in_braces = in_braces;
   }
   if (writes_temps_only(x, mnemonic, &vs)) guard = IR_NONE;
-  return mx__select_emit(l, mnemonic, NULL, &vs, guard, guard_neg, l->loc);
+  return mx__emit_instruction(l, mnemonic, NULL, &vs, guard, guard_neg, l->loc);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------*/
@@ -302,8 +302,8 @@ static bool keep_inputs(struct use *x, struct ir_opnd *opnds, struct ir_loc loc)
       struct vals vs = {0};
       mx__push_reg(x->l, &vs, mx__new_reg(x->l, NULL, type, loc));
       push_operand(x, &vs, i, false);
-      if (!mx__select_emit(x->l, type == MX_T_b16 ? "mov.b16" : moves[mx__types[type].slot_class], NULL, &vs, IR_NONE,
-                           false, loc))
+      if (!mx__emit_instruction(x->l, type == MX_T_b16 ? "mov.b16" : moves[mx__types[type].slot_class], NULL, &vs,
+                                IR_NONE, false, loc))
         return false;
       opnds[i].reg = vs.v[0].reg;
     }

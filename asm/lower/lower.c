@@ -107,7 +107,7 @@ static void lower_ret(struct lower *l, const struct stmt *s, uint32_t guard) {
     guard = IR_NONE;
   }
   if (homes) mx__load_results(l);
-  mx__select_emit(l, s->mnemonic->text, NULL, &vs, guard, s->guard_neg, s->loc);
+  mx__emit_instruction(l, s->mnemonic->text, NULL, &vs, guard, s->guard_neg, s->loc);
   if (skip != IR_NONE) mx__bind_label(l, skip);
 }
 
@@ -125,7 +125,7 @@ static bool lower_vector_mov(struct lower *l, const struct stmt *s, const struct
       struct vals copy = {0};
       mx__push_reg(l, &copy, mx__new_reg(l, NULL, type, s->loc));
       *mx__push(l, &copy) = vs->v[n + k];
-      if (!mx__select_emit(l, mov, NULL, &copy, IR_NONE, false, s->loc)) return true;
+      if (!mx__emit_instruction(l, mov, NULL, &copy, IR_NONE, false, s->loc)) return true;
       vs->v[n + k].kind = V_REG;
       vs->v[n + k].reg = copy.v[0].reg;
       vs->v[n + k].type = (uint8_t)type;
@@ -135,7 +135,7 @@ static bool lower_vector_mov(struct lower *l, const struct stmt *s, const struct
     struct vals pair = {0};
     *mx__push(l, &pair) = vs->v[k];
     *mx__push(l, &pair) = vs->v[n + k];
-    if (!mx__select_emit(l, mov, NULL, &pair, guard, s->guard_neg, s->loc)) return true;
+    if (!mx__emit_instruction(l, mov, NULL, &pair, guard, s->guard_neg, s->loc)) return true;
   }
   return true;
 }
@@ -155,7 +155,7 @@ static int narrow_cvt(struct lower *l, const char *m, struct vals *vs, struct va
     struct vals low = {0};
     mx__push_reg(l, &low, mx__new_reg(l, NULL, MX_T_u32, a->loc));
     *mx__push(l, &low) = *a;
-    if (!mx__select_emit(l, "cvt.u32.u64", NULL, &low, IR_NONE, false, a->loc)) return MX_T_none;
+    if (!mx__emit_instruction(l, "cvt.u32.u64", NULL, &low, IR_NONE, false, a->loc)) return MX_T_none;
     a->reg = low.v[0].reg;
     a->type = MX_T_u32;
   }
@@ -285,7 +285,7 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
       *mx__push(l, &a) = vs.v[0];
       mx__push_reg(l, &a, base);
       if (vs.v[1].offset) mx__push_const(l, &a, vs.v[1].offset);
-      mx__select_emit(l, vs.v[1].offset ? "add.u64" : "mov.u64", NULL, &a, guard, s->guard_neg, s->loc);
+      mx__emit_instruction(l, vs.v[1].offset ? "add.u64" : "mov.u64", NULL, &a, guard, s->guard_neg, s->loc);
       return;
     }
   }
@@ -297,12 +297,12 @@ static void lower_insn(struct lower *l, const struct stmt *s) {
     struct vals pair = {0};
     *mx__push(l, &pair) = wide;
     mx__push_reg(l, &pair, vs.v[0].reg);
-    if (mx__select_emit(l, m, NULL, &vs, IR_NONE, false, s->loc))
-      mx__select_emit(l, extended == MX_T_s32 ? "cvt.s64.s32" : "cvt.u64.u32", NULL, &pair, guard, s->guard_neg,
-                      s->loc);
+    if (mx__emit_instruction(l, m, NULL, &vs, IR_NONE, false, s->loc))
+      mx__emit_instruction(l, extended == MX_T_s32 ? "cvt.s64.s32" : "cvt.u64.u32", NULL, &pair, guard, s->guard_neg,
+                           s->loc);
     return;
   }
-  mx__select_emit(l, m, s->row ? s->row->text : NULL, &vs, guard, s->guard_neg, s->loc);
+  mx__emit_instruction(l, m, s->row ? s->row->text : NULL, &vs, guard, s->guard_neg, s->loc);
 }
 
 /* The instruction is in error: what it would have written counts as written. */

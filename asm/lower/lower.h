@@ -69,8 +69,8 @@ struct val *mx__push(struct lower *l, struct vals *vs);
 bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs,
                  bool generic);                               /* adds values; false: reported */
 bool mx__value_reg(struct lower *l, struct val *v, int type); /* makes it a register of this type, if it is none */
-bool mx__select_emit(struct lower *l, const char *mnemonic, const char *row, struct vals *vs, uint32_t guard,
-                     bool guard_neg, struct ir_loc loc);
+bool mx__emit_instruction(struct lower *l, const char *mnemonic, const char *row, struct vals *vs, uint32_t guard,
+                          bool guard_neg, struct ir_loc loc);
 /* Says that a register is read before it is written; not where an earlier error explains that. search: for a near name.
  */
 void mx__unwritten(struct lower *l, const struct sym *y, struct ir_loc loc, bool search);

@@ -105,7 +105,7 @@ static bool emit(struct lower *l, const char *mnemonic, uint32_t to, uint32_t fr
   if (*numbers == '1') mx__push_const(l, &vs, 1), mx__push_const(l, &vs, 0);
   mx__push_reg(l, &vs, from);
   if (*numbers == '0') mx__push_const(l, &vs, 0);
-  return mx__select_emit(l, mnemonic, NULL, &vs, IR_NONE, false, l->loc);
+  return mx__emit_instruction(l, mnemonic, NULL, &vs, IR_NONE, false, l->loc);
 }
 
 /* A register of the row's type from the one that holds what was passed. */
@@ -144,7 +144,7 @@ static bool store(struct lower *l, const struct ir_opnd *pointer, uint32_t reg, 
   vs.v[0].is_address = true;
   mx__push(l, &vs)->kind = V_OFF;
   mx__push_reg(l, &vs, reg);
-  return mx__select_emit(l, mx__arena_printf(l->f->arena, "st.b%u", bits), NULL, &vs, IR_NONE, false, l->loc);
+  return mx__emit_instruction(l, mx__arena_printf(l->f->arena, "st.b%u", bits), NULL, &vs, IR_NONE, false, l->loc);
 }
 
 bool mx__lower_named(struct lower *l, const struct stmt *s, const char *name, const struct ir_opnd *res, uint32_t nres,
@@ -164,7 +164,7 @@ bool mx__lower_named(struct lower *l, const struct stmt *s, const char *name, co
   if (best == UINT32_MAX) { /* what does not fit is said as of any instruction */
     for (uint32_t k = 0; k < nres + nargs; k++)
       push_passed(l, &vs, k < nres ? &res[k] : &args[k - nres]), vs.v[k].number = (uint16_t)(k + 1);
-    return mx__select_emit(l, mnemonic, NULL, &vs, IR_NONE, false, s->loc);
+    return mx__emit_instruction(l, mnemonic, NULL, &vs, IR_NONE, false, s->loc);
   }
   const struct mx_op_info *row = rows[best].row;
   struct {
@@ -197,7 +197,7 @@ bool mx__lower_named(struct lower *l, const struct stmt *s, const char *name, co
     }
     vs.v[vs.n - 1].number = (uint16_t)vs.n;
   }
-  if (!fine || !mx__select_emit(l, mnemonic, NULL, &vs, IR_NONE, false, s->loc)) return false;
+  if (!fine || !mx__emit_instruction(l, mnemonic, NULL, &vs, IR_NONE, false, s->loc)) return false;
   for (uint32_t k = 0; k < outs && fine; k++) {
     if (k >= nres) fine = store(l, &args[at++], out[k].reg, out[k].type);
     else if (out[k].reg != res[k].reg) fine = widen(l, res[k].reg, out[k].reg, out[k].type);

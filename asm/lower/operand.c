@@ -190,8 +190,9 @@ static bool param_value(struct lower *l, struct sym *y, struct val *v) {
     mx__push_const(l, &vs, p->offset);
     vs.v[1].is_address = true;
     mx__push(l, &vs)->kind = V_OFF;
-    bool fine = mx__select_emit(l, mx__arena_printf(f->arena, "ld.param.%s", mx__types[p->type].name), NULL, &vs,
-                                IR_NONE, false, y->loc); /* its line is the parameter's: it runs before all others */
+    bool fine =
+        mx__emit_instruction(l, mx__arena_printf(f->arena, "ld.param.%s", mx__types[p->type].name), NULL, &vs, IR_NONE,
+                             false, y->loc); /* its line is the parameter's: it runs before all others */
     l->to = to;
     if (!fine) return false;
   }
@@ -441,7 +442,7 @@ static uint32_t local_address(struct lower *l, uint64_t offset) {
   mx__push_reg(l, &vs, r);
   mx__push_reg(l, &vs, base);
   mx__push_const(l, &vs, offset);
-  mx__select_emit(l, "add.u64", NULL, &vs, IR_NONE, false, l->loc);
+  mx__emit_instruction(l, "add.u64", NULL, &vs, IR_NONE, false, l->loc);
   return r;
 }
 
@@ -464,7 +465,7 @@ bool mx__value_reg(struct lower *l, struct val *v, int type) {
       mx__push_reg(l, &vs, v->reg);
       v->reg = low;
       v->type = MX_T_u32;
-      return mx__select_emit(l, "cvt.u32.u64", NULL, &vs, IR_NONE, false, v->loc);
+      return mx__emit_instruction(l, "cvt.u32.u64", NULL, &vs, IR_NONE, false, v->loc);
     }
   } else if (v->kind == V_CONST || v->kind == V_LIT) {
     struct vals vs = {0};
@@ -476,7 +477,7 @@ bool mx__value_reg(struct lower *l, struct val *v, int type) {
     v->kind = V_REG;
     v->reg = r;
     v->type = (uint8_t)type;
-    return mx__select_emit(l, mov, NULL, &vs, IR_NONE, false, v->loc);
+    return mx__emit_instruction(l, mov, NULL, &vs, IR_NONE, false, v->loc);
   }
   return v->kind == V_REG;
 }
@@ -533,7 +534,7 @@ static bool scaled_address(struct lower *l, const struct expr *e, struct val *ba
                     : wide      ? "mad.lo.u64"
                     : is_signed ? "mad.wide.s32"
                                 : "mad.wide.u32";
-  if (!mx__select_emit(l, mad, NULL, &vs, IR_NONE, false, l->loc)) return false;
+  if (!mx__emit_instruction(l, mad, NULL, &vs, IR_NONE, false, l->loc)) return false;
   base->kind = V_REG;
   base->reg = r;
   base->type = narrow ? MX_T_u32 : MX_T_u64;
@@ -575,7 +576,7 @@ static bool address_operand(struct lower *l, const struct opnd *o, struct vals *
         uint32_t r = mx__new_reg(l, NULL, MX_T_u64, l->loc);
         mx__push_reg(l, &g, r);
         mx__push_reg(l, &g, v->reg);
-        if (!mx__select_emit(l, "cvta.local.u64", NULL, &g, IR_NONE, false, l->loc)) return false;
+        if (!mx__emit_instruction(l, "cvta.local.u64", NULL, &g, IR_NONE, false, l->loc)) return false;
         v = &vs->v[at];
         v->reg = r;
       }

@@ -54,7 +54,7 @@ static unsigned promote(struct lower *l, struct val *v, unsigned expected) {
     struct vals vs = {0};
     mx__push_reg(l, &vs, mx__new_reg(l, NULL, type, v->loc));
     *mx__push(l, &vs) = *v;
-    if (!mx__select_emit(l, real ? "mov.f64" : wide ? "mov.b64" : "mov.b32", NULL, &vs, IR_NONE, false, v->loc))
+    if (!mx__emit_instruction(l, real ? "mov.f64" : wide ? "mov.b64" : "mov.b32", NULL, &vs, IR_NONE, false, v->loc))
       return 0;
     *v = vs.v[0];
     return mx__types[type].bits;
@@ -72,7 +72,7 @@ static unsigned promote(struct lower *l, struct val *v, unsigned expected) {
   struct vals vs = {0};
   mx__push_reg(l, &vs, mx__new_reg(l, NULL, to, v->loc));
   *mx__push(l, &vs) = *v;
-  if (!mx__select_emit(l, how, NULL, &vs, IR_NONE, false, v->loc)) return 0;
+  if (!mx__emit_instruction(l, how, NULL, &vs, IR_NONE, false, v->loc)) return 0;
   *v = vs.v[0];
   return to == MX_T_f32 ? promote(l, v, expected) : mx__types[to].bits;
 }
@@ -101,7 +101,8 @@ void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, ui
     off->kind = V_OFF;
     off->offset = at;
     *mx__push(l, &st) = *v;
-    if (!mx__select_emit(l, bits == 64 ? "st.local.b64" : "st.local.b32", NULL, &st, IR_NONE, false, s->loc)) return;
+    if (!mx__emit_instruction(l, bits == 64 ? "st.local.b64" : "st.local.b32", NULL, &st, IR_NONE, false, s->loc))
+      return;
     at += bits / 8;
   }
   l->frame = at;
@@ -118,8 +119,8 @@ void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, ui
     struct vals generic = {0};
     mx__push_reg(l, &generic, mx__new_reg(l, NULL, MX_T_u64, s->loc));
     *mx__push(l, &generic) = *v;
-    if (!mx__select_emit(l, "cvta.local.u64", NULL, &generic, IR_NONE, false, s->loc)) return;
+    if (!mx__emit_instruction(l, "cvta.local.u64", NULL, &generic, IR_NONE, false, s->loc)) return;
     *v = generic.v[0];
   }
-  mx__select_emit(l, "vprintf", NULL, &call, guard, s->guard_neg, s->loc);
+  mx__emit_instruction(l, "vprintf", NULL, &call, guard, s->guard_neg, s->loc);
 }
