@@ -68,7 +68,7 @@ static bool disagree(const struct mx_warp *w) {
   return false;
 }
 
-void mx__report_stuck(struct mx_exec *x, struct mx_block *leader) {
+void mx__trap_deadlock(struct mx_exec *x, struct mx_block *leader) {
   struct mx_trap t = {.kind = MX_TRAP_DEADLOCK};
   const struct mx_block *at = leader;
   const struct mx_split *place = NULL;

@@ -185,7 +185,7 @@ static void run_blocks(struct mx_queue *s, struct mx_exec *x, bool own) {
     } else {
       mx__queue_park(s, b);
       struct mx_block *stuck = mx__queue_deadlock(s, b);
-      if (stuck) mx__report_stuck(x, stuck);
+      if (stuck) mx__trap_deadlock(x, stuck);
       if (l->workers > 1 && status == MX_BLOCK_PARKED) back_off(s);
       else if (l->nbeside) yield_processor(s);
     }

@@ -128,7 +128,7 @@ static enum mx_block_status run_unit(struct mx_exec *x, struct mx_block *leader,
       }
     if (released) continue;
     if (mx__mbarrier_time_over(leader) || spun) return MX_BLOCK_PARKED;
-    mx__report_stuck(x, leader);
+    mx__trap_deadlock(x, leader);
     return MX_BLOCK_STOPPED;
   }
 }

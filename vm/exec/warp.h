@@ -116,6 +116,6 @@ char *mx__missing_lanes_text(uint64_t lanes);
 void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b);
 
 /* report.c: of a unit, who waits where, for what: a SYNC or DEADLOCK trap. */
-void mx__report_stuck(struct mx_exec *x, struct mx_block *leader);
+void mx__trap_deadlock(struct mx_exec *x, struct mx_block *leader);
 
 #endif
