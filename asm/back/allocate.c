@@ -338,8 +338,8 @@ static uint32_t choose_spill_set(const struct allocator *a, const bool *unplaced
 }
 
 /* For debuggers: a named register is alive everywhere, so that it shares its slot with nobody. */
-static const struct back_live *name_by_name(const struct back_body *b, const struct back_live *live,
-                                            const bool *apart) {
+static const struct back_live *without_sharing(const struct back_body *b, const struct back_live *live,
+                                               const bool *unshared) {
   struct back_live *all = mx__arena_alloc(b->arena, sizeof *all);
   all->at = mx__arena_alloc(b->arena, ((size_t)b->nregs + 1) * sizeof *all->at);
   all->ranges = mx__arena_alloc(b->arena, ((size_t)live->at[b->nregs] + 1) * sizeof *all->ranges);
@@ -348,7 +348,7 @@ static const struct back_live *name_by_name(const struct back_body *b, const str
   for (uint32_t r = 0; r < b->nregs; r++) {
     all->at[r] = n;
     if (live->at[r] == live->at[r + 1]) continue;
-    if (b->regs[r].name && apart[b->regs[r].file]) {
+    if (b->regs[r].name && unshared[b->regs[r].file]) {
       all->ranges[n++] = (struct back_range){0, b->ninsns};
       continue;
     }
@@ -375,12 +375,12 @@ static void refuse(const struct back_body *b, const bool *unplaced) {
 
 bool mx__allocate(struct back_body *b) {
   if (b->func->physical) return keep_physical(b);
-  bool apart[BACK_FILES]; /* no sharing between names in this file of slots, as long as they fit */
-  for (int f = 0; f < BACK_FILES; f++) apart[f] = b->module->one_slot_per_name && f < BACK_CELLS;
+  bool unshared[BACK_FILES]; /* no sharing between names in this file of slots, as long as they fit */
+  for (int f = 0; f < BACK_FILES; f++) unshared[f] = b->module->one_slot_per_name && f < BACK_CELLS;
   for (uint32_t round = 0;;) {
     struct cfg *g = mx__cfg_build(b->arena, b);
     struct allocator a = {.b = b, .words = ((size_t)b->ninsns + 1) / 64 + 1};
-    a.live = name_by_name(b, mx__liveness(b, g), apart);
+    a.live = without_sharing(b, mx__liveness(b, g), unshared);
     for (int f = 0; f < BACK_FILES; f++) a.file[f].limit = limits[f];
     bool *unplaced = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
     if (place_all(&a, unplaced)) {
@@ -390,7 +390,7 @@ bool mx__allocate(struct back_body *b) {
     }
     bool shares_more = false;
     for (uint32_t r = 0; r < b->nregs; r++)
-      if (unplaced[r] && apart[b->regs[r].file]) apart[b->regs[r].file] = false, shares_more = true;
+      if (unplaced[r] && unshared[b->regs[r].file]) unshared[b->regs[r].file] = false, shares_more = true;
     if (shares_more) continue;
     bool *spilled = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
     if (round++ == MAX_ROUNDS || !choose_spill_set(&a, unplaced, round - 1, spilled)) {

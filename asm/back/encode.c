@@ -469,8 +469,8 @@ static const struct mx_var *number_vars(struct mx_arena *arena, const struct ir_
 
 /* Encodes one function in working memory of its own, which goes before the next function comes: also when memory runs
  * out in one of the arenas that outlive it. */
-static bool encode_apart(struct mx_arena *arena, struct mx_diags *diags, const struct ir_module *m,
-                         const uint32_t *number, const struct ir_func *f, struct mx_func *out) {
+static bool encode_in_scratch(struct mx_arena *arena, struct mx_diags *diags, const struct ir_module *m,
+                              const uint32_t *number, const struct ir_func *f, struct mx_func *out) {
   jmp_buf failed;
   struct mx_arena scratch = {.limit = arena->limit, .oom = &failed};
   jmp_buf *outer = arena->oom, *diags_outer = diags->arena->oom;
@@ -510,7 +510,7 @@ bool mx__asm_back(struct mx_arena *arena, struct mx_diags *diags, const struct i
     const struct ir_func *in = &m->funcs[f];
     if (in->declared_only) continue;
     struct mx_func *to = &funcs[number[f]];
-    if (!encode_apart(arena, diags, m, number, in, to)) ok = false;
+    if (!encode_in_scratch(arena, diags, m, number, in, to)) ok = false;
     if (!(in->flags & MX_FUNC_KERNEL)) continue;
     if (in->physical) to->shared = in->shared, to->nshared = in->nshared;
     else close_shared(arena, &calls, f, to);
