@@ -161,21 +161,21 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
   struct mx_bounds *cache = &x->bounds[i->index], b = *cache, first = {0};
   bool seen = write && x->launch->debug && x->launch->hooks->sees_writes(x->launch->debug);
   if (seen) b.span = 0; /* what is remembered of a write that a session sees says read-only: see below */
-  uint64_t missing = 0, odd = 0, locked = 0;
+  uint64_t outside = 0, misaligned = 0, read_only = 0;
   bool have = false, keep = true, unmapped = false;
   MX_FOR_LANES (l, m) {
     uint64_t a = addr[l];
-    if (a & (bytes - 1)) odd |= 1ull << l;
+    if (a & (bytes - 1)) misaligned |= 1ull << l;
     if (!inside(&b, a, bytes) && (!mx__access_bounds(x, space, a, &b, &keep) || !inside(&b, a, bytes))) {
-      missing |= 1ull << l;
+      outside |= 1ull << l;
       unmapped |= b.kind == MX_LOCAL && !x->block->local && inside(&b, a, bytes);
       continue;
     }
-    if (write && !b.writable) locked |= 1ull << l;
+    if (write && !b.writable) read_only |= 1ull << l;
     host[l] = mx__bounds_host(x, &b, a, l);
     if (!have && keep) first = b, have = true;
   }
-  uint64_t wrong = missing ? missing : odd ? odd : locked;
+  uint64_t wrong = outside ? outside : misaligned ? misaligned : read_only;
   if (!wrong) {
     if (seen) {
       x->launch->hooks->writes(x, m, addr, mx_space_window(space), bytes, host);
@@ -187,9 +187,9 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
     return true;
   }
   return trap_access(x, i,
-                     unmapped  ? MX_TRAP_HOST_MEMORY
-                     : missing ? MX_TRAP_OUT_OF_BOUNDS
-                     : odd     ? MX_TRAP_MISALIGNED
-                               : MX_TRAP_READ_ONLY,
+                     unmapped     ? MX_TRAP_HOST_MEMORY
+                     : outside    ? MX_TRAP_OUT_OF_BOUNDS
+                     : misaligned ? MX_TRAP_MISALIGNED
+                                  : MX_TRAP_READ_ONLY,
                      wrong, addr[__builtin_ctzll(wrong)], space, bytes, write);
 }
