@@ -87,28 +87,28 @@ static void lay_out_frame(const struct mx_prepared *p, struct mx_pfunc *fn) {
 }
 
 /* ---- code -----------------------------------------------------------------------------------------------*/
-struct reach {
+struct worklist {
   bool *seen;
   uint32_t *work, n;
 };
-static void visit(struct reach *r, uint32_t func) {
+static void visit(struct worklist *r, uint32_t func) {
   if (r->seen[func]) return;
   r->seen[func] = true;
   r->work[r->n++] = func;
 }
-static void visit_literals(struct reach *r, const struct mx_func *f) {
+static void visit_literals(struct worklist *r, const struct mx_func *f) {
   for (uint32_t k = 0; k < f->nlits; k++)
     if (f->lits[k].kind == MX_LIT_FUNC) visit(r, f->lits[k].index);
 }
 /* All whose address is taken somewhere, by other kernels too: who calls through memory may find any of them there. */
-static void visit_taken(struct reach *r, const struct mx_image *image) {
+static void visit_taken(struct worklist *r, const struct mx_image *image) {
   for (uint32_t f = 0; f < image->nfuncs; f++) visit_literals(r, &image->funcs[f]);
   for (uint32_t v = 0; v < image->nvars; v++)
     for (uint32_t k = 0; k < image->vars[v].nrelocs; k++)
       if (image->vars[v].relocs[k].kind == MX_LIT_FUNC) visit(r, image->vars[v].relocs[k].index);
 }
 bool *mx__reachable(const struct mx_image *image, uint32_t kernel) {
-  struct reach r = {calloc(image->nfuncs, sizeof *r.seen), malloc(sizeof *r.work * image->nfuncs), 0};
+  struct worklist r = {calloc(image->nfuncs, sizeof *r.seen), malloc(sizeof *r.work * image->nfuncs), 0};
   bool indirect = false;
   if (!r.seen || !r.work) {
     free(r.seen);
