@@ -48,17 +48,20 @@ struct mx_insn {
   uint16_t op;
   uint8_t mod, guard; /* guard: predicate number or MX_GUARD_NONE */
   uint8_t guard_neg, nopnds;
-  uint16_t kind;   /* enum mx_insn_kind: pseudo-instructions have no opcode */
-  uint32_t pc;     /* word number in the function */
-  uint32_t index;  /* memory: of its bounds cache; branch: of the target instruction; call: of the callee */
-  uint32_t reconv; /* branch: reconvergence pc */
+  uint16_t kind;  /* enum mx_insn_kind: pseudo-instructions have no opcode */
+  uint32_t pc;    /* word number in the function */
+  uint32_t index; /* memory: of its bounds cache; branch: of the target instruction; call: of the callee */
+  union {
+    uint32_t reconv; /* branch: reconvergence pc */
+    uint32_t rank;   /* JOIN: of its block, see order.h */
+  };
   mx_ref o[7];
   int64_t off;        /* memory: offset; MOVI: the value */
   const mx_ref *more; /* all operands, where there are more than seven; calls: results, then arguments */
 };
 enum mx_insn_kind {
   MX_INSN_OP,
-  MX_INSN_JOIN /* before the instruction at a place where lanes meet; index: number of the join, or MX_NO_JOIN; reconv:
+  MX_INSN_JOIN /* before the instruction at a place where lanes meet; index: number of the join, or MX_NO_JOIN; rank:
                   rank */
 };
 #define MX_NO_JOIN UINT32_MAX

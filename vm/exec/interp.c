@@ -11,7 +11,7 @@
 
 const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i) {
   x->steps--; /* no instruction of the program; nor is a clock moved by it */
-  return i->reconv < x->resched_rank ? i + 1 : mx__meet(x, i);
+  return i->rank < x->resched_rank ? i + 1 : mx__meet(x, i);
 }
 
 /* ---- branches -------------------------------------------------------------------------------------------*/

@@ -189,7 +189,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
                                          .pc = pc,
                                          .guard = MX_GUARD_NONE,
                                          .index = mx__join_at(fn, pc),
-                                         .reconv = order.rank[pc]};
+                                         .rank = order.rank[pc]};
     struct mx_insn *i = &fn->insns[at++];
     *i = (struct mx_insn){.fn = (mx_w_guard(*w) == MX_GUARD_NONE ? level->unguarded : level->bodies)[mx_w_op(*w)],
                           .op = (uint16_t)mx_w_op(*w),
