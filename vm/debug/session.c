@@ -410,8 +410,8 @@ static const struct mx_hooks hooks = {
 
 static void *session_main(void *arg) {
   struct mx_debug *g = arg;
-  const struct mx_watched watched = {g, &hooks, g->prep};
-  mx_status s = mx__launch_debug(g->kernel, &g->config, g->params, g->param_bytes, &watched);
+  const struct mx_session_launch of = {g, &hooks, g->prep};
+  mx_status s = mx__launch_debug(g->kernel, &g->config, g->params, g->param_bytes, &of);
   mx__lock(&g->lock);
   g->ended = g->standing = true;
   g->status = s;

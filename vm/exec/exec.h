@@ -61,8 +61,7 @@ struct mx_insn {
 };
 enum mx_insn_kind {
   MX_INSN_OP,
-  MX_INSN_JOIN /* before the instruction at a place where lanes meet; index: number of the join, or MX_NO_JOIN; rank:
-                  rank */
+  MX_INSN_JOIN /* before the instruction at a place where lanes meet; index: number of the join, or MX_NO_JOIN */
 };
 #define MX_NO_JOIN UINT32_MAX
 

@@ -162,13 +162,13 @@ struct mx_multi {
 mx_status mx__launch_part(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                           const struct mx_multi *multi);
 /* The same for a debugging session, on the code that it prepared. */
-struct mx_watched {
+struct mx_session_launch {
   struct mx_debug *debug;
   const struct mx_hooks *hooks;
   struct mx_prepared *prep;
 };
 mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
-                           const struct mx_watched *watched);
+                           const struct mx_session_launch *session);
 /* Takes d->run; MX_BUSY, told as `what`, while a debugging session is open. */
 mx_status mx__device_take(struct mx_device *d, const char *what);
 uint32_t mx__cpu_count(void);

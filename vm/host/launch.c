@@ -300,7 +300,7 @@ static mx_status outcome(struct mx_launch *l, double timeout, const char *where)
 
 /* d->run is held. */
 static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params, size_t bytes, uint64_t stream,
-                     const struct mx_watched *watched, const struct mx_multi *multi) {
+                     const struct mx_session_launch *session, const struct mx_multi *multi) {
   struct mx_device *d = k->module->device;
   mx_status s = make_services(d);
   if (s == MX_OK && c->cooperative) s = make_workspace(d, multi);
@@ -312,18 +312,18 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   if (bytes) memcpy(copy, params, bytes);
   l.params = copy;
   mx__lock_init(&l.lock, MX_LOCK_LAUNCH);
-  if (watched) l.debug = watched->debug, l.hooks = watched->hooks;
+  if (session) l.debug = session->debug, l.hooks = session->hooks;
   shape(&l, k, c);
-  if (watched) l.prep = watched->prep;
+  if (session) l.prep = session->prep;
   else if (!c->profile && !d->check && c->jit != MX_JIT_OFF) halve(&l, k);
   const struct mx_profile_launch profiled = {l.image, l.func, k->module->var_address, stream, k->profiled};
-  if (c->profile && !watched && !mx__profile_begin(c->profile, &profiled, &l)) {
+  if (c->profile && !session && !mx__profile_begin(c->profile, &profiled, &l)) {
     mx__lock_done(&l.lock);
     free(copy);
     return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   }
   atomic_store(&d->stop, MX_STOP_NOT);
-  if (!watched) {
+  if (!session) {
     l.stuck = &d->stuck;
     atomic_store(&d->stuck.look, false);
     free(atomic_exchange(&d->stuck.text, NULL));
@@ -335,7 +335,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   clock_gettime(CLOCK_MONOTONIC, &begin);
   deadline = after(begin, c->timeout);
   if (c->timeout > 0) l.deadline = &deadline;
-  const bool checked = d->check && !watched && !l.probed;
+  const bool checked = d->check && !session && !l.probed;
   if (checked) d->checker->begin(d->check, k, &l);
   s = d->engine->begin(k, &l);
   if (s != MX_OK) {
@@ -376,7 +376,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
 }
 
 static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes, uint64_t stream,
-                        const struct mx_watched *watched, const struct mx_multi *multi) {
+                        const struct mx_session_launch *session, const struct mx_multi *multi) {
   struct mx_device *d = k->module->device;
   mx_launch_config c;
   mx_status s = mx__device_usable(d);
@@ -384,12 +384,12 @@ static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void
   if (s == MX_OK) s = check(k, &c, bytes);
   if (s == MX_OK && bytes && !params) s = mx__fail(d, MX_INVALID_VALUE, "launch: no parameters");
   if (s != MX_OK) return s;
-  if (watched) mx__lock(&d->run);
+  if (session) mx__lock(&d->run);
   else s = mx__device_take(d, "launch");
   if (s != MX_OK) return s;
   s = mx__device_usable(d); /* another thread's launch may have trapped meanwhile, or */
   if (s == MX_OK && k->module->gone) s = mx__fail(d, MX_INTERRUPTED, "launch: the device has been reset");
-  if (s == MX_OK) s = run(k, &c, params, bytes, stream, watched, multi);
+  if (s == MX_OK) s = run(k, &c, params, bytes, stream, session, multi);
   mx__unlock(&d->run);
   return s;
 }
@@ -405,8 +405,8 @@ mx_status mx__launch_part(mx_kernel *k, const mx_launch_config *config, const vo
 }
 
 mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
-                           const struct mx_watched *watched) {
-  mx_status s = launch(k, config, params, bytes, 0, watched, NULL);
+                           const struct mx_session_launch *session) {
+  mx_status s = launch(k, config, params, bytes, 0, session, NULL);
   mx__output_flush(k->module->device);
   return s;
 }
