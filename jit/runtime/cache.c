@@ -88,7 +88,7 @@ static uint8_t *read_entry(int fd, struct trailer *t, const char **fault) {
 static int open_entry(const char *dir, const char *name) {
   char *path;
   if (asprintf(&path, "%s/%s.so", dir, name) < 0) return -1;
-  const int fd = mx__jit_apart(open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  const int fd = mx__jit_move_descriptor(open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   free(path);
   return fd;
 }
@@ -214,7 +214,7 @@ char *mx__jit_cache_keep(const struct mx_jit_job *job, const struct mx_jit_objec
   if (asprintf(&path, "%s/%s.so", job->cache, job->key.name) < 0) path = NULL;
   if (asprintf(&aside, "%s/.%s-XXXXXX", job->cache, job->key.name) < 0) aside = NULL;
   if (bytes && path && aside) {
-    const int to = mx__jit_apart(mkostemp(aside, O_CLOEXEC));
+    const int to = mx__jit_move_descriptor(mkostemp(aside, O_CLOEXEC));
     bool good = to >= 0 && write_entry(job, to, bytes, size);
     int fault = errno;
     if (to >= 0 && close(to)) good = false, fault = errno;

@@ -66,7 +66,7 @@ void mx__jit_costs_learn(struct mx_jit_costs *c, const char *dir, double words, 
   char *path = NULL, *aside = NULL;
   if (!dir) return;
   if (asprintf(&path, "%s/costs", dir) >= 0 && asprintf(&aside, "%s/.costs-XXXXXX", dir) >= 0) {
-    const int fd = mx__jit_apart(mkostemp(aside, O_CLOEXEC));
+    const int fd = mx__jit_move_descriptor(mkostemp(aside, O_CLOEXEC));
     if (fd >= 0) {
       char line[200];
       const int n = snprintf(line, sizeof line, FIRST "%.17g %.17g %.17g %.17g %.17g\n", c->n, c->words, c->words2,

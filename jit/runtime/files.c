@@ -21,7 +21,7 @@
 #define MFD_EXEC 0x10u /* Linux 6.3: said where the system wants to hear it */
 #endif
 
-int mx__jit_apart(int fd) {
+int mx__jit_move_descriptor(int fd) {
   if (fd < 0 || fd > MX_JIT_OUTPUT) return fd;
   const int other = fcntl(fd, F_DUPFD_CLOEXEC, MX_JIT_OUTPUT + 1), why = errno;
   close(fd);
@@ -73,7 +73,7 @@ int mx__jit_memory(const char *name, const void *bytes, size_t size) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   int fd = memfd_create(name, flags | MFD_EXEC);
   if (fd < 0 && errno == EINVAL) fd = memfd_create(name, flags);
-  fd = mx__jit_apart(fd);
+  fd = mx__jit_move_descriptor(fd);
   if (fd < 0 || mx__jit_write(fd, bytes, size)) return fd;
   const int why = errno;
   close(fd);

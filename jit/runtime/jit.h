@@ -39,7 +39,7 @@ struct mx_jit_job {
 /* files.c. What fails leaves its reason in errno. */
 #define MX_JIT_MOST_BYTES (64 << 20)          /* of a file that is read */
 enum { MX_JIT_INPUT = 3, MX_JIT_OUTPUT = 4 }; /* the compiler's descriptors */
-int mx__jit_apart(int fd); /* the same file as none of these, nor as one of a standard stream's; -1 stays */
+int mx__jit_move_descriptor(int fd); /* the same file as none of these, nor as one of a standard stream's; -1 stays */
 bool mx__jit_write(int fd, const void *bytes, size_t size);           /* all of them */
 uint8_t *mx__jit_read(int fd, size_t *size);                          /* a plain file's bytes, malloc'ed */
 int mx__jit_memory(const char *name, const void *bytes, size_t size); /* a file in memory, with these bytes */

@@ -220,7 +220,7 @@ static char *folder_new(const char *tmp, int *lock) {
     free(said);
     return errno = why, NULL;
   }
-  *lock = mx__jit_apart(open(said + 7, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  *lock = mx__jit_move_descriptor(open(said + 7, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (*lock >= 0) flock(*lock, LOCK_EX | LOCK_NB);
   return said;
 }

@@ -220,7 +220,7 @@ static bool fits(const struct mx_prepared *p, const struct mx_launch *l) {
 }
 static bool make_code(struct mx_check *c, mx_kernel *k, struct mx_check_code *code, uint32_t gap) {
   c->code = code;
-  code->prep = mx__prepare_apart(&k->module->image->image, k->func, k->module->var_address, k->prep->level, gap);
+  code->prep = mx__prepare_with_gaps(&k->module->image->image, k->func, k->module->var_address, k->prep->level, gap);
   if (!code->prep || !mx__sites_make(c)) return mx__code_drop(code), false;
   mx__observe(code->prep, step, wanted, c);
   return true;

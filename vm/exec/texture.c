@@ -266,7 +266,8 @@ static bool find_levels(const struct mx_exec *x, const struct mx_insn *i, const 
 }
 /* Results go where they belong if all lanes are there and none of them lies where a coordinate does, which lanes done
  * one by one still need. */
-static bool are_apart(const struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint32_t *const *to) {
+static bool overlap_nothing(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
+                            uint32_t *const *to) {
   const unsigned operands = mx__ops[i->op].nopnds;
   bool apart = true;
   for (unsigned k = 0; k < f->results; k++)
@@ -297,7 +298,7 @@ static bool sample_together(struct mx_exec *x, const struct mx_insn *i, const st
   for (unsigned k = 0; k < axes; k++) at.x[k] = operand(x, i, f->coords + layered + k);
   if (find_levels(x, i, f, o, &r.sampler, m, lod)) at.lod = lod;
   for (unsigned k = 0; m == x->full && k < f->results; k++) to[k] = mx__operand(x, mx__operand_ref(i, k));
-  const bool direct = m == x->full && are_apart(x, i, f, to);
+  const bool direct = m == x->full && overlap_nothing(x, i, f, to);
   for (unsigned k = 0; !direct && k < f->results; k++) to[k] = result[k];
   if (!x->prep->level->sample(&o->image, &r.sampler, &at, x->lanes, m, to, &odd)) return false;
   MX_FOR_LANES (l, odd & m) {

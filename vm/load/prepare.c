@@ -274,8 +274,8 @@ uint32_t mx__first_bounds(const struct mx_image *image, const bool *reachable, u
   return n;
 }
 
-struct mx_prepared *mx__prepare_apart(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
-                                      const struct mx_level *level, uint32_t gap) {
+struct mx_prepared *mx__prepare_with_gaps(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
+                                          const struct mx_level *level, uint32_t gap) {
   struct mx_prepared *p = calloc(1, sizeof *p);
   bool *seen = mx__reachable(image, kernel);
   uint32_t *first = NULL;
@@ -312,5 +312,5 @@ fail:
 
 struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
                                 const struct mx_level *level) {
-  return mx__prepare_apart(image, kernel, var_address, level, 0);
+  return mx__prepare_with_gaps(image, kernel, var_address, level, 0);
 }

@@ -15,8 +15,8 @@ uint32_t mx__first_bounds(const struct mx_image *image, const bool *reachable, u
 /* The image must be verified. var_address[]: by variable number, addresses of global and const variables in their own
  * spaces. NULL: out of memory. The result refers to the image and to var_address. */
 /* gap: bytes between shared variables that belong to none of them. */
-struct mx_prepared *mx__prepare_apart(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
-                                      const struct mx_level *level, uint32_t gap);
+struct mx_prepared *mx__prepare_with_gaps(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
+                                          const struct mx_level *level, uint32_t gap);
 struct mx_prepared *mx__prepare(const struct mx_image *image, uint32_t kernel, const uint64_t *var_address,
                                 const struct mx_level *level);
 void mx__prepared_free(struct mx_prepared *p);
