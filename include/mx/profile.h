@@ -65,9 +65,9 @@ typedef struct mx_profile_instruction {
   uint64_t on;            /* of these, those whose guard held */
   uint64_t live;          /* lanes of the warp that had not ended then: live - active stood elsewhere and waited */
   uint64_t histogram[65]; /* executions by the number of active lanes */
-  uint64_t splits;        /* times that it parted the lanes */
-  uint64_t parted; /* lanes that waited while the two sides ran apart, an instruction of the warp each: of what the
-                      innermost branch around an instruction has parted */
+  uint64_t splits;        /* times that its lanes went both ways */
+  uint64_t idle_lanes; /* lanes that waited while others ran one of its sides, counted once for each instruction of
+                          the warp there; an instruction belongs to the innermost branch around it */
   uint64_t waited; /* at this barrier: clock of the last warp less that of the warp, all arrivals together */
   uint64_t arrivals;
   uint64_t exits[8]; /* times that compiled code was left here, by enum mx_exit_reason */
@@ -88,7 +88,7 @@ typedef enum mx_profile_event_kind {
   MX_PROFILE_BLOCK,    /* clocks; begin_ns, end_ns: wall time; worker: who ran it at its end */
   MX_PROFILE_WARP,     /* clocks, from its begin to its end */
   MX_PROFILE_WAIT,     /* clocks, at a barrier */
-  MX_PROFILE_DIVERGED, /* clocks, while its lanes were apart */
+  MX_PROFILE_DIVERGED, /* clocks, while its lanes were diverged */
 } mx_profile_event_kind;
 typedef struct mx_profile_event {
   size_t struct_size;

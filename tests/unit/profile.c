@@ -124,7 +124,7 @@ static void lanes_and_divergence(void **state) {
   assert_int_equal(end.histogram[32], 3);
   assert_int_equal(few.live - few.active, 3 * 24);
   /* add and bra for 24 lanes while 8 wait, two adds for 8 while 24 wait */
-  assert_int_equal(branch.parted, 3 * (2 * 8 + 2 * 24));
+  assert_int_equal(branch.idle_lanes, 3 * (2 * 8 + 2 * 24));
   const mx_profile_kernel k = kernel_of(p, 0);
   assert_string_equal(k.name, "parts");
   assert_int_equal(k.splits, 3);

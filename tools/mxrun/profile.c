@@ -73,7 +73,7 @@ static void summary(struct text *t, const struct profile_kernel *p) {
               k->launches == 1 ? "" : "es", grouped(k->blocks, a), grouped(k->warps, b), k->lanes);
   text_printf(t, "  executed     %s warp instructions, %.1f %% of them compiled; %.1f of %u lanes active\n",
               grouped(k->executed, a), percent(k->executed_compiled, k->executed), mean_lanes(s), k->lanes);
-  text_printf(t, "  divergence   %s branches parted lanes; %.1f %% of lanes waited elsewhere\n", grouped(k->splits, a),
+  text_printf(t, "  divergence   %s branches diverged; %.1f %% of lanes waited elsewhere\n", grouped(k->splits, a),
               percent(s->live - s->active, s->live));
   if (s->arrivals)
     text_printf(t, "  barriers     %s arrivals, which waited %.1f %% of the warps' time\n", grouped(s->arrivals, a),
@@ -124,15 +124,15 @@ static void heat(struct text *t, double share, bool color) {
 }
 
 /* Columns that some line of the kernel has. */
-enum { C_PARTED = 1, C_WAITS = 2, C_SECTORS = 4, C_BANKS = 8, C_ATOMICS = 16 };
+enum { C_DIVERGENCE = 1, C_WAITS = 2, C_SECTORS = 4, C_BANKS = 8, C_ATOMICS = 16 };
 static unsigned columns_of(const struct profile_kernel *k) {
   const mx_profile_instruction *s = &k->sum;
-  return (s->splits ? C_PARTED : 0) | (s->arrivals ? C_WAITS : 0) | (s->sectors ? C_SECTORS : 0) |
+  return (s->splits ? C_DIVERGENCE : 0) | (s->arrivals ? C_WAITS : 0) | (s->sectors ? C_SECTORS : 0) |
          (s->conflicts32 + s->conflicts64 ? C_BANKS : 0) | (s->atomics ? C_ATOMICS : 0);
 }
 static void columns(struct text *t, unsigned which) {
   text_printf(t, " share executed  lanes few..all");
-  if (which & C_PARTED) text_printf(t, " splits parted");
+  if (which & C_DIVERGENCE) text_printf(t, " splits   idle");
   if (which & C_WAITS) text_printf(t, "  waits");
   if (which & C_SECTORS) text_printf(t, " sectors  fewest");
   if (which & C_BANKS) text_printf(t, " bank32 bank64");
@@ -154,7 +154,7 @@ static void line(struct text *t, const struct profile_kernel *k, const struct pr
   if (s->executed) text_printf(t, "%5.1f%% %8s %6.1f ", share, brief(s->executed, a), mean_lanes(s));
   else text_printf(t, "%6s %8s %6s ", "", l ? "0" : "", "");
   occupancy(t, s, k->k.lanes);
-  if (which & C_PARTED) column(t, 6, s->splits), column(t, 6, s->parted);
+  if (which & C_DIVERGENCE) column(t, 6, s->splits), column(t, 6, s->idle_lanes);
   if (which & C_WAITS) column(t, 6, s->waited);
   if (which & C_SECTORS) column(t, 7, s->sectors), column(t, 7, s->sectors_least);
   if (which & C_BANKS) column(t, 6, s->conflicts32), column(t, 6, s->conflicts64);

@@ -171,7 +171,7 @@ void profile_events(struct text *t, const struct profiled *p) {
       text_printf(t, "}");
       break;
     default:
-      event(t, &first, e.kind == MX_PROFILE_WAIT ? "waits at barrier" : "lanes apart", launch, warp, (double)e.begin,
+      event(t, &first, e.kind == MX_PROFILE_WAIT ? "waits at barrier" : "lanes diverged", launch, warp, (double)e.begin,
             (double)(e.end - e.begin));
       text_printf(t, ", \"args\": {\"line\": %u, \"file\": ", e.line);
       text_json(t, e.file ? e.file : "");

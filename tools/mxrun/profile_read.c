@@ -7,7 +7,7 @@
 /* The numbers of an instruction, which are added up. */
 static void add(mx_profile_instruction *to, const mx_profile_instruction *i) {
 #define SUM(field_) to->field_ += i->field_
-  SUM(executed), SUM(executed_compiled), SUM(active), SUM(on), SUM(live), SUM(splits), SUM(parted), SUM(waited);
+  SUM(executed), SUM(executed_compiled), SUM(active), SUM(on), SUM(live), SUM(splits), SUM(idle_lanes), SUM(waited);
   SUM(arrivals), SUM(floating), SUM(bytes), SUM(sectors), SUM(sectors_least), SUM(passes_least), SUM(conflicts32);
   SUM(conflicts64), SUM(atomics), SUM(same_address);
   for (unsigned k = 0; k <= 64; k++) SUM(histogram[k]);

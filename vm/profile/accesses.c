@@ -87,11 +87,11 @@ static bool even_passes(const struct even *e, unsigned bytes, unsigned banks, ui
   *passes = *least;
   if (!e->distance || (e->distance == bytes && e->first % 4 == 0)) return true;
   if (words != 1 || e->distance % 4) return false;
-  const unsigned apart = banks / greatest_divisor((uint64_t)(e->distance / 4), banks);
+  const unsigned cycle = banks / greatest_divisor((uint64_t)(e->distance / 4), banks);
   *passes = 0;
   for (unsigned from = e->lane; from < end;) {
     const unsigned to = from / group * group + group < end ? from / group * group + group : end;
-    *passes += (to - from + apart - 1) / apart;
+    *passes += (to - from + cycle - 1) / cycle;
     from = to;
   }
   return true;

@@ -82,12 +82,12 @@ struct mx_places mx__places(const uint64_t *a, unsigned n, unsigned bytes) {
 
 /* Lanes that want one place, or places beside one another, want no two words of a bank. */
 static bool is_plain(const uint64_t *a, const uint8_t *lane, unsigned n, unsigned bytes) {
-  uint64_t apart = 0, bent = 0;
+  uint64_t differ = 0, gaps = 0;
   for (unsigned k = 1; k < n; k++) {
-    apart |= a[k] ^ a[0];
-    bent |= (a[k] - a[0]) ^ (uint64_t)(lane[k] - lane[0]) * bytes;
+    differ |= a[k] ^ a[0];
+    gaps |= (a[k] - a[0]) ^ (uint64_t)(lane[k] - lane[0]) * bytes;
   }
-  return !apart || (!bent && a[0] % 4 == 0);
+  return !differ || (!gaps && a[0] % 4 == 0);
 }
 
 /* Whether no two of lanes [k, end), which are of one group, want different words of one bank. */

@@ -29,7 +29,7 @@ static void kernel_free(struct mx_profiled *k) {
   free(k->strings);
   free(k->insns);
   free(k->counts);
-  free(k->parted);
+  free(k->idle_lanes);
   free(k->name);
   free(k);
 }
@@ -336,8 +336,8 @@ static void add_launch(struct mx_profiled *k, const struct mx_probed *of, const 
   }
   for (size_t n = 0; n < of->code->ncounts; n++)
     if (of->waited[n]) k->counts[of->code->record[n]].waited += of->waited[n];
-  free(k->parted);
-  k->parted = NULL;
+  free(k->idle_lanes);
+  k->idle_lanes = NULL;
   mx_profile_kernel *t = &k->total;
   const mx_profile_kernel *s = &of->total;
   t->launches++;

@@ -37,7 +37,7 @@ struct mx_profiled {
   char **strings;
   size_t nstrings;
   mx_profile_kernel total; /* its numbers */
-  uint64_t *parted;        /* by instruction; NULL: not found yet */
+  uint64_t *idle_lanes;        /* by instruction; NULL: not found yet */
 };
 struct mx_profile {
   struct mx_lock lock;
@@ -104,9 +104,9 @@ struct mx_probed_worker {
 };
 /* A warp's clock, and where it waits. */
 struct mx_probed_warp {
-  uint64_t clock, apart_since;
-  uint32_t apart_at; /* number of the instruction at which its lanes diverged */
-  bool apart;
+  uint64_t clock, diverged_since;
+  uint32_t diverged_at; /* number of the instruction at which its lanes diverged */
+  bool diverged;
 };
 struct mx_probed_arrival {
   uint64_t clock;
@@ -152,10 +152,10 @@ struct mx_access_pattern {
  * number that all of them have. */
 void mx__profile_access(const struct mx_exec *x, const struct mx_insn *i, const struct mx_fact *f, uint64_t m,
                         const void *p, bool one, struct mx_access_pattern *last, struct mx_count *c);
-/* count.c: as in struct mx_probe; the current warp's lanes are apart from here on, or together again; how many bits of
+/* count.c: as in struct mx_probe; the current warp's lanes are diverged from here on, or together again; how many bits of
  * a mask are set. */
 const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn *i);
-void mx__profile_apart(const struct mx_block *b, uint32_t warp, uint32_t at, bool apart);
+void mx__profile_diverged(const struct mx_block *b, uint32_t warp, uint32_t at, bool diverged);
 bool mx__profile_block_new(struct mx_block *b);
 void mx__profile_block_free(struct mx_block *b);
 void mx__profile_block_starts(struct mx_block *b);
@@ -173,9 +173,9 @@ uint32_t mx__profile_accessed(struct mx_exec *x, const struct mx_jit_state *s, u
 void mx__profile_left(struct mx_exec *x, enum mx_exit_reason why, const struct mx_insn *i);
 uint64_t mx__profile_compiled_splits(const struct mx_probed_worker *worker); /* which the machine has not counted */
 void mx__profile_take_compiled(const struct mx_probed_worker *worker, struct mx_count *records);
-/* apart.c: by instruction: the branch whose parting the lanes wait for that stand elsewhere while it runs; UINT32_MAX:
+/* divergence.c: by instruction: the branch at which the lanes diverged that wait while it runs; UINT32_MAX:
  * none. malloc'ed. */
-uint32_t *mx__profile_partings(const struct mx_profiled *k);
+uint32_t *mx__profile_causes(const struct mx_profiled *k);
 
 static inline void mx__least(uint64_t *to, uint64_t v) { *to = v < *to ? v : *to; }
 static inline void mx__most(uint64_t *to, uint64_t v) { *to = v > *to ? v : *to; }

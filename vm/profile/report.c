@@ -67,12 +67,12 @@ static uint64_t active(const struct mx_count *c) {
 }
 /* Lanes that wait beside each instruction, at the branch where they diverged; found once for the counts that there
  * are. */
-static void find_parted(struct mx_profiled *k) {
-  if (k->parted) return;
-  uint32_t *of = mx__profile_partings(k);
-  if (!of || !(k->parted = calloc(k->ninsns + 1, sizeof *k->parted))) return free(of);
+static void find_idle_lanes(struct mx_profiled *k) {
+  if (k->idle_lanes) return;
+  uint32_t *of = mx__profile_causes(k);
+  if (!of || !(k->idle_lanes = calloc(k->ninsns + 1, sizeof *k->idle_lanes))) return free(of);
   for (size_t n = 0; n < k->ninsns; n++)
-    if (of[n] != UINT32_MAX) k->parted[of[n]] += k->counts[n].live - active(&k->counts[n]);
+    if (of[n] != UINT32_MAX) k->idle_lanes[of[n]] += k->counts[n].live - active(&k->counts[n]);
   free(of);
 }
 
@@ -80,7 +80,7 @@ mx_status mx_profile_get_instruction(mx_profile *p, size_t kernel, size_t number
   struct mx_profiled *k = find(p, kernel);
   if (!k) return p ? MX_NOT_FOUND : MX_INVALID_VALUE;
   if (number >= k->ninsns) return mx__unlock(&p->lock), MX_NOT_FOUND;
-  find_parted(k);
+  find_idle_lanes(k);
   const struct mx_profiled_insn *r = &k->insns[number];
   const struct mx_count *c = &k->counts[number];
   mx_profile_instruction o = {
@@ -98,7 +98,7 @@ mx_status mx_profile_get_instruction(mx_profile *p, size_t kernel, size_t number
       .on = c->on,
       .live = c->live,
       .splits = c->splits,
-      .parted = k->parted ? k->parted[number] : 0,
+      .idle_lanes = k->idle_lanes ? k->idle_lanes[number] : 0,
       .waited = c->waited,
       .arrivals = c->arrivals,
       .floating = floating(r, c),

@@ -30,7 +30,7 @@ static uint32_t mark(const struct mx_profiled *k, uint32_t b, uint8_t *in, uint3
   return all;
 }
 
-uint32_t *mx__profile_partings(const struct mx_profiled *k) {
+uint32_t *mx__profile_causes(const struct mx_profiled *k) {
   uint32_t *of = malloc((k->ninsns + 1) * sizeof *of), *size = malloc((k->ninsns + 1) * sizeof *size),
            *work = malloc((k->ninsns + 1) * sizeof *work);
   uint8_t *in = malloc(k->ninsns + 1);
