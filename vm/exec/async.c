@@ -83,7 +83,7 @@ void mx__async_clear(struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps; w++) {
     for (uint32_t k = 0; k < a->warp[w].n; k++) a->warp[w].list[k]->lanes = 0;
     sweep(a, &a->warp[w]);
-    a->warp[w].parted = false;
+    a->warp[w].groups_differ = false;
     a->warp[w].committed = 0;
     memset(a->warp[w].groups, 0, sizeof a->warp[w].groups);
     memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
@@ -286,8 +286,8 @@ struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum
   struct mx_async *a = x->block->async;
   struct mx_warp_copies *w = &a->warp[x->warp->number];
   const uint32_t *groups = kind == MX_COPY_BULK ? w->bulk_groups : w->groups, group = groups[__builtin_ctzll(m)];
-  *taken = w->parted ? 0 : m;
-  if (w->parted)
+  *taken = w->groups_differ ? 0 : m;
+  if (w->groups_differ)
     MX_FOR_LANES (l, m) *taken |= (uint64_t)(groups[l] == group) << l;
   struct mx_copy *c = add(a, w);
   if (!c) return NULL;
@@ -360,7 +360,8 @@ static bool issue_rows(struct mx_exec *x, const struct mx_insn *i) {
   const unsigned type = mx__ops[i->op].nopnds > 5 ? mx__ops[i->op].opnd[5].type : MX_T_none;
   struct mx_async *a = x->block->async;
   struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
-  if (w->parted || type == MX_T_u32 || type == MX_T_pred || !goes_by_itself(x) || w->n >= MOST_COPIES) return false;
+  if (w->groups_differ || type == MX_T_u32 || type == MX_T_pred || !goes_by_itself(x) || w->n >= MOST_COPIES)
+    return false;
   const bool now = x->launch->async == MX_ASYNC_NOW;
   struct mx_copy at_once, *c = now ? &at_once : room_for_one(w);
   if (!c || !x->prep->level->copy_rows(x, i, c->to, c->from)) return false;
@@ -375,7 +376,7 @@ uint64_t *mx__async_copy(struct mx_exec *x, uint32_t func, uint32_t pc, uint32_t
   struct mx_async *a = x->block->async;
   if (!a || x->launch->async != MX_ASYNC_LATE || x->launch->debug) return NULL;
   struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
-  if (w->parted || w->n >= MOST_COPIES) return NULL;
+  if (w->groups_differ || w->n >= MOST_COPIES) return NULL;
   struct mx_copy *c = room_for_one(w);
   if (!c) return NULL;
   begin_rows(x, w, c, func, pc, row, bytes);
@@ -394,7 +395,7 @@ uint32_t mx__async_wait_of_all(struct mx_exec *x, uint32_t n) {
   if (!a) return 1;
   struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
   if (!w->n) return goes_by_itself(x);
-  if (w->parted || !goes_by_itself(x)) return 0;
+  if (w->groups_differ || !goes_by_itself(x)) return 0;
   const uint32_t committed = w->committed + w->groups[0];
   uint32_t landed = 0;
   bool all = true;
@@ -437,7 +438,7 @@ const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i
 static void commit(const struct mx_exec *x, struct mx_warp_copies *w, uint64_t m) {
   if (m == x->full || (!mx__compiled_block_is_stale(x) && m == x->warp->live)) w->committed++;
   else {
-    w->parted = true;
+    w->groups_differ = true;
     MX_FOR_LANES (l, m) w->groups[l]++;
   }
 }
@@ -463,7 +464,7 @@ const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i,
     const struct mx_copy *c = w->list[k];
     uint64_t now = 0;
     if (c->kind != (bulk ? MX_COPY_BULK : MX_COPY_LANES) || c->signal) continue;
-    if (!bulk && !w->parted) now = committed + groups[0] - c->group > n ? m : 0;
+    if (!bulk && !w->groups_differ) now = committed + groups[0] - c->group > n ? m : 0;
     else
       MX_FOR_LANES (l, m & c->lanes) now |= (uint64_t)(committed + groups[l] - c->group > n) << l;
     if (now) good = land(x, x->block, warp, k, now);

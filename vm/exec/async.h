@@ -47,7 +47,7 @@ struct mx_copy {
 struct mx_warp_copies {
   struct mx_copy **list; /* n of them; behind these, up to `room`, memory for more, or NULL */
   uint32_t n, room;
-  bool parted;        /* lanes may have committed different numbers of groups */
+  bool groups_differ; /* lanes may have committed different numbers of groups */
   uint32_t committed; /* groups that all lanes have; groups: besides, each lane */
   uint32_t groups[MX_MAX_LANES], bulk_groups[MX_MAX_LANES];
 };
