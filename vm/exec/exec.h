@@ -167,7 +167,7 @@ struct mx_bounds {
   /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not
    * read or write */
   uint64_t host, reads, writes;
-  uint32_t apart; /* so many of the interpreter's accesses to come are taken for ones whose lanes are apart */
+  uint32_t scattered; /* how many of the interpreter's next accesses are taken for scattered ones, untested */
 };
 
 /* ---- the context of one worker ---------------------------------------------------------------------------*/

@@ -13,8 +13,8 @@ enum { FEW_LANES = 4 };
 enum shape {
   ROW,   /* all of the warp's lanes, one behind the other */
   POINT, /* all at one place */
-  APART,
-  NEAR /* apart, and places are given by their distances from the first byte of an allocation */
+  SCATTERED,
+  NEAR /* scattered, and places are given by their distances from the first byte of an allocation */
 };
 struct reach {
   enum shape shape;
@@ -47,7 +47,7 @@ static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_
   if (!mx__access_find(x, i, m, r->at, bytes, space, write, host)) return false;
   const uint64_t some = (uint64_t)(uintptr_t)host[__builtin_ctzll(m)];
   for (size_t l = 0; l < x->lanes; l++) r->at[l] = m >> l & 1 ? (uint64_t)(uintptr_t)host[l] : some;
-  r->shape = APART;
+  r->shape = SCATTERED;
   r->bytes = bytes;
   r->shared = x->bounds[i->index].kind == MX_SHARED || x->bounds[i->index].kind == MX_LOCAL;
   return true;
@@ -73,7 +73,7 @@ MX__INL bool reach_few(struct mx_exec *x, const struct mx_insn *i, uint64_t m, c
     if (far > limit || far & (bytes - 1)) return false;
     r->at[l] = host + far + l * stride;
   }
-  r->shape = APART;
+  r->shape = SCATTERED;
   r->bytes = bytes;
   return true;
 }
@@ -89,7 +89,7 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
                      far -
                      one * bytes; /* from the bounds' first byte on: of a lane that runs, of lane 0 if this is a row */
   const mx__v64 numbers = *(const mx__v64 *)(const void *)lanes_numbers;
-  mx__v64 bad = {0}, odd = {0}, bent = {0}, apart = {0}, in_row = numbers * bytes + row,
+  mx__v64 bad = {0}, odd = {0}, bent = {0}, differ = {0}, in_row = numbers * bytes + row,
           bit = *(const mx__v64 *)(const void *)lanes_bits, local = numbers * stride;
   for (unsigned l = 0; l < n; l += LANES_A_VECTOR) {
     mx__v64 f;
@@ -105,23 +105,23 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
     } else bent |= f ^ in_row;
     bad |= f | (limit - f); /* the top bit is set for a lane outside; a limit is below 2^63 */
     odd |= f;
-    apart |= f ^ far;
+    differ |= f ^ far;
     in_row += (uint64_t)LANES_A_VECTOR * bytes;
     f += host;
     if (stride) f += local, local += LANES_A_VECTOR * stride;
     *(mx__v64 *)(void *)(r->at + l) = f;
   }
   if (lanes_any((bad >> 63) | (odd & (bytes - 1)))) return false;
-  r->shape = APART;
+  r->shape = SCATTERED;
   r->bytes = bytes;
   if (stride) return true;
-  if (!lanes_any(apart)) r->shape = POINT;
+  if (!lanes_any(differ)) r->shape = POINT;
   else if (!lanes_any(bent) && (all || (row <= limit && (n - 1) * bytes <= limit - row)))
     r->shape = ROW, r->origin = host + row;
   return true;
 }
-/* The same where lanes are most likely apart, as they were the last time: in vectors of 32 bits, and nothing is asked
- * but whether all are within bounds. False also of bounds that do not fit. */
+/* The same where lanes are most likely scattered, as they were the last time: in vectors of 32 bits, and nothing is
+ * asked but whether all are within bounds. False also of bounds that do not fit. */
 MX__INL bool reach_near(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool all, const void *p, bool narrow,
                         unsigned bytes, const struct mx_bounds *b, struct reach *r) {
   enum { WORDS = 2 * LANES_A_VECTOR };
@@ -161,7 +161,7 @@ MX__INL bool reach_near(struct mx_exec *x, const struct mx_insn *i, uint64_t m, 
   r->origin = (uint64_t)(uintptr_t)x->window[b->kind] + b->off;
   return true;
 }
-enum { TIMES_APART = 16 };
+enum { TIMES_SCATTERED = 16 };
 
 /* The addresses of all lanes, where lane 0's is that of all, in x->tmp. */
 static const void *same_address(struct mx_exec *x, const void *p, bool narrow) {
@@ -182,8 +182,8 @@ static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, size_t
       (b->kind == MX_LOCAL && mx__compiled_block_is_stale(x)))
     return search(x, i, m, p, narrow, bytes, space, write, r);
   bool found;
-  if (b->apart && __builtin_popcountll(m) > FEW_LANES) {
-    b->apart--;
+  if (b->scattered && __builtin_popcountll(m) > FEW_LANES) {
+    b->scattered--;
     if (m == x->full)
       found =
           narrow ? reach_near(x, i, m, true, p, true, bytes, b, r) : reach_near(x, i, m, true, p, false, bytes, b, r);
@@ -202,7 +202,7 @@ static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, size_t
   else found = reach_lanes(x, i, m, false, p, false, bytes, b, r);
   if (!found) return search(x, i, m, p, narrow, bytes, space, write, r);
   r->shared = b->kind == MX_SHARED || b->kind == MX_LOCAL;
-  b->apart = r->shape == APART ? TIMES_APART : 0;
+  b->scattered = r->shape == SCATTERED ? TIMES_SCATTERED : 0;
   if (r->shape == ROW) {
     const size_t first = (size_t)__builtin_ctzll(m), last = 63 - (size_t)__builtin_clzll(m);
     fetch_ahead(b, r->origin + first * bytes, (last - first) * bytes);
