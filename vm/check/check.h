@@ -96,7 +96,7 @@ struct record {
   uint32_t time, site;
 };
 /* By byte the lane + 1, LANE_MANY: several lanes; 0: none. readers: a record, or with READER_LIST a node's number.
- * writer APART: the four bytes have cells of their own from number `readers` on. */
+ * writer BY_BYTE: the four bytes have cells of their own from number `readers` on. */
 struct cell {
   uint32_t writer, readers;
   uint8_t wrote[4], read[4];
@@ -105,7 +105,7 @@ struct cell {
 #define LANE_MANY 0x7F
 #define LANE_ROW 0x7E
 #define READER_LIST 0x80000000u
-#define APART UINT32_MAX
+#define BY_BYTE UINT32_MAX
 struct reader {
   uint32_t record, next;
   uint32_t origin; /* LANE_ROW: of the cell that would be lane 0's; so cells of a row have the same readers */
@@ -243,8 +243,8 @@ struct mx_check {
   uint64_t cells_lo[2], cells_bytes[2];
   bool unraced;         /* there are sites that are */
   struct ledger ledger; /* of these */
-  struct cell *apart;
-  size_t napart, apart_room;
+  struct cell *byte_cells;
+  size_t nbyte_cells, byte_cells_room;
   struct sync_cell *syncs;
   size_t nsyncs, syncs_size;
   uint64_t syncs_lo[2], syncs_hi[2]; /* where all of them lie: in shared memory, elsewhere */

@@ -198,7 +198,8 @@ static unsigned kinds_of_few(const uint32_t *who, const uint32_t *lanes, unsigne
   unsigned kinds = 0;
   for (unsigned k = 0; k < n; k++) {
     const bool known = who[k] < q->before, lane = lanes[k] == own_lane[k] || lanes[k] == many,
-               mine = lane && (who[k] - q->own < READER_LIST - q->own || who[k] - q->own_lists < APART - q->own_lists);
+               mine =
+                   lane && (who[k] - q->own < READER_LIST - q->own || who[k] - q->own_lists < BY_BYTE - q->own_lists);
     kinds |= (mine ? 0u : 1u) | (known ? 0u : 2u) | (mine || known ? 0u : 4u);
   }
   return kinds;
@@ -206,7 +207,7 @@ static unsigned kinds_of_few(const uint32_t *who, const uint32_t *lanes, unsigne
 CLONES static unsigned kinds_of_many(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
                                      const struct quick *q, uint32_t many) {
   const uint32_t before = q->before, own = q->own, span = READER_LIST - own, lists = q->own_lists,
-                 span_of_lists = APART - lists;
+                 span_of_lists = BY_BYTE - lists;
   words not_own = {0}, not_known = {0}, neither = {0};
   unsigned k = 0;
   for (; k + WORDS <= n; k += WORDS) KINDS(words, who, lanes, own_lane, k);
@@ -454,7 +455,7 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   if (!(q.record = mx__race_record(c, q.cells.ledger, warp_state(x), site))) return true;
   const struct ledger *l = q.cells.ledger;
   q.own = l->turn_strong ? READER_LIST : l->turn_first;
-  q.own_lists = l->strong_writes || l->turn_strong || write ? APART : READER_LIST | l->turn_lists;
+  q.own_lists = l->strong_writes || l->turn_strong || write ? BY_BYTE : READER_LIST | l->turn_lists;
   const unsigned log = bytes == 4 ? 0 : bytes == 8 ? 1 : 2;
   if (p->rising && touch_apart(&q, p, lo, 1u << log, write)) return true;
   unsigned alike = 0; /* stretches before that are like this one: of a read, two are enough */

@@ -466,18 +466,19 @@ static bool crowded(const struct cell *c, uint32_t record, bool write, unsigned 
   return false;
 }
 static struct cell *take_apart(struct mx_check *c, struct cell *cell) {
-  while (c->apart_room < c->napart + 5)
-    if (!mx__check_grow(c, (void **)&c->apart, c->apart_room, &c->apart_room, sizeof *c->apart)) return NULL;
-  if (!c->napart) c->napart = 1;
-  struct cell *four = &c->apart[c->napart];
+  while (c->byte_cells_room < c->nbyte_cells + 5)
+    if (!mx__check_grow(c, (void **)&c->byte_cells, c->byte_cells_room, &c->byte_cells_room, sizeof *c->byte_cells))
+      return NULL;
+  if (!c->nbyte_cells) c->nbyte_cells = 1;
+  struct cell *four = &c->byte_cells[c->nbyte_cells];
   for (unsigned b = 0; b < 4; b++) {
     memset(&four[b], 0, sizeof four[b]);
     if (cell->wrote[b]) four[b].writer = cell->writer, four[b].wrote[b] = cell->wrote[b];
     if (cell->readers & READER_LIST || cell->read[b]) four[b].readers = cell->readers, four[b].read[b] = cell->read[b];
   }
-  cell->writer = APART;
-  cell->readers = (uint32_t)c->napart;
-  c->napart += 4;
+  cell->writer = BY_BYTE;
+  cell->readers = (uint32_t)c->nbyte_cells;
+  c->nbyte_cells += 4;
   return four;
 }
 
@@ -487,7 +488,7 @@ static void touch_cell(struct touch *t, unsigned l, uint64_t address, const stru
   struct cell cell = {cells->writer[number], cells->readers[number], {0}, {0}};
   memcpy(cell.wrote, &cells->wrote[number], 4);
   memcpy(cell.read, &cells->read[number], 4);
-  struct cell *four = cell.writer == APART ? &t->c->apart[cell.readers] : NULL;
+  struct cell *four = cell.writer == BY_BYTE ? &t->c->byte_cells[cell.readers] : NULL;
   if (!four && last - first < 4 && crowded(&cell, t->record, t->a->write, first, last))
     if (!(four = take_apart(t->c, &cell))) return;
   if (!four) touch_bytes(t, l, address, &cell, first, last);
@@ -638,12 +639,12 @@ void mx__race_end(struct mx_check *c) {
     if (c->cells[k].writer) munmap(c->cells[k].writer, cells_room(c->cells_bytes[k]) * 16);
   for (size_t k = 0; k < c->syncs_size; k++) mx__clocks_drop(c->syncs[k].all), mx__clocks_drop(c->syncs[k].own);
   ledger_free(&c->ledger);
-  free(c->apart);
+  free(c->byte_cells);
   free(c->syncs);
   c->cells[0] = c->cells[1] = (struct cells){0};
-  c->apart = NULL;
+  c->byte_cells = NULL;
   c->syncs = NULL;
-  c->napart = c->apart_room = c->nsyncs = c->syncs_size = 0;
+  c->nbyte_cells = c->byte_cells_room = c->nsyncs = c->syncs_size = 0;
   memset(c->syncs_lo, 0, sizeof c->syncs_lo), memset(c->syncs_hi, 0, sizeof c->syncs_hi);
 }
 
