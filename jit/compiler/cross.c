@@ -77,7 +77,7 @@ static void choose_lanes(struct lw *l, struct shuffle_of *s, unsigned c, jv limi
 
 /* Where slots live in memory a shuffle is a function of the object, made once for all of its kind, that takes them from
  * there and leaves its results there: in line it would take some hundred statements. */
-#define APART UINT64_MAX /* limits, if each lane has its own */
+#define BY_LANE UINT64_MAX /* limits, if each lane has its own */
 static gcc_jit_function *shuffle_function(struct lw *l, unsigned mode, uint64_t limits, bool wanted, bool same,
                                           bool tiles) {
   static struct {
@@ -120,7 +120,7 @@ static gcc_jit_function *shuffle_function(struct lw *l, unsigned mode, uint64_t 
   jv limit[LW_CHUNKS]; /* the results may go to where they are read from */
   for (unsigned c = 0; c < l->nc; c++) {
     limit[c] = jv_k(j, MX_T_u32, limits);
-    if (limits != APART) continue;
+    if (limits != BY_LANE) continue;
     gcc_jit_rvalue *v = jx_keep(j, jx_rv(lw_vector(l, each, c * j->bytes, false)));
     limit[c] = (jv){.t = MX_T_u32, .r = {v, v}};
   }
@@ -148,7 +148,7 @@ static bool call_shuffle(struct lw *l, unsigned n, gcc_jit_rvalue *tile) {
                             tile ? tile : jx_int(j, j->t_u32, 0)};
   if (!arg[4] || !arg[0] || !arg[1] || !arg[2] || (!same && !arg[3])) return false;
   if (same) arg[3] = jv_scalar(j, jv_as(j, MX_T_u32, lw_operand(l, n + 1, 0)));
-  gcc_jit_function *f = shuffle_function(l, mx_w_mod(*l->ins->w), limits.k ? limits.kv : APART, n > 1, same, tile);
+  gcc_jit_function *f = shuffle_function(l, mx_w_mod(*l->ins->w), limits.k ? limits.kv : BY_LANE, n > 1, same, tile);
   if (!f) return false;
   gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call(j->c, NULL, f, 6, arg));
   for (unsigned k = 0; k < n; k++)
@@ -301,9 +301,9 @@ static gcc_jit_rvalue *masks_of_tiles(struct lw *l, unsigned mask, gcc_jit_rvalu
   gcc_jit_rvalue *word = jx_keep(j, j->isa->first(j, wide, first.r[0])),
                  *bits = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, word, j->t_u64)), *one = lw_u64(l, 1);
   *tile = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, bits), j->t_u32));
-  const jv apart = other_tile(l, *tile), mask_of_first = jv_broadcast(j, type, word);
+  const jv tile_bits = other_tile(l, *tile), mask_of_first = jv_broadcast(j, type, word);
   for (unsigned c = 0; c < l->nc; c++) {
-    jv from = jv_bin(j, JX_AND, MX_T_u32, lw_lane_numbers(l, c, l->a->image->lanes - 1, 0), apart);
+    jv from = jv_bin(j, JX_AND, MX_T_u32, lw_lane_numbers(l, c, l->a->image->lanes - 1, 0), tile_bits);
     jv d = jv_bin(j, JX_XOR, type, jv_bin(j, JX_SHL, type, mask_of_first, from), lw_operand(l, mask, c));
     differ = c ? jv_bin(j, JX_OR, type, differ, d) : d;
   }

@@ -42,13 +42,14 @@ static bool fits(struct lw *l, const struct ja_ins *i, const uint64_t *uni) {
   return jx_meanings[i->op] && nin <= 8 && operands(l, i, uni, nout, in) &&
          jx_row_exists(&l->j, i->op, mx_w_mod(*i->w), in, nin);
 }
-/* How an instruction's results are: of one value all, or none. */
-enum results { APART, SAME, MIXED };
+/* Whether an instruction's results vary from lane to lane, are the same in all lanes, or some are this and some that.
+ */
+enum results { VARYING, SAME, MIXED };
 static enum results results_of(const struct ja *a, const struct ja_ins *i, const uint64_t *uni_after) {
   uint32_t s[JA_MAX_TOUCH], same = 0;
   const uint32_t n = ja_defs(a, i, s);
   for (uint32_t k = 0; k < n; k++) same += ja_has(uni_after, s[k]);
-  return same == n ? SAME : same ? MIXED : APART;
+  return same == n ? SAME : same ? MIXED : VARYING;
 }
 /* Adds slots that the instruction reads, those that keep a part of what they hold included. */
 static void add_reads(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *set) {
@@ -65,7 +66,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
   if (!l->slots_spilled || l->one_lane) return from;
   uint64_t *uni = lw_need(32 * a->words), *after = uni + a->words, *read = after + a->words, *reads = read + a->words;
   memcpy(uni, l->uni, 8 * a->words);
-  uint32_t k = b->first + from, apart = 0;
+  uint32_t k = b->first + from, varying = 0;
   for (; k < b->end; k++) {
     const struct ja_ins *i = &a->ins[k];
     if ((rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_defer(l, k, b, live)) break;
@@ -76,8 +77,8 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
     bool overtakes = false; /* what is computed before the loop would be read there too early */
     while (n) overtakes |= ja_has(read, s[--n]);
     if (r == MIXED || (r == SAME && overtakes)) break;
-    if (r == APART) {
-      apart++;
+    if (r == VARYING) {
+      varying++;
       memset(reads, 0, 8 * a->words);
       add_reads(a, i, b->preserved, reads);
       for (uint32_t w = 0; w < a->words; w++) read[w] |= reads[w] & uni[w];
@@ -89,7 +90,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
     }
   }
   free(uni);
-  return apart ? k - b->first : from;
+  return varying ? k - b->first : from;
 }
 
 /* ---- building them ----------------------------------------------------------------------------------------------*/
