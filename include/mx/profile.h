@@ -66,9 +66,9 @@ typedef struct mx_profile_instruction {
   uint64_t live;          /* lanes of the warp that had not ended then: live - active stood elsewhere and waited */
   uint64_t histogram[65]; /* executions by the number of active lanes */
   uint64_t splits;        /* times that its lanes went both ways */
-  uint64_t idle_lanes; /* lanes that waited while others ran one of its sides, counted once for each instruction of
-                          the warp there; an instruction belongs to the innermost branch around it */
-  uint64_t waited; /* at this barrier: clock of the last warp less that of the warp, all arrivals together */
+  uint64_t idle_lanes;    /* lanes that waited while others ran one of its sides, counted once for each instruction of
+                             the warp there; an instruction belongs to the innermost branch around it */
+  uint64_t waited;        /* at this barrier: clock of the last warp less that of the warp, all arrivals together */
   uint64_t arrivals;
   uint64_t exits[8]; /* times that compiled code was left here, by enum mx_exit_reason */
   uint64_t floating; /* floating-point operations */

@@ -166,7 +166,7 @@ static void find_blocks(struct ja *a) {
   const struct mx_func *f = a->f;
   bool *lead = get(a, f->ncode + 1), *back = get(a, f->ncode + 1);
   a->ins = get(a, sizeof *a->ins * (f->ncode + 1));
-  uint8_t *watched = a->checked ? ja_watched(a) : NULL;
+  uint8_t *listed = a->checked ? ja_check_list(a) : NULL;
   lead[0] = true;
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
     const mx_word w = f->code[pc];
@@ -182,7 +182,7 @@ static void find_blocks(struct ja *a) {
                          .kind = from->kind,
                          .counts = from->counts,
                          .bounds = from->bounds};
-    if (watched) i->watched = watched[pc] != JA_UNWATCHED, i->left = watched[pc] == JA_LEFT;
+    if (listed) i->by_checker = listed[pc] != JA_UNCHECKED, i->left = listed[pc] == JA_LEFT;
     lead[pc] |= from->lead;
     const uint32_t next = pc + mx_w_length(w);
     if (i->o->flags & MX_F_BRANCH) {
@@ -200,7 +200,7 @@ static void find_blocks(struct ja *a) {
     if (rc < f->ncode) lead[rc] = true;
     if (ja_always_leaves(i)) lead[next] = true;
   }
-  free(watched);
+  free(listed);
   for (uint32_t pc = 0; pc < f->ncode; pc++) a->nblocks += lead[pc];
   a->bwords = (a->nblocks + 1 + 63) / 64; /* a bit more for the function's return */
   a->blocks = get(a, sizeof *a->blocks * (a->nblocks + 1));

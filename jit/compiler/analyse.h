@@ -36,8 +36,8 @@ struct ja_ins {
       ticks; /* steps: so many are counted in its block before it; what these add to the clock */
   uint8_t kind;
   bool counts;
-  uint8_t form;       /* enum mx_form */
-  bool watched, left; /* of checked code: its body does it, or the machine: watched.c */
+  uint8_t form;          /* enum mx_form */
+  bool by_checker, left; /* of checked code: its body does it, or the machine: checked.c */
   uint16_t op;
   const mx_word *w;
   const struct mx_op_info *o;
@@ -73,12 +73,12 @@ struct ja_block {
 /* What is compiled together: a kernel and all that it may call. */
 struct ja_unit {
   const struct mx_image *image;
-  const char *stops;     /* of a debugging session; NULL: none */
-  const char *watch;     /* of checked code: watched.c; NULL: nobody checks */
-  unsigned counts;       /* as in struct mx_launch */
-  uint32_t lanes;        /* the first ones of a warp, which are all that there are; of the module, or fewer */
-  bool clocks;           /* warps keep their clocks */
-  const bool *reachable; /* by function */
+  const char *stops;      /* of a debugging session; NULL: none */
+  const char *check_list; /* of checked code: checked.c; NULL: nobody checks */
+  unsigned counts;        /* as in struct mx_launch */
+  uint32_t lanes;         /* the first ones of a warp, which are all that there are; of the module, or fewer */
+  bool clocks;            /* warps keep their clocks */
+  const bool *reachable;  /* by function */
   bool *
       wanted; /* by function: it needs code of its own; the analysis of a function adds those that its code leaves to */
   uint32_t in_line;       /* calls of functions of up to so many words are inlined: inline.h */
@@ -121,9 +121,9 @@ struct ja {
 /* The unit of a kernel; false: out of memory. One of its functions; NULL: out of memory. */
 bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops, unsigned counts,
                   uint32_t lanes);
-/* watched.c: which instructions of checked code compiled code may not do by itself. By pc. */
-enum ja_watch { JA_UNWATCHED, JA_WATCHED, JA_LEFT };
-uint8_t *ja_watched(const struct ja *a);
+/* checked.c: which instructions of checked code compiled code may not do by itself. By pc. */
+enum ja_check { JA_UNCHECKED, JA_BY_CHECKER, JA_LEFT };
+uint8_t *ja_check_list(const struct ja *a);
 struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func);
 void ja_free(struct ja *a);
 void ja_widths(struct ja *a); /* part of it */

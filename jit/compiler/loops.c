@@ -32,7 +32,7 @@ static bool operands(struct lw *l, const struct ja_ins *i, const uint64_t *uni, 
   return true;
 }
 static bool fits(struct lw *l, const struct ja_ins *i, const uint64_t *uni) {
-  if (i->o->cls != MX_LANE || i->keep || i->watched || (l->counters && mx_w_guard(*i->w) != MX_GUARD_NONE))
+  if (i->o->cls != MX_LANE || i->keep || i->by_checker || (l->counters && mx_w_guard(*i->w) != MX_GUARD_NONE))
     return false;
   if (i->o->flags & MX_F_MOVI) return true;
   unsigned nout = 0;

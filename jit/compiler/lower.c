@@ -407,7 +407,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   if (can_wait(l, b->first + k, l->ndeferred, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
-    if (l->ins->watched ||
+    if (l->ins->by_checker ||
         !(l->ins->o->cls == MX_MEM ? lw_memory(l) || (!a->checked && (lw_atomic(l) || lw_async(l))) : lw_compute(l)))
       l->always = true, lw_interpret(l);
     l->ndeferred = 0;

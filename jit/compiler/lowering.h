@@ -277,11 +277,11 @@ void lw_counters_part(struct lw *l, gcc_jit_rvalue *const *t);
 void lw_counters_lanes(struct lw *l, uint32_t to, bool whole);
 void lw_counters_access(struct lw *l);
 void lw_counters_site(struct lw *l, uint32_t site, uint32_t done);
-/* watched.c: tells of the current instruction's access with its address in operand `at`, under that number; returned:
+/* checked.c: tells of the current instruction's access with its address in operand `at`, under that number; returned:
  * what the machine says to it. Where a checker watches, goes on to `slow` unless that says that it need not see more.
  */
 gcc_jit_rvalue *lw_tell_access(struct lw *l, unsigned at, uint32_t number);
-void lw_watched_access(struct lw *l, unsigned at, unsigned bytes, gcc_jit_block *slow);
+void lw_checked_access(struct lw *l, unsigned at, unsigned bytes, gcc_jit_block *slow);
 void lw_counters_export(struct lw *l, uint32_t number);
 /* lower.c: the current instruction, if it is an operation on values; so many instructions of the block have been
  * executed */

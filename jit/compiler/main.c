@@ -110,7 +110,7 @@ static int usage(FILE *to, int status) {
         "  --counts N     code that counts for a profile: 1: executions and lanes, 2: and pieces of memory; 3: code "
         "that\n"
         "                 a checker watches\n"
-        "  --watch TEXT   which instructions it wants to see besides\n"
+        "  --check-list TEXT   which instructions it wants to see besides\n"
         "  --asm          write assembly instead\n"
         "  --dump         show what gccjit is told, on standard error\n"
         "  --dump-cfg     write the graph of blocks for dot, and nothing else\n"
@@ -148,7 +148,7 @@ int main(int argc, char **argv) {
     PARENT,
     COUNTS,
     LANES,
-    WATCH
+    CHECK_LIST
   };
   static const struct option longs[] = {{"asm", no_argument, 0, ASM},
                                         {"dump", no_argument, 0, DUMP},
@@ -160,14 +160,14 @@ int main(int argc, char **argv) {
                                         {"parent", required_argument, 0, PARENT},
                                         {"stops", required_argument, 0, STOPS},
                                         {"counts", required_argument, 0, COUNTS},
-                                        {"watch", required_argument, 0, WATCH},
+                                        {"check-list", required_argument, 0, CHECK_LIST},
                                         {"level", required_argument, 0, LEVEL},
                                         {"lanes", required_argument, 0, LANES},
                                         {"large", required_argument, 0, MANY},
                                         {"inline", required_argument, 0, INLINE},
                                         {"help", no_argument, 0, 'h'},
                                         {0}};
-  const char *out = NULL, *stops = NULL, *watch = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
+  const char *out = NULL, *stops = NULL, *check_list = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
   bool as_asm = false, dump = false, times = false;
   long large = -1, in_line = -1, parent = 0;
@@ -183,7 +183,7 @@ int main(int argc, char **argv) {
     case 'O': level = atoi(optarg); break;
     case 'f': gcc_jit_context_add_command_line_option(c, optarg); break;
     case STOPS: stops = optarg; break;
-    case WATCH: watch = optarg; break;
+    case CHECK_LIST: check_list = optarg; break;
     case ASM: as_asm = true; break;
     case DUMP: dump = true; break;
     case DUMP_CFG: show = ja_dump_cfg; break;
@@ -248,7 +248,7 @@ int main(int argc, char **argv) {
   struct ja_unit unit;
   if (!ja_unit_make(&unit, im, kernel, stops, (unsigned)counts, (uint32_t)lanes))
     return fputs("mx-jitc: out of memory\n", stderr), 4;
-  unit.watch = watch;
+  unit.check_list = check_list;
   if (in_line >= 0) unit.in_line = (uint32_t)in_line;
   /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these
    * two. Without the first one, gcc does not empty the upper halves of vector registers before code that knows no

@@ -815,7 +815,7 @@ bool lw_memory(struct lw *l) {
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   if (guarded && uniform)
     lw_if_any(l, lw_any(l, lanes), load ? ac.elements : 0, end); /* otherwise masks say that there is nothing to do */
-  lw_watched_access(l, at, bytes, slow);
+  lw_checked_access(l, at, bytes, slow);
   const bool in_piece = !uniform && !lw_base(l);
   if (!in_piece) read_cache(l, &p, !load);
   gcc_jit_rvalue *bad = in_piece || (lw_base(l) && lw_base(l)->indexed && !uniform) ? NULL : limit(l, &p, bytes);

@@ -28,7 +28,7 @@ struct mx_jit_job {
   uint32_t kernel;
   const char *kernel_name;
   const char *stops;            /* of a session (vm/debug/compiled.c writes them), or NULL */
-  const char *watch;            /* as in mx_launch, or NULL */
+  const char *check_list;       /* as in mx_launch, or NULL */
   unsigned counts;              /* likewise */
   uint32_t lanes;               /* for blocks of no more threads; 0: all lanes of a warp */
   const char *level;            /* of mx__jit_level */

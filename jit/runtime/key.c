@@ -27,17 +27,17 @@ const char *mx__jit_level(void) {
 bool mx__jit_key_make(struct mx_jit_job *job) {
   struct stat s = {0};
   if (job->compiler && stat(job->compiler, &s)) return false;
-  char module[33], stops[48] = "", counts[24] = "", lanes[24] = "", watch[48] = "";
+  char module[33], stops[48] = "", counts[24] = "", lanes[24] = "", checks[48] = "";
   hex(module, XXH3_128bits(job->module, job->module_size));
   if (job->stops) {
     memcpy(stops, "stops ", 6);
     hex(stops + 6, XXH3_128bits(job->stops, strlen(job->stops)));
     strcat(stops, "\n");
   }
-  if (job->watch) {
-    memcpy(watch, "watch ", 6);
-    hex(watch + 6, XXH3_128bits(job->watch, strlen(job->watch)));
-    strcat(watch, "\n");
+  if (job->check_list) {
+    memcpy(checks, "checks ", 7);
+    hex(checks + 7, XXH3_128bits(job->check_list, strlen(job->check_list)));
+    strcat(checks, "\n");
   }
   if (job->counts) snprintf(counts, sizeof counts, "counts %u\n", job->counts);
   if (job->lanes) snprintf(lanes, sizeof lanes, "lanes %u\n", job->lanes);
@@ -47,7 +47,7 @@ bool mx__jit_key_make(struct mx_jit_job *job) {
                          mx_version_string(), job->kernel, job->kernel_name, module, job->module_size,
                          (unsigned long long)mx__table_digest(), (unsigned long long)mx__jit_layout(),
                          job->level ? job->level : "none", (long long)s.st_size, (long long)s.st_mtim.tv_sec,
-                         s.st_mtim.tv_nsec, stops, counts, lanes, watch);
+                         s.st_mtim.tv_nsec, stops, counts, lanes, checks);
   if (n < 0) return job->key.text = NULL, false;
   job->key.size = (size_t)n;
   hex(job->key.name, XXH3_128bits(job->key.text, job->key.size));

@@ -150,10 +150,10 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
                   counts,
                   (char *)"/dev/fd/3",
                   number,
-                  (char *)(job->stops   ? "--stops"
-                           : job->watch ? "--watch"
-                                        : NULL), /* sessions are not checked */
-                  (char *)(job->stops ? job->stops : job->watch),
+                  (char *)(job->stops        ? "--stops"
+                           : job->check_list ? "--check-list"
+                                             : NULL), /* sessions are not checked */
+                  (char *)(job->stops ? job->stops : job->check_list),
                   NULL};
   char **env = environment(tmpdir);
   if (!env) return errno = ENOMEM, false;

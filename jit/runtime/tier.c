@@ -37,11 +37,11 @@ struct mx_jit_kernel {
   mx_kernel *kernel;
   struct mx_prepared *prep; /* what the code is attached to */
   char *stops;              /* of a session; NULL: it is the kernel's own code */
-  unsigned counts;          /* what launches with this code count, and */
-  const char *watch;        /* watch, of which the text is the prepared code's */
-  unsigned halved;          /* so often are its lanes those of a warp: for blocks that have no more */
-  mx_body leave, enter;     /* of a session: bodies of instructions without and with an entry */
-  bool wanted;              /* a launch that may use it runs */
+  unsigned counts; /* as in struct mx_launch, and check_list as well: what its code counts, and lets a checker see */
+  const char *check_list; /* the prepared code's */
+  unsigned halved;        /* so often are its lanes those of a warp: for blocks that have no more */
+  mx_body leave, enter;   /* of a session: bodies of instructions without and with an entry */
+  bool wanted;            /* a launch that may use it runs */
   enum state state;
   bool looked;      /* into the cache */
   bool put_off;     /* a pause has ended its compile: the next one goes on, however often somebody pauses */
@@ -65,8 +65,8 @@ struct mx_jit {
   pthread_cond_t done; /* from it: a compile ended */
   pthread_t manager;
   bool running, quit;
-  struct mx_jit_kernel *watched; /* whose launch is running, NULL: none */
-  struct mx_jit_kernel *due;     /* to be compiled, whether it is running or not; NULL: none */
+  struct mx_jit_kernel *of_launch; /* the kernel of the running launch; NULL: none */
+  struct mx_jit_kernel *due;       /* to be compiled, whether it is running or not; NULL: none */
   struct mx_launch *launch;
   double began;
   struct {
@@ -104,7 +104,7 @@ static bool may_choose(const struct mx_jit_kernel *jk, const struct mx_launch *l
   return l->jit == MX_JIT_AUTO && !l->jit_stress && !l->debug && jk->state == READY;
 }
 static void mark(struct mx_jit *j) {
-  const struct mx_jit_kernel *jk = j->watched;
+  const struct mx_jit_kernel *jk = j->of_launch;
   j->mark.is = jk && j->launch->jit == MX_JIT_AUTO && !j->launch->debug && !is_known(jk);
   if (!j->mark.is) return;
   j->mark.engine = jk->state == READY && !atomic_load(&j->launch->interpreted);
@@ -113,8 +113,8 @@ static void mark(struct mx_jit *j) {
 }
 /* What has happened since the mark counts for the engine that ran then; a new measurement begins. */
 static void measure(struct mx_jit *j) {
-  if (j->mark.is && j->watched) {
-    struct mx_jit_engine *e = &j->watched->engine[j->mark.engine];
+  if (j->mark.is && j->of_launch) {
+    struct mx_jit_engine *e = &j->of_launch->engine[j->mark.engine];
     e->seconds += processor_time() - j->mark.seconds;
     e->steps += (double)(atomic_load_explicit(&j->launch->steps, memory_order_relaxed) - j->mark.steps);
   }
@@ -122,7 +122,7 @@ static void measure(struct mx_jit *j) {
 }
 /* The engine for the launch that runs, by what is known. */
 static void choose(struct mx_jit *j) {
-  struct mx_jit_kernel *jk = j->watched;
+  struct mx_jit_kernel *jk = j->of_launch;
   if (!jk || !may_choose(jk, j->launch)) return;
   if (is_known(jk)) jk->slower = cost_of(&jk->engine[1]) > CLEARLY * cost_of(&jk->engine[0]);
   const bool trial = jk->engine[1].seconds >= TRIAL && jk->engine[0].seconds < jk->enough;
@@ -162,7 +162,7 @@ static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kern
                              .kernel = k->func,
                              .stops = jk->stops,
                              .counts = jk->counts,
-                             .watch = jk->watch,
+                             .check_list = jk->check_list,
                              .lanes = jk->halved ? jk->prep->lanes >> jk->halved : 0,
                              .kernel_name = k->module->image->image.funcs[k->func].name,
                              .level = mx__jit_level(),
@@ -197,13 +197,14 @@ static bool is_over(struct mx_launch *l, const struct mx_jit_kernel *jk) {
   const int stop = atomic_load(l->stop);
   return stop == MX_STOP_TIME || stop == MX_STOP_INTERRUPT || (l->debug && !jk->put_off && l->hooks->paused(l->debug));
 }
-struct watch {
+/* Who waits for a compile. */
+struct request {
   struct mx_jit *j;
   const struct mx_jit_kernel *jk;
-  struct mx_launch *waits; /* NULL: none */
+  struct mx_launch *waits; /* NULL: none, it is made in the background */
 };
 static bool is_unwanted(void *user) {
-  const struct watch *w = user;
+  const struct request *w = user;
   return atomic_load(&w->j->stop) || (w->waits && is_over(w->waits, w->jk));
 }
 
@@ -218,18 +219,18 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch
   mx__unlock(&j->lock);
   const double begin = now();
   char *why = NULL, *unkept = NULL;
-  struct watch watch = {j, jk, waits};
+  struct request request = {j, jk, waits};
   struct mx_jit_object *object = NULL;
   int fd = -1;
   if (!job.compiler)
     why =
         strdup("mx-jitc was not found (beside the program or library, in $PATH, by $MX_JITC or the device's options)");
-  else if (mx__jit_key_make(&job)) fd = mx__jit_compile(&job, is_unwanted, &watch, &why);
+  else if (mx__jit_key_make(&job)) fd = mx__jit_compile(&job, is_unwanted, &request, &why);
   const double took = now() - begin;
   if (fd >= 0) object = mx__jit_load(fd, jk->prep->nfuncs, &why);
   if (object) unkept = mx__jit_cache_keep(&job, object);
   free(job.key.text);
-  const bool unwanted = !object && is_unwanted(&watch);
+  const bool unwanted = !object && is_unwanted(&request);
   mx__lock(&j->lock);
   j->compiling = NULL;
   measure(j);
@@ -277,8 +278,8 @@ static void *manage(void *arg) {
       continue;
     }
     if (j->due && j->due->state != NEW) j->due = NULL;
-    struct mx_jit_kernel *jk = j->due ? j->due : j->watched;
-    const bool finds_out = jk && jk == j->watched && may_choose(jk, j->launch) && !is_known(jk);
+    struct mx_jit_kernel *jk = j->due ? j->due : j->of_launch;
+    const bool finds_out = jk && jk == j->of_launch && may_choose(jk, j->launch) && !is_known(jk);
     if (!jk || (jk->state != NEW && !finds_out)) {
       mx__wait(&j->move, &j->lock);
       continue;
@@ -353,7 +354,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
     j->running = !pthread_create(&j->manager, NULL, manage, j);
   }
   if (s == MX_OK) {
-    j->watched = jk;
+    j->of_launch = jk;
     j->launch = l;
     j->began = now();
     j->blocks_before = atomic_load(l->started);
@@ -371,7 +372,7 @@ static mx_status tier_begin(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit_kernel **jk = &k->jit[l->counts][l->halved];
   if (!*jk && !(*jk = kernel_new(k, l->prep)))
     return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
-  (*jk)->counts = l->counts, (*jk)->watch = l->watch, (*jk)->halved = l->halved;
+  (*jk)->counts = l->counts, (*jk)->check_list = l->check_list, (*jk)->halved = l->halved;
   return begin(*jk, l);
 }
 
@@ -389,7 +390,7 @@ static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
   measure(j);
   choose(j);
   if (jk->state != READY) jk->spent += now() - j->began;
-  j->watched = NULL;
+  j->of_launch = NULL;
   j->launch = NULL;
 }
 
@@ -398,7 +399,7 @@ static void tier_end(mx_kernel *k, struct mx_launch *l) {
   if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit[l->counts][l->halved])) return;
   mx__lock(&j->lock);
   if (l->debug) { /* its session has not noticed yet, but nobody may look at it any more */
-    if (j->launch == l) end(j, j->watched);
+    if (j->launch == l) end(j, j->of_launch);
     mx__unlock(&j->lock);
     return;
   }
@@ -475,7 +476,7 @@ static void tier_session_end(struct mx_jit_kernel *jk) {
     struct mx_jit_code *code = mx__jit_code(jk->object, f);
     if (code && jk->prep->funcs[f].insns) mx__jit_detach(&jk->prep->funcs[f], code, jk->leave);
   }
-  if (j->watched == jk) end(j, jk);
+  if (j->of_launch == jk) end(j, jk);
   mx__unlock(&j->lock);
 }
 

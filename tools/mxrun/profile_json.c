@@ -14,7 +14,8 @@ static void string(struct text *t, const char *name, const char *s) {
 /* What lines and instructions have in common; what is 0 is left out. */
 static void counts(struct text *t, const mx_profile_instruction *i) {
 #define NUMBER(field_) number(t, #field_, i->field_)
-  NUMBER(executed), NUMBER(executed_compiled), NUMBER(active), NUMBER(on), NUMBER(live), NUMBER(splits), NUMBER(idle_lanes);
+  NUMBER(executed), NUMBER(executed_compiled), NUMBER(active), NUMBER(on), NUMBER(live), NUMBER(splits),
+      NUMBER(idle_lanes);
   NUMBER(waited), NUMBER(arrivals), NUMBER(floating), NUMBER(bytes), NUMBER(sectors), NUMBER(sectors_least);
   NUMBER(passes_least), NUMBER(conflicts32), NUMBER(conflicts64), NUMBER(atomics), NUMBER(same_address);
 #undef NUMBER

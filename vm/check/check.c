@@ -261,7 +261,7 @@ static void begin(struct mx_check *c, mx_kernel *k, struct mx_launch *l) {
   l->shared_static = c->code->prep->shared_static;
   l->shared_bytes = l->shared_static + l->shared_dynamic;
   l->counts = MX_COUNT_CHECKED;
-  l->watch = c->code->watch;
+  l->check_list = c->code->check_list;
   l->jit_stress = 0;
   l->workers = 1;
   l->probe = &probe;

@@ -216,7 +216,7 @@ struct mx_check_code {
   size_t nregs;
   uint32_t *shadow_at, *nslots; /* by function: where the shadow begins in a frame, and how many slots it has */
   uint64_t **tracked;           /* by function: registers that may be read before they are written */
-  char *watch;                  /* of compiled code: as in struct mx_launch */
+  char *check_list;             /* of compiled code: as in struct mx_launch */
 };
 
 struct mx_check {

@@ -115,7 +115,7 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
 /* Instructions that compiled code may not do by itself although nothing but their registers is their own. */
 static bool name_watched(struct mx_check *c) {
   size_t size;
-  FILE *to = open_memstream(&c->code->watch, &size);
+  FILE *to = open_memstream(&c->code->check_list, &size);
   if (!to) return false;
   mx__lanes_find(c);
   for (uint32_t k = 0; k < c->code->nsites; k++) {
@@ -180,7 +180,7 @@ void mx__code_drop(struct mx_check_code *code) {
   free(code->shadow_at);
   free(code->nslots);
   free(code->regs);
-  free(code->watch);
+  free(code->check_list);
   mx__prepared_free(code->prep);
   *code = (struct mx_check_code){0};
 }

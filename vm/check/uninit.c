@@ -302,7 +302,7 @@ static struct stored *stored_at(struct mx_check *c, uint64_t address, bool make)
 }
 
 /* Device memory in which an undefined value is stored gets bits of its own, if it had none. */
-static void watch(struct mx_check *c, uint64_t address) {
+static void add_bits(struct mx_check *c, uint64_t address) {
   const struct mx_alloc *a = mx__memory_record(c->launch->memory, address, NULL);
   if (a) mx__undefined_add(c, a->lo, a->size, true);
 }
@@ -341,7 +341,7 @@ bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
       if (!a->write) continue;
     }
     if (!defined && !bits && address >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && address < MX_HEAP_START) {
-      watch(c, address);
+      add_bits(c, address);
       bits = mx__uninit_bits(c, x, l, address, a->bytes, &at, &what);
     }
     if (!bits) continue;
@@ -367,7 +367,7 @@ void mx__uninit_copy(struct mx_exec *x, const struct mx_insn *i, uint64_t m) {
                   *fb = n[l] ? mx__uninit_bits(c, x, l, from[l], n[l], &f, &what) : NULL;
     if (!tb && fb && !mx__bits_all_set(fb, f, n[l]) && to[l] >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL &&
         to[l] < MX_HEAP_START) {
-      watch(c, to[l]);
+      add_bits(c, to[l]);
       tb = mx__uninit_bits(c, x, l, to[l], n[l], &t, &what);
     }
     if (!tb) continue;

@@ -62,7 +62,7 @@ struct mx_launch {
   const struct mx_probe *probe; /* hooks.h; NULL: no tool looks at the launch as a whole */
   struct mx_probed *probed;     /* a profile's */
   unsigned counts;              /* what compiled code has to count for it, or tell */
-  const char *watch;            /* CHECKED: a text that names instructions, see jit/compiler/watched.c */
+  const char *check_list;       /* CHECKED: a text that names instructions, see jit/compiler/checked.c */
   unsigned halved;              /* how often its code has the lanes of a warp halved */
   void *observed;               /* a checker's */
 

@@ -48,8 +48,8 @@ bool mx__profile_enters(struct mx_exec *x, struct mx_jit_state *s, const struct 
   s->sums = c->sums;
   s->shown = x->block->probed->shown;
   if (s->shown)
-    mx__profile_diverged(x->block, x->warp->number, i ? mx__profile_number(worker->of, x->fn, i) : 0,
-                      x->mask != x->warp->live);
+    mx__profile_note_divergence(x->block, x->warp->number, i ? mx__profile_number(worker->of, x->fn, i) : 0,
+                                x->mask != x->warp->live);
   return true;
 }
 
@@ -94,8 +94,8 @@ void mx__profile_diverged(struct mx_exec *x, const struct mx_jit_state *s, uint6
   while (k + 1 < code->counted->nins && code->counted_insns[k].pc == UINT32_MAX) k++;
   const uint64_t clock = warp_of(x)->clock;
   warp_of(x)->clock += steps;
-  mx__profile_diverged(x->block, x->warp->number, number_of(x->probed->of, &code->counted_insns[k]),
-                    mask != x->warp->live);
+  mx__profile_note_divergence(x->block, x->warp->number, number_of(x->probed->of, &code->counted_insns[k]),
+                              mask != x->warp->live);
   warp_of(x)->clock = clock;
 }
 uint32_t mx__profile_accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask,

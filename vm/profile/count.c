@@ -30,7 +30,7 @@ static void show(const struct mx_block *b, uint32_t warp, mx_profile_event_kind 
                                                      .line = r->line});
 }
 /* The current warp's lanes are diverged from here on, or together again. */
-void mx__profile_diverged(const struct mx_block *b, uint32_t warp, uint32_t at, bool diverged) {
+void mx__profile_note_divergence(const struct mx_block *b, uint32_t warp, uint32_t at, bool diverged) {
   struct mx_probed_warp *w = &b->probed->warps[warp];
   if (w->diverged && !diverged) show(b, warp, MX_PROFILE_DIVERGED, w->diverged_since, w->clock, w->diverged_at);
   if (!w->diverged && diverged) w->diverged_since = w->clock, w->diverged_at = at;
@@ -54,7 +54,7 @@ const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn 
   c->histogram[n]++;
   c->on += on == mask ? n : (uint64_t)__builtin_popcountll(on);
   c->live += mask == x->warp->live ? n : mx__profile_lanes(&worker->live, x->warp->live);
-  if (b->shown) mx__profile_diverged(x->block, x->warp->number, number, x->mask != x->warp->live);
+  if (b->shown) mx__profile_note_divergence(x->block, x->warp->number, number, x->mask != x->warp->live);
   w->clock++;
   const struct mx_fact *f = &worker->facts[i->op];
   if (f->kind && worker->patterns)
@@ -98,7 +98,7 @@ void mx__profile_block_ended(struct mx_exec *x, struct mx_block *b) {
     mx__most(&all, clock), mx__least(&t->warp_least, clock), mx__most(&t->warp_most, clock);
     t->warp_sum += clock;
     if (!p->shown) continue;
-    mx__profile_diverged(b, w, 0, false);
+    mx__profile_note_divergence(b, w, 0, false);
     mx__profile_event(
         of->profile,
         &(mx_profile_event){.kind = MX_PROFILE_WARP, .launch = of->number, .block = b->index, .warp = w, .end = clock});

@@ -37,7 +37,7 @@ struct mx_profiled {
   char **strings;
   size_t nstrings;
   mx_profile_kernel total; /* its numbers */
-  uint64_t *idle_lanes;        /* by instruction; NULL: not found yet */
+  uint64_t *idle_lanes;    /* by instruction; NULL: not found yet */
 };
 struct mx_profile {
   struct mx_lock lock;
@@ -152,10 +152,10 @@ struct mx_access_pattern {
  * number that all of them have. */
 void mx__profile_access(const struct mx_exec *x, const struct mx_insn *i, const struct mx_fact *f, uint64_t m,
                         const void *p, bool one, struct mx_access_pattern *last, struct mx_count *c);
-/* count.c: as in struct mx_probe; the current warp's lanes are diverged from here on, or together again; how many bits of
- * a mask are set. */
+/* count.c: as in struct mx_probe; the current warp's lanes are diverged from here on, or together again; how many bits
+ * of a mask are set. */
 const struct mx_insn *mx__profile_count(struct mx_exec *x, const struct mx_insn *i);
-void mx__profile_diverged(const struct mx_block *b, uint32_t warp, uint32_t at, bool diverged);
+void mx__profile_note_divergence(const struct mx_block *b, uint32_t warp, uint32_t at, bool diverged);
 bool mx__profile_block_new(struct mx_block *b);
 void mx__profile_block_free(struct mx_block *b);
 void mx__profile_block_starts(struct mx_block *b);

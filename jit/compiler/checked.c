@@ -1,6 +1,6 @@
 /* Code for a launch under a checker (vm/check/). All that the checker has to see is done by the bodies of its own that
  * instructions have there: accesses to memory, operations of warps, barriers, ends of lanes, and those that it names.
- * Only of plain loads and stores code asks first (lw_watched_access), and does them by itself where there is nothing to
+ * Only of plain loads and stores code asks first (lw_checked_access), and does them by itself where there is nothing to
  * be told. What it names is a text: "FUNC PC;" for each, where the body does it, "FUNC PC left;" where code is left. */
 #include "lowering.h"
 
@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-uint8_t *ja_watched(const struct ja *a) {
-  uint8_t *watched = lw_need(a->f->ncode + 1u);
+uint8_t *ja_check_list(const struct ja *a) {
+  uint8_t *listed = lw_need(a->f->ncode + 1u);
   unsigned func, pc;
   int n;
-  for (const char *s = a->unit->watch; s && *s; s += strcspn(s, ";"), s += *s == ';')
+  for (const char *s = a->unit->check_list; s && *s; s += strcspn(s, ";"), s += *s == ';')
     if (sscanf(s, "%u %u%n", &func, &pc, &n) == 2 && func == a->number && pc < a->f->ncode)
-      watched[pc] = s[n] == ' ' ? JA_LEFT : JA_WATCHED;
-  return watched;
+      listed[pc] = s[n] == ' ' ? JA_LEFT : JA_BY_CHECKER;
+  return listed;
 }
 
 /* The numbers that addresses are made of go where the machine looks for them; returned: the one of all lanes, if it is
@@ -61,7 +61,7 @@ static bool is_constant(const struct lw *l, unsigned at, unsigned bytes) {
                  first = f->lits[field - MX_LIT].value + f->lits[off - MX_LIT].value;
   return first <= size && bytes <= size - first;
 }
-void lw_watched_access(struct lw *l, unsigned at, unsigned bytes, gcc_jit_block *slow) {
+void lw_checked_access(struct lw *l, unsigned at, unsigned bytes, gcc_jit_block *slow) {
   struct jx *j = &l->j;
   if (!l->a->checked || (mx__row_access[l->ins->op].kind == MX_ACCESS_LOAD && is_constant(l, at, bytes))) return;
   gcc_jit_block *on = lw_new_block(l, "unwatched");
