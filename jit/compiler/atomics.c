@@ -53,6 +53,7 @@ static bool add_to_uniform_address(struct lw *l) {
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   gcc_jit_rvalue *m = jx_keep(j, lw_pack(l, lanes));
   lw_if_any(l, lw_compare(l, GCC_JIT_COMPARISON_NE, m, lw_u64(l, 0)), at, end);
+  lw_checked_access(l, at, bytes, slow);
   gcc_jit_rvalue *several = at ? lw_compare(l, GCC_JIT_COMPARISON_NE, lw_but_lowest(l, m), lw_u64(l, 0))
                                : NULL; /* the old value is one lane's */
   gcc_jit_lvalue *cell = lw_field(l, lw_uniform_address(l, at, bytes, true, several, slow), 0, t);
@@ -80,6 +81,7 @@ static bool in_shared(struct lw *l) {
   if (variable || at > 1) return false;
   gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *fast = lw_new_block(l, "fast"),
                 *behind = at ? lw_new_block(l, "behind") : end;
+  lw_checked_access(l, at, 4, slow);
   gcc_jit_rvalue *lo, *limit, *host, *bad = lw_bounds(l, 4, true, &lo, &limit, &host), *miss = NULL, *lanes[LW_CHUNKS],
                                      *a[LW_CHUNKS];
   jv low = jv_k(j, MX_T_u32, 3), base = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, lo, j->t_u32));

@@ -1,7 +1,8 @@
 /* Code for a launch under a checker (vm/check/). All that the checker has to see is done by the bodies of its own that
  * instructions have there: accesses to memory, operations of warps, barriers, ends of lanes, and those that it names.
- * Only of plain loads and stores code asks first (lw_checked_access), and does them by itself where there is nothing to
- * be told. What it names is a text: "FUNC PC;" for each, where the body does it, "FUNC PC left;" where code is left. */
+ * Only of plain loads and stores, and of sums that it has code for, it asks first (lw_checked_access), and does them by
+ * itself where there is nothing to be told. What it names is a text: "FUNC PC;" for each, where the body does it,
+ * "FUNC PC left;" where code is left. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"

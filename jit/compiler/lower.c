@@ -408,7 +408,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
     if (l->ins->by_checker ||
-        !(l->ins->o->cls == MX_MEM ? lw_memory(l) || (!a->checked && (lw_atomic(l) || lw_async(l))) : lw_compute(l)))
+        !(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) || (!a->checked && lw_async(l)) : lw_compute(l)))
       l->always = true, lw_interpret(l);
     l->ndeferred = 0;
   }

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The block's warps are about to learn of others. */
+static void settle(const struct mx_exec *x) { mx__quick_settle(check_of(x), block_state(x->block)); }
+
 /* ---- an instruction -------------------------------------------------------------------------------------------*/
 static void arrive(struct mx_exec *x, uint32_t site) {
   struct mx_check *c = check_of(x);
@@ -21,7 +24,9 @@ static void arrive(struct mx_exec *x, uint32_t site) {
     for (unsigned l = 0; l < MX_MAX_LANES; l++) w->barrier_site[l] = site;
   else
     MX_FOR_LANES (l, x->mask) w->barrier_site[l] = site;
-  if (n <= MX_CLUSTER_BARRIER && c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_arrive(x, n);
+  if (n > MX_CLUSTER_BARRIER || !(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC))) return;
+  if (w->pending[0] || w->pending[1]) settle(x);
+  mx__race_arrive(x, n);
 }
 
 /* What the instruction itself does. It may remember no bounds, so that it tells of all its accesses. */
@@ -29,7 +34,8 @@ static const struct mx_insn *own(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_bounds *const real = x->bounds;
   x->bounds = check_of(x)->bounds;
   check_of(x)->real_bounds = real;
-  const struct mx_insn *next = mx__own_body(x, i)(x, i);
+  const struct mx_level *level = check_of(x)->level; /* a session's code is of another one */
+  const struct mx_insn *next = (i->guard == MX_GUARD_NONE ? level->unguarded : level->bodies)[i->op](x, i);
   x->bounds = real;
   return next;
 }
@@ -46,16 +52,19 @@ static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
   c->insn = i;
   c->steps++;
   c->light = !warp_state(x)->tainted;
-  if (warp_state(x)->waits & x->mask) mx__race_woken(x);
+  if (warp_state(x)->waits & x->mask) settle(x), mx__race_woken(x);
   if (s->lane_rule && c->tools & MX_CHECK_LANES) mx__lanes_before(x, number, m);
   if (c->tools & MX_CHECK_SYNC && mx__ops[i->op].cls == MX_CROSS && m) mx__sync_before(x, number, m);
   if (uninit) mx__uninit_before(x, number, m);
   if (uninit && x->in_compiled && c->light && s->nout && m & ~c->result) return mx__uninit_leave(x, i);
   switch (s->effect) {
   case MX_DOES_FENCE:
-    if (m && c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_fence(x, s);
+    if (m && c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) settle(x), mx__race_fence(x, s);
     break;
   case MX_DOES_ARRIVE: arrive(x, number); break;
+  case MX_DOES_AWAIT:
+    if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) settle(x), mx__race_await(x);
+    break;
   case MX_DOES_COPY: /* the result may take an operand's place */
     if (uninit) mx__uninit_copy(x, i, m);
     break;
@@ -106,23 +115,33 @@ static bool touches(struct mx_exec *x, const struct mx_insn *i, const struct mx_
   if (tools & MX_CHECK_UNINIT && mx__uninit_touch(x, site, a)) return mx__uninit_leave(x, i);
   if (tools & MX_CHECK_MEMORY) mx__memory_touch(x, site, a);
   if (tools & MX_CHECK_RACE) mx__copies_touch(x, site, a);
-  if (tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_touch(x, site, a);
+  if (!(tools & (MX_CHECK_RACE | MX_CHECK_SYNC))) return true;
+  for (uint32_t k = 0; k < x->block->leader->nmembers; k++) { /* it may be any block's of the cluster */
+    struct block_state *of = block_state(x->block->leader->members[k]);
+    if (of) mx__quick_settle(c, of);
+  }
+  mx__race_touch(x, site, a);
   return true;
 }
 /* Compiled code does by itself what values that are all defined do. What wakes up has learned something. */
 static bool stays(struct mx_exec *x) {
   const struct warp_state *w = warp_state(x);
-  if (w->waits & x->mask) mx__race_woken(x);
+  if (w->waits & x->mask) settle(x), mx__race_woken(x);
   return w->tainted;
 }
 static void barrier(struct mx_block *b, uint32_t number) {
   struct mx_check *c = b->launch->observed;
   if (c->failed) return;
   if (c->tools & MX_CHECK_SYNC) mx__sync_barrier(c, b, number);
-  if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) mx__race_barrier(c, b, number);
+  if (!(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC))) return;
+  uint64_t waited[MX_MAX_BLOCK_THREADS / 32];
+  const bool all = number != MX_CLUSTER_BARRIER && mx__race_waits(c, b, number, waited);
+  if (all) block_state(b)->ledger.nlater = 0; /* everybody knows of these reads */
+  else mx__quick_settle(c, block_state(b));
+  mx__race_barrier(c, b, number, waited, all);
 }
 static void meets(struct mx_exec *x, const struct mx_insn *i, uint64_t group) {
-  if (mx__effect(i->op) == MX_DOES_MEET) mx__race_meet(x, group);
+  if (mx__effect(i->op) == MX_DOES_MEET) settle(x), mx__race_meet(x, group);
 }
 
 /* ---- blocks -----------------------------------------------------------------------------------------------------*/
@@ -218,6 +237,23 @@ enum { GAP = 256 };
 static bool fits(const struct mx_prepared *p, const struct mx_launch *l) {
   return (uint64_t)p->shared_static + l->shared_dynamic <= MX_MAX_SHARED;
 }
+/* A session has code of its own, in which nothing leads here: it calls step. */
+static struct mx_prepared *prepare(mx_kernel *k, const struct mx_level *level, uint32_t shared_dynamic) {
+  for (uint32_t gap = GAP;; gap /= 4) {
+    struct mx_prepared *p =
+        mx__prepare_with_gaps(&k->module->image->image, k->func, k->module->var_address, level, gap < 16 ? 0 : gap);
+    if (!p || gap < 16 || (uint64_t)p->shared_static + shared_dynamic <= MX_MAX_SHARED) return p;
+    mx__prepared_free(p);
+  }
+}
+static bool take_code(struct mx_check *c, struct mx_launch *l) {
+  c->code = &c->own;
+  c->own.prep = l->prep;
+  c->own.borrowed = true;
+  l->jit = MX_JIT_OFF;
+  l->helpers = 0;
+  return mx__sites_make(c);
+}
 static bool make_code(struct mx_check *c, mx_kernel *k, struct mx_check_code *code, uint32_t gap) {
   c->code = code;
   code->prep = mx__prepare_with_gaps(&k->module->image->image, k->func, k->module->var_address, k->prep->level, gap);
@@ -249,7 +285,8 @@ static void begin(struct mx_check *c, mx_kernel *k, struct mx_launch *l) {
   c->failed = false;
   c->launch = l;
   c->launches++;
-  if (!find_code(c, k, l) || !(c->confirmed = calloc(c->code->nsites + 1u, 1)) ||
+  c->level = k->prep->level;
+  if (!(l->debug ? take_code(c, l) : find_code(c, k, l)) || !(c->confirmed = calloc(c->code->nsites + 1u, 1)) ||
       !(c->bounds = calloc(c->code->prep->nbounds + 1u, sizeof *c->bounds)) || !shared_variables(c)) {
     drop_launch(c);
     mx__device_note(c->device, "a launch of '%s' was not checked: the host is out of memory",
@@ -303,8 +340,26 @@ static void done(struct mx_check *c) {
   reset(c);
   free(c);
 }
+static bool is_on(const struct mx_check *c) { return c->tools != 0; }
+static size_t found(const struct mx_check *c) { return c->nfindings; }
 static const struct mx_checker checker = {
-    begin, end, forget, allocated, written, mx__undefined_copied, mx__undefined_read, mx__undefined_freed, reset, done};
+    .is_on = is_on,
+    .begin = begin,
+    .end = end,
+    .prepare = prepare,
+    .step = step,
+    .found = found,
+    .set_register = mx__uninit_set_register,
+    .set_memory = mx__uninit_set_memory,
+    .forget = forget,
+    .allocated = allocated,
+    .written = written,
+    .copied = mx__undefined_copied,
+    .read = mx__undefined_read,
+    .freed = mx__undefined_freed,
+    .reset = reset,
+    .done = done,
+};
 
 mx_status mx_device_check(mx_device *d, uint32_t tools) {
   if (!d) return MX_INVALID_VALUE;

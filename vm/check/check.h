@@ -121,6 +121,9 @@ struct ledger {
   uint32_t turn_time, turn_first, turn_lists; /* all records and lists from these on have these */
   bool turn_strong;                           /* some of them are of strong accesses */
   bool strong_writes;                         /* there have been strong writes */
+  uint32_t last_write;                        /* the last record of a write; 0: none */
+  uint32_t *later;                            /* reads that cells do not know of yet: quick.c */
+  size_t nlater, later_room;
   struct reader *readers;
   size_t n, room;
   uint32_t *hash;
@@ -158,6 +161,7 @@ struct block_state {
   struct warp_state *warps;
   uint32_t nwarps;
   struct clocks *arrived[MX_BARRIERS + 1]; /* what those know who have arrived at a barrier */
+  struct clocks *passed;                   /* at the cluster's barrier when it was last complete */
   struct cells cells;                      /* of shared memory */
   struct ledger ledger;                    /* of these */
   uint32_t records_before, lists_before;   /* accesses, lists of readers below these numbers are known to all warps */
@@ -217,6 +221,7 @@ struct mx_check_code {
   uint32_t *shadow_at, *nslots; /* by function: where the shadow begins in a frame, and how many slots it has */
   uint64_t **tracked;           /* by function: registers that may be read before they are written */
   char *check_list;             /* of compiled code: as in struct mx_launch */
+  bool borrowed;                /* prep is a session's */
 };
 
 struct mx_check {
@@ -231,6 +236,7 @@ struct mx_check {
   uint64_t launches;
   struct mx_launch *launch;
   struct mx_check_code own, *code; /* own: of this launch only */
+  const struct mx_level *level;    /* whose bodies do what instructions do */
   const struct mx_insn *insn;      /* which runs; perhaps a copy, whose operands compiled code has */
   struct mx_bounds *bounds;        /* none is known: for bodies, which so tell of all accesses */
   struct mx_bounds *real_bounds;   /* what compiled code knows */
@@ -355,6 +361,9 @@ enum { MX_LONGEST_LIST = 256 };
 bool mx__race_syncs_between(const struct mx_check *c, uint64_t lo, uint64_t hi);
 struct cells mx__race_cells(uint64_t bytes, struct ledger *ledger); /* malloc'ed, at the first one's address */
 void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
+/* A lane of the warp has read a cell, at the record's time; all that was written there is known. */
+void mx__race_read(struct mx_check *c, struct warp_state *w, const struct cells *cells, uint64_t cell, unsigned lane,
+                   uint32_t record);
 /* The number of the record for an access at the site now; 0: out of memory. Whether a record is known to all lanes of
  * the warp. */
 uint32_t mx__race_record(struct mx_check *c, struct ledger *l, struct warp_state *w, uint32_t site);
@@ -363,7 +372,11 @@ void mx__copies_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
 void mx__race_fence(struct mx_exec *x, const struct site *s);
 void mx__race_woken(struct mx_exec *x);
 void mx__race_arrive(struct mx_exec *x, uint32_t number);
-void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number);
+/* A barrier is complete: lanes that wait there, by warp; whether these are all of the block's, and nobody else reaches
+ * its shared memory. */
+bool mx__race_waits(const struct mx_check *c, const struct mx_block *b, uint32_t number, uint64_t *waited);
+void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number, const uint64_t *waited, bool all);
+void mx__race_await(struct mx_exec *x); /* at the cluster's barrier */
 void mx__race_meet(struct mx_exec *x, uint64_t group);
 void mx__race_block(struct mx_check *c, struct block_state *s);
 void mx__race_block_end(struct block_state *s);
@@ -388,6 +401,11 @@ unsigned char *mx__uninit_bits(struct mx_check *c, const struct mx_exec *x, uint
 bool mx__bits_all_set(const unsigned char *bits, uint64_t at, uint64_t n);
 void mx__bits_set(unsigned char *bits, uint64_t at, uint64_t n, bool to);
 void mx__uninit_copy(struct mx_exec *x, const struct mx_insn *i, uint64_t m);
+/* A debugger has written it: it is defined. */
+void mx__uninit_set_register(struct mx_check *c, struct mx_frame *f, unsigned cls, uint32_t slot, bool spilled,
+                             uint64_t lanes);
+void mx__uninit_set_memory(struct mx_check *c, const struct mx_block *b, uint32_t warp, uint32_t lane, uint64_t address,
+                           uint64_t bytes);
 void mx__uninit_heap(struct mx_check *c, uint64_t address, uint64_t bytes);
 /* Memory of the device in which bytes are undefined: allocated, written or copied by the host, read by it, freed. */
 void mx__undefined_add(struct mx_check *c, uint64_t lo, uint64_t size, bool defined);
@@ -419,6 +437,9 @@ uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *s, uin
                             uint32_t one);
 uint32_t mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *address, uint64_t base, uint64_t bytes,
                    bool write);
+/* Cells of a block's shared memory get to know of the reads so far. Before race.c looks at an access to it, and before
+ * a warp of the block learns of others. */
+void mx__quick_settle(struct mx_check *c, struct block_state *b);
 
 void mx__sync_before(struct mx_exec *x, uint32_t site, uint64_t m);
 void mx__sync_barrier(struct mx_check *c, struct mx_block *b, uint32_t number);

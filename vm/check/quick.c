@@ -221,8 +221,19 @@ CLONES static unsigned kinds_of_many(const uint32_t *who, const uint32_t *lanes,
   }
   return any(not_own) | (unsigned)any(not_known) << 1 | (unsigned)any(neither) << 2;
 }
+/* Nobody has accessed any of them: pages of lanes that nobody has written stay so. */
+CLONES static bool is_nobody(const uint32_t *who, unsigned n) {
+  words all = {0};
+  uint32_t one = 0;
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS) all |= *(const words *)(const void *)(who + k);
+  for (; k < n; k++) one |= who[k];
+  return !one && !any(all);
+}
+enum { NOT_OWN = 1, NOT_KNOWN = 2, NEITHER = 4, NOBODY = 8 };
 static unsigned kinds_of(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
                          const struct quick *q, uint32_t many) {
+  if (is_nobody(who, n)) return NOT_OWN | NOBODY;
   return (n < WORDS ? kinds_of_few : kinds_of_many)(who, lanes, n, own_lane, q, many);
 }
 /* Those that are known are followed by the record, by its lane. */
@@ -383,14 +394,15 @@ static bool touch(const struct quick *q, const struct stretch *s, bool write) {
            *readers = q->cells.readers + s->first, *read = q->cells.read + s->first, knows = 0;
   const unsigned n = s->n, writers = kinds_of(writer, wrote, n, s->lanes, q, 0),
                  others = kinds_of(readers, read, n, s->lanes, q, write ? 0 : ALL_MANY);
-  if (!((writers | others) & 4)) {
+  if (!((writers | others) & NEITHER)) {
     if (write) {
-      fill(writer, q->record, n), fill(readers, 0, n), fill(read, 0, n);
+      fill(writer, q->record, n);
+      if (!(others & NOBODY)) fill(readers, 0, n), fill(read, 0, n);
       memcpy(wrote, s->lanes, n * sizeof *wrote);
-    } else if (others & 1) follow(readers, read, n, s->lanes, q->before, q->record);
+    } else if (others & NOT_OWN) follow(readers, read, n, s->lanes, q->before, q->record);
     return true;
   }
-  for (unsigned k = 0; k < n && (write || writers & 4); k++)
+  for (unsigned k = 0; k < n && (write || writers & NEITHER); k++)
     if (!(write ? write_one : writer_is_before)(q, s->first + k, s->lanes[k], &knows)) return false;
   for (unsigned k = 0, run; k < n && !write; k += run) {
     run = same_readers(q, s->first + k, s->words > 1 ? 1 : n - k); /* lists know rows of words */
@@ -398,33 +410,31 @@ static bool touch(const struct quick *q, const struct stretch *s, bool write) {
   }
   return true;
 }
-/* Lanes whose cells lie apart, and are all different. False: it is not as plain as that, and nothing was done. */
-static bool touch_apart(const struct quick *q, const struct lanes_at *p, uint64_t lo, unsigned each, bool write) {
+/* Lanes whose cells lie apart, and are all different: by lane its first cell. False: it is not as plain as that, and
+ * nothing was done. */
+static bool touch_apart(const struct quick *q, const uint32_t *at, const uint8_t *lane, unsigned n, unsigned each,
+                        bool write) {
   const struct cells *c = &q->cells;
-  uint32_t writer[MX_MAX_LANES], wrote[MX_MAX_LANES], reader[MX_MAX_LANES], read[MX_MAX_LANES], own[MX_MAX_LANES],
-      at[MX_MAX_LANES];
-  bool first = false; /* some reader is new */
-  for (unsigned k = 0; k < p->n; k++) {
-    own[k] = (p->lane[k] + 1u) * 0x01010101u;
-    at[k] = (uint32_t)((p->address[k] - lo) / 4);
-  }
+  uint32_t writer[MX_MAX_LANES], wrote[MX_MAX_LANES], reader[MX_MAX_LANES], read[MX_MAX_LANES], own[MX_MAX_LANES];
+  bool first = false, read_before = false; /* some reader is new; there have been readers */
+  for (unsigned k = 0; k < n; k++) own[k] = (lane[k] + 1u) * 0x01010101u;
   for (unsigned w = 0; w < each; w++) {
-    for (unsigned k = 0; k < p->n; k++) {
+    for (unsigned k = 0; k < n; k++) {
       writer[k] = c->writer[at[k] + w], wrote[k] = c->wrote[at[k] + w];
       reader[k] = c->readers[at[k] + w], read[k] = c->read[at[k] + w];
     }
-    const unsigned writers = kinds_of(writer, wrote, p->n, own, q, 0),
-                   readers = kinds_of(reader, read, p->n, own, q, write ? 0 : ALL_MANY);
-    if ((writers | readers) & 4) return false;
-    first |= readers & 1;
+    const unsigned writers = kinds_of(writer, wrote, n, own, q, 0),
+                   readers = kinds_of(reader, read, n, own, q, write ? 0 : ALL_MANY);
+    if ((writers | readers) & NEITHER) return false;
+    first |= readers & NOT_OWN, read_before |= !(readers & NOBODY);
   }
   for (unsigned w = 0; w < each && write; w++)
-    for (unsigned k = 0; k < p->n; k++) {
+    for (unsigned k = 0; k < n; k++) {
       c->writer[at[k] + w] = q->record, c->wrote[at[k] + w] = own[k];
-      c->readers[at[k] + w] = c->read[at[k] + w] = 0;
+      if (read_before) c->readers[at[k] + w] = c->read[at[k] + w] = 0;
     }
   for (unsigned w = 0; w < each && first && !write; w++)
-    for (unsigned k = 0; k < p->n; k++)
+    for (unsigned k = 0; k < n; k++)
       if (c->readers[at[k] + w] < q->before) c->readers[at[k] + w] = q->record, c->read[at[k] + w] = own[k];
   return true;
 }
@@ -436,6 +446,111 @@ static unsigned stretch_of(const struct lanes_at *p, unsigned k, bool write, boo
   const uint64_t others = ~((*same ? p->stays : p->steps) >> k);
   return (unsigned)__builtin_ctzll(others) + 1;
 }
+/* What the lanes of p touch goes to the cells, which begin at lo. False: it is not plain; a part may have been done. */
+static bool touch_all(const struct quick *q, const struct lanes_at *p, uint64_t lo, unsigned log, bool write) {
+  if (p->rising) {
+    uint32_t at[MX_MAX_LANES];
+    for (unsigned k = 0; k < p->n; k++) at[k] = (uint32_t)((p->address[k] - lo) / 4);
+    if (touch_apart(q, at, p->lane, p->n, 1u << log, write)) return true;
+  }
+  unsigned alike = 0; /* stretches before that are like this one: of a read, two are enough */
+  for (unsigned k = 0, n, before = 0; k < p->n; k += n) {
+    bool same;
+    n = stretch_of(p, k, write, &same);
+    alike = k && n == before && p->address[k] == p->address[k - n] ? alike + 1 : 0;
+    before = n;
+    if (alike > 1 && !write) continue;
+    const struct stretch s = {.first = (p->address[k] - lo) / 4,
+                              .n = (same ? 1 : n) << log,
+                              .words = 1u << log,
+                              .lanes = same ? many_lanes : lanes_of_rows[log] + ((size_t)p->lane[k] << log)};
+    if (!touch(q, &s, write)) return false;
+  }
+  return true;
+}
+
+/* ---- reads of shared memory that nobody has written since a barrier of the whole block -----------------------------
+ * Such a read is no race, whoever reads, and what cells know of readers is of use only if somebody writes before the
+ * next such barrier. So it is only noted, by numbers in ledger->later, and forgotten there. Cells get to know of what
+ * was noted, in its order, before anything else changes them or what a warp knows of others (mx__quick_settle). */
+/* POINT: several lanes, of which two are told; CELLS: cells and lanes stand behind. */
+enum { LATER_ROW, LATER_POINT, LATER_CELLS };
+enum { LATER_HEAD = 5, LATER_MOST = 1 << 14 };
+struct later {
+  uint32_t record, own, first; /* own: as in struct quick; first: cell */
+  uint8_t kind, log, n, unused;
+  uint8_t lane[4]; /* the first; of POINT the second */
+};
+_Static_assert(sizeof(struct later) == LATER_HEAD * sizeof(uint32_t), "it is so many numbers");
+static size_t later_size(const struct later *e) {
+  return LATER_HEAD + (e->kind == LATER_CELLS ? e->n + (e->n + 3u) / 4 : 0);
+}
+
+static bool may_wait(const struct block_state *b) {
+  const struct ledger *l = &b->ledger;
+  return l->last_write < b->records_before && !l->strong_writes;
+}
+/* Where the cells and lanes of what was noted are to stand; NULL: there is no room. */
+static uint32_t *note_later(struct mx_check *c, struct block_state *b, const struct later *e) {
+  struct ledger *l = &b->ledger;
+  if (l->nlater + later_size(e) > LATER_MOST) mx__quick_settle(c, b);
+  while (l->nlater + later_size(e) > l->later_room)
+    if (!mx__check_grow(c, (void **)&l->later, l->later_room, &l->later_room, sizeof *l->later)) return NULL;
+  uint32_t *at = l->later + l->nlater;
+  memcpy(at, e, sizeof *e);
+  l->nlater += later_size(e);
+  return at + LATER_HEAD;
+}
+static bool read_later(const struct quick *q, struct block_state *b, const struct lanes_at *p, uint64_t lo,
+                       unsigned log) {
+  const bool point = p->point && p->n > 1;
+  const struct later e = {.record = q->record,
+                          .own = q->own,
+                          .first = (uint32_t)((p->address[0] - lo) / 4),
+                          .kind = point    ? LATER_POINT
+                                  : p->row ? LATER_ROW
+                                           : LATER_CELLS,
+                          .log = (uint8_t)log,
+                          .n = (uint8_t)(point ? 2 : p->n),
+                          .lane = {p->lane[0], p->lane[point]}};
+  uint32_t *at = note_later(q->c, b, &e);
+  if (!at || e.kind != LATER_CELLS) return at;
+  for (unsigned k = 0; k < p->n; k++) at[k] = (uint32_t)((p->address[k] - lo) / 4);
+  memcpy(at + p->n, p->lane, p->n);
+  return true;
+}
+
+void mx__quick_settle(struct mx_check *c, struct block_state *b) {
+  struct ledger *l = &b->ledger;
+  const size_t all = l->nlater;
+  const uint64_t lo = MX_WINDOW(MX_WINDOW_SHARED);
+  uint32_t turn = 0;
+  struct quick q = {.c = c, .cells = b->cells, .before = b->records_before, .lists = b->lists_before};
+  l->nlater = 0;
+  for (size_t at = 0; at < all && !c->failed;) {
+    struct later e;
+    struct lanes_at p;
+    memcpy(&e, l->later + at, sizeof e);
+    const uint32_t *cells = l->later + at + LATER_HEAD;
+    const uint8_t *lanes = (const uint8_t *)(cells + e.n);
+    at += later_size(&e);
+    p.n = e.n;
+    for (unsigned k = 0; k < e.n; k++) {
+      p.lane[k] = e.kind == LATER_CELLS ? lanes[k] : e.kind == LATER_POINT ? e.lane[k] : (uint8_t)(e.lane[0] + k);
+      p.address[k] = lo + 4ull * (e.kind == LATER_CELLS ? cells[k] : e.first + (e.kind == LATER_ROW ? k << e.log : 0));
+    }
+    q.w = &b->warps[l->records[e.record].warp - b->number * b->nwarps];
+    q.record = e.record, q.own = e.own;
+    if (turn != e.own) q.own_lists = READER_LIST | (l->n ? (uint32_t)l->n : 1);
+    turn = e.own;
+    if (place(&p, 4ull << e.log, true) && touch_all(&q, &p, lo, e.log, false)) continue;
+    for (unsigned k = 0; k < e.n; k++)
+      for (unsigned word = 0; word < 1u << e.log; word++)
+        mx__race_read(c, &b->warps[q.w - b->warps], &b->cells, (p.address[k] - lo) / 4 + word, p.lane[k], e.record);
+  }
+}
+
+static unsigned log_of(uint64_t bytes) { return bytes == 4 ? 0 : bytes == 8 ? 1 : 2; } /* of its words */
 static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, const struct lanes_at *p, uint64_t bytes,
                        bool write) {
   struct block_state *b = block_state(x->block);
@@ -456,22 +571,10 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   const struct ledger *l = q.cells.ledger;
   q.own = l->turn_strong ? READER_LIST : l->turn_first;
   q.own_lists = l->strong_writes || l->turn_strong || write ? BY_BYTE : READER_LIST | l->turn_lists;
-  const unsigned log = bytes == 4 ? 0 : bytes == 8 ? 1 : 2;
-  if (p->rising && touch_apart(&q, p, lo, 1u << log, write)) return true;
-  unsigned alike = 0; /* stretches before that are like this one: of a read, two are enough */
-  for (unsigned k = 0, n, before = 0; k < p->n; k += n) {
-    bool same;
-    n = stretch_of(p, k, write, &same);
-    alike = k && n == before && p->address[k] == p->address[k - n] ? alike + 1 : 0;
-    before = n;
-    if (alike > 1 && !write) continue;
-    const struct stretch s = {.first = (p->address[k] - lo) / 4,
-                              .n = (same ? 1 : n) << log,
-                              .words = 1u << log,
-                              .lanes = same ? many_lanes : lanes_of_rows[log] + ((size_t)p->lane[k] << log)};
-    if (!touch(&q, &s, write)) return false;
-  }
-  return true;
+  const unsigned log = log_of(bytes);
+  if (l == &b->ledger && may_wait(b) && !l->turn_strong && !write && read_later(&q, b, p, lo, log)) return true;
+  if (l == &b->ledger) mx__quick_settle(c, b);
+  return touch_all(&q, p, lo, log, write);
 }
 
 /* Atomic accesses of cells that this instruction has written in this turn: who else has accessed them was looked at
@@ -483,6 +586,7 @@ static bool quick_atomic(struct mx_check *c, struct mx_exec *x, uint32_t site, c
   const bool shared = p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED;
   const uint64_t lo = shared ? MX_WINDOW(MX_WINDOW_SHARED) : c->cells_lo[0];
   const struct cells *cells = shared ? &block_state(x->block)->cells : &c->cells[0];
+  if (shared) mx__quick_settle(c, block_state(x->block));
   if (s->acquires || s->releases || w->fence[0] || w->fence[1] || mx__race_syncs_between(c, p->lo, p->hi)) return false;
   if (!cells->writer || p->lo < lo || p->hi - lo > (shared ? c->launch->shared_bytes : c->cells_bytes[0])) return false;
   const uint32_t record = mx__race_record(c, cells->ledger, w, site);
@@ -530,7 +634,79 @@ uint32_t mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t 
 }
 
 /* In compiled code, which asks before it has looked whether there is memory: that is what the instruction's bounds say,
- * for it as well. */
+ * for it as well. lo: of the first byte, generic; hi: behind the last. */
+static bool is_there(struct mx_exec *x, const struct mx_insn *i, const struct site *s, uint64_t lo, uint64_t hi) {
+  const uint64_t base = mx_space_window(s->space);
+  for (bool again = false;; again = true) {
+    const struct mx_bounds *b = &x->bounds[i->index];
+    const uint64_t span = s->writes ? b->writes : b->reads, from = lo - base - b->lo;
+    if (from <= span && hi - lo <= span - from) return true;
+    if (again || !mx__access_keep(x, i, lo - base, s->space)) return false;
+  }
+}
+
+/* How addresses of n lanes, a multiple of WORDS, lie, which are no negative numbers; false: some are, or are no
+ * multiples of a word. */
+typedef int32_t integers __attribute__((vector_size(32), may_alias, aligned(4)));
+CLONES static bool span_of(const uint32_t *a, uint32_t off, unsigned n, uint32_t bytes, uint32_t *lo, uint32_t *hi,
+                           bool *row) {
+  words next = a[0] + off + (words){0, 1, 2, 3, 4, 5, 6, 7} * bytes, bent = {0}, odd = {0};
+  integers low = (integers)((words){0} + (a[0] + off)), high = low;
+  for (unsigned k = 0; k < n; k += WORDS, next += WORDS * bytes) {
+    const words v = *(const words *)(const void *)(a + k) + off;
+    const integers less = (integers)((integers)v < low), more = (integers)((integers)v > high);
+    low = ((integers)v & less) | (low & ~less), high = ((integers)v & more) | (high & ~more);
+    bent |= v ^ next, odd |= v;
+  }
+  int32_t least = low[0], most = high[0];
+  uint32_t some = odd[0];
+  for (unsigned j = 1; j < WORDS; j++) {
+    least = low[j] < least ? low[j] : least, most = high[j] > most ? high[j] : most;
+    some |= odd[j];
+  }
+  *lo = (uint32_t)least, *hi = (uint32_t)most, *row = !any(bent);
+  return !(some >> 31) && !((some | bytes) & 3);
+}
+CLONES static void to_cells(uint32_t *to, const uint32_t *a, uint32_t off, unsigned n) {
+  for (unsigned k = 0; k < n; k += WORDS)
+    *(words *)(void *)(to + k) = (*(const words *)(const void *)(a + k) + off) >> 2;
+}
+/* A read of shared memory by lanes from `first` on that need only be noted, from addresses of 32 bits as compiled code
+ * has them: what quick() would have done. False: nothing was done. */
+static bool quick_shared(struct mx_exec *x, const struct mx_insn *i, uint32_t site, unsigned first, unsigned n) {
+  struct mx_check *c = check_of(x);
+  const struct site *s = &c->code->sites[site];
+  struct block_state *b = block_state(x->block);
+  struct warp_state *w = warp_state(x);
+  const uint32_t *a = (const uint32_t *)(const void *)x->tmp + first, off = (uint32_t)i->off;
+  uint32_t from, to;
+  bool row;
+  if (s->space != MX_SHARED || !s->narrow || s->writes || n % WORDS || !may_wait(b) || w->tainted) return false;
+  if (!span_of(a, off, n, s->bytes, &from, &to, &row) || to + s->bytes > c->launch->shared_bytes) return false;
+  const uint64_t lo = MX_WINDOW(MX_WINDOW_SHARED) + from, hi = MX_WINDOW(MX_WINDOW_SHARED) + to + s->bytes;
+  if (!is_there(x, i, s, lo, hi)) return false;
+  if ((c->tools & MX_CHECK_MEMORY || c->unraced) && !mx__memory_inside(x, site, lo, hi)) return false;
+  if (c->tools & MX_CHECK_UNINIT && !mx__bits_all_set(b->defined, from, hi - lo)) return false;
+  if (!(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC))) return true;
+  const uint32_t record = mx__race_record(c, &b->ledger, w, site);
+  if (!record || b->ledger.turn_strong) return false;
+  const bool point = from == to;
+  const struct later e = {.record = record,
+                          .own = b->ledger.turn_first,
+                          .first = from / 4,
+                          .kind = point ? LATER_POINT
+                                  : row ? LATER_ROW
+                                        : LATER_CELLS,
+                          .log = (uint8_t)log_of(s->bytes),
+                          .n = (uint8_t)(point ? 2 : n),
+                          .lane = {(uint8_t)first, (uint8_t)(first + point)}};
+  uint32_t *at = note_later(c, b, &e);
+  if (!at || e.kind != LATER_CELLS) return at;
+  to_cells(at, a, off, n);
+  memcpy(at + n, lane_numbers + first, n);
+  return true;
+}
+
 uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state, uint32_t pc, uint64_t m,
                             uint64_t number, uint32_t one) {
   (void)state;
@@ -540,7 +716,7 @@ uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state,
   const uint32_t site = c->code->first_site[x->fn->number] + (uint32_t)(i - x->fn->insns);
   const struct site *s = &c->code->sites[site];
   if (!m) return 1;
-  if (c->failed || s->tracked || !is_plain(x, s, s->bytes)) return 0;
+  if (c->failed || s->tracked || !(is_plain(x, s, s->bytes) || is_atomic(x, s, s->bytes))) return 0;
   struct lanes_at p;
   const uint64_t base = mx_space_window(s->space), off = (uint64_t)i->off;
   if (one) {
@@ -556,6 +732,7 @@ uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state,
     unsigned first;
     const bool gaps = has_gaps(&p, m, &first);
     const unsigned from = gaps ? 0 : first, n = gaps ? x->lanes : p.n;
+    if (!gaps && quick_shared(x, i, site, first, n)) return 1;
     if (s->narrow) widen(p.address, (const uint32_t *)(const void *)x->tmp + from, (uint32_t)off, base, n);
     else add_base(p.address, (const uint64_t *)(const void *)x->tmp + from, off + base, n);
     unsigned k = 0;
@@ -564,12 +741,7 @@ uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state,
       MX_FOR_LANES (l, m) p.address[k] = p.address[l], p.lane[k++] = (uint8_t)l;
     if (!place(&p, s->bytes, gaps)) return 0;
   }
-  for (bool again = false;; again = true) {
-    const struct mx_bounds *b = &x->bounds[i->index];
-    const uint64_t span = s->writes ? b->writes : b->reads, lo = p.lo - base - b->lo;
-    if (lo <= span && p.hi - p.lo <= span - lo) break;
-    if (again || !mx__access_keep(x, i, p.lo - base, s->space)) return 0;
-  }
+  if (!is_there(x, i, s, p.lo, p.hi)) return 0;
   c->light = !warp_state(x)->tainted;
   c->result = m;
   return !quick(x, site, m, &p, s->bytes, s->writes);

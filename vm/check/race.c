@@ -157,21 +157,44 @@ static void join_cluster(struct mx_block *leader) {
   mx__clocks_drop(all);
 }
 
-void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
+/* Warps that wait for it go on; those that have not come to wait learn of it when they do. */
+static void cluster_barrier(struct mx_block *b) {
   struct block_state *s = block_state(b);
-  bool all = b->leader->nmembers == 1; /* else others access its shared memory, too */
-  if (number == MX_CLUSTER_BARRIER && b->leader == b) join_cluster(b);
+  if (b->leader == b) join_cluster(b);
+  mx__clocks_drop(s->passed);
+  s->passed = s->arrived[MX_CLUSTER_BARRIER];
+  s->arrived[MX_CLUSTER_BARRIER] = NULL;
   for (uint32_t w = 0; w < b->nwarps; w++) {
-    struct warp_state *of = &s->warps[w];
-    uint64_t waited = 0;
+    const struct mx_warp *of = &b->warps[w];
+    bool waits = false;
+    for (uint32_t k = 0; k < of->nsplits; k++)
+      waits |= of->splits[k].state == MX_WAIT_BAR && of->splits[k].barrier == MX_CLUSTER_BARRIER;
+    if (waits) learn(&s->warps[w], s->passed);
+  }
+}
+void mx__race_await(struct mx_exec *x) { learn(warp_state(x), block_state(x->block)->passed); }
+
+bool mx__race_waits(const struct mx_check *c, const struct mx_block *b, uint32_t number, uint64_t *waited) {
+  const struct block_state *s = block_state(b);
+  bool all = b->leader->nmembers == 1; /* else others access its shared memory, too */
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    const struct warp_state *of = &s->warps[w];
     const uint64_t arrived = b->barriers[number].arrived[w], one = arrived & -arrived;
+    waited[w] = 0;
     MX_FOR_LANES (l, arrived & ~of->together ? arrived : one) /* for all, or by the first for all */
-      waited |= (uint64_t)((mx__ops[c->code->sites[of->barrier_site[l]].insn->op].flags & MX_F_SYNC) != 0) << l;
-    if (waited && !(arrived & ~of->together)) waited = arrived;
-    all &= waited && !(b->warps[w].live & ~waited);
-    if (!waited) continue;
-    learn(of, s->arrived[number]);
-    lanes_meet(c, of, waited, b->warps[w].live);
+      waited[w] |= (uint64_t)((mx__ops[c->code->sites[of->barrier_site[l]].insn->op].flags & MX_F_SYNC) != 0) << l;
+    if (waited[w] && !(arrived & ~of->together)) waited[w] = arrived;
+    all &= waited[w] && !(b->warps[w].live & ~waited[w]);
+  }
+  return all;
+}
+void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number, const uint64_t *waited, bool all) {
+  struct block_state *s = block_state(b);
+  if (number == MX_CLUSTER_BARRIER) return cluster_barrier(b);
+  for (uint32_t w = 0; w < b->nwarps; w++) {
+    if (!waited[w]) continue;
+    learn(&s->warps[w], s->arrived[number]);
+    lanes_meet(c, &s->warps[w], waited[w], b->warps[w].live);
   }
   if (all && s->ledger.nrecords) s->records_before = (uint32_t)s->ledger.nrecords;
   if (all && s->ledger.n) s->lists_before = (uint32_t)s->ledger.n;
@@ -198,6 +221,7 @@ uint32_t mx__race_record(struct mx_check *c, struct ledger *l, struct warp_state
   if (!l->nrecords) l->nrecords = 1; /* 0 is nobody */
   l->records[l->nrecords] = (struct record){w->number, w->time, site};
   l->strong_writes |= c->code->sites[site].writes && is_strong(&c->code->sites[site]);
+  if (c->code->sites[site].writes) l->last_write = (uint32_t)l->nrecords;
   l->turn_strong |= is_strong(&c->code->sites[site]);
   *memo = (struct memo){l, (uint32_t)l->nrecords++};
   return memo->record;
@@ -235,9 +259,12 @@ static void ledger_begin(struct ledger *l) {
   l->n = l->nrecords = 1;
   l->turn_warp = UINT64_MAX;
   l->turn_strong = l->strong_writes = false;
+  l->last_write = 0;
+  l->nlater = 0;
 }
 static void ledger_free(struct ledger *l) {
   free(l->records);
+  free(l->later);
   free(l->readers);
   free(l->hash);
   *l = (struct ledger){0};
@@ -498,6 +525,21 @@ static void touch_cell(struct touch *t, unsigned l, uint64_t address, const stru
   memcpy(&cells->read[number], cell.read, 4);
 }
 
+void mx__race_read(struct mx_check *c, struct warp_state *w, const struct cells *cells, uint64_t cell, unsigned lane,
+                   uint32_t record) {
+  const uint32_t site = cells->ledger->records[record].site;
+  const struct mx_access a = {.bytes = 4};
+  struct touch t = {.c = c,
+                    .w = w,
+                    .site = &c->code->sites[site],
+                    .a = &a,
+                    .number = site,
+                    .record = record,
+                    .block = block_of(c, w->number),
+                    .ledger = cells->ledger};
+  touch_cell(&t, lane, 0, cells, cell, 0, 4);
+}
+
 /* The cells of the memory around a generic address, and the address that the first is for; NULL: it has none. of: the
  * block whose shared memory it is, UINT64_MAX: nobody's. */
 static const struct cells *cells_at(const struct mx_check *c, const struct mx_exec *x, uint64_t address, uint64_t bytes,
@@ -667,6 +709,8 @@ void mx__race_block(struct mx_check *c, struct block_state *s) {
     s->warps[w].lane_floor = 0;
   }
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]), s->arrived[n] = NULL;
+  mx__clocks_drop(s->passed);
+  s->passed = NULL;
   memset(s->cells.writer, 0, cells_room(c->launch->shared_bytes) * 16);
   ledger_begin(&s->ledger);
   for (uint32_t w = 0; w < s->nwarps; w++) memset(s->warps[w].memo, 0, (c->code->nsites + 1u) * sizeof(struct memo));
@@ -675,5 +719,6 @@ void mx__race_block(struct mx_check *c, struct block_state *s) {
 void mx__race_block_end(struct block_state *s) {
   for (uint32_t w = 0; w < s->nwarps; w++) warp_end(&s->warps[w]);
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]);
+  mx__clocks_drop(s->passed);
   ledger_free(&s->ledger);
 }

@@ -181,6 +181,6 @@ void mx__code_drop(struct mx_check_code *code) {
   free(code->nslots);
   free(code->regs);
   free(code->check_list);
-  mx__prepared_free(code->prep);
+  if (!code->borrowed) mx__prepared_free(code->prep);
   *code = (struct mx_check_code){0};
 }

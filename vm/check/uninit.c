@@ -375,6 +375,32 @@ void mx__uninit_copy(struct mx_exec *x, const struct mx_insn *i, uint64_t m) {
   }
 }
 
+void mx__uninit_set_register(struct mx_check *c, struct mx_frame *f, unsigned cls, uint32_t slot, bool spilled,
+                             uint64_t lanes) {
+  const struct mx_func *fn = f->fn->func;
+  if (!(c->tools & MX_CHECK_UNINIT) || !c->code) return;
+  uint32_t at = slot + (cls == MX_PRED ? 0u : cls == MX_R32 ? fn->npred : (uint32_t)fn->npred + fn->n32);
+  if (spilled)
+    at = slot + (uint32_t)fn->npred + fn->n32 + fn->n64 +
+         (cls == MX_PRED  ? 0u
+          : cls == MX_R32 ? fn->nspillpred
+                          : (uint32_t)fn->nspillpred + fn->nspill32);
+  for (unsigned k = 0; k <= (cls == MX_R128); k++) defined_of(c, f)[at + k] |= lanes;
+}
+void mx__uninit_set_memory(struct mx_check *c, const struct mx_block *b, uint32_t warp, uint32_t lane, uint64_t address,
+                           uint64_t bytes) {
+  struct block_state *s = block_state(b);
+  const uint64_t window = address >> MX_WINDOW_SHIFT, in = address & (MX_WINDOW(1) - 1);
+  if (!(c->tools & MX_CHECK_UNINIT) || !c->code) return;
+  if (window == MX_WINDOW_GLOBAL && address >= MX_HEAP_START) {
+    if (c->heap_defined) mx__bits_set(c->heap_defined, address - MX_HEAP_START, bytes, true);
+  } else if (window == MX_WINDOW_GLOBAL) mx__undefined_written(c, address, bytes);
+  else if (window == MX_WINDOW_SHARED && s && in + bytes <= c->launch->shared_bytes)
+    mx__bits_set(s->defined, in, bytes, true);
+  else if (window == MX_WINDOW_LOCAL && s && s->local && in + bytes <= c->launch->local_bytes)
+    mx__bits_set(s->local + (warp * c->launch->lanes + lane) * s->local_stride, in, bytes, true);
+}
+
 void mx__uninit_heap(struct mx_check *c, uint64_t address, uint64_t bytes) {
   if (c->heap_defined) mx__bits_set(c->heap_defined, address - MX_HEAP_START, bytes, false);
 }

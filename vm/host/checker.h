@@ -5,12 +5,30 @@
 
 #include "device.h"
 
+struct mx_block;
 struct mx_check;
+struct mx_exec;
+struct mx_frame;
+struct mx_insn;
+struct mx_level;
+struct mx_prepared;
 struct mx_checker {
+  /* Whether tools are on. */
+  bool (*is_on)(const struct mx_check *c);
   /* A launch begins: it gets code of its own, one worker and an observer. Out of memory: it runs unchecked. d->run is
    * held, here and at the end. */
   void (*begin)(struct mx_check *c, mx_kernel *k, struct mx_launch *l);
   void (*end)(struct mx_check *c, struct mx_launch *l);
+  /* For a session: the kernel's code in the level's bodies, with room for what the tools keep. NULL: out of memory. Its
+   * launch begins and ends as above, and its instructions are executed by `step`, while launch->observed is set. */
+  struct mx_prepared *(*prepare)(mx_kernel *k, const struct mx_level *level, uint32_t shared_dynamic);
+  const struct mx_insn *(*step)(struct mx_exec *x, const struct mx_insn *i);
+  /* How much has been found. A debugger has changed a register, by the frame's slot of its class; memory. */
+  size_t (*found)(const struct mx_check *c);
+  void (*set_register)(struct mx_check *c, struct mx_frame *f, unsigned cls, uint32_t slot, bool spilled,
+                       uint64_t lanes);
+  void (*set_memory)(struct mx_check *c, const struct mx_block *b, uint32_t warp, uint32_t lane, uint64_t address,
+                     uint64_t bytes);
   /* What it has made for a kernel goes with that. */
   void (*forget)(struct mx_check_code *code);
   /* Memory of the device has been allocated, written or read by the host, or freed. */
