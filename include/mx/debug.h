@@ -6,7 +6,10 @@
  * in the order of blocks, where blocks do not wait for one another; but blocks with higher numbers may be under way
  * already, or have ended. It stands still from mx_debug_begin until mx_debug_go, and again at each stop. Calls other
  * than mx_debug_pause belong to one thread, while the session stands still. While a session is open, launches and
- * resets of its device are refused (MX_BUSY); copies, allocations and frees work. */
+ * resets of its device are refused (MX_BUSY); copies, allocations and frees work.
+ *
+ * While the device has tools (mx_device_check), its sessions run interpreted, in one thread, and stop at findings. They
+ * cannot be recorded, nor their code replaced. */
 #ifndef MX_DEBUG_H
 #define MX_DEBUG_H
 
@@ -49,7 +52,8 @@ typedef enum mx_debug_reason {
   MX_DEBUG_AT_WATCH,  /* mx_debug_watch, mx_debug_watch_write */
   MX_DEBUG_AT_HANG,   /* everybody spins, and for very long no value in memory has changed; the next order goes on */
   MX_DEBUG_AT_OLDEST, /* going back: the oldest recorded position */
-  MX_DEBUG_AT_BRKPT   /* before a brkpt instruction of the program, and no breakpoint stands there */
+  MX_DEBUG_AT_BRKPT,  /* before a brkpt instruction of the program, and no breakpoint stands there */
+  MX_DEBUG_AT_FINDING /* behind an instruction for which a tool of the device has found something: mx/check.h */
 } mx_debug_reason;
 
 /* An instruction of the past: who wrote, and where. */
@@ -75,7 +79,8 @@ typedef struct mx_debug_stop {
   uint64_t steps;          /* warp instructions so far: the position that mx_debug_goto takes */
   mx_addr address;         /* AT_WATCH of a write: the first watched byte written; else 0 */
   int watch;               /* AT_WATCH of a write: its number; else 0 */
-  mx_debug_culprit writer; /* AT_WATCH of a write: whose */
+  mx_debug_culprit writer; /* AT_WATCH of a write: whose; AT_FINDING: the instruction */
+  uint64_t finding;        /* AT_FINDING: its number, for mx_device_finding; perhaps more come behind it */
 } mx_debug_stop;
 
 /* warp: the block's number and the warp in it, for orders that speak of one. Returns at the next stop. */

@@ -82,6 +82,7 @@ static const char check_help[] =
     "?;\n"
     "                          # begins a comment\n"
     "  --json                  one object on stdout, with the findings in it\n"
+    "  -i                      a session that stops where something is found\n"
     "  Exit status 3: something was found, that is not suppressed and that the run confirmed.\n"
     "\n";
 

@@ -151,6 +151,7 @@ struct repl_start {
   size_t nsources;
   bool batch, record, keep_going, screen;
   uint64_t seed;
+  const struct suppressions *suppressed;
 };
 int repl_main(struct repl_start *start);
 

@@ -526,8 +526,8 @@ static int run(int argc, char **argv, int next, enum mode mode) {
   for (size_t k = 0; k < show.nwishes; k++) wish[k].ulp = ulp;
   if (!looks && (start.nsources || start.batch || start.record || start.seed))
     cli_usage("mxrun", "-x, --ex, --batch, --record and --schedule belong to -i");
-  if (tools && (looks || compare || show.trace || dump))
-    cli_usage("mxrun", "check: sessions, --compare, --trace and --jit-dump stand alone");
+  if (tools && (compare || show.trace || dump || (looks && (start.record || show.json))))
+    cli_usage("mxrun", "check: --compare, --trace, --jit-dump and, of sessions, --record and --json stand alone");
   show.check = tools != 0, show.suppressed = &suppressed;
   if (compare && (looks || show.trace || dump || show.stats || show.json || show.nwishes || m.jit_stress))
     cli_usage("mxrun", "--compare stands alone: it shows what differs, and nothing else");
@@ -539,6 +539,7 @@ static int run(int argc, char **argv, int next, enum mode mode) {
     cli_usage("mxrun", "--devices: --then, profiles, sessions, --compare, --trace and --jit-dump look at one device");
   int status = CLI_REFUSED;
   if (looks) {
+    start.suppressed = &suppressed;
     start.file = file, start.kernel = jobs.at->kernel_name, start.words = words, start.nwords = nwords;
     status = repl_main(&start);
     goto end;

@@ -7,6 +7,7 @@
 #include "vm/exec/interp.h"
 #include "vm/exec/schedule.h"
 #include "vm/exec/warp.h"
+#include "vm/host/checker.h"
 #include "vm/load/module.h"
 #include "vm/memory/heap.h"
 
@@ -499,6 +500,7 @@ mx_status mx_debug_set_register(mx_debug *g, uint64_t block, uint32_t warp, uint
   if (is_unset(g, f, pc, &p)) note_by_hand(g, f, &p);
   mx__edit_register(g, block, warp, split, frame, name, lanes, low, high);
   write_cells(g, f, &p, lanes & g->x->full, low, high);
+  if (g->step) g->device->checker->set_register(g->device->check, f, p.cls, p.slot, p.spilled, lanes & g->x->full);
   mx__compiled_wrote(g, f, pc, mx__debug_offset(f->fn, g->prep->lanes, &p, p.slot), p.cls, lanes);
   return MX_OK;
 }
@@ -607,6 +609,7 @@ static mx_status transfer(struct mx_debug *g, const char *call, uint64_t block, 
   unsigned char *p = lane_range(g, b, w, lane, address, bytes);
   if (p && bytes && write) mx__edit_memory(g, block, warp, lane, address, host, bytes);
   if (p && bytes) memcpy(write ? (void *)p : host, write ? host : (void *)p, bytes);
+  if (p && bytes && write && g->step) g->device->checker->set_memory(g->device->check, b, warp, lane, address, bytes);
   if (!held) mx__rwunlock(&g->device->mem);
   if (p || !bytes) return MX_OK;
   return mx__fail(g->device, MX_INVALID_ADDRESS, "%s: lane %u cannot reach %zu bytes at 0x%llx", call, lane, bytes,

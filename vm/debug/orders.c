@@ -3,7 +3,8 @@
 
 mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
   g->plain = g->order == MX_DEBUG_CONTINUE && g->begun && g->stop_at == UINT64_MAX && !g->moved_code && !g->search.on &&
-             !g->rewinding && !g->record && !g->watch && !g->trace && !g->seed && !g->divergences && !g->writes;
+             !g->rewinding && !g->record && !g->watch && !g->step && !g->trace && !g->seed && !g->divergences &&
+             !g->writes;
   atomic_store(&g->pause, false);
   mx_status s = g->plain ? mx__compiled_begin(g) : MX_OK;
   if (s != MX_OK) return s;
@@ -12,6 +13,7 @@ mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {
   g->stop.address = 0;
   g->stop.watch = 0;
   g->pending = 0;
+  g->found_pending = false;
   mx__lock(&g->lock);
   g->standing = false;
   pthread_cond_broadcast(&g->moved);

@@ -186,6 +186,7 @@ mx_status mx_debug_replace(mx_debug *g, const void *bytes, size_t size) {
   if (s != MX_OK) return s;
   struct mx_device *d = g->device;
   if (g->stop.reason == MX_DEBUG_AT_TRAP) return mx__fail(d, MX_TRAPPED, "mx_debug_replace: the launch has trapped");
+  if (g->step) return mx__fail(d, MX_UNSUPPORTED, "mx_debug_replace: tools watch the launch");
   struct mx_replaced *r = calloc(1, sizeof *r);
   if (!r) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   char *why = NULL;

@@ -303,6 +303,8 @@ mx_status mx_debug_last_change(mx_debug *g, mx_addr address, uint64_t bytes, uin
 mx_status mx_debug_record(mx_debug *g, bool on, uint64_t limit) {
   mx_status s = mx__debug_ready(g, "mx_debug_record");
   if (s != MX_OK) return s;
+  if (on && g->step)
+    return mx__fail(g->device, MX_UNSUPPORTED, "a launch that tools watch cannot be recorded, as they cannot go back");
   mx__record_free(g);
   if (!on) return MX_OK;
   if (!mx__record_begin(g, limit)) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);

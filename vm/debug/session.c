@@ -11,6 +11,7 @@
 #include "vm/exec/launch.h"
 #include "vm/exec/stuck.h"
 #include "vm/exec/warp.h"
+#include "vm/host/checker.h"
 #include "vm/host/output.h"
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
@@ -149,6 +150,14 @@ static bool wants_stop(struct mx_debug *g, struct mx_exec *x, const struct mx_in
     g->pending = 0;
     return true;
   }
+  if (g->found_pending) {
+    *reason = MX_DEBUG_AT_FINDING;
+    g->found_pending = false;
+    g->stop.finding = g->found;
+    g->stop.writer = g->pending_writer;
+    g->found = g->device->checker->found(g->device->check);
+    return true;
+  }
   if (hit) *reason = g->stop.breakpoint ? MX_DEBUG_AT_BREAKPOINT : MX_DEBUG_AT_BRKPT;
   else if (g->watch && mx__debug_asks(g, x, i, g->watch, g->watch_user)) *reason = MX_DEBUG_AT_WATCH;
   else if (done) return true;
@@ -182,6 +191,10 @@ static void after_step(struct mx_debug *g, struct mx_exec *x, const struct mx_in
         mx__debug_culprit(g, x, i, lanes, &g->pending_writer);
       }
   g->splits = x->stats.splits;
+  if (g->step && !g->found_pending && !g->pending && g->device->checker->found(g->device->check) > g->found) {
+    g->found_pending = true;
+    mx__debug_culprit(g, x, i, lanes, &g->pending_writer);
+  }
   if (g->search.on) mx__debug_searched(g, x, i);
   if (g->checks_values) mx__debug_compare(g);
 }
@@ -249,9 +262,14 @@ static const struct mx_insn *go_compiled(struct mx_exec *x, const struct mx_insn
   return next;
 }
 
+/* What the instruction does, looked at by a checker where there is one. */
+static const struct mx_insn *execute(const struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
+  return (g->step && x->launch->observed ? g->step : g->real->bodies[i->op])(x, i);
+}
+
 /* An instruction at which nothing can stop. */
 static const struct mx_insn *just_go(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
-  const struct mx_insn *next = g->real->bodies[i->op](x, i);
+  const struct mx_insn *next = execute(g, x, i);
   if (g->together) return mx__debug_uncount_trap(x, next);
   g->executed++;
   if (g->nwritten) mx__debug_compare(g);
@@ -301,13 +319,13 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
     }
   }
   if (g->trace && !g->search.on) tell_trace(g, x, i);
-  uint64_t lanes = g->divergences ? mx__lanes_of(x, i) : 0;
+  uint64_t lanes = g->divergences || g->step ? mx__lanes_of(x, i) : 0;
   g->nwritten = 0;
   g->at = i;
   if (x->frame->compiled && !g->plain) mx__compiled_steps(g, x, i);
   const enum mx_effect does = mx__effect(i->op);
   if (g->record && (does == MX_DOES_MALLOC || does == MX_DOES_FREE)) mx__debug_heap(x);
-  const struct mx_insn *next = g->real->bodies[i->op](x, i);
+  const struct mx_insn *next = execute(g, x, i);
   after_step(g, x, i, lanes);
   g->executed++;
   if (!next && x->event == MX_EV_TRAP) show(g, x, x->block);
@@ -469,7 +487,10 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   for (unsigned op = 0; g->bodies && op < MX_OP_COUNT; op++) g->bodies[op] = stop_or_go;
   g->level = *g->real;
   g->level.bodies = g->level.unguarded = g->bodies;
-  if (g->bodies) g->prep = mx__prepare(&k->module->image->image, k->func, k->module->var_address, &g->level);
+  const bool checked = g->device->check && g->device->checker->is_on(g->device->check);
+  if (checked) g->step = g->device->checker->step, g->found = g->device->checker->found(g->device->check);
+  if (g->bodies && checked) g->prep = g->device->checker->prepare(k, &g->level, config->shared_bytes);
+  else if (g->bodies) g->prep = mx__prepare(&k->module->image->image, k->func, k->module->var_address, &g->level);
   if (g->prep) g->prep->clocks = true; /* somebody may look */
   for (uint32_t f = 0; g->prep && f < g->prep->nfuncs;
        f++) /* compiled code that does not want an instruction has it executed, and nothing asked */

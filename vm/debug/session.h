@@ -124,6 +124,10 @@ struct mx_debug {
   mx_debug_ask watch;
   void *watch_user;
 
+  mx_body step;       /* a checker's, for all instructions; NULL: no tools are on */
+  size_t found;       /* findings that have stopped the launch, or were there before */
+  bool found_pending; /* the last instruction has had more; pending_writer is the instruction */
+
   void (*trace)(void *user, const mx_debug_event *event);
   void *trace_user;
 

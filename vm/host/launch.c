@@ -335,7 +335,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   clock_gettime(CLOCK_MONOTONIC, &begin);
   deadline = after(begin, c->timeout);
   if (c->timeout > 0) l.deadline = &deadline;
-  const bool checked = d->check && !session && !l.probed;
+  const bool checked = d->check && !l.probed;
   if (checked) d->checker->begin(d->check, k, &l);
   s = d->engine->begin(k, &l);
   if (s != MX_OK) {

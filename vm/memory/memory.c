@@ -422,7 +422,8 @@ char *mx__memory_nearest(struct mx_memory *m, uint64_t address, uint64_t bytes, 
   if (!what) return NULL;
   *base = a->lo;
   if (inside && (a->flags & MX_ALLOC_FREED || a->size - past >= bytes))
-    text = mx__format("%llu byte%s into %s", (unsigned long long)past, past == 1 ? "" : "s", what);
+    text = past ? mx__format("%llu byte%s into %s", (unsigned long long)past, past == 1 ? "" : "s", what)
+                : mx__format("at the start of %s", what);
   else if (inside)
     text = mx__format("the last %llu of %llu bytes are past the end of %s",
                       (unsigned long long)(bytes - (a->size - past)), (unsigned long long)bytes, what);

@@ -139,6 +139,11 @@ struct repl {
 
   struct calculator *calc; /* calc.c; NULL: a program is loaded */
 
+  /* findings of tools: check.c. machine.check: which tools the next launch has */
+  const struct suppressions *suppressed;
+  size_t seen; /* findings that have been told, or are suppressed */
+  bool found;  /* some have been told */
+
   /* where commands come from: session.c */
   struct reader *reader;
   struct point *collecting; /* `commands`: lines go there */
@@ -235,6 +240,11 @@ unsigned warp_lanes(struct repl *r);                                   /* of the
 extern mx_debug *volatile interrupted;                                 /* what Ctrl-C pauses */
 mx_status go_on(struct repl *r, mx_debug_order order, uint64_t count); /* where Ctrl-C pauses it; into r->stop */
 const char *culprit_text(const mx_debug_culprit *c, char *buffer, size_t n);
+
+/* check.c: tells findings that have not been told; whether there are some that are not suppressed */
+bool findings_tell(struct repl *r);
+bool findings_are_new(struct repl *r);
+bool info_findings(struct repl *r, const char *rest);
 
 /* hang.c: groups of lanes of a launch that hangs: where they are, what they wait for, who holds it */
 void show_hang(struct repl *r);

@@ -136,6 +136,7 @@ static char *reason_text(struct repl *r, struct point *p) {
     else if (p) show_watched(r, p);
     break;
   case MX_DEBUG_AT_BRKPT: return cli_strdup("brkpt, ");
+  case MX_DEBUG_AT_FINDING: findings_tell(r); return cli_strdup("Stopped behind it: ");
   case MX_DEBUG_AT_PAUSE: return cli_strdup("Interrupted, ");
   case MX_DEBUG_AT_HANG:
     printf("A livelock is suspected: everybody spins, and no value in memory changes.\n");
@@ -175,10 +176,12 @@ static void show_end(struct repl *r) {
     printf("The launch has ended: %s\n", why);
     free(why);
   }
+  findings_tell(r);
   mx_debug_recording now = {.struct_size = sizeof now};
   recorded = recorded && mx_debug_get_recording(r->g, &now) == MX_OK && now.on;
   if (recorded) r->over = true;
   else launch_end(r);
+  if (r->machine.check && !r->g) mx_device_check_end(r->d), findings_tell(r);
 }
 
 mx_status go_on(struct repl *r, mx_debug_order order, uint64_t count) {
@@ -206,9 +209,10 @@ static void queue_commands(struct repl *r, const struct point *p) {
   r->npending += p->ncommands;
 }
 
-/* Whether the stop is one to be shown; ignored hits go on. */
+/* Whether the stop is one to be shown; ignored hits and suppressed findings go on. */
 static bool counts(struct repl *r, struct point **at) {
   *at = point_of_stop(r);
+  if (r->stop.reason == MX_DEBUG_AT_FINDING) return findings_are_new(r);
   return !*at || points_hit(r, *at);
 }
 
@@ -421,6 +425,7 @@ bool do_record(struct repl *r, char *arguments) {
   if (word && on && strcmp(word, "on") && (!number_word(word, &mb) || !mb || mb > 1 << 20))
     return complain(r, "'%s' is not on, off or a number of megabytes", word);
   if (r->calc) return complain(r, "the calculator does not record launches: there is nothing to go back to");
+  if (on && r->machine.check) return complain(r, "a launch that tools watch cannot be recorded: 'check off' first");
   if (r->g && !r->over) {
     mx_status s = mx_debug_record(r->g, on, mb << 20);
     if (s != MX_OK) return complain_status(r, s);

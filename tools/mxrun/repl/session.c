@@ -129,7 +129,9 @@ static bool run_line(struct repl *r, char *line) {
   }
   char *arguments = line + length;
   skip_blanks(&arguments);
-  return c->run(r, arguments);
+  const bool good = c->run(r, arguments);
+  if (r->machine.check) findings_tell(r); /* what was printed may be what nobody has written */
+  return good;
 }
 
 static bool run_pending(struct repl *r) {
@@ -236,6 +238,7 @@ int repl_main(struct repl_start *s) {
                    .keep_going = s->keep_going,
                    .seed = s->seed,
                    .recording = s->record,
+                   .suppressed = s->suppressed,
                    .hang_turns = 1024,
                    .steps_limit = 10000000,
                    .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
@@ -249,6 +252,8 @@ int repl_main(struct repl_start *s) {
     r.words = cli_realloc(r.words, (k + 1) * sizeof *r.words);
     r.words[r.nwords++] = cli_strdup(s->words[k]);
   }
+  const bool watched = r.machine.check;
+  if (!s->file) r.machine.check = 0; /* the calculator's code is replaced under it */
   if (s->file) good = target_load(&r, s->file) && target_bind(&r);
   else good = calc_begin(&r, REPL_LANES);
   bool interact = r.terminal && !s->batch;
@@ -273,5 +278,5 @@ int repl_main(struct repl_start *s) {
   free(r.file);
   free(r.kernel_name);
   mx_device_destroy(r.d);
-  return good ? CLI_DONE : CLI_REFUSED;
+  return !good ? CLI_REFUSED : watched && r.found ? CLI_TRAPPED : CLI_DONE;
 }

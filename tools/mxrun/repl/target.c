@@ -53,6 +53,10 @@ bool target_bind(struct repl *r) {
   r->module = NULL;
   mx_status s = mx_device_reset(r->d);
   if (s != MX_OK) return complain_status(r, s);
+  s = mx_device_check(r->d, r->machine.check);
+  if (s != MX_OK) return complain_status(r, s);
+  if (r->machine.check && !is_module(r->bytes, r->size)) mx_device_check_source(r->d, r->file, r->bytes, r->size);
+  r->seen = 0;
   mx_device_set_output(r->d, on_output, r);
   const void *bytes = assembled(r, &size, &made);
   const bool placed = bytes && manifest_memory(r, NULL);
@@ -107,6 +111,7 @@ struct repl *repl_copy(const struct repl *r) {
                      .from = r->from,
                      .seed = r->seed,
                      .hang_turns = r->hang_turns};
+  o->machine.check = 0;
   o->d = open_device(&o->machine);
   return o;
 }

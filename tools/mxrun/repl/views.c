@@ -460,6 +460,7 @@ const struct info infos[] = {
     {"breakpoints", "all stops, and how often they were hit", info_breakpoints},
     {"cluster", "blocks of the cluster, and who has come to its barrier", info_cluster},
     {"display", "what is printed at each stop", info_display},
+    {"findings", "what the tools of 'check' have found", info_findings},
     {"focus", "what is looked at", info_focus},
     {"kernel", "the kernel, its parameters and launch", info_kernel},
     {"lanes", "lanes of the warp, and their threads", info_lanes},
