@@ -9,12 +9,6 @@
 cudaError_t cudaGetDeviceProperties(void *out, int device);
 cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to);
 
-static bool asks_for(const char *library) {
-  void *l = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-  if (l) dlclose(l);
-  return l != NULL;
-}
-
 /* Version 13 has left fields out: where those stand that have a value here, and from which on how many bytes are the
  * same. */
 #define FROM(field_) offsetof(struct cudaDeviceProp, field_)
@@ -25,6 +19,8 @@ static const struct {
     {352, FROM(totalConstMem), FROM(deviceOverlap) - FROM(totalConstMem)},
     {384, FROM(multiProcessorCount), 4},
     {388, FROM(integrated), 8},
+    {396, FROM(maxTexture1D), 8},
+    {404, FROM(maxTexture2D), 148},
     {552, FROM(surfaceAlignment), FROM(memoryClockRate) - FROM(surfaceAlignment)},
     {592, FROM(memoryBusWidth), FROM(sharedMemPerMultiprocessor) - FROM(memoryBusWidth)},
     {624, FROM(sharedMemPerMultiprocessor), FROM(singleToDoublePrecisionPerfRatio) - FROM(sharedMemPerMultiprocessor)},
@@ -39,7 +35,7 @@ cudaError_t cudaGetDeviceProperties(void *out, int device) {
   if (!out) return rt_error(cudaErrorInvalidValue);
   cudaError_t e = cudaGetDeviceProperties_v2(&p, device);
   if (e != cudaSuccess) return e;
-  if (!asks_for("libcudart.so.13")) {
+  if (!rt_is_version_13()) {
     memcpy(out, &p, FROM(hostRegisterSupported));
     return cudaSuccess;
   }
@@ -68,17 +64,11 @@ cudaError_t cudaStreamGetDevice(cudaStream_t s, int *device) {
   return cudaSuccess;
 }
 
-/* Version 13 has data of the edges before their number. */
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
-                                     uintptr_t fourth, size_t fifth);
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
-                                     uintptr_t fourth, size_t fifth) {
-  if (!graph || !from || !to) return rt_error(cudaErrorInvalidValue);
-  return rt_add_dependencies(from, to, asks_for("libcudart.so.13") ? fifth : fourth);
-}
-
-cudaError_t cudaDeviceGetP2PAttribute(int *value, int attribute, int source, int target) {
-  return (void)attribute, (void)source, (void)target, *value = 0, cudaSuccess;
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int source, int target) {
+  if (!value || source == target) return rt_error(cudaErrorInvalidValue);
+  cudaError_t e = cudaDeviceCanAccessPeer(value, source, target);
+  if (attribute == cudaDevP2PAttrPerformanceRank) *value = 0;
+  return e;
 }
 
 /* The driver's calls by their names; the newest of several forms ends with the greatest number. */

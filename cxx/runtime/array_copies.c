@@ -1,6 +1,8 @@
 /* The calls that copy rows or bytes from and to arrays: each is a copy of boxes, by memory.c. */
 #include "array.h"
 
+#include <stdlib.h>
+
 static cudaError_t plane(cudaArray_const_t a, bool in, size_t x, size_t y, void *memory, size_t pitch, size_t width,
                          size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
   if (!a) return rt_error(cudaErrorInvalidResourceHandle);
@@ -61,6 +63,16 @@ cudaError_t cudaMemcpyFromArrayAsync(void *to, cudaArray_const_t from, size_t x,
 cudaError_t cudaMemcpyFromArray(void *to, cudaArray_const_t from, size_t x, size_t y, size_t count,
                                 enum cudaMemcpyKind kind) {
   return cudaMemcpyFromArrayAsync(to, from, x, y, count, kind, NULL);
+}
+cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, size_t tox, size_t toy, cudaArray_const_t from, size_t fromx,
+                                   size_t fromy, size_t count, enum cudaMemcpyKind kind) {
+  char *between = malloc(count ? count : 1);
+  (void)kind;
+  if (!between) return rt_error(cudaErrorMemoryAllocation);
+  cudaError_t e = cudaMemcpyFromArray(between, from, fromx, fromy, count, cudaMemcpyDeviceToHost);
+  if (e == cudaSuccess) e = cudaMemcpyToArray(to, tox, toy, between, count, cudaMemcpyHostToDevice);
+  free(between);
+  return e;
 }
 cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t tox, size_t toy, cudaArray_const_t from, size_t fromx,
                                      size_t fromy, size_t width, size_t height, enum cudaMemcpyKind kind) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------*/
-static void release(cudaGraphNode_t x) {
+void rt_release_node(cudaGraphNode_t x) {
   if (x->type == cudaGraphNodeTypeKernel) free(x->kernel.args);
   if (x->type == cudaGraphNodeTypeGraph && x->child) cudaGraphDestroy(x->child);
   free(x->from);
@@ -21,8 +21,8 @@ static bool set_from(cudaGraphNode_t x, const cudaGraphNode_t *from, size_t n) {
   return true;
 }
 
-static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *from, size_t n,
-                       enum cudaGraphNodeType type) {
+cudaError_t rt_add_node(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *from, size_t n,
+                        enum cudaGraphNodeType type) {
   if (!node || !g || (n && !from)) return rt_error(cudaErrorInvalidValue);
   cudaGraphNode_t x = calloc(1, sizeof *x);
   if (x && g->n == g->room) {
@@ -38,7 +38,7 @@ static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode
 
 static void take_back(cudaGraphNode_t x) { /* the one that was added last */
   x->graph->n--;
-  release(x);
+  rt_release_node(x);
 }
 
 /* Parameters are copied: the program's own may be gone when the graph is launched. */
@@ -72,7 +72,7 @@ static cudaError_t set_kernel(struct kernel_call *out, const struct cudaKernelNo
   return k ? set_call(out, d, p->func, k, &g, p->kernelParams) : e;
 }
 
-static struct cudaMemcpy3DParms line(void *to, const void *from, size_t count, enum cudaMemcpyKind kind) {
+struct cudaMemcpy3DParms rt_line(void *to, const void *from, size_t count, enum cudaMemcpyKind kind) {
   return (struct cudaMemcpy3DParms){.srcPtr = {(void *)(uintptr_t)from, count, count, 1},
                                     .dstPtr = {to, count, count, 1},
                                     .extent = {count, count != 0, 1},
@@ -81,20 +81,20 @@ static struct cudaMemcpy3DParms line(void *to, const void *from, size_t count, e
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                    const struct cudaKernelNodeParams *params) {
-  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeKernel);
+  cudaError_t e = rt_add_node(node, graph, from, n, cudaGraphNodeTypeKernel);
   if (e == cudaSuccess && (e = set_kernel(&(*node)->kernel, params)) != cudaSuccess) take_back(*node);
   return e;
 }
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                    const struct cudaMemcpy3DParms *params) {
   if (!params) return rt_error(cudaErrorInvalidValue);
-  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeMemcpy);
+  cudaError_t e = rt_add_node(node, graph, from, n, cudaGraphNodeTypeMemcpy);
   if (e == cudaSuccess) (*node)->copy = *params;
   return e;
 }
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                      void *to, const void *source, size_t count, enum cudaMemcpyKind kind) {
-  const struct cudaMemcpy3DParms p = line(to, source, count, kind);
+  const struct cudaMemcpy3DParms p = rt_line(to, source, count, kind);
   return cudaGraphAddMemcpyNode(node, graph, from, n, &p);
 }
 cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from,
@@ -115,41 +115,44 @@ cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGraph_t 
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                    const struct cudaMemsetParams *params) {
   if (!params) return rt_error(cudaErrorInvalidValue);
-  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeMemset);
+  cudaError_t e = rt_add_node(node, graph, from, n, cudaGraphNodeTypeMemset);
   if (e == cudaSuccess) (*node)->fill = *params;
   return e;
 }
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                  const struct cudaHostNodeParams *params) {
   if (!params || !params->fn) return rt_error(cudaErrorInvalidValue);
-  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeHost);
+  cudaError_t e = rt_add_node(node, graph, from, n, cudaGraphNodeTypeHost);
   if (e == cudaSuccess) (*node)->host = *params;
   return e;
 }
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                        cudaGraph_t child) {
-  cudaError_t e = child ? add(node, graph, from, n, cudaGraphNodeTypeGraph) : rt_error(cudaErrorInvalidValue);
+  cudaError_t e = child ? rt_add_node(node, graph, from, n, cudaGraphNodeTypeGraph) : rt_error(cudaErrorInvalidValue);
   if (e == cudaSuccess && (e = cudaGraphClone(&(*node)->child, child)) != cudaSuccess) take_back(*node);
   return e;
 }
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n) {
-  return add(node, graph, from, n, cudaGraphNodeTypeEmpty);
+  return rt_add_node(node, graph, from, n, cudaGraphNodeTypeEmpty);
 }
 cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                         cudaEvent_t event) {
-  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeEventRecord);
+  cudaError_t e = rt_add_node(node, graph, from, n, cudaGraphNodeTypeEventRecord);
   if (e == cudaSuccess) (*node)->event = event;
   return e;
 }
 cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                       cudaEvent_t event) {
-  cudaError_t e = add(node, graph, from, n, cudaGraphNodeTypeWaitEvent);
+  cudaError_t e = rt_add_node(node, graph, from, n, cudaGraphNodeTypeWaitEvent);
   if (e == cudaSuccess) (*node)->event = event;
   return e;
 }
 
-/* Version 13 has an argument more between the nodes and their number; which version asks, abi.c knows. */
-cudaError_t rt_add_dependencies(const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t n) {
+/* Version 13 has data of the edges before their number. */
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                     uintptr_t fourth, size_t fifth) {
+  const size_t n = rt_is_version_13() ? fifth : fourth;
+  if (!graph || (n && (!from || !to))) return rt_error(cudaErrorInvalidValue);
   for (size_t k = 0; k < n; k++)
     if (!from[k] || !to[k] || !set_from(to[k], &from[k], 1)) return rt_error(cudaErrorInvalidValue);
   return cudaSuccess;
@@ -164,7 +167,8 @@ cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags) {
 
 cudaError_t cudaGraphDestroy(cudaGraph_t g) {
   if (!g) return rt_error(cudaErrorInvalidValue);
-  for (size_t k = 0; k < g->n; k++) release(g->node[k]);
+  for (size_t k = 0; k < g->n; k++) rt_release_node(g->node[k]);
+  rt_objects_drop(g);
   free(g->node);
   free(g);
   return cudaSuccess;
@@ -178,9 +182,10 @@ static bool placed(const struct CUgraphNode_st *x, unsigned mark) {
 
 static cudaError_t copy_node(cudaGraph_t to, cudaGraphNode_t x) {
   cudaGraphNode_t y;
-  cudaError_t e = add(&y, to, NULL, 0, x->type);
+  cudaError_t e = rt_add_node(&y, to, NULL, 0, x->type);
   if (e != cudaSuccess) return e;
   y->origin = x;
+  y->disabled = x->disabled;
   switch (x->type) {
   case cudaGraphNodeTypeKernel:
     return set_call(&y->kernel, x->kernel.device, x->kernel.function, x->kernel.kernel, &x->kernel.g, x->kernel.args);
@@ -190,6 +195,8 @@ static cudaError_t copy_node(cudaGraph_t to, cudaGraphNode_t x) {
   case cudaGraphNodeTypeGraph: return cudaGraphClone(&y->child, x->child);
   case cudaGraphNodeTypeWaitEvent:
   case cudaGraphNodeTypeEventRecord: y->event = x->event; break;
+  case cudaGraphNodeTypeMemAlloc:
+  case cudaGraphNodeTypeMemFree: y->memory = x->memory; break;
   case cudaGraphNodeTypeEmpty: break;
   }
   return cudaSuccess;
@@ -224,6 +231,7 @@ cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t g) {
     }
   }
   if (e == cudaSuccess && c->n < g->n) e = rt_error(cudaErrorInvalidValue); /* a cycle */
+  if (e == cudaSuccess) e = rt_objects_copy(c, g);
   if (e != cudaSuccess) return cudaGraphDestroy(c), e;
   *clone = c;
   return cudaSuccess;
@@ -285,29 +293,10 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x) {
   return e;
 }
 
-static cudaGraphNode_t of_exec(cudaGraphExec_t x, cudaGraphNode_t node, enum cudaGraphNodeType type) {
-  cudaGraphNode_t found = x ? copied(x->graph, node) : NULL;
-  return found && found->type == type ? found : NULL;
-}
+cudaGraphNode_t rt_node_of_exec(cudaGraphExec_t x, cudaGraphNode_t node) { return x ? copied(x->graph, node) : NULL; }
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                              const struct cudaKernelNodeParams *params) {
-  cudaGraphNode_t x = of_exec(exec, node, cudaGraphNodeTypeKernel);
-  return x ? set_kernel(&x->kernel, params) : rt_error(cudaErrorInvalidValue);
-}
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void *to, const void *from,
-                                               size_t count, enum cudaMemcpyKind kind) {
-  cudaGraphNode_t x = of_exec(exec, node, cudaGraphNodeTypeMemcpy);
-  return x ? x->copy = line(to, from, count, kind), cudaSuccess : rt_error(cudaErrorInvalidValue);
-}
-cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                             const struct cudaMemsetParams *params) {
-  cudaGraphNode_t x = of_exec(exec, node, cudaGraphNodeTypeMemset);
-  return x && params ? x->fill = *params, cudaSuccess : rt_error(cudaErrorInvalidValue);
-}
-cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                           const struct cudaHostNodeParams *params) {
-  cudaGraphNode_t x = of_exec(exec, node, cudaGraphNodeTypeHost);
-  return x && params ? x->host = *params, cudaSuccess : rt_error(cudaErrorInvalidValue);
+  return cudaGraphKernelNodeSetParams(rt_node_of_exec(exec, node), params);
 }
 
 /* A graph of the same nodes takes the instance's place. */
@@ -351,7 +340,7 @@ static bool join(struct rt_capture *c, const cudaGraphNode_t *nodes, size_t n) {
 
 cudaError_t rt_capture_node(cudaStream_t s, enum cudaGraphNodeType type, cudaGraphNode_t *node) {
   struct rt_capture *c = s->capture;
-  cudaError_t e = add(node, c->graph, c->last, c->n, type);
+  cudaError_t e = rt_add_node(node, c->graph, c->last, c->n, type);
   c->n = 0;
   return e == cudaSuccess && !join(c, node, 1) ? rt_error(cudaErrorMemoryAllocation) : e;
 }
@@ -369,7 +358,7 @@ cudaError_t rt_capture_box(cudaStream_t s, const struct cudaMemcpy3DParms *p) {
   return e;
 }
 cudaError_t rt_capture_copy(cudaStream_t s, void *to, const void *from, size_t count, enum cudaMemcpyKind kind) {
-  const struct cudaMemcpy3DParms p = line(to, from, count, kind);
+  const struct cudaMemcpy3DParms p = rt_line(to, from, count, kind);
   return rt_capture_box(s, &p);
 }
 cudaError_t rt_capture_fill(cudaStream_t s, const struct cudaMemsetParams *p) {
@@ -382,6 +371,13 @@ cudaError_t rt_capture_call(cudaStream_t s, cudaHostFn_t fn, void *user) {
   cudaGraphNode_t node;
   cudaError_t e = rt_capture_node(s, cudaGraphNodeTypeHost, &node);
   if (e == cudaSuccess) node->host = (struct cudaHostNodeParams){fn, user};
+  return e;
+}
+
+cudaError_t rt_capture_memory(cudaStream_t s, void *p, size_t size) {
+  cudaGraphNode_t node;
+  cudaError_t e = rt_capture_node(s, size ? cudaGraphNodeTypeMemAlloc : cudaGraphNodeTypeMemFree, &node);
+  if (e == cudaSuccess) node->memory = (struct cudaMemAllocNodeParams){.dptr = p, .bytesize = size};
   return e;
 }
 
@@ -423,6 +419,26 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t s, enum cudaStreamCaptureStatus *
   if (!status) return rt_error(cudaErrorInvalidValue);
   *status = rt_capturing(s) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
+}
+/* The newest form of version 12, also under the name of version 13, which has data of the edges before their number;
+ * older ones end with the capture's number. */
+cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t s, enum cudaStreamCaptureStatus *status, unsigned long long *id,
+                                        cudaGraph_t *graph, const cudaGraphNode_t **last, size_t *n) {
+  cudaError_t e = cudaStreamIsCapturing(s, status);
+  if (e != cudaSuccess || *status == cudaStreamCaptureStatusNone) return e;
+  if (id) *id = s->capture->number;
+  if (graph) *graph = s->capture->graph;
+  if (last) *last = s->capture->last;
+  if (n) *n = s->capture->n;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, enum cudaStreamCaptureStatus *status, unsigned long long *id,
+                                     cudaGraph_t *graph, const cudaGraphNode_t **last, const void **edges, size_t *n);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, enum cudaStreamCaptureStatus *status, unsigned long long *id,
+                                     cudaGraph_t *graph, const cudaGraphNode_t **last, const void **edges, size_t *n) {
+  if (!rt_is_version_13()) return cudaStreamGetCaptureInfo_v2(s, status, id, NULL, NULL, NULL);
+  if (edges) *edges = NULL;
+  return cudaStreamGetCaptureInfo_v2(s, status, id, graph, last, n);
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
   static _Thread_local enum cudaStreamCaptureMode own = cudaStreamCaptureModeGlobal;

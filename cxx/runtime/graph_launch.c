@@ -26,6 +26,7 @@ static cudaError_t run(cudaGraph_t g, cudaStream_t s) {
   for (size_t k = 0; k < g->n && e == cudaSuccess; k++) {
     cudaGraphNode_t x = g->node[k];
     const struct kernel_call *c = &x->kernel;
+    if (x->disabled) continue;
     switch (x->type) {
     case cudaGraphNodeTypeKernel: e = rt_launch(c->device, c->kernel, &c->g, c->args, s); break;
     case cudaGraphNodeTypeMemcpy: e = cudaMemcpy3DAsync(&x->copy, s); break;
@@ -34,6 +35,8 @@ static cudaError_t run(cudaGraph_t g, cudaStream_t s) {
     case cudaGraphNodeTypeGraph: e = run(x->child, s); break;
     case cudaGraphNodeTypeWaitEvent: e = cudaStreamWaitEvent(s, x->event, 0); break;
     case cudaGraphNodeTypeEventRecord: e = cudaEventRecord(x->event, s); break;
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree:
     case cudaGraphNodeTypeEmpty: break;
     }
   }

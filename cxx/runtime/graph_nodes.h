@@ -18,6 +18,7 @@ struct CUgraphNode_st {
   cudaGraphNode_t *from;
   size_t n;
   unsigned mark;
+  bool disabled; /* of an instance's: left out */
   union {
     struct kernel_call kernel;
     struct cudaMemcpy3DParms copy;
@@ -25,15 +26,34 @@ struct CUgraphNode_st {
     struct cudaHostNodeParams host;
     cudaEvent_t event;
     cudaGraph_t child;
+    struct cudaMemAllocNodeParams memory;
   };
+};
+/* Objects of the program that a graph keeps. */
+struct graph_object {
+  struct graph_object *next;
+  cudaUserObject_t object;
+  unsigned references;
 };
 struct CUgraph_st {
   cudaGraphNode_t *node;
   size_t n, room;
+  struct graph_object *objects;
 };
 struct CUgraphExec_st {
   cudaGraph_t graph; /* its nodes are in order */
 };
+
+/* graph.c */
+cudaError_t rt_add_node(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *from, size_t n,
+                        enum cudaGraphNodeType type);
+void rt_release_node(cudaGraphNode_t x);
+struct cudaMemcpy3DParms rt_line(void *to, const void *from, size_t count, enum cudaMemcpyKind kind);
+cudaGraphNode_t rt_node_of_exec(cudaGraphExec_t exec, cudaGraphNode_t node); /* NULL: it has none */
+
+/* graph_objects.c */
+cudaError_t rt_objects_copy(cudaGraph_t to, cudaGraph_t from);
+void rt_objects_drop(cudaGraph_t g);
 
 /* A node of what the stream is given now, behind those that it depends on. */
 cudaError_t rt_capture_node(cudaStream_t s, enum cudaGraphNodeType type, cudaGraphNode_t *node);

@@ -126,10 +126,49 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
   return launch(function, &g, args, config->stream);
 }
 
+/* One launch on several devices: all have the same shape and the same kernel, each its own arguments. What the streams
+ * were given before ends first, and the launch ends before the call returns. */
+cudaError_t cudaLaunchCooperativeKernelMultiDevice(struct cudaLaunchParams *list, unsigned int n, unsigned int flags) {
+  mx_kernel *kernel[RT_MOST_DEVICES];
+  void *params[RT_MOST_DEVICES] = {NULL};
+  mx_kernel_info info = {.struct_size = sizeof info};
+  mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+  cudaError_t e = list && n && n <= RT_MOST_DEVICES ? cudaSuccess : rt_error(cudaErrorInvalidValue);
+  (void)flags;
+  for (unsigned k = 0; k < n && e == cudaSuccess; k++) {
+    struct rt_device *d = list[k].stream ? rt_stream_device(list[k].stream) : NULL; /* each needs one of its own */
+    if (!d || list[k].func != list->func || memcmp(&list[k].gridDim, &list->gridDim, sizeof(dim3)) ||
+        memcmp(&list[k].blockDim, &list->blockDim, sizeof(dim3)) || list[k].sharedMem != list->sharedMem)
+      e = rt_error(cudaErrorInvalidValue);
+    else if (!(kernel[k] = rt_kernel(d, list[k].func, &e)) || (e = cudaStreamSynchronize(list[k].stream))) break;
+    else if (!k) e = rt_status(d, mx_kernel_get_info(kernel[0], &info));
+    if (e == cudaSuccess && !(params[k] = calloc(1, info.param_bytes + 1))) e = rt_error(cudaErrorMemoryAllocation);
+    for (uint32_t i = 0; i < info.params && e == cudaSuccess; i++) {
+      mx_param_info p = {.struct_size = sizeof p};
+      if ((e = rt_status(d, mx_kernel_get_param(kernel[k], i, &p))) == cudaSuccess)
+        memcpy((char *)params[k] + p.offset, list[k].args[i], p.size);
+    }
+  }
+  if (e == cudaSuccess) {
+    memcpy(c.grid, &list->gridDim, sizeof c.grid);
+    memcpy(c.block, &list->blockDim, sizeof c.block);
+    c.shared_bytes = (uint32_t)list->sharedMem;
+    c.cooperative = true;
+    c.timeout = rt_settings.timeout;
+    e = rt_status(rt_stream_device(list->stream),
+                  mx_launch_cooperative_multi(kernel, n, &c, (const void *const *)params, info.param_bytes));
+  }
+  for (unsigned k = 0; k < RT_MOST_DEVICES; k++) free(params[k]);
+  return e;
+}
+
 /* Newer compilers ask for the kernel first; here it goes by the stub's address. */
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function) {
   *kernel = (cudaKernel_t)(uintptr_t)function;
   return rt_find_function(function) ? cudaSuccess : rt_error(cudaErrorInvalidDeviceFunction);
+}
+cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *function) {
+  return kernel ? __cudaGetKernel(kernel, function) : rt_error(cudaErrorInvalidValue);
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
                                cudaStream_t stream) {
@@ -233,6 +272,42 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads,
                                                           size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
+}
+
+enum { MOST_BLOCKS_OF_CLUSTER = 16 };
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *function, const cudaLaunchConfig_t *config) {
+  if (!size || !config || !rt_find_function(function)) return rt_error(cudaErrorInvalidValue);
+  *size = MOST_BLOCKS_OF_CLUSTER;
+  return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const cudaLaunchConfig_t *config) {
+  struct cudaDeviceProp p;
+  struct rt_grid g = {.cluster = {1, 1, 1}};
+  int blocks;
+  if (!clusters || !config || (config->numAttrs && !config->attrs)) return rt_error(cudaErrorInvalidValue);
+  rt_launch_attributes(&g, config->attrs, config->numAttrs);
+  const uint32_t of_one = g.cluster[0] * g.cluster[1] * g.cluster[2];
+  const dim3 *b = &config->blockDim;
+  struct rt_device *d = rt_current();
+  cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, (int)(b->x * b->y * b->z),
+                                                                config->dynamicSmemBytes);
+  if (e == cudaSuccess) e = cudaGetDeviceProperties_v2(&p, d ? d->number : 0);
+  *clusters =
+      e == cudaSuccess && of_one && of_one <= MOST_BLOCKS_OF_CLUSTER ? blocks * p.multiProcessorCount / (int)of_one : 0;
+  return e;
+}
+cudaError_t cudaFuncGetParamInfo(const void *function, size_t number, size_t *offset, size_t *size) {
+  struct rt_device *d;
+  mx_kernel *k;
+  mx_kernel_info info;
+  mx_param_info p = {.struct_size = sizeof p};
+  cudaError_t e = info_of(function, &d, &k, &info);
+  if (e != cudaSuccess) return e;
+  if (!offset || number >= info.params) return rt_error(cudaErrorInvalidValue);
+  e = rt_status(d, mx_kernel_get_param(k, number, &p));
+  *offset = p.offset;
+  if (size) *size = p.size;
+  return e;
 }
 
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function, int blocks, int threads) {

@@ -78,7 +78,8 @@ static cudaError_t allocate_shared(void **p, size_t size, enum cudaMemoryType ty
 
 cudaError_t cudaMalloc(void **p, size_t size) { return allocate(p, size); }
 cudaError_t cudaMallocAsync(void **p, size_t size, cudaStream_t stream) {
-  return rt_capturing(stream) ? rt_error(cudaErrorStreamCaptureUnsupported) : allocate(p, size);
+  cudaError_t e = allocate(p, size);
+  return e == cudaSuccess && *p && rt_capturing(stream) ? rt_capture_memory(stream, *p, size) : e;
 }
 cudaError_t cudaMallocManaged(void **p, size_t size, unsigned int flags) {
   return allocate_shared(p, size, cudaMemoryTypeManaged, flags);
@@ -114,6 +115,7 @@ cudaError_t cudaFree(void *p) {
   return cudaSuccess;
 }
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
+  if (rt_capturing(stream)) return rt_capture_memory(stream, p, 0);
   cudaError_t e = cudaStreamSynchronize(stream);
   return e == cudaSuccess ? cudaFree(p) : e;
 }
@@ -170,15 +172,6 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void
   *a = (struct cudaPointerAttributes){t, d ? d->number : -2, d ? address : NULL,
                                       t == cudaMemoryTypeDevice ? NULL : address};
   return cudaSuccess;
-}
-
-cudaError_t cudaMemPrefetchAsync(const void *p, size_t count, int device, cudaStream_t stream) {
-  return (void)count, (void)device, (void)stream,
-         rt_owner(p) || rt_is_mirrored(p) ? cudaSuccess : rt_error(cudaErrorInvalidValue);
-}
-cudaError_t cudaMemAdvise(const void *p, size_t count, enum cudaMemoryAdvise advice, int device) {
-  return (void)count, (void)advice, (void)device,
-         rt_owner(p) || rt_is_mirrored(p) ? cudaSuccess : rt_error(cudaErrorInvalidValue);
 }
 
 /* ---- copies -----------------------------------------------------------------------------------------------------*/
@@ -277,6 +270,20 @@ cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p) { return copy_box(p,
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
   return copy_box(p, stream, true);
 }
+
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream) {
+  if (!p) return rt_error(cudaErrorInvalidValue);
+  const struct cudaMemcpy3DParms box = {.srcArray = p->srcArray,
+                                        .srcPos = p->srcPos,
+                                        .srcPtr = p->srcPtr,
+                                        .dstArray = p->dstArray,
+                                        .dstPos = p->dstPos,
+                                        .dstPtr = p->dstPtr,
+                                        .extent = p->extent,
+                                        .kind = cudaMemcpyDefault};
+  return copy_box(&box, stream, true);
+}
+cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) { return cudaMemcpy3DPeerAsync(p, NULL); }
 
 /* ---- filling ----------------------------------------------------------------------------------------------------*/
 static cudaError_t fill(void *to, int value, size_t n, cudaStream_t stream) {

@@ -61,6 +61,11 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t n) {
   return !pool || (n && !list) ? rt_error(cudaErrorInvalidValue) : cudaSuccess;
 }
+cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *place) {
+  if (!flags || !pool || !place) return rt_error(cudaErrorInvalidValue);
+  *flags = cudaMemAccessFlagsProtReadWrite;
+  return cudaSuccess;
+}
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep) {
   return (void)keep, pool ? cudaSuccess : rt_error(cudaErrorInvalidValue);
 }

@@ -71,6 +71,27 @@ cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *out, int device) {
       .sharedMemPerBlockOptin = m.max_shared_bytes,
       .maxBlocksPerMultiProcessor = BLOCKS_OF_ONE,
       .memoryPoolsSupported = 1,
+      /* what programs compare with before they make one; mx has no bounds of this kind below 2^32 */
+      .maxTexture1D = 131072,
+      .maxTexture1DMipmap = 32768,
+      .maxTexture1DLinear = 268435456,
+      .maxTexture2D = {131072, 65536},
+      .maxTexture2DMipmap = {32768, 32768},
+      .maxTexture2DLinear = {131072, 65000, 2097120},
+      .maxTexture2DGather = {32768, 32768},
+      .maxTexture3D = {16384, 16384, 16384},
+      .maxTexture3DAlt = {8192, 8192, 32768},
+      .maxTextureCubemap = 32768,
+      .maxTexture1DLayered = {32768, 2048},
+      .maxTexture2DLayered = {32768, 32768, 2048},
+      .maxTextureCubemapLayered = {32768, 2046},
+      .maxSurface1D = 32768,
+      .maxSurface2D = {131072, 65536},
+      .maxSurface3D = {16384, 16384, 16384},
+      .maxSurface1DLayered = {32768, 2048},
+      .maxSurface2DLayered = {32768, 32768, 2048},
+      .maxSurfaceCubemap = 32768,
+      .maxSurfaceCubemapLayered = {32768, 2046},
   };
   snprintf(p.name, sizeof p.name, "mx %s (%s, %u threads)", mx_version_string(), m.cpu_level, m.threads);
   for (int k = 0; k < 3; k++)

@@ -56,6 +56,9 @@ struct CUstream_st {
   mx_stream *mx;
   unsigned flags;
   int priority;
+  unsigned long long number; /* of all that were made */
+  struct cudaAccessPolicyWindow window;
+  enum cudaSynchronizationPolicy policy;
   struct rt_capture *capture; /* NULL: what it is given is done */
   bool captures;              /* the capture began with it */
 };
@@ -151,10 +154,13 @@ cudaError_t rt_capture_fill(cudaStream_t s, const struct cudaMemsetParams *p);
 cudaError_t rt_capture_call(cudaStream_t s, cudaHostFn_t fn, void *user);
 cudaError_t rt_capture_record(cudaStream_t s, cudaEvent_t event);
 cudaError_t rt_capture_wait(cudaStream_t s, cudaEvent_t event);
-cudaError_t rt_add_dependencies(const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t n);
+cudaError_t rt_capture_memory(cudaStream_t s, void *p, size_t size); /* size 0: it is freed */
 
 /* graph_launch.c */
 cudaError_t rt_fill(const struct cudaMemsetParams *p, cudaStream_t s); /* elements of 1, 2 or 4 bytes */
+
+/* version.c: the program was built for version 13 of the runtime, whose calls have other parameters here and there. */
+bool rt_is_version_13(void);
 
 /* array.c: a copy from or to an array. */
 cudaError_t rt_copy_array(const struct cudaMemcpy3DParms *p, cudaStream_t stream);

@@ -17,7 +17,14 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flag
   struct CUstream_st *s = stream && d ? calloc(1, sizeof *s) : NULL;
   if (!s)
     return rt_error(!stream ? cudaErrorInvalidValue : d ? cudaErrorMemoryAllocation : cudaErrorInitializationError);
-  *s = (struct CUstream_st){.device = d, .flags = flags, .priority = priority};
+  static _Atomic unsigned long long made;
+  *s = (struct CUstream_st){.device = d,
+                            .flags = flags,
+                            .priority = priority < -5  ? -5
+                                        : priority > 0 ? 0
+                                                       : priority,
+                            .number = atomic_fetch_add(&made, 1) + 3,
+                            .policy = cudaSyncPolicyAuto};
   cudaError_t e =
       rt_status(d, mx_stream_create(d->mx, flags & cudaStreamNonBlocking ? MX_STREAM_NON_BLOCKING : 0, &s->mx));
   if (e != cudaSuccess) return free(s), e;
@@ -141,6 +148,48 @@ cudaError_t cudaStreamGetFlags(cudaStream_t s, unsigned int *flags) {
 }
 cudaError_t cudaStreamGetPriority(cudaStream_t s, int *priority) {
   return *priority = is_default(s) ? 0 : s->priority, cudaSuccess;
+}
+cudaError_t cudaStreamGetId(cudaStream_t s, unsigned long long *id) {
+  return *id = is_default(s) ? (uintptr_t)s : s->number, cudaSuccess;
+}
+
+/* Kept for who asks; of no effect. */
+cudaError_t cudaStreamSetAttribute(cudaStream_t s, enum cudaLaunchAttributeID id, const cudaLaunchAttributeValue *v) {
+  if (!v) return rt_error(cudaErrorInvalidValue);
+  switch (id) {
+  case cudaLaunchAttributeAccessPolicyWindow:
+    if (v->accessPolicyWindow.hitRatio < 0 || v->accessPolicyWindow.hitRatio > 1) break;
+    if (!is_default(s)) s->window = v->accessPolicyWindow;
+    return cudaSuccess;
+  case cudaLaunchAttributeSynchronizationPolicy:
+    if (!is_default(s)) s->policy = v->syncPolicy;
+    return cudaSuccess;
+  case cudaLaunchAttributePriority:
+    if (!is_default(s)) s->priority = v->priority;
+    return cudaSuccess;
+  default: break;
+  }
+  return rt_error(cudaErrorInvalidValue);
+}
+cudaError_t cudaStreamGetAttribute(cudaStream_t s, enum cudaLaunchAttributeID id, cudaLaunchAttributeValue *v) {
+  if (!v) return rt_error(cudaErrorInvalidValue);
+  *v = (cudaLaunchAttributeValue){{0}};
+  switch (id) {
+  case cudaLaunchAttributeAccessPolicyWindow:
+    if (!is_default(s)) v->accessPolicyWindow = s->window;
+    return cudaSuccess;
+  case cudaLaunchAttributeSynchronizationPolicy:
+    return v->syncPolicy = is_default(s) ? cudaSyncPolicyAuto : s->policy, cudaSuccess;
+  case cudaLaunchAttributePriority: return cudaStreamGetPriority(s, &v->priority);
+  default: return rt_error(cudaErrorInvalidValue);
+  }
+}
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  if (is_default(to) || is_default(from)) return rt_error(cudaErrorInvalidResourceHandle);
+  to->window = from->window;
+  to->policy = from->policy;
+  to->priority = from->priority;
+  return cudaSuccess;
 }
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t s, void *p, size_t length, unsigned int flags) {
   return (void)s, (void)p, (void)length, (void)flags, cudaSuccess;

@@ -1,14 +1,82 @@
 /* Texture and surface objects: on mx/texture.h. */
 #include "array.h"
 
+#include <stdlib.h>
+
+/* ---- what objects were made of, for who asks ---------------------------------------------------------------------*/
+static struct object {
+  struct object *next;
+  unsigned long long number;
+  bool is_surface, has_view;
+  struct cudaResourceDesc resource;
+  struct cudaTextureDesc texture;
+  struct cudaResourceViewDesc view;
+} * objects; /* rt_lock */
+
+static cudaError_t ask(unsigned long long number, bool is_surface, struct object *out) {
+  pthread_mutex_lock(&rt_lock);
+  const struct object *o = objects;
+  while (o && (o->number != number || o->is_surface != is_surface)) o = o->next;
+  if (o) *out = *o;
+  pthread_mutex_unlock(&rt_lock);
+  return o ? cudaSuccess : rt_error(cudaErrorInvalidValue);
+}
+cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *desc, cudaTextureObject_t texture) {
+  struct object o;
+  cudaError_t e = desc ? ask(texture, false, &o) : rt_error(cudaErrorInvalidValue);
+  return e == cudaSuccess ? *desc = o.resource, e : e;
+}
+cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *desc, cudaTextureObject_t texture) {
+  struct object o;
+  cudaError_t e = desc ? ask(texture, false, &o) : rt_error(cudaErrorInvalidValue);
+  return e == cudaSuccess ? *desc = o.texture, e : e;
+}
+cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *desc, cudaTextureObject_t texture) {
+  struct object o;
+  cudaError_t e = desc ? ask(texture, false, &o) : rt_error(cudaErrorInvalidValue);
+  if (e == cudaSuccess && !o.has_view) e = rt_error(cudaErrorInvalidValue);
+  return e == cudaSuccess ? *desc = o.view, e : e;
+}
+cudaError_t cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *desc, cudaSurfaceObject_t surface) {
+  struct object o;
+  cudaError_t e = desc ? ask(surface, true, &o) : rt_error(cudaErrorInvalidValue);
+  return e == cudaSuccess ? *desc = o.resource, e : e;
+}
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *width, const struct cudaChannelFormatDesc *format,
+                                                 int device) {
+  if (!width || !format || device < 0 || device >= rt_device_count()) return rt_error(cudaErrorInvalidValue);
+  struct cudaDeviceProp p;
+  cudaError_t e = cudaGetDeviceProperties_v2(&p, device);
+  if (e == cudaSuccess) *width = (size_t)p.maxTexture1DLinear;
+  return e;
+}
+
 /* ---- objects ----------------------------------------------------------------------------------------------------*/
-static cudaError_t made(unsigned long long *to, unsigned long long object) {
+static cudaError_t made(unsigned long long *to, unsigned long long number, const struct object *of) {
+  struct object *o = malloc(sizeof *o);
+  if (!o) return rt_error(cudaErrorMemoryAllocation);
+  *o = *of;
+  o->number = number;
+  pthread_mutex_lock(&rt_lock);
+  o->next = objects;
+  objects = o;
+  pthread_mutex_unlock(&rt_lock);
   rt_watch_objects(1);
-  *to = object;
+  *to = number;
   return cudaSuccess;
 }
-static cudaError_t destroyed(cudaError_t e) {
-  if (e == cudaSuccess) rt_watch_objects(-1);
+static cudaError_t destroyed(cudaError_t e, unsigned long long number, bool is_surface) {
+  if (e != cudaSuccess) return e;
+  pthread_mutex_lock(&rt_lock);
+  for (struct object **at = &objects; *at; at = &(*at)->next)
+    if ((*at)->number == number && (*at)->is_surface == is_surface) {
+      struct object *o = *at;
+      *at = o->next;
+      free(o);
+      break;
+    }
+  pthread_mutex_unlock(&rt_lock);
+  rt_watch_objects(-1);
   return e;
 }
 
@@ -60,7 +128,9 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const struct c
   m.max_lod = t->maxMipmapLevelClamp;
   m.max_anisotropy = t->maxAnisotropy;
   cudaError_t e = rt_status(d, mx_texture_create(d->mx, &m, &object));
-  if (e == cudaSuccess) return made(texture, object);
+  struct object o = {.has_view = view, .resource = *r, .texture = *t};
+  if (view) o.view = *view;
+  if (e == cudaSuccess) return made(texture, object, &o);
   rt_explain(d);
   return e;
 }
@@ -68,7 +138,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const struct c
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture) {
   struct rt_device *d = rt_current();
   return !texture ? cudaSuccess
-         : d      ? destroyed(rt_status(d, mx_texture_destroy(d->mx, texture)))
+         : d      ? destroyed(rt_status(d, mx_texture_destroy(d->mx, texture)), texture, false)
                   : rt_error(cudaErrorInitializationError);
 }
 
@@ -78,12 +148,12 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *surface, const struct c
     return rt_error(cudaErrorInvalidValue);
   const struct cudaArray *a = r->res.array.array;
   cudaError_t e = rt_status(a->device, mx_surface_create(a->mx, a->level, &object));
-  return e == cudaSuccess ? made(surface, object) : e;
+  return e == cudaSuccess ? made(surface, object, &(struct object){.is_surface = true, .resource = *r}) : e;
 }
 
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface) {
   struct rt_device *d = rt_current();
   return !surface ? cudaSuccess
-         : d      ? destroyed(rt_status(d, mx_surface_destroy(d->mx, surface)))
+         : d      ? destroyed(rt_status(d, mx_surface_destroy(d->mx, surface)), surface, true)
                   : rt_error(cudaErrorInitializationError);
 }

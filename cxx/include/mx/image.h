@@ -66,8 +66,9 @@ struct cudaResourceDesc {
     } pitch2D;
   } res;
 };
+enum cudaResourceViewFormat { cudaResViewFormatNone = 0 };
 struct cudaResourceViewDesc {
-  int format;
+  enum cudaResourceViewFormat format;
   size_t width, height, depth;
   unsigned int firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer, reserved[16];
 };
@@ -124,6 +125,14 @@ cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t tox, size_t toy, cud
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const struct cudaResourceDesc *resource,
                                     const struct cudaTextureDesc *desc, const struct cudaResourceViewDesc *view);
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
+cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *desc, cudaTextureObject_t texture);
+cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *desc, cudaTextureObject_t texture);
+cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *desc, cudaTextureObject_t texture);
+cudaError_t cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *desc, cudaSurfaceObject_t surface);
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *width, const struct cudaChannelFormatDesc *format, int device);
+cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, size_t tox, size_t toy, cudaArray_const_t from, size_t fromx,
+                                   size_t fromy, size_t count,
+                                   enum cudaMemcpyKind kind __MX_DEFAULT(cudaMemcpyDeviceToDevice));
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *surface, const struct cudaResourceDesc *resource);
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
 #ifdef __cplusplus

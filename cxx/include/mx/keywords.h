@@ -8,7 +8,17 @@
 #define __MACACC__ 1
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 0
+#define __CUDACC_VER_BUILD__ 0
+#define __CUDACC_EXTENDED_LAMBDA__ 1
+#define __CUDACC_RELAXED_CONSTEXPR__ 1
 #define CUDART_VERSION 12000
+/* By these programs ask which of a toolkit's headers have been included; all that they stand for is there. */
+#define __DRIVER_TYPES_H__
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+#define __VECTOR_TYPES_H__
+#define __VECTOR_FUNCTIONS_H__
+#define __DEVICE_LAUNCH_PARAMETERS_H__
 #ifdef __CUDA_ARCH__
 #define __MACA_ARCH__ __CUDA_ARCH__
 #endif

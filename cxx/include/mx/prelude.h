@@ -9,9 +9,12 @@
 #include <__clang_cuda_math_forward_declares.h>
 #include <cmath>
 #include <cstdlib>
+#include <stdint.h> /* these few programs use without asking: others' headers of the runtime bring them */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <utility>
 
 #include "mx/vector.h"
 

@@ -50,7 +50,7 @@ cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config);
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
 cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device);
 cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *id);
-cudaError_t cudaDeviceGetP2PAttribute(int *value, int attribute, int source, int target);
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int source, int target);
 cudaError_t cudaCtxResetPersistingL2Cache(void);
 cudaError_t cudaGetDriverEntryPoint(const char *name, void **function, unsigned long long flags,
                                     enum cudaDriverEntryPointQueryResult *result __MX_DEFAULT(NULL));
@@ -114,6 +114,17 @@ cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p);
 cudaError_t cudaMemPrefetchAsync(const void *p, size_t count, int device, cudaStream_t stream __MX_DEFAULT(0));
 cudaError_t cudaMemAdvise(const void *p, size_t count, enum cudaMemoryAdvise advice, int device);
+cudaError_t cudaMemRangeGetAttribute(void *out, size_t bytes, enum cudaMemRangeAttribute attribute, const void *p,
+                                     size_t count);
+cudaError_t cudaMemRangeGetAttributes(void **out, size_t *bytes, enum cudaMemRangeAttribute *attributes, size_t n,
+                                      const void *p, size_t count);
+cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p);
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream __MX_DEFAULT(0));
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *p);
+cudaError_t cudaIpcOpenMemHandle(void **p, cudaIpcMemHandle_t handle, unsigned int flags);
+cudaError_t cudaIpcCloseMemHandle(void *p);
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event);
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle);
 
 /* ---- streams, events --------------------------------------------------------------------------------------------*/
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
@@ -128,6 +139,11 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *user)
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device);
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority);
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id);
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, enum cudaLaunchAttributeID id,
+                                   const cudaLaunchAttributeValue *value);
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, enum cudaLaunchAttributeID id, cudaLaunchAttributeValue *value);
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from);
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *p, size_t length __MX_DEFAULT(0),
                                      unsigned int flags __MX_DEFAULT(cudaMemAttachSingle));
 cudaError_t cudaEventCreate(cudaEvent_t *event);
@@ -146,6 +162,12 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
                                         cudaStream_t stream);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **args);
+cudaError_t cudaLaunchCooperativeKernelMultiDevice(struct cudaLaunchParams *list, unsigned int n,
+                                                   unsigned int flags __MX_DEFAULT(0));
+cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *function);
+cudaError_t cudaFuncGetParamInfo(const void *function, size_t number, size_t *offset, size_t *size);
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *function, const cudaLaunchConfig_t *config);
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const cudaLaunchConfig_t *config);
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function);
 cudaError_t cudaFuncGetName(const char **name, const void *function);
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value);
@@ -252,6 +274,15 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, v
     void *list[] = {(void *)&values..., nullptr};
     return cudaLaunchKernelExC(config, (const void *)function, list);
   }(static_cast<A &&>(args)...);
+}
+template <class T>
+static inline cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, T *function,
+                                                               const cudaLaunchConfig_t *config) {
+  return cudaOccupancyMaxPotentialClusterSize(size, (const void *)function, config);
+}
+template <class T>
+static inline cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, T *function, const cudaLaunchConfig_t *config) {
+  return cudaOccupancyMaxActiveClusters(clusters, (const void *)function, config);
 }
 template <class T> static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, T *function) {
   return cudaFuncGetAttributes(attributes, (const void *)function);
