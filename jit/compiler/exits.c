@@ -21,10 +21,11 @@ static uint32_t shape_of(const struct ja *a, uint32_t slot) { return running(a) 
 static uint32_t item_words(const struct ja *a) { return shape_of(a, a->nslots) / 64 + 1; }
 
 struct lw_exits {
-  uint32_t *at;       /* offsets: two for each slot, then by mask; 0: none yet */
-  uint32_t end, line; /* of all cells; of a begun line of small masks, its end */
-  uint32_t *shape;    /* by slot */
-  uint32_t loop_mask; /* of lanes that run, where a loop over the chunks takes it */
+  uint32_t *at;               /* offsets: two for each slot, then by mask; 0: none yet */
+  uint32_t end, line;         /* of all cells; of a begun line of small masks, its end */
+  uint32_t *shape;            /* by slot */
+  uint32_t loop_mask;         /* of lanes that run, where a loop over the chunks takes it */
+  uint32_t loop_row[LW_ROWS]; /* likewise numbers of a run's rows */
   struct exit_code {
     gcc_jit_block *block;
     uint64_t *items, *forms;
@@ -101,6 +102,11 @@ gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t sl
 }
 gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk) {
   return lw_field(l, spill_area, mask_offset(l, &l->exits->loop_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
+}
+gcc_jit_lvalue *lw_loop_row(struct lw *l, gcc_jit_rvalue *spill_area, unsigned row, unsigned chunk) {
+  struct lw_exits *t = l->exits;
+  if (!t->loop_row[row]) t->loop_row[row] = t->end, t->end += 4 * l->a->image->lanes;
+  return lw_field(l, spill_area, t->loop_row[row] + chunk * l->j.bytes, l->j.vu32);
 }
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected, unsigned c) {
   uint32_t *at = &l->exits->at[mask_of(l->a, block, expected)];

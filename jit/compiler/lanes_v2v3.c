@@ -406,6 +406,9 @@ static gcc_jit_rvalue *exchange(struct jx *j, gcc_jit_rvalue *v, unsigned by) {
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   return jx_ask(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=x", V(wide), 1, "m", jx_rv(cell));
 }
+static void store(struct jx *j, gcc_jit_lvalue *cell, gcc_jit_rvalue *v) {
+  jx_asm(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=m", cell, 1, "x", v);
+}
 static gcc_jit_rvalue *load_one(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   const char *text = is_v3(j) ? wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0"
                      : wide   ? "movq %1, %0\n\tpshufd $0x44, %0, %0"
@@ -600,8 +603,8 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_
   .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .product = product, .narrow = narrow, \
   .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
   .exchange = exchange, .above = above, .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, \
-  .load = load, .load_one = load_one, .read_one = read_one, .load_narrow = load_narrow, .write_narrow = write_narrow, \
-  .scatter = scatter
+  .load = load, .store = store, .load_one = load_one, .read_one = read_one, .load_narrow = load_narrow, \
+  .write_narrow = write_narrow, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {
                                                                                           "-march=x86-64-v2",
                                                                                           "-mtune=generic", NULL};

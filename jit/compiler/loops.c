@@ -11,6 +11,8 @@
 struct lw_loop {
   gcc_jit_rvalue *(*v)[2]; /* by slot: the vectors of this chunk; NULL: not met yet */
   gcc_jit_lvalue *chunk;   /* in bytes of a slot of 32 bits */
+  bool unrolled;           /* no loop: chunk by chunk, this being number `number` */
+  unsigned number;
   gcc_jit_rvalue
       *at[3]; /* state->spill_area, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits; or NULL */
 };
@@ -32,6 +34,7 @@ static bool operands(struct lw *l, const struct ja_ins *i, const uint64_t *uni, 
   return true;
 }
 static bool fits(struct lw *l, const struct ja_ins *i, const uint64_t *uni) {
+  if (lw_run_in_loop(l, (uint32_t)(i - l->a->ins))) return !i->keep && !l->counters;
   if (i->o->cls != MX_LANE || i->keep || i->by_checker || (l->counters && mx_w_guard(*i->w) != MX_GUARD_NONE))
     return false;
   if (i->o->flags & MX_F_MOVI) return true;
@@ -66,10 +69,12 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
   if (!l->slots_spilled || l->one_lane) return from;
   uint64_t *uni = lw_need(32 * a->words), *after = uni + a->words, *read = after + a->words, *reads = read + a->words;
   memcpy(uni, l->uni, 8 * a->words);
+  const uint32_t most = l->run ? rows->end : b->end;
   uint32_t k = b->first + from, varying = 0;
-  for (; k < b->end; k++) {
+  for (; k < most; k++) {
     const struct ja_ins *i = &a->ins[k];
-    if ((rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_defer(l, k, b, live)) break;
+    if ((!l->run && rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_defer(l, k, b, live))
+      break;
     memcpy(after, uni, 8 * a->words);
     ja_uniform_step(a, i, b->preserved, after);
     const enum results r = results_of(a, i, after);
@@ -104,16 +109,37 @@ static gcc_jit_rvalue *part_at(struct lw *l, unsigned cls) {
   return o->at[cls] ? o->at[cls] : (o->at[cls] = jx_keep(j, lw_add(l, from, by)));
 }
 gcc_jit_rvalue **lw_loop_value(struct lw *l, uint32_t slot, unsigned h) { return &l->loop->v[slot][h]; }
+/* Part h of a slot's chunk. */
+static gcc_jit_lvalue *cell_here(struct lw *l, uint32_t slot, unsigned h) {
+  const struct lw_loop *o = l->loop;
+  const unsigned cls = lw_class(l->a, slot);
+  return o->unrolled ? lw_var(l, slot, (cls == MX_R64 ? 2 : 1) * o->number + h)
+                     : lw_cell_at(l, part_at(l, cls), slot, h);
+}
 gcc_jit_rvalue *lw_loop_get(struct lw *l, uint32_t slot, unsigned h) {
   gcc_jit_rvalue **v = lw_loop_value(l, slot, h);
-  return *v ? *v : (*v = jx_keep(&l->j, jx_rv(lw_cell_at(l, part_at(l, lw_class(l->a, slot)), slot, h))));
+  return *v ? *v : (*v = jx_keep(&l->j, jx_rv(cell_here(l, slot, h))));
+}
+bool lw_loop_unrolled(const struct lw *l, unsigned *chunk) {
+  *chunk = l->loop->number;
+  return l->loop->unrolled;
+}
+gcc_jit_rvalue *lw_loop_first(struct lw *l, uint32_t slot) {
+  struct jx *j = &l->j;
+  const unsigned cls = lw_class(l->a, slot);
+  gcc_jit_lvalue *cell = lw_cell_at(l, part_at(l, cls), slot, 0);
+  gcc_jit_rvalue *at = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(cell, NULL), j->t_pu8);
+  return jx_rv(lw_field(l, at, 0, cls == MX_R64 ? j->t_u64 : j->t_u32));
+}
+gcc_jit_rvalue *lw_loop_row_get(struct lw *l, unsigned row) {
+  return jx_keep(&l->j, jx_rv(lw_loop_row(l, part_at(l, MX_R32), row, 0)));
 }
 /* Whether one of the instructions asks which lanes run. */
 static bool asks_lanes(const struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end) {
   const struct ja *a = l->a;
   uint32_t s[JA_MAX_TOUCH];
   for (uint32_t k = from; k < end; k++)
-    if (lw_stale_floats(l, &a->ins[b->first + k])) return true;
+    if (lw_stale_floats(l, &a->ins[b->first + k]) || lw_run_asks_lanes(l, b->first + k)) return true;
   for (uint32_t k = from; k < end; k++)
     for (uint32_t n = ja_defs(a, &a->ins[b->first + k], s); n--;)
       if (ja_has(b->preserved, s[n])) return true;
@@ -168,32 +194,16 @@ static void update_shapes(struct lw *l, const struct ja_block *b, uint32_t from,
   }
   l->moving = false;
 }
-void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live) {
+/* Builds those of the run's instructions whose results differ from lane to lane, for one chunk, and stores what is
+ * wanted of these, which are added to `made`. */
+static void build_chunk(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live,
+                        const uint64_t *before, uint64_t *made) {
   const struct ja *a = l->a;
-  struct jx *j = &l->j;
   const size_t bytes = 8 * a->words;
-  uint64_t *before = lw_need(4 * bytes), *uni = before, *flt = uni + a->words, *raw = flt + a->words,
-           *made = raw + a->words;
-  memcpy(uni, l->uni, bytes), memcpy(flt, l->flt, bytes), memcpy(raw, l->raw, bytes);
-  build_same(l, b, from, end, live);
-
-  struct lw_loop loop = {.v = lw_need(sizeof *loop.v * (a->nslots + 1)), .chunk = jx_local(j, j->t_u64)};
-  gcc_jit_lvalue *const first = l->cm[0], *const chunk = loop.chunk;
-  const unsigned nc = l->nc;
-  const bool masked = asks_lanes(l, b, from, end);
-  for (unsigned c = 0; c < nc && masked; c++) jx_set(j, lw_loop_mask(l, jx_rv(l->spill_area), c), jx_rv(l->cm[c]));
-  jx_set(j, chunk, lw_u64(l, 0));
-  gcc_jit_block *turn = lw_new_block(l, "chunk"), *behind = lw_new_block(l, "behind");
-  lw_go(l, turn);
-  j->b = turn;
-  l->loop = &loop;
-  l->nc = 1;
-  if (masked) {
-    l->cm[0] = jx_local(j, j->t_mask);
-    jx_set(j, l->cm[0], jx_rv(lw_loop_mask(l, part_at(l, MX_PRED), 0)));
-  }
-  memcpy(l->uni, uni, bytes), memcpy(l->flt, flt, bytes), memcpy(l->raw, raw, bytes);
+  memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes);
+  memcpy(l->raw, before + 2 * a->words, bytes);
   uint64_t *after = lw_need(bytes);
+  lw_run_chunk(l);
   for (uint32_t k = from; k < end; k++) {
     const struct ja_ins *i = &a->ins[b->first + k];
     memcpy(after, l->uni, bytes);
@@ -209,16 +219,57 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   uint64_t *at_end = wanted(l, b, from, end, live);
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(made, s) || ja_has(l->uni, s) || !ja_has(at_end, s)) continue;
-    const unsigned cls = lw_class(a, s);
-    for (unsigned h = 0; h < (cls == MX_R64 ? 2u : 1u); h++)
-      jx_set(j, lw_cell_at(l, part_at(l, cls), s, h), loop.v[s][h]);
+    for (unsigned h = 0; h < (lw_class(a, s) == MX_R64 ? 2u : 1u); h++)
+      jx_set(&l->j, cell_here(l, s, h), *lw_loop_value(l, s, h));
+  }
+  free(after), free(at_end);
+}
+#define SHORT 8 /* instructions: less than that is not worth a loop beside accesses, which are many statements */
+void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const size_t bytes = 8 * a->words;
+  uint64_t *before = lw_need(4 * bytes), *made = before + 3 * (size_t)a->words;
+  memcpy(before, l->uni, bytes), memcpy(before + a->words, l->flt, bytes);
+  memcpy(before + 2 * (size_t)a->words, l->raw, bytes);
+  build_same(l, b, from, end, live);
+
+  struct lw_loop loop = {.v = lw_need(sizeof *loop.v * (a->nslots + 1)), .unrolled = l->run && end - from < SHORT};
+  gcc_jit_lvalue *const first = l->cm[0];
+  const unsigned nc = l->nc;
+  if (loop.unrolled) {
+    l->loop = &loop;
+    l->nc = 1;
+    for (; loop.number < nc; loop.number++) {
+      l->cm[0] = loop.number ? l->cm[loop.number] : first;
+      memset(loop.v, 0, sizeof *loop.v * (a->nslots + 1));
+      build_chunk(l, b, from, end, live, before, made);
+    }
+  } else {
+    gcc_jit_lvalue *const chunk = loop.chunk = jx_local(j, j->t_u64);
+    const bool masked = asks_lanes(l, b, from, end);
+    for (unsigned c = 0; c < nc && masked && !l->loop_mask_stored; c++)
+      jx_set(j, lw_loop_mask(l, jx_rv(l->spill_area), c), jx_rv(l->cm[c]));
+    l->loop_mask_stored |= masked;
+    lw_run_loop_begin(l, b->first + from, b->first + end);
+    jx_set(j, chunk, lw_u64(l, 0));
+    gcc_jit_block *turn = lw_new_block(l, "chunk"), *behind = lw_new_block(l, "behind");
+    lw_go(l, turn);
+    j->b = turn;
+    l->loop = &loop;
+    l->nc = 1;
+    if (masked) {
+      l->cm[0] = jx_local(j, j->t_mask);
+      jx_set(j, l->cm[0], jx_rv(lw_loop_mask(l, part_at(l, MX_PRED), 0)));
+    }
+    build_chunk(l, b, from, end, live, before, made);
+    jx_set(j, chunk, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(chunk), lw_u64(l, j->bytes)));
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(chunk), lw_u64(l, (uint64_t)nc * j->bytes)), turn, behind);
+    j->b = behind;
   }
   l->loop = NULL;
   l->nc = nc;
   l->cm[0] = first;
-  jx_set(j, chunk, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(chunk), lw_u64(l, j->bytes)));
-  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(chunk), lw_u64(l, (uint64_t)nc * j->bytes)), turn, behind);
-  j->b = behind;
   update_shapes(l, b, from, end, made);
-  free(after), free(before), free(loop.v), free(at_end);
+  free(before), free(loop.v);
 }

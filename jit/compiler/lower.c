@@ -432,6 +432,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   gcc_jit_block *version[LW_VERSIONS] = {lw_new_block(l, "otherwise"), run->guesses ? lw_new_block(l, "guessed") : NULL,
                                          run->tile ? lw_new_block(l, "tile") : NULL};
   gcc_jit_block *behind = lw_new_block(l, "behind");
+  const bool mask_stored = l->loop_mask_stored;
   lw_run_begin(l, run);
   if (run->guesses) {
     gcc_jit_block *check = lw_new_block(l, "unlike"), *like = run->tile ? lw_new_block(l, "like") : version[LW_GUESSED];
@@ -441,6 +442,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
       lw_split(l, lw_run_apart(l, run), version[LW_GUESSED], version[LW_TILE]);
     }
     j->b = check;
+    lw_run_numbers(l, run, false);
   }
   gcc_jit_block *outside = lw_new_block(l, "outside");
   lw_split(l, lw_rare(l, lw_run_outside(l, run)), outside, version[LW_OTHERWISE]);
@@ -454,11 +456,18 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes),
         memcpy(l->raw, before + 2 * a->words, bytes);
     memcpy(l->saved, before + 3 * a->words, bytes);
-    for (uint32_t k = run->first; k < run->end; k++) lw_instruction(l, b, k - b->first, live);
+    l->loop_mask_stored = mask_stored;
+    lw_run_version_begin(l);
+    for (uint32_t k = run->first - b->first; k < run->end - b->first;) {
+      const uint32_t end = lw_loop_end(l, b, k, live);
+      if (end > k) lw_loop(l, b, k, end, live), k = end;
+      else lw_instruction(l, b, k++, live);
+    }
     lw_go(l, behind);
     memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has found out its own */
   }
   l->run = NULL;
+  l->loop_mask_stored = mask_stored;
   j->b = behind;
   free(before);
 }
@@ -468,6 +477,7 @@ static void build_block(struct lw *l, uint32_t number) {
   struct jx *j = &l->j;
   const struct ja_block *b = &a->blocks[number];
   l->block = number;
+  l->loop_mask_stored = false;
   j->b = l->head[number];
   const uint32_t n = b->end - b->first;
   uint64_t *live = lw_need(8 * (size_t)a->words * (n + 1)), *at = live + (size_t)n * a->words;

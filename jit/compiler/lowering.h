@@ -21,7 +21,7 @@
 #define LW_DEFERRED 3
 
 /* Accesses to shared memory in a block that are built twice: see shared_runs.c. */
-#define LW_ROWS 4
+#define LW_ROWS 8
 struct lw_run {
   uint32_t first, end; /* instructions */
   unsigned n;          /* numbers; 0: there is no run */
@@ -34,14 +34,21 @@ struct lw_run {
       LW_SCATTERED,
       LW_SAME,
       LW_IN_ROWS,
-      LW_NEAR
-    } kind; /* of a chunk's numbers, as guessed. NEAR: in as many bytes as two chunks have, from the first on */
+      LW_NEAR,
+      LW_UNIFORM
+    } kind; /* of a chunk's numbers, as guessed. NEAR: in as many bytes as two chunks have, from the first on. UNIFORM:
+               no guess, all lanes have one */
     int64_t least, most; /* of offsets, and behind the last byte */
     gcc_jit_rvalue *number[LW_CHUNKS],
         *address[LW_CHUNKS];            /* of the lanes; where a chunk's first lane's leads, if it is as guessed */
     gcc_jit_rvalue *element[LW_CHUNKS]; /* NEAR: which of those behind the first */
+    bool loads, stores;
+    bool in_cells;                       /* what loops need of it has been stored for them */
+    gcc_jit_rvalue *here_address, *here; /* the same in a loop over the chunks, of the one that it is at: the address;
+                                            number or element. NULL: nobody has asked */
   } row[LW_ROWS];
   gcc_jit_rvalue *window, *size; /* of the memory */
+  gcc_jit_rvalue *uniform_out;   /* not 0: some number that all lanes have is out of bounds; NULL: there is none */
   bool guesses, tile; /* there is something to guess; also that rows are the same for all chunks, as those of a tile as
                          wide as a chunk */
 };
@@ -98,9 +105,10 @@ struct lw {
   uint64_t *saved,
       *saved_in;  /* slots whose cells in the spill area hold their current values, here and by block; see saved.c */
   bool *steadies; /* by block: it begins a loop with barriers, before which the slots in saved_in are stored */
-  bool slots_spilled;   /* slots and the blocks' masks live in state->spill_area, not in registers */
-  struct lw_loop *loop; /* over the chunks, which is built: slots have one chunk; see loops.c */
-  bool always;          /* the interpreter does the instruction whatever its operands are */
+  bool slots_spilled;    /* slots and the blocks' masks live in state->spill_area, not in registers */
+  struct lw_loop *loop;  /* over the chunks, which is built: slots have one chunk; see loops.c */
+  bool loop_mask_stored; /* in this block, on the way to here, for such loops: which lanes run */
+  bool always;           /* the interpreter does the instruction whatever its operands are */
   /* where we are */
   uint32_t block;
   const struct ja_ins *ins;
@@ -140,7 +148,7 @@ struct lw {
       *deferred_raw;   /* so many instructions just before this one are left out so far; uni and raw before them */
   struct lw_run *runs; /* by block */
   unsigned char *run_member; /* by instruction: which number of its block's run it goes through, from 1 */
-  const struct lw_run *run;  /* built now */
+  struct lw_run *run;        /* built now */
   enum { LW_OTHERWISE, LW_GUESSED, LW_TILE, LW_VERSIONS } version; /* and how */
   bool moving; /* the instruction moves a slot that has a shape by one step for all lanes */
   struct {
@@ -248,10 +256,14 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
 void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live);
 gcc_jit_rvalue **lw_loop_value(struct lw *l, uint32_t slot, unsigned h);
 gcc_jit_rvalue *lw_loop_get(struct lw *l, uint32_t slot, unsigned h);
+gcc_jit_rvalue *lw_loop_first(struct lw *l, uint32_t slot); /* the first lane's value, from memory, as a scalar */
+gcc_jit_rvalue *lw_loop_row_get(struct lw *l, unsigned row);
+bool lw_loop_unrolled(const struct lw *l, unsigned *chunk); /* there is no loop: which chunk it is */
 /* exits.c: part h of a slot's chunk, whose chunk's part `spill_area` has been moved to; and the like for masks of lanes
- * that run, for loops. */
+ * that run, and for what is known of a run's row, for loops. */
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t slot, unsigned h);
 gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk);
+gcc_jit_lvalue *lw_loop_row(struct lw *l, gcc_jit_rvalue *spill_area, unsigned row, unsigned chunk);
 /* lower.c: builds instruction k of the block, which goes on to the next; whether it can be left out, see there */
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live);
 bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);
@@ -366,11 +378,21 @@ gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run);
 gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run);
 gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run);
 bool lw_run_access(struct lw *l);
+/* The numbers of all rows, or of those whose numbers the guessed version needs. Of instruction k: whether it can be in
+ * a loop over the chunks, as the run is built now; whether it asks there which lanes run. A version begins; a loop of
+ * these instructions; a chunk. */
+void lw_run_numbers(struct lw *l, struct lw_run *run, bool as_guessed);
+bool lw_run_in_loop(const struct lw *l, uint32_t k);
+bool lw_run_asks_lanes(const struct lw *l, uint32_t k);
+void lw_run_version_begin(struct lw *l);
+void lw_run_loop_begin(struct lw *l, uint32_t from, uint32_t end);
+void lw_run_chunk(struct lw *l);
 /* memory.c: chunks of elements of a memory type at a host address: lanes of a mask, all of them (NULL), or one cell for
  * all (same); multiples of `stride` from lane `first` on */
 void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
                    bool same);
-void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type);
+void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
+                    bool own);
 /* cells at base + index * scale, of one chunk */
 void lw_gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                gcc_jit_rvalue *lanes, unsigned type);

@@ -111,8 +111,11 @@ static jv source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   if (jx_wide(v.t) && !jx_wide(type)) return jv_cvt(j, MX_T_u32, MX_T_u64, jv_as(j, MX_T_u64, v));
   return jv_as(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, v);
 }
-/* Narrow elements: of all lanes, where the level has no masks for them. */
-void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type) {
+/* Narrow elements: of all lanes, where the level has no masks for them. `own`: nobody else looks at the memory of the
+ * other lanes meanwhile, so they may get back what they have. Moves under masks that are vectors take up to forty
+ * cycles, and what they have stored is not there for a load that follows. */
+void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
+                    bool own) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
   jv v = source(l, in, c, type);
@@ -120,8 +123,18 @@ void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gc
     j->isa->write_narrow(j, jx_bitsof(type), lw_vector(l, q, 0, false), v.r[0], lanes);
     return;
   }
+  if (!v.r[1]) v.r[1] = v.r[0];
+  if (own && j->isa->store) {
+    jv old = {.t = v.t};
+    for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
+      old.r[h] = j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
+    if (!wide) old.r[1] = old.r[0];
+    v = jv_sel(j, v.t, (jv){.t = MX_T_pred, .r = {lanes, lanes}}, v, old);
+    for (unsigned h = 0; h < (wide ? 2u : 1u); h++) j->isa->store(j, lw_vector(l, q, j->bytes * h, wide), v.r[h]);
+    return;
+  }
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-    j->isa->write(j, wide, h, lw_vector(l, q, j->bytes * h, wide), v.r[h] ? v.r[h] : v.r[0], lanes);
+    j->isa->write(j, wide, h, lw_vector(l, q, j->bytes * h, wide), v.r[h], lanes);
 }
 
 static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
@@ -239,7 +252,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
     }
     for (unsigned c = 0; c < l->nc; c++)
       if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, form == 1);
-      else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->type);
+      else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->type, false);
     lw_go(l, ac->end);
     j->b = others;
   }
@@ -431,7 +444,7 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
     gcc_jit_rvalue *v[4];
     if (ac->n == 1) {
       if (ac->load) lw_load_chunk(l, 0, c, lw_at(l, q, at), NULL, ac->type, false);
-      else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type);
+      else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type, false);
       continue;
     }
     for (unsigned e = 0; e < ac->n && ac->load; e++)
@@ -711,7 +724,7 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
     if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false); /* where lanes do not run, too, there is memory */
-    else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->type);
+    else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->type, false);
   }
   lw_go(l, ac->end);
 }

@@ -41,7 +41,8 @@ static int32_t result(const struct ja *a, const struct ja_ins *i, const int32_t 
     return number == MX_SR_TID_X || number == MX_SR_LANEID;
   }
   switch (i->form) {
-  case MX_FORM_COPY: return of_operand(a, i, 1, at);
+  case MX_FORM_COPY:
+  case MX_FORM_EXTEND: return of_operand(a, i, 1, at);
   case MX_FORM_ADD: return sum(of_operand(a, i, 1, at), of_operand(a, i, 2, at));
   case MX_FORM_SUB: {
     const int32_t y = of_operand(a, i, 2, at);
@@ -154,13 +155,13 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
     const struct ja_ins *i = &a->ins[k];
     if (run->n && (i->kind == JA_CALLS || i->kind == JA_RETURNS || i->o->flags & MX_F_SYNC || ja_always_leaves(i)))
       break; /* not built as others are */
-    if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST) ||
-        lw_uniform_at(a, b, k, mx__row_access[i->op].kind == MX_ACCESS_LOAD ? 1 : 0))
-      continue;
+    if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST)) continue;
     const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
-    const bool load = mx__row_access[i->op].kind == MX_ACCESS_LOAD,
+    const bool load = mx__row_access[i->op].kind == MX_ACCESS_LOAD, uniform = lw_uniform_at(a, b, k, load ? 1 : 0),
                near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose;
-    const enum lw_run_pattern kind = stride == 0 && load          ? LW_SAME
+    if (uniform && !load) continue;
+    const enum lw_run_pattern kind = uniform                      ? LW_UNIFORM
+                                     : stride == 0 && load        ? LW_SAME
                                      : stride == (int32_t)n.bytes ? LW_IN_ROWS
                                      : near                       ? LW_NEAR
                                                                   : LW_SCATTERED;
@@ -178,6 +179,7 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
                              .least = INT64_MAX,
                              .most = INT64_MIN};
     } else if (row->kind != kind) row->kind = LW_SCATTERED;
+    row->loads |= load, row->stores |= !load;
     const int64_t off = offset_of(a, i);
     if (off < row->least) row->least = off;
     if (off + n.bytes > row->most) row->most = off + n.bytes;
@@ -194,7 +196,8 @@ void lw_runs_find(struct lw *l) {
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct lw_run *run = &l->runs[b];
     unsigned same = 0, rows = 0; /* accesses of the kind */
-    for (unsigned g = 0; g < run->n; g++) run->guesses |= run->row[g].kind != LW_SCATTERED;
+    for (unsigned g = 0; g < run->n; g++)
+      run->guesses |= run->row[g].kind != LW_SCATTERED && run->row[g].kind != LW_UNIFORM;
     for (uint32_t k = run->first; k < run->end; k++) {
       const struct lw_row *row = l->run_member[k] ? &run->row[l->run_member[k] - 1] : NULL;
       if (row && row->bytes == 4 && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD)
@@ -223,63 +226,146 @@ static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigne
 }
 
 /* ---- building them ----------------------------------------------------------------------------------------------*/
-void lw_run_begin(struct lw *l, struct lw_run *run) {
+/* The number of a lane whose value of the slot is given, as a scalar: what is added wraps as the slot does. */
+static gcc_jit_rvalue *scalar_number(struct lw *l, const struct lw_row *row, gcc_jit_rvalue *v) {
   struct jx *j = &l->j;
-  run->window = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_pu8)));
-  gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
-  run->size = jx_keep(j, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)));
+  const bool wide = lw_class(l->a, row->slot) == MX_R64;
+  gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
+  v = gcc_jit_context_new_cast(j->c, NULL, v, t);
+  if (row->sum)
+    v = jx_op(j, GCC_JIT_BINARY_OP_PLUS, t, v,
+              gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand_of(l, row->sum, row->operand)), t));
+  return jx_keep(j, wide ? v : gcc_jit_context_new_cast(j->c, NULL, v, j->t_u64));
+}
+void lw_run_numbers(struct lw *l, struct lw_run *run, bool as_guessed) {
   for (unsigned g = 0; g < run->n; g++) {
     struct lw_row *row = &run->row[g];
+    if (row->number[0] || row->kind == LW_UNIFORM ||
+        (as_guessed && row->kind != LW_SCATTERED && !(row->kind == LW_NEAR && row->stores)))
+      continue;
     jv more = {0};
     if (row->sum) more = lw_operand_of(l, row->sum, row->operand);
     for (unsigned c = 0; c < l->nc; c++) row->number[c] = number_of(l, row, c, more);
   }
 }
-
-/* Collects, in one vector for all numbers and chunks, bits that should not be set. */
-gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
+/* The greatest sum of a chunk's first number and the least offset with which all lanes are in bounds, a multiple of the
+ * elements' size; as a signed number less than 0: there is none. */
+static gcc_jit_rvalue *greatest_first(struct lw *l, const struct lw_run *run, const struct lw_row *row) {
   struct jx *j = &l->j;
-  gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
-  gcc_jit_rvalue *wrong = NULL;
-#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->vu32, x_, y_)
-#define COLLECT(into_, v_) \
-  do { \
-    gcc_jit_rvalue *v__ = (v_); \
-    into_ = jx_keep(j, into_ ? OP(BITWISE_OR, into_, v__) : v__); \
-  } while (0)
+  const uint64_t reach =
+      (uint64_t)(row->most - row->least) + (row->kind == LW_IN_ROWS ? (uint64_t)(j->w - 1) * row->bytes : 0);
+  gcc_jit_rvalue *size = gcc_jit_context_new_cast(j->c, NULL, run->size, j->t_u64);
+  return jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64,
+                          jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, size, lw_u64(l, reach)),
+                          lw_u64(l, ~(uint64_t)(row->bytes - 1))));
+}
+static void collect(struct lw *l, gcc_jit_rvalue **into, gcc_jit_type *t, gcc_jit_rvalue *v) {
+  *into = jx_keep(&l->j, *into ? jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_OR, t, *into, v) : v);
+}
+/* Collects such a sum, and how much less it is than `limit`: of these the sign, and the low bits, should not be set;
+ * only_bad() picks them. Returned: the latter. */
+static gcc_jit_rvalue *check_first(struct lw *l, const struct lw_row *row, gcc_jit_rvalue *number,
+                                   gcc_jit_rvalue *limit, gcc_jit_rvalue **out) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *least = number;
+  if (row->least)
+    least = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, number, lw_u64(l, (uint64_t)row->least)));
+  gcc_jit_rvalue *left = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, limit, least));
+  collect(l, out, j->t_u64, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, least, left));
+  return left;
+}
+static gcc_jit_rvalue *only_bad(struct lw *l, const struct lw_row *row, gcc_jit_rvalue *out) {
+  return jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_AND, l->j.t_u64, out, lw_u64(l, UINT64_C(1) << 63 | (row->bytes - 1)));
+}
+void lw_run_begin(struct lw *l, struct lw_run *run) {
+  struct jx *j = &l->j;
+  run->window = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_pu8)));
+  gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
+  run->size = jx_keep(j, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)));
+  lw_run_numbers(l, run, run->guesses);
   for (unsigned g = 0; g < run->n; g++) {
     struct lw_row *row = &run->row[g];
-    /* the greatest number from which the greatest offset is in bounds, a multiple of the elements' size; negative:
-     * there is none */
-    gcc_jit_rvalue *greatest =
-        jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, jx_int(j, j->t_u32, (uint64_t)row->most));
-    greatest = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, greatest,
-                     jx_int(j, j->t_u32, ~(uint64_t)(row->bytes - 1) & UINT32_MAX));
-    gcc_jit_rvalue *limit = jx_keep(j, jv_broadcast(j, MX_T_u32, greatest).r[0]), *out = limit;
-    for (unsigned c = 0; c < l->nc; c++) {
-      gcc_jit_rvalue *v = row->number[c], *low = v;
-      if (row->least < 0) low = OP(PLUS, v, jv_k(j, MX_T_u32, (uint64_t)row->least).r[0]);
-      COLLECT(out,
-              OP(BITWISE_OR, low, OP(MINUS, limit, v))); /* negative ones, and not multiples of the elements' size */
-      if (row->kind == LW_SCATTERED) continue;
-      gcc_jit_rvalue *first = j->isa->first_everywhere(j, false, v);
-      if (row->kind == LW_NEAR) {
-        gcc_jit_rvalue *behind = jx_keep(j, OP(MINUS, v, first));
-        COLLECT(wrong, OP(BITWISE_AND, behind, jv_k(j, MX_T_u32, ~(uint64_t)(2 * j->bytes - 1) & UINT32_MAX).r[0]));
-        row->element[c] = jx_keep(
-            j, jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {behind, behind}}, jv_k(j, MX_T_u32, 2)).r[0]);
-      } else
-        COLLECT(wrong, OP(BITWISE_XOR, v,
-                          row->kind == LW_IN_ROWS ? OP(PLUS, first, lw_ramp(l, 0, row->bytes, false)) : first));
-      gcc_jit_rvalue *at = gcc_jit_context_new_cast(
-          j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, false, v), j->t_int), s64);
-      row->address[c] = jx_keep(j, lw_add(l, run->window, at));
+    if (row->kind != LW_UNIFORM) continue;
+    const jv v = lw_get(l, row->slot, lw_class(l->a, row->slot) == MX_R64 ? MX_T_u64 : MX_T_u32, 0);
+    gcc_jit_rvalue *number = scalar_number(l, row, jv_scalar(j, v)), *limit = greatest_first(l, run, row), *out = limit;
+    check_first(l, row, number, limit, &out);
+    collect(l, &run->uniform_out, j->t_u64, only_bad(l, row, out));
+    row->address[0] = jx_keep(j, lw_add(l, run->window, number));
+  }
+}
+
+/* Bits that should not be set, of all numbers and chunks: of vectors of 32-bit lanes, and of scalars. */
+struct collected {
+  gcc_jit_rvalue *lanes, *scalars;
+};
+/* A chunk whose lanes are guessed to be in a row, to have one number, or to be near: all is told from its first lane's
+ * number and the lanes' distances from it. */
+static void guess_chunk(struct lw *l, struct lw_run *run, struct lw_row *row, unsigned c, gcc_jit_rvalue *limit,
+                        gcc_jit_rvalue **out, struct collected *wrong) {
+  struct jx *j = &l->j;
+  const bool wide = lw_class(l->a, row->slot) == MX_R64;
+  gcc_jit_type *t = jx_vector(j, wide);
+  const jv v = lw_get(l, row->slot, wide ? MX_T_u64 : MX_T_u32, c);
+#define OP(op_, t_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, t_, x_, y_)
+  gcc_jit_rvalue *number = scalar_number(l, row, j->isa->first(j, wide, v.r[0]));
+  gcc_jit_rvalue *left = check_first(l, row, number, limit, out);
+  row->address[c] = jx_keep(j, lw_add(l, run->window, number));
+  gcc_jit_rvalue *first = j->isa->first_everywhere(j, wide, v.r[0]);
+  jv behind = {.t = wide ? MX_T_u64 : MX_T_u32};
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
+    gcc_jit_rvalue *d;
+    if (row->kind == LW_NEAR) {
+      behind.r[h] = jx_keep(j, OP(MINUS, t, v.r[h], first));
+      d = OP(BITWISE_AND, t, behind.r[h],
+             jv_k(j, behind.t, ~(uint64_t)(2 * j->bytes - 1) | (uint64_t)(row->bytes - 1)).r[0]);
+    } else
+      d = OP(BITWISE_XOR, t, v.r[h],
+             row->kind == LW_IN_ROWS ? OP(PLUS, t, first, lw_ramp(l, h * j->w / 2, row->bytes, wide)) : first);
+    collect(l, &wrong->lanes, j->vu32, jx_bits(j, j->vu32, d));
+  }
+  if (row->kind != LW_NEAR) return;
+  if (wide) behind = jv_cvt(j, MX_T_u32, MX_T_u64, behind);
+  else behind.r[1] = behind.r[0];
+  behind.r[0] = behind.r[1] = jx_keep(j, behind.r[0]);
+  row->element[c] = jx_keep(j, jv_bin(j, JX_SHR, MX_T_u32, behind, jv_k(j, MX_T_u32, 2)).r[0]);
+  const jv most = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, left, j->t_u32));
+  collect(l, &wrong->lanes, j->vu32,
+          OP(BITWISE_AND, j->vu32, OP(MINUS, j->vu32, most.r[0], behind.r[0]), jv_k(j, MX_T_u32, 0x80000000u).r[0]));
+}
+/* Lanes apart: each number is in bounds. */
+static void check_numbers(struct lw *l, const struct lw_run *run, struct lw_row *row, struct collected *wrong) {
+  struct jx *j = &l->j;
+  /* the greatest number from which the greatest offset is in bounds, a multiple of the elements' size; negative: there
+   * is none */
+  gcc_jit_rvalue *greatest = OP(MINUS, j->t_u32, run->size, jx_int(j, j->t_u32, (uint64_t)row->most));
+  greatest = OP(BITWISE_AND, j->t_u32, greatest, jx_int(j, j->t_u32, ~(uint64_t)(row->bytes - 1) & UINT32_MAX));
+  gcc_jit_rvalue *limit = jx_keep(j, jv_broadcast(j, MX_T_u32, greatest).r[0]), *out = limit;
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *v = row->number[c], *low = v;
+    if (row->least < 0) low = OP(PLUS, j->vu32, v, jv_k(j, MX_T_u32, (uint64_t)row->least).r[0]);
+    collect(l, &out, j->vu32,
+            OP(BITWISE_OR, j->vu32, low, OP(MINUS, j->vu32, limit, v))); /* negative ones, and not multiples */
+  }
+  collect(l, &wrong->lanes, j->vu32,
+          OP(BITWISE_AND, j->vu32, out, jv_k(j, MX_T_u32, 0x80000000u | (row->bytes - 1)).r[0]));
+}
+gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
+  struct jx *j = &l->j;
+  struct collected wrong = {NULL, run->uniform_out};
+  for (unsigned g = 0; g < run->n; g++) {
+    struct lw_row *row = &run->row[g];
+    if (row->kind == LW_UNIFORM) continue;
+    if (row->kind == LW_SCATTERED) {
+      check_numbers(l, run, row, &wrong);
+      continue;
     }
-    COLLECT(wrong, OP(BITWISE_AND, out, jv_k(j, MX_T_u32, 0x80000000u | (row->bytes - 1)).r[0]));
+    gcc_jit_rvalue *limit = greatest_first(l, run, row), *out = limit;
+    for (unsigned c = 0; c < l->nc; c++) guess_chunk(l, run, row, c, limit, &out, &wrong);
+    collect(l, &wrong.scalars, j->t_u64, only_bad(l, row, out));
   }
 #undef OP
-#undef COLLECT
-  return j->isa->any_bit(j, false, wrong);
+  return lw_either(l, j->isa->any_bit(j, false, wrong.lanes),
+                   lw_compare(l, GCC_JIT_COMPARISON_NE, wrong.scalars, lw_u64(l, 0)));
 }
 
 gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
@@ -287,6 +373,7 @@ gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
   gcc_jit_rvalue *out = NULL, *small = NULL;
   for (unsigned g = 0; g < run->n; g++) {
     const struct lw_row *row = &run->row[g];
+    if (row->kind == LW_UNIFORM) continue;
     gcc_jit_rvalue *reach = jx_int(j, j->t_u32, (uint64_t)(row->most - row->least));
     gcc_jit_rvalue *less = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, run->size, reach);
     small =
@@ -302,8 +389,9 @@ gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
       out = out ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, out, m) : m;
     }
   }
-  return gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small,
-                                       j->isa->mask_any(j, jx_keep(j, out)));
+  if (run->uniform_out)
+    small = lw_either(l, small, lw_compare(l, GCC_JIT_COMPARISON_NE, run->uniform_out, lw_u64(l, 0)));
+  return out ? lw_either(l, small, j->isa->mask_any(j, jx_keep(j, out))) : small;
 }
 
 gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run) {
@@ -320,23 +408,74 @@ gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run) {
 }
 
 /* Chunk c among the two chunks of memory from the first lane's element on. */
-static void load_near(struct lw *l, const struct lw_row *row, unsigned c, uint64_t off) {
+static void load_near(struct lw *l, gcc_jit_rvalue *address, gcc_jit_rvalue *element, unsigned c, uint64_t off) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *two[2];
-  for (unsigned n = 0; n < 2; n++)
-    two[n] = j->isa->load(j, false, lw_vector(l, row->address[c], off + n * j->bytes, false));
-  gcc_jit_rvalue *v = j->isa->choose(j, two, 2, row->element[c]);
+  for (unsigned n = 0; n < 2; n++) two[n] = j->isa->load(j, false, lw_vector(l, address, off + n * j->bytes, false));
+  gcc_jit_rvalue *v = j->isa->choose(j, two, 2, element);
   lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {v, v}});
+}
+static bool is_apart(const struct lw *l, const struct lw_row *row, bool load) {
+  return row->kind != LW_UNIFORM &&
+         (l->version == LW_OTHERWISE || row->kind == LW_SCATTERED || (row->kind == LW_NEAR && !load));
+}
+bool lw_run_in_loop(const struct lw *l, uint32_t k) {
+  return l->run && l->version != LW_TILE && l->run_member[k] && mx__row_access[l->a->ins[k].op].kind == MX_ACCESS_LOAD;
+}
+bool lw_run_asks_lanes(const struct lw *l, uint32_t k) {
+  return l->run && l->run_member[k] && is_apart(l, &l->run->row[l->run_member[k] - 1], true);
+}
+/* What a loop takes for the row beside an address: numbers where these are asked for, elements where lanes are near;
+ * NULL: nothing, or the slot itself. */
+static gcc_jit_rvalue *const *for_loops(const struct lw *l, const struct lw_row *row) {
+  if (!row->loads) return NULL;
+  if (is_apart(l, row, true)) return row->sum || lw_class(l->a, row->slot) == MX_R64 ? row->number : NULL;
+  return row->kind == LW_NEAR ? row->element : NULL;
+}
+void lw_run_version_begin(struct lw *l) {
+  for (unsigned g = 0; g < l->run->n; g++) l->run->row[g].in_cells = false;
+}
+void lw_run_loop_begin(struct lw *l, uint32_t from, uint32_t end) {
+  struct jx *j = &l->j;
+  for (uint32_t k = from; l->run && k < end; k++) {
+    const unsigned member = l->run_member[k];
+    struct lw_row *row = member ? &l->run->row[member - 1] : NULL;
+    gcc_jit_rvalue *const *v = row && !row->in_cells ? for_loops(l, row) : NULL;
+    for (unsigned c = 0; v && c < l->nc; c++) jx_set(j, lw_loop_row(l, jx_rv(l->spill_area), member - 1, c), v[c]);
+    if (v) row->in_cells = true;
+  }
+}
+void lw_run_chunk(struct lw *l) {
+  for (unsigned g = 0; l->run && g < l->run->n; g++) l->run->row[g].here_address = l->run->row[g].here = NULL;
+}
+static bool load_in_loop(struct lw *l, unsigned number, uint64_t off, unsigned type) {
+  struct jx *j = &l->j;
+  struct lw_row *row = &l->run->row[number];
+  const bool apart = is_apart(l, row, true);
+  unsigned chunk;
+  if (lw_loop_unrolled(l, &chunk)) {
+    row->here_address = row->address[chunk];
+    row->here = apart ? row->number[chunk] : row->element[chunk];
+  }
+  if (!apart && !row->here_address)
+    row->here_address = jx_keep(j, lw_add(l, l->run->window, scalar_number(l, row, lw_loop_first(l, row->slot))));
+  if (!row->here && (apart || row->kind == LW_NEAR))
+    row->here = for_loops(l, row) ? lw_loop_row_get(l, number) : lw_get(l, row->slot, MX_T_u32, 0).r[0];
+  if (apart) lw_gather(l, jx_keep(j, lw_at(l, l->run->window, off)), row->here, 1, 0, jx_rv(l->cm[0]), type);
+  else if (row->kind == LW_NEAR) load_near(l, row->here_address, row->here, 0, off);
+  else lw_load_chunk(l, 0, 0, lw_at(l, row->here_address, off), NULL, type, row->kind == LW_SAME);
+  return true;
 }
 bool lw_run_access(struct lw *l) {
   struct jx *j = &l->j;
   const unsigned number = l->run_member[l->ins - l->a->ins];
   if (!number) return false;
-  const struct lw_row *row = &l->run->row[number - 1];
+  struct lw_row *row = &l->run->row[number - 1];
   const unsigned type = mx__row_access[l->ins->op].type;
   const bool load = mx__row_access[l->ins->op].kind == MX_ACCESS_LOAD, wide = row->bytes == 8;
   const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
-  const bool apart = l->version == LW_OTHERWISE || row->kind == LW_SCATTERED || (row->kind == LW_NEAR && !load);
+  const bool apart = is_apart(l, row, load);
+  if (l->loop) return load_in_loop(l, number - 1, off, type);
   gcc_jit_rvalue *row_of_all = l->version == LW_TILE && load && row->kind == LW_IN_ROWS && !wide
                                    ? j->isa->load(j, false, lw_vector(l, row->address[0], off, false))
                                    : NULL;
@@ -344,9 +483,11 @@ bool lw_run_access(struct lw *l) {
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *lanes = jx_rv(l->cm[c]);
     if (row_of_all) lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {row_of_all, row_of_all}});
-    else if (!apart && load && row->kind == LW_NEAR) load_near(l, row, c, off);
-    else if (!apart && load) lw_load_chunk(l, 0, c, lw_at(l, row->address[c], off), NULL, type, row->kind == LW_SAME);
-    else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->address[c], off), lanes, type);
+    else if (!apart && load && row->kind == LW_NEAR) load_near(l, row->address[c], row->element[c], c, off);
+    else if (!apart && load)
+      lw_load_chunk(l, 0, c, lw_at(l, row->address[row->kind == LW_UNIFORM ? 0 : c], off), NULL, type,
+                    row->kind == LW_SAME || row->kind == LW_UNIFORM);
+    else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->address[c], off), lanes, type, true);
     else if (load) lw_gather(l, base, row->number[c], 1, c, lanes, type);
     else lw_scatter(l, 2, base, row->number[c], 1, c, lanes, type);
   }
