@@ -118,6 +118,37 @@ void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t 
   }
 }
 
+/* ---- where slots are written ----------------------------------------------------------------------------*/
+/* Asked for by each access, in blocks of thousands of instructions: so it is looked up, not looked for. */
+static void list_writes(struct ja *a) {
+  uint32_t s[JA_MAX_TOUCH];
+  a->first_write = get(a, sizeof *a->first_write * (a->nslots + 2u));
+  uint32_t *next = a->first_write + 1; /* while the lists fill: where each one goes on */
+  for (uint32_t k = 0; k < a->nins; k++)
+    for (uint32_t n = ja_defs(a, &a->ins[k], s); n--;) next[s[n] + 1]++;
+  for (uint32_t slot = 1; slot <= a->nslots; slot++) next[slot] += next[slot - 1];
+  a->writes = get(a, sizeof *a->writes * (next[a->nslots] + 1u));
+  uint64_t *uni = set_new(a, a->words);
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    const struct ja_block *bl = &a->blocks[b];
+    memcpy(uni, bl->uni_in, 8 * a->words);
+    for (uint32_t k = bl->first; k < bl->end; k++) {
+      ja_uniform_step(a, &a->ins[k], bl->preserved, uni);
+      for (uint32_t n = ja_defs(a, &a->ins[k], s), m = 0; m < n; m++)
+        a->writes[next[s[m]]++] = (struct ja_write){k, ja_has(uni, s[m])};
+    }
+  }
+}
+const struct ja_write *ja_last_write(const struct ja *a, uint32_t from, uint32_t before, uint32_t slot) {
+  const struct ja_write *low = a->writes + a->first_write[slot], *const begin = low;
+  for (const struct ja_write *high = a->writes + a->first_write[slot + 1]; low < high;) {
+    const struct ja_write *middle = low + (high - low) / 2;
+    if (middle->ins < before) low = middle + 1;
+    else high = middle;
+  }
+  return low > begin && low[-1].ins >= from ? low - 1 : NULL;
+}
+
 /* ---- NaNs -----------------------------------------------------------------------------------------------*/
 static bool makes_float(const struct ja_ins *i) {
   return i->o->flags & MX_F_CANON && i->o->opnd[0].type == MX_T_f32 && jx_meanings[i->op] && i->o->nopnds > 1 &&
@@ -460,6 +491,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
     for (uint32_t b = 0; b < a->nblocks; b++) now += a->blocks[b].divergent;
   }
   floats(a);
+  list_writes(a);
   find_entries(a);
   return a;
 }

@@ -115,7 +115,12 @@ struct ja {
   bool checked;      /* a checker watches */
   bool clocks;       /* as the unit's */
   uint64_t *written; /* with it: by instruction, slots that may have been written before */
-  void *memory;      /* chunks, freed whole */
+  struct ja_write {
+    uint32_t ins;
+    bool uniform;        /* the slot is, behind it */
+  } * writes;            /* of slot 0 in the order of the text, then of slot 1, and so on */
+  uint32_t *first_write; /* by slot, and one more */
+  void *memory;          /* chunks, freed whole */
 };
 
 /* The unit of a kernel; false: out of memory. One of its functions; NULL: out of memory. */
@@ -161,6 +166,8 @@ static inline bool ja_encloses(const struct ja *a, uint32_t f, uint32_t k) {
 #define JA_MAX_TOUCH 600
 uint32_t ja_uses(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
 uint32_t ja_defs(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
+/* The last one of instructions from..before that writes the slot; NULL: none does. */
+const struct ja_write *ja_last_write(const struct ja *a, uint32_t from, uint32_t before, uint32_t slot);
 /* Takes one instruction backwards through a live set. */
 void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *live);
 /* Adds what is live where control may go from block b, tables included. */

@@ -13,22 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool writes(const struct ja *a, uint32_t k, uint32_t slot) {
-  uint32_t s[JA_MAX_TOUCH];
-  const uint32_t n = ja_defs(a, &a->ins[k], s);
-  for (uint32_t m = 0; m < n; m++)
-    if (s[m] == slot) return true;
-  return false;
-}
 bool lw_last_write(const struct ja *a, uint32_t *k, uint32_t slot) {
-  for (uint32_t n = *k, first = a->blocks[a->ins[*k].block].first; n-- > first;)
-    if (writes(a, n, slot)) return *k = n, true;
-  return false;
+  const struct ja_write *last = ja_last_write(a, a->blocks[a->ins[*k].block].first, *k, slot);
+  if (last) *k = last->ins;
+  return last;
 }
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot) {
-  for (; from < to; from++)
-    if (writes(a, (uint32_t)(from - a->ins), slot)) return true;
-  return false;
+  return ja_last_write(a, (uint32_t)(from - a->ins), (uint32_t)(to - a->ins), slot);
 }
 /* Whether block b may run just after block p. */
 static bool precedes(const struct ja *a, uint32_t p, uint32_t b) {
@@ -37,13 +28,8 @@ static bool precedes(const struct ja *a, uint32_t p, uint32_t b) {
   return false;
 }
 bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot) {
-  uint64_t *uni = malloc(8 * a->words);
-  if (!uni) abort();
-  for (uint32_t w = 0; w < a->words; w++) uni[w] = a->blocks[b].uni_in[w];
-  for (uint32_t n = a->blocks[b].first; n < k; n++) ja_uniform_step(a, &a->ins[n], a->blocks[b].preserved, uni);
-  const bool yes = ja_has(uni, slot);
-  free(uni);
-  return yes;
+  const struct ja_write *last = ja_last_write(a, a->blocks[b].first, k, slot);
+  return last ? last->uniform : ja_has(a->blocks[b].uni_in, slot);
 }
 bool lw_uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o) {
   const struct ja_ins *i = &a->ins[k];
@@ -70,8 +56,9 @@ static unsigned step_operand(const struct ja *a, uint32_t k) {
 }
 /* Blocks that write the slot anew. */
 static bool writes_anew(const struct ja *a, uint32_t b, uint32_t slot) {
-  for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
-    if (writes(a, k, slot) && !step_operand(a, k)) return true;
+  const struct ja_write *last;
+  for (uint32_t k = a->blocks[b].end; (last = ja_last_write(a, a->blocks[b].first, k, slot)); k = last->ins)
+    if (!step_operand(a, last->ins)) return true;
   return false;
 }
 /* Whether the lanes that run in block `use` ran in block `def`, which writes the slot, too when it last ran. */
@@ -104,29 +91,19 @@ static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
     for (uint32_t p = 0; p < a->nblocks && good; p++) {
       if (seen[p] || !precedes(a, p, b)) continue;
       seen[p] = true;
-      bool hidden = false; /* what was before: what is moved is still seen */
-      for (uint32_t k = a->blocks[p].first; k < a->blocks[p].end; k++) {
-        if (!writes(a, k, slot)) continue;
-        good = good && covers(a, p, use, slot);
-        hidden |= !step_operand(a, k);
-      }
-      if (!hidden) work[n++] = p;
+      good = !ja_last_write(a, a->blocks[p].first, a->blocks[p].end, slot) || covers(a, p, use, slot);
+      if (!writes_anew(a, p, slot)) work[n++] = p; /* what was before: what is moved is still seen */
     }
   }
   free(seen);
   free(work);
   return good;
 }
-static bool only_stepped(const struct ja *a, uint32_t b, uint32_t slot) {
-  for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
-    if (writes(a, k, slot) && !step_operand(a, k)) return false;
-  return true;
-}
 static bool steady_in_a_loop(const struct ja *a, uint32_t use, uint32_t slot) {
   for (uint32_t k = 0; k < a->nloops; k++) {
     bool steady = ja_has(a->loops[k].body, use);
     for (uint32_t m = 0; m < a->nblocks && steady; m++)
-      steady = !ja_has(a->loops[k].body, m) || only_stepped(a, m, slot);
+      steady = !ja_has(a->loops[k].body, m) || !writes_anew(a, m, slot);
     if (steady) return true;
   }
   return false;
@@ -192,8 +169,7 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
     k = def;
   }
   if (base->pre_scale * base->post_scale > 1u << 20) return false;
-  for (uint32_t n = bl->first; n < use; n++) /* at the access it is still what it was */
-    if (writes(a, n, base->slot)) return false;
+  if (ja_last_write(a, bl->first, use, base->slot)) return false; /* at the access it is still what it was */
   if (ja_has(bl->uni_in, base->slot) || ja_has(bl->raw_in, base->slot)) return false;
   return base->steady = steady_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
 }
@@ -224,8 +200,7 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
     k = def;
   }
   if (lw_uniform_at(a, b, k, slot_of(a, &a->ins[k], 1) == base->slot ? 1 : 2)) return false;
-  for (uint32_t n = k; n < use; n++) /* at the access it is still what it was */
-    if (writes(a, n, base->slot)) return false;
+  if (ja_last_write(a, k, use, base->slot)) return false; /* at the access it is still what it was */
   base->index_loaded = loaded(a, use, base->slot);
   return base->indexed =
              base->post_scale == 1 || base->post_scale == 2 || base->post_scale == 4 || base->post_scale == 8;

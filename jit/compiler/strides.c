@@ -53,19 +53,13 @@ static bool of_result(const struct ja *a, uint32_t b, uint32_t k, unsigned left,
 static bool of_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot, unsigned left, int64_t *by) {
   *by = 0;
   if (lw_uniform_slot(a, b, k, slot)) return true;
-  const struct ja_block *bl = &a->blocks[b];
-  if (bl->converged)
-    for (uint32_t d = k; d-- > bl->first;)
-      if (lw_written_between(a, &a->ins[d], &a->ins[d + 1], slot)) return of_result(a, b, d, left, by);
-  uint32_t at = JA_NONE;
-  for (uint32_t d = 0; d < a->nins; d++)
-    if (lw_written_between(a, &a->ins[d], &a->ins[d + 1], slot)) {
-      if (a->ins[d].block) return false;
-      at = d;
-    }
-  if (at == JA_NONE || a->blocks[0].back_target || !a->blocks[0].converged || ja_has(a->blocks[0].live_in, slot))
+  const struct ja_write *last = ja_last_write(a, a->blocks[b].first, k, slot);
+  if (last && a->blocks[b].converged) return of_result(a, b, last->ins, left, by);
+  last = ja_last_write(a, 0, a->nins, slot);
+  if (!last || a->ins[last->ins].block || a->blocks[0].back_target || !a->blocks[0].converged ||
+      ja_has(a->blocks[0].live_in, slot))
     return false;
-  return of_result(a, 0, at, left, by);
+  return of_result(a, 0, last->ins, left, by);
 }
 
 bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by) {
