@@ -43,9 +43,8 @@ static bool line_up(const struct mx_op_info *row, const struct vals *vs, struct 
     const unsigned vector = row->opnd[k].vector;
     if (vector && vector == row->opnd[k - 1].vector && out[k] != out[k - 1]) return false; /* left out as a whole */
     /* braces around one operand tell offsets, which may be left out, from what comes behind them */
-    if (lu->v[k] && row->opnd[k - 1].vector &&
-        (vector ? row->opnd[k].implicit && !lu->v[k]->in_braces : lu->v[k]->in_braces))
-      return false;
+    const bool offset = vector && row->opnd[k].implicit, behind = !vector && row->opnd[k - 1].vector;
+    if (lu->v[k] && (offset ? !lu->v[k]->in_braces : behind && lu->v[k]->in_braces)) return false;
     if (!vector || !lu->v[k] || !lu->v[k - 1]) continue;
     if ((vector == row->opnd[k - 1].vector) != (lu->v[k]->number == lu->v[k - 1]->number)) return false;
   }

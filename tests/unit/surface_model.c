@@ -1,24 +1,20 @@
 /* Surfaces, in warps of 32 and of 64 lanes, against a model written from the rules alone: reads and writes of bytes and
- * vectors of them under the guides' names, writes in the surface's format, reductions; each geometry, and each of what
- * may be said of places outside. Compiled code and the interpreter take turns. Knows the public interface only. */
-#include "mx/text.h"
-#include "mx/texture.h"
-
-#include <math.h>
+ * vectors of them under the guides' names, every row of their list, and PTX's writes in the surface's format and
+ * reductions; each geometry and format, and each of what may be said of places outside. Compiled code and the
+ * interpreter take turns. Knows the public interface only. */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 
+#include "models.h"
+
+#include <math.h>
+
 enum { THREADS = 200, MOST = 16 }; /* the last warp is not full; bytes of an access */
-static uint64_t state = 11;
-static uint32_t draw(uint32_t n) {
-  state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-  return (uint32_t)(state >> 33) % n;
-}
 
 enum what { READ, WRITE, FORMATTED, REDUCE };
 enum outside { TRAP, CLAMP, ZERO };
@@ -32,6 +28,7 @@ struct model {
   unsigned texel, h, slices; /* bytes of a texel; rows; slices, layers or faces */
   unsigned each, values;     /* an access: bytes of a value, how many */
   bool by_element, guarded;  /* x counts texels; every fourth thread does nothing */
+  bool reference;            /* not a number: a variable's name */
   unsigned reduction;
   char type[5];
   unsigned char *bytes;
@@ -108,13 +105,17 @@ static const char *const names[] = {
     "surf1D", "surf2D", "surf3D", "surf1DLayered", "surf2DLayered", "surfCubemap", "surfCubemapLayered"};
 static const char *const places[] = {
     "{%x}", "{%x, %y}", "{%x, %y, %z, %z}", "{%y, %x}", "{%z, %x, %y, %y}", "{%z, %x, %y, %y}", "{%z, %x, %y, %y}"};
-static const char *const geometries[] = {"1d", "2d", "3d", "a1d", "a2d", "a2d", "a2d"};
+/* To surfaces, cubes are layers. */
+static const char *geometry_of(const struct model *m) {
+  return geometries[is_cube(m->a.kind) ? MX_ARRAY_2D_LAYERED : m->a.kind];
+}
 static const char *const reductions[] = {"add", "min", "max", "and", "or"};
 #define PUT(...) (at += (size_t)snprintf(text + at, room - at, __VA_ARGS__))
 static void write_text(const struct model *m, unsigned lanes, char *text, size_t room) {
   size_t at = 0;
   const unsigned each = m->what == FORMATTED ? 4 : m->each;
   const char reg = each < 4 ? 'h' : each == 4 ? 'w' : 'l', *mode = modes[m->outside];
+  const char *object = m->reference ? "picture" : "%surf";
   const char *vec = m->values == 1 ? "" : m->values == 2 ? ".v2" : ".v4";
   char list[64];
   snprintf(list, sizeof list,
@@ -122,7 +123,7 @@ static void write_text(const struct model *m, unsigned lanes, char *text, size_t
            : m->values == 2 ? "{%%%c0, %%%c1}"
                             : "{%%%c0, %%%c1, %%%c2, %%%c3}",
            reg, reg, reg, reg);
-  PUT("%s.entry k(.param .u64 surf, .param .u64 in, .param .u64 val, .param .u64 out)\n{\n"
+  PUT("%s.global .surfref picture;\n.entry k(.param .u64 surf, .param .u64 in, .param .u64 val, .param .u64 out)\n{\n"
       "  .reg .b16 %%h<4>;\n  .reg .b32 %%w<4>;\n  .reg .b64 %%l<4>, %%p, %%v, %%o;\n  .reg .b32 %%i, %%x, %%y, %%z, "
       "%%fourth;\n  .reg .pred %%q;\n  mov.u32 %%i, %%tid.x;\n"
       "  mad.wide.u32 %%p, %%i, 4, %%in;\n  mad.wide.u32 %%v, %%i, 16, %%val;\n  mad.wide.u32 %%o, %%i, 16, %%out;\n"
@@ -135,14 +136,14 @@ static void write_text(const struct model *m, unsigned lanes, char *text, size_t
   PUT("  %s", guard);
   const char *coords = axes_of(m) == 1 ? "%x" : axes_of(m) == 2 ? "%x, %y" : "%x, %y, %z";
   switch (m->what) {
-  case READ: PUT("%sread.%s.%s %s, %%surf, %s;\n", names[m->a.kind], m->type, mode, list, coords); break;
-  case WRITE: PUT("%swrite.%s.%s %s, %%surf, %s;\n", names[m->a.kind], m->type, mode, list, coords); break;
+  case READ: PUT("%sread.%s.%s %s, %s, %s;\n", names[m->a.kind], m->type, mode, list, object, coords); break;
+  case WRITE: PUT("%swrite.%s.%s %s, %s, %s;\n", names[m->a.kind], m->type, mode, list, object, coords); break;
   case FORMATTED:
-    PUT("sust.p.%s%s.%s.%s [%%surf, %s], %s;\n", geometries[m->a.kind], vec, m->type, mode, places[m->a.kind], list);
+    PUT("sust.p.%s%s.%s.%s [%%surf, %s], %s;\n", geometry_of(m), vec, m->type, mode, places[m->a.kind], list);
     break;
   case REDUCE:
-    PUT("sured.%s.%s.%s.%s.%s [%%surf, %s], %s;\n", m->by_element ? "p" : "b", reductions[m->reduction],
-        geometries[m->a.kind], m->type, mode, places[m->a.kind], list);
+    PUT("sured.%s.%s.%s.%s.%s [%%surf, %s], %s;\n", m->by_element ? "p" : "b", reductions[m->reduction], geometry_of(m),
+        m->type, mode, places[m->a.kind], list);
   }
   for (unsigned k = 0; m->what == READ && k < m->values; k++)
     PUT("  %sst.global.b%u [%%o+%u], %%%c%u;\n", guard, 8 * each, k * each, reg, k);
@@ -193,18 +194,12 @@ static void compare(mx_device *d, struct model *m, uint64_t surface, mx_array *a
   }
   char text[4096];
   write_text(m, lanes, text, sizeof text);
-  mx_module *module;
   mx_kernel *kernel;
-  char *messages = NULL;
-  if (mx_module_load_text(d, text, strlen(text), NULL, &module, &messages) != MX_OK)
-    fail_msg("%s\n%s", messages ? messages : mx_last_error_text(d), text);
-  mx_text_free(messages);
-  assert_int_equal(mx_module_kernel(module, "k", &kernel), MX_OK);
+  mx_module *module = model_module(d, text, &kernel);
+  if (m->reference) model_refers(d, module, surface), surface = 0;
   mx_copy_to_device(d, memory[0], at, sizeof at), mx_copy_to_device(d, memory[1], value, sizeof value);
-  mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
-  config.grid[0] = 1, config.block[0] = THREADS, config.jit = jit ? MX_JIT_ON : MX_JIT_OFF;
   const void *args[] = {&surface, &memory[0], &memory[1], &memory[2]};
-  if (mx_launch_args(kernel, &config, args, 4) != MX_OK) fail_msg("%s\n%s", mx_last_error_text(d), text);
+  model_run(d, kernel, THREADS, jit, args, 4, text);
   mx_copy_from_device(d, got, memory[2], sizeof got);
   assert_int_equal(mx_array_copy_out(array, NULL, after, 0, 0), MX_OK);
   for (unsigned t = 0; t < THREADS; t++)
@@ -245,21 +240,18 @@ static void choose_access(struct model *m) {
   while (m->each * m->values > m->texel);
   strcpy(m->type, types[size][draw(size == 2 ? 3 : 2)]);
 }
-static void one(mx_device *d, mx_array_kind kind, enum what what, enum outside outside, unsigned lanes, bool jit,
-                const mx_addr memory[3]) {
-  static const struct {
-    mx_texel_type type;
-    uint32_t bits;
-  } formats[] = {{MX_TEXEL_FLOAT, 32},    {MX_TEXEL_FLOAT, 16}, {MX_TEXEL_UNSIGNED, 8}, {MX_TEXEL_UNSIGNED, 16},
-                 {MX_TEXEL_UNSIGNED, 32}, {MX_TEXEL_SIGNED, 8}, {MX_TEXEL_SIGNED, 16},  {MX_TEXEL_SIGNED, 32}};
+/* An image of a format; where what is done cannot be done to it, of another one. */
+static void one(mx_device *d, mx_array_kind kind, enum what what, bool reference, unsigned format, enum outside outside,
+                unsigned lanes, bool jit, const mx_addr memory[3]) {
+  static const struct format formats[] = {{MX_TEXEL_FLOAT, 32},    {MX_TEXEL_FLOAT, 16},    {MX_TEXEL_UNSIGNED, 8},
+                                          {MX_TEXEL_UNSIGNED, 16}, {MX_TEXEL_UNSIGNED, 32}, {MX_TEXEL_SIGNED, 8},
+                                          {MX_TEXEL_SIGNED, 16},   {MX_TEXEL_SIGNED, 32}};
   struct model m = {.a = MX_ARRAY_DESC_INIT, .what = what, .outside = outside, .guarded = draw(3) == 0};
-  const bool cube = kind == MX_ARRAY_CUBE || kind == MX_ARRAY_CUBE_LAYERED,
-             layered = kind == MX_ARRAY_1D_LAYERED || kind == MX_ARRAY_2D_LAYERED || kind == MX_ARRAY_CUBE_LAYERED;
-  do {
-    const unsigned format = draw(8);
-    m.a.type = formats[format].type, m.a.bits = formats[format].bits, m.a.channels = 1u << draw(3);
-    m.texel = m.a.bits / 8 * m.a.channels;
-  } while (what == REDUCE && m.texel < 4);
+  const bool cube = is_cube(kind), layered = is_layered(kind);
+  m.reference = reference;
+  m.a.type = formats[format].type, m.a.bits = formats[format].bits;
+  do m.a.channels = 1u << draw(3), m.texel = m.a.bits / 8 * m.a.channels;
+  while (what == REDUCE && m.texel < 4);
   m.a.kind = kind, m.a.width = 1 + draw(20);
   if (kind != MX_ARRAY_1D && kind != MX_ARRAY_1D_LAYERED) m.a.height = cube ? m.a.width : 1 + draw(12);
   m.a.depth = kind == MX_ARRAY_3D ? 1 + draw(6) : 0;
@@ -281,29 +273,47 @@ static void one(mx_device *d, mx_array_kind kind, enum what what, enum outside o
   mx_surface_destroy(d, surface), mx_array_destroy(array);
   free(m.bytes);
 }
-static void like_the_model(void **unused) {
+struct set {
+  mx_device *d;
+  mx_addr memory[3];
+};
+static struct set new_set(void) {
+  mx_device *d = model_device();
+  return (struct set){
+      d, {model_memory(d, 12 * THREADS), model_memory(d, MOST * THREADS), model_memory(d, MOST * THREADS)}};
+}
+enum { FORMATS = 8 };
+static void each_image(const struct set *s, mx_array_kind kind, enum what what, bool reference) {
+  for (unsigned lanes = 32; lanes <= 64; lanes += 32)
+    for (unsigned outside = TRAP; outside <= ZERO; outside++)
+      for (unsigned format = 0; format < FORMATS; format++)
+        one(s->d, kind, what, reference, format, (enum outside)outside, lanes, draw(200) == 0, s->memory);
+}
+static void every_row(void **unused) {
   (void)unused;
-  for (unsigned lanes = 32; lanes <= 64; lanes += 32) {
-    mx_device *d;
-    mx_device_options o = MX_DEVICE_OPTIONS_INIT;
-    o.cache_dir = "";
-    o.jit_compiler = getenv("MX_JITC");
-    assert_int_equal(mx_device_create(&o, &d), MX_OK);
-    mx_addr memory[3];
-    assert_int_equal(mx_alloc(d, 12 * THREADS, &memory[0]), MX_OK);
-    assert_int_equal(mx_alloc(d, MOST * THREADS, &memory[1]), MX_OK);
-    assert_int_equal(mx_alloc(d, MOST * THREADS, &memory[2]), MX_OK);
-    for (unsigned kind = 0; kind < 7; kind++)
-      for (unsigned what = READ; what <= REDUCE; what++)
-        for (unsigned outside = TRAP; outside <= ZERO; outside++)
-          for (unsigned k = 0; k < (what == REDUCE && kind > MX_ARRAY_3D ? 0 : 12); k++) /* PTX has none of layers */
-            one(d, (mx_array_kind)kind, (enum what)what, (enum outside)outside, lanes, o.jit_compiler && draw(60) == 0,
-                memory);
-    mx_device_destroy(d);
+  const struct set s = new_set();
+  struct guide_row rows[MOST_ROWS];
+  const size_t n = guide_rows("surface", rows);
+  assert_true(n > 0);
+  for (size_t k = 0; k < n; k++) {
+    const mx_array_kind kind = kind_of_row(&rows[k], names);
+    const char *rest = rows[k].name + strlen(names[kind]);
+    const bool write = !strcmp(rest, "write");
+    if (!write && strcmp(rest, "read")) fail_msg("the guides' %s is none that this test knows", rows[k].text);
+    each_image(&s, kind, write ? WRITE : READ, rows[k].reference);
   }
+  mx_device_destroy(s.d);
+}
+static void ptx(void **unused) {
+  (void)unused;
+  const struct set s = new_set();
+  for (unsigned kind = 0; kind < 7; kind++) each_image(&s, (mx_array_kind)kind, FORMATTED, false);
+  for (unsigned kind = 0; kind <= MX_ARRAY_3D; kind++) /* PTX has none of layers */
+    each_image(&s, (mx_array_kind)kind, REDUCE, false);
+  mx_device_destroy(s.d);
 }
 
 int main(void) {
-  const struct CMUnitTest all[] = {cmocka_unit_test(like_the_model)};
+  const struct CMUnitTest all[] = {cmocka_unit_test(every_row), cmocka_unit_test(ptx)};
   return cmocka_run_group_tests(all, NULL, NULL);
 }
