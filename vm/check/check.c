@@ -153,8 +153,7 @@ static void block_ends(struct mx_block *b) {
   mx__uninit_block_end(c, s);
   for (uint32_t w = 0; w < s->nwarps; w++) free(s->warps[w].memo);
   free(s->warps);
-  free(s->cells.writer);
-  free(s->defined);
+  mx__shadow_block_end(s);
   free(s);
   b->observed = NULL;
 }
@@ -163,10 +162,8 @@ static struct block_state *block_new(struct mx_check *c, struct mx_block *b) {
   struct block_state *s = b->observed = calloc(1, sizeof *s);
   if (!s) return NULL;
   s->warps = calloc(b->nwarps, sizeof *s->warps);
-  s->cells = mx__race_cells(l->shared_bytes, &s->ledger);
-  s->defined = calloc(l->shared_bytes / 8 + 2, 1);
-  s->local_stride = l->local_bytes / 8 + 8;
-  if (!s->warps || !s->cells.writer || !s->defined) return NULL;
+  s->local_stride = (l->local_bytes + 15u) & ~(size_t)7;
+  if (!s->warps) return NULL;
   s->nwarps = b->nwarps;
   for (uint32_t w = 0; w < b->nwarps; w++)
     if (!(s->warps[w].memo = calloc(c->code->nsites + 1u, sizeof *s->warps[w].memo))) return NULL;
@@ -175,7 +172,7 @@ static struct block_state *block_new(struct mx_check *c, struct mx_block *b) {
 static void block_begins(struct mx_block *b) {
   struct mx_check *c = b->launch->observed;
   struct block_state *s = b->observed ? b->observed : block_new(c, b);
-  if (!s) {
+  if (!s || !mx__shadow_block(c, s)) {
     c->failed = true;
     return;
   }
@@ -287,7 +284,9 @@ static void begin(struct mx_check *c, mx_kernel *k, struct mx_launch *l) {
   c->launches++;
   c->level = k->prep->level;
   if (!(l->debug ? take_code(c, l) : find_code(c, k, l)) || !(c->confirmed = calloc(c->code->nsites + 1u, 1)) ||
-      !(c->bounds = calloc(c->code->prep->nbounds + 1u, sizeof *c->bounds)) || !shared_variables(c)) {
+      !(c->bounds = calloc(c->code->prep->nbounds + 1u, sizeof *c->bounds)) || !shared_variables(c) ||
+      !mx__shadow_begin(c)) {
+    mx__shadow_end(c);
     drop_launch(c);
     mx__device_note(c->device, "a launch of '%s' was not checked: the host is out of memory",
                     k->module->image->image.funcs[k->func].name);
@@ -316,6 +315,7 @@ static void end(struct mx_check *c, struct mx_launch *l) {
   mx__memory_end(c);
   if (c->tools & MX_CHECK_UNINIT) mx__uninit_end(c);
   mx__race_end(c);
+  mx__shadow_end(c);
   if (c->failed)
     mx__device_note(c->device, "a launch of '%s' was checked in part only: the host is out of memory",
                     l->image->funcs[l->func].name);
@@ -335,6 +335,7 @@ static void reset(struct mx_check *c) {
   mx__sources_free(c);
   mx__memory_forget(c);
   mx__uninit_forget(c);
+  mx__shadow_forget(c);
 }
 static void done(struct mx_check *c) {
   reset(c);

@@ -102,6 +102,10 @@ struct cell {
   uint8_t wrote[4], read[4];
 };
 /* Several readers of a cell are a list, and lists that are equal are one. */
+/* In `wrote` of cells also: somebody has written the byte (uninit.c), in this launch or before. */
+#define DEFINED_BYTE 0x80u
+#define DEFINED (DEFINED_BYTE * 0x01010101u)
+#define DEFINED_WORD (DEFINED * UINT64_C(0x100000001))
 #define LANE_MANY 0x7F
 #define LANE_ROW 0x7E
 #define READER_LIST 0x80000000u
@@ -165,14 +169,12 @@ struct block_state {
   struct cells cells;                      /* of shared memory */
   struct ledger ledger;                    /* of these */
   uint32_t records_before, lists_before;   /* accesses, lists of readers below these numbers are known to all warps */
-  unsigned char *defined;                  /* a bit for each byte of shared memory */
-  unsigned char *local;                    /* a bit for each byte of local memory, lane after lane */
+  unsigned char *local;                    /* of each byte of local memory DEFINED_BYTE, lane after lane */
   size_t local_stride, local_top;
 };
 
 struct undefined { /* memory of the device that has bytes nobody has written */
   uint64_t lo, size;
-  unsigned char *defined;
 };
 struct stored { /* where an undefined value was stored */
   uint64_t address, warp;
@@ -247,6 +249,8 @@ struct mx_check {
   /* race.c */
   struct cells cells[2]; /* of global memory, of the heap */
   uint64_t cells_lo[2], cells_bytes[2];
+  uint32_t *wrote[2]; /* shadow.c: their member of that name, which stays when the launch has ended */
+  uint64_t wrote_bytes[2];
   bool unraced;         /* there are sites that are */
   struct ledger ledger; /* of these */
   struct cell *byte_cells;
@@ -258,7 +262,6 @@ struct mx_check {
   /* uninit.c */
   struct undefined *undefined;
   size_t nundefined, recent;
-  unsigned char *heap_defined;
   uint64_t heap_bytes;
   struct stored *stored;
   size_t nstored, stored_size;
@@ -351,6 +354,19 @@ void mx__findings_free(struct mx_check *c);
 /* Where an address lies: variable, buffer or heap piece; malloc'ed. */
 char *mx__where_of(const struct mx_check *c, uint64_t address, uint64_t bytes);
 
+/* ---- shadow.c -----------------------------------------------------------------------------------------------*/
+bool mx__shadow_begin(struct mx_check *c); /* of a launch; false: out of memory */
+void mx__shadow_end(struct mx_check *c);
+bool mx__shadow_block(const struct mx_check *c, struct block_state *b); /* a block begins: its cells are as new */
+void mx__shadow_block_end(struct block_state *b);
+void mx__shadow_forget(struct mx_check *c);
+/* Of global memory and the heap: where it stands who has written a byte; NULL: it is not known. */
+unsigned char *mx__shadow_wrote(struct mx_check *c, uint64_t address, uint64_t bytes);
+/* Whether n bytes are defined, all of them or none; to make them so. */
+bool mx__defined_all(const unsigned char *wrote, uint64_t n);
+bool mx__defined_none(const unsigned char *wrote, uint64_t n);
+void mx__defined_set(unsigned char *wrote, uint64_t n, bool to);
+
 /* ---- tools ----------------------------------------------------------------------------------------------------*/
 void mx__race_begin(struct mx_check *c);
 void mx__race_end(struct mx_check *c);
@@ -359,7 +375,6 @@ uint32_t mx__race_list(struct mx_check *c, struct ledger *l, struct reader r);
 enum { MX_LONGEST_LIST = 256 };
 /* Whether warps have synchronised by some place between two addresses. */
 bool mx__race_syncs_between(const struct mx_check *c, uint64_t lo, uint64_t hi);
-struct cells mx__race_cells(uint64_t bytes, struct ledger *ledger); /* malloc'ed, at the first one's address */
 void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
 /* A lane of the warp has read a cell, at the record's time; all that was written there is known. */
 void mx__race_read(struct mx_check *c, struct warp_state *w, const struct cells *cells, uint64_t cell, unsigned lane,
@@ -394,12 +409,9 @@ void mx__uninit_return(struct mx_exec *x);
 const struct mx_insn *mx__uninit_leave(struct mx_exec *x, const struct mx_insn *i);
 /* True: that is so here. */
 bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
-/* The bits of the bytes at a lane's generic address, from bit *at on; NULL: all are defined. Whether n of them from
- * there on are set, and to set them. */
-unsigned char *mx__uninit_bits(struct mx_check *c, const struct mx_exec *x, uint64_t lane, uint64_t address,
-                               uint64_t bytes, uint64_t *at, enum undefined_what *what);
-bool mx__bits_all_set(const unsigned char *bits, uint64_t at, uint64_t n);
-void mx__bits_set(unsigned char *bits, uint64_t at, uint64_t n, bool to);
+/* Where it stands whether the bytes at a lane's generic address are defined; NULL: all are. */
+unsigned char *mx__uninit_bytes(struct mx_check *c, const struct mx_exec *x, uint64_t lane, uint64_t address,
+                                uint64_t bytes, enum undefined_what *what);
 void mx__uninit_copy(struct mx_exec *x, const struct mx_insn *i, uint64_t m);
 /* A debugger has written it: it is defined. */
 void mx__uninit_set_register(struct mx_check *c, struct mx_frame *f, unsigned cls, uint32_t slot, bool spilled,

@@ -9,7 +9,6 @@ bool mx__check_grow(struct mx_check *c, void **at, size_t n, size_t *room, size_
   const size_t more = *room ? *room * 2 : 64;
   void *grown = realloc(*at, more * size);
   if (!grown) return c->failed = true, false;
-  memset((char *)grown + *room * size, 0, (more - *room) * size);
   *at = grown;
   *room = more;
   return true;

@@ -125,37 +125,48 @@ static bool gather(struct lanes_at *p, uint64_t m, const uint64_t *address, uint
 }
 
 /* ---- definedness ------------------------------------------------------------------------------------------------*/
-/* The bits of all bytes from lo to hi, NULL where all of them are defined; false: they lie apart. */
-static bool bits_between(struct mx_check *c, const struct mx_exec *x, const struct lanes_at *p, unsigned char **bits,
-                         uint64_t *at) {
-  *bits = NULL;
+/* Where it stands whether bytes from lo to hi are defined, NULL where all of them are; false: they lie apart. */
+static bool bytes_between(struct mx_check *c, const struct mx_exec *x, const struct lanes_at *p, uint32_t **wrote) {
+  *wrote = NULL;
   if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && p->lo < MX_HEAP_START) {
     for (size_t k = 0; k < c->nundefined; k++) {
       const struct undefined *u = &c->undefined[k];
       if (p->hi <= u->lo || p->lo >= u->lo + u->size) continue;
       if (p->lo < u->lo || p->hi > u->lo + u->size) return false;
-      *bits = u->defined, *at = p->lo - u->lo;
+      *wrote = (uint32_t *)(void *)mx__shadow_wrote(c, p->lo, p->hi - p->lo);
       return true;
     }
     return p->hi <= MX_HEAP_START;
   }
   enum undefined_what what;
-  *bits = mx__uninit_bits(c, x, 0, p->lo, p->hi - p->lo, at, &what);
+  *wrote = (uint32_t *)(void *)mx__uninit_bytes(c, x, 0, p->lo, p->hi - p->lo, &what);
   return true;
+}
+CLONES static bool all_defined(const uint32_t *wrote, unsigned n) {
+  words all = ~(words){0};
+  uint32_t one = UINT32_MAX;
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS) all &= *(const words *)(const void *)(wrote + k);
+  for (; k < n; k++) one &= wrote[k];
+  return !any(~all & DEFINED) && !(~one & DEFINED);
+}
+CLONES static void define(uint32_t *wrote, unsigned n) {
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS) *(words *)(void *)(wrote + k) |= DEFINED;
+  for (; k < n; k++) wrote[k] |= DEFINED;
 }
 static bool quick_uninit(struct mx_check *c, const struct mx_exec *x, const struct lanes_at *p, uint64_t bytes,
                          bool write, bool atomic) {
-  unsigned char *bits;
-  uint64_t at;
-  if (!bits_between(c, x, p, &bits, &at)) return false;
-  if (!bits) return true;
+  uint32_t *wrote;
+  if (!bytes_between(c, x, p, &wrote)) return false;
+  if (!wrote) return true;
   const uint64_t all = p->hi - p->lo;
-  if (write && p->row && !atomic) return mx__bits_set(bits, at, all, true), true;
-  if (all <= 64 * bytes * 4 && mx__bits_all_set(bits, at, all)) return true;
+  if (write && p->row && !atomic) return define(wrote, (unsigned)(all / 4)), true;
+  if (all <= 64 * bytes * 4 && all_defined(wrote, (unsigned)(all / 4))) return true;
   for (unsigned k = 0; k < p->n; k++) {
-    const uint64_t one = at + (p->address[k] - p->lo);
-    if (write && !atomic) mx__bits_set(bits, one, bytes, true);
-    else if (!mx__bits_all_set(bits, one, bytes)) return false;
+    uint32_t *one = wrote + (p->address[k] - p->lo) / 4;
+    if (write && !atomic) define(one, (unsigned)bytes / 4);
+    else if (!all_defined(one, (unsigned)bytes / 4)) return false;
   }
   return true;
 }
@@ -187,8 +198,8 @@ static __attribute__((constructor)) void make_lanes(void) {
  * what else besides the own lane counts as own. */
 #define KINDS(t_, who_, lane_, own_lane_, k_) \
   do { \
-    const t_ w__ = *(const t_ *)(const void *)((who_) + (k_)), l__ = *(const t_ *)(const void *)((lane_) + (k_)), \
-             known__ = (t_)(w__ < before), \
+    const t_ w__ = *(const t_ *)(const void *)((who_) + (k_)), \
+             l__ = *(const t_ *)(const void *)((lane_) + (k_)) & ~DEFINED, known__ = (t_)(w__ < before), \
              lane__ = (t_)(l__ == *(const t_ *)(const void *)((own_lane_) + (k_))) | (t_)(l__ == many), \
              mine__ = ((t_)(w__ - own < span) | (t_)(w__ - lists < span_of_lists)) & lane__; \
     not_own |= ~mine__, not_known |= ~known__, neither |= ~(mine__ | known__); \
@@ -197,7 +208,8 @@ static unsigned kinds_of_few(const uint32_t *who, const uint32_t *lanes, unsigne
                              const struct quick *q, uint32_t many) {
   unsigned kinds = 0;
   for (unsigned k = 0; k < n; k++) {
-    const bool known = who[k] < q->before, lane = lanes[k] == own_lane[k] || lanes[k] == many,
+    const uint32_t is = lanes[k] & ~DEFINED;
+    const bool known = who[k] < q->before, lane = is == own_lane[k] || is == many,
                mine =
                    lane && (who[k] - q->own < READER_LIST - q->own || who[k] - q->own_lists < BY_BYTE - q->own_lists);
     kinds |= (mine ? 0u : 1u) | (known ? 0u : 2u) | (mine || known ? 0u : 4u);
@@ -255,6 +267,14 @@ CLONES static void fill(uint32_t *to, uint32_t v, unsigned n) {
   for (; k < n; k++) to[k] = v;
 }
 
+/* What was written is defined; if it is not, uninit.c says so behind this. */
+CLONES static void write_lanes(uint32_t *wrote, const uint32_t *lanes, unsigned n) {
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS)
+    *(words *)(void *)(wrote + k) = *(const words *)(const void *)(lanes + k) | DEFINED;
+  for (; k < n; k++) wrote[k] = lanes[k] | DEFINED;
+}
+
 static bool is_own(const struct quick *q, uint32_t who) { return who >= q->own && who < READER_LIST; }
 static bool is_known(const struct quick *q, uint32_t who) {
   return who < q->before || (who < READER_LIST && mx__race_knows(q->cells.ledger, q->w, who));
@@ -265,7 +285,7 @@ static bool is_strong_writer(const struct quick *q, uint32_t who) {
 /* Whether a cell's writer is before all lanes, or a lane itself; *knows: the last one for which that was found out. */
 static bool writer_is_before(const struct quick *q, uint64_t k, uint32_t lane, uint32_t *knows) {
   const uint32_t writer = q->cells.writer[k];
-  if (writer == *knows || (is_own(q, writer) && q->cells.wrote[k] == lane)) return true;
+  if (writer == *knows || (is_own(q, writer) && (q->cells.wrote[k] & ~DEFINED) == lane)) return true;
   if (!is_known(q, writer)) return false;
   *knows = writer;
   return true;
@@ -276,7 +296,7 @@ static bool write_one(const struct quick *q, uint64_t k, uint32_t lane, uint32_t
   if (reader & READER_LIST ? (reader & ~READER_LIST) >= q->lists
                            : !(is_own(q, reader) && q->cells.read[k] == lane) && !is_known(q, reader))
     return false;
-  q->cells.writer[k] = q->record, q->cells.wrote[k] = lane;
+  q->cells.writer[k] = q->record, q->cells.wrote[k] = lane | DEFINED;
   q->cells.readers[k] = q->cells.read[k] = 0;
   return true;
 }
@@ -398,7 +418,7 @@ static bool touch(const struct quick *q, const struct stretch *s, bool write) {
     if (write) {
       fill(writer, q->record, n);
       if (!(others & NOBODY)) fill(readers, 0, n), fill(read, 0, n);
-      memcpy(wrote, s->lanes, n * sizeof *wrote);
+      write_lanes(wrote, s->lanes, n);
     } else if (others & NOT_OWN) follow(readers, read, n, s->lanes, q->before, q->record);
     return true;
   }
@@ -430,7 +450,7 @@ static bool touch_apart(const struct quick *q, const uint32_t *at, const uint8_t
   }
   for (unsigned w = 0; w < each && write; w++)
     for (unsigned k = 0; k < n; k++) {
-      c->writer[at[k] + w] = q->record, c->wrote[at[k] + w] = own[k];
+      c->writer[at[k] + w] = q->record, c->wrote[at[k] + w] = own[k] | DEFINED;
       if (read_before) c->readers[at[k] + w] = c->read[at[k] + w] = 0;
     }
   for (unsigned w = 0; w < each && first && !write; w++)
@@ -595,7 +615,7 @@ static bool quick_atomic(struct mx_check *c, struct mx_exec *x, uint32_t site, c
       if (cells->writer[at] != record) return false;
   for (unsigned k = 0; k < p->n; k++)
     for (uint64_t at = (p->address[k] - lo) / 4, end = at + bytes / 4; at < end; at++)
-      if (cells->wrote[at] != (p->lane[k] + 1u) * 0x01010101u) cells->wrote[at] = ALL_MANY;
+      if ((cells->wrote[at] & ~DEFINED) != (p->lane[k] + 1u) * 0x01010101u) cells->wrote[at] |= ALL_MANY;
   return record;
 }
 /* The tools that have to look at it lane by lane. */
@@ -686,7 +706,7 @@ static bool quick_shared(struct mx_exec *x, const struct mx_insn *i, uint32_t si
   const uint64_t lo = MX_WINDOW(MX_WINDOW_SHARED) + from, hi = MX_WINDOW(MX_WINDOW_SHARED) + to + s->bytes;
   if (!is_there(x, i, s, lo, hi)) return false;
   if ((c->tools & MX_CHECK_MEMORY || c->unraced) && !mx__memory_inside(x, site, lo, hi)) return false;
-  if (c->tools & MX_CHECK_UNINIT && !mx__bits_all_set(b->defined, from, hi - lo)) return false;
+  if (c->tools & MX_CHECK_UNINIT && !all_defined(b->cells.wrote + from / 4, (unsigned)(hi - lo) / 4)) return false;
   if (!(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC))) return true;
   const uint32_t record = mx__race_record(c, &b->ledger, w, site);
   if (!record || b->ledger.turn_strong) return false;

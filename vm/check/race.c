@@ -13,7 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* ---- what warps know ------------------------------------------------------------------------------------------*/
 /* What the warp knows, itself included; later accesses of its own are not. */
@@ -446,11 +445,12 @@ static void check_strong_writers(struct touch *t, unsigned l, uint64_t address, 
   }
 }
 
-static void touch_bytes(struct touch *t, unsigned l, uint64_t address, struct cell *cell, unsigned first,
-                        unsigned last) {
+/* Tells what is wrong with lane l's access to bytes of a cell. Returned: one with a strong writer before this one, or
+ * `last`. */
+static unsigned check_bytes(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned first,
+                            unsigned last) {
   const uint8_t lane = (uint8_t)(l + 1);
-  const bool write = t->a->write;
-  unsigned strong = last; /* a byte with a strong writer before this one */
+  unsigned strong = last;
   if (cell->writer && !(cell->writer == t->record && cell->wrote[first] == lane))
     for (unsigned b = first; b < last; b++) {
       if (!cell->wrote[b] || ordered(t, cell->writer, cell->wrote[b], l)) continue;
@@ -461,19 +461,26 @@ static void touch_bytes(struct touch *t, unsigned l, uint64_t address, struct ce
       conflict(t, l, address, cell->writer, cell->wrote[b], true);
       break;
     }
-  if (!write) {
+  if (!t->a->write) {
     if (cell->readers & READER_LIST && cell->writer &&
         is_strong(&t->c->code->sites[t->ledger->records[cell->writer].site]))
       check_strong_writers(t, l, address, cell->readers);
-    add_reader(t, l, cell, first, last);
-    return;
-  }
-  if (cell->readers)
+  } else if (cell->readers)
     for (unsigned b = first; b < last; b++)
       if (cell->readers & READER_LIST || cell->read[b]) {
         check_readers(t, l, address, cell, b);
         break;
       }
+  return strong;
+}
+static void touch_bytes(struct touch *t, unsigned l, uint64_t address, struct cell *cell, unsigned first,
+                        unsigned last) {
+  const uint8_t lane = (uint8_t)(l + 1);
+  const unsigned strong = check_bytes(t, l, address, cell, first, last);
+  if (!t->a->write) {
+    add_reader(t, l, cell, first, last);
+    return;
+  }
   if (t->strong && strong < last) add_strong_writer(t, l, cell, strong);
   else if (!t->strong || !(cell->readers & READER_LIST)) cell->readers = 0, memset(cell->read, 0, sizeof cell->read);
   const bool again = cell->writer == t->record;
@@ -513,7 +520,8 @@ static void touch_cell(struct touch *t, unsigned l, uint64_t address, const stru
                        unsigned first, unsigned last) {
   t->cell = (uint32_t)number;
   struct cell cell = {cells->writer[number], cells->readers[number], {0}, {0}};
-  memcpy(cell.wrote, &cells->wrote[number], 4);
+  const uint32_t wrote = cells->wrote[number] & ~DEFINED, defined = cells->wrote[number] & DEFINED;
+  memcpy(cell.wrote, &wrote, 4);
   memcpy(cell.read, &cells->read[number], 4);
   struct cell *four = cell.writer == BY_BYTE ? &t->c->byte_cells[cell.readers] : NULL;
   if (!four && last - first < 4 && crowded(&cell, t->record, t->a->write, first, last))
@@ -522,7 +530,46 @@ static void touch_cell(struct touch *t, unsigned l, uint64_t address, const stru
   for (unsigned b = first; four && b < last; b++) touch_bytes(t, l, address - first + b, &four[b], b, b + 1);
   cells->writer[number] = cell.writer, cells->readers[number] = cell.readers;
   memcpy(&cells->wrote[number], cell.wrote, 4);
+  cells->wrote[number] |= defined;
   memcpy(&cells->read[number], cell.read, 4);
+}
+
+/* Lanes from l on touch all four bytes of a cell, each its own, so that it need not be taken apart: all that is known
+ * of it is looked at before any of it is replaced. False: its readers stay, and nothing was done. */
+static bool touch_whole(struct touch *t, unsigned l, uint64_t address, const struct cells *cells, uint64_t number) {
+  const unsigned bytes = (unsigned)t->a->bytes;
+  const uint32_t record = cells->readers[number];
+  struct cell cell = {cells->writer[number], record, {0}, {0}};
+  const uint32_t wrote = cells->wrote[number] & ~DEFINED, defined = cells->wrote[number] & DEFINED;
+  memcpy(cell.wrote, &wrote, 4);
+  memcpy(cell.read, &cells->read[number], 4);
+  t->cell = (uint32_t)number;
+  if (cell.writer == BY_BYTE) return false;
+  const bool same = !t->a->write && record && !(record & READER_LIST) && stands(t, record);
+  for (unsigned b = 0; b < 4 && record && !t->a->write && !same; b++)
+    if (record & READER_LIST || (cell.read[b] && !ordered(t, record, cell.read[b], l + b / bytes))) return false;
+  for (unsigned b = 0; b < 4; b += bytes) check_bytes(t, l + b / bytes, address + b, &cell, b, b + bytes);
+  for (unsigned b = 0; b < 4; b++) {
+    const uint8_t lane = (uint8_t)(l + b / bytes + 1);
+    if (t->a->write) cell.wrote[b] = lane, cell.read[b] = 0;
+    else cell.read[b] = !same || !cell.read[b] || cell.read[b] == lane ? lane : LANE_MANY;
+  }
+  if (t->a->write) cells->writer[number] = t->record, cells->readers[number] = 0;
+  else if (!same) cells->readers[number] = t->record;
+  memcpy(&cells->wrote[number], cell.wrote, 4);
+  cells->wrote[number] |= defined;
+  memcpy(&cells->read[number], cell.read, 4);
+  return true;
+}
+/* The lanes from l on that touch a cell so; 0: they do not. */
+static uint64_t whole_cell(const struct mx_access *a, unsigned l, uint64_t address) {
+  const unsigned n = 4 / (unsigned)a->bytes;
+  if (address & 3 || l + n > MX_MAX_LANES) return 0;
+  const uint64_t m = ((UINT64_C(1) << n) - 1) << l;
+  if (m & ~a->lanes) return 0;
+  for (unsigned k = 1; k < n; k++)
+    if (a->address[l + k] + a->base != address + k * a->bytes) return 0;
+  return m;
 }
 
 void mx__race_read(struct mx_check *c, struct warp_state *w, const struct cells *cells, uint64_t cell, unsigned lane,
@@ -618,7 +665,10 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
       if (!is_inside(t.site, a->address[l] + a->base, a->bytes)) race_all(c);
   uint64_t before = 0; /* the address of the lane before */
   unsigned same = 0;   /* lanes that have had this address */
+  const bool narrow = a->bytes < 4 && !t.strong && !syncs && !t.site->waits;
+  uint64_t done = 0; /* lanes that were looked at together with one before */
   MX_FOR_LANES (l, a->lanes) {
+    if (done >> l & 1) continue;
     const uint64_t address = a->address[l] + a->base;
     uint64_t lo, of;
     same = same && address == before ? same + 1 : 1;
@@ -634,7 +684,12 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
     if (relaxed && !(address & 3) && cells->writer[(address - lo) / 4] == t.record &&
         !mx__race_syncs_between(c, address, address + a->bytes)) { /* who else there is was looked at then */
       uint32_t *wrote = &cells->wrote[(address - lo) / 4];
-      if (*wrote != (uint32_t)(l + 1) * 0x01010101u) *wrote = LANE_MANY * 0x01010101u;
+      if ((*wrote & ~DEFINED) != (uint32_t)(l + 1) * 0x01010101u) *wrote |= LANE_MANY * 0x01010101u;
+      continue;
+    }
+    const uint64_t whole = narrow ? whole_cell(a, (unsigned)l, address) : 0;
+    if (whole && touch_whole(&t, (unsigned)l, address, cells, (address - lo) / 4)) {
+      done |= whole;
       continue;
     }
     if (t.site->waits) t.w->waits |= 1ull << l, t.w->wait_address = address;
@@ -652,38 +707,15 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
 }
 
 /* ---- life ---------------------------------------------------------------------------------------------------------*/
-/* Of so many bytes; each member's part has room for what comes behind the last one in a vector. */
-static size_t cells_room(uint64_t bytes) { return bytes / 4 + 32; }
-static struct cells cells_in(uint32_t *at, uint64_t bytes, struct ledger *ledger) {
-  const size_t n = cells_room(bytes);
-  return at ? (struct cells){at, at + n, at + 2 * n, at + 3 * n, ledger} : (struct cells){0};
-}
-static struct cells map_cells(uint64_t bytes, struct ledger *ledger) {
-  void *at =
-      mmap(NULL, cells_room(bytes) * 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return cells_in(at == MAP_FAILED ? NULL : at, bytes, ledger);
-}
-struct cells mx__race_cells(uint64_t bytes, struct ledger *ledger) {
-  return cells_in(calloc(cells_room(bytes), 16), bytes, ledger);
-}
 void mx__race_begin(struct mx_check *c) {
-  const struct mx_region *of[2] = {&c->launch->memory->global, &c->launch->memory->heap};
   ledger_begin(&c->ledger);
   find_unraced(c);
-  for (unsigned k = 0; k < 2; k++) {
-    c->cells_lo[k] = of[k]->start;
-    c->cells_bytes[k] = k && c->launch->heap ? mx__heap_size(c->launch->heap) : of[k]->top;
-    c->cells[k] = c->cells_bytes[k] ? map_cells(c->cells_bytes[k], &c->ledger) : (struct cells){0};
-  }
 }
 void mx__race_end(struct mx_check *c) {
-  for (unsigned k = 0; k < 2; k++)
-    if (c->cells[k].writer) munmap(c->cells[k].writer, cells_room(c->cells_bytes[k]) * 16);
   for (size_t k = 0; k < c->syncs_size; k++) mx__clocks_drop(c->syncs[k].all), mx__clocks_drop(c->syncs[k].own);
   ledger_free(&c->ledger);
   free(c->byte_cells);
   free(c->syncs);
-  c->cells[0] = c->cells[1] = (struct cells){0};
   c->byte_cells = NULL;
   c->syncs = NULL;
   c->nbyte_cells = c->byte_cells_room = c->nsyncs = c->syncs_size = 0;
@@ -711,7 +743,6 @@ void mx__race_block(struct mx_check *c, struct block_state *s) {
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]), s->arrived[n] = NULL;
   mx__clocks_drop(s->passed);
   s->passed = NULL;
-  memset(s->cells.writer, 0, cells_room(c->launch->shared_bytes) * 16);
   ledger_begin(&s->ledger);
   for (uint32_t w = 0; w < s->nwarps; w++) memset(s->warps[w].memo, 0, (c->code->nsites + 1u) * sizeof(struct memo));
   s->records_before = s->lists_before = 1;

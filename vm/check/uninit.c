@@ -1,9 +1,9 @@
 /* The uninit tool: values that nobody wrote, reported where they decide something: a branch, an address, a count, or a
  * store whose value the host reads.
  *
- * A bit for each lane of each register (in a shadow behind the frame's slots) and for each byte of memory says whether
- * the value is defined. A result is defined where all operands are; a choice, where what it chose is. With each
- * register and each stored word goes a number that says where the undefined value came from (struct origin_note).
+ * A bit for each lane of each register (in a shadow behind the frame's slots) and for each byte of memory (shadow.c)
+ * says whether the value is defined. A result is defined where all operands are; a choice, where what it chose is. With
+ * each register and each stored word goes a number that says where the undefined value came from (struct origin_note).
  * Memory of the device is taken as written unless it was allocated while the tool was on and nobody has written it.
  *
  * As long as a warp has met no undefined value, registers are followed only that may be read before they are written
@@ -13,30 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-/* ---- bits -------------------------------------------------------------------------------------------------------*/
-bool mx__bits_all_set(const unsigned char *bits, uint64_t at, uint64_t n) {
-  for (; n && at & 7; at++, n--)
-    if (!(bits[at / 8] >> (at & 7) & 1)) return false;
-  for (uint64_t word; n >= 64; at += 64, n -= 64)
-    if (memcpy(&word, bits + at / 8, 8), word != UINT64_MAX) return false;
-  for (; n >= 8; at += 8, n -= 8)
-    if (bits[at / 8] != 0xFF) return false;
-  for (; n; at++, n--)
-    if (!(bits[at / 8] >> (at & 7) & 1)) return false;
-  return true;
-}
-static bool none_set(const unsigned char *bits, uint64_t at, uint64_t n) {
-  for (; n; at++, n--)
-    if (bits[at / 8] >> (at & 7) & 1) return false;
-  return true;
-}
-void mx__bits_set(unsigned char *bits, uint64_t at, uint64_t n, bool to) {
-  for (; n && at & 7; at++, n--)
-    bits[at / 8] = (unsigned char)((bits[at / 8] & ~(1u << (at & 7))) | (unsigned)to << (at & 7));
-  if (n >= 8) memset(bits + at / 8, to ? 0xFF : 0, n / 8), at += n & ~7ull, n &= 7;
-  for (; n; at++, n--) bits[at / 8] = (unsigned char)((bits[at / 8] & ~(1u << (at & 7))) | (unsigned)to << (at & 7));
-}
 
 /* ---- notes ------------------------------------------------------------------------------------------------------*/
 static uint32_t note(struct mx_check *c, uint32_t site, enum undefined_what what, uint64_t address) {
@@ -212,7 +188,7 @@ void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, 
   const uint64_t lo = callee->local_base + f->arg_bytes, hi = callee->local_base + f->local_bytes;
   if (b->local && hi > lo && hi <= b->local_top)
     MX_FOR_LANES (l, x->mask)
-      mx__bits_set(b->local + (x->warp->number * x->lanes + l) * b->local_stride, lo, hi - lo, false);
+      mx__defined_set(b->local + (x->warp->number * x->lanes + l) * b->local_stride + lo, hi - lo, false);
 }
 
 /* The lanes of x->mask return: the caller's results, which nobody reads before they are there. */
@@ -245,36 +221,34 @@ static struct undefined *region_at(struct mx_check *c, uint64_t address) {
   return NULL;
 }
 
-unsigned char *mx__uninit_bits(struct mx_check *c, const struct mx_exec *x, uint64_t lane, uint64_t address,
-                               uint64_t bytes, uint64_t *at, enum undefined_what *what) {
+unsigned char *mx__uninit_bytes(struct mx_check *c, const struct mx_exec *x, uint64_t lane, uint64_t address,
+                                uint64_t bytes, enum undefined_what *what) {
   const uint64_t window = address >> MX_WINDOW_SHIFT, in = address & (MX_WINDOW(1) - 1);
   if (window == MX_WINDOW_SHARED) {
     uint64_t lo;
     const struct block_state *b = mx__shared_of(x, address, &lo);
-    *at = address - lo, *what = NOTE_SHARED;
-    return b && *at + bytes <= c->launch->shared_bytes ? b->defined : NULL;
+    *what = NOTE_SHARED;
+    return b && address - lo + bytes <= c->launch->shared_bytes ? (unsigned char *)b->cells.wrote + (address - lo)
+                                                                : NULL;
   }
   if (window == MX_WINDOW_LOCAL) {
     struct block_state *b = block_state(x->block);
     const size_t all = b->local_stride * x->lanes * b->nwarps;
-    *at = in, *what = NOTE_LOCAL;
+    *what = NOTE_LOCAL;
     if (!b->local) {
       b->local = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (b->local == MAP_FAILED) return b->local = NULL;
     }
     if (in + bytes > c->launch->local_bytes) return NULL;
     if (in + bytes > b->local_top) b->local_top = in + bytes;
-    return b->local + (x->warp->number * x->lanes + lane) * b->local_stride;
+    return b->local + (x->warp->number * x->lanes + lane) * b->local_stride + in;
   }
   if (window != MX_WINDOW_GLOBAL) return NULL;
-  if (address >= MX_HEAP_START) {
-    *at = address - MX_HEAP_START, *what = NOTE_HEAP;
-    return c->heap_defined && *at + bytes <= c->heap_bytes ? c->heap_defined : NULL;
-  }
-  struct undefined *u = c->nundefined ? region_at(c, address) : NULL;
-  if (!u || address - u->lo + bytes > u->size) return NULL;
-  *at = address - u->lo, *what = NOTE_GLOBAL;
-  return u->defined;
+  *what = NOTE_HEAP;
+  if (address >= MX_HEAP_START) return mx__shadow_wrote(c, address, bytes);
+  const struct undefined *u = c->nundefined ? region_at(c, address) : NULL;
+  *what = NOTE_GLOBAL;
+  return u && address - u->lo + bytes <= u->size ? mx__shadow_wrote(c, address, bytes) : NULL;
 }
 
 static struct stored *stored_at(struct mx_check *c, uint64_t address, bool make) {
@@ -301,8 +275,8 @@ static struct stored *stored_at(struct mx_check *c, uint64_t address, bool make)
   return &c->stored[at];
 }
 
-/* Device memory in which an undefined value is stored gets bits of its own, if it had none. */
-static void add_bits(struct mx_check *c, uint64_t address) {
+/* Device memory in which an undefined value is stored is looked at from then on, if it was not. */
+static void look_after(struct mx_check *c, uint64_t address) {
   const struct mx_alloc *a = mx__memory_record(c->launch->memory, address, NULL);
   if (a) mx__undefined_add(c, a->lo, a->size, true);
 }
@@ -310,10 +284,9 @@ static void add_bits(struct mx_check *c, uint64_t address) {
 /* Whether some lane reads what nobody wrote. */
 static bool reads_undefined(struct mx_check *c, const struct mx_exec *x, const struct mx_access *a) {
   MX_FOR_LANES (l, a->lanes) {
-    uint64_t at;
     enum undefined_what what;
-    const unsigned char *bits = mx__uninit_bits(c, x, l, a->address[l] + a->base, a->bytes, &at, &what);
-    if (bits && none_set(bits, at, a->bytes)) return true;
+    const unsigned char *wrote = mx__uninit_bytes(c, x, l, a->address[l] + a->base, a->bytes, &what);
+    if (wrote && mx__defined_none(wrote, a->bytes)) return true;
   }
   return false;
 }
@@ -326,13 +299,12 @@ bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
   const bool object = s->object, atomic = s->access == ACCESS_ATOMIC && !object;
   MX_FOR_LANES (l, a->lanes) {
     const uint64_t address = a->address[l] + a->base;
-    uint64_t at = 0;
     enum undefined_what what = NOTE_GLOBAL;
     bool defined = c->result >> l & 1;
-    unsigned char *bits = mx__uninit_bits(c, x, l, address, a->bytes, &at, &what);
+    unsigned char *wrote = mx__uninit_bytes(c, x, l, address, a->bytes, &what);
     if ((!a->write || atomic) && !object) {
       /* copies of structures take holes along: what has a defined byte counts as defined */
-      if (bits && !mx__bits_all_set(bits, at, a->bytes) && none_set(bits, at, a->bytes)) {
+      if (wrote && mx__defined_none(wrote, a->bytes)) {
         const struct stored *kept = c->nstored && what == NOTE_GLOBAL ? stored_at(c, address & ~3ull, false) : NULL;
         c->loaded &= ~(1ull << l);
         c->loaded_from = kept ? kept->origin : note(c, site, what, address);
@@ -340,12 +312,12 @@ bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
       }
       if (!a->write) continue;
     }
-    if (!defined && !bits && address >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && address < MX_HEAP_START) {
-      add_bits(c, address);
-      bits = mx__uninit_bits(c, x, l, address, a->bytes, &at, &what);
+    if (!defined && !wrote && address >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && address < MX_HEAP_START) {
+      look_after(c, address);
+      wrote = mx__uninit_bytes(c, x, l, address, a->bytes, &what);
     }
-    if (!bits) continue;
-    mx__bits_set(bits, at, a->bytes, defined);
+    if (!wrote) continue;
+    mx__defined_set(wrote, a->bytes, defined);
     if (defined || what != NOTE_GLOBAL) continue;
     for (uint64_t k = address & ~3ull; k < address + a->bytes; k += 4) {
       struct stored *kept = stored_at(c, k, true);
@@ -361,17 +333,15 @@ void mx__uninit_copy(struct mx_exec *x, const struct mx_insn *i, uint64_t m) {
   struct mx_check *c = check_of(x);
   const uint64_t *to = mx__operand(x, i->o[1]), *from = mx__operand(x, i->o[2]), *n = mx__operand(x, i->o[3]);
   MX_FOR_LANES (l, m) {
-    uint64_t t = 0, f = 0;
     enum undefined_what what;
-    unsigned char *tb = n[l] ? mx__uninit_bits(c, x, l, to[l], n[l], &t, &what) : NULL,
-                  *fb = n[l] ? mx__uninit_bits(c, x, l, from[l], n[l], &f, &what) : NULL;
-    if (!tb && fb && !mx__bits_all_set(fb, f, n[l]) && to[l] >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL &&
-        to[l] < MX_HEAP_START) {
-      add_bits(c, to[l]);
-      tb = mx__uninit_bits(c, x, l, to[l], n[l], &t, &what);
+    unsigned char *t = n[l] ? mx__uninit_bytes(c, x, l, to[l], n[l], &what) : NULL;
+    const unsigned char *f = n[l] ? mx__uninit_bytes(c, x, l, from[l], n[l], &what) : NULL;
+    if (!t && f && !mx__defined_all(f, n[l]) && to[l] >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && to[l] < MX_HEAP_START) {
+      look_after(c, to[l]);
+      t = mx__uninit_bytes(c, x, l, to[l], n[l], &what);
     }
-    if (!tb) continue;
-    for (uint64_t k = 0; k < n[l]; k++) mx__bits_set(tb, t + k, 1, !fb || (fb[(f + k) / 8] >> ((f + k) & 7) & 1));
+    if (!t) continue;
+    for (uint64_t k = 0; k < n[l]; k++) mx__defined_set(t + k, 1, !f || mx__defined_all(f + k, 1));
   }
 }
 
@@ -392,53 +362,66 @@ void mx__uninit_set_memory(struct mx_check *c, const struct mx_block *b, uint32_
   struct block_state *s = block_state(b);
   const uint64_t window = address >> MX_WINDOW_SHIFT, in = address & (MX_WINDOW(1) - 1);
   if (!(c->tools & MX_CHECK_UNINIT) || !c->code) return;
-  if (window == MX_WINDOW_GLOBAL && address >= MX_HEAP_START) {
-    if (c->heap_defined) mx__bits_set(c->heap_defined, address - MX_HEAP_START, bytes, true);
-  } else if (window == MX_WINDOW_GLOBAL) mx__undefined_written(c, address, bytes);
+  unsigned char *wrote = NULL;
+  if (window == MX_WINDOW_GLOBAL && address >= MX_HEAP_START) wrote = mx__shadow_wrote(c, address, bytes);
+  else if (window == MX_WINDOW_GLOBAL) mx__undefined_written(c, address, bytes);
   else if (window == MX_WINDOW_SHARED && s && in + bytes <= c->launch->shared_bytes)
-    mx__bits_set(s->defined, in, bytes, true);
+    wrote = (unsigned char *)s->cells.wrote + in;
   else if (window == MX_WINDOW_LOCAL && s && s->local && in + bytes <= c->launch->local_bytes)
-    mx__bits_set(s->local + (warp * c->launch->lanes + lane) * s->local_stride, in, bytes, true);
+    wrote = s->local + (warp * c->launch->lanes + lane) * s->local_stride + in;
+  if (wrote) mx__defined_set(wrote, bytes, true);
 }
 
-void mx__uninit_heap(struct mx_check *c, uint64_t address, uint64_t bytes) {
-  if (c->heap_defined) mx__bits_set(c->heap_defined, address - MX_HEAP_START, bytes, false);
+static void set(struct mx_check *c, uint64_t address, uint64_t bytes, bool to) {
+  unsigned char *wrote = mx__shadow_wrote(c, address, bytes);
+  if (wrote) mx__defined_set(wrote, bytes, to);
 }
+void mx__uninit_heap(struct mx_check *c, uint64_t address, uint64_t bytes) { set(c, address, bytes, false); }
 
 /* ---- the host -----------------------------------------------------------------------------------------------------*/
+/* Bytes in which others have been before are no longer defined; where nobody has been, nothing is touched. */
+static void undefine(struct mx_check *c, uint64_t address, uint64_t bytes) {
+  enum { PAGE = 4096 };
+  unsigned char *at = mx__shadow_wrote(c, address, bytes), *end = at + bytes;
+  unsigned char *first = (unsigned char *)(((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1)),
+                *last = (unsigned char *)((uintptr_t)end & ~(uintptr_t)(PAGE - 1));
+  if (!at) return;
+  if (c->launch || last <= first || madvise(first, (size_t)(last - first), MADV_DONTNEED)) {
+    mx__defined_set(at, bytes, false);
+    return;
+  }
+  mx__defined_set(at, (uint64_t)(first - at), false);
+  mx__defined_set(last, (uint64_t)(end - last), false);
+}
 void mx__undefined_add(struct mx_check *c, uint64_t lo, uint64_t size, bool defined) {
   if (!mx__check_grow(c, (void **)&c->undefined, c->nundefined, &c->undefined_room, sizeof *c->undefined)) return;
-  struct undefined u = {lo, size, NULL};
-  u.defined = mmap(NULL, size / 8 + 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (u.defined == MAP_FAILED) return;
-  if (defined) memset(u.defined, 0xFF, size / 8 + 1);
-  c->undefined[c->nundefined++] = u;
+  if (defined) set(c, lo, size, true);
+  else undefine(c, lo, size);
+  c->undefined[c->nundefined++] = (struct undefined){lo, size};
 }
-static void undefined_drop(struct mx_check *c, size_t k) {
-  munmap(c->undefined[k].defined, c->undefined[k].size / 8 + 8);
-  c->undefined[k] = c->undefined[--c->nundefined];
-}
+static void undefined_drop(struct mx_check *c, size_t k) { c->undefined[k] = c->undefined[--c->nundefined]; }
 void mx__undefined_freed(struct mx_check *c, uint64_t address) {
   for (size_t k = 0; k < c->nundefined; k++)
     if (c->undefined[k].lo == address) return undefined_drop(c, k);
 }
 void mx__undefined_written(struct mx_check *c, uint64_t address, uint64_t bytes) {
   for (size_t k = 0; k < c->nundefined; k++) {
-    struct undefined *u = &c->undefined[k];
+    const struct undefined *u = &c->undefined[k];
     if (address - u->lo >= u->size) continue;
     if (bytes > u->size - (address - u->lo)) bytes = u->size - (address - u->lo);
-    if (!(address - u->lo) && bytes == u->size) return undefined_drop(c, k); /* all of it is written */
-    return mx__bits_set(u->defined, address - u->lo, bytes, true);
+    if (address == u->lo && bytes == u->size) return undefined_drop(c, k); /* all of it is written */
+    return set(c, address, bytes, true);
   }
 }
 void mx__undefined_copied(struct mx_check *c, uint64_t to, uint64_t from, uint64_t bytes) {
   const struct undefined *f = region_at(c, from);
   if (!f) return mx__undefined_written(c, to, bytes);
-  struct undefined *t = region_at(c, to);
+  const uint64_t left = f->size - (from - f->lo), n = bytes < left ? bytes : left;
+  const struct undefined *t = region_at(c, to);
   if (!t) return;
-  f = region_at(c, from);
-  for (uint64_t k = 0; k < bytes && to - t->lo + k < t->size && from - f->lo + k < f->size; k++)
-    mx__bits_set(t->defined, to - t->lo + k, 1, f->defined[(from - f->lo + k) / 8] >> ((from - f->lo + k) & 7) & 1);
+  const unsigned char *source = mx__shadow_wrote(c, from, n);
+  for (uint64_t k = 0; k < n && to - t->lo + k < t->size; k++)
+    set(c, to + k, 1, !source || mx__defined_all(source + k, 1));
 }
 
 /* ---- what the host reads ------------------------------------------------------------------------------------------
@@ -451,8 +434,9 @@ static int by_address(const void *a, const void *b) {
 static bool still_undefined(struct mx_check *c, uint64_t address) {
   const struct undefined *u = region_at(c, address);
   if (!u) return false;
-  const uint64_t at = address - u->lo, left = u->size - at;
-  return !mx__bits_all_set(u->defined, at, left < 4 ? left : 4);
+  const uint64_t left = u->size - (address - u->lo), n = left < 4 ? left : 4;
+  const unsigned char *wrote = mx__shadow_wrote(c, address, n);
+  return wrote && !mx__defined_all(wrote, n);
 }
 static void keep_stored(struct mx_check *c) {
   size_t n = 0;
@@ -487,14 +471,8 @@ void mx__undefined_read(struct mx_check *c, uint64_t address, uint64_t bytes) {
 
 /* ---- life ---------------------------------------------------------------------------------------------------------*/
 void mx__uninit_begin(struct mx_check *c) {
-  const uint64_t bytes = c->launch->heap ? mx__heap_size(c->launch->heap) : 0;
+  c->heap_bytes = c->launch->heap ? mx__heap_size(c->launch->heap) : 0;
   c->nkept = 0; /* the launch may write what was undefined */
-  if (c->heap_defined && bytes == c->heap_bytes) return;
-  if (c->heap_defined) munmap(c->heap_defined, c->heap_bytes / 8 + 8);
-  c->heap_bytes = bytes;
-  c->heap_defined =
-      mmap(NULL, bytes / 8 + 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (c->heap_defined == MAP_FAILED) c->heap_defined = NULL;
 }
 void mx__uninit_end(struct mx_check *c) {
   keep_stored(c);
@@ -505,22 +483,18 @@ void mx__uninit_end(struct mx_check *c) {
   c->nstored = c->stored_size = 0;
 }
 void mx__uninit_block(struct mx_check *c, struct block_state *b) {
-  memset(b->defined, 0, c->launch->shared_bytes / 8 + 1);
   if (b->local && b->local_top)
-    for (uint32_t l = 0; l < b->nwarps * c->launch->lanes; l++)
-      memset(b->local + l * b->local_stride, 0, b->local_top / 8 + 1);
+    for (uint32_t l = 0; l < b->nwarps * c->launch->lanes; l++) memset(b->local + l * b->local_stride, 0, b->local_top);
   b->local_top = 0;
 }
 void mx__uninit_block_end(struct mx_check *c, struct block_state *b) {
   if (b->local) munmap(b->local, b->local_stride * c->launch->lanes * b->nwarps);
 }
 void mx__uninit_forget(struct mx_check *c) {
-  while (c->nundefined) undefined_drop(c, c->nundefined - 1);
-  if (c->heap_defined) munmap(c->heap_defined, c->heap_bytes / 8 + 8);
+  c->nundefined = 0;
   free(c->undefined);
   free(c->kept);
   c->undefined = NULL;
   c->kept = NULL;
-  c->heap_defined = NULL;
   c->undefined_room = c->nkept = c->kept_room = 0;
 }
