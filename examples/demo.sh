@@ -5,12 +5,13 @@ bin=${1:-build}
 say() { printf '\n%s\n' "$@"; }
 run() { printf '\n$ %s\n' "$*"; "$@" 2>&1; }
 set -e
-mandelbrot=("$bin/mxrun" examples/mandelbrot.mxs --grid 4096 --block 256 out=zeros:s32[1024,1024] w=1024 h=1024 maxit=256 --stats)
+mandelbrot=("$bin/mxrun" examples/mandelbrot.mxs --grid 4096 --block 256
+  out=zeros:s32[1024,1024] w=1024 h=1024 maxit=256 --stats)
 
 say "A kernel, examples/mandelbrot.mxs, and what the assembler makes of it:"
 run "$bin/mxasm" -c -v examples/mandelbrot.mxs
 
-say "A million threads, one for each pixel, in warps of 64. Lanes whose point has escaped wait for the others (splits, rejoins):"
+say "A million threads, a pixel each, in warps of 64. Lanes whose point has escaped wait for others (splits, rejoins):"
 run "${mandelbrot[@]}" --save "out=$bin/mandelbrot.png"
 
 say "The same again, in machine code that the compiler has made for this processor:"

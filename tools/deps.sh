@@ -13,7 +13,8 @@ part_test="libcmocka-dev:/usr/include/cmocka.h libmpfr-dev:/usr/include/mpfr.h p
   clang-format:/usr/bin/clang-format"
 part_bench="pocl-opencl-icd:/etc/OpenCL/vendors/pocl.icd ocl-icd-libopencl1:/usr/lib/$arch/libOpenCL.so.1
   oclgrind:/usr/bin/oclgrind gnuplot-nox:/usr/bin/gnuplot"
-part_deb="git:/usr/bin/git build-essential:/usr/share/build-essential/list dpkg-dev:/usr/bin/dpkg-buildpackage debhelper:/usr/bin/dh"
+part_deb="git:/usr/bin/git build-essential:/usr/share/build-essential/list
+ dpkg-dev:/usr/bin/dpkg-buildpackage debhelper:/usr/bin/dh"
 part_fuzz="clang:/usr/bin/clang libclang-rt-14-dev:/usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-*.a"
 parts="build test bench deb fuzz"
 
@@ -21,8 +22,8 @@ usage() {
   cat << END
 Usage: tools/deps.sh [PART...]     PART: $parts; without one: build
 
-Checks that the Debian packages which these parts need are there. What is missing is installed, as root or by sudo where that
-asks nothing; otherwise the line to run is printed, and the exit status is 1.
+Checks that the Debian packages which these parts need are there. What is missing is installed, as root or by sudo where
+that asks nothing; otherwise the line to run is printed, and the exit status is 1.
 END
 }
 wanted=()
@@ -61,7 +62,11 @@ follow() {
   local line last=$SECONDS packages=0
   while IFS= read -r line; do
     echo "$line" >> "$log"
-    case $line in Setting\ up*) packages=$((packages + 1)) ;; Get:* | Unpacking* | Waiting* | *lock*) ;; *) continue ;; esac
+    case $line in
+    Setting\ up*) packages=$((packages + 1)) ;;
+    Get:* | Unpacking* | Waiting* | *lock*) ;;
+    *) continue ;;
+    esac
     line=${line%%(*}
     if [ -t 1 ]; then printf '\r\033[K  DEPS   %.60s' "$line"
     elif [ $((SECONDS - last)) -ge 10 ]; then last=$SECONDS; echo "  DEPS   ... $line"; fi

@@ -1,6 +1,7 @@
 # Cases of planted bugs become launch manifests: each in warps of 64 and of 32 lanes, with the bug and mended.
 #   === NAME
-#   lines of the manifest (block, grid, arg ...); `finding TOOL:KIND` what is found where a line of the kernel ends in //!
+#   lines of the manifest (block, grid, arg ...); `finding TOOL:KIND` what is found where a line of the kernel ends in
+#   //!
 #   ---
 #   lines of the kernel; those that begin with - have the bug, with + are mended; LANES HALF SHIFT LOW (LANES - 1) MASK
 #   (all lanes, as a literal) and BYTES (LANES * 4) are numbers of the warp's size

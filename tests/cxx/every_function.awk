@@ -1,12 +1,15 @@
 # A program that calls every function of the guides' list which takes and returns plain values, one kernel each:
 #   awk -f every_function.awk docs/guide.tsv > every_function.cu
-# Left out are templates over groups, textures and fragments, video instructions, which other programs here show, and what
-# needs constants.
+# Left out are templates over groups, textures and fragments, video instructions, which other programs here show, and
+# what needs constants.
 BEGIN {
   FS = "\t"
-  print "#include <cassert>\n#include <cooperative_groups.h>\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_pipeline.h>\n#include <maca_bfloat16.h>\n#include <mma.h>\nusing nvcuda::wmma::__float_to_tf32;"
+  n = split("cassert cooperative_groups.h cuda_bf16.h cuda_fp16.h cuda_pipeline.h maca_bfloat16.h mma.h", header, " ")
+  for (k = 1; k <= n; k++) print "#include <" header[k] ">"
+  print "using nvcuda::wmma::__float_to_tf32;"
 }
-$1 ~ /^(cg|texture|surface|wmma|printf|addrspace|async|pipeline|debug|hint|mbarrier)$/ && $2 ~ /template|group|fragment|cudaText|cudaSurf|::|\.\.\.|tile|block|assume|printf|prof/ { next }
+$1 ~ /^(cg|texture|surface|wmma|printf|addrspace|async|pipeline|debug|hint|mbarrier)$/ &&
+  $2 ~ /template|group|fragment|cudaText|cudaSurf|::|\.\.\.|tile|block|assume|printf|prof/ { next }
 $1 ~ /^video/ || $2 ~ /__prof_trigger|__builtin_assume_aligned/ { next }
 {
   s = $2
@@ -25,9 +28,11 @@ $1 ~ /^video/ || $2 ~ /__prof_trigger|__builtin_assume_aligned/ { next }
     if (p ~ /[*& ][A-Za-z_0-9]+$/ && p !~ /^(unsigned|const|long)? ?(int|char|long)$/) sub(/[A-Za-z_0-9]+$/, "", p)
     sub(/ +$/, "", p)
     if (p ~ /^T|const T|[ *]T[ *]/) sub(/T/, "int", p)
-    call = call (k > 1 ? ", " : "") (p ~ /\*$/ ? "(" p ")p" : p ~ /&$/ ? "*(" substr(p, 1, length(p) - 1) "*)p" : "*(" p " *)p")
+    call = call (k > 1 ? ", " : "") (p ~ /\*$/ ? "(" p ")p" : p ~ /&$/ ? "*(" substr(p, 1,
+      length(p) - 1) "*)p" : "*(" p " *)p")
   }
   call = name "(" call ")"
-  print "__global__ void call_" ++count "(char *p, char *q) { " (type == "void" || type == "" ? call : "*(" type " *)q = " call) "; }"
+  print "__global__ void call_" ++count "(char *p, char *q) { " (type == "void" ||
+    type == "" ? call : "*(" type " *)q = " call) "; }"
 }
 END { print "int main() {}\n// " count " functions" }

@@ -7,4 +7,5 @@ cd "$(dirname "$0")" || exit 4
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/mx-oracle.XXXXXX") # compiled code that nobody else wants to find
 trap 'rm -rf "$scratch"' EXIT
 export MX_JIT_TIMEOUT=600 # also where this is the last to get the processor
-XDG_CACHE_HOME=$scratch "$MX_BUILD/tests/oracle" --jitc "$PWD/../jitc-quick" --jit=all --size 30 --no-shrink --count "${1:-20000}" --seed "${2:-1}"
+XDG_CACHE_HOME=$scratch "$MX_BUILD/tests/oracle" --jitc "$PWD/../jitc-quick" --jit=all --size 30 --no-shrink --count \
+  "${1:-20000}" --seed "${2:-1}"

@@ -1,5 +1,5 @@
-# Puts the pieces of every function of a PTX text in another order, without changing what it means: a piece reaches from a label to the
-# next one, and says by a branch where it went on. awk -v seed=N -f shuffle.awk FILE
+# Puts the pieces of every function of a PTX text in another order, without changing what it means: a piece reaches from
+# a label to the next one, and says by a branch where it went on. awk -v seed=N -f shuffle.awk FILE
 function add(line) { if (n) piece[n] = piece[n] line "\n"; else print line }
 function close_piece(next_label) {
   if (n && !ended) piece[n] = piece[n] (next_label == "" ? "\tret;\n" : "\tbra.uni \t" next_label ";\n")
@@ -25,7 +25,8 @@ BEGIN { srand(seed) }
   if (!depth && code ~ /^[ \t]*\{[ \t]*$/) { depth = 1; print line; n = 1; piece[1] = ""; ended = 0; next }
   if (!depth) { print line; next }
   if (depth == 1 && closes > opens) { finish(); print line; depth = 0; next }
-  if (depth == 1 && code ~ /^[ \t]*[$A-Za-z_][$A-Za-z0-9_]*:/ && code !~ /\.(branchtargets|callprototype|calltargets)/) {
+  if (depth == 1 && code ~ /^[ \t]*[$A-Za-z_][$A-Za-z0-9_]*:/ &&
+    code !~ /\.(branchtargets|callprototype|calltargets)/) {
     label = code
     sub(/^[ \t]*/, "", label)
     sub(/:.*/, "", label)
@@ -36,5 +37,6 @@ BEGIN { srand(seed) }
   }
   depth += opens - closes
   add(line)
-  if (code ~ /;[ \t]*$/ || code ~ /[A-Za-z]/) ended = code ~ /^[ \t]*(bra|bra\.uni|brx\.idx|ret|ret\.uni|exit|trap)[ \t;]/
+  if (code ~ /;[ \t]*$/ ||
+    code ~ /[A-Za-z]/) ended = code ~ /^[ \t]*(bra|bra\.uni|brx\.idx|ret|ret\.uni|exit|trap)[ \t;]/
 }

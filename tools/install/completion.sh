@@ -11,17 +11,21 @@ table() { "$@" --list-options; } # of a tool, or of a tool's command: long form,
 spellings() { table "$@" | awk '{ if ($1 != "-") print $1; if ($2 != "-") print "-" $2 }' | paste -sd' '; }
 names_with_values() { # "name", for each option of a tool that has a choice of values
   local command
-  for command in '' $(commands "$1"); do table "$1" $command; done | sed -n 's/^--\([^ ]*\) .* required$/\1/p' | sort -u |
+  for command in '' $(commands "$1"); do table "$1" $command
+  done | sed -n 's/^--\([^ ]*\) .* required$/\1/p' | sort -u |
     while read -r name; do [ "$(values "$1" "$name")" ] && echo "$name"; done
 }
 
 # What mxasm says of the program on the line: its kernels; the parameters of all of them, or of the one behind -k.
 words_of_programs() {
   cat << 'END'
-_mx_program() { local w; for w in "$@"; do case $w in *.mxs | *.ptx | *.mxb) [ -f "$w" ] && echo "$w" && return ;; esac; done; }
+_mx_program() {
+  local w; for w in "$@"; do case $w in *.mxs | *.ptx | *.mxb) [ -f "$w" ] && echo "$w" && return ;; esac; done
+}
 _mx_kernels() { mxasm -c -v --json -- "$1" 2> /dev/null | grep -o '"kernel": "[^"]*"' | cut -d'"' -f4; }
 _mx_parameters() {
-  mxasm -c -v --json -- "$1" 2> /dev/null | grep "\"kernel\": \"${2:-.*}\"" | grep -o '"params": \[[^]]*\]' | cut -d'[' -f2 | grep -o '"[^"]*"' | tr -d '"' | sort -u
+  mxasm -c -v --json -- "$1" 2> /dev/null | grep "\"kernel\": \"${2:-.*}\"" | grep -o '"params": \[[^]]*\]' |
+    cut -d'[' -f2 | grep -o '"[^"]*"' | tr -d '"' | sort -u
 }
 _mx_operations() { mxasm --list-ops 2> /dev/null | cut -d' ' -f1 | sort -u; }
 END
@@ -29,17 +33,24 @@ END
 mxrun_words() { # for bash: what stands on the line besides options
   cat << 'END'
   local program=$(_mx_program "${COMP_WORDS[@]:1}") kernel= k
-  for ((k = 1; k + 1 < ${#COMP_WORDS[@]}; k++)); do case ${COMP_WORDS[k]} in -k | --kernel) kernel=${COMP_WORDS[k+1]} ;; esac; done
+  for ((k = 1; k + 1 < ${#COMP_WORDS[@]}; k++)); do
+    case ${COMP_WORDS[k]} in -k | --kernel) kernel=${COMP_WORDS[k+1]} ;; esac
+  done
   case $option in -k | --kernel) COMPREPLY=($(compgen -W "$(_mx_kernels "$program")" -- "$current")); return ;; esac
   case $current in
   *@*) compopt -o nospace 2> /dev/null; COMPREPLY=($(compgen -P "${current%%@*}@" -f -- "${current#*@}")); return ;;
   esac
-  [ "${COMP_WORDS[1]}" = cache ] && [ "$COMP_CWORD" = 2 ] && { COMPREPLY=($(compgen -W 'list why clear' -- "$current")); return; }
+  [ "${COMP_WORDS[1]}" = cache ] && [ "$COMP_CWORD" = 2 ] && {
+    COMPREPLY=($(compgen -W 'list why clear' -- "$current")); return
+  }
 END
 }
 mxrun_parameters() {
   cat << 'END'
-  [ "$program" ] && [[ $current != -* ]] && { compopt -o nospace 2> /dev/null; COMPREPLY+=($(compgen -S = -W "$(_mx_parameters "$program" "$kernel")" -- "$current")); }
+  [ "$program" ] && [[ $current != -* ]] && {
+    compopt -o nospace 2> /dev/null
+    COMPREPLY+=($(compgen -S = -W "$(_mx_parameters "$program" "$kernel")" -- "$current"))
+  }
 END
 }
 

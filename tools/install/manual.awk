@@ -1,12 +1,13 @@
-# Manual pages. `--help` of a tool becomes section 1 (-v page=NAME -v brief=TEXT); a document in Markdown, as this project
-# writes it, becomes section 5 or 7 (-v page -v section -v brief -v markdown=1). Also: -v version.
+# Manual pages. `--help` of a tool becomes section 1 (-v page=NAME -v brief=TEXT); a document in Markdown, as this
+# project writes it, becomes section 5 or 7 (-v page -v section -v brief -v markdown=1). Also: -v version.
 function text(s) { # what roff would take for a request or an escape
   gsub(/\\/, "\\e", s); gsub(/-/, "\\-", s)
   if (s ~ /^[.']/) s = "\\&" s
   return s
 }
 function spans(s,   out, n, part, k) { # `code` and **strong** in bold, [text](file) as text
-  while (match(s, /\[[^]]*\]\([^)]*\)/)) s = substr(s, 1, RSTART - 1) substr(s, RSTART + 1, index(substr(s, RSTART), "]") - 2) substr(s, RSTART + RLENGTH)
+  while (match(s, /\[[^]]*\]\([^)]*\)/)) s = substr(s, 1, RSTART - 1) substr(s, RSTART + 1, index(substr(s, RSTART),
+    "]") - 2) substr(s, RSTART + RLENGTH)
   gsub(/<br>/, " ", s)
   gsub(/\*\*/, "`", s)
   n = split(s, part, "`")
@@ -22,7 +23,8 @@ function verbatim(on) {
 }
 BEGIN {
   if (!section) section = 1
-  printf ".TH %s %s \"\" \"mx %s\" \"mx\"\n.SH NAME\n%s \\- %s\n", toupper(page), section, version, text(page), text(brief)
+  printf ".TH %s %s \"\" \"mx %s\" \"mx\"\n.SH NAME\n%s \\- %s\n", toupper(page), section, version, text(page),
+    text(brief)
 }
 
 # ---- --help
@@ -62,7 +64,8 @@ markdown && /^\|/ { # a row: the first cell is the term
   for (k = 2; k < n; k++) gsub(/\001/, "|", cell[k])
   if (header++ == 0) { for (k = 2; k < n; k++) column[k] = cell[k]; next }
   print ".TP\n" spans(cell[2])
-  for (k = 3; k < n; k++) if (cell[k] != "") print (column[k] == "default" ? "(default: " spans(cell[k]) ")" : spans(cell[k]))
+  for (k = 3; k < n;
+    k++) if (cell[k] != "") print (column[k] == "default" ? "(default: " spans(cell[k]) ")" : spans(cell[k]))
   next
 }
 markdown { header = 0 }

@@ -79,11 +79,12 @@ def matrix(f, name, what, rows):
 
 
 with open(sys.argv[1], "w") as f:
-    f.write("/* Made by tools/tables/jumps.py, which says what these are: powers of the steps of random generators. */\n")
+    f.write("/* Made by tools/tables/jumps.py, which says what these are: powers of the steps of random generators. */"
+            "\n")
     f.write("#ifndef MX_CXX_RANDOM_JUMPS_H\n#define MX_CXX_RANDOM_JUMPS_H\n// clang-format off\n")
     digits = [d << (67 + 4 * k) for k in range(8) for d in range(1, 16)]
-    polynomials(f, "__mx_xorwow_sequences", "XORWOW: 1 to 15 times 16^k sequences forward, of 2^67 steps each; k below 8",
-                digits)
+    polynomials(f, "__mx_xorwow_sequences",
+                "XORWOW: 1 to 15 times 16^k sequences forward, of 2^67 steps each; k below 8", digits)
     polynomials(f, "__mx_xorwow_powers", "XORWOW: 2^k steps forward, k below 131", [1 << k for k in range(131)])
     m1, m2 = 4294967087, 4294944443
     a1 = [[0, 1, 0], [0, 0, 1], [-810728 % m1, 1403580, 0]]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the polynomials of vm/exec/lanes/tables_erf.h (special.py erf FILE) and tables_bessel.h (special.py bessel FILE).
-Needs mpmath; not part of the build.
+"""Writes the polynomials of vm/exec/lanes/tables_erf.h (special.py erf FILE) and tables_bessel.h (special.py bessel
+FILE). Needs mpmath; not part of the build.
 
-A table holds polynomials for pieces of an interval: the first for [0, low), the others for equal parts, 2^bits of them, of
-each binade from low on. A piece's polynomial is in x - centre (the sum of two doubles where the function has a zero there)
-and interpolates the function at Chebyshev's nodes."""
+A table holds polynomials for pieces of an interval: the first for [0, low), the others for equal parts, 2^bits of them,
+of each binade from low on. A piece's polynomial is in x - centre (the sum of two doubles where the function has a zero
+there) and interpolates the function at Chebyshev's nodes."""
 import struct
 import sys
 from mpmath import mp, mpf, cos, pi
@@ -150,8 +150,10 @@ def bessel(path):
     y0 = lambda x: mp.bessely(0, x)
     y1 = lambda x: mp.bessely(1, x)
     z = lambda f, starts: [mp.findroot(f, mpf(s)) for s in starts]
-    table(out, "bessel_j0", j0, 0.25, 8, 3, 11, z(j0, ["2.4", "5.5", "8.65"]), near, [0, 0] + [mp.taylor(j0, 0, 11)[k] if k % 2 == 0 else 0 for k in range(12)])
-    table(out, "bessel_j1", j1, 0.25, 8, 3, 11, z(j1, ["3.8", "7.0"]), near, [0, 0] + [mp.taylor(j1, 0, 11)[k] if k % 2 else 0 for k in range(12)])
+    table(out, "bessel_j0", j0, 0.25, 8, 3, 11, z(j0, ["2.4", "5.5", "8.65"]), near,
+          [0, 0] + [mp.taylor(j0, 0, 11)[k] if k % 2 == 0 else 0 for k in range(12)])
+    table(out, "bessel_j1", j1, 0.25, 8, 3, 11, z(j1, ["3.8", "7.0"]), near,
+          [0, 0] + [mp.taylor(j1, 0, 11)[k] if k % 2 else 0 for k in range(12)])
     table(out, "bessel_y0", y0, 0.25, 8, 3, 12, z(y0, ["0.89", "3.95", "7.08"]), near, [0] * 15)
     table(out, "bessel_y1", y1, 0.25, 8, 3, 12, z(y1, ["2.19", "5.43", "8.59"]), near, [0] * 15)
     # below 0.25: y0 = 2/pi log(x) j0 + even, y1 = 2/pi (log(x) j1 - 1/x) + x even

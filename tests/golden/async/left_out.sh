@@ -1,6 +1,6 @@
 #!/bin/bash
-# left_out.sh FILE...: each line that ends with //! is left out, one at a time, and the program must then go wrong or be reported in its first run. FILE is a
-# manifest, or a program whose manifest lies beside it.
+# left_out.sh FILE...: each line that ends with //! is left out, one at a time, and the program must then go wrong or be
+# reported in its first run. FILE is a manifest, or a program whose manifest lies beside it.
 work=$(mktemp -d "${TMPDIR:-/tmp}/mx-left-out.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 total=0 shown=0
@@ -11,7 +11,11 @@ for file; do
   for line in $lines; do
     sed "${line}s/.*//" "$file" > "$work/${file##*/}"
     total=$((total + 1))
-    if mxrun test --jit=off --timeout 20 "$work" > "$work/said"; then echo "$file:$line: nobody notices"; else shown=$((shown + 1)); fi
+    if mxrun test --jit=off --timeout 20 "$work" > "$work/said"; then
+      echo "$file:$line: nobody notices"
+    else
+      shown=$((shown + 1))
+    fi
   done
   rm -f "$work"/*
 done
