@@ -3,6 +3,7 @@
  * completion and history. */
 #include "repl.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -19,6 +20,7 @@ struct screen {
   pid_t pid;
   char *text;
   size_t n, room, read;
+  bool typed_line; /* what was typed last ends a line, whose echo comes before the prompt */
 };
 
 static void start_sized(struct screen *s, char **argv, unsigned short rows, unsigned short columns) {
@@ -70,14 +72,34 @@ static void plain(char *s) {
   *to = 0;
 }
 
-/* Reads until the prompt stands at the end, or nothing more comes. What came, malloc'ed. */
+/* Whether one of the program's threads runs or wants to: on a busy machine it may take long to go on. */
+static bool is_busy(pid_t pid) {
+  char path[300], line[512];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+  DIR *tasks = opendir(path);
+  bool busy = false;
+  for (struct dirent *e; tasks && (e = readdir(tasks));) {
+    snprintf(path, sizeof path, "/proc/%d/task/%s/stat", (int)pid, e->d_name);
+    FILE *f = fopen(path, "r");
+    const char *state = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+    busy |= state && (state[2] == 'R' || state[2] == 'D');
+    if (f) fclose(f);
+  }
+  if (tasks) closedir(tasks);
+  return busy;
+}
+
+/* Reads until the prompt stands at the end, behind the echo of what was typed, or nothing more comes from a program
+ * that does nothing. What came, malloc'ed. */
 static char *until_prompt(struct screen *s, bool *prompted) {
+  unsigned waits = 0;
   s->n = 0;
   *prompted = false;
   for (;;) {
     struct pollfd p = {.fd = s->fd, .events = POLLIN};
     char buffer[4096];
     int came = poll(&p, 1, *prompted ? 50 : 20000); /* a prompt that is drawn anew has more behind it */
+    if (!came && is_busy(s->pid) && ++waits < 60) continue;
     if (!came && *prompted) {
       char *copy = strdup(s->text);
       plain(copy);
@@ -91,7 +113,7 @@ static char *until_prompt(struct screen *s, bool *prompted) {
     char *copy = strdup(s->text);
     plain(copy);
     size_t length = strlen(copy), m = strlen(PROMPT);
-    *prompted = length >= m && !strcmp(copy + length - m, PROMPT);
+    *prompted = length >= m && !strcmp(copy + length - m, PROMPT) && (!s->typed_line || strchr(copy, '\n'));
     free(copy);
   }
   char *rest = strdup(s->n ? s->text : "");
@@ -118,6 +140,7 @@ static char *read_file(const char *name, const char *suffix) {
 }
 
 static void type(struct screen *s, const char *text) {
+  s->typed_line = strchr(text, '\n') != NULL;
   if (write(s->fd, text, strlen(text)) < 0) perror("typing");
 }
 
