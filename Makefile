@@ -11,6 +11,7 @@
 #   make bench-matrix    matrix instructions against f32 multiply-adds and plain C (LEVEL=v3: this CPU level)
 #   make bench-texture   samples of a picture against PoCL's and AVX2 by hand
 #   make bench-intrinsics    vendor device functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
+#   make bench-cxx       what mxcc takes besides clang, and the start of a program that it has built
 #   make bench-tools     what a profile and the checkers cost, on the examples
 #   make install         PREFIX, DESTDIR       make uninstall
 #   make deb             Debian packages       make dist           an archive of the sources
@@ -136,7 +137,7 @@ EXEC_LIBS := $(patsubst %,$(BUILD)/exec/%,libcudart.so.11.0 libcudart.so.12 libc
 CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16) $(BUILD)/cxx/include/mx/names.h
 
 NO_DEPS := clean uninstall dist help
-.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-compile bench-matrix bench-texture bench-intrinsics bench-tools demo install uninstall clean fuzz deps-build deps-test objects
+.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-compile bench-matrix bench-texture bench-intrinsics bench-cxx bench-tools demo install uninstall clean fuzz deps-build deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(EXEC_LIBS) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
 objects: $(LIB_OBJ) $(COMMON_OBJ)
@@ -332,6 +333,13 @@ ifeq ($(SAN),)
 san-tests: $(MEANING) | build/.deps-build build/.deps-test
 	$(Q)+$(MAKE) --no-print-directory SAN=1 tests
 endif
+
+CXX_BENCH_OBJ := $(OBJ)/tests/bench/cxx/main.o
+$(BUILD)/tests/bench-cxx: $(CXX_BENCH_OBJ)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ -o $@
+bench-cxx: all $(BUILD)/tests/bench-cxx
+	$(Q)$(BUILD)/tests/bench-cxx $(BUILD) tests/cxx/programs $$($(BUILD)/mxcc --print-clang)
 
 # Speed: a table on stdout, the same in build/bench.json or build/bench-interp.json, and build/bench.png. PoCL, Oclgrind and gnuplot are
 # installed by these targets only.

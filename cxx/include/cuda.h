@@ -15,6 +15,20 @@ typedef struct CUuuid_st CUuuid;
 typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *user);
 typedef void (*CUhostFn)(void *user);
 
+typedef cudaArray_t CUarray;
+typedef cudaMipmappedArray_t CUmipmappedArray;
+typedef cudaTextureObject_t CUtexObject;
+typedef cudaSurfaceObject_t CUsurfObject;
+typedef struct CUlinkState_st *CUlinkState;
+typedef unsigned long long CUmemGenericAllocationHandle;
+typedef enum CUjitInputType_enum {
+  CU_JIT_INPUT_CUBIN,
+  CU_JIT_INPUT_PTX,
+  CU_JIT_INPUT_FATBINARY,
+  CU_JIT_INPUT_OBJECT,
+  CU_JIT_INPUT_LIBRARY
+} CUjitInputType;
+
 #define CU_STREAM_DEFAULT 0
 #define CU_STREAM_NON_BLOCKING 1
 #define CU_EVENT_DEFAULT 0
@@ -69,6 +83,24 @@ typedef void (*CUhostFn)(void *user);
 #define cuModuleGetGlobal cuModuleGetGlobal_v2
 #define cuStreamDestroy cuStreamDestroy_v2
 #define cuEventDestroy cuEventDestroy_v2
+#define cuArrayCreate cuArrayCreate_v2
+#define cuArray3DCreate cuArray3DCreate_v2
+#define cuArrayGetDescriptor cuArrayGetDescriptor_v2
+#define cuArray3DGetDescriptor cuArray3DGetDescriptor_v2
+#define cuMemcpy3D cuMemcpy3D_v2
+#define cuMemcpy3DAsync cuMemcpy3DAsync_v2
+#define cuMemcpyHtoA cuMemcpyHtoA_v2
+#define cuMemcpyAtoH cuMemcpyAtoH_v2
+#define cuMemcpyDtoA cuMemcpyDtoA_v2
+#define cuMemcpyAtoD cuMemcpyAtoD_v2
+#define cuMemsetD2D8 cuMemsetD2D8_v2
+#define cuMemsetD2D16 cuMemsetD2D16_v2
+#define cuMemsetD2D32 cuMemsetD2D32_v2
+#define cuLinkCreate cuLinkCreate_v2
+#define cuLinkAddData cuLinkAddData_v2
+#define cuLinkAddFile cuLinkAddFile_v2
+#define cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2
+#define cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
 
 #ifdef __cplusplus
 extern "C" {
@@ -134,6 +166,72 @@ CUresult cuCtxSetCacheConfig(int config);
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest);
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
+CUresult cuArrayCreate(CUarray *array, const CUDA_ARRAY_DESCRIPTOR *desc);
+CUresult cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *desc);
+CUresult cuArrayDestroy(CUarray array);
+CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array);
+CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *desc, CUarray array);
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D *copy);
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream);
+CUresult cuMemcpyHtoA(CUarray to, size_t offset, const void *from, size_t bytes);
+CUresult cuMemcpyAtoH(void *to, CUarray from, size_t offset, size_t bytes);
+CUresult cuMemcpyDtoA(CUarray to, size_t offset, CUdeviceptr from, size_t bytes);
+CUresult cuMemcpyAtoD(CUdeviceptr to, CUarray from, size_t offset, size_t bytes);
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext at, CUdeviceptr from, CUcontext of, size_t bytes);
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext at, CUdeviceptr from, CUcontext of, size_t bytes, CUstream stream);
+CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height);
+CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height);
+CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height);
+CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height, CUstream s);
+CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+                            CUstream s);
+CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height, CUstream s);
+CUresult cuMemHostGetFlags(unsigned int *flags, void *p);
+CUresult cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *desc,
+                           const struct cudaResourceViewDesc *view);
+CUresult cuTexObjectDestroy(CUtexObject texture);
+CUresult cuSurfObjectCreate(CUsurfObject *surface, const CUDA_RESOURCE_DESC *resource);
+CUresult cuSurfObjectDestroy(CUsurfObject surface);
+CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
+                                       CUmemAllocationGranularity_flags option);
+CUresult cuMemAddressReserve(CUdeviceptr *p, size_t bytes, size_t alignment, CUdeviceptr wish,
+                             unsigned long long flags);
+CUresult cuMemAddressFree(CUdeviceptr p, size_t bytes);
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *prop,
+                     unsigned long long flags);
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle);
+CUresult cuMemMap(CUdeviceptr p, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags);
+CUresult cuMemUnmap(CUdeviceptr p, size_t bytes);
+CUresult cuMemSetAccess(CUdeviceptr p, size_t bytes, const CUmemAccessDesc *list, size_t n);
+CUresult cuLinkCreate(unsigned int n, CUjit_option *options, void **values, CUlinkState *state);
+CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes, const char *name,
+                       unsigned int n, CUjit_option *options, void **values);
+CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path, unsigned int n, CUjit_option *options,
+                       void **values);
+CUresult cuLinkComplete(CUlinkState state, void **image, size_t *bytes);
+CUresult cuLinkDestroy(CUlinkState state);
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned int *version);
+CUresult cuCtxGetFlags(unsigned int *flags);
+CUresult cuCtxAttach(CUcontext *context, unsigned int flags);
+CUresult cuCtxDetach(CUcontext context);
+CUresult cuCtxGetCacheConfig(int *config);
+CUresult cuCtxResetPersistingL2Cache(void);
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
+CUresult cuCtxDisablePeerAccess(CUcontext peer);
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active);
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags);
+CUresult cuDevicePrimaryCtxReset(CUdevice device);
+CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id);
+CUresult cuDeviceGetP2PAttribute(int *value, int attribute, CUdevice from, CUdevice to);
+CUresult cuGetProcAddress_v2(const char *name, void **function, int version, unsigned long long flags, int *found);
+CUresult cuFuncSetSharedMemConfig(CUfunction function, int config);
+CUresult cuFuncGetName(const char **name, CUfunction function);
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context);
+CUresult cuStreamGetId(CUstream stream, unsigned long long *id);
+CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr p, size_t bytes, unsigned int flags);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function, int threads,
+                                                              size_t shared, unsigned int flags);
 CUresult cuModuleLoad(CUmodule *module, const char *path);
 CUresult cuModuleLoadData(CUmodule *module, const void *data);
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *data, unsigned int n, CUjit_option *options, void **values);

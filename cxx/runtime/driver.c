@@ -1,24 +1,10 @@
 /* The driver's API for modules and launches: cu… names over the same devices, streams and events as the runtime's. A
  * context is a device; errors have the runtime's numbers, which are the same. */
-#include "cxx/include/mx/driver.h"
-#include "rt.h"
+#include "driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef int CUresult;
-typedef struct rt_device *CUcontext;
-typedef mx_module *CUmodule;
-typedef mx_kernel *CUfunction;
-typedef cudaStream_t CUstream;
-typedef cudaEvent_t CUevent;
-
-/* Each is declared and defined: nobody here calls them. */
-#define CU(name_, ...) \
-  CUresult name_(__VA_ARGS__); \
-  CUresult name_(__VA_ARGS__)
-#define POINTER(a_) ((void *)(uintptr_t)(a_))
 
 /* ---- devices, contexts ------------------------------------------------------------------------------------------*/
 CU(cuInit, unsigned flags) { return flags ? cudaErrorInvalidValue : cudaSuccess; }
@@ -74,6 +60,43 @@ CU(cuCtxGetLimit, size_t *value, int limit) { return (CUresult)cudaDeviceGetLimi
 CU(cuCtxSetLimit, int limit, size_t value) { return (CUresult)cudaDeviceSetLimit((enum cudaLimit)limit, value); }
 CU(cuCtxGetStreamPriorityRange, int *least, int *greatest) {
   return (CUresult)cudaDeviceGetStreamPriorityRange(least, greatest);
+}
+CU(cuCtxGetApiVersion, CUcontext context, unsigned *version) { return (void)context, *version = 12000, cudaSuccess; }
+CU(cuCtxGetFlags, unsigned *flags) { return (CUresult)cudaGetDeviceFlags(flags); }
+CU(cuCtxAttach, CUcontext *context, unsigned flags) { return (void)flags, *context = rt_current(), cudaSuccess; }
+CU(cuCtxDetach, CUcontext context) { return (void)context, cudaSuccess; }
+CU(cuCtxGetCacheConfig, int *config) { return *config = cudaFuncCachePreferNone, cudaSuccess; }
+CU(cuCtxGetSharedMemConfig, int *config) { return *config = cudaSharedMemBankSizeFourByte, cudaSuccess; }
+CU(cuCtxSetSharedMemConfig, int config) { return (void)config, cudaSuccess; }
+CU(cuCtxResetPersistingL2Cache, void) { return cudaSuccess; }
+CU(cuCtxEnablePeerAccess, CUcontext peer, unsigned flags) {
+  return peer ? (CUresult)cudaDeviceEnablePeerAccess(peer->number, flags) : cudaErrorInvalidValue;
+}
+CU(cuCtxDisablePeerAccess, CUcontext peer) {
+  return peer ? (CUresult)cudaDeviceDisablePeerAccess(peer->number) : cudaErrorInvalidValue;
+}
+CU(cuDevicePrimaryCtxGetState, CUdevice device, unsigned *flags, int *active) {
+  if (device < 0 || device >= rt_device_count()) return cudaErrorInvalidDevice;
+  return *flags = 0, *active = 1, cudaSuccess;
+}
+CU(cuDevicePrimaryCtxSetFlags_v2, CUdevice device, unsigned flags) { return (void)device, (void)flags, cudaSuccess; }
+CU(cuDevicePrimaryCtxReset_v2, CUdevice device) {
+  const CUresult e = enter(NULL, device);
+  return e == cudaSuccess ? (CUresult)cudaDeviceReset() : e;
+}
+CU(cuDeviceGetByPCIBusId, CUdevice *device, const char *id) { return (CUresult)cudaDeviceGetByPCIBusId(device, id); }
+CU(cuDeviceGetP2PAttribute, int *value, int attribute, CUdevice from, CUdevice to) {
+  return (CUresult)cudaDeviceGetP2PAttribute(value, (enum cudaDeviceP2PAttr)attribute, from, to);
+}
+CU(cuGetProcAddress_v2, const char *name, void **function, int version, unsigned long long flags, int *found) {
+  enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSuccess;
+  (void)version;
+  const CUresult e = (CUresult)cudaGetDriverEntryPoint(name, function, flags, &result);
+  if (found) *found = (int)result;
+  return e == cudaSuccess && result != cudaDriverEntryPointSuccess ? cudaErrorSymbolNotFound : e;
+}
+CU(cuGetProcAddress, const char *name, void **function, int version, unsigned long long flags) {
+  return cuGetProcAddress_v2(name, function, version, flags, NULL);
 }
 CU(cuDeviceCanAccessPeer, int *can, CUdevice device, CUdevice peer) {
   return (CUresult)cudaDeviceCanAccessPeer(can, device, peer);
@@ -174,22 +197,6 @@ CU(cuMemcpyDtoDAsync_v2, CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstrea
 CU(cuMemcpyAsync, CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s) {
   return (CUresult)cudaMemcpyAsync(POINTER(to), POINTER(from), bytes, cudaMemcpyDefault, s);
 }
-static CUresult copy_rows(const CUDA_MEMCPY2D *c, CUstream s, bool async) {
-  if (!c || c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
-    return c ? (CUresult)rt_missing("cuMemcpy2D of arrays") : cudaErrorInvalidValue;
-  const char *from = c->srcMemoryType == CU_MEMORYTYPE_HOST ? c->srcHost : POINTER(c->srcDevice);
-  char *to = c->dstMemoryType == CU_MEMORYTYPE_HOST ? c->dstHost : POINTER(c->dstDevice);
-  const size_t frompitch = c->srcPitch ? c->srcPitch : c->WidthInBytes,
-               topitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
-  from += c->srcY * frompitch + c->srcXInBytes;
-  to += c->dstY * topitch + c->dstXInBytes;
-  return (CUresult)(async ? cudaMemcpy2DAsync(to, topitch, from, frompitch, c->WidthInBytes, c->Height,
-                                              cudaMemcpyDefault, s)
-                          : cudaMemcpy2D(to, topitch, from, frompitch, c->WidthInBytes, c->Height, cudaMemcpyDefault));
-}
-CU(cuMemcpy2D_v2, const CUDA_MEMCPY2D *c) { return copy_rows(c, NULL, false); }
-CU(cuMemcpy2DUnaligned_v2, const CUDA_MEMCPY2D *c) { return copy_rows(c, NULL, false); }
-CU(cuMemcpy2DAsync_v2, const CUDA_MEMCPY2D *c, CUstream s) { return copy_rows(c, s, true); }
 CU(cuMemAllocPitch_v2, CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element) {
   void *a = NULL;
   (void)element;
@@ -361,6 +368,10 @@ CU(cuFuncGetAttribute, int *value, CUfunction_attribute attribute, CUfunction f)
 CU(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, CUfunction f, int threads, size_t shared) {
   return blocks && f ? (CUresult)rt_occupancy(blocks, rt_current(), f, threads, shared) : cudaErrorInvalidValue;
 }
+CU(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, CUfunction f, int threads, size_t shared,
+   unsigned flags) {
+  return (void)flags, cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
+}
 CU(cuOccupancyMaxPotentialBlockSize, int *grid, int *block, CUfunction f, CUoccupancyB2DSize bytesOf, size_t shared,
    int limit) {
   mx_kernel_info info = {.struct_size = sizeof info};
@@ -384,6 +395,13 @@ CU(cuFuncSetAttribute, CUfunction f, int attribute, int value) {
 }
 CU(cuFuncSetCacheConfig, CUfunction f, int config) { return (void)f, (void)config, cudaSuccess; }
 
+CU(cuFuncSetSharedMemConfig, CUfunction f, int config) { return (void)f, (void)config, cudaSuccess; }
+CU(cuFuncGetName, const char **name, CUfunction f) {
+  mx_kernel_info info = {.struct_size = sizeof info};
+  if (!name || !f || mx_kernel_get_info(f, &info) != MX_OK) return cudaErrorInvalidValue;
+  return *name = info.name, cudaSuccess;
+}
+
 /* ---- streams, events --------------------------------------------------------------------------------------------*/
 CU(cuStreamCreate, CUstream *s, unsigned flags) { return (CUresult)cudaStreamCreateWithFlags(s, flags); }
 CU(cuStreamCreateWithPriority, CUstream *s, unsigned flags, int priority) {
@@ -391,6 +409,11 @@ CU(cuStreamCreateWithPriority, CUstream *s, unsigned flags, int priority) {
 }
 CU(cuStreamGetFlags, CUstream s, unsigned *flags) { return (CUresult)cudaStreamGetFlags(s, flags); }
 CU(cuStreamGetPriority, CUstream s, int *priority) { return (CUresult)cudaStreamGetPriority(s, priority); }
+CU(cuStreamGetCtx, CUstream s, CUcontext *context) { return *context = rt_stream_device(s), cudaSuccess; }
+CU(cuStreamGetId, CUstream s, unsigned long long *id) { return (CUresult)cudaStreamGetId(s, id); }
+CU(cuStreamAttachMemAsync, CUstream s, CUdeviceptr p, size_t bytes, unsigned flags) {
+  return (CUresult)cudaStreamAttachMemAsync(s, POINTER(p), bytes, flags);
+}
 CU(cuStreamAddCallback, CUstream s, cudaStreamCallback_t fn, void *user, unsigned flags) {
   return (CUresult)cudaStreamAddCallback(s, fn, user, flags);
 }

@@ -71,6 +71,25 @@ static char *retarget(struct job *j, char *text, size_t *size) {
   return t.s;
 }
 
+/* The compiler's text says which line of which file each piece of it comes from; of a statement the last word before it
+ * is true. Nothing: there is none. */
+static void say_source(const char *text, uint32_t line) {
+  uint32_t number = 0, at = 0;
+  unsigned file = 0, f, l;
+  for (const char *p = text; p && *p && number + 1 < line; number++) {
+    if (sscanf(p, " .loc %u %u", &f, &l) == 2) file = f, at = l;
+    if (!strncmp(p, ".func", 5) || !strncmp(p, ".visible", 8)) at = 0;
+    p = strchr(p, '\n');
+    if (p) p++;
+  }
+  for (const char *p = at ? strstr(text, ".file") : NULL; p; p = strstr(p + 1, ".file")) {
+    char name[1024];
+    if (sscanf(p, ".file %u \"%1023[^\"]\"", &f, name) != 2 || f != file) continue;
+    fprintf(stderr, "  compiled from %s:%u\n", name, at);
+    return;
+  }
+}
+
 static mx_asm_result *assemble(const char *source, const char *text, size_t size) {
   mx_asm_options o = MX_ASM_OPTIONS_INIT;
   struct text name = {0};
@@ -84,6 +103,7 @@ static mx_asm_result *assemble(const char *source, const char *text, size_t size
     char *s = d->level != MX_ASM_WARNING ? mx_asm_format(d, cli_color(stderr))
                                          : NULL; /* the compiler's text is not the author's to mend */
     if (s) fputs(s, stderr);
+    if (s && d->level == MX_ASM_ERROR) say_source(text, d->line);
     mx_text_free(s);
   }
   text_free(&name);

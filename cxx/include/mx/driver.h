@@ -1,7 +1,7 @@
 /* Numbers and types of the driver's API, for programs and for the runtime; handles stand in cuda.h. */
 #ifndef MX_CXX_DRIVER_H
 #define MX_CXX_DRIVER_H
-#include "mx/types.h"
+#include "mx/runtime.h"
 
 /* X(name, number): they are the runtime's */
 #define MX_CU_ERRORS(X) \
@@ -165,4 +165,120 @@ typedef struct CUDA_MEMCPY2D_st {
   cudaArray_t dstArray;
   size_t dstPitch, WidthInBytes, Height;
 } CUDA_MEMCPY2D;
+typedef struct CUDA_MEMCPY3D_st {
+  size_t srcXInBytes, srcY, srcZ, srcLOD;
+  CUmemorytype srcMemoryType;
+  const void *srcHost;
+  CUdeviceptr srcDevice;
+  cudaArray_t srcArray;
+  void *reserved0;
+  size_t srcPitch, srcHeight, dstXInBytes, dstY, dstZ, dstLOD;
+  CUmemorytype dstMemoryType;
+  void *dstHost;
+  CUdeviceptr dstDevice;
+  cudaArray_t dstArray;
+  void *reserved1;
+  size_t dstPitch, dstHeight, WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D;
+typedef enum CUarray_format_enum {
+  CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
+  CU_AD_FORMAT_UNSIGNED_INT16 = 0x02,
+  CU_AD_FORMAT_UNSIGNED_INT32 = 0x03,
+  CU_AD_FORMAT_SIGNED_INT8 = 0x08,
+  CU_AD_FORMAT_SIGNED_INT16 = 0x09,
+  CU_AD_FORMAT_SIGNED_INT32 = 0x0A,
+  CU_AD_FORMAT_HALF = 0x10,
+  CU_AD_FORMAT_FLOAT = 0x20
+} CUarray_format;
+typedef struct CUDA_ARRAY_DESCRIPTOR_st {
+  size_t Width, Height;
+  CUarray_format Format;
+  unsigned int NumChannels;
+} CUDA_ARRAY_DESCRIPTOR;
+typedef struct CUDA_ARRAY3D_DESCRIPTOR_st {
+  size_t Width, Height, Depth;
+  CUarray_format Format;
+  unsigned int NumChannels, Flags;
+} CUDA_ARRAY3D_DESCRIPTOR;
+#define CUDA_ARRAY3D_LAYERED 1
+#define CUDA_ARRAY3D_SURFACE_LDST 2
+#define CUDA_ARRAY3D_CUBEMAP 4
+#define CUDA_ARRAY3D_TEXTURE_GATHER 8
+
+/* Of resources, addresses and filters the numbers are the runtime's. */
+#define CUresourcetype enum cudaResourceType
+#define CU_RESOURCE_TYPE_ARRAY cudaResourceTypeArray
+#define CU_RESOURCE_TYPE_MIPMAPPED_ARRAY cudaResourceTypeMipmappedArray
+#define CU_RESOURCE_TYPE_LINEAR cudaResourceTypeLinear
+#define CU_RESOURCE_TYPE_PITCH2D cudaResourceTypePitch2D
+#define CUaddress_mode enum cudaTextureAddressMode
+#define CU_TR_ADDRESS_MODE_WRAP cudaAddressModeWrap
+#define CU_TR_ADDRESS_MODE_CLAMP cudaAddressModeClamp
+#define CU_TR_ADDRESS_MODE_MIRROR cudaAddressModeMirror
+#define CU_TR_ADDRESS_MODE_BORDER cudaAddressModeBorder
+#define CUfilter_mode enum cudaTextureFilterMode
+#define CU_TR_FILTER_MODE_POINT cudaFilterModePoint
+#define CU_TR_FILTER_MODE_LINEAR cudaFilterModeLinear
+#define CU_TRSF_READ_AS_INTEGER 0x01
+#define CU_TRSF_NORMALIZED_COORDINATES 0x02
+#define CU_TRSF_SRGB 0x10
+typedef struct CUDA_RESOURCE_DESC_st {
+  CUresourcetype resType;
+  union {
+    struct {
+      cudaArray_t hArray;
+    } array;
+    struct {
+      cudaMipmappedArray_t hMipmappedArray;
+    } mipmap;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned int numChannels;
+      size_t sizeInBytes;
+    } linear;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned int numChannels;
+      size_t width, height, pitchInBytes;
+    } pitch2D;
+    struct {
+      int reserved[32];
+    } reserved;
+  } res;
+  unsigned int flags;
+} CUDA_RESOURCE_DESC;
+typedef struct CUDA_TEXTURE_DESC_st {
+  CUaddress_mode addressMode[3];
+  CUfilter_mode filterMode;
+  unsigned int flags, maxAnisotropy;
+  CUfilter_mode mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp, borderColor[4];
+  int reserved[12];
+} CUDA_TEXTURE_DESC;
+
+#define CUmemLocation struct cudaMemLocation
+#define CU_MEM_LOCATION_TYPE_DEVICE cudaMemLocationTypeDevice
+#define CUmemAccessDesc struct cudaMemAccessDesc
+#define CU_MEM_ACCESS_FLAGS_PROT_NONE cudaMemAccessFlagsProtNone
+#define CU_MEM_ACCESS_FLAGS_PROT_READ cudaMemAccessFlagsProtRead
+#define CU_MEM_ACCESS_FLAGS_PROT_READWRITE cudaMemAccessFlagsProtReadWrite
+#define CU_MEM_ALLOCATION_TYPE_PINNED cudaMemAllocationTypePinned
+#define CU_MEM_HANDLE_TYPE_NONE cudaMemHandleTypeNone
+typedef struct CUmemAllocationProp_st {
+  enum cudaMemAllocationType type;
+  enum cudaMemAllocationHandleType requestedHandleTypes;
+  CUmemLocation location;
+  void *win32HandleMetaData;
+  struct {
+    unsigned char compressionType, gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+} CUmemAllocationProp;
+typedef enum CUmemAllocationGranularity_flags_enum {
+  CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+  CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1
+} CUmemAllocationGranularity_flags;
 #endif
