@@ -1,6 +1,6 @@
 #include "analyse.h"
 
-#include "apart.h"
+#include "divergence.h"
 #include "graph.h"
 #include "inline.h"
 #include "meaning.h"
@@ -484,7 +484,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   /* What is hidden makes slots differ, which makes more branches divergent: until nothing changes. */
   for (uint32_t before = JA_NONE, now = 0; before != now;) {
     before = now;
-    ja_apart(a);
+    ja_plan_divergence(a);
     find_preserved(a);
     uniformity(a);
     now = 1;

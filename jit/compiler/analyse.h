@@ -2,7 +2,7 @@
  * where, which hold one value for all lanes, and which divergent branches can stay inside compiled code.
  *
  * A divergence is *hidden* where the code runs both sides under masks, in the order in which the machine would
- * (apart.h). While a block runs, other lanes may stand before others: what these still read must stay as it is for
+ * (divergence.h). While a block runs, other lanes may stand before others: what these still read must stay as it is for
  * them. Other divergent branches go through the machine. Knows nothing of gccjit. */
 #ifndef MX_JITC_ANALYSE_H
 #define MX_JITC_ANALYSE_H

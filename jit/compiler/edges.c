@@ -1,5 +1,5 @@
 /* From block to block. A block's mask has the lanes that stand before it, cm[] those that run; where lanes part or
- * meet, control goes to the first block, in the machine's order, that has some (apart.h says which may). Where
+ * meet, control goes to the first block, in the machine's order, that has some (divergence.h says which may). Where
  * branches reconverge a second mask has the lanes that are expected there: the machine wants to know when the code is
  * left.
  *
@@ -7,7 +7,7 @@
  *    make those empty that become such.
  * 2. A slot that pending lanes will read is written for the lanes that run alone, so one form fits all of them: edges
  *    convert it. */
-#include "apart.h"
+#include "divergence.h"
 #include "lowering.h"
 #include "graph.h"
 

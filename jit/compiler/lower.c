@@ -244,7 +244,7 @@ bool lw_compute(struct lw *l) { return special(l) || by_meaning(l); }
 /* ---- instructions that may block ---------------------------------------------------------------------------*/
 /* A condition: some lanes of the split are elsewhere, or, if that counts, are expected where branches reconverge. NULL:
  * it never holds. */
-static gcc_jit_rvalue *are_apart(struct lw *l, bool expected) {
+static gcc_jit_rvalue *is_diverged(struct lw *l, bool expected) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const struct ja_block *b = &a->blocks[l->block];
@@ -261,7 +261,7 @@ static gcc_jit_rvalue *are_apart(struct lw *l, bool expected) {
 /* Where `cond` holds (NULL: nowhere), the code is left before the current instruction. */
 static void leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_block) {
   if (!cond) return;
-  gcc_jit_block *left = lw_new_block(l, "apart"), *on = lw_new_block(l, "together");
+  gcc_jit_block *left = lw_new_block(l, "leave"), *on = lw_new_block(l, "stay");
   lw_split(l, cond, left, on);
   l->j.b = left;
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
@@ -272,7 +272,7 @@ static void leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_b
 static bool sync_step(struct lw *l, uint32_t number_in_block) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  leave_where(l, are_apart(l, l->ins->o->cls != MX_CROSS), number_in_block);
+  leave_where(l, is_diverged(l, l->ins->o->cls != MX_CROSS), number_in_block);
   gcc_jit_block *machine = lw_new_block(l, "machine");
   if (l->ins->o->cls == MX_CROSS) {
     gcc_jit_block *behind = lw_new_block(l, "behind"), *body = lw_new_block(l, "body");
@@ -567,7 +567,7 @@ static void build_block(struct lw *l, uint32_t number) {
       continue;
     }
     if (l->kernel && !a->checked && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
-      leave_where(l, are_apart(l, false), k);
+      leave_where(l, is_diverged(l, false), k);
       done(l, k + 1);
       ended = true;
       break;

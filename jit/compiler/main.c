@@ -114,7 +114,7 @@ static int usage(FILE *to, int status) {
         "  --asm          write assembly instead\n"
         "  --dump         show what gccjit is told, on standard error\n"
         "  --dump-cfg     write the graph of blocks for dot, and nothing else\n"
-        "  --dump-plan    write in which order blocks run, and where lanes may be apart, and nothing else\n"
+        "  --dump-plan    write in which order blocks run, and where lanes may be diverged, and nothing else\n"
         "  --time         show where the time went\n"
         "  --cpu SECONDS, --memory MIB   limits (default 60, 4096)\n"
         "  --parent PID   end when the process PID ends, at once if it has ended\n",

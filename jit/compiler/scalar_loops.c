@@ -13,7 +13,7 @@
  *    wrongly, where the vector form has as many under way as there are lanes.
  * 4. Costs are estimated, in quarters of a cycle; where the sum over the turns turns out to be more than what the
  *    iterations would have cost, or there was a bailout, the next few times are the vector form's. */
-#include "apart.h"
+#include "divergence.h"
 #include "lowering.h"
 #include "meaning.h"
 
@@ -223,7 +223,7 @@ static unsigned load_cost(const struct lw *l, const struct load *ld, bool throug
   if (through) return base->indexed ? gathered(l, ld) : BY_BODY;
   return UNKNOWN * lanes;
 }
-/* Whether it is cheaper with half of the lanes running, if all that may be apart is. */
+/* Whether it is cheaper with half of the lanes running, if all lanes that may have diverged have. */
 static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *through) {
   const struct ja *a = l->a;
   unsigned most = 0;

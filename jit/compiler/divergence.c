@@ -1,4 +1,4 @@
-#include "apart.h"
+#include "divergence.h"
 
 #include "vm/exec/jitabi.h"
 #include "vm/load/order.h"
@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_WAYS \
-  16u /* from a block to others, on average: in code that is more tangled, lanes part in the machine \
-       */
+/* Blocks that may run after a block, on average: in code that is more tangled, the machine handles divergence. */
+#define MOST_WAYS 16u
 
 /* Where a block stands in the order: in each frame from the first to its own, the rank and pc of the call or, at last,
  * of the block. What has been called comes behind what is before the call, and before what is behind it: the deepest
@@ -199,7 +198,7 @@ static bool find(struct ja *a) {
   return t.nways <= MOST_WAYS * a->nblocks;
 }
 
-void ja_apart(struct ja *a) {
+void ja_plan_divergence(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (a->blocks[b].divergent && !a->blocks[b].hidden) a->blocks[b].hidden = !a->tangled && can_hide(a, b);
   if (!find(a)) {
