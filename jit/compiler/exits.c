@@ -26,6 +26,7 @@ struct lw_exits {
   uint32_t *shape;            /* by slot */
   uint32_t loop_mask;         /* of lanes that run, where a loop over the chunks takes it */
   uint32_t loop_row[LW_ROWS]; /* likewise numbers of a run's rows */
+  uint32_t last;              /* of a begun line of cells for single numbers, its end */
   struct exit_code {
     gcc_jit_block *block;
     uint64_t *items, *forms;
@@ -107,6 +108,12 @@ gcc_jit_lvalue *lw_loop_row(struct lw *l, gcc_jit_rvalue *spill_area, unsigned r
   struct lw_exits *t = l->exits;
   if (!t->loop_row[row]) t->loop_row[row] = t->end, t->end += 4 * l->a->image->lanes;
   return lw_field(l, spill_area, t->loop_row[row] + chunk * l->j.bytes, l->j.vu32);
+}
+gcc_jit_lvalue *lw_last_cell(struct lw *l) {
+  struct lw_exits *t = l->exits;
+  if (t->last % 64 == 0) t->last = t->end, t->end += 64;
+  t->last += 8;
+  return spill_field(l, t->last - 8, l->j.t_u64);
 }
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected, unsigned c) {
   uint32_t *at = &l->exits->at[mask_of(l->a, block, expected)];

@@ -264,6 +264,8 @@ bool lw_loop_unrolled(const struct lw *l, unsigned *chunk); /* there is no loop:
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t slot, unsigned h);
 gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk);
 gcc_jit_lvalue *lw_loop_row(struct lw *l, gcc_jit_rvalue *spill_area, unsigned row, unsigned chunk);
+/* A number of 64 bits that a warp keeps from one time that code runs to the next; at first it is any. */
+gcc_jit_lvalue *lw_last_cell(struct lw *l);
 /* lower.c: builds instruction k of the block, which goes on to the next; whether it can be left out, see there */
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live);
 bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);

@@ -203,6 +203,43 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
   }
 }
 
+/* The innermost loop around the current instruction, by number; nloops: there is none. */
+static uint32_t loop_around(const struct lw *l) {
+  const struct ja *a = l->a;
+  uint32_t loop = a->nloops, least = UINT32_MAX;
+  for (uint32_t k = 0; k < a->nloops; k++) {
+    uint32_t blocks = 0;
+    for (uint32_t b = 0; b < a->nblocks; b++) blocks += ja_has(a->loops[k].body, b);
+    if (ja_has(a->loops[k].body, l->ins->block) && blocks < least) loop = k, least = blocks;
+  }
+  return loop;
+}
+static bool is_in_loop(const struct lw *l) { return loop_around(l) < l->a->nloops; }
+/* In a loop an access tends to go on as it did before: from one row of a matrix to the next, say, which the processor
+ * does not see where rows are pages apart. What it leads to next is as far from `first`, where it is now, as that is
+ * from where the warp's access before it was: warps keep that to themselves, since those of a block take turns at
+ * barriers. Chunks are at q[]; or, q being NULL, `bytes` are in one piece. Of addresses of which more is `known` than
+ * that, in loops with barriers alone: in others rows follow at once, and asking for the next one takes as long as the
+ * access (atax of make bench-foreign took 15 % longer). */
+static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *first, gcc_jit_rvalue *const *q,
+                        uint64_t bytes, bool known) {
+  struct jx *j = &l->j;
+  const unsigned space = mx_w_mod(*l->ins->w) >> 2;
+  const uint32_t loop = loop_around(l);
+  if (!ac->load || loop == l->a->nloops || (known && !l->steadies[l->a->loops[loop].head]) ||
+      (space != MX_GLOBAL && space != MX_GENERIC))
+    return;
+  gcc_jit_lvalue *last = lw_last_cell(l);
+  gcc_jit_rvalue *by = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, first, jx_rv(last)));
+  jx_set(j, last, first);
+  if (q)
+    for (unsigned c = 0; c < l->nc; c++) jx_prefetch(j, lw_vector(l, lw_add(l, q[c], by), 0, false));
+  else {
+    gcc_jit_rvalue *next = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, first, by));
+    for (uint64_t at = 0; at < bytes; at += 64) jx_prefetch(j, lw_vector(l, next, at, false));
+  }
+}
+
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
   const uint64_t scale = base->pre_scale * base->post_scale, stride = bytes % scale ? 0 : bytes / scale;
   return stride == 1    ? MX_JIT_ROWS1
@@ -250,6 +287,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
       if (there) q[c] = where_lanes_run(l, jx_keep(j, q[c]), there, lanes[c]);
       q[c] = byte_pointer(l, q[c]);
     }
+    if (!form) fetch_ahead(l, ac, jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, q[0], j->t_u64)), q, 0, true);
     for (unsigned c = 0; c < l->nc; c++)
       if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, form == 1);
       else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->type, false);
@@ -484,11 +522,6 @@ static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *
   }
 }
 
-static bool is_in_loop(const struct lw *l) {
-  for (uint32_t k = 0; k < l->a->nloops; k++)
-    if (ja_has(l->a->loops[k].body, l->ins->block)) return true;
-  return false;
-}
 /* A slot's cells, for a function of helpers.c in place of code in line: not in loops, where calls are what they cost to
  * run; atax and spmv_row of make bench-foreign took 3 and 5 % longer. NULL: none. */
 static gcc_jit_rvalue *cells_to_pass(struct lw *l, uint32_t slot) {
@@ -530,7 +563,9 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
     if ((ac->n > 1 && !ac->load) || stores_all(l, ac)) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
     lw_split(l, lw_rare(l, no), others, in_row);
     j->b = in_row;
-    in_one_piece(l, ac, byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start)), lanes);
+    gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
+    if (ac->n == 1) fetch_ahead(l, ac, host, NULL, (more + 1ull) * ac->bytes, true);
+    in_one_piece(l, ac, byte_pointer(l, host), lanes);
     lw_go(l, ac->end);
     if (others == ac->slow) return;
     j->b = others;
@@ -657,20 +692,6 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned strid
   if (!wide) first = gcc_jit_context_new_cast(j->c, NULL, first, j->t_u64);
   return *known = (struct lw_piece){.ins = l->ins, .stride = stride, .apart = jx_rv(no), .first = jx_keep(j, first)};
 }
-/* In a loop an access tends to go on as it did before: from one row of a matrix to the next, say, which the processor
- * does not see where rows are pages apart. */
-static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *host) {
-  struct jx *j = &l->j;
-  const unsigned space = mx_w_mod(*l->ins->w) >> 2;
-  if (!ac->load || !is_in_loop(l) || (space != MX_GLOBAL && space != MX_GENERIC)) return;
-  gcc_jit_lvalue *last = lw_field(l, jx_rv(l->bounds),
-                                  (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, last), j->t_u64);
-  gcc_jit_rvalue *twice = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, host),
-                 *next = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, twice, jx_rv(last)));
-  jx_set(j, last, host);
-  gcc_jit_rvalue *q = byte_pointer(l, next);
-  for (uint64_t at = 0; at < (uint64_t)l->a->lanes * ac->bytes; at += 64) jx_prefetch(j, lw_vector(l, q, at, false));
-}
 /* Such an access by one function of the object, from the question whether the row is within bounds on; false: there is
  * none. */
 static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalue *start, gcc_jit_rvalue *apart,
@@ -720,7 +741,7 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start)), *q = byte_pointer(l, host);
-  fetch_ahead(l, ac, host);
+  fetch_ahead(l, ac, host, NULL, (uint64_t)l->a->lanes * ac->bytes, false);
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
     if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false); /* where lanes do not run, too, there is memory */
