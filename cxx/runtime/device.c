@@ -60,10 +60,13 @@ static const char *setting(const char *name) {
   return v && *v ? v : NULL;
 }
 
+/* Every copy asks whose memory it is, so the environment is read once. */
 int rt_device_count(void) {
+  static _Atomic int known = -1;
+  if (known >= 0) return known;
   const char *v = setting("MX_DEVICES");
   long n = v ? strtol(v, NULL, 10) : 1;
-  return n < 0 ? 0 : n > RT_MOST_DEVICES ? RT_MOST_DEVICES : (int)n;
+  return known = n < 0 ? 0 : n > RT_MOST_DEVICES ? RT_MOST_DEVICES : (int)n;
 }
 
 /* A program keeps pointers in memory, so that the host must find everything where kernels do. */

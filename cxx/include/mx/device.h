@@ -143,6 +143,14 @@ __MX_STORE(__stwt)
 __MX_DEVICE unsigned long atomicAdd(unsigned long *address, unsigned long val) {
   return atomicAdd((unsigned long long *)address, (unsigned long long)val);
 }
+/* of pairs and fours each component by itself, as there */
+__MX_DEVICE float2 atomicAdd(float2 *address, float2 val) {
+  return float2{atomicAdd(&address->x, val.x), atomicAdd(&address->y, val.y)};
+}
+__MX_DEVICE float4 atomicAdd(float4 *address, float4 val) {
+  return float4{atomicAdd(&address->x, val.x), atomicAdd(&address->y, val.y), atomicAdd(&address->z, val.z),
+                atomicAdd(&address->w, val.w)};
+}
 __MX_DEVICE void *__nv_aligned_device_malloc(size_t size, size_t align) {
   void *r;
   __asm__ volatile("__nv_aligned_device_malloc %0, %1, %2;" : "=l"(r) : "l"(size), "l"(align) : "memory");
