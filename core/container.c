@@ -1,4 +1,4 @@
-/* Guesses from code where names begin and end. In the lowest room because the container's writer and its reader must
+/* Guesses from code where names begin and end. In core/ because the container's writer and its reader must
  * guess alike and may not include each other; it must not know the format. */
 #include "core/container.h"
 

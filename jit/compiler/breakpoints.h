@@ -1,6 +1,6 @@
 /* Code for debugging sessions. */
-#ifndef MX_JITC_STOPS_H
-#define MX_JITC_STOPS_H
+#ifndef MX_JITC_BREAKPOINTS_H
+#define MX_JITC_BREAKPOINTS_H
 
 #include "lowering.h"
 
