@@ -31,6 +31,18 @@ for me in range(total):
     put(any(map(third, pair))); put(all(map(third, pair))); put(any(t % 3 for t in four))
     put(bits(third, eight)); put(bits(lambda t: t % 3 == me % 3, eight)); put(255); put(1)
     put(sum(map(v, eight)) & mask32); put(r % 4 == 0); put(1); put(r % 4)
+    for x in [1, 2, 1, total, 1]: put(x)
+
+    def part_of(group, key):
+        own = [t for t in group if key(t) == key(me)]
+        heads = sorted(min(t for t in group if key(t) == c) for c in {key(t) for t in group})
+        return own.index(me), len(own), heads.index(own[0]), len(heads)
+
+    for x in part_of(eight, lambda t: t % 3): put(x)
+    own = [t for t in eight if t % 3 == me % 3]
+    put(v(own[1] if len(own) > 1 else me))
+    for x in part_of(eight, third)[:3]: put(x)
+    put((me ^ 7) * 5 + 2)
     if not third(me): continue
     some = [t for t in range(first + r // lanes * lanes, first + r // lanes * lanes + lanes) if third(t)]
     n, k = len(some), some.index(me)
@@ -40,15 +52,10 @@ for me in range(total):
     put(v64(inside(k + 1)))
     odd = lambda t: t % 4 == 1
     put(bits(odd, some) & mask32); put(any(map(odd, some))); put(bits(lambda t: t % 4 == me % 4, some) & mask32); put(0); put(0); put(v(some[-1]))
-
-    def part(key):
-        own = [t for t in some if key(t) == key(me)]
-        heads = sorted(min(t for t in some if key(t) == c) for c in {key(t) for t in some})
-        return own.index(me), len(own), heads.index(own[0]), len(heads)
-
-    for x in part(lambda t: t % 4): put(x)
-    for x in part(odd)[1:3]: put(x)
+    for x in part_of(some, lambda t: t % 4): put(x)
+    for x in part_of(some, odd)[1:3]: put(x)
+    for x in [all(map(odd, some)), odd(me), n]: put(x)
 for me in range(total):
     words = [int(x) for x in out[me]] + [0] * (128 - len(out[me]))
-    words[127], words[126] = me * 3 + 1, (total - 1 - me) * 3 + 1
+    words[127], words[126], words[125] = me * 3 + 1, (total - 1 - me) * 3 + 1, me * 5 + 2
     sys.stdout.buffer.write(struct.pack("<128I", *words))
