@@ -34,7 +34,7 @@ struct litmus {
   mx_launch_config config;
   struct arg args[MAX_ARGS];
   unsigned nargs;
-  char trap[32], status[32]; /* empty: none expected */
+  char trap[32], status[32], finding[32]; /* empty: none expected */
   char *texts[MAX_TEXTS];    /* what the report must hold */
   unsigned ntexts;
   struct {
@@ -46,7 +46,7 @@ struct litmus {
 
 struct options {
   unsigned seeds, threads[4], nthreads;
-  bool check; /* under checkers, which find nothing: lanes that miss barriers or spin on what nobody has written yet are
+  bool check; /* under checkers, which find only what the program says: lanes that miss barriers or spin on what nobody has written yet are
                  what these programs are about, so sync and uninit are not asked */
   bool interpreter, jit, show;
   const char *jit_compiler;
@@ -145,6 +145,7 @@ static bool read_line(struct litmus *t, char *s) {
   if (!strcmp(word, "expect-sorted")) return read_expect(t, s, true);
   if (!strcmp(word, "expect-trap")) return sscanf(s, "%31s", t->trap) == 1;
   if (!strcmp(word, "expect-status")) return sscanf(s, "%31s", t->status) == 1;
+  if (!strcmp(word, "finding")) return sscanf(s, "%31s", t->finding) == 1;
   if (!strcmp(word, "text")) return t->ntexts < MAX_TEXTS && (t->texts[t->ntexts++] = strdup(s));
   return false;
 }
@@ -263,6 +264,17 @@ static char *judge(const struct litmus *t, mx_device *d, mx_status s, const mx_a
 
 static const char *file_of(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
 
+/* Under checkers: what they have found that is not expected, or that they have not found it. */
+static char *judge_findings(const struct litmus *t, mx_device *d) {
+  const size_t n = mx_device_findings(d);
+  if (!n && *t->finding) return say("no checker says '%s'", t->finding);
+  for (size_t k = 0; k < n; k++) {
+    mx_finding f = {.struct_size = sizeof f};
+    if (mx_device_finding(d, k, &f) == MX_OK && strcmp(f.kind, t->finding)) return say("found: %s", f.text);
+  }
+  return NULL;
+}
+
 static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size, const mx_launch_config *config,
                       const struct options *o, mx_launch_stats *stats) {
   mx_device_options dopt = MX_DEVICE_OPTIONS_INIT;
@@ -295,8 +307,7 @@ static char *run_once(const struct litmus *t, const uint8_t *bytes, size_t size,
     mx_status s = mx_launch_args(k, config, args, t->nargs);
     if (mx_device_stats(d, stats) != MX_OK) why = say("no statistics");
     else why = judge(t, d, s, at, o->show);
-    mx_finding f = {.struct_size = sizeof f};
-    if (!why && o->check && s == MX_OK && mx_device_finding(d, 0, &f) == MX_OK) why = say("found: %s", f.text);
+    if (!why && o->check && s == MX_OK) why = judge_findings(t, d);
   }
   free(more);
   mx_device_destroy(d);
