@@ -35,7 +35,7 @@ struct litmus {
   struct arg args[MAX_ARGS];
   unsigned nargs;
   char trap[32], status[32], finding[32]; /* empty: none expected */
-  char *texts[MAX_TEXTS];    /* what the report must hold */
+  char *texts[MAX_TEXTS];                 /* what the report must hold */
   unsigned ntexts;
   struct {
     char name[32];
@@ -46,8 +46,8 @@ struct litmus {
 
 struct options {
   unsigned seeds, threads[4], nthreads;
-  bool check; /* under checkers, which find only what the program says: lanes that miss barriers or spin on what nobody has written yet are
-                 what these programs are about, so sync and uninit are not asked */
+  bool check; /* under checkers, which find only what the program says: lanes that miss barriers or spin on what nobody
+                 has written yet are what these programs are about, so sync and uninit are not asked */
   bool interpreter, jit, show;
   const char *jit_compiler;
 };

@@ -65,24 +65,26 @@ static void mix(struct text *t, const struct profile_kernel *k) {
   }
 }
 
+static const char *plural(uint64_t n, const char *end) { return n == 1 ? "" : end; }
 static void summary(struct text *t, const struct profile_kernel *p) {
   const mx_profile_kernel *k = &p->k;
   const mx_profile_instruction *s = &p->sum;
-  char a[32], b[32], c[32];
-  text_printf(t, "kernel %s: %" PRIu64 " launch%s, %s blocks, %s warps of %u lanes\n", k->name, k->launches,
-              k->launches == 1 ? "" : "es", grouped(k->blocks, a), grouped(k->warps, b), k->lanes);
+  char a[32], b[32], c[32], d[32], e[32], f[32];
+  text_printf(t, "kernel %s: %" PRIu64 " launch%s, %s block%s, %s warp%s of %u lanes\n", k->name, k->launches,
+              plural(k->launches, "es"), grouped(k->blocks, a), plural(k->blocks, "s"), grouped(k->warps, b),
+              plural(k->warps, "s"), k->lanes);
   text_printf(t, "  executed     %s warp instructions, %.1f %% of them compiled; %.1f of %u lanes active\n",
               grouped(k->executed, a), percent(k->executed_compiled, k->executed), mean_lanes(s), k->lanes);
-  text_printf(t, "  divergence   %s branches diverged; %.1f %% of lanes waited elsewhere\n", grouped(k->splits, a),
-              percent(s->live - s->active, s->live));
+  text_printf(t, "  divergence   %s branch%s diverged; %.1f %% of lanes waited elsewhere\n", grouped(k->splits, a),
+              plural(k->splits, "es"), percent(s->live - s->active, s->live));
   if (s->arrivals)
     text_printf(t, "  barriers     %s arrivals, which waited %.1f %% of the warps' time\n", grouped(s->arrivals, a),
                 percent(k->waited, k->warp_sum));
   if (k->blocks)
-    text_printf(
-        t, "  imbalance    blocks took %s to %s instructions, mean %.0f; warps %" PRIu64 " to %" PRIu64 ", mean %.0f\n",
-        grouped(k->block_least, a), grouped(k->block_most, b), (double)k->block_sum / (double)k->blocks, k->warp_least,
-        k->warp_most, (double)k->warp_sum / (double)k->warps);
+    text_printf(t, "  imbalance    blocks took %s to %s instructions, mean %s; warps %s to %s, mean %s\n",
+                grouped(k->block_least, a), grouped(k->block_most, b),
+                grouped((k->block_sum + k->blocks / 2) / k->blocks, c), grouped(k->warp_least, d),
+                grouped(k->warp_most, e), grouped((k->warp_sum + k->warps / 2) / k->warps, f));
   if (s->sectors)
     text_printf(t, "  memory       %s bytes moved in %s sectors of 32 bytes; the fewest possible: %s\n",
                 grouped(k->bytes, a), grouped(s->sectors, b), grouped(s->sectors_least, c));

@@ -71,12 +71,13 @@ struct finding *mx__found_at(struct mx_check *c, mx_check_tool tool, const char 
   c->again = NULL;
   if (!(c->tools & (unsigned)tool)) return NULL;
   const uint64_t at = (uint64_t)c->code->sites[site].func << 32 | c->code->sites[site].insn->pc;
+  const uint64_t count = lanes ? (uint64_t)__builtin_popcountll(lanes) : 1;
   const bool pair = key2 == FOUND_PAIR; /* of two places, in any order: key1 is the other one */
   const uint64_t low = pair && key1 < site ? key1 : site, high = pair && key1 < site ? site : key1;
   const uint64_t key[4] = {(uint64_t)tool << 32 | (uint64_t)c->launch->func, pair ? low : at, pair ? high : key1, key2};
   for (struct finding *f = c->first; f; f = f->next)
     if (!memcmp(f->key, key, sizeof key) && (pair || !strcmp(f->info.kind, kind))) {
-      f->info.count += !f->hidden;
+      f->info.count += f->hidden ? 0 : count;
       if (f->step == c->steps && f->info.place.lanes && f->info.place.pc == c->code->sites[site].insn->pc)
         f->info.place.lanes |= lanes;
       c->again = f;
@@ -89,7 +90,7 @@ struct finding *mx__found_at(struct mx_check *c, mx_check_tool tool, const char 
   f->info.tool = tool;
   f->strings[KIND] = strdup(kind);
   f->info.kind = f->strings[KIND] ? f->strings[KIND] : "?";
-  f->info.count = 1;
+  f->info.count = count;
   f->step = c->steps;
   mx__place_of(c, &f->info.place, site, warp, lanes);
   own_strings(&f->strings[KERNEL], &f->info.place, &c->code->sites[site]);
