@@ -82,6 +82,7 @@ static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uin
   if (changed || (t->converged && apart)) lw_counters_lanes(l, to, t->converged);
   lw_convert(l, to);
   lw_store_invariants(l, to);
+  lw_scalar_loops_left(l, to);
   lw_go(l, jg_dominates(l->a, to, l->block) ? l->head[to] : lw_start(l, to));
 }
 /* The lanes of cm[] stand before block `to`, others where `pending` says: the first ones go on. Frees both sets. */

@@ -24,6 +24,7 @@ struct lw_exits {
   uint32_t *at;               /* offsets: two for each slot, then by mask; 0: none yet */
   uint32_t end, line;         /* of all cells; of a begun line of small masks, its end */
   uint32_t *shape;            /* by slot */
+  uint32_t *beside;           /* by slot, too: second cells, of lanes that run one by one */
   uint32_t loop_mask;         /* of lanes that run, where a loop over the chunks takes it */
   uint32_t loop_row[LW_ROWS]; /* likewise numbers of a run's rows */
   uint32_t last;              /* of a begun line of cells for single numbers, its end */
@@ -46,6 +47,7 @@ void lw_exits_begin(struct lw *l) {
   const struct ja *a = l->a;
   t->at = lw_need(sizeof *t->at * (running(a) + 1));
   t->shape = lw_need(sizeof *t->shape * (a->nslots + 1));
+  t->beside = lw_need(sizeof *t->beside * (a->nslots + 1));
   t->end = FIRST_OFFSET;
   t->site = jx_local(&l->j, l->j.t_u32);
 }
@@ -87,6 +89,11 @@ static uint32_t slot_offset(struct lw *l, uint32_t s, bool one) {
   }
   return *at;
 }
+static uint32_t offset_beside(struct lw *l, uint32_t s) {
+  struct lw_exits *t = l->exits;
+  if (!t->beside[s]) t->beside[s] = t->end, t->end += l->a->image->lanes * (lw_class(l->a, s) == MX_R32 ? 4u : 8u);
+  return t->beside[s];
+}
 static gcc_jit_lvalue *spill_field(struct lw *l, uint32_t at, gcc_jit_type *t) {
   return lw_field(l, jx_rv(l->spill_area), at, t);
 }
@@ -95,6 +102,10 @@ gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k) {
   const unsigned cls = lw_class(l->a, slot);
   return cls == MX_PRED ? spill_field(l, slot_offset(l, slot, one) + k * j->mask_bytes, j->t_mask)
                         : spill_field(l, slot_offset(l, slot, one) + k * j->bytes, cls == MX_R64 ? j->vu64 : j->vu32);
+}
+gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k) {
+  return spill_field(l, offset_beside(l, slot) + k * l->j.bytes,
+                     lw_class(l->a, slot) == MX_R64 ? l->j.vu64 : l->j.vu32);
 }
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t slot, unsigned h) {
   const unsigned cls = lw_class(l->a, slot);

@@ -160,6 +160,10 @@ struct jx_isa {
    * rotation to the right */
   gcc_jit_rvalue *(*logic)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *z, unsigned table);
   gcc_jit_rvalue *(*rotate)(struct jx *j, gcc_jit_rvalue *x, unsigned n);
+  /* The smaller or the larger float of 32 bits: a NaN loses, -0 is below +0. NULL: by comparing. */
+  gcc_jit_rvalue *(*extreme)(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
+  gcc_jit_rvalue *(*canon)(struct jx *j,
+                           gcc_jit_rvalue *x); /* any NaN of 32 bits as the usual one; NULL: by comparing */
 
   /* the element of all n chunks' lanes, in order, that each lane's index names; NULL: it has none */
   gcc_jit_rvalue *(*choose)(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index);
@@ -197,6 +201,8 @@ jv jx_trim(struct jx *j, jv v);         /* narrow results back to their zero-ext
 /* By one instruction with three operands; the constraints of its registers, and of an operand that may lie in memory.
  */
 jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any);
+/* `extreme` by instructions with three operands, of vectors (ps) or one lane (ss). */
+gcc_jit_rvalue *jx_extreme(struct jx *j, const char *of, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 void jx_touches_memory(gcc_jit_extended_asm *a);
 /* Asks for a cache line that may be wanted soon; the cell need not exist. */
 void jx_prefetch(struct jx *j, gcc_jit_lvalue *cell);

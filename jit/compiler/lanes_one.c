@@ -44,6 +44,23 @@ static jv blend(struct jx *j, unsigned t, jv c, jv x, jv y) {
       j, t,
       jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, vt, other, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, vt, differ, all)));
 }
+/* Floats stay in their registers. */
+static jv blend_floats(struct jx *j, unsigned t, jv c, jv x, jv y) {
+  if (!jx_float(t)) return blend(j, t, c, x, y);
+  gcc_jit_type *vt = jx_vector(j, jx_wide(t)), *f = jx_type(j, t);
+  gcc_jit_rvalue *m =
+      jx_bits(j, f, jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, vt, jx_int(j, vt, 0), cast(j, c.r[0], vt))));
+  return value(j, t,
+               jx_ask(j, jx_wide(t) ? "vblendvpd %1, %3, %2, %0" : "vblendvps %1, %3, %2, %0", "=x", f, 3, "x", m, "x",
+                      jx_bits(j, f, y.r[0]), "x", jx_bits(j, f, x.r[0])));
+}
+static gcc_jit_rvalue *extreme(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return jx_extreme(j, "ss", larger, x, y);
+}
+static gcc_jit_rvalue *canon(struct jx *j, gcc_jit_rvalue *x) {
+  gcc_jit_rvalue *nan = jx_bits(j, j->vf32, jx_keep(j, jx_int(j, j->vu32, 0x7FFFFFFF)));
+  return jx_ask(j, "vcmpunordss %1, %1, %0\n\tvblendvps %0, %2, %1, %0", "=&x", j->vf32, 2, "x", x, "x", nan);
+}
 static jv widen(struct jx *j, unsigned to, unsigned from, jv x) {
   return value(j, to, cast(j, number(j, from, x), jx_signed(from) ? j->vs64 : j->vu64));
 }
@@ -80,7 +97,12 @@ static gcc_jit_rvalue *broadcast(struct jx *j, bool wide, gcc_jit_rvalue *s) {
 static gcc_jit_rvalue *first(struct jx *j, bool wide, gcc_jit_rvalue *v) { return jx_bits(j, jx_vector(j, wide), v); }
 
 #define SAME \
-  .lanes = 1, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .compare = compare, .blend = blend, \
-  .widen = widen, .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first
-const struct jx_isa jx_one = {.fma = multiply_add, .three_operands = true, SAME},
-                    jx_one_v2 = {.fma = no_multiply_add, SAME};
+  .lanes = 1, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .compare = compare, .widen = widen, \
+  .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first
+const struct jx_isa jx_one = {.fma = multiply_add,
+                              .three_operands = true,
+                              .blend = blend_floats,
+                              .extreme = extreme,
+                              .canon = canon,
+                              SAME},
+                    jx_one_v2 = {.fma = no_multiply_add, .blend = blend, SAME};

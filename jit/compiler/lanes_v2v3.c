@@ -500,6 +500,9 @@ static void write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, 
   jx_touches_memory(a);
 }
 
+static gcc_jit_rvalue *extreme_v3(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return jx_extreme(j, "ps", larger, x, y);
+}
 static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                                  unsigned scale, gcc_jit_rvalue *m) {
   char text[64];
@@ -616,6 +619,7 @@ const struct jx_isa jx_v3 = {.name = "v3",
                              .fma = fma_v3,
                              .three_operands = true,
                              .choose = choose_v3,
+                             .extreme = extreme_v3,
                              .read = read_v3,
                              .write = write_v3,
                              .gather = gather_v3,

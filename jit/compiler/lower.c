@@ -652,6 +652,10 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->t_copy = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_pu8, 5, copy, 0);
   l->t_commit = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 1, copy, 0);
   l->t_wait = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 2, copy, 0);
+  l->t_keep = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_pu8, 1, copy, 0);
+  l->t_make_kept = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 2, help, 0);
+  gcc_jit_type *took[5] = {j->t_ptr, j->t_u32, j->t_u32, j->t_u64, j->t_u64};
+  l->t_took = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 5, took, 0);
   l->x = gcc_jit_param_as_rvalue(params[0]);
   l->state = gcc_jit_param_as_rvalue(params[2]);
   l->fn = named(l, j->t_pu8, "pfunc");

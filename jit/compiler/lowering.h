@@ -97,6 +97,7 @@ struct lw {
       *dispatch; /* the warp has arrived at barrier 0, NULL as before; the entry whose number is in `which` */
   gcc_jit_lvalue *which, *barrier;      /* at `at_barrier`: the entry behind the barrier, and its pc */
   struct lw_scalar_loop **scalar_loops; /* by block, a loop's header: how its lanes run one by one; NULL: they do not */
+  gcc_jit_lvalue *visits;               /* of those, by round; NULL: nobody has asked */
   bool one_lane;
   const uint64_t *floats; /* code for one lane is built; its slots that are floats: see scalar_loops.c */
   gcc_jit_lvalue *(*pending)[LW_CHUNKS],
@@ -158,7 +159,8 @@ struct lw {
   } * lits;
   uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_fallback, *t_shape, *t_diverged, *t_accessed, *t_copy, *t_commit, *t_wait; /* of struct mx_jit_help */
+  gcc_jit_type *t_fallback, *t_shape, *t_diverged, *t_accessed, *t_copy, *t_commit, *t_wait, *t_keep, *t_make_kept,
+      *t_took;                  /* of struct mx_jit_help */
   struct lw_counters *counters; /* counters.c; NULL: the code does not count */
 };
 
@@ -182,6 +184,7 @@ uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an o
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k);         /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
 gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the same in state->spill_area */
+gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k); /* of 32 or 64 bits, where the other is live */
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected,
                              unsigned c); /* where exits have a block's masks */
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
@@ -335,6 +338,8 @@ void lw_call(struct lw *l, uint32_t k);
 void lw_return(struct lw *l, uint32_t k);
 /* scalar_loops.c: finds loops whose lanes may run one by one; builds that of such a loop; where a block begins that is
  * not come to from inside of its own loop */
+/* The edge from the current block to block `to` leaves loops that may be measured: they are. */
+void lw_scalar_loops_left(struct lw *l, uint32_t to);
 void lw_scalar_loops_find(struct lw *l);
 void lw_scalar_loop_build(struct lw *l, uint32_t head);
 gcc_jit_block *lw_start(const struct lw *l, uint32_t block);
@@ -395,6 +400,8 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
                    bool same);
 void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
                     bool own);
+/* Operand k, of one chunk, as what is stored as an element of the type; narrow ones zero-extended to 32 bits. */
+jv lw_source(struct lw *l, unsigned k, unsigned c, unsigned type);
 /* cells at base + index * scale, of one chunk */
 void lw_gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                gcc_jit_rvalue *lanes, unsigned type);

@@ -101,7 +101,7 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
   put_element(l, out, c, type, v);
 }
 /* What is to be stored as an element of the type; narrow ones zero-extended to 32 bits. */
-static jv source(struct lw *l, unsigned k, unsigned c, unsigned type) {
+jv lw_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   struct jx *j = &l->j;
   jv v = lw_operand(l, k, c);
   if (jx_bitsof(type) < 32) {
@@ -118,7 +118,7 @@ void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gc
                     bool own) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
-  jv v = source(l, in, c, type);
+  jv v = lw_source(l, in, c, type);
   if (jx_bitsof(type) < 32) {
     j->isa->write_narrow(j, jx_bitsof(type), lw_vector(l, q, 0, false), v.r[0], lanes);
     return;
@@ -181,7 +181,7 @@ void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue 
                 gcc_jit_rvalue *lanes, unsigned type) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
-  jv v = source(l, in, c, type);
+  jv v = lw_source(l, in, c, type);
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
     j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes);
 }
@@ -489,7 +489,7 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
       jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH + e * j->bytes, false));
     for (unsigned e = 0; e < ac->n; e++)
       v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false))
-                      : jx_keep(j, source(l, ac->value + e, c, MX_T_u32).r[0]);
+                      : jx_keep(j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);
     if (ac->load) deinterleave(l, v, ac->n);
     for (unsigned e = 0; e < ac->n; e++)
       if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
@@ -863,7 +863,7 @@ bool lw_memory(struct lw *l) {
       if (load) v[e] = load_cell(l, q, offset, ac.type);
       else
         jx_set(j, lw_field(l, q, offset, t),
-               gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, source(l, value + e, 0, ac.type)), t));
+               gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_source(l, value + e, 0, ac.type)), t));
     }
     for (unsigned e = 0; load && e < ac.elements; e++)
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v[e]);

@@ -174,6 +174,7 @@ bool jx_row(struct jx *j, unsigned op, unsigned modifier, bool canon, const jv *
   *q = (jv){0};
   if (jx_shortcut(j, op, modifier, in, d)) {
     *d = jv_cvt(j, o->opnd[0].type, d->t, *d);
+    if (canon) *d = jv_canon(j, o->opnd[0].type, *d);
     return !j->bad;
   }
   const struct outlined *to = j->w == 1 ? NULL : look_up(j, &k, in, nin);

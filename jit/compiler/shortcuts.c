@@ -1,6 +1,6 @@
-/* Rows whose meanings take many operations and few where an operand is a constant: logic of three by a table, funnel
- * shifts, bytes picked by number. The meanings in the table say what comes out; this is their second writing, for
- * speed. */
+/* Rows whose meanings take many operations and few where an operand is a constant, or where processors have most of
+ * them in one: logic of three by a table, funnel shifts, bytes picked by number; the smaller and the larger float. The
+ * meanings in the table say what comes out; this is their second writing, for speed. */
 #include "meaning.h"
 
 static jv op(struct jx *j, enum jx_bin what, jv x, jv y) { return jv_bin(j, what, MX_T_u32, x, y); }
@@ -60,6 +60,11 @@ static bool picked(struct jx *j, jv a, jv b, unsigned selector, jv *out) {
 
 bool jx_shortcut(struct jx *j, unsigned opcode, unsigned modifier, const jv *in, jv *out) {
   jv x[3];
+  if ((opcode == MX_MIN_F32 || opcode == MX_MAX_F32) && !modifier && j->isa->extreme) {
+    gcc_jit_rvalue *v = j->isa->extreme(j, opcode == MX_MAX_F32, in[0].r[0], in[1].r[0]);
+    *out = (jv){.t = MX_T_f32, .u = in[0].u && in[1].u, .r = {v, v}};
+    return true;
+  }
   if (opcode != MX_LOP3 && opcode != MX_SHF_L && opcode != MX_SHF_R && opcode != MX_PRMT) return false;
   const jv constant = in[opcode == MX_LOP3 ? 3 : 2];
   if (!constant.k) return false;

@@ -86,5 +86,6 @@ void mx__exec_done(struct mx_exec *x) {
   }
   free(x->bounds);
   free(x->spill_area);
+  free(x->kept);
   free(x->lane_tables);
 }

@@ -161,9 +161,10 @@ struct mx_bounds {
   uint64_t lo, span, off;
   uint16_t kind; /* enum mx_space, not generic */
   uint16_t writable;
-  uint32_t lanes_off; /* of a loop's first load: how often compiled code does not run it lane by lane
-                         (jit/compiler/scalar_loops.c) */
-  uint64_t last;      /* where the interpreter's last access in a row began */
+  uint32_t lanes_off;                 /* of a loop's first access: how often compiled code does not run it lane by lane
+                                         (jit/compiler/scalar_loops.c) */
+  uint32_t lanes_cost[2], lanes_left; /* what a round takes by form, and until which is tried again: lane_loops.h */
+  uint64_t last;                      /* where the interpreter's last access in a row began */
   /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not
    * read or write */
   uint64_t host, reads, writes;
@@ -230,6 +231,7 @@ struct mx_exec {
   uint64_t steps_published;  /* of steps, already added to the launch's */
   unsigned char *spill_area; /* where compiled code finds and leaves its values: see jitabi.h */
   size_t spill_bytes;
+  struct mx_kept_stores *kept;                          /* NULL, or of lanes that run one by one: kept_stores.h */
   struct mx_probed_worker *probed;                      /* a tool's: hooks.h */
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };

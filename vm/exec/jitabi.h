@@ -11,6 +11,7 @@
 #define MX_VM_JITABI_H
 
 #include "exec.h"
+#include "lane_loops.h"
 #include "launch.h"
 
 enum mx_jit_exit {
@@ -159,6 +160,11 @@ struct mx_jit_help {
   uint64_t *(*copy)(struct mx_exec *x, uint32_t func, uint32_t pc, uint32_t row, uint32_t bytes);
   uint32_t (*commit)(struct mx_exec *x);
   uint32_t (*wait)(struct mx_exec *x, uint32_t n);
+  /* Of lanes that run one by one: where MX_KEPT_STORES may be kept; NULL: nowhere. Makes those up to `end`. A loop
+   * has gone round so many times. See lane_loops.h. */
+  unsigned char *(*keep)(struct mx_exec *x);
+  void (*make_kept)(struct mx_exec *x, void *end);
+  void (*took)(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds);
 };
 
 struct mx_jit_code;
@@ -281,6 +287,12 @@ struct mx_jit_code {
   X(jit_help, shape) \
   X(jit_help, fallback) \
   X(jit_help, wait) \
+  X(jit_help, keep) \
+  X(jit_help, make_kept) \
+  X(jit_help, took) \
+  X(kept_store, host) \
+  X(kept_store, key) \
+  X(kept_store, value) \
   X(jit_shape, kind) \
   X(jit_shape, low) \
   X(jit_shape, max) \
@@ -312,7 +324,7 @@ enum {
 
 /* That as one number: code made under another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-  enum { VERSION = 21 }; /* of what the offsets do not tell */
+  enum { VERSION = 22 }; /* of what the offsets do not tell */
   const size_t all[] = {VERSION,
 #define X(struct_, field_) MX_AT(struct_, field_),
                         MX_JIT_FIELDS(X)

@@ -1,0 +1,731 @@
+/* Code for loops whose lanes run one by one (scalar_loops.c): what lanes begin with, their turns, and what is left to
+ * do behind them. */
+#include "scalar_loops.h"
+
+#include "divergence.h"
+#include "meaning.h"
+
+#include "vm/exec/lane_loops.h"
+#include "vm/exec/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIMES_OFF = 15 /* the vector form's, after a bailout */ };
+
+/* ---- scalars ----------------------------------------------------------------------------------------------------*/
+/* Both views of the function, of whole chunks and of one lane, build in turns: `to` goes on where `from` stands. */
+static struct lw *turn_to(struct lw *to, const struct lw *from) {
+  to->j.b = from->j.b;
+  to->j.serial = from->j.serial;
+  to->nlits = from->nlits;
+  return to;
+}
+static gcc_jit_rvalue *cast(struct lw *l, gcc_jit_rvalue *v, gcc_jit_type *t) {
+  return gcc_jit_context_new_cast(l->j.c, NULL, v, t);
+}
+/* As good as never: the compiler takes a check in a round that is only rare for a way out of the loop, and keeps other
+ * things in registers. */
+static gcc_jit_rvalue *never(struct lw *l, gcc_jit_rvalue *cond) {
+  gcc_jit_type *t = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG),
+               *f = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_DOUBLE);
+  gcc_jit_rvalue *args[3] = {cast(l, cond, t), gcc_jit_context_zero(l->j.c, t),
+                             gcc_jit_context_new_rvalue_from_double(l->j.c, f, 0.9999)};
+  gcc_jit_function *expect = gcc_jit_context_get_builtin_function(l->j.c, "__builtin_expect_with_probability");
+  return lw_compare(l, GCC_JIT_COMPARISON_NE, gcc_jit_context_new_call(l->j.c, NULL, expect, 3, args), args[1]);
+}
+#define U64(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
+#define IS(op_, x_, y_) lw_compare(l, GCC_JIT_COMPARISON_##op_, x_, y_)
+
+static gcc_jit_type *slot_type(struct lw *l, uint32_t s) {
+  const unsigned cls = lw_class(l->a, s);
+  return cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64);
+}
+/* Where lanes find what they begin with and leave their results: the slot's own cell, unless the slot lives there. What
+ * the vector form would begin with stays as it is. */
+static gcc_jit_lvalue *turn_cell(struct lw *l, const struct lw_scalar_loop *p, uint32_t s, unsigned k) {
+  return p->beside ? lw_cell_beside(l, s, k) : lw_cell(l, s, false, k);
+}
+static gcc_jit_lvalue *spill_cell_of_lane(struct lw *l, const struct lw_scalar_loop *p, uint32_t s) {
+  struct jx *j = &l->j;
+  const bool wide = lw_class(l->a, s) == MX_R64;
+  gcc_jit_rvalue *address =
+      gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(turn_cell(l, p, s, 0), NULL), j->t_pu8);
+  return lw_field(l, lw_add(l, address, U64(MULT, jx_rv(p->lane), lw_u64(l, wide ? 8 : 4))), 0,
+                  wide ? j->t_u64 : j->t_u32);
+}
+/* All lanes' values of a slot, between its variables and that cell. */
+static void move(struct lw *l, const struct lw_scalar_loop *p, bool in, uint32_t s) {
+  for (unsigned k = 0; k < (lw_class(l->a, s) == MX_R64 ? 2 * l->nc : l->nc); k++) {
+    gcc_jit_lvalue *v = lw_var(l, s, k), *m = turn_cell(l, p, s, k);
+    jx_set(&l->j, in ? v : m, jx_rv(in ? m : v));
+  }
+}
+/* ---- time
+ * ----------------------------------------------------------------------------------------------------------*/
+static gcc_jit_rvalue *slice_now(struct lw *l) {
+  struct jx *j = &l->j;
+  return cast(l, jx_rv(lw_field(l, l->x, MX_AT(exec, slice), j->t_int)), j->t_u64);
+}
+static void begin_time(struct lw *l, struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  gcc_jit_extended_asm *a = jx_asm(j, "rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %0", "=a", p->since, 0);
+  gcc_jit_extended_asm_add_clobber(a, "rdx");
+  gcc_jit_extended_asm_set_volatile_flag(a, 1);
+  jx_set(j, p->slice, slice_now(l));
+}
+static void took(struct lw *l, struct lw_scalar_loop *p, unsigned form) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *args[5] = {cast(l, l->x, j->t_ptr), jx_int(j, j->t_u32, p->access[0].ins->bounds),
+                             jx_int(j, j->t_u32, form), jx_rv(p->since),
+                             U64(PLUS, U64(MINUS, jx_rv(p->slice), slice_now(l)), lw_u64(l, 1))};
+  gcc_jit_block_add_eval(j->b, NULL,
+                         gcc_jit_context_new_call_through_ptr(
+                             j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, took), l->t_took)), 5, args));
+  jx_set(j, p->since, lw_u64(l, 0));
+}
+void lw_scalar_loops_left(struct lw *l, uint32_t to) {
+  for (uint32_t k = 0; k < l->a->nloops; k++) {
+    struct lw_scalar_loop *p = l->scalar_loops[l->a->loops[k].head];
+    if (!p || p->behind != to || !ja_has(l->a->loops[k].body, l->block) || p->one_by_one) continue;
+    gcc_jit_block *measured = lw_new_block(l, "measured"), *on = lw_new_block(l, "behind");
+    lw_split(l, lw_rare(l, IS(NE, jx_rv(p->since), lw_u64(l, 0))), measured, on);
+    l->j.b = measured;
+    took(l, p, MX_LOOP_TOGETHER);
+    lw_go(l, on);
+    l->j.b = on;
+  }
+}
+
+static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_scalar_loop *p) {
+  return lw_field(l, jx_rv(l->bounds),
+                  (uint64_t)p->access[0].ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, lanes_off), l->j.t_u32);
+}
+
+/* ---- loads and stores --------------------------------------------------------------------------------------------*/
+/* One check for all loads through a number: the least room is that of the first one. */
+static void share_room(struct lw *l, struct lw_scalar_loop *p, struct access *ac) {
+  struct jx *j = &l->j;
+  const uint32_t slot = l->based[ac->ins - l->a->ins].slot;
+  for (struct access *first = p->access; first < ac && !ac->checked; first++)
+    if (first->by_number && !first->checked && first->block == ac->block &&
+        l->based[first->ins - l->a->ins].slot == slot && mx_w_guard(*first->ins->w) == MX_GUARD_NONE &&
+        !lw_written_between(l->a, first->ins, ac->ins, slot)) {
+      const jv one = {.t = MX_T_u32, .u = true, .r = {first->room, first->room}},
+               other = {.t = MX_T_u32, .u = true, .r = {ac->room, ac->room}};
+      first->room = jv_sel(j, MX_T_u32, jv_cmp(j, JX_LT, MX_T_u32, one, other), one, other).r[0];
+      ac->checked = first;
+    }
+}
+/* What is known of an access before the loop. Where that is too little there is room for nothing, so that a lane that
+ * comes to it bails out; returned: a condition for that of one that lanes come to in any case, else NULL. */
+static gcc_jit_rvalue *prepare_access(struct lw *l, struct lw_scalar_loop *p, struct access *ac) {
+  struct jx *j = &l->j;
+  const struct ja *a = l->a;
+  const struct lw_base *base = &l->based[ac->ins - a->ins];
+  gcc_jit_rvalue *bad, *limit;
+  l->ins = ac->ins;
+  if (mx_w_mod(*ac->ins->w) >> 2 == MX_SHARED) { /* often checked without being cached: see shared_runs.c */
+    gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
+    gcc_jit_rvalue *size =
+        jx_keep(j, cast(l, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
+    bad = jx_keep(j, IS(LT, size, lw_u64(l, ac->bytes)));
+    ac->lo = lw_u64(l, 0);
+    limit = jx_keep(j, U64(MINUS, size, lw_u64(l, ac->bytes)));
+    ac->host = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)));
+  } else bad = lw_bounds(l, ac->bytes, ac->store, &ac->lo, &limit, &ac->host);
+  ac->start = U64(PLUS, ac->host, ac->lo);
+  ac->span = U64(PLUS, limit, lw_u64(l, ac->bytes));
+  const uint64_t scale = base->post_scale;
+  ac->by_number = (base->steady || base->indexed) && base->pre_scale == 1 && base->slot < a->f->npred + a->f->n32 &&
+                  (scale == 1 || scale == 2 || scale == 4 || scale == 8);
+  for (unsigned k = 0; k < base->n && ac->by_number; k++) { /* addends: of 64 bits, and the same in all iterations */
+    if (base->add[k].ins == JA_NONE) continue;
+    const struct ja_ins *i = &a->ins[base->add[k].ins];
+    const unsigned f = mx_w_operand(i->w, base->add[k].operand);
+    ac->by_number = base->sign_extends && base->add[k].wide &&
+                    (f >= MX_LIT || (!ja_has(p->out, ja_slot(a, MX_R64, f)) && ja_has(p->in, ja_slot(a, MX_R64, f)) &&
+                                     ja_has(a->blocks[p->head].uni_in, ja_slot(a, MX_R64, f))));
+  }
+  if (ac->by_number) {
+    gcc_jit_rvalue *variable, *off = lw_u64(l, lw_offset(l, ac->at + 1, &variable));
+    if (variable) off = variable;
+    for (unsigned k = 0; k < base->n; k++) {
+      if (base->add[k].ins == JA_NONE) continue;
+      l->ins = &a->ins[base->add[k].ins];
+      off = U64(PLUS, off,
+                U64(MULT, jv_scalar(j, lw_operand(l, base->add[k].operand, 0)), lw_u64(l, base->add[k].factor)));
+    }
+    off = jx_keep(j, off);
+    gcc_jit_rvalue *of_none = jx_keep(j, U64(MINUS, off, ac->lo)); /* number 0's offset within the bounds */
+    bad = lw_either(l, bad, IS(GT, of_none, limit));
+    bad = lw_either(l, bad, IS(NE, U64(BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+    gcc_jit_rvalue *most =
+        jx_keep(j, U64(RSHIFT, U64(MINUS, limit, of_none), lw_u64(l, (uint64_t)__builtin_ctzll(scale))));
+    bad = lw_either(l, bad, IS(GT, most, lw_u64(l, INT32_MAX))); /* up to there, signs do not matter */
+    ac->host = jx_keep(j, U64(PLUS, ac->host, off));
+    limit = most;
+  }
+  bad = jx_keep(j, bad);
+  gcc_jit_rvalue *all = U64(MINUS, cast(l, bad, j->t_u64), lw_u64(l, 1)); /* all ones, or none */
+  ac->room = jx_keep(j, U64(BITWISE_AND, U64(PLUS, limit, lw_u64(l, 1)), all));
+  if (ac->by_number) {
+    ac->room = jx_keep(j, cast(l, ac->room, j->t_u32));
+    share_room(l, p, ac);
+  }
+  return ac->always ? bad : NULL;
+}
+static gcc_jit_rvalue *but(struct lw *l, gcc_jit_rvalue *mask) {
+  struct jx *j = &l->j;
+  return U64(BITWISE_XOR, mask, lw_u64(l, UINT64_MAX));
+}
+/* Whether two of the ranges that the accesses through roots may touch, and one of them is stored to, lie in each other.
+ * Accesses through one root must be of one allocation; of one that has not been made yet nothing is known, nor needs to
+ * be. */
+static gcc_jit_rvalue *lie_together(struct lw *l, const struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *bad = NULL;
+  gcc_jit_lvalue *start[MOST_ROOTS], *span[MOST_ROOTS];
+  for (unsigned g = 0; g < p->nroots; g++) {
+    start[g] = jx_local(j, j->t_u64), span[g] = jx_local(j, j->t_u64);
+    jx_set(j, start[g], lw_u64(l, 0)), jx_set(j, span[g], lw_u64(l, 0));
+  }
+  for (unsigned k = 0; k < p->naccesses; k++) {
+    const struct access *ac = &p->access[k];
+    const unsigned g = ac->root;
+    gcc_jit_rvalue *none = IS(EQ, ac->room, jx_int(j, gcc_jit_rvalue_get_type(ac->room), 0));
+    none = jx_keep(j, U64(MINUS, lw_u64(l, 0), cast(l, none, j->t_u64)));
+    gcc_jit_rvalue *here =
+        jx_keep(j, U64(BITWISE_OR, U64(BITWISE_AND, none, jx_rv(start[g])), U64(BITWISE_AND, but(l, none), ac->start)));
+    bad = lw_either(l, bad,
+                    jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, IS(NE, jx_rv(span[g]), lw_u64(l, 0)),
+                          IS(NE, here, jx_rv(start[g]))));
+    bad = jx_keep(j, bad);
+    jx_set(j, start[g], here);
+    jx_set(j, span[g], U64(BITWISE_OR, jx_rv(span[g]), U64(BITWISE_AND, but(l, none), ac->span)));
+  }
+  for (unsigned g = 0; g < p->nroots; g++)
+    for (unsigned n = 0; n < g; n++) {
+      if (!p->roots[g].store && !p->roots[n].store) continue;
+      if (p->roots[g].store && p->roots[n].store && p->roots[g].bytes == p->roots[n].bytes) continue;
+      bad = lw_either(l, bad, IS(LT, U64(MINUS, jx_rv(start[g]), jx_rv(start[n])), jx_rv(span[n])));
+      bad = lw_either(l, bad, IS(LT, U64(MINUS, jx_rv(start[n]), jx_rv(start[g])), jx_rv(span[g])));
+    }
+  return bad;
+}
+
+/* The address of the current lane's elements, which are within bounds; otherwise all of it is bailout. */
+static gcc_jit_rvalue *element_address(struct lw *l, const struct lw_scalar_loop *p, const struct access *ld) {
+  struct jx *j = &l->j;
+  const struct lw_base *base = &l->based[ld->ins - l->a->ins];
+  gcc_jit_rvalue *outside = NULL, *odd = NULL, *at;
+  if (ld->by_number) {
+    gcc_jit_rvalue *number = lw_get(l, base->slot, MX_T_u32, 0).r[0];
+    const uint64_t low = (ld->bytes - 1) / base->post_scale;
+    if (!ld->checked) outside = IS(GE, number, ld->room);
+    if (base->post_scale % ld->bytes)
+      odd = IS(NE, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, number, jx_int(j, j->t_u32, low)),
+               jx_int(j, j->t_u32, 0));
+    at = U64(MULT, cast(l, number, j->t_u64), lw_u64(l, base->post_scale));
+  } else {
+    gcc_jit_rvalue *variable;
+    const uint64_t off = lw_offset(l, ld->at + 1, &variable);
+    at = jx_keep(
+        j, lw_address(l, ld->at, 0, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off)).r[0]);
+    outside = IS(GE, U64(MINUS, at, ld->lo), ld->room);
+    if (ld->bytes > 1) odd = IS(NE, U64(BITWISE_AND, at, lw_u64(l, ld->bytes - 1)), lw_u64(l, 0));
+  }
+  gcc_jit_rvalue *const wrong[] = {outside, odd};
+  for (int k = 0; k < 2; k++) {
+    if (!wrong[k]) continue;
+    gcc_jit_block *right = lw_new_block(l, "right");
+    lw_split(l, never(l, wrong[k]), p->bailout, right);
+    j->b = right;
+  }
+  return jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, U64(PLUS, ld->host, at), j->t_pu8));
+}
+static void build_load(struct lw *l, const struct lw_scalar_loop *p, const struct access *ld) {
+  struct jx *j = &l->j;
+  const struct mx_row_access ac = mx__row_access[ld->ins->op];
+  const unsigned bits = jx_bitsof(ac.type);
+  gcc_jit_type *cell = bits == 64 ? j->t_u64 : bits == 32 ? j->t_u32 : bits == 16 ? j->t_u16 : j->t_u8;
+  gcc_jit_block *behind = NULL;
+  if (mx_w_guard(*ld->ins->w) != MX_GUARD_NONE) {
+    behind = lw_new_block(l, "behind");
+    lw_if_any(l, j->isa->mask_any(j, lw_guard(l, 0)), ac.elements, behind);
+  }
+  gcc_jit_rvalue *address = element_address(l, p, ld);
+  const uint32_t slot = ja_slot(l->a, bits == 64 ? MX_R64 : MX_R32, mx_w_operand(ld->ins->w, 0));
+  if (ac.elements == 1 && bits >= 32 && !behind && mx__types[ld->ins->o->opnd[0].type].bits == bits &&
+      ja_has(l->floats, slot)) {
+    jx_set(j, lw_one(l, slot), jx_rv(lw_field(l, address, 0, bits == 64 ? j->vf64 : j->vf32)));
+    return;
+  }
+  jv v[4];
+  /* all of them before the first result, which may go to the address's slot */
+  for (unsigned e = 0; e < ac.elements; e++) {
+    gcc_jit_rvalue *r =
+        jx_keep(j, cast(l, jx_rv(lw_field(l, address, (uint64_t)e * (bits / 8), cell)), jx_vector(j, bits == 64)));
+    v[e] = (jv){.t = ac.type, .u = true, .r = {r, r}};
+  }
+  for (unsigned e = 0; e < ac.elements; e++) lw_put(l, e, 0, jv_cvt(j, ld->ins->o->opnd[e].type, ac.type, v[e]));
+  if (!behind) return;
+  lw_go(l, behind);
+  j->b = behind;
+}
+
+/* The store is kept: where, when in the machine's order, how much, and what. */
+static void build_store(struct lw *l, const struct lw_scalar_loop *p, const struct access *ac) {
+  struct jx *j = &l->j;
+  const struct mx_row_access row = mx__row_access[ac->ins->op];
+  const unsigned bits = jx_bitsof(row.type);
+  gcc_jit_type *cell = bits == 64 ? j->t_u64 : bits == 32 ? j->t_u32 : bits == 16 ? j->t_u16 : j->t_u8;
+  gcc_jit_block *behind = lw_new_block(l, "behind"), *room = lw_new_block(l, "room");
+  if (mx_w_guard(*ac->ins->w) != MX_GUARD_NONE) lw_if_any(l, j->isa->mask_any(j, lw_guard(l, 0)), 0, behind);
+  gcc_jit_rvalue *address = element_address(l, p, ac);
+  lw_split(l, never(l, IS(EQ, jx_rv(p->kept), p->kept_end)), p->bailout, room);
+  j->b = room;
+  gcc_jit_rvalue *to = gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(p->kept), j->t_pu8);
+  jx_set(j, lw_field(l, to, MX_AT(kept_store, host), j->t_u64),
+         gcc_jit_context_new_bitcast(j->c, NULL, address, j->t_u64));
+  const uint64_t what = mx__kept_key(0, (unsigned)(ac - p->access), ac->bytes, 0);
+  jx_set(j, lw_field(l, to, MX_AT(kept_store, key), j->t_u64),
+         U64(BITWISE_OR, U64(LSHIFT, jx_rv(p->left), lw_u64(l, MX_KEPT_LEFT)),
+             U64(BITWISE_OR, jx_rv(p->lane), lw_u64(l, what))));
+  if (ac->bytes < 8) jx_set(j, lw_field(l, to, MX_AT(kept_store, value), j->t_u64), lw_u64(l, 0));
+  for (unsigned e = 0; e < row.elements; e++) {
+    const jv v = lw_source(l, 2 + e, 0, row.type);
+    jx_set(j, lw_field(l, to, MX_AT(kept_store, value) + (uint64_t)e * (bits / 8), cell),
+           cast(l, jx_bits(j, jx_vector(j, bits == 64), v.r[0]), cell));
+  }
+  jx_set(j, p->kept, U64(PLUS, jx_rv(p->kept), lw_u64(l, sizeof(struct mx_kept_store))));
+  lw_go(l, behind);
+  j->b = behind;
+}
+
+/* ---- a lane's turn ----------------------------------------------------------------------------------------------*/
+/* NaNs become canonical in slots of `set`, or, NULL, those that live there, where block `to` takes them so. */
+static void clean(struct lw *l, const uint64_t *set, uint32_t to) {
+  const struct ja_block *t = &l->a->blocks[to];
+  for (uint32_t s = 0; s < l->a->nslots; s++)
+    if (ja_has(set ? set : t->live_in, s) && ja_has(l->raw, s) && !ja_has(t->raw_in, s))
+      lw_set_one(l, s, lw_clean(l, s, lw_get(l, s, MX_T_u32, 0)).r[0]);
+}
+/* Of a round, which is not the lane's only one to come here: what has been seen of it. */
+static void note_round(struct lw *l, const struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *round = jx_keep(j, U64(MINUS, jx_rv(p->iterations), jx_rv(p->left)));
+  gcc_jit_lvalue *of = gcc_jit_context_new_array_access(j->c, NULL, jx_rv(p->visits), round);
+  gcc_jit_block *known = lw_new_block(l, "known"), *new = lw_new_block(l, "new"), *on = lw_new_block(l, "noted");
+  lw_split(l, IS(LT, round, jx_rv(p->longest)), known, new);
+  j->b = known;
+  jx_set(j, of, U64(BITWISE_OR, jx_rv(of), jx_rv(p->seen)));
+  lw_go(l, on);
+  j->b = new;
+  jx_set(j, of, jx_rv(p->seen));
+  jx_set(j, p->longest, U64(PLUS, round, lw_u64(l, 1)));
+  lw_go(l, on);
+  j->b = on;
+}
+static void see(struct lw *l, const struct lw_scalar_loop *p, uint64_t bits, bool more) {
+  struct jx *j = &l->j;
+  if (p->chain) return;
+  jx_set(j, p->seen, more ? U64(BITWISE_OR, jx_rv(p->seen), lw_u64(l, bits)) : lw_u64(l, bits));
+}
+static void begin_turn(struct lw *l, struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  jx_set(j, p->lane, lw_lowest(l, jx_rv(p->todo)));
+  for (uint32_t s = 0; s < l->a->nslots; s++) {
+    if (!ja_has(p->in, s) || (ja_has(l->a->blocks[p->head].uni_in, s) && !ja_has(p->moved, s))) continue;
+    gcc_jit_rvalue *v;
+    if (ja_has(p->moved, s)) v = jx_rv(p->begin[s]);
+    else if (p->begin[s])
+      v = cast(l, U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), lw_u64(l, 1)), j->t_mask);
+    else v = jx_rv(spill_cell_of_lane(l, p, s));
+    lw_set_one(l, s, v);
+  }
+  jx_set(j, p->left, jx_rv(p->iterations));
+  lw_go(l, p->body);
+}
+/* The turn ends, after block number n of the round, or because no round is left (n < 0). */
+static void end_turn(struct lw *l, struct lw_scalar_loop *p, int n) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *rounds = U64(MINUS, jx_rv(p->iterations), jx_rv(p->left));
+  clean(l, p->out, n < 0 ? p->head : p->behind);
+  if (n >= 0) clean(l, p->out, p->head);
+  if (!p->chain && n >= 0) note_round(l, p);
+  jx_set(j, p->turn,
+         p->chain ? U64(PLUS, U64(MULT, rounds, lw_u64(l, p->nblocks)), lw_u64(l, (uint64_t)(n + 1)))
+                  : U64(PLUS, rounds, lw_u64(l, n >= 0)));
+  if (n < 0) {
+    jx_set(j, p->rest, U64(BITWISE_OR, jx_rv(p->rest), U64(LSHIFT, lw_u64(l, 1), jx_rv(p->lane))));
+    for (uint32_t s = 0; s < l->a->nslots; s++)
+      if (ja_has(p->moved, s)) jx_set(j, p->end[s], jx_bits(j, slot_type(l, s), jx_rv(lw_one(l, s))));
+  }
+  lw_go(l, p->put);
+}
+static void put_back(struct lw *l, struct lw_scalar_loop *p, gcc_jit_block *next, gcc_jit_block *behind) {
+  struct jx *j = &l->j;
+  for (uint32_t s = 0; s < l->a->nslots; s++) {
+    if (!ja_has(p->out, s) || ja_has(p->moved, s)) continue;
+    if (!p->begin[s]) {
+      jx_set(j, spill_cell_of_lane(l, p, s), lw_get(l, s, lw_class(l->a, s) == MX_R64 ? MX_T_u64 : MX_T_u32, 0).r[0]);
+      continue;
+    }
+    gcc_jit_rvalue *was = U64(BITWISE_AND, U64(RSHIFT, jx_rv(p->begin[s]), jx_rv(p->lane)), lw_u64(l, 1));
+    gcc_jit_rvalue *differs = U64(BITWISE_XOR, was, cast(l, jx_rv(lw_one(l, s)), j->t_u64));
+    jx_set(j, p->begin[s], U64(BITWISE_XOR, jx_rv(p->begin[s]), U64(LSHIFT, differs, jx_rv(p->lane))));
+  }
+  if (p->chain) {
+    gcc_jit_block *longer = lw_new_block(l, "longer"), *other = lw_new_block(l, "other");
+    lw_split(l, IS(GT, jx_rv(p->turn), jx_rv(p->longest)), longer, other);
+    j->b = longer;
+    jx_set(j, p->longest, jx_rv(p->turn));
+    lw_go(l, other);
+    j->b = other;
+  }
+  jx_set(j, p->todo, lw_but_lowest(l, jx_rv(p->todo)));
+  lw_split(l, IS(NE, jx_rv(p->todo), lw_u64(l, 0)), next, behind);
+}
+/* From block number n of the round to block `to`. */
+static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t to) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  if (sl_branches_back(a, p->block[n], to)) {
+    unsigned k = 0;
+    while (p->backward[k] != p->block[n]) k++;
+    see(l, p, 1ull << (p->nblocks + k), true);
+  }
+  if (to == p->behind) {
+    end_turn(l, p, (int)n);
+    return;
+  }
+  clean(l, NULL, to);
+  if (to != p->head) {
+    lw_go(l, p->start_of[sl_number_of(p, to)]);
+    return;
+  }
+  gcc_jit_block *over = lw_new_block(l, "over");
+  if (!p->chain) note_round(l, p);
+  jx_set(j, p->left, U64(MINUS, jx_rv(p->left), lw_u64(l, 1)));
+  lw_split(l, IS(NE, jx_rv(p->left), lw_u64(l, 0)), p->body, over);
+  j->b = over;
+  end_turn(l, p, -1);
+}
+/* One block of a round, number n. */
+static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, const struct access **access) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const struct ja_block *b = &a->blocks[p->block[n]];
+  l->block = p->block[n];
+  j->b = p->start_of[n];
+  memcpy(l->flt, b->float_in, 8 * a->words), memcpy(l->raw, b->raw_in, 8 * a->words);
+  see(l, p, 1ull << n, n != 0);
+  for (uint32_t k = b->first; k < b->end; k++) {
+    l->ins = &a->ins[k];
+    if (l->marks) lw_mark(l);
+    if (l->ins->op == MX_BRA) break;
+    lw_hold_guard(l);
+    memcpy(l->raw_after, l->raw, 8 * a->words);
+    ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
+    if (l->ins->o->cls == MX_MEM) {
+      const struct access *ac = (*access)++;
+      (ac->store ? build_store : build_load)(l, p, ac);
+    } else if (!lw_compute(l)) abort(); /* has_form() said that it could be */
+    memcpy(l->raw, l->raw_after, 8 * a->words);
+  }
+  if (b->nsucc == 1) {
+    go_to(l, p, n, b->succ[0]);
+    return;
+  }
+  gcc_jit_block *way[2] = {lw_new_block(l, "taken"), lw_new_block(l, "not")};
+  const uint32_t target = a->block_of_pc[mx_w_target(*l->ins->w)];
+  lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), way[0], way[1]);
+  for (unsigned k = 0; k < 2; k++) {
+    j->b = way[k];
+    go_to(l, p, n, k ? b->succ[b->succ[0] == target] : target);
+  }
+}
+static void build_iteration(struct lw *l, struct lw_scalar_loop *p) {
+  const struct access *access = p->access;
+  for (unsigned n = 0; n < p->nblocks; n++) build_block(l, p, n, &access);
+}
+
+/* ---- stores, before the loop and behind it ---------------------------------------------------------------------*/
+/* A place for them; returned: whether there is none. */
+static gcc_jit_rvalue *keep_stores(struct lw *l, struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *x = cast(l, l->x, j->t_ptr);
+  gcc_jit_rvalue *keep = jx_rv(lw_field(l, help, MX_AT(jit_help, keep), l->t_keep));
+  p->kept = jx_local(j, j->t_u64);
+  jx_set(
+      j, p->kept,
+      gcc_jit_context_new_bitcast(j->c, NULL, gcc_jit_context_new_call_through_ptr(j->c, NULL, keep, 1, &x), j->t_u64));
+  p->kept_end = jx_keep(j, U64(PLUS, jx_rv(p->kept), lw_u64(l, MX_KEPT_STORES * sizeof(struct mx_kept_store))));
+  return IS(EQ, jx_rv(p->kept), lw_u64(l, 0));
+}
+static void make_stores(struct lw *l, const struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
+  gcc_jit_rvalue *args[2] = {cast(l, l->x, j->t_ptr),
+                             gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(p->kept), j->t_ptr)};
+  gcc_jit_rvalue *make = jx_rv(lw_field(l, help, MX_AT(jit_help, make_kept), l->t_make_kept));
+  gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call_through_ptr(j->c, NULL, make, 2, args));
+}
+
+/* ---- before the loop, and behind it -----------------------------------------------------------------------------*/
+/* What lanes begin with goes to where each finds its own. */
+static void bring_slots(struct lw *l, struct lw_scalar_loop *p) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    if (!ja_has(p->in, s) && !ja_has(p->out, s)) continue;
+    const bool here = ja_has(p->in, s), one = here && ja_has(a->blocks[p->head].uni_in, s);
+    if (one) continue; /* bring_uniform() */
+    if (lw_class(a, s) != MX_PRED) {
+      if (here && (p->beside || !ja_has(l->saved, s))) move(l, p, false, s);
+      continue;
+    }
+    gcc_jit_rvalue *m[LW_CHUNKS];
+    for (unsigned c = 0; here && c < l->nc; c++) m[c] = jx_rv(lw_var(l, s, c));
+    p->begin[s] = jx_local(j, j->t_u64);
+    jx_set(j, p->begin[s], here ? lw_pack(l, m) : lw_u64(l, 0));
+  }
+}
+static void bring_uniform(struct lw *l, struct lw_scalar_loop *p) {
+  const struct ja *a = l->a;
+  struct lw *one = &p->one;
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    if (!ja_has(p->in, s) || !ja_has(a->blocks[p->head].uni_in, s)) continue;
+    struct jx *j = &turn_to(l, one)->j;
+    gcc_jit_rvalue *v = jx_rv(lw_one(l, s));
+    v = lw_class(a, s) == MX_PRED ? j->isa->mask_any(j, v) : j->isa->first(j, lw_class(a, s) == MX_R64, v);
+    turn_to(one, l);
+    if (ja_has(p->moved, s)) p->begin[s] = jx_local(j, slot_type(one, s)), p->end[s] = jx_local(j, slot_type(one, s));
+    v = cast(one, v, slot_type(one, s));
+    if (ja_has(p->moved, s)) jx_set(&one->j, p->begin[s], v);
+    else lw_set_one(one, s, v);
+  }
+}
+/* All lanes have had their turn. */
+static void take_back(struct lw *l, struct lw_scalar_loop *p) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    if (!ja_has(p->out, s) || ja_has(p->moved, s)) continue;
+    if (lw_class(a, s) != MX_PRED) move(l, p, true, s);
+    else
+      for (unsigned c = 0; c < l->nc; c++) jx_set(j, lw_var(l, s, c), j->isa->mask_of(j, jx_rv(p->begin[s]), j->w * c));
+  }
+}
+static void add_to(struct lw *l, gcc_jit_lvalue *sum, gcc_jit_rvalue *times, uint32_t n) {
+  struct jx *j = &l->j;
+  if (n) jx_set(j, sum, U64(PLUS, jx_rv(sum), n == 1 ? times : U64(MULT, times, lw_u64(l, n))));
+}
+/* The same by what was seen in each round. */
+static void count_rounds(struct lw *l, const struct lw_scalar_loop *p) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  gcc_jit_lvalue *round = jx_local(j, j->t_u64), *backs = jx_local(j, j->t_u64);
+  jx_set(j, round, lw_u64(l, 0)), jx_set(j, backs, lw_u64(l, 0));
+  gcc_jit_block *next = lw_new_block(l, "count"), *counted = lw_new_block(l, "counted");
+  lw_go(l, next);
+  j->b = next;
+  gcc_jit_rvalue *seen =
+      jx_keep(j, jx_rv(gcc_jit_context_new_array_access(j->c, NULL, jx_rv(p->visits), jx_rv(round))));
+#define BIT(n_) U64(BITWISE_AND, U64(RSHIFT, seen, lw_u64(l, n_)), lw_u64(l, 1))
+  for (unsigned n = 0; n < p->nblocks; n++) {
+    gcc_jit_rvalue *times = jx_keep(j, BIT(n));
+    add_to(l, l->steps, times, a->blocks[p->block[n]].steps);
+    if (a->clocks) add_to(l, l->ticks, times, a->blocks[p->block[n]].ticks);
+  }
+  for (unsigned n = 0; n < p->nbacks; n++) add_to(l, backs, BIT(p->nblocks + n), 1);
+#undef BIT
+  jx_set(j, round, U64(PLUS, jx_rv(round), lw_u64(l, 1)));
+  lw_split(l, IS(LT, jx_rv(round), jx_rv(p->longest)), next, counted);
+  j->b = counted;
+  gcc_jit_lvalue *slice = lw_field(l, l->x, MX_AT(exec, slice), j->t_int);
+  jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, jx_rv(backs), j->t_int)));
+}
+static void count(struct lw *l, const struct lw_scalar_loop *p) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  if (!p->chain) {
+    count_rounds(l, p);
+    return;
+  }
+  gcc_jit_rvalue *back = NULL;
+  for (unsigned n = 0; n < p->nblocks; n++) { /* so often block n was run */
+    gcc_jit_rvalue *times =
+        U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks));
+    if (n == p->back + 1) back = times = jx_keep(j, times);
+    jx_set(j, l->steps, U64(PLUS, jx_rv(l->steps), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].steps))));
+    if (a->clocks)
+      jx_set(j, l->ticks, U64(PLUS, jx_rv(l->ticks), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].ticks))));
+  }
+  if (!back) { /* the way to the header: where no lane has stayed, not behind the last round */
+    gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);
+    back = U64(DIVIDE, U64(MINUS, jx_rv(p->longest), none), lw_u64(l, p->nblocks));
+  }
+  gcc_jit_lvalue *slice = lw_field(l, l->x, MX_AT(exec, slice), j->t_int);
+  jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, back, j->t_int)));
+}
+/* Some lanes have left, those of `rest` have not, and go on: as behind a divergent branch. */
+static void part_from(struct lw *l, struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *left[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *rest = jx_keep(j, j->isa->mask_of(j, jx_rv(p->rest), j->w * c));
+    left[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, rest, jx_rv(l->cm[c])));
+  }
+  gcc_jit_block *some = lw_new_block(l, "left"), *on = lw_new_block(l, "rest");
+  lw_split(l, lw_any(l, left), some, on);
+  j->b = some;
+#define ADD(to_, m_) jx_set(j, to_, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, jx_rv(to_), m_))
+  for (unsigned c = 0; c < l->nc; c++) {
+    ADD(lw_expected(l, p->behind)[c], jx_rv(l->cm[c]));
+    ADD(lw_pending(l, p->behind)[c], left[c]);
+    jx_set(j, l->cm[c], jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), left[c]));
+  }
+#undef ADD
+  lw_go(l, on);
+  j->b = on;
+}
+static void leave_loop(struct lw *l, struct lw_scalar_loop *p) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const uint32_t head = p->head;
+  const struct ja_block *h = &a->blocks[head], *end = &a->blocks[p->behind];
+  gcc_jit_block *some = lw_new_block(l, "some"), *none = lw_new_block(l, "none");
+  lw_split(l, lw_rare(l, IS(NE, jx_rv(p->rest), lw_u64(l, 0))), some, none);
+  j->b = none;
+  for (uint32_t s = 0; s < a->nslots; s++)
+    if (ja_has(p->out, s)) {
+      ja_del(l->uni, s);
+      if (!ja_has(end->raw_in, s)) ja_del(l->raw, s);
+    }
+  lw_edge(l, p->behind, false);
+  memcpy(l->uni, h->uni_in, 8 * a->words), memcpy(l->raw, h->raw_in, 8 * a->words);
+  j->b = some;
+  part_from(l, p);
+  for (uint32_t s = 0; s < a->nslots; s++) {
+    if (!ja_has(p->out, s)) continue;
+    if (ja_has(p->moved, s)) {
+      const unsigned cls = lw_class(a, s);
+      gcc_jit_rvalue *v = jx_rv(p->end[s]);
+      jx_set(j, lw_one(l, s),
+             cls == MX_PRED ? j->isa->mask_fill(j, cast(l, v, j->t_u64)) : j->isa->broadcast(j, cls == MX_R64, v));
+    } else lw_shape_enter(l, s, head);
+  }
+  lw_go(l, l->head[head]);
+}
+
+void lw_scalar_loop_build(struct lw *l, uint32_t head) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  struct lw_scalar_loop *p = l->scalar_loops[head];
+  const struct ja_block *h = &a->blocks[head];
+  l->block = head;
+  l->ins = &a->ins[h->first];
+  memcpy(l->uni, h->uni_in, 8 * a->words), memcpy(l->flt, h->float_in, 8 * a->words),
+      memcpy(l->raw, h->raw_in, 8 * a->words);
+  memcpy(l->saved, l->saved_in + (size_t)head * a->words, 8 * a->words);
+  j->b = p->start;
+  struct lw *one = &p->one;
+  *one = *l;
+  jx_init(&one->j, j->c, j->isa->one);
+  one->j.fn = j->fn;
+  turn_to(one, l);
+  one->nc = 1, one->one_lane = true, one->slots_spilled = false;
+  p->beside = l->slots_spilled;
+  one->floats = p->floats;
+  one->u = lw_need(sizeof *one->u * (a->nslots + 1));
+  p->begin = lw_need(sizeof *p->begin * (a->nslots + 1)), p->end = lw_need(sizeof *p->end * (a->nslots + 1));
+  uint64_t *sets = lw_need(8 * 4 * (size_t)a->words);
+  one->uni = one->uni_after = sets, one->flt = sets + a->words, one->raw = one->flt + a->words,
+  one->raw_after = one->raw + a->words;
+  memset(sets, 0xFF, 8 * a->words);
+  memcpy(one->flt, l->flt, 8 * a->words), memcpy(one->raw, l->raw, 8 * a->words);
+  gcc_jit_lvalue **const locals[] = {&p->todo, &p->rest, &p->lane, &p->iterations, &p->left, &p->turn, &p->longest};
+  for (size_t k = 0; k < sizeof locals / sizeof *locals; k++) *locals[k] = jx_local(j, j->t_u64);
+  if (!p->chain) {
+    gcc_jit_type *rounds = gcc_jit_context_new_array_type(j->c, NULL, j->t_u64, MOST_ROUNDS);
+    if (!l->visits) l->visits = jx_local(j, rounds);
+    p->visits = l->visits, p->seen = jx_local(j, j->t_u64);
+  }
+  p->vector = l->head[head];
+  p->bailout = lw_new_block(l, "bailout"), p->put = lw_new_block(l, "put");
+  for (unsigned n = 0; n < p->nblocks; n++) p->start_of[n] = lw_new_block(l, "round");
+  p->body = p->start_of[0];
+
+  gcc_jit_block *off = lw_new_block(l, "off"), *on = lw_new_block(l, "on"), *good = lw_new_block(l, "good");
+  gcc_jit_block *next = lw_new_block(l, "turn"), *behind = lw_new_block(l, "behind");
+  begin_time(l, p);
+  gcc_jit_block *unmeasured = lw_new_block(l, "unmeasured");
+  gcc_jit_rvalue *times = jx_keep(j, jx_rv(off_count(l, p)));
+  lw_split(l, IS(NE, times, jx_int(j, j->t_u32, 0)), off, on);
+  j->b = off;
+  jx_set(j, off_count(l, p), jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, times, jx_int(j, j->t_u32, 1)));
+  lw_go(l, p->vector);
+  j->b = on;
+  gcc_jit_rvalue *slice = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, slice), j->t_int)));
+  gcc_jit_rvalue *bad = IS(LE, slice, jx_int(j, j->t_int, p->nbacks));
+  uint32_t rank = h->rank;
+  for (unsigned n = 0; n < p->nblocks; n++)
+    if (a->blocks[p->block[n]].rank > rank) rank = a->blocks[p->block[n]].rank;
+  bad = lw_either(l, bad,
+                  IS(LE, jx_rv(lw_field(l, l->x, MX_AT(exec, resched_rank), j->t_u32)), jx_int(j, j->t_u32, rank)));
+  turn_to(one, l);
+  bring_uniform(l, p);
+  for (unsigned k = 0; k < p->naccesses; k++) {
+    gcc_jit_rvalue *unknown = prepare_access(one, p, &p->access[k]);
+    if (unknown) bad = lw_either(one, bad, unknown);
+  }
+  if (p->nstores) {
+    bad = lw_either(one, bad, lie_together(one, p));
+    gcc_jit_block *apart = lw_new_block(one, "apart");
+    lw_split(one, lw_rare(one, bad), unmeasured, apart);
+    one->j.b = apart;
+    bad = keep_stores(one, p);
+  }
+  lw_split(one, lw_rare(one, bad), unmeasured, good);
+  turn_to(l, one);
+  j->b = good;
+  bring_slots(l, p);
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
+  jx_set(j, p->todo, lw_pack(l, m));
+  gcc_jit_rvalue *turns = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, slice, jx_int(j, j->t_int, 1));
+  if (p->nbacks > 1) turns = jx_op(j, GCC_JIT_BINARY_OP_DIVIDE, j->t_int, turns, jx_int(j, j->t_int, p->nbacks));
+  jx_set(j, p->iterations, cast(l, turns, j->t_u64));
+  jx_set(j, p->rest, lw_u64(l, 0)), jx_set(j, p->longest, lw_u64(l, 0));
+  lw_go(l, next);
+  turn_to(one, l)->j.b = next;
+  begin_turn(one, p);
+  build_iteration(one, p);
+  one->j.b = p->put;
+  put_back(one, p, next, behind);
+  one->j.b = p->bailout;
+  jx_set(&one->j, off_count(one, p), jx_int(j, j->t_u32, TIMES_OFF));
+  lw_go(one, unmeasured);
+  one->j.b = unmeasured;
+  jx_set(&one->j, p->since, lw_u64(l, 0));
+  lw_go(one, p->vector);
+  turn_to(l, one);
+  j->b = behind;
+  if (p->inner_exits) { /* who is expected behind the loop, by which branches lanes have parted, is not known */
+    gcc_jit_block *left = lw_new_block(l, "left");
+    lw_split(l, lw_rare(l, IS(NE, jx_rv(p->rest), lw_u64(l, 0))), p->bailout, left);
+    j->b = left;
+  }
+  take_back(l, p);
+  if (p->nstores) make_stores(l, p);
+  count(l, p);
+  took(l, p, MX_LOOP_BY_LANES);
+  p->one_by_one = true;
+  leave_loop(l, p);
+  p->one_by_one = false;
+  free(sets), free(one->u);
+}

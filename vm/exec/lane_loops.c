@@ -1,0 +1,112 @@
+/* Stores of lanes that ran one by one are made in the machine's order. Mostly the order is nothing to anybody, since
+ * lanes write to places of their own, or the same value: that is looked for first.
+ *
+ * Which form of a loop is faster depends on how many lanes go round how often, and on caches: each worker measures
+ * both, and now and then the slower one again. */
+#include "lane_loops.h"
+
+#include "exec.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#define TABLE (2 * MX_KEPT_STORES)
+#define SHARED 0x80u /* of a key: another lane has written the same value there */
+
+struct mx_kept_stores {
+  struct mx_kept_store store[MX_KEPT_STORES];
+  uint16_t at[TABLE]; /* the last store to a place, from 1 */
+};
+
+unsigned char *mx__kept_stores(struct mx_exec *x) {
+  if (!x->kept) x->kept = malloc(sizeof *x->kept);
+  return (unsigned char *)x->kept;
+}
+
+static unsigned bytes_of(const struct mx_kept_store *s) { return s->key >> 8 & 0xFF; }
+static unsigned lane_of(const struct mx_kept_store *s) { return s->key & (SHARED - 1); }
+static bool same_value(const struct mx_kept_store *x, const struct mx_kept_store *y) {
+  return x->value[0] == y->value[0] && (bytes_of(x) <= 8 || x->value[1] == y->value[1]);
+}
+static bool rises(const struct mx_kept_store *s, size_t n) {
+  for (size_t k = 1; k < n; k++)
+    if (s[k].host <= s[k - 1].host) return false;
+  return true;
+}
+/* Whether two lanes leave different values in one place. Each lane's last store there is the last of all in some order,
+ * so it does not matter whose is where these are equal. Stores of different lengths never meet. */
+static bool order_matters(struct mx_kept_stores *t, size_t n) {
+  size_t size = 64;
+  while (size < 2 * n) size *= 2;
+  const unsigned shift = 64 - (unsigned)__builtin_ctzll(size);
+  memset(t->at, 0, size * sizeof *t->at);
+  for (size_t k = 0; k < n; k++) {
+    struct mx_kept_store *s = &t->store[k];
+    size_t h = s->host * 0x9E3779B97F4A7C15u >> shift;
+    while (t->at[h] && t->store[t->at[h] - 1].host != s->host) h = (h + 1) & (size - 1);
+    if (t->at[h]) {
+      const struct mx_kept_store *last = &t->store[t->at[h] - 1];
+      const bool other = lane_of(last) != lane_of(s);
+      if ((other || last->key & SHARED) && !same_value(last, s)) return true;
+      if (other || last->key & SHARED) s->key |= SHARED;
+    }
+    t->at[h] = (uint16_t)(k + 1);
+  }
+  return false;
+}
+static int by_time(const void *x, const void *y) {
+  const uint64_t flip = ~0ull << MX_KEPT_LEFT, a = ((const struct mx_kept_store *)x)->key ^ flip,
+                 b = ((const struct mx_kept_store *)y)->key ^ flip;
+  return a < b ? -1 : a > b;
+}
+void mx__kept_stores_make(struct mx_exec *x, void *end) {
+  struct mx_kept_stores *t = x->kept;
+  const size_t n = (size_t)((struct mx_kept_store *)end - t->store);
+  const bool sort = !rises(t->store, n) && order_matters(t, n);
+  if (sort) {
+    for (size_t k = 0; k < n; k++) t->store[k].key &= ~(uint64_t)SHARED;
+    qsort(t->store, n, sizeof *t->store, by_time);
+  }
+  for (const struct mx_kept_store *s = t->store; s < t->store + n; s++) {
+    unsigned char *to = (unsigned char *)(uintptr_t)s->host;
+    switch (bytes_of(s)) {
+    case 1: memcpy(to, s->value, 1); break;
+    case 2: memcpy(to, s->value, 2); break;
+    case 4: memcpy(to, s->value, 4); break;
+    case 8: memcpy(to, s->value, 8); break;
+    default: memcpy(to, s->value, 16); break;
+    }
+  }
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------*/
+enum {
+  TOGETHER_AGAIN = 15, /* so often before lanes are tried one by one again, where that took longer */
+  LANES_AGAIN = 63     /* so often before they are tried together, where that did */
+};
+void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds) {
+  struct mx_bounds *b = &x->bounds[number];
+#if defined(__x86_64__)
+  uint64_t took = (__rdtsc() - since) * 16 / (rounds ? rounds : 1);
+#else
+  uint64_t took = since + rounds; /* there is no compiled code */
+#endif
+  uint32_t *cost = &b->lanes_cost[form];
+  if (took > UINT32_MAX / 4) took = UINT32_MAX / 4;
+  if (!*cost || took < *cost) *cost = (uint32_t)took + 1; /* the first times caches are cold */
+  else *cost += (uint32_t)((took < 2ull * *cost ? took : 2ull * *cost) - *cost) / 8;
+  if (!b->lanes_cost[MX_LOOP_BY_LANES] || !b->lanes_cost[MX_LOOP_TOGETHER]) {
+    b->lanes_off = form == MX_LOOP_BY_LANES;
+    return;
+  }
+  const bool lanes = b->lanes_cost[MX_LOOP_BY_LANES] <= b->lanes_cost[MX_LOOP_TOGETHER];
+  if (!lanes) {
+    if (form == MX_LOOP_BY_LANES) b->lanes_off = TOGETHER_AGAIN;
+  } else if (form == MX_LOOP_TOGETHER) b->lanes_off = 0, b->lanes_left = LANES_AGAIN;
+  else if (b->lanes_left) b->lanes_left--;
+  else b->lanes_off = 1;
+}
