@@ -97,16 +97,16 @@ static void lower_ret(struct lower *l, const struct stmt *s, uint32_t guard) {
     ERR(l->f, "operand-count", s->loc, NULL, "ret: takes 0 operands, found %u", s->nopnds);
     return;
   }
-  bool homes = false;
+  bool in_memory = false;
   for (uint32_t k = 0; k < l->fn->sig.nres && !l->fn->physical; k++)
-    homes |= !l->fn->sig.res[k].is_array && l->fn->sig.res[k].in_memory;
+    in_memory |= !l->fn->sig.res[k].is_array && l->fn->sig.res[k].in_memory;
   uint32_t skip = IR_NONE;
-  if (homes && guard != IR_NONE) {
+  if (in_memory && guard != IR_NONE) {
     skip = mx__new_label(l, NULL, s->loc);
     mx__branch(l, skip, guard, !s->guard_neg);
     guard = IR_NONE;
   }
-  if (homes) mx__load_results(l);
+  if (in_memory) mx__load_results(l);
   mx__emit_instruction(l, s->mnemonic->text, NULL, &vs, guard, s->guard_neg, s->loc);
   if (skip != IR_NONE) mx__bind_label(l, skip);
 }

@@ -189,8 +189,8 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
                        unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *p = byte_pointer(l, host);
-  const bool one = ac->guarded &&
-                   lw_operand_uniform(l, ac->at); /* lane's store, most likely; and a scatter is slow with none, too */
+  /* Most likely one lane's store: a scatter costs its full time even where no lane runs, so that is asked first. */
+  const bool one = ac->guarded && lw_operand_uniform(l, ac->at);
   for (unsigned c = 0; c < l->nc; c++) {
     if (ac->load) {
       lw_gather(l, p, index[c], scale, c, lanes[c], ac->type);
