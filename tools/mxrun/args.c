@@ -153,30 +153,29 @@ static uint64_t length_of(const struct data *d) { return data_count(d) - d->text
 
 /* "@photo.png:linear,wrap", "new:u8x4[480,640]": an image, as a texture or a surface. False: s is something else. */
 static bool set_image(struct args *a, struct arg *g, const char *s, const char *who, mx_device *d, struct failure *f) {
-  struct image_words w = {.texture = MX_TEXTURE_DESC_INIT, .surface = true};
-  const char *colon = strrchr(s, ':');
   const bool is_new = !strncmp(s, "new:", 4);
+  struct image_words w = {.texture = MX_TEXTURE_DESC_INIT, .surface = is_new};
+  const char *colon = strrchr(s, ':');
   char *why = NULL;
   if (!is_new && !colon) return false;
-  const char *unknown = is_new ? NULL : image_words(&w, colon + 1);
+  const char *unknown = is_new ? NULL : image_words(&w, colon + 1, &why);
   char *source = is_new ? NULL : format("%.*s", (int)(colon - s), s);
-  if (unknown) { /* a file's name may have colons */
-    const bool is_wrong =
-        *s == '@' && !elem_find(unknown, strlen(unknown)) && access(s + 1, F_OK) && !access(source + 1, F_OK);
+  if (unknown) { /* a file's name may have colons, and another colon stands before an array's type */
+    const bool is_file = *s == '@' && access(s + 1, F_OK) && !access(source + 1, F_OK),
+               is_array = *s != '@' && source[strlen(source) - 1] == ']',
+               is_wrong = why || ((is_file || is_array) && !elem_find(unknown, strlen(unknown)));
     free(source);
-    if (is_wrong)
-      REFUSE(f, CLI_USAGE, "argument %s: '%.*s' is neither a type nor a word for images (mxrun --help lists them)", who,
-             (int)strcspn(unknown, ","), unknown);
+    if (is_wrong && !why) why = image_no_word(unknown);
+    if (is_wrong) REFUSE(f, CLI_USAGE, "argument %s: %s", who, why);
+    free(why);
     return is_wrong;
   }
-  enum data_result made = is_new      ? image_new(&g->data, s + 4) ? DATA_MADE : DATA_BAD
+  enum data_result made = is_new      ? (why = image_new(&g->data, &w, s + 4)) ? DATA_BAD : DATA_MADE
                           : *s == '@' ? data_read(&g->data, source + 1, &why) ? DATA_MADE : DATA_BAD
                                       : data_generate(&g->data, source, &why);
   free(source);
   if (made == DATA_OTHER) return false;
-  if (made == DATA_BAD)
-    REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who,
-           why ? why : "expected an image such as new:u8x4[480,640]");
+  if (made == DATA_BAD) REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who, why);
   else if (g->param.size != 8)
     REFUSE(f, CLI_USAGE, "argument %s: an image's number does not fit into %u bytes", who, g->param.size);
   free(why);
@@ -189,6 +188,15 @@ static bool set_image(struct args *a, struct arg *g, const char *s, const char *
   g->value = number;
   memcpy(a->params + g->param.offset, &number, sizeof number);
   return true;
+}
+
+/* There is such a file, perhaps with a type or words for images behind its name. */
+static bool is_file(const char *s) {
+  const char *colon = strrchr(s, ':');
+  char *name = format("%.*s", (int)(colon ? (size_t)(colon - s) : strlen(s)), s);
+  const bool is = !access(s, R_OK) || !access(name, R_OK);
+  free(name);
+  return is;
 }
 
 static void set(struct args *a, const bool *made_before, struct arg *g, const char *s, mx_device *d,
@@ -237,9 +245,9 @@ static void set(struct args *a, const bool *made_before, struct arg *g, const ch
     if (!e || e->size != g->param.size)
       REFUSE(f, CLI_USAGE, "argument %s: an array parameter of %u bytes is written bytes:HEX", who, g->param.size);
     else if (!elem_parse(e, slot, s, &reason))
-      REFUSE(f, CLI_USAGE, "argument %s: '%s': %s%s%s%s", who, s, reason,
-             access(s, R_OK) ? "" : "; a file is written @", access(s, R_OK) ? "" : s,
-             access(s, R_OK) && g->param.size == 8 && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", *s)
+      REFUSE(f, CLI_USAGE, "argument %s: '%s': %s%s%s%s", who, s, reason, is_file(s) ? "; a file is written @" : "",
+             is_file(s) ? s : "",
+             !is_file(s) && g->param.size == 8 && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", *s)
                  ? "; text has quotes of its own: \"'the cat'\""
                  : "");
     return;

@@ -1,6 +1,8 @@
 /* Images: the words that describe them. Knows no device; upload.c does. */
 #include "textures.h"
 
+#include "asm/front/symbols.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,16 +168,42 @@ uint64_t image_bytes(const struct image_spec *s) {
 }
 
 /* ---- command lines ----------------------------------------------------------------------------------------*/
-const char *image_words(struct image_words *w, const char *s) {
-  static const char *const words[] = {"wrap",   "clamp",      "mirror", "border", "point",    "linear",
-                                      "texel",  "normalized", "float",  "srgb",   "seamless", "surface",
-                                      "layers", "cube",       "volume", "mips",   NULL};
-  enum { POINT = 4, LINEAR, TEXEL, NORMALIZED, FLOAT, SRGB, SEAMLESS, SURFACE, LAYERS, CUBE, VOLUME, MIPS };
-  *w = (struct image_words){.texture = MX_TEXTURE_DESC_INIT};
+/* Words of one subject contradict one another; what surfaces have comes first. */
+enum subject { OBJECT, SHAPE, ADDRESS, FILTERED, PLACES, VALUES, CURVE, SEAMS, BETWEEN, SUBJECTS };
+enum image_word {
+  WRAP,
+  CLAMP,
+  MIRROR,
+  BORDERS,
+  POINT,
+  LINEAR,
+  TEXEL,
+  NORMALIZED,
+  FLOAT,
+  SRGB,
+  SEAMLESS,
+  SURFACE,
+  LAYERS,
+  CUBE,
+  VOLUME,
+  MIPS
+};
+static const char *const image_word[] = {"wrap",   "clamp",      "mirror", "border", "point",    "linear",
+                                         "texel",  "normalized", "float",  "srgb",   "seamless", "surface",
+                                         "layers", "cube",       "volume", "mips",   NULL};
+static const enum subject image_subject[] = {ADDRESS, ADDRESS, ADDRESS, ADDRESS, FILTERED, FILTERED, PLACES, PLACES,
+                                             VALUES,  CURVE,   SEAMS,   OBJECT,  SHAPE,    SHAPE,    SHAPE,  BETWEEN};
+
+const char *image_words(struct image_words *w, const char *s, char **why) {
+  const char *said[SUBJECTS] = {NULL};
+  *why = NULL;
   for (;; s++) {
     const size_t n = strcspn(s, ",");
     unsigned k;
-    if (!choice(s, n, words, &k)) return s;
+    if (!choice(s, n, image_word, &k)) return s;
+    const char **of = &said[image_subject[k]];
+    if (*of && *of != image_word[k]) return *why = format("'%s' contradicts '%s'", image_word[k], *of), s;
+    *of = image_word[k];
     switch (k) {
     case POINT:
     case LINEAR: w->texture.filter = k == LINEAR ? MX_FILTER_LINEAR : MX_FILTER_POINT; break;
@@ -186,41 +214,74 @@ const char *image_words(struct image_words *w, const char *s) {
     case SEAMLESS: w->texture.seamless = true; break;
     case SURFACE: w->surface = true; break;
     case LAYERS: w->has_layers = true; break;
-    case CUBE: w->is_cube = w->texture.normalized_coords = true; break;
+    case CUBE: w->is_cube = true; break;
     case VOLUME: w->is_volume = true; break;
     case MIPS:
-      w->has_levels = w->texture.normalized_coords = true;
+      w->has_levels = true;
       w->texture.mip_filter = MX_FILTER_LINEAR, w->texture.max_lod = 32;
       break;
     default:
       for (unsigned axis = 0; axis < 3; axis++) w->texture.address_mode[axis] = (mx_address_mode)k;
     }
     s += n;
-    if (!*s) return NULL;
+    if (!*s) break;
   }
+  if ((w->is_cube || w->has_levels) && said[PLACES] == image_word[TEXEL])
+    *why = format("'texel' contradicts '%s', which needs normalized coordinates", image_word[w->is_cube ? CUBE : MIPS]);
+  for (unsigned k = ADDRESS; k < SUBJECTS && w->surface && !*why; k++)
+    if (said[k]) *why = format("'%s' is a word for textures, and this is a surface", said[k]);
+  if (*why) return s;
+  w->texture.normalized_coords |= w->is_cube || w->has_levels;
+  return NULL;
+}
+char *image_no_word(const char *s) {
+  char word[32];
+  const size_t n = strcspn(s, ",");
+  snprintf(word, sizeof word, "%.*s", (int)n, s);
+  if (!n) return cli_strdup("a word for images is missing behind the ':', or between two commas");
+  if (strcspn(word, " ;|+") < n && n < sizeof word) return format("'%s': commas separate words for images", word);
+  const char *value = strchr(word, '='); /* filter=linear, as manifests have it */
+  struct nearest near = {.want = value ? value + 1 : word};
+  for (unsigned k = 0; image_word[k]; k++) mx__nearest(&near, image_word[k]);
+  if (near.best)
+    return format("'%.*s' is neither a type nor a word for images; did you mean '%s'?", (int)n, s, near.best);
+  struct text all = {0};
+  for (unsigned k = 0; image_word[k]; k++) text_printf(&all, " %s", image_word[k]);
+  char *why = format("'%.*s' is neither a type nor a word for images; the words are%s", (int)n, s, all.s);
+  text_free(&all);
+  return why;
 }
 
-bool image_new(struct data *d, const char *s) {
+char *image_new(struct data *d, struct image_words *w, const char *s) {
   mx_array_desc a = MX_ARRAY_DESC_INIT;
+  char *why = NULL;
   const size_t n = strcspn(s, "[");
-  if (!s[n] || !image_format(&a, s, n)) return false;
+  if (!s[n]) return format("'new:%s': expected a format and a size, as in new:u8x4[480,640]", s);
+  if (!image_format(&a, s, n))
+    return format("'%.*s' is no format of texels: u8 u16 u32 s8 s16 s32 f16 f32, then x1, x2 or x4", (int)n, s);
   const size_t name = strcspn(s, "x");
   *d = (struct data){.type = elem_find(s, name < n ? name : n), .zeros = true};
   uint64_t count = 1;
-  for (const char *p = s + n; *p == '[' || *p == ',';) {
+  const char *p = s + n;
+  do {
     char number[16];
     const size_t length = strcspn(++p, ",]");
-    if (!length || length >= sizeof number || d->ndims == 3) return false;
-    memcpy(number, p, length);
-    number[length] = 0;
-    if (!cli_number(number, 131072, &d->dims[d->ndims]) || !d->dims[d->ndims]) return false;
+    snprintf(number, sizeof number, "%.*s", (int)length, p);
+    if (!p[length]) return format("'new:%s': there is no ']'", s);
+    if (d->ndims == 3) return format("'new:%s': an image has up to three sizes", s);
+    if (!length || length >= sizeof number || !cli_number(number, 131072, &d->dims[d->ndims]) || !d->dims[d->ndims])
+      return format("'%.*s' is no size of an image: a number from 1 to 131072", (int)length, p);
     count *= d->dims[d->ndims++];
     p += length;
-    if (!strcmp(p, "]")) break;
-  }
-  if (!d->ndims || s[strlen(s) - 1] != ']' || count > DATA_LIMIT / 16) return false;
-  if (a.channels > 1) d->dims[d->ndims++] = a.channels;
+  } while (*p == ',');
+  if (p[1] && p[1] != ':') return format("'new:%s': something follows the ']'", s);
+  const char *unknown = p[1] ? image_words(w, p + 2, &why) : NULL;
+  if (unknown) return why ? why : image_no_word(unknown);
+  if (d->ndims == 3 && !w->is_volume && !w->has_layers && !w->is_cube)
+    return format("three sizes are those of a volume, of layers or of a cube: new:%.*s:volume", (int)(p + 1 - s), s);
+  if (count > DATA_LIMIT / (a.channels * d->type->size)) return format("'new:%s' is too large", s);
+  if (a.channels > 1 || d->ndims == 3) d->dims[d->ndims++] = a.channels;
   d->size = count * a.channels * d->type->size;
   d->bytes = calloc(d->size, 1);
-  return d->bytes != NULL;
+  return d->bytes ? NULL : cli_strdup("out of memory");
 }

@@ -37,9 +37,12 @@ struct image_words {
   mx_texture_desc texture;
   bool surface, has_layers, is_cube, is_volume, has_levels;
 };
-const char *image_words(struct image_words *w, const char *s); /* NULL: good; else from the first word that is none */
-/* "u8x4[480,640]": a picture of zeros. False: it is none. */
-bool image_new(struct data *d, const char *s);
+/* Adds what the words say. NULL: good; else from the first word that is none, or, with *why (malloc'ed), from where
+ * what is said contradicts itself. */
+const char *image_words(struct image_words *w, const char *s, char **why);
+char *image_no_word(const char *s); /* what to say of a word that is none; malloc'ed */
+/* "u8x4[480,640]", perhaps with words behind it: an image of zeros. NULL: good; else why not, malloc'ed. */
+char *image_new(struct data *d, struct image_words *w, const char *s);
 
 /* upload.c: an argument's data as an image, made ready for it (three colours get a fourth); its number. NULL: good;
  * else why not, malloc'ed. */

@@ -70,27 +70,47 @@ static void add_alpha(struct data *d) {
   d->dims[d->ndims - 1] = 4;
 }
 
-static const char *shape_of(const struct image_words *w, struct data *d, mx_array_desc *a) {
+/* "[480,640,3]". */
+static const char *shape_text(const struct data *d, char *to, size_t room) {
+  size_t n = (size_t)snprintf(to, room, "[");
+  for (unsigned k = 0; k < d->ndims; k++)
+    n += (size_t)snprintf(to + n, room - n, "%s%llu", k ? "," : "", (unsigned long long)d->dims[k]);
+  snprintf(to + n, room - n, "]");
+  return to;
+}
+/* NULL: good; else what is wrong, malloc'ed. */
+static char *shape_of(const struct image_words *w, struct data *d, mx_array_desc *a) {
   const char *name = d->type ? d->type->name : "u8";
-  if (!image_format(a, name, strlen(name))) return "texels are u8, u16, u32, s8, s16, s32, f16 or f32";
-  if (!d->ndims) return "an image has a shape: [height,width] or [height,width,channels]";
+  char shape[200];
+  if (!image_format(a, name, strlen(name)))
+    return format("texels are u8, u16, u32, s8, s16, s32, f16 or f32, not %s", name);
+  if (!d->ndims)
+    return cli_strdup("an image has a shape, [height,width] or [height,width,channels]; these are bytes without one");
+  shape_text(d, shape, sizeof shape);
   const bool strip = w->is_cube && d->dims[0] == 6 * d->dims[1] && (d->ndims == 2 || (d->ndims == 3 && d->dims[2] < 5));
   if (strip) { /* six pictures, one below the other */
     d->dims[3] = d->dims[2], d->dims[2] = d->dims[1];
     d->dims[0] = 6, d->ndims++;
   }
   const unsigned axes = w->is_volume || w->has_layers || w->is_cube ? 3 : d->ndims == 1 ? 1 : 2;
+  const char *what = w->is_cube      ? "a cube has the shape [6,size,size], or is one picture of six"
+                     : w->is_volume  ? "a volume has the shape [depth,height,width]"
+                     : w->has_layers ? "layers have the shape [layers,height,width]"
+                     : d->ndims > 2  ? "an image has the shape [height,width] or [height,width,channels], unless it is "
+                                       "said to be a volume, layers or a cube"
+                                     : "an image has the shape [height,width]";
   if (d->ndims != axes && d->ndims != axes + 1)
-    return axes == 3 ? "expected three dimensions, or four with channels"
-                     : "expected the shape [height,width] or [height,width,channels]";
+    return format("%s%s; this one's is %s", what, axes == 3 ? ", and perhaps channels behind that" : "", shape);
+  if (d->ndims == axes + 1 && d->dims[axes] > 4)
+    return format("an image has 1, 2, 3 or 4 channels; the shape of this one is %s", shape);
+  for (unsigned k = 0; k < axes; k++)
+    if (d->dims[k] > 131072 || !d->dims[k])
+      return format("an image has from 1 to 131072 texels along each axis; the shape of this one is %s", shape);
+  if (w->is_cube && (d->dims[0] % 6 || d->dims[1] != d->dims[2])) return format("%s; this one's is %s", what, shape);
   if (d->ndims == axes + 1 && d->dims[axes] == 3) add_alpha(d);
   a->channels = d->ndims == axes + 1 ? (uint32_t)d->dims[axes] : 1;
-  if (d->ndims == axes + 1 && d->dims[axes] > 4) return "an image has 1, 2, 3 or 4 channels";
-  for (unsigned k = 0; k < axes; k++)
-    if (d->dims[k] > 131072 || !d->dims[k]) return "an image has from 1 to 131072 texels along each axis";
   const uint32_t width = (uint32_t)d->dims[axes - 1], height = axes > 1 ? (uint32_t)d->dims[axes - 2] : 0,
                  depth = axes > 2 ? (uint32_t)d->dims[0] : 0;
-  if (w->is_cube && depth % 6) return "a cube has six faces";
   a->kind = w->is_cube      ? depth > 6 ? MX_ARRAY_CUBE_LAYERED : MX_ARRAY_CUBE
             : w->is_volume  ? MX_ARRAY_3D
             : w->has_layers ? MX_ARRAY_2D_LAYERED
@@ -145,8 +165,10 @@ static mx_status fill_levels(mx_array *array, const mx_array_desc *a, const stru
 
 char *image_argument(mx_device *d, const struct image_words *w, struct data *data, mx_array **array, uint64_t *number) {
   mx_array_desc a = MX_ARRAY_DESC_INIT;
-  const char *wrong = shape_of(w, data, &a);
-  if (wrong) return cli_strdup(wrong);
+  char *wrong = shape_of(w, data, &a);
+  if (wrong) return wrong;
+  if (w->texture.filter == MX_FILTER_LINEAR && a.type != MX_TEXEL_FLOAT && a.bits == 32)
+    return cli_strdup("a linear filter needs floats, or integers of 8 or 16 bits, which it reads as floats");
   for (uint32_t n = a.width > a.height ? a.width : a.height; w->has_levels && n; n /= 2) a.levels++;
   mx_status s = mx_array_create(d, &a, array);
   if (s == MX_OK && !data->zeros) s = mx_array_copy_in(*array, NULL, data->bytes, 0, 0);
@@ -155,5 +177,9 @@ char *image_argument(mx_device *d, const struct image_words *w, struct data *dat
   t.array = *array;
   if (t.filter == MX_FILTER_LINEAR && a.type != MX_TEXEL_FLOAT) t.normalized_read = true;
   if (s == MX_OK) s = w->surface ? mx_surface_create(*array, 0, number) : mx_texture_create(d, &t, number);
-  return s == MX_OK ? NULL : failure_text(d, s);
+  if (s == MX_OK) return NULL;
+  wrong = failure_text(d, s);
+  const size_t call = strncmp(wrong, "mx_", 3) ? 0 : strcspn(wrong, ":"); /* who types words has called no function */
+  if (call && wrong[call]) memmove(wrong, wrong + call + 2, strlen(wrong + call + 2) + 1);
+  return wrong;
 }
