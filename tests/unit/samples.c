@@ -50,7 +50,7 @@ static const char *const names[] = {"v2", "v3", "v4", "plain"};
 /* An image of random texels, all levels one behind the other. */
 static struct mx_image_form image(unsigned char *texels, unsigned kind, unsigned type, unsigned bits,
                                   unsigned texels_of) {
-  static const uint32_t sizes[] = {1, 2, 3, 7, 16, 31, 32, 50};
+  static const uint32_t sizes[] = {1, 2, 3, 7, 16, 31, 64, 90};
   struct mx_image_form f = {.kind = (uint8_t)kind,
                             .type = (uint8_t)type,
                             .bits = (uint8_t)bits,
@@ -120,6 +120,14 @@ static void like_single_ones(void **unused) {
       }
       layer[l] = draw() % 8 ? draw() % (f.layers + 1) : draw();
       lod[l] = l && same ? lod[0] : (int32_t)(draw() % (256u * f.levels));
+    }
+    if (draw() % 4 == 0) { /* texels of a row, side by side, from somewhere in the image or before it on */
+      const float from = (float)(int32_t)(draw() % 40) - 10 + (float)(draw() % 4) / 4;
+      for (unsigned l = 0; l < MX_MAX_LANES; l++) {
+        const float texels_on = from + (float)l, place = texels_on / (s.normalized_coords ? (float)f.level[0].w : 1);
+        x[0][l] = at.whole ? (uint32_t)(int32_t)texels_on : bits_of(place);
+        x[1][l] = x[1][0], x[2][l] = x[2][0], layer[l] = layer[0];
+      }
     }
     for (unsigned k = 0; k < axes; k++) at.x[k] = x[k];
     if (mx__image_is_layered(kind)) at.layer = layer;

@@ -156,22 +156,36 @@ struct taken { /* how a slice is taken: what all its texels share */
   unsigned n;
   bool filtered; /* all four texels */
 };
+/* Whether each lane's texel is the one behind that of the lane before; whether all have one. */
+static bool are_row(const int32_t *v, unsigned n) {
+  int32_t other = 0;
+  for (unsigned l = 0; l < n; l++) other |= v[l] ^ (v[0] + (int32_t)l);
+  return !other;
+}
+static bool are_one(const int32_t *v, unsigned n) {
+  int32_t other = 0;
+  for (unsigned l = 0; l < n; l++) other |= v[l] ^ v[0];
+  return !other;
+}
+/* Lanes beside one another in an image that is drawn as large as it is have texels side by side: they are copied as
+ * they lie there, without the place of each. False: they lie elsewhere. */
+static bool take_rows(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
+                      const int32_t *z) {
+  const unsigned n = k->n, texel = k->f->texel, corners = k->filtered ? 4 : 1;
+  if (x->first[n - 1] - x->first[0] != (int32_t)n - 1 || !are_row(x->first, n) || !are_one(y->first, n)) return false;
+  if (k->filtered && (!are_row(x->second, n) || !are_one(y->second, n))) return false;
+  if (z && !are_one(z, n)) return false;
+  const int32_t across[2] = {x->first[0], x->second[0]}, down[2] = {y->first[0], y->second[0]}, deep = z ? z[0] : 0;
+  if (k->border && (across[0] < 0 || across[1] < 0 || down[0] < 0 || down[1] < 0 || deep < 0)) return false;
+  for (unsigned c = 0; c < corners; c++)
+    memcpy(to->texel[c],
+           k->t->bytes + (size_t)deep * k->t->slice + (size_t)down[c >> 1] * k->t->row + (size_t)across[c & 1] * texel,
+           n * texel);
+  return true;
+}
 /* share: of the slice in each lane. */
-static void take_slice(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
-                       const int32_t *z, const int32_t *share, uint32_t *thin) {
-  const unsigned n = k->n, texel = k->f->texel;
-  uint64_t at[4][MX_MAX_LANES];
-  find_places(at[0], k->t, texel, x->first, y->first, z, n, k->border);
-  if (!k->filtered) {
-    for (unsigned l = 0; l < n; l++) __builtin_prefetch(PLACE(at[0][l]));
-    fetch(to->texel[0], at[0], n, texel);
-    return;
-  }
-  find_places(at[1], k->t, texel, x->second, y->first, z, n, k->border);
-  find_places(at[2], k->t, texel, x->first, y->second, z, n, k->border);
-  find_places(at[3], k->t, texel, x->second, y->second, z, n, k->border);
-  for (unsigned l = 0; l < n; l++)
-    __builtin_prefetch(PLACE(at[0][l])), __builtin_prefetch(PLACE(at[3][l])); /* all misses at once */
+static void put_weights(struct mx_slice *to, const struct axis *x, const struct axis *y, const int32_t *share,
+                        uint32_t *thin, unsigned n) {
   for (unsigned l = 0; l < n; l++) {
     const int32_t all = share[l], a = x->part[l], b = y->part[l];
     const int32_t x1 = (a * all + 128) >> 8, x0 = all - x1, w3 = (x1 * b + 128) >> 8, w1 = x1 - w3,
@@ -180,7 +194,20 @@ static void take_slice(struct mx_slice *to, const struct taken *k, const struct 
     const uint32_t across = a != 0, down = b != 0, both = across & down;
     thin[l] |= all && ((w0 == 0) | ((w1 == 0) & across) | ((w2 == 0) & down) | ((w3 == 0) & both));
   }
-  for (unsigned c = 0; c < 4; c++) fetch(to->texel[c], at[c], n, texel);
+}
+static void take_slice(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
+                       const int32_t *z, const int32_t *share, uint32_t *thin) {
+  const unsigned n = k->n, texel = k->f->texel, corners = k->filtered ? 4 : 1;
+  uint64_t at[4][MX_MAX_LANES];
+  const bool rows = take_rows(to, k, x, y, z);
+  if (!rows) {
+    for (unsigned c = 0; c < corners; c++)
+      find_places(at[c], k->t, texel, c & 1 ? x->second : x->first, c >> 1 ? y->second : y->first, z, n, k->border);
+    for (unsigned l = 0; l < n; l++) __builtin_prefetch(PLACE(at[0][l])); /* all misses at once */
+    for (unsigned l = 0; l < n && k->filtered; l++) __builtin_prefetch(PLACE(at[3][l]));
+  }
+  if (k->filtered) put_weights(to, x, y, share, thin, n);
+  for (unsigned c = 0; c < corners && !rows; c++) fetch(to->texel[c], at[c], n, texel);
 }
 
 /* The border as a texel of the image; vm/texture/sample.c has its rules. */
