@@ -82,6 +82,9 @@ struct making {
     unsigned cls;
     uint32_t slot, offset;
     bool scratch, one;
+    /* `offset` is what an instruction but the last has left there; what other lanes keep lies where it came in. */
+    bool between, came_in, came_to_scratch;
+    uint32_t came_to;
   } at[MOST];
   uint32_t nat; /* where slots are; one: of lane 0 alone */
   uint32_t end; /* of scratch */
@@ -101,7 +104,7 @@ static struct at *find(struct making *k, unsigned cls, uint32_t slot) {
 static struct at *add(struct making *k, unsigned cls, uint32_t slot, uint32_t offset, bool is_scratch) {
   static struct at none;
   if (k->nat == MOST) return k->bad = true, &none;
-  k->at[k->nat] = (struct at){cls, slot, offset, is_scratch, false};
+  k->at[k->nat] = (struct at){.cls = cls, .slot = slot, .offset = offset, .scratch = is_scratch};
   return &k->at[k->nat++];
 }
 static void move(struct making *k, bool in, uint32_t from, uint32_t to, enum how how) {
@@ -229,14 +232,19 @@ static uint32_t take_result(struct making *k, const struct mx_jit_fallback *s, b
   if (last && !p) return k->bad = true, 0;
   if (!last) { /* seen by the fallback's other instructions only; what the slot held before stays where it is */
     const uint32_t at = scratch(k, cls);
-    if (known) *known = (struct at){cls, slot, at, true, false};
-    else add(k, cls, slot, at, true);
+    if (!known) known = add(k, cls, slot, at, true);
+    else if (!known->between)
+      known->came_in = true, known->came_to = known->offset, known->came_to_scratch = known->scratch;
+    known->offset = at, known->scratch = known->between = true, known->one = false;
     return at;
   }
   const enum how how = form_of(p);
-  if (!known)
-    known =
-        add(k, cls, slot, how == COPY32 || how == COPY64 ? p->offset : scratch(k, cls), how != COPY32 && how != COPY64);
+  const bool as_it_is = how == COPY32 || how == COPY64;
+  if (known && known->between) { /* there, lanes that do not run have nothing */
+    known->between = false, known->offset = known->came_to, known->scratch = known->came_to_scratch;
+    if (!known->came_in) known->scratch = !as_it_is, known->offset = as_it_is ? p->offset : scratch(k, cls);
+  }
+  if (!known) known = add(k, cls, slot, as_it_is ? p->offset : scratch(k, cls), !as_it_is);
   if (known->scratch || known->offset != p->offset) {
     for (uint32_t n = 0; n < k->nout; n++)
       if (k->out[n].from == known->offset) return known->offset; /* both results of an instruction may be one slot */
