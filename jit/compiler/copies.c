@@ -1,11 +1,14 @@
 /* Asynchronous copies of all lanes of a warp. Where both addresses have shapes (shapes.c) and chunks lie in rows, as
- * those of tiles do, a copy is two addresses a chunk, which go into the warp's list of copies (vm/exec/async.c): what
- * lies there is copied when it is waited for. Groups are ended and waited for by calls. All else, and every order of
- * landing but the latest, falls back to the bodies. */
+ * those of tiles do, a copy is two addresses a chunk, which go into the warp's ring of copies (vm/exec/async.h): what
+ * lies there is copied when it is waited for, by one call for all of it. All else, and every order of landing but the
+ * latest, falls back to the bodies. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
+
+/* Pieces of a copy: loads that wait for memory together, copies that are fetched before, copies that land in line. */
+enum { LAND_AT_ONCE = 4, PREFETCHED = 16, LANDED_IN_LINE = 16 };
 
 static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return jx_op(&l->j, op, l->j.t_u64, x, y);
@@ -14,6 +17,18 @@ static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_r
 static gcc_jit_rvalue *bound(struct lw *l, unsigned n, uint64_t field) {
   const uint64_t at = (uint64_t)(l->ins->bounds + n) * sizeof(struct mx_bounds);
   return jx_keep(&l->j, jx_rv(lw_field(l, jx_rv(l->bounds), at + field, l->j.t_u64)));
+}
+static gcc_jit_lvalue *counter(struct lw *l, gcc_jit_rvalue *of, uint64_t at) {
+  return lw_field(l, of, at, l->j.t_u32);
+}
+static gcc_jit_rvalue *u32_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return jx_op(&l->j, op, l->j.t_u32, x, y);
+}
+static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) {
+  return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0));
+}
+static gcc_jit_rvalue *is_null(struct lw *l, gcc_jit_rvalue *p) {
+  return lw_compare(l, GCC_JIT_COMPARISON_EQ, p, gcc_jit_context_null(l->j.c, l->j.t_pu8));
 }
 /* A condition: not all lanes of the warp run here. */
 static gcc_jit_rvalue *some_lack(struct lw *l) {
@@ -24,11 +39,32 @@ static gcc_jit_rvalue *some_lack(struct lw *l) {
   }
   return lw_compare(l, GCC_JIT_COMPARISON_NE, here, lw_all_lanes(l));
 }
-static gcc_jit_rvalue *call(struct lw *l, uint64_t member, gcc_jit_type *type, int n, gcc_jit_rvalue **arg) {
+/* Where the warp's copies are, if code may touch them and all lanes are here; else out to `slow`. It is asked once in a
+ * block, and in each version of a run of accesses. */
+static gcc_jit_rvalue *copies(struct lw *l, gcc_jit_block *slow) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  arg[0] = gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr);
-  return jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, jx_rv(lw_field(l, help, member, type)), n, arg));
+  const uint32_t place = l->block * (LW_VERSIONS + 1u) + (l->run ? 1u + l->version : 0);
+  if (!l->copies_of || l->copies_in != place) {
+    if (!l->copies_of) l->copies_of = jx_local(j, j->t_pu8);
+    l->copies_in = place;
+    gcc_jit_block *all = lw_new_block(l, "all"), *some = lw_new_block(l, "copies"), *on = lw_new_block(l, "asked");
+    jx_set(j, l->copies_of, gcc_jit_context_null(j->c, j->t_pu8));
+    lw_split(l, lw_rare(l, some_lack(l)), on, all);
+    j->b = all;
+    gcc_jit_rvalue *block = jx_rv(lw_field(l, l->x, MX_AT(exec, block), j->t_pu8)),
+                   *first = jx_keep(j, jx_rv(lw_field(l, block, MX_AT(block, copies), j->t_pu8))),
+                   *number = jx_rv(lw_field(l, l->x, MX_AT(exec, sreg) + 8 * MX_SR_WARPID, j->t_u64));
+    lw_split(l, lw_rare(l, is_null(l, first)), on, some);
+    j->b = some;
+    jx_set(j, l->copies_of,
+           lw_add(l, first, u64_op(l, GCC_JIT_BINARY_OP_MULT, number, lw_u64(l, sizeof(struct mx_warp_copies)))));
+    lw_go(l, on);
+    j->b = on;
+  }
+  gcc_jit_block *here = lw_new_block(l, "here");
+  lw_split(l, lw_rare(l, is_null(l, jx_rv(l->copies_of))), slow, here);
+  j->b = here;
+  return jx_rv(l->copies_of);
 }
 static void fall_back_and_end(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end) {
   lw_go(l, end);
@@ -38,67 +74,200 @@ static void fall_back_and_end(struct lw *l, gcc_jit_block *slow, gcc_jit_block *
   l->j.b = end;
 }
 
-/* Its addresses of operand k are in rows within the bounds, or else `bad`: the host address that goes with number 0. */
-static gcc_jit_rvalue *rows(struct lw *l, const struct lw_base *base, unsigned k, unsigned bytes,
-                            gcc_jit_rvalue **bad) {
+/* Lanes that are one vector of a copy: a piece, if they lie side by side. */
+static unsigned row_of(const struct lw *l, unsigned bytes) { return l->j.bytes / bytes; }
+/* An operand's addresses: the host's that goes with number 0, by which steps are multiplied. */
+struct rows {
+  uint32_t slot;
+  uint64_t scale;
+  gcc_jit_rvalue *host;
+};
+/* *wrong: negative, if they are not in pieces within the bounds. */
+static struct rows rows(struct lw *l, const struct lw_base *base, unsigned k, unsigned bytes, gcc_jit_rvalue **wrong) {
   struct jx *j = &l->j;
+  const struct lw_shape *sh = &l->shapes[base->slot];
+  const uint64_t scale = base->pre_scale * base->post_scale;
   gcc_jit_rvalue *variable, *lo = bound(l, k / 2, MX_AT(bounds, lo)), *host = bound(l, k / 2, MX_AT(bounds, host)),
                             *span = bound(l, k / 2, k ? MX_AT(bounds, reads) : MX_AT(bounds, writes));
   const uint64_t off_k = lw_offset(l, k + 1, &variable);
   gcc_jit_rvalue *off = variable ? variable : lw_u64(l, off_k),
                  *limit = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, span, lw_u64(l, bytes)));
-  *bad = lw_either(l, *bad, lw_compare(l, GCC_JIT_COMPARISON_LT, span, lw_u64(l, bytes)));
-  gcc_jit_rvalue *row =
-      u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(l->shapes[base->slot].kind), lw_u64(l, lw_shape_bit(base, bytes)));
-  *bad = lw_either(l, *bad, lw_compare(l, GCC_JIT_COMPARISON_EQ, row, lw_u64(l, 0)));
-  *bad = lw_shape_misses(l, base, lo, limit, bytes, *bad, &off);
-  return jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, off));
+  uint64_t needs = (uint64_t)MX_JIT_STEP1 << __builtin_ctzll(bytes / scale);
+  if (row_of(l, bytes) > 2) needs |= (uint64_t)MX_JIT_RUN << (__builtin_ctz(row_of(l, bytes)) - 1);
+  gcc_jit_rvalue *lacks = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), lw_u64(l, needs));
+  lacks = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_XOR, lacks, lw_u64(l, needs));
+  *wrong = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, lw_shape_misses(l, base, lo, limit, bytes, &off),
+                  u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, 0), lacks));
+  return (struct rows){base->slot, scale, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, off))};
+}
+static gcc_jit_rvalue *first_of(struct lw *l, const struct rows *r) {
+  return u64_op(l, GCC_JIT_BINARY_OP_PLUS, r->host,
+                u64_op(l, GCC_JIT_BINARY_OP_MULT, jx_rv(l->shapes[r->slot].min), lw_u64(l, r->scale)));
+}
+static gcc_jit_rvalue *step(struct lw *l, const struct rows *r, unsigned bit) {
+  gcc_jit_rvalue *s = jx_rv(lw_field(l, lw_shape_cell(l, r->slot), MX_AT(jit_shape, step) + 4 * bit, l->j.t_u32));
+  s = gcc_jit_context_new_cast(l->j.c, NULL, s, l->j.t_u64);
+  return r->scale == 1 ? s : u64_op(l, GCC_JIT_BINARY_OP_MULT, s, lw_u64(l, r->scale));
+}
+static gcc_jit_rvalue *cell(struct lw *l, gcc_jit_rvalue *of, gcc_jit_rvalue *number) {
+  gcc_jit_rvalue *at =
+      u32_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, number, jx_rv(counter(l, of, MX_AT(warp_copies, mask))));
+  at = u64_op(l, GCC_JIT_BINARY_OP_MULT, gcc_jit_context_new_cast(l->j.c, NULL, at, l->j.t_u64),
+              lw_u64(l, sizeof(struct mx_row_copy)));
+  return jx_keep(&l->j, lw_add(l, jx_rv(lw_field(l, of, MX_AT(warp_copies, rows), l->j.t_pu8)), at));
+}
+/* What a copy says of itself behind its group. */
+static uint32_t form(const struct lw *l, unsigned bytes) { return row_of(l, bytes) | 1u << 8 | (uint32_t)bytes << 16; }
+_Static_assert(MX_AT(row_copy, pc) == MX_AT(row_copy, func) + 4 && MX_AT(row_copy, row) == MX_AT(row_copy, group) + 4,
+               "both are stored at once");
+/* A place of a copy, or a step of its places. */
+static gcc_jit_lvalue *place(struct lw *l, gcc_jit_rvalue *c, unsigned k, bool from) {
+  return lw_field(l, c, MX_AT(row_copy, at) + 16 * k + (from ? 8 : 0), l->j.t_u64);
+}
+static gcc_jit_rvalue *pointer(struct lw *l, gcc_jit_rvalue *address) {
+  return gcc_jit_context_new_bitcast(l->j.c, NULL, address, l->j.t_pu8);
+}
+/* Addresses of all pieces, by twice as many with each step. */
+static unsigned all_places(struct lw *l, unsigned bytes, gcc_jit_rvalue *first, gcc_jit_rvalue *const *steps,
+                           gcc_jit_rvalue **at) {
+  const unsigned n = l->a->lanes / row_of(l, bytes);
+  at[0] = first;
+  for (unsigned bit = 1, b = 0; bit < n; bit *= 2, b++)
+    for (unsigned k = 0; k < bit; k++) at[bit + k] = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, at[k], steps[b]));
+  return n;
 }
 static bool copy(struct lw *l) {
   struct jx *j = &l->j;
-  const struct lw_copy *c = l->copies[l->ins - l->a->ins];
+  const struct lw_copy *copy = l->copies[l->ins - l->a->ins];
   const unsigned bytes = mx_w_operand(l->ins->w, 4);
-  if (!c || !lw_shape_bit(&c->to, bytes) || !lw_shape_bit(&c->from, bytes)) return false;
+  if (!copy || !lw_shape_bit(&copy->to, bytes) || !lw_shape_bit(&copy->from, bytes)) return false;
   gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *near = lw_new_block(l, "near"),
                 *issued = lw_new_block(l, "issued");
-  gcc_jit_rvalue *bad = some_lack(l), *to = rows(l, &c->to, 0, bytes, &bad), *from = rows(l, &c->from, 2, bytes, &bad);
-  lw_split(l, lw_rare(l, bad), slow, near);
+  gcc_jit_rvalue *of = copies(l, slow), *wrong, *wrong_too, *one = jx_int(j, j->t_u32, 1);
+  const struct rows to = rows(l, &copy->to, 0, bytes, &wrong), from = rows(l, &copy->from, 2, bytes, &wrong_too);
+  wrong = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, wrong, wrong_too);
+  lw_split(l, lw_rare(l, lw_is_negative(l, wrong)), slow, near);
   j->b = near;
-  gcc_jit_rvalue *arg[5] = {NULL, jx_int(j, j->t_u32, l->a->frames[l->ins->frame].func),
-                            jx_int(j, j->t_u32, l->a->origin[l->ins->pc].pc), jx_int(j, j->t_u32, j->w),
-                            jx_int(j, j->t_u32, bytes)};
-  gcc_jit_rvalue *places = call(l, MX_AT(jit_help, copy), l->t_copy, 5, arg);
-  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, places, gcc_jit_context_null(j->c, j->t_pu8))), slow,
-           issued);
+  gcc_jit_lvalue *rooms = counter(l, of, MX_AT(warp_copies, room)),
+                 *counts = counter(l, of, MX_AT(warp_copies, issued));
+  gcc_jit_rvalue *room = jx_keep(j, jx_rv(rooms)), *before = jx_keep(j, jx_rv(counts)),
+                 *group = jx_keep(j, jx_rv(counter(l, of, MX_AT(warp_copies, committed)))), *c = cell(l, of, before);
+  lw_split(l, lw_rare(l, is_zero(l, room)), slow, issued);
   j->b = issued;
-  for (unsigned k = 0; k < l->nc; k++) {
-    gcc_jit_rvalue *source = jx_keep(j, lw_shape_place(l, &c->from, from, k));
-    jx_set(j, lw_field(l, places, 8 * k, j->t_u64), lw_shape_place(l, &c->to, to, k));
-    jx_set(j, lw_field(l, places, 8 * (MX_MAX_LANES + k), j->t_u64), source);
-    jx_prefetch(j, lw_vector(l, gcc_jit_context_new_bitcast(j->c, NULL, source, j->t_pu8), 0, false));
+  jx_set(j, rooms, u32_op(l, GCC_JIT_BINARY_OP_MINUS, room, one));
+  jx_set(j, counts, u32_op(l, GCC_JIT_BINARY_OP_PLUS, before, one));
+  jx_set(j, lw_field(l, c, MX_AT(row_copy, func), j->t_u64),
+         lw_u64(l, l->a->frames[l->ins->frame].func | (uint64_t)l->a->origin[l->ins->pc].pc << 32));
+  jx_set(j, lw_field(l, c, MX_AT(row_copy, group), j->t_u64),
+         u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, gcc_jit_context_new_cast(j->c, NULL, group, j->t_u64),
+                lw_u64(l, (uint64_t)form(l, bytes) << 32)));
+  gcc_jit_rvalue *source = jx_keep(j, first_of(l, &from)), *steps[MX_JIT_STEPS], *at[MX_MAX_LANES];
+  jx_set(j, place(l, c, 0, false), first_of(l, &to));
+  jx_set(j, place(l, c, 0, true), source);
+  const unsigned low = (unsigned)__builtin_ctz(row_of(l, bytes));
+  for (unsigned b = low; 1u << b < l->a->lanes; b++) {
+    jx_set(j, place(l, c, 1 + b - low, false), step(l, &to, b));
+    jx_set(j, place(l, c, 1 + b - low, true), steps[b - low] = jx_keep(j, step(l, &from, b)));
   }
+  const unsigned n = all_places(l, bytes, source, steps, at);
+  for (unsigned k = 0; k < n && n <= PREFETCHED; k++) jx_prefetch(j, lw_vector(l, pointer(l, at[k]), 0, false));
   fall_back_and_end(l, slow, end);
   return true;
 }
-static void commit_or_wait(struct lw *l, bool wait) {
+
+static void commit(struct lw *l, gcc_jit_rvalue *of) {
+  gcc_jit_lvalue *groups = counter(l, of, MX_AT(warp_copies, committed));
+  jx_set(&l->j, groups, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(groups), jx_int(&l->j, l->j.t_u32, 1)));
+}
+/* Copy c of the ring lands: vectors of several pieces are fetched before any is stored. */
+static void land(struct lw *l, gcc_jit_rvalue *c, unsigned bytes) {
   struct jx *j = &l->j;
-  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *all = lw_new_block(l, "all");
-  lw_split(l, lw_rare(l, some_lack(l)), slow, all);
-  j->b = all;
-  gcc_jit_rvalue *arg[2] = {NULL, wait ? jx_int(j, j->t_u32, mx_w_operand(l->ins->w, 0)) : NULL};
-  gcc_jit_rvalue *done =
-      wait ? call(l, MX_AT(jit_help, wait), l->t_wait, 2, arg) : call(l, MX_AT(jit_help, commit), l->t_commit, 1, arg);
-  gcc_jit_block *good = lw_new_block(l, "good");
-  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), slow, good);
+  gcc_jit_rvalue *to[MX_MAX_LANES], *from[MX_MAX_LANES], *to_steps[MX_JIT_STEPS], *from_steps[MX_JIT_STEPS],
+      *v[LAND_AT_ONCE];
+  for (unsigned b = 1; row_of(l, bytes) << (b - 1) < l->a->lanes; b++) {
+    to_steps[b - 1] = jx_keep(j, jx_rv(place(l, c, b, false)));
+    from_steps[b - 1] = jx_keep(j, jx_rv(place(l, c, b, true)));
+  }
+  const unsigned n = all_places(l, bytes, jx_keep(j, jx_rv(place(l, c, 0, false))), to_steps, to);
+  all_places(l, bytes, jx_keep(j, jx_rv(place(l, c, 0, true))), from_steps, from);
+  for (unsigned k = 0; k < n; k += LAND_AT_ONCE) {
+    for (unsigned m = 0; m < LAND_AT_ONCE && k + m < n; m++)
+      v[m] = j->isa->load(j, false, lw_vector(l, pointer(l, from[k + m]), 0, false));
+    for (unsigned m = 0; m < LAND_AT_ONCE && k + m < n; m++)
+      j->isa->store(j, lw_vector(l, pointer(l, to[k + m]), 0, false), v[m]);
+  }
+  jx_touches_memory(gcc_jit_block_add_extended_asm(j->b, NULL, "")); /* gathers do not say which memory they read */
+}
+/* The sizes of copies that the function may issue by itself, as a set. */
+static unsigned sizes(const struct lw *l) {
+  unsigned all = 0;
+  for (uint32_t k = 0; k < l->a->nins; k++)
+    if (l->copies[k]) all |= mx_w_operand(l->a->ins[k].w, 4);
+  return all;
+}
+/* In line, the ring's oldest copies land, as far as they have to and are of this function; a call does what is left. */
+static void wait(struct lw *l, gcc_jit_rvalue *of, uint32_t groups, gcc_jit_block *slow, gcc_jit_block *end) {
+  struct jx *j = &l->j;
+  gcc_jit_block *next = lw_new_block(l, "next"), *some = lw_new_block(l, "some"), *due = lw_new_block(l, "due"),
+                *ring = lw_new_block(l, "ring"), *good = lw_new_block(l, "good");
+  gcc_jit_rvalue *one = jx_int(j, j->t_u32, 1);
+  lw_split(l, is_zero(l, jx_rv(counter(l, of, MX_AT(warp_copies, n)))), ring, some);
+  j->b = ring;
+  lw_go(l, next);
+  j->b = next;
+  gcc_jit_lvalue *landed = counter(l, of, MX_AT(warp_copies, landed)), *room = counter(l, of, MX_AT(warp_copies, room));
+  gcc_jit_rvalue *at = jx_keep(j, jx_rv(landed));
+  gcc_jit_block *left = lw_new_block(l, "left");
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, at, jx_rv(counter(l, of, MX_AT(warp_copies, issued)))), end, left);
+  j->b = left;
+  gcc_jit_rvalue *c = cell(l, of, at),
+                 *since = u32_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(counter(l, of, MX_AT(warp_copies, committed))),
+                                 jx_rv(counter(l, c, MX_AT(row_copy, group))));
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LE, since, jx_int(j, j->t_u32, groups)), end, due);
+  j->b = due;
+  for (unsigned bytes = 4, all = sizes(l); bytes <= 16; bytes *= 2) {
+    if (!(all & bytes) || l->a->lanes / row_of(l, bytes) > LANDED_IN_LINE) continue;
+    gcc_jit_block *lands = lw_new_block(l, "lands"), *other = lw_new_block(l, "other");
+    lw_split(l,
+             lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(counter(l, c, MX_AT(row_copy, row))),
+                        jx_int(j, j->t_u32, form(l, bytes))),
+             lands, other);
+    j->b = lands;
+    land(l, c, bytes);
+    jx_set(j, landed, u32_op(l, GCC_JIT_BINARY_OP_PLUS, at, one));
+    jx_set(j, room, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(room), one));
+    lw_go(l, next);
+    j->b = other;
+  }
+  lw_go(l, some);
+  j->b = some;
+  gcc_jit_rvalue *arg[2] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, groups)};
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8)),
+                 *f = jx_rv(lw_field(l, help, MX_AT(jit_help, wait), l->t_wait));
+  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, f, 2, arg));
+  lw_split(l, lw_rare(l, is_zero(l, done)), slow, good);
   j->b = good;
+}
+static void commit_or_wait(struct lw *l, unsigned op) {
+  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done");
+  gcc_jit_rvalue *of = copies(l, slow);
+  if (op == MX_CP_ASYNC_COMMIT) commit(l, of);
+  else wait(l, of, mx_w_operand(l->ins->w, 0), slow, end);
   fall_back_and_end(l, slow, end);
 }
+static bool is_native(const struct ja *a, const struct ja_ins *i) {
+  /* The ring is of copies by all lanes of a warp, which blocks of fewer do not have. */
+  return mx_w_guard(*i->w) == MX_GUARD_NONE && a->lanes == a->image->lanes &&
+         (lw_copies_whole(i->op) || i->op == MX_CP_ASYNC_COMMIT || i->op == MX_CP_ASYNC_WAIT);
+}
+bool lw_has_async(const struct ja *a) {
+  for (uint32_t k = 0; k < a->nins; k++)
+    if (is_native(a, &a->ins[k])) return true;
+  return false;
+}
 bool lw_async(struct lw *l) {
-  const unsigned op = l->ins->op;
-  /* The list is of copies by all lanes of a warp, which blocks of fewer do not have. */
-  if (mx_w_guard(*l->ins->w) != MX_GUARD_NONE || l->a->lanes < l->a->image->lanes) return false;
-  if (lw_copies_whole(op)) return copy(l);
-  if (op != MX_CP_ASYNC_COMMIT && op != MX_CP_ASYNC_WAIT) return false;
-  commit_or_wait(l, op == MX_CP_ASYNC_WAIT);
+  if (!is_native(l->a, l->ins)) return false;
+  if (lw_copies_whole(l->ins->op)) return copy(l);
+  commit_or_wait(l, l->ins->op);
   return true;
 }

@@ -147,12 +147,18 @@ static void move_slot(struct lw *l, bool in, uint32_t s, bool one) {
   else
     for (unsigned k = 0; k < (cls == MX_R64 ? 2 * l->nc : l->nc); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
 }
-static void move_shape(struct lw *l, bool in, uint32_t s) {
+static uint32_t shape_offset(struct lw *l, uint32_t s) {
   struct lw_exits *t = l->exits;
-  const struct lw_shape *sh = &l->shapes[s];
   if (!t->shape[s]) t->shape[s] = t->end, t->end += 64;
+  return t->shape[s];
+}
+gcc_jit_rvalue *lw_shape_cell(struct lw *l, uint32_t s) { return lw_at(l, jx_rv(l->spill_area), shape_offset(l, s)); }
+_Static_assert(sizeof(struct mx_jit_shape) <= 64, "a line each");
+static void move_shape(struct lw *l, bool in, uint32_t s) {
+  const struct lw_shape *sh = &l->shapes[s];
+  const uint32_t at = shape_offset(l, s);
   gcc_jit_lvalue *const of[4] = {sh->min, sh->max, sh->low, sh->kind};
-  for (unsigned k = 0; k < 4; k++) move(l, in, of[k], t->shape[s] + 8 * k, l->j.t_u64);
+  for (unsigned k = 0; k < 4; k++) move(l, in, of[k], at + 8 * k, l->j.t_u64);
 }
 /* A slot of frame `frame`, or of one that it was called from. */
 static void add_location(struct lw *l, uint32_t frame, uint32_t s, bool one, bool raw, bool shaped) {
@@ -370,7 +376,7 @@ static uint64_t *describe(struct lw *l, uint32_t number) {
     const bool one = ja_has(b->uni_in, s), shaped = !one && lw_shape_asked(l, s, number);
     if (!l->slots_spilled) ja_add(items, 2 * s + !one);
     if (shaped) ja_add(items, shape_of(l->a, s));
-    if (shaped && !t->shape[s]) t->shape[s] = t->end, t->end += 64;
+    if (shaped) shape_offset(l, s);
     add_location(l, 0, s, one, ja_has(b->raw_in, s), shaped);
   }
   e.n = t->nlocations - e.first;

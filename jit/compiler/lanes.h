@@ -174,7 +174,7 @@ struct jx_isa {
 
   /* Memory at any address; lanes that are not in m are not touched, and read as 0. */
   gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *cell);     /* all lanes */
-  void (*store)(struct jx *j, gcc_jit_lvalue *cell, gcc_jit_rvalue *v);       /* all lanes; NULL: `write` is as fast */
+  void (*store)(struct jx *j, gcc_jit_lvalue *cell, gcc_jit_rvalue *v);       /* all lanes */
   gcc_jit_rvalue *(*load_one)(struct jx *j, bool wide, gcc_jit_lvalue *cell); /* one cell, for all lanes */
   gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
   gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);

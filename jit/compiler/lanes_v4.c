@@ -204,6 +204,9 @@ static gcc_jit_rvalue *exchange(struct jx *j, gcc_jit_rvalue *v, unsigned by) {
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   return jx_ask(j, "vmovdqu32 %1, %0", "=v", V(wide), 1, "m", jx_rv(cell));
 }
+static void store(struct jx *j, gcc_jit_lvalue *cell, gcc_jit_rvalue *v) {
+  jx_asm(j, "vmovdqu32 %1, %0", "=m", cell, 1, "v", v);
+}
 static gcc_jit_rvalue *load_one(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   return jx_ask(j, wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0", "=v", V(wide), 1, "m", jx_rv(cell));
 }
@@ -282,6 +285,7 @@ const struct jx_isa jx_v4 = {.name = "v4",
                              .exchange = exchange,
                              .load = load,
                              .load_one = load_one,
+                             .store = store,
                              .read = read,
                              .read_one = read_one,
                              .write = write,

@@ -648,11 +648,8 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->t_shape = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 3, shape, 0);
   l->t_diverged = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 5, diverged, 0);
   l->t_accessed = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 6, accessed, 0);
-  gcc_jit_type *copy[5] = {j->t_ptr, j->t_u32, j->t_u32, j->t_u32, j->t_u32};
-  l->t_copy = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_pu8, 5, copy, 0);
-  l->t_commit = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 1, copy, 0);
-  l->t_wait = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 2, copy, 0);
-  l->t_keep = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_pu8, 1, copy, 0);
+  l->t_wait = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_u32, 2, shape, 0);
+  l->t_keep = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_pu8, 1, shape, 0);
   l->t_make_kept = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 2, help, 0);
   gcc_jit_type *took[5] = {j->t_ptr, j->t_u32, j->t_u32, j->t_u64, j->t_u64};
   l->t_took = gcc_jit_context_new_function_ptr_type(c, NULL, j->t_void, 5, took, 0);

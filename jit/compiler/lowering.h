@@ -123,6 +123,7 @@ struct lw {
   bool kernel;
   struct lw_shape {
     gcc_jit_lvalue *min, *max, *low, *kind;
+    bool steps;           /* they are asked for, and are in the shape's cell in the spill area */
   } * shapes;             /* by slot; see shapes.c */
   gcc_jit_lvalue **fixed; /* by instruction: host address of the variable that it reads, if its bounds were checked */
   struct lw_base *based;  /* by instruction: what its address is made of */
@@ -133,7 +134,9 @@ struct lw {
   } * addend; /* by instruction: what it adds to addresses; whether a shape that it changes is asked for */
   struct lw_copy {
     struct lw_base to, from;
-  } * *copies;        /* by instruction: of an asynchronous copy whose addresses have shapes; NULL: of any other */
+  } * *copies; /* by instruction: of an asynchronous copy whose addresses have shapes; NULL: of any other */
+  gcc_jit_lvalue *copies_of; /* where the warp's copies are, in block and version `copies_in`; NULL: nobody has asked */
+  uint32_t copies_in;
   uint64_t *asked_in; /* by block: slots whose shapes are asked for there or later */
   struct lw_piece {
     const struct ja_ins *ins;
@@ -159,7 +162,7 @@ struct lw {
   } * lits;
   uint32_t nlits;
   gcc_jit_block *prologue;
-  gcc_jit_type *t_fallback, *t_shape, *t_diverged, *t_accessed, *t_copy, *t_commit, *t_wait, *t_keep, *t_make_kept,
+  gcc_jit_type *t_fallback, *t_shape, *t_diverged, *t_accessed, *t_wait, *t_keep, *t_make_kept,
       *t_took;                  /* of struct mx_jit_help */
   struct lw_counters *counters; /* counters.c; NULL: the code does not count */
 };
@@ -423,15 +426,20 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
 jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k + off */
 /* The kind of shape, of MX_JIT_ROWS, with which such an access moves elements in a row; 0: there is none. */
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes);
-/* memory.c: the addresses of an access by a slot's shape: a condition, that some miss the bounds from `lo` on, the last
- * address being `limit` further, or are not multiples of its bytes. *off, its offset, gets what the address adds to the
- * slot. */
+/* memory.c: the addresses of an access by a slot's shape: a u64, negative if some miss the bounds from `lo` on, the
+ * last address being `limit` further, or are not multiples of its bytes. *off, its offset, gets what the address adds
+ * to the slot. The condition that a u64 is. */
 gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *lo, gcc_jit_rvalue *limit,
-                                unsigned bytes, gcc_jit_rvalue *bad, gcc_jit_rvalue **off);
+                                unsigned bytes, gcc_jit_rvalue **off);
+gcc_jit_rvalue *lw_is_negative(struct lw *l, gcc_jit_rvalue *v);
 /* The host address of chunk c's first lane, that of address `off` of the device being `host`. */
 gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *host, unsigned c);
-/* copies.c: asynchronous copies and their groups; false: has no native form here, nothing was built. */
+/* exits.c: where a slot's struct mx_jit_shape is in the spill area. */
+gcc_jit_rvalue *lw_shape_cell(struct lw *l, uint32_t slot);
+/* copies.c: asynchronous copies and their groups; false: has no native form here, nothing was built. Whether a function
+ * has some that have. */
 bool lw_async(struct lw *l);
+bool lw_has_async(const struct ja *a);
 /* shapes.c: whether the instruction copies all bytes that it says, for shapes of its addresses. */
 bool lw_copies_whole(unsigned op);
 /* atomics.c: the same for atomics. */

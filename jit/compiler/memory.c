@@ -124,7 +124,7 @@ void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gc
     return;
   }
   if (!v.r[1]) v.r[1] = v.r[0];
-  if (own && j->isa->store) {
+  if (own && j->isa->mask_is_vector) { /* else masks cost nothing */
     jv old = {.t = v.t};
     for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
       old.r[h] = j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
@@ -306,13 +306,19 @@ gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit
   gcc_jit_rvalue *first = long_slot ? l->j.isa->first(&l->j, true, index) : first_number(l, index);
   return u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, first, base->pre_scale * base->post_scale));
 }
+/* Whether one number is greater than another is seen in the highest bit of their difference: gathering these bits takes
+ * no flags, for which gcc, short of registers, uses those of masks. */
 gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *lo, gcc_jit_rvalue *limit,
-                                unsigned bytes, gcc_jit_rvalue *bad, gcc_jit_rvalue **offset) {
+                                unsigned bytes, gcc_jit_rvalue **offset) {
   struct jx *j = &l->j;
   const struct lw_shape *sh = &l->shapes[base->slot];
-  gcc_jit_rvalue *off = *offset;
+  const uint64_t scale = base->pre_scale * base->post_scale;
+  const bool narrow = base->slot < l->a->f->npred + l->a->f->n32;
+  gcc_jit_rvalue *off = *offset, *wrong;
 #define TIMES(v_, n_) times(l, v_, n_)
 #define PLUS(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_PLUS, x_, y_)
+#define MINUS(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_MINUS, x_, y_)
+#define OR(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, x_, y_)
   gcc_jit_rvalue *early = NULL; /* addends before the widening */
   for (unsigned n = 0; n < base->n; n++) {
     if (base->add[n].ins == JA_NONE) continue;
@@ -323,26 +329,34 @@ gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_ji
     early = early ? PLUS(early, v) : v;
   }
   *offset = off = jx_keep(j, off);
-  if (base->sign_extends) { /* numbers that are the same with a sign and without, and have not wrapped */
-    gcc_jit_rvalue *least = TIMES(jx_rv(sh->min), base->pre_scale), *most = TIMES(jx_rv(sh->max), base->pre_scale);
-    if (early) early = jx_keep(j, early), least = PLUS(least, early), most = PLUS(most, early);
-    bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, least, lw_u64(l, INT32_MAX)));
-    bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, INT32_MAX)));
+  gcc_jit_rvalue *here = jx_keep(j, MINUS(off, lo)), *least = jx_keep(j, PLUS(TIMES(jx_rv(sh->min), scale), here)),
+                 *most = jx_keep(j, PLUS(TIMES(jx_rv(sh->max), scale), here));
+  wrong = OR(OR(least, most), MINUS(limit, most));
+  if (narrow) wrong = OR(wrong, MINUS(lw_u64(l, INT32_MAX), jx_rv(sh->max)));
+  else { /* products with the scale must not wrap */
+    gcc_jit_rvalue *reach = jx_keep(j, MINUS(jx_rv(sh->max), jx_rv(sh->min)));
+    unsigned bits = 0;
+    while (scale >> bits) bits++;
+    wrong = OR(OR(wrong, limit), OR(reach, MINUS(lw_u64(l, UINT64_MAX >> bits), reach)));
   }
-  bad = lw_either(l, bad,
-                  lw_compare(l, GCC_JIT_COMPARISON_GT, jx_rv(sh->max),
-                             lw_u64(l, base->slot < l->a->f->npred + l->a->f->n32 ? INT32_MAX : UINT64_MAX)));
-  const uint64_t scale = base->pre_scale * base->post_scale;
-  gcc_jit_rvalue *width = jx_keep(j, TIMES(u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)), scale));
-  gcc_jit_rvalue *rel = u64_op(l, GCC_JIT_BINARY_OP_MINUS, PLUS(TIMES(jx_rv(sh->min), scale), off), lo);
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, width, limit));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, u64_op(l, GCC_JIT_BINARY_OP_MINUS, limit, width)));
-  gcc_jit_rvalue *low = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, TIMES(jx_rv(sh->low), scale), off);
+  if (base->sign_extends) { /* numbers that are the same with a sign and without, and have not wrapped */
+    least = TIMES(jx_rv(sh->min), base->pre_scale), most = TIMES(jx_rv(sh->max), base->pre_scale);
+    if (early) early = jx_keep(j, early), least = PLUS(least, early), most = PLUS(most, early);
+    wrong = OR(wrong, least);
+    if (early || base->pre_scale > 1) wrong = OR(wrong, MINUS(lw_u64(l, INT32_MAX), most));
+  }
+  if (bytes == 1) return wrong;
+  gcc_jit_rvalue *low = OR(TIMES(jx_rv(sh->low), scale), off);
+  return OR(wrong, MINUS(lw_u64(l, 0), u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, bytes - 1))));
 #undef TIMES
 #undef PLUS
-  return lw_either(l, bad,
-                   lw_compare(l, GCC_JIT_COMPARISON_NE,
-                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
+#undef MINUS
+#undef OR
+}
+gcc_jit_rvalue *lw_is_negative(struct lw *l, gcc_jit_rvalue *v) {
+  gcc_jit_type *s64 = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG_LONG);
+  return lw_compare(l, GCC_JIT_COMPARISON_LT, gcc_jit_context_new_cast(l->j.c, NULL, v, s64),
+                    gcc_jit_context_zero(l->j.c, s64));
 }
 /* Whether some address that is `more` below the least or above the greatest of them may be out of bounds. */
 static gcc_jit_rvalue *may_reach_out(struct lw *l, const struct memory_bounds *p, gcc_jit_rvalue *off, uint64_t more) {
@@ -361,7 +375,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds
                      gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_block *near = lw_new_block(l, "near");
-  bad = lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, bad, &off);
+  bad = lw_either(l, bad, lw_is_negative(l, lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, &off)));
   if (is_narrow(
           ac)) { /* no part of a chunk is moved alone: where lanes are missing, all of it has to be within bounds */
     gcc_jit_rvalue *some = not_all(l, ac->guarded, lanes);

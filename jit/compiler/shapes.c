@@ -264,6 +264,7 @@ static void find_copy(struct lw *l, uint32_t b, uint32_t k) {
       !find_base(l, b, k, from, &c.from))
     return;
   keep_parts(l, &c.to), keep_parts(l, &c.from);
+  l->shapes[c.to.slot].steps = l->shapes[c.from.slot].steps = true;
   l->copies[k] = lw_need(sizeof c);
   *l->copies[k] = c;
 }
@@ -497,13 +498,18 @@ static void update(struct lw *l, uint32_t slot) {
     jx_set(j, lw_vector(l, tmp, j->bytes * k, wide), jx_rv(lw_var(l, slot, k)));
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
   gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, j->w * 2 + wide),
+  const uint32_t form = j->w * 2 + wide + (sh->steps ? MX_JIT_WANTS_STEPS : 0);
+  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, form),
                              lw_pack(l, m)};
   gcc_jit_rvalue *f = jx_rv(lw_field(l, help, MX_AT(jit_help, shape), l->t_shape));
   gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call_through_ptr(j->c, NULL, f, 3, args));
 #define TAKE(m_) jx_set(j, sh->m_, jx_rv(lw_field(l, tmp, MX_AT(jit_shape, m_), j->t_u64)))
   TAKE(min), TAKE(max), TAKE(low), TAKE(kind);
 #undef TAKE
+  gcc_jit_rvalue *cell = lw_shape_cell(l, slot);
+  for (unsigned k = 0; sh->steps && k < MX_JIT_STEPS; k += 2)
+    jx_set(j, lw_field(l, cell, MX_AT(jit_shape, step) + 4 * k, j->t_u64),
+           jx_rv(lw_field(l, tmp, MX_AT(jit_shape, step) + 4 * k, j->t_u64)));
 }
 void lw_shape_update(struct lw *l, uint32_t slot) {
   if (!l->loop && l->shapes[slot].min && l->addend[l->ins - l->a->ins].wanted) update(l, slot);

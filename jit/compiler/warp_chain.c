@@ -46,7 +46,7 @@ static void move_registers(struct lw *l, gcc_jit_rvalue *by) {
     gcc_jit_rvalue *bytes = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, by, jx_int(j, j->t_u64, 4 * l->a->image->lanes));
     jx_set(j, tid, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(tid), bytes));
   }
-  if (!reads(l->a, MX_SR_WARPID)) return;
+  if (!reads(l->a, MX_SR_WARPID) && !lw_has_async(l->a)) return;
   gcc_jit_lvalue *number = lw_field(l, l->x, X_FIELD(sreg) + 8 * MX_SR_WARPID, j->t_u64);
   jx_set(j, number, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(number), by));
 }

@@ -12,29 +12,40 @@
 
 enum {
   SPARE = 8, /* of a warp */
-  MOST_COPIES = 1024 /* of a warp: then the oldest land */,
   SOON = 16 /* MX_ASYNC_RANDOM: events until a copy lands */,
   MOST_PASSES = 1024
 };
 
 /* ---- lists ----------------------------------------------------------------------------------------------*/
-/* Where the next copy of the warp's list is to stand. NULL: out of memory. */
-static struct mx_copy *room_for_one(struct mx_warp_copies *w) {
-  if (w->n == w->room) {
-    const uint32_t room = w->room ? w->room * 2 : 16;
-    struct mx_copy **list = realloc(w->list, room * sizeof *list);
-    if (!list) return NULL;
-    memset(list + w->room, 0, (room - w->room) * sizeof *list);
-    w->list = list, w->room = room;
-  }
-  if (!w->list[w->n]) w->list[w->n] = malloc(sizeof **w->list);
-  return w->list[w->n];
-}
 /* A copy at the end of the list. NULL: out of memory. */
 static struct mx_copy *add(struct mx_async *a, struct mx_warp_copies *w) {
-  struct mx_copy *c = room_for_one(w);
+  if (w->n == w->list_room) {
+    const uint32_t room = w->list_room ? w->list_room * 2 : 16;
+    struct mx_copy **list = realloc(w->list, room * sizeof *list);
+    if (!list) return NULL;
+    memset(list + w->list_room, 0, (room - w->list_room) * sizeof *list);
+    w->list = list, w->list_room = room;
+  }
+  if (!w->list[w->n]) w->list[w->n] = malloc(sizeof **w->list);
+  struct mx_copy *c = w->list[w->n];
   if (c) a->n++, w->n++;
   return c;
+}
+/* What waits in the ring goes to the end of the list, where anything may be behind it. False: out of memory. */
+static bool settle(struct mx_async *a, struct mx_warp_copies *w, const struct mx_exec *x) {
+  for (; w->landed != w->issued; w->landed++) {
+    const struct mx_row_copy *r = &w->rows[w->landed & w->mask];
+    struct mx_copy *c = add(a, w);
+    if (!c) return false;
+    c->kind = MX_COPY_LANES;
+    c->whole = true;
+    c->row = (uint8_t)r->row, c->bytes = (uint8_t)r->bytes;
+    c->func = r->func, c->pc = r->pc, c->group = r->group;
+    c->lanes = x->full;
+    c->signal = NULL;
+    mx__row_places(r, x->lanes, c->to, c->from);
+  }
+  return true;
 }
 bool mx__async_put(struct mx_block *b, uint32_t warp, const struct mx_copy *copy) {
   struct mx_async *a = mx__async_of(b);
@@ -83,10 +94,12 @@ void mx__async_clear(struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps; w++) {
     for (uint32_t k = 0; k < a->warp[w].n; k++) a->warp[w].list[k]->lanes = 0;
     sweep(a, &a->warp[w]);
+    a->warp[w].landed = a->warp[w].issued;
     a->warp[w].groups_differ = false;
     a->warp[w].committed = 0;
     memset(a->warp[w].groups, 0, sizeof a->warp[w].groups);
     memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
+    mx__copies_room(&a->warp[w]);
   }
   a->nwanted = a->passes = 0;
   a->events = 0;
@@ -97,11 +110,12 @@ void mx__async_free(struct mx_block *b) {
   if (!a) return;
   mx__async_clear(b);
   for (uint32_t w = 0; w < b->nwarps; w++) {
-    for (uint32_t k = 0; k < a->warp[w].room; k++) free(a->warp[w].list[k]);
+    for (uint32_t k = 0; k < a->warp[w].list_room; k++) free(a->warp[w].list[k]);
     free(a->warp[w].list);
+    free(a->warp[w].rows);
   }
   free(a);
-  b->async = NULL;
+  b->async = NULL, b->copies = NULL;
 }
 
 /* ---- landing --------------------------------------------------------------------------------------------*/
@@ -110,7 +124,7 @@ static void copy_lane(const struct mx_copy *c, uint64_t l) {
   if (c->read[l]) memcpy(bytes, c->from[l], c->read[l]);
   memcpy(c->to[l], bytes, c->bytes);
 }
-/* A copy in rows, for some of its lanes only, has places for each lane. */
+/* A copy in rows gets places for each lane. */
 static void spread(struct mx_copy *c, unsigned lanes) {
   for (unsigned l = lanes; l--;) { /* a row's piece stands before its last lane */
     const size_t at = (size_t)(l % c->row) * c->bytes;
@@ -175,7 +189,6 @@ static bool land(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t 
     return true;
   }
   if (c->kind == MX_COPY_BULK) return land_bulk(x, b, warp, c, m);
-  if (c->row && m == x->full) return c->lanes = 0, x->prep->level->land_rows(c, x->lanes), true;
   if (c->row) spread(c, x->lanes);
   c->lanes &= ~m;
   if (b->launch->debug)
@@ -271,6 +284,10 @@ static uint64_t due(struct mx_async *a) {
 const struct mx_insn *mx__async_no_memory(struct mx_exec *x, const struct mx_insn *i) {
   return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL);
 }
+/* The same, where compiled code may have called; then it is asked again. */
+static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) {
+  return mx__compiled_block_is_stale(x) ? (x->event = MX_EV_STALE_WARP, NULL) : mx__async_no_memory(x, i);
+}
 static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) {
   return mx__leave(x, i->pc, MX_EV_TRAP);
 }
@@ -289,7 +306,8 @@ struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum
   *taken = w->groups_differ ? 0 : m;
   if (w->groups_differ)
     MX_FOR_LANES (l, m) *taken |= (uint64_t)(groups[l] == group) << l;
-  struct mx_copy *c = add(a, w);
+  struct mx_copy *c = settle(a, w, x) ? add(a, w) : NULL;
+  mx__copies_room(w);
   if (!c) return NULL;
   c->kind = kind;
   c->func = x->fn->number, c->pc = i->pc;
@@ -306,7 +324,8 @@ const struct mx_insn *mx__async_issued(struct mx_exec *x, const struct mx_insn *
   const uint32_t number = x->warp->number;
   bool good = true;
   if (x->launch->async == MX_ASYNC_NOW) good = land_before(x, x->block, number, w->n, UINT64_MAX), sweep(a, w);
-  else if (w->n > MOST_COPIES) good = land_before(x, x->block, number, MOST_COPIES / 2, UINT64_MAX), sweep(a, w);
+  else if (w->n > MX_MOST_COPIES) good = land_before(x, x->block, number, MX_MOST_COPIES / 2, UINT64_MAX), sweep(a, w);
+  mx__copies_room(w);
   return go_on(x, i, good && event(x));
 }
 
@@ -343,16 +362,10 @@ static bool sources(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsi
 /* ---- rows, and what compiled code does by itself -----------------------------------------------------------------*/
 /* Whether nobody but the program decides when copies land, and nobody has to be told. */
 static bool goes_by_itself(const struct mx_exec *x) { return x->launch->async != MX_ASYNC_RANDOM && !x->launch->debug; }
-/* A copy in rows is issued, whose places are still to be filled in, and how many of w's copies there are then. */
-static void begin_rows(const struct mx_exec *x, const struct mx_warp_copies *w, struct mx_copy *c, uint32_t func,
-                       uint32_t pc, unsigned row, unsigned bytes) {
-  c->kind = MX_COPY_LANES;
-  c->whole = true;
-  c->row = (uint8_t)row, c->bytes = (uint8_t)bytes;
-  c->func = func, c->pc = pc;
-  c->group = w->committed + w->groups[0];
-  c->lanes = x->full;
-  c->signal = NULL;
+/* The ring is full: it becomes longer, or is emptied. Or the list is too long. */
+static void make_room(struct mx_exec *x, struct mx_async *a, struct mx_warp_copies *w) {
+  if (!w->rows || w->groups_differ || w->issued - w->landed <= w->mask) return;
+  if (mx__copies_lengthen(w) || settle(a, w, x)) mx__copies_room(w);
 }
 /* Whole copies of all lanes, in rows within the bounds of the last time. True: the copy has been issued, or has landed.
  */
@@ -360,54 +373,33 @@ static bool issue_rows(struct mx_exec *x, const struct mx_insn *i) {
   const unsigned type = mx__ops[i->op].nopnds > 5 ? mx__ops[i->op].opnd[5].type : MX_T_none;
   struct mx_async *a = x->block->async;
   struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
-  if (w->groups_differ || type == MX_T_u32 || type == MX_T_pred || !goes_by_itself(x) || w->n >= MOST_COPIES)
-    return false;
-  const bool now = x->launch->async == MX_ASYNC_NOW;
-  struct mx_copy at_once, *c = now ? &at_once : room_for_one(w);
-  if (!c || !x->prep->level->copy_rows(x, i, c->to, c->from)) return false;
-  begin_rows(x, w, c, x->fn->number, i->pc, MX_COPY_ROW, (unsigned)i->o[4]);
-  if (now) x->prep->level->land_rows(c, x->lanes);
-  else a->n++, w->n++;
+  if (type == MX_T_u32 || type == MX_T_pred) return false;
+  struct mx_row_copy at_once, *c = &at_once;
+  const bool now = x->launch->async == MX_ASYNC_NOW && !x->launch->debug;
+  if (!now) {
+    if (!w->room) make_room(x, a, w);
+    if (!w->room) return false;
+    c = &w->rows[w->issued & w->mask];
+  }
+  if (!x->prep->level->copy_rows(x, i, c)) return false;
+  c->func = x->fn->number, c->pc = i->pc, c->group = w->committed;
+  c->row = MX_COPY_ROW, c->steps = false, c->bytes = (uint16_t)i->o[4];
+  if (now) x->prep->level->land_rows(c, 0, 0, 1, x->lanes);
+  else w->issued++, w->room--;
   return true;
-}
-_Static_assert(offsetof(struct mx_copy, from) == offsetof(struct mx_copy, to) + 8 * MX_MAX_LANES,
-               "compiled code finds them one behind the other");
-uint64_t *mx__async_copy(struct mx_exec *x, uint32_t func, uint32_t pc, uint32_t row, uint32_t bytes) {
-  struct mx_async *a = x->block->async;
-  if (!a || x->launch->async != MX_ASYNC_LATE || x->launch->debug) return NULL;
-  struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
-  if (w->groups_differ || w->n >= MOST_COPIES) return NULL;
-  struct mx_copy *c = room_for_one(w);
-  if (!c) return NULL;
-  begin_rows(x, w, c, func, pc, row, bytes);
-  a->n++, w->n++;
-  return (uint64_t *)(void *)c->to;
-}
-uint32_t mx__async_commit(struct mx_exec *x) {
-  struct mx_async *a = x->block->async;
-  if (!a || !goes_by_itself(x)) return 0;
-  a->warp[mx__compiled_block_warp(x)].committed++;
-  return 1;
 }
 /* Mostly the oldest ones have come to be waited for, and those behind them have not. */
 uint32_t mx__async_wait_of_all(struct mx_exec *x, uint32_t n) {
   struct mx_async *a = x->block->async;
   if (!a) return 1;
   struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
-  if (!w->n) return goes_by_itself(x);
-  if (w->groups_differ || !goes_by_itself(x)) return 0;
-  const uint32_t committed = w->committed + w->groups[0];
-  uint32_t landed = 0;
-  bool all = true;
-  for (; landed < w->n; landed++) {
-    struct mx_copy *c = w->list[landed];
-    all = c->row;
-    if (!all || committed - c->group <= n) break;
-    c->lanes = 0;
-    x->prep->level->land_rows(c, x->lanes);
-  }
-  if (landed) sweep(a, w);
-  return all;
+  if (!x->block->copies || w->n) return !w->n && goes_by_itself(x);
+  uint32_t end = w->landed;
+  while (end != w->issued && w->committed - w->rows[end & w->mask].group > n) end++;
+  x->prep->level->land_rows(w->rows, w->mask, w->landed, end, x->lanes);
+  w->landed = end;
+  mx__copies_room(w);
+  return 1;
 }
 
 const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i) {
@@ -434,30 +426,34 @@ const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i
   return mx__async_issued(x, i);
 }
 
-/* Lanes that are no more commit nothing, and issue nothing. */
-static void commit(const struct mx_exec *x, struct mx_warp_copies *w, uint64_t m) {
+/* Lanes that are no more commit nothing, and issue nothing. False: out of memory. */
+static bool commit(const struct mx_exec *x, struct mx_warp_copies *w, uint64_t m) {
   if (m == x->full || (!mx__compiled_block_is_stale(x) && m == x->warp->live)) w->committed++;
   else {
+    if (!settle(x->block->async, w, x)) return false;
     w->groups_differ = true;
+    w->room = 0;
     MX_FOR_LANES (l, m) w->groups[l]++;
   }
+  return true;
 }
 const struct mx_insn *mx__op_cp_async_commit(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   if (!m) return i + 1;
   if (!goes_by_itself(x) && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   struct mx_async *a = mx__async_of(x->block);
-  if (!a && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
-  if (!a) return mx__async_no_memory(x, i);
-  commit(x, &a->warp[mx__compiled_block_warp(x)], m);
+  if (!a) return no_memory(x, i);
+  if (!commit(x, &a->warp[mx__compiled_block_warp(x)], m)) return no_memory(x, i);
   return goes_by_itself(x) ? i + 1 : go_on(x, i, event(x));
 }
 
 const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool bulk, uint32_t n) {
   struct mx_async *a = x->block->async;
   const uint32_t warp = mx__compiled_block_warp(x);
-  if (!m || !a || !a->warp[warp].n) return i + 1;
-  struct mx_warp_copies *w = &a->warp[warp];
+  struct mx_warp_copies *w = a ? &a->warp[warp] : NULL;
+  if (!m || !w || !(w->n | (w->issued ^ w->landed))) return i + 1;
+  if (!bulk && m == x->full && mx__async_wait_of_all(x, n)) return i + 1;
+  if (!bulk && !settle(a, w, x)) return no_memory(x, i);
   const uint32_t *groups = bulk ? w->bulk_groups : w->groups, committed = bulk ? 0 : w->committed;
   bool good = true;
   for (uint32_t k = 0; good && k < w->n; k++) {
@@ -470,6 +466,7 @@ const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i,
     if (now) good = land(x, x->block, warp, k, now);
   }
   sweep(a, w);
+  mx__copies_room(w);
   return !bulk && goes_by_itself(x) ? i + 1 : go_on(x, i, good && event(x));
 }
 /* It never takes longer than the copying. What lands here tells nobody, so where nothing else lands than what is waited
@@ -479,7 +476,7 @@ const struct mx_insn *mx__op_cp_async_wait(struct mx_exec *x, const struct mx_in
   struct mx_async *a = x->block->async;
   if (!goes_by_itself(x) && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (i->op != MX_CP_ASYNC_WAIT_ALL) return mx__async_wait(x, i, m, false, (uint32_t)i->o[0]);
-  if (a) commit(x, &a->warp[mx__compiled_block_warp(x)], m); /* what has not been committed, too */
+  if (a && !commit(x, &a->warp[mx__compiled_block_warp(x)], m)) return no_memory(x, i);
   return mx__async_wait(x, i, m, false, 0);
 }
 

@@ -7,8 +7,6 @@
 #include "block.h"
 #include "launch.h"
 
-#include <stdlib.h>
-
 struct mx_exec;
 
 enum mx_copy_kind {
@@ -25,8 +23,7 @@ extern const struct mx_reduction mx__reductions[];
 struct mx_copy {
   uint8_t kind;
   bool whole;    /* LANES: all bytes of all lanes are copied */
-  uint8_t row;   /* not 0: whole, of all lanes of the warp, and each so many of them are one piece of memory: to[],
-                    from[] are these pieces', and read[] is not there */
+  uint8_t row;   /* not 0: this was a mx_row_copy, and to[], from[] are its pieces', and read[] is not there */
   uint8_t bytes; /* of a lane; of ARRIVE: by which the phase is short until then, or 0 for an arrival that it expects */
   uint32_t func, pc;               /* the instruction that issued it */
   uint32_t group;                  /* the number of its lanes' group */
@@ -43,12 +40,50 @@ struct mx_copy {
   const struct mx_reduction *reduce; /* NULL: none */
 };
 #define MX_COPY_ROW 8u
-/* Those of a warp, in the order in which they were issued. */
+/* A cp.async of all lanes of a warp, of all bytes, in pieces of `row` lanes that lie side by side: all that is kept of
+ * it, where nobody but waits of its warp decides when it lands. Compiled code issues such copies by itself. Where the
+ * places of pieces are sums of a step for each bit of their numbers, as those of tiles are, at[0] is the place of the
+ * first, and at[1] and what follows are the steps; otherwise there are no more pieces than places. */
+#define MX_COPY_PIECES 8u
+struct mx_row_copy {
+  _Alignas(64) uint32_t func;
+  uint32_t pc, group;
+  uint8_t row;
+  bool steps;
+  uint16_t bytes; /* of a lane */
+  union {
+    struct {
+      unsigned char *to;
+      const unsigned char *from;
+    };
+    struct {
+      uint64_t to, from;
+    } by;
+  } at[MX_COPY_PIECES];
+};
+/* Where its pieces are; how many. */
+static inline unsigned mx__row_places(const struct mx_row_copy *c, unsigned lanes, unsigned char **to,
+                                      const unsigned char **from) {
+  const unsigned n = lanes / c->row;
+  to[0] = c->at[0].to, from[0] = c->at[0].from;
+  for (unsigned k = 1; k < n && !c->steps; k++) to[k] = c->at[k].to, from[k] = c->at[k].from;
+  for (unsigned bit = 1, b = 1; bit < n && c->steps; bit *= 2, b++)
+    for (unsigned k = 0; k < bit; k++) to[bit + k] = to[k] + c->at[b].by.to, from[bit + k] = from[k] + c->at[b].by.from;
+  return n;
+}
+/* Those of a warp, in the order in which they were issued: the list, then the ring of rows. What can not wait in the
+ * ring is preceded in the list by all that waits there: mx__async_issue(). */
 struct mx_warp_copies {
-  struct mx_copy **list; /* n of them; behind these, up to `room`, memory for more, or NULL */
-  uint32_t n, room;
-  bool groups_differ; /* lanes may have committed different numbers of groups */
-  uint32_t committed; /* groups that all lanes have; groups: besides, each lane */
+  uint32_t n;               /* in the list */
+  uint32_t issued, landed;  /* of the ring, since the block began */
+  uint32_t room;            /* so many may be put into the ring; 0: async.c has to look */
+  uint32_t mask;            /* of the ring's numbers, which has mask + 1 cells: most programs need few, which stay in
+                               the nearest cache */
+  uint32_t committed;       /* groups that all lanes have; groups: besides, each lane */
+  struct mx_row_copy *rows; /* the ring; NULL: there is none, since others look at copies or decide when they land */
+  bool groups_differ;       /* lanes may have committed different numbers of groups */
+  uint32_t list_room;
+  struct mx_copy **list; /* behind the n copies, up to `list_room`, memory for more, or NULL */
   uint32_t groups[MX_MAX_LANES], bulk_groups[MX_MAX_LANES];
 };
 #define MX_WANTED 8
@@ -82,15 +117,16 @@ void mx__async_clear(struct mx_block *b);
 void mx__async_free(struct mx_block *b);
 /* For debuggers that go back: a copy as it was, at the end of a warp's list. False: out of memory. */
 bool mx__async_put(struct mx_block *b, uint32_t warp, const struct mx_copy *c);
+/* rings.c. The ring gets twice as many cells; false: it has them all, or there is no memory. How many copies more may
+ * stand in it, as w->room. */
+bool mx__copies_lengthen(struct mx_warp_copies *w);
+void mx__copies_room(struct mx_warp_copies *w);
+#define MX_MOST_COPIES 1024u /* of a warp: then the oldest land */
 /* NULL: out of memory. */
-static inline struct mx_async *mx__async_of(struct mx_block *b) {
-  if (!b->async) b->async = calloc(1, sizeof *b->async + b->nwarps * sizeof b->async->warp[0]);
-  return b->async;
-}
+struct mx_async *mx__async_new(struct mx_block *b);
+static inline struct mx_async *mx__async_of(struct mx_block *b) { return b->async ? b->async : mx__async_new(b); }
 
 /* ---- compiled code asks: see struct mx_jit_help ------------------------------------------------------------*/
-uint64_t *mx__async_copy(struct mx_exec *x, uint32_t func, uint32_t pc, uint32_t row, uint32_t bytes);
-uint32_t mx__async_commit(struct mx_exec *x);
 uint32_t mx__async_wait_of_all(struct mx_exec *x, uint32_t n);
 
 /* ---- async.c and bulk.c ---------------------------------------------------------------------------------*/

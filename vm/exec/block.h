@@ -78,10 +78,11 @@ struct mx_block {
   unsigned char *shared;
   uint32_t barriers_used; /* by number, those at which somebody has arrived */
   struct mx_barrier barriers[MX_ALL_BARRIERS];
-  struct mx_async *async; /* copies under way: async.h; NULL: there has been none */
-  uint32_t timeouts;      /* times in a row that lanes at mbarriers were told that their time is over, and came back */
-  bool time_over;         /* they are to be told in the block's next turn */
-  unsigned char *local;   /* of all its lanes; zero at first */
+  struct mx_async *async;        /* copies under way: async.h; NULL: there has been none */
+  struct mx_warp_copies *copies; /* async->warp, where compiled code may add to them by itself; or NULL */
+  uint32_t timeouts;    /* times in a row that lanes at mbarriers were told that their time is over, and came back */
+  bool time_over;       /* they are to be told in the block's next turn */
+  unsigned char *local; /* of all its lanes; zero at first */
   size_t local_bytes;
   uint64_t digest; /* stuck.c: of its registers, when it last had its turn in vain */
   void *memory;

@@ -120,16 +120,8 @@ static uint32_t accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32
                          uint32_t one) {
   return x->launch->probe->accessed(x, s, ins, mask, number, one);
 }
-const struct mx_jit_help mx__jit_help = {fall_back,
-                                         shape,
-                                         diverged,
-                                         accessed,
-                                         mx__async_copy,
-                                         mx__async_commit,
-                                         mx__async_wait_of_all,
-                                         mx__kept_stores,
-                                         mx__kept_stores_make,
-                                         mx__loop_took};
+const struct mx_jit_help mx__jit_help = {
+    fall_back, shape, diverged, accessed, mx__async_wait_of_all, mx__kept_stores, mx__kept_stores_make, mx__loop_took};
 
 /* This worker's own, for code of any function. */
 static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code *code) {

@@ -19,7 +19,7 @@ struct mx_level;
 struct mx_tile_plan;
 struct mx_tile_regs;
 struct mx_block;
-struct mx_copy;
+struct mx_row_copy;
 struct mx_image_form;
 struct mx_sampler_form;
 struct mx_samples;
@@ -286,9 +286,10 @@ struct mx_level {
   void (*tile_mma)(const struct mx_tile_plan *p, const struct mx_tile_regs *r); /* vm/exec/tile.h */
   void (*tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along,
                     void *const *d);
-  void (*land_rows)(const struct mx_copy *c, unsigned lanes); /* of async.h */
-  bool (*copy_rows)(const struct mx_exec *x, const struct mx_insn *i, unsigned char **to,
-                    const unsigned char **from); /* of async.h */
+  /* of async.h: those of a ring from number `first` up to `end` land; finds the rows of an instruction, if it has some
+   */
+  void (*land_rows)(const struct mx_row_copy *ring, uint32_t mask, uint32_t first, uint32_t end, unsigned lanes);
+  bool (*copy_rows)(const struct mx_exec *x, const struct mx_insn *i, struct mx_row_copy *c);
   bool (*sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_samples *at,
                  unsigned n, uint64_t mask, uint32_t *const out[4], uint64_t *odd); /* lanes/samples.h */
 };

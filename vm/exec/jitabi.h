@@ -10,6 +10,8 @@
 #ifndef MX_VM_JITABI_H
 #define MX_VM_JITABI_H
 
+#include "async.h"
+#include "block.h"
 #include "exec.h"
 #include "lane_loops.h"
 #include "launch.h"
@@ -123,11 +125,17 @@ struct mx_jit_counted_site {
   uint32_t block, done;
 };
 
+/* Steps: of all lanes of the warp, the number of lane l is that of lane 0 and, for each bit of l, a step of that bit,
+ * all of them ascending, as in tiles of any widths. STEP1 << k: the first step is 1 << k; RUN << k: steps 1 to k are
+ * each twice the one before. They change as little as distances do. */
+enum { MX_JIT_STEP1 = 1 << 8, MX_JIT_RUN = 1 << 16, MX_JIT_STEPS = 6 };
 /* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of
  * lanes. */
 struct mx_jit_shape {
   uint64_t min, max, low, kind;
+  uint32_t step[MX_JIT_STEPS]; /* where the kind says so */
 };
+#define MX_JIT_WANTS_STEPS 256u /* of a form: see mx_jit_help */
 enum {
   MX_JIT_SAME = 1,
   MX_JIT_ROWS1 = 2,
@@ -143,8 +151,8 @@ struct mx_jit_help {
    * guard holds: operands and results are in the spill area, the current warp's. 0: it gave up control. */
   uint32_t (*fallback)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
                        uint64_t mask);
-  /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, + 1 if
-   * they have 64 bits. */
+  /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, +
+   * MX_JIT_WANTS_STEPS if these are asked for, + 1 if they have 64 bits. */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
   /* Of code that counts, where state->shown: lanes of `mask` alone run from here on, where block number `block` begins,
    * `steps` instructions after code was entered. */
@@ -154,11 +162,8 @@ struct mx_jit_help {
    * 0: the checker wants the body to do it. */
   uint32_t (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
                        uint32_t one);
-  /* Asynchronous copies by all lanes of the warp; what these do not, the bodies do. Issues one of `row` lanes a piece,
-   * bytes a lane, by the instruction at pc: where its pieces' targets are to be stored and, MX_MAX_LANES further, the
-   * sources; NULL: nothing is done. Ends a group; waits for all but the last n groups; 0: nothing is done. */
-  uint64_t *(*copy)(struct mx_exec *x, uint32_t func, uint32_t pc, uint32_t row, uint32_t bytes);
-  uint32_t (*commit)(struct mx_exec *x);
+  /* All lanes of the warp wait for their asynchronous copies but those of the last n groups; 0: nothing is done, the
+   * body has to see it. */
   uint32_t (*wait)(struct mx_exec *x, uint32_t n);
   /* Of lanes that run one by one: where MX_KEPT_STORES may be kept; NULL: nowhere. Makes those up to `end`. A loop
    * has gone round so many times. See lane_loops.h. */
@@ -234,6 +239,7 @@ struct mx_jit_code {
 #define MX_JIT_FIELDS(X) \
   X(exec, warps_begun) \
   X(exec, base) \
+  X(exec, block) \
   X(exec, bounds) \
   X(exec, fn) \
   X(exec, frame) \
@@ -270,6 +276,19 @@ struct mx_jit_code {
   X(bounds, lo) \
   X(bounds, reads) \
   X(bounds, writes) \
+  X(block, copies) \
+  X(warp_copies, committed) \
+  X(warp_copies, issued) \
+  X(warp_copies, landed) \
+  X(warp_copies, mask) \
+  X(warp_copies, n) \
+  X(warp_copies, room) \
+  X(warp_copies, rows) \
+  X(row_copy, func) \
+  X(row_copy, group) \
+  X(row_copy, pc) \
+  X(row_copy, at) \
+  X(row_copy, row) \
   X(warp_chain, arrived) \
   X(warp_chain, at) \
   X(warp_chain, ended) \
@@ -282,8 +301,6 @@ struct mx_jit_code {
   X(warp_chain, barrier_entry) \
   X(jit_help, accessed) \
   X(jit_help, diverged) \
-  X(jit_help, commit) \
-  X(jit_help, copy) \
   X(jit_help, shape) \
   X(jit_help, fallback) \
   X(jit_help, wait) \
@@ -297,6 +314,7 @@ struct mx_jit_code {
   X(jit_shape, low) \
   X(jit_shape, max) \
   X(jit_shape, min) \
+  X(jit_shape, step) \
   X(jit_state, counts) \
   X(jit_state, help) \
   X(jit_state, spill_area) \
@@ -314,6 +332,8 @@ struct mx_jit_code {
   X(jit_fallback) \
   X(jit_frame) \
   X(pfunc) \
+  X(warp_copies) \
+  X(row_copy) \
   X(jit_table) X(jit_shape) X(jit_counted) X(jit_counted_block) X(jit_counted_ins) X(jit_counted_site)
 enum {
 #define X(struct_, field_) MX_AT_##struct_##_##field_ = offsetof(struct mx_##struct_, field_),
@@ -324,7 +344,7 @@ enum {
 
 /* That as one number: code made under another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-  enum { VERSION = 22 }; /* of what the offsets do not tell */
+  enum { VERSION = 23 }; /* of what the offsets do not tell */
   const size_t all[] = {VERSION,
 #define X(struct_, field_) MX_AT(struct_, field_),
                         MX_JIT_FIELDS(X)

@@ -74,7 +74,7 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
   memcpy(to, slot, x->lanes * size);
   if (p->slot & MX_JIT_SHAPED) {
     memcpy(x->tmp, slot, x->lanes * size);
-    x->prep->level->shape(x, 2 * t->chunk + (cls == MX_R64), x->mask);
+    x->prep->level->shape(x, MX_JIT_WANTS_STEPS + 2 * t->chunk + (cls == MX_R64), x->mask);
     memcpy(spill_area + p->shape, x->tmp, sizeof(struct mx_jit_shape));
   }
   return true;

@@ -42,9 +42,8 @@ mx__tile_mma MX_FN(tile_mma);
 mx__tile_load MX_FN(tile_load);
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
 bool MX_LV(mx__jit_access)(struct mx_exec *x, const struct mx_jit_access *a, unsigned char *spill_area, uint64_t mask);
-void MX_LV(mx__land_rows)(const struct mx_copy *c, unsigned lanes);
-bool MX_LV(mx__copy_rows)(const struct mx_exec *x, const struct mx_insn *i, unsigned char **to,
-                          const unsigned char **from);
+void MX_LV(mx__land_rows)(const struct mx_row_copy *ring, uint32_t mask, uint32_t first, uint32_t end, unsigned lanes);
+bool MX_LV(mx__copy_rows)(const struct mx_exec *x, const struct mx_insn *i, struct mx_row_copy *c);
 const struct mx_level MX_LV(mx__level) = {
     STRING(MX_LEVEL),      bodies,           unguarded,        MX_LV(mx__jit_shape),
     MX_LV(mx__jit_access), MX_FN(tile_mma),  MX_FN(tile_load), MX_LV(mx__land_rows),

@@ -10,16 +10,20 @@ MX__INL void move(unsigned char *to, const unsigned char *from, size_t bytes) {
   for (; at + MX__VECTOR <= bytes; at += MX__VECTOR) *(piece_v *)(void *)(to + at) = *(const piece_v *)(from + at);
   if (at < bytes) memcpy(to + at, from + at, bytes - at);
 }
-/* A whole copy in rows lands, for all lanes. */
-void MX_LV(mx__land_rows)(const struct mx_copy *c, unsigned lanes);
-void MX_LV(mx__land_rows)(const struct mx_copy *c, unsigned lanes) {
-  const unsigned n = lanes / c->row;
+void MX_LV(mx__land_rows)(const struct mx_row_copy *ring, uint32_t mask, uint32_t first, uint32_t end, unsigned lanes);
+void MX_LV(mx__land_rows)(const struct mx_row_copy *ring, uint32_t mask, uint32_t first, uint32_t end, unsigned lanes) {
+  unsigned char *to[MX_MAX_LANES];
+  const unsigned char *from[MX_MAX_LANES];
+  for (; first != end; first++) {
+    const struct mx_row_copy *c = &ring[first & mask];
+    const unsigned n = mx__row_places(c, lanes, to, from);
 #define PIECES(bytes_) \
   case bytes_: \
-    for (unsigned k = 0; k < n; k++) move(c->to[k], c->from[k], bytes_); \
+    for (unsigned k = 0; k < n; k++) move(to[k], from[k], bytes_); \
     break;
-  switch (c->row * c->bytes) { PIECES(16) PIECES(32) PIECES(64) PIECES(128) PIECES(256) }
+    switch (c->row * c->bytes) { PIECES(16) PIECES(32) PIECES(64) PIECES(128) }
 #undef PIECES
+  }
 }
 
 /* Whether each MX_COPY_ROW lanes' addresses are `size` bytes apart. */
@@ -44,7 +48,7 @@ MX__INL bool in_rows_of_words(const uint32_t *a, unsigned n, unsigned size) {
 }
 /* Operand k's addresses with the offset behind it: the host's of each row, if all of these lie within b. */
 MX__INL bool find_rows(const struct mx_exec *x, const struct mx_insn *i, unsigned k, bool narrow, bool write,
-                       const struct mx_bounds *b, unsigned size, const unsigned char **host) {
+                       const struct mx_bounds *b, unsigned size, struct mx_row_copy *c) {
   const unsigned n = mx__lanes(x);
   const void *a = mx__ref(x, i->o[k]);
   const uint64_t off = *(const uint64_t *)mx__ref(x, i->o[k + 1]), bytes = (uint64_t)MX_COPY_ROW * size;
@@ -59,19 +63,17 @@ MX__INL bool find_rows(const struct mx_exec *x, const struct mx_insn *i, unsigne
                    far = at - b->lo;
     bad |= far | (limit - far);
     odd |= far;
-    host[l / MX_COPY_ROW] = first + far;
+    if (write) c->at[l / MX_COPY_ROW].to = first + far;
+    else c->at[l / MX_COPY_ROW].from = first + far;
   }
   return !(bad >> 63) && !(odd & (size - 1)) && (!narrow || b->lo + b->span <= UINT32_MAX);
 }
-bool MX_LV(mx__copy_rows)(const struct mx_exec *x, const struct mx_insn *i, unsigned char **to,
-                          const unsigned char **from);
-bool MX_LV(mx__copy_rows)(const struct mx_exec *x, const struct mx_insn *i, unsigned char **to,
-                          const unsigned char **from) {
+bool MX_LV(mx__copy_rows)(const struct mx_exec *x, const struct mx_insn *i, struct mx_row_copy *c);
+bool MX_LV(mx__copy_rows)(const struct mx_exec *x, const struct mx_insn *i, struct mx_row_copy *c) {
   const struct mx_bounds *b = &x->bounds[i->index];
   const unsigned size = (unsigned)i->o[4];
   const bool narrow = mx__types[mx__ops[i->op].opnd[0].type].bits == 32;
   if (b->kind != MX_SHARED || b[1].kind == MX_LOCAL) return false;
-  if (!find_rows(x, i, 2, false, false, &b[1], size, from)) return false;
-  return narrow ? find_rows(x, i, 0, true, true, b, size, (const unsigned char **)to)
-                : find_rows(x, i, 0, false, true, b, size, (const unsigned char **)to);
+  if (!find_rows(x, i, 2, false, false, &b[1], size, c)) return false;
+  return narrow ? find_rows(x, i, 0, true, true, b, size, c) : find_rows(x, i, 0, false, true, b, size, c);
 }

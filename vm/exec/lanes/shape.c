@@ -95,12 +95,51 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
   to->kind = by ? kinds[__builtin_ctzll(by)] : MX_JIT_SAME;
   return true;
 }
+/* Whether the lanes of all the warp have a step for each bit of their numbers; which, and bits for *kind. */
+MX__INL void find_steps(const struct mx_exec *x, bool narrow, struct mx_jit_shape *to) {
+  enum { WORDS = 2 * LANES_A_VECTOR };
+  const unsigned n = mx__lanes(x), at_once = narrow ? WORDS : LANES_A_VECTOR;
+  const uint64_t first = number_of(x, narrow, 0);
+  _Alignas(64) uint64_t low[WORDS] = {0};
+  uint64_t all = 0, high[MX_MAX_LANES / LANES_A_VECTOR];
+  high[0] = first;
+  for (unsigned b = 0; 1u << b < n; b++) {
+    const uint64_t step = number_of(x, narrow, 1u << b) - first;
+    const unsigned bit = 1u << b, group = bit / at_once;
+    if (step > INT32_MAX) return;
+    to->step[b] = (uint32_t)step;
+    all += step;
+    for (unsigned k = 0; k < bit && bit < at_once; k++) low[bit + k] = low[k] + step;
+    for (unsigned k = 0; k < group; k++) high[group + k] = high[k] + step;
+  }
+  if (first + all < first || (narrow && first + all > UINT32_MAX)) return;
+  mx__v32 numbers, differ = {0};
+  mx__v64 differs = {0};
+  for (unsigned k = 0; k < WORDS; k++) numbers[k] = (uint32_t)low[k];
+  for (unsigned l = 0; l < n; l += at_once)
+    if (narrow)
+      differ |=
+          (*(const mx__v32 *)(const void *)((const uint32_t *)(const void *)x->tmp + l) - (uint32_t)high[l / at_once]) ^
+          numbers;
+    else
+      differs |= (*(const mx__v64 *)(const void *)((const uint64_t *)(const void *)x->tmp + l) - high[l / at_once]) ^
+                 *(const mx__v64 *)(const void *)low;
+  if (narrow ? words_any(differ) : lanes_any(differs)) return;
+  const uint32_t one = to->step[0];
+  if (!one || one > 1u << (STRIDES - 1) || one & (one - 1)) return;
+  to->kind |= (uint64_t)MX_JIT_STEP1 << __builtin_ctz(one);
+  for (unsigned b = 1; 1u << b < n && to->step[b] == one << b; b++) to->kind |= (uint64_t)MX_JIT_RUN << b;
+}
+MX__INL void shape(struct mx_exec *x, bool narrow, uint32_t form, uint64_t mask) {
+  struct mx_jit_shape found;
+  const uint32_t chunk = (form & (MX_JIT_WANTS_STEPS - 1)) >> 1;
+  if (!look_at_rows(x, narrow, chunk, mask, &found) || !found.kind) look(x, narrow, chunk, mask, &found);
+  if (form & MX_JIT_WANTS_STEPS && mask == x->full) find_steps(x, narrow, &found);
+  memcpy(x->tmp, &found, sizeof found);
+}
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask) {
-  struct mx_jit_shape found;
-  if (form & 1) {
-    if (!look_at_rows(x, false, form >> 1, mask, &found) || !found.kind) look(x, false, form >> 1, mask, &found);
-  } else if (!look_at_rows(x, true, form >> 1, mask, &found) || !found.kind) look(x, true, form >> 1, mask, &found);
-  memcpy(x->tmp, &found, sizeof found);
+  if (form & 1) shape(x, false, form, mask);
+  else shape(x, true, form, mask);
   return 0;
 }

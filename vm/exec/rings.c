@@ -1,0 +1,32 @@
+/* The memory of asynchronous copies under way: of a block's, and the rings of its warps, which are longer where a
+ * program has more copies under way. What is done with them: async.c. */
+#include "async.h"
+#include "vm/exec/hooks.h"
+
+#include <stdlib.h>
+
+enum { LEAST_ROWS = 4, MOST_ROWS = 32 /* a ring's cells */ };
+
+/* Groups of rows are those that all lanes have, and the oldest copies land where there are too many. */
+void mx__copies_room(struct mx_warp_copies *w) {
+  const uint32_t waiting = w->issued - w->landed, most = w->mask + 1 - waiting,
+                 left = w->n + waiting < MX_MOST_COPIES ? MX_MOST_COPIES - w->n - waiting : 0;
+  w->room = !w->rows || w->groups_differ ? 0 : most < left ? most : left;
+}
+bool mx__copies_lengthen(struct mx_warp_copies *w) {
+  const uint32_t n = w->rows ? 2 * (w->mask + 1) : LEAST_ROWS;
+  struct mx_row_copy *rows = n <= MOST_ROWS ? aligned_alloc(_Alignof(struct mx_row_copy), n * sizeof *rows) : NULL;
+  if (!rows) return false;
+  for (uint32_t k = w->landed; k != w->issued; k++) rows[k & (n - 1)] = w->rows[k & w->mask];
+  free(w->rows);
+  w->rows = rows, w->mask = n - 1;
+  return true;
+}
+struct mx_async *mx__async_new(struct mx_block *b) {
+  const struct mx_launch *l = b->launch;
+  struct mx_async *a = b->async = calloc(1, sizeof *a + b->nwarps * sizeof a->warp[0]);
+  if (!a || l->async != MX_ASYNC_LATE || l->debug || mx__sees_accesses(l)) return a;
+  b->copies = a->warp;
+  for (uint32_t w = 0; w < b->nwarps; w++) mx__copies_lengthen(&a->warp[w]), mx__copies_room(&a->warp[w]);
+  return a;
+}
