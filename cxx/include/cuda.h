@@ -12,6 +12,30 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUuuid_st CUuuid;
+typedef struct CUmod_st *CUlibrary;
+typedef struct CUfunc_st *CUkernel;
+typedef cudaGraph_t CUgraph;
+typedef cudaGraphNode_t CUgraphNode;
+typedef cudaGraphExec_t CUgraphExec;
+typedef cudaMemPool_t CUmemoryPool;
+typedef enum cudaGraphNodeType CUgraphNodeType;
+typedef enum cudaStreamCaptureMode CUstreamCaptureMode;
+typedef enum cudaStreamCaptureStatus CUstreamCaptureStatus;
+typedef struct cudaHostNodeParams CUDA_HOST_NODE_PARAMS;
+#define CU_STREAM_CAPTURE_MODE_GLOBAL cudaStreamCaptureModeGlobal
+#define CU_STREAM_CAPTURE_MODE_THREAD_LOCAL cudaStreamCaptureModeThreadLocal
+#define CU_STREAM_CAPTURE_MODE_RELAXED cudaStreamCaptureModeRelaxed
+#define CU_STREAM_CAPTURE_STATUS_NONE cudaStreamCaptureStatusNone
+#define CU_STREAM_CAPTURE_STATUS_ACTIVE cudaStreamCaptureStatusActive
+#define CU_GRAPH_NODE_TYPE_KERNEL cudaGraphNodeTypeKernel
+#define CU_GRAPH_NODE_TYPE_MEMCPY cudaGraphNodeTypeMemcpy
+#define CU_GRAPH_NODE_TYPE_MEMSET cudaGraphNodeTypeMemset
+#define CU_GRAPH_NODE_TYPE_HOST cudaGraphNodeTypeHost
+#define CU_GRAPH_NODE_TYPE_EMPTY cudaGraphNodeTypeEmpty
+typedef enum CUlibraryOption_enum {
+  CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0,
+  CU_LIBRARY_BINARY_IS_PRESERVED = 1
+} CUlibraryOption;
 typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *user);
 typedef void (*CUhostFn)(void *user);
 
@@ -99,6 +123,14 @@ typedef enum CUjitInputType_enum {
 #define cuLinkCreate cuLinkCreate_v2
 #define cuLinkAddData cuLinkAddData_v2
 #define cuLinkAddFile cuLinkAddFile_v2
+#define cuStreamBeginCapture cuStreamBeginCapture_v2
+#define cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v2
+#define cuGraphInstantiate cuGraphInstantiateWithFlags
+#define cuGraphExecUpdate cuGraphExecUpdate_v2
+#define cuGraphAddKernelNode cuGraphAddKernelNode_v2
+#define cuGraphKernelNodeGetParams cuGraphKernelNodeGetParams_v2
+#define cuGraphKernelNodeSetParams cuGraphKernelNodeSetParams_v2
+#define cuGraphExecKernelNodeSetParams cuGraphExecKernelNodeSetParams_v2
 #define cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2
 #define cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
 
@@ -224,7 +256,13 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags);
 CUresult cuDevicePrimaryCtxReset(CUdevice device);
 CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id);
 CUresult cuDeviceGetP2PAttribute(int *value, int attribute, CUdevice from, CUdevice to);
-CUresult cuGetProcAddress_v2(const char *name, void **function, int version, unsigned long long flags, int *found);
+typedef enum CUdriverProcAddressQueryResult_enum {
+  CU_GET_PROC_ADDRESS_SUCCESS = 0,
+  CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
+  CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2
+} CUdriverProcAddressQueryResult;
+CUresult cuGetProcAddress_v2(const char *name, void **function, int version, unsigned long long flags,
+                             CUdriverProcAddressQueryResult *found);
 CUresult cuFuncSetSharedMemConfig(CUfunction function, int config);
 CUresult cuFuncGetName(const char **name, CUfunction function);
 CUresult cuStreamGetCtx(CUstream stream, CUcontext *context);
@@ -268,6 +306,46 @@ CUresult cuEventRecord(CUevent event, CUstream stream);
 CUresult cuEventSynchronize(CUevent event);
 CUresult cuEventQuery(CUevent event);
 CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to);
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode);
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status);
+CUresult cuGraphCreate(CUgraph *graph, unsigned int flags);
+CUresult cuGraphDestroy(CUgraph graph);
+CUresult cuGraphClone(CUgraph *clone, CUgraph graph);
+CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, unsigned long long flags);
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream);
+CUresult cuGraphExecDestroy(CUgraphExec exec);
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *n);
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type);
+CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *from, size_t n);
+CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *from, size_t n,
+                            const CUDA_HOST_NODE_PARAMS *params);
+CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *from, size_t n, CUgraph child);
+CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *from, size_t n,
+                              const CUDA_KERNEL_NODE_PARAMS *params);
+CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params);
+CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);
+CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *from, size_t n,
+                              const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context);
+CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *from, size_t n,
+                              const CUDA_MEMCPY3D *params, CUcontext context);
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options, void **values, unsigned int n,
+                           CUlibraryOption *more, void **morevalues, unsigned int m);
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options, void **values,
+                               unsigned int n, CUlibraryOption *more, void **morevalues, unsigned int m);
+CUresult cuLibraryUnload(CUlibrary library);
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name);
+CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library);
+CUresult cuLibraryGetGlobal(CUdeviceptr *p, size_t *bytes, CUlibrary library, const char *name);
+CUresult cuLibraryGetKernelCount(unsigned int *n, CUlibrary library);
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int n, CUlibrary library);
+CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel);
+CUresult cuKernelGetName(const char **name, CUkernel kernel);
+CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device);
+CUresult cuModuleGetFunctionCount(unsigned int *n, CUmodule module);
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int n, CUmodule module);
 #ifdef __cplusplus
 }
 #endif

@@ -317,7 +317,8 @@ static CUresult launch(CUfunction f, const struct rt_grid *g, CUstream s, void *
   const unsigned char *packed = NULL;
   for (void **x = extra; x && *x; x += 2)
     if ((uintptr_t)*x == 1) packed = x[1];
-  if (args || !packed) return (CUresult)rt_launch(d, f, g, args, s);
+  if (args || !packed)
+    return (CUresult)(rt_capturing(s) ? rt_capture_kernel(s, d, f, f, g, args) : rt_launch(d, f, g, args, s));
   if (mx_kernel_get_info(f, &info) != MX_OK) return cudaErrorInvalidValue;
   void **list = calloc(info.params + 1, sizeof *list);
   if (!list) return cudaErrorMemoryAllocation;
@@ -326,7 +327,7 @@ static CUresult launch(CUfunction f, const struct rt_grid *g, CUstream s, void *
     mx_kernel_get_param(f, k, &p);
     list[k] = (void *)(uintptr_t)(packed + p.offset);
   }
-  CUresult e = (CUresult)rt_launch(d, f, g, list, s);
+  CUresult e = launch(f, g, s, list, NULL);
   free(list);
   return e;
 }

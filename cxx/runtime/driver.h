@@ -15,6 +15,15 @@ typedef cudaEvent_t CUevent;
 #define CU(name_, ...) \
   CUresult name_(__VA_ARGS__); \
   CUresult name_(__VA_ARGS__)
+/* driver.c: those that others here stand for */
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *data, unsigned n, CUjit_option *options, void **values);
+CUresult cuModuleLoad(CUmodule *module, const char *path);
+CUresult cuModuleUnload(CUmodule module);
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *bytes, CUmodule module, const char *name);
+CUresult cuFuncGetName(const char **name, CUfunction f);
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f);
+CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value);
 #define POINTER(a_) ((void *)(uintptr_t)(a_))
 
 #endif

@@ -226,8 +226,10 @@ CU(cuMemCreate, struct piece **piece, size_t bytes, const CUmemAllocationProp *p
 }
 CU(cuMemRelease, struct piece *piece) {
   if (!piece) return cudaErrorInvalidValue;
+  pthread_mutex_lock(&rt_lock);
   piece->released = true; /* a mapping goes on */
   if (!piece->at) free(piece);
+  pthread_mutex_unlock(&rt_lock);
   return cudaSuccess;
 }
 static struct mapped {

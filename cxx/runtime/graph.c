@@ -36,14 +36,14 @@ cudaError_t rt_add_node(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNod
   return cudaSuccess;
 }
 
-static void take_back(cudaGraphNode_t x) { /* the one that was added last */
+void rt_take_back(cudaGraphNode_t x) { /* the one that was added last */
   x->graph->n--;
   rt_release_node(x);
 }
 
 /* Parameters are copied: the program's own may be gone when the graph is launched. */
-static cudaError_t set_call(struct kernel_call *out, struct rt_device *d, const void *function, mx_kernel *k,
-                            const struct rt_grid *g, void **args) {
+cudaError_t rt_set_call(struct kernel_call *out, struct rt_device *d, const void *function, mx_kernel *k,
+                        const struct rt_grid *g, void **args) {
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_param_info p = {.struct_size = sizeof p};
   cudaError_t e = rt_status(d, mx_kernel_get_info(k, &info));
@@ -69,7 +69,7 @@ static cudaError_t set_kernel(struct kernel_call *out, const struct cudaKernelNo
   if (p->extra) return rt_missing("a kernel's parameters in cudaKernelNodeParams.extra");
   mx_kernel *k = rt_kernel(d, p->func, &e);
   const struct rt_grid g = {.grid = p->gridDim, .block = p->blockDim, .shared = p->sharedMemBytes};
-  return k ? set_call(out, d, p->func, k, &g, p->kernelParams) : e;
+  return k ? rt_set_call(out, d, p->func, k, &g, p->kernelParams) : e;
 }
 
 struct cudaMemcpy3DParms rt_line(void *to, const void *from, size_t count, enum cudaMemcpyKind kind) {
@@ -82,7 +82,7 @@ struct cudaMemcpy3DParms rt_line(void *to, const void *from, size_t count, enum 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                    const struct cudaKernelNodeParams *params) {
   cudaError_t e = rt_add_node(node, graph, from, n, cudaGraphNodeTypeKernel);
-  if (e == cudaSuccess && (e = set_kernel(&(*node)->kernel, params)) != cudaSuccess) take_back(*node);
+  if (e == cudaSuccess && (e = set_kernel(&(*node)->kernel, params)) != cudaSuccess) rt_take_back(*node);
   return e;
 }
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
@@ -129,7 +129,7 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                        cudaGraph_t child) {
   cudaError_t e = child ? rt_add_node(node, graph, from, n, cudaGraphNodeTypeGraph) : rt_error(cudaErrorInvalidValue);
-  if (e == cudaSuccess && (e = cudaGraphClone(&(*node)->child, child)) != cudaSuccess) take_back(*node);
+  if (e == cudaSuccess && (e = cudaGraphClone(&(*node)->child, child)) != cudaSuccess) rt_take_back(*node);
   return e;
 }
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n) {
@@ -188,7 +188,8 @@ static cudaError_t copy_node(cudaGraph_t to, cudaGraphNode_t x) {
   y->disabled = x->disabled;
   switch (x->type) {
   case cudaGraphNodeTypeKernel:
-    return set_call(&y->kernel, x->kernel.device, x->kernel.function, x->kernel.kernel, &x->kernel.g, x->kernel.args);
+    return rt_set_call(&y->kernel, x->kernel.device, x->kernel.function, x->kernel.kernel, &x->kernel.g,
+                       x->kernel.args);
   case cudaGraphNodeTypeMemcpy: y->copy = x->copy; break;
   case cudaGraphNodeTypeMemset: y->fill = x->fill; break;
   case cudaGraphNodeTypeHost: y->host = x->host; break;
@@ -349,7 +350,7 @@ cudaError_t rt_capture_kernel(cudaStream_t s, struct rt_device *d, const void *f
                               const struct rt_grid *g, void **args) {
   cudaGraphNode_t node;
   cudaError_t e = rt_capture_node(s, cudaGraphNodeTypeKernel, &node);
-  return e == cudaSuccess ? set_call(&node->kernel, d, function, k, g, args) : e;
+  return e == cudaSuccess ? rt_set_call(&node->kernel, d, function, k, g, args) : e;
 }
 cudaError_t rt_capture_box(cudaStream_t s, const struct cudaMemcpy3DParms *p) {
   cudaGraphNode_t node;

@@ -2,6 +2,7 @@
 #include "graph_nodes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- parameters of nodes ----------------------------------------------------------------------------------------*/
 static cudaGraphNode_t of_type(cudaGraphNode_t x, enum cudaGraphNodeType type) {
@@ -108,6 +109,14 @@ cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, enum cudaLaunc
     const uint32_t *c = x->kernel.g.cluster;
     value->clusterDim.x = c[0], value->clusterDim.y = c[1], value->clusterDim.z = c[2];
   }
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t to, cudaGraphNode_t from) {
+  if (!of_type(to, cudaGraphNodeTypeKernel) || !of_type(from, cudaGraphNodeTypeKernel))
+    return rt_error(cudaErrorInvalidValue);
+  to->kernel.g.cooperative = from->kernel.g.cooperative;
+  memcpy(to->kernel.g.cluster, from->kernel.g.cluster, sizeof to->kernel.g.cluster);
   return cudaSuccess;
 }
 

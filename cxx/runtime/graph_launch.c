@@ -6,6 +6,7 @@ cudaError_t rt_fill(const struct cudaMemsetParams *p, cudaStream_t s) {
   struct rt_device *d = rt_owner(p->dst), *of = rt_stream_device(s);
   cudaError_t e = cudaSuccess;
   if (!d || !of) return rt_error(cudaErrorInvalidValue);
+  if (rt_capturing(s)) return rt_capture_fill(s, p);
   if (p->elementSize == 1)
     return cudaMemset2DAsync(p->dst, p->height > 1 ? p->pitch : p->width, (int)p->value, p->width, p->height, s);
   mx_stream *m = rt_stream(s);

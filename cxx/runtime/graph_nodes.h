@@ -48,6 +48,9 @@ struct CUgraphExec_st {
 cudaError_t rt_add_node(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *from, size_t n,
                         enum cudaGraphNodeType type);
 void rt_release_node(cudaGraphNode_t x);
+void rt_take_back(cudaGraphNode_t x); /* the one that was added last */
+cudaError_t rt_set_call(struct kernel_call *out, struct rt_device *d, const void *function, mx_kernel *k,
+                        const struct rt_grid *g, void **args);
 struct cudaMemcpy3DParms rt_line(void *to, const void *from, size_t count, enum cudaMemcpyKind kind);
 cudaGraphNode_t rt_node_of_exec(cudaGraphExec_t exec, cudaGraphNode_t node); /* NULL: it has none */
 

@@ -141,7 +141,7 @@ static cudaError_t load_joined(struct rt_device *d, const struct rt_image *image
 }
 
 /* The image's module on the device; loaded without the lock, since kernels' text may come out then. */
-static mx_module *module_of(struct rt_device *d, struct rt_image *image, cudaError_t *e) {
+mx_module *rt_image_module(struct rt_device *d, struct rt_image *image, cudaError_t *e) {
   static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&loading);
   *e = cudaSuccess;
@@ -178,6 +178,27 @@ void rt_forget_modules(int device) {
   pthread_mutex_unlock(&rt_lock);
 }
 
+void rt_forget_function(const void *host) {
+  pthread_mutex_lock(&rt_lock);
+  for (struct rt_function **at = &functions[bucket(host)]; *at; at = &(*at)->next)
+    if ((*at)->host == host) {
+      struct rt_function *f = *at;
+      *at = f->next;
+      free(f->name), free(f);
+      break;
+    }
+  pthread_mutex_unlock(&rt_lock);
+}
+void rt_image_unload(struct rt_image *image) {
+  for (int k = 0; k < RT_MOST_DEVICES; k++) {
+    if (!image->module[k]) continue;
+    rt_watch_forget(image->module[k]);
+    mx_module_unload(image->module[k]);
+    image->module[k] = NULL;
+  }
+  image->data = NULL;
+}
+
 int rt_lanes(void) { return images && images->data ? rt_image_lanes(images->data) : 32; }
 
 /* ---- finding ----------------------------------------------------------------------------------------------------*/
@@ -197,7 +218,7 @@ mx_kernel *rt_kernel(struct rt_device *d, const void *host, cudaError_t *e) {
     return NULL;
   }
   if (f->kernel[d->number]) return f->kernel[d->number];
-  mx_module *m = module_of(d, f->image, e);
+  mx_module *m = rt_image_module(d, f->image, e);
   char text[4096];
   const char *own = own_name(f->image, f->name, text, sizeof text);
   if (m && own && mx_module_kernel(m, own, &f->kernel[d->number]) == MX_OK) return f->kernel[d->number];
@@ -214,7 +235,7 @@ cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, u
   pthread_mutex_unlock(&rt_lock);
   if (!v) return rt_error(cudaErrorInvalidSymbol);
   cudaError_t e;
-  mx_module *m = module_of(d, v->image, &e);
+  mx_module *m = rt_image_module(d, v->image, &e);
   if (!m) return e;
   char text[4096];
   const char *own = own_name(v->image, v->name, text, sizeof text);
@@ -233,7 +254,7 @@ char __cudaInitModule(void **handle) {
       void *host;
       cudaError_t e;
       if (v->image != (struct rt_image *)handle || !v->managed) continue;
-      mx_module *m = module_of(d, v->image, &e);
+      mx_module *m = rt_image_module(d, v->image, &e);
       if (m && mx_module_symbol(m, v->name, &address, &bytes) == MX_OK &&
           mx_managed_pointer(d->mx, address, &host) == MX_OK)
         *v->managed = host;

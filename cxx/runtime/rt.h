@@ -106,6 +106,10 @@ void rt_add_variable(void **handle, const void *host, void **managed, const char
 mx_kernel *rt_kernel(struct rt_device *d, const void *host, cudaError_t *e);
 cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, uint64_t *bytes);
 void rt_forget_modules(int device); /* after a reset of the device */
+void rt_forget_function(const void *host);
+mx_module *rt_image_module(struct rt_device *d, struct rt_image *image,
+                           cudaError_t *e); /* loaded when first asked for */
+void rt_image_unload(struct rt_image *image);
 cudaError_t rt_load(struct rt_device *d, const void *data, mx_module **module, char **why);
 mx_status rt_load_module(struct rt_device *d, const char *bytes, size_t size, mx_module **module); /* of mx's own */
 

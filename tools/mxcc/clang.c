@@ -2,6 +2,8 @@
 #include "mxcc.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -77,6 +79,40 @@ bool find_clang(struct job *j) {
   return false;
 }
 
+/* Whether clang's own OpenMP is there; one of another version of it will do as well, since all have the same interface.
+ * Its header is found behind all others. */
+bool find_openmp(struct job *j, struct words *linker) {
+  char command[PATH_MAX + 64], own[PATH_MAX] = "";
+  snprintf(command, sizeof command, "'%s' -print-file-name=libomp.so", j->clang);
+  FILE *f = strchr(j->clang, '\'') ? NULL : popen(command, "r");
+  if (f) {
+    if (!fgets(own, sizeof own, f)) *own = 0;
+    pclose(f);
+  }
+  if (*own == '/') return true;
+  glob_t found, header;
+  bool fine = false;
+  if (!glob("/usr/lib/llvm-*/lib/libomp.so", 0, NULL, &found)) {
+    char *file = found.gl_pathv[found.gl_pathc - 1], pattern[PATH_MAX];
+    *strrchr(file, '/') = 0;
+    snprintf(pattern, sizeof pattern, "%s/clang/*/include/omp.h", file);
+    fine = !glob(pattern, 0, NULL, &header);
+    if (fine) {
+      struct text library = {0}, run = {0};
+      text_printf(&library, "-L%s", file);
+      text_printf(&run, "-Wl,-rpath,%s", file);
+      words_add(linker, library.s), words_add(linker, run.s);
+      text_free(&library), text_free(&run);
+      *strrchr(header.gl_pathv[0], '/') = 0;
+      words_add(&j->both, "-idirafter"), words_add(&j->both, header.gl_pathv[0]);
+    }
+    globfree(&header);
+  }
+  globfree(&found);
+  if (!fine) fprintf(stderr, "mxcc: -fopenmp: clang has no OpenMP; as root: apt-get install libomp-dev\n");
+  return fine;
+}
+
 /* Beside a source tree's build folder, or where `make install` puts them. */
 bool find_folders(struct job *j, const char *argv0) {
   char here[PATH_MAX], file[PATH_MAX + 64];
@@ -104,14 +140,20 @@ bool find_folders(struct job *j, const char *argv0) {
   return false;
 }
 
-int run_clang(struct job *j, const struct words *words) {
+int run_clang(struct job *j, const struct words *words, const char *messages) {
   pid_t child;
   int status;
+  posix_spawn_file_actions_t actions;
   if (j->verbose) {
     for (size_t k = 0; k < words->n; k++) fprintf(stderr, "%s%s", k ? " " : "", words->v[k]);
     fputc('\n', stderr);
   }
-  int error = posix_spawnp(&child, j->clang, NULL, NULL, words->v, environ);
+  int error = posix_spawn_file_actions_init(&actions);
+  if (error) cli_no_memory();
+  if (messages)
+    error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (!error) error = posix_spawnp(&child, j->clang, &actions, NULL, words->v, environ);
+  posix_spawn_file_actions_destroy(&actions);
   if (error) {
     fprintf(stderr, "mxcc: %s: %s\n", j->clang, strerror(error));
     return 127;

@@ -31,12 +31,27 @@ static void add_common(struct words *w, struct job *j) {
   words_add(w, "mx/prelude.h");
   snprintf(lanes, sizeof lanes, "-D__MX_LANES=%d", j->lanes);
   words_add(w, lanes);
+  if (j->references) words_add(w, "-D__MX_REFERENCES");
   words_all(w, &j->both);
+}
+
+/* Whether the source lacks the templates of references. Newer programs may use these two words for things of their own,
+ * so that there are templates only where a source cannot be compiled without. */
+static bool lacks_references(const char *messages) {
+  static const char *const lacks[] = {"no template named '", "unknown type name '", "undeclared identifier '"};
+  for (size_t k = 0; k < sizeof lacks / sizeof *lacks; k++)
+    for (const char *p = messages; (p = strstr(p, lacks[k]));) {
+      p += strlen(lacks[k]);
+      if (!strncmp(p, "texture'", 8) || !strncmp(p, "surface'", 8)) return true;
+    }
+  return false;
 }
 
 static char *to_ptx(struct job *j, const char *source) {
   struct words w = {0};
-  char *ptx = scratch_file(j, ".ptx");
+  char *ptx = scratch_file(j, ".ptx"), *messages = scratch_file(j, ".messages");
+  const char *why;
+  size_t size;
   static const char *const fixed[] = {"--cuda-device-only", "-S", "-Xclang", "-target-feature", "-Xclang", "+ptx70",
                                       "-gline-tables-only"};
   add_common(&w, j);
@@ -50,11 +65,17 @@ static char *to_ptx(struct job *j, const char *source) {
   words_add(&w, source);
   words_add(&w, "-o");
   words_add(&w, ptx);
-  const int status = run_clang(j, &w);
+  if (cli_color(stderr)) words_add(&w, "-fcolor-diagnostics");
+  const int status = run_clang(j, &w, messages);
   words_free(&w);
+  char *said = cli_read_file(messages, FILE_LIMIT, &size, &why);
+  const bool again = status && said && !j->references && lacks_references(said);
+  if (said && !again) fwrite(said, 1, size, stderr);
+  free(said), free(messages);
   if (!status) return ptx;
   free(ptx);
-  return NULL;
+  j->references = again;
+  return again ? to_ptx(j, source) : NULL;
 }
 
 /* The text with the target of 64 lanes, where these are asked for. */
@@ -140,7 +161,7 @@ static bool to_object(struct job *j, const char *source, const void *module, siz
       "--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", image, "-c", source, "-o", out};
   words_all(&w, &j->host);
   for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
-  fine = fine && !run_clang(j, &w);
+  fine = fine && !run_clang(j, &w, NULL);
   words_free(&w);
   free(image);
   return fine;
@@ -148,6 +169,7 @@ static bool to_object(struct job *j, const char *source, const void *module, siz
 
 bool compile(struct job *j, const char *source, enum product product, const char *out) {
   const char *why;
+  j->references = false;
   char *ptx = to_ptx(j, source);
   if (!ptx) return false;
   size_t size, bytes = 0;

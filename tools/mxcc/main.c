@@ -220,7 +220,7 @@ static bool link_program(struct job *j, const struct request *r, const struct wo
   words_all(&w, &r->linker);
   const char *const more[] = {path.s, run.s, "-lmxrt", "-lm", "-o", r->out ? r->out : "a.out"};
   for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
-  const int status = run_clang(j, &w);
+  const int status = run_clang(j, &w, NULL);
   words_free(&w);
   text_free(&path);
   text_free(&run);
@@ -237,7 +237,7 @@ static bool compile_host(struct job *j, const char *source, const char *out) {
   words_all(&w, &j->host);
   const char *const more[] = {"-c", source, "-o", out};
   for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
-  const int status = run_clang(j, &w);
+  const int status = run_clang(j, &w, NULL);
   words_free(&w);
   return !status;
 }
@@ -308,6 +308,11 @@ int main(int argc, char **argv) {
   if (r.fast)
     words_add(&j.device, "-fcuda-approx-transcendentals"), words_add(&j.device, "-fcuda-flush-denormals-to-zero");
   if (!find_clang(&j) || !find_folders(&j, argv[0])) return CLI_HOST;
+  for (size_t k = 0; k < j.host.n; k++)
+    if (!strcmp(j.host.v[k], "-fopenmp")) {
+      if (!find_openmp(&j, &r.linker)) return CLI_HOST;
+      break;
+    }
   const bool fine = build(&j, &r);
   end_scratch(&j);
   words_free(&j.include), words_free(&j.both), words_free(&j.host), words_free(&j.device), words_free(&r.files),

@@ -21,14 +21,17 @@ struct job {
   struct words device;  /* for the device's side only */
   int lanes;
   bool verbose, debug;
-  bool across;   /* device code across files: objects have its text */
-  char *scratch; /* a folder of our own */
+  bool across;     /* device code across files: objects have its text */
+  bool references; /* the source names texture or surface references */
+  char *scratch;   /* a folder of our own */
 };
 
 /* clang.c */
-bool find_clang(struct job *j); /* false: there is none, and a message has said so */
+bool find_clang(struct job *j);                        /* false: there is none, and a message has said so */
+bool find_openmp(struct job *j, struct words *linker); /* false: the same */
 bool find_folders(struct job *j, const char *argv0);
-int run_clang(struct job *j, const struct words *words); /* its status; 127: it could not be run */
+/* Its status; 127: it could not be run. What it says goes to the file, or to stderr. */
+int run_clang(struct job *j, const struct words *words, const char *messages);
 char *scratch_file(struct job *j, const char *suffix);
 void end_scratch(struct job *j);
 

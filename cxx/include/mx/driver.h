@@ -258,6 +258,20 @@ typedef struct CUDA_TEXTURE_DESC_st {
   int reserved[12];
 } CUDA_TEXTURE_DESC;
 
+typedef struct CUDA_KERNEL_NODE_PARAMS_st {
+  struct CUfunc_st *func;
+  unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  void **kernelParams, **extra;
+  struct CUfunc_st *kern; /* the same as func */
+  struct CUctx_st *ctx;
+} CUDA_KERNEL_NODE_PARAMS;
+typedef struct CUDA_MEMSET_NODE_PARAMS_st {
+  CUdeviceptr dst;
+  size_t pitch;
+  unsigned int value, elementSize;
+  size_t width, height;
+} CUDA_MEMSET_NODE_PARAMS;
+
 #define CUmemLocation struct cudaMemLocation
 #define CU_MEM_LOCATION_TYPE_DEVICE cudaMemLocationTypeDevice
 #define CUmemAccessDesc struct cudaMemAccessDesc

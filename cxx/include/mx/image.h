@@ -28,6 +28,13 @@ typedef const struct cudaMipmappedArray *cudaMipmappedArray_const_t;
 #define cudaTextureType1DLayered 0xF1
 #define cudaTextureType2DLayered 0xF2
 #define cudaTextureTypeCubemapLayered 0xFC
+#define cudaSurfaceType1D 0x01
+#define cudaSurfaceType2D 0x02
+#define cudaSurfaceType3D 0x03
+#define cudaSurfaceTypeCubemap 0x0C
+#define cudaSurfaceType1DLayered 0xF1
+#define cudaSurfaceType2DLayered 0xF2
+#define cudaSurfaceTypeCubemapLayered 0xFC
 
 enum cudaTextureAddressMode {
   cudaAddressModeWrap = 0,
@@ -87,6 +94,23 @@ struct cudaTextureDesc {
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
 
+/* References: variables of file scope that kernels name, and to which the host binds memory or an array. What they say
+ * is read when they are bound. */
+struct textureReference {
+  int normalized;
+  enum cudaTextureFilterMode filterMode;
+  enum cudaTextureAddressMode addressMode[3];
+  struct cudaChannelFormatDesc channelDesc;
+  int sRGB;
+  unsigned int maxAnisotropy;
+  enum cudaTextureFilterMode mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  int disableTrilinearOptimization, reserved[14];
+};
+struct surfaceReference {
+  struct cudaChannelFormatDesc channelDesc;
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -135,13 +159,27 @@ cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, size_t tox, size_t toy, cudaA
                                    enum cudaMemcpyKind kind __MX_DEFAULT(cudaMemcpyDeviceToDevice));
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *surface, const struct cudaResourceDesc *resource);
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
+cudaError_t cudaBindTexture(size_t *offset, const struct textureReference *reference, const void *p,
+                            const struct cudaChannelFormatDesc *desc, size_t size __MX_DEFAULT(0xffffffffu));
+cudaError_t cudaBindTexture2D(size_t *offset, const struct textureReference *reference, const void *p,
+                              const struct cudaChannelFormatDesc *desc, size_t width, size_t height, size_t pitch);
+cudaError_t cudaBindTextureToArray(const struct textureReference *reference, cudaArray_const_t array,
+                                   const struct cudaChannelFormatDesc *desc);
+cudaError_t cudaBindTextureToMipmappedArray(const struct textureReference *reference, cudaMipmappedArray_const_t array,
+                                            const struct cudaChannelFormatDesc *desc);
+cudaError_t cudaUnbindTexture(const struct textureReference *reference);
+cudaError_t cudaGetTextureAlignmentOffset(size_t *offset, const struct textureReference *reference);
+cudaError_t cudaGetTextureReference(const struct textureReference **reference, const void *symbol);
+cudaError_t cudaBindSurfaceToArray(const struct surfaceReference *reference, cudaArray_const_t array,
+                                   const struct cudaChannelFormatDesc *desc);
+cudaError_t cudaGetSurfaceReference(const struct surfaceReference **reference, const void *symbol);
 #ifdef __cplusplus
 }
 
 template <class T> struct __mx_channels;
 #define __MX_CHANNELS(t_, bits_, n_, kind_) \
   template <> struct __mx_channels<t_> { \
-    static cudaChannelFormatDesc get() { \
+    static __MX_BOTH constexpr cudaChannelFormatDesc get() { \
       return {bits_, n_ > 1 ? bits_ : 0, n_ > 2 ? bits_ : 0, n_ > 3 ? bits_ : 0, cudaChannelFormatKind##kind_}; \
     } \
   };

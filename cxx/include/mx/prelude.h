@@ -116,6 +116,9 @@ __MX_BOTH void *__mx_alloca(size_t size) {
 #include "mx/device.h"
 #include "mx/runtime.h"
 #include "mx/texture.h"
+#ifdef __MX_REFERENCES
+#include "mx/references.h"
+#endif
 
 #ifndef __CUDA_ARCH__
 /* Which variables are managed is told by where they lie. */

@@ -165,6 +165,19 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 cudaError_t cudaLaunchCooperativeKernelMultiDevice(struct cudaLaunchParams *list, unsigned int n,
                                                    unsigned int flags __MX_DEFAULT(0));
 cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *function);
+cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, enum cudaJitOption *options, void **values,
+                                unsigned int n, enum cudaLibraryOption *more, void **morevalues, unsigned int m);
+cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path, enum cudaJitOption *options,
+                                    void **values, unsigned int n, enum cudaLibraryOption *more, void **morevalues,
+                                    unsigned int m);
+cudaError_t cudaLibraryUnload(cudaLibrary_t library);
+cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name);
+cudaError_t cudaLibraryGetKernelCount(unsigned int *n, cudaLibrary_t library);
+cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int n, cudaLibrary_t library);
+cudaError_t cudaLibraryGetGlobal(void **p, size_t *bytes, cudaLibrary_t library, const char *name);
+cudaError_t cudaLibraryGetManaged(void **p, size_t *bytes, cudaLibrary_t library, const char *name);
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attribute, int value,
+                                            int device);
 cudaError_t cudaFuncGetParamInfo(const void *function, size_t number, size_t *offset, size_t *size);
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *function, const cudaLaunchConfig_t *config);
 cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const cudaLaunchConfig_t *config);
@@ -189,6 +202,10 @@ void __cudaRegisterVar(void **handle, char *host, char *address, const char *nam
                        int constant, int global);
 void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int external, size_t size,
                               int constant, int global);
+void __cudaRegisterTexture(void **handle, const void *host, const void **address, const char *name, int dimensions,
+                           int normalized, int external);
+void __cudaRegisterSurface(void **handle, const void *host, const void **address, const char *name, int dimensions,
+                           int external);
 char __cudaInitModule(void **handle);
 void __mx_managed_variables(const char *from, const char *to);
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared __MX_DEFAULT(0),

@@ -21,6 +21,13 @@
     } \
   } while (0)
 
+// version 13 has a parameter more
+#if CUDART_VERSION >= 13000
+#define MAKE_CONTEXT(context_, flags_, device_) cuCtxCreate(context_, NULL, flags_, device_)
+#else
+#define MAKE_CONTEXT(context_, flags_, device_) cuCtxCreate(context_, flags_, device_)
+#endif
+
 static inline unsigned random_of(unsigned &state) {
   state = state * 1664525u + 1013904223u;
   return state >> 8;

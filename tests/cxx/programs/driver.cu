@@ -46,7 +46,7 @@ int main() {
   unsigned n = 100, by = 7, host[100], count = 0;
   TRY(cuInit(0));
   TRY(cuDeviceGet(&device, 0));
-  TRY(cuCtxCreate(&context, 0, device));
+  TRY(MAKE_CONTEXT(&context, 0, device));
   TRY(cuModuleLoadData(&module, text));
   TRY(cuModuleGetFunction(&add, module, "add"));
   EXPECT(cuModuleGetFunction(&add, module, "nothing") == CUDA_ERROR_NOT_FOUND);

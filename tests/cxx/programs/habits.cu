@@ -77,6 +77,19 @@ struct Large {
 };
 __global__ void large(Large p, int *out) { *out = p.v[threadIdx.x + 5] + p.v[899]; }
 
+// words that older guides had for templates are free again
+struct surface {
+  int a, b;
+};
+template <class T> class texture {
+  T value;
+
+public:
+  __device__ texture(T v) : value(v) {}
+  __device__ T at(surface s) const { return value + s.a * s.b; }
+};
+__global__ void words(int *out) { *out = texture<int>(7).at({2, 3}); }
+
 class Solver {
   float *data;
   int n;
@@ -114,6 +127,9 @@ int main(int argc, char *argv[]) {
   mixture<<<1, 32>>>(out, 32);
   CHECK(cudaDeviceSynchronize());
   printf("%.3f %.3f\n", out[0], out[31]);
+  words<<<1, 1>>>(number);
+  CHECK(cudaDeviceSynchronize());
+  EXPECT(*number == 13);
   each<float, squared><<<1, 32>>>(out, 32);
   CHECK(cudaDeviceSynchronize());
   printf("%.4g\n", out[2]);

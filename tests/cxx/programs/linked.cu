@@ -1,6 +1,6 @@
 // The driver's API beyond modules and launches: texts linked into one module, arrays and textures, boxes, rows that are
 // set, ranges of addresses with memory mapped into them, functions by their names.
-// no nvcc: it links no driver; lanes: 32
+// lanes: 32
 #include "check.h"
 #include <cstring>
 #include <cuda.h>
@@ -55,7 +55,7 @@ int main() {
   unsigned version = 0;
   DO(cuInit(0));
   DO(cuDeviceGet(&device, 0));
-  DO(cuCtxCreate(&context, 0, device));
+  DO(MAKE_CONTEXT(&context, 0, device));
   DO(cuCtxGetApiVersion(context, &version));
   EXPECT(version >= 3010);
   DO(cuCtxGetCurrent(&now));
@@ -154,7 +154,7 @@ int main() {
   DO(cuMemAddressFree(range, 2 * granule));
   // functions by their names
   CUresult (*get)(CUdeviceptr *, size_t) = nullptr;
-  int found = -1;
+  CUdriverProcAddressQueryResult found;
   DO(cuGetProcAddress_v2("cuMemAlloc", (void **)&get, 12000, 0, &found));
   DO(get(&range, 100));
   DO(cuMemFree(range));

@@ -1,4 +1,3 @@
-// no nvcc: it does not link the driver's library
 // The driver's API: a module from PTX, what its kernel is, launches with parameters in both ways, memory in rows, fills
 // of every width, events, occupancy, errors and their names.
 #include "check.h"
@@ -55,7 +54,7 @@ int main() {
   DRIVER(cuDeviceGetCount(&count));
   DRIVER(cuDeviceGet(&device, 0));
   DRIVER(cuDeviceGetName(name, sizeof name, device));
-  DRIVER(cuCtxCreate(&context, CU_CTX_SCHED_AUTO, device));
+  DRIVER(MAKE_CONTEXT(&context, CU_CTX_SCHED_AUTO, device));
   DRIVER(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device));
   EXPECT(count >= 1 && value == 1024);
   DRIVER(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096));
