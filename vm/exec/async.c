@@ -17,7 +17,7 @@ enum {
 };
 
 /* ---- lists ----------------------------------------------------------------------------------------------*/
-/* A copy at the end of the list. NULL: out of memory. */
+/* Appends a copy to the list. NULL: out of memory. */
 static struct mx_copy *add(struct mx_async *a, struct mx_warp_copies *w) {
   if (w->n == w->list_room) {
     const uint32_t room = w->list_room ? w->list_room * 2 : 16;
@@ -31,7 +31,7 @@ static struct mx_copy *add(struct mx_async *a, struct mx_warp_copies *w) {
   if (c) a->n++, w->n++;
   return c;
 }
-/* What waits in the ring goes to the end of the list, where anything may be behind it. False: out of memory. */
+/* Moves the ring's copies to the end of the list, behind which any kind of copy may follow. False: out of memory. */
 static bool settle(struct mx_async *a, struct mx_warp_copies *w, const struct mx_exec *x) {
   for (; w->landed != w->issued; w->landed++) {
     const struct mx_row_copy *r = &w->rows[w->landed & w->mask];
@@ -53,7 +53,7 @@ bool mx__async_put(struct mx_block *b, uint32_t warp, const struct mx_copy *copy
   if (c) *c = *copy;
   return c != NULL;
 }
-/* Takes copies that have landed for all of their lanes out of the list; they stay behind its end, for those to come. */
+/* Removes copies that have landed for all of their lanes from the list; they are kept behind its end for reuse. */
 static void sweep(struct mx_async *a, struct mx_warp_copies *w) {
   uint32_t kept = 0;
   for (uint32_t k = 0; k < w->n; k++) {
@@ -124,15 +124,15 @@ static void copy_lane(const struct mx_copy *c, uint64_t l) {
   if (c->read[l]) memcpy(bytes, c->from[l], c->read[l]);
   memcpy(c->to[l], bytes, c->bytes);
 }
-/* A copy in rows gets places for each lane. */
+/* Turns a row copy into one with an address for each lane. */
 static void spread(struct mx_copy *c, unsigned lanes) {
-  for (unsigned l = lanes; l--;) { /* a row's piece stands before its last lane */
+  for (unsigned l = lanes; l--;) { /* the address of a row's piece is at an index no greater than its last lane */
     const size_t at = (size_t)(l % c->row) * c->bytes;
     c->to[l] = c->to[l / c->row] + at, c->from[l] = c->from[l / c->row] + at;
   }
   c->row = 0;
 }
-/* Copies of whole words: what lies side by side, source and target, is one. */
+/* Copies whole elements; where both sources and targets are adjacent, several at once. */
 static void copy_rows(const struct mx_copy *c, uint64_t m) {
   const size_t bytes = c->bytes;
   while (m) {
@@ -198,7 +198,7 @@ static bool land(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t 
     MX_FOR_LANES (l, m) copy_lane(c, l);
   return true;
 }
-/* What lanes m issued before number `end`. */
+/* Copies that lanes m issued before number `end` land. */
 static bool land_before(struct mx_exec *x, struct mx_block *b, uint32_t warp, uint32_t end, uint64_t m) {
   bool good = true;
   for (uint32_t k = 0; good && k < end; k++) good = land(x, b, warp, k, m);
@@ -220,7 +220,7 @@ static void want_of_splits(struct mx_async *a, const struct mx_block *b) {
       a->nwanted++;
     }
 }
-/* Those of one block that tell an mbarrier that is wanted. */
+/* A block's copies land that signal an mbarrier which is waited for. */
 static bool land_wanted_of(struct mx_exec *x, struct mx_block *b, const struct mx_async *wanted) {
   struct mx_async *a = b->async;
   bool landed = false, good = true;
@@ -260,7 +260,8 @@ void mx__async_round(struct mx_exec *x, struct mx_block *leader) {
   if (leader->async && any_copies(leader) && ++leader->async->passes >= MOST_PASSES) mx__async_land_wanted(x, leader);
 }
 
-/* An asynchronous instruction of the block: at random, copies land that are due. False: trapped. */
+/* To be called for each asynchronous instruction of the block: in random order, copies that are due land. False:
+ * trapped. */
 static bool event(struct mx_exec *x) {
   struct mx_block *b = x->block;
   struct mx_async *a = b->async;
@@ -284,14 +285,14 @@ static uint64_t due(struct mx_async *a) {
 const struct mx_insn *mx__async_no_memory(struct mx_exec *x, const struct mx_insn *i) {
   return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL);
 }
-/* The same, where compiled code may have called; then it is asked again. */
+/* The same if compiled code may have made the call; then it is asked again for room. */
 static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) {
   return mx__compiled_block_is_stale(x) ? (x->event = MX_EV_STALE_WARP, NULL) : mx__async_no_memory(x, i);
 }
 static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) {
   return mx__leave(x, i->pc, MX_EV_TRAP);
 }
-/* Behind whatever may have landed: lanes of this warp may go on that waited for it. */
+/* To be called when copies may have landed: lanes of this warp that waited for them may go on. */
 static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i, bool good) {
   if (!good) return trapped(x, i);
   mx__find_resched_rank(x);
@@ -329,7 +330,7 @@ const struct mx_insn *mx__async_issued(struct mx_exec *x, const struct mx_insn *
   return go_on(x, i, good && event(x));
 }
 
-/* How many bytes each lane reads; false: trapped. Operand 5: how many, or whether none. */
+/* How many bytes each lane reads; false: trapped. Operand 5 is that number, or a predicate that lanes read none. */
 static bool bytes_read(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned size, uint8_t *read) {
   const struct mx_op_info *o = &mx__ops[i->op];
   const unsigned type = o->nopnds > 5 ? o->opnd[5].type : MX_T_none;
@@ -345,7 +346,7 @@ static bool bytes_read(struct mx_exec *x, const struct mx_insn *i, uint64_t m, u
   mx__trap_at(x, i, MX_TRAP_ASYNC, odd, mx__format("they copy more bytes than the %u that land", size));
   return false;
 }
-/* Where lanes m read; those that read fewer than all bytes may come to the end of an allocation. */
+/* The addresses that lanes m read; a lane that reads fewer bytes than it copies may be at the end of an allocation. */
 static bool sources(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned size, const uint8_t *read,
                     unsigned char **from) {
   uint64_t whole = 0, part = 0;
@@ -360,15 +361,14 @@ static bool sources(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsi
   return true;
 }
 /* ---- rows, and what compiled code does by itself -----------------------------------------------------------------*/
-/* Whether nobody but the program decides when copies land, and nobody has to be told. */
+/* Whether only the program's waits decide when copies land, and nobody observes that. */
 static bool goes_by_itself(const struct mx_exec *x) { return x->launch->async != MX_ASYNC_RANDOM && !x->launch->debug; }
-/* The ring is full: it becomes longer, or is emptied. Or the list is too long. */
+/* Called when the ring is full: enlarges or empties it; or when the list is too long. */
 static void make_room(struct mx_exec *x, struct mx_async *a, struct mx_warp_copies *w) {
   if (!w->rows || w->groups_differ || w->issued - w->landed <= w->mask) return;
   if (mx__copies_lengthen(w) || settle(a, w, x)) mx__copies_room(w);
 }
-/* Whole copies of all lanes, in rows within the bounds of the last time. True: the copy has been issued, or has landed.
- */
+/* A copy of all bytes by all lanes, in rows, and within the cached bounds. True: it has been issued, or has landed. */
 static bool issue_rows(struct mx_exec *x, const struct mx_insn *i) {
   const unsigned type = mx__ops[i->op].nopnds > 5 ? mx__ops[i->op].opnd[5].type : MX_T_none;
   struct mx_async *a = x->block->async;
@@ -388,7 +388,7 @@ static bool issue_rows(struct mx_exec *x, const struct mx_insn *i) {
   else w->issued++, w->room--;
   return true;
 }
-/* Mostly the oldest ones have come to be waited for, and those behind them have not. */
+/* Mostly the oldest copies are waited for, and later ones are not. */
 uint32_t mx__async_wait_of_all(struct mx_exec *x, uint32_t n) {
   struct mx_async *a = x->block->async;
   if (!a) return 1;
@@ -426,7 +426,7 @@ const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i
   return mx__async_issued(x, i);
 }
 
-/* Lanes that are no more commit nothing, and issue nothing. False: out of memory. */
+/* Lanes that have ended neither commit nor issue anything. False: out of memory. */
 static bool commit(const struct mx_exec *x, struct mx_warp_copies *w, uint64_t m) {
   if (m == x->full || (!mx__compiled_block_is_stale(x) && m == x->warp->live)) w->committed++;
   else {
@@ -469,8 +469,8 @@ const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i,
   mx__copies_room(w);
   return !bulk && goes_by_itself(x) ? i + 1 : go_on(x, i, good && event(x));
 }
-/* It never takes longer than the copying. What lands here tells nobody, so where nothing else lands than what is waited
- * for, splits need not be known. */
+/* A wait never suspends lanes, since copies land during it. If only copies land that are waited for here, no other
+ * split is affected. */
 const struct mx_insn *mx__op_cp_async_wait(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   struct mx_async *a = x->block->async;
@@ -480,8 +480,8 @@ const struct mx_insn *mx__op_cp_async_wait(struct mx_exec *x, const struct mx_in
   return mx__async_wait(x, i, m, false, 0);
 }
 
-/* Modifier: whether this is one of the arrivals that the phase expects. Otherwise it lacks, until then, what counts as
- * one byte more: arrivals return states in which nothing is to be seen of it, as those that were recorded. */
+/* Modifier: whether this is one of the arrivals that the phase expects. Otherwise the phase expects one more byte until
+ * then, which the states that arrivals return do not show, as on recorded devices. */
 const struct mx_insn *mx__op_cp_async_arrive(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   unsigned char *at[MX_MAX_LANES];

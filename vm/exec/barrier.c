@@ -1,5 +1,5 @@
 /* Barriers of a block: bar.sync, bar.arrive, bar.red, and of a cluster. Arrivals are counted by lanes, at any pc; a
- * warp all of whose living lanes have arrived counts as a whole one. */
+ * warp has arrived when all its living lanes have. */
 #include "barrier.h"
 
 #include "core/format.h"
@@ -55,10 +55,10 @@ static void release(struct mx_block *b, uint32_t number) {
   bar->hold = bar->all = 0;
 }
 
-/* ---- of a cluster: each block counts its own lanes; a block that has ended waits for nobody -------------------*/
+/* ---- of a cluster: each block counts its own lanes; a block that has ended waits for nobody ------------------- */
 static bool all_arrived(const struct mx_block *b) {
   if (b->ended) return true;
-  /* in compiled code a block's warps begin one behind the other */
+  /* in compiled code warps may not have begun when the first ones arrive */
   return b->started && b->begun == b->nwarps && complete(b, &b->barriers[MX_CLUSTER_BARRIER]);
 }
 void mx__cluster_recheck(struct mx_block *leader) {
@@ -79,7 +79,7 @@ void mx__barrier_recheck(struct mx_exec *x, struct mx_block *b) {
   mx__cluster_recheck(b->leader);
 }
 
-/* The lanes with the first lane's barrier and count arrive; lanes with others come here again. */
+/* The lanes with the first lane's barrier and count arrive; the others execute the instruction again. */
 static const struct mx_insn *arrive(struct mx_exec *x, const struct mx_insn *i, enum mx_barrier_event event) {
   struct mx_block *b = x->block;
   unsigned red = mx__ops[i->op].opnd[0].role == MX_OUT;
@@ -134,8 +134,8 @@ const struct mx_insn *mx__op_bar_red(struct mx_exec *x, const struct mx_insn *i)
   return arrive(x, i, MX_BARRIER_ARRIVAL);
 }
 
-/* A lane's bit is set from its arrival until all have arrived, so it tells whether a wait is over. Lanes that have
- * ended in compiled code have not told: it is asked anew. */
+/* A lane's bit is set from its arrival until the barrier is complete, so it tells whether a wait is over. Compiled code
+ * does not report ended lanes here, so completeness is tested again. */
 const struct mx_insn *mx__op_cluster_arrive(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_block *b = x->block;
   const uint32_t w = x->warp->number;

@@ -70,7 +70,7 @@ bool mx__async_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, un
   const uint64_t off = *(const uint64_t *)mx__operand(x, i->o[k + 1]);
   uint64_t at[MX_MAX_LANES];
   MX_FOR_LANES (l, m) at[l] = narrow ? ((const uint32_t *)base)[l] + (uint32_t)off : ((const uint64_t *)base)[l] + off;
-  struct mx_insn with = *i; /* an instruction with two addresses remembers two places */
+  struct mx_insn with = *i; /* an instruction with two addresses has two bounds caches */
   with.index += bounds;
   return mx__access_find(x, &with, m, at, bytes, space, write, host);
 }
@@ -90,7 +90,7 @@ bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
                                    "do not make it, end it or wait"));
   return false;
 }
-/* Of an instruction: the trap has been raised, and the split stands before it. */
+/* Raises a trap for an instruction, before which the split stops. */
 static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) {
   return mx__leave(x, i->pc, MX_EV_TRAP);
 }
@@ -106,7 +106,7 @@ static void go_on(struct mx_split *s, bool done) {
   s->state = MX_RUNNABLE;
   s->spun = false;
 }
-/* Lanes wait at mbarriers of their own block only. */
+/* Releases lanes, which wait only at mbarriers of their own block. */
 static void let_go(struct mx_block *b, const unsigned char *at) {
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
@@ -115,8 +115,7 @@ static void let_go(struct mx_block *b, const unsigned char *at) {
     }
   b->leader->timeouts = 0;
 }
-/* Writes the object's new state; the phase may have ended with it. Instructions call mx__find_resched_rank() behind it.
- */
+/* Writes the object's new state, which may end the phase. Instructions call mx__find_resched_rank() afterwards. */
 static void settle(struct mx_exec *x, struct mx_block *b, unsigned char *at, struct mx_mbarrier m) {
   const bool done = !m.pending && !m.bytes;
   if (done) m.pending = m.expected, m.parity ^= 1;
@@ -126,8 +125,8 @@ static void settle(struct mx_exec *x, struct mx_block *b, unsigned char *at, str
 static bool too_many(struct mx_block *b, const unsigned char *at, const struct mx_mbarrier *m, uint32_t count,
                      const struct mx_trap *t) {
   return wrong(b, t,
-               mx__format("%u arrivals at the mbarrier at 0x%llx in shared memory, whose phase lacks %u", count,
-                          offset_of(b, at), m->pending));
+               mx__format("%u arrival%s at the mbarrier at 0x%llx in shared memory, whose phase lacks %u", count,
+                          count == 1 ? "" : "s", offset_of(b, at), m->pending));
 }
 static bool too_many_bytes(struct mx_block *b, const unsigned char *at, int64_t bytes, const struct mx_trap *t) {
   return wrong(
@@ -262,7 +261,8 @@ static bool ended(struct mx_exec *x, const struct mx_insn *i, unsigned k, unsign
   return true;
 }
 static void want(struct mx_block *b, unsigned char *at) {
-  struct mx_async *a = b->nmembers > 1 ? mx__async_of(b->leader) : b->async; /* alone, it has no copies: none lands */
+  /* a block without cluster or copies: nothing can land */
+  struct mx_async *a = b->nmembers > 1 ? mx__async_of(b->leader) : b->async;
   if (!a || a->nwanted > MX_WANTED) return;
   for (uint32_t k = 0; k < a->nwanted; k++)
     if (a->wanted[k] == at) return;
@@ -277,7 +277,7 @@ const struct mx_insn *mx__op_mbarrier_test(struct mx_exec *x, const struct mx_in
   *p = (*p & ~x->mask) | done;
   if (done == x->mask) return i + 1;
   MX_FOR_LANES (l, x->mask & ~done) want(x->block, at[l]);
-  x->slice = x->reserve = 0; /* who asks again and again lets the others run, as one who sleeps */
+  x->slice = x->reserve = 0; /* repeated tests let other splits run, as sleeping does */
   return mx__leave(x, mx__next_pc(x, i), MX_EV_SLICE);
 }
 
@@ -293,7 +293,7 @@ const struct mx_insn *mx__op_mbarrier_wait(struct mx_exec *x, const struct mx_in
   if (done == x->mask) return i + 1;
   x->split->pc = i->pc;
   uint64_t waits = x->mask & ~done;
-  if (done) { /* they go on, and the others wait below them */
+  if (done) { /* these lanes go on; the others wait, see below */
     x->split->pc = mx__next_pc(x, i);
   }
   while (waits) {
@@ -317,10 +317,9 @@ bool mx__mbarrier_time_over(struct mx_block *leader) {
     for (uint32_t w = 0; w < b->nwarps && !leader->time_over; w++)
       for (uint32_t k = 0; k < b->warps[w].nsplits; k++) leader->time_over |= has_limit(&b->warps[w].splits[k]);
   }
-  leader->timeouts += leader->time_over;
   return leader->time_over;
 }
-/* The clock moves as if they had waited so long. */
+/* The clock advances by the time that they would have waited. */
 static void time_out(struct mx_block *b) {
   enum { USUAL = 1000 };
   for (uint32_t w = 0; w < b->nwarps; w++)

@@ -23,6 +23,36 @@ static void print_place(FILE *out, const struct mx_image *image, const struct mx
   else fprintf(out, ", pc %u", pc);
 }
 
+/* The lanes of a warp that have not ended and do not wait at the mbarrier at `at`. */
+static uint64_t elsewhere(const struct mx_warp *w, uint64_t at) {
+  uint64_t m = w->live;
+  for (uint32_t k = 0; k < w->nsplits; k++)
+    if (w->splits[k].state == MX_WAIT_MBARRIER && w->splits[k].sync_mask == at) m &= ~w->splits[k].mask;
+  return m;
+}
+/* "warps 1-3, warp 5 (lanes 0-31), warps 0-3 of block (1,0,0)": of the whole cluster, since its other blocks arrive
+ * there, too. */
+static void print_elsewhere(FILE *out, const struct mx_block *b, uint64_t at) {
+  const char *comma = "";
+  for (uint32_t n = 0; n < b->nmembers; n++) { /* the own block first */
+    const struct mx_block *of = b->leader->members[(b->rank + n) % b->nmembers];
+    for (uint32_t first = 0, last; first < of->nwarps && !of->ended; first = last + 1) {
+      const struct mx_warp *w = &of->warps[first];
+      const uint64_t m = elsewhere(w, at);
+      last = first;
+      if (!m) continue;
+      while (m == w->live && last + 1 < of->nwarps && w[last + 1 - first].live &&
+             elsewhere(&w[last + 1 - first], at) == w[last + 1 - first].live)
+        last++;
+      fprintf(out, last > first ? "%swarps %u-%u" : "%swarp %u", comma, first, last);
+      comma = ", ";
+      if (m != w->live) fputs(" (", out), print_lanes(out, m), fputs(")", out);
+      if (of != b) fprintf(out, " of block (%u,%u,%u)", of->ctaid[0], of->ctaid[1], of->ctaid[2]);
+    }
+  }
+  if (!*comma) fprintf(out, "no other warp");
+}
+
 static void print_split(FILE *out, const struct mx_block *b, const struct mx_warp *w, const struct mx_split *s) {
   fprintf(out, "\n  "); /* indented as the trap's other lines are */
   if (b->nmembers > 1) fprintf(out, "block (%u,%u,%u), ", b->ctaid[0], b->ctaid[1], b->ctaid[2]);
@@ -39,8 +69,10 @@ static void print_split(FILE *out, const struct mx_block *b, const struct mx_war
   }
   if (s->state == MX_WAIT_MBARRIER) {
     char *text = mx__mbarrier_text(b, (const unsigned char *)(uintptr_t)s->sync_mask);
-    fprintf(out, "at %s", text ? text : "an mbarrier");
+    fprintf(out, "at %s, which ", text ? text : "an mbarrier");
     free(text);
+    print_elsewhere(out, b, s->sync_mask);
+    fprintf(out, " could still bring");
     return;
   }
   const bool cluster = s->barrier == MX_CLUSTER_BARRIER;
@@ -58,7 +90,7 @@ static void print_split(FILE *out, const struct mx_block *b, const struct mx_war
   fprintf(out, ": %u of %u threads have arrived", here, want);
 }
 
-/* Lanes that name one another in different operations or masks. */
+/* Lanes that wait for each other in different operations, or with different masks. */
 static bool disagree(const struct mx_warp *w) {
   for (uint32_t a = 0; a < w->nsplits; a++)
     for (uint32_t c = 0; c < w->nsplits; c++) {

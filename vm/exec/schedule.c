@@ -59,8 +59,7 @@ static void call_helpers(struct mx_queue *s) {
   pthread_cond_broadcast(&s->helpers_changed);
 }
 
-/* The session's own worker has found no block to run. True: because all workers had come to rest, so that it has to go
- * on. */
+/* The session's own worker has found no block to run. True: because all workers had paused, so that it has to go on. */
 static bool goes_on_after_rest(struct mx_queue *s, struct mx_exec *x) {
   struct mx_launch *l = s->l;
   const bool were_together = s->together;
@@ -179,8 +178,7 @@ static void run_blocks(struct mx_queue *s, struct mx_exec *x, bool own) {
       s->turns = s->turns_since_end = s->backoffs = 0;
       if (s->waiting && !s->resident && s->next >= l->nclusters) pthread_cond_broadcast(&s->wake);
     } else if (status == MX_BLOCK_STOPPED && atomic_load(l->stop) == MX_STOP_REST) {
-      b->members[b->pass.member]->round.went_on =
-          true; /* the turn that has been broken off may have been of use to others */
+      b->members[b->pass.member]->round.went_on = true; /* the interrupted turn may have been useful to other blocks */
       s->parked[1][s->nparked[1]++] = b;
     } else {
       mx__queue_park(s, b);

@@ -18,7 +18,7 @@ static uint64_t digest_of(const struct mx_block *b, uint64_t h) {
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
       const struct mx_split *s = &b->warps[w].splits[k];
       const uint64_t *v = (const uint64_t *)s->frame->slots;
-      uint64_t p = s->pc, q = s->mask; /* side by side: a product waits for every second one only */
+      uint64_t p = s->pc, q = s->mask; /* two independent chains, so that a product waits only for every second one */
       for (uint32_t n = 0; n < s->frame->fn->frame_bytes / 8; n += 2) {
         p = (p ^ v[n]) * 0x9E3779B97F4A7C15u ^ p >> 31;
         q = (q ^ v[n + 1]) * 0x9E3779B97F4A7C15u ^ q >> 31;
@@ -35,13 +35,13 @@ uint64_t mx__block_digest(const struct mx_block *leader) {
 }
 
 /* ---- who is where ---------------------------------------------------------------------------------------------*/
-/* Lanes that stand at one place, in one state, on one word; others are only counted. */
+/* Lanes at one place, in one state, and spinning on one word; beyond the first such groups they are only counted. */
 struct group {
   const struct mx_block *block;
   const struct mx_warp *warp;
   const struct mx_split *split;
-  bool word,
-      shared_word; /* it reads one; by an access that is meant for what others write: volatile, relaxed, atomic */
+  /* it reads a word; it does so by an access meant for data that others write: volatile, relaxed, atomic */
+  bool word, shared_word;
   uint64_t address, value;
   unsigned bytes;
   uint64_t others;
@@ -88,7 +88,7 @@ static bool reads_word(const struct mx_launch *l, const struct mx_block *b, cons
   return false;
 }
 
-/* What lanes that spin read: by one of the next instructions, since they stand where their loop begins. */
+/* The word that spinning lanes read, by one of the next instructions, since they are at the beginning of their loop. */
 static void find_word(const struct mx_launch *l, struct group *g) {
   const struct mx_pfunc *fn = g->split->frame->fn;
   const struct mx_insn *i = &fn->insns[fn->index_of_pc[g->split->pc]], *end = fn->insns + fn->ninsns;

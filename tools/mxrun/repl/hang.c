@@ -143,7 +143,11 @@ static void show_holder(struct hang *h, uint64_t block, uint32_t warp, uint32_t 
 static void show_split(struct repl *r, uint64_t block, uint32_t warp, uint32_t k, const mx_debug_split *s) {
   char *lanes = lanes_text(s->lanes), *text = instruction_text(r, s->function, s->pc), *at = NULL;
   if (s->state == MX_DEBUG_WAITS_AT_BARRIER) at = format("wait at barrier %u", s->barrier);
-  if (s->state == MX_DEBUG_WAITS_AT_MBARRIER) at = format("wait at mbarrier 0x%llx", (unsigned long long)s->mbarrier);
+  if (s->state == MX_DEBUG_WAITS_AT_MBARRIER) {
+    char *lacks = mbarrier_text(r, block, s->mbarrier);
+    at = format("wait at %s,", lacks);
+    free(lacks);
+  }
   say("  block %llu warp %u %s %s at %s:%u: %s\n", (unsigned long long)block, warp, lanes,
       s->state == MX_DEBUG_RUNNABLE ? "spin"
       : at                          ? at

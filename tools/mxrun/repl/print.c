@@ -263,7 +263,8 @@ bool do_print(struct repl *r, char *arguments) {
   struct value v, when = {0};
   bool good;
   if (!*arguments) arguments = last;
-  if (is_sample(r, arguments, &good) || is_slice(r, arguments, fmt, &good) || print_fragment(r, arguments, fmt, &good))
+  if (is_sample(r, arguments, &good) || is_slice(r, arguments, fmt, &good) ||
+      print_fragment(r, arguments, fmt, &good) || print_wide(r, arguments, fmt, &good))
     return good;
   const size_t n = before_if(arguments);
   char *why = NULL, *text = n ? format("%.*s", (int)n, arguments) : cli_strdup(arguments);

@@ -281,6 +281,9 @@ void show_line(struct repl *r, const char *file, uint32_t line);
 void listing_free(struct repl *r);
 
 /* print.c */
+/* group.c: a register of 128 bits; false: the text is the name of none. A lane's value; malloc'ed. */
+bool print_wide(struct repl *r, const char *text, char fmt, bool *good);
+char *wide_text(const mx_debug_register *g, unsigned lane, char fmt);
 /* fragment.c: "wmma(REGISTERS, PART, SHAPE[, TYPE])" or "mma(...)"; false: the text is no such thing. */
 bool print_fragment(struct repl *r, const char *text, char fmt, bool *good);
 void print_value(struct repl *r, const char *name, const struct value *v, char format);
@@ -294,6 +297,9 @@ char take_format(char **arguments);   /* "/x": the letter, 0: none */
 uint64_t focus_lanes(struct repl *r); /* active ones of the focus split */
 
 /* views.c */
+/* "mbarrier 0x10000000000: phase of parity 0, 1 of 2 arrivals and 0 bytes missing, which warp 3 could still bring";
+ * malloc'ed. */
+char *mbarrier_text(struct repl *r, uint64_t block, mx_addr at);
 char *lanes_text(uint64_t m); /* "lanes 0-31, 40", "lane 5"; malloc'ed */
 char *mask_row(struct repl *r, uint64_t block, uint32_t warp);
 char *summary(const struct value *v, uint64_t lanes, unsigned warp_lanes, char format);

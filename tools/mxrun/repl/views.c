@@ -204,6 +204,43 @@ static bool info_async(struct repl *r, const char *rest) {
   return true;
 }
 
+/* Lanes of a warp that have neither ended nor wait at an mbarrier of their block. */
+static uint64_t elsewhere(struct repl *r, uint64_t block, uint32_t warp, mx_addr mbarrier, uint64_t *live) {
+  mx_debug_warp w = {.struct_size = sizeof w};
+  mx_debug_split s = {.struct_size = sizeof s};
+  if (mx_debug_get_warp(r->g, block, warp, &w) != MX_OK) return *live = 0;
+  *live = w.live;
+  for (uint32_t k = 0; mx_debug_get_split(r->g, block, warp, k, &s) == MX_OK; k++)
+    if (s.state == MX_DEBUG_WAITS_AT_MBARRIER && s.mbarrier == mbarrier) w.live &= ~s.lanes;
+  return w.live;
+}
+/* What an mbarrier of a block lacks, and which warps of the cluster could still bring it. */
+char *mbarrier_text(struct repl *r, uint64_t block, mx_addr at) {
+  struct text t = {0};
+  uint64_t word = 0, cluster = 0, live;
+  mx_debug_read(r->g, block, 0, 0, at, &word, sizeof word);
+  const struct mx_mbarrier m = mx_mbarrier_unpack(word);
+  text_printf(&t, "mbarrier 0x%llx: phase of parity %u, %u of %u arrivals and %d bytes missing, which ",
+              (unsigned long long)at, m.parity, m.pending, m.expected, m.bytes);
+  mx_debug_block b = {.struct_size = sizeof b};
+  for (size_t k = 0; mx_debug_block_at(r->g, k, &b) == MX_OK; k++)
+    if (b.number == block) cluster = b.cluster;
+  const char *comma = "";
+  for (size_t k = 0; mx_debug_block_at(r->g, k, &b) == MX_OK; k++)
+    for (uint32_t w = 0; w < b.warps && b.cluster == cluster; w++) {
+      const uint64_t lanes = elsewhere(r, b.number, w, b.number == block ? at : 0, &live);
+      if (!lanes) continue;
+      text_printf(&t, "%s", comma);
+      if (b.number != block) text_printf(&t, "block %llu ", (unsigned long long)b.number);
+      char *who = lanes == live ? NULL : lanes_text(lanes);
+      text_printf(&t, "warp %u%s%s", w, who ? " " : "", who ? who : "");
+      free(who);
+      comma = ", ";
+    }
+  text_printf(&t, "%scould still bring", *comma ? " " : "no other warp ");
+  return t.s;
+}
+
 /* The objects at which lanes wait. */
 static bool info_mbarriers(struct repl *r, const char *rest) {
   (void)rest;
@@ -221,11 +258,9 @@ static bool info_mbarriers(struct repl *r, const char *rest) {
       if (!known) seen[n++] = s.mbarrier;
     }
   for (uint32_t j = 0; j < n; j++) {
-    uint64_t word = 0;
-    mx_debug_read(r->g, r->block, r->warp, 0, seen[j], &word, sizeof word);
-    const struct mx_mbarrier m = mx_mbarrier_unpack(word);
-    printf("mbarrier 0x%llx: phase of parity %u, %u of %u arrivals and %d bytes missing\n", (unsigned long long)seen[j],
-           m.parity, m.pending, m.expected, m.bytes);
+    char *text = mbarrier_text(r, r->block, seen[j]);
+    say("%s\n", text);
+    free(text);
   }
   if (!n) printf("nobody waits at an mbarrier\n");
   return true;
@@ -266,6 +301,16 @@ char *summary(const struct value *v, uint64_t m, unsigned lanes, char fmt) {
   return t.s;
 }
 
+/* The value of the first lane, and whether others have another one. */
+static char *wide_summary(const mx_debug_register *g, uint64_t m, char fmt) {
+  const unsigned first = (unsigned)__builtin_ctzll(m & g->known);
+  bool same = true;
+  for (unsigned l = first; l < g->lanes; l++)
+    same &= !(m >> l & 1) || (g->known >> l & 1 && g->low[l] == g->low[first] && g->high[l] == g->high[first]);
+  char *one = wide_text(g, first, fmt), *text = same ? cli_strdup(one) : format("%s ...", one);
+  free(one);
+  return text;
+}
 static bool info_registers(struct repl *r, const char *rest) {
   if (!running(r)) return false;
   char *word = (char *)(uintptr_t)rest, fmt = take_format(&word);
@@ -280,7 +325,12 @@ static bool info_registers(struct repl *r, const char *rest) {
     const struct arg *a = v.unset && g.name[0] == '%' ? find_arg(&r->args, g.name + 1, strlen(g.name + 1)) : NULL;
     if (a && evaluate(r, g.name, NULL, &v))
       v.unset = false; /* a parameter's value, which the code has not fetched yet */
-    char *text = summary(&v, m, g.lanes, format_for(r, &v, m, fmt ? fmt : strcmp(g.type, "f16x2") ? 0 : 'h'));
+    char *text = g.bits == 128 && !v.unset && (m & g.known) ? wide_summary(&g, m, fmt)
+                                                            : summary(&v, m, g.lanes,
+                                                                      format_for(r, &v, m,
+                                                                                 fmt                       ? fmt
+                                                                                 : strcmp(g.type, "f16x2") ? 0
+                                                                                                           : 'h'));
     say("%-12s %-5s %s\n", g.name, g.type, text);
     free(text);
   }
